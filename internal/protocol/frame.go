@@ -1,0 +1,231 @@
+// Package protocol is the websocket's wire contract: the messages of both
+// directions, their codes, and how frames are read and written. It is pure and
+// safe for concurrent use; the server and the load generator share it.
+package protocol
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Version is the contract's version, told in welcome.
+const Version = 1
+
+// Subprotocol is the websocket subprotocol of the contract.
+const Subprotocol = "laststand.v1"
+
+// MaxFrame is the largest frame a client may send, in bytes.
+const MaxFrame = 4 << 10
+
+// MaxID is the largest id of a request: what a JSON number of any client
+// holds exactly.
+const MaxID = 1<<53 - 1
+
+// ErrMalformed says that a frame is no JSON object or has no text `type`:
+// the connection is closed with CloseProtocol.
+var ErrMalformed = errors.New("protocol: a frame must be a JSON object with a text `type`")
+
+// Request is one frame of a client. ID is nil where the client gave none or
+// none that is valid.
+type Request struct {
+	ID   *int64
+	Type string
+	Data json.RawMessage
+}
+
+// ReadRequest reads a client's frame. An error is ErrMalformed, or an *Error
+// (bad_request) beside which the request holds what could be read, so that
+// the refusal can name its id.
+func ReadRequest(frame []byte) (Request, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(frame, &fields); err != nil || fields == nil {
+		return Request{}, ErrMalformed
+	}
+	var r Request
+	if err := json.Unmarshal(fields["type"], &r.Type); err != nil || isNull(fields["type"]) {
+		return Request{}, ErrMalformed
+	}
+	r.Data = fields["data"]
+	id, err := readID(fields["id"])
+	if err != nil {
+		return r, err
+	}
+	r.ID = &id
+	for name := range fields {
+		if name != "id" && name != "type" && name != "data" {
+			return r, Errorf(CodeBadRequest, "unknown field %q beside id, type and data", clip(name))
+		}
+	}
+	return r, nil
+}
+
+// Decode reads the request's data into a message of this package. Unknown
+// fields, also those that differ by case only, and values of a wrong type are
+// refused with an *Error (bad_request) that names the field.
+func (r Request) Decode(message any) error {
+	data := r.Data
+	if len(data) == 0 {
+		data = json.RawMessage("{}")
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil || fields == nil {
+		return Errorf(CodeBadRequest, "data of %s must be a JSON object", clip(r.Type))
+	}
+	known := fieldsOf(reflect.TypeOf(message).Elem())
+	for name, value := range fields {
+		inner, ok := known[name]
+		if !ok {
+			return Errorf(CodeBadRequest, "unknown field %q in data of %s", clip(name), clip(r.Type))
+		}
+		if err := knownInside(inner, name, value); err != nil {
+			return err
+		}
+	}
+	if err := json.Unmarshal(data, message); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) {
+			return Errorf(CodeBadRequest, "field %q of %s cannot be a %s", wrong.Field, clip(r.Type), wrong.Value)
+		}
+		return Errorf(CodeBadRequest, "data of %s cannot be read", clip(r.Type))
+	}
+	return nil
+}
+
+// EncodeReply encodes the reply to a request; a nil re is written as null.
+func EncodeReply(re *int64, kind string, data any) []byte {
+	var b bytes.Buffer
+	b.WriteString(`{"re":`)
+	if re == nil {
+		b.WriteString("null")
+	} else {
+		b.WriteString(strconv.FormatInt(*re, 10))
+	}
+	writeTail(&b, kind, data)
+	return b.Bytes()
+}
+
+// EncodePush encodes a push without a number.
+func EncodePush(kind string, data any) []byte {
+	var b bytes.Buffer
+	b.WriteString(`{"type":`)
+	b.WriteString(quote(kind))
+	b.WriteString(`,"data":`)
+	b.Write(mustJSON(data))
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// Numbered is a push whose number is known only when it is committed: the
+// frame is Head, the number in decimal, Tail.
+type Numbered struct{ Head, Tail string }
+
+// EncodeNumbered encodes a numbered push of a match but for its number.
+func EncodeNumbered(match, kind string, data any) Numbered {
+	return Numbered{
+		Head: `{"type":` + quote(kind) + `,"match":` + quote(match) + `,"seq":`,
+		Tail: `,"data":` + string(mustJSON(data)) + `}`,
+	}
+}
+
+// Frame is the whole frame of the push as number seq of its match.
+func (n Numbered) Frame(seq int64) []byte {
+	b := make([]byte, 0, len(n.Head)+len(n.Tail)+20)
+	b = append(b, n.Head...)
+	b = strconv.AppendInt(b, seq, 10)
+	return append(b, n.Tail...)
+}
+
+func readID(raw json.RawMessage) (int64, error) {
+	n, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || n != math.Trunc(n) || n < 0 || n > MaxID {
+		return 0, Errorf(CodeBadRequest, "a request needs an id: a whole number from 0 to %d", int64(MaxID))
+	}
+	return int64(n), nil
+}
+
+func writeTail(b *bytes.Buffer, kind string, data any) {
+	b.WriteString(`,"type":`)
+	b.WriteString(quote(kind))
+	b.WriteString(`,"data":`)
+	b.Write(mustJSON(data))
+	b.WriteByte('}')
+}
+
+// mustJSON encodes a message of this package, which always succeeds.
+func mustJSON(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Sprintf("protocol: cannot encode %T: %v", v, err))
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
+
+func quote(s string) string { return string(mustJSON(s)) }
+
+func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
+func clip(s string) string {
+	const most = 40
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
+
+// knownInside checks the fields of an object within data.
+func knownInside(t reflect.Type, name string, value json.RawMessage) error {
+	if t == nil {
+		return nil
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(value, &fields) != nil {
+		return nil // a wrong type: the decoder names it
+	}
+	known := fieldsOf(t)
+	for inner := range fields {
+		if _, ok := known[inner]; !ok {
+			return Errorf(CodeBadRequest, "unknown field %q", clip(name+"."+inner))
+		}
+	}
+	return nil
+}
+
+var fieldsCache sync.Map // reflect.Type to map[string]reflect.Type
+
+// fieldsOf names the JSON fields of a message, each with its type where that
+// is a struct of its own, else nil.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	if known, ok := fieldsCache.Load(t); ok {
+		return known.(map[string]reflect.Type)
+	}
+	known := make(map[string]reflect.Type, t.NumField())
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous {
+			for name, inner := range fieldsOf(f.Type) {
+				known[name] = inner
+			}
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		if inner.Kind() != reflect.Struct {
+			inner = nil
+		}
+		known[name] = inner
+	}
+	fieldsCache.Store(t, known)
+	return known
+}

@@ -1,0 +1,134 @@
+package protocol
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestReadRequest(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, frame string
+		want        string // a code, "malformed" or ""
+	}{
+		{"whole", `{"id":7,"type":"ping","data":{"at":1}}`, ""},
+		{"no data", `{"id":0,"type":"duel.leave"}`, ""},
+		{"largest id", `{"id":9007199254740991,"type":"ping"}`, ""},
+		{"id too large", `{"id":9007199254740993,"type":"ping"}`, "bad_request"},
+		{"no id", `{"type":"ping"}`, "bad_request"},
+		{"null id", `{"id":null,"type":"ping"}`, "bad_request"},
+		{"text id", `{"id":"7","type":"ping"}`, "bad_request"},
+		{"negative id", `{"id":-1,"type":"ping"}`, "bad_request"},
+		{"broken id", `{"id":1.5,"type":"ping"}`, "bad_request"},
+		{"unknown field", `{"id":7,"type":"ping","extra":1}`, "bad_request"},
+		{"field of another case", `{"id":7,"type":"ping","Data":{}}`, "bad_request"},
+		{"no type", `{"id":7}`, "malformed"},
+		{"type of another case", `{"id":7,"Type":"ping"}`, "malformed"},
+		{"null type", `{"id":7,"type":null}`, "malformed"},
+		{"type no text", `{"id":7,"type":3}`, "malformed"},
+		{"list", `[1,2]`, "malformed"},
+		{"null", `null`, "malformed"},
+		{"cut", `{"id":7`, "malformed"},
+		{"empty", ``, "malformed"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := ReadRequest([]byte(tt.frame))
+			if got := kindOf(err); got != tt.want {
+				t.Fatalf("ReadRequest(%s) = %v, want %q", tt.frame, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestReadRequestKeepsTheIDOfARefusedFrame(t *testing.T) {
+	t.Parallel()
+	r, err := ReadRequest([]byte(`{"id":7,"type":"ping","extra":1}`))
+	if err == nil || r.ID == nil || *r.ID != 7 {
+		t.Fatalf("got id %v, err %v; want id 7 beside an error", r.ID, err)
+	}
+}
+
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, data string
+		into       any
+		want       string
+	}{
+		{"answer", `{"match":"m_1","question":0,"choice":1}`, &Answer{}, ""},
+		{"unknown field", `{"match":"m_1","question":0,"guess":1}`, &Answer{}, "bad_request"},
+		{"field of another case", `{"Match":"m_1"}`, &Answer{}, "bad_request"},
+		{"wrong type", `{"match":1}`, &Answer{}, "bad_request"},
+		{"list", `[]`, &Answer{}, "bad_request"},
+		{"nothing", ``, &Empty{}, ""},
+		{"resume", `{"token":"t","resume":{"match":"m","seq":3}}`, &Hello{}, ""},
+		{"unknown field inside", `{"token":"t","resume":{"match":"m","seq":3,"x":1}}`, &Hello{}, "bad_request"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			err := Request{Type: "x", Data: json.RawMessage(tt.data)}.Decode(tt.into)
+			if got := kindOf(err); got != tt.want {
+				t.Fatalf("Decode(%s) = %v, want %q", tt.data, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestEncode(t *testing.T) {
+	t.Parallel()
+	id := int64(7)
+	tests := []struct{ got, want string }{
+		{string(EncodeReply(&id, TypeDuelLeft, Empty{})), `{"re":7,"type":"duel.left","data":{}}`},
+		{string(EncodeReply(nil, TypeError, Errorf(CodeBadRequest, "a < b"))),
+			`{"re":null,"type":"error","data":{"code":"bad_request","message":"a < b"}}`},
+		{string(EncodePush(TypeDraining, Draining{ReconnectAfterMS: 5})), `{"type":"draining","data":{"reconnect_after_ms":5}}`},
+		{string(EncodeNumbered("m_1", TypeAnswerSeen, AnswerSeen{Question: 2, Player: "p"}).Frame(12)),
+			`{"type":"answer.seen","match":"m_1","seq":12,"data":{"question":2,"player":"p"}}`},
+	}
+	for _, tt := range tests {
+		if tt.got != tt.want {
+			t.Errorf("got  %s\nwant %s", tt.got, tt.want)
+		}
+	}
+}
+
+// FuzzReadRequest checks that no frame makes the reader panic or be of two
+// minds about what it read.
+func FuzzReadRequest(f *testing.F) {
+	for _, seed := range []string{
+		`{"id":7,"type":"answer","data":{"match":"m_1","question":0,"choice":1}}`,
+		`{"id":1,"type":"hello","data":{"token":"x","resume":{"match":"m","seq":1}}}`,
+		`{"id":1e3,"type":"ping","data":{"at":"now"}}`, `{}`, `[]`, `{"type":"\ud800"}`, "\x00",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		r, err := ReadRequest(frame)
+		if err == nil && r.ID == nil {
+			t.Fatalf("a request without an id was accepted: %q", frame)
+		}
+		for _, into := range []any{&Hello{}, &Ping{}, &DuelJoin{}, &Answer{}, &Resume{}, &Empty{}} {
+			if err := r.Decode(into); err != nil && kindOf(err) != "bad_request" {
+				t.Fatalf("Decode: %v is no bad_request", err)
+			}
+		}
+	})
+}
+
+func kindOf(err error) string {
+	var refused *Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, ErrMalformed):
+		return "malformed"
+	case errors.As(err, &refused):
+		return string(refused.Code)
+	}
+	return strings.ToUpper(err.Error())
+}
