@@ -1,0 +1,82 @@
+// Package bank loads, imports, checks and writes question banks, and draws the
+// questions of a match from them. It reads what it is given and keeps nothing:
+// where imported banks are stored is the business of others.
+package bank
+
+import (
+	"cmp"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"laststand/internal/quiz"
+)
+
+// Bank is a named set of questions with distinct ids.
+type Bank struct {
+	Name      string
+	Questions []quiz.Question
+}
+
+// BuiltinName is the name of the bank that comes with the server.
+const BuiltinName = "builtin"
+
+//go:embed builtin/*.json
+var builtin embed.FS
+
+// Builtin reads the bank that comes with the server, ordered by id; every call
+// returns a bank of its own. An error is a fault of the build: a file that is
+// no bank, or any question in it with a fault.
+func Builtin() (*Bank, error) {
+	files, err := fs.Glob(builtin, "builtin/*.json")
+	if err != nil {
+		return nil, fmt.Errorf("bank: list the built-in files: %w", err)
+	}
+	b := &Bank{Name: BuiltinName}
+	for _, name := range files {
+		questions, err := readBuiltin(name)
+		if err != nil {
+			return nil, fmt.Errorf("bank: %s: %w", name, err)
+		}
+		b.Questions = append(b.Questions, questions...)
+	}
+	sortByID(b.Questions)
+	if first := firstError(Check(b)); first != nil {
+		return nil, fmt.Errorf("bank: built-in question %s: %s", first.QuestionID, first.Text)
+	}
+	return b, nil
+}
+
+func readBuiltin(name string) ([]quiz.Question, error) {
+	file, err := builtin.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	in, err := ReadJSON(file, Options{})
+	if err != nil {
+		return nil, err
+	}
+	var faults []error
+	for _, s := range in.Skipped {
+		faults = append(faults, errors.New(s.String()))
+	}
+	return in.Questions, errors.Join(faults...)
+}
+
+func sortByID(questions []quiz.Question) {
+	slices.SortStableFunc(questions, func(a, b quiz.Question) int {
+		return cmp.Compare(a.ID, b.ID)
+	})
+}
+
+func firstError(findings []Finding) *Finding {
+	for i := range findings {
+		if findings[i].Severity == SeverityError {
+			return &findings[i]
+		}
+	}
+	return nil
+}

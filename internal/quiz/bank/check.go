@@ -1,0 +1,50 @@
+package bank
+
+import (
+	"fmt"
+
+	"laststand/internal/quiz"
+)
+
+// The severities of a Finding: a question with an error must not be asked.
+const (
+	SeverityError   = "error"
+	SeverityWarning = "warning"
+)
+
+// Finding is one thing to mend in a bank.
+type Finding struct {
+	QuestionID string `json:"question"`
+	Severity   string `json:"severity"`
+	Text       string `json:"text"`
+}
+
+// Check returns all that is wrong with a bank, in its order: faults of its
+// questions, ids and questions that are there twice (errors), what questions
+// lack and texts that are there twice with different answers (warnings).
+func Check(b *Bank) []Finding {
+	var findings []Finding
+	add := func(q *quiz.Question, severity string, texts ...string) {
+		for _, text := range texts {
+			findings = append(findings, Finding{q.ID, severity, text})
+		}
+	}
+	ids := make(map[string]struct{}, len(b.Questions))
+	texts := make(book)
+	for i := range b.Questions {
+		q := &b.Questions[i]
+		add(q, SeverityError, q.Faults()...)
+		add(q, SeverityWarning, q.Warnings()...)
+		if _, twice := ids[q.ID]; twice {
+			add(q, SeverityError, "its id is that of an earlier question too")
+		}
+		ids[q.ID] = struct{}{}
+		if twin, found := texts.find(q); found && twin.conflict {
+			add(q, SeverityWarning, fmt.Sprintf("%s has the same text with another answer", twin.id))
+		} else if found {
+			add(q, SeverityError, fmt.Sprintf("it is the same question as %s", twin.id))
+		}
+		texts.add(q)
+	}
+	return findings
+}

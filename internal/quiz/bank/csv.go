@@ -1,0 +1,119 @@
+package bank
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxCSVChoices is the number of columns choice1, choice2 …
+const maxCSVChoices = 8
+
+var csvColumns = append([]string{
+	"id", "kind", "text", "right", "value", "tolerance", "accepted", "category", "difficulty", "lang",
+	"explanation", "source", "licence", "media",
+}, choiceColumns()...)
+
+func choiceColumns() []string {
+	var names []string
+	for n := 1; n <= maxCSVChoices; n++ {
+		names = append(names, "choice"+strconv.Itoa(n))
+	}
+	return names
+}
+
+// ReadCSV reads comma-separated values as in RFC 4180, in UTF-8 with or without
+// byte order mark, under a header row naming columns in any order. Only text
+// and kind must be there; a column with another name makes the input unreadable.
+//
+//	kind                single, boolean, multiple, number, text
+//	choice1 … choice8   the choices, without gaps; none for boolean: true and false
+//	right               the numbers of the right choices, from 1, separated by ";";
+//	                    for boolean also true (the first choice) or false
+//	value, tolerance    of kind number; no tolerance is 0
+//	accepted            of kind text, separated by "|", the one to show first
+//	category, difficulty, lang, explanation, source, licence, media, id
+func ReadCSV(r io.Reader, o Options) (Import, error) {
+	data, err := readAll(r)
+	if err != nil {
+		return Import{}, err
+	}
+	reader := csv.NewReader(bytes.NewReader(data))
+	reader.FieldsPerRecord = -1
+	columns, err := csvHeader(reader)
+	if err != nil {
+		return Import{}, err
+	}
+	in := newIntake(o)
+	for {
+		row, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return in.Import, nil
+		}
+		if err := in.takeCSV(reader, columns, row, err); err != nil {
+			return Import{}, err
+		}
+	}
+}
+
+func csvHeader(reader *csv.Reader) ([]string, error) {
+	header, err := reader.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: CSV: it is empty", ErrFormat)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: CSV: %w", ErrFormat, err)
+	}
+	columns := make([]string, len(header))
+	for i, name := range header {
+		name = strings.ToLower(strings.TrimSpace(name))
+		if !slices.Contains(csvColumns, name) {
+			return nil, fmt.Errorf("%w: CSV: unknown column %q; the first line names columns out of %s, separated by commas",
+				ErrFormat, excerpt(header[i]), strings.Join(csvColumns, ", "))
+		}
+		if slices.Contains(columns[:i], name) {
+			return nil, fmt.Errorf("%w: CSV: column %q is there twice", ErrFormat, name)
+		}
+		columns[i] = name
+	}
+	for _, name := range []string{"text", "kind"} {
+		if !slices.Contains(columns, name) {
+			return nil, fmt.Errorf("%w: CSV: column %q is missing", ErrFormat, name)
+		}
+	}
+	return columns, nil
+}
+
+func (in *intake) takeCSV(reader *csv.Reader, columns, row []string, err error) error {
+	var broken *csv.ParseError
+	if errors.As(err, &broken) {
+		return in.skip(broken.StartLine, strings.Join(row, ","), fmt.Sprintf("%v (seen on line %d)", broken.Err, broken.Line))
+	}
+	if err != nil {
+		return fmt.Errorf("bank: read: %w", err)
+	}
+	line, _ := reader.FieldPos(0)
+	cells := make(csvRow, len(columns))
+	for i, cell := range row {
+		cell = strings.TrimSpace(cell)
+		if i >= len(columns) && cell != "" {
+			return in.skip(line, strings.Join(row, ","), fmt.Sprintf("it has %d cells for %d columns", len(row), len(columns)))
+		}
+		if i < len(columns) && cell != "" {
+			cells[columns[i]] = cell
+		}
+	}
+	if len(cells) == 0 {
+		return nil // a spreadsheet's empty row
+	}
+	q, err := cells.question(in.options.Lang)
+	if err != nil {
+		return in.skip(line, cells["text"], err.Error())
+	}
+	return in.take(line, q)
+}

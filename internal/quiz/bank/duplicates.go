@@ -1,0 +1,106 @@
+package bank
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"laststand/internal/quiz"
+)
+
+// Duplicate says that a question is there already.
+type Duplicate struct {
+	Index    int    // of the question in incoming
+	Of       string // the id of the question that was there first
+	Conflict bool   // the same text with another answer: one of the two may be wrong
+}
+
+// Duplicates compares incoming questions with existing ones and with those
+// before them. Two are the same when they share the language, the folded text
+// and an answer; sharing only language and text they conflict, which may be
+// right ("Which of these is a prime?") and wants a look. Both lists stay as
+// they are; the result is in the order of incoming.
+func Duplicates(existing, incoming []quiz.Question) []Duplicate {
+	known := make(book, len(existing)+len(incoming))
+	for i := range existing {
+		known.add(&existing[i])
+	}
+	var found []Duplicate
+	for i := range incoming {
+		q := &incoming[i]
+		if twin, twice := known.find(q); twice {
+			found = append(found, Duplicate{Index: i, Of: twin.id, Conflict: twin.conflict})
+		}
+		known.add(q)
+	}
+	return found
+}
+
+// A book finds questions by language and folded text.
+type book map[string][]bookEntry
+
+type bookEntry struct {
+	id      string
+	answers []string
+}
+
+type twin struct {
+	id       string
+	conflict bool
+}
+
+func (b book) add(q *quiz.Question) {
+	key := textKey(q)
+	b[key] = append(b[key], bookEntry{q.ID, answerKeys(q)})
+}
+
+// find prefers a question with the same answer to one that conflicts.
+func (b book) find(q *quiz.Question) (twin, bool) {
+	entries := b[textKey(q)]
+	if len(entries) == 0 {
+		return twin{}, false
+	}
+	answers := answerKeys(q)
+	for _, e := range entries {
+		if overlap(e.answers, answers) {
+			return twin{id: e.id}, true
+		}
+	}
+	return twin{id: entries[0].id, conflict: true}, true
+}
+
+func textKey(q *quiz.Question) string {
+	return strings.ToLower(q.Lang) + "\n" + quiz.Fold(q.Text)
+}
+
+// answerKeys returns the folded texts each of which is the whole right answer,
+// whatever the kind: "1969" may be a choice here and a number there.
+func answerKeys(q *quiz.Question) []string {
+	switch {
+	case q.Kind == quiz.Number && q.Target != nil:
+		return []string{strconv.FormatFloat(q.Target.Value, 'f', -1, 64)}
+	case q.Kind == quiz.Text:
+		return foldAll(q.Accepted)
+	}
+	var right []string
+	for _, i := range q.Right {
+		if i >= 0 && i < len(q.Choices) {
+			right = append(right, q.Choices[i])
+		}
+	}
+	return []string{strings.Join(foldAll(right), "\n")}
+}
+
+// foldAll returns the texts folded and sorted.
+func foldAll(texts []string) []string {
+	folded := make([]string, len(texts))
+	for i, t := range texts {
+		folded[i] = quiz.Fold(t)
+	}
+	slices.Sort(folded)
+	return folded
+}
+
+func overlap(a, b []string) bool {
+	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
+}

@@ -1,0 +1,144 @@
+package bank_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"laststand/internal/quiz"
+	"laststand/internal/quiz/bank"
+)
+
+func choice(id, lang, text string, right string, others ...string) quiz.Question {
+	return quiz.Question{
+		ID: id, Kind: quiz.Single, Lang: lang, Category: "c", Difficulty: quiz.Easy, Text: text,
+		Choices: append(others, right), Right: []int{len(others)},
+	}
+}
+
+func TestDuplicates(t *testing.T) {
+	t.Parallel()
+	existing := []quiz.Question{
+		choice("moon", "en", "When did people land on the Moon?", "1969", "1968"),
+		{ID: "capital", Kind: quiz.Text, Lang: "en", Text: "Capital of China?", Accepted: []string{"Beijing", "Peking"}},
+		{ID: "even", Kind: quiz.Multiple, Lang: "en", Text: "Even?", Choices: []string{"1", "2", "4"}, Right: []int{1, 2}},
+	}
+	incoming := []quiz.Question{
+		choice("0", "en", " when did people LAND on the moon?", "1969", "1970", "1971"),
+		choice("1", "en", "When did people land on the Moon?", "1970", "1969"),
+		choice("2", "en-GB", "When did people land on the Moon?", "1969", "1970"),
+		{ID: "3", Kind: quiz.Number, Lang: "en", Text: "When did people land on the Moon?", Target: &quiz.Target{Value: 1969}},
+		{ID: "4", Kind: quiz.Text, Lang: "en", Text: "Capital of China?", Accepted: []string{"peking"}},
+		{ID: "5", Kind: quiz.Text, Lang: "en", Text: "Capital of China?", Accepted: []string{"Nanjing"}},
+		{ID: "6", Kind: quiz.Multiple, Lang: "en", Text: "Even?", Choices: []string{"4", "3", "2"}, Right: []int{0, 2}},
+		{ID: "7", Kind: quiz.Multiple, Lang: "en", Text: "Even?", Choices: []string{"4", "3", "2"}, Right: []int{0}},
+		choice("8", "en", "New?", "yes", "no"),
+		choice("9", "en", "New?", "yes", "maybe"),
+	}
+	want := []bank.Duplicate{
+		{Index: 0, Of: "moon"},
+		{Index: 1, Of: "moon", Conflict: true},
+		{Index: 3, Of: "moon"},
+		{Index: 4, Of: "capital"},
+		{Index: 5, Of: "capital", Conflict: true},
+		{Index: 6, Of: "even"},
+		{Index: 7, Of: "even", Conflict: true},
+		{Index: 9, Of: "8"},
+	}
+	if got := bank.Duplicates(existing, incoming); !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func TestSkipDuplicates(t *testing.T) {
+	t.Parallel()
+	const file = `text,kind,choice1,choice2,right,id
+Known?,single,a,b,1,
+New?,single,a,b,1,
+Which is even?,single,1,2,2,
+Which is even?,single,3,4,2,
+Corrected?,single,a,b,2,same
+New? ,single,a,c,1,
+Last?,single,a,b,1,
+`
+	in, err := bank.ReadCSV(strings.NewReader(file), defaults)
+	if err != nil || len(in.Questions) != 7 {
+		t.Fatalf("%+v, %v", in, err)
+	}
+	existing := []quiz.Question{choice("known", "en", "known?", "a", "z"), choice("same", "en", "Corrected?", "a", "b")}
+	conflicts := in.SkipDuplicates(existing)
+	var taken []string
+	for i, q := range in.Questions {
+		taken = append(taken, fmt.Sprintf("%d %s", in.Lines[i], q.Text))
+	}
+	if want := []string{"3 New?", "4 Which is even?", "5 Which is even?", "8 Last?"}; !slices.Equal(taken, want) {
+		t.Errorf("taken %q, want %q", taken, want)
+	}
+	var skipped []string
+	for _, s := range in.Skipped {
+		skipped = append(skipped, s.String())
+	}
+	newID := in.Questions[0].ID
+	if want := []string{
+		"line 2: it is the same question as known: Known?",
+		"line 6: it contradicts same, which is there already: Corrected?",
+		"line 7: it is the same question as " + newID + ": New?",
+	}; !slices.Equal(skipped, want) {
+		t.Errorf("skipped %q, want %q", skipped, want)
+	}
+	if want := []bank.Duplicate{{Index: 2, Of: in.Questions[1].ID, Conflict: true}}; !slices.Equal(conflicts, want) {
+		t.Errorf("conflicts %+v, want %+v", conflicts, want)
+	}
+}
+
+func TestImportedTwiceIsTheSame(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"school.gift", "opentdb.json", "office.csv", "native.json"} {
+		first, second := readSample(t, name, defaults), readSample(t, name, defaults)
+		if conflicts := second.SkipDuplicates(first.Questions); len(second.Questions)+len(conflicts) > 0 {
+			t.Errorf("%s: %d questions are new the second time, %d conflict", name, len(second.Questions), len(conflicts))
+		}
+	}
+}
+
+func TestIDsComeFromTheContents(t *testing.T) {
+	t.Parallel()
+	id := func(gift string) string {
+		in, err := bank.ReadGIFT(strings.NewReader(gift), defaults)
+		if err != nil || len(in.Questions) != 1 {
+			t.Fatalf("%s: %+v, %v", gift, in, err)
+		}
+		return in.Questions[0].ID
+	}
+	first := id("Which?{=a ~b ~c}")
+	for _, same := range []string{"WHICH? {~c =A ~b}", "::x::Which?{=b ~a ~c####why}"} {
+		if got := id(same); got != first {
+			t.Errorf("%s: %s, not %s", same, got, first)
+		}
+	}
+	for _, other := range []string{"Which?{=a ~b}", "Who?{=a ~b ~c}", "Which?{~%50%a ~b ~c}"} {
+		if got := id(other); got == first {
+			t.Errorf("%s has the id of another question", other)
+		}
+	}
+	if len(first) != 18 || !strings.HasPrefix(first, "q_") {
+		t.Errorf("id %q", first)
+	}
+}
+
+func TestNoDuplicateIsMissed(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		q := anyQuestion().Draw(t, "question")
+		others := rapid.SliceOfN(anyQuestion(), 0, 5).Draw(t, "others")
+		twin := q.Clone()
+		twin.ID, twin.Text = "twin", "  "+strings.ToUpper(q.Text)
+		found := bank.Duplicates(append(others, q), []quiz.Question{twin})
+		if len(found) != 1 || found[0].Conflict {
+			t.Fatalf("%+v: %+v", q, found)
+		}
+	})
+}

@@ -1,0 +1,91 @@
+package bank
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Format is a form of questions that can be imported.
+type Format string
+
+// The formats.
+const (
+	FormatJSON       Format = "json" // our own, see ReadJSON
+	FormatOpenTrivia Format = "opentdb"
+	FormatGIFT       Format = "gift"
+	FormatCSV        Format = "csv"
+)
+
+// Formats lists the formats, for help texts.
+func Formats() []Format {
+	return []Format{FormatJSON, FormatOpenTrivia, FormatGIFT, FormatCSV}
+}
+
+// Read imports questions in format f. An empty f is found out from the file
+// name's ending and the contents (see Detect). Errors wrap ErrFormat or
+// ErrTooLarge, or are those of r.
+func Read(r io.Reader, name string, f Format, o Options) (Import, error) {
+	data, err := readAll(r)
+	if err != nil {
+		return Import{}, err
+	}
+	if f == "" {
+		if f, err = Detect(name, data); err != nil {
+			return Import{}, err
+		}
+	}
+	switch again := bytes.NewReader(data); f {
+	case FormatJSON:
+		return ReadJSON(again, o)
+	case FormatOpenTrivia:
+		return ReadOpenTrivia(again, o)
+	case FormatGIFT:
+		return ReadGIFT(again, o)
+	case FormatCSV:
+		return ReadCSV(again, o)
+	}
+	return Import{}, fmt.Errorf("%w: unknown format %q, it is one of %v", ErrFormat, f, Formats())
+}
+
+// Detect tells the format of an input: by the endings .csv and .gift, else by
+// what the contents look like. The error wraps ErrFormat.
+func Detect(name string, data []byte) (Format, error) {
+	extension := Format(strings.ToLower(strings.TrimPrefix(path.Ext(name), ".")))
+	if slices.Contains([]Format{FormatCSV, FormatGIFT}, extension) {
+		return extension, nil
+	}
+	switch {
+	case extension == FormatJSON || looksLikeJSON(data):
+		if bytes.Contains(data, []byte(`"correct_answer"`)) || bytes.Contains(data, []byte(`"response_code"`)) {
+			return FormatOpenTrivia, nil
+		}
+		return FormatJSON, nil
+	case looksLikeCSV(data):
+		return FormatCSV, nil
+	case bytes.Contains(data, []byte("{")) && bytes.Contains(data, []byte("}")):
+		return FormatGIFT, nil
+	}
+	return "", fmt.Errorf("%w: the format of %q is not clear, name it: one of %v", ErrFormat, name, Formats())
+}
+
+// looksLikeJSON tells {"… and [{… from GIFT, which may begin with [html] or
+// with answers in braces.
+func looksLikeJSON(data []byte) bool {
+	start := strings.Join(strings.Fields(string(data[:min(len(data), 200)])), "")
+	for _, opening := range []string{`{"`, `[{"`, `[]`, `{}`} {
+		if strings.HasPrefix(start, opening) {
+			return true
+		}
+	}
+	return false
+}
+
+func looksLikeCSV(data []byte) bool {
+	_, err := csvHeader(csv.NewReader(bytes.NewReader(data)))
+	return err == nil
+}

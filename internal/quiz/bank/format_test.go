@@ -1,0 +1,120 @@
+package bank_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"laststand/internal/quiz/bank"
+)
+
+func TestUnreadableInputs(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		format      bank.Format
+		input, want string
+	}{
+		{bank.FormatJSON, ``, "the end is missing"},
+		{bank.FormatJSON, `7`, "neither { nor ["},
+		{bank.FormatJSON, "{\n\"bank\": 1, \"questions\": []}", `line 2: "bank" is not a text`},
+		{bank.FormatJSON, `{"questions":{}}`, `"questions" is not a list`},
+		{bank.FormatJSON, `{"bank":"x"}`, `it has no list "questions"`},
+		{bank.FormatJSON, `{"questions":[],"colour":"red"}`, `a bank has no field "colour"`},
+		{bank.FormatJSON, "{\"questions\":[\n{},\n{\"id\":}]}", "line 3: invalid character"},
+		{bank.FormatJSON, "{\"questions\":[\n{},\n", "line 3: the end is missing"},
+		{bank.FormatJSON, `{"questions":[]} x`, "there is something after its end"},
+		{bank.FormatOpenTrivia, `{"response_code":1,"results":[]}`, "refused with code 1: it has not that many"},
+		{bank.FormatOpenTrivia, `{"response_code":5,"results":[]}`, "wait 5 seconds"},
+		{bank.FormatOpenTrivia, `{"response_code":"x","results":[]}`, "response_code is not a number"},
+		{bank.FormatCSV, ``, "it is empty"},
+		{bank.FormatCSV, "text,kind,answer\n", `unknown column "answer"`},
+		{bank.FormatCSV, "text;kind\n", `unknown column "text;kind"; the first line names columns`},
+		{bank.FormatCSV, "text,kind,Text \n", `column "text" is there twice`},
+		{bank.FormatCSV, "text,right\n", `column "kind" is missing`},
+		{bank.FormatCSV, "te\"xt,right\n", `bare "`},
+		{bank.FormatCSV, "text,kind\nok,\nb\xffd,", "line 3 is not UTF-8"},
+		{bank.FormatGIFT, "\xff\xfeQ\x00", "line 1 is not UTF-8"},
+		{"xml", "<quiz/>", `unknown format "xml", it is one of [json opentdb gift csv]`},
+		{"", "hello", "the format of \"it\" is not clear"},
+	} {
+		in, err := bank.Read(strings.NewReader(c.input), "it", c.format, defaults)
+		if !errors.Is(err, bank.ErrFormat) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %q: %v, want %q", c.format, c.input, err, c.want)
+		}
+		if len(in.Questions)+len(in.Skipped) > 0 {
+			t.Errorf("%s %q: something was taken: %+v", c.format, c.input, in)
+		}
+	}
+}
+
+func TestDetect(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, data string
+		want       bank.Format
+	}{
+		{"a.csv", "", bank.FormatCSV},
+		{"a.GIFT", "", bank.FormatGIFT},
+		{"a.json", "", bank.FormatJSON},
+		{"a.json", `{"results":[{"correct_answer":"x"}]}`, bank.FormatOpenTrivia},
+		{"a.json", `{"response_code":1,"results":[]}`, bank.FormatOpenTrivia},
+		{"a", ` [ {"id":"x"}]`, bank.FormatJSON},
+		{"a.txt", "{\n \"questions\":[]}", bank.FormatJSON},
+		{"a.txt", "[html]Q{=a ~b}", bank.FormatGIFT},
+		{"a.txt", "{=Paris ~Rome} is it", bank.FormatGIFT},
+		{"-", "kind,text,choice1\n", bank.FormatCSV},
+	} {
+		if got, err := bank.Detect(c.name, []byte(c.data)); got != c.want || err != nil {
+			t.Errorf("Detect(%s, %q) = %q, %v, want %q", c.name, c.data, got, err, c.want)
+		}
+	}
+}
+
+// endless is an input that a reader must not take to its end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func TestInputIsBounded(t *testing.T) {
+	t.Parallel()
+	if _, err := bank.ReadGIFT(endless{}, defaults); !errors.Is(err, bank.ErrTooLarge) {
+		t.Errorf("too many bytes: %v", err)
+	}
+	for format, input := range map[bank.Format]string{
+		bank.FormatGIFT: strings.Repeat("x\n\n", bank.MaxQuestions+1),
+		bank.FormatCSV:  "text,kind\n" + strings.Repeat("x,,y\n", bank.MaxQuestions+1),
+		bank.FormatJSON: "[" + strings.Repeat("1,", bank.MaxQuestions) + "1]",
+	} {
+		if in, err := bank.Read(strings.NewReader(input), "", format, defaults); !errors.Is(err, bank.ErrTooLarge) || in.Skipped != nil {
+			t.Errorf("%s: too many questions: %v, %d skipped", format, err, len(in.Skipped))
+		}
+	}
+}
+
+func TestHugeItemsAreSkippedWithOneReason(t *testing.T) {
+	t.Parallel()
+	for format, input := range map[bank.Format]string{
+		bank.FormatGIFT: "Q{" + strings.Repeat("~a", 1<<20) + "}",
+		bank.FormatJSON: `[{"kind":"multiple","text":"x","choices":["a"` + strings.Repeat(`,"a"`, 1<<18) + `],"right":[0` + strings.Repeat(",7", 1<<18) + `]}]`,
+	} {
+		in, err := bank.Read(strings.NewReader(input), "", format, defaults)
+		if err != nil || len(in.Skipped) != 1 || len(in.Skipped[0].Reason) > 200 {
+			t.Errorf("%s: %v, %d skipped", format, err, len(in.Skipped))
+		}
+	}
+}
+
+func TestReadErrorsArePassedOn(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("disk on fire")
+	if _, err := bank.Read(failing{broken}, "a.csv", "", defaults); !errors.Is(err, broken) {
+		t.Errorf("%v", err)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }

@@ -1,0 +1,172 @@
+package bank_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"laststand/internal/quiz"
+	"laststand/internal/quiz/bank"
+)
+
+var defaults = bank.Options{Lang: "en", Category: "General"}
+
+func readSample(t *testing.T, name string, o bank.Options) bank.Import {
+	t.Helper()
+	file, err := os.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	in, err := bank.Read(file, name, "", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+// describe writes a question on one line: what is right has a star.
+func describe(line int, q quiz.Question) string {
+	s := fmt.Sprintf("%d %s %s %s %s: %s", line, q.Kind, q.Lang, q.Category, q.Difficulty, q.Text)
+	for i, c := range q.Choices {
+		star := ""
+		if slices.Contains(q.Right, i) {
+			star = "*"
+		}
+		s += " | " + c + star
+	}
+	for _, a := range q.Accepted {
+		s += " | =" + a
+	}
+	if q.Target != nil {
+		s += fmt.Sprintf(" | %v±%v", q.Target.Value, q.Target.Tolerance)
+	}
+	for _, extra := range []string{q.Explanation, q.Media} {
+		if extra != "" {
+			s += " # " + extra
+		}
+	}
+	return strings.ReplaceAll(s, "\n", "⏎")
+}
+
+type wantImport struct {
+	taken   []string
+	skipped []string // "line: reason" beginnings
+}
+
+func (want wantImport) check(t *testing.T, in bank.Import) {
+	t.Helper()
+	for i, q := range in.Questions {
+		got := describe(in.Lines[i], q)
+		if i >= len(want.taken) || got != want.taken[i] {
+			t.Errorf("taken %d: %s", i, got)
+		}
+		if faults := q.Faults(); len(faults) > 0 {
+			t.Errorf("%s: %q", got, faults)
+		}
+	}
+	for i, s := range in.Skipped {
+		got := fmt.Sprintf("%d: %s", s.Line, s.Reason)
+		if i >= len(want.skipped) || !strings.HasPrefix(got, want.skipped[i]) {
+			t.Errorf("skipped %d: %s", i, got)
+		}
+		if n := len([]rune(s.Item)); n == 0 || n > 60 || strings.Contains(s.Item, "\n") {
+			t.Errorf("skipped %d shows %q", i, s.Item)
+		}
+	}
+	if len(in.Questions) != len(want.taken) || len(in.Skipped) != len(want.skipped) || len(in.Lines) != len(in.Questions) {
+		t.Errorf("taken %d (%d lines), skipped %d, want %d and %d",
+			len(in.Questions), len(in.Lines), len(in.Skipped), len(want.taken), len(want.skipped))
+	}
+}
+
+func TestReadOpenTrivia(t *testing.T) {
+	t.Parallel()
+	in := readSample(t, "opentdb.json", bank.Options{})
+	wantImport{
+		taken: []string{
+			`2 single en Entertainment: Japanese Anime & Manga easy: Who says "It's over 9000!" – and where? | Vegeta, in épisode 21* | Nappa | Goku | Krillin`,
+			"3 boolean en Science: Computers hard: The C language is older than C++. | True* | False",
+			"4 boolean en Mythology medium: Zeus was a Titan. | True | False*",
+			"6 single en Geography medium: What does &amp; show in HTML? | &* | amp | €",
+			"14 single en Science & Nature easy: How much is 50% of 2+2? | 2* | 1 | 4",
+			"15 single en History easy: Which year? (AD) | 1066* | 1067",
+		},
+		skipped: []string{
+			`16: type "matching"`,
+			"17: choices 1 and 2 are the same",
+			`18: "!" cannot be decoded`,
+			"19: it has the id of the question on line 3",
+			`20: field "question" cannot be a JSON number`,
+			"21: it is no question but a JSON string",
+		},
+	}.check(t, in)
+	for _, q := range in.Questions {
+		if !strings.Contains(q.Source, "opentdb.com") || q.Licence != "CC-BY-SA-4.0" {
+			t.Errorf("source %q, licence %q", q.Source, q.Licence)
+		}
+	}
+}
+
+func TestReadOpenTriviaOptionsGoBeforeTheUsualOrigin(t *testing.T) {
+	t.Parallel()
+	in := readSample(t, "opentdb.json", bank.Options{Lang: "de", Source: "mine", Licence: "own", Category: "x", Difficulty: quiz.Hard})
+	q := in.Questions[2]
+	if q.Lang != "de" || q.Source != "mine" || q.Licence != "own" || q.Category != "Mythology" || q.Difficulty != quiz.Medium {
+		t.Errorf("%+v", q)
+	}
+}
+
+func TestReadCSV(t *testing.T) {
+	t.Parallel()
+	in := readSample(t, "office.csv", bank.Options{Lang: "en", Category: "General", Source: "class 4b", Licence: "CC-BY-4.0"})
+	wantImport{
+		taken: []string{
+			`2 single en-GB Words hard: Which word is a "palindrome"?⏎Mind the case. | level* | lever # Read it backwards,⏎letter by letter. # https://example.org/a.png`,
+			"5 boolean zh-CN 科学 easy: 水在标准大气压下一百摄氏度沸腾。 | 对* | 错",
+			"6 boolean en General medium: Cats bark. | Yes | No*",
+			"7 multiple en General medium: Which are even? | 1 | 2* | 3 | 4*",
+			"8 number en General medium: Boiling point of water in °C? | 100±0.5",
+			"9 text en General medium: Largest planet? | =Jupiter | =jupiter planet",
+			"20 single en General medium: Short row | a | b*",
+		},
+		skipped: []string{
+			"11: choice2 is empty but choice3 is not",
+			`12: right: "3" is not the number of a choice, 1 to 2`,
+			`13: right: "b"`,
+			`14: value: "" is not a number`,
+			`15: value: "3,5" is not a number`,
+			"16: value and tolerance do not fit kind text",
+			"17: it has 19 cells for 17 columns",
+			`18: bare " in non-quoted-field (seen on line 18)`,
+			`19: kind "essay"`,
+		},
+	}.check(t, in)
+	if a, b := in.Questions[0], in.Questions[1]; a.Source != "me" || a.Licence != "CC0-1.0" || b.Source != "class 4b" || b.Licence != "CC-BY-4.0" {
+		t.Errorf("origins: %+v, %+v", a, b)
+	}
+}
+
+func TestReadNative(t *testing.T) {
+	t.Parallel()
+	in := readSample(t, "native.json", bank.Options{Lang: "fr", Licence: "other", Difficulty: quiz.Hard})
+	wantImport{
+		taken: []string{
+			"5 single de Alltag easy: Was ist 1 + 1? | 1 | 2*",
+			"6 number en Alltag hard: How many? | 12.5±0.5",
+			"14 text de Alltag hard: Wie heißt der Mond? | =Mond",
+		},
+		skipped: []string{
+			"10: it has the id of the question on line 5 (de-1)",
+			`11: it is no question: json: unknown field "choises"`,
+			"12: it has 0 accepted texts",
+			"13: it is no question but a JSON array",
+		},
+	}.check(t, in)
+	if in.Bank != "mine" || in.Questions[0].Source != "selbst" || in.Questions[0].Licence != "CC0-1.0" {
+		t.Errorf("bank %q, %+v", in.Bank, in.Questions[0])
+	}
+}

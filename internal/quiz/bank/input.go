@@ -1,0 +1,43 @@
+package bank
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// readAll returns the whole input, which must be UTF-8, without a byte order
+// mark.
+func readAll(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("bank: read: %w", err)
+	}
+	if len(data) > MaxBytes {
+		return nil, fmt.Errorf("%w: over %d MiB, split it", ErrTooLarge, MaxBytes>>20)
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if i := firstInvalid(data); i >= 0 {
+		return nil, fmt.Errorf("%w: line %d is not UTF-8, save the file as UTF-8", ErrFormat, lineAt(data, i))
+	}
+	return data, nil
+}
+
+func firstInvalid(data []byte) int {
+	if utf8.Valid(data) {
+		return -1
+	}
+	for i := 0; ; {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size <= 1 {
+			return i
+		}
+		i += size
+	}
+}
+
+// lineAt returns the number of the line that holds the byte at offset, from 1.
+func lineAt(data []byte, offset int) int {
+	return 1 + bytes.Count(data[:offset], []byte("\n"))
+}

@@ -1,0 +1,88 @@
+package bank
+
+import (
+	"fmt"
+	"strings"
+
+	"golang.org/x/text/language"
+
+	"laststand/internal/quiz"
+)
+
+// An intake collects what a reader finds.
+type intake struct {
+	Import
+	options Options
+	ids     map[string]int // the line of each id
+}
+
+func newIntake(o Options) *intake {
+	return &intake{options: o, ids: make(map[string]int)}
+}
+
+// take completes a question and adds it, or skips it with all its faults.
+func (in *intake) take(line int, q quiz.Question) error {
+	in.complete(&q)
+	if faults := q.Faults(); len(faults) > 0 {
+		return in.skip(line, q.Text, strings.Join(faults, "; "))
+	}
+	if first, twice := in.ids[q.ID]; twice {
+		return in.skip(line, q.Text, fmt.Sprintf("it has the id of the question on line %d (%s)", first, q.ID))
+	}
+	if err := in.count(); err != nil {
+		return err
+	}
+	in.ids[q.ID] = line
+	in.Questions = append(in.Questions, q)
+	in.Lines = append(in.Lines, line)
+	return nil
+}
+
+func (in *intake) skip(line int, item, reason string) error {
+	if err := in.count(); err != nil {
+		return err
+	}
+	reason = strings.ReplaceAll(reason, "\n", "; ") // errors.Join puts each on a line
+	in.Skipped = append(in.Skipped, Skip{Line: line, Item: excerpt(item), Reason: reason})
+	return nil
+}
+
+func (in *intake) count() error {
+	if len(in.Questions)+len(in.Skipped) >= MaxQuestions {
+		return fmt.Errorf("%w: over %d questions, split it", ErrTooLarge, MaxQuestions)
+	}
+	return nil
+}
+
+func (in *intake) complete(q *quiz.Question) {
+	o := &in.options
+	setDefault(&q.Lang, o.Lang)
+	setDefault(&q.Category, o.Category)
+	setDefault(&q.Difficulty, o.Difficulty)
+	setDefault(&q.Difficulty, quiz.Medium)
+	setDefault(&q.Source, o.Source)
+	setDefault(&q.Licence, o.Licence)
+	if tag, err := language.Parse(q.Lang); err == nil {
+		q.Lang = tag.String()
+	}
+	if q.ID == "" {
+		q.ID = contentID(q)
+	}
+}
+
+func setDefault[T ~string](field *T, value T) {
+	if *field == "" {
+		*field = value
+	}
+}
+
+// excerpt returns the first 60 characters of a text, on one line.
+func excerpt(text string) string {
+	const most = 60
+	text = text[:min(len(text), 8*most)]
+	runes := []rune(strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "�"))
+	if len(runes) <= most {
+		return string(runes)
+	}
+	return string(runes[:most-1]) + "…"
+}

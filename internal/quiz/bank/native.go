@@ -1,0 +1,106 @@
+package bank
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"laststand/internal/quiz"
+)
+
+// document is the native form of a bank: one JSON object. Lang to Licence are
+// for the questions that do not say themselves.
+type document struct {
+	Bank       string          `json:"bank"`
+	Lang       string          `json:"lang,omitempty"`
+	Category   string          `json:"category,omitempty"`
+	Difficulty quiz.Difficulty `json:"difficulty,omitempty"`
+	Source     string          `json:"source,omitempty"`
+	Licence    string          `json:"licence,omitempty"`
+	Questions  []quiz.Question `json:"questions"`
+}
+
+// Export writes a bank in the native form, ordered by id; ReadJSON of it gives
+// the same questions. The bank stays as it is.
+func Export(w io.Writer, b *Bank) error {
+	d := document{Bank: b.Name, Questions: slices.Clone(b.Questions)}
+	if d.Questions == nil {
+		d.Questions = []quiz.Question{}
+	}
+	sortByID(d.Questions)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(d); err != nil {
+		return fmt.Errorf("bank: export %s: %w", b.Name, err)
+	}
+	return nil
+}
+
+// ReadJSON reads the native form:
+//
+//	{"bank":"name","lang":"en","category":"History","source":"…","licence":"…","questions":[
+//	  {"id":"q_1","kind":"single","difficulty":"easy","text":"…","choices":["…","…"],"right":[0],"explanation":"…"},
+//	  {"kind":"number","difficulty":"hard","text":"…","target":{"value":1969,"tolerance":0}}]}
+//
+// A question's own fields go before the document's, those before o's. A list
+// of questions without the object around it is taken too. A field that it does
+// not know makes a question skipped, and the document unreadable.
+func ReadJSON(r io.Reader, o Options) (Import, error) {
+	data, err := readAll(r)
+	if err != nil {
+		return Import{}, err
+	}
+	var d document
+	items, err := jsonItems(data, "questions", d.set)
+	if err != nil {
+		return Import{}, err
+	}
+	in := newIntake(d.options(o))
+	in.Bank = d.Bank
+	for _, item := range items {
+		var q quiz.Question
+		if err := decodeStrict(item.raw, &q); err != nil {
+			err = in.skip(item.line, string(item.raw), jsonFault(err).Error())
+		} else {
+			err = in.take(item.line, q)
+		}
+		if err != nil {
+			return Import{}, err
+		}
+	}
+	return in.Import, nil
+}
+
+func (d *document) set(key string, raw json.RawMessage) error {
+	targets := map[string]any{
+		"bank": &d.Bank, "lang": &d.Lang, "category": &d.Category, "difficulty": &d.Difficulty,
+		"source": &d.Source, "licence": &d.Licence,
+	}
+	target, known := targets[key]
+	if !known {
+		return fmt.Errorf("a bank has no field %q", key)
+	}
+	if err := json.Unmarshal(raw, target); err != nil {
+		return fmt.Errorf("%q is not a text", key)
+	}
+	return nil
+}
+
+func (d *document) options(o Options) Options {
+	own := Options{d.Lang, d.Category, d.Difficulty, d.Source, d.Licence}
+	setDefault(&own.Lang, o.Lang)
+	setDefault(&own.Category, o.Category)
+	setDefault(&own.Difficulty, o.Difficulty)
+	setDefault(&own.Source, o.Source)
+	setDefault(&own.Licence, o.Licence)
+	return own
+}
+
+func decodeStrict(raw json.RawMessage, target any) error {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(target)
+}

@@ -1,0 +1,30 @@
+package bank
+
+import (
+	"iter"
+	"math/rand/v2"
+)
+
+// randomOrder yields the elements of a list in a random order, each order
+// equally likely, in time and space in proportion to what is taken: Fisher and
+// Yates's shuffle, with the swapped places in a map instead of a copy.
+func randomOrder(list []int32, rng *rand.Rand) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		swapped := make(map[int]int32)
+		at := func(i int) int32 {
+			if v, moved := swapped[i]; moved {
+				return v
+			}
+			return list[i]
+		}
+		for i := range list {
+			j := i + rng.IntN(len(list)-i)
+			v := at(j)
+			swapped[j] = at(i)
+			delete(swapped, i)
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}

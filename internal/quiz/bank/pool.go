@@ -1,0 +1,163 @@
+package bank
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"laststand/internal/quiz"
+)
+
+// Pool is an immutable index of the questions of some banks, safe for
+// concurrent use. It shares the questions with the banks, which must not be
+// changed any more.
+type Pool struct {
+	questions  []*quiz.Question
+	lists      map[poolKey][]int32 // indexes into questions
+	languages  []string
+	categories map[string][]string // by lower-case language range
+}
+
+// NewPool indexes banks. Of questions with the same id the first one counts;
+// one with faults is left out.
+func NewPool(banks ...*Bank) *Pool {
+	p := &Pool{lists: make(map[poolKey][]int32)}
+	ids := make(map[string]struct{})
+	for _, b := range banks {
+		for i := range b.Questions {
+			q := &b.Questions[i]
+			if _, twice := ids[q.ID]; twice || len(q.Faults()) > 0 {
+				continue
+			}
+			ids[q.ID] = struct{}{}
+			p.add(q)
+		}
+	}
+	p.list()
+	return p
+}
+
+func (p *Pool) add(q *quiz.Question) {
+	index := int32(len(p.questions))
+	p.questions = append(p.questions, q)
+	for _, key := range poolKeys(q) {
+		p.lists[key] = append(p.lists[key], index)
+	}
+}
+
+func (p *Pool) list() {
+	languages := make(map[string]struct{})
+	names := make(map[poolKey]string) // the first spelling of each category
+	for _, q := range p.questions {
+		languages[q.Lang] = struct{}{}
+		for _, lang := range langRanges(q.Lang) {
+			key := poolKey{category: quiz.Fold(q.Category), lang: lang}
+			if _, known := names[key]; !known {
+				names[key] = q.Category
+			}
+		}
+	}
+	p.languages = slices.Sorted(maps.Keys(languages))
+	p.categories = make(map[string][]string)
+	for key, name := range names {
+		p.categories[key.lang] = append(p.categories[key.lang], name)
+	}
+	for _, categories := range p.categories {
+		slices.Sort(categories)
+	}
+}
+
+// Languages returns the language tags that questions have, sorted.
+func (p *Pool) Languages() []string { return slices.Clone(p.languages) }
+
+// Categories returns the categories of the questions that lang matches (all if
+// it is empty), sorted, each in the spelling that came first.
+func (p *Pool) Categories(lang string) []string {
+	return slices.Clone(p.categories[strings.ToLower(lang)])
+}
+
+// Count returns how many questions a match with this spec can draw from,
+// whatever its Count. Without a language that is the number in the language
+// that has most, since a match keeps to one.
+func (p *Pool) Count(spec Spec) int {
+	key := spec.key()
+	if key.lang != "" {
+		return len(p.lists[key])
+	}
+	most := 0
+	for _, lang := range p.languages {
+		key.lang = strings.ToLower(lang)
+		most = max(most, len(p.lists[key]))
+	}
+	return most
+}
+
+// Has tells whether Draw can give spec.Count questions.
+func (p *Pool) Has(spec Spec) bool { return p.Count(spec) >= spec.Count }
+
+// Draw returns spec.Count different questions that match, drawn at random,
+// their choices shuffled: copies that share nothing with the pool. Questions
+// whose ids are in seen come only when there are too few others, then as many
+// as are missing, at random; seen may be nil and stays as it is. Without a
+// language one is drawn first among those with enough questions, each in
+// proportion to how many it has. Less than spec.Count questions, seen ones
+// counted: an error that wraps ErrTooFew. rng must not be in use elsewhere
+// meanwhile. The time is in proportion to spec.Count and the seen questions
+// met, never to more than those that match.
+func (p *Pool) Draw(spec Spec, seen map[string]struct{}, rng *rand.Rand) ([]quiz.Question, error) {
+	if spec.Count < 1 {
+		return nil, fmt.Errorf("bank: draw: %d questions were asked for", spec.Count)
+	}
+	key := spec.key()
+	if key.lang == "" {
+		key.lang = p.drawLanguage(key, spec.Count, rng)
+	}
+	list := p.lists[key]
+	if len(list) < spec.Count {
+		return nil, fmt.Errorf("%w: %d match, %d were asked for", ErrTooFew, p.Count(spec), spec.Count)
+	}
+	drawn := make([]quiz.Question, 0, spec.Count)
+	for _, index := range p.drawIndexes(list, spec.Count, seen, rng) {
+		drawn = append(drawn, p.questions[index].Shuffle(rng))
+	}
+	return drawn, nil
+}
+
+// drawLanguage returns "-", which no question has, when no language has enough.
+func (p *Pool) drawLanguage(key poolKey, count int, rng *rand.Rand) string {
+	drawn, total := "-", 0
+	for _, lang := range p.languages {
+		key.lang = strings.ToLower(lang)
+		n := len(p.lists[key])
+		if n < count {
+			continue
+		}
+		// Keeping the latest with probability n/total leaves each with its share.
+		if total += n; rng.IntN(total) < n {
+			drawn = key.lang
+		}
+	}
+	return drawn
+}
+
+// drawIndexes goes through the list in a random order until it has count
+// unseen questions, and fills up with the seen ones that it met. len(list) must
+// be at least count.
+func (p *Pool) drawIndexes(list []int32, count int, seen map[string]struct{}, rng *rand.Rand) []int32 {
+	var drawn, spare []int32
+	for index := range randomOrder(list, rng) {
+		if _, known := seen[p.questions[index].ID]; !known {
+			drawn = append(drawn, index)
+		} else if len(spare) < count {
+			spare = append(spare, index)
+		}
+		if len(drawn) == count {
+			return drawn
+		}
+	}
+	drawn = append(drawn, spare[:count-len(drawn)]...)
+	rng.Shuffle(len(drawn), func(i, j int) { drawn[i], drawn[j] = drawn[j], drawn[i] })
+	return drawn
+}

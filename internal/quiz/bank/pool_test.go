@@ -1,0 +1,320 @@
+package bank_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"laststand/internal/quiz"
+	"laststand/internal/quiz/bank"
+)
+
+func newRand() *rand.Rand { return rand.New(rand.NewPCG(3, 5)) }
+
+func library() *bank.Pool {
+	return pool(
+		numbered("a", "en", "History", quiz.Easy, 20),
+		numbered("b", "en-GB", "history", quiz.Hard, 10),
+		numbered("c", "zh-CN", "历史", quiz.Easy, 30),
+		append(numbered("d", "zh-TW", "Science", quiz.Easy, 5), numbered("a", "fr", "Twice", quiz.Easy, 20)...),
+	)
+}
+
+func TestPoolCounts(t *testing.T) {
+	t.Parallel()
+	p := library()
+	for _, c := range []struct {
+		spec bank.Spec
+		want int
+	}{
+		{bank.Spec{Lang: "en"}, 30},
+		{bank.Spec{Lang: "EN-gb"}, 10},
+		{bank.Spec{Lang: "en-US"}, 0},
+		{bank.Spec{Lang: "e"}, 0},
+		{bank.Spec{Lang: "zh"}, 35},
+		{bank.Spec{Lang: "zh-CN"}, 30},
+		{bank.Spec{Lang: "fr"}, 0},
+		{bank.Spec{}, 30},
+		{bank.Spec{Category: "HISTORY"}, 30},
+		{bank.Spec{Category: "History", Difficulty: "hard"}, 10},
+		{bank.Spec{Category: "History", Difficulty: "hard", Lang: "en-GB"}, 10},
+		{bank.Spec{Difficulty: "hard", Lang: "zh-CN"}, 0},
+		{bank.Spec{Difficulty: "brutal"}, 0},
+		{bank.Spec{Category: "Science"}, 5},
+		{bank.Spec{Category: "Twice"}, 0},
+	} {
+		if got := p.Count(c.spec); got != c.want {
+			t.Errorf("Count(%+v) = %d, want %d", c.spec, got, c.want)
+		}
+		for count := range c.want + 2 {
+			spec := c.spec
+			spec.Count = count
+			if got := p.Has(spec); got != (count <= c.want) {
+				t.Errorf("Has(%+v) = %v", spec, got)
+			}
+		}
+	}
+	if got := p.Languages(); !slices.Equal(got, []string{"en", "en-GB", "zh-CN", "zh-TW"}) {
+		t.Errorf("languages %q", got)
+	}
+	for lang, want := range map[string][]string{
+		"":      {"History", "Science", "历史"},
+		"en":    {"History"},
+		"EN-GB": {"history"},
+		"zh":    {"Science", "历史"},
+		"fr":    nil,
+	} {
+		if got := p.Categories(lang); !slices.Equal(got, want) {
+			t.Errorf("categories in %q: %q, want %q", lang, got, want)
+		}
+	}
+}
+
+func TestPoolLeavesOutFaultyQuestions(t *testing.T) {
+	t.Parallel()
+	questions := numbered("a", "en", "c", quiz.Easy, 3)
+	questions[1].Right = nil
+	if n := pool(questions).Count(bank.Spec{}); n != 2 {
+		t.Errorf("%d questions", n)
+	}
+}
+
+func TestDrawTooMany(t *testing.T) {
+	t.Parallel()
+	p := library()
+	for spec, want := range map[bank.Spec]string{
+		{Count: 31}:                        "30 match, 31 were asked for",
+		{Count: 6, Category: "Science"}:    "5 match, 6 were asked for",
+		{Count: 1, Lang: "fr"}:             "0 match, 1 were asked for",
+		{Count: math.MaxInt, Lang: "zh"}:   "35 match",
+		{Count: 1, Difficulty: "terrible"}: "0 match",
+	} {
+		drawn, err := p.Draw(spec, nil, newRand())
+		if !errors.Is(err, bank.ErrTooFew) || !strings.Contains(err.Error(), want) || drawn != nil {
+			t.Errorf("%+v: %v, %v, want %q", spec, drawn, err, want)
+		}
+	}
+	for _, count := range []int{0, -1} {
+		if _, err := p.Draw(bank.Spec{Count: count}, nil, newRand()); err == nil {
+			t.Errorf("a draw of %d questions is no error", count)
+		}
+	}
+}
+
+func TestDrawKeepsToItsSpec(t *testing.T) {
+	t.Parallel()
+	p := library()
+	rapid.Check(t, func(t *rapid.T) {
+		spec := bank.Spec{
+			Category:   rapid.SampledFrom([]string{"", "history", "历史", "Science"}).Draw(t, "category"),
+			Lang:       rapid.SampledFrom([]string{"", "en", "en-GB", "zh", "zh-CN"}).Draw(t, "lang"),
+			Difficulty: rapid.SampledFrom([]string{"", "easy", "hard"}).Draw(t, "difficulty"),
+			Count:      rapid.IntRange(1, 32).Draw(t, "count"),
+		}
+		seen := make(map[string]struct{})
+		for _, id := range rapid.SliceOf(rapid.StringMatching(`[abcd][0-9]`)).Draw(t, "seen") {
+			seen[id] = struct{}{}
+		}
+		seenBefore := len(seen)
+		drawn, err := p.Draw(spec, seen, rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)))
+		if len(seen) != seenBefore {
+			t.Fatal("Draw changed seen")
+		}
+		if !p.Has(spec) {
+			if !errors.Is(err, bank.ErrTooFew) {
+				t.Fatalf("%+v: %v", spec, err)
+			}
+			return
+		}
+		if err != nil || len(drawn) != spec.Count {
+			t.Fatalf("%+v: %d questions, %v", spec, len(drawn), err)
+		}
+		checkDrawn(t, p, spec, seen, drawn)
+	})
+}
+
+func checkDrawn(t *rapid.T, p *bank.Pool, spec bank.Spec, seen map[string]struct{}, drawn []quiz.Question) {
+	ids := make(map[string]struct{})
+	repeated := 0
+	for _, q := range drawn {
+		ids[q.ID] = struct{}{}
+		if _, known := seen[q.ID]; known {
+			repeated++
+		}
+		wrongLang := spec.Lang != "" && q.Lang != spec.Lang && !strings.HasPrefix(q.Lang, spec.Lang+"-")
+		wrongCategory := spec.Category != "" && quiz.Fold(q.Category) != quiz.Fold(spec.Category)
+		wrongDifficulty := spec.Difficulty != "" && string(q.Difficulty) != spec.Difficulty
+		mixed := spec.Lang == "" && q.Lang[:2] != drawn[0].Lang[:2]
+		if wrongLang || wrongCategory || wrongDifficulty || mixed {
+			t.Fatalf("%+v: %+v does not fit", spec, q)
+		}
+		if len(q.Faults()) > 0 {
+			t.Fatalf("%+v: %q", q, q.Faults())
+		}
+	}
+	if len(ids) != len(drawn) {
+		t.Fatalf("%+v: a question came twice: %+v", spec, drawn)
+	}
+	if spec.Lang != "" && repeated > 0 {
+		if fresh := p.Count(spec) - countSeen(p, spec, seen); len(drawn)-repeated != fresh {
+			t.Fatalf("%+v: %d seen questions although %d were fresh", spec, repeated, fresh)
+		}
+	}
+}
+
+// countSeen draws all that match to see how many of them were seen.
+func countSeen(p *bank.Pool, spec bank.Spec, seen map[string]struct{}) int {
+	spec.Count = p.Count(spec)
+	all, _ := p.Draw(spec, nil, newRand())
+	return len(slices.DeleteFunc(all, func(q quiz.Question) bool {
+		_, known := seen[q.ID]
+		return !known
+	}))
+}
+
+func TestDrawIsEven(t *testing.T) {
+	t.Parallel()
+	p := pool(numbered("a", "en", "c", quiz.Easy, 10))
+	rng := newRand()
+	const draws = 10_000
+	times := make(map[string]int)
+	firsts := make(map[string]int)
+	places := make(map[int]int)
+	for range draws {
+		drawn, err := p.Draw(bank.Spec{Count: 3}, nil, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range drawn {
+			times[q.ID]++
+			places[q.Right[0]]++
+		}
+		firsts[drawn[0].ID]++
+	}
+	for id, n := range times {
+		isEven(t, id, n, 3*draws/10)
+	}
+	for id, n := range firsts {
+		isEven(t, id+" first", n, draws/10)
+	}
+	for place, n := range places {
+		isEven(t, fmt.Sprint("right choice ", place), n, 3*draws/6)
+	}
+}
+
+// isEven allows 6 standard deviations or so.
+func isEven(t *testing.T, what string, n, expected int) {
+	t.Helper()
+	if math.Abs(float64(n-expected)) > 6*math.Sqrt(float64(expected)) {
+		t.Errorf("%s: %d times, %d expected", what, n, expected)
+	}
+}
+
+func TestDrawAvoidsSeenQuestions(t *testing.T) {
+	t.Parallel()
+	p := pool(numbered("a", "en", "c", quiz.Easy, 10))
+	seen := make(map[string]struct{})
+	for i := range 8 {
+		seen[fmt.Sprintf("a%d", i)] = struct{}{}
+	}
+	rng := newRand()
+	topUps := make(map[string]int)
+	firsts := make(map[bool]int)
+	for range 1000 {
+		two, _ := p.Draw(bank.Spec{Count: 2}, seen, rng)
+		three, err := p.Draw(bank.Spec{Count: 3}, seen, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ids := idsOf(two); !slices.Equal(ids, []string{"a8", "a9"}) {
+			t.Fatalf("%q although two others are fresh", ids)
+		}
+		ids := idsOf(three)
+		if len(ids) != 3 || ids[1] != "a8" || ids[2] != "a9" {
+			t.Fatalf("%q leaves out fresh ones", ids)
+		}
+		topUps[ids[0]]++
+		_, known := seen[three[0].ID]
+		firsts[known]++
+	}
+	if len(topUps) != 8 {
+		t.Errorf("only %v of the seen ones come back", topUps)
+	}
+	isEven(t, "a seen one first", firsts[true], 333)
+}
+
+func idsOf(questions []quiz.Question) []string {
+	var ids []string
+	for _, q := range questions {
+		ids = append(ids, q.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func TestDrawOfAnyLanguageWeighsThem(t *testing.T) {
+	t.Parallel()
+	p := pool(numbered("a", "en", "c", quiz.Easy, 10), numbered("b", "fr", "c", quiz.Easy, 30), numbered("c", "de", "c", quiz.Easy, 4))
+	rng := newRand()
+	times := make(map[string]int)
+	for range 4000 {
+		drawn, err := p.Draw(bank.Spec{Count: 5}, nil, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		times[drawn[0].Lang]++
+	}
+	isEven(t, "en", times["en"], 1000)
+	isEven(t, "fr", times["fr"], 3000)
+	if times["de"] > 0 {
+		t.Error("de was drawn, which has too few")
+	}
+}
+
+func TestDrawNeverChangesThePool(t *testing.T) {
+	t.Parallel()
+	questions := numbered("a", "en", "c", quiz.Easy, 10)
+	before := numbered("a", "en", "c", quiz.Easy, 10)
+	p := pool(questions)
+	var draws sync.WaitGroup
+	for seed := range uint64(4) {
+		draws.Go(func() {
+			rng := rand.New(rand.NewPCG(seed, 0))
+			for range 100 {
+				drawn, _ := p.Draw(bank.Spec{Count: 5}, nil, rng)
+				for _, q := range drawn {
+					q.Choices[0], q.Right[0] = "changed", 99
+				}
+			}
+		})
+	}
+	draws.Wait()
+	if !reflect.DeepEqual(questions, before) {
+		t.Errorf("the questions became %+v", questions)
+	}
+}
+
+func BenchmarkNewPool(b *testing.B) {
+	questions := numbered("a", "zh-CN", "历史", quiz.Easy, bank.MaxQuestions)
+	for b.Loop() {
+		pool(questions)
+	}
+}
+
+func BenchmarkDraw(b *testing.B) {
+	p := pool(numbered("a", "zh-CN", "历史", quiz.Easy, bank.MaxQuestions))
+	rng := newRand()
+	for b.Loop() {
+		if _, err := p.Draw(bank.Spec{Count: 10}, nil, rng); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package bank_test
+
+import (
+	"fmt"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"laststand/internal/quiz"
+	"laststand/internal/quiz/bank"
+)
+
+// anyText draws texts of 1 to n characters with all that is awkward in files.
+func anyText(n int) *rapid.Generator[string] {
+	awkward := rapid.SampledFrom([]rune(`",;|{}=~#:\<>&%*$/-. ` + "\n\té月Ａß\u2028\ufeff"))
+	letters := rapid.SampledFrom([]rune("abcdefghijklmnopqrstuvwxyz0123456789"))
+	return rapid.Custom(func(t *rapid.T) string {
+		s := rapid.StringOfN(rapid.OneOf(letters, awkward), 0, n-1, -1).Draw(t, "text")
+		return s + string(letters.Draw(t, "letter"))
+	})
+}
+
+// anyQuestion draws questions without faults.
+func anyQuestion() *rapid.Generator[quiz.Question] {
+	kinds := []quiz.Kind{quiz.Single, quiz.Boolean, quiz.Multiple, quiz.Number, quiz.Text}
+	return rapid.Custom(func(t *rapid.T) quiz.Question {
+		q := quiz.Question{
+			ID:          rapid.StringMatching(`[A-Za-z0-9_.:-]{1,64}`).Draw(t, "id"),
+			Kind:        rapid.SampledFrom(kinds).Draw(t, "kind"),
+			Lang:        rapid.SampledFrom([]string{"en", "en-GB", "zh-CN", "zh-Hant-TW"}).Draw(t, "lang"),
+			Category:    anyText(20).Draw(t, "category"),
+			Difficulty:  rapid.SampledFrom([]quiz.Difficulty{quiz.Easy, quiz.Medium, quiz.Hard}).Draw(t, "difficulty"),
+			Text:        anyText(60).Draw(t, "text"),
+			Explanation: anyText(60).Draw(t, "explanation"),
+			Source:      anyText(20).Draw(t, "source"),
+			Licence:     rapid.SampledFrom([]string{"", "CC0-1.0"}).Draw(t, "licence"),
+			Media:       rapid.SampledFrom([]string{"", "https://example.org/?a=1&b=<2>"}).Draw(t, "media"),
+		}
+		setSolution(t, &q)
+		return q
+	}).Filter(func(q quiz.Question) bool { return len(q.Faults()) == 0 })
+}
+
+func setSolution(t *rapid.T, q *quiz.Question) {
+	most := map[quiz.Kind]int{quiz.Single: 6, quiz.Boolean: 2, quiz.Multiple: 8}[q.Kind]
+	switch q.Kind {
+	case quiz.Number:
+		q.Target = &quiz.Target{
+			Value:     rapid.Float64().Draw(t, "value"),
+			Tolerance: rapid.Float64Range(0, 1e300).Draw(t, "tolerance"),
+		}
+	case quiz.Text:
+		q.Accepted = rapid.SliceOfN(anyText(30), 1, 4).Draw(t, "accepted")
+	default:
+		q.Choices = rapid.SliceOfNDistinct(anyText(20), 2, most, quiz.Fold).Draw(t, "choices")
+		rights := 1
+		if q.Kind == quiz.Multiple {
+			rights = len(q.Choices)
+		}
+		q.Right = rapid.SliceOfNDistinct(rapid.IntRange(0, len(q.Choices)-1), 1, rights, rapid.ID).Draw(t, "right")
+	}
+}
+
+func idOf(q quiz.Question) string { return q.ID }
+
+// numbered returns n sound questions with the ids PREFIX0, PREFIX1 …
+func numbered(prefix, lang, category string, difficulty quiz.Difficulty, n int) []quiz.Question {
+	var questions []quiz.Question
+	for i := range n {
+		id := fmt.Sprintf("%s%d", prefix, i)
+		questions = append(questions, quiz.Question{
+			ID: id, Kind: quiz.Single, Lang: lang, Category: category, Difficulty: difficulty,
+			Text: "Question " + id, Choices: strings.Fields("a b c d e f"), Right: []int{i % 6},
+		})
+	}
+	return questions
+}
+
+func pool(lists ...[]quiz.Question) *bank.Pool {
+	var banks []*bank.Bank
+	for _, questions := range lists {
+		banks = append(banks, &bank.Bank{Questions: questions})
+	}
+	return bank.NewPool(banks...)
+}

@@ -1,0 +1,155 @@
+package bank
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"laststand/internal/quiz"
+)
+
+// The origin of Open Trivia Database questions, as the site states it, unless
+// the options give another one.
+const (
+	triviaSource  = "Open Trivia Database (opentdb.com)"
+	triviaLicence = "CC-BY-SA-4.0"
+)
+
+type triviaItem struct {
+	Type       string   `json:"type"`
+	Difficulty string   `json:"difficulty"`
+	Category   string   `json:"category"`
+	Question   string   `json:"question"`
+	Correct    string   `json:"correct_answer"`
+	Incorrect  []string `json:"incorrect_answers"`
+}
+
+// ReadOpenTrivia reads what the Open Trivia Database answers,
+//
+//	{"response_code":0,"results":[{"type":"multiple","difficulty":"easy","category":"…",
+//	  "question":"…","correct_answer":"…","incorrect_answers":["…","…","…"]}]}
+//
+// or its list of results alone, in each of its encodings: HTML entities (the
+// default), base64 and both URL encodings, told apart item by item. Its type
+// "multiple" is our kind single. The language is English unless o says another.
+func ReadOpenTrivia(r io.Reader, o Options) (Import, error) {
+	setDefault(&o.Lang, "en")
+	setDefault(&o.Source, triviaSource)
+	setDefault(&o.Licence, triviaLicence)
+	data, err := readAll(r)
+	if err != nil {
+		return Import{}, err
+	}
+	items, err := jsonItems(data, "results", checkTriviaField)
+	if err != nil {
+		return Import{}, err
+	}
+	in := newIntake(o)
+	for _, item := range items {
+		q, err := triviaQuestion(item.raw)
+		if err != nil {
+			err = in.skip(item.line, string(item.raw), err.Error())
+		} else {
+			err = in.take(item.line, q)
+		}
+		if err != nil {
+			return Import{}, err
+		}
+	}
+	return in.Import, nil
+}
+
+// triviaCodes are the response codes of the API that come without results.
+var triviaCodes = map[int]string{
+	1: "it has not that many questions of this sort, ask for fewer",
+	2: "it did not understand the request",
+	3: "it does not know the session token",
+	4: "the session token has seen all questions, reset it",
+	5: "it was asked too often, wait 5 seconds",
+}
+
+func checkTriviaField(key string, raw json.RawMessage) error {
+	if key != "response_code" {
+		return nil
+	}
+	var code int
+	if err := json.Unmarshal(raw, &code); err != nil {
+		return errors.New("its response_code is not a number")
+	}
+	if code != 0 {
+		return fmt.Errorf("the Open Trivia Database refused with code %d: %s", code, triviaCodes[code])
+	}
+	return nil
+}
+
+func triviaQuestion(raw json.RawMessage) (quiz.Question, error) {
+	var item triviaItem
+	if err := json.Unmarshal(raw, &item); err != nil {
+		return quiz.Question{}, jsonFault(err)
+	}
+	if err := item.decode(); err != nil {
+		return quiz.Question{}, err
+	}
+	q := quiz.Question{
+		Text:       item.Question,
+		Category:   item.Category,
+		Difficulty: quiz.Difficulty(item.Difficulty),
+		Choices:    append([]string{item.Correct}, item.Incorrect...),
+		Right:      []int{0},
+	}
+	switch item.Type {
+	case "multiple":
+		q.Kind = quiz.Single
+	case "boolean":
+		q.Kind = quiz.Boolean
+		if item.Correct == "False" && len(q.Choices) == 2 {
+			q.Choices[0], q.Choices[1], q.Right[0] = q.Choices[1], q.Choices[0], 1
+		}
+	default:
+		return q, fmt.Errorf("type %q is not multiple or boolean", item.Type)
+	}
+	return q, nil
+}
+
+// decode undoes the encoding of all fields, or of none.
+func (item *triviaItem) decode() error {
+	decode := item.decoder()
+	fields := []*string{&item.Type, &item.Difficulty, &item.Category, &item.Question, &item.Correct}
+	for i := range item.Incorrect {
+		fields = append(fields, &item.Incorrect[i])
+	}
+	for _, field := range fields {
+		text, err := decode(*field)
+		if err != nil {
+			return fmt.Errorf("%q cannot be decoded: %w", excerpt(*field), err)
+		}
+		*field = strings.TrimSpace(text)
+	}
+	return nil
+}
+
+var percentEncoded = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+
+// decoder tells the encoding by the type, which base64 hides, and by the
+// question, which has no spaces left when it is URL-encoded.
+func (item *triviaItem) decoder() func(string) (string, error) {
+	switch {
+	case item.Type == "bXVsdGlwbGU=" || item.Type == "Ym9vbGVhbg==":
+		return decodeBase64
+	case percentEncoded.MatchString(item.Question) && !strings.Contains(item.Question, " "):
+		return url.QueryUnescape
+	default:
+		return func(s string) (string, error) { return html.UnescapeString(s), nil }
+	}
+}
+
+func decodeBase64(s string) (string, error) {
+	data, err := base64.StdEncoding.DecodeString(s)
+	return string(data), err
+}

@@ -1,0 +1,36 @@
+package bank
+
+import "golang.org/x/text/language"
+
+// truths are the two choices of a boolean question whose input has no words
+// for them, by language.
+var truths = map[string][2]string{
+	"de": {"Richtig", "Falsch"},
+	"en": {"True", "False"},
+	"es": {"Verdadero", "Falso"},
+	"fr": {"Vrai", "Faux"},
+	"it": {"Vero", "Falso"},
+	"ja": {"正しい", "誤り"},
+	"ko": {"참", "거짓"},
+	"pt": {"Verdadeiro", "Falso"},
+	"ru": {"Верно", "Неверно"},
+	"zh": {"对", "错"},
+}
+
+// trueAndFalse returns the choices true and false, in English where the
+// language is not known.
+func trueAndFalse(lang string) []string {
+	tag, err := language.Parse(lang)
+	if err != nil {
+		tag = language.English
+	}
+	base, _ := tag.Base()
+	if script, _ := tag.Script(); base.String() == "zh" && script.String() == "Hant" {
+		return []string{"對", "錯"}
+	}
+	words, known := truths[base.String()]
+	if !known {
+		words = truths["en"]
+	}
+	return words[:]
+}

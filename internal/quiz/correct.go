@@ -1,0 +1,80 @@
+package quiz
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Correct tells whether an answer is right. It takes the canonical form that
+// Normalize of the same question returned; any other string is wrong.
+func (q *Question) Correct(normalized string) bool {
+	form, answer, found := strings.Cut(normalized, ":")
+	if !found {
+		return false
+	}
+	switch q.Kind {
+	case Single, Boolean:
+		return form == "c" && len(q.Right) == 1 && isIndex(answer, q.Right[0])
+	case Multiple:
+		return form == "m" && q.isRightSet(answer)
+	case Number:
+		return form == "n" && q.isNear(answer)
+	case Text:
+		return form == "t" && q.isAccepted(answer)
+	}
+	return false
+}
+
+func isIndex(answer string, index int) bool {
+	i, err := strconv.Atoi(answer)
+	return err == nil && i == index
+}
+
+// isRightSet compares sets as bits: a question has at most 8 choices.
+func (q *Question) isRightSet(answer string) bool {
+	var given, right uint64
+	for rest, more := answer, true; more; {
+		var index string
+		index, rest, more = strings.Cut(rest, ",")
+		i, err := strconv.ParseUint(index, 10, 6)
+		if err != nil {
+			return false
+		}
+		given |= 1 << i
+	}
+	for _, i := range q.Right {
+		if i < 0 || i > 63 {
+			return false
+		}
+		right |= 1 << i
+	}
+	return given == right
+}
+
+// roundingSlack is how far, relative to the numbers, a difference of two
+// decimals may be off once they are float64: 1.1 is within 0.1 of 1 although
+// their float64 difference is 0.10000000000000009. Too small to let in another
+// whole number below 2^50.
+const roundingSlack = 0x1p-51
+
+func (q *Question) isNear(answer string) bool {
+	v, err := strconv.ParseFloat(answer, 64)
+	if err != nil || q.Target == nil {
+		return false
+	}
+	if q.Target.Tolerance == 0 {
+		return v == q.Target.Value
+	}
+	slack := roundingSlack * max(math.Abs(v), math.Abs(q.Target.Value))
+	return math.Abs(v-q.Target.Value) <= q.Target.Tolerance+slack
+}
+
+func (q *Question) isAccepted(answer string) bool {
+	for _, accepted := range q.Accepted {
+		if Fold(accepted) == answer {
+			return true
+		}
+	}
+	return false
+}

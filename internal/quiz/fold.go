@@ -1,0 +1,56 @@
+package quiz
+
+import (
+	"strings"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Fold returns the form in which texts are compared: Unicode compatibility
+// caseless matching (The Unicode Standard, definition D146, composed: NFKC),
+// trimmed, with single spaces. Fold(Fold(s)) == Fold(s).
+func Fold(s string) string {
+	if isFolded(s) {
+		return s
+	}
+	for range maxFoldRounds {
+		folded := foldOnce(s)
+		if folded == s {
+			break
+		}
+		s = folded
+	}
+	return s
+}
+
+// maxFoldRounds bounds the search for a fixed point. One round reaches it but
+// for runs of over 30 combining marks, which package norm breaks up.
+const maxFoldRounds = 4
+
+func foldOnce(s string) string {
+	// The first fold needs the decomposed form (a iota subscript hides behind
+	// composed letters), the second one what compatibility mapping brought up.
+	fold := cases.Fold()
+	s = norm.NFKC.String(fold.String(norm.NFD.String(s)))
+	s = norm.NFKC.String(fold.String(s))
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// isFolded spares most answers the work: lower-case ASCII and the unified
+// ideographs are their own folded form.
+func isFolded(s string) bool {
+	before := ' '
+	for _, r := range s {
+		space := r == ' '
+		if space && before == ' ' {
+			return false
+		}
+		plain := space || '!' <= r && r <= '~' && (r < 'A' || 'Z' < r)
+		if !plain && (r < 0x4E00 || 0x9FFF < r) {
+			return false
+		}
+		before = r
+	}
+	return before != ' ' || s == ""
+}

@@ -1,0 +1,187 @@
+package quiz
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// MaxTextLen bounds an answer to a question of kind Text, and each accepted
+// text, in characters (Unicode code points) as sent.
+const MaxTextLen = 100
+
+// maxNumberLen bounds the digits of a number as sent.
+const maxNumberLen = 100
+
+// ErrInvalidAnswer is wrapped by every error of Normalize.
+var ErrInvalidAnswer = errors.New("invalid answer")
+
+// Given is what a player submitted: Choice for kinds Single and Boolean,
+// Choices for Multiple, Value for Number (a JSON number) and Text (a JSON
+// string). A field that is JSON null counts as absent.
+type Given struct {
+	Choice  *int            `json:"choice,omitempty"`
+	Choices []int           `json:"choices,omitempty"`
+	Value   json.RawMessage `json:"value,omitempty"`
+}
+
+// Normalize checks that g has exactly the field of the question's kind, within
+// its range, and returns its canonical form: answers that mean the same have
+// the same form, which Correct judges.
+//
+//	"c:1"         the choice with index 1
+//	"m:0,2"       the set of choices 0 and 2, ascending
+//	"n:1969"      a number, as the shortest decimal of the float64
+//	"t:the moon"  a text, folded (see Fold)
+//
+// Every error wraps ErrInvalidAnswer and says to the player what is wrong.
+func (q *Question) Normalize(g Given) (string, error) {
+	field := fieldOf(q.Kind)
+	if field == "" {
+		return "", invalid("questions of kind %q cannot be answered", q.Kind)
+	}
+	if err := g.only(field); err != nil {
+		return "", err
+	}
+	value := bytes.TrimSpace(g.Value)
+	switch q.Kind {
+	case Multiple:
+		return q.normalizeChoices(g.Choices)
+	case Number:
+		return normalizeNumber(value)
+	case Text:
+		return normalizeText(value)
+	default:
+		return q.normalizeChoice(*g.Choice)
+	}
+}
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrInvalidAnswer, fmt.Sprintf(format, args...))
+}
+
+func fieldOf(k Kind) string {
+	switch k {
+	case Single, Boolean:
+		return "choice"
+	case Multiple:
+		return "choices"
+	case Number, Text:
+		return "value"
+	}
+	return ""
+}
+
+func (g *Given) only(field string) error {
+	fields := []struct {
+		name  string
+		given bool
+	}{
+		{"choice", g.Choice != nil},
+		{"choices", g.Choices != nil},
+		{"value", isValue(g.Value)},
+	}
+	for _, f := range fields {
+		if f.name == field && !f.given {
+			return invalid("%q is missing", field)
+		}
+		if f.name != field && f.given {
+			return invalid("%q does not fit this question, it asks for %q", f.name, field)
+		}
+	}
+	return nil
+}
+
+func isValue(raw json.RawMessage) bool {
+	value := string(bytes.TrimSpace(raw))
+	return value != "" && value != "null"
+}
+
+func (q *Question) normalizeChoice(choice int) (string, error) {
+	if err := q.inRange(choice); err != nil {
+		return "", err
+	}
+	return "c:" + strconv.Itoa(choice), nil
+}
+
+func (q *Question) inRange(choice int) error {
+	if choice < 0 || choice >= len(q.Choices) {
+		return invalid("choice %d is not one of 0 to %d", choice, len(q.Choices)-1)
+	}
+	return nil
+}
+
+func (q *Question) normalizeChoices(choices []int) (string, error) {
+	if len(choices) == 0 {
+		return "", invalid("no choice was made")
+	}
+	if len(choices) > len(q.Choices) {
+		return "", invalid("%d choices were made out of %d", len(choices), len(q.Choices))
+	}
+	made := make([]bool, len(q.Choices))
+	for _, c := range choices {
+		if err := q.inRange(c); err != nil {
+			return "", err
+		}
+		if made[c] {
+			return "", invalid("choice %d was made twice", c)
+		}
+		made[c] = true
+	}
+	form := make([]byte, 0, 2+2*len(choices))
+	form = append(form, 'm')
+	separator := byte(':')
+	for c, yes := range made {
+		if yes {
+			form = strconv.AppendInt(append(form, separator), int64(c), 10)
+			separator = ','
+		}
+	}
+	return string(form), nil
+}
+
+func normalizeNumber(value []byte) (string, error) {
+	if len(value) > maxNumberLen {
+		return "", invalid("the number is longer than %d characters", maxNumberLen)
+	}
+	var n json.Number
+	if value[0] == '"' || json.Unmarshal(value, &n) != nil {
+		return "", invalid("the value is not a number")
+	}
+	v, err := strconv.ParseFloat(n.String(), 64)
+	if err != nil {
+		return "", invalid("the number is too large")
+	}
+	return "n:" + formatNumber(v), nil
+}
+
+// formatNumber writes whole numbers without an exponent up to 1e21, as
+// encoding/json does, and has one form for both zeros.
+func formatNumber(v float64) string {
+	if v == 0 {
+		return "0"
+	}
+	if size := math.Abs(v); size < 1e-6 || size >= 1e21 {
+		return strconv.FormatFloat(v, 'e', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+func normalizeText(value []byte) (string, error) {
+	var text string
+	if value[0] != '"' || json.Unmarshal(value, &text) != nil {
+		return "", invalid("the value is not a text")
+	}
+	if utf8.RuneCountInString(text) > MaxTextLen {
+		return "", invalid("the text is longer than %d characters", MaxTextLen)
+	}
+	folded := Fold(text)
+	if folded == "" {
+		return "", invalid("the text is empty")
+	}
+	return "t:" + folded, nil
+}

@@ -1,0 +1,55 @@
+// Package quiz holds what a question is and what an answer to it is worth.
+// It is pure: no I/O, no clock. A question is read, never written, once it is
+// in a bank or a match, so all methods are safe for concurrent use.
+package quiz
+
+// Kind says how a question is asked and answered.
+type Kind string
+
+// The kinds of the wire contract.
+const (
+	Single   Kind = "single"   // 2 to 6 choices, one right
+	Boolean  Kind = "boolean"  // 2 choices, one right
+	Multiple Kind = "multiple" // 2 to 8 choices, exactly the right set
+	Number   Kind = "number"   // a number, within a tolerance
+	Text     Kind = "text"     // up to MaxTextLen characters, compared folded
+)
+
+// Difficulty is one of three levels.
+type Difficulty string
+
+// The difficulties.
+const (
+	Easy   Difficulty = "easy"
+	Medium Difficulty = "medium"
+	Hard   Difficulty = "hard"
+)
+
+// Target is the right answer of a question of kind Number: any value within
+// Tolerance of Value, both ends included.
+type Target struct {
+	Value     float64 `json:"value"`
+	Tolerance float64 `json:"tolerance"`
+}
+
+// Question is one question of a bank. Which fields are set depends on Kind:
+// Choices and Right (indexes into Choices) for the three kinds with choices,
+// Target for Number, Accepted (the first is the one shown) for Text. Faults
+// tells whether a question keeps to this; the methods that judge answers never
+// panic on one that does not, they just find nothing right.
+type Question struct {
+	ID          string     `json:"id"`
+	Kind        Kind       `json:"kind"`
+	Lang        string     `json:"lang"` // a BCP 47 tag: "en", "zh-CN"
+	Category    string     `json:"category"`
+	Difficulty  Difficulty `json:"difficulty"`
+	Text        string     `json:"text"`
+	Choices     []string   `json:"choices,omitempty"`
+	Right       []int      `json:"right,omitempty"`
+	Target      *Target    `json:"target,omitempty"`
+	Accepted    []string   `json:"accepted,omitempty"`
+	Explanation string     `json:"explanation,omitempty"`
+	Media       string     `json:"media,omitempty"` // a URL, shown with the question
+	Source      string     `json:"source,omitempty"`
+	Licence     string     `json:"licence,omitempty"`
+}

@@ -1,0 +1,249 @@
+package quiz_test
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"laststand/internal/quiz"
+)
+
+func TestSolution(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		q    quiz.Question
+		want string
+	}{
+		{single, `{"choice":1}`},
+		{boolean, `{"choice":0}`},
+		{multiple, `{"choices":[0,2]}`},
+		{number, `{"value":1969,"tolerance":2}`},
+		{quiz.Question{Kind: quiz.Number, Target: &quiz.Target{}}, `{"value":0,"tolerance":0}`},
+		{text, `{"value":"The Moon","accepted":["The Moon","Luna","月球"]}`},
+		{quiz.Question{Kind: quiz.Text}, `{}`},
+		{quiz.Question{Kind: quiz.Single}, `{}`},
+	} {
+		got, err := json.Marshal(c.q.Solution())
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s: %s, %v, want %s", c.q.Kind, got, err, c.want)
+		}
+	}
+	if !slices.Equal(multiple.Right, []int{2, 0}) {
+		t.Error("Solution sorted the question's own Right")
+	}
+}
+
+func TestShuffleKeepsWhatIsRight(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		choices := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,5}`), 2, 8, rapid.ID).Draw(t, "choices")
+		right := rapid.SliceOfNDistinct(rapid.IntRange(0, len(choices)-1), 1, len(choices), rapid.ID).Draw(t, "right")
+		q := quiz.Question{Kind: quiz.Multiple, Choices: choices, Right: right}
+		before := q.Clone()
+		shuffled := q.Shuffle(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)))
+		if !reflect.DeepEqual(q, before) {
+			t.Fatalf("the question itself became %+v", q)
+		}
+		if !reflect.DeepEqual(texts(shuffled), texts(q)) {
+			t.Fatalf("%+v became %+v", q, shuffled)
+		}
+		if !slices.IsSorted(shuffled.Right) || !sameSet(shuffled.Choices, choices) {
+			t.Fatalf("%+v became %+v", q, shuffled)
+		}
+	})
+}
+
+func texts(q quiz.Question) []string {
+	var right []string
+	for _, i := range q.Right {
+		right = append(right, q.Choices[i])
+	}
+	slices.Sort(right)
+	return right
+}
+
+func sameSet(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+func TestShuffleReachesEveryOrder(t *testing.T) {
+	t.Parallel()
+	for _, q := range []quiz.Question{boolean, single} {
+		orders := 1
+		for n := 2; n <= len(q.Choices); n++ {
+			orders *= n
+		}
+		rng := rand.New(rand.NewPCG(1, 2))
+		seen := make(map[string]int)
+		for range 100 * orders {
+			shuffled := q.Shuffle(rng)
+			seen[strings.Join(shuffled.Choices, ",")]++
+		}
+		if len(seen) != orders {
+			t.Errorf("%s: %d orders of %d", q.Kind, len(seen), orders)
+		}
+		for order, times := range seen {
+			if times < 50 || times > 150 {
+				t.Errorf("%s: order %s came %d times, 100 expected", q.Kind, order, times)
+			}
+		}
+	}
+}
+
+func TestCloneSharesNothing(t *testing.T) {
+	t.Parallel()
+	q := quiz.Question{Choices: []string{"a"}, Right: []int{0}, Accepted: []string{"b"}, Target: &quiz.Target{Value: 1}}
+	c := q.Clone()
+	c.Choices[0], c.Right[0], c.Accepted[0], c.Target.Value = "x", 9, "y", 2
+	if q.Choices[0] != "a" || q.Right[0] != 0 || q.Accepted[0] != "b" || q.Target.Value != 1 {
+		t.Fatalf("changing the copy changed the question: %+v %+v", q, q.Target)
+	}
+}
+
+func TestPoints(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		limit, elapsed int64
+		want           int
+	}{
+		{15000, 0, 200},
+		{15000, -20, 200},
+		{15000, 1, 199},
+		{15000, 150, 199},
+		{15000, 151, 198},
+		{15000, 7500, 150},
+		{15000, 14999, 100},
+		{15000, 15000, 100},
+		{15000, 15150, 100},
+		{3, 1, 166},
+		{1 << 55, 1 << 54, 150},
+	} {
+		if got := quiz.Points(c.limit, c.elapsed); got != c.want {
+			t.Errorf("Points(%d, %d) = %d, want %d", c.limit, c.elapsed, got, c.want)
+		}
+	}
+}
+
+func sound(kind quiz.Kind) quiz.Question {
+	q := quiz.Question{
+		ID: "q_1", Kind: kind, Lang: "en", Category: "Science", Difficulty: quiz.Easy, Text: "What?",
+		Explanation: "So.", Source: "me", Licence: "CC0-1.0",
+	}
+	switch kind {
+	case quiz.Boolean:
+		q.Choices, q.Right = []string{"True", "False"}, []int{1}
+	case quiz.Number:
+		q.Target = &quiz.Target{Value: 3}
+	case quiz.Text:
+		q.Accepted = []string{"x"}
+	default:
+		q.Choices, q.Right = []string{"a", "b", "c"}, []int{1}
+	}
+	return q
+}
+
+func TestSoundQuestionsHaveNoFaults(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []quiz.Kind{quiz.Single, quiz.Boolean, quiz.Multiple, quiz.Number, quiz.Text} {
+		q := sound(kind)
+		if faults := append(q.Faults(), q.Warnings()...); len(faults) > 0 {
+			t.Errorf("%s: %q", kind, faults)
+		}
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 1001)
+	for _, c := range []struct {
+		kind   quiz.Kind
+		want   string
+		change func(*quiz.Question)
+	}{
+		{quiz.Single, "the text is empty", func(q *quiz.Question) { q.Text = " \u3000" }},
+		{quiz.Single, "longer than 1000", func(q *quiz.Question) { q.Text = long }},
+		{quiz.Single, "the text is not UTF-8", func(q *quiz.Question) { q.Text = "\xff" }},
+		{quiz.Single, "control character", func(q *quiz.Question) { q.Text = "a\x00b" }},
+		{quiz.Single, "the category is empty", func(q *quiz.Question) { q.Category = "" }},
+		{quiz.Single, "the category is longer than 100", func(q *quiz.Question) { q.Category = long }},
+		{quiz.Single, `id ""`, func(q *quiz.Question) { q.ID = "" }},
+		{quiz.Single, `id "a b"`, func(q *quiz.Question) { q.ID = "a b" }},
+		{quiz.Single, "1 to 64", func(q *quiz.Question) { q.ID = strings.Repeat("a", 65) }},
+		{quiz.Single, "language is not given", func(q *quiz.Question) { q.Lang = "" }},
+		{quiz.Single, `language "chinese!"`, func(q *quiz.Question) { q.Lang = "chinese!" }},
+		{quiz.Single, `language "und"`, func(q *quiz.Question) { q.Lang = "und" }},
+		{quiz.Single, `written "zh-CN"`, func(q *quiz.Question) { q.Lang = "zh_cn" }},
+		{quiz.Single, `difficulty "tough"`, func(q *quiz.Question) { q.Difficulty = "tough" }},
+		{"essay", `kind "essay"`, func(*quiz.Question) {}},
+		{quiz.Single, "1 choices, kind single takes 2 to 6", func(q *quiz.Question) { q.Choices, q.Right = []string{"a"}, []int{0} }},
+		{quiz.Single, "7 choices", func(q *quiz.Question) { q.Choices = strings.Split("abcdefg", "") }},
+		{quiz.Boolean, "3 choices, kind boolean takes 2 to 2", func(q *quiz.Question) { q.Choices = strings.Split("abc", "") }},
+		{quiz.Multiple, "9 choices, kind multiple takes 2 to 8", func(q *quiz.Question) { q.Choices = strings.Split("abcdefghi", "") }},
+		{quiz.Single, "choice 2 is empty", func(q *quiz.Question) { q.Choices[1] = "" }},
+		{quiz.Single, "choice 1 is longer than 200", func(q *quiz.Question) { q.Choices[0] = long }},
+		{quiz.Single, "choices 1 and 3 are the same", func(q *quiz.Question) { q.Choices[2] = " Ａ" }},
+		{quiz.Single, "right index 3", func(q *quiz.Question) { q.Right = []int{3} }},
+		{quiz.Single, "right index -1", func(q *quiz.Question) { q.Right = []int{-1} }},
+		{quiz.Single, "2 of its choices are right", func(q *quiz.Question) { q.Right = []int{0, 1} }},
+		{quiz.Single, "0 of its choices are right", func(q *quiz.Question) { q.Right = nil }},
+		{quiz.Multiple, "none of its choices is right", func(q *quiz.Question) { q.Right = nil }},
+		{quiz.Multiple, "right index 1 is there twice", func(q *quiz.Question) { q.Right = []int{1, 1} }},
+		{quiz.Multiple, "4 right indexes for 3 choices", func(q *quiz.Question) { q.Right = []int{0, 1, 2, 2} }},
+		{quiz.Number, "no number to find", func(q *quiz.Question) { q.Target = nil }},
+		{quiz.Number, "number is not finite", func(q *quiz.Question) { q.Target.Value = math.NaN() }},
+		{quiz.Number, "tolerance is below 0", func(q *quiz.Question) { q.Target.Tolerance = -1 }},
+		{quiz.Number, "tolerance is below 0 or not finite", func(q *quiz.Question) { q.Target.Tolerance = math.NaN() }},
+		{quiz.Number, "tolerance is below 0 or not finite", func(q *quiz.Question) { q.Target.Tolerance = math.Inf(1) }},
+		{quiz.Number, "choices do not fit", func(q *quiz.Question) { q.Choices = []string{"a", "b"} }},
+		{quiz.Text, "0 accepted texts", func(q *quiz.Question) { q.Accepted = nil }},
+		{quiz.Text, "51 accepted texts", func(q *quiz.Question) { q.Accepted = slices.Repeat([]string{"x"}, 51) }},
+		{quiz.Text, "accepted text 1 is longer than 100", func(q *quiz.Question) { q.Accepted = []string{long[:202]} }},
+		{quiz.Text, "accepted text 2 is empty", func(q *quiz.Question) { q.Accepted = []string{"x", " "} }},
+		{quiz.Text, "a number to find does not fit", func(q *quiz.Question) { q.Target = &quiz.Target{} }},
+		{quiz.Boolean, "accepted texts do not fit", func(q *quiz.Question) { q.Accepted = []string{"x"} }},
+		{quiz.Single, "media", func(q *quiz.Question) { q.Media = "javascript:alert(1)" }},
+		{quiz.Single, "media", func(q *quiz.Question) { q.Media = "//evil.example/x.png" }},
+		{quiz.Single, "the explanation is longer", func(q *quiz.Question) { q.Explanation = long }},
+		{quiz.Single, "the licence is longer", func(q *quiz.Question) { q.Licence = long }},
+	} {
+		q := sound(c.kind)
+		c.change(&q)
+		faults := q.Faults()
+		if len(faults) != 1 || !strings.Contains(faults[0], c.want) {
+			t.Errorf("%s: faults %q, want one with %q", c.kind, faults, c.want)
+		}
+	}
+}
+
+func TestFaultsListsThemAll(t *testing.T) {
+	t.Parallel()
+	q := quiz.Question{Kind: quiz.Multiple, Choices: []string{"a"}}
+	if faults := q.Faults(); len(faults) != 7 {
+		t.Errorf("%d faults, want 7: %q", len(faults), faults)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	q := sound(quiz.Text)
+	q.Explanation, q.Source, q.Licence, q.Accepted = "", "", "", []string{"Moon", "moon "}
+	if got := q.Warnings(); len(got) != 4 || len(q.Faults()) != 0 {
+		t.Errorf("warnings %q, faults %q", got, q.Faults())
+	}
+}
+
+func TestMediaMayBeALinkOrAPath(t *testing.T) {
+	t.Parallel()
+	for _, media := range []string{"https://example.org/a.png", "http://example.org/a b.png", "/media/a.png?x=1"} {
+		q := sound(quiz.Single)
+		if q.Media = media; len(q.Faults()) > 0 {
+			t.Errorf("%s: %q", media, q.Faults())
+		}
+	}
+}
