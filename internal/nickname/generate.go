@@ -1,0 +1,49 @@
+package nickname
+
+import (
+	"math/rand/v2"
+	"strings"
+)
+
+const generatedLength = 4
+
+// Generate makes up a friendly name for a guest who gave none: an adjective,
+// an animal and a random string, over 100 million of them; Chinese when lang
+// begins with "zh", English otherwise. It is a valid name and may be taken.
+// The generator is used by one goroutine at a time.
+func Generate(lang string, rng *rand.Rand) Name {
+	words := english
+	if strings.HasPrefix(strings.ToLower(lang), "zh") {
+		words = chinese
+	}
+	adjective := words.adjectives[rng.IntN(len(words.adjectives))]
+	animal := words.animals[rng.IntN(len(words.animals))]
+	return plain(adjective + animal + joint + randomString(rng, generatedLength))
+}
+
+type wordList struct{ adjectives, animals []string }
+
+// English words have at most 5 and 6 letters, so that the whole fits.
+var english = wordList{
+	adjectives: strings.Fields(`
+		Able Agile Alert Bold Brave Brisk Calm Clear Cosy Deft Eager Early Fair Fast Fine Fresh
+		Funny Glad Grand Happy Jolly Keen Kind Light Loyal Lucky Merry Mild Neat Nifty Noble
+		Polar Proud Quick Quiet Rapid Ready Royal Sharp Shiny Smart Snowy Solid Spry Sunny Sweet Swift
+		Tidy Vivid Warm Wise Witty Young Zesty`),
+	animals: strings.Fields(`
+		Badger Beaver Bison Camel Condor Cougar Crane Dingo Eagle Egret Falcon Ferret Finch Gecko
+		Gibbon Heron Hare Ibex Ibis Iguana Jackal Jaguar Koala Lemur Llama Lynx Magpie Marmot Marten
+		Moose Newt Ocelot Oriole Osprey Otter Panda Parrot Pigeon Plover Puffin Quail Rabbit Raven Robin
+		Salmon Seal Stork Swan Tapir Tiger Toucan Turtle Walrus Wombat Yak Zebra`),
+}
+
+var chinese = wordList{
+	adjectives: strings.Fields(`
+		勇敢 机灵 快乐 温柔 聪明 安静 活泼 友善 坚定 沉着 轻快 幸运 诚实 热情 可爱 敏捷
+		从容 自在 好奇 明亮 谦逊 爽朗 勤快 悠闲 细心 果断 淡定 开朗 稳健 灵巧 乐观 踏实
+		机智 大方 风趣 专注 耐心 自信 优雅 神气`),
+	animals: strings.Fields(`
+		水獭 熊猫 狐狸 海豚 猎豹 白鹤 山雀 松鼠 骆驼 斑马 老虎 企鹅 海豹 鲸鱼 兔子 羚羊
+		刺猬 大象 考拉 雪豹 燕子 孔雀 海龟 小鹿 天鹅 仓鼠 蜻蜓 金鱼 麋鹿 蜂鸟 河狸 浣熊
+		猫头鹰 啄木鸟 长颈鹿 金丝猴 梅花鹿 小熊猫 白海豚 北极狐`),
+}

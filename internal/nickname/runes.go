@@ -1,0 +1,46 @@
+package nickname
+
+import (
+	"fmt"
+	"unicode"
+	"unicode/utf8"
+)
+
+// refuseRunes gives the reason to refuse the first character that no name may
+// have, or "".
+func refuseRunes(s string) string {
+	for _, r := range s {
+		if kind := forbidden(r); kind != "" {
+			return fmt.Sprintf("it holds %s (%U)", kind, r)
+		}
+	}
+	return ""
+}
+
+// forbidden names the kind of a character that no name may have, or "".
+func forbidden(r rune) string {
+	switch {
+	case r == utf8.RuneError:
+		return "a character that was damaged on its way"
+	case unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp):
+		return "a control character"
+	case unicode.Is(unicode.Bidi_Control, r):
+		return "a character that turns the direction of text"
+	case isInvisible(r):
+		return "an invisible character"
+	case unicode.Is(unicode.Co, r):
+		return "a character for private use"
+	case unicode.Is(unicode.Cn, r):
+		return "a character that Unicode has not assigned"
+	}
+	return ""
+}
+
+const brailleBlank = '\u2800'
+
+// isInvisible covers what takes no width (joiners and variation selectors
+// too, so no emoji made of several) and letters that show nothing.
+func isInvisible(r rune) bool {
+	return r == brailleBlank || unicode.In(r, unicode.Cf,
+		unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+}

@@ -1,0 +1,32 @@
+package nickname
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Every pair of words makes a valid name, so Generate cannot panic.
+func TestEveryGeneratedNameIsValid(t *testing.T) {
+	t.Parallel()
+	for _, words := range []wordList{english, chinese} {
+		for _, adjective := range words.adjectives {
+			for _, animal := range words.animals {
+				text := adjective + animal + joint + strings.Repeat(readable[:1], generatedLength)
+				if name, err := Parse(text); err != nil || name.Display != text {
+					t.Errorf("%q parses as %+q, %v", text, name, err)
+				}
+			}
+		}
+	}
+}
+
+func TestWordsAreDifferent(t *testing.T) {
+	t.Parallel()
+	for _, words := range [][]string{english.adjectives, english.animals, chinese.adjectives, chinese.animals} {
+		sorted := slices.Sorted(slices.Values(words))
+		if len(words) < 30 || len(slices.Compact(sorted)) != len(words) {
+			t.Errorf("%d words, some twice or too few: %v", len(words), words)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package rating_test
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"laststand/internal/rating"
+)
+
+func near(t *testing.T, what string, got, want, within float64) {
+	t.Helper()
+	if math.IsNaN(got) || math.Abs(got-want) > within {
+		t.Errorf("%s = %.6f, want %.6f ± %g", what, got, want, within)
+	}
+}
+
+// The worked example of Glickman's paper.
+func TestUpdateGivesThePapersExample(t *testing.T) {
+	t.Parallel()
+	player := rating.Rating{R: 1500, RD: 200, Sigma: 0.06}
+	got := rating.Update(player, []rating.Game{
+		{Opponent: rating.Rating{R: 1400, RD: 30, Sigma: 0.06}, Score: 1},
+		{Opponent: rating.Rating{R: 1550, RD: 100, Sigma: 0.06}, Score: 0},
+		{Opponent: rating.Rating{R: 1700, RD: 300, Sigma: 0.06}, Score: 0},
+	})
+	near(t, "R", got.R, 1464.06, 0.01)
+	near(t, "RD", got.RD, 151.52, 0.01)
+	near(t, "Sigma", got.Sigma, 0.05999, 0.00001)
+}
+
+// A first duel of two newcomers. Worked by hand from the formulas: φ = 2.014762,
+// g = 0.669069, E = 0.5, v = 8.935475; σ hardly moves.
+func TestUpdateRatesADuelOfNewcomers(t *testing.T) {
+	t.Parallel()
+	won := rating.Update(rating.Default(), []rating.Game{{Opponent: rating.Default(), Score: 1}})
+	lost := rating.Update(rating.Default(), []rating.Game{{Opponent: rating.Default(), Score: 0}})
+	near(t, "the winner's R", won.R, 1662.31, 0.01)
+	near(t, "the loser's R", lost.R, 1337.69, 0.01)
+	near(t, "the winner's RD", won.RD, 290.32, 0.01)
+	near(t, "the loser's RD", lost.RD, 290.32, 0.01)
+}
+
+func TestUpdateWithoutGamesAges(t *testing.T) {
+	t.Parallel()
+	player := rating.Rating{R: 1700, RD: 60, Sigma: 0.06}
+	if got, want := rating.Update(player, nil), player.Age(1); got != want {
+		t.Errorf("Update without games = %+v, want %+v", got, want)
+	}
+}
+
+func TestAge(t *testing.T) {
+	t.Parallel()
+	player := rating.Rating{R: 1700, RD: 50, Sigma: 0.06}
+	near(t, "RD after one period", player.Age(1).RD, math.Hypot(50, 0.06*173.7178), 1e-9)
+	near(t, "RD after no period", player.Age(0).RD, 50, 1e-9)
+	near(t, "RD after a negative time", player.Age(-3).RD, 50, 1e-9)
+	near(t, "RD after an age", player.Age(1e9).RD, rating.MaxRD, 0)
+	if got := player.Age(9); got.R != player.R || got.Sigma != player.Sigma {
+		t.Errorf("Age changed R or Sigma: %+v", got)
+	}
+}
+
+func TestZeroRatingCountsAsDefault(t *testing.T) {
+	t.Parallel()
+	zero := rating.Update(rating.Rating{}, []rating.Game{{Score: 1}})
+	plain := rating.Update(rating.Default(), []rating.Game{{Opponent: rating.Default(), Score: 1}})
+	if zero != plain {
+		t.Errorf("from the zero Rating %+v, from Default %+v", zero, plain)
+	}
+	if aged := (rating.Rating{}).Age(1); aged != rating.Default() {
+		t.Errorf("the zero Rating aged = %+v, want Default", aged)
+	}
+	half := rating.Update(rating.Rating{R: 1500}, []rating.Game{{Score: 1}})
+	if half != plain {
+		t.Errorf("without RD and Sigma %+v, from Default %+v", half, plain)
+	}
+}
+
+// An end that was beyond doubt says nothing, and must not divide by zero.
+func TestUpdateSurvivesAbsurdDistances(t *testing.T) {
+	t.Parallel()
+	god := rating.Rating{R: 1e9, RD: 30, Sigma: 0.06}
+	got := rating.Update(rating.Default(), []rating.Game{{Opponent: god, Score: 0}})
+	if got != rating.Default() {
+		t.Errorf("losing to %v gives %+v, want no change", god.R, got)
+	}
+}
+
+func TestJSONIsTheStoredForm(t *testing.T) {
+	t.Parallel()
+	got, err := json.Marshal(rating.Default())
+	if err != nil || string(got) != `{"r":1500,"rd":350,"sigma":0.06}` {
+		t.Errorf("Marshal = %s, %v", got, err)
+	}
+}
+
+func drawRating(t *rapid.T, label string) rating.Rating {
+	return rating.Rating{
+		R:     rapid.Float64Range(0, 4000).Draw(t, label+" R"),
+		RD:    rapid.Float64Range(rating.MinRD, rating.MaxRD).Draw(t, label+" RD"),
+		Sigma: rapid.Float64Range(0.01, 0.2).Draw(t, label+" sigma"),
+	}
+}
+
+func duel(player, opponent rating.Rating, score float64) rating.Rating {
+	return rating.Update(player, []rating.Game{{Opponent: opponent, Score: score}})
+}
+
+func TestADuelMovesRatingsTheRightWay(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		player, opponent := drawRating(t, "player"), drawRating(t, "opponent")
+		won, drawn, lost := duel(player, opponent, 1), duel(player, opponent, 0.5), duel(player, opponent, 0)
+		if won.R < player.R || lost.R > player.R {
+			t.Fatalf("from %v: won %v, lost %v", player.R, won.R, lost.R)
+		}
+		if drawn.R < lost.R || drawn.R > won.R {
+			t.Fatalf("a draw (%v) is outside loss %v and win %v", drawn.R, lost.R, won.R)
+		}
+	})
+}
+
+func TestUpdateStaysWithinBounds(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		player := drawRating(t, "player")
+		for range rapid.IntRange(1, 40).Draw(t, "periods") {
+			games := make([]rating.Game, rapid.IntRange(0, 5).Draw(t, "games"))
+			for i := range games {
+				games[i].Opponent = drawRating(t, "opponent")
+				games[i].Score = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "score")
+			}
+			player = rating.Update(player, games)
+			if !(player.RD >= rating.MinRD && player.RD <= rating.MaxRD) {
+				t.Fatalf("RD %v", player.RD)
+			}
+			if !(player.Sigma > 0 && player.Sigma < 1) || math.IsNaN(player.R) || math.IsInf(player.R, 0) {
+				t.Fatalf("rating %+v", player)
+			}
+		}
+	})
+}
+
+func TestADrawOfEqualsChangesNobody(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		player, opponent := drawRating(t, "player"), drawRating(t, "opponent")
+		opponent.R = player.R
+		after := duel(player, opponent, 0.5)
+		if math.Abs(after.R-player.R) > 1e-9 {
+			t.Fatalf("R went from %v to %v", player.R, after.R)
+		}
+		if after.Sigma > player.Sigma {
+			t.Fatalf("no surprise, but sigma grew from %v to %v", player.Sigma, after.Sigma)
+		}
+	})
+}
+
+// Equal players with equal certainty exchange what one wins and the other loses.
+func TestADuelOfTwinsIsSymmetric(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		twin := drawRating(t, "twin")
+		won, lost := duel(twin, twin, 1), duel(twin, twin, 0)
+		if math.Abs((won.R-twin.R)-(twin.R-lost.R)) > 1e-6 || math.Abs(won.RD-lost.RD) > 1e-6 {
+			t.Fatalf("from %+v: won %+v, lost %+v", twin, won, lost)
+		}
+	})
+}
+
+func TestAgeingInStepsIsAgeingAtOnce(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		player := drawRating(t, "player")
+		a, b := rapid.Float64Range(0, 500).Draw(t, "a"), rapid.Float64Range(0, 500).Draw(t, "b")
+		steps, once := player.Age(a).Age(b), player.Age(a+b)
+		if math.Abs(steps.RD-once.RD) > 1e-6 || once.RD < player.RD-1e-9 {
+			t.Fatalf("in steps %v, at once %v, before %v", steps.RD, once.RD, player.RD)
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package timer_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"laststand/internal/timer"
+)
+
+// A plan is what to do with one timer, in ms since the start.
+type plan struct{ at, wait, stop int }
+
+// A fate is how one timer ended.
+type fate struct {
+	calls   int
+	elapsed time.Duration
+	stopped bool
+}
+
+// stoppable is what time.Timer and timer.Timer share.
+type stoppable interface{ Stop() bool }
+
+var plans = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) plan {
+	return plan{
+		at:   rapid.IntRange(0, 20_000).Draw(t, "at"),
+		wait: rapid.IntRange(-5, 100_000).Draw(t, "wait"),
+		stop: rapid.IntRange(0, 120_000).Draw(t, "stop"),
+	}
+}), 1, 40)
+
+// The runtime's timers are the oracle: but for a call up to two ticks later,
+// and a Stop that this lets in, every timer ends the same way.
+func TestWheelAgreesWithTheRuntime(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		plans := plans.Draw(r, "plans")
+		var ours, theirs []fate
+		synctest.Test(t, func(*testing.T) {
+			w := timer.New(timer.Config{Workers: 4})
+			ours = live(plans, func(d time.Duration, f func()) stoppable { return w.After(d, f) })
+			w.Close()
+		})
+		synctest.Test(t, func(*testing.T) {
+			theirs = live(plans, func(d time.Duration, f func()) stoppable { return time.AfterFunc(d, f) })
+		})
+		for i, p := range plans {
+			compare(r, p, ours[i], theirs[i])
+		}
+	})
+}
+
+// live carries the plans out and tells how each ended.
+func live(plans []plan, after func(time.Duration, func()) stoppable) []fate {
+	fates := make([]fate, len(plans))
+	for i, p := range plans {
+		go func() {
+			time.Sleep(time.Duration(p.at) * time.Millisecond)
+			start := time.Now()
+			own := after(time.Duration(p.wait)*time.Millisecond, func() {
+				fates[i].calls++
+				fates[i].elapsed = time.Since(start)
+			})
+			time.Sleep(time.Duration(p.stop) * time.Millisecond)
+			fates[i].stopped = own.Stop()
+		}()
+	}
+	time.Sleep(5 * time.Minute)
+	synctest.Wait()
+	return fates
+}
+
+func compare(t *rapid.T, p plan, ours, theirs fate) {
+	wait := time.Duration(max(p.wait, 0)) * time.Millisecond
+	if ours.stopped == (ours.calls == 1) || ours.calls > 1 {
+		t.Fatalf("%+v: called %d times, stopped %v", p, ours.calls, ours.stopped)
+	}
+	if ours.calls == 1 && (ours.elapsed < wait || ours.elapsed > wait+2*tick) {
+		t.Fatalf("%+v: called after %v", p, ours.elapsed)
+	}
+	atTheEdge := (time.Duration(p.stop)*time.Millisecond - wait).Abs() <= 2*tick
+	if ours.stopped != theirs.stopped && !atTheEdge {
+		t.Fatalf("%+v: stopped %v, by the runtime %v", p, ours.stopped, theirs.stopped)
+	}
+}

@@ -1,0 +1,248 @@
+package timer
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/RussellLuo/timingwheel"
+)
+
+// broken is a clockwork that runs true until its fault is set.
+type broken struct {
+	clockwork
+	fault atomic.Int32
+	adds  atomic.Int32
+	hang  chan struct{} // Stop waits for it, if there is one
+
+	mu   sync.Mutex
+	kept []func() // what the stuck wheel did not call
+}
+
+const (
+	stuck  = 1 // calls nothing any more
+	jumped = 2 // calls everything at once
+)
+
+func (b *broken) AfterFunc(d time.Duration, f func()) *timingwheel.Timer {
+	b.adds.Add(1)
+	if b.fault.Load() == jumped {
+		go f()
+		return new(timingwheel.Timer)
+	}
+	return b.clockwork.AfterFunc(d, func() {
+		if b.fault.Load() != stuck {
+			f()
+			return
+		}
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.kept = append(b.kept, f)
+	})
+}
+
+// revive calls, too late, what the stuck wheel kept back.
+func (b *broken) revive() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, f := range b.kept {
+		go f()
+	}
+}
+
+func (b *broken) Stop() {
+	b.clockwork.Stop()
+	if b.hang != nil {
+		<-b.hang
+	}
+}
+
+// brokenWheel has a broken first movement, and good ones afterwards.
+func brokenWheel(first *broken) *Wheel {
+	first.clockwork = newClockwork()
+	builds := 0
+	return newWheel(Config{}, func() clockwork {
+		builds++
+		if builds == 1 {
+			return first
+		}
+		return newClockwork()
+	})
+}
+
+// tally counts calls and how many of them came early.
+type tally struct{ calls, early atomic.Int32 }
+
+func (c *tally) after(w *Wheel, d time.Duration) *Timer {
+	start := time.Now()
+	return w.After(d, func() {
+		c.calls.Add(1)
+		if time.Since(start) < d {
+			c.early.Add(1)
+		}
+	})
+}
+
+func (c *tally) check(t *testing.T, calls int32) {
+	t.Helper()
+	if c.calls.Load() != calls || c.early.Load() != 0 {
+		t.Errorf("%d calls, %d early; want %d, 0", c.calls.Load(), c.early.Load(), calls)
+	}
+}
+
+func TestAStuckWheelIsReplaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		first := new(broken)
+		w := brokenWheel(first)
+		defer w.Close()
+		var calls tally
+		for d := time.Second; d <= 100*time.Second; d += time.Second {
+			calls.after(w, d)
+		}
+		gone := calls.after(w, 30*time.Second)
+		time.Sleep(10500 * time.Millisecond)
+		calls.check(t, 10)
+
+		first.fault.Store(stuck)
+		time.Sleep(4 * time.Second)
+		calls.check(t, 10)
+		gone.Stop()
+		calls.after(w, 3*time.Hour)
+		time.Sleep(5 * time.Second)
+		calls.check(t, 19)
+		if s := w.Stats(); s.Rebuilt != 1 || !w.Healthy() {
+			t.Errorf("healthy %v, stats %+v, want 1 rebuilt", w.Healthy(), s)
+		}
+
+		first.fault.Store(0)
+		first.revive()
+		time.Sleep(100 * time.Second)
+		calls.check(t, 100)
+		time.Sleep(3 * time.Hour)
+		calls.check(t, 101)
+		if s := w.Stats(); s.Rebuilt != 1 || s.Pending != 0 {
+			t.Errorf("stats %+v, want 1 rebuilt, 0 pending", s)
+		}
+	})
+}
+
+func TestHealthyTellsAStuckWheel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		first := new(broken)
+		w := brokenWheel(first)
+		defer w.Close()
+		first.fault.Store(stuck)
+		sawIll := false
+		for range 700 {
+			time.Sleep(tick)
+			sawIll = sawIll || !w.Healthy()
+		}
+		if w.Stats().Rebuilt != 1 || !w.Healthy() {
+			t.Errorf("healthy %v, stats %+v, want 1 rebuilt", w.Healthy(), w.Stats())
+		}
+		if !sawIll {
+			t.Error("the heartbeat stayed away and Healthy never said so")
+		}
+	})
+}
+
+// Neither taking over from a deadlocked wheel nor Close waits for it for ever.
+func TestADeadlockedWheelIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		first := &broken{hang: make(chan struct{})}
+		w := brokenWheel(first)
+		first.fault.Store(stuck)
+		var calls tally
+		calls.after(w, 2*time.Second)
+		time.Sleep(8 * time.Second)
+		calls.check(t, 1)
+		start := time.Now()
+		w.Close()
+		if took := time.Since(start); took > stuckAfter {
+			t.Errorf("Close took %v", took)
+		}
+		close(first.hang)
+	})
+}
+
+// A wheel whose time has jumped ahead calls everything at once: that must
+// neither reach the functions nor become a busy loop.
+func TestAJumpedWheelIsReplaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		first := new(broken)
+		w := brokenWheel(first)
+		defer w.Close()
+		first.fault.Store(jumped)
+		var calls tally
+		for range 100 {
+			calls.after(w, time.Second)
+		}
+		time.Sleep(900 * time.Millisecond)
+		calls.check(t, 0)
+		time.Sleep(time.Minute)
+		calls.check(t, 100)
+		if adds := first.adds.Load(); adds > 200 {
+			t.Errorf("%d adds on the jumped wheel", adds)
+		}
+		if s := w.Stats(); s.Rebuilt != 1 {
+			t.Errorf("stats %+v, want 1 rebuilt", s)
+		}
+	})
+}
+
+func TestASteppedWallClockIsNoticed(t *testing.T) {
+	t.Parallel()
+	for _, step := range []time.Duration{-time.Hour, time.Hour, time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			w := New(Config{})
+			defer w.Close()
+			w.mu.Lock()
+			w.movement.wall = w.movement.wall.Add(-step)
+			w.mu.Unlock()
+			var calls tally
+			calls.after(w, time.Minute)
+			time.Sleep(2 * time.Minute)
+			calls.check(t, 1)
+			if got, want := w.Stats().Rebuilt == 1, step > maxStep || step < -maxStep; got != want {
+				t.Errorf("step %v: rebuilt %v, want %v", step, got, want)
+			}
+		})
+	}
+}
+
+// Many add, stop and are due while wheel after wheel is replaced.
+func TestReplacingLosesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := New(Config{})
+		defer w.Close()
+		var ends atomic.Int32
+		const adders, timers = 4, 500
+		for range adders {
+			go func() {
+				for i := range timers {
+					own := w.After(time.Duration(i%200)*time.Millisecond, func() { ends.Add(1) })
+					if i%5 == 0 && own.Stop() {
+						ends.Add(1)
+					}
+					time.Sleep(time.Millisecond)
+				}
+			}()
+		}
+		for range 25 {
+			w.present().condemn()
+			time.Sleep(20 * time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		s := w.Stats()
+		if ends.Load() != adders*timers || s.Fired+s.Stopped != adders*timers || s.Rebuilt != 25 {
+			t.Errorf("%d ends, stats %+v, want %d ends, 25 rebuilt", ends.Load(), s, adders*timers)
+		}
+	})
+}

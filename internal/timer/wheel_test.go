@@ -1,0 +1,155 @@
+package timer_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"laststand/internal/timer"
+)
+
+const tick = 10 * time.Millisecond
+
+// In real time, beside the runtime's own timers.
+func TestThousandsOfTimersAreNeverEarly(t *testing.T) {
+	t.Parallel()
+	w := timer.New(timer.Config{})
+	t.Cleanup(w.Close)
+	const timers = 20_000
+	var early, calls atomic.Int64
+	var all sync.WaitGroup
+	all.Add(2 * timers)
+	for range timers {
+		d := time.Duration(rand.Int64N(int64(400 * time.Millisecond)))
+		start := time.Now()
+		f := func() {
+			defer all.Done()
+			calls.Add(1)
+			if time.Since(start) < d {
+				early.Add(1)
+			}
+		}
+		w.After(d, f)
+		time.AfterFunc(d, f)
+	}
+	all.Wait()
+	if early.Load() != 0 || calls.Load() != 2*timers {
+		t.Errorf("%d calls, %d of them early; want %d, 0", calls.Load(), early.Load(), 2*timers)
+	}
+	if s := w.Stats(); s.Fired != timers || s.Pending != 0 || s.Late.Max < s.Late.Last {
+		t.Errorf("stats %+v", s)
+	}
+}
+
+func TestAfterChainsLongWaits(t *testing.T) {
+	t.Parallel()
+	for _, d := range []time.Duration{
+		0, time.Millisecond, tick, 20 * time.Second,
+		40960 * time.Millisecond, 40961 * time.Millisecond, 164 * time.Second, 26 * time.Hour,
+	} {
+		t.Run(d.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := timer.New(timer.Config{})
+				defer w.Close()
+				start, took := time.Now(), make(chan time.Duration, 2)
+				w.After(d, func() { took <- time.Since(start) })
+				got := <-took
+				if got < d || got > d+2*tick {
+					t.Errorf("called after %v, want %v to 20 ms more", got, d)
+				}
+				if !w.Healthy() || w.BeatAge() > 1100*time.Millisecond {
+					t.Errorf("healthy %v, last beat %v ago", w.Healthy(), w.BeatAge())
+				}
+			})
+		})
+	}
+}
+
+func TestAfterTakesAnyDuration(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := timer.New(timer.Config{})
+		defer w.Close()
+		called := make(chan struct{})
+		never := w.After(math.MaxInt64, func() { t.Error("called 292 years early") })
+		w.After(-time.Hour, func() { close(called) })
+		<-called
+		time.Sleep(time.Hour)
+		if !never.Stop() {
+			t.Error("Stop of a far timer = false, want true")
+		}
+	})
+}
+
+func TestAfterRefusesNil(t *testing.T) {
+	t.Parallel()
+	w := timer.New(timer.Config{})
+	t.Cleanup(w.Close)
+	defer func() {
+		if recover() == nil {
+			t.Error("After took a nil function")
+		}
+	}()
+	w.After(0, nil)
+}
+
+func TestStopPreventsTheCallOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := timer.New(timer.Config{})
+		defer w.Close()
+		stopped := w.After(time.Second, func() { t.Error("a stopped timer called") })
+		first, second := stopped.Stop(), stopped.Stop()
+		if !first || second {
+			t.Errorf("Stop = %v, then %v; want true, false", first, second)
+		}
+		called := w.After(time.Second, func() {})
+		time.Sleep(time.Minute)
+		if called.Stop() {
+			t.Error("Stop after the call = true, want false")
+		}
+		if s := w.Stats(); s.Fired != 1 || s.Stopped != 1 || s.Pending != 0 {
+			t.Errorf("stats %+v, want 1 fired, 1 stopped, 0 pending", s)
+		}
+	})
+}
+
+// Many stop a timer around the moment that it is due: either one of them
+// prevents the call, or it comes.
+func TestStopAndCallExcludeEachOther(t *testing.T) {
+	t.Parallel()
+	w := timer.New(timer.Config{})
+	t.Cleanup(w.Close)
+	const timers, stoppers = 2000, 3
+	var ends [timers]atomic.Int32
+	var all sync.WaitGroup
+	for i := range timers {
+		due := make(chan struct{})
+		d := time.Duration(rand.Int64N(int64(30 * time.Millisecond)))
+		time.AfterFunc(d+time.Duration(rand.Int64N(int64(15*time.Millisecond))), func() { close(due) })
+		own := w.After(d, func() { ends[i].Add(1) })
+		for range stoppers {
+			all.Go(func() {
+				<-due
+				if own.Stop() {
+					ends[i].Add(1)
+				}
+			})
+		}
+	}
+	all.Wait()
+	w.Close()
+	for i := range ends {
+		if got := ends[i].Load(); got != 1 {
+			t.Fatalf("timer %d ended %d times", i, got)
+		}
+	}
+	if s := w.Stats(); s.Fired+s.Stopped != timers || s.Pending != 0 {
+		t.Errorf("stats %+v do not add up to %d", s, timers)
+	}
+}
