@@ -1,0 +1,35 @@
+package redisx_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/trial"
+)
+
+// BenchmarkScript is what shared round trips are worth: EVALSHA of a script
+// with two calls, by 256 callers at once.
+func BenchmarkScript(b *testing.B) {
+	script := redis.NewScript("redis.call('HSET', KEYS[1], ARGV[1], 1) return redis.call('HLEN', KEYS[1])")
+	for _, kind := range []string{"single", "embedded"} {
+		url := ""
+		if kind == "single" {
+			url = trial.Redis(b).URL
+		}
+		for name, client := range faces(open(b, url)) {
+			b.Run(fmt.Sprintf("%s/%s", kind, name), func(b *testing.B) {
+				b.SetParallelism(256 / runtime.GOMAXPROCS(0))
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						if err := script.Run(b.Context(), client, []string{"bench"}, "f").Err(); err != nil {
+							b.Error(err)
+						}
+					}
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package redisx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ErrVersion is wrapped by the error about a server older than Redis 7.0.
+var ErrVersion = errors.New("not Redis 7.0 or newer")
+
+// openTimeout bounds the first answer of all servers together.
+const openTimeout = 5 * time.Second
+
+// check asks every master what it is.
+func check(ctx context.Context, client redis.UniversalClient, addr address, log *slog.Logger) error {
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	one := func(ctx context.Context, c redis.UniversalClient) error {
+		info, err := c.Info(ctx).Result()
+		if err != nil {
+			return err
+		}
+		warnEviction(info, addr, log)
+		return checkVersion(info)
+	}
+	var err error
+	if cluster, ok := client.(*redis.ClusterClient); ok {
+		err = cluster.ForEachMaster(ctx, func(ctx context.Context, c *redis.Client) error { return one(ctx, c) })
+	} else {
+		err = one(ctx, client)
+	}
+	if err != nil {
+		return fmt.Errorf("redis at %s: %w; %s", addr, err, remedy(err, addr))
+	}
+	return nil
+}
+
+// remedy is what an operator can do about an error of the first contact.
+func remedy(err error, addr address) string {
+	switch text := err.Error(); {
+	case errors.Is(err, ErrVersion):
+		return "upgrade it or name another with --redis"
+	case redis.IsAuthError(err) || strings.HasPrefix(text, "WRONGPASS") || strings.HasPrefix(text, "NOAUTH"):
+		return "correct the user and password in --redis"
+	case redis.IsPermissionError(err):
+		return "give its user the permission to run INFO and the commands on its keys"
+	case strings.Contains(text, "cluster support disabled"):
+		return "it is no cluster: give one address without ?cluster=true in --redis"
+	}
+	if addr.tls {
+		return "start it or correct --redis: does it speak TLS? If not, write redis://"
+	}
+	return "start it, correct --redis, or leave --redis out for the embedded one"
+}
+
+func checkVersion(info string) error {
+	version := field(info, "redis_version")
+	major, err := strconv.Atoi(strings.SplitN(version, ".", 2)[0])
+	if err != nil {
+		return fmt.Errorf("%w: it names its version %q", ErrVersion, version)
+	}
+	if major < 7 {
+		return fmt.Errorf("%w: it is %s", ErrVersion, version)
+	}
+	return nil
+}
+
+// warnEviction tells of a server that would drop live matches when full.
+func warnEviction(info string, addr address, log *slog.Logger) {
+	policy := field(info, "maxmemory_policy")
+	if policy == "" || policy == "noeviction" {
+		return
+	}
+	log.Warn("redis may evict matches in play when its memory is full: set maxmemory-policy noeviction",
+		"redis", addr.String(), "maxmemory_policy", policy)
+}
+
+// field is the value of a line of INFO, or "".
+func field(info, name string) string {
+	for line := range strings.Lines(info) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}

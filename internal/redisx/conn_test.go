@@ -1,0 +1,281 @@
+package redisx_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/redisx"
+	"laststand/internal/trial"
+)
+
+func TestMain(m *testing.M) { trial.Main(m) }
+
+// eachKind runs f on a connection of each kind, its keys under a prefix that
+// shares a slot and that nobody else has: the cluster is every test's.
+func eachKind(t *testing.T, f func(t *testing.T, conn *redisx.Conn, prefix string)) {
+	t.Run(redisx.KindEmbedded, func(t *testing.T) { f(t, open(t, ""), "{e}") })
+	t.Run(redisx.KindSingle, func(t *testing.T) { f(t, open(t, trial.Redis(t).URL), "{s}") })
+	t.Run(redisx.KindCluster, func(t *testing.T) { f(t, open(t, trial.Cluster(t)), "{"+rand.Text()+"}") })
+}
+
+func open(t testing.TB, url string) *redisx.Conn {
+	t.Helper()
+	conn, err := redisx.Open(t.Context(), redisx.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := conn.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return conn
+}
+
+// faces are the ways in, which embedded are one.
+func faces(conn *redisx.Conn) map[string]redis.UniversalClient {
+	if conn.Kind == redisx.KindEmbedded {
+		return map[string]redis.UniversalClient{"client": conn.Client}
+	}
+	return map[string]redis.UniversalClient{"client": conn.Client, "pipelined": conn.Pipelined}
+}
+
+func TestOpenTellsTheKind(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, conn *redisx.Conn, _ string) {
+		if !strings.HasSuffix(t.Name(), "/"+conn.Kind) {
+			t.Errorf("kind %q", conn.Kind)
+		}
+	})
+}
+
+func TestBigPipelines(t *testing.T) {
+	t.Parallel()
+	kilobyte := strings.Repeat("x", 1000)
+	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
+		for name, client := range faces(conn) {
+			cmds, err := client.Pipelined(t.Context(), func(p redis.Pipeliner) error {
+				for i := range 2000 {
+					p.Set(t.Context(), fmt.Sprint(prefix, i), kilobyte, time.Minute)
+					p.Get(t.Context(), fmt.Sprint(prefix, i))
+				}
+				return nil
+			})
+			if err != nil || len(cmds) != 4000 {
+				t.Fatalf("%s: %d commands, %v", name, len(cmds), err)
+			}
+			for _, cmd := range cmds {
+				if got, ok := cmd.(*redis.StringCmd); ok && got.Val() != kilobyte {
+					t.Fatalf("%s: %v", name, got.Err())
+				}
+			}
+		}
+	})
+}
+
+// Each of many callers at once gets the answer to its own question.
+func TestManyCallers(t *testing.T) {
+	t.Parallel()
+	double := redis.NewScript("return {KEYS[1], 2 * ARGV[1]}")
+	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
+		for name, client := range faces(conn) {
+			var callers sync.WaitGroup
+			for caller := range 256 {
+				callers.Go(func() {
+					for call := range 4 {
+						n := int64(caller*10 + call)
+						key := fmt.Sprint(prefix, n)
+						got, err := double.Run(t.Context(), client, []string{key}, n).Slice()
+						if err != nil || got[0] != key || got[1] != 2*n {
+							t.Errorf("%s: %d: %v, %v", name, n, got, err)
+						}
+					}
+				})
+			}
+			callers.Wait()
+		}
+	})
+}
+
+// The error of one caller's command is not another's, though they share a
+// round trip.
+func TestErrorsStayWithTheirCommand(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
+		ctx := t.Context()
+		if err := conn.Client.RPush(ctx, prefix+"list", 1).Err(); err != nil {
+			t.Fatal(err)
+		}
+		set := redis.NewScript("return redis.call('SET', KEYS[1], ARGV[1])")
+		get := redis.NewScript("return redis.call('GET', KEYS[1])")
+		incr := redis.NewScript("return redis.call('INCR', KEYS[1])")
+		refuse := redis.NewScript(`return redis.error_reply("MINE " .. ARGV[1])`)
+		var callers sync.WaitGroup
+		for i := range 64 {
+			callers.Go(func() {
+				if err := set.Run(ctx, conn.Pipelined, []string{fmt.Sprint(prefix, i)}, i).Err(); err != nil {
+					t.Errorf("set: %v", err)
+				}
+				if err := incr.Run(ctx, conn.Pipelined, []string{prefix + "list"}).Err(); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
+					t.Errorf("incr of a list: %v", err)
+				}
+				if err := get.Run(ctx, conn.Pipelined, []string{prefix + "none"}).Err(); !errors.Is(err, redis.Nil) {
+					t.Errorf("get of nothing: %v", err)
+				}
+				err := refuse.Run(ctx, conn.Pipelined, []string{prefix}, i).Err()
+				if want := fmt.Sprintf("MINE %d", i); err == nil || err.Error() != want {
+					t.Errorf("script: %v, want %s", err, want)
+				}
+			})
+		}
+		callers.Wait()
+	})
+}
+
+// A restarted server has forgotten its scripts.
+func TestScriptsAreSentAgain(t *testing.T) {
+	t.Parallel()
+	count := redis.NewScript("return redis.call('INCR', KEYS[1])")
+	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
+		for name, client := range faces(conn) {
+			for want := range int64(3) {
+				if err := conn.Client.ScriptFlush(t.Context()).Err(); err != nil {
+					t.Fatal(err)
+				}
+				got, err := count.Run(t.Context(), client, []string{prefix + name}).Int64()
+				if err != nil || got != want+1 {
+					t.Errorf("%s: %d, %v, want %d", name, got, err, want+1)
+				}
+			}
+		}
+	})
+}
+
+func TestWatchOnBothFaces(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
+		for name, client := range faces(conn) {
+			key := prefix + name
+			take := func(meanwhile func()) error {
+				return client.Watch(t.Context(), func(tx *redis.Tx) error {
+					if err := tx.Get(t.Context(), key).Err(); !errors.Is(err, redis.Nil) {
+						return fmt.Errorf("taken before: %w", err)
+					}
+					meanwhile()
+					_, err := tx.TxPipelined(t.Context(), func(p redis.Pipeliner) error {
+						p.Set(t.Context(), key, "mine", 0)
+						return nil
+					})
+					return err
+				}, key)
+			}
+			lost := take(func() { conn.Pipelined.Set(t.Context(), key, "theirs", 0) })
+			if !errors.Is(lost, redis.TxFailedErr) {
+				t.Errorf("%s: %v, want a lost race", name, lost)
+			}
+			conn.Client.Del(t.Context(), key)
+			if err := take(func() {}); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+// A caller with no time left is not left waiting for a server that is stalled.
+func TestStalledServer(t *testing.T) {
+	t.Parallel()
+	server := trial.Redis(t)
+	conn := open(t, server.URL)
+	script := redis.NewScript("return redis.call('SET', KEYS[1], ARGV[1])")
+	if err := script.Run(t.Context(), conn.Pipelined, []string{"k"}, "before").Err(); err != nil {
+		t.Fatal(err)
+	}
+	server.Pause()
+	var callers sync.WaitGroup
+	for range 64 {
+		callers.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			if err := conn.Client.Get(ctx, "k").Err(); !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("client: %v, want the context's end", err)
+			}
+		})
+		callers.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			if err := script.Run(ctx, conn.Pipelined, []string{"k"}, "late").Err(); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("pipelined: %v, want the context's end", err)
+			}
+		})
+	}
+	callers.Wait()
+	server.Resume()
+	for name, client := range faces(conn) {
+		if err := script.Run(t.Context(), client, []string{name}, "after").Err(); err != nil {
+			t.Errorf("%s after the stall: %v", name, err)
+		}
+	}
+}
+
+// A context that has ended sends nothing.
+func TestEndedContext(t *testing.T) {
+	t.Parallel()
+	script := redis.NewScript("return redis.call('SET', KEYS[1], 1)")
+	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for name, client := range faces(conn) {
+			if err := script.Run(ctx, client, []string{prefix}).Err(); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v, want canceled", name, err)
+			}
+		}
+		if n := conn.Client.Exists(t.Context(), prefix).Val(); n != 0 {
+			t.Error("the script ran")
+		}
+	})
+}
+
+func TestServerComesBack(t *testing.T) {
+	t.Parallel()
+	server := trial.Redis(t)
+	conn := open(t, server.URL)
+	get := redis.NewScript("return redis.call('GET', KEYS[1])")
+	set := redis.NewScript("return redis.call('SET', KEYS[1], 1)")
+	server.Kill()
+	for name, client := range faces(conn) {
+		if err := get.Run(t.Context(), client, []string{"k"}).Err(); err == nil || errors.Is(err, redis.Nil) {
+			t.Errorf("%s of a killed server: %v", name, err)
+		}
+	}
+	server.Restart()
+	for name, client := range faces(conn) {
+		if err := set.Run(t.Context(), client, []string{"k"}).Err(); err != nil {
+			t.Errorf("%s after the restart: %v", name, err)
+		}
+	}
+}
+
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
+		for range 2 {
+			if err := conn.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		}
+		for name, client := range faces(conn) {
+			if err := client.EvalSha(t.Context(), "0", []string{prefix}).Err(); !errors.Is(err, redis.ErrClosed) {
+				t.Errorf("%s after close: %v", name, err)
+			}
+		}
+	})
+}

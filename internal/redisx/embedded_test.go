@@ -1,0 +1,115 @@
+package redisx_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/redisx"
+)
+
+// Time moves on for keys by itself, which miniredis alone does not do.
+func TestEmbeddedKeysExpire(t *testing.T) {
+	t.Parallel()
+	client := open(t, "").Client
+	ctx := t.Context()
+	if err := client.Set(ctx, "lasting", 1, time.Hour).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Set(ctx, "brief", 1, 150*time.Millisecond).Err(); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for client.Exists(ctx, "brief").Val() != 0 {
+		if time.Now().After(deadline) {
+			t.Fatal("the key does not expire")
+		}
+		time.Sleep(5 * time.Millisecond) // the clock of the embedded one is the real clock
+	}
+	left := client.PTTL(ctx, "lasting").Val()
+	if left <= time.Hour-time.Minute || left >= time.Hour {
+		t.Errorf("an hour has %s left", left)
+	}
+}
+
+func TestEmbeddedOnesAreApart(t *testing.T) {
+	t.Parallel()
+	one, other := open(t, ""), open(t, "")
+	if err := one.Client.Set(t.Context(), "k", 1, 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Client.Get(t.Context(), "k").Err(); !errors.Is(err, redis.Nil) {
+		t.Errorf("the other has the key: %v", err)
+	}
+}
+
+// A transaction that would stall the connection is refused whole.
+func TestEmbeddedTransactionSize(t *testing.T) {
+	t.Parallel()
+	client := open(t, "").Client
+	ctx := t.Context()
+	fill := func(commands int) error {
+		_, err := client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			for i := range commands {
+				p.Set(ctx, fmt.Sprint("k", i), strings.Repeat("x", 1000), 0)
+			}
+			return nil
+		})
+		return err
+	}
+	if err := fill(1000); !errors.Is(err, redisx.ErrTransactionSize) {
+		t.Errorf("a megabyte: %v, want ErrTransactionSize", err)
+	}
+	if n := client.DBSize(ctx).Val(); n != 0 {
+		t.Errorf("%d keys of a refused transaction", n)
+	}
+	if err := fill(50); err != nil {
+		t.Errorf("50 kilobytes: %v", err)
+	}
+	if n := client.DBSize(ctx).Val(); n != 50 {
+		t.Errorf("%d keys, want 50", n)
+	}
+}
+
+// One large command is no pipeline, and nothing is cut.
+func TestEmbeddedLargeValue(t *testing.T) {
+	t.Parallel()
+	client := open(t, "").Client
+	value := strings.Repeat("v", 4<<20)
+	if err := client.Set(t.Context(), "k", value, 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if got := client.Get(t.Context(), "k").Val(); got != value {
+		t.Errorf("%d bytes back of %d", len(got), len(value))
+	}
+}
+
+// A pipeline in pieces is one pipeline to its caller: every command runs,
+// whatever became of those before it, and the first error is the pipeline's.
+func TestEmbeddedPiecesKeepErrors(t *testing.T) {
+	t.Parallel()
+	client := open(t, "").Client
+	ctx := t.Context()
+	cmds, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.RPush(ctx, "list", 1)
+		p.Incr(ctx, "list")
+		for i := range 300 {
+			p.Set(ctx, fmt.Sprint("k", i), strings.Repeat("x", 1000), 0)
+		}
+		p.Get(ctx, "none")
+		return nil
+	})
+	if !redis.HasErrorPrefix(err, "WRONGTYPE") {
+		t.Errorf("the first error: %v", err)
+	}
+	for i, cmd := range cmds {
+		wrong := i == 1 || i == len(cmds)-1
+		if (cmd.Err() != nil) != wrong {
+			t.Errorf("command %d: %v", i, cmd.Err())
+		}
+	}
+}

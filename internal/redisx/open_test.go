@@ -1,0 +1,97 @@
+package redisx_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"laststand/internal/redisx"
+	"laststand/internal/trial"
+)
+
+func TestOpenErrorsSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	server := trial.Redis(t)
+	if err := open(t, server.URL).Client.ConfigSet(t.Context(), "requirepass", "hush").Err(); err != nil {
+		t.Fatal(err)
+	}
+	locked := strings.TrimPrefix(server.URL, "redis://")
+	single := strings.TrimPrefix(trial.Redis(t).URL, "redis://")
+	gone := trial.Redis(t)
+	gone.Stop()
+
+	tests := map[string][]string{
+		gone.URL:                                  {gone.Addr, "connection refused", "start it"},
+		"redis://" + gone.Addr + "?cluster=true":  {gone.Addr, "start it"},
+		"redis+sentinel://" + gone.Addr + "/main": {"main", gone.Addr, "start it"},
+		"redis://no.such.host.invalid":            {"no.such.host.invalid:6379", "correct --redis"},
+		"redis://" + locked:                       {locked, "NOAUTH", "password in --redis"},
+		"redis://me:wrong@" + locked:              {locked, "WRONGPASS", "password in --redis"},
+		"redis://" + single + "?cluster=true":     {single, "no cluster"},
+		"redis://" + single + "/99":               {single, "out of range"},
+		"rediss://" + single:                      {single, "does it speak TLS"},
+		"nonsense":                                {"redis://host:port"},
+	}
+	for url, wants := range tests {
+		t.Run(url, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			conn, err := redisx.Open(ctx, redisx.Config{URL: url})
+			if err == nil {
+				conn.Close()
+				t.Fatal("opened")
+			}
+			if ctx.Err() != nil {
+				t.Error("did not give up by itself")
+			}
+			for _, want := range wants {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%v\nwant %q in it", err, want)
+				}
+			}
+			if strings.Contains(err.Error(), "wrong@") {
+				t.Errorf("shows the password: %v", err)
+			}
+		})
+	}
+}
+
+func TestOpenWarnsOfEviction(t *testing.T) {
+	t.Parallel()
+	server := trial.Redis(t)
+	warnings := func() int {
+		count := &counter{}
+		conn, err := redisx.Open(t.Context(), redisx.Config{URL: server.URL, Logger: slog.New(count)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := conn.Client.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err(); err != nil {
+			t.Fatal(err)
+		}
+		return count.warnings
+	}
+	if n := warnings(); n != 0 {
+		t.Errorf("noeviction: %d warnings", n)
+	}
+	if n := warnings(); n != 1 {
+		t.Errorf("allkeys-lru: %d warnings, want 1", n)
+	}
+}
+
+// counter is a log that counts.
+type counter struct{ warnings int }
+
+func (c *counter) Enabled(context.Context, slog.Level) bool { return true }
+func (c *counter) WithAttrs([]slog.Attr) slog.Handler       { return c }
+func (c *counter) WithGroup(string) slog.Handler            { return c }
+
+func (c *counter) Handle(_ context.Context, r slog.Record) error {
+	if r.Level == slog.LevelWarn {
+		c.warnings++
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package redisx
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+)
+
+// poolCollector reads the pools of a client, over all nodes of a cluster, when
+// the metrics are asked for. The counts are of 32 bits and wrap, which reads as
+// a restart of the counter.
+type poolCollector struct {
+	client      redis.UniversalClient
+	connections *prometheus.Desc
+	waits       *prometheus.Desc
+	waited      *prometheus.Desc
+	timeouts    *prometheus.Desc
+	stale       *prometheus.Desc
+}
+
+func newPoolCollector(client redis.UniversalClient) *poolCollector {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("laststand_redis_pool_"+name, help, labels, nil)
+	}
+	return &poolCollector{
+		client:      client,
+		connections: desc("connections", "Open connections to Redis.", "pool", "state"),
+		waits:       desc("waits_total", "Commands that waited for a connection.", "pool"),
+		waited:      desc("wait_seconds_total", "Time that commands waited for a connection.", "pool"),
+		timeouts:    desc("timeouts_total", "Commands that found no connection in time.", "pool"),
+		stale:       desc("stale_total", "Connections dropped because they were broken or old.", "pool"),
+	}
+}
+
+// Describe is for the registry.
+func (p *poolCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{p.connections, p.waits, p.waited, p.timeouts, p.stale} {
+		out <- desc
+	}
+}
+
+// Collect is for the registry.
+func (p *poolCollector) Collect(out chan<- prometheus.Metric) {
+	stats := p.client.PoolStats()
+	p.collect(out, "commands", stats)
+	if stats.PipelineStats != nil {
+		p.collect(out, "pipelines", (*redis.PoolStats)(stats.PipelineStats))
+	}
+}
+
+func (p *poolCollector) collect(out chan<- prometheus.Metric, pool string, stats *redis.PoolStats) {
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, append([]string{pool}, labels...)...)
+	}
+	counter := func(desc *prometheus.Desc, value float64) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, value, pool)
+	}
+	// The two are read one after the other: idle may be ahead of total.
+	gauge(p.connections, float64(stats.IdleConns), "idle")
+	gauge(p.connections, max(0, float64(stats.TotalConns)-float64(stats.IdleConns)), "busy")
+	counter(p.waits, float64(stats.WaitCount))
+	counter(p.waited, float64(stats.WaitDurationNs)/1e9)
+	counter(p.timeouts, float64(stats.Timeouts))
+	counter(p.stale, float64(stats.StaleConns))
+}

@@ -1,0 +1,50 @@
+package redisx
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// maxQueued bounds the scripts that wait for their reply together.
+const maxQueued = 16_384
+
+// sharing is a client whose EVALSHA share round trips. The library offers that
+// for every command, but then a caller waits on though its context has ended:
+// here it does not, and everything else stays on the client.
+type sharing struct {
+	redis.UniversalClient
+	queue *redis.AutoPipeliner
+}
+
+func share(client redis.UniversalClient) (*sharing, error) {
+	o := redis.DefaultBlockingAutoPipelineOptions()
+	o.MaxQueuedCommands = maxQueued
+	queue, err := client.AsyncAutoPipelineWithOptions(o)
+	return &sharing{UniversalClient: client, queue: queue}, err
+}
+
+// EvalSha is what redis.Script runs first. A script that the server does not
+// know comes back as NOSCRIPT, and redis.Script then sends it by Eval.
+func (s *sharing) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	if err := ctx.Err(); err != nil {
+		return failed(ctx, err)
+	}
+	words := make([]any, 0, 3+len(keys)+len(args))
+	words = append(words, "evalsha", sha, len(keys))
+	for _, key := range keys {
+		words = append(words, key)
+	}
+	cmd := redis.NewCmd(ctx, append(words, args...)...)
+	future := s.queue.Submit(ctx, cmd)
+	if err := future.WaitContext(ctx); err != nil && ctx.Err() != nil {
+		return failed(ctx, ctx.Err()) // cmd is still the queue's: it may be written to at any time
+	}
+	return cmd
+}
+
+func failed(ctx context.Context, err error) *redis.Cmd {
+	cmd := redis.NewCmd(ctx, "evalsha")
+	cmd.SetErr(err)
+	return cmd
+}

@@ -1,0 +1,125 @@
+package trial
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// patience bounds the start and the orderly end of a server, which take well
+// under a second each on an idle machine.
+const patience = 30 * time.Second
+
+// child is a server process that ends with the test binary.
+type child struct {
+	path  string
+	args  []string
+	log   string              // the file that its output is appended to
+	user  *syscall.Credential // nil: the test's own
+	ready func(ctx context.Context, pid int) error
+
+	cmd  *exec.Cmd
+	done chan struct{} // closed once the process has ended
+}
+
+// start runs the program and waits until it is ready. What had started is
+// ended again after an error.
+func (c *child) start() error {
+	out, err := os.OpenFile(c.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	c.cmd = exec.Command(c.path, c.args...)
+	c.cmd.Stdout, c.cmd.Stderr = out, out
+	c.cmd.SysProcAttr = dieWithUs(c.user)
+	if err := launch(c.cmd); err != nil {
+		c.cmd = nil
+		return fmt.Errorf("start %s: %w", c.path, err)
+	}
+	c.done = make(chan struct{})
+	go c.reap(c.cmd, c.done)
+	if err := c.awaitReady(); err != nil {
+		_ = c.stop(syscall.SIGKILL)
+		return fmt.Errorf("%s is not ready: %w; its log ends: %s", c.path, err, c.logTail())
+	}
+	return nil
+}
+
+// reap ends with the process; stop waits for it.
+func (c *child) reap(cmd *exec.Cmd, done chan struct{}) {
+	_ = cmd.Wait()
+	close(done)
+}
+
+func (c *child) awaitReady() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := c.ready(ctx, c.cmd.Process.Pid)
+		if err == nil || errors.Is(err, errTaken) {
+			return err
+		}
+		select {
+		case <-c.done:
+			return fmt.Errorf("%w: %s", errEnded, c.cmd.ProcessState)
+		case <-ctx.Done():
+			return err
+		case <-again.C:
+		}
+	}
+}
+
+// stop sends the signal and waits for the end, by force in the end.
+func (c *child) stop(sig syscall.Signal) error {
+	if c.cmd == nil {
+		return nil
+	}
+	_ = c.signal(syscall.SIGCONT) // a paused process would not hear it
+	_ = c.signal(sig)
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
+	select {
+	case <-c.done:
+		c.cmd = nil
+		return nil
+	case <-timeout.C:
+	}
+	_ = c.signal(syscall.SIGKILL)
+	<-c.done
+	c.cmd = nil
+	return fmt.Errorf("%s did not end within %s of %s and was killed", c.path, patience, sig)
+}
+
+func (c *child) signal(sig syscall.Signal) error {
+	if c.cmd == nil {
+		return fmt.Errorf("%s does not run", c.path)
+	}
+	return c.cmd.Process.Signal(sig)
+}
+
+func (c *child) logTail() string {
+	text, err := os.ReadFile(c.log)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-1000):])
+}
+
+// launchAndWait runs a program that ends by itself and returns what it printed.
+func launchAndWait(cmd *exec.Cmd) ([]byte, error) {
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := launch(cmd); err != nil {
+		return nil, err
+	}
+	err := cmd.Wait()
+	return out.Bytes(), err
+}

@@ -1,0 +1,191 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Postgres starts a PostgreSQL for this test alone that keeps what it has
+// committed through a Kill. Its URL names an empty database. It takes some two
+// seconds: EachSQL is quicker where the server is not made to fail. The test is
+// skipped where PostgreSQL is not installed and not required.
+func Postgres(t testing.TB) *Server {
+	t.Helper()
+	if !has(t, "postgresql", initdb()) {
+		t.Skip("postgresql is not installed")
+	}
+	dir, err := sharedDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := startPostgres(dir, "-c", "fsync=on")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.owned(t)
+}
+
+// database is the URL of an empty database of the binary's own server, dropped
+// after the test.
+func database(t testing.TB) string {
+	t.Helper()
+	s, err := sharedPostgres()
+	if err != nil {
+		t.Fatalf("start PostgreSQL: %v", err)
+	}
+	name := fmt.Sprintf("trial_%d", databases.Add(1))
+	if err := execute(t.Context(), s.URL, "CREATE DATABASE "+name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := execute(context.Background(), s.URL, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	return postgresURL(s.Addr, name)
+}
+
+var databases atomic.Int64
+
+var sharedPostgres = sync.OnceValues(func() (*Server, error) {
+	dir, err := sharedDir()
+	if err != nil {
+		return nil, err
+	}
+	s, err := startPostgres(dir, "-c", "fsync=off", "-c", "full_page_writes=off")
+	if err != nil {
+		return nil, err
+	}
+	atEnd(func() error { return s.child.stop(syscall.SIGINT) })
+	return s, nil
+})
+
+// initdb is the path of the newest installed initdb, or "". Debian keeps one
+// for each version off the PATH.
+func initdb() string {
+	newest, version := program("initdb"), 0
+	paths, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	for _, path := range paths {
+		n, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
+		if err == nil && n > version {
+			newest, version = path, n
+		}
+	}
+	return newest
+}
+
+// startPostgres makes a new server under dir and starts it.
+func startPostgres(dir string, settings ...string) (*Server, error) {
+	owner, err := postgresUser()
+	if err != nil {
+		return nil, err
+	}
+	data, err := makeData(dir, owner)
+	if err != nil {
+		return nil, err
+	}
+	bin, err := filepath.EvalSymlinks(initdb())
+	if err != nil {
+		return nil, err
+	}
+	return startOnFreePort(func(port int) (*Server, error) {
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		s := &Server{URL: postgresURL(addr, "postgres"), Addr: addr}
+		s.child = child{
+			path: filepath.Join(filepath.Dir(bin), "postgres"),
+			args: append([]string{
+				"-D", data, "-h", "127.0.0.1", "-p", strconv.Itoa(port), "-k", "",
+				"-c", "shared_buffers=32MB", "-c", "max_connections=200",
+			}, settings...),
+			user:  owner,
+			log:   data + ".log",
+			ready: func(ctx context.Context, _ int) error { return postgresReady(ctx, s.URL, data) },
+		}
+		return s, s.child.start()
+	})
+}
+
+// postgresUser is whom PostgreSQL runs as: root it refuses.
+func postgresUser() (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, errUID := strconv.ParseUint(u.Uid, 10, 32)
+		gid, errGID := strconv.ParseUint(u.Gid, 10, 32)
+		if errUID == nil && errGID == nil {
+			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+		}
+	}
+	return nil, fmt.Errorf("PostgreSQL does not run as root, and there is no user postgres or nobody: run the tests as another user")
+}
+
+// makeData is a new data directory that the owner, if any, owns.
+func makeData(dir string, owner *syscall.Credential) (string, error) {
+	data, err := os.MkdirTemp(dir, "postgres-")
+	if err != nil {
+		return "", err
+	}
+	if owner != nil {
+		if err := os.Chown(data, int(owner.Uid), int(owner.Gid)); err != nil {
+			return "", err
+		}
+	}
+	cmd := exec.Command(initdb(), "-D", data, "-U", "postgres", "-A", "trust",
+		"--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions")
+	cmd.Dir = data
+	cmd.SysProcAttr = dieWithUs(owner)
+	if out, err := launchAndWait(cmd); err != nil {
+		return "", fmt.Errorf("%s: %w: %s", initdb(), err, out)
+	}
+	return data, nil
+}
+
+// postgresReady asks whether the server of that data directory answers.
+func postgresReady(ctx context.Context, url, data string) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	var theirs string
+	if err := conn.QueryRow(ctx, "SHOW data_directory").Scan(&theirs); err != nil {
+		return err
+	}
+	if theirs != data {
+		return errTaken
+	}
+	return nil
+}
+
+func postgresURL(addr, name string) string {
+	return fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable", addr, name)
+}
+
+func execute(ctx context.Context, url, statement string) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, statement); err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/redisx"
+)
+
+// EachRedis runs f as the subtests "embedded", "single" and "cluster", each
+// with a client of that kind that is closed afterwards. Embedded and single are
+// empty and f's own. The two-master cluster is the whole test binary's: tests
+// on it keep apart by ids that nobody else uses, and never flush it.
+func EachRedis(t *testing.T, f func(t *testing.T, c redis.UniversalClient)) {
+	t.Helper()
+	t.Run("embedded", func(t *testing.T) { f(t, connect(t, "")) })
+	if !has(t, "redis-server", redisServer()) {
+		return
+	}
+	t.Run("single", func(t *testing.T) { f(t, connect(t, Redis(t).URL)) })
+	t.Run("cluster", func(t *testing.T) { f(t, connect(t, Cluster(t))) })
+}
+
+// Redis starts a real, empty redis-server without persistence for this test.
+// The test is skipped where none is installed and none is required.
+func Redis(t testing.TB) *Server {
+	t.Helper()
+	if !has(t, "redis-server", redisServer()) {
+		t.Skip("redis-server is not installed")
+	}
+	dir := t.TempDir()
+	s, err := startOnFreePort(func(port int) (*Server, error) { return startRedis(dir, port) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.owned(t)
+}
+
+func redisServer() string { return program("redis-server") }
+
+// connect opens a client as the product does.
+func connect(t testing.TB, url string) redis.UniversalClient {
+	t.Helper()
+	conn, err := redisx.Open(t.Context(), redisx.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := conn.Close(); err != nil {
+			t.Errorf("close redis: %v", err)
+		}
+	})
+	return conn.Client
+}
+
+func startRedis(dir string, port int, more ...string) (*Server, error) {
+	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	s := &Server{URL: "redis://" + addr, Addr: addr}
+	args := append([]string{
+		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir,
+		"--save", "", "--appendonly", "no",
+	}, more...)
+	s.child = child{
+		path: redisServer(), args: args,
+		log:   filepath.Join(dir, fmt.Sprintf("redis-%d.log", port)),
+		ready: func(ctx context.Context, pid int) error { return redisReady(ctx, addr, pid) },
+	}
+	return s, s.child.start()
+}
+
+// redisReady asks whether the process, and not another that took its port, answers.
+func redisReady(ctx context.Context, addr string, pid int) error {
+	c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true})
+	defer c.Close()
+	info, err := c.Info(ctx, "server").Result()
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(info, fmt.Sprintf("process_id:%d\r\n", pid)) {
+		return errTaken
+	}
+	return nil
+}

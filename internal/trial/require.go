@@ -1,0 +1,50 @@
+package trial
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// has reports whether one of the programs is there to be tested with. Where
+// everything is required a missing one ends the test; elsewhere it is noted.
+func has(t testing.TB, name string, path string) bool {
+	t.Helper()
+	if path != "" {
+		return true
+	}
+	if os.Getenv("LASTSTAND_TEST_REQUIRE") == "all" {
+		t.Fatalf("%s is not installed, and LASTSTAND_TEST_REQUIRE=all; install it, or run ./test as root on Debian, which does", name)
+	}
+	t.Logf("not tried: %s is not installed", name)
+	noteUntried(t, name)
+	return false
+}
+
+// noteUntried appends one line in one write, which keeps the lines of test
+// binaries that run at the same time whole.
+func noteUntried(t testing.TB, name string) {
+	t.Helper()
+	path := os.Getenv("LASTSTAND_TEST_UNTRIED")
+	if path == "" {
+		return
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatalf("note what was not tried: %v", err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(name + "\n"); err != nil {
+		t.Fatalf("note what was not tried: %v", err)
+	}
+}
+
+// program is the path of the first of the names that is on the PATH, or "".
+func program(names ...string) string {
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}

@@ -1,0 +1,21 @@
+package trial
+
+import "testing"
+
+// SQL is a fresh, empty database of one test.
+type SQL struct {
+	URL string // as for --database: "" is SQLite in Dir
+	Dir string // a data directory of the test, removed afterwards
+}
+
+// EachSQL runs f as the subtests "sqlite" and "postgres". The PostgreSQL server
+// is shared by the test binary and loses committed rows in a crash; the
+// database is f's own and is dropped afterwards.
+func EachSQL(t *testing.T, f func(t *testing.T, db SQL)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { f(t, SQL{Dir: t.TempDir()}) })
+	if !has(t, "postgresql", initdb()) {
+		return
+	}
+	t.Run("postgres", func(t *testing.T) { f(t, SQL{URL: database(t), Dir: t.TempDir()}) })
+}

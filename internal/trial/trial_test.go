@@ -1,0 +1,246 @@
+package trial_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/redisx"
+	"laststand/internal/trial"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv("TRIAL_VICTIM") != "" {
+		os.Exit(m.Run()) // it is killed or panics, and never comes to the end
+	}
+	trial.Main(m)
+}
+
+func TestEachRedis(t *testing.T) {
+	t.Parallel()
+	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+		ctx := t.Context()
+		for i := range 20 {
+			key := fmt.Sprintf("trial:%d", i)
+			if err := c.Set(ctx, key, i, 0).Err(); err != nil {
+				t.Fatal(err)
+			}
+			if got := c.Get(ctx, key).Val(); got != strconv.Itoa(i) {
+				t.Errorf("%s = %q, want %d", key, got, i)
+			}
+		}
+	})
+}
+
+// The cluster is there to catch keys without a common hash tag.
+func TestClusterRefusesKeysOfTwoSlots(t *testing.T) {
+	t.Parallel()
+	conn := open(t, trial.Cluster(t))
+	err := conn.Client.Eval(t.Context(), "return 1", []string{"{a}", "{b}"}).Err()
+	if !redis.HasErrorPrefix(err, "CROSSSLOT") {
+		t.Errorf("a script over two slots: %v, want CROSSSLOT", err)
+	}
+}
+
+func TestServerFaults(t *testing.T) {
+	t.Parallel()
+	server := trial.Redis(t)
+	conn := open(t, server.URL)
+	ctx := t.Context()
+	if err := conn.Client.Set(ctx, "k", "v", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	server.Pause()
+	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	if err := conn.Client.Ping(short).Err(); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("ping a paused server: %v, want the deadline", err)
+	}
+	server.Resume()
+	if got := conn.Client.Get(ctx, "k").Val(); got != "v" {
+		t.Errorf("after a pause k = %q, want v", got)
+	}
+	server.Kill()
+	if err := conn.Client.Ping(ctx).Err(); err == nil {
+		t.Error("a killed server answers")
+	}
+	server.Restart()
+	if err := conn.Client.Get(ctx, "k").Err(); !errors.Is(err, redis.Nil) {
+		t.Errorf("after a crash: %v, want an empty server", err)
+	}
+}
+
+func TestEachSQL(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		if info, err := os.Stat(db.Dir); err != nil || !info.IsDir() {
+			t.Errorf("no folder: %v", err)
+		}
+		if seen[db.URL] {
+			t.Errorf("%q was another's", db.URL)
+		}
+		seen[db.URL] = true
+		if db.URL != "" {
+			run(t, db.URL, "CREATE TABLE only_here (n BIGINT)")
+		}
+	})
+}
+
+func TestPostgresKeepsWhatIsCommitted(t *testing.T) {
+	t.Parallel()
+	server := trial.Postgres(t)
+	run(t, server.URL, "CREATE TABLE kept AS SELECT 42 AS n")
+	server.Kill()
+	server.Restart()
+	conn, err := pgx.Connect(t.Context(), server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	var n int
+	if err := conn.QueryRow(t.Context(), "SELECT n FROM kept").Scan(&n); err != nil || n != 42 {
+		t.Errorf("after a crash n = %d, %v, want 42", n, err)
+	}
+}
+
+func TestChromium(t *testing.T) {
+	t.Parallel()
+	if path, ok := trial.Chromium(t); ok {
+		if out, err := exec.CommandContext(t.Context(), path, "--version").CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", path, err, out)
+		}
+	}
+}
+
+// TestVictim is run by the tests below in a process of its own.
+func TestVictim(t *testing.T) {
+	how := os.Getenv("TRIAL_VICTIM")
+	if how == "" {
+		return
+	}
+	addrs := strings.Split(strings.TrimPrefix(trial.Cluster(t), "redis://"), ",")
+	for _, addr := range append(addrs, trial.Redis(t).Addr, trial.Postgres(t).Addr) {
+		fmt.Println("victim at", addr)
+	}
+	fmt.Println("victim ready")
+	if how == "panic" {
+		panic("as asked")
+	}
+	select {}
+}
+
+// Whichever way a test binary ends, nothing of it is left.
+func TestNothingOutlivesTheBinary(t *testing.T) {
+	t.Parallel()
+	trial.Redis(t).Stop()
+	trial.Postgres(t).Stop()
+	for _, how := range []string{"panic", "kill"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			temp, err := os.MkdirTemp("", "victim-") //nolint:usetesting // that of t.TempDir is closed to the user that PostgreSQL runs as
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer os.RemoveAll(temp)
+			if err := os.Chmod(temp, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			addrs := victims(t, how, temp)
+			if len(addrs) != 4 {
+				t.Fatalf("servers at %v, want one Redis, two of a cluster and a PostgreSQL", addrs)
+			}
+			for _, addr := range addrs {
+				await(t, "the end of "+addr, func() bool { return !answers(addr) })
+			}
+			await(t, "an empty "+temp, func() bool {
+				left, err := filepath.Glob(filepath.Join(temp, "laststand-trial-*"))
+				return err == nil && len(left) == 0
+			})
+		})
+	}
+}
+
+// victims runs TestVictim to its violent end and returns where its servers were.
+func victims(t *testing.T, how, temp string) []string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestVictim$", "-test.v")
+	cmd.Env = append(os.Environ(), "TRIAL_VICTIM="+how, "TMPDIR="+temp)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var addrs []string
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if addr, ok := strings.CutPrefix(lines.Text(), "victim at "); ok {
+			addrs = append(addrs, addr)
+		}
+		if lines.Text() == "victim ready" && how == "kill" {
+			if err := cmd.Process.Kill(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Error("the victim ended well")
+	}
+	return addrs
+}
+
+func answers(addr string) bool {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
+}
+
+func await(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !done() {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+		time.Sleep(10 * time.Millisecond) // another process: nothing to be woken by
+	}
+}
+
+func open(t *testing.T, url string) *redisx.Conn {
+	t.Helper()
+	conn, err := redisx.Open(t.Context(), redisx.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+func run(t *testing.T, url, statement string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+}
