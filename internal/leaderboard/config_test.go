@@ -1,0 +1,87 @@
+package leaderboard
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func valid() Config {
+	return Config{
+		Game: "demo", Windows: []Window{All, Day, "7d", "30d"}, Orders: Orders(),
+		Weights: DefaultWeights, MinAnswers: 20, Location: time.UTC,
+	}
+}
+
+func TestValidateNamesEveryFault(t *testing.T) {
+	t.Parallel()
+	if err := valid().Validate(); err != nil {
+		t.Fatalf("the default configuration: %v", err)
+	}
+	bad := Config{
+		Game: "a}b", Windows: []Window{Day, "1d", "401d", "07d", Day}, Orders: []Order{ByTime, "luck", ByTime},
+		Weights: Weights{Score: -1, Matches: MaxWeight + 1}, MinAnswers: -1,
+	}
+	err := bad.Validate()
+	if err == nil {
+		t.Fatal("no fault was found")
+	}
+	for _, want := range []string{
+		"name of a game", "time zone", "min_answers -1", `write "day"`, `"401d"`, `"07d"`, `window "day" twice`,
+		`hold "value"`, `"luck"`, `order "time" twice`, "weight score -1", "weight matches 1000001",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not among the faults:\n%v", want, err)
+		}
+	}
+	none := valid()
+	none.Windows, none.Weights = nil, Weights{}
+	if err := none.Validate(); err == nil || !strings.Contains(err.Error(), "no windows") || !strings.Contains(err.Error(), "all weights are 0") {
+		t.Errorf("nothing configured: %v", err)
+	}
+}
+
+func TestRollingWindowsAreAcceptedAndNotServed(t *testing.T) {
+	t.Parallel()
+	if got := valid().Served(); !slices.Equal(got, []Window{All, Day}) {
+		t.Errorf("served are %v", got)
+	}
+}
+
+func TestTheValueSharesTheScoresRankingUnderDefaultWeights(t *testing.T) {
+	t.Parallel()
+	cfg := valid()
+	if got := cfg.Rankings(); !slices.Equal(got, []Order{ByAccuracy, ByMatches, ByScore, ByTime}) {
+		t.Errorf("kept are %v", got)
+	}
+	cfg.Weights.Matches = 1
+	if got := cfg.Rankings(); len(got) != 5 || cfg.Ranking(ByValue) != ByValue {
+		t.Errorf("kept are %v under other weights", got)
+	}
+}
+
+func TestTheFormChangesWithWhatBoardsHold(t *testing.T) {
+	t.Parallel()
+	forms := map[string]string{}
+	for name, change := range map[string]func(*Config){
+		"nothing":     func(*Config) {},
+		"weights":     func(c *Config) { c.Weights.Speed = 1 },
+		"min_answers": func(c *Config) { c.MinAnswers++ },
+		"windows":     func(c *Config) { c.Windows = []Window{All} },
+		"orders":      func(c *Config) { c.Orders = []Order{ByValue} },
+	} {
+		cfg := valid()
+		change(&cfg)
+		if other, taken := forms[cfg.Form()]; taken {
+			t.Errorf("changing %s leaves the form of changing %s", name, other)
+		}
+		forms[cfg.Form()] = name
+	}
+	same := valid()
+	same.Windows = []Window{Day, "30d", All}
+	slices.Reverse(same.Orders)
+	if forms[same.Form()] != "nothing" {
+		t.Error("another sequence of the same is another form")
+	}
+}

@@ -1,0 +1,103 @@
+package leaderboard
+
+import (
+	"errors"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestParseQuery(t *testing.T) {
+	t.Parallel()
+	values := url.Values{
+		"order": {"time"}, "kind": {"player"}, "limit": {"200"}, "cursor": {"c"},
+		"around": {"a"}, "players": {"a,b"}, "date": {"2026-11-20"},
+	}
+	want := Query{
+		Window: Day, Order: ByTime, Kind: Players, Limit: 200, Cursor: "c",
+		Around: "a", Players: []string{"a", "b"}, Date: "2026-11-20",
+	}
+	if got, err := ParseQuery("day", values); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, bad := range []string{"limit=0", "limit=201", "limit=x", "limit=", "limit=1&limit=2", "colour=red", "explain=1"} {
+		values, err := url.ParseQuery(bad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ParseQuery("all", values); !errors.Is(err, ErrBadQuery) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+func TestParseStandingQuery(t *testing.T) {
+	t.Parallel()
+	got, err := ParseStandingQuery("all", "p", url.Values{"order": {"score"}, "kind": {"player"}, "explain": {"1"}})
+	if want := (StandingQuery{Window: All, Order: ByScore, Kind: Players, Player: "p", Explain: true}); err != nil || got != want {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, bad := range []url.Values{{"explain": {"yes"}}, {"limit": {"1"}}} {
+		if _, err := ParseStandingQuery("all", "p", bad); !errors.Is(err, ErrBadQuery) {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+}
+
+// noSource fails the test of a query that should not get as far.
+type noSource struct {
+	Source
+}
+
+func TestABadQueryReadsNothing(t *testing.T) {
+	t.Parallel()
+	r := NewReader(noSource{}, func() int64 { return 0 }, valid())
+	for name, tt := range map[string]struct {
+		q    Query
+		want error
+	}{
+		"unknown window":      {Query{Window: "90d"}, ErrNoWindow},
+		"window not kept yet": {Query{Window: "7d"}, ErrNoWindow},
+		"unknown order":       {Query{Window: All, Order: "luck"}, ErrBadQuery},
+		"unknown kind":        {Query{Window: All, Kind: "team"}, ErrBadQuery},
+		"limit":               {Query{Window: All, Limit: MaxLimit + 1}, ErrBadQuery},
+		"two ways to cut":     {Query{Window: All, Cursor: "c", Around: "a"}, ErrBadQuery},
+		"no id":               {Query{Window: All, Around: "a b"}, ErrBadQuery},
+		"an empty id":         {Query{Window: All, Players: []string{"a", ""}}, ErrBadQuery},
+		"too many":            {Query{Window: All, Players: strings.Split(strings.Repeat("p,", MaxLimit)+"p", ",")}, ErrBadQuery},
+		"date of all":         {Query{Window: All, Date: "2026-11-20"}, ErrBadQuery},
+		"no date":             {Query{Window: Day, Date: "2026-13-01"}, ErrBadQuery},
+		"damaged cursor":      {Query{Window: All, Cursor: "c"}, ErrBadCursor},
+	} {
+		if _, err := r.Page(t.Context(), "demo", tt.q); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", name, err, tt.want)
+		}
+	}
+	if _, err := r.Page(t.Context(), "other", Query{Window: All}); !errors.Is(err, ErrNoWindow) {
+		t.Errorf("another game: %v", err)
+	}
+	if _, err := r.Standing(t.Context(), "demo", StandingQuery{Window: All, Player: "a b"}); !errors.Is(err, ErrNotRanked) {
+		t.Errorf("the standing of no id: %v", err)
+	}
+	if _, _, err := r.Places(t.Context(), "demo", make([]string, MaxLimit+1)); !errors.Is(err, ErrBadQuery) {
+		t.Errorf("too many places: %v", err)
+	}
+}
+
+func FuzzParseQuery(f *testing.F) {
+	f.Add("order=value&limit=50&players=a,b&date=2026-11-20")
+	f.Fuzz(func(t *testing.T, s string) {
+		values, err := url.ParseQuery(s)
+		if err != nil {
+			return
+		}
+		q, err := ParseQuery("day", values)
+		if err != nil && !errors.Is(err, ErrBadQuery) {
+			t.Fatalf("%q: %v", s, err)
+		}
+		if err == nil && q.check() == nil && (q.Limit < 1 || q.Limit > MaxLimit || len(q.Players) > MaxLimit) {
+			t.Fatalf("%q became %+v", s, q)
+		}
+	})
+}

@@ -1,0 +1,19 @@
+-- Starts to build a generation, instead of one that cannot be carried on.
+-- KEYS  1 served, 2 building (hashes: form → generation), 3 retired (set), 4 state of the new one (hash)
+-- ARGV  1 form, 2 new generation, 3 the one that it replaces, or empty, 4 stamp, 5 ledger epoch, 6 now (epoch ms)
+-- Returns 1; 0 when another is being built, or one other than ARGV 3 is served: nothing was written.
+local building = redis.call('HGET', KEYS[2], ARGV[1])
+if building and building ~= ARGV[3] then
+  return 0
+end
+local served = redis.call('HGET', KEYS[1], ARGV[1])
+if not building and served and served ~= ARGV[3] then
+  return 0
+end
+if building then
+  redis.call('SADD', KEYS[3], building)
+end
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+redis.call('HSET', KEYS[4], 'stamp', ARGV[4], 'touched', ARGV[6],
+  'epoch', ARGV[5], 'pos', '0', 'row', '', 'day', '', 'first', '')
+return 1

@@ -1,0 +1,9 @@
+package redisboard_test
+
+import (
+	"testing"
+
+	"laststand/internal/trial"
+)
+
+func TestMain(m *testing.M) { trial.Main(m) }

@@ -1,0 +1,56 @@
+package redisboard
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"laststand/internal/leaderboard"
+)
+
+// pack writes an entry as a parts hash holds it: the newest position
+// zero-padded to 16, so that a script makes the member of it by cutting, then
+// the sums.
+func pack(h leaderboard.Held) string {
+	p := h.Parts
+	return fmt.Sprintf("%016d %d %d %d %d %d %d %d",
+		h.Newest, p.Score, p.TimeMS, p.LimitMS, p.Matches, p.Asked, p.Answered, p.Correct)
+}
+
+func unpack(id, text string) (leaderboard.Held, error) {
+	h := leaderboard.Held{ID: id}
+	p := &h.Parts
+	into := []*int64{&h.Newest, &p.Score, &p.TimeMS, &p.LimitMS, &p.Matches, &p.Asked, &p.Answered, &p.Correct}
+	fields := strings.Split(text, " ")
+	if len(fields) != len(into) {
+		return h, fmt.Errorf("leaderboard entry of %s: %d fields, not %d", id, len(fields), len(into))
+	}
+	for i, f := range fields {
+		n, err := strconv.ParseInt(f, 10, 64)
+		if err != nil {
+			return h, fmt.Errorf("leaderboard entry of %s: %w", id, err)
+		}
+		*into[i] = n
+	}
+	return h, nil
+}
+
+// unpackAll reads what HMGET of ids answered, leaving out what is not there.
+func unpackAll(ids []string, values []any) ([]leaderboard.Held, error) {
+	var held []leaderboard.Held
+	for i, v := range values {
+		text, there := v.(string)
+		if !there {
+			continue
+		}
+		h, err := unpack(ids[i], text)
+		if err != nil {
+			return nil, err
+		}
+		held = append(held, h)
+	}
+	return held, nil
+}
+
+// formatKey writes a sorted set's score so that it reads back the same.
+func formatKey(k float64) string { return strconv.FormatFloat(k, 'g', -1, 64) }

@@ -1,0 +1,134 @@
+package redisboard_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	lb "laststand/internal/leaderboard"
+	"laststand/internal/leaderboard/redisboard"
+)
+
+func TestDaysLeaveByTheLedger(t *testing.T) {
+	eachWorld(t, 1, func(t *testing.T, w *world) {
+		w.some()
+		first := w.ledger.day
+		for range lb.KeepDays - 1 {
+			w.ledger.turn()
+		}
+		w.apply(t, 0)
+		read := func(date string) error {
+			_, err := w.nodes[0].reader.Page(t.Context(), w.cfg.Game, lb.Query{Window: lb.Day, Date: date})
+			return err
+		}
+		if got := w.page(t, 0, lb.Query{Window: lb.Day, Date: first}); got.Total != 10 || got.To != first {
+			t.Fatalf("the first day's page: %+v", got)
+		}
+		w.ledger.turn()
+		w.apply(t, 0)
+		if err := read(first); !errors.Is(err, lb.ErrNotReady) {
+			t.Fatalf("a day that left: %v", err)
+		}
+		for _, key := range w.keys(t) {
+			if strings.Contains(key, first) {
+				t.Fatalf("%s is left over", key)
+			}
+		}
+		if got := w.page(t, 0, lb.Query{Window: lb.Day, Date: before(first, 1)}); got.Total != 0 {
+			t.Fatalf("a day before the first: %+v", got)
+		}
+		if err := read(before(w.ledger.day, -1)); !errors.Is(err, lb.ErrBadQuery) {
+			t.Fatalf("tomorrow: %v", err)
+		}
+	})
+}
+
+func TestACursorStaysOnItsDay(t *testing.T) {
+	eachWorld(t, 2, func(t *testing.T, w *world) {
+		w.some()
+		w.apply(t, 0)
+		q := lb.Query{Window: lb.Day, Limit: 6}
+		first := w.page(t, 1, q)
+		w.ledger.turn()
+		w.ledger.result("p3", right(2))
+		w.apply(t, 0)
+		q.Cursor = first.NextCursor
+		if rest := w.page(t, 1, q); len(rest.Entries) != 4 || rest.To != first.To || rest.NextCursor != "" {
+			t.Fatalf("the rest of %s: %+v", first.To, rest)
+		}
+		q.Cursor = ""
+		if today := w.page(t, 1, q); today.Total != 1 || today.To != w.ledger.day {
+			t.Fatalf("today: %+v", today)
+		}
+		for _, foreign := range []lb.Query{
+			{Window: lb.All, Cursor: first.NextCursor},
+			{Window: lb.Day, Order: lb.ByTime, Cursor: first.NextCursor},
+			{Window: lb.Day, Date: w.ledger.day, Cursor: first.NextCursor},
+		} {
+			if _, err := w.nodes[0].reader.Page(t.Context(), w.cfg.Game, foreign); !errors.Is(err, lb.ErrBadCursor) {
+				t.Fatalf("%+v: %v", foreign, err)
+			}
+		}
+	})
+}
+
+func TestAPageThatEmptiedLeadsBack(t *testing.T) {
+	eachWorld(t, 1, func(t *testing.T, w *world) {
+		for i := range 10 {
+			w.ledger.result(fmt.Sprintf("p%d", i), right(1))
+		}
+		w.apply(t, 0)
+		follow := func(limit int, cursor string) lb.Page {
+			return w.page(t, 0, lb.Query{Window: lb.All, Order: lb.ByScore, Limit: limit, Cursor: cursor})
+		}
+		move := func(by int64) {
+			for _, id := range []string{"p0", "p1", "p2"} {
+				w.ledger.result(id, right(by))
+			}
+			w.apply(t, 0)
+		}
+		check := func(p lb.Page, want ...string) {
+			t.Helper()
+			var got []string
+			for _, e := range p.Entries {
+				got = append(got, e.ID)
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("a page of %v, want %v", got, want)
+			}
+		}
+		ahead := follow(3, follow(3, "").NextCursor).PrevCursor
+		move(0) // behind their equals: nobody is ahead of p3
+		empty := follow(3, ahead)
+		check(empty)
+		check(follow(3, empty.NextCursor), "p3", "p4", "p5")
+
+		behind := follow(7, "").NextCursor
+		move(1) // to the top: nobody is behind p9
+		empty = follow(3, behind)
+		check(empty)
+		check(follow(3, empty.PrevCursor), "p7", "p8", "p9")
+	})
+}
+
+func TestCachedPagesAreStillRight(t *testing.T) {
+	eachWorld(t, 1, func(t *testing.T, w *world) {
+		w.nodes = append(w.nodes, w.node(w.cfg, redisboard.CachePages(1<<40)))
+		w.some()
+		w.apply(t, 0)
+		w.checkAll(t, 1, 3)
+		old := w.page(t, 1, lb.Query{Window: lb.All})
+		w.ledger.result("p0", right(5))
+		w.apply(t, 0)
+		if got := w.page(t, 1, lb.Query{Window: lb.All}); !reflect.DeepEqual(got, old) {
+			t.Fatalf("the page was read again: %+v", got)
+		}
+		_, position, err := w.nodes[1].reader.Places(t.Context(), w.cfg.Game, []string{"p0"})
+		if err != nil || position != 11 {
+			t.Fatalf("places at %d: %v", position, err)
+		}
+	})
+}

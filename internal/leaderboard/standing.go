@@ -1,0 +1,99 @@
+package leaderboard
+
+import (
+	"context"
+	"math"
+)
+
+// Standing returns one player's standing.
+func (r *Reader) Standing(ctx context.Context, game string, q StandingQuery) (Standing, error) {
+	cfg, err := r.config(game)
+	if err != nil {
+		return Standing{}, err
+	}
+	v, err := cfg.view(q.Window, q.Kind, q.Order)
+	if err != nil {
+		return Standing{}, err
+	}
+	if !identifier.MatchString(q.Player) {
+		return Standing{}, ErrNotRanked
+	}
+	places, err := r.source.Places(ctx, []Ask{{View: v, IDs: []string{q.Player}, Near: true}})
+	if err != nil {
+		return Standing{}, err
+	}
+	if len(places[0].Rows) == 0 {
+		return Standing{}, ErrNotRanked
+	}
+	row := places[0].Rows[0]
+	s := Standing{
+		Entry:      cfg.entry(row.Held, row.Better+1),
+		Total:      places[0].Total,
+		Percentile: 100 * float64(places[0].Total-row.Better) / float64(places[0].Total),
+		ToNext:     row.toNext(),
+	}
+	if q.Explain {
+		s.Explain = &Explanation{Parts: Explain(row.Parts, cfg.Weights), Tie: row.tie()}
+	}
+	return s, nil
+}
+
+// toNext is the distance of keys to the next better rank. Between whole keys
+// it is exact; between fractions it is rounded up to 4 decimals, so that it is
+// enough and not 0.
+func (r PlaceRow) toNext() *float64 {
+	if r.Better == 0 {
+		return nil
+	}
+	distance := r.Key - r.Next
+	if distance != math.Trunc(distance) {
+		distance = math.Ceil(10000*distance) / 10000
+	}
+	return &distance
+}
+
+func (r PlaceRow) tie() *Tie {
+	if r.Equal < 2 {
+		return nil
+	}
+	return &Tie{SharedBy: r.Equal, Place: r.Index - r.Better + 1, Position: r.Newest}
+}
+
+// Places returns rank and value, in the order ByValue, of players in every
+// served window of a game, unranked ones left out, and the ledger position
+// that all of it holds at least. It never answers from a cache. Up to MaxLimit
+// players at a time.
+func (r *Reader) Places(ctx context.Context, game string, players []string) (map[string]map[Window]Place, int64, error) {
+	cfg, err := r.config(game)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(players) > MaxLimit {
+		return nil, 0, badQuery("%d players: at most %d", len(players), MaxLimit)
+	}
+	windows := cfg.Served()
+	var asks []Ask
+	for _, w := range windows {
+		v, err := cfg.view(w, Players, ByValue)
+		if err != nil {
+			return nil, 0, err
+		}
+		asks = append(asks, Ask{View: v, IDs: players})
+	}
+	answers, err := r.source.Places(ctx, asks)
+	if err != nil {
+		return nil, 0, err
+	}
+	places := map[string]map[Window]Place{}
+	position := int64(math.MaxInt64)
+	for i, answer := range answers {
+		position = min(position, answer.Mark.Pos)
+		for _, row := range answer.Rows {
+			if places[row.ID] == nil {
+				places[row.ID] = map[Window]Place{}
+			}
+			places[row.ID][windows[i]] = Place{Rank: row.Better + 1, Value: Value(row.Parts, cfg.Weights)}
+		}
+	}
+	return places, position, nil
+}

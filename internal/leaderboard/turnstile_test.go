@@ -1,0 +1,64 @@
+package leaderboard
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestManyAtOnceAreTwoJobs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns, jobs := newTurnstile(), 0
+		var returned atomic.Int64
+		job := func() error {
+			jobs++
+			time.Sleep(time.Second)
+			return nil
+		}
+		for range 20 {
+			go func() {
+				if err := turns.do(t.Context(), job); err != nil {
+					t.Error(err)
+				}
+				returned.Add(1)
+			}()
+			synctest.Wait() // the first has begun before the others ask
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if returned.Load() != 1 {
+			t.Errorf("%d returned, though their asking may have come after the job's reading", returned.Load())
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if jobs != 2 || returned.Load() != 20 {
+			t.Errorf("%d jobs for %d callers", jobs, returned.Load())
+		}
+	})
+}
+
+func TestAFailedJobIsNotSharedAndAWaiterMayLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns, failure := newTurnstile(), errors.New("failed")
+		first, second := make(chan error, 1), make(chan error, 1)
+		go func() {
+			first <- turns.do(t.Context(), func() error { time.Sleep(time.Second); return failure })
+		}()
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { second <- turns.do(ctx, func() error { return nil }) }()
+		synctest.Wait()
+		cancel()
+		if err := <-second; !errors.Is(err, context.Canceled) {
+			t.Errorf("who left got %v", err)
+		}
+		ran := false
+		third := turns.do(t.Context(), func() error { ran = true; return nil })
+		if err := <-first; !errors.Is(err, failure) || third != nil || !ran {
+			t.Errorf("first %v; third %v, ran %t", err, third, ran)
+		}
+	})
+}

@@ -1,0 +1,61 @@
+package match
+
+import "laststand/internal/rating"
+
+// Mode names the rules of a match.
+type Mode string
+
+// The modes of the wire contract.
+const (
+	Duel     Mode = "duel"
+	Buzzer   Mode = "buzzer"
+	Survival Mode = "survival"
+)
+
+// Reason says why a match ended.
+type Reason string
+
+// The reasons of the wire contract.
+const (
+	Finished  Reason = "finished"
+	Forfeit   Reason = "forfeit"
+	Closed    Reason = "closed"
+	Abandoned Reason = "abandoned"
+)
+
+// Result is the final, immutable outcome of a match: what the last step of a
+// match leaves behind and what the ledger takes. Standings are in rank order.
+type Result struct {
+	Match     string     `json:"match"`
+	Game      string     `json:"game"`
+	Mode      Mode       `json:"mode"`
+	StartedAt int64      `json:"started_at"` // cluster time, epoch ms
+	OverAt    int64      `json:"over_at"`    // cluster time, epoch ms
+	Reason    Reason     `json:"reason"`
+	Questions int        `json:"questions"` // closed and not void
+	Counts    bool       `json:"counts"`    // for the boards and the players' totals
+	Winner    string     `json:"winner,omitempty"`
+	Standings []Standing `json:"standings"`
+}
+
+// Standing is what a result says of one seat.
+type Standing struct {
+	Rank     int           `json:"rank"` // from 1; equals share a rank
+	Player   string        `json:"player"`
+	Nickname string        `json:"nickname"`
+	Team     string        `json:"team,omitempty"`
+	Bot      bool          `json:"bot,omitempty"`
+	Score    int64         `json:"score"`
+	Correct  int           `json:"correct"`
+	Answered int           `json:"answered"`
+	Asked    int           `json:"asked"`
+	TimeMS   int64         `json:"time_ms"`  // elapsed of right answers, the full limit otherwise
+	LimitMS  int64         `json:"limit_ms"` // limit × asked
+	Rating   *RatingChange `json:"rating,omitempty"`
+}
+
+// RatingChange is a rated player's rating before and after the match.
+type RatingChange struct {
+	Before rating.Rating `json:"before"`
+	After  rating.Rating `json:"after"`
+}
