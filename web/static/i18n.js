@@ -1,0 +1,43 @@
+import en from './lang/en.js';
+import zh from './lang/zh.js';
+
+const dictionaries = { en, zh };
+const tags = { en: 'en', zh: 'zh-CN' };
+let current = 'en';
+
+export const languages = Object.keys(dictionaries);
+
+// preferred is the language to start in, from the browser's list.
+export const preferred = (list = navigator.languages) =>
+  list.map((tag) => tag.slice(0, 2).toLowerCase()).find((lang) => dictionaries[lang]) ?? 'en';
+
+// speak sets the language of t() and number(), and of the document.
+export function speak(lang) {
+  current = lang;
+  document.documentElement.lang = tags[lang];
+  document.title = `Laststand · ${t('title')}`;
+}
+
+// tag is a language's BCP 47 tag, as questions name theirs.
+export const tag = (lang) => tags[lang];
+
+// t is the text of a key with its {names} filled in.
+export const t = (key, names = {}) =>
+  dictionaries[current][key].replace(/\{(\w+)\}/g, (_, name) => names[name]);
+
+// word is the text of a key that may not be in the dictionary, else the fallback.
+export const word = (key, fallback) => dictionaries[current][key] ?? fallback;
+
+export const number = (value, options) =>
+  new Intl.NumberFormat(tags[current], options).format(value);
+
+export const seconds = (ms) => t('seconds', { n: number(ms / 1000, { minimumFractionDigits: 1, maximumFractionDigits: 1 }) });
+
+// problem is what an error says to a player: our words for its code, where we
+// have some, and the server's own where they say more.
+export function problem({ code, message }) {
+  const ours = dictionaries[current][`error.${code}`];
+  if (!ours) return message || t('error.internal');
+  if (!message || ours === message) return ours;
+  return current === 'en' ? message : t('error.with', { ours, theirs: message });
+}

@@ -1,0 +1,86 @@
+// A match as this page knows it: a set of facts, each told by one push and set
+// once. Facts only add up, so pushes that come twice, late or out of order (a
+// replay beside live ones) lead to the same match. What is to be shown is
+// derived from the facts: scene.js. All functions are pure.
+//
+//   {id, seq, floor, found, rounds: [round…], scores: {player: score}, over,
+//    ended, settled}
+//   round: {question, closesAt, seen: {player: true}, revealed, closed, mine}
+//   mine:  {given, state: 'sent' | 'held' | 'late' | 'refused', elapsed_ms?, error?}
+//
+// seq is the last number up to which every push is known; floor that of the
+// last match.state, beyond which nothing older is missed.
+
+export const begin = (id) => ({
+  id, seq: 0, floor: 0, found: null, rounds: [], scores: {}, over: null, ended: false, settled: null,
+});
+
+const facts = {
+  'match.found': (match, data) => ({ ...match, found: data }),
+  'question': (match, data) => asked(match, data),
+  'question.extended': (match, data) => extended(match, data.question, data.closes_at),
+  'answer.seen': (match, data) =>
+    inRound(match, data.question, (round) => ({ seen: { ...round.seen, [data.player]: true } })),
+  'question.closed': (match, data) =>
+    scored(inRound(match, data.question, () => ({ closed: data, revealed: true })), data.results),
+  'match.over': (match, data) => scored({ ...match, over: data, ended: true }, data.standings),
+};
+
+// take adds a numbered push: {match, gap}. gap says that pushes before it are
+// missing and match.sync should ask for those after match.seq.
+export function take(match, { type, seq, data }) {
+  if (seq <= match.seq) return { match, gap: false };
+  const next = facts[type] ? facts[type](match, data) : match;
+  const follows = seq === match.seq + 1 || seq === match.floor + 1;
+  return { match: follows ? { ...next, seq } : next, gap: !follows };
+}
+
+// takeState adds a match.state. Replays may follow it, and are taken as ever.
+export function takeState(match, state) {
+  let next = { ...match, found: state.found, floor: state.seq, ended: match.ended || state.phase === 'over' };
+  if (state.question) next = asked(next, state.question);
+  if (state.question && state.phase !== 'open') next = inRound(next, state.question.question, () => ({ revealed: true }));
+  if (state.your_answer) next = answered(next, state.your_answer);
+  return scored(next, state.scores);
+}
+
+// answering notes the player's own answer on its way.
+export const answering = (match, question, given) =>
+  inRound(match, question, () => ({ mine: { given, state: 'sent' } }));
+
+// answered notes that the server holds an answer: {question, elapsed_ms, given?}.
+export const answered = (match, { question, elapsed_ms, given }) =>
+  inRound(match, question, ({ mine }) => ({ mine: { given: given ?? mine?.given, state: 'held', elapsed_ms } }));
+
+// refused notes why the server did not take an answer. What it holds from
+// before stands; an answer that can be put right may be given again.
+export function refused(match, question, error) {
+  if (error.code === 'duplicate_answer') return answered(match, { question, ...error.accepted });
+  const state = error.code === 'question_closed' ? 'late' : 'refused';
+  return inRound(match, question, ({ mine }) => ({ mine: { ...mine, state, error } }));
+}
+
+function asked(match, question) {
+  return inRound(match, question.question, ({ closesAt }) => ({
+    question,
+    closesAt: Math.max(closesAt, question.closes_at),
+  }));
+}
+
+function extended(match, question, closesAt) {
+  return inRound(match, question, (round) => ({ closesAt: Math.max(round.closesAt, closesAt) }));
+}
+
+function inRound(match, index, change) {
+  const rounds = [...match.rounds];
+  const round = rounds[index] ?? { question: null, closesAt: 0, seen: {}, revealed: false, closed: null, mine: null };
+  rounds[index] = { ...round, ...change(round) };
+  return { ...match, rounds };
+}
+
+// Scores only grow, so the greatest that was told is the latest.
+function scored(match, tellings = []) {
+  const scores = { ...match.scores };
+  for (const { player, score } of tellings) scores[player] = Math.max(scores[player] ?? 0, score);
+  return { ...match, scores };
+}

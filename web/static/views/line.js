@@ -1,0 +1,32 @@
+import { mayHurry, REPLACED } from '../closing.js';
+import { t, word } from '../i18n.js';
+import { html, useEffect, useState } from '../preact.js';
+
+// Line tells what is wrong with the connection and offers the way out of it;
+// while all is well it shows nothing.
+export function Line({ session, connect, clock }) {
+  if (session.kind === 'retrying') return html`<${Retrying} session=${session} connect=${connect} clock=${clock} />`;
+  if (session.kind !== 'stopped') return null;
+  const why = session.reason || session.code;
+  return html`
+    <div class="line" role="alert">
+      <p>${word(`line.${session.code}`, t('line.stopped', { why }))}</p>
+      <button type="button" class="button small" data-test="reconnect" onClick=${connect}>
+        ${t(session.code === REPLACED ? 'line.4409.act' : 'line.connect')}</button>
+    </div>`;
+}
+
+function Retrying({ session, connect, clock }) {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => tick((n) => n + 1), 500);
+    return () => clearInterval(timer);
+  }, []);
+  const n = Math.max(0, Math.ceil((session.at - clock.local()) / 1000));
+  return html`
+    <div class="line">
+      <p>${word(`line.${session.code}`, t('line.retrying')).replace('{n}', n)}</p>
+      ${mayHurry(session.code) && html`
+        <button type="button" class="button small" data-test="reconnect" onClick=${connect}>${t('line.retry')}</button>`}
+    </div>`;
+}

@@ -1,0 +1,29 @@
+import { t } from '../i18n.js';
+import { html } from '../preact.js';
+import { mark, seats } from '../scene.js';
+import { Outcome } from './outcome.js';
+
+// Recap lists all questions of a match that is over, to read in peace.
+export function Recap({ match, player }) {
+  const rounds = match.rounds.filter((round) => round?.question && round.closed);
+  if (rounds.length === 0) return null;
+  const both = seats(match, player.id);
+  return html`
+    <section class="recap">
+      <h2>${t('final.recap')}</h2>
+      ${rounds.map((round) => html`
+        <details key=${round.question.question}>
+          <summary>
+            <${Mark} kind=${mark(match, round.question.question, player.id)} />
+            <span lang=${round.question.lang}>${round.question.text}</span>
+          </summary>
+          <${Outcome} round=${round} seats=${both} />
+        </details>`)}
+    </section>`;
+}
+
+const signs = { right: '✓', wrong: '✗', none: '–' };
+
+function Mark({ kind }) {
+  return html`<span class=${`recap-mark ${kind}`}><span aria-hidden="true">${signs[kind]}</span><span class="unseen">${t(`mark.${kind}`)}:</span></span>`;
+}

@@ -1,0 +1,44 @@
+import { t } from '../i18n.js';
+import { html } from '../preact.js';
+import { current, mark, phase, podium, seats } from '../scene.js';
+import { TimeBar, TimeLeft } from './time.js';
+import { Podium } from './podium.js';
+
+// Scoreboard is the head of the stage: two podiums, the clock between them,
+// the curtain of time below, which stays in sight, and a pip for every question.
+export function Scoreboard({ match, player, clock }) {
+  const { me, them } = seats(match, player.id);
+  const playing = match.rounds.length > 0;
+  return html`
+    <div class="floor">
+      <${Podium} side="me" seat=${me ?? player} ...${playing && podium(match, me)} />
+      <div class="centre"><${Centre} match=${match} clock=${clock} /></div>
+      <${Podium} side="them" seat=${them} ...${playing && podium(match, them)} />
+    </div>
+    <${Curtain} match=${match} clock=${clock} />
+    <${Pips} match=${match} player=${player} />`;
+}
+
+function Centre({ match, clock }) {
+  const now = phase(match);
+  const round = match.rounds[current(match)];
+  if (now === 'countdown') return match.found && html`<${TimeLeft} clock=${clock} until=${match.found.starts_at} label=${t('duel.starts')} />`;
+  if (now === 'open') return html`<${TimeLeft} clock=${clock} until=${round.closesAt} label=${t('duel.left')} announced />`;
+  return html`<p class="centre-number still">${current(match) + 1}<small>/${round.question.of}</small></p>`;
+}
+
+function Curtain({ match, clock }) {
+  const round = match.rounds[current(match)];
+  const open = phase(match) === 'open';
+  return html`<${TimeBar} clock=${clock} from=${round?.question?.opens_at ?? 0} until=${open ? round.closesAt : 0} />`;
+}
+
+function Pips({ match, player }) {
+  const of = match.found?.questions ?? 0;
+  const pip = (_, i) => {
+    const kind = mark(match, i, player.id);
+    return html`<li class=${`pip ${kind}`} aria-current=${i === current(match) ? 'step' : undefined}>
+      <span class="unseen">${t('duel.progress', { n: i + 1, of })}: ${t(`mark.${kind}`)}</span></li>`;
+  };
+  return html`<ol class="pips">${Array.from({ length: of }, pip)}</ol>`;
+}

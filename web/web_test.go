@@ -1,0 +1,197 @@
+package web
+
+import (
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	gopath "path"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func get(t *testing.T, method, path string, header http.Header) *http.Response {
+	t.Helper()
+	r := httptest.NewRequest(method, path, nil)
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	w := httptest.NewRecorder()
+	Handler().ServeHTTP(w, r)
+	return w.Result()
+}
+
+func body(t *testing.T, path string) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	return w.Body.String()
+}
+
+func TestFilesAreServedWithTheirTypes(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"/":                                  "text/html; charset=utf-8",
+		"/?guest=new":                        "text/html; charset=utf-8",
+		"/app.js":                            "text/javascript; charset=utf-8",
+		"/views/app.js":                      "text/javascript; charset=utf-8",
+		"/css/base.css":                      "text/css; charset=utf-8",
+		"/favicon.svg":                       "image/svg+xml",
+		"/vendor/preact-10.29.8.LICENSE.txt": "text/plain; charset=utf-8",
+	} {
+		res := get(t, http.MethodGet, path, nil)
+		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != want {
+			t.Errorf("%s: %d %q, want 200 %q", path, res.StatusCode, res.Header.Get("Content-Type"), want)
+		}
+	}
+}
+
+func TestNothingElseIsThere(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/index.html", "/views", "/views/", "/vendor/", "/static/app.js", "/web.go", "/favicon.ico", "//", "/../web.go"} {
+		if res := get(t, http.MethodGet, path, nil); res.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %d, want 404", path, res.StatusCode)
+		}
+	}
+}
+
+func TestOnlyReading(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions} {
+		res := get(t, method, "/", nil)
+		if res.StatusCode != http.StatusMethodNotAllowed || res.Header.Get("Allow") != "GET, HEAD" {
+			t.Errorf("%s: %d, Allow %q", method, res.StatusCode, res.Header.Get("Allow"))
+		}
+	}
+	res := get(t, http.MethodHead, "/", nil)
+	if res.StatusCode != http.StatusOK || res.ContentLength <= 0 {
+		t.Errorf("HEAD: %d with length %d", res.StatusCode, res.ContentLength)
+	}
+}
+
+func TestUnchangedFilesCostNoBody(t *testing.T) {
+	t.Parallel()
+	first := get(t, http.MethodGet, "/app.js", nil)
+	etag := first.Header.Get("ETag")
+	if !regexp.MustCompile(`^"[\w-]{16}"$`).MatchString(etag) || first.Header.Get("Cache-Control") != "no-cache" {
+		t.Fatalf("ETag %q, Cache-Control %q", etag, first.Header.Get("Cache-Control"))
+	}
+	if other := get(t, http.MethodGet, "/", nil).Header.Get("ETag"); other == etag {
+		t.Error("two files share an ETag")
+	}
+	again := get(t, http.MethodGet, "/app.js", http.Header{"If-None-Match": {etag}})
+	if again.StatusCode != http.StatusNotModified {
+		t.Errorf("revalidated: %d, want 304", again.StatusCode)
+	}
+	stale := get(t, http.MethodGet, "/app.js", http.Header{"If-None-Match": {`"other"`}})
+	if stale.StatusCode != http.StatusOK {
+		t.Errorf("changed: %d, want 200", stale.StatusCode)
+	}
+}
+
+func TestETagFollowsTheContent(t *testing.T) {
+	t.Parallel()
+	tag := func(content string) string {
+		files, err := readFiles(fstest.MapFS{"a.js": {Data: []byte(content)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return files["/a.js"].etag
+	}
+	if tag("1") == tag("2") || tag("1") != tag("1") {
+		t.Error("an ETag must depend on the content, and on nothing else")
+	}
+}
+
+func TestAFileOfUnknownTypeIsRefused(t *testing.T) {
+	t.Parallel()
+	if _, err := readFiles(fstest.MapFS{"a.exe": {}}); err == nil {
+		t.Error("want an error")
+	}
+}
+
+func TestEveryAnswerIsSecured(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/", "/app.js", "/missing"} {
+		h := get(t, http.MethodGet, path, nil).Header
+		csp := h.Get("Content-Security-Policy")
+		for _, want := range []string{"default-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"} {
+			if !strings.Contains(csp, want) {
+				t.Errorf("%s: CSP %q lacks %q", path, csp, want)
+			}
+		}
+		if strings.Contains(csp, "unsafe") || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" {
+			t.Errorf("%s: headers %v", path, h)
+		}
+	}
+}
+
+// What the page names must be there: a browser would show a blank page.
+func TestEveryReferenceIsEmbedded(t *testing.T) {
+	t.Parallel()
+	files := embeddedFiles(t)
+	for _, m := range regexp.MustCompile(`(?:src|href)="(/[^"]+)"`).FindAllStringSubmatch(body(t, "/"), -1) {
+		if _, ok := files[m[1]]; !ok {
+			t.Errorf("index names %s, which is not embedded", m[1])
+		}
+	}
+	imports := regexp.MustCompile(`(?:from|import)\s*['"]([^'"]+)['"]`)
+	for path, f := range files {
+		if !strings.HasSuffix(path, ".js") {
+			continue
+		}
+		for _, m := range imports.FindAllStringSubmatch(string(f.body), -1) {
+			if _, ok := files[gopath.Join(gopath.Dir(path), m[1])]; !ok {
+				t.Errorf("%s imports %q, which is not embedded", path, m[1])
+			}
+		}
+	}
+}
+
+// The policy forbids inline scripts and styles; a browser would drop them.
+func TestTheIndexHasNothingInline(t *testing.T) {
+	t.Parallel()
+	if m := regexp.MustCompile(`(?s)<script[^>]*>[^<]|<style|\sstyle=|\son\w+=`).FindString(body(t, "/")); m != "" {
+		t.Errorf("inline: %q", m)
+	}
+}
+
+// Both languages say the same things.
+func TestLanguagesHaveTheSameKeys(t *testing.T) {
+	t.Parallel()
+	keys := func(path string) map[string]bool {
+		found := map[string]bool{}
+		for _, m := range regexp.MustCompile(`(?m)^  '([^']+)':`).FindAllStringSubmatch(body(t, path), -1) {
+			found[m[1]] = true
+		}
+		return found
+	}
+	en, zh := keys("/lang/en.js"), keys("/lang/zh.js")
+	if len(en) == 0 {
+		t.Fatal("no keys found")
+	}
+	for key := range en {
+		if !zh[key] {
+			t.Errorf("zh lacks %q", key)
+		}
+	}
+	for key := range zh {
+		if !en[key] {
+			t.Errorf("en lacks %q", key)
+		}
+	}
+}
+
+func embeddedFiles(t *testing.T) map[string]file {
+	t.Helper()
+	tree, err := fs.Sub(embedded, "static")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := readFiles(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
