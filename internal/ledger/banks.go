@@ -1,0 +1,140 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"laststand/internal/quiz"
+)
+
+const (
+	insertBank   = `INSERT INTO banks (name) VALUES ($1) ON CONFLICT DO NOTHING`
+	raiseBanks   = `UPDATE about SET bank_revision = bank_revision + 1`
+	saveQuestion = `
+WITH v (bank, id, question) AS ({rows})
+INSERT INTO questions (bank, id, question) SELECT bank, id, question FROM v WHERE true
+ON CONFLICT (bank, id) DO UPDATE SET question = excluded.question`
+)
+
+// SaveBank puts questions into a bank, made if need be: one of an id that the
+// bank has replaces it, the others stay. All are saved or none.
+func (l *Ledger) SaveBank(ctx context.Context, name string, questions []quiz.Question) error {
+	rows, err := questionRows(name, questions)
+	if err != nil {
+		return fmt.Errorf("ledger: save bank %s: %w", name, err)
+	}
+	err = l.inTx(ctx, func(tx *sql.Tx) error {
+		// The revision first: its row keeps writers of banks apart.
+		for _, step := range []struct {
+			text string
+			args []any
+		}{{raiseBanks, nil}, {insertBank, []any{name}}} {
+			if _, err := tx.ExecContext(ctx, step.text, step.args...); err != nil {
+				return err
+			}
+		}
+		return l.bulk(tx).run(ctx, saveQuestion, rows, nil)
+	})
+	if err != nil {
+		return fmt.Errorf("ledger: save bank %s: %w", name, err)
+	}
+	return nil
+}
+
+// questionRows are the rows to save; of those of one id the last.
+func questionRows(name string, questions []quiz.Question) ([][]any, error) {
+	var rows [][]any
+	seen := make(map[string]bool, len(questions))
+	for _, q := range slices.Backward(questions) {
+		if seen[q.ID] {
+			continue
+		}
+		seen[q.ID] = true
+		text, err := json.Marshal(q)
+		if err != nil {
+			return nil, fmt.Errorf("question %s: %w", q.ID, err)
+		}
+		rows = append(rows, []any{name, q.ID, string(text)})
+	}
+	return rows, nil
+}
+
+const selectBanks = `
+SELECT b.name, COUNT(q.id) FROM banks b LEFT JOIN questions q ON q.bank = b.name GROUP BY b.name`
+
+// Banks counts the questions of each bank.
+func (l *Ledger) Banks(ctx context.Context) (map[string]int, error) {
+	banks := map[string]int{}
+	err := scanAll(func(rows *sql.Rows) error {
+		var name string
+		var questions int
+		err := rows.Scan(&name, &questions)
+		banks[name] = questions
+		return err
+	})(l.read.QueryContext(ctx, selectBanks))
+	if err != nil {
+		return nil, fmt.Errorf("ledger: banks: %w", err)
+	}
+	return banks, nil
+}
+
+const selectQuestions = `
+SELECT q.question FROM banks b LEFT JOIN questions q ON q.bank = b.name WHERE b.name = $1 ORDER BY q.id`
+
+// LoadBank gives a bank's questions in the order of their ids, or ErrNotFound.
+func (l *Ledger) LoadBank(ctx context.Context, name string) ([]quiz.Question, error) {
+	found := false
+	var questions []quiz.Question
+	err := scanAll(func(rows *sql.Rows) error {
+		found = true
+		var text sql.NullString // NULL: the bank is empty
+		if err := rows.Scan(&text); err != nil || !text.Valid {
+			return err
+		}
+		var q quiz.Question
+		err := json.Unmarshal([]byte(text.String), &q)
+		questions = append(questions, q)
+		return err
+	})(l.read.QueryContext(ctx, selectQuestions, name))
+	if err != nil {
+		return nil, fmt.Errorf("ledger: load bank %s: %w", name, err)
+	}
+	if !found {
+		return nil, ErrNotFound
+	}
+	return questions, nil
+}
+
+// DeleteBank removes a bank with its questions, or gives ErrNotFound.
+func (l *Ledger) DeleteBank(ctx context.Context, name string) error {
+	err := l.inTx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, raiseBanks); err != nil {
+			return err
+		}
+		done, err := tx.ExecContext(ctx, "DELETE FROM banks WHERE name = $1", name)
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err != nil || n == 0 {
+			return cmp.Or(err, ErrNotFound)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("ledger: delete bank %s: %w", name, err)
+	}
+	return nil
+}
+
+// BankRevision grows with every change of any bank.
+func (l *Ledger) BankRevision(ctx context.Context) (int64, error) {
+	var revision int64
+	if err := l.read.QueryRowContext(ctx, "SELECT bank_revision FROM about").Scan(&revision); err != nil {
+		return 0, fmt.Errorf("ledger: bank revision: %w", err)
+	}
+	return revision, nil
+}

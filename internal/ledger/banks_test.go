@@ -1,0 +1,82 @@
+package ledger
+
+import (
+	"errors"
+	"maps"
+	"reflect"
+	"testing"
+
+	"laststand/internal/quiz"
+	"laststand/internal/trial"
+)
+
+func TestBanks(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		a := quiz.Question{ID: "a", Kind: quiz.Single, Lang: "zh-CN", Text: "哪一个?", Choices: []string{"甲", "乙"}, Right: []int{1}}
+		b := quiz.Question{ID: "b", Kind: quiz.Number, Text: "How many?", Target: &quiz.Target{Value: 1.5, Tolerance: 0.25}}
+		changed := a
+		changed.Text = "改了"
+
+		save := func(name string, questions ...quiz.Question) {
+			t.Helper()
+			before := must(l.BankRevision(t.Context()))(t)
+			if err := l.SaveBank(t.Context(), name, questions); err != nil {
+				t.Fatal(err)
+			}
+			if after := must(l.BankRevision(t.Context()))(t); after <= before {
+				t.Errorf("revision %d, before %d", after, before)
+			}
+		}
+		save("one", b, a)
+		save("two", a)
+		save("one", a, changed) // of one id the last
+		save("empty")
+		for name, want := range map[string][]quiz.Question{"one": {changed, b}, "two": {a}, "empty": nil} {
+			if got := must(l.LoadBank(t.Context(), name))(t); !reflect.DeepEqual(got, want) {
+				t.Errorf("bank %s: %+v, want %+v", name, got, want)
+			}
+		}
+		if got := must(l.Banks(t.Context()))(t); !maps.Equal(got, map[string]int{"one": 2, "two": 1, "empty": 0}) {
+			t.Errorf("banks %v", got)
+		}
+		if err := l.DeleteBank(t.Context(), "one"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.LoadBank(t.Context(), "one"); !errors.Is(err, ErrNotFound) {
+			t.Errorf("a deleted bank: %v", err)
+		}
+		before := must(l.BankRevision(t.Context()))(t)
+		if err := l.DeleteBank(t.Context(), "one"); !errors.Is(err, ErrNotFound) {
+			t.Errorf("deleted twice: %v", err)
+		}
+		if after := must(l.BankRevision(t.Context()))(t); after != before {
+			t.Errorf("revision %d after a change that did not happen, before %d", after, before)
+		}
+		save("one", b) // without the questions of the former one
+		if got := must(l.LoadBank(t.Context(), "one"))(t); len(got) != 1 {
+			t.Errorf("bank %+v", got)
+		}
+	})
+}
+
+// Two processes that save overlapping banks in opposite orders do not block
+// each other for good.
+func TestBanksSavedAtOnce(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		processes := []*Ledger{openOn(t, db), openOn(t, db)}
+		orders := [][]quiz.Question{{{ID: "a"}, {ID: "b"}}, {{ID: "b"}, {ID: "a"}}}
+		atOnceN(10, func(i int) {
+			if err := processes[i%2].SaveBank(t.Context(), "bank", orders[i%2]); err != nil {
+				t.Error(err)
+			}
+		})
+		if n := must(processes[0].BankRevision(t.Context()))(t); n != 10 {
+			t.Errorf("revision %d after 10 changes", n)
+		}
+	})
+}

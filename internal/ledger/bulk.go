@@ -1,0 +1,111 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A bulk runs one statement over many rows in a transaction, in the way that is
+// quick on its database: row by row with a prepared statement on SQLite, many
+// rows at once on PostgreSQL, some six times as fast there.
+//
+// The statement reads the rows from {rows}, a SELECT of their columns in order:
+//
+//	WITH v (game, id) AS ({rows}) INSERT INTO t (game, id) SELECT game, id FROM v WHERE true
+//
+// A row holds strings and int64s, the same in every row. scan, nil if the
+// statement returns nothing, gets each row that it returns. No two rows may
+// change the same row of a table.
+type bulk interface {
+	run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error
+}
+
+// rowByRow is the bulk of SQLite.
+type rowByRow struct{ tx *sql.Tx }
+
+func (b rowByRow) run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	text = strings.ReplaceAll(text, "{rows}", "SELECT "+placeholders(1, len(rows[0])))
+	stmt, err := b.tx.PrepareContext(ctx, text)
+	if err != nil {
+		return err
+	}
+	defer stmt.Close()
+	for _, row := range rows {
+		if scan == nil {
+			_, err = stmt.ExecContext(ctx, row...)
+		} else {
+			err = scanAll(scan)(stmt.QueryContext(ctx, row...))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// atOnce is the bulk of PostgreSQL: a column an array.
+type atOnce struct{ tx *sql.Tx }
+
+// maxAtOnce bounds the rows of one statement.
+const maxAtOnce = 2000
+
+func (b atOnce) run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
+	for some := range slices.Chunk(rows, maxAtOnce) {
+		types, columns := columnsOf(some)
+		text := strings.ReplaceAll(text, "{rows}", "SELECT * FROM unnest("+strings.Join(types, ", ")+")")
+		var err error
+		if scan == nil {
+			_, err = b.tx.ExecContext(ctx, text, columns...)
+		} else {
+			err = scanAll(scan)(b.tx.QueryContext(ctx, text, columns...))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// columnsOf turns rows into arrays and the parameters that name their types.
+func columnsOf(rows [][]any) (types []string, columns []any) {
+	for i, first := range rows[0] {
+		if _, ok := first.(string); ok {
+			types = append(types, fmt.Sprintf("CAST($%d AS TEXT[])", i+1))
+			columns = append(columns, column[string](rows, i))
+			continue
+		}
+		types = append(types, fmt.Sprintf("CAST($%d AS BIGINT[])", i+1))
+		columns = append(columns, column[int64](rows, i))
+	}
+	return types, columns
+}
+
+func column[T any](rows [][]any, i int) []T {
+	values := make([]T, len(rows))
+	for j, row := range rows {
+		values[j] = row[i].(T)
+	}
+	return values
+}
+
+// scanAll hands each row of a query to scan and closes the query.
+func scanAll(scan func(*sql.Rows) error) func(*sql.Rows, error) error {
+	return func(rows *sql.Rows, err error) error {
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if err := scan(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	}
+}

@@ -1,0 +1,49 @@
+package ledger
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"laststand/internal/match"
+)
+
+// maxID bounds an id of the wire contract, in bytes.
+const maxID = 64
+
+// checkResult refuses with ErrBadResult what would break the ledger's sums or
+// its keys.
+func checkResult(r *match.Result) error {
+	if badID(r.Match) || badID(r.Game) {
+		return fmt.Errorf("%w: match %q of game %q: ids are 1 to %d of A-Z a-z 0-9 _ . : -", ErrBadResult, r.Match, r.Game, maxID)
+	}
+	seen := make(map[string]bool, len(r.Standings))
+	for s := range humans(r) {
+		if badID(s.Player) || seen[s.Player] {
+			return fmt.Errorf("%w: match %s: player %q is there twice or has a bad id", ErrBadResult, r.Match, s.Player)
+		}
+		seen[s.Player] = true
+		if s.Score < 0 || s.TimeMS < 0 || s.LimitMS < 0 || s.Asked < 0 || s.Answered < 0 || s.Correct < 0 {
+			return fmt.Errorf("%w: match %s: player %q has a negative part", ErrBadResult, r.Match, s.Player)
+		}
+	}
+	return nil
+}
+
+func badID(id string) bool {
+	return id == "" || len(id) > maxID || strings.ContainsFunc(id, func(c rune) bool {
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		return !letter && (c < '0' || c > '9') && !strings.ContainsRune("_.:-", c)
+	})
+}
+
+// humans are the standings of a result that are no bots'.
+func humans(r *match.Result) iter.Seq[*match.Standing] {
+	return func(yield func(*match.Standing) bool) {
+		for i := range r.Standings {
+			if s := &r.Standings[i]; !s.Bot && !yield(s) {
+				return
+			}
+		}
+	}
+}

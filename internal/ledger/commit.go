@@ -1,0 +1,107 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+
+	"laststand/internal/match"
+	"laststand/internal/settle"
+)
+
+var _ settle.Ledger = (*Ledger)(nil)
+
+// Commit takes results into the ledger in one transaction, each match once
+// however often it is given: its record, the history of its human seats, their
+// ratings and, if it counts, an entry and the totals of each of them, entries
+// in the order given. It answers in that order too, once all is on disk.
+//
+// After an error nothing has changed, but for a connection lost during the
+// commit: then it is unknown, and the same results given again settle it.
+// ErrBadResult: one of them can never be taken.
+func (l *Ledger) Commit(ctx context.Context, results []match.Result) ([]settle.Committed, error) {
+	b, err := newBatch(results)
+	if err == nil {
+		err = l.inTx(ctx, func(tx *sql.Tx) error { return l.commit(ctx, tx, b) })
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ledger: commit %d results: %w", len(results), err)
+	}
+	return b.committed, nil
+}
+
+// commit is the transaction. Locks are taken in one order everywhere, so that
+// batches never wait for each other in a circle: match ids, heads by game, and
+// players under their game's head.
+func (l *Ledger) commit(ctx context.Context, tx *sql.Tx, b *batch) error {
+	if err := l.bulk(tx).run(ctx, insertMatch, b.matchRows(), b.scanNew); err != nil {
+		return fmt.Errorf("matches: %w", err)
+	}
+	byGame := b.newByGame()
+	for _, game := range slices.Sorted(maps.Keys(byGame)) {
+		if err := l.commitGame(ctx, tx, game, byGame[game]); err != nil {
+			return fmt.Errorf("game %s: %w", game, err)
+		}
+	}
+	return nil
+}
+
+// commitGame writes what the new results of one game leave behind, under the
+// lock on its head.
+func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items []*item) error {
+	h, err := l.lockHead(ctx, tx, game, entriesOf(items))
+	if err != nil {
+		return fmt.Errorf("head: %w", err)
+	}
+	for _, it := range items {
+		it.place(h.at)
+	}
+	players, err := playerRows(game, items)
+	if err != nil {
+		return err
+	}
+	bulk := l.bulk(tx)
+	if err := bulk.run(ctx, insertEntry, h.rows(game), nil); err != nil {
+		return fmt.Errorf("entries: %w", err)
+	}
+	if err := bulk.run(ctx, insertSeat, seatRows(game, items), nil); err != nil {
+		return fmt.Errorf("seats: %w", err)
+	}
+	if err := bulk.run(ctx, updatePlayer, players, nil); err != nil {
+		return fmt.Errorf("players: %w", err)
+	}
+	return nil
+}
+
+const (
+	insertMatch = `
+WITH v (game, id, result) AS ({rows})
+INSERT INTO matches (game, id, result) SELECT game, id, result FROM v WHERE true
+ON CONFLICT DO NOTHING RETURNING game, id`
+
+	insertEntry = `
+WITH v (game, pos, id, kind, day, at, match_id, player, score, time_ms, limit_ms, matches, asked, answered, correct) AS ({rows})
+INSERT INTO entries (game, pos, id, kind, day, at, match_id, player, score, time_ms, limit_ms, matches, asked, answered, correct)
+SELECT game, pos, id, kind, day, at, match_id, player, score, time_ms, limit_ms, matches, asked, answered, correct FROM v WHERE true`
+
+	insertSeat = `
+WITH v (game, player, over_at, match_id, mode, place, score, correct, players) AS ({rows})
+INSERT INTO seats (game, player, over_at, match_id, mode, place, score, correct, players)
+SELECT game, player, over_at, match_id, mode, place, score, correct, players FROM v WHERE true`
+
+	updatePlayer = `
+WITH v (game, id, rating, rated, score, time_ms, limit_ms, matches, asked, answered, correct) AS ({rows})
+UPDATE players SET
+    rating = CASE WHEN v.rating = '' THEN players.rating ELSE v.rating END,
+    rated = players.rated + v.rated,
+    score = players.score + v.score,
+    time_ms = players.time_ms + v.time_ms,
+    limit_ms = players.limit_ms + v.limit_ms,
+    matches = players.matches + v.matches,
+    asked = players.asked + v.asked,
+    answered = players.answered + v.answered,
+    correct = players.correct + v.correct
+FROM v WHERE players.game = v.game AND players.id = v.id`
+)

@@ -1,0 +1,388 @@
+package ledger
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"laststand/internal/identity"
+	"laststand/internal/leaderboard"
+	"laststand/internal/match"
+	"laststand/internal/trial"
+)
+
+func TestCommit(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		bot := duel("m2", 2, "p1", "robot")
+		bot.Counts, bot.Standings[1].Bot = false, true
+		other := duel("m1", 3, "p1")
+		other.Game = "another.game"
+		done := must(l.Commit(t.Context(), results(
+			duel("m3", 1, "p1", "p2"), bot, other, duel("m3", 1, "p1", "p2"), duel("m0", 4, "p2", "p1"))))(t)
+		type place struct {
+			Match       string
+			New         bool
+			First, Last int64
+		}
+		var got []place
+		for _, c := range done {
+			got = append(got, place{c.Match, c.New, c.FirstPos, c.LastPos})
+		}
+		// A game's position 1 is its first day's turn.
+		want := []place{{"m3", true, 2, 3}, {"m2", true, 0, 0}, {"m1", true, 2, 2}, {"m3", false, 0, 0}, {"m0", true, 4, 5}}
+		if !slices.Equal(got, want) {
+			t.Errorf("committed %+v, want %+v", got, want)
+		}
+		rows := must(l.Rows(t.Context(), game, 1, 100))(t)
+		wantRow := leaderboard.Row{
+			Pos: 2, ID: rows[0].ID, Kind: leaderboard.ResultRow, Day: rows[0].Day, At: done[0].At, Player: "p1",
+			Parts: leaderboard.Parts{Score: 300, TimeMS: 99_998, LimitMS: 150_000, Matches: 1, Asked: 10, Answered: 3, Correct: 2},
+		}
+		if len(rows) != 4 || rows[0] != wantRow {
+			t.Errorf("%d rows, the first %+v, want %+v", len(rows), rows[0], wantRow)
+		}
+		if id := must(l.RowID(t.Context(), game, 2))(t); id != rows[0].ID || id == "" {
+			t.Errorf("row id %q, in the rows %q", id, rows[0].ID)
+		}
+		if _, err := l.RowID(t.Context(), game, 6); !errors.Is(err, ErrNotFound) {
+			t.Errorf("id of a row that is not there: %v", err)
+		}
+	})
+}
+
+func TestCommitOfNothing(t *testing.T) {
+	t.Parallel()
+	l := openOn(t, trial.SQL{Dir: t.TempDir()})
+	if done := must(l.Commit(t.Context(), nil))(t); len(done) != 0 {
+		t.Errorf("committed %v", done)
+	}
+	if head := must(l.Head(t.Context(), game))(t); head != (leaderboard.Watermark{Epoch: l.Epoch()}) {
+		t.Errorf("head of an empty ledger %+v", head)
+	}
+	if _, err := l.FirstDay(t.Context(), game); !errors.Is(err, ErrNotFound) {
+		t.Errorf("first day of an empty ledger: %v", err)
+	}
+}
+
+func TestRatings(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		addPlayer(t, l, "p1")
+		addPlayer(t, l, "p2")
+		rated := duel("m1", 1, "p1", "p2")
+		rated.Standings[0].Rating = &match.RatingChange{Before: ratingOf(1500), After: ratingOf(1612.25)}
+		uncounted := duel("m2", 2, "p1", "p2")
+		uncounted.Counts = false
+		uncounted.Standings[0].Rating = &match.RatingChange{Before: ratingOf(1612.25), After: ratingOf(1650)}
+		for range 2 { // the second time is without effect
+			must(l.Commit(t.Context(), results(rated, uncounted, duel("m3", 3, "p1", "p2"))))(t)
+		}
+		p1 := must(l.Player(t.Context(), game, "p1"))(t)
+		if p1.Rating != ratingOf(1650) || p1.Rated != 2 || p1.Totals.Matches != 2 || p1.Totals.Score != 600 {
+			t.Errorf("p1 %+v", p1)
+		}
+		p2 := must(l.Player(t.Context(), game, "p2"))(t)
+		if p2.Rating != ratingOf(0) || p2.Rated != 0 || p2.Totals.Matches != 2 {
+			t.Errorf("p2 %+v", p2)
+		}
+	})
+}
+
+func TestBadResults(t *testing.T) {
+	t.Parallel()
+	l := openOn(t, trial.SQL{Dir: t.TempDir()})
+	for name, spoil := range map[string]func(*match.Result){
+		"no match":      func(r *match.Result) { r.Match = "" },
+		"no game":       func(r *match.Result) { r.Game = "" },
+		"long id":       func(r *match.Result) { r.Match = fmt.Sprintf("%65d", 1) },
+		"odd id":        func(r *match.Result) { r.Match = "m 1" },
+		"no player":     func(r *match.Result) { r.Standings[0].Player = "" },
+		"player twice":  func(r *match.Result) { r.Standings[1].Player = r.Standings[0].Player },
+		"negative part": func(r *match.Result) { r.Standings[0].Score = -1 },
+	} {
+		bad := duel("bad", 1, "p1", "p2")
+		spoil(&bad)
+		_, err := l.Commit(t.Context(), results(duel("good", 1, "p1"), bad))
+		if !errors.Is(err, ErrBadResult) || Unavailable(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if done := must(l.Commit(t.Context(), results(duel("good", 1, "p1"))))(t); !done[0].New {
+		t.Error("a refused batch left a trace")
+	}
+}
+
+// PostgreSQL refuses a NUL in a text, SQLite takes it: that is the result's own
+// fault.
+func TestFaultOfTheResultIsNotTheDatabases(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		if db.URL == "" {
+			return
+		}
+		l := openOn(t, db)
+		r := duel("m1", 1, "p1")
+		r.Mode = "\x00"
+		if _, err := l.Commit(t.Context(), results(r)); err == nil || Unavailable(err) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+// draw draws a batch over few games, players and matches, so that matches are
+// given again and players meet in many.
+func draw(t *rapid.T) []match.Result {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) match.Result {
+		n := rapid.IntRange(0, 60).Draw(t, "match")
+		r := match.Result{
+			Match: fmt.Sprint("m", n), Game: fmt.Sprint("game", n%3), Mode: match.Duel,
+			OverAt: int64(n), Reason: match.Finished, Counts: n%5 != 0,
+		}
+		for p := range n%4 + 1 {
+			r.Standings = append(r.Standings, match.Standing{
+				Rank: p + 1, Player: fmt.Sprint("p", (n*7+p)%9), Bot: n%7 == 0 && p > 0,
+				Score: int64(n * p), Asked: 10, Answered: p, Correct: p, TimeMS: int64(n), LimitMS: 15_000,
+			})
+		}
+		return r
+	}), 0, 20).Draw(t, "batch")
+}
+
+// Whatever batches are given, at once and from several connections, each match
+// counts once: positions have no gap, entries of a match are together and in
+// order, and rows, totals and histories are the sums of the matches given.
+func TestEveryMatchOnce(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		nodes := []*Ledger{openOn(t, db)}
+		if db.URL != "" { // SQLite has one process; TestProcessBeside has two
+			nodes = append(nodes, openOn(t, db))
+		}
+		addNine(t, nodes[0])
+		rapid.Check(t, func(rt *rapid.T) {
+			wipe(t, nodes[0])
+			o := newOracle(t, nodes[0])
+			batches := rapid.SliceOfN(rapid.Custom(draw), 1, 6).Draw(rt, "batches")
+			var mu sync.Mutex
+			atOnceN(len(batches), func(i int) {
+				done, err := nodes[i%len(nodes)].Commit(t.Context(), batches[i])
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for j, r := range batches[i] {
+					o.committed(rt, r, done[j].New, done[j].FirstPos, done[j].LastPos)
+				}
+			})
+			o.check(rt)
+		})
+	})
+}
+
+// addNine adds nine players to each of the three games that draw draws from.
+func addNine(t *testing.T, l *Ledger) {
+	t.Helper()
+	for i := range 27 {
+		id := fmt.Sprint("p", i%9)
+		_, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: fmt.Sprint("game", i/9), ID: id, Nickname: id, Skeleton: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// wipe makes the ledger forget all results.
+func wipe(t *testing.T, l *Ledger) {
+	t.Helper()
+	err := l.inTx(t.Context(), func(tx *sql.Tx) error {
+		for _, text := range []string{
+			"DELETE FROM entries", "DELETE FROM heads", "DELETE FROM seats", "DELETE FROM matches",
+			"UPDATE players SET score = 0, time_ms = 0, limit_ms = 0, matches = 0, asked = 0, answered = 0, correct = 0",
+		} {
+			if _, err := tx.ExecContext(t.Context(), text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// oracle reckons in memory what the ledger has to hold.
+type oracle struct {
+	t     *testing.T
+	l     *Ledger
+	taken map[string]match.Result
+	given map[string]bool
+	at    map[string]map[int64]string // game, position: the player
+}
+
+func newOracle(t *testing.T, l *Ledger) *oracle {
+	return &oracle{t: t, l: l, taken: map[string]match.Result{}, given: map[string]bool{}, at: map[string]map[int64]string{}}
+}
+
+func (o *oracle) committed(rt *rapid.T, r match.Result, isNew bool, first, last int64) {
+	o.given[r.Match] = true
+	if !isNew {
+		return
+	}
+	if _, twice := o.taken[r.Match]; twice {
+		rt.Errorf("%s was new twice", r.Match)
+	}
+	o.taken[r.Match] = r
+	if !r.Counts {
+		return
+	}
+	if o.at[r.Game] == nil {
+		o.at[r.Game] = map[int64]string{}
+	}
+	pos := first
+	for s := range humans(&r) {
+		o.at[r.Game][pos] = s.Player
+		pos++
+	}
+	if pos != last+1 {
+		rt.Errorf("%s has positions %d to %d", r.Match, first, last)
+	}
+}
+
+func (o *oracle) check(rt *rapid.T) {
+	if len(o.given) != len(o.taken) {
+		rt.Errorf("%d matches given, %d taken", len(o.given), len(o.taken))
+	}
+	for g := range 3 {
+		o.checkGame(rt, fmt.Sprint("game", g))
+	}
+}
+
+func (o *oracle) checkGame(rt *rapid.T, game string) {
+	want, played := o.sums(game)
+	got := map[string]leaderboard.Parts{}
+	rows := must(o.l.Rows(o.t.Context(), game, 0, 10_000))(o.t)
+	for i, r := range rows {
+		if r.Pos != int64(i)+1 {
+			rt.Errorf("%s: position %d is at place %d", game, r.Pos, i+1)
+		}
+		if (i == 0) != (r.Kind == leaderboard.TurnRow) || r.Player != o.at[game][r.Pos] {
+			rt.Errorf("%s: row %+v, the commit told of player %q there", game, r, o.at[game][r.Pos])
+		}
+		if r.Kind == leaderboard.ResultRow {
+			got[r.Player] = plus(got[r.Player], r.Parts)
+		}
+	}
+	if !maps.Equal(got, want) {
+		rt.Errorf("%s: sums of the rows %v, want %v", game, got, want)
+	}
+	for p := range 9 {
+		id := fmt.Sprint("p", p)
+		if totals := must(o.l.Player(o.t.Context(), game, id))(o.t).Totals; totals != want[id] {
+			rt.Errorf("%s: totals of %s %+v, want %+v", game, id, totals, want[id])
+		}
+		if page, _, err := o.l.Matches(o.t.Context(), game, id, "", 100); err != nil || len(page) != played[id] {
+			rt.Errorf("%s: %d matches of %s, %v, want %d", game, len(page), id, err, played[id])
+		}
+	}
+}
+
+func (o *oracle) sums(game string) (sums map[string]leaderboard.Parts, played map[string]int) {
+	sums, played = map[string]leaderboard.Parts{}, map[string]int{}
+	for _, r := range o.taken {
+		for _, s := range r.Standings {
+			if r.Game != game || s.Bot {
+				continue
+			}
+			played[s.Player]++
+			if r.Counts {
+				sums[s.Player] = plus(sums[s.Player], leaderboard.Parts{
+					Score: s.Score, TimeMS: s.TimeMS, LimitMS: s.LimitMS, Matches: 1,
+					Asked: int64(s.Asked), Answered: int64(s.Answered), Correct: int64(s.Correct),
+				})
+			}
+		}
+	}
+	return sums, played
+}
+
+func plus(a, b leaderboard.Parts) leaderboard.Parts {
+	return leaderboard.Parts{
+		Score: a.Score + b.Score, TimeMS: a.TimeMS + b.TimeMS, LimitMS: a.LimitMS + b.LimitMS, Matches: a.Matches + b.Matches,
+		Asked: a.Asked + b.Asked, Answered: a.Answered + b.Answered, Correct: a.Correct + b.Correct,
+	}
+}
+
+// Who reads while others commit sees positions grow without ever a gap before
+// what was read: positions are in commit order.
+func TestPositionsAreInCommitOrder(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		l := openOn(t, db)
+		const writers, batches = 4, 20
+		var writing sync.WaitGroup
+		for w := range writers {
+			writing.Go(func() {
+				for b := range batches {
+					id := fmt.Sprintf("m%d-%d", w, b)
+					if _, err := l.Commit(t.Context(), results(duel(id, 1, "p1", "p2"), duel(id+"b", 1, "p3"))); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		done := make(chan struct{})
+		go func() { writing.Wait(); close(done) }() // ends before the test, which reads until then
+		var pos int64
+		for ended := false; !ended; {
+			select {
+			case <-done:
+				ended = true // and read once more
+			default:
+			}
+			for _, r := range must(l.Rows(t.Context(), game, pos, 1000))(t) {
+				if r.Pos != pos+1 {
+					t.Fatalf("position %d was read after %d", r.Pos, pos)
+				}
+				pos = r.Pos
+			}
+		}
+		if want := int64(1 + writers*batches*3); pos != want {
+			t.Errorf("%d positions, want %d", pos, want)
+		}
+	})
+}
+
+func TestMatchComesBackWhole(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		r := duel("m1", 12345, "p1", "机器人 😀\x00\"'")
+		r.Standings[1].Player, r.Standings[1].Bot = "bot", true
+		r.Standings[0].Rating = &match.RatingChange{Before: ratingOf(1500), After: ratingOf(1501.0625)}
+		must(l.Commit(t.Context(), results(r)))(t)
+		if got := must(l.Match(t.Context(), game, "m1"))(t); !reflect.DeepEqual(got, r) {
+			t.Errorf("got %s\nwant %s", must(json.Marshal(got))(t), must(json.Marshal(r))(t))
+		}
+		for _, key := range [][2]string{{game, "m2"}, {"other", "m1"}} {
+			if _, err := l.Match(t.Context(), key[0], key[1]); !errors.Is(err, match.ErrNotFound) {
+				t.Errorf("%v: %v", key, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,135 @@
+package ledger
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"laststand/internal/leaderboard"
+	"laststand/internal/trial"
+)
+
+const crashDir = "LASTSTAND_LEDGER_CRASH_DIR"
+
+// TestCommitUntilKilled is the process that TestKilledProcessForgetsNothing
+// kills; by itself it has nothing to do.
+func TestCommitUntilKilled(t *testing.T) {
+	dir := os.Getenv(crashDir)
+	if dir == "" {
+		return
+	}
+	l := openWith(t, Config{Dir: dir})
+	for i := 0; ; i++ {
+		id := fmt.Sprint("m", i)
+		must(l.Commit(t.Context(), results(duel(id, int64(i), "p1", "p2"))))(t)
+		fmt.Println("committed", id)
+	}
+}
+
+// What a process was told is committed is there after it was killed, exact, and
+// the ledger goes on.
+func TestKilledProcessForgetsNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	told := killAfter(t, dir, 30)
+	l := openWith(t, Config{Dir: dir})
+	for _, id := range told {
+		must(l.Match(t.Context(), game, id))(t)
+	}
+	checkWhole(t, l, len(told))
+	if done := must(l.Commit(t.Context(), results(duel(told[0], 0, "p1", "p2"), duel("next", 1, "p1"))))(t); done[0].New || !done[1].New {
+		t.Errorf("after the crash: %+v", done)
+	}
+}
+
+// killAfter runs TestCommitUntilKilled in a process of its own and kills it
+// once it has told of n commits.
+func killAfter(t *testing.T, dir string, n int) (told []string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestCommitUntilKilled$")
+	cmd.Env = append(os.Environ(), crashDir+"="+dir)
+	out := must(cmd.StdoutPipe())(t)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if id, ok := strings.CutPrefix(lines.Text(), "committed "); ok {
+			told = append(told, id)
+		}
+		if len(told) == n {
+			cancel()
+		}
+	}
+	if err := cmd.Wait(); err == nil || len(told) < n {
+		t.Fatalf("the process ended after %d commits: %v", len(told), err)
+	}
+	return told
+}
+
+// checkWhole checks that each match has its two entries, positions have no gap
+// and the first one is the first day's turn.
+func checkWhole(t *testing.T, l *Ledger, atLeast int) {
+	t.Helper()
+	rows := must(l.Rows(t.Context(), game, 0, 100_000))(t)
+	if len(rows)%2 != 1 || len(rows) < 1+2*atLeast || rows[0].Kind != leaderboard.TurnRow {
+		t.Fatalf("%d rows for at least %d matches", len(rows), atLeast)
+	}
+	for i, r := range rows {
+		if r.Pos != int64(i)+1 {
+			t.Fatalf("position %d at place %d", r.Pos, i+1)
+		}
+	}
+	if head := must(l.Head(t.Context(), game))(t); head.Pos != rows[len(rows)-1].Pos {
+		t.Errorf("head %+v, last position %d", head, rows[len(rows)-1].Pos)
+	}
+}
+
+// A database server that is killed and comes back is a condition that passes:
+// the same ledger goes on, with all that was committed.
+func TestKilledServerForgetsNothing(t *testing.T) {
+	t.Parallel()
+	server := trial.Postgres(t)
+	l := openWith(t, Config{URL: server.URL})
+	const before = 10
+	for i := range before {
+		must(l.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1", "p2"))))(t)
+	}
+	server.Kill()
+	told, err := before, error(nil)
+	for ; err == nil; told++ { // a connection's process may outlive the server for a moment
+		_, err = l.Commit(t.Context(), results(duel(fmt.Sprint("m", told), 1, "p1", "p2")))
+	}
+	if !Unavailable(err) {
+		t.Fatalf("commit while the server is down: %v", err)
+	}
+	server.Restart()
+	done, err := l.Commit(t.Context(), results(duel("m0", 1, "p1", "p2"), duel(fmt.Sprint("m", told-1), 1, "p1", "p2")))
+	if err != nil || done[0].New {
+		t.Fatalf("commit after the restart: %+v, %v", done, err)
+	}
+	checkWhole(t, l, told)
+}
+
+// A second process on the same embedded database reads and writes beside the
+// first.
+func TestProcessBeside(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	server, beside := openWith(t, Config{Dir: dir}), openWith(t, Config{Dir: dir})
+	atOnceN(8, func(i int) {
+		l := []*Ledger{server, beside}[i%2]
+		for j := range 10 {
+			if _, err := l.Commit(t.Context(), results(duel(fmt.Sprintf("m%d-%d", i, j), 1, "p1", "p2"))); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	checkWhole(t, beside, 80)
+}

@@ -1,0 +1,38 @@
+package ledger
+
+import (
+	"fmt"
+	"time"
+)
+
+// maxTurns bounds the days that one batch may turn: a hundred years.
+const maxTurns = 36525
+
+// civilDay is the date of an instant (epoch ms) in a zone, YYYY-MM-DD.
+func civilDay(at int64, zone *time.Location) string {
+	return time.UnixMilli(at).In(zone).Format(time.DateOnly)
+}
+
+// daysAfter are the dates after a day up to and with today, in order: none if
+// the clock stands at or before that day, today alone if there was no day yet.
+func daysAfter(day, today string) ([]string, error) {
+	if day == "" {
+		return []string{today}, nil
+	}
+	from, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return nil, fmt.Errorf("the game's day: %w", err)
+	}
+	to, err := time.Parse(time.DateOnly, today)
+	if err != nil {
+		return nil, fmt.Errorf("the database's clock: %w", err)
+	}
+	if n := to.Sub(from) / (24 * time.Hour); n > maxTurns {
+		return nil, fmt.Errorf("the database's clock says %s, the game's last day is %s: correct the clock", today, day)
+	}
+	var days []string
+	for d := from.AddDate(0, 0, 1); !d.After(to); d = d.AddDate(0, 0, 1) {
+		days = append(days, d.Format(time.DateOnly))
+	}
+	return days, nil
+}

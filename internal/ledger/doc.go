@@ -1,0 +1,25 @@
+// Package ledger is the truth in SQL: players and their nicknames, results and
+// the entries that follow from them, token keys and question banks. It runs on
+// SQLite in a folder and on PostgreSQL, with one text for each statement.
+//
+// # Entries
+//
+// Each game has a ledger of entries. Commit and Turn alone write it, under the
+// lock on the game's head, so that positions count from 1 without gaps in the
+// order of their commits: whoever has read up to a position has read all there
+// will ever be up to it. A committed entry is on disk and never changes.
+//
+// # Days
+//
+// An entry belongs to a civil day of its game's zone. Days turn by an entry of
+// their own, written by the database's clock: the first one, at position 1,
+// names the game's first day, and each later date has one, the dates on which
+// nothing happened too, and those that the zone itself skipped, so that days
+// are consecutive dates. A day never comes again, whatever a clock does.
+//
+// # Concurrency
+//
+// All methods may be called concurrently, from several processes too. Each
+// takes a context that bounds it. An error for which Unavailable holds says
+// nothing about what was asked: try again later.
+package ledger

@@ -1,0 +1,105 @@
+package ledger
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// What the ledger refuses.
+var (
+	ErrNotFound  = errors.New("ledger: not found")
+	ErrBadResult = errors.New("ledger: result refused")
+)
+
+// Unavailable reports whether an error is the database's condition (out of
+// reach, out of time, busy, its disk full) and not the fault of what was asked
+// of it: the same call may succeed later.
+func Unavailable(err error) bool {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return true
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return postgresUnavailable(e.Code)
+	}
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return sqliteUnavailable(e.Code())
+	}
+	return false
+}
+
+// postgresUnavailable judges by the class of a SQLSTATE (PostgreSQL manual,
+// appendix A).
+func postgresUnavailable(code string) bool {
+	switch code[:min(2, len(code))] {
+	case "08", // connection
+		"25", // transaction state: read-only after a fail-over
+		"40", // rolled back: deadlock, serialization
+		"53", // resources: disk full, too many connections
+		"55", // lock not available
+		"57", // operator: shutting down, cancelled
+		"58": // system: I/O
+		return true
+	}
+	return false
+}
+
+func sqliteUnavailable(code int) bool {
+	switch code & 0xff {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT,
+		sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL:
+		return true
+	}
+	return false
+}
+
+// breaksUnique reports whether a unique index refused a write.
+func breaksUnique(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code == "23505"
+	}
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
+}
+
+// advise adds to an error of the start what can be done about it.
+func advise(err error, c Config) error {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch e.Code {
+		case "25006":
+			return fmt.Errorf("%w; the server only reads (a standby?): name the primary in --database", err)
+		case "42501":
+			return fmt.Errorf("%w; let the user create tables: GRANT CREATE, USAGE ON SCHEMA public TO …", err)
+		}
+		return err
+	}
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return err
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR:
+		return fmt.Errorf("%w; the disk of %s may be full: free some space or name another folder with --data", err, c.Dir)
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN:
+		return fmt.Errorf("%w; make the data folder %s writable or name another with --data", err, c.Dir)
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("%w; %s in %s is damaged or no database: restore it from a copy, or name another folder with --data", err, sqliteFile, c.Dir)
+	case sqlite3.SQLITE_BUSY:
+		return fmt.Errorf("%w; another process holds the database in %s: try again, or end that process", err, c.Dir)
+	}
+	return err
+}

@@ -1,0 +1,83 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"laststand/internal/match"
+)
+
+const selectPlayed = `
+SELECT match_id, mode, over_at, place, score, correct, players FROM seats
+WHERE game = $1 AND player = $2 AND (over_at, match_id) < ($3, $4)
+ORDER BY over_at DESC, match_id DESC LIMIT $5`
+
+// Matches gives up to limit (at least 1) of a player's settled matches, newest
+// first, and the cursor of the next page, "" after the last. A cursor is a
+// place in the history, so matches settled meanwhile neither repeat nor hide
+// one. match.ErrBadCursor for one that Matches has not given.
+func (l *Ledger) Matches(ctx context.Context, game, player, cursor string, limit int) (page []match.Played, next string, err error) {
+	overAt, id, err := parseCursor(cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	err = scanAll(func(rows *sql.Rows) error {
+		var p match.Played
+		err := rows.Scan(&p.Match, &p.Mode, &p.OverAt, &p.Rank, &p.Score, &p.Correct, &p.Players)
+		page = append(page, p)
+		return err
+	})(l.read.QueryContext(ctx, selectPlayed, game, player, overAt, id, limit+1))
+	if err != nil {
+		return nil, "", fmt.Errorf("ledger: matches of %s: %w", player, err)
+	}
+	if len(page) <= limit {
+		return page, "", nil
+	}
+	page = page[:limit]
+	return page, cursorAt(page[limit-1]), nil
+}
+
+// Match gives a settled match, or match.ErrNotFound.
+func (l *Ledger) Match(ctx context.Context, game, id string) (match.Result, error) {
+	var text string
+	err := l.read.QueryRowContext(ctx, "SELECT result FROM matches WHERE game = $1 AND id = $2", game, id).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return match.Result{}, match.ErrNotFound
+	}
+	var r match.Result
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &r)
+	}
+	if err != nil {
+		return match.Result{}, fmt.Errorf("ledger: match %s: %w", id, err)
+	}
+	return r, nil
+}
+
+func cursorAt(p match.Played) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.OverAt, 10) + ":" + p.Match))
+}
+
+// parseCursor gives the place before which the page begins; "" is the newest.
+func parseCursor(cursor string) (overAt int64, id string, err error) {
+	if cursor == "" {
+		return math.MaxInt64, "", nil
+	}
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return 0, "", match.ErrBadCursor
+	}
+	at, id, ok := strings.Cut(string(text), ":")
+	overAt, err = strconv.ParseInt(at, 10, 64)
+	if !ok || err != nil || badID(id) {
+		return 0, "", match.ErrBadCursor
+	}
+	return overAt, id, nil
+}

@@ -1,0 +1,98 @@
+package ledger
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"laststand/internal/match"
+	"laststand/internal/trial"
+)
+
+func TestHistoryEntry(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		r := duel("m1", 99, "p1", "p2")
+		r.Counts = false // the history has it all the same
+		must(l.Commit(t.Context(), results(r)))(t)
+		page, next, err := l.Matches(t.Context(), game, "p2", "", 10)
+		want := []match.Played{{Match: "m1", Mode: match.Duel, OverAt: 99, Rank: 2, Score: 150, Correct: 1, Players: 2}}
+		if err != nil || next != "" || !slices.Equal(page, want) {
+			t.Errorf("%+v, %q, %v, want %+v", page, next, err, want)
+		}
+		if page, _, err := l.Matches(t.Context(), "other", "p2", "", 10); err != nil || len(page) != 0 {
+			t.Errorf("history in another game: %v, %v", page, err)
+		}
+	})
+}
+
+// Pages of any sizes, with newer matches coming in between, are the history as
+// it was at the first page.
+func TestPagesNeitherRepeatNorSkip(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		l := openOn(t, db)
+		rapid.Check(t, func(rt *rapid.T) {
+			wipe(t, l)
+			ats := rapid.SliceOfN(rapid.Int64Range(1, 9), 1, 30).Draw(rt, "over at") // many at once
+			ids := names("m", len(ats))
+			var old []match.Result
+			for i, at := range ats {
+				old = append(old, duel(ids[i], at, "p1", "p2"))
+			}
+			must(l.Commit(t.Context(), old))(t)
+			slices.SortFunc(old, func(a, b match.Result) int {
+				return cmp.Or(cmp.Compare(b.OverAt, a.OverAt), cmp.Compare(b.Match, a.Match))
+			})
+			var got []string
+			cursor := ""
+			for n := 0; n == 0 || cursor != ""; n++ {
+				limit := rapid.IntRange(1, 7).Draw(rt, "limit")
+				page, next, err := l.Matches(t.Context(), game, "p1", cursor, limit)
+				if err != nil || len(page) > limit || next != "" && len(page) != limit {
+					rt.Fatalf("page %v, next %q, %v", page, next, err)
+				}
+				for _, p := range page {
+					got = append(got, p.Match)
+				}
+				cursor = next
+				must(l.Commit(t.Context(), results(duel(names("new", n+1)[n], 10, "p1"))))(t)
+			}
+			for i, r := range old {
+				if len(got) != len(old) || got[i] != r.Match {
+					rt.Fatalf("got %v, want %d matches with %s at %d", got, len(old), r.Match, i)
+				}
+			}
+		})
+	})
+}
+
+func TestBadCursor(t *testing.T) {
+	t.Parallel()
+	l := openOn(t, trial.SQL{Dir: t.TempDir()})
+	for _, cursor := range []string{"!", "MTIz", "eDpt", "MTI6", cursorAt(match.Played{Match: "m 1"})} {
+		if _, _, err := l.Matches(t.Context(), game, "p1", cursor, 10); !errors.Is(err, match.ErrBadCursor) {
+			t.Errorf("cursor %q: %v", cursor, err)
+		}
+	}
+}
+
+func FuzzCursor(f *testing.F) {
+	f.Add(cursorAt(match.Played{OverAt: 1, Match: "m1"}))
+	f.Add("")
+	f.Fuzz(func(t *testing.T, cursor string) {
+		at, id, err := parseCursor(cursor)
+		if err != nil {
+			return
+		}
+		again, same, err := parseCursor(cursorAt(match.Played{OverAt: at, Match: id}))
+		if cursor != "" && (err != nil || again != at || same != id) {
+			t.Errorf("%q: %d %q, again %d %q, %v", cursor, at, id, again, same, err)
+		}
+	})
+}

@@ -1,0 +1,115 @@
+package ledger
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Config says where the ledger is.
+type Config struct {
+	URL    string                    // postgres://…; "": SQLite in Dir
+	Dir    string                    // the folder of the embedded database, created if need be
+	Zones  map[string]*time.Location // of each game's days; UTC for a game not in it
+	Logger *slog.Logger              // nil: slog.Default
+
+	clock string // a SQL expression in place of the database's clock, for tests
+}
+
+// Ledger is an open ledger.
+type Ledger struct {
+	dialect
+	write *sql.DB // SQLite: one connection, as it allows one writer
+	read  *sql.DB
+	zones map[string]*time.Location
+	epoch string
+}
+
+// Open opens the ledger, creates it if there is none and brings its tables up
+// to date. The error of a database that is out of reach, within some 5 s, of a
+// folder that cannot be written or of a full disk says what to do, and never
+// holds a password. The caller closes the ledger.
+func Open(ctx context.Context, c Config) (*Ledger, error) {
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	open := openSQLite
+	if c.URL != "" {
+		open = openPostgres
+	}
+	l, err := open(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	l.zones = c.Zones
+	if c.clock != "" {
+		l.dialect.clock = c.clock
+	}
+	if err := l.begin(ctx, c.Logger); err != nil {
+		l.Close()
+		return nil, fmt.Errorf("ledger: %w", advise(err, c))
+	}
+	return l, nil
+}
+
+// Close closes the connections once the calls under way have ended.
+func (l *Ledger) Close() error {
+	err := l.read.Close()
+	if l.write != l.read {
+		err = errors.Join(err, l.write.Close())
+	}
+	return err
+}
+
+// Ping asks the database for an answer.
+func (l *Ledger) Ping(ctx context.Context) error {
+	var one int
+	if err := l.read.QueryRowContext(ctx, "SELECT 1").Scan(&one); err != nil {
+		return fmt.Errorf("ledger: ping: %w", err)
+	}
+	return nil
+}
+
+// Epoch is the random id that the ledger got when it was created: a view that
+// applied another one is worth nothing.
+func (l *Ledger) Epoch() string { return l.epoch }
+
+// begin brings the tables up to date and reads who the ledger is.
+func (l *Ledger) begin(ctx context.Context, log *slog.Logger) error {
+	if err := l.migrate(ctx, log); err != nil {
+		return err
+	}
+	_, err := l.write.ExecContext(ctx,
+		"INSERT INTO about (one, epoch) VALUES (1, $1) ON CONFLICT (one) DO NOTHING", rand.Text())
+	if err != nil {
+		return err
+	}
+	return l.read.QueryRowContext(ctx, "SELECT epoch FROM about").Scan(&l.epoch)
+}
+
+// zone is the time zone of a game's days.
+func (l *Ledger) zone(game string) *time.Location {
+	if zone := l.zones[game]; zone != nil {
+		return zone
+	}
+	return time.UTC
+}
+
+// inTx runs f in one writing transaction, which is on disk once inTx returns
+// nil. After an error nothing has changed, but for an error of the commit
+// itself: then it is unknown.
+func (l *Ledger) inTx(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := l.write.BeginTx(ctx, l.txOptions)
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		_ = tx.Rollback()
+		return err
+	}
+	return tx.Commit()
+}

@@ -1,0 +1,90 @@
+package ledger
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+
+	"laststand/internal/identity"
+	"laststand/internal/match"
+	"laststand/internal/trial"
+)
+
+func TestMain(m *testing.M) { trial.Main(m) }
+
+const game = "com.example.quiz"
+
+// openOn opens the test's database and closes it with the test.
+func openOn(t testing.TB, db trial.SQL) *Ledger {
+	t.Helper()
+	return openWith(t, Config{URL: db.URL, Dir: db.Dir})
+}
+
+func openWith(t testing.TB, c Config) *Ledger {
+	t.Helper()
+	c.Logger = slog.New(slog.DiscardHandler)
+	l, err := Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// duel is a counting result of two players.
+func duel(id string, overAt int64, players ...string) match.Result {
+	r := match.Result{
+		Match: id, Game: game, Mode: match.Duel, StartedAt: overAt - 60_000, OverAt: overAt,
+		Reason: match.Finished, Questions: 10, Counts: true, Winner: players[0],
+	}
+	for i, p := range players {
+		n := len(players) - i
+		r.Standings = append(r.Standings, match.Standing{
+			Rank: i + 1, Player: p, Nickname: "Nick " + p, Score: int64(150 * n), Correct: n, Answered: n + 1,
+			Asked: 10, TimeMS: int64(100_000 - n), LimitMS: 150_000,
+		})
+	}
+	return r
+}
+
+func must[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func addPlayer(t testing.TB, l *Ledger, id string) {
+	t.Helper()
+	_, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: id, Nickname: "Nick " + id, Skeleton: "nick" + id, At: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// atOnceN calls f(0) … f(n-1) at the same time and waits for all.
+func atOnceN(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { f(i) })
+	}
+	wg.Wait()
+}
+
+func names(prefix string, n int) []string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf("%s%03d", prefix, i))
+	}
+	return all
+}
+
+func results(r ...match.Result) []match.Result { return r }

@@ -1,0 +1,71 @@
+package ledger
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// migrate brings the tables up to date. Of several processes that start at once
+// one does, the others wait. A ledger of a newer program is refused.
+func (l *Ledger) migrate(ctx context.Context, log *slog.Logger) error {
+	provider, err := l.provider(log)
+	if err != nil {
+		return err
+	}
+	current, target, err := provider.GetVersions(ctx)
+	if err != nil {
+		return fmt.Errorf("read the version of the tables: %w", err)
+	}
+	if current > target {
+		return fmt.Errorf("the database is of a newer program (tables of version %d, this program knows %d): start the newer program", current, target)
+	}
+	if err := l.up(ctx, provider); err != nil {
+		return fmt.Errorf("bring the tables up to date: %w", err)
+	}
+	return nil
+}
+
+func (l *Ledger) provider(log *slog.Logger) (*goose.Provider, error) {
+	options := []goose.ProviderOption{
+		goose.WithSlog(log), goose.WithDisableGlobalRegistry(true), goose.WithTableName("migrations"),
+	}
+	if l.name == goose.DialectPostgres {
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, goose.WithSessionLocker(locker))
+	}
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(l.name, l.write, files, options...)
+}
+
+// up tries some times on SQLite, where nothing keeps another process from
+// migrating at the same time: a migration is a transaction there, whoever comes
+// second fails, and finds it done when trying again.
+func (l *Ledger) up(ctx context.Context, provider *goose.Provider) error {
+	for try := 1; ; try++ {
+		_, err := provider.Up(ctx)
+		if err == nil || l.name == goose.DialectPostgres || try == 5 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(time.Duration(try) * 50 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"laststand/internal/identity"
+)
+
+// MaxNicknames bounds the ids of one call of Nicknames.
+const MaxNicknames = 200
+
+const renamePlayer = `
+UPDATE players SET nickname = $3, skeleton = $4, named_at = {now} WHERE game = $1 AND id = $2`
+
+// Rename claims a nickname by its skeleton and frees the old one, in one step.
+// identity.ErrNicknameTaken if the skeleton is another's, identity.ErrNotFound
+// if there is no such player.
+func (l *Ledger) Rename(ctx context.Context, game, id, nickname, skeleton string) error {
+	changed, err := l.exec(ctx, renamePlayer, game, id, nickname, skeleton)
+	switch {
+	case breaksUnique(err):
+		return identity.ErrNicknameTaken
+	case err != nil:
+		return fmt.Errorf("ledger: rename: %w", err)
+	case changed == 0:
+		return identity.ErrNotFound
+	}
+	return nil
+}
+
+const nicknameTaken = `SELECT EXISTS (SELECT 1 FROM players WHERE game = $1 AND skeleton = $2)`
+
+// NicknameTaken reports whether a player of the game holds the skeleton.
+func (l *Ledger) NicknameTaken(ctx context.Context, game, skeleton string) (bool, error) {
+	var taken bool
+	if err := l.read.QueryRowContext(ctx, nicknameTaken, game, skeleton).Scan(&taken); err != nil {
+		return false, fmt.Errorf("ledger: is the nickname taken: %w", err)
+	}
+	return taken, nil
+}
+
+const selectNicknames = `SELECT id, nickname FROM players WHERE game = $1 AND id IN ({ids})`
+
+// Nicknames gives the nicknames of up to MaxNicknames players by their ids, in
+// one query. Unknown ids are left out.
+func (l *Ledger) Nicknames(ctx context.Context, game string, ids []string) (map[string]string, error) {
+	if len(ids) > MaxNicknames {
+		return nil, fmt.Errorf("ledger: %d nicknames in one call: ask for at most %d", len(ids), MaxNicknames)
+	}
+	names := make(map[string]string, len(ids))
+	if len(ids) == 0 {
+		return names, nil
+	}
+	args := nicknameArgs(game, ids)
+	query := strings.Replace(selectNicknames, "{ids}", placeholders(2, len(args)-1), 1)
+	err := scanAll(func(rows *sql.Rows) error {
+		var id, name string
+		err := rows.Scan(&id, &name)
+		names[id] = name
+		return err
+	})(l.read.QueryContext(ctx, query, args...))
+	if err != nil {
+		return nil, fmt.Errorf("ledger: nicknames: %w", err)
+	}
+	return names, nil
+}
+
+// nicknameArgs repeats the last id up to one of four lengths, so that there are
+// four statements to prepare and not 200.
+func nicknameArgs(game string, ids []string) []any {
+	n := MaxNicknames
+	for _, size := range []int{2, 20, 60} {
+		if len(ids) <= size {
+			n = size
+			break
+		}
+	}
+	args := []any{game}
+	for i := range n {
+		args = append(args, ids[min(i, len(ids)-1)])
+	}
+	return args
+}
+
+const selectSkeletons = `SELECT skeleton FROM players WHERE game = $1 AND named_at >= $2`
+
+// EachSkeleton calls f with the skeleton of every nickname claimed since an
+// instant by the database's clock, epoch ms; 0: all. Claims commit out of the
+// order of their instants: ask again for the last minute.
+func (l *Ledger) EachSkeleton(ctx context.Context, game string, sinceMS int64, f func(skeleton string)) error {
+	err := scanAll(func(rows *sql.Rows) error {
+		var skeleton string
+		if err := rows.Scan(&skeleton); err != nil {
+			return err
+		}
+		f(skeleton)
+		return nil
+	})(l.read.QueryContext(ctx, selectSkeletons, game, sinceMS))
+	if err != nil {
+		return fmt.Errorf("ledger: skeletons: %w", err)
+	}
+	return nil
+}

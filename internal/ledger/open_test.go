@@ -1,0 +1,202 @@
+package ledger
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"laststand/internal/trial"
+)
+
+func TestEpochIsWrittenOnce(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		epochs := make([]string, 4)
+		atOnceN(len(epochs), func(i int) { // as several processes that start at once
+			l, err := Open(t.Context(), Config{URL: db.URL, Dir: db.Dir})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			epochs[i] = l.Epoch()
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		again := openOn(t, db).Epoch()
+		for _, epoch := range epochs {
+			if epoch != again || epoch == "" {
+				t.Errorf("epochs %q, after reopening %q", epochs, again)
+			}
+		}
+	})
+}
+
+func TestPing(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		if err := l.Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Ping(t.Context()); err == nil {
+			t.Fatal("a closed ledger answers")
+		}
+	})
+}
+
+func TestNewerTablesAreRefused(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		if _, err := l.exec(t.Context(), "INSERT INTO migrations (version_id, is_applied) VALUES (99999, TRUE)"); err != nil {
+			t.Fatal(err)
+		}
+		wantRefusal(t, Config{URL: db.URL, Dir: db.Dir}, "newer program")
+	})
+}
+
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"": "",
+		"postgres://u:s3cret@db.example:5432/laststand":       "",
+		"postgresql://db.example/laststand?sslmode=disable":   "",
+		"postgres:///laststand?host=/run/postgresql":          "",
+		"postgres:///laststand":                               "no host",
+		"mysql://u:s3cret@db.example/laststand":               `scheme "mysql"`,
+		"db.example":                                          "scheme",
+		"postgres://u:s3cret@db.example/x?sslmode=s3cretmode": "sslmode",
+		"postgres://u:s3cret@db.example:port/x":               "not a URL",
+		"postgres://u:s3cr%et@db.example/x":                   "not a URL",
+	} {
+		err := Validate(url)
+		if want == "" {
+			if err != nil {
+				t.Errorf("%q: %v", url, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr") {
+			t.Errorf("%q: error %v, want %q and no password", url, err, want)
+		}
+	}
+}
+
+func TestPostgresOutOfReach(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	silent := l.Addr().String()
+	for _, addr := range []string{silent, "127.0.0.1:1"} {
+		wantRefusal(t, Config{URL: "postgres://u:s3cret@" + addr + "/x?sslmode=disable"}, addr, "--database")
+	}
+}
+
+func TestPostgresThatForgetsIsRefused(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		if db.URL == "" {
+			return
+		}
+		l := openOn(t, db)
+		_, err := l.exec(t.Context(), `DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET synchronous_commit = off'; END $$`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantRefusal(t, Config{URL: db.URL}, "synchronous_commit", "ALTER DATABASE")
+	})
+}
+
+func TestDataFolderNotWritable(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantRefusal(t, Config{Dir: filepath.Join(file, "data")}, "cannot write the data folder", "--data")
+}
+
+func TestDamagedFileIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, sqliteFile), []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantRefusal(t, Config{Dir: dir}, "damaged or no database", dir)
+}
+
+func TestFilesArePrivate(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "new folder #1?") // what a URL would mistake
+	openWith(t, Config{Dir: dir})
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) < 3 {
+		t.Fatalf("files %v, %v: want the database, its log and its index", files, err)
+	}
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: mode %v, %v", f.Name(), info.Mode(), err)
+		}
+	}
+}
+
+// A full disk refuses results with an error that asks for another try, and
+// takes them once there is room.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	l := openOn(t, trial.SQL{Dir: t.TempDir()})
+	limit := func(pages string) {
+		if _, err := l.write.ExecContext(t.Context(), "PRAGMA max_page_count = "+pages); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit("1") // no less than there are
+	big := duel("m1", 1, names("p", 2000)...)
+	_, err := l.Commit(t.Context(), results(big))
+	if !Unavailable(err) {
+		t.Fatalf("error %v: want one that is the database's condition", err)
+	}
+	if advice := advise(err, Config{Dir: "data"}); !strings.Contains(advice.Error(), "free some space") {
+		t.Errorf("no advice in %q", advice)
+	}
+	limit("1000000")
+	if done := must(l.Commit(t.Context(), results(big)))(t); !done[0].New {
+		t.Error("the refused result left a trace")
+	}
+}
+
+func wantRefusal(t *testing.T, c Config, wants ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 4*connectPatience) // the ledger gives up earlier
+	defer cancel()
+	l, err := Open(ctx, c)
+	if ctx.Err() != nil {
+		t.Error("opening did not end by itself")
+	}
+	if err == nil {
+		l.Close()
+		t.Fatalf("opened: want an error with %q", wants)
+	}
+	for _, want := range wants {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error %q does not say %q", err, want)
+		}
+	}
+	if strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("error %q tells the password", err)
+	}
+}

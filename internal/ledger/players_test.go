@@ -1,0 +1,234 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"laststand/internal/identity"
+	"laststand/internal/rating"
+	"laststand/internal/trial"
+)
+
+func guest(id, device, skeleton string) identity.NewPlayer {
+	return identity.NewPlayer{Game: game, ID: id, DeviceHash: device, Nickname: "Nick " + skeleton, Skeleton: skeleton, At: 42}
+}
+
+func TestOneGuestPerDevice(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		got := make([]identity.Player, 50)
+		var created atomic.Int64
+		atOnceN(50, func(i int) {
+			p, isNew, err := l.CreateGuest(t.Context(), guest(fmt.Sprint("p", i), "device", fmt.Sprint("name", i)))
+			if err != nil {
+				t.Error(err)
+			}
+			if isNew {
+				created.Add(1)
+			}
+			got[i] = p
+		})
+		if n := len(slices.Compact(got)); n != 1 || created.Load() != 1 {
+			t.Errorf("%d players, %d created: want one", n, created.Load())
+		}
+		want := identity.Player{Game: game, ID: got[0].ID, Nickname: got[0].Nickname, JoinedAt: 42}
+		if stored := must(l.Player(t.Context(), game, got[0].ID))(t); stored != want || got[0] != want {
+			t.Errorf("stored %+v, told %+v, want %+v", stored, got[0], want)
+		}
+	})
+}
+
+func TestOneHolderPerNickname(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		var created, taken atomic.Int64
+		atOnceN(50, func(i int) {
+			_, _, err := l.CreateGuest(t.Context(), guest(fmt.Sprint("p", i), fmt.Sprint("device", i), "ada"))
+			switch {
+			case err == nil:
+				created.Add(1)
+			case errors.Is(err, identity.ErrNicknameTaken):
+				taken.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+		if created.Load() != 1 || taken.Load() != 49 {
+			t.Errorf("created %d, taken %d: want 1 and 49", created.Load(), taken.Load())
+		}
+		if !must(l.NicknameTaken(t.Context(), game, "ada"))(t) {
+			t.Error("the ledger takes the nickname for free")
+		}
+		if must(l.NicknameTaken(t.Context(), "other.game", "ada"))(t) {
+			t.Error("the nickname is taken in another game")
+		}
+	})
+}
+
+func TestGuestNeedsADevice(t *testing.T) {
+	t.Parallel()
+	l := openOn(t, trial.SQL{Dir: t.TempDir()})
+	for range 2 {
+		if _, _, err := l.CreateGuest(t.Context(), guest("p1", "", "ada")); err == nil {
+			t.Error("a guest without a device was created")
+		}
+	}
+}
+
+func TestEnsurePlayer(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		if _, err := l.Player(t.Context(), game, "sub1"); !errors.Is(err, identity.ErrNotFound) {
+			t.Errorf("unknown player: %v", err)
+		}
+		for i, wantNew := range []bool{true, false} {
+			p, created, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "sub1", Nickname: "Ada", Skeleton: fmt.Sprint("ada", i), At: 1})
+			if err != nil || created != wantNew || p.Nickname != "Ada" || p.Rating != (rating.Rating{}) {
+				t.Errorf("call %d: %+v, created %v, %v", i, p, created, err)
+			}
+		}
+		_, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "sub2", Nickname: "ADA", Skeleton: "ada0", At: 1})
+		if !errors.Is(err, identity.ErrNicknameTaken) {
+			t.Errorf("taken nickname: %v", err)
+		}
+	})
+}
+
+func TestRename(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		addPlayer(t, l, "p1")
+		addPlayer(t, l, "p2")
+		for _, c := range []struct {
+			id, nickname, skeleton string
+			want                   error
+		}{
+			{"p1", "nICK P1", "nickp1", nil}, // their own
+			{"p1", "Nick P2", "nickp2", identity.ErrNicknameTaken},
+			{"p1", "Ada", "ada", nil},
+			{"p2", "Ada", "ada", identity.ErrNicknameTaken},
+			{"p2", "Nick p1", "nickp1", nil}, // freed
+			{"p3", "Bob", "bob", identity.ErrNotFound},
+		} {
+			if err := l.Rename(t.Context(), game, c.id, c.nickname, c.skeleton); !errors.Is(err, c.want) {
+				t.Errorf("%+v: %v", c, err)
+			}
+		}
+		got := must(l.Nicknames(t.Context(), game, []string{"p1", "p2", "p3"}))(t)
+		if len(got) != 2 || got["p1"] != "Ada" || got["p2"] != "Nick p1" {
+			t.Errorf("nicknames %v", got)
+		}
+	})
+}
+
+func TestOneClaimWins(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		ids := names("p", 20)
+		for _, id := range ids {
+			addPlayer(t, l, id)
+		}
+		var won atomic.Int64
+		atOnceN(len(ids), func(i int) {
+			switch err := l.Rename(t.Context(), game, ids[i], "Ada", "ada"); {
+			case err == nil:
+				won.Add(1)
+			case !errors.Is(err, identity.ErrNicknameTaken):
+				t.Error(err)
+			}
+		})
+		if won.Load() != 1 {
+			t.Errorf("%d players hold the nickname", won.Load())
+		}
+	})
+}
+
+func TestNicknamesOfManySizes(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		ids := names("p", MaxNicknames)
+		for _, id := range ids {
+			addPlayer(t, l, id)
+		}
+		for _, n := range []int{0, 1, 2, 3, 20, 61, MaxNicknames} {
+			got := must(l.Nicknames(t.Context(), game, ids[:n]))(t)
+			if len(got) != n || n > 0 && got[ids[n-1]] != "Nick "+ids[n-1] {
+				t.Errorf("%d ids: %d nicknames", n, len(got))
+			}
+		}
+		if _, err := l.Nicknames(t.Context(), game, append(ids, "one more")); err == nil {
+			t.Error("too many ids were taken")
+		}
+	})
+}
+
+func TestEachSkeleton(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openClock(t, db, nil)
+		l.set(t, 1000)
+		addPlayer(t, l.Ledger, "p1")
+		addPlayer(t, l.Ledger, "p2")
+		l.set(t, 2000)
+		addPlayer(t, l.Ledger, "p3")
+		if err := l.Rename(t.Context(), game, "p1", "Ada", "ada"); err != nil {
+			t.Fatal(err)
+		}
+		for since, want := range map[int64][]string{
+			0:    {"ada", "nickp2", "nickp3"},
+			2000: {"ada", "nickp3"},
+			2001: nil,
+		} {
+			var got []string
+			if err := l.EachSkeleton(t.Context(), game, since, func(s string) { got = append(got, s) }); err != nil {
+				t.Fatal(err)
+			}
+			if slices.Sort(got); !slices.Equal(got, want) {
+				t.Errorf("since %d: %v, want %v", since, got, want)
+			}
+		}
+	})
+}
+
+func TestKeysOfNodesThatStartAtOnce(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		read := make([]string, 10)
+		atOnceN(len(read), func(i int) {
+			k := identity.Key{ID: fmt.Sprint("k", i), Alg: "HS256", Secret: []byte{0, 0xff, byte(i)}}
+			if err := l.AddKeyIfNone(t.Context(), "", k); err != nil {
+				t.Error(err)
+			}
+			keys, err := l.Keys(t.Context(), "")
+			if err != nil || len(keys) != 1 || keys[0].ID != fmt.Sprint("k", keys[0].Secret[2]) {
+				t.Errorf("keys %v, %v", keys, err)
+				return
+			}
+			read[i] = keys[0].ID + keys[0].Alg
+		})
+		if len(slices.Compact(read)) != 1 {
+			t.Errorf("the nodes read different keys: %v", read)
+		}
+		if keys := must(l.Keys(t.Context(), game))(t); len(keys) != 0 {
+			t.Errorf("the game has the server's key: %v", keys)
+		}
+	})
+}

@@ -1,0 +1,66 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/pressly/goose/v3"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// sqliteFile is the embedded database, beside which SQLite keeps two more.
+const sqliteFile = "laststand.db"
+
+// sqliteReaders bounds the connections that read beside the one that writes.
+const sqliteReaders = 4
+
+func openSQLite(_ context.Context, c Config) (*Ledger, error) {
+	path, err := filepath.Abs(filepath.Join(c.Dir, sqliteFile))
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	if err := makePrivate(path); err != nil {
+		return nil, fmt.Errorf("ledger: cannot write the data folder %s: %w; make it writable or name another with --data", c.Dir, err)
+	}
+	write, err := sql.Open("sqlite", sqliteURL(path, "_txlock", "immediate"))
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	read, err := sql.Open("sqlite", sqliteURL(path, "_pragma", "query_only(1)"))
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	write.SetMaxOpenConns(1)
+	read.SetMaxOpenConns(sqliteReaders)
+	read.SetMaxIdleConns(sqliteReaders)
+	return &Ledger{write: write, read: read, dialect: dialect{
+		name:  goose.DialectSQLite3,
+		clock: "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)",
+		bulk:  func(tx *sql.Tx) bulk { return rowByRow{tx} },
+	}}, nil
+}
+
+// makePrivate creates the file and its folder if need be, for the owner alone:
+// the file holds token keys. SQLite gives its other files the same mode.
+func makePrivate(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// sqliteURL is the file with what every connection needs, and one thing more. A
+// commit is on disk (FULL), and another process's is waited for.
+func sqliteURL(path, key, value string) string {
+	q := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"}}
+	q.Add(key, value)
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
+}

@@ -1,0 +1,31 @@
+package settle
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	firstWait = 50 * time.Millisecond
+	maxWait   = 5 * time.Second
+)
+
+// backoff gives growing waits, each drawn from the upper half of its bound so
+// that nodes do not come back all at once.
+type backoff struct{ last time.Duration }
+
+func (b *backoff) next() time.Duration {
+	b.last = min(max(firstWait, 2*b.last), maxWait)
+	return b.last/2 + rand.N(b.last/2) //nolint:gosec // a wait is no secret
+}
+
+// pause waits, or until the context ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,65 @@
+package settle
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// The reasons of laststand_settle_failures_total.
+const (
+	reasonQueueFull   = "queue_full"  // not taken on: left to a sweep
+	reasonStopped     = "stopped"     // the same, for the end of the process
+	reasonUnavailable = "unavailable" // a commit while the ledger was down
+	reasonRefused     = "refused"     // a result that the ledger refuses
+	reasonPending     = "pending"     // committed and still pending, or a failed sweep
+	reasonBoards      = "boards"      // an application of the ledger to the boards
+	reasonUntold      = "untold"      // on disk, but its players were not told
+)
+
+type metrics struct {
+	settled  prometheus.Counter
+	failures *prometheus.CounterVec
+	batch    prometheus.Histogram
+	seconds  prometheus.Histogram
+}
+
+func newMetrics(r prometheus.Registerer, queued func() float64) *metrics {
+	f := promauto.With(r)
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "laststand_settle_queue", Help: "Results offered that wait for their commit.",
+	}, queued)
+	m := &metrics{
+		settled: f.NewCounter(prometheus.CounterOpts{
+			Name: "laststand_settled_total", Help: "Results taken into the ledger by this node, each once over all nodes.",
+		}),
+		failures: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "laststand_settle_failures_total", Help: "What did not go as it should on a result's way, by reason; no result is lost.",
+		}, []string{"reason"}),
+		batch: f.NewHistogram(prometheus.HistogramOpts{
+			Name: "laststand_settle_batch_size", Help: "Results of a commit.", Buckets: prometheus.ExponentialBuckets(1, 2, 10),
+		}),
+		seconds: f.NewHistogram(prometheus.HistogramOpts{
+			Name: "laststand_settle_seconds", Help: "Time of a commit.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15),
+		}),
+	}
+	for _, reason := range []string{reasonQueueFull, reasonStopped, reasonUnavailable, reasonRefused, reasonPending, reasonBoards, reasonUntold} {
+		m.failures.WithLabelValues(reason)
+	}
+	return m
+}
+
+func (m *metrics) failed(reason string, n int) {
+	m.failures.WithLabelValues(reason).Add(float64(n))
+}
+
+func (m *metrics) committed(done []Committed, took time.Duration) {
+	for _, c := range done {
+		if c.New {
+			m.settled.Inc()
+		}
+	}
+	m.batch.Observe(float64(len(done)))
+	m.seconds.Observe(took.Seconds())
+}

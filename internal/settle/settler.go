@@ -1,0 +1,190 @@
+package settle
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/match"
+)
+
+// Ledger is the truth. Commit takes all results or none, each match once, and
+// answers in their order once they are on disk.
+type Ledger interface {
+	Commit(ctx context.Context, results []match.Result) ([]Committed, error)
+}
+
+// Pending holds the results that the ledger does not have yet, those of every
+// node. Results gives some of them. Settled removes results, marks their
+// matches settled and frees their players; it may be told of one again.
+type Pending interface {
+	Results(ctx context.Context, limit int) ([]match.Result, error)
+	Settled(ctx context.Context, results []match.Result) error
+}
+
+// Boards are views of the ledger. After Apply they show what the game's ledger
+// held when it was called.
+type Boards interface {
+	Apply(ctx context.Context, game string) error
+}
+
+// Config is what a settler is made of. The fields of the first group are
+// needed, zero values of the second mean what is said there.
+type Config struct {
+	Ledger   Ledger
+	Pending  Pending
+	Boards   Boards
+	Tell     func(context.Context, match.Result) // the boards show it; called for one game's results in turn
+	Down     func(error) bool                    // an error of the ledger is its condition, not a result's fault
+	Now      func() int64                        // cluster time, epoch ms
+	Logger   *slog.Logger
+	Registry prometheus.Registerer
+
+	Batch  int           // results of one commit at most; 256
+	Linger time.Duration // how long the first of a batch waits for others; 5 ms
+	Queue  int           // offered results that may wait; 4096
+	Shelf  int           // results of a game that may wait for its boards; 4096
+	Sweep  time.Duration // between sweeps, and the age from which they take a result; 2 s
+	Drain  time.Duration // how long a stop goes on with what was offered; 5 s
+}
+
+// Settler takes results to where they belong. Its methods may be called
+// concurrently, Run once.
+type Settler struct {
+	Config
+	metrics *metrics
+	queue   chan match.Result
+	stopped atomic.Bool
+
+	// What follows belongs to Run's loop.
+	parked  map[matchKey]parked
+	told    map[matchKey]bool // shown, yet still pending: not to be told again
+	outage  bool              // the ledger did not answer the last time
+	shelves map[string]chan<- match.Result
+	showing sync.WaitGroup
+}
+
+type matchKey struct{ game, id string }
+
+func keyOf(r match.Result) matchKey { return matchKey{r.Game, r.Match} }
+
+// New makes a settler. Nothing happens before Run.
+func New(c Config) *Settler {
+	orDefault(&c.Batch, 256)
+	orDefault(&c.Queue, 4096)
+	orDefault(&c.Shelf, 4096)
+	orDefault(&c.Linger, 5*time.Millisecond)
+	orDefault(&c.Sweep, 2*time.Second)
+	orDefault(&c.Drain, 5*time.Second)
+	s := &Settler{
+		Config: c, queue: make(chan match.Result, c.Queue),
+		parked: map[matchKey]parked{}, told: map[matchKey]bool{}, shelves: map[string]chan<- match.Result{},
+	}
+	s.metrics = newMetrics(c.Registry, func() float64 { return float64(len(s.queue)) })
+	return s
+}
+
+func orDefault[T comparable](v *T, value T) {
+	var zero T
+	if *v == zero {
+		*v = value
+	}
+}
+
+// Offer hands over a result that is pending. It never blocks: false says that
+// the queue is full or the settler has stopped, which is counted, and that a
+// sweep, here or elsewhere, settles the result later.
+func (s *Settler) Offer(r match.Result) bool {
+	if s.stopped.Load() {
+		s.metrics.failed(reasonStopped, 1)
+		return false
+	}
+	select {
+	case s.queue <- r:
+		return true
+	default:
+		s.metrics.failed(reasonQueueFull, 1)
+		return false
+	}
+}
+
+// Run settles what is offered and what sweeps find until the context ends, then
+// what had been offered, for as long as Drain; what is left stays pending. It
+// returns nil once everything that it started has ended.
+func (s *Settler) Run(ctx context.Context) error {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var watch sync.WaitGroup
+	watch.Go(func() { endLater(ctx, work, s.Drain, cancel) })
+	s.loop(ctx, work)
+	s.stopped.Store(true)
+	for _, shelf := range s.shelves {
+		close(shelf)
+	}
+	s.showing.Wait()
+	cancel()
+	watch.Wait()
+	return nil
+}
+
+// endLater ends the work some time after ctx has ended, or returns when the
+// work has.
+func endLater(ctx, work context.Context, after time.Duration, end context.CancelFunc) {
+	select {
+	case <-ctx.Done():
+	case <-work.Done():
+		return
+	}
+	pause(work, after)
+	end()
+}
+
+// loop takes turns between what is offered and sweeps. It begins with a sweep,
+// for what a former process left.
+func (s *Settler) loop(ctx, work context.Context) {
+	sweeps := time.NewTicker(s.Sweep)
+	defer sweeps.Stop()
+	more := s.sweep(work)
+	for ctx.Err() == nil {
+		var next chan struct{} // ready at once while a sweep has left some
+		if more {
+			next = ready
+		}
+		select {
+		case <-ctx.Done():
+		case r := <-s.queue:
+			s.settle(work, s.gather(ctx, r), false)
+		case <-sweeps.C:
+			more = s.sweep(work)
+		case <-next:
+			more = s.sweep(work)
+		}
+	}
+	s.drain(work)
+}
+
+// ready is a channel that never blocks a receiver.
+var ready = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// drain settles what was offered until the work's time is over.
+func (s *Settler) drain(work context.Context) {
+	for work.Err() == nil {
+		select {
+		case r := <-s.queue:
+			s.settle(work, s.gather(work, r), false)
+		default:
+			return
+		}
+	}
+	if n := len(s.queue); n > 0 {
+		s.metrics.failed(reasonStopped, n)
+		s.Logger.Warn("stopped before all results were settled; they stay pending", "results", n)
+	}
+}
