@@ -1,0 +1,14 @@
+// Package docs holds the wire contract in machine-readable form.
+package docs
+
+import _ "embed"
+
+// OpenAPI is the HTTP part, in OpenAPI 3.1 (YAML).
+//
+//go:embed openapi.yaml
+var OpenAPI []byte
+
+// AsyncAPI is the websocket's part, in AsyncAPI 3.0 (YAML).
+//
+//go:embed asyncapi.yaml
+var AsyncAPI []byte

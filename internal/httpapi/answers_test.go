@@ -1,0 +1,156 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"laststand/internal/identity"
+	"laststand/internal/leaderboard"
+	"laststand/internal/rating"
+)
+
+const bearerGood = "Authorization: Bearer good"
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	newGuest := `{"device":"` + device + `","nickname":"Ada","arena":"123456"}`
+	tests := []struct {
+		name   string
+		call   call
+		status int
+		want   string // a part of the body
+	}{
+		{"new guest", send("POST", demo+"/guests", newGuest), 201, `{"player_id":"p_1","nickname":"Ada","token":"a.b.c","expires_at":1795212345678}`},
+		{"known guest", send("POST", demo+"/guests", `{"device":"`+device+`"}`), 200, `"player_id":"p_1"`},
+		{"charset", call{"POST", demo + "/guests", newGuest, []string{"Content-Type: application/json; charset=utf-8"}}, 201, "p_1"},
+		{"free nickname", get(demo + "/nicknames/A%2Fda"), 200, `{"nickname":"A/da","available":true,"suggestions":[]}`},
+		{"taken nickname", get(demo + "/nicknames/Taken"), 200, `"suggestions":["A-1","A-2","A-3"]`},
+		{"rename", send("PUT", demo+"/players/me/nickname", `{"nickname":"阿达"}`, bearerGood), 200, `{"nickname":"阿达"}`},
+		{"scheme of another case", send("PUT", demo+"/players/me/nickname", `{"nickname":"Ada"}`, "Authorization: bearer good"), 200, "Ada"},
+		{"profile", get(demo + "/players/p_1"), 200, `"rating":1517,"score":41000,"time_ms":812345,"matches":41,"asked":410,"answered":405,"correct":371,"accuracy":0.9049`},
+		{"profile of a newcomer", get(demo + "/players/p_new"), 200, `"rating":1500,"score":0,"time_ms":0,"matches":0,"asked":0,"answered":0,"correct":0,"accuracy":0,`},
+		{"history", get(demo + "/players/p_1/matches?limit=1"), 200, `"rank":1,"score":1642,"correct":9,"players":2}],"next_cursor":"next"}`},
+		{"history of a newcomer", get(demo + "/players/p_new/matches"), 200, `{"matches":[]}`},
+		{"match", get(demo + "/matches/m_1"), 200, `"rating":1516,"rating_delta":16},{"rank":2`},
+		{"leaderboards", get(demo + "/leaderboards"), 200, `"kinds":["player"],"time_zone":"UTC","day":"2026-11-20"`},
+		{"leaderboard", get(demo + "/leaderboards/all"), 200, `"nickname":"Nick p_1","value":41000`},
+		{"leaderboard of players", get(demo + "/leaderboards/all?kind=player&limit=200&order=score&around=p_1"), 200, `"next_cursor":"n","prev_cursor":"p"`},
+		{"standing", get(demo + "/leaderboards/all/p_1"), 200, `"total":3,"percentile":66.6,"to_next":12.5}`},
+		{"standing explained", get(demo + "/leaderboards/all/p_1?explain=1"), 200, `"tie":{"shared_by":2,"place":1,"position":17}`},
+		{"health", get("/healthz"), 200, `{"status":"ok","checks":{}}`},
+		{"readiness", get("/readyz"), 200, `{"status":"ready","checks":{}}`},
+		{"openapi", get("/openapi.yaml"), 200, "openapi: 3.1.0"},
+		{"asyncapi", get("/asyncapi.yaml"), 200, "asyncapi: 3.0.0"},
+		{"websocket", get("/v1/ws"), 101, ""},
+		{"page", get("/app.js"), 200, "page /app.js"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			rec := answerTo(t, New(configOf(&world{})), tt.call)
+			if rec.Code != tt.status || !strings.Contains(rec.Body.String(), tt.want) {
+				t.Errorf("%d %s; want %d with %s", rec.Code, rec.Body, tt.status, tt.want)
+			}
+		})
+	}
+}
+
+func TestAnEmptyLeaderboardHasAnEmptyList(t *testing.T) {
+	t.Parallel()
+	rec := answerTo(t, New(configOf(&world{empty: true})), get(demo+"/leaderboards/all"))
+	if !strings.Contains(rec.Body.String(), `"entries":[]`) {
+		t.Errorf("%s", rec.Body)
+	}
+}
+
+func TestAGuestIsAskedForAsSent(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	h := New(configOf(w))
+	for header, lang := range map[string]string{
+		"zh-CN,zh;q=0.9,en;q=0.8": "zh-CN", "zh-Hans": "zh-CN", "en-GB": "en", "fr": "en", "": "en", "!": "en",
+	} {
+		answerTo(t, h, send("POST", demo+"/guests", `{"device":"`+device+`","nickname":"Ada"}`, "Accept-Language: "+header))
+		if want := (identity.GuestRequest{Game: "demo", Device: device, Nickname: "Ada", Lang: lang}); w.guest != want {
+			t.Errorf("Accept-Language %q: asked for %+v", header, w.guest)
+		}
+	}
+}
+
+func TestALeaderboardIsAskedForAsSent(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	answerTo(t, New(configOf(w)), get(demo+"/leaderboards/day?order=time&limit=7&players=p_1,p_2&date=2026-11-19"))
+	if q := w.query; q.Window != leaderboard.Day || q.Order != leaderboard.ByTime || q.Limit != 7 || len(q.Players) != 2 || q.Date != "2026-11-19" {
+		t.Errorf("asked for %+v", q)
+	}
+}
+
+func TestStandingsOfAMatchArePaged(t *testing.T) {
+	t.Parallel()
+	h := New(configOf(&world{}))
+	var players []string
+	target := demo + "/matches/m_1?limit=2"
+	for range 3 {
+		rec := answerTo(t, h, get(target))
+		var m finishedMatch
+		if err := json.Unmarshal(rec.Body.Bytes(), &m); err != nil {
+			t.Fatalf("%s: %v", rec.Body, err)
+		}
+		for _, s := range m.Standings {
+			players = append(players, s.Player)
+		}
+		if m.NextCursor == "" {
+			break
+		}
+		target = demo + "/matches/m_1?limit=2&cursor=" + m.NextCursor
+	}
+	if got := strings.Join(players, " "); got != "p_1 p_2 p_3" {
+		t.Errorf("the pages hold %s", got)
+	}
+}
+
+func TestRatingsAreShownWhole(t *testing.T) {
+	t.Parallel()
+	for want, r := range map[int]rating.Rating{1500: {}, 1499: {R: 1499.4, RD: 90, Sigma: 0.06}, 1602: {R: 1601.5, RD: 90, Sigma: 0.06}} {
+		if got := shown(r); got != want {
+			t.Errorf("%+v is shown as %d", r, got)
+		}
+	}
+}
+
+// A server strips the bodies of HEAD and knows what a recorder does not.
+func TestOverARealConnection(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(New(configOf(&world{})))
+	defer server.Close()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodHead, server.URL+demo+"/players/p_1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	whole := answerTo(t, New(configOf(&world{})), get(demo+"/players/p_1"))
+	if response.StatusCode != http.StatusOK || response.ContentLength != int64(whole.Body.Len()) {
+		t.Errorf("HEAD: %d, length %d; want 200, %d", response.StatusCode, response.ContentLength, whole.Body.Len())
+	}
+	server.Client().CloseIdleConnections()
+}
+
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	rec := answerTo(t, New(configOf(&world{})), get(demo+"/players/p_1"))
+	for name, want := range map[string]string{
+		"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Content-Type": "application/json", "Vary": "Origin",
+	} {
+		if got := rec.Header().Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

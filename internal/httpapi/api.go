@@ -1,0 +1,94 @@
+// Package httpapi is the HTTP part of the wire contract: it translates requests
+// into calls of the game and their outcomes into JSON, and decides nothing
+// else. The routes are in routes.go, what an error becomes in errors.go.
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/identity"
+	"laststand/internal/leaderboard"
+	"laststand/internal/match"
+)
+
+// Tokens verifies tokens; *identity.Registry. Errors wrap identity.ErrToken.
+type Tokens interface {
+	Verify(ctx context.Context, token string) (identity.Claims, error)
+}
+
+// Guests takes guests in and knows nicknames; *identity.Registry.
+type Guests interface {
+	Guest(ctx context.Context, r identity.GuestRequest) (identity.Guest, error)
+	Available(ctx context.Context, game, nickname string) (identity.Availability, error)
+	Rename(ctx context.Context, c identity.Claims, nickname string) (string, error)
+}
+
+// Players gives what is public of players. Player returns identity.ErrNotFound
+// where there is none; Nicknames leaves unknown ids out, and is asked for 200
+// at most.
+type Players interface {
+	Player(ctx context.Context, game, id string) (identity.Player, error)
+	Nicknames(ctx context.Context, game string, ids []string) (map[string]string, error)
+}
+
+// History gives settled matches. Matches are one player's, newest first, with
+// the cursor of the next page, "" after the last; match.ErrBadCursor for one
+// that it has not given. Match returns match.ErrNotFound where there is none.
+type History interface {
+	Matches(ctx context.Context, game, player, cursor string, limit int) ([]match.Played, string, error)
+	Match(ctx context.Context, game, id string) (match.Result, error)
+}
+
+// Boards answers leaderboard queries; *leaderboard.Reader.
+type Boards interface {
+	Listing(ctx context.Context, game string) (leaderboard.Listing, error)
+	Page(ctx context.Context, game string, q leaderboard.Query) (leaderboard.Page, error)
+	Standing(ctx context.Context, game string, q leaderboard.StandingQuery) (leaderboard.Standing, error)
+}
+
+// Config is what the handler is made of. All fields of the first group are
+// needed; the zero values of the second mean what is said there.
+type Config struct {
+	Games    []string
+	Tokens   Tokens
+	Guests   Guests
+	Players  Players
+	History  History
+	Boards   Boards
+	Logger   *slog.Logger
+	Registry prometheus.Registerer
+
+	Websocket http.Handler                           // of /v1/ws, handed the bare connection; nil: 404
+	Page      http.Handler                           // of all that is not the API's; nil: 404
+	Origins   []string                               // allowed besides the same host, as "https://example.com"
+	Checks    map[string]func(context.Context) error // of /readyz; the name is shown, the error logged
+	Draining  func() bool                            // the node takes no new players; nil: never
+	Down      func(error) bool                       // a store's condition, to be tried again; nil: none is
+}
+
+type api struct {
+	Config
+	games   map[string]bool
+	metrics *metrics
+}
+
+// New makes the handler of everything that --listen serves. It is safe for
+// concurrent use and starts nothing of its own. A request is given 5 s, but
+// for those to Websocket and Page.
+func New(c Config) http.Handler {
+	if c.Draining == nil {
+		c.Draining = func() bool { return false }
+	}
+	if c.Down == nil {
+		c.Down = func(error) bool { return false }
+	}
+	a := &api{Config: c, games: map[string]bool{}, metrics: newMetrics(c.Registry)}
+	for _, g := range c.Games {
+		a.games[g] = true
+	}
+	return a.mount()
+}

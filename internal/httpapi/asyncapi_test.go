@@ -1,0 +1,203 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"laststand/internal/protocol"
+)
+
+// constants are the values of a package's text constants whose names begin so.
+func constants(t *testing.T, folder, prefix string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %d files, %v", folder, len(files), err)
+	}
+	var values []string
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok || len(spec.Values) != 1 || !strings.HasPrefix(spec.Names[0].Name, prefix) {
+				return true
+			}
+			if literal, ok := spec.Values[0].(*ast.BasicLit); ok && literal.Kind == token.STRING {
+				value, err := strconv.Unquote(literal.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				values = append(values, value)
+			}
+			return true
+		})
+	}
+	slices.Sort(values)
+	return values
+}
+
+// messages are those of asyncapi.yaml by their names, each with its key.
+func messages(t *testing.T) map[string]string {
+	t.Helper()
+	names := map[string]string{}
+	node, _ := asyncAPI().at("components", "messages")
+	for key, m := range node.(map[string]any) {
+		name := m.(map[string]any)["name"].(string)
+		if strings.ReplaceAll(name, ".", "_") != key {
+			t.Errorf("the message %s has the key %s", name, key)
+		}
+		names[name] = key
+	}
+	return names
+}
+
+func TestEveryMessageIsInTheContractAndViceVersa(t *testing.T) {
+	t.Parallel()
+	sent := constants(t, "../protocol", "Type")
+	written := slices.Sorted(maps.Keys(messages(t)))
+	if !slices.Equal(sent, written) {
+		t.Errorf("the protocol has %q, asyncapi.yaml %q", sent, written)
+	}
+}
+
+func TestEveryMessageCodeIsInTheContractAndViceVersa(t *testing.T) {
+	t.Parallel()
+	node, _ := asyncAPI().at("components", "schemas", "Code", "enum")
+	var written []string
+	for _, code := range node.([]any) {
+		written = append(written, code.(string))
+	}
+	slices.Sort(written)
+	if given := constants(t, "../protocol", "Code"); !slices.Equal(written, given) {
+		t.Errorf("the protocol has %q, asyncapi.yaml %q", given, written)
+	}
+}
+
+// A client's message goes in, a reply or a push comes out, and none is left.
+func TestEveryMessageHasItsOperation(t *testing.T) {
+	t.Parallel()
+	used := map[string]bool{}
+	operations, _ := asyncAPI().at("operations")
+	var walk func(node any)
+	walk = func(node any) {
+		switch n := node.(type) {
+		case map[string]any:
+			if ref, ok := n["$ref"].(string); ok && strings.Contains(ref, "/messages/") {
+				if m, _ := asyncAPI().at(keysOf(strings.TrimPrefix(ref, "#"))...); m == nil {
+					t.Errorf("%s is not there", ref)
+				}
+				used[ref[strings.LastIndex(ref, "/")+1:]] = true
+			}
+			for _, child := range n {
+				walk(child)
+			}
+		case []any:
+			for _, child := range n {
+				walk(child)
+			}
+		}
+	}
+	walk(operations)
+	for name, key := range messages(t) {
+		if !used[key] {
+			t.Errorf("%s is in no operation", name)
+		}
+	}
+}
+
+// data is what the protocol reads or writes for each type. The types whose
+// schema is compared by hand have none.
+var data = map[string]any{
+	protocol.TypeHello: protocol.Hello{}, protocol.TypePing: protocol.Ping{}, protocol.TypeDuelJoin: protocol.DuelJoin{},
+	protocol.TypeDuelLeave: protocol.Empty{}, protocol.TypeAnswer: protocol.Answer{}, protocol.TypeMatchSync: protocol.Resume{},
+	protocol.TypeMatchLeave: protocol.MatchLeave{}, protocol.TypeWelcome: protocol.Welcome{}, protocol.TypePong: protocol.Pong{},
+	protocol.TypeDuelQueued: protocol.DuelQueued{}, protocol.TypeDuelLeft: protocol.Empty{}, protocol.TypeAnswered: protocol.Answered{},
+	protocol.TypeMatchLeft: protocol.Empty{}, protocol.TypeMatchState: protocol.MatchState{}, protocol.TypeError: protocol.Error{},
+	protocol.TypeMatchFound: protocol.MatchFound{}, protocol.TypeQuestion: protocol.Question{}, protocol.TypeAnswerSeen: protocol.AnswerSeen{},
+	protocol.TypeQuestionClosed: protocol.QuestionClosed{}, protocol.TypeMatchOver: protocol.MatchOver{},
+	protocol.TypeSettled: protocol.Settled{}, protocol.TypeDraining: protocol.Draining{},
+}
+
+func TestMessagesHaveTheFieldsOfTheContract(t *testing.T) {
+	t.Parallel()
+	for name, key := range messages(t) {
+		message, sent := data[name]
+		if !sent {
+			if name != protocol.TypeQuestionExtended { // nothing sends it yet
+				t.Errorf("%s is compared with nothing", name)
+			}
+			continue
+		}
+		for _, fault := range asyncAPI().fieldFaults("/components/messages/"+key+"/payload/properties/data", message) {
+			t.Error(fault)
+		}
+	}
+}
+
+// Each example is valid, and the protocol reads all of it.
+func TestMessageExamples(t *testing.T) {
+	t.Parallel()
+	for name, key := range messages(t) {
+		list, _ := asyncAPI().at("components", "messages", key, "examples")
+		if list == nil {
+			t.Errorf("%s has no example", name)
+			continue
+		}
+		for _, example := range list.([]any) {
+			frame, err := json.Marshal(example.(map[string]any)["payload"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := asyncAPI().check("/components/messages/"+key+"/payload", frame); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if err := protocolReads(name, frame); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+func protocolReads(name string, frame []byte) error {
+	if data[name] == nil {
+		return nil
+	}
+	var envelope struct {
+		Data json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(frame, &envelope); err != nil {
+		return err
+	}
+	into := reflect.New(reflect.TypeOf(data[name])).Interface()
+	d := json.NewDecoder(strings.NewReader(string(envelope.Data)))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}
+
+func TestEncodedFramesConform(t *testing.T) {
+	t.Parallel()
+	re := int64(7)
+	for key, frame := range map[string][]byte{
+		"pong":     protocol.EncodeReply(&re, protocol.TypePong, protocol.Pong{At: json.RawMessage(`"x"`), ServerAt: 1}),
+		"error":    protocol.EncodeReply(nil, protocol.TypeError, protocol.Errorf(protocol.CodeBadRequest, "no")),
+		"draining": protocol.EncodePush(protocol.TypeDraining, protocol.Draining{ReconnectAfterMS: 5}),
+		"answer_seen": protocol.EncodeNumbered("m_1", protocol.TypeAnswerSeen,
+			protocol.AnswerSeen{Question: 2, Player: "p_1"}).Frame(3),
+	} {
+		if err := asyncAPI().check("/components/messages/"+key+"/payload", frame); err != nil {
+			t.Errorf("%s: %v", frame, err)
+		}
+	}
+}

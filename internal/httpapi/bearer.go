@@ -1,0 +1,38 @@
+package httpapi
+
+import (
+	"strings"
+
+	"laststand/internal/identity"
+	"laststand/internal/protocol"
+)
+
+// player is the request's player: the bearer of a token of role player, of the
+// game in the path.
+func (a *api) player(r *request) (identity.Claims, error) {
+	token, ok := bearer(r.Header.Values("Authorization"))
+	if !ok {
+		return identity.Claims{}, refuse(protocol.CodeUnauthorized, "send Authorization: Bearer and a token; POST …/guests gives one")
+	}
+	claims, err := a.Tokens.Verify(r.Context(), token)
+	if err != nil {
+		return identity.Claims{}, err
+	}
+	if claims.Role != identity.RolePlayer {
+		return identity.Claims{}, identity.ErrNotPlayer
+	}
+	if claims.Game != r.game {
+		return identity.Claims{}, refuse(codeForbidden, "the token is of another game")
+	}
+	return claims, nil
+}
+
+// bearer reads the token of RFC 6750; the scheme's case does not matter.
+func bearer(headers []string) (token string, ok bool) {
+	if len(headers) != 1 {
+		return "", false
+	}
+	scheme, token, _ := strings.Cut(headers[0], " ")
+	token = strings.TrimSpace(token)
+	return token, strings.EqualFold(scheme, "Bearer") && token != ""
+}

@@ -1,0 +1,20 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"laststand/docs"
+)
+
+// yamlType is the registered one (RFC 9512).
+const yamlType = "application/yaml"
+
+func (a *api) getOpenAPI(w http.ResponseWriter, _ *request) error {
+	write(w, http.StatusOK, yamlType, docs.OpenAPI)
+	return nil
+}
+
+func (a *api) getAsyncAPI(w http.ResponseWriter, _ *request) error {
+	write(w, http.StatusOK, yamlType, docs.AsyncAPI)
+	return nil
+}

@@ -1,0 +1,201 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/identity"
+	"laststand/internal/leaderboard"
+	"laststand/internal/match"
+	"laststand/internal/rating"
+	"laststand/internal/trial"
+)
+
+func TestMain(m *testing.M) { trial.Main(m) }
+
+const (
+	start  = int64(1795212345678)
+	device = "kT3vJ0w9Qm2xB7sLr5Yd8Ze1"
+	demo   = "/v1/games/demo"
+)
+
+var errStore = errors.New("dial tcp 10.1.2.3:5432: secret")
+
+// world answers for everything behind the handler. Where fail is set all of it
+// answers that.
+type world struct {
+	fail  error
+	guest identity.GuestRequest // the last one
+	query leaderboard.Query     // the last one
+	empty bool                  // nobody has played
+}
+
+func (w *world) Verify(_ context.Context, token string) (identity.Claims, error) {
+	c := identity.Claims{Subject: "p_1", Game: "demo", Role: identity.RolePlayer}
+	switch token {
+	case "good":
+	case "host":
+		c.Role = identity.RoleHost
+	case "foreign":
+		c.Game = "com.example.quiz"
+	default:
+		return identity.Claims{}, identity.ErrTokenExpired
+	}
+	return c, nil
+}
+
+func (w *world) Guest(_ context.Context, r identity.GuestRequest) (identity.Guest, error) {
+	w.guest = r
+	g := identity.Guest{
+		Player: identity.Player{ID: "p_1", Nickname: "Ada"}, Token: "a.b.c", ExpiresAt: start, New: r.Nickname != "",
+	}
+	return g, w.fail
+}
+
+func (w *world) Available(_ context.Context, _, wish string) (identity.Availability, error) {
+	if wish == "Taken" {
+		return identity.Availability{Nickname: wish, Suggestions: []string{"A-1", "A-2", "A-3"}}, w.fail
+	}
+	return identity.Availability{Nickname: wish, Available: true}, w.fail
+}
+
+func (w *world) Rename(_ context.Context, _ identity.Claims, wish string) (string, error) {
+	return wish, w.fail
+}
+
+func (w *world) Player(_ context.Context, game, id string) (identity.Player, error) {
+	if id != "p_1" && id != "p_new" {
+		return identity.Player{}, identity.ErrNotFound
+	}
+	p := identity.Player{Game: game, ID: id, Nickname: "Ada", JoinedAt: start}
+	if id == "p_1" {
+		p.Rating, p.Totals = rating.Rating{R: 1516.5, RD: 90, Sigma: 0.06}, parts
+	}
+	return p, w.fail
+}
+
+// parts have an accuracy of 0.90488…, shown as 0.9049.
+var parts = leaderboard.Parts{Score: 41000, TimeMS: 812345, Matches: 41, Asked: 410, Answered: 405, Correct: 371}
+
+func (w *world) Nicknames(_ context.Context, _ string, ids []string) (map[string]string, error) {
+	names := map[string]string{}
+	for _, id := range ids {
+		names[id] = "Nick " + id
+	}
+	return names, w.fail
+}
+
+func (w *world) Matches(_ context.Context, _, player, cursor string, _ int) ([]match.Played, string, error) {
+	switch {
+	case w.fail != nil:
+		return nil, "", w.fail
+	case cursor == "bad":
+		return nil, "", match.ErrBadCursor
+	case player != "p_1":
+		return nil, "", nil
+	}
+	return []match.Played{{Match: "m_1", Mode: match.Duel, OverAt: start, Rank: 1, Score: 1642, Correct: 9, Players: 2}}, "next", nil
+}
+
+func (w *world) Match(_ context.Context, game, id string) (match.Result, error) {
+	if w.fail != nil || id != "m_1" {
+		return match.Result{}, errors.Join(w.fail, match.ErrNotFound)
+	}
+	r := match.Result{
+		Match: id, Game: game, Mode: match.Duel, StartedAt: start, OverAt: start + 1000,
+		Reason: match.Finished, Questions: 10, Counts: true, Winner: "p_1",
+	}
+	for i, p := range []string{"p_1", "p_2", "p_3"} {
+		r.Standings = append(r.Standings, match.Standing{
+			Rank: i + 1, Player: p, Nickname: "Nick " + p, Score: 1642, Correct: 9, Answered: 10, Asked: 10, TimeMS: 43210,
+		})
+	}
+	r.Standings[0].Rating = &match.RatingChange{Before: rating.Rating{}, After: rating.Rating{R: 1516.4, RD: 90, Sigma: 0.06}}
+	return r, nil
+}
+
+func (w *world) Listing(context.Context, string) (leaderboard.Listing, error) {
+	return leaderboard.Listing{
+		Windows: []leaderboard.ListedWindow{{ID: leaderboard.All, Orders: leaderboard.Orders()}},
+		Kinds:   []leaderboard.Kind{leaderboard.Players}, TimeZone: "UTC", Day: "2026-11-20",
+	}, w.fail
+}
+
+var entry = leaderboard.Entry{
+	Rank: 1, ID: "p_1", Value: 41000, Score: 41000, TimeMS: 812345, Matches: 41,
+	Asked: 410, Answered: 405, Correct: 371, Accuracy: 0.9049,
+}
+
+func (w *world) Page(_ context.Context, game string, q leaderboard.Query) (leaderboard.Page, error) {
+	w.query = q
+	page := leaderboard.Page{Game: game, Window: q.Window, Order: leaderboard.ByValue, From: "2026-11-14", To: "2026-11-20"}
+	if !w.empty {
+		page.AsOf, page.Total, page.NextCursor, page.PrevCursor = start, 3, "n", "p"
+		page.Entries = []leaderboard.Entry{entry}
+	}
+	return page, w.fail
+}
+
+func (w *world) Standing(_ context.Context, _ string, q leaderboard.StandingQuery) (leaderboard.Standing, error) {
+	next := 12.5
+	s := leaderboard.Standing{Entry: entry, Total: 3, Percentile: 66.6, ToNext: &next}
+	if q.Explain {
+		s.Explain = &leaderboard.Explanation{
+			Parts: leaderboard.Explain(parts, leaderboard.DefaultWeights),
+			Tie:   &leaderboard.Tie{SharedBy: 2, Place: 1, Position: 17},
+		}
+	}
+	return s, w.fail
+}
+
+// configOf is a whole configuration on a world; tests change what they try.
+func configOf(w *world) Config {
+	return Config{
+		Games: []string{"demo"}, Tokens: w, Guests: w, Players: w, History: w, Boards: w,
+		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
+		Websocket: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSwitchingProtocols) }),
+		Page:      http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("page " + r.URL.Path)) }),
+		Down:      func(err error) bool { return errors.Is(err, errStore) },
+	}
+}
+
+// call is one request; headers are "Name: value".
+type call struct {
+	method, target, body string
+	headers              []string
+}
+
+// get is a call without a body.
+func get(target string) call { return call{method: http.MethodGet, target: target} }
+
+// send is a call with a JSON body.
+func send(method, target, body string, headers ...string) call {
+	return call{method, target, body, append(headers, "Content-Type: application/json")}
+}
+
+func (c call) request(t testing.TB) *http.Request {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), c.method, "http://quiz.example"+c.target, strings.NewReader(c.body))
+	for _, h := range c.headers {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Add(name, value)
+	}
+	return r
+}
+
+// answerTo handles a call and holds the answer against the contract.
+func answerTo(t testing.TB, h http.Handler, c call) *httptest.ResponseRecorder {
+	t.Helper()
+	rec := httptest.NewRecorder()
+	r := c.request(t)
+	h.ServeHTTP(rec, r)
+	conform(t, r, rec)
+	return rec
+}

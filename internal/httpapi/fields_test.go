@@ -1,0 +1,118 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fieldFaults compares a struct's JSON fields, at every depth, with a schema's
+// properties, and those that may be absent with those that are not required.
+func (d *document) fieldFaults(pointer string, of any) []string {
+	return d.typeFaults(pointer, reflect.TypeOf(of))
+}
+
+func (d *document) typeFaults(pointer string, t reflect.Type) []string {
+	node, pointer := d.at(strings.Split(strings.TrimPrefix(pointer, "/"), "/")...)
+	schema, ok := node.(map[string]any)
+	if !ok {
+		return []string{pointer + " is not there"}
+	}
+	switch {
+	case t == reflect.TypeFor[json.RawMessage]():
+		return nil
+	case t.Kind() == reflect.Pointer:
+		return d.typeFaults(pointer, t.Elem())
+	case t.Kind() == reflect.Slice:
+		return d.typeFaults(pointer+"/items", t.Elem())
+	case t.Kind() == reflect.Map:
+		return d.typeFaults(pointer+"/additionalProperties", t.Elem())
+	case t.Kind() == reflect.Struct:
+		return d.structFaults(pointer, schema, t)
+	}
+	return nil
+}
+
+func (d *document) structFaults(pointer string, schema map[string]any, t reflect.Type) []string {
+	var faults []string
+	fields, required := map[string]reflect.Type{}, []string{}
+	collectFields(t, fields, &required)
+	properties, _ := schema["properties"].(map[string]any)
+	if have, want := slices.Sorted(maps.Keys(fields)), slices.Sorted(maps.Keys(properties)); !slices.Equal(have, want) {
+		faults = append(faults, fmt.Sprintf("%s has %q, %v has %q", pointer, want, t, have))
+		return faults
+	}
+	var needed []string
+	list, _ := schema["required"].([]any)
+	for _, name := range list {
+		needed = append(needed, name.(string))
+	}
+	slices.Sort(required)
+	if slices.Sort(needed); !slices.Equal(required, needed) {
+		faults = append(faults, fmt.Sprintf("%s requires %q, %v always has %q", pointer, needed, t, required))
+	}
+	for name, inner := range fields {
+		faults = append(faults, d.typeFaults(pointer+"/properties/"+name, inner)...)
+	}
+	return faults
+}
+
+func collectFields(t reflect.Type, fields map[string]reflect.Type, required *[]string) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous {
+			collectFields(f.Type, fields, required)
+			continue
+		}
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		fields[name] = f.Type
+		if !strings.Contains(options, "omitempty") {
+			*required = append(*required, name)
+		}
+	}
+}
+
+// checkExamples holds each example against the schema beside it, and counts
+// them.
+func (d *document) checkExamples(t *testing.T, node any, pointer string) int {
+	t.Helper()
+	n := 0
+	object, _ := node.(map[string]any)
+	if example, ok := object["example"]; ok {
+		n++
+		at := pointer // an example within a schema
+		if _, beside := object["schema"]; beside {
+			_, at = d.at(append(keysOf(pointer), "schema")...)
+		}
+		text, err := json.Marshal(example)
+		if err == nil {
+			err = d.check(at, text)
+		}
+		if err != nil {
+			t.Errorf("the example at %s: %v", pointer, err)
+		}
+	}
+	for key, child := range object {
+		if key == "example" {
+			continue
+		}
+		n += d.checkExamples(t, child, pointer+"/"+strings.ReplaceAll(key, "/", "~1"))
+	}
+	list, _ := node.([]any)
+	for i, child := range list {
+		n += d.checkExamples(t, child, fmt.Sprintf("%s/%d", pointer, i))
+	}
+	return n
+}
+
+func keysOf(pointer string) []string {
+	keys := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i := range keys {
+		keys[i] = strings.ReplaceAll(keys[i], "~1", "/")
+	}
+	return keys
+}

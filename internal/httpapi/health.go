@@ -1,0 +1,61 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// checkWithin bounds each check of the readiness.
+const checkWithin = 2 * time.Second
+
+type health struct {
+	Status string            `json:"status"`
+	Checks map[string]string `json:"checks"`
+}
+
+func (a *api) getHealth(w http.ResponseWriter, _ *request) error {
+	return answer(w, http.StatusOK, health{"ok", map[string]string{}})
+}
+
+// getReadiness runs all checks at once. Their errors are logged, not shown.
+func (a *api) getReadiness(w http.ResponseWriter, r *request) error {
+	h := health{"ready", a.check(r.Context())}
+	for _, outcome := range h.Checks {
+		if outcome != "ok" {
+			h.Status = "unavailable"
+		}
+	}
+	if a.Draining() {
+		h.Status = "draining"
+	}
+	if h.Status == "ready" {
+		return answer(w, http.StatusOK, h)
+	}
+	w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+	return answer(w, http.StatusServiceUnavailable, h)
+}
+
+func (a *api) check(ctx context.Context) map[string]string {
+	ctx, cancel := context.WithTimeout(ctx, checkWithin)
+	defer cancel()
+	outcomes := make(map[string]string, len(a.Checks))
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for name, check := range a.Checks {
+		all.Go(func() {
+			outcome := "ok"
+			if err := check(ctx); err != nil {
+				outcome = "failed"
+				a.Logger.WarnContext(ctx, "not ready", "check", name, "error", err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			outcomes[name] = outcome
+		})
+	}
+	all.Wait()
+	return outcomes
+}

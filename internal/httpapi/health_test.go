@@ -1,0 +1,130 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
+
+func TestReadiness(t *testing.T) {
+	t.Parallel()
+	well := func(context.Context) error { return nil }
+	ill := func(context.Context) error { return errors.New("a secret") }
+	tests := []struct {
+		name     string
+		redis    func(context.Context) error
+		draining bool
+		status   int
+		want     string
+	}{
+		{"ready", well, false, 200, `{"status":"ready","checks":{"database":"ok","redis":"ok"}}`},
+		{"failing", ill, false, 503, `{"status":"unavailable","checks":{"database":"ok","redis":"failed"}}`},
+		{"draining", well, true, 503, `{"status":"draining","checks":{"database":"ok","redis":"ok"}}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := configOf(&world{})
+			c.Checks = map[string]func(context.Context) error{"database": well, "redis": tt.redis}
+			c.Draining = func() bool { return tt.draining }
+			rec := answerTo(t, New(c), get("/readyz"))
+			if rec.Code != tt.status || strings.TrimSpace(rec.Body.String()) != tt.want {
+				t.Errorf("%d %s; want %d %s", rec.Code, rec.Body, tt.status, tt.want)
+			}
+			if retry := rec.Header().Get("Retry-After"); (tt.status == 503) != (retry == "2") {
+				t.Errorf("Retry-After %q", retry)
+			}
+		})
+	}
+}
+
+func TestASlowCheckFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := configOf(&world{})
+		c.Checks = map[string]func(context.Context) error{"slow": func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}}
+		begun := time.Now()
+		rec := answerTo(t, New(c), get("/readyz"))
+		if rec.Code != 503 || !strings.Contains(rec.Body.String(), `"slow":"failed"`) || time.Since(begun) != checkWithin {
+			t.Errorf("%d %s after %v", rec.Code, rec.Body, time.Since(begun))
+		}
+	})
+}
+
+func TestADrainingNodeTakesNoGuests(t *testing.T) {
+	t.Parallel()
+	c := configOf(&world{})
+	c.Draining = func() bool { return true }
+	h := New(c)
+	if rec := answerTo(t, h, send("POST", demo+"/guests", `{"device":"`+device+`"}`)); rec.Code != 503 || rec.Header().Get("Retry-After") == "" {
+		t.Errorf("a guest: %d %s", rec.Code, rec.Body)
+	}
+	if rec := answerTo(t, h, get("/healthz")); rec.Code != 200 {
+		t.Errorf("health: %d %s", rec.Code, rec.Body)
+	}
+}
+
+func TestMetricsAreOfClosedSets(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	c := configOf(&world{})
+	c.Registry = registry
+	h := New(c)
+	for _, c := range []call{
+		get(demo + "/players/p_1"), get(demo + "/players/p_9"), get("/v1/nothing/7"),
+		send("BREW", demo+"/players/p_1", ""), get("/v1/games/nowhere/players/p_1"),
+	} {
+		answerTo(t, h, c)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range families {
+		if f.GetName() != "laststand_http_requests_total" {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, l.GetValue())
+			}
+			got = append(got, strings.Join(labels, " "))
+		}
+	}
+	want := []string{ // code, method, route
+		"200 GET /v1/games/{game}/players/{player}",
+		"404 GET /v1/games/{game}/players/{player}",
+		"404 GET none",
+		"405 other /v1/games/{game}/players/{player}",
+	}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestTheWebsocketGetsTheBareConnection(t *testing.T) {
+	t.Parallel()
+	c := configOf(&world{})
+	var given http.ResponseWriter
+	c.Websocket = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { given = w })
+	rec := newRecorder()
+	New(c).ServeHTTP(rec, get("/v1/ws?any=thing").request(t))
+	if given != http.ResponseWriter(rec) {
+		t.Errorf("the websocket was given a %T", given)
+	}
+}

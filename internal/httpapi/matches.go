@@ -1,0 +1,56 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+)
+
+type finishedMatch struct {
+	Match      string                  `json:"match"`
+	Mode       match.Mode              `json:"mode"`
+	StartedAt  int64                   `json:"started_at"`
+	OverAt     int64                   `json:"over_at"`
+	Reason     match.Reason            `json:"reason"`
+	Questions  int                     `json:"questions"`
+	Standings  []protocol.OverStanding `json:"standings"`
+	NextCursor string                  `json:"next_cursor,omitempty"`
+}
+
+func (a *api) getMatch(w http.ResponseWriter, r *request) error {
+	page, err := readPaging(r.query)
+	if err != nil {
+		return err
+	}
+	m, err := a.History.Match(r.Context(), r.game, r.PathValue("match"))
+	if err != nil {
+		return err
+	}
+	from, to, next, err := page.window(len(m.Standings))
+	if err != nil {
+		return err
+	}
+	view := finishedMatch{
+		Match: m.Match, Mode: m.Mode, StartedAt: m.StartedAt, OverAt: m.OverAt, Reason: m.Reason,
+		Questions: m.Questions, Standings: make([]protocol.OverStanding, 0, to-from), NextCursor: next,
+	}
+	for _, s := range m.Standings[from:to] {
+		view.Standings = append(view.Standings, standingView(s))
+	}
+	return answer(w, http.StatusOK, view)
+}
+
+// standingView is a standing as `match.over` tells it.
+func standingView(s match.Standing) protocol.OverStanding {
+	v := protocol.OverStanding{
+		Rank: s.Rank, Player: s.Player, Nickname: s.Nickname, Team: s.Team, Score: s.Score,
+		Correct: s.Correct, Answered: s.Answered, Asked: s.Asked, TimeMS: s.TimeMS,
+	}
+	if s.Rating != nil {
+		after := shown(s.Rating.After)
+		delta := after - shown(s.Rating.Before)
+		v.Rating, v.RatingDelta = &after, &delta
+	}
+	return v
+}

@@ -1,0 +1,43 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+type metrics struct {
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+}
+
+func newMetrics(r prometheus.Registerer) *metrics {
+	on := promauto.With(r)
+	return &metrics{
+		requests: on.NewCounterVec(prometheus.CounterOpts{
+			Name: "laststand_http_requests_total", Help: "Requests answered, by route, method and status code; 499: the client did not wait.",
+		}, []string{"route", "method", "code"}),
+		seconds: on.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "laststand_http_request_seconds", Help: "From a request's headers to its whole answer.",
+			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5},
+		}, []string{"route"}),
+	}
+}
+
+func (m *metrics) observe(route, method string, status int, took time.Duration) {
+	m.requests.WithLabelValues(route, methodLabel(method), strconv.Itoa(status)).Inc()
+	m.seconds.WithLabelValues(route).Observe(took.Seconds())
+}
+
+// methodLabel keeps the label's values a closed set.
+func methodLabel(method string) string {
+	known := []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions}
+	if slices.Contains(known, method) {
+		return method
+	}
+	return "other"
+}

@@ -1,0 +1,119 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"laststand/internal/leaderboard"
+	"laststand/internal/protocol"
+)
+
+func TestEveryRouteIsInTheContractAndViceVersa(t *testing.T) {
+	t.Parallel()
+	served := map[string][]string{"GET " + websocketPath: nil}
+	for _, r := range (&api{}).routes() {
+		served[r.method+" "+r.path] = slices.Sorted(slices.Values(r.query))
+	}
+	written := map[string][]string{}
+	paths, _ := openAPI().at("paths")
+	for path, item := range paths.(map[string]any) {
+		for method := range item.(map[string]any) {
+			written[strings.ToUpper(method)+" "+path] = queryOf(t, path, method)
+		}
+	}
+	for _, route := range slices.Sorted(maps.Keys(served)) {
+		params, ok := written[route]
+		if !ok || !slices.Equal(params, served[route]) {
+			t.Errorf("%s takes %q; in openapi.yaml: %v, %q", route, served[route], ok, params)
+		}
+		delete(written, route)
+	}
+	for route := range written {
+		t.Errorf("%s is in openapi.yaml and nowhere else", route)
+	}
+}
+
+// queryOf are the query parameters of an operation, and checks that all
+// parameters of the path are there.
+func queryOf(t *testing.T, path, method string) []string {
+	t.Helper()
+	var query []string
+	inPath := strings.Count(path, "{")
+	list, _ := openAPI().at("paths", path, method, "parameters")
+	params, _ := list.([]any)
+	for _, p := range params {
+		object := p.(map[string]any)
+		if ref, ok := object["$ref"].(string); ok {
+			resolved, _ := openAPI().at(strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
+			object = resolved.(map[string]any)
+		}
+		switch object["in"] {
+		case "query":
+			query = append(query, object["name"].(string))
+		case "path":
+			inPath--
+			if !strings.Contains(path, "{"+object["name"].(string)+"}") {
+				t.Errorf("%s has no %v", path, object["name"])
+			}
+		}
+	}
+	if inPath != 0 {
+		t.Errorf("%s %s: %d parameters of the path are missing", method, path, inPath)
+	}
+	return slices.Sorted(slices.Values(query))
+}
+
+func TestEveryCodeIsInTheContractAndViceVersa(t *testing.T) {
+	t.Parallel()
+	listed, _ := openAPI().at("components", "schemas", "Problem", "properties", "code", "enum")
+	var written []string
+	for _, code := range listed.([]any) {
+		written = append(written, code.(string))
+	}
+	var given []string
+	for code := range statuses {
+		given = append(given, string(code))
+	}
+	if slices.Sort(written); !slices.Equal(written, slices.Sorted(slices.Values(given))) {
+		t.Errorf("openapi.yaml has %q, HTTP gives %q", written, given)
+	}
+}
+
+// Every answer has the fields of its schema, those that can be absent too.
+func TestAnswersHaveTheFieldsOfTheContract(t *testing.T) {
+	t.Parallel()
+	for schema, answer := range map[string]any{
+		"Guest": guestAnswer{}, "NicknameCheck": nicknameAnswer{}, "Profile": profile{}, "History": history{},
+		"Match": finishedMatch{}, "MatchStanding": protocol.OverStanding{}, "Health": health{}, "Problem": problem{},
+		"Listing": leaderboard.Listing{}, "Page": leaderboard.Page{}, "Standing": leaderboard.Standing{},
+	} {
+		for _, fault := range openAPI().fieldFaults("/components/schemas/"+schema, answer) {
+			t.Error(fault)
+		}
+	}
+	// Of a request every field is optional to Go.
+	node, _ := openAPI().at("components", "schemas", "GuestRequest", "properties")
+	wire, err := json.Marshal(guestBody{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body map[string]any
+	if err := json.Unmarshal(wire, &body); err != nil {
+		t.Fatal(err)
+	}
+	written := slices.Sorted(maps.Keys(node.(map[string]any)))
+	if taken := slices.Sorted(maps.Keys(body)); !slices.Equal(written, taken) {
+		t.Errorf("a guest's body takes %q, openapi.yaml has %q", taken, written)
+	}
+}
+
+func TestExamplesOfTheContractAreValid(t *testing.T) {
+	t.Parallel()
+	n := openAPI().checkExamples(t, openAPI().root, "")
+	if n < 10 {
+		t.Errorf("%d examples were found", n)
+	}
+}

@@ -1,0 +1,64 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestOrigins(t *testing.T) {
+	t.Parallel()
+	c := configOf(&world{})
+	c.Origins = []string{"https://play.example"}
+	h := New(c)
+	for origin, allowed := range map[string]bool{
+		"https://play.example": true, "https://quiz.example": true, "http://quiz.example": true, // the host of the requests
+		"https://play.example.evil": false, "http://play.example": false, "https://evil.example": false, "null": false, "": false, ":": false,
+	} {
+		var headers []string
+		if origin != "" {
+			headers = []string{"Origin: " + origin}
+		}
+		rec := answerTo(t, h, call{"GET", demo + "/players/p_1", "", headers})
+		got := rec.Header().Get("Access-Control-Allow-Origin")
+		if rec.Code != http.StatusOK || allowed != (got == origin && origin != "") || !allowed && got != "" {
+			t.Errorf("origin %q: %d, allowed %q", origin, rec.Code, got)
+		}
+		if rec.Header().Get("Vary") != "Origin" {
+			t.Errorf("origin %q: Vary %q", origin, rec.Header().Get("Vary"))
+		}
+	}
+}
+
+func TestPreflight(t *testing.T) {
+	t.Parallel()
+	c := configOf(&world{})
+	c.Origins = []string{"https://play.example"}
+	h := New(c)
+	ask := func(origin string) call {
+		return call{"OPTIONS", demo + "/players/me/nickname", "", []string{
+			"Origin: " + origin, "Access-Control-Request-Method: PUT", "Access-Control-Request-Headers: authorization,content-type",
+		}}
+	}
+	rec := answerTo(t, h, ask("https://play.example"))
+	for name, want := range map[string]string{
+		"Access-Control-Allow-Origin": "https://play.example", "Access-Control-Allow-Methods": "PUT",
+		"Access-Control-Allow-Headers": "Authorization, Content-Type", "Vary": "Origin",
+	} {
+		if got := rec.Header().Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if rec.Code != http.StatusNoContent || rec.Body.Len() > 0 {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+	rec = answerTo(t, h, ask("https://evil.example"))
+	for name := range rec.Header() {
+		if strings.HasPrefix(name, "Access-Control-") {
+			t.Errorf("a foreign origin is told %s", name)
+		}
+	}
+	if rec.Code != http.StatusForbidden {
+		t.Errorf("a foreign origin: %d", rec.Code)
+	}
+}

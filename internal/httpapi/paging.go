@@ -1,0 +1,65 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"laststand/internal/leaderboard"
+	"laststand/internal/match"
+)
+
+// paging is the part of a list that is asked for.
+type paging struct {
+	limit  int
+	cursor string
+}
+
+// readPaging reads limit and cursor, by the same bounds as for leaderboards.
+func readPaging(query url.Values) (paging, error) {
+	p := paging{limit: leaderboard.DefaultLimit, cursor: query.Get("cursor")}
+	if text := query.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > leaderboard.MaxLimit {
+			return paging{}, badRequest("limit=%q: a whole number from 1 to %d", text, leaderboard.MaxLimit)
+		}
+		p.limit = n
+	}
+	return p, nil
+}
+
+// offsetPrefix marks a cursor into a list that never changes: it is a count.
+const offsetPrefix = "o"
+
+func offsetCursor(n int) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(offsetPrefix + strconv.Itoa(n)))
+}
+
+// window is the range of a list of n that is asked for, and the cursor of the
+// next page, "" after the last. The list never changes.
+func (p paging) window(n int) (from, to int, next string, err error) {
+	if p.cursor != "" {
+		if from, err = readOffset(p.cursor); err != nil || from >= n {
+			return 0, 0, "", match.ErrBadCursor
+		}
+	}
+	to = min(n, from+p.limit)
+	if to < n {
+		next = offsetCursor(to)
+	}
+	return from, to, next, nil
+}
+
+func readOffset(cursor string) (int, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return 0, match.ErrBadCursor
+	}
+	digits, ok := strings.CutPrefix(string(raw), offsetPrefix)
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil || n < 1 || offsetCursor(n) != cursor {
+		return 0, match.ErrBadCursor
+	}
+	return n, nil
+}

@@ -1,0 +1,81 @@
+package httpapi
+
+import (
+	"errors"
+	"net/url"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"laststand/internal/match"
+)
+
+// The pages of a list are its parts, each once, in order.
+func TestPagesCoverAList(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, 500).Draw(t, "n")
+		p := paging{limit: rapid.IntRange(1, 200).Draw(t, "limit")}
+		for at := 0; ; {
+			from, to, next, err := p.window(n)
+			if err != nil || from != at || to < from || to-from > p.limit {
+				t.Fatalf("at %d of %d: %d to %d, %v", at, n, from, to, err)
+			}
+			at = to
+			if next == "" {
+				if at != n {
+					t.Fatalf("the pages end at %d of %d", at, n)
+				}
+				return
+			}
+			p.cursor = next
+		}
+	})
+}
+
+// FuzzQuery checks that whatever is asked is refused or read within the bounds.
+func FuzzQuery(f *testing.F) {
+	for _, raw := range []string{
+		"", "limit=1&cursor=" + offsetCursor(1), "limit=0", "limit=+1", "limit=1e1", "cursor=" + offsetCursor(-1),
+		"limit=1&limit=2", "a;b", "%", "cursor=bzAx", "kind=team", "order=value&players=a,b,,c", "date=2026-02-30", "explain=1",
+	} {
+		f.Add(raw)
+	}
+	h := New(configOf(&world{}))
+	list := route{method: "GET", query: []string{"limit", "cursor"}}
+	f.Fuzz(func(t *testing.T, raw string) {
+		query, err := readQuery(raw, list)
+		if err == nil {
+			checkPaging(t, query)
+		} else if _, ours := errors.AsType[*refused](err); !ours {
+			t.Fatalf("%q: %v", raw, err)
+		}
+		for _, path := range []string{"/leaderboards/all", "/leaderboards/all/p_1", "/matches/m_1"} {
+			r := get(demo + path).request(t)
+			r.URL.RawQuery = raw
+			rec := newRecorder()
+			h.ServeHTTP(rec, r)
+			if rec.Code != 200 && rec.Code != 400 {
+				t.Fatalf("%s?%s: %d %s", path, raw, rec.Code, rec.Body)
+			}
+			if err := conforms(r, rec); err != nil {
+				t.Fatalf("%s?%s: %v", path, raw, err)
+			}
+		}
+	})
+}
+
+func checkPaging(t *testing.T, query url.Values) {
+	t.Helper()
+	p, err := readPaging(query)
+	if err != nil {
+		if _, ours := errors.AsType[*refused](err); !ours {
+			t.Fatalf("%v: %v", query, err)
+		}
+		return
+	}
+	from, to, _, err := p.window(100)
+	if err != nil && !errors.Is(err, match.ErrBadCursor) || p.limit < 1 || p.limit > 200 || from < 0 || to > 100 || from > to {
+		t.Fatalf("%v: %d to %d of %d, %v", query, from, to, p.limit, err)
+	}
+}

@@ -1,0 +1,69 @@
+package httpapi
+
+import (
+	"math"
+	"net/http"
+
+	"laststand/internal/match"
+	"laststand/internal/rating"
+)
+
+type profile struct {
+	PlayerID string  `json:"player_id"`
+	Nickname string  `json:"nickname"`
+	Rating   int     `json:"rating"`
+	Score    int64   `json:"score"`
+	TimeMS   int64   `json:"time_ms"`
+	Matches  int64   `json:"matches"`
+	Asked    int64   `json:"asked"`
+	Answered int64   `json:"answered"`
+	Correct  int64   `json:"correct"`
+	Accuracy float64 `json:"accuracy"`
+	JoinedAt int64   `json:"joined_at"`
+}
+
+func (a *api) getPlayer(w http.ResponseWriter, r *request) error {
+	p, err := a.Players.Player(r.Context(), r.game, r.PathValue("player"))
+	if err != nil {
+		return err
+	}
+	t := p.Totals
+	return answer(w, http.StatusOK, profile{
+		PlayerID: p.ID, Nickname: p.Nickname, Rating: shown(p.Rating),
+		Score: t.Score, TimeMS: t.TimeMS, Matches: t.Matches,
+		Asked: t.Asked, Answered: t.Answered, Correct: t.Correct, Accuracy: t.Accuracy(),
+		JoinedAt: p.JoinedAt,
+	})
+}
+
+// shown is a rating as players see it, whole; who has none is shown the one
+// that everybody starts with.
+func shown(r rating.Rating) int {
+	if r == (rating.Rating{}) {
+		r = rating.Default()
+	}
+	return int(math.Round(r.R))
+}
+
+type history struct {
+	Matches    []match.Played `json:"matches"`
+	NextCursor string         `json:"next_cursor,omitempty"`
+}
+
+func (a *api) getHistory(w http.ResponseWriter, r *request) error {
+	page, err := readPaging(r.query)
+	if err != nil {
+		return err
+	}
+	player := r.PathValue("player")
+	matches, next, err := a.History.Matches(r.Context(), r.game, player, page.cursor, page.limit)
+	if err != nil {
+		return err
+	}
+	if len(matches) == 0 { // nobody's, or a player's who has none
+		if _, err := a.Players.Player(r.Context(), r.game, player); err != nil {
+			return err
+		}
+	}
+	return answer(w, http.StatusOK, history{list(matches), next})
+}

@@ -1,0 +1,233 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"laststand/internal/identity"
+	"laststand/internal/leaderboard"
+	"laststand/internal/match"
+	"laststand/internal/nickname"
+	"laststand/internal/protocol"
+)
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	guests, rename, board := demo+"/guests", demo+"/players/me/nickname", demo+"/leaderboards/all"
+	tests := []struct {
+		name   string
+		call   call
+		status int
+		code   protocol.Code
+		detail string // a part of it
+	}{
+		{"unknown path", get("/v1/nothing"), 404, protocol.CodeNotFound, "/openapi.yaml"},
+		{"unknown path of a game", get(demo + "/arenas/123456"), 404, protocol.CodeNotFound, ""},
+		{"erasure is not there yet", call{method: "DELETE", target: demo + "/players/me"}, 404, protocol.CodeNotFound, ""},
+		{"behaviours are not there yet", send("POST", demo+"/behaviours", "{}"), 404, protocol.CodeNotFound, ""},
+		{"unknown game", get("/v1/games/nowhere/players/p_1"), 404, protocol.CodeNotFound, "no such game"},
+		{"unknown player", get(demo + "/players/p_9"), 404, protocol.CodeNotFound, "no such player"},
+		{"nobody's history", get(demo + "/players/p_9/matches"), 404, protocol.CodeNotFound, "no such player"},
+		{"unknown match", get(demo + "/matches/m_9"), 404, protocol.CodeNotFound, "no such match"},
+
+		{"method of a path", send("DELETE", guests, ""), 405, protocol.CodeBadRequest, "POST"},
+		{"method of a read path", send("POST", demo+"/players/p_1", "{}"), 405, protocol.CodeBadRequest, "GET, HEAD"},
+		{"method of the websocket", send("POST", "/v1/ws", ""), 405, protocol.CodeBadRequest, "GET"},
+		{"OPTIONS that is no preflight", call{method: "OPTIONS", target: guests}, 405, protocol.CodeBadRequest, "POST"},
+
+		{"unknown parameter", get(demo + "/players/p_1?page=2"), 400, protocol.CodeBadRequest, `"page"`},
+		{"unknown parameter of a board", get(board + "?page=2"), 400, protocol.CodeBadRequest, `"page"`},
+		{"parameter twice", get(demo + "/matches/m_1?limit=1&limit=2"), 400, protocol.CodeBadRequest, `"limit"`},
+		{"parameter without a value", get(demo + "/matches/m_1?cursor="), 400, protocol.CodeBadRequest, `"cursor"`},
+		{"query that cannot be read", get(demo + "/matches/m_1?limit=%zz"), 400, protocol.CodeBadRequest, "escape"},
+		{"query with semicolons", get(demo + "/matches/m_1?limit=1;cursor=2"), 400, protocol.CodeBadRequest, ""},
+		{"limit no number", get(demo + "/matches/m_1?limit=ten"), 400, protocol.CodeBadRequest, `"ten"`},
+		{"limit 0", get(demo + "/players/p_1/matches?limit=0"), 400, protocol.CodeBadRequest, "1 to 200"},
+		{"limit 201", get(demo + "/players/p_1/matches?limit=201"), 400, protocol.CodeBadRequest, "1 to 200"},
+		{"limit of a board", get(board + "?limit=201"), 400, protocol.CodeBadRequest, "200"},
+		{"cursor of a match", get(demo + "/matches/m_1?cursor=x"), 400, protocol.CodeBadRequest, "cursor"},
+		{"cursor beyond a match", get(demo + "/matches/m_1?cursor=" + offsetCursor(3)), 400, protocol.CodeBadRequest, "cursor"},
+		{"cursor of a history", get(demo + "/players/p_1/matches?cursor=bad"), 400, protocol.CodeBadRequest, "cursor"},
+		{"boards of teams", get(board + "?kind=team"), 400, protocol.CodeBadRequest, "teams yet"},
+		{"standing of a team", get(board + "/t_1?kind=team"), 400, protocol.CodeBadRequest, "teams yet"},
+		{"explain", get(board + "/p_1?explain=yes"), 400, protocol.CodeBadRequest, "explain"},
+
+		{"no content type", call{method: "POST", target: guests, body: "{}"}, 415, protocol.CodeBadRequest, "application/json"},
+		{"content type of a form", call{"POST", guests, "{}", []string{"Content-Type: text/plain"}}, 415, protocol.CodeBadRequest, "application/json"},
+		{"body too large", send("POST", guests, `{"device":"`+strings.Repeat("d", maxBody)+`"}`), 413, protocol.CodePayloadTooLarge, "1048576"},
+		{"body no JSON", send("POST", guests, "{"), 400, protocol.CodeBadRequest, "JSON object"},
+		{"body no object", send("POST", guests, "[]"), 400, protocol.CodeBadRequest, "JSON object"},
+		{"body and more", send("POST", guests, "{}{}"), 400, protocol.CodeBadRequest, "JSON object"},
+		{"body of broken UTF-8", send("POST", guests, "{\"device\":\"\xff\"}"), 400, protocol.CodeBadRequest, "UTF-8"},
+		{"unknown field", send("POST", guests, `{"devise":"x"}`), 400, protocol.CodeBadRequest, `"devise"`},
+		{"field of another case", send("POST", guests, `{"Device":"x"}`), 400, protocol.CodeBadRequest, `"Device"`},
+		{"field of another type", send("POST", guests, `{"device":7}`), 400, protocol.CodeBadRequest, `"device"`},
+		{"no nickname", send("PUT", rename, `{}`, bearerGood), 400, protocol.CodeBadRequest, `"nickname"`},
+
+		{"no token", send("PUT", rename, `{"nickname":"Ada"}`), 401, protocol.CodeUnauthorized, "Bearer"},
+		{"another scheme", send("PUT", rename, `{}`, "Authorization: Basic good"), 401, protocol.CodeUnauthorized, "Bearer"},
+		{"empty token", send("PUT", rename, `{}`, "Authorization: Bearer "), 401, protocol.CodeUnauthorized, "Bearer"},
+		{"two tokens", send("PUT", rename, `{}`, bearerGood, bearerGood), 401, protocol.CodeUnauthorized, "Bearer"},
+		{"bad token", send("PUT", rename, `{}`, "Authorization: Bearer bad"), 401, protocol.CodeUnauthorized, "expired"},
+		{"token of a host", send("PUT", rename, `{}`, "Authorization: Bearer host"), 403, protocol.CodeForbidden, "role"},
+		{"token of another game", send("PUT", rename, `{}`, "Authorization: Bearer foreign"), 403, protocol.CodeForbidden, "another game"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			rec := answerTo(t, New(configOf(&world{})), tt.call)
+			p := problemIn(t, rec.Body.Bytes())
+			if rec.Code != tt.status || p.Status != tt.status || p.Code != tt.code || !strings.Contains(p.Detail, tt.detail) {
+				t.Errorf("%d %s; want %d %s with %q", rec.Code, rec.Body, tt.status, tt.code, tt.detail)
+			}
+			if kind := rec.Header().Get("Content-Type"); kind != "application/problem+json" {
+				t.Errorf("Content-Type %q", kind)
+			}
+			if allow := rec.Header().Get("Allow"); tt.status == 405 && allow != strings.TrimPrefix(p.Detail, "this path takes ") {
+				t.Errorf("Allow %q: %s", allow, p.Detail)
+			}
+			if asked := rec.Header().Get("WWW-Authenticate"); (tt.status == 401) != (asked == "Bearer") {
+				t.Errorf("WWW-Authenticate %q", asked)
+			}
+		})
+	}
+}
+
+func problemIn(t *testing.T, body []byte) problem {
+	t.Helper()
+	var p problem
+	if err := json.Unmarshal(body, &p); err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	return p
+}
+
+// What the game says, wrapped as it may come.
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		err    error
+		status int
+		code   protocol.Code
+		detail string
+		retry  bool
+	}{
+		{identity.ErrBadDevice, 400, protocol.CodeBadRequest, "22 to 64", false},
+		{identity.ErrNoGame, 404, protocol.CodeNotFound, "game", false},
+		{identity.ErrCannotSign, 403, protocol.CodeForbidden, "signed elsewhere", false},
+		{&identity.TakenError{Suggestions: []string{"A-1", "A-2", "A-3"}}, 409, protocol.CodeNicknameTaken, "nickname", false},
+		{nickname.ErrInvalid, 422, protocol.CodeNicknameInvalid, "nickname", false},
+		{leaderboard.ErrNoWindow, 404, protocol.CodeNotFound, "leaderboard", false},
+		{leaderboard.ErrNotRanked, 404, protocol.CodeNotRanked, "leaderboard", false},
+		{leaderboard.ErrBadCursor, 400, protocol.CodeBadRequest, "cursor", false},
+		{leaderboard.ErrNotReady, 503, protocol.CodeUnavailable, "being built", true},
+		{match.ErrNotFound, 404, protocol.CodeNotFound, "match", false},
+		{protocol.Errorf(protocol.CodeRateLimited, "slower"), 429, protocol.CodeRateLimited, "slower", true},
+		{protocol.Errorf(protocol.CodeOverloaded, "later"), 503, protocol.CodeOverloaded, "later", true},
+		{errStore, 503, protocol.CodeUnavailable, "out of reach", true},
+		{context.DeadlineExceeded, 503, protocol.CodeUnavailable, "out of reach", true},
+		{errors.New("a secret"), 500, protocol.CodeInternal, "logged", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.err.Error(), func(t *testing.T) {
+			t.Parallel()
+			h := New(configOf(&world{fail: fmt.Errorf("%w", tt.err)}))
+			rec := answerTo(t, h, get(demo+"/leaderboards/all"))
+			p := problemIn(t, rec.Body.Bytes())
+			if rec.Code != tt.status || p.Code != tt.code || !strings.Contains(p.Detail, tt.detail) {
+				t.Errorf("%d %s; want %d %s with %q", rec.Code, rec.Body, tt.status, tt.code, tt.detail)
+			}
+			if retry := rec.Header().Get("Retry-After"); tt.retry != (retry == "2") {
+				t.Errorf("Retry-After %q", retry)
+			}
+			if strings.Contains(rec.Body.String(), "secret") {
+				t.Errorf("%s tells an internal detail", rec.Body)
+			}
+			if (len(p.Suggestions) == 3) != (tt.code == protocol.CodeNicknameTaken) {
+				t.Errorf("suggestions %q", p.Suggestions)
+			}
+		})
+	}
+}
+
+func TestALongDetailIsCut(t *testing.T) {
+	t.Parallel()
+	rec := answerTo(t, New(configOf(&world{})), get(demo+"/players/p_1?"+strings.Repeat("界", 2000)+"=1"))
+	if p := problemIn(t, rec.Body.Bytes()); rec.Code != 400 || len([]rune(p.Detail)) != maxDetail+1 {
+		t.Errorf("%d, a detail of %d characters", rec.Code, len([]rune(p.Detail)))
+	}
+}
+
+// stuck is a store that answers when the caller has given up, or panics.
+type stuck struct {
+	*world
+	panics bool
+}
+
+func (s stuck) Listing(ctx context.Context, _ string) (leaderboard.Listing, error) {
+	if s.panics {
+		panic("a secret")
+	}
+	<-ctx.Done()
+	return leaderboard.Listing{}, ctx.Err()
+}
+
+func TestAPanicIsOurs(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	c := configOf(w)
+	c.Boards = stuck{w, true}
+	rec := answerTo(t, New(c), get(demo+"/leaderboards"))
+	if p := problemIn(t, rec.Body.Bytes()); rec.Code != 500 || p.Code != protocol.CodeInternal || strings.Contains(rec.Body.String(), "secret") {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+}
+
+func TestASlowStoreIsGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{}
+		c := configOf(w)
+		c.Boards = stuck{w, false}
+		begun := time.Now()
+		rec := answerTo(t, New(c), get(demo+"/leaderboards"))
+		if rec.Code != 503 || time.Since(begun) != callWithin {
+			t.Errorf("%d after %v", rec.Code, time.Since(begun))
+		}
+	})
+}
+
+func TestAClientThatDoesNotWait(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	c := configOf(w)
+	c.Boards = stuck{w, false}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	rec := newRecorder()
+	New(c).ServeHTTP(rec, get(demo+"/leaderboards").request(t).WithContext(ctx))
+	if rec.Code != statusGone || rec.Body.Len() > 0 {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+}
+
+func TestWithoutAPageAndAWebsocket(t *testing.T) {
+	t.Parallel()
+	c := configOf(&world{})
+	c.Page, c.Websocket = nil, nil
+	h := New(c)
+	for _, target := range []string{"/", "/app.js", "/v1/ws"} {
+		rec := newRecorder()
+		h.ServeHTTP(rec, get(target).request(t))
+		if p := problemIn(t, rec.Body.Bytes()); rec.Code != http.StatusNotFound || p.Code != protocol.CodeNotFound {
+			t.Errorf("%s: %d %s", target, rec.Code, rec.Body)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package httpapi
+
+import "net/http"
+
+// route is one operation of the contract. Query names the parameters that it
+// takes; any other is refused.
+type route struct {
+	method, path string
+	handle       func(http.ResponseWriter, *request) error
+	query        []string
+}
+
+// routes is the whole API but for the websocket, see mount.
+func (a *api) routes() []route {
+	const game = "/v1/games/{game}"
+	page := []string{"limit", "cursor"}
+	board := []string{"order", "kind", "limit", "cursor", "around", "players", "date"}
+	standing := []string{"order", "kind", "explain"}
+	return []route{
+		{"POST", game + "/guests", a.postGuest, nil},
+		{"GET", game + "/nicknames/{name}", a.getNickname, nil},
+		{"PUT", game + "/players/me/nickname", a.putNickname, nil},
+		{"GET", game + "/players/{player}", a.getPlayer, nil},
+		{"GET", game + "/players/{player}/matches", a.getHistory, page},
+		{"GET", game + "/matches/{match}", a.getMatch, page},
+		{"GET", game + "/leaderboards", a.getBoards, nil},
+		{"GET", game + "/leaderboards/{window}", a.getBoard, board},
+		{"GET", game + "/leaderboards/{window}/{player}", a.getStanding, standing},
+		{"GET", "/healthz", a.getHealth, nil},
+		{"GET", "/readyz", a.getReadiness, nil},
+		{"GET", "/openapi.yaml", a.getOpenAPI, nil},
+		{"GET", "/asyncapi.yaml", a.getAsyncAPI, nil},
+	}
+}
+
+// The websocket's route; its handler speaks for itself.
+const (
+	websocketPath = "/v1/ws"
+	erasurePath   = "/v1/games/{game}/players/me" // nobody's yet, and no player's own path
+)

@@ -1,0 +1,158 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+
+	"laststand/docs"
+)
+
+// document is a YAML document whose schemas can be compiled. In tests objects
+// take no properties but their own, so that a field nobody documented is found;
+// readers of the contract may not rely on that.
+type document struct {
+	root any
+
+	mu       sync.Mutex
+	compiler *jsonschema.Compiler
+	mux      *http.ServeMux // of the paths, for OpenAPI
+}
+
+var (
+	openAPI  = sync.OnceValue(func() *document { return readDocument(docs.OpenAPI) })
+	asyncAPI = sync.OnceValue(func() *document { return readDocument(docs.AsyncAPI) })
+)
+
+const location = "contract.json"
+
+func readDocument(text []byte) *document {
+	var raw any
+	if err := yaml.Unmarshal(text, &raw); err != nil {
+		panic(err)
+	}
+	encoded, err := json.Marshal(raw)
+	if err != nil {
+		panic(err)
+	}
+	root, err := jsonschema.UnmarshalJSON(bytes.NewReader(encoded))
+	if err != nil {
+		panic(err)
+	}
+	closeObjects(root)
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
+	if err := c.AddResource(location, root); err != nil {
+		panic(err)
+	}
+	return &document{root: root, compiler: c, mux: muxOf(root)}
+}
+
+func closeObjects(node any) {
+	switch n := node.(type) {
+	case map[string]any:
+		if _, open := n["additionalProperties"]; !open && n["type"] == "object" && n["properties"] != nil {
+			n["additionalProperties"] = false
+		}
+		for _, child := range n {
+			closeObjects(child)
+		}
+	case []any:
+		for _, child := range n {
+			closeObjects(child)
+		}
+	}
+}
+
+func muxOf(root any) *http.ServeMux {
+	mux := http.NewServeMux()
+	paths, _ := root.(map[string]any)["paths"].(map[string]any)
+	for path, item := range paths {
+		for method := range item.(map[string]any) {
+			mux.Handle(strings.ToUpper(method)+" "+path, http.NotFoundHandler())
+		}
+	}
+	return mux
+}
+
+// at gives what stands at a path of the document, references followed, and the
+// JSON pointer (RFC 6901) to it; nil where there is nothing.
+func (d *document) at(path ...string) (any, string) {
+	node, pointer := d.root, ""
+	for _, key := range path {
+		object, _ := node.(map[string]any)
+		node = object[key]
+		pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+		if object, ok := node.(map[string]any); ok && object["$ref"] != nil {
+			pointer = strings.TrimPrefix(object["$ref"].(string), "#")
+			node, _ = d.at(strings.Split(strings.TrimPrefix(pointer, "/"), "/")...)
+		}
+	}
+	return node, pointer
+}
+
+// check holds JSON against the schema at a pointer.
+func (d *document) check(pointer string, text []byte) error {
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	escaped := strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D").Replace(pointer)
+	schema, err := d.compiler.Compile(location + "#" + escaped)
+	if err != nil {
+		return err
+	}
+	return schema.Validate(value)
+}
+
+// conform holds an answer against the contract: its status, its type, its body.
+func conform(t testing.TB, r *http.Request, rec *httptest.ResponseRecorder) {
+	t.Helper()
+	if err := conforms(r, rec); err != nil {
+		t.Errorf("%s %s: %d %s: %v", r.Method, r.URL, rec.Code, rec.Body, err)
+	}
+}
+
+func conforms(r *http.Request, rec *httptest.ResponseRecorder) error {
+	kind := rec.Header().Get("Content-Type")
+	_, pattern := openAPI().mux.Handler(r)
+	method, path, found := strings.Cut(pattern, " ")
+	if !found { // no operation: a refusal, the page or a preflight
+		if rec.Code >= 400 && r.URL.Path != "/" {
+			return openAPI().check("/components/schemas/Problem", rec.Body.Bytes())
+		}
+		return nil
+	}
+	responses := []string{"paths", path, strings.ToLower(method), "responses"}
+	response, _ := openAPI().at(append(responses, strconv.Itoa(rec.Code))...)
+	status := strconv.Itoa(rec.Code)
+	if response == nil {
+		if rec.Code < 400 {
+			return fmt.Errorf("status %d is not in the contract", rec.Code)
+		}
+		status = "default"
+	}
+	if content, _ := openAPI().at(append(responses, status, "content")...); content == nil {
+		return nil
+	}
+	schema, pointer := openAPI().at(append(responses, status, "content", kind, "schema")...)
+	if schema == nil {
+		return fmt.Errorf("type %q is not in the contract", kind)
+	}
+	if kind == yamlType {
+		return nil
+	}
+	return openAPI().check(pointer, rec.Body.Bytes())
+}

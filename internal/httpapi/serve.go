@@ -1,0 +1,112 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"slices"
+	"time"
+)
+
+// callWithin bounds a request, its stores' answers included.
+const callWithin = 5 * time.Second
+
+// request is a request whose game is known and whose query holds nothing that
+// its route does not take, each once and with a value.
+type request struct {
+	*http.Request
+	game  string
+	query url.Values
+}
+
+// serve makes a handler of a route: it counts, answers for panics, and turns
+// the errors of the route into problems.
+func (a *api) serve(rt route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun := time.Now()
+		out := &writer{ResponseWriter: w}
+		defer func() { a.metrics.observe(rt.path, r.Method, out.status, time.Since(begun)) }()
+		defer a.rescue(out, r, rt)
+		out.Header().Set("X-Content-Type-Options", "nosniff")
+		out.Header().Set("Cache-Control", "no-store")
+		a.allowOrigin(out, r)
+		ctx, cancel := context.WithTimeout(r.Context(), callWithin)
+		defer cancel()
+		if err := a.call(out, r.WithContext(ctx), rt); err != nil {
+			a.fail(out, r, rt, err)
+		}
+	})
+}
+
+func (a *api) call(w http.ResponseWriter, r *http.Request, rt route) error {
+	game := r.PathValue("game")
+	if game != "" && !a.games[game] {
+		return refuse(codeNotFound, "there is no such game")
+	}
+	query, err := readQuery(r.URL.RawQuery, rt)
+	if err != nil {
+		return err
+	}
+	return rt.handle(w, &request{Request: r, game: game, query: query})
+}
+
+// readQuery refuses parameters that the route does not take, repeated ones and
+// empty ones. What has no method is no operation and takes any.
+func readQuery(raw string, rt route) (url.Values, error) {
+	if rt.method == "" {
+		return nil, nil
+	}
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, badRequest("the query cannot be read: escape it as in name=value&name=value")
+	}
+	for name, values := range query {
+		if !slices.Contains(rt.query, name) {
+			return nil, badRequest("unknown query parameter %q", name)
+		}
+		if len(values) != 1 || values[0] == "" {
+			return nil, badRequest("query parameter %q: give it once, with a value", name)
+		}
+	}
+	return query, nil
+}
+
+// rescue answers for a handler that panicked: the client learns nothing of it.
+func (a *api) rescue(w *writer, r *http.Request, rt route) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	if cause == http.ErrAbortHandler {
+		panic(cause)
+	}
+	a.Logger.ErrorContext(r.Context(), "a request panicked",
+		"method", r.Method, "route", rt.path, "panic", cause, "stack", string(debug.Stack()))
+	if w.status == 0 {
+		writeProblem(w, problemOf(internal))
+	}
+}
+
+// writer remembers the status that was written, 0 before.
+type writer struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *writer) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *writer) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap serves http.ResponseController.
+func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,74 @@
+package identity
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Role is what the bearer of a token may do.
+type Role string
+
+// The roles of the wire contract.
+const (
+	RolePlayer  Role = "player"
+	RoleHost    Role = "host"    // makes arenas that count
+	RoleService Role = "service" // an operator's program
+	RoleAdmin   Role = "admin"   // of the whole server, in no game
+)
+
+// Claims are what a token says. Game is empty for an admin, and only then.
+type Claims struct {
+	Subject   string // a player's id, or a client's
+	Game      string
+	Role      Role
+	IssuedAt  int64 // epoch ms, on whole seconds
+	ExpiresAt int64 // epoch ms
+}
+
+const (
+	// GuestTTL is how long a guest's token lasts. The device gets a new one
+	// at any time.
+	GuestTTL = 30 * 24 * time.Hour
+	// Leeway is how far the clock of who signed a token may be off.
+	Leeway = 30 * time.Second
+)
+
+// maxID bounds an id of the wire contract, in bytes.
+const maxID = 64
+
+// reserved is the path segment by which a player speaks of itself, so nobody
+// has it as an id.
+const reserved = "me"
+
+// ValidID reports whether s is an id of the wire contract: 1 to 64 of
+// A-Z a-z 0-9 _ . : -
+func ValidID(s string) bool {
+	return s != "" && len(s) <= maxID && !strings.ContainsFunc(s, func(c rune) bool {
+		return !isAlphanumeric(c) && !strings.ContainsRune("_.:-", c)
+	})
+}
+
+func isAlphanumeric(c rune) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
+// check refuses claims that no token may carry.
+func (c Claims) check() error {
+	switch c.Role {
+	case RolePlayer, RoleHost, RoleService:
+		if c.Game == "" {
+			return fmt.Errorf("%w: role %s needs a game", ErrTokenGame, c.Role)
+		}
+	case RoleAdmin:
+		if c.Game != "" {
+			return fmt.Errorf("%w: an admin is in no game", ErrTokenGame)
+		}
+	default:
+		return ErrTokenRole
+	}
+	if !ValidID(c.Subject) || c.Subject == reserved {
+		return ErrTokenSubject
+	}
+	return nil
+}

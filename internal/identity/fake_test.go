@@ -1,0 +1,201 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"laststand/internal/nickname"
+	"laststand/internal/trial"
+)
+
+func TestMain(m *testing.M) { trial.Main(m) }
+
+const (
+	game   = "demo"
+	other  = "com.example.quiz"
+	device = "kT3vJ0w9Qm2xB7sLr5Yd8Ze1"
+	start  = int64(1795212345678)
+)
+
+var errStore = errors.New("the store is out of reach")
+
+// store is a ledger in memory. Its nicknames can be claimed behind the back of
+// the registry under test.
+type store struct {
+	mu      sync.Mutex
+	keys    map[string][]Key
+	players map[[2]string]Player // by game and id
+	devices map[[2]string]string // by game and hash, the id
+	names   map[[2]string]string // by game and skeleton, the id
+	reads   []int64              // what EachSkeleton was asked since
+	asked   int                  // calls of NicknameTaken
+	down    bool
+}
+
+func newStore() *store {
+	return &store{
+		keys: map[string][]Key{}, players: map[[2]string]Player{},
+		devices: map[[2]string]string{}, names: map[[2]string]string{},
+	}
+}
+
+func (s *store) Keys(_ context.Context, game string) ([]Key, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down {
+		return nil, errStore
+	}
+	return s.keys[game], nil
+}
+
+func (s *store) AddKeyIfNone(_ context.Context, game string, k Key) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.keys[game]) == 0 {
+		s.keys[game] = []Key{k}
+	}
+	return nil
+}
+
+func (s *store) CreateGuest(_ context.Context, p NewPlayer) (Player, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if id, known := s.devices[[2]string{p.Game, p.DeviceHash}]; known {
+		return s.players[[2]string{p.Game, id}], false, nil
+	}
+	got, created, err := s.insert(p)
+	if created {
+		s.devices[[2]string{p.Game, p.DeviceHash}] = p.ID
+	}
+	return got, created, err
+}
+
+func (s *store) EnsurePlayer(_ context.Context, p NewPlayer) (Player, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, ok := s.players[[2]string{p.Game, p.ID}]; ok {
+		return known, false, nil
+	}
+	return s.insert(p)
+}
+
+func (s *store) insert(p NewPlayer) (Player, bool, error) {
+	if s.down {
+		return Player{}, false, errStore
+	}
+	if _, taken := s.names[[2]string{p.Game, p.Skeleton}]; taken {
+		return Player{}, false, ErrNicknameTaken
+	}
+	made := Player{Game: p.Game, ID: p.ID, Nickname: p.Nickname, JoinedAt: p.At}
+	s.players[[2]string{p.Game, p.ID}] = made
+	s.names[[2]string{p.Game, p.Skeleton}] = p.ID
+	return made, true, nil
+}
+
+func (s *store) Player(_ context.Context, game, id string) (Player, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p, known := s.players[[2]string{game, id}]; known {
+		return p, nil
+	}
+	return Player{}, ErrNotFound
+}
+
+func (s *store) Guest(_ context.Context, game, hash string) (Player, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if id, known := s.devices[[2]string{game, hash}]; known {
+		return s.players[[2]string{game, id}], nil
+	}
+	return Player{}, ErrNotFound
+}
+
+func (s *store) Rename(_ context.Context, game, id, nickname, skeleton string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if holder, taken := s.names[[2]string{game, skeleton}]; taken && holder != id {
+		return ErrNicknameTaken
+	}
+	p := s.players[[2]string{game, id}]
+	p.Nickname = nickname
+	s.players[[2]string{game, id}] = p
+	s.names[[2]string{game, skeleton}] = id
+	return nil
+}
+
+func (s *store) NicknameTaken(_ context.Context, game, skeleton string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked++
+	_, taken := s.names[[2]string{game, skeleton}]
+	return taken, nil
+}
+
+func (s *store) EachSkeleton(_ context.Context, game string, since int64, f func(string)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down {
+		return errStore
+	}
+	if game == "demo" {
+		s.reads = append(s.reads, since)
+	}
+	for key := range s.names {
+		if key[0] == game {
+			f(key[1])
+		}
+	}
+	return nil
+}
+
+func (s *store) setDown(down bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = down
+}
+
+// claim gives a nickname to somebody behind the registry's back.
+func (s *store) claim(t *testing.T, wish string) {
+	t.Helper()
+	n, err := nickname.Parse(wish)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.names[[2]string{game, n.Skeleton}] = "p_somebody"
+}
+
+// tokensOf opens the tokens of both games on a store, at start.
+func tokensOf(t testing.TB, s *store, configured map[string][]Key) *Tokens {
+	t.Helper()
+	tokens, err := OpenTokens(t.Context(), TokensConfig{
+		Games: []string{game, other}, Configured: configured, Keys: s, Now: func() int64 { return start },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tokens
+}
+
+func registryOf(t testing.TB, s *store) *Registry {
+	t.Helper()
+	return registryWith(t, s, tokensOf(t, s, nil))
+}
+
+func registryWith(t testing.TB, s *store, tokens *Tokens) *Registry {
+	t.Helper()
+	r, err := Open(t.Context(), Config{
+		Tokens: tokens, Players: s, Devices: s, Names: s, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func second(n int64) int64 { return n * time.Second.Milliseconds() }

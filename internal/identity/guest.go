@@ -1,0 +1,82 @@
+package identity
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strings"
+
+	"laststand/internal/nickname"
+)
+
+// GuestRequest asks for the player of a device.
+type GuestRequest struct {
+	Game     string
+	Device   string // a secret: 22 to 64 of A-Z a-z 0-9 _ -
+	Nickname string // of a new player; "": a generated one
+	Lang     string // that it is generated in, such as zh-CN
+}
+
+// Guest is a player of a device, with a token that lasts GuestTTL.
+type Guest struct {
+	Player    Player
+	Token     string
+	ExpiresAt int64 // epoch ms
+	New       bool
+}
+
+// Guest gives the device's player, the nickname in the request ignored, or
+// makes one. Errors wrap ErrNoGame, ErrBadDevice, ErrCannotSign, or, for a new
+// device, nickname.ErrInvalid and ErrNicknameTaken (a *TakenError).
+func (r *Registry) Guest(ctx context.Context, q GuestRequest) (Guest, error) {
+	if !r.keys.has(q.Game) {
+		return Guest{}, ErrNoGame
+	}
+	if !validDevice(q.Device) {
+		return Guest{}, ErrBadDevice
+	}
+	if _, err := r.keys.signing(q.Game); err != nil {
+		return Guest{}, err
+	}
+	p, created, err := r.guest(ctx, q)
+	if err != nil {
+		return Guest{}, err
+	}
+	token, expiresAt, err := r.Mint(Claims{Subject: p.ID, Game: p.Game, Role: RolePlayer}, GuestTTL)
+	return Guest{Player: p, Token: token, ExpiresAt: expiresAt, New: created}, err
+}
+
+func (r *Registry) guest(ctx context.Context, q GuestRequest) (_ Player, created bool, err error) {
+	fresh := NewPlayer{Game: q.Game, ID: newID(), DeviceHash: hashDevice(q.Game, q.Device), At: r.now()}
+	if q.Nickname == "" {
+		return r.createNamed(ctx, fresh, q.Lang, r.Players.CreateGuest)
+	}
+	wanted, invalid := nickname.Parse(q.Nickname)
+	if invalid != nil {
+		known, err := r.Devices.Guest(ctx, q.Game, fresh.DeviceHash)
+		if errors.Is(err, ErrNotFound) {
+			return Player{}, false, invalid
+		}
+		return known, false, err
+	}
+	p, created, err := r.create(ctx, fresh, wanted, r.Players.CreateGuest)
+	if errors.Is(err, ErrNicknameTaken) {
+		err = r.taken(ctx, q.Game, wanted)
+	}
+	return p, created, err
+}
+
+func validDevice(s string) bool {
+	return len(s) >= 22 && len(s) <= 64 && !strings.ContainsFunc(s, func(c rune) bool {
+		return !isAlphanumeric(c) && c != '_' && c != '-'
+	})
+}
+
+// hashDevice keeps secrets out of the ledger. They are random and long, so a
+// plain hash does; the game is hashed in, so that equal secrets of two games
+// have nothing in common.
+func hashDevice(game, device string) string {
+	sum := sha256.Sum256([]byte("laststand device\x00" + game + "\x00" + device))
+	return hex.EncodeToString(sum[:])
+}

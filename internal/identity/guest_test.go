@@ -1,0 +1,306 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"laststand/internal/nickname"
+)
+
+func ask(wish string) GuestRequest {
+	return GuestRequest{Game: game, Device: device, Nickname: wish, Lang: "en"}
+}
+
+func TestGuestIsOnePlayerPerDevice(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r := registryOf(t, s)
+	first, err := r.Guest(t.Context(), ask("Ada"))
+	if err != nil || !first.New || first.Player.Nickname != "Ada" || !strings.HasPrefix(first.Player.ID, "p_") || !ValidID(first.Player.ID) {
+		t.Fatalf("first: %+v, %v", first, err)
+	}
+	if first.Player.JoinedAt != start || first.ExpiresAt != start/1000*1000+GuestTTL.Milliseconds() {
+		t.Errorf("joined %d, expires %d", first.Player.JoinedAt, first.ExpiresAt)
+	}
+	for _, wish := range []string{"", "Ada", "Bob", "\x00"} {
+		again, err := r.Guest(t.Context(), ask(wish))
+		if err != nil || again.New || again.Player != first.Player {
+			t.Errorf("again as %q: %+v, %v", wish, again, err)
+		}
+	}
+	c, err := r.Verify(t.Context(), first.Token)
+	if err != nil || c.Subject != first.Player.ID || c.Game != game || c.Role != RolePlayer {
+		t.Errorf("token says %+v, %v", c, err)
+	}
+}
+
+func TestGuestsOfTwoGamesHaveNothingInCommon(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r := registryOf(t, s)
+	a, err := r.Guest(t.Context(), ask("Ada"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := r.Guest(t.Context(), GuestRequest{Game: other, Device: device, Nickname: "Ada"})
+	if err != nil || !b.New || b.Player.ID == a.Player.ID {
+		t.Errorf("in another game: %+v, %v", b, err)
+	}
+	if hashDevice(game, device) == hashDevice(other, device) {
+		t.Error("a device has the same hash in two games")
+	}
+	for key := range s.devices {
+		if strings.Contains(key[1], device) || len(key[1]) != 64 {
+			t.Errorf("the device is kept as %q", key[1])
+		}
+	}
+}
+
+func TestGuestRefuses(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	s.claim(t, "Taken")
+	r := registryOf(t, s)
+	tests := []struct {
+		name string
+		q    GuestRequest
+		want error
+	}{
+		{"unknown game", GuestRequest{Game: "nowhere", Device: device}, ErrNoGame},
+		{"the server's place", GuestRequest{Game: "", Device: device}, ErrNoGame},
+		{"no device", GuestRequest{Game: game}, ErrBadDevice},
+		{"short device", GuestRequest{Game: game, Device: device[:21]}, ErrBadDevice},
+		{"long device", GuestRequest{Game: game, Device: strings.Repeat("d", 65)}, ErrBadDevice},
+		{"device of another alphabet", GuestRequest{Game: game, Device: device + "+"}, ErrBadDevice},
+		{"invalid nickname", ask("\x00\x00"), nickname.ErrInvalid},
+		{"taken nickname", ask("Taken"), ErrNicknameTaken},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got, err := r.Guest(t.Context(), tt.q); !errors.Is(err, tt.want) || got != (Guest{}) {
+				t.Errorf("Guest: %+v, %v; want %v", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestGuestsNeedAKeyThatSigns(t *testing.T) {
+	t.Parallel()
+	public, _ := edKeys(t)
+	s := newStore()
+	r := registryWith(t, s, tokensOf(t, s, map[string][]Key{game: {{ID: "k1", Alg: EdDSA, Secret: public}}}))
+	if _, err := r.Guest(t.Context(), ask("Ada")); !errors.Is(err, ErrCannotSign) || len(s.players) > 0 {
+		t.Errorf("Guest: %v, and %d players; want %v and none", err, len(s.players), ErrCannotSign)
+	}
+}
+
+func TestTakenNicknameComesWithFreeOnes(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r := registryOf(t, s)
+	s.claim(t, "Ada") // after the registry has read the names
+	_, err := r.Guest(t.Context(), ask("ada"))
+	taken, ok := errors.AsType[*TakenError](err)
+	if !ok || len(taken.Suggestions) != 3 {
+		t.Fatalf("Guest: %v, want a TakenError with three suggestions", err)
+	}
+	for i, suggestion := range taken.Suggestions {
+		q := ask(suggestion)
+		q.Device += fmt.Sprint(i)
+		if g, err := r.Guest(t.Context(), q); err != nil || !g.New || g.Player.Nickname != suggestion {
+			t.Errorf("suggestion %q: %+v, %v", suggestion, g, err)
+		}
+	}
+}
+
+func TestGeneratedNicknames(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r := registryOf(t, s)
+	seen := map[string]bool{}
+	for i := range 200 {
+		q := GuestRequest{Game: game, Device: fmt.Sprintf("%s-%d", device, i), Lang: []string{"en", "zh-CN", ""}[i%3]}
+		g, err := r.Guest(t.Context(), q)
+		if err != nil || !g.New || seen[g.Player.Nickname] {
+			t.Fatalf("guest %d: %+v, %v", i, g, err)
+		}
+		seen[g.Player.Nickname] = true
+	}
+	if s.asked > 0 {
+		t.Errorf("%d queries for nicknames that the filter rules out", s.asked)
+	}
+}
+
+func TestGeneratedNicknameIsDrawnAgain(t *testing.T) {
+	t.Parallel()
+	r := registryOf(t, newStore())
+	refusals := 3
+	got, created, err := r.createNamed(t.Context(), NewPlayer{Game: game, ID: "p_1"}, "en",
+		func(_ context.Context, p NewPlayer) (Player, bool, error) {
+			if refusals--; refusals >= 0 {
+				return Player{}, false, ErrNicknameTaken
+			}
+			return Player{ID: p.ID, Nickname: p.Nickname}, true, nil
+		})
+	if err != nil || !created || got.Nickname == "" || refusals != -1 {
+		t.Errorf("%+v, created %v, %v, %d refusals left", got, created, err, refusals)
+	}
+}
+
+func TestGeneratedNicknamesRunOut(t *testing.T) {
+	t.Parallel()
+	r := registryOf(t, newStore())
+	tries := 0
+	_, _, err := r.createNamed(t.Context(), NewPlayer{Game: game, ID: "p_1"}, "en",
+		func(context.Context, NewPlayer) (Player, bool, error) {
+			tries++
+			return Player{}, false, ErrNicknameTaken
+		})
+	if err == nil || errors.Is(err, ErrNicknameTaken) || tries != drawTries {
+		t.Errorf("%v after %d tries", err, tries)
+	}
+}
+
+func TestEnsure(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r := registryOf(t, s)
+	c := Claims{Subject: "operator:17", Game: game, Role: RolePlayer}
+	first, err := r.Ensure(t.Context(), c)
+	if err != nil || first.ID != c.Subject || first.Nickname == "" {
+		t.Fatalf("Ensure: %+v, %v", first, err)
+	}
+	if again, err := r.Ensure(t.Context(), c); err != nil || again != first {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	for want, c := range map[error]Claims{
+		ErrNotPlayer: {Subject: "x", Game: game, Role: RoleHost},
+		ErrNoGame:    {Subject: "x", Game: "nowhere", Role: RolePlayer},
+	} {
+		if _, err := r.Ensure(t.Context(), c); !errors.Is(err, want) {
+			t.Errorf("%+v: %v, want %v", c, err, want)
+		}
+	}
+	s.setDown(true)
+	if _, err := r.Ensure(t.Context(), Claims{Subject: "new", Game: game, Role: RolePlayer}); !errors.Is(err, errStore) {
+		t.Errorf("with the store down: %v", err)
+	}
+}
+
+func TestAvailable(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	s.claim(t, "Ada")
+	r := registryOf(t, s)
+	a, err := r.Available(t.Context(), game, "ADA")
+	if err != nil || a.Available || len(a.Suggestions) != 3 {
+		t.Errorf("taken: %+v, %v", a, err)
+	}
+	s.mu.Lock()
+	s.asked = 0
+	s.mu.Unlock()
+	a, err = r.Available(t.Context(), game, "Grace")
+	if err != nil || !a.Available || a.Nickname != "Grace" || a.Suggestions != nil || s.asked != 0 {
+		t.Errorf("free: %+v, %v, %d queries", a, err, s.asked)
+	}
+	if _, err = r.Available(t.Context(), game, "\x00\x00"); !errors.Is(err, nickname.ErrInvalid) {
+		t.Errorf("invalid: %v", err)
+	}
+	if _, err = r.Available(t.Context(), "nowhere", "Grace"); !errors.Is(err, ErrNoGame) {
+		t.Errorf("unknown game: %v", err)
+	}
+}
+
+func TestNobodyIsRefusedAFreeNickname(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r := registryOf(t, s)
+	n, err := nickname.Parse("Ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.known[game].add(n) // the filter is wrong
+	if a, err := r.Available(t.Context(), game, "Ada"); err != nil || !a.Available {
+		t.Errorf("available: %+v, %v", a, err)
+	}
+	if g, err := r.Guest(t.Context(), ask("Ada")); err != nil || !g.New {
+		t.Errorf("guest: %+v, %v", g, err)
+	}
+}
+
+func TestRename(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	s.claim(t, "Taken")
+	r := registryOf(t, s)
+	c := Claims{Subject: "operator:17", Game: game, Role: RolePlayer}
+	for _, tt := range []struct {
+		wish string
+		want error
+	}{
+		{"Grace", nil}, {"GRACE", nil}, {"Taken", ErrNicknameTaken}, {"\x00\x00", nickname.ErrInvalid},
+	} {
+		got, err := r.Rename(t.Context(), c, tt.wish)
+		if !errors.Is(err, tt.want) || tt.want == nil && got != tt.wish {
+			t.Errorf("%q: %q, %v; want %v", tt.wish, got, err, tt.want)
+		}
+	}
+	if p := s.players[[2]string{game, c.Subject}]; p.Nickname != "GRACE" {
+		t.Errorf("the player is %q", p.Nickname)
+	}
+}
+
+func TestRunReadsTheNamesOfOtherNodes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		r := registryOf(t, s)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- r.Run(ctx) }() // waited for below
+		n, err := nickname.Parse("Ada")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.claim(t, "Ada")
+		if r.known[game].has(n) {
+			t.Error("the filter knows a name before it was read")
+		}
+		s.setDown(true)
+		pass(rereadEvery)
+		s.setDown(false)
+		pass(rereadEvery)
+		if !r.known[game].has(n) {
+			t.Error("the filter does not know a name that another node gave out")
+		}
+		if want := []int64{0, start - rereadOverlap.Milliseconds()}; fmt.Sprint(s.reads) != fmt.Sprint(want) {
+			t.Errorf("read since %v, want %v", s.reads, want)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestOpenNeedsTheNames(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	tokens := tokensOf(t, s, nil)
+	s.setDown(true)
+	if _, err := Open(t.Context(), Config{Tokens: tokens, Players: s, Devices: s, Names: s}); !errors.Is(err, errStore) {
+		t.Errorf("Open: %v, want %v", err, errStore)
+	}
+}
+
+// pass lets virtual time pass, and all that it set off end.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}

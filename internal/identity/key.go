@@ -1,0 +1,107 @@
+package identity
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// The algorithms that tokens are signed by.
+const (
+	HS256 = "HS256" // HMAC with SHA-256 (RFC 7518)
+	EdDSA = "EdDSA" // Ed25519 (RFC 8037)
+)
+
+// minSecret is the shortest secret of HS256 in bytes: as long as its hash, as
+// RFC 7518, section 3.2, demands.
+const minSecret = 32
+
+// Key signs tokens. Secret is the shared secret of HS256; for EdDSA it is PEM:
+// a PKIX public key, which only verifies, or a PKCS #8 private key.
+type Key struct {
+	ID     string
+	Alg    string
+	Secret []byte
+}
+
+// ReadKey makes a key of a configured file's bytes, less one trailing newline,
+// and says what is wrong with them.
+func ReadKey(id, alg string, file []byte) (Key, error) {
+	k := Key{ID: id, Alg: alg, Secret: bytes.Clone(bytes.TrimSuffix(file, []byte("\n")))}
+	_, err := k.open()
+	return k, err
+}
+
+// newKey draws a secret for HS256.
+func newKey() Key {
+	secret := make([]byte, minSecret)
+	rand.Read(secret) // never fails
+	return Key{ID: "k_" + rand.Text()[:12], Alg: HS256, Secret: secret}
+}
+
+// signer is a key ready for use; sign is nil for one that only verifies.
+type signer struct {
+	id           string
+	method       jwt.SigningMethod
+	verify, sign any
+}
+
+func (k Key) open() (signer, error) {
+	s, err := k.read()
+	if err == nil && !ValidID(k.ID) {
+		err = errors.New("its id must be 1 to 64 of A-Z a-z 0-9 _ . : -")
+	}
+	if err != nil {
+		return signer{}, fmt.Errorf("key %q: %w", k.ID, err)
+	}
+	return s, nil
+}
+
+func (k Key) read() (signer, error) {
+	switch k.Alg {
+	case HS256:
+		if n := len(k.Secret); n < minSecret {
+			return signer{}, fmt.Errorf("a secret of %d bytes; HS256 needs %d or more, such as `openssl rand -hex 32` prints", n, minSecret)
+		}
+		return signer{id: k.ID, method: jwt.SigningMethodHS256, verify: k.Secret, sign: k.Secret}, nil
+	case EdDSA:
+		return k.readPEM()
+	}
+	return signer{}, fmt.Errorf("unknown alg %q: %s or %s", k.Alg, HS256, EdDSA)
+}
+
+func (k Key) readPEM() (signer, error) {
+	s := signer{id: k.ID, method: jwt.SigningMethodEdDSA}
+	block, rest := pem.Decode(k.Secret)
+	if block == nil || len(bytes.TrimSpace(rest)) > 0 {
+		return signer{}, errors.New("not one PEM block; EdDSA needs a public key (PKIX) or a private one (PKCS #8), such as `openssl genpkey -algorithm ed25519` makes")
+	}
+	var parsed any
+	var err error
+	switch block.Type {
+	case "PUBLIC KEY":
+		parsed, err = x509.ParsePKIXPublicKey(block.Bytes)
+	case "PRIVATE KEY":
+		parsed, err = x509.ParsePKCS8PrivateKey(block.Bytes)
+	default:
+		return signer{}, fmt.Errorf("a PEM block %q; EdDSA needs PUBLIC KEY or PRIVATE KEY", block.Type)
+	}
+	if err != nil {
+		return signer{}, fmt.Errorf("the PEM block %q cannot be read: %w", block.Type, err)
+	}
+	switch key := parsed.(type) {
+	case ed25519.PublicKey:
+		s.verify = key
+	case ed25519.PrivateKey:
+		s.verify, s.sign = key.Public(), key
+	default:
+		return signer{}, fmt.Errorf("a key of another algorithm (%T); EdDSA needs Ed25519", parsed)
+	}
+	return s, nil
+}

@@ -1,0 +1,149 @@
+package identity
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// edKeys are the two files of a fresh Ed25519 key.
+func edKeys(t testing.TB) (public, private []byte) {
+	t.Helper()
+	pub, priv, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkix, err := x509.MarshalPKIXPublicKey(pub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(priv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: pkix}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})
+}
+
+func TestReadKey(t *testing.T) {
+	t.Parallel()
+	public, private := edKeys(t)
+	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := x509.MarshalPKCS8PrivateKey(curve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := strings.Repeat("s", 32)
+	tests := []struct{ name, id, alg, file, want string }{
+		{"secret", "k1", HS256, secret, ""},
+		{"secret of a file with a newline", "k1", HS256, secret + "\n", ""},
+		{"short secret", "k1", HS256, secret[1:], "31 bytes"},
+		{"short but for the newline", "k1", HS256, secret[1:] + "\n", "31 bytes"},
+		{"public key", "k1", EdDSA, string(public), ""},
+		{"private key", "k1", EdDSA, string(private), ""},
+		{"no PEM", "k1", EdDSA, secret, "not one PEM block"},
+		{"two blocks", "k1", EdDSA, string(public) + string(private), "not one PEM block"},
+		{"another block", "k1", EdDSA, "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n", `"CERTIFICATE"`},
+		{"broken block", "k1", EdDSA, "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", "cannot be read"},
+		{"another curve", "k1", EdDSA, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: foreign})), "Ed25519"},
+		{"no algorithm", "k1", "none", secret, "unknown alg"},
+		{"another algorithm", "k1", "RS256", secret, "unknown alg"},
+		{"no id", "", HS256, secret, "id must be"},
+		{"bad id", "k 1", HS256, secret, "id must be"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := ReadKey(tt.id, tt.alg, []byte(tt.file))
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("ReadKey: %v, want %q", err, tt.want)
+			}
+			if err != nil && strings.Contains(err.Error(), secret[:20]) {
+				t.Errorf("the error holds the secret: %v", err)
+			}
+		})
+	}
+}
+
+func TestSecretIsTheFileLessOneNewline(t *testing.T) {
+	t.Parallel()
+	k, err := ReadKey("k1", HS256, []byte(strings.Repeat("s", 31)+"\n\n"))
+	if err != nil || !bytes.Equal(k.Secret, []byte(strings.Repeat("s", 31)+"\n")) {
+		t.Errorf("secret %q, %v", k.Secret, err)
+	}
+}
+
+func TestNodesThatStartAtOnceShareGeneratedKeys(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	nodes := make([]*Tokens, 8)
+	var all sync.WaitGroup
+	for i := range nodes {
+		all.Go(func() { nodes[i] = tokensOf(t, s, nil) })
+	}
+	all.Wait()
+	for i, n := range nodes {
+		token, _, err := n.Mint(Claims{Subject: "p_1", Game: game, Role: RolePlayer}, GuestTTL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := nodes[(i+1)%len(nodes)].Verify(t.Context(), token); err != nil {
+			t.Errorf("a node refuses its neighbour's token: %v", err)
+		}
+	}
+	for _, g := range []string{"", game, other} {
+		if keys := s.keys[g]; len(keys) != 1 || keys[0].Alg != HS256 || len(keys[0].Secret) != 32 {
+			t.Errorf("keys of %q: %d, want one of HS256 with 32 bytes", g, len(keys))
+		}
+	}
+	if bytes.Equal(s.keys[game][0].Secret, s.keys[other][0].Secret) {
+		t.Error("two games share a secret")
+	}
+}
+
+func TestOpenTokensRefuses(t *testing.T) {
+	t.Parallel()
+	k := Key{ID: "k1", Alg: HS256, Secret: bytes.Repeat([]byte("s"), 32)}
+	down := newStore()
+	down.down = true
+	tests := []struct {
+		name       string
+		store      *store
+		configured map[string][]Key
+		want       string
+	}{
+		{"a key twice", newStore(), map[string][]Key{game: {k, k}}, "twice"},
+		{"a short key", newStore(), map[string][]Key{game: {{ID: "k1", Alg: HS256, Secret: []byte("short")}}}, "5 bytes"},
+		{"a store out of reach", down, nil, errStore.Error()},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := OpenTokens(t.Context(), TokensConfig{
+				Games: []string{game}, Configured: tt.configured, Keys: tt.store, Now: func() int64 { return start },
+			})
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("OpenTokens: %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestNobodyConfiguresTheServersOwnKey(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	tokens := tokensOf(t, s, map[string][]Key{"": {{ID: "mine", Alg: HS256, Secret: bytes.Repeat([]byte("m"), 32)}}})
+	if _, configured := tokens.keys.find("", "mine"); configured || len(s.keys[""]) != 1 {
+		t.Errorf("configured %v, %d generated", configured, len(s.keys[""]))
+	}
+}

@@ -1,0 +1,147 @@
+package identity_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+
+	"laststand/internal/identity"
+	"laststand/internal/ledger"
+	"laststand/internal/trial"
+)
+
+const (
+	demo   = "demo"
+	secret = "kT3vJ0w9Qm2xB7sLr5Yd8Ze1"
+	now    = int64(1795212345678)
+)
+
+// node starts a node's registry on the ledger.
+func node(t *testing.T, l *ledger.Ledger) *identity.Registry {
+	t.Helper()
+	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{
+		Games: []string{demo}, Keys: l, Now: func() int64 { return now },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := identity.Open(t.Context(), identity.Config{
+		Tokens: tokens, Players: l, Devices: l, Names: l, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func open(t *testing.T, db trial.SQL) *ledger.Ledger {
+	t.Helper()
+	l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+func TestNodesOnOneLedger(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := open(t, db)
+		a, b := node(t, l), node(t, l)
+		first, err := a.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret, Nickname: "Ada"})
+		if err != nil || !first.New {
+			t.Fatalf("guest: %+v, %v", first, err)
+		}
+		again, err := b.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret})
+		if err != nil || again.New || again.Player != first.Player {
+			t.Errorf("at the other node: %+v, %v", again, err)
+		}
+		again, err = b.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret, Nickname: "\x00"})
+		if err != nil || again.Player != first.Player {
+			t.Errorf("a known device with an invalid nickname: %+v, %v", again, err)
+		}
+		c, err := b.Verify(t.Context(), first.Token)
+		if err != nil {
+			t.Fatalf("the other node refuses the token: %v", err)
+		}
+		if name, err := b.Rename(t.Context(), c, "Grace"); err != nil || name != "Grace" {
+			t.Errorf("rename: %q, %v", name, err)
+		}
+		_, err = a.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret + "2", Nickname: "grace"})
+		taken, ok := errors.AsType[*identity.TakenError](err)
+		if !ok || len(taken.Suggestions) != 3 {
+			t.Errorf("a nickname that the other node gave out: %v", err)
+		}
+		later := node(t, l)
+		if got, err := later.Available(t.Context(), demo, "Grace"); err != nil || got.Available {
+			t.Errorf("a node that starts later: %+v, %v", got, err)
+		}
+		if got, err := later.Available(t.Context(), demo, "Ada"); err != nil || !got.Available {
+			t.Errorf("the former nickname: %+v, %v", got, err)
+		}
+	})
+}
+
+func TestOneNicknameForManyGuestsAtOnce(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := open(t, db)
+		nodes := []*identity.Registry{node(t, l), node(t, l)}
+		errs := make([]error, 20)
+		var all sync.WaitGroup
+		for i := range errs {
+			all.Go(func() {
+				q := identity.GuestRequest{Game: demo, Device: fmt.Sprint(secret, i), Nickname: "Ada"}
+				_, errs[i] = nodes[i%2].Guest(t.Context(), q)
+			})
+		}
+		all.Wait()
+		won := 0
+		for _, err := range errs {
+			switch {
+			case err == nil:
+				won++
+			case !errors.Is(err, identity.ErrNicknameTaken):
+				t.Error(err)
+			}
+		}
+		if won != 1 {
+			t.Errorf("%d guests hold one nickname", won)
+		}
+	})
+}
+
+func TestManyNewPlayersOfOneSubject(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := open(t, db)
+		nodes := []*identity.Registry{node(t, l), node(t, l)}
+		got := make([]identity.Player, 20)
+		var all sync.WaitGroup
+		for i := range got {
+			all.Go(func() {
+				p, err := nodes[i%2].Ensure(t.Context(), identity.Claims{Subject: "operator:17", Game: demo, Role: identity.RolePlayer})
+				if err != nil {
+					t.Error(err)
+				}
+				got[i] = p
+			})
+		}
+		all.Wait()
+		for _, p := range got {
+			if p != got[0] || p.ID != "operator:17" {
+				t.Errorf("%+v and %+v", p, got[0])
+			}
+		}
+	})
+}

@@ -1,0 +1,56 @@
+package identity
+
+import (
+	"context"
+
+	"laststand/internal/leaderboard"
+	"laststand/internal/rating"
+)
+
+// Player is a person in a game. Totals are the sums of the player's settled
+// matches.
+type Player struct {
+	Game, ID string
+	Nickname string
+	JoinedAt int64         // epoch ms
+	Rating   rating.Rating // the zero value before the first rated match
+	Rated    int64         // rated matches
+	Totals   leaderboard.Parts
+}
+
+// NewPlayer is a player to be.
+type NewPlayer struct {
+	Game, ID   string
+	DeviceHash string // of a guest's secret; "": known by ID alone
+	Nickname   string
+	Skeleton   string // what the nickname claims, alone in the game
+	At         int64  // JoinedAt
+}
+
+// Players keeps players. Both Create and Ensure give the known one of that
+// device or id, else make one: one only, however many calls there are at once;
+// an error is ErrNicknameTaken where the skeleton is another's.
+type Players interface {
+	CreateGuest(ctx context.Context, p NewPlayer) (_ Player, created bool, err error)
+	EnsurePlayer(ctx context.Context, p NewPlayer) (_ Player, created bool, err error)
+	// Player gives a player, or ErrNotFound.
+	Player(ctx context.Context, game, id string) (Player, error)
+}
+
+// Devices finds guests.
+type Devices interface {
+	// Guest gives the player of a device, or ErrNotFound.
+	Guest(ctx context.Context, game, deviceHash string) (Player, error)
+}
+
+// Names keeps the nicknames that players claim by their skeletons: it alone
+// decides whose a nickname is.
+type Names interface {
+	// Rename claims a nickname and frees the old one, in one step;
+	// ErrNicknameTaken, ErrNotFound.
+	Rename(ctx context.Context, game, id, nickname, skeleton string) error
+	NicknameTaken(ctx context.Context, game, skeleton string) (bool, error)
+	// EachSkeleton calls f for every nickname claimed since an instant, epoch
+	// ms; 0: all.
+	EachSkeleton(ctx context.Context, game string, sinceMS int64, f func(skeleton string)) error
+}

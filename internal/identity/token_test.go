@@ -1,0 +1,215 @@
+package identity
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+var secretKey = Key{ID: "k1", Alg: HS256, Secret: bytes.Repeat([]byte("s"), 32)}
+
+// tokens of a game with a shared secret and a public key, of another one with
+// a secret of the same id, and of the server.
+func tokensWithKeys(t testing.TB) (tokens *Tokens, s *store, public, private []byte) {
+	t.Helper()
+	public, private = edKeys(t)
+	s = newStore()
+	return tokensOf(t, s, map[string][]Key{
+		game:  {secretKey, {ID: "k2", Alg: EdDSA, Secret: public}},
+		other: {{ID: "k1", Alg: HS256, Secret: bytes.Repeat([]byte("o"), 32)}},
+	}), s, public, private
+}
+
+func TestMintedTokensVerify(t *testing.T) {
+	t.Parallel()
+	tokens := tokensOf(t, newStore(), nil)
+	for _, c := range []Claims{
+		{Subject: "p_1", Game: game, Role: RolePlayer},
+		{Subject: "host:1", Game: other, Role: RoleHost},
+		{Subject: "svc", Game: game, Role: RoleService},
+		{Subject: "root", Role: RoleAdmin},
+	} {
+		token, expiresAt, err := tokens.Mint(c, time.Minute)
+		if err != nil {
+			t.Fatalf("%+v: %v", c, err)
+		}
+		c.IssuedAt, c.ExpiresAt = start/1000*1000, start/1000*1000+second(60)
+		if got, err := tokens.Verify(t.Context(), token); err != nil || got != c || expiresAt != c.ExpiresAt {
+			t.Errorf("got %+v, expires %d, %v; want %+v", got, expiresAt, err, c)
+		}
+	}
+}
+
+func TestMintRefuses(t *testing.T) {
+	t.Parallel()
+	public, _ := edKeys(t)
+	tokens := tokensOf(t, newStore(), map[string][]Key{other: {{ID: "k1", Alg: EdDSA, Secret: public}}})
+	tests := []struct {
+		claims Claims
+		ttl    time.Duration
+		want   error
+	}{
+		{Claims{Subject: "p_1", Game: "nowhere", Role: RolePlayer}, time.Minute, ErrTokenGame},
+		{Claims{Subject: "p_1", Role: RolePlayer}, time.Minute, ErrTokenGame},
+		{Claims{Subject: "p_1", Game: game, Role: RoleAdmin}, time.Minute, ErrTokenGame},
+		{Claims{Subject: "p_1", Game: game, Role: "king"}, time.Minute, ErrTokenRole},
+		{Claims{Subject: "p 1", Game: game, Role: RolePlayer}, time.Minute, ErrTokenSubject},
+		{Claims{Subject: "me", Game: game, Role: RolePlayer}, time.Minute, ErrTokenSubject},
+		{Claims{Subject: "p_1", Game: other, Role: RolePlayer}, time.Minute, ErrCannotSign},
+		{Claims{Subject: "p_1", Game: game, Role: RolePlayer}, 0, nil},
+	}
+	for _, tt := range tests {
+		token, _, err := tokens.Mint(tt.claims, tt.ttl)
+		if err == nil || token != "" || tt.want != nil && !errors.Is(err, tt.want) {
+			t.Errorf("%+v: %v, want %v", tt.claims, err, tt.want)
+		}
+	}
+}
+
+// forge signs any header and claims with any key.
+func forge(t testing.TB, method jwt.SigningMethod, key any, header, claims map[string]any) string {
+	t.Helper()
+	token := jwt.NewWithClaims(method, jwt.MapClaims(claims))
+	maps.Copy(token.Header, header)
+	signed, err := token.SignedString(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed
+}
+
+func TestVerifyRefuses(t *testing.T) {
+	t.Parallel()
+	tokens, s, public, private := tokensWithKeys(t)
+	edKey, err := jwt.ParseEdPrivateKeyFromPEM(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := start / 1000
+	claims := func(changes map[string]any) map[string]any {
+		c := map[string]any{"sub": "p_1", "game": game, "role": "player", "iat": now, "exp": now + 60}
+		maps.Copy(c, changes)
+		maps.DeleteFunc(c, func(_ string, v any) bool { return v == nil })
+		return c
+	}
+	with := func(changes map[string]any) string {
+		return forge(t, jwt.SigningMethodHS256, secretKey.Secret, map[string]any{"kid": "k1"}, claims(changes))
+	}
+	kid := func(id any) map[string]any { return map[string]any{"kid": id} }
+	good := with(nil)
+	server := s.keys[""][0]
+	tests := []struct {
+		name, token string
+		want        error // nil: accepted
+	}{
+		{"good", good, nil},
+		{"good by EdDSA", forge(t, jwt.SigningMethodEdDSA, edKey, kid("k2"), claims(nil)), nil},
+		{"admin by the server's key", forge(t, jwt.SigningMethodHS256, server.Secret, kid(server.ID), claims(map[string]any{"game": nil, "role": "admin"})), nil},
+		{"empty", "", ErrTokenMalformed},
+		{"no JWT", "abc", ErrTokenMalformed},
+		{"four parts", good + ".x", ErrTokenMalformed},
+		{"too long", good + strings.Repeat("A", 4096), ErrTokenMalformed},
+		{"cut signature", good[:len(good)-3], ErrTokenSignature},
+		{"signature on two lines", good[:len(good)-3] + "\n" + good[len(good)-3:], ErrTokenMalformed},
+		{"no signature", good[:strings.LastIndex(good, ".")+1], ErrTokenSignature},
+		{"changed claims", swapClaims(t, good, with(map[string]any{"sub": "p_2"})), ErrTokenSignature},
+		{"alg none", forge(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, kid("k1"), claims(nil)), ErrTokenSignature},
+		{"alg HS512 of the right secret", forge(t, jwt.SigningMethodHS512, secretKey.Secret, kid("k1"), claims(nil)), ErrTokenSignature},
+		{"public key used as a secret", forge(t, jwt.SigningMethodHS256, public, kid("k2"), claims(nil)), ErrTokenSignature},
+		{"another key's id", forge(t, jwt.SigningMethodEdDSA, edKey, kid("k1"), claims(nil)), ErrTokenSignature},
+		{"unknown key", forge(t, jwt.SigningMethodHS256, secretKey.Secret, kid("k9"), claims(nil)), ErrTokenSignature},
+		{"no key id", forge(t, jwt.SigningMethodHS256, secretKey.Secret, nil, claims(nil)), ErrTokenMalformed},
+		{"key id no text", forge(t, jwt.SigningMethodHS256, secretKey.Secret, kid(1), claims(nil)), ErrTokenMalformed},
+		{"critical header", forge(t, jwt.SigningMethodHS256, secretKey.Secret, map[string]any{"kid": "k1", "crit": []string{"b64"}}, claims(nil)), ErrTokenMalformed},
+		{"for another game", with(map[string]any{"game": other}), ErrTokenSignature},
+		{"unknown game", with(map[string]any{"game": "nowhere"}), ErrTokenGame},
+		{"no game", with(map[string]any{"game": nil}), ErrTokenGame},
+		{"admin by a game's key", with(map[string]any{"role": "admin"}), ErrTokenGame},
+		{"admin of no game by a game's key", with(map[string]any{"role": "admin", "game": nil}), ErrTokenSignature},
+		{"player by the server's key", forge(t, jwt.SigningMethodHS256, server.Secret, kid(server.ID), claims(nil)), ErrTokenSignature},
+		{"unknown role", with(map[string]any{"role": "king"}), ErrTokenRole},
+		{"no role", with(map[string]any{"role": nil}), ErrTokenRole},
+		{"no subject", with(map[string]any{"sub": nil}), ErrTokenSubject},
+		{"subject of another alphabet", with(map[string]any{"sub": "ä"}), ErrTokenSubject},
+		{"long subject", with(map[string]any{"sub": strings.Repeat("p", 65)}), ErrTokenSubject},
+		{"reserved subject", with(map[string]any{"sub": "me"}), ErrTokenSubject},
+		{"subject no text", with(map[string]any{"sub": 7}), ErrTokenMalformed},
+		{"no expiry", with(map[string]any{"exp": nil}), ErrTokenMalformed},
+		{"expiry no number", with(map[string]any{"exp": "soon"}), ErrTokenMalformed},
+		{"expiry beyond all dates", with(map[string]any{"exp": 1e15}), ErrTokenMalformed},
+		{"no issue", with(map[string]any{"iat": nil}), ErrTokenMalformed},
+		{"issued before all dates", with(map[string]any{"iat": -1}), ErrTokenMalformed},
+		{"expired within the leeway", with(map[string]any{"exp": now - 29}), nil},
+		{"expired", with(map[string]any{"exp": now - 31}), ErrTokenExpired},
+		{"ahead within the leeway", with(map[string]any{"iat": now + 30}), nil},
+		{"ahead", with(map[string]any{"iat": now + 32}), ErrTokenFuture},
+		{"not yet", with(map[string]any{"nbf": now + 32}), ErrTokenFuture},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c, err := tokens.Verify(t.Context(), tt.token)
+			if !errors.Is(err, tt.want) || tt.want != nil && (!errors.Is(err, ErrToken) || c != (Claims{})) {
+				t.Errorf("Verify: %+v, %v; want %v", c, err, tt.want)
+			}
+		})
+	}
+}
+
+// swapClaims puts the claims of one token under the signature of another.
+func swapClaims(t testing.TB, signed, claims string) string {
+	t.Helper()
+	a, b := strings.Split(signed, "."), strings.Split(claims, ".")
+	return a[0] + "." + b[1] + "." + a[2]
+}
+
+func TestConfiguredPublicKeyVerifiesWhatThePrivateOneSigns(t *testing.T) {
+	t.Parallel()
+	public, private := edKeys(t)
+	signing := tokensOf(t, newStore(), map[string][]Key{game: {{ID: "k1", Alg: EdDSA, Secret: private}}})
+	verifying := tokensOf(t, newStore(), map[string][]Key{game: {{ID: "k1", Alg: EdDSA, Secret: public}}})
+	token, _, err := signing.Mint(Claims{Subject: "p_1", Game: game, Role: RolePlayer}, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := verifying.Verify(t.Context(), token); err != nil || c.Subject != "p_1" {
+		t.Errorf("Verify: %+v, %v", c, err)
+	}
+}
+
+// FuzzVerify checks that no token but a signed one is accepted, that none makes
+// the verifier panic and that every refusal is an ErrToken.
+func FuzzVerify(f *testing.F) {
+	tokens, _, _, _ := tokensWithKeys(f)
+	good, _, err := tokens.Mint(Claims{Subject: "p_1", Game: game, Role: RolePlayer}, time.Minute)
+	if err != nil {
+		f.Fatal(err)
+	}
+	parts := strings.Split(good, ".")
+	f.Add(good)
+	f.Add(parts[0] + "." + parts[1] + ".")
+	f.Add(good[:len(good)-3] + "\r\n" + good[len(good)-3:])
+	for _, header := range []string{`{"alg":"none","kid":"k1"}`, `{"alg":"HS256","kid":null}`, `null`, `[]`} {
+		for _, claims := range []string{`null`, `{}`, `{"sub":"p","game":"demo","role":"player","exp":1e99,"iat":0}`} {
+			f.Add(fmt.Sprintf("%s.%s.%s", segment(header), segment(claims), parts[2]))
+		}
+	}
+	f.Fuzz(func(t *testing.T, token string) {
+		c, err := tokens.Verify(t.Context(), token)
+		switch {
+		case err == nil && token != good:
+			t.Fatalf("accepted %q as %+v", token, c)
+		case err != nil && !errors.Is(err, ErrToken):
+			t.Fatalf("%q: %v is no ErrToken", token, err)
+		}
+	})
+}
+
+func segment(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
