@@ -36,21 +36,7 @@ func (a *api) getMatch(w http.ResponseWriter, r *request) error {
 		Questions: m.Questions, Standings: make([]protocol.OverStanding, 0, to-from), NextCursor: next,
 	}
 	for _, s := range m.Standings[from:to] {
-		view.Standings = append(view.Standings, standingView(s))
+		view.Standings = append(view.Standings, s.View())
 	}
 	return answer(w, http.StatusOK, view)
-}
-
-// standingView is a standing as `match.over` tells it.
-func standingView(s match.Standing) protocol.OverStanding {
-	v := protocol.OverStanding{
-		Rank: s.Rank, Player: s.Player, Nickname: s.Nickname, Team: s.Team, Score: s.Score,
-		Correct: s.Correct, Answered: s.Answered, Asked: s.Asked, TimeMS: s.TimeMS,
-	}
-	if s.Rating != nil {
-		after := shown(s.Rating.After)
-		delta := after - shown(s.Rating.Before)
-		v.Rating, v.RatingDelta = &after, &delta
-	}
-	return v
 }

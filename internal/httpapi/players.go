@@ -1,11 +1,9 @@
 package httpapi
 
 import (
-	"math"
 	"net/http"
 
 	"laststand/internal/match"
-	"laststand/internal/rating"
 )
 
 type profile struct {
@@ -29,20 +27,11 @@ func (a *api) getPlayer(w http.ResponseWriter, r *request) error {
 	}
 	t := p.Totals
 	return answer(w, http.StatusOK, profile{
-		PlayerID: p.ID, Nickname: p.Nickname, Rating: shown(p.Rating),
+		PlayerID: p.ID, Nickname: p.Nickname, Rating: p.Rating.Shown(),
 		Score: t.Score, TimeMS: t.TimeMS, Matches: t.Matches,
 		Asked: t.Asked, Answered: t.Answered, Correct: t.Correct, Accuracy: t.Accuracy(),
 		JoinedAt: p.JoinedAt,
 	})
-}
-
-// shown is a rating as players see it, whole; who has none is shown the one
-// that everybody starts with.
-func shown(r rating.Rating) int {
-	if r == (rating.Rating{}) {
-		r = rating.Default()
-	}
-	return int(math.Round(r.R))
 }
 
 type history struct {

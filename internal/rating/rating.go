@@ -85,3 +85,6 @@ func (r Rating) known() Rating {
 func bounded(rd float64) float64 {
 	return min(max(rd, MinRD), MaxRD)
 }
+
+// Shown is the rating as people see it: a whole number.
+func (r Rating) Shown() int { return int(math.Round(r.known().R)) }

@@ -27,12 +27,9 @@ func (s *Settler) sweep(work context.Context) (more bool) {
 	ctx, cancel := context.WithTimeout(work, callTimeout)
 	defer cancel()
 	page, err := s.Pending.Results(ctx, limit)
-	if err != nil {
-		if work.Err() == nil {
-			s.metrics.failed(reasonPending, 1)
-			s.Logger.Warn("cannot look for pending results; the next sweep does", "error", err)
-		}
-		return false
+	if err != nil && work.Err() == nil { // what could be read is settled all the same
+		s.metrics.failed(reasonPending, 1)
+		s.Logger.Warn("some pending results cannot be read; the next sweep tries again", "error", err)
 	}
 	due := slices.DeleteFunc(slices.Clone(page), func(r match.Result) bool { return !s.due(r) })
 	progress := false

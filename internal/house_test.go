@@ -1,0 +1,339 @@
+package internal_test
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// A floor is what kind of room a package is; it decides what the package imports.
+type floor string
+
+const (
+	ground  floor = "ground"  // pure: the standard library and a library of its own
+	game    floor = "game"    // ground, game, and small libraries without I/O
+	edge    floor = "edge"    // ground, game and any library, never another edge
+	roof    floor = "roof"    // everything
+	web     floor = "web"     // nothing of internal
+	load    floor = "load"    // of internal only the protocol
+	support floor = "support" // for tests: nobody else's import
+)
+
+// A room is a package with its floor and the libraries that only it may import.
+type room struct {
+	floor     floor
+	libraries []string
+}
+
+// rooms classifies every package under internal. A new one is added here.
+var rooms = map[string]room{
+	"internal/quiz":     {ground, []string{"golang.org/x/text"}},
+	"internal/protocol": {ground, nil},
+	"internal/timer":    {ground, []string{"github.com/RussellLuo/timingwheel"}},
+	"internal/rating":   {ground, nil},
+	"internal/nickname": {ground, []string{"golang.org/x/text", "github.com/rivo/uniseg", "github.com/bits-and-blooms/bloom/v3"}},
+
+	"internal/match":       {game, nil},
+	"internal/lobby":       {game, nil},
+	"internal/leaderboard": {game, nil},
+	"internal/settle":      {game, nil},
+	"internal/identity":    {game, []string{"github.com/golang-jwt/jwt/v5"}},
+
+	"internal/quiz/bank":              {edge, nil},
+	"internal/match/redismatch":       {edge, nil},
+	"internal/lobby/redislobby":       {edge, nil},
+	"internal/leaderboard/redisboard": {edge, nil},
+	"internal/ledger":                 {edge, nil},
+	"internal/ws":                     {edge, nil},
+	"internal/httpapi":                {edge, nil},
+	"internal/ops":                    {edge, nil},
+	"internal/redisx":                 {edge, nil},
+
+	"internal/trial": {support, nil},
+}
+
+// gameLibraries are open to every game package.
+var gameLibraries = []string{
+	"github.com/oklog/ulid/v2",
+	"github.com/prometheus/client_golang/prometheus",
+	"golang.org/x/sync",
+	"golang.org/x/time/rate",
+}
+
+// outside is the part of the standard library that reaches out of the process,
+// which ground and game leave to the edges.
+var outside = []string{"database/sql", "net", "net/http", "os", "os/exec", "syscall"}
+
+// vague are names that say nothing of the trade, for files and folders.
+var vague = []string{"util", "utils", "common", "helper", "helpers", "manager", "types"}
+
+// maxLua bounds a script, which stalls all of Redis while it runs.
+const maxLua = 60
+
+const module = "laststand/"
+
+func TestHouse(t *testing.T) {
+	t.Parallel()
+	faults, err := inspect(os.DirFS(".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range faults {
+		t.Error(fault)
+	}
+}
+
+// inspect returns every breach of the rules in a repository.
+func inspect(repository fs.FS) ([]string, error) {
+	var faults []string
+	err := fs.WalkDir(repository, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if name != "." && foreign(entry.Name()) {
+				return fs.SkipDir
+			}
+			faults = append(faults, inspectName(name)...)
+			return nil
+		}
+		found, err := inspectFile(repository, name)
+		faults = append(faults, found...)
+		return err
+	})
+	return faults, err
+}
+
+// foreign are folders without code of ours.
+func foreign(folder string) bool {
+	return strings.HasPrefix(folder, ".") || slices.Contains([]string{"testdata", "vendor", "node_modules", "data"}, folder)
+}
+
+func inspectFile(repository fs.FS, name string) ([]string, error) {
+	extension := path.Ext(name)
+	if extension != ".go" && extension != ".lua" {
+		return nil, nil
+	}
+	text, err := fs.ReadFile(repository, name)
+	if err != nil {
+		return nil, err
+	}
+	faults := inspectName(name)
+	if extension == ".lua" {
+		return append(faults, inspectLua(name, string(text))...), nil
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly)
+	if err != nil {
+		return nil, err
+	}
+	var imports []string
+	for _, spec := range file.Imports {
+		imports = append(imports, strings.Trim(spec.Path.Value, "`\""))
+	}
+	return append(faults, inspectGo(name, imports)...), nil
+}
+
+// inspectName holds for a file and for a folder.
+func inspectName(name string) []string {
+	base := path.Base(name)
+	noun := strings.TrimSuffix(strings.TrimSuffix(base, path.Ext(base)), "_test")
+	if slices.Contains(vague, noun) {
+		return []string{fmt.Sprintf("%s: name it after the noun that it holds", name)}
+	}
+	return nil
+}
+
+func inspectLua(name, text string) []string {
+	var faults []string
+	if n := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1; n > maxLua {
+		faults = append(faults, fmt.Sprintf("%s: %d lines, at most %d: split the script", name, n, maxLua))
+	}
+	var header strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "--") {
+			break
+		}
+		header.WriteString(strings.ToLower(line))
+	}
+	for _, word := range []string{"keys", "argv", "returns"} {
+		if !strings.Contains(header.String(), word) {
+			faults = append(faults, fmt.Sprintf("%s: the comment at its head does not say %q", name, word))
+		}
+	}
+	return faults
+}
+
+// inspectGo checks the imports of a file. Tests import what they need.
+func inspectGo(name string, imports []string) []string {
+	if strings.HasSuffix(name, "_test.go") {
+		return nil
+	}
+	folder := path.Dir(name)
+	here, known := classify(folder)
+	if !known {
+		return []string{fmt.Sprintf("%s: its package is on no floor: add it to rooms in internal/house_test.go", name)}
+	}
+	var faults []string
+	for _, imported := range imports {
+		if reason := forbidden(here, imported); reason != "" {
+			faults = append(faults, fmt.Sprintf("%s imports %s: %s", name, imported, reason))
+		}
+	}
+	return faults
+}
+
+func classify(folder string) (room, bool) {
+	top, _, _ := strings.Cut(folder, "/")
+	switch {
+	case folder == "cmd/server":
+		return room{floor: roof}, true
+	case folder == "docs": // the contracts, embedded for whoever serves them
+		return room{floor: ground}, true
+	case top == "web":
+		return room{floor: web}, true
+	case top == "loadtest":
+		return room{floor: load}, true
+	}
+	r, known := rooms[folder]
+	return r, known
+}
+
+// forbidden says why the package must not import the other, or "".
+func forbidden(here room, imported string) string {
+	if ours, ok := strings.CutPrefix(imported, module); ok {
+		return forbiddenRoom(here, ours)
+	}
+	if here.floor != ground && here.floor != game {
+		return ""
+	}
+	if slices.Contains(outside, imported) {
+		return "what reaches out of the process belongs to an edge"
+	}
+	allowed := here.libraries
+	if here.floor == game {
+		allowed = slices.Concat(allowed, gameLibraries)
+	}
+	if standard(imported) || slices.ContainsFunc(allowed, func(library string) bool { return within(imported, library) }) {
+		return ""
+	}
+	return fmt.Sprintf("a %s package has only the libraries that internal/house_test.go gives it", here.floor)
+}
+
+func forbiddenRoom(here room, ours string) string {
+	other, known := classify(ours)
+	switch {
+	case !known:
+		return "it is on no floor"
+	case other.floor == support:
+		return "it is for tests only"
+	case other.floor == roof:
+		return "nobody imports the roof"
+	case here.floor == roof, here.floor == web && other.floor == web, here.floor == load && other.floor == load:
+		return ""
+	case here.floor == web:
+		return "web imports nothing of internal"
+	case here.floor == load && ours != "internal/protocol":
+		return "loadtest knows only the protocol"
+	case here.floor == ground:
+		return "ground stands on the standard library"
+	case other.floor == edge && here.floor != support:
+		return "only cmd/server knows the edges"
+	case other.floor == web || other.floor == load:
+		return "only cmd/server puts it together"
+	}
+	return ""
+}
+
+// standard packages have no dot in the first part of their path.
+func standard(imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
+	return !strings.Contains(first, ".")
+}
+
+func within(imported, library string) bool {
+	return imported == library || strings.HasPrefix(imported, library+"/")
+}
+
+// Each rule finds its breach, and only there.
+func TestHouseFindsBreaches(t *testing.T) {
+	t.Parallel()
+	imports := func(paths ...string) string {
+		return "package p\nimport (\n\"" + strings.Join(paths, "\"\n\"") + "\"\n)\n"
+	}
+	const header = "-- KEYS 1: the match\n-- ARGV none\n-- returns 1\n"
+	tests := map[string]struct{ file, text, want string }{
+		"a library on the ground":      {"internal/quiz/a.go", imports("github.com/google/uuid"), "only the libraries"},
+		"another's library":            {"internal/protocol/a.go", imports("golang.org/x/text/cases"), "only the libraries"},
+		"a game on the ground":         {"internal/rating/a.go", imports("laststand/internal/match"), "ground stands"},
+		"ground on the ground":         {"internal/nickname/a.go", imports("laststand/internal/quiz"), "ground stands"},
+		"a file read by the game":      {"internal/match/a.go", imports("os"), "belongs to an edge"},
+		"a library in the game":        {"internal/lobby/a.go", imports("github.com/redis/go-redis/v9"), "only the libraries"},
+		"tokens outside identity":      {"internal/settle/a.go", imports("github.com/golang-jwt/jwt/v5"), "only the libraries"},
+		"an edge in the game":          {"internal/match/a.go", imports("laststand/internal/match/redismatch"), "knows the edges"},
+		"an edge in an edge":           {"internal/ws/a.go", imports("laststand/internal/ledger"), "knows the edges"},
+		"the connection in an adapter": {"internal/match/redismatch/a.go", imports("laststand/internal/redisx"), "knows the edges"},
+		"the page in an edge":          {"internal/httpapi/a.go", imports("laststand/web"), "only cmd/server"},
+		"the roof below":               {"internal/ops/a.go", imports("laststand/cmd/server"), "nobody imports the roof"},
+		"internal in the papers":       {"docs/a.go", imports("laststand/internal/protocol"), "ground stands"},
+		"internal in the page":         {"web/a.go", imports("laststand/internal/protocol"), "nothing of internal"},
+		"the game in the load":         {"loadtest/swarm/a.go", imports("laststand/internal/match"), "only the protocol"},
+		"test support in the product":  {"cmd/server/a.go", imports("laststand/internal/trial"), "tests only"},
+		"a new package":                {"internal/voice/a.go", "package voice\n", "on no floor"},
+		"a new command":                {"cmd/other/a.go", "package main\n", "on no floor"},
+		"a package nobody classified":  {"internal/ws/a.go", imports("laststand/internal/voice"), "on no floor"},
+		"a vague file":                 {"internal/quiz/utils.go", "package quiz\n", "after the noun"},
+		"a vague test":                 {"internal/quiz/helpers_test.go", "package quiz\n", "after the noun"},
+		"a vague folder":               {"internal/common/doc.txt", "", "after the noun"},
+		"a long script":                {"internal/match/redismatch/a.lua", header + strings.Repeat("local a\n", maxLua), "at most"},
+		"a script without keys":        {"internal/match/redismatch/a.lua", "-- ARGV none, returns 1\nKEYS", `"keys"`},
+		"a script without arguments":   {"internal/match/redismatch/a.lua", "-- KEYS 1, returns 1\n", `"argv"`},
+		"a script without a result":    {"internal/match/redismatch/a.lua", "-- KEYS 1, ARGV 1\n", `"returns"`},
+	}
+	for name, test := range tests {
+		faults, err := inspect(fstest.MapFS{test.file: {Data: []byte(test.text)}})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if len(faults) != 1 || !strings.Contains(faults[0], test.want) {
+			t.Errorf("%s: %q, want one fault with %q", name, faults, test.want)
+		}
+	}
+}
+
+func TestHouseAllowsTheRest(t *testing.T) {
+	t.Parallel()
+	files := map[string][]string{
+		"internal/quiz/a.go":               {"strings", "golang.org/x/text/unicode/norm"},
+		"internal/timer/a.go":              {"time", "github.com/RussellLuo/timingwheel"},
+		"internal/match/a.go":              {"log/slog", "golang.org/x/sync/errgroup", "laststand/internal/quiz", "laststand/internal/settle"},
+		"internal/identity/a.go":           {"github.com/golang-jwt/jwt/v5"},
+		"internal/ledger/a.go":             {"database/sql", "os", "github.com/jackc/pgx/v5", "laststand/internal/settle"},
+		"internal/match/match_test.go":     {"os", "pgregory.net/rapid", "laststand/internal/trial", "laststand/internal/match/redismatch"},
+		"internal/trial/a.go":              {"testing", "laststand/internal/redisx"},
+		"cmd/server/a.go":                  {"laststand/internal/ws", "laststand/internal/ledger", "laststand/web"},
+		"internal/httpapi/a.go":            {"net/http", "laststand/docs"},
+		"docs/docs.go":                     {"embed"},
+		"loadtest/swarm/a.go":              {"laststand/internal/protocol", "laststand/loadtest/player", "github.com/gorilla/websocket"},
+		".cache/util.go":                   {"laststand/internal/trial"},
+		"internal/quiz/bank/testdata/a.go": {"laststand/internal/trial"},
+	}
+	tree := fstest.MapFS{
+		"internal/match/redismatch/a.lua": {Data: []byte("-- KEYS 1\n-- ARGV 1\n-- Returns 1\n" + strings.Repeat("local a\n", maxLua-3))},
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		tree[name] = &fstest.MapFile{Data: []byte("package p\nimport (\n\"" + strings.Join(files[name], "\"\n\"") + "\"\n)\n")}
+	}
+	faults, err := inspect(tree)
+	if err != nil || len(faults) > 0 {
+		t.Errorf("%q, %v", faults, err)
+	}
+}

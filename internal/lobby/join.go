@@ -1,0 +1,142 @@
+package lobby
+
+import (
+	"context"
+	"time"
+
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+)
+
+// Request asks for an opponent. BotAfterMS nil means the game's default.
+type Request struct {
+	Game, Player string
+	Wish         Wish
+	BotAfterMS   *int64
+}
+
+// maxBotAfterMS bounds how long a bot may be waited for.
+const maxBotAfterMS = 10 * 60 * 1000
+
+// Join puts a ticket in. What it gives is the reply, an *protocol.Error where
+// it is refused, and what is to be done once the reply is on its way: the first
+// try at a pairing. The second is never nil.
+func (l *Lobby) Join(ctx context.Context, r Request) (protocol.DuelQueued, func(), error) {
+	t, err := l.ticket(r)
+	if err != nil {
+		return l.refuse(err)
+	}
+	former, err := l.former(ctx, r)
+	if err != nil {
+		return l.refuse(err)
+	}
+	if t.Seat, err = l.Players.Seat(ctx, r.Game, r.Player); err != nil {
+		return l.refuse(err)
+	}
+	waiting, with, err := l.Store.Enter(ctx, t, former, l.Now())
+	if err != nil {
+		return l.refuse(err)
+	}
+	if with != (Busy{}) {
+		return l.refuse(alreadyBusy(with))
+	}
+	l.metrics.joined.WithLabelValues("queued").Inc()
+	l.track(t, tryEvery)
+	return protocol.DuelQueued{Ticket: t.ID, Waiting: waiting}, func() { l.try(t) }, nil
+}
+
+// Leave takes a player's ticket out; there need not be one.
+func (l *Lobby) Leave(ctx context.Context, game, player string) error {
+	id, err := l.Store.Leave(ctx, game, player)
+	if err == nil && id != "" {
+		l.untrack(id)
+	}
+	return err
+}
+
+// ticket checks a request and makes its ticket, but for the seat.
+func (l *Lobby) ticket(r Request) (Ticket, error) {
+	duel := l.Games[r.Game]
+	if err := l.Matches.Accepting(); err != nil {
+		return Ticket{}, protocol.RetryAfter(protocol.CodeOverloaded, 5000, "too much is waiting to be settled; try again in some seconds")
+	}
+	if have := l.Bank.Count(r.Game, r.Wish); have < duel.Questions {
+		return Ticket{}, refused(protocol.CodeBadRequest,
+			"a duel needs %d questions and only %d meet this wish; leave out category, lang or difficulty", duel.Questions, have)
+	}
+	botAfter := duel.BotAfterMS
+	if r.BotAfterMS != nil {
+		botAfter = *r.BotAfterMS
+	}
+	if botAfter < 0 || botAfter > maxBotAfterMS {
+		return Ticket{}, refused(protocol.CodeBadRequest, "bot_after_ms is a number from 0 (never) to %d", maxBotAfterMS)
+	}
+	t := Ticket{ID: "t_" + newID(), Game: r.Game, Wish: r.Wish, JoinedAt: l.Now()}
+	if botAfter > 0 {
+		t.BotAt = t.JoinedAt + botAfter
+	}
+	return t, nil
+}
+
+// former is what the player may be busy with and yet join: a match that is
+// over. A rating is read only after its result is committed, for which some
+// time is waited.
+func (l *Lobby) former(ctx context.Context, r Request) (Busy, error) {
+	until := time.Now().Add(settleWait)
+	for {
+		busy, err := l.Store.Where(ctx, r.Game, r.Player)
+		if err != nil || busy.Match == "" {
+			return Busy{}, err
+		}
+		if busy.Forming {
+			return Busy{}, alreadyBusy(busy)
+		}
+		if _, running, err := l.Matches.Running(ctx, busy.Match); err != nil || running {
+			return Busy{}, either(err, alreadyBusy(busy))
+		}
+		if unsettled, err := l.Matches.Unsettled(ctx, busy.Match); err != nil || !unsettled {
+			return busy, err
+		}
+		if time.Now().After(until) {
+			return Busy{}, protocol.RetryAfter(protocol.CodeUnavailable, 1000, "your last match is still being settled; try again in a second")
+		}
+		select {
+		case <-ctx.Done():
+			return Busy{}, ctx.Err()
+		case <-time.After(settlePoll):
+		}
+	}
+}
+
+func (l *Lobby) refuse(err error) (protocol.DuelQueued, func(), error) {
+	l.metrics.joined.WithLabelValues(codeOf(err)).Inc()
+	return protocol.DuelQueued{}, func() {}, err
+}
+
+func alreadyBusy(with Busy) error {
+	if with.Ticket != "" {
+		return refused(protocol.CodeAlreadyQueued, "you wait for an opponent already; duel.leave takes that back")
+	}
+	err := protocol.Errorf(protocol.CodeAlreadyPlaying, "you are in a match; match.leave forfeits it")
+	err.Match = with.Match
+	return err
+}
+
+func either(err, other error) error {
+	if err != nil {
+		return err
+	}
+	return other
+}
+
+// seats are the seats of a pairing; where one ticket is alone a bot sits down.
+func (p Pairing) seats() []match.Seat {
+	seats := make([]match.Seat, 0, 2)
+	for _, t := range p.Tickets {
+		seats = append(seats, t.Seat)
+	}
+	if len(seats) == 1 {
+		seats = append(seats, match.NewBot())
+	}
+	return seats
+}

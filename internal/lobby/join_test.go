@@ -1,0 +1,179 @@
+package lobby
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"laststand/internal/protocol"
+)
+
+// code is an error's code on the wire, "" for none, "failed" for no refusal.
+func code(err error) string {
+	if err == nil {
+		return ""
+	}
+	return codeOf(err)
+}
+
+func TestJoin(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		first, then, err := n.Join(w.Context(), Request{Game: "demo", Player: "ada", Wish: Wish{Lang: "en"}})
+		if err != nil || first.Waiting != 1 || first.Ticket == "" {
+			w.Fatalf("%+v, %v", first, err)
+		}
+		then()
+		second, _, err := n.Join(w.Context(), Request{Game: "demo", Player: "bob", Wish: Wish{Lang: "zh-CN"}})
+		if err != nil || second.Waiting != 2 || second.Ticket == first.Ticket {
+			w.Errorf("%+v, %v", second, err)
+		}
+		stored := w.store.tickets[first.Ticket]
+		if stored.Seat.Nickname != "ada" || stored.Wish.Lang != "en" || stored.JoinedAt != now() || stored.BotAt != now()+8000 || stored.Rating() != 1500 {
+			w.Errorf("%+v", stored)
+		}
+	})
+}
+
+// The reply comes first: nobody is led anywhere before what follows on it.
+func TestTheReplyComesBeforeTheMatch(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		w.mustJoin(n, "ada")
+		n.enter("bob")
+		_, then, err := n.Join(w.Context(), Request{Game: "demo", Player: "bob"})
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.checkWaits(n, "bob")
+		then()
+		w.plan(n, "bob")
+	})
+}
+
+func TestJoinRefusals(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before func(w *world, n *node)
+		tune   []func(*Request)
+		want   string
+	}{
+		"a wish too narrow":   {nil, []func(*Request){wish(Wish{Category: "chess"})}, "bad_request"},
+		"a negative wait":     {nil, []func(*Request){botAfter(-1)}, "bad_request"},
+		"a wait too long":     {nil, []func(*Request){botAfter(maxBotAfterMS + 1)}, "bad_request"},
+		"the longest wait":    {nil, []func(*Request){botAfter(maxBotAfterMS)}, ""},
+		"too much is waiting": {func(_ *world, n *node) { n.door.full = true }, nil, "overloaded"},
+		"queued":              {func(w *world, n *node) { w.mustJoin(n, "ada") }, nil, "already_queued"},
+		"playing":             {func(w *world, n *node) { w.mustJoin(n, "ada"); w.mustJoin(n, "bob") }, nil, "already_playing"},
+		"the store is down":   {func(_ *world, n *node) { n.link.set(func(string) fault { return fails }) }, nil, "failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				n := w.node()
+				if c.before != nil {
+					c.before(w, n)
+				}
+				err := n.join("ada", c.tune...)
+				if code(err) != c.want {
+					w.Fatalf("%v, want %q", err, c.want)
+				}
+				var refused *protocol.Error
+				if c.want == "already_playing" && (!errors.As(err, &refused) || refused.Match != n.door.match("ada")) {
+					w.Errorf("%+v", refused)
+				}
+				if c.want == "overloaded" && (!errors.As(err, &refused) || refused.RetryAfterMS == 0) {
+					w.Errorf("%+v", refused)
+				}
+			})
+		})
+	}
+}
+
+// lastMatch leaves a player with a match that is over.
+func (w *world) lastMatch(n *node, unsettled bool) string {
+	w.Helper()
+	w.mustJoin(n, "ada")
+	w.mustJoin(n, "bob")
+	id := w.plan(n, "ada").ID
+	w.hall.mu.Lock()
+	defer w.hall.mu.Unlock()
+	w.hall.over[id], w.hall.unsettled[id] = true, unsettled
+	return id
+}
+
+func TestJoinAfterAMatchThatIsSettled(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		former := w.lastMatch(n, false)
+		w.mustJoin(n, "ada")
+		w.mustJoin(n, "bob")
+		if id := w.plan(n, "ada").ID; id == former {
+			w.Error("the same match again")
+		}
+	})
+}
+
+// A rating is read once the last result is committed, and no sooner.
+func TestJoinWaitsForTheLastResult(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		id := w.lastMatch(n, true)
+		began := now()
+		time.AfterFunc(time.Second, func() {
+			w.hall.mu.Lock()
+			defer w.hall.mu.Unlock()
+			w.hall.unsettled[id] = false
+		})
+		w.mustJoin(n, "ada")
+		if waited := now() - began; waited < 1000 || waited > 1030 {
+			w.Errorf("let in after %d ms", waited)
+		}
+	})
+}
+
+func TestJoinDoesNotWaitForEver(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		w.lastMatch(n, true)
+		began := now()
+		err := n.join("ada")
+		var refused *protocol.Error
+		if !errors.As(err, &refused) || refused.Code != protocol.CodeUnavailable || refused.RetryAfterMS == 0 {
+			w.Errorf("%v", err)
+		}
+		if waited := now() - began; waited < 2000 || waited > 2100 {
+			w.Errorf("refused after %d ms", waited)
+		}
+		ctx, cancel := context.WithTimeout(w.Context(), 500*time.Millisecond)
+		defer cancel()
+		if _, _, err := n.Join(ctx, Request{Game: "demo", Player: "ada"}); !errors.Is(err, context.DeadlineExceeded) {
+			w.Errorf("%v", err)
+		}
+	})
+}
+
+func TestPlaying(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		check := func(when, want string, wantSeq int64) {
+			w.Helper()
+			id, seq, err := n.Playing(w.Context(), "demo", "ada")
+			if err != nil || id != want || seq != wantSeq {
+				w.Errorf("%s: %q at %d, %v", when, id, seq, err)
+			}
+		}
+		check("idle", "", 0)
+		w.mustJoin(n, "ada")
+		check("queued", "", 0)
+		w.mustJoin(n, "bob")
+		id := w.plan(n, "ada").ID
+		check("playing", id, 7)
+		w.hall.over[id] = true
+		check("over", "", 0)
+		n.link.set(func(string) fault { return fails })
+		if _, _, err := n.Playing(w.Context(), "demo", "ada"); !errors.Is(err, errDown) {
+			w.Errorf("%v", err)
+		}
+	})
+}

@@ -1,0 +1,132 @@
+package lobby
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"laststand/internal/match"
+	"laststand/internal/rating"
+	"laststand/internal/timer"
+)
+
+// world is a store, a hall and the nodes that share them, in virtual time.
+type world struct {
+	*testing.T
+	store *memory
+	hall  *hall
+	minds *minds
+	skill map[string]float64 // ratings of players; 1500 else
+}
+
+func inBubble(t *testing.T, f func(w *world)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f(&world{
+			T: t, store: newMemory(), minds: &minds{seen: map[string][]string{}}, skill: map[string]float64{},
+			hall: &hall{plans: map[string]*match.Plan{}, over: map[string]bool{}, unsettled: map[string]bool{}},
+		})
+	})
+}
+
+// Seat implements Players.
+func (w *world) Seat(_ context.Context, _, player string) (match.Seat, error) {
+	r := rating.Rating{R: 1500, RD: 80, Sigma: 0.06}
+	if r0, ok := w.skill[player]; ok {
+		r.R = r0
+	}
+	return match.Seat{Player: player, Nickname: player, Rating: &r}, nil
+}
+
+// node is a lobby that runs until it is killed.
+type node struct {
+	*Lobby
+	door *door
+	link *link
+	kill func()
+}
+
+func (w *world) node() *node {
+	n := &node{
+		link: &link{memory: w.store, calls: map[string]int{}},
+		door: &door{hall: w.hall, here: map[string]bool{}, led: map[string]string{}},
+	}
+	wheel := timer.New(timer.Config{Workers: 4})
+	n.Lobby = New(Config{
+		Games: map[string]Duel{"demo": {Questions: 10, LimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true}},
+		Store: n.link, Matches: n.door, Bank: shelf{}, Memory: w.minds, Players: w, Wheel: wheel,
+		Now: now, Logger: slog.New(slog.DiscardHandler),
+	})
+	ctx, cancel := context.WithCancel(w.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := n.Run(ctx); err != nil {
+			w.Error(err)
+		}
+	})
+	n.kill = sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+		wheel.Close()
+	})
+	w.Cleanup(n.kill)
+	return n
+}
+
+func now() int64 { return time.Now().UnixMilli() }
+
+// enter gives a player a session at the node.
+func (n *node) enter(player string) {
+	n.door.mu.Lock()
+	defer n.door.mu.Unlock()
+	n.door.here[player] = true
+}
+
+// join has a player who is at the node ask for an opponent.
+func (n *node) join(player string, tune ...func(*Request)) error {
+	n.enter(player)
+	r := Request{Game: "demo", Player: player}
+	for _, f := range tune {
+		f(&r)
+	}
+	_, then, err := n.Join(context.Background(), r)
+	then()
+	return err
+}
+
+func wish(w Wish) func(*Request) { return func(r *Request) { r.Wish = w } }
+
+func botAfter(ms int64) func(*Request) { return func(r *Request) { r.BotAfterMS = &ms } }
+
+// mustJoin joins a player who has to be let in.
+func (w *world) mustJoin(n *node, player string, tune ...func(*Request)) {
+	w.Helper()
+	if err := n.join(player, tune...); err != nil {
+		w.Fatalf("%s: %v", player, err)
+	}
+}
+
+// plan is the plan of the match that a player at a node was led into.
+func (w *world) plan(n *node, player string) *match.Plan {
+	w.Helper()
+	synctest.Wait()
+	n.door.mu.Lock()
+	defer n.door.mu.Unlock()
+	p := n.door.plans[n.door.led[player]]
+	if p == nil {
+		w.Fatalf("%s was led nowhere", player)
+	}
+	return p
+}
+
+// checkWaits says that a player was led nowhere yet.
+func (w *world) checkWaits(n *node, player string) {
+	w.Helper()
+	synctest.Wait()
+	if id := n.door.match(player); id != "" {
+		w.Fatalf("%s was led into %s", player, id)
+	}
+}

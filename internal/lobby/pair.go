@@ -1,0 +1,168 @@
+package lobby
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+)
+
+// try looks for an opponent for a ticket of this node, and else for the next
+// time to look.
+func (l *Lobby) try(t Ticket) {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	waits, err := l.pairUp(ctx, t)
+	switch {
+	case err != nil:
+		l.Logger.Warn("a ticket could not be paired; trying again", "ticket", t.ID, "error", err)
+		l.track(t, tryEvery)
+	case waits:
+		l.track(t, l.wait(t))
+	default:
+		l.untrack(t.ID)
+	}
+}
+
+// pairUp tries to pair a ticket, and says whether it still waits, be it for
+// the match that another node is about to create.
+func (l *Lobby) pairUp(ctx context.Context, t Ticket) (waits bool, err error) {
+	candidates, waits, err := l.Store.Near(ctx, t, l.Now())
+	if err != nil {
+		return true, err
+	}
+	if !waits {
+		return l.follow(ctx, t)
+	}
+	now := l.Now()
+	candidates = slices.DeleteFunc(candidates, func(c Ticket) bool { return !l.enough(t.Game, t.Wish.And(c.Wish)) })
+	p := Pairing{Match: "m_" + newID(), At: now, Tickets: []Ticket{t}}
+	if other, ok := pick(t, candidates, now); ok {
+		p.Tickets = append(p.Tickets, other)
+	} else if t.BotAt == 0 || now < t.BotAt {
+		return true, nil
+	}
+	won, err := l.Store.Pair(ctx, p)
+	if err != nil || !won {
+		return true, err
+	}
+	for _, paired := range p.Tickets {
+		l.untrack(paired.ID)
+	}
+	l.metrics.paired.WithLabelValues(opponent(p)).Inc()
+	l.metrics.waited.Observe(float64(now-min(t.JoinedAt, p.Tickets[len(p.Tickets)-1].JoinedAt)) / 1000)
+	return false, l.start(ctx, p)
+}
+
+// enough says whether the bank holds a duel's questions for a wish: two wishes
+// that fit may leave too few together.
+func (l *Lobby) enough(game string, w Wish) bool {
+	return l.Bank.Count(game, w) >= l.Games[game].Questions
+}
+
+// follow leads the player of a ticket that another node has paired into the
+// match, and says whether that has still to be created.
+func (l *Lobby) follow(ctx context.Context, t Ticket) (forming bool, err error) {
+	busy, err := l.Store.Where(ctx, t.Game, t.Seat.Player)
+	if err != nil || busy.Match == "" || busy.Forming {
+		return busy.Forming, err
+	}
+	err = l.Matches.Found(ctx, t.Game, busy.Match, t.Seat.Player)
+	if errors.Is(err, match.ErrNotFound) { // long over
+		return false, nil
+	}
+	return false, err
+}
+
+// start creates the match of a pairing, unless it has been created before.
+func (l *Lobby) start(ctx context.Context, p Pairing) error {
+	plan, err := l.plan(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err := l.Matches.Start(ctx, plan); err != nil {
+		return err
+	}
+	return l.Store.Done(ctx, plan.Game, plan.ID)
+}
+
+// plan draws the questions of a pairing's match: none that its players saw
+// lately, as long as there are others.
+func (l *Lobby) plan(ctx context.Context, p Pairing) (*match.Plan, error) {
+	game, wish := p.Tickets[0].Game, p.Tickets[0].Wish
+	players := make([]string, len(p.Tickets))
+	for i, t := range p.Tickets {
+		players[i] = t.Seat.Player
+		wish = wish.And(t.Wish)
+	}
+	seen, err := l.Memory.Seen(ctx, game, players)
+	if err != nil {
+		return nil, err
+	}
+	duel := l.Games[game]
+	questions, err := l.Bank.Draw(game, wish, duel.Questions, seen)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(questions))
+	for i, q := range questions {
+		ids[i] = q.ID
+	}
+	if err := l.Memory.Saw(ctx, game, players, ids); err != nil {
+		return nil, err
+	}
+	people := len(p.Tickets) == 2
+	return &match.Plan{
+		Form: match.Form, ID: p.Match, Game: game, Mode: match.Duel, Questions: questions, Seats: p.seats(),
+		StartsAt: l.Now() + duel.CountdownMS, LimitMS: duel.LimitMS, CountdownMS: duel.CountdownMS, RevealMS: duel.RevealMS,
+		Rated: duel.Rated && people, Counts: people,
+	}, nil
+}
+
+// wait is how long until a ticket's next try: the next look at the others, or
+// the instant at which a bot may play.
+func (l *Lobby) wait(t Ticket) time.Duration {
+	if left := time.Duration(t.BotAt-l.Now()) * time.Millisecond; t.BotAt > 0 && left < tryEvery {
+		return max(left, time.Millisecond)
+	}
+	return tryEvery
+}
+
+// track sets the next try of a ticket of this node.
+func (l *Lobby) track(t Ticket, wait time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if former := l.tickets[t.ID]; former != nil {
+		former.Stop()
+	}
+	l.tickets[t.ID] = l.Wheel.After(wait, func() { l.try(t) })
+	l.metrics.held.Set(float64(len(l.tickets)))
+}
+
+func (l *Lobby) untrack(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t := l.tickets[id]; t != nil {
+		t.Stop()
+	}
+	delete(l.tickets, id)
+	l.metrics.held.Set(float64(len(l.tickets)))
+}
+
+func opponent(p Pairing) string {
+	if len(p.Tickets) == 1 {
+		return "bot"
+	}
+	return "player"
+}
+
+func codeOf(err error) string {
+	var refused *protocol.Error
+	if errors.As(err, &refused) {
+		return string(refused.Code)
+	}
+	return "failed"
+}

@@ -1,0 +1,315 @@
+package lobby
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"laststand/internal/match"
+)
+
+func TestTwoWhoFitArePairedAtOnce(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		w.mustJoin(n, "ada", wish(Wish{Lang: "en"}))
+		w.checkWaits(n, "ada")
+		w.mustJoin(n, "bob", wish(Wish{Category: "sport"}))
+		p := w.plan(n, "ada")
+		if p != w.plan(n, "bob") || len(p.Seats) != 2 || len(p.Questions) != 10 || !p.Rated || !p.Counts {
+			w.Errorf("%+v", p)
+		}
+		if p.Form != match.Form || p.Game != "demo" || p.Mode != match.Duel || p.StartsAt != now()+3000 || p.LimitMS != 15_000 || p.RevealMS != 2500 {
+			w.Errorf("%+v", p)
+		}
+		for _, q := range p.Questions {
+			if q.Lang != "en" || q.Category != "sport" {
+				w.Errorf("they did not wish for %+v", q)
+			}
+		}
+		if len(w.store.pairings) != 0 || len(w.store.tickets) != 0 {
+			w.Errorf("left over: %v, %v", w.store.pairings, w.store.tickets)
+		}
+		time.Sleep(time.Minute)
+		if len(w.hall.plans) != 1 {
+			w.Errorf("%d matches", len(w.hall.plans))
+		}
+	})
+}
+
+// 400 points apart fit after 6 s, by the window of 100 + 50 a second.
+func TestTheWindowWidens(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.skill["ada"], w.skill["bob"] = 1500, 1900
+		n := w.node()
+		w.mustJoin(n, "ada", botAfter(0))
+		w.mustJoin(n, "bob", botAfter(0))
+		time.Sleep(5900 * time.Millisecond)
+		w.checkWaits(n, "ada")
+		time.Sleep(800 * time.Millisecond)
+		if p := w.plan(n, "ada"); p != w.plan(n, "bob") {
+			w.Errorf("%+v", p)
+		}
+	})
+}
+
+func TestABotComes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		after []func(*Request)
+		want  time.Duration
+	}{
+		"by the game's default": {nil, 8 * time.Second},
+		"by the wish":           {[]func(*Request){botAfter(1234)}, 1234 * time.Millisecond},
+		"at once":               {[]func(*Request){botAfter(1)}, time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				n := w.node()
+				w.mustJoin(n, "ada", c.after...)
+				time.Sleep(c.want - time.Millisecond)
+				w.checkWaits(n, "ada")
+				time.Sleep(60 * time.Millisecond)
+				p := w.plan(n, "ada")
+				if len(p.Seats) != 2 || !p.Seats[1].Bot || p.Seats[1].Rating != nil || p.Rated || p.Counts {
+					w.Errorf("%+v", p)
+				}
+			})
+		})
+	}
+}
+
+func TestABotNeverComes(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		w.mustJoin(n, "ada", botAfter(0))
+		time.Sleep(time.Hour)
+		w.checkWaits(n, "ada")
+		if err := n.join("ada"); code(err) != "already_queued" {
+			w.Errorf("%v", err)
+		}
+	})
+}
+
+func TestLeave(t *testing.T) {
+	inBubble(t, func(w *world) {
+		a, b := w.node(), w.node()
+		w.mustJoin(a, "ada")
+		if err := b.Leave(w.Context(), "demo", "ada"); err != nil { // her newer session is there
+			w.Fatal(err)
+		}
+		if err := a.Leave(w.Context(), "demo", "ada"); err != nil {
+			w.Errorf("with no ticket: %v", err)
+		}
+		w.mustJoin(a, "bob")
+		if err := a.Leave(w.Context(), "demo", "bob"); err != nil {
+			w.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		w.checkWaits(a, "ada")
+		w.checkWaits(a, "bob")
+		if len(w.hall.plans) != 0 || len(w.store.busy) != 0 || a.held() != 0 {
+			w.Errorf("%d matches, busy %v, %d tickets held", len(w.hall.plans), w.store.busy, a.held())
+		}
+	})
+}
+
+func (l *Lobby) held() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.tickets)
+}
+
+// Two wishes that fit may leave too few questions together: those two are not
+// paired.
+func TestWishesThatLeaveTooFewQuestionsTogether(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		w.mustJoin(n, "ada", wish(Wish{Lang: "zh-CN"}), botAfter(0))
+		time.Sleep(time.Second) // she has waited longer
+		w.mustJoin(n, "bob", wish(Wish{Category: "art"}), botAfter(0))
+		time.Sleep(20 * time.Second)
+		w.checkWaits(n, "ada")
+		w.mustJoin(n, "eve", botAfter(0))
+		if p := w.plan(n, "eve"); p != w.plan(n, "ada") {
+			w.Errorf("%+v", p)
+		}
+		w.checkWaits(n, "bob")
+	})
+}
+
+func TestQuestionsAvoidThoseSeen(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		seen := map[string]bool{}
+		for i := range 3 { // the bank holds 30
+			w.mustJoin(n, "ada")
+			w.mustJoin(n, fmt.Sprint("other ", i))
+			p := w.plan(n, "ada")
+			for _, q := range p.Questions {
+				if seen[q.ID] {
+					w.Errorf("duel %d: %s again", i, q.ID)
+				}
+				seen[q.ID] = true
+			}
+			w.hall.mu.Lock()
+			w.hall.over[p.ID] = true
+			w.hall.mu.Unlock()
+		}
+		if len(w.minds.seen["ada"]) != 30 || len(w.minds.seen["other 2"]) != 10 {
+			w.Errorf("%v", w.minds.seen)
+		}
+	})
+}
+
+// Whoever pairs, the other node leads its player into the match soon.
+func TestANodeFollowsWhatAnotherHasPaired(t *testing.T) {
+	inBubble(t, func(w *world) {
+		a, b := w.node(), w.node()
+		w.mustJoin(a, "ada")
+		w.mustJoin(b, "bob")
+		p := w.plan(b, "bob")
+		time.Sleep(550 * time.Millisecond)
+		if w.plan(a, "ada") != p {
+			w.Error("another match")
+		}
+		time.Sleep(time.Minute)
+		if len(w.hall.plans) != 1 || a.held() != 0 || b.held() != 0 {
+			w.Errorf("%d matches, %d and %d tickets held", len(w.hall.plans), a.held(), b.held())
+		}
+	})
+}
+
+// The node that has paired two dies before it has created their match: another
+// does, and leads its player in.
+func TestASweepFinishesThePairingOfADeadNode(t *testing.T) {
+	inBubble(t, func(w *world) {
+		a, b := w.node(), w.node()
+		w.mustJoin(a, "ada")
+		b.door.shut = func() bool { return true }
+		w.mustJoin(b, "bob")
+		b.kill()
+		if len(w.store.pairings) != 1 {
+			w.Fatalf("%v", w.store.pairings)
+		}
+		for _, player := range []string{"ada", "bob"} { // who is paired cannot join again
+			if err := a.join(player); code(err) != "already_playing" {
+				w.Errorf("%s: %v", player, err)
+			}
+		}
+		time.Sleep(2900 * time.Millisecond)
+		w.checkWaits(a, "ada") // it might only be slow
+		time.Sleep(2200 * time.Millisecond)
+		p := w.plan(a, "ada")
+		if _, ok := p.Seat("bob"); !ok || len(w.store.pairings) != 0 || len(w.hall.plans) != 1 {
+			w.Errorf("%+v, pairings %v", p, w.store.pairings)
+		}
+	})
+}
+
+// The one that has paired is slow, and the players of the other node wait for
+// the match, however often they look before.
+func TestANodeWaitsForAMatchThatIsForming(t *testing.T) {
+	inBubble(t, func(w *world) {
+		a, b := w.node(), w.node()
+		w.mustJoin(a, "ada")
+		began := now()
+		b.door.shut = func() bool { return now()-began < 1700 }
+		w.mustJoin(b, "bob")
+		time.Sleep(10 * time.Second)
+		if w.plan(a, "ada") != w.plan(b, "bob") || a.held() != 0 || b.held() != 0 {
+			w.Errorf("%d matches, %d and %d tickets held", len(w.hall.plans), a.held(), b.held())
+		}
+	})
+}
+
+// The store is down for longer than a ticket lives unattended: the tickets come
+// back, and the tries meanwhile are few.
+func TestTheStoreIsDownForAWhile(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.skill["bob"] = 9000
+		n := w.node()
+		w.mustJoin(n, "ada", botAfter(2000))
+		w.mustJoin(n, "bob", botAfter(0))
+		n.link.set(func(string) fault { return fails })
+		time.Sleep(7 * time.Second)
+		if tries := n.link.called("Near"); tries > 32 {
+			w.Errorf("%d tries in 7 s", tries)
+		}
+		n.link.set(nil)
+		time.Sleep(600 * time.Millisecond)
+		if p := w.plan(n, "ada"); !p.Seats[1].Bot {
+			w.Errorf("%+v", p)
+		}
+		time.Sleep(10 * time.Second)
+		w.mustJoin(n, "eve")
+		if p := w.plan(n, "bob"); p != w.plan(n, "eve") {
+			w.Errorf("%+v", p)
+		}
+	})
+}
+
+// Forty players at three nodes, with a third of all calls failing or losing
+// their reply: each is in one match, and led there.
+func TestEverybodyIsPairedOnce(t *testing.T) {
+	t.Parallel()
+	for name, what := range map[string]fault{"all well": works, "lost": loses, "failed": fails} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				nodes := []*node{w.node(), w.node(), w.node()}
+				for _, n := range nodes {
+					n.link.set(func(method string) fault {
+						if method != "Enter" && rand.IntN(3) == 0 {
+							return what
+						}
+						return works
+					})
+				}
+				for i := range 40 {
+					w.skill[fmt.Sprint("p_", i)] = 1400 + 5*float64(i)
+				}
+				var all sync.WaitGroup
+				for i := range 40 {
+					all.Go(func() { // until the store lets it in
+						err := errDown
+						for errors.Is(err, errDown) {
+							err = nodes[i%3].join(fmt.Sprint("p_", i), botAfter(0))
+						}
+						if err != nil {
+							w.Error(err)
+						}
+					})
+				}
+				all.Wait()
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				w.checkEverybody(nodes, 40)
+			})
+		})
+	}
+}
+
+func (w *world) checkEverybody(nodes []*node, players int) {
+	w.Helper()
+	seats := map[string]string{}
+	for id, p := range w.hall.plans {
+		for _, s := range p.Seats {
+			if seats[s.Player] != "" || s.Bot {
+				w.Errorf("%s is in %s and %s", s.Player, seats[s.Player], id)
+			}
+			seats[s.Player] = id
+		}
+	}
+	if len(seats) != players || len(w.store.pairings) != 0 {
+		w.Errorf("%d of %d are in a match, pairings %v", len(seats), players, w.store.pairings)
+	}
+	for i := range players {
+		player := fmt.Sprint("p_", i)
+		if led := nodes[i%3].door.match(player); led != seats[player] {
+			w.Errorf("%s was led into %q and sits in %q", player, led, seats[player])
+		}
+	}
+}

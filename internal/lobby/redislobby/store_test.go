@@ -1,0 +1,326 @@
+package redislobby
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/lobby"
+	"laststand/internal/match"
+	"laststand/internal/rating"
+	"laststand/internal/trial"
+)
+
+const epoch = 1_795_212_345_678
+
+// hall is a game of its own in a Redis, and a test of it.
+type hall struct {
+	*testing.T
+	*Store
+	client redis.UniversalClient
+	game   string
+}
+
+func each(t *testing.T, f func(h *hall)) {
+	t.Parallel()
+	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+		f(&hall{T: t, Store: New(c), client: c, game: "game." + ulid.Make().String()})
+	})
+}
+
+func (h *hall) ticket(player string, r float64) lobby.Ticket {
+	return lobby.Ticket{
+		ID: "t_" + player, Game: h.game, JoinedAt: epoch, BotAt: epoch + 8000, Wish: lobby.Wish{Lang: "zh-CN"},
+		Seat: match.Seat{Player: player, Nickname: "猫 \"" + player + "\"", Rating: &rating.Rating{R: r, RD: 80.25, Sigma: 0.06}},
+	}
+}
+
+// enter enters a ticket that has to be let in.
+func (h *hall) enter(t lobby.Ticket, now int64) int64 {
+	h.Helper()
+	waiting, with, err := h.Enter(h.Context(), t, lobby.Busy{}, now)
+	if err != nil || with != (lobby.Busy{}) {
+		h.Fatalf("%s: busy with %+v, %v", t.ID, with, err)
+	}
+	return waiting
+}
+
+// near are the players whose tickets are near, sorted; nil where the ticket
+// itself does not wait.
+func (h *hall) near(t lobby.Ticket, now int64) []string {
+	h.Helper()
+	tickets, waits, err := h.Near(h.Context(), t, now)
+	if err != nil || !waits && len(tickets) > 0 {
+		h.Fatalf("%v, %d, %v", waits, len(tickets), err)
+	}
+	if !waits {
+		return nil
+	}
+	players := make([]string, 0, len(tickets))
+	for _, near := range tickets {
+		players = append(players, near.Seat.Player)
+	}
+	slices.Sort(players)
+	return players
+}
+
+func (h *hall) checkNear(t lobby.Ticket, now int64, want ...string) {
+	h.Helper()
+	if got := h.near(t, now); !slices.Equal(got, want) {
+		h.Errorf("near %s: %v, want %v", t.ID, got, want)
+	}
+}
+
+func (h *hall) checkWhere(player string, want lobby.Busy) {
+	h.Helper()
+	if got, err := h.Where(h.Context(), h.game, player); err != nil || got != want {
+		h.Errorf("%s is busy with %+v, %v, want %+v", player, got, err, want)
+	}
+}
+
+func (h *hall) pair(id string, tickets ...lobby.Ticket) bool {
+	h.Helper()
+	won, err := h.Pair(h.Context(), lobby.Pairing{Match: id, At: epoch, Tickets: tickets})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return won
+}
+
+func TestEnter(t *testing.T) {
+	each(t, func(h *hall) {
+		ada, bob := h.ticket("ada", 1500), h.ticket("bob", 1500)
+		if n := h.enter(ada, epoch); n != 1 {
+			h.Errorf("%d wait", n)
+		}
+		if n := h.enter(ada, epoch); n != 1 { // run again
+			h.Errorf("%d wait, of one ticket", n)
+		}
+		if n := h.enter(bob, epoch); n != 2 {
+			h.Errorf("%d wait", n)
+		}
+		h.checkWhere("ada", lobby.Busy{Ticket: "t_ada"})
+		h.checkWhere("nobody", lobby.Busy{})
+		got, waits, err := h.Near(h.Context(), bob, epoch)
+		if err != nil || !waits || len(got) != 1 || !reflect.DeepEqual(got[0], ada) {
+			h.Errorf("%+v, %v, %v", got, waits, err)
+		}
+		second := ada
+		second.ID = "t_second"
+		if _, with, err := h.Enter(h.Context(), second, lobby.Busy{}, epoch+aliveMS); err != nil || with != (lobby.Busy{Ticket: "t_ada"}) {
+			h.Errorf("a second ticket: %+v, %v", with, err)
+		}
+		if ttl := h.client.TTL(h.Context(), keys{h.game}.busy("ada")).Val(); ttl <= 0 || ttl > busyTTL {
+			h.Errorf("busy for %v", ttl)
+		}
+	})
+}
+
+// A player may join anew whose node has let the ticket expire, and then has one
+// ticket.
+func TestEnterAfterATicketThatHasExpired(t *testing.T) {
+	each(t, func(h *hall) {
+		ada := h.ticket("ada", 1500)
+		h.enter(ada, epoch)
+		second := ada
+		second.ID = "t_second"
+		if n := h.enter(second, epoch+aliveMS+1); n != 1 {
+			h.Errorf("%d wait", n)
+		}
+		h.checkWhere("ada", lobby.Busy{Ticket: "t_second"})
+		if got := h.near(ada, epoch+aliveMS+1); got != nil {
+			h.Errorf("the first waits among %v", got)
+		}
+		h.checkNear(h.entered("bob", epoch+aliveMS+1), epoch+aliveMS+1, "ada")
+	})
+}
+
+func (h *hall) entered(player string, now int64) lobby.Ticket {
+	h.Helper()
+	t := h.ticket(player, 1500)
+	h.enter(t, now)
+	return t
+}
+
+func TestEnterAfterAMatch(t *testing.T) {
+	each(t, func(h *hall) {
+		ada := h.entered("ada", epoch)
+		if !h.pair("m_1", ada) {
+			h.Fatal("not paired")
+		}
+		next := ada
+		next.ID = "t_next"
+		for _, former := range []lobby.Busy{{}, {Match: "m_0"}} {
+			if _, with, err := h.Enter(h.Context(), next, former, epoch); err != nil || with != (lobby.Busy{Match: "m_1"}) {
+				h.Errorf("former %+v: %+v, %v", former, with, err)
+			}
+		}
+		if n, with, err := h.Enter(h.Context(), next, lobby.Busy{Match: "m_1"}, epoch); err != nil || with != (lobby.Busy{}) || n != 1 {
+			h.Errorf("%d wait, %+v, %v", n, with, err)
+		}
+		h.checkWhere("ada", lobby.Busy{Ticket: "t_next"})
+	})
+}
+
+// busyWith makes a player busy with a match.
+func (h *hall) busyWith(player, id string) {
+	h.Helper()
+	if err := h.client.Set(h.Context(), keys{h.game}.busy(player), "match:"+id, busyTTL).Err(); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// The nearest by rating on either side are listed, however many wait.
+func TestNear(t *testing.T) {
+	each(t, func(h *hall) {
+		own := h.ticket("own", 1500.5)
+		h.enter(own, epoch)
+		var want []string
+		for i := range 2*nearMost + 20 {
+			player := fmt.Sprintf("p_%03d", i)
+			gap := float64(1 + i/2)
+			if i%2 == 0 {
+				gap = -gap
+			}
+			h.enter(h.ticket(player, 1500.5+gap), epoch)
+			if i < 2*nearMost-2 {
+				want = append(want, player)
+			}
+		}
+		got := h.near(own, epoch)
+		for _, player := range want {
+			if !slices.Contains(got, player) {
+				h.Errorf("%s is not near", player)
+			}
+		}
+		if len(got) > 2*nearMost || slices.Contains(got, "own") {
+			h.Errorf("%d are near: %v", len(got), got)
+		}
+	})
+}
+
+// A ticket that its node does not look after leaves once its time is up; one
+// that is looked after stays.
+func TestExpiredTicketsLeave(t *testing.T) {
+	each(t, func(h *hall) {
+		own, other := h.entered("own", epoch), h.entered("other", epoch)
+		h.checkNear(own, epoch+aliveMS, "other")
+		h.checkNear(other, epoch+aliveMS, "own")
+		now := int64(epoch + 2*aliveMS)
+		h.checkNear(own, now, "other")
+		h.checkNear(own, now+1)
+		if n := h.client.HLen(h.Context(), keys{h.game}.tickets()).Val(); n != 1 {
+			h.Errorf("%d tickets are kept", n)
+		}
+		if h.pair("m_1", own, other) {
+			h.Error("an expired ticket was paired")
+		}
+		// Its node was only slow: the ticket comes back, with its age.
+		h.checkNear(other, now+2, "own")
+		got, _, err := h.Near(h.Context(), own, now+2)
+		if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], other) {
+			h.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+// A ticket that has left for good does not come back.
+func TestATicketThatHasLeftStaysAway(t *testing.T) {
+	each(t, func(h *hall) {
+		ada, bob := h.entered("ada", epoch), h.entered("bob", epoch)
+		id, err := h.Leave(h.Context(), h.game, "ada")
+		if err != nil || id != "t_ada" {
+			h.Errorf("%q, %v", id, err)
+		}
+		if id, err := h.Leave(h.Context(), h.game, "ada"); err != nil || id != "" {
+			h.Errorf("again: %q, %v", id, err)
+		}
+		if got := h.near(ada, epoch); got != nil {
+			h.Errorf("it waits among %v", got)
+		}
+		h.checkNear(bob, epoch)
+		if h.pair("m_1", bob, ada) {
+			h.Error("it was paired")
+		}
+		h.checkWhere("bob", lobby.Busy{Ticket: "t_bob"})
+		if !h.pair("m_2", bob) {
+			h.Error("bob does not wait any more")
+		}
+		if got := h.near(bob, epoch); got != nil {
+			h.Errorf("paired, and waits among %v", got)
+		}
+		if id, err := h.Leave(h.Context(), h.game, "bob"); err != nil || id != "" {
+			h.Errorf("from a match: %q, %v", id, err)
+		}
+		h.checkWhere("bob", lobby.Busy{Match: "m_2", Forming: true})
+	})
+}
+
+func TestPair(t *testing.T) {
+	each(t, func(h *hall) {
+		ada, bob, eve := h.entered("ada", epoch), h.entered("bob", epoch), h.entered("eve", epoch)
+		for range 2 { // run again
+			if !h.pair("m_1", ada, bob) {
+				h.Error("not paired")
+			}
+		}
+		if h.pair("m_2", bob, eve) || h.pair("m_2", eve, bob) {
+			h.Error("bob was paired twice")
+		}
+		h.checkNear(eve, epoch)
+		h.checkWhere("ada", lobby.Busy{Match: "m_1", Forming: true})
+		h.checkWhere("bob", lobby.Busy{Match: "m_1", Forming: true})
+		pairings, err := h.Pairings(h.Context(), h.game)
+		if err != nil || len(pairings) != 1 || !reflect.DeepEqual(pairings[0], lobby.Pairing{Match: "m_1", At: epoch, Tickets: []lobby.Ticket{ada, bob}}) {
+			h.Errorf("%+v, %v", pairings, err)
+		}
+		for range 2 {
+			if err := h.Done(h.Context(), h.game, "m_1"); err != nil {
+				h.Error(err)
+			}
+		}
+		h.checkWhere("ada", lobby.Busy{Match: "m_1"})
+		if pairings, err := h.Pairings(h.Context(), h.game); err != nil || len(pairings) != 0 {
+			h.Errorf("%+v, %v", pairings, err)
+		}
+		if ttl := h.client.TTL(h.Context(), keys{h.game}.busy("ada")).Val(); ttl <= 0 || ttl > busyTTL {
+			h.Errorf("busy for %v", ttl)
+		}
+	})
+}
+
+// Free ends what it names, and nothing that came after it.
+func TestFree(t *testing.T) {
+	each(t, func(h *hall) {
+		h.busyWith("ada", "m_1")
+		for _, c := range []struct {
+			match string
+			want  lobby.Busy
+		}{{"m_0", lobby.Busy{Match: "m_1"}}, {"m_1", lobby.Busy{}}, {"m_1", lobby.Busy{}}} {
+			if err := h.Free(h.Context(), h.game, "ada", c.match); err != nil {
+				h.Error(err)
+			}
+			h.checkWhere("ada", c.want)
+		}
+		h.entered("ada", epoch)
+		if err := h.Free(h.Context(), h.game, "ada", "m_1"); err != nil {
+			h.Error(err)
+		}
+		h.checkWhere("ada", lobby.Busy{Ticket: "t_ada"})
+	})
+}
+
+func TestGamesAreApart(t *testing.T) {
+	each(t, func(h *hall) {
+		ada := h.entered("ada", epoch)
+		other := *h
+		other.game += ".other"
+		other.checkWhere("ada", lobby.Busy{})
+		other.checkNear(other.entered("bob", epoch), epoch)
+		h.checkNear(ada, epoch)
+	})
+}

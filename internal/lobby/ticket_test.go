@@ -1,0 +1,128 @@
+package lobby
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"laststand/internal/match"
+	"laststand/internal/rating"
+)
+
+func ticket(player string, r float64, joinedAt int64) Ticket {
+	return Ticket{
+		ID: "t_" + player, Game: "demo", JoinedAt: joinedAt,
+		Seat: match.Seat{Player: player, Nickname: player, Rating: &rating.Rating{R: r, RD: 80, Sigma: 0.06}},
+	}
+}
+
+func TestWindow(t *testing.T) {
+	t.Parallel()
+	for waited, want := range map[int64]float64{0: 100, 1000: 150, 2500: 225, 14_999: 849.95, 15_000: 1e9, 1 << 40: 1e9} {
+		if got := window(waited); math.Abs(got-want) > 1e-9 {
+			t.Errorf("after %d ms: %g, want %g", waited, got, want)
+		}
+	}
+}
+
+func TestPick(t *testing.T) {
+	t.Parallel()
+	const now = 100_000
+	own := ticket("own", 1500, now)
+	en, zh := own, own
+	en.Wish, zh.Wish = Wish{Lang: "en"}, Wish{Lang: "zh-CN"}
+	wishing := func(tk Ticket, w Wish) Ticket { tk.Wish = w; return tk }
+	stranger := ticket("stranger", 0, now)
+	stranger.Seat.Rating = nil
+	for name, c := range map[string]struct {
+		own        Ticket
+		candidates []Ticket
+		want       string
+	}{
+		"nobody":                     {own, nil, ""},
+		"only itself":                {own, []Ticket{own, ticket("own", 1500, 0)}, ""},
+		"at the window's edge":       {own, []Ticket{ticket("a", 1600, now)}, "a"},
+		"beyond it":                  {own, []Ticket{ticket("a", 1600.5, now)}, ""},
+		"below":                      {own, []Ticket{ticket("a", 1400, now), ticket("b", 1399, now)}, "a"},
+		"beyond, the other waited":   {own, []Ticket{ticket("a", 1700, now-2000)}, "a"},
+		"beyond, this one waited":    {ticket("own", 1500, now-2000), []Ticket{ticket("a", 1700, now)}, "a"},
+		"far, one waited for long":   {own, []Ticket{ticket("a", 9000, now-15_000)}, "a"},
+		"the nearest":                {own, []Ticket{ticket("a", 1560, now), ticket("b", 1450, now), ticket("c", 1580, now)}, "b"},
+		"equals: who waited longest": {own, []Ticket{ticket("a", 1550, now-1), ticket("b", 1450, now-9), ticket("c", 1550, now-5)}, "b"},
+		"no rating counts as 1500":   {own, []Ticket{stranger, ticket("b", 1501, now)}, "stranger"},
+		"other wish":                 {en, []Ticket{zh, wishing(ticket("a", 1500, now), Wish{Lang: "zh-CN"})}, ""},
+		"any wish":                   {en, []Ticket{ticket("a", 1590, now), wishing(ticket("b", 1500, now), zh.Wish)}, "a"},
+		"same wish":                  {en, []Ticket{wishing(ticket("a", 1510, now), en.Wish)}, "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, ok := pick(c.own, c.candidates, now)
+			if ok != (c.want != "") || got.Seat.Player != c.want {
+				t.Errorf("%v, %q, want %q", ok, got.Seat.Player, c.want)
+			}
+		})
+	}
+}
+
+var (
+	wishes = rapid.Custom(func(t *rapid.T) Wish {
+		return Wish{Category: word(t, "category"), Lang: word(t, "lang"), Difficulty: word(t, "difficulty")}
+	})
+	tickets = rapid.Custom(func(t *rapid.T) Ticket {
+		tk := ticket(fmt.Sprint("p_", rapid.IntRange(0, 20).Draw(t, "player")), rapid.Float64Range(0, 3000).Draw(t, "rating"), rapid.Int64Range(0, 30_000).Draw(t, "joined"))
+		tk.Wish = wishes.Draw(t, "wish")
+		return tk
+	})
+)
+
+func word(t *rapid.T, label string) string {
+	return rapid.SampledFrom([]string{"", "", "a", "b"}).Draw(t, label)
+}
+
+func TestWishes(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := wishes.Draw(t, "a"), wishes.Draw(t, "b")
+		if a.Fits(b) != b.Fits(a) || !a.Fits(a) || !a.Fits(Wish{}) || a.And(a) != a || a.And(Wish{}) != a {
+			t.Fatalf("%+v and %+v", a, b)
+		}
+		if !a.Fits(b) {
+			return
+		}
+		both := a.And(b)
+		if both != b.And(a) || both.And(a) != both || both.And(b) != both || !both.Fits(a) || !both.Fits(b) {
+			t.Fatalf("%+v and %+v are %+v", a, b, both)
+		}
+	})
+}
+
+func TestPickProperties(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		own, candidates := tickets.Draw(t, "own"), rapid.SliceOfN(tickets, 0, 10).Draw(t, "candidates")
+		now := rapid.Int64Range(30_000, 60_000).Draw(t, "now")
+		fits := func(c Ticket) bool {
+			return c.Seat.Player != own.Seat.Player && own.Wish.Fits(c.Wish) && distance(own, c) <= window(now-min(own.JoinedAt, c.JoinedAt))
+		}
+		best, ok := pick(own, candidates, now)
+		if ok && !fits(best) {
+			t.Fatalf("%+v does not fit", best)
+		}
+		for _, c := range candidates {
+			if !fits(c) {
+				continue
+			}
+			if !ok || distance(own, c) < distance(own, best) || distance(own, c) == distance(own, best) && c.JoinedAt < best.JoinedAt {
+				t.Fatalf("%+v is better than %+v", c, best)
+			}
+			if back, ok := pick(c, []Ticket{own}, now); !ok || back.ID != own.ID {
+				t.Fatalf("%+v does not pick it back", c)
+			}
+		}
+		if later, still := pick(own, candidates, now+rapid.Int64Range(0, 20_000).Draw(t, "wait")); ok && (!still || distance(own, later) > distance(own, best)) {
+			t.Fatalf("%+v later, %+v before", later, best)
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package match
+
+import (
+	"context"
+	"encoding/json"
+	"hash/fnv"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/internal/quiz"
+)
+
+// NewBot makes a bot's seat.
+func NewBot() Seat {
+	name := botNames[rand.N(len(botNames))]
+	return Seat{Player: "bot_" + newID(), Nickname: name, Bot: true}
+}
+
+var botNames = []string{"Robo Ada", "Robo Blaise", "Robo Grace", "Robo Kurt", "Robo Zu", "Robo Emmy", "Robo Alan", "Robo Sofia"}
+
+// botSkill is how often a bot is right, by difficulty.
+var botSkill = map[quiz.Difficulty]float64{quiz.Easy: 0.8, quiz.Medium: 0.6, quiz.Hard: 0.4}
+
+// botPlay is what a bot does with a question: when, and what it answers. It
+// follows from match, question and seat alone, so that every node that plays
+// the bot plays it alike, and the lock against second answers does the rest.
+func botPlay(p *Plan, question int, player string) (time.Duration, protocol.Given) {
+	h := fnv.New64a()
+	h.Write([]byte(p.ID + "/" + player + "/" + strconv.Itoa(question)))
+	rng := rand.New(rand.NewPCG(h.Sum64(), 1)) //nolint:gosec // a bot's whims need no secrecy
+	q := &p.Questions[question]
+	wait := time.Duration(float64(p.LimitMS)*(0.15+0.45*rng.Float64())) * time.Millisecond
+	return wait, botGiven(q, rng.Float64() < botSkill[q.Difficulty], rng)
+}
+
+func botGiven(q *quiz.Question, right bool, rng *rand.Rand) protocol.Given {
+	switch q.Kind {
+	case quiz.Single, quiz.Boolean:
+		choice := q.Right[0]
+		if !right {
+			choice = (choice + 1 + rng.IntN(len(q.Choices)-1)) % len(q.Choices)
+		}
+		return protocol.Given{Choice: &choice}
+	case quiz.Multiple:
+		if right {
+			return protocol.Given{Choices: q.Right}
+		}
+		return protocol.Given{Choices: []int{rng.IntN(len(q.Choices))}}
+	case quiz.Number:
+		value := q.Target.Value
+		if !right {
+			value += q.Target.Tolerance + 1 + float64(rng.IntN(20))
+		}
+		return protocol.Given{Value: json.RawMessage(strconv.FormatFloat(value, 'f', -1, 64))}
+	}
+	text := "?"
+	if right {
+		text = q.Accepted[0]
+	}
+	value, _ := json.Marshal(text) // a string always encodes
+	return protocol.Given{Value: value}
+}
+
+// playBots has the bots of a match answer the open question, once. The caller
+// holds mu.
+func (e *Engine) playBots(l *live) {
+	s := l.state
+	if s.Phase != Open || s.Question == l.bots {
+		return
+	}
+	l.bots = s.Question
+	for _, seat := range l.plan.Seats {
+		if !seat.Bot {
+			continue
+		}
+		wait, given := botPlay(l.plan, s.Question, seat.Player)
+		wait -= time.Duration(e.Now()-s.OpensAt) * time.Millisecond
+		e.Wheel.After(wait, func() { e.botAnswer(l, seat.Player, s.Question, given) })
+	}
+}
+
+func (e *Engine) botAnswer(l *live, player string, question int, given protocol.Given) {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	_, then, err := e.Answer(ctx, Submission{
+		Player: player, At: e.Now(),
+		Answer: protocol.Answer{Match: l.plan.ID, Question: &question, Given: given},
+	})
+	if err != nil {
+		e.Logger.Debug("a bot's answer was refused", "match", l.plan.ID, "error", err)
+	}
+	then()
+}

@@ -1,0 +1,49 @@
+package match
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"laststand/internal/quiz"
+)
+
+// Whatever a bot gives is a well-formed answer, right when it means to be, and
+// for one of a wrong choice wrong when it does not.
+func TestBotGiven(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		q := rapid.SampledFrom(samples).Draw(t, "question")
+		right := rapid.Bool().Draw(t, "right")
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)) //nolint:gosec // a test's
+		normal, err := q.Normalize(quiz.Given(botGiven(&q, right, rng)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q.Correct(normal) != right {
+			t.Fatalf("%s: %s is right: %v, meant %v", q.Kind, normal, !right, right)
+		}
+	})
+}
+
+func TestBotsPlayAlikeOnEveryNode(t *testing.T) {
+	t.Parallel()
+	p := newPlan("m_1", 0, 5)
+	waits := map[time.Duration]bool{}
+	for i := range p.Questions {
+		first, given := botPlay(p, i, "bot_1")
+		again, same := botPlay(p, i, "bot_1")
+		if first != again || encoded(t, given) != encoded(t, same) {
+			t.Errorf("question %d: after %v, after %v", i, first, again)
+		}
+		if first < 1500*time.Millisecond || first > 6*time.Second {
+			t.Errorf("question %d: after %v", i, first)
+		}
+		waits[first] = true
+	}
+	if len(waits) < 2 {
+		t.Error("a bot always takes the same time")
+	}
+}

@@ -1,0 +1,17 @@
+package match
+
+import "errors"
+
+// Played is a settled match as one of its players sees it in the history.
+type Played struct {
+	Match   string `json:"match"`
+	Mode    Mode   `json:"mode"`
+	OverAt  int64  `json:"over_at"` // cluster time, epoch ms
+	Rank    int    `json:"rank"`
+	Score   int64  `json:"score"`
+	Correct int    `json:"correct"`
+	Players int    `json:"players"`
+}
+
+// ErrBadCursor says that a cursor is none that the history has given.
+var ErrBadCursor = errors.New("match: cursor not understood")

@@ -1,0 +1,231 @@
+package match
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/internal/timer"
+)
+
+// world is a store and the nodes that share it, in virtual time.
+type world struct {
+	*testing.T
+	store *memory
+}
+
+// inBubble runs a test in a world of its own.
+func inBubble(t *testing.T, f func(w *world)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { f(&world{t, newMemory()}) })
+}
+
+// node is an engine that runs until it is killed.
+type node struct {
+	*Engine
+	link *link
+	kill func() // it takes no further step
+
+	mu    sync.Mutex
+	overs []*Result
+}
+
+func (w *world) node() *node {
+	n := &node{link: &link{memory: w.store}}
+	wheel := timer.New(timer.Config{Workers: 4})
+	n.Engine = New(Config{
+		Store: n.link, Index: n.link, Wheel: wheel, Presence: new(Presence), Now: now,
+		Over: n.over, Logger: slog.New(slog.DiscardHandler),
+	})
+	ctx, cancel := context.WithCancel(w.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := n.Run(ctx); err != nil {
+			w.Error(err)
+		}
+	})
+	n.kill = sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+		wheel.Close()
+	})
+	w.Cleanup(n.kill)
+	return n
+}
+
+func now() int64 { return time.Now().UnixMilli() }
+
+func (n *node) over(r *Result) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.overs = append(n.overs, r)
+}
+
+// results are those that this node has ended matches with.
+func (n *node) results() []*Result {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.overs
+}
+
+// holds says how many matches and seats the node has in memory.
+func (n *node) holds() (matches, seats int) {
+	n.Engine.mu.Lock()
+	defer n.Engine.mu.Unlock()
+	return len(n.lives), len(n.Engine.seats)
+}
+
+// enter gives a player a session at the node.
+func (n *node) enter(player string) *inbox {
+	in := new(inbox)
+	n.Presence.Enter("demo", player, in)
+	return in
+}
+
+// begin starts a duel whose countdown begins now.
+func (n *node) begin(w *world, questions int) *Plan {
+	w.Helper()
+	p := newPlan("m_1", now()+3000, questions)
+	if err := n.Start(w.Context(), p); err != nil {
+		w.Fatal(err)
+	}
+	return p
+}
+
+// answer submits an answer, and does what follows on it.
+func (n *node) answer(p *Plan, player string, question int, given protocol.Given) (protocol.Answered, error) {
+	reply, then, err := n.Answer(context.Background(), Submission{
+		Player: player, At: now(), Answer: answerTo(p, question, given),
+	})
+	then()
+	return reply, err
+}
+
+// inbox keeps the frames that a session was given.
+type inbox struct {
+	mu     sync.Mutex
+	raw    [][]byte
+	forgot int
+}
+
+func (in *inbox) Push(_ string, frame []byte) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.raw = append(in.raw, frame)
+}
+
+func (in *inbox) Forget(string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.forgot++
+}
+
+type frame struct {
+	Type string
+	Seq  int64
+	Data struct {
+		Question int
+		Player   string
+		OpensAt  int64 `json:"opens_at"`
+		ClosesAt int64 `json:"closes_at"`
+		Results  []protocol.QuestionResult
+		protocol.MatchOver
+	}
+}
+
+func (in *inbox) frames() [][]byte {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return append([][]byte(nil), in.raw...)
+}
+
+func (in *inbox) read(t testing.TB) []frame {
+	t.Helper()
+	raw := in.frames()
+	frames := make([]frame, len(raw))
+	for i := range raw {
+		if err := json.Unmarshal(raw[i], &frames[i]); err != nil {
+			t.Fatalf("%s: %v", raw[i], err)
+		}
+	}
+	return frames
+}
+
+// last is the newest frame of a type.
+func (in *inbox) last(t testing.TB, kind string) frame {
+	t.Helper()
+	frames := in.read(t)
+	for i := len(frames) - 1; i >= 0; i-- {
+		if frames[i].Type == kind {
+			return frames[i]
+		}
+	}
+	t.Fatalf("no %s among %d frames", kind, len(frames))
+	return frame{}
+}
+
+// seqs are the numbers of the frames, in the order of their coming.
+func (in *inbox) seqs(t testing.TB) []int64 {
+	t.Helper()
+	var seqs []int64
+	for _, f := range in.read(t) {
+		seqs = append(seqs, f.Seq)
+	}
+	return seqs
+}
+
+// passUntil lets virtual time pass until the store has a match in a phase of a
+// question, and what is due then has been done.
+func (w *world) passUntil(p *Plan, phase Phase, question int) {
+	w.Helper()
+	for range 60_000 {
+		if s := w.store.state(p.ID); s.Phase == phase && s.Question == question {
+			synctest.Wait()
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	w.Fatalf("%s is at %+v and never %s of question %d", p.ID, w.store.state(p.ID), phase, question)
+}
+
+// checkComplete says that an inbox holds the match's log from a number on,
+// every frame once and in order.
+func (w *world) checkComplete(p *Plan, in *inbox, after int64) {
+	w.Helper()
+	v, err := w.store.Read(w.Context(), ReadQuery{Match: p.ID, After: after})
+	if err != nil {
+		w.Fatal(err)
+	}
+	got := in.frames()
+	for i := range min(len(got), len(v.Frames)) {
+		if !bytes.Equal(got[i], v.Frames[i]) {
+			w.Fatalf("frame %d after %d is %s, in the log %s", i, after, got[i], v.Frames[i])
+		}
+	}
+	if len(got) != len(v.Frames) {
+		w.Fatalf("%d frames after %d, %d in the log", len(got), after, len(v.Frames))
+	}
+	for i, f := range in.read(w) {
+		if f.Seq != after+int64(i)+1 {
+			w.Fatalf("frame %d after %d has number %d", i, after, f.Seq)
+		}
+	}
+}
+
+// checkTakenOnce says that no step of any match was taken twice.
+func (w *world) checkTakenOnce() {
+	w.Helper()
+	w.store.mu.Lock()
+	defer w.store.mu.Unlock()
+	for step, times := range w.store.taken {
+		if times != 1 {
+			w.Errorf("%s was taken %d times", step, times)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package match
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"pgregory.net/rapid"
+
+	"laststand/internal/protocol"
+	"laststand/internal/quiz"
+	"laststand/internal/rating"
+)
+
+const (
+	ada = "p_ada"
+	bob = "p_bob"
+)
+
+// samples is one question of each kind.
+var samples = []quiz.Question{
+	{Kind: quiz.Single, Text: "Which?", Choices: []string{"a", "b", "c", "d"}, Right: []int{2}},
+	{Kind: quiz.Multiple, Text: "Which ones?", Choices: []string{"a", "b", "c"}, Right: []int{0, 2}},
+	{Kind: quiz.Boolean, Text: "Is it?", Choices: []string{"yes", "no"}, Right: []int{1}},
+	{Kind: quiz.Number, Text: "How many?", Target: &quiz.Target{Value: 424242, Tolerance: 1}},
+	{Kind: quiz.Text, Text: "Who?", Accepted: []string{"Lovelace", "Augusta"}},
+}
+
+// newPlan is a rated duel of ada and bob; all kinds of question take turns.
+func newPlan(id string, startsAt int64, questions int) *Plan {
+	p := &Plan{
+		Form: Form, ID: id, Game: "demo", Mode: Duel, StartsAt: startsAt,
+		LimitMS: 10_000, CountdownMS: 3000, RevealMS: 2500, Rated: true, Counts: true,
+		Seats: []Seat{
+			{Player: ada, Nickname: "Ada", Rating: &rating.Rating{R: 1500, RD: 200, Sigma: 0.06}},
+			{Player: bob, Nickname: "Bob", Rating: &rating.Rating{R: 1700, RD: 80, Sigma: 0.06}},
+		},
+	}
+	for i := range questions {
+		q := samples[i%len(samples)].Clone()
+		q.ID, q.Lang, q.Category, q.Difficulty = "q_"+strconv.Itoa(i), "en", "science", quiz.Easy
+		q.Explanation = "explained"
+		p.Questions = append(p.Questions, q)
+	}
+	return p
+}
+
+// against replaces bob by a bot.
+func (p *Plan) against(bot Seat) *Plan {
+	p.Seats[1], p.Rated, p.Counts = bot, false, false
+	return p
+}
+
+func rightAnswer(q *quiz.Question) protocol.Given {
+	switch q.Kind {
+	case quiz.Multiple:
+		return protocol.Given{Choices: q.Right}
+	case quiz.Number:
+		return protocol.Given{Value: json.RawMessage(strconv.FormatFloat(q.Target.Value, 'f', -1, 64))}
+	case quiz.Text:
+		return protocol.Given{Value: json.RawMessage(strconv.Quote(q.Accepted[0]))}
+	}
+	return protocol.Given{Choice: &q.Right[0]}
+}
+
+func wrongAnswer(q *quiz.Question) protocol.Given {
+	switch q.Kind {
+	case quiz.Multiple:
+		return protocol.Given{Choices: []int{1}}
+	case quiz.Number:
+		return protocol.Given{Value: json.RawMessage("7")}
+	case quiz.Text:
+		return protocol.Given{Value: json.RawMessage(`"nobody"`)}
+	}
+	wrong := (q.Right[0] + 1) % len(q.Choices)
+	return protocol.Given{Choice: &wrong}
+}
+
+// judgedBy is an answer to a question as the engine judges it.
+func judgedBy(t rapid.TB, p *Plan, s State, sub Submission) Record {
+	t.Helper()
+	question := *sub.Answer.Question
+	normal, err := p.Questions[question].Normalize(quiz.Given(sub.Answer.Given))
+	if err != nil {
+		t.Fatal(err)
+	}
+	given, err := json.Marshal(sub.Answer.Given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return judge(p, s, judged{question, normal, given}, sub)
+}
+
+func answerTo(p *Plan, question int, given protocol.Given) protocol.Answer {
+	return protocol.Answer{Match: p.ID, Question: &question, Given: given}
+}

@@ -1,0 +1,117 @@
+package redismatch
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+	"laststand/internal/timer"
+	"laststand/internal/trial"
+)
+
+// player is a session that answers each question as soon as it comes.
+type player struct {
+	id     string
+	engine *match.Engine
+	choice int
+
+	mu      sync.Mutex
+	frames  [][]byte
+	playing sync.WaitGroup
+	over    chan struct{} // closed with match.over
+}
+
+func (pl *player) Forget(string) {}
+
+func (pl *player) Push(id string, raw []byte) {
+	pl.mu.Lock()
+	defer pl.mu.Unlock()
+	pl.frames = append(pl.frames, raw)
+	var f struct {
+		Type string
+		Data struct{ Question int }
+	}
+	if json.Unmarshal(raw, &f) != nil {
+		return
+	}
+	switch f.Type {
+	case protocol.TypeQuestion:
+		pl.playing.Go(func() {
+			a := protocol.Answer{Match: id, Question: &f.Data.Question, Given: protocol.Given{Choice: &pl.choice}}
+			_, then, _ := pl.engine.Answer(context.Background(), match.Submission{Player: pl.id, At: time.Now().UnixMilli(), Answer: a})
+			then()
+		})
+	case protocol.TypeMatchOver:
+		close(pl.over)
+	}
+}
+
+// Two nodes play a duel over one Redis, each with a player who is there alone:
+// the same frames for both, and the result of their answers.
+func TestTwoNodesPlayADuel(t *testing.T) {
+	t.Parallel()
+	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+		store := New(c, scripts(t, c))
+		plan := newPlan()
+		plan.StartsAt, plan.LimitMS, plan.RevealMS = time.Now().UnixMilli(), 2000, 10
+		results := make(chan *match.Result, 2)
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		players := []*player{{id: "p_ada", choice: 1}, {id: "p_bob", choice: 0}}
+		for _, pl := range players {
+			pl.over = make(chan struct{})
+			presence := new(match.Presence)
+			presence.Enter("demo", pl.id, pl)
+			wheel := timer.New(timer.Config{Workers: 4})
+			pl.engine = match.New(match.Config{
+				Store: store, Index: store, Wheel: wheel, Presence: presence,
+				Now:    func() int64 { return time.Now().UnixMilli() },
+				Over:   func(r *match.Result) { results <- r },
+				Logger: slog.New(slog.DiscardHandler),
+			})
+			running.Go(func() { _ = pl.engine.Run(ctx) })
+			t.Cleanup(wheel.Close)
+			if err := pl.engine.Start(t.Context(), plan); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, pl := range players {
+			<-pl.over
+			pl.playing.Wait()
+		}
+		stop()
+		running.Wait()
+		r := <-results
+		if r.Winner != "p_ada" || r.Standings[0].Correct != 3 || r.Standings[1].Answered != 3 || len(results) != 0 {
+			t.Errorf("%+v", r)
+		}
+		checkSame(t, store, plan, players)
+		p := &play{T: t, Store: store, plan: plan}
+		p.forget(context.WithoutCancel(t.Context()))
+	})
+}
+
+func checkSame(t *testing.T, store *Store, plan *match.Plan, players []*player) {
+	t.Helper()
+	v, err := store.Read(t.Context(), match.ReadQuery{Match: plan.ID})
+	if err != nil || len(v.Frames) != 2+3*4 {
+		t.Fatalf("%d frames, %v", len(v.Frames), err)
+	}
+	for _, pl := range players {
+		if len(pl.frames) != len(v.Frames) {
+			t.Fatalf("%s has %d frames of %d", pl.id, len(pl.frames), len(v.Frames))
+		}
+		for i := range v.Frames {
+			if string(pl.frames[i]) != string(v.Frames[i]) {
+				t.Errorf("%s: frame %d is %s, in the log %s", pl.id, i+1, pl.frames[i], v.Frames[i])
+			}
+		}
+	}
+}

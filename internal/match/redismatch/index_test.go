@@ -1,0 +1,187 @@
+package redismatch
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/match"
+)
+
+func TestDue(t *testing.T) {
+	each(t, func(p *play) {
+		check := func(before int64, want bool) {
+			p.Helper()
+			ids, err := p.Due(p.Context(), before)
+			if err != nil || slices.Contains(ids, p.plan.ID) != want {
+				p.Errorf("before %d: %v, %v", before, ids, err)
+			}
+		}
+		check(epoch, false)
+		check(epoch+1, true)
+		open := p.take(match.Open, 0)
+		check(open.DueAt, false)
+		check(open.DueAt+1, true)
+		if err := p.Forget(p.Context(), p.plan.ID); err != nil {
+			p.Fatal(err)
+		}
+		check(open.DueAt+1, false)
+		if seqs, err := p.Seqs(p.Context(), []string{p.plan.ID}); err != nil || len(seqs) != 0 {
+			p.Errorf("forgotten, and yet %v, %v", seqs, err)
+		}
+	})
+}
+
+func TestSeqs(t *testing.T) {
+	each(t, func(p *play) {
+		ids := []string{"m_none", p.plan.ID}
+		for range 20 { // of many partitions
+			other := newPlan()
+			if _, err := p.Create(p.Context(), other, found(other)); err != nil {
+				p.Fatal(err)
+			}
+			ids = append(ids, other.ID)
+		}
+		p.take(match.Open, 0)
+		seqs, err := p.Seqs(p.Context(), ids)
+		if err != nil || len(seqs) != 21 || seqs[p.plan.ID] != 2 || seqs[ids[2]] != 1 {
+			p.Errorf("%v, %v", seqs, err)
+		}
+		for _, id := range ids[2:] {
+			if err := p.Forget(p.Context(), id); err != nil {
+				p.Error(err)
+			}
+		}
+		if none, err := p.Seqs(p.Context(), nil); err != nil || len(none) != 0 {
+			p.Errorf("%v, %v", none, err)
+		}
+	})
+}
+
+func TestResultsKeepToTheirLimit(t *testing.T) {
+	each(t, func(p *play) {
+		var all []match.Result
+		for range 10 {
+			p.plan = newPlan()
+			if _, err := p.Create(p.Context(), p.plan, found(p.plan)); err != nil {
+				p.Fatal(err)
+			}
+			p.take(match.Over, 0)
+			all = append(all, match.Result{Match: p.plan.ID})
+		}
+		for limit := 1; limit <= 10; limit++ {
+			if got, err := p.Results(p.Context(), limit); err != nil || len(got) != limit {
+				p.Errorf("%d of at most %d, %v", len(got), limit, err)
+			}
+		}
+		if err := p.Settled(p.Context(), all); err != nil {
+			p.Error(err)
+		}
+	})
+}
+
+// Whatever a match leaves has an end, but for the indexes, which steps and
+// sweeps keep, and the results, which wait for the ledger.
+func TestEveryKeyExpires(t *testing.T) {
+	each(t, func(p *play) {
+		check := func(when string, most time.Duration) {
+			p.Helper()
+			for _, key := range p.allKeys() {
+				ttl, err := p.client.PTTL(p.Context(), key).Result()
+				if err != nil || ttl <= 0 || ttl > most && !strings.Contains(key, ":lock:") {
+					p.Errorf("%s: %s lives for %v, %v", when, key, ttl, err)
+				}
+			}
+		}
+		check("countdown", 24*time.Hour)
+		open := p.take(match.Open, 0)
+		p.commit(p.attempt(open, "p_ada", 10), match.Accepted)
+		if n := len(p.allKeys()); n != 5 {
+			p.Errorf("%d keys: %v", n, p.allKeys())
+		}
+		check("open", 24*time.Hour)
+		p.take(match.Sealed, 0)
+		p.take(match.Revealed, 0)
+		p.take(match.Over, 0)
+		check("over", 360*time.Second)
+		if err := p.Settled(p.Context(), []match.Result{{Match: p.plan.ID}}); err != nil {
+			p.Fatal(err)
+		}
+		check("settled", 360*time.Second)
+	})
+}
+
+// allKeys are the keys that belong to the match alone.
+func (p *play) allKeys() []string {
+	p.Helper()
+	var mu sync.Mutex
+	var all []string
+	p.eachMaster(func(ctx context.Context, c redis.Cmdable) error {
+		keys, err := c.Keys(ctx, "*"+p.plan.ID+"*").Result()
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, keys...)
+		return err
+	})
+	return all
+}
+
+func TestSeenQuestions(t *testing.T) {
+	each(t, func(p *play) {
+		ada, bob := p.plan.ID+"_ada", p.plan.ID+"_bob" // ids that nobody else uses
+		if err := p.Saw(p.Context(), "demo", []string{ada, bob}, []string{"q_1", "q_2"}); err != nil {
+			p.Fatal(err)
+		}
+		if err := p.Saw(p.Context(), "demo", []string{bob}, []string{"q_3"}); err != nil {
+			p.Fatal(err)
+		}
+		for game, want := range map[string]map[string]int{"demo": {ada: 2, bob: 3, "nobody" + ada: 0}, "other": {ada: 0}} {
+			for player, n := range want {
+				seen, err := p.Seen(p.Context(), game, []string{player})
+				if err != nil || len(seen) != n {
+					p.Errorf("%s of %s saw %v, %v", player, game, seen, err)
+				}
+			}
+		}
+		if both, err := p.Seen(p.Context(), "demo", []string{ada, bob}); err != nil || len(both) != 3 {
+			p.Errorf("%v, %v", both, err)
+		}
+		for range 4 {
+			var many []string
+			for i := range 100 {
+				many = append(many, "q_"+strings.Repeat("x", i))
+			}
+			if err := p.Saw(p.Context(), "demo", []string{ada}, many); err != nil {
+				p.Fatal(err)
+			}
+		}
+		key := seenKey("demo", ada)
+		if n := p.client.LLen(p.Context(), key).Val(); n != seenMost {
+			p.Errorf("%d are remembered", n)
+		}
+		if ttl := p.client.TTL(p.Context(), key).Val(); ttl <= 0 || ttl > seenFor {
+			p.Errorf("for %v", ttl)
+		}
+	})
+}
+
+func TestPartitions(t *testing.T) {
+	t.Parallel()
+	used := map[string]int{}
+	for range 10_000 {
+		used[keysOf(newPlan().ID).tag]++
+	}
+	for tag, n := range used {
+		if n > 120 {
+			t.Errorf("%s has %d of 10,000", tag, n)
+		}
+	}
+	if len(used) != Partitions {
+		t.Errorf("%d partitions are used", len(used))
+	}
+}

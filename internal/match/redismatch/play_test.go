@@ -1,0 +1,192 @@
+package redismatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+	"laststand/internal/quiz"
+	"laststand/internal/rating"
+	"laststand/internal/trial"
+)
+
+// epoch is an instant as long as any: a script that reckons with too few digits
+// fails with it.
+const epoch = 1_795_212_345_678
+
+// play is a match of its own in a Redis, and a test of it.
+type play struct {
+	*testing.T
+	*Store
+	client redis.UniversalClient
+	plan   *match.Plan
+	keys   keys
+	tries  int
+}
+
+// each runs a test with a match on every kind of Redis, the match in its
+// countdown.
+func each(t *testing.T, f func(p *play)) {
+	t.Parallel()
+	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+		p := &play{T: t, Store: New(c, scripts(t, c)), client: c, plan: newPlan()}
+		p.keys = keysOf(p.plan.ID)
+		created, err := p.Create(t.Context(), p.plan, found(p.plan))
+		if err != nil || !created {
+			t.Fatalf("create: %v, %v", created, err)
+		}
+		t.Cleanup(func() { p.forget(context.WithoutCancel(t.Context())) })
+		f(p)
+	})
+}
+
+// scripts is where scripts run in the product: in shared pipelines, but for
+// the embedded Redis.
+func scripts(t *testing.T, c redis.UniversalClient) redis.Scripter {
+	t.Helper()
+	if strings.HasSuffix(t.Name(), "/embedded") {
+		return c
+	}
+	shared, err := c.AutoPipelineWithOptions(&redis.AutoPipelineOptions{MaxQueuedCommands: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := shared.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return shared
+}
+
+// forget takes the match off the indexes, which others share on the cluster.
+func (p *play) forget(ctx context.Context) {
+	if err := p.Forget(ctx, p.plan.ID); err != nil {
+		p.Error(err)
+	}
+	if err := p.Settled(ctx, []match.Result{{Match: p.plan.ID}}); err != nil {
+		p.Error(err)
+	}
+}
+
+func newPlan() *match.Plan {
+	p := &match.Plan{
+		Form: match.Form, ID: "m_" + ulid.Make().String(), Game: "demo", Mode: match.Duel, StartsAt: epoch,
+		LimitMS: 10_000, CountdownMS: 3000, RevealMS: 2500, Rated: true, Counts: true,
+		Seats: []match.Seat{
+			{Player: "p_ada", Nickname: "Ada \"Ä\" 猫", Rating: &rating.Rating{R: 1512.34567890123, RD: 200, Sigma: 0.06}},
+			{Player: "p_bob", Nickname: "Bob"},
+		},
+	}
+	for i := range 3 {
+		p.Questions = append(p.Questions, quiz.Question{
+			ID: "q_" + strconv.Itoa(i), Kind: quiz.Single, Text: "Which?", Choices: []string{"a", "b"}, Right: []int{1},
+		})
+	}
+	return p
+}
+
+func found(p *match.Plan) protocol.Numbered {
+	return protocol.EncodeNumbered(p.ID, protocol.TypeMatchFound, map[string]any{"starts_at": p.StartsAt})
+}
+
+// read reads the match with both players and all frames.
+func (p *play) read() match.View {
+	p.Helper()
+	v, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, Players: []string{"p_ada", "p_bob"}})
+	if err != nil {
+		p.Fatal(err)
+	}
+	return v
+}
+
+// step is a step from where a state stands to another phase.
+func (p *play) step(from match.State, to match.Phase, question int) match.Step {
+	p.tries++
+	s := match.Step{
+		Match: p.plan.ID, ID: fmt.Sprint("try ", p.tries), From: from.Phase, Question: from.Question, To: from,
+		Pushes: []protocol.Numbered{protocol.EncodeNumbered(p.plan.ID, string(to), map[string]any{"question": question})},
+	}
+	s.To.Phase, s.To.Question = to, question
+	switch to {
+	case match.Open:
+		s.To.OpensAt, s.To.ClosesAt = epoch+int64(question)*20_000, epoch+int64(question)*20_000+10_000
+		s.To.DueAt, s.To.StartedAt = s.To.ClosesAt+150, epoch
+	case match.Over:
+		s.To.DueAt, s.KeepMS = 0, 360_000
+		s.Result = &match.Result{Match: p.plan.ID, Game: "demo", OverAt: epoch + 99, Standings: []match.Standing{{Rank: 1, Player: "p_ada"}}}
+	}
+	return s
+}
+
+// take takes a step that has to be there to take.
+func (p *play) take(to match.Phase, question int) match.State {
+	p.Helper()
+	done, err := p.Step(p.Context(), p.step(p.read().State, to, question))
+	if err != nil || !done.Taken {
+		p.Fatalf("to %s of %d: %+v, %v", to, question, done, err)
+	}
+	return p.read().State
+}
+
+// attempt is a right answer to the open question, a number of ms after it
+// opened.
+func (p *play) attempt(s match.State, player string, after int64) match.Attempt {
+	p.tries++
+	seen := protocol.EncodeNumbered(p.plan.ID, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: s.Question, Player: player})
+	return match.Attempt{
+		Match: p.plan.ID, ID: fmt.Sprint("try ", p.tries), OpensAt: s.OpensAt, Seats: 2, TTLMS: 3_600_000, Seen: &seen,
+		Record: match.Record{
+			Player: player, Question: s.Question, Given: json.RawMessage(`{"choice":1}`), Normal: "c:1", Correct: true,
+			At: s.OpensAt + after, ElapsedMS: after, Points: 190, SavedMS: 10_000 - after,
+		},
+	}
+}
+
+// commit commits an attempt and expects a verdict.
+func (p *play) commit(a match.Attempt, want match.Verdict) match.Outcome {
+	p.Helper()
+	out, err := p.Commit(p.Context(), a)
+	if err != nil || out.Verdict != want {
+		p.Fatalf("%s of question %d: %+v, %v, want %s", a.Record.Player, a.Record.Question, out, err, want)
+	}
+	return out
+}
+
+// checkLog says that the log is numbered from 1 without gaps, and as long as
+// the match and the index say.
+func (p *play) checkLog() {
+	p.Helper()
+	v := p.read()
+	for i, f := range v.Frames {
+		if want := fmt.Sprintf(`"match":"%s","seq":%d,"data":`, p.plan.ID, i+1); !strings.Contains(string(f), want) {
+			p.Errorf("frame %d is %s", i+1, f)
+		}
+	}
+	seqs, err := p.Seqs(p.Context(), []string{p.plan.ID})
+	if err != nil || v.Seq != int64(len(v.Frames)) || seqs[p.plan.ID] != v.Seq {
+		p.Errorf("%d frames, the match is at %d, the index at %v (%v)", len(v.Frames), v.Seq, seqs, err)
+	}
+}
+
+// due is the match's score in the index of deadlines, -1 where it has none.
+func (p *play) due() int64 {
+	p.Helper()
+	score, err := p.client.ZScore(p.Context(), p.keys.due(), p.plan.ID).Result()
+	if errors.Is(err, redis.Nil) {
+		return -1
+	}
+	if err != nil {
+		p.Fatal(err)
+	}
+	return int64(score)
+}

@@ -1,0 +1,116 @@
+package redismatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"laststand/internal/match"
+)
+
+// Pending implements match.Index.
+func (s *Store) Pending(ctx context.Context, id string) (bool, error) {
+	waits, err := s.client.HExists(ctx, keysOf(id).result(), id).Result()
+	if err != nil {
+		return false, fmt.Errorf("redismatch: pending %s: %w", id, err)
+	}
+	return waits, nil
+}
+
+// Unsettled implements match.Index.
+func (s *Store) Unsettled(ctx context.Context) (int64, error) {
+	waiting, err := s.waiting(ctx)
+	var n int64
+	for _, w := range waiting {
+		n += w
+	}
+	return n, err
+}
+
+// Results reads up to limit results that wait for the ledger, from a random
+// partition on by the order of partitions. An error speaks of those that could
+// not be read; the others are there beside it.
+func (s *Store) Results(ctx context.Context, limit int) ([]match.Result, error) {
+	waiting, err := s.waiting(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var results []match.Result
+	var faults []error
+	first := rand.IntN(Partitions)
+	for i := 0; i < Partitions && len(results) < limit; i++ {
+		p := (first + i) % Partitions
+		if waiting[p] == 0 {
+			continue
+		}
+		some, err := s.resultsOf(ctx, p, limit)
+		faults = append(faults, err)
+		results = append(results, some...)
+	}
+	return results[:min(len(results), limit)], errors.Join(faults...)
+}
+
+// waiting counts the results of each partition.
+func (s *Store) waiting(ctx context.Context) ([]int64, error) {
+	cmds := make([]*redis.IntCmd, Partitions)
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i := range cmds {
+			cmds[i] = p.HLen(ctx, partition(i).result())
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("redismatch: unsettled: %w", err)
+	}
+	waiting := make([]int64, Partitions)
+	for i, c := range cmds {
+		waiting[i] = c.Val()
+	}
+	return waiting, nil
+}
+
+// resultsOf reads about limit results of a partition, or all where there are
+// few.
+func (s *Store) resultsOf(ctx context.Context, p, limit int) ([]match.Result, error) {
+	raw, _, err := s.client.HScan(ctx, partition(p).result(), 0, "", int64(limit)).Result()
+	if err != nil {
+		return nil, fmt.Errorf("redismatch: results: %w", err)
+	}
+	results := make([]match.Result, 0, len(raw)/2)
+	var faults []error
+	for at := 1; at < len(raw); at += 2 {
+		var r match.Result
+		if err := json.Unmarshal([]byte(raw[at]), &r); err != nil {
+			faults = append(faults, fmt.Errorf("redismatch: result of %s: %w", raw[at-1], err))
+			continue
+		}
+		results = append(results, r)
+	}
+	return results, errors.Join(faults...)
+}
+
+// settledAtOnce is how many matches are marked at a time; on a real Redis they
+// share round trips.
+const settledAtOnce = 64
+
+// Settled marks matches whose results are in the ledger.
+func (s *Store) Settled(ctx context.Context, results []match.Result) error {
+	var group errgroup.Group
+	group.SetLimit(settledAtOnce)
+	for _, r := range results {
+		group.Go(func() error {
+			k := keysOf(r.Match)
+			err := settledScript.Run(ctx, s.scripts, []string{k.match(), k.seq(), k.result()}, r.Match).Err()
+			if err != nil {
+				return fmt.Errorf("redismatch: settled %s: %w", r.Match, err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}

@@ -1,0 +1,262 @@
+package redismatch
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/match"
+)
+
+func TestStep(t *testing.T) {
+	each(t, func(p *play) {
+		s := p.step(p.read().State, match.Open, 0)
+		s.Pushes = append(s.Pushes, s.Pushes[0])
+		s.To.Reason, s.To.Ending, s.To.Leaver = "why", match.Forfeit, "p_ada"
+		s.To.Answered, s.To.Right, s.To.Seq = 9, 9, 9 // the store's own
+		done, err := p.Step(p.Context(), s)
+		if err != nil || done != (match.Stepped{Taken: true, First: 2}) {
+			p.Fatalf("%+v, %v", done, err)
+		}
+		want := s.To
+		want.Answered, want.Right, want.Seq = 0, 0, 3
+		if v := p.read(); v.State != want || string(v.Frames[2]) != string(s.Pushes[1].Frame(3)) {
+			p.Errorf("%+v, want %+v; %s", v.State, want, v.Frames[2])
+		}
+		if p.due() != s.To.DueAt {
+			p.Errorf("due at %d", p.due())
+		}
+		p.checkLog()
+	})
+}
+
+// A step begins where it says, or not at all.
+func TestStepComparesPhaseAndQuestion(t *testing.T) {
+	each(t, func(p *play) {
+		p.take(match.Open, 0)
+		before := p.read()
+		for _, from := range []match.State{
+			{Phase: match.Countdown, Question: -1}, {Phase: match.Open, Question: 1}, {Phase: match.Open, Question: -1}, {Phase: match.Sealed},
+		} {
+			done, err := p.Step(p.Context(), p.step(from, match.Over, 0))
+			if err != nil || done != (match.Stepped{}) {
+				p.Errorf("from %s of %d: %+v, %v", from.Phase, from.Question, done, err)
+			}
+		}
+		if after := p.read(); !reflect.DeepEqual(after, before) {
+			p.Errorf("%+v became %+v", before, after)
+		}
+		if waits, err := p.Pending(p.Context(), p.plan.ID); waits || err != nil {
+			p.Errorf("a result of a step not taken: %v, %v", waits, err)
+		}
+		gone := p.step(match.State{Phase: match.Open}, match.Sealed, 0)
+		gone.Match = "m_none"
+		if _, err := p.Step(p.Context(), gone); !errors.Is(err, match.ErrNotFound) {
+			p.Errorf("no such match: %v", err)
+		}
+	})
+}
+
+func TestStepRunAgain(t *testing.T) {
+	each(t, func(p *play) {
+		s := p.step(p.read().State, match.Open, 0)
+		first, err := p.Step(p.Context(), s)
+		if err != nil {
+			p.Fatal(err)
+		}
+		open := p.read().State
+		p.commit(p.attempt(open, "p_ada", 10), match.Accepted) // moves the number on
+		before := p.read()
+		again, err := p.Step(p.Context(), s)
+		if err != nil || again != first || !again.Taken {
+			p.Errorf("%+v, %v, at first %+v", again, err, first)
+		}
+		if after := p.read(); !reflect.DeepEqual(after, before) {
+			p.Errorf("%+v became %+v", before, after)
+		}
+		p.take(match.Sealed, 0)
+		if lost, err := p.Step(p.Context(), s); err != nil || lost.Taken {
+			p.Errorf("after the next: %+v, %v", lost, err)
+		}
+		p.checkLog()
+	})
+}
+
+// Twenty nodes race a step that answers race too: one takes it, and no number
+// is given twice.
+func TestOneStepIsTaken(t *testing.T) {
+	each(t, func(p *play) {
+		open := p.take(match.Open, 0)
+		steps := make([]match.Step, 20)
+		for i := range steps {
+			steps[i] = p.step(open, match.Sealed, 0)
+		}
+		attempts := []match.Attempt{p.attempt(open, "p_ada", 10), p.attempt(open, "p_bob", 10)}
+		taken := make([]bool, len(steps))
+		var accepted, counted int64
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		for i := range steps {
+			all.Go(func() {
+				done, err := p.Step(p.Context(), steps[i])
+				if err != nil {
+					p.Error(err)
+				}
+				taken[i] = done.Taken
+			})
+		}
+		for i := range attempts {
+			all.Go(func() {
+				out, err := p.Commit(p.Context(), attempts[i])
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil || out.Verdict != match.Accepted && out.Verdict != match.Late {
+					p.Errorf("%+v, %v", out, err)
+				}
+				if out.Verdict == match.Accepted {
+					accepted++
+				}
+			})
+		}
+		all.Wait()
+		winners := 0
+		for _, won := range taken {
+			if won {
+				winners++
+			}
+		}
+		v := p.read()
+		for _, totals := range v.Totals {
+			counted += totals.Answered
+		}
+		if winners != 1 || v.Answered != accepted || counted != accepted || v.Seq != 3+accepted {
+			p.Errorf("%d took it; %d accepted, %d counted, at %+v", winners, accepted, counted, v.State)
+		}
+		p.checkLog()
+	})
+}
+
+// A match that is over leaves a result, which waits until it is settled,
+// although the match itself has gone.
+func TestAResultWaitsUntilItIsSettled(t *testing.T) {
+	each(t, func(p *play) {
+		p.take(match.Open, 0)
+		p.take(match.Over, 0)
+		if due := p.due(); due != -1 {
+			p.Errorf("it is due at %d", due)
+		}
+		p.expire()
+		if _, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID}); !errors.Is(err, match.ErrNotFound) {
+			p.Errorf("it is still there: %v", err)
+		}
+		p.checkPending(true)
+		r := p.pending()
+		if r == nil || r.OverAt != epoch+99 || len(r.Standings) != 1 {
+			p.Fatalf("%+v", r)
+		}
+		for range 2 { // it may be told again
+			if err := p.Settled(p.Context(), []match.Result{*r}); err != nil {
+				p.Error(err)
+			}
+			p.checkPending(false)
+			if again := p.pending(); again != nil {
+				p.Errorf("%+v", again)
+			}
+		}
+		if seqs, err := p.Seqs(p.Context(), []string{p.plan.ID}); err != nil || len(seqs) != 0 {
+			p.Errorf("%v, %v", seqs, err)
+		}
+	})
+}
+
+func TestSettledMarksTheMatch(t *testing.T) {
+	each(t, func(p *play) {
+		p.take(match.Open, 0)
+		p.take(match.Over, 0)
+		if err := p.Settled(p.Context(), []match.Result{{Match: "m_none"}, {Match: p.plan.ID}}); err != nil {
+			p.Fatal(err)
+		}
+		if v := p.read(); v.Phase != match.Settled || v.Seq != 3 {
+			p.Errorf("%+v", v.State)
+		}
+		if n := p.client.Exists(p.Context(), keysOf("m_none").match()).Val(); n != 0 {
+			p.Error("a match came into being")
+		}
+	})
+}
+
+// pending is the match's result among all that wait.
+func (p *play) pending() *match.Result {
+	p.Helper()
+	results, err := p.Results(p.Context(), 100_000)
+	if err != nil {
+		p.Fatal(err)
+	}
+	for _, r := range results {
+		if r.Match == p.plan.ID {
+			return &r
+		}
+	}
+	return nil
+}
+
+func (p *play) checkPending(want bool) {
+	p.Helper()
+	waits, err := p.Pending(p.Context(), p.plan.ID)
+	if err != nil || waits != want {
+		p.Errorf("pending: %v, %v", waits, err)
+	}
+	n, err := p.Unsettled(p.Context())
+	_, shared := p.client.(*redis.ClusterClient)
+	if err != nil || want && n < 1 || !want && !shared && n != 0 {
+		p.Errorf("unsettled: %d, %v", n, err)
+	}
+}
+
+// expire does at once what time would do.
+func (p *play) expire() {
+	p.Helper()
+	for _, key := range []string{p.keys.match(), p.keys.log(), p.keys.answers(), p.keys.totals()} {
+		if err := p.client.Del(p.Context(), key).Err(); err != nil {
+			p.Fatal(err)
+		}
+	}
+}
+
+// The scripts are loaded anew by whoever misses them.
+func TestScriptsAreFlushed(t *testing.T) {
+	each(t, func(p *play) {
+		flush := func(ctx context.Context, c redis.Cmdable) error { return c.ScriptFlush(ctx).Err() }
+		for _, act := range []func(){
+			func() { p.take(match.Open, 0) },
+			func() { p.commit(p.attempt(p.read().State, "p_ada", 10), match.Accepted) },
+			func() { p.take(match.Sealed, 0) },
+			func() { p.take(match.Over, 0) },
+			func() { _ = p.Settled(p.Context(), []match.Result{{Match: p.plan.ID}}) },
+		} {
+			p.eachMaster(flush)
+			act()
+		}
+		if v := p.read(); v.Phase != match.Settled {
+			p.Errorf("%+v", v.State)
+		}
+	})
+}
+
+// eachMaster runs a command on all servers that hold keys.
+func (p *play) eachMaster(f func(ctx context.Context, c redis.Cmdable) error) {
+	p.Helper()
+	var err error
+	if cluster, ok := p.client.(*redis.ClusterClient); ok {
+		err = cluster.ForEachMaster(p.Context(), func(ctx context.Context, c *redis.Client) error { return f(ctx, c) })
+	} else {
+		err = f(p.Context(), p.client)
+	}
+	if err != nil {
+		p.Fatal(err)
+	}
+}
