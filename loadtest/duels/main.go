@@ -1,0 +1,116 @@
+// Command duels measures answers: pairs of players play duels without a pause,
+// or at a pace, against a server that it starts by itself, once embedded and
+// once on a redis-server beside it.
+//
+//	go run ./loadtest/duels                     # both, 3 runs each, medians
+//	go run ./loadtest/duels -pairs 100 -seconds 10 -runs 1
+//	go run ./loadtest/duels -url http://127.0.0.1:8080   # a server that runs already
+//
+// It prints answers/s and the time from answer to `answered` as seen by the
+// client, with the machine. It ends with an error if a number of a match is
+// missing or an answer is refused. Load goes to loopback only.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+type options struct {
+	pairs, seconds, runs int
+	url                  string
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.pairs, "pairs", 100, "pairs of players")
+	flag.IntVar(&o.seconds, "seconds", 10, "of each run")
+	flag.IntVar(&o.runs, "runs", 3, "runs of each kind; medians are printed")
+	flag.StringVar(&o.url, "url", "", "measure this server, on this machine, instead of starting some")
+	flag.Parse()
+	if err := measure(o); err != nil {
+		fmt.Fprintln(os.Stderr, "duels:", err)
+		os.Exit(1)
+	}
+}
+
+// kinds are what is measured: where matches live, and how fast questions come.
+var kinds = []struct {
+	name     string
+	redis    bool
+	revealMS int // pause after each question
+}{
+	{"embedded, no pause", false, 0},
+	{"embedded, paced", false, 1000},
+	{"redis, no pause", true, 0},
+	{"redis, paced", true, 200},
+}
+
+func measure(o options) error {
+	fmt.Printf("machine: %d cores, %s, %s; client and servers share it; %d pairs, %d s a run, median of %d\n",
+		runtime.NumCPU(), runtime.GOARCH, runtime.Version(), o.pairs, o.seconds, o.runs)
+	fmt.Printf("%-20s %12s %10s %10s %10s\n", "", "answers/s", "p50 ms", "p99 ms", "matches")
+	if o.url != "" {
+		return repeat(o, o.url, func() (outcome, error) { return play(context.Background(), o.url, o) })
+	}
+	binary, done, err := build()
+	if err != nil {
+		return err
+	}
+	defer done()
+	for _, k := range kinds {
+		if err := repeat(o, k.name, func() (outcome, error) { return once(o, binary, k.redis, k.revealMS) }); err != nil {
+			return fmt.Errorf("%s: %w", k.name, err)
+		}
+	}
+	return nil
+}
+
+// repeat prints the medians of several runs.
+func repeat(o options, name string, run func() (outcome, error)) error {
+	var rates, p50s, p99s, matches []float64
+	for range o.runs {
+		r, err := run()
+		if err != nil {
+			return err
+		}
+		rates = append(rates, float64(r.latency.TotalCount())/r.took.Seconds())
+		p50s = append(p50s, float64(r.latency.ValueAtQuantile(50))/1000)
+		p99s = append(p99s, float64(r.latency.ValueAtQuantile(99))/1000)
+		matches = append(matches, float64(r.matches))
+	}
+	fmt.Printf("%-20s %12.0f %10.2f %10.2f %10.0f\n", name, median(rates), median(p50s), median(p99s), median(matches))
+	return nil
+}
+
+// outcome is what one run saw; latencies are in microseconds.
+type outcome struct {
+	latency *hdrhistogram.Histogram
+	matches int
+	took    time.Duration
+}
+
+// once starts a fresh server and plays against it.
+func once(o options, binary string, redis bool, revealMS int) (outcome, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(o.seconds+60)*time.Second)
+	defer cancel()
+	s, err := start(ctx, binary, redis, revealMS)
+	if err != nil {
+		return outcome{}, err
+	}
+	out, err := play(ctx, s.url, o)
+	s.stop()
+	return out, err
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"golang.org/x/sync/errgroup"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+)
+
+// play has all pairs play duels for the time of a run.
+func play(ctx context.Context, url string, o options) (outcome, error) {
+	players := make([]*player.Player, 2*o.pairs)
+	for i := range players {
+		g, err := player.NewGuest(ctx, url, "demo", "")
+		if err != nil {
+			return outcome{}, err
+		}
+		if players[i], err = player.Connect(ctx, url, g, nil); err != nil {
+			return outcome{}, err
+		}
+		defer players[i].Close() //nolint:errcheck // the run is over
+	}
+	began := time.Now()
+	until := began.Add(time.Duration(o.seconds) * time.Second)
+	seen := make([]outcome, len(players))
+	var group errgroup.Group
+	for i, p := range players {
+		group.Go(func() (err error) {
+			seen[i], err = playUntil(p, until)
+			return err
+		})
+	}
+	err := group.Wait()
+	total := outcome{latency: newHistogram(), took: time.Since(began)}
+	for _, one := range seen {
+		if one.latency != nil {
+			total.latency.Merge(one.latency)
+			total.matches += one.matches
+		}
+	}
+	total.matches /= 2
+	return total, err
+}
+
+func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, 60_000_000, 3) }
+
+// duelist is one player at work.
+type duelist struct {
+	*player.Player
+	out   outcome
+	seq   int64
+	asked time.Time // when the answer under way was sent
+}
+
+// playUntil plays duels, answering at once, until the time is over.
+func playUntil(p *player.Player, until time.Time) (outcome, error) {
+	d := &duelist{Player: p, out: outcome{latency: newHistogram()}}
+	if _, err := d.Send(protocol.TypeDuelJoin, protocol.DuelJoin{}); err != nil {
+		return d.out, err
+	}
+	for time.Now().Before(until) {
+		f, err := d.Read(30 * time.Second)
+		if err != nil {
+			return d.out, err
+		}
+		if err := d.take(f); err != nil {
+			return d.out, err
+		}
+	}
+	return d.out, nil
+}
+
+// take checks a frame's number and does what follows on it.
+func (d *duelist) take(f player.Frame) error {
+	if f.Seq != 0 {
+		if f.Type == protocol.TypeMatchFound {
+			d.seq = 0
+		}
+		if d.seq++; f.Seq != d.seq {
+			return fmt.Errorf("push %d of %s came where %d was due", f.Seq, f.Match, d.seq)
+		}
+	}
+	switch f.Type {
+	case protocol.TypeQuestion:
+		return d.answer(f)
+	case protocol.TypeAnswered:
+		return d.out.latency.RecordValue(f.Came.Sub(d.asked).Microseconds())
+	case protocol.TypeMatchOver:
+		d.out.matches++
+		_, err := d.Send(protocol.TypeDuelJoin, protocol.DuelJoin{})
+		return err
+	case protocol.TypeError:
+		return d.again(f)
+	}
+	return nil
+}
+
+// again joins once more where the server asked for patience; any other refusal
+// ends the run.
+func (d *duelist) again(f player.Frame) error {
+	var e protocol.Error
+	if err := json.Unmarshal(f.Data, &e); err != nil {
+		return err
+	}
+	if e.Code != protocol.CodeUnavailable {
+		return fmt.Errorf("refused: %s", f.Raw)
+	}
+	time.Sleep(time.Duration(e.RetryAfterMS) * time.Millisecond)
+	_, err := d.Send(protocol.TypeDuelJoin, protocol.DuelJoin{})
+	return err
+}
+
+func (d *duelist) answer(f player.Frame) error {
+	var q protocol.Question
+	if err := json.Unmarshal(f.Data, &q); err != nil {
+		return err
+	}
+	d.asked = time.Now()
+	_, err := d.Send(protocol.TypeAnswer, protocol.Answer{Match: f.Match, Question: &q.Question, Given: player.Guess(q)})
+	return err
+}
