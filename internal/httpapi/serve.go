@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -78,7 +79,7 @@ func (a *api) rescue(w *writer, r *http.Request, rt route) {
 	if cause == nil {
 		return
 	}
-	if cause == http.ErrAbortHandler {
+	if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(cause)
 	}
 	a.Logger.ErrorContext(r.Context(), "a request panicked",

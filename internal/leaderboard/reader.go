@@ -84,7 +84,7 @@ func (r *Reader) slice(ctx context.Context, cfg Config, v View, q Query) (Page, 
 	if err != nil {
 		return Page{}, err
 	}
-	p, err := r.page(cfg, q, v, s.Read)
+	p, err := r.page(cfg, q, s.Read)
 	if err != nil {
 		return Page{}, err
 	}
@@ -121,7 +121,7 @@ func (r *Reader) some(ctx context.Context, cfg Config, v View, q Query) (Page, e
 	slices.SortFunc(rows, func(a, b PlaceRow) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Newest, b.Newest))
 	})
-	p, err := r.page(cfg, q, v, places[0].Read)
+	p, err := r.page(cfg, q, places[0].Read)
 	if err != nil {
 		return Page{}, err
 	}
@@ -132,7 +132,7 @@ func (r *Reader) some(ctx context.Context, cfg Config, v View, q Query) (Page, e
 }
 
 // page is the frame around the entries of a read.
-func (r *Reader) page(cfg Config, q Query, v View, read Read) (Page, error) {
+func (r *Reader) page(cfg Config, q Query, read Read) (Page, error) {
 	today := r.today(cfg, read.Mark)
 	p := Page{
 		Game: cfg.Game, Window: q.Window, Order: cmp.Or(q.Order, ByValue),

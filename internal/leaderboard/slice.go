@@ -2,7 +2,7 @@ package leaderboard
 
 import "context"
 
-// OpenDay, as the span of a View's board, is the day that the ledger is at.
+// OpenDay is, as the span of a View's board, the day that the ledger is at.
 const OpenDay = string(Day)
 
 // View is one ranking to read.

@@ -47,7 +47,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	}
 	l.zones = c.Zones
 	if c.clock != "" {
-		l.dialect.clock = c.clock
+		l.clock = c.clock
 	}
 	if err := l.begin(ctx, c.Logger); err != nil {
 		l.Close()

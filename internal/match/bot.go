@@ -14,7 +14,7 @@ import (
 
 // NewBot makes a bot's seat.
 func NewBot() Seat {
-	name := botNames[rand.N(len(botNames))]
+	name := botNames[rand.N(len(botNames))] //nolint:gosec // a name is no secret
 	return Seat{Player: "bot_" + newID(), Nickname: name, Bot: true}
 }
 

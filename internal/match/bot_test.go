@@ -17,7 +17,7 @@ func TestBotGiven(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := rapid.SampledFrom(samples).Draw(t, "question")
 		right := rapid.Bool().Draw(t, "right")
-		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)) //nolint:gosec // a test's
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		normal, err := q.Normalize(quiz.Given(botGiven(&q, right, rng)))
 		if err != nil {
 			t.Fatal(err)

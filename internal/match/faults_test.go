@@ -113,7 +113,7 @@ func TestACommitThatIsRunAgain(t *testing.T) {
 				inA, inB := n.enter(ada), n.enter(bob)
 				p := n.begin(w, 1)
 				again := &retrying{memory: w.store}
-				n.Engine.Store = again
+				n.Store = again
 				w.passUntil(p, Open, 0)
 				again.between = func() {
 					if other {

@@ -78,7 +78,7 @@ func (n *node) results() []*Result {
 func (n *node) holds() (matches, seats int) {
 	n.Engine.mu.Lock()
 	defer n.Engine.mu.Unlock()
-	return len(n.lives), len(n.Engine.seats)
+	return len(n.lives), len(n.seats)
 }
 
 // enter gives a player a session at the node.

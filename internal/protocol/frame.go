@@ -187,9 +187,7 @@ func knownInside(t reflect.Type, name string, value json.RawMessage) error {
 		return nil
 	}
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(value, &fields) != nil {
-		return nil // a wrong type: the decoder names it
-	}
+	_ = json.Unmarshal(value, &fields) // of a wrong type: none, and the decoder names it
 	known := fieldsOf(t)
 	for inner := range fields {
 		if _, ok := known[inner]; !ok {

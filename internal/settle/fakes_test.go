@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"slices"
@@ -62,7 +61,7 @@ func (w *world) start(t *testing.T, tune func(*Config)) (s *Settler, stop func()
 		Ledger: w, Pending: w, Boards: w, Tell: w.Tell,
 		Down:     func(err error) bool { return errors.Is(err, errDown) },
 		Now:      func() int64 { return time.Now().UnixMilli() },
-		Logger:   slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Logger:   slog.New(slog.DiscardHandler),
 		Registry: w.registry,
 	}
 	if tune != nil {

@@ -130,7 +130,7 @@ func TestLostAnswerOfACommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.ledger = func(batch []match.Result) error {
+		w.ledger = func([]match.Result) error {
 			if w.tries["m0"] > 1 {
 				return nil
 			}

@@ -60,7 +60,7 @@ func measure(o options) error {
 	if o.url != "" {
 		return repeat(o, o.url, func() (outcome, error) { return play(context.Background(), o.url, o) })
 	}
-	binary, done, err := build()
+	binary, done, err := build(context.Background())
 	if err != nil {
 		return err
 	}

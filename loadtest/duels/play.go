@@ -24,7 +24,7 @@ func play(ctx context.Context, url string, o options) (outcome, error) {
 		if players[i], err = player.Connect(ctx, url, g, nil); err != nil {
 			return outcome{}, err
 		}
-		defer players[i].Close() //nolint:errcheck // the run is over
+		defer players[i].Close()
 	}
 	began := time.Now()
 	until := began.Add(time.Duration(o.seconds) * time.Second)

@@ -16,13 +16,13 @@ import (
 )
 
 // build compiles the server once; done removes it.
-func build() (binary string, done func(), err error) {
+func build(ctx context.Context) (binary string, done func(), err error) {
 	dir, err := os.MkdirTemp("", "duels")
 	if err != nil {
 		return "", nil, err
 	}
 	binary = filepath.Join(dir, "server")
-	out, err := exec.Command("go", "build", "-o", binary, "laststand/cmd/server").CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "laststand/cmd/server").CombinedOutput()
 	if err != nil {
 		return "", nil, fmt.Errorf("go build: %w: %s", err, out)
 	}
@@ -93,7 +93,7 @@ func (s *server) startServer(ctx context.Context, binary string, args []string) 
 }
 
 func (s *server) startRedis(ctx context.Context) (string, error) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
@@ -108,7 +108,7 @@ func (s *server) startRedis(ctx context.Context) (string, error) {
 	}
 	s.running = append(s.running, cmd)
 	for range 100 {
-		conn, err := net.Dial("tcp", address)
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 		if err == nil {
 			return address, conn.Close()
 		}

@@ -67,7 +67,7 @@ func NewGuest(ctx context.Context, server, game, nickname string) (Guest, error)
 	if err != nil {
 		return Guest{}, err
 	}
-	defer answer.Body.Close() //nolint:errcheck // read only
+	defer answer.Body.Close()
 	raw, err := io.ReadAll(answer.Body)
 	if err != nil {
 		return Guest{}, err

@@ -42,7 +42,7 @@ func (s *Store) Results(ctx context.Context, limit int) ([]match.Result, error) 
 	}
 	var results []match.Result
 	var faults []error
-	first := rand.IntN(Partitions)
+	first := rand.IntN(Partitions) //nolint:gosec // any will do
 	for i := 0; i < Partitions && len(results) < limit; i++ {
 		p := (first + i) % Partitions
 		if waiting[p] == 0 {

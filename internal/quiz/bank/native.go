@@ -61,17 +61,19 @@ func ReadJSON(r io.Reader, o Options) (Import, error) {
 	in := newIntake(d.options(o))
 	in.Bank = d.Bank
 	for _, item := range items {
-		var q quiz.Question
-		if err := decodeStrict(item.raw, &q); err != nil {
-			err = in.skip(item.line, string(item.raw), jsonFault(err).Error())
-		} else {
-			err = in.take(item.line, q)
-		}
-		if err != nil {
+		if err := in.takeJSON(item); err != nil {
 			return Import{}, err
 		}
 	}
 	return in.Import, nil
+}
+
+func (in *intake) takeJSON(item jsonItem) error {
+	var q quiz.Question
+	if err := decodeStrict(item.raw, &q); err != nil {
+		return in.skip(item.line, string(item.raw), jsonFault(err).Error())
+	}
+	return in.take(item.line, q)
 }
 
 func (d *document) set(key string, raw json.RawMessage) error {
