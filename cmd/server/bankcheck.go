@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"laststand/internal/ledger"
+	"laststand/internal/quiz/bank"
+)
+
+type bankCheck struct {
+	source
+	Name string `arg:"" help:"A bank's name, or a file; - for standard input."`
+}
+
+// Help implements kong's help provider.
+func (*bankCheck) Help() string {
+	return "Ends with 1 if there is an error; warnings are none.\n\nExample: server bank check --lang en questions.gift"
+}
+
+// Run lists what is wrong with a bank. Errors in it are an error of the
+// command; warnings are not.
+func (b *bankCheck) Run(flags *cli, to console) error {
+	if _, err := os.Stat(b.Name); err == nil || b.Name == stdin {
+		return b.file(to)
+	}
+	return withLedger(flags, func(ctx context.Context, _ *config, l *ledger.Ledger) error {
+		checked, err := loadBank(ctx, l, b.Name)
+		if err != nil {
+			return err
+		}
+		return report(checked, 0, to)
+	})
+}
+
+func (b *bankCheck) file(to console) error {
+	in, err := b.read(b.Name)
+	if err != nil {
+		return err
+	}
+	for _, s := range in.Skipped {
+		fmt.Fprintln(to.out, "error:", s)
+	}
+	return report(&bank.Bank{Name: b.Name, Questions: in.Questions}, len(in.Skipped), to)
+}
+
+func report(b *bank.Bank, errs int, to console) error {
+	warnings := 0
+	for _, f := range bank.Check(b) {
+		fmt.Fprintf(to.out, "%s: %s: %s\n", f.Severity, f.QuestionID, f.Text)
+		if f.Severity == bank.SeverityError {
+			errs++
+		} else {
+			warnings++
+		}
+	}
+	fmt.Fprintf(to.out, "%s: %d questions, %d errors, %d warnings\n", b.Name, len(b.Questions), errs, warnings)
+	if errs > 0 {
+		return errors.New("there are errors; mend them in the file and import it again")
+	}
+	return nil
+}

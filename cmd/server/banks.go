@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"laststand/internal/ledger"
+	"laststand/internal/lobby"
+	"laststand/internal/quiz"
+	"laststand/internal/quiz/bank"
+)
+
+// banksEvery is how often a node looks whether a bank has been imported.
+const banksEvery = 5 * time.Second
+
+// banks are the questions that each game draws from: the built-in bank and
+// those imported into the ledger. It is safe for concurrent use.
+type banks struct {
+	config   *config
+	ledger   *ledger.Ledger
+	log      *slog.Logger
+	revision int64 // owned by Run
+	pools    atomic.Pointer[map[string]*bank.Pool]
+}
+
+// openBanks loads the banks of all games. A game whose banks are not there, or
+// cannot fill a duel, is an error.
+func openBanks(ctx context.Context, c *config, l *ledger.Ledger, log *slog.Logger) (*banks, error) {
+	b := &banks{config: c, ledger: l, log: log}
+	var err error
+	if b.revision, err = l.BankRevision(ctx); err != nil {
+		return nil, err
+	}
+	return b, b.load(ctx)
+}
+
+// Run loads the banks again when one was imported, until ctx ends.
+func (b *banks) Run(ctx context.Context) error {
+	tick := time.NewTicker(banksEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if err := b.refresh(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			b.log.Warn("question banks could not be read again; the ones in memory go on serving", "error", err)
+		}
+	}
+}
+
+func (b *banks) refresh(ctx context.Context) error {
+	revision, err := b.ledger.BankRevision(ctx)
+	if err != nil || revision == b.revision {
+		return err
+	}
+	if err := b.load(ctx); err != nil {
+		return err
+	}
+	b.revision = revision
+	b.log.Info("question banks were read again", "revision", revision)
+	return nil
+}
+
+func (b *banks) load(ctx context.Context) error {
+	var faults faults
+	pools := make(map[string]*bank.Pool)
+	for _, name := range b.config.gameNames() {
+		g := b.config.Games[name]
+		var loaded []*bank.Bank
+		for _, from := range g.Banks {
+			one, err := loadBank(ctx, b.ledger, from)
+			if err != nil {
+				faults.addf("games.%s.banks: %w", name, err)
+				continue
+			}
+			loaded = append(loaded, one)
+		}
+		pools[name] = bank.NewPool(loaded...)
+		if need := g.Duel.Questions; len(loaded) == len(g.Banks) && !pools[name].Has(bank.Spec{Count: need}) {
+			faults.addf("games.%s.banks: a duel needs %d questions of one language, and there are %d",
+				name, need, pools[name].Count(bank.Spec{}))
+		}
+	}
+	if err := faults.join(); err != nil {
+		return err
+	}
+	b.pools.Store(&pools)
+	return nil
+}
+
+// loadBank reads a bank by its name.
+func loadBank(ctx context.Context, l *ledger.Ledger, name string) (*bank.Bank, error) {
+	if name == bank.BuiltinName {
+		return bank.Builtin()
+	}
+	questions, err := l.LoadBank(ctx, name)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil, fmt.Errorf("there is no bank %q: import one with `server bank import --bank %s FILE`", name, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &bank.Bank{Name: name, Questions: questions}, nil
+}
+
+// Count implements lobby.Bank.
+func (b *banks) Count(game string, w lobby.Wish) int {
+	return b.pool(game).Count(spec(w, 0))
+}
+
+// Draw implements lobby.Bank.
+func (b *banks) Draw(game string, w lobby.Wish, count int, seen map[string]struct{}) ([]quiz.Question, error) {
+	rng := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // seeded by the runtime's secure source; a match is worth no more
+	return b.pool(game).Draw(spec(w, count), seen, rng)
+}
+
+func (b *banks) pool(game string) *bank.Pool {
+	if pool := (*b.pools.Load())[game]; pool != nil {
+		return pool
+	}
+	return bank.NewPool() // a game that is not declared has no questions
+}
+
+func spec(w lobby.Wish, count int) bank.Spec {
+	return bank.Spec{Category: w.Category, Lang: w.Lang, Difficulty: strings.ToLower(w.Difficulty), Count: count}
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"laststand/internal/protocol"
+	"laststand/internal/trial"
+)
+
+// samples are files of each format, with how many of their items are taken.
+var samples = []struct {
+	file, format   string
+	taken, skipped int
+}{
+	{"opentdb.json", "opentdb", 6, 6}, {"school.gift", "gift", 15, 14}, {"office.csv", "csv", 7, 9}, {"native.json", "json", 3, 4},
+}
+
+func sample(file string) string { return filepath.Join("../../internal/quiz/bank/testdata", file) }
+
+// ledgerOf are the flags that name a database.
+func ledgerOf(db trial.SQL) []string {
+	return []string{"--data=" + db.Dir, "--database=" + db.URL}
+}
+
+// bankCommand runs a command of `server bank` that has to end well.
+func bankCommand(t *testing.T, db trial.SQL, args ...string) string {
+	t.Helper()
+	code, out, errs := command(append(append([]string{"bank"}, args...), ledgerOf(db)...)...)
+	if code != 0 || errs != "" {
+		t.Fatalf("bank %v ended with %d: %s\n%s", args, code, errs, out)
+	}
+	return out
+}
+
+// Each format is imported: found out or named, tried first, taken, and not
+// taken twice; what is skipped is listed by line and reason.
+func TestImport(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		for _, s := range samples {
+			fill := []string{"import", "--bank=b." + s.format, "--lang=en", "--category=General", sample(s.file)}
+			named := slices.Concat(fill, []string{"--format=" + s.format})
+			would := fmt.Sprintf("dry run: %d questions would be taken into bank b.%s, %d skipped\n", s.taken, s.format, s.skipped)
+			for _, args := range [][]string{slices.Concat(fill, []string{"--dry-run"}), slices.Concat(named, []string{"--dry-run"})} {
+				out := bankCommand(t, db, args...)
+				if !strings.HasSuffix(out, would) || strings.Count(out, "skipped: line ") != s.skipped {
+					t.Errorf("%v said\n%s", args, out)
+				}
+			}
+			if code, _, errs := command(append(ledgerOf(db), "bank", "export", "b."+s.format)...); code != 1 || !strings.Contains(errs, "bank import") {
+				t.Errorf("after a dry run the bank's export ended with %d: %s", code, errs)
+			}
+			if out := bankCommand(t, db, fill...); !strings.HasSuffix(out, fmt.Sprintf("\n%d questions taken into bank b.%s, %d skipped\n", s.taken, s.format, s.skipped)) {
+				t.Errorf("%s: %s", s.file, out)
+			}
+			again := bankCommand(t, db, fill...)
+			if !strings.HasSuffix(again, fmt.Sprintf("\n0 questions taken into bank b.%s, %d skipped\n", s.format, s.taken+s.skipped)) ||
+				strings.Count(again, "it is the same question as ") != s.taken {
+				t.Errorf("%s taken again: %s", s.file, again)
+			}
+			if out := bankCommand(t, db, "check", "b."+s.format); !strings.Contains(out, fmt.Sprintf("%d questions, 0 errors", s.taken)) {
+				t.Errorf("check: %s", out)
+			}
+		}
+	})
+}
+
+// What is exported is imported again with nothing lost, and exported the same.
+func TestExportAndImport(t *testing.T) {
+	t.Parallel()
+	db := trial.SQL{Dir: t.TempDir()}
+	bankCommand(t, db, "import", "--bank=mixed", "--lang=en", "--category=General", sample("office.csv"))
+	bankCommand(t, db, "import", "--bank=mixed", sample("opentdb.json"))
+	for name, count := range map[string]int{"mixed": 13, "builtin": 340} {
+		first, second := filepath.Join(t.TempDir(), "first.json"), filepath.Join(t.TempDir(), "second.json")
+		bankCommand(t, db, "export", name, "--out="+first)
+		if out := bankCommand(t, db, "import", "--bank=copy."+name, first); out != fmt.Sprintf("%d questions taken into bank copy.%s, 0 skipped\n", count, name) {
+			t.Fatalf("%s: %s", name, out)
+		}
+		bankCommand(t, db, "export", "copy."+name, "--out="+second)
+		a, errA := os.ReadFile(first)
+		b, errB := os.ReadFile(second)
+		if errA != nil || errB != nil {
+			t.Fatal(errA, errB)
+		}
+		if strings.Replace(string(a), `"`+name+`"`, `"copy.`+name+`"`, 1) != string(b) {
+			t.Errorf("%s is not what it was before", name)
+		}
+		if printed := bankCommand(t, db, "export", name); printed != string(a) {
+			t.Errorf("%s is printed otherwise than it is written", name)
+		}
+	}
+}
+
+func TestBankCommandsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	torn := filepath.Join(dir, "torn.json")
+	if err := os.WriteFile(torn, []byte(`{"name":"x","questions":[`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"import --bank=builtin " + sample("office.csv"):        "other than builtin",
+		"import --bank=a/b " + sample("office.csv"):            "--bank",
+		"import --bank=b " + filepath.Join(dir, "none.csv"):    "no such file",
+		"import --bank=b " + torn:                              torn,
+		"check none":                                           "there is no bank",
+		"export none":                                          "there is no bank",
+		"export builtin --out=" + filepath.Join(dir, "a", "b"): "cannot be written",
+		"check " + sample("office.csv"):                        "there are errors",
+	} {
+		code, _, errs := command(append([]string{"bank", "--data=" + filepath.Join(dir, "data")}, strings.Fields(line)...)...)
+		if code != 1 || !strings.Contains(errs, want) || strings.Contains(errs, "panic") {
+			t.Errorf("bank %s ended with %d and said %q, want %q", line, code, errs, want)
+		}
+	}
+}
+
+// A running server asks the questions of a bank within seconds of its import.
+func TestARunningServerReadsAnImportedBank(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		bankCommand(t, db, "import", "--bank=mine", questionFile(t, "de", 3))
+		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL, Config: configFile(t, "games: {demo: {banks: [mine], duel: {questions: 3}}}\nlimits: {messages_per_second: 1000}")})
+		p := newPlayer(t, n.url)
+		if asked := joinIn(t, p, "fr"); asked.Type != protocol.TypeError {
+			t.Fatalf("before there are questions a duel was answered with %s", asked.Raw)
+		}
+		bankCommand(t, db, "import", "--bank=mine", questionFile(t, "fr", 3))
+		eventually(t, "a duel in French can be played", func() bool { return joinIn(t, p, "fr").Type == protocol.TypeDuelQueued })
+	})
+}
+
+// questionFile writes a bank of questions in a language.
+func questionFile(t *testing.T, lang string, count int) string {
+	t.Helper()
+	var rows strings.Builder
+	rows.WriteString("text,kind,choice1,choice2,right,lang,category\n")
+	for i := range count {
+		fmt.Fprintf(&rows, "%s %d?,single,yes,no,1,%s,General\n", lang, i, lang)
+	}
+	path := filepath.Join(t.TempDir(), "questions.csv")
+	if err := os.WriteFile(path, []byte(rows.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

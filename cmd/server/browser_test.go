@@ -1,0 +1,164 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"laststand/internal/trial"
+)
+
+// rightAnswers of testdata/kinds.csv, by the question's text.
+var rightAnswers = map[string][]string{
+	"Which planet is the largest?": {"Jupiter"}, "Water boils at 100 °C at sea level.": {"True"},
+	"Which of these numbers are even?": {"Two", "Four"}, "How many sides has a hexagon?": {"6"}, "What is the capital of France?": {"Paris"},
+}
+
+const everyKind = `
+games:
+  demo:
+    banks: [kinds]
+    duel: {questions: 5, time_limit_ms: 6000, countdown_ms: 500, reveal_ms: 1500, bot_after_ms: 0}
+`
+
+// answer answers question q as a person does: with clicks, keys, or by typing.
+func (p *tab) answer(q int, kind string) {
+	p.Helper()
+	right := rightAnswers[p.text(named("question"))]
+	switch kind {
+	case "number", "text":
+		p.do(chromedp.SendKeys(named("entry"), right[0]), chromedp.Click(named("submit")))
+	case "multiple":
+		for i := range 4 {
+			if tile := fmt.Sprintf(`label:has([data-test="choice-%d"])`, i); p.shows(tile, right) {
+				p.do(chromedp.KeyEvent(strconv.Itoa(i + 1)))
+			}
+		}
+		p.do(chromedp.Click(named("submit")))
+	default:
+		for i := range 3 {
+			if tile := fmt.Sprintf("choice-%d", i); p.shows(string(named(tile)), right) {
+				p.do(chromedp.Click(named(tile)))
+				return
+			}
+		}
+		p.Fatalf("question %d shows no right choice:\n%s", q, p.shown())
+	}
+}
+
+// play plays a duel with every answer right in the tabs of one match.
+func play(tabs ...*tab) {
+	for q := range 5 {
+		for _, p := range tabs {
+			question := chromedp.CSS(fmt.Sprintf(`[data-test="question"][data-question="%d"]`, q))
+			p.answer(q, p.wait(question, "data-kind"))
+		}
+		for _, p := range tabs {
+			p.result(q)
+		}
+	}
+}
+
+// result checks what a tab shows of a question that was answered right.
+func (p *tab) result(q int) {
+	p.Helper()
+	if outcome := p.wait(named("result"), "data-outcome"); outcome != "right" {
+		p.Errorf("question %d was answered right, and the result is %q:\n%s", q, outcome, p.shown())
+	}
+	if text := p.text(named("result")); len(text) < 60 {
+		p.Errorf("question %d is explained by %q", q, text)
+	}
+	score, err := strconv.Atoi(p.wait(named("score-me"), "data-value"))
+	if err != nil || score < p.score+100 || score > p.score+200 {
+		p.Errorf("a right answer took the score from %d to %d (%v)", p.score, score, err)
+	}
+	p.score = score
+}
+
+// ended waits for the final standing and checks the own part of it.
+func (p *tab) ended() (outcome string) {
+	p.Helper()
+	outcome = p.wait(named("final"), "data-outcome")
+	own := p.text(chromedp.CSS(".rank.me"))
+	if digits := strings.NewReplacer(",", "", ".", "", " ", "").Replace(own); !strings.Contains(digits, strconv.Itoa(p.score)) || !strings.Contains(own, "5/5") {
+		p.Errorf("the final standing says %q; the score is %d, with 5/5 right", own, p.score)
+	}
+	return outcome
+}
+
+// kindsNode is a node whose duels ask one question of each kind.
+func kindsNode(t *testing.T) *running {
+	t.Helper()
+	db := trial.SQL{Dir: t.TempDir()}
+	bankCommand(t, db, "import", "--bank=kinds", "testdata/kinds.csv")
+	return startNode(t, cli{Data: &db.Dir, Config: configFile(t, everyKind)})
+}
+
+// A newcomer opens the page, takes a name and plays a duel against the bot,
+// which counts for no board.
+func TestAPersonPlaysTheBot(t *testing.T) {
+	t.Parallel()
+	chromium, ok := trial.Chromium(t)
+	if !ok {
+		return
+	}
+	n := kindsNode(t)
+	p := newBrowser(t, chromium).open(n.url)
+	p.do(chromedp.WaitVisible(named("leaderboard")), chromedp.SendKeys(named("nickname"), "Ada of the page"), chromedp.Click(named("play-bot")))
+	play(p)
+	outcome := p.ended()
+	if own := p.text(chromedp.CSS(".rank.me")); outcome == "lost" || !strings.Contains(own, "Ada of the page") {
+		t.Errorf("with all right the duel is %s, and the standing says %q", outcome, own)
+	}
+	p.do(chromedp.Click(named("home")), chromedp.WaitVisible(chromedp.CSS(".board-empty")))
+}
+
+// Two tabs play each other; both are then on the page's board, in their
+// profiles and in their histories.
+func TestTwoTabsPlayEachOther(t *testing.T) {
+	t.Parallel()
+	chromium, ok := trial.Chromium(t)
+	if !ok {
+		return
+	}
+	n := kindsNode(t)
+	b := newBrowser(t, chromium)
+	tabs := []*tab{b.open(n.url + "/?guest=new"), b.open(n.url + "/?guest=new")}
+	for i, p := range tabs {
+		p.do(chromedp.SendKeys(named("nickname"), []string{"Left Tab", "Right Tab"}[i]), chromedp.Click(named("play")))
+	}
+	play(tabs...)
+	outcomes := []string{tabs[0].ended(), tabs[1].ended()}
+	if slices.Sort(outcomes); !slices.Equal(outcomes, []string{"lost", "won"}) && tabs[0].score != tabs[1].score {
+		t.Errorf("scores %d and %d end %v", tabs[0].score, tabs[1].score, outcomes)
+	}
+	for _, p := range tabs {
+		p.do(chromedp.WaitVisible(named("settled")), chromedp.Click(named("home")), chromedp.WaitVisible(named("entry-row")))
+	}
+	for _, p := range tabs {
+		p.checkOwn(n.url)
+	}
+}
+
+// checkOwn checks the own row of the board on the page, the profile and the
+// history.
+func (p *tab) checkOwn(url string) {
+	p.Helper()
+	id := p.wait(`tr.me[data-test="entry-row"]`, "data-player")
+	var profile struct{ Score, Matches, Correct int }
+	get(p.T, url+"/v1/games/demo/players/"+id, &profile)
+	if profile.Score != p.score || profile.Matches != 1 || profile.Correct != 5 {
+		p.Errorf("the page showed %d points, the profile says %+v", p.score, profile)
+	}
+	var history struct {
+		Matches []struct{ Score, Correct, Players int }
+	}
+	get(p.T, url+"/v1/games/demo/players/"+id+"/matches", &history)
+	if len(history.Matches) != 1 || history.Matches[0].Score != p.score || history.Matches[0].Players != 2 {
+		p.Errorf("the page showed %d points, the history says %+v", p.score, history)
+	}
+}

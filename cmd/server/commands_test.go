@@ -1,0 +1,143 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"laststand/internal/trial"
+	"laststand/loadtest/player"
+)
+
+// commands are all that the command line knows.
+var commands = [][]string{
+	{}, {"serve"}, {"bank"}, {"bank", "import"}, {"bank", "check"}, {"bank", "export"}, {"token"}, {"config"},
+}
+
+func TestEveryHelpHasAnExample(t *testing.T) {
+	t.Parallel()
+	for _, words := range commands {
+		code, out, errs := command(append(words, "--help")...)
+		if code != 0 || errs != "" || !strings.Contains(out, "Example: ") || !strings.Contains(out, "Usage: server") {
+			t.Errorf("%v --help ended with %d: %s\n%s", words, code, errs, out)
+		}
+	}
+}
+
+// A command line that says nothing ends with 2 and one line on standard error,
+// which names the help to read.
+func TestWrongCommandLines(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"--nope":                                 "`server --help`",
+		"nope":                                   "`server --help`",
+		"serve now":                              "`server --help`",
+		"--listen":                               "`server --help`",
+		"bank":                                   "`server bank --help`",
+		"bank burn":                              "`server bank --help`",
+		"bank import x.csv":                      "`server bank import --help`",
+		"bank import --bank b":                   "`server bank import --help`",
+		"bank import --bank b --format xml x":    "`server bank import --help`",
+		"bank import --bank b --difficulty no x": "`server bank import --help`",
+		"bank export":                            "`server bank export --help`",
+		"token":                                  "`server token --help`",
+		"token --role king --sub x":              "`server token --help`",
+		"token --role admin --sub x --ttl soon":  "`server token --help`",
+		"config now":                             "`server config --help`",
+	} {
+		code, out, errs := command(strings.Fields(line)...)
+		if code != 2 || out != "" || !strings.Contains(errs, want) || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%q ended with %d, printed %q and said %q; want 2 and one line that names %s", line, code, out, errs, want)
+		}
+	}
+}
+
+func TestTokensThatCannotBe(t *testing.T) {
+	t.Parallel()
+	data := "--data=" + t.TempDir()
+	for line, want := range map[string]string{
+		"--role=player --sub=x":                      "needs a game",
+		"--role=player --sub=x --game=nope":          "unknown game",
+		"--role=admin --sub=x --game=demo":           "an admin is in no game",
+		"--role=player --sub=a/b --game=demo":        "sub must be",
+		"--role=player --sub=x --game=demo --ttl=-1": "duration",
+		"--role=player --sub=x --game=demo --ttl=0s": "a second or more",
+	} {
+		code, out, errs := command(append([]string{"token", data}, strings.Fields(line)...)...)
+		if code == 0 || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("token %s ended with %d, printed %q and said %q, want %q", line, code, out, errs, want)
+		}
+	}
+}
+
+// Tokens are printed alone on a line beside a running server, which takes them.
+func TestTokensBesideARunningServer(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
+		token := func(args ...string) string {
+			t.Helper()
+			code, out, errs := command(append([]string{"token", "--data=" + db.Dir, "--database=" + db.URL}, args...)...)
+			if code != 0 || errs != "" || strings.Count(out, "\n") != 1 || strings.Count(out, ".") != 2 {
+				t.Fatalf("token %v ended with %d, printed %q and said %q", args, code, out, errs)
+			}
+			return strings.TrimSpace(out)
+		}
+		of42 := token("--game=demo", "--role=player", "--sub=p_42")
+		p, err := player.Connect(t.Context(), n.url, player.Guest{Token: of42}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Close()
+		if p.Welcome.PlayerID != "p_42" || p.Welcome.Nickname == "" {
+			t.Errorf("welcome: %+v", p.Welcome)
+		}
+		short := token("--game=demo", "--role=player", "--sub=p_43", "--ttl=1h30m")
+		if lasts := lifetime(t, short); lasts != 90*time.Minute {
+			t.Errorf("a token of 1h30m lasts %v", lasts)
+		}
+		for bearer, want := range map[string]int{
+			"": http.StatusUnauthorized, of42: http.StatusUnauthorized, token("--role=admin", "--sub=ops"): http.StatusOK,
+			token("--game=demo", "--role=service", "--sub=ops"): http.StatusUnauthorized,
+		} {
+			if status := getAs(t, n.ops+"/debug/pprof/cmdline", bearer); status != want {
+				t.Errorf("a profile was answered with %d, want %d", status, want)
+			}
+		}
+	})
+}
+
+// getAs is the status of a request that bears a token.
+func getAs(t *testing.T, url, bearer string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bearer != "" {
+		r.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	return answer.StatusCode
+}
+
+func lifetime(t *testing.T, token string) time.Duration {
+	t.Helper()
+	claims, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said struct{ Iat, Exp int64 }
+	if err := json.Unmarshal(claims, &said); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(said.Exp-said.Iat) * time.Second
+}

@@ -1,0 +1,124 @@
+package main
+
+import "laststand/internal/leaderboard"
+
+// config is what the server runs by: the configuration file, over it the
+// environment and the flags, under it the defaults. Field names are those of
+// the wire contract, section 6.
+type config struct {
+	Listen    string `yaml:"listen"`
+	OpsListen string `yaml:"ops_listen"`
+	Data      string `yaml:"data"`
+	Redis     string `yaml:"redis"`
+	Database  string `yaml:"database"`
+	Drain     string `yaml:"drain"`
+	TLSCert   string `yaml:"tls_cert"`
+	TLSKey    string `yaml:"tls_key"`
+
+	Games          map[string]game `yaml:"games"`
+	Limits         limits          `yaml:"limits"`
+	Origins        []string        `yaml:"origins"`
+	TrustedProxies []string        `yaml:"trusted_proxies"`
+
+	dir  string         // that relative secret files start from
+	said map[string]any // what the file itself sets
+}
+
+type game struct {
+	TimeZone       string      `yaml:"time_zone"`
+	PlayersMayHost bool        `yaml:"players_may_host"`
+	Banks          []string    `yaml:"banks"`
+	Keys           []gameKey   `yaml:"keys"`
+	Duel           duel        `yaml:"duel"`
+	Arena          arena       `yaml:"arena"`
+	Leaderboards   boards      `yaml:"leaderboards"`
+	Behaviours     *behaviours `yaml:"behaviours,omitempty"`
+}
+
+type gameKey struct {
+	ID         string `yaml:"id"`
+	Alg        string `yaml:"alg"`
+	SecretFile string `yaml:"secret_file"`
+}
+
+type duel struct {
+	Questions       int   `yaml:"questions"`
+	TimeLimitMS     int64 `yaml:"time_limit_ms"`
+	CountdownMS     int64 `yaml:"countdown_ms"`
+	RevealMS        int64 `yaml:"reveal_ms"`
+	BotAfterMS      int64 `yaml:"bot_after_ms"`
+	Rated           bool  `yaml:"rated"`
+	PairLimitPerDay int   `yaml:"pair_limit_per_day"`
+}
+
+type arena struct {
+	TimeLimitMS   int64 `yaml:"time_limit_ms"`
+	CountdownMS   int64 `yaml:"countdown_ms"`
+	RevealMS      int64 `yaml:"reveal_ms"`
+	MaxPlayers    int   `yaml:"max_players"`
+	TeamLockoutMS int64 `yaml:"team_lockout_ms"`
+}
+
+type boards struct {
+	Windows    []leaderboard.Window `yaml:"windows,flow"`
+	Orders     []leaderboard.Order  `yaml:"orders,flow"`
+	Weights    weights              `yaml:"weights"`
+	MinAnswers int64                `yaml:"min_answers"`
+}
+
+type weights struct {
+	Score    int64 `yaml:"score"`
+	Accuracy int64 `yaml:"accuracy"`
+	Speed    int64 `yaml:"speed"`
+	Matches  int64 `yaml:"matches"`
+}
+
+// behaviours is read and takes no effect yet: see notBuilt.
+type behaviours struct {
+	MaxLen   int    `yaml:"max_len"`
+	Overflow string `yaml:"overflow"`
+	Batch    struct {
+		MaxSize       int    `yaml:"max_size"`
+		FlushInterval string `yaml:"flush_interval"`
+	} `yaml:"batch"`
+	MaxAge string `yaml:"max_age"`
+	Rate   struct {
+		PerSecond float64 `yaml:"per_second"`
+		Burst     int     `yaml:"burst"`
+	} `yaml:"rate"`
+	Hot  bool `yaml:"hot"`
+	Sink struct {
+		Type         string `yaml:"type"`
+		URL          string `yaml:"url"`
+		SecretFile   string `yaml:"secret_file"`
+		Format       string `yaml:"format"`
+		AllowPrivate bool   `yaml:"allow_private"`
+	} `yaml:"sink"`
+}
+
+type limits struct {
+	Connections               int64   `yaml:"connections"`
+	MessagesPerSecond         float64 `yaml:"messages_per_second"`
+	GuestsPerMinutePerAddress int     `yaml:"guests_per_minute_per_address"`
+}
+
+// defaults is the configuration of a server that nobody configured.
+func defaults() config {
+	return config{
+		Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:8081", Data: "data", Drain: "20s",
+		Games:  map[string]game{"demo": defaultGame()},
+		Limits: limits{Connections: 100_000, MessagesPerSecond: 20, GuestsPerMinutePerAddress: 60},
+	}
+}
+
+func defaultGame() game {
+	return game{
+		TimeZone: "UTC", PlayersMayHost: true, Banks: []string{"builtin"},
+		Duel:  duel{Questions: 10, TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true},
+		Arena: arena{TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, MaxPlayers: 10_000},
+		Leaderboards: boards{
+			Windows: []leaderboard.Window{leaderboard.All, leaderboard.Day, "7d", "30d"}, Orders: leaderboard.Orders(),
+			Weights: weights{Score: 1}, MinAnswers: 20,
+		},
+	}
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+type configCmd struct{}
+
+// Help implements kong's help provider.
+func (*configCmd) Help() string {
+	return "Example: LASTSTAND_REDIS=redis://cache:6379 server config --config laststand.yaml"
+}
+
+// Run prints the configuration in force, in the form of the file.
+func (*configCmd) Run(flags *cli, to console) error {
+	c, err := flags.load()
+	if err != nil {
+		return err
+	}
+	c.Redis, c.Database = masked(c.Redis), masked(c.Database)
+	e := yaml.NewEncoder(to.out)
+	e.SetIndent(2)
+	if err := e.Encode(c); err != nil {
+		return fmt.Errorf("the configuration cannot be printed: %w", err)
+	}
+	return e.Close()
+}

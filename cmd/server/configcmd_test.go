@@ -1,0 +1,101 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"laststand/internal/ledger"
+	"laststand/internal/redisx"
+)
+
+// What `config` prints hides every secret, and is a file that says the same.
+func TestConfigPrintsWhatIsInForce(t *testing.T) {
+	t.Parallel()
+	sample, err := os.ReadFile("testdata/contract.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := configFile(t, string(sample))
+	key := filepath.Join(filepath.Dir(path), "demo.key")
+	if err := os.WriteFile(key, []byte("k3y-bytes-k3y-bytes-k3y-bytes-k3y"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, first, errs := command("config", "--config="+path, "--redis=redis://u:s3cret@a:1,b:2", "--database=postgres://u:s3cret@h/db")
+	if code != 0 || strings.Contains(first, "s3cret") || strings.Contains(first, "k3y") {
+		t.Fatalf("ended with %d: %s\n%s", code, errs, first)
+	}
+	if err := os.WriteFile(path, []byte(first), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, second, errs := command("config", "--config="+path); second != first {
+		t.Errorf("%s\nread and printed again is\n%s%s", first, second, errs)
+	}
+}
+
+func TestMasked(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ address, want string }{
+		{"", ""},
+		{"redis://cache:6379", "redis://cache:6379"},
+		{"redis://cache:6379/2", "redis://cache:6379/2"},
+		{"redis://u@cache", "redis://u@cache"},
+		{"redis://:s3cret@cache", "redis://:xxxxx@cache"},
+		{"rediss://u:s3cret@cache:6379/1", "rediss://u:xxxxx@cache:6379/1"},
+		{"redis://u:s3cret@a:1,b:2", "redis://u:xxxxx@a:1,b:2"},
+		{"redis://u:s3cret@a:1,redis://b:2?cluster=true", "redis://u:xxxxx@a:1,redis://b:2?cluster=true"},
+		{"redis://:s3cret@a:1,redis://u:s3cret@b:2", "redis://:xxxxx@a:1,redis://u:xxxxx@b:2"},
+		{"redis://u:s3cret@s3cret@a:1", "redis://u:xxxxx@a:1"},
+		{"redis+sentinel://u:s3%2Fcret@a:1,b:2/main/3", "redis+sentinel://u:xxxxx@a:1,b:2/main/3"},
+		{"postgres://db/x", "postgres://db/x"},
+		{"postgres://u:s3cret@db:5432/x?sslmode=require", "postgres://u:xxxxx@db:5432/x?sslmode=require"},
+		{"postgresql://u:s3cret@[::1]:5432/x", "postgresql://u:xxxxx@[::1]:5432/x"},
+		{"postgres://u@db/x?password=s3cret&sslmode=disable", "postgres://u@db/x?password=xxxxx&sslmode=disable"},
+		{"postgres://u@db/x?sslmode=disable&sslpassword=s3cret", "postgres://u@db/x?sslmode=disable&sslpassword=xxxxx"},
+	} {
+		got := masked(tt.address)
+		if got != tt.want || masked(got) != got {
+			t.Errorf("masked(%q) = %q, and again %q; want %q", tt.address, got, masked(got), tt.want)
+		}
+		validate := redisx.Validate
+		if strings.HasPrefix(tt.address, "postgres") {
+			validate = ledger.Validate
+		}
+		if before, after := validate(tt.address), validate(got); before != nil || after != nil {
+			t.Errorf("%q is taken: %v; masked: %v", tt.address, before, after)
+		}
+	}
+}
+
+// FuzzConfigFile holds that what is taken is printed as a file that says the
+// same, and that nothing makes the reader panic.
+func FuzzConfigFile(f *testing.F) {
+	sample, err := os.ReadFile("testdata/contract.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, seed := range []string{"", string(sample), fast, "games: {a: &g {duel: {questions: 2}}, b: *g}", "limits: 3", "games: [", "? []\n: x"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		c := defaults()
+		if c.read([]byte(text)) != nil || c.validate() != nil {
+			return
+		}
+		printed, err := yaml.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := defaults()
+		if err := again.read(printed); err != nil {
+			t.Fatalf("%q is printed as\n%s\nwhich is not taken: %v", text, printed, err)
+		}
+		twice, err := yaml.Marshal(again)
+		if err != nil || string(twice) != string(printed) {
+			t.Fatalf("%q is printed as\n%s\nand that as\n%s (%v)", text, printed, twice, err)
+		}
+	})
+}

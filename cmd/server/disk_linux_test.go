@@ -1,0 +1,148 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"laststand/internal/protocol"
+)
+
+// disk is a folder that can be made full, for a process, and be given room
+// again. A start on a full one is by the words of starter before the program.
+type disk struct {
+	dir        string
+	starter    []string
+	fill, free func(pid int)
+}
+
+// newDisk is a small file system of its own where the test may mount one. Else
+// the files of the process are kept from growing, which SQLite meets alike.
+func newDisk(t *testing.T) disk {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16m"); err != nil {
+		t.Logf("no file system can be mounted (%v): files are limited instead", err)
+		return limitedFiles(t, dir)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	ballast := filepath.Join(dir, "ballast")
+	return disk{
+		dir: dir,
+		fill: func(int) {
+			for size := 1 << 20; size > 0; size /= 2 { // to the last byte
+				for appendTo(t, ballast, size) {
+				}
+			}
+		},
+		free: func(int) { _ = os.Remove(ballast) },
+	}
+}
+
+// appendTo makes a file longer, and says whether there was room.
+func appendTo(t *testing.T, path string, size int) bool {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	_, err = f.Write(make([]byte, size))
+	if err != nil && !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+func limitedFiles(t *testing.T, dir string) disk {
+	limit := func(pid int, bytes string) {
+		t.Helper()
+		if out, err := exec.Command("prlimit", "--pid="+strconv.Itoa(pid), "--fsize="+bytes+":").CombinedOutput(); err != nil {
+			t.Fatalf("prlimit: %v: %s", err, out)
+		}
+	}
+	return disk{
+		dir: dir, starter: []string{"prlimit", "--fsize=0:"},
+		fill: func(pid int) { limit(pid, "0") }, free: func(pid int) { limit(pid, "unlimited") },
+	}
+}
+
+func TestAFullDiskAtTheStart(t *testing.T) {
+	t.Parallel()
+	d := newDisk(t)
+	if d.starter == nil {
+		d.fill(0)
+	}
+	args := slices.Concat(d.starter, []string{os.Args[0], "--listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0", "--data=" + d.dir})
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), actAs+"=command")
+	said, err := cmd.CombinedOutput()
+	if err == nil || cmd.ProcessState.ExitCode() != 1 {
+		t.Errorf("it ended with %v", err)
+	}
+	says(t, string(said), d.dir, "may be full", "--data")
+}
+
+// A disk fills up in mid-duel: the duel is played to its end, new players are
+// told to come again, and when there is room the result is settled.
+func TestADiskFillsUp(t *testing.T) {
+	t.Parallel()
+	d := newDisk(t)
+	flags := []string{"--data=" + d.dir, "--config=" + configFile(t, slow)}
+	p := startProcess(t, flags...)
+	both, match := newPair(t, p.url)
+
+	d.fill(p.cmd.Process.Pid)
+	if status, code := postGuest(t, p.url); status != http.StatusServiceUnavailable || code != string(protocol.CodeUnavailable) {
+		t.Errorf("on a full disk a new player gets %d %s", status, code)
+	}
+	over := both.finish(t, match, 0, 3)
+	var profile struct{ Matches int }
+	if status := get(t, p.url+"/v1/games/demo/players/"+both[0].ID, &profile); status != http.StatusOK || profile.Matches != 0 {
+		t.Errorf("on a full disk a profile is answered with %d: %+v", status, profile)
+	}
+
+	d.free(p.cmd.Process.Pid)
+	for _, playing := range both {
+		push[protocol.Settled](t, playing, protocol.TypeSettled)
+	}
+	kept(t, p.url, over)
+	if status, code := postGuest(t, p.url); status != http.StatusCreated {
+		t.Errorf("with room again a new player gets %d %s", status, code)
+	}
+	p.signal(syscall.SIGTERM)
+	if code := p.wait(t); code != 0 {
+		t.Errorf("the process ended with %d\n%s", code, p.log)
+	}
+	kept(t, startProcess(t, flags...).url, over)
+}
+
+// postGuest asks for a new player, and gives the status and the code of a
+// refusal.
+func postGuest(t *testing.T, url string) (status int, code string) {
+	t.Helper()
+	body := `{"device":"` + rand.Text() + `"}`
+	answer, err := http.Post(url+"/v1/games/demo/guests", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var problem struct{ Code string }
+	if err := json.NewDecoder(answer.Body).Decode(&problem); err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, problem.Code
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// readConfig reads a configuration file over the defaults. All unknown fields
+// and wrong types of it are told at once, with their lines.
+func readConfig(path string) (config, error) {
+	c := defaults()
+	if path == "" {
+		return c, nil
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return c, fmt.Errorf("the configuration file cannot be read: %w", err)
+	}
+	if err := c.read(raw); err != nil {
+		return c, fmt.Errorf("%s: %w", path, err)
+	}
+	c.dir = filepath.Dir(path)
+	return c, nil
+}
+
+func (c *config) read(raw []byte) error {
+	if err := check(raw); err != nil {
+		return err
+	}
+	if err := decode(raw, c, false); err != nil {
+		return err
+	}
+	if err := decode(raw, &c.said, false); err != nil {
+		return err
+	}
+	return c.readGames(raw)
+}
+
+// readGames reads each game over the defaults of a game.
+func (c *config) readGames(raw []byte) error {
+	var file struct {
+		Games map[string]yaml.Node `yaml:"games"`
+	}
+	if err := decode(raw, &file, false); err != nil || file.Games == nil {
+		return err
+	}
+	c.Games = make(map[string]game, len(file.Games))
+	for name, node := range file.Games {
+		g := defaultGame()
+		if err := node.Decode(&g); err != nil {
+			return err
+		}
+		c.Games[name] = g
+	}
+	return nil
+}
+
+func decode(raw []byte, into any, strict bool) error {
+	d := yaml.NewDecoder(bytes.NewReader(raw))
+	d.KnownFields(strict)
+	if err := d.Decode(into); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}
+
+// check finds all unknown fields and wrong types.
+func check(raw []byte) error {
+	var strict config
+	var tree yaml.Node
+	err := decode(raw, &strict, true)
+	if wrong, ok := errors.AsType[*yaml.TypeError](err); err != nil && !ok {
+		return err
+	} else if ok {
+		err = plain(wrong)
+	}
+	if err := decode(raw, &tree, false); err != nil {
+		return err
+	}
+	return errors.Join(err, fractions(&tree))
+}
+
+// fractions finds what the library would silently cut to a whole number.
+func fractions(n *yaml.Node) error {
+	var errs []error
+	for i, part := range n.Content {
+		errs = append(errs, fractions(part))
+		if n.Kind == yaml.MappingNode && i%2 == 1 && part.Tag == "!!float" && !strings.HasSuffix(n.Content[i-1].Value, "per_second") {
+			errs = append(errs, fmt.Errorf("line %d: %s: the number `%s` is not a whole number", part.Line, n.Content[i-1].Value, part.Value))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+var (
+	unknownField = regexp.MustCompile(`field (\S+) not found in type \S+`)
+	wrongType    = regexp.MustCompile(`cannot unmarshal !!(\w+)(.*) into (\S+)`)
+)
+
+// plain says what is wrong with a file in the words of who wrote it.
+func plain(wrong *yaml.TypeError) error {
+	var lines []string
+	for _, line := range wrong.Errors {
+		line = unknownField.ReplaceAllString(line, "unknown field $1")
+		if m := wrongType.FindStringSubmatch(line); m != nil {
+			line = strings.Replace(line, m[0], fmt.Sprintf("%s%s is not %s", kinds[m[1]], m[2], wanted(m[3])), 1)
+		}
+		lines = append(lines, line)
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+// kinds are YAML's names of what stands in a file.
+var kinds = map[string]string{
+	"str": "the text", "int": "the number", "float": "the number", "bool": "the value", "map": "a section", "seq": "a list",
+	"null": "nothing", "timestamp": "the date", "binary": "binary data", "merge": "a merge",
+}
+
+// wanted names what a Go type stands for in a file.
+func wanted(kind string) string {
+	switch {
+	case strings.HasPrefix(kind, "int"):
+		return "a whole number"
+	case strings.HasPrefix(kind, "float"):
+		return "a number"
+	case kind == "bool":
+		return "true or false"
+	case strings.HasPrefix(kind, "[]"):
+		return "a list"
+	case strings.HasSuffix(kind, "string"), strings.HasSuffix(kind, "Order"), strings.HasSuffix(kind, "Window"):
+		return "a text"
+	}
+	return "a section of fields"
+}
+
+// beside makes the path of a secret file relative to the configuration file.
+func (c *config) beside(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(c.dir, path)
+}

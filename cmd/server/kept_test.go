@@ -1,0 +1,80 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"laststand/internal/leaderboard"
+	"laststand/internal/protocol"
+)
+
+// checkKept holds profiles, histories, matches and boards against what the
+// players were told.
+func checkKept(t *testing.T, url string, games []*transcript) {
+	t.Helper()
+	demo := url + "/v1/games/demo"
+	board := make(map[string]leaderboard.Entry)
+	next := ""
+	for {
+		var page leaderboard.Page
+		query := demo + "/leaderboards/all?limit=30" + next
+		eventually(t, "the board is ready", func() bool { return get(t, query, &page) == http.StatusOK })
+		for _, e := range page.Entries {
+			board[e.ID] = e
+		}
+		if page.NextCursor == "" {
+			break
+		}
+		next = "&cursor=" + page.NextCursor
+	}
+	if len(board) != len(games) {
+		t.Errorf("the board has %d entries, want %d", len(board), len(games))
+	}
+	for _, g := range games {
+		g.checkPlayer(t, demo, board[g.guest.ID])
+	}
+}
+
+func (g *transcript) checkPlayer(t *testing.T, demo string, e leaderboard.Entry) {
+	t.Helper()
+	var own protocol.OverStanding
+	for _, s := range g.over.Standings {
+		if s.Player == g.guest.ID {
+			own = s
+		}
+	}
+	want := leaderboard.Entry{
+		Rank: e.Rank, ID: g.guest.ID, Nickname: g.guest.Nickname, Value: own.Score, Score: own.Score, TimeMS: own.TimeMS, Matches: 1,
+		Asked: questions, Answered: int64(own.Answered), Correct: int64(own.Correct), Accuracy: float64(own.Correct) / questions,
+	}
+	if e != want {
+		t.Errorf("on the board: %+v\nwant          %+v", e, want)
+	}
+	var profile struct {
+		Nickname                       string
+		Rating                         int
+		Score, Matches, Asked, Correct int64
+		TimeMS                         int64 `json:"time_ms"`
+	}
+	get(t, demo+"/players/"+g.guest.ID, &profile)
+	if profile.Score != own.Score || profile.TimeMS != own.TimeMS || profile.Matches != 1 || profile.Rating != *own.Rating {
+		t.Errorf("profile %+v, want what the match said: %+v", profile, own)
+	}
+	var history struct {
+		Matches []struct {
+			Match string
+			Rank  int
+			Score int64
+		}
+	}
+	get(t, demo+"/players/"+g.guest.ID+"/matches", &history)
+	if len(history.Matches) != 1 || history.Matches[0].Match != g.match || history.Matches[0].Score != own.Score || history.Matches[0].Rank != own.Rank {
+		t.Errorf("history %+v, want %s with %+v", history, g.match, own)
+	}
+	var match struct{ Standings []json.RawMessage }
+	if get(t, demo+"/matches/"+g.match, &match); len(match.Standings) != 2 || !strings.Contains(string(match.Standings[own.Rank-1]), g.guest.ID) && own.Rank == 2 {
+		t.Errorf("match %s: %s", g.match, match.Standings)
+	}
+}

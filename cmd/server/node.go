@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"laststand/internal/identity"
+	"laststand/internal/leaderboard"
+	"laststand/internal/ledger"
+	"laststand/internal/lobby"
+	"laststand/internal/match"
+	"laststand/internal/redisx"
+	"laststand/internal/settle"
+	"laststand/internal/timer"
+	"laststand/internal/ws"
+)
+
+// node is one running server: every room, wired.
+type node struct {
+	config   config
+	log      *slog.Logger
+	registry *prometheus.Registry
+	now      func() int64
+
+	redis    *redisx.Conn
+	ledger   *ledger.Ledger
+	wheel    *timer.Wheel
+	presence match.Presence
+
+	banks    *banks
+	identity *identity.Registry
+	engine   *match.Engine
+	lobby    *lobby.Lobby
+	boards   *leaderboard.Applier
+	reader   *leaderboard.Reader
+	settler  *settle.Settler
+	sessions *ws.Server
+
+	players, operators *http.Server
+	draining           atomic.Bool
+}
+
+// pingEvery is how often a session is pinged.
+const pingEvery = 25 * time.Second
+
+// open opens what a node stands on and wires its rooms, the ones that others
+// call first. Nothing runs before run.
+func open(ctx context.Context, c config, log *slog.Logger) (*node, error) {
+	n := &node{config: c, log: log, registry: prometheus.NewRegistry(), now: processClock(), wheel: timer.New(timer.Config{})}
+	n.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	showTimers(n.registry, n.wheel)
+	err := n.openStores(ctx)
+	if err == nil {
+		err = n.wire(ctx)
+	}
+	if err != nil {
+		n.close()
+		return nil, err
+	}
+	return n, nil
+}
+
+func (n *node) openStores(ctx context.Context) (err error) {
+	if n.redis, err = redisx.Open(ctx, redisx.Config{URL: n.config.Redis, Registry: n.registry, Logger: n.log}); err != nil {
+		return err
+	}
+	n.ledger, err = openLedger(ctx, &n.config, n.log)
+	return err
+}
+
+// close lets go of what a node stands on.
+func (n *node) close() {
+	n.wheel.Close()
+	if n.ledger != nil {
+		if err := n.ledger.Close(); err != nil {
+			n.log.Warn("the ledger did not close in order", "error", err)
+		}
+	}
+	if n.redis != nil {
+		if err := n.redis.Close(); err != nil {
+			n.log.Warn("redis did not close in order", "error", err)
+		}
+	}
+}
+
+// run serves until ctx ends, and then stops senders before receivers: players,
+// requests, steps of matches, settlement, stores. It returns nil when all has
+// ended in order.
+func (n *node) run(ctx context.Context, players, operators net.Listener) error {
+	defer n.close()
+	settling, stopSettling := loops(n.log, n.settler.Run, n.boards.Run)
+	defer stopSettling()
+	playing, stopPlaying := loops(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run,
+		turns{n.config.gameNames(), n.ledger, n.boards, n.log}.Run)
+	defer stopPlaying()
+	failed := make(chan error, 2)
+	go func() { failed <- n.players.Serve(players) }()     // ends with Shutdown in leave
+	go func() { failed <- n.operators.Serve(operators) }() // the same
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	n.leave()
+	stopPlaying()
+	playing.Wait()
+	n.wheel.Close()
+	stopSettling()
+	settling.Wait()
+	return errors.Join(ignoreClosed(err), n.operators.Close())
+}
+
+// leave tells the players that the node goes, waits for their matches as long
+// as configured, and ends the requests under way.
+func (n *node) leave() {
+	n.draining.Store(true)
+	patience, _ := n.config.drain() // validated
+	n.log.Info("leaving", "drain", patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	n.sessions.Drain(ctx)
+	ctx, cancel = context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := n.players.Shutdown(ctx); err != nil {
+		n.log.Warn("some requests were cut off", "error", err)
+	}
+}
+
+// loops starts loops; stop tells them to end, and the group waits for them.
+func loops(log *slog.Logger, run ...func(context.Context) error) (running *sync.WaitGroup, stop context.CancelFunc) {
+	ctx, stop := context.WithCancel(context.Background())
+	running = new(sync.WaitGroup)
+	for _, f := range run {
+		running.Go(func() {
+			if err := f(ctx); err != nil {
+				log.Error("a loop ended early", "error", err)
+			}
+		})
+	}
+	return running, stop
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// processClock is the cluster time of a node that is alone: the wall clock at
+// its start, and monotonic from then on, in epoch ms.
+func processClock() func() int64 {
+	start := time.Now()
+	return func() int64 { return start.UnixMilli() + time.Since(start).Milliseconds() }
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+type serveCmd struct{}
+
+// Help implements kong's help provider.
+func (*serveCmd) Help() string {
+	return "Example: server --listen :8080 --redis redis://cache:6379 --database postgres://laststand@db/laststand"
+}
+
+// Run serves until SIGTERM or SIGINT, and then leaves in order.
+func (*serveCmd) Run(flags *cli, to console) error {
+	c, err := flags.load()
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	return serve(ctx, c, to)
+}
+
+// serve runs a node until ctx ends.
+func serve(ctx context.Context, c config, to console) error {
+	log := slog.New(slog.NewTextHandler(to.err, nil))
+	if names := c.notBuilt(); len(names) > 0 {
+		log.Warn("configured and without effect in this version", "settings", strings.Join(names, ", "))
+	}
+	players, err := listen(ctx, "listen", c.Listen)
+	if err != nil {
+		return err
+	}
+	operators, err := listen(ctx, "ops-listen", c.OpsListen)
+	if err != nil {
+		return errors.Join(err, players.Close())
+	}
+	n, err := open(ctx, c, log)
+	if err != nil {
+		return errors.Join(err, players.Close(), operators.Close())
+	}
+	fmt.Fprintf(to.out, "listening on http://%s\n", players.Addr())
+	fmt.Fprintf(to.out, "operations on http://%s\n", operators.Addr())
+	return n.run(ctx, players, operators)
+}
+
+func listen(ctx context.Context, flag, address string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s is taken by another program: end that, or choose another address with --%s (port 0 picks a free one)", address, flag)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--%s %s: %w", flag, address, err)
+	}
+	return l, nil
+}
+
+// newServer bounds what a slow or endless request may take.
+func newServer(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 60 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// settings are all that can be given as a flag, in the environment and in the
+// file, with a value for each.
+var settings = map[string][3]string{ // by flag: file, environment, flag
+	"listen":     {"127.0.0.1:1001", "127.0.0.1:1002", "127.0.0.1:1003"},
+	"ops-listen": {"127.0.0.1:2001", "127.0.0.1:2002", "127.0.0.1:2003"},
+	"data":       {"of-file", "of-env", "of-flag"},
+	"redis":      {"redis://file:6379", "redis://env:6379", "rediss://flag:6379"},
+	"database":   {"postgres://file/x", "postgres://env/x", "postgres://flag/x"},
+	"drain":      {"1s", "2s", "3s"},
+}
+
+func inFile(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
+
+func inEnv(flag string) string { return "LASTSTAND_" + strings.ToUpper(inFile(flag)) }
+
+// A flag beats the environment, and that the file.
+func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
+	t.Parallel()
+	var file strings.Builder
+	var env, flags []string
+	for flag, value := range settings {
+		file.WriteString(inFile(flag) + ": " + value[0] + "\n")
+		env = append(env, inEnv(flag)+"="+value[1])
+		flags = append(flags, "--"+flag+"="+value[2])
+	}
+	path := configFile(t, file.String())
+	for from, given := range []struct{ env, args []string }{
+		{[]string{"LASTSTAND_CONFIG=" + path}, []string{"config"}},
+		{env, []string{"config", "--config=" + path}},
+		{env, append(flags, "config", "--config="+path)},
+	} {
+		code, out, errs := commandIn(t, given.env, given.args...)
+		if code != 0 {
+			t.Fatalf("ended with %d: %s", code, errs)
+		}
+		var printed map[string]any
+		if err := yaml.Unmarshal([]byte(out), &printed); err != nil {
+			t.Fatal(err)
+		}
+		for flag, value := range settings {
+			if got := printed[inFile(flag)]; got != value[from] {
+				t.Errorf("with %v in %v: %s is %v, want %s", given.args, given.env, flag, got, value[from])
+			}
+		}
+	}
+}
+
+// A flag that would promise protection is refused, wherever it is set.
+func TestProtectionThatIsNotBuiltIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, given := range []struct{ env, args []string }{
+		{nil, []string{"config", "--tls-cert=x.pem"}},
+		{nil, []string{"config", "--tls-key=x.pem"}},
+		{[]string{"LASTSTAND_TLS_CERT=x.pem"}, []string{"config"}},
+		{[]string{"LASTSTAND_TLS_KEY=x.pem"}, []string{"config"}},
+		{nil, []string{"config", "--config=" + configFile(t, "tls_cert: x.pem")}},
+		{nil, []string{"config", "--config=" + configFile(t, "tls_key: x.pem")}},
+		{nil, []string{"config", "--config=" + configFile(t, "trusted_proxies: [10.0.0.0/8]")}},
+	} {
+		code, out, errs := commandIn(t, given.env, given.args...)
+		if code != 1 || out != "" || !strings.Contains(errs, "not built yet") {
+			t.Errorf("%v %v ended with %d, said %q %q", given.env, given.args, code, out, errs)
+		}
+	}
+}
+
+// The sample of the wire contract is taken, and what of it is not built yet is
+// named in one warning.
+func TestTheContractsSample(t *testing.T) {
+	t.Parallel()
+	sample, err := os.ReadFile("testdata/contract.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := configFile(t, string(sample))
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "demo.key"), []byte(strings.Repeat("k", 32)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	n := startNode(t, cli{Config: path, Data: &dir})
+	if warnings := strings.Count(n.log.String(), "level=WARN"); warnings != 1 {
+		t.Errorf("%d warnings, want one:\n%s", warnings, n.log)
+	}
+	c, err := readConfig(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"games.demo.players_may_host", "games.demo.arena", "games.demo.behaviours", "games.demo.duel.pair_limit_per_day",
+		"games.demo.leaderboards.windows other than all and day", "limits.guests_per_minute_per_address",
+	}
+	if got := c.notBuilt(); !slices.Equal(got, want) {
+		t.Errorf("not built: %q\nwant       %q", got, want)
+	}
+	games := c.Games["demo"]
+	games.Keys, games.Behaviours = nil, nil // all else in it are the defaults
+	if !reflect.DeepEqual(games, defaultGame()) {
+		t.Errorf("the sample says %+v\nthe defaults   %+v", games, defaultGame())
+	}
+}
+
+func TestNothingIsSaidOfWhatNobodyConfigured(t *testing.T) {
+	t.Parallel()
+	c, err := readConfig(configFile(t, "games: {demo: {leaderboards: {windows: [all, day]}, duel: {questions: 5}}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := c.notBuilt(); len(names) > 0 {
+		t.Errorf("named as not built: %q", names)
+	}
+}
+
+// Where a game sets some fields the defaults hold for the others.
+func TestDefaultsHold(t *testing.T) {
+	t.Parallel()
+	c, err := readConfig(configFile(t, "games:\n  bare:\n  empty: {}\n  some: {duel: {questions: 3}, leaderboards: {weights: {speed: 2}}}\nlimits: {connections: 7}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.validate(); err != nil {
+		t.Fatal(err)
+	}
+	some := defaultGame()
+	some.Duel.Questions, some.Leaderboards.Weights.Speed = 3, 2
+	want := map[string]game{"bare": defaultGame(), "empty": defaultGame(), "some": some}
+	if !maps.EqualFunc(c.Games, want, func(a, b game) bool { return reflect.DeepEqual(a, b) }) {
+		t.Errorf("the games are %+v\nwant          %+v", c.Games, want)
+	}
+	limits := defaults().Limits
+	if limits.Connections = 7; c.Limits != limits || c.Listen != defaults().Listen {
+		t.Errorf("limits %+v, listen %q", c.Limits, c.Listen)
+	}
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/trial"
+)
+
+// badStart starts a server that cannot be, and gives what it says. It has to
+// end by itself with 1, in this process, where a goroutine that it left would
+// fail the run.
+func badStart(t *testing.T, args ...string) string {
+	t.Helper()
+	flags := []string{"--listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0"}
+	code, out, errs := command(append(flags, args...)...)
+	if code != 1 || out != "" || strings.Contains(errs, "panic") || strings.Contains(errs, "goroutine") {
+		t.Fatalf("%v ended with %d, printed %q and said\n%s", args, code, out, errs)
+	}
+	return errs
+}
+
+func says(t *testing.T, said string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(said, want) {
+			t.Errorf("it says %q, and not %q", said, want)
+		}
+	}
+}
+
+func TestABusyAddress(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, flag := range []string{"listen", "ops-listen"} {
+		said := badStart(t, "--data="+t.TempDir(), "--"+flag+"="+taken.Addr().String())
+		says(t, said, taken.Addr().String()+" is taken", "--"+flag)
+	}
+}
+
+func TestAnAddressThatIsNotOurs(t *testing.T) {
+	t.Parallel()
+	says(t, badStart(t, "--data="+t.TempDir(), "--listen=192.0.2.1:8080"), "--listen", "192.0.2.1:8080")
+}
+
+func TestStoresOutOfReach(t *testing.T) {
+	t.Parallel()
+	nobody := freeAddress(t)
+	dir := "--data=" + t.TempDir()
+	says(t, badStart(t, dir, "--redis=redis://:s3cret@"+nobody), nobody, "--redis", "start it")
+	says(t, badStart(t, dir, "--redis=redis://"+nobody+"?cluster=true"), nobody, "--redis")
+	said := badStart(t, dir, "--database=postgres://u:s3cret@"+nobody+"/x")
+	says(t, said, nobody, "--database", "start it")
+	if strings.Contains(said, "s3cret") {
+		t.Errorf("it tells the password: %s", said)
+	}
+}
+
+// freeAddress is one that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func TestRedisThatRefuses(t *testing.T) {
+	t.Parallel()
+	server := trial.Redis(t)
+	c := redis.NewClient(&redis.Options{Addr: server.Addr})
+	defer c.Close()
+	if err := c.ConfigSet(t.Context(), "requirepass", "right").Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, credentials := range []string{"", ":s3cret@"} {
+		said := badStart(t, "--data="+t.TempDir(), "--redis=redis://"+credentials+server.Addr)
+		says(t, said, "correct the user and password in --redis")
+		if strings.Contains(said, "s3cret") {
+			t.Errorf("it tells the password: %s", said)
+		}
+	}
+}
+
+func TestADatabaseThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		if db.URL == "" {
+			says(t, badStart(t, "--data="+afile(t)), "--data", "not a directory")
+			return
+		}
+		at, _, _ := strings.Cut(db.URL, "/trial_")
+		says(t, badStart(t, "--database="+at+"/nowhere?sslmode=disable"), `"nowhere" does not exist`, "--database")
+	})
+}
+
+func afile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestADataFolderThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	closed := filepath.Join(t.TempDir(), "closed")
+	if err := os.Mkdir(closed, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 { // to whom that is nothing
+		closed = "/proc/self"
+	}
+	says(t, badStart(t, "--data="+filepath.Join(closed, "data")), closed, "make it writable or name another with --data")
+}
+
+func TestADatabaseThatIsNone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "laststand.db"), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	says(t, badStart(t, "--data="+dir), "laststand.db", "--data")
+}
+
+func TestBanksThatDoNotDo(t *testing.T) {
+	t.Parallel()
+	db := trial.SQL{Dir: t.TempDir()}
+	bankCommand(t, db, "import", "--bank=small", questionFile(t, "en", 9))
+	file := configFile(t, "games:\n  one: {banks: [none, builtin]}\n  two: {banks: [small]}\n")
+	says(t, badStart(t, "--data="+db.Dir, "--config="+file),
+		`games.one.banks: there is no bank "none": import one with`, "games.two.banks: a duel needs 10 questions of one language, and there are 9")
+}
+
+func TestKeysThatDoNotDo(t *testing.T) {
+	t.Parallel()
+	file := configFile(t, "games:\n  one: {keys: [{id: k1, alg: HS256, secret_file: short.key}]}\n  two: {keys: [{id: k2, alg: EdDSA, secret_file: none.pem}]}\n")
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "short.key"), []byte("s3cret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said := badStart(t, "--data="+t.TempDir(), "--config="+file)
+	says(t, said, "games.one.keys:", "6 bytes", "games.two.keys:", `"k2"`, "none.pem", "no such file")
+	if strings.Contains(said, "s3cret") {
+		t.Errorf("it tells the key: %s", said)
+	}
+}
+
+func TestNoConfigurationFile(t *testing.T) {
+	t.Parallel()
+	says(t, badStart(t, "--config="+filepath.Join(t.TempDir(), "none.yaml")), "none.yaml", "no such file")
+}

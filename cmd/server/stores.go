@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/ledger"
+)
+
+// openLedger opens the configured ledger, the days of each game in its zone.
+func openLedger(ctx context.Context, c *config, log *slog.Logger) (*ledger.Ledger, error) {
+	zones := make(map[string]*time.Location, len(c.Games))
+	for name := range c.Games {
+		zones[name] = c.zone(name)
+	}
+	return ledger.Open(ctx, ledger.Config{URL: c.Database, Dir: c.Data, Zones: zones, Logger: log})
+}
+
+// quiet is the log of commands that print their own answers.
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// unavailable says whether an error is a store's condition, to be tried again,
+// and not the fault of what was asked.
+func unavailable(err error) bool {
+	if errors.Is(err, redis.ErrClosed) || errors.Is(err, redis.ErrPoolTimeout) {
+		return true
+	}
+	for _, condition := range []func(error) bool{
+		ledger.Unavailable, redis.IsLoadingError, redis.IsReadOnlyError, redis.IsClusterDownError, redis.IsTryAgainError,
+		redis.IsMasterDownError, redis.IsMaxClientsError, redis.IsOOMError, redis.IsNoReplicasError,
+	} {
+		if condition(err) {
+			return true
+		}
+	}
+	return false
+}

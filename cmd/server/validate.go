@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"laststand/internal/leaderboard"
+	"laststand/internal/ledger"
+	"laststand/internal/redisx"
+)
+
+// validate tells everything that is wrong, at once.
+func (c *config) validate() error {
+	var f faults
+	c.validateAddresses(&f)
+	c.validateLimits(&f)
+	if len(c.Games) == 0 {
+		f.addf("games: at least one game has to be declared")
+	}
+	for _, name := range c.gameNames() {
+		c.validateGame(name, &f)
+	}
+	return f.join()
+}
+
+func (c *config) validateAddresses(f *faults) {
+	f.add("listen", checkAddress(c.Listen))
+	f.add("ops_listen", checkAddress(c.OpsListen))
+	if _, port, _ := net.SplitHostPort(c.Listen); c.Listen == c.OpsListen && port != "0" {
+		f.addf("ops_listen: %q is the address of listen; it needs one of its own", c.OpsListen)
+	}
+	f.add("redis", redisx.Validate(c.Redis))
+	f.add("database", ledger.Validate(c.Database))
+	if c.Data == "" && c.Database == "" {
+		f.addf("data: the embedded database needs a folder")
+	}
+	if c.TLSCert != "" || c.TLSKey != "" {
+		f.addf("tls_cert, tls_key: TLS is not built yet; leave them out and put a reverse proxy in front")
+	}
+	if len(c.TrustedProxies) > 0 {
+		f.addf("trusted_proxies: not built yet; leave it out (no forwarded address is believed)")
+	}
+	for _, o := range c.Origins {
+		if u, err := url.Parse(o); err != nil || u.Scheme == "" || u.Host == "" || u.Path != "" {
+			f.addf("origins: %q is not of the form https://host", o)
+		}
+	}
+}
+
+func checkAddress(address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return fmt.Errorf("%q is no address such as 127.0.0.1:8080", address)
+	}
+	return nil
+}
+
+func (c *config) validateLimits(f *faults) {
+	if _, err := c.drain(); err != nil {
+		f.add("drain", err)
+	}
+	f.between("limits.connections", c.Limits.Connections, 1, 10_000_000)
+	if r := c.Limits.MessagesPerSecond; !(r >= 1 && r <= 10_000) { // so that NaN is refused
+		f.addf("limits.messages_per_second: %g is not between 1 and 10000", r)
+	}
+	f.between("limits.guests_per_minute_per_address", int64(c.Limits.GuestsPerMinutePerAddress), 1, 1_000_000)
+}
+
+func (c *config) drain() (time.Duration, error) {
+	d, err := time.ParseDuration(c.Drain)
+	if err != nil || d < 0 || d > time.Hour {
+		return 0, fmt.Errorf("%q is no duration between 0s and 1h", c.Drain)
+	}
+	return d, nil
+}
+
+// bankName is what a bank may be called.
+var bankName = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
+
+func (c *config) validateGame(name string, f *faults) {
+	g, in := c.Games[name], "games."+name+"."
+	if _, err := time.LoadLocation(g.TimeZone); err != nil || g.TimeZone == "Local" {
+		f.addf("%stime_zone: %q is no zone of the time zone database, such as Europe/Berlin", in, g.TimeZone)
+	}
+	if len(g.Banks) == 0 {
+		f.addf("%sbanks: name at least one bank, such as builtin", in)
+	}
+	for _, k := range g.Keys {
+		if k.ID == "" || k.SecretFile == "" || k.Alg != "HS256" && k.Alg != "EdDSA" {
+			f.addf("%skeys: each needs an id, an alg (HS256 or EdDSA) and a secret_file", in)
+		}
+	}
+	g.Duel.validate(in+"duel.", f)
+	g.Arena.validate(in+"arena.", f)
+	if err := c.boardConfig(name).Validate(); err != nil { // it names the game
+		*f = append(*f, err)
+	}
+}
+
+func (d duel) validate(in string, f *faults) {
+	f.between(in+"questions", int64(d.Questions), 1, 100)
+	f.between(in+"time_limit_ms", d.TimeLimitMS, 500, 600_000)
+	f.between(in+"countdown_ms", d.CountdownMS, 0, 60_000)
+	f.between(in+"reveal_ms", d.RevealMS, 0, 60_000)
+	f.between(in+"bot_after_ms", d.BotAfterMS, 0, 600_000)
+	f.between(in+"pair_limit_per_day", int64(d.PairLimitPerDay), 0, 1_000_000)
+}
+
+func (a arena) validate(in string, f *faults) {
+	f.between(in+"time_limit_ms", a.TimeLimitMS, 500, 600_000)
+	f.between(in+"countdown_ms", a.CountdownMS, 0, 60_000)
+	f.between(in+"reveal_ms", a.RevealMS, 0, 60_000)
+	f.between(in+"max_players", int64(a.MaxPlayers), 2, 100_000)
+	f.between(in+"team_lockout_ms", a.TeamLockoutMS, 0, 600_000)
+}
+
+// boardConfig is what the boards of a game are kept by.
+func (c *config) boardConfig(name string) leaderboard.Config {
+	b := c.Games[name].Leaderboards
+	return leaderboard.Config{
+		Game: name, Windows: b.Windows, Orders: b.Orders, MinAnswers: b.MinAnswers,
+		Weights: leaderboard.Weights(b.Weights), Location: c.zone(name),
+	}
+}
+
+func (c *config) zone(name string) *time.Location {
+	zone, err := time.LoadLocation(c.Games[name].TimeZone)
+	if err != nil {
+		return time.UTC // validate has refused it
+	}
+	return zone
+}
+
+func (c *config) gameNames() []string {
+	return slices.Sorted(maps.Keys(c.Games))
+}

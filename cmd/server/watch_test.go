@@ -1,0 +1,44 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// The operators' address shows metrics of every room, and of the process.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, fast)})
+	playPairs(t, n.url, 1)
+	answer, err := http.Get(n.ops + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("metrics: %s, %v", answer.Status, err)
+	}
+	for _, line := range []string{
+		`laststand_match_answers_total{verdict="accepted"} 10`, `laststand_match_over_total{mode="duel",reason="finished"} 1`,
+		`laststand_lobby_paired_total{opponent="player"} 1`, "laststand_match_unsettled ", "laststand_ws_sessions ",
+		"laststand_ws_answered_seconds_count 10", "laststand_timer_pending ", "laststand_timer_fired_total ", "laststand_timer_deferred_total 0",
+		"laststand_timer_late_max_seconds ", "laststand_redis_pool_connections{", "laststand_settle_", "laststand_http_",
+		"go_goroutines ", "process_open_fds ",
+	} {
+		if !strings.Contains(string(text), "\n"+line) {
+			t.Errorf("there is no %s", line)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s", text)
+	}
+	if log := n.log.String(); strings.Contains(log, "level=WARN") || strings.Contains(log, "level=ERROR") {
+		t.Errorf("a node that nothing ails warns\n%s", log)
+	}
+	if status := get(t, n.url+"/metrics", nil); status != http.StatusNotFound {
+		t.Errorf("players get %d for the metrics", status)
+	}
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"laststand/internal/httpapi"
+	"laststand/internal/identity"
+	"laststand/internal/leaderboard"
+	"laststand/internal/leaderboard/redisboard"
+	"laststand/internal/ledger"
+	"laststand/internal/lobby"
+	"laststand/internal/lobby/redislobby"
+	"laststand/internal/match"
+	"laststand/internal/match/redismatch"
+	"laststand/internal/ops"
+	"laststand/internal/redisx"
+	"laststand/internal/settle"
+	"laststand/internal/ws"
+	"laststand/web"
+)
+
+// wire makes the rooms of a node, each before the ones that call it: names and
+// banks, boards, settlement, matches, the lobby, the edges.
+func (n *node) wire(ctx context.Context) error {
+	tokens, err := openTokens(ctx, &n.config, n.ledger)
+	if err != nil {
+		return err
+	}
+	n.identity, err = identity.Open(ctx, identity.Config{
+		Tokens: tokens, Players: n.ledger, Devices: n.ledger, Names: n.ledger, Logger: n.log,
+	})
+	if err != nil {
+		return err
+	}
+	if n.banks, err = openBanks(ctx, &n.config, n.ledger, n.log); err != nil {
+		return err
+	}
+	n.wireBoards()
+	n.wireMatches()
+	n.wireEdges()
+	return nil
+}
+
+// pageTTL is how old a page of a board may be that the embedded Redis serves:
+// it sorts the whole board at every read.
+const pageTTL = 250 * time.Millisecond
+
+func (n *node) wireBoards() {
+	var games []leaderboard.Config
+	for _, name := range n.config.gameNames() {
+		games = append(games, n.config.boardConfig(name))
+	}
+	var options []redisboard.Option
+	if n.redis.Kind == redisx.KindEmbedded {
+		options = append(options, redisboard.CachePages(pageTTL))
+	}
+	store := redisboard.New(n.redis.Client, options...)
+	n.boards = leaderboard.NewApplier(leaderboard.ApplierOptions{Games: games, Ledger: n.ledger, Store: store, Now: n.now, Log: n.log})
+	n.reader = leaderboard.NewReader(store, n.now, games...)
+}
+
+func (n *node) wireMatches() {
+	matches := redismatch.New(n.redis.Client, n.redis.Pipelined)
+	tickets := redislobby.New(n.redis.Client)
+	n.settler = settle.New(settle.Config{
+		Ledger: n.ledger, Pending: pending{matches, tickets}, Boards: n.boards,
+		Tell: teller{&n.presence, n.reader, n.log}.tell, Down: ledger.Unavailable, Now: n.now, Logger: n.log, Registry: n.registry,
+	})
+	n.engine = match.New(match.Config{
+		Store: matches, Index: matches, Wheel: n.wheel, Presence: &n.presence, Now: n.now,
+		Over: func(r *match.Result) { n.settler.Offer(*r) }, Logger: n.log, Registry: n.registry,
+	})
+	duels := make(map[string]lobby.Duel)
+	for name, g := range n.config.Games {
+		duels[name] = lobby.Duel{
+			Questions: g.Duel.Questions, LimitMS: g.Duel.TimeLimitMS, CountdownMS: g.Duel.CountdownMS,
+			RevealMS: g.Duel.RevealMS, BotAfterMS: g.Duel.BotAfterMS, Rated: g.Duel.Rated,
+		}
+	}
+	n.lobby = lobby.New(lobby.Config{
+		Games: duels, Store: tickets, Matches: n.engine, Bank: n.banks, Memory: matches, Players: seats{n.ledger},
+		Wheel: n.wheel, Now: n.now, Logger: n.log, Registry: n.registry,
+	})
+}
+
+func (n *node) wireEdges() {
+	n.sessions = ws.New(ws.Config{
+		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Presence: &n.presence, Wheel: n.wheel, Now: n.now,
+		Logger: n.log, Registry: n.registry, Origins: n.config.Origins, Connections: n.config.Limits.Connections,
+		PerSecond: n.config.Limits.MessagesPerSecond, PingEvery: pingEvery,
+	})
+	n.players = newServer(httpapi.New(httpapi.Config{
+		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Players: n.ledger, History: n.ledger, Boards: n.reader,
+		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(), Origins: n.config.Origins,
+		Checks: map[string]func(context.Context) error{
+			"database": n.ledger.Ping,
+			"redis":    func(ctx context.Context) error { return n.redis.Client.Ping(ctx).Err() },
+		},
+		Draining: n.draining.Load, Down: unavailable,
+	}), n.log)
+	n.operators = newServer(ops.New(ops.Config{Gatherer: n.registry, Admin: n.admin}), n.log)
+}
+
+// admin says whether a token is one of the role admin.
+func (n *node) admin(ctx context.Context, token string) error {
+	claims, err := n.identity.Verify(ctx, token)
+	if err == nil && claims.Role != identity.RoleAdmin {
+		return identity.ErrTokenRole
+	}
+	return err
+}
