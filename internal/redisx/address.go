@@ -73,7 +73,10 @@ func parse(rawURL string) (address, error) {
 // setAuthority reads [user:password@]host[:port][,host[:port]]...
 func (a *address) setAuthority(scheme, authority string) error {
 	hosts := authority
-	if at := strings.LastIndex(authority, "@"); at >= 0 {
+	if strings.Count(authority, "@") > 1 {
+		return bad("several addresses share one user and password: write them once, before the first host, an @ in them as %%40")
+	}
+	if at := strings.Index(authority, "@"); at >= 0 {
 		hosts = authority[at+1:]
 		// The error of url.Parse would show the password.
 		u, err := url.Parse("redis://" + authority[:at] + "@host")

@@ -49,6 +49,7 @@ func TestValidateSaysWhatIsWrong(t *testing.T) {
 		"redis://h/1/2":               "number of a database",
 		"redis://a,b/1":               "only database 0",
 		"redis://h?cluster=yes":       "cluster=true",
+		"redis://:p@a,redis://u:p@b":  "write them once",
 		"redis://h?db=1":              `"db"`,
 		"redis://h?a=%zz":             "does not parse",
 		"redis+sentinel://h":          "name of the master",
