@@ -29,9 +29,10 @@ type node struct {
 	config   config
 	log      *slog.Logger
 	registry *prometheus.Registry
-	now      func() int64
+	now      func() int64 // cluster time, epoch ms
 
 	redis    *redisx.Conn
+	clock    *redisx.Clock
 	ledger   *ledger.Ledger
 	wheel    *timer.Wheel
 	presence match.Presence
@@ -55,7 +56,7 @@ const pingEvery = 25 * time.Second
 // open opens what a node stands on and wires its rooms, the ones that others
 // call first. Nothing runs before run.
 func open(ctx context.Context, c config, log *slog.Logger) (*node, error) {
-	n := &node{config: c, log: log, registry: prometheus.NewRegistry(), now: processClock(), wheel: timer.New(timer.Config{})}
+	n := &node{config: c, log: log, registry: prometheus.NewRegistry(), wheel: timer.New(timer.Config{})}
 	n.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	showTimers(n.registry, n.wheel)
 	err := n.openStores(ctx)
@@ -73,6 +74,10 @@ func (n *node) openStores(ctx context.Context) (err error) {
 	if n.redis, err = redisx.Open(ctx, redisx.Config{URL: n.config.Redis, Registry: n.registry, Logger: n.log}); err != nil {
 		return err
 	}
+	if n.clock, err = redisx.NewClock(ctx, n.redis, redisx.ClockConfig{Registry: n.registry, Logger: n.log}); err != nil {
+		return err
+	}
+	n.now = n.clock.Now
 	n.ledger, err = openLedger(ctx, &n.config, n.log)
 	return err
 }
@@ -97,7 +102,7 @@ func (n *node) close() {
 // ended in order.
 func (n *node) run(ctx context.Context, players, operators net.Listener) error {
 	defer n.close()
-	settling, stopSettling := loops(n.log, n.settler.Run, n.boards.Run)
+	settling, stopSettling := loops(n.log, n.clock.Run, n.settler.Run, n.boards.Run)
 	defer stopSettling()
 	playing, stopPlaying := loops(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run,
 		turns{n.config.gameNames(), n.ledger, n.boards, n.log}.Run)
@@ -154,11 +159,4 @@ func ignoreClosed(err error) error {
 		return nil
 	}
 	return err
-}
-
-// processClock is the cluster time of a node that is alone: the wall clock at
-// its start, and monotonic from then on, in epoch ms.
-func processClock() func() int64 {
-	start := time.Now()
-	return func() int64 { return start.UnixMilli() + time.Since(start).Milliseconds() }
 }

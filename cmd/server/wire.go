@@ -94,6 +94,7 @@ func (n *node) wireEdges() {
 		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Players: n.ledger, History: n.ledger, Boards: n.reader,
 		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(), Origins: n.config.Origins,
 		Checks: map[string]func(context.Context) error{
+			"clock":    n.clock.Ready,
 			"database": n.ledger.Ping,
 			"redis":    func(ctx context.Context) error { return n.redis.Client.Ping(ctx).Err() },
 		},

@@ -1,0 +1,23 @@
+package redisx
+
+import "testing"
+
+// BenchmarkClockNow is what each frame pays for its stamp.
+func BenchmarkClockNow(b *testing.B) {
+	c, err := newClock(b.Context(), (&oracle{}).ask, ClockConfig{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("one", func(b *testing.B) {
+		for b.Loop() {
+			c.Now()
+		}
+	})
+	b.Run("parallel", func(b *testing.B) {
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				c.Now()
+			}
+		})
+	})
+}

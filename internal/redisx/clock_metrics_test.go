@@ -1,0 +1,73 @@
+package redisx
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+func TestClockMetrics(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		registry := prometheus.NewPedanticRegistry()
+		o := &oracle{there: 10 * time.Millisecond, back: 10 * time.Millisecond}
+		c, err := newClock(t.Context(), o.ask, ClockConfig{Registry: registry})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := newClock(t.Context(), o.ask, ClockConfig{Registry: registry}); err == nil {
+			t.Error("two clocks on one registry")
+		}
+		for _, skew := range []time.Duration{time.Second, 0, 0, time.Minute} {
+			o.skewed(skew)
+			if err := c.sample(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o.skewed(time.Second)
+		if err := c.sample(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		o.set(func(o *oracle) { o.err = errRefused })
+		c.report(t.Context(), c.sample(t.Context()))
+		pass(10 * time.Second)
+		want := map[string]float64{
+			"laststand_clock_steps_total ahead":   2,
+			"laststand_clock_steps_total behind":  2,
+			"laststand_clock_failures_total":      1,
+			"laststand_clock_offset_seconds":      58,
+			"laststand_clock_uncertainty_seconds": 0.015011,
+			"laststand_clock_age_seconds":         10,
+		}
+		for name, value := range gathered(t, registry) {
+			if off := value - want[name]; off > 1e-9 || off < -1e-9 {
+				t.Errorf("%s is %v, want %v", name, value, want[name])
+			}
+			delete(want, name)
+		}
+		if len(want) > 0 {
+			t.Errorf("missing: %v", want)
+		}
+	})
+}
+
+// gathered are the values of a registry by name and label.
+func gathered(t *testing.T, registry *prometheus.Registry) map[string]float64 {
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			name := family.GetName()
+			for _, label := range m.GetLabel() {
+				name += " " + label.GetValue()
+			}
+			values[name] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
+		}
+	}
+	return values
+}

@@ -1,0 +1,278 @@
+package redisx
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestClockIsRightFromTheStart(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		there, back time.Duration
+		off         int64
+	}{
+		"at once":         {0, 0, 0},
+		"even delays":     {20 * time.Millisecond, 20 * time.Millisecond, 0},
+		"slow to get to":  {40 * time.Millisecond, 0, 20},
+		"slow to be told": {0, 40 * time.Millisecond, -20},
+	}
+	for name, tt := range tests {
+		for _, skew := range []time.Duration{0, -time.Hour, 24 * time.Hour} {
+			o := &oracle{skew: skew, there: tt.there, back: tt.back}
+			synctest.Test(t, func(t *testing.T) {
+				c, err := newClock(t.Context(), o.ask, ClockConfig{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if off := o.off(c); off != tt.off {
+					t.Errorf("%s, %s: off by %d ms, want %d", name, skew, off, tt.off)
+				}
+				if err := c.Ready(t.Context()); err != nil {
+					t.Errorf("%s, %s: %v", name, skew, err)
+				}
+			})
+		}
+	}
+}
+
+func TestClockTakesReadingsAheadAtOnce(t *testing.T) {
+	t.Parallel()
+	o := &oracle{there: time.Millisecond, back: time.Millisecond}
+	virtual(t, o, func(t *testing.T, c *Clock) {
+		pass(time.Minute)
+		o.skewed(time.Second)
+		pass(askEvery * 5 / 4)
+		if off := o.off(c); off != 0 {
+			t.Errorf("off by %d ms after a reading", off)
+		}
+	})
+}
+
+func TestClockSlowsForReadingsBehind(t *testing.T) {
+	t.Parallel()
+	o := &oracle{there: time.Millisecond, back: time.Millisecond}
+	virtual(t, o, func(t *testing.T, c *Clock) {
+		pass(time.Minute)
+		o.skewed(-time.Second)
+		pass(askEvery * 5 / 4)
+		before := c.Now()
+		for range 50 {
+			pass(100 * time.Millisecond)
+			now := c.Now()
+			if went := now - before; went < 89 || went > 91 {
+				t.Errorf("went %d ms in 100, want 90", went)
+			}
+			before = now
+		}
+		if off := o.off(c); off < 350 || off > 550 {
+			t.Errorf("ahead by %d ms half-way", off)
+		}
+		pass(6 * time.Second)
+		if off := o.off(c); off != 0 {
+			t.Errorf("off by %d ms in the end", off)
+		}
+	})
+}
+
+// Two masters by turns, as while clients disagree on who it is.
+func TestClockOfAReferenceThatJumps(t *testing.T) {
+	t.Parallel()
+	o := &oracle{there: time.Millisecond, back: 3 * time.Millisecond}
+	virtual(t, o, func(t *testing.T, c *Clock) {
+		begun, last, lastAt := time.Now(), c.Now(), time.Now()
+		for range 200 {
+			o.skewed(time.Duration(rand.IntN(3)-1) * time.Second)
+			pass(rand.N(5 * time.Second))
+			now := c.Now()
+			if now-last < time.Since(lastAt).Milliseconds()*9/10-1 {
+				t.Fatalf("went %d ms in %s", now-last, time.Since(lastAt))
+			}
+			last, lastAt = now, time.Now()
+			if least := begun.Add(-time.Second - 10*time.Millisecond).Add(time.Since(begun)).UnixMilli(); now < least || now > least+2020 {
+				t.Fatalf("at %d, outside of %d and 2 s more", now, least)
+			}
+		}
+		o.skewed(0)
+		pass(15 * time.Second)
+		if off := o.off(c); off < -2 || off > 2 {
+			t.Errorf("off by %d ms once it stays", off)
+		}
+	})
+}
+
+func TestClockKeepsTheBestReading(t *testing.T) {
+	t.Parallel()
+	o := &oracle{there: time.Millisecond, back: time.Millisecond}
+	virtual(t, o, func(t *testing.T, c *Clock) {
+		pass(time.Minute)
+		o.set(func(o *oracle) { o.there = 180 * time.Millisecond })
+		pass(3 * time.Second)
+		if off := o.off(c); off != 0 {
+			t.Errorf("off by %d ms after some slow readings", off)
+		}
+		pass(time.Minute)
+		if off := o.off(c); off < 0 || off > 91 {
+			t.Errorf("off by %d ms after only slow ones, more than half of the way", off)
+		}
+		if err := c.Ready(t.Context()); err != nil {
+			t.Errorf("uncertain by 90.5 ms: %v", err)
+		}
+	})
+}
+
+func TestClockThatIsUncertainIsNotReady(t *testing.T) {
+	t.Parallel()
+	o := &oracle{there: 150 * time.Millisecond, back: 150 * time.Millisecond}
+	virtual(t, o, func(t *testing.T, c *Clock) {
+		for range 2 {
+			if err := c.Ready(t.Context()); !errors.Is(err, ErrClock) || !strings.Contains(err.Error(), "slow") {
+				t.Errorf("uncertain by 150 ms: %v", err)
+			}
+			pass(time.Minute)
+		}
+		o.set(func(o *oracle) { o.there = time.Millisecond })
+		pass(2 * time.Second)
+		if err := c.Ready(t.Context()); err != nil {
+			t.Errorf("uncertain by 75 ms: %v", err)
+		}
+	})
+}
+
+func TestClockOutOfReach(t *testing.T) {
+	t.Parallel()
+	for name, fail := range map[string]func(*oracle){
+		"silent":  func(o *oracle) { o.silent = true },
+		"refused": func(o *oracle) { o.err = errRefused },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := &oracle{there: time.Millisecond, back: time.Millisecond}
+			virtual(t, o, func(t *testing.T, c *Clock) {
+				pass(time.Minute)
+				o.set(fail)
+				pass(28 * time.Second)
+				if err := c.Ready(t.Context()); err != nil {
+					t.Errorf("after 28 s: %v", err)
+				}
+				pass(3 * time.Second)
+				if err := c.Ready(t.Context()); !errors.Is(err, ErrClock) || !strings.Contains(err.Error(), "reachable") {
+					t.Errorf("after 31 s: %v", err)
+				}
+				pass(time.Hour)
+				if off := o.off(c); off != 0 {
+					t.Errorf("off by %d ms: it did not go on by itself", off)
+				}
+				o.set(func(o *oracle) { o.silent, o.err = false, nil })
+				pass(3 * time.Second)
+				if err := c.Ready(t.Context()); err != nil {
+					t.Errorf("after it came back: %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestClockNeedsAFirstReading(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &oracle{err: errRefused}
+		go func() {
+			time.Sleep(3 * time.Second)
+			o.set(func(o *oracle) { o.err = nil })
+		}()
+		if _, err := newClock(t.Context(), o.ask, ClockConfig{}); err != nil {
+			t.Errorf("back after 3 s: %v", err)
+		}
+
+		o.set(func(o *oracle) { o.err = errRefused })
+		begun := time.Now()
+		_, err := newClock(t.Context(), o.ask, ClockConfig{})
+		if !errors.Is(err, errRefused) || !strings.Contains(err.Error(), "start it") {
+			t.Errorf("refused: %v", err)
+		}
+		if waited := time.Since(begun); waited != openTimeout {
+			t.Errorf("gave up after %s", waited)
+		}
+
+		o.set(func(o *oracle) { o.err, o.silent = nil, true })
+		if _, err := newClock(t.Context(), o.ask, ClockConfig{}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("silent: %v", err)
+		}
+
+		o.set(func(o *oracle) { o.err = errRefused })
+		go func() {
+			time.Sleep(openTimeout - 300*time.Millisecond)
+			o.set(func(o *oracle) { o.err = nil })
+		}()
+		if _, err := newClock(t.Context(), o.ask, ClockConfig{}); !errors.Is(err, errRefused) {
+			t.Errorf("refused, then silent to the end: %v, want the cause", err)
+		}
+	})
+}
+
+// A process may stall between hearing a reading and heeding it, and others may
+// have asked meanwhile.
+func TestClockStandsRatherThanGoBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &oracle{}
+		c, err := newClock(t.Context(), o.ask, ClockConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.skewed(-time.Second)
+		at := c.local()
+		late := reading{sent: at, received: at, told: o.now()}
+		pass(5 * time.Second)
+		before := c.Now()
+		c.take(late)
+		if now := c.Now(); now != before {
+			t.Errorf("%d after %d", now, before)
+		}
+		pass(5 * time.Second)
+		if off := o.off(c); off != 0 {
+			t.Errorf("off by %d ms in the end", off)
+		}
+	})
+}
+
+// Whoever asks after another was answered gets no less, while the reference
+// jumps about.
+func TestClockNeverGoesBackForAnyone(t *testing.T) {
+	t.Parallel()
+	c, err := newClock(t.Context(), (&oracle{}).ask, ClockConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var callers sync.WaitGroup
+	var latest atomic.Int64
+	var done atomic.Bool
+	for range 4 {
+		callers.Go(func() {
+			for !done.Load() {
+				before := latest.Load()
+				now := c.Now()
+				if now < before {
+					t.Errorf("%d after %d", now, before)
+					return
+				}
+				for now > before && !latest.CompareAndSwap(before, now) {
+					before = latest.Load()
+				}
+			}
+		})
+	}
+	for range 20_000 {
+		at := c.local()
+		c.take(reading{sent: at, received: at, told: time.Now().UnixNano() + rand.Int64N(2e8) - 1e8})
+	}
+	done.Store(true)
+	callers.Wait()
+}
