@@ -116,6 +116,7 @@ func (w *world) comeAndGo(n *node, p *Plan, player string) {
 	for last := false; !last; {
 		last = w.store.state(p.ID).Phase == Over
 		in := new(inbox)
+		n.Presence.Enter("demo", player, in)
 		a := Attachment{Match: p.ID, Player: player, Sub: in, After: after}
 		if err := n.Attach(w.Context(), a); err != nil {
 			w.Error(err)
@@ -184,6 +185,24 @@ func TestAttachAgain(t *testing.T) {
 		w.checkComplete(p, in, 0)
 		w.passUntil(p, Over, 0)
 		w.checkComplete(p, in, 0)
+	})
+}
+
+// A session that a newer one has replaced meanwhile must not take its place in
+// the feed again.
+func TestAttachOfASessionThatWasReplaced(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		former, newer := n.enter(ada), n.enter(ada)
+		p := n.begin(w, 1)
+		if err := n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: former}); err != nil {
+			w.Fatal(err)
+		}
+		w.passUntil(p, Over, 0)
+		w.checkComplete(p, newer, 0)
+		if got := former.seqs(w); len(got) != 0 {
+			w.Errorf("the former session was pushed %v", got)
+		}
 	})
 }
 

@@ -262,7 +262,7 @@ func TestAMatchIsDroppedOnceItsTimeIsUp(t *testing.T) {
 			w.Error("seated at the end")
 		}
 		time.Sleep(5 * time.Minute)
-		again := new(inbox)
+		again := late.enter(bob)
 		if err := late.Attach(w.Context(), Attachment{Match: p.ID, Player: bob, Sub: again}); err != nil {
 			w.Errorf("5 minutes later: %v", err)
 		}

@@ -95,7 +95,8 @@ func (e *Engine) Start(ctx context.Context, p *Plan) error {
 // Attachment asks for a session to be attached to a match: First is called
 // with the match as it stands, then come all frames after the number, then
 // live ones, in order and without a gap. First must not block; where it is nil
-// a session that is attached already is left as it is.
+// a session that is attached already is left as it is, and one that is not the
+// player's any more is not attached.
 type Attachment struct {
 	Match  string
 	Player string
@@ -125,8 +126,8 @@ func (e *Engine) Attach(ctx context.Context, a Attachment) error {
 func (e *Engine) attach(ctx context.Context, l *live, a Attachment) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if a.First == nil && l.subs[a.Player] == a.Sub {
-		return nil // it has them already
+	if a.First == nil && (l.subs[a.Player] == a.Sub || !e.present(l, a)) {
+		return nil // it has them already, or a newer session has taken over
 	}
 	v, err := e.read(ctx, l, min(a.After, l.state.Seq))
 	if err != nil {
@@ -139,6 +140,12 @@ func (e *Engine) attach(ctx context.Context, l *live, a Attachment) error {
 	}
 	l.attach(a, v)
 	return nil
+}
+
+// present says whether the session to be attached is still the player's.
+func (e *Engine) present(l *live, a Attachment) bool {
+	sub, ok := e.Presence.Find(l.plan.Game, a.Player)
+	return ok && sub == a.Sub
 }
 
 // Found leads a player's session at this node into a match that another node
