@@ -1,0 +1,122 @@
+package ws
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+)
+
+// nothing is what most requests leave to be done after their reply.
+func nothing() {}
+
+// handlers are the requests of the contract that follow a hello. Each replies
+// itself or gives the error to be replied; what it gives beside is done after
+// its reply.
+var handlers = map[string]func(*session, context.Context, request) (func(), error){
+	protocol.TypePing:       (*session).onPing,
+	protocol.TypeDuelJoin:   (*session).onDuelJoin,
+	protocol.TypeDuelLeave:  (*session).onDuelLeave,
+	protocol.TypeAnswer:     (*session).onAnswer,
+	protocol.TypeMatchSync:  (*session).onMatchSync,
+	protocol.TypeMatchLeave: (*session).onMatchLeave,
+	protocol.TypeHello: func(*session, context.Context, request) (func(), error) {
+		return nothing, protocol.Errorf(protocol.CodeBadRequest, "hello was said already")
+	},
+}
+
+// request is one request and the stamp on its frame.
+type request struct {
+	protocol.Request
+	at int64 // cluster time
+}
+
+// answer answers one frame, and gives what is to be done after its reply.
+func (se *session) answer(ctx context.Context, frame []byte, at int64) func() {
+	r, err := protocol.ReadRequest(frame)
+	if errors.Is(err, protocol.ErrMalformed) {
+		se.close(protocol.CloseProtocol, "a frame is a JSON object with a text `type`")
+		return nothing
+	}
+	se.server.metrics.messages.WithLabelValues(typeLabel(r.Type)).Inc()
+	if !se.greeted.Load() {
+		return se.onHello(ctx, r, err)
+	}
+	if limited := se.tooFast(); limited != nil {
+		se.refuse(r, limited)
+		return nothing
+	}
+	if err != nil {
+		se.refuse(r, err)
+		return nothing
+	}
+	handler, ok := handlers[r.Type]
+	if !ok {
+		se.refuse(r, protocol.Errorf(protocol.CodeUnknownType, "there is no message of this type"))
+		return nothing
+	}
+	then, err := handler(se, ctx, request{Request: r, at: at})
+	if err != nil {
+		se.refuse(r, err)
+	}
+	return then
+}
+
+// tooFast takes a token of the session's bucket. The third time within 10 s
+// that there is none closes the session.
+func (se *session) tooFast() error {
+	if se.limit.Allow() {
+		return nil
+	}
+	now := time.Now()
+	if now.Sub(se.faults[0]) < 10*time.Second {
+		se.closeAfter(protocol.CloseTooFast, "too many messages; reconnect after a minute")
+	}
+	se.faults[0], se.faults[1] = se.faults[1], now
+	wait := int64(1000 / se.server.PerSecond)
+	return protocol.RetryAfter(protocol.CodeRateLimited, max(wait, 1), "too many messages; at most %g a second", se.server.PerSecond)
+}
+
+func (se *session) reply(r request, kind string, data any) {
+	se.out.reply(protocol.EncodeReply(r.ID, kind, data))
+}
+
+// refuse replies an error. What is no refusal of the game's is a fault of ours:
+// the client is told to try again, the log is told why.
+func (se *session) refuse(r protocol.Request, err error) {
+	refused := refusal(err)
+	if refused == nil {
+		se.server.Logger.Warn("a request failed", "type", typeLabel(r.Type), "player", se.player, "error", err)
+		refused = protocol.RetryAfter(protocol.CodeUnavailable, retryMS, "a part of the server is out of reach; try again")
+	}
+	se.server.metrics.refused.WithLabelValues(string(refused.Code)).Inc()
+	se.out.reply(protocol.EncodeReply(r.ID, protocol.TypeError, refused))
+}
+
+// refusal is the table from the game's refusals to what a client is told; nil
+// for any other error.
+func refusal(err error) *protocol.Error {
+	var refused *protocol.Error
+	switch {
+	case errors.As(err, &refused):
+		return refused
+	case errors.Is(err, match.ErrNotFound):
+		return protocol.Errorf(protocol.CodeNotInMatch, "you have no seat in this match, or it is long over")
+	case errors.Is(err, match.ErrOverloaded):
+		return protocol.RetryAfter(protocol.CodeOverloaded, retryMS, "too much is waiting; try again in some seconds")
+	}
+	return nil
+}
+
+// typeLabel is a message's type as a metric's label: from a closed set.
+func typeLabel(kind string) string {
+	if _, ok := handlers[kind]; ok {
+		return kind
+	}
+	return "unknown"
+}
+
+func closeLabel(code int) string { return strconv.Itoa(code) }

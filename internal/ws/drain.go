@@ -1,0 +1,42 @@
+package ws
+
+import (
+	"context"
+	"time"
+
+	"laststand/internal/protocol"
+)
+
+// drainLook is how often a drain looks whose match is over.
+const drainLook = 100 * time.Millisecond
+
+// Drain tells all sessions that the node is leaving, closes those without a
+// match at once and the others when their match is over or ctx ends, each with
+// its last pushes before the close frame. It returns when all have ended, some
+// seconds after ctx at the latest. New ones are refused from the start.
+func (s *Server) Drain(ctx context.Context) {
+	s.draining.Store(true)
+	told := protocol.EncodePush(protocol.TypeDraining, protocol.Draining{ReconnectAfterMS: 0})
+	for _, se := range s.all() {
+		se.out.push("", told)
+	}
+	look := time.NewTicker(drainLook)
+	defer look.Stop()
+	for left := s.all(); len(left) > 0 && ctx.Err() == nil; left = s.all() {
+		for _, se := range left {
+			if !se.inMatch() {
+				se.drain()
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-look.C:
+		}
+	}
+	for _, se := range s.all() {
+		se.drain()
+	}
+	s.running.Wait()
+}
+
+func (se *session) drain() { se.closeAfter(protocol.CloseDraining, "draining; reconnect") }

@@ -1,0 +1,74 @@
+package ws
+
+import (
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// farewell is the end of a session that the server has decided on.
+type farewell struct {
+	code   int
+	reason string
+	said   chan struct{} // closed when the close frame is out, or cannot be
+}
+
+// close ends the session with a code, once. What is queued is dropped. It
+// waits for nothing; the read loop ends when the client has closed too, or
+// has not for a while.
+func (se *session) close(code int, reason string) {
+	if f := se.part(code, reason); f != nil {
+		se.out.close()
+		go se.goodbye(f) // end waits for it
+	}
+}
+
+// closeAfter is close, but that what is queued, and the reply to the request
+// under way, is written first, within closeWithin.
+func (se *session) closeAfter(code int, reason string) {
+	if f := se.part(code, reason); f != nil {
+		go func() { // end waits for it
+			patience := time.AfterFunc(closeWithin, se.out.close)
+			se.out.flush()
+			patience.Stop()
+			se.goodbye(f)
+		}()
+	}
+}
+
+// part decides that the session ends, and how; nil where that was decided
+// before. From here on no request is handled.
+func (se *session) part(code int, reason string) *farewell {
+	f := &farewell{code, reason, make(chan struct{})}
+	if !se.leaving.CompareAndSwap(nil, f) {
+		return nil
+	}
+	se.server.metrics.closed.WithLabelValues(closeLabel(code)).Inc()
+	return f
+}
+
+// goodbye says the close frame and bounds how long the read loop waits for
+// the client's. Closing the connection before that could reset it, and the
+// frame would be lost (RFC 6455, 7.1.1).
+func (se *session) goodbye(f *farewell) {
+	defer close(f.said)
+	sayGoodbye(se.conn, f.code, f.reason)
+}
+
+// turnAway closes a connection that has no session.
+func turnAway(conn *websocket.Conn, code int, reason string) {
+	sayGoodbye(conn, code, reason)
+	for err := error(nil); err == nil; {
+		_, _, err = conn.NextReader()
+	}
+	_ = conn.Close()
+}
+
+func sayGoodbye(conn *websocket.Conn, code int, reason string) {
+	wait := closeWithin
+	frame := websocket.FormatCloseMessage(code, reason)
+	if err := conn.WriteControl(websocket.CloseMessage, frame, time.Now().Add(closeWithin)); err != nil {
+		wait = 0 // nothing to wait for
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(wait)) // it fails where the connection has ended
+}

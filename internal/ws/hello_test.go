@@ -1,0 +1,199 @@
+package ws
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"laststand/internal/identity"
+	"laststand/internal/lobby"
+	"laststand/internal/protocol"
+)
+
+func TestHello(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	before := now()
+	c, w := n.resume("ada", nil)
+	if got := c.conn.Subprotocol(); got != protocol.Subprotocol {
+		t.Errorf("subprotocol %q", got)
+	}
+	if w.ServerAt < before || w.ServerAt > now() || !strings.HasPrefix(w.Session, "s_") {
+		t.Errorf("welcome %+v", w)
+	}
+	w.ServerAt, w.Session = 0, ""
+	want := protocol.Welcome{Version: 1, PlayerID: "ada", Nickname: "Nick ada", Game: "demo", PingMS: 60_000}
+	if w != want {
+		t.Errorf("welcome %+v, want %+v", w, want)
+	}
+	c.ask(protocol.TypeHello, protocol.Hello{Token: playerToken("ada")})
+	c.refused(protocol.CodeBadRequest)
+	c.alive()
+}
+
+// What the first frame has to be, and what closes where it is not.
+func TestFirstFrame(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	hello := func(token string) string {
+		return fmt.Sprintf(`{"id":1,"type":"hello","data":{"token":%q}}`, token)
+	}
+	for name, test := range map[string]struct {
+		kind  int
+		frame string
+		code  int
+	}{
+		"no JSON":             {websocket.TextMessage, `hello`, 4400},
+		"no object":           {websocket.TextMessage, `["hello"]`, 4400},
+		"no type":             {websocket.TextMessage, `{"id":1,"data":{}}`, 4400},
+		"type is no text":     {websocket.TextMessage, `{"id":1,"type":7}`, 4400},
+		"broken UTF-8":        {websocket.TextMessage, "{\"id\":1,\"type\":\"hello\",\"x\xff\":1}", 4400},
+		"binary":              {websocket.BinaryMessage, hello(playerToken("eve")), 4400},
+		"no hello":            {websocket.TextMessage, `{"id":1,"type":"ping","data":{"at":1}}`, 4400},
+		"hello without an id": {websocket.TextMessage, `{"type":"hello","data":{"token":"x"}}`, 4400},
+		"unknown field":       {websocket.TextMessage, `{"id":1,"type":"hello","data":{"token":"x","game":"demo"}}`, 4400},
+		"unknown envelope":    {websocket.TextMessage, `{"id":1,"type":"hello","data":{"token":"x"},"v":1}`, 4400},
+		"resume is no object": {websocket.TextMessage, `{"id":1,"type":"hello","data":{"token":"x","resume":"m_1"}}`, 4400},
+		"unknown resume":      {websocket.TextMessage, `{"id":1,"type":"hello","data":{"token":"x","resume":{"match":"m","seq":1,"at":2}}}`, 4400},
+		"bad token":           {websocket.TextMessage, hello("forged"), 4401},
+		"no token":            {websocket.TextMessage, `{"id":1,"type":"hello"}`, 4401},
+		"host":                {websocket.TextMessage, hello(token(identity.RoleHost, "eve", now()+1e6)), 4403},
+		"service":             {websocket.TextMessage, hello(token(identity.RoleService, "eve", now()+1e6)), 4403},
+		"admin":               {websocket.TextMessage, hello(token(identity.RoleAdmin, "eve", now()+1e6)), 4403},
+		"oversized":           {websocket.TextMessage, hello(strings.Repeat("x", protocol.MaxFrame)), 1009},
+		"huge":                {websocket.TextMessage, hello(strings.Repeat("x", 1<<20)), 1009},
+		"identity is away":    {websocket.TextMessage, hello("unreachable"), 1013},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := n.dial()
+			if err := c.conn.WriteMessage(test.kind, []byte(test.frame)); err != nil {
+				t.Fatal(err)
+			}
+			if before, reason := c.closes(test.code); len(before) > 0 || reason == "" {
+				t.Errorf("frames %v before, reason %q", before, reason)
+			}
+		})
+	}
+}
+
+// The largest frame that may be sent, in one piece and in two.
+func TestLargestFrame(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	c := n.enter("ada")
+	head, tail := `{"id":9,"type":"ping","data":{"at":"`, `"}}`
+	full := head + strings.Repeat("x", protocol.MaxFrame-len(head)-len(tail)) + tail
+	c.id = 9
+	c.say(full)
+	c.reply(protocol.TypePong)
+	w, err := c.conn.NextWriter(websocket.TextMessage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, piece := range []string{full[:2000], full[2000:]} {
+		if _, err := w.Write([]byte(piece)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.reply(protocol.TypePong)
+	c.say(full + " ")
+	c.closes(1009)
+}
+
+func TestHelloInTime(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	n.helloWithin = 50 * time.Millisecond
+	n.dial().closes(4408)
+}
+
+// A hello that was said in time is answered also where that takes long.
+func TestHelloTakesLong(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	n.helloWithin = 300 * time.Millisecond
+	n.people.ensured = make(chan struct{})
+	c := n.dial()
+	c.hello("ada", nil)
+	for range 2 { // others that came later have their time
+		n.dial().closes(4408)
+	}
+	close(n.people.ensured)
+	c.reply(protocol.TypeWelcome)
+	c.alive()
+}
+
+func TestTokenExpires(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	c := n.dial()
+	soon := now() + 500 - identity.Leeway.Milliseconds() // Verify lets it pass until then
+	c.ask(protocol.TypeHello, protocol.Hello{Token: token(identity.RolePlayer, "ada", soon)})
+	c.reply(protocol.TypeWelcome)
+	c.closes(4401)
+	if late := now() - soon - identity.Leeway.Milliseconds(); late < 0 {
+		t.Errorf("closed %d ms before the token expired", -late)
+	}
+}
+
+// A session is kept by whatever its client sends, and lost by silence.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	n := start(t, func(c *Config, _ *lobby.Duel) { c.PingEvery = 400 * time.Millisecond })
+	for name, answer := range map[string]func(c *client) func(string) error{
+		"pong": func(c *client) func(string) error { return c.conn.PingHandler() },
+		"ping": func(c *client) func(string) error {
+			return func(string) error { return c.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(patience)) }
+		},
+		"text": func(c *client) func(string) error {
+			return func(string) error { c.say(`{"id":1,"type":"ping","data":{"at":0}}`); return nil }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := n.enter(name)
+			answered, pings := answer(c), 0
+			c.conn.SetPingHandler(func(data string) error {
+				if pings++; pings == 6 {
+					c.ask(protocol.TypeDuelLeave, protocol.Empty{})
+				}
+				return answered(data)
+			})
+			c.until(protocol.TypeDuelLeft)
+		})
+	}
+	t.Run("nothing", func(t *testing.T) {
+		t.Parallel()
+		c := n.enter("nothing")
+		pings := 0
+		c.conn.SetPingHandler(func(string) error { pings++; return nil })
+		c.closes(4408)
+		if pings < 1 || pings > 2 {
+			t.Errorf("closed after %d pings, want 2, then silence once more", pings)
+		}
+	})
+}
+
+// A close frame arrives although the client has sent more than was read.
+func TestCloseFrameArrives(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	for range 50 {
+		c := n.enter("ada")
+		c.say("{")
+		for range 20 {
+			c.say(`{"id":1,"type":"ping","data":{"at":"` + string(bytes.Repeat([]byte("x"), 3000)) + `"}}`)
+		}
+		if before, _ := c.closes(4400); len(before) > 0 {
+			t.Fatalf("%s came after the fault", before[0].raw)
+		}
+	}
+}

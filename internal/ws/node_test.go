@@ -1,0 +1,156 @@
+package ws
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/lobby"
+	"laststand/internal/lobby/redislobby"
+	"laststand/internal/match"
+	"laststand/internal/match/redismatch"
+	"laststand/internal/redisx"
+	"laststand/internal/timer"
+)
+
+// node is a server on a loopback address with the real game behind it, over
+// the embedded Redis.
+type node struct {
+	*testing.T
+	*Server
+	url      string
+	people   *people
+	redis    *redisx.Conn
+	tickets  *redislobby.Store
+	registry *prometheus.Registry
+}
+
+// duel is how duels go here unless a test wants another.
+var duel = lobby.Duel{Questions: 3, LimitMS: 15_000, CountdownMS: 20, RevealMS: 20}
+
+// start runs a node until the test ends. Its limits are out of the way unless
+// tune brings them in.
+func start(t *testing.T, tune ...func(*Config, *lobby.Duel)) *node {
+	t.Helper()
+	n := &node{T: t, people: &people{}, registry: prometheus.NewRegistry()}
+	rules := duel
+	c := Config{
+		Identity: n.people, Presence: new(match.Presence), Wheel: timer.New(timer.Config{}), Registry: n.registry,
+		Now: now, Logger: slog.New(slog.DiscardHandler), Connections: 1000, PerSecond: 10_000, PingEvery: time.Minute,
+	}
+	for _, f := range tune {
+		f(&c, &rules)
+	}
+	redis, err := redisx.Open(t.Context(), redisx.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	matches := redismatch.New(redis.Client, redis.Pipelined)
+	n.redis, n.tickets = redis, redislobby.New(redis.Client)
+	c.Engine = match.New(match.Config{
+		Store: matches, Index: matches, Wheel: c.Wheel, Presence: c.Presence, Now: now, Over: func(*match.Result) {}, Logger: c.Logger,
+	})
+	c.Lobby = lobby.New(lobby.Config{
+		Games: map[string]lobby.Duel{"demo": rules}, Store: n.tickets, Matches: c.Engine, Bank: bank{}, Memory: forgetful{},
+		Players: n.people, Wheel: c.Wheel, Now: now, Logger: c.Logger,
+	})
+	n.Server = New(c)
+	stop := n.loops(c.Engine.Run, c.Lobby.Run)
+	site := httptest.NewUnstartedServer(n.Server)
+	n.url = "ws://" + site.Listener.Addr().String()
+	site.Config.ConnContext = smallBuffers
+	site.Start()
+	t.Cleanup(func() {
+		n.end()
+		site.Close()
+		stop()
+		c.Wheel.Close()
+		if err := redis.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return n
+}
+
+// end drains the node without patience.
+func (n *node) end() {
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	n.Drain(over)
+}
+
+func (n *node) loops(run ...func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	for _, f := range run {
+		running.Go(func() {
+			if err := f(ctx); err != nil {
+				n.Error(err)
+			}
+		})
+	}
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// smallBuffers lets a reader that stops be noticed soon.
+func smallBuffers(ctx context.Context, c net.Conn) context.Context {
+	_ = c.(*net.TCPConn).SetWriteBuffer(16 << 10)
+	return ctx
+}
+
+var began = time.Now()
+
+func now() int64 { return began.UnixMilli() + time.Since(began).Milliseconds() }
+
+// eventually waits for a condition.
+func (n *node) eventually(what string, holds func() bool) {
+	n.Helper()
+	for until := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			n.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// session is the player's session here; nil for none.
+func (n *node) session(player string) *session {
+	sub, _ := n.Presence.Find("demo", player)
+	se, _ := sub.(*session)
+	return se
+}
+
+// closed is how many connections were closed with a code.
+func (n *node) closed(code string) float64 {
+	return testutil.ToFloat64(n.metrics.closed.WithLabelValues(code))
+}
+
+// labels are the values that a metric's labels have taken.
+func (n *node) labels(metric string) []string {
+	n.Helper()
+	families, err := n.registry.Gather()
+	if err != nil {
+		n.Fatal(err)
+	}
+	var values []string
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if strings.HasSuffix(f.GetName(), metric) {
+					values = append(values, l.GetValue())
+				}
+			}
+		}
+	}
+	return values
+}

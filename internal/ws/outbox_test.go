@@ -1,0 +1,253 @@
+package ws
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// model is an outbox as its contract has it.
+type model struct {
+	queue, held []heldPush
+	holding     bool
+	writing     bool
+	closed      bool
+	woken, full int
+}
+
+func (m *model) put(p heldPush) {
+	m.queue = append(m.queue, p)
+	m.bound()
+	if !m.closed && !m.writing {
+		m.writing = true
+		m.woken++
+	}
+}
+
+// bound closes the outbox where one of its bounds is passed.
+func (m *model) bound() {
+	frames, size := len(m.queue)+len(m.held), 0
+	for _, p := range slices.Concat(m.queue, m.held) {
+		size += len(p.frame)
+	}
+	if frames > outboxFrames || size > outboxBytes {
+		m.full++
+		m.shut()
+	}
+}
+
+func (m *model) shut() { m.closed, m.queue, m.held = true, nil, nil }
+
+// Whatever is done to an outbox, it gives its writer what its contract says:
+// in order, replies before the pushes held back, within the bounds.
+func TestOutbox(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var o outbox
+		var m model
+		woken, full, made := 0, 0, 0
+		o.init(func() { woken++ }, func() { full++ })
+		frame := func() []byte {
+			made++
+			size := rapid.SampledFrom([]int{0, 10, 1000, outboxBytes / 4, outboxBytes}).Draw(t, "size")
+			return append([]byte(fmt.Sprint(made, ":")), make([]byte, size)...)
+		}
+		push := func(match string, f []byte) {
+			o.push(match, f)
+			switch {
+			case m.closed:
+			case m.holding:
+				m.held = append(m.held, heldPush{match, f})
+				m.bound()
+			default:
+				m.put(heldPush{match, f})
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"push": func(t *rapid.T) { push(rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "match"), frame()) },
+			"crowd": func(t *rapid.T) {
+				for range rapid.IntRange(1, outboxFrames).Draw(t, "pushes") {
+					push("a", []byte("small"))
+				}
+			},
+			"reply": func(*rapid.T) {
+				f := frame()
+				o.reply(f)
+				if !m.closed {
+					m.put(heldPush{"", f})
+				}
+			},
+			"hold": func(*rapid.T) {
+				o.hold()
+				m.holding = true
+			},
+			"release": func(*rapid.T) {
+				o.release()
+				m.holding = false
+				held := m.held
+				m.held = nil
+				for _, p := range held {
+					m.put(p)
+				}
+			},
+			"forget": func(*rapid.T) {
+				o.forget("a")
+				m.held = slices.DeleteFunc(m.held, func(p heldPush) bool { return p.match == "a" })
+			},
+			"take": func(t *rapid.T) {
+				if !m.writing {
+					t.Skip("no writer")
+				}
+				got := o.take()
+				if len(got) != len(m.queue) {
+					t.Fatalf("%d frames taken, want %d", len(got), len(m.queue))
+				}
+				for i, p := range m.queue {
+					if !bytes.Equal(got[i], p.frame) {
+						t.Fatalf("frame %d of %d is another", i, len(got))
+					}
+				}
+				m.writing = len(m.queue) > 0
+				m.queue = nil
+			},
+			"close": func(t *rapid.T) {
+				if rapid.IntRange(0, 9).Draw(t, "rarely") > 0 {
+					t.Skip("not now")
+				}
+				o.close()
+				m.shut()
+			},
+			"": func(t *rapid.T) {
+				if woken != m.woken || full != m.full || o.closed != m.closed || o.writing != m.writing {
+					t.Fatalf("woken %d, full %d, closed %v, writing %v; want %d, %d, %v, %v",
+						woken, full, o.closed, o.writing, m.woken, m.full, m.closed, m.writing)
+				}
+			},
+		})
+	})
+}
+
+// pump is an outbox whose writer keeps what it takes.
+type pump struct {
+	outbox
+	mu      sync.Mutex
+	written [][]byte
+	slow    time.Duration // of each batch
+}
+
+func newPump(slow time.Duration) *pump {
+	p := &pump{slow: slow}
+	p.init(func() { go p.write() }, func() {})
+	return p
+}
+
+func (p *pump) write() {
+	for batch := p.take(); batch != nil; batch = p.take() {
+		time.Sleep(p.slow)
+		p.mu.Lock()
+		p.written = append(p.written, batch...)
+		p.mu.Unlock()
+	}
+}
+
+func (p *pump) all() [][]byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.written
+}
+
+// Many pushers at once: everyone's frames arrive once each and in order.
+func TestOutboxConcurrently(t *testing.T) {
+	t.Parallel()
+	p := newPump(0)
+	const pushers, each = 4, 100 // within the bound, however slow the writer is
+	var pushing sync.WaitGroup
+	for who := range pushers {
+		pushing.Go(func() {
+			for i := range each {
+				p.push("m", []byte{byte(who), byte(i)})
+			}
+		})
+	}
+	for range 20 {
+		p.hold()
+		p.release()
+	}
+	pushing.Wait()
+	p.flush()
+	var next [pushers]byte
+	for _, f := range p.all() {
+		if f[1] != next[f[0]] {
+			t.Fatalf("pusher %d: frame %d instead of %d", f[0], f[1], next[f[0]])
+		}
+		next[f[0]]++
+	}
+	if next != [pushers]byte{each, each, each, each} {
+		t.Errorf("written of each: %v", next)
+	}
+}
+
+// A flush waits for the reply in the making, for what is held and for the
+// writer; nothing is taken in afterwards.
+func TestOutboxFlush(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPump(time.Second)
+		p.hold()
+		p.push("m", []byte("push"))
+		var flushed atomic.Bool
+		go func() {
+			p.flush()
+			flushed.Store(true)
+		}()
+		synctest.Wait()
+		p.reply([]byte("reply"))
+		p.release()
+		synctest.Wait()
+		if flushed.Load() {
+			t.Fatal("flushed before it was written")
+		}
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		p.push("m", []byte("late"))
+		p.reply([]byte("late"))
+		time.Sleep(3 * time.Second)
+		if got := bytes.Join(p.all(), []byte(",")); !flushed.Load() || string(got) != "reply,push" {
+			t.Errorf("flushed %v, written %q", flushed.Load(), got)
+		}
+	})
+}
+
+// Closing drops what waits and ends a flush at once; join waits for the writer.
+func TestOutboxClose(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPump(time.Second)
+		p.push("m", []byte("first"))
+		synctest.Wait() // it is being written
+		p.push("m", []byte("second"))
+		began := time.Now()
+		go func() {
+			time.Sleep(100 * time.Millisecond)
+			p.close()
+		}()
+		p.flush()
+		if took := time.Since(began); took != 100*time.Millisecond {
+			t.Errorf("flush took %v", took)
+		}
+		p.join()
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("join took %v", took)
+		}
+		if got := bytes.Join(p.all(), []byte(",")); string(got) != "first" {
+			t.Errorf("written %q", got)
+		}
+	})
+}

@@ -1,0 +1,154 @@
+package ws
+
+import (
+	"bytes"
+	"sync"
+
+	"laststand/internal/protocol"
+)
+
+// player plays a duel to its end: it answers every question at once and keeps
+// the numbered frames.
+type player struct {
+	*client
+	name  string
+	match string
+	log   [][]byte // by number, from 1
+	over  bool
+
+	asked map[int64]int // questions by the id of the answer sent
+	acked map[int]bool
+	cuts  bool // it is cut off now and then, and replies may be lost
+
+	unnumbered func(frame) // what else is pushed, where it is set
+}
+
+func newPlayer(c *client, name string) *player {
+	return &player{client: c, name: name, asked: map[int64]int{}, acked: map[int]bool{}}
+}
+
+// join asks for a duel against whoever joins with the same category.
+func (p *player) join(category string) {
+	p.Helper()
+	p.ask(protocol.TypeDuelJoin, map[string]any{"category": category, "bot_after_ms": 0})
+	p.reply(protocol.TypeDuelQueued)
+}
+
+// play handles frames until the match is over, it is cut off, or stop says so
+// after a frame.
+func (p *player) play(stop func(frame) bool) {
+	p.Helper()
+	for !p.over {
+		f, err := p.read()
+		if err != nil {
+			if !p.cuts {
+				p.fail("%s: %v", p.name, err)
+			}
+			return
+		}
+		p.handle(f)
+		if stop != nil && stop(f) {
+			return
+		}
+	}
+}
+
+func (p *player) handle(f frame) {
+	p.Helper()
+	if f.Re != nil {
+		p.answered(f)
+		return
+	}
+	if f.Seq == 0 {
+		if p.unnumbered != nil {
+			p.unnumbered(f)
+		}
+		return
+	}
+	if f.Seq != int64(len(p.log))+1 {
+		p.fail("%s: %s after number %d", p.name, f.number(), len(p.log))
+	}
+	if p.match == "" {
+		p.match = f.Match
+	}
+	if f.Match != p.match {
+		p.fail("%s: a frame of %s in %s", p.name, f.Match, p.match)
+	}
+	p.log = append(p.log, f.raw)
+	p.pushed(f)
+}
+
+// pushed does what a numbered push asks for.
+func (p *player) pushed(f frame) {
+	p.Helper()
+	switch f.Type {
+	case protocol.TypeQuestion:
+		var q protocol.Question
+		f.into(p.T, &q)
+		p.answer(q.Question)
+	case protocol.TypeAnswerSeen:
+		var seen protocol.AnswerSeen
+		f.into(p.T, &seen)
+		if seen.Player == p.name && !p.acked[seen.Question] && !p.cuts {
+			p.fail("%s: question %d seen before it was answered for", p.name, seen.Question)
+		}
+	case protocol.TypeMatchOver:
+		p.over = true
+	}
+}
+
+func (p *player) answer(question int) {
+	p.ask(protocol.TypeAnswer, map[string]any{"match": p.match, "question": question, "choice": 0})
+	p.asked[p.id] = question
+}
+
+// answered checks the reply to an answer.
+func (p *player) answered(f frame) {
+	p.Helper()
+	if p.cuts && f.Type == protocol.TypeError {
+		p.refusal(f, protocol.CodeQuestionClosed) // an answer that was thought lost was not
+		return
+	}
+	question, ok := p.asked[*f.Re]
+	if !ok || f.Type != protocol.TypeAnswered {
+		p.fail("%s: %s", p.name, f.raw)
+	}
+	var a protocol.Answered
+	f.into(p.T, &a)
+	if a.Question != question {
+		p.fail("%s: %s for question %d", p.name, f.raw, question)
+	}
+	p.acked[question] = true
+}
+
+// duel enters two players and has them meet.
+func (n *node) duel(name string) (a, b *player) {
+	n.Helper()
+	a, b = newPlayer(n.enter(name+".a"), name+".a"), newPlayer(n.enter(name+".b"), name+".b")
+	a.join(name)
+	b.join(name)
+	return a, b
+}
+
+// alike checks that both have seen a whole match, in the same bytes.
+func (n *node) alike(a, b *player, questions int) {
+	n.Helper()
+	if want := 2 + 4*questions; len(a.log) != want || len(b.log) != want {
+		n.Errorf("%s saw %d frames, %s %d, want %d", a.name, len(a.log), b.name, len(b.log), want)
+		return
+	}
+	for i := range a.log {
+		if !bytes.Equal(a.log[i], b.log[i]) {
+			n.Errorf("number %d differs:\n%s\n%s", i+1, a.log[i], b.log[i])
+		}
+	}
+}
+
+// together runs all at once and waits for them.
+func together(run ...func()) {
+	var running sync.WaitGroup
+	for _, f := range run {
+		running.Go(f)
+	}
+	running.Wait()
+}

@@ -1,0 +1,103 @@
+package ws
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"laststand/internal/lobby"
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+)
+
+func (se *session) onPing(_ context.Context, r request) (func(), error) {
+	var p protocol.Ping
+	if err := r.Decode(&p); err != nil {
+		return nothing, err
+	}
+	if !numberOrText(p.At) {
+		return nothing, protocol.Errorf(protocol.CodeBadRequest, "at is a number or a text of the client's own")
+	}
+	se.reply(r, protocol.TypePong, protocol.Pong{At: p.At, ServerAt: se.server.Now()})
+	return nothing, nil
+}
+
+func (se *session) onDuelJoin(ctx context.Context, r request) (func(), error) {
+	var j protocol.DuelJoin
+	if err := r.Decode(&j); err != nil {
+		return nothing, err
+	}
+	if se.server.draining.Load() {
+		return nothing, protocol.RetryAfter(protocol.CodeUnavailable, retryMS, "this node is leaving; reconnect to another")
+	}
+	queued, then, err := se.server.Lobby.Join(ctx, lobby.Request{
+		Game: se.game, Player: se.player, BotAfterMS: j.BotAfterMS,
+		Wish: lobby.Wish{Category: j.Category, Lang: j.Lang, Difficulty: j.Difficulty},
+	})
+	if err != nil {
+		return then, err
+	}
+	se.reply(r, protocol.TypeDuelQueued, queued)
+	return then, nil
+}
+
+func (se *session) onDuelLeave(ctx context.Context, r request) (func(), error) {
+	if err := r.Decode(&protocol.Empty{}); err != nil {
+		return nothing, err
+	}
+	if err := se.server.Lobby.Leave(ctx, se.game, se.player); err != nil {
+		return nothing, err
+	}
+	se.reply(r, protocol.TypeDuelLeft, protocol.Empty{})
+	return nothing, nil
+}
+
+func (se *session) onAnswer(ctx context.Context, r request) (func(), error) {
+	began := time.Now()
+	var a protocol.Answer
+	if err := r.Decode(&a); err != nil {
+		return nothing, err
+	}
+	answered, then, err := se.server.Engine.Answer(ctx, match.Submission{Player: se.player, At: r.at, Answer: a})
+	if err != nil {
+		return then, err
+	}
+	se.reply(r, protocol.TypeAnswered, answered)
+	se.server.metrics.answered.Observe(time.Since(began).Seconds())
+	return then, nil
+}
+
+func (se *session) onMatchSync(ctx context.Context, r request) (func(), error) {
+	var s protocol.Resume
+	if err := r.Decode(&s); err != nil {
+		return nothing, err
+	}
+	return nothing, se.sync(ctx, r, s)
+}
+
+// sync replies where a match stands, and pushes what the client has missed.
+func (se *session) sync(ctx context.Context, r request, s protocol.Resume) error {
+	if s.Seq < 0 {
+		return protocol.Errorf(protocol.CodeBadRequest, "seq is the number of the last push seen, 0 for none")
+	}
+	return se.server.Engine.Attach(ctx, match.Attachment{
+		Match: s.Match, Player: se.player, Sub: se, After: s.Seq,
+		First: func(state protocol.MatchState) { se.reply(r, protocol.TypeMatchState, state) },
+	})
+}
+
+func (se *session) onMatchLeave(ctx context.Context, r request) (func(), error) {
+	var m protocol.MatchLeave
+	if err := r.Decode(&m); err != nil {
+		return nothing, err
+	}
+	if err := se.server.Engine.Leave(ctx, m.Match, se.player); err != nil {
+		return nothing, err
+	}
+	se.reply(r, protocol.TypeMatchLeft, protocol.Empty{})
+	return nothing, nil
+}
+
+func numberOrText(raw json.RawMessage) bool {
+	return len(raw) > 0 && (raw[0] == '"' || raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
+}

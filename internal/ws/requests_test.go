@@ -1,0 +1,193 @@
+package ws
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"laststand/internal/lobby"
+	"laststand/internal/protocol"
+)
+
+// A fault within a well-formed frame gets an error reply, and the connection
+// stays.
+func TestFaultyRequests(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	c := n.enter("ada")
+	for _, test := range []struct {
+		frame string
+		re    string
+		code  protocol.Code
+	}{
+		{`{"type":"ping","data":{"at":1}}`, `null`, protocol.CodeBadRequest},
+		{`{"id":null,"type":"ping","data":{"at":1}}`, `null`, protocol.CodeBadRequest},
+		{`{"id":-1,"type":"ping","data":{"at":1}}`, `null`, protocol.CodeBadRequest},
+		{`{"id":1.5,"type":"ping","data":{"at":1}}`, `null`, protocol.CodeBadRequest},
+		{`{"id":"7","type":"ping","data":{"at":1}}`, `null`, protocol.CodeBadRequest},
+		{`{"id":9007199254740992,"type":"ping","data":{"at":1}}`, `null`, protocol.CodeBadRequest},
+		{`{"id":0,"type":"ping","data":{"at":1},"v":1}`, `0`, protocol.CodeBadRequest},
+		{`{"id":9007199254740991,"type":"ping","data":{"at":1,"x":2}}`, `9007199254740991`, protocol.CodeBadRequest},
+		{`{"id":2,"type":"ping","data":{"At":1}}`, `2`, protocol.CodeBadRequest},
+		{`{"id":2,"type":"ping","data":{}}`, `2`, protocol.CodeBadRequest},
+		{`{"id":2,"type":"ping","data":{"at":null}}`, `2`, protocol.CodeBadRequest},
+		{`{"id":2,"type":"ping","data":{"at":{}}}`, `2`, protocol.CodeBadRequest},
+		{`{"id":2,"type":"ping","data":[1]}`, `2`, protocol.CodeBadRequest},
+		{`{"id":3,"type":"duel.join","data":{"bot_after_ms":"soon"}}`, `3`, protocol.CodeBadRequest},
+		{`{"id":3,"type":"duel.join","data":{"bot_after_ms":-1}}`, `3`, protocol.CodeBadRequest},
+		{`{"id":3,"type":"duel.join","data":{"category":"none"}}`, `3`, protocol.CodeBadRequest},
+		{`{"id":3,"type":"duel.join","data":{"rating":1}}`, `3`, protocol.CodeBadRequest},
+		{`{"id":3,"type":"duel.leave","data":{"x":1}}`, `3`, protocol.CodeBadRequest},
+		{`{"id":4,"type":"answer","data":{"match":"m_none","question":0,"choice":0}}`, `4`, protocol.CodeNotInMatch},
+		{`{"id":4,"type":"answer","data":{"match":"m_none"}}`, `4`, protocol.CodeNotInMatch},
+		{`{"id":4,"type":"answer","data":{"match":7}}`, `4`, protocol.CodeBadRequest},
+		{`{"id":5,"type":"match.sync","data":{"match":"m_none","seq":0}}`, `5`, protocol.CodeNotInMatch},
+		{`{"id":5,"type":"match.sync","data":{"match":"m_none","seq":-1}}`, `5`, protocol.CodeBadRequest},
+		{`{"id":5,"type":"match.sync","data":{"match":"m_none","seq":1,"x":1}}`, `5`, protocol.CodeBadRequest},
+		{`{"id":6,"type":"match.leave","data":{"match":"m_none"}}`, `6`, protocol.CodeNotInMatch},
+		{`{"id":6,"type":"match.leave","data":{"match":"m_none","seq":0}}`, `6`, protocol.CodeBadRequest},
+		{`{"id":7,"type":"arena.join","data":{"code":"123456"}}`, `7`, protocol.CodeUnknownType},
+		{`{"id":7,"type":"board.watch","data":{"window":"all"}}`, `7`, protocol.CodeUnknownType},
+		{`{"id":7,"type":"PING","data":{"at":1}}`, `7`, protocol.CodeUnknownType},
+		{`{"id":7,"type":"","data":{}}`, `7`, protocol.CodeUnknownType},
+		{`{"id":8,"type":"hello","data":{"token":"x"}}`, `8`, protocol.CodeBadRequest},
+	} {
+		c.say(test.frame)
+		f := c.next()
+		var envelope struct{ Re json.RawMessage }
+		if err := json.Unmarshal(f.raw, &envelope); err != nil {
+			t.Fatal(err)
+		}
+		if string(envelope.Re) != test.re {
+			t.Errorf("%s: %s, want re %s", test.frame, f.raw, test.re)
+		}
+		c.refusal(f, test.code)
+	}
+	c.alive()
+	types, codes := n.labels("messages_total"), n.labels("refused_total")
+	if !slices.Contains(types, "unknown") || slices.Contains(types, "PING") || slices.Contains(types, "arena.join") {
+		t.Errorf("labels of messages: %v", types)
+	}
+	for _, code := range codes {
+		if !slices.Contains([]string{"bad_request", "not_in_match", "unknown_type"}, code) {
+			t.Errorf("label of a refusal: %s", code)
+		}
+	}
+}
+
+// Malformed frames close also after the hello.
+func TestMalformedLater(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	for i, text := range []string{`{`, `7`, `null`, `{"id":1}`, "{\"id\":1,\"type\":\"\xc3\"}"} {
+		c := n.enter(fmt.Sprint("eve", i))
+		c.say(text)
+		c.closes(4400)
+	}
+}
+
+func TestPing(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	c := n.enter("ada")
+	for _, at := range []string{`12`, `-0.5e3`, `"abc"`, `""`, `9007199254740993`} {
+		before := now()
+		c.ask(protocol.TypePing, map[string]any{"at": json.RawMessage(at)})
+		var pong protocol.Pong
+		c.reply(protocol.TypePong).into(t, &pong)
+		if string(pong.At) != at || pong.ServerAt < before || pong.ServerAt > now() {
+			t.Errorf("ping at %s: pong %s, %d", at, pong.At, pong.ServerAt)
+		}
+	}
+}
+
+func TestTicket(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	c := n.enter("ada")
+	c.ask(protocol.TypeDuelLeave, protocol.Empty{}) // there need not be one
+	c.reply(protocol.TypeDuelLeft)
+	var queued protocol.DuelQueued
+	c.ask(protocol.TypeDuelJoin, protocol.Empty{})
+	c.reply(protocol.TypeDuelQueued).into(t, &queued)
+	if queued.Ticket == "" || queued.Waiting != 1 {
+		t.Errorf("queued %+v", queued)
+	}
+	c.ask(protocol.TypeDuelJoin, protocol.Empty{})
+	c.refused(protocol.CodeAlreadyQueued)
+	c.ask(protocol.TypeDuelLeave, protocol.Empty{})
+	c.reply(protocol.TypeDuelLeft)
+	c.ask(protocol.TypeDuelJoin, protocol.Empty{})
+	c.reply(protocol.TypeDuelQueued)
+}
+
+// Who goes takes the ticket along.
+func TestTicketGoes(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	c := n.enter("ada")
+	c.ask(protocol.TypeDuelJoin, protocol.Empty{})
+	c.reply(protocol.TypeDuelQueued)
+	c.cut()
+	n.eventually("the ticket is withdrawn", func() bool { return n.busy("ada") == lobby.Busy{} })
+	if n.closed("gone") != 1 {
+		t.Errorf("closed: %v", n.labels("closed_total"))
+	}
+}
+
+// busy says what the lobby has a player down for.
+func (n *node) busy(player string) lobby.Busy {
+	n.Helper()
+	busy, err := n.tickets.Where(n.Context(), "demo", player)
+	if err != nil {
+		n.Fatal(err)
+	}
+	return busy
+}
+
+// What is about to be pushed again is dropped while it is held back.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	c := n.enter("ada")
+	se := n.session("ada")
+	se.out.hold()
+	se.Push("m", protocol.EncodePush("old", 1))
+	se.Push("n", protocol.EncodePush("other", 2))
+	se.Forget("m")
+	se.Push("m", protocol.EncodePush("new", 3))
+	se.out.release()
+	c.expect("other")
+	c.expect("new")
+}
+
+// With the stores out of reach requests are refused, and hellos sent away for
+// a while.
+func TestStoresOutOfReach(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	c := n.enter("ada")
+	if err := n.redis.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for kind, data := range map[string]any{
+		protocol.TypeDuelJoin:   protocol.Empty{},
+		protocol.TypeDuelLeave:  protocol.Empty{},
+		protocol.TypeMatchSync:  protocol.Resume{Match: "m_1"},
+		protocol.TypeMatchLeave: protocol.MatchLeave{Match: "m_1"},
+		protocol.TypeAnswer:     map[string]any{"match": "m_1", "question": 0, "choice": 0},
+	} {
+		c.ask(kind, data)
+		if e := c.refused(protocol.CodeUnavailable); e.RetryAfterMS == 0 || strings.Contains(e.Message, "redis") {
+			t.Errorf("%s: %+v", kind, e)
+		}
+	}
+	c.alive()
+	late := n.dial()
+	late.hello("bob", nil)
+	if _, reason := late.closes(1013); reason != comeAgain {
+		t.Errorf("reason %q", reason)
+	}
+}

@@ -1,0 +1,139 @@
+// Package ws is the players' websocket: hello, sessions, outboxes, limits. It
+// translates frames into calls of the game and the game's pushes into frames,
+// and decides nothing else.
+package ws
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/identity"
+	"laststand/internal/lobby"
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+	"laststand/internal/timer"
+)
+
+// Identity says who a token speaks for.
+type Identity interface {
+	Verify(ctx context.Context, token string) (identity.Claims, error)
+	Ensure(ctx context.Context, c identity.Claims) (identity.Player, error)
+}
+
+// Config is what a server is made of; all fields but Registry and Origins are
+// needed.
+type Config struct {
+	Identity Identity
+	Engine   *match.Engine
+	Lobby    *lobby.Lobby
+	Presence *match.Presence
+	Wheel    *timer.Wheel
+	Now      func() int64 // cluster time, epoch ms
+	Logger   *slog.Logger
+	Registry prometheus.Registerer
+
+	Origins     []string // allowed besides the same host, as "https://example.com"
+	Connections int64    // the most at one node
+	PerSecond   float64  // messages of one session: size and refill of its bucket
+	PingEvery   time.Duration
+}
+
+const (
+	helloWithin = 5 * time.Second
+	writeWithin = 10 * time.Second
+	closeWithin = 2 * time.Second // each: for what is queued, the close frame, the client's
+	callWithin  = 5 * time.Second
+	retryMS     = 2000 // told to clients that are to come again
+)
+
+// comeAgain is the reason with which an overloaded server closes.
+var comeAgain = fmt.Sprintf(`{"retry_after_ms":%d}`, retryMS)
+
+// Server accepts websockets. It is safe for concurrent use.
+type Server struct {
+	Config
+	metrics  *metrics
+	upgrader websocket.Upgrader
+	draining atomic.Bool
+	running  sync.WaitGroup // sessions; added to by enter only, under mu
+
+	helloWithin, writeWithin time.Duration
+
+	mu       sync.Mutex
+	sessions map[*session]struct{}
+}
+
+// New makes a server.
+func New(c Config) *Server {
+	s := &Server{
+		Config: c, metrics: newMetrics(c.Registry), sessions: make(map[*session]struct{}),
+		helloWithin: helloWithin, writeWithin: writeWithin,
+	}
+	s.upgrader = websocket.Upgrader{
+		Subprotocols:    []string{protocol.Subprotocol},
+		ReadBufferSize:  1024,
+		WriteBufferSize: 1024,
+		WriteBufferPool: new(sync.Pool),
+		CheckOrigin:     s.originAllowed,
+	}
+	return s
+}
+
+// ServeHTTP upgrades a request and returns: the session lives in a goroutine
+// of its own, so that nothing of the request is kept. A server that is full or
+// draining accepts and closes, since browsers cannot read a refused upgrade.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	conn, err := s.upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		s.metrics.refused.WithLabelValues("upgrade").Inc()
+		return // the upgrader has answered
+	}
+	se := newSession(s, conn)
+	if code, reason := s.enter(se); code != 0 {
+		s.metrics.closed.WithLabelValues(closeLabel(code)).Inc()
+		turnAway(conn, code, reason)
+		return
+	}
+	go se.run() // s.running waits for it
+}
+
+// enter registers a session, or says with what it has to be closed.
+func (s *Server) enter(se *session) (code int, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining.Load() {
+		return protocol.CloseDraining, "draining"
+	}
+	if int64(len(s.sessions)) >= s.Connections {
+		return protocol.CloseOverloaded, comeAgain
+	}
+	s.sessions[se] = struct{}{}
+	s.running.Add(1)
+	s.metrics.sessions.Set(float64(len(s.sessions)))
+	return 0, ""
+}
+
+func (s *Server) leave(se *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, se)
+	s.metrics.sessions.Set(float64(len(s.sessions)))
+}
+
+func (s *Server) all() []*session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]*session, 0, len(s.sessions))
+	for se := range s.sessions {
+		all = append(all, se)
+	}
+	return all
+}

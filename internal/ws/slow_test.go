@@ -1,0 +1,103 @@
+package ws
+
+import (
+	"bytes"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"laststand/internal/lobby"
+	"laststand/internal/protocol"
+)
+
+// A client that stops reading is closed, and its opponent notices nothing.
+func TestSlowReader(t *testing.T) {
+	t.Parallel()
+	n := start(t, func(_ *Config, d *lobby.Duel) { d.LimitMS = 200 })
+	slow, quick := n.duel("d")
+	found := slow.expect(protocol.TypeMatchFound).Match
+	se := n.session(slow.name)
+	flood := protocol.EncodePush(protocol.TypeSettled, strings.Repeat("x", 64<<10))
+	for i := 0; se.leaving.Load() == nil; i++ {
+		if i > 10_000 {
+			t.Fatal("nothing bounds what waits for a reader")
+		}
+		se.Push("", flood)
+	}
+	if f := se.leaving.Load(); f.code != 4450 {
+		t.Errorf("closed %d: %s", f.code, f.reason)
+	}
+	quick.play(nil) // the questions time out for the other
+	if want := 2 + 3*duel.Questions; len(quick.log) != want {
+		t.Errorf("%d frames, want %d", len(quick.log), want)
+	}
+	slow.cut()
+	c, _ := n.resume(slow.name, &protocol.Resume{Match: found})
+	var s protocol.MatchState
+	c.reply(protocol.TypeMatchState).into(t, &s)
+	c.replays(quick.log)
+}
+
+// Who reads on in time gets what was under way, and then the code.
+func TestSlowReaderIsTold(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	c := n.enter("ada")
+	se := n.session("ada")
+	flood := protocol.EncodePush(protocol.TypeSettled, strings.Repeat("x", 64<<10))
+	for se.leaving.Load() == nil {
+		se.Push("", flood)
+	}
+	if _, reason := c.closes(4450); reason != tooSlow {
+		t.Errorf("reason %q", reason)
+	}
+	if n.closed("4450") != 1 {
+		t.Errorf("closed: %v", n.labels("closed_total"))
+	}
+}
+
+// Who takes nothing at all is closed before a bound is passed.
+func TestReaderThatStopped(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	n.writeWithin = 100 * time.Millisecond
+	c := n.enter("ada")
+	se := n.session("ada")
+	flood := protocol.EncodePush(protocol.TypeSettled, strings.Repeat("x", 60<<10))
+	for range 16 {
+		se.Push("", flood)
+	}
+	n.eventually("it is closed", func() bool { return n.closed("4450") == 1 && len(n.all()) == 0 })
+	c.cut()
+}
+
+// Sessions that have nothing to say cost one goroutine each. Not parallel: it
+// counts goroutines of the process.
+func TestIdleSessions(t *testing.T) {
+	n := start(t)
+	const sessions = 30
+	clients := make([]*client, sessions)
+	for i := range clients {
+		clients[i] = n.enter("p" + category(i))
+		clients[i].alive()
+	}
+	n.eventually("only the read loops are left", func() bool { return goroutines("ws.(*session)") == sessions })
+	for _, c := range clients {
+		c.alive()
+		c.cut()
+	}
+	n.eventually("none is left", func() bool { return goroutines("ws.(*session)") == 0 })
+}
+
+// goroutines counts those that run a function whose name contains a text.
+func goroutines(running string) (count int) {
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	for _, stack := range bytes.Split(stacks, []byte("\n\n")) {
+		if bytes.Contains(stack, []byte(running)) {
+			count++
+		}
+	}
+	return count
+}

@@ -1,0 +1,66 @@
+package ws
+
+import (
+	"time"
+
+	"laststand/internal/protocol"
+)
+
+// tooSilent closes a session that said no hello in time.
+func (se *session) tooSilent() {
+	se.close(protocol.CloseSilent, "no hello within 5 s; reconnect")
+}
+
+// beat pings a session, and closes it when nothing was heard for three beats
+// or its token has expired.
+func (se *session) beat() {
+	now := se.server.Now()
+	switch {
+	case now >= se.expires:
+		se.closeAfter(protocol.CloseUnauthorized, "token expired")
+	case now-se.heard.Load() >= 3*se.server.PingEvery.Milliseconds():
+		se.close(protocol.CloseSilent, "nothing heard for too long; reconnect")
+	default:
+		se.out.push("", ping)
+		se.watchBeat()
+	}
+}
+
+// watchBeat awaits the next beat, earlier than the others where the token
+// expires before.
+func (se *session) watchBeat() {
+	wait := min(se.server.PingEvery.Milliseconds(), se.expires-se.server.Now())
+	se.watchFor(time.Duration(wait)*time.Millisecond, se.beat)
+}
+
+// watchFor calls f after d, instead of what it was to call before.
+func (se *session) watchFor(d time.Duration, f func()) {
+	if former := se.watch.Swap(se.server.Wheel.After(d, f)); former != nil {
+		former.Stop()
+	}
+	if se.leaving.Load() != nil {
+		se.stopWatch()
+	}
+}
+
+func (se *session) stopWatch() {
+	if t := se.watch.Load(); t != nil {
+		t.Stop()
+	}
+}
+
+// hear notes that the client is there.
+func (se *session) hear(at int64) { se.heard.Store(at) }
+
+// hearControl has pings and pongs count as heard.
+func (se *session) hearControl() {
+	answer := se.conn.PingHandler()
+	se.conn.SetPingHandler(func(data string) error {
+		se.hear(se.server.Now())
+		return answer(data)
+	})
+	se.conn.SetPongHandler(func(string) error {
+		se.hear(se.server.Now())
+		return nil
+	})
+}
