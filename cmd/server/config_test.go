@@ -40,6 +40,20 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 				`"decade"`, `"all" twice`, `"luck"`, "weight score -1", "min_answers -1",
 			},
 		},
+		{
+			"wrong keys",
+			"games: {demo: {keys: [{id: a, alg: RS256, secret_file: laststand.yaml}, {id: b, alg: HS256, secret_file: none.key}, {id: c, alg: HS256}]}}",
+			[]string{`key "a": unknown alg "RS256"`, `key "b": its file cannot be read`, `key "c": it needs a secret_file`},
+		},
+		{
+			"wrong behaviours",
+			"games: {demo: {behaviours: {max_len: -4, overflow: zzz, batch: {max_size: 129, flush_interval: soon}, max_age: 4m, rate: {per_second: -1, burst: -1}," +
+				" sink: {type: mail, url: \"ftp://x\", format: xml}}}}",
+			[]string{
+				"behaviours.max_len:", "behaviours.overflow:", "behaviours.batch.max_size:", "behaviours.batch.flush_interval:", "behaviours.max_age:",
+				"behaviours.rate.per_second:", "behaviours.rate.burst:", "behaviours.sink.type:", "behaviours.sink.url:", "behaviours.sink.format:",
+			},
+		},
 		{"no game", "games: {}", []string{"at least one game"}},
 		{"games without one", "games:", []string{"at least one game"}},
 		{"one address twice", "listen: 127.0.0.1:7000\nops_listen: 127.0.0.1:7000", []string{"ops_listen:", "one of its own"}},

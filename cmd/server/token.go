@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"laststand/internal/identity"
@@ -43,31 +42,16 @@ func (t *tokenCmd) Run(flags *cli, to console) error {
 // files, the others from the ledger.
 func openTokens(ctx context.Context, c *config, l *ledger.Ledger) (*identity.Tokens, error) {
 	configured := make(map[string][]identity.Key)
-	var faults faults
 	for _, name := range c.gameNames() {
-		for _, k := range c.Games[name].Keys {
-			key, err := c.readKey(k)
-			if err != nil {
-				faults.addf("games.%s.keys: %w", name, err)
-				continue
-			}
-			configured[name] = append(configured[name], key)
+		keys, err := c.readKeys(name)
+		if err != nil {
+			return nil, fmt.Errorf("games.%s.keys: %w", name, err)
 		}
-	}
-	if err := faults.join(); err != nil {
-		return nil, err
+		configured[name] = keys
 	}
 	return identity.OpenTokens(ctx, identity.TokensConfig{
 		Games: c.gameNames(), Configured: configured, Keys: l, Now: wallClock,
 	})
-}
-
-func (c *config) readKey(k gameKey) (identity.Key, error) {
-	file, err := os.ReadFile(c.beside(k.SecretFile))
-	if err != nil {
-		return identity.Key{}, fmt.Errorf("key %q: its file cannot be read: %w", k.ID, err)
-	}
-	return identity.ReadKey(k.ID, k.Alg, file)
 }
 
 // wallClock is what tokens live by: epoch ms.

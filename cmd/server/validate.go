@@ -94,13 +94,13 @@ func (c *config) validateGame(name string, f *faults) {
 	if len(g.Banks) == 0 {
 		f.addf("%sbanks: name at least one bank, such as builtin", in)
 	}
-	for _, k := range g.Keys {
-		if k.ID == "" || k.SecretFile == "" || k.Alg != "HS256" && k.Alg != "EdDSA" {
-			f.addf("%skeys: each needs an id, an alg (HS256 or EdDSA) and a secret_file", in)
-		}
-	}
+	_, err := c.readKeys(name)
+	f.add(in+"keys", err)
 	g.Duel.validate(in+"duel.", f)
 	g.Arena.validate(in+"arena.", f)
+	if g.Behaviours != nil {
+		g.Behaviours.validate(in+"behaviours.", f)
+	}
 	if err := c.boardConfig(name).Validate(); err != nil { // it names the game
 		*f = append(*f, err)
 	}

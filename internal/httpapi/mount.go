@@ -24,6 +24,7 @@ func (a *api) mount() http.Handler {
 	}
 	nothing := a.serve(route{path: noRoute, handle: notFound})
 	mux.Handle("DELETE "+erasurePath, nothing)
+	mux.Handle("/v1", nothing)
 	mux.Handle("/v1/", nothing)
 	if a.Page != nil {
 		mux.Handle("/", a.Page)

@@ -21,7 +21,7 @@ func readPaging(query url.Values) (paging, error) {
 	p := paging{limit: leaderboard.DefaultLimit, cursor: query.Get("cursor")}
 	if text := query.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > leaderboard.MaxLimit {
+		if err != nil || n < 1 || n > leaderboard.MaxLimit || strconv.Itoa(n) != text {
 			return paging{}, badRequest("limit=%q: a whole number from 1 to %d", text, leaderboard.MaxLimit)
 		}
 		p.limit = n

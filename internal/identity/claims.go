@@ -30,7 +30,7 @@ const (
 	// GuestTTL is how long a guest's token lasts. The device gets a new one
 	// at any time.
 	GuestTTL = 30 * 24 * time.Hour
-	// Leeway is how far the clock of who signed a token may be off.
+	// Leeway is how far the clock of who signed a token may be ahead.
 	Leeway = 30 * time.Second
 )
 

@@ -100,7 +100,8 @@ func (t *Tokens) Mint(c Claims, ttl time.Duration) (token string, expiresAt int6
 }
 
 // Verify says what a token claims, if it is signed by a key of the game that it
-// names (an admin's by the server's own) and in force, give or take Leeway.
+// names (an admin's by the server's own) and in force: Leeway is given at its
+// beginning, none at its end.
 // Errors wrap ErrToken and can be shown to the client. It asks no store, so the
 // context has nothing to bound.
 func (t *Tokens) Verify(_ context.Context, token string) (Claims, error) {
@@ -116,6 +117,9 @@ func (t *Tokens) Verify(_ context.Context, token string) (Claims, error) {
 	}
 	c := wire.claims()
 	c.IssuedAt, c.ExpiresAt = wire.IssuedAt.UnixMilli(), wire.ExpiresAt.UnixMilli()
+	if t.now() >= c.ExpiresAt {
+		return Claims{}, ErrTokenExpired
+	}
 	return c, nil
 }
 

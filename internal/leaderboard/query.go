@@ -41,7 +41,7 @@ func ParseQuery(window string, values url.Values) (Query, error) {
 			q.Kind = Kind(value)
 		case "limit":
 			n, err := strconv.Atoi(value)
-			if err != nil || n < 1 || n > MaxLimit {
+			if err != nil || n < 1 || n > MaxLimit || strconv.Itoa(n) != value {
 				return badQuery("limit=%q: a whole number from 1 to %d", value, MaxLimit)
 			}
 			q.Limit = n

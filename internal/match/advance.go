@@ -18,12 +18,9 @@ const maxSteps = 8
 // been left before, is left as it is; ErrNotFound where the player has no
 // seat in it.
 func (e *Engine) Leave(ctx context.Context, match, player string) error {
-	l, err := e.live(ctx, match)
+	l, err := e.sits(ctx, match, player)
 	if err != nil {
 		return err
-	}
-	if _, ok := l.plan.Seat(player); !ok {
-		return ErrNotFound
 	}
 	for range maxSteps {
 		v, err := e.read(ctx, l, l.known().Seq)

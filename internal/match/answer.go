@@ -29,7 +29,7 @@ func (e *Engine) Answer(ctx context.Context, s Submission) (protocol.Answered, f
 		return e.refuse(err)
 	}
 	q := &l.plan.Questions[question]
-	normal, err := q.Normalize(quiz.Given(s.Answer.Given))
+	normal, err := q.Normalize(given(s.Answer))
 	if err != nil {
 		return e.refuse(e.invalid(ctx, l, question, err))
 	}
@@ -42,6 +42,11 @@ func (e *Engine) Answer(ctx context.Context, s Submission) (protocol.Answered, f
 		return e.refuse(err)
 	}
 	return e.answered(l, out, question, normal)
+}
+
+// given is what an answer carries, as questions take it.
+func given(a protocol.Answer) quiz.Given {
+	return quiz.Given{Choice: a.Choice, Choices: a.Choices, Value: a.Value}
 }
 
 // judged is an answer whose form is in order.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
+	"laststand/internal/protocol"
 
-	"laststand/internal/quiz"
+	"pgregory.net/rapid"
 )
 
 // Whatever a bot gives is a well-formed answer, right when it means to be, and
@@ -18,7 +18,7 @@ func TestBotGiven(t *testing.T) {
 		q := rapid.SampledFrom(samples).Draw(t, "question")
 		right := rapid.Bool().Draw(t, "right")
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		normal, err := q.Normalize(quiz.Given(botGiven(&q, right, rng)))
+		normal, err := q.Normalize(given(protocol.Answer{Given: botGiven(&q, right, rng)}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -108,12 +108,9 @@ type Attachment struct {
 // Attach attaches a session to a match that its player has a seat in:
 // ErrNotFound where there is none, or no seat in it.
 func (e *Engine) Attach(ctx context.Context, a Attachment) error {
-	l, err := e.live(ctx, a.Match)
+	l, err := e.sits(ctx, a.Match, a.Player)
 	if err != nil {
 		return err
-	}
-	if _, ok := l.plan.Seat(a.Player); !ok {
-		return ErrNotFound
 	}
 	if err := e.attach(ctx, l, a); err != nil {
 		return err
@@ -156,6 +153,24 @@ func (e *Engine) Found(ctx context.Context, game, match, player string) error {
 		return nil
 	}
 	return e.Attach(ctx, Attachment{Match: match, Player: player, Sub: sub})
+}
+
+// Sits says whether a player has a seat in a match: ErrNotFound where not.
+func (e *Engine) Sits(ctx context.Context, match, player string) error {
+	_, err := e.sits(ctx, match, player)
+	return err
+}
+
+// sits finds the match that a player has a seat in.
+func (e *Engine) sits(ctx context.Context, match, player string) (*live, error) {
+	l, err := e.live(ctx, match)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := l.plan.Seat(player); !ok {
+		return nil, ErrNotFound
+	}
+	return l, nil
 }
 
 // Seated says whether a player at this node is in a match that is not over.

@@ -79,7 +79,7 @@ func wrongAnswer(q *quiz.Question) protocol.Given {
 func judgedBy(t rapid.TB, p *Plan, s State, sub Submission) Record {
 	t.Helper()
 	question := *sub.Answer.Question
-	normal, err := p.Questions[question].Normalize(quiz.Given(sub.Answer.Given))
+	normal, err := p.Questions[question].Normalize(given(sub.Answer))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,20 +78,13 @@ func (r Request) Decode(message any) error {
 	if err := json.Unmarshal(data, &fields); err != nil || fields == nil {
 		return Errorf(CodeBadRequest, "data of %s must be a JSON object", clip(r.Type))
 	}
-	known := fieldsOf(reflect.TypeOf(message).Elem())
-	for name, value := range fields {
-		inner, ok := known[name]
-		if !ok {
-			return Errorf(CodeBadRequest, "unknown field %q in data of %s", clip(name), clip(r.Type))
-		}
-		if err := knownInside(inner, name, value); err != nil {
-			return err
-		}
+	if err := checkFields(reflect.TypeOf(message).Elem(), fields, clip(r.Type)); err != nil {
+		return err
 	}
 	if err := json.Unmarshal(data, message); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
-			return Errorf(CodeBadRequest, "field %q of %s cannot be a %s", wrong.Field, clip(r.Type), wrong.Value)
+			return Errorf(CodeBadRequest, "field %q of %s cannot be a %s", lastName(wrong.Field), clip(r.Type), wrong.Value)
 		}
 		return Errorf(CodeBadRequest, "data of %s cannot be read", clip(r.Type))
 	}
@@ -181,36 +174,56 @@ func clip(s string) string {
 	return s
 }
 
-// knownInside checks the fields of an object within data.
-func knownInside(t reflect.Type, name string, value json.RawMessage) error {
-	if t == nil {
-		return nil
-	}
-	var fields map[string]json.RawMessage
-	_ = json.Unmarshal(value, &fields) // of a wrong type: none, and the decoder names it
+// lastName is a field's own name, without those of what it stands in.
+func lastName(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+
+// field is what is known of one field of a message.
+type field struct {
+	inner  reflect.Type // its own fields', where it is an object; else nil
+	needed bool
+}
+
+// checkFields refuses what an object has and must not, or lacks and must have.
+func checkFields(t reflect.Type, has map[string]json.RawMessage, where string) error {
 	known := fieldsOf(t)
-	for inner := range fields {
-		if _, ok := known[inner]; !ok {
-			return Errorf(CodeBadRequest, "unknown field %q", clip(name+"."+inner))
+	for name, value := range has {
+		f, ok := known[name]
+		if !ok {
+			return Errorf(CodeBadRequest, "unknown field %q in %s", clip(name), where)
+		}
+		if f.inner == nil || isNull(value) {
+			continue
+		}
+		var inside map[string]json.RawMessage
+		if json.Unmarshal(value, &inside) != nil {
+			continue // a wrong type: the decoder names it
+		}
+		if err := checkFields(f.inner, inside, name); err != nil {
+			return err
+		}
+	}
+	for name, f := range known {
+		if f.needed && isNull(has[name]) {
+			return Errorf(CodeBadRequest, "%s needs a field %q", where, name)
 		}
 	}
 	return nil
 }
 
-var fieldsCache sync.Map // reflect.Type to map[string]reflect.Type
+var fieldsCache sync.Map // reflect.Type to map[string]field
 
-// fieldsOf names the JSON fields of a message, each with its type where that
-// is a struct of its own, else nil.
-func fieldsOf(t reflect.Type) map[string]reflect.Type {
+// fieldsOf names the JSON fields of a message; those tagged `need:"true"` must
+// be there.
+func fieldsOf(t reflect.Type) map[string]field {
 	if known, ok := fieldsCache.Load(t); ok {
-		return known.(map[string]reflect.Type)
+		return known.(map[string]field)
 	}
-	known := make(map[string]reflect.Type, t.NumField())
+	known := make(map[string]field, t.NumField())
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if f.Anonymous {
-			for name, inner := range fieldsOf(f.Type) {
-				known[name] = inner
+			for name, of := range fieldsOf(f.Type) {
+				known[name] = of
 			}
 			continue
 		}
@@ -222,7 +235,7 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 		if inner.Kind() != reflect.Struct {
 			inner = nil
 		}
-		known[name] = inner
+		known[name] = field{inner: inner, needed: f.Tag.Get("need") == "true"}
 	}
 	fieldsCache.Store(t, known)
 	return known

@@ -66,6 +66,12 @@ func TestDecode(t *testing.T) {
 		{"list", `[]`, &Answer{}, "bad_request"},
 		{"nothing", ``, &Empty{}, ""},
 		{"resume", `{"token":"t","resume":{"match":"m","seq":3}}`, &Hello{}, ""},
+		{"no token", `{}`, &Hello{}, "bad_request"},
+		{"null token", `{"token":null}`, &Hello{}, "bad_request"},
+		{"resume without seq", `{"token":"t","resume":{"match":"m"}}`, &Hello{}, "bad_request"},
+		{"sync without seq", `{"match":"m"}`, &Resume{}, "bad_request"},
+		{"no resume", `{"token":"t","resume":null}`, &Hello{}, ""},
+		{"null among choices", `{"match":"m","question":0,"choices":[0,null]}`, &Answer{}, "bad_request"},
 		{"unknown field inside", `{"token":"t","resume":{"match":"m","seq":3,"x":1}}`, &Hello{}, "bad_request"},
 	}
 	for _, tt := range tests {
@@ -76,6 +82,14 @@ func TestDecode(t *testing.T) {
 				t.Fatalf("Decode(%s) = %v, want %q", tt.data, err, tt.want)
 			}
 		})
+	}
+}
+
+func TestErrorsNameTheFieldOnly(t *testing.T) {
+	t.Parallel()
+	err := Request{Type: TypeAnswer, Data: json.RawMessage(`{"match":"m","question":0,"choice":"1"}`)}.Decode(&Answer{})
+	if err == nil || !strings.Contains(err.Error(), `field "choice"`) {
+		t.Fatalf("%v; want it to name the field choice", err)
 	}
 }
 

@@ -7,8 +7,13 @@ import (
 	"laststand/internal/protocol"
 )
 
-// drainLook is how often a drain looks whose match is over.
-const drainLook = 100 * time.Millisecond
+const (
+	// drainLook is how often a drain looks whose match is over.
+	drainLook = 100 * time.Millisecond
+	// drainSettle is how long after a match its players are kept, so that they
+	// hear that its result is settled: that is not said again.
+	drainSettle = 2 * time.Second
+)
 
 // Drain tells all sessions that the node is leaving, closes those without a
 // match at once and the others when their match is over or ctx ends, each with
@@ -22,9 +27,12 @@ func (s *Server) Drain(ctx context.Context) {
 	}
 	look := time.NewTicker(drainLook)
 	defer look.Stop()
+	playing := make(map[*session]time.Time) // when last seen in a match
 	for left := s.all(); len(left) > 0 && ctx.Err() == nil; left = s.all() {
 		for _, se := range left {
-			if !se.inMatch() {
+			if se.inMatch() {
+				playing[se] = time.Now()
+			} else if time.Since(playing[se]) > drainSettle {
 				se.drain()
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"laststand/internal/protocol"
 )
@@ -73,7 +74,12 @@ func TestDrainPlaying(t *testing.T) {
 	}
 	together(func() { a.play(nil) }, func() { b.play(nil) })
 	n.alike(a, b, duel.Questions)
-	a.closes(1012)
+	<-time.After(3 * drainLook) // a ledger takes its time
+	sub, _ := n.Presence.Find("demo", a.name)
+	sub.Push("", protocol.EncodePush(protocol.TypeSettled, protocol.Settled{Match: a.match}))
+	if before, _ := a.closes(1012); len(before) == 0 || before[len(before)-1].Type != protocol.TypeSettled {
+		t.Errorf("closed before it was said that the result is settled: %v", before)
+	}
 	b.closes(1012)
 	<-drained
 	if told.Load() != 2 {

@@ -50,7 +50,7 @@ func (se *session) identify(ctx context.Context, token string) (identity.Player,
 	if claims.Role != identity.RolePlayer {
 		return identity.Player{}, errRole
 	}
-	se.expires = claims.ExpiresAt + identity.Leeway.Milliseconds() // as Verify has it
+	se.expires = claims.ExpiresAt
 	return se.server.Identity.Ensure(ctx, claims)
 }
 

@@ -141,3 +141,25 @@ func TestOrigins(t *testing.T) {
 		t.Errorf("refused: %v", got)
 	}
 }
+
+// What cannot become a websocket is refused in the form of the HTTP contract.
+func TestNoUpgrade(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	answer, err := http.Get("http" + n.url[len("ws"):]) //nolint:noctx // the test's own server
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var problem struct {
+		Status int
+		Code   protocol.Code
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&problem); err != nil {
+		t.Fatal(err)
+	}
+	if answer.StatusCode != 400 || problem.Status != 400 || problem.Code != protocol.CodeBadRequest ||
+		answer.Header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("%s, %+v", answer.Status, problem)
+	}
+}

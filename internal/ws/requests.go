@@ -56,7 +56,7 @@ func (se *session) onAnswer(ctx context.Context, r request) (func(), error) {
 	began := time.Now()
 	var a protocol.Answer
 	if err := r.Decode(&a); err != nil {
-		return nothing, err
+		return nothing, se.notInMatchFirst(ctx, r, err)
 	}
 	answered, then, err := se.server.Engine.Answer(ctx, match.Submission{Player: se.player, At: r.at, Answer: a})
 	if err != nil {
@@ -65,6 +65,21 @@ func (se *session) onAnswer(ctx context.Context, r request) (func(), error) {
 	se.reply(r, protocol.TypeAnswered, answered)
 	se.server.metrics.answered.Observe(time.Since(began).Seconds())
 	return then, nil
+}
+
+// notInMatchFirst is the refusal of an answer that cannot be read: that its
+// match is not the player's comes first.
+func (se *session) notInMatchFirst(ctx context.Context, r request, unread error) error {
+	var named struct {
+		Match string `json:"match"`
+	}
+	if json.Unmarshal(r.Data, &named) != nil {
+		return unread
+	}
+	if err := se.server.Engine.Sits(ctx, named.Match, se.player); err != nil {
+		return err
+	}
+	return unread
 }
 
 func (se *session) onMatchSync(ctx context.Context, r request) (func(), error) {

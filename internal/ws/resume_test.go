@@ -155,6 +155,8 @@ func TestResumeWithoutASeat(t *testing.T) {
 		c.refused(protocol.CodeNotInMatch)
 		c.ask(protocol.TypeMatchSync, from)
 		c.refused(protocol.CodeNotInMatch)
+		c.ask(protocol.TypeAnswer, map[string]any{"match": from.Match, "question": "x"}) // comes before bad_request
+		c.refused(protocol.CodeNotInMatch)
 		c.alive()
 	}
 	b.match = found.Match

@@ -83,6 +83,7 @@ func New(c Config) *Server {
 		WriteBufferSize: 1024,
 		WriteBufferPool: new(sync.Pool),
 		CheckOrigin:     s.originAllowed,
+		Error:           refuseUpgrade,
 	}
 	return s
 }

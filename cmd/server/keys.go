@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"laststand/internal/identity"
+)
+
+// readKeys reads the configured keys of a game from their files, and tells all
+// that is wrong with them.
+func (c *config) readKeys(name string) ([]identity.Key, error) {
+	var f faults
+	var keys []identity.Key
+	seen := make(map[string]bool)
+	for _, k := range c.Games[name].Keys {
+		key, err := c.readKey(k)
+		switch {
+		case err != nil:
+			f = append(f, err)
+		case seen[k.ID]:
+			f.addf("key %q is there twice", k.ID)
+		}
+		seen[k.ID] = true
+		keys = append(keys, key)
+	}
+	return keys, f.join()
+}
+
+func (c *config) readKey(k gameKey) (identity.Key, error) {
+	if k.SecretFile == "" {
+		return identity.Key{}, fmt.Errorf("key %q: it needs a secret_file", k.ID)
+	}
+	file, err := os.ReadFile(c.beside(k.SecretFile))
+	if err != nil {
+		return identity.Key{}, fmt.Errorf("key %q: its file cannot be read: %w", k.ID, err)
+	}
+	return identity.ReadKey(k.ID, k.Alg, file)
+}
