@@ -146,7 +146,7 @@ func TestOrigins(t *testing.T) {
 func TestNoUpgrade(t *testing.T) {
 	t.Parallel()
 	n := start(t)
-	answer, err := http.Get("http" + n.url[len("ws"):]) //nolint:noctx // the test's own server
+	answer, err := http.Get("http" + n.url[len("ws"):])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestNoUpgrade(t *testing.T) {
 	if err := json.NewDecoder(answer.Body).Decode(&problem); err != nil {
 		t.Fatal(err)
 	}
-	if answer.StatusCode != 400 || problem.Status != 400 || problem.Code != protocol.CodeBadRequest ||
+	if answer.StatusCode != http.StatusBadRequest || problem.Status != http.StatusBadRequest || problem.Code != protocol.CodeBadRequest ||
 		answer.Header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("%s, %+v", answer.Status, problem)
 	}
