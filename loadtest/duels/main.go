@@ -81,7 +81,7 @@ func repeat(o options, name string, run func() (outcome, error)) error {
 		if err != nil {
 			return err
 		}
-		rates = append(rates, float64(r.latency.TotalCount())/r.took.Seconds())
+		rates = append(rates, float64(r.latency.TotalCount())/float64(o.seconds))
 		p50s = append(p50s, float64(r.latency.ValueAtQuantile(50))/1000)
 		p99s = append(p99s, float64(r.latency.ValueAtQuantile(99))/1000)
 		matches = append(matches, float64(r.matches))
@@ -94,7 +94,6 @@ func repeat(o options, name string, run func() (outcome, error)) error {
 type outcome struct {
 	latency *hdrhistogram.Histogram
 	matches int
-	took    time.Duration
 }
 
 // once starts a fresh server and plays against it.

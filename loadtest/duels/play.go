@@ -26,8 +26,7 @@ func play(ctx context.Context, url string, o options) (outcome, error) {
 		}
 		defer players[i].Close()
 	}
-	began := time.Now()
-	until := began.Add(time.Duration(o.seconds) * time.Second)
+	until := time.Now().Add(time.Duration(o.seconds) * time.Second)
 	seen := make([]outcome, len(players))
 	var group errgroup.Group
 	for i, p := range players {
@@ -37,7 +36,7 @@ func play(ctx context.Context, url string, o options) (outcome, error) {
 		})
 	}
 	err := group.Wait()
-	total := outcome{latency: newHistogram(), took: time.Since(began)}
+	total := outcome{latency: newHistogram()}
 	for _, one := range seen {
 		if one.latency != nil {
 			total.latency.Merge(one.latency)
@@ -58,14 +57,18 @@ type duelist struct {
 	asked time.Time // when the answer under way was sent
 }
 
-// playUntil plays duels, answering at once, until the time is over.
+// playUntil plays duels, answering at once, until the time is over: then it
+// leaves the one it is in, and waits for nobody.
 func playUntil(p *player.Player, until time.Time) (outcome, error) {
 	d := &duelist{Player: p, out: outcome{latency: newHistogram()}}
 	if _, err := d.Send(protocol.TypeDuelJoin, protocol.DuelJoin{}); err != nil {
 		return d.out, err
 	}
 	for time.Now().Before(until) {
-		f, err := d.Read(30 * time.Second)
+		f, err := d.Read(time.Until(until))
+		if !time.Now().Before(until) {
+			break
+		}
 		if err != nil {
 			return d.out, err
 		}
