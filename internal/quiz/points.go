@@ -12,3 +12,6 @@ func Points(limitMS, elapsedMS int64) int {
 	elapsed := min(max(elapsedMS, 0), limitMS)
 	return 100 + int(100*(limitMS-elapsed)/limitMS)
 }
+
+// FirstPoints is what the first right answer is worth in a buzzer match.
+const FirstPoints = 100

@@ -15,6 +15,7 @@ import (
 // changed any more.
 type Pool struct {
 	questions  []*quiz.Question
+	byID       map[string]int32    // indexes into questions
 	lists      map[poolKey][]int32 // indexes into questions
 	languages  []string
 	categories map[string][]string // by lower-case language range
@@ -23,16 +24,13 @@ type Pool struct {
 // NewPool indexes banks. Of questions with the same id the first one counts;
 // one with faults is left out.
 func NewPool(banks ...*Bank) *Pool {
-	p := &Pool{lists: make(map[poolKey][]int32)}
-	ids := make(map[string]struct{})
+	p := &Pool{byID: make(map[string]int32), lists: make(map[poolKey][]int32)}
 	for _, b := range banks {
 		for i := range b.Questions {
 			q := &b.Questions[i]
-			if _, twice := ids[q.ID]; twice || len(q.Faults()) > 0 {
-				continue
+			if _, twice := p.byID[q.ID]; !twice && len(q.Faults()) == 0 {
+				p.add(q)
 			}
-			ids[q.ID] = struct{}{}
-			p.add(q)
 		}
 	}
 	p.list()
@@ -42,6 +40,7 @@ func NewPool(banks ...*Bank) *Pool {
 func (p *Pool) add(q *quiz.Question) {
 	index := int32(len(p.questions))
 	p.questions = append(p.questions, q)
+	p.byID[q.ID] = index
 	for _, key := range poolKeys(q) {
 		p.lists[key] = append(p.lists[key], index)
 	}
@@ -123,6 +122,22 @@ func (p *Pool) Draw(spec Spec, seen map[string]struct{}, rng *rand.Rand) ([]quiz
 		drawn = append(drawn, p.questions[index].Shuffle(rng))
 	}
 	return drawn, nil
+}
+
+// Pick returns the questions of these ids in their order, their choices
+// shuffled: copies that share nothing with the pool. An id that is unknown is an
+// error that names it and wraps ErrUnknown. rng must not be in use elsewhere
+// meanwhile.
+func (p *Pool) Pick(ids []string, rng *rand.Rand) ([]quiz.Question, error) {
+	picked := make([]quiz.Question, 0, len(ids))
+	for _, id := range ids {
+		index, known := p.byID[id]
+		if !known {
+			return nil, fmt.Errorf("%w: %q", ErrUnknown, id)
+		}
+		picked = append(picked, p.questions[index].Shuffle(rng))
+	}
+	return picked, nil
 }
 
 // drawLanguage returns "-", which no question has, when no language has enough.

@@ -11,6 +11,10 @@ import (
 // than match.
 var ErrTooFew = errors.New("bank: too few questions")
 
+// ErrUnknown is wrapped by the error of a pick that names a question which is
+// not there.
+var ErrUnknown = errors.New("bank: no question of this id")
+
 // Spec says which questions a match asks for. An empty wish matches any.
 type Spec struct {
 	Category   string // compared folded, see quiz.Fold
