@@ -30,13 +30,7 @@ func check(ctx context.Context, client redis.UniversalClient, addr address, log 
 		warnEviction(info, addr, log)
 		return checkVersion(info)
 	}
-	var err error
-	if cluster, ok := client.(*redis.ClusterClient); ok {
-		err = cluster.ForEachMaster(ctx, func(ctx context.Context, c *redis.Client) error { return one(ctx, c) })
-	} else {
-		err = one(ctx, client)
-	}
-	if err != nil {
+	if err := eachMaster(ctx, client, one); err != nil {
 		return fmt.Errorf("redis at %s: %w; %s", addr, err, remedy(err, addr))
 	}
 	return nil

@@ -107,57 +107,28 @@ func TestClockFollowsItsMaster(t *testing.T) {
 	t.Parallel()
 	conn := open(t, trial.Cluster(t))
 	cluster := conn.Client.(*redis.ClusterClient)
-	owner, other := masters(t, cluster)
-	move := func(to *redis.Client) {
-		id := to.Do(t.Context(), "CLUSTER", "MYID").Val()
-		to.Do(t.Context(), "CLUSTER", "BUMPEPOCH") // its word outweighs what the other has on the way
-		for _, node := range []*redis.Client{to, owner, other} {
-			slot := node.ClusterKeySlot(t.Context(), "clock").Val()
-			if err := node.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "NODE", id).Err(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	before, never := asked(t, owner), asked(t, other)
+	owner, other := masters(t, cluster, "clock")
+	before, never := calls(t, owner, "time"), calls(t, other, "time")
 	c := clock(t, conn, 10*time.Second)
-	await(t, "the owner is asked", func() bool { return asked(t, owner) > before })
-	if n := asked(t, other) - never; n != 0 {
+	await(t, "the owner is asked", func() bool { return calls(t, owner, "time") > before })
+	if n := calls(t, other, "time") - never; n != 0 {
 		t.Errorf("another master was asked %d times", n)
 	}
-	move(other)
-	defer move(owner)
-	await(t, "the next owner is asked", func() bool { return asked(t, other) > never+1 })
+	moveSlot(t, other, "clock", owner, other)
+	defer moveSlot(t, owner, "clock", owner, other)
+	await(t, "the next owner is asked", func() bool { return calls(t, other, "time") > never+1 })
 	if err := c.Ready(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
-// masters are the one that owns the key `clock` and the one that does not.
-func masters(t *testing.T, cluster *redis.ClusterClient) (owner, other *redis.Client) {
-	owner, err := cluster.MasterForKey(t.Context(), "clock")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, key := range []string{"a", "b", "c", "d", "e", "f"} {
-		one, err := cluster.MasterForKey(t.Context(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if one != owner {
-			return owner, one
-		}
-	}
-	t.Fatal("all keys are of one master")
-	return nil, nil
-}
-
-// asked is how often a server was asked for its time.
-func asked(t *testing.T, server *redis.Client) int {
+// calls is how often a server was given a command.
+func calls(t *testing.T, server redis.UniversalClient, command string) int {
 	info, err := server.Info(t.Context(), "commandstats").Result()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, found := strings.Cut(info, "cmdstat_time:calls=")
+	_, rest, found := strings.Cut(info, "cmdstat_"+command+":calls=")
 	if !found {
 		return 0
 	}

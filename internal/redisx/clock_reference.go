@@ -31,13 +31,10 @@ func masterTime(client redis.UniversalClient) reference {
 	script := redis.NewScript(mayWrite + clockLua)
 	return func(ctx context.Context) (int64, error) {
 		told, err := script.Run(ctx, client, []string{clockKey}).StringSlice()
-		if err == nil {
-			return nanoseconds(told)
+		if err != nil {
+			return 0, err
 		}
-		if cluster, ok := client.(*redis.ClusterClient); ok {
-			cluster.ReloadState(ctx) // a master that is silent does not say who follows it
-		}
-		return 0, err
+		return nanoseconds(told)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -49,9 +50,10 @@ type Conn struct {
 	// which has no round trips to save.
 	Pipelined redis.UniversalClient
 
-	closers []func() error // in the order of closing
-	closed  sync.Once
-	cause   error // of Close, set once
+	replicated atomic.Bool
+	closers    []func() error // in the order of closing
+	closed     sync.Once
+	cause      error // of Close, set once
 }
 
 // Open connects and checks the server: it must answer within 5 s and be Redis
@@ -94,6 +96,9 @@ func dial(addr address) (*Conn, error) {
 		return openEmbedded()
 	}
 	client := redis.NewUniversalClient(options(addr))
+	if cluster, ok := client.(*redis.ClusterClient); ok {
+		cluster.AddHook(following{cluster.ReloadState}) // which does so at most every 200 ms
+	}
 	conn := &Conn{Kind: addr.kind, Client: client}
 	pipelined, err := share(client)
 	if err != nil {
@@ -110,6 +115,7 @@ func (c *Conn) prepare(ctx context.Context, addr address, cfg Config) error {
 		if err := check(ctx, c.Client, addr, cfg.Logger); err != nil {
 			return err
 		}
+		c.watchReplicas(ctx)
 	}
 	if cfg.Registry == nil {
 		return nil

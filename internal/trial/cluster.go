@@ -2,7 +2,6 @@ package trial
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -10,7 +9,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -21,9 +19,7 @@ import (
 // and not required.
 func Cluster(t testing.TB) string {
 	t.Helper()
-	if !has(t, "redis-server", redisServer()) {
-		t.Skip("redis-server is not installed")
-	}
+	needRedis(t)
 	url, err := cluster()
 	if err != nil {
 		t.Fatalf("start a Redis cluster: %v", err)
@@ -32,93 +28,134 @@ func Cluster(t testing.TB) string {
 }
 
 var cluster = sync.OnceValues(func() (string, error) {
-	var nodes []*Server
-	for _, slots := range [][2]int{{0, 8191}, {8192, 16383}} {
-		node, err := startNode(slots)
-		if err != nil {
-			return "", err
-		}
-		nodes = append(nodes, node)
-	}
-	if err := meet(nodes); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("redis://%s,%s", nodes[0].Addr, nodes[1].Addr), nil
-})
-
-// startNode starts a master that owns the slots and stops with the binary.
-func startNode(slots [2]int) (*Server, error) {
 	dir, err := sharedDir()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	node, err := startOnFreePort(func(port int) (*Server, error) {
-		bus, err := freePort()
+	nodes, err := startNodes(dir, 2, func(s *Server) {
+		atEnd(func() error { return s.child.stop(syscall.SIGKILL) })
+	})
+	if err != nil {
+		return "", err
+	}
+	return clusterURL(nodes), shareSlots(nodes)
+})
+
+// Nodes are the servers of a cluster.
+type Nodes struct {
+	URL      string
+	Masters  []*Server // with equal parts of the slots, in order
+	Replicas []*Server // number i follows master i modulo the masters
+}
+
+// ClusterOf starts a Redis cluster for this test, of two masters or more. Its
+// nodes notice a dead one within some two seconds; of three masters or more its
+// replica then takes over. The test is skipped where redis-server is not
+// installed and not required.
+func ClusterOf(t testing.TB, masters, replicas int) Nodes {
+	t.Helper()
+	needRedis(t)
+	all, err := startNodes(t.TempDir(), masters+replicas, func(s *Server) { s.owned(t) },
+		"--cluster-node-timeout", "2000", "--cluster-replica-validity-factor", "0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := Nodes{URL: clusterURL(all[:masters]), Masters: all[:masters], Replicas: all[masters:]}
+	if err := shareSlots(nodes.Masters, nodes.Replicas...); err != nil {
+		t.Fatalf("start a Redis cluster: %v", err)
+	}
+	return nodes
+}
+
+func clusterURL(masters []*Server) string {
+	addrs := make([]string, len(masters))
+	for i, s := range masters {
+		addrs[i] = s.Addr
+	}
+	return "redis://" + strings.Join(addrs, ",")
+}
+
+// startNodes starts servers that know nothing of each other yet, and hands each
+// to own.
+func startNodes(dir string, n int, own func(*Server), more ...string) ([]*Server, error) {
+	var nodes []*Server
+	for range n {
+		node, err := startOnFreePort(func(port int) (*Server, error) {
+			bus, err := freePort()
+			if err != nil {
+				return nil, err
+			}
+			s, err := startRedis(dir, port, append([]string{
+				"--cluster-enabled", "yes",
+				"--cluster-port", strconv.Itoa(bus),
+				"--cluster-config-file", fmt.Sprintf("nodes-%d.conf", port)}, more...)...)
+			s.bus = bus
+			return s, err
+		})
 		if err != nil {
 			return nil, err
 		}
-		s, err := startRedis(dir, port,
-			"--cluster-enabled", "yes",
-			"--cluster-port", strconv.Itoa(bus),
-			"--cluster-config-file", fmt.Sprintf("nodes-%d.conf", port))
-		s.bus = bus
-		return s, err
-	})
-	if err != nil {
-		return nil, err
+		own(node)
+		nodes = append(nodes, node)
 	}
-	atEnd(func() error { return node.child.stop(syscall.SIGKILL) })
-	c := redis.NewClient(&redis.Options{Addr: node.Addr})
-	defer c.Close()
-	return node, c.ClusterAddSlotsRange(context.Background(), slots[0], slots[1]).Err()
+	return nodes, nil
 }
 
-// meet introduces the nodes and waits until both know every slot's owner.
-func meet(nodes []*Server) error {
+// shareSlots makes the servers one cluster and waits until it is whole.
+func shareSlots(masters []*Server, replicas ...*Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	first := redis.NewClient(&redis.Options{Addr: nodes[0].Addr})
-	defer first.Close()
-	second := redis.NewClient(&redis.Options{Addr: nodes[1].Addr})
-	defer second.Close()
-
-	if err := first.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", 1).Err(); err != nil {
+	if err := meet(ctx, masters, replicas); err != nil {
 		return err
 	}
-	if err := second.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", 2).Err(); err != nil {
-		return err
-	}
-	host, port, err := net.SplitHostPort(nodes[1].Addr)
-	if err != nil {
-		return err
-	}
-	bus := nodes[1].bus
-	if err := first.Do(ctx, "CLUSTER", "MEET", host, port, bus).Err(); err != nil {
-		return err
-	}
-	return errors.Join(awaitWhole(ctx, first), awaitWhole(ctx, second))
-}
-
-func awaitWhole(ctx context.Context, c *redis.Client) error {
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	for {
-		info, err := c.ClusterInfo(ctx).Result()
-		if err != nil {
+	for i, s := range replicas {
+		if err := replicate(ctx, s, masters[i%len(masters)]); err != nil {
 			return err
 		}
-		if whole(info) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %s", ctx.Err(), info)
-		case <-again.C:
-		}
 	}
+	return nil
 }
 
-// whole reports whether a node knows an owner of every slot that it can reach.
-func whole(info string) bool {
-	return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_slots_ok:16384")
+// meet gives out the slots, introduces the nodes and waits until each knows
+// every slot's owner.
+func meet(ctx context.Context, masters, replicas []*Server) error {
+	const slots = 16384
+	first := redis.NewClient(&redis.Options{Addr: masters[0].Addr})
+	defer first.Close()
+	all := append(append([]*Server(nil), masters...), replicas...)
+	for i, s := range all {
+		var slot [2]int
+		if i < len(masters) {
+			slot = [2]int{i * slots / len(masters), (i+1)*slots/len(masters) - 1}
+		}
+		if err := introduce(ctx, first, s, i+1, slot); err != nil {
+			return err
+		}
+	}
+	for _, s := range all {
+		if err := awaitInfo(ctx, s, "cluster", "cluster_state:ok", "cluster_slots_ok:16384"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// introduce gives a node its epoch and its slots, none where they are 0, and
+// makes it known to the first.
+func introduce(ctx context.Context, first *redis.Client, s *Server, epoch int, slots [2]int) error {
+	c := redis.NewClient(&redis.Options{Addr: s.Addr})
+	defer c.Close()
+	if err := c.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", epoch).Err(); err != nil {
+		return err
+	}
+	if slots[1] > 0 {
+		if err := c.ClusterAddSlotsRange(ctx, slots[0], slots[1]).Err(); err != nil {
+			return err
+		}
+	}
+	host, port, err := net.SplitHostPort(s.Addr)
+	if err != nil || epoch == 1 {
+		return err
+	}
+	return first.Do(ctx, "CLUSTER", "MEET", host, port, s.bus).Err()
 }

@@ -32,15 +32,27 @@ func EachRedis(t *testing.T, f func(t *testing.T, c redis.UniversalClient)) {
 // The test is skipped where none is installed and none is required.
 func Redis(t testing.TB) *Server {
 	t.Helper()
-	if !has(t, "redis-server", redisServer()) {
-		t.Skip("redis-server is not installed")
-	}
+	needRedis(t)
+	return ownRedis(t)
+}
+
+func ownRedis(t testing.TB, more ...string) *Server {
+	t.Helper()
 	dir := t.TempDir()
-	s, err := startOnFreePort(func(port int) (*Server, error) { return startRedis(dir, port) })
+	s, err := startOnFreePort(func(port int) (*Server, error) { return startRedis(dir, port, more...) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s.owned(t)
+}
+
+// needRedis skips the test where no redis-server is installed and none is
+// required.
+func needRedis(t testing.TB) {
+	t.Helper()
+	if !has(t, "redis-server", redisServer()) {
+		t.Skip("redis-server is not installed")
+	}
 }
 
 func redisServer() string { return program("redis-server") }
@@ -65,7 +77,7 @@ func startRedis(dir string, port int, more ...string) (*Server, error) {
 	s := &Server{URL: "redis://" + addr, Addr: addr}
 	args := append([]string{
 		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir,
-		"--save", "", "--appendonly", "no",
+		"--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0",
 	}, more...)
 	s.child = child{
 		path: redisServer(), args: args,

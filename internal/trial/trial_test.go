@@ -54,6 +54,44 @@ func TestClusterRefusesKeysOfTwoSlots(t *testing.T) {
 	}
 }
 
+func TestClusterOf(t *testing.T) {
+	t.Parallel()
+	nodes := trial.ClusterOf(t, 3, 3)
+	cluster := open(t, nodes.URL).Client.(*redis.ClusterClient)
+	owners := map[string]bool{}
+	for i := range 100 {
+		key := strconv.Itoa(i)
+		if err := cluster.Set(t.Context(), key, key, 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+		master, err := cluster.MasterForKey(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		owners[master.Options().Addr] = true
+	}
+	if len(owners) != 3 {
+		t.Errorf("keys on %v", owners)
+	}
+	nodes.Masters[0].Kill()
+	await(t, "the replica to take over", func() bool {
+		return cluster.Set(t.Context(), "06S", "in slot 0", 0).Err() == nil
+	})
+}
+
+func TestReplica(t *testing.T) {
+	t.Parallel()
+	master := trial.Redis(t)
+	if err := open(t, master.URL).Client.Set(t.Context(), "k", "v", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	copied := redis.NewClient(&redis.Options{Addr: trial.Replica(t, master).Addr})
+	defer copied.Close()
+	if got := copied.Get(t.Context(), "k").Val(); got != "v" {
+		t.Errorf("the replica has %q", got)
+	}
+}
+
 func TestServerFaults(t *testing.T) {
 	t.Parallel()
 	server := trial.Redis(t)

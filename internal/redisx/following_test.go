@@ -1,0 +1,45 @@
+package redisx
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// reply is an error that a server has answered.
+type reply string
+
+func (r reply) Error() string { return string(r) }
+func (reply) RedisError()     {}
+
+func TestFollowingLooksWhereNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	tests := map[error]bool{
+		nil:                      false,
+		redis.Nil:                false,
+		reply("ERR no"):          false,
+		context.Canceled:         false,
+		redis.ErrClosed:          false,
+		io.EOF:                   true,
+		context.DeadlineExceeded: true,
+		&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}: true,
+		fmt.Errorf("after two tries: %w", io.EOF):             true,
+	}
+	for err, want := range tests {
+		looks := 0
+		f := following{func(context.Context) { looks++ }}
+		process := f.ProcessHook(func(context.Context, redis.Cmder) error { return err })
+		pipeline := f.ProcessPipelineHook(func(context.Context, []redis.Cmder) error { return err })
+		if process(t.Context(), nil) != err || pipeline(t.Context(), nil) != err { //nolint:errorlint // the very same
+			t.Errorf("%v became another error", err)
+		}
+		if want != (looks == 2) || !want && looks > 0 {
+			t.Errorf("%v: looked %d times in two", err, looks)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package redisx_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/trial"
+)
+
+func TestInboxOfARestartedRedis(t *testing.T) {
+	t.Parallel()
+	server := trial.Redis(t)
+	conn := open(t, server.URL)
+	a, b := inbox(t, conn), inbox(t, conn)
+	b.hears(t, a)
+	server.Kill()
+	await(t, "deaf", func() bool { return b.Ready(t.Context()) != nil })
+	a.Send(t.Context(), []string{b.node}, "word", nil)
+	if failed := metric(t, a.registry, "laststand_inbox_sent_total", "outcome", "failed"); failed != 1 {
+		t.Errorf("%v failed", failed)
+	}
+	server.Restart()
+	await(t, "subscribed again", func() bool { return b.Ready(t.Context()) == nil })
+	await(t, "told of it", func() bool { return b.misses() == 2 })
+	b.hears(t, a)
+	if lost := metric(t, b.registry, "laststand_inbox_lost_total", "", ""); lost != 1 {
+		t.Errorf("lost %v times", lost)
+	}
+}
+
+// A connection that is there but silent is no subscription.
+func TestInboxOfAStalledRedis(t *testing.T) {
+	t.Parallel()
+	server := trial.Redis(t)
+	b := inbox(t, open(t, server.URL))
+	server.Pause()
+	await(t, "deaf", func() bool { return b.Ready(t.Context()) != nil })
+	server.Resume()
+	await(t, "subscribed again", func() bool { return b.Ready(t.Context()) == nil })
+	await(t, "told of it", func() bool { return b.misses() == 2 })
+}
+
+// Nobody else's messages are needed to tell that the subscription holds.
+func TestQuietInbox(t *testing.T) {
+	t.Parallel()
+	conn := open(t, trial.Redis(t).URL)
+	b := inbox(t, conn)
+	await(t, "five seconds", func() bool { return calls(t, conn.Client, "publish") >= 5 })
+	if lost := metric(t, b.registry, "laststand_inbox_lost_total", "", ""); lost != 0 || b.misses() != 1 {
+		t.Errorf("lost %v times, missed %d times", lost, b.misses())
+	}
+}
+
+// A slot that moves ends its subscriptions by a word that is easy to miss.
+func TestInboxFollowsItsSlot(t *testing.T) {
+	t.Parallel()
+	conn := open(t, trial.Cluster(t))
+	a, b := inbox(t, conn), inbox(t, conn)
+	channel := "inbox:" + b.node
+	cluster := conn.Client.(*redis.ClusterClient)
+	owner, other := masters(t, cluster, channel)
+	for i, to := range []*redis.Client{other, owner} {
+		moveSlot(t, to, channel, owner, other)
+		await(t, "told of it", func() bool { return b.misses() == i+2 })
+		b.hears(t, a)
+		if n := to.PubSubShardNumSub(t.Context(), channel).Val()[channel]; n != 1 {
+			t.Errorf("%d subscriptions at its master", n)
+		}
+	}
+}
+
+func TestFollowsAFailOver(t *testing.T) {
+	t.Parallel()
+	nodes := trial.ClusterOf(t, 3, 3)
+	conn := open(t, nodes.URL)
+	if !conn.Replicated() {
+		t.Error("not replicated")
+	}
+	a, b := inbox(t, conn), inbox(t, conn)
+	b.hears(t, a)
+	channel := "inbox:" + b.node
+	master, err := conn.Client.(*redis.ClusterClient).MasterForKey(t.Context(), channel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := slices.IndexFunc(nodes.Masters, func(s *trial.Server) bool { return s.Addr == master.Options().Addr })
+	nodes.Masters[dead].Kill()
+	set := redis.NewScript("return redis.call('SET', KEYS[1], 1)")
+	for name, client := range faces(conn) {
+		await(t, "the new master by "+name, func() bool {
+			return set.Run(t.Context(), client, []string{"{" + channel + "}"}).Err() == nil
+		})
+	}
+	b.hears(t, a)
+	if b.misses() < 2 {
+		t.Error("not told of it")
+	}
+}

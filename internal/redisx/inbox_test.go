@@ -1,0 +1,232 @@
+package redisx_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/redisx"
+	"laststand/internal/trial"
+)
+
+// box is an inbox that runs and keeps what comes.
+type box struct {
+	*redisx.Inbox
+	node     string
+	registry *prometheus.Registry
+
+	mu     sync.Mutex
+	got    []string
+	missed int
+}
+
+// inbox runs the inbox of a new node until the test ends, once it is subscribed.
+func inbox(t *testing.T, conn *redisx.Conn) *box {
+	t.Helper()
+	b := &box{node: rand.Text(), registry: prometheus.NewRegistry()}
+	b.Inbox = redisx.NewInbox(conn, redisx.InboxConfig{Node: b.node, Registry: b.registry})
+	b.Handle("word", func(payload []byte) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.got = append(b.got, string(payload))
+	})
+	b.HandleMissed(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.missed++
+	})
+	run(t, b.Inbox)
+	await(t, "subscribed", func() bool { return b.Ready(t.Context()) == nil })
+	return b
+}
+
+// run runs an inbox until the test ends.
+func run(t *testing.T, b *redisx.Inbox) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- b.Run(ctx) }() // waited for below
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
+}
+
+func (b *box) read() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.got)
+}
+
+func (b *box) misses() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.missed
+}
+
+// hears sends until something comes, which is lost while nobody is subscribed.
+func (b *box) hears(t *testing.T, from *box) {
+	t.Helper()
+	before := len(b.read())
+	await(t, "a message", func() bool {
+		from.Send(t.Context(), []string{b.node}, "word", []byte("again"))
+		return len(b.read()) > before
+	})
+}
+
+func TestMessagesComeInOrder(t *testing.T) {
+	t.Parallel()
+	const n = 10_000
+	eachKind(t, func(t *testing.T, conn *redisx.Conn, _ string) {
+		a, b := inbox(t, conn), inbox(t, conn)
+		for i := range n {
+			a.Send(t.Context(), []string{a.node, b.node}, "word", strconv.AppendInt(nil, int64(i), 10))
+		}
+		if conn.Kind == redisx.KindEmbedded {
+			if len(b.read()) > 0 {
+				t.Error("there is another node")
+			}
+			return
+		}
+		await(t, "all of them", func() bool { return len(b.read()) >= n })
+		for i, got := range b.read() {
+			if got != strconv.Itoa(i) {
+				t.Fatalf("message %d is %s", i, got)
+			}
+		}
+		if got := a.read(); len(got) > 0 {
+			t.Errorf("sent itself %d messages", len(got))
+		}
+		if b.misses() != 1 {
+			t.Errorf("missed %d times, want once, at the first subscription", b.misses())
+		}
+		if heard := metric(t, a.registry, "laststand_inbox_sent_total", "outcome", "heard"); heard != n {
+			t.Errorf("%v were heard", heard)
+		}
+		if received := metric(t, b.registry, "laststand_inbox_received_total", "kind", "word"); received != n {
+			t.Errorf("%v were received", received)
+		}
+	})
+}
+
+// A payload is any bytes, and large if need be.
+func TestPayloads(t *testing.T) {
+	t.Parallel()
+	large := make([]byte, 600<<10)
+	_, _ = rand.Read(large)
+	eachKind(t, func(t *testing.T, conn *redisx.Conn, _ string) {
+		if conn.Kind == redisx.KindEmbedded {
+			return
+		}
+		a, b := inbox(t, conn), inbox(t, conn)
+		payloads := [][]byte{nil, []byte("\n"), []byte("two\nlines"), {0, 0xff, '\r', '\n'}, large}
+		for _, p := range payloads {
+			a.Send(t.Context(), []string{b.node}, "word", p)
+		}
+		await(t, "all of them", func() bool { return len(b.read()) >= len(payloads) })
+		for i, got := range b.read() {
+			if !bytes.Equal([]byte(got), payloads[i]) {
+				t.Errorf("payload %d: %.50q, want %.50q", i, got, payloads[i])
+			}
+		}
+	})
+}
+
+// One call reaches nodes whose inboxes are of several masters, and counts those
+// that nobody hears and kinds that nobody knows.
+func TestSendToMany(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, conn *redisx.Conn, _ string) {
+		if conn.Kind == redisx.KindEmbedded {
+			return
+		}
+		a := inbox(t, conn)
+		var others []*box
+		nodes := []string{rand.Text()} // nobody
+		for range 8 {
+			others = append(others, inbox(t, conn))
+			nodes = append(nodes, others[len(others)-1].node)
+		}
+		a.Send(t.Context(), nodes, "word", []byte("hello"))
+		a.Send(t.Context(), nodes, "strange", nil)
+		for _, b := range others {
+			await(t, "the message", func() bool { return slices.Equal(b.read(), []string{"hello"}) })
+			await(t, "the strange one", func() bool {
+				return metric(t, b.registry, "laststand_inbox_received_total", "kind", "other") == 1
+			})
+		}
+		if unheard := metric(t, a.registry, "laststand_inbox_sent_total", "outcome", "unheard"); unheard != 2 {
+			t.Errorf("%v were not heard, want 2", unheard)
+		}
+	})
+}
+
+func TestSlowHandler(t *testing.T) {
+	t.Parallel()
+	conn := open(t, trial.Redis(t).URL)
+	a, b := inbox(t, conn), inbox(t, conn)
+	b.mu.Lock() // its handlers wait
+	missed := b.missed
+	for range 100 {
+		a.Send(t.Context(), slices.Repeat([]string{b.node}, 100), "word", nil)
+	}
+	await(t, "overflow", func() bool {
+		return metric(t, b.registry, "laststand_inbox_received_total", "kind", "word") == 10_000
+	})
+	b.mu.Unlock()
+	dropped := metric(t, b.registry, "laststand_inbox_dropped_total", "kind", "word")
+	await(t, "the rest", func() bool { return float64(len(b.read())) == 10_000-dropped })
+	await(t, "told of it", func() bool { return b.misses() > missed })
+	if dropped < 1000 || dropped > 2000 {
+		t.Errorf("dropped %v of 10,000, want what is beyond 8,192", dropped)
+	}
+}
+
+func TestKindsAreWords(t *testing.T) {
+	t.Parallel()
+	b := redisx.NewInbox(open(t, ""), redisx.InboxConfig{Node: "n1"})
+	b.Handle("word", func([]byte) {})
+	for _, kind := range []string{"", "a\nb", "word"} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("took the kind %q", kind)
+				}
+			}()
+			b.Handle(kind, func([]byte) {})
+		}()
+	}
+}
+
+// metric sums what a registry says of a metric, where it has the label.
+func metric(t *testing.T, registry *prometheus.Registry, name, label, value string) float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, found := 0.0, false
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			fits := label == ""
+			for _, l := range m.GetLabel() {
+				fits = fits || l.GetName() == label && l.GetValue() == value
+			}
+			if f.GetName() == name && fits {
+				sum, found = sum+m.GetCounter().GetValue()+m.GetGauge().GetValue(), true
+			}
+		}
+	}
+	if !found {
+		t.Fatal(fmt.Sprint("no metric ", name, value))
+	}
+	return sum
+}

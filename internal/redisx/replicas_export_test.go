@@ -1,0 +1,6 @@
+package redisx
+
+import "context"
+
+// LookForReplicas looks now.
+func (c *Conn) LookForReplicas(ctx context.Context) { c.lookForReplicas(ctx) }

@@ -1,0 +1,63 @@
+package redisx_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/redisx"
+	"laststand/internal/trial"
+)
+
+func TestReplicated(t *testing.T) {
+	t.Parallel()
+	master := trial.Redis(t)
+	conn := open(t, master.URL)
+	if conn.Replicated() {
+		t.Error("replicated by nobody")
+	}
+	replica := trial.Replica(t, master)
+	conn.LookForReplicas(t.Context())
+	if !conn.Replicated() {
+		t.Error("does not see its replica")
+	}
+	if acks := conn.Client.(*redis.Client).Wait(t.Context(), 1, time.Second).Val(); acks != 1 {
+		t.Errorf("%d acknowledge", acks)
+	}
+	if !open(t, master.URL).Replicated() {
+		t.Error("does not see a replica at the start")
+	}
+	replica.Stop()
+	await(t, "it is gone", func() bool { conn.LookForReplicas(t.Context()); return !conn.Replicated() })
+
+	master.Stop()
+	conn.LookForReplicas(t.Context())
+	if conn.Replicated() {
+		t.Error("who does not answer has a replica")
+	}
+}
+
+// One master of a cluster is enough.
+func TestReplicatedInPart(t *testing.T) {
+	t.Parallel()
+	nodes := trial.ClusterOf(t, 2, 1)
+	conn := open(t, nodes.URL)
+	if !conn.Replicated() {
+		t.Error("does not see the replica")
+	}
+	nodes.Masters[1].Kill()
+	conn.LookForReplicas(t.Context())
+	if !conn.Replicated() {
+		t.Error("has forgotten the replica of the other")
+	}
+}
+
+func TestNotReplicated(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, conn *redisx.Conn, _ string) {
+		if conn.Replicated() {
+			t.Error("replicated")
+		}
+	})
+}

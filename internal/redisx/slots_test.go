@@ -1,0 +1,40 @@
+package redisx_test
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// masters are the one that owns a key and one that does not.
+func masters(t *testing.T, cluster *redis.ClusterClient, key string) (owner, other *redis.Client) {
+	owner, err := cluster.MasterForKey(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"a", "b", "c", "d", "e", "f"} {
+		one, err := cluster.MasterForKey(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if one != owner {
+			return owner, one
+		}
+	}
+	t.Fatal("all keys are of one master")
+	return nil, nil
+}
+
+// moveSlot gives the slot of a key, in which nobody has keys, to one of the two
+// masters.
+func moveSlot(t *testing.T, to *redis.Client, key string, one, two *redis.Client) {
+	t.Helper()
+	id := to.Do(t.Context(), "CLUSTER", "MYID").Val()
+	to.Do(t.Context(), "CLUSTER", "BUMPEPOCH") // its word outweighs what the other has on the way
+	for _, node := range []*redis.Client{to, one, two} {
+		slot := node.ClusterKeySlot(t.Context(), key).Val()
+		if err := node.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "NODE", id).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
