@@ -42,6 +42,7 @@ var rooms = map[string]room{
 	"internal/nickname": {ground, []string{"golang.org/x/text", "github.com/rivo/uniseg", "github.com/bits-and-blooms/bloom/v3"}},
 
 	"internal/match":       {game, nil},
+	"internal/arena":       {game, nil},
 	"internal/lobby":       {game, nil},
 	"internal/leaderboard": {game, nil},
 	"internal/settle":      {game, nil},
@@ -53,6 +54,7 @@ var rooms = map[string]room{
 	"internal/leaderboard/redisboard": {edge, nil},
 	"internal/ledger":                 {edge, nil},
 	"internal/ws":                     {edge, nil},
+	"internal/ws/redissession":        {edge, nil},
 	"internal/httpapi":                {edge, nil},
 	"internal/ops":                    {edge, nil},
 	"internal/redisx":                 {edge, nil},

@@ -26,7 +26,13 @@ type banks struct {
 	ledger   *ledger.Ledger
 	log      *slog.Logger
 	revision int64 // owned by Run
-	pools    atomic.Pointer[map[string]*bank.Pool]
+	pools    atomic.Pointer[map[string]pools]
+}
+
+// pools are the questions of one game: of all its banks, and of each.
+type pools struct {
+	all    *bank.Pool
+	byBank map[string]*bank.Pool
 }
 
 // openBanks loads the banks of all games. A game whose banks are not there, or
@@ -71,10 +77,11 @@ func (b *banks) refresh(ctx context.Context) error {
 
 func (b *banks) load(ctx context.Context) error {
 	var faults faults
-	pools := make(map[string]*bank.Pool)
+	byGame := make(map[string]pools)
 	for _, name := range b.config.gameNames() {
 		g := b.config.Games[name]
 		var loaded []*bank.Bank
+		byBank := make(map[string]*bank.Pool)
 		for _, from := range g.Banks {
 			one, err := loadBank(ctx, b.ledger, from)
 			if err != nil {
@@ -82,17 +89,19 @@ func (b *banks) load(ctx context.Context) error {
 				continue
 			}
 			loaded = append(loaded, one)
+			byBank[from] = bank.NewPool(one)
 		}
-		pools[name] = bank.NewPool(loaded...)
-		if need := g.Duel.Questions; len(loaded) == len(g.Banks) && !pools[name].Has(bank.Spec{Count: need}) {
+		all := bank.NewPool(loaded...)
+		byGame[name] = pools{all, byBank}
+		if need := g.Duel.Questions; len(loaded) == len(g.Banks) && !all.Has(bank.Spec{Count: need}) {
 			faults.addf("games.%s.banks: a duel needs %d questions of one language, and there are %d",
-				name, need, pools[name].Count(bank.Spec{}))
+				name, need, all.Count(bank.Spec{}))
 		}
 	}
 	if err := faults.join(); err != nil {
 		return err
 	}
-	b.pools.Store(&pools)
+	b.pools.Store(&byGame)
 	return nil
 }
 
@@ -118,13 +127,16 @@ func (b *banks) Count(game string, w lobby.Wish) int {
 
 // Draw implements lobby.Bank.
 func (b *banks) Draw(game string, w lobby.Wish, count int, seen map[string]struct{}) ([]quiz.Question, error) {
-	rng := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // seeded by the runtime's secure source; a match is worth no more
-	return b.pool(game).Draw(spec(w, count), seen, rng)
+	return b.pool(game).Draw(spec(w, count), seen, newRand())
+}
+
+func newRand() *rand.Rand {
+	return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // seeded by the runtime's secure source; a match is worth no more
 }
 
 func (b *banks) pool(game string) *bank.Pool {
-	if pool := (*b.pools.Load())[game]; pool != nil {
-		return pool
+	if p := (*b.pools.Load())[game]; p.all != nil {
+		return p.all
 	}
 	return bank.NewPool() // a game that is not declared has no questions
 }

@@ -25,37 +25,47 @@ games:
     duel: {questions: 5, time_limit_ms: 6000, countdown_ms: 500, reveal_ms: 1500, bot_after_ms: 0}
 `
 
-// answer answers question q as a person does: with clicks, keys, or by typing.
-func (p *tab) answer(q int, kind string) {
+// answer answers a question of a kind, rightly or not, as a person does: with
+// clicks, keys, or by typing.
+func (p *tab) answer(kind string, right bool) {
 	p.Helper()
-	right := rightAnswers[p.text(named("question"))]
+	known := rightAnswers[p.text(named("question"))]
 	switch kind {
 	case "number", "text":
-		p.do(chromedp.SendKeys(named("entry"), right[0]), chromedp.Click(named("submit")))
+		typed := known[0]
+		if !right {
+			typed = "7"
+		}
+		p.do(chromedp.SendKeys(named("entry"), typed), chromedp.Click(named("submit")))
 	case "multiple":
 		for i := range 4 {
-			if tile := fmt.Sprintf(`label:has([data-test="choice-%d"])`, i); p.shows(tile, right) {
+			if tile := fmt.Sprintf(`label:has([data-test="choice-%d"])`, i); p.shows(tile, known) == right {
 				p.do(chromedp.KeyEvent(strconv.Itoa(i + 1)))
 			}
 		}
 		p.do(chromedp.Click(named("submit")))
 	default:
 		for i := range 3 {
-			if tile := fmt.Sprintf("choice-%d", i); p.shows(string(named(tile)), right) {
+			if tile := fmt.Sprintf("choice-%d", i); p.shows(string(named(tile)), known) == right {
 				p.do(chromedp.Click(named(tile)))
 				return
 			}
 		}
-		p.Fatalf("question %d shows no right choice:\n%s", q, p.shown())
+		p.Fatalf("there is no choice to answer with (right: %v):\n%s", right, p.shown())
 	}
+}
+
+// asked waits for question q, and gives its kind.
+func (p *tab) asked(q int) (kind string) {
+	p.Helper()
+	return p.wait(marked("question", "question", q), "data-kind")
 }
 
 // play plays a duel with every answer right in the tabs of one match.
 func play(tabs ...*tab) {
 	for q := range 5 {
 		for _, p := range tabs {
-			question := chromedp.CSS(fmt.Sprintf(`[data-test="question"][data-question="%d"]`, q))
-			p.answer(q, p.wait(question, "data-kind"))
+			p.answer(p.asked(q), true)
 		}
 		for _, p := range tabs {
 			p.result(q)
@@ -90,12 +100,12 @@ func (p *tab) ended() (outcome string) {
 	return outcome
 }
 
-// kindsNode is a node whose duels ask one question of each kind.
-func kindsNode(t *testing.T) *running {
+// kindsNode is a node that knows one question of each kind.
+func kindsNode(t *testing.T, config string) *running {
 	t.Helper()
 	db := trial.SQL{Dir: t.TempDir()}
 	bankCommand(t, db, "import", "--bank=kinds", "testdata/kinds.csv")
-	return startNode(t, cli{Data: &db.Dir, Config: configFile(t, everyKind)})
+	return startNode(t, cli{Data: &db.Dir, Config: configFile(t, config)})
 }
 
 // A newcomer opens the page, takes a name and plays a duel against the bot,
@@ -106,7 +116,7 @@ func TestAPersonPlaysTheBot(t *testing.T) {
 	if !ok {
 		return
 	}
-	n := kindsNode(t)
+	n := kindsNode(t, everyKind)
 	p := newBrowser(t, chromium).open(n.url)
 	p.do(chromedp.WaitVisible(named("leaderboard")), chromedp.SendKeys(named("nickname"), "Ada of the page"), chromedp.Click(named("play-bot")))
 	play(p)
@@ -125,7 +135,7 @@ func TestTwoTabsPlayEachOther(t *testing.T) {
 	if !ok {
 		return
 	}
-	n := kindsNode(t)
+	n := kindsNode(t, everyKind)
 	b := newBrowser(t, chromium)
 	tabs := []*tab{b.open(n.url + "/?guest=new"), b.open(n.url + "/?guest=new")}
 	for i, p := range tabs {

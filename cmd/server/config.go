@@ -30,7 +30,7 @@ type game struct {
 	Banks          []string    `yaml:"banks"`
 	Keys           []gameKey   `yaml:"keys"`
 	Duel           duel        `yaml:"duel"`
-	Arena          arena       `yaml:"arena"`
+	Arena          arenaRules  `yaml:"arena"`
 	Leaderboards   boards      `yaml:"leaderboards"`
 	Behaviours     *behaviours `yaml:"behaviours,omitempty"`
 }
@@ -51,7 +51,7 @@ type duel struct {
 	PairLimitPerDay int   `yaml:"pair_limit_per_day"`
 }
 
-type arena struct {
+type arenaRules struct {
 	TimeLimitMS   int64 `yaml:"time_limit_ms"`
 	CountdownMS   int64 `yaml:"countdown_ms"`
 	RevealMS      int64 `yaml:"reveal_ms"`
@@ -115,7 +115,7 @@ func defaultGame() game {
 	return game{
 		TimeZone: "UTC", PlayersMayHost: true, Banks: []string{"builtin"},
 		Duel:  duel{Questions: 10, TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true},
-		Arena: arena{TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, MaxPlayers: 10_000},
+		Arena: arenaRules{TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, MaxPlayers: 10_000},
 		Leaderboards: boards{
 			Windows: []leaderboard.Window{leaderboard.All, leaderboard.Day, "7d", "30d"}, Orders: leaderboard.Orders(),
 			Weights: weights{Score: 1}, MinAnswers: 20,

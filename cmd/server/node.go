@@ -10,9 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"laststand/internal/arena"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/ledger"
@@ -26,6 +28,7 @@ import (
 
 // node is one running server: every room, wired.
 type node struct {
+	id       string // among all nodes
 	config   config
 	log      *slog.Logger
 	registry *prometheus.Registry
@@ -33,6 +36,7 @@ type node struct {
 
 	redis    *redisx.Conn
 	clock    *redisx.Clock
+	inbox    *redisx.Inbox
 	ledger   *ledger.Ledger
 	wheel    *timer.Wheel
 	presence match.Presence
@@ -41,6 +45,7 @@ type node struct {
 	identity *identity.Registry
 	engine   *match.Engine
 	lobby    *lobby.Lobby
+	arenas   *arena.Service
 	boards   *leaderboard.Applier
 	reader   *leaderboard.Reader
 	settler  *settle.Settler
@@ -56,7 +61,7 @@ const pingEvery = 25 * time.Second
 // open opens what a node stands on and wires its rooms, the ones that others
 // call first. Nothing runs before run.
 func open(ctx context.Context, c config, log *slog.Logger) (*node, error) {
-	n := &node{config: c, log: log, registry: prometheus.NewRegistry(), wheel: timer.New(timer.Config{})}
+	n := &node{id: "n_" + ulid.Make().String(), config: c, log: log, registry: prometheus.NewRegistry(), wheel: timer.New(timer.Config{})}
 	n.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	showTimers(n.registry, n.wheel)
 	err := n.openStores(ctx)
@@ -78,6 +83,7 @@ func (n *node) openStores(ctx context.Context) (err error) {
 		return err
 	}
 	n.now = n.clock.Now
+	n.inbox = redisx.NewInbox(n.redis, redisx.InboxConfig{Node: n.id, Registry: n.registry, Logger: n.log})
 	n.ledger, err = openLedger(ctx, &n.config, n.log)
 	return err
 }
@@ -102,7 +108,7 @@ func (n *node) close() {
 // ended in order.
 func (n *node) run(ctx context.Context, players, operators net.Listener) error {
 	defer n.close()
-	settling, stopSettling := loops(n.log, n.clock.Run, n.settler.Run, n.boards.Run)
+	settling, stopSettling := loops(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.boards.Run)
 	defer stopSettling()
 	playing, stopPlaying := loops(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run,
 		turns{n.config.gameNames(), n.ledger, n.boards, n.log}.Run)

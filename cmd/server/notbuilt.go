@@ -7,7 +7,7 @@ import (
 )
 
 // laterParts are the settings of a game that are read and take no effect yet.
-var laterParts = []string{"players_may_host", "arena", "behaviours", "duel.pair_limit_per_day"}
+var laterParts = []string{"behaviours", "duel.pair_limit_per_day"}
 
 // notBuilt names what the file sets and this version gives no effect.
 func (c *config) notBuilt() []string {

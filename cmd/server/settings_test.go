@@ -100,7 +100,7 @@ func TestTheContractsSample(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"games.demo.players_may_host", "games.demo.arena", "games.demo.behaviours", "games.demo.duel.pair_limit_per_day",
+		"games.demo.behaviours", "games.demo.duel.pair_limit_per_day",
 		"games.demo.leaderboards.windows other than all and day", "limits.guests_per_minute_per_address",
 	}
 	if got := c.notBuilt(); !slices.Equal(got, want) {

@@ -84,6 +84,33 @@ func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 
 func named(name string) chromedp.CSS { return chromedp.CSS(`[data-test="` + name + `"]`) }
 
+// marked selects what bears a name, and of the page's marks one of a value.
+func marked(name, mark string, value any) chromedp.CSS {
+	return chromedp.CSS(fmt.Sprintf(`[data-test=%q][data-%s="%v"]`, name, mark, value))
+}
+
+// click clicks on what bears the names, one after the other.
+func (p *tab) click(names ...string) {
+	p.Helper()
+	for _, name := range names {
+		p.do(chromedp.Click(named(name)))
+	}
+}
+
+// sees waits until a person sees what the selectors select.
+func (p *tab) sees(selectors ...chromedp.CSS) {
+	p.Helper()
+	for _, selector := range selectors {
+		p.do(chromedp.WaitVisible(selector))
+	}
+}
+
+// write writes into a field, in place of the word that stands there.
+func (p *tab) write(name, text string) {
+	p.Helper()
+	p.do(chromedp.DoubleClick(named(name)), chromedp.SendKeys(named(name), text))
+}
+
 // wait waits for the element of a selector, and gives one of its attributes.
 func (p *tab) wait(selector chromedp.CSS, attribute string) string {
 	p.Helper()

@@ -115,7 +115,7 @@ func (d duel) validate(in string, f *faults) {
 	f.between(in+"pair_limit_per_day", int64(d.PairLimitPerDay), 0, 1_000_000)
 }
 
-func (a arena) validate(in string, f *faults) {
+func (a arenaRules) validate(in string, f *faults) {
 	f.between(in+"time_limit_ms", a.TimeLimitMS, 500, 600_000)
 	f.between(in+"countdown_ms", a.CountdownMS, 0, 60_000)
 	f.between(in+"reveal_ms", a.RevealMS, 0, 60_000)

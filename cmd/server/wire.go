@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"laststand/internal/arena"
 	"laststand/internal/httpapi"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
@@ -17,6 +18,7 @@ import (
 	"laststand/internal/redisx"
 	"laststand/internal/settle"
 	"laststand/internal/ws"
+	"laststand/internal/ws/redissession"
 	"laststand/web"
 )
 
@@ -61,16 +63,20 @@ func (n *node) wireBoards() {
 }
 
 func (n *node) wireMatches() {
-	matches := redismatch.New(n.redis.Client, n.redis.Pipelined)
+	matches := redismatch.New(n.redis.Client, n.redis.Pipelined, redismatch.Replicated(n.redis.Replicated, unconfirmed(n.registry)))
 	tickets := redislobby.New(n.redis.Client)
+	n.engine = match.New(match.Config{
+		Store: matches, Index: matches, Wheel: n.wheel, Presence: &n.presence, Now: n.now, Node: n.id, Bus: n.inbox,
+		Over:   func(r *match.Result) { n.settler.Offer(*r) },
+		Ended:  func(a *match.Arena, game string) { n.arenas.Over(game, a.Code) },
+		Logger: n.log, Registry: n.registry,
+	})
+	tell := teller{&n.presence, n.engine, n.reader, matches, n.inbox, n.wheel, n.log}
 	n.settler = settle.New(settle.Config{
 		Ledger: n.ledger, Pending: pending{matches, tickets}, Boards: n.boards,
-		Tell: teller{&n.presence, n.reader, n.log}.tell, Down: ledger.Unavailable, Now: n.now, Logger: n.log, Registry: n.registry,
+		Tell: tell.tell, Down: ledger.Unavailable, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
-	n.engine = match.New(match.Config{
-		Store: matches, Index: matches, Wheel: n.wheel, Presence: &n.presence, Now: n.now,
-		Over: func(r *match.Result) { n.settler.Offer(*r) }, Logger: n.log, Registry: n.registry,
-	})
+	n.receive(tell)
 	duels := make(map[string]lobby.Duel)
 	for name, g := range n.config.Games {
 		duels[name] = lobby.Duel{
@@ -82,20 +88,56 @@ func (n *node) wireMatches() {
 		Games: duels, Store: tickets, Matches: n.engine, Bank: n.banks, Memory: matches, Players: seats{n.ledger},
 		Wheel: n.wheel, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
+	n.wireArenas(matches)
+}
+
+// mostEmbedded is how many players an arena has at the most that the embedded
+// Redis serves: it sorts all of them at every look at a rank.
+const mostEmbedded = 1000
+
+func (n *node) wireArenas(matches *redismatch.Store) {
+	games := make(map[string]arena.Game)
+	for name, g := range n.config.Games {
+		games[name] = arena.Game{
+			PlayersMayHost: g.PlayersMayHost, LimitMS: g.Arena.TimeLimitMS, CountdownMS: g.Arena.CountdownMS,
+			RevealMS: g.Arena.RevealMS, TeamLockoutMS: g.Arena.TeamLockoutMS, MaxPlayers: g.Arena.MaxPlayers,
+		}
+		if n.redis.Kind == redisx.KindEmbedded {
+			rules := games[name]
+			rules.MaxPlayers = min(rules.MaxPlayers, mostEmbedded)
+			games[name] = rules
+		}
+	}
+	n.arenas = arena.New(arena.Config{
+		Games: games, Matches: n.engine, Seats: matches, Codes: matches, Busy: n.lobby, Bank: arenaBanks{n.banks}, Players: seats{n.ledger},
+		Logger: n.log, Registry: n.registry,
+	})
+}
+
+// receive says what is done with the messages of other nodes.
+func (n *node) receive(tell teller) {
+	for kind, f := range n.engine.Receivers() {
+		n.inbox.Handle(kind, f)
+	}
+	n.inbox.HandleMissed(n.engine.Resync)
+	n.inbox.Handle(kindSettled, tell.onSettled)
+	n.inbox.Handle(kindReplaced, n.onReplaced)
 }
 
 func (n *node) wireEdges() {
 	n.sessions = ws.New(ws.Config{
-		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Presence: &n.presence, Wheel: n.wheel, Now: n.now,
+		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Arenas: n.arenas, Presence: &n.presence,
+		Numbers: redissession.New(n.redis.Client, n.id, n.now), Replace: n.replace, Wheel: n.wheel, Now: n.now,
 		Logger: n.log, Registry: n.registry, Origins: n.config.Origins, Connections: n.config.Limits.Connections,
 		PerSecond: n.config.Limits.MessagesPerSecond, PingEvery: pingEvery,
 	})
 	n.players = newServer(httpapi.New(httpapi.Config{
-		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Players: n.ledger, History: n.ledger, Boards: n.reader,
+		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Arenas: n.arenas, Players: n.ledger, History: n.ledger, Boards: n.reader,
 		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(), Origins: n.config.Origins,
 		Checks: map[string]func(context.Context) error{
 			"clock":    n.clock.Ready,
 			"database": n.ledger.Ping,
+			"inbox":    n.inbox.Ready,
 			"redis":    func(ctx context.Context) error { return n.redis.Client.Ping(ctx).Err() },
 		},
 		Draining: n.draining.Load, Down: unavailable,

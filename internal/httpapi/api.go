@@ -10,9 +10,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"laststand/internal/arena"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
+	"laststand/internal/protocol"
 )
 
 // Tokens verifies tokens; *identity.Registry. Errors wrap identity.ErrToken.
@@ -43,6 +45,13 @@ type History interface {
 	Match(ctx context.Context, game, id string) (match.Result, error)
 }
 
+// Arenas makes arenas and shows them; *arena.Service. What it refuses is an
+// *protocol.Error. The join URL of a made one is left to this package.
+type Arenas interface {
+	Create(ctx context.Context, c arena.Creation) (protocol.ArenaMade, error)
+	Look(ctx context.Context, game, code string) (protocol.ArenaLook, error)
+}
+
 // Boards answers leaderboard queries; *leaderboard.Reader.
 type Boards interface {
 	Listing(ctx context.Context, game string) (leaderboard.Listing, error)
@@ -59,6 +68,7 @@ type Config struct {
 	Players  Players
 	History  History
 	Boards   Boards
+	Arenas   Arenas
 	Logger   *slog.Logger
 	Registry prometheus.Registerer
 

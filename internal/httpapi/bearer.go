@@ -10,7 +10,16 @@ import (
 // player is the request's player: the bearer of a token of role player, of the
 // game in the path.
 func (a *api) player(r *request) (identity.Claims, error) {
-	token, ok := bearer(r.Header.Values("Authorization"))
+	claims, err := a.bearer(r)
+	if err == nil && claims.Role != identity.RolePlayer {
+		return identity.Claims{}, identity.ErrNotPlayer
+	}
+	return claims, err
+}
+
+// bearer says who sent a request, by a token of the game in the path.
+func (a *api) bearer(r *request) (identity.Claims, error) {
+	token, ok := bearerToken(r.Header.Values("Authorization"))
 	if !ok {
 		return identity.Claims{}, refuse(protocol.CodeUnauthorized, "send Authorization: Bearer and a token; POST …/guests gives one")
 	}
@@ -18,17 +27,14 @@ func (a *api) player(r *request) (identity.Claims, error) {
 	if err != nil {
 		return identity.Claims{}, err
 	}
-	if claims.Role != identity.RolePlayer {
-		return identity.Claims{}, identity.ErrNotPlayer
-	}
 	if claims.Game != r.game {
 		return identity.Claims{}, refuse(codeForbidden, "the token is of another game")
 	}
 	return claims, nil
 }
 
-// bearer reads the token of RFC 6750; the scheme's case does not matter.
-func bearer(headers []string) (token string, ok bool) {
+// bearerToken reads the token of RFC 6750; the scheme's case does not matter.
+func bearerToken(headers []string) (token string, ok bool) {
 	if len(headers) != 1 {
 		return "", false
 	}

@@ -56,6 +56,7 @@ var outcomes = []struct {
 	{leaderboard.ErrNotReady, protocol.CodeUnavailable, "the leaderboard is being built; try again soon"},
 	{leaderboard.ErrBadQuery, protocol.CodeBadRequest, ""},
 	{match.ErrNotFound, protocol.CodeNotFound, "there is no such match, or it is not settled yet"},
+	{match.ErrOverloaded, protocol.CodeOverloaded, "too much is waiting to be settled; try again soon"},
 	{match.ErrBadCursor, protocol.CodeBadRequest, "the cursor is not one that this path has given"},
 }
 

@@ -11,9 +11,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"laststand/internal/arena"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
+	"laststand/internal/protocol"
 	"laststand/internal/rating"
 	"laststand/internal/trial"
 )
@@ -34,6 +36,8 @@ type world struct {
 	fail  error
 	guest identity.GuestRequest // the last one
 	query leaderboard.Query     // the last one
+	arena arena.Creation        // the last one
+	code  string                // the last one looked at
 	empty bool                  // nobody has played
 }
 
@@ -43,6 +47,8 @@ func (w *world) Verify(_ context.Context, token string) (identity.Claims, error)
 	case "good":
 	case "host":
 		c.Role = identity.RoleHost
+	case "service":
+		c.Role = identity.RoleService
 	case "foreign":
 		c.Game = "com.example.quiz"
 	default:
@@ -105,12 +111,17 @@ func (w *world) Matches(_ context.Context, _, player, cursor string, _ int) ([]m
 }
 
 func (w *world) Match(_ context.Context, game, id string) (match.Result, error) {
-	if w.fail != nil || id != "m_1" {
+	if w.fail != nil || id != "m_1" && id != "m_teams" {
 		return match.Result{}, errors.Join(w.fail, match.ErrNotFound)
 	}
 	r := match.Result{
 		Match: id, Game: game, Mode: match.Duel, StartedAt: start, OverAt: start + 1000,
 		Reason: match.Finished, Questions: 10, Counts: true, Winner: "p_1",
+	}
+	if id == "m_teams" {
+		r.Mode, r.Winner = match.Buzzer, "north"
+		r.Teams = []match.TeamResult{{Rank: 1, ID: "north", Score: 1}, {Rank: 2, ID: "south"}}
+		r.Firsts = []match.First{{Question: 3, Player: "p_1", Nickname: "Ada", Team: "north", At: start, ElapsedMS: 87, Node: "n1"}}
 	}
 	for i, p := range []string{"p_1", "p_2", "p_3"} {
 		r.Standings = append(r.Standings, match.Standing{
@@ -119,6 +130,22 @@ func (w *world) Match(_ context.Context, game, id string) (match.Result, error) 
 	}
 	r.Standings[0].Rating = &match.RatingChange{Before: rating.Rating{}, After: rating.Rating{R: 1516.4, RD: 90, Sigma: 0.06}}
 	return r, nil
+}
+
+func (w *world) Create(_ context.Context, c arena.Creation) (protocol.ArenaMade, error) {
+	w.arena = c
+	if w.fail != nil {
+		return protocol.ArenaMade{}, w.fail
+	}
+	return protocol.ArenaMade{ArenaID: "a_1", Code: "402951"}, nil
+}
+
+func (w *world) Look(_ context.Context, _, code string) (protocol.ArenaLook, error) {
+	w.code = code
+	if w.fail != nil || code != "402951" {
+		return protocol.ArenaLook{}, errors.Join(w.fail, protocol.Errorf(protocol.CodeNotFound, "there is no such arena"))
+	}
+	return protocol.ArenaLook{ArenaID: "a_1", Name: "Cup", Mode: "survival", State: "lobby", Players: 3}, nil
 }
 
 func (w *world) Listing(context.Context, string) (leaderboard.Listing, error) {
@@ -158,7 +185,7 @@ func (w *world) Standing(_ context.Context, _ string, q leaderboard.StandingQuer
 // configOf is a whole configuration on a world; tests change what they try.
 func configOf(w *world) Config {
 	return Config{
-		Games: []string{"demo"}, Tokens: w, Guests: w, Players: w, History: w, Boards: w,
+		Games: []string{"demo"}, Tokens: w, Guests: w, Players: w, History: w, Boards: w, Arenas: w,
 		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 		Websocket: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSwitchingProtocols) }),
 		Page:      http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("page " + r.URL.Path)) }),

@@ -9,8 +9,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// guestBody asks for a player. Arena names the limit that counts the call; no
-// arena has one yet.
+// guestBody asks for a player. Arena is the code of the one that the player is
+// about to join: no call is limited yet, so any code does.
 type guestBody struct {
 	Device   string `json:"device"`
 	Nickname string `json:"nickname"`

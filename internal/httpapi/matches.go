@@ -7,6 +7,8 @@ import (
 	"laststand/internal/protocol"
 )
 
+// finishedMatch is a settled match. Teams and Firsts are those of a buzzer
+// match, on every page.
 type finishedMatch struct {
 	Match      string                  `json:"match"`
 	Mode       match.Mode              `json:"mode"`
@@ -15,6 +17,8 @@ type finishedMatch struct {
 	Reason     match.Reason            `json:"reason"`
 	Questions  int                     `json:"questions"`
 	Standings  []protocol.OverStanding `json:"standings"`
+	Teams      []protocol.TeamStanding `json:"teams,omitempty"`
+	Firsts     []match.First           `json:"firsts,omitempty"`
 	NextCursor string                  `json:"next_cursor,omitempty"`
 }
 
@@ -33,7 +37,10 @@ func (a *api) getMatch(w http.ResponseWriter, r *request) error {
 	}
 	view := finishedMatch{
 		Match: m.Match, Mode: m.Mode, StartedAt: m.StartedAt, OverAt: m.OverAt, Reason: m.Reason,
-		Questions: m.Questions, Standings: make([]protocol.OverStanding, 0, to-from), NextCursor: next,
+		Questions: m.Questions, Standings: make([]protocol.OverStanding, 0, to-from), Firsts: m.Firsts, NextCursor: next,
+	}
+	for _, t := range m.Teams {
+		view.Teams = append(view.Teams, protocol.TeamStanding(t))
 	}
 	for _, s := range m.Standings[from:to] {
 		view.Standings = append(view.Standings, s.View())

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -29,7 +30,20 @@ func TestRefusals(t *testing.T) {
 		detail string // a part of it
 	}{
 		{"unknown path", get("/v1/nothing"), 404, protocol.CodeNotFound, "/openapi.yaml"},
-		{"unknown path of a game", get(demo + "/arenas/123456"), 404, protocol.CodeNotFound, ""},
+		{"unknown path of a game", get(demo + "/arena/402951"), 404, protocol.CodeNotFound, "/openapi.yaml"},
+		{"unknown arena", get(demo + "/arenas/000000"), 404, protocol.CodeNotFound, "no such arena"},
+		{"code too short", get(demo + "/arenas/40295"), 404, protocol.CodeNotFound, "6 digits"},
+		{"code of other digits", get(demo + "/arenas/" + url.PathEscape("٤٠٢٩٥١")), 404, protocol.CodeNotFound, "6 digits"},
+		{"parameter of an arena", get(demo + "/arenas/402951?as=host"), 400, protocol.CodeBadRequest, `"as"`},
+		{"arena without a token", send("POST", demo+"/arenas", newArena), 401, protocol.CodeUnauthorized, "Bearer"},
+		{"arena of a service", send("POST", demo+"/arenas", newArena, "Authorization: Bearer service"), 403, protocol.CodeForbidden, "role"},
+		{"arena of another game", send("POST", demo+"/arenas", newArena, "Authorization: Bearer foreign"), 403, protocol.CodeForbidden, "another game"},
+		{"arena of an unknown field", send("POST", demo+"/arenas", `{"mode":"buzzer","name":"A","questions":{"count":1,"kind":"text"},"pace":"auto"}`, bearerGood), 400, protocol.CodeBadRequest, `"kind"`},
+		{"arena of an unknown field of a team", send("POST", demo+"/arenas", `{"mode":"buzzer","name":"A","teams":[{"id":"x","name":"X","host":1}],"questions":{"count":1},"pace":"auto"}`, bearerGood), 400, protocol.CodeBadRequest, `"host"`},
+		{"arena without a mode", send("POST", demo+"/arenas", `{"name":"A","questions":{"count":1},"pace":"auto"}`, bearerGood), 400, protocol.CodeBadRequest, `"mode"`},
+		{"arena as a form", call{"POST", demo + "/arenas", "mode=buzzer", []string{bearerGood}}, 415, protocol.CodeBadRequest, "application/json"},
+		{"method of the arenas", get(demo + "/arenas"), 405, protocol.CodeBadRequest, "POST"},
+		{"method of an arena", send("PUT", demo+"/arenas/402951", "{}"), 405, protocol.CodeBadRequest, "GET, HEAD"},
 		{"erasure is not there yet", call{method: "DELETE", target: demo + "/players/me"}, 404, protocol.CodeNotFound, ""},
 		{"behaviours are not there yet", send("POST", demo+"/behaviours", "{}"), 404, protocol.CodeNotFound, ""},
 		{"unknown game", get("/v1/games/nowhere/players/p_1"), 404, protocol.CodeNotFound, "no such game"},
@@ -128,6 +142,8 @@ func TestOutcomes(t *testing.T) {
 		{leaderboard.ErrNotRanked, 404, protocol.CodeNotRanked, "leaderboard", false},
 		{leaderboard.ErrBadCursor, 400, protocol.CodeBadRequest, "cursor", false},
 		{leaderboard.ErrNotReady, 503, protocol.CodeUnavailable, "being built", true},
+		{match.ErrOverloaded, 503, protocol.CodeOverloaded, "settled", true},
+		{protocol.Errorf(protocol.CodeForbidden, "not here"), 403, protocol.CodeForbidden, "not here", false},
 		{match.ErrNotFound, 404, protocol.CodeNotFound, "match", false},
 		{protocol.Errorf(protocol.CodeRateLimited, "slower"), 429, protocol.CodeRateLimited, "slower", true},
 		{protocol.Errorf(protocol.CodeOverloaded, "later"), 503, protocol.CodeOverloaded, "later", true},

@@ -23,6 +23,8 @@ func (a *api) routes() []route {
 		{"GET", game + "/players/{player}", a.getPlayer, nil},
 		{"GET", game + "/players/{player}/matches", a.getHistory, page},
 		{"GET", game + "/matches/{match}", a.getMatch, page},
+		{"POST", game + "/arenas", a.postArena, nil},
+		{"GET", game + "/arenas/{code}", a.getArena, nil},
 		{"GET", game + "/leaderboards", a.getBoards, nil},
 		{"GET", game + "/leaderboards/{window}", a.getBoard, board},
 		{"GET", game + "/leaderboards/{window}/{player}", a.getStanding, standing},

@@ -3,6 +3,7 @@ package leaderboard
 import (
 	"context"
 	"math"
+	"slices"
 )
 
 // Standing returns one player's standing.
@@ -61,30 +62,40 @@ func (r PlaceRow) tie() *Tie {
 
 // Places returns rank and value, in the order ByValue, of players in every
 // served window of a game, unranked ones left out, and the ledger position
-// that all of it holds at least. It never answers from a cache. Up to MaxLimit
-// players at a time.
+// that all of it holds at least. It never answers from a cache. Each MaxLimit
+// players are a round trip of their own, and read later than those before.
 func (r *Reader) Places(ctx context.Context, game string, players []string) (map[string]map[Window]Place, int64, error) {
 	cfg, err := r.config(game)
 	if err != nil {
 		return nil, 0, err
 	}
-	if len(players) > MaxLimit {
-		return nil, 0, badQuery("%d players: at most %d", len(players), MaxLimit)
+	places := map[string]map[Window]Place{}
+	position := int64(math.MaxInt64)
+	for some := range slices.Chunk(players, MaxLimit) {
+		held, err := r.placesOf(ctx, cfg, some, places)
+		if err != nil {
+			return nil, 0, err
+		}
+		position = min(position, held)
 	}
+	return places, position, nil
+}
+
+// placesOf adds the places of at most MaxLimit players.
+func (r *Reader) placesOf(ctx context.Context, cfg Config, players []string, places map[string]map[Window]Place) (int64, error) {
 	windows := cfg.Served()
 	var asks []Ask
 	for _, w := range windows {
 		v, err := cfg.view(w, Players, ByValue)
 		if err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 		asks = append(asks, Ask{View: v, IDs: players})
 	}
 	answers, err := r.source.Places(ctx, asks)
 	if err != nil {
-		return nil, 0, err
+		return 0, err
 	}
-	places := map[string]map[Window]Place{}
 	position := int64(math.MaxInt64)
 	for i, answer := range answers {
 		position = min(position, answer.Mark.Pos)
@@ -95,5 +106,5 @@ func (r *Reader) Places(ctx context.Context, game string, players []string) (map
 			places[row.ID][windows[i]] = Place{Rank: row.Better + 1, Value: Value(row.Parts, cfg.Weights)}
 		}
 	}
-	return places, position, nil
+	return position, nil
 }

@@ -17,6 +17,9 @@ func checkResult(r *match.Result) error {
 	if badID(r.Match) || badID(r.Game) {
 		return fmt.Errorf("%w: match %q of game %q: ids are 1 to %d of A-Z a-z 0-9 _ . : -", ErrBadResult, r.Match, r.Game, maxID)
 	}
+	if !r.Whole() {
+		return fmt.Errorf("%w: match %s: its standings are still to be read", ErrBadResult, r.Match)
+	}
 	seen := make(map[string]bool, len(r.Standings))
 	for s := range humans(r) {
 		if badID(s.Player) || seen[s.Player] {

@@ -112,6 +112,7 @@ func TestBadResults(t *testing.T) {
 		"no player":     func(r *match.Result) { r.Standings[0].Player = "" },
 		"player twice":  func(r *match.Result) { r.Standings[1].Player = r.Standings[0].Player },
 		"negative part": func(r *match.Result) { r.Standings[0].Score = -1 },
+		"not whole":     func(r *match.Result) { r.Paged, r.Standings = true, nil },
 	} {
 		bad := duel("bad", 1, "p1", "p2")
 		spoil(&bad)

@@ -2,7 +2,6 @@ package lobby
 
 import (
 	"context"
-	"time"
 
 	"laststand/internal/match"
 	"laststand/internal/protocol"
@@ -78,55 +77,9 @@ func (l *Lobby) ticket(r Request) (Ticket, error) {
 	return t, nil
 }
 
-// former is what the player may be busy with and yet join: a match that is
-// over. A rating is read only after its result is committed, for which some
-// time is waited.
-func (l *Lobby) former(ctx context.Context, r Request) (Busy, error) {
-	until := time.Now().Add(settleWait)
-	for {
-		busy, err := l.Store.Where(ctx, r.Game, r.Player)
-		if err != nil || busy.Match == "" {
-			return Busy{}, err
-		}
-		if busy.Forming {
-			return Busy{}, alreadyBusy(busy)
-		}
-		if _, running, err := l.Matches.Running(ctx, busy.Match); err != nil || running {
-			return Busy{}, either(err, alreadyBusy(busy))
-		}
-		if unsettled, err := l.Matches.Unsettled(ctx, busy.Match); err != nil || !unsettled {
-			return busy, err
-		}
-		if time.Now().After(until) {
-			return Busy{}, protocol.RetryAfter(protocol.CodeUnavailable, 1000, "your last match is still being settled; try again in a second")
-		}
-		select {
-		case <-ctx.Done():
-			return Busy{}, ctx.Err()
-		case <-time.After(settlePoll):
-		}
-	}
-}
-
 func (l *Lobby) refuse(err error) (protocol.DuelQueued, func(), error) {
 	l.metrics.joined.WithLabelValues(codeOf(err)).Inc()
 	return protocol.DuelQueued{}, func() {}, err
-}
-
-func alreadyBusy(with Busy) error {
-	if with.Ticket != "" {
-		return refused(protocol.CodeAlreadyQueued, "you wait for an opponent already; duel.leave takes that back")
-	}
-	err := protocol.Errorf(protocol.CodeAlreadyPlaying, "you are in a match; match.leave forfeits it")
-	err.Match = with.Match
-	return err
-}
-
-func either(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
 }
 
 // seats are the seats of a pairing; where one ticket is alone a bot sits down.

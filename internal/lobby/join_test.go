@@ -152,28 +152,3 @@ func TestJoinDoesNotWaitForEver(t *testing.T) {
 		}
 	})
 }
-
-func TestPlaying(t *testing.T) {
-	inBubble(t, func(w *world) {
-		n := w.node()
-		check := func(when, want string, wantSeq int64) {
-			w.Helper()
-			id, seq, err := n.Playing(w.Context(), "demo", "ada")
-			if err != nil || id != want || seq != wantSeq {
-				w.Errorf("%s: %q at %d, %v", when, id, seq, err)
-			}
-		}
-		check("idle", "", 0)
-		w.mustJoin(n, "ada")
-		check("queued", "", 0)
-		w.mustJoin(n, "bob")
-		id := w.plan(n, "ada").ID
-		check("playing", id, 7)
-		w.hall.over[id] = true
-		check("over", "", 0)
-		n.link.set(func(string) fault { return fails })
-		if _, _, err := n.Playing(w.Context(), "demo", "ada"); !errors.Is(err, errDown) {
-			w.Errorf("%v", err)
-		}
-	})
-}

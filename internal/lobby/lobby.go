@@ -2,7 +2,6 @@ package lobby
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -22,18 +21,28 @@ type Store interface {
 	// Enter puts a ticket in, unless its player is busy with anything but
 	// former; then it tells with what.
 	Enter(ctx context.Context, t Ticket, former Busy, now int64) (waiting int64, with Busy, err error)
-	// Near lists the tickets nearest by rating, and says whether the ticket
-	// itself still waits, which keeps it alive. One that has expired, and that
-	// its player has not replaced, waits again.
-	Near(ctx context.Context, t Ticket, now int64) (candidates []Ticket, waits bool, err error)
+	// Near lists a slice of the tickets nearest by rating, 0 the nearest, none
+	// beyond the last. It says whether the ticket itself still waits; asking
+	// keeps it alive, also in a pairing. One that has expired, and that its
+	// player has not replaced, waits again.
+	Near(ctx context.Context, t Ticket, slice int, now int64) (candidates []Ticket, waits bool, err error)
 	// Pair moves the tickets to the pairing if all of them still wait.
 	Pair(ctx context.Context, p Pairing) (bool, error)
 	// Done ends a pairing whose match has been created.
-	Done(ctx context.Context, game, match string) error
+	Done(ctx context.Context, p Pairing) error
+	// Undo ends a pairing whose match will never be created: its tickets wait
+	// again, and the players of those that have expired meanwhile are free. It
+	// says whether the pairing was there.
+	Undo(ctx context.Context, p Pairing, now int64) (bool, error)
 	// Leave takes a player's ticket out, and says which it was, "" for none.
 	Leave(ctx context.Context, game, player string) (string, error)
+	// Ticket reads a ticket that waits; false where it does not.
+	Ticket(ctx context.Context, game, id string) (Ticket, bool, error)
 	// Where says what a player is busy with.
 	Where(ctx context.Context, game, player string) (Busy, error)
+	// Occupy makes a player busy with a match that takes no ticket, unless busy
+	// with anything but the former; then it tells with what.
+	Occupy(ctx context.Context, o Occupation, now int64) (with Busy, err error)
 	// Free ends a player's being busy with a match.
 	Free(ctx context.Context, game, player, match string) error
 	// Pairings lists the pairings of a game.
@@ -47,11 +56,22 @@ type Busy struct {
 	Forming       bool
 }
 
+// Occupation says that a player is in a match. Former is a match that the
+// player may be busy with all the same, "" for none.
+type Occupation struct{ Game, Player, Match, Former string }
+
 // Matches plays what the lobby forms.
 type Matches interface {
+	// Start creates a match unless it has been created before;
+	// match.ErrNotFound where it never will be.
 	Start(ctx context.Context, p *match.Plan) error
+	// Void makes sure that a match is never created, unless it has been; it
+	// says whether it has.
+	Void(ctx context.Context, match string) (exists bool, err error)
 	Accepting() error
-	Running(ctx context.Context, match string) (seq int64, running bool, err error)
+	Running(ctx context.Context, id string) (match.Running, error)
+	// Sits says whether a player has a seat; match.ErrNotFound where not.
+	Sits(ctx context.Context, match, player string) error
 	Unsettled(ctx context.Context, match string) (bool, error)
 	Found(ctx context.Context, game, match, player string) error
 }
@@ -95,8 +115,8 @@ type Config struct {
 	Registry prometheus.Registerer
 }
 
-// Lobby pairs the tickets that came in at this node with those of all nodes.
-// It is safe for concurrent use.
+// Lobby pairs the tickets that came in at this node with those of all nodes,
+// and knows what players are busy with. It is safe for concurrent use.
 type Lobby struct {
 	Config
 	metrics *metrics
@@ -107,67 +127,15 @@ type Lobby struct {
 
 const (
 	tryEvery    = 500 * time.Millisecond
-	sweepEvery  = 2 * time.Second
-	finishAfter = 3000 // ms until a pairing counts as left by a dead node
 	callTimeout = 2 * time.Second
 	settleWait  = 2 * time.Second // for a player's last result before a rated pairing
 	settlePoll  = 20 * time.Millisecond
 )
 
 // New makes a lobby. Run has to be called for pairings of dead nodes to be
-// finished.
+// seen to.
 func New(c Config) *Lobby {
 	return &Lobby{Config: c, metrics: newMetrics(c.Registry), tickets: make(map[string]*timer.Timer)}
-}
-
-// Run finishes the pairings that a dead node has left, until ctx ends.
-func (l *Lobby) Run(ctx context.Context) error {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-		for game := range l.Games {
-			if err := l.sweep(ctx, game); err != nil && !errors.Is(err, context.Canceled) {
-				l.Logger.Warn("pairings could not be swept; the next round makes up for it", "game", game, "error", err)
-			}
-		}
-	}
-}
-
-// sweep finishes what was paired a while ago and has no match yet.
-func (l *Lobby) sweep(ctx context.Context, game string) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	pairings, err := l.Store.Pairings(ctx, game)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, p := range pairings {
-		if l.Now()-p.At >= finishAfter {
-			l.metrics.finished.Inc()
-			errs = append(errs, l.start(ctx, p))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// Playing says which running match a player is in, and its last number; ""
-// where there is none.
-func (l *Lobby) Playing(ctx context.Context, game, player string) (match string, seq int64, err error) {
-	busy, err := l.Store.Where(ctx, game, player)
-	if err != nil || busy.Match == "" {
-		return "", 0, err
-	}
-	seq, running, err := l.Matches.Running(ctx, busy.Match)
-	if err != nil || !running {
-		return "", 0, err
-	}
-	return busy.Match, seq, nil
 }
 
 func refused(c protocol.Code, format string, args ...any) error {

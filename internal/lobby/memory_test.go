@@ -1,21 +1,26 @@
 package lobby
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
-
-	"laststand/internal/match"
-	"laststand/internal/quiz"
 )
 
-// aliveMS is how long a ticket of the memory waits unattended.
-const aliveMS = 5000
+const (
+	aliveMS = 5000 // how long a ticket of the memory waits unattended
+	inSlice = 8    // how many tickets are in a slice
+)
 
 // memory is a Store in maps, by the contract of the scripts.
 type memory struct {
-	mu       sync.Mutex
+	mu sync.Mutex
+	tables
+}
+
+type tables struct {
 	tickets  map[string]Ticket
 	alive    map[string]int64
 	busy     map[string]Busy // by player
@@ -23,7 +28,16 @@ type memory struct {
 }
 
 func newMemory() *memory {
-	return &memory{tickets: map[string]Ticket{}, alive: map[string]int64{}, busy: map[string]Busy{}, pairings: map[string]Pairing{}}
+	return &memory{tables: tables{
+		tickets: map[string]Ticket{}, alive: map[string]int64{}, busy: map[string]Busy{}, pairings: map[string]Pairing{},
+	}}
+}
+
+// copied copies all that is kept.
+func (m *memory) copied() tables {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return tables{maps.Clone(m.tickets), maps.Clone(m.alive), maps.Clone(m.busy), maps.Clone(m.pairings)}
 }
 
 func (m *memory) Enter(_ context.Context, t Ticket, former Busy, now int64) (int64, Busy, error) {
@@ -47,11 +61,14 @@ func (m *memory) drop(id string) {
 	delete(m.alive, id)
 }
 
-func (m *memory) Near(_ context.Context, t Ticket, now int64) ([]Ticket, bool, error) {
+func (m *memory) Near(_ context.Context, t Ticket, slice int, now int64) ([]Ticket, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, ok := m.tickets[t.ID]; !ok {
 		if m.busy[t.Seat.Player] != (Busy{Ticket: t.ID}) {
+			if _, paired := m.alive[t.ID]; paired {
+				m.alive[t.ID] = now + aliveMS
+			}
 			return nil, false, nil
 		}
 		m.tickets[t.ID] = t
@@ -66,7 +83,11 @@ func (m *memory) Near(_ context.Context, t Ticket, now int64) ([]Ticket, bool, e
 			near = append(near, c)
 		}
 	}
-	return near, true, nil
+	slices.SortFunc(near, func(a, b Ticket) int {
+		return cmp.Or(cmp.Compare(distance(t, a), distance(t, b)), cmp.Compare(a.ID, b.ID))
+	})
+	from := min(slice*inSlice, len(near))
+	return near[from:min(from+inSlice, len(near))], true, nil
 }
 
 func (m *memory) Pair(_ context.Context, p Pairing) (bool, error) {
@@ -81,18 +102,56 @@ func (m *memory) Pair(_ context.Context, p Pairing) (bool, error) {
 		}
 	}
 	for _, t := range p.Tickets {
-		m.drop(t.ID)
+		delete(m.tickets, t.ID)
 		m.busy[t.Seat.Player] = Busy{Match: p.Match}
 	}
 	m.pairings[p.Match] = p
 	return true, nil
 }
 
-func (m *memory) Done(_ context.Context, _, match string) error {
+func (m *memory) Done(_ context.Context, p Pairing) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.pairings, match)
+	if _, ok := m.pairings[p.Match]; ok {
+		delete(m.pairings, p.Match)
+		for _, t := range p.Tickets {
+			delete(m.alive, t.ID)
+		}
+	}
 	return nil
+}
+
+func (m *memory) Undo(_ context.Context, p Pairing, now int64) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.pairings[p.Match]; !ok {
+		return false, nil
+	}
+	delete(m.pairings, p.Match)
+	for _, t := range p.Tickets {
+		if m.alive[t.ID] < now {
+			delete(m.alive, t.ID)
+			delete(m.busy, t.Seat.Player)
+			continue
+		}
+		m.tickets[t.ID], m.busy[t.Seat.Player] = t, Busy{Ticket: t.ID}
+	}
+	return true, nil
+}
+
+func (m *memory) Occupy(_ context.Context, o Occupation, now int64) (Busy, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	own, b := Busy{Match: o.Match}, m.busy[o.Player]
+	_, forming := m.pairings[b.Match]
+	if b != (Busy{}) && b != own && (b.Match == "" || b.Match != o.Former || forming) {
+		if b.Match != "" || m.alive[b.Ticket] >= now {
+			return b, nil
+		}
+		m.drop(b.Ticket)
+	}
+	m.busy[o.Player] = own
+	return Busy{}, nil
 }
 
 func (m *memory) Leave(_ context.Context, _, player string) (string, error) {
@@ -104,6 +163,13 @@ func (m *memory) Leave(_ context.Context, _, player string) (string, error) {
 		m.drop(id)
 	}
 	return id, nil
+}
+
+func (m *memory) Ticket(_ context.Context, _, id string) (Ticket, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t, waits := m.tickets[id]
+	return t, waits, nil
 }
 
 func (m *memory) Where(_ context.Context, _, player string) (Busy, error) {
@@ -187,8 +253,8 @@ func (l *link) Enter(ctx context.Context, t Ticket, former Busy, now int64) (wai
 	return waiting, with, err
 }
 
-func (l *link) Near(ctx context.Context, t Ticket, now int64) (near []Ticket, waits bool, err error) {
-	err = l.over("Near", func() error { near, waits, err = l.memory.Near(ctx, t, now); return err })
+func (l *link) Near(ctx context.Context, t Ticket, slice int, now int64) (near []Ticket, waits bool, err error) {
+	err = l.over("Near", func() error { near, waits, err = l.memory.Near(ctx, t, slice, now); return err })
 	if err != nil {
 		return nil, false, err
 	}
@@ -200,151 +266,16 @@ func (l *link) Pair(ctx context.Context, p Pairing) (won bool, err error) {
 	return won && err == nil, err
 }
 
-func (l *link) Done(ctx context.Context, game, match string) error {
-	return l.over("Done", func() error { return l.memory.Done(ctx, game, match) })
+func (l *link) Done(ctx context.Context, p Pairing) error {
+	return l.over("Done", func() error { return l.memory.Done(ctx, p) })
+}
+
+func (l *link) Undo(ctx context.Context, p Pairing, now int64) (undone bool, err error) {
+	err = l.over("Undo", func() error { undone, err = l.memory.Undo(ctx, p, now); return err })
+	return undone && err == nil, err
 }
 
 func (l *link) Where(ctx context.Context, game, player string) (b Busy, err error) {
 	err = l.over("Where", func() error { b, err = l.memory.Where(ctx, game, player); return err })
 	return b, err
-}
-
-// hall is where matches are played, seen by all nodes.
-type hall struct {
-	mu        sync.Mutex
-	plans     map[string]*match.Plan
-	over      map[string]bool
-	unsettled map[string]bool
-}
-
-// door is a node's way to the hall, with the players who are at that node.
-type door struct {
-	*hall
-	full bool
-	shut func() bool // starting fails; nil for never
-
-	here map[string]bool
-	led  map[string]string // the match that a player here was led into
-}
-
-var errShut = errors.New("the match cannot be created")
-
-func (d *door) Start(_ context.Context, p *match.Plan) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.shut != nil && d.shut() {
-		return errShut
-	}
-	if d.plans[p.ID] == nil {
-		d.plans[p.ID] = p
-	}
-	for _, s := range d.plans[p.ID].Seats {
-		d.lead(p.ID, s.Player)
-	}
-	return nil
-}
-
-// lead leads a player into a match. The caller holds mu.
-func (d *door) lead(match, player string) {
-	if d.here[player] {
-		d.led[player] = match
-	}
-}
-
-func (d *door) Found(_ context.Context, _, id, player string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.here[player] && d.plans[id] == nil {
-		return match.ErrNotFound
-	}
-	d.lead(id, player)
-	return nil
-}
-
-func (d *door) Accepting() error {
-	if d.full {
-		return match.ErrOverloaded
-	}
-	return nil
-}
-
-func (d *door) Running(_ context.Context, id string) (int64, bool, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return 7, d.plans[id] != nil && !d.over[id], nil
-}
-
-func (d *door) Unsettled(_ context.Context, id string) (bool, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.unsettled[id], nil
-}
-
-// match is the match that a player at this node was led into, "" for none.
-func (d *door) match(player string) string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.led[player]
-}
-
-// shelf is a bank of 30 questions: 20 of sport and 20 in English, 10 of both.
-type shelf struct{}
-
-func (shelf) questions(w Wish) []quiz.Question {
-	var all []quiz.Question
-	for i := range 30 {
-		q := quiz.Question{ID: string(rune('a' + i)), Lang: "en", Category: "sport"}
-		if i < 10 {
-			q.Lang = "zh-CN"
-		}
-		if i >= 20 {
-			q.Category = "art"
-		}
-		if w.Fits(Wish{Lang: q.Lang, Category: q.Category}) {
-			all = append(all, q)
-		}
-	}
-	return all
-}
-
-func (s shelf) Count(_ string, w Wish) int { return len(s.questions(w)) }
-
-func (s shelf) Draw(_ string, w Wish, count int, seen map[string]struct{}) ([]quiz.Question, error) {
-	all := s.questions(w)
-	if len(all) < count {
-		return nil, errors.New("too few questions")
-	}
-	slices.SortStableFunc(all, func(a, b quiz.Question) int {
-		_, x := seen[a.ID]
-		_, y := seen[b.ID]
-		return map[bool]int{true: 1}[x] - map[bool]int{true: 1}[y]
-	})
-	return all[:count], nil
-}
-
-// minds are what the players have seen.
-type minds struct {
-	mu   sync.Mutex
-	seen map[string][]string
-}
-
-func (m *minds) Seen(_ context.Context, _ string, players []string) (map[string]struct{}, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	all := map[string]struct{}{}
-	for _, p := range players {
-		for _, id := range m.seen[p] {
-			all[id] = struct{}{}
-		}
-	}
-	return all, nil
-}
-
-func (m *minds) Saw(_ context.Context, _ string, players, questions []string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, p := range players {
-		m.seen[p] = append(m.seen[p], questions...)
-	}
-	return nil
 }

@@ -9,6 +9,7 @@ type metrics struct {
 	joined   *prometheus.CounterVec // by outcome: queued, a code, failed
 	paired   *prometheus.CounterVec // by opponent: player, bot
 	finished prometheus.Counter
+	undone   prometheus.Counter
 	held     prometheus.Gauge
 	waited   prometheus.Histogram
 }
@@ -24,6 +25,9 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		}, []string{"opponent"}),
 		finished: on.NewCounter(prometheus.CounterOpts{
 			Name: "laststand_lobby_finished_total", Help: "Pairings taken over from a node that did not finish them.",
+		}),
+		undone: on.NewCounter(prometheus.CounterOpts{
+			Name: "laststand_lobby_undone_total", Help: "Pairings taken back because their match could not be created.",
 		}),
 		held: on.NewGauge(prometheus.GaugeOpts{
 			Name: "laststand_lobby_tickets", Help: "Tickets that wait at this node.",

@@ -27,7 +27,10 @@ func inBubble(t *testing.T, f func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		f(&world{
 			T: t, store: newMemory(), minds: &minds{seen: map[string][]string{}}, skill: map[string]float64{},
-			hall: &hall{plans: map[string]*match.Plan{}, over: map[string]bool{}, unsettled: map[string]bool{}},
+			hall: &hall{
+				plans: map[string]*match.Plan{}, void: map[string]bool{}, left: map[string]bool{},
+				over: map[string]bool{}, unsettled: map[string]bool{},
+			},
 		})
 	})
 }

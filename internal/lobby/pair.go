@@ -30,7 +30,7 @@ func (l *Lobby) try(t Ticket) {
 // pairUp tries to pair a ticket, and says whether it still waits, be it for
 // the match that another node is about to create.
 func (l *Lobby) pairUp(ctx context.Context, t Ticket) (waits bool, err error) {
-	candidates, waits, err := l.Store.Near(ctx, t, l.Now())
+	other, waits, err := l.seek(ctx, t)
 	if err != nil {
 		return true, err
 	}
@@ -38,10 +38,9 @@ func (l *Lobby) pairUp(ctx context.Context, t Ticket) (waits bool, err error) {
 		return l.follow(ctx, t)
 	}
 	now := l.Now()
-	candidates = slices.DeleteFunc(candidates, func(c Ticket) bool { return !l.enough(t.Game, t.Wish.And(c.Wish)) })
 	p := Pairing{Match: "m_" + newID(), At: now, Tickets: []Ticket{t}}
-	if other, ok := pick(t, candidates, now); ok {
-		p.Tickets = append(p.Tickets, other)
+	if other != nil {
+		p.Tickets = append(p.Tickets, *other)
 	} else if t.BotAt == 0 || now < t.BotAt {
 		return true, nil
 	}
@@ -49,12 +48,34 @@ func (l *Lobby) pairUp(ctx context.Context, t Ticket) (waits bool, err error) {
 	if err != nil || !won {
 		return true, err
 	}
+	l.metrics.paired.WithLabelValues(opponent(p)).Inc()
+	l.metrics.waited.Observe(float64(now-min(t.JoinedAt, p.Tickets[len(p.Tickets)-1].JoinedAt)) / 1000)
+	if err := l.start(ctx, p); err != nil {
+		return true, err // the tickets are looked after until there is a match
+	}
 	for _, paired := range p.Tickets {
 		l.untrack(paired.ID)
 	}
-	l.metrics.paired.WithLabelValues(opponent(p)).Inc()
-	l.metrics.waited.Observe(float64(now-min(t.JoinedAt, p.Tickets[len(p.Tickets)-1].JoinedAt)) / 1000)
-	return false, l.start(ctx, p)
+	return false, nil
+}
+
+// farthest bounds how far from its own rating a ticket looks, in slices.
+const farthest = 4
+
+// seek looks for an opponent among the tickets that wait, the nearest first,
+// nil for none, and says whether the ticket itself still waits.
+func (l *Lobby) seek(ctx context.Context, t Ticket) (other *Ticket, waits bool, err error) {
+	for slice := range farthest {
+		near, waits, err := l.Store.Near(ctx, t, slice, l.Now())
+		if err != nil || !waits || len(near) == 0 {
+			return nil, waits, err
+		}
+		near = slices.DeleteFunc(near, func(c Ticket) bool { return !l.enough(t.Game, t.Wish.And(c.Wish)) })
+		if other, ok := pick(t, near, l.Now()); ok {
+			return &other, true, nil
+		}
+	}
+	return nil, true, nil
 }
 
 // enough says whether the bank holds a duel's questions for a wish: two wishes
@@ -86,7 +107,7 @@ func (l *Lobby) start(ctx context.Context, p Pairing) error {
 	if err := l.Matches.Start(ctx, plan); err != nil {
 		return err
 	}
-	return l.Store.Done(ctx, plan.Game, plan.ID)
+	return l.Store.Done(ctx, p)
 }
 
 // plan draws the questions of a pairing's match: none that its players saw

@@ -252,6 +252,32 @@ func TestTheStoreIsDownForAWhile(t *testing.T) {
 	})
 }
 
+// However many wait nearby with other wishes, one who fits is seen, as far as a
+// ticket looks.
+func TestATicketLooksBeyondThoseWithOtherWishes(t *testing.T) {
+	t.Parallel()
+	for others, want := range map[int]bool{farthest*inSlice - 1: true, farthest * inSlice: false} {
+		t.Run(fmt.Sprint(others), func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				n := w.node()
+				for i := range others {
+					other := ticket(fmt.Sprint("p_", i), 1500, now())
+					other.Wish.Lang = "zh-CN"
+					if _, _, err := w.store.Enter(w.Context(), other, Busy{}, now()); err != nil {
+						w.Fatal(err)
+					}
+				}
+				w.skill["bob"] = 1550
+				w.mustJoin(n, "bob", botAfter(0), wish(Wish{Lang: "en"}))
+				w.mustJoin(n, "ada", botAfter(0), wish(Wish{Lang: "en"}))
+				if got := n.door.match("ada") != ""; got != want {
+					w.Errorf("seen: %v", got)
+				}
+			})
+		})
+	}
+}
+
 // Forty players at three nodes, with a third of all calls failing or losing
 // their reply: each is in one match, and led there.
 func TestEverybodyIsPairedOnce(t *testing.T) {

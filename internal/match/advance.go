@@ -8,91 +8,154 @@ import (
 	"laststand/internal/protocol"
 )
 
-// retryAfter is how soon a step is tried again that the store failed.
-const retryAfter = 500 * time.Millisecond
+const (
+	// retryAfter is how soon a step is tried again that the store failed.
+	retryAfter = 500 * time.Millisecond
+	// maxSteps bounds the steps that one call tries: several times what the
+	// longest course without a wait has, for those that others take first.
+	maxSteps = 16
+)
 
-// maxSteps bounds how many steps one call takes.
-const maxSteps = 8
+// errMoving says that others have taken every step first.
+var errMoving = protocol.RetryAfter(protocol.CodeUnavailable, 100, "the match is just changing; try again")
 
-// Leave forfeits a match for one of its players. A match that is over, or has
-// been left before, is left as it is; ErrNotFound where the player has no
-// seat in it.
+// choice is the step that somebody asks for, by what was read of a match; false
+// where none is.
+type choice func(p *Plan, v View, now int64) (Step, bool)
+
+// Leave forfeits a duel for one of its players. A match that is over, or has
+// been left before, is left as it is, and so is an arena; ErrNotFound where
+// the player has no seat in it.
 func (e *Engine) Leave(ctx context.Context, match, player string) error {
-	l, err := e.sits(ctx, match, player)
+	if err := e.Sits(ctx, match, player); err != nil {
+		return err
+	}
+	return e.drive(ctx, match, func(p *Plan, v View, now int64) (Step, bool) { return leave(p, v, player, now) })
+}
+
+// drive takes a step that somebody asks for, once the steps are taken that have
+// to come first, and then what is due after it.
+func (e *Engine) drive(ctx context.Context, match string, wanted choice) error {
+	l, err := e.live(ctx, match)
 	if err != nil {
 		return err
 	}
-	for range maxSteps {
-		v, err := e.read(ctx, l, l.known().Seq)
-		if err != nil {
-			return err
-		}
-		s, due := leave(l.plan, v, player, e.Now())
-		if !due {
-			if v.Phase.ended() {
-				return nil
-			}
-			if s, due = next(l.plan, v, e.Now()); !due {
-				return nil
-			}
-		}
-		if _, err := e.take(ctx, l, s); err != nil {
-			return err
-		}
-	}
-	return nil
+	return e.course(ctx, l, View{}, wanted)
 }
 
 // advance takes all steps of a match that are due, beginning with what a view
 // says; where that is not enough, or out of date so that the step is lost, the
 // match is read.
-func (e *Engine) advance(ctx context.Context, l *live, v View) (err error) {
+func (e *Engine) advance(ctx context.Context, l *live, v View) error {
+	return e.course(ctx, l, v, nil)
+}
+
+func (e *Engine) course(ctx context.Context, l *live, v View, wanted choice) (err error) {
 	for range maxSteps {
-		if !v.enough(l.plan) {
+		if wanted != nil || !v.enough(l.plan) {
 			if v, err = e.read(ctx, l, l.known().Seq); err != nil {
-				return err
+				return e.lost(ctx, l, err)
 			}
 		}
-		s, due := next(l.plan, v, e.Now())
+		s, asked, due := e.choose(l.plan, v, wanted)
 		if !due {
 			e.follow(l, v)
 			return nil
 		}
-		taken, err := e.take(ctx, l, s)
-		if err != nil || taken && !s.To.due(e.Now()) {
+		taken, err := e.take(ctx, l, &s)
+		if err != nil {
 			return err
 		}
 		v = View{}
-		if taken {
-			v.State = s.To
+		if !taken {
+			continue
+		}
+		v.State = s.To
+		if asked {
+			wanted = nil
+		}
+		if wanted == nil && !v.due(e.Now()) {
+			return nil
 		}
 	}
-	return nil
+	return errMoving
 }
 
-// take tries a step and, where this node has won it, pushes what it caused.
-// Where that fails the state known here stays behind, and recovery pushes it.
-func (e *Engine) take(ctx context.Context, l *live, s Step) (taken bool, err error) {
-	s.ID = newID()
-	done, err := e.Store.Step(ctx, s)
+// choose is the step that is asked for, or else the one that is due.
+func (e *Engine) choose(p *Plan, v View, wanted choice) (s Step, asked, due bool) {
+	if wanted != nil {
+		if s, asked = wanted(p, v, e.Now()); asked {
+			return s, true, true
+		}
+	}
+	s, due = next(p, v, e.Now(), e.outage(v))
+	return s, false, due
+}
+
+// take tries a step and, where this node has won it, pushes what it caused,
+// here and to the other nodes. Where that fails the state known here stays
+// behind, and recovery pushes it.
+func (e *Engine) take(ctx context.Context, l *live, s *Step) (taken bool, err error) {
+	s.ID, s.Seen = newID(), l.seen()
+	done, err := e.Store.Step(ctx, *s)
 	if err != nil {
 		e.metrics.steps.WithLabelValues(string(s.To.Phase), "failed").Inc()
-		return false, err
+		return false, e.lost(ctx, l, err)
 	}
 	if !done.Taken {
 		e.metrics.steps.WithLabelValues(string(s.To.Phase), "lost").Inc()
 		return false, nil
 	}
 	e.metrics.steps.WithLabelValues(string(s.To.Phase), "taken").Inc()
-	if err = e.deliver(ctx, l, encode(s.Pushes, done.First)); err == nil {
-		l.reach(s.To)
-	}
+	s.To.Version = done.Version
+	l.see(done.Version)
+	f := encode(s.Pushes, done.First)
+	e.publish(ctx, l, done.Nodes, news{frames: f, state: &s.To, version: done.Version})
+	err = e.deliver(ctx, l, f, &s.To)
 	e.arm(l)
-	if s.Result != nil {
-		e.metrics.over.WithLabelValues(string(s.Result.Mode), string(s.Result.Reason)).Inc()
-		e.Over(s.Result)
+	e.moved(l)
+	if s.To.Phase == Over {
+		e.over(ctx, l, s)
 	}
 	return true, err
+}
+
+// deliver pushes frames of a match to its sessions here, and takes the state
+// over that they lead to. What this node has missed before them is read from
+// the log first.
+func (e *Engine) deliver(ctx context.Context, l *live, f frames, s *State) error {
+	if l.receive(f, s) {
+		return nil
+	}
+	e.metrics.gaps.Inc()
+	v, err := e.read(ctx, l, l.known().Seq)
+	if err != nil {
+		return e.lost(ctx, l, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.catchUp(v)
+	return nil
+}
+
+// over hands on the result of a match that this node has ended.
+func (e *Engine) over(ctx context.Context, l *live, s *Step) {
+	reason := s.To.Ending
+	if s.Result != nil {
+		reason = s.Result.Reason
+	}
+	e.metrics.over.WithLabelValues(string(l.plan.Mode), string(reason)).Inc()
+	if l.plan.Arena != nil {
+		e.Ended(l.plan.Arena, l.plan.Game)
+	}
+	if s.Result == nil {
+		return
+	}
+	if err := Complete(ctx, e.Store, s.Result); err != nil {
+		e.Logger.Warn("the standings of a match could not be read; settlement comes back to them", "match", l.plan.ID, "error", err)
+		return
+	}
+	e.Over(s.Result)
 }
 
 // follow takes over what other nodes have done to a match, and waits for its
@@ -102,6 +165,15 @@ func (e *Engine) follow(l *live, v View) {
 	l.catchUp(v)
 	l.mu.Unlock()
 	e.arm(l)
+	e.moved(l)
+}
+
+// moved follows a change of what is known of a match here: those in its lobby
+// are told who is there, and players of a match of many what a revealed
+// question did to them.
+func (e *Engine) moved(l *live) {
+	e.noteLobby(l, false)
+	e.noteOwn(l)
 }
 
 // arm waits for the deadline of the newest state known here, and sets the bots
@@ -115,6 +187,10 @@ func (e *Engine) arm(l *live) {
 		return
 	}
 	e.playBots(l)
+	if l.state.DueAt == 0 {
+		l.rearm(nil)
+		return
+	}
 	wait := time.Duration(max(l.state.DueAt-e.Now(), 0)) * time.Millisecond
 	l.rearm(e.Wheel.After(wait, func() { e.due(l) }))
 }
@@ -125,36 +201,11 @@ func (e *Engine) due(l *live) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	err := e.advance(ctx, l, View{State: l.known()})
-	switch {
-	case errors.Is(err, ErrNotFound):
-		e.drop(l)
-	case err != nil:
-		e.Logger.Warn("a match could not be advanced; trying again", "match", l.plan.ID, "error", err)
-		l.mu.Lock()
-		l.rearm(e.Wheel.After(retryAfter, func() { e.due(l) }))
-		l.mu.Unlock()
+	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrAbandoned) {
+		return
 	}
-}
-
-// deliver pushes frames of a match to its sessions here. What this node has
-// missed before them is read from the log first.
-func (e *Engine) deliver(ctx context.Context, l *live, f frames) error {
-	if len(f.bytes) == 0 {
-		return nil
-	}
-	gap, err := l.deliver(ctx, f, func(ctx context.Context, after int64) (View, error) {
-		return e.read(ctx, l, after)
-	})
-	if gap {
-		e.metrics.gaps.Inc()
-	}
-	return err
-}
-
-func encode(pushes []protocol.Numbered, first int64) frames {
-	f := frames{first: first}
-	for i, p := range pushes {
-		f.bytes = append(f.bytes, p.Frame(first+int64(i)))
-	}
-	return f
+	e.Logger.Warn("a match could not be advanced; trying again", "match", l.plan.ID, "error", err)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rearm(e.Wheel.After(retryAfter, func() { e.due(l) }))
 }

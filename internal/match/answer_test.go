@@ -149,12 +149,8 @@ func TestAnAnswerAtANodeThatIsBehind(t *testing.T) {
 		if err := b.Found(w.Context(), "demo", p.ID, bob); err != nil {
 			w.Fatal(err)
 		}
-		b.link.set(func(method, _ string) fault { // it follows nothing
-			if method == "Step" || method == "Due" || method == "Seqs" {
-				return fails
-			}
-			return works
-		})
+		b.link.set(followsNothing)
+		w.mail.leave(b.Node)
 		b.Wheel.Close()
 		for i := range p.Questions {
 			w.passUntil(p, Open, i)
@@ -175,7 +171,7 @@ func TestAnAnswerJudgedByAnOldOpening(t *testing.T) {
 		w.passUntil(p, Open, 0)
 		old := w.store.state(p.ID)
 		old.OpensAt -= 4000
-		n.lives[p.ID].reach(old)
+		n.held(p.ID).receive(frames{}, &old)
 		time.Sleep(time.Second)
 		got, err := n.answer(p, ada, 0, rightAnswer(&p.Questions[0]))
 		if want := now() - w.store.state(p.ID).OpensAt; err != nil || got.ElapsedMS != want {

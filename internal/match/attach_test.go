@@ -56,7 +56,7 @@ func TestAttachWithState(t *testing.T) {
 
 func (w *world) checkSync(n *node, p *Plan, after int64) {
 	w.Helper()
-	in := new(inbox)
+	in := n.enter(ada)
 	var told *protocol.MatchState
 	err := n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: in, After: after, First: func(s protocol.MatchState) {
 		if len(in.frames()) > 0 || in.forgot != 1 {
@@ -148,13 +148,9 @@ func TestAttachAtANodeThatIsBehind(t *testing.T) {
 		if err := b.Found(w.Context(), "demo", p.ID, bob); err != nil {
 			w.Fatal(err)
 		}
-		b.link.set(func(method, _ string) fault {
-			if method == "Step" || method == "Seqs" || method == "Due" {
-				return fails
-			}
-			return works
-		})
-		b.Wheel.Close() // it follows nothing
+		b.link.set(followsNothing)
+		w.mail.leave(b.Node)
+		b.Wheel.Close()
 		w.passUntil(p, Open, 0)
 		for _, player := range []string{ada, bob} {
 			if _, err := a.answer(p, player, 0, rightAnswer(&p.Questions[0])); err != nil {
@@ -263,9 +259,9 @@ func TestRunning(t *testing.T) {
 		p := n.begin(w, 1)
 		check := func(when string, want bool) {
 			w.Helper()
-			seq, running, err := n.Running(w.Context(), p.ID)
-			if err != nil || running != want || seq != w.store.state(p.ID).Seq {
-				w.Errorf("%s: %v at %d, %v", when, running, seq, err)
+			r, err := n.Running(w.Context(), p.ID)
+			if err != nil || r != (Running{Seq: w.store.state(p.ID).Seq, Running: want}) {
+				w.Errorf("%s: %+v, %v", when, r, err)
 			}
 		}
 		check("at the start", true)
@@ -274,11 +270,11 @@ func TestRunning(t *testing.T) {
 		}
 		w.passUntil(p, Over, 0)
 		check("at the end", false)
-		if _, running, err := n.Running(w.Context(), "m_none"); running || err != nil {
-			w.Errorf("no such match: %v, %v", running, err)
+		if r, err := n.Running(w.Context(), "m_none"); r != (Running{}) || err != nil {
+			w.Errorf("no such match: %+v, %v", r, err)
 		}
 		n.link.set(func(string, string) fault { return fails })
-		if _, _, err := n.Running(w.Context(), p.ID); !errors.Is(err, errDown) {
+		if _, err := n.Running(w.Context(), p.ID); !errors.Is(err, errDown) {
 			w.Errorf("out of reach: %v", err)
 		}
 	})

@@ -274,8 +274,8 @@ func TestAMatchIsDroppedOnceItsTimeIsUp(t *testing.T) {
 		}
 		time.Sleep(5 * time.Minute)
 		for _, n := range []*node{n, late} {
-			if matches, seats := n.holds(); matches != 0 || seats != 0 {
-				w.Errorf("%d matches and %d seats stay", matches, seats)
+			if matches, fed := n.holds(); matches != 0 || fed != 0 {
+				w.Errorf("%d matches and %d players stay", matches, fed)
 			}
 		}
 	})

@@ -140,7 +140,7 @@ func (w *world) commitElsewhere(p *Plan, player string, question int) {
 	s := w.store.state(p.ID)
 	r := judgedBy(w, p, s, Submission{Player: player, At: now(), Answer: answerTo(p, question, wrongAnswer(&p.Questions[question]))})
 	seen := push(p, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: question, Player: player})
-	out, err := w.store.Commit(w.Context(), Attempt{Match: p.ID, ID: newID(), OpensAt: s.OpensAt, Record: r, Seats: 2, Seen: &seen})
+	out, err := w.store.Commit(w.Context(), Attempt{Match: p.ID, ID: newID(), OpensAt: s.OpensAt, Record: r, Mode: Duel, Seen: &seen})
 	if err != nil || out.Verdict != Accepted {
 		w.Fatalf("%+v, %v", out, err)
 	}

@@ -1,7 +1,8 @@
 package match
 
 import (
-	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	"laststand/internal/timer"
@@ -11,23 +12,35 @@ import (
 // state, its timer, and its feed: the numbered pushes on their way to the
 // sessions of its players at this node.
 type live struct {
-	plan *Plan
+	plan   *Plan
+	racing chan struct{} // held by the answer that tries to be the first here
 
-	mu    sync.Mutex
-	state State // the newest seen here; its Seq is the last number delivered
-	subs  map[string]Subscriber
-	timer *timer.Timer
-	bots  int // question that the bots were set on last; -1 for none
+	mu      sync.Mutex // taken before the engine's; never held while the store is asked
+	state   State      // the newest seen here; its Seq is the last number delivered
+	version int64      // the highest seen
+	subs    map[string]Subscriber
+	members map[string]Member // of an arena, as far as they have been looked up
+	joining int               // sessions that are about to be attached
+	fresh   [][]byte          // delivered since the first of those began; the last is number state.Seq
+	reading bool              // what was missed is about to be read
+	timer   *timer.Timer
+	bots    int // question that the bots were set on last; -1 for none
+	own     int // question that the players here were last told their own of; -1 for none
+	taken   int // question that is known to be won; -1 for none
+	lobby   notice
+	hostAt  int64 // when the store was last told that the host is here
 }
 
 func newLive(v View) *live {
-	return &live{plan: v.Plan, state: v.State, subs: make(map[string]Subscriber), bots: -1}
-}
-
-// frames are consecutive numbered pushes.
-type frames struct {
-	first int64 // number of the first
-	bytes [][]byte
+	l := &live{
+		plan: v.Plan, racing: make(chan struct{}, 1), state: v.State, version: v.Version,
+		subs: make(map[string]Subscriber), members: make(map[string]Member),
+		bots: -1, own: v.Question, taken: -1, lobby: notice{version: v.Version},
+	}
+	if v.Phase == Open || v.Phase == Sealed {
+		l.own--
+	}
+	return l
 }
 
 // known is the newest state seen here.
@@ -37,82 +50,35 @@ func (l *live) known() State {
 	return l.state
 }
 
-// deliver hands frames to the sessions, in order and once each. Where frames
-// before them are missing here, read is asked for all after the last
-// delivered, and they are delivered instead; it says whether that was so.
-func (l *live) deliver(ctx context.Context, f frames, read func(ctx context.Context, after int64) (View, error)) (gap bool, err error) {
+// seen is the highest version seen here, see notes one. What is abandoned may
+// be read as it is.
+func (l *live) seen() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if f.first > l.state.Seq+1 {
-		v, err := read(ctx, l.state.Seq)
-		if err != nil {
-			return true, err
-		}
-		l.catchUp(v)
-		return true, nil
+	if l.abandoned() {
+		return 0
 	}
-	l.push(f)
-	return false, nil
+	return l.version
 }
 
-// attach adds a session to the feed, after the view's frames beyond the number
-// that it has. The caller holds mu.
-func (l *live) attach(a Attachment, v View) {
-	l.subs[a.Player] = a.Sub
-	before := v.Seq - int64(len(v.Frames)) // the number before the first frame
-	for i, frame := range v.Frames {
-		if before+int64(i)+1 > a.After {
-			a.Sub.Push(l.plan.ID, frame)
-		}
-	}
-}
-
-// catchUp delivers what a view's frames hold beyond the last delivered, and
-// takes its state over. The caller holds mu.
-func (l *live) catchUp(v View) {
-	l.push(frames{first: v.Seq - int64(len(v.Frames)) + 1, bytes: v.Frames})
-	l.moveTo(v.State)
-}
-
-// push delivers frames that follow on what was delivered. The caller holds
-// mu. Sessions are visited from a random one on (map order).
-func (l *live) push(f frames) {
-	for i, frame := range f.bytes {
-		seq := f.first + int64(i)
-		if seq != l.state.Seq+1 {
-			continue // delivered before
-		}
-		l.state.Seq = seq
-		for _, sub := range l.subs {
-			sub.Push(l.plan.ID, frame)
-		}
-	}
-}
-
-// moveTo takes a state over, unless a newer one is known. The caller holds mu.
-func (l *live) moveTo(s State) {
-	if newer(s, l.state) {
-		s.Seq = l.state.Seq
-		l.state = s
-	}
-}
-
-// reach takes over the state of a step whose pushes have been delivered.
-func (l *live) reach(s State) {
+func (l *live) see(version int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.moveTo(s)
+	l.version = max(l.version, version)
 }
 
-// detach removes a session from the feed, unless a newer one of the same
-// player has replaced it.
-func (l *live) detach(player string, sub Subscriber) {
+// behind says whether a match has come further than is known of it here, or
+// has been set back. All that happens in a duel is pushed; who comes and goes
+// in a lobby is not, nor is its end there.
+func (l *live) behind(m Mark) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.subs[player] == sub {
-		delete(l.subs, player)
-	}
+	return m.Seq > l.state.Seq || m.Version < l.version || l.plan.Arena != nil && m.Version > l.state.Version
 }
+
+// abandoned says whether the match has ended here because the store has
+// forgotten something of it. The caller holds mu.
+func (l *live) abandoned() bool { return l.state.Phase.ended() && l.state.Ending == Abandoned }
 
 // rearm replaces the timer; nil only stops it. The caller holds mu.
 func (l *live) rearm(t *timer.Timer) {
@@ -122,13 +88,11 @@ func (l *live) rearm(t *timer.Timer) {
 	l.timer = t
 }
 
-// newer says whether a state is as far in the course of a match as another,
-// or further.
-func newer(a, b State) bool {
-	if a.Question != b.Question {
-		return a.Question > b.Question
-	}
-	return order[a.Phase] >= order[b.Phase]
+// release stops the timers and tells who was fed.
+func (l *live) release() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rearm(nil)
+	l.lobby.stop()
+	return slices.Collect(maps.Keys(l.subs))
 }
-
-var order = map[Phase]int{Countdown: 0, Open: 1, Sealed: 2, Revealed: 3, Over: 4, Settled: 5}

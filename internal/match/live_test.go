@@ -2,24 +2,28 @@ package match
 
 import "testing"
 
-// The course of a match as states: each is newer than those before it.
-func TestNewer(t *testing.T) {
+// Of the states that a node is told of, in whatever order, the newest stays.
+func TestTheNewestStateStays(t *testing.T) {
 	t.Parallel()
 	course := []State{
-		{Phase: Countdown, Question: -1},
-		{Phase: Open}, {Phase: Sealed}, {Phase: Revealed},
-		{Phase: Open, Question: 1}, {Phase: Sealed, Question: 1}, {Phase: Revealed, Question: 1},
-		{Phase: Over, Question: 1}, {Phase: Settled, Question: 1},
+		{Phase: Countdown, Question: -1, Version: 1},
+		{Phase: Open, DueAt: 1, Version: 2}, {Phase: Open, DueAt: 2, Extended: true, Version: 3},
+		{Phase: Sealed, Version: 5}, {Phase: Revealed, Version: 6},
+		{Phase: Open, Question: 1, Version: 7}, {Phase: Over, Question: 1, Version: 12}, {Phase: Settled, Question: 1, Version: 12},
 	}
 	for i, former := range course {
 		for j, later := range course {
-			l := newLive(View{State: former})
+			l := newLive(View{Plan: newPlan("m_1", 0, 2), State: former})
 			l.state.Seq = 7
-			l.reach(later)
+			if later.Seq = 99; !l.receive(frames{}, &later) {
+				t.Fatal("no frame was missing")
+			}
 			want := course[max(i, j)]
-			want.Seq = 7
-			if l.state != want {
-				t.Errorf("from %+v, told of %+v, it is at %+v", former, later, l.state)
+			if former.Version == later.Version {
+				want.Phase = later.Phase
+			}
+			if got := l.known(); got.Phase != want.Phase || got.DueAt != want.DueAt || got.Version != want.Version || got.Seq != 7 {
+				t.Errorf("from %+v, told of %+v, it is at %+v", former, later, got)
 			}
 		}
 	}

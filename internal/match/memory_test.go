@@ -3,7 +3,7 @@ package match
 import (
 	"cmp"
 	"context"
-	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -12,198 +12,292 @@ import (
 	"laststand/internal/protocol"
 )
 
-// memory is Store and Index in a map, by the contract of the scripts.
+// memory is Store and Index in a map: the contract of both, as a model.
 type memory struct {
 	mu      sync.Mutex
 	matches map[string]*kept
+	tombs   map[string]bool // ids that are never created any more
 	pending map[string]Result
 	taken   map[string]int // how often each step of a match was taken, as phase/question
 }
 
+// kept is one match.
 type kept struct {
-	plan    *Plan
-	state   State
-	log     [][]byte
-	locks   map[string]string // attempt, by question|player
-	records map[string]Record
-	totals  map[string]Totals
-	step    string // the last attempt that moved the match, and its first number
-	first   int64
-	due     int64
-	until   int64 // when it expires, 0 for never
+	plan     *Plan
+	state    State
+	log      [][]byte
+	locks    map[string]string // attempt, by question|player
+	records  map[string]Record // by question|player
+	totals   map[string]Totals
+	seats    map[string]Seat // of an arena
+	roles    map[string]Role // of those who have no seat
+	teams    map[string]TeamTotals
+	lockouts map[string]int64 // until when, by question|team
+	offered  map[int]bool     // questions whose first is to be had
+	firsts   []First
+	nodes    map[string]bool
+	scores   []byte
+	step     string // the last attempt that moved the match, and its first number
+	first    int64
+	due      int64
+	until    int64 // when it expires, 0 for never
 }
 
 func newMemory() *memory {
-	return &memory{matches: map[string]*kept{}, pending: map[string]Result{}, taken: map[string]int{}}
+	return &memory{
+		matches: map[string]*kept{}, tombs: map[string]bool{}, pending: map[string]Result{}, taken: map[string]int{},
+	}
+}
+
+// clone is a match as a replica has it that is left behind.
+func (k *kept) clone() *kept {
+	c := *k
+	c.state.Voids, c.log, c.firsts = slices.Clone(k.state.Voids), slices.Clone(k.log), slices.Clone(k.firsts)
+	c.locks, c.records, c.totals = maps.Clone(k.locks), maps.Clone(k.records), maps.Clone(k.totals)
+	c.seats, c.roles, c.teams = maps.Clone(k.seats), maps.Clone(k.roles), maps.Clone(k.teams)
+	c.lockouts, c.offered, c.nodes = maps.Clone(k.lockouts), maps.Clone(k.offered), maps.Clone(k.nodes)
+	return &c
 }
 
 // find is a match that has not expired. The caller holds mu.
-func (m *memory) find(id string) (*kept, error) {
+func (m *memory) find(id string, seen int64) (*kept, error) {
 	k := m.matches[id]
 	if k == nil || k.until > 0 && time.Now().UnixMilli() >= k.until {
 		return nil, ErrNotFound
 	}
+	if k.state.Version < seen {
+		return nil, ErrAbandoned
+	}
 	return k, nil
 }
 
-func (m *memory) Create(_ context.Context, p *Plan, found protocol.Numbered) (bool, error) {
+func (m *memory) Create(_ context.Context, p *Plan, s State, found *protocol.Numbered) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, err := m.find(p.ID); err == nil {
+	if _, err := m.find(p.ID, 0); err == nil || m.tombs[p.ID] {
 		return false, nil
 	}
-	m.matches[p.ID] = &kept{
-		plan: p, state: State{Phase: Countdown, Question: -1, DueAt: p.StartsAt, Seq: 1}, log: [][]byte{found.Frame(1)},
-		locks: map[string]string{}, records: map[string]Record{}, totals: map[string]Totals{}, due: p.StartsAt,
+	k := &kept{
+		plan: p, state: s, due: s.DueAt, locks: map[string]string{}, records: map[string]Record{},
+		totals: map[string]Totals{}, seats: map[string]Seat{}, roles: map[string]Role{}, teams: map[string]TeamTotals{},
+		lockouts: map[string]int64{}, offered: map[int]bool{}, nodes: map[string]bool{},
 	}
+	k.state.Version = 1
+	if found != nil {
+		k.push(*found)
+	}
+	m.matches[p.ID] = k
 	return true, nil
+}
+
+func (m *memory) Void(_ context.Context, id string) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, err := m.find(id, 0)
+	if err != nil {
+		m.tombs[id] = true
+	}
+	return err == nil, nil
+}
+
+func (k *kept) push(p protocol.Numbered) {
+	k.state.Seq++
+	k.log = append(k.log, p.Frame(k.state.Seq))
 }
 
 func (m *memory) Read(_ context.Context, q ReadQuery) (View, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k, err := m.find(q.Match)
+	k, err := m.find(q.Match, q.Seen)
 	if err != nil {
 		return View{}, err
 	}
-	v := View{State: k.state, Records: map[string]Record{}, Totals: map[string]Totals{}}
+	if q.Node != "" {
+		k.nodes[q.Node] = true
+	}
+	v := View{
+		State: k.state, Nodes: k.holders(), Scores: k.scores,
+		Records: map[string]Record{}, Totals: map[string]Totals{}, Ranks: map[string]int64{},
+	}
 	if q.Plan {
 		v.Plan = k.plan
 	}
 	if q.After >= 0 && q.After < int64(len(k.log)) {
 		v.Frames = slices.Clone(k.log[q.After:])
 	}
-	for _, player := range q.Players {
+	if q.Shown {
+		v.Seats, v.Teams, v.Firsts = k.shown(), maps.Clone(k.teams), slices.Clone(k.firsts)
+	}
+	for _, player := range slices.Concat(ids(v.Seats), q.Players) {
 		v.Totals[player] = k.totals[player]
 		if r, ok := k.records[place(k.state.Question, player)]; ok {
 			v.Records[player] = r
 		}
 	}
+	for _, player := range q.Players {
+		if _, ok := k.seats[player]; ok && q.Ranks {
+			v.Ranks[player] = 1 + int64(k.better(player))
+		}
+	}
 	return v, nil
 }
 
-func (m *memory) Commit(_ context.Context, a Attempt) (Outcome, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	k, err := m.find(a.Match)
-	if err != nil {
-		return Outcome{Verdict: Gone}, nil
+func (k *kept) holders() []string { return slices.Sorted(maps.Keys(k.nodes)) }
+
+func ids(seats []Seat) []string {
+	players := make([]string, len(seats))
+	for i, s := range seats {
+		players[i] = s.Player
 	}
-	at := place(a.Record.Question, a.Record.Player)
-	s := &k.state
-	switch {
-	case k.locks[at] == a.ID:
-		return Outcome{Verdict: Accepted, Record: k.records[at], Answered: s.Answered}, nil
-	case k.locks[at] != "":
-		return Outcome{Verdict: Duplicate, Record: k.records[at]}, nil
-	case a.Record.Question > s.Question:
-		return Outcome{Verdict: Early}, nil
-	case s.Phase != Open || a.Record.Question != s.Question || a.Record.At > s.ClosesAt:
-		return Outcome{Verdict: Late}, nil
-	case a.OpensAt != s.OpensAt:
-		return Outcome{Verdict: Stale}, nil
-	}
-	k.locks[at], k.records[at] = a.ID, a.Record
-	k.totals[a.Record.Player] = plus(k.totals[a.Record.Player], a.Record)
-	s.Answered++
-	if a.Record.Correct {
-		s.Right++
-	}
-	if s.Answered >= int64(a.Seats) {
-		k.due = a.Record.At
-	}
-	s.Seq++
-	k.log = append(k.log, a.Seen.Frame(s.Seq))
-	return Outcome{Verdict: Accepted, Record: a.Record, Answered: s.Answered, Seq: s.Seq}, nil
+	return players
 }
 
-func (m *memory) Record(_ context.Context, match, player string, question int) (Record, bool, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	k, err := m.find(match)
-	if err != nil {
-		return Record{}, false, nil
+// shown are an arena's seats to show, best first: of a survival question that
+// is open or sealed by the score.
+func (k *kept) shown() []Seat {
+	order := k.byRank
+	if s := k.state; k.plan.Mode == Survival && (s.Phase == Open || s.Phase == Sealed) && s.Ending == "" {
+		order = func(a, b string) int {
+			x, y := k.totals[a], k.totals[b]
+			return cmp.Or(cmp.Compare(y.Last, x.Last), cmp.Compare(y.Score, x.Score), cmp.Compare(b, a))
+		}
 	}
-	r, ok := k.records[place(question, player)]
-	return r, ok, nil
+	all := k.sorted(order)
+	if len(all) > FullView {
+		return all[:ShortView]
+	}
+	return all
+}
+
+func (k *kept) sorted(order func(a, b string) int) []Seat {
+	all := slices.Collect(maps.Values(k.seats))
+	slices.SortFunc(all, func(a, b Seat) int { return order(a.Player, b.Player) })
+	return all
+}
+
+// byRank orders players by the rules of the mode, equals by their ids.
+func (k *kept) byRank(a, b string) int { return cmp.Or(k.compare(a, b), cmp.Compare(b, a)) }
+
+func (k *kept) compare(a, b string) int {
+	x, y := k.totals[a], k.totals[b]
+	if k.plan.Mode == Survival {
+		return cmp.Or(cmp.Compare(y.Last, x.Last), cmp.Compare(y.SavedMS, x.SavedMS))
+	}
+	return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(y.SavedMS, x.SavedMS))
+}
+
+func (k *kept) better(player string) (n int) {
+	for other := range k.seats {
+		if k.compare(other, player) < 0 {
+			n++
+		}
+	}
+	return n
 }
 
 func (m *memory) Step(_ context.Context, s Step) (Stepped, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k, err := m.find(s.Match)
+	abandons := s.To.Ending == Abandoned
+	seen := s.Seen
+	if abandons {
+		seen = 0
+	}
+	k, err := m.find(s.Match, seen)
 	if err != nil {
 		return Stepped{}, err
 	}
-	if k.step == s.ID {
-		return Stepped{Taken: true, First: k.first}, nil
+	if k.step != s.ID {
+		if k.state.Phase != s.From || k.state.Question != s.Question || s.Version > 0 && s.Version != k.state.Version {
+			return Stepped{}, nil
+		}
+		m.taken[s.Match+" "+s.name()]++
+		m.move(k, s)
 	}
-	if k.state.Phase != s.From || k.state.Question != s.Question {
-		return Stepped{}, nil
+	return Stepped{Taken: true, First: k.first, Version: k.state.Version, Nodes: k.holders()}, nil
+}
+
+// name says where a step leads to.
+func (s Step) name() string {
+	if s.From == Open && s.To.Phase == Open {
+		return "extended/" + strconv.Itoa(s.Question)
 	}
-	m.taken[s.Match+" "+string(s.To.Phase)+"/"+strconv.Itoa(s.To.Question)]++
-	s.To.Seq, s.To.Answered, s.To.Right = k.state.Seq, k.state.Answered, k.state.Right
-	if s.To.Phase == Open && s.From != Open {
-		s.To.Answered, s.To.Right = 0, 0
-	}
+	return string(s.To.Phase) + "/" + strconv.Itoa(s.To.Question)
+}
+
+// move takes a step. The caller holds mu.
+func (m *memory) move(k *kept, s Step) {
 	k.step, k.first, k.due = s.ID, k.state.Seq+1, s.To.DueAt
-	for _, p := range s.Pushes {
-		s.To.Seq++
-		k.log = append(k.log, p.Frame(s.To.Seq))
+	opens := s.To.Phase == Open && s.From != Open
+	k.offer(s, opens)
+	k.write(s.To, opens)
+	if s.To.Ending == Abandoned {
+		k.state.Version = max(k.state.Version, s.Seen)
 	}
-	k.state = s.To
+	k.state.Version++
+	for _, p := range s.Pushes {
+		k.push(p)
+	}
+	if s.Scores != nil {
+		k.scores = s.Scores
+	}
 	if s.Result != nil {
 		m.pending[s.Match] = *s.Result
 	}
-	if s.KeepMS > 0 {
+	if s.KeepMS > 0 && (s.Result == nil || !s.Result.Paged) {
 		k.until = time.Now().UnixMilli() + s.KeepMS
 	}
-	return Stepped{Taken: true, First: k.first}, nil
 }
 
-func (m *memory) Due(_ context.Context, before int64) ([]string, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var ids []string
-	for id, k := range m.matches {
-		if k.due > 0 && k.due < before {
-			ids = append(ids, id)
-		}
+func (k *kept) offer(s Step, opens bool) {
+	switch {
+	case s.Buzzer && opens:
+		k.offered[s.To.Question] = true
+	case s.Buzzer && s.From == Open && s.To.Phase != Open:
+		delete(k.offered, s.Question)
 	}
-	slices.SortFunc(ids, cmp.Compare)
-	return ids, nil
 }
 
-func (m *memory) Forget(_ context.Context, match string) error {
+// write takes over the fields that steps write; sealing leaves it alone how
+// many may answer, since some may have left meanwhile.
+func (k *kept) write(to State, opens bool) {
+	was := k.state
+	k.state = to
+	if to.Phase == Sealed {
+		k.state.Alive = was.Alive
+	}
+	k.state.Players, k.state.Left, k.state.Locked = was.Players, was.Left, was.Locked
+	k.state.Seq, k.state.Version = was.Seq, was.Version
+	k.state.Answered, k.state.Right, k.state.Quit, k.state.First = was.Answered, was.Right, was.Quit, was.First
+	if opens {
+		k.state.Answered, k.state.Right, k.state.Quit, k.state.First = 0, 0, 0, nil
+	}
+}
+
+func (m *memory) HostHere(_ context.Context, id string, dueAt int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.matches, match)
+	k, err := m.find(id, 0)
+	if err != nil {
+		return err
+	}
+	s := &k.state
+	waits := s.HostPaced && s.Ending == "" &&
+		(s.Phase == Countdown || s.Phase == Revealed && !(View{State: *s}).last(k.plan))
+	if waits && dueAt > s.DueAt {
+		s.DueAt, k.due = dueAt, dueAt
+	}
 	return nil
 }
 
-func (m *memory) Seqs(_ context.Context, matches []string) (map[string]int64, error) {
+func (m *memory) Nodes(_ context.Context, id string) ([]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	seqs := map[string]int64{}
-	for _, id := range matches {
-		if k := m.matches[id]; k != nil && k.state.Phase != Settled {
-			seqs[id] = k.state.Seq
-		}
+	k, err := m.find(id, 0)
+	if err != nil {
+		return nil, nil
 	}
-	return seqs, nil
-}
-
-func (m *memory) Pending(_ context.Context, match string) (bool, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	_, ok := m.pending[match]
-	return ok, nil
-}
-
-func (m *memory) Unsettled(context.Context) (int64, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return int64(len(m.pending)), nil
+	return k.holders(), nil
 }
 
 // state is where a match stands.
@@ -222,104 +316,3 @@ func (m *memory) result(id string) (Result, bool) {
 }
 
 func place(question int, player string) string { return strconv.Itoa(question) + "|" + player }
-
-func plus(t Totals, r Record) Totals {
-	t.Score += r.Points
-	t.Answered++
-	t.SavedMS += r.SavedMS
-	if r.Correct {
-		t.Correct++
-	}
-	return t
-}
-
-var errDown = errors.New("the store is down")
-
-// A fault is what becomes of one call of the store.
-type fault int
-
-const (
-	works fault = iota
-	fails       // nothing is done
-	loses       // it is done, and the reply is lost
-)
-
-// link is a node's way to the store. The fault is asked for with the name of
-// the method and the match, "" for none; nil always works.
-type link struct {
-	*memory
-	mu    sync.Mutex
-	fault func(method, match string) fault
-}
-
-func (l *link) set(f func(method, match string) fault) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.fault = f
-}
-
-func (l *link) ask(method, match string) fault {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.fault == nil {
-		return works
-	}
-	return l.fault(method, match)
-}
-
-func over[T any](l *link, method, match string, call func() (T, error)) (T, error) {
-	var none T
-	f := l.ask(method, match)
-	if f == fails {
-		return none, errDown
-	}
-	v, err := call()
-	if f == loses {
-		return none, errDown
-	}
-	return v, err
-}
-
-func (l *link) Create(ctx context.Context, p *Plan, found protocol.Numbered) (bool, error) {
-	return over(l, "Create", p.ID, func() (bool, error) { return l.memory.Create(ctx, p, found) })
-}
-
-func (l *link) Read(ctx context.Context, q ReadQuery) (View, error) {
-	return over(l, "Read", q.Match, func() (View, error) { return l.memory.Read(ctx, q) })
-}
-
-func (l *link) Commit(ctx context.Context, a Attempt) (Outcome, error) {
-	return over(l, "Commit", a.Match, func() (Outcome, error) { return l.memory.Commit(ctx, a) })
-}
-
-func (l *link) Step(ctx context.Context, s Step) (Stepped, error) {
-	return over(l, "Step", s.Match, func() (Stepped, error) { return l.memory.Step(ctx, s) })
-}
-
-func (l *link) Due(ctx context.Context, before int64) ([]string, error) {
-	return over(l, "Due", "", func() ([]string, error) { return l.memory.Due(ctx, before) })
-}
-
-func (l *link) Seqs(ctx context.Context, matches []string) (map[string]int64, error) {
-	return over(l, "Seqs", "", func() (map[string]int64, error) { return l.memory.Seqs(ctx, matches) })
-}
-
-func (l *link) Unsettled(ctx context.Context) (int64, error) {
-	return over(l, "Unsettled", "", func() (int64, error) { return l.memory.Unsettled(ctx) })
-}
-
-// retrying runs the first commit twice, as the client library may.
-type retrying struct {
-	*memory
-	between func()
-}
-
-func (r *retrying) Commit(ctx context.Context, a Attempt) (Outcome, error) {
-	out, err := r.memory.Commit(ctx, a)
-	if r.between == nil || err != nil {
-		return out, err
-	}
-	r.between()
-	r.between = nil
-	return r.memory.Commit(ctx, a)
-}

@@ -13,6 +13,8 @@ type metrics struct {
 	rounds    *prometheus.CounterVec // by round
 	gaps      prometheus.Counter
 	swept     prometheus.Counter
+	unowned   prometheus.Counter
+	dropped   prometheus.Counter
 	lives     prometheus.Gauge
 	unsettled prometheus.Gauge
 }
@@ -35,6 +37,8 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		answers:   vec("answers_total", "Answers by what became of them.", "verdict"),
 		rounds:    vec("recovery_failed_total", "Rounds of recovery that failed.", "round"),
 		gaps:      one("gaps_total", "Gaps in a match's pushes filled from its log."),
+		dropped:   one("race_dropped_total", "Right answers of buzzer matches that came when their question was known to be won."),
+		unowned:   one("own_missed_total", "Questions whose own pushes came too late for the next question's opening."),
 		swept:     one("swept_total", "Overdue matches that a sweep has taken up."),
 		lives:     gauge("held", "Matches that this node holds in memory."),
 		unsettled: gauge("unsettled", "Results that wait for the ledger, over all nodes."),

@@ -9,96 +9,146 @@ const (
 	// lateMS is how late a question may open and still be said to have opened
 	// when it was due; a later one opens when it does.
 	lateMS = 100
+	// outageMS is how late a question's seal has to be for the time to count as
+	// lost to an outage, and to be given back.
+	outageMS = 1000
+	// hostAwayMS is how long a host may be away before the arena goes on by
+	// itself.
+	hostAwayMS = 60_000
 	// keepMS is how long a match can be read after it is over.
 	keepMS = 6 * 60 * 1000
 )
 
 // Reasons of a question's close.
 const (
-	allAnswered = "all_answered"
-	timeout     = "timeout"
+	allAnswered  = "all_answered"
+	timeout      = "timeout"
+	firstCorrect = "first_correct"
+	byHost       = "host"
 )
 
 // next is the step that is due at an instant, and whether one is: the whole
-// course of a match as one pure function of what was read of it.
-func next(p *Plan, v View, now int64) (Step, bool) {
+// course of a match as one pure function of what was read of it. lostMS is how
+// long the node that asks could not advance anything up to now.
+func next(p *Plan, v View, now, lostMS int64) (Step, bool) {
 	switch v.Phase {
+	case Lobby:
+		if v.due(now) { // nobody has started it
+			return shut(p, v, now)
+		}
+	case Starting:
+		return announce(p, v, now), true
 	case Countdown:
-		if now >= v.DueAt {
-			return open(p, v, 0, now), true
+		if v.due(now) {
+			return openDue(p, v, 0, now), true
 		}
 	case Open:
-		if v.Answered >= int64(len(p.Seats)) {
-			return seal(p, v, allAnswered, now), true
-		}
-		if now >= v.DueAt {
-			return seal(p, v, timeout, now), true
-		}
+		return conclude(p, v, now, lostMS)
 	case Sealed:
-		if v.Ending != "" {
+		if v.Ending == Forfeit {
 			return end(p, v, now), true
 		}
 		return reveal(p, v, now), true
 	case Revealed:
-		if now < v.DueAt {
-			break
-		}
-		if v.Question+1 < len(p.Questions) {
-			return open(p, v, v.Question+1, now), true
-		}
-		return end(p, v, now), true
+		return goOn(p, v, now)
 	}
 	return Step{}, false
 }
 
-// enough says whether the state alone tells the next step, without the records
-// and totals of the players.
+// enough says whether a view without records and totals tells the next step.
 func (v View) enough(p *Plan) bool {
+	if v.Records != nil {
+		return true
+	}
+	if p.Arena != nil {
+		return false
+	}
 	switch v.Phase {
 	case Countdown:
 		return true
 	case Open:
-		return v.Answered >= int64(len(p.Seats))
+		return v.Answered >= v.Alive
 	case Revealed:
-		return v.Question+1 < len(p.Questions)
+		return !v.last(p)
 	}
 	return false
 }
 
-// leave is the step by which a player forfeits; false where another step has
-// to come first, or where the match is over. What stands open then is sealed
-// first, so that no answer can slip in while the result is reckoned, and
-// counts for nobody. Once the last question is revealed nothing is left to
-// forfeit: the match ends as it stands.
-func leave(p *Plan, v View, player string, now int64) (Step, bool) {
-	if v.Phase == Revealed && v.Question+1 == len(p.Questions) {
-		return end(p, v, now), true
-	}
-	v.Ending, v.Leaver = Forfeit, player
-	switch v.Phase {
-	case Open:
-		return seal(p, v, string(Forfeit), now), true
-	case Countdown, Revealed:
-		return end(p, v, now), true
-	}
-	return Step{}, false
+// last says whether nothing is asked after the question.
+func (v View) last(p *Plan) bool {
+	return v.Question+1 >= len(p.Questions) || p.Mode == Survival && v.Alive <= 1
 }
 
-func open(p *Plan, v View, question int, now int64) Step {
-	opens := v.DueAt
-	if now-opens > lateMS {
-		opens = now
+// conclude ends a question that all have answered, or whose time is over. Time
+// that an outage took is given back once, if nobody had answered.
+func conclude(p *Plan, v View, now, lostMS int64) (Step, bool) {
+	if v.Answered >= v.Alive {
+		return seal(p, v, allAnswered, now), true
 	}
+	if !v.due(now) {
+		return Step{}, false
+	}
+	if lost := max(now-v.DueAt, lostMS); lost >= outageMS && v.extendable() {
+		return extend(p, v, lost, now), true
+	}
+	return seal(p, v, timeout, now), true
+}
+
+// goOn is what follows on a reveal.
+func goOn(p *Plan, v View, now int64) (Step, bool) {
+	switch {
+	case v.Ending != "":
+		return end(p, v, now), true
+	case !v.due(now):
+		return Step{}, false
+	case v.last(p):
+		return end(p, v, now), true
+	}
+	return openDue(p, v, v.Question+1, now), true
+}
+
+// openDue opens a question that is due: at its instant, or now if that has
+// passed. Where a host was to open it, the host has been away.
+func openDue(p *Plan, v View, question int, now int64) Step {
+	at := v.DueAt
+	if v.HostPaced || now-at > lateMS {
+		at = now
+	}
+	v.HostPaced = false
+	return open(p, v, question, at)
+}
+
+func open(p *Plan, v View, question int, at int64) Step {
 	to := v.State
-	to.Phase, to.Question, to.Reason = Open, question, ""
-	to.Answered, to.Right = 0, 0
-	to.OpensAt, to.ClosesAt = opens, opens+p.LimitMS
+	to.Phase, to.Question, to.Reason, to.Extended = Open, question, "", false
+	to.Answered, to.Right, to.Quit, to.First = 0, 0, 0, nil
+	to.OpensAt, to.ClosesAt = at, at+p.LimitMS
 	to.DueAt = to.ClosesAt + sealGraceMS
 	if question == 0 {
-		to.StartedAt = opens
+		to.StartedAt = at
 	}
-	s := step(p, v, to)
+	if p.Mode == Buzzer {
+		to.Alive = v.Players - v.Left
+	}
+	s := counted(p, v, to)
 	s.Pushes = []protocol.Numbered{push(p, protocol.TypeQuestion, questionView(p, to))}
+	return s
+}
+
+// extendable says whether an outage of ours may be made up for.
+func (v View) extendable() bool { return v.Phase == Open && v.Answered == 0 && !v.Extended }
+
+// extend gives time back to the open question, at most as much as it had. It
+// is taken only if no answer comes in between.
+func extend(p *Plan, v View, lostMS, now int64) Step {
+	to := v.State
+	to.Extended = true
+	to.ClosesAt = max(v.ClosesAt, now) + min(lostMS, p.LimitMS)
+	to.DueAt = to.ClosesAt + sealGraceMS
+	s := step(p, v, to)
+	s.Version = v.Version
+	s.Pushes = []protocol.Numbered{push(p, protocol.TypeQuestionExtended,
+		protocol.QuestionExtended{Question: v.Question, ClosesAt: to.ClosesAt})}
 	return s
 }
 
@@ -111,50 +161,64 @@ func seal(p *Plan, v View, reason string, now int64) Step {
 func reveal(p *Plan, v View, now int64) Step {
 	to := v.State
 	to.Phase, to.DueAt = Revealed, now+p.RevealMS
-	s := step(p, v, to)
+	if p.Mode == Survival {
+		survive(v, &to)
+	}
+	switch last := (View{State: to}).last(p); {
+	case v.Ending != "":
+		to.DueAt = now
+	case v.HostPaced && !last:
+		to.DueAt = now + hostAwayMS
+	}
+	s := counted(p, v, to)
 	s.Pushes = []protocol.Numbered{push(p, protocol.TypeQuestionClosed, closedView(p, v))}
+	if v.Players > FullView {
+		s.Scores = encodeScores(p, v)
+	}
 	return s
 }
 
 func end(p *Plan, v View, now int64) Step {
-	asked, totals := v.Question+1, v.revealed()
-	if v.unrevealed() { // sealed by leaving: it counts for nobody
-		asked--
-	}
 	to := v.State
 	to.Phase, to.DueAt = Over, 0
 	s := step(p, v, to)
-	s.Result = duelResult(p, to, totals, asked, now)
-	s.Pushes = []protocol.Numbered{push(p, protocol.TypeMatchOver, overView(s.Result))}
+	s.Result = resultOf(p, v, now)
+	s.Pushes = []protocol.Numbered{push(p, protocol.TypeMatchOver, overView(p, v, s.Result))}
 	s.KeepMS = keepMS
 	return s
 }
 
+// abandon ends a match of which the store has forgotten something: nothing of
+// it counts. Its push is not kept: the store does not know any more which
+// numbers were given, so each node numbers it by what its players have seen.
+func abandon(p *Plan, v View) Step {
+	to := v.State
+	to.Phase, to.DueAt, to.Ending = Over, 0, Abandoned
+	s := step(p, v, to)
+	s.KeepMS = keepMS
+	return s
+}
+
+func abandoned(p *Plan) protocol.Numbered {
+	return push(p, protocol.TypeMatchOver, protocol.MatchOver{
+		Reason: string(Abandoned), Standings: []protocol.OverStanding{},
+	})
+}
+
 func step(p *Plan, v View, to State) Step {
-	return Step{Match: p.ID, From: v.Phase, Question: v.Question, To: to}
+	return Step{Match: p.ID, From: v.Phase, Question: v.Question, To: to, Buzzer: p.Mode == Buzzer}
+}
+
+// counted is a step that says how many may answer: in an arena it holds only if
+// nobody has left since the match was read.
+func counted(p *Plan, v View, to State) Step {
+	s := step(p, v, to)
+	if p.Arena != nil {
+		s.Version = v.Version
+	}
+	return s
 }
 
 func push(p *Plan, kind string, data any) protocol.Numbered {
 	return protocol.EncodeNumbered(p.ID, kind, data)
-}
-
-// unrevealed says whether the question that the match stands at is not
-// revealed yet, or never will be, because a player left while it was open.
-func (v View) unrevealed() bool {
-	return v.Phase == Open || v.Phase == Sealed || v.Reason == string(Forfeit)
-}
-
-// revealed are the totals as of the last reveal.
-func (v View) revealed() map[string]Totals {
-	if !v.unrevealed() {
-		return v.Totals
-	}
-	totals := make(map[string]Totals, len(v.Totals))
-	for player, t := range v.Totals {
-		if r, ok := v.Records[player]; ok {
-			t = t.less(r)
-		}
-		totals[player] = t
-	}
-	return totals
 }

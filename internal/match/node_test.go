@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"laststand/internal/protocol"
 	"laststand/internal/timer"
@@ -18,12 +21,14 @@ import (
 type world struct {
 	*testing.T
 	store *memory
+	mail  *mail
+	nodes int
 }
 
 // inBubble runs a test in a world of its own.
 func inBubble(t *testing.T, f func(w *world)) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { f(&world{t, newMemory()}) })
+	synctest.Test(t, func(t *testing.T) { f(&world{T: t, store: newMemory(), mail: newMail()}) })
 }
 
 // node is an engine that runs until it is killed.
@@ -34,15 +39,24 @@ type node struct {
 
 	mu    sync.Mutex
 	overs []*Result
+	ended []*Arena
 }
 
-func (w *world) node() *node {
+func (w *world) node() *node { return w.nodeAhead(0) }
+
+// nodeAhead is a node whose clock is ahead of those of others.
+func (w *world) nodeAhead(ahead time.Duration) *node {
+	w.nodes++
+	name := "n" + strconv.Itoa(w.nodes)
 	n := &node{link: &link{memory: w.store}}
 	wheel := timer.New(timer.Config{Workers: 4})
 	n.Engine = New(Config{
-		Store: n.link, Index: n.link, Wheel: wheel, Presence: new(Presence), Now: now,
-		Over: n.over, Logger: slog.New(slog.DiscardHandler),
+		Store: n.link, Index: n.link, Wheel: wheel, Presence: new(Presence),
+		Now:  func() int64 { return now() + ahead.Milliseconds() },
+		Over: n.over, Ended: n.end, Logger: slog.New(slog.DiscardHandler),
+		Node: name, Bus: sender{w.mail, name},
 	})
+	w.mail.enter(name, n.Receivers())
 	ctx, cancel := context.WithCancel(w.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -51,6 +65,7 @@ func (w *world) node() *node {
 		}
 	})
 	n.kill = sync.OnceFunc(func() {
+		w.mail.leave(name)
 		cancel()
 		running.Wait()
 		wheel.Close()
@@ -67,6 +82,12 @@ func (n *node) over(r *Result) {
 	n.overs = append(n.overs, r)
 }
 
+func (n *node) end(a *Arena, _ string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.ended = append(n.ended, a)
+}
+
 // results are those that this node has ended matches with.
 func (n *node) results() []*Result {
 	n.mu.Lock()
@@ -74,11 +95,12 @@ func (n *node) results() []*Result {
 	return n.overs
 }
 
-// holds says how many matches and seats the node has in memory.
-func (n *node) holds() (matches, seats int) {
+// holds says how many matches, and players that it feeds, the node has in
+// memory.
+func (n *node) holds() (matches, fed int) {
 	n.Engine.mu.Lock()
 	defer n.Engine.mu.Unlock()
-	return len(n.lives), len(n.seats)
+	return len(n.lives), len(n.attached)
 }
 
 // enter gives a player a session at the node.
@@ -134,7 +156,12 @@ type frame struct {
 		Player   string
 		OpensAt  int64 `json:"opens_at"`
 		ClosesAt int64 `json:"closes_at"`
+		Answered int64
+		Right    int64
+		Void     bool
+		First    *protocol.First
 		Results  []protocol.QuestionResult
+		Players  int64
 		protocol.MatchOver
 	}
 }
@@ -150,11 +177,39 @@ func (in *inbox) read(t testing.TB) []frame {
 	raw := in.frames()
 	frames := make([]frame, len(raw))
 	for i := range raw {
-		if err := json.Unmarshal(raw[i], &frames[i]); err != nil {
-			t.Fatalf("%s: %v", raw[i], err)
-		}
+		frames[i] = frameOf(t, raw[i])
 	}
 	return frames
+}
+
+func frameOf(t rapid.TB, raw []byte) (f frame) {
+	t.Helper()
+	if err := json.Unmarshal(raw, &f); err != nil {
+		t.Fatalf("%s: %v", raw, err)
+	}
+	return f
+}
+
+// numbered are the frames that have a number.
+func (in *inbox) numbered(t testing.TB) (raw [][]byte) {
+	t.Helper()
+	for _, frame := range in.frames() {
+		if frameOf(t, frame).Seq > 0 {
+			raw = append(raw, frame)
+		}
+	}
+	return raw
+}
+
+// count is how many frames of a type there are.
+func (in *inbox) count(t testing.TB, kind string) (n int) {
+	t.Helper()
+	for _, f := range in.read(t) {
+		if f.Type == kind {
+			n++
+		}
+	}
+	return n
 }
 
 // last is the newest frame of a type.
@@ -174,8 +229,8 @@ func (in *inbox) last(t testing.TB, kind string) frame {
 func (in *inbox) seqs(t testing.TB) []int64 {
 	t.Helper()
 	var seqs []int64
-	for _, f := range in.read(t) {
-		seqs = append(seqs, f.Seq)
+	for _, raw := range in.numbered(t) {
+		seqs = append(seqs, frameOf(t, raw).Seq)
 	}
 	return seqs
 }
@@ -202,7 +257,7 @@ func (w *world) checkComplete(p *Plan, in *inbox, after int64) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	got := in.frames()
+	got := in.numbered(w)
 	for i := range min(len(got), len(v.Frames)) {
 		if !bytes.Equal(got[i], v.Frames[i]) {
 			w.Fatalf("frame %d after %d is %s, in the log %s", i, after, got[i], v.Frames[i])
@@ -211,9 +266,9 @@ func (w *world) checkComplete(p *Plan, in *inbox, after int64) {
 	if len(got) != len(v.Frames) {
 		w.Fatalf("%d frames after %d, %d in the log", len(got), after, len(v.Frames))
 	}
-	for i, f := range in.read(w) {
-		if f.Seq != after+int64(i)+1 {
-			w.Fatalf("frame %d after %d has number %d", i, after, f.Seq)
+	for i, raw := range got {
+		if seq := frameOf(w, raw).Seq; seq != after+int64(i)+1 {
+			w.Fatalf("frame %d after %d has number %d", i, after, seq)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 // Form is the version of a plan's and a state's form. A node takes no step of
 // a match whose form is newer than its own.
-const Form = 1
+const Form = 2
 
 // Plan is what a match was made of. It is written once and never changes.
 type Plan struct {
@@ -16,13 +16,32 @@ type Plan struct {
 	Game        string          `json:"game"`
 	Mode        Mode            `json:"mode"`
 	Questions   []quiz.Question `json:"questions"` // drawn, their choices shuffled
-	Seats       []Seat          `json:"seats"`
-	StartsAt    int64           `json:"starts_at"` // cluster time
+	Seats       []Seat          `json:"seats"`     // of a duel; those of an arena are in the store
+	StartsAt    int64           `json:"starts_at"` // of a duel, cluster time; an arena's is part of its state
 	LimitMS     int64           `json:"limit_ms"`  // of each question
 	CountdownMS int64           `json:"countdown_ms"`
 	RevealMS    int64           `json:"reveal_ms"`
 	Rated       bool            `json:"rated"`
 	Counts      bool            `json:"counts"` // for the boards
+	Arena       *Arena          `json:"arena,omitempty"`
+}
+
+// Arena is what a match has that players join by a code.
+type Arena struct {
+	ID            string `json:"id"`
+	Code          string `json:"code"`
+	Name          string `json:"name"`
+	Host          string `json:"host"` // who created it; a player or a client of role host
+	Teams         []Team `json:"teams,omitempty"`
+	MaxPlayers    int    `json:"max_players"`
+	TeamLockoutMS int64  `json:"team_lockout_ms,omitempty"`
+	HostPaced     bool   `json:"host_paced,omitempty"` // at its start
+}
+
+// Team is a side that players of an arena take.
+type Team struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 // Seat is a player's place in a match; it outlives a reconnect. Rating is the
@@ -35,7 +54,14 @@ type Seat struct {
 	Rating   *rating.Rating `json:"rating,omitempty"`
 }
 
-// Seat finds a player's seat.
+// FullView is the most players of a match that everyone in it is told of; of
+// more only the first ShortView are named, and each is told of itself.
+const (
+	FullView  = 50
+	ShortView = 10
+)
+
+// Seat finds a player's seat in a duel.
 func (p *Plan) Seat(player string) (Seat, bool) {
 	for _, s := range p.Seats {
 		if s.Player == player {
@@ -45,7 +71,7 @@ func (p *Plan) Seat(player string) (Seat, bool) {
 	return Seat{}, false
 }
 
-// players lists the players in seat order.
+// players lists the players of a duel in seat order.
 func (p *Plan) players() []string {
 	ids := make([]string, len(p.Seats))
 	for i, s := range p.Seats {
@@ -54,7 +80,8 @@ func (p *Plan) players() []string {
 	return ids
 }
 
-// longestMS is how long a match may take at the most, its outages left out.
+// longestMS is how long a match may take at the most, its outages and what a
+// host takes left out.
 func (p *Plan) longestMS() int64 {
 	return p.CountdownMS + int64(len(p.Questions))*(p.LimitMS+sealGraceMS+p.RevealMS)
 }

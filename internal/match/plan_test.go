@@ -2,6 +2,7 @@ package match
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 
 	"pgregory.net/rapid"
@@ -87,9 +88,32 @@ func judgedBy(t rapid.TB, p *Plan, s State, sub Submission) Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return judge(p, s, judged{question, normal, given}, sub)
+	return judge(p, s, judged{question: question, normal: normal, given: given}, sub)
 }
 
 func answerTo(p *Plan, question int, given protocol.Given) protocol.Answer {
 	return protocol.Answer{Match: p.ID, Question: &question, Given: given}
+}
+
+// newArena is an arena of everyday questions; all kinds take turns. Teams are
+// given by their ids.
+func newArena(mode Mode, questions int, teams ...string) *Plan {
+	p := newPlan("m_1", 0, questions)
+	p.Mode, p.Seats, p.Rated, p.Counts = mode, nil, false, false
+	p.Arena = &Arena{ID: "a_1", Code: "123456", Name: "party", Host: host, MaxPlayers: 1000}
+	for _, id := range teams {
+		p.Arena.Teams = append(p.Arena.Teams, Team{ID: id, Name: "Team " + id})
+	}
+	return p
+}
+
+const host = "p_host"
+
+// seatOf is the seat of the n-th player of an arena; teams take turns.
+func (p *Plan) seatOf(n int) Seat {
+	s := Seat{Player: fmt.Sprintf("p_%03d", n), Nickname: fmt.Sprint("Player ", n)}
+	if teams := p.Arena.Teams; len(teams) > 0 {
+		s.Team = teams[n%len(teams)].ID
+	}
+	return s
 }

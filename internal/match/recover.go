@@ -1,12 +1,12 @@
 package match
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"maps"
+	"math/rand/v2"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -14,6 +14,14 @@ const (
 	// sweepGraceMS is how long after its deadline a match is left to the
 	// nodes that have its players.
 	sweepGraceMS = 1000
+)
+
+// The rounds of recovery.
+const (
+	roundGaps      = "search for missed pushes"
+	roundSweep     = "sweep of deadlines"
+	roundHosts     = "presence of hosts"
+	roundUnsettled = "count of unsettled results"
 )
 
 // Run recovers what was missed, until ctx ends: matches whose deadline has
@@ -28,38 +36,46 @@ func (e *Engine) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		e.attempt(ctx, "sweep of deadlines", e.sweep)
-		e.attempt(ctx, "search for missed pushes", e.fillGaps)
-		e.attempt(ctx, "count of unsettled results", e.countUnsettled)
+		e.round(ctx, roundGaps, e.fillGaps)
+		e.round(ctx, roundSweep, e.sweep)
+		e.round(ctx, roundHosts, e.touchHosts)
+		e.round(ctx, roundUnsettled, e.countUnsettled)
 	}
 }
 
-// attempt runs one round of a recovery; the next round is the retry.
-func (e *Engine) attempt(ctx context.Context, what string, round func(context.Context) error) {
+// round runs one round of a recovery; the next round is the retry.
+func (e *Engine) round(ctx context.Context, what string, work func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if err := round(ctx); err != nil && !errors.Is(err, context.Canceled) {
+	if err := work(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		e.metrics.rounds.WithLabelValues(what).Inc()
 		e.Logger.Warn("a round of recovery failed; the next one makes up for it", "round", what, "error", err)
 	}
 }
 
-// sweep advances what is overdue: the wheel's persistent twin.
+// atOnce is how many matches a round of recovery deals with at the same time.
+const atOnce = 32
+
+// each does something for many matches, some at the same time; one that fails
+// does not hold up the others. It gives the first error.
+func each[T any](all []T, do func(T) error) error {
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for _, one := range all {
+		group.Go(func() error { return do(one) })
+	}
+	return group.Wait()
+}
+
+// sweep advances what is overdue: the wheel's persistent twin. Every node has
+// its own order, so that they do not all begin with the same.
 func (e *Engine) sweep(ctx context.Context) error {
 	ids, err := e.Index.Due(ctx, e.Now()-sweepGraceMS)
 	if err != nil {
 		return err
 	}
-	failed, first := 0, error(nil)
-	for _, id := range ids {
-		if err := e.takeUp(ctx, id); err != nil { // it must not hold up the others
-			failed, first = failed+1, cmp.Or(first, err)
-		}
-	}
-	if failed > 0 {
-		return fmt.Errorf("%d of %d overdue matches: %w", failed, len(ids), first)
-	}
-	return nil
+	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] }) //nolint:gosec // any order will do
+	return each(ids, func(id string) error { return e.takeUp(ctx, id) })
 }
 
 // takeUp advances an overdue match. One that is gone leaves the index.
@@ -69,51 +85,50 @@ func (e *Engine) takeUp(ctx context.Context, id string) error {
 		e.metrics.swept.Inc()
 		err = e.advance(ctx, l, View{})
 	}
-	if errors.Is(err, ErrNotFound) {
+	switch {
+	case errors.Is(err, ErrNotFound):
 		return e.Index.Forget(ctx, id)
+	case errors.Is(err, ErrAbandoned):
+		return nil
 	}
 	return err
 }
 
-// fillGaps looks for pushes of this node's matches that were not delivered
-// here, and delivers them.
+// fillGaps looks for what this node has missed of its matches, and takes it
+// over. That all could be asked about says that the store is in reach.
 func (e *Engine) fillGaps(ctx context.Context) error {
 	lives := e.unfinished()
-	ids := make([]string, 0, len(lives))
-	for id := range lives {
-		ids = append(ids, id)
+	ids := make([]string, len(lives))
+	for i, l := range lives {
+		ids[i] = l.plan.ID
 	}
-	seqs, err := e.Index.Seqs(ctx, ids)
+	marks, err := e.Index.Marks(ctx, ids)
 	if err != nil {
 		return err
 	}
-	for id, l := range lives {
-		if seq, ok := seqs[id]; ok && seq <= l.known().Seq {
-			continue
+	e.noteReach(ctx)
+	return each(lives, func(l *live) error {
+		if mark, ok := marks[l.plan.ID]; ok && !l.behind(mark) {
+			return nil
 		}
-		v, err := e.read(ctx, l, l.known().Seq)
-		if errors.Is(err, ErrNotFound) {
-			e.drop(l)
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if len(v.Frames) > 0 {
-			e.metrics.gaps.Inc()
-		}
-		e.follow(l, v)
-	}
-	return nil
+		return e.fillGap(ctx, l)
+	})
 }
 
-// unfinished lists the matches here that are not known to be over.
-func (e *Engine) unfinished() map[string]*live {
-	e.mu.Lock()
-	lives := maps.Clone(e.lives)
-	e.mu.Unlock() // before the locks of the matches, which are held during reads
-	maps.DeleteFunc(lives, func(_ string, l *live) bool { return l.known().Phase.ended() })
-	return lives
+func (e *Engine) fillGap(ctx context.Context, l *live) error {
+	v, err := e.read(ctx, l, l.known().Seq)
+	err = e.lost(ctx, l, err)
+	switch {
+	case errors.Is(err, ErrNotFound), errors.Is(err, ErrAbandoned):
+		return nil
+	case err != nil:
+		return err
+	}
+	if len(v.Frames) > 0 {
+		e.metrics.gaps.Inc()
+	}
+	e.follow(l, v)
+	return nil
 }
 
 func (e *Engine) countUnsettled(ctx context.Context) error {

@@ -24,9 +24,11 @@ const (
 )
 
 // Result is the final, immutable outcome of a match: what the last step of a
-// match leaves behind and what the ledger takes. Standings are in rank order.
+// match leaves behind and what the ledger takes. Standings and teams are in
+// rank order, firsts in that of the questions.
 type Result struct {
 	Match     string     `json:"match"`
+	ArenaID   string     `json:"arena_id,omitempty"`
 	Game      string     `json:"game"`
 	Mode      Mode       `json:"mode"`
 	StartedAt int64      `json:"started_at"` // cluster time, epoch ms
@@ -36,6 +38,21 @@ type Result struct {
 	Counts    bool       `json:"counts"`    // for the boards and the players' totals
 	Winner    string     `json:"winner,omitempty"`
 	Standings []Standing `json:"standings"`
+	// Paged says that the last step has left the standings beside the match,
+	// where they are read in pages.
+	Paged  bool         `json:"paged,omitempty"`
+	Teams  []TeamResult `json:"teams,omitempty"`
+	Firsts []First      `json:"firsts,omitempty"` // of a buzzer match
+}
+
+// Whole says whether the standings are in the result, as the ledger needs it.
+func (r Result) Whole() bool { return !r.Paged || len(r.Standings) > 0 }
+
+// TeamResult is what a result says of one team.
+type TeamResult struct {
+	Rank  int    `json:"rank"` // from 1; equals share a rank
+	ID    string `json:"id"`
+	Score int64  `json:"score"`
 }
 
 // Standing is what a result says of one seat.
@@ -52,6 +69,8 @@ type Standing struct {
 	TimeMS   int64         `json:"time_ms"`  // elapsed of right answers, the full limit otherwise
 	LimitMS  int64         `json:"limit_ms"` // limit × asked
 	Rating   *RatingChange `json:"rating,omitempty"`
+
+	survived int // questions up to the last one survived; only to rank by
 }
 
 // RatingChange is a rated player's rating before and after the match.

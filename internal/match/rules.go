@@ -1,66 +1,42 @@
 package match
 
 import (
-	"sort"
-
 	"laststand/internal/quiz"
 	"laststand/internal/rating"
 )
 
-// judge says what an answer is worth: pure, by the stamp on its frame.
+// judge says what an answer is worth: pure, by the stamp on its frame. Time
+// given back to a question does not lengthen what counts.
 func judge(p *Plan, s State, j judged, sub Submission) Record {
 	elapsed := max(sub.At-s.OpensAt, 0)
 	r := Record{
 		Player: sub.Player, Question: j.question, Given: j.given, Normal: j.normal, At: sub.At, ElapsedMS: elapsed,
 	}
-	if p.Questions[j.question].Correct(j.normal) {
-		r.Correct = true
-		r.Points = int64(quiz.Points(p.LimitMS, elapsed))
-		r.SavedMS = max(p.LimitMS-elapsed, 0)
+	if !p.Questions[j.question].Correct(j.normal) {
+		return r
+	}
+	r.Correct = true
+	r.SavedMS = max(p.LimitMS-elapsed, 0)
+	r.Points = int64(quiz.Points(p.LimitMS, elapsed))
+	if p.Mode == Buzzer {
+		r.Points = quiz.FirstPoints
 	}
 	return r
 }
 
-// duelResult is the outcome of a duel by the totals of its players: the
-// higher score wins, then less time, else a draw; a leaver loses.
-func duelResult(p *Plan, s State, totals map[string]Totals, asked int, overAt int64) *Result {
-	r := &Result{
-		Match: p.ID, Game: p.Game, Mode: p.Mode, StartedAt: s.StartedAt, OverAt: overAt,
-		Reason: Finished, Questions: asked, Counts: p.Counts,
-	}
-	if s.Ending != "" {
-		r.Reason = s.Ending
-	}
-	if s.StartedAt == 0 { // left during the countdown
-		r.StartedAt = overAt
-	}
-	for _, seat := range p.Seats {
-		r.Standings = append(r.Standings, standing(p, seat, totals[seat.Player], asked))
-	}
-	before := func(a, b Standing) bool {
-		if s.Leaver != "" {
-			return b.Player == s.Leaver && a.Player != s.Leaver
+// before says who of two standings is ahead: by the higher score in duel and
+// buzzer, by the longer survival there, then by less time. Who leaves a duel
+// loses it.
+func before(p *Plan, s State) func(a, b Standing) bool {
+	switch {
+	case s.Leaver != "":
+		return func(a, b Standing) bool { return b.Player == s.Leaver && a.Player != s.Leaver }
+	case p.Mode == Survival:
+		return func(a, b Standing) bool {
+			return a.survived > b.survived || a.survived == b.survived && a.TimeMS < b.TimeMS
 		}
-		return a.Score > b.Score || a.Score == b.Score && a.TimeMS < b.TimeMS
 	}
-	sort.SliceStable(r.Standings, func(i, j int) bool { return before(r.Standings[i], r.Standings[j]) })
-	rank(r.Standings, before)
-	if len(r.Standings) > 1 && r.Standings[1].Rank > 1 {
-		r.Winner = r.Standings[0].Player
-	}
-	if p.Rated {
-		rate(p, r)
-	}
-	return r
-}
-
-func standing(p *Plan, seat Seat, t Totals, asked int) Standing {
-	limit := p.LimitMS * int64(asked)
-	return Standing{
-		Player: seat.Player, Nickname: seat.Nickname, Team: seat.Team, Bot: seat.Bot,
-		Score: t.Score, Correct: int(t.Correct), Answered: int(t.Answered), Asked: asked,
-		TimeMS: limit - t.SavedMS, LimitMS: limit,
-	}
+	return func(a, b Standing) bool { return a.Score > b.Score || a.Score == b.Score && a.TimeMS < b.TimeMS }
 }
 
 // rank numbers sorted standings from 1; equals share a rank.

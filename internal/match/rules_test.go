@@ -81,7 +81,7 @@ func TestDuelResult(t *testing.T) {
 			if c.leaver != "" {
 				s.Ending, s.Leaver = Forfeit, c.leaver
 			}
-			r := duelResult(p, s, map[string]Totals{ada: c.ada, bob: c.bob}, 5, 99)
+			r := duelResult(p, s, map[string]Totals{ada: c.ada, bob: c.bob}, 99)
 			if r.Winner != c.winner || r.Questions != 5 || r.OverAt != 99 || r.StartedAt != 7 || r.Game != "demo" || !r.Counts {
 				t.Errorf("%+v", r)
 			}
@@ -97,10 +97,20 @@ func TestDuelResult(t *testing.T) {
 	}
 }
 
+// duelResult is the result of a duel that ends after its last question.
+func duelResult(p *Plan, s State, totals map[string]Totals, now int64) *Result {
+	s.Phase, s.Question = Revealed, len(p.Questions)-1
+	return resultOf(p, View{State: s, Totals: totals}, now)
+}
+
 func TestStandingReckonsTime(t *testing.T) {
 	t.Parallel()
 	p := newPlan("m_1", 0, 5)
-	got := standing(p, p.Seats[0], Totals{Score: 350, Correct: 2, Answered: 4, SavedMS: 15_000}, 5)
+	v := View{
+		State:  State{Phase: Revealed, Question: 4},
+		Totals: map[string]Totals{ada: {Score: 350, Correct: 2, Answered: 4, SavedMS: 15_000}},
+	}
+	got := standing(p, v, p.Seats[0])
 	if got.TimeMS != 35_000 || got.LimitMS != 50_000 || got.Asked != 5 || got.Correct != 2 || got.Answered != 4 || got.Score != 350 {
 		t.Errorf("%+v", got)
 	}
@@ -119,14 +129,14 @@ func TestRatings(t *testing.T) {
 	p := newPlan("m_1", 0, 5)
 	p.Seats[0].Rating = &rating.Rating{R: 1500, RD: 100, Sigma: 0.06}
 	p.Seats[1].Rating = &rating.Rating{R: 1500, RD: 100, Sigma: 0.06}
-	won := duelResult(p, State{}, map[string]Totals{ada: {Score: 1}}, 5, 9)
+	won := duelResult(p, State{}, map[string]Totals{ada: {Score: 1}}, 9)
 	if up, down := change(won, ada), change(won, bob); up <= 0 || math.Abs(up+down) > 1e-9 {
 		t.Errorf("equals: %+.3f and %+.3f are no transfer to the winner", up, down)
 	}
-	if drawn := duelResult(p, State{}, nil, 5, 9); math.Abs(change(drawn, ada)) > 1e-9 {
+	if drawn := duelResult(p, State{}, nil, 9); math.Abs(change(drawn, ada)) > 1e-9 {
 		t.Errorf("a draw of equals moves by %g", change(drawn, ada))
 	}
-	left := duelResult(p, State{Ending: Forfeit, Leaver: ada}, map[string]Totals{ada: {Score: 9}}, 1, 9)
+	left := duelResult(p, State{Ending: Forfeit, Leaver: ada}, map[string]Totals{ada: {Score: 9}}, 9)
 	if change(left, ada) != change(won, bob) {
 		t.Errorf("leaving costs %g, losing %g", change(left, ada), change(won, bob))
 	}
@@ -142,7 +152,7 @@ func TestNoRatings(t *testing.T) {
 	stranger := newPlan("m_2", 0, 1)
 	stranger.Seats[1].Rating = nil
 	for _, p := range []*Plan{unrated, stranger, newPlan("m_3", 0, 1).against(NewBot())} {
-		for _, s := range duelResult(p, State{}, map[string]Totals{ada: {Score: 1}}, 1, 9).Standings {
+		for _, s := range duelResult(p, State{}, map[string]Totals{ada: {Score: 1}}, 9).Standings {
 			if s.Rating != nil {
 				t.Errorf("%s: %s was rated", p.ID, s.Player)
 			}

@@ -1,20 +1,23 @@
 package match
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 
 	"laststand/internal/protocol"
 )
 
 // Phase is where a match stands.
 //
-//	countdown → open → sealed → revealed → open … | over → settled
+//	lobby → starting → countdown → open → sealed → revealed → open … | over → settled
+//
+// A duel begins with countdown.
 type Phase string
 
-// The phases. Sealed is open to the players' eyes and closed to answers.
+// The phases. Starting is lobby to the players' eyes and takes no more seats;
+// sealed is open to them and takes no more answers.
 const (
+	Lobby     Phase = "lobby"
+	Starting  Phase = "starting"
 	Countdown Phase = "countdown"
 	Open      Phase = "open"
 	Sealed    Phase = "sealed"
@@ -28,9 +31,14 @@ func (p Phase) ended() bool { return p == Over || p == Settled }
 
 // State is what changes of a match. Question counts from 0, and is -1 before
 // the first has opened. Instants are cluster time.
+//
+// Fields of the first group are written by steps only. Those of the second are
+// the store's own: its other writes move them, and a step leaves them alone,
+// but for Answered, Right and Quit, which opening a question sets to 0.
 type State struct {
 	Phase     Phase
 	Question  int
+	StartsAt  int64 // when question 0 is to open
 	OpensAt   int64 // of the question
 	ClosesAt  int64
 	DueAt     int64  // when the next step is due; 0 for never
@@ -38,13 +46,25 @@ type State struct {
 	Reason    string // why the question was sealed
 	Ending    Reason // set where the match is to end at the next step
 	Leaver    string // whose leaving ends it
-	Answered  int64  // accepted answers to the question
-	Right     int64  // right ones among them
-	Seq       int64  // number of the last push
+	HostPaced bool   // no question opens by itself
+	Extended  bool   // time was given back to the question
+	Alive     int64  // how many may answer the question: all with a seat, in survival those still in
+	Last      int    // survival: the last question that was not void, -1 before
+	Voids     []int  // survival: the questions that nobody survived
+
+	Answered int64  // accepted answers to the question
+	Right    int64  // right ones among them
+	Quit     int64  // survival: those who were right, and have left before the reveal
+	Players  int64  // seats
+	Left     int64  // seats whose players have left while it was played
+	Locked   bool   // the lobby takes no more players
+	First    *First // who took the question, in a buzzer match
+	Seq      int64  // number of the last push
+	Version  int64  // moved by every accepted write
 }
 
 // due says whether the next step is due at an instant.
-func (s State) due(now int64) bool { return !s.Phase.ended() && now >= s.DueAt }
+func (s State) due(now int64) bool { return !s.Phase.ended() && s.DueAt != 0 && now >= s.DueAt }
 
 // Record is an accepted answer and what it was judged by and worth.
 type Record struct {
@@ -56,13 +76,33 @@ type Record struct {
 	At        int64           `json:"at"` // the stamp on the frame
 	ElapsedMS int64           `json:"elapsed_ms"`
 	Points    int64           `json:"points"`
-	SavedMS   int64           `json:"saved_ms"` // limit less elapsed, of a right answer
+	SavedMS   int64           `json:"saved_ms"`       // limit less elapsed, of a right answer
+	Node      string          `json:"node,omitempty"` // where it arrived
+	First     bool            `json:"first,omitempty"`
 }
 
-// Totals are the sums of a player's records.
-type Totals struct{ Score, Correct, Answered, SavedMS int64 }
+// First is a decision: who answered a question right before everyone else, and
+// what that was judged by.
+type First struct {
+	Question  int    `json:"question"`
+	Player    string `json:"player"`
+	Nickname  string `json:"nickname"`
+	Team      string `json:"team,omitempty"`
+	At        int64  `json:"at"` // the stamp on its frame, cluster time
+	ElapsedMS int64  `json:"elapsed_ms"`
+	Node      string `json:"node"` // where it arrived
+}
 
-// less takes a record's effect away.
+// Totals are the sums of a player's records. Last counts the questions up to
+// and including the last one answered right, Latest to the last one answered;
+// 0 where there is none.
+type Totals struct {
+	Score, Correct, Answered, SavedMS int64
+	Last, Latest                      int
+	Left                              bool // the player has left the match
+}
+
+// less takes a record's effect on the sums away.
 func (t Totals) less(r Record) Totals {
 	t.Score -= r.Points
 	t.Answered--
@@ -73,49 +113,24 @@ func (t Totals) less(r Record) Totals {
 	return t
 }
 
-// View is a match read in one atomic step: its state, the records of the
-// current question and the totals of the players asked for, and the frames of
-// its log after the number asked for.
+// TeamTotals are what a team has: its players and the points they made, in a
+// buzzer match one for each first.
+type TeamTotals struct{ Players, Score int64 }
+
+// View is a match read in one atomic step: its state, and of the players asked
+// for and those shown the records of the current question and the totals.
 type View struct {
 	State
-	Plan    *Plan
-	Records map[string]Record
+	Plan    *Plan             // where asked for
+	Seats   []Seat            // an arena's shown ones: all up to FullView, else the first ShortView, best first
+	Records map[string]Record // of the current question
 	Totals  map[string]Totals
-	Frames  [][]byte
-}
-
-// ErrNotFound says that there is no such match, or none any more.
-var ErrNotFound = errors.New("match: not found")
-
-// Store keeps matches. Every write is atomic and idempotent: run again with
-// the same attempt it answers as the first time.
-type Store interface {
-	// Create writes a new match, its first push and its deadline, if there is
-	// none of that id; it says whether it did.
-	Create(ctx context.Context, p *Plan, found protocol.Numbered) (bool, error)
-	// Read reads a match; ErrNotFound. The plan is filled where asked for.
-	Read(ctx context.Context, q ReadQuery) (View, error)
-	// Commit accepts an answer, or says why not.
-	Commit(ctx context.Context, a Attempt) (Outcome, error)
-	// Record finds a player's accepted answer to a question.
-	Record(ctx context.Context, match, player string, question int) (Record, bool, error)
-	// Step takes a step if the match still stands where the step begins.
-	Step(ctx context.Context, s Step) (Stepped, error)
-}
-
-// Index finds matches over all partitions.
-type Index interface {
-	// Due lists matches whose deadline is before the instant.
-	Due(ctx context.Context, before int64) ([]string, error)
-	// Forget takes a match that is gone off the index.
-	Forget(ctx context.Context, match string) error
-	// Seqs tells the number of the last push of each match; those that are
-	// settled or gone are left out.
-	Seqs(ctx context.Context, matches []string) (map[string]int64, error)
-	// Pending says whether the result of a match waits for the ledger.
-	Pending(ctx context.Context, match string) (bool, error)
-	// Unsettled counts the results that wait for the ledger.
-	Unsettled(ctx context.Context) (int64, error)
+	Ranks   map[string]int64 // where asked for: 1 + the count of better ones, by the records as they are
+	Teams   map[string]TeamTotals
+	Nodes   []string // that hold sessions of the match
+	Frames  [][]byte // of its log after the number asked for
+	Scores  []byte   // what the last reveal has shown of a match of over FullView players; nil before
+	Firsts  []First  // of all questions so far, where an arena's seats to show were asked for
 }
 
 // ReadQuery says what to read of a match. After is the number after which
@@ -123,8 +138,12 @@ type Index interface {
 type ReadQuery struct {
 	Match   string
 	Plan    bool
-	Players []string
+	Players []string // beside those shown
+	Ranks   bool     // of Players
+	Shown   bool     // an arena's seats to show, and its teams
 	After   int64
+	Node    string // joins the nodes that hold sessions, "" for none
+	Seen    int64  // the highest version seen
 }
 
 // Attempt is a judged answer on its way to being accepted.
@@ -133,9 +152,13 @@ type Attempt struct {
 	ID      string // of this attempt
 	OpensAt int64  // of the question, as it was judged by
 	Record  Record
-	Seats   int // how many may answer: the last one makes the question due
+	Seat    Seat
+	Mode    Mode
+	Limit   int64 // of the question
 	TTLMS   int64
-	Seen    *protocol.Numbered // pushed where accepted
+	Lockout int64              // ms that a wrong answer shuts its team out for
+	Seen    *protocol.Numbered // pushed where accepted; nil for none
+	Version int64              // the highest version seen
 }
 
 // Verdict is what became of an attempt.
@@ -143,37 +166,53 @@ type Verdict string
 
 // The verdicts of a store.
 const (
-	Accepted  Verdict = "accepted"
-	Duplicate Verdict = "duplicate" // an answer was there; Record is it
-	Late      Verdict = "late"      // the question is closed, or closed before the stamp
-	Early     Verdict = "early"     // the question is not open yet
-	Stale     Verdict = "stale"     // judged by another opening instant
-	Gone      Verdict = "gone"      // no such match
+	Accepted   Verdict = "accepted"
+	Duplicate  Verdict = "duplicate"  // an answer was there; Record is it
+	Late       Verdict = "late"       // the question is closed, or closed before the stamp
+	Early      Verdict = "early"      // the question is not open yet
+	Stale      Verdict = "stale"      // judged by another opening instant
+	Eliminated Verdict = "eliminated" // the player is out
+	LockedOut  Verdict = "locked_out" // the team is, for RetryMS
+	Gone       Verdict = "gone"       // no such match, or no seat in it
 )
 
-// Outcome is a verdict, and with Accepted how many have answered and the
-// number of the push that says so, 0 where it is not known any more.
+// Outcome is a verdict, and with Accepted how many have answered of how many
+// that may, and the number of the push that says so, 0 where it is not known
+// any more or none was asked for. With Sealed the answer has closed its
+// question.
 type Outcome struct {
 	Verdict  Verdict
 	Record   Record
 	Answered int64
+	Alive    int64
 	Seq      int64
+	Sealed   bool
+	RetryMS  int64
+	Version  int64
+	Nodes    []string
 }
 
-// Step is one step of a match: a compare-and-set on phase and question.
+// Step is one step of a match: a compare-and-set on phase and question, and on
+// the version where one is given.
 type Step struct {
 	Match    string
 	ID       string // of this attempt
 	From     Phase
 	Question int
-	To       State // Answered, Right and Seq are the store's own
+	Version  int64 // exactly this one; 0 for any
+	Seen     int64 // the highest version seen
+	To       State // its first group
+	Buzzer   bool  // opening offers the question's first, whatever ends it takes it back
 	Pushes   []protocol.Numbered
+	Scores   []byte  // kept as View.Scores; nil for as before
 	Result   *Result // with the step to Over
 	KeepMS   int64   // how long the match is kept from now on; 0: as before
 }
 
 // Stepped says whether the step was taken, and the number of its first push.
 type Stepped struct {
-	Taken bool
-	First int64
+	Taken   bool
+	First   int64
+	Version int64
+	Nodes   []string
 }

@@ -1,59 +1,115 @@
 package match
 
 import (
-	"sort"
+	"cmp"
+	"encoding/json"
+	"slices"
 
 	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 )
 
-// foundView is the match as it is announced.
-func foundView(p *Plan) protocol.MatchFound {
+// foundView is the match as it is announced. Of many players none is named.
+func foundView(p *Plan, v View) protocol.MatchFound {
 	f := protocol.MatchFound{
 		Mode: string(p.Mode), Questions: len(p.Questions), Players: len(p.Seats), StartsAt: p.StartsAt,
 	}
-	for _, s := range p.Seats {
-		seat := protocol.SeatView{ID: s.Player, Nickname: s.Nickname, Team: s.Team, Bot: s.Bot}
-		if s.Rating != nil {
-			r := s.Rating.Shown()
-			seat.Rating = &r
+	if p.Arena != nil {
+		f.ArenaID, f.Players, f.StartsAt = p.Arena.ID, int(v.Players), v.StartsAt
+		for _, t := range p.Arena.Teams {
+			f.Teams = append(f.Teams, protocol.ArenaTeam(t))
 		}
-		f.Seats = append(f.Seats, seat)
+	}
+	if f.Players <= FullView {
+		f.Seats = seatViews(p, v)
 	}
 	return f
+}
+
+// seatViews are the seats of a duel in their order, those of an arena by
+// player, so that they stand alike whenever they are shown.
+func seatViews(p *Plan, v View) []protocol.SeatView {
+	seats := slices.Clone(p.seated(v))
+	if p.Arena != nil {
+		slices.SortFunc(seats, func(a, b Seat) int { return cmp.Compare(a.Player, b.Player) })
+	}
+	views := make([]protocol.SeatView, 0, len(seats))
+	for _, s := range seats {
+		view := protocol.SeatView{ID: s.Player, Nickname: s.Nickname, Team: s.Team, Bot: s.Bot}
+		if s.Rating != nil {
+			r := s.Rating.Shown()
+			view.Rating = &r
+		}
+		views = append(views, view)
+	}
+	return views
 }
 
 // questionView is the current question as asked: nothing of its answer.
 func questionView(p *Plan, s State) protocol.Question {
 	q := p.Questions[s.Question]
+	points := quiz.FullPoints
+	if p.Mode == Buzzer {
+		points = quiz.FirstPoints
+	}
 	return protocol.Question{
 		Question: s.Question, Of: len(p.Questions), Kind: string(q.Kind), Text: q.Text, Choices: q.Choices,
 		Category: q.Category, Difficulty: string(q.Difficulty), Lang: q.Lang, Media: q.Media,
-		OpensAt: s.OpensAt, ClosesAt: s.ClosesAt, MaxPoints: quiz.FullPoints,
+		OpensAt: s.OpensAt, ClosesAt: s.ClosesAt, MaxPoints: points,
 	}
 }
 
-// closedView reveals the question that the view stands at.
+// closedView reveals the sealed question that the view stands at. Of many
+// players it names the best.
 func closedView(p *Plan, v View) protocol.QuestionClosed {
 	q := &p.Questions[v.Question]
 	c := protocol.QuestionClosed{
 		Question: v.Question, Reason: v.Reason, Answer: q.Solution(), Explanation: q.Explanation,
-		Answered: v.Answered, Right: v.Right,
+		Answered: v.Answered, Right: v.Right, Void: p.Mode == Survival && v.void(),
+		Results: []protocol.QuestionResult{},
 	}
-	for _, s := range p.Seats {
+	if f := v.First; f != nil && f.Question == v.Question {
+		c.First = &protocol.First{Player: f.Player, Nickname: f.Nickname, Team: f.Team, ElapsedMS: f.ElapsedMS}
+	}
+	for _, s := range p.seated(v) {
+		if p.Mode == Survival && v.out(v.Totals[s.Player]) {
+			continue
+		}
 		r := protocol.QuestionResult{Player: s.Player, Nickname: s.Nickname, Score: v.Totals[s.Player].Score}
 		if rec, ok := v.Records[s.Player]; ok {
 			r.Given, r.Correct, r.ElapsedMS, r.Points = rec.Given, rec.Correct, &rec.ElapsedMS, rec.Points
 		}
+		r.Out = p.Mode == Survival && !r.Correct && !c.Void
 		c.Results = append(c.Results, r)
 	}
 	return c
 }
 
-// overView is a result as its players see it.
-func overView(r *Result) protocol.MatchOver {
-	over := protocol.MatchOver{Reason: string(r.Reason), Winner: r.Winner}
-	for _, s := range r.Standings {
+// ownView tells a player of a match of many what the view's question did to
+// them, from when it is revealed on.
+func ownView(p *Plan, v View, player string) protocol.Own {
+	t := v.Totals[player]
+	o := protocol.Own{
+		Match: p.ID, Question: v.Question, Score: t.Score, Rank: v.Ranks[player], Out: p.Mode == Survival && v.out(t),
+	}
+	if r, ok := v.Records[player]; ok {
+		o.Given, o.Correct, o.ElapsedMS, o.Points = r.Given, r.Correct, &r.ElapsedMS, r.Points
+	}
+	return o
+}
+
+// overView is the end of a match as its players see it: all standings up to
+// FullView players, else the best.
+func overView(p *Plan, v View, r *Result) protocol.MatchOver {
+	over := protocol.MatchOver{Reason: string(r.Reason), Winner: r.Winner, Standings: []protocol.OverStanding{}}
+	for _, t := range r.Teams {
+		over.Teams = append(over.Teams, protocol.TeamStanding(t))
+	}
+	standings := r.Standings
+	if r.Paged {
+		standings = ranked(p, v, v.Seats)
+	}
+	for _, s := range standings {
 		over.Standings = append(over.Standings, s.View())
 	}
 	return over
@@ -73,10 +129,10 @@ func (s Standing) View() protocol.OverStanding {
 	return v
 }
 
-// stateView is where the match stands, for one of its players: the scores are
-// those of the last reveal, so that no score betrays an open answer.
+// stateView is where the match stands, for one of its players or watchers: the
+// scores are those of the last reveal, so that none betrays an open answer.
 func stateView(p *Plan, v View, player string) protocol.MatchState {
-	s := protocol.MatchState{Seq: v.Seq, Phase: shownPhase(v.Phase), Found: foundView(p)}
+	s := protocol.MatchState{Seq: v.Seq, Phase: shownPhase(v.Phase), Found: foundView(p, v)}
 	if v.Phase == Open || v.Phase == Sealed || v.Phase == Revealed {
 		q := questionView(p, v.State)
 		s.Question = &q
@@ -84,21 +140,56 @@ func stateView(p *Plan, v View, player string) protocol.MatchState {
 			s.YourAnswer = accepted(r)
 		}
 	}
-	totals := v.revealed()
-	for _, seat := range p.Seats {
-		s.Scores = append(s.Scores, protocol.ScoreView{
-			Player: seat.Player, Nickname: seat.Nickname, Score: totals[seat.Player].Score,
-		})
+	s.Scores = scores(p, v)
+	if v.Players > FullView {
+		s.Scores = decodeScores(v.Scores)
 	}
-	sort.SliceStable(s.Scores, func(i, j int) bool { return s.Scores[i].Score > s.Scores[j].Score })
-	s.Own.Score = totals[player].Score
-	s.Own.Rank = 1
-	for _, other := range s.Scores {
-		if other.Score > s.Own.Score {
-			s.Own.Rank++
-		}
+	if t, seated := v.Totals[player]; seated {
+		s.Out = p.Mode == Survival && v.out(t)
+		s.Own = protocol.OwnScore{Score: v.revealed(player).Score, Rank: ownRank(v, player, s.Scores)}
 	}
 	return s
+}
+
+// ownRank is a player's rank at the last reveal: in a match of many 0 while
+// that cannot be told.
+func ownRank(v View, player string, shown []protocol.ScoreView) int {
+	if v.Players > FullView {
+		if v.unrevealed() {
+			return 0
+		}
+		return int(v.Ranks[player])
+	}
+	rank := 1
+	for _, other := range shown {
+		if other.Score > v.revealed(player).Score {
+			rank++
+		}
+	}
+	return rank
+}
+
+// scores are those of the last reveal, the highest first.
+func scores(p *Plan, v View) []protocol.ScoreView {
+	all := make([]protocol.ScoreView, 0, len(p.seated(v)))
+	for _, s := range p.seated(v) {
+		all = append(all, protocol.ScoreView{Player: s.Player, Nickname: s.Nickname, Score: v.revealed(s.Player).Score})
+	}
+	slices.SortStableFunc(all, func(a, b protocol.ScoreView) int { return cmp.Compare(b.Score, a.Score) })
+	return all
+}
+
+// encodeScores keeps what a reveal shows of a match of many.
+func encodeScores(p *Plan, v View) []byte {
+	v.Phase = Revealed
+	raw, _ := json.Marshal(scores(p, v)) // plain texts and numbers always encode
+	return raw
+}
+
+func decodeScores(raw []byte) []protocol.ScoreView {
+	all := []protocol.ScoreView{}
+	_ = json.Unmarshal(raw, &all) // written by encodeScores, or nothing yet
+	return all
 }
 
 func accepted(r Record) *protocol.AcceptedAnswer {

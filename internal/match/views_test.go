@@ -43,7 +43,7 @@ func TestNothingBetraysTheAnswerBeforeTheClose(t *testing.T) {
 				r := judgedBy(t, p, s, Submission{Player: player, At: 6000, Answer: answerTo(p, i, given)})
 				v.Records[player], v.Totals[player] = r, plus(Totals{Score: 120, Correct: 1, Answered: 1}, r)
 			}
-			return encoded(t, foundView(p), questionView(p, s), stateView(p, v, ada), stateView(p, v, bob))
+			return encoded(t, foundView(p, v), questionView(p, s), stateView(p, v, ada), stateView(p, v, bob))
 		}
 		for _, phase := range []Phase{Open, Sealed} {
 			if this, that := told(p, phase), told(otherwise(p), phase); this != that {
@@ -125,11 +125,11 @@ func TestClosedView(t *testing.T) {
 func TestOverView(t *testing.T) {
 	t.Parallel()
 	p := newPlan("m_1", 5000, 3)
-	won := overView(duelResult(p, State{}, map[string]Totals{ada: {Score: 5}}, 3, 9))
+	won := overView(p, View{}, duelResult(p, State{}, map[string]Totals{ada: {Score: 5}}, 9))
 	if won.Winner != ada || won.Standings[0].Rating == nil || *won.Standings[0].Rating != 1500+*won.Standings[0].RatingDelta {
 		t.Errorf("%+v", won)
 	}
-	drawn := encoded(t, overView(duelResult(p.against(NewBot()), State{}, nil, 3, 9)))
+	drawn := encoded(t, overView(p, View{}, duelResult(p.against(NewBot()), State{}, nil, 9)))
 	if strings.Contains(drawn, "winner") || strings.Contains(drawn, "rating") || strings.Count(drawn, `"rank":1`) != 2 {
 		t.Errorf("a draw: %s", drawn)
 	}
@@ -138,7 +138,7 @@ func TestOverView(t *testing.T) {
 func TestFoundView(t *testing.T) {
 	t.Parallel()
 	p := newPlan("m_1", 5000, 3).against(NewBot())
-	f := foundView(p)
+	f := foundView(p, View{})
 	if f.Mode != "duel" || f.Questions != 3 || f.Players != 2 || f.StartsAt != 5000 {
 		t.Errorf("%+v", f)
 	}

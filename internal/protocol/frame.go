@@ -180,6 +180,7 @@ func lastName(path string) string { return path[strings.LastIndexByte(path, '.')
 // field is what is known of one field of a message.
 type field struct {
 	inner  reflect.Type // its own fields', where it is an object; else nil
+	list   bool         // of such objects
 	needed bool
 }
 
@@ -191,15 +192,10 @@ func checkFields(t reflect.Type, has map[string]json.RawMessage, where string) e
 		if !ok {
 			return Errorf(CodeBadRequest, "unknown field %q in %s", clip(name), where)
 		}
-		if f.inner == nil || isNull(value) {
-			continue
-		}
-		var inside map[string]json.RawMessage
-		if json.Unmarshal(value, &inside) != nil {
-			continue // a wrong type: the decoder names it
-		}
-		if err := checkFields(f.inner, inside, name); err != nil {
-			return err
+		for _, inside := range f.objects(value) {
+			if err := checkFields(f.inner, inside, name); err != nil {
+				return err
+			}
 		}
 	}
 	for name, f := range known {
@@ -208,6 +204,25 @@ func checkFields(t reflect.Type, has map[string]json.RawMessage, where string) e
 		}
 	}
 	return nil
+}
+
+// objects are those that a field's value holds, none where it is no object; a
+// wrong type is left to the decoder, which names it.
+func (f field) objects(value json.RawMessage) []map[string]json.RawMessage {
+	if f.inner == nil || isNull(value) {
+		return nil
+	}
+	all := make([]map[string]json.RawMessage, 1)
+	var err error
+	if f.list {
+		err = json.Unmarshal(value, &all)
+	} else {
+		err = json.Unmarshal(value, &all[0])
+	}
+	if err != nil {
+		return nil
+	}
+	return all
 }
 
 var fieldsCache sync.Map // reflect.Type to map[string]field
@@ -228,14 +243,14 @@ func fieldsOf(t reflect.Type) map[string]field {
 			continue
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		inner := f.Type
-		if inner.Kind() == reflect.Pointer {
+		inner, list := f.Type, f.Type.Kind() == reflect.Slice
+		if list || inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()
 		}
 		if inner.Kind() != reflect.Struct {
 			inner = nil
 		}
-		known[name] = field{inner: inner, needed: f.Tag.Get("need") == "true"}
+		known[name] = field{inner: inner, list: list, needed: f.Tag.Get("need") == "true"}
 	}
 	fieldsCache.Store(t, known)
 	return known

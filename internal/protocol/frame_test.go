@@ -73,6 +73,19 @@ func TestDecode(t *testing.T) {
 		{"no resume", `{"token":"t","resume":null}`, &Hello{}, ""},
 		{"null among choices", `{"match":"m","question":0,"choices":[0,null]}`, &Answer{}, "bad_request"},
 		{"unknown field inside", `{"token":"t","resume":{"match":"m","seq":3,"x":1}}`, &Hello{}, "bad_request"},
+		{"arena", `{"mode":"buzzer","name":"A","teams":[{"id":"x","name":"X"}],"questions":{"count":3},"pace":"auto"}`, &NewArena{}, ""},
+		{"arena without teams", `{"mode":"survival","name":"A","teams":null,"questions":{"count":3},"pace":"auto"}`, &NewArena{}, ""},
+		{"arena without questions", `{"mode":"survival","name":"A","pace":"auto"}`, &NewArena{}, "bad_request"},
+		{"unknown field in a list", `{"mode":"buzzer","name":"A","teams":[{"id":"x","name":"X"},{"id":"y","name":"Y","z":1}],"questions":{},"pace":"auto"}`, &NewArena{}, "bad_request"},
+		{"field of another case in a list", `{"mode":"buzzer","name":"A","teams":[{"ID":"x","name":"X"}],"questions":{},"pace":"auto"}`, &NewArena{}, "bad_request"},
+		{"null in a list", `{"mode":"buzzer","name":"A","teams":[null],"questions":{},"pace":"auto"}`, &NewArena{}, "bad_request"},
+		{"list of a wrong type", `{"mode":"buzzer","name":"A","teams":["x"],"questions":{},"pace":"auto"}`, &NewArena{}, "bad_request"},
+		{"unknown field in questions", `{"mode":"buzzer","name":"A","questions":{"count":3,"x":1},"pace":"auto"}`, &NewArena{}, "bad_request"},
+		{"join without a code", `{"team":"x"}`, &ArenaJoin{}, "bad_request"},
+		{"next without after", `{"arena_id":"a_1"}`, &ArenaNext{}, "bad_request"},
+		{"next after text", `{"arena_id":"a_1","after":"0"}`, &ArenaNext{}, "bad_request"},
+		{"kick without a player", `{"arena_id":"a_1","ban":true}`, &ArenaKick{}, "bad_request"},
+		{"reference with more", `{"arena_id":"a_1","after":0}`, &ArenaRef{}, "bad_request"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -117,6 +130,7 @@ func FuzzReadRequest(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":7,"type":"answer","data":{"match":"m_1","question":0,"choice":1}}`,
 		`{"id":1,"type":"hello","data":{"token":"x","resume":{"match":"m","seq":1}}}`,
+		`{"id":2,"type":"x","data":{"mode":"buzzer","name":"A","teams":[{"id":"x"},null],"questions":{"ids":[]},"pace":"auto"}}`,
 		`{"id":1e3,"type":"ping","data":{"at":"now"}}`, `{}`, `[]`, `{"type":"\ud800"}`, "\x00",
 	} {
 		f.Add([]byte(seed))
@@ -126,7 +140,7 @@ func FuzzReadRequest(f *testing.F) {
 		if err == nil && r.ID == nil {
 			t.Fatalf("a request without an id was accepted: %q", frame)
 		}
-		for _, into := range []any{&Hello{}, &Ping{}, &DuelJoin{}, &Answer{}, &Resume{}, &Empty{}} {
+		for _, into := range []any{&Hello{}, &Ping{}, &DuelJoin{}, &Answer{}, &Resume{}, &Empty{}, &NewArena{}, &ArenaJoin{}, &ArenaNext{}, &ArenaKick{}} {
 			if err := r.Decode(into); err != nil && kindOf(err) != "bad_request" {
 				t.Fatalf("Decode: %v is no bad_request", err)
 			}

@@ -54,11 +54,14 @@ type DuelQueued struct {
 	Waiting int64  `json:"waiting"`
 }
 
-// Answered answers an accepted answer.
+// Answered answers an accepted answer; in a buzzer match it says whether the
+// answer was right, and whether it was the first right one.
 type Answered struct {
 	Question  int   `json:"question"`
 	At        int64 `json:"at"`
 	ElapsedMS int64 `json:"elapsed_ms"`
+	Correct   *bool `json:"correct,omitempty"`
+	First     *bool `json:"first,omitempty"`
 }
 
 // AcceptedAnswer says what the server holds as the player's answer.
@@ -80,11 +83,13 @@ type SeatView struct {
 
 // MatchFound opens a match.
 type MatchFound struct {
-	Mode      string     `json:"mode"`
-	Questions int        `json:"questions"`
-	Players   int        `json:"players"`
-	Seats     []SeatView `json:"seats,omitempty"`
-	StartsAt  int64      `json:"starts_at"`
+	Mode      string      `json:"mode"`
+	ArenaID   string      `json:"arena_id,omitempty"`
+	Questions int         `json:"questions"`
+	Players   int         `json:"players"`
+	Seats     []SeatView  `json:"seats,omitempty"`
+	Teams     []ArenaTeam `json:"teams,omitempty"`
+	StartsAt  int64       `json:"starts_at"`
 }
 
 // Question is a question as asked: no word of its answer.
@@ -118,6 +123,22 @@ type QuestionClosed struct {
 	Answered    int64            `json:"answered"`
 	Right       int64            `json:"right"`
 	Results     []QuestionResult `json:"results"`
+	First       *First           `json:"first,omitempty"`
+	Void        bool             `json:"void,omitempty"`
+}
+
+// First is who answered a question right before everyone else.
+type First struct {
+	Player    string `json:"player"`
+	Nickname  string `json:"nickname"`
+	Team      string `json:"team,omitempty"`
+	ElapsedMS int64  `json:"elapsed_ms"`
+}
+
+// QuestionExtended gives back the time that an outage took.
+type QuestionExtended struct {
+	Question int   `json:"question"`
+	ClosesAt int64 `json:"closes_at"`
 }
 
 // QuestionResult is what one question did to one player; Given and ElapsedMS
@@ -130,13 +151,23 @@ type QuestionResult struct {
 	ElapsedMS *int64          `json:"elapsed_ms"`
 	Points    int64           `json:"points"`
 	Score     int64           `json:"score"`
+	Out       bool            `json:"out,omitempty"`
 }
 
-// MatchOver ends a match. Winner is absent for a draw.
+// MatchOver ends a match. Winner is absent for a draw; in a match of teams it
+// is a team's id.
 type MatchOver struct {
 	Reason    string         `json:"reason"`
 	Standings []OverStanding `json:"standings"`
+	Teams     []TeamStanding `json:"teams,omitempty"`
 	Winner    string         `json:"winner,omitempty"`
+}
+
+// TeamStanding is a team's standing at the end of a match.
+type TeamStanding struct {
+	Rank  int    `json:"rank"`
+	ID    string `json:"id"`
+	Score int64  `json:"score"`
 }
 
 // OverStanding is one player's standing at the end of a match; ratings are
@@ -163,6 +194,7 @@ type MatchState struct {
 	Found      MatchFound      `json:"found"`
 	Question   *Question       `json:"question,omitempty"`
 	YourAnswer *AcceptedAnswer `json:"your_answer,omitempty"`
+	Out        bool            `json:"out,omitempty"`
 	Own        OwnScore        `json:"own"`
 	Scores     []ScoreView     `json:"scores"`
 }

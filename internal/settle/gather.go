@@ -19,7 +19,7 @@ func (s *Settler) gather(ctx context.Context, first match.Result) []match.Result
 	if len(s.queue) == 0 {
 		patience = time.After(s.Linger)
 	}
-	for len(batch) < s.Batch && seats < maxSeats {
+	for !s.full(len(batch), seats) {
 		r, ok := s.following(ctx, patience)
 		if !ok {
 			break
@@ -27,6 +27,25 @@ func (s *Settler) gather(ctx context.Context, first match.Result) []match.Result
 		batch, seats = append(batch, r), seats+len(r.Standings)
 	}
 	return batch
+}
+
+// full says whether a batch takes no more results.
+func (s *Settler) full(results, seats int) bool { return results >= s.Batch || seats >= maxSeats }
+
+// batches cuts what a sweep has found.
+func (s *Settler) batches(found []match.Result) (all [][]match.Result) {
+	from, seats := 0, 0
+	for i, r := range found {
+		seats += len(r.Standings)
+		if s.full(i+1-from, seats) {
+			all = append(all, found[from:i+1])
+			from, seats = i+1, 0
+		}
+	}
+	if from < len(found) {
+		all = append(all, found[from:])
+	}
+	return all
 }
 
 // following is the next offered result: one that is there, or that comes before

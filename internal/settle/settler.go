@@ -19,7 +19,7 @@ type Ledger interface {
 }
 
 // Pending holds the results that the ledger does not have yet, those of every
-// node. Results gives some of them. Settled removes results, marks their
+// node. Results gives some of them, whole. Settled removes results, marks their
 // matches settled and frees their players; it may be told of one again.
 type Pending interface {
 	Results(ctx context.Context, limit int) ([]match.Result, error)
@@ -96,9 +96,13 @@ func orDefault[T comparable](v *T, value T) {
 }
 
 // Offer hands over a result that is pending. It never blocks: false says that
-// the queue is full or the settler has stopped, which is counted, and that a
-// sweep, here or elsewhere, settles the result later.
+// the queue is full or the settler has stopped, which is counted, or that the
+// standings are not in the result; then a sweep, here or elsewhere, reads it
+// and settles it later.
 func (s *Settler) Offer(r match.Result) bool {
+	if !r.Whole() {
+		return false
+	}
 	if s.stopped.Load() {
 		s.metrics.failed(reasonStopped, 1)
 		return false

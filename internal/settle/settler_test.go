@@ -1,6 +1,7 @@
 package settle
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,6 +87,53 @@ func TestBatchIsBoundedBySeats(t *testing.T) {
 		w.wantAll(t, 5)
 		if len(w.batches) != 3 {
 			t.Errorf("batches %v", w.batches)
+		}
+	})
+}
+
+func TestSweptBatchIsBoundedBySeats(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		for n := range 5 {
+			w.over(id(n))
+			r := w.pending[id(n)]
+			r.Standings = make([]match.Standing, maxSeats/2)
+			w.pending[id(n)] = r
+		}
+		time.Sleep(2 * time.Second)
+		_, stop := w.start(t, nil)
+		stop()
+		w.wantAll(t, 5)
+		if !slices.Equal(w.batches, []int{2, 2, 1}) {
+			t.Errorf("batches %v", w.batches)
+		}
+	})
+}
+
+// A result whose standings are read in pages is settled once a sweep has it
+// whole.
+func TestPagedResult(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		s, stop := w.start(t, nil)
+		r := w.over("m0")
+		r.Paged, r.Standings = true, nil
+		if s.Offer(r) {
+			t.Error("took a result without standings")
+		}
+		time.Sleep(time.Second)
+		w.with(func() {
+			if len(w.batches) != 0 {
+				t.Errorf("batches %v", w.batches)
+			}
+		})
+		time.Sleep(10 * time.Second)
+		w.wantAll(t, 1)
+		stop()
+		if n := w.failures(t, reasonQueueFull); n != 0 {
+			t.Errorf("%v failures", n)
 		}
 	})
 }

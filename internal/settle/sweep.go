@@ -33,7 +33,7 @@ func (s *Settler) sweep(work context.Context) (more bool) {
 	}
 	due := slices.DeleteFunc(slices.Clone(page), func(r match.Result) bool { return !s.due(r) })
 	progress := false
-	for batch := range slices.Chunk(due, s.Batch) {
+	for _, batch := range s.batches(due) {
 		progress = s.settle(work, batch, true) || progress
 	}
 	return progress && len(page) >= limit

@@ -13,16 +13,25 @@ import (
 // nothing is what most requests leave to be done after their reply.
 func nothing() {}
 
-// handlers are the requests of the contract that follow a hello. Each replies
-// itself or gives the error to be replied; what it gives beside is done after
-// its reply.
-var handlers = map[string]func(*session, context.Context, request) (func(), error){
+// A handler replies itself or gives the error to be replied; what it gives
+// beside is done after its reply.
+type handler func(*session, context.Context, request) (func(), error)
+
+// handlers are the requests of the contract that follow a hello.
+var handlers = map[string]handler{
 	protocol.TypePing:       (*session).onPing,
 	protocol.TypeDuelJoin:   (*session).onDuelJoin,
 	protocol.TypeDuelLeave:  (*session).onDuelLeave,
 	protocol.TypeAnswer:     (*session).onAnswer,
 	protocol.TypeMatchSync:  (*session).onMatchSync,
 	protocol.TypeMatchLeave: (*session).onMatchLeave,
+	protocol.TypeArenaJoin:  (*session).onArenaJoin,
+	protocol.TypeArenaLeave: ofArena(protocol.TypeArenaLeft, Arenas.Leave),
+	protocol.TypeArenaStart: ofArena(protocol.TypeArenaOK, Arenas.Start),
+	protocol.TypeArenaClose: ofArena(protocol.TypeArenaOK, Arenas.Close),
+	protocol.TypeArenaLock:  ofArena(protocol.TypeArenaOK, Arenas.Lock),
+	protocol.TypeArenaNext:  (*session).onArenaNext,
+	protocol.TypeArenaKick:  (*session).onArenaKick,
 	protocol.TypeHello: func(*session, context.Context, request) (func(), error) {
 		return nothing, protocol.Errorf(protocol.CodeBadRequest, "hello was said already")
 	},
@@ -34,9 +43,9 @@ type request struct {
 	at int64 // cluster time
 }
 
-// answer answers one frame, and gives what is to be done after its reply.
-func (se *session) answer(ctx context.Context, frame []byte, at int64) func() {
-	r, err := protocol.ReadRequest(frame)
+// answer answers one request, which was read with err, and gives what is to be
+// done after its reply.
+func (se *session) answer(ctx context.Context, r request, err error) func() {
 	if errors.Is(err, protocol.ErrMalformed) {
 		se.close(protocol.CloseProtocol, "a frame is a JSON object with a text `type`")
 		return nothing
@@ -46,21 +55,21 @@ func (se *session) answer(ctx context.Context, frame []byte, at int64) func() {
 		return se.onHello(ctx, r, err)
 	}
 	if limited := se.tooFast(); limited != nil {
-		se.refuse(r, limited)
+		se.refuse(r.Request, limited)
 		return nothing
 	}
 	if err != nil {
-		se.refuse(r, err)
+		se.refuse(r.Request, err)
 		return nothing
 	}
-	handler, ok := handlers[r.Type]
+	handle, ok := handlers[r.Type]
 	if !ok {
-		se.refuse(r, protocol.Errorf(protocol.CodeUnknownType, "there is no message of this type"))
+		se.refuse(r.Request, protocol.Errorf(protocol.CodeUnknownType, "there is no message of this type"))
 		return nothing
 	}
-	then, err := handler(se, ctx, request{Request: r, at: at})
+	then, err := handle(se, ctx, r)
 	if err != nil {
-		se.refuse(r, err)
+		se.refuse(r.Request, err)
 	}
 	return then
 }
@@ -89,6 +98,7 @@ func (se *session) reply(r request, kind string, data any) {
 func (se *session) refuse(r protocol.Request, err error) {
 	refused := refusal(err)
 	if refused == nil {
+		se.failed = true
 		se.server.Logger.Warn("a request failed", "type", typeLabel(r.Type), "player", se.player, "error", err)
 		refused = protocol.RetryAfter(protocol.CodeUnavailable, retryMS, "a part of the server is out of reach; try again")
 	}
@@ -104,7 +114,7 @@ func refusal(err error) *protocol.Error {
 	case errors.As(err, &refused):
 		return refused
 	case errors.Is(err, match.ErrNotFound):
-		return protocol.Errorf(protocol.CodeNotInMatch, "you have no seat in this match, or it is long over")
+		return protocol.Errorf(protocol.CodeNotInMatch, "you have no place in this match, or it has not begun, or it is long over")
 	case errors.Is(err, match.ErrOverloaded):
 		return protocol.RetryAfter(protocol.CodeOverloaded, retryMS, "too much is waiting; try again in some seconds")
 	}

@@ -17,7 +17,9 @@ const (
 
 // Drain tells all sessions that the node is leaving, closes those without a
 // match at once and the others when their match is over or ctx ends, each with
-// its last pushes before the close frame. It returns when all have ended, some
+// its last pushes before the close frame. Without a match is also who waits in
+// the lobby of an arena, whose seat stays, and who only watches; the host of an
+// arena that has begun is in its match. It returns when all have ended, some
 // seconds after ctx at the latest. New ones are refused from the start.
 func (s *Server) Drain(ctx context.Context) {
 	s.draining.Store(true)
@@ -45,6 +47,10 @@ func (s *Server) Drain(ctx context.Context) {
 		se.drain()
 	}
 	s.running.Wait()
+	late := time.Now().Add(callWithin) // by then all is over that runs aside now
+	for s.away.running.Load()+s.looks.running.Load() > 0 && time.Now().Before(late) {
+		<-look.C
+	}
 }
 
 func (se *session) drain() { se.closeAfter(protocol.CloseDraining, "draining; reconnect") }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"laststand/internal/match"
 	"laststand/internal/protocol"
 )
 
@@ -100,6 +101,10 @@ func TestDrainOver(t *testing.T) {
 	if e := a.refusal(a.untilReply(), protocol.CodeUnavailable); e.RetryAfterMS == 0 {
 		t.Errorf("while draining: %+v", e)
 	}
+	a.ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456"})
+	if e := a.refusal(a.untilReply(), protocol.CodeUnavailable); e.RetryAfterMS == 0 {
+		t.Errorf("while draining: %+v", e)
+	}
 	over()
 	a.closes(1012)
 	b.closes(1012)
@@ -129,4 +134,35 @@ func TestDrainWhileComing(t *testing.T) {
 		}
 		coming.Wait()
 	}
+}
+
+// In arenas only who plays or hosts what has begun is kept; a seat in a lobby
+// is there when its player comes back.
+func TestDrainArenas(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	waits, plays, looksOn := n.enter("ada"), n.enter("bob"), n.enter("eve")
+	host, _ := n.host("quizmaster")
+	lobby, running := n.gather("quizmaster"), n.gather("quizmaster")
+	lobby.sit("ada")
+	running.sit("bob")
+	running.sit("cat") // somewhere else
+	running.watch("eve", match.AsSpectator)
+	running.watch("quizmaster", match.AsHost)
+	running.begin()
+	plays.until(protocol.TypeQuestion)
+	_, drained := n.leaving()
+	waits.closes(1012)
+	looksOn.closes(1012)
+	host.until(protocol.TypeDraining)
+	plays.until(protocol.TypeDraining)
+	host.alive()
+	plays.alive()
+	lobby.must(n.Engine.Sits(t.Context(), lobby.match, "ada"))
+	running.must(n.Engine.Shut(t.Context(), running.match))
+	for _, c := range []*client{plays, host} {
+		c.until(protocol.TypeMatchOver)
+		c.closes(1012)
+	}
+	<-drained
 }

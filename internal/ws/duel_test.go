@@ -8,7 +8,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-func shortDuels(_ *Config, d *lobby.Duel) { d.Questions = 2 }
+func shortDuels(_ *Config, d *lobby.Duel) { d.Questions, d.LimitMS = 2, 60_000 }
 
 // Both answer at once, 200 times over: everyone's reply comes before the push
 // that it caused, numbers have no gap, and both see the same bytes.

@@ -6,15 +6,18 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
+	"laststand/internal/arena"
 	"laststand/internal/identity"
 	"laststand/internal/lobby"
 	"laststand/internal/match"
+	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 )
 
 // people are an Identity whose tokens read ROLE/SUBJECT/EXPIRY, and the seats
-// of its players.
+// of its players. It panics over a player "poison".
 type people struct{ ensured chan struct{} } // Ensure waits for it where it is set
 
 var errPeople = errors.New("people are out of reach")
@@ -41,6 +44,9 @@ func (p *people) Verify(_ context.Context, token string) (identity.Claims, error
 func (p *people) Ensure(_ context.Context, c identity.Claims) (identity.Player, error) {
 	if p.ensured != nil {
 		<-p.ensured
+	}
+	if c.Subject == "poison" {
+		panic("a secret")
 	}
 	return identity.Player{Game: c.Game, ID: c.Subject, Nickname: "Nick " + c.Subject}, nil
 }
@@ -80,3 +86,73 @@ func (forgetful) Seen(context.Context, string, []string) (map[string]struct{}, e
 }
 
 func (forgetful) Saw(context.Context, string, []string, []string) error { return nil }
+
+// arenas are an Arenas that keeps what it was asked, and answers what a test
+// sets: nothing refused where that is nil.
+type arenas struct {
+	mu     sync.Mutex
+	asked  []string
+	answer func(ctx context.Context) error
+	joined protocol.ArenaJoined
+	then   func()
+}
+
+func (a *arenas) set(answer func(context.Context) error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.answer = answer
+}
+
+// take gives what was asked since it was called last.
+func (a *arenas) take() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	asked := a.asked
+	a.asked = nil
+	return asked
+}
+
+func (a *arenas) ask(ctx context.Context, format string, args ...any) error {
+	a.mu.Lock()
+	a.asked = append(a.asked, fmt.Sprintf(format, args...))
+	answer := a.answer
+	a.mu.Unlock()
+	if answer == nil {
+		return nil
+	}
+	return answer(ctx)
+}
+
+func (a *arenas) Join(ctx context.Context, r arena.JoinRequest) (protocol.ArenaJoined, func(), error) {
+	err := a.ask(ctx, "join %+v", r)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.then == nil || err != nil {
+		return a.joined, nothing, err
+	}
+	return a.joined, a.then, nil
+}
+
+func (a *arenas) Leave(ctx context.Context, game, player, id string) error {
+	return a.ask(ctx, "leave %s %s %s", game, player, id)
+}
+
+func (a *arenas) Start(ctx context.Context, game, caller, id string) error {
+	return a.ask(ctx, "start %s %s %s", game, caller, id)
+}
+
+func (a *arenas) Close(ctx context.Context, game, caller, id string) error {
+	return a.ask(ctx, "close %s %s %s", game, caller, id)
+}
+
+func (a *arenas) Lock(ctx context.Context, game, caller, id string) error {
+	return a.ask(ctx, "lock %s %s %s", game, caller, id)
+}
+
+func (a *arenas) Next(ctx context.Context, game, caller string, n protocol.ArenaNext) error {
+	return a.ask(ctx, "next %s %s %+v", game, caller, n)
+}
+
+func (a *arenas) Kick(ctx context.Context, game, caller string, k protocol.ArenaKick) error {
+	return a.ask(ctx, "kick %s %s %+v", game, caller, k)
+}

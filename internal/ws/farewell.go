@@ -55,12 +55,21 @@ func (se *session) goodbye(f *farewell) {
 	sayGoodbye(se.conn, f.code, f.reason)
 }
 
-// turnAway closes a connection that has no session.
-func turnAway(conn *websocket.Conn, code int, reason string) {
-	sayGoodbye(conn, code, reason)
-	for err := error(nil); err == nil; {
-		_, _, err = conn.NextReader()
+// turnAway closes a connection that has no session: it is told why, and given
+// time to close. Where too many are at that already it is cut off.
+func (s *Server) turnAway(conn *websocket.Conn, code int, reason string) {
+	told := s.away.try(func() {
+		sayGoodbye(conn, code, reason)
+		for err := error(nil); err == nil; {
+			_, _, err = conn.NextReader()
+		}
+		_ = conn.Close()
+	})
+	if told {
+		s.metrics.closed.WithLabelValues(closeLabel(code)).Inc()
+		return
 	}
+	s.metrics.closed.WithLabelValues("cut").Inc()
 	_ = conn.Close()
 }
 

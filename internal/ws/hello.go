@@ -13,7 +13,7 @@ import (
 
 // onHello handles a connection's first frame: what is no well-formed hello
 // closes it, a bad token too.
-func (se *session) onHello(ctx context.Context, r protocol.Request, err error) func() {
+func (se *session) onHello(ctx context.Context, r request, err error) func() {
 	se.stopWatch() // it was said in time; what follows has its own bound
 	var h protocol.Hello
 	if err == nil && r.Type != protocol.TypeHello {
@@ -35,49 +35,75 @@ func (se *session) onHello(ctx context.Context, r protocol.Request, err error) f
 	case err != nil:
 		se.outOfReach(err)
 	default:
-		se.welcome(ctx, request{Request: r}, h, player)
+		se.welcome(ctx, r, h, player)
 	}
 	return nothing
 }
 
-var errRole = errors.New("ws: only players have a websocket")
+var errRole = errors.New("ws: only players and hosts have a websocket")
 
 func (se *session) identify(ctx context.Context, token string) (identity.Player, error) {
 	claims, err := se.server.Identity.Verify(ctx, token)
 	if err != nil {
 		return identity.Player{}, err
 	}
-	if claims.Role != identity.RolePlayer {
-		return identity.Player{}, errRole
+	se.role, se.expires = claims.Role, claims.ExpiresAt
+	switch claims.Role {
+	case identity.RolePlayer:
+		return se.server.Identity.Ensure(ctx, claims)
+	case identity.RoleHost: // known by the token alone
+		return identity.Player{Game: claims.Game, ID: claims.Subject, Nickname: claims.Subject}, nil
 	}
-	se.expires = claims.ExpiresAt
-	return se.server.Identity.Ensure(ctx, claims)
+	return identity.Player{}, errRole
 }
 
 // welcome makes the session the player's one, leads it back into the match
 // that the player is in, and resumes where that was asked for.
 func (se *session) welcome(ctx context.Context, r request, h protocol.Hello, p identity.Player) {
-	se.game, se.player = p.Game, p.ID
-	se.greeted.Store(true)
-	se.takePlace()
-	running, seq, err := se.server.Lobby.Playing(ctx, p.Game, p.ID)
-	if err != nil {
+	playing, err := se.enter(ctx, p)
+	switch {
+	case errors.Is(err, errReplaced):
+		se.close(protocol.CloseReplaced, replaced)
+		return
+	case err != nil:
 		se.outOfReach(err)
 		return
 	}
 	se.watchBeat()
-	w := protocol.Welcome{
+	se.reply(r, protocol.TypeWelcome, protocol.Welcome{
 		Version: protocol.Version, PlayerID: p.ID, Nickname: p.Nickname, Game: p.Game, Session: "s_" + ulid.Make().String(),
-		ServerAt: se.server.Now(), PingMS: se.server.PingEvery.Milliseconds(),
-	}
-	if running != "" {
-		w.Playing = &protocol.Playing{Match: running, Seq: seq}
-	}
-	se.reply(r, protocol.TypeWelcome, w)
+		ServerAt: se.server.Now(), PingMS: se.server.PingEvery.Milliseconds(), Playing: playing,
+	})
 	resumed := se.resume(ctx, r, h.Resume)
-	if running != "" && running != resumed {
-		se.leadBack(ctx, running, seq)
+	if playing != nil && playing.Match != resumed {
+		se.leadBack(ctx, playing)
 	}
+}
+
+var errReplaced = errors.New("ws: a newer session of the player has come meanwhile")
+
+// enter makes the session the newest of its player at all nodes, and gives the
+// match that the player is in, or the arena that has not begun; nil for none. A
+// ticket that the player has is looked after here from now on.
+func (se *session) enter(ctx context.Context, p identity.Player) (*protocol.Playing, error) {
+	se.game, se.player = p.Game, p.ID
+	number, former, err := se.server.Numbers.Next(ctx, p.Game, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	se.number = number
+	se.greeted.Store(true)
+	if !se.takePlace() {
+		return nil, errReplaced
+	}
+	if former != "" {
+		se.server.Replace(ctx, former, p.Game, p.ID, number)
+	}
+	playing, err := se.server.Lobby.Playing(ctx, p.Game, p.ID)
+	if err == nil && playing == nil {
+		err = se.server.Lobby.Adopt(ctx, p.Game, p.ID)
+	}
+	return playing, err
 }
 
 // resume does what match.sync does, and gives the match, "" for none.
@@ -92,11 +118,12 @@ func (se *session) resume(ctx context.Context, r request, from *protocol.Resume)
 	return from.Match
 }
 
-// leadBack attaches the session to its player's match, from a number on.
-func (se *session) leadBack(ctx context.Context, running string, seq int64) {
-	err := se.server.Engine.Attach(ctx, match.Attachment{Match: running, Player: se.player, Sub: se, After: seq})
+// leadBack attaches the session to its player's match, from the number on that
+// its welcome names.
+func (se *session) leadBack(ctx context.Context, p *protocol.Playing) {
+	err := se.server.Engine.Attach(ctx, match.Attachment{Match: p.Match, Player: se.player, Sub: se, After: p.Seq})
 	if err != nil {
-		se.server.Logger.Warn("a player could not be led back into a match; match.sync does", "match", running, "error", err)
+		se.server.Logger.Warn("a player could not be led back into a match; match.sync does", "match", p.Match, "error", err)
 	}
 }
 

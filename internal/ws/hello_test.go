@@ -62,12 +62,12 @@ func TestFirstFrame(t *testing.T) {
 		"bad token":           {websocket.TextMessage, hello("forged"), 4401},
 		"no token":            {websocket.TextMessage, `{"id":1,"type":"hello"}`, 4400},
 		"resume without seq":  {websocket.TextMessage, `{"id":1,"type":"hello","data":{"token":"x","resume":{"match":"m"}}}`, 4400},
-		"host":                {websocket.TextMessage, hello(token(identity.RoleHost, "eve", now()+1e6)), 4403},
 		"service":             {websocket.TextMessage, hello(token(identity.RoleService, "eve", now()+1e6)), 4403},
 		"admin":               {websocket.TextMessage, hello(token(identity.RoleAdmin, "eve", now()+1e6)), 4403},
 		"oversized":           {websocket.TextMessage, hello(strings.Repeat("x", protocol.MaxFrame)), 1009},
 		"huge":                {websocket.TextMessage, hello(strings.Repeat("x", 1<<20)), 1009},
 		"identity is away":    {websocket.TextMessage, hello("unreachable"), 1013},
+		"identity panics":     {websocket.TextMessage, hello(playerToken("poison")), 1013},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -3,8 +3,11 @@ package ws
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
+
+	"github.com/gorilla/websocket"
 
 	"laststand/internal/lobby"
 	"laststand/internal/protocol"
@@ -116,6 +119,38 @@ func TestConnections(t *testing.T) {
 	first.cut()
 	n.eventually("there is room again", func() bool { return len(n.all()) == 0 })
 	n.enter("eve").alive()
+}
+
+// Connections that are turned away hold no request, and are so many at once at
+// the most; more are cut off.
+func TestTurnedAway(t *testing.T) {
+	t.Parallel()
+	n := start(t, func(c *Config, _ *lobby.Duel) { c.Connections = 0 })
+	n.away.most = 2
+	returned := make(chan struct{}, 3)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n.ServeHTTP(w, r)
+		returned <- struct{}{}
+	}))
+	defer site.Close()
+	n.url = "ws" + site.URL[len("http"):]
+	told := []*client{n.dial(), n.dial()}
+	<-returned // while both wait to be closed
+	<-returned
+	if away := n.away.running.Load(); away != 2 {
+		t.Errorf("%d are being turned away", away)
+	}
+	cut := n.dial()
+	if _, err := cut.read(); err == nil || websocket.IsCloseError(err, 1013) {
+		t.Errorf("the third was told: %v", err)
+	}
+	<-returned
+	if n.closed("cut") != 1 || n.closed("1013") != 2 {
+		t.Errorf("closed: %v", n.labels("closed_total"))
+	}
+	for _, c := range told {
+		c.closes(1013)
+	}
 }
 
 func TestOrigins(t *testing.T) {

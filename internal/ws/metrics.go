@@ -9,7 +9,8 @@ type metrics struct {
 	sessions prometheus.Gauge
 	messages *prometheus.CounterVec // by type
 	refused  *prometheus.CounterVec // by code, or upgrade
-	closed   *prometheus.CounterVec // by close code, or gone
+	closed   *prometheus.CounterVec // by close code, or gone, or cut
+	panics   prometheus.Counter
 	answered prometheus.Histogram
 }
 
@@ -26,8 +27,11 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Name: "laststand_ws_refused_total", Help: "Messages refused, by code; upgrade: no websocket came about.",
 		}, []string{"code"}),
 		closed: on.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_ws_closed_total", Help: "Websockets closed, by code; gone: the client went.",
+			Name: "laststand_ws_closed_total", Help: "Websockets closed, by code; gone: the client went; cut: turned away without a word.",
 		}, []string{"code"}),
+		panics: on.NewCounter(prometheus.CounterOpts{
+			Name: "laststand_ws_panics_total", Help: "Messages whose handling panicked.",
+		}),
 		answered: on.NewHistogram(prometheus.HistogramOpts{
 			Name: "laststand_ws_answered_seconds", Help: "From an answer's frame to its reply in the outbox.",
 			Buckets: []float64{.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .5, 2},

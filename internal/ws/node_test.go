@@ -2,11 +2,13 @@ package ws
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,17 +21,30 @@ import (
 	"laststand/internal/match/redismatch"
 	"laststand/internal/redisx"
 	"laststand/internal/timer"
+	"laststand/internal/ws/redissession"
 )
 
-// node is a server on a loopback address with the real game behind it, over
-// the embedded Redis.
-type node struct {
+// world is what nodes share: the embedded Redis, the people, the arenas.
+type world struct {
 	*testing.T
+	people  *people
+	arenas  *arenas
+	redis   *redisx.Conn
+	matches *redismatch.Store
+	tickets *redislobby.Store
+	tune    []func(*Config, *lobby.Duel)
+	deaf    atomic.Bool // nodes are not told of each other's sessions
+
+	mu    sync.Mutex
+	nodes map[string]*node
+}
+
+// node is a server on a loopback address with the real game behind it.
+type node struct {
+	*world
 	*Server
+	name     string
 	url      string
-	people   *people
-	redis    *redisx.Conn
-	tickets  *redislobby.Store
 	registry *prometheus.Registry
 }
 
@@ -40,44 +55,87 @@ var duel = lobby.Duel{Questions: 3, LimitMS: 15_000, CountdownMS: 20, RevealMS: 
 // tune brings them in.
 func start(t *testing.T, tune ...func(*Config, *lobby.Duel)) *node {
 	t.Helper()
-	n := &node{T: t, people: &people{}, registry: prometheus.NewRegistry()}
-	rules := duel
-	c := Config{
-		Identity: n.people, Presence: new(match.Presence), Wheel: timer.New(timer.Config{}), Registry: n.registry,
-		Now: now, Logger: slog.New(slog.DiscardHandler), Connections: 1000, PerSecond: 10_000, PingEvery: time.Minute,
-	}
-	for _, f := range tune {
-		f(&c, &rules)
-	}
 	redis, err := redisx.Open(t.Context(), redisx.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	matches := redismatch.New(redis.Client, redis.Pipelined)
-	n.redis, n.tickets = redis, redislobby.New(redis.Client)
+	t.Cleanup(func() {
+		if err := redis.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{
+		T: t, people: &people{}, arenas: &arenas{}, redis: redis, tune: tune, nodes: map[string]*node{},
+		matches: redismatch.New(redis.Client, redis.Pipelined), tickets: redislobby.New(redis.Client),
+	}
+	return w.node()
+}
+
+// node runs one more node of a world.
+func (w *world) node() *node {
+	w.Helper()
+	n := &node{world: w, name: fmt.Sprint("node ", len(w.nodes)), registry: prometheus.NewRegistry()}
+	rules := duel
+	c := Config{
+		Identity: w.people, Arenas: w.arenas, Presence: new(match.Presence), Wheel: timer.New(timer.Config{}), Registry: n.registry,
+		Numbers: redissession.New(w.redis.Client, n.name, now), Replace: w.replace,
+		Now: now, Logger: slog.New(slog.DiscardHandler), Connections: 1000, PerSecond: 10_000, PingEvery: time.Minute,
+	}
+	for _, f := range w.tune {
+		f(&c, &rules)
+	}
 	c.Engine = match.New(match.Config{
-		Store: matches, Index: matches, Wheel: c.Wheel, Presence: c.Presence, Now: now, Over: func(*match.Result) {}, Logger: c.Logger,
+		Store: w.matches, Index: w.matches, Wheel: c.Wheel, Presence: c.Presence, Now: now, Over: func(*match.Result) {}, Logger: c.Logger,
+		Node: n.name, Bus: mail{w, n.name},
 	})
 	c.Lobby = lobby.New(lobby.Config{
-		Games: map[string]lobby.Duel{"demo": rules}, Store: n.tickets, Matches: c.Engine, Bank: bank{}, Memory: forgetful{},
-		Players: n.people, Wheel: c.Wheel, Now: now, Logger: c.Logger,
+		Games: map[string]lobby.Duel{"demo": rules}, Store: w.tickets, Matches: c.Engine, Bank: bank{}, Memory: forgetful{},
+		Players: w.people, Wheel: c.Wheel, Now: now, Logger: c.Logger,
 	})
 	n.Server = New(c)
+	w.mu.Lock()
+	w.nodes[n.name] = n
+	w.mu.Unlock()
 	stop := n.loops(c.Engine.Run, c.Lobby.Run)
 	site := httptest.NewUnstartedServer(n.Server)
 	n.url = "ws://" + site.Listener.Addr().String()
 	site.Config.ConnContext = smallBuffers
 	site.Start()
-	t.Cleanup(func() {
+	w.Cleanup(func() {
 		n.end()
 		site.Close()
 		stop()
 		c.Wheel.Close()
-		if err := redis.Close(); err != nil {
-			t.Error(err)
-		}
 	})
 	return n
+}
+
+// other is a node of the world by its name; nil for none.
+func (w *world) other(name string) *node {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.nodes[name]
+}
+
+// replace tells a node that one of its sessions has a successor.
+func (w *world) replace(_ context.Context, node, game, player string, number int64) {
+	if n := w.other(node); n != nil && !w.deaf.Load() {
+		n.Replaced(game, player, number)
+	}
+}
+
+// mail is the bus of a node's engine.
+type mail struct {
+	*world
+	from string
+}
+
+func (m mail) Send(_ context.Context, nodes []string, kind string, payload []byte) {
+	for _, name := range nodes {
+		if n := m.other(name); n != nil && name != m.from {
+			n.Engine.Receivers()[kind](payload)
+		}
+	}
 }
 
 // end drains the node without patience.

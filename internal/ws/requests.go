@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"laststand/internal/identity"
 	"laststand/internal/lobby"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
@@ -27,8 +28,11 @@ func (se *session) onDuelJoin(ctx context.Context, r request) (func(), error) {
 	if err := r.Decode(&j); err != nil {
 		return nothing, err
 	}
-	if se.server.draining.Load() {
-		return nothing, protocol.RetryAfter(protocol.CodeUnavailable, retryMS, "this node is leaving; reconnect to another")
+	switch {
+	case se.server.draining.Load():
+		return nothing, leavingNode()
+	case se.role != identity.RolePlayer:
+		return nothing, protocol.Errorf(protocol.CodeForbidden, "only players play; a token of role host joins arenas")
 	}
 	queued, then, err := se.server.Lobby.Join(ctx, lobby.Request{
 		Game: se.game, Player: se.player, BotAfterMS: j.BotAfterMS,
@@ -106,11 +110,31 @@ func (se *session) onMatchLeave(ctx context.Context, r request) (func(), error) 
 	if err := r.Decode(&m); err != nil {
 		return nothing, err
 	}
-	if err := se.server.Engine.Leave(ctx, m.Match, se.player); err != nil {
+	if err := se.leaveMatch(ctx, m.Match); err != nil {
 		return nothing, err
 	}
 	se.reply(r, protocol.TypeMatchLeft, protocol.Empty{})
 	return nothing, nil
+}
+
+// leaveMatch forfeits a match; an arena's goes on without the player.
+func (se *session) leaveMatch(ctx context.Context, id string) error {
+	if err := se.server.Engine.Sits(ctx, id, se.player); err != nil {
+		return err
+	}
+	m, err := se.server.Engine.Running(ctx, id)
+	if err != nil {
+		return err
+	}
+	if m.ArenaID != "" {
+		return se.server.Arenas.Leave(ctx, se.game, se.player, m.ArenaID)
+	}
+	return se.server.Engine.Leave(ctx, id, se.player)
+}
+
+// leavingNode refuses what would keep players at a node that drains.
+func leavingNode() error {
+	return protocol.RetryAfter(protocol.CodeUnavailable, retryMS, "this node is leaving; reconnect to another")
 }
 
 func numberOrText(raw json.RawMessage) bool {

@@ -48,7 +48,18 @@ func TestFaultyRequests(t *testing.T) {
 		{`{"id":5,"type":"match.sync","data":{"match":"m_none","seq":1,"x":1}}`, `5`, protocol.CodeBadRequest},
 		{`{"id":6,"type":"match.leave","data":{"match":"m_none"}}`, `6`, protocol.CodeNotInMatch},
 		{`{"id":6,"type":"match.leave","data":{"match":"m_none","seq":0}}`, `6`, protocol.CodeBadRequest},
-		{`{"id":7,"type":"arena.join","data":{"code":"123456"}}`, `7`, protocol.CodeUnknownType},
+		{`{"id":7,"type":"arena.join","data":{"team":"x"}}`, `7`, protocol.CodeBadRequest},
+		{`{"id":7,"type":"arena.join","data":{"code":123456}}`, `7`, protocol.CodeBadRequest},
+		{`{"id":7,"type":"arena.join","data":{"code":"123456","seat":1}}`, `7`, protocol.CodeBadRequest},
+		{`{"id":7,"type":"arena.leave"}`, `7`, protocol.CodeBadRequest},
+		{`{"id":7,"type":"arena.start","data":{"arena_id":null}}`, `7`, protocol.CodeBadRequest},
+		{`{"id":7,"type":"arena.close","data":{"Arena_id":"a_1"}}`, `7`, protocol.CodeBadRequest},
+		{`{"id":7,"type":"arena.lock","data":{"arena_id":"a_1","after":0}}`, `7`, protocol.CodeBadRequest},
+		{`{"id":7,"type":"arena.next","data":{"arena_id":"a_1"}}`, `7`, protocol.CodeBadRequest},
+		{`{"id":7,"type":"arena.next","data":{"arena_id":"a_1","after":0.5}}`, `7`, protocol.CodeBadRequest},
+		{`{"id":7,"type":"arena.kick","data":{"arena_id":"a_1"}}`, `7`, protocol.CodeBadRequest},
+		{`{"id":7,"type":"arena.kick","data":{"arena_id":"a_1","player":"p","ban":"yes"}}`, `7`, protocol.CodeBadRequest},
+		{`{"id":7,"type":"arena.open","data":{}}`, `7`, protocol.CodeUnknownType},
 		{`{"id":7,"type":"board.watch","data":{"window":"all"}}`, `7`, protocol.CodeUnknownType},
 		{`{"id":7,"type":"PING","data":{"at":1}}`, `7`, protocol.CodeUnknownType},
 		{`{"id":7,"type":"","data":{}}`, `7`, protocol.CodeUnknownType},
@@ -66,8 +77,11 @@ func TestFaultyRequests(t *testing.T) {
 		c.refusal(f, test.code)
 	}
 	c.alive()
+	if asked := n.arenas.take(); len(asked) > 0 {
+		t.Errorf("passed on: %q", asked)
+	}
 	types, codes := n.labels("messages_total"), n.labels("refused_total")
-	if !slices.Contains(types, "unknown") || slices.Contains(types, "PING") || slices.Contains(types, "arena.join") {
+	if !slices.Contains(types, "unknown") || slices.Contains(types, "PING") || slices.Contains(types, "arena.open") {
 		t.Errorf("labels of messages: %v", types)
 	}
 	for _, code := range codes {

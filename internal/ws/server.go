@@ -34,11 +34,18 @@ type Config struct {
 	Identity Identity
 	Engine   *match.Engine
 	Lobby    *lobby.Lobby
+	Arenas   Arenas
 	Presence *match.Presence
 	Wheel    *timer.Wheel
 	Now      func() int64 // cluster time, epoch ms
 	Logger   *slog.Logger
 	Registry prometheus.Registerer
+
+	// Numbers tell which session of a player is the newest. Replace tells a
+	// node, unless it is this one, that a session of a number has begun: its
+	// Replaced is to be called. It returns soon, and may fail.
+	Numbers Numbers
+	Replace func(ctx context.Context, node, game, player string, number int64)
 
 	Origins     []string // allowed besides the same host, as "https://example.com"
 	Connections int64    // the most at one node
@@ -51,7 +58,11 @@ const (
 	writeWithin = 10 * time.Second
 	closeWithin = 2 * time.Second // each: for what is queued, the close frame, the client's
 	callWithin  = 5 * time.Second
+	hurry       = 5    // what divides callWithin for a request behind one that waited in vain
 	retryMS     = 2000 // told to clients that are to come again
+
+	awayAtOnce  = 512 // connections that are being turned away
+	looksAtOnce = 64  // looks for a newer session
 )
 
 // comeAgain is the reason with which an overloaded server closes.
@@ -65,7 +76,11 @@ type Server struct {
 	draining atomic.Bool
 	running  sync.WaitGroup // sessions; added to by enter only, under mu
 
-	helloWithin, writeWithin time.Duration
+	away, looks aside
+
+	helloWithin, writeWithin, callWithin time.Duration
+
+	places sync.Mutex // held while a session takes its player's place
 
 	mu       sync.Mutex
 	sessions map[*session]struct{}
@@ -75,7 +90,8 @@ type Server struct {
 func New(c Config) *Server {
 	s := &Server{
 		Config: c, metrics: newMetrics(c.Registry), sessions: make(map[*session]struct{}),
-		helloWithin: helloWithin, writeWithin: writeWithin,
+		away: aside{most: awayAtOnce}, looks: aside{most: looksAtOnce},
+		helloWithin: helloWithin, writeWithin: writeWithin, callWithin: callWithin,
 	}
 	s.upgrader = websocket.Upgrader{
 		Subprotocols:    []string{protocol.Subprotocol},
@@ -99,8 +115,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	se := newSession(s, conn)
 	if code, reason := s.enter(se); code != 0 {
-		s.metrics.closed.WithLabelValues(closeLabel(code)).Inc()
-		turnAway(conn, code, reason)
+		s.turnAway(conn, code, reason)
 		return
 	}
 	go se.run() // s.running waits for it

@@ -11,6 +11,7 @@ import (
 	"github.com/gorilla/websocket"
 	"golang.org/x/time/rate"
 
+	"laststand/internal/identity"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 	"laststand/internal/timer"
@@ -25,11 +26,15 @@ type session struct {
 	out    outbox          // any goroutine
 	limit  *rate.Limiter
 	faults [2]time.Time // the last two times the limit was passed
+	failed bool         // the request under way met a store that is out of reach
+	slow   bool         // the last request did, and took long over it
 
 	game    string
 	player  string
-	expires int64       // of the token, epoch ms; the three never change once greeted
-	greeted atomic.Bool // hello has been said
+	role    identity.Role // player or host
+	number  int64         // among the player's sessions over all nodes
+	expires int64         // of the token, epoch ms; the five never change once greeted
+	greeted atomic.Bool   // hello has been said
 
 	heard   atomic.Int64 // when anything last came, cluster time
 	watch   atomic.Pointer[timer.Timer]
@@ -92,12 +97,28 @@ func (se *session) receive(kind int, frame []byte) {
 
 // handle answers one frame. Pushes wait until its reply is on its way.
 func (se *session) handle(frame []byte, at int64) {
-	ctx, cancel := context.WithTimeout(context.Background(), callWithin)
+	began, patience := time.Now(), se.patience()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	r, err := protocol.ReadRequest(frame)
+	greeted, then := se.greeted.Load(), nothing
+	se.failed = false
 	se.out.hold()
-	then := se.answer(ctx, frame, at)
+	if !se.guard(func() { then = se.answer(ctx, request{Request: r, at: at}, err) }, r.Type) {
+		se.fault(r, greeted)
+	}
 	se.out.release()
-	then()
+	se.guard(then, r.Type)
+	se.slow = se.failed && time.Since(began) > patience/3
+}
+
+// patience bounds a request. Those behind one that a store let wait in vain have
+// less of it, so that all that queues up is refused soon.
+func (se *session) patience() time.Duration {
+	if se.slow {
+		return se.server.callWithin / hurry
+	}
+	return se.server.callWithin
 }
 
 // end lets go of everything the session had, when its read loop ends.
@@ -115,34 +136,6 @@ func (se *session) end() {
 		se.giveUpPlace()
 	}
 	se.server.leave(se)
-}
-
-// giveUpPlace takes the player out of presence, and the player's ticket out of
-// the lobby, unless a newer session has taken over both. One that does so just
-// now waits for it: what it enters afterwards is its own.
-func (se *session) giveUpPlace() {
-	se.server.Engine.Detach(se.game, se.player, se)
-	se.place.Lock()
-	defer se.place.Unlock()
-	if newest, _ := se.server.Presence.Find(se.game, se.player); newest == se {
-		ctx, cancel := context.WithTimeout(context.Background(), callWithin)
-		defer cancel()
-		if err := se.server.Lobby.Leave(ctx, se.game, se.player); err != nil {
-			se.server.Logger.Warn("the ticket of a player who left stays until it expires", "error", err)
-		}
-	}
-	se.server.Presence.Leave(se.game, se.player, se)
-}
-
-// takePlace makes the session its player's one; a former one is closed.
-func (se *session) takePlace() {
-	former, ok := se.server.Presence.Enter(se.game, se.player, se).(*session)
-	if !ok {
-		return
-	}
-	former.close(protocol.CloseReplaced, "replaced by a newer connection")
-	former.place.Lock()   // until it has given up its place, if it is about to
-	former.place.Unlock() //nolint:staticcheck // an empty critical section is the waiting
 }
 
 func (se *session) inMatch() bool {

@@ -11,8 +11,8 @@ func (se *session) tooSilent() {
 	se.close(protocol.CloseSilent, "no hello within 5 s; reconnect")
 }
 
-// beat pings a session, and closes it when nothing was heard for three beats
-// or its token has expired.
+// beat pings a session, and closes it when nothing was heard for three beats,
+// its token has expired or it is not the player's newest.
 func (se *session) beat() {
 	now := se.server.Now()
 	switch {
@@ -22,6 +22,7 @@ func (se *session) beat() {
 		se.close(protocol.CloseSilent, "nothing heard for too long; reconnect")
 	default:
 		se.out.push("", ping)
+		se.server.looks.try(se.lookForNewer)
 		se.watchBeat()
 	}
 }

@@ -1,17 +1,14 @@
 // Package player is a player that a program plays: it gets a guest's token,
-// connects, joins duels and answers. It shares the wire contract with the
-// server and nothing else.
+// connects, joins duels and arenas, and answers; a Roamer keeps on doing so
+// while servers come and go. It shares the wire contract with the server and
+// nothing else.
 package player
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"time"
 
@@ -19,13 +16,6 @@ import (
 
 	"laststand/internal/protocol"
 )
-
-// Guest is a player as the server knows it.
-type Guest struct {
-	ID       string `json:"player_id"`
-	Nickname string `json:"nickname"`
-	Token    string `json:"token"`
-}
 
 // Frame is a reply (Re set) or a push of the server, and when it came.
 type Frame struct {
@@ -43,41 +33,13 @@ type Frame struct {
 type Player struct {
 	Guest
 	Welcome protocol.Welcome
+	Lead    int64 // ms: cluster time is at most so far ahead of this machine's clock
 	conn    *websocket.Conn
 	last    int64 // id of the last request
 }
 
-// NewGuest makes a new guest at a server such as http://127.0.0.1:8080; an
-// empty nickname lets the server choose one.
-func NewGuest(ctx context.Context, server, game, nickname string) (Guest, error) {
-	body := map[string]string{"device": rand.Text() + rand.Text()[:6]}
-	if nickname != "" {
-		body["nickname"] = nickname
-	}
-	encoded, err := json.Marshal(body)
-	if err != nil {
-		return Guest{}, err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, server+"/v1/games/"+game+"/guests", bytes.NewReader(encoded))
-	if err != nil {
-		return Guest{}, err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return Guest{}, err
-	}
-	defer answer.Body.Close()
-	raw, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return Guest{}, err
-	}
-	if answer.StatusCode != http.StatusCreated {
-		return Guest{}, fmt.Errorf("player: guest: %s: %s", answer.Status, raw)
-	}
-	var g Guest
-	return g, json.Unmarshal(raw, &g)
-}
+// helloWithin bounds the wait for a welcome where the context does not.
+const helloWithin = 10 * time.Second
 
 // Connect connects a guest and says hello; resume may be nil.
 func Connect(ctx context.Context, server string, g Guest, resume *protocol.Resume) (*Player, error) {
@@ -88,17 +50,24 @@ func Connect(ctx context.Context, server string, g Guest, resume *protocol.Resum
 	}
 	_ = answer.Body.Close()
 	p := &Player{Guest: g, conn: conn}
+	asked := time.Now()
 	if _, err := p.Send(protocol.TypeHello, protocol.Hello{Token: g.Token, Resume: resume}); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	f, err := p.Read(10 * time.Second)
+	within := helloWithin
+	if until, ok := ctx.Deadline(); ok {
+		within = time.Until(until)
+	}
+	f, err := p.Read(within)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	if f.Type != protocol.TypeWelcome {
 		return nil, errors.Join(fmt.Errorf("player: hello was answered with %s", f.Raw), conn.Close())
 	}
-	return p, json.Unmarshal(f.Data, &p.Welcome)
+	err = json.Unmarshal(f.Data, &p.Welcome)
+	p.Lead = p.Welcome.ServerAt - asked.UnixMilli()
+	return p, err
 }
 
 // Send sends a request and returns its id.

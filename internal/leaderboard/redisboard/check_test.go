@@ -16,11 +16,7 @@ import (
 // at one by one.
 func (w *world) checkAll(t failer, node, limit int) {
 	t.Helper()
-	rows := w.ledger.all()
-	today := "2026-11-20"
-	if len(rows) > 0 {
-		today = rows[len(rows)-1].Day
-	}
+	rows, today := w.ledger.all(), w.ledger.today()
 	for _, order := range w.cfg.Orders {
 		w.checkBoard(t, node, lb.Query{Window: lb.All, Order: order, Limit: limit}, sum(w.cfg, rows, "all"))
 		w.checkBoard(t, node, lb.Query{Window: lb.Day, Order: order, Limit: limit}, sum(w.cfg, rows, today))
@@ -29,7 +25,7 @@ func (w *world) checkAll(t failer, node, limit int) {
 		date := before(today, ago)
 		w.checkBoard(t, node, lb.Query{Window: lb.Day, Date: date, Limit: limit}, sum(w.cfg, rows, date))
 	}
-	w.checkPlaces(t, node, rows, today)
+	w.checkPlaces(t, node, []string{"p0", "p1", "p2", "nobody"})
 }
 
 func before(date string, days int) string {
@@ -197,9 +193,9 @@ func (w *world) checkNear(t failer, s lb.Standing, order lb.Order, want []lb.Ent
 	}
 }
 
-func (w *world) checkPlaces(t failer, node int, rows []lb.Row, today string) {
+func (w *world) checkPlaces(t failer, node int, ids []string) {
 	t.Helper()
-	ids := []string{"p0", "p1", "p2", "nobody"}
+	rows, today := w.ledger.all(), w.ledger.today()
 	got, position, err := w.nodes[node].reader.Places(t.Context(), w.cfg.Game, ids)
 	if err != nil || position != int64(len(rows)) {
 		t.Fatalf("places at %d: %v, want %d", position, err, len(rows))

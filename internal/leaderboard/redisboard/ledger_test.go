@@ -89,3 +89,9 @@ func (l *ledger) all() []lb.Row {
 	defer l.mu.Unlock()
 	return slices.Clone(l.rows)
 }
+
+func (l *ledger) today() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.day
+}

@@ -132,3 +132,16 @@ func TestCachedPagesAreStillRight(t *testing.T) {
 		}
 	})
 }
+
+// Of more players than a page has, each is where a page would show it.
+func TestPlacesOfManyPlayers(t *testing.T) {
+	eachWorld(t, 1, func(t *testing.T, w *world) {
+		ids := []string{"nobody"}
+		for i := range 2*lb.MaxLimit + 1 {
+			ids = append(ids, fmt.Sprint("p", i))
+			w.ledger.result(ids[i+1], right(int64(i%100)))
+		}
+		w.apply(t, 0)
+		w.checkPlaces(t, 0, ids)
+	})
+}

@@ -1,20 +1,23 @@
--- Lists the tickets nearest to one by rating, and keeps that one alive; where
--- it has expired and its player has taken no other, it comes back. Others that
--- their nodes have let expire leave.
+-- Lists a slice of the tickets nearest to one by rating, and keeps that one
+-- alive, also in a pairing; where it has expired and its player has taken no
+-- other, it comes back. Others that their nodes have let expire leave.
 -- KEYS  1 tickets (hash), 2 waiting (zset), 3 alive (zset), 4 busy (string)
 -- ARGV  1 ticket id, 2 rating, 3 now (ms), 4 alive until (ms), 5 how many
---       either way, 6 ticket (JSON)
+--       either way, 6 how many to leave out either way, 7 ticket (JSON),
+--       8 time to live of busy (ms)
 -- Returns the tickets (JSON); nil where the one itself does not wait any more.
 if not redis.call('ZSCORE', KEYS[2], ARGV[1]) then
   if redis.call('GET', KEYS[4]) ~= 'ticket:' .. ARGV[1] then
+    redis.call('ZADD', KEYS[3], 'XX', ARGV[4], ARGV[1])
     return false
   end
-  redis.call('HSET', KEYS[1], ARGV[1], ARGV[6])
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[7])
   redis.call('ZADD', KEYS[2], ARGV[2], ARGV[1])
 end
 redis.call('ZADD', KEYS[3], ARGV[4], ARGV[1])
-local ids = redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[2], '+inf', 'LIMIT', 0, ARGV[5])
-for _, id in ipairs(redis.call('ZREVRANGEBYSCORE', KEYS[2], '(' .. ARGV[2], '-inf', 'LIMIT', 0, ARGV[5])) do
+redis.call('PEXPIRE', KEYS[4], ARGV[8])
+local ids = redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[2], '+inf', 'LIMIT', ARGV[6], ARGV[5])
+for _, id in ipairs(redis.call('ZREVRANGEBYSCORE', KEYS[2], '(' .. ARGV[2], '-inf', 'LIMIT', ARGV[6], ARGV[5])) do
   ids[#ids + 1] = id
 end
 local near = {}

@@ -38,9 +38,55 @@ func TestEveryTicketIsPairedOnce(t *testing.T) {
 		if len(in) != 40 {
 			h.Errorf("%d tickets are in a pairing", len(in))
 		}
-		k := keys{h.game}
-		if n := h.client.HLen(h.Context(), k.tickets()).Val() + h.client.ZCard(h.Context(), k.waiting()).Val() + h.client.ZCard(h.Context(), k.alive()).Val(); n != 0 {
+		for _, p := range pairings {
+			if err := h.Done(h.Context(), p); err != nil {
+				h.Error(err)
+			}
+		}
+		if n := h.kept(); n != 0 {
 			h.Errorf("%d entries of tickets are left", n)
+		}
+	})
+}
+
+// kept counts what is kept of tickets.
+func (h *hall) kept() int64 {
+	k := keys{h.game}
+	return h.client.HLen(h.Context(), k.tickets()).Val() + h.client.ZCard(h.Context(), k.waiting()).Val() + h.client.ZCard(h.Context(), k.alive()).Val()
+}
+
+// Two nodes pair bob at once, one with ada and the other with eve: he is in one
+// match, and who is left over waits on.
+func TestTwoNodesPairOneTicketAtOnce(t *testing.T) {
+	each(t, func(h *hall) {
+		for round := range 50 {
+			name := func(player string) lobby.Ticket { return h.entered(fmt.Sprint(player, round), epoch) }
+			ada, bob, eve := name("ada"), name("bob"), name("eve")
+			var won [2]bool
+			var both sync.WaitGroup
+			for i, tickets := range [][]lobby.Ticket{{ada, bob}, {eve, bob}} {
+				both.Go(func() {
+					p := lobby.Pairing{Match: fmt.Sprint("m_", round, i), At: epoch, Tickets: tickets}
+					var err error
+					if won[i], err = New(h.client).Pair(h.Context(), p); err != nil {
+						h.Error(err)
+					}
+				})
+			}
+			both.Wait()
+			if won[0] == won[1] {
+				h.Fatalf("round %d: won %v", round, won)
+			}
+			first, other, match := ada, eve, fmt.Sprint("m_", round, 0)
+			if won[1] {
+				first, other, match = eve, ada, fmt.Sprint("m_", round, 1)
+			}
+			h.checkWhere(bob.Seat.Player, lobby.Busy{Match: match, Forming: true})
+			h.checkWhere(first.Seat.Player, lobby.Busy{Match: match, Forming: true})
+			h.checkWhere(other.Seat.Player, lobby.Busy{Ticket: other.ID})
+			if id, err := h.Leave(h.Context(), h.game, other.Seat.Player); err != nil || id != other.ID {
+				h.Errorf("round %d: %q left, %v", round, id, err)
+			}
 		}
 	})
 }
@@ -53,7 +99,7 @@ func (h *hall) seek(node *Store, t lobby.Ticket) {
 		return
 	}
 	for {
-		near, waits, err := node.Near(h.Context(), t, epoch)
+		near, waits, err := node.Near(h.Context(), t, 0, epoch)
 		if err != nil {
 			h.Error(err)
 			return

@@ -2,9 +2,11 @@ package redislobby
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/redis/go-redis/v9"
@@ -53,7 +55,7 @@ func (h *hall) enter(t lobby.Ticket, now int64) int64 {
 // itself does not wait.
 func (h *hall) near(t lobby.Ticket, now int64) []string {
 	h.Helper()
-	tickets, waits, err := h.Near(h.Context(), t, now)
+	tickets, waits, err := h.Near(h.Context(), t, 0, now)
 	if err != nil || !waits && len(tickets) > 0 {
 		h.Fatalf("%v, %d, %v", waits, len(tickets), err)
 	}
@@ -105,7 +107,7 @@ func TestEnter(t *testing.T) {
 		}
 		h.checkWhere("ada", lobby.Busy{Ticket: "t_ada"})
 		h.checkWhere("nobody", lobby.Busy{})
-		got, waits, err := h.Near(h.Context(), bob, epoch)
+		got, waits, err := h.Near(h.Context(), bob, 0, epoch)
 		if err != nil || !waits || len(got) != 1 || !reflect.DeepEqual(got[0], ada) {
 			h.Errorf("%+v, %v, %v", got, waits, err)
 		}
@@ -166,39 +168,50 @@ func TestEnterAfterAMatch(t *testing.T) {
 	})
 }
 
-// busyWith makes a player busy with a match.
-func (h *hall) busyWith(player, id string) {
-	h.Helper()
-	if err := h.client.Set(h.Context(), keys{h.game}.busy(player), "match:"+id, busyTTL).Err(); err != nil {
-		h.Fatal(err)
-	}
-}
-
-// The nearest by rating on either side are listed, however many wait.
+// All that wait are listed, a slice at a time, the nearest by rating on either
+// side first.
 func TestNear(t *testing.T) {
 	each(t, func(h *hall) {
 		own := h.ticket("own", 1500.5)
 		h.enter(own, epoch)
-		var want []string
-		for i := range 2*nearMost + 20 {
-			player := fmt.Sprintf("p_%03d", i)
+		const others = 2*nearMost + 20
+		for i := range others {
 			gap := float64(1 + i/2)
 			if i%2 == 0 {
 				gap = -gap
 			}
-			h.enter(h.ticket(player, 1500.5+gap), epoch)
-			if i < 2*nearMost-2 {
-				want = append(want, player)
-			}
+			h.enter(h.ticket(fmt.Sprintf("p_%03d", i), 1500.5+gap), epoch)
 		}
-		got := h.near(own, epoch)
-		for _, player := range want {
-			if !slices.Contains(got, player) {
-				h.Errorf("%s is not near", player)
+		listed := 0
+		for slice, want := range []int{2*nearMost - 1, 21, 0} {
+			near, waits, err := h.Near(h.Context(), own, slice, epoch)
+			if err != nil || !waits || len(near) != want {
+				h.Errorf("slice %d: %d tickets, %v, %v, want %d", slice, len(near), waits, err, want)
 			}
+			for _, t := range near {
+				if gap := math.Abs(t.Rating() - own.Rating()); gap < float64(slice*nearMost) || gap > float64((slice+1)*nearMost) {
+					h.Errorf("%s is in slice %d, %g away", t.ID, slice, gap)
+				}
+			}
+			listed += len(near)
 		}
-		if len(got) > 2*nearMost || slices.Contains(got, "own") {
-			h.Errorf("%d are near: %v", len(got), got)
+		if listed != others {
+			h.Errorf("%d of %d are listed", listed, others)
+		}
+	})
+}
+
+// Looking after a ticket keeps its player busy for as long as it waits.
+func TestNearKeepsBusy(t *testing.T) {
+	each(t, func(h *hall) {
+		ada := h.entered("ada", epoch)
+		busy := keys{h.game}.busy("ada")
+		if err := h.client.PExpire(h.Context(), busy, time.Minute).Err(); err != nil {
+			h.Fatal(err)
+		}
+		h.checkNear(ada, epoch)
+		if ttl := h.client.TTL(h.Context(), busy).Val(); ttl < busyTTL-time.Minute {
+			h.Errorf("busy for %v", ttl)
 		}
 	})
 }
@@ -221,7 +234,7 @@ func TestExpiredTicketsLeave(t *testing.T) {
 		}
 		// Its node was only slow: the ticket comes back, with its age.
 		h.checkNear(other, now+2, "own")
-		got, _, err := h.Near(h.Context(), own, now+2)
+		got, _, err := h.Near(h.Context(), own, 0, now+2)
 		if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], other) {
 			h.Errorf("%+v, %v", got, err)
 		}
@@ -279,9 +292,12 @@ func TestPair(t *testing.T) {
 			h.Errorf("%+v, %v", pairings, err)
 		}
 		for range 2 {
-			if err := h.Done(h.Context(), h.game, "m_1"); err != nil {
+			if err := h.Done(h.Context(), pairings[0]); err != nil {
 				h.Error(err)
 			}
+		}
+		if n := h.client.ZCard(h.Context(), keys{h.game}.alive()).Val(); n != 1 {
+			h.Errorf("%d tickets are alive", n)
 		}
 		h.checkWhere("ada", lobby.Busy{Match: "m_1"})
 		if pairings, err := h.Pairings(h.Context(), h.game); err != nil || len(pairings) != 0 {
@@ -293,27 +309,6 @@ func TestPair(t *testing.T) {
 	})
 }
 
-// Free ends what it names, and nothing that came after it.
-func TestFree(t *testing.T) {
-	each(t, func(h *hall) {
-		h.busyWith("ada", "m_1")
-		for _, c := range []struct {
-			match string
-			want  lobby.Busy
-		}{{"m_0", lobby.Busy{Match: "m_1"}}, {"m_1", lobby.Busy{}}, {"m_1", lobby.Busy{}}} {
-			if err := h.Free(h.Context(), h.game, "ada", c.match); err != nil {
-				h.Error(err)
-			}
-			h.checkWhere("ada", c.want)
-		}
-		h.entered("ada", epoch)
-		if err := h.Free(h.Context(), h.game, "ada", "m_1"); err != nil {
-			h.Error(err)
-		}
-		h.checkWhere("ada", lobby.Busy{Ticket: "t_ada"})
-	})
-}
-
 func TestGamesAreApart(t *testing.T) {
 	each(t, func(h *hall) {
 		ada := h.entered("ada", epoch)
@@ -322,5 +317,24 @@ func TestGamesAreApart(t *testing.T) {
 		other.checkWhere("ada", lobby.Busy{})
 		other.checkNear(other.entered("bob", epoch), epoch)
 		h.checkNear(ada, epoch)
+	})
+}
+
+func TestATicketIsReadWhileItWaits(t *testing.T) {
+	each(t, func(h *hall) {
+		ada := h.ticket("ada", 1500)
+		if _, waits, err := h.Ticket(h.Context(), h.game, ada.ID); waits || err != nil {
+			h.Errorf("before it is there: %v, %v", waits, err)
+		}
+		h.enter(ada, epoch)
+		if got, waits, err := h.Ticket(h.Context(), h.game, ada.ID); !waits || err != nil || !reflect.DeepEqual(got, ada) {
+			h.Errorf("%+v, %v, %v; want %+v", got, waits, err, ada)
+		}
+		if paired, err := h.Pair(h.Context(), lobby.Pairing{Match: "m_1", At: epoch, Tickets: []lobby.Ticket{ada}}); !paired || err != nil {
+			h.Fatal(paired, err)
+		}
+		if _, waits, err := h.Ticket(h.Context(), h.game, ada.ID); waits || err != nil {
+			h.Errorf("once it is paired: %v, %v", waits, err)
+		}
 	})
 }

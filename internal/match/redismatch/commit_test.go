@@ -13,7 +13,7 @@ func TestCommit(t *testing.T) {
 		open := p.take(match.Open, 0)
 		a := p.attempt(open, "p_ada", 1000)
 		out := p.commit(a, match.Accepted)
-		if !reflect.DeepEqual(out.Record, a.Record) || out.Answered != 1 || out.Seq != 3 {
+		if !reflect.DeepEqual(out.Record, a.Record) || out.Answered != 1 || out.Alive != 2 || out.Seq != 3 || out.Version != 3 {
 			p.Errorf("%+v", out)
 		}
 		if p.due() != open.DueAt {
@@ -24,14 +24,14 @@ func TestCommit(t *testing.T) {
 			p.Errorf("%+v, last frame %s", v.State, v.Frames[2])
 		}
 		b := p.attempt(open, "p_bob", 2000)
-		b.Record.Correct, b.Record.Points, b.Record.SavedMS = false, 0, 0
+		b = wrong(b)
 		if out := p.commit(b, match.Accepted); out.Answered != 2 || out.Seq != 4 {
 			p.Errorf("%+v", out)
 		}
 		if p.due() != b.Record.At {
 			p.Errorf("due at %d, the last answer came at %d", p.due(), b.Record.At)
 		}
-		if v := p.read(); v.Answered != 2 || v.Right != 1 || v.Totals["p_bob"] != (match.Totals{Answered: 1}) {
+		if v := p.read(); v.Answered != 2 || v.Right != 1 || v.Totals["p_bob"] != (match.Totals{Answered: 1, Latest: 1}) {
 			p.Errorf("%+v", v)
 		}
 		p.checkLog()
@@ -102,6 +102,17 @@ func TestCommitRunAgain(t *testing.T) {
 			if after := p.read(); !reflect.DeepEqual(after, before) {
 				p.Errorf("it changed\n%+v to\n%+v", before, after)
 			}
+		}
+		p.checkLog()
+	})
+}
+
+func TestCommitWithoutAPush(t *testing.T) {
+	each(t, func(p *play) {
+		a := p.attempt(p.take(match.Open, 0), "p_ada", 10)
+		a.Seen = nil
+		if out := p.commit(a, match.Accepted); out.Seq != 0 || out.Answered != 1 {
+			p.Errorf("%+v", out)
 		}
 		p.checkLog()
 	})

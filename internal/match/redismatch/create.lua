@@ -1,15 +1,25 @@
--- Writes a new match, its first push and its deadline, if there is none yet.
--- KEYS  1 match (hash), 2 log (list), 3 due:{p} (zset), 4 seq:{p} (hash)
--- ARGV  1 match id, 2 due at (ms), 3 time to live (ms), 4 the frame of push 1,
---       5… field, value, … of the match
--- Returns 1 where it was written, 0 where it was there.
-if redis.call('EXISTS', KEYS[1]) == 1 then
-  return 0
+-- Writes a new match with its deadline, and its first push where there is one,
+-- if there is none of its id and none has been.
+-- KEYS  1 match (hash), 2 plan (string), 3 log (list), 4 due:{p} (zset),
+--       5 seq:{p} (hash), 6 tomb (string)
+-- ARGV  1 match id, 2 attempt id, 3 plan (JSON), 4 due at (ms, 0 for never),
+--       5 time to live (ms), 6 the frame of push 1, '' for none,
+--       7… field, value, … of the match
+-- Returns 1 where it was written, also to the same attempt again, else 0.
+if redis.call('EXISTS', KEYS[1], KEYS[6]) > 0 then
+  return redis.call('HGET', KEYS[1], 'made') == ARGV[2] and 1 or 0
 end
-redis.call('HSET', KEYS[1], unpack(ARGV, 5))
-redis.call('RPUSH', KEYS[2], ARGV[4])
-redis.call('PEXPIRE', KEYS[1], ARGV[3])
-redis.call('PEXPIRE', KEYS[2], ARGV[3])
-redis.call('ZADD', KEYS[3], ARGV[2], ARGV[1])
-redis.call('HSET', KEYS[4], ARGV[1], 1)
+local seq = 0
+if ARGV[6] ~= '' then
+  seq = redis.call('RPUSH', KEYS[3], ARGV[6])
+end
+redis.call('HSET', KEYS[1], 'made', ARGV[2], 'seq', seq, 'version', 1, unpack(ARGV, 7))
+redis.call('SET', KEYS[2], ARGV[3])
+for i = 1, 3 do
+  redis.call('PEXPIRE', KEYS[i], ARGV[5])
+end
+if ARGV[4] ~= '0' then
+  redis.call('ZADD', KEYS[4], ARGV[4], ARGV[1])
+end
+redis.call('HSET', KEYS[5], ARGV[1], seq, ARGV[1] .. '|v', 1)
 return 1

@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/match"
 )
 
 // dueLimit is how many matches of one partition a sweep takes up at once.
@@ -36,7 +38,7 @@ func (s *Store) Forget(ctx context.Context, id string) error {
 	k := keysOf(id)
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		p.ZRem(ctx, k.due(), id)
-		p.HDel(ctx, k.seq(), id)
+		p.HDel(ctx, k.seq(), k.marks()...)
 		return nil
 	})
 	if err != nil {
@@ -45,30 +47,31 @@ func (s *Store) Forget(ctx context.Context, id string) error {
 	return nil
 }
 
-// Seqs implements match.Index, with one command a partition that has matches.
-func (s *Store) Seqs(ctx context.Context, matches []string) (map[string]int64, error) {
-	byKey := make(map[string][]string)
+// Marks implements match.Index, with one command a partition that has matches.
+func (s *Store) Marks(ctx context.Context, matches []string) (map[string]match.Mark, error) {
+	byKey, names := make(map[string][]string), make(map[string][]string)
 	for _, id := range matches {
-		key := keysOf(id).seq()
-		byKey[key] = append(byKey[key], id)
+		k := keysOf(id)
+		byKey[k.seq()] = append(byKey[k.seq()], id)
+		names[k.seq()] = append(names[k.seq()], k.marks()...)
 	}
 	cmds := make(map[string]*redis.SliceCmd, len(byKey))
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for key, ids := range byKey {
-			cmds[key] = p.HMGet(ctx, key, ids...)
+		for key := range byKey {
+			cmds[key] = p.HMGet(ctx, key, names[key]...)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("redismatch: seqs: %w", err)
+		return nil, fmt.Errorf("redismatch: marks: %w", err)
 	}
-	seqs := make(map[string]int64, len(matches))
+	marks := make(map[string]match.Mark, len(matches))
 	for key, cmd := range cmds {
-		for i, raw := range cmd.Val() {
-			if raw != nil {
-				seqs[byKey[key][i]] = number(cmd.Val(), i)
+		for i, id := range byKey[key] {
+			if cmd.Val()[2*i] != nil {
+				marks[id] = match.Mark{Seq: number(cmd.Val(), 2*i), Version: number(cmd.Val(), 2*i+1)}
 			}
 		}
 	}
-	return seqs, nil
+	return marks, nil
 }

@@ -1,9 +1,13 @@
 package redismatch
 
 import (
+	"flag"
 	"testing"
 
 	"laststand/internal/trial"
 )
 
-func TestMain(m *testing.M) { trial.Main(m) }
+func TestMain(m *testing.M) {
+	_ = flag.Set("rapid.checks", "30") // each of them plays a match; the command line may say more
+	trial.Main(m)
+}

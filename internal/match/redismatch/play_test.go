@@ -38,15 +38,27 @@ type play struct {
 func each(t *testing.T, f func(p *play)) {
 	t.Parallel()
 	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
-		p := &play{T: t, Store: New(c, scripts(t, c)), client: c, plan: newPlan()}
-		p.keys = keysOf(p.plan.ID)
-		created, err := p.Create(t.Context(), p.plan, found(p.plan))
-		if err != nil || !created {
-			t.Fatalf("create: %v, %v", created, err)
-		}
-		t.Cleanup(func() { p.forget(context.WithoutCancel(t.Context())) })
-		f(p)
+		f(begin(t, c, newPlan(), duelState()))
 	})
+}
+
+// begin creates a match.
+func begin(t *testing.T, c redis.UniversalClient, plan *match.Plan, first match.State) *play {
+	t.Helper()
+	p := &play{T: t, Store: New(c, scripts(t, c)), client: c}
+	return p.another(plan, first)
+}
+
+// another creates a match in the same store.
+func (p *play) another(plan *match.Plan, first match.State) *play {
+	p.Helper()
+	p = &play{T: p.T, Store: p.Store, client: p.client, plan: plan, keys: keysOf(plan.ID)}
+	created, err := p.Create(p.Context(), plan, first, found(plan))
+	if err != nil || !created {
+		p.Fatalf("create: %v, %v", created, err)
+	}
+	p.Cleanup(func() { p.forget(context.WithoutCancel(p.Context())) })
+	return p
 }
 
 // scripts is where scripts run in the product: in shared pipelines, but for
@@ -78,6 +90,11 @@ func (p *play) forget(ctx context.Context) {
 	}
 }
 
+// duelState is what a duel begins with.
+func duelState() match.State {
+	return match.State{Phase: match.Countdown, Question: -1, Last: -1, StartsAt: epoch, DueAt: epoch, Players: 2, Alive: 2}
+}
+
 func newPlan() *match.Plan {
 	p := &match.Plan{
 		Form: match.Form, ID: "m_" + ulid.Make().String(), Game: "demo", Mode: match.Duel, StartsAt: epoch,
@@ -95,14 +112,21 @@ func newPlan() *match.Plan {
 	return p
 }
 
-func found(p *match.Plan) protocol.Numbered {
-	return protocol.EncodeNumbered(p.ID, protocol.TypeMatchFound, map[string]any{"starts_at": p.StartsAt})
+// found is the first push of a duel; an arena has none before it begins.
+func found(p *match.Plan) *protocol.Numbered {
+	if p.Arena != nil {
+		return nil
+	}
+	n := protocol.EncodeNumbered(p.ID, protocol.TypeMatchFound, map[string]any{"starts_at": p.StartsAt})
+	return &n
 }
 
-// read reads the match with both players and all frames.
+// read reads the match with both players, those shown, and all frames.
 func (p *play) read() match.View {
 	p.Helper()
-	v, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, Players: []string{"p_ada", "p_bob"}})
+	v, err := p.Read(p.Context(), match.ReadQuery{
+		Match: p.plan.ID, Players: []string{"p_ada", "p_bob"}, Shown: p.plan.Arena != nil, Ranks: p.plan.Arena != nil,
+	})
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -114,10 +138,17 @@ func (p *play) step(from match.State, to match.Phase, question int) match.Step {
 	p.tries++
 	s := match.Step{
 		Match: p.plan.ID, ID: fmt.Sprint("try ", p.tries), From: from.Phase, Question: from.Question, To: from,
+		Buzzer: p.plan.Mode == match.Buzzer,
 		Pushes: []protocol.Numbered{protocol.EncodeNumbered(p.plan.ID, string(to), map[string]any{"question": question})},
 	}
 	s.To.Phase, s.To.Question = to, question
 	switch to {
+	case match.Countdown:
+		s.To.Alive = from.Players - from.Left
+	case match.Revealed:
+		if from.Right > 0 && p.plan.Mode == match.Survival {
+			s.To.Last, s.To.Alive = from.Question, from.Right-from.Quit
+		}
 	case match.Open:
 		s.To.OpensAt, s.To.ClosesAt = epoch+int64(question)*20_000, epoch+int64(question)*20_000+10_000
 		s.To.DueAt, s.To.StartedAt = s.To.ClosesAt+150, epoch
@@ -144,12 +175,19 @@ func (p *play) attempt(s match.State, player string, after int64) match.Attempt 
 	p.tries++
 	seen := protocol.EncodeNumbered(p.plan.ID, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: s.Question, Player: player})
 	return match.Attempt{
-		Match: p.plan.ID, ID: fmt.Sprint("try ", p.tries), OpensAt: s.OpensAt, Seats: 2, TTLMS: 3_600_000, Seen: &seen,
+		Match: p.plan.ID, ID: fmt.Sprint("try ", p.tries), OpensAt: s.OpensAt, TTLMS: 3_600_000, Seen: &seen,
+		Mode: p.plan.Mode, Limit: 10_000, Seat: match.Seat{Player: player, Nickname: player},
 		Record: match.Record{
 			Player: player, Question: s.Question, Given: json.RawMessage(`{"choice":1}`), Normal: "c:1", Correct: true,
 			At: s.OpensAt + after, ElapsedMS: after, Points: 190, SavedMS: 10_000 - after,
 		},
 	}
+}
+
+// wrong makes an attempt a wrong answer.
+func wrong(a match.Attempt) match.Attempt {
+	a.Record.Correct, a.Record.Points, a.Record.SavedMS = false, 0, 0
+	return a
 }
 
 // commit commits an attempt and expects a verdict.
@@ -172,9 +210,9 @@ func (p *play) checkLog() {
 			p.Errorf("frame %d is %s", i+1, f)
 		}
 	}
-	seqs, err := p.Seqs(p.Context(), []string{p.plan.ID})
-	if err != nil || v.Seq != int64(len(v.Frames)) || seqs[p.plan.ID] != v.Seq {
-		p.Errorf("%d frames, the match is at %d, the index at %v (%v)", len(v.Frames), v.Seq, seqs, err)
+	marks, err := p.Marks(p.Context(), []string{p.plan.ID})
+	if err != nil || v.Seq != int64(len(v.Frames)) || marks[p.plan.ID] != (match.Mark{Seq: v.Seq, Version: v.Version}) {
+		p.Errorf("%d frames, the match is at %d, version %d, the index at %v (%v)", len(v.Frames), v.Seq, v.Version, marks, err)
 	}
 }
 

@@ -5,26 +5,42 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/match"
 )
 
-// Read implements match.Store.
+// maxAsked bounds the players that one read is about, and so how long it takes.
+const maxAsked = 500
+
+var errAsked = fmt.Errorf("at most %d players can be asked for at once", maxAsked)
+
+// Read implements match.Store. It is about at most 500 players asked for.
 func (s *Store) Read(ctx context.Context, q match.ReadQuery) (match.View, error) {
-	k := keysOf(q.Match)
-	args := []any{flag(q.Plan), q.After}
+	if len(q.Players) > maxAsked {
+		return match.View{}, fmt.Errorf("redismatch: read %s: %w", q.Match, errAsked)
+	}
+	full, short := 0, 0
+	if q.Shown {
+		full, short = match.FullView, match.ShortView
+	}
+	args := []any{bit(q.Plan), q.After, q.Seen, q.Node, bit(q.Ranks), full, short}
 	for _, player := range q.Players {
 		args = append(args, player)
 	}
-	reply, err := readScript.Run(ctx, s.scripts, []string{k.match(), k.log(), k.answers(), k.totals()}, args...).Slice()
-	if errors.Is(err, redis.Nil) {
+	k := keysOf(q.Match)
+	reply, err := readScript.Run(ctx, s.scripts, []string{
+		k.match(), k.plan(), k.log(), k.answers(), k.totals(), k.nodes(), k.seats(), k.teams(), k.rank(), k.top(),
+	}, args...).Slice()
+	switch {
+	case errors.Is(err, redis.Nil):
 		return match.View{}, match.ErrNotFound
-	}
-	if err != nil {
+	case err != nil:
 		return match.View{}, fmt.Errorf("redismatch: read %s: %w", q.Match, err)
+	case len(reply) == 0:
+		return match.View{}, match.ErrAbandoned
 	}
 	v, err := viewOf(reply, q)
 	if err != nil {
@@ -33,68 +49,77 @@ func (s *Store) Read(ctx context.Context, q match.ReadQuery) (match.View, error)
 	return v, nil
 }
 
-func viewOf(reply []any, q match.ReadQuery) (match.View, error) {
-	v := match.View{State: stateOf(list(reply, 0))}
-	if q.Plan {
-		v.Plan = new(match.Plan)
-		if err := json.Unmarshal([]byte(text(reply, 1)), v.Plan); err != nil {
+// viewOf reads the reply of read.lua.
+func viewOf(reply []any, q match.ReadQuery) (v match.View, err error) {
+	hash := fieldsOf(list(reply, 0))
+	if v.State, err = hash.state(); err != nil {
+		return v, err
+	}
+	if v.Plan, err = planOf(text(reply, 1)); err != nil {
+		return v, err
+	}
+	for _, frame := range texts(reply, 2) {
+		v.Frames = append(v.Frames, []byte(frame))
+	}
+	v.Nodes = texts(reply, 3)
+	if scores, ok := hash["scores"]; ok {
+		v.Scores = []byte(scores)
+	}
+	if q.Shown {
+		v.Teams = teamsOf(list(reply, 4))
+		if v.Firsts, err = hash.firsts(); err != nil {
 			return v, err
 		}
-		if v.Plan.Form > match.Form {
-			return v, fmt.Errorf("form %d is newer than this node's %d: upgrade the node", v.Plan.Form, match.Form)
+	}
+	shown := texts(reply, 5)
+	if v.Seats, err = seatsOf(texts(reply, 6)); err != nil {
+		return v, err
+	}
+	if q.Ranks {
+		v.Ranks = make(map[string]int64, len(q.Players))
+		for i, player := range q.Players {
+			if rank := number(list(reply, 9), i); rank > 0 {
+				v.Ranks[player] = rank
+			}
 		}
 	}
-	for i := range list(reply, 2) {
-		v.Frames = append(v.Frames, []byte(text(list(reply, 2), i)))
+	return v, sumsOf(&v, append(shown, q.Players...), reply)
+}
+
+// planOf reads a plan, nil where none was asked for.
+func planOf(raw string) (*match.Plan, error) {
+	if raw == "" {
+		return nil, nil
 	}
-	v.Records = make(map[string]match.Record, len(q.Players))
-	v.Totals = make(map[string]match.Totals, len(q.Players))
-	records, sums := list(reply, 3), list(reply, 4)
-	for i, player := range q.Players {
-		v.Totals[player] = match.Totals{
-			Score: number(sums, 4*i), Correct: number(sums, 4*i+1),
-			Answered: number(sums, 4*i+2), SavedMS: number(sums, 4*i+3),
-		}
+	p := new(match.Plan)
+	if err := json.Unmarshal([]byte(raw), p); err != nil {
+		return nil, err
+	}
+	if p.Form > match.Form {
+		return nil, fmt.Errorf("form %d is newer than this node's %d: upgrade the node", p.Form, match.Form)
+	}
+	return p, nil
+}
+
+// sumsOf reads the records of the current question and the totals of players.
+func sumsOf(v *match.View, players []string, reply []any) error {
+	v.Records = make(map[string]match.Record, len(players))
+	v.Totals = make(map[string]match.Totals, len(players))
+	records, parts := list(reply, 7), make([][]any, len(totalsParts))
+	for i, flat := range slices.Collect(slices.Chunk(list(reply, 8), max(len(players), 1))) {
+		parts[i] = flat
+	}
+	for i, player := range players {
+		v.Totals[player] = totalsOf(parts, i)
 		raw := text(records, i)
 		if raw == "" {
 			continue
 		}
 		var r match.Record
 		if err := json.Unmarshal([]byte(raw), &r); err != nil {
-			return v, err
+			return err
 		}
 		v.Records[player] = r
 	}
-	return v, nil
-}
-
-func stateOf(f []any) match.State {
-	return match.State{
-		Phase: match.Phase(text(f, 0)), Question: int(number(f, 1)), OpensAt: number(f, 2), ClosesAt: number(f, 3),
-		DueAt: number(f, 4), StartedAt: number(f, 5), Reason: text(f, 6), Ending: match.Reason(text(f, 7)),
-		Leaver: text(f, 8), Answered: number(f, 9), Right: number(f, 10), Seq: number(f, 11),
-	}
-}
-
-// list, text and number read one element of a script's reply; what is not
-// there reads as empty.
-func list(reply []any, i int) []any {
-	l, _ := reply[i].([]any)
-	return l
-}
-
-func text(reply []any, i int) string {
-	s, _ := reply[i].(string)
-	return s
-}
-
-func number(reply []any, i int) int64 {
-	switch n := reply[i].(type) {
-	case int64:
-		return n
-	case string:
-		parsed, _ := strconv.ParseInt(n, 10, 64) // written by a script as a whole number
-		return parsed
-	}
-	return 0
+	return nil
 }

@@ -1,24 +1,54 @@
--- Reads a match as it stands at one instant.
--- KEYS  1 match (hash), 2 log (list), 3 answers (hash), 4 totals (hash)
+-- Reads a match as it stands at one instant; a node may join those that hold
+-- sessions of it.
+-- KEYS  1 match (hash), 2 plan (string), 3 log (list), 4 answers (hash),
+--       5 totals (hash), 6 nodes (set), 7 seats (hash), 8 teams (hash),
+--       9 rank (zset), 10 top (zset)
 -- ARGV  1 1 if the plan is wanted, else 0, 2 number after which frames are
---       wanted, -1 for none, 3… players
--- Returns {fields of the state, plan, frames, records of the current question,
--- totals: score, correct, answered, saved of each player}; nil if it is gone.
-local state = redis.call('HMGET', KEYS[1], 'phase', 'question', 'opens_at', 'closes_at', 'due_at',
-  'started_at', 'reason', 'ending', 'leaver', 'answered', 'right', 'seq')
-if not state[1] then
+--       wanted, -1 for none, 3 highest version seen, 4 node that joins, '' for
+--       none, 5 1 if ranks are wanted, else 0, 6 players of whom all are shown,
+--       0 if none are wanted, 7 how many of more, 8… players asked for
+-- Returns {state, plan, frames, nodes, teams, players shown, their seats,
+-- records of the current question and totals (part by part) of those shown and
+-- those asked for, ranks of those asked for}; {} where the version is behind;
+-- nil if it is gone.
+local m = redis.call('HMGET', KEYS[1], 'phase', 'question', 'version', 'players', 'ending', 'mode')
+if not m[1] then
   return false
 end
-local plan = ARGV[1] == '1' and redis.call('HGET', KEYS[1], 'plan') or ''
-local frames = ARGV[2] == '-1' and {} or redis.call('LRANGE', KEYS[2], ARGV[2], -1)
-local answers, sums = {}, {}
-for i = 3, #ARGV do
-  answers[#answers + 1] = state[2] .. '|' .. ARGV[i]
-  for _, part in ipairs({'score|', 'correct|', 'answered|', 'saved|'}) do
-    sums[#sums + 1] = part .. ARGV[i]
+if tonumber(m[3]) < tonumber(ARGV[3]) then
+  return {}
+end
+local ttl = redis.call('PTTL', KEYS[1])
+if ARGV[4] ~= '' and redis.call('SADD', KEYS[6], ARGV[4]) == 1 and ttl > 0 then
+  redis.call('PEXPIRE', KEYS[6], ttl)
+end
+local shown, seats, teams, ranks = {}, {}, {}, {}
+if ARGV[6] ~= '0' then
+  local ranked = m[1] == 'revealed' or m[1] == 'over' or m[1] == 'settled' or m[5] ~= '' or m[6] ~= 'survival'
+  local most = tonumber(m[4]) <= tonumber(ARGV[6]) and ARGV[6] or ARGV[7]
+  shown = redis.call('ZREVRANGE', KEYS[ranked and 9 or 10], 0, most - 1)
+  seats = #shown > 0 and redis.call('HMGET', KEYS[7], unpack(shown)) or {}
+  teams = redis.call('HGETALL', KEYS[8])
+end
+local players, rankOf = {unpack(shown)}, {}
+for i = 8, #ARGV do
+  players[#players + 1] = ARGV[i]
+  local score = ARGV[5] == '1' and redis.call('ZSCORE', KEYS[9], ARGV[i])
+  if score and not rankOf[score] then
+    rankOf[score] = redis.call('ZCOUNT', KEYS[9], '(' .. score, '+inf') + 1
   end
+  ranks[#ranks + 1] = score and rankOf[score] or 0
 end
-if #ARGV < 3 then
-  return {state, plan, frames, {}, {}}
+local function of(key, prefixes)
+  local fields = {}
+  for _, prefix in ipairs(prefixes) do
+    for _, player in ipairs(players) do
+      fields[#fields + 1] = prefix .. '|' .. player
+    end
+  end
+  return #fields > 0 and redis.call('HMGET', key, unpack(fields)) or {}
 end
-return {state, plan, frames, redis.call('HMGET', KEYS[3], unpack(answers)), redis.call('HMGET', KEYS[4], unpack(sums))}
+local plan = ARGV[1] == '1' and redis.call('GET', KEYS[2]) or ''
+local frames = ARGV[2] == '-1' and {} or redis.call('LRANGE', KEYS[3], ARGV[2], -1)
+return {redis.call('HGETALL', KEYS[1]), plan, frames, redis.call('SMEMBERS', KEYS[6]), teams,
+  shown, seats, of(KEYS[4], {m[2]}), of(KEYS[5], {'score', 'correct', 'answered', 'saved', 'last', 'latest', 'left'}), ranks}

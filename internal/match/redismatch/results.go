@@ -32,9 +32,13 @@ func (s *Store) Unsettled(ctx context.Context) (int64, error) {
 	return n, err
 }
 
-// Results reads up to limit results that wait for the ledger, from a random
-// partition on by the order of partitions. An error speaks of those that could
-// not be read; the others are there beside it.
+// maxSeats bounds the standings that Results gives at once, but for those of
+// its last result.
+const maxSeats = 20_000
+
+// Results reads up to limit results that wait for the ledger, whole, from a
+// random partition on by the order of partitions. An error speaks of those that
+// could not be read; the others are there beside it.
 func (s *Store) Results(ctx context.Context, limit int) ([]match.Result, error) {
 	waiting, err := s.waiting(ctx)
 	if err != nil {
@@ -42,17 +46,27 @@ func (s *Store) Results(ctx context.Context, limit int) ([]match.Result, error) 
 	}
 	var results []match.Result
 	var faults []error
-	first := rand.IntN(Partitions) //nolint:gosec // any will do
+	seats, first := 0, rand.IntN(Partitions) //nolint:gosec // any will do
 	for i := 0; i < Partitions && len(results) < limit; i++ {
 		p := (first + i) % Partitions
 		if waiting[p] == 0 {
 			continue
 		}
-		some, err := s.resultsOf(ctx, p, limit)
+		some, err := s.resultsOf(ctx, p, limit-len(results))
 		faults = append(faults, err)
-		results = append(results, some...)
+		for _, r := range some {
+			if len(results) == limit || seats >= maxSeats {
+				break
+			}
+			if err := match.Complete(ctx, s, &r); err != nil {
+				faults = append(faults, err)
+				continue
+			}
+			seats += len(r.Standings)
+			results = append(results, r)
+		}
 	}
-	return results[:min(len(results), limit)], errors.Join(faults...)
+	return results, errors.Join(faults...)
 }
 
 // waiting counts the results of each partition.
@@ -105,7 +119,11 @@ func (s *Store) Settled(ctx context.Context, results []match.Result) error {
 	for _, r := range results {
 		group.Go(func() error {
 			k := keysOf(r.Match)
-			err := settledScript.Run(ctx, s.scripts, []string{k.match(), k.seq(), k.result()}, r.Match).Err()
+			names := []string{k.match(), k.seq(), k.result(), k.tomb()}
+			if r.ArenaID != "" {
+				names = append(names, k.placing()...)
+			}
+			err := settledScript.Run(ctx, s.scripts, names, r.Match, readableMS, tombMS).Err()
 			if err != nil {
 				return fmt.Errorf("redismatch: settled %s: %w", r.Match, err)
 			}

@@ -1,26 +1,42 @@
 package redismatch
 
 import (
-	_ "embed"
+	"embed"
 
 	"github.com/redis/go-redis/v9"
 )
 
-var (
-	//go:embed create.lua
-	createSource string
-	//go:embed commit.lua
-	commitSource string
-	//go:embed step.lua
-	stepSource string
-	//go:embed read.lua
-	readSource string
-	//go:embed settled.lua
-	settledSource string
+//go:embed *.lua
+var sources embed.FS
 
-	createScript  = redis.NewScript(createSource)
-	commitScript  = redis.NewScript(commitSource)
-	stepScript    = redis.NewScript(stepSource)
-	readScript    = redis.NewScript(readSource)
-	settledScript = redis.NewScript(settledSource)
+var (
+	createScript  = script("create")
+	voidScript    = script("void")
+	readScript    = script("read")
+	stepScript    = script("compare", "over", "step")
+	hostScript    = script("host")
+	settledScript = script("settled")
+
+	duelScript     = script("verdict", "accept", "duel")
+	survivalScript = script("verdict", "accept", "survival")
+	wrongScript    = script("verdict", "accept", "wrong")
+
+	sitScript   = script("sit")
+	watchScript = script("watch")
+	unsitScript = script("unsit", "left")
+	lockScript  = script("lock")
 )
+
+// script makes one of pieces that run one after the other, with the same KEYS
+// and ARGV; a later piece sees the locals of those before it.
+func script(pieces ...string) *redis.Script {
+	var source []byte
+	for _, name := range pieces {
+		piece, err := sources.ReadFile(name + ".lua")
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		source = append(source, piece...)
+	}
+	return redis.NewScript(string(source))
+}

@@ -1,9 +1,20 @@
--- Marks a match as settled: its result is in the ledger.
--- KEYS  1 match (hash), 2 seq:{p} (hash), 3 result:{p} (hash)
--- ARGV  1 match id
+-- Marks a match as settled: its result is in the ledger. What waited for that
+-- gets an end.
+-- KEYS  1 match (hash), 2 seq:{p} (hash), 3 result:{p} (hash), 4 tomb (string),
+--       5… those that may have no end
+-- ARGV  1 match id, 2 time to live from now on (ms), 3 of the tomb (ms)
 -- Returns 1 where its result was waiting, else 0.
-redis.call('HDEL', KEYS[2], ARGV[1])
+redis.call('HDEL', KEYS[2], ARGV[1], ARGV[1] .. '|v')
 if redis.call('EXISTS', KEYS[1]) == 1 then
   redis.call('HSET', KEYS[1], 'phase', 'settled')
 end
-return redis.call('HDEL', KEYS[3], ARGV[1])
+for i = 5, #KEYS do
+  if redis.call('PTTL', KEYS[i]) == -1 then
+    redis.call('PEXPIRE', KEYS[i], ARGV[2])
+  end
+end
+if redis.call('HDEL', KEYS[3], ARGV[1]) == 0 then
+  return 0
+end
+redis.call('SET', KEYS[4], 'over', 'PX', ARGV[3])
+return 1

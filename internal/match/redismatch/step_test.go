@@ -17,14 +17,17 @@ func TestStep(t *testing.T) {
 		s := p.step(p.read().State, match.Open, 0)
 		s.Pushes = append(s.Pushes, s.Pushes[0])
 		s.To.Reason, s.To.Ending, s.To.Leaver = "why", match.Forfeit, "p_ada"
-		s.To.Answered, s.To.Right, s.To.Seq = 9, 9, 9 // the store's own
+		s.To.HostPaced, s.To.Extended, s.To.Voids, s.To.Last, s.To.StartsAt = true, true, []int{0, 12}, 1, 77
+		s.To.Answered, s.To.Right, s.To.Quit, s.To.Seq, s.To.Version = 9, 9, 9, 9, 9 // the store's own
+		s.To.Players, s.To.Left, s.To.Locked, s.To.First = 9, 9, true, new(match.First)
 		done, err := p.Step(p.Context(), s)
-		if err != nil || done != (match.Stepped{Taken: true, First: 2}) {
+		if err != nil || !reflect.DeepEqual(done, match.Stepped{Taken: true, First: 2, Version: 2}) {
 			p.Fatalf("%+v, %v", done, err)
 		}
 		want := s.To
-		want.Answered, want.Right, want.Seq = 0, 0, 3
-		if v := p.read(); v.State != want || string(v.Frames[2]) != string(s.Pushes[1].Frame(3)) {
+		want.Answered, want.Right, want.Quit, want.Seq, want.Version = 0, 0, 0, 3, 2
+		want.Players, want.Left, want.Locked, want.First = 2, 0, false, nil
+		if v := p.read(); !reflect.DeepEqual(v.State, want) || string(v.Frames[2]) != string(s.Pushes[1].Frame(3)) {
 			p.Errorf("%+v, want %+v; %s", v.State, want, v.Frames[2])
 		}
 		if p.due() != s.To.DueAt {
@@ -43,7 +46,7 @@ func TestStepComparesPhaseAndQuestion(t *testing.T) {
 			{Phase: match.Countdown, Question: -1}, {Phase: match.Open, Question: 1}, {Phase: match.Open, Question: -1}, {Phase: match.Sealed},
 		} {
 			done, err := p.Step(p.Context(), p.step(from, match.Over, 0))
-			if err != nil || done != (match.Stepped{}) {
+			if err != nil || done.Taken {
 				p.Errorf("from %s of %d: %+v, %v", from.Phase, from.Question, done, err)
 			}
 		}
@@ -72,7 +75,7 @@ func TestStepRunAgain(t *testing.T) {
 		p.commit(p.attempt(open, "p_ada", 10), match.Accepted) // moves the number on
 		before := p.read()
 		again, err := p.Step(p.Context(), s)
-		if err != nil || again != first || !again.Taken {
+		if err != nil || again.First != first.First || !again.Taken {
 			p.Errorf("%+v, %v, at first %+v", again, err, first)
 		}
 		if after := p.read(); !reflect.DeepEqual(after, before) {
@@ -167,8 +170,8 @@ func TestAResultWaitsUntilItIsSettled(t *testing.T) {
 				p.Errorf("%+v", again)
 			}
 		}
-		if seqs, err := p.Seqs(p.Context(), []string{p.plan.ID}); err != nil || len(seqs) != 0 {
-			p.Errorf("%v, %v", seqs, err)
+		if marks, err := p.Marks(p.Context(), []string{p.plan.ID}); err != nil || len(marks) != 0 {
+			p.Errorf("%v, %v", marks, err)
 		}
 	})
 }
@@ -220,7 +223,7 @@ func (p *play) checkPending(want bool) {
 // expire does at once what time would do.
 func (p *play) expire() {
 	p.Helper()
-	for _, key := range []string{p.keys.match(), p.keys.log(), p.keys.answers(), p.keys.totals()} {
+	for _, key := range append(p.keys.placing(), p.keys.passing()...) {
 		if err := p.client.Del(p.Context(), key).Err(); err != nil {
 			p.Fatal(err)
 		}

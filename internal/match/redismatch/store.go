@@ -1,6 +1,7 @@
 // Package redismatch keeps matches in Redis: one hash, log and index per match
-// in the slot of its partition, and a script for each atomic step. It
-// implements match.Store, match.Index and the pending results of settlement.
+// in the slot of its partition, and a script for each atomic step; who is the
+// first to answer a buzzer question is a transaction. It implements match.Store,
+// match.Index, arena.Seats, arena.Codes and the pending results of settlement.
 package redismatch
 
 import (
@@ -10,65 +11,87 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/oklog/ulid/v2"
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 )
 
-// Store is safe for concurrent use. Every script is idempotent, so that the
-// client library may run it again after an ambiguous error.
+const (
+	// keptMS is how long a match lives that nobody ends: a lobby of half a day,
+	// and a match that its host draws out.
+	keptMS = 48 * 60 * 60 * 1000
+	// readableMS is how long the match of an arena can be read after its result
+	// is settled.
+	readableMS = 6 * 60 * 1000
+	// tombMS is how long an id is remembered whose match is over or void.
+	tombMS = 60 * 60 * 1000
+)
+
+// Store is safe for concurrent use. Every write is idempotent, so that it may
+// be run again after an ambiguous error, which the client library does.
 type Store struct {
 	client  redis.UniversalClient
 	scripts redis.Scripter
+
+	replicas    func() bool
+	unconfirmed func()
+}
+
+// Option changes how a store works.
+type Option func(*Store)
+
+// Replicated has a first declared only once a replica has it, while replicas
+// says that there are any. One that none has in time is declared all the same,
+// and unconfirmed is called. Without this option no replica is waited for.
+func Replicated(replicas func() bool, unconfirmed func()) Option {
+	return func(s *Store) { s.replicas, s.unconfirmed = replicas, unconfirmed }
 }
 
 // New makes a store. Scripts run on scripts, which may share pipelines among
 // its callers; everything else runs on client. Both must reach the same Redis.
-func New(client redis.UniversalClient, scripts redis.Scripter) *Store {
-	return &Store{client: client, scripts: scripts}
+func New(client redis.UniversalClient, scripts redis.Scripter, options ...Option) *Store {
+	s := &Store{client: client, scripts: scripts, replicas: func() bool { return false }}
+	for _, option := range options {
+		option(s)
+	}
+	return s
 }
 
-// createdTTLMS is how long beyond its start a match lives that nobody ends.
-const createdTTLMS = 24 * 60 * 60 * 1000
-
 // Create implements match.Store.
-func (s *Store) Create(ctx context.Context, p *match.Plan, found protocol.Numbered) (bool, error) {
+func (s *Store) Create(ctx context.Context, p *match.Plan, first match.State, found *protocol.Numbered) (bool, error) {
 	plan, err := json.Marshal(p)
 	if err != nil {
 		return false, fmt.Errorf("redismatch: create %s: %w", p.ID, err)
 	}
+	var frame []byte
+	if found != nil {
+		frame = found.Frame(1)
+	}
 	k := keysOf(p.ID)
-	fields := fieldsOf(match.State{Phase: match.Countdown, Question: -1, DueAt: p.StartsAt})
-	fields = append(fields, "plan", plan, "form", p.Form, "game", p.Game, "answered", 0, "right", 0, "seq", 1)
-	args := append([]any{p.ID, p.StartsAt, createdTTLMS, found.Frame(1)}, fields...)
-	created, err := createScript.Run(ctx, s.scripts, []string{k.match(), k.log(), k.due(), k.seq()}, args...).Bool()
+	args := append([]any{p.ID, ulid.Make().String(), plan, first.DueAt, keptMS, frame}, created(p, first)...)
+	made, err := createScript.Run(ctx, s.scripts,
+		[]string{k.match(), k.plan(), k.log(), k.due(), k.seq(), k.tomb()}, args...).Bool()
 	if err != nil {
 		return false, fmt.Errorf("redismatch: create %s: %w", p.ID, err)
 	}
-	return created, nil
+	return made, nil
 }
 
-// Commit implements match.Store.
-func (s *Store) Commit(ctx context.Context, a match.Attempt) (match.Outcome, error) {
-	record, err := json.Marshal(a.Record)
+// Void implements match.Store.
+func (s *Store) Void(ctx context.Context, id string) (exists bool, err error) {
+	k := keysOf(id)
+	exists, err = voidScript.Run(ctx, s.scripts, []string{k.match(), k.tomb()}, tombMS).Bool()
 	if err != nil {
-		return match.Outcome{}, fmt.Errorf("redismatch: commit to %s: %w", a.Match, err)
+		return false, fmt.Errorf("redismatch: void %s: %w", id, err)
 	}
-	k, r := keysOf(a.Match), a.Record
-	reply, err := commitScript.Run(ctx, s.scripts,
-		[]string{k.match(), k.lock(r.Question, r.Player), k.answers(), k.totals(), k.log(), k.due(), k.seq()},
-		a.Match, a.ID, r.Player, r.Question, r.At, a.OpensAt, record, r.Points, flag(r.Correct), r.SavedMS,
-		a.TTLMS, a.Seats, a.Seen.Head, a.Seen.Tail).Slice()
-	if err != nil {
-		return match.Outcome{}, fmt.Errorf("redismatch: commit to %s: %w", a.Match, err)
-	}
-	return outcomeOf(reply)
+	return exists, nil
 }
 
 // Record implements match.Store.
 func (s *Store) Record(ctx context.Context, id, player string, question int) (match.Record, bool, error) {
-	raw, err := s.client.HGet(ctx, keysOf(id).answers(), strconv.Itoa(question)+"|"+player).Result()
+	raw, err := s.client.HGet(ctx, keysOf(id).answers(), answerField(question, player)).Result()
 	if errors.Is(err, redis.Nil) {
 		return match.Record{}, false, nil
 	}
@@ -82,60 +105,22 @@ func (s *Store) Record(ctx context.Context, id, player string, question int) (ma
 	return r, true, nil
 }
 
-// Step implements match.Store.
-func (s *Store) Step(ctx context.Context, st match.Step) (match.Stepped, error) {
-	var result []byte
-	if st.Result != nil {
-		var err error
-		if result, err = json.Marshal(st.Result); err != nil {
-			return match.Stepped{}, fmt.Errorf("redismatch: step of %s: %w", st.Match, err)
-		}
+func answerField(question int, player string) string { return strconv.Itoa(question) + "|" + player }
+
+// Nodes implements match.Store.
+func (s *Store) Nodes(ctx context.Context, id string) ([]string, error) {
+	nodes, err := s.client.SMembers(ctx, keysOf(id).nodes()).Result()
+	if err != nil {
+		return nil, fmt.Errorf("redismatch: nodes of %s: %w", id, err)
 	}
-	args := []any{st.Match, st.ID, string(st.From), st.Question, st.To.DueAt, result, st.KeepMS, len(st.Pushes)}
-	for _, p := range st.Pushes {
-		args = append(args, p.Head, p.Tail)
-	}
-	args = append(args, fieldsOf(st.To)...)
-	if st.To.Phase == match.Open && st.From != match.Open {
-		args = append(args, "answered", 0, "right", 0)
-	}
-	k := keysOf(st.Match)
-	reply, err := stepScript.Run(ctx, s.scripts,
-		[]string{k.match(), k.log(), k.due(), k.seq(), k.result(), k.answers(), k.totals()}, args...).Int64Slice()
-	switch {
-	case err != nil:
-		return match.Stepped{}, fmt.Errorf("redismatch: step of %s: %w", st.Match, err)
-	case reply[0] < 0:
-		return match.Stepped{}, match.ErrNotFound
-	case reply[0] == 0:
-		return match.Stepped{}, nil
-	}
-	return match.Stepped{Taken: true, First: reply[1]}, nil
+	return nodes, nil
 }
 
-// fieldsOf are the fields of a state that a step writes.
-func fieldsOf(s match.State) []any {
-	return []any{
-		"phase", string(s.Phase), "question", s.Question, "opens_at", s.OpensAt, "closes_at", s.ClosesAt,
-		"due_at", s.DueAt, "started_at", s.StartedAt, "reason", s.Reason, "ending", string(s.Ending), "leaver", s.Leaver,
+// HostHere implements match.Store.
+func (s *Store) HostHere(ctx context.Context, id string, dueAt int64) error {
+	k := keysOf(id)
+	if err := hostScript.Run(ctx, s.scripts, []string{k.match(), k.due()}, id, dueAt).Err(); err != nil {
+		return fmt.Errorf("redismatch: host of %s: %w", id, err)
 	}
-}
-
-func outcomeOf(reply []any) (match.Outcome, error) {
-	out := match.Outcome{Verdict: match.Verdict(text(reply, 0))}
-	if len(reply) < 4 {
-		return out, nil
-	}
-	if err := json.Unmarshal([]byte(text(reply, 1)), &out.Record); err != nil {
-		return out, fmt.Errorf("redismatch: outcome: %w", err)
-	}
-	out.Answered, out.Seq = number(reply, 2), number(reply, 3)
-	return out, nil
-}
-
-func flag(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
+	return nil
 }

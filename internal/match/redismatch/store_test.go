@@ -6,14 +6,24 @@ import (
 	"strings"
 	"testing"
 
+	"laststand/internal/arena"
 	"laststand/internal/match"
+)
+
+var (
+	_ match.Store = (*Store)(nil)
+	_ match.Index = (*Store)(nil)
+	_ match.Pager = (*Store)(nil)
+	_ arena.Seats = (*Store)(nil)
+	_ arena.Codes = (*Store)(nil)
 )
 
 func TestCreate(t *testing.T) {
 	each(t, func(p *play) {
 		v, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, Plan: true})
-		want := match.State{Phase: match.Countdown, Question: -1, DueAt: epoch, Seq: 1}
-		if err != nil || v.State != want || !reflect.DeepEqual(v.Plan, p.plan) {
+		want := duelState()
+		want.Seq, want.Version = 1, 1
+		if err != nil || !reflect.DeepEqual(v.State, want) || !reflect.DeepEqual(v.Plan, p.plan) {
 			p.Errorf("%+v, %+v, %v", v.State, v.Plan, err)
 		}
 		if got := string(v.Frames[0]); got != string(found(p.plan).Frame(1)) {
@@ -27,7 +37,7 @@ func TestCreate(t *testing.T) {
 		p.take(match.Open, 0)
 		other := newPlan()
 		other.ID, other.StartsAt = p.plan.ID, 1
-		created, err := p.Create(p.Context(), other, found(other))
+		created, err := p.Create(p.Context(), other, duelState(), found(other))
 		if created || err != nil {
 			p.Errorf("created again: %v, %v", created, err)
 		}
@@ -49,7 +59,7 @@ func TestRead(t *testing.T) {
 			if _, ok := v.Records["p_bob"]; ok || v.Records["p_ada"].Points != 190 {
 				p.Errorf("records %+v", v.Records)
 			}
-			if totals := (match.Totals{Score: 190, Correct: 1, Answered: 1, SavedMS: 9000}); v.Totals["p_ada"] != totals || v.Totals["p_bob"] != (match.Totals{}) {
+			if totals := (match.Totals{Score: 190, Correct: 1, Answered: 1, SavedMS: 9000, Last: 1, Latest: 1}); v.Totals["p_ada"] != totals || v.Totals["p_bob"] != (match.Totals{}) {
 				p.Errorf("totals %+v", v.Totals)
 			}
 		}
@@ -69,7 +79,7 @@ func TestReadRefusals(t *testing.T) {
 		}
 		newer := newPlan()
 		newer.Form = match.Form + 1
-		if _, err := p.Create(p.Context(), newer, found(newer)); err != nil {
+		if _, err := p.Create(p.Context(), newer, duelState(), found(newer)); err != nil {
 			p.Fatal(err)
 		}
 		if _, err := p.Read(p.Context(), match.ReadQuery{Match: newer.ID, Plan: true}); err == nil || !strings.Contains(err.Error(), "upgrade") {

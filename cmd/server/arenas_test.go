@@ -1,0 +1,239 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"laststand/internal/leaderboard"
+	"laststand/internal/protocol"
+	"laststand/internal/trial"
+	"laststand/loadtest/player"
+)
+
+// arenasFast is a configuration for arenas that do not wait for anybody.
+const arenasFast = `
+games:
+  demo:
+    duel: {questions: 5, time_limit_ms: 60000, countdown_ms: 50, reveal_ms: 20, bot_after_ms: 0}
+    arena: {time_limit_ms: 60000, countdown_ms: 300, reveal_ms: 400}
+limits: {messages_per_second: 1000}
+`
+
+// eachHouse runs a test on one embedded node, and on three nodes over a cluster
+// and PostgreSQL.
+func eachHouse(t *testing.T, f func(t *testing.T, urls []string, token func(role, sub string) string)) {
+	t.Helper()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		flags := cli{Config: configFile(t, arenasFast), Data: &db.Dir, Database: &db.URL}
+		nodes := 1
+		if db.URL != "" {
+			cluster := trial.ClusterOf(t, 3, 0).URL
+			flags.Redis, nodes = &cluster, 3
+		}
+		var urls []string
+		for range nodes {
+			urls = append(urls, startNode(t, flags).url)
+		}
+		f(t, urls, func(role, sub string) string { return mint(t, flags, role, sub) })
+	})
+}
+
+// mint has the command line print a token.
+func mint(t *testing.T, flags cli, role, sub string) string {
+	t.Helper()
+	args := []string{"token", "--config=" + flags.Config, "--data=" + *flags.Data, "--database=" + *flags.Database,
+		"--game=demo", "--role=" + role, "--sub=" + sub}
+	code, out, errs := command(args...)
+	if code != 0 {
+		t.Fatalf("server token: %s", errs)
+	}
+	return strings.TrimSpace(out)
+}
+
+// newGuests makes guests at the nodes in turn.
+func newGuests(t *testing.T, urls []string, n int) []player.Guest {
+	t.Helper()
+	guests := make([]player.Guest, n)
+	for i := range guests {
+		g, err := player.NewGuest(t.Context(), urls[i%len(urls)], "demo", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		guests[i] = g
+	}
+	return guests
+}
+
+// TestBuzzerOverNodes has two teams on several nodes race: every question has
+// one first at most, everybody is told the same, and the ledger says it too.
+func TestBuzzerOverNodes(t *testing.T) {
+	t.Parallel()
+	eachHouse(t, func(t *testing.T, urls []string, token func(role, sub string) string) {
+		const questions, players = 6, 12
+		made := makeArena(t, urls[0], token("host", "quizmaster"), protocol.NewArena{
+			Mode: "buzzer", Name: "Friday", Pace: "auto", Ranked: true, Questions: protocol.ArenaQuestions{Count: questions},
+			Teams: []protocol.ArenaTeam{{ID: "red", Name: "Red"}, {ID: "blue", Name: "Blue"}},
+		})
+		host := seatOf(t, urls[0], player.Guest{ID: "quizmaster", Token: token("host", "quizmaster")}, protocol.ArenaJoin{Code: made.Code, As: "host"})
+		solve := newSolver(t)
+		all := []*contestant{host}
+		for i, g := range newGuests(t, urls, players) {
+			c := seatOf(t, urls[(i+1)%len(urls)], g, protocol.ArenaJoin{Code: made.Code})
+			c.solve, c.wait = solve, true
+			c.plan = func(q int) (right, silent bool) { return q != 2 && (i+q)%3 != 0, false } // nobody knows question 2
+			all = append(all, c)
+		}
+		watcher, err := player.NewGuest(t.Context(), urls[0], "demo", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, seatOf(t, urls[len(urls)-1], watcher, protocol.ArenaJoin{Code: made.Code, As: "spectator"}))
+		host.must(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
+		playAll(t, all)
+		checkBuzzer(t, all, questions)
+		checkBuzzerKept(t, urls, all)
+	})
+}
+
+func checkBuzzer(t *testing.T, all []*contestant, questions int) {
+	t.Helper()
+	over := all[0].over
+	scores, teams := map[string]int64{}, map[string]int64{}
+	for q, closed := range all[0].closed {
+		want := "first_correct"
+		if q == 2 {
+			want = "all_answered"
+		}
+		if closed.Reason != want || (closed.First == nil) != (q == 2) || closed.Void {
+			t.Errorf("question %d closed %+v, want %s", q, closed, want)
+		}
+		firsts := 0
+		for _, c := range all {
+			if told, ok := c.told[q]; ok && *told.First {
+				firsts++
+				if c.id != closed.First.Player || !*told.Correct {
+					t.Errorf("question %d: %s was told to be the first: %+v; all were told %+v", q, c.id, told, closed.First)
+				}
+			}
+			if e, ok := c.refused[q]; ok && e.Code != protocol.CodeQuestionClosed {
+				t.Errorf("question %d: %s was refused with %+v", q, c.id, e)
+			}
+		}
+		if firsts > 1 || firsts == 0 && q != 2 {
+			t.Errorf("question %d has %d firsts", q, firsts)
+		}
+		if closed.First != nil {
+			scores[closed.First.Player] += 100
+			teams[closed.First.Team]++
+		}
+	}
+	if len(all[0].closed) != questions || over.Reason != "finished" || len(over.Standings) != len(all)-2 {
+		t.Fatalf("%d questions, over %+v", len(all[0].closed), over)
+	}
+	for _, s := range over.Standings {
+		if s.Score != scores[s.Player] {
+			t.Errorf("standing %+v, want the score %d", s, scores[s.Player])
+		}
+	}
+	for _, team := range over.Teams {
+		if team.Score != teams[team.ID] {
+			t.Errorf("team %+v, want %d", team, teams[team.ID])
+		}
+	}
+}
+
+// checkBuzzerKept holds the ledger and the board against what was said.
+func checkBuzzerKept(t *testing.T, urls []string, all []*contestant) {
+	t.Helper()
+	var kept struct {
+		Standings []protocol.OverStanding
+		Teams     []protocol.TeamStanding
+		Firsts    []struct {
+			Question int
+			Player   string
+			Node     string
+		}
+	}
+	get(t, urls[0]+"/v1/games/demo/matches/"+all[0].match, &kept)
+	if len(kept.Standings) != len(all[0].over.Standings) || len(kept.Teams) != 2 || len(kept.Firsts) != len(all[0].closed)-1 {
+		t.Errorf("the match is kept as %+v", kept)
+	}
+	for _, f := range kept.Firsts {
+		if said := all[0].closed[f.Question].First; said.Player != f.Player || f.Node == "" {
+			t.Errorf("question %d: kept %+v, said %+v", f.Question, f, said)
+		}
+	}
+	for _, s := range all[0].over.Standings {
+		var e leaderboard.Entry
+		status := get(t, urls[len(urls)-1]+"/v1/games/demo/leaderboards/all/"+s.Player+"?order=score", &e)
+		if status != http.StatusOK || e.Score != s.Score || e.Matches != 1 {
+			t.Errorf("on the board (%d): %+v, in the match %+v", status, e, s)
+		}
+	}
+}
+
+// TestSurvivalOfMany has more players than a push names: each is told its own,
+// and who stands last is who should.
+func TestSurvivalOfMany(t *testing.T) {
+	t.Parallel()
+	eachHouse(t, func(t *testing.T, urls []string, token func(role, sub string) string) {
+		const players = 60
+		made := makeArena(t, urls[0], token("player", "p_host"), protocol.NewArena{
+			Mode: "survival", Name: "Last one standing", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 10},
+		})
+		host := seatOf(t, urls[0], player.Guest{ID: "p_host", Token: token("player", "p_host")}, protocol.ArenaJoin{Code: made.Code, As: "host"})
+		solve := newSolver(t)
+		all := []*contestant{host}
+		for i, g := range newGuests(t, urls, players) {
+			c := seatOf(t, urls[(i+1)%len(urls)], g, protocol.ArenaJoin{Code: made.Code})
+			c.solve = solve
+			c.plan = func(q int) (right, silent bool) { return q != 1 && q < falls(i), false } // nobody survives question 1: void
+			all = append(all, c)
+		}
+		host.must(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
+		playAll(t, all)
+		checkSurvival(t, all[0], all[1:])
+	})
+}
+
+// falls is the question that a player goes out on: the last two meet at 6.
+func falls(i int) int { return 2 + min(i/12, 4) + i/58 - i/59 }
+
+func checkSurvival(t *testing.T, host *contestant, players []*contestant) {
+	t.Helper()
+	if got := host.found; got.Players != len(players) || len(got.Seats) != 0 || got.ArenaID == "" {
+		t.Errorf("announced %+v", got)
+	}
+	if !host.closed[1].Void || host.closed[1].Right != 0 {
+		t.Errorf("question 1 closed %+v, want void", host.closed[1])
+	}
+	for i, c := range players {
+		if len(c.own) != len(c.closed) {
+			t.Fatalf("%s was told its own %d times at %d closes", c.id, len(c.own), len(c.closed))
+		}
+		for q, own := range c.own {
+			wantOut := q >= falls(i) && q != 1
+			if own.Out != wantOut || own.Question != q || own.Rank < 1 {
+				t.Errorf("player %d (out at %d) was told %+v", i, falls(i), own)
+			}
+			if e, ok := c.refused[q]; ok != (q > falls(i)) || ok && e.Code != protocol.CodeEliminated {
+				t.Errorf("player %d (out at %d): question %d was refused with %+v", i, falls(i), q, e)
+			}
+		}
+	}
+	over := host.over
+	if len(over.Standings) != 10 || over.Reason != "finished" || over.Winner != players[58].id || over.Standings[0].Player != players[58].id {
+		t.Errorf("over %+v, the winner should be %s", over, players[58].id)
+	}
+	for i, s := range over.Standings[1:] {
+		if before := over.Standings[i]; s.Rank < before.Rank || s.Correct > before.Correct {
+			t.Errorf("%+v stands behind %+v", s, before)
+		}
+	}
+	if fmt.Sprint(host.closed[len(host.closed)-1].Right) != "1" {
+		t.Errorf("the last question closed with %d right", host.closed[len(host.closed)-1].Right)
+	}
+}

@@ -1,0 +1,14 @@
+package main
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// unconfirmed counts the firsts of buzzer matches that were declared before any
+// replica had them.
+func unconfirmed(r prometheus.Registerer) func() {
+	c := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "laststand_match_firsts_unconfirmed_total",
+		Help: "Firsts that were declared though no replica had them within 100 ms.",
+	})
+	r.MustRegister(c)
+	return c.Inc
+}

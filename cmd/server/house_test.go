@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"laststand/internal/protocol"
+	"laststand/internal/trial"
+)
+
+// house is what the nodes of a test share: a configuration, Redis, a ledger.
+type house struct {
+	config, redis string
+	db            trial.SQL
+}
+
+func newHouse(t *testing.T, redis, config string) house {
+	t.Helper()
+	return house{config: configFile(t, config), redis: redis, db: trial.Database(t)}
+}
+
+// node starts a node in this process.
+func (h house) node(t *testing.T) *running {
+	t.Helper()
+	return startNode(t, cli{Config: h.config, Data: &h.db.Dir, Database: &h.db.URL, Redis: &h.redis})
+}
+
+// process starts a node in a process of its own.
+func (h house) process(t *testing.T) *process {
+	t.Helper()
+	return startProcess(t, "--config="+h.config, "--data="+h.db.Dir, "--database="+h.db.URL, "--redis="+h.redis)
+}
+
+// duelsOf is a configuration of games that differ in their duels.
+func duelsOf(games map[string]duel) string {
+	text := "games:\n"
+	for name, d := range games {
+		text += fmt.Sprintf("  %s:\n    duel: {questions: %d, time_limit_ms: %d, countdown_ms: %d, reveal_ms: %d, bot_after_ms: 0}\n",
+			name, d.Questions, d.TimeLimitMS, d.CountdownMS, d.RevealMS)
+	}
+	return text + "limits: {messages_per_second: 1000}\n"
+}
+
+// metric adds up the series of a node's metric whose labels have all the words.
+func metric(t *testing.T, ops, name string, labels ...string) (sum int) {
+	t.Helper()
+	answer, err := http.Get(ops + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		series, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if own, _, _ := strings.Cut(series, "{"); own != name || !containsAll(series, labels) {
+			continue
+		}
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		sum += n
+	}
+	return sum
+}
+
+func containsAll(text string, words []string) bool {
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// settledOnce waits until the ledger has a match as its players were told, and
+// holds it against what each has from it: one match.
+func settledOnce(t *testing.T, url, game string, over *protocol.MatchOver) {
+	t.Helper()
+	for _, s := range over.Standings {
+		var profile struct{ Score, Matches, Asked int64 }
+		eventually(t, "a match is in the ledger", func() bool {
+			get(t, url+"/v1/games/"+game+"/players/"+s.Player, &profile)
+			return profile.Matches > 0
+		})
+		if profile.Matches != 1 || profile.Score != s.Score || profile.Asked != int64(s.Asked) {
+			t.Errorf("the profile says %+v, the match said %+v", profile, s)
+		}
+	}
+}
+
+// unsettled holds that nothing of players' matches is in the ledger.
+func unsettled(t *testing.T, url, game string, all ...*contestant) {
+	t.Helper()
+	for _, c := range all {
+		var profile struct{ Matches int }
+		if status := get(t, url+"/v1/games/"+game+"/players/"+c.id, &profile); status != http.StatusOK || profile.Matches != 0 {
+			t.Errorf("%s: %d, %+v", c.id, status, profile)
+		}
+	}
+}
+
+// sameFeed holds that all were pushed the same.
+func sameFeed(t *testing.T, all ...*contestant) {
+	t.Helper()
+	for _, c := range all[1:] {
+		if !bytes.Equal(c.numbered.Bytes(), all[0].numbered.Bytes()) {
+			t.Errorf("%s was pushed\n%s\n%s was pushed\n%s", c.id, &c.numbered, all[0].id, &all[0].numbered)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bytes"
+	"syscall"
+	"testing"
+
+	"laststand/internal/protocol"
+	"laststand/internal/trial"
+)
+
+// A node is stopped for longer than a question takes, and goes on: meanwhile
+// its matches go on elsewhere, its late steps lose, and its players are told all
+// that they have missed. Every step of a match is taken once over both nodes.
+func TestANodeIsStoppedForAWhile(t *testing.T) {
+	t.Parallel()
+	const rounds, pairs = 4, 2
+	h := newHouse(t, trial.Redis(t).URL, duelsOf(map[string]duel{
+		"demo": {Questions: rounds, TimeLimitMS: 1500, CountdownMS: 500, RevealMS: 300},
+	}))
+	stopped, other := h.process(t), h.node(t)
+	var all []*contestant
+	var duels []duelling
+	for range pairs {
+		d := meet(t, stranger(t, stopped.url, "demo"), stranger(t, other.url, "demo"))
+		duels, all = append(duels, d), append(all, d[:]...)
+	}
+	for _, d := range duels {
+		d.begun(t).each(func(c *contestant) { c.until(t, protocol.TypeQuestion) })
+	}
+	stopped.signal(syscall.SIGSTOP)
+	for _, d := range duels {
+		for range 2 { // nobody there answers
+			d[1].until(t, protocol.TypeQuestionClosed)
+			d[1].until(t, protocol.TypeQuestion)
+		}
+	}
+	stopped.signal(syscall.SIGCONT)
+	for _, c := range all {
+		c.wait = true
+	}
+	playOn(t, all...)
+	extended := 0
+	for _, d := range duels {
+		sameFeed(t, d[:]...)
+		settledOnce(t, other.url, "demo", d[0].over)
+		extended += bytes.Count(d[0].numbered.Bytes(), []byte(`"type":"question.extended"`))
+	}
+	taken := func(phase string) int {
+		labels := []string{`phase="` + phase + `"`, `outcome="taken"`}
+		return metric(t, stopped.ops, "laststand_match_steps_total", labels...) + metric(t, other.ops, "laststand_match_steps_total", labels...)
+	}
+	for phase, want := range map[string]int{"open": pairs*rounds + extended, "sealed": pairs * rounds, "revealed": pairs * rounds, "over": pairs} {
+		if n := taken(phase); n != want {
+			t.Errorf("%d steps to %s were taken, want %d", n, phase, want)
+		}
+	}
+	t.Logf("the stopped node lost %d steps", metric(t, stopped.ops, "laststand_match_steps_total", `outcome="lost"`))
+}

@@ -1,0 +1,52 @@
+package arena
+
+import (
+	"context"
+	"errors"
+
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+)
+
+// occupy makes a player busy with a match, and with nothing else. A match that
+// does not hold the player any more does not count, unless it is still to be
+// created.
+func (s *Service) occupy(ctx context.Context, r JoinRequest, id string) error {
+	for former := ""; ; {
+		with, ticket, err := s.Busy.Occupy(ctx, r.Game, r.Player, id, former)
+		if err != nil || with == "" {
+			return err
+		}
+		if ticket {
+			return refused(protocol.CodeAlreadyQueued, "you wait for an opponent; duel.leave takes that back")
+		}
+		void, err := s.void(ctx, with, r.Player)
+		if err != nil {
+			return err
+		}
+		if !void || with == former {
+			return alreadyPlaying(with)
+		}
+		former = with
+	}
+}
+
+// void says whether a match does not hold a player any more who is busy with
+// it: it is over, or has no seat for the player.
+func (s *Service) void(ctx context.Context, id, player string) (bool, error) {
+	err := s.Matches.Sits(ctx, id, player)
+	v := match.View{}
+	if err == nil {
+		v, err = s.Matches.Look(ctx, id)
+	}
+	if errors.Is(err, match.ErrNotFound) {
+		return true, nil
+	}
+	return err == nil && state(v.Phase) == over, err
+}
+
+func alreadyPlaying(id string) error {
+	err := protocol.Errorf(protocol.CodeAlreadyPlaying, "you are in another match; match.leave forfeits it, arena.leave ends your seat in an arena")
+	err.Match = id
+	return err
+}

@@ -1,0 +1,59 @@
+package arena
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+)
+
+const (
+	digits = 6
+	// claims is how many codes are tried: with nine of ten taken one in thirty
+	// arenas would still find none.
+	claims = 32
+	// fullMS is after what time codes may have come free.
+	fullMS = 60_000
+)
+
+// claim takes a random code for the match of an arena.
+func (s *Service) claim(ctx context.Context, p *match.Plan) (string, error) {
+	for range claims {
+		code, err := newCode()
+		if err != nil {
+			return "", err
+		}
+		free, err := s.Codes.Claim(ctx, p.Game, code, p.ID)
+		if err != nil || free {
+			return code, err
+		}
+	}
+	return "", protocol.RetryAfter(protocol.CodeOverloaded, fullMS, "nearly all codes are taken; try again in a minute")
+}
+
+// Over frees the code of an arena whose match is over, or never came to be, in
+// an hour.
+func (s *Service) Over(game, code string) {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	if err := s.Codes.Rest(ctx, game, code); err != nil {
+		s.Logger.Warn("the code of an arena stays taken until its time is up", "game", game, "code", code, "error", err)
+	}
+}
+
+// newCode is a code of random digits.
+func newCode() (string, error) {
+	n, err := rand.Int(rand.Reader, big.NewInt(1_000_000))
+	if err != nil {
+		return "", fmt.Errorf("arena: code: %w", err)
+	}
+	return fmt.Sprintf("%0*d", digits, n), nil
+}
+
+func isCode(s string) bool {
+	return len(s) == digits && strings.Trim(s, "0123456789") == ""
+}

@@ -1,0 +1,207 @@
+package arena
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/identity"
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+	"laststand/internal/quiz"
+)
+
+func TestCreate(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	made, m := h.made()
+	if made.JoinURL != "" || !isCode(made.Code) || h.hall.codes["demo/"+made.Code] != m.plan.ID {
+		t.Errorf("%+v, codes %v", made, h.hall.codes)
+	}
+	want := &match.Plan{
+		Form: match.Form, ID: "m_" + made.ArenaID[2:], Game: "demo", Mode: match.Buzzer, Questions: []quiz.Question{{ID: "q0"}, {ID: "q1"}, {ID: "q2"}},
+		LimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500,
+		Arena: &match.Arena{
+			ID: made.ArenaID, Code: made.Code, Name: "Summer party", Host: "hana", MaxPlayers: 500, TeamLockoutMS: 700, HostPaced: true,
+			Teams: []match.Team{{ID: "acme", Name: "Acme"}, {ID: "b:2", Name: "Bravo"}},
+		},
+	}
+	if got := encoded(m.plan); got != encoded(want) {
+		t.Errorf("%s\nwant %s", got, encoded(want))
+	}
+	if n := testutil.ToFloat64(h.metrics.created.WithLabelValues("created")); n != 1 {
+		t.Errorf("%g counted", n)
+	}
+}
+
+func TestCreateAsAsked(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	made, err := h.Create(t.Context(), Creation{Game: "closed", By: "login-service", Role: identity.RoleHost, NewArena: body(func(b *protocol.NewArena) {
+		limit, most := int64(1000), 2
+		b.Mode, b.Pace, b.Teams, b.TimeLimitMS, b.MaxPlayers, b.Ranked = "survival", "auto", nil, &limit, &most, true
+		b.Questions = protocol.ArenaQuestions{Bank: "own", IDs: []string{"q7", "q3"}}
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := h.hall.matches["m_"+made.ArenaID[2:]].plan
+	if p.Mode != match.Survival || p.LimitMS != 1000 || !p.Counts || p.Rated || len(p.Questions) != 2 || p.Questions[0].ID != "q7" {
+		t.Errorf("%+v", p)
+	}
+	if a := p.Arena; a.MaxPlayers != 2 || a.HostPaced || a.Host != "login-service" || a.Teams != nil || a.TeamLockoutMS != 0 {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestCreateRefusesBodies(t *testing.T) {
+	t.Parallel()
+	number := func(n int64) *int64 { return &n }
+	players := func(n int) *int { return &n }
+	many := func(n int, name func(int) string) []protocol.ArenaTeam {
+		teams := make([]protocol.ArenaTeam, n)
+		for i := range teams {
+			teams[i] = protocol.ArenaTeam{ID: name(i), Name: "T"}
+		}
+		return teams
+	}
+	numbered := func(i int) string { return fmt.Sprint("t", i) }
+	for name, c := range map[string]struct {
+		tune func(*protocol.NewArena)
+		says string // a word of the message; "" where it is let in
+	}{
+		"a duel":                {func(b *protocol.NewArena) { b.Mode = "duel" }, "mode"},
+		"no name":               {func(b *protocol.NewArena) { b.Name = " \t" }, "name"},
+		"64 characters":         {func(b *protocol.NewArena) { b.Name = strings.Repeat("猫", 64) }, ""},
+		"65 characters":         {func(b *protocol.NewArena) { b.Name = strings.Repeat("x", 65) }, "name"},
+		"two lines":             {func(b *protocol.NewArena) { b.Name = "a\nb" }, "name"},
+		"no pace":               {func(b *protocol.NewArena) { b.Pace = "" }, "pace"},
+		"too fast":              {func(b *protocol.NewArena) { b.TimeLimitMS = number(999) }, "time_limit_ms"},
+		"too slow":              {func(b *protocol.NewArena) { b.TimeLimitMS = number(600_001) }, "time_limit_ms"},
+		"as slow as can be":     {func(b *protocol.NewArena) { b.TimeLimitMS = number(600_000) }, ""},
+		"one player":            {func(b *protocol.NewArena) { b.MaxPlayers = players(1) }, "max_players"},
+		"more than the game's":  {func(b *protocol.NewArena) { b.MaxPlayers = players(501) }, "max_players"},
+		"as many as the game's": {func(b *protocol.NewArena) { b.MaxPlayers = players(500) }, ""},
+		"one team":              {func(b *protocol.NewArena) { b.Teams = b.Teams[:1] }, "teams"},
+		"64 teams":              {func(b *protocol.NewArena) { b.Teams = many(64, numbered) }, ""},
+		"65 teams":              {func(b *protocol.NewArena) { b.Teams = many(65, numbered) }, "teams"},
+		"a team twice":          {func(b *protocol.NewArena) { b.Teams = many(2, func(int) string { return "t" }) }, "teams[1].id"},
+		"a team without id":     {func(b *protocol.NewArena) { b.Teams[1].ID = "" }, "teams[1].id"},
+		"an id with a blank":    {func(b *protocol.NewArena) { b.Teams[0].ID = "a b" }, "teams[0].id"},
+		"a team without name":   {func(b *protocol.NewArena) { b.Teams[1].Name = "  " }, "teams[1].name"},
+		"no questions":          {func(b *protocol.NewArena) { b.Questions.Count = 0 }, "questions.count"},
+		"less than none":        {func(b *protocol.NewArena) { b.Questions.Count = -1 }, "questions.count"},
+		"101 questions":         {func(b *protocol.NewArena) { b.Questions.Count = 101 }, "questions.count"},
+		"more than there are":   {func(b *protocol.NewArena) { b.Questions.Count = 31 }, "only 30"},
+		"a bank there is":       {func(b *protocol.NewArena) { b.Questions.Bank = "own" }, ""},
+		"a bank there is not":   {func(b *protocol.NewArena) { b.Questions.Bank = "x" }, "bank"},
+		"a language":            {func(b *protocol.NewArena) { b.Questions.Lang = "en" }, ""},
+		"a rare language":       {func(b *protocol.NewArena) { b.Questions.Lang = "tlh" }, "lang"},
+		"a rare category":       {func(b *protocol.NewArena) { b.Questions.Category = "x" }, "category"},
+		"a rare difficulty":     {func(b *protocol.NewArena) { b.Questions.Difficulty = "x" }, "difficulty"},
+		"as many ids":           {func(b *protocol.NewArena) { b.Questions.IDs = []string{"q1", "q2", "q3"} }, ""},
+		"fewer ids":             {func(b *protocol.NewArena) { b.Questions.IDs = []string{"q1", "q2"} }, "questions.ids"},
+		"an id twice":           {func(b *protocol.NewArena) { b.Questions.IDs = []string{"q1", "q2", "q1"} }, "twice"},
+		"an unknown id":         {func(b *protocol.NewArena) { b.Questions.IDs = []string{"q1", "x", "q3"} }, "questions.ids"},
+		"ids and a wish": {func(b *protocol.NewArena) {
+			b.Questions.IDs, b.Questions.Lang = []string{"q1", "q2", "q3"}, "en"
+		}, "leave out"},
+		"ranked by a player": {func(b *protocol.NewArena) { b.Ranked = true }, "ranked"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			_, err := h.Create(t.Context(), Creation{Game: "demo", By: "hana", Role: identity.RolePlayer, NewArena: body(c.tune)})
+			if c.says == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			want := protocol.CodeBadRequest
+			if name == "ranked by a player" {
+				want = protocol.CodeForbidden
+			}
+			if refused := h.checkRefused(err, want); !strings.Contains(refused.Message, c.says) {
+				t.Errorf("%q does not speak of %q", refused.Message, c.says)
+			}
+			if len(h.hall.matches)+len(h.hall.codes) != 0 {
+				t.Errorf("left over: %v, %v", h.hall.matches, h.hall.codes)
+			}
+		})
+	}
+}
+
+func TestWhoMayCreate(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		game    string
+		role    identity.Role
+		allowed bool
+	}{
+		{"demo", identity.RolePlayer, true}, {"closed", identity.RolePlayer, false}, {"closed", identity.RoleHost, true},
+		{"demo", identity.RoleService, false}, {"demo", identity.RoleAdmin, false},
+	} {
+		h := newHouse(t)
+		_, err := h.Create(t.Context(), Creation{Game: c.game, By: "x", Role: c.role, NewArena: body()})
+		if c.allowed && err != nil {
+			t.Errorf("%s in %s: %v", c.role, c.game, err)
+		}
+		if !c.allowed {
+			h.checkRefused(err, protocol.CodeForbidden)
+		}
+	}
+}
+
+func TestCreateWhenOverloaded(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.hall.full = true
+	_, err := h.Create(t.Context(), Creation{Game: "demo", By: "hana", Role: identity.RolePlayer, NewArena: body()})
+	if refused := h.checkRefused(err, protocol.CodeOverloaded); refused.RetryAfterMS == 0 {
+		t.Errorf("%+v", refused)
+	}
+	if n := testutil.ToFloat64(h.metrics.created.WithLabelValues("overloaded")); n != 1 {
+		t.Errorf("%g counted", n)
+	}
+}
+
+// A code that is taken is passed over, some times.
+func TestCodes(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.hall.taken = claims - 1
+	made, _ := h.made()
+	if h.hall.codes["demo/"+made.Code] == "" {
+		t.Errorf("%+v", made)
+	}
+	h.hall.taken = claims
+	_, err := h.Create(t.Context(), Creation{Game: "demo", By: "hana", Role: identity.RolePlayer, NewArena: body()})
+	if refused := h.checkRefused(err, protocol.CodeOverloaded); refused.RetryAfterMS == 0 || len(h.hall.matches) != 1 {
+		t.Errorf("%+v, %d matches", refused, len(h.hall.matches))
+	}
+	h.Over("demo", made.Code)
+	if !slices.Equal(h.hall.rested, []string{"demo/" + made.Code}) {
+		t.Errorf("rested %v", h.hall.rested)
+	}
+}
+
+// A match that cannot be created leaves no code behind.
+func TestCreateWhenTheStoreIsDown(t *testing.T) {
+	t.Parallel()
+	for method, rested := range map[string]int{"Claim": 0, "Open": 1} {
+		h := newHouse(t)
+		h.hall.fails[method] = true
+		_, err := h.Create(t.Context(), Creation{Game: "demo", By: "hana", Role: identity.RolePlayer, NewArena: body()})
+		if !errors.Is(err, errDown) || len(h.hall.rested) != rested {
+			t.Errorf("%s: %v, rested %v", method, err, h.hall.rested)
+		}
+		if n := testutil.ToFloat64(h.metrics.created.WithLabelValues("failed")); n != 1 {
+			t.Errorf("%g counted", n)
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package arena
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"laststand/internal/match"
+	"laststand/internal/quiz"
+	"laststand/internal/rating"
+)
+
+var errDown = errors.New("the store is down")
+
+// hall is all that a service stands on, in maps, by the contracts.
+type hall struct {
+	mu      sync.Mutex
+	matches map[string]*held
+	codes   map[string]string // match by game/code
+	rested  []string          // game/code
+	taken   int               // how many claims are refused first
+	busy    map[string]string // match by game/player
+	tickets map[string]string // ticket by game/player
+	forming map[string]bool   // matches that are still to be created
+	full    bool              // too much is waiting to be settled
+	fails   map[string]bool   // calls that fail, by method
+	entered []string          // match/player
+	moved   []string          // matches
+	sent    []string          // match/player frame, player * for all
+}
+
+// held is a match with who has a place in it.
+type held struct {
+	plan   *match.Plan
+	phase  match.Phase
+	locked bool
+	seats  []match.Seat
+	roles  map[string]match.Role // of those who watch
+	banned map[string]bool
+	left   map[string]bool
+	asked  []int // what was gone on from
+}
+
+func newHall() *hall {
+	return &hall{
+		matches: map[string]*held{}, codes: map[string]string{}, busy: map[string]string{},
+		tickets: map[string]string{}, forming: map[string]bool{}, fails: map[string]bool{},
+	}
+}
+
+// call takes the lock for a method, which fails where that was asked for.
+func (h *hall) call(method string) (unlock func(), err error) {
+	h.mu.Lock()
+	if h.fails[method] {
+		err = errDown
+	}
+	return h.mu.Unlock, err
+}
+
+func (h *hall) Claim(_ context.Context, game, code, id string) (bool, error) {
+	unlock, err := h.call("Claim")
+	defer unlock()
+	if h.taken > 0 || err != nil {
+		h.taken--
+		return false, err
+	}
+	h.codes[game+"/"+code] = id
+	return true, nil
+}
+
+func (h *hall) Find(_ context.Context, game, code string) (string, error) {
+	unlock, err := h.call("Find")
+	defer unlock()
+	return h.codes[game+"/"+code], err
+}
+
+func (h *hall) Rest(_ context.Context, game, code string) error {
+	unlock, err := h.call("Rest")
+	defer unlock()
+	h.rested = append(h.rested, game+"/"+code)
+	return err
+}
+
+func (h *hall) Occupy(_ context.Context, game, player, id, former string) (string, bool, error) {
+	unlock, err := h.call("Occupy")
+	defer unlock()
+	key := game + "/" + player
+	switch b := h.busy[key]; {
+	case err != nil:
+		return "", false, err
+	case h.tickets[key] != "":
+		return h.tickets[key], true, nil
+	case b != "" && b != id && (b != former || h.forming[b]):
+		return b, false, nil
+	}
+	h.busy[key] = id
+	return "", false, nil
+}
+
+func (h *hall) Free(_ context.Context, game, player, id string) error {
+	unlock, err := h.call("Free")
+	defer unlock()
+	if err == nil && h.busy[game+"/"+player] == id {
+		delete(h.busy, game+"/"+player)
+	}
+	return err
+}
+
+func (h *hall) Accepting() error {
+	if h.full {
+		return match.ErrOverloaded
+	}
+	return nil
+}
+
+func (h *hall) Open(_ context.Context, p *match.Plan) error {
+	unlock, err := h.call("Open")
+	defer unlock()
+	if err != nil {
+		return err
+	}
+	h.matches[p.ID] = &held{
+		plan: p, phase: match.Lobby, roles: map[string]match.Role{}, banned: map[string]bool{}, left: map[string]bool{},
+	}
+	return nil
+}
+
+func (h *hall) Look(_ context.Context, id string) (match.View, error) {
+	unlock, err := h.call("Look")
+	defer unlock()
+	m := h.matches[id]
+	if err != nil {
+		return match.View{}, err
+	}
+	if m == nil {
+		return match.View{}, match.ErrNotFound
+	}
+	v := match.View{Plan: m.plan, State: match.State{Phase: m.phase, Players: int64(len(m.seats))}, Teams: map[string]match.TeamTotals{}}
+	if m.plan.Arena != nil {
+		for _, t := range m.plan.Arena.Teams {
+			v.Teams[t.ID] = match.TeamTotals{Players: m.players(t.ID)}
+		}
+	}
+	return v, nil
+}
+
+func (h *hall) Sits(_ context.Context, id, player string) error {
+	unlock, err := h.call("Sits")
+	defer unlock()
+	if m := h.matches[id]; err == nil && (m == nil || m.seat(player) < 0) {
+		return match.ErrNotFound
+	}
+	return err
+}
+
+func (h *hall) Begin(_ context.Context, id string) error {
+	unlock, err := h.call("Begin")
+	defer unlock()
+	if m := h.matches[id]; err == nil && m.phase == match.Lobby {
+		m.phase = match.Countdown
+	}
+	return err
+}
+
+func (h *hall) Proceed(_ context.Context, id string, after int) error {
+	unlock, err := h.call("Proceed")
+	defer unlock()
+	h.matches[id].asked = append(h.matches[id].asked, after)
+	return err
+}
+
+func (h *hall) Shut(_ context.Context, id string) error {
+	unlock, err := h.call("Shut")
+	defer unlock()
+	if err == nil {
+		h.matches[id].phase = match.Over
+	}
+	return err
+}
+
+func (h *hall) Enter(_ context.Context, id, player string, _ int64) error {
+	unlock, err := h.call("Enter")
+	defer unlock()
+	if err == nil {
+		h.entered = append(h.entered, id+"/"+player)
+	}
+	return err
+}
+
+func (h *hall) Expel(_ context.Context, id, player string, frame []byte) {
+	unlock, _ := h.call("Expel")
+	defer unlock()
+	h.sent = append(h.sent, fmt.Sprintf("%s/%s %s", id, player, frame))
+}
+
+func (h *hall) Farewell(_ context.Context, id string, frame []byte) {
+	unlock, _ := h.call("Farewell")
+	defer unlock()
+	h.sent = append(h.sent, fmt.Sprintf("%s/* %s", id, frame))
+}
+
+func (h *hall) Moved(id string) {
+	unlock, _ := h.call("Moved")
+	defer unlock()
+	h.moved = append(h.moved, id)
+}
+
+// shelf has the questions q0 to q29, all in English, and as many in the bank
+// "own" of a game.
+type shelf struct{}
+
+func (shelf) Count(_ string, w Wish) int {
+	if w.Bank != "" && w.Bank != "own" || w.Lang != "" && w.Lang != "en" || w.Category != "" || w.Difficulty != "" {
+		return 0
+	}
+	return 30
+}
+
+func (s shelf) Draw(game string, _ Wish, count int) ([]quiz.Question, error) {
+	ids := make([]string, count)
+	for i := range ids {
+		ids[i] = fmt.Sprint("q", i)
+	}
+	return s.Pick(game, "", ids)
+}
+
+func (shelf) Pick(_, bank string, ids []string) ([]quiz.Question, error) {
+	picked := make([]quiz.Question, len(ids))
+	for i, id := range ids {
+		if id[0] != 'q' || bank != "" && bank != "own" {
+			return nil, fmt.Errorf("%w: %q", ErrUnknownQuestion, id)
+		}
+		picked[i].ID = id
+	}
+	return picked, nil
+}
+
+// Seat implements Players.
+func (h *hall) Seat(_ context.Context, _, player string) (match.Seat, error) {
+	unlock, err := h.call("Seat")
+	defer unlock()
+	return match.Seat{Player: player, Nickname: "Nick " + player, Rating: &rating.Rating{R: 1500}}, err
+}
+
+// encoded is a value as JSON, for comparing and telling.
+func encoded(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(raw)
+}

@@ -1,0 +1,127 @@
+package arena
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"laststand/internal/identity"
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+)
+
+// JoinRequest asks for a place in an arena, in the name of the bearer of a
+// token.
+type JoinRequest struct {
+	Game, Player string
+	Role         identity.Role
+	protocol.ArenaJoin
+}
+
+// Join gives somebody a place in an arena and leads the session into its feed,
+// from where the reply saw it on; who has a place keeps it. Where it fails the
+// place may have been given: asking again goes on from there. What it gives is
+// the reply, and what is to be done once the reply is on its way: having the
+// others told who is there. The second is never nil.
+func (s *Service) Join(ctx context.Context, r JoinRequest) (protocol.ArenaJoined, func(), error) {
+	joined, then, err := s.join(ctx, r)
+	s.metrics.joined.WithLabelValues(outcome(err, joined.As)).Inc()
+	if err != nil {
+		return protocol.ArenaJoined{}, func() {}, err
+	}
+	return joined, then, nil
+}
+
+func (s *Service) join(ctx context.Context, r JoinRequest) (protocol.ArenaJoined, func(), error) {
+	v, err := s.byCode(ctx, r.Game, r.Code)
+	if err != nil {
+		return protocol.ArenaJoined{}, nil, err
+	}
+	sat, err := s.place(ctx, r, v.Plan)
+	if err != nil {
+		return protocol.ArenaJoined{}, nil, err
+	}
+	if v, err = s.read(ctx, r.Game, v.Plan.ID); err != nil { // with who has just come
+		return protocol.ArenaJoined{}, nil, err
+	}
+	a := v.Plan.Arena
+	joined := protocol.ArenaJoined{
+		ArenaID: a.ID, Mode: string(v.Plan.Mode), Name: a.Name, As: string(sat.Role), Team: sat.Team,
+		Teams: v.TeamCounts(a), Players: v.Players, State: state(v.Phase),
+	}
+	if joined.State != inLobby {
+		joined.Match = v.Plan.ID
+	}
+	if err := s.Matches.Enter(ctx, v.Plan.ID, r.Player, v.Seq); err != nil {
+		return protocol.ArenaJoined{}, nil, err
+	}
+	return joined, func() { s.Matches.Moved(v.Plan.ID) }, nil
+}
+
+// place gives somebody the place that is asked for.
+func (s *Service) place(ctx context.Context, r JoinRequest, p *match.Plan) (Sat, error) {
+	switch as := match.Role(cmp.Or(r.As, string(match.AsPlayer))); as {
+	case match.AsPlayer:
+		return s.seat(ctx, r, p)
+	case match.AsHost:
+		if r.Player != p.Arena.Host {
+			return Sat{}, notHost()
+		}
+		return admitted(s.Seats.Watch(ctx, p.ID, r.Player, as))
+	case match.AsSpectator:
+		return admitted(s.Seats.Watch(ctx, p.ID, r.Player, as))
+	}
+	return Sat{}, bad("as is player, spectator or host")
+}
+
+// seat gives a player a seat. The player is busy with the match first, so that
+// nobody has a seat and plays elsewhere; what a node leaves that dies in between
+// is void.
+func (s *Service) seat(ctx context.Context, r JoinRequest, p *match.Plan) (Sat, error) {
+	if r.Role != identity.RolePlayer {
+		return Sat{}, refused(protocol.CodeForbidden, "only players play; join as host or as spectator")
+	}
+	teams := make([]string, len(p.Arena.Teams))
+	for i, t := range p.Arena.Teams {
+		teams[i] = t.ID
+	}
+	if r.Team != "" && !slices.Contains(teams, r.Team) {
+		return Sat{}, bad("team is the id of one of the arena's teams; leave it out for the smallest")
+	}
+	seat, err := s.Players.Seat(ctx, r.Game, r.Player)
+	if err != nil {
+		return Sat{}, err
+	}
+	seat.Team, seat.Rating = r.Team, nil // nothing is rated here
+	if err := s.occupy(ctx, r, p.ID); err != nil {
+		return Sat{}, err
+	}
+	sat, err := s.Seats.Sit(ctx, SitRequest{Match: p.ID, Seat: seat, Teams: teams, Max: p.Arena.MaxPlayers})
+	if err != nil || sat.Verdict == In {
+		return sat, err
+	}
+	if err := s.Busy.Free(ctx, r.Game, r.Player, p.ID); err != nil {
+		s.Logger.Warn("a player without a seat stays busy, which is void", "match", p.ID, "error", err)
+	}
+	return admitted(sat, nil)
+}
+
+// admitted turns a verdict that gives no place into its refusal.
+func admitted(sat Sat, err error) (Sat, error) {
+	if err != nil {
+		return Sat{}, err
+	}
+	switch sat.Verdict {
+	case In:
+		return sat, nil
+	case Full:
+		return Sat{}, refused(protocol.CodeArenaFull, "all places are taken; you may watch as a spectator")
+	case Started, Left:
+		return Sat{}, refused(protocol.CodeArenaStarted, "it has begun without you; you may watch as a spectator")
+	case Locked:
+		return Sat{}, refused(protocol.CodeArenaLocked, "its host lets nobody in any more; you may watch as a spectator")
+	case Banned:
+		return Sat{}, refused(protocol.CodeKicked, "its host has shut you out")
+	}
+	return Sat{}, notFound()
+}

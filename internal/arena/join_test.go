@@ -1,0 +1,256 @@
+package arena
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+)
+
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	made, m := h.made()
+	h.mustJoin(asks("eve", made.Code, team("acme")))
+	joined, then, err := h.Join(t.Context(), asks("ada", made.Code))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := encoded(joined), encoded(protocol.ArenaJoined{
+		ArenaID: made.ArenaID, Mode: "buzzer", Name: "Summer party", As: "player", Team: "b:2", Players: 2, State: "lobby",
+		Teams: []protocol.TeamCount{{ID: "acme", Name: "Acme", Players: 1}, {ID: "b:2", Name: "Bravo", Players: 1}},
+	}); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if got, want := encoded(m.seats[1]), encoded(match.Seat{Player: "ada", Nickname: "Nick ada", Team: "b:2"}); got != want {
+		t.Errorf("seat %s, want %s", got, want)
+	}
+	h.checkBusy("ada", m.plan.ID)
+	if !slices.Contains(h.hall.entered, m.plan.ID+"/ada") || len(h.hall.moved) != 1 {
+		t.Errorf("before the reply: entered %v, moved %v", h.hall.entered, h.hall.moved)
+	}
+	then()
+	if !slices.Contains(h.hall.entered, m.plan.ID+"/ada") || len(h.hall.moved) != 2 {
+		t.Errorf("after the reply: entered %v, moved %v", h.hall.entered, h.hall.moved)
+	}
+	if n := testutil.ToFloat64(h.metrics.joined.WithLabelValues("player")); n != 2 {
+		t.Errorf("%g counted", n)
+	}
+}
+
+// Who has a seat keeps it, whatever is asked for and however far the match is.
+func TestJoinAgain(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	made, m := h.made()
+	h.mustJoin(asks("ada", made.Code, team("b:2")))
+	for phase, want := range map[match.Phase]string{match.Lobby: "", match.Starting: "", match.Countdown: m.plan.ID, match.Revealed: m.plan.ID} {
+		m.phase, m.locked = phase, true
+		for _, r := range []JoinRequest{asks("ada", made.Code), asks("ada", made.Code, team("acme")), asks("ada", made.Code, as("player")), asks("ada", made.Code, as("spectator"))} {
+			joined := h.mustJoin(r)
+			if joined.As != "player" || joined.Team != "b:2" || joined.Players != 1 || joined.Match != want {
+				t.Errorf("%s, %+v: %+v", phase, r.ArenaJoin, joined)
+			}
+		}
+	}
+	h.checkBusy("ada", m.plan.ID)
+}
+
+// Spectators and the host may come whenever the match is not over, and are not
+// busy with it.
+func TestJoinToWatch(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	made, m := h.made()
+	m.locked = true
+	for phase, want := range map[match.Phase]string{match.Lobby: "", match.Open: m.plan.ID} {
+		m.phase = phase
+		for _, r := range []JoinRequest{
+			asks("ada", made.Code, as("spectator")), asks("screen", made.Code, as("spectator"), client),
+			asks("hana", made.Code, as("host")), asks("hana", made.Code, as("host"), client),
+		} {
+			joined := h.mustJoin(r)
+			if joined.As != r.As || joined.Team != "" || joined.Players != 0 || joined.Match != want || m.roles[r.Player] != match.Role(r.As) {
+				t.Errorf("%s, %s: %+v", phase, r.Player, joined)
+			}
+			h.checkBusy(r.Player, "")
+		}
+	}
+}
+
+func TestJoinRefusals(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before func(h *house, m *held)
+		tune   []func(*JoinRequest)
+		want   protocol.Code
+	}{
+		"a wrong code":        {nil, []func(*JoinRequest){func(r *JoinRequest) { r.Code = "no code" }}, protocol.CodeNotFound},
+		"it is over":          {func(_ *house, m *held) { m.phase = match.Over }, nil, protocol.CodeNotFound},
+		"over, to watch":      {func(_ *house, m *held) { m.phase = match.Settled }, []func(*JoinRequest){as("spectator")}, protocol.CodeNotFound},
+		"an unknown role":     {nil, []func(*JoinRequest){as("admin")}, protocol.CodeBadRequest},
+		"an unknown team":     {nil, []func(*JoinRequest){team("x")}, protocol.CodeBadRequest},
+		"a client as player":  {nil, []func(*JoinRequest){client}, protocol.CodeForbidden},
+		"as another's host":   {nil, []func(*JoinRequest){as("host")}, protocol.CodeForbidden},
+		"another client":      {nil, []func(*JoinRequest){as("host"), client}, protocol.CodeForbidden},
+		"full":                {func(_ *house, m *held) { m.plan.Arena.MaxPlayers = 0 }, nil, protocol.CodeArenaFull},
+		"begun":               {func(_ *house, m *held) { m.phase = match.Starting }, nil, protocol.CodeArenaStarted},
+		"locked":              {func(_ *house, m *held) { m.locked = true }, nil, protocol.CodeArenaLocked},
+		"banned":              {func(_ *house, m *held) { m.banned["ada"] = true }, nil, protocol.CodeKicked},
+		"banned, to watch":    {func(_ *house, m *held) { m.banned["ada"] = true }, []func(*JoinRequest){as("spectator")}, protocol.CodeKicked},
+		"left while it ran":   {func(_ *house, m *held) { m.leftBy("ada") }, nil, protocol.CodeArenaStarted},
+		"waiting for another": {func(h *house, _ *held) { h.hall.tickets["demo/ada"] = "t_1" }, nil, protocol.CodeAlreadyQueued},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			made, m := h.made()
+			if c.before != nil {
+				c.before(h, m)
+			}
+			joined, then, err := h.Join(t.Context(), asks("ada", made.Code, c.tune...))
+			h.checkRefused(err, c.want)
+			then()
+			h.checkBusy("ada", "")
+			if encoded(joined) != encoded(protocol.ArenaJoined{}) || len(h.hall.entered)+len(h.hall.moved)+len(m.roles) != 0 {
+				t.Errorf("%+v, entered %v, moved %v, roles %v", joined, h.hall.entered, h.hall.moved, m.roles)
+			}
+			if n := testutil.ToFloat64(h.metrics.joined.WithLabelValues(string(c.want))); n != 1 {
+				t.Errorf("%g counted", n)
+			}
+		})
+	}
+}
+
+// leftBy seats a player who has left while it was played.
+func (h *held) leftBy(player string) {
+	h.phase, h.seats, h.left[player] = match.Open, append(h.seats, match.Seat{Player: player}), true
+}
+
+// One is in one match at a time; what is over, gone, or has no seat for the
+// player does not count, but a match that is just forming does.
+func TestJoinWhenBusy(t *testing.T) {
+	t.Parallel()
+	seats := []match.Seat{{Player: "ada"}}
+	for name, c := range map[string]struct {
+		other *held // nil: there is none any more
+		form  bool
+		want  protocol.Code
+	}{
+		"a duel":                  {&held{phase: match.Open, seats: seats}, false, protocol.CodeAlreadyPlaying},
+		"another arena's lobby":   {&held{phase: match.Lobby, seats: seats}, false, protocol.CodeAlreadyPlaying},
+		"a match that is over":    {&held{phase: match.Over, seats: seats}, false, ""},
+		"a match that is settled": {&held{phase: match.Settled, seats: seats}, false, ""},
+		"a match that is gone":    {nil, false, ""},
+		"a match that is forming": {nil, true, protocol.CodeAlreadyPlaying},
+		"an arena without a seat": {&held{phase: match.Lobby}, false, ""},
+		"a match without a seat":  {&held{phase: match.Open, seats: []match.Seat{{Player: "eve"}}}, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			made, m := h.made()
+			h.hall.busy["demo/ada"], h.hall.forming["m_other"] = "m_other", c.form
+			if c.other != nil {
+				c.other.plan = &match.Plan{ID: "m_other", Game: "demo"}
+				h.hall.matches["m_other"] = c.other
+			}
+			_, _, err := h.Join(t.Context(), asks("ada", made.Code))
+			if c.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				h.checkBusy("ada", m.plan.ID)
+				return
+			}
+			if refused := h.checkRefused(err, c.want); refused.Match != "m_other" {
+				t.Errorf("%+v", refused)
+			}
+			h.checkBusy("ada", "m_other")
+			h.mustJoin(asks("ada", made.Code, as("spectator"))) // looking on is free
+		})
+	}
+}
+
+// The node dies, or the store fails, between making a player busy and seating
+// the player: what is left keeps the player from nothing, here or elsewhere.
+func TestACrashBetweenOccupyingAndSitting(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	first, m := h.made()
+	second, other := h.made()
+	h.hall.fails["Sit"] = true
+	if _, _, err := h.Join(t.Context(), asks("ada", first.Code)); !errors.Is(err, errDown) {
+		t.Fatalf("%v", err)
+	}
+	h.checkBusy("ada", m.plan.ID)
+	h.hall.fails["Sit"] = false
+	h.mustJoin(asks("ada", second.Code))
+	h.checkBusy("ada", other.plan.ID)
+
+	h.hall.busy["demo/bob"] = m.plan.ID
+	h.mustJoin(asks("bob", first.Code))
+	h.checkBusy("bob", m.plan.ID)
+}
+
+// Whatever fails, no refusal is made up, and asking again goes on.
+func TestJoinWhenTheStoreIsDown(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"Find", "Look", "Seat", "Occupy", "Sits", "Sit", "Enter"} {
+		h := newHouse(t)
+		made, m := h.made()
+		h.hall.busy["demo/ada"] = "m_gone"
+		h.hall.fails[method] = true
+		_, then, err := h.Join(t.Context(), asks("ada", made.Code))
+		if !errors.Is(err, errDown) {
+			t.Errorf("%s: %v", method, err)
+		}
+		then()
+		if n := testutil.ToFloat64(h.metrics.joined.WithLabelValues("failed")); n != 1 || len(h.hall.entered) != 0 {
+			t.Errorf("%s: %g counted, entered %v", method, n, h.hall.entered)
+		}
+		h.hall.fails[method] = false
+		h.mustJoin(asks("ada", made.Code))
+		h.checkBusy("ada", m.plan.ID)
+	}
+}
+
+// A refusal is said, also where the player could not be freed again.
+func TestARefusalIsSaidWhenFreeingFails(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	made, m := h.made()
+	m.locked, h.hall.fails["Free"] = true, true
+	_, _, err := h.Join(t.Context(), asks("ada", made.Code))
+	h.checkRefused(err, protocol.CodeArenaLocked)
+	other, _ := h.made()
+	h.mustJoin(asks("ada", other.Code)) // it was void
+}
+
+// Forty players come at once, each by two requests: everybody has one seat, and
+// the teams are even.
+func TestEverybodyHasOneSeat(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	made, m := h.made()
+	var all sync.WaitGroup
+	for i := range 80 {
+		all.Go(func() {
+			_, then, err := h.Join(t.Context(), asks(fmt.Sprint("p_", i/2), made.Code))
+			if err != nil {
+				t.Error(err)
+			}
+			then()
+		})
+	}
+	all.Wait()
+	if len(m.seats) != 40 || m.players("acme") != 20 || len(h.hall.busy) != 40 {
+		t.Errorf("%d seats, %d in a team of two, %d busy", len(m.seats), m.players("acme"), len(h.hall.busy))
+	}
+}

@@ -1,0 +1,55 @@
+package arena
+
+import (
+	"context"
+
+	"laststand/internal/identity"
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+)
+
+// Leave ends somebody's place in an arena. A player of one that is played
+// forfeits.
+func (s *Service) Leave(ctx context.Context, game, who, arenaID string) error {
+	v, err := s.find(ctx, game, arenaID)
+	if err != nil {
+		return err
+	}
+	sat, err := s.Seats.Unsit(ctx, v.Plan.ID, who, false)
+	if err != nil {
+		return err
+	}
+	if sat.Verdict == Out && sat.Role == "" {
+		return refused(protocol.CodeNotInMatch, "you have no place in this arena")
+	}
+	return s.dismiss(ctx, v.Plan, who, nil)
+}
+
+// Kick ends a player's place in an arena for its host, with a ban for good.
+// There need not be one.
+func (s *Service) Kick(ctx context.Context, game, host string, k protocol.ArenaKick) error {
+	v, err := s.hosted(ctx, game, host, k.ArenaID)
+	if err != nil {
+		return err
+	}
+	if k.Player == host || !identity.ValidID(k.Player) {
+		return bad("player is the id of somebody in the arena, other than yourself")
+	}
+	if _, err := s.Seats.Unsit(ctx, v.Plan.ID, k.Player, k.Ban); err != nil {
+		return err
+	}
+	end := protocol.ArenaEnd{ArenaID: k.ArenaID, Reason: "kicked"}
+	if k.Ban {
+		end.Reason = "banned"
+	}
+	return s.dismiss(ctx, v.Plan, k.Player, protocol.EncodePush(protocol.TypeArenaKicked, end))
+}
+
+// dismiss lets go of somebody whose place has ended: out of the feed, with a
+// last frame or none, and free for something else. Where that fails it may be
+// asked for again.
+func (s *Service) dismiss(ctx context.Context, p *match.Plan, who string, frame []byte) error {
+	s.Matches.Expel(ctx, p.ID, who, frame)
+	s.Matches.Moved(p.ID)
+	return s.Busy.Free(ctx, p.Game, who, p.ID)
+}

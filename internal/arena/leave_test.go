@@ -1,0 +1,143 @@
+package arena
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+)
+
+func TestLeaveTheLobby(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	made, m := h.made()
+	h.mustJoin(asks("ada", made.Code))
+	if err := h.Leave(t.Context(), "demo", "ada", made.ArenaID); err != nil {
+		t.Fatal(err)
+	}
+	h.checkBusy("ada", "")
+	if len(m.seats) != 0 || len(h.hall.moved) != 2 || !slices.Equal(h.hall.sent, []string{m.plan.ID + "/ada "}) {
+		t.Errorf("seats %v, moved %v, sent %q", m.seats, h.hall.moved, h.hall.sent)
+	}
+	h.mustJoin(asks("ada", made.Code))
+}
+
+// Who leaves a match forfeits: the seat stays, and the player may play
+// elsewhere. Asked again the same holds.
+func TestLeaveTheMatch(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	made, m := h.made()
+	h.mustJoin(asks("ada", made.Code))
+	m.phase = match.Open
+	h.hall.fails["Free"] = true
+	if err := h.Leave(t.Context(), "demo", "ada", made.ArenaID); !errors.Is(err, errDown) {
+		t.Fatalf("%v", err)
+	}
+	h.hall.fails["Free"] = false
+	for range 2 {
+		if err := h.Leave(t.Context(), "demo", "ada", made.ArenaID); err != nil {
+			t.Fatal(err)
+		}
+		h.checkBusy("ada", "")
+	}
+	if len(m.seats) != 1 || !m.left["ada"] {
+		t.Errorf("seats %v, left %v", m.seats, m.left)
+	}
+	other, _ := h.made()
+	h.mustJoin(asks("ada", other.Code))
+}
+
+func TestLeaveAfterWatching(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	made, m := h.made()
+	h.hall.busy["demo/eve"] = "m_other" // eve plays elsewhere
+	for who, role := range map[string]string{"eve": "spectator", "hana": "host"} {
+		h.mustJoin(asks(who, made.Code, as(role)))
+		if err := h.Leave(t.Context(), "demo", who, made.ArenaID); err != nil {
+			t.Errorf("%s: %v", who, err)
+		}
+		if !slices.Contains(h.hall.sent, m.plan.ID+"/"+who+" ") {
+			t.Errorf("%s is not out of the feed: %q", who, h.hall.sent)
+		}
+	}
+	if len(m.roles) != 0 {
+		t.Errorf("roles %v", m.roles)
+	}
+	h.checkBusy("eve", "m_other")
+}
+
+func TestLeaveRefusals(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	made, _ := h.made()
+	for _, id := range []string{"", "a", "a_", "a_gone", "m_" + made.ArenaID[2:], made.ArenaID[2:], "x_" + made.ArenaID[2:]} {
+		h.checkRefused(h.Leave(t.Context(), "demo", "ada", id), protocol.CodeNotFound)
+	}
+	h.checkRefused(h.Leave(t.Context(), "closed", "ada", made.ArenaID), protocol.CodeNotFound)
+	h.checkRefused(h.Leave(t.Context(), "demo", "ada", made.ArenaID), protocol.CodeNotInMatch)
+	h.hall.fails["Unsit"] = true
+	if err := h.Leave(t.Context(), "demo", "ada", made.ArenaID); !errors.Is(err, errDown) {
+		t.Error(err)
+	}
+}
+
+func TestKick(t *testing.T) {
+	t.Parallel()
+	for ban, reason := range map[bool]string{false: "kicked", true: "banned"} {
+		for _, phase := range []match.Phase{match.Lobby, match.Open} {
+			h := newHouse(t)
+			made, m := h.made()
+			h.mustJoin(asks("ada", made.Code))
+			m.phase = phase
+			for range 2 { // asked again
+				if err := h.Kick(t.Context(), "demo", "hana", protocol.ArenaKick{ArenaID: made.ArenaID, Player: "ada", Ban: ban}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			h.checkBusy("ada", "")
+			want := fmt.Sprintf(`%s/ada {"type":"arena.kicked","data":{"arena_id":%q,"reason":%q}}`, m.plan.ID, made.ArenaID, reason)
+			if h.hall.sent[0] != want || len(h.hall.moved) != 3 {
+				t.Errorf("%s: sent %q, want %q, moved %v", phase, h.hall.sent, want, h.hall.moved)
+			}
+			_, _, err := h.Join(t.Context(), asks("ada", made.Code))
+			switch {
+			case ban:
+				h.checkRefused(err, protocol.CodeKicked)
+			case phase == match.Lobby && err != nil:
+				t.Error(err)
+			case phase == match.Open:
+				h.checkRefused(err, protocol.CodeArenaStarted)
+			}
+		}
+	}
+}
+
+func TestKickRefusals(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	made, m := h.made()
+	h.mustJoin(asks("ada", made.Code))
+	for host, k := range map[string]protocol.ArenaKick{
+		"hana": {ArenaID: made.ArenaID, Player: "hana"}, "": {ArenaID: made.ArenaID, Player: "ada"},
+	} {
+		want := protocol.CodeForbidden
+		if host == k.Player {
+			want = protocol.CodeBadRequest
+		}
+		h.checkRefused(h.Kick(t.Context(), "demo", host, k), want)
+	}
+	h.checkRefused(h.Kick(t.Context(), "demo", "hana", protocol.ArenaKick{ArenaID: made.ArenaID, Player: "a|b"}), protocol.CodeBadRequest)
+	h.hall.fails["Unsit"] = true
+	if err := h.Kick(t.Context(), "demo", "hana", protocol.ArenaKick{ArenaID: made.ArenaID, Player: "ada"}); !errors.Is(err, errDown) {
+		t.Error(err)
+	}
+	if len(m.seats) != 1 || len(h.hall.sent) != 0 {
+		t.Errorf("seats %v, sent %q", m.seats, h.hall.sent)
+	}
+	h.checkBusy("ada", m.plan.ID)
+}

@@ -1,0 +1,108 @@
+package arena
+
+import (
+	"context"
+	"slices"
+
+	"laststand/internal/match"
+)
+
+func (h *held) seat(player string) int {
+	return slices.IndexFunc(h.seats, func(s match.Seat) bool { return s.Player == player })
+}
+
+func (h *held) ended() bool { return h.phase == match.Over || h.phase == match.Settled }
+
+func (h *hall) Sit(_ context.Context, r SitRequest) (Sat, error) {
+	unlock, err := h.call("Sit")
+	defer unlock()
+	m := h.matches[r.Match]
+	at := -1
+	if m != nil {
+		at = m.seat(r.Seat.Player)
+	}
+	sat := Sat{Role: match.AsPlayer}
+	switch {
+	case err != nil:
+	case m == nil || m.ended():
+		sat.Verdict = Gone
+	case m.banned[r.Seat.Player]:
+		sat.Verdict = Banned
+	case at >= 0 && !m.left[r.Seat.Player]:
+		sat.Verdict, sat.Team = In, m.seats[at].Team
+	case m.phase != match.Lobby:
+		sat.Verdict = Started
+	case m.locked:
+		sat.Verdict = Locked
+	case len(m.seats) >= r.Max:
+		sat.Verdict = Full
+	default:
+		if r.Seat.Team == "" {
+			r.Seat.Team = m.smallest(r.Teams)
+		}
+		m.seats = append(m.seats, r.Seat)
+		sat.Verdict, sat.Team = In, r.Seat.Team
+	}
+	return sat, err
+}
+
+func (h *held) smallest(teams []string) string {
+	if len(teams) == 0 {
+		return ""
+	}
+	return slices.MinFunc(teams, func(a, b string) int { return int(h.players(a) - h.players(b)) })
+}
+
+func (h *held) players(team string) (n int64) {
+	for _, s := range h.seats {
+		if s.Team == team {
+			n++
+		}
+	}
+	return n
+}
+
+func (h *hall) Watch(_ context.Context, id, player string, as match.Role) (Sat, error) {
+	unlock, err := h.call("Watch")
+	defer unlock()
+	m := h.matches[id]
+	if err != nil || m == nil || m.ended() {
+		return Sat{Verdict: Gone}, err
+	}
+	if m.banned[player] {
+		return Sat{Verdict: Banned}, nil
+	}
+	if at := m.seat(player); at >= 0 {
+		return Sat{Verdict: In, Role: match.AsPlayer, Team: m.seats[at].Team}, nil
+	}
+	m.roles[player] = as
+	return Sat{Verdict: In, Role: as}, nil
+}
+
+func (h *hall) Unsit(_ context.Context, id, player string, ban bool) (Sat, error) {
+	unlock, err := h.call("Unsit")
+	defer unlock()
+	m := h.matches[id]
+	if err != nil || m == nil || m.ended() {
+		return Sat{Verdict: Gone}, err
+	}
+	m.banned[player] = m.banned[player] || ban
+	at, role := m.seat(player), m.roles[player]
+	delete(m.roles, player)
+	switch {
+	case at < 0:
+		return Sat{Verdict: Out, Role: role}, nil
+	case m.phase == match.Lobby:
+		m.seats = slices.Delete(m.seats, at, at+1)
+		return Sat{Verdict: Out, Role: match.AsPlayer}, nil
+	}
+	m.left[player] = true
+	return Sat{Verdict: Left, Role: match.AsPlayer}, nil
+}
+
+func (h *hall) Lock(_ context.Context, id string) error {
+	unlock, err := h.call("Lock")
+	defer unlock()
+	h.matches[id].locked = true
+	return err
+}

@@ -1,0 +1,139 @@
+package arena
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+	"laststand/internal/quiz"
+)
+
+// Bank gives questions, the choices of each in an order drawn for the match.
+type Bank interface {
+	// Count says how many questions a match can draw by a wish.
+	Count(game string, w Wish) int
+	// Draw draws different questions at random.
+	Draw(game string, w Wish, count int) ([]quiz.Question, error)
+	// Pick gives the questions of these ids in their order, of one bank, or of
+	// all of the game's where it is "". Errors wrap ErrUnknownQuestion.
+	Pick(game, bank string, ids []string) ([]quiz.Question, error)
+}
+
+// ErrUnknownQuestion says that there is no bank of a name, or no question of
+// an id in it.
+var ErrUnknownQuestion = errors.New("arena: unknown question")
+
+// Wish narrows what an arena asks; an empty field matches any. Of a bank that
+// the game does not have there are no questions.
+type Wish struct{ Bank, Category, Lang, Difficulty string }
+
+// Players gives the seat of a player, of which the nickname counts.
+type Players interface {
+	Seat(ctx context.Context, game, player string) (match.Seat, error)
+}
+
+// Game is how a game plays its arenas. LimitMS and MaxPlayers are what an arena
+// has that does not ask for less, and MaxPlayers is the most.
+type Game struct {
+	PlayersMayHost                 bool
+	LimitMS, CountdownMS, RevealMS int64
+	MaxPlayers                     int
+	TeamLockoutMS                  int64
+}
+
+// Config is what a service is made of; all fields but Registry are needed.
+type Config struct {
+	Games    map[string]Game
+	Seats    Seats
+	Codes    Codes
+	Busy     Busy
+	Matches  Matches
+	Bank     Bank
+	Players  Players
+	Logger   *slog.Logger
+	Registry prometheus.Registerer
+}
+
+// Service makes arenas, lets people in and does what their hosts ask for. What
+// it refuses is an *protocol.Error. It keeps nothing of its own, and is safe
+// for concurrent use.
+type Service struct {
+	Config
+	metrics *metrics
+}
+
+// callTimeout bounds what is done after a reply, or for nobody who waits.
+const callTimeout = 2 * time.Second
+
+// New makes a service.
+func New(c Config) *Service { return &Service{Config: c, metrics: newMetrics(c.Registry)} }
+
+// find reads an arena by its id. Its match has the same but for the first
+// letter.
+func (s *Service) find(ctx context.Context, game, arenaID string) (match.View, error) {
+	v, err := s.read(ctx, game, "m_"+strings.TrimPrefix(arenaID, "a_"))
+	if err == nil && v.Plan.Arena.ID != arenaID {
+		return match.View{}, notFound()
+	}
+	return v, err
+}
+
+// byCode reads an arena by its code.
+func (s *Service) byCode(ctx context.Context, game, code string) (match.View, error) {
+	if !isCode(code) {
+		return match.View{}, notFound()
+	}
+	id, err := s.Codes.Find(ctx, game, code)
+	if err != nil {
+		return match.View{}, err
+	}
+	if id == "" {
+		return match.View{}, notFound()
+	}
+	return s.read(ctx, game, id)
+}
+
+// read reads an arena by the id of its match.
+func (s *Service) read(ctx context.Context, game, id string) (match.View, error) {
+	v, err := s.Matches.Look(ctx, id)
+	if errors.Is(err, match.ErrNotFound) || err == nil && (v.Plan.Arena == nil || v.Plan.Game != game) {
+		return match.View{}, notFound()
+	}
+	return v, err
+}
+
+// The states of the wire contract.
+const (
+	inLobby = "lobby"
+	playing = "playing"
+	over    = "over"
+)
+
+// state is a phase as people see it.
+func state(p match.Phase) string {
+	switch p {
+	case match.Lobby, match.Starting:
+		return inLobby
+	case match.Over, match.Settled:
+		return over
+	}
+	return playing
+}
+
+func refused(c protocol.Code, format string, args ...any) error {
+	return protocol.Errorf(c, format, args...)
+}
+
+func bad(format string, args ...any) error {
+	return refused(protocol.CodeBadRequest, format, args...)
+}
+
+func notFound() error {
+	return refused(protocol.CodeNotFound, "there is no such arena, or not any more; look at the code again")
+}

@@ -1,0 +1,70 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+
+	"laststand/internal/arena"
+	"laststand/internal/identity"
+	"laststand/internal/protocol"
+)
+
+// postArena makes an arena, whose host is who asks.
+func (a *api) postArena(w http.ResponseWriter, r *request) error {
+	claims, err := a.bearer(r)
+	if err != nil {
+		return err
+	}
+	if claims.Role != identity.RolePlayer && claims.Role != identity.RoleHost {
+		return refuse(codeForbidden, "only hosts and players make arenas: the token is of another role")
+	}
+	from, err := pageOf(r.Request)
+	if err != nil {
+		return err
+	}
+	asked := arena.Creation{Game: r.game, By: claims.Subject, Role: claims.Role}
+	if err := readBody(w, r.Request, &asked.NewArena); err != nil {
+		return err
+	}
+	made, err := a.Arenas.Create(r.Context(), asked)
+	if err != nil {
+		return err
+	}
+	from.RawQuery = url.Values{"arena": {made.Code}}.Encode()
+	made.JoinURL = from.String()
+	return answer(w, http.StatusCreated, made)
+}
+
+// hostHeader is what a Host may be that is put into a link: a name or an
+// address, and perhaps a port.
+var hostHeader = regexp.MustCompile(`^([A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$`)
+
+// pageOf is the address of the page by the name under which a request reached
+// this node; https where TLS ends here, for no other can be vouched for.
+func pageOf(r *http.Request) (*url.URL, error) {
+	if !hostHeader.MatchString(r.Host) {
+		return nil, badRequest("the Host is no name or address that a link could lead to")
+	}
+	page := &url.URL{Scheme: "http", Host: r.Host, Path: "/"}
+	if r.TLS != nil {
+		page.Scheme = "https"
+	}
+	return page, nil
+}
+
+var arenaCode = regexp.MustCompile(`^[0-9]{6}$`)
+
+// getArena shows an arena to whoever has its code. What is no code is nobody's.
+func (a *api) getArena(w http.ResponseWriter, r *request) error {
+	code := r.PathValue("code")
+	if !arenaCode.MatchString(code) {
+		return refuse(protocol.CodeNotFound, "there is no such arena: a code has 6 digits")
+	}
+	look, err := a.Arenas.Look(r.Context(), r.game, code)
+	if err != nil {
+		return err
+	}
+	look.Teams = list(look.Teams)
+	return answer(w, http.StatusOK, look)
+}

@@ -1,0 +1,96 @@
+package httpapi
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"net/http/httptest"
+	"reflect"
+	"testing"
+
+	"laststand/internal/arena"
+	"laststand/internal/identity"
+	"laststand/internal/protocol"
+)
+
+const newArena = `{"mode":"buzzer","name":"Cup","teams":[{"id":"north","name":"North"}],"questions":{"count":10,"lang":"en"},"pace":"host","ranked":true}`
+
+func TestAnArenaIsAskedForAsSent(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	answerTo(t, New(configOf(w)), send("POST", demo+"/arenas", newArena, "Authorization: Bearer host"))
+	want := arena.Creation{Game: "demo", By: "p_1", Role: identity.RoleHost, NewArena: protocol.NewArena{
+		Mode: "buzzer", Name: "Cup", Teams: []protocol.ArenaTeam{{ID: "north", Name: "North"}},
+		Questions: protocol.ArenaQuestions{Count: 10, Lang: "en"}, Pace: "host", Ranked: true,
+	}}
+	if !reflect.DeepEqual(w.arena, want) {
+		t.Errorf("asked for %+v", w.arena)
+	}
+}
+
+// The link leads to where the request came, and never anywhere else.
+func TestJoinURL(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]string{
+		"quiz.example":         "http://quiz.example/?arena=402951",
+		"quiz.example:8080":    "http://quiz.example:8080/?arena=402951",
+		"127.0.0.1:8080":       "http://127.0.0.1:8080/?arena=402951",
+		"[::1]:8080":           "http://[::1]:8080/?arena=402951",
+		"":                     "",
+		"quiz.example/evil":    "",
+		"quiz.example@evil":    "",
+		"quiz.example?x":       "",
+		"quiz.example#x":       "",
+		"quiz.example:port":    "",
+		`"><script>`:           "",
+		"quiz.example:8080:80": "",
+	} {
+		if got := joinURL(t, host, false); got != want {
+			t.Errorf("Host %q: %q, want %q", host, got, want)
+		}
+	}
+	if got := joinURL(t, "quiz.example", true); got != "https://quiz.example/?arena=402951" {
+		t.Errorf("over TLS: %q", got)
+	}
+}
+
+// joinURL is the link of an arena that is made over a host; "" where that is
+// refused.
+func joinURL(t *testing.T, host string, secure bool) string {
+	t.Helper()
+	r := send("POST", demo+"/arenas", newArena, bearerGood).request(t)
+	if r.Host = host; secure {
+		r.TLS = &tls.ConnectionState{}
+	}
+	rec := httptest.NewRecorder()
+	w := &world{}
+	New(configOf(w)).ServeHTTP(rec, r)
+	conform(t, r, rec)
+	if rec.Code != 201 {
+		if p := problemIn(t, rec.Body.Bytes()); p.Code != protocol.CodeBadRequest || w.arena.Game != "" {
+			t.Errorf("Host %q: %+v, asked for %+v", host, p, w.arena)
+		}
+		return ""
+	}
+	var made protocol.ArenaMade
+	if err := json.Unmarshal(rec.Body.Bytes(), &made); err != nil {
+		t.Fatal(err)
+	}
+	return made.JoinURL
+}
+
+// What is no code is not looked up.
+func TestACodeIsLookedAtAsSent(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	h := New(configOf(w))
+	for _, code := range []string{"1", "12345a", "1234567", "-12345", "%20%20%20%20%20%20"} {
+		answerTo(t, h, get(demo+"/arenas/"+code))
+	}
+	if w.code != "" {
+		t.Errorf("looked at %q", w.code)
+	}
+	rec := answerTo(t, h, get(demo+"/arenas/000402"))
+	if w.code != "000402" || rec.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("looked at %q, %q", w.code, rec.Header().Get("Cache-Control"))
+	}
+}

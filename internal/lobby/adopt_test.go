@@ -1,0 +1,81 @@
+package lobby
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// moveTo has a player's session end at the node and begin at another, which
+// adopts what the player waits for.
+func (n *node) moveTo(w *world, other *node, player string) {
+	w.Helper()
+	n.door.mu.Lock()
+	delete(n.door.here, player)
+	n.door.mu.Unlock()
+	other.enter(player)
+	if err := other.Adopt(w.Context(), "demo", player); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// A player who comes to another node with a ticket is led into the match there,
+// whichever node pairs it.
+func TestATicketIsAdopted(t *testing.T) {
+	inBubble(t, func(w *world) {
+		a, b := w.node(), w.node()
+		w.mustJoin(a, "ada", botAfter(0))
+		a.moveTo(w, b, "ada")
+		w.mustJoin(a, "bob", botAfter(0)) // a pairs them, and has no session of ada's
+		pass(2 * time.Second)
+		if p := w.plan(b, "ada"); p != w.plan(a, "bob") {
+			w.Errorf("ada is in %s", p.ID)
+		}
+	})
+}
+
+// It is so too where the ticket's own node has died.
+func TestATicketOfADeadNodeIsAdopted(t *testing.T) {
+	inBubble(t, func(w *world) {
+		a, b := w.node(), w.node()
+		w.mustJoin(a, "ada", botAfter(0))
+		a.kill()
+		a.moveTo(w, b, "ada")
+		pass(time.Minute) // it would have expired
+		w.checkWaits(b, "ada")
+		w.mustJoin(b, "bob", botAfter(0))
+		if p := w.plan(b, "ada"); p != w.plan(b, "bob") {
+			w.Errorf("ada is in %s", p.ID)
+		}
+	})
+}
+
+// One who comes while the match is being formed is led into it once it is.
+func TestAFormingMatchIsAdopted(t *testing.T) {
+	inBubble(t, func(w *world) {
+		a, b, _, open := w.forming()
+		a.moveTo(w, b, "ada")
+		synctest.Wait()
+		w.checkWaits(b, "ada")
+		open()
+		pass(10 * time.Second)
+		if p := w.plan(b, "ada"); p != w.plan(b, "bob") {
+			w.Errorf("ada is in %s", p.ID)
+		}
+	})
+}
+
+// One who waits for nothing, or whose match is over, is led nowhere.
+func TestNothingToAdopt(t *testing.T) {
+	inBubble(t, func(w *world) {
+		a, b := w.node(), w.node()
+		a.moveTo(w, b, "eve")
+		w.mustJoin(a, "ada", botAfter(0))
+		w.mustJoin(a, "bob", botAfter(0))
+		w.hall.set(w.hall.over, w.plan(a, "ada").ID)
+		a.moveTo(w, b, "ada")
+		pass(5 * time.Second)
+		w.checkWaits(b, "eve")
+		w.checkWaits(b, "ada")
+	})
+}

@@ -1,0 +1,101 @@
+package lobby
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+)
+
+// Occupy makes a player busy with a match that takes no ticket, unless busy
+// with anything but former; then it tells with what ("" where it succeeded):
+// the id of a match, or of a ticket where ticket is set. It implements
+// arena.Busy.
+func (l *Lobby) Occupy(ctx context.Context, game, player, id, former string) (with string, ticket bool, err error) {
+	busy, err := l.Store.Occupy(ctx, Occupation{Game: game, Player: player, Match: id, Former: former}, l.Now())
+	if busy.Ticket != "" {
+		return busy.Ticket, true, err
+	}
+	return busy.Match, false, err
+}
+
+// Free ends a player's being busy with a match. It implements arena.Busy.
+func (l *Lobby) Free(ctx context.Context, game, player, id string) error {
+	return l.Store.Free(ctx, game, player, id)
+}
+
+// Playing says which running match a player is in; nil where there is none.
+func (l *Lobby) Playing(ctx context.Context, game, player string) (*protocol.Playing, error) {
+	busy, err := l.Store.Where(ctx, game, player)
+	if err != nil || busy.Match == "" {
+		return nil, err
+	}
+	running, held, err := l.holds(ctx, busy.Match, player)
+	if err != nil || !held {
+		return nil, err
+	}
+	return &protocol.Playing{Match: busy.Match, Seq: running.Seq, ArenaID: running.ArenaID}, nil
+}
+
+// holds says whether the match that a player is busy with is not over and has a
+// seat for the player. One without is what a node has left that died before the
+// player sat down, or after the seat was taken away.
+func (l *Lobby) holds(ctx context.Context, id, player string) (match.Running, bool, error) {
+	running, err := l.Matches.Running(ctx, id)
+	if err != nil || !running.Running {
+		return running, false, err
+	}
+	err = l.Matches.Sits(ctx, id, player)
+	if errors.Is(err, match.ErrNotFound) {
+		return running, false, nil
+	}
+	return running, err == nil, err
+}
+
+// former is what the player may be busy with and yet join: a match that does
+// not hold the player any more. A rating is read only after its result is
+// committed, for which some time is waited.
+func (l *Lobby) former(ctx context.Context, r Request) (Busy, error) {
+	until := time.Now().Add(settleWait)
+	for {
+		busy, err := l.Store.Where(ctx, r.Game, r.Player)
+		if err != nil || busy.Match == "" {
+			return Busy{}, err
+		}
+		if busy.Forming {
+			return Busy{}, alreadyBusy(busy)
+		}
+		if _, held, err := l.holds(ctx, busy.Match, r.Player); err != nil || held {
+			return Busy{}, either(err, alreadyBusy(busy))
+		}
+		if unsettled, err := l.Matches.Unsettled(ctx, busy.Match); err != nil || !unsettled {
+			return busy, err
+		}
+		if time.Now().After(until) {
+			return Busy{}, protocol.RetryAfter(protocol.CodeUnavailable, 1000, "your last match is still being settled; try again in a second")
+		}
+		select {
+		case <-ctx.Done():
+			return Busy{}, ctx.Err()
+		case <-time.After(settlePoll):
+		}
+	}
+}
+
+func alreadyBusy(with Busy) error {
+	if with.Ticket != "" {
+		return refused(protocol.CodeAlreadyQueued, "you wait for an opponent already; duel.leave takes that back")
+	}
+	err := protocol.Errorf(protocol.CodeAlreadyPlaying, "you are in a match; match.leave forfeits it, arena.leave ends your seat in an arena")
+	err.Match = with.Match
+	return err
+}
+
+func either(err, other error) error {
+	if err != nil {
+		return err
+	}
+	return other
+}

@@ -1,0 +1,119 @@
+package lobby
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"laststand/internal/arena"
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+)
+
+var (
+	_ arena.Busy = (*Lobby)(nil)
+	_ Matches    = (*match.Engine)(nil)
+)
+
+// open opens the match of an arena in which players have seats.
+func (w *world) open(id string, players ...string) {
+	p := &match.Plan{ID: "m_" + id, Game: "demo", Mode: match.Survival, Arena: &match.Arena{ID: "a_" + id}}
+	for _, player := range players {
+		p.Seats = append(p.Seats, match.Seat{Player: player})
+	}
+	w.hall.mu.Lock()
+	defer w.hall.mu.Unlock()
+	w.hall.plans[p.ID] = p
+}
+
+// checkOccupy says what keeps a player from an arena's match, "" for nothing.
+func (w *world) checkOccupy(n *node, id, former, want string, ticket bool) {
+	w.Helper()
+	with, isTicket, err := n.Occupy(w.Context(), "demo", "ada", id, former)
+	if err != nil || with != want || isTicket != ticket {
+		w.Errorf("%s: busy with %q (a ticket: %v), %v, want %q", id, with, isTicket, err, want)
+	}
+}
+
+func TestPlaying(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		check := func(when string, want *protocol.Playing) {
+			w.Helper()
+			got, err := n.Playing(w.Context(), "demo", "ada")
+			if err != nil || (got == nil) != (want == nil) || got != nil && *got != *want {
+				w.Errorf("%s: %+v, %v", when, got, err)
+			}
+		}
+		check("idle", nil)
+		w.mustJoin(n, "ada")
+		check("queued", nil)
+		w.mustJoin(n, "bob")
+		id := w.plan(n, "ada").ID
+		check("playing", &protocol.Playing{Match: id, Seq: 7})
+		w.hall.set(w.hall.over, id)
+		check("over", nil)
+		w.open("x", "ada")
+		w.checkOccupy(n, "m_x", id, "", false)
+		check("in an arena", &protocol.Playing{Match: "m_x", Seq: 7, ArenaID: "a_x"})
+		w.hall.set(w.hall.left, "ada")
+		check("kicked out of it", nil)
+		n.link.set(func(string) fault { return fails })
+		if _, err := n.Playing(w.Context(), "demo", "ada"); !errors.Is(err, errDown) {
+			w.Errorf("%v", err)
+		}
+	})
+}
+
+// Whoever has a seat in an arena waits for no opponent, and the other way
+// round.
+func TestOneThingAtATime(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		w.open("x", "ada")
+		w.open("y", "ada")
+		w.checkOccupy(n, "m_x", "", "", false)
+		w.checkOccupy(n, "m_x", "", "", false)
+		w.checkOccupy(n, "m_y", "", "m_x", false)
+		if err := n.join("ada"); code(err) != "already_playing" {
+			w.Errorf("%v", err)
+		}
+		if err := n.Free(w.Context(), "demo", "ada", "m_x"); err != nil {
+			w.Fatal(err)
+		}
+		w.mustJoin(n, "ada", botAfter(0))
+		w.checkOccupy(n, "m_y", "", w.store.copied().busy["ada"].Ticket, true)
+		n.kill() // her ticket is not looked after any more
+		pass((aliveMS + 1) * time.Millisecond)
+		w.checkOccupy(n, "m_y", "", "", false)
+		if left := w.store.copied().tickets; len(left) != 0 {
+			w.Errorf("left over: %v", left)
+		}
+	})
+}
+
+// What a node has left that died between occupying and seating a player keeps
+// the player from nothing.
+func TestJoinWhenBusyWithAnArenaThatHasNoSeat(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		w.open("x")
+		w.checkOccupy(n, "m_x", "", "", false)
+		w.mustJoin(n, "ada")
+		w.mustJoin(n, "bob")
+		w.plan(n, "ada")
+	})
+}
+
+// A match that is paired and not created yet is not over.
+func TestAMatchThatIsFormingIsNoFormerOne(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		n.door.shut = func() bool { return true }
+		w.mustJoin(n, "ada")
+		w.mustJoin(n, "bob")
+		forming := w.store.copied().busy["ada"].Match
+		w.open("x", "ada")
+		w.checkOccupy(n, "m_x", forming, forming, false)
+	})
+}

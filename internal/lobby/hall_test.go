@@ -1,0 +1,201 @@
+package lobby
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"laststand/internal/match"
+	"laststand/internal/quiz"
+)
+
+// hall is where matches are played, seen by all nodes.
+type hall struct {
+	mu        sync.Mutex
+	plans     map[string]*match.Plan
+	void      map[string]bool // never to be created
+	left      map[string]bool // players without a seat in their match any more
+	over      map[string]bool
+	unsettled map[string]bool
+}
+
+// created lists the matches.
+func (h *hall) created() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Keys(h.plans))
+}
+
+// set marks a match or a player.
+func (h *hall) set(marks map[string]bool, id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	marks[id] = true
+}
+
+// voided says whether a match can never be created.
+func (h *hall) voided(id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.void[id]
+}
+
+// door is a node's way to the hall, with the players who are at that node.
+type door struct {
+	*hall
+	full bool
+	shut func() bool // starting fails; nil for never
+
+	here map[string]bool
+	led  map[string]string // the match that a player here was led into
+}
+
+var errShut = errors.New("the match cannot be created")
+
+func (d *door) Start(_ context.Context, p *match.Plan) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.shut != nil && d.shut() {
+		return errShut
+	}
+	if d.void[p.ID] {
+		return match.ErrNotFound
+	}
+	if d.plans[p.ID] == nil {
+		d.plans[p.ID] = p
+	}
+	for _, s := range d.plans[p.ID].Seats {
+		d.lead(p.ID, s.Player)
+	}
+	return nil
+}
+
+// lead leads a player into a match. The caller holds mu.
+func (d *door) lead(match, player string) {
+	if d.here[player] {
+		d.led[player] = match
+	}
+}
+
+func (d *door) Found(_ context.Context, _, id, player string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.here[player] && d.plans[id] == nil {
+		return match.ErrNotFound
+	}
+	d.lead(id, player)
+	return nil
+}
+
+func (d *door) Accepting() error {
+	if d.full {
+		return match.ErrOverloaded
+	}
+	return nil
+}
+
+func (d *door) Void(_ context.Context, id string) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.plans[id] != nil {
+		return true, nil
+	}
+	d.void[id] = true
+	return false, nil
+}
+
+func (d *door) Running(_ context.Context, id string) (match.Running, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r := match.Running{Seq: 7, Running: d.plans[id] != nil && !d.over[id]}
+	if r.Running && d.plans[id].Arena != nil {
+		r.ArenaID = d.plans[id].Arena.ID
+	}
+	return r, nil
+}
+
+func (d *door) Sits(_ context.Context, id, player string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, ok := d.plans[id].Seat(player); !ok || d.left[player] {
+		return match.ErrNotFound
+	}
+	return nil
+}
+
+func (d *door) Unsettled(_ context.Context, id string) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.unsettled[id], nil
+}
+
+// match is the match that a player at this node was led into, "" for none.
+func (d *door) match(player string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.led[player]
+}
+
+// shelf is a bank of 30 questions: 20 of sport and 20 in English, 10 of both.
+type shelf struct{}
+
+func (shelf) questions(w Wish) []quiz.Question {
+	var all []quiz.Question
+	for i := range 30 {
+		q := quiz.Question{ID: string(rune('a' + i)), Lang: "en", Category: "sport"}
+		if i < 10 {
+			q.Lang = "zh-CN"
+		}
+		if i >= 20 {
+			q.Category = "art"
+		}
+		if w.Fits(Wish{Lang: q.Lang, Category: q.Category}) {
+			all = append(all, q)
+		}
+	}
+	return all
+}
+
+func (s shelf) Count(_ string, w Wish) int { return len(s.questions(w)) }
+
+func (s shelf) Draw(_ string, w Wish, count int, seen map[string]struct{}) ([]quiz.Question, error) {
+	all := s.questions(w)
+	if len(all) < count {
+		return nil, errors.New("too few questions")
+	}
+	slices.SortStableFunc(all, func(a, b quiz.Question) int {
+		_, x := seen[a.ID]
+		_, y := seen[b.ID]
+		return map[bool]int{true: 1}[x] - map[bool]int{true: 1}[y]
+	})
+	return all[:count], nil
+}
+
+// minds are what the players have seen.
+type minds struct {
+	mu   sync.Mutex
+	seen map[string][]string
+}
+
+func (m *minds) Seen(_ context.Context, _ string, players []string) (map[string]struct{}, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := map[string]struct{}{}
+	for _, p := range players {
+		for _, id := range m.seen[p] {
+			all[id] = struct{}{}
+		}
+	}
+	return all, nil
+}
+
+func (m *minds) Saw(_ context.Context, _ string, players, questions []string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range players {
+		m.seen[p] = append(m.seen[p], questions...)
+	}
+	return nil
+}

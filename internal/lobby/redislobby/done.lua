@@ -1,0 +1,9 @@
+-- Ends a pairing whose match has been created.
+-- KEYS  1 pairings (hash), 2 alive (zset)
+-- ARGV  1 match id, 2… ids of its tickets
+-- Returns 1 where it was there, else 0.
+if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
+  return 0
+end
+redis.call('ZREM', KEYS[2], unpack(ARGV, 2))
+return 1

@@ -1,0 +1,23 @@
+-- Makes a player busy with a match that takes no ticket.
+-- KEYS  1 busy (string), 2 tickets (hash), 3 waiting (zset), 4 alive (zset),
+--       5 pairings (hash)
+-- ARGV  1 match id, 2 the match that the player may be busy with all the same,
+--       '' for none, 3 now (ms), 4 time to live of busy (ms)
+-- Returns what the player is busy with, '' where it is the match now. A ticket
+-- whose node has let it expire does not count and leaves; a match that is still
+-- to be created does.
+local own, former = 'match:' .. ARGV[1], 'match:' .. ARGV[2]
+local busy = redis.call('GET', KEYS[1])
+local void = busy == former and redis.call('HEXISTS', KEYS[5], ARGV[2]) == 0
+if busy and busy ~= own and not void then
+  local id = string.match(busy, '^ticket:(.*)')
+  local alive = id and redis.call('ZSCORE', KEYS[4], id)
+  if not id or (alive and tonumber(alive) >= tonumber(ARGV[3])) then
+    return busy
+  end
+  redis.call('HDEL', KEYS[2], id)
+  redis.call('ZREM', KEYS[3], id)
+  redis.call('ZREM', KEYS[4], id)
+end
+redis.call('SET', KEYS[1], own, 'PX', ARGV[4])
+return ''

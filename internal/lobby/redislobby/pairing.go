@@ -1,0 +1,77 @@
+package redislobby
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"laststand/internal/lobby"
+)
+
+// Pair implements lobby.Store.
+func (s *Store) Pair(ctx context.Context, p lobby.Pairing) (bool, error) {
+	pairing, err := json.Marshal(p)
+	if err != nil {
+		return false, fmt.Errorf("redislobby: pair: %w", err)
+	}
+	k := keys{p.Tickets[0].Game}
+	names := []string{k.tickets(), k.waiting(), k.pairings()}
+	args := []any{p.Match, pairing, busyTTL.Milliseconds()}
+	for _, t := range p.Tickets {
+		names = append(names, k.busy(t.Seat.Player))
+		args = append(args, t.ID)
+	}
+	won, err := pairScript.Run(ctx, s.client, names, args...).Bool()
+	if err != nil {
+		return false, fmt.Errorf("redislobby: pair: %w", err)
+	}
+	return won, nil
+}
+
+// Done implements lobby.Store.
+func (s *Store) Done(ctx context.Context, p lobby.Pairing) error {
+	k := keys{p.Tickets[0].Game}
+	args := []any{p.Match}
+	for _, t := range p.Tickets {
+		args = append(args, t.ID)
+	}
+	if err := doneScript.Run(ctx, s.client, []string{k.pairings(), k.alive()}, args...).Err(); err != nil {
+		return fmt.Errorf("redislobby: done: %w", err)
+	}
+	return nil
+}
+
+// Undo implements lobby.Store.
+func (s *Store) Undo(ctx context.Context, p lobby.Pairing, now int64) (bool, error) {
+	k := keys{p.Tickets[0].Game}
+	names := []string{k.tickets(), k.waiting(), k.alive(), k.pairings()}
+	args := []any{p.Match, now, busyTTL.Milliseconds()}
+	for _, t := range p.Tickets {
+		ticket, err := json.Marshal(t)
+		if err != nil {
+			return false, fmt.Errorf("redislobby: undo: %w", err)
+		}
+		names = append(names, k.busy(t.Seat.Player))
+		args = append(args, t.ID, t.Rating(), ticket)
+	}
+	undone, err := undoScript.Run(ctx, s.client, names, args...).Bool()
+	if err != nil {
+		return false, fmt.Errorf("redislobby: undo: %w", err)
+	}
+	return undone, nil
+}
+
+// Pairings implements lobby.Store.
+func (s *Store) Pairings(ctx context.Context, game string) ([]lobby.Pairing, error) {
+	raw, err := s.client.HVals(ctx, keys{game}.pairings()).Result()
+	if err != nil {
+		return nil, fmt.Errorf("redislobby: pairings: %w", err)
+	}
+	pairings := make([]lobby.Pairing, len(raw))
+	for i := range raw {
+		if err := json.Unmarshal([]byte(raw[i]), &pairings[i]); err != nil {
+			return nil, fmt.Errorf("redislobby: pairings: %w", err)
+		}
+	}
+	return pairings, nil
+}

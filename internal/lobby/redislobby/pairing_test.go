@@ -1,0 +1,103 @@
+package redislobby
+
+import (
+	"reflect"
+	"testing"
+
+	"laststand/internal/lobby"
+)
+
+// undo undoes a pairing, and says whether it was there.
+func (h *hall) undo(p lobby.Pairing, now int64) bool {
+	h.Helper()
+	undone, err := h.Undo(h.Context(), p, now)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return undone
+}
+
+// Tickets that are looked after in a pairing wait again when it is undone, as
+// they were.
+func TestUndo(t *testing.T) {
+	each(t, func(h *hall) {
+		ada, bob := h.entered("ada", epoch), h.entered("bob", epoch)
+		p := lobby.Pairing{Match: "m_1", At: epoch, Tickets: []lobby.Ticket{ada, bob}}
+		if !h.pair("m_1", ada, bob) {
+			h.Fatal("not paired")
+		}
+		now := int64(epoch + aliveMS)
+		for _, t := range p.Tickets {
+			if got := h.near(t, now); got != nil {
+				h.Errorf("%s waits among %v", t.ID, got)
+			}
+		}
+		now += aliveMS
+		if !h.undo(p, now) || h.undo(p, now) { // the second is run again
+			h.Error("it was not undone once")
+		}
+		h.checkWhere("ada", lobby.Busy{Ticket: "t_ada"})
+		h.checkWhere("bob", lobby.Busy{Ticket: "t_bob"})
+		near, waits, err := h.Near(h.Context(), bob, 0, now)
+		if err != nil || !waits || len(near) != 1 || !reflect.DeepEqual(near[0], ada) {
+			h.Errorf("%+v, %v, %v", near, waits, err)
+		}
+		if !h.pair("m_2", bob, ada) {
+			h.Error("they cannot be paired again")
+		}
+		if h.undo(p, now) {
+			h.Error("undone after they were paired again")
+		}
+		h.checkWhere("ada", lobby.Busy{Match: "m_2", Forming: true})
+	})
+}
+
+// One that its node has let expire does not wait again: its player is free, if
+// not busy with something else by now.
+func TestUndoLeavesOutExpiredTickets(t *testing.T) {
+	each(t, func(h *hall) {
+		ada, bob, eve := h.entered("ada", epoch), h.entered("bob", epoch), h.entered("eve", epoch)
+		p := lobby.Pairing{Match: "m_1", At: epoch, Tickets: []lobby.Ticket{ada, bob, eve}}
+		if !h.pair("m_1", p.Tickets...) {
+			h.Fatal("not paired")
+		}
+		for _, t := range []lobby.Ticket{ada, eve} {
+			if got := h.near(t, epoch+1); got != nil {
+				h.Errorf("%s waits among %v", t.ID, got)
+			}
+		}
+		h.busyWith("eve", "m_3")
+		now := int64(epoch + aliveMS + 1)
+		if !h.undo(p, now) {
+			h.Error("it was not undone")
+		}
+		h.checkWhere("ada", lobby.Busy{Ticket: "t_ada"})
+		h.checkWhere("bob", lobby.Busy{})
+		h.checkWhere("eve", lobby.Busy{Match: "m_3"})
+		h.checkNear(ada, now)
+		if n := h.kept(); n != 3 { // of one ticket
+			h.Errorf("%d entries of tickets are kept", n)
+		}
+	})
+}
+
+// A pairing that is done is not undone.
+func TestUndoAfterDone(t *testing.T) {
+	each(t, func(h *hall) {
+		ada := h.entered("ada", epoch)
+		p := lobby.Pairing{Match: "m_1", At: epoch, Tickets: []lobby.Ticket{ada}}
+		if !h.pair("m_1", ada) {
+			h.Fatal("not paired")
+		}
+		if err := h.Done(h.Context(), p); err != nil {
+			h.Fatal(err)
+		}
+		if h.undo(p, epoch) {
+			h.Error("it was undone")
+		}
+		h.checkWhere("ada", lobby.Busy{Match: "m_1"})
+		if got := h.near(ada, epoch); got != nil || h.kept() != 0 {
+			h.Errorf("it waits among %v, %d entries are kept", got, h.kept())
+		}
+	})
+}

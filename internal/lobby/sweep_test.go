@@ -1,0 +1,122 @@
+package lobby
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pass lets time pass, and what is due then happen.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// forming pairs two players at two nodes whose match cannot be created until
+// open is called.
+func (w *world) forming() (a, b *node, id string, open func()) {
+	w.Helper()
+	a, b = w.node(), w.node()
+	shut := true // under the hall's mu
+	for _, n := range []*node{a, b} {
+		n.door.shut = func() bool { return shut }
+	}
+	w.mustJoin(a, "ada", botAfter(0))
+	w.mustJoin(b, "bob", botAfter(0))
+	synctest.Wait()
+	for id = range w.store.copied().pairings {
+		return a, b, id, func() {
+			w.hall.mu.Lock()
+			defer w.hall.mu.Unlock()
+			shut = false
+		}
+	}
+	w.Fatal("they were not paired")
+	return nil, nil, "", nil
+}
+
+// A pairing whose match cannot be created is undone after 30 s: its match is
+// made impossible, and the tickets wait again, no younger than they are.
+func TestAPairingIsUndone(t *testing.T) {
+	inBubble(t, func(w *world) {
+		began := now()
+		a, b, first, open := w.forming()
+		pass(29 * time.Second)
+		if kept := w.store.copied(); len(kept.pairings) != 1 || kept.pairings[first].Match != first || w.hall.voided(first) {
+			w.Fatalf("pairings %v, void %v", kept.pairings, w.hall.voided(first))
+		}
+		pass(3 * time.Second)
+		kept := w.store.copied()
+		if _, still := kept.pairings[first]; still || !w.hall.voided(first) {
+			w.Fatalf("pairings %v, void %v", kept.pairings, w.hall.voided(first))
+		}
+		for _, p := range kept.pairings { // they have met again
+			for _, t := range p.Tickets {
+				if t.JoinedAt != began {
+					w.Errorf("%s has joined at %d, not %d", t.ID, t.JoinedAt, began)
+				}
+			}
+		}
+		open()
+		pass(6 * time.Second)
+		p := w.plan(a, "ada")
+		if kept := w.store.copied(); p != w.plan(b, "bob") || p.ID == first || a.held() != 0 || b.held() != 0 || len(kept.alive) != 0 {
+			w.Errorf("%s after %s; %d and %d tickets held, alive %v", p.ID, first, a.held(), b.held(), kept.alive)
+		}
+	})
+}
+
+// One of the two is not there any more: that player is free, and the other one
+// waits.
+func TestUndoingFreesThePlayerOfATicketThatHasExpired(t *testing.T) {
+	inBubble(t, func(w *world) {
+		a, b, _, _ := w.forming()
+		b.kill()
+		pass(33 * time.Second)
+		kept := w.store.copied()
+		if kept.busy["bob"] != (Busy{}) || kept.busy["ada"].Ticket == "" || len(kept.tickets) != 1 || len(kept.alive) != 1 {
+			w.Errorf("%+v", kept)
+		}
+		w.checkWaits(a, "ada")
+	})
+}
+
+// The match was created after all, and only the word of it was lost: the
+// pairing is done, and nobody waits again.
+func TestAPairingWhoseMatchExistsIsNotUndone(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n, began := w.node(), now()
+		n.link.set(func(method string) fault {
+			if method == "Done" && now()-began < undoAfter {
+				return fails
+			}
+			return works
+		})
+		w.mustJoin(n, "ada")
+		w.mustJoin(n, "bob")
+		id := w.plan(n, "ada").ID
+		pass(33 * time.Second)
+		kept := w.store.copied()
+		if len(kept.pairings) != 0 || len(w.hall.created()) != 1 || kept.busy["ada"].Match != id || n.held() != 0 {
+			w.Errorf("%+v, matches %v, %d held", kept, w.hall.created(), n.held())
+		}
+	})
+}
+
+// A node was stalled since before it created the match of a pairing that others
+// have undone: it cannot create it any more.
+func TestAStalledNodeCannotCreateWhatWasUndone(t *testing.T) {
+	inBubble(t, func(w *world) {
+		_, b, first, open := w.forming()
+		stale := w.store.copied().pairings[first]
+		pass(33 * time.Second)
+		open()
+		if err := b.start(w.Context(), stale); err == nil {
+			w.Error("it was created")
+		}
+		pass(6 * time.Second)
+		if created := w.hall.created(); len(created) != 1 || created[0] == first {
+			w.Errorf("%v, %s was undone", created, first)
+		}
+	})
+}

@@ -1,0 +1,236 @@
+package match
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/protocol"
+)
+
+// checkAbandoned says that a session was told, once, that its match is
+// abandoned, with the number that follows on what it has seen.
+func (w *world) checkAbandoned(in *inbox) {
+	w.Helper()
+	frames := in.numbered(w)
+	for i, raw := range frames {
+		if f := frameOf(w, raw); f.Seq != int64(i+1) {
+			w.Fatalf("number %d is %s", i+1, raw)
+		}
+	}
+	last := in.last(w, protocol.TypeMatchOver)
+	if last.Data.Reason != "abandoned" || len(last.Data.Standings) > 0 || in.count(w, protocol.TypeMatchOver) != 1 ||
+		last.Seq != int64(len(frames)) {
+		w.Errorf("%+v, told %d times", last, in.count(w, protocol.TypeMatchOver))
+	}
+}
+
+// countAbandoned is how many matches nodes say that they have abandoned.
+func countAbandoned(nodes ...*node) (n float64) {
+	for _, one := range nodes {
+		for _, mode := range []Mode{Duel, Buzzer, Survival} {
+			n += testutil.ToFloat64(one.metrics.over.WithLabelValues(string(mode), string(Abandoned)))
+		}
+	}
+	return n
+}
+
+// A replica is promoted that is behind: by whatever comes next it is found out,
+// and the match is over for all, the same once.
+func TestTheStoreForgetsSteps(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []Mode{Buzzer, Survival} {
+		for _, back := range []Phase{Countdown, Open, Revealed} {
+			t.Run(string(mode)+" "+string(back), func(t *testing.T) {
+				inBubble(t, func(w *world) {
+					a, b := w.node(), w.node()
+					p := newArena(mode, 4)
+					in := w.gather(p, 4, a, b)
+					w.must(a.Begin(w.Context(), p.ID))
+					w.passUntil(p, back, map[Phase]int{Countdown: -1}[back])
+					old := w.store.copyOf(p.ID)
+					w.passUntil(p, Open, 1)
+					w.mail.set(func(string) (int, time.Duration) { return 0, 0 })
+					if _, err := a.answer(p, p.seatOf(0).Player, 1, wrongAnswer(&p.Questions[1])); err != nil {
+						w.Fatal(err)
+					}
+					w.store.put(p.ID, old)
+					time.Sleep(3 * time.Second)
+					synctest.Wait()
+					for _, one := range in {
+						w.checkAbandoned(one)
+					}
+					if n := countAbandoned(a, b); n != 1 {
+						w.Errorf("counted %v times", n)
+					}
+					if _, settles := w.store.result(p.ID); settles || len(a.results())+len(b.results()) > 0 {
+						w.Error("something of it settles")
+					}
+					if len(a.ended)+len(b.ended) != 1 {
+						w.Errorf("told to the arenas: %d and %d times", len(a.ended), len(b.ended))
+					}
+					w.checkSyncAbandoned(p, a, b)
+				})
+			})
+		}
+	}
+}
+
+// checkSyncAbandoned says that who asks for an abandoned match, at any node, is
+// told so.
+func (w *world) checkSyncAbandoned(p *Plan, nodes ...*node) {
+	w.Helper()
+	for _, n := range nodes {
+		in := n.enter(p.seatOf(0).Player)
+		var told protocol.MatchState
+		w.must(n.Attach(w.Context(), Attachment{
+			Match: p.ID, Player: p.seatOf(0).Player, Sub: in, After: 2, First: func(s protocol.MatchState) { told = s },
+		}))
+		if over := in.last(w, protocol.TypeMatchOver); over.Data.Reason != "abandoned" || told.Phase != "over" || over.Seq != max(told.Seq, 2)+1 {
+			w.Errorf("%+v after %+v", over, told)
+		}
+		if n.Seated("demo", p.seatOf(0).Player) {
+			w.Error("still seated")
+		}
+	}
+}
+
+// Who meets the forgotten match first may be a player who comes back: the
+// session is told like those who are there.
+func TestAttachFindsOutThatTheStoreHasForgotten(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		in := n.enter(bob)
+		p := n.begin(w, 2)
+		old := w.store.copyOf(p.ID)
+		w.passUntil(p, Open, 0)
+		w.store.put(p.ID, old)
+		back := n.enter(ada)
+		w.must(n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: back, First: func(protocol.MatchState) {}}))
+		w.checkAbandoned(in)
+		w.checkAbandoned(back)
+		if _, err := n.answer(p, ada, 0, rightAnswer(&p.Questions[0])); codeOf(err) != "question_not_open" && codeOf(err) != "question_closed" {
+			w.Errorf("%v", err)
+		}
+		time.Sleep(10 * time.Minute)
+		w.checkAbandoned(in)
+		if matches, _ := n.holds(); matches != 0 {
+			w.Error("it stays")
+		}
+	})
+}
+
+// An answer finds it out, too.
+func TestAnAnswerFindsOutThatTheStoreHasForgotten(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		in := n.enter(bob)
+		p := n.begin(w, 2)
+		w.passUntil(p, Open, 0)
+		old := w.store.copyOf(p.ID)
+		if _, err := n.answer(p, bob, 0, rightAnswer(&p.Questions[0])); err != nil {
+			w.Fatal(err)
+		}
+		w.store.put(p.ID, old)
+		if _, err := n.answer(p, ada, 0, rightAnswer(&p.Questions[0])); !errors.Is(err, ErrAbandoned) {
+			w.Errorf("%v", err)
+		}
+		w.checkAbandoned(in)
+	})
+}
+
+// The store is empty after a fail-over: a running match is abandoned, for good.
+func TestTheStoreIsEmpty(t *testing.T) {
+	inBubble(t, func(w *world) {
+		a, b := w.node(), w.node()
+		p := newArena(Survival, 4)
+		in := w.gather(p, 4, a, b)
+		w.must(a.Begin(w.Context(), p.ID))
+		w.passUntil(p, Open, 1)
+		w.store.empty()
+		time.Sleep(1100 * time.Millisecond)
+		synctest.Wait()
+		for _, one := range in {
+			w.checkAbandoned(one)
+		}
+		if countAbandoned(a, b) == 0 || len(a.results())+len(b.results()) > 0 {
+			w.Error("not counted, or settled")
+		}
+		for _, n := range []*node{a, b} {
+			if matches, fed := n.holds(); matches+fed > 0 {
+				w.Errorf("%d matches and %d players stay", matches, fed)
+			}
+			if _, err := n.answer(p, p.seatOf(0).Player, 1, rightAnswer(&p.Questions[1])); codeOf(err) != "not_in_match" {
+				w.Errorf("%v", err)
+			}
+		}
+	})
+}
+
+// Who waits in a lobby that is lost has seen no match that could be over.
+func TestALobbyIsLost(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		in := w.gather(newArena(Buzzer, 1), 2, n)
+		time.Sleep(2 * time.Second)
+		w.store.empty()
+		time.Sleep(2 * time.Second)
+		for _, one := range in {
+			frames := one.frames()
+			if !bytes.Equal(frames[len(frames)-1], lobbyClosed(newArena(Buzzer, 1), Abandoned)) || len(one.seqs(w)) > 0 {
+				w.Errorf("%s", frames)
+			}
+		}
+	})
+}
+
+// Others have played a match to its end by what was left of it: that result
+// stands; where more was seen of it the match is over all the same.
+func TestAResultOfWhatWasLeftStands(t *testing.T) {
+	inBubble(t, func(w *world) {
+		a, b := w.node(), w.node()
+		p := newPlan("m_1", now()+3000, 1)
+		w.must(a.Start(w.Context(), p))
+		old := w.store.copyOf(p.ID)
+		in := a.enter(ada)
+		w.must(a.Found(w.Context(), "demo", p.ID, ada))
+		w.passUntil(p, Revealed, 0)
+		a.link.set(func(string, string) fault { return fails })
+		w.store.put(p.ID, old)
+		w.must(b.Leave(w.Context(), p.ID, bob))
+		a.link.set(nil)
+		time.Sleep(3 * time.Second)
+		w.checkAbandoned(in)
+		if r, ok := w.store.result(p.ID); !ok || r.Reason != Forfeit || countAbandoned(a, b) != 0 {
+			w.Errorf("%v, %+v", ok, r)
+		}
+		if a.Seated("demo", ada) {
+			w.Error("still seated")
+		}
+	})
+}
+
+// What comes late of a match that is abandoned is not delivered behind its end.
+func TestNothingComesAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	p := newPlan("m_1", 0, 2)
+	in := new(inbox)
+	l := newLive(View{Plan: p, State: State{Phase: Open, Seq: 2, Version: 5}})
+	l.subs[ada] = in
+	gone := State{Phase: Over, Ending: Abandoned, Version: 3}
+	if !l.receive(frames{}, &gone) || len(in.frames()) != 1 {
+		t.Fatalf("%s", in.frames())
+	}
+	late := State{Phase: Revealed, Version: 9}
+	if !l.receive(frames{first: 4, bytes: [][]byte{[]byte("late")}}, &late) || !l.receive(frames{first: 9, bytes: [][]byte{nil}}, nil) {
+		t.Error("it asks for what is missing")
+	}
+	l.catchUp(View{State: State{Phase: Revealed, Version: 9, Seq: 4}, Frames: [][]byte{[]byte("late")}})
+	if s := l.known(); len(in.frames()) != 1 || s.Phase != Over || l.seen() != 0 {
+		t.Errorf("%s, %+v", in.frames(), s)
+	}
+}

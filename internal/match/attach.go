@@ -1,0 +1,174 @@
+package match
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"laststand/internal/protocol"
+)
+
+// Attachment asks for a session to be attached to a match: First is called
+// with the match as it stands, then come all frames after the number, then
+// live ones, in order and without a gap. First must not block; where it is nil
+// a session that is attached already is left as it is. A session that is not
+// the player's any more is not attached.
+type Attachment struct {
+	Match  string
+	Player string
+	Sub    Subscriber
+	After  int64
+	First  func(protocol.MatchState)
+}
+
+// Attach attaches a session to a match that its player has a place in:
+// ErrNotFound where there is none, or no place in it, and with First where it
+// is an arena that has not begun.
+func (e *Engine) Attach(ctx context.Context, a Attachment) error {
+	l, err := e.live(ctx, a.Match)
+	if err != nil {
+		return err
+	}
+	m, err := e.look(ctx, l, a.Player)
+	if err != nil {
+		return err
+	}
+	return e.lead(ctx, l, a, m)
+}
+
+// Enter leads a player's session at this node into an arena's feed, from a
+// number on.
+func (e *Engine) Enter(ctx context.Context, match, player string, after int64) error {
+	l, err := e.live(ctx, match)
+	if err != nil {
+		return err
+	}
+	sub, ok := e.Presence.Find(l.plan.Game, player)
+	if !ok {
+		return nil
+	}
+	return e.Attach(ctx, Attachment{Match: match, Player: player, Sub: sub, After: after})
+}
+
+// lead attaches somebody's session, and takes up what was news to this node.
+func (e *Engine) lead(ctx context.Context, l *live, a Attachment, m Member) error {
+	if err := e.attach(ctx, l, a, m); err != nil {
+		return err
+	}
+	e.arm(l)
+	e.moved(l)
+	if l.plan.Arena != nil && a.Player == l.plan.Arena.Host {
+		e.hostHere(ctx, l)
+	}
+	return nil
+}
+
+func (e *Engine) attach(ctx context.Context, l *live, a Attachment, m Member) error {
+	q := ReadQuery{Match: l.plan.ID, After: l.join(a.After), Node: e.Node, Seen: l.seen(), Shown: a.First != nil}
+	defer l.joined()
+	switch {
+	case l.plan.Arena == nil:
+		q.Players = l.plan.players()
+	case m.Role == AsPlayer:
+		q.Players, q.Ranks = []string{a.Player}, true
+	}
+	v, err := e.Store.Read(ctx, q)
+	if err = e.lost(ctx, l, err); errors.Is(err, ErrAbandoned) { // as it is: this session is told too
+		q.Seen = 0
+		v, err = e.Store.Read(ctx, q)
+	}
+	switch {
+	case err != nil:
+		return err
+	case a.First != nil && (v.Phase == Lobby || v.Phase == Starting):
+		return ErrNotFound
+	}
+	l.see(v.Version)
+	e.feed(l, a, v)
+	return nil
+}
+
+// feed adds a session to the feed of a match that was just read. It is
+// remembered before it is found to be present: so who gives it up meanwhile
+// finds it.
+func (e *Engine) feed(l *live, a Attachment, v View) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a.First == nil && l.subs[a.Player] == a.Sub {
+		return
+	}
+	e.remember(l, a.Player)
+	if sub, ok := e.Presence.Find(l.plan.Game, a.Player); !ok || sub != a.Sub {
+		if l.subs[a.Player] == nil {
+			e.forget(l, a.Player)
+		}
+		return
+	}
+	delete(l.subs, a.Player) // it gets what comes now from attach, a former one nothing more
+	l.catchUp(v)
+	if a.First != nil {
+		a.Sub.Forget(l.plan.ID)
+		a.First(stateView(l.plan, v, a.Player))
+	}
+	l.attach(a, v)
+}
+
+// remember notes that a player's session is fed from a match.
+func (e *Engine) remember(l *live, player string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := playerKey{l.plan.Game, player}
+	if !slices.Contains(e.attached[key], l) {
+		e.attached[key] = append(e.attached[key], l)
+	}
+}
+
+// forget takes a match off those that a player is fed from.
+func (e *Engine) forget(l *live, player string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := playerKey{l.plan.Game, player}
+	rest := slices.DeleteFunc(e.attached[key], func(other *live) bool { return other == l })
+	if len(rest) == 0 {
+		delete(e.attached, key)
+		return
+	}
+	e.attached[key] = rest
+}
+
+// Seated says whether a player or host at this node is in a match that has
+// begun and is not over.
+func (e *Engine) Seated(game, player string) bool {
+	for _, l := range e.matchesOf(game, player) {
+		if s := l.known(); !s.Phase.ended() && s.Phase != Lobby && s.Phase != Starting && !l.watches(player) {
+			return true
+		}
+	}
+	return false
+}
+
+// Detach removes a player's session from the matches that it is fed from. To
+// be rid of it for good it is taken out of Presence before.
+func (e *Engine) Detach(game, player string, sub Subscriber) {
+	for _, l := range e.matchesOf(game, player) {
+		e.detach(l, player, sub)
+	}
+}
+
+// detach removes a session from a feed, unless a newer one of the same player
+// has replaced it.
+func (e *Engine) detach(l *live, player string, sub Subscriber) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.subs[player] == sub {
+		delete(l.subs, player)
+		delete(l.members, player)
+		e.forget(l, player)
+	}
+}
+
+func (e *Engine) matchesOf(game, player string) []*live {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.attached[playerKey{game, player}])
+}

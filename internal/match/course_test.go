@@ -1,0 +1,404 @@
+package match
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"laststand/internal/protocol"
+)
+
+// course is a match without nodes: what may happen to it, in any order, and
+// the oracle beside it.
+type course struct {
+	*rapid.T
+	plan   *Plan
+	store  *memory
+	oracle *oracle
+	now    int64
+	tries  int
+	stale  View // as a stalled node knows it
+
+	frames   int // of the log, checked so far
+	extended int // question that was given time last, -1 for none
+	closesAt int64
+	reveals  map[string]int64 // scores at the last reveal
+}
+
+// Whatever players, hosts and nodes do, however late they are: a match ends,
+// skips no question, and all that it says is what the contract says.
+func TestAnyCourse(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []Mode{Duel, Buzzer, Survival} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(rt *rapid.T) {
+				c := begun(rt, mode)
+				rt.Repeat(c.moves())
+				c.playOn()
+				c.checkEnd()
+			})
+		})
+	}
+}
+
+// begun is a match in its countdown, of players whose number lies about either
+// side of what is shown of them all.
+func begun(rt *rapid.T, mode Mode) *course {
+	questions := rapid.IntRange(1, 4).Draw(rt, "questions")
+	c := &course{T: rt, store: newMemory(), extended: -1, reveals: map[string]int64{}}
+	if mode == Duel {
+		c.plan = newPlan("m_1", 3000, questions)
+		c.oracle = newOracle(mode, c.plan.LimitMS)
+		c.oracle.players[ada], c.oracle.players[bob] = &tally{}, &tally{}
+		first := State{Phase: Countdown, Question: -1, Last: -1, StartsAt: 3000, DueAt: 3000, Players: 2, Alive: 2}
+		found := push(c.plan, protocol.TypeMatchFound, foundView(c.plan, View{State: first}))
+		c.create(first, &found)
+		return c
+	}
+	c.plan = newArena(mode, questions, [][]string{nil, {"red", "blue"}}[rapid.IntRange(0, 1).Draw(rt, "teams")]...)
+	c.plan.Arena.HostPaced = rapid.Bool().Draw(rt, "host paced")
+	c.oracle = newOracle(mode, c.plan.LimitMS)
+	c.create(State{Phase: Lobby, Question: -1, Last: -1, DueAt: lobbyMS, HostPaced: c.plan.Arena.HostPaced}, nil)
+	c.gather(rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(48, 60)).Draw(rt, "players"))
+	return c
+}
+
+func (c *course) create(s State, found *protocol.Numbered) {
+	for range 2 {
+		made, err := c.store.Create(context.Background(), c.plan, s, found)
+		if want := c.stale.Version == 0; made != want || err != nil {
+			c.Fatalf("made: %v, %v", made, err)
+		}
+		c.stale = c.view()
+	}
+}
+
+// gather has players come to an arena and some go, up to its countdown. Who
+// goes while it starts keeps a seat.
+func (c *course) gather(players int) {
+	for i := range players {
+		seat := c.plan.seatOf(i)
+		c.store.sit(c.plan.ID, seat)
+		c.oracle.players[seat.Player] = &tally{team: seat.Team}
+	}
+	if players > 1 && rapid.Bool().Draw(c.T, "one goes before") {
+		c.store.unsit(c.plan.ID, c.plan.seatOf(0).Player)
+		delete(c.oracle.players, c.plan.seatOf(0).Player)
+	}
+	c.ask(begin)
+	announcing := c.view()
+	if rapid.Bool().Draw(c.T, "one goes while it starts") {
+		c.leave(c.plan.seatOf(players - 1).Player)
+		c.tick(announcing, 0)
+		if c.view().Phase != Starting {
+			c.Fatal("it was announced with somebody who had left")
+		}
+	}
+	c.tick(c.view(), 0)
+	if v := c.view(); v.Phase != Countdown || v.Alive != int64(c.oracle.left()) {
+		c.Fatalf("%+v", v.State)
+	}
+}
+
+func (c *course) view() View {
+	q := ReadQuery{Match: c.plan.ID, Players: c.plan.players(), Shown: c.plan.Arena != nil, After: 0}
+	v, err := c.store.Read(context.Background(), q)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return v
+}
+
+func (c *course) moves() map[string]func(*rapid.T) {
+	player := rapid.SampledFrom(slices.Sorted(maps.Keys(c.oracle.players)))
+	rarely := func(rt *rapid.T) {
+		if rapid.IntRange(0, 7).Draw(rt, "mood") > 0 {
+			rt.Skip()
+		}
+	}
+	return map[string]func(*rapid.T){
+		"wait":         func(rt *rapid.T) { c.now += rapid.Int64Range(1, 12_000).Draw(rt, "ms") },
+		"tick":         func(*rapid.T) { c.tick(c.view(), 0) },
+		"tick late":    func(rt *rapid.T) { c.tick(c.view(), rapid.Int64Range(0, 30_000).Draw(rt, "lost")) },
+		"tick stalled": func(*rapid.T) { c.tick(c.stale, 0) },
+		"tick early":   func(*rapid.T) { c.early() },
+		"stall":        func(*rapid.T) { c.stale = c.view() },
+		"answer": func(rt *rapid.T) {
+			c.answer(c.view(), player.Draw(rt, "player"), rapid.Bool().Draw(rt, "right"))
+		},
+		"answer stalled": func(rt *rapid.T) { c.answer(c.stale, player.Draw(rt, "player"), rapid.Bool().Draw(rt, "right")) },
+		"most answer": func(rt *rapid.T) {
+			c.now += rapid.Int64Range(0, 3000).Draw(rt, "ms")
+			c.mostAnswer()
+		},
+		"leave": func(rt *rapid.T) {
+			rarely(rt)
+			c.leave(player.Draw(rt, "player"))
+		},
+		"next": func(rt *rapid.T) {
+			if c.plan.Arena == nil {
+				rt.Skip()
+			}
+			after := rapid.SampledFrom([]View{c.stale, c.view()}).Draw(rt, "seen").Question
+			c.ask(func(p *Plan, v View, now int64) (Step, bool) { return proceed(p, v, after, now) })
+		},
+		"shut": func(rt *rapid.T) {
+			rarely(rt)
+			if c.plan.Arena == nil {
+				rt.Skip()
+			}
+			c.ask(shut)
+		},
+		"": func(*rapid.T) { c.checkFrames() },
+	}
+}
+
+func (c *course) mostAnswer() {
+	right := rapid.IntRange(0, 9).Draw(c.T, "of ten are right")
+	for _, player := range slices.Sorted(maps.Keys(c.oracle.players)) {
+		if mood := rapid.IntRange(0, 9).Draw(c.T, player); mood > 0 {
+			c.answer(c.view(), player, mood <= right)
+		}
+	}
+}
+
+// playOn plays a match to its end.
+func (c *course) playOn() {
+	for range 8*len(c.plan.Questions) + 8 {
+		if c.tick(c.view(), 0); c.view().Phase == Open && len(c.oracle.said) == 0 {
+			c.mostAnswer()
+			c.tick(c.view(), 0)
+		}
+		c.now += 90_000
+	}
+}
+
+// tick takes the step that is due by what a node knows.
+func (c *course) tick(v View, lost int64) {
+	if s, due := next(c.plan, v, c.now, lost); due {
+		c.take(s)
+	}
+}
+
+// early has a node take a step whose clock is a second ahead: whatever that
+// does, the course goes on from there.
+func (c *course) early() {
+	c.now += 1000
+	c.tick(c.view(), 0)
+	c.now -= 1000
+}
+
+func (c *course) ask(wanted choice) {
+	if s, ok := wanted(c.plan, c.view(), c.now); ok {
+		c.take(s)
+	}
+}
+
+func (c *course) take(s Step) {
+	c.tries++
+	s.ID = fmt.Sprint(c.tries)
+	before := c.store.state(c.plan.ID)
+	first, err := c.store.Step(context.Background(), s)
+	if err != nil {
+		c.Fatal(err)
+	}
+	if again, err := c.store.Step(context.Background(), s); err != nil || again.Taken != first.Taken || again.First != first.First {
+		c.Fatalf("%+v, %v; run again %+v", first, err, again)
+	}
+	if first.Taken && before.Phase == Open && s.To.Phase == Sealed {
+		c.checkSeal(before, s.To)
+	}
+	c.checkFrames()
+}
+
+// checkSeal says that a question is closed for the reason that is told.
+func (c *course) checkSeal(before, to State) {
+	all := c.oracle.all()
+	if to.Reason == allAnswered && !all {
+		c.Fatalf("not all have answered: %+v", before)
+	}
+	if grace := before.ClosesAt + sealGraceMS; to.Reason == timeout && c.now < grace {
+		c.Fatalf("sealed at %d, before %d", c.now, grace)
+	}
+}
+
+// answer commits an answer as a node would that knows a view.
+func (c *course) answer(v View, player string, right bool) {
+	if v.Question < 0 {
+		return
+	}
+	now := c.store.state(c.plan.ID)
+	q := &c.plan.Questions[v.Question]
+	given := wrongAnswer(q)
+	if right {
+		given = rightAnswer(q)
+	}
+	r := judgedBy(c, c.plan, v.State, Submission{Player: player, At: c.now, Answer: answerTo(c.plan, v.Question, given)})
+	out := c.submit(v, r)
+	want := now.Phase == Open && now.Question == v.Question && now.OpensAt == v.OpensAt && c.now <= now.ClosesAt && c.oracle.may(player)
+	if (out.Verdict == Accepted) != want {
+		c.Fatalf("%s at %d: %s of %s, right %v", player, c.now, out.Verdict, now.Phase, right)
+	}
+	if want {
+		c.oracle.answer(player, right, c.now-now.OpensAt)
+	}
+	if out.Sealed != (want && right && c.plan.Mode == Buzzer) {
+		c.Fatalf("%+v", out)
+	}
+}
+
+func (c *course) submit(v View, r Record) Outcome {
+	c.tries++
+	seat := c.seat(r.Player)
+	a := Attempt{
+		Match: c.plan.ID, ID: fmt.Sprint(c.tries), OpensAt: v.OpensAt, Record: r, Seat: seat, Mode: c.plan.Mode, Limit: c.plan.LimitMS,
+	}
+	commit := c.store.Commit
+	switch {
+	case c.plan.Mode == Duel:
+		seen := answerSeen(c.plan, v.Question, r.Player)
+		a.Seen = &seen
+	case c.plan.Mode == Buzzer && r.Correct:
+		commit = c.store.Race
+	}
+	out, err := commit(context.Background(), a)
+	if err != nil {
+		c.Fatal(err)
+	}
+	if again, err := commit(context.Background(), a); err != nil || again.Verdict != out.Verdict {
+		c.Fatalf("%s, run again %s, %v", out.Verdict, again.Verdict, err)
+	}
+	return out
+}
+
+func (c *course) seat(player string) Seat {
+	seat := Seat{Player: player}
+	if c.plan.Arena != nil {
+		seat.Team = c.oracle.players[player].team
+	}
+	return seat
+}
+
+// leave has a player leave: a duel is forfeited.
+func (c *course) leave(player string) {
+	if c.plan.Arena == nil {
+		c.ask(func(p *Plan, v View, now int64) (Step, bool) { return leave(p, v, player, now) })
+		return
+	}
+	if !c.store.state(c.plan.ID).Phase.ended() {
+		c.oracle.players[player].gone = true
+	}
+	c.store.unsit(c.plan.ID, player)
+}
+
+// checkFrames follows the log with the oracle.
+func (c *course) checkFrames() {
+	v := c.view()
+	for i, raw := range v.Frames[min(c.frames, len(v.Frames)):] {
+		f := frameOf(c, raw)
+		if f.Seq != int64(c.frames+i+1) {
+			c.Fatalf("number %d: %s", c.frames+i+1, raw)
+		}
+		c.checkFrame(f, raw)
+	}
+	c.frames = len(v.Frames)
+}
+
+func (c *course) checkFrame(f frame, raw []byte) {
+	switch f.Type {
+	case protocol.TypeQuestion:
+		c.oracle.open()
+		c.closesAt = f.Data.ClosesAt
+		if f.Data.ClosesAt != f.Data.OpensAt+c.plan.LimitMS {
+			c.Fatalf("%s", raw)
+		}
+	case protocol.TypeQuestionExtended:
+		if len(c.oracle.said) > 0 || c.extended == f.Data.Question ||
+			f.Data.ClosesAt <= c.closesAt || f.Data.ClosesAt > max(c.closesAt, c.now+1000)+c.plan.LimitMS {
+			c.Fatalf("%s of %+v", raw, c.oracle.said)
+		}
+		c.extended, c.closesAt = f.Data.Question, f.Data.ClosesAt
+	case protocol.TypeQuestionClosed:
+		c.checkClosed(f, raw)
+	}
+}
+
+// checkClosed says that a reveal tells what the oracle has reckoned.
+func (c *course) checkClosed(f frame, raw []byte) {
+	answered, right := int64(len(c.oracle.said)), int64(0)
+	for _, s := range c.oracle.said {
+		if s.right {
+			right++
+		}
+	}
+	verdicts, void := c.oracle.close(f.Data.Question)
+	if f.Data.Answered != answered || f.Data.Right != right || f.Data.Void != void {
+		c.Fatalf("void %v, %d answered, %d right: %s", void, answered, right, raw)
+	}
+	if (f.Data.First != nil) != (c.oracle.first != "") || f.Data.First != nil && f.Data.First.Player != c.oracle.first {
+		c.Fatalf("%q was first: %s", c.oracle.first, raw)
+	}
+	many := len(c.oracle.players) > FullView
+	if !many && len(f.Data.Results) != len(verdicts) || many && len(f.Data.Results) > ShortView {
+		c.Fatalf("of %d: %s", len(verdicts), raw)
+	}
+	least := int64(1 << 50)
+	for _, r := range f.Data.Results {
+		c.checkResult(r, verdicts)
+		least = min(least, r.Score)
+		delete(verdicts, r.Player)
+	}
+	c.checkUnnamed(verdicts, least, raw)
+	for player, t := range c.oracle.players {
+		c.reveals[player] = t.score
+	}
+	c.checkOwn()
+}
+
+func (c *course) checkResult(r protocol.QuestionResult, verdicts map[string]verdict) {
+	want, asked := verdicts[r.Player]
+	var elapsed *int64
+	if want.answered {
+		elapsed = &want.elapsed
+	}
+	if !asked || r.Correct != want.right || r.Points != want.points || r.Out != want.out ||
+		r.Score != c.oracle.players[r.Player].score || (string(r.Given) != "null") != want.answered ||
+		(r.ElapsedMS == nil) != (elapsed == nil) || elapsed != nil && *r.ElapsedMS != *elapsed {
+		c.Fatalf("%+v, want %+v (asked: %v) and score %d", r, want, asked, c.oracle.players[r.Player].score)
+	}
+}
+
+// checkUnnamed says that nobody is left out of a reveal who has more than one
+// who is named; of survival among those alike.
+func (c *course) checkUnnamed(verdicts map[string]verdict, least int64, raw []byte) {
+	for player, v := range verdicts {
+		if c.oracle.players[player].score > least && !v.out {
+			c.Fatalf("%s has %d: %s", player, c.oracle.players[player].score, raw)
+		}
+	}
+}
+
+// checkOwn says what each player of a match of many is told beside a reveal.
+func (c *course) checkOwn() {
+	players := slices.Sorted(maps.Keys(c.oracle.players))
+	v, err := c.store.Read(context.Background(), ReadQuery{Match: c.plan.ID, Players: players, Ranks: true, After: -1})
+	if err != nil {
+		c.Fatal(err)
+	}
+	for player, t := range c.oracle.players {
+		if c.plan.Arena == nil || v.Phase != Revealed {
+			return
+		}
+		own := ownView(c.plan, v, player)
+		s, answered := c.oracle.said[player]
+		if own.Score != t.score || own.Rank != int64(c.oracle.rank(player)) || own.Out != t.out ||
+			own.Correct != s.right || (own.Given != nil) != answered || own.Points != c.oracle.points(s) {
+			c.Fatalf("%s: %+v, want %+v at rank %d", player, own, *t, c.oracle.rank(player))
+		}
+	}
+}

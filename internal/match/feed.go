@@ -1,0 +1,150 @@
+package match
+
+import "laststand/internal/protocol"
+
+// frames are consecutive numbered pushes.
+type frames struct {
+	first int64 // number of the first
+	bytes [][]byte
+}
+
+func encode(pushes []protocol.Numbered, first int64) frames {
+	f := frames{first: first}
+	for i, p := range pushes {
+		f.bytes = append(f.bytes, p.Frame(first+int64(i)))
+	}
+	return f
+}
+
+// receive delivers frames that follow on what was delivered, and takes the
+// state over that they lead to, nil for none; false where something before them
+// is missing here.
+func (l *live) receive(f frames, s *State) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.abandoned() {
+		return true
+	}
+	if len(f.bytes) > 0 && f.first > l.state.Seq+1 {
+		return false
+	}
+	l.push(f)
+	if s != nil {
+		l.moveTo(*s)
+	}
+	return true
+}
+
+// catchUp delivers what a view's frames hold beyond the last delivered, and
+// takes its state over. The caller holds mu.
+func (l *live) catchUp(v View) {
+	if l.abandoned() {
+		return
+	}
+	l.push(frames{first: v.Seq - int64(len(v.Frames)) + 1, bytes: v.Frames})
+	l.moveTo(v.State)
+}
+
+// push delivers frames to the sessions, in order and once each: those that do
+// not follow on what was delivered are left out. The caller holds mu. Sessions
+// are visited from a random one on (map order).
+func (l *live) push(f frames) {
+	for i, frame := range f.bytes {
+		if f.first+int64(i) != l.state.Seq+1 {
+			continue
+		}
+		l.state.Seq++
+		if l.joining > 0 {
+			l.fresh = append(l.fresh, frame)
+		}
+		for _, sub := range l.subs {
+			sub.Push(l.plan.ID, frame)
+		}
+	}
+}
+
+// moveTo takes a state over, unless a newer one is known. The caller holds mu.
+func (l *live) moveTo(s State) {
+	switch {
+	case s.Phase.ended() && s.Ending == Abandoned:
+		l.endAbandoned()
+		return
+	case s.Version < l.state.Version:
+		return
+	case s.Phase.ended() && s.Seq == 0 && !l.state.Phase.ended(): // it never left its lobby
+		l.tell(lobbyClosed(l.plan, Closed))
+	}
+	s.Seq = l.state.Seq
+	l.state = s
+}
+
+// endAbandoned ends a match of which the store has forgotten something: what
+// its players here have seen goes on by one number. The caller holds mu.
+func (l *live) endAbandoned() {
+	if l.state.Phase.ended() {
+		return
+	}
+	if l.state.Seq == 0 {
+		l.tell(lobbyClosed(l.plan, Abandoned))
+	} else {
+		seq := l.state.Seq + 1
+		l.push(frames{first: seq, bytes: [][]byte{abandoned(l.plan).Frame(seq)}})
+	}
+	l.state.Phase, l.state.Ending = Over, Abandoned
+}
+
+// tell hands a frame without a number to every session. The caller holds mu.
+func (l *live) tell(frame []byte) {
+	for _, sub := range l.subs {
+		sub.Push("", frame)
+	}
+}
+
+// tellAll hands frames without a number to every session.
+func (l *live) tellAll(frames ...[]byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, frame := range frames {
+		l.tell(frame)
+	}
+}
+
+// join keeps the frames that are delivered from now on, until left is called,
+// for a session that has seen all up to a number; it gives the number after
+// which that session and those here need the log.
+func (l *live) join(after int64) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.joining++
+	return min(after, l.state.Seq)
+}
+
+func (l *live) joined() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.joining--; l.joining == 0 {
+		l.fresh = nil
+	}
+}
+
+// attach adds a session to the feed, after what it has not seen: the view's
+// frames, and those that were delivered since the view was read. The caller
+// holds mu, and has joined before reading.
+func (l *live) attach(a Attachment, v View) {
+	l.subs[a.Player] = a.Sub
+	first := v.Seq - int64(len(v.Frames)) + 1
+	for i, frame := range v.Frames {
+		if first+int64(i) > a.After {
+			a.Sub.Push(l.plan.ID, frame)
+		}
+	}
+	if l.abandoned() {
+		if v.Seq > 0 && (v.Ending == Abandoned || !v.Phase.ended()) {
+			a.Sub.Push(l.plan.ID, abandoned(l.plan).Frame(max(a.After, v.Seq)+1))
+		}
+		return
+	}
+	for _, frame := range l.fresh[max(0, int64(len(l.fresh))-(l.state.Seq-v.Seq)):] {
+		a.Sub.Push(l.plan.ID, frame)
+	}
+}

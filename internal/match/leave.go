@@ -1,0 +1,38 @@
+package match
+
+// leave is the step by which a player forfeits a duel; false where another step
+// has to come first, or where the match is over. What stands open then is
+// sealed first, so that no answer can slip in while the result is reckoned, and
+// counts for nobody. Once the last question is revealed nothing is left to
+// forfeit: the match ends as it stands.
+func leave(p *Plan, v View, player string, now int64) (Step, bool) {
+	if p.Mode != Duel { // the others play on
+		return Step{}, false
+	}
+	if v.Phase == Revealed && v.last(p) {
+		return end(p, v, now), true
+	}
+	v.Ending, v.Leaver = Forfeit, player
+	switch v.Phase {
+	case Open:
+		return seal(p, v, string(Forfeit), now), true
+	case Countdown, Revealed:
+		return end(p, v, now), true
+	}
+	return Step{}, false
+}
+
+// unrevealed says whether the question that the match stands at is not
+// revealed yet, or never will be, because a player left while it was open.
+func (v View) unrevealed() bool {
+	return v.Phase == Open || v.Phase == Sealed || v.Reason == string(Forfeit)
+}
+
+// revealed are a player's totals as of the last reveal.
+func (v View) revealed(player string) Totals {
+	t := v.Totals[player]
+	if r, ok := v.Records[player]; ok && v.unrevealed() {
+		return t.less(r)
+	}
+	return t
+}

@@ -1,0 +1,91 @@
+package match
+
+import (
+	"context"
+	"errors"
+)
+
+// member finds somebody's place in a match; ErrNotFound where there is none.
+// What this node has looked up before it knows.
+func (e *Engine) member(ctx context.Context, l *live, player string) (Member, error) {
+	if m, ok := l.member(player); ok {
+		return m, nil
+	}
+	return e.look(ctx, l, player)
+}
+
+// look looks somebody's place in a match up.
+func (e *Engine) look(ctx context.Context, l *live, player string) (Member, error) {
+	if l.plan.Arena == nil {
+		seat, ok := l.plan.Seat(player)
+		if !ok {
+			return Member{}, ErrNotFound
+		}
+		return Member{Seat: seat, Role: AsPlayer}, nil
+	}
+	m, err := e.Store.Member(ctx, l.plan.ID, player)
+	switch {
+	case err == nil:
+		l.admit(m)
+	case errors.Is(err, ErrNotFound):
+		l.dismiss(player)
+	}
+	return m, err
+}
+
+func (l *live) member(player string) (Member, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m, ok := l.members[player]
+	return m, ok
+}
+
+// admit keeps somebody's place in an arena.
+func (l *live) admit(m Member) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.members[m.Seat.Player] = m
+}
+
+func (l *live) dismiss(player string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.members, player)
+}
+
+// watches says whether somebody only looks on.
+func (l *live) watches(player string) bool {
+	m, ok := l.member(player)
+	return ok && m.Role == AsSpectator
+}
+
+// playersHere are those with a seat and a session here.
+func (l *live) playersHere() map[string]Subscriber {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	here := make(map[string]Subscriber, len(l.subs))
+	for player, sub := range l.subs {
+		if l.plan.Arena == nil || l.members[player].Role == AsPlayer {
+			here[player] = sub
+		}
+	}
+	return here
+}
+
+// hostIsHere says whether the host of an arena has a session here, in whatever
+// role.
+func (l *live) hostIsHere() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.subs[l.plan.Arena.Host] != nil
+}
+
+// Audience are the players of a match who have a session here, and their game;
+// none where this node does not hold it.
+func (e *Engine) Audience(match string) (game string, here map[string]Subscriber) {
+	l := e.held(match)
+	if l == nil {
+		return "", nil
+	}
+	return l.plan.Game, l.playersHere()
+}

@@ -1,0 +1,76 @@
+package match
+
+import (
+	"cmp"
+	"context"
+	"slices"
+)
+
+func (m *memory) Due(_ context.Context, before int64) ([]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var due []string
+	for id, k := range m.matches {
+		if k.due > 0 && k.due < before {
+			due = append(due, id)
+		}
+	}
+	slices.SortFunc(due, cmp.Compare)
+	return due, nil
+}
+
+func (m *memory) Forget(_ context.Context, match string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.matches, match)
+	return nil
+}
+
+func (m *memory) Marks(_ context.Context, matches []string) (map[string]Mark, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	marks := map[string]Mark{}
+	for _, id := range matches {
+		k := m.matches[id]
+		_, waits := m.pending[id]
+		if k != nil && k.state.Phase != Settled && (waits || !k.state.Phase.ended()) {
+			marks[id] = Mark{Seq: k.state.Seq, Version: k.state.Version}
+		}
+	}
+	return marks, nil
+}
+
+func (m *memory) Pending(_ context.Context, match string) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, ok := m.pending[match]
+	return ok, nil
+}
+
+func (m *memory) Unsettled(context.Context) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return int64(len(m.pending)), nil
+}
+
+// copyOf is a match as it stands, put brings one back: a replica that is
+// promoted may be behind.
+func (m *memory) copyOf(id string) *kept {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.matches[id].clone()
+}
+
+func (m *memory) put(id string, k *kept) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.matches[id] = k
+}
+
+// empty loses everything.
+func (m *memory) empty() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.matches)
+	clear(m.pending)
+}

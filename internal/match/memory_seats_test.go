@@ -1,0 +1,111 @@
+package match
+
+import "context"
+
+// sit gives a player a seat in an arena that is in its lobby, and says whether
+// the player has one.
+func (m *memory) sit(id string, seat Seat) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := m.matches[id]
+	if _, ok := k.seats[seat.Player]; ok {
+		return !k.totals[seat.Player].Left
+	}
+	if k.state.Phase != Lobby || k.state.Locked || len(k.seats) >= k.plan.Arena.MaxPlayers {
+		return false
+	}
+	delete(k.roles, seat.Player)
+	k.seats[seat.Player] = seat
+	k.state.Players++
+	k.state.Version++
+	k.count(seat.Team, 1)
+	return true
+}
+
+func (k *kept) count(team string, n int64) {
+	if team != "" {
+		t := k.teams[team]
+		t.Players += n
+		k.teams[team] = t
+	}
+}
+
+// watch lets somebody watch.
+func (m *memory) watch(id, player string, as Role) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.matches[id].roles[player] = as
+}
+
+// unsit ends somebody's place.
+func (m *memory) unsit(id, player string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := m.matches[id]
+	delete(k.roles, player)
+	seat, seated := k.seats[player]
+	switch {
+	case !seated || k.totals[player].Left || k.state.Phase.ended():
+		return
+	case k.state.Phase == Lobby:
+		delete(k.seats, player)
+		k.count(seat.Team, -1)
+		k.state.Players--
+	default:
+		k.leave(player)
+	}
+	k.state.Version++
+}
+
+// leave has a player leave a match that is played: nobody waits for the answer
+// any more, and who was right does not survive.
+func (k *kept) leave(player string) {
+	s, t := &k.state, k.totals[player]
+	in := k.plan.Mode != Survival || t.Last > s.Last
+	answered := t.Latest == s.Question+1
+	t.Left = true
+	k.totals[player] = t
+	s.Left++
+	switch {
+	case !in:
+	case k.plan.Mode == Survival && (s.Phase == Open || s.Phase == Sealed) && t.Last == s.Question+1:
+		s.Quit++
+	case s.Phase == Countdown, s.Phase == Revealed, s.Phase == Open && !answered:
+		s.Alive--
+		if s.Phase == Open && s.Answered >= s.Alive {
+			k.due = s.OpensAt
+		}
+	}
+}
+
+func (m *memory) Member(_ context.Context, id, player string) (Member, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k, err := m.find(id, 0)
+	if err != nil {
+		return Member{}, err
+	}
+	if role, ok := k.roles[player]; ok {
+		return Member{Seat: Seat{Player: player}, Role: role}, nil
+	}
+	seat, ok := k.seats[player]
+	if !ok || k.totals[player].Left {
+		return Member{}, ErrNotFound
+	}
+	return Member{Seat: seat, Role: AsPlayer}, nil
+}
+
+func (m *memory) Placed(_ context.Context, id string, from, limit int) ([]Placed, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k, err := m.find(id, 0)
+	if err != nil {
+		return nil, err
+	}
+	all := k.sorted(k.byRank)
+	page := make([]Placed, 0, limit)
+	for _, seat := range all[min(from, len(all)):min(from+limit, len(all))] {
+		page = append(page, Placed{Seat: seat, Totals: k.totals[seat.Player]})
+	}
+	return page, nil
+}

@@ -1,0 +1,196 @@
+package match
+
+import (
+	"cmp"
+	"slices"
+)
+
+// oracle reckons a match as the wire contract says, from what happened: who
+// answered what when, and what was closed. It knows nothing of the product.
+type oracle struct {
+	mode    Mode
+	limit   int64
+	players map[string]*tally
+	said    map[string]said // to the open question
+	closed  int             // questions closed and not void
+	first   string          // who took the buzzer question
+}
+
+// tally is what the contract has of one player.
+type tally struct {
+	team                     string
+	score, time              int64
+	correct, answered, asked int
+	survived                 int // questions up to the last one survived
+	out, gone                bool
+}
+
+// said is an accepted answer.
+type said struct {
+	right   bool
+	elapsed int64
+}
+
+// verdict is what a question did to one player.
+type verdict struct {
+	said
+	answered, out bool
+	points        int64
+}
+
+func newOracle(mode Mode, limit int64) *oracle {
+	return &oracle{mode: mode, limit: limit, players: map[string]*tally{}}
+}
+
+// open forgets the answers to the question before.
+func (o *oracle) open() { o.said, o.first = map[string]said{}, "" }
+
+// may says whether a player may answer the open question.
+func (o *oracle) may(player string) bool {
+	t := o.players[player]
+	_, twice := o.said[player]
+	return t != nil && !t.out && !t.gone && !twice
+}
+
+func (o *oracle) answer(player string, right bool, elapsed int64) {
+	o.said[player] = said{right, max(elapsed, 0)}
+	if right && o.mode == Buzzer {
+		o.first = player
+	}
+}
+
+// asked are those who are asked the open question, gone or not.
+func (o *oracle) asked() []string {
+	var asked []string
+	for player, t := range o.players {
+		if !t.out {
+			asked = append(asked, player)
+		}
+	}
+	return asked
+}
+
+// all says whether nobody is left who may answer.
+func (o *oracle) all() bool {
+	for _, player := range o.asked() {
+		if o.may(player) {
+			return false
+		}
+	}
+	return true
+}
+
+func (o *oracle) points(s said) int64 {
+	switch {
+	case !s.right:
+		return 0
+	case o.mode == Buzzer:
+		return 100
+	}
+	elapsed := min(s.elapsed, o.limit)
+	return 100 + 100*(o.limit-elapsed)/o.limit
+}
+
+// close closes the open question, and says what it did to those it was put to.
+func (o *oracle) close(question int) (verdicts map[string]verdict, void bool) {
+	void = o.mode == Survival
+	for _, s := range o.said {
+		void = void && !s.right
+	}
+	verdicts = map[string]verdict{}
+	for _, player := range o.asked() {
+		s, answered := o.said[player]
+		v := verdict{said: s, answered: answered, points: o.points(s), out: o.mode == Survival && !s.right && !void}
+		verdicts[player] = v
+		if !void {
+			o.players[player].add(v, question, o.limit)
+		}
+	}
+	if !void {
+		o.closed++
+	}
+	return verdicts, void
+}
+
+func (t *tally) add(v verdict, question int, limit int64) {
+	t.asked++
+	t.score += v.points
+	t.out = v.out
+	if v.answered {
+		t.answered++
+	}
+	if !v.right {
+		t.time += limit
+		return
+	}
+	t.correct++
+	t.time += min(v.elapsed, limit)
+	t.survived = question + 1
+}
+
+// compare orders two players by the contract, the better one first.
+func (o *oracle) compare(a, b string) int {
+	x, y := o.players[a], o.players[b]
+	if o.mode == Survival {
+		return cmp.Or(cmp.Compare(y.survived, x.survived), cmp.Compare(x.time, y.time))
+	}
+	return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.time, y.time))
+}
+
+// rank is 1 and the count of better ones.
+func (o *oracle) rank(player string) int {
+	rank := 1
+	for other := range o.players {
+		if o.compare(other, player) < 0 {
+			rank++
+		}
+	}
+	return rank
+}
+
+// left is how many are still in, those who have gone left out.
+func (o *oracle) left() (n int) {
+	for _, t := range o.players {
+		if !t.out && !t.gone {
+			n++
+		}
+	}
+	return n
+}
+
+// winner is who alone is at rank 1, of a buzzer match of teams the team.
+func (o *oracle) winner(teams []Team) string {
+	best := func(n int, score func(i int) int64, id func(i int) string) string {
+		order := make([]int, n)
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortFunc(order, func(a, b int) int { return cmp.Compare(score(b), score(a)) })
+		if n == 0 || n > 1 && score(order[0]) == score(order[1]) {
+			return ""
+		}
+		return id(order[0])
+	}
+	if o.mode == Buzzer && len(teams) > 0 {
+		return best(len(teams), func(i int) int64 { return o.team(teams[i].ID) }, func(i int) string { return teams[i].ID })
+	}
+	var all []string
+	for player := range o.players {
+		all = append(all, player)
+	}
+	return best(len(all), func(i int) int64 { return -int64(o.rank(all[i])) }, func(i int) string { return all[i] })
+}
+
+// team is a team's score: in a buzzer match one for each first.
+func (o *oracle) team(id string) (score int64) {
+	for _, t := range o.players {
+		switch {
+		case t.team != id:
+		case o.mode == Buzzer:
+			score += t.score / 100
+		default:
+			score += t.score
+		}
+	}
+	return score
+}

@@ -1,0 +1,159 @@
+package match
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+)
+
+// resultOf is the outcome of a match that stands at its end. The standings of
+// one of over FullView players are left to Complete.
+func resultOf(p *Plan, v View, now int64) *Result {
+	r := &Result{
+		Match: p.ID, Game: p.Game, Mode: p.Mode, StartedAt: v.StartedAt, OverAt: now,
+		Reason: cmp.Or(v.Ending, Finished), Questions: v.closed(), Counts: p.Counts,
+		Firsts: v.Firsts, Paged: v.Players > FullView,
+	}
+	if r.StartedAt == 0 { // left during the countdown
+		r.StartedAt = now
+	}
+	if p.Arena != nil {
+		r.ArenaID, r.Teams = p.Arena.ID, teamResults(p.Arena, v.Teams)
+	}
+	standings := ranked(p, v, p.seated(v))
+	r.Winner = winner(p, r.Teams, standings)
+	if r.Paged {
+		return r
+	}
+	r.Standings = standings
+	if p.Rated {
+		rate(p, r)
+	}
+	return r
+}
+
+// closed is how many questions were closed and are not void.
+func (v View) closed() int {
+	n := v.Question + 1 - len(v.Voids)
+	if v.unrevealed() { // it counts for nobody
+		n--
+	}
+	return n
+}
+
+// seated are the seats of a duel, or those that a view of an arena shows.
+func (p *Plan) seated(v View) []Seat {
+	if p.Arena != nil {
+		return v.Seats
+	}
+	return p.Seats
+}
+
+// ranked are the standings of seats, best first.
+func ranked(p *Plan, v View, seats []Seat) []Standing {
+	all := make([]Standing, 0, len(seats))
+	for _, seat := range seats {
+		all = append(all, standing(p, v, seat))
+	}
+	ahead := before(p, v.State)
+	slices.SortStableFunc(all, func(a, b Standing) int {
+		switch {
+		case ahead(a, b):
+			return -1
+		case ahead(b, a):
+			return 1
+		}
+		return 0
+	})
+	rank(all, ahead)
+	return all
+}
+
+func standing(p *Plan, v View, seat Seat) Standing {
+	t := v.revealed(seat.Player)
+	s := Standing{
+		Player: seat.Player, Nickname: seat.Nickname, Team: seat.Team, Bot: seat.Bot,
+		Score: t.Score, Correct: int(t.Correct), Answered: int(t.Answered), Asked: v.closed(),
+	}
+	if p.Mode == Survival {
+		s.Asked, s.Answered, s.survived = v.askedOf(t), v.answeredOf(t), t.Last
+	}
+	s.LimitMS = p.LimitMS * int64(s.Asked)
+	s.TimeMS = s.LimitMS - t.SavedMS
+	return s
+}
+
+// teamResults ranks the teams of an arena by their score.
+func teamResults(a *Arena, totals map[string]TeamTotals) []TeamResult {
+	teams := make([]TeamResult, 0, len(a.Teams))
+	for _, t := range a.Teams {
+		teams = append(teams, TeamResult{ID: t.ID, Score: totals[t.ID].Score})
+	}
+	slices.SortStableFunc(teams, func(a, b TeamResult) int { return cmp.Compare(b.Score, a.Score) })
+	for i := range teams {
+		teams[i].Rank = i + 1
+		if i > 0 && teams[i].Score == teams[i-1].Score {
+			teams[i].Rank = teams[i-1].Rank
+		}
+	}
+	return teams
+}
+
+// winner is who alone is at rank 1: in a buzzer match of teams a team, else a
+// player; "" where nobody is alone there.
+func winner(p *Plan, teams []TeamResult, standings []Standing) string {
+	if p.Mode == Buzzer && len(teams) > 0 {
+		if len(teams) == 1 || teams[1].Rank > 1 {
+			return teams[0].ID
+		}
+		return ""
+	}
+	if len(standings) == 1 || len(standings) > 1 && standings[1].Rank > 1 {
+		return standings[0].Player
+	}
+	return ""
+}
+
+// Placed is a player of an arena and what the player has.
+type Placed struct {
+	Seat   Seat
+	Totals Totals
+}
+
+// Pager reads the players of an arena by rank, best first.
+type Pager interface {
+	Read(ctx context.Context, q ReadQuery) (View, error)
+	Placed(ctx context.Context, match string, from, limit int) ([]Placed, error)
+}
+
+const placedPage = 500
+
+// Complete reads the standings of a paged result; others are left as they are.
+// It takes memory in proportion to the players, and no call to the store does.
+func Complete(ctx context.Context, store Pager, r *Result) error {
+	if !r.Paged {
+		return nil
+	}
+	v, err := store.Read(ctx, ReadQuery{Match: r.Match, Plan: true, After: -1})
+	if err != nil {
+		return fmt.Errorf("match: complete %s: %w", r.Match, err)
+	}
+	var seats []Seat
+	v.Totals = make(map[string]Totals)
+	for {
+		page, err := store.Placed(ctx, r.Match, len(seats), placedPage)
+		if err != nil {
+			return fmt.Errorf("match: complete %s: %w", r.Match, err)
+		}
+		for _, one := range page {
+			seats = append(seats, one.Seat)
+			v.Totals[one.Seat.Player] = one.Totals
+		}
+		if len(page) < placedPage {
+			break
+		}
+	}
+	r.Standings, r.Paged = ranked(v.Plan, v, seats), false
+	return nil
+}

@@ -1,0 +1,128 @@
+package redismatch
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/arena"
+	"laststand/internal/match"
+	"laststand/internal/trial"
+)
+
+var (
+	red  = match.Team{ID: "red", Name: "Red"}
+	blue = match.Team{ID: "blue", Name: "Blue"}
+)
+
+// eachArena runs a test with an arena on every kind of Redis, in its lobby.
+func eachArena(t *testing.T, mode match.Mode, f func(p *play)) {
+	t.Parallel()
+	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) { f(begin(t, c, arenaPlan(mode), lobbyState())) })
+}
+
+func arenaPlan(mode match.Mode) *match.Plan {
+	p := newPlan()
+	p.Mode, p.Seats, p.StartsAt, p.Rated = mode, nil, 0, false
+	p.Arena = &match.Arena{
+		ID: "a_" + ulid.Make().String(), Code: "123456", Host: "p_host", Teams: []match.Team{red, blue}, MaxPlayers: 100,
+	}
+	return p
+}
+
+func lobbyState() match.State {
+	return match.State{Phase: match.Lobby, Question: -1, Last: -1, DueAt: epoch + 1000}
+}
+
+// sit asks for a seat, "" as team for the smallest, and expects a verdict.
+func (p *play) sit(player, team string, want arena.Verdict) arena.Sat {
+	p.Helper()
+	sat, err := p.Sit(p.Context(), p.request(player, team))
+	return p.placed(player, want, sat, err)
+}
+
+func (p *play) request(player, team string) arena.SitRequest {
+	return arena.SitRequest{
+		Match: p.plan.ID, Seat: match.Seat{Player: player, Nickname: "Nick of " + player, Team: team},
+		Teams: []string{red.ID, blue.ID}, Max: p.plan.Arena.MaxPlayers,
+	}
+}
+
+func (p *play) watch(player string, as match.Role, want arena.Verdict) arena.Sat {
+	p.Helper()
+	sat, err := p.Watch(p.Context(), p.plan.ID, player, as)
+	return p.placed(player, want, sat, err)
+}
+
+func (p *play) unsit(player string, want arena.Verdict) arena.Sat {
+	p.Helper()
+	sat, err := p.Unsit(p.Context(), p.plan.ID, player, false)
+	return p.placed(player, want, sat, err)
+}
+
+func (p *play) ban(player string, want arena.Verdict) arena.Sat {
+	p.Helper()
+	sat, err := p.Unsit(p.Context(), p.plan.ID, player, true)
+	return p.placed(player, want, sat, err)
+}
+
+func (p *play) placed(player string, want arena.Verdict, sat arena.Sat, err error) arena.Sat {
+	p.Helper()
+	if err != nil || sat.Verdict != want {
+		p.Fatalf("%s: %+v, %v, want %s", player, sat, err, want)
+	}
+	return sat
+}
+
+// seat gives players seats in turn in red and blue.
+func (p *play) seat(players ...string) {
+	p.Helper()
+	for _, player := range players {
+		p.sit(player, "", arena.In)
+	}
+}
+
+// start takes an arena from its lobby to its open question 0.
+func (p *play) start() match.State {
+	p.Helper()
+	p.take(match.Starting, -1)
+	p.take(match.Countdown, -1)
+	return p.take(match.Open, 0)
+}
+
+// next reveals the open question and opens the one after it.
+func (p *play) next() match.State {
+	p.Helper()
+	if p.read().Phase == match.Open {
+		p.take(match.Sealed, p.read().Question)
+	}
+	s := p.take(match.Revealed, p.read().Question)
+	return p.take(match.Open, s.Question+1)
+}
+
+// race races for the open question and expects a verdict.
+func (p *play) race(a match.Attempt, want match.Verdict) match.Outcome {
+	p.Helper()
+	out, err := p.Race(p.Context(), a)
+	if err != nil || out.Verdict != want {
+		p.Fatalf("%s of question %d: %+v, %v, want %s", a.Record.Player, a.Record.Question, out, err, want)
+	}
+	return out
+}
+
+// of puts an attempt's player into a team.
+func of(team match.Team, a match.Attempt) match.Attempt {
+	a.Seat.Team = team.ID
+	return a
+}
+
+// crowd names players.
+func crowd(n int) []string {
+	players := make([]string, n)
+	for i := range players {
+		players[i] = fmt.Sprintf("p_%04d", i)
+	}
+	return players
+}

@@ -1,0 +1,179 @@
+package redismatch
+
+import (
+	"reflect"
+	"testing"
+
+	"laststand/internal/arena"
+	"laststand/internal/match"
+)
+
+func TestRace(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *play) {
+		p.seat("p_ada", "p_bob", "p_cyd")
+		if _, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, Node: "n_1", After: -1}); err != nil {
+			p.Fatal(err)
+		}
+		open := p.start()
+		p.commit(wrong(p.attempt(open, "p_cyd", 100)), match.Accepted)
+		a := p.first(open, "p_ada", 1000)
+		out := p.race(a, match.Accepted)
+		a.Record.First = true
+		v := p.read()
+		want := match.Outcome{
+			Verdict: match.Accepted, Record: a.Record, Answered: 2, Alive: 3, Sealed: true, Version: v.Version, Nodes: []string{"n_1"},
+		}
+		if !reflect.DeepEqual(out, want) {
+			p.Errorf("%+v, want %+v", out, want)
+		}
+		first := match.First{Player: "p_ada", Nickname: "p_ada", Team: "red", At: a.Record.At, ElapsedMS: 1000, Node: "n_1"}
+		if v.Phase != match.Sealed || v.Reason != "first_correct" || v.Right != 1 || v.DueAt != a.Record.At || *v.First != first {
+			p.Errorf("%+v, first %+v", v.State, v.First)
+		}
+		if p.due() != a.Record.At || v.Teams["red"].Score != 1 || v.Teams["blue"].Score != 0 || v.Ranks["p_ada"] != 1 || v.Ranks["p_bob"] != 2 {
+			p.Errorf("due at %d, teams %v, ranks %v", p.due(), v.Teams, v.Ranks)
+		}
+		if totals := (match.Totals{Score: 100, Correct: 1, Answered: 1, SavedMS: 9000, Last: 1, Latest: 1}); v.Totals["p_ada"] != totals {
+			p.Errorf("%+v", v.Totals["p_ada"])
+		}
+		p.race(p.first(open, "p_bob", 900), match.Late)
+		p.next()
+		if v := p.read(); v.First != nil || !reflect.DeepEqual(v.Firsts, []match.First{first}) {
+			p.Errorf("first %+v of %+v", v.First, v.Firsts)
+		}
+		p.checkSeats(3)
+		p.checkLog()
+	})
+}
+
+// first is an attempt of the red team to be the first.
+func (p *play) first(s match.State, player string, after int64) match.Attempt {
+	a := of(red, p.attempt(s, player, after))
+	a.Record.Points, a.Record.Node = 100, "n_1"
+	return a
+}
+
+// Which verdict a race gets, by where the match stands.
+func TestRaceVerdicts(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *play) {
+		p.seat("p_ada", "p_bob", "p_cyd")
+		p.race(p.first(match.State{OpensAt: epoch}, "p_ada", 0), match.Early)
+		open := p.start()
+		p.race(p.first(match.State{Question: 1, OpensAt: epoch}, "p_ada", 0), match.Early)
+		p.race(p.first(open, "p_ada", 10_001), match.Late)
+		p.race(p.first(open, "p_eve", 0), match.Gone)
+		stale := p.first(open, "p_ada", 0)
+		stale.OpensAt--
+		p.race(stale, match.Stale)
+		gone := p.first(open, "p_ada", 0)
+		gone.Match = "m_none"
+		p.race(gone, match.Gone)
+		fault := wrong(p.attempt(open, "p_bob", 0))
+		p.commit(fault, match.Accepted)
+		if out := p.race(p.first(open, "p_bob", 0), match.Duplicate); !reflect.DeepEqual(out.Record, fault.Record) || out.Sealed {
+			p.Errorf("%+v", out)
+		}
+		p.unsit("p_cyd", arena.Left)
+		p.race(p.first(open, "p_cyd", 0), match.Gone)
+		if v := p.read(); v.Answered != 1 || v.First != nil || v.Totals["p_ada"] != (match.Totals{}) {
+			p.Errorf("a refused one left %+v", v)
+		}
+		p.take(match.Sealed, 0)
+		p.race(p.first(open, "p_ada", 0), match.Late)
+		p.next()
+		p.race(p.first(open, "p_ada", 0), match.Late)
+		p.race(p.first(open, "p_bob", 0), match.Duplicate)
+		p.checkLog()
+	})
+}
+
+// The question is closed for good by whoever closes it, also where it gets more
+// time in between.
+func TestTheFirstIsOfferedOnce(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *play) {
+		p.seat("p_ada")
+		offered := func() string { return p.client.Get(p.Context(), p.keys.first(0)).Val() }
+		open := p.start()
+		if p.take(match.Open, 0); offered() != "1" { // extended
+			p.Errorf("extended: %q", offered())
+		}
+		p.race(p.first(open, "p_ada", 10), match.Accepted)
+		if offered() != "0" {
+			p.Errorf("taken: %q", offered())
+		}
+		next := p.next()
+		p.client.Del(p.Context(), p.keys.first(1)) // as if it had been forgotten
+		p.race(p.first(next, "p_ada", 10), match.Late)
+		p.take(match.Over, 1)
+		if got := p.client.Get(p.Context(), p.keys.first(1)).Val(); got != "0" {
+			p.Errorf("over: %q", got)
+		}
+	})
+}
+
+// A wrong answer shuts its player out, and its team for a while.
+func TestWrongAnswers(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *play) {
+		p.seat("p_ada", "p_bob", "p_cyd", "p_dan")
+		open := p.start()
+		fault := of(red, wrong(p.attempt(open, "p_ada", 10)))
+		fault.Lockout = 60_000
+		for range 2 { // it may be run again
+			if out := p.commit(fault, match.Accepted); out.Answered != 1 || out.Alive != 4 || out.Seq != 0 {
+				p.Errorf("%+v", out)
+			}
+		}
+		p.commit(of(red, wrong(p.attempt(open, "p_ada", 20))), match.Duplicate)
+		mate := of(red, wrong(p.attempt(open, "p_cyd", 20)))
+		mate.Lockout = 60_000
+		shut := p.commit(mate, match.LockedOut)
+		raced := p.first(open, "p_cyd", 30)
+		raced.Lockout = 60_000
+		for _, out := range []match.Outcome{shut, p.race(raced, match.LockedOut)} {
+			if out.RetryMS < 1000 || out.RetryMS > 60_000 {
+				p.Errorf("%+v", out)
+			}
+		}
+		other := of(blue, wrong(p.attempt(open, "p_bob", 40)))
+		p.commit(other, match.Accepted)
+		alone := wrong(p.attempt(open, "p_dan", 50))
+		alone.Lockout = 60_000
+		p.commit(alone, match.Accepted) // of no team: nobody is shut out
+		if v := p.read(); v.Answered != 3 || v.Right != 0 || v.Phase != match.Open || p.due() != open.DueAt {
+			p.Errorf("%+v, due at %d", v.State, p.due())
+		}
+		p.client.Del(p.Context(), p.keys.lockout(0, "red")) // as time would
+		p.race(raced, match.Accepted)
+	})
+}
+
+// The team's time-out ends with the question.
+func TestALockoutIsOfItsQuestion(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *play) {
+		p.seat("p_ada", "p_bob")
+		fault := of(red, wrong(p.attempt(p.start(), "p_ada", 10)))
+		fault.Lockout = 60_000
+		p.commit(fault, match.Accepted)
+		a := p.first(p.next(), "p_bob", 10)
+		a.Lockout = 60_000
+		p.race(a, match.Accepted)
+	})
+}
+
+func TestAllWrongIsDueAtOnce(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *play) {
+		p.seat("p_ada", "p_bob", "p_cyd")
+		open := p.start()
+		p.commit(wrong(p.attempt(open, "p_ada", 10)), match.Accepted)
+		p.unsit("p_ada", arena.Left) // who has answered is not waited for
+		if v := p.read(); v.Alive != 3 || p.due() != open.DueAt {
+			p.Errorf("%+v, due at %d", v.State, p.due())
+		}
+		p.unsit("p_cyd", arena.Left)
+		last := wrong(p.attempt(open, "p_bob", 20))
+		p.commit(last, match.Accepted)
+		if v := p.read(); v.Alive != 2 || v.Answered != 2 || p.due() != last.Record.At {
+			p.Errorf("%+v, due at %d", v.State, p.due())
+		}
+	})
+}

@@ -1,0 +1,46 @@
+package redismatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// codeFor is how long a code is taken that nobody lets rest: as long as its
+	// match can live.
+	codeFor = keptMS * time.Millisecond
+	restFor = time.Hour
+)
+
+// Claim implements arena.Codes.
+func (s *Store) Claim(ctx context.Context, game, code, id string) (bool, error) {
+	holder, err := s.client.SetArgs(ctx, codeKey(game, code), id, redis.SetArgs{Mode: "NX", Get: true, TTL: codeFor}).Result()
+	if errors.Is(err, redis.Nil) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("redismatch: claim a code: %w", err)
+	}
+	return holder == id, nil
+}
+
+// Find implements arena.Codes.
+func (s *Store) Find(ctx context.Context, game, code string) (id string, err error) {
+	id, err = s.client.Get(ctx, codeKey(game, code)).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return "", fmt.Errorf("redismatch: find a code: %w", err)
+	}
+	return id, nil
+}
+
+// Rest implements arena.Codes.
+func (s *Store) Rest(ctx context.Context, game, code string) error {
+	if err := s.client.PExpire(ctx, codeKey(game, code), restFor).Err(); err != nil {
+		return fmt.Errorf("redismatch: rest a code: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package redismatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/match"
+)
+
+// look is what a race has to know of its match, read in one round trip under
+// WATCH.
+type look struct {
+	state        match.State
+	first        string // 1 while it is to be had
+	holder       string // the attempt that holds the player's lock
+	record       string // the accepted answer, JSON
+	seated, left bool
+	shut         time.Duration // how long the team is locked out yet
+	ttl          time.Duration // of the match
+	nodes        []string
+}
+
+func (r *race) look(ctx context.Context, tx *redis.Tx) (look, error) {
+	k, rec := r.keys, r.Record
+	var first, holder, record *redis.StringCmd
+	var seated, left *redis.BoolCmd
+	var shut, ttl *redis.DurationCmd
+	var hash *redis.SliceCmd
+	var nodes *redis.StringSliceCmd
+	_, err := tx.Pipelined(ctx, func(p redis.Pipeliner) error {
+		hash = p.HMGet(ctx, k.match(), looked...)
+		first, holder = p.Get(ctx, k.first(rec.Question)), p.Get(ctx, r.lock())
+		record = p.HGet(ctx, k.answers(), answerField(rec.Question, rec.Player))
+		seated, left = p.HExists(ctx, k.seats(), rec.Player), p.HExists(ctx, k.totals(), "left|"+rec.Player)
+		shut, ttl = p.PTTL(ctx, r.lockout()), p.PTTL(ctx, k.match())
+		nodes = p.SMembers(ctx, k.nodes())
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return look{}, err
+	}
+	l := look{
+		first: first.Val(), holder: holder.Val(), record: record.Val(), seated: seated.Val(), left: left.Val(),
+		shut: shut.Val(), ttl: ttl.Val(), nodes: nodes.Val(),
+	}
+	found := make(fields, len(looked))
+	for i, name := range looked {
+		found[name] = text(hash.Val(), i)
+	}
+	l.state, err = found.state()
+	return l, err
+}
+
+// looked are the fields of the match that a race has to know.
+var looked = []string{"phase", "question", "opens_at", "closes_at", "answered", "alive", "version"}
+
+// judge is what becomes of a race, in the order of verdict.lua. Accepted is
+// what the question is to be taken for, or has been by this very attempt.
+func (r *race) judge(l look) (match.Outcome, error) {
+	s, rec := l.state, r.Record
+	switch {
+	case s.Phase == "":
+		return match.Outcome{Verdict: match.Gone}, nil
+	case s.Version < r.Version:
+		return match.Outcome{}, match.ErrAbandoned
+	case l.holder == r.ID:
+		return l.known(match.Accepted)
+	case !l.seated || l.left:
+		return match.Outcome{Verdict: match.Gone}, nil
+	case rec.Question > s.Question:
+		return match.Outcome{Verdict: match.Early}, nil
+	case l.holder != "":
+		return l.known(match.Duplicate)
+	case l.first != "1" || s.Phase != match.Open || s.Question != rec.Question || rec.At > s.ClosesAt:
+		return match.Outcome{Verdict: match.Late}, nil
+	case s.OpensAt != r.OpensAt:
+		return match.Outcome{Verdict: match.Stale}, nil
+	case l.shut > 0:
+		return match.Outcome{Verdict: match.LockedOut, RetryMS: l.shut.Milliseconds()}, nil
+	}
+	return match.Outcome{Verdict: match.Accepted}, nil
+}
+
+// known is the outcome of an attempt whose player's answer is there.
+func (l look) known(v match.Verdict) (match.Outcome, error) {
+	out := match.Outcome{
+		Verdict: v, Sealed: v == match.Accepted,
+		Answered: l.state.Answered, Alive: l.state.Alive, Version: l.state.Version, Nodes: l.nodes,
+	}
+	err := json.Unmarshal([]byte(l.record), &out.Record)
+	return out, err
+}

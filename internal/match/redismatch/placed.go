@@ -1,0 +1,55 @@
+package redismatch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/match"
+)
+
+// Placed implements match.Store. A page is at most 500 players, whatever the
+// limit.
+func (s *Store) Placed(ctx context.Context, id string, from, limit int) ([]match.Placed, error) {
+	limit = min(limit, maxAsked)
+	if limit <= 0 {
+		return nil, nil
+	}
+	page, err := s.placed(ctx, keysOf(id), from, from+limit-1)
+	if err != nil {
+		return nil, fmt.Errorf("redismatch: placed of %s: %w", id, err)
+	}
+	return page, nil
+}
+
+func (s *Store) placed(ctx context.Context, k keys, from, to int) ([]match.Placed, error) {
+	players, err := s.client.ZRevRange(ctx, k.rank(), int64(from), int64(to)).Result()
+	if err != nil || len(players) == 0 {
+		return nil, err
+	}
+	var found *redis.SliceCmd
+	sums := make([]*redis.SliceCmd, len(totalsParts))
+	_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		found = p.HMGet(ctx, k.seats(), players...)
+		for i, part := range totalsParts {
+			sums[i] = p.HMGet(ctx, k.totals(), totalsFields(part, players)...)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	parts := make([][]any, len(sums))
+	for i, sum := range sums {
+		parts[i] = sum.Val()
+	}
+	page := make([]match.Placed, len(players))
+	for i := range players {
+		if page[i].Seat, err = seatOf(text(found.Val(), i)); err != nil {
+			return nil, err
+		}
+		page[i].Totals = totalsOf(parts, i)
+	}
+	return page, nil
+}

@@ -1,0 +1,163 @@
+package redismatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/match"
+)
+
+const (
+	// raceTries bounds how often a race begins anew because what it watches has
+	// moved: the first and the lock move once, so more are never needed but for
+	// the team's lockout.
+	raceTries = 8
+	// againTimeout bounds finding out what became of an EXEC without a reply.
+	againTimeout = 2 * time.Second
+	// waitFor is how long a first waits for a replica.
+	waitFor = 100 * time.Millisecond
+)
+
+var errMoving = errors.New("what is watched kept moving")
+
+// Race implements match.Store. A transaction without a reply may have been
+// done, or may yet be: the race is run again then, which finds that it was, or
+// moves what the former one watches.
+func (s *Store) Race(ctx context.Context, a match.Attempt) (match.Outcome, error) {
+	r, err := s.newRace(a)
+	if err != nil {
+		return match.Outcome{}, fmt.Errorf("redismatch: race for %s: %w", a.Match, err)
+	}
+	out, err := r.run(ctx)
+	if err != nil && r.sent {
+		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), againTimeout)
+		defer cancel()
+		out, err = r.run(again)
+	}
+	if err != nil && !errors.Is(err, match.ErrAbandoned) {
+		return match.Outcome{}, fmt.Errorf("redismatch: race for %s: %w", a.Match, err)
+	}
+	return out, err
+}
+
+// race is one attempt to be the first.
+type race struct {
+	match.Attempt
+	store         *Store
+	keys          keys
+	record, first []byte // JSON
+	sent          bool   // EXEC may have been done
+}
+
+func (s *Store) newRace(a match.Attempt) (*race, error) {
+	a.Record.First = true
+	r := &race{Attempt: a, store: s, keys: keysOf(a.Match)}
+	var err error
+	if r.record, err = json.Marshal(a.Record); err != nil {
+		return nil, err
+	}
+	r.first, err = json.Marshal(match.First{
+		Question: a.Record.Question, Player: a.Record.Player, Nickname: a.Seat.Nickname, Team: a.Seat.Team,
+		At: a.Record.At, ElapsedMS: a.Record.ElapsedMS, Node: a.Record.Node,
+	})
+	return r, err
+}
+
+func (r *race) run(ctx context.Context) (out match.Outcome, err error) {
+	watched := []string{r.keys.first(r.Record.Question), r.lock()}
+	if lockoutMS(r.Attempt) > 0 {
+		watched = append(watched, r.lockout())
+	}
+	for range raceTries {
+		err = r.store.client.Watch(ctx, func(tx *redis.Tx) error {
+			out, err = r.try(ctx, tx)
+			return err
+		}, watched...)
+		if !errors.Is(err, redis.TxFailedErr) {
+			return out, err
+		}
+	}
+	return match.Outcome{}, errMoving
+}
+
+func (r *race) lock() string    { return r.keys.lock(r.Record.Question, r.Record.Player) }
+func (r *race) lockout() string { return r.keys.lockout(r.Record.Question, r.Seat.Team) }
+
+func (r *race) try(ctx context.Context, tx *redis.Tx) (match.Outcome, error) {
+	l, err := r.look(ctx, tx)
+	if err != nil {
+		return match.Outcome{}, err
+	}
+	if out, err := r.judge(l); err != nil || out.Verdict != match.Accepted || l.holder == r.ID {
+		return out, err
+	}
+	return r.win(ctx, tx, l)
+}
+
+// win takes the question: lock, first, record, totals, rank, team, and the
+// match sealed and due, all at once or not at all.
+func (r *race) win(ctx context.Context, tx *redis.Tx, l look) (match.Outcome, error) {
+	k, rec := r.keys, r.Record
+	var answered, version *redis.IntCmd
+	var nodes *redis.StringSliceCmd
+	r.sent = true
+	_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.Set(ctx, r.lock(), r.ID, time.Duration(r.TTLMS)*time.Millisecond)
+		p.Decr(ctx, k.first(rec.Question))
+		p.PExpire(ctx, k.first(rec.Question), takenMS*time.Millisecond)
+		p.HSet(ctx, k.answers(), answerField(rec.Question, rec.Player), r.record)
+		r.addUp(ctx, p)
+		if l.ttl > 0 { // the two may be new
+			p.PExpire(ctx, k.answers(), l.ttl)
+			p.PExpire(ctx, k.totals(), l.ttl)
+		}
+		answered = p.HIncrBy(ctx, k.match(), "answered", 1)
+		p.HIncrBy(ctx, k.match(), "right", 1)
+		version = p.HIncrBy(ctx, k.match(), "version", 1)
+		p.HIncrBy(ctx, k.seq(), k.marks()[1], 1)
+		p.HSet(ctx, k.match(), "phase", string(match.Sealed), "reason", "first_correct", "due_at", rec.At,
+			firstField(rec.Question), r.first)
+		p.ZAdd(ctx, k.due(), redis.Z{Score: float64(rec.At), Member: r.Match})
+		nodes = p.SMembers(ctx, k.nodes())
+		return nil
+	})
+	if err != nil {
+		return match.Outcome{}, err
+	}
+	r.confirm(ctx, tx)
+	return match.Outcome{
+		Verdict: match.Accepted, Record: rec, Sealed: true,
+		Answered: answered.Val(), Alive: l.state.Alive, Version: version.Val(), Nodes: nodes.Val(),
+	}, nil
+}
+
+// addUp adds the record to the sums of its player and team.
+func (r *race) addUp(ctx context.Context, p redis.Pipeliner) {
+	k, rec := r.keys, r.Record
+	for part, n := range map[string]int64{"score": rec.Points, "correct": 1, "answered": 1, "saved": rec.SavedMS} {
+		p.HIncrBy(ctx, k.totals(), part+"|"+rec.Player, n)
+	}
+	p.HSet(ctx, k.totals(), "last|"+rec.Player, rec.Question+1, "latest|"+rec.Player, rec.Question+1)
+	p.ZIncrBy(ctx, k.rank(), float64(rec.Points)*1e9+float64(rec.SavedMS), rec.Player)
+	if r.Seat.Team != "" {
+		p.HIncrBy(ctx, k.teams(), "score|"+r.Seat.Team, 1)
+	}
+}
+
+// confirm waits until a replica has the transaction, on its own connection,
+// where there are replicas.
+func (r *race) confirm(ctx context.Context, tx *redis.Tx) {
+	if !r.store.replicas() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*waitFor)
+	defer cancel()
+	if n, err := tx.Wait(ctx, 1, waitFor).Result(); err != nil || n < 1 {
+		r.store.unconfirmed()
+	}
+}

@@ -1,0 +1,133 @@
+package redismatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/arena"
+	"laststand/internal/match"
+)
+
+// seating are the KEYS of all scripts about places, see sit.lua.
+func (k keys) seating() []string {
+	return []string{
+		k.match(), k.seats(), k.roles(), k.banned(), k.totals(), k.teams(), k.rank(), k.top(), k.nodes(), k.due(), k.seq(),
+	}
+}
+
+// Sit implements arena.Seats.
+func (s *Store) Sit(ctx context.Context, r arena.SitRequest) (arena.Sat, error) {
+	team := r.Seat.Team
+	r.Seat.Team = "" // the script may choose it, and keeps it beside the seat
+	seat, err := json.Marshal(r.Seat)
+	if err != nil {
+		return arena.Sat{}, fmt.Errorf("redismatch: sit in %s: %w", r.Match, err)
+	}
+	args := []any{r.Match, r.Seat.Player, seat, team, r.Max}
+	for _, t := range r.Teams {
+		args = append(args, t)
+	}
+	return s.place(ctx, sitScript, r.Match, args...)
+}
+
+// Watch implements arena.Seats. Who has a seat keeps it, and is told so by the
+// role.
+func (s *Store) Watch(ctx context.Context, id, player string, as match.Role) (arena.Sat, error) {
+	return s.place(ctx, watchScript, id, id, player, string(as))
+}
+
+// Unsit implements arena.Seats.
+func (s *Store) Unsit(ctx context.Context, id, player string, ban bool) (arena.Sat, error) {
+	return s.place(ctx, unsitScript, id, id, player, bit(ban))
+}
+
+// place runs a script about somebody's place in an arena.
+func (s *Store) place(ctx context.Context, script *redis.Script, id string, args ...any) (arena.Sat, error) {
+	reply, err := script.Run(ctx, s.scripts, keysOf(id).seating(), args...).Slice()
+	if err != nil {
+		return arena.Sat{}, fmt.Errorf("redismatch: place in %s: %w", id, err)
+	}
+	return arena.Sat{
+		Verdict: arena.Verdict(text(reply, 0)), Team: text(reply, 1), Role: match.Role(text(reply, 2)),
+		Phase: match.Phase(text(reply, 3)), Nodes: texts(reply, 4),
+	}, nil
+}
+
+// Lock implements arena.Seats; match.ErrNotFound.
+func (s *Store) Lock(ctx context.Context, id string) error {
+	err := lockScript.Run(ctx, s.scripts, keysOf(id).seating(), id).Err()
+	if errors.Is(err, redis.Nil) {
+		return match.ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("redismatch: lock %s: %w", id, err)
+	}
+	return nil
+}
+
+// Member implements match.Store. Who has left a match that is played has no
+// place in it any more.
+func (s *Store) Member(ctx context.Context, id, player string) (match.Member, error) {
+	k := keysOf(id)
+	var seat, role *redis.StringCmd
+	var left *redis.BoolCmd
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		seat, role = p.HGet(ctx, k.seats(), player), p.HGet(ctx, k.roles(), player)
+		left = p.HExists(ctx, k.totals(), "left|"+player)
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return match.Member{}, fmt.Errorf("redismatch: member of %s: %w", id, err)
+	}
+	switch {
+	case role.Val() != "":
+		return match.Member{Seat: match.Seat{Player: player}, Role: match.Role(role.Val())}, nil
+	case seat.Val() == "" || left.Val():
+		return match.Member{}, match.ErrNotFound
+	}
+	found, err := seatOf(seat.Val())
+	if err != nil {
+		return match.Member{}, fmt.Errorf("redismatch: member of %s: %w", id, err)
+	}
+	return match.Member{Seat: found, Role: match.AsPlayer}, nil
+}
+
+// seatOf reads a seat as it is kept: its team, a line end, the rest.
+func seatOf(kept string) (seat match.Seat, err error) {
+	team, raw, _ := strings.Cut(kept, "\n")
+	err = json.Unmarshal([]byte(raw), &seat)
+	seat.Team = team
+	return seat, err
+}
+
+func seatsOf(kept []string) ([]match.Seat, error) {
+	seats := make([]match.Seat, len(kept))
+	for i := range kept {
+		var err error
+		if seats[i], err = seatOf(kept[i]); err != nil {
+			return nil, err
+		}
+	}
+	return seats, nil
+}
+
+// teamsOf reads the hash of what teams have.
+func teamsOf(flat []any) map[string]match.TeamTotals {
+	teams := make(map[string]match.TeamTotals)
+	for i := 0; i+1 < len(flat); i += 2 {
+		part, team, _ := strings.Cut(text(flat, i), "|")
+		t := teams[team]
+		if part == "players" {
+			t.Players = number(flat, i+1)
+		} else {
+			t.Score = number(flat, i+1)
+		}
+		teams[team] = t
+	}
+	return teams
+}

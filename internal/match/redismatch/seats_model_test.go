@@ -1,0 +1,127 @@
+package redismatch
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"laststand/internal/arena"
+	"laststand/internal/match"
+)
+
+// lobby is what an arena's lobby should be, in the simplest form.
+type lobby struct {
+	teams  map[string]string // of the players
+	roles  map[string]match.Role
+	banned map[string]bool
+	locked bool
+	max    int
+}
+
+func (l *lobby) count(team string) (n int) {
+	for _, t := range l.teams {
+		if t == team {
+			n++
+		}
+	}
+	return n
+}
+
+func (l *lobby) sit(player, team string) (arena.Verdict, string) {
+	has, in := l.teams[player]
+	switch {
+	case l.banned[player]:
+		return arena.Banned, ""
+	case in:
+		return arena.In, has
+	case l.locked:
+		return arena.Locked, ""
+	case len(l.teams) >= l.max:
+		return arena.Full, ""
+	}
+	if team == "" {
+		team = red.ID
+		if l.count(blue.ID) < l.count(red.ID) {
+			team = blue.ID
+		}
+	}
+	delete(l.roles, player)
+	l.teams[player] = team
+	return arena.In, team
+}
+
+func (l *lobby) watch(player string, as match.Role) (arena.Verdict, match.Role) {
+	if l.banned[player] {
+		return arena.Banned, as
+	}
+	if _, in := l.teams[player]; in {
+		return arena.In, match.AsPlayer
+	}
+	l.roles[player] = as
+	return arena.In, as
+}
+
+func (l *lobby) unsit(player string, ban bool) {
+	if ban {
+		l.banned[player] = true
+	}
+	delete(l.teams, player)
+	delete(l.roles, player)
+}
+
+// Whatever people do in a lobby, it is what the model says.
+func TestLobbyIsAsItsModel(t *testing.T) {
+	eachArena(t, match.Survival, func(p *play) {
+		rapid.Check(p.T, func(r *rapid.T) {
+			l := &lobby{
+				teams: map[string]string{}, roles: map[string]match.Role{}, banned: map[string]bool{},
+				max: rapid.IntRange(1, 5).Draw(r, "max"),
+			}
+			p := p.another(arenaPlan(match.Survival), lobbyState())
+			p.plan.Arena.MaxPlayers = l.max
+			someone := rapid.SampledFrom(crowd(7))
+			r.Repeat(map[string]func(*rapid.T){
+				"sit": func(r *rapid.T) {
+					player, team := someone.Draw(r, "player"), rapid.SampledFrom([]string{"", "red", "blue"}).Draw(r, "team")
+					want, in := l.sit(player, team)
+					if sat := p.sit(player, team, want); sat.Team != in {
+						r.Fatalf("%+v, want %s", sat, in)
+					}
+				},
+				"watch": func(r *rapid.T) {
+					player, as := someone.Draw(r, "player"), rapid.SampledFrom([]match.Role{match.AsHost, match.AsSpectator}).Draw(r, "as")
+					want, role := l.watch(player, as)
+					if sat := p.watch(player, as, want); sat.Role != role {
+						r.Fatalf("%+v, want %s", sat, role)
+					}
+				},
+				"unsit": func(r *rapid.T) {
+					player := someone.Draw(r, "player")
+					p.unsit(player, arena.Out)
+					l.unsit(player, false)
+				},
+				"ban": func(r *rapid.T) {
+					player := someone.Draw(r, "player")
+					p.ban(player, arena.Out)
+					l.unsit(player, true)
+				},
+				"lock": func(r *rapid.T) {
+					if rapid.IntRange(0, 9).Draw(r, "one in ten") == 0 {
+						l.locked = true
+						if err := p.Lock(p.Context(), p.plan.ID); err != nil {
+							r.Fatal(err)
+						}
+					}
+				},
+				"": func(r *rapid.T) {
+					v := p.read()
+					if v.Players != int64(len(l.teams)) || len(v.Seats) != len(l.teams) || v.Locked != l.locked ||
+						v.Teams["red"].Players != int64(l.count("red")) || v.Teams["blue"].Players != int64(l.count("blue")) {
+						r.Fatalf("%+v, want %+v", v, l)
+					}
+				},
+			})
+			p.checkSeats(int64(len(l.teams)))
+		})
+	})
+}

@@ -1,0 +1,221 @@
+package redismatch
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"laststand/internal/arena"
+	"laststand/internal/match"
+)
+
+func TestSit(t *testing.T) {
+	eachArena(t, match.Survival, func(p *play) {
+		if _, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, Node: "n_1", After: -1}); err != nil {
+			p.Fatal(err)
+		}
+		want := arena.Sat{Verdict: arena.In, Team: "red", Role: match.AsPlayer, Phase: match.Lobby, Nodes: []string{"n_1"}}
+		if sat := p.sit("p_ada", "", arena.In); !reflect.DeepEqual(sat, want) {
+			p.Errorf("%+v", sat)
+		}
+		for player, team := range map[string]string{"p_bob": "blue"} { // the smallest
+			if sat := p.sit(player, "", arena.In); sat.Team != team {
+				p.Errorf("%s sits in %s", player, sat.Team)
+			}
+		}
+		if sat := p.sit("p_cyd", "blue", arena.In); sat.Team != "blue" {
+			p.Errorf("%+v", sat)
+		}
+		before := p.read()
+		for _, wish := range []string{"", "blue"} { // who has a seat keeps it
+			if sat := p.sit("p_ada", wish, arena.In); sat.Team != "red" {
+				p.Errorf("%+v", sat)
+			}
+		}
+		v := p.read()
+		if !reflect.DeepEqual(v, before) {
+			p.Errorf("%+v became %+v", before, v)
+		}
+		if v.Players != 3 || v.Version != 4 || v.Teams["red"].Players != 1 || v.Teams["blue"].Players != 2 || len(v.Seats) != 3 {
+			p.Errorf("%+v", v)
+		}
+		for _, seat := range v.Seats {
+			if seat.Nickname != "Nick of "+seat.Player || v.Ranks["p_ada"] != 1 {
+				p.Errorf("%+v, ranks %v", seat, v.Ranks)
+			}
+		}
+		p.checkLog()
+	})
+}
+
+func TestSitRefusals(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *play) {
+		p.plan.Arena.MaxPlayers = 2
+		p.ban("p_eve", arena.Out)
+		p.seat("p_ada", "p_bob")
+		p.sit("p_cyd", "", arena.Full)
+		p.sit("p_eve", "", arena.Banned) // that comes first
+		p.plan.Arena.MaxPlayers = 3
+		for range 2 {
+			if err := p.Lock(p.Context(), p.plan.ID); err != nil {
+				p.Fatal(err)
+			}
+		}
+		p.sit("p_cyd", "", arena.Locked)
+		p.sit("p_ada", "", arena.In)
+		if v := p.read(); !v.Locked || v.Version != 4 {
+			p.Errorf("%+v", v.State)
+		}
+		p.start()
+		p.sit("p_cyd", "", arena.Started)
+		p.sit("p_eve", "", arena.Banned)
+		p.unsit("p_bob", arena.Left)
+		p.sit("p_bob", "", arena.Started)
+		if sat := p.sit("p_ada", "", arena.In); sat.Phase != match.Open {
+			p.Errorf("%+v", sat)
+		}
+		p.take(match.Over, 0)
+		p.sit("p_ada", "", arena.Gone)
+		p.watch("p_cyd", match.AsSpectator, arena.Gone)
+		p.ban("p_ada", arena.Gone)
+		p.plan.ID = "m_none"
+		p.sit("p_ada", "", arena.Gone)
+		p.watch("p_ada", match.AsHost, arena.Gone)
+		p.unsit("p_ada", arena.Gone)
+		if err := p.Lock(p.Context(), "m_none"); !errors.Is(err, match.ErrNotFound) {
+			p.Error(err)
+		}
+		if n := len(p.allKeys()); n != 0 {
+			p.Errorf("%v came into being", p.allKeys())
+		}
+		p.plan.ID = p.keys.id
+	})
+}
+
+func TestUnsitInTheLobby(t *testing.T) {
+	eachArena(t, match.Survival, func(p *play) {
+		p.seat("p_ada", "p_bob", "p_cyd")
+		for i := range 2 { // it may be run again
+			if sat := p.unsit("p_ada", arena.Out); i == 0 && sat.Team != "red" {
+				p.Errorf("%+v", sat)
+			}
+		}
+		v := p.read()
+		if v.Players != 2 || v.Left != 0 || v.Version != 5 || v.Teams["red"].Players != 1 || len(v.Seats) != 2 || len(v.Ranks) != 1 {
+			p.Errorf("%+v", v)
+		}
+		p.sit("p_ada", "", arena.In)
+		p.ban("p_ada", arena.Out)
+		p.sit("p_ada", "", arena.Banned)
+		p.watch("p_ada", match.AsSpectator, arena.Banned)
+		if v := p.read(); v.Players != 2 {
+			p.Errorf("%+v", v.State)
+		}
+	})
+}
+
+func TestWatch(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *play) {
+		version := p.read().Version
+		if sat := p.watch("p_host", match.AsHost, arena.In); sat.Role != match.AsHost || sat.Phase != match.Lobby {
+			p.Errorf("%+v", sat)
+		}
+		p.watch("p_cyd", match.AsSpectator, arena.In)
+		if v := p.read(); v.Version != version || v.Players != 0 {
+			p.Errorf("%+v", v.State)
+		}
+		p.member("p_host", match.AsHost)
+		p.member("p_cyd", match.AsSpectator)
+		if sat := p.sit("p_cyd", "blue", arena.In); sat.Role != match.AsPlayer {
+			p.Errorf("%+v", sat)
+		}
+		if sat := p.watch("p_cyd", match.AsSpectator, arena.In); sat.Role != match.AsPlayer || sat.Team != "blue" {
+			p.Errorf("a player watches as %+v", sat)
+		}
+		if m := p.member("p_cyd", match.AsPlayer); m.Seat.Team != "blue" || m.Seat.Nickname != "Nick of p_cyd" {
+			p.Errorf("%+v", m)
+		}
+		p.start()
+		p.watch("p_dan", match.AsSpectator, arena.In)
+		p.unsit("p_dan", arena.Out)
+		p.member("p_dan", "")
+		if sat := p.unsit("p_host", arena.Out); sat.Role != match.AsHost {
+			p.Errorf("%+v", sat)
+		}
+		p.unsit("p_cyd", arena.Left)
+		p.member("p_cyd", "")
+		p.watch("p_cyd", match.AsSpectator, arena.In)
+		p.member("p_cyd", match.AsSpectator)
+	})
+}
+
+// member expects somebody to be in an arena as something, "" for not at all.
+func (p *play) member(player string, as match.Role) match.Member {
+	p.Helper()
+	m, err := p.Member(p.Context(), p.plan.ID, player)
+	if as == "" && !errors.Is(err, match.ErrNotFound) || as != "" && (err != nil || m.Role != as || m.Seat.Player != player) {
+		p.Fatalf("%s: %+v, %v, want %q", player, m, err, as)
+	}
+	return m
+}
+
+// A thousand ask two nodes for five hundred seats, each of them twice at once.
+func TestNoSeatTooMany(t *testing.T) {
+	eachArena(t, match.Survival, func(p *play) {
+		p.plan.Arena.MaxPlayers = 500
+		stores := []*Store{p.Store, New(p.client, p.client)}
+		var in, full atomic.Int64
+		var all errgroup.Group
+		all.SetLimit(64)
+		players := crowd(1000)
+		for i, player := range slices.Concat(players, players) {
+			all.Go(func() error {
+				sat, err := stores[i%2].Sit(p.Context(), p.request(player, ""))
+				switch sat.Verdict {
+				case arena.In:
+					in.Add(1)
+				case arena.Full:
+					full.Add(1)
+				}
+				return err
+			})
+		}
+		if err := all.Wait(); err != nil {
+			p.Fatal(err)
+		}
+		v := p.read()
+		if v.Players != 500 || in.Load() < 500 || in.Load() > 1000 || in.Load()+full.Load() != 2000 || v.Version != 501 {
+			p.Errorf("%d in, %d refused, %+v", in.Load(), full.Load(), v.State)
+		}
+		if v.Teams["red"].Players != 250 || v.Teams["blue"].Players != 250 || len(v.Seats) != match.ShortView {
+			p.Errorf("%v, %d shown", v.Teams, len(v.Seats))
+		}
+		p.checkSeats(500)
+	})
+}
+
+// checkSeats says that everybody with a seat, and nobody else, has a place in
+// both orders, and that all keys of it have an end.
+func (p *play) checkSeats(n int64) {
+	p.Helper()
+	seats := p.client.HKeys(p.Context(), p.keys.seats()).Val()
+	rank := p.client.ZRange(p.Context(), p.keys.rank(), 0, -1).Val()
+	slices.Sort(seats)
+	slices.Sort(rank)
+	if !slices.Equal(seats, rank) || int64(len(seats)) != n {
+		p.Errorf("%d seats, want %d, %d ranked", len(seats), n, len(rank))
+	}
+	if top := p.client.ZCard(p.Context(), p.keys.top()).Val(); p.plan.Mode == match.Survival && top != n {
+		p.Errorf("%d of %d to be shown", top, n)
+	}
+	for _, key := range p.allKeys() {
+		if ttl := p.client.PTTL(p.Context(), key).Val(); ttl <= 0 && !strings.HasSuffix(key, ":tomb") {
+			p.Errorf("%s lives for %v", key, ttl)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package redismatch
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"laststand/internal/match"
+)
+
+// stepped are the fields of a state that a step writes. Sealing leaves alive as
+// it is: players may have left since the state was read.
+func stepped(s match.State) []any {
+	fields := []any{
+		"phase", string(s.Phase), "question", s.Question, "starts_at", s.StartsAt, "opens_at", s.OpensAt,
+		"closes_at", s.ClosesAt, "due_at", s.DueAt, "started_at", s.StartedAt, "reason", s.Reason,
+		"ending", string(s.Ending), "leaver", s.Leaver, "host_paced", bit(s.HostPaced), "extended", bit(s.Extended),
+		"last", s.Last, "voids", joined(s.Voids),
+	}
+	if s.Phase != match.Sealed {
+		fields = append(fields, "alive", s.Alive)
+	}
+	return fields
+}
+
+// created are all fields of a match's first state, but for those that creating
+// it numbers.
+func created(p *match.Plan, s match.State) []any {
+	return append(stepped(s),
+		"answered", s.Answered, "right", s.Right, "quit", s.Quit,
+		"players", s.Players, "left", s.Left, "locked", bit(s.Locked),
+		"form", p.Form, "game", p.Game, "mode", string(p.Mode), "questions", len(p.Questions))
+}
+
+// firstField holds who was the first to answer a buzzer question.
+func firstField(question int) string { return "first|" + strconv.Itoa(question) }
+
+// fields are a hash as it was read.
+type fields map[string]string
+
+// fieldsOf reads a list of names and values in turn.
+func fieldsOf(flat []any) fields {
+	f := make(fields, len(flat)/2)
+	for i := 0; i+1 < len(flat); i += 2 {
+		f[text(flat, i)] = text(flat, i+1)
+	}
+	return f
+}
+
+func (f fields) number(name string) int64 {
+	n, _ := strconv.ParseInt(f[name], 10, 64) // written as a whole number, or not there
+	return n
+}
+
+func (f fields) state() (match.State, error) {
+	s := match.State{
+		Phase: match.Phase(f["phase"]), Question: int(f.number("question")), StartsAt: f.number("starts_at"),
+		OpensAt: f.number("opens_at"), ClosesAt: f.number("closes_at"), DueAt: f.number("due_at"),
+		StartedAt: f.number("started_at"), Reason: f["reason"], Ending: match.Reason(f["ending"]), Leaver: f["leaver"],
+		HostPaced: f["host_paced"] == "1", Extended: f["extended"] == "1", Alive: f.number("alive"),
+		Last: int(f.number("last")), Voids: split(f["voids"]),
+		Answered: f.number("answered"), Right: f.number("right"), Quit: f.number("quit"),
+		Players: f.number("players"), Left: f.number("left"), Locked: f["locked"] == "1",
+		Seq: f.number("seq"), Version: f.number("version"),
+	}
+	first, ok, err := f.first(s.Question)
+	if ok {
+		s.First = &first
+	}
+	return s, err
+}
+
+// first is who took a buzzer question.
+func (f fields) first(question int) (first match.First, ok bool, err error) {
+	raw, ok := f[firstField(question)]
+	if !ok {
+		return first, false, nil
+	}
+	err = json.Unmarshal([]byte(raw), &first)
+	return first, err == nil, err
+}
+
+// firsts are those of all questions so far.
+func (f fields) firsts() ([]match.First, error) {
+	var all []match.First
+	for q := range int(f.number("question")) + 1 {
+		first, ok, err := f.first(q)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			all = append(all, first)
+		}
+	}
+	return all, nil
+}
+
+func joined(questions []int) string {
+	texts := make([]string, len(questions))
+	for i, q := range questions {
+		texts[i] = strconv.Itoa(q)
+	}
+	return strings.Join(texts, ",")
+}
+
+func split(list string) []int {
+	var questions []int
+	for text := range strings.SplitSeq(list, ",") {
+		if q, err := strconv.Atoi(text); err == nil { // an empty list has one empty text
+			questions = append(questions, q)
+		}
+	}
+	return questions
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

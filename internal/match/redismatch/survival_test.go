@@ -1,0 +1,178 @@
+package redismatch
+
+import (
+	"reflect"
+	"testing"
+
+	"laststand/internal/arena"
+	"laststand/internal/match"
+)
+
+// Who is in, who is out, and what an answer does, over two questions.
+func TestSurvival(t *testing.T) {
+	eachArena(t, match.Survival, func(p *play) {
+		p.seat("p_ada", "p_bob", "p_cyd", "p_dan")
+		open := p.start()
+		out := p.commit(of(red, p.attempt(open, "p_ada", 1000)), match.Accepted)
+		if out.Answered != 1 || out.Alive != 4 || out.Seq != 0 || out.Version != p.read().Version || len(out.Nodes) != 0 {
+			p.Errorf("%+v", out)
+		}
+		slow := of(blue, p.attempt(open, "p_bob", 3000))
+		slow.Record.Points = 170
+		p.commit(slow, match.Accepted)
+		p.commit(wrong(p.attempt(open, "p_cyd", 500)), match.Accepted)
+		if p.due() != open.DueAt {
+			p.Errorf("due at %d with three of four", p.due())
+		}
+		v := p.read()
+		if want := (match.Totals{Score: 190, Correct: 1, Answered: 1, SavedMS: 9000, Last: 1, Latest: 1}); v.Totals["p_ada"] != want {
+			p.Errorf("%+v", v.Totals["p_ada"])
+		}
+		if want := (match.Totals{Answered: 1, Latest: 1}); v.Totals["p_cyd"] != want {
+			p.Errorf("%+v", v.Totals["p_cyd"])
+		}
+		if v.Ranks["p_ada"] != 1 || v.Ranks["p_bob"] != 2 || v.Teams["red"].Score != 190 || v.Teams["blue"].Score != 170 {
+			p.Errorf("ranks %v, teams %v", v.Ranks, v.Teams)
+		}
+		next := p.next()
+		p.commit(p.attempt(next, "p_cyd", 0), match.Eliminated) // was wrong
+		p.commit(p.attempt(next, "p_dan", 0), match.Eliminated) // was silent
+		p.commit(p.attempt(open, "p_cyd", 0), match.Eliminated) // before that the answer is a second one
+		p.commit(p.attempt(match.State{Question: 2}, "p_cyd", 0), match.Early)
+		p.commit(p.attempt(open, "p_bob", 0), match.Duplicate)
+		p.commit(p.attempt(next, "p_eve", 0), match.Gone)
+		p.commit(p.attempt(next, "p_bob", 10_001), match.Late)
+		p.commit(p.attempt(next, "p_bob", 100), match.Accepted)
+		p.commit(p.attempt(next, "p_bob", 200), match.Duplicate)
+		if p.due() != next.DueAt {
+			p.Errorf("due at %d with one of two", p.due())
+		}
+		last := p.attempt(next, "p_ada", 500)
+		p.commit(last, match.Accepted)
+		if p.due() != last.Record.At {
+			p.Errorf("due at %d with all who are in", p.due())
+		}
+		p.checkLog()
+	})
+}
+
+// A question that nobody survives puts nobody out.
+func TestAVoidQuestion(t *testing.T) {
+	eachArena(t, match.Survival, func(p *play) {
+		p.seat("p_ada", "p_bob")
+		open := p.start()
+		p.commit(wrong(p.attempt(open, "p_ada", 10)), match.Accepted)
+		next := p.next()
+		if next.Last != -1 || next.Alive != 2 {
+			p.Errorf("%+v", next)
+		}
+		p.commit(p.attempt(next, "p_ada", 10), match.Accepted)
+		p.commit(p.attempt(next, "p_bob", 10), match.Accepted)
+		if v := p.read(); v.Totals["p_ada"].Last != 2 || v.Ranks["p_ada"] != 1 || v.Ranks["p_bob"] != 1 {
+			p.Errorf("%+v, %v", v.Totals, v.Ranks)
+		}
+	})
+}
+
+// Running an attempt again answers as at first and changes nothing, also once
+// its player is out or has left.
+func TestSurvivalRunAgain(t *testing.T) {
+	eachArena(t, match.Survival, func(p *play) {
+		p.seat("p_ada", "p_bob", "p_cyd")
+		open := p.start()
+		right, fault := of(red, p.attempt(open, "p_ada", 10)), wrong(p.attempt(open, "p_bob", 10))
+		p.commit(right, match.Accepted)
+		p.commit(fault, match.Accepted)
+		for _, then := range []func(){func() {}, func() { p.next() }, func() { p.unsit("p_ada", arena.Left) }} {
+			then()
+			before := p.read()
+			for _, a := range []match.Attempt{right, fault} {
+				if out := p.commit(a, match.Accepted); !reflect.DeepEqual(out.Record, a.Record) {
+					p.Errorf("%+v", out)
+				}
+			}
+			if after := p.read(); !reflect.DeepEqual(after, before) {
+				p.Errorf("%+v became %+v", before, after)
+			}
+		}
+		p.checkLog()
+	})
+}
+
+// What leaving does to how many are waited for, by when and by what the player
+// has done.
+func TestLeavingASurvivalMatch(t *testing.T) {
+	eachArena(t, match.Survival, func(p *play) {
+		p.seat("p_ada", "p_bob", "p_cyd", "p_dan", "p_eve", "p_fay")
+		expect := func(when string, alive, left, quit int64) {
+			p.Helper()
+			if v := p.read(); v.Alive != alive || v.Left != left || v.Quit != quit {
+				p.Errorf("%s: %d alive, %d left, %d of them right: %+v", when, v.Alive, v.Left, v.Quit, v.State)
+			}
+		}
+		p.take(match.Starting, -1)
+		p.unsit("p_fay", arena.Left)
+		p.take(match.Countdown, -1)
+		expect("starting", 5, 1, 0)
+		p.unsit("p_eve", arena.Left)
+		expect("countdown", 4, 2, 0)
+		open := p.take(match.Open, 0)
+		p.commit(p.attempt(open, "p_ada", 10), match.Accepted)
+		p.commit(p.attempt(open, "p_bob", 10), match.Accepted)
+		p.commit(p.attempt(open, "p_cyd", 10), match.Accepted)
+		p.commit(p.attempt(open, "p_eve", 10), match.Gone)
+		for range 2 { // it may be run again
+			p.unsit("p_cyd", arena.Left)
+		}
+		expect("open, was right", 4, 3, 1)
+		if p.due() != open.DueAt {
+			p.Errorf("due at %d", p.due())
+		}
+		p.unsit("p_dan", arena.Left)
+		expect("open, has not answered", 3, 4, 1)
+		if p.due() > open.OpensAt {
+			p.Errorf("due at %d, though all have answered", p.due())
+		}
+		p.take(match.Sealed, 0)
+		p.unsit("p_bob", arena.Left)
+		expect("sealed, was right", 3, 5, 2)
+		p.take(match.Revealed, 0)
+		expect("revealed", 1, 5, 2)
+		next := p.take(match.Open, 1)
+		expect("the next", 1, 5, 0)
+		p.commit(p.attempt(next, "p_bob", 10), match.Gone)
+		p.unsit("p_ada", arena.Left)
+		expect("the last", 0, 6, 0)
+		p.checkLog()
+	})
+}
+
+// Who is out changes nothing by leaving.
+func TestLeavingOnceOut(t *testing.T) {
+	eachArena(t, match.Survival, func(p *play) {
+		p.seat("p_ada", "p_bob", "p_cyd")
+		open := p.start()
+		p.commit(p.attempt(open, "p_ada", 10), match.Accepted)
+		p.commit(p.attempt(open, "p_bob", 10), match.Accepted)
+		p.next()
+		p.unsit("p_cyd", arena.Left)
+		if v := p.read(); v.Alive != 2 || v.Left != 1 {
+			p.Errorf("%+v", v.State)
+		}
+	})
+}
+
+// A step that seals a question does not undo that somebody has left meanwhile.
+func TestSealingKeepsWhoLeft(t *testing.T) {
+	eachArena(t, match.Survival, func(p *play) {
+		p.seat("p_ada", "p_bob")
+		seal := p.step(p.start(), match.Sealed, 0)
+		p.unsit("p_bob", arena.Left)
+		if done, err := p.Step(p.Context(), seal); err != nil || !done.Taken {
+			p.Fatal(done, err)
+		}
+		if v := p.read(); v.Alive != 1 {
+			p.Errorf("%+v", v.State)
+		}
+	})
+}

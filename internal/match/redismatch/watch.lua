@@ -1,0 +1,24 @@
+-- Lets somebody without a seat watch an arena.
+-- KEYS  as of sit.lua
+-- ARGV  1 match id, 2 who, 3 role
+-- Returns as sit.lua; who has a seat keeps it, and is told so.
+local phase = redis.call('HGET', KEYS[1], 'phase')
+local function told(verdict, role, team)
+  return {verdict, team or '', role, phase or '', redis.call('SMEMBERS', KEYS[9])}
+end
+if not phase or phase == 'over' or phase == 'settled' then
+  return told('gone', ARGV[3])
+end
+if redis.call('SISMEMBER', KEYS[4], ARGV[2]) == 1 then
+  return told('banned', ARGV[3])
+end
+local seat = redis.call('HGET', KEYS[2], ARGV[2])
+if seat and redis.call('HEXISTS', KEYS[5], 'left|' .. ARGV[2]) == 0 then
+  return told('in', 'player', string.match(seat, '^[^\n]*'))
+end
+redis.call('HSET', KEYS[3], ARGV[2], ARGV[3])
+local ttl = redis.call('PTTL', KEYS[1])
+if ttl > 0 then
+  redis.call('PEXPIRE', KEYS[3], ttl)
+end
+return told('in', ARGV[3])

@@ -1,0 +1,208 @@
+package match
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"laststand/internal/protocol"
+)
+
+// session is a player's websocket as the edge has it: while a request is
+// handled its pushes are held back, and the reply is written first.
+type session struct {
+	mu      sync.Mutex
+	holding bool
+	held    []heldFrame
+	wrote   [][]byte
+}
+
+type heldFrame struct {
+	match string
+	frame []byte
+}
+
+func (s *session) Push(match string, frame []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.holding {
+		s.held = append(s.held, heldFrame{match, frame})
+		return
+	}
+	s.wrote = append(s.wrote, frame)
+}
+
+func (s *session) Forget(match string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var kept []heldFrame
+	for _, h := range s.held {
+		if h.match != match {
+			kept = append(kept, h)
+		}
+	}
+	s.held = kept
+}
+
+// sync asks for the match from a number on, as match.sync does.
+func (s *session) sync(w *world, n *node, p *Plan, player string, after int64) {
+	s.mu.Lock()
+	s.holding = true
+	s.mu.Unlock()
+	err := n.Attach(w.Context(), Attachment{Match: p.ID, Player: player, Sub: s, After: after, First: func(protocol.MatchState) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.wrote = append(s.wrote, protocol.EncodePush(protocol.TypeMatchState, protocol.Empty{}))
+	}})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.held {
+		s.wrote = append(s.wrote, h.frame)
+	}
+	s.holding, s.held = false, nil
+	if err != nil {
+		w.Errorf("%s: %v", player, err)
+	}
+}
+
+// reader is what a player has read, over all sessions.
+type reader struct {
+	last   int64 // number
+	closed int   // question
+}
+
+// read reads what was written to a session that asked from where the reader was:
+// after each state comes what was asked for. No own push comes before the close
+// that it is about.
+func (r *reader) read(t *testing.T, s *session) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked := r.last
+	for i, raw := range s.wrote {
+		f := frameOf(t, raw)
+		switch {
+		case f.Type == protocol.TypeMatchState:
+			r.last = asked
+		case f.Type == protocol.TypeOwn && f.Data.Question > r.closed:
+			t.Errorf("own of %d after the close of %d", f.Data.Question, r.closed)
+		case f.Seq > 0 && f.Seq != r.last+1:
+			t.Errorf("frame %d of %d: number %d after %d", i, len(s.wrote), f.Seq, r.last)
+		case f.Seq > 0:
+			r.last = f.Seq
+		}
+		if f.Type == protocol.TypeQuestionClosed {
+			r.closed = f.Data.Question
+		}
+	}
+}
+
+// Sessions of a match of many ask again and again where it stands, from where
+// they are, or come anew at another node, while frames fly and the store takes
+// its time: none loses a frame, or gets one twice.
+func TestSyncWhileFramesFly(t *testing.T) {
+	t.Parallel()
+	for _, players := range []int{4, 52} {
+		t.Run(fmt.Sprint(players), func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				nodes := []*node{w.node(), w.node()}
+				p := newArena(Buzzer, 30)
+				p.RevealMS, p.LimitMS = 20, 60
+				w.gather(p, players, nodes...)
+				for _, n := range nodes {
+					n.link.set(func(method, _ string) fault {
+						if method == "Read" {
+							time.Sleep(rand.N(30 * time.Millisecond))
+						}
+						return works
+					})
+				}
+				w.must(nodes[0].Begin(w.Context(), p.ID))
+				time.Sleep(2900 * time.Millisecond)
+				var all sync.WaitGroup
+				for i := range 4 {
+					all.Go(func() { w.roam(nodes, p, p.seatOf(i).Player) })
+				}
+				all.Wait()
+				w.checkTakenOnce()
+			})
+		})
+	}
+}
+
+// roam has a player's sessions ask and move until the match is over.
+func (w *world) roam(nodes []*node, p *Plan, player string) {
+	r, over := reader{closed: -1}, false
+	for turn := 0; !over; turn++ {
+		over = w.store.state(p.ID).Phase == Over
+		n, s := nodes[turn%len(nodes)], new(session)
+		n.Presence.Enter("demo", player, s)
+		for range 1 + rand.N(3) {
+			s.sync(w, n, p, player, r.last)
+			time.Sleep(rand.N(60 * time.Millisecond))
+		}
+		n.Presence.Leave("demo", player, s)
+		n.Detach("demo", player, s)
+		r.read(w.T, s)
+	}
+	if s := w.store.state(p.ID); r.last != s.Seq {
+		w.Errorf("%s has seen %d of %d", player, r.last, s.Seq)
+	}
+}
+
+// A session that a newer one has replaced must not take its place in the feed
+// by asking.
+func TestSyncOfASessionThatWasReplaced(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		former := n.enter(ada)
+		p := n.begin(w, 1)
+		newer := n.enter(ada)
+		w.must(n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: newer}))
+		had := len(former.frames())
+		w.must(n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: former, First: func(protocol.MatchState) {
+			w.Error("it was told")
+		}}))
+		n.Detach("demo", ada, former)
+		w.passUntil(p, Over, 0)
+		w.checkComplete(p, newer, 0)
+		if more := len(former.frames()) - had; more != 0 {
+			w.Errorf("%d more for the former", more)
+		}
+		if !n.feeds(ada) {
+			w.Error("the newer is forgotten")
+		}
+	})
+}
+
+func (n *node) feeds(player string) bool { return len(n.matchesOf("demo", player)) > 0 }
+
+// A session that goes while it is being led into a match is not fed for ever.
+func TestASessionThatGoesWhileItIsAttached(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		p := n.begin(w, 1)
+		for range 50 {
+			in := n.enter(ada)
+			n.link.set(func(string, string) fault {
+				time.Sleep(rand.N(3 * time.Millisecond))
+				return works
+			})
+			var all sync.WaitGroup
+			all.Go(func() { w.must(n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: in})) })
+			all.Go(func() {
+				time.Sleep(rand.N(3 * time.Millisecond))
+				n.Presence.Leave("demo", ada, in)
+				n.Detach("demo", ada, in)
+			})
+			all.Wait()
+			synctest.Wait()
+			if n.feeds(ada) || n.held(p.ID).subs[ada] != nil {
+				w.Fatal("it is still fed")
+			}
+		}
+	})
+}

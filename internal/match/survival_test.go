@@ -1,0 +1,109 @@
+package match
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestSurvive(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		right, quit, alive int64
+		wantAlive          int64
+		last               int
+		voids              []int
+	}{
+		"some are out":              {right: 3, alive: 5, wantAlive: 3, last: 4, voids: []int{1}},
+		"all survive":               {right: 5, alive: 5, wantAlive: 5, last: 4, voids: []int{1}},
+		"one who was right is gone": {right: 3, quit: 1, alive: 5, wantAlive: 2, last: 4, voids: []int{1}},
+		"nobody survives":           {right: 0, alive: 5, wantAlive: 5, last: 2, voids: []int{1, 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			voids := append(make([]int, 0, 8), 1)
+			v := View{State: State{Phase: Sealed, Question: 4, Last: 2, Voids: voids, Right: c.right, Quit: c.quit, Alive: c.alive}}
+			s, _ := next(newArena(Survival, 9), v, 7000, 0)
+			if s.To.Alive != c.wantAlive || s.To.Last != c.last || !slices.Equal(s.To.Voids, c.voids) {
+				t.Errorf("%+v", s.To)
+			}
+			if voids = voids[:2]; voids[1] != 0 {
+				t.Error("the view it was decided by has changed")
+			}
+		})
+	}
+}
+
+// Who is out follows from the last question answered right and the last that
+// somebody survived: nobody has to be visited.
+func TestOut(t *testing.T) {
+	t.Parallel()
+	v := View{State: State{Question: 4, Last: 2, Voids: []int{1, 3}}}
+	for name, c := range map[string]struct {
+		totals          Totals
+		out             bool
+		asked, answered int
+	}{
+		"right in all that were not void":      {Totals{Correct: 2, Answered: 4, Last: 3, Latest: 4}, false, 2, 2},
+		"right in the open one too":            {Totals{Correct: 3, Answered: 5, Last: 5, Latest: 5}, false, 3, 3},
+		"wrong in the last that was not void":  {Totals{Correct: 1, Answered: 3, Last: 1, Latest: 3}, true, 2, 2},
+		"silent in the last that was not void": {Totals{Correct: 1, Answered: 1, Last: 1, Latest: 1}, true, 2, 1},
+		"silent, after a wrong one of a void":  {Totals{Correct: 1, Answered: 2, Last: 1, Latest: 2}, true, 2, 1},
+		"wrong in the first":                   {Totals{Answered: 1, Latest: 1}, true, 1, 1},
+		"never answered":                       {Totals{}, true, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, asked, answered := v.out(c.totals), v.askedOf(c.totals), v.answeredOf(c.totals)
+			if out != c.out || asked != c.asked || answered != c.answered {
+				t.Errorf("out %v, asked %d, answered %d", out, asked, answered)
+			}
+		})
+	}
+}
+
+func TestNobodyIsOutBeforeTheFirstClose(t *testing.T) {
+	t.Parallel()
+	for _, question := range []int{-1, 0} {
+		v := View{State: State{Question: question, Last: -1}}
+		for _, totals := range []Totals{{}, {Answered: 1, Latest: 1}, {Answered: 1, Correct: 1, Last: 1, Latest: 1}} {
+			if v.out(totals) {
+				t.Errorf("question %d: %+v is out", question, totals)
+			}
+		}
+	}
+}
+
+// Rank is the last question survived, then the time.
+func TestSurvivalRanks(t *testing.T) {
+	t.Parallel()
+	p := newArena(Survival, 3)
+	v := View{
+		State: State{Phase: Revealed, Question: 2, Last: 2, StartedAt: 1, Players: 5},
+		Totals: map[string]Totals{
+			"p_000": {Score: 150, Correct: 1, Answered: 2, SavedMS: 5000, Last: 1, Latest: 2},
+			"p_001": {Score: 450, Correct: 3, Answered: 3, SavedMS: 15_000, Last: 3, Latest: 3},
+			"p_002": {Score: 190, Correct: 1, Answered: 1, SavedMS: 9000, Last: 1, Latest: 1},
+			"p_003": {Score: 450, Correct: 3, Answered: 3, SavedMS: 15_001, Last: 3, Latest: 3},
+			"p_004": {Answered: 1, Latest: 1},
+		},
+	}
+	for i := range 5 {
+		v.Seats = append(v.Seats, p.seatOf(i))
+	}
+	r := resultOf(p, v, 9)
+	for i, want := range []Standing{
+		{Player: "p_003", Rank: 1, Asked: 3, Answered: 3, TimeMS: 14_999},
+		{Player: "p_001", Rank: 2, Asked: 3, Answered: 3, TimeMS: 15_000},
+		{Player: "p_002", Rank: 3, Asked: 2, Answered: 1, TimeMS: 11_000},
+		{Player: "p_000", Rank: 4, Asked: 2, Answered: 2, TimeMS: 15_000},
+		{Player: "p_004", Rank: 5, Asked: 1, Answered: 1, TimeMS: 10_000},
+	} {
+		got := r.Standings[i]
+		if got.Player != want.Player || got.Rank != want.Rank || got.Asked != want.Asked || got.Answered != want.Answered || got.TimeMS != want.TimeMS {
+			t.Errorf("place %d: %+v, want %+v", i, got, want)
+		}
+	}
+	if r.Winner != "p_003" || r.Questions != 3 {
+		t.Errorf("%+v", r)
+	}
+}

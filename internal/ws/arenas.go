@@ -1,0 +1,78 @@
+package ws
+
+import (
+	"context"
+
+	"laststand/internal/arena"
+	"laststand/internal/protocol"
+)
+
+// Arenas is where players gather for a match of many; *arena.Service. Its
+// refusals are *protocol.Error. What Join gives beside the reply is done after
+// it; it is never nil.
+type Arenas interface {
+	Join(ctx context.Context, r arena.JoinRequest) (protocol.ArenaJoined, func(), error)
+	Leave(ctx context.Context, game, player, arenaID string) error
+	Start(ctx context.Context, game, caller, arenaID string) error
+	Close(ctx context.Context, game, caller, arenaID string) error
+	Lock(ctx context.Context, game, caller, arenaID string) error
+	Next(ctx context.Context, game, caller string, n protocol.ArenaNext) error
+	Kick(ctx context.Context, game, caller string, k protocol.ArenaKick) error
+}
+
+func (se *session) onArenaJoin(ctx context.Context, r request) (func(), error) {
+	var j protocol.ArenaJoin
+	if err := r.Decode(&j); err != nil {
+		return nothing, err
+	}
+	if se.server.draining.Load() {
+		return nothing, leavingNode()
+	}
+	joined, then, err := se.server.Arenas.Join(ctx, arena.JoinRequest{
+		Game: se.game, Player: se.player, Role: se.role, ArenaJoin: j,
+	})
+	if err != nil {
+		return then, err
+	}
+	se.reply(r, protocol.TypeArenaJoined, joined)
+	return then, nil
+}
+
+// ofArena makes the handler of a request that names an arena and nothing else.
+func ofArena(reply string, do func(a Arenas, ctx context.Context, game, caller, arenaID string) error) handler {
+	return func(se *session, ctx context.Context, r request) (func(), error) {
+		var of protocol.ArenaRef
+		if err := r.Decode(&of); err != nil {
+			return nothing, err
+		}
+		if err := do(se.server.Arenas, ctx, se.game, se.player, of.ArenaID); err != nil {
+			return nothing, err
+		}
+		se.reply(r, reply, protocol.Empty{})
+		return nothing, nil
+	}
+}
+
+func (se *session) onArenaNext(ctx context.Context, r request) (func(), error) {
+	var n protocol.ArenaNext
+	if err := r.Decode(&n); err != nil {
+		return nothing, err
+	}
+	if err := se.server.Arenas.Next(ctx, se.game, se.player, n); err != nil {
+		return nothing, err
+	}
+	se.reply(r, protocol.TypeArenaOK, protocol.Empty{})
+	return nothing, nil
+}
+
+func (se *session) onArenaKick(ctx context.Context, r request) (func(), error) {
+	var k protocol.ArenaKick
+	if err := r.Decode(&k); err != nil {
+		return nothing, err
+	}
+	if err := se.server.Arenas.Kick(ctx, se.game, se.player, k); err != nil {
+		return nothing, err
+	}
+	se.reply(r, protocol.TypeArenaOK, protocol.Empty{})
+	return nothing, nil
+}

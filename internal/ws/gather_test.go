@@ -1,0 +1,77 @@
+package ws
+
+import (
+	"github.com/oklog/ulid/v2"
+
+	"laststand/internal/arena"
+	"laststand/internal/identity"
+	"laststand/internal/lobby"
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+)
+
+// gathering is an arena of survival, made without its service: by the engine
+// and the stores.
+type gathering struct {
+	*node
+	match, id string
+}
+
+// gather opens an arena of somebody.
+func (n *node) gather(host string) gathering {
+	n.Helper()
+	g := gathering{node: n, match: "m_" + ulid.Make().String()}
+	g.id = "a_" + g.match[2:]
+	questions, err := bank{}.Draw("demo", lobby.Wish{}, duel.Questions, nil)
+	if err == nil {
+		err = n.Engine.Open(n.Context(), &match.Plan{
+			Form: match.Form, ID: g.match, Game: "demo", Mode: match.Survival, Questions: questions,
+			LimitMS: duel.LimitMS, CountdownMS: duel.CountdownMS, RevealMS: duel.RevealMS,
+			Arena: &match.Arena{ID: g.id, Code: "123456", Name: "All hands", Host: host, MaxPlayers: 10},
+		})
+	}
+	g.must(err)
+	return g
+}
+
+// sit gives a player a seat.
+func (g gathering) sit(player string) {
+	g.Helper()
+	_, _, err := g.Lobby.Occupy(g.Context(), "demo", player, g.match, "")
+	g.must(err)
+	sat, err := g.matches.Sit(g.Context(), arena.SitRequest{Match: g.match, Seat: match.Seat{Player: player, Nickname: player}, Max: 10})
+	if g.must(err); sat.Verdict != arena.In {
+		g.Fatalf("%s: %s", player, sat.Verdict)
+	}
+	g.must(g.Engine.Enter(g.Context(), g.match, player, 0))
+}
+
+// watch lets somebody watch.
+func (g gathering) watch(who string, as match.Role) {
+	g.Helper()
+	_, err := g.matches.Watch(g.Context(), g.match, who, as)
+	g.must(err)
+	g.must(g.Engine.Enter(g.Context(), g.match, who, 0))
+}
+
+func (g gathering) begin() {
+	g.Helper()
+	g.must(g.Engine.Begin(g.Context(), g.match))
+}
+
+func (g gathering) must(err error) {
+	g.Helper()
+	if err != nil {
+		g.Fatal(err)
+	}
+}
+
+// host connects with a token of role host.
+func (n *node) host(subject string) (*client, protocol.Welcome) {
+	n.Helper()
+	c := n.dial()
+	c.ask(protocol.TypeHello, protocol.Hello{Token: token(identity.RoleHost, subject, now()+1e6)})
+	var w protocol.Welcome
+	c.reply(protocol.TypeWelcome).into(n.T, &w)
+	return c, w
+}

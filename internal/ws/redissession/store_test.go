@@ -1,0 +1,147 @@
+package redissession
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/trial"
+)
+
+const epoch = 1_795_212_345_678
+
+// post is two nodes of a game of its own in a Redis, and a test of them.
+type post struct {
+	*testing.T
+	a, b   *Store
+	client redis.UniversalClient
+	game   string
+}
+
+func each(t *testing.T, f func(p *post)) {
+	t.Parallel()
+	now := func() int64 { return epoch }
+	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+		f(&post{T: t, a: New(c, "node a", now), b: New(c, "node b", now), client: c, game: "game." + ulid.Make().String()})
+	})
+}
+
+// next begins a session.
+func (p *post) next(at *Store, player string) (int64, string) {
+	p.Helper()
+	number, former, err := at.Next(p.Context(), p.game, player)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return number, former
+}
+
+func (p *post) newest(player string) int64 {
+	p.Helper()
+	number, err := p.a.Newest(p.Context(), p.game, player)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return number
+}
+
+// Numbers rise over all nodes, and each names the node before.
+func TestNext(t *testing.T) {
+	each(t, func(p *post) {
+		if n := p.newest("ada"); n != 0 {
+			p.Errorf("before any session: %d", n)
+		}
+		last := int64(0)
+		for _, step := range []struct {
+			at     *Store
+			former string
+		}{{p.a, ""}, {p.b, "node a"}, {p.b, "node b"}, {p.a, "node b"}} {
+			number, former := p.next(step.at, "ada")
+			if number <= last || number < epoch || former != step.former {
+				p.Errorf("number %d after %d, former %q, want %q", number, last, former, step.former)
+			}
+			if n := p.newest("ada"); n != number {
+				p.Errorf("newest %d, want %d", n, number)
+			}
+			last = number
+		}
+		if _, former := p.next(p.b, "bob"); former != "" {
+			p.Errorf("another player was at %q", former)
+		}
+		if ttl, err := p.client.PTTL(p.Context(), key(p.game, "ada")).Result(); err != nil || ttl <= 0 || ttl > 7*24*time.Hour {
+			p.Errorf("lives %v, %v", ttl, err)
+		}
+	})
+}
+
+// A script that ran twice, because its reply was lost, gave one number.
+func TestNextAgain(t *testing.T) {
+	each(t, func(p *post) {
+		p.next(p.a, "ada")
+		first, former, err := p.b.next(p.Context(), p.game, "ada", "attempt")
+		if err != nil {
+			p.Fatal(err)
+		}
+		again, still, err := p.b.next(p.Context(), p.game, "ada", "attempt")
+		if err != nil || again != first || former != "node a" || still != former {
+			p.Errorf("%d from %q, at first %d from %q; %v", again, still, first, former, err)
+		}
+	})
+}
+
+// What Redis has lost does not make a number lower.
+func TestNextAfterALoss(t *testing.T) {
+	each(t, func(p *post) {
+		before, _ := p.next(p.a, "ada")
+		if err := p.client.Del(p.Context(), key(p.game, "ada")).Err(); err != nil {
+			p.Fatal(err)
+		}
+		p.b.now = func() int64 { return before + 1 }
+		if after, former := p.next(p.b, "ada"); after <= before || former != "" {
+			p.Errorf("%d after %d, former %q", after, before, former)
+		}
+	})
+}
+
+// Sessions that begin at once have numbers of their own, and the newest is the
+// highest of them.
+func TestNextAtOnce(t *testing.T) {
+	each(t, func(p *post) {
+		numbers := make([]int64, 40)
+		var all sync.WaitGroup
+		for i := range numbers {
+			all.Go(func() {
+				number, _, err := []*Store{p.a, p.b}[i%2].Next(p.Context(), p.game, "ada")
+				if err != nil {
+					p.Error(err)
+				}
+				numbers[i] = number
+			})
+		}
+		all.Wait()
+		slices.Sort(numbers)
+		if distinct := slices.Compact(slices.Clone(numbers)); len(distinct) != len(numbers) {
+			p.Errorf("%d numbers for %d sessions", len(distinct), len(numbers))
+		}
+		if n := p.newest("ada"); n != numbers[len(numbers)-1] {
+			p.Errorf("newest %d of %v", n, numbers)
+		}
+	})
+}
+
+func TestOutOfReach(t *testing.T) {
+	t.Parallel()
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
+	defer client.Close()
+	s := New(client, "node a", func() int64 { return epoch })
+	if _, _, err := s.Next(t.Context(), "demo", "ada"); err == nil {
+		t.Error("a number without a Redis")
+	}
+	if _, err := s.Newest(t.Context(), "demo", "ada"); err == nil {
+		t.Error("a newest without a Redis")
+	}
+}

@@ -1,0 +1,185 @@
+package player
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"laststand/internal/protocol"
+)
+
+// helloID is the id of the request that Connect makes.
+const helloID = 1
+
+// connect makes sure that there is a connection.
+func (r *Roamer) connect(ctx context.Context) error {
+	giveUp := time.Now().Add(r.GiveUp)
+	for r.link == nil {
+		r.server = r.Servers(r.server)
+		p, err := r.dial(ctx)
+		if err == nil {
+			r.link = newLink(p)
+			r.enter(p.Welcome)
+			return nil
+		}
+		if err := r.pause(ctx, err); err != nil {
+			return err
+		}
+		if time.Now().After(giveUp) {
+			return fmt.Errorf("player: no server for %s: %w", r.GiveUp, err)
+		}
+	}
+	return nil
+}
+
+func (r *Roamer) dial(ctx context.Context) (*Player, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Patience)
+	defer cancel()
+	return Connect(ctx, r.server, r.Guest, r.resumed())
+}
+
+// resumed is what a hello asks to resume; nil for nothing.
+func (r *Roamer) resumed() *protocol.Resume {
+	if r.seq == 0 {
+		return nil
+	}
+	return &protocol.Resume{Match: r.match, Seq: r.seq}
+}
+
+// lost follows on the end of a connection.
+func (r *Roamer) lost(ctx context.Context) error {
+	err := r.link.err
+	r.Travels.Lost++
+	r.Move()
+	return r.pause(ctx, err)
+}
+
+// pause waits as the loss of a connection asks for; an error says that none
+// is to follow.
+func (r *Roamer) pause(ctx context.Context, lost error) error {
+	if code(lost) == protocol.CloseReplaced {
+		r.Travels.Replaced++
+	}
+	after, ok := comeBack(lost)
+	if !ok {
+		return r.untrue("the connection was closed for good: %v", lost)
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(after):
+		return nil
+	}
+}
+
+// enter goes on over a new connection: with the match that was resumed, or the
+// one that the player turns out to be in, and with all that was not answered.
+func (r *Roamer) enter(w protocol.Welcome) {
+	r.Travels.Connections++
+	r.note("connected to %s after %d of %q, playing %+v", r.server, r.seq, r.match, w.Playing)
+	r.came, r.leaveAt, r.syncing = time.Now(), time.Time{}, 0
+	r.asked = slices.DeleteFunc(r.asked, func(q *Request) bool {
+		return q.Kind == protocol.TypePing || q.Kind == protocol.TypeMatchSync
+	})
+	again := r.asked
+	switch {
+	case r.resumed() != nil:
+		r.syncing = helloID
+		r.asked = append(r.asked, &Request{Kind: protocol.TypeMatchSync, id: helloID, at: time.Now(), Sent: 1})
+	case w.Playing != nil && w.Playing.Seq > 0:
+		r.sync(w.Playing.Match)
+	}
+	for _, q := range again {
+		if q.Sent > 0 {
+			r.Travels.Again++
+		}
+		r.send(q)
+	}
+	data, _ := json.Marshal(w) // it was read from JSON
+	r.ready = append(r.ready, Heard{Frame: Frame{Type: protocol.TypeWelcome, Data: data, Came: r.came}, At: w.ServerAt})
+}
+
+// sync asks for a match from its first number on.
+func (r *Roamer) sync(match string) {
+	r.match = match
+	r.Ask(protocol.TypeMatchSync, protocol.Resume{Match: match})
+	r.syncing = r.asked[len(r.asked)-1].id
+}
+
+// send writes a request. Where that fails the connection is about to end, and
+// the next one sends it again.
+func (r *Roamer) send(q *Request) {
+	if r.link == nil {
+		return
+	}
+	id, err := r.link.Send(q.Kind, q.Data)
+	if err != nil {
+		_ = r.link.Close()
+	}
+	q.id, q.at = id, time.Now()
+	q.Sent++
+}
+
+// reply takes a reply to the request that it answers.
+func (r *Roamer) reply(h Heard) error {
+	i := slices.IndexFunc(r.asked, func(q *Request) bool { return q.id == *h.Re })
+	if i < 0 {
+		return r.untrue("this answers nothing that was asked: %s", h.Raw)
+	}
+	h.To = r.asked[i]
+	r.asked = slices.Delete(r.asked, i, i+1)
+	switch h.To.Kind {
+	case protocol.TypePing:
+		return nil
+	case protocol.TypeMatchSync:
+		return r.synced(h)
+	case protocol.TypeArenaJoin:
+		if err := r.joined(h); err != nil {
+			return err
+		}
+	}
+	r.ready = append(r.ready, h)
+	return nil
+}
+
+// joined asks for the beginning of a match that an arena has begun already.
+func (r *Roamer) joined(h Heard) error {
+	var a protocol.ArenaJoined
+	if err := json.Unmarshal(h.Data, &a); err != nil {
+		return err
+	}
+	if a.Match != "" && r.match != a.Match {
+		r.sync(a.Match)
+	}
+	return nil
+}
+
+// synced takes the answer to a resume or a match.sync. One that a server could
+// not give is asked for at another.
+func (r *Roamer) synced(h Heard) error {
+	if h.Type == protocol.TypeError {
+		var e protocol.Error
+		if err := json.Unmarshal(h.Data, &e); err != nil {
+			return err
+		}
+		if e.Code == protocol.CodeUnavailable || e.Code == protocol.CodeOverloaded {
+			r.leaveAt = time.Now().Add(time.Duration(e.RetryAfterMS) * time.Millisecond)
+			return nil
+		}
+		return r.untrue("%s could not be resumed after %d: %s", r.match, r.seq, h.Raw)
+	}
+	var s protocol.MatchState
+	if err := json.Unmarshal(h.Data, &s); err != nil {
+		return err
+	}
+	if s.Seq < r.seq {
+		return r.untrue("%s stands at %d, and %d was seen: %s", r.match, s.Seq, r.seq, h.Raw)
+	}
+	r.syncing = 0
+	r.Travels.Resumed++
+	r.Travels.Filled += s.Seq - r.seq
+	r.ready = append(r.ready, h)
+	return nil
+}
