@@ -184,6 +184,28 @@ func TestLanguagesHaveTheSameKeys(t *testing.T) {
 	}
 }
 
+// What the page says by a key it has to find: a view would fall over.
+func TestEveryTextIsInTheDictionary(t *testing.T) {
+	t.Parallel()
+	dictionary := body(t, "/lang/en.js")
+	called := regexp.MustCompile("\\bt\\(['`]([^'`$]+)(['`$])")
+	texts := 0
+	for path, f := range embeddedFiles(t) {
+		if strings.HasPrefix(path, "/vendor/") {
+			continue
+		}
+		for _, m := range called.FindAllStringSubmatch(string(f.body), -1) {
+			key, whole := m[1], m[2] != "$"
+			if texts++; !strings.Contains(dictionary, "\n  '"+key) || whole && !strings.Contains(dictionary, "\n  '"+key+"':") {
+				t.Errorf("%s says %q, which is in no dictionary", path, key)
+			}
+		}
+	}
+	if texts < 100 {
+		t.Errorf("only %d texts found", texts)
+	}
+}
+
 func embeddedFiles(t *testing.T) map[string]file {
 	t.Helper()
 	tree, err := fs.Sub(embedded, "static")

@@ -21,10 +21,11 @@ export class Account {
     return this.#box.get(KNOWN) === '1';
   }
 
-  // signIn makes or finds the player; a nickname counts only for a new one.
-  // It returns {player_id, nickname}; it throws ApiError.
-  async signIn(nickname) {
-    const guest = await api.signIn(this.#device(), nickname);
+  // signIn makes or finds the player; a nickname counts only for a new one, and
+  // arena is the code of the arena that brings them here. It returns
+  // {player_id, nickname}; it throws ApiError.
+  async signIn(nickname, arena) {
+    const guest = await api.signIn(this.#device(), nickname || undefined, arena);
     this.#box.set(KNOWN, '1');
     this.#token = guest.token;
     this.#renewAt = guest.expires_at - FRESH_FOR_MS;

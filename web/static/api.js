@@ -9,13 +9,20 @@ export class ApiError extends Error {
   }
 }
 
-export const signIn = (device, nickname) =>
-  call('POST', '/guests', { body: nickname ? { device, nickname } : { device } });
+// signIn makes or finds a guest; nickname and arena (a code) may be undefined.
+export const signIn = (device, nickname, arena) =>
+  call('POST', '/guests', { body: { device, nickname, arena } });
 
 export const rename = (token, nickname) =>
   call('PUT', '/players/me/nickname', { body: { nickname }, token });
 
-export const finishedMatch = (match) => call('GET', `/matches/${encodeURIComponent(match)}`);
+// finishedMatch reads a page of a result; query is {limit?, cursor?}.
+export const finishedMatch = (match, query = {}) =>
+  call('GET', `/matches/${encodeURIComponent(match)}?${new URLSearchParams(query)}`);
+
+export const arena = (code) => call('GET', `/arenas/${encodeURIComponent(code)}`);
+
+export const makeArena = (token, arena) => call('POST', '/arenas', { body: arena, token });
 
 export const boards = () => call('GET', '/leaderboards');
 

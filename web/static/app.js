@@ -1,7 +1,8 @@
 // The roof of the players' page: it builds what there is and ties it together.
 //
-// The address decides whose page it is: /?guest=new keeps a device secret of
-// its own in this tab, so that two tabs are two players; else the browser's.
+// The address decides whose page it is and where it leads: address.js. With
+// guest=new the device secret is this tab's own, so that two tabs are two
+// players; else it is the browser's.
 //
 // A browser test may rely on these data-test names:
 //   nickname       the name field on the home page
@@ -20,68 +21,107 @@
 //   choice-N       a choice, from 0, as the server numbers them
 //   entry          the field of a number or text question
 //   submit         locks in what needs it: multiple, number, text
-//   status         the player's own lock-in, its state in data-state
+//   status         the player's own lock-in, its state in data-state (match.js)
 //   opponent       the opponent's lamp, data-lit="true" once it has answered
 //   own            the player's own lamp, likewise
-//   score-me, score-them  the scores, unformatted in data-value
-//   result         a question's result, data-outcome right, wrong or none
+//   score-me, score-them  the scores, unformatted in data-value; of survival, the second counts those still in
+//   result         a question's result, data-outcome right, wrong, none, void or untold (scene.js)
 //   answer         the right answer in it
 //   leave, leave-yes, leave-no
-//   final          the final standing, data-outcome won, lost or draw
-//   standing-N     its rows, from 0
+//   arena-code, arena-enter   the code field on the home page, and its button
+//   arena-host     opens the screen that makes an arena
+//   draft          that screen; draft-name, draft-count, draft-seconds, mode-M, pace-P, team-N, add-team, make in it
+//   gate           an arena's gate; take-team (its select), join, watch, host-again in it
+//   arena-lobby    the lobby, its role in data-as; code, link, copy, players, team-ID (data-players) in it
+//   start, lock, close, play-too, next (data-act wait, open, close or finish), kick-who, kick-ban, kick, screen   what a host does
+//   stage          an arena's match, data-part player, out or watching
+//   team-ID        a team's score, unformatted in data-score
+//   result-row     one of the best after a question, its player in data-player
+//   gone           an arena that has ended for this player, data-type kicked or closed
+//   final          the final standing, data-outcome won, lost or draw; of an arena also over
+//   standing-N     its rows, from 0; place (data-rank), more   of many players, the own place and the rest
 //   settled        the ranks after the books were written
 //   again, home
 //   leaderboard    the boards; window-ID, order-ID, around, prev, next in it
 //   entry-row      one entry of a board, its player in data-player
 import { Account } from './account.js';
+import { Arenas } from './arenas.js';
+import * as address from './address.js';
 import { box } from './box.js';
 import { Clock } from './clock.js';
 import { mayHurry } from './closing.js';
+import { Contest } from './contest.js';
 import { Duel } from './duel.js';
+import { Entrance } from './entrance.js';
+import { Host } from './host.js';
 import { preferred, speak } from './i18n.js';
 import { html, render } from './preact.js';
 import { Preferences } from './preferences.js';
+import { Reception } from './reception.js';
 import { Session } from './session.js';
 import { createStore } from './store.js';
 import { App } from './views/app.js';
 
-const ownTab = new URLSearchParams(location.search).get('guest') === 'new';
-const account = new Account(box(ownTab ? 'sessionStorage' : 'localStorage'));
+const asked = address.read(location.search);
+const own = box(asked.ownTab ? 'sessionStorage' : 'localStorage');
+const account = new Account(own);
 const preferences = new Preferences(box('localStorage'), preferred());
 const clock = new Clock();
 
 const store = createStore({
   preferences: preferences.read(),
   player: null,
+  typed: null,
   session: { kind: 'idle' },
   queue: null,
   wishes: null,
+  door: null,
+  arena: null,
   match: null,
   notice: null,
   busy: false,
 });
 
-const duel = new Duel({ store, account });
+const request = (type, data) => session.request(type, data);
+const entrance = new Entrance({ store, account, connect: () => session.connect() });
+const contest = new Contest({ store, request });
+const duel = new Duel({ store, entrance, contest, request });
+const arenas = new Arenas({ store, entrance, contest, request, box: own });
+const host = new Host({ store, account, entrance, arenas, request, box: own });
+const reception = new Reception({ store, entrance, contest, duel, arenas });
 const session = new Session({
   url: Object.assign(new URL('/v1/ws', location.href), { protocol: location.protocol.replace('http', 'ws'), search: '' }).href,
   clock,
   token: (renew) => account.token(renew),
-  resume: () => duel.resume(),
-  onStatus: (status) => duel.connection(status),
-  onMessage: (message) => duel.receive(message),
+  resume: () => contest.resume(),
+  onStatus: (status) => reception.connection(status),
+  onMessage: (message) => reception.receive(message),
 });
-duel.attach(session);
 
 const actions = {
+  arenas,
+  contest,
   duel,
+  entrance,
+  host,
   connect: () => session.connect(),
   prefer: (fields) => store.patch({ preferences: preferences.write(fields) }),
+  home() {
+    contest.forget();
+    store.patch({ door: null, arena: null, notice: null });
+  },
 };
 
 const page = document.getElementById('page');
 function draw(state) {
   speak(state.preferences.page);
   render(html`<${App} state=${state} actions=${actions} clock=${clock} />`, page);
+}
+
+function locate({ arena, door }) {
+  const place = arena?.ended ? null : arena ?? door;
+  const href = address.showing(location.href, place?.code);
+  if (href !== location.href) history.replaceState(null, '', href);
 }
 
 page.replaceChildren();
@@ -91,4 +131,6 @@ addEventListener('online', () => {
   const { kind, code } = store.get().session;
   if (kind === 'retrying' && mayHurry(code)) session.connect();
 });
+arenas.comeBack(asked);
+store.subscribe(locate);
 if (account.known) session.connect();

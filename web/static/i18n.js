@@ -25,8 +25,8 @@ export const tag = (lang) => tags[lang];
 export const t = (key, names = {}) =>
   dictionaries[current][key].replace(/\{(\w+)\}/g, (_, name) => names[name]);
 
-// word is the text of a key that may not be in the dictionary, else the fallback.
-export const word = (key, fallback) => dictionaries[current][key] ?? fallback;
+// word is what t says of a key that may not be in the dictionary, else the fallback.
+export const word = (key, fallback, names) => (dictionaries[current][key] ? t(key, names) : fallback);
 
 export const number = (value, options) =>
   new Intl.NumberFormat(tags[current], options).format(value);

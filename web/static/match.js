@@ -3,16 +3,19 @@
 // replay beside live ones) lead to the same match. What is to be shown is
 // derived from the facts: scene.js. All functions are pure.
 //
-//   {id, seq, floor, found, rounds: [round…], scores: {player: score}, over,
-//    ended, settled}
-//   round: {question, closesAt, seen: {player: true}, revealed, closed, mine}
-//   mine:  {given, state: 'sent' | 'held' | 'late' | 'refused', elapsed_ms?, error?}
+//   {id, seq, floor, found, rounds: [round…], scores: {player: score}, out,
+//    over, ended, settled}
+//   round: {question, closesAt, extended, seen: {player: true}, revealed, closed, own, mine}
+//   mine:  {given, state, elapsed_ms?, error?}; state is `sent`, `held`, in a
+//          buzzer match `wrong` or `first`, or `late` or `refused`
 //
+// own is what a question did to the player of this page in a match of many,
+// whose closed.results name only the best.
 // seq is the last number up to which every push is known; floor that of the
 // last match.state, beyond which nothing older is missed.
 
 export const begin = (id) => ({
-  id, seq: 0, floor: 0, found: null, rounds: [], scores: {}, over: null, ended: false, settled: null,
+  id, seq: 0, floor: 0, found: null, rounds: [], scores: {}, out: false, over: null, ended: false, settled: null,
 });
 
 const facts = {
@@ -35,9 +38,16 @@ export function take(match, { type, seq, data }) {
   return { match: follows ? { ...next, seq } : next, gap: !follows };
 }
 
+// takeOwn adds an `own` push: what a closed question did to this page's player.
+// Who was out by then is told too: a place, but no result.
+export function takeOwn(match, player, own) {
+  const watched = match.out || match.rounds.slice(0, own.question).some((round) => round?.own?.out);
+  return scored(inRound(match, own.question, () => ({ own: { ...own, player, watched } })), [{ player, score: own.score }]);
+}
+
 // takeState adds a match.state. Replays may follow it, and are taken as ever.
 export function takeState(match, state) {
-  let next = { ...match, found: state.found, floor: state.seq, ended: match.ended || state.phase === 'over' };
+  let next = { ...match, found: state.found, floor: state.seq, out: match.out || Boolean(state.out), ended: match.ended || state.phase === 'over' };
   if (state.question) next = asked(next, state.question);
   if (state.question && state.phase !== 'open') next = inRound(next, state.question.question, () => ({ revealed: true }));
   if (state.your_answer) next = answered(next, state.your_answer);
@@ -48,16 +58,23 @@ export function takeState(match, state) {
 export const answering = (match, question, given) =>
   inRound(match, question, () => ({ mine: { given, state: 'sent' } }));
 
-// answered notes that the server holds an answer: {question, elapsed_ms, given?}.
-export const answered = (match, { question, elapsed_ms, given }) =>
-  inRound(match, question, ({ mine }) => ({ mine: { given: given ?? mine?.given, state: 'held', elapsed_ms } }));
+// answered notes that the server holds an answer: {question, elapsed_ms,
+// given?}, in a buzzer match with correct and first.
+export const answered = (match, { question, elapsed_ms, given, ...judged }) =>
+  inRound(match, question, ({ mine }) => ({ mine: { given: given ?? mine?.given, state: held(judged), elapsed_ms } }));
 
 // refused notes why the server did not take an answer. What it holds from
 // before stands; an answer that can be put right may be given again.
 export function refused(match, question, error) {
   if (error.code === 'duplicate_answer') return answered(match, { question, ...error.accepted });
   const state = error.code === 'question_closed' ? 'late' : 'refused';
-  return inRound(match, question, ({ mine }) => ({ mine: { ...mine, state, error } }));
+  const out = match.out || error.code === 'eliminated';
+  return inRound({ ...match, out }, question, ({ mine }) => ({ mine: { ...mine, state, error } }));
+}
+
+function held({ correct, first }) {
+  if (first) return 'first';
+  return correct === false ? 'wrong' : 'held';
 }
 
 function asked(match, question) {
@@ -68,12 +85,14 @@ function asked(match, question) {
 }
 
 function extended(match, question, closesAt) {
-  return inRound(match, question, (round) => ({ closesAt: Math.max(round.closesAt, closesAt) }));
+  return inRound(match, question, (round) => ({ closesAt: Math.max(round.closesAt, closesAt), extended: true }));
 }
+
+const fresh = { question: null, closesAt: 0, extended: false, seen: {}, revealed: false, closed: null, own: null, mine: null };
 
 function inRound(match, index, change) {
   const rounds = [...match.rounds];
-  const round = rounds[index] ?? { question: null, closesAt: 0, seen: {}, revealed: false, closed: null, mine: null };
+  const round = rounds[index] ?? fresh;
   rounds[index] = { ...round, ...change(round) };
   return { ...match, rounds };
 }

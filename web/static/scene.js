@@ -33,18 +33,31 @@ export function podium(match, seat) {
 }
 
 // mark is how a round went for a player: `right`, `wrong`, `none` (no answer),
-// `asking` (not yet revealed) or `ahead` (not yet asked).
+// `void` (it counts for nobody), `untold` (the player looked on, or was not
+// told), `asking` (not yet revealed) or `ahead` (not yet asked).
 export function mark(match, index, playerID) {
   const round = match.rounds[index];
   if (!round?.question) return 'ahead';
+  if (!round.closed) return 'asking';
+  if (round.closed.void) return 'void';
   const result = resultOf(round, playerID);
-  if (!result) return 'asking';
-  if (result.given === null) return 'none';
-  return result.correct ? 'right' : 'wrong';
+  if (!result) return 'untold';
+  return outcomeOf(result);
 }
 
-export const resultOf = (round, playerID) =>
-  round?.closed?.results.find((result) => result.player === playerID);
+// outcomeOf is how a result is marked: `right`, `wrong` or `none`.
+export function outcomeOf({ given, correct }) {
+  if (given === null) return 'none';
+  return correct ? 'right' : 'wrong';
+}
+
+// resultOf is what a closed round did to a player; of many players it is known
+// for the best and for this page's own.
+export function resultOf(round, playerID) {
+  if (!round?.closed) return undefined;
+  const isTheirs = (result) => result.player === playerID;
+  return round.closed.results.find(isTheirs) ?? [round.own].find((own) => own && !own.watched && isTheirs(own));
+}
 
 // pending is the player's answer that the server has not confirmed, to be sent
 // again: {question, given}, or null.
@@ -60,6 +73,9 @@ export function picks(answer) {
   if (answer?.choices) return answer.choices;
   return Number.isInteger(answer?.choice) ? [answer.choice] : [];
 }
+
+// takesAnswer says whether a round's answer may still be given, or given again.
+export const takesAnswer = ({ revealed, mine }) => !revealed && (!mine || mine.state === 'refused');
 
 // isRated says whether a match counts: a duel with a bot does not.
 export const isRated = (match) => !(match.found?.seats ?? []).some((seat) => seat.bot);

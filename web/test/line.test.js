@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Clock } from '../static/clock.js';
 import { afterClose, backoff } from '../static/closing.js';
+import { t, word } from '../static/i18n.js';
 import { choiceOf } from '../static/keys.js';
 
 const close = (code, more = {}) => afterClose({ code, reason: '', attempt: 0, ...more }, () => 0.5);
@@ -26,6 +27,12 @@ test('the backoff doubles, is capped, and jitters over its whole span', () => {
   const most = [0, 1, 2, 10, 100].map((attempt) => backoff(attempt, () => 1));
   assert.deepEqual(most, [500, 1000, 2000, 15_000, 15_000]);
   assert.equal(backoff(3, () => 0), 0);
+});
+
+test('a text that may be missing has its names filled in like any other', () => {
+  assert.equal(word('line.1013', '', { n: 4 }), t('line.1013', { n: 4 }));
+  assert.match(t('line.1013', { n: 4 }), / 4 s/);
+  assert.equal(word('line.1006', 'lost', { n: 4 }), 'lost');
 });
 
 test('the clock believes the shortest round trip, and forgets old samples', () => {

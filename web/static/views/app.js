@@ -1,8 +1,14 @@
-import { problem } from '../i18n.js';
+import { arenaOf } from '../arena.js';
+import { problem, t } from '../i18n.js';
 import { html } from '../preact.js';
+import { ArenaView } from './arena.js';
+import { Draft } from './draft.js';
 import { DuelView } from './duel.js';
+import { Gate } from './gate.js';
+import { Gone } from './gone.js';
 import { Home } from './home.js';
 import { Line } from './line.js';
+import { Lobby } from './lobby.js';
 import { Masthead } from './masthead.js';
 import { Waiting } from './waiting.js';
 
@@ -10,15 +16,23 @@ import { Waiting } from './waiting.js';
 export function App({ state, actions, clock }) {
   return html`
     <${Masthead} preferences=${state.preferences} prefer=${actions.prefer} session=${state.session} />
-    <${Line} session=${state.session} connect=${actions.connect} clock=${clock} />
-    <${Notice} notice=${state.notice} />
+    <div class="alerts">
+      <${Line} session=${state.session} connect=${actions.connect} clock=${clock} />
+      <${Notice} notice=${state.notice} />
+    </div>
     <main id="game"><${Screen} state=${state} actions=${actions} clock=${clock} /></main>`;
 }
 
 function Screen({ state, actions, clock }) {
-  if (state.match) return html`<${DuelView} key=${state.match.id} state=${state} actions=${actions} clock=${clock} />`;
-  if (state.queue) return html`<${Waiting} state=${state} actions=${actions} />`;
-  return html`<${Home} state=${state} actions=${actions} />`;
+  const { match, queue, arena, door } = state;
+  const show = (View, key) => html`<${View} key=${key} state=${state} actions=${actions} clock=${clock} />`;
+  if (match) return show(arenaOf(state) ? ArenaView : DuelView, match.id);
+  if (queue) return show(Waiting);
+  if (arena?.ended) return show(Gone);
+  if (arena?.id) return show(Lobby, arena.id);
+  if (arena || door?.look === null) return html`<p class="hint entering" role="status">${t('arena.entering')}</p>`;
+  if (door) return show(door.screen === 'gate' ? Gate : Draft);
+  return show(Home);
 }
 
 function Notice({ notice }) {

@@ -4,13 +4,13 @@ import { html, useEffect, useRef, useState } from '../preact.js';
 import { picks, resultOf } from '../scene.js';
 import { Shape } from './shapes.js';
 
-// Choices are the answers to pick from: one, at once, or several and then locked in.
-export function Choices({ round, seats, shortcuts, answer }) {
+// Choices are the answers to pick from: one, at once, or several and then locked
+// in; locked for who may not answer, or has.
+export function Choices({ round, seats, locked, shortcuts, answer }) {
   const { question, mine, revealed } = round;
   const many = question.kind === 'multiple';
   const chosen = useRef([]); // keys may come faster than the page is drawn
   const [, redraw] = useState(chosen.current);
-  const locked = revealed || Boolean(mine && mine.state !== 'refused');
   const submit = () => !locked && chosen.current.length > 0 && answer({ choices: chosen.current });
   const pick = (i) => {
     if (locked) return;
@@ -32,7 +32,8 @@ export function Choices({ round, seats, shortcuts, answer }) {
 
 function Tile({ index, text, many, picked, locked, pick, round, seats, shortcuts }) {
   const right = round.closed && picks(round.closed.answer).includes(index);
-  const looks = ['tile', picked && 'picked', locked && 'locked', round.closed && (right ? 'right' : 'wrong')].filter(Boolean).join(' ');
+  const missed = picked && round.mine?.state === 'wrong' && 'missed';
+  const looks = ['tile', picked && 'picked', locked && 'locked', missed, round.closed && (right ? 'right' : 'wrong')].filter(Boolean).join(' ');
   const name = html`
     <${Shape} index=${index} /><span class="unseen">${letter(index)}: </span><span class="tile-text">${text}</span>
     <${Tags} index=${index} right=${right} round=${round} seats=${seats} />`;

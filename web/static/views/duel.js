@@ -1,25 +1,40 @@
 import { say } from '../announce.js';
 import { t } from '../i18n.js';
-import { html, useEffect, useState } from '../preact.js';
-import { current, phase } from '../scene.js';
+import { html, useEffect } from '../preact.js';
+import { current, mark, phase, podium, resultOf, seats } from '../scene.js';
 import { Final } from './final.js';
+import { Leave } from './leave.js';
+import { Podium } from './podium.js';
 import { QuestionView } from './question.js';
 import { Scoreboard } from './scoreboard.js';
+import { Verdict } from './verdict.js';
 
-// DuelView is the stage of a match from its countdown to its last standing.
+// DuelView is the stage of a duel from its countdown to its last standing.
 export function DuelView({ state, actions, clock }) {
   const { match, player, preferences } = state;
   const now = phase(match);
   if (now === 'over') return html`<${Final} match=${match} player=${player} state=${state} actions=${actions} />`;
+  const round = match.rounds[current(match)];
+  const both = seats(match, player.id);
   return html`
     <section class="stage duel" data-phase=${now}>
-      <${Scoreboard} match=${match} player=${player} clock=${clock} />
+      <${Podiums} match=${match} player=${player} clock=${clock} />
       ${now === 'countdown'
         ? html`<${Countdown} />`
-        : html`<${QuestionView} key=${current(match)} match=${match} player=${player} shortcuts=${preferences.shortcuts}
-            answer=${(given) => actions.duel.answer(given)} />`}
-      <${Leave} leave=${() => actions.duel.leave()} />
+        : html`<${QuestionView} key=${current(match)} round=${round} seats=${both} shortcuts=${preferences.shortcuts}
+            answer=${(given) => actions.contest.answer(given)}>
+            ${round.closed && html`<${Result} match=${match} player=${player} round=${round} seats=${both} />`}
+          <//>`}
+      <${Leave} name="duel.leave" leave=${() => actions.duel.leave()} />
     </section>`;
+}
+
+function Podiums({ match, player, clock }) {
+  const { me, them } = seats(match, player.id);
+  const playing = match.rounds.length > 0;
+  return html`<${Scoreboard} match=${match} player=${player} clock=${clock}
+    left=${html`<${Podium} side="me" seat=${me ?? player} ...${playing && podium(match, me)} />`}
+    right=${html`<${Podium} side="them" seat=${them} ...${playing && podium(match, them)} />`} />`;
 }
 
 function Countdown() {
@@ -27,13 +42,9 @@ function Countdown() {
   return html`<div class="countdown" data-test="countdown"><h1 class="headline">${t('duel.ready')}</h1></div>`;
 }
 
-function Leave({ leave }) {
-  const [asked, setAsked] = useState(false);
-  if (!asked) return html`<button type="button" class="quiet" data-test="leave" onClick=${() => setAsked(true)}>${t('duel.leave')}</button>`;
-  return html`
-    <div class="leave" role="group" aria-label=${t('duel.leave')}>
-      <p role="alert">${t('duel.leave.sure')}</p>
-      <button type="button" class="button small" data-test="leave-yes" onClick=${leave}>${t('duel.leave.yes')}</button>
-      <button type="button" class="button small" data-test="leave-no" onClick=${() => setAsked(false)}>${t('duel.leave.no')}</button>
-    </div>`;
+function Result({ match, player, round, seats }) {
+  const outcome = mark(match, round.question.question, player.id);
+  const n = resultOf(round, player.id)?.points ?? 0;
+  return html`<${Verdict} round=${round} seats=${seats} outcome=${outcome}
+    headline=${outcome === 'untold' ? t('result.closed') : t(`result.${outcome}`, { n })} />`;
 }

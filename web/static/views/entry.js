@@ -3,13 +3,13 @@ import { html, useEffect, useRef, useState } from '../preact.js';
 
 const MAX_TEXT = 100;
 
-// Entry is the field of a question that is answered with a number or a text.
-export function Entry({ round, answer }) {
+// Entry is the field of a question that is answered with a number or a text;
+// locked for who may not answer, or has.
+export function Entry({ round, locked, answer }) {
   const { question, mine, revealed } = round;
   const [typed, setTyped] = useState('');
   const field = useRef(null);
-  useEffect(() => field.current.focus({ preventScroll: true }), []);
-  const locked = revealed || Boolean(mine && mine.state !== 'refused');
+  useEffect(() => { if (!locked) field.current.focus({ preventScroll: true }); }, []);
   const value = parsed(question.kind, typed);
   const submit = (event) => {
     event.preventDefault();

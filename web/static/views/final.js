@@ -1,47 +1,36 @@
-import { say } from '../announce.js';
 import { number, seconds, t, word } from '../i18n.js';
-import { html, useEffect, useRef } from '../preact.js';
+import { html } from '../preact.js';
 import { wishes } from '../preferences.js';
-import { isRated } from '../scene.js';
+import { winner } from '../field.js';
+import { isRated, seats } from '../scene.js';
 import { windowName } from './board.js';
+import { Headline } from './headline.js';
 import { Recap } from './recap.js';
 
 // Final is the standing of a match that is over, and the way on from it.
 export function Final({ match, player, state, actions }) {
   if (!match.over) return html`<section class="stage final"><p>${t('final.loading')}</p></section>`;
   const { over } = match;
+  const result = outcome(match, player);
   const again = () => actions.duel.play('', state.wishes ?? wishes(state.preferences));
   return html`
-    <section class="stage final" data-test="final" data-outcome=${outcome(over, player)}>
-      <${Headline} over=${over} player=${player} />
+    <section class="stage final" data-test="final" data-outcome=${result}>
+      <${Headline} text=${t(`final.${result}`, { name: winner(match)?.name ?? '' })} reason=${word(`final.${over.reason}`, '')} />
       <ol class="ranks">${over.standings.map((standing, i) => html`
         <${Rank} key=${standing.player} standing=${standing} index=${i} own=${standing.player === player.id} />`)}</ol>
       <${Books} match=${match} />
       <div class="final-buttons">
         <button type="button" class="button primary" data-test="again" disabled=${state.busy} onClick=${again}>${t('final.again')}</button>
-        <button type="button" class="button" data-test="home" onClick=${() => actions.duel.home()}>${t('final.home')}</button>
+        <button type="button" class="button" data-test="home" onClick=${() => actions.home()}>${t('final.home')}</button>
       </div>
-      <${Recap} match=${match} player=${player} />
+      <${Recap} match=${match} player=${player} seats=${seats(match, player.id)} />
     </section>`;
 }
 
-function Headline({ over, player }) {
-  const ref = useRef(null);
-  const name = over.standings.find((standing) => standing.player === over.winner)?.nickname ?? '';
-  const text = t(`final.${outcome(over, player)}`, { name });
-  useEffect(() => {
-    scrollTo(0, 0);
-    ref.current.focus({ preventScroll: true });
-    say(text);
-  }, []);
-  return html`
-    <h1 class="final-headline" tabindex="-1" ref=${ref}>${text}</h1>
-    <p class="hint">${word(`final.${over.reason}`, '')}</p>`;
-}
-
-function outcome(over, player) {
-  if (over.winner === player.id) return 'won';
-  return over.winner ? 'lost' : 'draw';
+function outcome(match, player) {
+  const won = winner(match);
+  if (!won) return 'draw';
+  return won.id === player.id ? 'won' : 'lost';
 }
 
 function Rank({ standing, index, own }) {

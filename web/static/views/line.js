@@ -25,7 +25,7 @@ function Retrying({ session, connect, clock }) {
   const n = Math.max(0, Math.ceil((session.at - clock.local()) / 1000));
   return html`
     <div class="line">
-      <p>${word(`line.${session.code}`, t('line.retrying')).replace('{n}', n)}</p>
+      <p>${word(`line.${session.code}`, t('line.retrying', { n }), { n })}</p>
       ${mayHurry(session.code) && html`
         <button type="button" class="button small" data-test="reconnect" onClick=${connect}>${t('line.retry')}</button>`}
     </div>`;

@@ -3,8 +3,9 @@ import { letter } from '../keys.js';
 import { html } from '../preact.js';
 import { picks, resultOf } from '../scene.js';
 
-// Outcome is a closed round in words: the right answer, what both answered and
-// what it earned, and why.
+// Outcome is a closed round in words: the right answer, what those at the two
+// seats answered and what it earned, and why. An answer that came too late is
+// known of the own one only.
 export function Outcome({ round, seats }) {
   const { question, closed } = round;
   return html`
@@ -20,11 +21,12 @@ export function Outcome({ round, seats }) {
 function Given({ side, seat, round }) {
   const result = resultOf(round, seat?.id);
   if (!result) return null;
+  const late = side === 'me' && round.mine?.state === 'late';
   return html`
     <div class=${`outcome-row ${side}`}>
       <dt>${side === 'me' ? t('duel.you') : html`<bdi>${seat.nickname}</bdi>`}</dt>
       <dd>
-        <span>${givenText(round.question, result.given)}</span>
+        <span>${late ? t('result.late', { given: givenText(round.question, round.mine.given) }) : givenText(round.question, result.given)}</span>
         ${result.elapsed_ms !== null && html`<span class="outcome-time">${seconds(result.elapsed_ms)}</span>`}
         <strong class=${result.correct ? 'good' : 'bad'}>${result.correct ? html`✓ ${t('result.points', { n: result.points })}` : '✗'}</strong>
       </dd>

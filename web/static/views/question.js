@@ -1,23 +1,23 @@
 import { say } from '../announce.js';
 import { problem, seconds, t, word } from '../i18n.js';
 import { html, useEffect, useRef } from '../preact.js';
-import { current, mark, seats } from '../scene.js';
+import { takesAnswer } from '../scene.js';
 import { Choices } from './choices.js';
 import { Entry } from './entry.js';
-import { Verdict } from './verdict.js';
 
-// QuestionView is the newest question, from its opening to its result.
-// answer(given) hands in {choice}, {choices} or {value}.
-export function QuestionView({ match, player, shortcuts, answer }) {
-  const round = match.rounds[current(match)];
+// QuestionView is a question, from its opening to its result, which its children
+// are. part is `player` or, where nothing may be answered, `out` or `watching`;
+// answer(given) hands in {choice}, {choices} or {value}. It takes the focus,
+// unless takesFocus is false.
+export function QuestionView({ round, seats, part = 'player', takesFocus = true, shortcuts, answer, children }) {
   const { question } = round;
   const heading = useRef(null);
   useEffect(() => {
     scrollTo(0, 0);
-    if (question.choices) heading.current.focus({ preventScroll: true });
+    if (takesFocus && (question.choices || part !== 'player')) heading.current.focus({ preventScroll: true });
   }, []);
-  const both = seats(match, player.id);
   const Form = question.choices ? Choices : Entry;
+  const hasForm = question.choices || part === 'player';
   return html`
     <article class="question">
       <p class="question-about">${t('duel.progress', { n: question.question + 1, of: question.of })}
@@ -25,10 +25,8 @@ export function QuestionView({ match, player, shortcuts, answer }) {
       <h1 id="question" class="question-text" tabindex="-1" ref=${heading} lang=${question.lang}
         data-test="question" data-question=${question.question} data-kind=${question.kind}>${question.text}</h1>
       <${Media} media=${question.media} />
-      <${Form} round=${round} seats=${both} shortcuts=${shortcuts} answer=${answer} />
-      ${round.closed
-        ? html`<${Verdict} round=${round} seats=${both} outcome=${mark(match, question.question, player.id)} />`
-        : html`<${OwnState} round=${round} them=${both.them} />`}
+      ${hasForm && html`<${Form} round=${round} seats=${seats} locked=${part !== 'player' || !takesAnswer(round)} shortcuts=${shortcuts} answer=${answer} />`}
+      ${round.closed ? children : html`<${OwnState} round=${round} them=${seats.them} part=${part} />`}
     </article>`;
 }
 
@@ -41,22 +39,31 @@ function Media({ media }) {
   return html`<p><a href=${url.href} target="_blank" rel="noopener noreferrer">${t('duel.media')}</a></p>`;
 }
 
-function OwnState({ round, them }) {
-  const text = ownText(round);
+function OwnState({ round, them, part }) {
+  const text = part === 'player' ? ownText(round) : t(`arena.part.${part}`);
   const seen = Boolean(round.seen[them?.id]);
   useEffect(() => { if (round.mine) say(text); }, [text]);
   useEffect(() => { if (seen) say(t('answer.seen')); }, [seen]);
+  useEffect(() => { if (round.extended) say(t('time.extended')); }, [round.extended]);
   return html`
     <div class="own">
       <p class="own-state" data-test="status" data-state=${round.mine?.state ?? 'open'}>${text}</p>
       ${seen && html`<p class="own-seen">${t('answer.seen')}</p>`}
+      ${round.extended && html`<p>${t('time.extended')}</p>`}
     </div>`;
 }
 
-function ownText({ question, mine }) {
+function ownText({ question, revealed, mine }) {
   if (mine?.state === 'held') return t('answer.held', { time: seconds(mine.elapsed_ms) });
-  if (mine?.state === 'refused') return t('answer.refused', { why: problem(mine.error) });
+  if (mine?.state === 'refused') return refusal(mine.error);
   if (mine) return t(`answer.${mine.state}`);
+  if (revealed) return t('result.closed');
   const hints = { multiple: 'answer.choose.many', number: 'answer.number', text: 'answer.text' };
   return t(hints[question.kind] ?? 'answer.choose');
+}
+
+// A question that is not open to an answer for a while is a team that is shut out.
+function refusal(error) {
+  const isTeams = error.code === 'question_not_open' && error.retry_after_ms;
+  return isTeams ? t('answer.shut', { time: seconds(error.retry_after_ms) }) : t('answer.refused', { why: problem(error) });
 }

@@ -1,13 +1,13 @@
 import { t } from '../i18n.js';
 import { html } from '../preact.js';
-import { mark, seats } from '../scene.js';
+import { mark } from '../scene.js';
 import { Outcome } from './outcome.js';
 
-// Recap lists all questions of a match that is over, to read in peace.
-export function Recap({ match, player }) {
+// Recap lists all questions of a match that is over, to read in peace, with what
+// those at the seats {me?, them?} answered.
+export function Recap({ match, player, seats }) {
   const rounds = match.rounds.filter((round) => round?.question && round.closed);
   if (rounds.length === 0) return null;
-  const both = seats(match, player.id);
   return html`
     <section class="recap">
       <h2>${t('final.recap')}</h2>
@@ -17,12 +17,12 @@ export function Recap({ match, player }) {
             <${Mark} kind=${mark(match, round.question.question, player.id)} />
             <span lang=${round.question.lang}>${round.question.text}</span>
           </summary>
-          <${Outcome} round=${round} seats=${both} />
+          <${Outcome} round=${round} seats=${seats} />
         </details>`)}
     </section>`;
 }
 
-const signs = { right: '✓', wrong: '✗', none: '–' };
+const signs = { right: '✓', wrong: '✗', none: '–', void: '∅', untold: '·' };
 
 function Mark({ kind }) {
   return html`<span class=${`recap-mark ${kind}`}><span aria-hidden="true">${signs[kind]}</span><span class="unseen">${t(`mark.${kind}`)}:</span></span>`;

@@ -1,19 +1,16 @@
 import { t } from '../i18n.js';
 import { html } from '../preact.js';
-import { current, mark, phase, podium, seats } from '../scene.js';
-import { TimeBar, TimeLeft } from './time.js';
-import { Podium } from './podium.js';
+import { current, mark, phase } from '../scene.js';
+import { TimeBar, TimeLeft, useReached } from './time.js';
 
-// Scoreboard is the head of the stage: two podiums, the clock between them,
-// the curtain of time below, which stays in sight, and a pip for every question.
-export function Scoreboard({ match, player, clock }) {
-  const { me, them } = seats(match, player.id);
-  const playing = match.rounds.length > 0;
+// Scoreboard is the head of the stage: two stands, the clock between them, the
+// curtain of time below, which stays in sight, and a pip for every question.
+export function Scoreboard({ match, player, clock, left, right }) {
   return html`
     <div class="floor">
-      <${Podium} side="me" seat=${me ?? player} ...${playing && podium(match, me)} />
+      ${left}
       <div class="centre"><${Centre} match=${match} clock=${clock} /></div>
-      <${Podium} side="them" seat=${them} ...${playing && podium(match, them)} />
+      ${right}
     </div>
     <${Curtain} match=${match} clock=${clock} />
     <${Pips} match=${match} player=${player} />`;
@@ -22,9 +19,14 @@ export function Scoreboard({ match, player, clock }) {
 function Centre({ match, clock }) {
   const now = phase(match);
   const round = match.rounds[current(match)];
-  if (now === 'countdown') return match.found && html`<${TimeLeft} clock=${clock} until=${match.found.starts_at} label=${t('duel.starts')} />`;
+  if (now === 'countdown') return match.found && html`<${Start} at=${match.found.starts_at} clock=${clock} />`;
   if (now === 'open') return html`<${TimeLeft} clock=${clock} until=${round.closesAt} label=${t('duel.left')} announced />`;
   return html`<p class="centre-number still">${current(match) + 1}<small>/${round.question.of}</small></p>`;
+}
+
+// Start counts down; a host may open the first question later than that.
+function Start({ at, clock }) {
+  return !useReached(clock, at) && html`<${TimeLeft} clock=${clock} until=${at} label=${t('duel.starts')} />`;
 }
 
 function Curtain({ match, clock }) {

@@ -1,6 +1,6 @@
 import { say } from '../announce.js';
 import { t } from '../i18n.js';
-import { html, useEffect, useRef } from '../preact.js';
+import { html, useEffect, useRef, useState } from '../preact.js';
 
 const TOLD_AT = [10, 5];
 const URGENT_S = 5;
@@ -18,6 +18,18 @@ export function TimeLeft({ clock, until, label, announced = false }) {
     if (announced && left < before && TOLD_AT.includes(left)) say(t('time.left', { n: left }));
   }, [until]);
   return html`<p class="centre-number" role="timer" aria-live="off" aria-label=${label} data-test="time" ref=${ref}></p>`;
+}
+
+// useReached says whether an instant of the server's clock has come.
+export function useReached(clock, at) {
+  const [reached, setReached] = useState(false);
+  useEffect(() => {
+    const left = at - clock.now();
+    setReached(left <= 0);
+    const timer = left > 0 && left < Infinity && setTimeout(() => setReached(true), left);
+    return () => clearTimeout(timer);
+  }, [at]);
+  return reached;
 }
 
 // TimeBar closes like a curtain, from both ends, as time runs from one instant

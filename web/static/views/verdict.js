@@ -1,22 +1,22 @@
 import { say } from '../announce.js';
-import { t } from '../i18n.js';
 import { html, useEffect, useRef } from '../preact.js';
-import { resultOf } from '../scene.js';
 import { Outcome } from './outcome.js';
 
-// Verdict is the result of the question that has just closed.
-export function Verdict({ round, seats, outcome }) {
+// Verdict is the result of the question that has just closed; outcome is the
+// player's, as scene.js marks it.
+export function Verdict({ round, seats, outcome, headline, children }) {
   const panel = useRef(null);
-  const points = resultOf(round, seats.me?.id)?.points ?? 0;
-  const headline = outcome === 'asking' ? t('result.closed') : t(`result.${outcome}`, { n: points });
   useEffect(() => {
     const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
     panel.current.scrollIntoView({ block: 'nearest', behavior: calm ? 'auto' : 'smooth' });
-    say([headline, ...panel.current.querySelectorAll('[data-test=answer], .explanation')].map((part) => part.textContent ?? part).join('. '));
   }, []);
+  useEffect(() => {
+    say([headline, ...panel.current.querySelectorAll('[data-test=answer], .explanation')].map((part) => part.textContent ?? part).join('. '));
+  }, [headline]);
   return html`
     <section class=${`verdict ${outcome}`} ref=${panel} data-test="result" data-outcome=${outcome}>
       <h2 class="verdict-headline">${headline}</h2>
       <${Outcome} round=${round} seats=${seats} />
+      ${children}
     </section>`;
 }

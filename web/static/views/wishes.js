@@ -2,8 +2,8 @@ import { languages, t } from '../i18n.js';
 import { categories, difficulties } from '../preferences.js';
 import { html } from '../preact.js';
 
-// Wishes are what a player would like to be asked, and how to answer.
-export function Wishes({ preferences, prefer }) {
+// Wishes are what a player would like to be asked; the children stand below.
+export function Wishes({ preferences, prefer, children }) {
   const wish = (name, values, label) => html`
     <label class="wish">
       <span>${t(`wish.${name}`)}</span>
@@ -18,9 +18,6 @@ export function Wishes({ preferences, prefer }) {
       ${wish('lang', languages, 'lang')}
       ${wish('category', categories, 'category')}
       ${wish('difficulty', difficulties, 'difficulty')}
-      <label class="check">
-        <input type="checkbox" checked=${preferences.shortcuts} onChange=${(event) => prefer({ shortcuts: event.target.checked })} />
-        <span>${t('home.shortcuts')}</span>
-      </label>
+      ${children}
     </fieldset>`;
 }

@@ -1,0 +1,19 @@
+import { t } from '../i18n.js';
+import { html, useState } from '../preact.js';
+
+// Leave is a way out that asks once more. name is the key of its texts, with
+// `.sure`, `.yes` and `.no`; test that of its data-test names.
+export function Leave({ name, test = 'leave', leave }) {
+  const [asked, setAsked] = useState(false);
+  if (!asked) return html`<button type="button" class="quiet" data-test=${test} onClick=${() => setAsked(true)}>${t(name)}</button>`;
+  const yes = () => {
+    setAsked(false);
+    leave();
+  };
+  return html`
+    <div class="leave" role="group" aria-label=${t(name)}>
+      <p role="alert">${t(`${name}.sure`)}</p>
+      <button type="button" class="button small" data-test=${`${test}-yes`} onClick=${yes}>${t(`${name}.yes`)}</button>
+      <button type="button" class="button small" data-test=${`${test}-no`} onClick=${() => setAsked(false)}>${t(`${name}.no`)}</button>
+    </div>`;
+}

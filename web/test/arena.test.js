@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { joinURL, read, showing, watchURL } from '../static/address.js';
+import { arenaOf, asCode, called, kept, made, recalled, seated, told, unnamed } from '../static/arena.js';
+import { blank, fault, newArena } from '../static/draft.js';
+
+const joined = {
+  arena_id: 'a_1', mode: 'buzzer', name: 'Friday', as: 'player', team: 't1', state: 'lobby', players: 3,
+  teams: [{ id: 't1', name: 'Reds', players: 2 }, { id: 't2', name: 'Blues', players: 1 }],
+};
+
+test('a code is six digits, however they are typed', () => {
+  for (const text of ['123456', ' 123 456 ', '123-456', '１２３４５６']) assert.equal(asCode(text), '123456', text);
+  for (const text of ['', '12345', '1234567', '12345a', '-12345', '1e5555']) assert.equal(asCode(text), null, text);
+});
+
+test('the addresses lead where they say', () => {
+  assert.deepEqual(read('?arena=123456'), { ownTab: false, arena: '123456', watch: false });
+  assert.deepEqual(read(new URL(watchURL('https://q.example/', '123456')).search), { ownTab: true, arena: '123456', watch: true });
+  assert.equal(joinURL('https://q.example/?guest=new', '123456'), 'https://q.example/?arena=123456');
+  assert.equal(showing('https://q.example/?guest=new&arena=1&watch=1', '123456'), 'https://q.example/?guest=new&arena=123456');
+  assert.equal(showing('https://q.example/?guest=new&arena=123456', undefined), 'https://q.example/?guest=new');
+});
+
+test('a place keeps what only its host knows', () => {
+  const arena = seated(made({ arena_id: 'a_1', code: '123456', join_url: '/?arena=123456' }, 'host'), joined);
+  assert.deepEqual([arena.id, arena.as, arena.team, arena.host, arena.pace, arena.code], ['a_1', 'player', 't1', true, 'host', '123456']);
+  assert.equal(seated(called('123456'), joined).host, false);
+});
+
+test('the lobby counts; another arena does not', () => {
+  const arena = seated(called('123456'), joined);
+  const push = { type: 'arena.lobby', data: { arena_id: 'a_1', teams: [], players: 9 } };
+  assert.equal(told(arena, push).players, 9);
+  assert.equal(told(arena, { ...push, data: { ...push.data, arena_id: 'a_2' } }), arena);
+});
+
+test('being kicked and the close end an arena', () => {
+  const arena = seated(called('123456'), joined);
+  for (const type of ['kicked', 'closed']) {
+    const ended = told(arena, { type: `arena.${type}`, data: { arena_id: 'a_1', reason: 'host' } });
+    assert.deepEqual(ended.ended, { type, reason: 'host' });
+    assert.equal(kept(ended), '', 'it is not come back to');
+  }
+});
+
+test('an arena is found again by what was kept of it', () => {
+  const arena = { ...seated(made({ code: '123456', join_url: '/?arena=123456' }, 'host'), joined), locked: true };
+  const again = recalled(kept(arena));
+  assert.equal(again.id, null, 'the server has not let us in yet');
+  assert.deepEqual(seated(again, joined), arena);
+  for (const text of [null, '', 'null', '{}', '{"code":"12"}', '{"code":7,"as":"player"}']) assert.equal(recalled(text), null, text);
+  for (const none of [null, unnamed('a_1')]) assert.equal(kept(none), '');
+});
+
+test('a match names its arena where nothing else does', () => {
+  assert.equal(arenaOf({ arena: null, match: { found: { arena_id: 'a_1' } } }).id, 'a_1');
+  for (const match of [null, { found: null }, { found: { mode: 'duel' } }]) assert.equal(arenaOf({ arena: null, match }), null);
+});
+
+test('a draft becomes the body of the contract', () => {
+  const draft = { ...blank, name: ' Friday ', teams: ['Reds ', '', 'Blues'], count: '12', seconds: '20', pace: 'host' };
+  assert.equal(fault(draft), null);
+  assert.deepEqual(newArena(draft, { lang: 'en' }), {
+    mode: 'buzzer', pace: 'host', name: 'Friday', questions: { count: 12, lang: 'en' }, time_limit_ms: 20_000,
+    teams: [{ id: 't1', name: 'Reds' }, { id: 't2', name: 'Blues' }],
+  });
+  assert.equal('teams' in newArena({ ...draft, teams: ['', ' '] }, {}), false);
+});
+
+test('a draft that cannot be sent names its field', () => {
+  const faults = [{ name: ' ' }, { count: '0' }, { count: '2.5' }, { count: '' }, { seconds: 'x' }, { seconds: '9999' }, { teams: ['Reds'] }, { teams: ['Reds', ' Reds'] }];
+  assert.deepEqual(faults.map((fields) => fault({ ...blank, name: 'Friday', ...fields })), ['name', 'count', 'count', 'count', 'seconds', 'seconds', 'teams', 'teams']);
+});
