@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"laststand/loadtest/rig"
 )
 
 type options struct {
@@ -60,7 +62,7 @@ func measure(o options) error {
 	if o.url != "" {
 		return repeat(o, o.url, func() (outcome, error) { return play(context.Background(), o.url, o) })
 	}
-	binary, done, err := build(context.Background())
+	binary, done, err := rig.Build(context.Background())
 	if err != nil {
 		return err
 	}
@@ -100,13 +102,13 @@ type outcome struct {
 func once(o options, binary string, redis bool, revealMS int) (outcome, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(o.seconds+60)*time.Second)
 	defer cancel()
-	s, err := start(ctx, binary, redis, revealMS)
+	game := fmt.Sprintf("{duel: {countdown_ms: 0, reveal_ms: %d, bot_after_ms: 0}}", revealMS)
+	s, err := rig.Start(ctx, rig.Options{Binary: binary, Redis: redis, Game: game})
 	if err != nil {
 		return outcome{}, err
 	}
-	out, err := play(ctx, s.url, o)
-	s.stop()
-	return out, err
+	defer s.Stop()
+	return play(ctx, s.URL, o)
 }
 
 func median(values []float64) float64 {

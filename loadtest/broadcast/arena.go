@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+	"laststand/loadtest/rig"
+)
+
+// pause lies between pushes, so that one is out before the next.
+const pause = 500 * time.Millisecond
+
+// arena measures the questions of an arena with one player, whose host goes on
+// from question to question.
+func arena(ctx context.Context, o options) (outcome, error) {
+	binary, done, err := rig.Build(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer done()
+	server, err := rig.Start(ctx, rig.Options{Binary: binary, Redis: true, Game: "{arena: {countdown_ms: 0, reveal_ms: 60000}}"})
+	if err != nil {
+		return outcome{}, err
+	}
+	defer server.Stop()
+	host, made, err := rig.MakeArena(ctx, server.URL, protocol.NewArena{
+		Mode: "buzzer", Name: "broadcast", Pace: "host", Questions: protocol.ArenaQuestions{Count: o.pushes, Lang: "en"},
+	})
+	if err != nil {
+		return outcome{}, err
+	}
+	defer host.Close()
+	guest, err := player.NewGuest(ctx, server.URL, "demo", "")
+	if err != nil {
+		return outcome{}, err
+	}
+	only, err := player.Connect(ctx, server.URL, guest, nil)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer only.Close()
+	if err := rig.Ask(only, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}); err != nil {
+		return outcome{}, err
+	}
+	crowd, err := gather(ctx, o, server.URL, made.Code)
+	if err != nil {
+		return outcome{}, err
+	}
+	if err := lead(host, made.ArenaID, o.pushes); err != nil {
+		return outcome{}, err
+	}
+	return sum(crowd, o)
+}
+
+// lead starts the arena and opens and closes its questions.
+func lead(host *player.Player, arenaID string, questions int) error {
+	if err := rig.Ask(host, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: arenaID}); err != nil {
+		return err
+	}
+	time.Sleep(2 * pause)
+	for q := range questions {
+		for _, after := range []int{q - 1, q} { // opens it, closes it
+			if err := rig.Ask(host, protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: arenaID, After: after}); err != nil {
+				return err
+			}
+			time.Sleep(pause)
+		}
+	}
+	return nil
+}
+
+func sum(c *crowd, o options) (outcome, error) {
+	pushes, err := c.tell(o)
+	if err != nil {
+		return outcome{}, err
+	}
+	if len(pushes) != o.pushes {
+		return outcome{}, fmt.Errorf("%d pushes were seen, want %d", len(pushes), o.pushes)
+	}
+	var ms []float64
+	for _, p := range pushes {
+		ms = append(ms, float64(p.Last)/1000-float64(p.Sent))
+	}
+	slices.Sort(ms)
+	return outcome{p50: ms[len(ms)/2], max: ms[len(ms)-1], bytes: pushes[0].Bytes}, nil
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"laststand/internal/protocol"
+)
+
+// bare measures the floor with pushes of a size.
+func bare(ctx context.Context, o options, size int) (outcome, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return outcome{}, err
+	}
+	cmd := exec.CommandContext(ctx, self, "-as", "floor", "-watchers", strconv.Itoa(size))
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return outcome{}, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return outcome{}, err
+	}
+	if err := cmd.Start(); err != nil {
+		return outcome{}, err
+	}
+	address, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return outcome{}, err
+	}
+	crowd, err := gather(ctx, o, "ws://"+strings.TrimSpace(address), "")
+	if err != nil {
+		return outcome{}, err
+	}
+	for range o.pushes {
+		if _, err := fmt.Fprintln(in, "push"); err != nil {
+			return outcome{}, err
+		}
+		time.Sleep(pause)
+	}
+	sums, err := sum(crowd, o)
+	return sums, errors.Join(err, in.Close(), cmd.Wait())
+}
+
+// serveFloor writes a push of a size to every socket, one after the other, for
+// each line of standard input.
+func serveFloor(size int) error {
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	var sockets []*websocket.Conn
+	upgrader := websocket.Upgrader{ReadBufferSize: 512, WriteBufferSize: 1024, WriteBufferPool: new(sync.Pool)}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, err := upgrader.Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		sockets = append(sockets, conn)
+	})}
+	go func() { _ = server.Serve(l) }() // ends with the process
+	fmt.Println(l.Addr())
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		mu.Lock()
+		frame := sized(size)
+		for _, conn := range sockets {
+			_ = conn.WriteMessage(websocket.TextMessage, frame)
+		}
+		mu.Unlock()
+	}
+	return nil
+}
+
+// sized is a push that begins to be written now, of a size where that is
+// enough.
+func sized(size int) []byte {
+	frame := func(text string) []byte {
+		raw, _ := json.Marshal(map[string]any{ // plain fields always encode
+			"type": protocol.TypeQuestion, "data": protocol.Question{Text: text, OpensAt: time.Now().UnixMilli()},
+		})
+		return raw
+	}
+	return frame(strings.Repeat("x", max(size-len(frame("")), 0)))
+}

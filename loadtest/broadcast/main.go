@@ -1,0 +1,93 @@
+// Command broadcast measures how long a push takes to reach everybody in an
+// arena, beside the floor: a server that does nothing but write the same bytes
+// to as many sockets. The watchers are in processes of their own.
+//
+//	go run ./loadtest/broadcast                 # 10,000 watchers, 3 runs of each, medians
+//	go run ./loadtest/broadcast -watchers 2000 -pushes 10 -runs 1
+//
+// A push's time runs from the instant at which the server says that it opened
+// the question (the floor: at which it begins to write) until the last watcher
+// has read it. It needs redis-server. Load goes to loopback only.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+)
+
+type options struct {
+	watchers, pushes, runs, processes int
+}
+
+func main() {
+	var o options
+	role := flag.String("as", "", "what a process is that this one starts: watchers, floor")
+	target := flag.String("target", "", "the address that watchers connect to")
+	code := flag.String("code", "", "of the arena; none: the floor")
+	first := flag.Int("first", 0, "number of a process's first watcher")
+	flag.IntVar(&o.watchers, "watchers", 10_000, "sockets that each push goes to")
+	flag.IntVar(&o.pushes, "pushes", 20, "of each run")
+	flag.IntVar(&o.runs, "runs", 3, "runs of each kind; medians are printed")
+	flag.IntVar(&o.processes, "processes", 2, "that the watchers are spread over")
+	flag.Parse()
+	var err error
+	switch *role {
+	case "watchers":
+		err = watch(watching{target: *target, code: *code, first: *first, count: o.watchers})
+	case "floor":
+		err = serveFloor(o.watchers)
+	default:
+		err = measure(o)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "broadcast:", err)
+		os.Exit(1)
+	}
+}
+
+func measure(o options) error {
+	fmt.Printf("machine: %d cores, %s, %s; servers and watchers share it; %d watchers, %d pushes a run, median of %d\n",
+		runtime.NumCPU(), runtime.GOARCH, runtime.Version(), o.watchers, o.pushes, o.runs)
+	fmt.Printf("%-12s %10s %10s %10s\n", "", "p50 ms", "max ms", "bytes")
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
+	defer cancel()
+	var laststand, floor []outcome
+	for range o.runs {
+		one, err := arena(ctx, o)
+		if err != nil {
+			return fmt.Errorf("arena: %w", err)
+		}
+		laststand = append(laststand, one)
+		if one, err = bare(ctx, o, one.bytes); err != nil {
+			return fmt.Errorf("floor: %w", err)
+		}
+		floor = append(floor, one)
+	}
+	show("laststand", laststand)
+	show("floor", floor)
+	return nil
+}
+
+// outcome is what one run took, in milliseconds.
+type outcome struct {
+	p50, max float64
+	bytes    int // of a push
+}
+
+func show(name string, runs []outcome) {
+	middle := func(of func(outcome) float64) float64 {
+		var all []float64
+		for _, r := range runs {
+			all = append(all, of(r))
+		}
+		slices.Sort(all)
+		return all[len(all)/2]
+	}
+	fmt.Printf("%-12s %10.1f %10.1f %10d\n", name,
+		middle(func(r outcome) float64 { return r.p50 }), middle(func(r outcome) float64 { return r.max }), runs[0].bytes)
+}

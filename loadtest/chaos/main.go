@@ -1,0 +1,101 @@
+// Command chaos shows that many nodes lose nothing: players play duels and
+// arenas over several nodes without a pause, and nodes are killed, stalled and
+// drained the while. All that the players see, and all that is kept in the end,
+// is held against the wire contract.
+//
+//	go run ./loadtest/chaos                     # 3 nodes, 300 players, 60 s
+//	go run ./loadtest/chaos -nodes 5 -players 800 -for 5m -kills 30 -seed 7
+//	go run ./loadtest/chaos -redis redis://127.0.0.1:7001,127.0.0.1:7002 -database postgres://…
+//
+// Without -redis it starts a cluster of three masters, without -database a
+// PostgreSQL, which have to be installed. It ends with 1 if anything was untrue
+// or later than the contract allows, and then keeps the logs of the nodes. All
+// that it starts listens on loopback and ends with it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"laststand/loadtest/chaos/ordeal"
+)
+
+func main() {
+	var c ordeal.Config
+	flag.StringVar(&c.Server.Path, "server", "", "the server's binary; none: it is built from this tree")
+	flag.StringVar(&c.Redis, "redis", "", "of the nodes; none: a cluster is started")
+	flag.StringVar(&c.Database, "database", "", "of the nodes; none: a PostgreSQL is started")
+	flag.IntVar(&c.Nodes, "nodes", 3, "servers, at least 2")
+	flag.IntVar(&c.Players, "players", 300, "that play at once")
+	flag.IntVar(&c.Arenas, "arenas", 8, "buzzer and survival by turns")
+	flag.IntVar(&c.Kills, "kills", 5, "nodes killed")
+	flag.IntVar(&c.Stalls, "stalls", 4, "nodes stalled for longer than a question")
+	flag.IntVar(&c.Drains, "drains", 2, "nodes drained")
+	flag.DurationVar(&c.For, "for", time.Minute, "how long new duels begin")
+	flag.Uint64Var(&c.Seed, "seed", rand.Uint64N(1_000_000), "of the faults and the players") //nolint:gosec // no secret
+	slack := flag.Duration("slack", 3*time.Second, "beyond the 3 s of the contract, for a machine that does all of this at once")
+	flag.Parse()
+	if c.Nodes < 2 || c.Players < 2 {
+		fmt.Fprintln(os.Stderr, "chaos: it takes at least 2 nodes and 2 players")
+		os.Exit(2)
+	}
+	c.Say = func(line string) { fmt.Println(line) }
+	if err := run(c, *slack); err != nil {
+		fmt.Fprintln(os.Stderr, "chaos:", err)
+		os.Exit(1)
+	}
+}
+
+var errUntrue = errors.New("the nodes did not keep the contract")
+
+func run(c ordeal.Config, slack time.Duration) (err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if c.Dir, err = os.MkdirTemp("", "chaos-"); err != nil {
+		return err
+	}
+	defer func() {
+		if errors.Is(err, errUntrue) {
+			fmt.Println("logs      " + c.Dir)
+			return
+		}
+		_ = os.RemoveAll(c.Dir)
+	}()
+	fmt.Println("seed", c.Seed)
+	if c.Server.Path == "" {
+		c.Server.Path = filepath.Join(c.Dir, "server")
+		if out, err := exec.CommandContext(ctx, "go", "build", "-o", c.Server.Path, "laststand/cmd/server").CombinedOutput(); err != nil {
+			return fmt.Errorf("go build: %w: %s", err, out)
+		}
+	}
+	s := stores{dir: c.Dir}
+	defer s.stop()
+	if c.Redis == "" {
+		if c.Redis, err = s.startCluster(ctx); err != nil {
+			return err
+		}
+	}
+	if c.Database == "" {
+		if c.Database, err = s.startPostgres(ctx); err != nil {
+			return err
+		}
+	}
+	report, err := ordeal.Run(ctx, c)
+	if err != nil {
+		return err
+	}
+	fmt.Print(report)
+	if report.Untrue > 0 || report.Over(ordeal.LateMS+slack.Milliseconds()) > 0 {
+		return errUntrue
+	}
+	return nil
+}

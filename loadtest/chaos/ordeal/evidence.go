@@ -1,0 +1,73 @@
+package ordeal
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"laststand/internal/protocol"
+)
+
+// evidence is what is known of a player's answer to a question.
+type evidence struct {
+	accepted, correct bool
+	unsure            bool // it cannot be said
+	given             json.RawMessage
+	elapsed           int64
+}
+
+// evidence of a question: what the player was answered comes first; where the
+// reply was lost it is what the close, or `own`, says.
+func (r *round) evidence(s *share) evidence {
+	g := s.answers[r.asked.Question]
+	result := r.result(s.player)
+	own, told := s.owns[r.asked.Question]
+	switch {
+	case g != nil && g.reply != nil:
+		return r.judged(g.raw, g.said.ElapsedMS)
+	case g != nil && g.closed, g == nil && s.over:
+		return evidence{}
+	case result != nil && result.ElapsedMS != nil:
+		return r.judged(result.Given, *result.ElapsedMS)
+	case told && own.ElapsedMS != nil:
+		return r.judged(own.Given, *own.ElapsedMS)
+	}
+	return evidence{unsure: result == nil && !told}
+}
+
+func (r *round) judged(given json.RawMessage, elapsed int64) evidence {
+	return evidence{accepted: true, correct: r.right.allows(given), given: given, elapsed: elapsed}
+}
+
+// result is what the close says of a player; nil for nothing.
+func (r *round) result(player string) *protocol.QuestionResult {
+	for i := range r.closed.Results {
+		if r.closed.Results[i].Player == player {
+			return &r.closed.Results[i]
+		}
+	}
+	return nil
+}
+
+// allows says whether an answer is right, for those that contenders give.
+func (r revealed) allows(given json.RawMessage) bool {
+	var g protocol.Given
+	if json.Unmarshal(given, &g) != nil {
+		return false
+	}
+	if g.Choice != nil {
+		return r.Choice != nil && *g.Choice == *r.Choice
+	}
+	if len(g.Choices) > 0 {
+		return slices.Equal(slices.Sorted(slices.Values(g.Choices)), slices.Sorted(slices.Values(r.Choices)))
+	}
+	var number, right float64
+	if json.Unmarshal(g.Value, &number) == nil && json.Unmarshal(r.Value, &right) == nil {
+		return number >= right-r.Tolerance && number <= right+r.Tolerance
+	}
+	var text, best string
+	if json.Unmarshal(g.Value, &text) != nil || json.Unmarshal(r.Value, &best) != nil {
+		return false
+	}
+	return slices.ContainsFunc(append(r.Accepted, best), func(one string) bool { return strings.EqualFold(one, text) })
+}

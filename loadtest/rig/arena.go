@@ -1,0 +1,77 @@
+package rig
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+)
+
+// MakeArena makes an arena and connects its host, who has joined it.
+func MakeArena(ctx context.Context, url string, a protocol.NewArena) (host *player.Player, made protocol.ArenaMade, err error) {
+	id := "host_" + rand.Text()
+	token, err := Token("host", id)
+	if err != nil {
+		return nil, made, err
+	}
+	if made, err = post(ctx, url, token, a); err != nil {
+		return nil, made, err
+	}
+	host, err = player.Connect(ctx, url, player.Guest{ID: id, Token: token}, nil)
+	if err != nil {
+		return nil, made, err
+	}
+	return host, made, Ask(host, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code, As: "host"})
+}
+
+func post(ctx context.Context, url, token string, a protocol.NewArena) (made protocol.ArenaMade, err error) {
+	body, err := json.Marshal(a)
+	if err != nil {
+		return made, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/games/demo/arenas", bytes.NewReader(body))
+	if err != nil {
+		return made, err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return made, err
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusCreated {
+		err = fmt.Errorf("making an arena: %s: %s", answer.Status, raw)
+	}
+	return made, errors.Join(err, json.Unmarshal(raw, &made))
+}
+
+// Ask sends a request and waits for its reply, which must not be an error.
+func Ask(p *player.Player, kind string, data any) error {
+	id, err := p.Send(kind, data)
+	if err != nil {
+		return err
+	}
+	for {
+		f, err := p.Read(30 * time.Second)
+		if err != nil {
+			return err
+		}
+		if f.Re == nil || *f.Re != id {
+			continue
+		}
+		if f.Type == protocol.TypeError {
+			return fmt.Errorf("%s was answered with %s", kind, f.Raw)
+		}
+		return nil
+	}
+}
