@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
-
 	"laststand/internal/protocol"
 	"laststand/internal/trial"
 	"laststand/loadtest/player"
@@ -24,13 +22,7 @@ var abandonDuels = map[string]duel{
 func TestRedisIsEmptied(t *testing.T) {
 	t.Parallel()
 	for how, empty := range map[string]func(*testing.T, *trial.Server){
-		"flushed": func(t *testing.T, s *trial.Server) {
-			c := redis.NewClient(&redis.Options{Addr: s.Addr})
-			defer c.Close()
-			if err := c.FlushAll(t.Context()).Err(); err != nil {
-				t.Fatal(err)
-			}
-		},
+		"flushed": func(t *testing.T, s *trial.Server) { tell(t, s, "FLUSHALL") },
 		"restarted": func(_ *testing.T, s *trial.Server) {
 			s.Kill()
 			s.Restart()
@@ -41,43 +33,50 @@ func TestRedisIsEmptied(t *testing.T) {
 			server := trial.Redis(t)
 			h := newHouse(t, server.URL, duelsOf(abandonDuels))
 			here, there := h.node(t), h.node(t)
-			duels := map[string]duelling{}
-			for game := range abandonDuels {
-				duels[game] = meet(t, stranger(t, here.url, game), stranger(t, there.url, game)).begun(t)
-			}
-			duels["reveal"].each(func(c *contestant) { c.until(t, protocol.TypeQuestion) })
-			duels["reveal"].each(func(c *contestant) { c.reply(t, true) })
-			duels["reveal"].each(func(c *contestant) { c.until(t, protocol.TypeQuestionClosed) })
-			duels["demo"].each(func(c *contestant) { c.until(t, protocol.TypeQuestion) })
-			duels["demo"][0].reply(t, true)
-			lobby := openLobby(t, here.url, there.url)
-			t.Cleanup(func() { t.Logf("HERE %s\nTHERE %s", here.log, there.log) })
-
+			duels := inEveryPhase(t, here.url, there.url)
+			host, sitting := openLobby(t, here.url, there.url)
 			empty(t, server)
 			for game, d := range duels {
 				d.each(func(c *contestant) { c.abandoned(t) })
 				unsettled(t, here.url, game, d[:]...)
 			}
-			for _, c := range lobby {
-				var end protocol.ArenaEnd
-				read(t, c.until(t, protocol.TypeArenaClosed), &end)
-				if end.Reason != "abandoned" {
-					t.Errorf("%s was told of the end of the arena as %+v", c.id, end)
-				}
-			}
+			host.lobbyAbandoned(t)
+			sitting.lobbyAbandoned(t)
 			for _, n := range []*running{here, there} {
 				if counted := metric(t, n.ops, "laststand_match_over_total", `reason="abandoned"`); counted != len(duels)+1 {
 					t.Errorf("%d abandoned matches are counted, want %d", counted, len(duels)+1)
 				}
 			}
-			for game, d := range duels {
-				duels[game] = meet(t, d[0].again(), d[1].again()).begun(t)
+			for _, d := range duels {
+				again := meet(t, d[0].again(), d[1].again()).begun(t)
+				if again[0].Welcome.Game == "demo" {
+					playOn(t, again[:]...)
+					sameFeed(t, again[:]...)
+					settledOnce(t, here.url, "demo", again[0].over)
+				}
 			}
-			playOn(t, duels["demo"][0], duels["demo"][1])
-			sameFeed(t, duels["demo"][0], duels["demo"][1])
-			settledOnce(t, here.url, "demo", duels["demo"][0].over)
 		})
 	}
+}
+
+// inEveryPhase are duels of players at two nodes: in the countdown, in a
+// question that one has answered, and in a reveal.
+func inEveryPhase(t *testing.T, here, there string) map[string]duelling {
+	t.Helper()
+	duels := map[string]duelling{}
+	for game := range abandonDuels {
+		d := meet(t, stranger(t, here, game), stranger(t, there, game)).begun(t)
+		if game != "countdown" {
+			d.each(func(c *contestant) { c.until(t, protocol.TypeQuestion) })
+			d[0].reply(t, true)
+		}
+		if game == "reveal" {
+			d[1].reply(t, true)
+			d.each(func(c *contestant) { c.until(t, protocol.TypeQuestionClosed) })
+		}
+		duels[game] = d
+	}
+	return duels
 }
 
 // abandoned waits until the match ends as such, with the next number.
@@ -89,19 +88,29 @@ func (c *contestant) abandoned(t *testing.T) {
 	}
 }
 
-// openLobby makes an arena with its host at the one node and a player at the
-// other, which has not begun.
-func openLobby(t *testing.T, here, there string) []*contestant {
+// lobbyAbandoned waits until the arena ends in whose lobby somebody is.
+func (c *contestant) lobbyAbandoned(t *testing.T) {
 	t.Helper()
-	host, guest := stranger(t, here, "demo"), stranger(t, there, "demo")
+	var end protocol.ArenaEnd
+	read(t, c.until(t, protocol.TypeArenaClosed), &end)
+	if end.Reason != "abandoned" || end.ArenaID != c.joined.ArenaID {
+		t.Errorf("%s was told of the end of arena %s: %+v", c.id, c.joined.ArenaID, end)
+	}
+}
+
+// openLobby makes an arena that has not begun, with its host at the one node and
+// a player at the other.
+func openLobby(t *testing.T, here, there string) (host, sitting *contestant) {
+	t.Helper()
+	host, sitting = stranger(t, here, "demo"), stranger(t, there, "demo")
 	made := makeArena(t, here, host.Token, protocol.NewArena{
 		Mode: "survival", Name: "Too early", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 3},
 	})
-	for c, as := range map[*contestant]string{host: "host", guest: "player"} {
+	for c, as := range map[*contestant]string{host: "host", sitting: "player"} {
 		f := c.request(t, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code, As: as})
 		if err := json.Unmarshal(f.Data, &c.joined); err != nil || f.Type != protocol.TypeArenaJoined {
 			t.Fatalf("joining was answered with %s", f.Raw)
 		}
 	}
-	return []*contestant{host, guest}
+	return host, sitting
 }

@@ -1,89 +1,12 @@
 package main
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
 	"laststand/internal/trial"
 )
-
-// kindsHosted is for arenas in which nothing goes on unless the host says so.
-const kindsHosted = `
-games:
-  demo:
-    banks: [kinds]
-    duel: {questions: 5}
-    arena: {countdown_ms: 200, reveal_ms: 60000}
-`
-
-// hosted is an arena on the page: the tab of its host, and its code.
-type hosted struct {
-	*tab
-	code, link string
-}
-
-// host makes an arena of five questions on the page, paced by its host.
-func (b browser) host(url, mode string, teams ...string) hosted {
-	b.Helper()
-	p := b.open(url + "/?guest=new")
-	p.click("arena-host", "mode-"+mode, "pace-host")
-	p.write("draft-name", "Friday")
-	p.write("draft-count", "5")
-	p.write("draft-seconds", "60")
-	for i, team := range teams {
-		p.click("add-team")
-		p.write([]string{"team-0", "team-1"}[i], team)
-	}
-	p.write("nickname", "Quizmaster")
-	p.click("make")
-	code := p.wait(named("code"), "data-code")
-	return hosted{p, code, url + "/?guest=new&arena=" + code}
-}
-
-// join joins at an arena's gate; a team is chosen by its first letters.
-func (p *tab) join(nickname, team string) *tab {
-	p.Helper()
-	p.sees(named("gate"))
-	p.write("nickname", nickname)
-	if team != "" {
-		p.do(chromedp.SendKeys(named("take-team"), team))
-	}
-	p.click("join")
-	p.sees(marked("arena-lobby", "as", "player"))
-	return p
-}
-
-// open opens question q, and gives its kind once all the tabs show it.
-func (h hosted) open(q int, tabs ...*tab) (kind string) {
-	h.Helper()
-	h.do(chromedp.Click(marked("next", "act", "open")))
-	kind = h.asked(q)
-	for _, p := range tabs {
-		p.asked(q)
-	}
-	return kind
-}
-
-// told waits until the page tells how a question went for its player.
-func (p *tab) told(outcome string) {
-	p.Helper()
-	if got := p.wait(named("result"), "data-outcome"); got != outcome {
-		p.Errorf("the question is told as %q, not %q:\n%s", got, outcome, p.shown())
-	}
-}
-
-// over waits for the last standing.
-func (p *tab) over(outcome, headline string) {
-	p.Helper()
-	if got := p.wait(named("final"), "data-outcome"); got != outcome {
-		p.Errorf("the match is told as %q, not %q:\n%s", got, outcome, p.shown())
-	}
-	if got := p.text("h1"); !strings.Contains(got, headline) {
-		p.Errorf("the end is headed %q, not %q", got, headline)
-	}
-}
 
 // A host, two companies and a big screen in a buzzer arena: who is wrong is
 // shut out, who is first takes the question, and one question is taken by
@@ -182,7 +105,8 @@ func TestSurvivalOnThePage(t *testing.T) {
 }
 
 // Tabs that are reloaded, in the lobby and at every turn of a match, go on where
-// they were; so does a player who opens a second tab, and returns to the first.
+// they were; so does who turns to another page and comes back, and who opens a
+// second tab and returns to the first.
 func TestAReloadedTabGoesOn(t *testing.T) {
 	t.Parallel()
 	chromium, ok := trial.Chromium(t)
@@ -195,10 +119,7 @@ func TestAReloadedTabGoesOn(t *testing.T) {
 	ann := b.open(n.url+"/?arena="+h.code).join("Ann", "")
 	bob := b.open(h.link).join("Bob", "")
 
-	for _, p := range []*tab{h.tab, ann, bob} {
-		p.do(chromedp.Reload())
-		p.sees(named("arena-lobby"), marked("players", "value", 2))
-	}
+	comeBackToLobby(n, h, ann, bob)
 	second := b.open(n.url)
 	second.sees(marked("arena-lobby", "as", "player"))
 	ann.click("reconnect")
@@ -232,4 +153,18 @@ func TestAReloadedTabGoesOn(t *testing.T) {
 	ann.over("won", "You are the last one standing")
 	bob.over("lost", "Ann is the last one standing")
 	h.over("over", "Ann is the last one standing")
+}
+
+// comeBackToLobby reloads the tabs in the lobby, and has bob turn to another
+// page in between.
+func comeBackToLobby(n *running, h hosted, ann, bob *tab) {
+	h.Helper()
+	for _, p := range []*tab{h.tab, ann, bob} {
+		p.do(chromedp.Reload())
+		p.sees(named("arena-lobby"), marked("players", "value", 2))
+	}
+	bob.do(chromedp.Navigate("about:blank"))
+	eventually(bob.T, "a page that was left has hung up", func() bool { return n.sessions(bob.T) == "2" })
+	bob.do(chromedp.Navigate(h.link))
+	bob.sees(marked("arena-lobby", "as", "player"))
 }

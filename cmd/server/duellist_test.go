@@ -36,11 +36,7 @@ func (d duelling) each(do func(c *contestant)) {
 func meet(t *testing.T, first, second *contestant) duelling {
 	t.Helper()
 	d := duelling{first, second}
-	d.each(func(c *contestant) {
-		if f := c.request(t, protocol.TypeDuelJoin, protocol.DuelJoin{Lang: "en"}); f.Type != protocol.TypeDuelQueued {
-			t.Fatalf("joining was answered with %s", f.Raw)
-		}
-	})
+	d.each(func(c *contestant) { c.queue(t) })
 	second.until(t, protocol.TypeMatchFound)
 	return d
 }
@@ -54,6 +50,14 @@ func (d duelling) begun(t *testing.T) duelling {
 		}
 	})
 	return d
+}
+
+// queue waits for an opponent.
+func (c *contestant) queue(t *testing.T) {
+	t.Helper()
+	if f := c.request(t, protocol.TypeDuelJoin, protocol.DuelJoin{Lang: "en"}); f.Type != protocol.TypeDuelQueued {
+		t.Fatalf("joining was answered with %s", f.Raw)
+	}
 }
 
 // again is the same player at the same connection, with a match ahead.

@@ -81,31 +81,36 @@ func containsAll(text string, words []string) bool {
 	return true
 }
 
-// settledOnce waits until the ledger has a match as its players were told, and
-// holds it against what each has from it: one match.
+// settledOnce waits until the ledger has a match as its players were told, each
+// player's only one.
 func settledOnce(t *testing.T, url, game string, over *protocol.MatchOver) {
 	t.Helper()
 	for _, s := range over.Standings {
-		var profile struct{ Score, Matches, Asked int64 }
-		eventually(t, "a match is in the ledger", func() bool {
-			get(t, url+"/v1/games/"+game+"/players/"+s.Player, &profile)
-			return profile.Matches > 0
-		})
-		if profile.Matches != 1 || profile.Score != s.Score || profile.Asked != int64(s.Asked) {
-			t.Errorf("the profile says %+v, the match said %+v", profile, s)
+		eventually(t, "a match is in the ledger", func() bool { return profileOf(t, url, game, s.Player).Matches > 0 })
+		if p := profileOf(t, url, game, s.Player); p.Matches != 1 || p.Score != s.Score || p.Asked != int64(s.Asked) {
+			t.Errorf("the profile says %+v, the match said %+v", p, s)
 		}
 	}
 }
 
-// unsettled holds that nothing of players' matches is in the ledger.
+// unsettled holds that nothing of players is in the ledger.
 func unsettled(t *testing.T, url, game string, all ...*contestant) {
 	t.Helper()
 	for _, c := range all {
-		var profile struct{ Matches int }
-		if status := get(t, url+"/v1/games/"+game+"/players/"+c.id, &profile); status != http.StatusOK || profile.Matches != 0 {
-			t.Errorf("%s: %d, %+v", c.id, status, profile)
+		if p := profileOf(t, url, game, c.id); p != (profile{}) {
+			t.Errorf("%s: %+v", c.id, p)
 		}
 	}
+}
+
+type profile struct{ Score, Matches, Asked int64 }
+
+func profileOf(t *testing.T, url, game, id string) (p profile) {
+	t.Helper()
+	if status := get(t, url+"/v1/games/"+game+"/players/"+id, &p); status != http.StatusOK {
+		t.Errorf("the profile of %s: %d", id, status)
+	}
+	return p
 }
 
 // sameFeed holds that all were pushed the same.

@@ -32,7 +32,6 @@ func TestTimeLostToRedisIsGivenBack(t *testing.T) {
 			stall(t, server, d)
 			d.each(func(c *contestant) { c.awaitTime(t, when) })
 			d.each(func(c *contestant) { c.reply(t, true) })
-			d.each(func(c *contestant) { c.wait = true })
 			playOn(t, d[:]...)
 			sameFeed(t, d[:]...)
 			d.each(func(c *contestant) { c.checkCapped(t) })

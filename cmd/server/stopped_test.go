@@ -36,9 +36,6 @@ func TestANodeIsStoppedForAWhile(t *testing.T) {
 		}
 	}
 	stopped.signal(syscall.SIGCONT)
-	for _, c := range all {
-		c.wait = true
-	}
 	playOn(t, all...)
 	extended := 0
 	for _, d := range duels {

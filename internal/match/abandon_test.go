@@ -203,6 +203,11 @@ func TestAResultOfWhatWasLeftStands(t *testing.T) {
 		w.store.put(p.ID, old)
 		w.must(b.Leave(w.Context(), p.ID, bob))
 		a.link.set(nil)
+		back := a.enter(bob)
+		w.must(a.Attach(w.Context(), Attachment{Match: p.ID, Player: bob, Sub: back, First: func(protocol.MatchState) {}}))
+		if over := back.last(w, protocol.TypeMatchOver); over.Data.Reason != "forfeit" {
+			w.Errorf("%+v", over)
+		}
 		time.Sleep(3 * time.Second)
 		w.checkAbandoned(in)
 		if r, ok := w.store.result(p.ID); !ok || r.Reason != Forfeit || countAbandoned(a, b) != 0 {
@@ -232,5 +237,19 @@ func TestNothingComesAfterTheEnd(t *testing.T) {
 	l.catchUp(View{State: State{Phase: Revealed, Version: 9, Seq: 4}, Frames: [][]byte{[]byte("late")}})
 	if s := l.known(); len(in.frames()) != 1 || s.Phase != Over || l.seen() != 0 {
 		t.Errorf("%s, %+v", in.frames(), s)
+	}
+}
+
+// Others have gone on with what was left of a match until nothing tells the two
+// courses apart but the end: who has not been told of it is now.
+func TestAnEndThatWasNotSeen(t *testing.T) {
+	t.Parallel()
+	in := new(inbox)
+	l := newLive(View{Plan: newPlan("m_1", 0, 2), State: State{Phase: Revealed, Seq: 4, Version: 5}})
+	l.subs[ada] = in
+	l.catchUp(View{State: State{Phase: Over, Ending: Forfeit, Seq: 4, Version: 5}})
+	l.catchUp(View{State: State{Phase: Settled, Ending: Forfeit, Seq: 4, Version: 5}})
+	if f := in.read(t); len(f) != 1 || f[0].Seq != 5 || f[0].Data.Reason != "abandoned" {
+		t.Errorf("%+v", f)
 	}
 }

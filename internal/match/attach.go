@@ -104,7 +104,6 @@ func (e *Engine) feed(l *live, a Attachment, v View) {
 		}
 		return
 	}
-	delete(l.subs, a.Player) // it gets what comes now from attach, a former one nothing more
 	l.catchUp(v)
 	if a.First != nil {
 		a.Sub.Forget(l.plan.ID)

@@ -153,7 +153,7 @@ func (e *Engine) Sits(ctx context.Context, match, player string) error {
 
 // Running says where a match stands: its last number, its arena if it is one's,
 // and whether it is not over yet. A match that is not there, or not any more,
-// is not running.
+// or that the store has set back, is not running.
 func (e *Engine) Running(ctx context.Context, match string) (r Running, err error) {
 	l, err := e.live(ctx, match)
 	if errors.Is(err, ErrNotFound) {
@@ -162,8 +162,9 @@ func (e *Engine) Running(ctx context.Context, match string) (r Running, err erro
 	if err != nil {
 		return Running{}, err
 	}
-	v, err := e.Store.Read(ctx, ReadQuery{Match: match, After: -1})
-	if errors.Is(err, ErrNotFound) {
+	v, err := e.Store.Read(ctx, ReadQuery{Match: match, After: -1, Seen: l.seen()})
+	err = e.lost(ctx, l, err)
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrAbandoned) {
 		return Running{}, nil
 	}
 	r = Running{Seq: v.Seq, Running: err == nil && !v.Phase.ended()}

@@ -36,9 +36,14 @@ func (l *live) receive(f frames, s *State) bool {
 }
 
 // catchUp delivers what a view's frames hold beyond the last delivered, and
-// takes its state over. The caller holds mu.
+// takes its state over. A match that has ended by fewer frames than were seen
+// here is another than was seen. The caller holds mu.
 func (l *live) catchUp(v View) {
-	if l.abandoned() {
+	switch {
+	case l.abandoned():
+		return
+	case v.Phase.ended() && 0 < v.Seq && v.Seq <= l.state.Seq:
+		l.endAbandoned()
 		return
 	}
 	l.push(frames{first: v.Seq - int64(len(v.Frames)) + 1, bytes: v.Frames})
@@ -127,6 +132,13 @@ func (l *live) joined() {
 	}
 }
 
+// since are the frames beyond a number that were delivered since a session has
+// joined. The caller holds mu.
+func (l *live) since(seq int64) [][]byte {
+	all := int64(len(l.fresh))
+	return l.fresh[all-min(max(l.state.Seq-seq, 0), all):]
+}
+
 // attach adds a session to the feed, after what it has not seen: the view's
 // frames, and those that were delivered since the view was read. The caller
 // holds mu, and has joined before reading.
@@ -144,7 +156,7 @@ func (l *live) attach(a Attachment, v View) {
 		}
 		return
 	}
-	for _, frame := range l.fresh[max(0, int64(len(l.fresh))-(l.state.Seq-v.Seq)):] {
+	for _, frame := range l.since(v.Seq) {
 		a.Sub.Push(l.plan.ID, frame)
 	}
 }

@@ -1,9 +1,6 @@
 package match
 
-import (
-	"context"
-	"errors"
-)
+import "context"
 
 // member finds somebody's place in a match; ErrNotFound where there is none.
 // What this node has looked up before it knows.
@@ -24,11 +21,8 @@ func (e *Engine) look(ctx context.Context, l *live, player string) (Member, erro
 		return Member{Seat: seat, Role: AsPlayer}, nil
 	}
 	m, err := e.Store.Member(ctx, l.plan.ID, player)
-	switch {
-	case err == nil:
+	if err == nil {
 		l.admit(m)
-	case errors.Is(err, ErrNotFound):
-		l.dismiss(player)
 	}
 	return m, err
 }
@@ -45,12 +39,6 @@ func (l *live) admit(m Member) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.members[m.Seat.Player] = m
-}
-
-func (l *live) dismiss(player string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.members, player)
 }
 
 // watches says whether somebody only looks on.

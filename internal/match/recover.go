@@ -108,7 +108,7 @@ func (e *Engine) fillGaps(ctx context.Context) error {
 	}
 	e.noteReach(ctx)
 	return each(lives, func(l *live) error {
-		if mark, ok := marks[l.plan.ID]; ok && !l.behind(mark) {
+		if !l.behind(marks[l.plan.ID]) { // what has no mark is
 			return nil
 		}
 		return e.fillGap(ctx, l)

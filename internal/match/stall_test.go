@@ -219,5 +219,8 @@ func TestACourseIsBounded(t *testing.T) {
 		}
 		n.Store = n.link
 		w.must(n.Begin(w.Context(), p.ID))
+		if known, is := n.held(p.ID).known().Version, w.store.state(p.ID).Version; known != is {
+			w.Errorf("it knows of version %d, the match is at %d", known, is)
+		}
 	})
 }

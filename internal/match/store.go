@@ -15,8 +15,9 @@ var ErrNotFound = errors.New("match: not found")
 var ErrAbandoned = errors.New("match: abandoned, the store has forgotten acknowledged steps")
 
 // Store keeps matches. Every write is atomic and idempotent: run again with
-// the same attempt it answers as the first time. Calls that carry the highest
-// version seen answer ErrAbandoned where the store's is lower.
+// the same attempt it does nothing more, and answers as the first time; a step
+// only until the next one is taken, when it says that it was not. Calls that
+// carry the highest version seen answer ErrAbandoned where the store's is lower.
 type Store interface {
 	// Create writes a new match as it is in its first state, with its first
 	// push where there is one, and its deadline, if there is none of that id
@@ -32,7 +33,10 @@ type Store interface {
 	Race(ctx context.Context, a Attempt) (Outcome, error)
 	// Record finds a player's accepted answer to a question.
 	Record(ctx context.Context, match, player string, question int) (Record, bool, error)
-	// Step takes a step if the match still stands where the step begins.
+	// Step takes a step if the match still stands where the step begins. One
+	// that abandons the match is taken however far the store's version is
+	// behind, and moves it beyond the highest seen. What Placed and Read need
+	// for a paged result is kept until that is settled.
 	Step(ctx context.Context, s Step) (Stepped, error)
 	// Member finds a player's place in an arena; ErrNotFound where there is
 	// none.

@@ -113,6 +113,8 @@ func refusal(err error) *protocol.Error {
 	switch {
 	case errors.As(err, &refused):
 		return refused
+	case errors.Is(err, match.ErrAbandoned):
+		return protocol.Errorf(protocol.CodeQuestionClosed, "the match was abandoned")
 	case errors.Is(err, match.ErrNotFound):
 		return protocol.Errorf(protocol.CodeNotInMatch, "you have no place in this match, or it has not begun, or it is long over")
 	case errors.Is(err, match.ErrOverloaded):

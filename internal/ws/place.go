@@ -66,13 +66,13 @@ func (se *session) lookForNewer() {
 // the lobby, unless a newer session has taken over both. One that does so just
 // now waits for it: what it enters afterwards is its own. A seat stays.
 func (se *session) giveUpPlace() {
-	se.server.Engine.Detach(se.game, se.player, se)
 	se.place.Lock()
 	defer se.place.Unlock()
 	if se.server.find(se.game, se.player) == se {
 		se.withdraw()
 	}
 	se.server.Presence.Leave(se.game, se.player, se)
+	se.server.Engine.Detach(se.game, se.player, se) // after that, for good
 }
 
 // withdraw takes the player's ticket out of the lobby, unless a session at

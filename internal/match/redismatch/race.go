@@ -25,16 +25,17 @@ const (
 
 var errMoving = errors.New("what is watched kept moving")
 
-// Race implements match.Store. A transaction without a reply may have been
-// done, or may yet be: the race is run again then, which finds that it was, or
-// moves what the former one watches.
+// Race implements match.Store. Where it fails it is run once more, as the client
+// library does with scripts: a transaction without a reply may have been done,
+// or may yet be, and the second run finds that it was, or moves what the first
+// one watches.
 func (s *Store) Race(ctx context.Context, a match.Attempt) (match.Outcome, error) {
 	r, err := s.newRace(a)
 	if err != nil {
 		return match.Outcome{}, fmt.Errorf("redismatch: race for %s: %w", a.Match, err)
 	}
 	out, err := r.run(ctx)
-	if err != nil && r.sent {
+	if err != nil && !errors.Is(err, match.ErrAbandoned) {
 		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), againTimeout)
 		defer cancel()
 		out, err = r.run(again)
@@ -51,7 +52,6 @@ type race struct {
 	store         *Store
 	keys          keys
 	record, first []byte // JSON
-	sent          bool   // EXEC may have been done
 }
 
 func (s *Store) newRace(a match.Attempt) (*race, error) {
@@ -105,7 +105,6 @@ func (r *race) win(ctx context.Context, tx *redis.Tx, l look) (match.Outcome, er
 	k, rec := r.keys, r.Record
 	var answered, version *redis.IntCmd
 	var nodes *redis.StringSliceCmd
-	r.sent = true
 	_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.Set(ctx, r.lock(), r.ID, time.Duration(r.TTLMS)*time.Millisecond)
 		p.Decr(ctx, k.first(rec.Question))

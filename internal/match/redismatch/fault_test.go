@@ -1,0 +1,157 @@
+package redismatch
+
+import (
+	"context"
+	"reflect"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/arena"
+	"laststand/internal/match"
+)
+
+// losing is a node that loses the next of a command, once.
+func (p *play) losing(command string, fate int32) node {
+	p.Helper()
+	way := &rough{fate: once(command, fate)}
+	c := way.client(p.T, p.client)
+	return node{New(c, sourced{c}), way}
+}
+
+// sourced sends every script whole: whether a server knows it is up to the other
+// tests on the cluster.
+type sourced struct{ redis.Scripter }
+
+func (sourced) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx)
+	cmd.SetErr(redis.ErrNoScript)
+	return cmd
+}
+
+// checkBelated expects that one thing got lost, and that nothing more comes of
+// it once it gets through.
+func (p *play) checkBelated(n node) {
+	p.Helper()
+	before := p.read()
+	n.way.arrive()
+	if n.lost() != 1 || !reflect.DeepEqual(p.read(), before) {
+		p.Errorf("%d losses; %+v became %+v", n.lost(), before, p.read())
+	}
+	p.checkLog()
+}
+
+// A script whose reply is lost is run again by the client library, and so is
+// one that did not get through, or does so too late. Each is done once.
+func TestAScriptIsRunTwiceByTheClientLibrary(t *testing.T) {
+	for name, fate := range map[string]int32{"unsent": unsent, "unheard": unheard, "belated": belated} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(p *play) {
+				n := p.losing("eval", fate)
+				s := p.step(p.read().State, match.Open, 0)
+				if done, err := n.Step(p.Context(), s); err != nil || !reflect.DeepEqual(done, match.Stepped{Taken: true, First: 2, Version: 2}) {
+					p.Errorf("%+v, %v", done, err)
+				}
+				p.checkBelated(n)
+
+				n = p.losing("eval", fate)
+				a := p.attempt(p.read().State, "p_ada", 10)
+				if out, err := n.Commit(p.Context(), a); err != nil || out.Verdict != match.Accepted || out.Answered != 1 || !reflect.DeepEqual(out.Record, a.Record) {
+					p.Errorf("%+v, %v", out, err)
+				}
+				p.checkBelated(n)
+				if v := p.read(); v.Seq != 3 || v.Version != 3 || v.Totals["p_ada"].Score != 190 {
+					p.Errorf("%+v", v)
+				}
+			})
+		})
+	}
+}
+
+// A seat that is asked for twice is given once.
+func TestASeatWhoseReplyIsLost(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *play) {
+		n := p.losing("eval", unheard)
+		sat, err := n.Sit(p.Context(), p.request("p_ada", ""))
+		p.placed("p_ada", arena.In, sat, err)
+		p.checkBelated(n)
+		p.checkSeats(1)
+	})
+}
+
+// A step that is taken but told only when another node has taken the next is
+// told as lost; its pushes are in the log, once.
+func TestAStepIsOvertakenWhileItsReplyIsLost(t *testing.T) {
+	each(t, func(p *play) {
+		n := p.losing("eval", unheard)
+		n.way.meanwhile = func() { p.take(match.Sealed, 0) }
+		done, err := n.Step(p.Context(), p.step(p.read().State, match.Open, 0))
+		if err != nil || done.Taken {
+			p.Errorf("%+v, %v", done, err)
+		}
+		if v := p.read(); v.Phase != match.Sealed || v.Seq != 3 || v.Version != 3 {
+			p.Errorf("%+v", v.State)
+		}
+		p.checkBelated(n)
+	})
+}
+
+// The seal is lost on its way, or its reply is, and the first right answer
+// comes in between: one of the two closes the question, and both are told so.
+func TestALostSealRacesTheFirst(t *testing.T) {
+	for name, test := range map[string]struct {
+		fate int32
+		want match.Verdict
+	}{"unsent": {unsent, match.Accepted}, "unheard": {unheard, match.Late}, "belated": {belated, match.Accepted}} {
+		t.Run(name, func(t *testing.T) {
+			eachArena(t, match.Buzzer, func(p *play) {
+				p.seat("p_ada", "p_bob")
+				open := p.start()
+				n := p.losing("eval", test.fate)
+				n.way.meanwhile = func() { p.race(p.first(open, "p_ada", 10), test.want) }
+				seal := p.step(open, match.Sealed, 0)
+				seal.To.Reason, seal.Pushes = "timeout", nil
+				done, err := n.Step(p.Context(), seal)
+				won := test.want == match.Accepted
+				if v := p.read(); err != nil || done.Taken == won || (v.First != nil) != won || v.Phase != match.Sealed {
+					p.Errorf("%+v, %v, %+v", done, err, v.State)
+				}
+				p.checkBelated(n)
+			})
+		})
+	}
+}
+
+// An EXEC that gets through only after the race was run again changes nothing
+// any more, whatever the second run has found.
+func TestAnExecIsBelated(t *testing.T) {
+	for name, test := range map[string]struct {
+		meanwhile func(p *play, open match.State)
+		want      match.Verdict
+	}{
+		"and its race has won": {func(*play, match.State) {}, match.Accepted},
+		"and another has won": {func(p *play, open match.State) {
+			p.race(p.first(open, "p_bob", 10), match.Accepted)
+		}, match.Late},
+		"and its player was wrong": {func(p *play, open match.State) {
+			p.commit(wrong(p.first(open, "p_ada", 10)), match.Accepted)
+		}, match.Duplicate},
+		"and the question is sealed": {func(p *play, _ match.State) { p.take(match.Sealed, 0) }, match.Late},
+		"and the next is open":       {func(p *play, _ match.State) { p.next() }, match.Late},
+		"and the match is over":      {func(p *play, _ match.State) { p.take(match.Over, 0) }, match.Late},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachArena(t, match.Buzzer, func(p *play) {
+				p.seat("p_ada", "p_bob")
+				open := p.start()
+				n := p.losing("exec", belated)
+				n.way.meanwhile = func() { test.meanwhile(p, open) }
+				out, err := n.Race(p.Context(), p.first(open, "p_ada", 20))
+				if err != nil || out.Verdict != test.want {
+					p.Errorf("%+v, %v", out, err)
+				}
+				p.checkBelated(n)
+			})
+		})
+	}
+}
