@@ -131,6 +131,12 @@ addEventListener('online', () => {
   const { kind, code } = store.get().session;
   if (kind === 'retrying' && mayHurry(code)) session.connect();
 });
+// A page that the browser puts aside would keep its line, and its player seem
+// to be here.
+addEventListener('pagehide', () => session.hangUp());
+addEventListener('pageshow', ({ persisted }) => {
+  if (persisted && !['idle', 'stopped'].includes(store.get().session.kind)) session.connect();
+});
 arenas.comeBack(asked);
 store.subscribe(locate);
 if (account.known) session.connect();

@@ -45,6 +45,11 @@ export class Session {
     }
   }
 
+  // hangUp closes the line, without a word to onStatus; connect() opens it again.
+  hangUp() {
+    this.#drop();
+  }
+
   // request resolves with the reply's data and rejects with the error's data, or
   // with code `disconnected` when the line is lost first: ask again once online.
   request(type, data = {}) {
