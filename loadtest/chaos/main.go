@@ -20,13 +20,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
 	"laststand/loadtest/chaos/ordeal"
+	"laststand/loadtest/rig"
 )
 
 func main() {
@@ -72,10 +71,12 @@ func run(c ordeal.Config, slack time.Duration) (err error) {
 	}()
 	fmt.Println("seed", c.Seed)
 	if c.Server.Path == "" {
-		c.Server.Path = filepath.Join(c.Dir, "server")
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", c.Server.Path, "laststand/cmd/server").CombinedOutput(); err != nil {
-			return fmt.Errorf("go build: %w: %s", err, out)
+		binary, done, err := rig.Build(ctx)
+		if err != nil {
+			return err
 		}
+		defer done()
+		c.Server.Path = binary
 	}
 	s := stores{dir: c.Dir}
 	defer s.stop()

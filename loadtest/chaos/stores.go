@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"net"
@@ -14,71 +15,94 @@ import (
 	"time"
 )
 
-// stores are the Redis cluster and the PostgreSQL that this program starts.
+// stores are the Redis cluster and the PostgreSQL that this program starts, in
+// a folder.
 type stores struct {
 	dir     string
 	running []*exec.Cmd
 }
 
-// startCluster starts three masters and gives their URL.
-func (s *stores) startCluster(ctx context.Context) (string, error) {
-	var addresses []string
-	for range 3 {
-		port, err := freePort(ctx)
-		if err != nil {
-			return "", err
-		}
-		bus, err := freePort(ctx)
-		if err != nil {
-			return "", err
-		}
-		err = s.start(exec.CommandContext(ctx, "redis-server", "--port", port, "--cluster-port", bus, "--bind", "127.0.0.1", "--dir", s.dir,
-			"--cluster-enabled", "yes", "--cluster-config-file", "redis-"+port+".conf", "--save", "", "--appendonly", "no"), port)
-		if err != nil {
-			return "", err
-		}
-		addresses = append(addresses, "127.0.0.1:"+port)
+// start starts a program that ends with us, in a process group of its own: an
+// interrupt is for us.
+func (s *stores) start(cmd *exec.Cmd) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = new(syscall.SysProcAttr)
 	}
-	made := exec.CommandContext(ctx, "redis-cli", append([]string{"--cluster", "create", "--cluster-yes"}, addresses...)...)
-	if out, err := made.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("redis-cli --cluster create: %w: %s", err, out)
+	cmd.SysProcAttr.Setpgid = true
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	if err := cmd.Start(); err != nil {
+		return err
 	}
-	return "redis://" + strings.Join(addresses, ","), nil
+	s.running = append(s.running, cmd)
+	return nil
 }
 
-// startPostgres makes an empty PostgreSQL and gives its URL. As root it runs as
-// the user postgres, since it refuses root.
-func (s *stores) startPostgres(ctx context.Context) (string, error) {
-	port, err := freePort(ctx)
+// stop ends what was started, the last first.
+func (s *stores) stop() {
+	for i := len(s.running) - 1; i >= 0; i-- {
+		_ = s.running[i].Process.Signal(syscall.SIGTERM)
+		_ = s.running[i].Wait()
+	}
+}
+
+// startCluster starts a Redis cluster of three masters and gives its URL.
+func (s *stores) startCluster(ctx context.Context) (string, error) {
+	module, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "laststand").Output()
+	if err != nil {
+		return "", fmt.Errorf("go list -m laststand: %w", err)
+	}
+	script := filepath.Join(strings.TrimSpace(string(module)), "deploy", "cluster.sh")
+	cmd := exec.CommandContext(ctx, "bash", script, "-d", s.dir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return "", err
 	}
+	if err := s.start(cmd); err != nil {
+		return "", err
+	}
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "redis://") {
+			return lines.Text(), nil
+		}
+	}
+	return "", fmt.Errorf("%s did not start a cluster", script)
+}
+
+// startPostgres makes an empty PostgreSQL and gives its URL.
+func (s *stores) startPostgres(ctx context.Context) (string, error) {
+	free, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	address := free.Addr().String()
+	_, port, _ := net.SplitHostPort(address)
+	if err := free.Close(); err != nil {
+		return "", err
+	}
 	data := filepath.Join(s.dir, "postgres")
-	as, err := owner(s.dir, data)
+	as, err := s.owner(data)
 	if err != nil {
 		return "", err
 	}
 	initdb := exec.CommandContext(ctx, program("initdb"), "-D", data, "-U", "postgres", "-A", "trust", "--encoding=UTF8", "--locale=C.UTF-8")
-	initdb.SysProcAttr = as
-	initdb.Dir = data
+	initdb.Dir, initdb.SysProcAttr = data, &syscall.SysProcAttr{Credential: as}
 	if out, err := initdb.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("initdb: %w: %s", err, out)
+		return "", fmt.Errorf("%w: %s; or give one with -database", err, out)
 	}
 	server := exec.CommandContext(ctx, program("postgres"), "-D", data, "-h", "127.0.0.1", "-p", port, "-k", "", "-c", "max_connections=400")
-	server.SysProcAttr = as
-	server.Dir = data
-	if err := s.start(server, port); err != nil {
+	server.Dir, server.SysProcAttr = data, &syscall.SysProcAttr{Credential: as}
+	if err := s.start(server); err != nil {
 		return "", err
 	}
-	return "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable", nil
+	return "postgres://postgres@" + address + "/postgres?sslmode=disable", answers(ctx, address)
 }
 
-// owner makes the folder of the data, and says as whom its server runs, apart
-// from our own process group: an interrupt is for us.
-func owner(dir, data string) (*syscall.SysProcAttr, error) {
-	as := &syscall.SysProcAttr{Setpgid: true}
+// owner makes the folder of a PostgreSQL's data and says as whom its server
+// runs: as root it is the user postgres, since it refuses root.
+func (s *stores) owner(data string) (*syscall.Credential, error) {
 	if err := os.Mkdir(data, 0o700); err != nil || os.Geteuid() != 0 {
-		return as, err
+		return nil, err
 	}
 	u, err := user.Lookup("postgres")
 	if err != nil {
@@ -92,15 +116,14 @@ func owner(dir, data string) (*syscall.SysProcAttr, error) {
 	if err != nil {
 		return nil, err
 	}
-	as.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	if err := os.Chmod(dir, 0o711); err != nil {
+	if err := os.Chmod(s.dir, 0o711); err != nil { // it has to get through to its data
 		return nil, err
 	}
-	return as, os.Chown(data, int(uid), int(gid))
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, os.Chown(data, int(uid), int(gid))
 }
 
-// program is a program of PostgreSQL, of the newest version where it is off the
-// PATH, as Debian keeps them.
+// program is a program of PostgreSQL; where it is off the PATH, as with Debian,
+// of the newest version.
 func program(name string) string {
 	paths, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
 	if _, err := exec.LookPath(name); err == nil || len(paths) == 0 {
@@ -109,40 +132,14 @@ func program(name string) string {
 	return paths[len(paths)-1]
 }
 
-// start starts a server and waits until its port answers.
-func (s *stores) start(cmd *exec.Cmd, port string) error {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	}
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("%w: install it, or give the address of one", err)
-	}
-	s.running = append(s.running, cmd)
-	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
-		if conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(context.Background(), "tcp", "127.0.0.1:"+port); err == nil {
+// answers waits until something listens at an address.
+func answers(ctx context.Context, address string) (err error) {
+	var conn net.Conn
+	for range 200 {
+		if conn, err = new(net.Dialer).DialContext(ctx, "tcp", address); err == nil {
 			return conn.Close()
 		}
+		time.Sleep(50 * time.Millisecond)
 	}
-	return fmt.Errorf("%s does not answer on port %s", cmd.Path, port)
-}
-
-// stop ends what was started.
-func (s *stores) stop() {
-	for _, cmd := range s.running {
-		_ = cmd.Process.Signal(syscall.SIGINT)
-		_ = cmd.Wait()
-	}
-}
-
-func freePort(ctx context.Context) (string, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		return "", err
-	}
-	return port, l.Close()
+	return err
 }

@@ -59,29 +59,44 @@ func (c *contender) campaign(ctx context.Context) error {
 		if c.dice.IntN(3) == 0 {
 			c.Move()
 		}
-		next := entry{kind: protocol.TypeDuelJoin, data: protocol.DuelJoin{Lang: "en"}}
+		next := duel()
 		if s := c.takeSeat(); s != nil {
 			next = entry{kind: protocol.TypeArenaJoin, data: protocol.ArenaJoin{Code: s.arena.code, Team: s.team}, seat: s}
 		}
-		if err := c.contend(ctx, next); err != nil {
+		k := &contest{contender: c, entry: next}
+		if err := c.ended(ctx, k.run(ctx, k.done)); err != nil {
 			return err
+		}
+		if next.seat != nil && !k.in { // a duel came first that was made before
+			c.offer = next.seat
 		}
 	}
 	return nil
 }
 
+func duel() entry {
+	return entry{kind: protocol.TypeDuelJoin, data: protocol.DuelJoin{Lang: "en"}}
+}
+
 // joinAgain has the contender ask for one more duel, and take that back: who is
-// left over in anything cannot.
+// left over in anything cannot. They do so one after another, so that they do
+// not meet.
 func (c *contender) joinAgain(ctx context.Context) error {
 	if c.lost {
 		return nil
 	}
-	return c.contend(ctx, entry{kind: protocol.TypeDuelJoin, data: protocol.DuelJoin{Lang: "en"}})
+	k := &contest{contender: c, entry: duel()}
+	c.o.turn.Lock()
+	err := k.run(ctx, func() bool { return k.gone || k.record != nil })
+	c.o.turn.Unlock()
+	if err == nil {
+		err = k.run(ctx, k.done)
+	}
+	return c.ended(ctx, err)
 }
 
-// contend plays one match; the error is the context's.
-func (c *contender) contend(ctx context.Context, e entry) error {
-	err := (&contest{contender: c, entry: e}).run(ctx)
+// ended reports what a contest was ended by, unless that is the context's end.
+func (c *contender) ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -10,7 +10,7 @@ func (j *judgement) end() {
 	}
 	alive := 0
 	for _, t := range j.all {
-		if !t.out {
+		if !t.out && !t.unsure {
 			alive++
 		}
 	}

@@ -17,7 +17,8 @@ type evidence struct {
 }
 
 // evidence of a question: what the player was answered comes first; where the
-// reply was lost it is what the close, or `own`, says.
+// reply was lost it is what the close, or `own`, says. So it is where a copy of
+// the answer was late, and another one came in the time that was given back.
 func (r *round) evidence(s *share) evidence {
 	g := s.answers[r.asked.Question]
 	result := r.result(s.player)
@@ -25,7 +26,7 @@ func (r *round) evidence(s *share) evidence {
 	switch {
 	case g != nil && g.reply != nil:
 		return r.judged(g.raw, g.said.ElapsedMS)
-	case g != nil && g.closed, g == nil && s.over:
+	case g != nil && g.closed && !r.extended(), g == nil && s.over:
 		return evidence{}
 	case result != nil && result.ElapsedMS != nil:
 		return r.judged(result.Given, *result.ElapsedMS)
@@ -34,6 +35,8 @@ func (r *round) evidence(s *share) evidence {
 	}
 	return evidence{unsure: result == nil && !told}
 }
+
+func (r *round) extended() bool { return r.closesAt > r.asked.ClosesAt }
 
 func (r *round) judged(given json.RawMessage, elapsed int64) evidence {
 	return evidence{accepted: true, correct: r.right.allows(given), given: given, elapsed: elapsed}

@@ -14,7 +14,7 @@ type fault struct {
 	name  string
 	at    time.Duration // after the beginning
 	lasts time.Duration
-	do    func(ctx context.Context, o *ordeal, n *node, lasts time.Duration) error
+	do    func(ctx context.Context, n *node, lasts time.Duration) error
 }
 
 // faults are those of the ordeal, by their time. A stall is longer than a
@@ -29,20 +29,19 @@ func (o *ordeal) faults() []fault {
 			all = append(all, f)
 		}
 	}
-	add(o.Kills, fault{name: "kill", do: kill}, 500*time.Millisecond, 4*time.Second)
-	add(o.Stalls, fault{name: "stall", do: stall}, limitMS*time.Millisecond+time.Second, 2*limitMS*time.Millisecond+time.Second)
-	add(o.Drains, fault{name: "drain", do: drain}, 500*time.Millisecond, 2*time.Second)
+	add(o.Kills, fault{name: "kill", do: o.fleet.kill}, 500*time.Millisecond, 4*time.Second)
+	add(o.Stalls, fault{name: "stall", do: o.fleet.stall}, (limitMS+1000)*time.Millisecond, (2*limitMS+1000)*time.Millisecond)
+	add(o.Drains, fault{name: "drain", do: o.fleet.drain}, 500*time.Millisecond, 2*time.Second)
 	slices.SortFunc(all, func(a, b fault) int { return int(a.at - b.at) })
 	return all
 }
 
-// afflict does all faults, each to a node drawn by lot, and returns when all
-// nodes are well again.
+// afflict does all faults, each to the node that has been well the longest, and
+// returns when all nodes are well again.
 func (o *ordeal) afflict(ctx context.Context) error {
-	dice := o.dice(1)
 	group, ctx := errgroup.WithContext(ctx)
 	for _, f := range o.faults() {
-		n, err := o.patient(ctx, f.at, dice.Uint64())
+		n, err := o.patient(ctx, f.at)
 		if err != nil {
 			return errorOf(group.Wait(), err)
 		}
@@ -50,20 +49,20 @@ func (o *ordeal) afflict(ctx context.Context) error {
 		group.Go(func() error {
 			defer o.fleet.heal(n)
 			o.fleet.checkUp(n)
-			return f.do(ctx, o, n, f.lasts)
+			return f.do(ctx, n, f.lasts)
 		})
 	}
 	return group.Wait()
 }
 
 // patient waits until the time of a fault and for a node that it can be done to.
-func (o *ordeal) patient(ctx context.Context, at time.Duration, lot uint64) (*node, error) {
+func (o *ordeal) patient(ctx context.Context, at time.Duration) (*node, error) {
 	wait := at - time.Since(o.began)
 	for {
 		if err := pause(ctx, max(wait, 0)); err != nil {
 			return nil, err
 		}
-		if n := o.fleet.take(o.dice(lot)); n != nil {
+		if n := o.fleet.take(); n != nil {
 			return n, nil
 		}
 		wait = 100 * time.Millisecond
@@ -78,7 +77,7 @@ func errorOf(first, second error) error {
 }
 
 // kill is what a crash does; the node comes back after a while.
-func kill(ctx context.Context, _ *ordeal, n *node, lasts time.Duration) error {
+func (f *fleet) kill(ctx context.Context, n *node, lasts time.Duration) error {
 	n.end(syscall.SIGKILL)
 	if err := pause(ctx, lasts); err != nil {
 		return err
@@ -87,15 +86,15 @@ func kill(ctx context.Context, _ *ordeal, n *node, lasts time.Duration) error {
 }
 
 // stall stops a node in whatever it does, and lets it go on.
-func stall(ctx context.Context, _ *ordeal, n *node, lasts time.Duration) error {
+func (f *fleet) stall(ctx context.Context, n *node, lasts time.Duration) error {
 	n.signal(syscall.SIGSTOP)
 	defer n.signal(syscall.SIGCONT)
 	return pause(ctx, lasts)
 }
 
 // drain is what an operator does; a new process follows after a while.
-func drain(ctx context.Context, o *ordeal, n *node, lasts time.Duration) error {
-	o.fleet.retire(n)
+func (f *fleet) drain(ctx context.Context, n *node, lasts time.Duration) error {
+	f.retire(n)
 	if err := pause(ctx, lasts); err != nil {
 		return err
 	}

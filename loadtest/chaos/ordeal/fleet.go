@@ -7,8 +7,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sync/errgroup"
@@ -22,18 +24,20 @@ type fleet struct {
 	all      []*node
 	life     context.Context // at its end the processes are killed
 	once     sync.Once
+	turn     atomic.Int64 // whose address is next
 
 	mu   sync.Mutex
-	sick map[*node]bool // is being made to fail
+	well []*node // not made to fail just now, the longest first
 }
 
 func newFleet(ctx context.Context, c Config, settings string, found *untruths) *fleet {
-	f := &fleet{Config: c, untruths: found, life: ctx, sick: make(map[*node]bool)}
+	f := &fleet{Config: c, untruths: found, life: ctx}
 	f.settings = []string{"--redis", c.Redis, "--database", c.Database, "--config", settings, "--data", c.Dir}
 	for i := range c.Nodes {
 		name := fmt.Sprintf("node %d", i+1)
 		f.all = append(f.all, &node{name: name, command: f.serve, log: logPath(c.Dir, name)})
 	}
+	f.well = slices.Clone(f.all)
 	return f
 }
 
@@ -103,26 +107,26 @@ func (f *fleet) draw(dice *rand.Rand, but string) string {
 	}
 }
 
-// take draws a well node to be made to fail, as long as another one stays
-// well; nil otherwise.
-func (f *fleet) take(dice *rand.Rand) *node {
+// next gives the address of one node after another.
+func (f *fleet) next() string { return f.all[int(f.turn.Add(1))%len(f.all)].address() }
+
+// take gives the node that has been well the longest, to be made to fail, as
+// long as another one stays well; nil otherwise.
+func (f *fleet) take() *node {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.all)-len(f.sick) < 2 {
+	if len(f.well) < 2 {
 		return nil
 	}
-	for {
-		if n := f.all[dice.IntN(len(f.all))]; !f.sick[n] {
-			f.sick[n] = true
-			return n
-		}
-	}
+	n := f.well[0]
+	f.well = f.well[1:]
+	return n
 }
 
 func (f *fleet) heal(n *node) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.sick, n)
+	f.well = append(f.well, n)
 }
 
 // token mints a host's token with the key that the nodes share.

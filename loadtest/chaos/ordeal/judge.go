@@ -1,11 +1,6 @@
 package ordeal
 
-import (
-	"bytes"
-	"fmt"
-
-	"laststand/internal/protocol"
-)
+import "fmt"
 
 // fullView is up to how many players a match tells everybody everything.
 const fullView = 50
@@ -40,13 +35,14 @@ func (j *judgement) untrue(format string, args ...any) {
 
 func (j *judgement) match() {
 	j.seat()
-	due := j.found.StartsAt
+	due, after := j.found.StartsAt, "the countdown"
 	for _, r := range j.rounds {
 		j.late = append(j.late, r.asked.OpensAt-due)
 		if r.asked.OpensAt < due-earlyMS {
-			j.untrue("question %d was to open at %d and did at %d", r.asked.Question, due, r.asked.OpensAt)
+			j.untrue("question %d was to open at %d, after %s, and did at %d", r.asked.Question, due, after, r.asked.OpensAt)
 		}
 		due = j.round(r) + revealMS
+		after = fmt.Sprintf("one open from %d to %d and closed by %s", r.asked.OpensAt, r.closesAt, r.closed.Reason)
 	}
 	j.end()
 	j.final = j.all
@@ -65,152 +61,6 @@ func (j *judgement) seat() {
 		}
 	}
 	if len(j.all) != j.found.Players {
-		j.untrue("%d players are in it, and %d were found", j.found.Players, len(j.all))
+		j.untrue("%d players are in it, and %d were found", len(j.all), j.found.Players)
 	}
-}
-
-// round judges a question, and gives when it was due to close.
-func (j *judgement) round(r *round) (due int64) {
-	known := make(map[string]evidence)
-	due = r.closesAt + sealGraceMS
-	var accepted, right int64
-	var newest int64
-	unsure := false
-	for player, t := range j.all {
-		e := r.evidence(j.shares[player])
-		if t.out && e.accepted {
-			j.untrue("question %d: the answer of %s was accepted, who was out", r.asked.Question, player)
-		}
-		if t.out {
-			continue
-		}
-		known[player] = e
-		unsure = unsure || e.unsure
-		if e.accepted {
-			accepted++
-			newest = max(newest, r.asked.OpensAt+e.elapsed)
-		}
-		if e.correct {
-			right++
-		}
-		j.stamp(r, j.shares[player])
-	}
-	if !unsure && (r.closed.Answered != accepted || r.closed.Right != right) {
-		j.untrue("question %d: %d answers were accepted and %d right, its close says %d and %d",
-			r.asked.Question, accepted, right, r.closed.Answered, r.closed.Right)
-	}
-	j.first(r, known)
-	j.count(r, known)
-	if r.closed.Reason == "timeout" {
-		return due
-	}
-	if r.closed.Reason == "all_answered" && !unsure && accepted != int64(len(known)) {
-		j.untrue("question %d was closed when %d of %d had answered", r.asked.Question, accepted, len(known))
-	}
-	return newest
-}
-
-// sealGraceMS is how long after closes_at a question is sealed.
-const sealGraceMS = 150
-
-// stamp checks the instants of an accepted answer.
-func (j *judgement) stamp(r *round, s *share) {
-	g := s.answers[r.asked.Question]
-	if g == nil || g.reply == nil {
-		return
-	}
-	if g.said.At > r.closesAt || g.said.ElapsedMS != max(g.said.At-r.asked.OpensAt, 0) {
-		j.untrue("question %d from %d to %d: an answer got %s", r.asked.Question, r.asked.OpensAt, r.closesAt, g.reply)
-	}
-}
-
-// first checks who was the first right one in a buzzer match: all who are said
-// to have been right.
-func (j *judgement) first(r *round, known map[string]evidence) {
-	first := r.closed.First
-	if first != nil {
-		j.firsts[first.Team]++
-	}
-	if (first != nil) != (r.closed.Reason == "first_correct") || first != nil && j.found.Mode != "buzzer" {
-		j.untrue("question %d was closed by %s, and its first is %+v", r.asked.Question, r.closed.Reason, first)
-	}
-	if j.found.Mode != "buzzer" {
-		return
-	}
-	for player, e := range known {
-		was := first != nil && first.Player == player
-		if !e.unsure && e.correct != was {
-			j.untrue("question %d: %s was right: %v, and is its first: %v", r.asked.Question, player, e.correct, was)
-		}
-		if g := j.shares[player].answers[r.asked.Question]; g != nil && g.reply != nil &&
-			(g.said.Correct == nil || g.said.First == nil || *g.said.Correct != e.correct || *g.said.First != was) {
-			j.untrue("question %d: %s was right: %v, is its first: %v, and was answered %s", r.asked.Question, player, e.correct, was, g.reply)
-		}
-	}
-}
-
-// count adds a question to the totals and checks what its close says of them.
-func (j *judgement) count(r *round, known map[string]evidence) {
-	survived := j.found.Mode != "survival"
-	for _, e := range known {
-		survived = survived || e.correct || e.unsure
-	}
-	if r.closed.Void == survived {
-		j.untrue("question %d: somebody survives: %v, void: %v", r.asked.Question, survived, r.closed.Void)
-	}
-	for player, e := range known {
-		t := j.all[player]
-		points := int64(0)
-		if !r.closed.Void {
-			points = t.count(j.found.Mode, e)
-			t.out = j.found.Mode == "survival" && !e.correct && !e.unsure
-		}
-		if e.correct {
-			t.lasts = r.asked.Question
-		}
-		j.compare(r, t, e, points)
-	}
-	if want := len(known); j.found.Players <= fullView && len(r.closed.Results) != want {
-		j.untrue("question %d: its close names %d of %d players", r.asked.Question, len(r.closed.Results), want)
-	}
-}
-
-// compare holds what is said of a question to everybody, and to the player
-// alone, against the reckoning.
-func (j *judgement) compare(r *round, t *totals, e evidence, points int64) {
-	if t.unsure {
-		return
-	}
-	want := protocol.QuestionResult{Player: t.player, Given: e.given, Correct: e.correct, Points: points, Score: t.score, Out: t.out}
-	if e.accepted {
-		want.ElapsedMS = &e.elapsed
-	}
-	if said := r.result(t.player); said != nil && !same(*said, want) {
-		j.untrue("question %d: its close says %s, and it is %s", r.asked.Question, show(*said), show(want))
-	}
-	if o, ok := j.shares[t.player].owns[r.asked.Question]; ok {
-		said := protocol.QuestionResult{
-			Player: t.player, Given: o.Given, Correct: o.Correct, ElapsedMS: o.ElapsedMS, Points: o.Points, Score: o.Score, Out: o.Out,
-		}
-		if !same(said, want) {
-			j.untrue("question %d: its player is told %s, and it is %s", r.asked.Question, show(said), show(want))
-		}
-	}
-}
-
-func same(a, b protocol.QuestionResult) bool {
-	if (a.ElapsedMS == nil) != (b.ElapsedMS == nil) || a.ElapsedMS != nil && *a.ElapsedMS != *b.ElapsedMS {
-		return false
-	}
-	given := a.ElapsedMS == nil || bytes.Equal(a.Given, b.Given)
-	return given && a.Correct == b.Correct && a.Points == b.Points && a.Score == b.Score && a.Out == b.Out
-}
-
-func show(r protocol.QuestionResult) string {
-	elapsed := "none"
-	if r.ElapsedMS != nil {
-		elapsed = fmt.Sprint(*r.ElapsedMS, " ms")
-	}
-	return fmt.Sprintf("%s: given %s in %s, correct %v, points %d, score %d, out %v",
-		r.Player, r.Given, elapsed, r.Correct, r.Points, r.Score, r.Out)
 }

@@ -68,12 +68,11 @@ func (k kept) agree(ctx context.Context, compare func() (differs string, err err
 	}
 }
 
-// get reads from a node drawn by lot.
+// get reads from one node after another.
 func (k kept) get(ctx context.Context, path string, v any) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	at := k.fleet.draw(k.dice(uint64(time.Now().UnixNano())), "")
-	return player.Get(ctx, at+"/v1/games/demo/"+path, v)
+	return player.Get(ctx, k.fleet.next()+"/v1/games/demo/"+path, v)
 }
 
 // pages reads a list to its end.

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,6 +42,7 @@ type ordeal struct {
 	counts   counts
 	seats    chan *seat // in arenas, for whoever has nothing else to do
 	closing  atomic.Bool
+	turn     sync.Mutex // held by the one who joins at the end
 	began    time.Time
 }
 
@@ -64,6 +66,7 @@ func Run(ctx context.Context, c Config) (Report, error) {
 	if err := o.fleet.start(); err != nil {
 		return Report{}, err
 	}
+	o.say("%d nodes serve", c.Nodes)
 	contenders, err := o.gather(ctx)
 	if err != nil {
 		return Report{}, err
@@ -88,7 +91,7 @@ func (o *ordeal) play(ctx context.Context, contenders []*contender) error {
 			c.Close()
 		}
 	}()
-	o.began = time.Now()
+	o.began = time.Now() // the nodes took their time
 	var playing errgroup.Group
 	for _, c := range contenders {
 		playing.Go(func() error { return c.campaign(ctx) })
@@ -135,10 +138,10 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // How matches are played here, in milliseconds.
 const (
-	limitMS     = 3000
+	limitMS     = 2500
 	revealMS    = 400
 	countdownMS = 600
-	questions   = 5
+	questions   = 4
 )
 
 // writeSettings writes the configuration of the nodes, and gives its path.

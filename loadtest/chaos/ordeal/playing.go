@@ -123,7 +123,7 @@ func (c *contest) answerRefused(h player.Heard, e protocol.Error, patient bool) 
 	case patient:
 		return nil
 	}
-	return c.share.refused(*sent.Question, h.To.Sent, e, string(h.Raw))
+	return c.share.refused(*sent.Question, e, h.Raw)
 }
 
 // state holds what the server says of the contender's own answer against what

@@ -24,7 +24,6 @@ type given struct {
 	reply  json.RawMessage   // that accepted it; nil for none
 	said   protocol.Answered // the reply
 	closed bool              // it came too late
-	unsure bool              // it cannot be said any more whether it was accepted
 }
 
 func (s *share) sent(a *protocol.Answer) {
@@ -41,8 +40,6 @@ func (s *share) accepted(question int, reply json.RawMessage) (known bool, err e
 	switch {
 	case g == nil:
 		return false, untrue("question %d was not answered, and accepted: %s", question, reply)
-	case g.closed:
-		return false, untrue("question %d was closed to the answer, and then accepted it: %s", question, reply)
 	case g.reply != nil && !bytes.Equal(g.reply, reply):
 		return true, untrue("the same answer got %s and then %s", g.reply, reply)
 	case g.reply != nil:
@@ -58,12 +55,11 @@ func (s *share) accepted(question int, reply json.RawMessage) (known bool, err e
 
 // refused takes a refusal. Who is out is told so of whatever answer was sent
 // before, so that one whose reply was lost stays in doubt.
-func (s *share) refused(question, times int, e protocol.Error, raw string) error {
+func (s *share) refused(question int, e protocol.Error, raw json.RawMessage) error {
 	g := s.answers[question]
 	switch {
 	case e.Code == protocol.CodeEliminated:
 		s.out = true
-		g.unsure = g.reply == nil && times > 1
 		return nil
 	case e.Code != protocol.CodeQuestionClosed:
 		return untrue("the answer to question %d got %s", question, raw)
@@ -75,17 +71,15 @@ func (s *share) refused(question, times int, e protocol.Error, raw string) error
 }
 
 // holds compares a state with what the player has been told of the answer to
-// the question that it stands at.
+// the question that it stands at. An answer whose reply is to come may be there.
 func (s *share) holds(state protocol.MatchState) error {
 	g, said := s.answers[state.Question.Question], state.YourAnswer
 	switch {
-	case g == nil && said == nil, g != nil && g.reply == nil && said == nil:
-		return nil
-	case g == nil:
+	case g == nil && said != nil:
 		return untrue("question %d was not answered, and the state has %s", state.Question.Question, said.Given)
-	case g.reply == nil && !g.closed:
-		return nil // its reply was lost, and is asked for
-	case said == nil || g.closed || said.At != g.said.At || said.ElapsedMS != g.said.ElapsedMS || !bytes.Equal(said.Given, g.raw):
+	case g == nil || g.reply == nil:
+		return nil
+	case said == nil || said.At != g.said.At || said.ElapsedMS != g.said.ElapsedMS || !bytes.Equal(said.Given, g.raw):
 		return untrue("the answer %s got %s, and the state has %+v", g.raw, g.reply, said)
 	}
 	return nil
