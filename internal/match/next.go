@@ -91,7 +91,9 @@ func conclude(p *Plan, v View, now, lostMS int64) (Step, bool) {
 	if lost := max(now-v.DueAt, lostMS); lost >= outageMS && v.extendable() {
 		return extend(p, v, lost, now), true
 	}
-	return seal(p, v, timeout, now), true
+	s := seal(p, v, timeout, now)
+	s.Version = v.Version // not if another node has given time back since
+	return s, true
 }
 
 // goOn is what follows on a reveal.

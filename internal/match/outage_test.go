@@ -141,3 +141,30 @@ func TestAnOutageOfManyMatches(t *testing.T) {
 		}
 	})
 }
+
+// A node that read a question before time was given back to it does not seal it
+// at its former end.
+func TestAnExtendedQuestionIsNotSealedByWhatWasReadBefore(t *testing.T) {
+	inBubble(t, func(w *world) {
+		a := w.node()
+		a.enter(ada)
+		p := a.begin(w, 1)
+		w.passUntil(p, Open, 0)
+		before, err := w.store.Read(w.Context(), ReadQuery{Match: p.ID, Players: p.players(), After: -1})
+		w.must(err)
+		extension := extend(p, before, 2000, now())
+		extension.ID = "one"
+		given, err := w.store.Step(w.Context(), extension)
+		w.must(err)
+		late, due := next(p, before, before.DueAt, 0)
+		late.ID = "other"
+		if !given.Taken || !due || late.To.Phase != Sealed {
+			w.Fatalf("given %v, due %v: %+v", given.Taken, due, late)
+		}
+		sealed, err := w.store.Step(w.Context(), late)
+		w.must(err)
+		if sealed.Taken {
+			w.Error("it was sealed at its former end")
+		}
+	})
+}

@@ -26,7 +26,8 @@ func bare(ctx context.Context, o options, size int) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	cmd := exec.CommandContext(ctx, self, "-as", "floor", "-watchers", strconv.Itoa(size))
+	cmd := exec.CommandContext(ctx, self, "-as", "floor", "-size", strconv.Itoa(size),
+		"-watchers", strconv.Itoa(o.watchers/o.processes*o.processes))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -58,8 +59,9 @@ func bare(ctx context.Context, o options, size int) (outcome, error) {
 }
 
 // serveFloor writes a push of a size to every socket, one after the other, for
-// each line of standard input.
-func serveFloor(size int) error {
+// each line of standard input, once all watchers are there: they are answered
+// before they are counted.
+func serveFloor(watchers, size int) error {
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -80,6 +82,11 @@ func serveFloor(size int) error {
 	fmt.Println(l.Addr())
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		mu.Lock()
+		for len(sockets) < watchers {
+			mu.Unlock()
+			time.Sleep(time.Millisecond)
+			mu.Lock()
+		}
 		frame := sized(size)
 		for _, conn := range sockets {
 			_ = conn.WriteMessage(websocket.TextMessage, frame)

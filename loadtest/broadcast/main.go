@@ -30,6 +30,7 @@ func main() {
 	target := flag.String("target", "", "the address that watchers connect to")
 	code := flag.String("code", "", "of the arena; none: the floor")
 	first := flag.Int("first", 0, "number of a process's first watcher")
+	size := flag.Int("size", 0, "bytes of the floor's pushes")
 	flag.IntVar(&o.watchers, "watchers", 10_000, "sockets that each push goes to")
 	flag.IntVar(&o.pushes, "pushes", 20, "of each run")
 	flag.IntVar(&o.runs, "runs", 3, "runs of each kind; medians are printed")
@@ -40,7 +41,7 @@ func main() {
 	case "watchers":
 		err = watch(watching{target: *target, code: *code, first: *first, count: o.watchers})
 	case "floor":
-		err = serveFloor(o.watchers)
+		err = serveFloor(o.watchers, *size)
 	default:
 		err = measure(o)
 	}

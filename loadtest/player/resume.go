@@ -135,7 +135,8 @@ func (r *Roamer) reply(h Heard) error {
 		return nil
 	case protocol.TypeMatchSync:
 		return r.synced(h)
-	case protocol.TypeArenaJoin:
+	}
+	if h.Type == protocol.TypeArenaJoined {
 		if err := r.joined(h); err != nil {
 			return err
 		}

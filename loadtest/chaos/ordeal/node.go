@@ -79,7 +79,7 @@ func (n *node) start() error {
 	if url == "" {
 		_ = cmd.Process.Kill()
 		<-ended
-		return fmt.Errorf("%s did not start: %s", n.name, n.tail())
+		return fmt.Errorf("%s did not start (%v): %s", n.name, cmd.ProcessState, n.tail())
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
