@@ -12,6 +12,9 @@ import (
 
 // postArena makes an arena, whose host is who asks.
 func (a *api) postArena(w http.ResponseWriter, r *request) error {
+	if a.Draining() {
+		return refuse(protocol.CodeUnavailable, "this node is about to stop; try again, another one answers")
+	}
 	claims, err := a.bearer(r)
 	if err != nil {
 		return err

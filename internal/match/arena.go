@@ -107,7 +107,7 @@ func (e *Engine) send(ctx context.Context, match, kind string, payload []byte) {
 }
 
 // hostTouch is how often the store is told that a host is here.
-const hostTouch = 15 * time.Second
+const hostTouch = 3 * time.Second
 
 // touchHosts tells the store which hosts are here, whose arenas wait for them.
 func (e *Engine) touchHosts(ctx context.Context) error {

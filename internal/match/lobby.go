@@ -40,6 +40,9 @@ func (e *Engine) Moved(match string) {
 	l.lobby.share = true
 	l.mu.Unlock()
 	e.noteLobby(l, true)
+	if l.known().Phase == Open { // who has left may have been the last to be waited for
+		e.Wheel.After(0, func() { e.due(l) })
+	}
 }
 
 // noteLobby has those who are here told who is in the lobby, where there is

@@ -180,7 +180,12 @@ func (k *kept) byRank(a, b string) int { return cmp.Or(k.compare(a, b), cmp.Comp
 
 func (k *kept) compare(a, b string) int {
 	x, y := k.totals[a], k.totals[b]
-	if k.plan.Mode == Survival {
+	switch {
+	case x.Left && !y.Left:
+		return 1
+	case y.Left && !x.Left:
+		return -1
+	case k.plan.Mode == Survival:
 		return cmp.Or(cmp.Compare(y.Last, x.Last), cmp.Compare(y.SavedMS, x.SavedMS))
 	}
 	return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(y.SavedMS, x.SavedMS))

@@ -131,6 +131,12 @@ func (t *tally) add(v verdict, question int, limit int64) {
 // compare orders two players by the contract, the better one first.
 func (o *oracle) compare(a, b string) int {
 	x, y := o.players[a], o.players[b]
+	switch {
+	case x.gone && !y.gone:
+		return 1
+	case y.gone && !x.gone:
+		return -1
+	}
 	if o.mode == Survival {
 		return cmp.Or(cmp.Compare(y.survived, x.survived), cmp.Compare(x.time, y.time))
 	}

@@ -74,7 +74,7 @@ func standing(p *Plan, v View, seat Seat) Standing {
 	t := v.revealed(seat.Player)
 	s := Standing{
 		Player: seat.Player, Nickname: seat.Nickname, Team: seat.Team, Bot: seat.Bot,
-		Score: t.Score, Correct: int(t.Correct), Answered: int(t.Answered), Asked: v.closed(),
+		Score: t.Score, Correct: int(t.Correct), Answered: int(t.Answered), Asked: v.closed(), left: t.Left,
 	}
 	if p.Mode == Survival {
 		s.Asked, s.Answered, s.survived = v.askedOf(t), v.answeredOf(t), t.Last

@@ -70,7 +70,10 @@ type Standing struct {
 	LimitMS  int64         `json:"limit_ms"` // limit × asked
 	Rating   *RatingChange `json:"rating,omitempty"`
 
-	survived int // questions up to the last one survived; only to rank by
+	// Only to rank by: questions up to the last one survived, and whether the
+	// player has left.
+	survived int
+	left     bool
 }
 
 // RatingChange is a rated player's rating before and after the match.

@@ -25,18 +25,26 @@ func judge(p *Plan, s State, j judged, sub Submission) Record {
 }
 
 // before says who of two standings is ahead: by the higher score in duel and
-// buzzer, by the longer survival there, then by less time. Who leaves a duel
-// loses it.
+// buzzer, by the longer survival there, then by less time. Who leaves a
+// duel loses it, who leaves an arena is behind all who have not.
 func before(p *Plan, s State) func(a, b Standing) bool {
 	switch {
 	case s.Leaver != "":
 		return func(a, b Standing) bool { return b.Player == s.Leaver && a.Player != s.Leaver }
 	case p.Mode == Survival:
 		return func(a, b Standing) bool {
-			return a.survived > b.survived || a.survived == b.survived && a.TimeMS < b.TimeMS
+			if a.left != b.left || a.survived != b.survived {
+				return b.left && !a.left || a.left == b.left && a.survived > b.survived
+			}
+			return a.TimeMS < b.TimeMS
 		}
 	}
-	return func(a, b Standing) bool { return a.Score > b.Score || a.Score == b.Score && a.TimeMS < b.TimeMS }
+	return func(a, b Standing) bool {
+		if a.left != b.left || a.Score != b.Score {
+			return b.left && !a.left || a.left == b.left && a.Score > b.Score
+		}
+		return a.TimeMS < b.TimeMS
+	}
 }
 
 // rank numbers sorted standings from 1; equals share a rank.

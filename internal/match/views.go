@@ -169,13 +169,16 @@ func ownRank(v View, player string, shown []protocol.ScoreView) int {
 	return rank
 }
 
-// scores are those of the last reveal, the highest first.
+// scores are those of the last reveal, the highest first; equal ones by player,
+// since the seats of an arena come in an order that answers have moved already.
 func scores(p *Plan, v View) []protocol.ScoreView {
 	all := make([]protocol.ScoreView, 0, len(p.seated(v)))
 	for _, s := range p.seated(v) {
 		all = append(all, protocol.ScoreView{Player: s.Player, Nickname: s.Nickname, Score: v.revealed(s.Player).Score})
 	}
-	slices.SortStableFunc(all, func(a, b protocol.ScoreView) int { return cmp.Compare(b.Score, a.Score) })
+	slices.SortFunc(all, func(a, b protocol.ScoreView) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Player, b.Player))
+	})
 	return all
 }
 

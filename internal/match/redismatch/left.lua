@@ -1,9 +1,13 @@
 -- What it does to the question that a player has left: nobody waits for an
--- answer that may still have come, and who was right does not survive. After
--- unsit.lua.
+-- answer that may still have come, and who was right does not survive. In rank
+-- the player is behind all who have not left. After unsit.lua.
 -- KEYS  as of sit.lua
 -- ARGV  as of unsit.lua
 -- Returns as sit.lua.
+redis.call('ZINCRBY', KEYS[7], -1e15, ARGV[2])
+if m[3] == 'survival' then
+  redis.call('ZINCRBY', KEYS[8], -1e15, ARGV[2])
+end
 local t = redis.call('HMGET', KEYS[5], 'last|' .. ARGV[2], 'latest|' .. ARGV[2])
 local count, last = m[2] + 1, tonumber(t[1] or 0)
 local survival, closing = m[3] == 'survival', m[1] == 'open' or m[1] == 'sealed'
