@@ -97,11 +97,11 @@ func (c *course) checkResult(r protocol.QuestionResult, verdicts map[string]verd
 }
 
 // checkUnnamed says that nobody is left out of a reveal who has more than one
-// who is named; of survival among those alike.
+// who is named, but for those who have gone; of survival among those alike.
 func (c *course) checkUnnamed(verdicts map[string]verdict, least int64, raw []byte) {
 	for player, v := range verdicts {
-		if c.oracle.players[player].score > least && !v.out {
-			c.Fatalf("%s has %d: %s", player, c.oracle.players[player].score, raw)
+		if t := c.oracle.players[player]; t.score > least && !v.out && !t.gone {
+			c.Fatalf("%s has %d: %s", player, t.score, raw)
 		}
 	}
 }
