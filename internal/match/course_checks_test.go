@@ -106,7 +106,8 @@ func (c *course) checkUnnamed(verdicts map[string]verdict, least int64, raw []by
 	}
 }
 
-// checkOwn says what each player of a match of many is told beside a reveal.
+// checkOwn says what each player of a match of many who has stayed is told
+// beside a reveal.
 func (c *course) checkOwn() {
 	players := slices.Sorted(maps.Keys(c.oracle.players))
 	v, err := c.store.Read(context.Background(), ReadQuery{Match: c.plan.ID, Players: players, Ranks: true, After: -1})
@@ -116,6 +117,9 @@ func (c *course) checkOwn() {
 	for player, t := range c.oracle.players {
 		if c.plan.Arena == nil || v.Phase != Revealed {
 			return
+		}
+		if t.gone {
+			continue
 		}
 		own := ownView(c.plan, v, player)
 		s, answered := c.oracle.said[player]

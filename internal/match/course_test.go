@@ -281,7 +281,7 @@ func (c *course) leave(player string) {
 		return
 	}
 	if !c.store.state(c.plan.ID).Phase.ended() {
-		c.oracle.players[player].gone = true
+		c.oracle.leave(player)
 	}
 	c.store.unsit(c.plan.ID, player)
 }

@@ -158,7 +158,7 @@ func TestTheLastRevealWaitsForNoHost(t *testing.T) {
 	for name, v := range map[string]View{
 		"last question": {State: State{Phase: Sealed, Question: 2, HostPaced: true, Alive: 5, Right: 3}},
 		"last survivor": {State: State{Phase: Sealed, Question: 0, HostPaced: true, Alive: 5, Right: 1}},
-		"none is left":  {State: State{Phase: Sealed, Question: 0, HostPaced: true, Alive: 5, Right: 1, Quit: 1}},
+		"none is left":  {State: State{Phase: Sealed, Question: 0, HostPaced: true, Alive: 5, Right: 1}},
 	} {
 		p := newArena(Survival, 3)
 		s, _ := next(p, v, 7000, 0)

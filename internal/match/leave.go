@@ -31,7 +31,7 @@ func (v View) unrevealed() bool {
 // revealed are a player's totals as of the last reveal.
 func (v View) revealed(player string) Totals {
 	t := v.Totals[player]
-	if r, ok := v.Records[player]; ok && v.unrevealed() {
+	if r, ok := v.Records[player]; ok && v.unrevealed() && !t.withdrawn(r) {
 		return t.less(r)
 	}
 	return t

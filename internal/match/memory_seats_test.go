@@ -42,9 +42,11 @@ func (m *memory) unsit(id, player string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k := m.matches[id]
+	_, watched := k.roles[player]
 	delete(k.roles, player)
 	seat, seated := k.seats[player]
 	switch {
+	case watched:
 	case !seated || k.totals[player].Left || k.state.Phase.ended():
 		return
 	case k.state.Phase == Lobby:
@@ -54,28 +56,44 @@ func (m *memory) unsit(id, player string) {
 	default:
 		k.leave(player)
 	}
+	k.state.Ended++
 	k.state.Version++
 }
 
 // leave has a player leave a match that is played: nobody waits for the answer
-// any more, and who was right does not survive.
+// any more, and in survival one that is not revealed is taken back.
 func (k *kept) leave(player string) {
 	s, t := &k.state, k.totals[player]
-	in := k.plan.Mode != Survival || t.Last > s.Last
-	answered := t.Latest == s.Question+1
+	survival, closing := k.plan.Mode == Survival, s.Phase == Open || s.Phase == Sealed
+	in := !survival || t.Last > s.Last
+	answered := closing && t.Latest == s.Question+1
+	if survival && in && answered {
+		t = k.withdraw(player)
+	}
 	t.Left = true
 	k.totals[player] = t
 	s.Left++
 	switch {
 	case !in:
-	case k.plan.Mode == Survival && (s.Phase == Open || s.Phase == Sealed) && t.Last == s.Question+1:
-		s.Quit++
-	case s.Phase == Countdown, s.Phase == Revealed, s.Phase == Open && !answered:
+	case s.Phase == Countdown, s.Phase == Revealed, survival && closing, s.Phase == Open && !answered:
 		s.Alive--
 		if s.Phase == Open && s.Answered >= s.Alive {
 			k.due = s.OpensAt
 		}
 	}
+}
+
+// withdraw takes a player's answer to the current question back.
+func (k *kept) withdraw(player string) Totals {
+	r := k.records[place(k.state.Question, player)]
+	k.state.Answered--
+	t := k.totals[player].less(r)
+	t.Last, t.Latest = k.state.Last+1, k.state.Last+1
+	if r.Correct {
+		k.state.Right--
+		k.score(k.seats[player].Team, -r.Points)
+	}
+	return t
 }
 
 func (m *memory) Member(_ context.Context, id, player string) (Member, error) {

@@ -271,11 +271,11 @@ func (k *kept) write(to State, opens bool) {
 	if to.Phase == Sealed {
 		k.state.Alive = was.Alive
 	}
-	k.state.Players, k.state.Left, k.state.Locked = was.Players, was.Left, was.Locked
+	k.state.Players, k.state.Left, k.state.Ended, k.state.Locked = was.Players, was.Left, was.Ended, was.Locked
 	k.state.Seq, k.state.Version = was.Seq, was.Version
-	k.state.Answered, k.state.Right, k.state.Quit, k.state.First = was.Answered, was.Right, was.Quit, was.First
+	k.state.Answered, k.state.Right, k.state.First = was.Answered, was.Right, was.First
 	if opens {
-		k.state.Answered, k.state.Right, k.state.Quit, k.state.First = 0, 0, 0, nil
+		k.state.Answered, k.state.Right, k.state.First = 0, 0, nil
 	}
 }
 

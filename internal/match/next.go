@@ -123,7 +123,7 @@ func openDue(p *Plan, v View, question int, now int64) Step {
 func open(p *Plan, v View, question int, at int64) Step {
 	to := v.State
 	to.Phase, to.Question, to.Reason, to.Extended = Open, question, "", false
-	to.Answered, to.Right, to.Quit, to.First = 0, 0, 0, nil
+	to.Answered, to.Right, to.First = 0, 0, nil
 	to.OpensAt, to.ClosesAt = at, at+p.LimitMS
 	to.DueAt = to.ClosesAt + sealGraceMS
 	if question == 0 {

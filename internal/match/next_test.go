@@ -50,7 +50,7 @@ func TestNext(t *testing.T) {
 			sealed.to(func(s *State) { s.Phase, s.DueAt, s.Reason, s.Ending, s.Leaver = Over, 0, "forfeit", Forfeit, ada })},
 		"revealed, early": {revealed, 17_649, 0, nil},
 		"revealed, next: nothing of the last one stays": {
-			revealed.with(func(s *State) { s.Answered, s.Right, s.Quit, s.Extended, s.First = 2, 1, 1, true, &First{} }), 17_650, 0,
+			revealed.with(func(s *State) { s.Answered, s.Right, s.Extended, s.First = 2, 1, true, &First{} }), 17_650, 0,
 			open.to(func(s *State) { s.Question, s.OpensAt, s.ClosesAt, s.DueAt = 1, 17_650, 27_650, 27_800 }),
 		},
 		"revealed, last": {revealed.with(func(s *State) { s.Question = 1 }), 17_650, 0,

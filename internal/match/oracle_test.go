@@ -70,6 +70,14 @@ func (o *oracle) asked() []string {
 	return asked
 }
 
+// leave has a player go. In survival an answer that is not closed yet goes too.
+func (o *oracle) leave(player string) {
+	o.players[player].gone = true
+	if o.mode == Survival {
+		delete(o.said, player)
+	}
+}
+
 // all says whether nobody is left who may answer.
 func (o *oracle) all() bool {
 	for _, player := range o.asked() {
@@ -91,7 +99,8 @@ func (o *oracle) points(s said) int64 {
 	return 100 + 100*(o.limit-elapsed)/o.limit
 }
 
-// close closes the open question, and says what it did to those it was put to.
+// close closes the open question, and says what it did to those it was put to,
+// of survival to those who have stayed.
 func (o *oracle) close(question int) (verdicts map[string]verdict, void bool) {
 	void = o.mode == Survival
 	for _, s := range o.said {
@@ -101,7 +110,9 @@ func (o *oracle) close(question int) (verdicts map[string]verdict, void bool) {
 	for _, player := range o.asked() {
 		s, answered := o.said[player]
 		v := verdict{said: s, answered: answered, points: o.points(s), out: o.mode == Survival && !s.right && !void}
-		verdicts[player] = v
+		if o.mode != Survival || !o.players[player].gone {
+			verdicts[player] = v
+		}
 		if !void {
 			o.players[player].add(v, question, o.limit)
 		}

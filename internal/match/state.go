@@ -34,7 +34,7 @@ func (p Phase) ended() bool { return p == Over || p == Settled }
 //
 // Fields of the first group are written by steps only. Those of the second are
 // the store's own: its other writes move them, and a step leaves them alone,
-// but for Answered, Right and Quit, which opening a question sets to 0.
+// but for Answered and Right, which opening a question sets to 0.
 type State struct {
 	Phase     Phase
 	Question  int
@@ -52,11 +52,11 @@ type State struct {
 	Last      int    // survival: the last question that was not void, -1 before
 	Voids     []int  // survival: the questions that nobody survived
 
-	Answered int64  // accepted answers to the question
+	Answered int64  // accepted answers to the question; in survival of those who have stayed
 	Right    int64  // right ones among them
-	Quit     int64  // survival: those who were right, and have left before the reveal
 	Players  int64  // seats
 	Left     int64  // seats whose players have left while it was played
+	Ended    int64  // places that have ended, of players and of who watched
 	Locked   bool   // the lobby takes no more players
 	First    *First // who took the question, in a buzzer match
 	Seq      int64  // number of the last push
@@ -101,6 +101,10 @@ type Totals struct {
 	Last, Latest                      int
 	Left                              bool // the player has left the match
 }
+
+// withdrawn says whether a record does not count any more, because its player
+// has left before it was revealed.
+func (t Totals) withdrawn(r Record) bool { return t.Left && t.Latest <= r.Question }
 
 // less takes a record's effect on the sums away.
 func (t Totals) less(r Record) Totals {

@@ -10,11 +10,11 @@ func survive(v View, to *State) {
 		to.Voids = append(slices.Clone(v.Voids), v.Question)
 		return
 	}
-	to.Last, to.Alive = v.Question, v.Right-v.Quit
+	to.Last, to.Alive = v.Question, v.Right
 }
 
 // void says whether nobody has survived a sealed question, so that it counts
-// for none.
+// for none. Who has left is not among the right ones any more.
 func (v View) void() bool { return v.Right == 0 }
 
 // out says whether a player is out: the last question that somebody survived

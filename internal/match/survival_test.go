@@ -8,20 +8,19 @@ import (
 func TestSurvive(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		right, quit, alive int64
-		wantAlive          int64
-		last               int
-		voids              []int
+		right, alive int64
+		wantAlive    int64
+		last         int
+		voids        []int
 	}{
-		"some are out":              {right: 3, alive: 5, wantAlive: 3, last: 4, voids: []int{1}},
-		"all survive":               {right: 5, alive: 5, wantAlive: 5, last: 4, voids: []int{1}},
-		"one who was right is gone": {right: 3, quit: 1, alive: 5, wantAlive: 2, last: 4, voids: []int{1}},
-		"nobody survives":           {right: 0, alive: 5, wantAlive: 5, last: 2, voids: []int{1, 4}},
+		"some are out":    {right: 3, alive: 5, wantAlive: 3, last: 4, voids: []int{1}},
+		"all survive":     {right: 5, alive: 5, wantAlive: 5, last: 4, voids: []int{1}},
+		"nobody survives": {right: 0, alive: 5, wantAlive: 5, last: 2, voids: []int{1, 4}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			voids := append(make([]int, 0, 8), 1)
-			v := View{State: State{Phase: Sealed, Question: 4, Last: 2, Voids: voids, Right: c.right, Quit: c.quit, Alive: c.alive}}
+			v := View{State: State{Phase: Sealed, Question: 4, Last: 2, Voids: voids, Right: c.right, Alive: c.alive}}
 			s, _ := next(newArena(Survival, 9), v, 7000, 0)
 			if s.To.Alive != c.wantAlive || s.To.Last != c.last || !slices.Equal(s.To.Voids, c.voids) {
 				t.Errorf("%+v", s.To)

@@ -72,7 +72,7 @@ func closedView(p *Plan, v View) protocol.QuestionClosed {
 		c.First = &protocol.First{Player: f.Player, Nickname: f.Nickname, Team: f.Team, ElapsedMS: f.ElapsedMS}
 	}
 	for _, s := range p.seated(v) {
-		if p.Mode == Survival && v.out(v.Totals[s.Player]) {
+		if t := v.Totals[s.Player]; p.Mode == Survival && (t.Left || v.out(t)) {
 			continue
 		}
 		r := protocol.QuestionResult{Player: s.Player, Nickname: s.Nickname, Score: v.Totals[s.Player].Score}

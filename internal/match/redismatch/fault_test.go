@@ -136,6 +136,7 @@ func TestAnExecIsBelated(t *testing.T) {
 		"and its player was wrong": {func(p *play, open match.State) {
 			p.commit(wrong(p.first(open, "p_ada", 10)), match.Accepted)
 		}, match.Duplicate},
+		"and its player has left":    {func(p *play, _ match.State) { p.unsit("p_ada", arena.Left) }, match.Gone},
 		"and the question is sealed": {func(p *play, _ match.State) { p.take(match.Sealed, 0) }, match.Late},
 		"and the next is open":       {func(p *play, _ match.State) { p.next() }, match.Late},
 		"and the match is over":      {func(p *play, _ match.State) { p.take(match.Over, 0) }, match.Late},

@@ -41,6 +41,9 @@ func (k keys) lock(question int, player string) string {
 // first is 1 while nobody has taken a buzzer question, and 0 from then on.
 func (k keys) first(question int) string { return k.match() + ":first:" + strconv.Itoa(question) }
 
+// exit is touched when a player leaves a buzzer match: races watch it.
+func (k keys) exit(player string) string { return k.match() + ":exit:" + player }
+
 // lockout is there while a wrong answer shuts a team out of a question.
 func (k keys) lockout(question int, team string) string {
 	return k.match() + ":lockout:" + strconv.Itoa(question) + ":" + team

@@ -148,7 +148,7 @@ func (p *play) step(from match.State, to match.Phase, question int) match.Step {
 		s.To.Alive = from.Players - from.Left
 	case match.Revealed:
 		if from.Right > 0 && p.plan.Mode == match.Survival {
-			s.To.Last, s.To.Alive = from.Question, from.Right-from.Quit
+			s.To.Last, s.To.Alive = from.Question, from.Right
 		}
 	case match.Open:
 		s.To.OpensAt, s.To.ClosesAt = epoch+int64(question)*20_000, epoch+int64(question)*20_000+10_000

@@ -14,8 +14,8 @@ import (
 
 const (
 	// raceTries bounds how often a race begins anew because what it watches has
-	// moved: the first and the lock move once, so more are never needed but for
-	// the team's lockout.
+	// moved: the first, the lock and the exit move once, so more are never needed
+	// but for the team's lockout.
 	raceTries = 8
 	// againTimeout bounds finding out what became of an EXEC without a reply.
 	againTimeout = 2 * time.Second
@@ -69,7 +69,7 @@ func (s *Store) newRace(a match.Attempt) (*race, error) {
 }
 
 func (r *race) run(ctx context.Context) (out match.Outcome, err error) {
-	watched := []string{r.keys.first(r.Record.Question), r.lock()}
+	watched := []string{r.keys.first(r.Record.Question), r.lock(), r.keys.exit(r.Record.Player)}
 	if lockoutMS(r.Attempt) > 0 {
 		watched = append(watched, r.lockout())
 	}

@@ -23,7 +23,7 @@ var (
 
 	sitScript   = script("sit")
 	watchScript = script("watch")
-	unsitScript = script("unsit", "left")
+	unsitScript = script("unsit", "left", "withdraw")
 	lockScript  = script("lock")
 )
 

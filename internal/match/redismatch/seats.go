@@ -32,25 +32,27 @@ func (s *Store) Sit(ctx context.Context, r arena.SitRequest) (arena.Sat, error) 
 	for _, t := range r.Teams {
 		args = append(args, t)
 	}
-	return s.place(ctx, sitScript, r.Match, args...)
+	return s.place(ctx, sitScript, keysOf(r.Match).seating(), args...)
 }
 
 // Watch implements arena.Seats. Who has a seat keeps it, and is told so by the
 // role.
 func (s *Store) Watch(ctx context.Context, id, player string, as match.Role) (arena.Sat, error) {
-	return s.place(ctx, watchScript, id, id, player, string(as))
+	return s.place(ctx, watchScript, keysOf(id).seating(), id, player, string(as))
 }
 
 // Unsit implements arena.Seats.
 func (s *Store) Unsit(ctx context.Context, id, player string, ban bool) (arena.Sat, error) {
-	return s.place(ctx, unsitScript, id, id, player, bit(ban))
+	k := keysOf(id)
+	return s.place(ctx, unsitScript, append(k.seating(), k.answers(), k.exit(player)), id, player, bit(ban), takenMS)
 }
 
-// place runs a script about somebody's place in an arena.
-func (s *Store) place(ctx context.Context, script *redis.Script, id string, args ...any) (arena.Sat, error) {
-	reply, err := script.Run(ctx, s.scripts, keysOf(id).seating(), args...).Slice()
+// place runs a script about somebody's place in an arena, whose match is the
+// first of its ARGV.
+func (s *Store) place(ctx context.Context, script *redis.Script, names []string, args ...any) (arena.Sat, error) {
+	reply, err := script.Run(ctx, s.scripts, names, args...).Slice()
 	if err != nil {
-		return arena.Sat{}, fmt.Errorf("redismatch: place in %s: %w", id, err)
+		return arena.Sat{}, fmt.Errorf("redismatch: place in %s: %w", args[0], err)
 	}
 	return arena.Sat{
 		Verdict: arena.Verdict(text(reply, 0)), Team: text(reply, 1), Role: match.Role(text(reply, 2)),

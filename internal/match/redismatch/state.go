@@ -27,8 +27,8 @@ func stepped(s match.State) []any {
 // it numbers.
 func created(p *match.Plan, s match.State) []any {
 	return append(stepped(s),
-		"answered", s.Answered, "right", s.Right, "quit", s.Quit,
-		"players", s.Players, "left", s.Left, "locked", bit(s.Locked),
+		"answered", s.Answered, "right", s.Right,
+		"players", s.Players, "left", s.Left, "ended", s.Ended, "locked", bit(s.Locked),
 		"form", p.Form, "game", p.Game, "mode", string(p.Mode), "questions", len(p.Questions))
 }
 
@@ -59,8 +59,8 @@ func (f fields) state() (match.State, error) {
 		StartedAt: f.number("started_at"), Reason: f["reason"], Ending: match.Reason(f["ending"]), Leaver: f["leaver"],
 		HostPaced: f["host_paced"] == "1", Extended: f["extended"] == "1", Alive: f.number("alive"),
 		Last: int(f.number("last")), Voids: split(f["voids"]),
-		Answered: f.number("answered"), Right: f.number("right"), Quit: f.number("quit"),
-		Players: f.number("players"), Left: f.number("left"), Locked: f["locked"] == "1",
+		Answered: f.number("answered"), Right: f.number("right"),
+		Players: f.number("players"), Left: f.number("left"), Ended: f.number("ended"), Locked: f["locked"] == "1",
 		Seq: f.number("seq"), Version: f.number("version"),
 	}
 	first, ok, err := f.first(s.Question)

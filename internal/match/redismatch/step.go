@@ -67,7 +67,7 @@ func stepArgs(st match.Step) ([]any, error) {
 	}
 	args = append(args, stepped(st.To)...)
 	if opens(st) {
-		args = append(args, "answered", 0, "right", 0, "quit", 0)
+		args = append(args, "answered", 0, "right", 0)
 	}
 	if st.Scores != nil {
 		args = append(args, "scores", st.Scores)

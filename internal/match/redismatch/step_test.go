@@ -18,14 +18,14 @@ func TestStep(t *testing.T) {
 		s.Pushes = append(s.Pushes, s.Pushes[0])
 		s.To.Reason, s.To.Ending, s.To.Leaver = "why", match.Forfeit, "p_ada"
 		s.To.HostPaced, s.To.Extended, s.To.Voids, s.To.Last, s.To.StartsAt = true, true, []int{0, 12}, 1, 77
-		s.To.Answered, s.To.Right, s.To.Quit, s.To.Seq, s.To.Version = 9, 9, 9, 9, 9 // the store's own
+		s.To.Answered, s.To.Right, s.To.Ended, s.To.Seq, s.To.Version = 9, 9, 9, 9, 9 // the store's own
 		s.To.Players, s.To.Left, s.To.Locked, s.To.First = 9, 9, true, new(match.First)
 		done, err := p.Step(p.Context(), s)
 		if err != nil || !reflect.DeepEqual(done, match.Stepped{Taken: true, First: 2, Version: 2}) {
 			p.Fatalf("%+v, %v", done, err)
 		}
 		want := s.To
-		want.Answered, want.Right, want.Quit, want.Seq, want.Version = 0, 0, 0, 3, 2
+		want.Answered, want.Right, want.Ended, want.Seq, want.Version = 0, 0, 0, 3, 2
 		want.Players, want.Left, want.Locked, want.First = 2, 0, false, nil
 		if v := p.read(); !reflect.DeepEqual(v.State, want) || string(v.Frames[2]) != string(s.Pushes[1].Frame(3)) {
 			p.Errorf("%+v, want %+v; %s", v.State, want, v.Frames[2])

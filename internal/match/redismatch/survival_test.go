@@ -104,10 +104,10 @@ func TestSurvivalRunAgain(t *testing.T) {
 func TestLeavingASurvivalMatch(t *testing.T) {
 	eachArena(t, match.Survival, func(p *play) {
 		p.seat("p_ada", "p_bob", "p_cyd", "p_dan", "p_eve", "p_fay")
-		expect := func(when string, alive, left, quit int64) {
+		expect := func(when string, alive, left, right int64) {
 			p.Helper()
-			if v := p.read(); v.Alive != alive || v.Left != left || v.Quit != quit {
-				p.Errorf("%s: %d alive, %d left, %d of them right: %+v", when, v.Alive, v.Left, v.Quit, v.State)
+			if v := p.read(); v.Alive != alive || v.Left != left || v.Ended != left || v.Right != right || v.Answered != right {
+				p.Errorf("%s: %d alive, %d left, %d right: %+v", when, v.Alive, v.Left, v.Right, v.State)
 			}
 		}
 		p.take(match.Starting, -1)
@@ -124,25 +124,63 @@ func TestLeavingASurvivalMatch(t *testing.T) {
 		for range 2 { // it may be run again
 			p.unsit("p_cyd", arena.Left)
 		}
-		expect("open, was right", 4, 3, 1)
+		expect("open, was right", 3, 3, 2)
 		if p.due() != open.DueAt {
 			p.Errorf("due at %d", p.due())
 		}
 		p.unsit("p_dan", arena.Left)
-		expect("open, has not answered", 3, 4, 1)
+		expect("open, has not answered", 2, 4, 2)
 		if p.due() > open.OpensAt {
 			p.Errorf("due at %d, though all have answered", p.due())
 		}
 		p.take(match.Sealed, 0)
 		p.unsit("p_bob", arena.Left)
-		expect("sealed, was right", 3, 5, 2)
+		expect("sealed, was right", 1, 5, 1)
 		p.take(match.Revealed, 0)
-		expect("revealed", 1, 5, 2)
+		expect("revealed", 1, 5, 1)
 		next := p.take(match.Open, 1)
 		expect("the next", 1, 5, 0)
 		p.commit(p.attempt(next, "p_bob", 10), match.Gone)
 		p.unsit("p_ada", arena.Left)
 		expect("the last", 0, 6, 0)
+		p.checkLog()
+	})
+}
+
+// An answer that is not revealed is taken back from who leaves, and the question
+// is for those who stay: alone with one who was wrong, nobody survives it.
+func TestLeavingTakesAnAnswerBack(t *testing.T) {
+	eachArena(t, match.Survival, func(p *play) {
+		p.seat("p_ada", "p_bob", "p_cyd")
+		open := p.start()
+		for _, player := range []string{"p_ada", "p_bob"} {
+			p.commit(of(red, p.attempt(open, player, 1000)), match.Accepted)
+		}
+		p.commit(of(blue, p.attempt(open, "p_cyd", 1000)), match.Accepted)
+		open = p.next()
+		before := p.read()
+		p.commit(of(red, p.attempt(open, "p_ada", 0)), match.Accepted)
+		p.commit(wrong(p.attempt(open, "p_bob", 0)), match.Accepted)
+		p.commit(wrong(p.attempt(open, "p_cyd", 0)), match.Accepted)
+		p.unsit("p_ada", arena.Left)
+		p.unsit("p_bob", arena.Left)
+		v := p.read()
+		if v.Answered != 1 || v.Right != 0 || v.Alive != 1 || v.Teams["red"].Score != before.Teams["red"].Score {
+			p.Errorf("%+v, %v", v.State, v.Teams)
+		}
+		for _, player := range []string{"p_ada", "p_bob"} {
+			want := before.Totals[player]
+			want.Left = true
+			if v.Totals[player] != want {
+				p.Errorf("%s: %+v, want %+v", player, v.Totals[player], want)
+			}
+		}
+		if v.Seats[0].Player != "p_cyd" || v.Ranks["p_ada"] != 2 || v.Ranks["p_bob"] != 2 {
+			p.Errorf("%+v, %v", v.Seats, v.Ranks)
+		}
+		if next := p.next(); next.Last != 0 || next.Alive != 1 {
+			p.Errorf("%+v", next)
+		}
 		p.checkLog()
 	})
 }

@@ -1,8 +1,10 @@
 -- Ends somebody's place in an arena. A seat is taken away in the lobby, and
 -- left to stand later on: then the player may not answer any more, and nobody
--- waits for the answer.
--- KEYS  as of sit.lua
--- ARGV  1 match id, 2 who, 3 1 to refuse another place, else 0
+-- waits for the answer. Counts the places that have ended, so that nodes look
+-- for sessions without one.
+-- KEYS  1…11 as of sit.lua, 12 answers (hash), 13 exit:PLAYER (string)
+-- ARGV  1 match id, 2 who, 3 1 to refuse another place, else 0, 4 time to live
+--       of the exit (ms)
 -- Returns as sit.lua.
 local m = redis.call('HMGET', KEYS[1], 'phase', 'question', 'mode', 'alive', 'answered', 'last', 'opens_at')
 local role, team, ttl = redis.call('HGET', KEYS[3], ARGV[2]) or '', '', redis.call('PTTL', KEYS[1])
@@ -19,12 +21,21 @@ if ARGV[3] == '1' then
   redis.call('SADD', KEYS[4], ARGV[2])
   expire(KEYS[4])
 end
-local seat = redis.call('HGET', KEYS[2], ARGV[2])
-if redis.call('HDEL', KEYS[3], ARGV[2]) == 1 or not seat then
+local watched, seat = redis.call('HDEL', KEYS[3], ARGV[2]) == 1, redis.call('HGET', KEYS[2], ARGV[2])
+if not watched and not seat then
   return told('out')
 end
-team, role = string.match(seat, '^[^\n]*'), 'player'
-if m[1] == 'lobby' then
+local gone = watched or m[1] == 'lobby'
+if not watched then
+  team, role = string.match(seat, '^[^\n]*'), 'player'
+end
+if not gone then
+  if redis.call('HSETNX', KEYS[5], 'left|' .. ARGV[2], 1) == 0 then
+    return told('left')
+  end
+  expire(KEYS[5])
+  redis.call('HINCRBY', KEYS[1], 'left', 1)
+elseif not watched then
   redis.call('HDEL', KEYS[2], ARGV[2])
   redis.call('ZREM', KEYS[7], ARGV[2])
   redis.call('ZREM', KEYS[8], ARGV[2])
@@ -32,13 +43,9 @@ if m[1] == 'lobby' then
   if team ~= '' then
     redis.call('HINCRBY', KEYS[6], 'players|' .. team, -1)
   end
-elseif redis.call('HSETNX', KEYS[5], 'left|' .. ARGV[2], 1) == 0 then
-  return told('left')
-else
-  expire(KEYS[5])
-  redis.call('HINCRBY', KEYS[1], 'left', 1)
 end
+redis.call('HINCRBY', KEYS[1], 'ended', 1)
 redis.call('HSET', KEYS[11], ARGV[1] .. '|v', redis.call('HINCRBY', KEYS[1], 'version', 1))
-if m[1] == 'lobby' then
+if gone then
   return told('out')
 end
