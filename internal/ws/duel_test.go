@@ -11,11 +11,14 @@ import (
 func shortDuels(_ *Config, d *lobby.Duel) { d.Questions, d.LimitMS = 2, 60_000 }
 
 // Both answer at once, 200 times over: everyone's reply comes before the push
-// that it caused, numbers have no gap, and both see the same bytes.
+// that it caused, numbers have no gap, and both see the same bytes. Few duels go
+// on at once: the embedded Redis runs one script at a time, on a machine with ten
+// times too much to do in some 50 ms, and more callers than that leaves room for
+// within their 2 s give up over and over, while what they asked for is still run.
 func TestDuels(t *testing.T) {
 	t.Parallel()
 	n := start(t, shortDuels)
-	const duels, atOnce = 200, 20
+	const duels, atOnce = 200, 4
 	next := make(chan int)
 	var play []func()
 	for range atOnce {
