@@ -32,7 +32,8 @@ const (
 	tellWithin = 5 * time.Second
 )
 
-// tell implements settle.Config's Tell.
+// tell implements settle.Config's Tell. A word that does not come to another
+// node is made up for by the node itself, which looks for what is noted here.
 func (t teller) tell(ctx context.Context, r match.Result) {
 	here := make(map[string]match.Subscriber)
 	for _, player := range people(r) {
@@ -40,8 +41,11 @@ func (t teller) tell(ctx context.Context, r match.Result) {
 			here[player] = sub
 		}
 	}
-	t.tellHere(ctx, r.Game, r.Match, here)
-	nodes, err := t.matches.Nodes(ctx, r.Match)
+	t.engine.Told(r.Match)
+	if err := t.tellHere(ctx, r.Game, r.Match, here); err != nil {
+		t.log.Warn("players could not be told that a result is settled; the boards show it", "match", r.Match, "error", err)
+	}
+	nodes, err := t.matches.Told(ctx, r.Match)
 	if err != nil {
 		t.log.Warn("players of other nodes could not be told that a result is settled; the boards show it", "match", r.Match, "error", err)
 		return
@@ -55,14 +59,16 @@ func (t teller) onSettled(payload []byte) {
 	t.wheel.After(0, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), tellWithin)
 		defer cancel()
-		game, here := t.engine.Audience(id)
-		t.tellHere(ctx, game, id, here)
+		if err := t.engine.TellSettled(ctx, id); err != nil {
+			t.log.Warn("players could not be told that a result is settled; trying again", "match", id, "error", err)
+		}
 	})
 }
 
-func (t teller) tellHere(ctx context.Context, game, id string, here map[string]match.Subscriber) {
+// tellHere implements match.Config's Settled.
+func (t teller) tellHere(ctx context.Context, game, id string, here map[string]match.Subscriber) error {
 	if len(here) == 0 {
-		return
+		return nil
 	}
 	ids := make([]string, 0, len(here))
 	for player := range here {
@@ -70,8 +76,7 @@ func (t teller) tellHere(ctx context.Context, game, id string, here map[string]m
 	}
 	places, _, err := t.boards.Places(ctx, game, ids)
 	if err != nil {
-		t.log.Warn("players could not be told that a result is settled; the boards show it", "match", id, "error", err)
-		return
+		return err
 	}
 	for player, sub := range here {
 		settled := protocol.Settled{Match: id, Standings: make(map[string]protocol.SettledStanding)}
@@ -80,4 +85,5 @@ func (t teller) tellHere(ctx context.Context, game, id string, here map[string]m
 		}
 		sub.Push("", protocol.EncodePush(protocol.TypeSettled, settled))
 	}
+	return nil
 }

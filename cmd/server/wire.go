@@ -65,13 +65,15 @@ func (n *node) wireBoards() {
 func (n *node) wireMatches() {
 	matches := redismatch.New(n.redis.Client, n.redis.Pipelined, redismatch.Replicated(n.redis.Replicated, unconfirmed(n.registry)))
 	tickets := redislobby.New(n.redis.Client)
+	tell := teller{presence: &n.presence, boards: n.reader, matches: matches, inbox: n.inbox, wheel: n.wheel, log: n.log}
 	n.engine = match.New(match.Config{
 		Store: matches, Index: matches, Wheel: n.wheel, Presence: &n.presence, Now: n.now, Node: n.id, Bus: n.inbox,
-		Over:   func(r *match.Result) { n.settler.Offer(*r) },
-		Ended:  func(a *match.Arena, game string) { n.arenas.Over(game, a.Code) },
-		Logger: n.log, Registry: n.registry,
+		Over:    func(r *match.Result) { n.settler.Offer(*r) },
+		Ended:   func(a *match.Arena, game string) { n.arenas.Over(game, a.Code) },
+		Settled: tell.tellHere,
+		Logger:  n.log, Registry: n.registry,
 	})
-	tell := teller{&n.presence, n.engine, n.reader, matches, n.inbox, n.wheel, n.log}
+	tell.engine = n.engine
 	n.settler = settle.New(settle.Config{
 		Ledger: n.ledger, Pending: pending{matches, tickets}, Boards: n.boards,
 		Tell: tell.tell, Down: ledger.Unavailable, Now: n.now, Logger: n.log, Registry: n.registry,

@@ -34,6 +34,10 @@ type Config struct {
 	Bus  Bus
 	// Ended is told of the end of an arena; nil for nobody.
 	Ended func(*Arena, string)
+	// Settled tells players here that the result of a match of theirs is in the
+	// ledger and on the boards; nil for nobody. After an error it is called
+	// again.
+	Settled func(ctx context.Context, game, match string, here map[string]Subscriber) error
 
 	// MaxUnsettled is how many results may wait for the ledger before new
 	// matches are refused; 0 means 100,000.
@@ -70,6 +74,9 @@ func New(c Config) *Engine {
 	}
 	if c.Ended == nil {
 		c.Ended = func(*Arena, string) {}
+	}
+	if c.Settled == nil {
+		c.Settled = func(context.Context, string, string, map[string]Subscriber) error { return nil }
 	}
 	e := &Engine{
 		Config:   c,

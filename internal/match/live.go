@@ -28,14 +28,19 @@ type live struct {
 	own     int // question that the players here were last told their own of; -1 for none
 	taken   int // question that is known to be won; -1 for none
 	lobby   notice
-	hostAt  int64 // when the store was last told that the host is here
+	hostAt  int64                 // when the store was last told that the host is here
+	ended   int64                 // places that had ended when all who are fed here had one
+	told    bool                  // the players here, that the result is settled
+	askAt   int64                 // when to look whether it is; 0 before it is over
+	askIn   int64                 // ms from one look to the next
+	absent  map[string]Subscriber // who is fed here and had none when looked for last
 }
 
 func newLive(v View) *live {
 	l := &live{
 		plan: v.Plan, racing: make(chan struct{}, 1), state: v.State, version: v.Version,
 		subs: make(map[string]Subscriber), members: make(map[string]Member),
-		bots: -1, own: v.Question, taken: -1, lobby: notice{version: v.Version},
+		bots: -1, own: v.Question, taken: -1, lobby: notice{version: v.Version}, ended: v.Ended,
 	}
 	if v.Phase == Open || v.Phase == Sealed {
 		l.own--

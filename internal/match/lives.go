@@ -54,8 +54,13 @@ func (e *Engine) drop(l *live) {
 
 // unfinished lists the matches here that are not known to be over.
 func (e *Engine) unfinished() []*live {
+	return e.those(func(l *live) bool { return !l.known().Phase.ended() })
+}
+
+// those lists the matches here of which something holds.
+func (e *Engine) those(holds func(*live) bool) []*live {
 	e.mu.Lock()
 	lives := slices.Collect(maps.Values(e.lives))
 	e.mu.Unlock() // the locks of the matches are taken before it
-	return slices.DeleteFunc(lives, func(l *live) bool { return l.known().Phase.ended() })
+	return slices.DeleteFunc(lives, func(l *live) bool { return !holds(l) })
 }

@@ -229,6 +229,54 @@ func TestExpel(t *testing.T) {
 	})
 }
 
+// The word that somebody was kicked is lost. It is found out that there is no
+// place any more: of who watches too, in the lobby and while it is played. Who
+// comes back at once is left alone.
+func TestALostExpel(t *testing.T) {
+	t.Parallel()
+	for _, phase := range []Phase{Lobby, Open} {
+		t.Run(string(phase), func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				a, b := w.node(), w.node()
+				p := newArena(Survival, 2)
+				in := w.gather(p, 4, a, b)
+				watcher := w.watchers(p, []*node{b})[0]
+				if phase == Open {
+					w.must(a.Begin(w.Context(), p.ID))
+					w.passUntil(p, Open, 0)
+				}
+				w.mail.set(func(kind string) (int, time.Duration) { return 0, 0 })
+				for _, who := range []string{p.seatOf(1).Player, "p_watches_0"} {
+					w.store.unsit(p.ID, who)
+					a.Expel(w.Context(), p.ID, who, []byte(`{"type":"arena.kicked"}`))
+				}
+				w.store.watch(p.ID, "p_back", AsSpectator)
+				back := b.enter("p_back")
+				w.must(b.Enter(w.Context(), p.ID, "p_back", 0))
+				w.store.unsit(p.ID, "p_back")
+				time.Sleep(1100 * time.Millisecond)
+				w.store.watch(p.ID, "p_back", AsSpectator)
+				time.Sleep(2100 * time.Millisecond)
+				had := len(in[1].numbered(w))
+				for who, c := range map[*inbox]int{in[1]: 1, &watcher.inbox: 1, back: 0, in[3]: 0} {
+					if n := who.count(w, protocol.TypeArenaKicked); n != c {
+						w.Errorf("told %d times, want %d", n, c)
+					}
+				}
+				if phase == Lobby {
+					w.must(a.Begin(w.Context(), p.ID))
+				}
+				w.passUntil(p, Over, 1)
+				time.Sleep(2 * time.Second)
+				if more := len(in[1].numbered(w)) - had; more > 0 {
+					w.Errorf("%d more for who was kicked", more)
+				}
+				w.checkComplete(p, in[3], 0)
+			})
+		})
+	}
+}
+
 func TestFarewell(t *testing.T) {
 	inBubble(t, func(w *world) {
 		a, b, stranger := w.node(), w.node(), w.node()

@@ -67,13 +67,3 @@ func (l *live) hostIsHere() bool {
 	defer l.mu.Unlock()
 	return l.subs[l.plan.Arena.Host] != nil
 }
-
-// Audience are the players of a match who have a session here, and their game;
-// none where this node does not hold it.
-func (e *Engine) Audience(match string) (game string, here map[string]Subscriber) {
-	l := e.held(match)
-	if l == nil {
-		return "", nil
-	}
-	return l.plan.Game, l.playersHere()
-}

@@ -53,6 +53,13 @@ func (m *memory) Unsettled(context.Context) (int64, error) {
 	return int64(len(m.pending)), nil
 }
 
+// tell notes that the result of a match is settled and on the boards.
+func (m *memory) tell(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.matches[id].state.Told = true
+}
+
 // copyOf is a match as it stands, put brings one back: a replica that is
 // promoted may be behind.
 func (m *memory) copyOf(id string) *kept {

@@ -113,6 +113,15 @@ func (m *memory) Member(_ context.Context, id, player string) (Member, error) {
 	return Member{Seat: seat, Role: AsPlayer}, nil
 }
 
+func (m *memory) Absent(ctx context.Context, id string, people []string) (absent []string, err error) {
+	for _, who := range people {
+		if _, err := m.Member(ctx, id, who); err != nil {
+			absent = append(absent, who)
+		}
+	}
+	return absent, nil
+}
+
 func (m *memory) Placed(_ context.Context, id string, from, limit int) ([]Placed, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

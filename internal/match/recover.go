@@ -21,12 +21,14 @@ const (
 	roundGaps      = "search for missed pushes"
 	roundSweep     = "sweep of deadlines"
 	roundHosts     = "presence of hosts"
+	roundSettled   = "search for settled results"
 	roundUnsettled = "count of unsettled results"
 )
 
 // Run recovers what was missed, until ctx ends: matches whose deadline has
 // passed and that no living node has advanced, pushes that this node has not
-// delivered, and the count of results that wait for the ledger.
+// delivered, the word that a result is settled, and the count of results that
+// wait for the ledger.
 func (e *Engine) Run(ctx context.Context) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -39,6 +41,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.round(ctx, roundGaps, e.fillGaps)
 		e.round(ctx, roundSweep, e.sweep)
 		e.round(ctx, roundHosts, e.touchHosts)
+		e.round(ctx, roundSettled, e.askSettled)
 		e.round(ctx, roundUnsettled, e.countUnsettled)
 	}
 }
@@ -108,10 +111,12 @@ func (e *Engine) fillGaps(ctx context.Context) error {
 	}
 	e.noteReach(ctx)
 	return each(lives, func(l *live) error {
-		if !l.behind(marks[l.plan.ID]) { // what has no mark is
-			return nil
+		if l.behind(marks[l.plan.ID]) { // what has no mark is
+			if err := e.fillGap(ctx, l); err != nil {
+				return err
+			}
 		}
-		return e.fillGap(ctx, l)
+		return e.checkPlaces(ctx, l)
 	})
 }
 

@@ -58,6 +58,7 @@ type State struct {
 	Left     int64  // seats whose players have left while it was played
 	Ended    int64  // places that have ended, of players and of who watched
 	Locked   bool   // the lobby takes no more players
+	Told     bool   // its result is settled, and on the boards
 	First    *First // who took the question, in a buzzer match
 	Seq      int64  // number of the last push
 	Version  int64  // moved by every accepted write

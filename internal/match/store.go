@@ -41,6 +41,9 @@ type Store interface {
 	// Member finds a player's place in an arena; ErrNotFound where there is
 	// none.
 	Member(ctx context.Context, match, player string) (Member, error)
+	// Absent lists those of some people who have no place in an arena, of at
+	// most 500.
+	Absent(ctx context.Context, match string, people []string) ([]string, error)
 	// Placed pages the players of an arena by rank, best first.
 	Placed(ctx context.Context, match string, from, limit int) ([]Placed, error)
 	// HostHere moves the deadline of an arena that waits for its host; of one

@@ -185,3 +185,27 @@ func TestPartitions(t *testing.T) {
 		t.Errorf("%d partitions are used", len(used))
 	}
 }
+
+// That players can be told is noted with a match, and nothing where it is gone.
+func TestTold(t *testing.T) {
+	each(t, func(p *play) {
+		if _, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, Node: "n_1", After: -1}); err != nil {
+			p.Fatal(err)
+		}
+		p.take(match.Open, 0)
+		p.take(match.Over, 0)
+		for range 2 {
+			if p.read().Told {
+				p.Error("told before it is")
+			}
+			nodes, err := p.Told(p.Context(), p.plan.ID)
+			if v := p.read(); err != nil || !slices.Equal(nodes, []string{"n_1"}) || !v.Told {
+				p.Errorf("%q, %v, %+v", nodes, err, v.State)
+			}
+			p.client.HDel(p.Context(), p.keys.match(), "told")
+		}
+		if nodes, err := p.Told(p.Context(), "m_none"); err != nil || len(nodes) != 0 || p.client.Exists(p.Context(), keysOf("m_none").match()).Val() != 0 {
+			p.Errorf("%q, %v", nodes, err)
+		}
+	})
+}

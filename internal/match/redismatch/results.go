@@ -108,6 +108,17 @@ func (s *Store) resultsOf(ctx context.Context, p, limit int) ([]match.Result, er
 	return results, errors.Join(faults...)
 }
 
+// Told notes that players can be told that a match is settled, and lists the
+// nodes that hold sessions of it.
+func (s *Store) Told(ctx context.Context, id string) ([]string, error) {
+	k := keysOf(id)
+	nodes, err := toldScript.Run(ctx, s.scripts, []string{k.match(), k.nodes()}).StringSlice()
+	if err != nil {
+		return nil, fmt.Errorf("redismatch: told %s: %w", id, err)
+	}
+	return nodes, nil
+}
+
 // settledAtOnce is how many matches are marked at a time; on a real Redis they
 // share round trips.
 const settledAtOnce = 64

@@ -16,6 +16,7 @@ var (
 	stepScript    = script("compare", "over", "step")
 	hostScript    = script("host")
 	settledScript = script("settled")
+	toldScript    = script("told")
 
 	duelScript     = script("verdict", "accept", "duel")
 	survivalScript = script("verdict", "accept", "survival")

@@ -99,6 +99,27 @@ func (s *Store) Member(ctx context.Context, id, player string) (match.Member, er
 	return match.Member{Seat: found, Role: match.AsPlayer}, nil
 }
 
+// Absent implements match.Store.
+func (s *Store) Absent(ctx context.Context, id string, people []string) (absent []string, err error) {
+	k := keysOf(id)
+	var seats, roles, left *redis.SliceCmd
+	_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		seats, roles = p.HMGet(ctx, k.seats(), people...), p.HMGet(ctx, k.roles(), people...)
+		left = p.HMGet(ctx, k.totals(), totalsFields("left", people)...)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("redismatch: absent from %s: %w", id, err)
+	}
+	for i, who := range people {
+		plays := seats.Val()[i] != nil && left.Val()[i] == nil
+		if !plays && roles.Val()[i] == nil {
+			absent = append(absent, who)
+		}
+	}
+	return absent, nil
+}
+
 // seatOf reads a seat as it is kept: its team, a line end, the rest.
 func seatOf(kept string) (seat match.Seat, err error) {
 	team, raw, _ := strings.Cut(kept, "\n")

@@ -154,6 +154,30 @@ func TestWatch(t *testing.T) {
 	})
 }
 
+func TestAbsent(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *play) {
+		p.seat("p_ada", "p_bob", "p_cyd")
+		p.watch("p_host", match.AsHost, arena.In)
+		p.watch("p_dan", match.AsSpectator, arena.In)
+		p.unsit("p_cyd", arena.Out)
+		p.start()
+		p.unsit("p_bob", arena.Left)
+		p.unsit("p_dan", arena.Out)
+		absent, err := p.Absent(p.Context(), p.plan.ID, []string{"p_ada", "p_bob", "p_cyd", "p_dan", "p_host", "p_none"})
+		if want := []string{"p_bob", "p_cyd", "p_dan", "p_none"}; err != nil || !slices.Equal(absent, want) {
+			p.Errorf("%q, %v", absent, err)
+		}
+		if v := p.read(); v.Ended != 3 {
+			p.Errorf("%+v", v.State)
+		}
+		p.watch("p_bob", match.AsSpectator, arena.In)
+		if absent, _ := p.Absent(p.Context(), p.plan.ID, []string{"p_bob"}); len(absent) != 0 {
+			p.Errorf("%q", absent)
+		}
+		p.checkLog()
+	})
+}
+
 // member expects somebody to be in an arena as something, "" for not at all.
 func (p *play) member(player string, as match.Role) match.Member {
 	p.Helper()

@@ -60,7 +60,7 @@ func (f fields) state() (match.State, error) {
 		HostPaced: f["host_paced"] == "1", Extended: f["extended"] == "1", Alive: f.number("alive"),
 		Last: int(f.number("last")), Voids: split(f["voids"]),
 		Answered: f.number("answered"), Right: f.number("right"),
-		Players: f.number("players"), Left: f.number("left"), Ended: f.number("ended"), Locked: f["locked"] == "1",
+		Players: f.number("players"), Left: f.number("left"), Ended: f.number("ended"), Locked: f["locked"] == "1", Told: f["told"] == "1",
 		Seq: f.number("seq"), Version: f.number("version"),
 	}
 	first, ok, err := f.first(s.Question)

@@ -1,0 +1,9 @@
+-- Notes that the result of a match is in the ledger and on the boards, so that
+-- its players can be told.
+-- KEYS  1 match (hash), 2 nodes (set)
+-- ARGV  none
+-- Returns the nodes.
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  redis.call('HSET', KEYS[1], 'told', 1)
+end
+return redis.call('SMEMBERS', KEYS[2])

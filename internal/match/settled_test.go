@@ -1,0 +1,94 @@
+package match
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// told counts how often players of a node were told that a match is settled.
+type told struct {
+	players atomic.Int64
+	fails   atomic.Int64 // how often it goes wrong yet
+}
+
+func (n *node) countTold() *told {
+	c := new(told)
+	n.Settled = func(_ context.Context, game, _ string, here map[string]Subscriber) error {
+		if c.fails.Add(-1) >= 0 || game != "demo" {
+			return errors.New("out of reach")
+		}
+		c.players.Add(int64(len(here)))
+		return nil
+	}
+	return c
+}
+
+// The word that a result is settled is lost: a node finds it out, and tells its
+// players once, also where that goes wrong at first.
+func TestSettledWithoutAWord(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fails   int64
+		word    bool // comes, before the node looks
+		counts  bool
+		players int64
+	}{
+		"lost":                   {players: 1, counts: true},
+		"lost, and told wrong":   {fails: 2, players: 1, counts: true},
+		"heard":                  {word: true, players: 1, counts: true},
+		"heard, but told wrong":  {word: true, fails: 1, players: 1, counts: true},
+		"counts for no board":    {players: 0},
+		"on no board, and asked": {word: true, players: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				a, b := w.node(), w.node()
+				a.enter(ada)
+				b.enter(bob)
+				p := newPlan("m_1", now()+3000, 1)
+				p.Counts = c.counts
+				here := b.countTold()
+				here.fails.Store(c.fails)
+				w.must(a.Start(w.Context(), p))
+				w.must(b.Found(w.Context(), "demo", p.ID, bob))
+				w.passUntil(p, Over, 0)
+				time.Sleep(10 * time.Second)
+				if n := here.players.Load(); n != 0 {
+					t.Errorf("%d told before it is settled", n)
+				}
+				w.store.tell(p.ID)
+				for range 2 {
+					if c.word {
+						_ = b.TellSettled(w.Context(), p.ID)
+					}
+				}
+				time.Sleep(time.Minute)
+				if n := here.players.Load(); n != c.players {
+					t.Errorf("%d told, want %d", n, c.players)
+				}
+			})
+		})
+	}
+}
+
+// Who has told the players of a match does not look for it again.
+func TestSettledAndToldHere(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		here := n.countTold()
+		n.enter(ada)
+		p := n.begin(w, 1)
+		w.passUntil(p, Over, 0)
+		n.Told(p.ID)
+		w.store.tell(p.ID)
+		w.must(n.TellSettled(w.Context(), p.ID))
+		w.must(n.TellSettled(w.Context(), "m_none"))
+		time.Sleep(time.Minute)
+		if n := here.players.Load(); n != 0 {
+			t.Errorf("%d told", n)
+		}
+	})
+}
