@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/protocol"
 )
 
 func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
@@ -64,13 +66,25 @@ func TestASlowCheckFails(t *testing.T) {
 	})
 }
 
-func TestADrainingNodeTakesNoGuests(t *testing.T) {
+func TestADrainingNodeTakesNoGuestsAndNoArenas(t *testing.T) {
 	t.Parallel()
-	c := configOf(&world{})
+	w := &world{}
+	c := configOf(w)
 	c.Draining = func() bool { return true }
 	h := New(c)
-	if rec := answerTo(t, h, send("POST", demo+"/guests", `{"device":"`+device+`"}`)); rec.Code != 503 || rec.Header().Get("Retry-After") == "" {
-		t.Errorf("a guest: %d %s", rec.Code, rec.Body)
+	for _, c := range []call{
+		send("POST", demo+"/guests", `{"device":"`+device+`"}`), send("POST", demo+"/arenas", newArena, bearerGood),
+	} {
+		rec := answerTo(t, h, c)
+		if p := problemIn(t, rec.Body.Bytes()); rec.Code != 503 || p.Code != protocol.CodeUnavailable || rec.Header().Get("Retry-After") == "" {
+			t.Errorf("%s: %d %s", c.target, rec.Code, rec.Body)
+		}
+	}
+	if w.guest.Device != "" || w.arena.Game != "" {
+		t.Errorf("asked for %+v, %+v", w.guest, w.arena)
+	}
+	if rec := answerTo(t, h, get(demo+"/arenas/402951")); rec.Code != 200 {
+		t.Errorf("an arena: %d %s", rec.Code, rec.Body)
 	}
 	if rec := answerTo(t, h, get("/healthz")); rec.Code != 200 {
 		t.Errorf("health: %d %s", rec.Code, rec.Body)

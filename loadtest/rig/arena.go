@@ -1,14 +1,9 @@
 package rig
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"time"
 
 	"laststand/internal/protocol"
@@ -22,7 +17,7 @@ func MakeArena(ctx context.Context, url string, a protocol.NewArena) (host *play
 	if err != nil {
 		return nil, made, err
 	}
-	if made, err = post(ctx, url, token, a); err != nil {
+	if made, err = player.NewArena(ctx, url, "demo", token, a); err != nil {
 		return nil, made, err
 	}
 	host, err = player.Connect(ctx, url, player.Guest{ID: id, Token: token}, nil)
@@ -30,29 +25,6 @@ func MakeArena(ctx context.Context, url string, a protocol.NewArena) (host *play
 		return nil, made, err
 	}
 	return host, made, Ask(host, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code, As: "host"})
-}
-
-func post(ctx context.Context, url, token string, a protocol.NewArena) (made protocol.ArenaMade, err error) {
-	body, err := json.Marshal(a)
-	if err != nil {
-		return made, err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/games/demo/arenas", bytes.NewReader(body))
-	if err != nil {
-		return made, err
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	r.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return made, err
-	}
-	defer answer.Body.Close()
-	raw, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode != http.StatusCreated {
-		err = fmt.Errorf("making an arena: %s: %s", answer.Status, raw)
-	}
-	return made, errors.Join(err, json.Unmarshal(raw, &made))
 }
 
 // Ask sends a request and waits for its reply, which must not be an error.

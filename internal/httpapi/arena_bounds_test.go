@@ -1,0 +1,108 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"laststand/internal/arena"
+	"laststand/internal/match"
+	"laststand/internal/quiz"
+)
+
+// shelf is what arenas are made of where nothing lacks: questions of every
+// wish, and free codes.
+type shelf struct {
+	arena.Matches
+	arena.Codes
+}
+
+func (shelf) Accepting() error                                            { return nil }
+func (shelf) Open(context.Context, *match.Plan) error                     { return nil }
+func (shelf) Claim(context.Context, string, string, string) (bool, error) { return true, nil }
+func (shelf) Count(string, arena.Wish) int                                { return 1000 }
+func (shelf) Draw(_ string, _ arena.Wish, n int) ([]quiz.Question, error) {
+	return make([]quiz.Question, n), nil
+}
+func (shelf) Pick(_ string, _ string, ids []string) ([]quiz.Question, error) {
+	return make([]quiz.Question, len(ids)), nil
+}
+
+// body is an arena's body with some of its fields as a test wants them; those
+// that are null are left out.
+func body(t *testing.T, fields string) string {
+	t.Helper()
+	b := map[string]any{"mode": "survival", "name": "Cup", "questions": map[string]any{"count": 1}, "pace": "auto"}
+	if err := json.Unmarshal([]byte(fields), &b); err != nil {
+		t.Fatalf("%s: %v", fields, err)
+	}
+	for name, value := range b {
+		if value == nil {
+			delete(b, name)
+		}
+	}
+	raw, err := json.Marshal(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// listOf writes a list of n elements, each with its number.
+func listOf(n int, element string) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = strings.ReplaceAll(element, "#", fmt.Sprint(i))
+	}
+	return "[" + strings.Join(all, ",") + "]"
+}
+
+// What the service takes the contract allows, and what it refuses the contract
+// does not, on either side of every bound.
+func TestArenasAreTakenAsTheContractSays(t *testing.T) {
+	t.Parallel()
+	made := shelf{}
+	c := configOf(&world{})
+	c.Arenas = arena.New(arena.Config{
+		Games:   map[string]arena.Game{"demo": {PlayersMayHost: true, LimitMS: 15_000, MaxPlayers: 100_000}},
+		Matches: made, Codes: made, Bank: made, Logger: slog.New(slog.DiscardHandler),
+	})
+	h := New(c)
+	teams, long := `{"id":"t#","name":"T"}`, strings.Repeat("é", 64)
+	for fields, takes := range map[string]bool{
+		`{}`:                true,
+		`{"mode":"buzzer"}`: true, `{"mode":"duel"}`: false, `{"mode":null}`: false,
+		`{"pace":"host"}`: true, `{"pace":"slow"}`: false, `{"pace":null}`: false,
+		`{"name":"` + long + `"}`: true, `{"name":"` + long + `e"}`: false, `{"name":"  ` + long + `  "}`: true,
+		`{"name":"C"}`: true, `{"name":""}`: false, `{"name":" "}`: false, `{"name":"a b"}`: true, `{"name":"a\tb"}`: false,
+		`{"name":"\u0000"}`: false, `{"name":"\na\n"}`: true, `{"name":null}`: false,
+		`{"teams":[]}`: true, `{"teams":` + listOf(1, teams) + `}`: false, `{"teams":` + listOf(2, teams) + `}`: true,
+		`{"teams":` + listOf(64, teams) + `}`: true, `{"teams":` + listOf(65, teams) + `}`: false,
+		`{"teams":` + listOf(2, `{"id":"`+strings.Repeat("x", 63)+`#","name":"T"}`) + `}`: true,
+		`{"teams":` + listOf(2, `{"id":"`+strings.Repeat("x", 64)+`#","name":"T"}`) + `}`: false,
+		`{"teams":` + listOf(2, `{"id":"a b#","name":"T"}`) + `}`:                         false,
+		`{"teams":` + listOf(2, `{"id":"t#","name":""}`) + `}`:                            false,
+		`{"time_limit_ms":999}`: false, `{"time_limit_ms":1000}`: true, `{"time_limit_ms":600000}`: true, `{"time_limit_ms":600001}`: false,
+		`{"max_players":1}`: false, `{"max_players":2}`: true, `{"max_players":100000}`: true, `{"max_players":100001}`: false,
+		`{"questions":{}}`: false, `{"questions":null}`: false,
+		`{"questions":{"count":0}}`: false, `{"questions":{"count":100}}`: true, `{"questions":{"count":101}}`: false,
+		`{"questions":{"ids":[]}}`: false, `{"questions":{"ids":["a","b"]}}`: true, `{"questions":{"ids":["a","a"]}}`: false,
+		`{"questions":{"count":2,"ids":["a","b"]}}`: true, `{"questions":{"count":1,"ids":[]}}`: true,
+		`{"questions":{"ids":` + listOf(100, `"q#"`) + `}}`: true, `{"questions":{"ids":` + listOf(101, `"q#"`) + `}}`: false,
+		`{"questions":{"ids":["a"],"lang":"en"}}`: false, `{"questions":{"ids":["a"],"category":"x"}}`: false,
+		`{"questions":{"ids":["a"],"difficulty":"easy"}}`: false, `{"questions":{"ids":["a"],"bank":"builtin"}}`: true,
+		`{"questions":{"count":1,"lang":"en","category":"x","difficulty":"easy"}}`: true,
+	} {
+		sent := body(t, fields)
+		rec := answerTo(t, h, send("POST", demo+"/arenas", sent, bearerGood))
+		if takes != (rec.Code == 201) || !takes && rec.Code != 400 {
+			t.Errorf("%.100s: %d %s", fields, rec.Code, rec.Body)
+		}
+		if err := openAPI().check("/components/schemas/NewArena", []byte(sent)); takes != (err == nil) {
+			t.Errorf("%.100s by the contract: %v", fields, err)
+		}
+	}
+}
