@@ -304,3 +304,22 @@ func TestNobodyForfeitsAnArenaThatRuns(t *testing.T) {
 		}
 	})
 }
+
+// The store fails while players of a match of many are to be told their own:
+// they are told a little later, once.
+func TestOwnIsToldLater(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		e := w.event(newArena(Survival, 2), 53, n)
+		var fail atomic.Int64
+		fail.Store(2)
+		n.link.set(func(method, _ string) fault {
+			if method == "Read" && w.store.state(e.plan.ID).Phase == Revealed && fail.Add(-1) >= 0 {
+				return fails
+			}
+			return works
+		})
+		e.play()
+		e.check()
+	})
+}

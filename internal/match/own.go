@@ -8,8 +8,12 @@ import (
 	"laststand/internal/protocol"
 )
 
-// ownChunk is how many players are read at once to be told their own.
-const ownChunk = 200
+const (
+	// ownChunk is how many players are read at once to be told their own.
+	ownChunk = 200
+	// ownTries bounds how often a node reads them where the store fails.
+	ownTries = 3
+)
 
 // noteOwn has the players here of a match of many told what a question did to
 // them, once it is revealed to them.
@@ -21,27 +25,40 @@ func (e *Engine) noteOwn(l *live) {
 		return
 	}
 	l.own = s.Question
-	e.Wheel.After(0, func() { e.tellOwn(l, s.Question) })
+	e.Wheel.After(0, func() {
+		e.tellOwn(l, s.Question, slices.Collect(maps.Keys(l.playersHere())), ownTries)
+	})
 }
 
-// tellOwn reads what a question did to the players here, some at a time, and
-// tells each.
-func (e *Engine) tellOwn(l *live, question int) {
-	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
-	defer cancel()
-	here := l.playersHere()
-	for chunk := range slices.Chunk(slices.Collect(maps.Keys(here)), ownChunk) {
-		v, err := e.Store.Read(ctx, ReadQuery{Match: l.plan.ID, Players: chunk, Ranks: true, After: -1, Seen: l.seen()})
-		if err != nil {
-			e.Logger.Warn("players could not be told their own; match.state says it", "match", l.plan.ID, "error", err)
+// tellOwn reads what a question did to players, some at a time, and tells those
+// who are here. Where that fails it goes on from there a little later.
+func (e *Engine) tellOwn(l *live, question int, players []string, tries int) {
+	for len(players) > 0 {
+		chunk := players[:min(ownChunk, len(players))]
+		v, err := e.readOwn(l, chunk)
+		switch {
+		case err != nil && tries > 1:
+			e.Wheel.After(retryAfter, func() { e.tellOwn(l, question, players, tries-1) })
 			return
-		}
-		if v.Question != question {
+		case err != nil:
+			e.Logger.Warn("players could not be told their own; match.state says it", "match", l.plan.ID, "players", len(players), "error", err)
+			return
+		case v.Question != question:
 			e.metrics.unowned.Inc()
 			return
 		}
+		here := l.playersHere()
 		for _, player := range chunk {
-			here[player].Push(l.plan.ID, protocol.EncodePush(protocol.TypeOwn, ownView(l.plan, v, player)))
+			if sub, ok := here[player]; ok {
+				sub.Push(l.plan.ID, protocol.EncodePush(protocol.TypeOwn, ownView(l.plan, v, player)))
+			}
 		}
+		players = players[len(chunk):]
 	}
+}
+
+func (e *Engine) readOwn(l *live, players []string) (View, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	return e.Store.Read(ctx, ReadQuery{Match: l.plan.ID, Players: players, Ranks: true, After: -1, Seen: l.seen()})
 }

@@ -161,3 +161,18 @@ func TestOneAnswerIsAccepted(t *testing.T) {
 		p.checkLog()
 	})
 }
+
+// What as many ask for as answer takes no connection of its own.
+func TestARecordIsFoundByAScript(t *testing.T) {
+	each(t, func(p *play) {
+		a := p.attempt(p.take(match.Open, 0), "p_ada", 10)
+		p.commit(a, match.Accepted)
+		shared := New(nil, p.client)
+		if r, found, err := shared.Record(p.Context(), p.plan.ID, "p_ada", 0); err != nil || !found || !reflect.DeepEqual(r, a.Record) {
+			p.Errorf("%+v, %v, %v", r, found, err)
+		}
+		if r, found, err := shared.Record(p.Context(), p.plan.ID, "p_bob", 0); err != nil || found {
+			p.Errorf("%+v, %v", r, err)
+		}
+	})
+}

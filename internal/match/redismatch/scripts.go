@@ -13,6 +13,7 @@ var (
 	createScript  = script("create")
 	voidScript    = script("void")
 	readScript    = script("read")
+	recordScript  = script("record")
 	stepScript    = script("compare", "over", "step")
 	hostScript    = script("host")
 	settledScript = script("settled")

@@ -91,7 +91,7 @@ func (s *Store) Void(ctx context.Context, id string) (exists bool, err error) {
 
 // Record implements match.Store.
 func (s *Store) Record(ctx context.Context, id, player string, question int) (match.Record, bool, error) {
-	raw, err := s.client.HGet(ctx, keysOf(id).answers(), answerField(question, player)).Result()
+	raw, err := recordScript.Run(ctx, s.scripts, []string{keysOf(id).answers()}, answerField(question, player)).Text()
 	if errors.Is(err, redis.Nil) {
 		return match.Record{}, false, nil
 	}
