@@ -314,7 +314,8 @@ func TestOwnIsToldLater(t *testing.T) {
 		var fail atomic.Int64
 		fail.Store(2)
 		n.link.set(func(method, _ string) fault {
-			if method == "Read" && w.store.state(e.plan.ID).Phase == Revealed && fail.Add(-1) >= 0 {
+			s := w.store.state(e.plan.ID)
+			if method == "Read" && s.Phase == Revealed && s.Question == 1 && fail.Add(-1) >= 0 {
 				return fails
 			}
 			return works
