@@ -245,7 +245,7 @@ func TestALostExpel(t *testing.T) {
 					w.must(a.Begin(w.Context(), p.ID))
 					w.passUntil(p, Open, 0)
 				}
-				w.mail.set(func(kind string) (int, time.Duration) { return 0, 0 })
+				w.mail.set(func(string) (int, time.Duration) { return 0, 0 })
 				for _, who := range []string{p.seatOf(1).Player, "p_watches_0"} {
 					w.store.unsit(p.ID, who)
 					a.Expel(w.Context(), p.ID, who, []byte(`{"type":"arena.kicked"}`))
