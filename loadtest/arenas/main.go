@@ -50,6 +50,7 @@ type outcome struct {
 	p50, p99   float64 // ms
 	roundTrips float64 // of Redis, an answer
 	commands   float64 // the same
+	cpu        rig.CPU // an answer
 }
 
 // kind is something that is measured.
@@ -63,7 +64,7 @@ var kinds = []kind{{"answers", answers}, {"firsts", firsts}, {"plain WATCH", pla
 func measure(o options) error {
 	fmt.Printf("machine: %d cores, %s, %s; clients, server and Redis share it; %d players an arena, %d questions, median of %d\n",
 		runtime.NumCPU(), runtime.GOARCH, runtime.Version(), o.players, o.questions, o.runs)
-	fmt.Printf("%-14s %11s %9s %9s %13s %11s\n", "", "answers/s", "p50 ms", "p99 ms", "round trips", "commands")
+	fmt.Printf("%-14s %11s %9s %9s %13s %11s %24s\n", "", "answers/s", "p50 ms", "p99 ms", "round trips", "commands", "server, Redis, clients µs")
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()
 	binary, done, err := rig.Build(ctx)
@@ -108,8 +109,13 @@ func show(name string, runs []outcome) {
 		slices.Sort(all)
 		return all[len(all)/2]
 	}
-	fmt.Printf("%-14s %11.0f %9.2f %9.2f %13.2f %11.1f\n", name,
+	part := func(of func(rig.CPU) time.Duration) float64 {
+		return middle(func(r outcome) float64 { return float64(of(r.cpu).Nanoseconds()) / 1000 })
+	}
+	fmt.Printf("%-14s %11.0f %9.2f %9.2f %13.2f %11.1f %8.1f %7.1f %8.1f\n", name,
 		middle(func(r outcome) float64 { return r.rate }), middle(func(r outcome) float64 { return r.p50 }),
 		middle(func(r outcome) float64 { return r.p99 }), middle(func(r outcome) float64 { return r.roundTrips }),
-		middle(func(r outcome) float64 { return r.commands }))
+		middle(func(r outcome) float64 { return r.commands }),
+		part(func(c rig.CPU) time.Duration { return c.Server }), part(func(c rig.CPU) time.Duration { return c.Redis }),
+		part(func(c rig.CPU) time.Duration { return c.Clients }))
 }

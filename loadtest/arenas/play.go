@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -49,40 +50,74 @@ type contest struct {
 	ended   time.Time
 }
 
-// play plays arenas of a mode to their end.
+// play seats the players of all arenas, then starts these and plays them to
+// their end: only that is measured.
 func play(ctx context.Context, s *rig.Server, o options, c *contest) (outcome, error) {
 	c.latency = hdrhistogram.New(1, 60_000_000, 3)
 	var everybody errgroup.Group
+	var starts []func() error
 	for range c.arenas {
-		host, made, err := rig.MakeArena(ctx, s.URL, protocol.NewArena{
-			Mode: c.mode, Name: "load", Pace: "auto", Questions: protocol.ArenaQuestions{Count: o.questions, Bank: "load"},
-		})
+		a, err := seated(ctx, s, o, c.mode)
 		if err != nil {
 			return outcome{}, err
 		}
-		defer host.Close()
-		for range o.players {
-			p, err := seat(ctx, s.URL, made.Code)
-			if err != nil {
-				return outcome{}, err
-			}
-			defer p.Close()
+		defer a.close()
+		for _, p := range a.players {
 			everybody.Go(func() error { return c.contend(p) })
 		}
-		everybody.Go(func() error { return rig.Ask(host, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID}) })
+		starts = append(starts, a.start)
 	}
-	before, err := costs(ctx, s.Redis)
+	before, err := costs(ctx, s)
 	if err != nil {
 		return outcome{}, err
+	}
+	for _, start := range starts {
+		everybody.Go(start)
 	}
 	if err := everybody.Wait(); err != nil {
 		return outcome{}, err
 	}
-	after, err := costs(ctx, s.Redis)
+	after, err := costs(ctx, s)
 	if err != nil {
 		return outcome{}, err
 	}
-	return c.sum(after.less(before)), c.check(o)
+	return sum(c.latency, c.ended.Sub(c.began).Seconds(), after.less(before)), c.check(o)
+}
+
+// arena is one that waits for its start.
+type arena struct {
+	id      string
+	host    *player.Player
+	players []*player.Player
+}
+
+func seated(ctx context.Context, s *rig.Server, o options, mode string) (*arena, error) {
+	host, made, err := rig.MakeArena(ctx, s.URL, protocol.NewArena{
+		Mode: mode, Name: "load", Pace: "auto", Questions: protocol.ArenaQuestions{Count: o.questions, Bank: "load"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	a := &arena{id: made.ArenaID, host: host}
+	for range o.players {
+		p, err := seat(ctx, s.URL, made.Code)
+		if err != nil {
+			a.close()
+			return nil, err
+		}
+		a.players = append(a.players, p)
+	}
+	return a, nil
+}
+
+func (a *arena) start() error {
+	return rig.Ask(a.host, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: a.id})
+}
+
+func (a *arena) close() {
+	for _, p := range append(a.players, a.host) {
+		_ = p.Close()
+	}
 }
 
 func seat(ctx context.Context, url, code string) (*player.Player, error) {
@@ -98,60 +133,79 @@ func seat(ctx context.Context, url, code string) (*player.Player, error) {
 }
 
 // contend answers every question as soon as it is asked, until the match is
-// over.
+// over. It shares the machine with what it measures, so it looks at no more of
+// a frame than it has to.
 func (c *contest) contend(p *player.Player) error {
 	sent := make(map[int64]time.Time)
 	for {
-		f, err := p.Read(time.Minute)
+		raw, err := p.ReadRaw(time.Minute)
 		if err != nil {
 			return err
 		}
-		switch f.Type {
-		case protocol.TypeQuestion:
-			var q protocol.Question
-			if err := json.Unmarshal(f.Data, &q); err != nil {
-				return err
-			}
-			at := time.Now()
-			id, err := p.Send(protocol.TypeAnswer, protocol.Answer{
-				Match: f.Match, Question: &q.Question, Given: protocol.Given{Value: json.RawMessage(c.answer)},
-			})
+		switch {
+		case is(raw, protocol.TypeQuestion):
+			id, at, err := c.answerTo(p, raw)
 			if err != nil {
 				return err
 			}
 			sent[id] = at
-		case protocol.TypeAnswered, protocol.TypeError:
-			if err := c.decided(f, sent[*f.Re]); err != nil {
+		case bytes.HasPrefix(raw, []byte(`{"re":`)):
+			if err := c.decided(raw, sent); err != nil {
 				return err
 			}
-		case protocol.TypeMatchOver:
+		case is(raw, protocol.TypeMatchOver):
 			return nil
 		}
 	}
 }
 
-// decided notes the reply to an answer.
-func (c *contest) decided(f player.Frame, sent time.Time) error {
-	var reply struct {
-		protocol.Answered
-		Code protocol.Code
+// is says whether a frame is a push of a type.
+func is(raw []byte, kind string) bool { return bytes.HasPrefix(raw, []byte(`{"type":"`+kind+`",`)) }
+
+func (c *contest) answerTo(p *player.Player, question []byte) (id int64, at time.Time, err error) {
+	var asked struct {
+		Match string
+		Data  struct{ Question int }
 	}
-	if err := json.Unmarshal(f.Data, &reply); err != nil {
+	if err := json.Unmarshal(question, &asked); err != nil {
+		return 0, at, err
+	}
+	at = time.Now()
+	id, err = p.Send(protocol.TypeAnswer, protocol.Answer{
+		Match: asked.Match, Question: &asked.Data.Question, Given: protocol.Given{Value: json.RawMessage(c.answer)},
+	})
+	return id, at, err
+}
+
+// decided notes the reply to an answer.
+func (c *contest) decided(raw []byte, sent map[int64]time.Time) error {
+	came := time.Now()
+	var reply struct {
+		Re   int64
+		Type string
+		Data struct {
+			First bool
+			Code  protocol.Code
+		}
+	}
+	if err := json.Unmarshal(raw, &reply); err != nil {
 		return err
 	}
-	if f.Type == protocol.TypeError && (c.mode != "buzzer" || reply.Code != protocol.CodeQuestionClosed) {
-		return fmt.Errorf("refused: %s", f.Raw)
+	if reply.Type == protocol.TypeError && (c.mode != "buzzer" || reply.Data.Code != protocol.CodeQuestionClosed) {
+		return fmt.Errorf("refused: %s", raw)
 	}
+	at := sent[reply.Re]
+	delete(sent, reply.Re)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if reply.First != nil && *reply.First {
+	if reply.Data.First {
 		c.firsts++
 	}
-	if c.began.IsZero() || sent.Before(c.began) {
-		c.began = sent
+	if c.began.IsZero() || at.Before(c.began) {
+		c.began = at
 	}
-	c.ended = f.Came
-	return c.latency.RecordValue(max(f.Came.Sub(sent).Microseconds(), 1))
+	c.ended = came
+	return c.latency.RecordValue(max(came.Sub(at).Microseconds(), 1))
 }
 
 // check refuses a run that was not what it says.
@@ -165,11 +219,11 @@ func (c *contest) check(o options) error {
 	return nil
 }
 
-func (c *contest) sum(spent cost) outcome {
-	n := float64(c.latency.TotalCount())
-	return outcome{
-		rate: n / c.ended.Sub(c.began).Seconds(),
-		p50:  float64(c.latency.ValueAtQuantile(50)) / 1000, p99: float64(c.latency.ValueAtQuantile(99)) / 1000,
-		roundTrips: float64(spent.reads) / n, commands: float64(spent.commands) / n,
-	}
+// sum is what as many answers as a histogram has (µs) took and cost.
+func sum(latency *hdrhistogram.Histogram, seconds float64, spent cost) outcome {
+	n := float64(latency.TotalCount())
+	out := spent.each(n)
+	out.rate = n / seconds
+	out.p50, out.p99 = float64(latency.ValueAtQuantile(50))/1000, float64(latency.ValueAtQuantile(99))/1000
+	return out
 }

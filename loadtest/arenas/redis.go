@@ -15,14 +15,31 @@ import (
 	"laststand/loadtest/rig"
 )
 
-// cost is what a Redis has done.
-type cost struct{ reads, commands int64 }
+// cost is what a server and its Redis have done.
+type cost struct {
+	reads, commands int64 // of Redis
+	cpu             rig.CPU
+}
 
-func (c cost) less(o cost) cost { return cost{c.reads - o.reads, c.commands - o.commands} }
+func (c cost) less(o cost) cost {
+	return cost{c.reads - o.reads, c.commands - o.commands, c.cpu.Less(o.cpu)}
+}
 
-// costs reads what a Redis has done so far.
-func costs(ctx context.Context, address string) (c cost, err error) {
-	client := redis.NewClient(&redis.Options{Addr: address})
+// each is what n answers cost, shared among them.
+func (c cost) each(n float64) outcome {
+	part := func(d time.Duration) time.Duration { return time.Duration(float64(d) / n) }
+	return outcome{
+		roundTrips: float64(c.reads) / n, commands: float64(c.commands) / n,
+		cpu: rig.CPU{Server: part(c.cpu.Server), Redis: part(c.cpu.Redis), Clients: part(c.cpu.Clients)},
+	}
+}
+
+// costs reads what a server and its Redis have done so far.
+func costs(ctx context.Context, s *rig.Server) (c cost, err error) {
+	if c.cpu, err = s.CPU(); err != nil {
+		return c, err
+	}
+	client := redis.NewClient(&redis.Options{Addr: s.Redis})
 	defer client.Close()
 	info, err := client.Info(ctx, "stats").Result()
 	for line := range strings.Lines(info) {
@@ -68,7 +85,7 @@ func decide(ctx context.Context, s *rig.Server, o options, one func(context.Cont
 	client := redis.NewClient(&redis.Options{Addr: s.Redis, PoolSize: 64})
 	defer client.Close()
 	latency := hdrhistogram.New(1, 60_000_000, 3)
-	before, err := costs(ctx, s.Redis)
+	before, err := costs(ctx, s)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -98,10 +115,6 @@ func decide(ctx context.Context, s *rig.Server, o options, one func(context.Cont
 		}
 	}
 	took := time.Since(began).Seconds()
-	after, err := costs(ctx, s.Redis)
-	n, spent := float64(latency.TotalCount()), after.less(before)
-	return outcome{
-		rate: n / took, p50: float64(latency.ValueAtQuantile(50)) / 1000, p99: float64(latency.ValueAtQuantile(99)) / 1000,
-		roundTrips: float64(spent.reads) / n, commands: float64(spent.commands) / n,
-	}, err
+	after, err := costs(ctx, s)
+	return sum(latency, took, after.less(before)), err
 }

@@ -78,8 +78,10 @@ func watch(w watching) error {
 	return json.NewEncoder(os.Stdout).Encode(seen)
 }
 
-// reader reads one text frame.
+// reader reads one text frame, at the same cost from an arena and the floor.
 type reader func() ([]byte, error)
+
+const patience = 10 * time.Minute
 
 func follow(read reader, note func([]byte, time.Time)) {
 	for {
@@ -101,6 +103,7 @@ func (w watching) connect(ctx context.Context, number int) (reader, error) {
 		}
 		_ = answer.Body.Close()
 		return func() ([]byte, error) {
+			_ = conn.SetReadDeadline(time.Now().Add(patience)) // as the players of an arena do
 			_, raw, err := conn.ReadMessage()
 			return raw, err
 		}, nil
@@ -121,10 +124,7 @@ func (w watching) connect(ctx context.Context, number int) (reader, error) {
 	if err == nil && f.Type != protocol.TypeArenaJoined {
 		err = fmt.Errorf("joining was answered with %s", f.Raw)
 	}
-	return func() ([]byte, error) {
-		f, err := p.Read(10 * time.Minute)
-		return f.Raw, err
-	}, err
+	return func() ([]byte, error) { return p.ReadRaw(patience) }, err
 }
 
 // crowd is the processes of the watchers.

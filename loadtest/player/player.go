@@ -91,15 +91,24 @@ func (p *Player) SendRaw(frame []byte) error {
 
 // Read waits for the next frame.
 func (p *Player) Read(within time.Duration) (Frame, error) {
-	if err := p.conn.SetReadDeadline(time.Now().Add(within)); err != nil {
-		return Frame{}, err
-	}
-	_, raw, err := p.conn.ReadMessage()
+	raw, err := p.ReadRaw(within)
 	if err != nil {
-		return Frame{}, fmt.Errorf("player: read: %w", err)
+		return Frame{}, err
 	}
 	f := Frame{Came: time.Now(), Raw: raw}
 	return f, json.Unmarshal(raw, &f)
+}
+
+// ReadRaw waits for the next frame and leaves it as it is.
+func (p *Player) ReadRaw(within time.Duration) ([]byte, error) {
+	if err := p.conn.SetReadDeadline(time.Now().Add(within)); err != nil {
+		return nil, err
+	}
+	_, raw, err := p.conn.ReadMessage()
+	if err != nil {
+		return nil, fmt.Errorf("player: read: %w", err)
+	}
+	return raw, nil
 }
 
 // Close ends the connection without a word, as a lost network does.
