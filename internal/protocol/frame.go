@@ -44,23 +44,22 @@ type Request struct {
 // (bad_request) beside which the request holds what could be read, so that
 // the refusal can name its id.
 func ReadRequest(frame []byte) (Request, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(frame, &fields); err != nil || fields == nil {
+	fields, ok := split(frame)
+	kind := fields.value("type")
+	if !ok || len(kind) == 0 || kind[0] != '"' {
 		return Request{}, ErrMalformed
 	}
-	var r Request
-	if err := json.Unmarshal(fields["type"], &r.Type); err != nil || isNull(fields["type"]) {
-		return Request{}, ErrMalformed
-	}
-	r.Data = fields["data"]
-	id, err := readID(fields["id"])
+	r := Request{Type: string(unquoted(kind)), Data: fields.value("data")}
+	id, err := readID(fields.value("id"))
 	if err != nil {
 		return r, err
 	}
 	r.ID = &id
-	for name := range fields {
-		if name != "id" && name != "type" && name != "data" {
-			return r, Errorf(CodeBadRequest, "unknown field %q beside id, type and data", clip(name))
+	for _, f := range fields {
+		switch string(f.name) {
+		case "id", "type", "data":
+		default:
+			return r, Errorf(CodeBadRequest, "unknown field %q beside id, type and data", clip(string(f.name)))
 		}
 	}
 	return r, nil
@@ -74,8 +73,8 @@ func (r Request) Decode(message any) error {
 	if len(data) == 0 {
 		data = json.RawMessage("{}")
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil || fields == nil {
+	fields, ok := split(data)
+	if !ok {
 		return Errorf(CodeBadRequest, "data of %s must be a JSON object", clip(r.Type))
 	}
 	if err := checkFields(reflect.TypeOf(message).Elem(), fields, clip(r.Type)); err != nil {
@@ -185,21 +184,21 @@ type field struct {
 }
 
 // checkFields refuses what an object has and must not, or lacks and must have.
-func checkFields(t reflect.Type, has map[string]json.RawMessage, where string) error {
+func checkFields(t reflect.Type, has object, where string) error {
 	known := fieldsOf(t)
-	for name, value := range has {
-		f, ok := known[name]
+	for _, m := range has {
+		f, ok := known[string(m.name)]
 		if !ok {
-			return Errorf(CodeBadRequest, "unknown field %q in %s", clip(name), where)
+			return Errorf(CodeBadRequest, "unknown field %q in %s", clip(string(m.name)), where)
 		}
-		for _, inside := range f.objects(value) {
-			if err := checkFields(f.inner, inside, name); err != nil {
+		for _, inside := range f.objects(m.value) {
+			if err := checkFields(f.inner, inside, string(m.name)); err != nil {
 				return err
 			}
 		}
 	}
 	for name, f := range known {
-		if f.needed && isNull(has[name]) {
+		if f.needed && isNull(has.value(name)) {
 			return Errorf(CodeBadRequest, "%s needs a field %q", where, name)
 		}
 	}
@@ -208,19 +207,27 @@ func checkFields(t reflect.Type, has map[string]json.RawMessage, where string) e
 
 // objects are those that a field's value holds, none where it is no object; a
 // wrong type is left to the decoder, which names it.
-func (f field) objects(value json.RawMessage) []map[string]json.RawMessage {
+func (f field) objects(value json.RawMessage) []object {
 	if f.inner == nil || isNull(value) {
 		return nil
 	}
-	all := make([]map[string]json.RawMessage, 1)
-	var err error
-	if f.list {
-		err = json.Unmarshal(value, &all)
-	} else {
-		err = json.Unmarshal(value, &all[0])
-	}
-	if err != nil {
+	var values []json.RawMessage
+	if !f.list {
+		values = append(values, value)
+	} else if json.Unmarshal(value, &values) != nil {
 		return nil
+	}
+	var all []object
+	for _, value := range values {
+		if isNull(value) { // it lacks all that is needed
+			all = append(all, nil)
+			continue
+		}
+		o, ok := split(value)
+		if !ok {
+			return nil
+		}
+		all = append(all, o)
 	}
 	return all
 }

@@ -1,0 +1,34 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"testing"
+)
+
+// FuzzSplit splits as the decoder of the standard library does.
+func FuzzSplit(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, ` { "a" : 1 , "b":[1,{"c":"}"}] ,"a":null} `, `{"\u0061\"":"\\","":"a\"b,","n":-1e5}`, `{"a":[]}x`, `{"a":1,}`, `[{}]`,
+		"{\"a\":\t{\"b\":{}}\r\n}", `null`, ``, `{"a"`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		raw = bytes.ToValidUTF8(raw, nil)
+		var want map[string]json.RawMessage
+		valid := json.Unmarshal(raw, &want) == nil && want != nil
+		o, ok := split(raw)
+		if ok != valid {
+			t.Fatalf("split(%q) says %v, want %v", raw, ok, valid)
+		}
+		got := make(map[string]json.RawMessage, len(o))
+		for _, m := range o {
+			got[string(m.name)] = o.value(string(m.name))
+		}
+		if !maps.EqualFunc(got, want, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
+			t.Fatalf("split(%q) = %q, want %q", raw, got, want)
+		}
+	})
+}
