@@ -79,5 +79,5 @@ func sayGoodbye(conn *websocket.Conn, code int, reason string) {
 	if err := conn.WriteControl(websocket.CloseMessage, frame, time.Now().Add(closeWithin)); err != nil {
 		wait = 0 // nothing to wait for
 	}
-	_ = conn.SetReadDeadline(time.Now().Add(wait)) // it fails where the connection has ended
+	_ = conn.NetConn().SetDeadline(time.Now().Add(wait)) // of a write under way too; it fails where the connection has ended
 }

@@ -11,8 +11,8 @@ const (
 // outbox is the bounded queue of encoded frames of a session. While it is
 // held, pushes wait and replies pass, so that a reply precedes the pushes that
 // it caused. It wakes a writer when there is something to write and none does:
-// an idle session has no writing goroutine. After close it takes nothing and
-// gives nothing.
+// an idle session has no writing goroutine, and who holds the outbox writes what
+// came meanwhile. After close it takes nothing and gives nothing.
 type outbox struct {
 	wake func() // starts a writer; called without the lock
 	full func() // called once, without the lock, when a bound is passed
@@ -23,6 +23,7 @@ type outbox struct {
 	bytes   int // queued and held
 	held    []heldPush
 	holding bool
+	lent    bool // who holds is the writer
 	writing bool // a writer is at work or about to be; so it is while queue holds anything
 	closed  bool
 }
@@ -56,17 +57,22 @@ func (o *outbox) reply(frame []byte) {
 	o.unlockAndWake(o.append(frame))
 }
 
-// hold holds pushes back until release.
+// hold holds pushes back until release. Where no writer is at work its caller
+// is the one from here on: a reply need not wake another.
 func (o *outbox) hold() {
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.holding = true
-	o.mu.Unlock()
+	if !o.writing {
+		o.writing, o.lent = true, true
+	}
 }
 
-// release queues what was held back, and lets pushes pass again.
-func (o *outbox) release() {
+// release queues what was held back, and lets pushes pass again. It says
+// whether its caller is the writer, and has to take what there is.
+func (o *outbox) release() (writes bool) {
 	o.mu.Lock()
-	o.holding = false
+	writes, o.holding, o.lent = o.lent, false, false
 	wake := false
 	for _, h := range o.held {
 		o.bytes -= len(h.frame)
@@ -75,6 +81,7 @@ func (o *outbox) release() {
 	o.held = nil
 	o.still.Broadcast()
 	o.unlockAndWake(wake)
+	return writes
 }
 
 // forget drops the held pushes of a match.

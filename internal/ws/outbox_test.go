@@ -18,6 +18,7 @@ type model struct {
 	queue, held []heldPush
 	holding     bool
 	writing     bool
+	lent        bool // to who holds
 	closed      bool
 	woken, full int
 }
@@ -87,10 +88,15 @@ func TestOutbox(t *testing.T) {
 			"hold": func(*rapid.T) {
 				o.hold()
 				m.holding = true
+				if !m.writing {
+					m.writing, m.lent = true, true
+				}
 			},
-			"release": func(*rapid.T) {
-				o.release()
-				m.holding = false
+			"release": func(t *rapid.T) {
+				if writes := o.release(); writes != m.lent {
+					t.Fatalf("release says that its caller writes: %v, want %v", writes, m.lent)
+				}
+				m.holding, m.lent = false, false
 				held := m.held
 				m.held = nil
 				for _, p := range held {
@@ -102,7 +108,7 @@ func TestOutbox(t *testing.T) {
 				m.held = slices.DeleteFunc(m.held, func(p heldPush) bool { return p.match == "a" })
 			},
 			"take": func(t *rapid.T) {
-				if !m.writing {
+				if !m.writing || m.lent {
 					t.Skip("no writer")
 				}
 				got := o.take()
@@ -157,6 +163,13 @@ func (p *pump) write() {
 	}
 }
 
+// pass is a release whose caller writes where it has to.
+func (p *pump) pass() {
+	if p.release() {
+		p.write()
+	}
+}
+
 func (p *pump) all() [][]byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -178,7 +191,7 @@ func TestOutboxConcurrently(t *testing.T) {
 	}
 	for range 20 {
 		p.hold()
-		p.release()
+		p.pass()
 	}
 	pushing.Wait()
 	p.flush()
@@ -209,7 +222,7 @@ func TestOutboxFlush(t *testing.T) {
 		}()
 		synctest.Wait()
 		p.reply([]byte("reply"))
-		p.release()
+		go p.pass()
 		synctest.Wait()
 		if flushed.Load() {
 			t.Fatal("flushed before it was written")

@@ -95,7 +95,8 @@ func (se *session) receive(kind int, frame []byte) {
 	}
 }
 
-// handle answers one frame. Pushes wait until its reply is on its way.
+// handle answers one frame. Pushes wait until its reply is on its way, which as
+// a rule this very goroutine sends it on: to start another takes longer.
 func (se *session) handle(frame []byte, at int64) {
 	began, patience := time.Now(), se.patience()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -107,7 +108,9 @@ func (se *session) handle(frame []byte, at int64) {
 	if !se.guard(func() { then = se.answer(ctx, request{Request: r, at: at}, err) }, r.Type) {
 		se.fault(r, greeted)
 	}
-	se.out.release()
+	if se.out.release() {
+		se.write()
+	}
 	se.guard(then, r.Type)
 	se.slow = se.failed && time.Since(began) > patience/3
 }

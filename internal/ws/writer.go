@@ -19,6 +19,7 @@ func (se *session) startWriter() {
 	go se.write() // end waits for it
 }
 
+// write writes until nothing is queued: one goroutine at a time, see outbox.
 func (se *session) write() {
 	for batch := se.out.take(); batch != nil; batch = se.out.take() {
 		if err := se.send(batch); err != nil {
