@@ -50,7 +50,15 @@ func (e *Engine) advance(ctx context.Context, l *live, v View) error {
 	return e.course(ctx, l, v, nil)
 }
 
+// course takes steps until none is due. The wheel is set once they are all
+// taken: else it would take those that follow at once beside this course.
 func (e *Engine) course(ctx context.Context, l *live, v View, wanted choice) (err error) {
+	moved := false
+	defer func() {
+		if moved {
+			e.arm(l)
+		}
+	}()
 	for range maxSteps {
 		if wanted != nil || !v.enough(l.plan) {
 			if v, err = e.read(ctx, l, l.known().Seq); err != nil {
@@ -63,6 +71,7 @@ func (e *Engine) course(ctx context.Context, l *live, v View, wanted choice) (er
 			return nil
 		}
 		taken, err := e.take(ctx, l, &s)
+		moved = moved || taken
 		if err != nil {
 			return err
 		}
@@ -112,7 +121,6 @@ func (e *Engine) take(ctx context.Context, l *live, s *Step) (taken bool, err er
 	f := encode(s.Pushes, done.First)
 	e.publish(ctx, l, done.Nodes, news{frames: f, state: &s.To, version: done.Version})
 	err = e.deliver(ctx, l, f, &s.To)
-	e.arm(l)
 	e.moved(l)
 	if s.To.Phase == Over {
 		e.over(ctx, l, s)

@@ -84,6 +84,9 @@ func (e *Engine) abandon(ctx context.Context, l *live) error {
 		}
 		s := abandon(l.plan, v)
 		taken, err := e.take(ctx, l, &s)
+		if taken {
+			e.arm(l)
+		}
 		if err != nil {
 			return err
 		}

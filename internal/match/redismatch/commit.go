@@ -29,7 +29,7 @@ func (s *Store) Commit(ctx context.Context, a match.Attempt) (match.Outcome, err
 	if err != nil {
 		return match.Outcome{}, fmt.Errorf("redismatch: commit to %s: %w", a.Match, err)
 	}
-	return outcomeOf(reply)
+	return outcomeOf(reply, r)
 }
 
 // byMode is the script that accepts an answer, with the KEYS and ARGV that it
@@ -56,7 +56,8 @@ func lockoutMS(a match.Attempt) int64 {
 	return a.Lockout
 }
 
-func outcomeOf(reply []any) (match.Outcome, error) {
+// outcomeOf reads the reply of verdict.lua to an attempt with a record.
+func outcomeOf(reply []any, given match.Record) (match.Outcome, error) {
 	out := match.Outcome{Verdict: match.Verdict(text(reply, 0))}
 	switch out.Verdict {
 	case abandoned:
@@ -68,8 +69,12 @@ func outcomeOf(reply []any) (match.Outcome, error) {
 	default:
 		return out, nil
 	}
-	if err := json.Unmarshal([]byte(text(reply, 1)), &out.Record); err != nil {
-		return out, fmt.Errorf("redismatch: outcome: %w", err)
+	out.Record = given
+	if record := text(reply, 1); record != "" {
+		out.Record = match.Record{}
+		if err := json.Unmarshal([]byte(record), &out.Record); err != nil {
+			return out, fmt.Errorf("redismatch: outcome: %w", err)
+		}
 	}
 	out.Answered, out.Alive, out.Version = number(reply, 2), number(reply, 3), number(reply, 4)
 	out.Seq, out.Nodes = number(reply, 5), texts(reply, 6)

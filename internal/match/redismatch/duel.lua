@@ -9,4 +9,4 @@ if ARGV[14] ~= '' then
   redis.call('RPUSH', KEYS[9], ARGV[14] .. string.format('%.0f', seq) .. ARGV[15])
   redis.call('HSET', KEYS[8], ARGV[1], seq)
 end
-return {'accepted', ARGV[7], answered, m[6], version, seq, redis.call('SMEMBERS', KEYS[6])}
+return {'accepted', '', answered, m[6], version, seq, redis.call('SMEMBERS', KEYS[6])}

@@ -22,7 +22,7 @@ func (k keys) match() string   { return "m:" + k.tag + ":" + k.id } // hash: the
 func (k keys) plan() string    { return k.match() + ":plan" }       // JSON
 func (k keys) log() string     { return k.match() + ":log" }        // list: the numbered pushes
 func (k keys) answers() string { return k.match() + ":answers" }    // hash: QUESTION|PLAYER to the record
-func (k keys) totals() string  { return k.match() + ":totals" }     // hash: PART|PLAYER, see totalsParts
+func (k keys) totals() string  { return k.match() + ":totals" }     // hash: PART|PLAYER, see totalsParts; wide
 func (k keys) nodes() string   { return k.match() + ":nodes" }      // set: those that hold sessions
 func (k keys) tomb() string    { return k.match() + ":tomb" }       // why it can never be created
 

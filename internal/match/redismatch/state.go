@@ -26,11 +26,20 @@ func stepped(s match.State) []any {
 // created are all fields of a match's first state, but for those that creating
 // it numbers.
 func created(p *match.Plan, s match.State) []any {
-	return append(stepped(s),
+	all := append(stepped(s),
 		"answered", s.Answered, "right", s.Right,
 		"players", s.Players, "left", s.Left, "ended", s.Ended, "locked", bit(s.Locked),
 		"form", p.Form, "game", p.Game, "mode", string(p.Mode), "questions", len(p.Questions))
+	if p.Arena != nil {
+		all = append(all, wide...)
+	}
+	return all
 }
+
+// wide is a field that nobody reads. Redis looks through a hash from end to end
+// for every field of a command, until it has 512 of them or one of over 64
+// bytes: an answer of many cost twice as much. Duels stay small.
+var wide = []any{"wide", strings.Repeat(".", 65)}
 
 // firstField holds who was the first to answer a buzzer question.
 func firstField(question int) string { return "first|" + strconv.Itoa(question) }

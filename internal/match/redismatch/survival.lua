@@ -12,4 +12,4 @@ if ARGV[9] == '1' then
     redis.call('HINCRBY', KEYS[11], 'score|' .. ARGV[14], ARGV[8])
   end
 end
-return {'accepted', ARGV[7], answered, m[6], version, 0, {}}
+return {'accepted', '', answered, m[6], version, 0, {}}

@@ -7,9 +7,9 @@
 --       9 1 if right, else 0, 10 ms saved, 11 time to live of the lock (ms),
 --       12 highest version seen, 13 mode, 14… those of the mode
 -- Returns {verdict}; locked_out {verdict, ms left}; accepted and duplicate
--- {verdict, record, answered, alive, version, seq, nodes}. The attempt that
--- holds the lock is told again that it was accepted, with seq 0: others may
--- have pushed since.
+-- {verdict, record, answered, alive, version, seq, nodes}; the record is '' where
+-- it is ARGV 7. The attempt that holds the lock is told again that it was
+-- accepted, with seq 0: others may have pushed since.
 local m = redis.call('HMGET', KEYS[1], 'phase', 'question', 'opens_at', 'closes_at', 'answered', 'alive', 'version',
   'last', 'right')
 if not m[1] then
@@ -28,7 +28,8 @@ for i, part in ipairs({'left', 'last', 'score', 'saved', 'correct', 'answered'})
   t[i] = part .. '|' .. ARGV[3]
 end
 t = redis.call('HMGET', KEYS[4], unpack(t))
-if ARGV[13] ~= 'duel' and (t[1] or redis.call('HEXISTS', KEYS[5], ARGV[3]) == 0) then
+local seated = ARGV[13] == 'duel' or t[6] or redis.call('HEXISTS', KEYS[5], ARGV[3]) == 1
+if t[1] or not seated then
   return {'gone'}
 end
 if tonumber(ARGV[4]) > tonumber(m[2]) then

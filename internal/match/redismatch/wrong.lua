@@ -6,4 +6,4 @@
 if ARGV[14] ~= '0' then
   redis.call('SET', KEYS[9], ARGV[2], 'PX', ARGV[14])
 end
-return {'accepted', ARGV[7], answered, m[6], version, 0, {}}
+return {'accepted', '', answered, m[6], version, 0, {}}
