@@ -76,6 +76,9 @@ func (e *Engine) race(ctx context.Context, l *live, a Attempt) (Outcome, error) 
 }
 
 func (e *Engine) tryFirst(ctx context.Context, l *live, a Attempt) (out Outcome, raced bool, err error) {
+	if l.won(a.Record.Question) {
+		return Outcome{}, false, nil
+	}
 	select {
 	case l.racing <- struct{}{}:
 	case <-ctx.Done():

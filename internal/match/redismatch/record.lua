@@ -1,6 +1,6 @@
--- Finds a player's accepted answer to a question: a script, because those share
--- round trips, and as many ask for it as answer at once.
+-- Finds a player's accepted answer. It is a script because those share round
+-- trips: of a hundred right answers all but one look for theirs at once.
 -- KEYS  1 answers (hash)
--- ARGV  1 field
--- Returns the record (JSON); nil where there is none.
+-- ARGV  1 question|player
+-- Returns the record (JSON), nil where there is none.
 return redis.call('HGET', KEYS[1], ARGV[1])
