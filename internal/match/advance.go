@@ -50,30 +50,33 @@ func (e *Engine) advance(ctx context.Context, l *live, v View) error {
 	return e.course(ctx, l, v, nil)
 }
 
-// course takes steps until none is due. The wheel is set once they are all
-// taken: else it would take those that follow at once beside this course.
-func (e *Engine) course(ctx context.Context, l *live, v View, wanted choice) (err error) {
-	moved := false
-	defer func() {
-		if moved {
-			e.arm(l)
-		}
-	}()
+// course takes steps until none is due. The wheel is set once all are taken:
+// else it would take those that follow at once beside this course.
+func (e *Engine) course(ctx context.Context, l *live, v View, wanted choice) error {
+	moved, err := e.steps(ctx, l, v, wanted)
+	if moved {
+		e.arm(l)
+	}
+	return err
+}
+
+// steps says whether it has taken any, also where it fails after that.
+func (e *Engine) steps(ctx context.Context, l *live, v View, wanted choice) (moved bool, err error) {
 	for range maxSteps {
 		if wanted != nil || !v.enough(l.plan) {
 			if v, err = e.read(ctx, l, l.known().Seq); err != nil {
-				return e.lost(ctx, l, err)
+				return moved, e.lost(ctx, l, err)
 			}
 		}
 		s, asked, due := e.choose(l.plan, v, wanted)
 		if !due {
 			e.follow(l, v)
-			return nil
+			return moved, nil
 		}
 		taken, err := e.take(ctx, l, &s)
 		moved = moved || taken
 		if err != nil {
-			return err
+			return moved, err
 		}
 		v = View{}
 		if !taken {
@@ -84,10 +87,10 @@ func (e *Engine) course(ctx context.Context, l *live, v View, wanted choice) (er
 			wanted = nil
 		}
 		if wanted == nil && !v.due(e.Now()) {
-			return nil
+			return moved, nil
 		}
 	}
-	return errMoving
+	return moved, errMoving
 }
 
 // choose is the step that is asked for, or else the one that is due.
