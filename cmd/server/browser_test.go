@@ -150,6 +150,8 @@ func TestTwoTabsPlayEachOther(t *testing.T) {
 		p.do(chromedp.WaitVisible(named("settled")), chromedp.Click(named("home")), chromedp.WaitVisible(named("entry-row")))
 	}
 	for _, p := range tabs {
+		p.click("around")
+		p.sees(named("top"))
 		p.checkOwn(n.url)
 	}
 }

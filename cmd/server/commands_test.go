@@ -15,6 +15,8 @@ import (
 // commands are all that the command line knows.
 var commands = [][]string{
 	{}, {"serve"}, {"bank"}, {"bank", "import"}, {"bank", "check"}, {"bank", "export"}, {"token"}, {"config"},
+	{"boards"}, {"boards", "verify"}, {"boards", "rebuild"}, {"boards", "disqualify"},
+	{"tasks"}, {"tasks", "list"}, {"tasks", "show"}, {"tasks", "edit"}, {"tasks", "requeue"}, {"tasks", "discard"},
 }
 
 func TestEveryHelpHasAnExample(t *testing.T) {
@@ -47,6 +49,11 @@ func TestWrongCommandLines(t *testing.T) {
 		"token --role king --sub x":              "`server token --help`",
 		"token --role admin --sub x --ttl soon":  "`server token --help`",
 		"config now":                             "`server config --help`",
+		"boards":                                 "`server boards --help`",
+		"boards verify":                          "`server boards verify --help`",
+		"boards disqualify --game demo --match m": "`server boards disqualify --help`",
+		"tasks list --state alive":                "`server tasks list --help`",
+		"tasks edit t1":                           "`server tasks edit --help`",
 	} {
 		code, out, errs := command(strings.Fields(line)...)
 		if code != 2 || out != "" || !strings.Contains(errs, want) || strings.Count(errs, "\n") != 1 {

@@ -23,6 +23,8 @@ type cli struct {
 
 	Serve      serveCmd  `cmd:"" default:"withargs" help:"Run the server (the default)."`
 	Bank       bankCmd   `cmd:"" help:"Import, check and export banks of questions."`
+	Boards     boardsCmd `cmd:"" help:"Verify and rebuild boards, disqualify results."`
+	Tasks      tasksCmd  `cmd:"" help:"List, mend and requeue what could not be done."`
 	Token      tokenCmd  `cmd:"" help:"Print a signed token."`
 	ShowConfig configCmd `cmd:"" name:"config" help:"Print the configuration in force, secrets masked."`
 }

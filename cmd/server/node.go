@@ -17,6 +17,7 @@ import (
 	"laststand/internal/arena"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
+	"laststand/internal/leaderboard/display"
 	"laststand/internal/ledger"
 	"laststand/internal/lobby"
 	"laststand/internal/match"
@@ -48,6 +49,7 @@ type node struct {
 	arenas   *arena.Service
 	boards   *leaderboard.Applier
 	reader   *leaderboard.Reader
+	display  *display.Display
 	settler  *settle.Settler
 	sessions *ws.Server
 
@@ -110,8 +112,8 @@ func (n *node) run(ctx context.Context, players, operators net.Listener) error {
 	defer n.close()
 	settling, stopSettling := loops(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.boards.Run)
 	defer stopSettling()
-	playing, stopPlaying := loops(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run,
-		turns{n.config.gameNames(), n.ledger, n.boards, n.log}.Run)
+	days := turns{n.config.gameNames(), n.ledger, n.boards, n.log}
+	playing, stopPlaying := loops(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, days.Run, days.Sum)
 	defer stopPlaying()
 	failed := make(chan error, 2)
 	go func() { failed <- n.players.Serve(players) }()     // ends with Shutdown in leave

@@ -99,10 +99,7 @@ func TestTheContractsSample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{
-		"games.demo.behaviours", "games.demo.duel.pair_limit_per_day",
-		"games.demo.leaderboards.windows other than all and day", "limits.guests_per_minute_per_address",
-	}
+	want := []string{"games.demo.behaviours", "limits.guests_per_minute_per_address"}
 	if got := c.notBuilt(); !slices.Equal(got, want) {
 		t.Errorf("not built: %q\nwant       %q", got, want)
 	}

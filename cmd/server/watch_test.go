@@ -12,23 +12,15 @@ func TestMetrics(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, fast)})
 	playPairs(t, n.url, 1)
-	answer, err := http.Get(n.ops + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("metrics: %s, %v", answer.Status, err)
-	}
+	text := n.metrics(t)
 	for _, line := range []string{
 		`laststand_match_answers_total{verdict="accepted"} 10`, `laststand_match_over_total{mode="duel",reason="finished"} 1`,
 		`laststand_lobby_paired_total{opponent="player"} 1`, "laststand_match_unsettled ", "laststand_ws_sessions ",
 		"laststand_ws_answered_seconds_count 10", "laststand_timer_pending ", "laststand_timer_fired_total ", "laststand_timer_deferred_total 0",
-		"laststand_timer_late_max_seconds ", "laststand_redis_pool_connections{", "laststand_settle_", "laststand_http_",
+		"laststand_timer_late_max_seconds ", "laststand_redis_pool_connections{", "laststand_settle_", "laststand_http_", "laststand_boards_watches 0",
 		"go_goroutines ", "process_open_fds ",
 	} {
-		if !strings.Contains(string(text), "\n"+line) {
+		if !strings.Contains(text, "\n"+line) {
 			t.Errorf("there is no %s", line)
 		}
 	}
@@ -41,4 +33,19 @@ func TestMetrics(t *testing.T) {
 	if status := get(t, n.url+"/metrics", nil); status != http.StatusNotFound {
 		t.Errorf("players get %d for the metrics", status)
 	}
+}
+
+// metrics is what the operators' address shows.
+func (n *running) metrics(t *testing.T) string {
+	t.Helper()
+	answer, err := http.Get(n.ops + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("metrics: %s, %v", answer.Status, err)
+	}
+	return string(text)
 }

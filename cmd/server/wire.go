@@ -8,6 +8,7 @@ import (
 	"laststand/internal/httpapi"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
+	"laststand/internal/leaderboard/display"
 	"laststand/internal/leaderboard/redisboard"
 	"laststand/internal/ledger"
 	"laststand/internal/lobby"
@@ -58,8 +59,13 @@ func (n *node) wireBoards() {
 		options = append(options, redisboard.CachePages(pageTTL))
 	}
 	store := redisboard.New(n.redis.Client, options...)
-	n.boards = leaderboard.NewApplier(leaderboard.ApplierOptions{Games: games, Ledger: n.ledger, Store: store, Now: n.now, Log: n.log})
-	n.reader = leaderboard.NewReader(store, n.now, games...)
+	n.boards = leaderboard.NewApplier(leaderboard.ApplierOptions{
+		Games: games, Ledger: n.ledger, Store: store, Now: n.now, Log: n.log, Registry: n.registry,
+	})
+	n.reader = leaderboard.NewReader(leaderboard.ReaderOptions{
+		Games: games, Source: store, Forms: store, Archive: leaderboard.NewArchive(n.ledger), Now: n.now,
+	})
+	n.display = display.New(display.Config{Reader: n.reader, Names: n.ledger, Now: n.now, Registry: n.registry})
 }
 
 func (n *node) wireMatches() {
@@ -75,7 +81,7 @@ func (n *node) wireMatches() {
 	})
 	tell.engine = n.engine
 	n.settler = settle.New(settle.Config{
-		Ledger: n.ledger, Pending: pending{matches, tickets}, Boards: n.boards,
+		Ledger: n.ledger, Pending: pending{matches, tickets}, Tasks: n.ledger, Boards: n.boards,
 		Tell: tell.tell, Down: ledger.Unavailable, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
 	n.receive(tell)
@@ -83,11 +89,11 @@ func (n *node) wireMatches() {
 	for name, g := range n.config.Games {
 		duels[name] = lobby.Duel{
 			Questions: g.Duel.Questions, LimitMS: g.Duel.TimeLimitMS, CountdownMS: g.Duel.CountdownMS,
-			RevealMS: g.Duel.RevealMS, BotAfterMS: g.Duel.BotAfterMS, Rated: g.Duel.Rated,
+			RevealMS: g.Duel.RevealMS, BotAfterMS: g.Duel.BotAfterMS, Rated: g.Duel.Rated, PairLimitPerDay: int64(g.Duel.PairLimitPerDay),
 		}
 	}
 	n.lobby = lobby.New(lobby.Config{
-		Games: duels, Store: tickets, Matches: n.engine, Bank: n.banks, Memory: matches, Players: seats{n.ledger},
+		Games: duels, Store: tickets, Matches: n.engine, Bank: n.banks, Memory: matches, Players: seats{n.ledger}, Pairs: n.ledger,
 		Wheel: n.wheel, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
 	n.wireArenas(matches)
@@ -128,13 +134,13 @@ func (n *node) receive(tell teller) {
 
 func (n *node) wireEdges() {
 	n.sessions = ws.New(ws.Config{
-		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Arenas: n.arenas, Presence: &n.presence,
+		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Arenas: n.arenas, Boards: n.display, Presence: &n.presence,
 		Numbers: redissession.New(n.redis.Client, n.id, n.now), Replace: n.replace, Wheel: n.wheel, Now: n.now,
 		Logger: n.log, Registry: n.registry, Origins: n.config.Origins, Connections: n.config.Limits.Connections,
 		PerSecond: n.config.Limits.MessagesPerSecond, PingEvery: pingEvery,
 	})
 	n.players = newServer(httpapi.New(httpapi.Config{
-		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Arenas: n.arenas, Players: n.ledger, History: n.ledger, Boards: n.reader,
+		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Arenas: n.arenas, Players: n.ledger, History: n.ledger, Boards: n.display,
 		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(), Origins: n.config.Origins,
 		Checks: map[string]func(context.Context) error{
 			"clock":    n.clock.Ready,
@@ -144,14 +150,5 @@ func (n *node) wireEdges() {
 		},
 		Draining: n.draining.Load, Down: unavailable,
 	}), n.log)
-	n.operators = newServer(ops.New(ops.Config{Gatherer: n.registry, Admin: n.admin}), n.log)
-}
-
-// admin says whether a token is one of the role admin.
-func (n *node) admin(ctx context.Context, token string) error {
-	claims, err := n.identity.Verify(ctx, token)
-	if err == nil && claims.Role != identity.RoleAdmin {
-		return identity.ErrTokenRole
-	}
-	return err
+	n.operators = newServer(ops.New(n.operations()), n.log)
 }

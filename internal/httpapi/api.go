@@ -13,6 +13,7 @@ import (
 	"laststand/internal/arena"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
+	"laststand/internal/leaderboard/display"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 )
@@ -30,11 +31,9 @@ type Guests interface {
 }
 
 // Players gives what is public of players. Player returns identity.ErrNotFound
-// where there is none; Nicknames leaves unknown ids out, and is asked for 200
-// at most.
+// where there is none.
 type Players interface {
 	Player(ctx context.Context, game, id string) (identity.Player, error)
-	Nicknames(ctx context.Context, game string, ids []string) (map[string]string, error)
 }
 
 // History gives settled matches. Matches are one player's, newest first, with
@@ -52,11 +51,13 @@ type Arenas interface {
 	Look(ctx context.Context, game, code string) (protocol.ArenaLook, error)
 }
 
-// Boards answers leaderboard queries; *leaderboard.Reader.
+// Boards answers leaderboard queries; *display.Display. Renamed has it show a
+// player's new name from now on.
 type Boards interface {
-	Listing(ctx context.Context, game string) (leaderboard.Listing, error)
-	Page(ctx context.Context, game string, q leaderboard.Query) (leaderboard.Page, error)
-	Standing(ctx context.Context, game string, q leaderboard.StandingQuery) (leaderboard.Standing, error)
+	Listing(ctx context.Context, game string) (display.Shown, error)
+	Page(ctx context.Context, game string, q leaderboard.Query) (display.Shown, error)
+	Standing(ctx context.Context, game string, q leaderboard.StandingQuery) (display.Shown, error)
+	Renamed(game, player string)
 }
 
 // Config is what the handler is made of. All fields of the first group are

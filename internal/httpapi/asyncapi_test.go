@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"laststand/internal/leaderboard"
 	"laststand/internal/protocol"
 )
 
@@ -132,6 +133,8 @@ var data = map[string]any{
 	protocol.TypeArenaLock: protocol.ArenaRef{}, protocol.TypeArenaNext: protocol.ArenaNext{}, protocol.TypeArenaKick: protocol.ArenaKick{},
 	protocol.TypeArenaJoined: protocol.ArenaJoined{}, protocol.TypeArenaLeft: protocol.Empty{}, protocol.TypeArenaOK: protocol.Empty{},
 	protocol.TypeArenaLobby: protocol.ArenaLobby{}, protocol.TypeArenaKicked: protocol.ArenaEnd{}, protocol.TypeArenaClosed: protocol.ArenaEnd{},
+	protocol.TypeBoardWatch: protocol.BoardWatch{}, protocol.TypeBoardUnwatch: protocol.BoardWatch{}, protocol.TypeBoardOK: protocol.Empty{},
+	protocol.TypeBoard: leaderboard.Page{},
 }
 
 func TestMessagesHaveTheFieldsOfTheContract(t *testing.T) {

@@ -8,12 +8,14 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/arena"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
+	"laststand/internal/leaderboard/display"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 	"laststand/internal/rating"
@@ -98,6 +100,14 @@ func (w *world) Nicknames(_ context.Context, _ string, ids []string) (map[string
 	return names, w.fail
 }
 
+func (w *world) TeamNames(_ context.Context, _ string, ids []string) (map[string]string, error) {
+	names := map[string]string{}
+	for _, id := range ids {
+		names[id] = "Team " + id
+	}
+	return names, w.fail
+}
+
 func (w *world) Matches(_ context.Context, _, player, cursor string, _ int) ([]match.Played, string, error) {
 	switch {
 	case w.fail != nil:
@@ -151,7 +161,7 @@ func (w *world) Look(_ context.Context, _, code string) (protocol.ArenaLook, err
 func (w *world) Listing(context.Context, string) (leaderboard.Listing, error) {
 	return leaderboard.Listing{
 		Windows: []leaderboard.ListedWindow{{ID: leaderboard.All, Orders: leaderboard.Orders()}},
-		Kinds:   []leaderboard.Kind{leaderboard.Players}, TimeZone: "UTC", Day: "2026-11-20",
+		Kinds:   leaderboard.Kinds(), TimeZone: "UTC", Day: "2026-11-20",
 	}, w.fail
 }
 
@@ -166,6 +176,8 @@ func (w *world) Page(_ context.Context, game string, q leaderboard.Query) (leade
 	if !w.empty {
 		page.AsOf, page.Total, page.NextCursor, page.PrevCursor = start, 3, "n", "p"
 		page.Entries = []leaderboard.Entry{entry}
+	} else {
+		page.Entries = []leaderboard.Entry{}
 	}
 	return page, w.fail
 }
@@ -182,10 +194,20 @@ func (w *world) Standing(_ context.Context, _ string, q leaderboard.StandingQuer
 	return s, w.fail
 }
 
+// shown shows the boards of a world, on the day after 2026-11-20.
+func shown(w interface {
+	display.Reader
+	display.Names
+}) *display.Display {
+	return display.New(display.Config{
+		Reader: w, Names: w, Now: func() int64 { return start + 12*time.Hour.Milliseconds() }, Registry: prometheus.NewRegistry(),
+	})
+}
+
 // configOf is a whole configuration on a world; tests change what they try.
 func configOf(w *world) Config {
 	return Config{
-		Games: []string{"demo"}, Tokens: w, Guests: w, Players: w, History: w, Boards: w, Arenas: w,
+		Games: []string{"demo"}, Tokens: w, Guests: w, Players: w, History: w, Boards: shown(w), Arenas: w,
 		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 		Websocket: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSwitchingProtocols) }),
 		Page:      http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("page " + r.URL.Path)) }),
@@ -225,4 +247,23 @@ func answerTo(t testing.TB, h http.Handler, c call) *httptest.ResponseRecorder {
 	h.ServeHTTP(rec, r)
 	conform(t, r, rec)
 	return rec
+}
+
+// renamed is a world with one name for everybody, who change it.
+type renamed struct {
+	*world
+	name string
+}
+
+func (r *renamed) Rename(_ context.Context, _ identity.Claims, wish string) (string, error) {
+	r.name = wish
+	return wish, nil
+}
+
+func (r *renamed) Nicknames(_ context.Context, _ string, ids []string) (map[string]string, error) {
+	names := map[string]string{}
+	for _, id := range ids {
+		names[id] = r.name
+	}
+	return names, nil
 }

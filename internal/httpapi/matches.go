@@ -40,7 +40,7 @@ func (a *api) getMatch(w http.ResponseWriter, r *request) error {
 		Questions: m.Questions, Standings: make([]protocol.OverStanding, 0, to-from), Firsts: m.Firsts, NextCursor: next,
 	}
 	for _, t := range m.Teams {
-		view.Teams = append(view.Teams, protocol.TeamStanding(t))
+		view.Teams = append(view.Teams, protocol.TeamStanding{Rank: t.Rank, ID: t.ID, Score: t.Score})
 	}
 	for _, s := range m.Standings[from:to] {
 		view.Standings = append(view.Standings, s.View())

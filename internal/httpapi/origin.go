@@ -13,7 +13,7 @@ func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Origin")
 	if origin := r.Header.Get("Origin"); origin != "" && a.originAllowed(r, origin) {
 		w.Header().Set("Access-Control-Allow-Origin", origin)
-		w.Header().Set("Access-Control-Expose-Headers", "Retry-After")
+		w.Header().Set("Access-Control-Expose-Headers", "ETag, Retry-After")
 	}
 }
 
@@ -37,7 +37,7 @@ func (a *api) preflight(w http.ResponseWriter, r *http.Request, methods string) 
 	}
 	h := w.Header()
 	h.Set("Access-Control-Allow-Methods", methods)
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, If-None-Match")
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return nil

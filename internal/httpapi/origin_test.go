@@ -43,7 +43,7 @@ func TestPreflight(t *testing.T) {
 	rec := answerTo(t, h, ask("https://play.example"))
 	for name, want := range map[string]string{
 		"Access-Control-Allow-Origin": "https://play.example", "Access-Control-Allow-Methods": "PUT",
-		"Access-Control-Allow-Headers": "Authorization, Content-Type", "Vary": "Origin",
+		"Access-Control-Allow-Headers": "Authorization, Content-Type, If-None-Match", "Vary": "Origin",
 	} {
 		if got := rec.Header().Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

@@ -69,8 +69,6 @@ func TestRefusals(t *testing.T) {
 		{"cursor of a match", get(demo + "/matches/m_1?cursor=x"), 400, protocol.CodeBadRequest, "cursor"},
 		{"cursor beyond a match", get(demo + "/matches/m_1?cursor=" + offsetCursor(3)), 400, protocol.CodeBadRequest, "cursor"},
 		{"cursor of a history", get(demo + "/players/p_1/matches?cursor=bad"), 400, protocol.CodeBadRequest, "cursor"},
-		{"boards of teams", get(board + "?kind=team"), 400, protocol.CodeBadRequest, "teams yet"},
-		{"standing of a team", get(board + "/t_1?kind=team"), 400, protocol.CodeBadRequest, "teams yet"},
 		{"explain", get(board + "/p_1?explain=yes"), 400, protocol.CodeBadRequest, "explain"},
 
 		{"no content type", call{method: "POST", target: guests, body: "{}"}, 415, protocol.CodeBadRequest, "application/json"},
@@ -199,7 +197,7 @@ func TestAPanicIsOurs(t *testing.T) {
 	t.Parallel()
 	w := &world{}
 	c := configOf(w)
-	c.Boards = stuck{w, true}
+	c.Boards = shown(stuck{w, true})
 	rec := answerTo(t, New(c), get(demo+"/leaderboards"))
 	if p := problemIn(t, rec.Body.Bytes()); rec.Code != 500 || p.Code != protocol.CodeInternal || strings.Contains(rec.Body.String(), "secret") {
 		t.Errorf("%d %s", rec.Code, rec.Body)
@@ -211,7 +209,7 @@ func TestASlowStoreIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
 		c := configOf(w)
-		c.Boards = stuck{w, false}
+		c.Boards = shown(stuck{w, false})
 		begun := time.Now()
 		rec := answerTo(t, New(c), get(demo+"/leaderboards"))
 		if rec.Code != 503 || time.Since(begun) != callWithin {
@@ -224,7 +222,7 @@ func TestAClientThatDoesNotWait(t *testing.T) {
 	t.Parallel()
 	w := &world{}
 	c := configOf(w)
-	c.Boards = stuck{w, false}
+	c.Boards = shown(stuck{w, false})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	rec := newRecorder()

@@ -3,144 +3,84 @@ package leaderboard
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
-// rows is a ledger in memory.
-type rows struct {
-	mu   sync.Mutex
-	rows []Row
-	err  error
-	name string
-}
-
-func (l *rows) Epoch() string { return "e" + l.name }
-
-func (l *rows) Rows(_ context.Context, _ string, after int64, limit int) ([]Row, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	from := min(int(after), len(l.rows))
-	return slices.Clone(l.rows[from:min(from+limit, len(l.rows))]), l.err
-}
-
-func (l *rows) add(n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for range n {
-		pos := int64(len(l.rows) + 1)
-		l.rows = append(l.rows, Row{
-			Pos: pos, ID: fmt.Sprint("r", pos), Kind: ResultRow, Day: "2026-11-20",
-			Player: fmt.Sprint("p", pos), Parts: Parts{Matches: 1, Asked: 30},
-		})
-	}
-}
-
-func (l *rows) fail(err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.err = err
-}
-
-// oneCopy is a store of a single copy. Entries it forgets: these tests look at
-// steps only.
-type oneCopy struct {
-	mu    sync.Mutex
-	state State
-	steps []Step
-	swept []int64
-	stale bool
-}
-
-func (s *oneCopy) Find(context.Context, string, string) (State, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state, nil
-}
-
-func (s *oneCopy) Begin(_ context.Context, fresh State, _ string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.state = fresh
-	return nil
-}
-
-func (s *oneCopy) Publish(context.Context, State) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.state.Served = true
-	return nil
-}
-
-func (s *oneCopy) Sweep(_ context.Context, _, _ string, before int64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.swept = append(s.swept, before)
-	return nil
-}
-
-func (s *oneCopy) Held(_ context.Context, _ Generation, wants []Want) ([][]Held, error) {
-	return make([][]Held, len(wants)), nil
-}
-
-func (s *oneCopy) Commit(_ context.Context, _ Generation, steps []Step) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stale {
-		return ErrStale
-	}
-	for _, step := range steps {
-		if step.Expect != s.state.Stamp {
-			return ErrStale
-		}
-		s.state.Stamp, s.state.Mark = step.Stamp, step.Mark
-		s.steps = append(s.steps, step)
-	}
-	return nil
-}
-
-func (s *oneCopy) at() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state.Mark.Pos
-}
-
-func testApplier(l *rows, s *oneCopy) *Applier {
+func appliersOf(l Ledger, s Store, games ...Config) *Applier {
 	return NewApplier(ApplierOptions{
-		Games: []Config{valid()}, Ledger: l, Store: s,
+		Games: games, Ledger: l, Store: s, Registry: prometheus.NewRegistry(),
 		Now: func() int64 { return time.Now().UnixMilli() }, Log: slog.New(slog.DiscardHandler),
 	})
 }
 
-func TestRunAppliesAtOnceThenEveryFewSecondsAndSweeps(t *testing.T) {
+// bench is an applier of one game with what it stands between.
+type bench struct {
+	*Applier
+	book   *book
+	memory *memory
+	cfg    Config
+}
+
+func newBench() *bench {
+	b := &bench{book: newBook(), memory: newMemory(), cfg: everyBoard()}
+	b.Applier = appliersOf(b.book, b.memory, b.cfg)
+	return b
+}
+
+func (b *bench) apply(t *testing.T) {
+	t.Helper()
+	if err := b.Apply(t.Context(), b.cfg.Game); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *bench) state(t *testing.T) State {
+	t.Helper()
+	state, err := b.memory.Served(t.Context(), b.cfg.Game, b.cfg.Form())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+// pieces works until there is nothing to do, and says how many pieces it was.
+func (b *bench) pieces(t *testing.T) (n int) {
+	t.Helper()
+	for ; ; n++ {
+		left, err := b.piece(t.Context(), b.cfg, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left == nil {
+			return n
+		}
+	}
+}
+
+func TestRunAppliesAtOnceThenEveryFewSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, s := &rows{}, &oneCopy{}
-		l.add(3)
+		b := newBench()
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- testApplier(l, s).Run(ctx) }()
+		go func() { ended <- b.Run(ctx) }()
 		synctest.Wait()
-		if s.at() != 3 || len(s.swept) != 1 {
-			t.Errorf("at the start applied to %d, swept %v", s.at(), s.swept)
+		if at := b.state(t).Mark.Pos; at != 1 {
+			t.Errorf("at the start applied to %d", at)
 		}
-		l.fail(errors.New("no database"))
-		l.add(1)
+		b.book.fail(errors.New("no database"))
+		b.book.result(Players, "p", 1)
 		time.Sleep(applyEvery + time.Millisecond)
-		l.fail(nil)
+		b.book.fail(nil)
 		time.Sleep(applyEvery)
 		synctest.Wait()
-		if s.at() != 4 {
-			t.Errorf("after an outage applied to %d", s.at())
-		}
-		time.Sleep(sweepEvery)
-		synctest.Wait()
-		if want := time.Now().Add(-staleAfter).UnixMilli(); len(s.swept) != 2 || s.swept[1] > want {
-			t.Errorf("swept %v by now", s.swept)
+		if at := b.state(t).Mark.Pos; at != 2 {
+			t.Errorf("after an outage applied to %d", at)
 		}
 		cancel()
 		if err := <-ended; err != nil {
@@ -149,30 +89,85 @@ func TestRunAppliesAtOnceThenEveryFewSecondsAndSweeps(t *testing.T) {
 	})
 }
 
-func TestStepsAreBoundedAndChained(t *testing.T) {
-	t.Parallel()
-	l, s := &rows{}, &oneCopy{}
-	l.add(2*pageRows + 7)
-	if err := testApplier(l, s).Apply(t.Context(), "demo"); err != nil {
-		t.Fatal(err)
-	}
-	if s.at() != 2*pageRows+7 {
-		t.Fatalf("applied to %d", s.at())
-	}
-	for i, step := range s.steps {
-		writes := 0
-		for _, c := range step.Changes {
-			writes += len(c.Put)
-			for _, o := range Orders() {
-				writes += len(c.Out[o]) + len(c.In[o])
+// A day that turns is prepared for by Run alone.
+func TestRunTakesDaysOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench()
+		for range 12 {
+			for i := range 130 {
+				b.book.result(Players, string(rune('a'+i)), int64(i))
+			}
+			b.book.turns(1)
+		}
+		b.apply(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- b.Run(ctx) }()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		state := b.state(t)
+		for w, r := range state.Rolls {
+			if r.due(state.Mark.Day, w.Days()) || r.Lo[r.Served] != addDays(state.Mark.Day, 1-w.Days()) {
+				t.Errorf("after a minute %s is at %+v", w, r)
 			}
 		}
-		if writes == 0 || writes > stepWrites {
-			t.Errorf("step %d writes %d", i, writes)
+		if want := addDays(state.Mark.Day, -6); state.Oldest != want {
+			t.Errorf("the oldest day kept is %s, not %s", state.Oldest, want)
 		}
-		if i > 0 && step.Expect != s.steps[i-1].Stamp {
+		cancel()
+		<-ended
+	})
+}
+
+func TestStepsAreBoundedAndChained(t *testing.T) {
+	t.Parallel()
+	b := newBench()
+	b.apply(t)
+	state := b.state(t)
+	for i := range 2*pageRows + 7 {
+		b.book.result(Players, string(rune('a'+i)), int64(i))
+	}
+	rows, _, err := b.above(t.Context(), b.cfg.Game, state.Mark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, err := plan(b.cfg, 1, state, rows, contents{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, step := range steps {
+		if n := writes(step); n == 0 || n > stepWrites {
+			t.Errorf("step %d writes %d", i, n)
+		}
+		if i > 0 && step.Expect != steps[i-1].Stamp {
 			t.Errorf("step %d does not follow the one before", i)
 		}
+	}
+	b.apply(t)
+	if at := b.state(t).Mark.Pos; at != 2*pageRows+8 {
+		t.Errorf("applied to %d", at)
+	}
+}
+
+// What a row costs does not depend on how long the windows are.
+func TestWritesOfARowDoNotDependOnTheWindow(t *testing.T) {
+	t.Parallel()
+	var costs []int
+	for _, w := range []Window{"2d", "30d", "400d"} {
+		b := newBench()
+		b.cfg.Windows = []Window{All, Day, w}
+		b.Applier = appliersOf(b.book, b.memory, b.cfg)
+		b.apply(t)
+		b.book.result(Players, "p", 1)
+		state := b.state(t)
+		steps, err := plan(b.cfg, 1, state, b.book.rows[1:], contents{})
+		if err != nil || len(steps) != 1 {
+			t.Fatalf("%d steps, %v", len(steps), err)
+		}
+		costs = append(costs, writes(steps[0]))
+	}
+	if len(slices.Compact(costs)) != 1 {
+		t.Errorf("a row costs %v writes in windows of 2, 30 and 400 days", costs)
 	}
 }
 
@@ -180,45 +175,100 @@ func TestWhatCannotBeAppliedStopsTheBoards(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func([]Row){
 		"a gap":     func(r []Row) { r[4].Pos = 9 },
-		"new kinds": func(r []Row) { r[4].Kind = "correction" },
+		"new kinds": func(r []Row) { r[4].Kind = "loan" },
 	} {
-		l, s := &rows{}, &oneCopy{}
-		l.add(5)
-		spoil(l.rows)
-		if err := testApplier(l, s).Apply(t.Context(), "demo"); !errors.Is(err, ErrLedger) || s.at() != 0 {
-			t.Errorf("%s: %v, applied to %d", name, err, s.at())
+		b := newBench()
+		b.apply(t)
+		for range 5 {
+			b.book.result(Players, "p", 1)
+		}
+		spoil(b.book.rows)
+		if err := b.Apply(t.Context(), b.cfg.Game); !errors.Is(err, ErrLedger) || b.state(t).Mark.Pos != 1 {
+			t.Errorf("%s: %v, applied to %d", name, err, b.state(t).Mark.Pos)
 		}
 	}
 }
 
 func TestAnotherLedgerIsAnotherTruth(t *testing.T) {
 	t.Parallel()
-	l, s := &rows{}, &oneCopy{}
-	l.add(5)
-	a := testApplier(l, s)
-	for _, name := range []string{"", "'"} {
-		l.name = name
-		if err := a.Apply(t.Context(), "demo"); err != nil {
-			t.Fatal(err)
-		}
-		if s.state.Mark.Epoch != "e"+name || s.at() != 5 {
-			t.Errorf("ledger e%s: at %+v", name, s.state.Mark)
+	b := newBench()
+	b.book.result(Players, "p", 1)
+	for _, epoch := range []string{"e", "f"} {
+		b.book.epoch = epoch
+		b.apply(t)
+		if mark := b.state(t).Mark; mark.Epoch != epoch || mark.Pos != 2 {
+			t.Errorf("ledger %s: at %+v", epoch, mark)
 		}
 	}
-	if got := len(s.steps); got != 2 {
-		t.Errorf("%d steps for two ledgers", got)
-	}
+}
+
+// Boards that are behind are asked to be built once, not at every look, and
+// those that were replaced leave at once.
+func TestRunBuildsAndSweepsWhatIsBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench()
+		b.apply(t)
+		b.book.turns(20)
+		b.apply(t)
+		var calls []string
+		b.memory.fail = func(method string) error {
+			if method == "Begin" || method == "Publish" || method == "Sweep" {
+				calls = append(calls, method)
+			}
+			return nil
+		}
+		for range 3 {
+			if err := b.tend(t.Context(), b.cfg); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- b.Run(ctx) }()
+		time.Sleep(time.Second)
+		cancel()
+		<-ended
+		want := []string{"Begin", "Publish", "Sweep"}
+		if len(calls) < 3 || !slices.Equal(calls[:3], want) {
+			t.Errorf("the store was told to %v, want %v first", calls, want)
+		}
+	})
 }
 
 func TestApplyGivesUpAtLast(t *testing.T) {
 	t.Parallel()
-	l, s := &rows{}, &oneCopy{stale: true}
-	l.add(1)
-	a := testApplier(l, s)
-	if err := a.Apply(t.Context(), "demo"); !errors.Is(err, ErrContended) {
+	b := newBench()
+	b.apply(t)
+	b.book.result(Players, "p", 1)
+	b.memory.fail = func(method string) error {
+		if method == "Commit" {
+			return ErrStale
+		}
+		return nil
+	}
+	if err := b.Apply(t.Context(), b.cfg.Game); !errors.Is(err, ErrContended) {
 		t.Errorf("contended for ever: %v", err)
 	}
-	if err := a.Apply(t.Context(), "other"); err == nil {
+	if err := b.Apply(t.Context(), "other"); err == nil {
 		t.Error("another game was applied")
 	}
+}
+
+// A node that waits for another's lease goes on when that one dies.
+func TestALeaseEndsWithItsNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench()
+		b.apply(t)
+		dead := applyDuty(b.cfg)
+		if mine, err := b.memory.Lease(t.Context(), dead, "dead", leaseTTL); !mine || err != nil {
+			t.Fatal(mine, err)
+		}
+		b.book.result(Players, "p", 1)
+		done := make(chan error)
+		go func() { done <- b.Apply(t.Context(), b.cfg.Game) }()
+		time.Sleep(leaseTTL)
+		if err := <-done; err != nil || b.state(t).Mark.Pos != 2 {
+			t.Errorf("applied to %d: %v", b.state(t).Mark.Pos, err)
+		}
+	})
 }

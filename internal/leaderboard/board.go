@@ -18,18 +18,24 @@ var (
 // Kind says whose entries a board holds.
 type Kind string
 
-// Players is the kind of board whose entries are players.
-const Players Kind = "player"
+// The kinds of boards.
+const (
+	Players Kind = "player"
+	Teams   Kind = "team"
+)
 
-// KeepDays is how many days have a board of their own: the open one and those
-// before it. What turns the day drops the board that leaves.
-const KeepDays = 40
+// Kinds are both, in the order in which a day is taken out of a rolling board.
+func Kinds() []Kind { return []Kind{Players, Teams} }
 
-// Board names one board of a game. Span is All, or a civil date.
+// Board names one board of a game. Span is All, a civil date, or one of the
+// two boards of a rolling window, see Slot.
 type Board struct {
 	Kind Kind
 	Span string
 }
+
+// Slot is the span of one of the two boards, 0 or 1, of a rolling window.
+func Slot(w Window, i int) string { return fmt.Sprintf("%s.%d", w, i) }
 
 // Held is an entry as a board holds it.
 type Held struct {

@@ -86,10 +86,13 @@ func (c Config) weightFaults() (faults []error) {
 	return faults
 }
 
-// Served are the configured windows of which boards are kept, in their order.
-func (c Config) Served() []Window {
-	return slices.DeleteFunc(slices.Clone(c.Windows), func(w Window) bool { return !w.Served() })
+// rolling are the windows of the last N days.
+func (c Config) rolling() []Window {
+	return slices.DeleteFunc(slices.Clone(c.Windows), func(w Window) bool { return !w.Rolling() })
 }
+
+// keeps reports whether a window is configured.
+func (c Config) keeps(w Window) bool { return slices.Contains(c.Windows, w) }
 
 // Ranking is the order whose ranking an order is read from: under default
 // weights the value is the score and has none of its own.
@@ -114,8 +117,8 @@ func (c Config) Rankings() []Order {
 // Form names what boards are made by. Boards of another form, from before the
 // configuration changed, are never read or written: each form has its own.
 func (c Config) Form() string {
-	windows := c.Served()
+	windows := slices.Clone(c.Windows)
 	slices.Sort(windows)
-	sum := sha256.Sum256(fmt.Appendf(nil, "1 %v %v %v %d", windows, c.Rankings(), c.Weights, c.MinAnswers))
+	sum := sha256.Sum256(fmt.Appendf(nil, "2 %v %v %v %d", windows, c.Rankings(), c.Weights, c.MinAnswers))
 	return hex.EncodeToString(sum[:6])
 }

@@ -18,11 +18,13 @@ type Entry struct {
 }
 
 // Page is a leaderboard query's answer, read at one moment. The cursors are
-// there while the board goes on in their direction.
+// there while the board goes on in their direction. Kind is the caller's to
+// fill in.
 type Page struct {
 	Game       string  `json:"game"`
 	Window     Window  `json:"window"`
 	Order      Order   `json:"order"`
+	Kind       Kind    `json:"kind"`
 	From       string  `json:"from"`  // first day that the entries sum over
 	To         string  `json:"to"`    // last day
 	AsOf       int64   `json:"as_of"` // when the newest result on the board was settled, epoch ms; 0 without any

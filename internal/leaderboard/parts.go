@@ -13,6 +13,26 @@ func (p Parts) Add(q Parts) Parts {
 	}
 }
 
+// Sub returns what is left of p without q.
+func (p Parts) Sub(q Parts) Parts {
+	return Parts{
+		Score:    p.Score - q.Score,
+		TimeMS:   p.TimeMS - q.TimeMS,
+		LimitMS:  p.LimitMS - q.LimitMS,
+		Matches:  p.Matches - q.Matches,
+		Asked:    p.Asked - q.Asked,
+		Answered: p.Answered - q.Answered,
+		Correct:  p.Correct - q.Correct,
+	}
+}
+
+// possible reports whether sums of results can be these: none is below 0, and
+// without a match there is nothing.
+func (p Parts) possible() bool {
+	least := min(p.Score, p.TimeMS, p.LimitMS, p.Matches, p.Asked, p.Answered, p.Correct)
+	return least >= 0 && (p.Matches > 0 || p == Parts{})
+}
+
 // Accuracy is correct/asked rounded half up to 4 decimals, as it is shown; 0
 // with nothing asked.
 func (p Parts) Accuracy() float64 {

@@ -4,90 +4,57 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 )
 
-// stepWrites bounds the writes of a step: entries and ranking members.
-const stepWrites = 500
+// stepWrites bounds the writes of a step, entries and ranking members, so that
+// no script takes 5 ms on boards of a million.
+const stepWrites = 250
 
-// ErrLedger means that the ledger's rows cannot be applied: a gap, or a kind of
-// row that a newer version writes. Boards stay where they are.
-var ErrLedger = errors.New("ledger rows cannot be applied")
+var (
+	// ErrLedger means that the ledger's rows cannot be applied: a gap, or a kind of
+	// row that a newer version writes. Boards stay where they are.
+	ErrLedger = errors.New("ledger rows cannot be applied")
 
-// boardsOf lists the boards that a row counts on.
-func (c Config) boardsOf(r Row) []Board {
-	if r.Kind != ResultRow {
-		return nil
-	}
-	var boards []Board
-	for _, w := range c.Served() {
-		span := string(w)
-		if w == Day {
-			span = r.Day
-		}
-		boards = append(boards, Board{Kind: Players, Span: span})
-	}
-	return boards
-}
+	// errTorn means that boards do not hold what their progress says.
+	errTorn = errors.New("the boards are not what they should be")
 
-// wants names every entry that rows touch, once.
-func (c Config) wants(rows []Row) []Want {
-	var wants []Want
-	at := map[Board]int{}
-	seen := map[spot]bool{}
-	for _, r := range rows {
-		for _, b := range c.boardsOf(r) {
-			if seen[spot{b, r.Player}] {
-				continue
-			}
-			seen[spot{b, r.Player}] = true
-			if _, known := at[b]; !known {
-				at[b] = len(wants)
-				wants = append(wants, Want{Board: b})
-			}
-			wants[at[b]].IDs = append(wants[at[b]].IDs, r.Player)
-		}
-	}
-	return wants
-}
+	// errBehind is an errTorn: a window is behind by its length.
+	errBehind = fmt.Errorf("%w: a window is behind by its length", errTorn)
+)
 
-// entries are what boards hold, by board and id.
-type entries map[Board]map[string]Held
+// insideError means that a row waits until a day has been taken out of a
+// board, which is under way.
+type insideError struct{ day string }
 
-// planner turns rows into steps. Its entries follow the rows that it took.
+func (e insideError) Error() string { return e.day + " is being taken out of a board" }
+
+// planner turns rows into steps. Its boards follow the rows that it took.
 type planner struct {
-	cfg     Config
-	now     int64
-	state   State
-	entries entries
-	open    *draft
-	steps   []Step
-}
-
-// draft is the step being drawn up: the entries that it changes, as they were
-// before it.
-type draft struct {
-	before entries
-	order  []spot // in which they were first touched
-	asOf   map[Board]int64
-	drop   []Board
-	writes int
-}
-
-type spot struct {
-	board Board
-	id    string
+	cfg    Config
+	now    int64
+	state  State
+	boards contents
+	open   *draft
+	steps  []Step
 }
 
 // plan draws up the steps that apply rows, in order, to a copy in that state
-// with those entries (all that the rows touch must be given). Every step ends
-// with a row, so its watermark says what its boards hold.
-func plan(cfg Config, now int64, state State, rows []Row, held entries) ([]Step, error) {
-	p := &planner{cfg: cfg, now: now, state: state, entries: held}
+// with those contents (all that the rows touch must be given). Every step ends
+// with a row, so its watermark says what its boards hold. With an insideError
+// the steps apply the rows before the one that waits.
+func plan(cfg Config, now int64, state State, rows []Row, held contents) ([]Step, error) {
+	p := &planner{cfg: cfg, now: now, state: state, boards: held}
 	for _, r := range rows {
 		if r.Pos != p.state.Mark.Pos+1 {
 			return nil, fmt.Errorf("%w: game %s: position %d follows %d", ErrLedger, cfg.Game, r.Pos, p.state.Mark.Pos)
 		}
-		if err := p.take(r); err != nil {
+		err := p.take(r)
+		if errors.As(err, new(insideError)) {
+			p.close()
+			return p.steps, err
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -97,49 +64,95 @@ func plan(cfg Config, now int64, state State, rows []Row, held entries) ([]Step,
 
 // take adds a row to the open step, or to a new one where it has no room.
 func (p *planner) take(r Row) error {
-	if r.Kind != ResultRow && r.Kind != TurnRow {
+	touched := p.cfg.touched(p.state.Progress, r)
+	switch r.Kind {
+	case ResultRow:
+		p.room(p.cfg.cost(len(touched)))
+		for _, b := range touched {
+			p.count(b, r)
+		}
+	case CorrectionRow:
+		if err := p.correct(touched, r); err != nil {
+			return err
+		}
+	case TurnRow:
+		p.room(1)
+		p.turn(r)
+	default:
 		return fmt.Errorf("%w: game %s: position %d is a %q", ErrLedger, p.cfg.Game, r.Pos, r.Kind)
-	}
-	boards := p.cfg.boardsOf(r)
-	cost := len(boards) * (1 + 2*len(p.cfg.Rankings()))
-	if p.open != nil && p.open.writes+cost > stepWrites {
-		p.close()
-	}
-	if p.open == nil {
-		p.open = &draft{before: entries{}, asOf: map[Board]int64{}}
-	}
-	p.open.writes += cost
-	for _, b := range boards {
-		p.count(b, r)
-	}
-	if r.Kind == TurnRow {
-		p.open.drop = append(p.open.drop, Board{Kind: Players, Span: addDays(r.Day, -KeepDays)})
 	}
 	p.mark(r)
 	return nil
 }
 
-// count adds a row to its entry on a board.
+// room closes the open step where it has no room for that many writes.
+func (p *planner) room(writes int) {
+	if p.open != nil && p.open.writes+writes > stepWrites {
+		p.close()
+	}
+	if p.open == nil {
+		p.open = newDraft()
+	}
+	p.open.writes += writes
+}
+
+// cost is the writes of as many entries.
+func (c Config) cost(entries int) int { return entries * (1 + 2*len(c.Rankings())) }
+
+// count adds a result to its entry on a board.
 func (p *planner) count(b Board, r Row) {
-	if p.entries[b] == nil {
-		p.entries[b] = map[string]Held{}
-	}
-	was := p.entries[b][r.Player]
-	if p.open.before[b] == nil {
-		p.open.before[b] = map[string]Held{}
-	}
-	if _, touched := p.open.before[b][r.Player]; !touched {
-		p.open.before[b][r.Player] = was
-		p.open.order = append(p.open.order, spot{b, r.Player})
-	}
-	p.entries[b][r.Player] = Held{ID: r.Player, Newest: r.Pos, Parts: was.Parts.Add(r.Parts)}
+	was := p.boards.entry(b, r.Holder)
+	p.put(b, Held{ID: r.Holder, Newest: r.Pos, Parts: was.Parts.Add(r.Parts)})
 	p.open.asOf[b] = r.At
 }
 
+// correct takes back what a row gave. A day that is being taken out of a board
+// holds still until that is done.
+func (p *planner) correct(boards []Board, r Row) error {
+	for _, roll := range p.state.Rolls {
+		if roll.inside(r.Of) {
+			return insideError{r.Of}
+		}
+	}
+	p.room(p.cfg.cost(len(boards)) + 1)
+	for _, b := range boards {
+		after := Held{ID: r.Holder, Newest: r.Newest, Parts: p.boards.entry(b, r.Holder).Parts.Add(r.Parts)}
+		if b.Span == r.Of {
+			after.Newest = r.NewestOfThatDay
+		}
+		if !after.Parts.possible() {
+			return fmt.Errorf("%w: game %s: position %d takes more from %s on %s than it has", errTorn, p.cfg.Game, r.Pos, r.Holder, b.Span)
+		}
+		p.put(b, after)
+		if b.Span == r.Of && r.Of < p.state.Mark.Day {
+			p.open.seals[r.Of] = true
+		}
+	}
+	return nil
+}
+
+// turn ends the day that the boards are at.
+func (p *planner) turn(r Row) {
+	if p.state.Mark.Day == "" {
+		return
+	}
+	if p.cfg.keepsDays() {
+		p.open.seals[p.state.Mark.Day] = true
+	}
+	p.state.Rolls = rollsOn(p.state.Rolls, r.Day)
+}
+
+// put makes an entry what it is after a row; without a match it leaves.
+func (p *planner) put(b Board, after Held) {
+	p.open.touch(b, after.ID, p.boards.entry(b, after.ID))
+	p.boards.put(b, after)
+}
+
+// mark moves the watermark to a row.
 func (p *planner) mark(r Row) {
 	p.state.Mark.Pos, p.state.Mark.RowID, p.state.Mark.Day = r.Pos, r.ID, r.Day
 	if p.state.First == "" {
-		p.state.First = r.Day
+		p.state.First, p.state.Oldest, p.state.Rolls = r.Day, r.Day, p.cfg.startRolls(r.Day)
 	}
 }
 
@@ -148,46 +161,16 @@ func (p *planner) close() {
 	if p.open == nil {
 		return
 	}
-	step := Step{
-		Expect: p.state.Stamp, Stamp: rand.Text(),
-		Mark: p.state.Mark, First: p.state.First, At: p.now,
-		Changes: p.changes(), Drop: p.open.drop,
-	}
+	step := p.state.next(p.now)
+	step.Changes, step.Seal = p.open.changes(p.cfg, p.boards), p.open.sealed(p.boards)
 	p.state.Stamp = step.Stamp
 	p.steps = append(p.steps, step)
 	p.open = nil
 }
 
-// changes gathers a draft's entries by board, boards in the order of their
-// first touch.
-func (p *planner) changes() []Change {
-	var out []Change
-	at := map[Board]int{}
-	for _, e := range p.open.order {
-		i, known := at[e.board]
-		if !known {
-			i = len(out)
-			at[e.board] = i
-			out = append(out, Change{
-				Board: e.board, AsOf: p.open.asOf[e.board],
-				Out: map[Order][]string{}, In: map[Order][]Ranked{},
-			})
-		}
-		p.cfg.change(&out[i], p.open.before[e.board][e.id], p.entries[e.board][e.id])
-	}
-	return out
-}
-
-// change writes what one entry's step from before to after means: before is
-// the zero Held for a new entry.
-func (c Config) change(to *Change, before, after Held) {
-	to.Put = append(to.Put, after)
-	for _, o := range c.Rankings() {
-		if before.Newest > 0 && Rankable(o, before.Parts, c.MinAnswers) {
-			to.Out[o] = append(to.Out[o], before.Member())
-		}
-		if Rankable(o, after.Parts, c.MinAnswers) {
-			to.In[o] = append(to.In[o], Ranked{Key: Key(o, after.Parts, c.Weights), Member: after.Member()})
-		}
-	}
+// next is a step from a state to the progress that it has by then.
+func (s State) next(now int64) Step {
+	step := Step{Expect: s.Stamp, Stamp: rand.Text(), Loading: s.Loading, At: now, Progress: s.Progress}
+	step.Rolls = maps.Clone(s.Rolls)
+	return step
 }

@@ -1,6 +1,7 @@
 package leaderboard
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -108,21 +109,19 @@ func eachValue(values url.Values, f func(name, value string) error) error {
 
 // view checks window, kind and order and names the ranking that they are.
 func (c Config) view(w Window, k Kind, o Order) (View, error) {
-	if !slices.Contains(c.Served(), w) {
-		return View{}, fmt.Errorf("%w: %q, only %v", ErrNoWindow, w, c.Served())
+	if !slices.Contains(c.Windows, w) {
+		return View{}, fmt.Errorf("%w: %q, only %v", ErrNoWindow, w, c.Windows)
 	}
-	if k != "" && k != Players {
-		return View{}, badQuery("kind=%q: only %q", k, Players)
-	}
-	if o == "" {
-		o = ByValue
+	k, o = cmp.Or(k, Players), cmp.Or(o, ByValue)
+	if !slices.Contains(Kinds(), k) {
+		return View{}, badQuery("kind=%q: one of %v", k, Kinds())
 	}
 	if !slices.Contains(c.Orders, o) {
 		return View{}, badQuery("order=%q: one of %v", o, c.Orders)
 	}
 	return View{
 		Game: c.Game, Form: c.Form(),
-		Board: Board{Kind: Players, Span: string(w)}, Ranking: c.Ranking(o),
+		Board: Board{Kind: k, Span: string(w)}, Ranking: c.Ranking(o),
 	}, nil
 }
 

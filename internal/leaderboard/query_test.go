@@ -52,23 +52,22 @@ type noSource struct {
 
 func TestABadQueryReadsNothing(t *testing.T) {
 	t.Parallel()
-	r := NewReader(noSource{}, func() int64 { return 0 }, valid())
+	r := NewReader(ReaderOptions{Games: []Config{valid()}, Source: noSource{}, Forms: newMemory(), Now: func() int64 { return 0 }})
 	for name, tt := range map[string]struct {
 		q    Query
 		want error
 	}{
-		"unknown window":      {Query{Window: "90d"}, ErrNoWindow},
-		"window not kept yet": {Query{Window: "7d"}, ErrNoWindow},
-		"unknown order":       {Query{Window: All, Order: "luck"}, ErrBadQuery},
-		"unknown kind":        {Query{Window: All, Kind: "team"}, ErrBadQuery},
-		"limit":               {Query{Window: All, Limit: MaxLimit + 1}, ErrBadQuery},
-		"two ways to cut":     {Query{Window: All, Cursor: "c", Around: "a"}, ErrBadQuery},
-		"no id":               {Query{Window: All, Around: "a b"}, ErrBadQuery},
-		"an empty id":         {Query{Window: All, Players: []string{"a", ""}}, ErrBadQuery},
-		"too many":            {Query{Window: All, Players: strings.Split(strings.Repeat("p,", MaxLimit)+"p", ",")}, ErrBadQuery},
-		"date of all":         {Query{Window: All, Date: "2026-11-20"}, ErrBadQuery},
-		"no date":             {Query{Window: Day, Date: "2026-13-01"}, ErrBadQuery},
-		"damaged cursor":      {Query{Window: All, Cursor: "c"}, ErrBadCursor},
+		"unknown window":  {Query{Window: "90d"}, ErrNoWindow},
+		"unknown order":   {Query{Window: All, Order: "luck"}, ErrBadQuery},
+		"unknown kind":    {Query{Window: All, Kind: "crowd"}, ErrBadQuery},
+		"limit":           {Query{Window: All, Limit: MaxLimit + 1}, ErrBadQuery},
+		"two ways to cut": {Query{Window: All, Cursor: "c", Around: "a"}, ErrBadQuery},
+		"no id":           {Query{Window: All, Around: "a b"}, ErrBadQuery},
+		"an empty id":     {Query{Window: All, Players: []string{"a", ""}}, ErrBadQuery},
+		"too many":        {Query{Window: All, Players: strings.Split(strings.Repeat("p,", MaxLimit)+"p", ",")}, ErrBadQuery},
+		"date of all":     {Query{Window: All, Date: "2026-11-20"}, ErrBadQuery},
+		"no date":         {Query{Window: Day, Date: "2026-13-01"}, ErrBadQuery},
+		"damaged cursor":  {Query{Window: All, Cursor: "c"}, ErrBadCursor},
 	} {
 		if _, err := r.Page(t.Context(), "demo", tt.q); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", name, err, tt.want)

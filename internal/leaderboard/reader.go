@@ -3,54 +3,72 @@ package leaderboard
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 )
 
 // Reader answers the questions of the wire contract about leaderboards. Safe
 // for concurrent use; what it returns is the caller's own. Its errors wrap ErrNoWindow, ErrBadQuery, ErrBadCursor,
-// ErrNotRanked or ErrNotReady; any other is the source's.
+// ErrNotRanked or ErrNotReady; any other is the source's, the archive's or the forms'.
 type Reader struct {
-	games  map[string]Config
-	source Source
-	now    func() int64
+	games   map[string]Config
+	source  Source
+	forms   Forms
+	archive *Archive
+	now     func() int64
 }
 
-// NewReader reads boards of valid configurations. Now is cluster time, epoch
-// ms; it dates only what is asked before a game's ledger has a first row.
-func NewReader(source Source, now func() int64, games ...Config) *Reader {
-	r := &Reader{games: map[string]Config{}, source: source, now: now}
-	for _, c := range games {
+// ReaderOptions are all needed. Games are valid Configs. Now is cluster time,
+// epoch ms; it dates only what is asked before a game's ledger has a first row.
+type ReaderOptions struct {
+	Games   []Config
+	Source  Source
+	Forms   Forms
+	Archive *Archive
+	Now     func() int64
+}
+
+// NewReader returns a reader of those games' boards.
+func NewReader(o ReaderOptions) *Reader {
+	r := &Reader{games: map[string]Config{}, source: o.Source, forms: o.Forms, archive: o.Archive, now: o.Now}
+	for _, c := range o.Games {
 		r.games[c.Game] = c
 	}
 	return r
 }
 
 // Listing says what leaderboards the game has.
-func (r *Reader) Listing(ctx context.Context, game string) (Listing, error) {
-	cfg, err := r.config(game)
-	if err != nil {
-		return Listing{}, err
-	}
-	v := View{Game: game, Form: cfg.Form(), Board: Board{Players, OpenDay}, Ranking: cfg.Ranking(ByValue)}
+func (r *Reader) Listing(ctx context.Context, game string) (l Listing, err error) {
+	err = r.served(ctx, game, func(cfg Config) error {
+		l, err = r.listing(ctx, cfg)
+		return err
+	})
+	return l, err
+}
+
+func (r *Reader) listing(ctx context.Context, cfg Config) (Listing, error) {
+	v := View{Game: cfg.Game, Form: cfg.Form(), Board: Board{Players, OpenDay}, Ranking: cfg.Ranking(ByValue)}
 	s, err := r.source.Slice(ctx, v, Cut{From: Top})
 	if err != nil {
 		return Listing{}, err
 	}
-	l := Listing{Kinds: []Kind{Players}, TimeZone: cfg.Location.String(), Day: r.today(cfg, s.Mark)}
-	for _, w := range cfg.Served() {
+	l := Listing{Kinds: Kinds(), TimeZone: cfg.Location.String(), Day: r.today(cfg, s.Mark)}
+	for _, w := range cfg.Windows {
 		l.Windows = append(l.Windows, ListedWindow{ID: w, Orders: cfg.Orders})
 	}
 	return l, nil
 }
 
 // Page returns the entries that a query asks for.
-func (r *Reader) Page(ctx context.Context, game string, q Query) (Page, error) {
-	cfg, err := r.config(game)
-	if err != nil {
-		return Page{}, err
-	}
+func (r *Reader) Page(ctx context.Context, game string, q Query) (p Page, err error) {
+	err = r.served(ctx, game, func(cfg Config) error {
+		p, err = r.query(ctx, cfg, q)
+		return err
+	})
+	return p, err
+}
+
+func (r *Reader) query(ctx context.Context, cfg Config, q Query) (Page, error) {
 	v, err := cfg.view(q.Window, q.Kind, q.Order)
 	if err != nil {
 		return Page{}, err
@@ -64,11 +82,11 @@ func (r *Reader) Page(ctx context.Context, game string, q Query) (Page, error) {
 	if q.Players != nil {
 		return r.some(ctx, cfg, v, q)
 	}
-	return r.slice(ctx, cfg, v, q)
+	return r.piece(ctx, cfg, v, q)
 }
 
-// slice reads a page that is one piece of the ranking.
-func (r *Reader) slice(ctx context.Context, cfg Config, v View, q Query) (Page, error) {
+// piece reads a page that is one piece of the ranking.
+func (r *Reader) piece(ctx context.Context, cfg Config, v View, q Query) (Page, error) {
 	cut := Cut{From: Top, Limit: q.Limit}
 	switch {
 	case q.Around != "":
@@ -80,7 +98,7 @@ func (r *Reader) slice(ctx context.Context, cfg Config, v View, q Query) (Page, 
 		}
 		v, cut.From, cut.Edge = c.view, c.from, c.edge
 	}
-	s, err := r.source.Slice(ctx, v, cut)
+	s, err := r.slice(ctx, cfg, v, cut)
 	if err != nil {
 		return Page{}, err
 	}
@@ -91,7 +109,9 @@ func (r *Reader) slice(ctx context.Context, cfg Config, v View, q Query) (Page, 
 	for i, row := range s.Rows {
 		p.Entries = append(p.Entries, cfg.entry(row.Held, s.rank(i, p.Entries)))
 	}
-	v.Board.Span = s.Span
+	if v.Board.Span == OpenDay {
+		v.Board.Span = s.Span
+	}
 	p.PrevCursor, p.NextCursor = cursors(v, cut, s)
 	return p, nil
 }
@@ -109,19 +129,19 @@ func (s Slice) rank(i int, before []Entry) int64 {
 
 func (r SliceRow) edge() Ranked { return Ranked{Key: r.Key, Member: r.Member()} }
 
-// some reads a page of the players that were named.
+// some reads a page of the players or teams that were named.
 func (r *Reader) some(ctx context.Context, cfg Config, v View, q Query) (Page, error) {
 	ids := slices.Clone(q.Players)
 	slices.Sort(ids)
-	places, err := r.source.Places(ctx, []Ask{{View: v, IDs: slices.Compact(ids)}})
+	places, err := r.places(ctx, cfg, v, slices.Compact(ids))
 	if err != nil {
 		return Page{}, err
 	}
-	rows := places[0].Rows
+	rows := places.Rows
 	slices.SortFunc(rows, func(a, b PlaceRow) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Newest, b.Newest))
 	})
-	p, err := r.page(cfg, q, places[0].Read)
+	p, err := r.page(cfg, q, places.Read)
 	if err != nil {
 		return Page{}, err
 	}
@@ -139,16 +159,15 @@ func (r *Reader) page(cfg Config, q Query, read Read) (Page, error) {
 		From: cmp.Or(read.First, today), To: today,
 		AsOf: read.AsOf, Total: read.Total, Entries: []Entry{},
 	}
-	if q.Window != Day {
-		return p, nil
-	}
-	day := cmp.Or(read.Span, today)
-	p.From, p.To = day, day
 	switch {
-	case day > max(today, r.clockDay(cfg)):
-		return Page{}, badQuery("date=%s: today is %s", day, today)
-	case read.First != "" && day >= read.First && day <= addDays(read.Mark.Day, -KeepDays):
-		return Page{}, fmt.Errorf("%w: the board of %s is no longer kept", ErrNotReady, day)
+	case q.Window.Rolling():
+		p.From = cmp.Or(read.From, today)
+	case q.Window == Day:
+		p.From = cmp.Or(read.Span, today)
+		p.To = p.From
+	}
+	if p.From > max(today, r.clockDay(cfg)) {
+		return Page{}, badQuery("date=%s: today is %s", p.From, today)
 	}
 	return p, nil
 }
@@ -160,12 +179,4 @@ func (r *Reader) today(cfg Config, mark Watermark) string {
 
 func (r *Reader) clockDay(cfg Config) string {
 	return time.UnixMilli(r.now()).In(cfg.Location).Format(time.DateOnly)
-}
-
-func (r *Reader) config(game string) (Config, error) {
-	cfg, known := r.games[game]
-	if !known {
-		return Config{}, fmt.Errorf("%w: no game %q", ErrNoWindow, game)
-	}
-	return cfg, nil
 }

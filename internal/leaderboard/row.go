@@ -8,8 +8,9 @@ type RowKind string
 
 // The kinds of a row.
 const (
-	ResultRow RowKind = "result"   // one player's part of one result
-	TurnRow   RowKind = "day.turn" // Day begins: rows that follow belong to it
+	ResultRow     RowKind = "result"     // what one result gave a player or a team
+	CorrectionRow RowKind = "correction" // takes back what a ResultRow gave
+	TurnRow       RowKind = "day.turn"   // Day begins: rows that follow belong to it
 )
 
 // Parts are the additive parts of an entry: sums over the rows of a window.
@@ -30,10 +31,29 @@ type Row struct {
 	Pos    int64
 	ID     string
 	Kind   RowKind
-	Day    string // civil date of the game's zone, YYYY-MM-DD
+	Day    string // the ledger's day at Pos: civil date of the game's zone, YYYY-MM-DD
 	At     int64  // when it was committed, by the database's clock, epoch ms
-	Player string // empty for a turn
-	Parts  Parts  // zero for a turn
+	Whose  Kind   // of the holder; empty for a turn
+	Holder string // id of the player or team whose entry changes; empty for a turn
+	Parts  Parts  // zero for a turn, those of a correction negated
+
+	// Of a correction alone: the day that the row counted on which it takes
+	// back, and the positions of the holder's newest results that still count
+	// after it, of all and of that day; 0 for none.
+	Of              string
+	Newest          int64
+	NewestOfThatDay int64
+}
+
+// Sum is what one holder has from one day: results less corrections. It has
+// at least one match.
+type Sum struct {
+	Whose  Kind
+	Holder string
+	Day    string
+	Newest int64 // ledger position of the newest result that counts
+	At     int64 // when that was committed, epoch ms
+	Parts  Parts
 }
 
 // Watermark says how far a view has applied a game's ledger: everything up

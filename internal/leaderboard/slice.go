@@ -5,7 +5,8 @@ import "context"
 // OpenDay is, as the span of a View's board, the day that the ledger is at.
 const OpenDay = string(Day)
 
-// View is one ranking to read.
+// View is one ranking to read. The span of its board is one of Board's, or
+// OpenDay, or a rolling window: then the board of it that is served is read.
 type View struct {
 	Game, Form string
 	Board      Board
@@ -35,11 +36,13 @@ type Cut struct {
 
 // Read says what a read saw: one moment of one board.
 type Read struct {
-	Mark  Watermark
-	First string // first ledger day, empty before the first row
-	Span  string // of the board, OpenDay resolved; empty before the first row
-	AsOf  int64  // when the newest of the board's rows was committed, epoch ms; 0 on an empty board
-	Total int64  // ranked entries
+	Mark   Watermark
+	First  string // first ledger day, empty before the first row
+	Oldest string // the oldest day that has boards; those before are read from the ledger
+	From   string // of a rolling window: the first day that the board holds
+	Span   string // of the board, OpenDay resolved; empty before the first row
+	AsOf   int64  // when the newest of the board's rows was committed, epoch ms; 0 on an empty board
+	Total  int64  // ranked entries
 }
 
 // Slice is a cut that was read.

@@ -6,12 +6,16 @@ import (
 	"slices"
 )
 
-// Standing returns one player's standing.
-func (r *Reader) Standing(ctx context.Context, game string, q StandingQuery) (Standing, error) {
-	cfg, err := r.config(game)
-	if err != nil {
-		return Standing{}, err
-	}
+// Standing returns one player's or team's standing.
+func (r *Reader) Standing(ctx context.Context, game string, q StandingQuery) (s Standing, err error) {
+	err = r.served(ctx, game, func(cfg Config) error {
+		s, err = r.standing(ctx, cfg, q)
+		return err
+	})
+	return s, err
+}
+
+func (r *Reader) standing(ctx context.Context, cfg Config, q StandingQuery) (Standing, error) {
 	v, err := cfg.view(q.Window, q.Kind, q.Order)
 	if err != nil {
 		return Standing{}, err
@@ -61,31 +65,33 @@ func (r PlaceRow) tie() *Tie {
 }
 
 // Places returns rank and value, in the order ByValue, of players in every
-// served window of a game, unranked ones left out, and the ledger position
-// that all of it holds at least. It never answers from a cache. Each MaxLimit
-// players are a round trip of their own, and read later than those before.
-func (r *Reader) Places(ctx context.Context, game string, players []string) (map[string]map[Window]Place, int64, error) {
-	cfg, err := r.config(game)
+// window of a game, unranked ones left out, and the ledger position that all of
+// it holds at least. It never answers from a cache. Each MaxLimit players are a
+// round trip of their own, and read later than those before.
+func (r *Reader) Places(
+	ctx context.Context, game string, players []string,
+) (places map[string]map[Window]Place, position int64, err error) {
+	err = r.served(ctx, game, func(cfg Config) error {
+		places, position = map[string]map[Window]Place{}, math.MaxInt64
+		for some := range slices.Chunk(players, MaxLimit) {
+			held, err := r.placesOf(ctx, cfg, some, places)
+			if err != nil {
+				return err
+			}
+			position = min(position, held)
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, 0, err
-	}
-	places := map[string]map[Window]Place{}
-	position := int64(math.MaxInt64)
-	for some := range slices.Chunk(players, MaxLimit) {
-		held, err := r.placesOf(ctx, cfg, some, places)
-		if err != nil {
-			return nil, 0, err
-		}
-		position = min(position, held)
 	}
 	return places, position, nil
 }
 
 // placesOf adds the places of at most MaxLimit players.
 func (r *Reader) placesOf(ctx context.Context, cfg Config, players []string, places map[string]map[Window]Place) (int64, error) {
-	windows := cfg.Served()
 	var asks []Ask
-	for _, w := range windows {
+	for _, w := range cfg.Windows {
 		v, err := cfg.view(w, Players, ByValue)
 		if err != nil {
 			return 0, err
@@ -103,7 +109,7 @@ func (r *Reader) placesOf(ctx context.Context, cfg Config, players []string, pla
 			if places[row.ID] == nil {
 				places[row.ID] = map[Window]Place{}
 			}
-			places[row.ID][windows[i]] = Place{Rank: row.Better + 1, Value: Value(row.Parts, cfg.Weights)}
+			places[row.ID][cfg.Windows[i]] = Place{Rank: row.Better + 1, Value: Value(row.Parts, cfg.Weights)}
 		}
 	}
 	return position, nil

@@ -40,3 +40,20 @@ func (t *turnstile) do(ctx context.Context, job func() error) error {
 	}
 	return err
 }
+
+// door lets one at a time in.
+type door chan struct{}
+
+func newDoor() door { return make(door, 1) }
+
+// enter waits for its turn, or until ctx ends. Who is in leaves.
+func (d door) enter(ctx context.Context) error {
+	select {
+	case d <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (d door) leave() { <-d }

@@ -25,7 +25,7 @@ var rolling = regexp.MustCompile(`^[1-9][0-9]{0,2}d$`)
 // MaxWindowDays days: one of a single day is Day.
 func ParseWindow(s string) (Window, error) {
 	w := Window(s)
-	switch n := w.days(); {
+	switch n := w.Days(); {
 	case w == All, w == Day, n >= 2 && n <= MaxWindowDays:
 		return w, nil
 	case n == 1:
@@ -34,12 +34,11 @@ func ParseWindow(s string) (Window, error) {
 	return "", fmt.Errorf("unknown window %q: %q, %q, or 2d to %dd", s, All, Day, MaxWindowDays)
 }
 
-// Served reports whether boards of the window are kept. Rolling ones can be
-// configured but are not kept yet.
-func (w Window) Served() bool { return w == All || w == Day }
+// Rolling reports whether the window is of the last N days.
+func (w Window) Rolling() bool { return w.Days() > 0 }
 
-// days is the N of "Nd", else 0.
-func (w Window) days() int {
+// Days is the N of "Nd", else 0.
+func (w Window) Days() int {
 	if !rolling.MatchString(string(w)) {
 		return 0
 	}

@@ -26,11 +26,12 @@ type item struct {
 	text    string // as JSON
 	out     *settle.Committed
 	entries []*entry // empty unless the result counts
+	counted bool     // by what the ledger holds
 }
 
 type matchKey struct{ game, id string }
 
-func (it *item) key() matchKey { return matchKey{it.result.Game, it.result.Match} }
+func keyOf(r *match.Result) matchKey { return matchKey{r.Game, r.Match} }
 
 // newBatch checks the results. A match that is there twice is taken once.
 func newBatch(results []match.Result) (*batch, error) {
@@ -41,8 +42,8 @@ func newBatch(results []match.Result) (*batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		if b.byKey[it.key()] == nil {
-			b.byKey[it.key()] = it
+		if key := keyOf(it.result); b.byKey[key] == nil {
+			b.byKey[key] = it
 			b.items = append(b.items, it)
 		}
 	}
@@ -53,27 +54,32 @@ func newItem(r *match.Result, out *settle.Committed) (*item, error) {
 	if err := checkResult(r); err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(r)
-	if err != nil {
-		return nil, fmt.Errorf("%w: match %s: %w", ErrBadResult, r.Match, err)
+	it := &item{out: out}
+	if err := it.take(r); err != nil {
+		return nil, err
 	}
-	it := &item{result: r, text: string(text), out: out}
 	if r.Counts {
-		for s := range humans(r) {
-			it.entries = append(it.entries, newEntry(r.Match, s))
-		}
+		it.entries = append(playerEntries(r), teamEntries(r)...)
 	}
 	return it, nil
 }
 
-func newEntry(matchID string, s *match.Standing) *entry {
-	return &entry{match: matchID, Row: leaderboard.Row{
-		Kind: leaderboard.ResultRow, Player: s.Player,
-		Parts: leaderboard.Parts{
-			Score: s.Score, TimeMS: s.TimeMS, LimitMS: s.LimitMS, Matches: 1,
-			Asked: int64(s.Asked), Answered: int64(s.Answered), Correct: int64(s.Correct),
-		},
-	}}
+// take makes r the result that is recorded.
+func (it *item) take(r *match.Result) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("%w: match %s: %w", ErrBadResult, r.Match, err)
+	}
+	it.result, it.text, it.counted = r, string(text), r.Counts
+	return nil
+}
+
+// answer is what Commit gives.
+func (b *batch) answer(results []match.Result) []settle.Committed {
+	for i := range results {
+		b.committed[i].Counted = b.byKey[keyOf(&results[i])].counted
+	}
+	return b.committed
 }
 
 // matchRows are the rows of insertMatch, in the one order in which all batches
@@ -100,6 +106,31 @@ func (b *batch) scanNew(rows *sql.Rows) error {
 	return nil
 }
 
+// knownRows are the rows of selectKnown: results that the ledger had already,
+// and that would count.
+func (b *batch) knownRows() [][]any {
+	var rows [][]any
+	for _, it := range b.items {
+		if !it.out.New && it.counted {
+			rows = append(rows, []any{it.result.Game, it.result.Match})
+		}
+	}
+	return rows
+}
+
+// scanKnown learns whether a match that the ledger had already has counted.
+func (b *batch) scanKnown(rows *sql.Rows) error {
+	var key matchKey
+	var text string
+	if err := rows.Scan(&key.game, &key.id, &text); err != nil {
+		return err
+	}
+	var recorded struct{ Counts bool }
+	err := json.Unmarshal([]byte(text), &recorded)
+	b.byKey[key].counted = recorded.Counts
+	return err
+}
+
 // newByGame are the new results of each game, in the order given.
 func (b *batch) newByGame() map[string][]*item {
 	games := map[string][]*item{}
@@ -109,14 +140,6 @@ func (b *batch) newByGame() map[string][]*item {
 		}
 	}
 	return games
-}
-
-func entriesOf(items []*item) []*entry {
-	var all []*entry
-	for _, it := range items {
-		all = append(all, it.entries...)
-	}
-	return all
 }
 
 // place tells the caller where the result lies.
@@ -152,7 +175,9 @@ func playerRows(game string, items []*item) ([][]any, error) {
 	}
 	for _, it := range items {
 		for _, e := range it.entries {
-			of(e.Player).add(e.Parts)
+			if e.Whose == leaderboard.Players {
+				of(e.Holder).add(e.Parts)
+			}
 		}
 		for s := range humans(it.result) {
 			if s.Rating == nil {
@@ -177,15 +202,7 @@ type playerSum struct {
 	rated  int64
 }
 
-func (p *playerSum) add(q leaderboard.Parts) {
-	p.parts.Score += q.Score
-	p.parts.TimeMS += q.TimeMS
-	p.parts.LimitMS += q.LimitMS
-	p.parts.Matches += q.Matches
-	p.parts.Asked += q.Asked
-	p.parts.Answered += q.Answered
-	p.parts.Correct += q.Correct
-}
+func (p *playerSum) add(q leaderboard.Parts) { p.parts = p.parts.Add(q) }
 
 func (p *playerSum) rate(change *match.RatingChange) error {
 	text, err := json.Marshal(change.After)
@@ -195,7 +212,5 @@ func (p *playerSum) rate(change *match.RatingChange) error {
 }
 
 func (p *playerSum) row(game, player string) []any {
-	q := p.parts
-	return []any{game, player, p.rating, p.rated,
-		q.Score, q.TimeMS, q.LimitMS, q.Matches, q.Asked, q.Answered, q.Correct}
+	return append([]any{game, player, p.rating, p.rated}, partValues(p.parts)...)
 }

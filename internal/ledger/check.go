@@ -20,6 +20,9 @@ func checkResult(r *match.Result) error {
 	if !r.Whole() {
 		return fmt.Errorf("%w: match %s: its standings are still to be read", ErrBadResult, r.Match)
 	}
+	if err := checkTeams(r); err != nil {
+		return err
+	}
 	seen := make(map[string]bool, len(r.Standings))
 	for s := range humans(r) {
 		if badID(s.Player) || seen[s.Player] {
@@ -29,6 +32,17 @@ func checkResult(r *match.Result) error {
 		if s.Score < 0 || s.TimeMS < 0 || s.LimitMS < 0 || s.Asked < 0 || s.Answered < 0 || s.Correct < 0 {
 			return fmt.Errorf("%w: match %s: player %q has a negative part", ErrBadResult, r.Match, s.Player)
 		}
+	}
+	return nil
+}
+
+func checkTeams(r *match.Result) error {
+	seen := make(map[string]bool, len(r.Teams))
+	for _, t := range r.Teams {
+		if badID(t.ID) || seen[t.ID] || t.Score < 0 {
+			return fmt.Errorf("%w: match %s: team %q is there twice, has a bad id or a negative score", ErrBadResult, r.Match, t.ID)
+		}
+		seen[t.ID] = true
 	}
 	return nil
 }

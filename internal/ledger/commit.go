@@ -15,8 +15,11 @@ var _ settle.Ledger = (*Ledger)(nil)
 
 // Commit takes results into the ledger in one transaction, each match once
 // however often it is given: its record, the history of its human seats, their
-// ratings and, if it counts, an entry and the totals of each of them, entries
-// in the order given. It answers in that order too, once all is on disk.
+// ratings and, if it counts, an entry and the totals of each of them and an
+// entry of each of its teams that has a player: entries in the order given,
+// teams after players. A duel beyond its game's limit of duels of one pair does
+// not count and changes no rating, and is recorded so. It answers in that order
+// too, once all is on disk.
 //
 // After an error nothing has changed, but for a connection lost during the
 // commit: then it is unknown, and the same results given again settle it.
@@ -29,15 +32,19 @@ func (l *Ledger) Commit(ctx context.Context, results []match.Result) ([]settle.C
 	if err != nil {
 		return nil, fmt.Errorf("ledger: commit %d results: %w", len(results), err)
 	}
-	return b.committed, nil
+	return b.answer(results), nil
 }
 
 // commit is the transaction. Locks are taken in one order everywhere, so that
 // batches never wait for each other in a circle: match ids, heads by game, and
-// players under their game's head.
+// players, teams and days under their game's head.
 func (l *Ledger) commit(ctx context.Context, tx *sql.Tx, b *batch) error {
-	if err := l.bulk(tx).run(ctx, insertMatch, b.matchRows(), b.scanNew); err != nil {
+	bulk := l.bulk(tx)
+	if err := bulk.run(ctx, insertMatch, b.matchRows(), b.scanNew); err != nil {
 		return fmt.Errorf("matches: %w", err)
+	}
+	if err := bulk.run(ctx, selectKnown, b.knownRows(), b.scanKnown); err != nil {
+		return fmt.Errorf("known matches: %w", err)
 	}
 	byGame := b.newByGame()
 	for _, game := range slices.Sorted(maps.Keys(byGame)) {
@@ -51,20 +58,27 @@ func (l *Ledger) commit(ctx context.Context, tx *sql.Tx, b *batch) error {
 // commitGame writes what the new results of one game leave behind, under the
 // lock on its head.
 func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items []*item) error {
-	h, err := l.lockHead(ctx, tx, game, entriesOf(items))
+	h, err := l.lockHead(ctx, tx, game)
 	if err != nil {
 		return fmt.Errorf("head: %w", err)
 	}
+	if err := l.limitPairs(ctx, tx, h, items); err != nil {
+		return fmt.Errorf("pairs: %w", err)
+	}
 	for _, it := range items {
+		h.add(it.entries...)
 		it.place(h.at)
 	}
 	players, err := playerRows(game, items)
 	if err != nil {
 		return err
 	}
+	if err := l.saveHead(ctx, tx, h); err != nil {
+		return err
+	}
 	bulk := l.bulk(tx)
-	if err := bulk.run(ctx, insertEntry, h.rows(game), nil); err != nil {
-		return fmt.Errorf("entries: %w", err)
+	if err := bulk.run(ctx, saveTeam, teamRows(game, items), nil); err != nil {
+		return fmt.Errorf("teams: %w", err)
 	}
 	if err := bulk.run(ctx, insertSeat, seatRows(game, items), nil); err != nil {
 		return fmt.Errorf("seats: %w", err)
@@ -81,27 +95,20 @@ WITH v (game, id, result) AS ({rows})
 INSERT INTO matches (game, id, result) SELECT game, id, result FROM v WHERE true
 ON CONFLICT DO NOTHING RETURNING game, id`
 
-	insertEntry = `
-WITH v (game, pos, id, kind, day, at, match_id, player, score, time_ms, limit_ms, matches, asked, answered, correct) AS ({rows})
-INSERT INTO entries (game, pos, id, kind, day, at, match_id, player, score, time_ms, limit_ms, matches, asked, answered, correct)
-SELECT game, pos, id, kind, day, at, match_id, player, score, time_ms, limit_ms, matches, asked, answered, correct FROM v WHERE true`
+	selectKnown = `
+WITH v (game, id) AS ({rows})
+SELECT m.game, m.id, m.result FROM v JOIN matches m ON m.game = v.game AND m.id = v.id`
 
 	insertSeat = `
 WITH v (game, player, over_at, match_id, mode, place, score, correct, players) AS ({rows})
 INSERT INTO seats (game, player, over_at, match_id, mode, place, score, correct, players)
 SELECT game, player, over_at, match_id, mode, place, score, correct, players FROM v WHERE true`
+)
 
-	updatePlayer = `
-WITH v (game, id, rating, rated, score, time_ms, limit_ms, matches, asked, answered, correct) AS ({rows})
+var updatePlayer = `
+WITH v (game, id, rating, rated, ` + partColumns + `) AS ({rows})
 UPDATE players SET
     rating = CASE WHEN v.rating = '' THEN players.rating ELSE v.rating END,
     rated = players.rated + v.rated,
-    score = players.score + v.score,
-    time_ms = players.time_ms + v.time_ms,
-    limit_ms = players.limit_ms + v.limit_ms,
-    matches = players.matches + v.matches,
-    asked = players.asked + v.asked,
-    answered = players.answered + v.answered,
-    correct = players.correct + v.correct
+    ` + eachPart("@ = players.@ + v.@") + `
 FROM v WHERE players.game = v.game AND players.id = v.id`
-)

@@ -35,7 +35,7 @@ func TestCommitUntilKilled(t *testing.T) {
 func TestKilledProcessForgetsNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	told := killAfter(t, dir, 30)
+	told := killAfter(t, "TestCommitUntilKilled", crashDir+"="+dir, 30)
 	l := openWith(t, Config{Dir: dir})
 	for _, id := range told {
 		must(l.Match(t.Context(), game, id))(t)
@@ -46,14 +46,14 @@ func TestKilledProcessForgetsNothing(t *testing.T) {
 	}
 }
 
-// killAfter runs TestCommitUntilKilled in a process of its own and kills it
-// once it has told of n commits.
-func killAfter(t *testing.T, dir string, n int) (told []string) {
+// killAfter runs a test in a process of its own, with a variable of the
+// environment, and kills it once it has told of n commits.
+func killAfter(t *testing.T, test, variable string, n int) (told []string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestCommitUntilKilled$")
-	cmd.Env = append(os.Environ(), crashDir+"="+dir)
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^"+test+"$")
+	cmd.Env = append(os.Environ(), variable)
 	out := must(cmd.StdoutPipe())(t)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -10,10 +10,11 @@ import (
 
 // dialect is all that SQLite and PostgreSQL do not have in common.
 type dialect struct {
-	name      goose.Dialect
-	clock     string // a SQL expression: the database's clock now, epoch ms
-	txOptions *sql.TxOptions
-	bulk      func(tx *sql.Tx) bulk
+	name        goose.Dialect
+	clock       string // a SQL expression: the database's clock now, epoch ms
+	txOptions   *sql.TxOptions
+	lookOptions *sql.TxOptions // of a transaction that reads one moment
+	bulk        func(tx *sql.Tx) bulk
 }
 
 // sql puts the clock in place of {now}.

@@ -4,10 +4,11 @@
 //
 // # Entries
 //
-// Each game has a ledger of entries. Commit and Turn alone write it, under the
-// lock on the game's head, so that positions count from 1 without gaps in the
-// order of their commits: whoever has read up to a position has read all there
-// will ever be up to it. A committed entry is on disk and never changes.
+// Each game has a ledger of entries. Commit, Turn and Disqualify alone write it,
+// under the lock on the game's head, so that positions count from 1 without gaps
+// in the order of their commits: whoever has read up to a position has read all
+// there will ever be up to it. A committed entry is on disk and never changes:
+// what is to count no longer is taken back by a correction, an entry of its own.
 //
 // # Days
 //
@@ -16,6 +17,10 @@
 // names the game's first day, and each later date has one, the dates on which
 // nothing happened too, and those that the zone itself skipped, so that days
 // are consecutive dates. A day never comes again, whatever a clock does.
+//
+// A day that is over is summed by holder, in the background and by pages, and a
+// correction of it puts its sums right in the transaction that it is written in.
+// So views are built anew from the sums and the entries of the days since.
 //
 // # Concurrency
 //

@@ -3,21 +3,76 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"laststand/internal/leaderboard"
+	"laststand/internal/match"
 )
 
 // entry is one row of a game's ledger and the match that it follows from, ""
-// for a turn.
+// for a turn. A correction has the position of the row that it takes back.
 type entry struct {
 	leaderboard.Row
 	match string
+	ofPos int64
+}
+
+// playerEntries are what a counting result gives its players.
+func playerEntries(r *match.Result) []*entry {
+	var all []*entry
+	for s := range humans(r) {
+		all = append(all, resultEntry(r, leaderboard.Players, s.Player, partsOf(s)))
+	}
+	return all
+}
+
+// teamEntries are what a counting result gives its teams: their own scores, and
+// else the sums over their players. A team without players gets nothing.
+func teamEntries(r *match.Result) []*entry {
+	if len(r.Teams) == 0 {
+		return nil
+	}
+	sums := map[string]leaderboard.Parts{}
+	for s := range humans(r) {
+		sums[s.Team] = sums[s.Team].Add(partsOf(s))
+	}
+	var all []*entry
+	for _, t := range r.Teams {
+		parts, played := sums[t.ID]
+		if !played {
+			continue
+		}
+		parts.Score, parts.Matches = t.Score, 1
+		all = append(all, resultEntry(r, leaderboard.Teams, t.ID, parts))
+	}
+	return all
+}
+
+func resultEntry(r *match.Result, whose leaderboard.Kind, holder string, p leaderboard.Parts) *entry {
+	return &entry{match: r.Match, Row: leaderboard.Row{Kind: leaderboard.ResultRow, Whose: whose, Holder: holder, Parts: p}}
+}
+
+func partsOf(s *match.Standing) leaderboard.Parts {
+	return leaderboard.Parts{
+		Score: s.Score, TimeMS: s.TimeMS, LimitMS: s.LimitMS, Matches: 1,
+		Asked: int64(s.Asked), Answered: int64(s.Answered), Correct: int64(s.Correct),
+	}
+}
+
+const entryColumns = `game, pos, id, kind, day, at, match_id, whose, holder, of_day, of_pos, newest, newest_of_day, ` + partColumns
+
+const insertEntry = `
+WITH v (` + entryColumns + `) AS ({rows})
+INSERT INTO entries (` + entryColumns + `) SELECT ` + entryColumns + ` FROM v WHERE true`
+
+// row is the entry's row of insertEntry.
+func (e *entry) row(game string) []any {
+	return append([]any{game, e.Pos, e.ID, string(e.Kind), e.Day, e.At, e.match, string(e.Whose), e.Holder,
+		e.Of, e.ofPos, e.Newest, e.NewestOfThatDay}, partValues(e.Parts)...)
 }
 
 const selectEntries = `
-SELECT pos, id, kind, day, at, player, score, time_ms, limit_ms, matches, asked, answered, correct
+SELECT pos, id, kind, day, at, whose, holder, of_day, newest, newest_of_day, ` + partColumns + `
 FROM entries WHERE game = $1 AND pos > $2 ORDER BY pos LIMIT $3`
 
 // Rows gives up to limit rows of a game's ledger after a position, in order
@@ -26,9 +81,8 @@ func (l *Ledger) Rows(ctx context.Context, game string, after int64, limit int) 
 	var all []leaderboard.Row
 	err := scanAll(func(rows *sql.Rows) error {
 		var r leaderboard.Row
-		p := &r.Parts
-		err := rows.Scan(&r.Pos, &r.ID, &r.Kind, &r.Day, &r.At, &r.Player,
-			&p.Score, &p.TimeMS, &p.LimitMS, &p.Matches, &p.Asked, &p.Answered, &p.Correct)
+		err := rows.Scan(append([]any{&r.Pos, &r.ID, &r.Kind, &r.Day, &r.At, &r.Whose, &r.Holder,
+			&r.Of, &r.Newest, &r.NewestOfThatDay}, partPlaces(&r.Parts)...)...)
 		all = append(all, r)
 		return err
 	})(l.read.QueryContext(ctx, selectEntries, game, after, limit))
@@ -36,20 +90,4 @@ func (l *Ledger) Rows(ctx context.Context, game string, after int64, limit int) 
 		return nil, fmt.Errorf("ledger: rows of %s: %w", game, err)
 	}
 	return all, nil
-}
-
-const selectRowID = `SELECT id FROM entries WHERE game = $1 AND pos = $2`
-
-// RowID is the id of the row at a position, or ErrNotFound: a view whose
-// watermark names another id there applied a ledger that was rolled back.
-func (l *Ledger) RowID(ctx context.Context, game string, pos int64) (string, error) {
-	var id string
-	err := l.read.QueryRowContext(ctx, selectRowID, game, pos).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", ErrNotFound
-	}
-	if err != nil {
-		return "", fmt.Errorf("ledger: row %d of %s: %w", pos, game, err)
-	}
-	return id, nil
 }

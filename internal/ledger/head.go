@@ -15,18 +15,18 @@ import (
 // too, before its entries: Turn is for quiet games, and cheap when called in
 // vain.
 func (l *Ledger) Turn(ctx context.Context, game string) (bool, error) {
-	today, err := l.isToday(ctx, game)
-	if err != nil || today {
+	day, today, err := l.day(ctx, game)
+	if err != nil || day >= today {
 		return false, err
 	}
 	turned := false
 	err = l.inTx(ctx, func(tx *sql.Tx) error {
-		h, err := l.lockHead(ctx, tx, game, nil)
+		h, err := l.lockHead(ctx, tx, game)
 		if err != nil {
 			return err
 		}
 		turned = len(h.entries) > 0
-		return l.bulk(tx).run(ctx, insertEntry, h.rows(game), nil)
+		return l.saveHead(ctx, tx, h)
 	})
 	if err != nil {
 		return false, fmt.Errorf("ledger: turn the day of %s: %w", game, err)
@@ -36,48 +36,44 @@ func (l *Ledger) Turn(ctx context.Context, game string) (bool, error) {
 
 const selectToday = `SELECT COALESCE((SELECT day FROM heads WHERE game = $1), ''), {now}`
 
-// isToday reports whether the game's day is the one that the database's clock
-// tells, or later.
-func (l *Ledger) isToday(ctx context.Context, game string) (bool, error) {
-	var day string
+// day is the day that a game is at, "" before its first, and the one that the
+// database's clock tells, which may be earlier.
+func (l *Ledger) day(ctx context.Context, game string) (day, today string, err error) {
 	var now int64
 	if err := l.read.QueryRowContext(ctx, l.sql(selectToday), game).Scan(&day, &now); err != nil {
-		return false, fmt.Errorf("ledger: day of %s: %w", game, err)
+		return "", "", fmt.Errorf("ledger: day of %s: %w", game, err)
 	}
-	return day >= civilDay(now, l.zone(game)), nil
+	return day, civilDay(now, l.zone(game)), nil
 }
 
 const selectHead = `
-SELECT h.pos, h.day, e.id FROM heads h JOIN entries e ON e.game = h.game AND e.pos = h.pos WHERE h.game = $1`
+SELECT h.pos, h.day, h.first_day, e.id FROM heads h JOIN entries e ON e.game = h.game AND e.pos = h.pos WHERE h.game = $1`
 
 // Head says how far a game's ledger goes: the watermark of a view that has
 // applied all of it. Pos is 0 for a game without entries.
 func (l *Ledger) Head(ctx context.Context, game string) (leaderboard.Watermark, error) {
-	head := leaderboard.Watermark{Epoch: l.epoch}
-	err := l.read.QueryRowContext(ctx, selectHead, game).Scan(&head.Pos, &head.Day, &head.RowID)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	head, _, err := l.headOf(l.read.QueryRowContext(ctx, selectHead, game))
+	if err != nil {
 		return leaderboard.Watermark{}, fmt.Errorf("ledger: head of %s: %w", game, err)
 	}
 	return head, nil
 }
 
-// FirstDay is the day of a game's first entry, or ErrNotFound.
-func (l *Ledger) FirstDay(ctx context.Context, game string) (string, error) {
-	var day string
-	err := l.read.QueryRowContext(ctx, "SELECT first_day FROM heads WHERE game = $1", game).Scan(&day)
+// headOf reads the row of selectHead, which a game without entries has not.
+func (l *Ledger) headOf(row *sql.Row) (head leaderboard.Watermark, first string, err error) {
+	head.Epoch = l.epoch
+	err = row.Scan(&head.Pos, &head.Day, &first, &head.RowID)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", ErrNotFound
+		err = nil
 	}
-	if err != nil {
-		return "", fmt.Errorf("ledger: first day of %s: %w", game, err)
-	}
-	return day, nil
+	return head, first, err
 }
 
 // head is a game's head, locked until the transaction ends, with the entries
-// to be written after it.
+// that come after it.
 type head struct {
-	pos     int64
+	game    string
+	pos     int64 // of the last entry
 	day     string
 	at      int64
 	entries []*entry // turns first
@@ -85,17 +81,17 @@ type head struct {
 
 const (
 	insertHead = `INSERT INTO heads (game, pos, day, first_day) VALUES ($1, 0, '', '') ON CONFLICT DO NOTHING`
-	raiseHead  = `UPDATE heads SET pos = pos + $2 WHERE game = $1 RETURNING pos, day, {now}`
-	turnHead   = `
-UPDATE heads SET pos = pos + $2, day = $3, first_day = CASE WHEN first_day = '' THEN $3 ELSE first_day END
-WHERE game = $1`
+	holdHead   = `UPDATE heads SET pos = pos WHERE game = $1 RETURNING pos, day, {now}`
+	moveHead   = `UPDATE heads SET pos = $2, day = $3, first_day = CASE WHEN first_day = '' THEN $4 ELSE first_day END WHERE game = $1`
+	insertDay  = `
+WITH v (game, day, pos) AS ({rows})
+INSERT INTO days (game, day, pos) SELECT game, day, pos FROM v WHERE true`
 )
 
-// lockHead locks the game's head, then reads the clock, and gives the turns of
-// the days passed and the entries after them their positions, day and instant.
-// The caller writes the head's rows.
-func (l *Ledger) lockHead(ctx context.Context, tx *sql.Tx, game string, entries []*entry) (*head, error) {
-	h, err := l.raise(ctx, tx, game, len(entries))
+// lockHead locks the game's head, then reads the clock, and adds the turns of
+// the days passed. The caller adds its entries and saves the head.
+func (l *Ledger) lockHead(ctx context.Context, tx *sql.Tx, game string) (*head, error) {
+	h, err := l.hold(ctx, tx, game)
 	if err != nil {
 		return nil, err
 	}
@@ -103,50 +99,60 @@ func (l *Ledger) lockHead(ctx context.Context, tx *sql.Tx, game string, entries 
 	if err != nil {
 		return nil, err
 	}
-	pos := h.pos - int64(len(entries))
 	for _, day := range days {
-		h.entries = append(h.entries, &entry{Row: leaderboard.Row{Kind: leaderboard.TurnRow, Day: day}})
 		h.day = day
-	}
-	if len(days) > 0 {
-		if _, err := tx.ExecContext(ctx, turnHead, game, len(days), h.day); err != nil {
-			return nil, err
-		}
-	}
-	h.entries = append(h.entries, entries...)
-	for i, e := range h.entries {
-		e.Pos, e.ID, e.At = pos+int64(i)+1, rand.Text(), h.at
-		if e.Kind != leaderboard.TurnRow {
-			e.Day = h.day
-		}
+		h.add(&entry{Row: leaderboard.Row{Kind: leaderboard.TurnRow}})
 	}
 	return h, nil
 }
 
-// raise moves the head by n positions, which locks it. The clock is read after
-// the lock was had: entries of later positions are not committed earlier.
-func (l *Ledger) raise(ctx context.Context, tx *sql.Tx, game string, n int) (*head, error) {
-	var h head
-	raise := func() error {
-		return tx.QueryRowContext(ctx, l.sql(raiseHead), game, n).Scan(&h.pos, &h.day, &h.at)
+// hold locks the head. The clock is read after the lock was had: entries of
+// later positions are not committed earlier.
+func (l *Ledger) hold(ctx context.Context, tx *sql.Tx, game string) (*head, error) {
+	h := head{game: game}
+	hold := func() error {
+		return tx.QueryRowContext(ctx, l.sql(holdHead), game).Scan(&h.pos, &h.day, &h.at)
 	}
-	err := raise()
+	err := hold()
 	if !errors.Is(err, sql.ErrNoRows) {
 		return &h, err
 	}
 	if _, err := tx.ExecContext(ctx, insertHead, game); err != nil {
 		return nil, err
 	}
-	return &h, raise()
+	return &h, hold()
 }
 
-// rows are the rows of insertEntry.
-func (h *head) rows(game string) [][]any {
-	var rows [][]any
-	for _, e := range h.entries {
-		p := e.Parts
-		rows = append(rows, []any{game, e.Pos, e.ID, string(e.Kind), e.Day, e.At, e.match, e.Player,
-			p.Score, p.TimeMS, p.LimitMS, p.Matches, p.Asked, p.Answered, p.Correct})
+// add gives entries their positions, day and instant.
+func (h *head) add(entries ...*entry) {
+	for _, e := range entries {
+		h.pos++
+		e.Pos, e.ID, e.Day, e.At = h.pos, rand.Text(), h.day, h.at
 	}
-	return rows
+	h.entries = append(h.entries, entries...)
+}
+
+// saveHead writes the entries, and the head that they lead to.
+func (l *Ledger) saveHead(ctx context.Context, tx *sql.Tx, h *head) error {
+	if len(h.entries) == 0 {
+		return nil
+	}
+	var rows, days [][]any
+	for _, e := range h.entries {
+		rows = append(rows, e.row(h.game))
+		if e.Kind == leaderboard.TurnRow {
+			days = append(days, []any{h.game, e.Day, e.Pos})
+		}
+	}
+	bulk := l.bulk(tx)
+	if err := bulk.run(ctx, insertEntry, rows, nil); err != nil {
+		return fmt.Errorf("entries: %w", err)
+	}
+	if err := bulk.run(ctx, insertDay, days, nil); err != nil {
+		return fmt.Errorf("days: %w", err)
+	}
+	if _, err := tx.ExecContext(ctx, moveHead, h.game, h.pos, h.day, h.entries[0].Day); err != nil {
+		return fmt.Errorf("head: %w", err)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -15,9 +16,11 @@ type Config struct {
 	URL    string                    // postgres://…; "": SQLite in Dir
 	Dir    string                    // the folder of the embedded database, created if need be
 	Zones  map[string]*time.Location // of each game's days; UTC for a game not in it
+	Pairs  map[string]int64          // how many duels of two players count on a day; 0, or a game not in it: all
 	Logger *slog.Logger              // nil: slog.Default
 
-	clock string // a SQL expression in place of the database's clock, for tests
+	clock   string // a SQL expression in place of the database's clock, for tests
+	sumPage int64  // positions that SumDays takes at a time, for tests
 }
 
 // Ledger is an open ledger.
@@ -26,7 +29,10 @@ type Ledger struct {
 	write *sql.DB // SQLite: one connection, as it allows one writer
 	read  *sql.DB
 	zones map[string]*time.Location
+	pairs map[string]int64
 	epoch string
+
+	sumPage int64
 }
 
 // Open opens the ledger, creates it if there is none and brings its tables up
@@ -45,7 +51,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.zones = c.Zones
+	l.zones, l.pairs, l.sumPage = c.Zones, c.Pairs, cmp.Or(c.sumPage, sumPage)
 	if c.clock != "" {
 		l.clock = c.clock
 	}
@@ -112,4 +118,15 @@ func (l *Ledger) inTx(ctx context.Context, f func(*sql.Tx) error) error {
 		return err
 	}
 	return tx.Commit()
+}
+
+// look runs f in a transaction that reads one moment of the ledger.
+func (l *Ledger) look(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := l.read.BeginTx(ctx, l.lookOptions)
+	if err != nil {
+		return err
+	}
+	err = f(tx)
+	_ = tx.Rollback() // it has changed nothing
+	return err
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -38,6 +39,7 @@ func (l *Ledger) migrate(ctx context.Context, log *slog.Logger) error {
 func (l *Ledger) provider(log *slog.Logger) (*goose.Provider, error) {
 	options := []goose.ProviderOption{
 		goose.WithSlog(log), goose.WithDisableGlobalRegistry(true), goose.WithTableName("migrations"),
+		goose.WithGoMigrations(l.bytewise()),
 	}
 	if l.name == goose.DialectPostgres {
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
@@ -51,6 +53,28 @@ func (l *Ledger) provider(log *slog.Logger) (*goose.Provider, error) {
 		return nil, err
 	}
 	return goose.NewProvider(l.name, l.write, files, options...)
+}
+
+// bytewise is the migration after which PostgreSQL compares holders by their
+// bytes, as SQLite and the views of the ledger do, whatever the locale of the
+// database: indexes then have their order.
+func (l *Ledger) bytewise() *goose.Migration {
+	by := func(collation string) *goose.GoFunc {
+		return &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
+			if l.name != goose.DialectPostgres {
+				return nil
+			}
+			for _, table := range []string{"entries", "sums"} {
+				_, err := tx.ExecContext(ctx, fmt.Sprintf(
+					"ALTER TABLE %s ALTER COLUMN whose TYPE TEXT COLLATE %q, ALTER COLUMN holder TYPE TEXT COLLATE %[2]q", table, collation))
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}}
+	}
+	return goose.NewGoMigration(3, by("C"), by("default"))
 }
 
 // up tries some times on SQLite, where nothing keeps another process from

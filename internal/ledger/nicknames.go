@@ -9,8 +9,8 @@ import (
 	"laststand/internal/identity"
 )
 
-// MaxNicknames bounds the ids of one call of Nicknames.
-const MaxNicknames = 200
+// MaxNames bounds the ids of one call of Nicknames or TeamNames.
+const MaxNames = 200
 
 const renamePlayer = `
 UPDATE players SET nickname = $3, skeleton = $4, named_at = {now} WHERE game = $1 AND id = $2`
@@ -44,18 +44,23 @@ func (l *Ledger) NicknameTaken(ctx context.Context, game, skeleton string) (bool
 
 const selectNicknames = `SELECT id, nickname FROM players WHERE game = $1 AND id IN ({ids})`
 
-// Nicknames gives the nicknames of up to MaxNicknames players by their ids, in
-// one query. Unknown ids are left out.
+// Nicknames gives the nicknames of up to MaxNames players by their ids, in one
+// query. Unknown ids are left out.
 func (l *Ledger) Nicknames(ctx context.Context, game string, ids []string) (map[string]string, error) {
-	if len(ids) > MaxNicknames {
-		return nil, fmt.Errorf("ledger: %d nicknames in one call: ask for at most %d", len(ids), MaxNicknames)
+	return l.names(ctx, selectNicknames, game, ids)
+}
+
+// names runs a query of ids and their names.
+func (l *Ledger) names(ctx context.Context, query, game string, ids []string) (map[string]string, error) {
+	if len(ids) > MaxNames {
+		return nil, fmt.Errorf("ledger: %d names in one call: ask for at most %d", len(ids), MaxNames)
 	}
 	names := make(map[string]string, len(ids))
 	if len(ids) == 0 {
 		return names, nil
 	}
-	args := nicknameArgs(game, ids)
-	query := strings.Replace(selectNicknames, "{ids}", placeholders(2, len(args)-1), 1)
+	args := nameArgs(game, ids)
+	query = strings.Replace(query, "{ids}", placeholders(2, len(args)-1), 1)
 	err := scanAll(func(rows *sql.Rows) error {
 		var id, name string
 		err := rows.Scan(&id, &name)
@@ -63,15 +68,15 @@ func (l *Ledger) Nicknames(ctx context.Context, game string, ids []string) (map[
 		return err
 	})(l.read.QueryContext(ctx, query, args...))
 	if err != nil {
-		return nil, fmt.Errorf("ledger: nicknames: %w", err)
+		return nil, fmt.Errorf("ledger: names: %w", err)
 	}
 	return names, nil
 }
 
-// nicknameArgs repeats the last id up to one of four lengths, so that there are
+// nameArgs repeats the last id up to one of four lengths, so that there are
 // four statements to prepare and not 200.
-func nicknameArgs(game string, ids []string) []any {
-	n := MaxNicknames
+func nameArgs(game string, ids []string) []any {
+	n := MaxNames
 	for _, size := range []int{2, 20, 60} {
 		if len(ids) <= size {
 			n = size

@@ -161,11 +161,11 @@ func TestNicknamesOfManySizes(t *testing.T) {
 	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
-		ids := names("p", MaxNicknames)
+		ids := names("p", MaxNames)
 		for _, id := range ids {
 			addPlayer(t, l, id)
 		}
-		for _, n := range []int{0, 1, 2, 3, 20, 61, MaxNicknames} {
+		for _, n := range []int{0, 1, 2, 3, 20, 61, MaxNames} {
 			got := must(l.Nicknames(t.Context(), game, ids[:n]))(t)
 			if len(got) != n || n > 0 && got[ids[n-1]] != "Nick "+ids[n-1] {
 				t.Errorf("%d ids: %d nicknames", n, len(got))

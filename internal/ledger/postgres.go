@@ -82,8 +82,9 @@ func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
 		name:  goose.DialectPostgres,
 		clock: "CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT)",
 		// What waits for a lock must then see what was committed meanwhile.
-		txOptions: &sql.TxOptions{Isolation: sql.LevelReadCommitted},
-		bulk:      func(tx *sql.Tx) bulk { return atOnce{tx} },
+		txOptions:   &sql.TxOptions{Isolation: sql.LevelReadCommitted},
+		lookOptions: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		bulk:        func(tx *sql.Tx) bulk { return atOnce{tx} },
 	}}, nil
 }
 

@@ -38,9 +38,10 @@ func openSQLite(_ context.Context, c Config) (*Ledger, error) {
 	read.SetMaxOpenConns(sqliteReaders)
 	read.SetMaxIdleConns(sqliteReaders)
 	return &Ledger{write: write, read: read, dialect: dialect{
-		name:  goose.DialectSQLite3,
-		clock: "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)",
-		bulk:  func(tx *sql.Tx) bulk { return rowByRow{tx} },
+		name:        goose.DialectSQLite3,
+		clock:       "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)",
+		lookOptions: &sql.TxOptions{ReadOnly: true},
+		bulk:        func(tx *sql.Tx) bulk { return rowByRow{tx} },
 	}}, nil
 }
 

@@ -93,15 +93,23 @@ type Players interface {
 	Seat(ctx context.Context, game, player string) (match.Seat, error)
 }
 
+// Pairs knows how often two players have met today in duels that counted. It
+// may lag behind by what is not settled yet.
+type Pairs interface {
+	PairDuels(ctx context.Context, game, one, other string) (int64, error)
+}
+
 // Duel is how a game plays its duels.
 type Duel struct {
 	Questions                      int
 	LimitMS, CountdownMS, RevealMS int64
 	BotAfterMS                     int64 // 0: no bot
 	Rated                          bool
+	PairLimitPerDay                int64 // of one pair, beyond which duels do not count; 0: none
 }
 
-// Config is what a lobby is made of; all fields but Registry are needed.
+// Config is what a lobby is made of. Registry may be nil, and Pairs where no
+// game has a limit; all else is needed.
 type Config struct {
 	Games    map[string]Duel
 	Store    Store
@@ -109,6 +117,7 @@ type Config struct {
 	Bank     Bank
 	Memory   Memory
 	Players  Players
+	Pairs    Pairs
 	Wheel    *timer.Wheel
 	Now      func() int64 // cluster time, epoch ms
 	Logger   *slog.Logger

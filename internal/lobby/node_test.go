@@ -20,6 +20,8 @@ type world struct {
 	hall  *hall
 	minds *minds
 	skill map[string]float64 // ratings of players; 1500 else
+	limit int64              // of duels of one pair
+	met   func(one, other string) (int64, error)
 }
 
 func inBubble(t *testing.T, f func(w *world)) {
@@ -44,6 +46,11 @@ func (w *world) Seat(_ context.Context, _, player string) (match.Seat, error) {
 	return match.Seat{Player: player, Nickname: player, Rating: &r}, nil
 }
 
+// PairDuels implements Pairs.
+func (w *world) PairDuels(_ context.Context, _, one, other string) (int64, error) {
+	return w.met(one, other)
+}
+
 // node is a lobby that runs until it is killed.
 type node struct {
 	*Lobby
@@ -59,8 +66,8 @@ func (w *world) node() *node {
 	}
 	wheel := timer.New(timer.Config{Workers: 4})
 	n.Lobby = New(Config{
-		Games: map[string]Duel{"demo": {Questions: 10, LimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true}},
-		Store: n.link, Matches: n.door, Bank: shelf{}, Memory: w.minds, Players: w, Wheel: wheel,
+		Games: map[string]Duel{"demo": {Questions: 10, LimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: w.limit}},
+		Store: n.link, Matches: n.door, Bank: shelf{}, Memory: w.minds, Players: w, Pairs: w, Wheel: wheel,
 		Now: now, Logger: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(w.Context())

@@ -135,12 +135,26 @@ func (l *Lobby) plan(ctx context.Context, p Pairing) (*match.Plan, error) {
 	if err := l.Memory.Saw(ctx, game, players, ids); err != nil {
 		return nil, err
 	}
-	people := len(p.Tickets) == 2
+	counts, err := l.counts(ctx, game, players)
+	if err != nil {
+		return nil, err
+	}
 	return &match.Plan{
 		Form: match.Form, ID: p.Match, Game: game, Mode: match.Duel, Questions: questions, Seats: p.seats(),
 		StartsAt: l.Now() + duel.CountdownMS, LimitMS: duel.LimitMS, CountdownMS: duel.CountdownMS, RevealMS: duel.RevealMS,
-		Rated: duel.Rated && people, Counts: people,
+		Rated: duel.Rated && counts, Counts: counts,
 	}, nil
+}
+
+// counts says whether a duel counts for boards and ratings: not one against a
+// bot, nor one of a pair that has met too often today.
+func (l *Lobby) counts(ctx context.Context, game string, players []string) (bool, error) {
+	limit := l.Games[game].PairLimitPerDay
+	if len(players) < 2 || limit == 0 {
+		return len(players) == 2, nil
+	}
+	met, err := l.Pairs.PairDuels(ctx, game, players[0], players[1])
+	return met < limit, err
 }
 
 // wait is how long until a ticket's next try: the next look at the others, or

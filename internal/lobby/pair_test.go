@@ -82,6 +82,39 @@ func TestABotComes(t *testing.T) {
 	}
 }
 
+// Two who have met too often today play all the same, for nothing.
+func TestAPairBeyondItsLimitPlaysForNothing(t *testing.T) {
+	t.Parallel()
+	for met, counts := range map[int64]bool{0: true, 2: true, 3: false, 9: false} {
+		t.Run(fmt.Sprint(met), func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				began := now()
+				w.limit, w.met = 3, func(one, other string) (int64, error) {
+					if now()-began < 2000 { // the ledger is down at first
+						return 0, errDown
+					}
+					if one == "ada" || other == "ada" {
+						return met, nil
+					}
+					return 0, nil
+				}
+				n := w.node()
+				w.mustJoin(n, "ada", botAfter(0))
+				w.mustJoin(n, "bob", botAfter(0))
+				time.Sleep(10 * time.Second)
+				if p := w.plan(n, "ada"); p != w.plan(n, "bob") || p.Counts != counts || p.Rated != counts {
+					w.Errorf("%+v", p)
+				}
+				w.mustJoin(n, "eve", botAfter(1))
+				time.Sleep(time.Second)
+				if p := w.plan(n, "eve"); p.Counts {
+					w.Errorf("against a bot: %+v", p)
+				}
+			})
+		})
+	}
+}
+
 func TestABotNeverComes(t *testing.T) {
 	inBubble(t, func(w *world) {
 		n := w.node()

@@ -88,7 +88,7 @@ func standing(p *Plan, v View, seat Seat) Standing {
 func teamResults(a *Arena, totals map[string]TeamTotals) []TeamResult {
 	teams := make([]TeamResult, 0, len(a.Teams))
 	for _, t := range a.Teams {
-		teams = append(teams, TeamResult{ID: t.ID, Score: totals[t.ID].Score})
+		teams = append(teams, TeamResult{ID: t.ID, Name: t.Name, Score: totals[t.ID].Score})
 	}
 	slices.SortStableFunc(teams, func(a, b TeamResult) int { return cmp.Compare(b.Score, a.Score) })
 	for i := range teams {

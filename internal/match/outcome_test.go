@@ -91,7 +91,7 @@ func TestTeamResults(t *testing.T) {
 			}
 			r := resultOf(p, v, 9)
 			for i, team := range r.Teams {
-				if team.ID != c.order[i] || team.Rank != c.ranks[i] {
+				if team.ID != c.order[i] || team.Name != "Team "+team.ID || team.Rank != c.ranks[i] {
 					t.Errorf("place %d: %+v", i, team)
 				}
 			}

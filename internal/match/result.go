@@ -52,6 +52,7 @@ func (r Result) Whole() bool { return !r.Paged || len(r.Standings) > 0 }
 type TeamResult struct {
 	Rank  int    `json:"rank"` // from 1; equals share a rank
 	ID    string `json:"id"`
+	Name  string `json:"name,omitempty"`
 	Score int64  `json:"score"`
 }
 

@@ -103,7 +103,7 @@ func ownView(p *Plan, v View, player string) protocol.Own {
 func overView(p *Plan, v View, r *Result) protocol.MatchOver {
 	over := protocol.MatchOver{Reason: string(r.Reason), Winner: r.Winner, Standings: []protocol.OverStanding{}}
 	for _, t := range r.Teams {
-		over.Teams = append(over.Teams, protocol.TeamStanding(t))
+		over.Teams = append(over.Teams, protocol.TeamStanding{Rank: t.Rank, ID: t.ID, Score: t.Score})
 	}
 	standings := r.Standings
 	if r.Paged {

@@ -1,12 +1,13 @@
-// Package ops is the operators' edge: metrics and profiles on an address of
-// their own.
+// Package ops is the operators' edge, on an address of its own: metrics,
+// profiles, and the admin API, by which dead tasks, boards and results are
+// looked after.
 package ops
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/pprof"
-	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -15,14 +16,24 @@ import (
 // Config is what the operators' handler is made of; all fields are needed.
 type Config struct {
 	Gatherer prometheus.Gatherer
-	// Admin says whether a bearer token is one of the role admin, signed by the
-	// server's own key: nil where it is.
-	Admin func(ctx context.Context, token string) error
+	// Admin gives whom a bearer token of the role admin speaks for that is
+	// signed by the server's own key, or an error for any other token.
+	Admin       func(ctx context.Context, token string) (subject string, err error)
+	Games       []string
+	Tasks       Tasks
+	Desk        Desk
+	Boards      Boards
+	Corrections Corrections
+	Down        func(error) bool // an error is a store's condition, not a defect
+	Logger      *slog.Logger
 }
 
+type api struct{ Config }
+
 // New makes the operators' handler: /metrics, open to whoever reaches the
-// address, and /debug/pprof/, for the role admin.
+// address; /debug/pprof/ and /admin/v1/ for the role admin.
 func New(c Config) http.Handler {
+	a := &api{c}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(c.Gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 	profiles := http.NewServeMux()
@@ -31,19 +42,13 @@ func New(c Config) http.Handler {
 	profiles.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	profiles.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	profiles.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	mux.Handle("/debug/pprof/", admin(c.Admin, profiles))
+	mux.Handle("/debug/pprof/", a.serve(nil, func(w http.ResponseWriter, r *request) error {
+		profiles.ServeHTTP(w, r.Request)
+		return nil
+	}))
+	for _, rt := range a.routes() {
+		mux.Handle(rt.method+" "+rt.path, a.serve(rt.query, rt.handle))
+	}
+	mux.Handle("/admin/", a.serve(nil, nothing))
 	return mux
-}
-
-// admin lets a request through that bears an admin token.
-func admin(check func(context.Context, string) error, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if !ok || check(r.Context(), token) != nil {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "this needs a token of the role admin: see `server token --help`", http.StatusUnauthorized)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }

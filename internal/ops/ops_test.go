@@ -1,8 +1,6 @@
 package ops
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,12 +14,9 @@ func TestHandler(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	seen := prometheus.NewCounter(prometheus.CounterOpts{Name: "laststand_seen_total", Help: "Seen."})
 	registry.MustRegister(seen)
-	handler := New(Config{Gatherer: registry, Admin: func(_ context.Context, token string) error {
-		if token != "admin" {
-			return errors.New("no admin")
-		}
-		return nil
-	}})
+	c := newWorld().config()
+	c.Gatherer = registry
+	handler := New(c)
 	tests := []struct {
 		name, path, auth string
 		code             int

@@ -16,7 +16,7 @@ const callTimeout = 10 * time.Second
 // down: what is offered meanwhile is bounded by the queue, the rest is pending.
 // A batch that is refused is tried one by one, so that a result holds up
 // nothing but itself. swept says that players may not have been told of results
-// that the ledger has already. It reports whether all of it is settled.
+// that the ledger has already. It reports whether all of it is settled, or dead.
 func (s *Settler) settle(work context.Context, batch []match.Result, swept bool) bool {
 	done, again, err := s.commit(work, batch)
 	switch {
@@ -26,8 +26,7 @@ func (s *Settler) settle(work context.Context, batch []match.Result, swept bool)
 		s.metrics.failed(reasonStopped, len(batch))
 		return false
 	case len(batch) == 1:
-		s.park(batch[0], err)
-		return false
+		return s.refused(work, batch[0], err)
 	}
 	all := true
 	for one := range slices.Chunk(batch, 1) {
@@ -78,12 +77,12 @@ func (s *Settler) noteOutage(err error) {
 	s.outage = down
 }
 
-// tellable are the results of a committed batch whose players are to be told.
-// One that the ledger had already is another's to tell of, unless all are.
+// tellable are the results of a committed batch that count, and whose players
+// are to be told. One that the ledger had already is another's to tell of, unless all are.
 func tellable(batch []match.Result, done []Committed, all bool) []match.Result {
 	var some []match.Result
 	for i, r := range batch {
-		if r.Counts && (done[i].New || all) {
+		if done[i].Counted && (done[i].New || all) {
 			some = append(some, r)
 		}
 	}

@@ -11,4 +11,8 @@
 // and a result that does not count for boards ends with the second. Players are
 // told at least once: a node that dies on the way is followed by another's
 // sweep, which cannot know whether it had told them.
+//
+// A result that the ledger refuses for its own fault, not the database's, waits
+// apart and is tried with the sweeps; after ten refusals it is a dead letter: a
+// task in SQL for an operator, and pending no longer.
 package settle

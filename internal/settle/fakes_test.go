@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
+	"laststand/internal/eventq"
 	"laststand/internal/match"
 )
 
@@ -30,15 +31,18 @@ var (
 type world struct {
 	mu      sync.Mutex
 	pending map[string]match.Result
-	taken   map[string]bool // by the ledger
-	batches []int           // sizes of the commits that succeeded
-	tries   map[string]int  // commits of a match alone
+	graves  map[string]*eventq.Task // by match, which is the id too
+	taken   map[string]bool         // by the ledger
+	beyond  map[string]bool         // of a limit, by the ledger
+	batches []int                   // sizes of the commits that succeeded
+	tries   map[string]int          // commits of a match alone
 	told    map[string]int
 	log     []string // what was done, in order
 
 	latency time.Duration
 	ledger  func(batch []match.Result) error
 	settled func() error
+	tasks   func() error
 	boards  func(game string) error
 
 	registry *prometheus.Registry
@@ -46,9 +50,10 @@ type world struct {
 
 func newWorld() *world {
 	return &world{
-		pending: map[string]match.Result{}, taken: map[string]bool{}, tries: map[string]int{}, told: map[string]int{},
+		pending: map[string]match.Result{}, graves: map[string]*eventq.Task{}, taken: map[string]bool{}, beyond: map[string]bool{}, tries: map[string]int{}, told: map[string]int{},
 		ledger:   func([]match.Result) error { return nil },
 		settled:  func() error { return nil },
+		tasks:    func() error { return nil },
 		boards:   func(string) error { return nil },
 		registry: prometheus.NewRegistry(),
 	}
@@ -58,7 +63,7 @@ func newWorld() *world {
 func (w *world) start(t *testing.T, tune func(*Config)) (s *Settler, stop func()) {
 	t.Helper()
 	c := Config{
-		Ledger: w, Pending: w, Boards: w, Tell: w.Tell,
+		Ledger: w, Pending: w, Tasks: w, Boards: w, Tell: w.Tell,
 		Down:     func(err error) bool { return errors.Is(err, errDown) },
 		Now:      func() int64 { return time.Now().UnixMilli() },
 		Logger:   slog.New(slog.DiscardHandler),
@@ -97,7 +102,7 @@ func (w *world) Commit(ctx context.Context, batch []match.Result) ([]Committed, 
 	}
 	var done []Committed
 	for _, r := range batch {
-		done = append(done, Committed{Match: r.Match, New: !w.taken[r.Match]})
+		done = append(done, Committed{Match: r.Match, Counted: r.Counts && !w.beyond[r.Match], New: !w.taken[r.Match]})
 		w.taken[r.Match] = true
 		w.log = append(w.log, "commit "+r.Match)
 	}
@@ -123,6 +128,44 @@ func (w *world) Settled(_ context.Context, results []match.Result) error {
 		w.log = append(w.log, "settled "+r.Match)
 	}
 	return nil
+}
+
+func (w *world) AddTask(_ context.Context, t eventq.Task) (bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.tasks(); err != nil {
+		return false, err
+	}
+	if w.graves[t.Key] != nil {
+		return false, nil
+	}
+	t.ID = t.Key
+	w.graves[t.Key] = &t
+	w.log = append(w.log, "bury "+t.Key)
+	return true, nil
+}
+
+func (w *world) Task(_ context.Context, id string) (eventq.Task, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.graves[id] == nil {
+		return eventq.Task{}, eventq.ErrNotFound
+	}
+	return *w.graves[id], w.tasks()
+}
+
+func (w *world) ChangeTask(_ context.Context, id string, change func(*eventq.Task) error) (eventq.Task, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.graves[id] == nil {
+		return eventq.Task{}, eventq.ErrNotFound
+	}
+	t := *w.graves[id]
+	if err := change(&t); err != nil {
+		return eventq.Task{}, err
+	}
+	*w.graves[id] = t
+	return t, nil
 }
 
 func (w *world) Apply(_ context.Context, game string) error {

@@ -13,13 +13,14 @@ const (
 	reasonStopped     = "stopped"     // the same, for the end of the process
 	reasonUnavailable = "unavailable" // a commit while the ledger was down
 	reasonRefused     = "refused"     // a result that the ledger refuses
-	reasonPending     = "pending"     // committed and still pending, or a failed sweep
+	reasonPending     = "pending"     // committed or dead, and still pending; or a failed sweep
 	reasonBoards      = "boards"      // an application of the ledger to the boards
 	reasonUntold      = "untold"      // on disk, but its players were not told
 )
 
 type metrics struct {
 	settled  prometheus.Counter
+	dead     prometheus.Counter
 	failures *prometheus.CounterVec
 	batch    prometheus.Histogram
 	seconds  prometheus.Histogram
@@ -33,6 +34,9 @@ func newMetrics(r prometheus.Registerer, queued func() float64) *metrics {
 	m := &metrics{
 		settled: f.NewCounter(prometheus.CounterOpts{
 			Name: "laststand_settled_total", Help: "Results taken into the ledger by this node, each once over all nodes.",
+		}),
+		dead: f.NewCounter(prometheus.CounterOpts{
+			Name: "laststand_settle_dead_total", Help: "Results that this node put among the dead letters, refused by the ledger for their own fault.",
 		}),
 		failures: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_settle_failures_total", Help: "What did not go as it should on a result's way, by reason; no result is lost.",

@@ -4,11 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"laststand/internal/eventq"
 	"laststand/internal/match"
 )
 
@@ -26,6 +26,15 @@ type Pending interface {
 	Settled(ctx context.Context, results []match.Result) error
 }
 
+// Tasks keeps the dead letters, on disk once AddTask returns; that changes
+// nothing where the key is there already. ChangeTask has one caller at a time
+// change a task.
+type Tasks interface {
+	AddTask(ctx context.Context, t eventq.Task) (added bool, err error)
+	Task(ctx context.Context, id string) (eventq.Task, error)
+	ChangeTask(ctx context.Context, id string, change func(*eventq.Task) error) (eventq.Task, error)
+}
+
 // Boards are views of the ledger. After Apply they show what the game's ledger
 // held when it was called.
 type Boards interface {
@@ -37,6 +46,7 @@ type Boards interface {
 type Config struct {
 	Ledger   Ledger
 	Pending  Pending
+	Tasks    Tasks
 	Boards   Boards
 	Tell     func(context.Context, match.Result) // the boards show it; called for one game's results in turn
 	Down     func(error) bool                    // an error of the ledger is its condition, not a result's fault
@@ -58,7 +68,8 @@ type Settler struct {
 	Config
 	metrics *metrics
 	queue   chan match.Result
-	stopped atomic.Bool
+	retries chan retry
+	ended   chan struct{} // closed once nothing is taken on any more
 
 	// What follows belongs to Run's loop.
 	parked  map[matchKey]parked
@@ -81,7 +92,7 @@ func New(c Config) *Settler {
 	orDefault(&c.Sweep, 2*time.Second)
 	orDefault(&c.Drain, 5*time.Second)
 	s := &Settler{
-		Config: c, queue: make(chan match.Result, c.Queue),
+		Config: c, queue: make(chan match.Result, c.Queue), retries: make(chan retry), ended: make(chan struct{}),
 		parked: map[matchKey]parked{}, told: map[matchKey]bool{}, shelves: map[string]chan<- match.Result{},
 	}
 	s.metrics = newMetrics(c.Registry, func() float64 { return float64(len(s.queue)) })
@@ -103,9 +114,11 @@ func (s *Settler) Offer(r match.Result) bool {
 	if !r.Whole() {
 		return false
 	}
-	if s.stopped.Load() {
+	select {
+	case <-s.ended:
 		s.metrics.failed(reasonStopped, 1)
 		return false
+	default:
 	}
 	select {
 	case s.queue <- r:
@@ -124,7 +137,7 @@ func (s *Settler) Run(ctx context.Context) error {
 	var watch sync.WaitGroup
 	watch.Go(func() { endLater(ctx, work, s.Drain, cancel) })
 	s.loop(ctx, work)
-	s.stopped.Store(true)
+	close(s.ended)
 	for _, shelf := range s.shelves {
 		close(shelf)
 	}
@@ -146,8 +159,8 @@ func endLater(ctx, work context.Context, after time.Duration, end context.Cancel
 	end()
 }
 
-// loop takes turns between what is offered and sweeps. It begins with a sweep,
-// for what a former process left.
+// loop takes turns between what is offered, what an operator asks for and
+// sweeps. It begins with a sweep, for what a former process left.
 func (s *Settler) loop(ctx, work context.Context) {
 	sweeps := time.NewTicker(s.Sweep)
 	defer sweeps.Stop()
@@ -161,6 +174,8 @@ func (s *Settler) loop(ctx, work context.Context) {
 		case <-ctx.Done():
 		case r := <-s.queue:
 			s.settle(work, s.gather(ctx, r), false)
+		case again := <-s.retries:
+			again.done <- s.settleDead(work, again.result)
 		case <-sweeps.C:
 			more = s.sweep(work)
 		case <-next:

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"laststand/internal/eventq"
 	"laststand/internal/match"
 )
 
@@ -38,6 +39,24 @@ func TestUncountedResultIsSettledAndNotTold(t *testing.T) {
 		time.Sleep(time.Second)
 		stop()
 		w.wantLog(t, "commit m0", "settled m0")
+	})
+}
+
+// The ledger alone sees that a result is beyond a limit, also when it had it
+// already.
+func TestResultBeyondALimitIsNotTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.beyond["m0"], w.beyond["m1"], w.taken["m1"] = true, true, true
+		w.over("m1") // left for the sweep
+		s, stop := w.start(t, nil)
+		s.Offer(w.over("m0"))
+		time.Sleep(10 * time.Second)
+		stop()
+		if len(w.told) != 0 || len(w.pending) != 0 {
+			t.Errorf("told of %v, pending %v", w.told, w.pending)
+		}
 	})
 }
 
@@ -319,7 +338,7 @@ func TestRefusedResultHoldsUpNothing(t *testing.T) {
 		for n := range 20 {
 			s.Offer(w.over(id(n)))
 		}
-		time.Sleep(30 * time.Second)
+		time.Sleep(5 * time.Second)
 		w.with(func() {
 			if len(w.taken) != 18 || len(w.pending) != 2 {
 				t.Errorf("%d taken, %d pending: want 18 and 2", len(w.taken), len(w.pending))
@@ -327,28 +346,15 @@ func TestRefusedResultHoldsUpNothing(t *testing.T) {
 		})
 		w.over(id(20)) // the sweep finds it behind the parked ones
 		time.Sleep(5 * time.Second)
-		soon := 0
 		w.with(func() {
 			if !w.taken[id(20)] {
 				t.Error("parked results hide another from the sweep")
 			}
-			if soon = w.tries[id(3)]; soon < maxTries {
-				t.Errorf("%d tries within half a minute", soon)
+			if len(w.graves) != 0 {
+				t.Errorf("dead within 10 s: %v", w.graves)
 			}
 		})
-		time.Sleep(24 * time.Hour)
-		w.with(func() {
-			if later := w.tries[id(3)] - soon; later > 40 || later < 20 {
-				t.Errorf("%d more tries within a day: want some once an hour", later)
-			}
-		})
-		w.with(func() { w.ledger = func([]match.Result) error { return nil } }) // an operator has mended it
-		time.Sleep(2 * time.Hour)
-		w.wantAll(t, 21)
 		stop()
-		if len(s.parked) != 0 {
-			t.Errorf("%d still parked", len(s.parked))
-		}
 	})
 }
 
@@ -424,7 +430,8 @@ func TestFullShelf(t *testing.T) {
 }
 
 // Whatever fails and comes back, in whatever order results come, each is in the
-// ledger once, nothing stays pending, and all are told.
+// ledger once, those that died too once they are requeued, nothing stays
+// pending, and all are told.
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -462,8 +469,13 @@ func TestNothingIsLost(t *testing.T) {
 				time.Sleep(time.Duration(gaps[i]) * time.Millisecond)
 			}
 			time.Sleep(time.Hour)
-			w.wantAll(t, n)
+			for id := range w.graves {
+				if dead, err := s.Requeue(t.Context(), id); err != nil || dead.State != eventq.Done {
+					t.Errorf("%s: %+v, %v", id, dead, err)
+				}
+			}
 			stop()
+			w.wantAll(t, n)
 		})
 	})
 }

@@ -8,21 +8,10 @@ import (
 	"laststand/internal/match"
 )
 
-const (
-	maxTries  = 10        // then a refused result is tried ever more rarely
-	maxParked = time.Hour // between two tries
-)
-
-// parked is a result that the ledger refused for its own fault. It stays
-// pending, so nothing is lost.
-type parked struct {
-	tries int
-	until time.Time
-}
-
 // sweep settles some of what is pending, and reports whether it may have left
 // more that can be settled now. Results just over are their own node's.
 func (s *Settler) sweep(work context.Context) (more bool) {
+	s.forget()
 	limit := s.Batch + len(s.parked) // so that parked ones hide no others
 	ctx, cancel := context.WithTimeout(work, callTimeout)
 	defer cancel()
@@ -44,22 +33,4 @@ func (s *Settler) due(r match.Result) bool {
 		return false
 	}
 	return !time.Now().Before(s.parked[keyOf(r)].until)
-}
-
-// park puts a refused result aside: until the next sweep, and after maxTries
-// for twice as long each time. Beyond the queue's length parked ones are not
-// kept in mind, and so are tried with every sweep.
-func (s *Settler) park(r match.Result, err error) {
-	s.metrics.failed(reasonRefused, 1)
-	p := s.parked[keyOf(r)]
-	p.tries++
-	wait := min(s.Sweep<<max(0, min(p.tries-maxTries+1, 20)), maxParked)
-	p.until = time.Now().Add(wait)
-	if p.tries == 1 || p.tries == maxTries {
-		s.Logger.Error("the ledger refuses a result; it stays pending and is tried again",
-			"game", r.Game, "match", r.Match, "tries", p.tries, "after", wait, "error", err)
-	}
-	if p.tries > 1 || len(s.parked) < s.Queue {
-		s.parked[keyOf(r)] = p
-	}
 }

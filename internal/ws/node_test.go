@@ -29,6 +29,7 @@ type world struct {
 	*testing.T
 	people  *people
 	arenas  *arenas
+	boards  *boards
 	redis   *redisx.Conn
 	matches *redismatch.Store
 	tickets *redislobby.Store
@@ -65,7 +66,7 @@ func start(t *testing.T, tune ...func(*Config, *lobby.Duel)) *node {
 		}
 	})
 	w := &world{
-		T: t, people: &people{}, arenas: &arenas{}, redis: redis, tune: tune, nodes: map[string]*node{},
+		T: t, people: &people{}, arenas: &arenas{}, boards: &boards{}, redis: redis, tune: tune, nodes: map[string]*node{},
 		matches: redismatch.New(redis.Client, redis.Pipelined), tickets: redislobby.New(redis.Client),
 	}
 	return w.node()
@@ -77,7 +78,7 @@ func (w *world) node() *node {
 	n := &node{world: w, name: fmt.Sprint("node ", len(w.nodes)), registry: prometheus.NewRegistry()}
 	rules := duel
 	c := Config{
-		Identity: w.people, Arenas: w.arenas, Presence: new(match.Presence), Wheel: timer.New(timer.Config{}), Registry: n.registry,
+		Identity: w.people, Arenas: w.arenas, Boards: w.boards, Presence: new(match.Presence), Wheel: timer.New(timer.Config{}), Registry: n.registry,
 		Numbers: redissession.New(w.redis.Client, n.name, now), Replace: w.replace,
 		Now: now, Logger: slog.New(slog.DiscardHandler), Connections: 1000, PerSecond: 10_000, PingEvery: time.Minute,
 	}

@@ -60,7 +60,7 @@ func TestFaultyRequests(t *testing.T) {
 		{`{"id":7,"type":"arena.kick","data":{"arena_id":"a_1"}}`, `7`, protocol.CodeBadRequest},
 		{`{"id":7,"type":"arena.kick","data":{"arena_id":"a_1","player":"p","ban":"yes"}}`, `7`, protocol.CodeBadRequest},
 		{`{"id":7,"type":"arena.open","data":{}}`, `7`, protocol.CodeUnknownType},
-		{`{"id":7,"type":"board.watch","data":{"window":"all"}}`, `7`, protocol.CodeUnknownType},
+		{`{"id":7,"type":"board.show","data":{"window":"all"}}`, `7`, protocol.CodeUnknownType},
 		{`{"id":7,"type":"PING","data":{"at":1}}`, `7`, protocol.CodeUnknownType},
 		{`{"id":7,"type":"","data":{}}`, `7`, protocol.CodeUnknownType},
 		{`{"id":8,"type":"hello","data":{"token":"x"}}`, `8`, protocol.CodeBadRequest},

@@ -35,6 +35,7 @@ type Config struct {
 	Engine   *match.Engine
 	Lobby    *lobby.Lobby
 	Arenas   Arenas
+	Boards   Boards
 	Presence *match.Presence
 	Wheel    *timer.Wheel
 	Now      func() int64 // cluster time, epoch ms

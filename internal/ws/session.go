@@ -34,7 +34,8 @@ type session struct {
 	role    identity.Role // player or host
 	number  int64         // among the player's sessions over all nodes
 	expires int64         // of the token, epoch ms; the five never change once greeted
-	greeted atomic.Bool   // hello has been said
+	watches watches
+	greeted atomic.Bool // hello has been said
 
 	heard   atomic.Int64 // when anything last came, cluster time
 	watch   atomic.Pointer[timer.Timer]
@@ -132,6 +133,7 @@ func (se *session) end() {
 		se.server.metrics.closed.WithLabelValues("gone").Inc()
 	}
 	se.stopWatch()
+	se.unwatchAll()
 	se.out.close()
 	_ = se.conn.Close()
 	se.out.join()

@@ -26,7 +26,7 @@ export const makeArena = (token, arena) => call('POST', '/arenas', { body: arena
 
 export const boards = () => call('GET', '/leaderboards');
 
-// board reads one page of a window; query is {order, limit, cursor?, around?}.
+// board reads one page of a window; query is {order, kind, limit, date?, cursor?, around?}.
 export const board = (window, query) =>
   call('GET', `/leaderboards/${encodeURIComponent(window)}?${new URLSearchParams(query)}`);
 

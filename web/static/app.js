@@ -42,11 +42,14 @@
 //   standing-N     its rows, from 0; place (data-rank), more   of many players, the own place and the rest
 //   settled        the ranks after the books were written
 //   again, home
-//   leaderboard    the boards; window-ID, order-ID, around, prev, next in it
-//   entry-row      one entry of a board, its player in data-player
+//   leaderboard    the boards; kind-ID, window-ID, order-ID, around, top, prev, next in it
+//   date           the day that is shown of window day, writable; day-before and day-after beside it
+//   span           the days that are shown, in data-from and data-to
+//   entry-row      one entry of a board, its player or team in data-player, its unformatted value in data-value
 import { Account } from './account.js';
 import { Arenas } from './arenas.js';
 import * as address from './address.js';
+import { Boards } from './boards.js';
 import { box } from './box.js';
 import { Clock } from './clock.js';
 import { mayHurry } from './closing.js';
@@ -88,7 +91,8 @@ const contest = new Contest({ store, request });
 const duel = new Duel({ store, entrance, contest, request });
 const arenas = new Arenas({ store, entrance, contest, request, box: own });
 const host = new Host({ store, account, entrance, arenas, request, box: own });
-const reception = new Reception({ store, entrance, contest, duel, arenas });
+const boards = new Boards({ request });
+const reception = new Reception({ store, entrance, contest, duel, arenas, boards });
 const session = new Session({
   url: Object.assign(new URL('/v1/ws', location.href), { protocol: location.protocol.replace('http', 'ws'), search: '' }).href,
   clock,
@@ -100,6 +104,7 @@ const session = new Session({
 
 const actions = {
   arenas,
+  boards,
   contest,
   duel,
   entrance,

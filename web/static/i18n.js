@@ -33,6 +33,10 @@ export const number = (value, options) =>
 
 export const seconds = (ms) => t('seconds', { n: number(ms / 1000, { minimumFractionDigits: 1, maximumFractionDigits: 1 }) });
 
+// days is a span of civil dates, YYYY-MM-DD each.
+export const days = (from, to) =>
+  new Intl.DateTimeFormat(tags[current], { dateStyle: 'medium', timeZone: 'UTC' }).formatRange(new Date(from), new Date(to));
+
 // problem is what an error says to a player: our words for its code, where we
 // have some, and the server's own where they say more.
 export function problem({ code, message }) {

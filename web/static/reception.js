@@ -6,13 +6,15 @@ export class Reception {
   #contest;
   #duel;
   #arenas;
+  #boards;
 
-  constructor({ store, entrance, contest, duel, arenas }) {
+  constructor({ store, entrance, contest, duel, arenas, boards }) {
     this.#store = store;
     this.#entrance = entrance;
     this.#contest = contest;
     this.#duel = duel;
     this.#arenas = arenas;
+    this.#boards = boards;
   }
 
   // connection takes the session's status.
@@ -26,6 +28,7 @@ export class Reception {
   receive(message) {
     if (message.type === 'draining') return this.#store.patch({ notice: { code: 'draining' } });
     if (message.type === 'error') return this.#contest.astray(message.data);
+    if (message.type === 'board') return this.#boards.receive(message);
     if (message.type.startsWith('arena.')) return this.#arenas.receive(message);
     this.#contest.receive(message);
   }

@@ -1,6 +1,6 @@
 -- Starts to build a generation, instead of one that cannot be carried on.
 -- KEYS  1 served, 2 building (hashes: form → generation), 3 retired (set), 4 state of the new one (hash)
--- ARGV  1 form, 2 new generation, 3 the one that it replaces, or empty, 4 stamp, 5 ledger epoch, 6 now (epoch ms)
+-- ARGV  1 form, 2 new generation, 3 the one that it replaces, or empty, 4.. fields and values of its state by turns
 -- Returns 1; 0 when another is being built, or one other than ARGV 3 is served: nothing was written.
 local building = redis.call('HGET', KEYS[2], ARGV[1])
 if building and building ~= ARGV[3] then
@@ -14,6 +14,5 @@ if building then
   redis.call('SADD', KEYS[3], building)
 end
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
-redis.call('HSET', KEYS[4], 'stamp', ARGV[4], 'touched', ARGV[6],
-  'epoch', ARGV[5], 'pos', '0', 'row', '', 'day', '', 'first', '')
+redis.call('HSET', KEYS[4], unpack(ARGV, 4))
 return 1

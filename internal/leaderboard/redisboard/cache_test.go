@@ -95,25 +95,3 @@ func TestACacheIsBounded(t *testing.T) {
 		}
 	}
 }
-
-func FuzzReplies(f *testing.F) {
-	f.Add("7", "-0.5", "0000000000000003 1 2 3 4 5 6 7")
-	f.Fuzz(func(t *testing.T, number, key, packed string) {
-		read := []any{"e", number, "r", "2026-11-20", "2026-11-20", nil, int64(1)}
-		s, err := readSlice([]any{read, int64(0), int64(0), []any{"0000000000000003:p", key}, []any{packed}})
-		if err == nil && pack(s.Rows[0].Held) != pack(mustUnpack(t, packed)) {
-			t.Fatalf("%q became %+v", packed, s.Rows[0])
-		}
-		if _, err := readPlaces([]any{read, []any{number, key, packed}}); err == nil {
-			t.Fatal("a short reply was taken")
-		}
-	})
-}
-
-func mustUnpack(t *testing.T, packed string) leaderboard.Held {
-	h, err := unpack("p", packed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
-}

@@ -2,64 +2,91 @@ package redisboard_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"reflect"
 	"slices"
-	"time"
 
 	lb "laststand/internal/leaderboard"
 )
 
-// checkAll compares every board and order, as node reads it in pages of limit,
-// with the oracle; of a board's entries a third, which limit chooses, are looked
-// at one by one.
+// checkAll compares every board and order of players and teams, as node reads
+// it in pages of limit, with the oracle. Of the boards a third, and of their
+// entries a third, are looked at entry by entry; limit chooses which.
 func (w *world) checkAll(t failer, node, limit int) {
 	t.Helper()
-	rows, today := w.ledger.all(), w.ledger.today()
-	for _, order := range w.cfg.Orders {
-		w.checkBoard(t, node, lb.Query{Window: lb.All, Order: order, Limit: limit}, sum(w.cfg, rows, "all"))
-		w.checkBoard(t, node, lb.Query{Window: lb.Day, Order: order, Limit: limit}, sum(w.cfg, rows, today))
+	o := newOracle(t, w.cfg, w.ledger.all())
+	defer o.close(t)
+	today := w.ledger.today()
+	var queries []lb.Query
+	for _, kind := range lb.Kinds() {
+		for _, window := range w.cfg.Windows {
+			for _, order := range w.cfg.Orders {
+				queries = append(queries, lb.Query{Window: window, Order: order, Kind: kind, Limit: limit})
+			}
+		}
+		for _, ago := range []int{0, 1, 2, 5, 8, 13} {
+			queries = append(queries, lb.Query{Window: lb.Day, Order: lb.ByScore, Kind: kind, Date: before(today, ago), Limit: limit})
+		}
 	}
-	for ago := range 3 {
-		date := before(today, ago)
-		w.checkBoard(t, node, lb.Query{Window: lb.Day, Date: date, Limit: limit}, sum(w.cfg, rows, date))
+	for i, q := range queries {
+		want := w.checkBoard(t, o, node, q)
+		if i%3 == limit%3 {
+			w.checkEntries(t, node, q, want)
+		}
 	}
-	w.checkPlaces(t, node, []string{"p0", "p1", "p2", "nobody"})
+	w.checkPlaces(t, o, node, []string{"p0", "p1", "p2", "nobody"})
 }
 
-func before(date string, days int) string {
-	d, err := time.Parse(time.DateOnly, date)
-	if err != nil {
-		panic(err)
-	}
-	return d.AddDate(0, 0, -days).Format(time.DateOnly)
-}
-
-func (w *world) checkBoard(t failer, node int, q lb.Query, o oracle) {
+// span are the days that a page says it holds, after checking that it may.
+func (w *world) span(t failer, q lb.Query, p lb.Page) days {
 	t.Helper()
-	order := q.Order
-	if order == "" {
-		order = lb.ByValue
+	rows, today := w.ledger.all(), w.ledger.today()
+	if len(rows) == 0 {
+		return days{p.From, p.To}
 	}
-	want := o.ranking(order)
-	w.checkWalk(t, node, q, want, o.asOf)
-	w.checkAround(t, node, q, want)
-	w.checkPlayers(t, node, q, want)
+	d := days{p.From, p.To}
+	switch {
+	case q.Window == lb.All && d == days{rows[0].Day, today}:
+	case q.Window == lb.Day && q.Date == "" && d == days{today, today}:
+	case q.Window == lb.Day && q.Date != "" && d == days{q.Date, q.Date}:
+	case q.Window.Rolling() && d.to == today && d.from <= before(today, q.Window.Days()-1): // what leaves is still there
+	default:
+		t.Fatalf("%+v: holds %+v on %s", q, d, today)
+	}
+	return d
+}
+
+func (w *world) checkBoard(t failer, o *oracle, node int, q lb.Query) board {
+	t.Helper()
+	page := w.page(t, node, q)
+	want := o.board(t, q.Kind, q.Order, w.span(t, q, page))
+	// The newest of its rows may be a result or, until the next build, a correction or what one took back.
+	if page.AsOf < want.asOf || page.AsOf > max(want.asOf, want.corrected) {
+		t.Fatalf("%+v: as of %d, want %d (corrected %d)", q, page.AsOf, want.asOf, want.corrected)
+	}
+	w.checkWalk(t, node, q, want.ranking)
+	return want
+}
+
+func (w *world) checkEntries(t failer, node int, q lb.Query, want board) {
+	t.Helper()
+	w.checkAround(t, node, q, want.ranking)
+	w.checkSome(t, node, q, want.ranking)
 	if q.Date == "" {
-		w.checkStandings(t, node, q, want, o)
+		w.checkStandings(t, node, q, want)
 	}
 }
 
 // checkWalk follows the cursors to the end and back.
-func (w *world) checkWalk(t failer, node int, q lb.Query, want []lb.Entry, asOf int64) {
+func (w *world) checkWalk(t failer, node int, q lb.Query, want []lb.Entry) {
 	t.Helper()
-	reader := w.nodes[node].reader
 	got := []lb.Entry{}
 	pages := 0
 	page := w.page(t, node, q)
-	if page.Total != int64(len(want)) || page.AsOf != asOf || page.PrevCursor != "" {
-		t.Fatalf("%+v: total %d as of %d prev %q, want %d, %d, none", q, page.Total, page.AsOf, page.PrevCursor, len(want), asOf)
+	if page.Total != int64(len(want)) || page.PrevCursor != "" {
+		t.Fatalf("%+v: total %d prev %q, want %d, none", q, page.Total, page.PrevCursor, len(want))
 	}
 	for {
 		got = append(got, page.Entries...)
@@ -87,7 +114,8 @@ func (w *world) checkWalk(t failer, node int, q lb.Query, want []lb.Entry, asOf 
 	if end != 0 || pages != 0 {
 		t.Fatalf("%+v: walking back ended at %d, %d pages from the start", q, end, pages)
 	}
-	if _, err := reader.Page(t.Context(), w.cfg.Game, lb.Query{Window: q.Window, Order: q.Order, Cursor: "x" + q.Cursor}); !errors.Is(err, lb.ErrBadCursor) {
+	q.Cursor = "x" + q.Cursor
+	if _, err := w.nodes[node].reader.Page(t.Context(), w.cfg.Game, q); !errors.Is(err, lb.ErrBadCursor) {
 		t.Fatalf("a damaged cursor: %v", err)
 	}
 }
@@ -116,13 +144,13 @@ func (w *world) checkAround(t failer, node int, q lb.Query, want []lb.Entry) {
 	}
 	q.Around = "nobody"
 	if _, err := w.nodes[node].reader.Page(t.Context(), w.cfg.Game, q); !errors.Is(err, lb.ErrNotRanked) {
-		t.Fatalf("around nobody: %v", err)
+		t.Fatalf("%+v: around nobody: %v", q, err)
 	}
 }
 
-func (w *world) checkPlayers(t failer, node int, q lb.Query, want []lb.Entry) {
+func (w *world) checkSome(t failer, node int, q lb.Query, want []lb.Entry) {
 	t.Helper()
-	q.Players = []string{"nobody", "p3", "p0", "p3", "p5"}
+	q.Players = []string{"nobody", "p3", "p0", "p3", "p5", "t1"}
 	some := []lb.Entry{}
 	for _, e := range want {
 		if slices.Contains(q.Players, e.ID) {
@@ -135,21 +163,21 @@ func (w *world) checkPlayers(t failer, node int, q lb.Query, want []lb.Entry) {
 	}
 }
 
-func (w *world) checkStandings(t failer, node int, q lb.Query, want []lb.Entry, o oracle) {
+func (w *world) checkStandings(t failer, node int, q lb.Query, b board) {
 	t.Helper()
-	for i, e := range want {
+	for i, e := range b.ranking {
 		if i%3 != q.Limit%3 {
 			continue
 		}
 		s, err := w.nodes[node].reader.Standing(t.Context(), w.cfg.Game,
-			lb.StandingQuery{Window: q.Window, Order: q.Order, Player: e.ID, Explain: true})
+			lb.StandingQuery{Window: q.Window, Order: q.Order, Kind: q.Kind, Player: e.ID, Explain: true})
 		if err != nil {
 			t.Fatalf("standing of %s: %v", e.ID, err)
 		}
-		if !reflect.DeepEqual(s.Entry, e) || s.Total != int64(len(want)) {
-			t.Fatalf("standing %+v of %d, want %+v of %d", s.Entry, s.Total, e, len(want))
+		if !reflect.DeepEqual(s.Entry, e) || s.Total != int64(len(b.ranking)) {
+			t.Fatalf("standing %+v of %d, want %+v of %d", s.Entry, s.Total, e, len(b.ranking))
 		}
-		w.checkNear(t, s, q.Order, want, i, o)
+		checkNear(t, s, q.Order, b, i)
 		value := int64(0)
 		for _, p := range s.Explain.Parts {
 			value += p.Value
@@ -160,11 +188,11 @@ func (w *world) checkStandings(t failer, node int, q lb.Query, want []lb.Entry, 
 	}
 }
 
-func (w *world) checkNear(t failer, s lb.Standing, order lb.Order, want []lb.Entry, i int, o oracle) {
+func checkNear(t failer, s lb.Standing, order lb.Order, b board, i int) {
 	t.Helper()
-	rank := want[i].Rank
+	rank := b.ranking[i].Rank
 	equal, place := int64(0), int64(0)
-	for j, e := range want {
+	for j, e := range b.ranking {
 		if e.Rank == rank {
 			equal++
 			if j <= i {
@@ -172,12 +200,12 @@ func (w *world) checkNear(t failer, s lb.Standing, order lb.Order, want []lb.Ent
 			}
 		}
 	}
-	notWorse := 100 * float64(int64(len(want))-rank+1) / float64(len(want))
-	if math.Abs(s.Percentile-notWorse) > 1e-9 {
+	total := int64(len(b.ranking))
+	if notWorse := 100 * float64(total-rank+1) / float64(total); math.Abs(s.Percentile-notWorse) > 1e-9 {
 		t.Fatalf("percentile %v, want %v", s.Percentile, notWorse)
 	}
 	tie := s.Explain.Tie
-	if (tie != nil) != (equal > 1) || tie != nil && *tie != (lb.Tie{SharedBy: equal, Place: place, Position: o.entries[s.ID].Newest}) {
+	if (tie != nil) != (equal > 1) || tie != nil && *tie != (lb.Tie{SharedBy: equal, Place: place, Position: b.held[s.ID].Newest}) {
 		t.Fatalf("tie %+v, want %d shared, place %d", tie, equal, place)
 	}
 	if rank == 1 {
@@ -186,23 +214,37 @@ func (w *world) checkNear(t failer, s lb.Standing, order lb.Order, want []lb.Ent
 		}
 		return
 	}
-	ahead := o.entries[want[rank-2].ID].Parts
-	missing, _ := new(big.Rat).Sub(o.better(order, ahead), o.better(order, o.entries[s.ID].Parts)).Float64()
+	missing, _ := new(big.Rat).Sub(better(order, b.ranking[rank-2]), better(order, b.ranking[i])).Float64()
 	if s.ToNext == nil || *s.ToNext <= 0 || *s.ToNext < missing-1e-9 || *s.ToNext > missing+0.0001+1e-9 {
 		t.Fatalf("to_next %v in %s, want %v", s.ToNext, order, missing)
 	}
 }
 
-func (w *world) checkPlaces(t failer, node int, ids []string) {
+// better is the quantity of which more is better.
+func better(order lb.Order, e lb.Entry) *big.Rat {
+	switch order {
+	case lb.ByScore:
+		return big.NewRat(e.Score, 1)
+	case lb.ByMatches:
+		return big.NewRat(e.Matches, 1)
+	case lb.ByAccuracy:
+		return big.NewRat(e.Correct, e.Asked)
+	case lb.ByTime:
+		return big.NewRat(-e.TimeMS, e.Asked)
+	}
+	return big.NewRat(e.Value, 1)
+}
+
+func (w *world) checkPlaces(t failer, o *oracle, node int, ids []string) {
 	t.Helper()
-	rows, today := w.ledger.all(), w.ledger.today()
 	got, position, err := w.nodes[node].reader.Places(t.Context(), w.cfg.Game, ids)
-	if err != nil || position != int64(len(rows)) {
-		t.Fatalf("places at %d: %v, want %d", position, err, len(rows))
+	if want := int64(len(w.ledger.all())); err != nil || position != want {
+		t.Fatalf("places at %d: %v, want %d", position, err, want)
 	}
 	want := map[string]map[lb.Window]lb.Place{}
-	for window, span := range map[lb.Window]string{lb.All: "all", lb.Day: today} {
-		for _, e := range sum(w.cfg, rows, span).ranking(lb.ByValue) {
+	for _, window := range w.cfg.Windows {
+		q := lb.Query{Window: window, Order: lb.ByValue, Kind: lb.Players}
+		for _, e := range o.board(t, lb.Players, lb.ByValue, w.span(t, q, w.page(t, node, q))).ranking {
 			if !slices.Contains(ids, e.ID) {
 				continue
 			}
@@ -213,6 +255,6 @@ func (w *world) checkPlaces(t failer, node int, ids []string) {
 		}
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Fatalf("places %+v, want %+v", got, want)
+		t.Fatalf("places %s, want %s", fmt.Sprint(got), fmt.Sprint(want))
 	}
 }

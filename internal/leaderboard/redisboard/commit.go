@@ -3,10 +3,9 @@ package redisboard
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	_ "embed"
-
-	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/leaderboard"
 )
@@ -16,62 +15,56 @@ var commitLua string
 
 var commitScript = script(commitLua)
 
-// Held implements leaderboard.Boards.
-func (s *Store) Held(ctx context.Context, g leaderboard.Generation, wants []leaderboard.Want) ([][]leaderboard.Held, error) {
-	pipe := s.rdb.Pipeline()
-	replies := make([]*redis.SliceCmd, len(wants))
-	for i, w := range wants {
-		replies[i] = pipe.HMGet(ctx, keysOf(g.Game, g.ID, w.Board).parts(), w.IDs...)
+// Commit implements leaderboard.Boards. A step stalls Redis for some
+// microseconds for each entry and ranking member that it writes.
+func (s *Store) Commit(ctx context.Context, g leaderboard.Generation, steps []leaderboard.Step) error {
+	if err := s.commit(ctx, g, steps); err != nil {
+		return fmt.Errorf("commit leaderboards: %w", err)
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, fmt.Errorf("read leaderboard entries: %w", err)
-	}
-	held := make([][]leaderboard.Held, len(wants))
-	for i, w := range wants {
-		var err error
-		if held[i], err = unpackAll(w.IDs, replies[i].Val()); err != nil {
-			return nil, err
-		}
-	}
-	return held, nil
+	return nil
 }
 
-// Commit implements leaderboard.Boards.
-func (s *Store) Commit(ctx context.Context, g leaderboard.Generation, steps []leaderboard.Step) error {
+func (s *Store) commit(ctx context.Context, g leaderboard.Generation, steps []leaderboard.Step) error {
 	calls := make([]call, len(steps))
 	for i, step := range steps {
-		calls[i] = stepCall(g, step)
+		var err error
+		if calls[i], err = stepCall(g, step); err != nil {
+			return err
+		}
 	}
 	replies, err := s.runAll(ctx, commitScript, calls)
 	if err != nil {
-		return fmt.Errorf("commit leaderboards: %w", err)
+		return err
 	}
 	for _, r := range replies {
-		applied, err := r.Int()
+		applied, err := r.Bool()
 		if err != nil {
-			return fmt.Errorf("commit leaderboards: %w", err)
+			return err
 		}
-		if applied == 0 {
+		if !applied {
 			return leaderboard.ErrStale
 		}
 	}
 	return nil
 }
 
-func stepCall(g leaderboard.Generation, step leaderboard.Step) call {
-	w := newWrites(stateKey(g.Game, g.ID), step.Expect, step.Stamp)
+func stepCall(g leaderboard.Generation, step leaderboard.Step) (call, error) {
+	w := newWrites(stateKey(g), step.Expect, step.Stamp)
 	for _, c := range step.Changes {
-		w.change(keysOf(g.Game, g.ID, c.Board), c)
+		w.add("SADD", boardsKey(g), name(c.Board))
+		w.change(keysOf(g, c.Board), c)
 	}
-	for _, b := range step.Drop {
-		for _, key := range keysOf(g.Game, g.ID, b).all() {
-			w.add("UNLINK", key)
+	for _, sealed := range step.Seal {
+		for kind, entries := range sealed.Entries {
+			w.add("HSET", sealedKey(g), sealedField(kind, sealed.Day), entries)
 		}
 	}
-	m := step.Mark
-	w.add("HSET", stateKey(g.Game, g.ID), "touched", step.At,
-		"epoch", m.Epoch, "pos", m.Pos, "row", m.RowID, "day", m.Day, "first", step.First)
-	return w.call
+	for _, day := range step.Drop {
+		w.drop(g, day)
+	}
+	state, err := stateFields(step.Progress, step.Loading, step.At)
+	w.add("HSET", stateKey(g), state...)
+	return w.call, err
 }
 
 // writes gathers what commit.lua is to write.
@@ -93,26 +86,44 @@ func (w *writes) add(command, key string, args ...any) {
 	w.call.args = append(w.call.args, args...)
 }
 
-func (w *writes) change(k boardKeys, c leaderboard.Change) {
-	var parts []any
-	for _, h := range c.Put {
-		parts = append(parts, h.ID, pack(h))
+// maxArgs is how many arguments commit.lua takes for a write. It is even, for
+// those that come in pairs.
+const maxArgs = 1000
+
+// addAll adds as many writes as the arguments need: none without any.
+func (w *writes) addAll(command, key string, args []any) {
+	for some := range slices.Chunk(args, maxArgs) {
+		w.add(command, key, some...)
 	}
-	w.add("HSET", k.parts(), parts...)
-	w.add("HSET", k.meta(), "as_of", c.AsOf)
+}
+
+func (w *writes) change(k boardKeys, c leaderboard.Change) {
+	var put []any
+	for _, h := range c.Put {
+		put = append(put, h.ID, pack(h))
+	}
+	w.addAll("HSET", k.parts(), put)
+	w.addAll("HDEL", k.parts(), appendAll(nil, c.Gone))
+	if c.AsOf > 0 {
+		w.add("HSET", k.meta(), "as_of", c.AsOf)
+	}
 	for _, o := range leaderboard.Orders() {
-		var out, in []any
-		for _, member := range c.Out[o] {
-			out = append(out, member)
-		}
+		var in []any
 		for _, r := range c.In[o] {
 			in = append(in, formatKey(r.Key), r.Member)
 		}
-		if len(out) > 0 {
-			w.add("ZREM", k.by(o), out...)
+		w.addAll("ZREM", k.by(o), appendAll(nil, c.Out[o]))
+		w.addAll("ZADD", k.by(o), in)
+	}
+}
+
+func (w *writes) drop(g leaderboard.Generation, day string) {
+	for _, kind := range leaderboard.Kinds() {
+		board := leaderboard.Board{Kind: kind, Span: day}
+		for _, key := range keysOf(g, board).all() {
+			w.add("UNLINK", key)
 		}
-		if len(in) > 0 {
-			w.add("ZADD", k.by(o), in...)
-		}
+		w.add("SREM", boardsKey(g), name(board))
+		w.add("HDEL", sealedKey(g), sealedField(kind, day))
 	}
 }

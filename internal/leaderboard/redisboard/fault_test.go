@@ -14,16 +14,12 @@ import (
 	"laststand/internal/trial"
 )
 
-// right is a result with n right answers.
-func right(n int64) lb.Parts {
-	return lb.Parts{Score: 100 * n, Matches: 1, Asked: 5, Answered: 5, Correct: n, LimitMS: 5000, TimeMS: 5000 - 300*n}
-}
-
-// some gives ten players results.
+// some gives ten players and a team results.
 func (w *world) some() {
 	for i := range 10 {
 		w.ledger.result(fmt.Sprintf("p%d", i), right(int64(i)/2))
 	}
+	w.ledger.give(lb.Teams, "t1", right(3))
 }
 
 // eachWorld runs f on every kind of Redis.
@@ -44,9 +40,11 @@ func TestNotReadyIsToldFromEmpty(t *testing.T) {
 			t.Fatalf("before the first apply: %v", err)
 		}
 		w.apply(t, 0)
-		page := w.page(t, 0, lb.Query{Window: lb.Day})
-		if page.Total != 0 || page.Entries == nil || page.From != "2026-11-20" || page.To != "2026-11-20" {
-			t.Fatalf("a new game's page: %+v", page)
+		for _, window := range w.cfg.Windows {
+			page := w.page(t, 0, lb.Query{Window: window})
+			if page.Total != 0 || page.Entries == nil || page.From != "2026-11-20" || page.To != "2026-11-20" {
+				t.Fatalf("a new game's page: %+v", page)
+			}
 		}
 		w.some()
 		w.apply(t, 0)
@@ -95,15 +93,12 @@ func TestATornStepIsNotBuiltOn(t *testing.T) {
 	eachWorld(t, 1, func(t *testing.T, w *world) {
 		w.some()
 		w.apply(t, 0)
-		served, err := w.nodes[0].store.Find(t.Context(), w.cfg.Game, w.cfg.Form())
+		served, err := w.nodes[0].store.Served(t.Context(), w.cfg.Game, w.cfg.Form())
 		if err != nil {
 			t.Fatal(err)
 		}
-		// An error in the midst of a script leaves its first writes behind.
-		torn := lb.Step{Expect: served.Stamp, Stamp: "next", Changes: []lb.Change{{
-			Board: lb.Board{Kind: lb.Players, Span: "all"},
-			Put:   []lb.Held{{ID: "p1", Newest: 99, Parts: right(5)}},
-			Out:   map[lb.Order][]string{}, In: map[lb.Order][]lb.Ranked{},
+		torn := lb.Step{Expect: served.Stamp, Stamp: "next", Progress: served.Progress, Changes: []lb.Change{{
+			Board: players("all"), AsOf: 99, Put: []lb.Held{{ID: "p1", Newest: 99, Parts: right(5)}},
 		}}}
 		key := "{b:" + w.cfg.Game + "}:" + served.ID + ":player:all:meta"
 		if err := errors.Join(w.rdb.Del(t.Context(), key).Err(), w.rdb.Set(t.Context(), key, "no hash", 0).Err()); err != nil {
@@ -138,8 +133,10 @@ func TestReadersNeverSeeAHalfAppliedRow(t *testing.T) {
 		for i := range 40 {
 			w.some()
 			switch i {
-			case 15:
+			case 5, 15, 17:
 				w.ledger.turn()
+			case 12:
+				w.ledger.correct(3)
 			case 25:
 				w.flush(t)
 			}
@@ -151,26 +148,33 @@ func TestReadersNeverSeeAHalfAppliedRow(t *testing.T) {
 	})
 }
 
-// checkMoment reads once, whatever else goes on.
+// checkMoment reads a day and a rolling window once, whatever else goes on.
 func (w *world) checkMoment(t *testing.T, node int) {
-	view := lb.View{Game: w.cfg.Game, Form: w.cfg.Form(), Board: lb.Board{Kind: lb.Players, Span: lb.OpenDay}, Ranking: lb.ByTime}
-	s, err := w.nodes[node].store.Slice(t.Context(), view, lb.Cut{From: lb.Top, Limit: lb.MaxLimit})
-	if errors.Is(err, lb.ErrNotReady) {
-		return
-	}
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	o := sum(w.cfg, w.ledger.upTo(s.Mark.Pos), s.Span)
-	ranking := o.ranking(lb.ByTime)
-	if len(s.Rows) != len(ranking) || s.Total != int64(len(ranking)) || s.AsOf != o.asOf {
-		t.Errorf("at %d: %d entries as of %d, want %d as of %d", s.Mark.Pos, len(s.Rows), s.AsOf, len(ranking), o.asOf)
-		return
-	}
-	for i, row := range s.Rows {
-		if row.Held != o.entries[ranking[i].ID] {
-			t.Errorf("at %d: entry %d is %+v, want %+v", s.Mark.Pos, i, row.Held, ranking[i])
+	for _, span := range []string{lb.OpenDay, "2d"} {
+		view := lb.View{Game: w.cfg.Game, Form: w.cfg.Form(), Board: players(span), Ranking: lb.ByTime}
+		s, err := w.nodes[node].store.Slice(t.Context(), view, lb.Cut{From: lb.Top, Limit: lb.MaxLimit})
+		if errors.Is(err, lb.ErrNotReady) || err == nil && s.Mark.Pos == 0 {
+			continue
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		held := days{s.From, s.Mark.Day}
+		if span == lb.OpenDay {
+			held.from = s.Span
+		}
+		o := newOracle(t, w.cfg, w.ledger.upTo(s.Mark.Pos))
+		want := o.board(t, lb.Players, lb.ByTime, held)
+		o.close(t)
+		if len(s.Rows) != len(want.ranking) || s.Total != int64(len(want.ranking)) {
+			t.Errorf("%s at %d: %d entries, want %d", span, s.Mark.Pos, len(s.Rows), len(want.ranking))
+			return
+		}
+		for i, row := range s.Rows {
+			if row.Held != want.held[want.ranking[i].ID] {
+				t.Errorf("%s at %d: entry %d is %+v, want %+v", span, s.Mark.Pos, i, row.Held, want.ranking[i])
+			}
 		}
 	}
 }

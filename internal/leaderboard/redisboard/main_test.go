@@ -1,9 +1,13 @@
 package redisboard_test
 
 import (
+	"flag"
 	"testing"
 
 	"laststand/internal/trial"
 )
 
-func TestMain(m *testing.M) { trial.Main(m) }
+func TestMain(m *testing.M) {
+	_ = flag.Set("rapid.checks", "8") // each of them walks every board, on three kinds of Redis; the command line may say more
+	trial.Main(m)
+}

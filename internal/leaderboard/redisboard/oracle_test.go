@@ -1,106 +1,145 @@
 package redisboard_test
 
 import (
-	"cmp"
-	"maps"
-	"math/big"
-	"slices"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	_ "modernc.org/sqlite"
 
 	lb "laststand/internal/leaderboard"
 )
 
-// oracle reckons a board from rows alone, by the wire contract's words and in
-// exact fractions.
+// oracle reckons boards in plain SQL, by the wire contract's words, from the
+// results of a ledger that are not taken back.
 type oracle struct {
-	cfg     lb.Config
-	entries map[string]lb.Held
-	asOf    int64
+	cfg lb.Config
+	db  *sql.DB
 }
 
-func sum(cfg lb.Config, rows []lb.Row, span string) oracle {
-	o := oracle{cfg: cfg, entries: map[string]lb.Held{}}
+const oracleSchema = `CREATE TABLE results (
+	pos INTEGER PRIMARY KEY, at INTEGER, day TEXT, whose TEXT, holder TEXT, score INTEGER, time_ms INTEGER,
+	limit_ms INTEGER, matches INTEGER, asked INTEGER, answered INTEGER, correct INTEGER,
+	corrected INTEGER NOT NULL DEFAULT 0)` // when it was taken back; 0: it counts
+
+// oracleRanking wants the weights of accuracy, speed, score and matches, kind,
+// first and last day, what ranks an entry, and twice the order.
+const oracleRanking = `WITH summed AS (
+	SELECT holder, MAX(pos) newest, SUM(score) score, SUM(time_ms) time_ms, SUM(limit_ms) limit_ms,
+		SUM(matches) matches, SUM(asked) asked, SUM(answered) answered, SUM(correct) correct
+	FROM results WHERE corrected = 0 AND whose = '%[5]s' AND day BETWEEN '%[6]s' AND '%[7]s' GROUP BY holder
+), valued AS (
+	SELECT *, %[3]d * score + %[4]d * matches + CASE asked WHEN 0 THEN 0 ELSE
+		%[1]d * (10000 * correct / asked) + %[2]d * (10000 * (limit_ms - time_ms) / limit_ms) END value,
+		CASE asked WHEN 0 THEN 0.0 ELSE (20000 * correct + asked) / (2 * asked) / 10000.0 END accuracy
+	FROM summed
+)
+SELECT RANK() OVER (ORDER BY %[9]s), holder, newest, value, score, time_ms, limit_ms, matches, asked, answered, correct, accuracy
+FROM valued WHERE %[8]s ORDER BY %[9]s, newest`
+
+var oracleOrders = map[lb.Order]string{
+	lb.ByValue:    "-value",
+	lb.ByScore:    "-score",
+	lb.ByAccuracy: "-correct * 1.0 / asked",
+	lb.ByTime:     "time_ms * 1.0 / asked",
+	lb.ByMatches:  "-matches",
+}
+
+func newOracle(t failer, cfg lb.Config, rows []entered) *oracle {
+	t.Helper()
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		t.Fatalf("oracle: %v", err)
+	}
+	db.SetMaxOpenConns(1)
+	o := &oracle{cfg: cfg, db: db}
+	o.run(t, oracleSchema)
+	var results []string
+	var corrections []entered
 	for _, r := range rows {
-		if r.Kind != lb.ResultRow || span != "all" && span != r.Day {
-			continue
+		p := r.Parts
+		switch r.Kind {
+		case lb.ResultRow:
+			results = append(results, fmt.Sprintf("(%d,%d,'%s','%s','%s',%d,%d,%d,%d,%d,%d,%d,0)", r.Pos, r.At, r.Day, r.Whose, r.Holder,
+				p.Score, p.TimeMS, p.LimitMS, p.Matches, p.Asked, p.Answered, p.Correct))
+		case lb.CorrectionRow:
+			corrections = append(corrections, r)
 		}
-		h := o.entries[r.Player]
-		h.ID, h.Newest = r.Player, r.Pos
-		p := &h.Parts
-		p.Score += r.Parts.Score
-		p.TimeMS += r.Parts.TimeMS
-		p.LimitMS += r.Parts.LimitMS
-		p.Matches += r.Parts.Matches
-		p.Asked += r.Parts.Asked
-		p.Answered += r.Parts.Answered
-		p.Correct += r.Parts.Correct
-		o.entries[r.Player] = h
-		o.asOf = r.At
+	}
+	if len(results) > 0 {
+		o.run(t, "INSERT INTO results VALUES "+strings.Join(results, ","))
+	}
+	for _, r := range corrections {
+		o.run(t, fmt.Sprintf("UPDATE results SET corrected = %d WHERE pos = %d", r.At, r.of))
 	}
 	return o
 }
 
-// better is the quantity of which more is better.
-func (o oracle) better(order lb.Order, p lb.Parts) *big.Rat {
-	switch order {
-	case lb.ByScore:
-		return big.NewRat(p.Score, 1)
-	case lb.ByMatches:
-		return big.NewRat(p.Matches, 1)
-	case lb.ByAccuracy:
-		return big.NewRat(p.Correct, p.Asked)
-	case lb.ByTime:
-		return big.NewRat(-p.TimeMS, p.Asked)
+func (o *oracle) run(t failer, statement string) {
+	t.Helper()
+	if _, err := o.db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatalf("oracle: %v", err)
 	}
-	return big.NewRat(o.value(p), 1)
 }
 
-func (o oracle) value(p lb.Parts) int64 {
-	w := o.cfg.Weights
-	value := w.Score*p.Score + w.Matches*p.Matches
-	if p.Asked > 0 {
-		value += w.Accuracy * floor(big.NewRat(10000*p.Correct, p.Asked))
-		saved := new(big.Rat).Sub(big.NewRat(1, 1), big.NewRat(p.TimeMS, p.LimitMS))
-		value += w.Speed * floor(saved.Mul(saved, big.NewRat(10000, 1)))
+func (o *oracle) close(t failer) {
+	t.Helper()
+	if err := o.db.Close(); err != nil {
+		t.Fatalf("oracle: %v", err)
 	}
-	return value
 }
 
-func floor(r *big.Rat) int64 {
-	return new(big.Int).Div(r.Num(), r.Denom()).Int64()
+// days are those that a board sums over.
+type days struct{ from, to string }
+
+// board is all of one in page order, as it is to be shown.
+type board struct {
+	ranking   []lb.Entry
+	held      map[string]lb.Held
+	asOf      int64 // of the newest result that counts
+	corrected int64 // when the last one was taken back, 0 for never
 }
 
-// ranking is the whole board in page order, as it is to be shown.
-func (o oracle) ranking(order lb.Order) []lb.Entry {
-	held := slices.Collect(maps.Values(o.entries))
+func (o *oracle) board(t failer, whose lb.Kind, order lb.Order, d days) board {
+	t.Helper()
+	rankable := "1"
 	if order == lb.ByAccuracy || order == lb.ByTime {
-		held = slices.DeleteFunc(held, func(h lb.Held) bool {
-			return h.Parts.Asked == 0 || h.Parts.Asked < o.cfg.MinAnswers
-		})
+		rankable = fmt.Sprintf("asked > 0 AND asked >= %d", o.cfg.MinAnswers)
 	}
-	slices.SortFunc(held, func(a, b lb.Held) int {
-		return cmp.Or(o.better(order, b.Parts).Cmp(o.better(order, a.Parts)), cmp.Compare(a.Newest, b.Newest))
-	})
-	ranking := []lb.Entry{}
-	for i, h := range held {
-		rank := int64(i + 1)
-		if i > 0 && o.better(order, h.Parts).Cmp(o.better(order, held[i-1].Parts)) == 0 {
-			rank = ranking[i-1].Rank
+	w := o.cfg.Weights
+	rows, err := o.db.QueryContext(t.Context(), fmt.Sprintf(oracleRanking,
+		w.Accuracy, w.Speed, w.Score, w.Matches, whose, d.from, d.to, rankable, oracleOrders[order]))
+	if err != nil {
+		t.Fatalf("oracle: %v", err)
+	}
+	defer func() { _ = rows.Close() }() // it says by Err whether all were read
+	b := board{ranking: []lb.Entry{}, held: map[string]lb.Held{}}
+	for rows.Next() {
+		var e lb.Entry
+		var h lb.Held
+		err := rows.Scan(&e.Rank, &e.ID, &h.Newest, &e.Value, &e.Score, &e.TimeMS, &h.Parts.LimitMS,
+			&e.Matches, &e.Asked, &e.Answered, &e.Correct, &e.Accuracy)
+		if err != nil {
+			t.Fatalf("oracle: %v", err)
 		}
-		ranking = append(ranking, o.entry(h, rank))
+		h.ID, h.Parts.Score, h.Parts.TimeMS, h.Parts.Matches = e.ID, e.Score, e.TimeMS, e.Matches
+		h.Parts.Asked, h.Parts.Answered, h.Parts.Correct = e.Asked, e.Answered, e.Correct
+		b.ranking = append(b.ranking, e)
+		b.held[h.ID] = h
 	}
-	return ranking
+	if err := rows.Err(); err != nil {
+		t.Fatalf("oracle: %v", err)
+	}
+	b.asOf, b.corrected = o.asOf(t, whose, d)
+	return b
 }
 
-func (o oracle) entry(h lb.Held, rank int64) lb.Entry {
-	p := h.Parts
-	e := lb.Entry{
-		Rank: rank, ID: h.ID, Value: o.value(p), Score: p.Score, TimeMS: p.TimeMS,
-		Matches: p.Matches, Asked: p.Asked, Answered: p.Answered, Correct: p.Correct,
+func (o *oracle) asOf(t failer, whose lb.Kind, d days) (newest, corrected int64) {
+	t.Helper()
+	err := o.db.QueryRowContext(t.Context(), `SELECT COALESCE(MAX(CASE corrected WHEN 0 THEN at END), 0), COALESCE(MAX(corrected), 0)
+		FROM results WHERE whose = ? AND day BETWEEN ? AND ?`, whose, d.from, d.to).Scan(&newest, &corrected)
+	if err != nil {
+		t.Fatalf("oracle: %v", err)
 	}
-	if p.Asked > 0 {
-		shown := big.NewRat(10000*p.Correct, p.Asked)
-		shown.Add(shown, big.NewRat(1, 2))
-		e.Accuracy = float64(floor(shown)) / 10000
-	}
-	return e
+	return newest, corrected
 }

@@ -52,5 +52,13 @@ func unpackAll(ids []string, values []any) ([]leaderboard.Held, error) {
 	return held, nil
 }
 
+// appendAll adds texts to a script's arguments.
+func appendAll(args []any, texts []string) []any {
+	for _, t := range texts {
+		args = append(args, t)
+	}
+	return args
+}
+
 // formatKey writes a sorted set's score so that it reads back the same.
 func formatKey(k float64) string { return strconv.FormatFloat(k, 'g', -1, 64) }

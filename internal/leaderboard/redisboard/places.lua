@@ -6,21 +6,26 @@
 --         key of the next better entry (empty: none). The last three are 0, 0 and empty unless near.
 local near = ARGV[1] == '1'
 local reply = { read }
-for i = 2, #ARGV do
-  local parts = redis.call('HGET', KEYS[3], ARGV[i])
-  local member = parts and string.sub(parts, 1, 16) .. ':' .. ARGV[i]
-  local key = member and redis.call('ZSCORE', ranking, member)
+local parts, members, keys = {}, {}, {}
+if #ARGV > 1 then
+  parts = redis.call('HMGET', KEYS[3], unpack(ARGV, 2))
+  for i, packed in ipairs(parts) do
+    members[i] = (packed and string.sub(packed, 1, 16) or '') .. ':' .. ARGV[i + 1]
+  end
+  keys = redis.call('ZMSCORE', ranking, unpack(members))
+end
+for i, key in ipairs(keys) do
   if key then
     local better = redis.call('ZCOUNT', ranking, '-inf', '(' .. key)
     local index, equal, ahead = 0, 0, ''
     if near then
-      index = redis.call('ZRANK', ranking, member)
+      index = redis.call('ZRANK', ranking, members[i])
       equal = redis.call('ZCOUNT', ranking, key, key)
     end
     if near and better > 0 then
       ahead = redis.call('ZRANGE', ranking, better - 1, better - 1, 'WITHSCORES')[2]
     end
-    reply[#reply + 1] = { ARGV[i], key, parts, better, index, equal, ahead }
+    reply[#reply + 1] = { ARGV[i + 1], key, parts[i], better, index, equal, ahead }
   end
 end
 return reply

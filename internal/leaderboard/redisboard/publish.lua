@@ -1,17 +1,24 @@
 -- Has readers see a generation that was being built.
--- KEYS  1 served, 2 building (hashes: form → generation), 3 retired (set),
---       4 state of the generation (hash), 5 state of the one served before (KEYS 4 again if none)
+-- KEYS  1 served, 2 building (hashes: form → generation), 3 retired (set), 4 forms (hash), 5 published (sorted set),
+--       6 state of the generation (hash), 7 state of the one served before (KEYS 6 again if none)
 -- ARGV  1 form, 2 generation, 3 the one served before, or empty
--- Returns 1; 0 when it is not being built, is lost, or another one is served: nothing was written.
+-- Returns 1; 0 when it is not being built, is not whole, or another one is served: nothing was written.
 local served = redis.call('HGET', KEYS[1], ARGV[1]) or ''
-if redis.call('HGET', KEYS[2], ARGV[1]) ~= ARGV[2] or served ~= ARGV[3] or redis.call('EXISTS', KEYS[4]) == 0 then
+if redis.call('HGET', KEYS[2], ARGV[1]) ~= ARGV[2] or served ~= ARGV[3] then
+  return 0
+end
+local state = redis.call('HMGET', KEYS[6], 'stamp', 'loading', 'config')
+if not state[1] or state[1] == 'torn' or state[2] ~= '0' then
   return 0
 end
 if served ~= '' then
-  redis.call('HDEL', KEYS[5], 'ready')
+  redis.call('HDEL', KEYS[7], 'ready')
   redis.call('SADD', KEYS[3], served)
 end
-redis.call('HSET', KEYS[4], 'ready', '1')
+local last = redis.call('ZREVRANGE', KEYS[5], 0, 0, 'WITHSCORES')
+redis.call('ZADD', KEYS[5], string.format('%.0f', (tonumber(last[2]) or 0) + 1), ARGV[1])
+redis.call('HSET', KEYS[4], ARGV[1], state[3])
+redis.call('HSET', KEYS[6], 'ready', '1')
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 redis.call('HDEL', KEYS[2], ARGV[1])
 return 1

@@ -38,11 +38,11 @@ var (
 )
 
 // A read is tried again when what this node took for served has changed: the
-// generation, and the day. Each can happen once at a time.
+// generation, and the day or the board of a window. Each can happen once at a time.
 const readTries = 4
 
 // errMoved asks to look up what is served and to read again.
-var errMoved = errors.New("another generation or day is served")
+var errMoved = errors.New("another generation, day or board is served")
 
 // Slice implements leaderboard.Source. Callers share what CachePages keeps and
 // do not change it.
@@ -60,21 +60,22 @@ func (s *Store) slice(ctx context.Context, v leaderboard.View, c leaderboard.Cut
 		if err != nil {
 			return err
 		}
-		reply, err := sc.Run(ctx, s.rdb, at.keys(v), args...).Slice()
+		values, err := sc.Run(ctx, s.rdb, at.keys(v), args...).Slice()
 		if err != nil {
 			return s.failed(v, err)
 		}
-		slice, err = readSlice(reply)
+		read, err := s.settle(v, at, values[0])
 		if err != nil {
 			return err
 		}
-		if err := s.settle(v, at, &slice.Read); err != nil {
-			return err
+		slice = leaderboard.Slice{}
+		if len(values) == 1 {
+			err = leaderboard.ErrNotRanked
+		} else {
+			slice, err = readSlice(values[1:])
 		}
-		if len(reply) == 1 {
-			return leaderboard.ErrNotRanked
-		}
-		return nil
+		slice.Read = read
+		return err
 	})
 	return slice, err
 }
@@ -114,14 +115,14 @@ func (s *Store) places(ctx context.Context, asks []leaderboard.Ask) ([]leaderboa
 	}
 	places := make([]leaderboard.Places, len(asks))
 	for i, ask := range asks {
-		reply, err := replies[i].Slice()
+		values, err := replies[i].Slice()
 		if err != nil {
 			return nil, s.failed(ask.View, err)
 		}
-		if places[i], err = readPlaces(reply); err != nil {
+		if places[i].Read, err = s.settle(ask.View, ats[i], values[0]); err != nil {
 			return nil, err
 		}
-		if err := s.settle(ask.View, ats[i], &places[i].Read); err != nil {
+		if places[i].Rows, err = readPlaces(values[1:]); err != nil {
 			return nil, err
 		}
 	}
@@ -133,10 +134,7 @@ func placesArgs(ask leaderboard.Ask) []any {
 	if ask.Near {
 		args[0] = 1
 	}
-	for _, id := range ask.IDs {
-		args = append(args, id)
-	}
-	return args
+	return appendAll(args, ask.IDs)
 }
 
 // whileMoving repeats a read while it is told that what is served moved.

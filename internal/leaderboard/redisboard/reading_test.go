@@ -5,44 +5,31 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	lb "laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/redisboard"
 )
 
-func TestDaysLeaveByTheLedger(t *testing.T) {
+func TestDaysAreReadWhenTheirBoardsHaveLeft(t *testing.T) {
 	eachWorld(t, 1, func(t *testing.T, w *world) {
 		w.some()
-		first := w.ledger.day
-		for range lb.KeepDays - 1 {
-			w.ledger.turn()
-		}
 		w.apply(t, 0)
-		read := func(date string) error {
-			_, err := w.nodes[0].reader.Page(t.Context(), w.cfg.Game, lb.Query{Window: lb.Day, Date: date})
-			return err
+		for range 12 {
+			w.ledger.turn()
+			w.apply(t, 0)
 		}
-		if got := w.page(t, 0, lb.Query{Window: lb.Day, Date: first}); got.Total != 10 || got.To != first {
+		if got := w.page(t, 0, lb.Query{Window: lb.Day, Date: firstDay}); got.Total != 10 || got.To != firstDay {
 			t.Fatalf("the first day's page: %+v", got)
 		}
-		w.ledger.turn()
-		w.apply(t, 0)
-		if err := read(first); !errors.Is(err, lb.ErrNotReady) {
-			t.Fatalf("a day that left: %v", err)
-		}
-		for _, key := range w.keys(t) {
-			if strings.Contains(key, first) {
-				t.Fatalf("%s is left over", key)
-			}
-		}
-		if got := w.page(t, 0, lb.Query{Window: lb.Day, Date: before(first, 1)}); got.Total != 0 {
+		if got := w.page(t, 0, lb.Query{Window: lb.Day, Date: before(firstDay, 1)}); got.Total != 0 {
 			t.Fatalf("a day before the first: %+v", got)
 		}
-		if err := read(before(w.ledger.day, -1)); !errors.Is(err, lb.ErrBadQuery) {
+		tomorrow := lb.Query{Window: lb.Day, Date: before(w.ledger.today(), -1)}
+		if _, err := w.nodes[0].reader.Page(t.Context(), w.cfg.Game, tomorrow); !errors.Is(err, lb.ErrBadQuery) {
 			t.Fatalf("tomorrow: %v", err)
 		}
+		w.checkAll(t, 0, 4)
 	})
 }
 
@@ -60,13 +47,15 @@ func TestACursorStaysOnItsDay(t *testing.T) {
 			t.Fatalf("the rest of %s: %+v", first.To, rest)
 		}
 		q.Cursor = ""
-		if today := w.page(t, 1, q); today.Total != 1 || today.To != w.ledger.day {
+		if today := w.page(t, 1, q); today.Total != 1 || today.To != w.ledger.today() {
 			t.Fatalf("today: %+v", today)
 		}
 		for _, foreign := range []lb.Query{
 			{Window: lb.All, Cursor: first.NextCursor},
+			{Window: "7d", Cursor: first.NextCursor},
+			{Window: lb.Day, Kind: lb.Teams, Cursor: first.NextCursor},
 			{Window: lb.Day, Order: lb.ByTime, Cursor: first.NextCursor},
-			{Window: lb.Day, Date: w.ledger.day, Cursor: first.NextCursor},
+			{Window: lb.Day, Date: w.ledger.today(), Cursor: first.NextCursor},
 		} {
 			if _, err := w.nodes[0].reader.Page(t.Context(), w.cfg.Game, foreign); !errors.Is(err, lb.ErrBadCursor) {
 				t.Fatalf("%+v: %v", foreign, err)
@@ -127,8 +116,8 @@ func TestCachedPagesAreStillRight(t *testing.T) {
 			t.Fatalf("the page was read again: %+v", got)
 		}
 		_, position, err := w.nodes[1].reader.Places(t.Context(), w.cfg.Game, []string{"p0"})
-		if err != nil || position != 11 {
-			t.Fatalf("places at %d: %v", position, err)
+		if want := int64(len(w.ledger.all())); err != nil || position != want {
+			t.Fatalf("places at %d: %v, want %d", position, err, want)
 		}
 	})
 }
@@ -142,6 +131,8 @@ func TestPlacesOfManyPlayers(t *testing.T) {
 			w.ledger.result(ids[i+1], right(int64(i%100)))
 		}
 		w.apply(t, 0)
-		w.checkPlaces(t, 0, ids)
+		o := newOracle(t, w.cfg, w.ledger.all())
+		defer o.close(t)
+		w.checkPlaces(t, o, 0, ids)
 	})
 }

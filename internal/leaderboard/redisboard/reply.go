@@ -8,12 +8,19 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// reply takes a script's reply apart, value by value. The first value that is
+// reply takes a reply of Redis apart, value by value. The first value that is
 // not what was asked for is remembered; what follows it is zero.
 type reply struct {
-	left []any
-	err  error
+	left  []any
+	fault *error // shared with the lists within
 }
+
+func newReply(values []any) *reply { return &reply{left: values, fault: new(error)} }
+
+func (r *reply) err() error { return *r.fault }
+
+// inner takes the list apart that comes next.
+func (r *reply) inner() *reply { return &reply{left: r.list(), fault: r.fault} }
 
 func (r *reply) next() any {
 	if len(r.left) == 0 {
@@ -26,8 +33,8 @@ func (r *reply) next() any {
 }
 
 func (r *reply) fail(what string) {
-	if r.err == nil {
-		r.err = fmt.Errorf("reply of a leaderboard script: %s", what)
+	if *r.fault == nil {
+		*r.fault = fmt.Errorf("reply about leaderboards: %s", what)
 	}
 }
 
@@ -51,6 +58,25 @@ func (r *reply) list() []any {
 		r.fail(fmt.Sprintf("%v is no list", v))
 	}
 	return l
+}
+
+// listOf is a list of n values, all nil where it is not.
+func (r *reply) listOf(n int) []any {
+	l := r.list()
+	if len(l) != n {
+		r.fail(fmt.Sprintf("%d values, not %d", len(l), n))
+		return make([]any, n)
+	}
+	return l
+}
+
+func (r *reply) texts() []string {
+	in := r.inner()
+	texts := make([]string, len(in.left))
+	for i := range texts {
+		texts[i] = in.text()
+	}
+	return texts
 }
 
 // number reads an integer, also written as text; empty is 0.
@@ -78,6 +104,10 @@ func (r *reply) key() float64 {
 	if text == "" {
 		return 0
 	}
+	return r.parseKey(text)
+}
+
+func (r *reply) parseKey(text string) float64 {
 	k, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		r.fail(err.Error())
@@ -93,54 +123,29 @@ func (r *reply) held(id, packed string) leaderboard.Held {
 	return h
 }
 
-// read reads what ready.lua read.
-func (r *reply) read() leaderboard.Read {
-	in := &reply{left: r.list(), err: r.err}
-	read := leaderboard.Read{
-		Mark: leaderboard.Watermark{
-			Epoch: in.text(), Pos: in.number(), RowID: in.text(), Day: in.text(),
-		},
-		First: in.text(), AsOf: in.number(), Total: in.number(),
-	}
-	r.err = in.err
-	return read
-}
-
-// readSlice reads the reply of page.lua, or of around.lua alone.
+// readSlice reads what page.lua read, without the head.
 func readSlice(values []any) (leaderboard.Slice, error) {
-	r := &reply{left: values}
-	s := leaderboard.Slice{Read: r.read()}
-	if len(values) == 1 {
-		return s, r.err
-	}
-	s.Start, s.Better = r.number(), r.number()
-	found, packed := &reply{left: r.list()}, &reply{left: r.list()}
-	for len(found.left) > 0 && found.err == nil {
+	r := newReply(values)
+	s := leaderboard.Slice{Start: r.number(), Better: r.number()}
+	found, packed := r.inner(), r.inner()
+	for len(found.left) > 0 && r.err() == nil {
 		_, id, _ := strings.Cut(found.text(), ":")
 		key := found.key()
-		s.Rows = append(s.Rows, leaderboard.SliceRow{Held: found.held(id, packed.text()), Key: key})
+		s.Rows = append(s.Rows, leaderboard.SliceRow{Held: r.held(id, packed.text()), Key: key})
 	}
-	for _, part := range []*reply{found, packed} {
-		if r.err == nil {
-			r.err = part.err
-		}
-	}
-	return s, r.err
+	return s, r.err()
 }
 
-// readPlaces reads the reply of places.lua.
-func readPlaces(values []any) (leaderboard.Places, error) {
-	r := &reply{left: values}
-	p := leaderboard.Places{Read: r.read()}
-	for len(r.left) > 0 && r.err == nil {
-		in := &reply{left: r.list()}
+// readPlaces reads what places.lua read, without the head.
+func readPlaces(values []any) ([]leaderboard.PlaceRow, error) {
+	r := newReply(values)
+	var rows []leaderboard.PlaceRow
+	for len(r.left) > 0 && r.err() == nil {
+		in := r.inner()
 		id, key := in.text(), in.key()
 		row := leaderboard.PlaceRow{SliceRow: leaderboard.SliceRow{Held: in.held(id, in.text()), Key: key}}
 		row.Better, row.Index, row.Equal, row.Next = in.number(), in.number(), in.number(), in.key()
-		p.Rows = append(p.Rows, row)
-		if r.err == nil {
-			r.err = in.err
-		}
+		rows = append(rows, row)
 	}
-	return p, r.err
+	return rows, r.err()
 }

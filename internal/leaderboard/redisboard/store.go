@@ -22,10 +22,6 @@ type Store struct {
 // formOf is one form of a game's boards.
 type formOf struct{ game, form string }
 
-// servedNow is what this node last saw served. It may be out of date: every
-// read checks it.
-type servedNow struct{ gen, day string }
-
 // Option changes a Store.
 type Option func(*Store)
 

@@ -3,9 +3,10 @@ package redisboard
 import (
 	"context"
 	"fmt"
-	"time"
 
 	_ "embed"
+
+	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/leaderboard"
 )
@@ -17,65 +18,71 @@ var retireScript = script(retireLua)
 
 // Sweep implements leaderboard.Generations.
 func (s *Store) Sweep(ctx context.Context, game, form string, before int64) error {
-	for _, pointers := range []string{servedKey(game), buildingKey(game)} {
-		kept, err := s.rdb.HGetAll(ctx, pointers).Result()
-		if err != nil {
-			return fmt.Errorf("sweep leaderboards: %w", err)
-		}
-		delete(kept, form)
-		for other, gen := range kept {
-			keys := []string{pointers, retiredKey(game), stateKey(game, gen)}
-			if err := retireScript.Run(ctx, s.rdb, keys, other, gen, before).Err(); err != nil {
-				return fmt.Errorf("sweep leaderboards: %w", err)
-			}
-		}
+	if err := s.sweep(ctx, game, form, before); err != nil {
+		return fmt.Errorf("sweep leaderboards: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) sweep(ctx context.Context, game, form string, before int64) error {
+	if err := s.retire(ctx, game, form, before, buildingKey(game)); err != nil {
+		return err
+	}
+	if err := s.retire(ctx, game, form, before, servedKey(game), formsKey(game), publishedKey(game)); err != nil {
+		return err
 	}
 	retired, err := s.rdb.SMembers(ctx, retiredKey(game)).Result()
 	if err != nil {
-		return fmt.Errorf("sweep leaderboards: %w", err)
+		return err
 	}
-	for _, gen := range retired {
-		if err := s.remove(ctx, game, gen); err != nil {
-			return fmt.Errorf("sweep leaderboards: %w", err)
+	for _, id := range retired {
+		if err := s.remove(ctx, leaderboard.Generation{Game: game, ID: id}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retire gives up the generations of other forms that pointers names, with
+// what else is known of those forms.
+func (s *Store) retire(ctx context.Context, game, form string, before int64, pointers string, known ...string) error {
+	ids, err := s.rdb.HGetAll(ctx, pointers).Result()
+	if err != nil {
+		return err
+	}
+	delete(ids, form)
+	for other, id := range ids {
+		state := stateKey(leaderboard.Generation{Game: game, ID: id})
+		keys := append([]string{pointers, retiredKey(game), state}, known...)
+		if err := retireScript.Run(ctx, s.rdb, keys, other, id, before).Err(); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // remove unlinks all of a retired generation. First its stamp, so that nobody
-// writes to it again; last the state, which says which days it has, and the
-// name, so that a removal that was cut short is taken up again.
-func (s *Store) remove(ctx context.Context, game, gen string) error {
-	state := stateKey(game, gen)
-	if err := s.rdb.HDel(ctx, state, "stamp", "ready").Err(); err != nil {
+// writes to it again; then its boards, before the set that names them; and last
+// its own name, so that a removal that was cut short is taken up again.
+func (s *Store) remove(ctx context.Context, g leaderboard.Generation) error {
+	if err := s.rdb.HDel(ctx, stateKey(g), "stamp", "ready").Err(); err != nil {
 		return err
 	}
-	day, err := s.rdb.HMGet(ctx, state, "day").Result()
+	boards, err := s.rdb.SMembers(ctx, boardsKey(g)).Result()
 	if err != nil {
 		return err
 	}
-	open, _ := day[0].(string)
-	for _, span := range spans(open) {
-		board := leaderboard.Board{Kind: leaderboard.Players, Span: span}
-		if err := s.rdb.Unlink(ctx, keysOf(game, gen, board).all()...).Err(); err != nil {
-			return err
+	_, err = s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, board := range boards {
+			p.Unlink(ctx, keysOfName(g, board).all()...)
 		}
-	}
-	if err := s.rdb.Unlink(ctx, state).Err(); err != nil {
+		return nil
+	})
+	if err != nil {
 		return err
 	}
-	return s.rdb.SRem(ctx, retiredKey(game), gen).Err()
-}
-
-// spans lists those that a generation may have boards of when it is at a day.
-func spans(open string) []string {
-	all := []string{string(leaderboard.All)}
-	day, err := time.Parse(time.DateOnly, open)
-	if err != nil { // no row yet, so no day
-		return all
+	if err := s.rdb.Unlink(ctx, boardsKey(g), sealedKey(g), stateKey(g)).Err(); err != nil {
+		return err
 	}
-	for ago := range leaderboard.KeepDays {
-		all = append(all, day.AddDate(0, 0, -ago).Format(time.DateOnly))
-	}
-	return all
+	return s.rdb.SRem(ctx, retiredKey(g.Game), g.ID).Err()
 }

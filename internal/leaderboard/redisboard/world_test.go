@@ -1,10 +1,8 @@
 package redisboard_test
 
 import (
-	"context"
-	"crypto/rand"
 	"log/slog"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -12,25 +10,6 @@ import (
 	lb "laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/redisboard"
 )
-
-// failer is what testing.T and rapid.T have in common.
-type failer interface {
-	Helper()
-	Fatalf(format string, args ...any)
-	Context() context.Context
-}
-
-// mixed has every order in a ranking of its own.
-func mixed() lb.Config {
-	return lb.Config{
-		Game:       "g" + strings.ToLower(rand.Text()[:12]),
-		Windows:    []lb.Window{lb.All, lb.Day, "7d"},
-		Orders:     lb.Orders(),
-		Weights:    lb.Weights{Score: 2, Accuracy: 3, Speed: 1, Matches: 50},
-		MinAnswers: 4,
-		Location:   time.UTC,
-	}
-}
 
 func plain() lb.Config {
 	cfg := mixed()
@@ -66,7 +45,9 @@ func (w *world) node(cfg lb.Config, options ...redisboard.Option) node {
 	return node{
 		store:   store,
 		applier: applier(cfg, w.ledger, store),
-		reader:  lb.NewReader(store, fixedNow, cfg),
+		reader: lb.NewReader(lb.ReaderOptions{
+			Games: []lb.Config{cfg}, Source: store, Forms: store, Archive: lb.NewArchive(w.ledger), Now: fixedNow,
+		}),
 	}
 }
 
@@ -90,30 +71,27 @@ func (w *world) apply(t failer, node int) {
 	}
 }
 
-// keys lists all keys of the game.
+// applyAtOnce has every node apply twice at the same time.
+func (w *world) applyAtOnce(t failer) {
+	t.Helper()
+	var all sync.WaitGroup
+	errs := make([]error, 2*len(w.nodes))
+	for i := range errs {
+		all.Go(func() {
+			errs[i] = w.nodes[i%len(w.nodes)].applier.Apply(t.Context(), w.cfg.Game)
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatalf("apply at once: %v", err)
+		}
+	}
+}
+
 func (w *world) keys(t failer) []string {
 	t.Helper()
-	var keys []string
-	scan := func(ctx context.Context, c redis.Cmdable) error {
-		it := c.Scan(ctx, 0, "{b:"+w.cfg.Game+"}:*", 1000).Iterator()
-		for it.Next(ctx) {
-			keys = append(keys, it.Val())
-		}
-		return it.Err()
-	}
-	var err error
-	if cluster, ok := w.rdb.(*redis.ClusterClient); ok {
-		var master *redis.Client
-		if master, err = cluster.MasterForKey(t.Context(), "{b:"+w.cfg.Game+"}"); err == nil {
-			err = scan(t.Context(), master)
-		}
-	} else {
-		err = scan(t.Context(), w.rdb)
-	}
-	if err != nil {
-		t.Fatalf("scan: %v", err)
-	}
-	return keys
+	return keysOf(t, w.rdb, w.cfg.Game)
 }
 
 // flush loses all of the game.
@@ -128,7 +106,7 @@ func (w *world) flush(t failer) {
 	}
 }
 
-// snapshot is what a game's keys held.
+// snapshot is what a game's keys held, but for the leases, which expire.
 type snapshot struct {
 	hashes map[string]map[string]string
 	sets   map[string][]string
@@ -147,8 +125,6 @@ func (w *world) snapshot(t failer) snapshot {
 			s.sets[key], err = w.rdb.SMembers(t.Context(), key).Result()
 		case "zset":
 			s.zsets[key], err = w.rdb.ZRangeWithScores(t.Context(), key, 0, -1).Result()
-		default:
-			t.Fatalf("key %s is a %q", key, kind)
 		}
 		if err != nil {
 			t.Fatalf("snapshot: %v", err)

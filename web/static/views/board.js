@@ -1,35 +1,41 @@
 import * as api from '../api.js';
-import { number, problem, seconds, t } from '../i18n.js';
+import { asked, isTop, watchable } from '../boards.js';
+import { problem, t } from '../i18n.js';
 import { html, useEffect, useState } from '../preact.js';
+import { Days, Span } from './days.js';
+import { orderName, Page, Turner } from './page.js';
 
-const LIMIT = 10;
+const POLL_MS = 10_000;
+const START = { window: null, order: null, kind: null, date: null, query: {} };
 
-// Board shows the game's leaderboards, as many as the server lists: a window, an
-// order, a page of it, and the part around the player.
-export function Board({ player }) {
+// Board shows the game's leaderboards, as many as the server lists, and keeps
+// up with what it shows: by the line while there is one, else by asking.
+export function Board({ player, boards, online }) {
   const [listed, setListed] = useState(null);
-  const [at, setAt] = useState({ window: null, order: null, query: {} });
+  const [wanted, setWanted] = useState(START);
   const [page, setPage] = useState({});
   const list = () => load(api.boards, setListed);
   useEffect(list, []);
-  const windows = listed?.answer?.windows ?? [];
-  const window = windows.find(({ id }) => id === at.window) ?? windows[0];
-  const order = window?.orders.includes(at.order) ? at.order : window?.orders[0];
-  const turn = (query) => setAt({ ...at, query });
-  const read = () => load(() => api.board(window.id, { order, limit: LIMIT, ...at.query }), setPage);
-  useEffect(() => window && read(), [window?.id, order, at.query]);
+  const listing = listed?.answer ?? { windows: [], kinds: [] };
+  const at = placed(wanted, listing);
+  const go = (fields) => setWanted({ ...at, query: {}, ...fields });
+  useEffect(() => at.window && follow({ at, boards: online && boards, show: setPage }),
+    [at.window, at.order, at.kind, at.date, at.query, online]);
   const failed = listed?.error ?? page.error;
+  const again = listed?.error ? list : () => go({});
   return html`
     <section class="board" data-test="leaderboard" aria-labelledby="board">
       <h2 id="board">${t('board.title')}</h2>
-      <${Picker} label=${t('board.window')} name="window" values=${windows.map(({ id }) => id)} value=${window?.id} text=${windowName}
-        choose=${(id) => setAt({ ...at, window: id, query: {} })} />
-      <${Picker} label=${t('board.order')} name="order" values=${window?.orders ?? []} value=${order} text=${orderName}
-        choose=${(id) => setAt({ ...at, order: id, query: {} })} />
+      ${listing.kinds.length > 1 && html`
+        <${Picker} label=${t('board.kind')} name="kind" values=${listing.kinds} value=${at.kind} text=${kindName} choose=${(kind) => go({ kind })} />`}
+      <${Picker} label=${t('board.window')} name="window" values=${listing.windows.map(({ id }) => id)} value=${at.window} text=${windowName}
+        choose=${(window) => go({ window, date: null })} />
+      <${Picker} label=${t('board.order')} name="order" values=${at.orders} value=${at.order} text=${orderName} choose=${(order) => go({ order })} />
+      ${at.window === 'day' && html`<${Days} today=${listing.day} date=${at.date} choose=${(date) => go({ date })} />`}
       ${failed
-        ? html`<p class="hint" role="status">${problem(failed)} <button type="button" class="quiet" onClick=${listed?.error ? list : () => turn({})}>${t('board.again')}</button></p>`
-        : html`<${Page} page=${page.answer} order=${order} player=${player} />`}
-      <${Turner} page=${page.answer} player=${player} turn=${turn} around=${Boolean(at.query.around)} />
+        ? html`<p class="hint" role="status">${problem(failed)} <button type="button" class="quiet" onClick=${again}>${t('board.again')}</button></p>`
+        : html`<${Span} page=${page.answer} /><${Page} page=${page.answer} at=${at} player=${player} />`}
+      <${Turner} page=${page.answer} at=${at} player=${player} turn=${(query) => go({ query })} />
     </section>`;
 }
 
@@ -40,15 +46,29 @@ export function windowName(id) {
   return id === 'all' || id === 'day' ? t(`board.${id}`) : id;
 }
 
-const values = {
-  value: (entry) => number(entry.value),
-  score: (entry) => number(entry.score),
-  matches: (entry) => number(entry.matches),
-  accuracy: (entry) => number(entry.accuracy, { style: 'percent', maximumFractionDigits: 1 }),
-  time: (entry) => seconds(entry.asked ? entry.time_ms / entry.asked : 0),
-};
+const kindName = (id) => (id === 'player' || id === 'team' ? t(`board.kind.${id}`) : id);
 
-const orderName = (id) => (values[id] ? t(`board.${id}`) : id);
+// placed is the nearest to what is wanted that is listed.
+function placed(wanted, { windows, kinds }) {
+  const window = windows.find(({ id }) => id === wanted.window) ?? windows[0];
+  const orders = window?.orders ?? [];
+  return {
+    ...wanted, window: window?.id, orders,
+    order: orders.includes(wanted.order) ? wanted.order : orders[0],
+    kind: kinds.includes(wanted.kind) ? wanted.kind : kinds[0],
+  };
+}
+
+// follow shows what a view is at, as it changes, until what it returns is called.
+function follow({ at, boards, show }) {
+  let drop = () => {};
+  const read = () => { drop(); drop = load(() => api.board(at.window, asked(at)), show); };
+  const told = (answer) => { drop(); show({ answer }); };
+  const board = boards && watchable(at);
+  read();
+  const stop = board ? boards.watch(board, isTop(at) ? told : read) : every(POLL_MS, read);
+  return () => { drop(); stop(); };
+}
 
 // load asks and sets {answer} or {error}, unless what it returns is called first.
 function load(ask, set) {
@@ -57,37 +77,13 @@ function load(ask, set) {
   return () => { wanted = false; };
 }
 
+function every(ms, act) {
+  const timer = setInterval(act, ms);
+  return () => clearInterval(timer);
+}
+
 function Picker({ label, name, values, value, text, choose }) {
   return html`
-    <div class="toggles" role="group" aria-label=${label}>${values.map((id) => html`
-      <button type="button" class="toggle" data-test=${`${name}-${id}`} aria-pressed=${String(id === value)} onClick=${() => choose(id)}>${text(id)}</button>`)}</div>`;
-}
-
-function Page({ page, order, player }) {
-  if (!page) return html`<p class="hint">${t('board.loading')}</p>`;
-  if (page.entries.length === 0) return html`<p class="hint board-empty">${t('board.empty')}</p>`;
-  const show = values[order] ?? values.value;
-  return html`
-    <table class="board-table">
-      <thead><tr><th scope="col">${t('board.rank')}</th><th scope="col">${t('board.player')}</th><th scope="col">${orderName(order)}</th></tr></thead>
-      <tbody>${page.entries.map((entry) => html`
-        <tr key=${entry.id} class=${entry.id === player?.id ? 'me' : ''} data-test="entry-row" data-player=${entry.id}>
-          <td>${number(entry.rank)}</td>
-          <th scope="row"><bdi>${entry.nickname}</bdi>${entry.id === player?.id && html` <span class="tag me">${t('duel.you')}</span>`}</th>
-          <td>${show(entry)}</td>
-        </tr>`)}</tbody>
-    </table>`;
-}
-
-function Turner({ page, player, turn, around }) {
-  const button = (name, text, query) => html`
-    <button type="button" class="button small" data-test=${name} disabled=${!query} onClick=${() => turn(query)}>${text}</button>`;
-  const cursor = (at) => at && { cursor: at };
-  return html`
-    <div class="turner">
-      ${button('prev', t('board.prev'), cursor(page?.prev_cursor))}
-      ${button('next', t('board.next'), cursor(page?.next_cursor))}
-      ${around ? button('top', t('board.top'), {}) : button('around', t('board.around'), player && { around: player.id })}
-      ${page && html`<span class="hint">${t('board.total', { n: number(page.total) })}</span>`}
-    </div>`;
+    <div class="toggles" data-of=${name} role="group" aria-label=${label}>${values.map((id) => html`
+      <button type="button" key=${id} class="toggle" data-test=${`${name}-${id}`} aria-pressed=${String(id === value)} onClick=${() => choose(id)}>${text(id)}</button>`)}</div>`;
 }

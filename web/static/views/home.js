@@ -25,7 +25,7 @@ export function Home({ state, actions }) {
           </label>
         <//>
       </section>
-      <${Board} player=${player} />
+      <${Board} player=${player} boards=${actions.boards} online=${state.session.kind === 'online'} />
     </div>`;
 }
 

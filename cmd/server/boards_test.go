@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/trial"
+)
+
+// Boards are compared with the ledger, built anew beside the ones that are
+// read, and put right by a correction, while the server runs.
+func TestBoardsByHand(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		cache := trial.Redis(t).URL
+		n := startNode(t, cli{Config: configFile(t, fast), Data: &db.Dir, Database: &db.URL, Redis: &cache})
+		run := func(want int, says string, words ...string) {
+			t.Helper()
+			code, out, errs := command(append(words, "--data="+db.Dir, "--database="+db.URL, "--game=demo", "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))...)
+			if code != want || !strings.Contains(out, says) {
+				t.Fatalf("%v ended with %d, want %d and %q: %s%s", words, code, want, says, out, errs)
+			}
+		}
+		games := playPairs(t, n.url, 3)
+		checkKept(t, n.url, games)
+		run(0, ": 0 differences", "boards", "verify")
+
+		loser := games[0].guest.ID
+		spoil(t, cache, loser)
+		run(1, "player all "+loser+": score", "boards", "verify")
+		run(0, "new boards are served", "boards", "rebuild", "--wait")
+		run(0, ": 0 differences", "boards", "verify")
+		checkKept(t, n.url, games)
+
+		match := games[0].match
+		run(0, match+": 2 rows", "boards", "disqualify", "--match="+match, "--reason=two accounts")
+		run(0, match+": 0 rows", "boards", "disqualify", "--match="+match, "--reason=again")
+		for _, window := range []string{"all", "day", "7d", "30d"} {
+			if status := get(t, n.url+"/v1/games/demo/leaderboards/"+window+"/"+loser, nil); status != http.StatusNotFound {
+				t.Errorf("who was disqualified is still on %s: %d", window, status)
+			}
+		}
+		if p := profileOf(t, n.url, "demo", loser); p != (profile{}) {
+			t.Errorf("the profile of who was disqualified says %+v", p)
+		}
+		run(0, ": 0 differences", "boards", "verify")
+	})
+}
+
+// spoil changes a player's entry on the board of all, as nothing of ours does.
+func spoil(t *testing.T, url, player string) {
+	t.Helper()
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rdb := redis.NewClient(o)
+	defer rdb.Close()
+	spoiled := 0
+	keys := rdb.Scan(t.Context(), 0, "{b:demo}:*:player:all:parts", 1000).Iterator()
+	for keys.Next(t.Context()) {
+		spoiled += more(t, rdb, keys.Val(), player)
+	}
+	if keys.Err() != nil || spoiled != 1 {
+		t.Fatalf("%d entries spoiled: %v", spoiled, keys.Err())
+	}
+}
+
+// more adds a point to an entry's score, if the board has it.
+func more(t *testing.T, rdb *redis.Client, key, player string) int {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	packed, err := rdb.HGet(ctx, key, player).Result()
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(packed)
+	fields[1] += "1"
+	if err := rdb.HSet(ctx, key, player, strings.Join(fields, " ")).Err(); err != nil {
+		t.Fatal(err)
+	}
+	return 1
+}

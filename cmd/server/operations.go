@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"laststand/internal/identity"
+	"laststand/internal/ledger"
+	"laststand/internal/ops"
+	"laststand/internal/settle"
+)
+
+// operations is what the operators' address serves.
+func (n *node) operations() ops.Config {
+	return ops.Config{
+		Gatherer: n.registry, Admin: n.admin, Games: n.config.gameNames(), Tasks: n.ledger, Desk: n.settler, Boards: n.boards,
+		Corrections: corrections{n.ledger, n.boards}, Down: unavailable, Logger: n.log,
+	}
+}
+
+// admin gives whom a token of the role admin speaks for.
+func (n *node) admin(ctx context.Context, token string) (string, error) {
+	claims, err := n.identity.Verify(ctx, token)
+	if err == nil && claims.Role != identity.RoleAdmin {
+		err = identity.ErrTokenRole
+	}
+	return claims.Subject, err
+}
+
+// corrections takes results back, in the ledger and then on the boards. It
+// implements ops.Corrections.
+type corrections struct {
+	ledger *ledger.Ledger
+	boards settle.Boards
+}
+
+func (c corrections) Correct(ctx context.Context, wrong ops.Correction) (int, error) {
+	done, err := c.ledger.Disqualify(ctx, ledger.Disqualification{
+		Game: wrong.Game, Match: wrong.Match, Player: wrong.Player, Reason: wrong.Reason, By: wrong.By,
+	})
+	if errors.Is(err, ledger.ErrNotFound) {
+		return 0, ops.ErrNoResult
+	}
+	if err != nil {
+		return 0, err
+	}
+	return done.Rows, c.boards.Apply(ctx, wrong.Game)
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"laststand/internal/eventq"
+	"laststand/internal/ledger"
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+	"laststand/internal/trial"
+)
+
+// bury puts a dead letter beside a running server: a result of one player that
+// the ledger refuses for its score.
+func bury(t *testing.T, db trial.SQL, id, player string) {
+	t.Helper()
+	l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	task := eventq.Task{Game: "demo", Topic: eventq.Settle, Key: id, Payload: letter(t, id, player, -1)}
+	if err := task.Fail(1795212345678, errors.New("a score below 0")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.AddTask(t.Context(), task); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func letter(t *testing.T, id, player string, score int64) []byte {
+	t.Helper()
+	r := match.Result{
+		Match: id, Game: "demo", Mode: match.Duel, Reason: match.Finished, Questions: 1, Counts: true, StartedAt: 1, OverAt: 2,
+		Standings: []match.Standing{{Rank: 1, Player: player, Score: score, Asked: 1, Answered: 1, Correct: 1, TimeMS: 1, LimitMS: 2}},
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// idOf finds a task in what `tasks list` prints.
+func idOf(t *testing.T, listed, key string) string {
+	t.Helper()
+	for line := range strings.Lines(listed) {
+		if fields := strings.Fields(line); len(fields) > 3 && fields[3] == key {
+			return fields[0]
+		}
+	}
+	t.Fatalf("no task of %s in\n%s", key, listed)
+	return ""
+}
+
+// A dead letter is listed, shown, mended and requeued by hand; then its player
+// is told and it is on the boards.
+func TestADeadLetterIsMended(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
+		run := func(want int, words ...string) (out, errs string) {
+			t.Helper()
+			code, out, errs := command(append(words, "--data="+db.Dir, "--database="+db.URL, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))...)
+			if code != want {
+				t.Fatalf("%v ended with %d, want %d: %s%s", words, code, want, out, errs)
+			}
+			return out, errs
+		}
+		c := stranger(t, n.url, "demo")
+		bury(t, db, "m_dead", c.id)
+		bury(t, db, "m_worse", "p_nobody")
+		listed, _ := run(0, "tasks", "list", "--game=demo")
+		says(t, listed, "m_dead", "m_worse", "a score below 0")
+		id, worse := idOf(t, listed, "m_dead"), idOf(t, listed, "m_worse")
+
+		shown, _ := run(0, "tasks", "show", id)
+		var task eventq.Task
+		if err := json.Unmarshal([]byte(shown), &task); err != nil || task.Key != "m_dead" || task.Tries != 1 || len(task.Payload) == 0 {
+			t.Errorf("%v: %s", err, shown)
+		}
+		out, errs := run(1, "tasks", "requeue", id)
+		says(t, out+errs, id+": dead: ", "negative", "1 still dead")
+
+		file := filepath.Join(t.TempDir(), "mended.json")
+		if err := os.WriteFile(file, letter(t, "m_dead", c.id, 150), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, errs = run(1, "tasks", "edit", worse, file)
+		says(t, errs, "m_worse")
+		run(0, "tasks", "edit", id, file)
+		out, errs = run(1, "tasks", "requeue", "--all")
+		says(t, out+errs, id+": done", worse+": dead: ", "1 still dead")
+		c.until(t, protocol.TypeSettled)
+		if p := profileOf(t, n.url, "demo", c.id); p != (profile{Score: 150, Matches: 1, Asked: 1}) {
+			t.Errorf("the profile says %+v", p)
+		}
+
+		run(0, "tasks", "discard", worse)
+		if out, _ = run(0, "tasks", "list"); strings.Count(out, "\n") != 1 {
+			t.Errorf("still dead:\n%s", out)
+		}
+		out, _ = run(0, "tasks", "list", "--state=all")
+		says(t, out, "done", "discarded")
+		_, errs = run(1, "tasks", "discard", id)
+		says(t, errs, "is done")
+	})
+}
+
+// What commands say that cannot reach the server, or that it refuses.
+func TestCommandsThatTheServerDoesNotTake(t *testing.T) {
+	t.Parallel()
+	data, other := "--data="+t.TempDir(), "--data="+t.TempDir()
+	n := startNode(t, cli{Data: ptr(strings.TrimPrefix(data, "--data="))})
+	here := "--ops-listen=" + strings.TrimPrefix(n.ops, "http://")
+	for line, want := range map[string]string{
+		"tasks list " + data + " --ops-listen=127.0.0.1:1":                               "no server answers at 127.0.0.1:1",
+		"tasks list " + other + " " + here:                                               "has another key",
+		"tasks list " + data + " --ops-listen=" + strings.TrimPrefix(n.url, "http://"):   "is no operations address",
+		"tasks show nope " + data + " " + here:                                           "no such task",
+		"tasks requeue " + data + " " + here:                                             "--all",
+		"tasks requeue x --all " + data + " " + here:                                     "--all",
+		"tasks edit x /nowhere/x.json " + data + " " + here:                              "/nowhere/x.json",
+		"boards verify --game nope " + data + " " + here:                                 "there are: demo",
+		"boards rebuild --game nope " + data + " " + here:                                "there are: demo",
+		"boards disqualify --game demo --match m_nope --reason why " + data + " " + here: "no such match",
+	} {
+		code, out, errs := command(strings.Fields(line)...)
+		if code != 1 || out != "" && !strings.HasPrefix(out, "ID") || !strings.Contains(errs, want) {
+			t.Errorf("%q ended with %d, printed %q and said %q, want %q", line, code, out, errs, want)
+		}
+	}
+}
+
+// The admin API takes no other token than an admin's.
+func TestAdminAPIIsForAdmins(t *testing.T) {
+	t.Parallel()
+	data := "--data=" + t.TempDir()
+	n := startNode(t, cli{Data: ptr(strings.TrimPrefix(data, "--data="))})
+	for role, want := range map[string]int{"admin": http.StatusOK, "service": http.StatusUnauthorized, "player": http.StatusUnauthorized} {
+		words := []string{"token", data, "--role=" + role, "--sub=ops"}
+		if role != "admin" {
+			words = append(words, "--game=demo")
+		}
+		_, token, _ := command(words...)
+		if status := getAs(t, n.ops+"/admin/v1/tasks", strings.TrimSpace(token)); status != want {
+			t.Errorf("a token of role %s gets %d, want %d", role, status, want)
+		}
+	}
+}

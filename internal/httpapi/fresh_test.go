@@ -1,0 +1,58 @@
+package httpapi
+
+import (
+	"net/http"
+	"testing"
+)
+
+func TestBoardsAreRevalidated(t *testing.T) {
+	t.Parallel()
+	h := New(configOf(&world{}))
+	for target, fresh := range map[string]string{
+		"/leaderboards":                     "public, max-age=1",
+		"/leaderboards/all":                 "public, max-age=1",
+		"/leaderboards/all/p_1":             "public, max-age=1",
+		"/leaderboards/all?around=p_1":      "public, max-age=1",
+		"/leaderboards/day?date=2026-11-20": "public, max-age=1",
+		"/leaderboards/day?date=2026-11-19": "public, max-age=60",
+	} {
+		whole := answerTo(t, h, get(demo+target))
+		tag := whole.Header().Get("ETag")
+		if len(tag) != 18 || whole.Header().Get("Cache-Control") != fresh || whole.Header().Get("Vary") != "Origin" {
+			t.Errorf("%s: ETag %s, Cache-Control %q", target, tag, whole.Header().Get("Cache-Control"))
+		}
+		for value, status := range map[string]int{
+			tag: 304, "W/" + tag: 304, `"other", ` + tag: 304, "*": 304, `"other"`: 200, tag[:17]: 200, "": 200,
+		} {
+			c := get(demo + target)
+			c.headers = []string{"If-None-Match: " + value}
+			rec := answerTo(t, h, c)
+			if rec.Code != status || (rec.Body.Len() == 0) != (status == http.StatusNotModified) || rec.Header().Get("ETag") != tag {
+				t.Errorf("%s with If-None-Match %s: %d %s, want %d", target, value, rec.Code, rec.Body, status)
+			}
+		}
+	}
+}
+
+func TestARefusalIsKeptNowhere(t *testing.T) {
+	t.Parallel()
+	rec := answerTo(t, New(configOf(&world{fail: errStore})), get(demo+"/leaderboards/all"))
+	if rec.Header().Get("Cache-Control") != "no-store" || rec.Header().Get("ETag") != "" {
+		t.Errorf("%v", rec.Header())
+	}
+}
+
+// Who takes a new name finds it on the boards at once.
+func TestARenameShowsOnTheBoards(t *testing.T) {
+	t.Parallel()
+	w := &renamed{world: &world{}, name: "Ada"}
+	c := configOf(w.world)
+	c.Guests, c.Boards = w, shown(w)
+	h := New(c)
+	board := get(demo + "/leaderboards/all")
+	before := answerTo(t, h, board)
+	answerTo(t, h, send("PUT", demo+"/players/me/nickname", `{"nickname":"Eve"}`, bearerGood))
+	if after := answerTo(t, h, board); after.Header().Get("ETag") == before.Header().Get("ETag") {
+		t.Errorf("after the rename: %s", after.Body)
+	}
+}

@@ -1,0 +1,214 @@
+package leaderboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestABuildFromSumsIsWhatTheRowsComeTo(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(30) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			random := seeded(seed)
+			w := newWorld(weighted())
+			w.history(random, 1+random.IntN(9), func() {
+				if random.IntN(10) == 0 {
+					w.apply(t)
+					w.tend(t)
+				}
+			})
+			w.apply(t)
+			w.checkBoards(t)
+			before := w.store.served[w.cfg.Form()]
+			w.rebuild(t)
+			if w.store.served[w.cfg.Form()] == before {
+				t.Fatal("the boards were not built anew")
+			}
+			w.checkBoards(t)
+			for range 8 { // a copy that was built goes on like any other
+				w.ledger.turns(1)
+				w.ledger.result(Players, "p1", random.Int64N(9))
+				w.ledger.correct(1 + random.Int64N(int64(len(w.ledger.rows))))
+				w.apply(t)
+				w.tend(t)
+				w.checkBoards(t)
+			}
+		})
+	}
+}
+
+var errKilled = errors.New("killed")
+
+func TestABuildThatIsKilledAnywhereIsTakenUp(t *testing.T) {
+	t.Parallel()
+	for at := 1; ; at++ {
+		w := newWorld(weighted())
+		w.history(seeded(3), 20, func() {})
+		calls := 0
+		w.store.fail = func(string) error {
+			if calls++; calls >= at {
+				return errKilled
+			}
+			return nil
+		}
+		err := w.build(t.Context())
+		w.store.fail = func(string) error { return nil }
+		w.store.expire()
+		for pos := range w.ledger.size() { // what was loaded of p0 is nothing by now
+			if w.ledger.rows[pos].Holder == "p0" {
+				w.ledger.correct(pos + 1)
+			}
+		}
+		if err != nil && !errors.Is(err, errKilled) {
+			t.Fatalf("killed at call %d: %v", at, err)
+		}
+		next := onStores(w.cfg, w.ledger, w.store)
+		next.apply(t)
+		next.checkBoards(t)
+		if t.Failed() || err == nil {
+			return
+		}
+	}
+}
+
+func TestBoardsAreReadAndAppliedWhileOthersAreBuilt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(weighted())
+	w.history(seeded(4), 5, func() {})
+	w.apply(t)
+	other := onStores(w.cfg, w.ledger, w.store)
+	steps := 0
+	w.ledger.during = func() {
+		if steps++; steps > 20 {
+			return
+		}
+		w.ledger.result(Players, "busy", 1000)
+		other.apply(t)
+		if p := other.page(t, Query{Window: All, Players: []string{"busy"}}); p.Entries[0].Score != int64(1000*steps) {
+			t.Errorf("after %d results the score is %d", steps, p.Entries[0].Score)
+		}
+		if on, err := other.applier.Building(t.Context(), w.cfg.Game); err != nil || !on {
+			t.Errorf("building is %v, %v", on, err)
+		}
+	}
+	w.rebuild(t)
+	if steps < 20 {
+		t.Fatalf("the build had %d sums", steps)
+	}
+	w.checkBoards(t)
+	if on, err := other.applier.Building(t.Context(), w.cfg.Game); err != nil || on {
+		t.Errorf("after it building is %v, %v", on, err)
+	}
+}
+
+// A lease does not keep a node from itself: what Apply and Run build at once
+// would be given up by turns for ever.
+func TestANodeBuildsOneCopyAtATime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(weighted())
+		w.history(seeded(6), 5, func() {})
+		begun, again := 0, 0
+		w.store.fail = func(method string) error {
+			if method == "Begin" {
+				begun++
+			}
+			return nil
+		}
+		w.ledger.during = func() {
+			if again++; again > 1 {
+				return
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if err := w.build(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("beside a build another one ended with %v", err)
+			}
+		}
+		w.apply(t)
+		w.checkBoards(t)
+		if begun != 1 || again == 0 {
+			t.Errorf("%d copies were begun", begun)
+		}
+	})
+}
+
+func TestWhoseDutyHasExpiredLeavesTheBuild(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(weighted())
+		w.history(seeded(6), 5, func() {})
+		w.ledger.during = func() {
+			w.store.mu.Lock()
+			defer w.store.mu.Unlock()
+			w.store.leases[buildDuty(w.cfg)] = leased{"another", time.Now().Add(time.Hour)}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := w.build(ctx); !errors.Is(err, context.DeadlineExceeded) || w.served() != nil {
+			t.Errorf("it ended with %v, served: %v", err, w.served() != nil)
+		}
+		w.store.expire()
+		w.ledger.during = nil
+		w.apply(t)
+		w.checkBoards(t)
+	})
+}
+
+func TestALedgerThatWasRolledBackIsBuiltAnew(t *testing.T) {
+	t.Parallel()
+	for name, roll := range map[string]func(*annals){
+		"shorter":        func(l *annals) { l.rollBack(len(l.rows) - 3) },
+		"grown again":    func(l *annals) { l.rows[len(l.rows)-1].ID = "other" },
+		"another ledger": func(l *annals) { l.epoch = "e2" },
+	} {
+		w := newWorld(weighted())
+		w.history(seeded(5), 3, func() {})
+		for range 4 {
+			w.ledger.result(Players, "p1", 5)
+		}
+		w.apply(t)
+		before := w.store.served[w.cfg.Form()]
+		roll(w.ledger)
+		w.apply(t)
+		w.checkBoards(t)
+		if w.store.served[w.cfg.Form()] == before {
+			t.Errorf("%s: the boards are the same", name)
+		}
+	}
+}
+
+func TestAnEmptyGameIsBuiltAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(weighted())
+	w.ledger.rollBack(0)
+	w.apply(t)
+	if p := w.page(t, Query{Window: "5d"}); p.Total != 0 || p.From != p.To {
+		t.Errorf("%+v", p)
+	}
+	if err := w.applier.Rebuild(t.Context(), "other"); err == nil {
+		t.Error("another game is rebuilt")
+	}
+	if _, err := w.applier.Building(t.Context(), "other"); err == nil {
+		t.Error("another game is being built")
+	}
+}
+
+func TestABuildEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	w := newWorld(weighted())
+	ctx, cancel := context.WithCancel(t.Context())
+	duty := buildDuty(w.cfg)
+	if mine, err := w.store.Lease(ctx, duty, "another", buildLease); err != nil || !mine {
+		t.Fatal(mine, err)
+	}
+	cancel()
+	if err := w.build(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("waiting for another node ended with %v", err)
+	}
+}

@@ -1,0 +1,106 @@
+package display
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/leaderboard"
+	"laststand/internal/trial"
+)
+
+func TestMain(m *testing.M) { trial.Main(m) }
+
+var errStore = errors.New("the store is out of reach")
+
+// hall is the boards and the names behind a display, all windows alike.
+type hall struct {
+	slow time.Duration // that each read takes
+
+	mu    sync.Mutex
+	total int64 // on the board
+	fail  error
+	reads int
+	asked [][]string // for names, each time
+	names map[string]string
+}
+
+func newHall() *hall { return &hall{total: 1, names: map[string]string{"p_1": "Ada", "p_2": "Bob"}} }
+
+func (h *hall) show() *Display {
+	return New(Config{Reader: h, Names: h, Now: func() int64 { return time.Now().UnixMilli() }, Registry: prometheus.NewRegistry()})
+}
+
+// set changes the hall.
+func (h *hall) set(f func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f()
+}
+
+// readings gives how often boards were read since it was called last.
+func (h *hall) readings() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := h.reads
+	h.reads = 0
+	return n
+}
+
+func (h *hall) read(ctx context.Context) (int64, error) {
+	if h.slow > 0 {
+		select {
+		case <-time.After(h.slow):
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.reads++
+	return h.total, h.fail
+}
+
+func (h *hall) Listing(ctx context.Context, _ string) (leaderboard.Listing, error) {
+	_, err := h.read(ctx)
+	return leaderboard.Listing{Day: "2026-11-20"}, err
+}
+
+func (h *hall) Page(ctx context.Context, game string, q leaderboard.Query) (leaderboard.Page, error) {
+	total, err := h.read(ctx)
+	p := leaderboard.Page{Game: game, Window: q.Window, Order: q.Order, Total: total}
+	for _, id := range []string{"p_1", "p_2"} {
+		p.Entries = append(p.Entries, leaderboard.Entry{Rank: 1, ID: id})
+	}
+	return p, err
+}
+
+func (h *hall) Standing(ctx context.Context, _ string, q leaderboard.StandingQuery) (leaderboard.Standing, error) {
+	total, err := h.read(ctx)
+	return leaderboard.Standing{Entry: leaderboard.Entry{Rank: 1, ID: q.Player}, Total: total}, err
+}
+
+func (h *hall) Nicknames(_ context.Context, _ string, ids []string) (map[string]string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.asked = append(h.asked, ids)
+	found := map[string]string{}
+	for _, id := range ids {
+		if name, ok := h.names[id]; ok {
+			found[id] = name
+		}
+	}
+	return found, h.fail
+}
+
+func (h *hall) TeamNames(_ context.Context, _ string, ids []string) (map[string]string, error) {
+	found := map[string]string{}
+	for _, id := range ids {
+		found[id] = "Team " + id
+	}
+	return found, nil
+}

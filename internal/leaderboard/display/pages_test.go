@@ -1,0 +1,142 @@
+package display
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"laststand/internal/leaderboard"
+)
+
+func TestAHotPageIsReadOnceAMoment(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall()
+		h.slow = 20 * time.Millisecond
+		d := h.show()
+		var group sync.WaitGroup
+		for i := range 100 {
+			group.Go(func() {
+				q := leaderboard.Query{Window: leaderboard.All}
+				if i%2 == 0 { // the same, spelled out
+					q.Order, q.Kind, q.Limit = leaderboard.ByValue, leaderboard.Players, leaderboard.DefaultLimit
+				}
+				for range 10 {
+					if _, err := d.Page(t.Context(), "demo", q); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(pageFor / 20)
+				}
+			})
+		}
+		group.Wait()
+		if n := h.readings(); n != 1 {
+			t.Errorf("%d reads", n)
+		}
+		time.Sleep(pageFor)
+		_, _ = d.Page(t.Context(), "demo", leaderboard.Query{Window: leaderboard.All})
+		if n := h.readings(); n != 1 {
+			t.Errorf("after %v: %d reads", pageFor, n)
+		}
+	})
+}
+
+func TestPagesAreToldApart(t *testing.T) {
+	t.Parallel()
+	h := newHall()
+	d := h.show()
+	queries := []leaderboard.Query{
+		{Window: leaderboard.All}, {Window: leaderboard.Day}, {Window: leaderboard.All, Order: leaderboard.ByTime},
+		{Window: leaderboard.All, Kind: leaderboard.Teams}, {Window: leaderboard.All, Limit: 7}, {Window: leaderboard.All, Cursor: "c"},
+		{Window: leaderboard.Day, Date: "2026-11-19"},
+		// These are read for whoever asks.
+		{Around: "p_1"}, {Around: "p_1"}, {Players: []string{"p_1"}}, {Players: []string{"p_1"}},
+	}
+	for _, game := range []string{"demo", "other"} {
+		for _, q := range queries {
+			if _, err := d.Page(t.Context(), game, q); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := h.readings(); n != 2*len(queries) {
+		t.Errorf("%d reads for %d queries", n, 2*len(queries))
+	}
+}
+
+func TestAFaultIsKeptForNobody(t *testing.T) {
+	t.Parallel()
+	h := newHall()
+	d := h.show()
+	h.set(func() { h.fail = errStore })
+	if _, err := d.Page(t.Context(), "demo", leaderboard.Query{}); !errors.Is(err, errStore) {
+		t.Errorf("%v", err)
+	}
+	h.set(func() { h.fail = nil })
+	if _, err := d.Page(t.Context(), "demo", leaderboard.Query{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Who gives up a page leaves it to those who wait for it too.
+func TestWhoGivesUpDisturbsNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall()
+		h.slow = time.Second
+		d := h.show()
+		var group sync.WaitGroup
+		for i, patience := range []time.Duration{time.Millisecond, time.Minute, 10 * time.Millisecond} {
+			group.Go(func() {
+				time.Sleep(time.Duration(i)) // the first reads
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				_, err := d.Page(ctx, "demo", leaderboard.Query{})
+				if want := map[int]error{2: context.DeadlineExceeded}[i]; !errors.Is(err, want) {
+					t.Errorf("%d: %v, want %v", i, err, want)
+				}
+			})
+		}
+		group.Wait()
+		if n := h.readings(); n != 1 {
+			t.Errorf("%d reads", n)
+		}
+	})
+}
+
+func TestAReadThatPanicsIsNobodysWait(t *testing.T) {
+	t.Parallel()
+	p := newPages(newHall().show().metrics)
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = p.get(t.Context(), pageKey{}, func(context.Context) (Shown, error) { panic("a secret") })
+	}()
+	if _, err := p.get(t.Context(), pageKey{}, func(context.Context) (Shown, error) { return Shown{}, nil }); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEqualAnswersHaveEqualTags(t *testing.T) {
+	t.Parallel()
+	one, same, other := show(1), show(1), show(2)
+	if one.Tag != same.Tag || one.Tag == other.Tag || len(one.Tag) != 16 {
+		t.Errorf("tags %q %q %q", one.Tag, same.Tag, other.Tag)
+	}
+}
+
+func TestWhichDaysAreOver(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 12, 59, 59, 0, time.UTC)
+	for date, want := range map[string]bool{"": false, "2026-11-19": true, "2026-11-20": false, "2026-11-21": false, "never": false} {
+		if got := over(date, now.UnixMilli()); got != want {
+			t.Errorf("%q is over: %v", date, got)
+		}
+	}
+	if !over("2026-11-20", now.Add(time.Second).UnixMilli()) {
+		t.Error(fmt.Sprint("2026-11-20 is not over at ", now.Add(time.Second)))
+	}
+}

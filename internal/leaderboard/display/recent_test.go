@@ -1,0 +1,27 @@
+package display
+
+import "testing"
+
+func TestWhatIsAskedForStays(t *testing.T) {
+	t.Parallel()
+	r := newRecent[int, int](10)
+	for key := range 1000 {
+		r.put(key, -key)
+		if value, ok := r.get(0); !ok || value != 0 {
+			t.Fatalf("after %d others: %d, %v", key, value, ok)
+		}
+		if value, ok := r.get(key - 4); key >= 4 && (!ok || value != 4-key) {
+			t.Fatalf("of the last 5 before %d: %d, %v", key, value, ok)
+		}
+		if n := len(r.young) + len(r.old); n > 20 {
+			t.Fatalf("%d are kept", n)
+		}
+	}
+	if _, ok := r.get(500); ok {
+		t.Error("the 500th is kept")
+	}
+	r.drop(0)
+	if _, ok := r.get(0); ok {
+		t.Error("what was dropped is kept")
+	}
+}

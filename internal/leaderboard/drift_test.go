@@ -1,0 +1,68 @@
+package leaderboard
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+func TestDriftIsFoundCountedAndBuiltAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := lived(t)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			w.applier.watch(ctx, w.cfg.Game)
+		}()
+		m, game := w.applier.metrics, w.cfg.Game
+		time.Sleep(driftEvery + time.Minute)
+		synctest.Wait()
+		if n := testutil.ToFloat64(m.drift.WithLabelValues(game)); n != 0 {
+			t.Errorf("right boards have drifted by %v", n)
+		}
+		if at := testutil.ToFloat64(m.verified.WithLabelValues(game)); at != 1_760_918_400 {
+			t.Errorf("they were verified at %v", at)
+		}
+		w.store.mu.Lock()
+		spoil(w.served(), Board{Players, string(All)}, func(h *Held) { h.Parts.Score++ })
+		w.store.mu.Unlock()
+		time.Sleep(driftEvery)
+		synctest.Wait()
+		if n := testutil.ToFloat64(m.drift.WithLabelValues(game)); n != 1 {
+			t.Errorf("of one fault %v were counted", n)
+		}
+		if on, err := w.applier.Building(t.Context(), game); err != nil || !on {
+			t.Errorf("a build was asked for: %v, %v", on, err)
+		}
+		if err := w.build(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.checkBoards(t)
+		if n := testutil.ToFloat64(m.builds.WithLabelValues(game, drifted)); n != 1 {
+			t.Errorf("%v builds because of drift", n)
+		}
+		stop()
+		<-ended
+	})
+}
+
+func TestOneNodeAtATimeChecks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := lived(t)
+		spoil(w.served(), Board{Players, string(All)}, func(h *Held) { h.Parts.Score++ })
+		duty := Duty{Game: w.cfg.Game, Form: w.cfg.Form(), Name: "verify"}
+		if mine, err := w.store.Lease(t.Context(), duty, "another", driftLease); err != nil || !mine {
+			t.Fatal(mine, err)
+		}
+		if err := w.applier.check(t.Context(), w.cfg); err != nil {
+			t.Error(err)
+		}
+		if n := testutil.ToFloat64(w.applier.metrics.drift.WithLabelValues(w.cfg.Game)); n != 0 {
+			t.Errorf("%v differences were counted twice", n)
+		}
+	})
+}

@@ -1,0 +1,68 @@
+package leaderboard
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestAPageSaysWhichDaysItHolds(t *testing.T) {
+	t.Parallel()
+	w := lived(t)
+	today, first := w.ledger.day(), w.ledger.rows[0].Day
+	for window, from := range map[Window]string{
+		All: first, Day: today, "2d": addDays(today, -1), "5d": addDays(today, -4),
+	} {
+		if p := w.page(t, Query{Window: window}); p.From != from || p.To != today {
+			t.Errorf("%s is from %s to %s, want %s to %s", window, p.From, p.To, from, today)
+		}
+	}
+	w.ledger.turns(1)
+	w.ledger.turns(1)
+	w.apply(t) // the other board of 2d is a day short: the one that is served says so
+	if p := w.page(t, Query{Window: "2d"}); p.From != today || p.To != addDays(today, 2) {
+		t.Errorf("after two turns 2d is from %s to %s", p.From, p.To)
+	}
+	w.tend(t)
+	if p := w.page(t, Query{Window: "2d"}); p.From != addDays(today, 1) || p.Total != 0 {
+		t.Errorf("once that is made good 2d is from %s with %d entries", p.From, p.Total)
+	}
+}
+
+func TestTeamsHaveBoardsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	w := lived(t)
+	for _, window := range w.cfg.Windows {
+		for _, kind := range Kinds() {
+			want := w.ledger.board(w.ledger.size(), kind, w.page(t, Query{Window: window}).From, w.ledger.day())
+			p := w.page(t, Query{Window: window, Kind: kind, Limit: MaxLimit})
+			if p.Total != int64(len(want)) || slices.ContainsFunc(ids(p), func(id string) bool { return want[id].ID == "" }) {
+				t.Errorf("%s of %s: %v, want %v", window, kind, ids(p), want)
+			}
+		}
+	}
+	s, err := w.reader.Standing(t.Context(), w.cfg.Game, StandingQuery{Window: "5d", Kind: Teams, Player: "x", Order: ByScore})
+	if err != nil || s.Score != 21 || s.Rank == 0 {
+		t.Errorf("the team's standing is %+v, %v", s, err)
+	}
+	l, err := w.reader.Listing(t.Context(), w.cfg.Game)
+	if err != nil || !slices.Equal(l.Kinds, Kinds()) || len(l.Windows) != len(w.cfg.Windows) || l.Day != w.ledger.day() {
+		t.Errorf("listed is %+v, %v", l, err)
+	}
+}
+
+func TestACursorGoesOnWhenAWindowRolls(t *testing.T) {
+	t.Parallel()
+	w := lived(t)
+	p := w.page(t, Query{Window: "5d", Limit: 2})
+	seen := ids(p)
+	w.ledger.turns(1)
+	w.apply(t)
+	for p.NextCursor != "" {
+		p = w.page(t, Query{Window: "5d", Limit: 2, Cursor: p.NextCursor})
+		seen = append(seen, ids(p)...)
+	}
+	slices.Sort(seen)
+	if len(slices.Compact(slices.Clone(seen))) != len(seen) || !slices.Contains(seen, "x") {
+		t.Errorf("seen are %v", seen)
+	}
+}

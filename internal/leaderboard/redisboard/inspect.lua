@@ -1,0 +1,34 @@
+-- Reads entries of several boards with their keys in every ranking, at one moment.
+-- KEYS  1 state (hash), then for each board: parts (hash), its rankings (sorted sets)
+-- ARGV  1 rankings of a board, then for each board: count n of ids (at most 1000), n ids
+-- Returns the values of the state's progress, and for each board a list: its size, parts of the ids (nil: none),
+--         and for each ranking by turns its size and the keys of the ids (nil: none).
+--         The error STALE where the generation is lost, torn or being loaded.
+local state = redis.call('HMGET', KEYS[1], 'stamp', 'loading',
+  'epoch', 'pos', 'row', 'day', 'first', 'oldest', 'rolls')
+if not state[1] or state[1] == 'torn' or state[2] ~= '0' then
+  return redis.error_reply('STALE the generation is not whole')
+end
+local reply = { { unpack(state, 3, 9) } }
+local rankings = tonumber(ARGV[1])
+local key, at = 2, 2
+while at <= #ARGV do
+  local count = tonumber(ARGV[at])
+  local parts, members = {}, {}
+  if count > 0 then
+    parts = redis.call('HMGET', KEYS[key], unpack(ARGV, at + 1, at + count))
+  end
+  for i = 1, count do
+    local newest = parts[i] and string.sub(parts[i], 1, 16) or ''
+    members[i] = newest .. ':' .. ARGV[at + i]
+  end
+  local board = { redis.call('HLEN', KEYS[key]), parts }
+  for i = key + 1, key + rankings do
+    board[#board + 1] = redis.call('ZCARD', KEYS[i])
+    board[#board + 1] = count > 0 and redis.call('ZMSCORE', KEYS[i], unpack(members)) or {}
+  end
+  reply[#reply + 1] = board
+  key = key + 1 + rankings
+  at = at + 1 + count
+end
+return reply

@@ -1,0 +1,45 @@
+package redisboard_test
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func (s *shelf) keys(t failer) []string {
+	t.Helper()
+	return keysOf(t, s.rdb, s.cfg.Game)
+}
+
+// keysOf lists all keys of a game.
+func keysOf(t failer, rdb redis.UniversalClient, game string) []string {
+	t.Helper()
+	var keys []string
+	scan := func(ctx context.Context, c redis.Cmdable) error {
+		it := c.Scan(ctx, 0, "{b:"+game+"}:*", 1000).Iterator()
+		for it.Next(ctx) {
+			keys = append(keys, it.Val())
+		}
+		return it.Err()
+	}
+	var err error
+	if cluster, ok := rdb.(*redis.ClusterClient); ok {
+		var master *redis.Client
+		if master, err = cluster.MasterForKey(t.Context(), "{b:"+game+"}"); err == nil {
+			err = scan(t.Context(), master)
+		}
+	} else {
+		err = scan(t.Context(), rdb)
+	}
+	if err != nil {
+		t.Fatalf("scan: %v", err)
+	}
+	return keys
+}
+
+// failer is what testing.T and rapid.T have in common.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+	Context() context.Context
+}

@@ -1,0 +1,39 @@
+package redisboard
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	_ "embed"
+
+	"laststand/internal/leaderboard"
+)
+
+//go:embed lease.lua
+var leaseLua string
+
+//go:embed release.lua
+var releaseLua string
+
+var (
+	leaseScript   = script(leaseLua)
+	releaseScript = script(releaseLua)
+)
+
+// Lease implements leaderboard.Leases, to the millisecond.
+func (s *Store) Lease(ctx context.Context, d leaderboard.Duty, holder string, ttl time.Duration) (bool, error) {
+	held, err := leaseScript.Run(ctx, s.rdb, []string{leaseKey(d)}, holder, ttl.Milliseconds()).Bool()
+	if err != nil {
+		return false, fmt.Errorf("take the lease of %s: %w", d.Name, err)
+	}
+	return held, nil
+}
+
+// Release implements leaderboard.Leases.
+func (s *Store) Release(ctx context.Context, d leaderboard.Duty, holder string) error {
+	if err := releaseScript.Run(ctx, s.rdb, []string{leaseKey(d)}, holder).Err(); err != nil {
+		return fmt.Errorf("give back the lease of %s: %w", d.Name, err)
+	}
+	return nil
+}

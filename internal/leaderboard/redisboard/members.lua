@@ -1,0 +1,12 @@
+-- Reads entries of a ranking by index, at one moment.
+-- KEYS  1 ranking (sorted set), 2 parts (hash)
+-- ARGV  1 first and 2 last index, from 0, of at most 1000 entries
+-- Returns a list of ids, and a list of the same entries' parts (nil: none).
+local ids, parts = {}, {}
+for i, member in ipairs(redis.call('ZRANGE', KEYS[1], ARGV[1], ARGV[2])) do
+  ids[i] = string.sub(member, 18)
+end
+if #ids > 0 then
+  parts = redis.call('HMGET', KEYS[2], unpack(ids))
+end
+return { ids, parts }

@@ -1,0 +1,167 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+
+	"laststand/internal/leaderboard"
+	"laststand/internal/match"
+)
+
+// Disqualification says what is to be taken back, why and by whom.
+type Disqualification struct {
+	Game, Match string
+	Player      string // "": the whole match, for its teams too
+	Reason, By  string
+}
+
+// Disqualified says what was taken back: none the second time, or of a match
+// that did not count.
+type Disqualified struct {
+	Rows              int
+	FirstPos, LastPos int64 // of the corrections; 0 without any
+}
+
+// Disqualify takes back what a match gave a player, or all of them and its
+// teams, by corrections: entries of the open day that put right totals, sums
+// and, once applied, the boards. What was taken back before is left as it is.
+// The match's record, its history and ratings stay. ErrNotFound: the game has
+// no such match, or the match no such player.
+func (l *Ledger) Disqualify(ctx context.Context, d Disqualification) (Disqualified, error) {
+	given, err := l.given(ctx, d)
+	var done Disqualified
+	if err == nil && len(given) > 0 {
+		err = l.inTx(ctx, func(tx *sql.Tx) error {
+			done, err = l.correct(ctx, tx, d, given)
+			return err
+		})
+	}
+	if err != nil {
+		return Disqualified{}, fmt.Errorf("ledger: disqualify in match %s of %s: %w", d.Match, d.Game, err)
+	}
+	return done, nil
+}
+
+const (
+	selectPlayerEntry = `
+SELECT pos FROM entries WHERE game = $1 AND whose = 'player' AND holder = $2 AND match_id = $3 AND kind = 'result'
+ORDER BY pos DESC LIMIT 1`
+
+	selectMatchEntries = `
+SELECT pos, day, whose, holder, ` + partColumns + ` FROM entries
+WHERE game = $1 AND match_id = $2 AND kind = 'result' AND pos BETWEEN $3 AND $4 ORDER BY pos`
+)
+
+// given are the entries that the match gave: none if it did not count. They are
+// found by one player's, beside which the others of the match lie.
+func (l *Ledger) given(ctx context.Context, d Disqualification) ([]*entry, error) {
+	r, err := l.Match(ctx, d.Game, d.Match)
+	if errors.Is(err, match.ErrNotFound) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	player, beside := d.Player, 0
+	if player == "" {
+		beside = len(r.Standings) + len(r.Teams)
+	}
+	for s := range humans(&r) {
+		player = cmp.Or(player, s.Player)
+		if s.Player == player {
+			return l.entriesBeside(ctx, d, player, int64(beside))
+		}
+	}
+	if player == "" { // bots alone
+		return nil, nil
+	}
+	return nil, ErrNotFound
+}
+
+func (l *Ledger) entriesBeside(ctx context.Context, d Disqualification, player string, beside int64) ([]*entry, error) {
+	var pos int64
+	err := l.read.QueryRowContext(ctx, selectPlayerEntry, d.Game, player, d.Match).Scan(&pos)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []*entry
+	err = scanAll(func(rows *sql.Rows) error {
+		e := &entry{match: d.Match}
+		err := rows.Scan(append([]any{&e.Pos, &e.Day, &e.Whose, &e.Holder}, partPlaces(&e.Parts)...)...)
+		all = append(all, e)
+		return err
+	})(l.read.QueryContext(ctx, selectMatchEntries, d.Game, d.Match, pos-beside, pos+beside))
+	return all, err
+}
+
+// correct writes corrections of what still counts of given entries, which are
+// of one match and so of one day, under the lock on the game's head.
+func (l *Ledger) correct(ctx context.Context, tx *sql.Tx, d Disqualification, given []*entry) (done Disqualified, err error) {
+	h, err := l.lockHead(ctx, tx, d.Game)
+	if err != nil {
+		return done, fmt.Errorf("head: %w", err)
+	}
+	day, found, err := dayOf(tx.QueryRowContext(ctx, selectDay, d.Game, given[0].Day))
+	if err != nil || !found {
+		return done, cmp.Or(err, fmt.Errorf("its day %s is missing", given[0].Day))
+	}
+	corrections, err := l.corrections(ctx, tx, d.Game, given, day)
+	if err != nil {
+		return done, fmt.Errorf("remaining results: %w", err)
+	}
+	if len(corrections) == 0 {
+		return done, nil
+	}
+	h.add(corrections...)
+	if err := l.saveHead(ctx, tx, h); err != nil {
+		return done, err
+	}
+	if err := l.putRight(ctx, tx, d, corrections); err != nil {
+		return done, err
+	}
+	return Disqualified{len(corrections), corrections[0].Pos, h.pos}, nil
+}
+
+// selectRemaining leaves out what was taken back before. The newest results
+// that remain are searched backwards from the end of the index of the holder.
+var selectRemaining = `
+WITH v (game, pos, whose, holder, day_from, day_to) AS ({rows})
+SELECT v.pos, ` + newestOf(`true`) + `, ` + newestOf(`e.pos > v.day_from AND e.pos < v.day_to`) + `
+FROM v WHERE NOT EXISTS (SELECT 1 FROM entries c WHERE c.game = v.game AND c.of_pos = v.pos AND c.of_pos > 0)
+ORDER BY v.pos`
+
+func newestOf(span string) string {
+	return `COALESCE((
+    SELECT e.pos FROM entries e WHERE e.game = v.game AND e.whose = v.whose AND e.holder = v.holder AND e.pos <> v.pos
+    AND ` + span + ` AND ` + stillCounts + ` ORDER BY e.pos DESC LIMIT 1), 0)`
+}
+
+// corrections are what takes back those of the entries of a day that still
+// count.
+func (l *Ledger) corrections(ctx context.Context, tx *sql.Tx, game string, given []*entry, day ledgerDay) ([]*entry, error) {
+	byPos := make(map[int64]*entry, len(given))
+	var rows [][]any
+	for _, e := range given {
+		byPos[e.Pos] = e
+		rows = append(rows, []any{game, e.Pos, string(e.Whose), e.Holder, day.pos, cmp.Or(day.end, math.MaxInt64)})
+	}
+	var all []*entry
+	err := l.bulk(tx).run(ctx, selectRemaining, rows, func(r *sql.Rows) error {
+		c := &entry{Row: leaderboard.Row{Kind: leaderboard.CorrectionRow}}
+		if err := r.Scan(&c.ofPos, &c.Newest, &c.NewestOfThatDay); err != nil {
+			return err
+		}
+		e := byPos[c.ofPos]
+		c.match, c.Of, c.Whose, c.Holder, c.Parts = e.match, e.Day, e.Whose, e.Holder, negated(e.Parts)
+		all = append(all, c)
+		return nil
+	})
+	return all, err
+}

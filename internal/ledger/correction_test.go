@@ -1,0 +1,261 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"laststand/internal/leaderboard"
+	"laststand/internal/match"
+	"laststand/internal/trial"
+)
+
+func disqualify(t *testing.T, l *Ledger, id, player string) Disqualified {
+	t.Helper()
+	return must(l.Disqualify(t.Context(), Disqualification{Game: game, Match: id, Player: player, Reason: "a bot", By: "op_1"}))(t)
+}
+
+// A correction of the open day, of a day that is over, of one half summed and of
+// one summed says the same and leaves the same.
+func TestDisqualify(t *testing.T) {
+	t.Parallel()
+	for name, pages := range map[string]int{"open": -1, "sealed": 0, "half summed": 1, "summed": 100} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+				t.Parallel()
+				l := openClock(t, db, time.UTC)
+				l.sumPage = 3
+				addPlayer(t, l.Ledger, "p1")
+				must(l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"), duel("m2", 2, "p1", "p2"))))(t)
+				day := "1970-01-01"
+				if pages >= 0 {
+					l.set(t, dayMS)
+					must(l.Turn(t.Context(), game))(t)
+					day = "1970-01-02"
+				}
+				for range pages {
+					if d, over, err := l.nextOver(t.Context(), game); err != nil || over {
+						must(l.sum(t.Context(), d))(t)
+					}
+				}
+				if got := must(l.Summed(t.Context(), game, "1970-01-01"))(t); got != (name == "summed") {
+					t.Fatalf("summed %v", got)
+				}
+				head := must(l.Head(t.Context(), game))(t)
+				if done := disqualify(t, l.Ledger, "m2", "p1"); done != (Disqualified{1, head.Pos + 1, head.Pos + 1}) {
+					t.Errorf("done %+v at head %+v", done, head)
+				}
+				row := must(l.Rows(t.Context(), game, head.Pos, 10))(t)[0]
+				want := leaderboard.Row{
+					Pos: head.Pos + 1, ID: row.ID, Kind: leaderboard.CorrectionRow, Day: day, At: row.At, Whose: leaderboard.Players, Holder: "p1",
+					Parts: leaderboard.Parts{Score: -300, TimeMS: -99_998, LimitMS: -150_000, Matches: -1, Asked: -10, Answered: -3, Correct: -2},
+					Of:    "1970-01-01", Newest: 2, NewestOfThatDay: 2,
+				}
+				if row != want {
+					t.Errorf("row %+v, want %+v", row, want)
+				}
+				must(l.SumDays(t.Context(), game))(t)
+				sums := daySumsOf(t, l.Ledger, "1970-01-01", leaderboard.Players)
+				if len(sums) != 2 || sums[0].Parts.Matches != 1 || sums[0].Newest != 2 || sums[1].Parts.Matches != 2 || sums[1].Newest != 5 {
+					t.Errorf("sums %+v", sums)
+				}
+				if p := must(l.Player(t.Context(), game, "p1"))(t); p.Totals.Matches != 1 || p.Totals.Score != 300 {
+					t.Errorf("totals %+v", p.Totals)
+				}
+			})
+		})
+	}
+}
+
+// Of a day that is over, what was seen of it before does not hold after a
+// correction, nor after another one in its place or another end of the day, in a
+// ledger that was rolled back.
+func TestVersionsOfADayDoNotComeAgain(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openClock(t, db, time.UTC)
+		must(l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"), duel("m2", 2, "p1", "p2"))))(t)
+		l.set(t, dayMS)
+		must(l.Turn(t.Context(), game))(t)
+		var seen []int64
+		see := func() { seen = append(seen, must(l.DayVersion(t.Context(), game, "1970-01-01"))(t)) }
+		see()
+		disqualify(t, l.Ledger, "m1", "p1")
+		see()
+		back(t, l.Ledger, 6, "1970-01-02")
+		disqualify(t, l.Ledger, "m2", "p1")
+		see()
+		back(t, l.Ledger, 5, "1970-01-01")
+		must(l.Turn(t.Context(), game))(t)
+		see()
+		slices.Sort(seen)
+		if slices.Contains(seen, 0) || len(slices.Compact(seen)) != 4 {
+			t.Errorf("versions %d", seen)
+		}
+	})
+}
+
+// back is the ledger of a copy that was made when its head was there.
+func back(t *testing.T, l *Ledger, pos int64, day string) {
+	t.Helper()
+	for text, args := range map[string][]any{
+		"DELETE FROM entries WHERE pos > $1":     {pos},
+		"DELETE FROM corrections WHERE pos > $1": {pos},
+		"DELETE FROM days WHERE pos > $1":        {pos},
+		"UPDATE heads SET pos = $1, day = $2":    {pos, day},
+		"UPDATE days SET version = $1":           {0},
+	} {
+		if _, err := l.exec(t.Context(), text, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The second time, and of what did not count, nothing is taken back; a whole
+// match after one of its players is the rest of it.
+func TestDisqualifyAgain(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		r := duel("m1", 1, "p1", "p2", "p3")
+		r.Teams = []match.TeamResult{{Rank: 1, ID: "red", Name: "Red", Score: 7}}
+		r.Standings[0].Team = "red"
+		uncounted := duel("m2", 2, "p1", "robot")
+		uncounted.Counts, uncounted.Standings[1].Bot = false, true
+		bots := duel("m3", 3, "robot")
+		bots.Standings[0].Bot = true
+		must(l.Commit(t.Context(), results(duel("m0", 0, "p1", "p2"), r, uncounted, bots, duel("m4", 4, "p1", "p2"))))(t)
+		for _, c := range []struct {
+			match, player string
+			rows          int
+			err           error
+		}{
+			{"m1", "p2", 1, nil}, {"m1", "p2", 0, nil},
+			{"m1", "", 3, nil}, {"m1", "", 0, nil}, {"m1", "p1", 0, nil},
+			{"m2", "", 0, nil}, {"m2", "p1", 0, nil}, {"m3", "", 0, nil},
+			{"m1", "red", 0, ErrNotFound}, {"m1", "p4", 0, ErrNotFound}, {"m2", "robot", 0, ErrNotFound}, {"m5", "", 0, ErrNotFound},
+		} {
+			done, err := l.Disqualify(t.Context(), Disqualification{Game: game, Match: c.match, Player: c.player, Reason: "r", By: "b"})
+			if done.Rows != c.rows || !errors.Is(err, c.err) {
+				t.Errorf("%+v: %+v, %v", c, done, err)
+			}
+		}
+		var matches []int64
+		for _, s := range snapshotOf(t, l) {
+			matches = append(matches, s.Parts.Matches)
+		}
+		if !slices.Equal(matches, []int64{2, 2}) { // p1 and p2, of m0 and m4
+			t.Errorf("matches left %v", matches)
+		}
+		if got := must(l.TeamNames(t.Context(), game, []string{"red"}))(t); got["red"] != "Red" {
+			t.Errorf("names %v", got)
+		}
+	})
+}
+
+// Why and by whom is kept beside each correction.
+func TestCorrectionsSayWhy(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		must(l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
+		disqualify(t, l, "m1", "")
+		var n int
+		err := l.read.QueryRowContext(t.Context(),
+			"SELECT COUNT(*) FROM corrections c JOIN entries e ON e.game = c.game AND e.pos = c.pos WHERE e.of_pos IN (2, 3) AND reason = 'a bot' AND by_sub = 'op_1'").Scan(&n)
+		if err != nil || n != 2 {
+			t.Errorf("%d reasons, %v", n, err)
+		}
+	})
+}
+
+// Nodes that correct the same matches while others commit and sum: each entry is
+// taken back once, and what is left is what the rows say.
+func TestCorrectionsAtOnce(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openClock(t, db, time.UTC)
+		l.sumPage = 7
+		ids := names("p", 6)
+		for _, id := range ids {
+			addPlayer(t, l.Ledger, id)
+		}
+		const matches = 40
+		for i := range matches {
+			must(l.Commit(t.Context(), results(duel(fmt.Sprint("old", i), 1, ids[i%6], ids[(i+1)%6]))))(t)
+		}
+		l.set(t, dayMS)
+		must(l.Turn(t.Context(), game))(t)
+		atOnceN(8, func(n int) {
+			for i := range matches {
+				var err error
+				switch n % 4 {
+				case 0, 1:
+					_, err = l.Disqualify(t.Context(), Disqualification{Game: game, Match: fmt.Sprint("old", (i*3+n)%(matches/2)), Reason: "r", By: "b"})
+				case 2:
+					_, err = l.Commit(t.Context(), results(duel(fmt.Sprint("new", n, "-", i), 1, ids[i%6], ids[(i+2)%6])))
+				case 3:
+					_, err = l.SumDays(t.Context(), game)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		rows := must(l.Rows(t.Context(), game, 0, 10_000))(t)
+		if want := 2 + 2*matches + matches + 4*matches; len(rows) != want {
+			t.Errorf("%d rows, want %d", len(rows), want)
+		}
+		totals := map[string]leaderboard.Parts{}
+		for i, r := range rows {
+			if r.Pos != int64(i)+1 {
+				t.Fatalf("position %d at place %d", r.Pos, i+1)
+			}
+			totals[r.Holder] = totals[r.Holder].Add(r.Parts)
+		}
+		for _, id := range ids {
+			if got := must(l.Player(t.Context(), game, id))(t).Totals; got != totals[id] {
+				t.Errorf("totals of %s %+v, want %+v", id, got, totals[id])
+			}
+		}
+		checkSums(t, l.Ledger)
+	})
+}
+
+// checkSums checks that what is summed is what the rows alone say.
+func checkSums(t *testing.T, l *Ledger) {
+	t.Helper()
+	var want []leaderboard.Sum
+	head := must(l.Head(t.Context(), game))(t)
+	for _, whose := range leaderboard.Kinds() {
+		holders := must(l.Holders(t.Context(), game, whose, "", 10_000))(t)
+		want = append(want, must(l.SumsOf(t.Context(), game, head.Pos, whose, holders))(t)...)
+	}
+	if got := snapshotOf(t, l); !slices.Equal(got, want) || len(got) == 0 {
+		t.Errorf("sums\n%+v, the rows say\n%+v", got, want)
+	}
+}
+
+// A match of more players than one statement takes is taken back whole.
+func TestDisqualifyALargeMatch(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		large := duel("m1", 1, names("p", maxAtOnce+1)...)
+		must(l.Commit(t.Context(), results(duel("m0", 1, "p000"), large)))(t)
+		if done := disqualify(t, l, "m1", ""); done.Rows != maxAtOnce+1 || done.LastPos-done.FirstPos != maxAtOnce {
+			t.Errorf("done %+v", done)
+		}
+		if sums := snapshotOf(t, l); len(sums) != 1 || sums[0].Holder != "p000" || sums[0].Newest != 2 {
+			t.Errorf("left %+v", sums)
+		}
+	})
+}

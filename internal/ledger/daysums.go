@@ -1,0 +1,101 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"hash/fnv"
+
+	"laststand/internal/leaderboard"
+)
+
+const (
+	selectDay = `
+SELECT d.pos, d.summed, d.summed_to,
+    COALESCE((SELECT n.pos FROM days n WHERE n.game = d.game AND n.day > d.day ORDER BY n.day LIMIT 1), 0)
+FROM days d WHERE d.game = $1 AND d.day = $2`
+
+	selectVersion = `
+SELECT d.version, COALESCE((
+    SELECT e.id FROM days n JOIN entries e ON e.game = n.game AND e.pos = n.pos
+    WHERE n.game = d.game AND n.day > d.day ORDER BY n.day LIMIT 1), '')
+FROM days d WHERE d.game = $1 AND d.day = $2`
+
+	selectSumsOfDay = `
+SELECT ` + sumColumns + ` FROM sums WHERE game = $1 AND day = $2 AND whose = $3` + inBytes
+)
+
+// ledgerDay is a row of days. Its rows are after pos and before end, 0 for the
+// open day.
+type ledgerDay struct {
+	pos, summed, summedTo, end int64
+}
+
+// dayOf reads the row of selectDay; found is false for a day that the game has
+// not had.
+func dayOf(row *sql.Row) (d ledgerDay, found bool, err error) {
+	err = row.Scan(&d.pos, &d.summed, &d.summedTo, &d.end)
+	if errors.Is(err, sql.ErrNoRows) {
+		return d, false, nil
+	}
+	return d, err == nil, err
+}
+
+// Summed reports whether the ledger keeps the sums of a day that is over.
+func (l *Ledger) Summed(ctx context.Context, game, day string) (bool, error) {
+	d, _, err := dayOf(l.read.QueryRowContext(ctx, selectDay, game, day))
+	if err != nil {
+		return false, fmt.Errorf("ledger: day %s of %s: %w", day, game, err)
+	}
+	return d.summed == 1, nil
+}
+
+// DayVersion is another one after every correction of a day, and after the
+// ledger was rolled back and the day ended anew: while it is the same, so is what
+// a day that is over holds. 0 for a day that the game has not had.
+func (l *Ledger) DayVersion(ctx context.Context, game, day string) (int64, error) {
+	var version int64
+	var end string // the row that turned to the next day
+	err := l.read.QueryRowContext(ctx, selectVersion, game, day).Scan(&version, &end)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("ledger: day %s of %s: %w", day, game, err)
+	}
+	sum := fnv.New64a()
+	fmt.Fprint(sum, version, " ", end)
+	return int64(sum.Sum64()), nil
+}
+
+var selectRowsOfDay = sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $2 AND (e.pos < $3 OR $3 = 0) AND e.whose = $4 AND `+stillCounts) + inBytes
+
+// DaySums calls each with what every holder of a kind has from a day, ascending
+// by id in bytes, until it returns an error, which DaySums then returns. A day
+// that is not summed yet is reckoned from its rows.
+func (l *Ledger) DaySums(ctx context.Context, game, day string, whose leaderboard.Kind, each func(leaderboard.Sum) error) error {
+	err := l.look(ctx, func(tx *sql.Tx) error {
+		d, found, err := dayOf(tx.QueryRowContext(ctx, selectDay, game, day))
+		if err != nil || !found {
+			return err
+		}
+		sums := eachSum(ctx, tx, selectSumsOfDay, game, day, string(whose))
+		if d.summed == 0 {
+			sums = eachSum(ctx, tx, selectRowsOfDay, game, d.pos, d.end, string(whose))
+		}
+		for s, err := range sums {
+			if err != nil {
+				return err
+			}
+			if err := each(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("ledger: sums of %s of %s: %w", day, game, err)
+	}
+	return nil
+}

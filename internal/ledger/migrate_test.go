@@ -1,0 +1,122 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"laststand/internal/leaderboard"
+	"laststand/internal/match"
+	"laststand/internal/trial"
+)
+
+const version1Rows = `
+INSERT INTO heads (game, pos, day, first_day) VALUES ('com.example.quiz', 5, '1970-01-02', '1970-01-01');
+INSERT INTO entries (game, pos, id, kind, day, at, match_id, player, score, time_ms, limit_ms, matches, asked, answered, correct) VALUES
+    ('com.example.quiz', 1, 'r1', 'day.turn', '1970-01-01', 1, '', '', 0, 0, 0, 0, 0, 0, 0),
+    ('com.example.quiz', 2, 'r2', 'result', '1970-01-01', 1, 'm1', 'p1', 7, 1, 2, 1, 3, 2, 1),
+    ('com.example.quiz', 3, 'r3', 'result', '1970-01-01', 1, 'm1', 'p2', 5, 1, 2, 1, 3, 2, 1),
+    ('com.example.quiz', 4, 'r4', 'day.turn', '1970-01-02', 2, '', '', 0, 0, 0, 0, 0, 0, 0),
+    ('com.example.quiz', 5, 'r5', 'result', '1970-01-02', 2, 'm2', 'p1', 9, 1, 2, 1, 3, 2, 1)`
+
+// A ledger of the first version is brought up to date with its rows, days and
+// all, and can be taken down again to a program of that version.
+func TestLedgerOfVersion1(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openClock(t, db, time.UTC)
+		provider := must(l.provider(slog.New(slog.DiscardHandler)))(t)
+		must(provider.DownTo(t.Context(), 1))(t)
+		for statement := range strings.SplitSeq(version1Rows, ";") {
+			must(l.exec(t.Context(), statement))(t)
+		}
+		must(provider.Up(t.Context()))(t)
+		l.set(t, 2*dayMS)
+		l.checkVersion1(t)
+		team := duel("m3", 1, "p1")
+		team.Teams, team.Standings[0].Team = []match.TeamResult{{Rank: 1, ID: "red"}}, "red"
+		must(l.Commit(t.Context(), results(team, duel("m4", 1, "p1", "p2"))))(t)
+		disqualify(t, l.Ledger, "m3", "")
+		must(l.SumDays(t.Context(), game))(t)
+		checkSums(t, l.Ledger)
+
+		must(provider.DownTo(t.Context(), 1))(t)
+		var left []string
+		err := scanAll(func(rows *sql.Rows) error {
+			var kind, player string
+			var score int64
+			err := rows.Scan(&kind, &player, &score)
+			left = append(left, fmt.Sprint(kind, " ", player, " ", score))
+			return err
+		})(l.read.QueryContext(t.Context(), "SELECT kind, player, score FROM entries WHERE pos > 5 ORDER BY pos"))
+		want := []string{"day.turn  0", "result p1 150", "day.turn  0", "result p1 300", "result p2 150", "result p1 -150", "day.turn  0"}
+		if err != nil || !slices.Equal(left, want) {
+			t.Errorf("entries %q, %v, want %q", left, err, want)
+		}
+		must(provider.Up(t.Context()))(t)
+		if n := must(l.SumDays(t.Context(), game))(t); n != 2 {
+			t.Errorf("%d days summed after all", n)
+		}
+	})
+}
+
+func (c clocked) checkVersion1(t *testing.T) {
+	t.Helper()
+	rows := must(c.Rows(t.Context(), game, 0, 10))(t)
+	var got []string
+	for _, r := range rows {
+		got = append(got, fmt.Sprintf("%s %s %s%s %d", r.ID, r.Kind, r.Whose, r.Holder, r.Parts.Score))
+	}
+	if want := []string{"r1 day.turn  0", "r2 result playerp1 7", "r3 result playerp2 5", "r4 day.turn  0", "r5 result playerp1 9"}; !slices.Equal(got, want) {
+		t.Errorf("rows %q, want %q", got, want)
+	}
+	if n := must(c.SumDays(t.Context(), game))(t); n != 1 {
+		t.Errorf("%d days summed", n)
+	}
+	if sums := daySumsOf(t, c.Ledger, "1970-01-01", leaderboard.Players); len(sums) != 2 || sums[0].Parts.Score != 7 || sums[1].Newest != 3 {
+		t.Errorf("sums %+v", sums)
+	}
+	checkSums(t, c.Ledger)
+}
+
+// The order of holders is that of their bytes in a database of any locale.
+func TestHoldersInBytesInAnyLocale(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		if db.URL == "" {
+			return
+		}
+		admin := openOn(t, db)
+		const name = "trial_english"
+		must(admin.exec(t.Context(), "CREATE DATABASE "+name+" TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"))(t)
+		t.Cleanup(func() { must(admin.exec(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)"))(t) })
+		u := must(url.Parse(db.URL))(t)
+		u.Path = "/" + name
+		l := openClock(t, trial.SQL{URL: u.String()}, time.UTC)
+		ids := []string{"b", "B", "a-b", "a", "A_", "a_", "aB"}
+		for day := range int64(3) {
+			l.set(t, day*dayMS)
+			must(l.Commit(t.Context(), results(duel(fmt.Sprint("m", day), 1, ids...))))(t)
+		}
+		must(l.SumDays(t.Context(), game))(t)
+		slices.Sort(ids)
+		if got := must(l.Holders(t.Context(), game, leaderboard.Players, "A", 100))(t); !slices.Equal(got, ids) {
+			t.Errorf("holders %q, want %q", got, ids)
+		}
+		var got []string
+		for _, s := range snapshotOf(t, l.Ledger) {
+			got = append(got, s.Holder)
+		}
+		if got = slices.Compact(got); !slices.Equal(got, ids) {
+			t.Errorf("sums of %q, want %q", got, ids)
+		}
+		checkSums(t, l.Ledger)
+	})
+}

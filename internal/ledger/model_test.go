@@ -1,0 +1,381 @@
+package ledger
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"laststand/internal/leaderboard"
+	"laststand/internal/match"
+	"laststand/internal/trial"
+)
+
+// model is what the ledger of one game has to hold, reckoned in plain Go.
+type model struct {
+	now     int64
+	day     string
+	limit   int64
+	rows    []leaderboard.Row // without ids
+	results map[string]match.Result
+	of      map[string][]int64 // match: the positions of its entries
+	taken   map[int64]int64    // position of an entry: of its correction
+	duels   map[string]int64   // day and pair
+	teams   map[string]string
+	version map[string]int64
+}
+
+func newModel(limit int64) *model {
+	return &model{
+		limit: limit, results: map[string]match.Result{}, of: map[string][]int64{}, taken: map[int64]int64{},
+		duels: map[string]int64{}, teams: map[string]string{}, version: map[string]int64{},
+	}
+}
+
+func (m *model) add(r leaderboard.Row) int64 {
+	r.Pos, r.Day, r.At = int64(len(m.rows))+1, m.day, m.now
+	m.rows = append(m.rows, r)
+	return r.Pos
+}
+
+// turn has the days pass up to today's.
+func (m *model) turn() {
+	today := civilDay(m.now, time.UTC)
+	for m.day < today {
+		next := today
+		if m.day != "" {
+			d, _ := time.Parse(time.DateOnly, m.day)
+			next = d.AddDate(0, 0, 1).Format(time.DateOnly)
+		}
+		m.day = next
+		m.add(leaderboard.Row{Kind: leaderboard.TurnRow})
+	}
+}
+
+// commit takes a result and says whether it counted.
+func (m *model) commit(r match.Result) bool {
+	if known, ok := m.results[r.Match]; ok {
+		return known.Counts
+	}
+	m.turn()
+	if r.Mode == match.Duel && r.Counts && m.limit > 0 {
+		key := m.day + pairKey(r)
+		r.Counts = m.duels[key] < m.limit
+		if r.Counts {
+			m.duels[key]++
+		}
+	}
+	m.results[r.Match] = r
+	if !r.Counts {
+		return false
+	}
+	inTeam := map[string]leaderboard.Parts{}
+	for _, s := range r.Standings {
+		parts := leaderboard.Parts{
+			Score: s.Score, TimeMS: s.TimeMS, LimitMS: s.LimitMS, Matches: 1,
+			Asked: int64(s.Asked), Answered: int64(s.Answered), Correct: int64(s.Correct),
+		}
+		inTeam[s.Team] = inTeam[s.Team].Add(parts)
+		m.give(r.Match, leaderboard.Players, s.Player, parts)
+	}
+	for _, t := range r.Teams {
+		if parts, ok := inTeam[t.ID]; ok {
+			parts.Score, parts.Matches = t.Score, 1
+			m.give(r.Match, leaderboard.Teams, t.ID, parts)
+			m.teams[t.ID] = t.Name
+		}
+	}
+	return true
+}
+
+func pairKey(r match.Result) string {
+	ids := []string{r.Standings[0].Player, r.Standings[1].Player}
+	return fmt.Sprint(slices.Sorted(slices.Values(ids)))
+}
+
+func (m *model) give(id string, whose leaderboard.Kind, holder string, p leaderboard.Parts) {
+	pos := m.add(leaderboard.Row{Kind: leaderboard.ResultRow, Whose: whose, Holder: holder, Parts: p})
+	m.of[id] = append(m.of[id], pos)
+}
+
+// disqualify takes back what still counts; ok is false for what is unknown.
+func (m *model) disqualify(id, player string) (rows int, ok bool) {
+	r, known := m.results[id]
+	if !known || player != "" && !slices.ContainsFunc(r.Standings, func(s match.Standing) bool { return s.Player == player }) {
+		return 0, false
+	}
+	for _, pos := range m.of[id] {
+		row := m.rows[pos-1]
+		if m.taken[pos] > 0 || player != "" && (row.Whose != leaderboard.Players || row.Holder != player) {
+			continue
+		}
+		if rows == 0 {
+			m.turn()
+		}
+		rows++
+		m.taken[pos] = int64(len(m.rows)) + 1
+		c := leaderboard.Row{Kind: leaderboard.CorrectionRow, Of: row.Day, Whose: row.Whose, Holder: row.Holder, Parts: negated(row.Parts)}
+		for _, s := range m.sums(int64(len(m.rows))+1, row.Whose, row.Holder) {
+			c.Newest = max(c.Newest, s.Newest)
+			if s.Day == row.Day {
+				c.NewestOfThatDay = s.Newest
+			}
+		}
+		m.add(c)
+	}
+	if rows > 0 {
+		m.version[m.rows[m.of[id][0]-1].Day]++
+	}
+	return rows, true
+}
+
+// sums are those of the rows up to a position; of all holders for "".
+func (m *model) sums(upTo int64, whose leaderboard.Kind, holder string) []leaderboard.Sum {
+	type key struct {
+		whose       leaderboard.Kind
+		holder, day string
+	}
+	sums := map[key]leaderboard.Sum{}
+	for _, r := range m.rows[:min(upTo, int64(len(m.rows)))] {
+		back := m.taken[r.Pos]
+		if r.Kind != leaderboard.ResultRow || back > 0 && back <= upTo || holder != "" && (r.Whose != whose || r.Holder != holder) {
+			continue
+		}
+		k := key{r.Whose, r.Holder, r.Day}
+		s := leaderboard.Sum{Whose: r.Whose, Holder: r.Holder, Day: r.Day, Newest: r.Pos, At: r.At}
+		s.Parts = sums[k].Parts.Add(r.Parts)
+		sums[k] = s
+	}
+	return slices.SortedFunc(maps.Values(sums), func(a, b leaderboard.Sum) int {
+		return cmp.Or(cmp.Compare(a.Whose, b.Whose), cmp.Compare(a.Holder, b.Holder), cmp.Compare(a.Day, b.Day))
+	})
+}
+
+// Ids whose order in bytes is not that of a dictionary.
+var (
+	modelPlayers = []string{"p_a", "pA", "pB", "p-b", "pa.1"}
+	modelTeams   = []string{"red", "Blue", "pA"} // one has a player's id
+)
+
+// drawResult draws a duel or an arena with teams.
+func drawResult(t *rapid.T) match.Result {
+	n := rapid.IntRange(0, 40).Draw(t, "match")
+	players := rapid.Permutation(modelPlayers).Draw(t, "players")[:2+n%3]
+	r := duel(fmt.Sprint("m", n), int64(n), players...)
+	r.Counts = n%7 != 0
+	if len(players) == 2 {
+		return r
+	}
+	r.Mode = match.Buzzer
+	for i, id := range modelTeams {
+		r.Teams = append(r.Teams, match.TeamResult{Rank: i + 1, ID: id, Name: fmt.Sprint(id, " of ", n), Score: int64(9 - i)})
+	}
+	for i := range r.Standings {
+		r.Standings[i].Team = modelTeams[rapid.IntRange(0, 1).Draw(t, "team")]
+	}
+	return r
+}
+
+const dayMS = 24 * 3600 * 1000
+
+// history runs drawn steps against ledger and model.
+type history struct {
+	t *testing.T
+	l clocked
+	m *model
+
+	versions map[int64]string // of days, as far as they were seen
+}
+
+func (h *history) step(rt *rapid.T) {
+	switch rapid.IntRange(0, 9).Draw(rt, "step") {
+	case 0, 1, 2, 3:
+		var batch []match.Result
+		var want []bool
+		for range rapid.IntRange(1, 3).Draw(rt, "batch") {
+			r := drawResult(rt)
+			if !slices.ContainsFunc(batch, func(o match.Result) bool { return o.Match == r.Match }) {
+				batch, want = append(batch, r), append(want, h.m.commit(r))
+			}
+		}
+		for i, c := range must(h.l.Commit(h.t.Context(), batch))(h.t) {
+			if c.Counted != want[i] {
+				rt.Errorf("%s counted: %v", c.Match, c.Counted)
+			}
+		}
+	case 4:
+		h.m.now += rapid.SampledFrom([]int64{1, dayMS / 2, dayMS, 3 * dayMS, -dayMS}).Draw(rt, "pass")
+		h.m.now = max(h.m.now, 0)
+		h.l.set(h.t, h.m.now)
+	case 5:
+		h.m.turn()
+		must(h.l.Turn(h.t.Context(), game))(h.t)
+	case 6, 7:
+		h.disqualify(rt)
+	case 8: // some pages, as if killed then
+		for range rapid.IntRange(1, 4).Draw(rt, "pages") {
+			if d, over, err := h.l.nextOver(h.t.Context(), game); err != nil || over {
+				must(h.l.sum(h.t.Context(), d))(h.t)
+			}
+		}
+	case 9:
+		must(h.l.SumDays(h.t.Context(), game))(h.t)
+	}
+}
+
+func (h *history) disqualify(rt *rapid.T) {
+	id := fmt.Sprint("m", rapid.IntRange(0, 41).Draw(rt, "match"))
+	player := rapid.SampledFrom(append([]string{"", "", "nobody"}, modelPlayers...)).Draw(rt, "player")
+	want, ok := h.m.disqualify(id, player)
+	done, err := h.l.Disqualify(h.t.Context(), Disqualification{Game: game, Match: id, Player: player, Reason: "cheated", By: "op"})
+	if done.Rows != want || (err == nil) != ok {
+		rt.Errorf("disqualified %q in %s: %+v, %v, want %d rows, found %v", player, id, done, err, want, ok)
+	}
+}
+
+func (h *history) check(rt *rapid.T) {
+	ctx := h.t.Context()
+	rows := must(h.l.Rows(ctx, game, 0, 10_000))(h.t)
+	for i := range rows {
+		rows[i].ID = ""
+	}
+	if !slices.Equal(rows, h.m.rows) {
+		rt.Fatalf("rows\n%+v, want\n%+v", rows, h.m.rows)
+	}
+	all := h.m.sums(int64(len(rows)), "", "")
+	if got := snapshotOf(h.t, h.l.Ledger); !slices.Equal(got, all) {
+		rt.Errorf("snapshot\n%+v, want\n%+v", got, all)
+	}
+	days := map[string]bool{"1969-12-31": true}
+	for _, r := range rows {
+		days[r.Day] = true
+	}
+	for day := range days {
+		h.checkDay(rt, day, all)
+	}
+	h.checkHolders(rt, int64(len(rows)))
+	if got := must(h.l.TeamNames(ctx, game, modelTeams))(h.t); !maps.Equal(got, h.m.teams) {
+		rt.Errorf("teams %v, want %v", got, h.m.teams)
+	}
+	one, other := modelPlayers[0], modelPlayers[1]
+	want := h.m.duels[max(h.m.day, civilDay(h.m.now, time.UTC))+fmt.Sprint(slices.Sorted(slices.Values(modelPlayers[:2])))]
+	if got := must(h.l.PairDuels(ctx, game, other, one))(h.t); got != want {
+		rt.Errorf("%d duels of %s and %s, want %d", got, one, other, want)
+	}
+	for id, r := range h.m.results {
+		if got := must(h.l.Match(ctx, game, id))(h.t); got.Counts != r.Counts {
+			rt.Errorf("%s is recorded to count: %v", id, got.Counts)
+		}
+	}
+}
+
+func (h *history) checkDay(rt *rapid.T, day string, all []leaderboard.Sum) {
+	for _, whose := range leaderboard.Kinds() {
+		want := slices.DeleteFunc(slices.Clone(all), func(s leaderboard.Sum) bool { return s.Day != day || s.Whose != whose })
+		if got := daySumsOf(h.t, h.l.Ledger, day, whose); !slices.Equal(got, want) {
+			rt.Errorf("%s of %s\n%+v, want\n%+v", whose, day, got, want)
+		}
+	}
+	version := must(h.l.DayVersion(h.t.Context(), game, day))(h.t)
+	of := fmt.Sprintf("%s corrected %d times, over: %v", day, h.m.version[day], day < h.m.day)
+	if was, known := h.versions[version]; known && was != of && version != 0 {
+		rt.Errorf("version %d of both %s and %s", version, was, of)
+	}
+	h.versions[version] = of
+}
+
+func (h *history) checkHolders(rt *rapid.T, head int64) {
+	ctx := h.t.Context()
+	upTo := rapid.Int64Range(0, head+1).Draw(rt, "up to")
+	for _, whose := range leaderboard.Kinds() {
+		given := map[string]bool{}
+		totals := map[string]leaderboard.Parts{}
+		for _, r := range h.m.rows {
+			if r.Whose == whose {
+				given[r.Holder] = true
+				totals[r.Holder] = totals[r.Holder].Add(r.Parts)
+			}
+		}
+		var got []string
+		for page := []string{""}; len(page) > 0; got = append(got, page...) {
+			page = must(h.l.Holders(ctx, game, whose, page[len(page)-1], 2))(h.t)
+		}
+		if want := slices.Sorted(maps.Keys(given)); !slices.Equal(got, want) {
+			rt.Errorf("holders %q, want %q", got, want)
+		}
+		var want []leaderboard.Sum
+		for _, s := range h.m.sums(upTo, "", "") {
+			if s.Whose == whose {
+				want = append(want, s)
+			}
+		}
+		slices.Reverse(got)
+		if sums := must(h.l.SumsOf(ctx, game, upTo, whose, append(got, "nobody")))(h.t); !reflect.DeepEqual(sums, want) {
+			rt.Errorf("sums up to %d\n%+v, want\n%+v", upTo, sums, want)
+		}
+		if whose == leaderboard.Teams {
+			continue
+		}
+		for _, id := range modelPlayers {
+			if got := must(h.l.Player(ctx, game, id))(h.t).Totals; got != totals[id] {
+				rt.Errorf("totals of %s %+v, want %+v", id, got, totals[id])
+			}
+		}
+	}
+}
+
+func snapshotOf(t *testing.T, l *Ledger) (all []leaderboard.Sum) {
+	t.Helper()
+	err := l.Snapshot(t.Context(), game, func(s leaderboard.Snapshot) error {
+		for sum, err := range s.Sums {
+			if err != nil {
+				return err
+			}
+			all = append(all, sum)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func daySumsOf(t *testing.T, l *Ledger, day string, whose leaderboard.Kind) (all []leaderboard.Sum) {
+	t.Helper()
+	err := l.DaySums(t.Context(), game, day, whose, func(s leaderboard.Sum) error {
+		all = append(all, s)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Whatever happens, in whatever order, the ledger holds what the model does.
+func TestLedgerIsItsModel(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		l := openClock(t, db, time.UTC)
+		l.sumPage = 3
+		for _, id := range modelPlayers {
+			addPlayer(t, l.Ledger, id)
+		}
+		rapid.Check(t, func(rt *rapid.T) {
+			wipe(t, l.Ledger)
+			l.set(t, 0)
+			l.pairs = map[string]int64{game: rapid.Int64Range(0, 2).Draw(rt, "limit")}
+			h := history{t, l, newModel(l.pairs[game]), map[int64]string{}}
+			for range rapid.IntRange(1, 40).Draw(rt, "steps") {
+				h.step(rt)
+			}
+			h.check(rt)
+		})
+	})
+}

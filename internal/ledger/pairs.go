@@ -1,0 +1,138 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"laststand/internal/match"
+)
+
+// pair is two players, the lesser id first.
+type pair struct{ one, other string }
+
+func pairOf(a, b string) pair { return pair{min(a, b), max(a, b)} }
+
+// pair is who has met in a duel that counts.
+func (it *item) pair() (pair, bool) {
+	if it.result.Mode != match.Duel || len(it.entries) != 2 {
+		return pair{}, false
+	}
+	return pairOf(it.entries[0].Holder, it.entries[1].Holder), true
+}
+
+const (
+	selectMet = `
+WITH v (game, day, one, other) AS ({rows})
+SELECT p.one, p.other, p.duels FROM v JOIN pairs p ON p.game = v.game AND p.day = v.day AND p.one = v.one AND p.other = v.other`
+
+	saveMet = `
+WITH v (game, day, one, other, duels) AS ({rows})
+INSERT INTO pairs (game, day, one, other, duels) SELECT game, day, one, other, duels FROM v WHERE true
+ON CONFLICT (game, day, one, other) DO UPDATE SET duels = excluded.duels`
+
+	updateMatch = `
+WITH v (game, id, result) AS ({rows})
+UPDATE matches SET result = v.result FROM v WHERE matches.game = v.game AND matches.id = v.id`
+)
+
+// limitPairs counts the duels of each pair on the head's day, and has those
+// beyond the game's limit not count. Without a limit none are counted.
+func (l *Ledger) limitPairs(ctx context.Context, tx *sql.Tx, h *head, items []*item) error {
+	limit := l.pairs[h.game]
+	if limit == 0 {
+		return nil
+	}
+	duels, err := l.met(ctx, tx, h, items)
+	if err != nil {
+		return err
+	}
+	var beyond [][]any
+	for _, it := range items {
+		p, isDuel := it.pair()
+		switch {
+		case !isDuel:
+		case duels[p] < limit:
+			duels[p]++
+		default:
+			if err := it.dismiss(); err != nil {
+				return err
+			}
+			beyond = append(beyond, []any{h.game, it.result.Match, it.text})
+		}
+	}
+	var rows [][]any
+	for p, n := range duels {
+		rows = append(rows, []any{h.game, h.day, p.one, p.other, n})
+	}
+	bulk := l.bulk(tx)
+	if err := bulk.run(ctx, saveMet, rows, nil); err != nil {
+		return err
+	}
+	return bulk.run(ctx, updateMatch, beyond, nil)
+}
+
+// met are the pairs of the items and how often they have met on the head's day.
+func (l *Ledger) met(ctx context.Context, tx *sql.Tx, h *head, items []*item) (map[pair]int64, error) {
+	duels := map[pair]int64{}
+	var rows [][]any
+	for _, it := range items {
+		p, isDuel := it.pair()
+		if _, known := duels[p]; isDuel && !known {
+			duels[p] = 0
+			rows = append(rows, []any{h.game, h.day, p.one, p.other})
+		}
+	}
+	err := l.bulk(tx).run(ctx, selectMet, rows, func(r *sql.Rows) error {
+		var p pair
+		var n int64
+		err := r.Scan(&p.one, &p.other, &n)
+		duels[p] = n
+		return err
+	})
+	return duels, err
+}
+
+// dismiss has a result not count: for no board, no total and no rating.
+func (it *item) dismiss() error {
+	r := *it.result
+	r.Counts, r.Standings = false, slices.Clone(r.Standings)
+	for i := range r.Standings {
+		r.Standings[i].Rating = nil
+	}
+	it.entries = nil
+	return it.take(&r)
+}
+
+const selectDuels = `SELECT duels FROM pairs WHERE game = $1 AND day = $2 AND one = $3 AND other = $4`
+
+// PairDuels says how many duels of two players have counted today, in a game
+// with a limit of them.
+func (l *Ledger) PairDuels(ctx context.Context, game, one, other string) (int64, error) {
+	day, today, err := l.day(ctx, game)
+	if err != nil {
+		return 0, err
+	}
+	p := pairOf(one, other)
+	var duels int64
+	err = l.read.QueryRowContext(ctx, selectDuels, game, max(day, today), p.one, p.other).Scan(&duels)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, fmt.Errorf("ledger: duels of %s and %s: %w", one, other, err)
+	}
+	return duels, nil
+}
+
+const deletePairs = `
+DELETE FROM pairs WHERE (game, day, one, other) IN (
+    SELECT game, day, one, other FROM pairs WHERE game = $1 AND day = $2 LIMIT $3)`
+
+// forgetPairs removes the pairs of a day that is over, by pages.
+func (l *Ledger) forgetPairs(ctx context.Context, game, day string) error {
+	for {
+		if n, err := l.exec(ctx, deletePairs, game, day, l.sumPage); err != nil || n == 0 {
+			return err
+		}
+	}
+}

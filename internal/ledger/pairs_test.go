@@ -1,0 +1,88 @@
+package ledger
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"laststand/internal/match"
+	"laststand/internal/trial"
+)
+
+// Duels of a pair beyond the limit count for nothing, however they come in, and
+// the next day there are new ones. Other duels are not touched.
+func TestPairLimit(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openClock(t, db, time.UTC)
+		l.pairs = map[string]int64{game: 2}
+		addPlayer(t, l.Ledger, "p1")
+		rated := func(id string, players ...string) match.Result {
+			r := duel(id, 1, players...)
+			r.Standings[0].Rating = &match.RatingChange{Before: ratingOf(1500), After: ratingOf(1510)}
+			return r
+		}
+		arena := duel("arena", 1, "p1", "p2")
+		arena.Mode = match.Survival
+		batch := results(rated("m0", "p1", "p2"), rated("m1", "p2", "p1"), rated("m2", "p1", "p2"), arena, rated("m3", "p1", "p3"))
+		for again := range 2 {
+			for i, c := range must(l.Commit(t.Context(), batch))(t) {
+				if want := i != 2; c.Counted != want || c.New != (again == 0) {
+					t.Errorf("time %d: %+v, want counted %v", again, c, want)
+				}
+			}
+		}
+		p1 := must(l.Player(t.Context(), game, "p1"))(t)
+		if p1.Totals.Matches != 4 || p1.Rated != 2 {
+			t.Errorf("p1 %+v", p1)
+		}
+		recorded := must(l.Match(t.Context(), game, "m2"))(t)
+		if recorded.Counts || recorded.Standings[0].Rating != nil || batch[2].Standings[0].Rating == nil {
+			t.Errorf("recorded %+v, given %+v", recorded, batch[2])
+		}
+		for day, want := range []int64{2, 0} {
+			l.set(t, int64(day)*dayMS) // the second has not turned yet
+			if n := must(l.PairDuels(t.Context(), game, "p2", "p1"))(t); n != want {
+				t.Errorf("%d duels on day %d, want %d", n, day, want)
+			}
+		}
+		if done := must(l.Commit(t.Context(), results(rated("m4", "p1", "p2"))))(t); !done[0].Counted {
+			t.Errorf("the next day %+v", done)
+		}
+		must(l.SumDays(t.Context(), game))(t)
+		var days int
+		if err := l.read.QueryRowContext(t.Context(), "SELECT COUNT(DISTINCT day) FROM pairs").Scan(&days); err != nil || days != 1 {
+			t.Errorf("pairs of %d days are kept, %v", days, err)
+		}
+	})
+}
+
+// Of the duels of a pair that are committed at once by several nodes as many
+// count as may.
+func TestPairLimitAtOnce(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		l.pairs = map[string]int64{game: 3}
+		counted := make([]bool, 10)
+		atOnceN(len(counted), func(i int) {
+			done, err := l.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1", "p2")))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			counted[i] = done[0].Counted
+		})
+		n := 0
+		for _, c := range counted {
+			if c {
+				n++
+			}
+		}
+		if n != 3 || must(l.PairDuels(t.Context(), game, "p1", "p2"))(t) != 3 {
+			t.Errorf("%d counted, want 3", n)
+		}
+	})
+}

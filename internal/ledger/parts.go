@@ -1,0 +1,36 @@
+package ledger
+
+import (
+	"strings"
+
+	"laststand/internal/leaderboard"
+)
+
+// partColumns are the columns of leaderboard.Parts wherever they are kept, in
+// the order of partValues and partPlaces.
+const partColumns = `score, time_ms, limit_ms, matches, asked, answered, correct`
+
+// eachPart is a piece of SQL for each of partColumns, the column in place of @.
+func eachPart(piece string) string {
+	columns := strings.Split(partColumns, ", ")
+	for i, column := range columns {
+		columns[i] = strings.ReplaceAll(piece, "@", column)
+	}
+	return strings.Join(columns, ", ")
+}
+
+func partValues(p leaderboard.Parts) []any {
+	return []any{p.Score, p.TimeMS, p.LimitMS, p.Matches, p.Asked, p.Answered, p.Correct}
+}
+
+// partPlaces are where Scan puts the columns.
+func partPlaces(p *leaderboard.Parts) []any {
+	return []any{&p.Score, &p.TimeMS, &p.LimitMS, &p.Matches, &p.Asked, &p.Answered, &p.Correct}
+}
+
+func negated(p leaderboard.Parts) leaderboard.Parts {
+	return leaderboard.Parts{
+		Score: -p.Score, TimeMS: -p.TimeMS, LimitMS: -p.LimitMS, Matches: -p.Matches,
+		Asked: -p.Asked, Answered: -p.Answered, Correct: -p.Correct,
+	}
+}

@@ -1,0 +1,65 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+
+	"laststand/internal/leaderboard"
+)
+
+const (
+	insertCorrection = `
+WITH v (game, pos, reason, by_sub) AS ({rows})
+INSERT INTO corrections (game, pos, reason, by_sub) SELECT game, pos, reason, by_sub FROM v WHERE true`
+
+	// changeVersion locks the day: see moveSummed.
+	changeVersion = `UPDATE days SET version = $3 WHERE game = $1 AND day = $2 RETURNING summed_to`
+
+	deleteEmptySums = `
+WITH v (game, whose, holder, day) AS ({rows})
+DELETE FROM sums WHERE (game, whose, holder, day) IN (SELECT game, whose, holder, day FROM v) AND matches = 0`
+)
+
+var correctSums = `
+WITH v (game, whose, holder, day, newest, ` + partColumns + `) AS ({rows})
+UPDATE sums SET
+    newest = v.newest,
+    at = COALESCE((SELECT e.at FROM entries e WHERE e.game = v.game AND e.pos = v.newest), sums.at),
+    ` + eachPart("@ = sums.@ + v.@") + `
+FROM v WHERE sums.game = v.game AND sums.whose = v.whose AND sums.holder = v.holder AND sums.day = v.day`
+
+// putRight writes what follows from corrections, which are of one day: their
+// reason, the players' totals, and the day's sums as far as there are any.
+func (l *Ledger) putRight(ctx context.Context, tx *sql.Tx, d Disqualification, corrections []*entry) error {
+	day := corrections[0].Of
+	var summedTo int64
+	err := tx.QueryRowContext(ctx, changeVersion, d.Game, day, rand.Int64()).Scan(&summedTo) //nolint:gosec // a version is no secret
+	if err != nil {
+		return fmt.Errorf("day: %w", err)
+	}
+	var reasons, players, sums, keys [][]any
+	for _, c := range corrections {
+		reasons = append(reasons, []any{d.Game, c.Pos, d.Reason, d.By})
+		if c.Whose == leaderboard.Players {
+			players = append(players, (&playerSum{parts: c.Parts}).row(d.Game, c.Holder))
+		}
+		key := []any{d.Game, string(c.Whose), c.Holder, day}
+		keys = append(keys, key)
+		var summed leaderboard.Parts
+		if c.ofPos <= summedTo {
+			summed = c.Parts
+		}
+		sums = append(sums, append(append(key[:4:4], c.NewestOfThatDay), partValues(summed)...))
+	}
+	for _, step := range []struct {
+		text string
+		rows [][]any
+	}{{insertCorrection, reasons}, {updatePlayer, players}, {correctSums, sums}, {deleteEmptySums, keys}} {
+		if err := l.bulk(tx).run(ctx, step.text, step.rows, nil); err != nil {
+			return fmt.Errorf("put right: %w", err)
+		}
+	}
+	return nil
+}

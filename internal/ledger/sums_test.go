@@ -1,0 +1,199 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"laststand/internal/leaderboard"
+	"laststand/internal/trial"
+)
+
+// Several days that nobody summed, some of them empty, are summed together; the
+// open one is not.
+func TestSumDays(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openClock(t, db, time.UTC)
+		l.sumPage = 3
+		if n := must(l.SumDays(t.Context(), game))(t); n != 0 {
+			t.Errorf("%d days of an empty ledger", n)
+		}
+		for _, day := range []int64{0, 3, 5} {
+			l.set(t, day*dayMS)
+			id := fmt.Sprint("m", day)
+			must(l.Commit(t.Context(), results(duel(id, 1, "p1", "p2"), duel(id+"b", 1, "p1", "p3"))))(t)
+		}
+		before := snapshotOf(t, l.Ledger)
+		if n := must(l.SumDays(t.Context(), game))(t); n != 5 {
+			t.Errorf("%d days, want 5", n)
+		}
+		if n := must(l.SumDays(t.Context(), game))(t); n != 0 {
+			t.Errorf("%d days the second time", n)
+		}
+		for day, want := range map[string]bool{"1970-01-01": true, "1970-01-05": true, "1970-01-06": false, "1970-01-07": false} {
+			if got := must(l.Summed(t.Context(), game, day))(t); got != want {
+				t.Errorf("%s summed: %v", day, got)
+			}
+		}
+		if after := snapshotOf(t, l.Ledger); !slices.Equal(after, before) || len(after) != 9 {
+			t.Errorf("snapshot %+v, before the days were summed %+v", after, before)
+		}
+		checkSums(t, l.Ledger)
+	})
+}
+
+// A snapshot is one moment, whatever is committed, corrected and summed while
+// it is read.
+func TestSnapshotIsOneMoment(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openClock(t, db, time.UTC)
+		must(l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
+		head := must(l.Head(t.Context(), game))(t)
+		var got []leaderboard.Sum
+		err := l.Snapshot(t.Context(), game, func(s leaderboard.Snapshot) error {
+			if s.Mark != head || s.First != "1970-01-01" {
+				t.Errorf("mark %+v of %+v, first %s", s.Mark, head, s.First)
+			}
+			l.set(t, dayMS)
+			must(l.Commit(t.Context(), results(duel("m2", 1, "p1", "p3"))))(t)
+			disqualify(t, l.Ledger, "m1", "p1")
+			must(l.SumDays(t.Context(), game))(t)
+			for sum, err := range s.Sums {
+				got = append(got, sum)
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil || len(got) != 2 || got[0].Newest != 2 || got[1].Newest != 3 {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if err := l.Snapshot(t.Context(), game, func(leaderboard.Snapshot) error { return errors.New("enough") }); err == nil {
+			t.Error("the error of the work is lost")
+		}
+		if err := l.Snapshot(t.Context(), "other", func(s leaderboard.Snapshot) error {
+			if s.Mark.Pos != 0 || s.First != "" {
+				t.Errorf("snapshot of an empty ledger %+v", s)
+			}
+			for sum, err := range s.Sums {
+				t.Errorf("%+v, %v", sum, err)
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Nodes that sum the same days at once share them.
+func TestSumDaysOfManyNodesAtOnce(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openClock(t, db, time.UTC)
+		l.sumPage = 2
+		for i := range 20 {
+			must(l.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1", "p2"))))(t)
+		}
+		l.set(t, 2*dayMS)
+		must(l.Turn(t.Context(), game))(t)
+		ended := make([]int, 5)
+		atOnceN(len(ended), func(i int) {
+			var err error
+			if ended[i], err = l.SumDays(t.Context(), game); err != nil {
+				t.Error(err)
+			}
+		})
+		if slices.Sort(ended); ended[0]+ended[1]+ended[2]+ended[3]+ended[4] != 2 {
+			t.Errorf("days ended %v, want 2 in all", ended)
+		}
+		checkSums(t, l.Ledger)
+	})
+}
+
+// A context that ends leaves what was summed, and the next call goes on.
+func TestSumDaysIsEnded(t *testing.T) {
+	t.Parallel()
+	l := openClock(t, trial.SQL{Dir: t.TempDir()}, time.UTC)
+	l.sumPage = 1
+	must(l.Commit(t.Context(), results(duel("m", 1, names("p", 100)...))))(t)
+	l.set(t, dayMS)
+	must(l.Turn(t.Context(), game))(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if n, err := l.SumDays(ctx, game); n != 0 || !Unavailable(err) {
+		t.Errorf("%d days, %v", n, err)
+	}
+	must(l.SumDays(t.Context(), game))(t)
+	checkSums(t, l.Ledger)
+}
+
+const sumDir = "LASTSTAND_LEDGER_SUM_DIR"
+
+// TestSumUntilKilled is the process that TestKilledSumsGoOn kills; by itself it
+// has nothing to do.
+func TestSumUntilKilled(t *testing.T) {
+	dir := os.Getenv(sumDir)
+	if dir == "" {
+		return
+	}
+	l := openWith(t, Config{Dir: dir, sumPage: 1})
+	for {
+		d, over, err := l.nextOver(t.Context(), game)
+		if err != nil || !over {
+			t.Fatal("all is summed", err)
+		}
+		must(l.sum(t.Context(), d))(t)
+		fmt.Println("committed", d.pos)
+	}
+}
+
+// A process that is killed while it sums a day has counted nothing twice.
+func TestKilledSumsGoOn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l := openClock(t, trial.SQL{Dir: dir}, time.UTC)
+	var batch = results()
+	for i := range 300 {
+		batch = append(batch, duel(fmt.Sprint("m", i), 1, "p1", "p2"))
+	}
+	must(l.Commit(t.Context(), batch))(t)
+	l.set(t, dayMS)
+	must(l.Turn(t.Context(), game))(t)
+	killAfter(t, "TestSumUntilKilled", sumDir+"="+dir, 20)
+	if must(l.Summed(t.Context(), game, "1970-01-01"))(t) {
+		t.Fatal("the process was killed too late")
+	}
+	disqualify(t, l.Ledger, "m1", "")
+	disqualify(t, l.Ledger, "m299", "p1")
+	must(l.SumDays(t.Context(), game))(t)
+	checkSums(t, l.Ledger)
+}
+
+// A day is what the zone's clocks say, also where they are changed on it.
+func TestSumsOfADayOf25Hours(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openClock(t, db, must(time.LoadLocation("Europe/Berlin"))(t))
+		for i, at := range []string{"2026-10-24T21:59:59Z", "2026-10-24T22:00:00Z", "2026-10-25T22:59:59Z", "2026-10-25T23:00:00Z"} {
+			l.set(t, must(time.Parse(time.RFC3339, at))(t).UnixMilli())
+			must(l.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1"))))(t)
+		}
+		must(l.SumDays(t.Context(), game))(t)
+		for day, want := range map[string]int64{"2026-10-24": 1, "2026-10-25": 2, "2026-10-26": 1} {
+			if got := daySumsOf(t, l.Ledger, day, leaderboard.Players); len(got) != 1 || got[0].Parts.Matches != want {
+				t.Errorf("%s: %+v, want %d matches", day, got, want)
+			}
+		}
+	})
+}

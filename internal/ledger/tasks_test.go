@@ -1,0 +1,170 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"laststand/internal/eventq"
+	"laststand/internal/trial"
+)
+
+// deadTask is a result that failed once.
+func deadTask(t testing.TB, key string) eventq.Task {
+	t.Helper()
+	task := eventq.Task{Game: game, Topic: eventq.Settle, Key: key, Payload: []byte(`{"match":"` + key + `"}`)}
+	if err := task.Fail(7, errors.New("no good \x00")); err != nil {
+		t.Fatal(err)
+	}
+	return task
+}
+
+func TestTasks(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		added := deadTask(t, "m1")
+		if !must(l.AddTask(t.Context(), added))(t) {
+			t.Error("a new key was there")
+		}
+		again := added
+		again.Payload = []byte(`"other"`)
+		if must(l.AddTask(t.Context(), again))(t) {
+			t.Error("a key was added twice")
+		}
+		page, next, err := l.Tasks(t.Context(), eventq.Filter{}, "", 10)
+		if err != nil || len(page) != 1 || next != "" || page[0].Payload != nil {
+			t.Fatalf("listed %+v, %q, %v", page, next, err)
+		}
+		got := must(l.Task(t.Context(), page[0].ID))(t)
+		want := added
+		want.ID, want.CreatedAt, want.ChangedAt = got.ID, got.CreatedAt, got.ChangedAt
+		if !reflect.DeepEqual(got, want) || got.CreatedAt == 0 || got.ChangedAt == 0 {
+			t.Errorf("got  %+v\nwant %+v", got, want)
+		}
+		done := must(l.ChangeTask(t.Context(), got.ID, func(task *eventq.Task) error {
+			task.Finish([]byte("2"))
+			return nil
+		}))(t)
+		if kept := must(l.Task(t.Context(), got.ID))(t); !reflect.DeepEqual(kept, done) || kept.State != eventq.Done || kept.Tries != 2 {
+			t.Errorf("changed to %+v, kept %+v", done, kept)
+		}
+		if must(l.AddTask(t.Context(), again))(t) {
+			t.Error("the key of a done task was added again")
+		}
+	})
+}
+
+func TestTaskThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		if _, err := l.Task(t.Context(), "x"); !errors.Is(err, eventq.ErrNotFound) {
+			t.Error(err)
+		}
+		if _, err := l.ChangeTask(t.Context(), "x", func(*eventq.Task) error { return nil }); !errors.Is(err, eventq.ErrNotFound) {
+			t.Error(err)
+		}
+		for _, cursor := range []string{"?", "eA", taskCursor(eventq.Task{ID: "a b"})} {
+			if _, _, err := l.Tasks(t.Context(), eventq.Filter{}, cursor, 1); !errors.Is(err, eventq.ErrBadCursor) {
+				t.Errorf("cursor %q: %v", cursor, err)
+			}
+		}
+	})
+}
+
+func TestRefusedChangeOfATask(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		must(l.AddTask(t.Context(), deadTask(t, "m1")))(t)
+		page, _, err := l.Tasks(t.Context(), eventq.Filter{}, "", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := must(l.Task(t.Context(), page[0].ID))(t)
+		_, err = l.ChangeTask(t.Context(), before.ID, func(task *eventq.Task) error {
+			task.Finish(nil)
+			return eventq.ErrDone
+		})
+		if after := must(l.Task(t.Context(), before.ID))(t); !errors.Is(err, eventq.ErrDone) || !reflect.DeepEqual(after, before) {
+			t.Errorf("%v: %+v became %+v", err, before, after)
+		}
+	})
+}
+
+// However many processes change a task at once, no change is lost.
+func TestTaskChangedAtOnce(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		processes := []*Ledger{openOn(t, db), openOn(t, db)}
+		must(processes[0].AddTask(t.Context(), deadTask(t, "m1")))(t)
+		page, _, err := processes[0].Tasks(t.Context(), eventq.Filter{}, "", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		atOnceN(10, func(i int) {
+			_, err := processes[i%2].ChangeTask(t.Context(), page[0].ID, func(task *eventq.Task) error {
+				return task.Fail(int64(i), errors.New("again"))
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		if task := must(processes[0].Task(t.Context(), page[0].ID))(t); task.Tries != 11 {
+			t.Errorf("%d tries after 11", task.Tries)
+		}
+	})
+}
+
+func TestTasksByPageAndFilter(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		for i := range 7 {
+			task := deadTask(t, fmt.Sprint("m", i))
+			if i%2 == 1 {
+				task.State, task.Game = eventq.Discarded, "other"
+			}
+			must(l.AddTask(t.Context(), task))(t)
+		}
+		for _, tt := range []struct {
+			filter eventq.Filter
+			want   int
+		}{
+			{eventq.Filter{}, 7},
+			{eventq.Filter{State: eventq.Dead}, 4},
+			{eventq.Filter{Game: "other", State: eventq.Discarded}, 3},
+			{eventq.Filter{Game: "other", State: eventq.Dead}, 0},
+			{eventq.Filter{Topic: eventq.Settle, Key: "m3"}, 1},
+			{eventq.Filter{Topic: "another"}, 0},
+		} {
+			seen := map[string]bool{}
+			cursor, last := "", int64(1)<<62
+			for {
+				page, next, err := l.Tasks(t.Context(), tt.filter, cursor, 2)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, task := range page {
+					if seen[task.Key] || task.CreatedAt > last {
+						t.Errorf("%+v: %s twice or out of order", tt.filter, task.Key)
+					}
+					seen[task.Key], last = true, task.CreatedAt
+				}
+				if cursor = next; next == "" {
+					break
+				}
+			}
+			if len(seen) != tt.want {
+				t.Errorf("%+v chose %v, want %d", tt.filter, seen, tt.want)
+			}
+		}
+	})
+}

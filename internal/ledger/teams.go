@@ -1,0 +1,45 @@
+package ledger
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"laststand/internal/leaderboard"
+)
+
+const saveTeam = `
+WITH v (game, id, name) AS ({rows})
+INSERT INTO teams (game, id, name) SELECT game, id, name FROM v WHERE true
+ON CONFLICT (game, id) DO UPDATE SET name = excluded.name WHERE teams.name <> excluded.name`
+
+// teamRows are the rows of saveTeam: the teams that the results give something,
+// by the names that the newest of them says.
+func teamRows(game string, items []*item) [][]any {
+	names := map[string]string{}
+	for _, it := range items {
+		counts := map[string]bool{}
+		for _, e := range it.entries {
+			counts[e.Holder] = counts[e.Holder] || e.Whose == leaderboard.Teams
+		}
+		for _, t := range it.result.Teams {
+			if counts[t.ID] && t.Name != "" {
+				names[t.ID] = t.Name
+			}
+		}
+	}
+	var rows [][]any
+	for _, id := range slices.Sorted(maps.Keys(names)) {
+		rows = append(rows, []any{game, id, names[id]})
+	}
+	return rows
+}
+
+const selectTeamNames = `SELECT id, name FROM teams WHERE game = $1 AND id IN ({ids})`
+
+// TeamNames gives the names of up to MaxNames teams by their ids, in one query:
+// of each the one it had in its last match that counted. Unknown ids are left
+// out.
+func (l *Ledger) TeamNames(ctx context.Context, game string, ids []string) (map[string]string, error) {
+	return l.names(ctx, selectTeamNames, game, ids)
+}

@@ -1,0 +1,247 @@
+package ops
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"laststand/internal/eventq"
+	"laststand/internal/leaderboard"
+)
+
+func TestTasksAreListed(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	for query, want := range map[string]struct {
+		filter eventq.Filter
+		answer string
+	}{
+		"?state=dead&game=demo&limit=1": {eventq.Filter{State: eventq.Dead, Game: "demo"}, `"next_cursor":"next"`},
+		"?topic=settle&key=m1&cursor=x": {eventq.Filter{Topic: "settle", Key: "m1"}, `{"tasks":[]}`},
+		"":                              {eventq.Filter{}, `"errors":[{"at":7,"error":"why"}]`},
+	} {
+		status, _, body := ask(t, w.handler(), "GET", "/admin/v1/tasks"+query, "")
+		if status != http.StatusOK || w.filter != want.filter || !strings.Contains(body, want.answer) {
+			t.Errorf("%s: %d %s, asked for %+v", query, status, body, w.filter)
+		}
+	}
+}
+
+func TestTaskOnItsWay(t *testing.T) {
+	t.Parallel()
+	h := newWorld().handler()
+	for _, step := range []struct {
+		method, path, body string
+		want               eventq.Task
+	}{
+		{"GET", "", "", eventq.Task{State: eventq.Dead, Tries: 10, Payload: []byte(`{"match":"m1"}`)}},
+		{"PUT", "/payload", `{"match":"m1","mended":true}`, eventq.Task{State: eventq.Dead, Tries: 10, Payload: []byte(`{"match":"m1","mended":true}`)}},
+		{"POST", "/discard", "", eventq.Task{State: eventq.Discarded, Tries: 10, Payload: []byte(`{"match":"m1","mended":true}`)}},
+		{"POST", "/requeue", "", eventq.Task{State: eventq.Done, Tries: 11, Payload: []byte(`{"match":"m1","mended":true}`)}},
+	} {
+		status, _, body := ask(t, h, step.method, "/admin/v1/tasks/t1"+step.path, step.body)
+		var got eventq.Task
+		if err := json.Unmarshal([]byte(body), &got); err != nil || status != http.StatusOK {
+			t.Fatalf("%s: %d %v: %s", step.path, status, err, body)
+		}
+		if got.State != step.want.State || got.Tries != step.want.Tries || string(got.Payload) != string(step.want.Payload) || got.ID != "t1" {
+			t.Errorf("%s %s: %+v", step.method, step.path, got)
+		}
+	}
+}
+
+func TestManyAreRequeued(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	status, _, body := ask(t, w.handler(), "POST", "/admin/v1/tasks/requeue", `{"game":"demo"}`)
+	var page taskPage
+	if err := json.Unmarshal([]byte(body), &page); err != nil || status != http.StatusOK {
+		t.Fatalf("%d %v: %s", status, err, body)
+	}
+	if len(page.Tasks) != 1 || page.Tasks[0].State != eventq.Done || page.Tasks[0].Payload != nil || page.NextCursor != "next" {
+		t.Errorf("%+v", page)
+	}
+	if want := (eventq.Filter{Game: "demo", State: eventq.Dead}); w.filter != want {
+		t.Errorf("asked for %+v", w.filter)
+	}
+}
+
+func TestVerification(t *testing.T) {
+	t.Parallel()
+	d := leaderboard.Difference{Board: leaderboard.Board{Kind: leaderboard.Players, Span: "all"}, Holder: "p_1", What: "score", Want: "5", Have: "4"}
+	const line = `{"kind":"player","span":"all","holder":"p_1","what":"score","want":"5","have":"4"}`
+	for name, tt := range map[string]struct {
+		world func(*world)
+		want  string
+	}{
+		"equal": {func(*world) {}, `{"verified":{"boards":3,"entries":40,"differences":0,"pos":99}}`},
+		"two differences": {func(w *world) { w.found = []leaderboard.Difference{d, d} },
+			line + "\n" + line + "\n" + `{"verified":{"boards":3,"entries":40,"differences":2,"pos":99}}`},
+		"ended early": {func(w *world) { w.found, w.late = []leaderboard.Difference{d}, errDown },
+			line + "\n" + `{"error":{"type":"about:blank","title":"Service Unavailable","status":503,` +
+				`"detail":"a store is out of reach; try again soon: dial tcp: refused","code":"unavailable"}}`},
+	} {
+		w := newWorld()
+		tt.world(w)
+		status, header, body := ask(t, w.handler(), "GET", "/admin/v1/games/demo/boards/verify", "")
+		if status != http.StatusOK || header.Get("Content-Type") != "application/x-ndjson" || body != tt.want {
+			t.Errorf("%s: %d %s\n%s\nwant\n%s", name, status, header, body, tt.want)
+		}
+	}
+}
+
+// patient are boards whose verification lasts until the test has seen its
+// first line, and longer than the server bounds a request.
+type patient struct {
+	*world
+	seen chan struct{}
+}
+
+func (p patient) Verify(ctx context.Context, _ string, report func(leaderboard.Difference)) (leaderboard.Verified, error) {
+	report(leaderboard.Difference{What: "first"})
+	select {
+	case <-ctx.Done():
+	case <-p.seen:
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(200 * time.Millisecond): // twice the server's bounds
+	}
+	return leaderboard.Verified{}, ctx.Err()
+}
+
+// A difference is told at once, and a verification may take longer than any
+// other request.
+func TestLongVerification(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	p := patient{w, make(chan struct{})}
+	c := w.config()
+	c.Boards = p
+	server := httptest.NewUnstartedServer(New(c))
+	server.Config.ReadTimeout, server.Config.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond
+	server.Start()
+	defer server.Close()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/admin/v1/games/demo/boards/verify", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer admin")
+	answer, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	type line struct {
+		What     string
+		Verified *verified
+	}
+	var first, last line
+	lines := json.NewDecoder(answer.Body)
+	if err := lines.Decode(&first); err != nil || first.What != "first" {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	close(p.seen)
+	if err := lines.Decode(&last); err != nil || last.Verified == nil {
+		t.Errorf("%+v, %v", last, err)
+	}
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRebuild(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	for _, step := range []struct {
+		method string
+		status int
+		body   string
+	}{
+		{"GET", http.StatusOK, `{"building":false}`}, {"POST", http.StatusAccepted, `{"building":true}`}, {"GET", http.StatusOK, `{"building":true}`},
+	} {
+		if status, _, body := ask(t, w.handler(), step.method, "/admin/v1/games/demo/boards/rebuild", ""); status != step.status || body != step.body {
+			t.Errorf("%s: %d %s", step.method, status, body)
+		}
+	}
+}
+
+func TestCorrection(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	status, _, body := ask(t, w.handler(), "POST", "/admin/v1/games/demo/corrections", `{"match":"m1","player":"p_1","reason":"cheated"}`)
+	want := Correction{Game: "demo", Match: "m1", Player: "p_1", Reason: "cheated", By: "ops"}
+	if status != http.StatusOK || body != `{"rows":2}` || w.asked != want {
+		t.Errorf("%d %s, asked for %+v", status, body, w.asked)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	const tasks, game = "/admin/v1/tasks", "/admin/v1/games/demo"
+	for name, tt := range map[string]struct {
+		method, path, body string
+		fail               error
+		status             int
+		code               string
+	}{
+		"no such path":      {"GET", "/admin/v2", "", nil, 404, "not_found"},
+		"no such method":    {"DELETE", tasks + "/t1", "", nil, 404, "not_found"},
+		"no such task":      {"GET", tasks + "/t3", "", nil, 404, "not_found"},
+		"no such game":      {"POST", "/admin/v1/games/other/boards/rebuild", "", nil, 404, "not_found"},
+		"no such match":     {"POST", game + "/corrections", `{"match":"m9","reason":"x"}`, ErrNoResult, 404, "not_found"},
+		"unknown parameter": {"GET", tasks + "?states=dead", "", nil, 400, "bad_request"},
+		"empty parameter":   {"GET", tasks + "?game=", "", nil, 400, "bad_request"},
+		"unknown state":     {"GET", tasks + "?state=alive", "", nil, 400, "bad_request"},
+		"bad limit":         {"GET", tasks + "?limit=0", "", nil, 400, "bad_request"},
+		"bad cursor":        {"GET", tasks + "?cursor=bad", "", nil, 400, "bad_request"},
+		"bad payload":       {"PUT", tasks + "/t1/payload", "{", nil, 400, "bad_request"},
+		"done":              {"POST", tasks + "/t2/discard", "", nil, 409, "bad_request"},
+		"no reason":         {"POST", game + "/corrections", `{"match":"m1","reason":""}`, nil, 400, "bad_request"},
+		"unknown field":     {"POST", game + "/corrections", `{"match":"m1","reason":"x","all":true}`, nil, 400, "bad_request"},
+		"no JSON":           {"POST", tasks + "/requeue", "", nil, 415, "bad_request"},
+		"too large":         {"PUT", tasks + "/t1/payload", `"` + strings.Repeat("x", maxBody) + `"`, nil, 413, "payload_too_large"},
+		"down":              {"GET", tasks, "", errDown, 503, "unavailable"},
+		"not ready":         {"GET", game + "/boards/verify", "", leaderboard.ErrNotReady, 503, "unavailable"},
+		"slow":              {"POST", game + "/boards/rebuild", "", context.DeadlineExceeded, 503, "unavailable"},
+		"defect":            {"GET", game + "/boards/rebuild", "", errDefect, 500, "internal"},
+	} {
+		w := newWorld()
+		w.fail = tt.fail
+		status, header, body := ask(t, w.handler(), tt.method, tt.path, tt.body)
+		var p problem
+		if err := json.Unmarshal([]byte(body), &p); err != nil || header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s: %v: %s", name, err, body)
+		}
+		if status != tt.status || p.Status != status || string(p.Code) != tt.code || p.Detail == "" {
+			t.Errorf("%s: %d %+v", name, status, p)
+		}
+		if retry := header.Get("Retry-After"); (retry != "") != (status == http.StatusServiceUnavailable) {
+			t.Errorf("%s: Retry-After %q with %d", name, retry, status)
+		}
+	}
+}
+
+func TestOnlyAdmins(t *testing.T) {
+	t.Parallel()
+	h := newWorld().handler()
+	for path, method := range map[string]string{
+		"/admin/v1/tasks": "GET", "/admin/v1/games/demo/boards/rebuild": "POST", "/admin/nothing": "GET", "/debug/pprof/cmdline": "GET",
+	} {
+		for token, want := range map[string]int{"Bearer player": 401, "Basic admin": 401, "": 401, "Bearer unknowable": 503} {
+			r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
+			r.Header.Set("Authorization", token)
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if w.Code != want || (w.Header().Get("WWW-Authenticate") == "Bearer") != (want == 401) {
+				t.Errorf("%s with %q: %s", path, token, fmt.Sprint(w.Code, w.Header()))
+			}
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package ops
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"laststand/internal/eventq"
+	"laststand/internal/leaderboard"
+	"laststand/internal/settle"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	errDown   = errors.New("dial tcp: refused")
+	errDefect = errors.New("a defect")
+)
+
+// world answers for everything behind the handler. Where fail is set all of it
+// answers that.
+type world struct {
+	fail   error
+	tasks  map[string]eventq.Task
+	filter eventq.Filter // of the last list
+	found  []leaderboard.Difference
+	late   error // of a verification, after what was found
+	asked  Correction
+	built  string
+}
+
+func newWorld() *world {
+	return &world{tasks: map[string]eventq.Task{
+		"t1": {ID: "t1", Game: "demo", Topic: eventq.Settle, Key: "m1", State: eventq.Dead, Tries: 10, Payload: json.RawMessage(`{"match":"m1"}`),
+			Errors: []eventq.Failure{{At: 7, Error: "why"}}},
+		"t2": {ID: "t2", Game: "demo", Topic: eventq.Settle, Key: "m2", State: eventq.Done, Payload: json.RawMessage(`{}`)},
+	}}
+}
+
+func (w *world) handler() http.Handler { return New(w.config()) }
+
+func (w *world) config() Config {
+	return Config{
+		Gatherer: prometheus.NewRegistry(), Games: []string{"demo"}, Tasks: w, Desk: w, Boards: w, Corrections: w,
+		Admin: func(_ context.Context, token string) (string, error) {
+			switch token {
+			case "admin":
+				return "ops", nil
+			case "unknowable":
+				return "", errDown
+			}
+			return "", errors.New("no admin")
+		},
+		Down:   func(err error) bool { return errors.Is(err, errDown) },
+		Logger: slog.New(slog.DiscardHandler),
+	}
+}
+
+func (w *world) Task(_ context.Context, id string) (eventq.Task, error) {
+	t, ok := w.tasks[id]
+	if !ok {
+		return t, eventq.ErrNotFound
+	}
+	return t, w.fail
+}
+
+func (w *world) Tasks(_ context.Context, f eventq.Filter, cursor string, limit int) ([]eventq.Task, string, error) {
+	w.filter = f
+	switch {
+	case cursor == "bad":
+		return nil, "", eventq.ErrBadCursor
+	case cursor != "" || w.fail != nil:
+		return nil, "", w.fail
+	case limit == 1 || f.State == eventq.Dead:
+		return []eventq.Task{w.tasks["t1"]}, "next", nil
+	}
+	return []eventq.Task{w.tasks["t2"], w.tasks["t1"]}, "", nil
+}
+
+// change changes a task as the store does.
+func (w *world) change(id string, f func(*eventq.Task) error) (eventq.Task, error) {
+	t, err := w.Task(context.Background(), id)
+	if err == nil {
+		err = f(&t)
+	}
+	if err == nil {
+		w.tasks[id] = t
+	}
+	return t, err
+}
+
+func (w *world) Requeue(_ context.Context, id string) (eventq.Task, error) {
+	return w.change(id, func(t *eventq.Task) error { t.Finish(t.Payload); return nil })
+}
+
+func (w *world) Edit(_ context.Context, id string, payload json.RawMessage) (eventq.Task, error) {
+	return w.change(id, func(t *eventq.Task) error {
+		if !json.Valid(payload) {
+			return settle.ErrBadPayload
+		}
+		return t.Edit(payload)
+	})
+}
+
+func (w *world) Discard(_ context.Context, id string) (eventq.Task, error) {
+	return w.change(id, (*eventq.Task).Discard)
+}
+
+func (w *world) Verify(_ context.Context, _ string, report func(leaderboard.Difference)) (leaderboard.Verified, error) {
+	if w.fail != nil {
+		return leaderboard.Verified{}, w.fail
+	}
+	for _, d := range w.found {
+		report(d)
+	}
+	return leaderboard.Verified{Boards: 3, Entries: 40, Differences: int64(len(w.found)), Pos: 99}, w.late
+}
+
+func (w *world) Rebuild(_ context.Context, game string) error {
+	w.built = game
+	return w.fail
+}
+
+func (w *world) Building(_ context.Context, game string) (bool, error) {
+	return w.built == game, w.fail
+}
+
+func (w *world) Correct(_ context.Context, c Correction) (int, error) {
+	w.asked = c
+	return 2, w.fail
+}
+
+// ask sends a request by an admin, with a body of JSON unless it is "".
+func ask(t *testing.T, h http.Handler, method, path, body string) (status int, header http.Header, text string) {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer admin")
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	answer, err := io.ReadAll(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.Code, w.Header(), strings.TrimSpace(string(answer))
+}

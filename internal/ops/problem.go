@@ -1,0 +1,120 @@
+package ops
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"laststand/internal/eventq"
+	"laststand/internal/leaderboard"
+	"laststand/internal/protocol"
+	"laststand/internal/settle"
+)
+
+// problem is an error's body (RFC 9457), of the same form as the players' API.
+type problem struct {
+	Type   string        `json:"type"`
+	Title  string        `json:"title"`
+	Status int           `json:"status"`
+	Detail string        `json:"detail"`
+	Code   protocol.Code `json:"code"`
+}
+
+// refused is an error as an operator is to see it.
+type refused struct {
+	code   protocol.Code
+	status int // 0: the code's own
+	detail string
+}
+
+func (e *refused) Error() string { return string(e.code) + ": " + e.detail }
+
+func refuse(code protocol.Code, format string, args ...any) error {
+	return &refused{code: code, detail: fmt.Sprintf(format, args...)}
+}
+
+func badRequest(format string, args ...any) error {
+	return refuse(protocol.CodeBadRequest, format, args...)
+}
+
+var statuses = map[protocol.Code]int{
+	protocol.CodeBadRequest:      http.StatusBadRequest,
+	protocol.CodeUnauthorized:    http.StatusUnauthorized,
+	protocol.CodeNotFound:        http.StatusNotFound,
+	protocol.CodePayloadTooLarge: http.StatusRequestEntityTooLarge,
+	protocol.CodeUnavailable:     http.StatusServiceUnavailable,
+	protocol.CodeInternal:        http.StatusInternalServerError,
+}
+
+// outcomes is what each error of the game is to an operator. The first that
+// fits holds; a status of 0 is the code's own.
+var outcomes = []struct {
+	is     error
+	code   protocol.Code
+	status int
+}{
+	{eventq.ErrNotFound, protocol.CodeNotFound, 0},
+	{eventq.ErrDone, protocol.CodeBadRequest, http.StatusConflict},
+	{eventq.ErrBadCursor, protocol.CodeBadRequest, 0},
+	{settle.ErrBadPayload, protocol.CodeBadRequest, 0},
+	{settle.ErrStopped, protocol.CodeUnavailable, 0},
+	{leaderboard.ErrNotReady, protocol.CodeUnavailable, 0},
+	{ErrNoResult, protocol.CodeNotFound, 0},
+}
+
+// refusalOf is an error as an operator is to see it. Operators see the text of
+// every error: they have to mend it.
+func (a *api) refusalOf(err error) *refused {
+	if e, ok := errors.AsType[*refused](err); ok {
+		return e
+	}
+	if e, ok := errors.AsType[*protocol.Error](err); ok {
+		return &refused{code: e.Code, detail: e.Message}
+	}
+	for _, o := range outcomes {
+		if errors.Is(err, o.is) {
+			return &refused{o.code, o.status, err.Error()}
+		}
+	}
+	if a.Down(err) || errors.Is(err, context.DeadlineExceeded) {
+		return &refused{code: protocol.CodeUnavailable, detail: "a store is out of reach; try again soon: " + err.Error()}
+	}
+	return &refused{code: protocol.CodeInternal, detail: err.Error()}
+}
+
+func problemOf(e *refused) problem {
+	status := cmp.Or(e.status, statuses[e.code], http.StatusInternalServerError)
+	return problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: e.detail, Code: e.code}
+}
+
+// fail answers a request with its error, and logs what is not the operator's.
+func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p := problemOf(a.refusalOf(err))
+	if p.Status >= http.StatusInternalServerError {
+		a.Logger.WarnContext(r.Context(), "an operator's request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+	switch p.Status {
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	case http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", "2")
+	}
+	write(w, p.Status, "application/problem+json", p)
+}
+
+// answer writes a body as JSON.
+func answer(w http.ResponseWriter, status int, body any) error {
+	write(w, status, "application/json", body)
+	return nil
+}
+
+// write sends a body of this package, which JSON can hold. A client that went
+// away is no error of ours.
+func write(w http.ResponseWriter, status int, contentType string, body any) {
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body)
+}

@@ -1,0 +1,110 @@
+package ops
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"laststand/internal/protocol"
+)
+
+// route is one operation of the admin API. Query names the parameters that it
+// takes; any other is refused.
+type route struct {
+	method, path string
+	handle       handler
+	query        []string
+}
+
+// routes is the whole admin API.
+func (a *api) routes() []route {
+	const tasks, game = "/admin/v1/tasks", "/admin/v1/games/{game}"
+	return []route{
+		{"GET", tasks, a.getTasks, []string{"game", "topic", "key", "state", "limit", "cursor"}},
+		{"POST", tasks + "/requeue", a.requeueTasks, nil},
+		{"GET", tasks + "/{task}", a.getTask, nil},
+		{"PUT", tasks + "/{task}/payload", a.putPayload, nil},
+		{"POST", tasks + "/{task}/requeue", a.requeueTask, nil},
+		{"POST", tasks + "/{task}/discard", a.discardTask, nil},
+		{"GET", game + "/boards/verify", a.verifyBoards, nil},
+		{"POST", game + "/boards/rebuild", a.rebuildBoards, nil},
+		{"GET", game + "/boards/rebuild", a.getRebuild, nil},
+		{"POST", game + "/corrections", a.postCorrection, nil},
+	}
+}
+
+// request is one of the role admin, whose game is known where its path has one
+// and whose query holds nothing that its route does not take.
+type request struct {
+	*http.Request
+	by    string // whom the token speaks for
+	game  string
+	query url.Values
+}
+
+type handler func(http.ResponseWriter, *request) error
+
+// serve makes a handler of an operation. params are those of its query, nil
+// where it reads them itself or takes none.
+func (a *api) serve(params []string, handle handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		if err := a.call(w, r, params, handle); err != nil {
+			a.fail(w, r, err)
+		}
+	})
+}
+
+func (a *api) call(w http.ResponseWriter, r *http.Request, params []string, handle handler) error {
+	by, err := a.subject(r)
+	if err != nil {
+		return err
+	}
+	game := r.PathValue("game")
+	if game != "" && !slices.Contains(a.Games, game) {
+		return refuse(protocol.CodeNotFound, "there is no game %q here; there are: %s", game, strings.Join(a.Games, ", "))
+	}
+	query, err := readQuery(r.URL.RawQuery, params)
+	if err != nil {
+		return err
+	}
+	return handle(w, &request{Request: r, by: by, game: game, query: query})
+}
+
+// subject is whom a request's token of the role admin speaks for.
+func (a *api) subject(r *http.Request) (string, error) {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if ok {
+		by, err := a.Admin(r.Context(), token)
+		if err == nil || a.Down(err) {
+			return by, err
+		}
+	}
+	return "", refuse(protocol.CodeUnauthorized, "this needs a token of the role admin, signed with the server's own key: see `server token --help`")
+}
+
+// readQuery refuses parameters that are not known, repeated ones and empty ones.
+func readQuery(raw string, params []string) (url.Values, error) {
+	if params == nil {
+		return nil, nil
+	}
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, badRequest("the query cannot be read: escape it as in name=value&name=value")
+	}
+	for name, values := range query {
+		if !slices.Contains(params, name) {
+			return nil, badRequest("unknown query parameter %q; this path takes %s", name, strings.Join(params, ", "))
+		}
+		if len(values) != 1 || values[0] == "" {
+			return nil, badRequest("query parameter %q: give it once, with a value", name)
+		}
+	}
+	return query, nil
+}
+
+func nothing(http.ResponseWriter, *request) error {
+	return refuse(protocol.CodeNotFound, "there is nothing at this path, or not by this method; docs/OPERATIONS.md lists what there is")
+}

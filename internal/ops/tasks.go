@@ -1,0 +1,140 @@
+package ops
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"laststand/internal/eventq"
+)
+
+// Tasks shows tasks, newest first, as ledger.Tasks does.
+type Tasks interface {
+	Task(ctx context.Context, id string) (eventq.Task, error)
+	Tasks(ctx context.Context, f eventq.Filter, cursor string, limit int) (page []eventq.Task, next string, err error)
+}
+
+// Desk deals with dead tasks, as settle.Settler does. Each gives the task as it
+// is then.
+type Desk interface {
+	Requeue(ctx context.Context, id string) (eventq.Task, error)
+	Edit(ctx context.Context, id string, payload json.RawMessage) (eventq.Task, error)
+	Discard(ctx context.Context, id string) (eventq.Task, error)
+}
+
+const (
+	defaultLimit = 50
+	maxLimit     = 200
+)
+
+// taskPage is a list of tasks without payloads; the cursor is absent after the
+// last.
+type taskPage struct {
+	Tasks      []eventq.Task `json:"tasks"`
+	NextCursor string        `json:"next_cursor,omitempty"`
+}
+
+func (a *api) getTasks(w http.ResponseWriter, r *request) error {
+	f, err := readFilter(r)
+	if err != nil {
+		return err
+	}
+	limit, err := readLimit(r.query.Get("limit"))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := r.within()
+	defer cancel()
+	tasks, next, err := a.Tasks.Tasks(ctx, f, r.query.Get("cursor"), limit)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, taskPage{append([]eventq.Task{}, tasks...), next})
+}
+
+func readFilter(r *request) (eventq.Filter, error) {
+	f := eventq.Filter{
+		Game: r.query.Get("game"), Topic: r.query.Get("topic"), Key: r.query.Get("key"), State: eventq.State(r.query.Get("state")),
+	}
+	if f.State != "" && !slices.Contains(eventq.States(), f.State) {
+		return f, badRequest("state=%q: one of %v", f.State, eventq.States())
+	}
+	return f, nil
+}
+
+func readLimit(text string) (int, error) {
+	if text == "" {
+		return defaultLimit, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxLimit {
+		return 0, badRequest("limit=%q: a whole number from 1 to %d", text, maxLimit)
+	}
+	return n, nil
+}
+
+func (a *api) getTask(w http.ResponseWriter, r *request) error {
+	return oneTask(w, r, a.Tasks.Task)
+}
+
+func (a *api) requeueTask(w http.ResponseWriter, r *request) error {
+	return oneTask(w, r, a.Desk.Requeue)
+}
+
+func (a *api) discardTask(w http.ResponseWriter, r *request) error {
+	return oneTask(w, r, a.Desk.Discard)
+}
+
+func (a *api) putPayload(w http.ResponseWriter, r *request) error {
+	payload, err := readBody(w, r.Request)
+	if err != nil {
+		return err
+	}
+	return oneTask(w, r, func(ctx context.Context, id string) (eventq.Task, error) { return a.Desk.Edit(ctx, id, payload) })
+}
+
+// oneTask answers with the task of the path after something was done with it.
+func oneTask(w http.ResponseWriter, r *request, do func(context.Context, string) (eventq.Task, error)) error {
+	ctx, cancel := r.within()
+	defer cancel()
+	t, err := do(ctx, r.PathValue("task"))
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, t)
+}
+
+// requeue asks for many: a page of the dead tasks that it chooses.
+type requeue struct {
+	Game   string `json:"game,omitempty"`
+	Topic  string `json:"topic,omitempty"`
+	Cursor string `json:"cursor,omitempty"`
+}
+
+// requeuePage is how many tasks are requeued by one request.
+const requeuePage = 20
+
+func (a *api) requeueTasks(w http.ResponseWriter, r *request) error {
+	var body requeue
+	if err := readObject(w, r.Request, &body); err != nil {
+		return err
+	}
+	ctx, cancel := r.within()
+	defer cancel()
+	tasks, next, err := a.Tasks.Tasks(ctx, eventq.Filter{Game: body.Game, Topic: body.Topic, State: eventq.Dead}, body.Cursor, requeuePage)
+	if err != nil {
+		return err
+	}
+	page := taskPage{Tasks: []eventq.Task{}, NextCursor: next}
+	for _, t := range tasks {
+		after, err := a.Desk.Requeue(ctx, t.ID)
+		if err != nil {
+			return err
+		}
+		after.Payload = nil
+		page.Tasks = append(page.Tasks, after)
+	}
+	return answer(w, http.StatusOK, page)
+}

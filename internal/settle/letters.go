@@ -1,0 +1,107 @@
+package settle
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"laststand/internal/eventq"
+	"laststand/internal/match"
+)
+
+// What an operator is told who deals with dead letters, beside the errors of
+// eventq.
+var (
+	ErrStopped    = errors.New("this node is stopping")
+	ErrBadPayload = errors.New("the payload is no result of this task")
+)
+
+// retry is a dead letter's result on its way to the loop, which always answers.
+type retry struct {
+	result match.Result
+	done   chan error
+}
+
+// Requeue tries a dead letter now, the way that every result goes, as an
+// operator asks who has mended it or what the ledger refused it for. It gives
+// the task as it is then: done, with the players told once the boards show it,
+// or dead for one more reason. Of a store out of reach, or with ErrStopped,
+// nothing has changed.
+func (s *Settler) Requeue(ctx context.Context, id string) (eventq.Task, error) {
+	t, err := s.Tasks.Task(ctx, id)
+	if err != nil || t.State == eventq.Done {
+		return t, err
+	}
+	r, why := resultOf(t, t.Payload)
+	if why == nil {
+		why = s.retry(ctx, r)
+	}
+	if errors.Is(why, ErrStopped) || why != nil && s.down(why) {
+		return eventq.Task{}, why
+	}
+	return s.Tasks.ChangeTask(ctx, id, func(now *eventq.Task) error {
+		if why != nil {
+			return now.Fail(s.Now(), why)
+		}
+		now.Finish(t.Payload)
+		return nil
+	})
+}
+
+// Edit gives a dead letter another payload: a whole result of the same match.
+// ErrBadPayload.
+func (s *Settler) Edit(ctx context.Context, id string, payload json.RawMessage) (eventq.Task, error) {
+	return s.Tasks.ChangeTask(ctx, id, func(t *eventq.Task) error {
+		if _, err := resultOf(*t, payload); err != nil {
+			return err
+		}
+		return t.Edit(payload)
+	})
+}
+
+// Discard gives a dead letter up.
+func (s *Settler) Discard(ctx context.Context, id string) (eventq.Task, error) {
+	return s.Tasks.ChangeTask(ctx, id, (*eventq.Task).Discard)
+}
+
+// resultOf reads a payload of a task.
+func resultOf(t eventq.Task, payload json.RawMessage) (r match.Result, err error) {
+	if err := json.Unmarshal(payload, &r); err != nil {
+		return r, fmt.Errorf("%w: %w", ErrBadPayload, err)
+	}
+	if r.Match != t.Key || r.Game != t.Game || !r.Whole() {
+		return r, fmt.Errorf("%w: it must be of match %s and game %s, with all standings", ErrBadPayload, t.Key, t.Game)
+	}
+	return r, nil
+}
+
+// retry has the loop settle a result, and gives the ledger's answer.
+func (s *Settler) retry(ctx context.Context, r match.Result) error {
+	again := retry{r, make(chan error, 1)}
+	select {
+	case s.retries <- again:
+	case <-s.ended:
+		return ErrStopped
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-again.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// settleDead commits a result that is not pending any more. Its players are
+// told also where the ledger has it already: who requeued it before may have
+// died before they were.
+func (s *Settler) settleDead(work context.Context, r match.Result) error {
+	done, err := s.commitOnce(work, []match.Result{r})
+	s.noteOutage(err)
+	if err == nil && done[0].Counted {
+		s.show(work, r)
+	}
+	return err
+}

@@ -1,0 +1,181 @@
+package ws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"laststand/internal/leaderboard"
+	"laststand/internal/leaderboard/display"
+	"laststand/internal/protocol"
+)
+
+// boards are a Boards that pushes what a test has it push.
+type boards struct {
+	mu       sync.Mutex
+	fail     error
+	watching map[int]func(frame []byte) // by the order of coming
+	came     int
+}
+
+func (b *boards) set(fail error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fail = fail
+}
+
+// Watch pushes at once which board it is.
+func (b *boards) Watch(_ context.Context, game string, q leaderboard.Query, push func([]byte)) (func(), error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.fail != nil {
+		return nil, b.fail
+	}
+	n := b.came
+	b.came++
+	if b.watching == nil {
+		b.watching = map[int]func([]byte){}
+	}
+	b.watching[n] = push
+	push(boardFrame(fmt.Sprintf("%s %s %s %s %d", game, q.Window, q.Order, q.Kind, q.Limit)))
+	return func() {
+		push(boardFrame("just before it was left"))
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.watching, n)
+	}, nil
+}
+
+func (b *boards) watched() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.watching)
+}
+
+// change pushes to all who watch.
+func (b *boards) change() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for n, push := range b.watching {
+		push(boardFrame(fmt.Sprint("change of ", n)))
+	}
+}
+
+func boardFrame(text string) []byte { return protocol.EncodePush(protocol.TypeBoard, text) }
+
+// board reads a push of a board.
+func (c *client) board(want string) {
+	c.Helper()
+	if f := c.expect(protocol.TypeBoard); string(f.Data) != `"`+want+`"` {
+		c.fail("%s instead of %q", f.raw, want)
+	}
+}
+
+func TestWatchingBoards(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	c := n.enter("ada")
+	limit := 10
+	c.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "7d", Order: "time", Kind: "team", Limit: &limit})
+	c.reply(protocol.TypeBoardOK)
+	c.board("demo 7d time team 10")
+	c.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "7d"})
+	c.reply(protocol.TypeBoardOK)
+	c.board("demo 7d value player 0")
+	n.boards.change()
+	c.expect(protocol.TypeBoard)
+	c.expect(protocol.TypeBoard)
+
+	limit = 20 // replaces; the defaults spelled out are the same board
+	c.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "7d", Order: "value", Kind: "player", Limit: &limit})
+	c.reply(protocol.TypeBoardOK)
+	c.board("demo 7d value player 20")
+	for range 2 { // the second time there is nothing to unwatch
+		c.ask(protocol.TypeBoardUnwatch, protocol.BoardWatch{Window: "7d", Order: "time", Kind: "team"})
+		c.reply(protocol.TypeBoardOK)
+	}
+	n.boards.change()
+	c.board("change of 2")
+	c.alive()
+	if left := n.boards.watched(); left != 1 {
+		t.Errorf("%d boards are watched", left)
+	}
+}
+
+func TestWatchesEndWithTheConnection(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	c, host := n.enter("ada"), n.dial()
+	host.ask(protocol.TypeHello, protocol.Hello{Token: token("host", "quizmaster", now()+1e6)})
+	host.reply(protocol.TypeWelcome)
+	for i, watcher := range []*client{c, host} {
+		watcher.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
+		watcher.reply(protocol.TypeBoardOK)
+		if left := n.boards.watched(); left != i+1 {
+			t.Errorf("%d boards are watched", left)
+		}
+	}
+	c.cut()
+	n.eventually("the player's watch has ended", func() bool { return n.boards.watched() == 1 })
+	n.end()
+	host.closes(protocol.CloseDraining)
+	n.eventually("the host's watch has ended", func() bool { return n.boards.watched() == 0 })
+}
+
+func TestAConnectionWatchesSoManyBoards(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	c := n.enter("ada")
+	watch := func(i int) {
+		c.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: fmt.Sprint(i, "d")})
+	}
+	for i := range mostWatched {
+		watch(i)
+		c.until(protocol.TypeBoard)
+	}
+	watch(mostWatched)
+	if e := c.refused(protocol.CodeBadRequest); !strings.Contains(e.Message, "unwatch") {
+		t.Errorf("%+v", e)
+	}
+	watch(0)
+	c.until(protocol.TypeBoard)
+	c.ask(protocol.TypeBoardUnwatch, protocol.BoardWatch{Window: "1d"})
+	c.reply(protocol.TypeBoardOK)
+	watch(mostWatched)
+	c.until(protocol.TypeBoard)
+}
+
+func TestRefusalsOfBoards(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	c := n.enter("ada")
+	for _, tt := range []struct {
+		err  error
+		code protocol.Code
+	}{
+		{fmt.Errorf("%w: 9d", leaderboard.ErrNoWindow), protocol.CodeNotFound},
+		{fmt.Errorf("%w: order", leaderboard.ErrBadQuery), protocol.CodeBadRequest},
+		{display.ErrTooManyWatched, protocol.CodeOverloaded},
+		{errors.New("a store is out of reach"), protocol.CodeUnavailable},
+	} {
+		n.boards.set(tt.err)
+		c.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "9d"})
+		c.refused(tt.code)
+	}
+	n.boards.set(nil)
+	for _, data := range []any{
+		protocol.Empty{}, map[string]any{"window": "all", "limit": 0}, map[string]any{"window": "all", "limit": 201},
+		map[string]any{"window": "all", "limit": "7"}, map[string]any{"window": "all", "cursor": "c"},
+	} {
+		for _, kind := range []string{protocol.TypeBoardWatch, protocol.TypeBoardUnwatch} {
+			c.ask(kind, data)
+			c.refused(protocol.CodeBadRequest)
+		}
+	}
+	if left := n.boards.watched(); left != 0 {
+		t.Errorf("%d boards are watched", left)
+	}
+}
