@@ -40,6 +40,8 @@ type Options struct {
 	Redis  bool   // on a redis-server of its own; else embedded
 	Game   string // settings of the game demo, as YAML in braces
 	Bank   []byte // questions to import as the bank `load`; nil for none
+
+	Fill func(data string) error // puts a ledger into the data folder before the start; nil: none
 }
 
 // Server is a running server.
@@ -87,6 +89,11 @@ func (s *Server) start(ctx context.Context, o Options) error {
 	}
 	if err := s.importBank(ctx, o); err != nil {
 		return err
+	}
+	if o.Fill != nil {
+		if err := o.Fill(s.dir); err != nil {
+			return err
+		}
 	}
 	return s.startServer(ctx, o.Binary, args)
 }

@@ -110,11 +110,11 @@ func (j *judgement) first(r *round, known map[string]evidence) {
 
 // count adds a question to the totals and checks what its close says of them.
 func (j *judgement) count(r *round, known map[string]evidence) {
-	survived := j.found.Mode != "survival"
+	survived, perhaps := j.found.Mode != "survival", false
 	for _, e := range known {
-		survived = survived || e.correct || e.unsure
+		survived, perhaps = survived || e.correct, perhaps || e.unsure
 	}
-	if r.closed.Void == survived {
+	if r.closed.Void == survived && (survived || !perhaps) {
 		j.untrue("question %d: somebody survives: %v, void: %v", r.asked.Question, survived, r.closed.Void)
 	}
 	for player, e := range known {

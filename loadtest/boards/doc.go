@@ -1,0 +1,16 @@
+// Package boards measures settlement and leaderboards, on real services that
+// each benchmark starts for itself.
+//
+//	go test -run '^$' -bench . -benchtime 1x -timeout 60m ./loadtest/boards             # boards of 1,000,000
+//	go test -run '^$' -bench Roll -benchtime 1x -timeout 3h ./loadtest/boards -entries 10000000
+//
+// Settle takes results of duels from the end of their match to visible on all,
+// day and one rolling window: as many as it can, then half as many a second.
+// Roll turns the day of a rolling board, beside the ZUNIONSTORE that the same
+// takes on plain sorted sets: what a client that pings waits at the most.
+// Read asks a server over HTTP for ranks, pages and neighbourhoods; Nakama, where
+// -nakama names its binary, answers the same over a board of as many:
+//
+//	go mod download -json github.com/heroiclabs/nakama/v3@v3.40.0    # says where it lies: copy that folder, then there
+//	go build -o /tmp/nakama .
+package boards

@@ -1,0 +1,37 @@
+package boards
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+)
+
+var (
+	entries = flag.Int("entries", 1_000_000, "of the boards that are read and rolled")
+	clients = flag.Int("clients", 4, "that read at once")
+)
+
+const game = "bench"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	fmt.Printf("machine: %d cores, %s, %s; clients, server, Redis and SQL share it\n", runtime.NumCPU(), runtime.GOARCH, runtime.Version())
+	os.Exit(m.Run())
+}
+
+// quantiles reports p50, p99 and the most of what was taken, in ms.
+func quantiles(b *testing.B, taken []time.Duration) {
+	b.Helper()
+	if len(taken) == 0 {
+		b.Fatal("nothing was measured")
+	}
+	slices.Sort(taken)
+	for name, share := range map[string]float64{"p50-ms": 0.5, "p99-ms": 0.99, "max-ms": 1} {
+		at := min(len(taken)-1, int(share*float64(len(taken))))
+		b.ReportMetric(float64(taken[at].Microseconds())/1000, name)
+	}
+}

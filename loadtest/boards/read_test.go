@@ -1,0 +1,164 @@
+package boards
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite"
+
+	"laststand/internal/ledger"
+	"laststand/loadtest/rig"
+)
+
+// reading is how long each kind of read is measured.
+const reading = 5 * time.Second
+
+// BenchmarkRead asks a server over HTTP, its boards on a real Redis, built from
+// a ledger of that many players.
+func BenchmarkRead(b *testing.B) {
+	binary, done, err := rig.Build(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer done()
+	s, err := rig.Start(b.Context(), rig.Options{
+		Binary: binary, Redis: true, Fill: func(data string) error { return fill(b.Context(), data, *entries) },
+		Game: "{leaderboards: {windows: [all, day], orders: [value]}}",
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Stop()
+	base := s.URL + "/v1/games/demo/leaderboards/all"
+	awaitBoard(b, base)
+	b.Run("rank", func(b *testing.B) { hammer(b, nil, func() string { return base + "/" + anyone() }) })
+	b.Run("top100", func(b *testing.B) { hammer(b, nil, func() string { return base + "?limit=100" }) })
+	b.Run("around", func(b *testing.B) { hammer(b, nil, func() string { return base + "?limit=10&around=" + anyone() }) })
+}
+
+// anyone is a player of fill's.
+func anyone() string { return filled(rand.IntN(*entries)) }
+
+// filled is a player's id as SQL makes it.
+func filled(i int) string { return fmt.Sprintf("p_%d", 1_000_000_000_000+i) }
+
+// fill writes a ledger of the game demo in which each player has played once
+// today.
+func fill(ctx context.Context, data string, players int) error {
+	l, err := ledger.Open(ctx, ledger.Config{Dir: data})
+	if err != nil {
+		return err
+	}
+	if _, err := l.Turn(ctx, "demo"); err != nil {
+		return err
+	}
+	if err := l.Close(); err != nil {
+		return err
+	}
+	db, err := openFile(data)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for _, statement := range []string{
+		`INSERT INTO players (game, id, nickname, skeleton, named_at, joined_at)
+WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i+1 < $1)
+SELECT 'demo', 'p_' || (1000000000000 + i), 'Player ' || i, 'player ' || i, 1, 1 FROM n`,
+		`INSERT INTO entries (game, pos, id, kind, day, at, match_id, holder, score, time_ms, limit_ms, matches, asked, answered, correct, whose)
+WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i+1 < $1)
+SELECT 'demo', h.pos + i + 1, 'r' || i, 'result', h.day, 1, 'm' || (i/2), 'p_' || (1000000000000 + i),
+  i*7919 % 5000 + 1, i*31 % 150000, 150000, 1, 10, 10, 5, 'player' FROM n, heads h WHERE h.game = 'demo'`,
+		`UPDATE heads SET pos = pos + $1 WHERE game = 'demo'`,
+	} {
+		if _, err := db.ExecContext(ctx, statement, players); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openFile opens the embedded ledger of a folder, beside whom it belongs to.
+func openFile(data string) (*sql.DB, error) {
+	files, err := filepath.Glob(filepath.Join(data, "*.db"))
+	if err != nil || len(files) != 1 {
+		return nil, fmt.Errorf("the ledger's file in %s: %v %w", data, files, err)
+	}
+	return sql.Open("sqlite", files[0]+"?_pragma=busy_timeout(5000)&_pragma=synchronous(OFF)")
+}
+
+// awaitBoard waits until everybody is on the board.
+func awaitBoard(b *testing.B, url string) {
+	began := time.Now()
+	for {
+		var page struct{ Total int }
+		if err := get(b.Context(), http.DefaultClient, url+"?limit=1", nil, &page); err == nil && page.Total == *entries {
+			b.Logf("the board of %d stood after %s", *entries, time.Since(began).Round(time.Second))
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// hammer reads with a few clients for a while.
+func hammer(b *testing.B, header http.Header, url func() string) {
+	var all []time.Duration
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	ctx, cancel := context.WithTimeout(b.Context(), reading)
+	defer cancel()
+	for range *clients {
+		group.Go(func() {
+			client := &http.Client{Transport: &http.Transport{}}
+			defer client.CloseIdleConnections()
+			var taken []time.Duration
+			for ctx.Err() == nil {
+				began := time.Now()
+				err := get(ctx, client, url(), header, nil)
+				if ctx.Err() == nil && err != nil {
+					b.Error(err)
+					break
+				}
+				taken = append(taken, time.Since(began))
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, taken...)
+		})
+	}
+	group.Wait()
+	b.ReportMetric(float64(len(all))/reading.Seconds(), "reads/s")
+	quantiles(b, all)
+}
+
+// get reads an answer whole, into v where it is not nil.
+func get(ctx context.Context, client *http.Client, url string, header http.Header, v any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s: %s", url, answer.Status, raw)
+	}
+	if err != nil || v == nil {
+		return err
+	}
+	return json.Unmarshal(raw, v)
+}

@@ -1,0 +1,172 @@
+package boards
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	lb "laststand/internal/leaderboard"
+	"laststand/internal/leaderboard/redisboard"
+	"laststand/internal/trial"
+)
+
+// slow is what no script may take, in µs.
+const slow = 5000
+
+// BenchmarkRoll turns the day of a rolling board and prepares it for the next
+// turn, which takes two days of entries out of it.
+func BenchmarkRoll(b *testing.B) {
+	rdb := redis.NewClient(options(b, trial.Redis(b).URL))
+	defer rdb.Close()
+	ledger := newSynthetic(*entries)
+	store := redisboard.New(rdb)
+	applier := lb.NewApplier(applierOptions(ledger, store))
+	began := time.Now()
+	if err := applier.Apply(b.Context(), game); err != nil {
+		b.Fatal(err)
+	}
+	build, size := time.Since(began), memory(b, rdb)
+	fill := startRun(b, applier)
+	rolled(b, store, ledger)
+	fill()
+
+	rdb.ConfigSet(b.Context(), "slowlog-log-slower-than", strconv.Itoa(slow))
+	rdb.Do(b.Context(), "SLOWLOG", "RESET")
+	b.ResetTimer()
+	pings := ping(b, rdb)
+	ledger.turn()
+	stop := startRun(b, applier)
+	rolled(b, store, ledger)
+	took := b.Elapsed()
+	stop()
+	quantiles(b, pings())
+	b.ReportMetric(took.Seconds(), "turn-s")
+	over, err := rdb.Do(b.Context(), "SLOWLOG", "LEN").Int()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(over), "over-5ms")
+	b.ReportMetric(build.Seconds(), "build-s")
+	b.ReportMetric(float64(size)/float64(*entries)/4, "B/entry") // on all, on both of the window, on a day
+}
+
+// BenchmarkNaiveRoll takes the same day out of a plain sorted set in one
+// command, as it is usually done.
+func BenchmarkNaiveRoll(b *testing.B) {
+	rdb := redis.NewClient(options(b, trial.Redis(b).URL))
+	defer rdb.Close()
+	for from := 0; from < *entries; from += 1000 {
+		pipe := rdb.Pipeline()
+		for i := from; i < min(from+1000, *entries); i++ {
+			z := redis.Z{Score: float64(i * 7919 % 5000), Member: player(i)}
+			pipe.ZAdd(b.Context(), "rolling", z)
+			if i%window.Days() == 0 {
+				pipe.ZAdd(b.Context(), "leaving", z)
+			}
+		}
+		if _, err := pipe.Exec(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ResetTimer()
+	pings := ping(b, rdb)
+	union := &redis.ZStore{Keys: []string{"rolling", "leaving"}, Weights: []float64{1, -1}}
+	if err := rdb.ZUnionStore(b.Context(), "rolling", union).Err(); err != nil {
+		b.Fatal(err)
+	}
+	took := b.Elapsed()
+	quantiles(b, pings())
+	b.ReportMetric(took.Seconds(), "turn-s")
+}
+
+func applierOptions(ledger lb.Ledger, store lb.Store) lb.ApplierOptions {
+	return lb.ApplierOptions{
+		Games: []lb.Config{config()}, Ledger: ledger, Store: store,
+		Now: func() int64 { return time.Now().UnixMilli() }, Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+// startRun runs an applier until the function that it returns is called.
+func startRun(b *testing.B, a *lb.Applier) (stop func()) {
+	ctx, cancel := context.WithCancel(b.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// rolled waits until the board that is not served is ready for the next turn.
+func rolled(b *testing.B, store *redisboard.Store, ledger *synthetic) {
+	want := ledger.date(2 - window.Days())
+	for {
+		state, err := store.Served(b.Context(), game, config().Form())
+		if err != nil {
+			b.Fatal(err)
+		}
+		r := state.Rolls[window]
+		if other := 1 - r.Served; r.Lo[other] == want && r.Cursor[other] == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// ping asks a connection of its own for a PONG every millisecond until the
+// function that it returns is called, which gives what each took.
+func ping(b *testing.B, rdb *redis.Client) (stop func() []time.Duration) {
+	ctx, cancel := context.WithCancel(b.Context())
+	taken := make(chan []time.Duration, 1)
+	go func() {
+		conn := rdb.Conn()
+		defer conn.Close()
+		var all []time.Duration
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			began := time.Now()
+			if conn.Ping(b.Context()).Err() == nil {
+				all = append(all, time.Since(began))
+			}
+			<-tick.C
+		}
+		taken <- all
+	}()
+	return func() []time.Duration { cancel(); return <-taken }
+}
+
+func options(b *testing.B, url string) *redis.Options {
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	o.ReadTimeout = time.Minute
+	return o
+}
+
+// memory is what Redis uses for its data, in bytes.
+func memory(b *testing.B, rdb *redis.Client) int64 {
+	info, err := rdb.Info(b.Context(), "memory").Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for line := range strings.Lines(info) {
+		if value, ok := strings.CutPrefix(line, "used_memory_dataset:"); ok {
+			n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return n
+		}
+	}
+	b.Fatal("INFO memory has no used_memory_dataset")
+	return 0
+}

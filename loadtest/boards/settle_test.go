@@ -1,0 +1,156 @@
+package boards
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+
+	lb "laststand/internal/leaderboard"
+	"laststand/internal/leaderboard/redisboard"
+	"laststand/internal/ledger"
+	"laststand/internal/match"
+	"laststand/internal/settle"
+	"laststand/internal/trial"
+)
+
+const (
+	settled  = 20_000 // results of the run that measures the rate
+	paced    = 10 * time.Second
+	duellers = 4000
+)
+
+// BenchmarkSettle takes results of duels into the ledger, on disk, and onto the
+// boards. What Redis keeps of a match that is over is not in it.
+func BenchmarkSettle(b *testing.B) {
+	b.Run("postgres", func(b *testing.B) {
+		url := trial.Postgres(b).URL
+		benchSettle(b, ledger.Config{URL: url}, func() (*sql.DB, error) { return sql.Open("pgx", url) })
+	})
+	b.Run("sqlite", func(b *testing.B) {
+		dir := b.TempDir()
+		benchSettle(b, ledger.Config{Dir: dir}, func() (*sql.DB, error) { return openFile(dir) })
+	})
+}
+
+func benchSettle(b *testing.B, c ledger.Config, open func() (*sql.DB, error)) {
+	c.Logger = slog.New(slog.DiscardHandler)
+	l, err := ledger.Open(b.Context(), c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	enrol(b, open)
+	rdb := redis.NewClient(options(b, trial.Redis(b).URL))
+	defer rdb.Close()
+	cfg := config()
+	cfg.Windows, cfg.Orders = []lb.Window{lb.All, lb.Day, "7d"}, []lb.Order{lb.ByValue}
+	o := applierOptions(nil, redisboard.New(rdb))
+	o.Ledger, o.Games = l, []lb.Config{cfg}
+	told := &watch{since: map[string]time.Time{}}
+	settler := settle.New(settle.Config{
+		Ledger: l, Pending: nothing{}, Boards: lb.NewApplier(o), Tell: told.tell,
+		Down: ledger.Unavailable, Now: func() int64 { return time.Now().UnixMilli() },
+		Logger: c.Logger, Registry: prometheus.NewRegistry(),
+	})
+	ctx, cancel := context.WithCancel(b.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- settler.Run(ctx) }()
+	defer func() { cancel(); <-ended }()
+
+	b.ResetTimer()
+	began := time.Now()
+	offer(told, settler, "flood", settled, 0)
+	told.all.Wait()
+	rate := float64(settled) / time.Since(began).Seconds()
+	b.ReportMetric(2*rate, "rows/s")
+	told.taken = nil
+	offer(told, settler, "paced", int(rate/2*paced.Seconds()), time.Duration(2*float64(time.Second)/rate))
+	told.all.Wait()
+	quantiles(b, told.taken)
+}
+
+// offer hands over results, one every so often; 0: as fast as they are taken.
+func offer(told *watch, settler *settle.Settler, name string, results int, every time.Duration) {
+	began := time.Now()
+	for i := range results {
+		time.Sleep(time.Until(began.Add(time.Duration(i) * every)))
+		r := duel(fmt.Sprint(name, i), i)
+		told.begin(r.Match)
+		for !settler.Offer(r) {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+func duel(id string, i int) match.Result {
+	r := match.Result{
+		Match: id, Game: game, Mode: match.Duel, Reason: match.Finished, Questions: 10, Counts: true,
+		StartedAt: time.Now().UnixMilli() - 60_000, OverAt: time.Now().UnixMilli(),
+	}
+	for seat := range 2 {
+		p := player((i*2*13 + seat) % duellers)
+		r.Standings = append(r.Standings, match.Standing{
+			Rank: seat + 1, Player: p, Nickname: p, Score: int64(900 - 100*seat), Correct: 6 - seat, Answered: 9,
+			Asked: 10, TimeMS: 70_000, LimitMS: 150_000,
+		})
+	}
+	return r
+}
+
+// enrol writes the players, without whom nobody has totals.
+func enrol(b *testing.B, open func() (*sql.DB, error)) {
+	db, err := open()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	for i := range duellers {
+		_, err := db.ExecContext(b.Context(), `INSERT INTO players (game, id, nickname, skeleton, named_at, joined_at) VALUES ($1, $2, $2, $2, 1, 1)`, game, player(i))
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// watch takes the time of each result until it is told.
+type watch struct {
+	all sync.WaitGroup
+
+	mu    sync.Mutex
+	since map[string]time.Time
+	taken []time.Duration
+}
+
+func (w *watch) begin(id string) {
+	w.all.Add(1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.since[id] = time.Now()
+}
+
+func (w *watch) tell(_ context.Context, r match.Result) {
+	w.mu.Lock()
+	began, ours := w.since[r.Match]
+	delete(w.since, r.Match)
+	if ours {
+		w.taken = append(w.taken, time.Since(began))
+	}
+	w.mu.Unlock()
+	if ours {
+		w.all.Done()
+	}
+}
+
+// nothing is pending but what is offered.
+type nothing struct{}
+
+func (nothing) Results(context.Context, int) ([]match.Result, error) { return nil, nil }
+func (nothing) Settled(context.Context, []match.Result) error        { return nil }
