@@ -165,6 +165,7 @@ func TestRequeueDuringACommit(t *testing.T) {
 		s, stop := dead(t, w)
 		w.with(func() { w.ledger = func([]match.Result) error { return errDown } })
 		s.Offer(w.over("m1"))
+		synctest.Wait() // it is being committed
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := s.Requeue(ctx, "m0"); !errors.Is(err, context.DeadlineExceeded) {
