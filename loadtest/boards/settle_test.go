@@ -25,6 +25,7 @@ const (
 	settled  = 20_000 // results of the run that measures the rate
 	paced    = 10 * time.Second
 	duellers = 4000
+	waiting  = 2048 // results that wait at the most: beyond the settler's shelf players are told late, by another way
 )
 
 // BenchmarkSettle takes results of duels into the ledger, on disk, and onto the
@@ -54,7 +55,7 @@ func benchSettle(b *testing.B, c ledger.Config, open func() (*sql.DB, error)) {
 	cfg.Windows, cfg.Orders = []lb.Window{lb.All, lb.Day, "7d"}, []lb.Order{lb.ByValue}
 	o := applierOptions(nil, redisboard.New(rdb))
 	o.Ledger, o.Games = l, []lb.Config{cfg}
-	told := &watch{since: map[string]time.Time{}}
+	told := &watch{since: map[string]time.Time{}, room: make(chan struct{}, waiting)}
 	settler := settle.New(settle.Config{
 		Ledger: l, Pending: nothing{}, Boards: lb.NewApplier(o), Tell: told.tell,
 		Down: ledger.Unavailable, Now: func() int64 { return time.Now().UnixMilli() },
@@ -122,7 +123,8 @@ func enrol(b *testing.B, open func() (*sql.DB, error)) {
 
 // watch takes the time of each result until it is told.
 type watch struct {
-	all sync.WaitGroup
+	all  sync.WaitGroup
+	room chan struct{}
 
 	mu    sync.Mutex
 	since map[string]time.Time
@@ -131,6 +133,7 @@ type watch struct {
 
 func (w *watch) begin(id string) {
 	w.all.Add(1)
+	w.room <- struct{}{}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.since[id] = time.Now()
@@ -145,6 +148,7 @@ func (w *watch) tell(_ context.Context, r match.Result) {
 	}
 	w.mu.Unlock()
 	if ours {
+		<-w.room
 		w.all.Done()
 	}
 }
