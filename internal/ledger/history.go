@@ -3,13 +3,9 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
-	"strings"
 
 	"laststand/internal/match"
 )
@@ -24,9 +20,9 @@ ORDER BY over_at DESC, match_id DESC LIMIT $5`
 // place in the history, so matches settled meanwhile neither repeat nor hide
 // one. match.ErrBadCursor for one that Matches has not given.
 func (l *Ledger) Matches(ctx context.Context, game, player, cursor string, limit int) (page []match.Played, next string, err error) {
-	overAt, id, err := parseCursor(cursor)
-	if err != nil {
-		return nil, "", err
+	overAt, id, ok := parseCursor(cursor)
+	if !ok {
+		return nil, "", match.ErrBadCursor
 	}
 	err = scanAll(func(rows *sql.Rows) error {
 		var p match.Played
@@ -41,7 +37,8 @@ func (l *Ledger) Matches(ctx context.Context, game, player, cursor string, limit
 		return page, "", nil
 	}
 	page = page[:limit]
-	return page, cursorAt(page[limit-1]), nil
+	last := page[limit-1]
+	return page, cursorAt(last.OverAt, last.Match), nil
 }
 
 // Match gives a settled match, or match.ErrNotFound.
@@ -59,25 +56,4 @@ func (l *Ledger) Match(ctx context.Context, game, id string) (match.Result, erro
 		return match.Result{}, fmt.Errorf("ledger: match %s: %w", id, err)
 	}
 	return r, nil
-}
-
-func cursorAt(p match.Played) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.OverAt, 10) + ":" + p.Match))
-}
-
-// parseCursor gives the place before which the page begins; "" is the newest.
-func parseCursor(cursor string) (overAt int64, id string, err error) {
-	if cursor == "" {
-		return math.MaxInt64, "", nil
-	}
-	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil {
-		return 0, "", match.ErrBadCursor
-	}
-	at, id, ok := strings.Cut(string(text), ":")
-	overAt, err = strconv.ParseInt(at, 10, 64)
-	if !ok || err != nil || badID(id) {
-		return 0, "", match.ErrBadCursor
-	}
-	return overAt, id, nil
 }

@@ -100,7 +100,7 @@ func TestPagesNeitherRepeatNorSkip(t *testing.T) {
 func TestBadCursor(t *testing.T) {
 	t.Parallel()
 	l := openOn(t, trial.SQL{Dir: t.TempDir()})
-	for _, cursor := range []string{"!", "MTIz", "eDpt", "MTI6", cursorAt(match.Played{Match: "m 1"})} {
+	for _, cursor := range []string{"!", "MTIz", "eDpt", "MTI6", cursorAt(0, "m 1")} {
 		if _, _, err := l.Matches(t.Context(), game, "p1", cursor, 10); !errors.Is(err, match.ErrBadCursor) {
 			t.Errorf("cursor %q: %v", cursor, err)
 		}
@@ -108,16 +108,16 @@ func TestBadCursor(t *testing.T) {
 }
 
 func FuzzCursor(f *testing.F) {
-	f.Add(cursorAt(match.Played{OverAt: 1, Match: "m1"}))
+	f.Add(cursorAt(1, "m1"))
 	f.Add("")
 	f.Fuzz(func(t *testing.T, cursor string) {
-		at, id, err := parseCursor(cursor)
-		if err != nil {
+		at, id, ok := parseCursor(cursor)
+		if !ok {
 			return
 		}
-		again, same, err := parseCursor(cursorAt(match.Played{OverAt: at, Match: id}))
-		if cursor != "" && (err != nil || again != at || same != id) {
-			t.Errorf("%q: %d %q, again %d %q, %v", cursor, at, id, again, same, err)
+		again, same, ok := parseCursor(cursorAt(at, id))
+		if cursor != "" && (!ok || again != at || same != id) {
+			t.Errorf("%q: %d %q, again %d %q, %t", cursor, at, id, again, same, ok)
 		}
 	})
 }

@@ -4,12 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
 	"laststand/internal/eventq"
@@ -58,9 +55,9 @@ func (l *Ledger) Task(ctx context.Context, id string) (eventq.Task, error) {
 // last. Tasks added meanwhile neither repeat nor hide one.
 // eventq.ErrBadCursor for a cursor that Tasks has not given.
 func (l *Ledger) Tasks(ctx context.Context, f eventq.Filter, cursor string, limit int) (page []eventq.Task, next string, err error) {
-	at, id, err := parseTaskCursor(cursor)
-	if err != nil {
-		return nil, "", err
+	at, id, ok := parseCursor(cursor)
+	if !ok {
+		return nil, "", eventq.ErrBadCursor
 	}
 	chosen, args := chosenTasks(f, []any{at, id, limit + 1})
 	err = scanAll(func(rows *sql.Rows) error {
@@ -75,7 +72,8 @@ func (l *Ledger) Tasks(ctx context.Context, f eventq.Filter, cursor string, limi
 		return page, "", nil
 	}
 	page = page[:limit]
-	return page, taskCursor(page[limit-1]), nil
+	last := page[limit-1]
+	return page, cursorAt(last.CreatedAt, last.ID), nil
 }
 
 // chosenTasks is a filter as a condition, with its arguments after the others.
@@ -131,25 +129,4 @@ func scanTask(row interface{ Scan(into ...any) error }) (eventq.Task, error) {
 		err = json.Unmarshal([]byte(failures), &t.Errors)
 	}
 	return t, err
-}
-
-func taskCursor(t eventq.Task) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(t.CreatedAt, 10) + ":" + t.ID))
-}
-
-// parseTaskCursor gives the place before which the page begins; "" is the newest.
-func parseTaskCursor(cursor string) (at int64, id string, err error) {
-	if cursor == "" {
-		return math.MaxInt64, "", nil
-	}
-	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil {
-		return 0, "", eventq.ErrBadCursor
-	}
-	instant, id, ok := strings.Cut(string(text), ":")
-	at, err = strconv.ParseInt(instant, 10, 64)
-	if !ok || err != nil || badID(id) {
-		return 0, "", eventq.ErrBadCursor
-	}
-	return at, id, nil
 }
