@@ -157,7 +157,7 @@ func (a *Applier) rows(ctx context.Context, cfg Config) error {
 			return nil
 		case err == nil:
 			tries = 0
-			if err := a.renew(ctx, cfg); err != nil {
+			if err := a.renew(ctx, applyDuty(cfg), leaseTTL); err != nil {
 				return err
 			}
 		case !errors.Is(err, ErrStale):

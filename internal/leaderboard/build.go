@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	buildLease = 30 * time.Second // kept by every step
+	buildLease = 30 * time.Second
+	buildRenew = buildLease / 6 // between two renewals by a load
 	buildPoll  = 20 * time.Millisecond
 )
 
@@ -157,7 +158,7 @@ func (a *Applier) begin(ctx context.Context, cfg Config, instead, reason string)
 // lacks nothing of theirs when it is read instead of them.
 func (a *Applier) follow(ctx context.Context, cfg Config, s State) error {
 	for {
-		if err := a.stillBuilding(ctx, cfg); err != nil {
+		if err := a.renew(ctx, buildDuty(cfg), buildLease); err != nil {
 			return err
 		}
 		more, err := a.advance(ctx, cfg, s)
@@ -206,15 +207,6 @@ func (a *Applier) swap(ctx context.Context, cfg Config) error {
 		return err
 	}
 	return a.store.Publish(ctx, s)
-}
-
-// stillBuilding keeps the duty. ErrStale: it has expired, and is another node's.
-func (a *Applier) stillBuilding(ctx context.Context, cfg Config) error {
-	mine, err := a.store.Lease(ctx, buildDuty(cfg), a.id, buildLease)
-	if err == nil && !mine {
-		err = ErrStale
-	}
-	return err
 }
 
 func buildDuty(cfg Config) Duty { return Duty{Game: cfg.Game, Form: cfg.Form(), Name: "build"} }

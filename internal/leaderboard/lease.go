@@ -68,9 +68,9 @@ func (a *Applier) applied(ctx context.Context, cfg Config) func() (bool, error) 
 	}
 }
 
-// renew keeps the duty for what comes next. Who has lost it stops: ErrStale.
-func (a *Applier) renew(ctx context.Context, cfg Config) error {
-	ours, err := a.store.Lease(ctx, applyDuty(cfg), a.id, leaseTTL)
+// renew keeps a duty for what comes next. Who has lost it stops: ErrStale.
+func (a *Applier) renew(ctx context.Context, d Duty, ttl time.Duration) error {
+	ours, err := a.store.Lease(ctx, d, a.id, ttl)
 	if err == nil && !ours {
 		err = ErrStale
 	}

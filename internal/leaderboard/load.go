@@ -58,6 +58,7 @@ type loader struct {
 	reach  reach
 	gentle bool
 	boards map[Board]*loaded
+	kept   time.Time // when the duty was renewed
 
 	touched []*loaded // by the step being drawn up, in order
 	writes  int       // of it
@@ -100,7 +101,7 @@ func (l *loader) put(p posting) {
 	l.cfg.change(&b.change, Held{}, p.entry)
 }
 
-// commit writes what was drawn up, and keeps the duty.
+// commit writes what was drawn up, and keeps the duty while it takes long.
 func (l *loader) commit(ctx context.Context, seal []Sealed) error {
 	began := time.Now()
 	step := l.state.next(l.a.now())
@@ -118,7 +119,17 @@ func (l *loader) commit(ctx context.Context, seal []Sealed) error {
 	if l.gentle {
 		rest(ctx, time.Since(began))
 	}
-	return l.a.stillBuilding(ctx, l.cfg)
+	return l.keep(ctx)
+}
+
+// keep renews the duty now and then: a step takes a round trip, and this
+// another.
+func (l *loader) keep(ctx context.Context) error {
+	if time.Since(l.kept) < buildRenew {
+		return nil
+	}
+	l.kept = time.Now()
+	return l.a.renew(ctx, buildDuty(l.cfg), buildLease)
 }
 
 // sealed is what the days had that are over.

@@ -36,7 +36,7 @@ func (a *Applier) finish(ctx context.Context, cfg Config, day string) error {
 		if _, err := a.takeSlice(ctx, cfg, state, w); err != nil {
 			return err
 		}
-		if err := a.renew(ctx, cfg); err != nil {
+		if err := a.renew(ctx, applyDuty(cfg), leaseTTL); err != nil {
 			return err
 		}
 	}
