@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"time"
 
 	"laststand/loadtest/rig"
@@ -101,14 +100,7 @@ func once(ctx context.Context, binary string, k kind, o options) (outcome, error
 }
 
 func show(name string, runs []outcome) {
-	middle := func(of func(outcome) float64) float64 {
-		var all []float64
-		for _, r := range runs {
-			all = append(all, of(r))
-		}
-		slices.Sort(all)
-		return all[len(all)/2]
-	}
+	middle := func(of func(outcome) float64) float64 { return rig.Median(runs, of) }
 	part := func(of func(rig.CPU) time.Duration) float64 {
 		return middle(func(r outcome) float64 { return float64(of(r.cpu).Nanoseconds()) / 1000 })
 	}

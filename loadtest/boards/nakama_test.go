@@ -7,16 +7,17 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"os/exec"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"laststand/internal/trial"
+	"laststand/loadtest/rig"
 )
 
 var nakama = flag.String("nakama", "", "path of a nakama binary, see doc.go; none: it is not measured")
@@ -69,19 +70,22 @@ func startNakama(b *testing.B) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	free, err := new(net.ListenConfig).Listen(b.Context(), "tcp", "127.0.0.1:0")
+	listen, port, err := rig.FreeAddress(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}
-	port := free.Addr().(*net.TCPAddr).Port
-	_ = free.Close()
-	cmd := exec.Command(*nakama, "--database.address", address, "--socket.port", fmt.Sprint(port), "--socket.address", "127.0.0.1",
-		"--console.port", fmt.Sprint(port+10), "--data_dir", b.TempDir(), "--logger.level", "error")
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		b.Fatal(err)
+	}
+	console := strconv.Itoa(number + 10) // beside both it listens on more ports, which it reckons from them
+	cmd := exec.Command(*nakama, "--database.address", address, "--socket.port", port, "--socket.address", "127.0.0.1",
+		"--console.port", console, "--data_dir", b.TempDir(), "--logger.level", "error")
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	base := fmt.Sprintf("http://127.0.0.1:%d", port)
+	base := "http://" + listen
 	for range 600 {
 		if get(b.Context(), http.DefaultClient, base+"/healthcheck", nil, nil) == nil {
 			return base

@@ -16,8 +16,9 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"time"
+
+	"laststand/loadtest/rig"
 )
 
 type options struct {
@@ -81,14 +82,6 @@ type outcome struct {
 }
 
 func show(name string, runs []outcome) {
-	middle := func(of func(outcome) float64) float64 {
-		var all []float64
-		for _, r := range runs {
-			all = append(all, of(r))
-		}
-		slices.Sort(all)
-		return all[len(all)/2]
-	}
-	fmt.Printf("%-12s %10.1f %10.1f %10d\n", name,
-		middle(func(r outcome) float64 { return r.p50 }), middle(func(r outcome) float64 { return r.max }), runs[0].bytes)
+	fmt.Printf("%-12s %10.1f %10.1f %10d\n", name, rig.Median(runs, func(r outcome) float64 { return r.p50 }),
+		rig.Median(runs, func(r outcome) float64 { return r.max }), runs[0].bytes)
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"laststand/loadtest/rig"
 )
 
 // stores are the Redis cluster and the PostgreSQL that this program starts, in
@@ -71,13 +73,8 @@ func (s *stores) startCluster(ctx context.Context) (string, error) {
 
 // startPostgres makes an empty PostgreSQL and gives its URL.
 func (s *stores) startPostgres(ctx context.Context) (string, error) {
-	free, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	address, port, err := rig.FreeAddress(ctx)
 	if err != nil {
-		return "", err
-	}
-	address := free.Addr().String()
-	_, port, _ := net.SplitHostPort(address)
-	if err := free.Close(); err != nil {
 		return "", err
 	}
 	data := filepath.Join(s.dir, "postgres")

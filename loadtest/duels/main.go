@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -77,18 +76,20 @@ func measure(o options) error {
 
 // repeat prints the medians of several runs.
 func repeat(o options, name string, run func() (outcome, error)) error {
-	var rates, p50s, p99s, matches []float64
+	var runs []outcome
 	for range o.runs {
 		r, err := run()
 		if err != nil {
 			return err
 		}
-		rates = append(rates, float64(r.latency.TotalCount())/float64(o.seconds))
-		p50s = append(p50s, float64(r.latency.ValueAtQuantile(50))/1000)
-		p99s = append(p99s, float64(r.latency.ValueAtQuantile(99))/1000)
-		matches = append(matches, float64(r.matches))
+		runs = append(runs, r)
 	}
-	fmt.Printf("%-20s %12.0f %10.2f %10.2f %10.0f\n", name, median(rates), median(p50s), median(p99s), median(matches))
+	ms := func(quantile float64) float64 {
+		return rig.Median(runs, func(r outcome) float64 { return float64(r.latency.ValueAtQuantile(quantile)) / 1000 })
+	}
+	rate := rig.Median(runs, func(r outcome) float64 { return float64(r.latency.TotalCount()) / float64(o.seconds) })
+	fmt.Printf("%-20s %12.0f %10.2f %10.2f %10.0f\n", name, rate, ms(50), ms(99),
+		rig.Median(runs, func(r outcome) float64 { return float64(r.matches) }))
 	return nil
 }
 
@@ -109,9 +110,4 @@ func once(o options, binary string, redis bool, revealMS int) (outcome, error) {
 	}
 	defer s.Stop()
 	return play(ctx, s.URL, o)
-}
-
-func median(values []float64) float64 {
-	slices.Sort(values)
-	return values[len(values)/2]
 }

@@ -140,13 +140,8 @@ func (s *Server) startServer(ctx context.Context, binary string, args []string) 
 }
 
 func (s *Server) startRedis(ctx context.Context) (string, error) {
-	free, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	address, port, err := FreeAddress(ctx)
 	if err != nil {
-		return "", err
-	}
-	address := free.Addr().String()
-	_, port, _ := net.SplitHostPort(address)
-	if err := free.Close(); err != nil {
 		return "", err
 	}
 	cmd := exec.CommandContext(ctx, "redis-server", "--port", port, "--save", "", "--appendonly", "no", "--dir", s.dir)
@@ -164,10 +159,16 @@ func (s *Server) startRedis(ctx context.Context) (string, error) {
 	return "", errors.New("redis-server did not start on port " + strconv.Quote(port))
 }
 
-// Log is what the server has written.
-func (s *Server) Log() string {
-	told, _ := os.ReadFile(filepath.Join(s.dir, "log"))
-	return string(told)
+// FreeAddress is an address of loopback where nobody listens just now, and its
+// port.
+func FreeAddress(ctx context.Context) (address, port string, err error) {
+	free, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", "", err
+	}
+	address = free.Addr().String()
+	_, port, _ = net.SplitHostPort(address)
+	return address, port, free.Close()
 }
 
 // Stop ends what was started and removes its folder.
