@@ -7,9 +7,13 @@ import (
 	"maps"
 )
 
-// stepWrites bounds the writes of a step, entries and ranking members, so that
-// no script takes 5 ms on boards of a million.
-const stepWrites = 250
+// stepWrites bounds the writes of a step, entries and ranking members, and
+// sliceWrites those that take a day out of a board, which go on for minutes: so
+// that no script takes 5 ms on boards of ten million.
+const (
+	stepWrites  = 250
+	sliceWrites = 125
+)
 
 var (
 	// ErrLedger means that the ledger's rows cannot be applied: a gap, or a kind of
