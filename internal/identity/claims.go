@@ -22,8 +22,9 @@ type Claims struct {
 	Subject   string // a player's id, or a client's
 	Game      string
 	Role      Role
-	IssuedAt  int64 // epoch ms, on whole seconds
-	ExpiresAt int64 // epoch ms
+	PI        string // a player's id at the NPPA, who is verified then; "": a guest
+	IssuedAt  int64  // epoch ms, on whole seconds
+	ExpiresAt int64  // epoch ms
 }
 
 const (
@@ -49,6 +50,16 @@ func ValidID(s string) bool {
 	})
 }
 
+// piLen is how long an id at the NPPA is.
+const piLen = 38
+
+// validPI reports whether s is an id as the NPPA gives it: 38 of a-z 0-9.
+func validPI(s string) bool {
+	return len(s) == piLen && !strings.ContainsFunc(s, func(c rune) bool {
+		return !isAlphanumeric(c) || 'A' <= c && c <= 'Z'
+	})
+}
+
 func isAlphanumeric(c rune) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
@@ -69,6 +80,9 @@ func (c Claims) check() error {
 	}
 	if !ValidID(c.Subject) || c.Subject == reserved {
 		return ErrTokenSubject
+	}
+	if c.PI != "" && (c.Role != RolePlayer || !validPI(c.PI)) {
+		return ErrTokenPI
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ var (
 	ErrTokenGame      = fmt.Errorf("%w: unknown game", ErrToken)
 	ErrTokenRole      = fmt.Errorf("%w: unknown role", ErrToken)
 	ErrTokenSubject   = fmt.Errorf("%w: sub must be 1 to 64 of A-Z a-z 0-9 _ . : - and not %q", ErrToken, reserved)
+	ErrTokenPI        = fmt.Errorf("%w: pi must be %d of a-z 0-9, and only a player has one", ErrToken, piLen)
 )
 
 // What else is refused, in words that a client may see, beside

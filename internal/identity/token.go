@@ -57,6 +57,7 @@ type jwtClaims struct {
 	Subject   string           `json:"sub"`
 	Game      string           `json:"game,omitempty"`
 	Role      Role             `json:"role"`
+	PI        string           `json:"pi,omitempty"`
 	IssuedAt  *jwt.NumericDate `json:"iat"`
 	ExpiresAt *jwt.NumericDate `json:"exp"`
 	NotBefore *jwt.NumericDate `json:"nbf,omitempty"`
@@ -69,7 +70,7 @@ func (c jwtClaims) GetIssuer() (string, error)                   { return "", ni
 func (c jwtClaims) GetSubject() (string, error)                  { return c.Subject, nil }
 func (c jwtClaims) GetAudience() (jwt.ClaimStrings, error)       { return nil, nil }
 
-// Mint signs a token that says subject, game and role and lasts ttl, which is
+// Mint signs a token that says subject, game, role and pi and lasts ttl, which is
 // counted in whole seconds from the second that has begun; expiresAt is epoch
 // ms. Errors wrap ErrToken for claims that no token may carry, ErrCannotSign
 // for a game whose keys only verify.
@@ -90,7 +91,7 @@ func (t *Tokens) Mint(c Claims, ttl time.Duration) (token string, expiresAt int6
 	iat := jwt.NewNumericDate(time.UnixMilli(t.now()))
 	exp := jwt.NewNumericDate(iat.Add(ttl))
 	unsigned := jwt.NewWithClaims(key.method, jwtClaims{
-		Subject: c.Subject, Game: c.Game, Role: c.Role, IssuedAt: iat, ExpiresAt: exp,
+		Subject: c.Subject, Game: c.Game, Role: c.Role, PI: c.PI, IssuedAt: iat, ExpiresAt: exp,
 	})
 	unsigned.Header["kid"] = key.id
 	if token, err = unsigned.SignedString(key.sign); err != nil {
@@ -149,7 +150,7 @@ func (t *Tokens) keyOf(unverified *jwt.Token) (any, error) {
 }
 
 func (c jwtClaims) claims() Claims {
-	return Claims{Subject: c.Subject, Game: c.Game, Role: c.Role}
+	return Claims{Subject: c.Subject, Game: c.Game, Role: c.Role, PI: c.PI}
 }
 
 // refusal turns an error of the parser into one of ours, which says nothing of
@@ -157,7 +158,7 @@ func (c jwtClaims) claims() Claims {
 func refusal(err error) error {
 	switch {
 	case errors.Is(err, ErrToken):
-		for _, ours := range []error{ErrTokenGame, ErrTokenRole, ErrTokenSubject, ErrTokenSignature} {
+		for _, ours := range []error{ErrTokenGame, ErrTokenRole, ErrTokenSubject, ErrTokenPI, ErrTokenSignature} {
 			if errors.Is(err, ours) {
 				return ours
 			}

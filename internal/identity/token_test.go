@@ -15,6 +15,9 @@ import (
 
 var secretKey = Key{ID: "k1", Alg: HS256, Secret: bytes.Repeat([]byte("s"), 32)}
 
+// pi is an id of the official test system.
+const pi = "1fffbjzos82bs9cnyj1dna7d6d29zg4esnh99u"
+
 // tokens of a game with a shared secret and a public key, of another one with
 // a secret of the same id, and of the server.
 func tokensWithKeys(t testing.TB) (tokens *Tokens, s *store, public, private []byte) {
@@ -32,6 +35,7 @@ func TestMintedTokensVerify(t *testing.T) {
 	tokens := tokensOf(t, newStore(), nil)
 	for _, c := range []Claims{
 		{Subject: "p_1", Game: game, Role: RolePlayer},
+		{Subject: "p_2", Game: game, Role: RolePlayer, PI: pi},
 		{Subject: "host:1", Game: other, Role: RoleHost},
 		{Subject: "svc", Game: game, Role: RoleService},
 		{Subject: "root", Role: RoleAdmin},
@@ -62,6 +66,8 @@ func TestMintRefuses(t *testing.T) {
 		{Claims{Subject: "p_1", Game: game, Role: "king"}, time.Minute, ErrTokenRole},
 		{Claims{Subject: "p 1", Game: game, Role: RolePlayer}, time.Minute, ErrTokenSubject},
 		{Claims{Subject: "me", Game: game, Role: RolePlayer}, time.Minute, ErrTokenSubject},
+		{Claims{Subject: "p_1", Game: game, Role: RolePlayer, PI: pi[1:]}, time.Minute, ErrTokenPI},
+		{Claims{Subject: "h_1", Game: game, Role: RoleHost, PI: pi}, time.Minute, ErrTokenPI},
 		{Claims{Subject: "p_1", Game: other, Role: RolePlayer}, time.Minute, ErrCannotSign},
 		{Claims{Subject: "p_1", Game: game, Role: RolePlayer}, 0, nil},
 	}
@@ -141,6 +147,14 @@ func TestVerifyRefuses(t *testing.T) {
 		{"long subject", with(map[string]any{"sub": strings.Repeat("p", 65)}), ErrTokenSubject},
 		{"reserved subject", with(map[string]any{"sub": "me"}), ErrTokenSubject},
 		{"subject no text", with(map[string]any{"sub": 7}), ErrTokenMalformed},
+		{"pi", with(map[string]any{"pi": pi}), nil},
+		{"empty pi", with(map[string]any{"pi": ""}), nil},
+		{"short pi", with(map[string]any{"pi": pi[1:]}), ErrTokenPI},
+		{"long pi", with(map[string]any{"pi": pi + "0"}), ErrTokenPI},
+		{"pi in upper case", with(map[string]any{"pi": strings.ToUpper(pi)}), ErrTokenPI},
+		{"pi of another alphabet", with(map[string]any{"pi": pi[:36] + "é"}), ErrTokenPI},
+		{"pi no text", with(map[string]any{"pi": 7}), ErrTokenMalformed},
+		{"pi of a service", with(map[string]any{"pi": pi, "role": "service"}), ErrTokenPI},
 		{"no expiry", with(map[string]any{"exp": nil}), ErrTokenMalformed},
 		{"expiry no number", with(map[string]any{"exp": "soon"}), ErrTokenMalformed},
 		{"expiry beyond all dates", with(map[string]any{"exp": 1e15}), ErrTokenMalformed},

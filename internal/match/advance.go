@@ -180,9 +180,10 @@ func (e *Engine) follow(l *live, v View) {
 }
 
 // moved follows a change of what is known of a match here: those in its lobby
-// are told who is there, and players of a match of many what a revealed
-// question did to them.
+// are told who is there, players of a match of many what a revealed question
+// did to them, and who listens that the match begins or is over.
 func (e *Engine) moved(l *live) {
+	e.noteTurn(l)
 	e.noteLobby(l, false)
 	e.noteOwn(l)
 }

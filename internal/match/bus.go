@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -61,9 +62,10 @@ func readMessage(payload []byte) (h header, frames [][]byte, err error) {
 	return h, lines[1:], json.Unmarshal(lines[0], &h)
 }
 
-// publish tells other nodes what this one has done to a match.
+// publish tells other nodes what this one has done to a match; where there are
+// none it encodes nothing.
 func (e *Engine) publish(ctx context.Context, l *live, nodes []string, n news) {
-	if len(nodes) == 0 {
+	if !slices.ContainsFunc(nodes, func(node string) bool { return node != e.Node }) {
 		return
 	}
 	h := header{Match: l.plan.ID, First: n.frames.first, Version: n.version, State: n.state}

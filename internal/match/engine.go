@@ -38,6 +38,9 @@ type Config struct {
 	// ledger and on the boards; nil for nobody. After an error it is called
 	// again.
 	Settled func(ctx context.Context, game, match string, here map[string]Subscriber) error
+	// Turned is told, off the way of the match, when one begins and when it is
+	// over for players here; nil for nobody. It does not block.
+	Turned func(Turn)
 
 	// MaxUnsettled is how many results may wait for the ledger before new
 	// matches are refused; 0 means 100,000.
@@ -77,6 +80,9 @@ func New(c Config) *Engine {
 	}
 	if c.Settled == nil {
 		c.Settled = func(context.Context, string, string, map[string]Subscriber) error { return nil }
+	}
+	if c.Turned == nil {
+		c.Turned = func(Turn) {}
 	}
 	e := &Engine{
 		Config:   c,

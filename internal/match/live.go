@@ -24,9 +24,11 @@ type live struct {
 	fresh   [][]byte          // delivered since the first of those began; the last is number state.Seq
 	reading bool              // what was missed is about to be read
 	timer   *timer.Timer
-	bots    int // question that the bots were set on last; -1 for none
-	own     int // question that the players here were last told their own of; -1 for none
-	taken   int // question that is known to be won; -1 for none
+	bots    int  // question that the bots were set on last; -1 for none
+	own     int  // question that the players here were last told their own of; -1 for none
+	taken   int  // question that is known to be won; -1 for none
+	begun   bool // its start was told here, or is left to others
+	ceased  bool // its end was, or is
 	lobby   notice
 	hostAt  int64                 // when the store was last told that the host is here
 	ended   int64                 // places that had ended when all who are fed here had one
@@ -40,7 +42,8 @@ func newLive(v View) *live {
 	l := &live{
 		plan: v.Plan, racing: make(chan struct{}, 1), state: v.State, version: v.Version,
 		subs: make(map[string]Subscriber), members: make(map[string]Member),
-		bots: -1, own: v.Question, taken: -1, lobby: notice{version: v.Version}, ended: v.Ended,
+		bots: -1, own: v.Question, taken: -1, begun: v.Question >= 0, ceased: v.Phase.ended(),
+		lobby: notice{version: v.Version}, ended: v.Ended,
 	}
 	if v.Phase == Open || v.Phase == Sealed {
 		l.own--

@@ -62,6 +62,7 @@ func (e *Engine) vanish(l *live) {
 	running := !l.state.Phase.ended()
 	l.endAbandoned()
 	l.mu.Unlock()
+	e.noteTurn(l)
 	if running {
 		e.metrics.over.WithLabelValues(string(l.plan.Mode), string(Abandoned)).Inc()
 		e.Logger.Warn("a running match is gone from the store; it is abandoned", "match", l.plan.ID)

@@ -7,7 +7,7 @@ import (
 
 // Form is the version of a plan's and a state's form. A node takes no step of
 // a match whose form is newer than its own.
-const Form = 2
+const Form = 3
 
 // Plan is what a match was made of. It is written once and never changes.
 type Plan struct {

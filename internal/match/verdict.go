@@ -48,6 +48,11 @@ func replyTo(p *Plan, r Record) protocol.Answered {
 // where it was the last one, or has won, closes the question. Where the push's
 // number is not known any more advancing pushes it from the log.
 func (e *Engine) afterAnswer(l *live, out Outcome) {
+	unknown := l.plan.Mode == Duel && out.Seq == 0
+	goesOn := unknown || out.Sealed || out.Answered >= out.Alive
+	if out.Seq == 0 && !goesOn {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	var err error
@@ -57,8 +62,7 @@ func (e *Engine) afterAnswer(l *live, out Outcome) {
 		e.publish(ctx, l, out.Nodes, news{frames: f, version: out.Version})
 		err = e.deliver(ctx, l, f, nil)
 	}
-	unknown := l.plan.Mode == Duel && out.Seq == 0
-	if err == nil && (unknown || out.Sealed || out.Answered >= out.Alive) {
+	if err == nil && goesOn {
 		err = e.advance(ctx, l, l.afterAnswer(out))
 	}
 	if err != nil { // the store has it all: the sweeps make up for it

@@ -92,27 +92,27 @@ func (r Request) Decode(message any) error {
 
 // EncodeReply encodes the reply to a request; a nil re is written as null.
 func EncodeReply(re *int64, kind string, data any) []byte {
-	var b bytes.Buffer
-	b.WriteString(`{"re":`)
+	body := mustJSON(data)
+	b := append(make([]byte, 0, room+len(body)), `{"re":`...)
 	if re == nil {
-		b.WriteString("null")
+		b = append(b, "null"...)
 	} else {
-		b.WriteString(strconv.FormatInt(*re, 10))
+		b = strconv.AppendInt(b, *re, 10)
 	}
-	writeTail(&b, kind, data)
-	return b.Bytes()
+	b = appendQuoted(append(b, `,"type":`...), kind)
+	return append(append(append(b, `,"data":`...), body...), '}')
 }
 
 // EncodePush encodes a push without a number.
 func EncodePush(kind string, data any) []byte {
-	var b bytes.Buffer
-	b.WriteString(`{"type":`)
-	b.WriteString(quote(kind))
-	b.WriteString(`,"data":`)
-	b.Write(mustJSON(data))
-	b.WriteByte('}')
-	return b.Bytes()
+	body := mustJSON(data)
+	b := append(make([]byte, 0, room+len(body)), `{"type":`...)
+	b = appendQuoted(b, kind)
+	return append(append(append(b, `,"data":`...), body...), '}')
 }
+
+// room is for what stands around the data of a frame without a number.
+const room = 80
 
 // Numbered is a push whose number is known only when it is committed: the
 // frame is Head, the number in decimal, Tail.
@@ -142,14 +142,6 @@ func readID(raw json.RawMessage) (int64, error) {
 	return int64(n), nil
 }
 
-func writeTail(b *bytes.Buffer, kind string, data any) {
-	b.WriteString(`,"type":`)
-	b.WriteString(quote(kind))
-	b.WriteString(`,"data":`)
-	b.Write(mustJSON(data))
-	b.WriteByte('}')
-}
-
 // mustJSON encodes a message of this package, which always succeeds.
 func mustJSON(v any) []byte {
 	var b bytes.Buffer
@@ -161,7 +153,17 @@ func mustJSON(v any) []byte {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-func quote(s string) string { return string(mustJSON(s)) }
+func quote(s string) string { return string(appendQuoted(nil, s)) }
+
+// appendQuoted appends a text as JSON has it.
+func appendQuoted(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return append(b, mustJSON(s)...)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
+}
 
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 

@@ -16,8 +16,8 @@ import (
 	"laststand/internal/quiz"
 )
 
-// people are an Identity whose tokens read ROLE/SUBJECT/EXPIRY, and the seats
-// of its players. It panics over a player "poison".
+// people are an Identity whose tokens read ROLE/SUBJECT/EXPIRY, with /pi:PI behind
+// where there is one, and the seats of its players. It panics over a player "poison".
 type people struct{ ensured chan struct{} } // Ensure waits for it where it is set
 
 var errPeople = errors.New("people are out of reach")
@@ -30,6 +30,7 @@ func (p *people) Verify(_ context.Context, token string) (identity.Claims, error
 	if token == "unreachable" {
 		return identity.Claims{}, errPeople
 	}
+	token, pi, _ := strings.Cut(token, "/pi:")
 	parts := strings.Split(token, "/")
 	if len(parts) != 3 {
 		return identity.Claims{}, identity.ErrTokenMalformed
@@ -38,7 +39,7 @@ func (p *people) Verify(_ context.Context, token string) (identity.Claims, error
 	if err != nil {
 		return identity.Claims{}, identity.ErrTokenMalformed
 	}
-	return identity.Claims{Role: identity.Role(parts[0]), Subject: parts[1], Game: "demo", ExpiresAt: expires}, nil
+	return identity.Claims{Role: identity.Role(parts[0]), Subject: parts[1], Game: "demo", PI: pi, ExpiresAt: expires}, nil
 }
 
 func (p *people) Ensure(_ context.Context, c identity.Claims) (identity.Player, error) {

@@ -47,7 +47,7 @@ func (se *session) identify(ctx context.Context, token string) (identity.Player,
 	if err != nil {
 		return identity.Player{}, err
 	}
-	se.role, se.expires = claims.Role, claims.ExpiresAt
+	se.role, se.pi, se.expires = claims.Role, claims.PI, claims.ExpiresAt
 	switch claims.Role {
 	case identity.RolePlayer:
 		return se.server.Identity.Ensure(ctx, claims)
@@ -69,6 +69,7 @@ func (se *session) welcome(ctx context.Context, r request, h protocol.Hello, p i
 		se.outOfReach(err)
 		return
 	}
+	se.beginVisit()
 	se.watchBeat()
 	se.reply(r, protocol.TypeWelcome, protocol.Welcome{
 		Version: protocol.Version, PlayerID: p.ID, Nickname: p.Nickname, Game: p.Game, Session: "s_" + ulid.Make().String(),
@@ -104,6 +105,15 @@ func (se *session) enter(ctx context.Context, p identity.Player) (*protocol.Play
 		err = se.server.Lobby.Adopt(ctx, p.Game, p.ID)
 	}
 	return playing, err
+}
+
+// beginVisit has a player's stay reported, a host's not. Each session is a visit
+// of its own: one that replaces another, or comes back soon, is the next visit,
+// and the former ends with its session, perhaps a little later.
+func (se *session) beginVisit() {
+	if se.server.Visits != nil && se.role == identity.RolePlayer {
+		se.leave = se.server.Visits.Enter(se.game, se.player, se.pi)
+	}
 }
 
 // resume does what match.sync does, and gives the match, "" for none.

@@ -28,8 +28,15 @@ type Identity interface {
 	Ensure(ctx context.Context, c identity.Claims) (identity.Player, error)
 }
 
-// Config is what a server is made of; all fields but Registry and Origins are
-// needed.
+// Visits are told of the stays of players here.
+type Visits interface {
+	// Enter begins a visit of a player, who is verified where there is a pi, and
+	// gives what ends it, to be called once. Neither waits for anything.
+	Enter(game, player, pi string) (leave func())
+}
+
+// Config is what a server is made of; all fields but Visits, Registry and
+// Origins are needed.
 type Config struct {
 	Identity Identity
 	Engine   *match.Engine
@@ -37,6 +44,7 @@ type Config struct {
 	Arenas   Arenas
 	Boards   Boards
 	Presence *match.Presence
+	Visits   Visits // nil for nobody
 	Wheel    *timer.Wheel
 	Now      func() int64 // cluster time, epoch ms
 	Logger   *slog.Logger

@@ -33,7 +33,9 @@ type session struct {
 	player  string
 	role    identity.Role // player or host
 	number  int64         // among the player's sessions over all nodes
-	expires int64         // of the token, epoch ms; the five never change once greeted
+	pi      string        // of a verified player
+	expires int64         // of the token, epoch ms; the six never change once greeted
+	leave   func()        // ends the player's visit; nil where there is none
 	watches watches
 	greeted atomic.Bool // hello has been said
 
@@ -127,6 +129,9 @@ func (se *session) patience() time.Duration {
 
 // end lets go of everything the session had, when its read loop ends.
 func (se *session) end() {
+	if se.leave != nil {
+		se.leave()
+	}
 	if !se.leaving.CompareAndSwap(nil, &farewell{}) {
 		<-se.leaving.Load().said
 	} else {

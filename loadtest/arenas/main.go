@@ -11,6 +11,16 @@
 // deciding alone takes on the same Redis: the plain WATCH, GET, MULTI, DECR,
 // EXEC of every answer, and one script that does it, from as many goroutines.
 //
+// floor: the frames of answers without a game, which a bare server says that has
+// every answer accepted by a minimal script: what sockets and Redis take.
+//
+//	go run ./loadtest/arenas -kinds answers,floor -rate 4000   # spread over time
+//	go run ./loadtest/arenas -kinds answers -find              # the most with p99 < 20 ms
+//
+// With a rate players answer at random instants after the question, so many in
+// all a second that this is what they come to where everything else takes no
+// time: the rate that is printed is a little lower.
+//
 // Round trips are reads that Redis did from its connections, by INFO. It needs
 // redis-server. Load goes to loopback only.
 package main
@@ -21,6 +31,9 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"laststand/loadtest/rig"
@@ -28,6 +41,18 @@ import (
 
 type options struct {
 	arenas, players, questions, runs int
+	rate                             int // answers/s that are offered; 0: without a pause
+	find                             bool
+	kinds, server                    string
+	as, redis                        string // of the floor's process
+}
+
+// spread is the time over which the answers to a question are.
+func (o options) spread() time.Duration {
+	if o.rate == 0 {
+		return 0
+	}
+	return time.Duration(o.arenas*o.players) * time.Second / time.Duration(o.rate)
 }
 
 func main() {
@@ -36,8 +61,18 @@ func main() {
 	flag.IntVar(&o.players, "players", 100, "players of each arena")
 	flag.IntVar(&o.questions, "questions", 60, "questions of each arena, at most 100")
 	flag.IntVar(&o.runs, "runs", 3, "runs of each kind; medians are printed")
+	flag.IntVar(&o.rate, "rate", 0, "answers/s to offer, of answers and floor; 0 for as many as there may be")
+	flag.BoolVar(&o.find, "find", false, "find the highest rate with a p99 below 20 ms, of answers and floor")
+	flag.StringVar(&o.kinds, "kinds", "answers,floor,firsts,plain WATCH,one script", "what to measure")
+	flag.StringVar(&o.server, "server", "", "measure this binary instead of this tree")
+	flag.StringVar(&o.as, "as", "", "what to be; internal")
+	flag.StringVar(&o.redis, "redis", "", "internal")
 	flag.Parse()
-	if err := measure(o); err != nil {
+	run := measure
+	if o.as == "floor" {
+		run = serveFloor
+	}
+	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "arenas:", err)
 		os.Exit(1)
 	}
@@ -52,13 +87,31 @@ type outcome struct {
 	cpu        rig.CPU // an answer
 }
 
-// kind is something that is measured.
+// kind is something that is measured, on a server that was started for it.
 type kind struct {
-	name string
-	run  func(ctx context.Context, s *rig.Server, o options) (outcome, error)
+	name  string
+	start func(ctx context.Context, o options) (*rig.Server, error)
+	run   func(ctx context.Context, s *rig.Server, o options) (outcome, error)
 }
 
-var kinds = []kind{{"answers", answers}, {"firsts", firsts}, {"plain WATCH", plainWatch}, {"one script", oneScript}}
+var kinds = []kind{
+	{"answers", ours, answers}, {"floor", floorOf, bare}, {"firsts", ours, firsts}, {"plain WATCH", ours, plainWatch}, {"one script", ours, oneScript},
+}
+
+func ours(ctx context.Context, o options) (*rig.Server, error) {
+	return rig.Start(ctx, rig.Options{
+		Binary: o.server, Redis: true, Bank: bank(o.questions), Game: "{banks: [builtin, load], arena: {countdown_ms: 1000, reveal_ms: 0}}",
+	})
+}
+
+func floorOf(ctx context.Context, o options) (*rig.Server, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return rig.Bare(ctx, self, "-as", "floor",
+		"-arenas", strconv.Itoa(o.arenas), "-players", strconv.Itoa(o.players), "-questions", strconv.Itoa(o.questions))
+}
 
 func measure(o options) error {
 	fmt.Printf("machine: %d cores, %s, %s; clients, server and Redis share it; %d players an arena, %d questions, median of %d\n",
@@ -66,32 +119,37 @@ func measure(o options) error {
 	fmt.Printf("%-14s %11s %9s %9s %13s %11s %24s\n", "", "answers/s", "p50 ms", "p99 ms", "round trips", "commands", "server, Redis, clients µs")
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()
-	binary, done, err := rig.Build(ctx)
-	if err != nil {
-		return err
+	if o.server == "" {
+		binary, done, err := rig.Build(ctx)
+		if err != nil {
+			return err
+		}
+		defer done()
+		o.server = binary
 	}
-	defer done()
+	wanted := slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return !slices.Contains(strings.Split(o.kinds, ","), k.name) })
+	if o.find {
+		return find(ctx, o, wanted)
+	}
 	seen := make(map[string][]outcome)
 	for range o.runs {
-		for _, k := range kinds {
-			one, err := once(ctx, binary, k, o)
+		for _, k := range wanted {
+			one, err := once(ctx, k, o)
 			if err != nil {
 				return fmt.Errorf("%s: %w", k.name, err)
 			}
 			seen[k.name] = append(seen[k.name], one)
 		}
 	}
-	for _, k := range kinds {
+	for _, k := range wanted {
 		show(k.name, seen[k.name])
 	}
 	return nil
 }
 
 // once measures one kind on a fresh server.
-func once(ctx context.Context, binary string, k kind, o options) (outcome, error) {
-	s, err := rig.Start(ctx, rig.Options{
-		Binary: binary, Redis: true, Bank: bank(o.questions), Game: "{banks: [builtin, load], arena: {countdown_ms: 1000, reveal_ms: 0}}",
-	})
+func once(ctx context.Context, k kind, o options) (outcome, error) {
+	s, err := k.start(ctx, o)
 	if err != nil {
 		return outcome{}, err
 	}

@@ -17,6 +17,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -26,7 +28,7 @@ import (
 
 type options struct {
 	pairs, seconds, runs int
-	url                  string
+	url, server, kinds   string
 }
 
 func main() {
@@ -35,6 +37,8 @@ func main() {
 	flag.IntVar(&o.seconds, "seconds", 10, "of each run")
 	flag.IntVar(&o.runs, "runs", 3, "runs of each kind; medians are printed")
 	flag.StringVar(&o.url, "url", "", "measure this server, on this machine, instead of starting some")
+	flag.StringVar(&o.server, "server", "", "start this binary instead of this tree")
+	flag.StringVar(&o.kinds, "kinds", "", "what to measure, as it is printed, separated by semicolons; all")
 	flag.Parse()
 	if err := measure(o); err != nil {
 		fmt.Fprintln(os.Stderr, "duels:", err)
@@ -42,16 +46,20 @@ func main() {
 	}
 }
 
-// kinds are what is measured: where matches live, and how fast questions come.
-var kinds = []struct {
-	name     string
-	redis    bool
-	revealMS int // pause after each question
-}{
-	{"embedded, no pause", false, 0},
-	{"embedded, paced", false, 1000},
-	{"redis, no pause", true, 0},
-	{"redis, paced", true, 200},
+// kind is what is measured: where matches live, and how fast questions and
+// answers come. Paced ones come to some 200 answers/s embedded, 1,000 on Redis.
+type kind struct {
+	name   string
+	redis  bool
+	reveal time.Duration // pause after each question
+	think  time.Duration // players answer at some instant within
+}
+
+var kinds = []kind{
+	{"embedded, no pause", false, 0, 0},
+	{"embedded, paced", false, 700 * time.Millisecond, 300 * time.Millisecond},
+	{"redis, no pause", true, 0, 0},
+	{"redis, paced", true, 70 * time.Millisecond, 150 * time.Millisecond},
 }
 
 func measure(o options) error {
@@ -59,15 +67,21 @@ func measure(o options) error {
 		runtime.NumCPU(), runtime.GOARCH, runtime.Version(), o.pairs, o.seconds, o.runs)
 	fmt.Printf("%-20s %12s %10s %10s %10s\n", "", "answers/s", "p50 ms", "p99 ms", "matches")
 	if o.url != "" {
-		return repeat(o, o.url, func() (outcome, error) { return play(context.Background(), o.url, o) })
+		return repeat(o, o.url, func() (outcome, error) { return play(context.Background(), o.url, o, 0) })
 	}
-	binary, done, err := rig.Build(context.Background())
-	if err != nil {
-		return err
+	if o.server == "" {
+		binary, done, err := rig.Build(context.Background())
+		if err != nil {
+			return err
+		}
+		defer done()
+		o.server = binary
 	}
-	defer done()
 	for _, k := range kinds {
-		if err := repeat(o, k.name, func() (outcome, error) { return once(o, binary, k.redis, k.revealMS) }); err != nil {
+		if o.kinds != "" && !slices.Contains(strings.Split(o.kinds, ";"), k.name) {
+			continue
+		}
+		if err := repeat(o, k.name, func() (outcome, error) { return once(o, k) }); err != nil {
 			return fmt.Errorf("%s: %w", k.name, err)
 		}
 	}
@@ -100,14 +114,14 @@ type outcome struct {
 }
 
 // once starts a fresh server and plays against it.
-func once(o options, binary string, redis bool, revealMS int) (outcome, error) {
+func once(o options, k kind) (outcome, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(o.seconds+60)*time.Second)
 	defer cancel()
-	game := fmt.Sprintf("{duel: {countdown_ms: 0, reveal_ms: %d, bot_after_ms: 0}}", revealMS)
-	s, err := rig.Start(ctx, rig.Options{Binary: binary, Redis: redis, Game: game})
+	game := fmt.Sprintf("{duel: {countdown_ms: 0, reveal_ms: %d, bot_after_ms: 0}}", k.reveal.Milliseconds())
+	s, err := rig.Start(ctx, rig.Options{Binary: o.server, Redis: k.redis, Game: game})
 	if err != nil {
 		return outcome{}, err
 	}
 	defer s.Stop()
-	return play(ctx, s.URL, o)
+	return play(ctx, s.URL, o, k.think)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -14,7 +15,7 @@ import (
 )
 
 // play has all pairs play duels for the time of a run.
-func play(ctx context.Context, url string, o options) (outcome, error) {
+func play(ctx context.Context, url string, o options, think time.Duration) (outcome, error) {
 	players := make([]*player.Player, 2*o.pairs)
 	for i := range players {
 		g, err := player.NewGuest(ctx, url, "demo", "")
@@ -31,7 +32,7 @@ func play(ctx context.Context, url string, o options) (outcome, error) {
 	var group errgroup.Group
 	for i, p := range players {
 		group.Go(func() (err error) {
-			seen[i], err = playUntil(p, until)
+			seen[i], err = (&duelist{Player: p, think: think}).playUntil(until)
 			return err
 		})
 	}
@@ -52,15 +53,16 @@ func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, 60_000_
 // duelist is one player at work.
 type duelist struct {
 	*player.Player
+	think time.Duration // it answers at some instant within
 	out   outcome
 	seq   int64
 	asked time.Time // when the answer under way was sent
 }
 
-// playUntil plays duels, answering at once, until the time is over: then it
-// leaves the one it is in, and waits for nobody.
-func playUntil(p *player.Player, until time.Time) (outcome, error) {
-	d := &duelist{Player: p, out: outcome{latency: newHistogram()}}
+// playUntil plays duels until the time is over: then it leaves the one it is in,
+// and waits for nobody.
+func (d *duelist) playUntil(until time.Time) (outcome, error) {
+	d.out.latency = newHistogram()
 	if _, err := d.Send(protocol.TypeDuelJoin, protocol.DuelJoin{}); err != nil {
 		return d.out, err
 	}
@@ -123,6 +125,9 @@ func (d *duelist) answer(f player.Frame) error {
 	var q protocol.Question
 	if err := json.Unmarshal(f.Data, &q); err != nil {
 		return err
+	}
+	if d.think > 0 {
+		time.Sleep(rand.N(d.think)) //nolint:gosec // load is no secret
 	}
 	d.asked = time.Now()
 	_, err := d.Send(protocol.TypeAnswer, protocol.Answer{Match: f.Match, Question: &q.Question, Given: player.Guess(q)})

@@ -9,6 +9,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,15 +38,19 @@ type Player struct {
 	Welcome protocol.Welcome
 	Lead    int64 // ms: cluster time is at most so far ahead of this machine's clock
 	conn    *websocket.Conn
-	last    int64 // id of the last request
+	last    int64  // id of the last request
+	out     []byte // frame of the last SendData
 }
+
+// readBuffer takes the few frames that follow on a question's end.
+const readBuffer = 4096
 
 // helloWithin bounds the wait for a welcome where the context does not.
 const helloWithin = 10 * time.Second
 
 // Connect connects a guest and says hello; resume may be nil.
 func Connect(ctx context.Context, server string, g Guest, resume *protocol.Resume) (*Player, error) {
-	dialer := websocket.Dialer{Subprotocols: []string{protocol.Subprotocol}, ReadBufferSize: 4096, WriteBufferSize: 1024}
+	dialer := websocket.Dialer{Subprotocols: []string{protocol.Subprotocol}, ReadBufferSize: readBuffer, WriteBufferSize: 1024}
 	conn, answer, err := dialer.DialContext(ctx, "ws"+strings.TrimPrefix(server, "http")+"/v1/ws", nil)
 	if err != nil {
 		return nil, fmt.Errorf("player: connect: %w", err)
@@ -84,6 +91,15 @@ func (p *Player) Send(kind string, data any) (int64, error) {
 	return p.last, p.SendRaw(frame)
 }
 
+// SendData is Send of data that is JSON already; it keeps nothing of it.
+func (p *Player) SendData(kind string, data []byte) (int64, error) {
+	p.last++
+	p.out = append(strconv.AppendInt(append(p.out[:0], `{"id":`...), p.last, 10), `,"type":"`...)
+	p.out = append(append(append(p.out, kind...), `","data":`...), data...)
+	p.out = append(p.out, '}')
+	return p.last, p.SendRaw(p.out)
+}
+
 // SendRaw sends a text frame as it is.
 func (p *Player) SendRaw(frame []byte) error {
 	return p.conn.WriteMessage(websocket.TextMessage, frame)
@@ -109,6 +125,31 @@ func (p *Player) ReadRaw(within time.Duration) ([]byte, error) {
 		return nil, fmt.Errorf("player: read: %w", err)
 	}
 	return raw, nil
+}
+
+// Within bounds all reading from now on by ReadInto.
+func (p *Player) Within(d time.Duration) error { return p.conn.SetReadDeadline(time.Now().Add(d)) }
+
+// ReadInto waits for the next frame and leaves it as it is, in a buffer that is
+// the one given where it is large enough.
+func (p *Player) ReadInto(buffer []byte) ([]byte, error) {
+	_, frame, err := p.conn.NextReader()
+	if err != nil {
+		return nil, fmt.Errorf("player: read: %w", err)
+	}
+	for buffer = buffer[:0]; ; {
+		if len(buffer) == cap(buffer) {
+			buffer = slices.Grow(buffer, readBuffer)
+		}
+		n, err := frame.Read(buffer[len(buffer):cap(buffer)])
+		buffer = buffer[:len(buffer)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			return buffer, nil
+		case err != nil:
+			return nil, fmt.Errorf("player: read: %w", err)
+		}
+	}
 }
 
 // Close ends the connection without a word, as a lost network does.

@@ -69,6 +69,24 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
+// Bare starts another program in place of the server, beside a redis-server: it
+// is told --redis ADDRESS, and says where it listens as the server does.
+func Bare(ctx context.Context, binary string, args ...string) (*Server, error) {
+	dir, err := os.MkdirTemp("", "laststand-load")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir}
+	if s.Redis, err = s.startRedis(ctx); err == nil {
+		err = s.startServer(ctx, binary, append(args, "--redis", s.Redis))
+	}
+	if err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nil
+}
+
 func (s *Server) start(ctx context.Context, o Options) error {
 	game := strings.TrimSuffix(strings.TrimSpace(o.Game), "}")
 	file := fmt.Sprintf("games: {demo: %s, keys: [{id: load, alg: HS256, secret_file: load.key}]}}\n"+

@@ -10,21 +10,22 @@ import (
 const Partitions = 256
 
 // keys names every key of one match; they share the partition's hash tag.
-type keys struct{ tag, id string }
+type keys struct{ tag, id, prefix string }
 
 func keysOf(match string) keys {
 	h := fnv.New32a()
 	h.Write([]byte(match))
-	return keys{tag: tag(int(h.Sum32() % Partitions)), id: match}
+	t := tag(int(h.Sum32() % Partitions))
+	return keys{tag: t, id: match, prefix: "m:" + t + ":" + match}
 }
 
-func (k keys) match() string   { return "m:" + k.tag + ":" + k.id } // hash: the state
-func (k keys) plan() string    { return k.match() + ":plan" }       // JSON
-func (k keys) log() string     { return k.match() + ":log" }        // list: the numbered pushes
-func (k keys) answers() string { return k.match() + ":answers" }    // hash: QUESTION|PLAYER to the record
-func (k keys) totals() string  { return k.match() + ":totals" }     // hash: PART|PLAYER, see totalsParts; wide
-func (k keys) nodes() string   { return k.match() + ":nodes" }      // set: those that hold sessions
-func (k keys) tomb() string    { return k.match() + ":tomb" }       // why it can never be created
+func (k keys) match() string   { return k.prefix }               // hash: the state
+func (k keys) plan() string    { return k.match() + ":plan" }    // JSON
+func (k keys) log() string     { return k.match() + ":log" }     // list: the numbered pushes
+func (k keys) answers() string { return k.match() + ":answers" } // hash: QUESTION|PLAYER to the record
+func (k keys) totals() string  { return k.match() + ":totals" }  // hash: PLAYER to sums, left|PLAYER, |wide
+func (k keys) nodes() string   { return k.match() + ":nodes" }   // set: those that hold sessions
+func (k keys) tomb() string    { return k.match() + ":tomb" }    // why it can never be created
 
 // Those of an arena.
 func (k keys) seats() string  { return k.match() + ":seats" }  // hash: player to team, line end, seat

@@ -6,14 +6,15 @@
 -- ARGV  as of unsit.lua
 -- Returns as sit.lua.
 redis.call('ZINCRBY', KEYS[7], -1e15, ARGV[2])
-local t = redis.call('HMGET', KEYS[5], 'last|' .. ARGV[2], 'latest|' .. ARGV[2])
+local sums = redis.call('HGET', KEYS[5], ARGV[2]) or '0 0 0 0 0 0'
+local score, correct, count, saved, last, latest = string.match(sums, '(%d+) (%d+) (%d+) (%d+) (%d+) (%d+)')
 local survival, closing = m[3] == 'survival', m[1] == 'open' or m[1] == 'sealed'
-local answered = closing and tonumber(t[2] or 0) == m[2] + 1
+local answered = closing and tonumber(latest) == m[2] + 1
 if not survival then
   redis.call('SET', KEYS[13], 1, 'PX', ARGV[4])
 else
   redis.call('ZINCRBY', KEYS[8], -1e15, ARGV[2])
-  if tonumber(t[1] or 0) <= tonumber(m[6]) then
+  if tonumber(last) <= tonumber(m[6]) then
     return told('left') -- was out before
   end
 end

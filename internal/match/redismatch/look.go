@@ -14,20 +14,21 @@ import (
 // look is what a race has to know of its match, read in one round trip under
 // WATCH.
 type look struct {
-	state        match.State
-	first        string // 1 while it is to be had
-	holder       string // the attempt that holds the player's lock
-	record       string // the accepted answer, JSON
-	seated, left bool
-	shut         time.Duration // how long the team is locked out yet
-	ttl          time.Duration // of the match
-	nodes        []string
+	state  match.State
+	first  string // 1 while it is to be had
+	holder string // the attempt that holds the player's lock
+	record string // the accepted answer, JSON
+	sums   match.Totals
+	seated bool
+	shut   time.Duration // how long the team is locked out yet
+	ttl    time.Duration // of the match
+	nodes  []string
 }
 
 func (r *race) look(ctx context.Context, tx *redis.Tx) (look, error) {
 	k, rec := r.keys, r.Record
-	var first, holder, record *redis.StringCmd
-	var seated, left *redis.BoolCmd
+	var first, holder, record, sums, left *redis.StringCmd
+	var seated *redis.BoolCmd
 	var shut, ttl *redis.DurationCmd
 	var hash *redis.SliceCmd
 	var nodes *redis.StringSliceCmd
@@ -35,7 +36,8 @@ func (r *race) look(ctx context.Context, tx *redis.Tx) (look, error) {
 		hash = p.HMGet(ctx, k.match(), looked...)
 		first, holder = p.Get(ctx, k.first(rec.Question)), p.Get(ctx, r.lock())
 		record = p.HGet(ctx, k.answers(), answerField(rec.Question, rec.Player))
-		seated, left = p.HExists(ctx, k.seats(), rec.Player), p.HExists(ctx, k.totals(), "left|"+rec.Player)
+		seated, left = p.HExists(ctx, k.seats(), rec.Player), p.HGet(ctx, k.totals(), leftField(rec.Player))
+		sums = p.HGet(ctx, k.totals(), rec.Player)
 		shut, ttl = p.PTTL(ctx, r.lockout()), p.PTTL(ctx, k.match())
 		nodes = p.SMembers(ctx, k.nodes())
 		return nil
@@ -44,7 +46,8 @@ func (r *race) look(ctx context.Context, tx *redis.Tx) (look, error) {
 		return look{}, err
 	}
 	l := look{
-		first: first.Val(), holder: holder.Val(), record: record.Val(), seated: seated.Val(), left: left.Val(),
+		first: first.Val(), holder: holder.Val(), record: record.Val(), seated: seated.Val(),
+		sums: totalsOf(sums.Val(), left.Val()),
 		shut: shut.Val(), ttl: ttl.Val(), nodes: nodes.Val(),
 	}
 	found := make(fields, len(looked))
@@ -69,7 +72,7 @@ func (r *race) judge(l look) (match.Outcome, error) {
 		return match.Outcome{}, match.ErrAbandoned
 	case l.holder == r.ID:
 		return l.known(match.Accepted)
-	case !l.seated || l.left:
+	case !l.seated || l.sums.Left:
 		return match.Outcome{Verdict: match.Gone}, nil
 	case rec.Question > s.Question:
 		return match.Outcome{Verdict: match.Early}, nil

@@ -28,28 +28,21 @@ func (s *Store) placed(ctx context.Context, k keys, from, to int) ([]match.Place
 	if err != nil || len(players) == 0 {
 		return nil, err
 	}
-	var found *redis.SliceCmd
-	sums := make([]*redis.SliceCmd, len(totalsParts))
+	var found, sums, left *redis.SliceCmd
 	_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		found = p.HMGet(ctx, k.seats(), players...)
-		for i, part := range totalsParts {
-			sums[i] = p.HMGet(ctx, k.totals(), totalsFields(part, players)...)
-		}
+		sums, left = p.HMGet(ctx, k.totals(), players...), p.HMGet(ctx, k.totals(), leftFields(players)...)
 		return nil
 	})
 	if err != nil {
 		return nil, err
-	}
-	parts := make([][]any, len(sums))
-	for i, sum := range sums {
-		parts[i] = sum.Val()
 	}
 	page := make([]match.Placed, len(players))
 	for i := range players {
 		if page[i].Seat, err = seatOf(text(found.Val(), i)); err != nil {
 			return nil, err
 		}
-		page[i].Totals = totalsOf(parts, i)
+		page[i].Totals = totalsOf(text(sums.Val(), i), text(left.Val(), i))
 	}
 	return page, nil
 }

@@ -110,7 +110,7 @@ func (r *race) win(ctx context.Context, tx *redis.Tx, l look) (match.Outcome, er
 		p.Decr(ctx, k.first(rec.Question))
 		p.PExpire(ctx, k.first(rec.Question), takenMS*time.Millisecond)
 		p.HSet(ctx, k.answers(), answerField(rec.Question, rec.Player), r.record)
-		r.addUp(ctx, p)
+		r.addUp(ctx, p, l.sums)
 		if l.ttl > 0 { // the two may be new
 			p.PExpire(ctx, k.answers(), l.ttl)
 			p.PExpire(ctx, k.totals(), l.ttl)
@@ -135,13 +135,15 @@ func (r *race) win(ctx context.Context, tx *redis.Tx, l look) (match.Outcome, er
 	}, nil
 }
 
-// addUp adds the record to the sums of its player and team.
-func (r *race) addUp(ctx context.Context, p redis.Pipeliner) {
+// addUp adds the record to the sums of its player and team. Nothing else moves
+// the sums of a player meanwhile: an answer takes the lock, leaving touches the
+// exit, and both are watched.
+func (r *race) addUp(ctx context.Context, p redis.Pipeliner, sums match.Totals) {
 	k, rec := r.keys, r.Record
-	for part, n := range map[string]int64{"score": rec.Points, "correct": 1, "answered": 1, "saved": rec.SavedMS} {
-		p.HIncrBy(ctx, k.totals(), part+"|"+rec.Player, n)
-	}
-	p.HSet(ctx, k.totals(), "last|"+rec.Player, rec.Question+1, "latest|"+rec.Player, rec.Question+1)
+	p.HSet(ctx, k.totals(), rec.Player, sumsOf(match.Totals{
+		Score: sums.Score + rec.Points, Correct: sums.Correct + 1, Answered: sums.Answered + 1, SavedMS: sums.SavedMS + rec.SavedMS,
+		Last: rec.Question + 1, Latest: rec.Question + 1,
+	}))
 	p.ZIncrBy(ctx, k.rank(), float64(rec.Points)*1e9+float64(rec.SavedMS), rec.Player)
 	if r.Seat.Team != "" {
 		p.HIncrBy(ctx, k.teams(), "score|"+r.Seat.Team, 1)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -78,12 +77,12 @@ func viewOf(reply []any, q match.ReadQuery) (v match.View, err error) {
 	if q.Ranks {
 		v.Ranks = make(map[string]int64, len(q.Players))
 		for i, player := range q.Players {
-			if rank := number(list(reply, 9), i); rank > 0 {
+			if rank := number(list(reply, 10), i); rank > 0 {
 				v.Ranks[player] = rank
 			}
 		}
 	}
-	return v, sumsOf(&v, append(shown, q.Players...), reply)
+	return v, addSums(&v, append(shown, q.Players...), reply)
 }
 
 // planOf reads a plan, nil where none was asked for.
@@ -101,16 +100,13 @@ func planOf(raw string) (*match.Plan, error) {
 	return p, nil
 }
 
-// sumsOf reads the records of the current question and the totals of players.
-func sumsOf(v *match.View, players []string, reply []any) error {
+// addSums reads the records of the current question and the totals of players.
+func addSums(v *match.View, players []string, reply []any) error {
 	v.Records = make(map[string]match.Record, len(players))
 	v.Totals = make(map[string]match.Totals, len(players))
-	records, parts := list(reply, 7), make([][]any, len(totalsParts))
-	for i, flat := range slices.Collect(slices.Chunk(list(reply, 8), max(len(players), 1))) {
-		parts[i] = flat
-	}
+	records, sums, left := list(reply, 7), list(reply, 8), list(reply, 9)
 	for i, player := range players {
-		v.Totals[player] = totalsOf(parts, i)
+		v.Totals[player] = totalsOf(text(sums, i), text(left, i))
 		raw := text(records, i)
 		if raw == "" {
 			continue

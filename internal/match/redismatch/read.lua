@@ -8,9 +8,9 @@
 --       none, 5 1 if ranks are wanted, else 0, 6 players of whom all are shown,
 --       0 if none are wanted, 7 how many of more, 8… players asked for
 -- Returns {state, plan, frames, nodes, teams, players shown, their seats,
--- records of the current question and totals (part by part) of those shown and
--- those asked for, ranks of those asked for}; {} where the version is behind;
--- nil if it is gone.
+-- records of the current question, sums and what says that they have left of
+-- those shown and those asked for, ranks of those asked for}; {} where the
+-- version is behind; nil if it is gone.
 local m = redis.call('HMGET', KEYS[1], 'phase', 'question', 'version', 'players', 'ending', 'mode')
 if not m[1] then
   return false
@@ -31,24 +31,23 @@ if ARGV[6] ~= '0' then
   teams = redis.call('HGETALL', KEYS[8])
 end
 local players, rankOf = {unpack(shown)}, {}
+local scores = ARGV[5] == '1' and #ARGV > 7 and redis.call('ZMSCORE', KEYS[9], unpack(ARGV, 8)) or {}
 for i = 8, #ARGV do
   players[#players + 1] = ARGV[i]
-  local score = ARGV[5] == '1' and redis.call('ZSCORE', KEYS[9], ARGV[i])
+  local score = scores[i - 7]
   if score and not rankOf[score] then
     rankOf[score] = redis.call('ZCOUNT', KEYS[9], '(' .. score, '+inf') + 1
   end
   ranks[#ranks + 1] = score and rankOf[score] or 0
 end
-local function of(key, prefixes)
+local function of(key, prefix)
   local fields = {}
-  for _, prefix in ipairs(prefixes) do
-    for _, player in ipairs(players) do
-      fields[#fields + 1] = prefix .. '|' .. player
-    end
+  for i, player in ipairs(players) do
+    fields[i] = prefix .. player
   end
   return #fields > 0 and redis.call('HMGET', key, unpack(fields)) or {}
 end
 local plan = ARGV[1] == '1' and redis.call('GET', KEYS[2]) or ''
 local frames = ARGV[2] == '-1' and {} or redis.call('LRANGE', KEYS[3], ARGV[2], -1)
 return {redis.call('HGETALL', KEYS[1]), plan, frames, redis.call('SMEMBERS', KEYS[6]), teams,
-  shown, seats, of(KEYS[4], {m[2]}), of(KEYS[5], {'score', 'correct', 'answered', 'saved', 'last', 'latest', 'left'}), ranks}
+  shown, seats, of(KEYS[4], m[2] .. '|'), of(KEYS[5], ''), of(KEYS[5], 'left|'), ranks}

@@ -80,7 +80,7 @@ func (s *Store) Member(ctx context.Context, id, player string) (match.Member, er
 	var left *redis.BoolCmd
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		seat, role = p.HGet(ctx, k.seats(), player), p.HGet(ctx, k.roles(), player)
-		left = p.HExists(ctx, k.totals(), "left|"+player)
+		left = p.HExists(ctx, k.totals(), leftField(player))
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) {
@@ -105,7 +105,7 @@ func (s *Store) Absent(ctx context.Context, id string, people []string) (absent 
 	var seats, roles, left *redis.SliceCmd
 	_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		seats, roles = p.HMGet(ctx, k.seats(), people...), p.HMGet(ctx, k.roles(), people...)
-		left = p.HMGet(ctx, k.totals(), totalsFields("left", people)...)
+		left = p.HMGet(ctx, k.totals(), leftFields(people)...)
 		return nil
 	})
 	if err != nil {

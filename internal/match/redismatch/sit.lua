@@ -46,7 +46,7 @@ if team ~= '' then
 end
 local ttl = redis.call('PTTL', KEYS[1])
 if redis.call('HINCRBY', KEYS[1], 'players', 1) == 1 and ttl > 0 then -- these are new
-  redis.call('HSET', KEYS[5], 'wide', string.rep('.', 65))
+  redis.call('HSET', KEYS[5], '|wide', string.rep('.', 65))
   for _, key in ipairs({KEYS[2], KEYS[5], KEYS[6], KEYS[7], KEYS[8]}) do
     redis.call('PEXPIRE', key, ttl)
   end

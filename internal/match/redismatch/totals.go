@@ -1,23 +1,39 @@
 package redismatch
 
-import "laststand/internal/match"
+import (
+	"fmt"
+	"strconv"
+	"strings"
 
-// totalsParts are the sums of a player, in the order of read.lua.
-var totalsParts = []string{"score", "correct", "answered", "saved", "last", "latest", "left"}
+	"laststand/internal/match"
+)
 
-// totalsFields names the sums of players, part by part.
-func totalsFields(part string, players []string) []string {
+// leftField is there once a player has left a match that is played.
+func leftField(player string) string { return "left|" + player }
+
+func leftFields(players []string) []string {
 	fields := make([]string, len(players))
 	for i, player := range players {
-		fields[i] = part + "|" + player
+		fields[i] = leftField(player)
 	}
 	return fields
 }
 
-// totalsOf reads a player's sums out of lists of them, one for each part.
-func totalsOf(parts [][]any, player int) match.Totals {
-	n := func(part int) int64 { return number(parts[part], player) }
+// sumsOf is how a player's sums are kept, in the field of the player: one field
+// is read and written in a third of the time of six.
+func sumsOf(t match.Totals) string {
+	return fmt.Sprintf("%d %d %d %d %d %d", t.Score, t.Correct, t.Answered, t.SavedMS, t.Last, t.Latest)
+}
+
+// totalsOf reads a player's sums, and what says that the player has left.
+func totalsOf(sums, left string) match.Totals {
+	var n [6]int64
+	for i := range n {
+		var number string
+		number, sums, _ = strings.Cut(sums, " ")
+		n[i], _ = strconv.ParseInt(number, 10, 64) // written as a whole number, or not there
+	}
 	return match.Totals{
-		Score: n(0), Correct: n(1), Answered: n(2), SavedMS: n(3), Last: int(n(4)), Latest: int(n(5)), Left: n(6) == 1,
+		Score: n[0], Correct: n[1], Answered: n[2], SavedMS: n[3], Last: int(n[4]), Latest: int(n[5]), Left: left == "1",
 	}
 }

@@ -23,19 +23,16 @@ local holder = redis.call('GET', KEYS[2])
 if holder == ARGV[2] then
   return {'accepted', redis.call('HGET', KEYS[3], field), m[5], m[6], m[7], 0, redis.call('SMEMBERS', KEYS[6])}
 end
-local t = {}
-for i, part in ipairs({'left', 'last', 'score', 'saved', 'correct', 'answered'}) do
-  t[i] = part .. '|' .. ARGV[3]
-end
-t = redis.call('HMGET', KEYS[4], unpack(t))
-local seated = ARGV[13] == 'duel' or t[6] or redis.call('HEXISTS', KEYS[5], ARGV[3]) == 1
-if t[1] or not seated then
+local t = redis.call('HMGET', KEYS[4], ARGV[3], 'left|' .. ARGV[3])
+local seated = ARGV[13] == 'duel' or t[1] or redis.call('HEXISTS', KEYS[5], ARGV[3]) == 1
+if t[2] or not seated then
   return {'gone'}
 end
 if tonumber(ARGV[4]) > tonumber(m[2]) then
   return {'early'}
 end
-if ARGV[13] == 'survival' and tonumber(t[2] or 0) <= tonumber(m[8]) then
+local score, correct, count, saved, last = string.match(t[1] or '0 0 0 0 0', '(%d+) (%d+) (%d+) (%d+) (%d+)')
+if ARGV[13] == 'survival' and tonumber(last) <= tonumber(m[8]) then
   return {'eliminated'}
 end
 if holder then

@@ -1,0 +1,155 @@
+package redismatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/arena"
+	"laststand/internal/match"
+	"laststand/internal/redisx"
+	"laststand/internal/trial"
+)
+
+// BenchmarkFirsts is what it takes to decide who was the first of a hundred, all
+// right at once and without sockets between: by the store, as the engine of a
+// node has it decide, and by WATCH, GET, MULTI, DECR, EXEC of every answer. An
+// operation is a question; both say decisions/s, of which each answer is one.
+func BenchmarkFirsts(b *testing.B) {
+	conn, err := redisx.Open(b.Context(), redisx.Config{URL: trial.Redis(b).URL})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { conn.Close() })
+	b.Run("store", func(b *testing.B) {
+		r := newRaces(b, New(conn.Client, conn.Pipelined))
+		decide(b, r.open, r.answer)
+	})
+	b.Run("plain WATCH", func(b *testing.B) {
+		key := ""
+		open := func(question int) {
+			key = fmt.Sprintf("first:%s:%d", ulid.Make(), question)
+			if err := conn.Client.Set(b.Context(), key, 1, time.Minute).Err(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		decide(b, open, func(ctx context.Context, _ string) error { return plain(ctx, conn.Client, key) })
+	})
+}
+
+// decide has all players answer one question after the other.
+func decide(b *testing.B, open func(question int), answer func(ctx context.Context, player string) error) {
+	players := crowd(100)
+	question := 0
+	for b.Loop() {
+		b.StopTimer()
+		open(question)
+		b.StartTimer()
+		var all sync.WaitGroup
+		for _, player := range players {
+			all.Go(func() {
+				if err := answer(b.Context(), player); err != nil {
+					b.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		question++
+	}
+	b.ReportMetric(float64(len(players)*question)/b.Elapsed().Seconds(), "decisions/s")
+}
+
+func plain(ctx context.Context, client redis.UniversalClient, key string) error {
+	for {
+		err := client.Watch(ctx, func(tx *redis.Tx) error {
+			if n, err := tx.Get(ctx, key).Int(); err != nil || n < 1 {
+				return err
+			}
+			_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.Decr(ctx, key).Err() })
+			return err
+		}, key)
+		if !errors.Is(err, redis.TxFailedErr) {
+			return err
+		}
+	}
+}
+
+// races is a node's part in a match: one right answer at a time tries to be the
+// first, and none once the question is known to be won.
+type races struct {
+	*Store
+	b      *testing.B
+	plan   *match.Plan
+	state  match.State
+	racing sync.Mutex
+	won    atomic.Bool
+	firsts atomic.Int64
+}
+
+func newRaces(b *testing.B, store *Store) *races {
+	r := &races{Store: store, b: b, plan: arenaPlan(match.Buzzer), state: lobbyState()}
+	if _, err := r.Create(b.Context(), r.plan, r.state, nil); err != nil {
+		b.Fatal(err)
+	}
+	for _, player := range crowd(100) {
+		sat, err := r.Sit(b.Context(), arena.SitRequest{Match: r.plan.ID, Seat: match.Seat{Player: player}, Max: 100})
+		if err != nil || sat.Verdict != arena.In {
+			b.Fatal(sat, err)
+		}
+	}
+	return r
+}
+
+// open opens a question, after one that must have been won once.
+func (r *races) open(question int) {
+	if got := r.firsts.Swap(0); got != int64(min(question, 1)) {
+		r.b.Fatalf("question %d had %d firsts", question-1, got)
+	}
+	from, to := r.state, r.state
+	if question > 0 {
+		from.Phase = match.Sealed
+	}
+	to.Phase, to.Question = match.Open, question
+	to.OpensAt, to.ClosesAt, to.DueAt = epoch, epoch+10_000, epoch+10_150
+	done, err := r.Step(r.b.Context(), match.Step{
+		Match: r.plan.ID, ID: ulid.Make().String(), From: from.Phase, Question: from.Question, To: to, Buzzer: true,
+	})
+	if err != nil || !done.Taken {
+		r.b.Fatal(done, err)
+	}
+	r.state = to
+	r.won.Store(false)
+}
+
+func (r *races) answer(ctx context.Context, player string) error {
+	if out, raced, err := r.try(ctx, player); err != nil || raced {
+		if out.Verdict == match.Accepted {
+			r.firsts.Add(1)
+		}
+		return err
+	}
+	_, _, err := r.Record(ctx, r.plan.ID, player, r.state.Question)
+	return err
+}
+
+func (r *races) try(ctx context.Context, player string) (out match.Outcome, raced bool, err error) {
+	r.racing.Lock()
+	defer r.racing.Unlock()
+	if r.won.Load() {
+		return out, false, nil
+	}
+	out, err = r.Race(ctx, match.Attempt{
+		Match: r.plan.ID, ID: ulid.Make().String(), OpensAt: r.state.OpensAt, TTLMS: 3_600_000, Mode: match.Buzzer, Limit: 10_000,
+		Seat:   match.Seat{Player: player},
+		Record: match.Record{Player: player, Question: r.state.Question, Given: []byte(`{"value":"right"}`), Normal: "t:right", Correct: true, At: epoch, Points: 100},
+	})
+	r.won.Store(err == nil && (out.Verdict == match.Accepted || out.Verdict == match.Late))
+	return out, true, err
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"laststand/internal/protocol"
+)
+
+// hall is an arena of the floor: when all have answered it tells all of them
+// what is next.
+type hall struct {
+	name     string
+	players  int64
+	answered atomic.Int64
+	next     int      // of asks; owned by who has answered last
+	asks     [][]byte // for each question, and the end, what is told: frames of the websocket
+
+	mu      sync.Mutex
+	sockets []net.Conn
+}
+
+// record is as long as one of ours.
+var record = strings.Repeat("r", 190)
+
+// newHall knows what it will say: the first question, then each one's close with
+// the next, or with the end; as long as ours are.
+func newHall(name string, o options) *hall {
+	h := &hall{name: name, players: int64(o.players)}
+	id := "01JD" + strings.Repeat("0", 22-len(name)) + name
+	told := []byte(nil)
+	say := func(kind string, data any) {
+		told = append(told, framed(protocol.EncodeNumbered(id, kind, data).Frame(int64(len(h.asks)+1)))...)
+	}
+	for q := range o.questions {
+		say(protocol.TypeQuestion, protocol.Question{
+			Question: q, Of: o.questions, Kind: "text", Text: fmt.Sprintf("What is asked in question %d?", q), Category: "load",
+			Difficulty: "easy", Lang: "en", OpensAt: time.Now().UnixMilli(), ClosesAt: time.Now().UnixMilli(), MaxPoints: 1000,
+		})
+		h.asks, told = append(h.asks, told), nil
+		say(protocol.TypeQuestionClosed, closing(q, o.players))
+	}
+	say(protocol.TypeMatchOver, protocol.MatchOver{Reason: "finished", Standings: []protocol.OverStanding{}})
+	h.asks = append(h.asks, told)
+	return h
+}
+
+// closing closes a question that nobody was right on.
+func closing(question, players int) protocol.QuestionClosed {
+	c := protocol.QuestionClosed{Question: question, Reason: "all_answered", Answer: "right", Void: true, Answered: int64(players)}
+	elapsed, shown := int64(10), players
+	if players > 50 {
+		shown = 10
+	}
+	for range shown {
+		c.Results = append(c.Results, protocol.QuestionResult{
+			Player: "01JD0000000000000000000000", Nickname: "Brave Otter 1234", Given: json.RawMessage(`{"value":"wrong"}`), ElapsedMS: &elapsed,
+		})
+	}
+	return c
+}
+
+func (h *hall) join(socket net.Conn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.sockets = append(h.sockets, socket)
+}
+
+// count counts an answer that was replied to.
+func (h *hall) count() {
+	if h.answered.Add(1)%h.players == 0 {
+		h.tell()
+	}
+}
+
+// tell says what is next to all, in one write each.
+func (h *hall) tell() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, socket := range h.sockets {
+		_, _ = socket.Write(h.asks[h.next]) // who has gone misses it
+	}
+	h.next++
+}
+
+// framed is a text frame of a server (RFC 6455, 5.2) of up to 64 KiB.
+func framed(text []byte) []byte {
+	head := []byte{0x81, byte(len(text))}
+	if len(text) >= 126 {
+		head = []byte{0x81, 126, byte(len(text) >> 8), byte(len(text))}
+	}
+	return append(head, text...)
+}
