@@ -1,0 +1,84 @@
+package filesink
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestRotate(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "f")
+	sink := opened(t, Options{Path: path, MaxBytes: 6, Keep: 3})
+	for _, line := range []string{"a", "b", "c", "d", "e", "longer than all", "f", "g", "h", "i"} {
+		send(t, sink, line)
+	}
+	wantFile(t, path, "i\n")
+	wantFile(t, path+".1", "f\ng\nh\n")
+	wantFile(t, path+".2", "longer than all\n")
+	wantFile(t, path+".3", "d\ne\n")
+	send(t, sink, "j", "k", "l")
+	wantFile(t, path, "j\nk\nl\n")
+	wantFile(t, path+".1", "i\n")
+	wantFile(t, path+".3", "longer than all\n")
+	if _, err := os.Stat(path + ".4"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("more than 3 are kept: %v", err)
+	}
+}
+
+func TestRotateWithDefaults(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "f")
+	sink := opened(t, Options{Path: path})
+	if err := os.Truncate(path, maxBytes-10); err != nil { // sparse
+		t.Fatal(err)
+	}
+	send(t, sink, strings.Repeat("x", 9))
+	send(t, sink, "next")
+	wantFile(t, path, "next\n")
+	if info, err := os.Stat(path + ".1"); err != nil || info.Size() != maxBytes {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+// A rotation that cannot be done is tried again, and loses none of the full
+// files meanwhile.
+func TestRotateFails(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "f")
+	sink := opened(t, Options{Path: path, MaxBytes: 2, Keep: 2})
+	send(t, sink, "a")
+	send(t, sink, "b")
+	inTheWay := filepath.Join(path+".2", "folder")
+	if err := os.MkdirAll(inTheWay, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		wantOutcome(t, sink.Send(t.Context(), batchOf("c")), "io", nil)
+	}
+	wantFile(t, path, "b\n")
+	wantFile(t, path+".1", "a\n")
+	if err := os.RemoveAll(path + ".2"); err != nil {
+		t.Fatal(err)
+	}
+	send(t, sink, "c")
+	wantFile(t, path, "c\n")
+	wantFile(t, path+".1", "b\n")
+	wantFile(t, path+".2", "a\n")
+}
+
+// After a rotation that a crash cut short, files move up to the gap only.
+func TestRotateFillsTheGap(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "f")
+	if err := errors.Join(os.WriteFile(path, []byte("b\n"), 0o600), os.WriteFile(path+".2", []byte("a\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	send(t, opened(t, Options{Path: path, MaxBytes: 2, Keep: 2}), "c")
+	wantFile(t, path, "c\n")
+	wantFile(t, path+".1", "b\n")
+	wantFile(t, path+".2", "a\n")
+}

@@ -1,0 +1,61 @@
+package nppa
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// errKey shows nothing of the key.
+var errKey = errors.New("a key is not 32 hexadecimal digits: copy it from the portal as it stands")
+
+const (
+	keySize   = 16 // AES-128
+	nonceSize = 12
+)
+
+// key encrypts by what its text means, and signs by the text itself.
+type key struct {
+	text string
+	aead cipher.AEAD
+}
+
+func parseKey(text string) (key, error) {
+	secret, err := hex.DecodeString(text)
+	if err != nil || len(secret) != keySize {
+		return key{}, errKey
+	}
+	block, err := aes.NewCipher(secret)
+	if err != nil {
+		return key{}, errKey
+	}
+	aead, err := cipher.NewGCM(block)
+	return key{text, aead}, err
+}
+
+// seal gives the body that carries a plaintext: nonce, ciphertext and tag. A
+// nonce is used once.
+func (k key) seal(nonce, plain []byte) []byte {
+	sealed := k.aead.Seal(slices.Clone(nonce), nonce, plain, nil)
+	return []byte(`{"data":"` + base64.StdEncoding.EncodeToString(sealed) + `"}`)
+}
+
+// sign hashes, without any separators, the key, the parameters (the headers that
+// count, and the query's) in the order of their names, and the body's bytes as
+// they are sent.
+func (k key) sign(parameters map[string]string, body []byte) string {
+	var signed strings.Builder
+	signed.WriteString(k.text)
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		signed.WriteString(name + parameters[name])
+	}
+	signed.WriteString(string(body))
+	sum := sha256.Sum256([]byte(signed.String()))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,57 @@
+package redisqueue
+
+import (
+	"hash/fnv"
+	"strconv"
+)
+
+// partitions is how many hash tags the queues spread over. A game's partition
+// follows from its name and never changes.
+const partitions = 64
+
+// The keys of a partition share a hash tag, {b:P}, so that one script moves
+// items and counts them.
+//
+//	{b:P}:queue:GAME    list: bundles of items, the oldest first, see
+//	                    bundles.lua; it expires
+//	{b:P}:game:GAME     hash: the counters offered, sent, in_flight and d:REASON;
+//	                    queued, the items in the list as the last script left it;
+//	                    kept_at, when its expiry was last put off by a push;
+//	                    tokens and tokens_at, see terms.lua; cool_until; hurried, due
+//	                    is what was queued by then; max_len, an operator's; paused,
+//	                    why; error, error_at, lane
+//	{b:P}:seen:GAME     zset: id of a posted item → when it was accepted; it expires
+//	{b:P}:due           zset: game → when it may be taken from; not while it is
+//	                    empty or paused
+//	{b:P}:taken         zset: BATCH COUNT GAME → end of the lease
+//	{b:P}:batch:BATCH   list: its bundles, see take.lua, or how it was settled; it expires
+//	{b:P}:once:ID       text: the answer to a push or a discard; it expires
+//	{b:P}:total         hash: the counters of all its games
+//	{b}:nodes           zset: node → its last beat
+
+const nodesKey = "{b}:nodes"
+
+func partitionOf(game string) int {
+	h := fnv.New32a()
+	h.Write([]byte(game))
+	return int(h.Sum32() % partitions)
+}
+
+// partition is the beginning of a partition's keys.
+type partition string
+
+func newPartition(number int) partition { return partition("{b:" + strconv.Itoa(number) + "}:") }
+
+func (p partition) due() string              { return string(p) + "due" }
+func (p partition) taken() string            { return string(p) + "taken" }
+func (p partition) total() string            { return string(p) + "total" }
+func (p partition) batch(id string) string   { return string(p) + "batch:" + id }
+func (p partition) once(id string) string    { return string(p) + "once:" + id }
+func (p partition) queue(game string) string { return string(p) + "queue:" + game }
+func (p partition) state(game string) string { return string(p) + "game:" + game }
+func (p partition) seen(game string) string  { return string(p) + "seen:" + game }
+
+// of are the keys of game.lua and the scripts' own.
+func (p partition) of(game string, own ...string) []string {
+	return append([]string{p.queue(game), p.state(game), p.due(), p.total(), p.seen(game)}, own...)
+}

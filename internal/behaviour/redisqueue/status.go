@@ -1,0 +1,115 @@
+package redisqueue
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"laststand/internal/behaviour"
+)
+
+// statusAtOnce is how many games are read at once.
+const statusAtOnce = 64
+
+// Status implements behaviour.Desk. What has vanished with a list counts as
+// expired, though only the next move of the queue writes that.
+func (s *Store) Status(ctx context.Context, games []string, now int64) ([]behaviour.Status, error) {
+	all := make([]behaviour.Status, len(games))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(statusAtOnce)
+	for i, game := range games {
+		group.Go(func() error {
+			var err error
+			all[i], err = s.statusOf(ctx, game, now)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, fmt.Errorf("redisqueue: status: %w", err)
+	}
+	return all, nil
+}
+
+func (s *Store) statusOf(ctx context.Context, game string, now int64) (behaviour.Status, error) {
+	part := newPartition(partitionOf(game))
+	reply, err := statusScript.Run(ctx, s.client, []string{part.queue(game), part.state(game), part.due()}, game).Slice()
+	if err != nil {
+		return behaviour.Status{}, err
+	}
+	fields := pairs(texts(reply, 0))
+	status := behaviour.Status{
+		Game: game, Counts: countsOf(fields), DueAt: number(reply, 2),
+		MaxLen: int(whole(fields["max_len"])), Lane: fields["lane"], Paused: fields["paused"],
+		Error: fields["error"], ErrorAt: whole(fields["error_at"]),
+	}
+	status.OldestAt = whole(text(reply, 1))
+	if queued := whole(fields["queued"]); text(reply, 1) != "" {
+		status.Counts.Queued = queued
+	} else if queued > 0 {
+		status.Counts.Dropped[behaviour.Expired] += queued
+	}
+	if cool := whole(fields["cool_until"]); cool > now {
+		status.CoolUntil = cool
+	}
+	return status, nil
+}
+
+// Totals implements behaviour.Desk. Each partition is read in one step; what
+// has vanished counts as queued until a move of its queue.
+func (s *Store) Totals(ctx context.Context) (behaviour.Counts, error) {
+	replies := make([]*redis.MapStringStringCmd, partitions)
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i := range replies {
+			replies[i] = p.HGetAll(ctx, newPartition(i).total())
+		}
+		return nil
+	})
+	if err != nil {
+		return behaviour.Counts{}, fmt.Errorf("redisqueue: totals: %w", err)
+	}
+	total := behaviour.Counts{Dropped: map[behaviour.Reason]int64{}}
+	for _, reply := range replies {
+		counts := countsOf(reply.Val())
+		total.Offered += counts.Offered
+		total.Sent += counts.Sent
+		total.InFlight += counts.InFlight
+		total.Queued += counts.Offered - counts.Sent - counts.InFlight
+		for reason, n := range counts.Dropped {
+			total.Dropped[reason] += n
+			total.Queued -= n
+		}
+	}
+	return total, nil
+}
+
+// countsOf reads the counters of a hash, but for what is queued.
+func countsOf(fields map[string]string) behaviour.Counts {
+	counts := behaviour.Counts{
+		Offered: whole(fields["offered"]), Sent: whole(fields["sent"]), InFlight: whole(fields["in_flight"]),
+		Dropped: map[behaviour.Reason]int64{},
+	}
+	for field, value := range fields {
+		if reason, ok := strings.CutPrefix(field, dropPrefix); ok {
+			counts.Dropped[behaviour.Reason(reason)] = whole(value)
+		}
+	}
+	return counts
+}
+
+func pairs(flat []string) map[string]string {
+	fields := make(map[string]string, len(flat)/2)
+	for i := 0; i+1 < len(flat); i += 2 {
+		fields[flat[i]] = flat[i+1]
+	}
+	return fields
+}
+
+// whole reads a whole number that a script wrote; what is not there is 0.
+func whole(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}

@@ -1,0 +1,56 @@
+package redisqueue
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"laststand/internal/behaviour"
+)
+
+// Take implements behaviour.Queue.
+func (s *Store) Take(ctx context.Context, t behaviour.Terms, take behaviour.Take) (behaviour.Taken, error) {
+	args := append(termArgs(t, take.Now, 4), take.Batch, take.Now+take.Lease, take.Lease+staleMS, take.Lane)
+	part := newPartition(partitionOf(t.Game))
+	keys := part.of(t.Game, part.taken(), part.batch(take.Batch))
+	reply, err := takeScript.Run(ctx, s.client, keys, args...).Slice()
+	if err == nil && len(reply) < 2 {
+		err = fmt.Errorf("a reply of %d elements", len(reply))
+	}
+	if err != nil {
+		return behaviour.Taken{}, fmt.Errorf("redisqueue: take: %w", err)
+	}
+	taken := behaviour.Taken{Left: int(number(reply, 0)), Next: number(reply, 1)}
+	if taken.Items, err = readBatch(reply[2:]); err != nil {
+		return behaviour.Taken{}, fmt.Errorf("redisqueue: take: %w", err)
+	}
+	return taken, nil
+}
+
+// readBatch reads what take.lua keeps; there are no items in what is settled.
+func readBatch(held []any) ([]behaviour.Item, error) {
+	count, _, _ := strings.Cut(text(held, 0), " ")
+	n, err := strconv.Atoi(count)
+	if err != nil {
+		return nil, nil //nolint:nilerr // it is no batch
+	}
+	return unpack(held[1:], n)
+}
+
+// Permit implements behaviour.Queue. Who waits as long as it says keeps the
+// lease: a longer wait is told in parts.
+func (s *Store) Permit(ctx context.Context, t behaviour.Terms, r behaviour.Renewal) (time.Duration, error) {
+	args := append(termArgs(t, r.Now, 5), r.Batch, r.Now+r.Lease, r.Lease+staleMS, r.Lease/2, r.Only)
+	part := newPartition(partitionOf(t.Game))
+	keys := part.of(t.Game, part.taken(), part.batch(r.Batch))
+	wait, err := permitScript.Run(ctx, s.client, keys, args...).Int64()
+	if err != nil {
+		return 0, fmt.Errorf("redisqueue: permit: %w", err)
+	}
+	if wait < 0 {
+		return 0, behaviour.ErrGone
+	}
+	return time.Duration(wait) * time.Millisecond, nil
+}

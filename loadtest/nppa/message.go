@@ -1,0 +1,101 @@
+package nppa
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sort"
+)
+
+var errMessage = errors.New("the message is not in order")
+
+// signer gives the valid key that a request is signed with.
+func (f *Fake) signer(r *http.Request, body []byte) (key string, signed bool) {
+	got := []byte(r.Header.Get("sign"))
+	for _, key := range f.validKeys() {
+		if subtle.ConstantTimeCompare(got, []byte(signature(key, r, body))) == 1 {
+			return key, true
+		}
+	}
+	return "", false
+}
+
+// signature is section 5 of the specification: the key as text, each header that
+// counts and each parameter of the query as name and value, sorted, and the body.
+func signature(key string, r *http.Request, body []byte) string {
+	var pairs []string
+	for _, name := range []string{"appId", "bizId", "timestamps"} {
+		pairs = append(pairs, name+r.Header.Get(name))
+	}
+	for name, values := range r.URL.Query() {
+		pairs = append(pairs, name+values[0])
+	}
+	sort.Strings(pairs)
+	hash := sha256.New()
+	hash.Write([]byte(key))
+	for _, pair := range pairs {
+		hash.Write([]byte(pair))
+	}
+	hash.Write(body)
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// open is section 4: {"data": Base64 of nonce, ciphertext and tag}.
+func open(key string, body []byte) ([]Record, error) {
+	var envelope struct {
+		Data string `json:"data"`
+	}
+	if err := strict(body, &envelope); err != nil {
+		return nil, err
+	}
+	plain, err := decrypt(key, envelope.Data)
+	if err != nil {
+		return nil, err
+	}
+	var message struct {
+		Collections []Record `json:"collections"`
+	}
+	if err := strict(plain, &message); err != nil {
+		return nil, err
+	}
+	for _, r := range message.Collections {
+		if len(r.SI) != 32 {
+			return nil, errMessage
+		}
+	}
+	return message.Collections, nil
+}
+
+func decrypt(key, data string) ([]byte, error) {
+	secret, err := hex.DecodeString(key)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(secret)
+	if err != nil {
+		return nil, err
+	}
+	gcm, err := cipher.NewGCM(block)
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := base64.StdEncoding.Strict().DecodeString(data)
+	if err != nil || len(sealed) < gcm.NonceSize() {
+		return nil, errMessage
+	}
+	return gcm.Open(nil, sealed[:gcm.NonceSize()], sealed[gcm.NonceSize():], nil)
+}
+
+// strict refuses fields that the specification does not have.
+func strict(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}

@@ -1,0 +1,98 @@
+package nppa
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	maxItems = 128
+	oldest   = 180 * time.Second
+	base26   = "0123456789abcdefghijklmnop"
+)
+
+// Record is an item as the interface names it. A number that is missing is -1.
+type Record struct {
+	No int    `json:"no"`
+	SI string `json:"si"`
+	BT int    `json:"bt"` // 0 offline, 1 online
+	OT int64  `json:"ot"` // epoch s
+	CT int    `json:"ct"` // 0 verified, 2 guest
+	DI string `json:"di,omitempty"`
+	PI string `json:"pi,omitempty"`
+}
+
+// UnmarshalJSON tells a number that is missing from 0.
+func (r *Record) UnmarshalJSON(text []byte) error {
+	type plain Record
+	p := plain{No: -1, BT: -1, OT: -1, CT: -1}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
+		return err
+	}
+	*r = Record(p)
+	return nil
+}
+
+// countFault is what is wrong with a batch as a whole.
+func countFault(items []Record) int {
+	switch {
+	case len(items) == 0:
+		return collNull
+	case len(items) > maxItems:
+		return collOverLimit
+	}
+	return ok
+}
+
+// inspect gives a result for each item.
+func inspect(items []Record, at int64) []result {
+	seen := make(map[int]bool)
+	results := make([]result, len(items))
+	for i, item := range items {
+		code := itemFault(item, at)
+		if item.No < 1 || item.No > maxItems || seen[item.No] {
+			code = collNoInvalid
+		}
+		seen[item.No] = true
+		results[i] = result{No: item.No, Code: code, Message: messages[code]}
+	}
+	return results
+}
+
+func itemFault(r Record, at int64) int {
+	age := time.Duration(at-r.OT*1000) * time.Millisecond
+	switch {
+	case age <= 0 || age >= oldest:
+		return collTime
+	case r.CT != 0 && r.CT != 2:
+		return collPlayerMode
+	case r.BT != 0 && r.BT != 1:
+		return collBehaviorMode
+	case r.CT == 0 && r.PI == "":
+		return collPlayerIDMiss
+	case r.CT == 2 && len(r.DI) != 32:
+		return collDeviceIDMiss
+	case r.CT == 0 && !validPI(r.PI):
+		return collPlayerIDWrong
+	}
+	return ok
+}
+
+// validPI: 38 characters, of which the first 6 are a day of birth, YYYYMMDD to
+// the base of 26.
+func validPI(pi string) bool {
+	if len(pi) != 38 || strings.ToLower(pi) != pi || strings.Trim(pi[:6], base26) != "" {
+		return false
+	}
+	day, err := strconv.ParseInt(pi[:6], 26, 64)
+	if err != nil {
+		return false
+	}
+	_, err = time.Parse("20060102", strconv.FormatInt(day, 10))
+	return err == nil
+}
