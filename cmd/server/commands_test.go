@@ -17,6 +17,7 @@ var commands = [][]string{
 	{}, {"serve"}, {"bank"}, {"bank", "import"}, {"bank", "check"}, {"bank", "export"}, {"token"}, {"config"},
 	{"boards"}, {"boards", "verify"}, {"boards", "rebuild"}, {"boards", "disqualify"},
 	{"tasks"}, {"tasks", "list"}, {"tasks", "show"}, {"tasks", "edit"}, {"tasks", "requeue"}, {"tasks", "discard"},
+	{"queue"}, {"queue", "list"}, {"queue", "peek"}, {"queue", "drain"}, {"queue", "pause"}, {"queue", "resume"}, {"queue", "bound"}, {"queue", "key"},
 }
 
 func TestEveryHelpHasAnExample(t *testing.T) {
@@ -54,6 +55,14 @@ func TestWrongCommandLines(t *testing.T) {
 		"boards disqualify --game demo --match m": "`server boards disqualify --help`",
 		"tasks list --state alive":                "`server tasks list --help`",
 		"tasks edit t1":                           "`server tasks edit --help`",
+		"queue":                                   "`server queue --help`",
+		"queue peek":                              "`server queue peek --help`",
+		"queue drain --game":                      "`server queue drain --help`",
+		"queue pause --game demo":                 "`server queue pause --help`",
+		"queue resume":                            "`server queue resume --help`",
+		"queue bound --game demo":                 "`server queue bound --help`",
+		"queue bound --game demo many":            "`server queue bound --help`",
+		"queue key":                               "`server queue key --help`",
 	} {
 		code, out, errs := command(strings.Fields(line)...)
 		if code != 2 || out != "" || !strings.Contains(errs, want) || strings.Count(errs, "\n") != 1 {
@@ -61,6 +70,9 @@ func TestWrongCommandLines(t *testing.T) {
 		}
 	}
 }
+
+// pi is an id of the NPPA's test system.
+const pi = "1fffbjzos82bs9cnyj1dna7d6d29zg4esnh99u"
 
 func TestTokensThatCannotBe(t *testing.T) {
 	t.Parallel()
@@ -72,6 +84,8 @@ func TestTokensThatCannotBe(t *testing.T) {
 		"--role=player --sub=a/b --game=demo":        "sub must be",
 		"--role=player --sub=x --game=demo --ttl=-1": "duration",
 		"--role=player --sub=x --game=demo --ttl=0s": "a second or more",
+		"--role=player --sub=x --game=demo --pi=x":   "38 of a-z 0-9",
+		"--role=host --sub=x --game=demo --pi=" + pi: "only a player has one",
 	} {
 		code, out, errs := command(append([]string{"token", data}, strings.Fields(line)...)...)
 		if code == 0 || out != "" || !strings.Contains(errs, want) {
@@ -102,6 +116,10 @@ func TestTokensBesideARunningServer(t *testing.T) {
 		p.Close()
 		if p.Welcome.PlayerID != "p_42" || p.Welcome.Nickname == "" {
 			t.Errorf("welcome: %+v", p.Welcome)
+		}
+		verified := token("--game=demo", "--role=player", "--sub=p_44", "--pi="+pi)
+		if claims := claimsOf(t, verified); claims.PI != pi || claimsOf(t, of42).PI != "" {
+			t.Errorf("a token of a verified player claims %+v", claims)
 		}
 		short := token("--game=demo", "--role=player", "--sub=p_43", "--ttl=1h30m")
 		if lasts := lifetime(t, short); lasts != 90*time.Minute {
@@ -138,13 +156,24 @@ func getAs(t *testing.T, url, bearer string) int {
 
 func lifetime(t *testing.T, token string) time.Duration {
 	t.Helper()
-	claims, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
+	said := claimsOf(t, token)
+	return time.Duration(said.Exp-said.Iat) * time.Second
+}
+
+// claims are some of a token's.
+type claims struct {
+	Iat, Exp int64
+	PI       string
+}
+
+func claimsOf(t *testing.T, token string) (said claims) {
+	t.Helper()
+	encoded, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
 	if err != nil {
 		t.Fatal(err)
 	}
-	var said struct{ Iat, Exp int64 }
-	if err := json.Unmarshal(claims, &said); err != nil {
+	if err := json.Unmarshal(encoded, &said); err != nil {
 		t.Fatal(err)
 	}
-	return time.Duration(said.Exp-said.Iat) * time.Second
+	return said
 }

@@ -25,14 +25,14 @@ type config struct {
 }
 
 type game struct {
-	TimeZone       string      `yaml:"time_zone"`
-	PlayersMayHost bool        `yaml:"players_may_host"`
-	Banks          []string    `yaml:"banks"`
-	Keys           []gameKey   `yaml:"keys"`
-	Duel           duel        `yaml:"duel"`
-	Arena          arenaRules  `yaml:"arena"`
-	Leaderboards   boards      `yaml:"leaderboards"`
-	Behaviours     *behaviours `yaml:"behaviours,omitempty"`
+	TimeZone       string     `yaml:"time_zone"`
+	PlayersMayHost bool       `yaml:"players_may_host"`
+	Banks          []string   `yaml:"banks"`
+	Keys           []gameKey  `yaml:"keys"`
+	Duel           duel       `yaml:"duel"`
+	Arena          arenaRules `yaml:"arena"`
+	Leaderboards   boards     `yaml:"leaderboards"`
+	Behaviours     behaviours `yaml:"behaviours"`
 }
 
 type gameKey struct {
@@ -73,29 +73,6 @@ type weights struct {
 	Matches  int64 `yaml:"matches"`
 }
 
-// behaviours is read and takes no effect yet: see notBuilt.
-type behaviours struct {
-	MaxLen   int    `yaml:"max_len"`
-	Overflow string `yaml:"overflow"`
-	Batch    struct {
-		MaxSize       int    `yaml:"max_size"`
-		FlushInterval string `yaml:"flush_interval"`
-	} `yaml:"batch"`
-	MaxAge string `yaml:"max_age"`
-	Rate   struct {
-		PerSecond float64 `yaml:"per_second"`
-		Burst     int     `yaml:"burst"`
-	} `yaml:"rate"`
-	Hot  bool `yaml:"hot"`
-	Sink struct {
-		Type         string `yaml:"type"`
-		URL          string `yaml:"url"`
-		SecretFile   string `yaml:"secret_file"`
-		Format       string `yaml:"format"`
-		AllowPrivate bool   `yaml:"allow_private"`
-	} `yaml:"sink"`
-}
-
 type limits struct {
 	Connections               int64   `yaml:"connections"`
 	MessagesPerSecond         float64 `yaml:"messages_per_second"`
@@ -112,7 +89,7 @@ func defaults() config {
 }
 
 func defaultGame() game {
-	return game{
+	g := game{
 		TimeZone: "UTC", PlayersMayHost: true, Banks: []string{"builtin"},
 		Duel:  duel{Questions: 10, TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true},
 		Arena: arenaRules{TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, MaxPlayers: 10_000},
@@ -121,4 +98,6 @@ func defaultGame() game {
 			Weights: weights{Score: 1}, MinAnswers: 20,
 		},
 	}
+	g.Behaviours.fill(false)
+	return g
 }

@@ -48,10 +48,47 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 		{
 			"wrong behaviours",
 			"games: {demo: {behaviours: {max_len: -4, overflow: zzz, batch: {max_size: 129, flush_interval: soon}, max_age: 4m, rate: {per_second: -1, burst: -1}," +
-				" sink: {type: mail, url: \"ftp://x\", format: xml}}}}",
+				" report: [online, answer], sink: {type: mail, url: \"ftp://x\", format: xml}}}}",
 			[]string{
-				"behaviours.max_len:", "behaviours.overflow:", "behaviours.batch.max_size:", "behaviours.batch.flush_interval:", "behaviours.max_age:",
-				"behaviours.rate.per_second:", "behaviours.rate.burst:", "behaviours.sink.type:", "behaviours.sink.url:", "behaviours.sink.format:",
+				"behaviours.max_len:", "behaviours.overflow:", "behaviours.batch.max_size:", "behaviours.batch.flush_interval:",
+				`behaviours.max_age: "4m" is over 2m55s: a try takes up to 5s, and nothing leaves that is over 3 minutes old`,
+				"behaviours.rate.per_second:", "behaviours.rate.burst:", `behaviours.report: "answer" is none of [online offline match_start match_end]`,
+				`behaviours.sink.type: "mail" is none of [file webhook nppa]`, "behaviours.sink.url:", "behaviours.sink.format:",
+			},
+		},
+		{
+			"wrong behaviours of other kinds",
+			"games: {demo: {behaviours: {overflow: 1, batch: 128, hot: maybe, report: online, rate: {per_second: fast, burst: 1.5}, sink: {typ: file, max_mib: []}}}}",
+			[]string{
+				"the number `128` is not a section", "the text `maybe` is not true or false", "the text `online` is not a list", "the text `fast` is not a number",
+				"burst: the number `1.5`", "unknown field typ", "a list is not a whole number",
+			},
+		},
+		{
+			"behaviours that wait too long",
+			"games: {a: {behaviours: {max_age: 176s}}, b: {behaviours: {batch: {flush_interval: 30s}, max_age: 30s}}, c: {behaviours: {batch: {flush_interval: 1us}, rate: {per_second: .nan}}}}",
+			[]string{
+				`games.a.behaviours.max_age: "176s" is over 2m55s`, `games.b.behaviours.batch.flush_interval: "30s" is not less than max_age`,
+				`games.c.behaviours.batch.flush_interval: "1us" is no duration`, "games.c.behaviours.rate.per_second: NaN",
+			},
+		},
+		{
+			"sinks that do not do",
+			"games:\n" +
+				"  file: {behaviours: {sink: {max_mib: -1, keep: 1001, url: \"https://x\", secret_file: k, format: standard-webhooks, allow_private: true, app_id: a, biz_id: b, test_code: c}}}\n" +
+				"  hook: {behaviours: {sink: {type: webhook, path: x, app_id: a}}}\n" +
+				"  bare: {behaviours: {sink: {type: nppa}}}\n" +
+				"  nppa: {behaviours: {report: [online, match_end], sink: {type: nppa, app_id: a/b, biz_id: \"\", test_code: \"?\", secret_file: none.key, format: cloudevents-batch}}}\n" +
+				"  one: {behaviours: {sink: {path: log/x}}}\n  two: {behaviours: {sink: {path: log/y/../x}}}\n",
+			[]string{
+				"file.behaviours.sink.max_mib: -1", "file.behaviours.sink.keep: 1001", "file.behaviours.sink.url: a sink of type file has none",
+				"file.behaviours.sink.secret_file:", "file.behaviours.sink.format:", "file.behaviours.sink.allow_private:", "file.behaviours.sink.app_id:",
+				"file.behaviours.sink.biz_id:", "file.behaviours.sink.test_code:",
+				"hook.behaviours.sink.url: a sink of type webhook needs one", "hook.behaviours.sink.path: a sink of type webhook has none", "hook.behaviours.sink.app_id:",
+				"bare.behaviours.sink.app_id:", "bare.behaviours.sink.biz_id:", "bare.behaviours.sink.secret_file: a sink of type nppa needs one",
+				`nppa.behaviours.report: "match_end" is none of [online offline]`, "nppa.behaviours.sink.app_id:", "nppa.behaviours.sink.biz_id:",
+				"nppa.behaviours.sink.test_code:", "nppa.behaviours.sink.format:", "nppa.behaviours.sink.secret_file: it cannot be read",
+				"games.two.behaviours.sink.path: log/y/../x is that of game one",
 			},
 		},
 		{"no game", "games: {}", []string{"at least one game"}},

@@ -20,6 +20,10 @@ func (*configCmd) Run(flags *cli, to console) error {
 		return err
 	}
 	c.Redis, c.Database = masked(c.Redis), masked(c.Database)
+	for name, g := range c.Games {
+		g.Behaviours.Sink = c.sink(name).masked()
+		c.Games[name] = g
+	}
 	e := yaml.NewEncoder(to.out)
 	e.SetIndent(2)
 	if err := e.Encode(c); err != nil {

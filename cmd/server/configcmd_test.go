@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,12 +19,10 @@ func TestConfigPrintsWhatIsInForce(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := configFile(t, string(sample))
-	key := filepath.Join(filepath.Dir(path), "demo.key")
-	if err := os.WriteFile(key, []byte("k3y-bytes-k3y-bytes-k3y-bytes-k3y"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	beside(t, path, "demo.key", "k3y-bytes-k3y-bytes-k3y-bytes-k3y")
+	beside(t, path, "hook.key", newWebhookKey)
 	code, first, errs := command("config", "--config="+path, "--redis=redis://u:s3cret@a:1,b:2", "--database=postgres://u:s3cret@h/db")
-	if code != 0 || strings.Contains(first, "s3cret") || strings.Contains(first, "k3y") {
+	if code != 0 || strings.Contains(first, "s3cret") || strings.Contains(first, "k3y") || strings.Contains(first, webhookKey) {
 		t.Fatalf("ended with %d: %s\n%s", code, errs, first)
 	}
 	if err := os.WriteFile(path, []byte(first), 0o600); err != nil {
@@ -34,6 +31,19 @@ func TestConfigPrintsWhatIsInForce(t *testing.T) {
 	if _, second, errs := command("config", "--config="+path); second != first {
 		t.Errorf("%s\nread and printed again is\n%s%s", first, second, errs)
 	}
+}
+
+// What a sink does by default is printed too, and what may be secret of its
+// address is not.
+func TestConfigPrintsSinks(t *testing.T) {
+	t.Parallel()
+	path := configFile(t, "games:\n  plain:\n  hook: {behaviours: {sink: {type: webhook, url: 'https://u:s3cret@x.example/a?b=s3cret&token=s3cret'}}}\n")
+	code, out, errs := command("config", "--data=/srv/laststand", "--config="+path)
+	if code != 0 || strings.Contains(out, "s3cret") {
+		t.Fatalf("ended with %d: %s\n%s", code, errs, out)
+	}
+	says(t, out, "path: /srv/laststand/behaviours/plain.ndjson", "max_mib: 64", "keep: 8", "report: []", "max_age: 170s", "per_second: 8",
+		"url: https://u:xxxxx@x.example/a?b=xxxxx&token=xxxxx", "format: standard-webhooks", "report: [online, offline, match_start, match_end]")
 }
 
 func TestMasked(t *testing.T) {
@@ -75,7 +85,7 @@ func FuzzConfigFile(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, seed := range []string{"", string(sample), fast, "games: {a: &g {duel: {questions: 2}}, b: *g}", "limits: 3", "games: [", "? []\n: x"} {
+	for _, seed := range []string{"", string(sample), fast, "games: {a: {behaviours: }, b: {behaviours: {report: [], sink: {type: nppa}}}}", "games: {a: &g {duel: {questions: 2}}, b: *g}", "limits: 3", "games: [", "? []\n: x"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

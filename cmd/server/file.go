@@ -54,13 +54,28 @@ func (c *config) readGames(raw []byte) error {
 	}
 	c.Games = make(map[string]game, len(file.Games))
 	for name, node := range file.Games {
-		g := defaultGame()
-		if err := node.Decode(&g); err != nil {
+		g, err := readGame(node)
+		if err != nil {
 			return err
 		}
 		c.Games[name] = g
 	}
 	return nil
+}
+
+// readGame reads a game over the defaults. Those of its behaviours depend on
+// what it says of them.
+func readGame(node yaml.Node) (game, error) {
+	g := defaultGame()
+	g.Behaviours = behaviours{}
+	var sections struct {
+		Behaviours yaml.Node `yaml:"behaviours"`
+	}
+	if err := errors.Join(node.Decode(&g), node.Decode(&sections)); err != nil {
+		return g, err
+	}
+	g.Behaviours.fill(!sections.Behaviours.IsZero())
+	return g, nil
 }
 
 func decode(raw []byte, into any, strict bool) error {

@@ -25,6 +25,7 @@ type cli struct {
 	Bank       bankCmd   `cmd:"" help:"Import, check and export banks of questions."`
 	Boards     boardsCmd `cmd:"" help:"Verify and rebuild boards, disqualify results."`
 	Tasks      tasksCmd  `cmd:"" help:"List, mend and requeue what could not be done."`
+	Queue      queueCmd  `cmd:"" help:"Look at queues of behaviours, drain, pause and bound them."`
 	Token      tokenCmd  `cmd:"" help:"Print a signed token."`
 	ShowConfig configCmd `cmd:"" name:"config" help:"Print the configuration in force, secrets masked."`
 }

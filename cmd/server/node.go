@@ -53,6 +53,8 @@ type node struct {
 	settler  *settle.Settler
 	sessions *ws.Server
 
+	reporting reporting
+
 	players, operators *http.Server
 	draining           atomic.Bool
 }
@@ -93,6 +95,9 @@ func (n *node) openStores(ctx context.Context) (err error) {
 // close lets go of what a node stands on.
 func (n *node) close() {
 	n.wheel.Close()
+	if err := errors.Join(n.reporting.close()...); err != nil {
+		n.log.Warn("a sink of behaviours did not close in order", "error", err)
+	}
 	if n.ledger != nil {
 		if err := n.ledger.Close(); err != nil {
 			n.log.Warn("the ledger did not close in order", "error", err)
@@ -106,15 +111,15 @@ func (n *node) close() {
 }
 
 // run serves until ctx ends, and then stops senders before receivers: players,
-// requests, steps of matches, settlement, stores. It returns nil when all has
-// ended in order.
+// requests, steps of matches, what is reported of them, settlement, stores. It
+// returns nil when all has ended in order.
 func (n *node) run(ctx context.Context, players, operators net.Listener) error {
 	defer n.close()
-	settling, stopSettling := loops(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.boards.Run)
-	defer stopSettling()
 	days := turns{n.config.gameNames(), n.ledger, n.boards, n.log}
-	playing, stopPlaying := loops(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, days.Run, days.Sum)
-	defer stopPlaying()
+	settling := start(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.boards.Run)
+	reporting := start(n.log, n.reporting.Run, n.reporting.keys.Run)
+	visiting := start(n.log, n.reporting.visits.Run)
+	playing := start(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, days.Run, days.Sum)
 	failed := make(chan error, 2)
 	go func() { failed <- n.players.Serve(players) }()     // ends with Shutdown in leave
 	go func() { failed <- n.operators.Serve(operators) }() // the same
@@ -124,12 +129,24 @@ func (n *node) run(ctx context.Context, players, operators net.Listener) error {
 	case err = <-failed:
 	}
 	n.leave()
-	stopPlaying()
-	playing.Wait()
+	playing.end()
 	n.wheel.Close()
-	stopSettling()
-	settling.Wait()
+	visiting.end()
+	n.endReporting(reporting)
+	settling.end()
 	return errors.Join(ignoreClosed(err), n.operators.Close())
+}
+
+// endReporting ends what reports behaviours. The embedded Redis takes with it
+// what is queued; any other keeps it for the other nodes.
+func (n *node) endReporting(reporting *loops) {
+	if n.redis.Kind != redisx.KindEmbedded {
+		reporting.end()
+		return
+	}
+	n.reporting.finish(n.config.gameNames())
+	reporting.end()
+	n.reporting.lose(n.config.gameNames(), n.log)
 }
 
 // leave tells the players that the node goes, waits for their matches as long
@@ -148,18 +165,28 @@ func (n *node) leave() {
 	}
 }
 
-// loops starts loops; stop tells them to end, and the group waits for them.
-func loops(log *slog.Logger, run ...func(context.Context) error) (running *sync.WaitGroup, stop context.CancelFunc) {
+// loops run until they are ended.
+type loops struct {
+	running sync.WaitGroup
+	stop    context.CancelFunc
+}
+
+func start(log *slog.Logger, run ...func(context.Context) error) *loops {
 	ctx, stop := context.WithCancel(context.Background())
-	running = new(sync.WaitGroup)
+	l := &loops{stop: stop}
 	for _, f := range run {
-		running.Go(func() {
+		l.running.Go(func() {
 			if err := f(ctx); err != nil {
 				log.Error("a loop ended early", "error", err)
 			}
 		})
 	}
-	return running, stop
+	return l
+}
+
+func (l *loops) end() {
+	l.stop()
+	l.running.Wait()
 }
 
 func ignoreClosed(err error) error {

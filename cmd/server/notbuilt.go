@@ -5,11 +5,6 @@ import "strings"
 // notBuilt names what the file sets and this version gives no effect.
 func (c *config) notBuilt() []string {
 	var names []string
-	for _, name := range c.gameNames() {
-		if c.sets("games", name, "behaviours") {
-			names = append(names, "games."+name+".behaviours")
-		}
-	}
 	if c.sets("limits", "guests_per_minute_per_address") {
 		names = append(names, "limits.guests_per_minute_per_address")
 	}

@@ -14,7 +14,8 @@ import (
 func (n *node) operations() ops.Config {
 	return ops.Config{
 		Gatherer: n.registry, Admin: n.admin, Games: n.config.gameNames(), Tasks: n.ledger, Desk: n.settler, Boards: n.boards,
-		Corrections: corrections{n.ledger, n.boards}, Down: unavailable, Logger: n.log,
+		Queues: n.reporting.desk, Drain: n.reporting.Drain,
+		Corrections: corrections{n.ledger, n.boards}, Now: n.now, Down: unavailable, Logger: n.log,
 	}
 }
 

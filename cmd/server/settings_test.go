@@ -3,7 +3,6 @@ package main
 import (
 	"maps"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -87,9 +86,8 @@ func TestTheContractsSample(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := configFile(t, string(sample))
-	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "demo.key"), []byte(strings.Repeat("k", 32)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	beside(t, path, "demo.key", strings.Repeat("k", 32))
+	beside(t, path, "hook.key", newWebhookKey)
 	dir := t.TempDir()
 	n := startNode(t, cli{Config: path, Data: &dir})
 	if warnings := strings.Count(n.log.String(), "level=WARN"); warnings != 1 {
@@ -99,12 +97,12 @@ func TestTheContractsSample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"games.demo.behaviours", "limits.guests_per_minute_per_address"}
+	want := []string{"limits.guests_per_minute_per_address"}
 	if got := c.notBuilt(); !slices.Equal(got, want) {
 		t.Errorf("not built: %q\nwant       %q", got, want)
 	}
 	games := c.Games["demo"]
-	games.Keys, games.Behaviours = nil, nil // all else in it are the defaults
+	games.Keys, games.Behaviours.Report, games.Behaviours.Sink = nil, nil, defaultGame().Behaviours.Sink // all else in it are the defaults
 	if !reflect.DeepEqual(games, defaultGame()) {
 		t.Errorf("the sample says %+v\nthe defaults   %+v", games, defaultGame())
 	}

@@ -13,6 +13,7 @@ type tokenCmd struct {
 	Game string        `placeholder:"NAME" help:"The game; none for the role admin."`
 	Role string        `required:"" enum:"player,host,service,admin" placeholder:"ROLE" help:"player, host, service or admin."`
 	Sub  string        `required:"" placeholder:"ID" help:"Whom it speaks for: a player's or a client's id."`
+	PI   string        `name:"pi" placeholder:"ID" help:"A player's id at the NPPA, who is verified then."`
 	TTL  time.Duration `default:"24h" help:"How long it lasts."`
 }
 
@@ -29,7 +30,7 @@ func (t *tokenCmd) Run(flags *cli, to console) error {
 		if err != nil {
 			return err
 		}
-		token, _, err := tokens.Mint(identity.Claims{Subject: t.Sub, Game: t.Game, Role: identity.Role(t.Role)}, t.TTL)
+		token, _, err := tokens.Mint(identity.Claims{Subject: t.Sub, Game: t.Game, Role: identity.Role(t.Role), PI: t.PI}, t.TTL)
 		if err != nil {
 			return err
 		}

@@ -98,9 +98,7 @@ func (c *config) validateGame(name string, f *faults) {
 	f.add(in+"keys", err)
 	g.Duel.validate(in+"duel.", f)
 	g.Arena.validate(in+"arena.", f)
-	if g.Behaviours != nil {
-		g.Behaviours.validate(in+"behaviours.", f)
-	}
+	c.validateBehaviours(name, f)
 	if err := c.boardConfig(name).Validate(); err != nil { // it names the game
 		*f = append(*f, err)
 	}

@@ -39,6 +39,9 @@ func (n *node) wire(ctx context.Context) error {
 	if n.banks, err = openBanks(ctx, &n.config, n.ledger, n.log); err != nil {
 		return err
 	}
+	if err := n.wireReporting(ctx); err != nil {
+		return err
+	}
 	n.wireBoards()
 	n.wireMatches()
 	n.wireEdges()
@@ -77,6 +80,7 @@ func (n *node) wireMatches() {
 		Over:    func(r *match.Result) { n.settler.Offer(*r) },
 		Ended:   func(a *match.Arena, game string) { n.arenas.Over(game, a.Code) },
 		Settled: tell.tellHere,
+		Turned:  n.reporting.visits.Turned,
 		Logger:  n.log, Registry: n.registry,
 	})
 	tell.engine = n.engine
@@ -134,13 +138,13 @@ func (n *node) receive(tell teller) {
 
 func (n *node) wireEdges() {
 	n.sessions = ws.New(ws.Config{
-		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Arenas: n.arenas, Boards: n.display, Presence: &n.presence,
+		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Arenas: n.arenas, Boards: n.display, Presence: &n.presence, Visits: n.reporting.visits,
 		Numbers: redissession.New(n.redis.Client, n.id, n.now), Replace: n.replace, Wheel: n.wheel, Now: n.now,
 		Logger: n.log, Registry: n.registry, Origins: n.config.Origins, Connections: n.config.Limits.Connections,
 		PerSecond: n.config.Limits.MessagesPerSecond, PingEvery: pingEvery,
 	})
 	n.players = newServer(httpapi.New(httpapi.Config{
-		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Arenas: n.arenas, Players: n.ledger, History: n.ledger, Boards: n.display,
+		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Arenas: n.arenas, Players: n.ledger, History: n.ledger, Boards: n.display, Behaviours: n.reporting,
 		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(), Origins: n.config.Origins,
 		Checks: map[string]func(context.Context) error{
 			"clock":    n.clock.Ready,

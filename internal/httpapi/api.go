@@ -5,12 +5,14 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/arena"
+	"laststand/internal/behaviour"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/display"
@@ -51,6 +53,13 @@ type Arenas interface {
 	Look(ctx context.Context, game, code string) (protocol.ArenaLook, error)
 }
 
+// Behaviours queues what is posted for a game; *behaviour.Service. A body is
+// any text: one that is no behaviour is dropped as such, and the others taken.
+// behaviour.ErrFull: none was taken.
+type Behaviours interface {
+	Post(ctx context.Context, game string, bodies []json.RawMessage) (behaviour.Posted, error)
+}
+
 // Boards answers leaderboard queries; *display.Display. Renamed has it show a
 // player's new name from now on.
 type Boards interface {
@@ -63,15 +72,16 @@ type Boards interface {
 // Config is what the handler is made of. All fields of the first group are
 // needed; the zero values of the second mean what is said there.
 type Config struct {
-	Games    []string
-	Tokens   Tokens
-	Guests   Guests
-	Players  Players
-	History  History
-	Boards   Boards
-	Arenas   Arenas
-	Logger   *slog.Logger
-	Registry prometheus.Registerer
+	Games      []string
+	Tokens     Tokens
+	Guests     Guests
+	Players    Players
+	History    History
+	Boards     Boards
+	Arenas     Arenas
+	Behaviours Behaviours
+	Logger     *slog.Logger
+	Registry   prometheus.Registerer
 
 	Websocket http.Handler                           // of /v1/ws, handed the bare connection; nil: 404
 	Page      http.Handler                           // of all that is not the API's; nil: 404

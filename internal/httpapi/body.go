@@ -17,20 +17,47 @@ const maxBody = 1 << 20
 // websocket: unknown fields, also those that differ by case only, and values
 // of a wrong type are refused by name.
 func readBody(w http.ResponseWriter, r *http.Request, into any) error {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || kind != "application/json" {
-		return &refused{code: codeBadRequest, status: http.StatusUnsupportedMediaType,
-			detail: "the body must be JSON, with Content-Type: application/json"}
+	if contentType(r) != jsonType {
+		return wrongType("the body must be JSON, with Content-Type: application/json")
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := readText(w, r, maxBody)
+	if err != nil {
+		return err
+	}
+	return decodeBody(body, into)
+}
+
+func decodeBody(body []byte, into any) error {
+	return protocol.Request{Type: "the body", Data: body}.Decode(into)
+}
+
+const jsonType = "application/json"
+
+// contentType is a body's media type without its parameters, "" where there is
+// none that can be read.
+func contentType(r *http.Request) string {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return kind
+}
+
+func wrongType(detail string) error {
+	return &refused{code: codeBadRequest, status: http.StatusUnsupportedMediaType, detail: detail}
+}
+
+// readText reads a body of UTF-8.
+func readText(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return refuse(protocol.CodePayloadTooLarge, "the body is larger than %d bytes", maxBody)
+		return nil, refuse(protocol.CodePayloadTooLarge, "the body is larger than %d bytes", most)
 	}
 	if err != nil {
-		return badRequest("the body ended too soon")
+		return nil, badRequest("the body ended too soon")
 	}
 	if !utf8.Valid(body) {
-		return badRequest("the body is not UTF-8")
+		return nil, badRequest("the body is not UTF-8")
 	}
-	return protocol.Request{Type: "the body", Data: body}.Decode(into)
+	return body, nil
 }

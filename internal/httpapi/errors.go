@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"laststand/internal/behaviour"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
@@ -57,6 +58,7 @@ var outcomes = []struct {
 	{leaderboard.ErrBadQuery, protocol.CodeBadRequest, ""},
 	{match.ErrNotFound, protocol.CodeNotFound, "there is no such match, or it is not settled yet"},
 	{match.ErrOverloaded, protocol.CodeOverloaded, "too much is waiting to be settled; try again soon"},
+	{behaviour.ErrFull, protocol.CodeOverloaded, "the game's queue of behaviours is full, and none of these was taken; try again soon"},
 	{match.ErrBadCursor, protocol.CodeBadRequest, "the cursor is not one that this path has given"},
 }
 

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/arena"
+	"laststand/internal/behaviour"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/display"
@@ -41,6 +43,7 @@ type world struct {
 	arena arena.Creation        // the last one
 	code  string                // the last one looked at
 	empty bool                  // nobody has played
+	posts []json.RawMessage     // the last ones
 }
 
 func (w *world) Verify(_ context.Context, token string) (identity.Claims, error) {
@@ -158,6 +161,26 @@ func (w *world) Look(_ context.Context, _, code string) (protocol.ArenaLook, err
 	return protocol.ArenaLook{ArenaID: "a_1", Name: "Cup", Mode: "survival", State: "lobby", Players: 3}, nil
 }
 
+// Post drops what is no JSON object.
+func (w *world) Post(_ context.Context, game string, bodies []json.RawMessage) (behaviour.Posted, error) {
+	if w.fail != nil || game != "demo" {
+		return behaviour.Posted{}, w.fail
+	}
+	w.posts = bodies
+	p := behaviour.Posted{Accepted: len(bodies)}
+	for _, body := range bodies {
+		if json.Unmarshal(body, &map[string]any{}) == nil && string(body) != "null" {
+			continue
+		}
+		if p.Dropped == nil {
+			p.Dropped = map[behaviour.Reason]int{}
+		}
+		p.Accepted--
+		p.Dropped[behaviour.Invalid]++
+	}
+	return p, nil
+}
+
 func (w *world) Listing(context.Context, string) (leaderboard.Listing, error) {
 	return leaderboard.Listing{
 		Windows: []leaderboard.ListedWindow{{ID: leaderboard.All, Orders: leaderboard.Orders()}},
@@ -207,7 +230,7 @@ func shown(w interface {
 // configOf is a whole configuration on a world; tests change what they try.
 func configOf(w *world) Config {
 	return Config{
-		Games: []string{"demo"}, Tokens: w, Guests: w, Players: w, History: w, Boards: shown(w), Arenas: w,
+		Games: []string{"demo"}, Tokens: w, Guests: w, Players: w, History: w, Boards: shown(w), Arenas: w, Behaviours: w,
 		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 		Websocket: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSwitchingProtocols) }),
 		Page:      http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("page " + r.URL.Path)) }),

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"laststand/internal/behaviour"
 	"laststand/internal/leaderboard"
 	"laststand/internal/protocol"
 )
@@ -82,6 +83,18 @@ func TestEveryCodeIsInTheContractAndViceVersa(t *testing.T) {
 	}
 }
 
+func TestEveryReasonIsInTheContractAndViceVersa(t *testing.T) {
+	t.Parallel()
+	listed, _ := openAPI().at("components", "schemas", "Posted", "properties", "dropped", "propertyNames", "enum")
+	var written []behaviour.Reason
+	for _, reason := range listed.([]any) {
+		written = append(written, behaviour.Reason(reason.(string)))
+	}
+	if !slices.Equal(written, behaviour.Reasons()) {
+		t.Errorf("openapi.yaml has %q, there are %q", written, behaviour.Reasons())
+	}
+}
+
 // Every answer has the fields of its schema, those that can be absent too.
 func TestAnswersHaveTheFieldsOfTheContract(t *testing.T) {
 	t.Parallel()
@@ -90,6 +103,7 @@ func TestAnswersHaveTheFieldsOfTheContract(t *testing.T) {
 		"Match": finishedMatch{}, "MatchStanding": protocol.OverStanding{}, "Health": health{},
 		"ArenaMade": protocol.ArenaMade{}, "ArenaLook": protocol.ArenaLook{}, "Problem": problem{},
 		"Listing": leaderboard.Listing{}, "Page": leaderboard.Page{}, "Standing": leaderboard.Standing{},
+		"Posted": behaviour.Posted{}, "Behaviour": behaviour.Behaviour{},
 	} {
 		for _, fault := range openAPI().fieldFaults("/components/schemas/"+schema, answer) {
 			t.Error(fault)
@@ -102,6 +116,7 @@ func TestBodiesHaveTheFieldsOfTheContract(t *testing.T) {
 	t.Parallel()
 	for schema, body := range map[string]any{
 		"GuestRequest": guestBody{}, "NewArena": protocol.NewArena{}, "Team": protocol.ArenaTeam{}, "ArenaQuestions": protocol.ArenaQuestions{},
+		"Behaviours": behavioursBody{},
 	} {
 		node, _ := openAPI().at("components", "schemas", schema, "properties")
 		written := slices.Sorted(maps.Keys(node.(map[string]any)))

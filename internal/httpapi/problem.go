@@ -57,7 +57,7 @@ func writeProblem(w http.ResponseWriter, p problem) {
 
 // answer writes a body as JSON.
 func answer(w http.ResponseWriter, status int, body any) error {
-	write(w, status, "application/json", encode(body))
+	write(w, status, jsonType, encode(body))
 	return nil
 }
 

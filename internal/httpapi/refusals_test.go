@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"laststand/internal/behaviour"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
@@ -45,7 +46,6 @@ func TestRefusals(t *testing.T) {
 		{"method of the arenas", get(demo + "/arenas"), 405, protocol.CodeBadRequest, "POST"},
 		{"method of an arena", send("PUT", demo+"/arenas/402951", "{}"), 405, protocol.CodeBadRequest, "GET, HEAD"},
 		{"erasure is not there yet", call{method: "DELETE", target: demo + "/players/me"}, 404, protocol.CodeNotFound, ""},
-		{"behaviours are not there yet", send("POST", demo+"/behaviours", "{}"), 404, protocol.CodeNotFound, ""},
 		{"unknown game", get("/v1/games/nowhere/players/p_1"), 404, protocol.CodeNotFound, "no such game"},
 		{"unknown player", get(demo + "/players/p_9"), 404, protocol.CodeNotFound, "no such player"},
 		{"nobody's history", get(demo + "/players/p_9/matches"), 404, protocol.CodeNotFound, "no such player"},
@@ -132,6 +132,7 @@ func TestOutcomes(t *testing.T) {
 		retry  bool
 	}{
 		{identity.ErrBadDevice, 400, protocol.CodeBadRequest, "22 to 64", false},
+		{behaviour.ErrFull, 503, protocol.CodeOverloaded, "queue of behaviours", true},
 		{identity.ErrNoGame, 404, protocol.CodeNotFound, "game", false},
 		{identity.ErrCannotSign, 403, protocol.CodeForbidden, "signed elsewhere", false},
 		{&identity.TakenError{Suggestions: []string{"A-1", "A-2", "A-3"}}, 409, protocol.CodeNicknameTaken, "nickname", false},

@@ -25,6 +25,7 @@ func (a *api) routes() []route {
 		{"GET", game + "/matches/{match}", a.getMatch, page},
 		{"POST", game + "/arenas", a.postArena, nil},
 		{"GET", game + "/arenas/{code}", a.getArena, nil},
+		{"POST", game + "/behaviours", a.postBehaviours, nil},
 		{"GET", game + "/leaderboards", a.getBoards, nil},
 		{"GET", game + "/leaderboards/{window}", a.getBoard, board},
 		{"GET", game + "/leaderboards/{window}/{player}", a.getStanding, standing},

@@ -211,6 +211,24 @@ func TestRefusals(t *testing.T) {
 		"not ready":         {"GET", game + "/boards/verify", "", leaderboard.ErrNotReady, 503, "unavailable"},
 		"slow":              {"POST", game + "/boards/rebuild", "", context.DeadlineExceeded, 503, "unavailable"},
 		"defect":            {"GET", game + "/boards/rebuild", "", errDefect, 500, "internal"},
+		"queue of no game":  {"GET", "/admin/v1/games/other/queue", "", nil, 404, "not_found"},
+		"list of queues":    {"POST", "/admin/v1/queues", "{}", nil, 404, "not_found"},
+		"limit of queues":   {"GET", "/admin/v1/queues?limit=201", "", nil, 400, "bad_request"},
+		"cursor of queues":  {"GET", "/admin/v1/queues?cursor=dem", "", nil, 400, "bad_request"},
+		"limit of a peek":   {"GET", game + "/queue/peek?limit=0", "", nil, 400, "bad_request"},
+		"cursor of a peek":  {"GET", game + "/queue/peek?cursor=x", "", nil, 400, "bad_request"},
+		"pause and no why":  {"POST", game + "/queue/pause", "{}", nil, 400, "bad_request"},
+		"an empty why":      {"POST", game + "/queue/pause", `{"why":""}`, nil, 400, "bad_request"},
+		"a long why":        {"POST", game + "/queue/pause", `{"why":"` + strings.Repeat("x", maxReason+1) + `"}`, nil, 400, "bad_request"},
+		"pause and no body": {"POST", game + "/queue/pause", "", nil, 415, "bad_request"},
+		"no bound":          {"PUT", game + "/queue/bound", "{}", nil, 400, "bad_request"},
+		"a bound below 0":   {"PUT", game + "/queue/bound", `{"max_len":-1}`, nil, 400, "bad_request"},
+		"a bound too high":  {"PUT", game + "/queue/bound", `{"max_len":10000001}`, nil, 400, "bad_request"},
+		"a bound in parts":  {"PUT", game + "/queue/bound", `{"max_len":1.5}`, nil, 400, "bad_request"},
+		"drain of a kind":   {"POST", game + "/queue/drain", `{"drop":true}`, nil, 400, "bad_request"},
+		"drain while down":  {"POST", game + "/queue/drain", "", errDown, 503, "unavailable"},
+		"bound while down":  {"PUT", game + "/queue/bound", `{"max_len":5}`, errDown, 503, "unavailable"},
+		"queues while down": {"GET", "/admin/v1/queues", "", errDown, 503, "unavailable"},
 	} {
 		w := newWorld()
 		w.fail = tt.fail
@@ -232,7 +250,8 @@ func TestOnlyAdmins(t *testing.T) {
 	t.Parallel()
 	h := newWorld().handler()
 	for path, method := range map[string]string{
-		"/admin/v1/tasks": "GET", "/admin/v1/games/demo/boards/rebuild": "POST", "/admin/nothing": "GET", "/debug/pprof/cmdline": "GET",
+		"/admin/v1/tasks": "GET", "/admin/v1/games/demo/boards/rebuild": "POST", "/admin/nothing": "GET",
+		"/admin/v1/queues": "GET", demoQueue + "/peek": "GET", demoQueue + "/drain": "POST", demoQueue + "/bound": "PUT", "/debug/pprof/cmdline": "GET",
 	} {
 		for token, want := range map[string]int{"Bearer player": 401, "Basic admin": 401, "": 401, "Bearer unknowable": 503} {
 			r := httptest.NewRequestWithContext(t.Context(), method, path, nil)

@@ -36,10 +36,11 @@ type world struct {
 	late   error // of a verification, after what was found
 	asked  Correction
 	built  string
+	queues map[string]*fakeQueue
 }
 
 func newWorld() *world {
-	return &world{tasks: map[string]eventq.Task{
+	return &world{queues: newQueues(), tasks: map[string]eventq.Task{
 		"t1": {ID: "t1", Game: "demo", Topic: eventq.Settle, Key: "m1", State: eventq.Dead, Tries: 10, Payload: json.RawMessage(`{"match":"m1"}`),
 			Errors: []eventq.Failure{{At: 7, Error: "why"}}},
 		"t2": {ID: "t2", Game: "demo", Topic: eventq.Settle, Key: "m2", State: eventq.Done, Payload: json.RawMessage(`{}`)},
@@ -51,6 +52,7 @@ func (w *world) handler() http.Handler { return New(w.config()) }
 func (w *world) config() Config {
 	return Config{
 		Gatherer: prometheus.NewRegistry(), Games: []string{"demo"}, Tasks: w, Desk: w, Boards: w, Corrections: w,
+		Queues: desk{w}, Drain: w.drain, Now: func() int64 { return clock },
 		Admin: func(_ context.Context, token string) (string, error) {
 			switch token {
 			case "admin":

@@ -1,6 +1,6 @@
 // Package ops is the operators' edge, on an address of its own: metrics,
-// profiles, and the admin API, by which dead tasks, boards and results are
-// looked after.
+// profiles, and the admin API, by which dead tasks, boards, results and queues
+// of behaviours are looked after.
 package ops
 
 import (
@@ -11,6 +11,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"laststand/internal/behaviour"
 )
 
 // Config is what the operators' handler is made of; all fields are needed.
@@ -19,13 +21,18 @@ type Config struct {
 	// Admin gives whom a bearer token of the role admin speaks for that is
 	// signed by the server's own key, or an error for any other token.
 	Admin       func(ctx context.Context, token string) (subject string, err error)
-	Games       []string
+	Games       []string // sorted
 	Tasks       Tasks
 	Desk        Desk
 	Boards      Boards
 	Corrections Corrections
-	Down        func(error) bool // an error is a store's condition, not a defect
-	Logger      *slog.Logger
+	Queues      behaviour.Desk
+	// Drain has what is queued of a game leave now, and waits until it has:
+	// behaviour.ErrPaused, an error of the context.
+	Drain  func(ctx context.Context, game string) error
+	Now    func() int64     // cluster time, epoch ms
+	Down   func(error) bool // an error is a store's condition, not a defect
+	Logger *slog.Logger
 }
 
 type api struct{ Config }

@@ -31,6 +31,13 @@ func (a *api) routes() []route {
 		{"POST", game + "/boards/rebuild", a.rebuildBoards, nil},
 		{"GET", game + "/boards/rebuild", a.getRebuild, nil},
 		{"POST", game + "/corrections", a.postCorrection, nil},
+		{"GET", "/admin/v1/queues", a.getQueues, []string{"limit", "cursor"}},
+		{"GET", game + "/queue", a.getQueue, nil},
+		{"GET", game + "/queue/peek", a.peekQueue, []string{"limit"}},
+		{"POST", game + "/queue/pause", a.pauseQueue, nil},
+		{"POST", game + "/queue/resume", a.resumeQueue, nil},
+		{"POST", game + "/queue/drain", a.drainQueue, nil},
+		{"PUT", game + "/queue/bound", a.boundQueue, nil},
 	}
 }
 

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/behaviour"
+	"laststand/internal/ops"
+)
+
+const queueClock = int64(1795212345678)
+
+// shelf are queues that a test fills. It implements behaviour.Desk.
+type shelf struct {
+	mu    sync.Mutex
+	games map[string]*behaviour.Status
+	items []behaviour.Item
+}
+
+func (s *shelf) Status(_ context.Context, games []string, _ int64) ([]behaviour.Status, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]behaviour.Status, len(games))
+	for i, name := range games {
+		all[i] = behaviour.Status{Game: name}
+		if q := s.games[name]; q != nil {
+			all[i] = *q
+		}
+	}
+	return all, nil
+}
+
+func (s *shelf) Peek(_ context.Context, _ string, limit int) ([]behaviour.Item, error) {
+	return s.items[:min(limit, len(s.items))], nil
+}
+
+// change changes a game's queue.
+func (s *shelf) change(game string, f func(*behaviour.Status)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(s.games[game])
+	return nil
+}
+
+func (s *shelf) Pause(_ context.Context, game, why string) error {
+	return s.change(game, func(q *behaviour.Status) { q.Paused = why })
+}
+
+func (s *shelf) Resume(_ context.Context, game string, _ int64) error {
+	return s.change(game, func(q *behaviour.Status) { q.Paused = "" })
+}
+
+func (s *shelf) Bound(_ context.Context, game string, maxLen int) error {
+	return s.change(game, func(q *behaviour.Status) { q.MaxLen = maxLen })
+}
+
+func (s *shelf) Discard(_ context.Context, game string, most int, r behaviour.Reason) (dropped int64, err error) {
+	err = s.change(game, func(q *behaviour.Status) {
+		dropped = min(int64(most), q.Counts.Queued)
+		q.Counts.Queued -= dropped
+		q.Counts.Dropped = map[behaviour.Reason]int64{r: dropped}
+	})
+	return dropped, err
+}
+
+// drain sends all but what is in flight; then the far side wants no more.
+func (s *shelf) drain(_ context.Context, game string) error {
+	return s.change(game, func(q *behaviour.Status) {
+		q.Counts.Sent, q.Counts.Queued = q.Counts.Sent+q.Counts.Queued, 0
+		if q.Counts.InFlight > 0 {
+			q.Paused = "410"
+		}
+	})
+}
+
+func (s *shelf) Totals(context.Context) (behaviour.Counts, error) {
+	return behaviour.Counts{}, errors.New("nobody asks")
+}
+
+func (s *shelf) Hurry(context.Context, string, int64) error { return errors.New("nobody asks") }
+
+// served are the flags of a command that speaks to an admin API over a shelf.
+func (s *shelf) served(t *testing.T, games ...string) []string {
+	t.Helper()
+	server := httptest.NewServer(ops.New(ops.Config{
+		Gatherer: prometheus.NewRegistry(), Games: games, Queues: s, Drain: s.drain, Logger: quiet(),
+		Admin: func(context.Context, string) (string, error) { return "ops", nil },
+		Now:   func() int64 { return queueClock }, Down: func(error) bool { return false },
+	}))
+	t.Cleanup(server.Close)
+	return []string{"--data=" + t.TempDir(), "--ops-listen=" + server.Listener.Addr().String()}
+}
+
+func TestQueuesByHand(t *testing.T) {
+	t.Parallel()
+	s := &shelf{games: map[string]*behaviour.Status{
+		"demo": {
+			Game: "demo", MaxLen: 500, OldestAt: queueClock - 12_345, DueAt: queueClock + 50, CoolUntil: queueClock + 59_000, Lane: "slow",
+			Error: "connection refused", ErrorAt: queueClock - 61_000,
+			Counts: behaviour.Counts{Offered: 100, Sent: 40, Dropped: map[behaviour.Reason]int64{behaviour.TooOld: 3, behaviour.QueueFull: 2}, Queued: 45, InFlight: 10},
+		},
+		"held": {Game: "held", Counts: behaviour.Counts{Offered: 7, Queued: 7}, OldestAt: queueClock - 5, DueAt: queueClock - 1},
+	}}
+	s.items = []behaviour.Item{{QueuedAt: 1, Once: true, Body: []byte(`{"id":"a"}`)}, {QueuedAt: 2, Body: []byte(`{"id":"b"}`)}}
+	flags := s.served(t, "demo", "held", "idle")
+	run := func(want int, says string, words ...string) {
+		t.Helper()
+		code, out, errs := command(append(words, flags...)...)
+		if text := strings.Join(strings.Fields(out+errs), " "); code != want || !strings.Contains(text, says) {
+			t.Errorf("%v ended with %d and said\n%s%s\nwant %d and %q", words, code, out, errs, want, says)
+		}
+	}
+	const head = "GAME QUEUED IN FLIGHT OLDEST DUE LANE SENT DROPPED PAUSED LAST ERROR "
+	const demo = "demo 45 of 500 10 12.3s in 59s slow 40 5 (queue_full 2, too_old 3) - 1m1s ago: connection refused"
+	run(0, head+demo+" held 7 0 5ms now - 0 0 - - idle 0 0 - - - 0 0 - -", "queue", "list")
+	run(0, head+demo, "queue", "list", "--game=demo")
+	run(1, "there are: demo, held, idle", "queue", "list", "--game=nope")
+	run(0, `{"queued_at":1,"behaviour":{"id":"a"}} {"queued_at":2,"behaviour":{"id":"b"}}`, "queue", "peek", "--game=demo")
+	run(0, `{"id":"a"}}`, "queue", "peek", "--game=demo", "--limit=1")
+	run(1, "1 to 200", "queue", "peek", "--game=demo", "--limit=201")
+
+	run(0, "- 0 0 maintenance -", "queue", "pause", "--game=held", "--why=maintenance")
+	run(1, "paused (maintenance)", "queue", "drain", "--game=held")
+	run(0, head+"held 7 0", "queue", "resume", "--game=held")
+	run(0, "held 7 of 9 0", "queue", "bound", "--game=held", "9")
+	run(0, "held 7 0", "queue", "bound", "--game=held", "0")
+	run(1, "max_len: a whole number up to 10000000", "queue", "bound", "--game=held", "10000001")
+	run(0, "held: the queue is empty", "queue", "drain", "--game=held")
+	run(0, "demo: 45 behaviours dropped", "queue", "drain", "--game=demo", "--discard")
+	run(1, "demo: 10 behaviours are left (10 in flight)", "queue", "drain", "--game=demo")
+}
+
+// A list of more queues than a page is whole.
+func TestManyQueuesAreListed(t *testing.T) {
+	t.Parallel()
+	var games []string
+	for i := range 401 {
+		games = append(games, fmt.Sprintf("game%03d", i))
+	}
+	code, out, errs := command(append([]string{"queue", "list"}, new(shelf).served(t, games...)...)...)
+	if n := strings.Count(out, "\n"); code != 0 || n != 402 {
+		t.Errorf("ended with %d and %d lines: %s", code, n, errs)
+	}
+}
+
+// The key is printed for the receiver, where it is not the operator's own.
+func TestTheKeyOfAWebhookIsPrinted(t *testing.T) {
+	t.Parallel()
+	data := "--data=" + t.TempDir()
+	path := configFile(t, keyed+"  made: {behaviours: {sink: {type: webhook, url: 'https://x.example'}}}\n  plain:\n")
+	beside(t, path, "hook.key", oldWebhookKey)
+	beside(t, path, "nppa.key", nppaKey)
+	show := func(game string) (code int, out, errs string) {
+		return command("queue", "key", "--game="+game, data, "--config="+path)
+	}
+	code, key, errs := show("made")
+	if code != 0 || checkWebhookKey(strings.TrimSuffix(key, "\n")) != nil {
+		t.Errorf("ended with %d: %s%s", code, key, errs)
+	}
+	if _, again, _ := show("made"); again != key {
+		t.Errorf("printed %q and then %q", key, again)
+	}
+	for game, want := range map[string]string{"hook": "hook.key", "nppa": "type nppa", "plain": "type file", "nope": `no game "nope"`} {
+		if code, out, errs := show(game); code != 1 || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("%s: ended with %d, printed %q, said %q", game, code, out, errs)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"laststand/internal/behaviour"
+)
+
+type queueList struct {
+	Game string `placeholder:"NAME" help:"Only that of a game."`
+}
+
+// Help implements kong's help provider.
+func (*queueList) Help() string {
+	return "OLDEST is how long the oldest has waited, DUE when the next batch leaves.\n\nExample: server queue list --game demo"
+}
+
+// Run lists queues.
+func (l *queueList) Run(flags *cli, to console) error {
+	if l.Game != "" {
+		return askQueue(flags, to, http.MethodGet, ofGame{l.Game}.path("/queue"), nil)
+	}
+	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
+		queues, err := allQueues(ctx, a)
+		if err != nil {
+			return err
+		}
+		return printQueues(to, queues...)
+	})
+}
+
+// allQueues are those of all games.
+func allQueues(ctx context.Context, a adminClient) ([]queueState, error) {
+	var all []queueState
+	query := url.Values{"limit": {"200"}}
+	for {
+		var page struct {
+			Queues     []queueState
+			NextCursor string `json:"next_cursor"`
+		}
+		if err := a.call(ctx, http.MethodGet, "/queues?"+query.Encode(), nil, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Queues...)
+		if page.NextCursor == "" {
+			return all, nil
+		}
+		query.Set("cursor", page.NextCursor)
+	}
+}
+
+// none stands for what there is not.
+const none = "-"
+
+// printQueues prints a table of queues.
+func printQueues(to console, queues ...queueState) error {
+	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "GAME\tQUEUED\tIN FLIGHT\tOLDEST\tDUE\tLANE\tSENT\tDROPPED\tPAUSED\tLAST ERROR")
+	for _, q := range queues {
+		n := q.Counts
+		fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", q.Game, q.length(), n.InFlight, q.oldest(), q.due(),
+			cmp.Or(q.Lane, none), n.Sent, dropped(n), cmp.Or(q.Paused, none), q.lastError())
+	}
+	return table.Flush()
+}
+
+// length is how many are queued, and of how many an operator lets it have.
+func (q queueState) length() string {
+	if q.MaxLen == 0 {
+		return fmt.Sprint(q.Counts.Queued)
+	}
+	return fmt.Sprintf("%d of %d", q.Counts.Queued, q.MaxLen)
+}
+
+func (q queueState) oldest() string {
+	if q.OldestAt == 0 {
+		return none
+	}
+	return span(q.AsOf - q.OldestAt)
+}
+
+func (q queueState) due() string {
+	at := max(q.DueAt, q.CoolUntil)
+	switch {
+	case q.DueAt == 0:
+		return none
+	case at <= q.AsOf:
+		return "now"
+	}
+	return "in " + span(at-q.AsOf)
+}
+
+func (q queueState) lastError() string {
+	if q.Error == "" {
+		return none
+	}
+	return span(q.AsOf-q.ErrorAt) + " ago: " + q.Error
+}
+
+// span is a time in ms for people.
+func span(ms int64) string {
+	d := time.Duration(max(0, ms)) * time.Millisecond
+	switch {
+	case d >= time.Minute:
+		d = d.Round(time.Second)
+	case d >= time.Second:
+		d = d.Round(100 * time.Millisecond)
+	}
+	return d.String()
+}
+
+// dropped is how many were, and why.
+func dropped(c behaviour.Counts) string {
+	var sum int64
+	var why []string
+	for _, reason := range behaviour.Reasons() {
+		if n := c.Dropped[reason]; n > 0 {
+			sum += n
+			why = append(why, fmt.Sprintf("%s %d", reason, n))
+		}
+	}
+	if sum == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%d (%s)", sum, strings.Join(why, ", "))
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"laststand/internal/behaviour"
+	"laststand/internal/behaviour/filesink"
+	"laststand/internal/behaviour/nppa"
+	"laststand/internal/behaviour/redisqueue"
+	"laststand/internal/behaviour/webhooksink"
+	"laststand/internal/outbound"
+	"laststand/internal/webhook"
+)
+
+// reporting is how what players do leaves the node: queued per game, by its
+// sink.
+type reporting struct {
+	*behaviour.Service
+	visits  *behaviour.Visits
+	desk    behaviour.Desk
+	keys    *sinkKeys
+	sinks   map[string]behaviour.Sink
+	clients map[bool]*http.Client // by whether private addresses are allowed
+}
+
+func (n *node) wireReporting(ctx context.Context) (err error) {
+	r := &n.reporting
+	if r.keys, err = openSinkKeys(ctx, &n.config, n.ledger, n.log); err != nil {
+		return err
+	}
+	if err := r.openSinks(&n.config); err != nil {
+		return err
+	}
+	var games []behaviour.Terms
+	for _, name := range n.config.gameNames() {
+		games = append(games, n.config.terms(name))
+	}
+	queue := redisqueue.New(n.redis.Pipelined)
+	r.desk = queue
+	r.Service = behaviour.New(behaviour.Config{
+		Games: games, Sinks: r.sinks, Queue: queue, Desk: queue, Nodes: queue,
+		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
+	})
+	r.visits = behaviour.NewVisits(behaviour.VisitsConfig{
+		Games: games, Offer: r.OfferOnce, Duty: r.Duty, Attendance: redisqueue.NewAttendance(n.redis.Pipelined),
+		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
+	})
+	return nil
+}
+
+// openSinks opens the sink of each game. What was opened is closed by close,
+// also after an error.
+func (r *reporting) openSinks(c *config) error {
+	r.sinks, r.clients = make(map[string]behaviour.Sink), make(map[bool]*http.Client)
+	for _, name := range c.gameNames() {
+		s, err := r.openSink(c.sinkOptions(name, r.keys))
+		if err != nil {
+			return fmt.Errorf("games.%s.behaviours.sink: %w", name, err)
+		}
+		r.sinks[name] = s
+	}
+	return nil
+}
+
+func (r *reporting) openSink(o sinkOptions) (behaviour.Sink, error) {
+	switch o.Type {
+	case sinkWebhook:
+		return webhooksink.New(webhooksink.Options{
+			URL: o.URL, Format: webhooksink.Format(o.Format), Client: r.client(o.AllowPrivate),
+			Keys: func() ([]webhook.Key, error) {
+				keys, err := o.Keys()
+				if err != nil {
+					return nil, err
+				}
+				return webhook.ParseKeys(strings.Join(keys, "\n"))
+			},
+		})
+	case sinkNPPA:
+		return nppa.New(nppa.Options{
+			HTTP: r.client(o.AllowPrivate), URL: o.URL, AppID: o.AppID, BizID: o.BizID, Keys: o.Keys, TestCode: o.TestCode,
+		})
+	}
+	return filesink.Open(filesink.Options{Path: o.Path, MaxBytes: int64(o.MaxMiB) << 20, Keep: o.Keep, Later: o.Later})
+}
+
+func (r *reporting) client(private bool) *http.Client {
+	if r.clients[private] == nil {
+		r.clients[private] = outbound.New(outbound.Options{AllowPrivate: private})
+	}
+	return r.clients[private]
+}
+
+// lastReports is how long the end of a server goes on reporting whose queues
+// end with it.
+const lastReports = 5 * time.Second
+
+// finish has what is queued reported, as far as there is time.
+func (r *reporting) finish(games []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), lastReports)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, game := range games {
+		all.Go(func() { _ = r.Drain(ctx, game) }) // what is left is told by lose
+	}
+	all.Wait()
+}
+
+// lose tells what is lost with the queues.
+func (r *reporting) lose(games []string, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), lastReports)
+	defer cancel()
+	for _, game := range games {
+		n, err := r.desk.Discard(ctx, game, math.MaxInt32, behaviour.Shutdown)
+		if n > 0 || err != nil {
+			log.Warn("behaviours were lost with the embedded Redis", "game", game, "behaviours", n, "error", err)
+		}
+	}
+}
+
+// close closes the sinks, once nothing is reported any more.
+func (r *reporting) close() (errs []error) {
+	for _, s := range r.sinks {
+		errs = append(errs, s.Close())
+	}
+	for _, c := range r.clients {
+		c.CloseIdleConnections()
+	}
+	return errs
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"laststand/internal/trial"
+	"laststand/loadtest/player"
+)
+
+// The queues of an embedded Redis end with the server: what waits in them
+// leaves before, the last offline too, and what cannot is told.
+func TestAnEmbeddedServerReportsBeforeItEnds(t *testing.T) {
+	t.Parallel()
+	db := trial.Database(t)
+	file := filepath.Join(t.TempDir(), "reports.ndjson")
+	const slow = "batch: {flush_interval: 1m}"
+	config := configFile(t, fmt.Sprintf(`games:
+  demo: {behaviours: {%s, report: [online, offline], sink: {type: file, path: %q}}}
+  deaf: {behaviours: {%s, sink: {type: webhook, url: "http://127.0.0.1:1", allow_private: true}}}
+`, slow, file, slow))
+	p := startProcess(t, "--config="+config, "--data="+db.Dir, "--database="+db.URL)
+	g, err := player.NewGuest(t.Context(), p.url, "demo", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	connect(t, p.url, g)
+	r := &reports{t: t, posted: map[string][]string{}, tokens: map[string]string{}, games: []string{"deaf", "demo"}, house: house{config: config, db: db}}
+	r.mintAll()
+	r.post("demo", 300, p.url)
+	r.post("deaf", 3, p.url)
+	p.signal(syscall.SIGTERM)
+	if code := p.wait(t); code != 0 {
+		t.Errorf("it ended with %d\n%s", code, p.log)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := bytes.Count(text, []byte("\n")); lines != 302 || !bytes.Contains(text, []byte(`"offline"`)) {
+		t.Errorf("%d lines of 300 posted, an online and an offline", lines)
+	}
+	if told := p.log.String(); !bytes.Contains([]byte(told), []byte("behaviours were lost")) || !bytes.Contains([]byte(told), []byte("game=deaf behaviours=3")) {
+		t.Errorf("nothing told of what was lost:\n%s", told)
+	}
+}

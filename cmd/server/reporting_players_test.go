@@ -1,0 +1,131 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"laststand/internal/behaviour"
+	"laststand/internal/protocol"
+	"laststand/internal/trial"
+	"laststand/loadtest/nppa"
+	"laststand/loadtest/player"
+)
+
+// Players of two nodes come, play a match and go: a game reports what it is to.
+func TestPlayersAreReported(t *testing.T) {
+	t.Parallel()
+	r := newReports(t, trial.Redis(t).URL, map[string]string{
+		"all": swift, "ends": swift + ", report: [match_end]", "silent": swift + ", report: []",
+	})
+	here, there := r.node(t), r.node(t)
+	played := map[string]duelling{}
+	for _, game := range r.games {
+		d := meet(t, stranger(t, here.url, game), stranger(t, there.url, game)).begun(t)
+		d.each(func(c *contestant) {
+			c.until(t, protocol.TypeQuestion)
+			q := c.asked[0]
+			id, _ := c.Send(protocol.TypeAnswer, protocol.Answer{Match: c.match, Question: &q.Question, Given: player.Guess(q)})
+			c.sent[id] = q.Question
+		})
+		d.each(func(c *contestant) { c.until(t, protocol.TypeMatchOver) })
+		played[game] = d
+	}
+	came := func(game string, count int) {
+		eventually(t, "what "+game+" reports comes", func() bool {
+			yes, _ := r.taken(game)
+			return len(yes) == count
+		})
+	}
+	came("all", 6) // who goes before the end is told of has none
+	came("ends", 2)
+	for _, d := range played {
+		d.each(func(c *contestant) { _ = c.Close() })
+	}
+	came("all", 8)
+	for game, kinds := range map[string][]string{
+		"all":  {behaviour.Online, behaviour.MatchStart, behaviour.MatchEnd, behaviour.Offline},
+		"ends": {behaviour.MatchEnd},
+	} {
+		all, _ := r.taken(game)
+		played[game].each(func(c *contestant) { checkStay(t, c, kinds, all) })
+	}
+	if c := r.idle("silent"); c.Offered != 0 || len(r.of("silent")) > 0 {
+		t.Errorf("a game that reports nothing: %+v", c)
+	}
+}
+
+// checkStay holds that of a guest's visit came these kinds, in order, of one
+// session and device, with the match.
+func checkStay(t *testing.T, c *contestant, kinds []string, all []behaviour.Behaviour) {
+	t.Helper()
+	var stay []behaviour.Behaviour
+	var came []string
+	for _, b := range all {
+		if b.Player == c.id {
+			stay, came = append(stay, b), append(came, b.Type)
+		}
+	}
+	if !slices.Equal(came, kinds) {
+		t.Fatalf("of %s came %q, want %q", c.id, came, kinds)
+	}
+	for _, b := range stay {
+		if b.Session != stay[0].Session || len(b.Session) != 32 || b.Device != stay[0].Device || len(b.Device) != 32 || b.Account != behaviour.Guest || b.PI != "" || b.At < stay[0].At {
+			t.Errorf("%+v, and first %+v", b, stay[0])
+		}
+		var data struct{ Match string }
+		if b.Type != behaviour.Online && b.Type != behaviour.Offline && (json.Unmarshal(b.Data, &data) != nil || data.Match != c.match) {
+			t.Errorf("%s: %s; the match is %s", b.Type, b.Data, c.match)
+		}
+	}
+}
+
+// A guest and a verified player come and go, and the NPPA's interface takes both.
+func TestPlayersAreReportedToTheNPPA(t *testing.T) {
+	t.Parallel()
+	fake := nppa.New(nppa.Options{AppID: "app", BizIDs: []string{"biz"}, Keys: []string{nppaKey}, PerSecond: 10})
+	far := httptest.NewServer(fake)
+	defer far.Close()
+	path := configFile(t, "games: {demo: {behaviours: {batch: {flush_interval: 50ms}, sink: {type: nppa, app_id: app, biz_id: biz, secret_file: nppa.key, allow_private: true, url: '"+
+		far.URL+nppa.ProductionPath+"'}}}}")
+	beside(t, path, "nppa.key", nppaKey)
+	dir := t.TempDir()
+	n := startNode(t, cli{Data: &dir, Config: path})
+	code, token, errs := command("token", "--data="+dir, "--config="+path, "--game=demo", "--role=player", "--sub=p_42", "--pi="+pi)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	guest := newPlayer(t, n.url)
+	verified := connect(t, n.url, player.Guest{Token: strings.TrimSpace(token)})
+	for _, p := range []*player.Player{guest, verified} {
+		_ = p.Close()
+	}
+	var records []nppa.Record
+	eventually(t, "both have come and gone", func() bool {
+		for _, report := range fake.Collect() {
+			records = append(records, report.Items...)
+		}
+		return len(records) >= 4
+	})
+	bySession := map[string][]nppa.Record{}
+	for _, one := range records {
+		bySession[one.SI] = append(bySession[one.SI], one)
+	}
+	kinds := map[int]int{}
+	for session, stay := range bySession {
+		if len(stay) != 2 || stay[0].BT != 1 || stay[1].BT != 0 || stay[0].CT != stay[1].CT || stay[0].OT > stay[1].OT {
+			t.Fatalf("%s: %+v", session, stay)
+		}
+		kinds[stay[0].CT]++
+		for _, one := range stay {
+			if one.CT == 0 && (one.PI != pi || one.DI != "") || one.CT == 2 && (one.PI != "" || one.DI == "") {
+				t.Errorf("%+v", one)
+			}
+		}
+	}
+	if kinds[0] != 1 || kinds[2] != 1 || len(fake.Answers()) != 1 || fake.Answers()[0] == 0 {
+		t.Errorf("%+v, answered with %v", records, fake.Answers())
+	}
+}

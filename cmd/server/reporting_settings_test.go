@@ -1,0 +1,129 @@
+package main
+
+import (
+	"maps"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"laststand/internal/behaviour"
+	"laststand/internal/trial"
+)
+
+// What a game's section says takes effect in a running server, what operators
+// do by command too, and a new key of a webhook is in force some seconds later.
+func TestSettingsOfReporting(t *testing.T) {
+	t.Parallel()
+	const five = swift + ", max_len: 5, overflow: "
+	r := newReports(t, trial.Redis(t).URL, map[string]string{
+		"oldest": five + "drop_oldest", "newest": five + "drop_newest", "reject": five + "reject",
+		"batch": "batch: {max_size: 3}, rate: {per_second: 1000, burst: 1000}", "aged": swift + ", max_age: 1s",
+		"rate": "batch: {max_size: 1, flush_interval: 50ms}, rate: {per_second: 2, burst: 1}", "hot": swift + ", hot: true",
+	})
+	n := r.node(t)
+	beside(t, r.config, "hook.key", newWebhookKey+"\n"+oldWebhookKey)
+	for _, game := range r.games {
+		r.queue(n, "paused", "pause", "--game="+game, "--why=paused")
+	}
+	for game, want := range map[string]map[behaviour.Reason]int64{
+		"oldest": {behaviour.QueueFull: 3}, "newest": {behaviour.QueueFull: 3}, "aged": {}, "batch": {}, "rate": {}, "hot": {},
+	} {
+		r.postLines(n, game, 8, 8-int(want[behaviour.QueueFull]))
+		if c := r.counts(game); c.Queued != 8-want[behaviour.QueueFull] || !maps.Equal(c.Dropped, want) {
+			t.Errorf("%s: %+v, want %v dropped", game, c, want)
+		}
+	}
+	r.postLines(n, "reject", 8, -1)
+	r.postLines(n, "reject", 5, 5)
+	r.queue(n, "batch 4 of 4", "bound", "--game=batch", "4")
+	r.queue(n, `{"id":"batch-7"`, "peek", "--game=batch")
+	eventually(t, "what aged has is too old", func() bool {
+		all, err := r.desk.Status(t.Context(), []string{"aged"}, 0)
+		return err == nil && time.Now().UnixMilli()-all[0].OldestAt > 1500
+	})
+	for _, game := range r.games {
+		r.queue(n, game, "resume", "--game="+game)
+	}
+	r.queue(n, "batch: the queue is empty", "drain", "--game=batch")
+	for game, want := range map[string]string{
+		"oldest": "34567", "newest": "01234", "reject": "01234", "batch": "456,7", "aged": "", "rate": "0,1,2,3,4,5,6,7", "hot": "01234567",
+	} {
+		c := r.idle(game)
+		if got := r.digits(game); got != want || c.Sent != int64(len(strings.ReplaceAll(want, ",", ""))) {
+			t.Errorf("%s: %q came, want %q; %+v", game, got, want, c)
+		}
+	}
+	if c := r.counts("aged"); c.Dropped[behaviour.TooOld] != 8 {
+		t.Errorf("aged: %+v", c)
+	}
+	all := r.of("rate")
+	if took := all[7].tries[0].Sub(all[0].tries[0]); took < 3*time.Second {
+		t.Errorf("8 tries at 2 a second took %v", took)
+	}
+	r.queue(n, " own ", "list", "--game=hot")
+	r.checkNewKey(n)
+}
+
+// queue runs a command on queues, which has to say something.
+func (r *reports) queue(n *running, says string, args ...string) {
+	r.t.Helper()
+	flags := append(ledgerOf(r.db), "--config="+r.config, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))
+	code, out, errs := command(append(append([]string{"queue"}, args...), flags...)...)
+	if said := strings.Join(strings.Fields(out), " "); code != 0 || !strings.Contains(" "+said+" ", says) {
+		r.t.Errorf("queue %v ended with %d: %s%s", args, code, out, errs)
+	}
+}
+
+// postLines posts behaviours that are numbered by their last digit, of which so
+// many have to be taken; -1: the post is refused.
+func (r *reports) postLines(n *running, game string, count, accepted int) {
+	r.t.Helper()
+	now := time.Now().UnixMilli()
+	var lines strings.Builder
+	for i := range count {
+		lines.WriteString(`{"id":"` + game + "-" + string(rune('0'+i)) + `","type":"answer","account":"guest","at":` + strconv.FormatInt(now, 10) + "}\n")
+	}
+	status, said := r.postTo(n.url, game, lines.String())
+	if accepted < 0 {
+		if status != http.StatusServiceUnavailable {
+			r.t.Errorf("a post that does not fit whole got %d, %+v", status, said)
+		}
+		return
+	}
+	if status != http.StatusAccepted || said.Accepted != accepted {
+		r.t.Errorf("%s: %d, %+v", game, status, said)
+	}
+}
+
+// digits are the last ones of the ids that came, with a comma between batches.
+func (r *reports) digits(game string) string {
+	var batches []string
+	for _, m := range r.of(game) {
+		batch := ""
+		for _, b := range m.items {
+			batch += b.ID[len(b.ID)-1:]
+		}
+		batches = append(batches, batch)
+	}
+	return strings.Join(batches, ",")
+}
+
+// checkNewKey waits until the node has read the key that was put before the old
+// one, and has it sign.
+func (r *reports) checkNewKey(n *running) {
+	r.t.Helper()
+	eventually(r.t, "the keys are read again", func() bool {
+		return strings.Count(n.log.String(), "the keys of a sink were read again") == len(r.games)
+	})
+	r.mu.Lock()
+	r.key = newWebhookKey
+	r.mu.Unlock()
+	before := len(r.of("hot"))
+	r.post("hot", 3, n.url)
+	r.idle("hot")
+	if after := r.of("hot"); len(after) != before+1 || !after[before].taken {
+		r.t.Errorf("%d messages came, signed by the new key", len(after)-before)
+	}
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"laststand/internal/behaviour"
+	"laststand/internal/trial"
+	"laststand/loadtest/player"
+)
+
+// A node gets SIGTERM while behaviours are posted to it, while players are there,
+// and while batches wait in a ban: those go back, and another node reports all.
+func TestANodeThatReportsLeaves(t *testing.T) {
+	t.Parallel()
+	const ban, players = 2, 5
+	r := newReports(t, trial.Redis(t).URL, map[string]string{
+		"banned": swift, "busy": swift, "home": swift + ", report: [online, offline]",
+	})
+	leaving := r.process(t)
+	defer r.watched()()
+	r.refuse("banned", ban)
+	r.post("banned", 300, leaving.url)
+	for range players {
+		g, err := player.NewGuest(t.Context(), leaving.url, "home", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		connect(t, leaving.url, g)
+	}
+	eventually(t, "a batch waits in the ban", func() bool {
+		return len(r.of("banned")) > 0 && r.counts("banned").InFlight > 0
+	})
+
+	here := r.node(t)
+	leaving.signal(syscall.SIGTERM)
+	ended := false
+	for !ended {
+		r.post("busy", 7, leaving.url, here.url)
+		select {
+		case <-leaving.ended:
+			ended = true
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	if code := leaving.wait(t); code != 0 {
+		t.Errorf("the node ended with %d\n%s", code, leaving.log)
+	}
+	r.refuse("banned", 0)
+	r.post("busy", 7, leaving.url, here.url)
+	r.once("busy", 0)
+	r.checkBanned(ban * time.Second)
+	r.checkPairs(players)
+}
+
+// checkBanned holds that all of a game that was banned came in the end, in
+// another batch than the one refused first, and that no try came in a ban.
+func (r *reports) checkBanned(ban time.Duration) {
+	r.t.Helper()
+	if c := r.idle("banned"); c.Sent != c.Offered || c.Sent != int64(len(r.posted["banned"])) {
+		r.t.Errorf("of %d posted: %+v", len(r.posted["banned"]), c)
+	}
+	came := map[string]int{}
+	var refused []time.Time
+	for _, m := range r.of("banned") {
+		if !m.taken {
+			refused = append(refused, m.tries...)
+			continue
+		}
+		refused = append(refused, m.tries[:len(m.tries)-1]...)
+		for _, b := range m.items {
+			came[b.ID]++
+		}
+	}
+	for _, id := range r.posted["banned"] {
+		if came[id] != 1 {
+			r.t.Errorf("%s came %d times", id, came[id])
+		}
+	}
+	if first := r.of("banned")[0]; first.taken {
+		r.t.Error("the batch that waited in the ban was not given back")
+	}
+	const early = 200 * time.Millisecond // clocks are of ms, and a try is on its way for a while
+	for _, at := range refused {
+		for _, m := range r.of("banned") {
+			for _, try := range m.tries {
+				if after := try.Sub(at); after > 0 && after < ban-early {
+					r.t.Errorf("a try came %v after a ban of %v", after, ban)
+				}
+			}
+		}
+	}
+}
+
+// checkPairs holds that so many came and went, each once, in sessions of their
+// own.
+func (r *reports) checkPairs(players int) {
+	r.t.Helper()
+	r.idle("home")
+	all, _ := r.taken("home")
+	online, offline := map[string]string{}, map[string]string{}
+	for _, b := range all {
+		switch b.Type {
+		case behaviour.Online:
+			online[b.Session] = b.Player
+		case behaviour.Offline:
+			offline[b.Session] = b.Player
+		}
+	}
+	for session, who := range online {
+		if offline[session] != who {
+			r.t.Errorf("%s is online, and %q offline", who, offline[session])
+		}
+	}
+	if len(all) != 2*players || len(online) != players || len(offline) != players {
+		r.t.Errorf("%d players came and went: %+v", players, all)
+	}
+}

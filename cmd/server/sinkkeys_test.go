@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"laststand/internal/ledger"
+	"laststand/internal/trial"
+)
+
+var (
+	oldWebhookKey = webhookKey + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("o", 24)))
+	newWebhookKey = webhookKey + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("n", 64)))
+)
+
+const nppaKey = "2836e95fcd10e04b0069bb1ee659955b"
+
+// beside writes a file into the folder of a configuration file.
+func beside(t *testing.T, config, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(filepath.Dir(config), name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const keyed = `games:
+  hook: {behaviours: {sink: {type: webhook, url: "https://x.example", secret_file: hook.key}}}
+  nppa: {behaviours: {sink: {type: nppa, app_id: A, biz_id: B, secret_file: nppa.key}}}
+`
+
+func TestKeysOfSinksAreRead(t *testing.T) {
+	t.Parallel()
+	path := configFile(t, keyed)
+	beside(t, path, "hook.key", newWebhookKey+"\r\n\n  "+oldWebhookKey+"\n")
+	beside(t, path, "nppa.key", nppaKey)
+	c, err := (&cli{Config: path}).load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := openSinkKeys(t.Context(), &c, nil, quiet())
+	if err != nil || !slices.Equal(k.of("hook"), []string{newWebhookKey, oldWebhookKey}) || !slices.Equal(k.of("nppa"), []string{nppaKey}) {
+		t.Errorf("%q, %q, %v", k.of("hook"), k.of("nppa"), err)
+	}
+}
+
+// All that is wrong with files of keys is told at once, and no key.
+func TestKeysOfSinksThatDoNotDo(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ hook, nppa, wantHook, wantNPPA string }{
+		"no keys":     {"\n \n", "", "there is no key", "there is no key"},
+		"others":      {nppaKey, oldWebhookKey, "line 1: no key of a webhook", "line 1: no key of the NPPA"},
+		"cut":         {oldWebhookKey[:len(oldWebhookKey)-8], nppaKey[:31], "line 1:", "line 1:"},
+		"no Base64":   {webhookKey + "s3cret!", nppaKey[:31] + "g", "line 1:", "line 1:"},
+		"too long":    {webhookKey + base64.StdEncoding.EncodeToString(make([]byte, 65)), nppaKey + "00", "24 to 64 bytes", "32 hexadecimal"},
+		"of two one":  {oldWebhookKey + "\nold s3cret", nppaKey + "\n\ns3cret", "line 2:", "line 3:"},
+		"of two both": {"s3cret\ntwo", "two\ns3cret", "line 2:", "line 2:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := configFile(t, keyed)
+			beside(t, path, "hook.key", tt.hook)
+			beside(t, path, "nppa.key", tt.nppa)
+			said := badStart(t, "--data="+t.TempDir(), "--config="+path)
+			says(t, said, "games.hook.behaviours.sink.secret_file: ", tt.wantHook, "games.nppa.behaviours.sink.secret_file: ", tt.wantNPPA)
+			if strings.Contains(said, "s3cret") || strings.Contains(said, oldWebhookKey[6:20]) || strings.Contains(said, nppaKey[:20]) {
+				t.Errorf("it tells a key: %s", said)
+			}
+		})
+	}
+}
+
+// A file that changes is in force within 10 s; a bad one is logged once, and
+// the keys before stay.
+func TestKeysOfSinksChange(t *testing.T) {
+	t.Parallel()
+	path := configFile(t, keyed)
+	beside(t, path, "hook.key", oldWebhookKey)
+	beside(t, path, "nppa.key", nppaKey)
+	c, err := readConfig(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		said := new(logged)
+		k, err := openSinkKeys(t.Context(), &c, nil, slog.New(slog.NewTextHandler(said, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _ = k.Run(ctx) })
+		for _, step := range []struct {
+			text   string
+			want   []string
+			errors int
+		}{
+			{newWebhookKey + "\n" + oldWebhookKey, []string{newWebhookKey, oldWebhookKey}, 0},
+			{newWebhookKey, []string{newWebhookKey}, 0},
+			{"s3cret", []string{newWebhookKey}, 1},
+			{"s3cret again", []string{newWebhookKey}, 1},
+			{"", []string{newWebhookKey}, 2},
+			{newWebhookKey, []string{newWebhookKey}, 2},
+			{"", []string{newWebhookKey}, 3},
+			{oldWebhookKey, []string{oldWebhookKey}, 3},
+		} {
+			beside(t, path, "hook.key", step.text)
+			time.Sleep(sinkKeysEvery)
+			synctest.Wait()
+			if got := k.of("hook"); !slices.Equal(got, step.want) || !slices.Equal(k.of("nppa"), []string{nppaKey}) {
+				t.Errorf("%q: %q, %q", step.text, got, k.of("nppa"))
+			}
+			if n := strings.Count(said.String(), "level=ERROR"); n != step.errors {
+				t.Errorf("%q: %d errors are logged, want %d", step.text, n, step.errors)
+			}
+		}
+		cancel()
+		running.Wait()
+		if strings.Contains(said.String(), "s3cret") || strings.Contains(said.String(), webhookKey+"b") {
+			t.Errorf("a key is logged: %s", said)
+		}
+	})
+}
+
+// A webhook without a file has a key generated, the same at all nodes, and
+// after a restart.
+func TestWebhookKeysAreGenerated(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		c := configured(t, "games:\n  a: {behaviours: {sink: {type: webhook, url: 'https://x.example'}}}\n  b: {behaviours: {sink: {type: webhook, url: 'https://x.example'}}}\n  c:\n")
+		keys := make([]*sinkKeys, 4)
+		var nodes sync.WaitGroup
+		for i := range keys {
+			nodes.Go(func() { keys[i] = openedKeys(t, c, db) })
+		}
+		nodes.Wait()
+		if t.Failed() {
+			t.FailNow()
+		}
+		a, b := keys[0].of("a"), keys[0].of("b")
+		if len(a) != 1 || len(b) != 1 || checkWebhookKey(a[0]) != nil || checkWebhookKey(b[0]) != nil || a[0] == b[0] || keys[0].of("c") != nil {
+			t.Fatalf("%q, %q, %q", a, b, keys[0].of("c"))
+		}
+		for _, other := range keys[1:] {
+			if !slices.Equal(other.of("a"), a) || !slices.Equal(other.of("b"), b) {
+				t.Errorf("%q and %q, another node has %q and %q", a, b, other.of("a"), other.of("b"))
+			}
+		}
+		keys[0].reread("a")
+		if !slices.Equal(keys[0].of("a"), a) {
+			t.Errorf("read again: %q", keys[0].of("a"))
+		}
+	})
+}
+
+// openedKeys are the keys of sinks as a node opens them.
+func openedKeys(t *testing.T, c *config, db trial.SQL) *sinkKeys {
+	l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: quiet()})
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	defer l.Close()
+	k, err := openSinkKeys(t.Context(), c, l, quiet())
+	if err != nil {
+		t.Error(err)
+	}
+	return k
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"cmp"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"laststand/internal/behaviour"
+)
+
+// The types of sinks.
+const (
+	sinkFile    = "file"
+	sinkWebhook = "webhook"
+	sinkNPPA    = "nppa"
+)
+
+// sink says where the behaviours of a game go. A type has its own settings; the
+// others are "", 0 or false.
+type sink struct {
+	Type string `yaml:"type"`
+
+	Path   string `yaml:"path,omitempty"` // of a file, relative to the working directory
+	MaxMiB int    `yaml:"max_mib,omitempty"`
+	Keep   int    `yaml:"keep,omitempty"` // full files
+
+	URL          string `yaml:"url,omitempty"`
+	SecretFile   string `yaml:"secret_file,omitempty"`
+	Format       string `yaml:"format,omitempty"`
+	AllowPrivate bool   `yaml:"allow_private,omitempty"`
+
+	AppID    string `yaml:"app_id,omitempty"`
+	BizID    string `yaml:"biz_id,omitempty"`
+	TestCode string `yaml:"test_code,omitempty"`
+}
+
+func (s *sink) fill() {
+	s.Type = cmp.Or(s.Type, sinkFile)
+	switch s.Type {
+	case sinkFile:
+		s.MaxMiB, s.Keep = cmp.Or(s.MaxMiB, 64), cmp.Or(s.Keep, 8)
+	case sinkWebhook:
+		s.Format = cmp.Or(s.Format, "standard-webhooks")
+	}
+}
+
+// reportable are the types of the server's own behaviours that a sink takes.
+func (s *sink) reportable() []string {
+	if s.Type == sinkNPPA {
+		return []string{behaviour.Online, behaviour.Offline}
+	}
+	return []string{behaviour.Online, behaviour.Offline, behaviour.MatchStart, behaviour.MatchEnd}
+}
+
+// sinkOptions are what a game's sink is made with.
+type sinkOptions struct {
+	sink
+	Keys  func() ([]string, error) // as they are written, the current one first; asked for with every try
+	Later bool                     // nothing is said of the game's behaviours, so perhaps nothing ever comes
+}
+
+// sinkOptions describes the sink of a game.
+func (c *config) sinkOptions(name string, keys *sinkKeys) sinkOptions {
+	return sinkOptions{c.sink(name), func() ([]string, error) { return keys.of(name), nil }, !c.sets("games", name, "behaviours")}
+}
+
+// sink is that of a game, with the file that it writes by default.
+func (c *config) sink(name string) sink {
+	s := c.Games[name].Behaviours.Sink
+	if s.Type == sinkFile {
+		s.Path = cmp.Or(s.Path, filepath.Join(c.Data, "behaviours", name+".ndjson"))
+	}
+	return s
+}
+
+// settings are what only sinks of some types have, and whether it is set.
+func (s *sink) settings() []setting {
+	return []setting{
+		{"path", s.Path != "", []string{sinkFile}},
+		{"max_mib", s.MaxMiB != 0, []string{sinkFile}},
+		{"keep", s.Keep != 0, []string{sinkFile}},
+		{"url", s.URL != "", []string{sinkWebhook, sinkNPPA}},
+		{"secret_file", s.SecretFile != "", []string{sinkWebhook, sinkNPPA}},
+		{"format", s.Format != "", []string{sinkWebhook}},
+		{"allow_private", s.AllowPrivate, []string{sinkWebhook, sinkNPPA}},
+		{"app_id", s.AppID != "", []string{sinkNPPA}},
+		{"biz_id", s.BizID != "", []string{sinkNPPA}},
+		{"test_code", s.TestCode != "", []string{sinkNPPA}},
+	}
+}
+
+type setting struct {
+	name string
+	set  bool
+	of   []string
+}
+
+func (s *sink) validate(in string, f *faults) {
+	types := []string{sinkFile, sinkWebhook, sinkNPPA}
+	f.oneOf(in+"type", s.Type, types...)
+	for _, one := range s.settings() {
+		if one.set && slices.Contains(types, s.Type) && !slices.Contains(one.of, s.Type) {
+			f.addf("%s%s: a sink of type %s has none", in, one.name, s.Type)
+		}
+	}
+	if u, err := url.Parse(s.URL); s.URL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		f.addf("%surl: it is not of the form https://host/path", in) // and may hold a secret
+	}
+	if s.Format != "" {
+		f.oneOf(in+"format", s.Format, "standard-webhooks", "cloudevents-batch")
+	}
+	switch s.Type {
+	case sinkFile:
+		f.between(in+"max_mib", int64(s.MaxMiB), 1, 100_000)
+		f.between(in+"keep", int64(s.Keep), 1, 1000)
+	case sinkWebhook:
+		if s.URL == "" {
+			f.addf("%surl: a sink of type webhook needs one", in)
+		}
+	case sinkNPPA:
+		s.validateNPPA(in, f)
+	}
+}
+
+// nppaID is what ids and codes of the NPPA may be.
+var nppaID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+func (s *sink) validateNPPA(in string, f *faults) {
+	if !nppaID.MatchString(s.AppID) {
+		f.addf("%sapp_id: %q is none; the NPPA issues one to a company", in, s.AppID)
+	}
+	if !nppaID.MatchString(s.BizID) {
+		f.addf("%sbiz_id: %q is none; the NPPA issues one to a game", in, s.BizID)
+	}
+	if s.TestCode != "" && !nppaID.MatchString(s.TestCode) {
+		f.addf("%stest_code: %q is none; the portal shows it when a test is begun", in, s.TestCode)
+	}
+	if s.SecretFile == "" {
+		f.addf("%ssecret_file: a sink of type nppa needs one, with the key that the NPPA issued", in)
+	}
+}
+
+// validateSinkPath refuses a file that two games would write.
+func (c *config) validateSinkPath(name string, f *faults) {
+	mine := c.sink(name)
+	for _, other := range c.gameNames() {
+		if other == name {
+			return
+		}
+		if mine.Path != "" && filepath.Clean(mine.Path) == filepath.Clean(c.sink(other).Path) {
+			f.addf("games.%s.behaviours.sink.path: %s is that of game %s", name, mine.Path, other)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"laststand/internal/behaviour"
+	"laststand/internal/protocol"
+)
+
+const (
+	behaviours    = demo + "/behaviours"
+	bearerService = "Authorization: Bearer service"
+	online        = `{"id":"b_1","type":"online","at":1795212345678,"account":"guest"}`
+)
+
+// bodyOf is a JSON body of n times the same.
+func bodyOf(n int, element string) string {
+	return `{"behaviours":[` + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + `]}`
+}
+
+func ndjson(body, contentType string) call {
+	return call{"POST", behaviours, body, []string{bearerService, "Content-Type: " + contentType}}
+}
+
+// Each body is handed over as it came, and nothing else.
+func TestBehavioursAreHandedOverAsSent(t *testing.T) {
+	t.Parallel()
+	post := func(body string) call { return send("POST", behaviours, body, bearerService) }
+	lines := func(body string) call { return ndjson(body, ndjsonType) }
+	long := `{"data":"` + strings.Repeat("x", 3000) + `"}`
+	for name, tt := range map[string]struct {
+		call   call
+		want   []string
+		answer string
+	}{
+		"one":                       {post(bodyOf(1, online)), []string{online}, `{"accepted":1,"dropped":{}}`},
+		"charset":                   {call{"POST", behaviours, bodyOf(1, online), []string{bearerService, "Content-Type: application/json;charset=UTF-8"}}, []string{online}, `{"accepted":1,`},
+		"what is no object":         {post(`{"behaviours":[7,null,"x",[],` + online + `,true]}`), []string{"7", "null", `"x"`, "[]", online, "true"}, `{"accepted":1,"dropped":{"invalid":5}}`},
+		"an object of nothing":      {post(bodyOf(1, "{}")), []string{"{}"}, `{"accepted":1,`},
+		"1000":                      {post(bodyOf(1000, "{}")), slices.Repeat([]string{"{}"}, 1000), `{"accepted":1000,`},
+		"one line":                  {lines(online), []string{online}, `{"accepted":1,"dropped":{}}`},
+		"lines":                     {lines("{\"a\":1}\n{\"b\":2}\n"), []string{`{"a":1}`, `{"b":2}`}, `{"accepted":2,`},
+		"lines that end in CR LF":   {lines("{\"a\":1}\r\n{\"b\":2}\r\n"), []string{`{"a":1}`, `{"b":2}`}, `{"accepted":2,`},
+		"blank lines":               {lines("\n \t\r\n{\"a\":1}\n\n  {\"b\":2}  \n\n"), []string{`{"a":1}`, `{"b":2}`}, `{"accepted":2,`},
+		"lines of anything":         {lines("{\n7\n{}}\nnull\n{\"a\":1}"), []string{"{", "7", "{}}", "null", `{"a":1}`}, `{"accepted":1,"dropped":{"invalid":4}}`},
+		"an envelope is no line":    {lines(`["x"]`), []string{`["x"]`}, `{"accepted":0,"dropped":{"invalid":1}}`},
+		"a line too long by itself": {lines(long + "\n{}"), []string{long, "{}"}, `{"accepted":2,`},
+		"NDJSON with a charset":     {ndjson("{}", "application/x-ndjson; charset=utf-8"), []string{"{}"}, `{"accepted":1,`},
+		"1000 lines":                {lines(strings.Repeat("\n{}\n", 1000)), slices.Repeat([]string{"{}"}, 1000), `{"accepted":1000,`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &world{}
+			rec := answerTo(t, New(configOf(w)), tt.call)
+			var got []string
+			for _, body := range w.posts {
+				got = append(got, string(body))
+			}
+			if rec.Code != 202 || !strings.HasPrefix(rec.Body.String(), tt.answer) || !slices.Equal(got, tt.want) {
+				t.Errorf("%d %s, handed over %q", rec.Code, rec.Body, got)
+			}
+		})
+	}
+}
+
+// A node that leaves takes nothing more: its queues may end with it.
+func TestADrainingNodeTakesNoBehaviours(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	c := configOf(w)
+	c.Draining = func() bool { return true }
+	rec := answerTo(t, New(c), send("POST", behaviours, bodyOf(1, online), bearerService))
+	if rec.Code != 503 || rec.Header().Get("Retry-After") == "" || len(w.posts) > 0 {
+		t.Errorf("%d %s, handed over %d", rec.Code, rec.Body, len(w.posts))
+	}
+}
+
+// What is refused is refused whole: nothing of it is queued.
+func TestRefusedBehaviours(t *testing.T) {
+	t.Parallel()
+	post := func(body string) call { return send("POST", behaviours, body, bearerService) }
+	lines := func(body string) call { return ndjson(body, ndjsonType) }
+	wide := `{"behaviours":[{"data":"` + strings.Repeat("x", maxBehavioursBody) + `"}]}`
+	for name, tt := range map[string]struct {
+		call   call
+		status int
+		code   protocol.Code
+		detail string
+	}{
+		"no token":                 {send("POST", behaviours, bodyOf(1, online)), 401, protocol.CodeUnauthorized, "Bearer"},
+		"token of a player":        {send("POST", behaviours, bodyOf(1, online), bearerGood), 403, protocol.CodeForbidden, "services"},
+		"token of a host":          {send("POST", behaviours, bodyOf(1, online), "Authorization: Bearer host"), 403, protocol.CodeForbidden, "services"},
+		"token of another game":    {send("POST", behaviours, bodyOf(1, online), "Authorization: Bearer foreign"), 403, protocol.CodeForbidden, "another game"},
+		"unknown game":             {send("POST", "/v1/games/nowhere/behaviours", bodyOf(1, online), bearerService), 404, protocol.CodeNotFound, "no such game"},
+		"a parameter":              {send("POST", behaviours+"?wait=1", bodyOf(1, online), bearerService), 400, protocol.CodeBadRequest, `"wait"`},
+		"another method":           {get(behaviours), 405, protocol.CodeBadRequest, "POST"},
+		"no content type":          {call{"POST", behaviours, bodyOf(1, online), []string{bearerService}}, 415, protocol.CodeBadRequest, "application/x-ndjson"},
+		"text":                     {ndjson(online, "text/plain"), 415, protocol.CodeBadRequest, "application/json"},
+		"a content type of nobody": {ndjson(online, "application/x-ndjson; ="), 415, protocol.CodeBadRequest, "application/json"},
+		"none":                     {post(bodyOf(0, "")), 400, protocol.CodeBadRequest, "1 to 1000"},
+		"1001":                     {post(bodyOf(1001, "{}")), 400, protocol.CodeBadRequest, "1 to 1000"},
+		"many more":                {post(bodyOf(100_000, "1")), 400, protocol.CodeBadRequest, "1 to 1000"},
+		"no line":                  {lines("\n\r\n  \n"), 400, protocol.CodeBadRequest, "1 to 1000"},
+		"an empty body of lines":   {lines(""), 400, protocol.CodeBadRequest, "1 to 1000"},
+		"1001 lines":               {lines(strings.Repeat("{}\n", 1001)), 400, protocol.CodeBadRequest, "1 to 1000"},
+		"no list":                  {post(`{}`), 400, protocol.CodeBadRequest, `"behaviours"`},
+		"null":                     {post(`{"behaviours":null}`), 400, protocol.CodeBadRequest, `"behaviours"`},
+		"an object for the list":   {post(`{"behaviours":{}}`), 400, protocol.CodeBadRequest, `"behaviours"`},
+		"a field beside the list":  {post(`{"behaviours":[{}],"game":"demo"}`), 400, protocol.CodeBadRequest, `"game"`},
+		"a bare list":              {post(`[` + online + `]`), 400, protocol.CodeBadRequest, "JSON object"},
+		"broken JSON":              {post(`{"behaviours":[{]}`), 400, protocol.CodeBadRequest, "JSON object"},
+		"lines as JSON":            {post(online + "\n" + online), 400, protocol.CodeBadRequest, "JSON object"},
+		"broken UTF-8":             {lines("{\"a\":\"\xff\"}"), 400, protocol.CodeBadRequest, "UTF-8"},
+		"too large":                {post(wide), 413, protocol.CodePayloadTooLarge, "4194304"},
+		"lines too large":          {lines(wide), 413, protocol.CodePayloadTooLarge, "4194304"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &world{}
+			rec := answerTo(t, New(configOf(w)), tt.call)
+			p := problemIn(t, rec.Body.Bytes())
+			if rec.Code != tt.status || p.Code != tt.code || !strings.Contains(p.Detail, tt.detail) || w.posts != nil {
+				t.Errorf("%d %s, handed over %d; want %d %s with %q", rec.Code, rec.Body, len(w.posts), tt.status, tt.code, tt.detail)
+			}
+		})
+	}
+}
+
+// A body as large as it may be is read whole.
+func TestALargeBodyOfBehaviours(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	line := `{"data":"` + strings.Repeat("x", 4000) + `"}` + "\n"
+	body := strings.Repeat(line, 1000)
+	body += strings.Repeat(" ", maxBehavioursBody-len(body))
+	if rec := answerTo(t, New(configOf(w)), ndjson(body, ndjsonType)); rec.Code != 202 || len(w.posts) != 1000 {
+		t.Errorf("%d %s, handed over %d", rec.Code, rec.Body, len(w.posts))
+	}
+}
+
+func TestBehavioursThatCannotBeQueued(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]protocol.Code{behaviour.ErrFull: protocol.CodeOverloaded, errStore: protocol.CodeUnavailable} {
+		rec := answerTo(t, New(configOf(&world{fail: err})), send("POST", behaviours, bodyOf(1, online), bearerService))
+		if p := problemIn(t, rec.Body.Bytes()); rec.Code != 503 || p.Code != want || rec.Header().Get("Retry-After") != "2" {
+			t.Errorf("%v: %d %s, Retry-After %q", err, rec.Code, rec.Body, rec.Header().Get("Retry-After"))
+		}
+	}
+}
+
+// FuzzLines checks that every line of an NDJSON body that is not blank is
+// handed over, in order, and without a line feed.
+func FuzzLines(f *testing.F) {
+	for _, body := range []string{"", "{}", "{}\n\n{}", "a\r\nb", "\n \n", "\x00", strings.Repeat("x\n", 1002)} {
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		var want []string
+		for _, line := range strings.Split(body, "\n") {
+			if line = strings.TrimSpace(line); line != "" && len(want) <= maxBehaviours {
+				want = append(want, line)
+			}
+		}
+		found, err := lines([]byte(body))
+		if err != nil || !slices.EqualFunc(found, want, func(a json.RawMessage, b string) bool { return string(a) == b }) {
+			t.Errorf("%q: %q, %v; want %q", body, found, err, want)
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"laststand/internal/behaviour"
+)
+
+// clock is cluster time in tests, epoch ms.
+const clock = int64(1795212345678)
+
+// fakeQueue is one game's queue. Each look at it sends as many as leave.
+type fakeQueue struct {
+	behaviour.Status
+	items  []behaviour.Item
+	leaves int64 // each second, once it is drained
+	drains bool
+	stops  bool // the far side wants no more when it is drained
+}
+
+func newQueues() map[string]*fakeQueue {
+	q := &fakeQueue{items: []behaviour.Item{
+		{ID: "b_1", Once: true, At: clock - 900, QueuedAt: clock - 800, Body: []byte(`{"id":"b_1","type":"online"}`)},
+		{ID: "b_2", At: clock - 600, QueuedAt: clock - 500, Body: []byte(`{"id":"b_2","type":"offline"}`)},
+	}}
+	q.Status = behaviour.Status{
+		Game: "demo", Lane: "shared", OldestAt: clock - 800, DueAt: clock + 200, Error: "connection refused", ErrorAt: clock - 5000,
+		Counts: behaviour.Counts{Offered: 10, Sent: 5, Dropped: map[behaviour.Reason]int64{behaviour.TooOld: 3}, Queued: 2},
+	}
+	return map[string]*fakeQueue{"demo": q}
+}
+
+func (w *world) drain(ctx context.Context, game string) error {
+	q := w.queues[game]
+	q.drains = true
+	if q.stops {
+		q.Paused = "410 of the far side"
+		return behaviour.ErrPaused
+	}
+	for q.Counts.Queued+q.Counts.InFlight > 0 && w.fail == nil {
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		n := min(q.leaves, q.Counts.Queued)
+		q.Counts.Queued, q.Counts.Sent = q.Counts.Queued-n, q.Counts.Sent+n
+	}
+	return w.fail
+}
+
+// desk is the operators' side of a world's queues. It implements behaviour.Desk.
+type desk struct{ *world }
+
+func (d desk) Status(_ context.Context, games []string, _ int64) ([]behaviour.Status, error) {
+	all := make([]behaviour.Status, len(games))
+	for i, game := range games {
+		q, ok := d.queues[game]
+		if !ok { // nothing was ever offered
+			q = &fakeQueue{Status: behaviour.Status{Game: game}}
+		}
+		all[i] = q.Status
+	}
+	return all, d.fail
+}
+
+func (d desk) Totals(context.Context) (behaviour.Counts, error) {
+	return behaviour.Counts{}, errors.New("not asked for")
+}
+
+func (d desk) Peek(_ context.Context, game string, limit int) ([]behaviour.Item, error) {
+	items := d.queues[game].items
+	return items[:min(limit, len(items))], d.fail
+}
+
+func (d desk) Pause(_ context.Context, game, why string) error {
+	d.queues[game].Paused = why
+	return d.fail
+}
+
+func (d desk) Resume(_ context.Context, game string, now int64) error {
+	q := d.queues[game]
+	q.Paused, q.DueAt = "", now
+	return d.fail
+}
+
+func (d desk) Bound(_ context.Context, game string, maxLen int) error {
+	d.queues[game].MaxLen = maxLen
+	return d.fail
+}
+
+func (d desk) Hurry(context.Context, string, int64) error { return errors.New("left to Drain") }
+
+// Discard drops at most 700 in a step.
+func (d desk) Discard(_ context.Context, game string, most int, r behaviour.Reason) (int64, error) {
+	q := d.queues[game]
+	n := min(int64(most), 700, q.Counts.Queued)
+	q.Counts.Queued -= n
+	if n > 0 {
+		q.Counts.Dropped[r] += n
+	}
+	return n, d.fail
+}

@@ -1,0 +1,167 @@
+package ops
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"laststand/internal/behaviour"
+)
+
+const (
+	demoQueue = "/admin/v1/games/demo/queue"
+	demoState = `{"game":"demo","counts":{"offered":10,"sent":5,"dropped":{"too_old":3},"queued":2,"in_flight":0},` +
+		`"oldest_at":1795212344878,"due_at":1795212345878,"lane":"shared","last_error":"connection refused","last_error_at":1795212340678,"as_of":1795212345678}`
+)
+
+func TestQueuesAreListed(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	status, _, body := ask(t, w.handler(), "GET", "/admin/v1/queues", "")
+	if status != http.StatusOK || body != `{"queues":[`+demoState+`]}` {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, _, body = ask(t, w.handler(), "GET", demoQueue, ""); status != http.StatusOK || body != demoState {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+// The pages of a list hold each game once, in order.
+func TestQueuesArePaged(t *testing.T) {
+	t.Parallel()
+	c := newWorld().config()
+	c.Games = nil
+	for i := range 450 {
+		c.Games = append(c.Games, fmt.Sprintf("game%03d", i))
+	}
+	for _, limit := range []string{"", "1", "200"} {
+		var seen []string
+		for cursor := ""; ; {
+			query := "?"
+			if limit != "" {
+				query += "limit=" + limit + "&"
+			}
+			if cursor != "" {
+				query += "cursor=" + cursor
+			}
+			_, _, body := ask(t, New(c), "GET", "/admin/v1/queues"+strings.TrimRight(query, "?&"), "")
+			var page queuePage
+			if err := json.Unmarshal([]byte(body), &page); err != nil || len(page.Queues) == 0 {
+				t.Fatalf("%v: %s", err, body)
+			}
+			for _, q := range page.Queues {
+				seen = append(seen, q.Game)
+			}
+			if cursor = page.NextCursor; cursor == "" {
+				break
+			}
+		}
+		if !slices.Equal(seen, c.Games) {
+			t.Errorf("limit %q: the pages hold %q", limit, seen)
+		}
+	}
+}
+
+func TestPeek(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	const first = `{"queued_at":1795212344878,"behaviour":{"id":"b_1","type":"online"}}`
+	for query, want := range map[string]string{
+		"":         `{"items":[` + first + `,{"queued_at":1795212345178,"behaviour":{"id":"b_2","type":"offline"}}]}`,
+		"?limit=1": `{"items":[` + first + `]}`,
+	} {
+		if status, _, body := ask(t, w.handler(), "GET", demoQueue+"/peek"+query, ""); status != http.StatusOK || body != want {
+			t.Errorf("%q: %d %s", query, status, body)
+		}
+	}
+	w.queues["demo"].items = nil
+	if _, _, body := ask(t, w.handler(), "GET", demoQueue+"/peek", ""); body != `{"items":[]}` {
+		t.Errorf("of nothing: %s", body)
+	}
+}
+
+// What is done with a queue is answered with what it is then.
+func TestQueueOnItsWay(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	h := w.handler()
+	for _, step := range []struct {
+		method, path, body string
+		want               string // a part of the answer
+	}{
+		{"POST", "/pause", `{"why":"their maintenance"}`, `"paused":"their maintenance"`},
+		{"POST", "/resume", "", `"due_at":1795212345678`},
+		{"PUT", "/bound", `{"max_len":500}`, `"max_len":500`},
+		{"PUT", "/bound", `{"max_len":0}`, `"queued":2,"in_flight":0},"oldest_at"`},
+	} {
+		status, _, body := ask(t, h, step.method, demoQueue+step.path, step.body)
+		if status != http.StatusOK || !strings.Contains(body, step.want) || !strings.HasPrefix(body, `{"game":"demo"`) {
+			t.Errorf("%s: %d %s, want %s", step.path, status, body, step.want)
+		}
+	}
+	if q := w.queues["demo"]; q.Paused != "" || q.MaxLen != 0 {
+		t.Errorf("it is left as %+v", q.Status)
+	}
+}
+
+func TestDiscard(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.queues["demo"].Counts.Queued = 5001
+	status, _, body := ask(t, w.handler(), "POST", demoQueue+"/drain", `{"discard":true}`)
+	want := behaviour.Counts{Offered: 10, Sent: 5, Dropped: map[behaviour.Reason]int64{behaviour.TooOld: 3, behaviour.Shutdown: 5001}}
+	var after drained
+	if err := json.Unmarshal([]byte(body), &after); err != nil || status != http.StatusOK {
+		t.Fatalf("%d %v: %s", status, err, body)
+	}
+	if fmt.Sprint(after.Counts) != fmt.Sprint(want) || after.Discarded != 5001 || w.queues["demo"].drains {
+		t.Errorf("%s", body)
+	}
+}
+
+// A drain ends when nothing is left, when the far side wants no more, or after
+// 20 s; it says what is left.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		queue func(*fakeQueue)
+		took  time.Duration
+		want  string
+	}{
+		"what leaves":         {func(q *fakeQueue) { q.Counts.Queued, q.leaves = 4, 2 }, 2 * time.Second, `"sent":9,"dropped":{"too_old":3},"queued":0,`},
+		"nothing":             {func(q *fakeQueue) { q.Counts.Queued = 0 }, 0, `"queued":0,`},
+		"what does not leave": {func(q *fakeQueue) { q.Counts.InFlight = 2 }, drainWithin, `"queued":2,"in_flight":2}`},
+		"what is stopped":     {func(q *fakeQueue) { q.stops = true }, 0, `"paused":"410 of the far side"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				tt.queue(w.queues["demo"])
+				begun := time.Now()
+				status, _, body := ask(t, w.handler(), "POST", demoQueue+"/drain", "")
+				if took := time.Since(begun); status != http.StatusOK || took != tt.took || !strings.Contains(body, tt.want) || !strings.Contains(body, `"discarded":0`) {
+					t.Errorf("%d %s after %v, want %s after %v", status, body, took, tt.want, tt.took)
+				}
+			})
+		})
+	}
+}
+
+func TestAPausedQueueIsNotDrained(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.queues["demo"].Paused = "their maintenance"
+	status, _, body := ask(t, w.handler(), "POST", demoQueue+"/drain", `{}`)
+	if status != http.StatusConflict || !strings.Contains(body, "their maintenance") || w.queues["demo"].drains {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, _, _ = ask(t, w.handler(), "POST", demoQueue+"/drain", `{"discard":true}`); status != http.StatusOK || w.queues["demo"].Counts.Queued != 0 {
+		t.Errorf("discarded: %d, %+v", status, w.queues["demo"].Status)
+	}
+}

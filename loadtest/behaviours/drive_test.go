@@ -1,0 +1,122 @@
+package behaviours
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"laststand/internal/trial"
+)
+
+// A way takes events of games from producers to reporters.
+type way interface {
+	// offer takes events on their way, one of each game that is named.
+	offer(ctx context.Context, games []int) error
+	// report gives the flow what arrives, until ctx ends.
+	report(ctx context.Context) error
+	// lost is how many it knows to have dropped, once all has ended. It is an
+	// error if it has counted wrong.
+	lost(ctx context.Context) (int64, error)
+}
+
+// A load is a way under producers.
+type load struct {
+	name      string
+	producers int
+	chunk     int     // events that a producer offers at once
+	window    int64   // events that are on their way at the most
+	rate      float64 // events/s offered; 0: as many as get through
+	open      func(b *testing.B, rdb *redis.Client, f *flow) way
+}
+
+// warming is until queues are as full as they stay: ours reports of idle games
+// once their oldest event has waited for -flush.
+const warming = 2 * time.Second
+
+// drive measures a load on an empty Redis.
+func drive(b *testing.B, rdb *redis.Client, l load) figures {
+	b.Helper()
+	if err := rdb.FlushAll(b.Context()).Err(); err != nil {
+		b.Fatal(err)
+	}
+	runtime.GC()
+	f := newFlow(l.window)
+	w := l.open(b, rdb, f)
+	stopReporting := start(b, w.report)
+	stopProducing := start(b, func(ctx context.Context) error { return l.produce(ctx, w, f) })
+	time.Sleep(warming)
+	f.measuring.Store(true)
+	before := spend(b, rdb, f)
+	time.Sleep(*seconds)
+	after := spend(b, rdb, f)
+	f.measuring.Store(false)
+	stopProducing()
+	f.drain(b)
+	stopReporting()
+	lost, err := w.lost(b.Context())
+	if err == nil {
+		err = f.whole(lost)
+	}
+	if err != nil {
+		b.Fatalf("%s: %v", l.name, err)
+	}
+	return after.since(before).figures(f.taken)
+}
+
+// produce offers until ctx ends. An offer that has begun is not cut off.
+func (l load) produce(ctx context.Context, w way, f *flow) error {
+	var group errgroup.Group
+	began, all := time.Now(), owners()
+	for p := range l.producers {
+		group.Go(func() error {
+			for i := p; ; i += l.producers {
+				time.Sleep(time.Until(began.Add(l.due(i))))
+				if !f.admit(ctx, l.chunk) {
+					return nil
+				}
+				at := i * l.chunk % (len(all) - l.chunk)
+				if err := w.offer(context.WithoutCancel(ctx), all[at:at+l.chunk]); err != nil {
+					return err
+				}
+			}
+		})
+	}
+	return group.Wait()
+}
+
+// due is when a chunk is offered, from the beginning.
+func (l load) due(chunk int) time.Duration {
+	if l.rate == 0 {
+		return 0
+	}
+	return time.Duration(float64(chunk*l.chunk) / l.rate * float64(time.Second))
+}
+
+// start runs f until the function that it returns is called, which returns once
+// f has ended.
+func start(b *testing.B, f func(ctx context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(b.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := f(ctx); err != nil {
+			b.Error(err)
+		}
+	}()
+	return func() { cancel(); <-ended }
+}
+
+func connect(b *testing.B) *redis.Client {
+	o, err := redis.ParseURL(trial.Redis(b).URL)
+	if err != nil {
+		b.Fatal(err)
+	}
+	o.PoolSize, o.ReadTimeout = 256, time.Minute
+	rdb := redis.NewClient(o)
+	b.Cleanup(func() { _ = rdb.Close() })
+	return rdb
+}

@@ -1,0 +1,105 @@
+package behaviours
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/behaviour"
+	"laststand/internal/behaviour/redisqueue"
+	"laststand/internal/redisx"
+)
+
+// ours is the queue as the server runs it, with a sink that counts.
+type ours struct {
+	*behaviour.Service
+	queue *redisqueue.Store
+	flow  *flow
+	games []string
+}
+
+func openOurs(b *testing.B, rdb *redis.Client, f *flow) way {
+	return newOurs(b, rdb, f, gameNames(*games))
+}
+
+// newOurs sets a rate for each game that nothing reaches.
+func newOurs(b *testing.B, rdb *redis.Client, f *flow, games []string) *ours {
+	b.Helper()
+	conn, err := redisx.Open(b.Context(), redisx.Config{URL: "redis://" + rdb.Options().Addr})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = conn.Close() })
+	terms, sinks := make([]behaviour.Terms, len(games)), make(map[string]behaviour.Sink, len(games))
+	for i, game := range games {
+		terms[i] = behaviour.Terms{
+			Game: game, MaxLen: int(*window), Overflow: behaviour.DropOldest, BatchSize: behaviour.MaxBatch,
+			FlushMS: flush.Milliseconds(), MaxAgeMS: behaviour.MaxAgeMS, PerSecond: 100_000, Burst: 100_000,
+			Report: []string{behaviour.MatchEnd},
+		}
+		sinks[game] = counting{f}
+	}
+	queue := redisqueue.New(conn.Pipelined)
+	return &ours{queue: queue, flow: f, games: games, Service: behaviour.New(behaviour.Config{
+		Games: terms, Sinks: sinks, Queue: queue, Desk: queue, Nodes: queue, Node: "bench",
+		Now: func() int64 { return time.Now().UnixMilli() }, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
+	})}
+}
+
+// counting is a sink that counts what is sent.
+type counting struct{ flow *flow }
+
+func (counting) Check(behaviour.Behaviour) error { return nil }
+
+func (c counting) Send(_ context.Context, batch behaviour.Batch) behaviour.Outcome {
+	c.flow.arrived(len(batch.Items), func(i int) int64 { return batch.Items[i].At })
+	return behaviour.Outcome{Fate: behaviour.Arrived, Code: "200"}
+}
+
+func (counting) Close() error { return nil }
+
+// sample is what a player did, of the usual size once it has an id and a time.
+var sample = behaviour.Behaviour{
+	Type: behaviour.MatchEnd, Player: "player-00000001", Session: "01JD5Y3K8ZQ4T6W9XN2RBV7MCH",
+	Account: behaviour.Guest, Data: json.RawMessage(`{"score":1234,"rank":1}`),
+}
+
+func (o *ours) offer(_ context.Context, games []int) error {
+	for _, game := range games {
+		o.Offer(o.games[game], sample)
+	}
+	return nil
+}
+
+func (o *ours) report(ctx context.Context) error { return o.Run(ctx) }
+
+// counts are the queue's own.
+func (o *ours) counts(b *testing.B) behaviour.Counts {
+	b.Helper()
+	counts, err := o.queue.Totals(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return counts
+}
+
+// lost is what the queue has counted as dropped, which it must have done right.
+func (o *ours) lost(ctx context.Context) (lost int64, err error) {
+	counts, err := o.queue.Totals(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, n := range counts.Dropped {
+		lost += n
+	}
+	if counts.Offered != o.flow.offered.Load() || counts.Sent != o.flow.reported.Load() {
+		err = fmt.Errorf("it counts %+v, and %d were offered, %d reported", counts, o.flow.offered.Load(), o.flow.reported.Load())
+	}
+	return lost, err
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/hibiken/asynq"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+)
+
+// stampBytes are the digits of epoch ms, with which an event begins.
+const stampBytes = 13
+
+// queue takes events through asynq, no more at a time than the window.
+type queue struct {
+	options
+	client *asynq.Client
+	room   *semaphore.Weighted
+
+	offered, reported atomic.Int64
+	measuring         atomic.Bool
+
+	mu    sync.Mutex
+	taken *hdrhistogram.Histogram // ms from offered to reported, while measuring
+}
+
+func newQueue(client *asynq.Client, o options) *queue {
+	return &queue{options: o, client: client, room: semaphore.NewWeighted(o.window), taken: hdrhistogram.New(1, 300_000, 3)}
+}
+
+// produce offers until ctx ends.
+func (q *queue) produce(ctx context.Context) error {
+	padding := strings.Repeat("x", max(0, q.bytes-stampBytes))
+	var group errgroup.Group
+	for p := range q.producers {
+		group.Go(func() error {
+			zipf := rand.NewZipf(rand.New(rand.NewPCG(1, uint64(p))), 1.1, 1, uint64(q.games-1)) //nolint:gosec // the choice of games is no secret
+			for q.room.Acquire(ctx, 1) == nil {
+				q.offered.Add(1)
+				game := fmt.Sprintf("com.example.game%06d", zipf.Uint64())
+				event := strconv.FormatInt(time.Now().UnixMilli(), 10) + padding
+				if _, err := q.client.EnqueueContext(context.WithoutCancel(ctx), asynq.NewTask(game, []byte(event))); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// ProcessTask reports an event.
+func (q *queue) ProcessTask(_ context.Context, task *asynq.Task) error {
+	at, err := strconv.ParseInt(string(task.Payload()[:stampBytes]), 10, 64)
+	if err != nil {
+		return err
+	}
+	q.reported.Add(1)
+	q.room.Release(1)
+	if !q.measuring.Load() {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.taken.RecordValue(time.Now().UnixMilli() - at)
+}
+
+// drain waits until all that was offered is reported, or for a minute.
+func (q *queue) drain() {
+	late := time.Now().Add(time.Minute)
+	for q.reported.Load() < q.offered.Load() && time.Now().Before(late) {
+		time.Sleep(time.Millisecond)
+	}
+}

@@ -1,0 +1,70 @@
+package behaviours
+
+import (
+	"fmt"
+	"testing"
+
+	"laststand/loadtest/rig"
+)
+
+// few are the producers of a way that takes many events at once.
+const few = 4
+
+func articleLoad() load {
+	return load{name: "article", producers: *producers, chunk: chunk, window: *backlog, open: openArticle}
+}
+
+func ourLoad() load {
+	return load{name: "ours", producers: few, chunk: chunk, window: *window, open: openOurs}
+}
+
+// BenchmarkPairs is the goal: ours takes at least 8 times as many events as the
+// article's scripts, and at least 500,000 a second.
+func BenchmarkPairs(b *testing.B) {
+	rdb := connect(b)
+	var pair []pairRun
+	for i := range *pairs {
+		run := pairRun{theirs: drive(b, rdb, articleLoad()), ours: drive(b, rdb, ourLoad())}
+		b.Logf("pair %d: article %v", i+1, run.theirs)
+		b.Logf("        ours    %v: %.1f times", run.ours, run.ratio())
+		pair = append(pair, run)
+	}
+	b.ReportMetric(rig.Median(pair, func(p pairRun) float64 { return p.theirs.rate }), "article-events/s")
+	b.ReportMetric(rig.Median(pair, func(p pairRun) float64 { return p.ours.rate }), "ours-events/s")
+	b.ReportMetric(rig.Median(pair, pairRun.ratio), "times")
+	b.ReportMetric(0, "ns/op") // says nothing here: left out
+}
+
+type pairRun struct{ theirs, ours figures }
+
+func (p pairRun) ratio() float64 { return p.ours.rate / p.theirs.rate }
+
+func BenchmarkStreams(b *testing.B) {
+	rdb := connect(b)
+	b.Run("one-by-one", func(b *testing.B) {
+		drive(b, rdb, load{producers: *producers, chunk: chunk, window: *backlog, open: openStreams(false)}).report(b)
+	})
+	b.Run("pipelined", func(b *testing.B) {
+		drive(b, rdb, load{producers: few, chunk: chunk, window: *backlog, open: openStreams(true)}).report(b)
+	})
+}
+
+func BenchmarkPosted(b *testing.B) {
+	rdb := connect(b)
+	for _, each := range []int{100, 1000} {
+		b.Run(fmt.Sprint(each), func(b *testing.B) {
+			drive(b, rdb, load{producers: few, chunk: each, window: *window, open: openPosted}).report(b)
+		})
+	}
+}
+
+// BenchmarkLatency offers half as many events as each way was just seen to take.
+func BenchmarkLatency(b *testing.B) {
+	rdb := connect(b)
+	for _, l := range []load{articleLoad(), ourLoad()} {
+		b.Run(l.name, func(b *testing.B) {
+			l.rate = drive(b, rdb, l).rate / 2
+			drive(b, rdb, l).report(b)
+		})
+	}
+}
