@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"laststand/internal/arena"
+	"laststand/internal/eventq"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/display"
@@ -41,6 +42,7 @@ type node struct {
 	ledger   *ledger.Ledger
 	wheel    *timer.Wheel
 	presence match.Presence
+	bell     eventq.Bell // of the durable queue
 
 	banks    *banks
 	identity *identity.Registry
@@ -51,6 +53,7 @@ type node struct {
 	reader   *leaderboard.Reader
 	display  *display.Display
 	settler  *settle.Settler
+	keeper   *eventq.Keeper
 	sessions *ws.Server
 
 	reporting reporting
@@ -88,7 +91,7 @@ func (n *node) openStores(ctx context.Context) (err error) {
 	}
 	n.now = n.clock.Now
 	n.inbox = redisx.NewInbox(n.redis, redisx.InboxConfig{Node: n.id, Registry: n.registry, Logger: n.log})
-	n.ledger, err = openLedger(ctx, &n.config, n.log)
+	n.ledger, err = openLedger(ctx, &n.config, n.bell.Ring, n.log)
 	return err
 }
 
@@ -116,7 +119,7 @@ func (n *node) close() {
 func (n *node) run(ctx context.Context, players, operators net.Listener) error {
 	defer n.close()
 	days := turns{n.config.gameNames(), n.ledger, n.boards, n.log}
-	settling := start(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.boards.Run)
+	settling := start(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.boards.Run, n.keeper.Run)
 	reporting := start(n.log, n.reporting.Run, n.reporting.keys.Run)
 	visiting := start(n.log, n.reporting.visits.Run)
 	playing := start(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, days.Run, days.Sum)

@@ -12,14 +12,15 @@ import (
 )
 
 // openLedger opens the configured ledger, the days of each game in its zone,
-// with its limit of duels of one pair.
-func openLedger(ctx context.Context, c *config, log *slog.Logger) (*ledger.Ledger, error) {
+// with its limit of duels of one pair. wake, unless nil, hears of topics of the
+// durable queue.
+func openLedger(ctx context.Context, c *config, wake func(topic string), log *slog.Logger) (*ledger.Ledger, error) {
 	zones := make(map[string]*time.Location, len(c.Games))
 	pairs := make(map[string]int64, len(c.Games))
 	for name, g := range c.Games {
 		zones[name], pairs[name] = c.zone(name), int64(g.Duel.PairLimitPerDay)
 	}
-	return ledger.Open(ctx, ledger.Config{URL: c.Database, Dir: c.Data, Zones: zones, Pairs: pairs, Logger: log})
+	return ledger.Open(ctx, ledger.Config{URL: c.Database, Dir: c.Data, Zones: zones, Pairs: pairs, Wake: wake, Logger: log})
 }
 
 // quiet is the log of commands that print their own answers.

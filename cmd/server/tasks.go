@@ -43,7 +43,7 @@ type taskPage struct {
 
 type tasksList struct {
 	chosen
-	State string `enum:"dead,done,discarded,all" default:"dead" placeholder:"dead" help:"dead, done, discarded or all."`
+	State string `enum:"waiting,claimed,later,dead,done,discarded,all" default:"dead" placeholder:"dead" help:"waiting, claimed, later, dead, done, discarded or all."`
 }
 
 // Help implements kong's help provider.

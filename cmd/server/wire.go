@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"laststand/internal/arena"
+	"laststand/internal/eventq"
 	"laststand/internal/httpapi"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
@@ -42,6 +43,7 @@ func (n *node) wire(ctx context.Context) error {
 	if err := n.wireReporting(ctx); err != nil {
 		return err
 	}
+	n.keeper = eventq.NewKeeper(eventq.KeeperConfig{Store: n.ledger, Bell: &n.bell, Logger: n.log, Registry: n.registry})
 	n.wireBoards()
 	n.wireMatches()
 	n.wireEdges()

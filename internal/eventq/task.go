@@ -1,17 +1,12 @@
-// Package eventq holds what waits to be done on its own account, by topic. So
-// far that is one topic: results that the ledger refuses, for an operator to
-// mend.
 package eventq
 
 import (
 	"encoding/json"
 	"errors"
-	"slices"
-	"strings"
 )
 
 // Settle is the topic of results that the ledger refuses: the key is the
-// match's id, the payload the result.
+// match's id, the payload the result. Its tasks are dead from the start.
 const Settle = "settle"
 
 // State says what has become of a task.
@@ -19,13 +14,16 @@ type State string
 
 // The states of a task.
 const (
+	Waiting   State = "waiting"   // in its line
+	Claimed   State = "claimed"   // a worker has it, until its lease ends
+	Later     State = "later"     // out of its line until it is due
 	Dead      State = "dead"      // given up: it waits for an operator
-	Done      State = "done"      // done after all
+	Done      State = "done"      // done
 	Discarded State = "discarded" // an operator wants nothing done
 )
 
 // States are all there are.
-func States() []State { return []State{Dead, Done, Discarded} }
+func States() []State { return []State{Waiting, Claimed, Later, Dead, Done, Discarded} }
 
 // What is refused, in words that an operator may see. The store wraps the
 // first two.
@@ -41,61 +39,30 @@ type Task struct {
 	Game      string          `json:"game"`
 	Topic     string          `json:"topic"`
 	Key       string          `json:"key"`
+	Priority  int64           `json:"priority"`
+	Ordering  Ordering        `json:"ordering,omitempty"`
 	State     State           `json:"state"`
-	Tries     int64           `json:"tries"`
-	Errors    []Failure       `json:"errors"`     // of the last tries, oldest first
-	CreatedAt int64           `json:"created_at"` // by the database's clock, epoch ms
+	Pos       int64           `json:"pos,omitempty"`       // its place in its line, if it has one
+	Fence     int64           `json:"fence,omitempty"`     // of its newest lease
+	DueAt     int64           `json:"due_at,omitempty"`    // claimed: the lease's end; later: when it comes back
+	Tries     int64           `json:"tries"`               // that have ended, since it was last requeued
+	MaxTries  int64           `json:"max_tries,omitempty"` // then it is dead
+	Errors    []Failure       `json:"errors"`              // of the last tries, oldest first
+	CreatedAt int64           `json:"created_at"`          // by the database's clock, epoch ms, as all instants
 	ChangedAt int64           `json:"changed_at"`
 	Payload   json.RawMessage `json:"payload,omitempty"` // not in lists
 }
 
+// Line is where the task waits, or would.
+func (t *Task) Line() LineID { return LineID{t.Topic, t.Priority} }
+
+// Lease is the right to end a try of the task.
+func (t *Task) Lease() Lease { return Lease{t.ID, t.Fence} }
+
 // Failure is why a try failed.
 type Failure struct {
-	At    int64  `json:"at"` // cluster time, epoch ms
+	At    int64  `json:"at"` // epoch ms
 	Error string `json:"error"`
-}
-
-const (
-	maxErrors = 20  // that a task remembers
-	maxError  = 500 // bytes of each
-)
-
-// Fail notes a try that failed, after which the task is dead. ErrDone: it
-// succeeded elsewhere.
-func (t *Task) Fail(at int64, why error) error {
-	if t.State == Done {
-		return ErrDone
-	}
-	text := why.Error()
-	text = strings.ToValidUTF8(text[:min(len(text), maxError)], "")
-	t.State, t.Tries, t.Errors = Dead, t.Tries+1, append(t.Errors, Failure{at, text})
-	t.Errors = slices.Delete(t.Errors, 0, max(0, len(t.Errors)-maxErrors))
-	return nil
-}
-
-// Finish notes the try that succeeded, with the payload that it was made with.
-func (t *Task) Finish(payload json.RawMessage) {
-	if t.State != Done {
-		t.State, t.Tries, t.Payload = Done, t.Tries+1, payload
-	}
-}
-
-// Edit changes what is to be done, and leaves the state as it is. ErrDone.
-func (t *Task) Edit(payload json.RawMessage) error {
-	if t.State == Done {
-		return ErrDone
-	}
-	t.Payload = payload
-	return nil
-}
-
-// Discard gives a task up; it may be requeued all the same. ErrDone.
-func (t *Task) Discard() error {
-	if t.State == Done {
-		return ErrDone
-	}
-	t.State = Discarded
-	return nil
 }
 
 // Filter chooses tasks: those that agree with every field that is not "".

@@ -14,12 +14,13 @@ type dialect struct {
 	clock       string // a SQL expression: the database's clock now, epoch ms
 	txOptions   *sql.TxOptions
 	lookOptions *sql.TxOptions // of a transaction that reads one moment
+	lock, free  string         // the end of a SELECT that locks its rows; of one that leaves out locked ones
 	bulk        func(tx *sql.Tx) bulk
 }
 
-// sql puts the clock in place of {now}.
+// sql puts the clock in place of {now}, and locks in place of {lock} and {free}.
 func (d *dialect) sql(text string) string {
-	return strings.ReplaceAll(text, "{now}", d.clock)
+	return strings.NewReplacer("{now}", d.clock, "{lock}", d.lock, "{free}", d.free).Replace(text)
 }
 
 // placeholders is "$from, …" for n parameters.

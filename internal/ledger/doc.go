@@ -22,6 +22,15 @@
 // correction of it puts its sums right in the transaction that it is written in.
 // So views are built anew from the sums and the entries of the days since.
 //
+// # Queue
+//
+// The tasks of internal/eventq wait in lines, one for each topic and priority. A
+// line gives positions under its lock, held to the commit, so that they are in
+// commit order too. Claims take the ready lines of a kind by an index, those first
+// that have been served least, and leave locked ones to others. What is not in
+// its line has no position; what the queue has to do of itself has an instant;
+// what has ended neither.
+//
 // # Concurrency
 //
 // All methods may be called concurrently, from several processes too. Each

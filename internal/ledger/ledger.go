@@ -17,6 +17,7 @@ type Config struct {
 	Dir    string                    // the folder of the embedded database, created if need be
 	Zones  map[string]*time.Location // of each game's days; UTC for a game not in it
 	Pairs  map[string]int64          // how many duels of two players count on a day; 0, or a game not in it: all
+	Wake   func(topic string)        // called once a topic that had no task to hand out has one, and never blocks; nil: nobody is
 	Logger *slog.Logger              // nil: slog.Default
 
 	clock   string // a SQL expression in place of the database's clock, for tests
@@ -31,6 +32,7 @@ type Ledger struct {
 	zones map[string]*time.Location
 	pairs map[string]int64
 	epoch string
+	wake  func(topic string)
 
 	sumPage int64
 }
@@ -51,7 +53,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.zones, l.pairs, l.sumPage = c.Zones, c.Pairs, cmp.Or(c.sumPage, sumPage)
+	l.zones, l.pairs, l.wake, l.sumPage = c.Zones, c.Pairs, c.Wake, cmp.Or(c.sumPage, sumPage)
 	if c.clock != "" {
 		l.clock = c.clock
 	}

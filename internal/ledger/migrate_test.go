@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"laststand/internal/eventq"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
 	"laststand/internal/trial"
@@ -63,6 +64,35 @@ func TestLedgerOfVersion1(t *testing.T) {
 		must(provider.Up(t.Context()))(t)
 		if n := must(l.SumDays(t.Context(), game))(t); n != 2 {
 			t.Errorf("%d days summed after all", n)
+		}
+	})
+}
+
+// Dead letters from before the queue are its tasks, and are letters again for a
+// program of that version.
+func TestTasksOfVersion4(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		provider := must(l.provider(slog.New(slog.DiscardHandler)))(t)
+		must(provider.DownTo(t.Context(), 4))(t)
+		must(l.exec(t.Context(), `INSERT INTO tasks (id, game, topic, key, payload, state, tries, errors, created_at, changed_at)
+VALUES ('t1', 'g', 'settle', 'm1', '{}', 'dead', 10, '[{"at":1,"error":"why"}]', 1, 2)`))(t)
+		must(provider.Up(t.Context()))(t)
+		task := must(l.Task(t.Context(), "t1"))(t)
+		if task.State != eventq.Dead || task.Key != "m1" || task.Tries != 10 || len(task.Errors) != 1 || task.ChangedAt != 2 {
+			t.Errorf("the letter became %+v", task)
+		}
+		must(l.ChangeTask(t.Context(), "t1", (*eventq.Task).Requeue))(t)
+		if tasks := must(l.Claim(t.Context(), eventq.Settle, 1, lease))(t); len(tasks) != 1 || tasks[0].ID != "t1" {
+			t.Errorf("claimed %+v", tasks)
+		}
+		must(l.ChangeTask(t.Context(), "t1", (*eventq.Task).Discard))(t)
+		must(provider.DownTo(t.Context(), 4))(t)
+		var state string
+		if err := l.read.QueryRowContext(t.Context(), "SELECT state FROM tasks WHERE id = 't1'").Scan(&state); err != nil || state != "discarded" {
+			t.Errorf("the letter is %q, %v", state, err)
 		}
 	})
 }

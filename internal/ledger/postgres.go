@@ -84,6 +84,8 @@ func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
 		// What waits for a lock must then see what was committed meanwhile.
 		txOptions:   &sql.TxOptions{Isolation: sql.LevelReadCommitted},
 		lookOptions: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		lock:        "FOR UPDATE",
+		free:        "FOR UPDATE SKIP LOCKED",
 		bulk:        func(tx *sql.Tx) bulk { return atOnce{tx} },
 	}}, nil
 }

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -12,33 +11,14 @@ import (
 	"laststand/internal/eventq"
 )
 
-const insertTask = `
-INSERT INTO tasks (id, game, topic, key, payload, state, tries, errors, created_at, changed_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, {now}, {now}) ON CONFLICT (topic, game, key) DO NOTHING`
-
-// AddTask adds a task, on disk once it returns, and gives it an id and its
-// instants. It reports false, and changes nothing, where the game and topic
-// have the key already.
-func (l *Ledger) AddTask(ctx context.Context, t eventq.Task) (bool, error) {
-	failures, err := json.Marshal(t.Errors)
-	if err != nil {
-		return false, fmt.Errorf("ledger: add task %s: %w", t.Key, err)
-	}
-	added, err := l.exec(ctx, insertTask, rand.Text(), t.Game, t.Topic, t.Key, string(t.Payload), string(t.State), t.Tries, string(failures))
-	if err != nil {
-		return false, fmt.Errorf("ledger: add task %s: %w", t.Key, err)
-	}
-	return added > 0, nil
-}
-
 const (
-	taskColumns = `id, game, topic, key, state, tries, errors, created_at, changed_at`
-	selectTask  = `SELECT ` + taskColumns + `, payload FROM tasks WHERE id = $1`
-	selectTasks = `
-SELECT ` + taskColumns + `, '' FROM tasks
-WHERE (created_at, id) < ($1, $2) AND {chosen} ORDER BY created_at DESC, id DESC LIMIT $3`
-	lockTask   = `UPDATE tasks SET changed_at = {now} WHERE id = $1 RETURNING ` + taskColumns + `, payload`
-	updateTask = `UPDATE tasks SET payload = $2, state = $3, tries = $4, errors = $5 WHERE id = $1`
+	taskColumns = `
+    tasks.id, tasks.game, tasks.topic, tasks.key, tasks.priority, tasks.ordering, tasks.state, COALESCE(tasks.pos, 0), tasks.fence, COALESCE(tasks.due_at, 0),
+    tasks.tries, tasks.max_tries, tasks.errors, tasks.created_at, tasks.changed_at`
+
+	selectTask  = `SELECT ` + taskColumns + `, tasks.payload FROM tasks WHERE tasks.id = $1`
+	selectTasks = `SELECT ` + taskColumns + `, '' FROM tasks WHERE tasks.id < $1 AND {chosen} ORDER BY tasks.id DESC LIMIT $2`
+	lockTask    = `SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.id = $1 {lock}`
 )
 
 // Task gives a task, or eventq.ErrNotFound.
@@ -55,16 +35,13 @@ func (l *Ledger) Task(ctx context.Context, id string) (eventq.Task, error) {
 // last. Tasks added meanwhile neither repeat nor hide one.
 // eventq.ErrBadCursor for a cursor that Tasks has not given.
 func (l *Ledger) Tasks(ctx context.Context, f eventq.Filter, cursor string, limit int) (page []eventq.Task, next string, err error) {
-	at, id, ok := parseCursor(cursor)
-	if !ok {
+	if cursor == "" {
+		cursor = newestID
+	} else if badID(cursor) {
 		return nil, "", eventq.ErrBadCursor
 	}
-	chosen, args := chosenTasks(f, []any{at, id, limit + 1})
-	err = scanAll(func(rows *sql.Rows) error {
-		t, err := scanTask(rows)
-		page = append(page, t)
-		return err
-	})(l.read.QueryContext(ctx, strings.Replace(selectTasks, "{chosen}", chosen, 1), args...))
+	chosen, args := chosenTasks(f, []any{cursor, limit + 1})
+	page, err = tasksOf(l.read.QueryContext(ctx, strings.Replace(selectTasks, "{chosen}", chosen, 1), args...))
 	if err != nil {
 		return nil, "", fmt.Errorf("ledger: tasks: %w", err)
 	}
@@ -72,9 +49,11 @@ func (l *Ledger) Tasks(ctx context.Context, f eventq.Filter, cursor string, limi
 		return page, "", nil
 	}
 	page = page[:limit]
-	last := page[limit-1]
-	return page, cursorAt(last.CreatedAt, last.ID), nil
+	return page, page[limit-1].ID, nil
 }
+
+// newestID comes after every id: ids are ULIDs, in the order of their making.
+const newestID = "~"
 
 // chosenTasks is a filter as a condition, with its arguments after the others.
 func chosenTasks(f eventq.Filter, args []any) (string, []any) {
@@ -84,41 +63,43 @@ func chosenTasks(f eventq.Filter, args []any) (string, []any) {
 	} {
 		if c.value != "" {
 			args = append(args, c.value)
-			chosen += fmt.Sprintf(" AND %s = $%d", c.column, len(args))
+			chosen += fmt.Sprintf(" AND tasks.%s = $%d", c.column, len(args))
 		}
 	}
 	return chosen, args
 }
 
 // ChangeTask lets change at a task, one caller at a time, and gives it as it
-// is then. After an error, of change too, nothing has changed.
-// eventq.ErrNotFound.
-func (l *Ledger) ChangeTask(ctx context.Context, id string, change func(*eventq.Task) error) (t eventq.Task, err error) {
-	err = l.inTx(ctx, func(tx *sql.Tx) error {
-		if t, err = scanTask(tx.QueryRowContext(ctx, l.sql(lockTask), id)); err != nil {
-			return err
+// is then, in its line or out of it as its new state asks for. After an error,
+// of change too, nothing has changed. eventq.ErrNotFound.
+func (l *Ledger) ChangeTask(ctx context.Context, id string, change func(*eventq.Task) error) (eventq.Task, error) {
+	var c changed
+	woken, err := l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
+		var now int64
+		if c.was, err = scanTask(tx.QueryRowContext(ctx, l.sql(lockTask), id), &now); err != nil {
+			return nil, err
 		}
-		if err := change(&t); err != nil {
-			return err
+		c.now = c.was
+		if err := change(&c.now); err != nil {
+			return nil, err
 		}
-		failures, err := json.Marshal(t.Errors)
-		if err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, updateTask, id, string(t.Payload), string(t.State), t.Tries, string(failures))
-		return err
+		return l.saveChanges(ctx, tx, now, []*changed{&c})
 	})
 	if err != nil {
 		return eventq.Task{}, fmt.Errorf("ledger: change task: %w", err)
 	}
-	return t, nil
+	l.ring(woken)
+	return c.now, nil
 }
 
-// scanTask reads the columns of selectTask.
-func scanTask(row interface{ Scan(into ...any) error }) (eventq.Task, error) {
+// scanTask reads taskColumns, the payload and what else there is.
+func scanTask(row interface{ Scan(into ...any) error }, more ...any) (eventq.Task, error) {
 	var t eventq.Task
 	var failures, payload string
-	err := row.Scan(&t.ID, &t.Game, &t.Topic, &t.Key, &t.State, &t.Tries, &failures, &t.CreatedAt, &t.ChangedAt, &payload)
+	err := row.Scan(append([]any{
+		&t.ID, &t.Game, &t.Topic, &t.Key, &t.Priority, &t.Ordering, &t.State, &t.Pos, &t.Fence, &t.DueAt,
+		&t.Tries, &t.MaxTries, &failures, &t.CreatedAt, &t.ChangedAt, &payload,
+	}, more...)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, eventq.ErrNotFound
 	}
@@ -129,4 +110,14 @@ func scanTask(row interface{ Scan(into ...any) error }) (eventq.Task, error) {
 		err = json.Unmarshal([]byte(failures), &t.Errors)
 	}
 	return t, err
+}
+
+// tasksOf reads the rows of scanTask.
+func tasksOf(rows *sql.Rows, err error) (tasks []eventq.Task, _ error) {
+	err = scanAll(func(rows *sql.Rows) error {
+		t, err := scanTask(rows)
+		tasks = append(tasks, t)
+		return err
+	})(rows, err)
+	return tasks, err
 }

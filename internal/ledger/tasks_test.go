@@ -68,7 +68,7 @@ func TestTaskThatIsNotThere(t *testing.T) {
 		if _, err := l.ChangeTask(t.Context(), "x", func(*eventq.Task) error { return nil }); !errors.Is(err, eventq.ErrNotFound) {
 			t.Error(err)
 		}
-		for _, cursor := range []string{"?", "eA", cursorAt(0, "a b")} {
+		for _, cursor := range []string{"?", "a b"} {
 			if _, _, err := l.Tasks(t.Context(), eventq.Filter{}, cursor, 1); !errors.Is(err, eventq.ErrBadCursor) {
 				t.Errorf("cursor %q: %v", cursor, err)
 			}

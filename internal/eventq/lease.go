@@ -1,0 +1,69 @@
+package eventq
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Lease is the right to end one try of a task. Its fence is greater than that
+// of every lease of the task before it, and only the newest counts.
+type Lease struct {
+	ID    string `json:"id"`
+	Fence int64  `json:"fence"`
+}
+
+// Failed is a try that failed.
+type Failed struct {
+	Lease
+
+	Why   error
+	Wait  time.Duration // before the next try
+	Final bool          // there is none
+}
+
+// Claims hands tasks out and hears how they ended. What a lease no longer holds
+// for, as its task was given to another or changed by an operator, is in lost
+// and has changed nothing; ending the same try twice in the same way is no loss.
+type Claims interface {
+	// Claim gives up to n tasks of a kind, to be ended within the lease: fair among
+	// topics, by weight among priorities.
+	Claim(ctx context.Context, kind string, n int, lease time.Duration) ([]Task, error)
+	// Renew has leases begin anew.
+	Renew(ctx context.Context, leases []Lease, lease time.Duration) (lost []Lease, err error)
+	Complete(ctx context.Context, leases []Lease) (lost []Lease, err error)
+	// Fail has tasks wait, or die after their last try.
+	Fail(ctx context.Context, failed []Failed) (lost []Lease, err error)
+	// Return gives tasks back whose try was not made.
+	Return(ctx context.Context, leases []Lease) (lost []Lease, err error)
+}
+
+// permanent is a failure that no further try mends.
+type permanent struct{ error }
+
+func (p permanent) Unwrap() error { return p.error }
+
+// Permanent has a handler's error be the task's death.
+func Permanent(why error) error { return permanent{why} }
+
+// delayed is a failure that says itself when to try again.
+type delayed struct {
+	error
+	wait time.Duration
+}
+
+func (d delayed) Unwrap() error { return d.error }
+
+// RetryAfter has a handler's error be followed by a try after a wait, as the
+// other side asks for.
+func RetryAfter(why error, wait time.Duration) error { return delayed{why, wait} }
+
+// failed judges a handler's error.
+func (b Backoff) failed(t *Task, why error) Failed {
+	f := Failed{Lease: t.Lease(), Why: why, Wait: b.wait(t.Tries + 1)}
+	if d, ok := errors.AsType[delayed](why); ok {
+		f.Wait = d.wait
+	}
+	_, f.Final = errors.AsType[permanent](why)
+	return f
+}

@@ -1,0 +1,79 @@
+package eventq
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+const prefix = "laststand_tasks_"
+
+// The reasons of laststand_tasks_failures_total.
+const (
+	reasonError     = "error"     // the handler failed
+	reasonPermanent = "permanent" // and no further try mends it
+	reasonPanic     = "panic"     // the handler panicked
+	reasonLost      = "lost"      // the lease had ended, or an operator changed the task
+	reasonReturned  = "returned"  // given back at the end of the process
+	reasonStore     = "store"     // a call of the store
+)
+
+// workMetrics are of the workers of this node.
+type workMetrics struct {
+	claimed, completed, dead *prometheus.CounterVec
+	failures                 *prometheus.CounterVec
+	seconds                  *prometheus.HistogramVec
+}
+
+func newWorkMetrics(r prometheus.Registerer, kinds []string) *workMetrics {
+	f := promauto.With(r)
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return f.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, append([]string{"kind"}, labels...))
+	}
+	m := &workMetrics{
+		claimed:   counter("claimed_total", "Tries of tasks that this node began."),
+		completed: counter("completed_total", "Tasks that this node completed."),
+		dead:      counter("dead_total", "Tasks that are dead after a try of this node; see `server tasks list`."),
+		failures:  counter("failures_total", "Tries of this node that failed, by reason.", "reason"),
+		seconds: f.NewHistogramVec(prometheus.HistogramOpts{
+			Name: prefix + "try_seconds", Help: "Time of a try.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
+		}, []string{"kind"}),
+	}
+	for _, kind := range kinds {
+		for _, reason := range []string{reasonError, reasonPermanent, reasonPanic, reasonLost, reasonReturned, reasonStore} {
+			m.failures.WithLabelValues(kind, reason)
+		}
+	}
+	return m
+}
+
+// keepMetrics are of the keeper of this node. What the queue holds is the same
+// at every node.
+type keepMetrics struct {
+	tasks, oldest       *prometheus.GaugeVec
+	returned, forgotten prometheus.Counter
+	failures            prometheus.Counter
+}
+
+func newKeepMetrics(r prometheus.Registerer) *keepMetrics {
+	f := promauto.With(r)
+	gauge := func(name, help string) *prometheus.GaugeVec {
+		return f.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + name, Help: help}, []string{"state"})
+	}
+	counter := func(name, help string) prometheus.Counter {
+		return f.NewCounter(prometheus.CounterOpts{Name: prefix + name, Help: help})
+	}
+	return &keepMetrics{
+		tasks:     gauge("queued", "Tasks of all topics by state, counted up to 100,000, as every node sees them."),
+		oldest:    gauge("oldest_age_seconds", "Since the oldest task of a state was enqueued."),
+		returned:  counter("due_total", "Tasks that this node put back into their lines: their wait was over, or their lease."),
+		forgotten: counter("forgotten_total", "Tasks that this node removed 7 days after their end."),
+		failures:  counter("keep_failures_total", "Rounds of this node's keeper that the store failed."),
+	}
+}
+
+func (m *keepMetrics) depth(state State, many int64, oldest time.Duration) {
+	m.tasks.WithLabelValues(string(state)).Set(float64(many))
+	m.oldest.WithLabelValues(string(state)).Set(oldest.Seconds())
+}

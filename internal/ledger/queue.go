@@ -1,0 +1,237 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/oklog/ulid/v2"
+
+	"laststand/internal/eventq"
+)
+
+// The queue locks tasks before lines, lines by topic and priority, and a claim
+// waits for no line while it holds one: so its transactions do not wait for each
+// other in a circle. Should two ever, the database ends one of them, for which
+// Unavailable holds.
+
+var (
+	_ eventq.Claims   = (*Ledger)(nil)
+	_ eventq.Enqueuer = (*Ledger)(nil)
+	_ eventq.Keeping  = (*Ledger)(nil)
+)
+
+// queueTx runs f in one writing transaction; f gives the topics to ring for once
+// it is on disk.
+func (l *Ledger) queueTx(ctx context.Context, f func(*sql.Tx) ([]string, error)) (woken []string, err error) {
+	err = l.inTx(ctx, func(tx *sql.Tx) error {
+		woken, err = f(tx)
+		return err
+	})
+	return woken, err
+}
+
+// ring tells of topics that had nothing to hand out before, and now have.
+func (l *Ledger) ring(topics []string) {
+	if l.wake == nil {
+		return
+	}
+	for _, topic := range topics {
+		l.wake(topic)
+	}
+}
+
+// Enqueue takes tasks into their lines, all in one transaction, and says in
+// their order what has become of each once all is on disk: a key that was there
+// already is answered with the first task. eventq.ErrBadTask, for all of them.
+// After an error of the commit itself it is unknown what was done: the same
+// tasks given again settle it.
+func (l *Ledger) Enqueue(ctx context.Context, tasks []eventq.New) ([]eventq.Accepted, error) {
+	var accepted []eventq.Accepted
+	woken, err := l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
+		accepted, woken, err = l.enqueue(ctx, tx, tasks)
+		return woken, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ledger: enqueue %d tasks: %w", len(tasks), err)
+	}
+	l.ring(woken)
+	return accepted, nil
+}
+
+// enqueue is Enqueue at the end of a transaction, after which nothing but the
+// commit follows: lines are locked from here on. The caller rings for the woken
+// topics after the commit.
+func (l *Ledger) enqueue(ctx context.Context, tx *sql.Tx, tasks []eventq.New) (accepted []eventq.Accepted, woken []string, err error) {
+	var now int64
+	if slices.ContainsFunc(tasks, func(n eventq.New) bool { return n.NotBefore > 0 }) {
+		if err := tx.QueryRowContext(ctx, l.sql("SELECT {now}")).Scan(&now); err != nil {
+			return nil, nil, err
+		}
+	}
+	in := newIntake()
+	for i := range tasks {
+		if err := tasks[i].Check(); err != nil {
+			return nil, nil, err
+		}
+		in.add(tasks[i].Task(now))
+	}
+	if err := l.take(ctx, tx, in); err != nil {
+		return nil, nil, err
+	}
+	return in.accepted(tasks), in.woken, nil
+}
+
+// AddTask adds a task in a state of its own, as dead from the start, on disk once
+// it returns, and gives it an id and its instants. It reports false, and changes
+// nothing, where the game and topic have the key already.
+func (l *Ledger) AddTask(ctx context.Context, t eventq.Task) (bool, error) {
+	in := newIntake()
+	in.add(t)
+	err := l.inTx(ctx, func(tx *sql.Tx) error { return l.take(ctx, tx, in) })
+	if err != nil {
+		return false, fmt.Errorf("ledger: add task %s: %w", t.Key, err)
+	}
+	l.ring(in.woken)
+	return in.byKey[keyOfTask(&t)].isNew, nil
+}
+
+// intake is tasks on their way into the queue, each key once.
+type intake struct {
+	byKey map[taskKey]*incoming
+	items []*incoming // in the order given, which is that of their places
+	woken []string
+}
+
+type taskKey struct{ topic, game, key string }
+
+func keyOfTask(t *eventq.Task) taskKey { return taskKey{t.Topic, t.Game, t.Key} }
+
+// incoming is a task, which becomes the first one of its key if that is another.
+type incoming struct {
+	eventq.Task
+
+	known, isNew bool
+}
+
+func newIntake() *intake { return &intake{byKey: map[taskKey]*incoming{}} }
+
+func (in *intake) add(t eventq.Task) {
+	key := keyOfTask(&t)
+	if in.byKey[key] == nil {
+		t.ID = ulid.Make().String()
+		in.byKey[key] = &incoming{Task: t}
+		in.items = append(in.items, in.byKey[key])
+	}
+}
+
+func (in *intake) accepted(tasks []eventq.New) []eventq.Accepted {
+	all := make([]eventq.Accepted, len(tasks))
+	for i, n := range tasks {
+		it := in.byKey[taskKey{n.Topic, n.Game, n.Key}]
+		all[i] = eventq.Accepted{ID: it.ID, State: it.State, New: it.isNew}
+		it.isNew = false // for the same key again
+	}
+	return all
+}
+
+// take gives the new ones their places and writes them. Known ones are looked up
+// first, so that they leave lines alone; where another transaction was quicker
+// since, a position stays empty.
+func (l *Ledger) take(ctx context.Context, tx *sql.Tx, in *intake) error {
+	bulk := l.bulk(tx)
+	if err := bulk.run(ctx, selectFirst, in.unsettled(), in.scanFirst); err != nil {
+		return fmt.Errorf("known keys: %w", err)
+	}
+	moves := newMoves()
+	for _, it := range in.items {
+		if !it.known && it.State == eventq.Waiting {
+			moves.enter(&it.Task)
+		}
+	}
+	if err := l.move(ctx, tx, moves); err != nil {
+		return fmt.Errorf("lines: %w", err)
+	}
+	rows, err := in.rows()
+	if err != nil {
+		return err
+	}
+	if err := bulk.run(ctx, l.sql(insertTask), rows, in.scanInserted); err != nil {
+		return fmt.Errorf("tasks: %w", err)
+	}
+	in.woken = moves.woken
+	return bulk.run(ctx, selectFirst, in.unsettled(), in.scanFirst)
+}
+
+// byKeys are the items in the one order in which all lock keys.
+func (in *intake) byKeys() []*incoming {
+	return slices.SortedFunc(slices.Values(in.items), func(a, b *incoming) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Game, b.Game), cmp.Compare(a.Key, b.Key))
+	})
+}
+
+// unsettled are the rows of selectFirst: keys of which nothing is known yet.
+func (in *intake) unsettled() (rows [][]any) {
+	for _, it := range in.items {
+		if !it.known && !it.isNew {
+			rows = append(rows, []any{it.Topic, it.Game, it.Key})
+		}
+	}
+	return rows
+}
+
+func (in *intake) scanFirst(rows *sql.Rows) error {
+	var key taskKey
+	var id, state string
+	if err := rows.Scan(&key.topic, &key.game, &key.key, &id, &state); err != nil {
+		return err
+	}
+	it := in.byKey[key]
+	it.known, it.ID, it.State = true, id, eventq.State(state)
+	return nil
+}
+
+// rows are those of insertTask.
+func (in *intake) rows() (rows [][]any, err error) {
+	for _, it := range in.byKeys() {
+		if it.known {
+			continue
+		}
+		failures, err := json.Marshal(it.Errors)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, []any{
+			it.ID, it.Game, it.Topic, it.Key, it.Priority, string(it.Ordering), string(it.Payload), string(it.State), it.Pos, it.DueAt,
+			it.Tries, it.MaxTries, string(failures),
+		})
+	}
+	return rows, nil
+}
+
+func (in *intake) scanInserted(rows *sql.Rows) error {
+	var key taskKey
+	if err := rows.Scan(&key.topic, &key.game, &key.key); err != nil {
+		return err
+	}
+	in.byKey[key].isNew = true
+	return nil
+}
+
+const (
+	selectFirst = `
+WITH v (topic, game, key) AS ({rows})
+SELECT tasks.topic, tasks.game, tasks.key, tasks.id, tasks.state FROM v JOIN tasks ON tasks.topic = v.topic AND tasks.game = v.game AND tasks.key = v.key`
+
+	insertTask = `
+WITH v (id, game, topic, key, priority, ordering, payload, state, pos, due_at, tries, max_tries, errors) AS ({rows})
+INSERT INTO tasks (id, game, topic, key, priority, ordering, payload, state, pos, fence, due_at, tries, max_tries, errors,
+    created_at, changed_at, ended_at)
+SELECT id, game, topic, key, priority, ordering, payload, state, NULLIF(pos, 0), 0, NULLIF(due_at, 0), tries, max_tries, errors,
+    {now}, {now}, CASE WHEN state IN ('done', 'discarded') THEN {now} END
+FROM v WHERE true
+ON CONFLICT (topic, game, key) DO NOTHING RETURNING topic, game, key`
+)

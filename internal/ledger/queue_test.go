@@ -1,0 +1,443 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"laststand/internal/eventq"
+	"laststand/internal/trial"
+)
+
+const (
+	kind  = "work"
+	lease = time.Minute
+)
+
+// queued is a queue with a clock of the test's.
+type queued struct {
+	clocked
+
+	t     *testing.T
+	now   int64
+	mu    sync.Mutex
+	woken []string
+}
+
+// eachQueue runs a test on both databases, each with an empty queue.
+func eachQueue(t *testing.T, f func(t *testing.T, q *queued)) {
+	t.Helper()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		q := &queued{clocked: openClock(t, db, time.UTC), t: t, now: 1_000_000}
+		q.wake = func(topic string) {
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			q.woken = append(q.woken, topic)
+		}
+		q.set(t, q.now)
+		f(t, q)
+	})
+}
+
+func (q *queued) pass(d time.Duration) {
+	q.now += d.Milliseconds()
+	q.set(q.t, q.now)
+}
+
+// work is a task of a topic under the kind.
+func work(topic, key string) eventq.New {
+	return eventq.New{Game: game, Topic: kind + "/" + topic, Key: key, Payload: []byte(`{"key":"` + key + `"}`)}
+}
+
+func (q *queued) enqueue(tasks ...eventq.New) []eventq.Accepted {
+	q.t.Helper()
+	return must(q.Enqueue(q.t.Context(), tasks))(q.t)
+}
+
+func (q *queued) claim(n int) []eventq.Task {
+	q.t.Helper()
+	return must(q.Claim(q.t.Context(), kind, n, lease))(q.t)
+}
+
+// claimOne claims the only task that there is to claim.
+func (q *queued) claimOne(key string) eventq.Task {
+	q.t.Helper()
+	tasks := q.claim(10)
+	if got := keysOf(tasks); !slices.Equal(got, []string{key}) {
+		q.t.Fatalf("claimed %q, want %q", got, key)
+	}
+	return tasks[0]
+}
+
+func (q *queued) claimNone(why string) {
+	q.t.Helper()
+	if got := keysOf(q.claim(10)); len(got) > 0 {
+		q.t.Fatalf("claimed %q: %s", got, why)
+	}
+}
+
+// holds ends a try and says whether its lease held.
+func (q *queued) holds(lost []eventq.Lease, err error) bool {
+	q.t.Helper()
+	return len(must(lost, err)(q.t)) == 0
+}
+
+func (q *queued) complete(tasks ...eventq.Task) bool {
+	q.t.Helper()
+	return q.holds(q.Complete(q.t.Context(), leasesOf(tasks)))
+}
+
+func (q *queued) fail(task eventq.Task, wait time.Duration, final bool) bool {
+	q.t.Helper()
+	return q.holds(q.Fail(q.t.Context(), []eventq.Failed{{Lease: task.Lease(), Why: errors.New("why"), Wait: wait, Final: final}}))
+}
+
+func (q *queued) change(id string, f func(*eventq.Task) error) eventq.Task {
+	q.t.Helper()
+	return must(q.ChangeTask(q.t.Context(), id, f))(q.t)
+}
+
+// tend does all that is due, as the keeper does.
+func (q *queued) tend() {
+	q.t.Helper()
+	must(q.ReturnDue(q.t.Context(), 1000))(q.t)
+	if _, _, _, err := q.MoveDone(q.t.Context(), eventq.LineID{}, 1000); err != nil {
+		q.t.Fatal(err)
+	}
+	must(q.ForgetTasks(q.t.Context(), 1000))(q.t)
+}
+
+func (q *queued) line(topic string, priority int64) eventq.Line {
+	q.t.Helper()
+	lines := must(q.Lines(q.t.Context(), eventq.LineID{Topic: kind + "/" + topic, Priority: priority - 1}, 1))(q.t)
+	if len(lines) != 1 || lines[0].Priority != priority {
+		q.t.Fatalf("line %s %d: %+v", topic, priority, lines)
+	}
+	return lines[0]
+}
+
+// wantLine checks the cursors of a line after what was due is done.
+func (q *queued) wantLine(topic string, pos, scan, done int64) {
+	q.t.Helper()
+	q.tend()
+	if l := q.line(topic, 0); l.Pos != pos || l.Scan != scan || l.Done != done {
+		q.t.Errorf("line %s: position %d, scan %d, done %d, want %d, %d, %d", topic, l.Pos, l.Scan, l.Done, pos, scan, done)
+	}
+}
+
+func (q *queued) wantState(id string, want eventq.State) eventq.Task {
+	q.t.Helper()
+	task := must(q.Task(q.t.Context(), id))(q.t)
+	if task.State != want {
+		q.t.Errorf("task %s is %s, want %s", task.Key, task.State, want)
+	}
+	return task
+}
+
+func keysOf(tasks []eventq.Task) (keys []string) {
+	for _, t := range tasks {
+		keys = append(keys, t.Key)
+	}
+	return keys
+}
+
+func leasesOf(tasks []eventq.Task) (leases []eventq.Lease) {
+	for _, t := range tasks {
+		leases = append(leases, t.Lease())
+	}
+	return leases
+}
+
+func TestQueueFromEnqueueToDone(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		first := work("a", "k1")
+		first.Payload = []byte(`"` + strings.Repeat("ä\\u0000", 6000) + `"`)
+		in := q.enqueue(first, work("a", "k2"), first)
+		if !in[0].New || !in[1].New || in[2].New || in[2].ID != in[0].ID || in[0].State != eventq.Waiting {
+			t.Errorf("accepted %+v", in)
+		}
+		if want := []string{"work/a"}; !slices.Equal(q.woken, want) {
+			t.Errorf("rang for %q, want %q", q.woken, want)
+		}
+		q.wantLine("a", 2, 0, 0)
+		tasks := q.claim(10)
+		if got := keysOf(tasks); !slices.Equal(got, []string{"k1", "k2"}) {
+			t.Fatalf("claimed %q", got)
+		}
+		want := eventq.Task{
+			ID: in[0].ID, Game: game, Topic: "work/a", Key: "k1", State: eventq.Claimed, Pos: 1, Fence: 1, MaxTries: 20,
+			DueAt: q.now + lease.Milliseconds(), CreatedAt: q.now, ChangedAt: q.now, Payload: first.Payload,
+		}
+		if !reflect.DeepEqual(tasks[0], want) {
+			t.Errorf("claimed %+v\nwant    %+v", tasks[0], want)
+		}
+		q.claimNone("all are claimed")
+		q.wantLine("a", 2, 2, 0)
+		if !q.complete(tasks[1]) {
+			t.Error("the lease did not hold")
+		}
+		q.wantLine("a", 2, 2, 0)
+		if !q.complete(tasks[0]) || !q.complete(tasks...) {
+			t.Error("the lease did not hold, or not for the same end again")
+		}
+		q.wantLine("a", 2, 2, 2)
+		if again := q.enqueue(first)[0]; again.New || again.ID != in[0].ID || again.State != eventq.Done {
+			t.Errorf("a key that is done is answered with %+v", again)
+		}
+		q.claimNone("nothing new was enqueued")
+		if l := q.line("a", 0); l.Pos != 2 {
+			t.Errorf("a known key took position %d", l.Pos)
+		}
+	})
+}
+
+func TestQueueRefusesBadTasks(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		bad := work("a", "k")
+		bad.Payload = make([]byte, eventq.MaxPayload+1)
+		if _, err := q.Enqueue(t.Context(), []eventq.New{work("a", "good"), bad}); !errors.Is(err, eventq.ErrBadTask) {
+			t.Error(err)
+		}
+		q.claimNone("one of them was refused")
+	})
+}
+
+func TestLateWorkerEndsNothing(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		q.enqueue(work("a", "k"))
+		late := q.claimOne("k")
+		q.pass(lease / 2)
+		if !q.holds(q.Renew(t.Context(), leasesOf([]eventq.Task{late}), lease)) {
+			t.Error("a lease was not renewed")
+		}
+		q.pass(lease - time.Millisecond)
+		q.tend()
+		q.claimNone("the lease still runs")
+		q.pass(time.Millisecond)
+		q.wantLine("a", 2, 1, 1) // it left its place, and has a new one
+		again := q.claimOne("k")
+		if again.Fence != 2 || again.Tries != 1 || len(again.Errors) != 1 || again.Pos != 2 {
+			t.Errorf("claimed again as %+v", again)
+		}
+		for name, held := range map[string]bool{
+			"complete": q.complete(late), "fail": q.fail(late, 0, true),
+			"renew":  q.holds(q.Renew(t.Context(), leasesOf([]eventq.Task{late}), lease)),
+			"return": q.holds(q.Return(t.Context(), leasesOf([]eventq.Task{late}))),
+		} {
+			if held {
+				t.Errorf("%s: the old lease held", name)
+			}
+		}
+		if got := must(q.Task(t.Context(), late.ID))(t); !reflect.DeepEqual(got, again) {
+			t.Errorf("the late worker made %+v of %+v", got, again)
+		}
+		if !q.complete(again) || q.complete(late) {
+			t.Error("the newest lease did not hold, or the old one did")
+		}
+	})
+}
+
+func TestFailingTaskHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		failing := work("a", "bad")
+		failing.MaxTries = 2
+		id := q.enqueue(failing, work("a", "good"))[0].ID
+		tasks := q.claim(10)
+		if !q.fail(tasks[0], time.Second, false) || !q.complete(tasks[1]) {
+			t.Fatal("a lease did not hold")
+		}
+		q.wantState(id, eventq.Later)
+		q.wantLine("a", 2, 2, 2)
+		if wait, ok, err := q.NextDue(t.Context()); wait != time.Second || !ok || err != nil {
+			t.Errorf("due in %s, %v, %v", wait, ok, err)
+		}
+		q.pass(time.Second)
+		q.wantLine("a", 3, 2, 2)
+		if !q.fail(q.claimOne("bad"), time.Second, false) {
+			t.Fatal("the lease did not hold")
+		}
+		dead := q.wantState(id, eventq.Dead)
+		if dead.Tries != 2 || len(dead.Errors) != 2 || dead.Errors[1] != (eventq.Failure{At: q.now, Error: "why"}) {
+			t.Errorf("dead with %+v", dead)
+		}
+		q.wantLine("a", 3, 3, 3)
+		q.change(id, (*eventq.Task).Requeue)
+		if again := q.claimOne("bad"); again.Tries != 0 || len(again.Errors) != 2 || !q.complete(again) {
+			t.Errorf("requeued as %+v", again)
+		}
+		q.wantLine("a", 4, 4, 4)
+	})
+}
+
+func TestPermanentFailureAndReturn(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		q.enqueue(work("a", "k"))
+		task := q.claimOne("k")
+		if !q.holds(q.Return(t.Context(), leasesOf([]eventq.Task{task}))) {
+			t.Error("the lease did not hold")
+		}
+		again := q.claimOne("k")
+		if again.Tries != 0 || len(again.Errors) != 0 || again.Fence != 2 {
+			t.Errorf("given back as %+v", again)
+		}
+		q.fail(again, time.Second, true)
+		q.wantState(task.ID, eventq.Dead)
+	})
+}
+
+// A task whose workers die is dead in the end, as one that fails.
+func TestTaskThatKillsItsWorkers(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		deadly := work("a", "k")
+		deadly.MaxTries = 3
+		id := q.enqueue(deadly)[0].ID
+		for range 3 {
+			q.claimOne("k")
+			q.pass(lease)
+			q.tend()
+		}
+		if task := q.wantState(id, eventq.Dead); len(task.Errors) != 3 || !strings.Contains(task.Errors[2].Error, "lease") {
+			t.Errorf("dead with %+v", task.Errors)
+		}
+	})
+}
+
+func TestNotBefore(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		later, past := work("a", "later"), work("a", "past")
+		later.NotBefore, past.NotBefore = q.now+5000, q.now
+		if in := q.enqueue(later, past); in[0].State != eventq.Later || in[1].State != eventq.Waiting {
+			t.Errorf("accepted %+v", in)
+		}
+		q.complete(q.claimOne("past"))
+		q.wantLine("a", 1, 1, 1)
+		q.pass(5 * time.Second)
+		q.woken = nil
+		q.wantLine("a", 2, 1, 1)
+		if len(q.woken) != 1 {
+			t.Errorf("rang for %q", q.woken)
+		}
+		q.claimOne("later")
+	})
+}
+
+func TestQueueForgetsAfterSevenDays(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		ids := q.enqueue(work("a", "done"), work("a", "discarded"), work("a", "waits"))
+		q.complete(q.claim(1)...)
+		q.change(ids[1].ID, (*eventq.Task).Discard)
+		q.pass(remembered)
+		q.tend()
+		q.wantState(ids[0].ID, eventq.Done)
+		q.wantState(ids[1].ID, eventq.Discarded)
+		q.pass(time.Millisecond)
+		q.tend()
+		for _, in := range ids[:2] {
+			if _, err := q.Task(t.Context(), in.ID); !errors.Is(err, eventq.ErrNotFound) {
+				t.Error(err)
+			}
+		}
+		q.wantState(ids[2].ID, eventq.Waiting)
+		if again := q.enqueue(work("a", "done"))[0]; !again.New || again.ID == ids[0].ID {
+			t.Errorf("a forgotten key is answered with %+v", again)
+		}
+	})
+}
+
+// What an operator takes out of a line is passed over.
+func TestDiscardedWhileWaiting(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		for _, ordering := range []eventq.Ordering{eventq.Free, eventq.Ordered} {
+			var in []eventq.Accepted
+			for i := range 5 {
+				task := work("a"+string(ordering), fmt.Sprint(i))
+				task.Ordering = ordering
+				in = append(in, q.enqueue(task)...)
+			}
+			for _, i := range []int{0, 1, 3} {
+				q.change(in[i].ID, (*eventq.Task).Discard)
+			}
+			var got []string
+			for tasks := q.claim(1); len(tasks) > 0; tasks = q.claim(1) {
+				got = append(got, keysOf(tasks)...)
+				q.complete(tasks...)
+			}
+			if want := []string{"2", "4"}; !slices.Equal(got, want) {
+				t.Errorf("claimed %q, want %q", got, want)
+			}
+			q.wantLine("a"+string(ordering), 5, 5, 5)
+		}
+	})
+}
+
+// What an operator does to a claimed task undoes the lease.
+func TestDiscardedWhileClaimed(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		q.enqueue(work("a", "k"))
+		task := q.claimOne("k")
+		q.change(task.ID, (*eventq.Task).Discard)
+		if q.complete(task) {
+			t.Error("the lease of a discarded task held")
+		}
+		q.wantState(task.ID, eventq.Discarded)
+		q.wantLine("a", 1, 1, 1)
+	})
+}
+
+// Tasks may be enqueued in the caller's own transaction, and are not there
+// without it.
+func TestEnqueueInATransaction(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		undone := errors.New("undone")
+		in := func(end error) error {
+			return q.inTx(t.Context(), func(tx *sql.Tx) error {
+				if _, _, err := q.Ledger.enqueue(t.Context(), tx, []eventq.New{work("a", "k")}); err != nil {
+					return err
+				}
+				return end
+			})
+		}
+		if err := in(undone); !errors.Is(err, undone) {
+			t.Fatal(err)
+		}
+		q.claimNone("its transaction was undone")
+		if err := in(nil); err != nil {
+			t.Fatal(err)
+		}
+		q.claimOne("k")
+	})
+}
+
+func TestDepth(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		q.enqueue(work("a", "1"), work("b", "2"), work("c", "3"))
+		q.claim(1)
+		q.pass(time.Second)
+		for state, want := range map[eventq.State]int64{eventq.Waiting: 2, eventq.Claimed: 1, eventq.Dead: 0} {
+			many, oldest, err := q.Depth(context.Background(), state, 2)
+			if err != nil || many != want || (oldest == time.Second) != (want > 0) {
+				t.Errorf("%s: %d, oldest %s, %v", state, many, oldest, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,193 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"laststand/internal/eventq"
+)
+
+const (
+	completeTasks = `
+WITH v (id, fence) AS ({rows})
+UPDATE tasks SET state = 'done', pos = NULL, due_at = NULL, tries = tasks.tries + 1, changed_at = {now}, ended_at = {now}
+FROM v WHERE tasks.id = v.id AND tasks.fence = v.fence AND tasks.state = 'claimed'
+RETURNING tasks.id, tasks.fence, tasks.topic, tasks.priority, (SELECT l.head FROM lines l WHERE l.topic = tasks.topic AND l.priority = tasks.priority)`
+
+	selectEnded = `
+WITH v (id, fence) AS ({rows})
+SELECT tasks.id, tasks.fence FROM v JOIN tasks ON tasks.id = v.id AND tasks.fence = v.fence AND tasks.state = 'done'`
+
+	renewLeases = `
+WITH v (id, fence, lease) AS ({rows})
+UPDATE tasks SET due_at = {now} + v.lease, changed_at = {now}
+FROM v WHERE tasks.id = v.id AND tasks.fence = v.fence AND tasks.state = 'claimed' RETURNING tasks.id, tasks.fence`
+
+	lockClaimed = `
+WITH v (id, fence) AS ({rows})
+SELECT ` + taskColumns + `, tasks.payload, {now} FROM v JOIN tasks ON tasks.id = v.id AND tasks.fence = v.fence AND tasks.state = 'claimed' {lock}`
+)
+
+// held are leases, each of which holds once it was seen to.
+type held map[eventq.Lease]bool
+
+func holding(leases []eventq.Lease) held {
+	h := held{}
+	for _, lease := range leases {
+		h[lease] = false
+	}
+	return h
+}
+
+// rows are the leases not seen yet, in the order in which all lock tasks.
+func (h held) rows(more ...any) (rows [][]any) {
+	for lease, seen := range h {
+		if !seen {
+			rows = append(rows, append([]any{lease.ID, lease.Fence}, more...))
+		}
+	}
+	slices.SortFunc(rows, func(a, b []any) int { return strings.Compare(a[0].(string), b[0].(string)) })
+	return rows
+}
+
+// scan sees a lease in a row.
+func (h held) scan(rows *sql.Rows, more ...any) (lease eventq.Lease, err error) {
+	err = rows.Scan(append([]any{&lease.ID, &lease.Fence}, more...)...)
+	h[lease] = true
+	return lease, err
+}
+
+// lost are the leases that do not hold, in the order given.
+func (h held) lost(leases []eventq.Lease) (lost []eventq.Lease) {
+	for _, lease := range leases {
+		if !h[lease] {
+			lost = append(lost, lease)
+		}
+	}
+	return lost
+}
+
+// Complete implements eventq.Claims.
+func (l *Ledger) Complete(ctx context.Context, leases []eventq.Lease) ([]eventq.Lease, error) {
+	h := holding(leases)
+	woken, err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
+		moves, bulk := newMoves(), l.bulk(tx)
+		err := bulk.run(ctx, l.sql(completeTasks), h.rows(), func(rows *sql.Rows) error {
+			var t eventq.Task
+			var head string
+			lease, err := h.scan(rows, &t.Topic, &t.Priority, &head)
+			if t.ID = lease.ID; head == t.ID {
+				moves.free(&t, false)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if err := bulk.run(ctx, selectEnded, h.rows(), h.seen); err != nil {
+			return nil, err
+		}
+		err = l.move(ctx, tx, moves)
+		return moves.woken, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ledger: complete %d tasks: %w", len(leases), err)
+	}
+	l.ring(woken)
+	return h.lost(leases), nil
+}
+
+func (h held) seen(rows *sql.Rows) error {
+	_, err := h.scan(rows)
+	return err
+}
+
+// Renew implements eventq.Claims.
+func (l *Ledger) Renew(ctx context.Context, leases []eventq.Lease, lease time.Duration) ([]eventq.Lease, error) {
+	h := holding(leases)
+	err := l.inTx(ctx, func(tx *sql.Tx) error {
+		return l.bulk(tx).run(ctx, l.sql(renewLeases), h.rows(lease.Milliseconds()), h.seen)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ledger: renew %d leases: %w", len(leases), err)
+	}
+	return h.lost(leases), nil
+}
+
+// Fail implements eventq.Claims.
+func (l *Ledger) Fail(ctx context.Context, failed []eventq.Failed) ([]eventq.Lease, error) {
+	why := map[eventq.Lease]eventq.Failed{}
+	var leases []eventq.Lease
+	for _, f := range failed {
+		why[f.Lease] = f
+		leases = append(leases, f.Lease)
+	}
+	lost, err := l.end(ctx, leases, func(t *eventq.Task, now int64) error {
+		f := why[t.Lease()]
+		if f.Final {
+			return t.Fail(now, f.Why)
+		}
+		t.Retry(now, f.Why, f.Wait)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ledger: fail %d tasks: %w", len(leases), err)
+	}
+	return lost, nil
+}
+
+// Return implements eventq.Claims.
+func (l *Ledger) Return(ctx context.Context, leases []eventq.Lease) ([]eventq.Lease, error) {
+	lost, err := l.end(ctx, leases, func(t *eventq.Task, _ int64) error {
+		t.Return()
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ledger: return %d tasks: %w", len(leases), err)
+	}
+	return lost, nil
+}
+
+// end has each task changed whose lease holds.
+func (l *Ledger) end(ctx context.Context, leases []eventq.Lease, change func(t *eventq.Task, now int64) error) ([]eventq.Lease, error) {
+	h := holding(leases)
+	woken, err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
+		return l.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
+			return l.bulk(tx).run(ctx, l.sql(lockClaimed), h.rows(), scan)
+		}, func(t *eventq.Task, now int64) error {
+			h[t.Lease()] = true
+			return change(t, now)
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.ring(woken)
+	return h.lost(leases), nil
+}
+
+// changeLocked changes the tasks that lock reads, locks and hands to its scan,
+// and gives the topics to ring for.
+func (l *Ledger) changeLocked(
+	ctx context.Context, tx *sql.Tx, lock func(scan func(*sql.Rows) error) error, change func(t *eventq.Task, now int64) error,
+) ([]string, error) {
+	var all []*changed
+	var now int64
+	err := lock(func(rows *sql.Rows) error {
+		was, err := scanTask(rows, &now)
+		if err != nil {
+			return err
+		}
+		c := &changed{was, was}
+		all = append(all, c)
+		return change(&c.now, now)
+	})
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return l.saveChanges(ctx, tx, now, all)
+}

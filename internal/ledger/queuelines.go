@@ -1,0 +1,107 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"maps"
+	"slices"
+
+	"laststand/internal/eventq"
+)
+
+func compareLines(a, b eventq.LineID) int {
+	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Priority, b.Priority))
+}
+
+// moves is what a transaction does to lines.
+type moves struct {
+	lines map[eventq.LineID]*lineMove
+	woken []string // topics that had nothing to hand out before
+}
+
+// lineMove gives places to tasks, and says what became of a head.
+type lineMove struct {
+	ordering eventq.Ordering
+	enter    []*eventq.Task // in their order
+	head     string         // the task that is the line's head, "" for nothing to say
+	again    bool           // it is to be handed out again; false: it has left
+}
+
+func newMoves() *moves { return &moves{lines: map[eventq.LineID]*lineMove{}} }
+
+func (m *moves) of(t *eventq.Task) *lineMove {
+	if m.lines[t.Line()] == nil {
+		m.lines[t.Line()] = &lineMove{}
+	}
+	return m.lines[t.Line()]
+}
+
+// enter has a task get a place at the end of its line.
+func (m *moves) enter(t *eventq.Task) {
+	line := m.of(t)
+	line.ordering = t.Ordering
+	line.enter = append(line.enter, t)
+}
+
+// free says that a line waits for its head no more, or hands it out again.
+func (m *moves) free(t *eventq.Task, again bool) {
+	line := m.of(t)
+	line.head, line.again = t.ID, again
+}
+
+// moveLines locks each line, in the order of its rows, or makes it. ready
+// follows; what becomes ready is served as those that have had the least.
+const moveLines = `
+WITH v (topic, priority, kind, ordering, many, head, again) AS ({rows})
+INSERT INTO lines (topic, priority, kind, ordering, pos, scan, done, head, again, vtime)
+SELECT topic, priority, kind, ordering, many, 0, 0, head, again, COALESCE(
+    (SELECT l.vtime FROM lines l WHERE l.kind = v.kind AND l.ready = 1 ORDER BY l.vtime LIMIT 1),
+    (SELECT l.vtime FROM lines l WHERE l.kind = v.kind AND l.ready = 0 ORDER BY l.vtime DESC LIMIT 1), 0)
+FROM v WHERE true
+ON CONFLICT (topic, priority) DO UPDATE SET
+    pos = lines.pos + excluded.pos,
+    ordering = CASE WHEN excluded.pos > 0 THEN excluded.ordering ELSE lines.ordering END,
+    head = CASE WHEN lines.head = excluded.head AND excluded.again = 0 THEN '' ELSE lines.head END,
+    again = CASE WHEN lines.head = excluded.head THEN excluded.again ELSE lines.again END,
+    vtime = CASE WHEN lines.ready = 0 AND lines.vtime < excluded.vtime THEN excluded.vtime ELSE lines.vtime END
+RETURNING topic, priority, pos, scan, ready`
+
+// move locks the lines and gives the tasks their places. Until the commit nobody
+// else gets one there: positions are in commit order, and none is skipped by
+// whoever has read up to it.
+func (l *Ledger) move(ctx context.Context, tx *sql.Tx, m *moves) error {
+	var rows [][]any
+	for _, key := range slices.SortedFunc(maps.Keys(m.lines), compareLines) {
+		line := m.lines[key]
+		rows = append(rows, []any{
+			key.Topic, key.Priority, eventq.Kind(key.Topic), string(line.ordering), int64(len(line.enter)), line.head, number(line.again),
+		})
+	}
+	return l.bulk(tx).run(ctx, moveLines, rows, m.place)
+}
+
+func (m *moves) place(rows *sql.Rows) error {
+	var key eventq.LineID
+	var pos, scan, ready int64
+	if err := rows.Scan(&key.Topic, &key.Priority, &pos, &scan, &ready); err != nil {
+		return err
+	}
+	line := m.lines[key]
+	first := pos - int64(len(line.enter))
+	for i, t := range line.enter {
+		t.Pos = first + int64(i) + 1
+	}
+	if ready == 1 && (first == scan || line.head != "") {
+		m.woken = append(m.woken, key.Topic)
+	}
+	return nil
+}
+
+// number is a truth as SQL keeps it.
+func number(is bool) int64 {
+	if is {
+		return 1
+	}
+	return 0
+}

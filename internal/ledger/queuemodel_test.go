@@ -1,0 +1,336 @@
+package ledger
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"laststand/internal/eventq"
+)
+
+// modelTask is a task as the model of the queue knows it.
+type modelTask struct {
+	eventq.Task
+
+	place int64 // orders those that have one in a line; the queue may leave positions out
+	ended int64
+}
+
+// queueModel is what the queue has to hold, reckoned in plain Go.
+type queueModel struct {
+	now    int64
+	tasks  map[string]*modelTask // by id
+	places int64
+	order  map[eventq.LineID]eventq.Ordering
+	heads  map[eventq.LineID]string
+	lines  map[eventq.LineID]eventq.Line // as they were seen last
+}
+
+func (m *queueModel) enter(t *modelTask) {
+	m.order[t.Line()] = t.Ordering
+	m.places++
+	t.place = m.places
+}
+
+// become changes a task's state as eventq does, and its place as the rules of
+// lines say.
+func (m *queueModel) become(id string, change func(*eventq.Task)) {
+	t := m.tasks[id]
+	was := t.State
+	change(&t.Task)
+	if t.State == was {
+		return
+	}
+	t.ended = 0
+	if t.State == eventq.Done || t.State == eventq.Discarded {
+		t.ended = m.now
+	}
+	head := m.heads[t.Line()] == id
+	switch {
+	case head && (t.State == eventq.Later || t.State == eventq.Dead && t.Ordering == eventq.Pausing || t.State == eventq.Waiting):
+	case t.State == eventq.Waiting:
+		m.enter(t)
+	case t.State != eventq.Claimed:
+		t.place = 0
+		if head {
+			delete(m.heads, t.Line())
+		}
+	}
+}
+
+// compare orders tasks as they come back into their lines.
+func (m *queueModel) compare(a, b string) int {
+	s, t := m.tasks[a], m.tasks[b]
+	if s == nil || t == nil {
+		return strings.Compare(a, b)
+	}
+	return cmp.Or(cmp.Compare(s.DueAt, t.DueAt), cmp.Compare(s.place, t.place), strings.Compare(a, b))
+}
+
+// waiting are the tasks that a line may hand out, in order.
+func (m *queueModel) waiting(line eventq.LineID) (ids []string) {
+	for id, t := range m.tasks {
+		if t.Line() == line && t.State == eventq.Waiting {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int { return int(m.tasks[a].place - m.tasks[b].place) })
+	head := m.heads[line]
+	switch {
+	case head != "" && m.tasks[head].State == eventq.Waiting:
+		return []string{head}
+	case head != "":
+		return nil
+	case m.order[line] != eventq.Free:
+		return ids[:min(1, len(ids))]
+	}
+	return ids
+}
+
+// queueHistory runs drawn steps against queue and model. Leases are kept beyond
+// their end, as late workers do.
+type queueHistory struct {
+	q      *queued
+	m      *queueModel
+	leases []eventq.Lease
+}
+
+func (h *queueHistory) step(rt *rapid.T) {
+	ctx := h.q.t.Context()
+	switch rapid.SampledFrom([]string{
+		"enqueue", "enqueue", "enqueue", "claim", "claim", "claim", "complete", "complete", "fail", "renew", "return", "pass", "tend", "change", "change",
+	}).Draw(rt, "step") {
+	case "enqueue":
+		h.enqueue(rt)
+	case "claim":
+		h.claim(rt, rapid.IntRange(1, 5).Draw(rt, "n"))
+	case "complete":
+		h.end(rt, func(leases []eventq.Lease) ([]eventq.Lease, error) { return h.q.Complete(ctx, leases) },
+			func(t *eventq.Task) { t.Finish(t.Payload) })
+	case "fail":
+		wait := time.Duration(rapid.IntRange(0, 50).Draw(rt, "wait")) * time.Second
+		final := rapid.IntRange(0, 4).Draw(rt, "final") == 0
+		why := errors.New("why")
+		h.end(rt, func(leases []eventq.Lease) ([]eventq.Lease, error) {
+			var failed []eventq.Failed
+			for _, lease := range leases {
+				failed = append(failed, eventq.Failed{Lease: lease, Why: why, Wait: wait, Final: final})
+			}
+			return h.q.Fail(ctx, failed)
+		}, func(t *eventq.Task) {
+			if t.Retry(h.m.now, why, wait); final {
+				t.State, t.DueAt = eventq.Dead, 0
+			}
+		})
+	case "renew":
+		h.end(rt, func(leases []eventq.Lease) ([]eventq.Lease, error) { return h.q.Renew(ctx, leases, lease) },
+			func(t *eventq.Task) { t.DueAt = h.m.now + lease.Milliseconds() })
+	case "return":
+		h.end(rt, func(leases []eventq.Lease) ([]eventq.Lease, error) { return h.q.Return(ctx, leases) }, (*eventq.Task).Return)
+	case "pass":
+		d := rapid.SampledFrom([]time.Duration{time.Second, 20 * time.Second, lease, 3 * 24 * time.Hour}).Draw(rt, "pass")
+		h.q.pass(d)
+		h.m.now = h.q.now
+	case "tend":
+		h.tend(rt)
+	case "change":
+		h.change(rt)
+	}
+}
+
+func (h *queueHistory) enqueue(rt *rapid.T) {
+	var batch []eventq.New
+	for range rapid.IntRange(1, 4).Draw(rt, "tasks") {
+		n := work(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "topic"), fmt.Sprint(rapid.IntRange(0, 30).Draw(rt, "key")))
+		n.Priority = int64(rapid.IntRange(0, 1).Draw(rt, "priority"))
+		n.Ordering = map[string]eventq.Ordering{kind + "/a": eventq.Free, kind + "/b": eventq.Ordered, kind + "/c": eventq.Pausing}[n.Topic]
+		n.MaxTries = int64(rapid.IntRange(1, 3).Draw(rt, "tries"))
+		if rapid.IntRange(0, 3).Draw(rt, "later") == 0 {
+			n.NotBefore = h.m.now + int64(rapid.IntRange(-1, 2).Draw(rt, "before"))*10_000
+		}
+		batch = append(batch, n)
+	}
+	for i, got := range h.q.enqueue(batch...) {
+		first := h.first(batch[i])
+		if (first == nil) != got.New || first != nil && (first.ID != got.ID || first.State != got.State) {
+			rt.Fatalf("enqueued %s %s: %+v, where %+v was", batch[i].Topic, batch[i].Key, got, first)
+		}
+		if first != nil {
+			continue
+		}
+		t := &modelTask{Task: batch[i].Task(h.m.now)}
+		t.ID = got.ID
+		h.m.tasks[t.ID] = t
+		if t.State == eventq.Waiting {
+			h.m.enter(t)
+		}
+	}
+}
+
+func (h *queueHistory) first(n eventq.New) *modelTask {
+	for _, t := range h.m.tasks {
+		if t.Topic == n.Topic && t.Key == n.Key {
+			return t
+		}
+	}
+	return nil
+}
+
+func (h *queueHistory) claim(rt *rapid.T, n int) {
+	got := map[eventq.LineID][]string{}
+	for _, t := range h.q.claim(n) {
+		got[t.Line()] = append(got[t.Line()], t.ID)
+		h.leases = append(h.leases, t.Lease())
+		if n--; t.Fence != h.m.tasks[t.ID].Fence+1 {
+			rt.Errorf("fence %d after %d", t.Fence, h.m.tasks[t.ID].Fence)
+		}
+	}
+	if n < 0 {
+		rt.Fatalf("claimed %d too many", -n)
+	}
+	left := 0
+	for line := range h.m.order {
+		want := h.m.waiting(line)
+		left += len(want) - len(got[line])
+		if k := len(got[line]); k > len(want) || !slices.Equal(got[line], want[:k]) {
+			rt.Fatalf("claimed %q of %v, want the first of %q", got[line], line, want)
+		}
+		for _, id := range got[line] {
+			h.m.become(id, func(t *eventq.Task) {
+				t.State, t.Fence, t.DueAt = eventq.Claimed, t.Fence+1, h.m.now+lease.Milliseconds()
+			})
+			if h.m.order[line] != eventq.Free {
+				h.m.heads[line] = id
+			}
+		}
+	}
+	if len(got) == 0 && left > 0 {
+		rt.Fatalf("claimed none of %d", left)
+	}
+}
+
+// end ends some tries, of which those with an old lease must change nothing.
+func (h *queueHistory) end(rt *rapid.T, end func([]eventq.Lease) ([]eventq.Lease, error), change func(*eventq.Task)) {
+	if len(h.leases) == 0 {
+		return
+	}
+	some := rapid.SliceOfNDistinct(rapid.SampledFrom(h.leases), 1, min(3, len(h.leases)), rapid.ID[eventq.Lease]).Draw(rt, "leases")
+	lost := must(end(some))(h.q.t)
+	slices.SortFunc(some, func(a, b eventq.Lease) int { return h.m.compare(a.ID, b.ID) })
+	for _, lease := range some {
+		t := h.m.tasks[lease.ID]
+		holds := t != nil && t.State == eventq.Claimed && t.Fence == lease.Fence
+		if holds {
+			h.m.become(lease.ID, change)
+		}
+		if !holds && t != nil && t.State == eventq.Done && t.Fence == lease.Fence {
+			continue // the same end again is no loss, another one is
+		}
+		if slices.Contains(lost, lease) == holds {
+			rt.Fatalf("lease %v lost: %v, of %+v", lease, !holds, t)
+		}
+	}
+}
+
+func (h *queueHistory) tend(rt *rapid.T) {
+	h.q.tend()
+	due := slices.SortedFunc(maps.Keys(h.m.tasks), h.m.compare)
+	for _, id := range due {
+		t := h.m.tasks[id]
+		if t.DueAt > 0 && t.DueAt <= h.m.now {
+			h.m.become(id, func(t *eventq.Task) { t.Due(h.m.now) })
+		}
+		if t.ended > 0 && t.ended < h.m.now-remembered.Milliseconds() {
+			delete(h.m.tasks, id)
+		}
+	}
+	for line, l := range h.check(rt) {
+		want := l.Scan
+		for _, t := range h.m.tasks {
+			if got := must(h.q.Task(h.q.t.Context(), t.ID))(h.q.t); t.Line() == line && got.Pos > 0 {
+				want = min(want, got.Pos-1)
+			}
+		}
+		if l.Done != want {
+			rt.Errorf("line %v is done up to %d, want %d", line, l.Done, want)
+		}
+	}
+}
+
+func (h *queueHistory) change(rt *rapid.T) {
+	if len(h.m.tasks) == 0 {
+		return
+	}
+	id := rapid.SampledFrom(slices.Sorted(maps.Keys(h.m.tasks))).Draw(rt, "task")
+	change := rapid.SampledFrom([]func(*eventq.Task) error{
+		(*eventq.Task).Requeue, (*eventq.Task).Requeue, (*eventq.Task).Discard,
+		func(t *eventq.Task) error { return t.Edit([]byte(`"edited"`)) },
+	}).Draw(rt, "change")
+	done := h.m.tasks[id].State == eventq.Done
+	_, err := h.q.ChangeTask(h.q.t.Context(), id, change)
+	if done != errors.Is(err, eventq.ErrDone) || !done && err != nil {
+		rt.Fatalf("change of %+v: %v", h.m.tasks[id], err)
+	}
+	if !done {
+		h.m.become(id, func(t *eventq.Task) { _ = change(t) })
+	}
+}
+
+// check compares all tasks and cursors with the model, and gives the lines.
+func (h *queueHistory) check(rt *rapid.T) map[eventq.LineID]eventq.Line {
+	ctx := h.q.t.Context()
+	all, _, err := h.q.Tasks(ctx, eventq.Filter{}, "", 1000)
+	if err != nil || len(all) != len(h.m.tasks) {
+		rt.Fatalf("%d tasks, want %d, %v", len(all), len(h.m.tasks), err)
+	}
+	slices.SortFunc(all, func(a, b eventq.Task) int { return int(a.Pos - b.Pos) })
+	last := map[eventq.LineID]int64{}
+	for _, got := range all {
+		t := h.m.tasks[got.ID]
+		if got.State != t.State || got.Fence != t.Fence || got.DueAt != t.DueAt || got.Tries != t.Tries || len(got.Errors) != len(t.Errors) || got.MaxTries != t.MaxTries {
+			rt.Fatalf("task\n%+v, want\n%+v", got, t.Task)
+		}
+		if (got.Pos > 0) != (t.place > 0) || got.Pos > 0 && t.place <= last[got.Line()] {
+			rt.Fatalf("task %+v has no place or a wrong one, want after %d", got, last[got.Line()])
+		}
+		if got.Pos > 0 {
+			last[got.Line()] = t.place
+		}
+	}
+	lines := map[eventq.LineID]eventq.Line{}
+	for _, l := range must(h.q.Lines(ctx, eventq.LineID{}, 100))(h.q.t) {
+		was := h.m.lines[l.LineID]
+		if l.Pos < was.Pos || l.Scan < was.Scan || l.Done < was.Done || l.Done > l.Scan || l.Scan > l.Pos || l.Head != h.m.heads[l.LineID] {
+			rt.Fatalf("line %+v after %+v, head %q", l, was, h.m.heads[l.LineID])
+		}
+		lines[l.LineID] = l
+	}
+	h.m.lines = lines
+	return lines
+}
+
+// After any history of producers, workers, late ones too, operators and time,
+// the queue is what its rules say, and what is left can all be worked off.
+func TestQueueIsItsModel(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		rapid.Check(t, func(rt *rapid.T) {
+			for _, table := range []string{"tasks", "lines"} {
+				must(q.exec(t.Context(), "DELETE FROM "+table))(t)
+			}
+			m := &queueModel{now: q.now, tasks: map[string]*modelTask{}, order: map[eventq.LineID]eventq.Ordering{}, heads: map[eventq.LineID]string{}}
+			h := &queueHistory{q: q, m: m}
+			for range rapid.IntRange(1, 40).Draw(rt, "steps") {
+				h.step(rt)
+				h.check(rt)
+			}
+		})
+	})
+}

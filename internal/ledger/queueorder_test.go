@@ -1,0 +1,179 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"laststand/internal/eventq"
+)
+
+func ordered(ordering eventq.Ordering, key string, tries int64) eventq.New {
+	n := work("a", key)
+	n.Ordering, n.MaxTries = ordering, tries
+	return n
+}
+
+// One task of an ordered line is in flight; one that fails holds up the others
+// until it is done.
+func TestOrderedLine(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		q.enqueue(ordered(eventq.Ordered, "1", 3), ordered(eventq.Ordered, "2", 3), ordered(eventq.Ordered, "3", 3))
+		head := q.claimOne("1")
+		q.claimNone("one is in flight")
+		q.wantLine("a", 3, 1, 0)
+		q.fail(head, time.Second, false)
+		q.claimNone("it is to be tried again first")
+		q.wantLine("a", 3, 1, 0)
+		q.pass(time.Second)
+		q.woken = nil
+		q.tend()
+		if !slices.Equal(q.woken, []string{"work/a"}) {
+			t.Errorf("rang for %q when the head was due", q.woken)
+		}
+		head = q.claimOne("1")
+		if head.Pos != 1 || head.Tries != 1 {
+			t.Errorf("the head came back as %+v", head)
+		}
+		q.pass(lease) // its worker dies
+		q.tend()
+		head = q.claimOne("1")
+		q.holds(q.Return(t.Context(), leasesOf([]eventq.Task{head})))
+		head = q.claimOne("1")
+		q.woken = nil
+		q.complete(head)
+		if !slices.Equal(q.woken, []string{"work/a"}) {
+			t.Errorf("rang for %q when the head was done", q.woken)
+		}
+		q.wantLine("a", 3, 1, 1)
+		q.complete(q.claimOne("2"))
+		q.complete(q.claimOne("3"))
+		q.wantLine("a", 3, 3, 3)
+	})
+}
+
+func TestDeadHead(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(_ *testing.T, q *queued) {
+		q.enqueue(ordered(eventq.Ordered, "1", 1), ordered(eventq.Ordered, "2", 1))
+		q.fail(q.claimOne("1"), 0, false)
+		q.wantLine("a", 2, 1, 1)
+		q.claimOne("2")
+	})
+}
+
+// A dead head of a pausing line holds it up until an operator has dealt with it.
+func TestDeadHeadOfAPausingLine(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(_ *testing.T, q *queued) {
+		id := q.enqueue(ordered(eventq.Pausing, "1", 1), ordered(eventq.Pausing, "2", 1))[0].ID
+		for range 2 {
+			q.fail(q.claimOne("1"), 0, false)
+			q.wantState(id, eventq.Dead)
+			q.pass(time.Hour)
+			q.wantLine("a", 2, 1, 0)
+			q.claimNone("the head is dead")
+			q.change(id, (*eventq.Task).Requeue)
+		}
+		q.fail(q.claimOne("1"), 0, false)
+		q.change(id, (*eventq.Task).Discard)
+		q.wantLine("a", 2, 1, 1)
+		q.complete(q.claimOne("2"))
+		q.change(id, (*eventq.Task).Requeue)
+		q.wantLine("a", 3, 2, 2)
+		q.claimOne("1")
+	})
+}
+
+// A head that an operator discards, wherever it is, holds up nothing.
+func TestDiscardedHead(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		for name, bring := range map[string]func(head eventq.Task){
+			"claimed": func(eventq.Task) {},
+			"later":   func(head eventq.Task) { q.fail(head, time.Hour, false) },
+			"again":   func(head eventq.Task) { q.holds(q.Return(t.Context(), leasesOf([]eventq.Task{head}))) },
+		} {
+			q.enqueue(ordered(eventq.Ordered, "1"+name, 3), ordered(eventq.Ordered, "2"+name, 3))
+			head := q.claimOne("1" + name)
+			bring(head)
+			q.change(head.ID, (*eventq.Task).Discard)
+			q.complete(q.claimOne("2" + name))
+		}
+	})
+}
+
+// What was enqueued last says how a line is ordered.
+func TestLineThatIsOrderedLater(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		q.enqueue(work("a", "1"), work("a", "2"))
+		free := q.claim(1)
+		q.enqueue(ordered(eventq.Ordered, "3", 3))
+		head := q.claimOne("2")
+		q.complete(free...)
+		q.claimNone("2 is in flight")
+		q.enqueue(work("a", "4"))
+		q.claimNone("2 is still in flight")
+		q.complete(head)
+		if got := keysOf(q.claim(10)); !slices.Equal(got, []string{"3", "4"}) {
+			t.Errorf("claimed %q", got)
+		}
+	})
+}
+
+// A topic with a thousand tasks does not hold up those with one, even if they
+// come later.
+func TestTopicsAreServedInTurn(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		var many []eventq.New
+		for i := range 1000 {
+			many = append(many, work("huge", fmt.Sprint(i)))
+		}
+		q.enqueue(many...)
+		q.complete(q.claim(500)...)
+		q.enqueue(work("b", "b"), work("c", "c"))
+		got := keysOf(q.claim(3))
+		if !slices.Contains(got, "b") || !slices.Contains(got, "c") {
+			t.Errorf("claimed %q", got)
+		}
+		q.complete(q.claim(1000)...)
+		q.enqueue(work("late", "late")) // when all had been idle
+		q.enqueue(work("huge", "more"), work("b", "more"))
+		if got := keysOf(q.claim(3)); len(got) != 3 {
+			t.Errorf("claimed %q", got)
+		}
+	})
+}
+
+// Priorities are served by weight: of two neighbours the higher twice as often,
+// and none starves.
+func TestPrioritiesByWeight(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		var tasks []eventq.New
+		for i := range 400 {
+			for _, priority := range []int64{0, 1, 3} {
+				n := work("a", fmt.Sprint(priority, "-", i))
+				n.Priority = priority
+				tasks = append(tasks, n)
+			}
+		}
+		q.enqueue(tasks[:600]...)
+		q.enqueue(tasks[600:]...)
+		got := map[int64]int{}
+		for range 11 {
+			for _, task := range q.claim(10) {
+				got[task.Priority]++
+			}
+		}
+		if want := map[int64]int{0: 10, 1: 20, 3: 80}; got[0]+got[1]+got[3] != 110 || abs(got[0]-want[0]) > 1 || abs(got[1]-want[1]) > 2 {
+			t.Errorf("claimed %v, want %v", got, want)
+		}
+	})
+}
+
+func abs(n int) int { return max(n, -n) }

@@ -1,0 +1,236 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"laststand/internal/eventq"
+	"laststand/internal/trial"
+)
+
+// rush is producers, workers, keepers and watchers at one queue, each of several
+// processes.
+type rush struct {
+	t         *testing.T
+	processes []*Ledger
+	producing atomic.Int64
+	left      atomic.Int64 // tasks accepted and not completed
+
+	mu     sync.Mutex
+	leases map[eventq.Lease]bool // that were given
+	done   map[string]bool
+}
+
+const rushTasks = 80
+
+// However many processes enqueue, claim, fail, complete and tend at once, no
+// lease is given twice, each task is completed once, those of an ordered line
+// one at a time in their order, and cursors only move forward.
+func TestQueueRush(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		r := &rush{t: t, processes: []*Ledger{openOn(t, db), openOn(t, db)}, leases: map[eventq.Lease]bool{}, done: map[string]bool{}}
+		const producers, workers = 3, 6
+		r.producing.Store(producers)
+		atOnceN(producers+workers+2, func(i int) {
+			l := r.processes[i%2]
+			switch {
+			case i < producers:
+				r.produce(l, i)
+			case i < producers+workers:
+				r.work(l)
+			case i == producers+workers:
+				r.keep(l)
+			default:
+				r.watch(l)
+			}
+		})
+		r.checkEnd()
+	})
+}
+
+func (r *rush) over() bool { return r.t.Failed() || r.producing.Load() == 0 && r.left.Load() == 0 }
+
+// try repeats what the database's condition has refused.
+func (r *rush) try(f func() error) {
+	for err := f(); err != nil; err = f() {
+		if !Unavailable(err) || r.t.Context().Err() != nil {
+			r.t.Error(err)
+			return
+		}
+	}
+}
+
+func (r *rush) produce(l *Ledger, producer int) {
+	defer r.producing.Add(-1)
+	for n := 0; n < rushTasks && !r.t.Failed(); {
+		var batch []eventq.New
+		for range min(1+rand.IntN(10), rushTasks-n) {
+			task := work(fmt.Sprint("t", rand.IntN(5)), fmt.Sprint(producer, "-", n))
+			task.Priority = rand.Int64N(2)
+			if rand.IntN(10) == 0 {
+				task.Topic, task.Ordering = kind+"/ordered", eventq.Ordered
+			}
+			task.MaxTries = eventq.MostTries
+			batch = append(batch, task)
+			n++
+		}
+		r.left.Add(int64(len(batch)))
+		r.try(func() error {
+			_, err := l.Enqueue(r.t.Context(), batch)
+			return err
+		})
+	}
+}
+
+func (r *rush) work(l *Ledger) {
+	for !r.over() {
+		var tasks []eventq.Task
+		r.try(func() (err error) {
+			tasks, err = l.Claim(r.t.Context(), kind, 1+rand.IntN(20), lease)
+			return err
+		})
+		r.claimed(tasks)
+		if len(tasks) == 0 {
+			time.Sleep(time.Millisecond) // until there is more to claim
+			continue
+		}
+		var good []eventq.Lease
+		var bad []eventq.Failed
+		for _, t := range tasks {
+			if rand.IntN(10) == 0 {
+				bad = append(bad, eventq.Failed{Lease: t.Lease(), Why: errors.New("why")})
+			} else {
+				good = append(good, t.Lease())
+			}
+		}
+		r.try(func() error { return r.kept(l.Fail(r.t.Context(), bad)) })
+		r.try(func() error { return r.kept(l.Complete(r.t.Context(), good)) })
+		r.completed(good)
+	}
+}
+
+func (r *rush) kept(lost []eventq.Lease, err error) error {
+	if len(lost) > 0 {
+		r.t.Errorf("lost %v", lost)
+	}
+	return err
+}
+
+func (r *rush) claimed(tasks []eventq.Task) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ordered := map[int64]int{}
+	for _, t := range tasks {
+		if r.leases[t.Lease()] {
+			r.t.Errorf("lease %v was given twice", t.Lease())
+		}
+		r.leases[t.Lease()] = true
+		if t.Ordering == eventq.Ordered {
+			if ordered[t.Priority]++; ordered[t.Priority] > 1 {
+				r.t.Errorf("two of an ordered line at once: %+v", t)
+			}
+		}
+	}
+}
+
+func (r *rush) completed(leases []eventq.Lease) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, lease := range leases {
+		if r.done[lease.ID] {
+			r.t.Errorf("task %s was completed twice", lease.ID)
+		}
+		r.done[lease.ID] = true
+		r.left.Add(-1)
+	}
+}
+
+func (r *rush) keep(l *Ledger) {
+	for !r.over() {
+		r.try(func() error {
+			_, err := l.ReturnDue(r.t.Context(), 100)
+			return err
+		})
+		r.try(func() error {
+			_, _, _, err := l.MoveDone(r.t.Context(), eventq.LineID{}, 100)
+			return err
+		})
+		time.Sleep(time.Millisecond) // as above
+	}
+}
+
+func (r *rush) watch(l *Ledger) {
+	seen := map[eventq.LineID]eventq.Line{}
+	for !r.over() {
+		lines, err := l.Lines(r.t.Context(), eventq.LineID{}, 100)
+		if err != nil {
+			r.t.Error(err)
+			return
+		}
+		for _, now := range lines {
+			was := seen[now.LineID]
+			if now.Pos < was.Pos || now.Scan < was.Scan || now.Done < was.Done || now.Done > now.Scan || now.Scan > now.Pos {
+				r.t.Errorf("line %+v after %+v", now, was)
+			}
+			seen[now.LineID] = now
+		}
+		time.Sleep(time.Millisecond) // the database has more to do
+	}
+}
+
+func (r *rush) checkEnd() {
+	r.t.Helper()
+	l, n := r.processes[0], 0
+	for state, want := range map[eventq.State]int64{eventq.Done: 3 * rushTasks, eventq.Waiting: 0, eventq.Claimed: 0, eventq.Later: 0, eventq.Dead: 0} {
+		if many, _, err := l.Depth(r.t.Context(), state, 100_000); err != nil || many != want {
+			r.t.Errorf("%d tasks are %s, %v, want %d", many, state, err, want)
+		}
+	}
+	if _, _, _, err := l.MoveDone(r.t.Context(), eventq.LineID{}, 100); err != nil {
+		r.t.Error(err)
+	}
+	for _, line := range must(l.Lines(r.t.Context(), eventq.LineID{}, 100))(r.t) {
+		if n++; line.Done != line.Pos {
+			r.t.Errorf("at the end %+v", line)
+		}
+	}
+	if n == 0 || len(r.done) != 3*rushTasks {
+		r.t.Errorf("%d lines, %d tasks done", n, len(r.done))
+	}
+}
+
+// Of a key that several processes enqueue at once one task comes to be.
+func TestKeyEnqueuedAtOnce(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		processes := []*Ledger{openOn(t, db), openOn(t, db)}
+		for round := range 10 {
+			var mu sync.Mutex
+			ids, fresh := map[string]bool{}, 0
+			atOnceN(6, func(i int) {
+				in, err := processes[i%2].Enqueue(t.Context(), []eventq.New{work("a", fmt.Sprint(round)), work("b", fmt.Sprint(round))})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				for _, a := range in {
+					ids[a.ID] = true
+					fresh += int(number(a.New))
+				}
+			})
+			if len(ids) != 2 || fresh != 2 {
+				t.Errorf("%d tasks, %d of them new", len(ids), fresh)
+			}
+		}
+	})
+}

@@ -1,0 +1,129 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"laststand/internal/eventq"
+)
+
+const (
+	lockDue = `
+SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.due_at <= {now} ORDER BY tasks.due_at LIMIT $1 {free}`
+	selectNextDue = `SELECT tasks.due_at, {now} FROM tasks WHERE tasks.due_at IS NOT NULL ORDER BY tasks.due_at LIMIT 1`
+
+	// selectDone looks at one moment, in which all that is before the first task
+	// with a place has ended or left, and never comes back to its place.
+	selectDone = `
+SELECT l.topic, l.priority, COALESCE((
+    SELECT tasks.pos - 1 FROM tasks WHERE tasks.topic = l.topic AND tasks.priority = l.priority AND tasks.pos > l.done AND tasks.pos <= l.scan
+    ORDER BY tasks.pos LIMIT 1), l.scan), l.done
+FROM lines l WHERE l.done < l.scan AND (l.topic, l.priority) > ($1, $2) ORDER BY l.topic, l.priority LIMIT $3`
+	moveDone = `
+WITH v (topic, priority, done) AS ({rows}), h AS (
+    SELECT l.topic, l.priority, v.done FROM v JOIN lines l ON l.topic = v.topic AND l.priority = v.priority AND l.done < v.done {free})
+UPDATE lines SET done = h.done FROM h WHERE lines.topic = h.topic AND lines.priority = h.priority AND lines.done < h.done`
+
+	forgetTasks = `
+DELETE FROM tasks WHERE id IN (SELECT tasks.id FROM tasks WHERE tasks.ended_at < {now} - $1 ORDER BY tasks.ended_at LIMIT $2 {free})`
+)
+
+// remembered is how long the key of a task is known after its end.
+const remembered = 7 * 24 * time.Hour
+
+// ReturnDue puts up to n tasks back into their lines whose wait is over, or
+// whose lease: that was a try that failed. It gives how many there were.
+func (l *Ledger) ReturnDue(ctx context.Context, n int) (many int, err error) {
+	woken, err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
+		return l.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
+			return scanAll(scan)(tx.QueryContext(ctx, l.sql(lockDue), n))
+		}, func(t *eventq.Task, now int64) error {
+			many++
+			t.Due(now)
+			return nil
+		})
+	})
+	if err != nil {
+		return 0, fmt.Errorf("ledger: return due tasks: %w", err)
+	}
+	l.ring(woken)
+	return many, nil
+}
+
+// NextDue is how long it is until ReturnDue has something to do; ok is false
+// while there is nothing.
+func (l *Ledger) NextDue(ctx context.Context) (wait time.Duration, ok bool, err error) {
+	var due, now int64
+	err = l.read.QueryRowContext(ctx, l.sql(selectNextDue)).Scan(&due, &now)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("ledger: next due task: %w", err)
+	}
+	return max(0, time.Duration(due-now)*time.Millisecond), true, nil
+}
+
+// MoveDone looks at up to n lines after one whose done cursors are behind, and
+// moves those that can be. It gives the last that it has seen, how many it has,
+// fewer than n at the end, and how many it moved.
+func (l *Ledger) MoveDone(ctx context.Context, after eventq.LineID, n int) (last eventq.LineID, seen, moved int, err error) {
+	var rows [][]any
+	err = scanAll(func(r *sql.Rows) error {
+		var done, was int64
+		err := r.Scan(&last.Topic, &last.Priority, &done, &was)
+		if seen++; done > was {
+			rows = append(rows, []any{last.Topic, last.Priority, done})
+		}
+		return err
+	})(l.read.QueryContext(ctx, selectDone, after.Topic, after.Priority, n))
+	if err == nil && len(rows) > 0 {
+		err = l.inTx(ctx, func(tx *sql.Tx) error { return l.bulk(tx).run(ctx, l.sql(moveDone), rows, nil) })
+	}
+	if err != nil {
+		return eventq.LineID{}, 0, 0, fmt.Errorf("ledger: move done cursors: %w", err)
+	}
+	return last, seen, len(rows), nil
+}
+
+// ForgetTasks removes up to n tasks, with their keys, that ended 7 days ago, and
+// gives how many there were. The done cursor of their line has long passed them.
+func (l *Ledger) ForgetTasks(ctx context.Context, n int) (int, error) {
+	many, err := l.exec(ctx, forgetTasks, remembered.Milliseconds(), n)
+	if err != nil {
+		return 0, fmt.Errorf("ledger: forget tasks: %w", err)
+	}
+	return int(many), nil
+}
+
+const (
+	selectLines = `
+SELECT ` + lineColumns + ` FROM lines l WHERE (l.topic, l.priority) > ($1, $2) ORDER BY l.topic, l.priority LIMIT $3`
+
+	selectDepth = `
+SELECT COALESCE((SELECT COUNT(*) FROM (SELECT tasks.id FROM tasks WHERE tasks.state = $1 ORDER BY tasks.id LIMIT $2) AS h), 0),
+    COALESCE((SELECT {now} - tasks.created_at FROM tasks WHERE tasks.state = $1 ORDER BY tasks.id LIMIT 1), 0)`
+)
+
+// Lines gives up to n lines with their cursors, by topic and priority, after
+// one: those of a topic come after its priority -1.
+func (l *Ledger) Lines(ctx context.Context, after eventq.LineID, n int) ([]eventq.Line, error) {
+	lines, err := linesOf(l.read.QueryContext(ctx, selectLines, after.Topic, after.Priority, n))
+	if err != nil {
+		return nil, fmt.Errorf("ledger: lines: %w", err)
+	}
+	return lines, nil
+}
+
+// Depth is how many tasks there are of a state, counted up to a number, and how
+// old the oldest of them is.
+func (l *Ledger) Depth(ctx context.Context, state eventq.State, upTo int) (many int64, oldest time.Duration, err error) {
+	var age int64
+	if err := l.read.QueryRowContext(ctx, l.sql(selectDepth), string(state), upTo).Scan(&many, &age); err != nil {
+		return 0, 0, fmt.Errorf("ledger: how many tasks are %s: %w", state, err)
+	}
+	return many, time.Duration(max(0, age)) * time.Millisecond, nil
+}

@@ -1,0 +1,113 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/eventq"
+	"laststand/internal/trial"
+)
+
+// Workers and keepers of two processes do all there is, each task as often as it
+// has to be, and give back at their end what they have not done.
+func TestWorkersAtTheLedger(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		const tasks = 60
+		s := &shop{tries: map[string]int{}, held: make(chan struct{})}
+		ctx, end := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		var doors []*eventq.Intake
+		for range 2 {
+			doors = append(doors, s.open(ctx, t, db, &running))
+		}
+		atOnceN(tasks, func(i int) {
+			if _, err := doors[i%2].Enqueue(t.Context(), work(fmt.Sprint(i%7), fmt.Sprint(i))); err != nil {
+				t.Error(err)
+			}
+		})
+		stuck := must(doors[0].Enqueue(t.Context(), work("stuck", "stuck")))(t)
+		l := openOn(t, db)
+		until(t, func() bool {
+			done, _, err := l.Depth(t.Context(), eventq.Done, 1000)
+			return err == nil && done == tasks && s.isHeld()
+		})
+		end()
+		running.Wait()
+		if task := must(l.Task(t.Context(), stuck.ID))(t); task.State != eventq.Waiting || task.Tries != 0 {
+			t.Errorf("at the end the task under way is %+v", task)
+		}
+		for key, tries := range s.tries {
+			if key != "stuck" && tries != 2 {
+				t.Errorf("task %s was tried %d times", key, tries)
+			}
+		}
+	})
+}
+
+// shop fails each task once, and is stuck with one.
+type shop struct {
+	held chan struct{}
+
+	mu    sync.Mutex
+	tries map[string]int
+}
+
+func (s *shop) open(ctx context.Context, t *testing.T, db trial.SQL, running *sync.WaitGroup) *eventq.Intake {
+	t.Helper()
+	bell := &eventq.Bell{}
+	l := openWith(t, Config{URL: db.URL, Dir: db.Dir, Wake: bell.Ring})
+	log := slog.New(slog.DiscardHandler)
+	keeper := eventq.NewKeeper(eventq.KeeperConfig{Store: l, Bell: bell, Logger: log, Registry: prometheus.NewRegistry()})
+	workers := eventq.NewWorkers(eventq.Config{
+		Claims: l, Bell: bell, Grace: time.Millisecond, Logger: log, Registry: prometheus.NewRegistry(),
+		Services: []eventq.Service{{Kind: kind, Handle: s.try, Backoff: eventq.Backoff{First: time.Millisecond, Max: time.Millisecond}}},
+	})
+	for _, run := range []func(context.Context) error{keeper.Run, workers.Run} {
+		running.Go(func() { _ = run(ctx) })
+	}
+	return eventq.NewIntake(l)
+}
+
+func (s *shop) try(ctx context.Context, task eventq.Task) error {
+	s.mu.Lock()
+	s.tries[task.Key]++
+	first := s.tries[task.Key] == 1
+	s.mu.Unlock()
+	if task.Key == "stuck" {
+		close(s.held)
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if first {
+		return errors.New("not at once")
+	}
+	return nil
+}
+
+func (s *shop) isHeld() bool {
+	select {
+	case <-s.held:
+		return true
+	default:
+		return false
+	}
+}
+
+// until waits for a condition.
+func until(t *testing.T, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not come about")
+		}
+	}
+}
