@@ -4,19 +4,18 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"laststand/internal/identity"
 	"laststand/internal/ledger"
+	"laststand/internal/webhook"
 )
 
 // sinkKeysEvery is how often files of keys are read again.
@@ -122,16 +121,9 @@ func (c *config) readSinkKeys(name string) ([]string, error) {
 	return keys, f.join()
 }
 
-// webhookKey begins the keys of Standard Webhooks 1.0.0.
-const webhookKey = "whsec_"
-
 func checkWebhookKey(key string) error {
-	encoded, ok := strings.CutPrefix(key, webhookKey)
-	secret, err := base64.StdEncoding.Strict().DecodeString(encoded)
-	if n := len(secret); !ok || err != nil || n < 24 || n > 64 {
-		return errors.New("no key of a webhook: " + webhookKey + " and 24 to 64 bytes in Base64")
-	}
-	return nil
+	_, err := webhook.ParseKey(key)
+	return err
 }
 
 func checkNPPAKey(key string) error {
@@ -145,9 +137,7 @@ func checkNPPAKey(key string) error {
 // first who asks has one generated: all nodes have the same.
 func keptWebhookKeys(ctx context.Context, name string, l *ledger.Ledger) ([]string, error) {
 	place := "webhook/" + name // is no name of a game
-	secret := make([]byte, 32)
-	rand.Read(secret) // never fails
-	fresh := identity.Key{ID: "w_" + rand.Text()[:12], Alg: "v1", Secret: []byte(webhookKey + base64.StdEncoding.EncodeToString(secret))}
+	fresh := identity.Key{ID: "w_" + rand.Text()[:12], Alg: "v1", Secret: []byte(webhook.Generate())}
 	kept, err := l.Keys(ctx, place)
 	if err == nil && len(kept) == 0 {
 		if err = l.AddKeyIfNone(ctx, place, fresh); err == nil {

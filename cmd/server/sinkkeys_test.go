@@ -18,6 +18,7 @@ import (
 )
 
 var (
+	webhookKey    = "whsec_"
 	oldWebhookKey = webhookKey + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("o", 24)))
 	newWebhookKey = webhookKey + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("n", 64)))
 )
@@ -57,10 +58,10 @@ func TestKeysOfSinksThatDoNotDo(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ hook, nppa, wantHook, wantNPPA string }{
 		"no keys":     {"\n \n", "", "there is no key", "there is no key"},
-		"others":      {nppaKey, oldWebhookKey, "line 1: no key of a webhook", "line 1: no key of the NPPA"},
+		"others":      {nppaKey, oldWebhookKey, "line 1: invalid webhook key", "line 1: no key of the NPPA"},
 		"cut":         {oldWebhookKey[:len(oldWebhookKey)-8], nppaKey[:31], "line 1:", "line 1:"},
 		"no Base64":   {webhookKey + "s3cret!", nppaKey[:31] + "g", "line 1:", "line 1:"},
-		"too long":    {webhookKey + base64.StdEncoding.EncodeToString(make([]byte, 65)), nppaKey + "00", "24 to 64 bytes", "32 hexadecimal"},
+		"too long":    {webhookKey + base64.StdEncoding.EncodeToString(make([]byte, 65)), nppaKey + "00", "65 bytes, not 24 to 64", "32 hexadecimal"},
 		"of two one":  {oldWebhookKey + "\nold s3cret", nppaKey + "\n\ns3cret", "line 2:", "line 3:"},
 		"of two both": {"s3cret\ntwo", "two\ns3cret", "line 2:", "line 2:"},
 	} {

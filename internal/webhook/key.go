@@ -5,6 +5,7 @@ package webhook
 
 import (
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -24,6 +25,13 @@ const (
 
 // Key is a secret shared with a receiver. The zero Key signs nothing.
 type Key struct{ secret []byte }
+
+// Generate gives the text of a new key, which ParseKey reads.
+func Generate() string {
+	secret := make([]byte, 32)
+	rand.Read(secret) // never fails
+	return keyPrefix + base64.StdEncoding.EncodeToString(secret)
+}
 
 // ParseKey reads a key of the form whsec_ and 24 to 64 bytes in Base64.
 func ParseKey(text string) (Key, error) {

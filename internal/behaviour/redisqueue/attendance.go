@@ -2,12 +2,9 @@ package redisqueue
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,13 +19,8 @@ const attendanceTTL = time.Hour
 const scriptVisits = 400
 
 var (
-	//go:embed attend.lua
-	attendSource string
-	//go:embed depart.lua
-	departSource string
-
-	attendScript = redis.NewScript(attendSource)
-	departScript = redis.NewScript(departSource)
+	attendScript = script("attend")
+	departScript = script("depart")
 )
 
 // Attendance implements behaviour.Attendance. It is safe for concurrent use.
@@ -39,27 +31,12 @@ var _ behaviour.Attendance = (*Attendance)(nil)
 // NewAttendance makes an attendance.
 func NewAttendance(client redis.UniversalClient) *Attendance { return &Attendance{client} }
 
-// attending names the keys of a partition's visits.
-type attending struct{ partition int }
-
-func attendingOf(game string) attending {
-	h := fnv.New32a()
-	h.Write([]byte(game))
-	return attending{int(h.Sum32() % attendingPartitions)}
-}
-
-const attendingPartitions = 64
-
-func (k attending) tag() string               { return "{b:" + strconv.Itoa(k.partition) + "}" }
-func (k attending) nodes() string             { return k.tag() + ":attending" }         // zset: node to when it was last seen, epoch ms
-func (k attending) visits(node string) string { return k.tag() + ":attending:" + node } // hash: session to visit
-
-// both are the keys of the scripts.
-func (k attending) both(node string) []string { return []string{k.visits(node), k.nodes()} }
+// attendKeys are the keys of the scripts.
+func attendKeys(p partition, node string) []string { return []string{p.visits(node), p.attending()} }
 
 // Enter implements behaviour.Attendance.
 func (a *Attendance) Enter(ctx context.Context, node string, visits ...behaviour.Visit) error {
-	return inPieces(visits, func(k attending, piece []behaviour.Visit) error {
+	return inPieces(visits, func(k partition, piece []behaviour.Visit) error {
 		args := []any{node, latest(piece), attendanceTTL.Milliseconds()}
 		for _, v := range piece {
 			text, err := json.Marshal(v)
@@ -68,33 +45,33 @@ func (a *Attendance) Enter(ctx context.Context, node string, visits ...behaviour
 			}
 			args = append(args, v.Session, text)
 		}
-		return wrapped("enter", attendScript.Run(ctx, a.client, k.both(node), args...).Err())
+		return wrapped("enter", attendScript.Run(ctx, a.client, attendKeys(k, node), args...).Err())
 	})
 }
 
 // Exit implements behaviour.Attendance.
 func (a *Attendance) Exit(ctx context.Context, node string, visits ...behaviour.Visit) error {
-	return inPieces(visits, func(k attending, piece []behaviour.Visit) error {
+	return inPieces(visits, func(k partition, piece []behaviour.Visit) error {
 		args := []any{node}
 		for _, v := range piece {
 			args = append(args, v.Session)
 		}
-		return wrapped("exit", departScript.Run(ctx, a.client, k.both(node), args...).Err())
+		return wrapped("exit", departScript.Run(ctx, a.client, attendKeys(k, node), args...).Err())
 	})
 }
 
 // Seen implements behaviour.Attendance.
 func (a *Attendance) Seen(ctx context.Context, node string, games []string, now int64) error {
-	seen := make(map[attending]bool)
+	seen := make(map[partition]bool)
 	_, err := a.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, game := range games {
-			k := attendingOf(game)
+			k := newPartition(partitionOf(game))
 			if seen[k] {
 				continue
 			}
 			seen[k] = true
 			p.PExpire(ctx, k.visits(node), attendanceTTL)
-			p.ZAddXX(ctx, k.nodes(), redis.Z{Member: node, Score: float64(now)})
+			p.ZAddXX(ctx, k.attending(), redis.Z{Member: node, Score: float64(now)})
 		}
 		return nil
 	})
@@ -102,9 +79,9 @@ func (a *Attendance) Seen(ctx context.Context, node string, games []string, now 
 }
 
 // Orphans implements behaviour.Attendance.
-func (a *Attendance) Orphans(ctx context.Context, partition int, alive []string, limit int) ([]behaviour.Visit, string, error) {
-	k := attending{partition}
-	nodes, err := a.client.ZRangeWithScores(ctx, k.nodes(), 0, -1).Result()
+func (a *Attendance) Orphans(ctx context.Context, number int, alive []string, limit int) ([]behaviour.Visit, string, error) {
+	k := newPartition(number)
+	nodes, err := a.client.ZRangeWithScores(ctx, k.attending(), 0, -1).Result()
 	if err != nil {
 		return nil, "", wrapped("orphans", err)
 	}
@@ -120,7 +97,7 @@ func (a *Attendance) Orphans(ctx context.Context, partition int, alive []string,
 		if len(visits) > 0 {
 			return lastSeen(visits, int64(z.Score)), node, nil
 		}
-		if err := departScript.Run(ctx, a.client, k.both(node), node).Err(); err != nil { // they were forgotten
+		if err := departScript.Run(ctx, a.client, attendKeys(k, node), node).Err(); err != nil { // they were forgotten
 			return nil, "", wrapped("orphans", err)
 		}
 	}
@@ -170,10 +147,10 @@ func latest(visits []behaviour.Visit) (at int64) {
 
 // inPieces does something for visits, those of a partition together, up to as
 // many as a script takes.
-func inPieces(visits []behaviour.Visit, do func(attending, []behaviour.Visit) error) error {
-	parts := make(map[attending][]behaviour.Visit)
+func inPieces(visits []behaviour.Visit, do func(partition, []behaviour.Visit) error) error {
+	parts := make(map[partition][]behaviour.Visit)
 	for _, v := range visits {
-		k := attendingOf(v.Game)
+		k := newPartition(partitionOf(v.Game))
 		parts[k] = append(parts[k], v)
 	}
 	for k, part := range parts {

@@ -23,7 +23,7 @@ type hall struct {
 	*Attendance
 	game string
 	a, b string // nodes
-	keys attending
+	part int    // the partition
 }
 
 func eachHall(t *testing.T, f func(h *hall)) {
@@ -31,7 +31,7 @@ func eachHall(t *testing.T, f func(h *hall)) {
 	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		id := ulid.Make().String()
 		h := &hall{T: t, Attendance: NewAttendance(c), game: "game." + id, a: "a " + id, b: "b " + id}
-		h.keys = attendingOf(h.game)
+		h.part = partitionOf(h.game)
 		f(h)
 	})
 }
@@ -60,7 +60,7 @@ func (h *hall) exit(node string, visits ...behaviour.Visit) {
 // orphans gives those of this test's nodes that are not alive.
 func (h *hall) orphans(limit int, alive ...string) (visits []behaviour.Visit, node string) {
 	h.Helper()
-	nodes, err := h.client.ZRange(h.Context(), h.keys.nodes(), 0, -1).Result()
+	nodes, err := h.client.ZRange(h.Context(), newPartition(h.part).attending(), 0, -1).Result()
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func (h *hall) orphans(limit int, alive ...string) (visits []behaviour.Visit, no
 			alive = append(alive, n)
 		}
 	}
-	visits, node, err = h.Orphans(h.Context(), h.keys.partition, alive, limit)
+	visits, node, err = h.Orphans(h.Context(), h.part, alive, limit)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestOrphans(t *testing.T) {
 		}
 		h.exit(h.b, bob)
 		h.noOrphans()
-		if left, err := h.client.Exists(h.Context(), h.keys.visits(h.a), h.keys.visits(h.b)).Result(); err != nil || left != 0 {
+		if left, err := h.client.Exists(h.Context(), newPartition(h.part).visits(h.a), newPartition(h.part).visits(h.b)).Result(); err != nil || left != 0 {
 			h.Errorf("%d keys left, %v", left, err)
 		}
 	})
@@ -171,20 +171,20 @@ func TestManyOrphans(t *testing.T) {
 func TestForgotten(t *testing.T) {
 	eachHall(t, func(h *hall) {
 		h.enter(h.a, h.visit("ada", someday))
-		ttl, err := h.client.PTTL(h.Context(), h.keys.visits(h.a)).Result()
+		ttl, err := h.client.PTTL(h.Context(), newPartition(h.part).visits(h.a)).Result()
 		if err != nil || ttl <= 0 || ttl > time.Hour {
 			h.Errorf("lives %v, %v", ttl, err)
 		}
-		h.client.PExpire(h.Context(), h.keys.visits(h.a), time.Minute)
+		h.client.PExpire(h.Context(), newPartition(h.part).visits(h.a), time.Minute)
 		if err := h.Seen(h.Context(), h.a, []string{h.game}, someday); err != nil {
 			h.Fatal(err)
 		}
-		if ttl := h.client.PTTL(h.Context(), h.keys.visits(h.a)).Val(); ttl <= time.Minute {
+		if ttl := h.client.PTTL(h.Context(), newPartition(h.part).visits(h.a)).Val(); ttl <= time.Minute {
 			h.Errorf("seen, and lives %v", ttl)
 		}
-		h.client.Del(h.Context(), h.keys.visits(h.a)) // as when it expires
+		h.client.Del(h.Context(), newPartition(h.part).visits(h.a)) // as when it expires
 		h.noOrphans()
-		if nodes := h.client.ZRange(h.Context(), h.keys.nodes(), 0, -1).Val(); slices.Contains(nodes, h.a) {
+		if nodes := h.client.ZRange(h.Context(), newPartition(h.part).attending(), 0, -1).Val(); slices.Contains(nodes, h.a) {
 			h.Errorf("the node stays among %q", nodes)
 		}
 	})
@@ -193,22 +193,22 @@ func TestForgotten(t *testing.T) {
 // Games of many partitions are noted and found together.
 func TestVisitsOfManyGames(t *testing.T) {
 	eachHall(t, func(h *hall) {
-		parts := make(map[attending]int)
+		parts := make(map[int]int)
 		var all []behaviour.Visit
 		for i := range 50 {
 			v := h.visit(fmt.Sprint("p", i), someday)
 			v.Game = fmt.Sprint(h.game, ".", i)
 			all = append(all, v)
-			parts[attendingOf(v.Game)]++
+			parts[partitionOf(v.Game)]++
 		}
 		h.enter(h.a, all...)
-		for h.keys = range parts {
-			if visits, _ := h.orphans(100); len(visits) != parts[h.keys] {
-				h.Errorf("%d in %s, want %d", len(visits), h.keys.tag(), parts[h.keys])
+		for h.part = range parts {
+			if visits, _ := h.orphans(100); len(visits) != parts[h.part] {
+				h.Errorf("%d in %d, want %d", len(visits), h.part, parts[h.part])
 			}
 		}
 		h.exit(h.a, all...)
-		for h.keys = range parts {
+		for h.part = range parts {
 			h.noOrphans()
 		}
 	})

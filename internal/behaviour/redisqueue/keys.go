@@ -27,6 +27,8 @@ const partitions = 64
 //	{b:P}:batch:BATCH   list: its bundles, see take.lua, or how it was settled; it expires
 //	{b:P}:once:ID       text: the answer to a push or a discard; it expires
 //	{b:P}:total         hash: the counters of all its games
+//	{b:P}:attending     zset: node → when its visits were last seen
+//	{b:P}:attending:N   hash: of the node N, session → visit; it expires
 //	{b}:nodes           zset: node → its last beat
 
 const nodesKey = "{b}:nodes"
@@ -42,14 +44,16 @@ type partition string
 
 func newPartition(number int) partition { return partition("{b:" + strconv.Itoa(number) + "}:") }
 
-func (p partition) due() string              { return string(p) + "due" }
-func (p partition) taken() string            { return string(p) + "taken" }
-func (p partition) total() string            { return string(p) + "total" }
-func (p partition) batch(id string) string   { return string(p) + "batch:" + id }
-func (p partition) once(id string) string    { return string(p) + "once:" + id }
-func (p partition) queue(game string) string { return string(p) + "queue:" + game }
-func (p partition) state(game string) string { return string(p) + "game:" + game }
-func (p partition) seen(game string) string  { return string(p) + "seen:" + game }
+func (p partition) due() string               { return string(p) + "due" }
+func (p partition) taken() string             { return string(p) + "taken" }
+func (p partition) attending() string         { return string(p) + "attending" }
+func (p partition) visits(node string) string { return string(p) + "attending:" + node }
+func (p partition) total() string             { return string(p) + "total" }
+func (p partition) batch(id string) string    { return string(p) + "batch:" + id }
+func (p partition) once(id string) string     { return string(p) + "once:" + id }
+func (p partition) queue(game string) string  { return string(p) + "queue:" + game }
+func (p partition) state(game string) string  { return string(p) + "game:" + game }
+func (p partition) seen(game string) string   { return string(p) + "seen:" + game }
 
 // of are the keys of game.lua and the scripts' own.
 func (p partition) of(game string, own ...string) []string {
