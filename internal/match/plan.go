@@ -6,7 +6,7 @@ import (
 )
 
 // Form is the version of a plan's and a state's form. A node takes no step of
-// a match whose form is newer than its own.
+// a match of another form than its own: it would misread it.
 const Form = 3
 
 // Plan is what a match was made of. It is written once and never changes.

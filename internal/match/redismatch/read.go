@@ -94,8 +94,11 @@ func planOf(raw string) (*match.Plan, error) {
 	if err := json.Unmarshal([]byte(raw), p); err != nil {
 		return nil, err
 	}
-	if p.Form > match.Form {
+	switch {
+	case p.Form > match.Form:
 		return nil, fmt.Errorf("form %d is newer than this node's %d: upgrade the node", p.Form, match.Form)
+	case p.Form < match.Form:
+		return nil, fmt.Errorf("form %d is older than this node's %d: nodes of that version end the match", p.Form, match.Form)
 	}
 	return p, nil
 }

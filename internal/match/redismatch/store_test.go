@@ -77,16 +77,18 @@ func TestReadRefusals(t *testing.T) {
 		if _, err := p.Read(p.Context(), match.ReadQuery{Match: "m_none"}); !errors.Is(err, match.ErrNotFound) {
 			p.Errorf("no such match: %v", err)
 		}
-		newer := newPlan()
-		newer.Form = match.Form + 1
-		if _, err := p.Create(p.Context(), newer, duelState(), found(newer)); err != nil {
-			p.Fatal(err)
-		}
-		if _, err := p.Read(p.Context(), match.ReadQuery{Match: newer.ID, Plan: true}); err == nil || !strings.Contains(err.Error(), "upgrade") {
-			p.Errorf("a newer form: %v", err)
-		}
-		if err := p.Forget(p.Context(), newer.ID); err != nil {
-			p.Error(err)
+		for form, want := range map[int]string{match.Form + 1: "upgrade", match.Form - 1: "older"} {
+			other := newPlan()
+			other.Form = form
+			if _, err := p.Create(p.Context(), other, duelState(), found(other)); err != nil {
+				p.Fatal(err)
+			}
+			if _, err := p.Read(p.Context(), match.ReadQuery{Match: other.ID, Plan: true}); err == nil || !strings.Contains(err.Error(), want) {
+				p.Errorf("form %d: %v", form, err)
+			}
+			if err := p.Forget(p.Context(), other.ID); err != nil {
+				p.Error(err)
+			}
 		}
 	})
 }
