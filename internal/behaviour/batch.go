@@ -31,6 +31,7 @@ type batch struct {
 	renewAt    time.Time // the lease
 }
 
+// newBatch makes one that is taken now.
 func newBatch(g *game, id string, taken int64) *batch {
 	return &batch{game: g, id: id, sendID: id, taken: taken, began: time.Now(), settlement: Settlement{Batch: id}}
 }
@@ -92,6 +93,12 @@ func (b *batch) giveBack() {
 	if !b.closed {
 		b.settlement.Back, b.items = b.items, nil
 	}
+}
+
+func (b *batch) goesBack() bool { return len(b.settlement.Back) > 0 }
+
+func (b *batch) sentWhole() bool {
+	return b.settlement.Sent > 0 && b.settlement.Dropped == nil && !b.goesBack()
 }
 
 // answer takes note of an answer; barred says that the game has no right to send.

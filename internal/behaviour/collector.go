@@ -2,7 +2,6 @@ package behaviour
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -31,7 +30,7 @@ type collected struct {
 	closed  bool // the service has ended
 
 	// The collector's.
-	since time.Time // when it first found few items; zero: not yet
+	since time.Time // when the time began for which few items wait; zero: not yet
 	push  *Push     // what it pushes; the same again until the store has answered
 	more  bool      // there was more than fits into it, which has waited as long
 }
@@ -136,87 +135,54 @@ func (p *partition) linger(ctx context.Context) {
 	}
 }
 
-// pushAll makes a push for each game while there is time, and gives those that
-// still have one to make.
-func (s *Service) pushAll(ctx context.Context, games []*game) (failing []*game) {
-	for _, g := range games {
-		if ctx.Err() != nil || !s.push(ctx, g) {
-			failing = append(failing, g)
-		}
-	}
-	return failing
-}
-
-// push pushes what a game has collected. False: nobody knows whether it did.
-func (s *Service) push(ctx context.Context, g *game) bool {
-	p := g.collected.next(s.ids.next())
-	p.Now = s.Now()
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	pushed, err := s.Queue.Push(ctx, g.Terms, *p)
-	if errors.Is(err, ErrFull) {
-		s.held.Add(-int64(len(p.Items)))
-		g.collected.giveUp(p, s.ids.next())
-		return s.push(ctx, g)
-	}
-	s.note("push", err)
-	if err != nil {
-		return false
-	}
-	s.held.Add(-int64(len(p.Items)))
-	left := g.collected.done()
-	if left >= pushful {
-		signal(g.partition.full)
-	}
-	if left >= 0 {
-		g.partition.list(g)
-	}
-	s.announce(g, pushed)
-	return true
-}
-
 // ripe says whether to push what a game has collected: few items wait for others,
-// a tenth of what they may wait in the queue.
+// a tenth of what they may wait in the queue at the most, until it is time for
+// those of all the partition's games.
 func (g *game) ripe(now time.Time) bool {
 	c := &g.collected
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.since.IsZero() {
-		c.since = now
-	}
-	wait := min(time.Duration(g.FlushMS)*time.Millisecond/10, lingerMost) - linger // which has passed
-	if len(c.items) < g.BatchSize && now.Sub(c.since) < wait {
-		return false
+	wait := min(time.Duration(g.FlushMS)*time.Millisecond/10, lingerMost)
+	if wait > linger && len(c.items) < g.BatchSize {
+		if c.since.IsZero() {
+			c.since = now.Add(-(now.Sub(g.partition.began) % wait))
+		}
+		if now.Sub(c.since) < wait {
+			return false
+		}
 	}
 	c.since = time.Time{}
 	return true
 }
 
-// next is what to push, under this id: the same until it is done.
-func (c *collected) next(id string) *Push {
+// next is what to push: the same until it is done.
+func (c *collected) next(ids *naming) *Push {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.push != nil {
 		return c.push
 	}
-	n := 0
-	for n < min(len(c.items), MaxPush) && c.items[n].Once == c.items[0].Once {
+	n, most := 0, MaxOwnPush
+	if len(c.items) > 0 && c.items[0].Once {
+		most = MaxPush
+	}
+	for n < min(len(c.items), most) && c.items[n].Once == c.items[0].Once {
 		n++
 	}
-	c.push = &Push{ID: id, Items: c.items[:n:n], Refused: c.refused}
+	c.push = &Push{ID: ids.next(), From: ids.process, Items: c.items[:n:n], Refused: c.refused}
 	c.pushing, c.usual, c.more, c.items, c.refused = n, n, n < len(c.items), c.items[n:], nil
 	return c.push
 }
 
 // giveUp makes another push of one that changed nothing, without its items.
-func (c *collected) giveUp(p *Push, id string) {
+func (c *collected) giveUp(p *Push, ids *naming) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	refused := map[Reason]int64{QueueFull: int64(len(p.Items))}
 	for reason, n := range p.Refused {
 		refused[reason] += n
 	}
-	c.push, c.pushing = &Push{ID: id, Refused: refused}, 0
+	c.push, c.pushing = &Push{ID: ids.next(), From: ids.process, Refused: refused}, 0
 }
 
 // done forgets a push, and says how many items are left, -1 where nothing is.

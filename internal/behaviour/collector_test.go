@@ -132,12 +132,15 @@ func TestPushesGrowAsTheyLag(t *testing.T) {
 		stop := w.run(n)
 		time.Sleep(100 * time.Millisecond)
 		w.set(func() {
-			if w.calls["push"] != 5 {
+			if w.calls["push"] != 2 {
 				t.Errorf("%d pushes", w.calls["push"])
 			}
 		})
 		stop()
-		w.want("a", Counts{Offered: 4500, Sent: 35 * MaxBatch, Queued: 20}) // too few for a batch, and too young
+		// The last 20 are too few for a batch, and too young, but may go along with others.
+		if c := w.counts("a"); c.Offered != 4500 || c.Sent < 35*MaxBatch || c.Sent+c.Queued != c.Offered {
+			t.Errorf("%+v", c)
+		}
 	})
 }
 

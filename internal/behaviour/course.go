@@ -15,6 +15,8 @@ const (
 	drainGoal = 3.0                   // seconds that a hot queue may take
 	slowTry   = time.Second           // from which a game is slow
 	maxAside  = 4                     // batches of a game that wait; more are not taken then
+	haulMost  = 8                     // batches of a take
+	haulTime  = 20 * time.Millisecond // and how long their tries may take together, by the last one
 	idleRest  = 20 * time.Millisecond // after a take that gave nothing
 )
 
@@ -26,6 +28,7 @@ type course struct {
 	wanted  int           // how many there should be
 	due     chan struct{} // wakes its own reporters
 	slow    bool          // its last try failed or took long
+	haul    int           // how many batches to take together
 	aside   int           // batches that wait
 	rest    time.Time     // no take before
 	hotTill time.Time
@@ -86,6 +89,15 @@ func (c *course) open() (now bool, rest time.Duration) {
 	return rest <= 0, rest
 }
 
+// late says whether a batch must not be tried for the first time any more: the
+// tries of its game fail, or take longer than they did when it was taken.
+func (b *batch) late() bool {
+	c := &b.game.course
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.slow || time.Since(b.began) > slowTry
+}
+
 // setAside counts batches that wait, or that do not any more.
 func (c *course) setAside(n int) {
 	c.mu.Lock()
@@ -98,6 +110,16 @@ func (c *course) tried(good bool, took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.slow = !good || took > slowTry
+	if c.haul = 1; good {
+		c.haul = min(1+int(haulTime/max(took, 1)), haulMost)
+	}
+}
+
+// hauls is how many batches to take together.
+func (c *course) hauls() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return max(c.haul, 1)
 }
 
 // idle has a game rest after a take that gave nothing, for as long as that can
@@ -121,8 +143,8 @@ func (c *course) coolDown(d time.Duration) {
 	c.limited = true
 }
 
-// measure notes a batch of so many items out of the most there can be, and now
-// and then sees whether the game is hot and how many reporters it needs.
+// measure notes that so many items were taken, and how many are left, in batches
+// of so many at the most, and now and then sees whether the game is hot and how many reporters it needs.
 func (c *course) measure(items, most, left int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,9 +153,7 @@ func (c *course) measure(items, most, left int) {
 		c.since = now
 	}
 	c.items += items
-	if items == most {
-		c.full++
-	}
+	c.full += items / most
 	took := now.Sub(c.since).Seconds()
 	if took < paceOver {
 		return

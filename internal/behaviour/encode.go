@@ -63,6 +63,10 @@ func appendString(out []byte, s string) []byte {
 	out = append(out, '"')
 	plain := 0 // s from here on is plain so far, and not appended
 	for i := 0; i < len(s); {
+		if i+8 <= len(s) && plainWord(s[i:i+8]) {
+			i += 8
+			continue
+		}
 		if c := s[i]; c < utf8.RuneSelf && c >= ' ' && c != '"' && c != '\\' {
 			i++
 			continue
@@ -75,6 +79,15 @@ func appendString(out []byte, s string) []byte {
 		i += size
 	}
 	return append(append(out, s[plain:]...), '"')
+}
+
+// plainWord says of 8 bytes together whether all of them stand for themselves. A
+// byte that a subtraction makes less than 0 has its highest bit set.
+func plainWord(s string) bool {
+	const each, highest = 0x0101010101010101, 0x8080808080808080
+	word := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+	return (word|(word-each*' ')|((word^each*'"')-each)|((word^each*'\\')-each))&highest == 0
 }
 
 // escape is how a string of JSON spells a rune, "" where that stands for itself.

@@ -242,6 +242,11 @@ func (hung) Push(ctx context.Context, _ Terms, _ Push) (Pushed, error) {
 	return Pushed{}, ctx.Err()
 }
 
+func (hung) PushAll(ctx context.Context, _ []GamePush) ([]Pushed, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
 func TestEndIsNotHeldUpByManyGamesWithoutAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

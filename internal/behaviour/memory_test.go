@@ -48,7 +48,7 @@ type kept struct {
 
 type flying struct {
 	game  string
-	taken Taken
+	items []Item
 	lease int64
 }
 
@@ -113,6 +113,25 @@ func (m *memory) Push(_ context.Context, t Terms, p Push) (done Pushed, err erro
 			m.pushes[p.ID] = done
 		}
 		return err
+	})
+	return done, err
+}
+
+// PushAll makes the pushes to those queues that have items, as one step.
+func (m *memory) PushAll(_ context.Context, all []GamePush) (done []Pushed, err error) {
+	err = m.act("push all", "", func(*kept) error {
+		for _, one := range all {
+			var pushed Pushed
+			was, known := m.pushes[one.Push.ID]
+			if k := m.game(one.Terms.Game); known {
+				pushed = was
+			} else if m.failing("push", one.Terms.Game) == nil && len(k.items) > 0 {
+				pushed, _ = k.push(one.Terms, one.Push)
+				m.pushes[one.Push.ID] = pushed
+			}
+			done = append(done, pushed)
+		}
+		return nil
 	})
 	return done, err
 }
@@ -213,11 +232,15 @@ func (k *kept) token(t Terms, now int64) (next int64) {
 
 func (m *memory) Take(_ context.Context, t Terms, take Take) (taken Taken, err error) {
 	err = m.act("take", t.Game, func(k *kept) error {
-		if f := m.flight[take.Batch]; f != nil {
-			taken = f.taken
+		taken.Left, k.lane = len(k.items), take.Lane
+		for _, id := range take.Batches {
+			if f := m.flight[id]; f != nil {
+				taken.Items = append(taken.Items, f.items...)
+			}
+		}
+		if len(taken.Items) > 0 {
 			return nil
 		}
-		taken.Left, k.lane = len(k.items), take.Lane
 		if k.paused != "" || len(k.items) == 0 {
 			return nil
 		}
@@ -228,13 +251,18 @@ func (m *memory) Take(_ context.Context, t Terms, take Take) (taken Taken, err e
 			k.due = taken.Next
 			return nil
 		}
-		n := min(len(k.items), t.BatchSize)
-		taken.Items = slices.Clone(k.items[:n])
-		k.items = k.items[n:]
-		k.counts.InFlight += int64(n)
+		for i, id := range take.Batches {
+			if i > 0 && (len(k.items) < t.BatchSize || k.token(t, take.Now) > 0) {
+				break
+			}
+			items := slices.Clone(k.items[:min(len(k.items), t.BatchSize)])
+			k.items = k.items[len(items):]
+			k.counts.InFlight += int64(len(items))
+			taken.Items = append(taken.Items, items...)
+			m.flight[id] = &flying{game: t.Game, items: items, lease: take.Now + take.Lease}
+		}
 		k.mark(take.Now)
 		taken.Left, taken.Next = len(k.items), k.due
-		m.flight[take.Batch] = &flying{game: t.Game, taken: taken, lease: take.Now + take.Lease}
 		return nil
 	})
 	if err != nil {
@@ -277,7 +305,7 @@ func (m *memory) Settle(_ context.Context, t Terms, s Settlement) error {
 			k.counts.Dropped[reason] += n
 			sum += n
 		}
-		if sum != int64(len(f.taken.Items)) {
+		if sum != int64(len(f.items)) {
 			panic("a settlement does not add up")
 		}
 		k.counts.InFlight -= sum
@@ -298,6 +326,23 @@ func (m *memory) Settle(_ context.Context, t Terms, s Settlement) error {
 	})
 }
 
+func (m *memory) SettleSent(ctx context.Context, t Terms, all []Settlement) error {
+	err := m.act("settle sent", t.Game, func(*kept) error {
+		for _, s := range all {
+			if m.flight[s.Batch] == nil && !m.ended[s.Batch] {
+				return ErrGone
+			}
+		}
+		return nil
+	})
+	for _, s := range all {
+		if err == nil {
+			err = m.Settle(ctx, t, s)
+		}
+	}
+	return err
+}
+
 func (m *memory) Fault(_ context.Context, game, why string, now, until int64) error {
 	return m.act("fault", game, func(k *kept) error {
 		k.why = why
@@ -313,7 +358,7 @@ func (m *memory) Reap(_ context.Context, partition int, now int64) (items int64,
 	err = m.act("reap", "", func(*kept) error {
 		for id, f := range m.flight {
 			if m.Partition(f.game) == partition && f.lease <= now {
-				n := int64(len(f.taken.Items))
+				n := int64(len(f.items))
 				k := m.games[f.game]
 				k.counts.InFlight -= n
 				k.counts.Dropped[NodeLost] += n

@@ -13,7 +13,7 @@ func BenchmarkOffer(b *testing.B) {
 	for b.Loop() {
 		s.Offer("a", offered)
 		if len(g.collected.items) == MaxPush {
-			g.collected.next("push")
+			g.collected.next(&s.ids)
 			g.collected.done()
 			s.held.Store(0)
 		}

@@ -10,6 +10,7 @@ import (
 type partition struct {
 	index int
 	games []*game
+	began time.Time // from which on it is pushed at regular times
 
 	wake   chan struct{} // some game has something to push
 	full   chan struct{} // some game has enough to push it now
@@ -24,8 +25,8 @@ type partition struct {
 
 func newPartition(index int) *partition {
 	return &partition{
-		index: index,
-		wake:  make(chan struct{}, 1), full: make(chan struct{}, 1),
+		index: index, began: time.Now(),
+		wake: make(chan struct{}, 1), full: make(chan struct{}, 1),
 		nudge: make(chan struct{}, 1), filled: make(chan *game, 16),
 	}
 }

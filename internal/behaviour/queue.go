@@ -27,11 +27,16 @@ type Queue interface {
 	// marks when it is due, and has it vanish when nothing is pushed and taken for
 	// long. With ErrFull nothing has changed.
 	Push(ctx context.Context, t Terms, p Push) (Pushed, error)
+	// PushAll makes pushes From one process to several games of a partition, of
+	// items that are not Once and nothing else, as far as it can in one step; what
+	// it could not is left alone, and Queued as nothing.
+	PushAll(ctx context.Context, all []GamePush) ([]Pushed, error)
 	// Due gives games of a partition with a due batch, the earliest first, and when
 	// the next of the others is due, 0 where none is.
 	Due(ctx context.Context, partition int, now int64, limit int) (games []string, next int64, err error)
-	// Take moves the oldest items, a batch at the most, in flight, unless the game
-	// is paused, cools down, or has no try left just now.
+	// Take moves the oldest items in flight, unless the game is paused, cools down,
+	// or has no try left just now: several batches where that many are full and
+	// have a try each, or else one.
 	Take(ctx context.Context, t Terms, take Take) (Taken, error)
 	// Permit lets a batch in flight be tried again, which takes a try of the rate,
 	// or says how long to wait before asking again. Either way it renews the lease.
@@ -39,6 +44,9 @@ type Queue interface {
 	Permit(ctx context.Context, t Terms, r Renewal) (wait time.Duration, err error)
 	// Settle ends a batch. ErrGone: nothing has changed.
 	Settle(ctx context.Context, t Terms, s Settlement) error
+	// SettleSent ends batches of a game all of whose items have been sent. ErrGone:
+	// one of them is not in flight, and nothing has changed.
+	SettleSent(ctx context.Context, t Terms, all []Settlement) error
 	// Fault notes that a try failed; no try of the game begins before until, where
 	// that is not 0.
 	Fault(ctx context.Context, game, why string, now, until int64) error
@@ -53,14 +61,25 @@ type Queue interface {
 // door, to be counted with it: they count as offered, the items do too.
 type Push struct {
 	ID      string // of this push, for repeats
-	Items   []Item // at most MaxPush; all of them Once or none
+	From    string // a process that makes no push to a game before the last was answered, with IDs that sort as they were made; "": any
+	Items   []Item // at most MaxPush, all of them Once, or MaxOwnPush, none
 	Posted  bool   // whoever posts can be told: ErrFull where the game has that
 	Refused map[Reason]int64
 	Now     int64
 }
 
-// MaxPush is the most items of a push.
-const MaxPush = 1000
+// GamePush is a push to one of several games.
+type GamePush struct {
+	Terms Terms
+	Push  Push
+}
+
+// MaxPush and MaxOwnPush are the most items of a push, and of one of such as are
+// not Once, which cost less.
+const (
+	MaxPush    = 1000
+	MaxOwnPush = 4000
+)
 
 // Pushed is what became of a push's items; with DropOldest older items may have
 // been dropped for them.
@@ -70,16 +89,17 @@ type Pushed struct {
 	Length  int              // of the queue, after it
 }
 
-// Take takes a batch for a node.
+// Take takes batches for a node.
 type Take struct {
-	Batch string // its id, new
-	Node  string
-	Lane  string // in which the game is reported, to be shown
-	Now   int64
-	Lease int64 // how long it may stay in flight, ms
+	Batches []string // their ids, new, for as many at the most
+	Node    string
+	Lane    string // in which the game is reported, to be shown
+	Now     int64
+	Lease   int64 // how long they may stay in flight, ms
 }
 
-// Taken is a batch, empty where there was none to take.
+// Taken are batches, one after the other: only the last may not be full. There
+// are no items where there was none to take.
 type Taken struct {
 	Items []Item
 	Left  int   // in the queue

@@ -96,7 +96,7 @@ func TestBatchOfALostNodeIsCountedAndOthersGoOn(t *testing.T) {
 		if err != nil || taken.Queued != 1 {
 			t.Fatal(taken, err)
 		}
-		w.Take(t.Context(), w.terms[0], Take{Batch: "lost", Node: "dead", Now: w.now(), Lease: leaseMS})
+		w.Take(t.Context(), w.terms[0], Take{Batches: []string{"lost"}, Node: "dead", Now: w.now(), Lease: leaseMS})
 		w.Beat(t.Context(), "dead", w.now())
 		n := w.start("n")
 		defer n.stop()

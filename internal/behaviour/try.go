@@ -96,33 +96,3 @@ func (s *Service) heed(ctx context.Context, b *batch, o Outcome, barred bool) {
 		s.note("pause", s.Desk.Pause(ctx, b.game.Game, why))
 	}
 }
-
-// settle ends a batch. Until the store has answered, it waits and is settled again.
-func (s *Service) settle(ctx context.Context, b *batch) {
-	b.closed = true
-	b.settlement.Unused, b.settlement.Now = b.tries == 0, s.Now()
-	calling, cancel := call(ctx)
-	defer cancel()
-	err := s.Queue.Settle(calling, b.game.Terms, b.settlement)
-	if gone := errors.Is(err, ErrGone); gone || err == nil {
-		s.end(b, gone)
-		return
-	}
-	s.note("settle", err)
-	s.park(ctx, b)
-}
-
-// end forgets a batch; one that is gone is counted as lost by the store.
-func (s *Service) end(b *batch, gone bool) {
-	if gone {
-		s.Logger.Warn("a batch of behaviours was not in flight any more", "game", b.game.Game, "sent", b.settlement.Sent)
-	}
-	b.over = true
-	if b.waits {
-		b.waits = false
-		b.game.partition.removeWaiting(b)
-		b.game.course.setAside(-1)
-		s.parked.Add(-int64(b.weight))
-		signal(b.game.partition.nudge)
-	}
-}

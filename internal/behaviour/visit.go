@@ -2,11 +2,12 @@ package behaviour
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
 const (
-	turns   = 8 // batches of a game that a worker takes before others' turn
+	turns   = 8 // takes of a game by a worker before others' turn
 	leaseMS = 20_000
 	ownLane = "own" // of hot games: a reporter each
 )
@@ -33,8 +34,8 @@ func (s *Service) visit(ctx context.Context, w *worker, g *game) {
 	}
 }
 
-// step takes a batch of a game and tries to report it. It says whether a full
-// one is left, or else when there is something to take, 0 where nobody knows.
+// step takes from a game and tries to report it. It says whether a full batch is
+// left, or else when there is something to take, 0 where nobody knows.
 func (s *Service) step(ctx context.Context, g *game, w *worker) (more bool, next int64) {
 	if ctx.Err() != nil {
 		return false, 0
@@ -42,50 +43,83 @@ func (s *Service) step(ctx context.Context, g *game, w *worker) (more bool, next
 	if open, rest := g.course.open(); !open {
 		return false, s.Now() + rest.Milliseconds() + 1
 	}
-	b, left, err := s.take(ctx, g, w)
+	batches, left, err := s.take(ctx, g, w)
 	switch {
 	case err != nil:
-		b.doubtful = true
-		s.park(ctx, b)
 		g.course.idle(Taken{}, s.Now())
 		return false, 0
-	case len(b.items) == 0:
+	case len(batches) == 0:
 		if left.Left > 0 {
 			s.metrics.limited.Inc()
 		}
 		g.course.idle(left, s.Now())
 		return false, left.Next
 	}
-	s.metrics.flushes.WithLabelValues(g.trigger(len(b.items))).Inc()
-	g.course.measure(len(b.items), g.BatchSize, left.Left)
+	g.course.measure(len(left.Items), g.BatchSize, left.Left)
 	more = left.Left >= g.BatchSize
-	switch ended := s.try(ctx, b, w); {
-	case ended && more && len(b.settlement.Back) == 0: // along with the next take
-		s.running.Go(func() { s.settle(ctx, b) })
-	case ended:
-		s.settle(ctx, b)
+	ended := s.tryAll(ctx, batches, w)
+	if more && !slices.ContainsFunc(ended, (*batch).goesBack) { // along with the next take
+		s.running.Go(func() { s.settleAll(ctx, ended) })
+	} else {
+		s.settleAll(ctx, ended)
 	}
 	return more, left.Next
 }
 
-// take takes a batch, and once more where nobody knows whether it did. If nobody
-// does then, it is doubtful.
-func (s *Service) take(ctx context.Context, g *game, w *worker) (b *batch, t Taken, err error) {
-	id := s.ids.next()
+// tryAll tries batches of a take in their order, and gives those that are to be
+// settled. Once a try fails or they take long, the later ones go back, as nobody
+// renews their lease.
+func (s *Service) tryAll(ctx context.Context, batches []*batch, w *worker) (ended []*batch) {
+	for i, b := range batches {
+		if i > 0 && b.late() {
+			b.giveBack()
+		} else if !s.try(ctx, b, w) {
+			continue
+		}
+		ended = append(ended, b)
+	}
+	return ended
+}
+
+// take takes batches, and once more where nobody knows whether it did. If nobody
+// does then, they are doubtful, and wait.
+func (s *Service) take(ctx context.Context, g *game, w *worker) (batches []*batch, t Taken, err error) {
+	take := Take{Node: s.Node, Lane: w.name(), Lease: leaseMS}
+	for range g.course.hauls() {
+		take.Batches = append(take.Batches, s.ids.next())
+	}
 	for range 2 {
-		b = newBatch(g, id, s.Now())
-		if t, err = s.takeOnce(ctx, g, Take{Batch: id, Node: s.Node, Lane: w.name(), Now: b.taken, Lease: leaseMS}); err == nil {
-			break
+		batches, take.Now = nil, s.Now()
+		for _, id := range take.Batches {
+			batches = append(batches, newBatch(g, id, take.Now))
+		}
+		if t, err = s.takeOnce(ctx, g, take); err == nil {
+			return s.fill(batches, t.Items), t, nil
 		}
 	}
-	b.items = t.Items
-	return b, t, err
+	for _, b := range batches {
+		b.doubtful = true
+		s.park(ctx, b)
+	}
+	return nil, t, err
+}
+
+// fill deals items out to batches, and gives those that have some.
+func (s *Service) fill(batches []*batch, items []Item) []*batch {
+	filled := 0
+	for part := range slices.Chunk(items, batches[0].game.BatchSize) {
+		b := batches[filled]
+		b.items = part
+		s.metrics.flushes.WithLabelValues(b.game.trigger(len(part))).Inc()
+		filled++
+	}
+	return batches[:filled]
 }
 
 // takeAgain finds out about a doubtful batch by taking it, now or before: it then
 // waits for a try, or is over where there was nothing to take.
 func (s *Service) takeAgain(ctx context.Context, b *batch) {
-	t, err := s.takeOnce(ctx, b.game, Take{Batch: b.id, Node: s.Node, Lane: s.slow.name, Now: b.now(s.Now()), Lease: leaseMS})
+	t, err := s.takeOnce(ctx, b.game, Take{Batches: []string{b.id}, Node: s.Node, Lane: s.slow.name, Now: b.now(s.Now()), Lease: leaseMS})
 	if err != nil {
 		b.renewAt = time.Now().Add(againEvery)
 		return

@@ -67,7 +67,7 @@ func (o *ours) fill(b *testing.B) {
 				return
 			}
 			for range eventsEach {
-				o.Offer(game, sample)
+				o.Offer(game, *sample())
 			}
 		}
 		for o.counts(b).Offered < o.flow.offered.Load() {

@@ -2,9 +2,10 @@ package behaviours
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,15 +65,27 @@ func (c counting) Send(_ context.Context, batch behaviour.Batch) behaviour.Outco
 
 func (counting) Close() error { return nil }
 
-// sample is what a player did, of the usual size once it has an id and a time.
-var sample = behaviour.Behaviour{
-	Type: behaviour.MatchEnd, Player: "player-00000001", Session: "01JD5Y3K8ZQ4T6W9XN2RBV7MCH",
-	Account: behaviour.Guest, Data: json.RawMessage(`{"score":1234,"rank":1}`),
+// samples are what players did, of the usual size once they have an id and a
+// time. Each is another player's, so that they are no more alike than real ones.
+var samples = sync.OnceValue(func() []behaviour.Behaviour {
+	all := make([]behaviour.Behaviour, 4096)
+	for i := range all {
+		all[i] = behaviour.Behaviour{
+			Type: behaviour.MatchEnd, Player: fmt.Sprintf("p_%012x", rand.Uint64N(1<<48)), Session: fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64()),
+			Account: behaviour.Guest, Data: fmt.Appendf(nil, `{"score":%d,"rank":%d}`, rand.IntN(10_000), 1+rand.IntN(10)),
+		}
+	}
+	return all
+})
+
+func sample() *behaviour.Behaviour {
+	all := samples()
+	return &all[rand.IntN(len(all))]
 }
 
 func (o *ours) offer(_ context.Context, games []int) error {
 	for _, game := range games {
-		o.Offer(o.games[game], sample)
+		o.Offer(o.games[game], *sample())
 	}
 	return nil
 }

@@ -38,9 +38,9 @@ func (p *posted) offer(ctx context.Context, games []int) error {
 	return err
 }
 
-// postedBody is the sample as a service posts it.
+// postedBody is a sample as a service posts it.
 func postedBody(id, now int64) json.RawMessage {
-	body := make([]byte, 0, eventBytes)
+	body, sample := make([]byte, 0, eventBytes), sample()
 	body = append(body, `{"id":"`...)
 	body = strconv.AppendInt(body, 1e15+id, 10)
 	body = append(body, `-service-1","type":"`+behaviour.MatchEnd+`","at":`...)

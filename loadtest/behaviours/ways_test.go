@@ -39,6 +39,9 @@ type pairRun struct{ theirs, ours figures }
 
 func (p pairRun) ratio() float64 { return p.ours.rate / p.theirs.rate }
 
+// BenchmarkOurs is ours alone, for a profile.
+func BenchmarkOurs(b *testing.B) { drive(b, connect(b), ourLoad()).report(b) }
+
 func BenchmarkStreams(b *testing.B) {
 	rdb := connect(b)
 	b.Run("one-by-one", func(b *testing.B) {

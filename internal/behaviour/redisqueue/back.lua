@@ -8,6 +8,7 @@ if ARGV[13] == '1' then
 end
 if back <= #ARGV then
   redis.call('LPUSH', KEYS[1], unpack(ARGV, back))
+  first = nil
   redis.call('PEXPIRE', KEYS[1], ARGV[8])
   for at = back + 1, #ARGV, 2 do -- a text is put before its head
     length = length + size_of(ARGV[at])

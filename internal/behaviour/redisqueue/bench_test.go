@@ -14,7 +14,7 @@ import (
 )
 
 // benchLine is a queue in a real Redis, over the client that shares round trips,
-// with bodies of 200 bytes.
+// with usual bodies of 200 bytes.
 func benchLine(b *testing.B) (*Store, behaviour.Terms, []behaviour.Item) {
 	conn, err := redisx.Open(b.Context(), redisx.Config{URL: trial.Redis(b).URL})
 	if err != nil {
@@ -24,7 +24,8 @@ func benchLine(b *testing.B) (*Store, behaviour.Terms, []behaviour.Item) {
 	items := make([]behaviour.Item, behaviour.MaxPush)
 	for i := range items {
 		id := ulid.Make().String()
-		items[i] = behaviour.Item{ID: id, At: epoch, QueuedAt: epoch, Body: fmt.Appendf(nil, `{"id":%q,"data":%0166d}`, id, i)}
+		items[i] = behaviour.Item{ID: id, At: epoch, QueuedAt: epoch, Body: fmt.Appendf(nil,
+			`{"id":%q,"type":"match_end","at":%d,"player":"p_%012x","session":"%032x","account":"guest","data":{"score":%d}}`, id, epoch, i*i, i*i*i, i)}
 	}
 	return New(conn.Pipelined), behaviour.Terms{
 		Game: "com.example.quiz", MaxLen: 100_000, Overflow: behaviour.DropOldest,
@@ -126,7 +127,7 @@ func benchTake(b *testing.B, n int) {
 			w.aside(func() { left = fill(b, s, terms, items[:n]) })
 		}
 		batch := ulid.Make().String()
-		taken, err := s.Take(b.Context(), terms, behaviour.Take{Batch: batch, Lane: "own", Now: epoch, Lease: 20_000})
+		taken, err := s.Take(b.Context(), terms, behaviour.Take{Batches: []string{batch}, Lane: "own", Now: epoch, Lease: 20_000})
 		if err != nil || len(taken.Items) != behaviour.MaxBatch {
 			b.Fatal(len(taken.Items), err)
 		}
@@ -167,7 +168,7 @@ func BenchmarkBoth(b *testing.B) {
 				}
 			}
 			batch := ulid.Make().String()
-			taken, err := s.Take(b.Context(), own, behaviour.Take{Batch: batch, Lane: "own", Now: epoch, Lease: 20_000})
+			taken, err := s.Take(b.Context(), own, behaviour.Take{Batches: []string{batch}, Lane: "own", Now: epoch, Lease: 20_000})
 			if err != nil {
 				b.Error(err)
 			}

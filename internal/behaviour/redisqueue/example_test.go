@@ -43,7 +43,7 @@ func Example() {
 	show("there is", peeked, err)
 
 	batch := "batch 1"
-	taken, err := log.Take(ctx, audit, behaviour.Take{Batch: batch, Node: "reader", Now: now, Lease: 20_000})
+	taken, err := log.Take(ctx, audit, behaviour.Take{Batches: []string{batch}, Node: "reader", Now: now, Lease: 20_000})
 	show("taken", taken.Items, err)
 	done := behaviour.Settlement{Batch: batch, Sent: int64(len(taken.Items)), Now: now}
 	if err := log.Settle(ctx, audit, done); err != nil {

@@ -1,14 +1,15 @@
 -- The items of a push whose ids are new. After terms.lua.
--- KEYS  6 once (string)
+-- KEYS  6 once (string), or of a process pushed (hash)
 -- ARGV  9 what a full queue does, 10 number of items, 11 how long ids are
 --       remembered (ms), 12 how many at the most, 13 how long a verdict is kept
---       (ms), 14 number of bundles, then they, then the number of counters of
---       refused ones, then each with its number; then the ids of posted items
+--       (ms), 14 '' for once, for pushed the id of the push, 15 number of
+--       bundles, then they, then the number of counters of refused ones, then each
+--       with its number; then the ids of posted items
 -- Returns nothing. Fresh are so many items of pushes, which are bundles, posted
 -- ones with their ids.
-local pushed, refused = tonumber(ARGV[10]), 15 + 2 * tonumber(ARGV[14])
+local pushed, refused = tonumber(ARGV[10]), 16 + 2 * tonumber(ARGV[15])
 local first = refused + 1 + 2 * tonumber(ARGV[refused])
-local pushes = {unpack(ARGV, 15, refused - 1)}
+local pushes = {unpack(ARGV, 16, refused - 1)}
 local fresh, ids = pushed, {}
 
 -- The pushes without the items that are not new.
@@ -23,7 +24,8 @@ local function sift(new)
       end
     end
     if #kept > 0 then
-      sifted[#sifted + 1], sifted[#sifted + 2] = bundle(pushes[at], #kept, table.concat(kept))
+      sifted[#sifted + 1] = #kept .. string.match(pushes[at], ' .*')
+      sifted[#sifted + 1] = table.concat(kept)
     end
   end
   return sifted

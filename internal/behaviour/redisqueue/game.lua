@@ -8,7 +8,8 @@ local game = redis.call('HMGET', KEYS[2], 'queued', 'paused', 'cool_until', 'hur
 local queued = tonumber(game[1] or 0)
 local changes = {}
 
-if queued > 0 and redis.call('EXISTS', KEYS[1]) == 0 then
+local first = queued > 0 and redis.call('LINDEX', KEYS[1], 0) -- head of the oldest bundle, where it was read
+if queued > 0 and not first then
   count('d:expired', queued)
   redis.call('HSET', KEYS[2], 'queued', 0)
   redis.call('ZREM', KEYS[3], ARGV[1])

@@ -1,6 +1,7 @@
 package redisqueue
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -19,6 +20,7 @@ type history struct {
 	t     *rapid.T
 	m     *model
 	calls int
+	turns int // pushes of a process that makes one after the other
 }
 
 // Whatever happens to a queue, and though the client's library runs scripts
@@ -32,7 +34,7 @@ func TestAQueueEqualsItsModelAfterAnyHistory(t *testing.T) {
 			l.terms.Game = gameIn(number)
 			h := &history{line: l, t: t, m: newModel(l.terms)}
 			t.Repeat(map[string]func(*rapid.T){
-				"": h.check, "push": h.drawPush, "push more": h.drawPush, "take": h.drawTake, "take more": h.drawTake,
+				"": h.check, "push": h.drawPush, "push in turn": h.drawTurn, "take": h.drawTake, "take more": h.drawTake,
 				"permit": h.drawPermit, "settle": h.drawSettle, "settle again": h.settleAgain, "reap": h.drawReap,
 				"time": h.drawTime, "fault": h.drawFault, "pause": h.drawPause, "bound": h.drawBound,
 				"discard": h.drawDiscard, "hurry": h.drawHurry, "keep": h.drawKeep, "lose": h.lose, "flush": h.flush,
@@ -73,8 +75,38 @@ func (h *history) drawPush(t *rapid.T) {
 	if n := rapid.Int64Range(0, 2).Draw(t, "refused"); n > 0 {
 		p.Refused = drops{behaviour.Invalid: n}
 	}
+	h.checkPush(t, p, h.Push)
+}
+
+// drawTurn makes a push of a process that makes them in turn, or its last again:
+// by itself, or together with those of other games where that can be.
+func (h *history) drawTurn(t *rapid.T) {
+	if h.turns == 0 || rapid.IntRange(0, 3).Draw(t, "repeat") > 0 {
+		h.turns++
+	}
+	p := behaviour.Push{
+		ID: fmt.Sprintf("%s-%06d", h.terms.Game, h.turns), From: "process", Now: h.now,
+		Items: h.own(ids(0, rapid.IntRange(1, 9).Draw(t, "items"))...),
+	}
+	push := h.Push
+	if rapid.Bool().Draw(t, "together") {
+		push = h.pushTogether
+	}
+	h.checkPush(t, p, push)
+}
+
+// pushTogether makes by itself what cannot be made together.
+func (h *history) pushTogether(ctx context.Context, t behaviour.Terms, p behaviour.Push) (behaviour.Pushed, error) {
+	pushed, err := h.PushAll(ctx, []behaviour.GamePush{{Terms: t, Push: p}})
+	if err == nil && pushed[0].Length == 0 {
+		return h.Push(ctx, t, p)
+	}
+	return pushed[0], err
+}
+
+func (h *history) checkPush(t *rapid.T, p behaviour.Push, push func(context.Context, behaviour.Terms, behaviour.Push) (behaviour.Pushed, error)) {
 	want, wantErr := h.m.push(p)
-	got, err := h.Push(h.Context(), h.terms, p)
+	got, err := push(h.Context(), h.terms, p)
 	if !errors.Is(err, wantErr) || got.Queued != want.Queued || got.Length != want.Length || len(got.Dropped) != len(want.Dropped) ||
 		len(got.Dropped) > 0 && !reflect.DeepEqual(got.Dropped, want.Dropped) {
 		t.Fatalf("pushed %+v, %v, want %+v, %v", got, err, want, wantErr)
@@ -82,7 +114,12 @@ func (h *history) drawPush(t *rapid.T) {
 }
 
 func (h *history) drawTake(t *rapid.T) {
-	take := behaviour.Take{Batch: h.id(t, "batch"), Lane: "own", Now: h.now, Lease: rapid.Int64Range(2000, 9000).Draw(t, "lease")}
+	take := behaviour.Take{Lane: "own", Now: h.now, Lease: rapid.Int64Range(2000, 9000).Draw(t, "lease")}
+	for range rapid.IntRange(1, 4).Draw(t, "batches") {
+		if id := h.id(t, "batch"); !slices.Contains(take.Batches, id) {
+			take.Batches = append(take.Batches, id)
+		}
+	}
 	want := h.m.take(take)
 	got, err := h.Take(h.Context(), h.terms, take)
 	if err != nil || got.Left != want.Left || got.Next != want.Next || !slices.EqualFunc(got.Items, want.Items, sameItem) {

@@ -1,28 +1,31 @@
 package redisqueue
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"laststand/internal/behaviour"
 )
 
-// bundleMost is the most items of a bundle: large enough that few commands move
-// a batch, small enough that it costs little to cut one where a batch ends.
+// bundleMost is the most items of a bundle: so large that few commands move a
+// batch, so small that little is moved twice where that ends within one.
 const bundleMost = 32
 
 // appendBundles appends items as they are kept to the arguments of a script, in
-// bundles of a head 'COUNT FLAG QUEUED_AT' and a text. The flag is p for posted
-// items, s for the server's own; the instant is of the first item. The text has a
-// line 'QUEUED_AT AT ID BODY' for each; the id is escaped, so that it has neither
-// blank nor line feed.
+// bundles: a head and a text, see bundles.lua. The flag is p for posted items, s
+// for the server's own. The text has a line 'WAITED LATE ID
+// BODY' for each: by how many ms it was queued before the newest of them, and how
+// many ms after it was done; the id escaped, so that it has neither blank nor line
+// feed; and the shortened body.
 func appendBundles(args []any, items []behaviour.Item) []any {
 	for len(items) > 0 {
 		n := alike(items)
-		args = append(args, packHead(items[:n]), packLines(items[:n]))
+		newest := items[0].QueuedAt
+		for i := range n {
+			newest = max(newest, items[i].QueuedAt)
+		}
+		args = append(args, bundleHead(items[:n], newest), bundleText(items[:n], newest))
 		items = items[n:]
 	}
 	return args
@@ -38,28 +41,32 @@ func alike(items []behaviour.Item) int {
 	return other
 }
 
-func packHead(items []behaviour.Item) string {
-	flag := " s "
+// bundleHead is the head of a bundle of which nothing was taken yet.
+func bundleHead(items []behaviour.Item, newest int64) string {
+	var room [64]byte
+	flag := " 0 s "
 	if items[0].Once {
-		flag = " p "
+		flag = " 0 p "
 	}
-	return strconv.Itoa(len(items)) + flag + strconv.FormatInt(items[0].QueuedAt, 10)
+	head := append(strconv.AppendInt(room[:0], int64(len(items)), 10), flag...)
+	head = append(strconv.AppendInt(head, newest, 10), ' ')
+	return string(strconv.AppendInt(head, items[0].QueuedAt, 10))
 }
 
-func packLines(items []behaviour.Item) []byte {
+func bundleText(items []behaviour.Item, newest int64) []byte {
 	size := 0
 	for i := range items {
-		size += len(items[i].ID) + len(items[i].Body) + 32 // two instants, three blanks, a line feed
+		size += len(items[i].ID) + len(items[i].Body) + 16
 	}
 	text := make([]byte, 0, size)
 	for i := range items {
-		text = strconv.AppendInt(text, items[i].QueuedAt, 10)
+		text = strconv.AppendInt(text, newest-items[i].QueuedAt, 10)
 		text = append(text, ' ')
-		text = strconv.AppendInt(text, items[i].At, 10)
+		text = strconv.AppendInt(text, items[i].QueuedAt-items[i].At, 10)
 		text = append(text, ' ')
 		text = append(text, packID(items[i].ID)...)
 		text = append(text, ' ')
-		text = append(text, items[i].Body...)
+		text = shorten(text, &items[i])
 		text = append(text, '\n')
 	}
 	return text
@@ -80,48 +87,4 @@ func packID(id string) string {
 		}
 	}
 	return id
-}
-
-// unpack reads the oldest items of bundles, at most so many. Those of a bundle
-// share one text with their bodies.
-func unpack(bundles []any, most int) ([]behaviour.Item, error) {
-	items := make([]behaviour.Item, 0, most)
-	for i := 0; i+1 < len(bundles) && len(items) < most; i += 2 {
-		var err error
-		once := strings.Contains(text(bundles, i), "p")
-		if items, err = unpackLines(items, text(bundles, i+1), once); err != nil {
-			return nil, err
-		}
-	}
-	return items[:min(len(items), most)], nil
-}
-
-func unpackLines(items []behaviour.Item, lines string, once bool) ([]behaviour.Item, error) {
-	bodies := []byte(lines)
-	for from := 0; from < len(lines); {
-		end := from + max(0, strings.IndexByte(lines[from:], '\n'))
-		item, head, ok := unpackLine(lines[from:end])
-		if !ok {
-			return nil, fmt.Errorf("an item that begins %.60q", lines[from:])
-		}
-		item.Once, item.Body = once, bodies[from+head:end:end]
-		items = append(items, item)
-		from = end + 1
-	}
-	return items, nil
-}
-
-// unpackLine reads what comes before the body, which begins at head.
-func unpackLine(line string) (item behaviour.Item, head int, ok bool) {
-	queuedAt, rest, _ := strings.Cut(line, " ")
-	at, rest, _ := strings.Cut(rest, " ")
-	id, body, ok := strings.Cut(rest, " ")
-	if !ok {
-		return item, 0, false
-	}
-	var faults [3]error
-	item.QueuedAt, faults[0] = strconv.ParseInt(queuedAt, 10, 64)
-	item.At, faults[1] = strconv.ParseInt(at, 10, 64)
-	item.ID, faults[2] = url.PathUnescape(id)
-	return item, len(line) - len(body), faults == [3]error{}
 }

@@ -12,7 +12,7 @@ local function fitting(n)
   for at = 1, #pushes, 2 do
     local size = size_of(pushes[at])
     if n > 0 and size > n then
-      fit[at], fit[at + 1] = cut(pushes[at], pushes[at + 1], n)
+      fit[at], fit[at + 1] = cut(pushes[at], n), pushes[at + 1]
     elseif n > 0 then
       fit[at], fit[at + 1] = pushes[at], pushes[at + 1]
     end

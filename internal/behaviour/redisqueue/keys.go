@@ -26,6 +26,8 @@ const partitions = 64
 //	{b:P}:taken         zset: BATCH COUNT GAME → end of the lease
 //	{b:P}:batch:BATCH   list: its bundles, see take.lua, or how it was settled; it expires
 //	{b:P}:once:ID       text: the answer to a push or a discard; it expires
+//	{b:P}:pushed:FROM   hash: game → 'ID VERDICT' of the last push of a process; it
+//	                    expires
 //	{b:P}:total         hash: the counters of all its games
 //	{b:P}:attending     zset: node → when its visits were last seen
 //	{b:P}:attending:N   hash: of the node N, session → visit; it expires
@@ -51,6 +53,7 @@ func (p partition) visits(node string) string { return string(p) + "attending:" 
 func (p partition) total() string             { return string(p) + "total" }
 func (p partition) batch(id string) string    { return string(p) + "batch:" + id }
 func (p partition) once(id string) string     { return string(p) + "once:" + id }
+func (p partition) pushed(from string) string { return string(p) + "pushed:" + from }
 func (p partition) queue(game string) string  { return string(p) + "queue:" + game }
 func (p partition) state(game string) string  { return string(p) + "game:" + game }
 func (p partition) seen(game string) string   { return string(p) + "seen:" + game }

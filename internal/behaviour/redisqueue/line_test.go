@@ -124,7 +124,7 @@ func (l *line) push(items []behaviour.Item) behaviour.Pushed {
 
 func (l *line) take(batch string) behaviour.Taken {
 	l.Helper()
-	taken, err := l.Take(l.Context(), l.terms, behaviour.Take{Batch: batch, Node: "n1", Lane: "shared", Now: l.now, Lease: 20_000})
+	taken, err := l.Take(l.Context(), l.terms, behaviour.Take{Batches: []string{batch}, Node: "n1", Lane: "shared", Now: l.now, Lease: 20_000})
 	if err != nil {
 		l.Fatal(err)
 	}

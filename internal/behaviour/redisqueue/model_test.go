@@ -198,19 +198,39 @@ func (m *model) mark(now int64) int64 {
 }
 
 func (m *model) take(t behaviour.Take) behaviour.Taken {
-	held, again := m.flights[t.Batch]
-	_, ended := m.settled[t.Batch]
-	if !again && !ended && len(m.queue) > 0 && !m.paused && m.free(t.Now) <= t.Now {
-		n := min(len(m.queue), m.terms.BatchSize)
-		held = &flight{things: slices.Clone(m.queue[:n]), till: t.Now + t.Lease}
-		m.flights[t.Batch], m.queue = held, m.queue[n:]
-		m.spend(t.Now, 1)
+	again := false
+	for _, id := range t.Batches {
+		_, ended := m.settled[id]
+		again = again || ended || m.flights[id] != nil
+	}
+	if !again && !m.paused && m.free(t.Now) <= t.Now {
+		m.fly(t)
 	}
 	var items []behaviour.Item
-	if held != nil {
-		items = itemsOf(held.things)
+	for _, id := range t.Batches {
+		if held := m.flights[id]; held != nil {
+			items = append(items, itemsOf(held.things)...)
+		}
 	}
 	return behaviour.Taken{Items: items, Left: len(m.queue), Next: m.mark(t.Now)}
+}
+
+// fly takes as many batches as may be, which is one at the least where there are items.
+func (m *model) fly(t behaviour.Take) {
+	tries := len(t.Batches)
+	if tokens, _ := m.grown(t.Now); m.terms.PerSecond > 0 {
+		tries = min(tries, int(tokens/1000))
+	}
+	taken := 0
+	for len(m.queue) > 0 && taken < tries && (taken == 0 || len(m.queue) >= m.terms.BatchSize) {
+		n := min(len(m.queue), m.terms.BatchSize)
+		m.flights[t.Batches[taken]] = &flight{things: slices.Clone(m.queue[:n]), till: t.Now + t.Lease}
+		m.queue = m.queue[n:]
+		taken++
+	}
+	if taken > 0 {
+		m.spend(t.Now, float64(taken))
+	}
 }
 
 func itemsOf(things []*thing) (items []behaviour.Item) {

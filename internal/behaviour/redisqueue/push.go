@@ -12,15 +12,19 @@ import (
 // Push implements behaviour.Queue.
 func (s *Store) Push(ctx context.Context, t behaviour.Terms, p behaviour.Push) (behaviour.Pushed, error) {
 	bundles := appendBundles(nil, p.Items)
-	args := termArgs(t, p.Now, 7+len(bundles)+2*len(p.Refused)+len(p.Items))
-	args = append(args, string(overflow(t, p.Posted)), len(p.Items), behaviour.SeenForMS, s.maxSeen, onceMS, len(bundles)/2)
+	part := newPartition(partitionOf(t.Game))
+	told, id := part.once(p.ID), ""
+	if inTurn(p) {
+		told, id = part.pushed(p.From), p.ID
+	}
+	args := termArgs(t, p.Now, 8+len(bundles)+2*len(p.Refused)+len(p.Items))
+	args = append(args, string(overflow(t, p.Posted)), len(p.Items), behaviour.SeenForMS, s.maxSeen, onceMS, id, len(bundles)/2)
 	args = append(append(args, bundles...), len(p.Refused))
 	for reason, n := range p.Refused {
 		args = append(args, counter(reason), n)
 	}
 	args = appendOnce(args, p.Items)
-	part := newPartition(partitionOf(t.Game))
-	verdict, err := pushScript.Run(ctx, s.client, part.of(t.Game, part.once(p.ID)), args...).Text()
+	verdict, err := pushScript.Run(ctx, s.client, part.of(t.Game, told), args...).Text()
 	if err != nil {
 		return behaviour.Pushed{}, fmt.Errorf("redisqueue: push: %w", err)
 	}
@@ -28,6 +32,41 @@ func (s *Store) Push(ctx context.Context, t behaviour.Terms, p behaviour.Push) (
 		return behaviour.Pushed{}, behaviour.ErrFull
 	}
 	return readVerdict(verdict)
+}
+
+// inTurn says whether only the last push of its process to the game needs to be
+// known again.
+func inTurn(p behaviour.Push) bool { return p.From != "" && (len(p.Items) == 0 || !p.Items[0].Once) }
+
+// PushAll implements behaviour.Queue, for pushes of the server's own that are
+// nothing but items, to queues that need nothing but those.
+func (s *Store) PushAll(ctx context.Context, all []behaviour.GamePush) ([]behaviour.Pushed, error) {
+	part := newPartition(partitionOf(all[0].Terms.Game))
+	keys := append(make([]string, 0, 2+2*len(all)), part.total(), part.pushed(all[0].Push.From))
+	args := append(make([]any, 0, 2+8*len(all)), all[0].Push.Now, onceMS)
+	for _, one := range all {
+		t, p := one.Terms, one.Push
+		bundles := appendBundles(nil, p.Items)
+		keys = append(keys, part.queue(t.Game), part.state(t.Game))
+		args = append(append(args, t.Game, p.ID, len(p.Items), t.BatchSize, t.MaxLen, len(bundles)/2), bundles...)
+	}
+	verdicts, err := pushesScript.Run(ctx, s.client, keys, args...).StringSlice()
+	if err == nil && len(verdicts) != len(all) {
+		err = fmt.Errorf("%d verdicts on %d", len(verdicts), len(all))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("redisqueue: push: %w", err)
+	}
+	pushed := make([]behaviour.Pushed, len(all))
+	for i, verdict := range verdicts {
+		if verdict == "" {
+			continue
+		}
+		if pushed[i], err = readVerdict(verdict); err != nil {
+			return nil, err
+		}
+	}
+	return pushed, nil
 }
 
 // appendOnce appends the ids of items that are taken once.

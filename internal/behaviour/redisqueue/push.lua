@@ -6,21 +6,23 @@
 -- as queue_full and as duplicate, and the length of the queue; the same when run
 -- again; or 'full' where the push is refused, with nothing changed.
 local was, kept = length, fresh
+most = math.max(most, fresh)
 local had = was - beyond(was) -- the bound was lowered: the queue shrinks with each push
 if ARGV[9] ~= 'drop_oldest' then
   kept = math.min(fresh, math.max(0, bound - had))
 end
 if fresh > 0 and (ARGV[9] == 'reject' and kept < fresh
     or #ids > 0 and redis.call('ZCARD', KEYS[5]) + fresh > tonumber(ARGV[12])) then
-  return redis.call('GET', KEYS[6]) or 'full'
+  return told() or 'full'
 end
 local gone = beyond(had + kept)
 local lasting, after = kept - math.max(0, gone - had), had + kept - gone
 local verdict = string.format('%.0f %.0f %.0f %.0f', lasting, fresh - lasting, pushed - fresh, after)
-local before = redis.call('SET', KEYS[6], verdict, 'NX', 'GET', 'PX', ARGV[13])
+local before = told()
 if before then
   return before
 end
+tell(verdict)
 shrink()
 
 count('offered', pushed)

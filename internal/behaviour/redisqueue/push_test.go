@@ -219,3 +219,16 @@ func TestAQueueVanishesThatIsNotPushedTo(t *testing.T) {
 		}
 	})
 }
+
+func TestALargePushDropsAsMuchAsItBrings(t *testing.T) {
+	each(t, func(l *line) {
+		l.terms.MaxLen = 1500
+		l.push(l.own(ids(0, 1000)...))
+		checkPushed(t, l.push(l.own(ids(1000, behaviour.MaxOwnPush)...)),
+			behaviour.Pushed{Queued: 1500, Dropped: drops{behaviour.QueueFull: 2500}, Length: 1500})
+		l.queued(ids(3500, 1500)...)
+		checkPushed(t, l.push(l.own(ids(5000, 1000)...)), behaviour.Pushed{Queued: 1000, Length: 1500})
+		l.queued(ids(4500, 1500)...)
+		l.count(behaviour.Counts{Offered: 6000, Queued: 1500, Dropped: drops{behaviour.QueueFull: 4500}})
+	})
+}

@@ -40,7 +40,22 @@ func (s *Store) Settle(ctx context.Context, t behaviour.Terms, st behaviour.Sett
 	if len(st.Back) > 0 || st.Unused {
 		sc = backScript
 	}
-	gone, err := sc.Run(ctx, s.client, part.of(t.Game, part.taken(), part.batch(st.Batch)), args...).Result()
+	return settled(sc.Run(ctx, s.client, part.of(t.Game, part.taken(), part.batch(st.Batch)), args...).Result())
+}
+
+// SettleSent implements behaviour.Queue.
+func (s *Store) SettleSent(ctx context.Context, t behaviour.Terms, all []behaviour.Settlement) error {
+	part := newPartition(partitionOf(t.Game))
+	keys, args := part.of(t.Game, part.taken()), append(make([]any, 0, 1+3*len(all)), t.Game)
+	for _, st := range all {
+		keys = append(keys, part.batch(st.Batch))
+		args = append(args, st.Batch, st.Sent, settledAs(st))
+	}
+	return settled(sentScript.Run(ctx, s.client, keys, args...).Result())
+}
+
+// settled reads the reply of a script that settles.
+func settled(gone any, err error) error {
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return fmt.Errorf("redisqueue: settle: %w", err)
 	}

@@ -162,3 +162,36 @@ func TestManyBatchesAreReapedSomeAtATime(t *testing.T) {
 		l.count(behaviour.Counts{Offered: reapMost + 5, Dropped: drops{behaviour.NodeLost: reapMost + 5}})
 	})
 }
+
+func TestBatchesThatWereSentAreSettledTogether(t *testing.T) {
+	each(t, func(l *line) {
+		sent := []behaviour.Settlement{{Batch: "b1", Sent: 10}, {Batch: "b2", Sent: 10}, {Batch: "b3", Sent: 4}}
+		settle := func(want error, all ...behaviour.Settlement) {
+			l.Helper()
+			if err := l.SettleSent(l.Context(), l.terms, all); !errors.Is(err, want) {
+				l.Errorf("settled %+v: %v, want %v", all, err, want)
+			}
+		}
+		l.push(l.own(ids(0, 24)...))
+		l.takeSome("b1", "b2")
+		l.take("b3")
+		settle(behaviour.ErrGone, append(sent, behaviour.Settlement{Batch: "never", Sent: 1})...)
+		settle(behaviour.ErrGone, sent[0], sent[1], behaviour.Settlement{Batch: "b3", Sent: 5})
+		l.count(behaviour.Counts{Offered: 24, InFlight: 24})
+		l.settle(sent[1]) // along with those that are so already
+		for range 2 {
+			settle(nil, sent...)
+			l.count(behaviour.Counts{Offered: 24, Sent: 24})
+		}
+		l.settle(sent[0])
+		l.gone(behaviour.Settlement{Batch: "b1", Dropped: drops{behaviour.TooOld: 10}})
+		l.now += 20_000
+		l.reap(0)
+
+		l.push(l.own(ids(24, 20)...))
+		l.takeSome("b4", "b5")
+		l.now += 20_000
+		l.reap(20)
+		settle(behaviour.ErrGone, behaviour.Settlement{Batch: "b4", Sent: 10}, behaviour.Settlement{Batch: "b5", Sent: 10})
+	})
+}

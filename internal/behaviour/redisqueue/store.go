@@ -32,16 +32,18 @@ const (
 var sources embed.FS
 
 var (
-	pushScript   = script("usual", "counts", "game", "bundles", "shift", "terms", "fresh", "kept", "push")
-	takeScript   = script("counts", "game", "bundles", "shift", "terms", "take")
-	permitScript = script("counts", "game", "bundles", "shift", "terms", "permit")
+	pushScript   = script("usual", "own", "counts", "game", "bundles", "lines", "shift", "terms", "fresh", "kept", "push")
+	pushesScript = script("usual", "several")
+	takeScript   = script("counts", "game", "bundles", "lines", "shift", "terms", "deal", "take")
+	permitScript = script("counts", "game", "bundles", "lines", "shift", "terms", "permit")
+	sentScript   = script("counts", "sent")
 	settleScript = script("counts", "settle")
-	backScript   = script("counts", "game", "bundles", "shift", "terms", "settle", "back")
-	keepScript   = script("counts", "game", "bundles", "shift", "terms", "stale", "keep")
+	backScript   = script("counts", "game", "bundles", "lines", "shift", "terms", "settle", "back")
+	keepScript   = script("counts", "game", "bundles", "lines", "shift", "terms", "stale", "keep")
 
 	lostScript    = script("counts", "lost")
-	boundScript   = script("counts", "game", "bundles", "shift", "bound")
-	discardScript = script("counts", "game", "bundles", "shift", "discard")
+	boundScript   = script("counts", "game", "bundles", "lines", "shift", "bound")
+	discardScript = script("counts", "game", "bundles", "lines", "shift", "discard")
 	hurryScript   = script("counts", "game", "hurry")
 	resumeScript  = script("counts", "game", "resume", "hurry")
 

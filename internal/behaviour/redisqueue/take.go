@@ -3,8 +3,6 @@ package redisqueue
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"laststand/internal/behaviour"
@@ -12,9 +10,12 @@ import (
 
 // Take implements behaviour.Queue.
 func (s *Store) Take(ctx context.Context, t behaviour.Terms, take behaviour.Take) (behaviour.Taken, error) {
-	args := append(termArgs(t, take.Now, 4), take.Batch, take.Now+take.Lease, take.Lease+staleMS, take.Lane)
+	args := append(termArgs(t, take.Now, 3+len(take.Batches)), take.Now+take.Lease, take.Lease+staleMS, take.Lane)
 	part := newPartition(partitionOf(t.Game))
-	keys := part.of(t.Game, part.taken(), part.batch(take.Batch))
+	keys := part.of(t.Game, part.taken())
+	for _, batch := range take.Batches {
+		args, keys = append(args, batch), append(keys, part.batch(batch))
+	}
 	reply, err := takeScript.Run(ctx, s.client, keys, args...).Slice()
 	if err == nil && len(reply) < 2 {
 		err = fmt.Errorf("a reply of %d elements", len(reply))
@@ -23,20 +24,10 @@ func (s *Store) Take(ctx context.Context, t behaviour.Terms, take behaviour.Take
 		return behaviour.Taken{}, fmt.Errorf("redisqueue: take: %w", err)
 	}
 	taken := behaviour.Taken{Left: int(number(reply, 0)), Next: number(reply, 1)}
-	if taken.Items, err = readBatch(reply[2:]); err != nil {
+	if taken.Items, err = unpack(reply[2:], len(take.Batches)*t.BatchSize); err != nil {
 		return behaviour.Taken{}, fmt.Errorf("redisqueue: take: %w", err)
 	}
 	return taken, nil
-}
-
-// readBatch reads what take.lua keeps; there are no items in what is settled.
-func readBatch(held []any) ([]behaviour.Item, error) {
-	count, _, _ := strings.Cut(text(held, 0), " ")
-	n, err := strconv.Atoi(count)
-	if err != nil {
-		return nil, nil //nolint:nilerr // it is no batch
-	}
-	return unpack(held[1:], n)
 }
 
 // Permit implements behaviour.Queue. Who waits as long as it says keeps the

@@ -327,3 +327,58 @@ func TestALeaseOfAClockThatHasGoneBack(t *testing.T) {
 		l.count(behaviour.Counts{Offered: 20, Sent: 10, Dropped: drops{behaviour.NodeLost: 10}})
 	})
 }
+
+func (l *line) takeSome(batches ...string) behaviour.Taken {
+	l.Helper()
+	taken, err := l.Take(l.Context(), l.terms, behaviour.Take{Batches: batches, Lane: "own", Now: l.now, Lease: 20_000})
+	if err != nil {
+		l.Fatal(err)
+	}
+	return taken
+}
+
+// Full batches are taken together, each to be settled by itself; one that is not
+// full is taken alone.
+func TestBatchesAreTakenTogether(t *testing.T) {
+	each(t, func(l *line) {
+		l.push(l.own(ids(0, 17)...))
+		l.push(l.posted(ids(17, 18)...)) // 35: three batches and a half
+		for range 2 {                    // again the same
+			got := l.takeSome("b1", "b2")
+			if !slices.Equal(idsOf(got.Items), ids(0, 20)) || got.Left != 15 || got.Next != l.now {
+				l.Errorf("took %q, %d left, next %d", idsOf(got.Items), got.Left, got.Next)
+			}
+		}
+		if got := l.take("b2"); !slices.Equal(idsOf(got.Items), ids(10, 10)) {
+			l.Errorf("the second is %q", idsOf(got.Items))
+		}
+		if got := l.takeSome("b3", "b4", "b5"); !slices.Equal(idsOf(got.Items), ids(20, 10)) || got.Left != 5 {
+			l.Errorf("then %q, %d left", idsOf(got.Items), got.Left)
+		}
+		if got := l.takeSome("b6", "b7"); !slices.Equal(idsOf(got.Items), ids(30, 5)) || got.Left != 0 {
+			l.Errorf("at last %q, %d left", idsOf(got.Items), got.Left)
+		}
+		l.settle(behaviour.Settlement{Batch: "b2", Sent: 10})
+		l.settle(behaviour.Settlement{Batch: "b1", Back: l.own(ids(0, 10)...)})
+		l.now += 20_000
+		l.reap(15)
+		l.count(behaviour.Counts{Offered: 35, Sent: 10, Queued: 10, Dropped: drops{behaviour.NodeLost: 15}})
+	})
+}
+
+func TestBatchesThatAreTakenTogetherHaveATryEach(t *testing.T) {
+	each(t, func(l *line) {
+		l.terms.PerSecond, l.terms.Burst = 1, 3
+		l.push(l.own(ids(0, 100)...))
+		if got := l.takeSome("b1", "b2", "b3", "b4"); len(got.Items) != 30 || got.Next != l.now+1000 {
+			l.Errorf("took %d items, next at %d", len(got.Items), got.Next-epoch)
+		}
+		if got := l.takeSome("b5", "b6"); got.Items != nil || got.Left != 70 {
+			l.Errorf("took %+v without a try", got)
+		}
+		l.settle(behaviour.Settlement{Batch: "b2", Back: l.own(ids(10, 10)...), Unused: true})
+		if got := l.takeSome("b7", "b8"); !slices.Equal(idsOf(got.Items), ids(10, 10)) {
+			l.Errorf("took %q for the try that was given back", idsOf(got.Items))
+		}
+	})
+}

@@ -23,17 +23,18 @@ local function free()
   return math.max(at, tokens_at + math.ceil((1000 - tokens) / per_second))
 end
 
-local function spend(tries)
+local function spend(n)
   if per_second > 0 then
-    tokens = tokens - 1000 * tries
+    tokens = tokens - 1000 * n
     write('tokens', tokens)
     write('tokens_at', tokens_at)
   end
 end
 
--- How many of n items are dropped: those beyond the bound, 1000 at the most, as
--- nobody else is served meanwhile.
-local function beyond(n) return math.min(1000, math.max(0, n - bound)) end
+local most = 1000 -- items that are dropped at once, as nobody else is served meanwhile
+
+-- How many of n items are dropped, of those beyond the bound.
+local function beyond(n) return math.min(most, math.max(0, n - bound)) end
 
 local function shrink()
   if length > bound then
@@ -49,7 +50,7 @@ local function mark()
   end
   local due = free()
   if length < batch then
-    local since = tonumber(string.match(redis.call('LINDEX', KEYS[1], 0), '%d+$'))
+    local since = tonumber(string.match(oldest(), '%d+$'))
     if since > tonumber(game[4] or 0) then
       due = math.max(due, math.min(since, now) + flush) -- it may be of a clock that has gone back since
     end

@@ -1,27 +1,28 @@
 -- The usual push, with as few calls as that takes: of the server's own, to a
 -- queue that has items and room, and was kept alive just now, so that nothing
--- else changes. The first piece of a push, those after it do all others.
--- KEYS  as of fresh.lua
--- ARGV  as of fresh.lua
--- Returns the verdict of push.lua where the push is usual.
-do
-  local game = redis.call('HMGET', KEYS[2], 'queued', 'max_len', 'kept_at', 'offered')
-  local had, batch = tonumber(game[1] or 0), tonumber(ARGV[3])
-  local after = had + tonumber(ARGV[10])
-  local age = tonumber(ARGV[2]) - tonumber(game[3] or 0)
-  local bundles = 2 * tonumber(ARGV[14])
-  if had > 0 and after <= tonumber(game[2] or ARGV[7]) and (had >= batch or after < batch)
-    and age >= 0 and age < 1000 and bundles > 0 and #ARGV == 15 + bundles then
-    local verdict = ARGV[10] .. ' 0 0 ' .. after
-    local before = redis.call('SET', KEYS[6], verdict, 'NX', 'GET', 'PX', ARGV[13])
-    if before then
-      return before
-    end
-    if redis.call('RPUSHX', KEYS[1], unpack(ARGV, 15, 14 + bundles)) > 0 then
-      redis.call('HSET', KEYS[2], 'queued', after, 'offered', tonumber(game[4]) + ARGV[10])
-      redis.call('HINCRBY', KEYS[4], 'offered', ARGV[10])
-      return verdict
-    end
-    redis.call('DEL', KEYS[6]) -- the list has vanished
+-- else changes.
+-- KEYS  none of its own
+-- ARGV  none of its own
+-- Returns nothing.
+
+-- Pushes n items, which are bundles among the arguments; gives the verdict of
+-- push.lua, or nil where the push is not usual, and nothing has changed. The queue
+-- and the game are keys, t the terms.
+local function usual(queue, state, n, t, from, till)
+  local game = redis.call('HMGET', state, 'queued', 'max_len', 'kept_at', 'offered')
+  local had = tonumber(game[1] or 0)
+  local after, age = had + n, t.now - tonumber(game[3] or 0)
+  if had == 0 or after > tonumber(game[2] or t.bound) or had < t.batch and after >= t.batch
+    or age < 0 or age >= 1000 or redis.call('RPUSHX', queue, unpack(ARGV, from, till)) == 0 then
+    return nil
   end
+  redis.call('HSET', state, 'queued', after, 'offered', tonumber(game[4]) + n)
+  return n .. ' 0 0 ' .. after
+end
+
+-- What was answered to a push, where that is the last of its process to the game
+-- or was made before that one: ids sort as pushes are made.
+local function answered(pushed, game, id)
+  local last, verdict = string.match(redis.call('HGET', pushed, game) or '', '^(%S+) (.*)$')
+  return last and last >= id and verdict
 end
