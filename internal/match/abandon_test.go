@@ -227,11 +227,11 @@ func TestNothingComesAfterTheEnd(t *testing.T) {
 	l := newLive(View{Plan: p, State: State{Phase: Open, Seq: 2, Version: 5}})
 	l.subs[ada] = in
 	gone := State{Phase: Over, Ending: Abandoned, Version: 3}
-	if !l.receive(frames{}, &gone) || len(in.frames()) != 1 {
+	if !l.receive(delivery{state: &gone}) || len(in.frames()) != 1 {
 		t.Fatalf("%s", in.frames())
 	}
 	late := State{Phase: Revealed, Version: 9}
-	if !l.receive(frames{first: 4, bytes: [][]byte{[]byte("late")}}, &late) || !l.receive(frames{first: 9, bytes: [][]byte{nil}}, nil) {
+	if !l.receive(delivery{frames: frames{first: 4, bytes: [][]byte{[]byte("late")}}, state: &late}) || !l.receive(delivery{frames: frames{first: 9, bytes: [][]byte{nil}}}) {
 		t.Error("it asks for what is missing")
 	}
 	l.catchUp(View{State: State{Phase: Revealed, Version: 9, Seq: 4}, Frames: [][]byte{[]byte("late")}})

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -53,44 +54,12 @@ func (e *Engine) advance(ctx context.Context, l *live, v View) error {
 // course takes steps until none is due. The wheel is set once all are taken:
 // else it would take those that follow at once beside this course.
 func (e *Engine) course(ctx context.Context, l *live, v View, wanted choice) error {
-	moved, err := e.steps(ctx, l, v, wanted)
-	if moved {
+	st := stretch{Engine: e, l: l}
+	err := cmp.Or(st.steps(ctx, v, wanted), st.tell(ctx))
+	if st.taken {
 		e.arm(l)
 	}
 	return err
-}
-
-// steps says whether it has taken any, also where it fails after that.
-func (e *Engine) steps(ctx context.Context, l *live, v View, wanted choice) (moved bool, err error) {
-	for range maxSteps {
-		if wanted != nil || !v.enough(l.plan) {
-			if v, err = e.read(ctx, l, l.known().Seq); err != nil {
-				return moved, e.lost(ctx, l, err)
-			}
-		}
-		s, asked, due := e.choose(l.plan, v, wanted)
-		if !due {
-			e.follow(l, v)
-			return moved, nil
-		}
-		taken, err := e.take(ctx, l, &s)
-		moved = moved || taken
-		if err != nil {
-			return moved, err
-		}
-		v = View{}
-		if !taken {
-			continue
-		}
-		v.State = s.To
-		if asked {
-			wanted = nil
-		}
-		if wanted == nil && !v.due(e.Now()) {
-			return moved, nil
-		}
-	}
-	return moved, errMoving
 }
 
 // choose is the step that is asked for, or else the one that is due.
@@ -104,38 +73,10 @@ func (e *Engine) choose(p *Plan, v View, wanted choice) (s Step, asked, due bool
 	return s, false, due
 }
 
-// take tries a step and, where this node has won it, pushes what it caused,
-// here and to the other nodes. Where that fails the state known here stays
-// behind, and recovery pushes it.
-func (e *Engine) take(ctx context.Context, l *live, s *Step) (taken bool, err error) {
-	s.ID, s.Seen = newID(), l.seen()
-	done, err := e.Store.Step(ctx, *s)
-	if err != nil {
-		e.metrics.steps.WithLabelValues(string(s.To.Phase), "failed").Inc()
-		return false, e.lost(ctx, l, err)
-	}
-	if !done.Taken {
-		e.metrics.steps.WithLabelValues(string(s.To.Phase), "lost").Inc()
-		return false, nil
-	}
-	e.metrics.steps.WithLabelValues(string(s.To.Phase), "taken").Inc()
-	s.To.Version = done.Version
-	l.see(done.Version)
-	f := encode(s.Pushes, done.First)
-	e.publish(ctx, l, done.Nodes, news{frames: f, state: &s.To, version: done.Version})
-	err = e.deliver(ctx, l, f, &s.To)
-	e.moved(l)
-	if s.To.Phase == Over {
-		e.over(ctx, l, s)
-	}
-	return true, err
-}
-
-// deliver pushes frames of a match to its sessions here, and takes the state
-// over that they lead to. What this node has missed before them is read from
-// the log first.
-func (e *Engine) deliver(ctx context.Context, l *live, f frames, s *State) error {
-	if l.receive(f, s) {
+// deliver pushes to the sessions here what steps of a match have led to. What this
+// node has missed before that is read from the log first.
+func (e *Engine) deliver(ctx context.Context, l *live, d delivery) error {
+	if l.receive(d) {
 		return nil
 	}
 	e.metrics.gaps.Inc()

@@ -31,9 +31,7 @@ func (e *Engine) Answer(ctx context.Context, s Submission) (protocol.Answered, f
 	if j.normal, err = l.plan.Questions[j.question].Normalize(given(s.Answer)); err != nil {
 		return e.refuse(e.invalid(ctx, l, s, err))
 	}
-	if j.given, err = json.Marshal(s.Answer.Given); err != nil {
-		return e.refuse(err)
-	}
+	j.given = s.Answer.Encode()
 	out, err := e.commit(ctx, l, s, j)
 	if err != nil {
 		return e.refuse(err)

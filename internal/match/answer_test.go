@@ -171,7 +171,7 @@ func TestAnAnswerJudgedByAnOldOpening(t *testing.T) {
 		w.passUntil(p, Open, 0)
 		old := w.store.state(p.ID)
 		old.OpensAt -= 4000
-		n.held(p.ID).receive(frames{}, &old)
+		n.held(p.ID).receive(delivery{state: &old})
 		time.Sleep(time.Second)
 		got, err := n.answer(p, ada, 0, rightAnswer(&p.Questions[0]))
 		if want := now() - w.store.state(p.ID).OpensAt; err != nil || got.ElapsedMS != want {

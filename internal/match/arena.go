@@ -80,10 +80,8 @@ func (e *Engine) expel(l *live, player string, frames [][]byte) {
 	delete(l.subs, player)
 	delete(l.members, player)
 	e.forget(l, player)
-	for _, frame := range frames {
-		if sub != nil {
-			sub.Push("", frame)
-		}
+	if sub != nil && len(frames) > 0 {
+		sub.Push("", frames...)
 	}
 }
 

@@ -304,23 +304,3 @@ func TestNobodyForfeitsAnArenaThatRuns(t *testing.T) {
 		}
 	})
 }
-
-// The store fails while players of a match of many are to be told their own:
-// they are told a little later, once.
-func TestOwnIsToldLater(t *testing.T) {
-	inBubble(t, func(w *world) {
-		n := w.node()
-		e := w.event(newArena(Survival, 2), 53, n)
-		var fail atomic.Int64
-		fail.Store(2)
-		n.link.set(func(method, _ string) fault {
-			s := w.store.state(e.plan.ID)
-			if method == "Read" && s.Phase == Revealed && s.Question == 1 && fail.Add(-1) >= 0 {
-				return fails
-			}
-			return works
-		})
-		e.play()
-		e.check()
-	})
-}

@@ -80,7 +80,7 @@ func (e *Engine) onNews(payload []byte) {
 		return
 	}
 	l.see(h.Version)
-	if l.receive(frames{first: h.First, bytes: lines}, h.State) {
+	if l.receive(delivery{frames: frames{first: h.First, bytes: lines}, state: h.State}) {
 		e.arm(l)
 		e.moved(l)
 		return

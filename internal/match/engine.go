@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,7 +52,9 @@ type Config struct {
 // living node advances. It is safe for concurrent use.
 type Engine struct {
 	Config
-	metrics *metrics
+	metrics  *metrics
+	born     string        // among all engines
+	attempts atomic.Uint64 // made so far
 
 	mu       sync.Mutex
 	lives    map[string]*live
@@ -87,6 +90,7 @@ func New(c Config) *Engine {
 	e := &Engine{
 		Config:   c,
 		metrics:  newMetrics(c.Registry),
+		born:     newID(),
 		lives:    make(map[string]*live),
 		attached: make(map[playerKey][]*live),
 	}
@@ -212,3 +216,6 @@ func (e *Engine) read(ctx context.Context, l *live, after int64, players ...stri
 }
 
 func newID() string { return ulid.Make().String() }
+
+// attemptID is an id that no other attempt has, of whatever node.
+func (e *Engine) attemptID() string { return e.born + "." + strconv.FormatUint(e.attempts.Add(1), 36) }

@@ -8,6 +8,16 @@ type frames struct {
 	bytes [][]byte
 }
 
+// after is where the frames beyond a number begin, at their end where there are
+// none or one before them is missing.
+func (f frames) after(seq int64) int {
+	from := seq + 1 - f.first
+	if from < 0 || from > int64(len(f.bytes)) {
+		return len(f.bytes)
+	}
+	return int(from)
+}
+
 func encode(pushes []protocol.Numbered, first int64) frames {
 	f := frames{first: first}
 	for i, p := range pushes {
@@ -16,21 +26,37 @@ func encode(pushes []protocol.Numbered, first int64) frames {
 	return f
 }
 
-// receive delivers frames that follow on what was delivered, and takes the
-// state over that they lead to, nil for none; false where something before them
-// is missing here.
-func (l *live) receive(f frames, s *State) bool {
+// delivery is what is delivered together: frames, what players are told of their
+// own, and the state that the frames lead to, nil for none.
+type delivery struct {
+	frames frames
+	owns   owns
+	state  *State
+}
+
+// add adds a step: its frames follow on those of the steps before.
+func (d *delivery) add(f frames, to State) {
+	if len(d.frames.bytes) == 0 {
+		d.frames.first = f.first
+	}
+	d.frames.bytes = append(d.frames.bytes, f.bytes...)
+	d.state = &to
+}
+
+// receive delivers what follows on what was delivered; false where something
+// before it is missing here.
+func (l *live) receive(d delivery) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.abandoned() {
 		return true
 	}
-	if len(f.bytes) > 0 && f.first > l.state.Seq+1 {
+	if len(d.frames.bytes) > 0 && d.frames.first > l.state.Seq+1 {
 		return false
 	}
-	l.push(f)
-	if s != nil {
-		l.moveTo(*s)
+	l.pushWith(d.frames, l.due(d.owns))
+	if d.state != nil {
+		l.moveTo(*d.state)
 	}
 	return true
 }
@@ -53,17 +79,26 @@ func (l *live) catchUp(v View) {
 // push delivers frames to the sessions, in order and once each: those that do
 // not follow on what was delivered are left out. The caller holds mu. Sessions
 // are visited from a random one on (map order).
-func (l *live) push(f frames) {
-	for i, frame := range f.bytes {
-		if f.first+int64(i) != l.state.Seq+1 {
-			continue
-		}
-		l.state.Seq++
-		if l.joining > 0 {
-			l.fresh = append(l.fresh, frame)
-		}
-		for _, sub := range l.subs {
-			sub.Push(l.plan.ID, frame)
+func (l *live) push(f frames) { l.pushWith(f, owns{}) }
+
+// pushWith is push that tells players their own behind the frame that it is
+// about. The caller holds mu.
+func (l *live) pushWith(f frames, o owns) {
+	from := f.after(l.state.Seq)
+	all := f.bytes[from:]
+	l.state.Seq += int64(len(all))
+	if l.joining > 0 {
+		l.fresh = append(l.fresh, all...)
+	}
+	behind := max(o.behind-from, 0)
+	for player, sub := range l.subs {
+		own, told := o.of[player]
+		switch {
+		case told:
+			some := append(make([][]byte, 0, len(all)+1), all[:behind]...)
+			sub.Push(l.plan.ID, append(append(some, own), all[behind:]...)...)
+		case len(all) > 0:
+			sub.Push(l.plan.ID, all...)
 		}
 	}
 }

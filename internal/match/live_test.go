@@ -15,7 +15,7 @@ func TestTheNewestStateStays(t *testing.T) {
 		for j, later := range course {
 			l := newLive(View{Plan: newPlan("m_1", 0, 2), State: former})
 			l.state.Seq = 7
-			if later.Seq = 99; !l.receive(frames{}, &later) {
+			if later.Seq = 99; !l.receive(delivery{state: &later}) {
 				t.Fatal("no frame was missing")
 			}
 			want := course[max(i, j)]

@@ -17,11 +17,13 @@ type timed struct {
 	at []int64
 }
 
-func (t *timed) Push(match string, frame []byte) {
-	t.inbox.Push(match, frame)
+func (t *timed) Push(match string, frames ...[]byte) {
+	t.inbox.Push(match, frames...)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.at = append(t.at, now())
+	for range frames {
+		t.at = append(t.at, now())
+	}
 }
 
 // Players pour into a lobby over three nodes. Those who are there are told at

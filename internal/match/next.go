@@ -60,16 +60,13 @@ func (v View) enough(p *Plan) bool {
 	if v.Records != nil {
 		return true
 	}
-	if p.Arena != nil {
-		return false
-	}
 	switch v.Phase {
 	case Countdown:
-		return true
+		return p.Arena == nil
 	case Open:
-		return v.Answered >= v.Alive
+		return p.Arena == nil && v.Answered >= v.Alive
 	case Revealed:
-		return !v.last(p)
+		return !v.last(p) && !v.HostPaced // a host who is here moves its deadline
 	}
 	return false
 }

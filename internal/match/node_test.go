@@ -136,10 +136,10 @@ type inbox struct {
 	forgot int
 }
 
-func (in *inbox) Push(_ string, frame []byte) {
+func (in *inbox) Push(_ string, frames ...[]byte) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.raw = append(in.raw, frame)
+	in.raw = append(in.raw, frames...)
 }
 
 func (in *inbox) Forget(string) {

@@ -84,8 +84,10 @@ func (e *Engine) abandon(ctx context.Context, l *live) error {
 			return ErrAbandoned
 		}
 		s := abandon(l.plan, v)
-		taken, err := e.take(ctx, l, &s)
+		st := stretch{Engine: e, l: l}
+		taken, err := st.take(ctx, &s, v)
 		if taken {
+			_, err = st.pause(ctx, &s, View{State: s.To})
 			e.arm(l)
 		}
 		if err != nil {

@@ -15,6 +15,60 @@ const (
 	ownTries = 3
 )
 
+// owns are frames that tell players here what the question did to them that is
+// revealed with them.
+type owns struct {
+	question int
+	behind   int               // how many frames of the delivery come before them
+	of       map[string][]byte // by player
+}
+
+// owed are the players here who are to be told their own with the reveal that
+// follows: none in a match of few, and none where there are so many that it
+// would wait for them.
+func (l *live) owed(v View) []string {
+	if v.Phase != Sealed || v.Players <= FullView {
+		return nil
+	}
+	here := l.playersHere()
+	if len(here) > ownChunk {
+		return nil
+	}
+	return slices.Collect(maps.Keys(here))
+}
+
+// reveal adds what players are told of their own with the reveal that was just
+// added; they are in the view that it was taken by.
+func (d *delivery) reveal(p *Plan, v View, players []string) {
+	if len(players) == 0 {
+		return
+	}
+	v.State = *d.state
+	d.owns = owns{question: v.Question, behind: len(d.frames.bytes), of: make(map[string][]byte, len(players))}
+	for _, player := range players {
+		d.owns.of[player] = protocol.EncodePush(protocol.TypeOwn, ownView(p, v, player))
+	}
+}
+
+// whole says whether nobody is to be told their own aside between the last step
+// and the next.
+func (d *delivery) whole(v View) bool { return v.Players <= FullView || d.owns.of != nil }
+
+// due are those that nobody has told yet. Where somebody is here whom they leave
+// out all are told aside, by noteOwn. The caller holds mu.
+func (l *live) due(o owns) owns {
+	if o.of == nil || l.own >= o.question {
+		return owns{}
+	}
+	for player := range l.subs {
+		if _, told := o.of[player]; !told && l.members[player].Role == AsPlayer {
+			return owns{}
+		}
+	}
+	l.own = o.question
+	return o
+}
+
 // noteOwn has the players here of a match of many told what a question did to
 // them, once it is revealed to them.
 func (e *Engine) noteOwn(l *live) {

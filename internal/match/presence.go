@@ -5,8 +5,9 @@ import "sync"
 // Subscriber is a player's session at this node. Both methods return at once
 // and are safe for concurrent use; neither may call back into this package.
 type Subscriber interface {
-	// Push hands over one encoded frame of a match ("" for none), in order.
-	Push(match string, frame []byte)
+	// Push hands over encoded frames of a match ("" for none), in order; those of
+	// one call are best sent together. It keeps the frames, not the slice.
+	Push(match string, frames ...[]byte)
 	// Forget drops the frames of a match that are held back and not sent yet,
 	// because they are about to be pushed again.
 	Forget(match string)

@@ -25,14 +25,16 @@ type heldFrame struct {
 	frame []byte
 }
 
-func (s *session) Push(match string, frame []byte) {
+func (s *session) Push(match string, frames ...[]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.holding {
-		s.held = append(s.held, heldFrame{match, frame})
+	if !s.holding {
+		s.wrote = append(s.wrote, frames...)
 		return
 	}
-	s.wrote = append(s.wrote, frame)
+	for _, frame := range frames {
+		s.held = append(s.held, heldFrame{match, frame})
+	}
 }
 
 func (s *session) Forget(match string) {

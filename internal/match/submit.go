@@ -37,7 +37,7 @@ func (e *Engine) commit(ctx context.Context, l *live, s Submission, j judged) (O
 // attempt is a judged answer but for what it is judged by.
 func (e *Engine) attempt(l *live, j judged) Attempt {
 	a := Attempt{
-		Match: l.plan.ID, ID: newID(), Seat: j.seat, Mode: l.plan.Mode, Limit: l.plan.LimitMS,
+		Match: l.plan.ID, ID: e.attemptID(), Seat: j.seat, Mode: l.plan.Mode, Limit: l.plan.LimitMS,
 		TTLMS: l.plan.longestMS() + ttlSlackMS,
 	}
 	if l.plan.Arena != nil {

@@ -13,11 +13,11 @@ func (e *Engine) answered(l *live, out Outcome, j judged) (protocol.Answered, fu
 	switch out.Verdict {
 	case Accepted:
 		e.metrics.answers.WithLabelValues(string(Accepted)).Inc()
-		return replyTo(l.plan, r), func() { e.afterAnswer(l, out) }, nil
+		return replyTo(l.plan, r), e.afterAnswer(l, out), nil
 	case Duplicate:
 		if r.Normal == j.normal {
 			e.metrics.answers.WithLabelValues("repeated").Inc()
-			return replyTo(l.plan, r), func() {}, nil
+			return replyTo(l.plan, r), nothing, nil
 		}
 		err := protocol.Errorf(protocol.CodeDuplicateAnswer, "question %d has your answer already", j.question)
 		err.Accepted = accepted(r)
@@ -44,15 +44,21 @@ func replyTo(p *Plan, r Record) protocol.Answered {
 	return reply
 }
 
-// afterAnswer pushes that an answer was accepted, where the mode says so, and
-// where it was the last one, or has won, closes the question. Where the push's
-// number is not known any more advancing pushes it from the log.
-func (e *Engine) afterAnswer(l *live, out Outcome) {
+// afterAnswer is what follows on an accepted answer: most cause nothing.
+func (e *Engine) afterAnswer(l *live, out Outcome) func() {
 	unknown := l.plan.Mode == Duel && out.Seq == 0
 	goesOn := unknown || out.Sealed || out.Answered >= out.Alive
 	if out.Seq == 0 && !goesOn {
-		return
+		return nothing
 	}
+	known := out // kept only here
+	return func() { e.followUp(l, known, goesOn) }
+}
+
+// followUp pushes that an answer was accepted, where the mode says so, and where
+// it was the last one, or has won, closes the question. Where the push's number
+// is not known any more advancing pushes it from the log.
+func (e *Engine) followUp(l *live, out Outcome, goesOn bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	var err error
@@ -60,7 +66,7 @@ func (e *Engine) afterAnswer(l *live, out Outcome) {
 		seen := answerSeen(l.plan, out.Record.Question, out.Record.Player)
 		f := encode([]protocol.Numbered{seen}, out.Seq)
 		e.publish(ctx, l, out.Nodes, news{frames: f, version: out.Version})
-		err = e.deliver(ctx, l, f, nil)
+		err = e.deliver(ctx, l, delivery{frames: f})
 	}
 	if err == nil && goesOn {
 		err = e.advance(ctx, l, l.afterAnswer(out))
@@ -81,6 +87,8 @@ func (l *live) afterAnswer(out Outcome) View {
 	return View{State: s}
 }
 
+func nothing() {}
+
 // refuse counts a refusal by its reason.
 func (e *Engine) refuse(err error) (protocol.Answered, func(), error) {
 	reason := "failed"
@@ -89,7 +97,7 @@ func (e *Engine) refuse(err error) (protocol.Answered, func(), error) {
 		reason = string(refused.Code)
 	}
 	e.metrics.answers.WithLabelValues(reason).Inc()
-	return protocol.Answered{}, func() {}, err
+	return protocol.Answered{}, nothing, err
 }
 
 func notInMatch() error {

@@ -38,6 +38,8 @@ type Request struct {
 	ID   *int64
 	Type string
 	Data json.RawMessage
+
+	checked bool // Data is part of a frame that was read
 }
 
 // ReadRequest reads a client's frame. An error is ErrMalformed, or an *Error
@@ -49,7 +51,7 @@ func ReadRequest(frame []byte) (Request, error) {
 	if !ok || len(kind) == 0 || kind[0] != '"' {
 		return Request{}, ErrMalformed
 	}
-	r := Request{Type: string(unquoted(kind)), Data: fields.value("data")}
+	r := Request{Type: string(unquoted(kind)), Data: fields.value("data"), checked: true}
 	id, err := readID(fields.value("id"))
 	if err != nil {
 		return r, err
@@ -73,9 +75,12 @@ func (r Request) Decode(message any) error {
 	if len(data) == 0 {
 		data = json.RawMessage("{}")
 	}
-	fields, ok := split(data)
+	fields, ok := splitObject(data, r.checked)
 	if !ok {
 		return Errorf(CodeBadRequest, "data of %s must be a JSON object", clip(r.Type))
+	}
+	if a, ok := message.(*Answer); ok && a.readPlain(fields) {
+		return nil
 	}
 	if err := checkFields(reflect.TypeOf(message).Elem(), fields, clip(r.Type)); err != nil {
 		return err

@@ -15,9 +15,12 @@ type member struct {
 }
 
 // split splits what is valid JSON; false where it is not, or no object.
-func split(raw []byte) (o object, ok bool) {
+func split(raw []byte) (o object, ok bool) { return splitObject(raw, false) }
+
+// splitObject is split of what may be known to be valid.
+func splitObject(raw []byte, valid bool) (o object, ok bool) {
 	rest := after(raw)
-	if len(rest) == 0 || rest[0] != '{' || !json.Valid(raw) {
+	if len(rest) == 0 || rest[0] != '{' || !valid && !json.Valid(raw) {
 		return nil, false
 	}
 	o = make(object, 0, 4)

@@ -47,12 +47,25 @@ func (se *session) part(code int, reason string) *farewell {
 	return f
 }
 
-// goodbye says the close frame and bounds how long the read loop waits for
-// the client's. Closing the connection before that could reset it, and the
-// frame would be lost (RFC 6455, 7.1.1).
+// goodbye says the close frame, which follows on the frames that are being
+// written, and bounds how long the read loop waits for the client's. Closing the
+// connection before that could reset it, and the frame would be lost (RFC 6455,
+// 7.1.1).
 func (se *session) goodbye(f *farewell) {
 	defer close(f.said)
+	if !se.hush() {
+		_ = se.conn.NetConn().SetDeadline(time.Now()) // nothing can be said any more
+		return
+	}
 	sayGoodbye(se.conn, f.code, f.reason)
+}
+
+// hush waits within closeWithin until nothing more is written of what was queued
+// in the outbox, which is closed; false where the last write failed.
+func (se *session) hush() bool {
+	_ = se.conn.NetConn().SetWriteDeadline(time.Now().Add(closeWithin)) // it fails where the connection has ended
+	se.out.quiet()
+	return !se.torn.Load()
 }
 
 // turnAway closes a connection that has no session: it is told why, and given

@@ -39,16 +39,19 @@ func (o *outbox) init(wake, full func()) {
 	o.still.L = &o.mu
 }
 
-// push queues a push, or holds it back while replies are due first.
-func (o *outbox) push(match string, frame []byte) {
+// push queues pushes that belong together, so that they are written together, or
+// holds them back while replies are due first.
+func (o *outbox) push(match string, frames ...[]byte) {
 	o.mu.Lock()
-	if o.holding && !o.closed {
-		o.held = append(o.held, heldPush{match, frame})
-		o.bytes += len(frame)
-		o.unlockAndWake(false)
+	if !o.holding || o.closed {
+		o.unlockAndWake(o.append(frames...))
 		return
 	}
-	o.unlockAndWake(o.append(frame))
+	for _, frame := range frames {
+		o.held = append(o.held, heldPush{match, frame})
+		o.bytes += len(frame)
+	}
+	o.unlockAndWake(false)
 }
 
 // reply queues a reply, before all pushes that are held back.
@@ -144,14 +147,32 @@ func (o *outbox) join() {
 	}
 }
 
-// append queues a frame and says whether a writer has to be woken. The caller
+// quiet waits until nothing of a closed outbox is being written.
+func (o *outbox) quiet() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.writing && !o.lent {
+		o.still.Wait()
+	}
+}
+
+// shuttered says whether the outbox is closed.
+func (o *outbox) shuttered() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.closed
+}
+
+// append queues frames and says whether a writer has to be woken. The caller
 // holds mu.
-func (o *outbox) append(frame []byte) bool {
+func (o *outbox) append(frames ...[]byte) bool {
 	if o.closed {
 		return false
 	}
-	o.queue = append(o.queue, frame)
-	o.bytes += len(frame)
+	o.queue = append(o.queue, frames...)
+	for _, frame := range frames {
+		o.bytes += len(frame)
+	}
 	if o.writing {
 		return false
 	}

@@ -85,7 +85,8 @@ type Server struct {
 	draining atomic.Bool
 	running  sync.WaitGroup // sessions; added to by enter only, under mu
 
-	away, looks aside
+	away, looks      aside
+	patient, hurried sandglass
 
 	helloWithin, writeWithin, callWithin time.Duration
 
@@ -105,8 +106,7 @@ func New(c Config) *Server {
 	s.upgrader = websocket.Upgrader{
 		Subprotocols:    []string{protocol.Subprotocol},
 		ReadBufferSize:  1024,
-		WriteBufferSize: 1024,
-		WriteBufferPool: new(sync.Pool),
+		WriteBufferPool: new(sync.Pool), // so that none is kept: frames are written by put
 		CheckOrigin:     s.originAllowed,
 		Error:           refuseUpgrade,
 	}

@@ -1,6 +1,7 @@
 package ws
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"sync"
@@ -24,6 +25,8 @@ type session struct {
 	server *Server
 	conn   *websocket.Conn // one reader, the loop; one writer, see outbox
 	out    outbox          // any goroutine
+	torn   atomic.Bool     // a write failed, perhaps amid a frame
+	until  time.Time       // the deadline of writes; owned by the writer
 	limit  *rate.Limiter
 	faults [2]time.Time // the last two times the limit was passed
 	failed bool         // the request under way met a store that is out of reach
@@ -54,7 +57,7 @@ func newSession(s *Server, conn *websocket.Conn) *session {
 }
 
 // Push implements match.Subscriber.
-func (se *session) Push(match string, frame []byte) { se.out.push(match, frame) }
+func (se *session) Push(match string, frames ...[]byte) { se.out.push(match, frames...) }
 
 // Forget implements match.Subscriber.
 func (se *session) Forget(match string) { se.out.forget(match) }
@@ -77,12 +80,25 @@ func (se *session) run() {
 		if se.leaving.Load() != nil {
 			continue
 		}
-		frame, err := io.ReadAll(io.LimitReader(r, protocol.MaxFrame+1))
-		if err != nil {
+		if err := se.read(kind, r); err != nil {
 			return
 		}
-		se.receive(kind, frame)
 	}
+}
+
+// frames are what frames of clients are read into, *bytes.Buffer.
+var frames = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// read reads a frame and handles it. Nothing of it is kept beyond that.
+func (se *session) read(kind int, r io.Reader) error {
+	frame := frames.Get().(*bytes.Buffer)
+	defer frames.Put(frame)
+	frame.Reset()
+	if _, err := frame.ReadFrom(io.LimitReader(r, protocol.MaxFrame+1)); err != nil {
+		return err
+	}
+	se.receive(kind, frame.Bytes())
+	return nil
 }
 
 func (se *session) receive(kind int, frame []byte) {
@@ -101,9 +117,8 @@ func (se *session) receive(kind int, frame []byte) {
 // handle answers one frame. Pushes wait until its reply is on its way, which as
 // a rule this very goroutine sends it on: to start another takes longer.
 func (se *session) handle(frame []byte, at int64) {
-	began, patience := time.Now(), se.patience()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
+	began := time.Now()
+	ctx, patience := se.patience()
 	r, err := protocol.ReadRequest(frame)
 	greeted, then := se.greeted.Load(), nothing
 	se.failed = false
@@ -120,11 +135,12 @@ func (se *session) handle(frame []byte, at int64) {
 
 // patience bounds a request. Those behind one that a store let wait in vain have
 // less of it, so that all that queues up is refused soon.
-func (se *session) patience() time.Duration {
+func (se *session) patience() (context.Context, time.Duration) {
+	within, glass := se.server.callWithin, &se.server.patient
 	if se.slow {
-		return se.server.callWithin / hurry
+		within, glass = within/hurry, &se.server.hurried
 	}
-	return se.server.callWithin
+	return glass.context(within), within
 }
 
 // end lets go of everything the session had, when its read loop ends.

@@ -3,6 +3,8 @@ package ws
 import (
 	"time"
 
+	"github.com/gorilla/websocket"
+
 	"laststand/internal/protocol"
 )
 
@@ -53,15 +55,28 @@ func (se *session) stopWatch() {
 // hear notes that the client is there.
 func (se *session) hear(at int64) { se.heard.Store(at) }
 
-// hearControl has pings and pongs count as heard.
+// hearControl has pings and pongs count as heard, and what is queued not follow
+// on the frame that answers a client's closing one.
 func (se *session) hearControl() {
-	answer := se.conn.PingHandler()
-	se.conn.SetPingHandler(func(data string) error {
+	se.conn.SetPingHandler(func(payload string) error {
 		se.hear(se.server.Now())
-		return answer(data)
+		se.out.hold()
+		se.out.reply(control(websocket.PongMessage, payload))
+		if se.out.release() {
+			se.write()
+		}
+		return nil
 	})
 	se.conn.SetPongHandler(func(string) error {
 		se.hear(se.server.Now())
 		return nil
+	})
+	answer := se.conn.CloseHandler()
+	se.conn.SetCloseHandler(func(code int, reason string) error {
+		se.out.close()
+		if !se.hush() {
+			return nil
+		}
+		return answer(code, reason)
 	})
 }

@@ -1,8 +1,11 @@
 package ws
 
 import (
+	"encoding/binary"
 	"errors"
+	"math"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -10,8 +13,21 @@ import (
 	"laststand/internal/protocol"
 )
 
-// ping stands in an outbox for a websocket ping: no other frame is empty.
-var ping = []byte{}
+const (
+	// finalBit marks the only fragment of a message (RFC 6455, 5.2). No text of
+	// ours begins with a byte that has it: a frame in an outbox that does is one of
+	// control, as it goes out.
+	finalBit = 0x80
+	// writeAtOnce is how many bytes of frames a write begins with at most.
+	writeAtOnce = 16 << 10
+)
+
+var ping = control(websocket.PingMessage, "")
+
+// control is a control frame; its payload is at most 125 bytes.
+func control(kind byte, payload string) []byte {
+	return append([]byte{finalBit | kind, byte(len(payload))}, payload...)
+}
 
 // startWriter starts the goroutine that writes what is queued, and ends when
 // nothing is.
@@ -29,18 +45,64 @@ func (se *session) write() {
 	}
 }
 
+// buffers are what frames are put together in, *[]byte.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2048); return &b }}
+
+// send writes frames that were queued together, many in one write.
 func (se *session) send(batch [][]byte) error {
-	for _, frame := range batch {
-		kind := websocket.TextMessage
-		if len(frame) == 0 {
-			kind = websocket.PingMessage
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	for len(batch) > 0 {
+		out := (*buffer)[:0]
+		for len(batch) > 0 && len(out) < writeAtOnce {
+			out = appendFrame(out, batch[0])
+			batch = batch[1:]
 		}
-		_ = se.conn.SetWriteDeadline(time.Now().Add(se.server.writeWithin)) // it cannot fail
-		if err := se.conn.WriteMessage(kind, frame); err != nil {
+		if cap(out) <= 2*writeAtOnce { // a large one is not kept
+			*buffer = out
+		}
+		if err := se.put(out); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// put writes whole frames to the connection, beside the library that reads it,
+// which writes nothing but the closing frame. A client that takes nothing has
+// writeWithin for it, or half of that at the least.
+func (se *session) put(frames []byte) error {
+	conn, now, within := se.conn.NetConn(), time.Now(), se.server.writeWithin
+	if se.until.Sub(now) < within/2 { // to set it for each write costs more than it is worth
+		se.until = now.Add(within)
+		_ = conn.SetWriteDeadline(se.until) // it cannot fail
+	}
+	if se.out.shuttered() {
+		return net.ErrClosed // who has closed it has set another deadline, or will
+	}
+	if _, err := conn.Write(frames); err != nil {
+		se.torn.Store(true)
+		return err
+	}
+	return nil
+}
+
+// appendFrame appends a frame of an outbox as it goes out: a server's are not
+// masked.
+func appendFrame(out, frame []byte) []byte {
+	if len(frame) > 0 && frame[0]&finalBit != 0 {
+		return append(out, frame...)
+	}
+	out = append(out, finalBit|websocket.TextMessage)
+	switch size := len(frame); {
+	case size < 126:
+		out = append(out, byte(size))
+	case size <= math.MaxUint16:
+		out = binary.BigEndian.AppendUint16(append(out, 126), uint16(size))
+	default:
+		out = binary.BigEndian.AppendUint64(append(out, 127), uint64(size))
+	}
+	return append(out, frame...)
 }
 
 // broken closes a session whose client takes nothing for too long. On any

@@ -3,6 +3,8 @@ package rig
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -17,7 +19,7 @@ type CPU struct{ Server, Redis, Clients time.Duration }
 // CPU reads what the server, its redis-server where it has one, and this
 // process have taken.
 func (s *Server) CPU() (c CPU, err error) {
-	if c.Clients, err = taken("self"); err != nil {
+	if c.Clients, err = Taken("self"); err != nil {
 		return c, err
 	}
 	for _, cmd := range s.running {
@@ -25,7 +27,7 @@ func (s *Server) CPU() (c CPU, err error) {
 		if strings.HasSuffix(cmd.Path, "redis-server") {
 			of = &c.Redis
 		}
-		if *of, err = taken(fmt.Sprint(cmd.Process.Pid)); err != nil {
+		if *of, err = Taken(fmt.Sprint(cmd.Process.Pid)); err != nil {
 			return c, err
 		}
 	}
@@ -37,17 +39,51 @@ func (c CPU) Less(since CPU) CPU {
 	return CPU{c.Server - since.Server, c.Redis - since.Redis, c.Clients - since.Clients}
 }
 
-// taken reads a process's time in user and kernel mode: fields 14 and 15 of its
-// stat, which are counted from behind the name of the program.
-func taken(process string) (time.Duration, error) {
-	raw, err := os.ReadFile("/proc/" + process + "/stat")
+// Taken reads the processor time of a process, by its id or "self".
+func Taken(process string) (time.Duration, error) {
+	u, err := stat(process)
+	return u.taken, err
+}
+
+// Family is Taken of a process and its children, those that have ended too.
+func Family(pid int) (time.Duration, error) {
+	parent, err := stat(strconv.Itoa(pid))
 	if err != nil {
 		return 0, err
 	}
-	var user, system int64
-	fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
-	if _, err := fmt.Sscan(strings.Join(fields[11:13], " "), &user, &system); err != nil {
-		return 0, fmt.Errorf("stat of process %s: %w", process, err)
+	total := parent.taken + parent.ended
+	all, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return 0, err
 	}
-	return time.Duration(user+system) * tick, nil
+	for _, process := range all {
+		child, err := stat(filepath.Base(process))
+		if err == nil && child.parent == pid { // an error: it has just ended
+			total += child.taken
+		}
+	}
+	return total, nil
+}
+
+// usage is what Linux tells of a process.
+type usage struct {
+	parent       int
+	taken, ended time.Duration // by itself; by children that have ended
+}
+
+// stat reads the parent and the times in user and kernel mode: fields 4 and 14
+// to 17, which are counted from behind the name of the program.
+func stat(process string) (u usage, err error) {
+	raw, err := os.ReadFile("/proc/" + process + "/stat")
+	if err != nil {
+		return u, err
+	}
+	fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
+	var user, system, usersEnded, systemEnded int64
+	_, err = fmt.Sscan(fields[1]+" "+strings.Join(fields[11:15], " "), &u.parent, &user, &system, &usersEnded, &systemEnded)
+	if err != nil {
+		return u, fmt.Errorf("stat of process %s: %w", process, err)
+	}
+	u.taken, u.ended = time.Duration(user+system)*tick, time.Duration(usersEnded+systemEnded)*tick
+	return u, nil
 }

@@ -30,10 +30,16 @@ type player struct {
 
 func (pl *player) Forget(string) {}
 
-func (pl *player) Push(id string, raw []byte) {
+func (pl *player) Push(id string, frames ...[]byte) {
 	pl.mu.Lock()
 	defer pl.mu.Unlock()
-	pl.frames = append(pl.frames, raw)
+	pl.frames = append(pl.frames, frames...)
+	for _, raw := range frames {
+		pl.take(id, raw)
+	}
+}
+
+func (pl *player) take(id string, raw []byte) {
 	var f struct {
 		Type string
 		Data struct{ Question int }

@@ -2,7 +2,6 @@ package redismatch
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -94,6 +93,7 @@ func (l look) known(v match.Verdict) (match.Outcome, error) {
 		Verdict: v, Sealed: v == match.Accepted,
 		Answered: l.state.Answered, Alive: l.state.Alive, Version: l.state.Version, Nodes: l.nodes,
 	}
-	err := json.Unmarshal([]byte(l.record), &out.Record)
+	var err error
+	out.Record, err = recordOf(l.record)
 	return out, err
 }

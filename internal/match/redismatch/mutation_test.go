@@ -22,21 +22,21 @@ type mutant struct {
 }
 
 var (
-	wrongPieces = []string{"verdict", "accept", "wrong"}
+	wrongPieces = []string{"verdict", "wrong", "accept"}
 	stepPieces  = []string{"compare", "over", "step"}
-	duelPieces  = []string{"verdict", "accept", "duel"}
+	duelPieces  = []string{"verdict", "duel", "accept"}
 )
 
 // Texts of the scripts.
 const (
-	takesLock = "redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[11])\n"
+	takesLock = "redis.call('SET', KEYS[lock + i], a[1], 'PX', ARGV[3])\n"
 	compares  = "m[1] ~= ARGV[3] or m[2] ~= ARGV[4] or ARGV[5] ~= '0' and m[6] ~= ARGV[5]"
 )
 
 // What nodes race for is not linear any more with any of these.
 var firstMutants = map[string]mutant{
 	"an answer takes no lock":        {script: wrongScript, pieces: wrongPieces, old: takesLock},
-	"an answer run again is another": {script: wrongScript, pieces: wrongPieces, old: "holder == ARGV[2]", new: "false"},
+	"an answer run again is another": {script: wrongScript, pieces: wrongPieces, old: "holders[i] == a[1]", new: "false"},
 	"a race watches nothing":         {deaf: "watch"},
 	"a race takes no lock":           {deaf: "set"},
 	"a seal leaves the first":        {script: stepScript, pieces: stepPieces, old: "ARGV[9] ~= ''", new: "ARGV[9] == '1'"},

@@ -56,11 +56,8 @@ type race struct {
 
 func (s *Store) newRace(a match.Attempt) (*race, error) {
 	a.Record.First = true
-	r := &race{Attempt: a, store: s, keys: keysOf(a.Match)}
+	r := &race{Attempt: a, store: s, keys: keysOf(a.Match), record: recordText(a.Record)}
 	var err error
-	if r.record, err = json.Marshal(a.Record); err != nil {
-		return nil, err
-	}
 	r.first, err = json.Marshal(match.First{
 		Question: a.Record.Question, Player: a.Record.Player, Nickname: a.Seat.Nickname, Team: a.Seat.Team,
 		At: a.Record.At, ElapsedMS: a.Record.ElapsedMS, Node: a.Record.Node,
@@ -70,7 +67,7 @@ func (s *Store) newRace(a match.Attempt) (*race, error) {
 
 func (r *race) run(ctx context.Context) (out match.Outcome, err error) {
 	watched := []string{r.keys.first(r.Record.Question), r.lock(), r.keys.exit(r.Record.Player)}
-	if lockoutMS(r.Attempt) > 0 {
+	if lockoutMS(&r.Attempt) > 0 {
 		watched = append(watched, r.lockout())
 	}
 	for range raceTries {

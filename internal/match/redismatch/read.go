@@ -114,8 +114,8 @@ func addSums(v *match.View, players []string, reply []any) error {
 		if raw == "" {
 			continue
 		}
-		var r match.Record
-		if err := json.Unmarshal([]byte(raw), &r); err != nil {
+		r, err := recordOf(raw)
+		if err != nil {
 			return err
 		}
 		v.Records[player] = r

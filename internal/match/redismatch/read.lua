@@ -8,10 +8,10 @@
 --       none, 5 1 if ranks are wanted, else 0, 6 players of whom all are shown,
 --       0 if none are wanted, 7 how many of more, 8… players asked for
 -- Returns {state, plan, frames, nodes, teams, players shown, their seats,
--- records of the current question, sums and what says that they have left of
--- those shown and those asked for, ranks of those asked for}; {} where the
--- version is behind; nil if it is gone.
-local m = redis.call('HMGET', KEYS[1], 'phase', 'question', 'version', 'players', 'ending', 'mode')
+-- records of the current question, sums and what says that they have left ({}
+-- where nobody has) of those shown and those asked for, ranks of those asked
+-- for}; {} where the version is behind; nil if it is gone.
+local m = redis.call('HMGET', KEYS[1], 'phase', 'question', 'version', 'players', 'ending', 'mode', 'left')
 if not m[1] then
   return false
 end
@@ -50,4 +50,4 @@ end
 local plan = ARGV[1] == '1' and redis.call('GET', KEYS[2]) or ''
 local frames = ARGV[2] == '-1' and {} or redis.call('LRANGE', KEYS[3], ARGV[2], -1)
 return {redis.call('HGETALL', KEYS[1]), plan, frames, redis.call('SMEMBERS', KEYS[6]), teams,
-  shown, seats, of(KEYS[4], m[2] .. '|'), of(KEYS[5], ''), of(KEYS[5], 'left|'), ranks}
+  shown, seats, of(KEYS[4], m[2] .. '|'), of(KEYS[5], ''), m[7] == '0' and {} or of(KEYS[5], 'left|'), ranks}

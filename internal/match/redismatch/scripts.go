@@ -19,9 +19,9 @@ var (
 	settledScript = script("settled")
 	toldScript    = script("told")
 
-	duelScript     = script("verdict", "accept", "duel")
-	survivalScript = script("verdict", "accept", "survival")
-	wrongScript    = script("verdict", "accept", "wrong")
+	duelScript     = script("verdict", "duel", "accept")
+	survivalScript = script("verdict", "survival", "accept")
+	wrongScript    = script("verdict", "wrong", "accept")
 
 	sitScript   = script("sit")
 	watchScript = script("watch")

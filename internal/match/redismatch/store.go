@@ -34,6 +34,7 @@ const (
 type Store struct {
 	client  redis.UniversalClient
 	scripts redis.Scripter
+	queues  queues
 
 	replicas    func() bool
 	unconfirmed func()
@@ -53,6 +54,7 @@ func Replicated(replicas func() bool, unconfirmed func()) Option {
 // its callers; everything else runs on client. Both must reach the same Redis.
 func New(client redis.UniversalClient, scripts redis.Scripter, options ...Option) *Store {
 	s := &Store{client: client, scripts: scripts, replicas: func() bool { return false }}
+	s.queues = queues{send: s.commitAll, waiting: make(map[string][]*waiting)}
 	for _, option := range options {
 		option(s)
 	}
@@ -98,8 +100,8 @@ func (s *Store) Record(ctx context.Context, id, player string, question int) (ma
 	if err != nil {
 		return match.Record{}, false, fmt.Errorf("redismatch: record of %s: %w", id, err)
 	}
-	var r match.Record
-	if err := json.Unmarshal([]byte(raw), &r); err != nil {
+	r, err := recordOf(raw)
+	if err != nil {
 		return match.Record{}, false, fmt.Errorf("redismatch: record of %s: %w", id, err)
 	}
 	return r, true, nil

@@ -1,15 +1,17 @@
--- Moves a player who was right in a survival match on, after accept.lua: by
--- rank by the questions survived, then the ms saved; in what a reveal shows by
--- the questions, then the score.
--- KEYS  as of verdict.lua, 9 rank (zset), 10 top (zset), 11 teams (hash)
--- ARGV  as of verdict.lua, 14 team, '' for none
+-- Moves a player who was right in a survival match on: by rank by the questions
+-- survived, then the ms saved; in what a reveal shows by the questions, then the
+-- score. Between verdict.lua and accept.lua.
+-- KEYS  as of verdict.lua, 8 rank (zset), 9 top (zset), 10 teams (hash)
+-- ARGV  as of verdict.lua, of each 10 team, '' for none
 -- Returns as verdict.lua.
-if ARGV[9] == '1' then
-  local survived = ARGV[4] + 1
-  redis.call('ZADD', KEYS[9], string.format('%.0f', survived * 1e9 + saved), ARGV[3])
-  redis.call('ZADD', KEYS[10], string.format('%.0f', survived * 1e6 + score), ARGV[3])
-  if ARGV[14] ~= '' then
-    redis.call('HINCRBY', KEYS[11], 'score|' .. ARGV[14], ARGV[8])
+local function moved(_, a, answered, score, saved)
+  if a[8] == '1' then
+    local survived = a[3] + 1
+    redis.call('ZADD', KEYS[8], string.format('%.0f', survived * 1e9 + saved), a[2])
+    redis.call('ZADD', KEYS[9], string.format('%.0f', survived * 1e6 + score), a[2])
+    if a[10] ~= '' then
+      redis.call('HINCRBY', KEYS[10], 'score|' .. a[10], a[7])
+    end
   end
+  return answered
 end
-return {'accepted', '', answered, m[6], version, 0, {}}

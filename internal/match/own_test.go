@@ -1,0 +1,136 @@
+package match
+
+import (
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// The store fails while players of a match of many are to be told their own, at a
+// node that others have revealed for: they are told a little later, once.
+func TestOwnIsToldLater(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n, other := w.node(), w.node()
+		e := w.event(newArena(Survival, 2), 53, n, other)
+		var fail atomic.Int64
+		fail.Store(2)
+		fault := func(method, _ string) fault {
+			s := w.store.state(e.plan.ID)
+			if method == "Read" && s.Phase == Revealed && s.Question == 1 && fail.Add(-1) >= 0 {
+				return fails
+			}
+			return works
+		}
+		n.link.set(fault)
+		other.link.set(fault)
+		e.play()
+		e.check()
+		if fail.Load() > 0 {
+			w.Error("nothing was read")
+		}
+	})
+}
+
+// bundles keeps what was pushed together.
+type bundles struct {
+	inbox
+	all []*inbox
+}
+
+func (b *bundles) Push(match string, frames ...[]byte) {
+	one := new(inbox)
+	one.Push(match, frames...)
+	b.inbox.Push(match, frames...)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.all = append(b.all, one)
+}
+
+// kinds are the types of what was pushed together each time.
+func (b *bundles) kinds(t testing.TB) []string {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var kinds []string
+	for _, one := range b.all {
+		var types []string
+		for _, f := range one.read(t) {
+			types = append(types, f.Type)
+		}
+		kinds = append(kinds, strings.Join(types, ", "))
+	}
+	return kinds
+}
+
+// Who is at the node that reveals a question is told the own with it, and the
+// next question too where that is opened at once; nothing is read in between.
+func TestOwnComesWithTheReveal(t *testing.T) {
+	for name, test := range map[string]struct {
+		revealMS int64
+		want     string
+	}{
+		"the next question later":   {2500, "question.closed, own"},
+		"the next question at once": {0, "question.closed, own, question"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				n, p := w.node(), newArena(Survival, 2)
+				p.RevealMS = test.revealMS
+				ins := w.gather(p, FullView+1, n)
+				first := &bundles{}
+				n.Presence.Enter("demo", p.seatOf(0).Player, first)
+				w.must(n.Attach(w.Context(), Attachment{Match: p.ID, Player: p.seatOf(0).Player, Sub: first}))
+				var reads atomic.Int64
+				n.link.set(func(method, _ string) fault {
+					if method == "Read" && w.store.state(p.ID).Phase == Revealed {
+						reads.Add(1)
+					}
+					return works
+				})
+				w.must(n.Begin(w.Context(), p.ID))
+				w.passUntil(p, Open, 0)
+				for i := range ins {
+					if _, err := n.answer(p, p.seatOf(i).Player, 0, rightAnswer(&p.Questions[0])); err != nil {
+						w.Fatal(err)
+					}
+				}
+				time.Sleep(10 * time.Millisecond)
+				if kinds := first.kinds(w); !slices.Contains(kinds, test.want) || reads.Load() > 0 {
+					w.Errorf("pushed %q, read %d times", kinds, reads.Load())
+				}
+			})
+		})
+	}
+}
+
+// A node that learns only by reading that a question is closed reads once more what
+// players are to be told with the reveal.
+func TestOwnOfACloseThatIsFound(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n, p := w.node(), newArena(Survival, 2)
+		ins := w.gather(p, FullView+1, n)
+		n.link.set(func(method, _ string) fault {
+			if method == "Step" && w.store.state(p.ID).Phase == Sealed {
+				return fails
+			}
+			return works
+		})
+		w.must(n.Begin(w.Context(), p.ID))
+		w.passUntil(p, Open, 0)
+		for i := range ins {
+			if _, err := n.answer(p, p.seatOf(i).Player, 0, rightAnswer(&p.Questions[0])); err != nil {
+				w.Fatal(err)
+			}
+		}
+		l, err := n.live(w.Context(), p.ID)
+		w.must(err)
+		st := stretch{Engine: n.Engine, l: l}
+		v, err := st.look(w.Context(), View{})
+		w.must(err)
+		if v.Phase != Sealed || len(st.owed) != len(ins) {
+			w.Errorf("%s, %d players are read of %d", v.Phase, len(st.owed), len(ins))
+		}
+	})
+}

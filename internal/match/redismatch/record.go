@@ -1,0 +1,104 @@
+package redismatch
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"laststand/internal/match"
+)
+
+// Records are kept as JSON, which withdraw.lua reads too. What stands here reads
+// and writes them without the reflection of the standard library, as every answer
+// is written, and most are read once.
+
+// recordText is a record as it is kept.
+func recordText(r match.Record) []byte {
+	b := make([]byte, 0, 256+len(r.Normal)+len(r.Given))
+	b = appendText(append(b, `{"player":`...), r.Player)
+	b = strconv.AppendInt(append(b, `,"question":`...), int64(r.Question), 10)
+	b = appendText(append(b, `,"normal":`...), r.Normal)
+	b = strconv.AppendBool(append(b, `,"correct":`...), r.Correct)
+	b = strconv.AppendInt(append(b, `,"at":`...), r.At, 10)
+	b = strconv.AppendInt(append(b, `,"elapsed_ms":`...), r.ElapsedMS, 10)
+	b = strconv.AppendInt(append(b, `,"points":`...), r.Points, 10)
+	b = strconv.AppendInt(append(b, `,"saved_ms":`...), r.SavedMS, 10)
+	b = appendText(append(b, `,"node":`...), r.Node)
+	b = strconv.AppendBool(append(b, `,"first":`...), r.First)
+	b = append(append(b, `,"given":`...), r.Given...)
+	if len(r.Given) == 0 {
+		b = append(b, "null"...)
+	}
+	return append(b, '}')
+}
+
+// appendText appends a text as JSON has it.
+func appendText(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			quoted, _ := json.Marshal(s) // a text always encodes
+			return append(b, quoted...)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
+}
+
+// recordOf reads a record as it is kept, by nodes of former versions too.
+func recordOf(raw string) (r match.Record, err error) {
+	in := members{rest: raw}
+	r.Player = in.text(`{"player":`)
+	r.Question = int(in.number(`,"question":`))
+	r.Normal = in.text(`,"normal":`)
+	r.Correct = in.flag(`,"correct":`)
+	r.At = in.number(`,"at":`)
+	r.ElapsedMS = in.number(`,"elapsed_ms":`)
+	r.Points = in.number(`,"points":`)
+	r.SavedMS = in.number(`,"saved_ms":`)
+	r.Node = in.text(`,"node":`)
+	r.First = in.flag(`,"first":`)
+	r.Given = json.RawMessage(strings.TrimSuffix(in.behind(`,"given":`), "}"))
+	if in.other {
+		r = match.Record{}
+		err = json.Unmarshal([]byte(raw), &r)
+	}
+	return r, err
+}
+
+// members reads those of a record one after the other, as recordText has written
+// them.
+type members struct {
+	rest  string
+	other bool // it is written otherwise
+}
+
+// behind is what follows on a member's name.
+func (m *members) behind(name string) string {
+	rest, found := strings.CutPrefix(m.rest, name)
+	m.other = m.other || !found
+	return rest
+}
+
+func (m *members) text(name string) (s string) {
+	quoted, found := strings.CutPrefix(m.behind(name), `"`)
+	s, m.rest, _ = strings.Cut(quoted, `"`)
+	m.other = m.other || !found || strings.IndexByte(s, '\\') >= 0
+	return s
+}
+
+func (m *members) number(name string) int64 {
+	rest := m.behind(name)
+	end := strings.IndexByte(rest, ',')
+	n, err := strconv.ParseInt(rest[:max(end, 0)], 10, 64)
+	m.rest = rest[max(end, 0):]
+	m.other = m.other || err != nil
+	return n
+}
+
+func (m *members) flag(name string) (set bool) {
+	rest := m.behind(name)
+	m.rest, set = strings.CutPrefix(rest, "true")
+	if !set {
+		m.rest = strings.TrimPrefix(rest, "false")
+	}
+	return set
+}

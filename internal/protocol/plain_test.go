@@ -1,0 +1,48 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"testing"
+)
+
+// FuzzReadPlain reads an answer as the decoder of the standard library does, or
+// leaves it to that.
+func FuzzReadPlain(f *testing.F) {
+	for _, seed := range []string{
+		`{"match":"m_1","question":0,"choice":1}`, `{"question":12,"match":"m","value":"x"}`, `{"match":"m","value": {"a": [1] } }`,
+		`{"match":"\u0041","question":1}`, `{"match":null,"question":null,"choice":null,"choices":null,"value":null}`, `{"question":1.0}`,
+		`{"question":-0}`, `{"question":1e2}`, `{"choices":[0,2]}`, `{"question":4294967296}`, `{"match":"a","match":"b","question":1,"question":2}`,
+		`{"match":"é"}`, `{}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		raw = bytes.ToValidUTF8(raw, nil)
+		o, ok := split(raw)
+		if !ok || checkFields(reflect.TypeFor[Answer](), o, "answer") != nil {
+			t.Skip("no answer")
+		}
+		var got, want Answer
+		if !got.readPlain(o) {
+			if !reflect.DeepEqual(got, Answer{}) {
+				t.Fatalf("%s: left %+v", raw, got)
+			}
+			return
+		}
+		if err := json.Unmarshal(raw, &want); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s: read %+v, want %+v, %v", raw, got, want, err)
+		}
+	})
+}
+
+// What players send as a rule is read without the decoder.
+func TestTheUsualAnswerIsPlain(t *testing.T) {
+	t.Parallel()
+	for _, raw := range []string{`{"match":"m_1","question":3,"choice":1}`, `{"match":"m_1","question":3,"value":"Paris"}`} {
+		if o, ok := split([]byte(raw)); !ok || !new(Answer).readPlain(o) {
+			t.Errorf("%s is not", raw)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package ws
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// All who ask soon have one context, which ends within what they asked for, and
+// not long before; who asks for less has another.
+func TestSandglass(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var s sandglass
+		first, began := s.context(10*time.Second), time.Now()
+		time.Sleep(time.Second)
+		if s.context(10*time.Second) != first {
+			t.Error("another within a tenth")
+		}
+		time.Sleep(time.Nanosecond)
+		second := s.context(10 * time.Second)
+		if until, _ := second.Deadline(); second == first || time.Until(until) != 10*time.Second {
+			t.Errorf("the second has %v", time.Until(until))
+		}
+		if until, _ := s.context(2 * time.Second).Deadline(); time.Until(until) != 2*time.Second {
+			t.Errorf("less is %v", time.Until(until))
+		}
+		<-first.Done()
+		if took := time.Since(began); took != 10*time.Second || second.Err() != nil {
+			t.Errorf("the first took %v; the second: %v", took, second.Err())
+		}
+	})
+}

@@ -1,0 +1,171 @@
+package ws
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/protocol"
+)
+
+// counted is a connection whose writes are counted, and those of texts held up.
+type counted struct {
+	net.Conn
+	writes atomic.Int32
+	held   chan struct{} // until it is closed; nil: not at all
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	c.writes.Add(1)
+	if c.held != nil && b[0] == finalBit|websocket.TextMessage {
+		<-c.held
+	}
+	return c.Conn.Write(b)
+}
+
+// taken is a response whose connection is given out.
+type taken struct {
+	http.ResponseWriter
+	conn net.Conn
+}
+
+func (t taken) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return t.conn, bufio.NewReadWriter(bufio.NewReader(t.conn), bufio.NewWriter(t.conn)), nil
+}
+
+// upgraded is a session of nobody, its connection, and the client's end.
+func upgraded(t *testing.T) (se *session, conn *counted, client net.Conn) {
+	t.Helper()
+	client, end := net.Pipe()
+	conn = &counted{Conn: end}
+	go func() { // until the answer to the request is there
+		if answer, err := http.ReadResponse(bufio.NewReaderSize(client, 16), nil); err == nil {
+			_ = answer.Body.Close()
+		}
+	}()
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	for name, value := range map[string]string{
+		"Connection": "upgrade", "Upgrade": "websocket", "Sec-Websocket-Version": "13", "Sec-Websocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+	} {
+		r.Header.Set(name, value)
+	}
+	s := &Server{writeWithin: time.Minute, metrics: newMetrics(prometheus.NewRegistry())}
+	socket, err := s.upgrader.Upgrade(taken{httptest.NewRecorder(), conn}, r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	conn.writes.Store(0)
+	return newSession(s, socket), conn, client
+}
+
+// Frames of every size come as they were queued, those that are queued together
+// in one write.
+func TestFramesGoTogether(t *testing.T) {
+	t.Parallel()
+	se, conn, client := upgraded(t)
+	var batch [][]byte
+	for _, size := range []int{1, 125, 126, 5000} {
+		batch = append(batch, []byte("{"+strings.Repeat("x", size-1)))
+	}
+	batch = append(batch, ping)
+	sent := make(chan error, 1)
+	go func() { sent <- se.send(batch) }()
+	reader := bufio.NewReader(client)
+	for i, want := range batch {
+		kind, got := readFrame(t, reader)
+		if bytes.Equal(want, ping) {
+			want = nil
+		}
+		if (kind == websocket.PingMessage) != (want == nil) || !bytes.Equal(got, want) {
+			t.Errorf("frame %d: kind %d, %d bytes, want %d", i, kind, len(got), len(want))
+		}
+	}
+	if err := <-sent; err != nil || conn.writes.Load() != 1 {
+		t.Errorf("%d writes, %v", conn.writes.Load(), err)
+	}
+	go func() { sent <- se.send([][]byte{make([]byte, 1<<16), make([]byte, writeAtOnce)}) }()
+	for _, want := range []int{1 << 16, writeAtOnce} {
+		if _, got := readFrame(t, reader); len(got) != want {
+			t.Errorf("%d bytes, want %d", len(got), want)
+		}
+	}
+	if err := <-sent; err != nil || conn.writes.Load() != 3 {
+		t.Errorf("%d writes, %v", conn.writes.Load(), err)
+	}
+}
+
+// readFrame reads a frame of a server.
+func readFrame(t *testing.T, r io.Reader) (kind byte, payload []byte) {
+	t.Helper()
+	read := func(n uint64) []byte {
+		b := make([]byte, n)
+		if _, err := io.ReadFull(r, b); err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	head := read(2)
+	size := uint64(head[1])
+	switch size {
+	case 126:
+		size = uint64(binary.BigEndian.Uint16(read(2)))
+	case 127:
+		size = binary.BigEndian.Uint64(read(8))
+	}
+	if head[0]&finalBit == 0 {
+		t.Fatal("a fragment")
+	}
+	return head[0] &^ finalBit, read(size)
+}
+
+// Whoever closes first, the closing frame waits for the text that is about to be
+// written, and none follows on it.
+func TestTheClosingFrameIsTheLast(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*session, net.Conn){
+		"the server closes": func(se *session, _ net.Conn) { se.close(protocol.CloseBanned, "banned") },
+		"the client closes": func(_ *session, client net.Conn) {
+			_, _ = client.Write([]byte{finalBit | websocket.CloseMessage, 0x80, 0, 0, 0, 0}) // masked by nothing
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				se, conn, client := upgraded(t)
+				se.hearControl()
+				go func() { // until the client closes
+					_, _, _ = se.conn.NextReader()
+				}()
+				conn.held = make(chan struct{})
+				se.Push("", []byte(`{"type":"settled"}`))
+				synctest.Wait()
+				end(se, client)
+				synctest.Wait()
+				se.Push("", []byte(`{"type":"settled"}`))
+				close(conn.held)
+				for _, want := range []byte{websocket.TextMessage, websocket.CloseMessage} {
+					if kind, _ := readFrame(t, client); kind != want {
+						t.Errorf("a frame of kind %d, want %d", kind, want)
+					}
+				}
+				synctest.Wait()
+				if !se.out.shuttered() || conn.writes.Load() != 2 {
+					t.Errorf("%d writes", conn.writes.Load())
+				}
+			})
+		})
+	}
+}
