@@ -50,6 +50,7 @@ var rooms = map[string]room{
 	"internal/settle":              {game, nil},
 	"internal/eventq":              {game, nil},
 	"internal/behaviour":           {game, nil},
+	"internal/hooks":               {game, nil},
 	"internal/identity":            {game, []string{"github.com/golang-jwt/jwt/v5"}},
 
 	"internal/quiz/bank":              {edge, nil},
@@ -60,6 +61,7 @@ var rooms = map[string]room{
 	"internal/behaviour/filesink":     {edge, nil},
 	"internal/behaviour/webhooksink":  {edge, nil},
 	"internal/behaviour/nppa":         {edge, nil},
+	"internal/hooks/httphook":         {edge, nil},
 	"internal/outbound":               {edge, nil},
 	"internal/ledger":                 {edge, nil},
 	"internal/ws":                     {edge, nil},

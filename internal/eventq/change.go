@@ -37,6 +37,11 @@ func (t *Task) Retry(at int64, why error, wait time.Duration) {
 	}
 }
 
+// Postpone has a task come back after a wait, as its try was not made.
+func (t *Task) Postpone(at int64, wait time.Duration) {
+	t.State, t.DueAt = Later, at+max(0, wait.Milliseconds())
+}
+
 // Due has a task go on whose instant has come: the wait is over, or the lease,
 // which is a try that failed.
 func (t *Task) Due(at int64) {

@@ -11,19 +11,27 @@ import (
 type crew struct {
 	Service
 
-	of     *Workers
-	rung   <-chan struct{}
-	ended  chan *try
-	flying map[Lease]*try // claimed, until the store knows how they ended
-	over   []*try         // ended, and the store does not know it yet
-	hungry bool           // there may be something to claim
-	ending bool
-	given  bool // up waiting for tries: they are given back
+	of       *Workers
+	rung     <-chan struct{}
+	claimed  chan claim
+	ended    chan *try
+	flying   map[Lease]*try // claimed, until the store knows how they ended
+	over     []*try         // ended, and the store does not know it yet
+	hungry   bool           // there may be something to claim
+	claiming bool           // a claim is under way
+	ending   bool
+	given    bool // up waiting for tries: they are given back
 
 	work  context.Context // of the tries
 	stop  context.CancelFunc
 	poll  *time.Timer
 	again *time.Timer // to tell the store what it would not hear
+}
+
+// claim is what came of one.
+type claim struct {
+	tasks []Task
+	err   error
 }
 
 // try is a claimed task on its way.
@@ -45,7 +53,8 @@ const storeAway = time.Second
 
 func newCrew(w *Workers, s Service) *crew {
 	return &crew{
-		Service: s, of: w, rung: w.Bell.Listen(s.Kind), ended: make(chan *try, s.AtOnce), flying: map[Lease]*try{}, hungry: true,
+		Service: s, of: w, rung: w.Bell.Listen(s.Kind), claimed: make(chan claim, 1), ended: make(chan *try, s.AtOnce),
+		flying: map[Lease]*try{}, hungry: true,
 	}
 }
 
@@ -60,7 +69,7 @@ func (c *crew) run(ctx context.Context) {
 	renew := time.NewTicker(c.Lease / 3)
 	defer renew.Stop()
 	done, grace := ctx.Done(), (<-chan time.Time)(nil)
-	for !c.ending || len(c.flying) > 0 {
+	for !c.ending || c.claiming || len(c.flying) > 0 {
 		c.claim()
 		select {
 		case <-done:
@@ -68,6 +77,8 @@ func (c *crew) run(ctx context.Context) {
 		case <-grace:
 			c.given = true
 			c.stop()
+		case got := <-c.claimed:
+			c.take(got)
 		case t := <-c.ended:
 			c.gather(t)
 			c.settle()
@@ -84,24 +95,36 @@ func (c *crew) run(ctx context.Context) {
 	}
 }
 
-// claim fills the free hands.
+// claim has the free hands filled. The loop goes on meanwhile, and tells how
+// tries ended, which costs the store as much as claims.
 func (c *crew) claim() {
 	free := c.AtOnce - len(c.flying)
-	if !c.hungry || c.ending || free <= 0 {
+	if !c.hungry || c.claiming || c.ending || free <= 0 {
 		return
 	}
-	ctx, cancel := c.call()
-	defer cancel()
-	tasks, err := c.of.Claims.Claim(ctx, c.Kind, min(free, MaxBatch), c.Lease)
-	if err != nil {
-		c.failed("claim", err)
+	c.hungry, c.claiming = false, true
+	go func() { // the loop waits for what it gives
+		ctx, cancel := c.call()
+		defer cancel()
+		tasks, err := c.of.Claims.Claim(ctx, c.Kind, min(free, MaxBatch), c.Lease)
+		c.claimed <- claim{tasks, err}
+	}()
+}
+
+// take begins what was claimed.
+func (c *crew) take(got claim) {
+	c.claiming = false
+	if got.err != nil {
+		c.failed("claim", got.err)
 		c.poll.Reset(storeAway)
 	}
-	c.hungry = len(tasks) > 0 // fewer may be a part: another held the rest
-	for i := range tasks {
-		c.begin(&try{task: tasks[i], since: time.Now()})
+	if len(got.tasks) > 0 { // fewer may be a part: another held the rest
+		c.hungry = true
 	}
-	c.of.metrics.claimed.WithLabelValues(c.Kind).Add(float64(len(tasks)))
+	for i := range got.tasks {
+		c.begin(&try{task: got.tasks[i], since: time.Now()})
+	}
+	c.of.metrics.claimed.WithLabelValues(c.Kind).Add(float64(len(got.tasks)))
 }
 
 // call bounds a call of the store; it outlives the context that ends the loop.
@@ -170,7 +193,6 @@ func (c *crew) settle() {
 	c.tell("fail", leasesOf(bad), func(ctx context.Context) ([]Lease, error) { return c.of.Claims.Fail(ctx, bad) })
 	c.tell("return", back, func(ctx context.Context) ([]Lease, error) { return c.of.Claims.Return(ctx, back) })
 	c.keepUntold()
-	c.of.Bell.Ring("") // cursors move, and waits begin
 }
 
 func leasesOf(failed []Failed) (leases []Lease) {
@@ -226,7 +248,7 @@ func (c *crew) forget(lease Lease) {
 		return
 	}
 	m.failures.WithLabelValues(c.Kind, reason).Inc()
-	if reason == reasonLost || reason == reasonReturned {
+	if reason == reasonLost || reason == reasonReturned || reason == reasonPostponed {
 		return
 	}
 	if reason == reasonPermanent || t.task.Tries+1 >= t.task.MaxTries {
@@ -249,6 +271,9 @@ func (c *crew) reason(t *try) string {
 	}
 	if _, ok := errors.AsType[errPanicked](t.err); ok {
 		return reasonPanic
+	}
+	if _, ok := errors.AsType[postponed](t.err); ok {
+		return reasonPostponed
 	}
 	return reasonError
 }

@@ -17,6 +17,7 @@
 // # Who does what
 //
 // The store assigns positions and leases. Workers run handlers; a Keeper on every
-// node brings back what is due; a Bell wakes the workers of its process, and what
-// a bell does not reach is found by a slow poll.
+// node brings back what is due; a Bell wakes the workers of its process, a Relay
+// those of other nodes, and what neither reaches is found by a slow poll. A Desk is
+// for operators.
 package eventq

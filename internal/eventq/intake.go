@@ -15,6 +15,7 @@ type Enqueuer interface {
 // the tasks for the next one gather, so that each costs a part of a commit.
 type Intake struct {
 	store Enqueuer
+	room  chan struct{} // taken by each task until its commit has ended
 	turn  chan struct{} // held by the commit under way
 
 	mu   sync.Mutex
@@ -29,14 +30,27 @@ type group struct {
 	err      error
 }
 
-// NewIntake gives an intake into a store.
-func NewIntake(store Enqueuer) *Intake { return &Intake{store: store, turn: make(chan struct{}, 1)} }
+// mostTaken bounds the tasks of an intake: as many as one commit and the next
+// have. Those for whom nobody waits any more would else pile up at a store that
+// hangs.
+const mostTaken = 2 * MaxBatch
 
-// Enqueue takes a task, which is on disk once it returns, as Enqueuer does. After
-// an error, of the context too, the task may have been taken: enqueue it again.
+// NewIntake gives an intake into a store.
+func NewIntake(store Enqueuer) *Intake {
+	return &Intake{store: store, room: make(chan struct{}, mostTaken), turn: make(chan struct{}, 1)}
+}
+
+// Enqueue takes a task, which is on disk once it returns, as Enqueuer does. It
+// waits while the intake is full. After an error, of the context too, the task may
+// have been taken: enqueue it again.
 func (in *Intake) Enqueue(ctx context.Context, task New) (Accepted, error) {
 	if err := task.Check(); err != nil { // it would spoil the others' commit
 		return Accepted{}, err
+	}
+	select {
+	case in.room <- struct{}{}:
+	case <-ctx.Done():
+		return Accepted{}, ctx.Err()
 	}
 	g, at, first := in.join(task)
 	if first {
@@ -80,7 +94,10 @@ func (in *Intake) commit(g *group) {
 	defer cancel()
 	g.accepted, g.err = in.store.Enqueue(ctx, g.tasks)
 	close(g.done)
+	for range g.tasks {
+		<-in.room
+	}
 }
 
-// callTimeout bounds a call of the store.
+// callTimeout bounds a call of the store, which hangs where it is cut off.
 const callTimeout = 10 * time.Second

@@ -25,6 +25,9 @@ type Keeping interface {
 	// Depth is how many tasks there are of a state, counted up to a number, and how
 	// old the oldest is.
 	Depth(ctx context.Context, state State, upTo int) (many int64, oldest time.Duration, err error)
+	// Backlogs are those of up to so many kinds, by name, each counted in up to so
+	// many lines.
+	Backlogs(ctx context.Context, kinds, upTo int) ([]Backlog, error)
 }
 
 // KeeperConfig is what a keeper needs.
@@ -43,6 +46,7 @@ type Keeper struct {
 
 	rung    <-chan struct{}
 	metrics *keepMetrics
+	counted time.Time // when tasks were last counted; Run's
 }
 
 const (
@@ -50,7 +54,10 @@ const (
 	mostSlices = 100                   // of each thing in a round: another may be waiting
 	restless   = time.Second           // between two rounds while there is something to do
 	soonest    = 10 * time.Millisecond // what is due may be another's that is at it
+	countEvery = 10 * time.Second      // at the most: nobody looks more often
 	countUpTo  = 100_000
+	countKinds = 1000
+	countLines = 10_000 // of a kind
 )
 
 // NewKeeper makes a keeper.
@@ -65,7 +72,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	failing := false
 	for ctx.Err() == nil {
 		wait, err := k.round(ctx)
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			wait = restless
 			k.metrics.failures.Inc()
 			if !failing {
@@ -100,9 +107,17 @@ func sleep(ctx context.Context, d time.Duration, rung <-chan struct{}) bool {
 	return true
 }
 
-// round does all that there is to do now, and says how long there is nothing.
+// round does all that there is to do now, and says how long there is nothing, at
+// most a poll.
 func (k *Keeper) round(ctx context.Context) (rest time.Duration, err error) {
-	returned, err := k.slices(ctx, k.Store.ReturnDue)
+	due, err := k.nextDue(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("eventq: what is due next: %w", err)
+	}
+	returned := 0
+	if time.Until(due) <= 0 {
+		returned, err = k.slices(ctx, k.Store.ReturnDue)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("eventq: return due tasks: %w", err)
 	}
@@ -122,13 +137,27 @@ func (k *Keeper) round(ctx context.Context) (rest time.Duration, err error) {
 	if returned+moved+forgotten > 0 {
 		return restless, nil
 	}
-	return k.untilDue(ctx)
+	return max(time.Until(due), soonest), nil
+}
+
+// nextDue is when there is something due, at most a poll from now.
+func (k *Keeper) nextDue(ctx context.Context) (time.Time, error) {
+	now := time.Now()
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	wait, ok, err := k.Store.NextDue(call)
+	if poll := jittered(k.Poll); !ok || wait > poll {
+		wait = poll
+	}
+	return now.Add(wait), err
 }
 
 // slices repeats a step until it finds less than a slice.
 func (k *Keeper) slices(ctx context.Context, step func(context.Context, int) (int, error)) (total int, err error) {
 	for range mostSlices {
-		many, err := step(ctx, slice)
+		call, cancel := context.WithTimeout(ctx, callTimeout)
+		many, err := step(call, slice)
+		cancel()
 		if total += many; err != nil || many < slice {
 			return total, err
 		}
@@ -139,7 +168,9 @@ func (k *Keeper) slices(ctx context.Context, step func(context.Context, int) (in
 func (k *Keeper) moveDone(ctx context.Context) (total int, err error) {
 	var after LineID
 	for {
-		last, seen, moved, err := k.Store.MoveDone(ctx, after, slice)
+		call, cancel := context.WithTimeout(ctx, callTimeout)
+		last, seen, moved, err := k.Store.MoveDone(call, after, slice)
+		cancel()
 		if total += moved; err != nil || seen < slice {
 			return total, err
 		}
@@ -147,7 +178,13 @@ func (k *Keeper) moveDone(ctx context.Context) (total int, err error) {
 	}
 }
 
+// count shows how much there is, unless that was done of late.
 func (k *Keeper) count(ctx context.Context) error {
+	if time.Since(k.counted) < countEvery {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	for _, state := range []State{Waiting, Claimed, Later, Dead} {
 		many, oldest, err := k.Store.Depth(ctx, state, countUpTo)
 		if err != nil {
@@ -155,19 +192,13 @@ func (k *Keeper) count(ctx context.Context) error {
 		}
 		k.metrics.depth(state, many, oldest)
 	}
-	return nil
-}
-
-// untilDue is how long nothing is due, at most a poll.
-func (k *Keeper) untilDue(ctx context.Context) (time.Duration, error) {
-	wait, ok, err := k.Store.NextDue(ctx)
+	backlogs, err := k.Store.Backlogs(ctx, countKinds, countLines)
 	if err != nil {
-		return 0, fmt.Errorf("eventq: what is due next: %w", err)
+		return err
 	}
-	if poll := jittered(k.Poll); !ok || wait > poll {
-		wait = poll
-	}
-	return max(wait, soonest), nil
+	k.metrics.backlogs(backlogs)
+	k.counted = time.Now()
+	return nil
 }
 
 // jittered is some three quarters to five quarters of a time, so that nodes do

@@ -17,14 +17,15 @@ type Lease struct {
 type Failed struct {
 	Lease
 
-	Why   error
-	Wait  time.Duration // before the next try
-	Final bool          // there is none
+	Why       error
+	Wait      time.Duration // before the next try
+	Final     bool          // there is none
+	Postponed bool          // the try was not made: it does not count
 }
 
 // Claims hands tasks out and hears how they ended. What a lease no longer holds
-// for, as its task was given to another or changed by an operator, is in lost
-// and has changed nothing; ending the same try twice in the same way is no loss.
+// for, as its try has ended, its task was given to another or changed by an
+// operator, is in lost and has changed nothing; completing it once more is no loss.
 type Claims interface {
 	// Claim gives up to n tasks of a kind, to be ended within the lease: fair among
 	// topics, by weight among priorities.
@@ -58,11 +59,21 @@ func (d delayed) Unwrap() error { return d.error }
 // other side asks for.
 func RetryAfter(why error, wait time.Duration) error { return delayed{why, wait} }
 
+// postponed is a try that was not made.
+type postponed struct{ delayed }
+
+// Postpone has a task be tried after a wait, and the try not count, as it was not
+// made: the other side is known to want none now.
+func Postpone(why error, wait time.Duration) error { return postponed{delayed{why, wait}} }
+
 // failed judges a handler's error.
 func (b Backoff) failed(t *Task, why error) Failed {
 	f := Failed{Lease: t.Lease(), Why: why, Wait: b.wait(t.Tries + 1)}
 	if d, ok := errors.AsType[delayed](why); ok {
 		f.Wait = d.wait
+	}
+	if p, ok := errors.AsType[postponed](why); ok {
+		f.Wait, f.Postponed = p.wait, true
 	}
 	_, f.Final = errors.AsType[permanent](why)
 	return f

@@ -20,6 +20,19 @@ type Line struct {
 	VTime    int64    `json:"-"`              // what the line has been served, in strides
 }
 
+// LineFilter chooses lines: those that agree with every field that is not zero.
+type LineFilter struct {
+	Kind, Topic string
+	Busy        bool // something waits in them, or was handed out and has not ended
+}
+
+// Backlog is what waits in the lines of a kind.
+type Backlog struct {
+	Kind  string
+	Ready int64 // lines with something to hand out
+	Tasks int64 // places not handed out
+}
+
 // stride is what a task of a priority costs its line: half as much as one of the
 // priority below.
 func stride(priority int64) int64 { return 1 << (MaxPriority - priority) }

@@ -78,7 +78,8 @@ func TestCheck(t *testing.T) {
 		"a space": func(n *New) { n.Key = "a b" }, "a long key": func(n *New) { n.Key = strings.Repeat("k", MaxName+1) },
 		"a bad game": func(n *New) { n.Game = "ä" }, "a priority": func(n *New) { n.Priority = MaxPriority + 1 },
 		"an ordering": func(n *New) { n.Ordering = "any" }, "tries": func(n *New) { n.MaxTries = -1 }, "an instant": func(n *New) { n.NotBefore = -1 },
-		"no payload": func(n *New) { n.Payload = nil }, "no UTF-8": func(n *New) { n.Payload = []byte("\"\xff\"") },
+		"nanoseconds": func(n *New) { n.NotBefore = 1_795_294_696_837_412_425 },
+		"no payload":  func(n *New) { n.Payload = nil }, "no UTF-8": func(n *New) { n.Payload = []byte("\"\xff\"") },
 		"a large payload": func(n *New) { n.Payload = []byte(`"` + strings.Repeat("x", MaxPayload) + `"`) },
 	} {
 		n := good

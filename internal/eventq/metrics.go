@@ -16,6 +16,7 @@ const (
 	reasonPanic     = "panic"     // the handler panicked
 	reasonLost      = "lost"      // the lease had ended, or an operator changed the task
 	reasonReturned  = "returned"  // given back at the end of the process
+	reasonPostponed = "postponed" // the other side is known to want none now
 	reasonStore     = "store"     // a call of the store
 )
 
@@ -41,7 +42,7 @@ func newWorkMetrics(r prometheus.Registerer, kinds []string) *workMetrics {
 		}, []string{"kind"}),
 	}
 	for _, kind := range kinds {
-		for _, reason := range []string{reasonError, reasonPermanent, reasonPanic, reasonLost, reasonReturned, reasonStore} {
+		for _, reason := range []string{reasonError, reasonPermanent, reasonPanic, reasonLost, reasonReturned, reasonPostponed, reasonStore} {
 			m.failures.WithLabelValues(kind, reason)
 		}
 	}
@@ -52,21 +53,32 @@ func newWorkMetrics(r prometheus.Registerer, kinds []string) *workMetrics {
 // at every node.
 type keepMetrics struct {
 	tasks, oldest       *prometheus.GaugeVec
+	ready, waiting      *prometheus.GaugeVec
 	returned, forgotten prometheus.Counter
 	failures            prometheus.Counter
+
+	shown map[string]bool // kinds; the keeper's loop owns it
 }
+
+// shownKinds bounds the labels: kinds are what those who enqueue make of them.
+const (
+	shownKinds = 100 // by name; the rest together are otherKind
+	otherKind  = "other"
+)
 
 func newKeepMetrics(r prometheus.Registerer) *keepMetrics {
 	f := promauto.With(r)
-	gauge := func(name, help string) *prometheus.GaugeVec {
-		return f.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + name, Help: help}, []string{"state"})
+	gauge := func(name, help, label string) *prometheus.GaugeVec {
+		return f.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + name, Help: help}, []string{label})
 	}
 	counter := func(name, help string) prometheus.Counter {
 		return f.NewCounter(prometheus.CounterOpts{Name: prefix + name, Help: help})
 	}
 	return &keepMetrics{
-		tasks:     gauge("queued", "Tasks of all topics by state, counted up to 100,000, as every node sees them."),
-		oldest:    gauge("oldest_age_seconds", "Since the oldest task of a state was enqueued."),
+		tasks:     gauge("queued", "Tasks of all topics by state, counted up to 100,000, as every node sees them.", "state"),
+		oldest:    gauge("oldest_age_seconds", "Since the oldest task of a state was enqueued.", "state"),
+		ready:     gauge("lines_ready", "Lines of a kind that have a task to hand out, counted up to 10,000, as every node sees them.", "kind"),
+		waiting:   gauge("waiting", "Tasks of a kind that were never handed out, of up to 10,000 lines, as every node sees them.", "kind"),
 		returned:  counter("due_total", "Tasks that this node put back into their lines: their wait was over, or their lease."),
 		forgotten: counter("forgotten_total", "Tasks that this node removed 7 days after their end."),
 		failures:  counter("keep_failures_total", "Rounds of this node's keeper that the store failed."),
@@ -76,4 +88,60 @@ func newKeepMetrics(r prometheus.Registerer) *keepMetrics {
 func (m *keepMetrics) depth(state State, many int64, oldest time.Duration) {
 	m.tasks.WithLabelValues(string(state)).Set(float64(many))
 	m.oldest.WithLabelValues(string(state)).Set(oldest.Seconds())
+}
+
+// backlogs shows kinds, and those no more that are not among them.
+func (m *keepMetrics) backlogs(all []Backlog) {
+	sums := map[string]Backlog{}
+	for i, b := range all {
+		label := b.Kind
+		if i >= shownKinds {
+			label = otherKind
+		}
+		sum := sums[label]
+		sums[label] = Backlog{label, sum.Ready + b.Ready, sum.Tasks + b.Tasks}
+	}
+	for kind := range m.shown {
+		if _, still := sums[kind]; !still {
+			m.ready.DeleteLabelValues(kind)
+			m.waiting.DeleteLabelValues(kind)
+		}
+	}
+	m.shown = map[string]bool{}
+	for kind, b := range sums {
+		m.ready.WithLabelValues(kind).Set(float64(b.Ready))
+		m.waiting.WithLabelValues(kind).Set(float64(b.Tasks))
+		m.shown[kind] = true
+	}
+}
+
+// The reasons of laststand_tasks_untold_total.
+const (
+	reasonFull   = "full"   // too many kinds woke at once
+	reasonFailed = "failed" // the others could not be told
+)
+
+// relayMetrics are of what nodes tell each other.
+type relayMetrics struct {
+	told, heard, missed prometheus.Counter
+	untold              *prometheus.CounterVec
+}
+
+func newRelayMetrics(r prometheus.Registerer) *relayMetrics {
+	f := promauto.With(r)
+	counter := func(name, help string) prometheus.Counter {
+		return f.NewCounter(prometheus.CounterOpts{Name: prefix + name, Help: help})
+	}
+	m := &relayMetrics{
+		told:   counter("told_total", "Kinds that woke here and that other nodes were told of."),
+		heard:  counter("heard_total", "Kinds that other nodes told of."),
+		missed: counter("missed_total", "Times that words of other nodes may have been lost; all workers looked."),
+		untold: f.NewCounterVec(prometheus.CounterOpts{
+			Name: prefix + "untold_total", Help: "Kinds that other nodes were not told of, by reason; their polls find them.",
+		}, []string{"reason"}),
+	}
+	for _, reason := range []string{reasonFull, reasonFailed} {
+		m.untold.WithLabelValues(reason)
+	}
+	return m
 }

@@ -1,6 +1,7 @@
 package eventq
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ const (
 	MaxBatch    = 1000 // tasks of one call
 
 	defaultTries = 20
+	latest       = 253_402_300_799_999 // epoch ms, of the year 9999: what is later was not meant in ms
 )
 
 // ErrBadTask says that a task can never be taken.
@@ -75,12 +77,20 @@ func (n *New) Check() error {
 		return fmt.Errorf("%w: ordering %q: want %q, %q or none", ErrBadTask, n.Ordering, Ordered, Pausing)
 	case n.MaxTries < 0 || n.MaxTries > MostTries:
 		return fmt.Errorf("%w: %d tries: want up to %d", ErrBadTask, n.MaxTries, MostTries)
-	case n.NotBefore < 0:
-		return fmt.Errorf("%w: not before %d: want an instant in epoch ms", ErrBadTask, n.NotBefore)
-	case len(n.Payload) > MaxPayload:
-		return fmt.Errorf("%w: a payload of %d bytes: want up to %d", ErrBadTask, len(n.Payload), MaxPayload)
-	case !utf8.Valid(n.Payload) || !json.Valid(n.Payload):
+	case n.NotBefore < 0 || n.NotBefore > latest:
+		return fmt.Errorf("%w: not before %d: want an instant in epoch ms, up to %d", ErrBadTask, n.NotBefore, int64(latest))
+	}
+	return checkPayload(n.Payload)
+}
+
+func checkPayload(payload json.RawMessage) error {
+	switch {
+	case len(payload) > MaxPayload:
+		return fmt.Errorf("%w: a payload of %d bytes: want up to %d", ErrBadTask, len(payload), MaxPayload)
+	case !utf8.Valid(payload) || !json.Valid(payload):
 		return fmt.Errorf("%w: the payload is no JSON", ErrBadTask)
+	case string(bytes.TrimSpace(payload)) == "null":
+		return fmt.Errorf("%w: a payload of null says nothing", ErrBadTask)
 	}
 	return nil
 }

@@ -20,7 +20,9 @@ type store struct {
 	calls map[string]int
 	seen  []int // tasks of each commit
 	bell  *Bell
-	hold  chan struct{} // commits wait until it is closed; nil: they do not
+
+	backlogs []Backlog
+	hold     chan struct{} // commits wait until it is closed; nil: they do not
 }
 
 func newStore(n int) *store {
@@ -68,6 +70,7 @@ func (s *store) each(what string, leases []Lease, do func(i int, t *Task)) (lost
 		}
 		do(i, s.tasks[at])
 	}
+	s.bell.Ring("")
 	return lost, nil
 }
 
@@ -149,6 +152,12 @@ func (s *store) Depth(_ context.Context, state State, _ int) (many int64, oldest
 	return s.counted(state), time.Minute, err
 }
 
+func (s *store) Backlogs(_ context.Context, kinds, _ int) ([]Backlog, error) {
+	unlock, err := s.called("backlogs")
+	defer unlock()
+	return s.backlogs[:min(kinds, len(s.backlogs))], err
+}
+
 func (s *store) counted(state State) (many int64) {
 	for _, t := range s.tasks {
 		if t.State == state {
@@ -168,6 +177,13 @@ func (s *store) leave(away bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.away = away
+}
+
+// asked is how often it was called for something.
+func (s *store) asked(what string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[what]
 }
 
 // queries are the calls since they were asked for last.

@@ -69,4 +69,5 @@ type Failure struct {
 type Filter struct {
 	Game, Topic, Key string
 	State            State
+	OldestFirst      bool
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -256,4 +257,41 @@ func TestIntakeGroups(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// While the store hangs no more gathers than it can be handed next, however many
+// have given up waiting.
+func TestIntakeIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(0)
+		in := NewIntake(s)
+		s.hold = make(chan struct{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var asking sync.WaitGroup
+		for range 5 * MaxBatch {
+			asking.Go(func() {
+				if _, err := in.Enqueue(ctx, New{Topic: "work/a", Key: "k", Payload: []byte("1")}); !errors.Is(err, context.DeadlineExceeded) {
+					t.Error(err)
+				}
+			})
+		}
+		asking.Wait()
+		close(s.hold)
+		synctest.Wait()
+		if total := sum(s.seen); total > mostTaken {
+			t.Errorf("%d tasks in %d commits", total, len(s.seen))
+		}
+		if _, err := in.Enqueue(t.Context(), New{Topic: "work/a", Key: "k", Payload: []byte("1")}); err != nil {
+			t.Errorf("once the store answers: %v", err)
+		}
+	})
+}
+
+func sum(all []int) (total int) {
+	for _, n := range all {
+		total += n
+	}
+	return total
 }

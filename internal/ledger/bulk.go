@@ -58,7 +58,7 @@ const maxAtOnce = 2000
 func (b atOnce) run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
 	for some := range slices.Chunk(rows, maxAtOnce) {
 		types, columns := columnsOf(some)
-		text := strings.ReplaceAll(text, "{rows}", "SELECT * FROM unnest("+strings.Join(types, ", ")+")")
+		text := strings.ReplaceAll(text, "{rows}", listed(types))
 		var err error
 		if scan == nil {
 			_, err = b.tx.ExecContext(ctx, text, columns...)
@@ -70,6 +70,14 @@ func (b atOnce) run(ctx context.Context, text string, rows [][]any, scan func(*s
 		}
 	}
 	return nil
+}
+
+// listed reads arrays as rows. The LIMIT limits nothing: by it the planner takes
+// the list for a short one, and finds by an index what belongs to each row. Else
+// it would read whole tables while they are small, and go on so as they grow: it
+// keeps its plans until it is told that a table has grown.
+func listed(types []string) string {
+	return "SELECT * FROM unnest(" + strings.Join(types, ", ") + ") LIMIT (SELECT CAST(NULL AS BIGINT))"
 }
 
 // columnsOf turns rows into arrays and the parameters that name their types.

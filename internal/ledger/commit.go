@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"laststand/internal/eventq"
 	"laststand/internal/match"
 	"laststand/internal/settle"
 )
@@ -18,8 +19,9 @@ var _ settle.Ledger = (*Ledger)(nil)
 // ratings and, if it counts, an entry and the totals of each of them and an
 // entry of each of its teams that has a player: entries in the order given,
 // teams after players. A duel beyond its game's limit of duels of one pair does
-// not count and changes no rating, and is recorded so. It answers in that order
-// too, once all is on disk.
+// not count and changes no rating, and is recorded so. The tasks that tell of new
+// results, and of days that are over with them, are enqueued with them. It answers
+// in the order given too, once all is on disk.
 //
 // After an error nothing has changed, but for a connection lost during the
 // commit: then it is unknown, and the same results given again settle it.
@@ -27,7 +29,7 @@ var _ settle.Ledger = (*Ledger)(nil)
 func (l *Ledger) Commit(ctx context.Context, results []match.Result) ([]settle.Committed, error) {
 	b, err := newBatch(results)
 	if err == nil {
-		err = l.inTx(ctx, func(tx *sql.Tx) error { return l.commit(ctx, tx, b) })
+		err = l.announcing(ctx, func(tx *sql.Tx) ([]eventq.New, error) { return l.commit(ctx, tx, b) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ledger: commit %d results: %w", len(results), err)
@@ -36,34 +38,37 @@ func (l *Ledger) Commit(ctx context.Context, results []match.Result) ([]settle.C
 }
 
 // commit is the transaction. Locks are taken in one order everywhere, so that
-// batches never wait for each other in a circle: match ids, heads by game, and
-// players, teams and days under their game's head.
-func (l *Ledger) commit(ctx context.Context, tx *sql.Tx, b *batch) error {
+// batches never wait for each other in a circle: match ids, heads by game with
+// players, teams and days under their game's head, and last the lines of the tasks
+// that it gives: whoever holds a line waits for none of the others.
+func (l *Ledger) commit(ctx context.Context, tx *sql.Tx, b *batch) (tasks []eventq.New, err error) {
 	bulk := l.bulk(tx)
 	if err := bulk.run(ctx, insertMatch, b.matchRows(), b.scanNew); err != nil {
-		return fmt.Errorf("matches: %w", err)
+		return nil, fmt.Errorf("matches: %w", err)
 	}
 	if err := bulk.run(ctx, selectKnown, b.knownRows(), b.scanKnown); err != nil {
-		return fmt.Errorf("known matches: %w", err)
+		return nil, fmt.Errorf("known matches: %w", err)
 	}
 	byGame := b.newByGame()
 	for _, game := range slices.Sorted(maps.Keys(byGame)) {
-		if err := l.commitGame(ctx, tx, game, byGame[game]); err != nil {
-			return fmt.Errorf("game %s: %w", game, err)
+		news, err := l.commitGame(ctx, tx, game, byGame[game])
+		if err != nil {
+			return nil, fmt.Errorf("game %s: %w", game, err)
 		}
+		tasks = append(tasks, news...)
 	}
-	return nil
+	return tasks, nil
 }
 
 // commitGame writes what the new results of one game leave behind, under the
-// lock on its head.
-func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items []*item) error {
+// lock on its head, and gives the tasks that tell of it.
+func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items []*item) ([]eventq.New, error) {
 	h, err := l.lockHead(ctx, tx, game)
 	if err != nil {
-		return fmt.Errorf("head: %w", err)
+		return nil, fmt.Errorf("head: %w", err)
 	}
 	if err := l.limitPairs(ctx, tx, h, items); err != nil {
-		return fmt.Errorf("pairs: %w", err)
+		return nil, fmt.Errorf("pairs: %w", err)
 	}
 	for _, it := range items {
 		h.add(it.entries...)
@@ -71,22 +76,22 @@ func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items 
 	}
 	players, err := playerRows(game, items)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := l.saveHead(ctx, tx, h); err != nil {
-		return err
+		return nil, err
 	}
 	bulk := l.bulk(tx)
 	if err := bulk.run(ctx, saveTeam, teamRows(game, items), nil); err != nil {
-		return fmt.Errorf("teams: %w", err)
+		return nil, fmt.Errorf("teams: %w", err)
 	}
 	if err := bulk.run(ctx, insertSeat, seatRows(game, items), nil); err != nil {
-		return fmt.Errorf("seats: %w", err)
+		return nil, fmt.Errorf("seats: %w", err)
 	}
 	if err := bulk.run(ctx, updatePlayer, players, nil); err != nil {
-		return fmt.Errorf("players: %w", err)
+		return nil, fmt.Errorf("players: %w", err)
 	}
-	return nil
+	return l.news(h, items...), nil
 }
 
 const (

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 
+	"laststand/internal/eventq"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
 )
@@ -35,9 +36,9 @@ func (l *Ledger) Disqualify(ctx context.Context, d Disqualification) (Disqualifi
 	given, err := l.given(ctx, d)
 	var done Disqualified
 	if err == nil && len(given) > 0 {
-		err = l.inTx(ctx, func(tx *sql.Tx) error {
-			done, err = l.correct(ctx, tx, d, given)
-			return err
+		err = l.announcing(ctx, func(tx *sql.Tx) (news []eventq.New, err error) {
+			done, news, err = l.correct(ctx, tx, d, given)
+			return news, err
 		})
 	}
 	if err != nil {
@@ -102,31 +103,32 @@ func (l *Ledger) entriesBeside(ctx context.Context, d Disqualification, player s
 }
 
 // correct writes corrections of what still counts of given entries, which are
-// of one match and so of one day, under the lock on the game's head.
-func (l *Ledger) correct(ctx context.Context, tx *sql.Tx, d Disqualification, given []*entry) (done Disqualified, err error) {
+// of one match and so of one day, under the lock on the game's head. It gives the
+// tasks that tell of the days that are over with them.
+func (l *Ledger) correct(ctx context.Context, tx *sql.Tx, d Disqualification, given []*entry) (done Disqualified, news []eventq.New, err error) {
 	h, err := l.lockHead(ctx, tx, d.Game)
 	if err != nil {
-		return done, fmt.Errorf("head: %w", err)
+		return done, nil, fmt.Errorf("head: %w", err)
 	}
 	day, found, err := dayOf(tx.QueryRowContext(ctx, selectDay, d.Game, given[0].Day))
 	if err != nil || !found {
-		return done, cmp.Or(err, fmt.Errorf("its day %s is missing", given[0].Day))
+		return done, nil, cmp.Or(err, fmt.Errorf("its day %s is missing", given[0].Day))
 	}
 	corrections, err := l.corrections(ctx, tx, d.Game, given, day)
 	if err != nil {
-		return done, fmt.Errorf("remaining results: %w", err)
+		return done, nil, fmt.Errorf("remaining results: %w", err)
 	}
 	if len(corrections) == 0 {
-		return done, nil
+		return done, nil, nil
 	}
 	h.add(corrections...)
 	if err := l.saveHead(ctx, tx, h); err != nil {
-		return done, err
+		return done, nil, err
 	}
 	if err := l.putRight(ctx, tx, d, corrections); err != nil {
-		return done, err
+		return done, nil, err
 	}
-	return Disqualified{len(corrections), corrections[0].Pos, h.pos}, nil
+	return Disqualified{len(corrections), corrections[0].Pos, h.pos}, l.news(h), nil
 }
 
 // selectRemaining leaves out what was taken back before. The newest results

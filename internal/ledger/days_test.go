@@ -14,11 +14,13 @@ import (
 // expression for the clock reads it from a table.
 type clocked struct{ *Ledger }
 
+const testClock = "(SELECT ms FROM test_clock)"
+
 func openClock(t *testing.T, db trial.SQL, zone *time.Location) clocked {
 	t.Helper()
 	l := openWith(t, Config{
 		URL: db.URL, Dir: db.Dir, Zones: map[string]*time.Location{game: zone},
-		clock: "(SELECT ms FROM test_clock)",
+		clock: testClock,
 	})
 	for _, text := range []string{"CREATE TABLE test_clock (ms BIGINT)", "INSERT INTO test_clock VALUES (0)"} {
 		if _, err := l.exec(t.Context(), text); err != nil {

@@ -1,10 +1,12 @@
 package ledger
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/pressly/goose/v3"
 )
 
@@ -14,13 +16,17 @@ type dialect struct {
 	clock       string // a SQL expression: the database's clock now, epoch ms
 	txOptions   *sql.TxOptions
 	lookOptions *sql.TxOptions // of a transaction that reads one moment
+	unhurried   string         // begins a transaction that may stand still, as others may not; "": all may
 	lock, free  string         // the end of a SELECT that locks its rows; of one that leaves out locked ones
+	any         string         // before (SELECT …)): is among these; on SQLite of one row
 	bulk        func(tx *sql.Tx) bulk
+	connect     func(ctx context.Context) (*pgx.Conn, error) // beside the pool, to listen on; nil: there is nothing to hear
 }
 
-// sql puts the clock in place of {now}, and locks in place of {lock} and {free}.
+// sql puts the clock in place of {now}, and what else the dialect has in place of
+// its name in braces.
 func (d *dialect) sql(text string) string {
-	return strings.NewReplacer("{now}", d.clock, "{lock}", d.lock, "{free}", d.free).Replace(text)
+	return strings.NewReplacer("{now}", d.clock, "{lock}", d.lock, "{free}", d.free, "{any}", d.any).Replace(text)
 }
 
 // placeholders is "$from, …" for n parameters.

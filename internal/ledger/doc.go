@@ -31,6 +31,9 @@
 // its line has no position; what the queue has to do of itself has an instant;
 // what has ended neither.
 //
+// Events tell of results and of days that are over by tasks of the same
+// transaction: the one is there if and only if the other is.
+//
 // # Concurrency
 //
 // All methods may be called concurrently, from several processes too. Each

@@ -7,26 +7,27 @@ import (
 	"errors"
 	"fmt"
 
+	"laststand/internal/eventq"
 	"laststand/internal/leaderboard"
 )
 
 // Turn writes the turns of the days that have passed for a game, the first day
-// for one that has none yet, and reports whether there were any. Commit does so
-// too, before its entries: Turn is for quiet games, and cheap when called in
-// vain.
+// for one that has none yet, with the tasks that tell of those that are over, and
+// reports whether there were any. Commit does so too, before its entries: Turn is
+// for quiet games, and cheap when called in vain.
 func (l *Ledger) Turn(ctx context.Context, game string) (bool, error) {
 	day, today, err := l.day(ctx, game)
 	if err != nil || day >= today {
 		return false, err
 	}
 	turned := false
-	err = l.inTx(ctx, func(tx *sql.Tx) error {
+	err = l.announcing(ctx, func(tx *sql.Tx) ([]eventq.New, error) {
 		h, err := l.lockHead(ctx, tx, game)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		turned = len(h.entries) > 0
-		return l.saveHead(ctx, tx, h)
+		return l.news(h), l.saveHead(ctx, tx, h)
 	})
 	if err != nil {
 		return false, fmt.Errorf("ledger: turn the day of %s: %w", game, err)
@@ -77,6 +78,7 @@ type head struct {
 	day     string
 	at      int64
 	entries []*entry // turns first
+	ended   []string // the days that these turns are the end of
 }
 
 const (
@@ -100,6 +102,9 @@ func (l *Ledger) lockHead(ctx context.Context, tx *sql.Tx, game string) (*head, 
 		return nil, err
 	}
 	for _, day := range days {
+		if h.day != "" {
+			h.ended = append(h.ended, h.day)
+		}
 		h.day = day
 		h.add(&entry{Row: leaderboard.Row{Kind: leaderboard.TurnRow}})
 	}

@@ -9,19 +9,39 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/eventq"
+	"laststand/internal/match"
 )
 
 // Config says where the ledger is.
 type Config struct {
-	URL    string                    // postgres://…; "": SQLite in Dir
-	Dir    string                    // the folder of the embedded database, created if need be
-	Zones  map[string]*time.Location // of each game's days; UTC for a game not in it
-	Pairs  map[string]int64          // how many duels of two players count on a day; 0, or a game not in it: all
-	Wake   func(topic string)        // called once a topic that had no task to hand out has one, and never blocks; nil: nobody is
-	Logger *slog.Logger              // nil: slog.Default
+	URL      string                    // postgres://…; "": SQLite in Dir
+	Dir      string                    // the folder of the embedded database, created if need be
+	Zones    map[string]*time.Location // of each game's days; UTC for a game not in it
+	Pairs    map[string]int64          // how many duels of two players count on a day; 0, or a game not in it: all
+	Wake     func(topic string)        // never blocks; see Ledger.ring. nil: nobody is told
+	Events   Events                    // what is to be told of what happens; nil: nothing
+	Logger   *slog.Logger              // nil: slog.Default
+	Registry prometheus.Registerer     // nil: not measured
 
-	clock   string // a SQL expression in place of the database's clock, for tests
-	sumPage int64  // positions that SumDays takes at a time, for tests
+	clock   string        // a SQL expression in place of the database's clock, for tests
+	sumPage int64         // positions that SumDays takes at a time, for tests
+	stall   time.Duration // in place of stall, for tests
+}
+
+// Events are the tasks by which others are told of what happens, enqueued in
+// its transaction; *hooks.Book. Its functions are quick and do no I/O; a task of
+// theirs that does not pass its Check is left out. At is an instant of the
+// database's clock, epoch ms. A transaction that fails may be tried again, and
+// they are asked again then.
+type Events interface {
+	// Settled is called for a result that the ledger did not have yet.
+	Settled(r *match.Result, at int64) []eventq.New
+	// Sealed is called for a day of a game that is over.
+	Sealed(game, day string, at int64) []eventq.New
 }
 
 // Ledger is an open ledger.
@@ -33,7 +53,11 @@ type Ledger struct {
 	pairs map[string]int64
 	epoch string
 	wake  func(topic string)
+	tell  Events
+	self  string // of all processes at the database, until it is closed
+	log   *slog.Logger
 
+	refused *prometheus.CounterVec // events, by game
 	sumPage int64
 }
 
@@ -53,14 +77,16 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.zones, l.pairs, l.wake, l.sumPage = c.Zones, c.Pairs, c.Wake, cmp.Or(c.sumPage, sumPage)
+	l.zones, l.pairs, l.wake, l.tell, l.sumPage = c.Zones, c.Pairs, c.Wake, c.Events, cmp.Or(c.sumPage, sumPage)
+	l.self, l.log = rand.Text(), c.Logger
 	if c.clock != "" {
 		l.clock = c.clock
 	}
-	if err := l.begin(ctx, c.Logger); err != nil {
+	if err := l.begin(ctx); err != nil {
 		l.Close()
 		return nil, fmt.Errorf("ledger: %w", advise(err, c))
 	}
+	l.refused = newRefused(c.Registry)
 	return l, nil
 }
 
@@ -87,8 +113,8 @@ func (l *Ledger) Ping(ctx context.Context) error {
 func (l *Ledger) Epoch() string { return l.epoch }
 
 // begin brings the tables up to date and reads who the ledger is.
-func (l *Ledger) begin(ctx context.Context, log *slog.Logger) error {
-	if err := l.migrate(ctx, log); err != nil {
+func (l *Ledger) begin(ctx context.Context) error {
+	if err := l.migrate(ctx, l.log); err != nil {
 		return err
 	}
 	_, err := l.write.ExecContext(ctx,
@@ -122,13 +148,19 @@ func (l *Ledger) inTx(ctx context.Context, f func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// look runs f in a transaction that reads one moment of the ledger.
+// look runs f in a transaction that reads one moment of the ledger, however long
+// it takes.
 func (l *Ledger) look(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := l.read.BeginTx(ctx, l.lookOptions)
 	if err != nil {
 		return err
 	}
-	err = f(tx)
+	if l.unhurried != "" {
+		_, err = tx.ExecContext(ctx, l.unhurried)
+	}
+	if err == nil {
+		err = f(tx)
+	}
 	_ = tx.Rollback() // it has changed nothing
 	return err
 }

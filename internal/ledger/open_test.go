@@ -200,3 +200,21 @@ func wantRefusal(t *testing.T, c Config, wants ...string) {
 		t.Errorf("error %q tells the password", err)
 	}
 }
+
+// Many open a new file at once: each waits for whoever turns it to WAL.
+func TestManyOpenANewFile(t *testing.T) {
+	t.Parallel()
+	for range 4 {
+		dir := t.TempDir()
+		atOnceN(8, func(int) {
+			l, err := Open(t.Context(), Config{Dir: dir})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"laststand/internal/eventq"
 	"laststand/internal/trial"
 )
 
@@ -16,10 +17,7 @@ import (
 // the tables are.
 func TestPlansUseIndexes(t *testing.T) {
 	t.Parallel()
-	statements := map[string]struct {
-		text string
-		args []any
-	}{
+	statements := map[string]statement{
 		"player by id":     {selectPlayerByID, []any{"g", "p"}},
 		"player by device": {selectPlayerByDevice, []any{"g", "d"}},
 		"rename":           {renamePlayer, []any{"g", "p", "n", "s"}},
@@ -57,29 +55,17 @@ func TestPlansUseIndexes(t *testing.T) {
 		"snapshot":         {selectSums, []any{"g", "d", 1}},
 		"holders":          {selectHolders, []any{"g", "player", "p", 10}},
 		"holders' sums":    {selectSumsUpTo, []any{"g", "player", "p", 10}},
-		"task":             {selectTask, []any{"t"}},
-		"lock task":        {lockTask, []any{"t"}},
-		"tasks":            {strings.Replace(selectTasks, "{chosen}", "true", 1), []any{"t", 10}},
-		"tasks of a state": {strings.Replace(selectTasks, "{chosen}", "tasks.state = $3", 1), []any{"t", 10, "dead"}},
-		"first of a key":   {selectFirst, []any{"t", "g", "k"}},
-		"move lines":       {moveLines, []any{"t", int64(1), "k", "o", int64(1), "h", int64(1)}},
-		"heads":            {selectHeads, []any{"t", int64(1)}},
-		"update task":      {updateTask, []any{"t", "s", int64(1), int64(1), int64(1), int64(1), "e", int64(1), int64(1)}},
-		"update payload":   {updatePayload, []any{"t", "p"}},
-		"ready lines":      {selectReady, []any{"k", 10}},
-		"await a line":     {awaitReady, []any{"k", 1}},
-		"any ready line":   {anyReady, []any{"k"}},
-		"claim":            {claimTasks, []any{"t", int64(1), int64(1), int64(1)}},
-		"move scan":        {moveScan, []any{"t", int64(1), int64(1), int64(1), "h", int64(1)}},
-		"complete":         {completeTasks, []any{"t", int64(1)}},
-		"ended":            {selectEnded, []any{"t", int64(1)}},
-		"renew":            {renewLeases, []any{"t", int64(1), int64(1)}},
-		"lock claimed":     {lockClaimed, []any{"t", int64(1)}},
-		"due":              {lockDue, []any{10}},
-		"next due":         {selectNextDue, nil},
-		"lines behind":     {selectDone, []any{"t", 1, 10}},
-		"move done":        {moveDone, []any{"t", int64(1), int64(1)}},
-		"forgotten tasks":  {forgetTasks, []any{1, 10}},
+		"tasks of ids":     {strings.Replace(selectOwn, "{ids}", "$2, $3", 1), []any{"g", "t", "u"}},
+		"done tasks":       chosenBy(eventq.Filter{State: eventq.Done}),
+		"keeping":          {lockKeeping, nil},
+		"lines":            {strings.Replace(selectLines, "{chosen}", "true", 1), []any{"t", 1, 10}},
+		"busy lines":       {strings.Replace(selectLines, "{chosen}", busyLine, 1), []any{"t", 1, 10}},
+		"lines of a kind":  {strings.Replace(selectLines, "{chosen}", "l.kind = $4", 1), []any{"t", 1, 10, "k"}},
+		"lines of a topic": {strings.Replace(selectLines, "{chosen}", "l.topic = $4", 1), []any{"t", 1, 10, "t"}},
+		"backlogs":         {selectBacklogs, []any{10, 10}},
+		"disable endpoint": {insertDisabled, []any{"g", "e", "w"}},
+		"enable endpoint":  {deleteDisabled, []any{"g", "e"}},
+		"counted tasks":    {selectCounts, []any{"t", 10}},
 		"update player":    {updatePlayer, []any{"g", "p", "r", int64(1), int64(1), int64(1), int64(1), int64(1), int64(1), int64(1), int64(1)}},
 	}
 	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
@@ -96,6 +82,17 @@ func TestPlansUseIndexes(t *testing.T) {
 	})
 }
 
+// statement is what a database is asked.
+type statement struct {
+	text string
+	args []any
+}
+
+func chosenBy(f eventq.Filter) statement {
+	chosen, args := chosenTasks(f, []any{"t", 10})
+	return statement{strings.Replace(selectTasks, "{chosen}", chosen, 1), args}
+}
+
 // explain asks the database how it would run a statement.
 func (l *Ledger) explain(t *testing.T, text string, args []any) string {
 	t.Helper()
@@ -108,7 +105,7 @@ func (l *Ledger) explain(t *testing.T, text string, args []any) string {
 				return err
 			}
 			types, arrays := columnsOf(arrayable(args))
-			rows, how, columns = "SELECT * FROM unnest("+strings.Join(types, ", ")+")", "EXPLAIN ", 1
+			rows, how, columns = listed(types), "EXPLAIN ", 1
 			if strings.Contains(text, "{rows}") {
 				args = arrays
 			}
@@ -143,7 +140,7 @@ func arrayable(args []any) [][]any {
 
 // computed are what SQLite scans that is no table: what a statement itself has
 // made.
-var computed = []string{"CONSTANT ROW", "v", "g", "h"}
+var computed = []string{"CONSTANT ROW", "v", "g", "h", "held", "kinds"}
 
 // tableScan gives the line of a plan that reads all of a table.
 func tableScan(name goose.Dialect, plan string) string {

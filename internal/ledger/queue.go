@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -24,17 +25,21 @@ var (
 	_ eventq.Keeping  = (*Ledger)(nil)
 )
 
-// queueTx runs f in one writing transaction; f gives the topics to ring for once
-// it is on disk.
-func (l *Ledger) queueTx(ctx context.Context, f func(*sql.Tx) ([]string, error)) (woken []string, err error) {
-	err = l.inTx(ctx, func(tx *sql.Tx) error {
+// queueTx runs f in one writing transaction and rings for the topics that f
+// gives. It does so after an error of the commit too: should it have been done,
+// whoever asks again changes nothing more, and would not ring.
+func (l *Ledger) queueTx(ctx context.Context, f func(*sql.Tx) (woken []string, err error)) error {
+	var woken []string
+	err := l.inTx(ctx, func(tx *sql.Tx) (err error) {
 		woken, err = f(tx)
 		return err
 	})
-	return woken, err
+	l.ring(woken)
+	return err
 }
 
-// ring tells of topics that had nothing to hand out before, and now have.
+// ring tells of topics that had nothing to hand out before, and now have; of ""
+// where a lease or a wait has begun or a cursor may move, for whoever sees to that.
 func (l *Ledger) ring(topics []string) {
 	if l.wake == nil {
 		return
@@ -51,14 +56,13 @@ func (l *Ledger) ring(topics []string) {
 // tasks given again settle it.
 func (l *Ledger) Enqueue(ctx context.Context, tasks []eventq.New) ([]eventq.Accepted, error) {
 	var accepted []eventq.Accepted
-	woken, err := l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
+	err := l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
 		accepted, woken, err = l.enqueue(ctx, tx, tasks)
 		return woken, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ledger: enqueue %d tasks: %w", len(tasks), err)
 	}
-	l.ring(woken)
 	return accepted, nil
 }
 
@@ -91,11 +95,13 @@ func (l *Ledger) enqueue(ctx context.Context, tx *sql.Tx, tasks []eventq.New) (a
 func (l *Ledger) AddTask(ctx context.Context, t eventq.Task) (bool, error) {
 	in := newIntake()
 	in.add(t)
-	err := l.inTx(ctx, func(tx *sql.Tx) error { return l.take(ctx, tx, in) })
+	err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
+		err := l.take(ctx, tx, in)
+		return in.woken, err
+	})
 	if err != nil {
 		return false, fmt.Errorf("ledger: add task %s: %w", t.Key, err)
 	}
-	l.ring(in.woken)
 	return in.byKey[keyOfTask(&t)].isNew, nil
 }
 
@@ -163,8 +169,21 @@ func (l *Ledger) take(ctx context.Context, tx *sql.Tx, in *intake) error {
 		return fmt.Errorf("tasks: %w", err)
 	}
 	in.woken = moves.woken
-	return bulk.run(ctx, selectFirst, in.unsettled(), in.scanFirst)
+	if slices.ContainsFunc(in.items, func(it *incoming) bool { return it.isNew && it.State == eventq.Later }) {
+		in.woken = append(in.woken, "")
+	}
+	if err := bulk.run(ctx, selectFirst, in.unsettled(), in.scanFirst); err != nil {
+		return err
+	}
+	if left := in.unsettled(); len(left) > 0 {
+		return fmt.Errorf("%w: %d keys", errNotTaken, len(left))
+	}
+	return nil
 }
+
+// errNotTaken is of a key that was taken when it was to be written, and was gone
+// again when its task was asked for. Nothing is acknowledged that is not there.
+var errNotTaken = errors.New("a key was forgotten as it was enqueued once more: enqueue it again")
 
 // byKeys are the items in the one order in which all lock keys.
 func (in *intake) byKeys() []*incoming {

@@ -26,6 +26,7 @@ type queued struct {
 	clocked
 
 	t     *testing.T
+	db    trial.SQL
 	now   int64
 	mu    sync.Mutex
 	woken []string
@@ -36,7 +37,7 @@ func eachQueue(t *testing.T, f func(t *testing.T, q *queued)) {
 	t.Helper()
 	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
 		t.Parallel()
-		q := &queued{clocked: openClock(t, db, time.UTC), t: t, now: 1_000_000}
+		q := &queued{clocked: openClock(t, db, time.UTC), t: t, db: db, now: 1_000_000}
 		q.wake = func(topic string) {
 			q.mu.Lock()
 			defer q.mu.Unlock()
@@ -117,11 +118,31 @@ func (q *queued) tend() {
 
 func (q *queued) line(topic string, priority int64) eventq.Line {
 	q.t.Helper()
-	lines := must(q.Lines(q.t.Context(), eventq.LineID{Topic: kind + "/" + topic, Priority: priority - 1}, 1))(q.t)
-	if len(lines) != 1 || lines[0].Priority != priority {
-		q.t.Fatalf("line %s %d: %+v", topic, priority, lines)
+	lines := q.lines(eventq.LineFilter{Topic: kind + "/" + topic})
+	at := slices.IndexFunc(lines, func(l eventq.Line) bool { return l.Priority == priority })
+	if at < 0 {
+		q.t.Fatalf("line %s %d is not among %+v", topic, priority, lines)
 	}
-	return lines[0]
+	return lines[at]
+}
+
+func (q *queued) lines(f eventq.LineFilter) []eventq.Line {
+	q.t.Helper()
+	return linesWhere(q.t, q.Ledger, f)
+}
+
+// linesWhere are all lines that a filter chooses, by pages.
+func linesWhere(t *testing.T, l *Ledger, f eventq.LineFilter) (all []eventq.Line) {
+	t.Helper()
+	for cursor := ""; ; {
+		page, next, err := l.Lines(t.Context(), f, cursor, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all, cursor = append(all, page...), next; next == "" {
+			return all
+		}
+	}
 }
 
 // wantLine checks the cursors of a line after what was due is done.
@@ -333,6 +354,20 @@ func TestNotBefore(t *testing.T) {
 			t.Errorf("rang for %q", q.woken)
 		}
 		q.claimOne("later")
+	})
+}
+
+// What is due further away than a time.Duration holds is not due now: the keeper
+// would look for it all the time.
+func TestNextDueOfTheLastInstant(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		last := work("a", "last")
+		last.NotBefore = 253_402_300_799_999 // of the year 9999
+		q.enqueue(last)
+		if wait, ok, err := q.NextDue(t.Context()); err != nil || !ok || wait < 200*365*24*time.Hour {
+			t.Errorf("due in %s, %v, %v", wait, ok, err)
+		}
 	})
 }
 

@@ -57,7 +57,7 @@ func (c *changed) move(m *moves, head bool) {
 	case head:
 		m.free(&c.now, c.now.State == eventq.Waiting)
 	case c.now.State == eventq.Waiting:
-		m.enter(&c.now)
+		m.comeBack(&c.now)
 	}
 	if !stays && c.now.State != eventq.Waiting {
 		c.now.Pos = 0

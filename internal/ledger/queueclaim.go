@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -16,14 +17,17 @@ const (
 
 	selectReady = `
 SELECT ` + lineColumns + ` FROM lines l WHERE l.kind = $1 AND l.ready = 1 ORDER BY l.vtime LIMIT $2 {free}`
-	awaitReady = `
-SELECT ` + lineColumns + ` FROM lines l WHERE l.kind = $1 AND l.ready = 1 ORDER BY l.vtime LIMIT $2 {lock}`
-	anyReady = `SELECT EXISTS (SELECT 1 FROM lines WHERE kind = $1 AND ready = 1)`
+	nextReady = `SELECT l.topic, l.priority FROM lines l WHERE l.kind = $1 AND l.ready = 1 ORDER BY l.vtime LIMIT 1`
+	lockReady = `
+SELECT ` + lineColumns + ` FROM lines l WHERE l.topic = $1 AND l.priority = $2 AND l.ready = 1 {lock}`
 
+	// claimTasks joins nothing: were its places looked up by a join, the planner
+	// could begin with all that have one, when it takes them for few.
 	claimTasks = `
 WITH v (topic, priority, pos, lease) AS ({rows})
-UPDATE tasks SET state = 'claimed', fence = tasks.fence + 1, due_at = {now} + v.lease, changed_at = {now}
-FROM v WHERE tasks.topic = v.topic AND tasks.priority = v.priority AND tasks.pos = v.pos AND tasks.state = 'waiting'
+UPDATE tasks SET state = 'claimed', fence = tasks.fence + 1, due_at = {now} + (SELECT v.lease FROM v LIMIT 1), changed_at = {now}
+WHERE tasks.state = 'waiting' AND tasks.id {any}(
+    SELECT (SELECT t.id FROM tasks t WHERE t.topic = v.topic AND t.priority = v.priority AND t.pos = v.pos) FROM v))
 RETURNING ` + taskColumns + `, tasks.payload`
 
 	moveScan = `
@@ -36,26 +40,53 @@ FROM v WHERE lines.topic = v.topic AND lines.priority = v.priority AND lines.sca
 // the lines that have had the least, by priority, each in the order of its
 // positions. None: there is nothing to hand out.
 func (l *Ledger) Claim(ctx context.Context, kind string, n int, lease time.Duration) (tasks []eventq.Task, err error) {
-	for more := true; more && len(tasks) == 0; {
-		err = l.inTx(ctx, func(tx *sql.Tx) error {
-			tasks, more, err = l.claim(ctx, tx, kind, n, lease)
-			return err
-		})
+	for more := true; more && len(tasks) == 0; { // tasks may have left their positions
+		tasks, more, err = l.claimOf(ctx, n, lease, l.sql(selectReady), kind, n)
+		if err == nil && !more && l.free != "" {
+			tasks, more, err = l.claimHeld(ctx, kind, n, lease)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("ledger: claim tasks of %s: %w", kind, err)
 		}
 	}
+	if len(tasks) > 0 {
+		l.ring([]string{""}) // leases have begun
+	}
 	return tasks, nil
 }
 
-// claim is one try, which may find that the tasks have left their positions, or
-// that others have been quicker: there are more then.
-func (l *Ledger) claim(ctx context.Context, tx *sql.Tx, kind string, n int, lease time.Duration) (tasks []eventq.Task, more bool, err error) {
-	lines, more, err := l.readyLines(ctx, tx, kind, n)
-	if err != nil || len(lines) == 0 {
-		return nil, more, err
+// claimHeld waits for one line, where others hold all that are ready: a topic
+// that is the only one is nearly always held. The line is chosen before: a query
+// that waits goes on holding those that it found and that are not ready any more.
+func (l *Ledger) claimHeld(ctx context.Context, kind string, n int, lease time.Duration) (tasks []eventq.Task, more bool, err error) {
+	var line eventq.LineID
+	err = l.read.QueryRowContext(ctx, nextReady, kind).Scan(&line.Topic, &line.Priority)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, false, nil
 	}
-	shares := eventq.Shares(lines, n)
+	if err == nil {
+		tasks, _, err = l.claimOf(ctx, n, lease, l.sql(lockReady), line.Topic, line.Priority)
+	}
+	return tasks, true, err
+}
+
+// claimOf claims in one transaction, of the lines that a query finds and locks.
+// found says that there are some.
+func (l *Ledger) claimOf(ctx context.Context, n int, lease time.Duration, query string, args ...any) (tasks []eventq.Task, found bool, err error) {
+	err = l.inTx(ctx, func(tx *sql.Tx) error {
+		lines, err := linesOf(tx.QueryContext(ctx, query, args...))
+		if err != nil {
+			return err
+		}
+		found = len(lines) > 0
+		tasks, err = l.claim(ctx, tx, eventq.Shares(lines, n), lease)
+		return err
+	})
+	return tasks, found, err
+}
+
+// claim claims the tasks of shares that are still there.
+func (l *Ledger) claim(ctx context.Context, tx *sql.Tx, shares []eventq.Share, lease time.Duration) (tasks []eventq.Task, err error) {
 	var rows [][]any
 	for _, s := range shares {
 		for pos := s.First; pos <= s.Last; pos++ {
@@ -68,24 +99,9 @@ func (l *Ledger) claim(ctx context.Context, tx *sql.Tx, kind string, n int, leas
 		return err
 	})
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return inOrder(tasks), true, l.moveScan(ctx, tx, shares, tasks)
-}
-
-// readyLines locks up to n lines that have something to hand out. Where others
-// hold all of them, it waits for the first: a topic that is the only one is
-// nearly always held. If that one has nothing left then, there may be more.
-func (l *Ledger) readyLines(ctx context.Context, tx *sql.Tx, kind string, n int) (lines []eventq.Line, more bool, err error) {
-	lines, err = linesOf(tx.QueryContext(ctx, l.sql(selectReady), kind, n))
-	if err != nil || len(lines) > 0 || l.free == "" {
-		return lines, false, err
-	}
-	lines, err = linesOf(tx.QueryContext(ctx, l.sql(awaitReady), kind, 1))
-	if err == nil && len(lines) == 0 {
-		err = tx.QueryRowContext(ctx, anyReady, kind).Scan(&more)
-	}
-	return lines, more, err
+	return inOrder(tasks), l.moveScan(ctx, tx, shares, tasks)
 }
 
 func linesOf(rows *sql.Rows, err error) (lines []eventq.Line, _ error) {

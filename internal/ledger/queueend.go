@@ -74,7 +74,7 @@ func (h held) lost(leases []eventq.Lease) (lost []eventq.Lease) {
 // Complete implements eventq.Claims.
 func (l *Ledger) Complete(ctx context.Context, leases []eventq.Lease) ([]eventq.Lease, error) {
 	h := holding(leases)
-	woken, err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
+	err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
 		moves, bulk := newMoves(), l.bulk(tx)
 		err := bulk.run(ctx, l.sql(completeTasks), h.rows(), func(rows *sql.Rows) error {
 			var t eventq.Task
@@ -92,12 +92,11 @@ func (l *Ledger) Complete(ctx context.Context, leases []eventq.Lease) ([]eventq.
 			return nil, err
 		}
 		err = l.move(ctx, tx, moves)
-		return moves.woken, err
+		return append(moves.woken, ""), err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ledger: complete %d tasks: %w", len(leases), err)
 	}
-	l.ring(woken)
 	return h.lost(leases), nil
 }
 
@@ -128,10 +127,14 @@ func (l *Ledger) Fail(ctx context.Context, failed []eventq.Failed) ([]eventq.Lea
 	}
 	lost, err := l.end(ctx, leases, func(t *eventq.Task, now int64) error {
 		f := why[t.Lease()]
-		if f.Final {
+		switch {
+		case f.Postponed:
+			t.Postpone(now, f.Wait)
+		case f.Final:
 			return t.Fail(now, f.Why)
+		default:
+			t.Retry(now, f.Why, f.Wait)
 		}
-		t.Retry(now, f.Why, f.Wait)
 		return nil
 	})
 	if err != nil {
@@ -155,18 +158,18 @@ func (l *Ledger) Return(ctx context.Context, leases []eventq.Lease) ([]eventq.Le
 // end has each task changed whose lease holds.
 func (l *Ledger) end(ctx context.Context, leases []eventq.Lease, change func(t *eventq.Task, now int64) error) ([]eventq.Lease, error) {
 	h := holding(leases)
-	woken, err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
-		return l.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
+	err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
+		woken, err := l.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
 			return l.bulk(tx).run(ctx, l.sql(lockClaimed), h.rows(), scan)
 		}, func(t *eventq.Task, now int64) error {
 			h[t.Lease()] = true
 			return change(t, now)
 		})
+		return append(woken, ""), err
 	})
 	if err != nil {
 		return nil, err
 	}
-	l.ring(woken)
 	return h.lost(leases), nil
 }
 

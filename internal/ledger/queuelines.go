@@ -16,13 +16,15 @@ func compareLines(a, b eventq.LineID) int {
 
 // moves is what a transaction does to lines.
 type moves struct {
-	lines map[eventq.LineID]*lineMove
-	woken []string // topics that had nothing to hand out before
+	lines     map[eventq.LineID]*lineMove
+	reordered [][]any  // rows of orderLines
+	woken     []string // topics that had nothing to hand out before
 }
 
 // lineMove gives places to tasks, and says what became of a head.
 type lineMove struct {
 	ordering eventq.Ordering
+	orders   bool           // that is how the line is ordered from now on; false: if there is none yet
 	enter    []*eventq.Task // in their order
 	head     string         // the task that is the line's head, "" for nothing to say
 	again    bool           // it is to be handed out again; false: it has left
@@ -37,8 +39,15 @@ func (m *moves) of(t *eventq.Task) *lineMove {
 	return m.lines[t.Line()]
 }
 
-// enter has a task get a place at the end of its line.
+// enter has a new task get a place at the end of its line, and say how that is
+// ordered.
 func (m *moves) enter(t *eventq.Task) {
+	m.comeBack(t)
+	m.of(t).orders = true
+}
+
+// comeBack has a task get a place at the end of its line once more.
+func (m *moves) comeBack(t *eventq.Task) {
 	line := m.of(t)
 	line.ordering = t.Ordering
 	line.enter = append(line.enter, t)
@@ -53,19 +62,24 @@ func (m *moves) free(t *eventq.Task, again bool) {
 // moveLines locks each line, in the order of its rows, or makes it. ready
 // follows; what becomes ready is served as those that have had the least.
 const moveLines = `
-WITH v (topic, priority, kind, ordering, many, head, again) AS ({rows})
+WITH v (topic, priority, kind, ordering, many, head, again) AS ({rows}), k (kind, vtime) AS MATERIALIZED (
+    SELECT g.kind, COALESCE(
+        (SELECT l.vtime FROM lines l WHERE l.kind = g.kind AND l.ready = 1 ORDER BY l.vtime LIMIT 1),
+        (SELECT l.vtime FROM lines l WHERE l.kind = g.kind AND l.ready = 0 ORDER BY l.vtime DESC LIMIT 1), 0)
+    FROM (SELECT DISTINCT kind FROM v) AS g)
 INSERT INTO lines (topic, priority, kind, ordering, pos, scan, done, head, again, vtime)
-SELECT topic, priority, kind, ordering, many, 0, 0, head, again, COALESCE(
-    (SELECT l.vtime FROM lines l WHERE l.kind = v.kind AND l.ready = 1 ORDER BY l.vtime LIMIT 1),
-    (SELECT l.vtime FROM lines l WHERE l.kind = v.kind AND l.ready = 0 ORDER BY l.vtime DESC LIMIT 1), 0)
+SELECT topic, priority, kind, ordering, many, 0, 0, head, again, (SELECT k.vtime FROM k WHERE k.kind = v.kind)
 FROM v WHERE true
 ON CONFLICT (topic, priority) DO UPDATE SET
     pos = lines.pos + excluded.pos,
-    ordering = CASE WHEN excluded.pos > 0 THEN excluded.ordering ELSE lines.ordering END,
     head = CASE WHEN lines.head = excluded.head AND excluded.again = 0 THEN '' ELSE lines.head END,
     again = CASE WHEN lines.head = excluded.head THEN excluded.again ELSE lines.again END,
     vtime = CASE WHEN lines.ready = 0 AND lines.vtime < excluded.vtime THEN excluded.vtime ELSE lines.vtime END
-RETURNING topic, priority, pos, scan, ready`
+RETURNING topic, priority, ordering, pos, scan, ready`
+
+const orderLines = `
+WITH v (topic, priority, ordering) AS ({rows})
+UPDATE lines SET ordering = v.ordering FROM v WHERE lines.topic = v.topic AND lines.priority = v.priority`
 
 // move locks the lines and gives the tasks their places. Until the commit nobody
 // else gets one there: positions are in commit order, and none is skipped by
@@ -78,16 +92,23 @@ func (l *Ledger) move(ctx context.Context, tx *sql.Tx, m *moves) error {
 			key.Topic, key.Priority, eventq.Kind(key.Topic), string(line.ordering), int64(len(line.enter)), line.head, number(line.again),
 		})
 	}
-	return l.bulk(tx).run(ctx, moveLines, rows, m.place)
+	if err := l.bulk(tx).run(ctx, moveLines, rows, m.place); err != nil {
+		return err
+	}
+	return l.bulk(tx).run(ctx, orderLines, m.reordered, nil)
 }
 
 func (m *moves) place(rows *sql.Rows) error {
 	var key eventq.LineID
+	var ordering eventq.Ordering
 	var pos, scan, ready int64
-	if err := rows.Scan(&key.Topic, &key.Priority, &pos, &scan, &ready); err != nil {
+	if err := rows.Scan(&key.Topic, &key.Priority, &ordering, &pos, &scan, &ready); err != nil {
 		return err
 	}
 	line := m.lines[key]
+	if line.orders && line.ordering != ordering {
+		m.reordered = append(m.reordered, []any{key.Topic, key.Priority, string(line.ordering)})
+	}
 	first := pos - int64(len(line.enter))
 	for i, t := range line.enter {
 		t.Pos = first + int64(i) + 1

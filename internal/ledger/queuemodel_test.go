@@ -105,7 +105,8 @@ type queueHistory struct {
 func (h *queueHistory) step(rt *rapid.T) {
 	ctx := h.q.t.Context()
 	switch rapid.SampledFrom([]string{
-		"enqueue", "enqueue", "enqueue", "claim", "claim", "claim", "complete", "complete", "fail", "renew", "return", "pass", "tend", "change", "change",
+		"enqueue", "enqueue", "enqueue", "claim", "claim", "claim", "complete", "complete", "fail", "postpone",
+		"renew", "return", "pass", "tend", "change", "change",
 	}).Draw(rt, "step") {
 	case "enqueue":
 		h.enqueue(rt)
@@ -115,20 +116,15 @@ func (h *queueHistory) step(rt *rapid.T) {
 		h.end(rt, func(leases []eventq.Lease) ([]eventq.Lease, error) { return h.q.Complete(ctx, leases) },
 			func(t *eventq.Task) { t.Finish(t.Payload) })
 	case "fail":
-		wait := time.Duration(rapid.IntRange(0, 50).Draw(rt, "wait")) * time.Second
-		final := rapid.IntRange(0, 4).Draw(rt, "final") == 0
-		why := errors.New("why")
-		h.end(rt, func(leases []eventq.Lease) ([]eventq.Lease, error) {
-			var failed []eventq.Failed
-			for _, lease := range leases {
-				failed = append(failed, eventq.Failed{Lease: lease, Why: why, Wait: wait, Final: final})
-			}
-			return h.q.Fail(ctx, failed)
-		}, func(t *eventq.Task) {
-			if t.Retry(h.m.now, why, wait); final {
+		how := eventq.Failed{Wait: drawWait(rt), Final: rapid.IntRange(0, 4).Draw(rt, "final") == 0}
+		h.fail(rt, how, func(t *eventq.Task) {
+			if t.Retry(h.m.now, errWhy, how.Wait); how.Final {
 				t.State, t.DueAt = eventq.Dead, 0
 			}
 		})
+	case "postpone":
+		how := eventq.Failed{Wait: drawWait(rt), Postponed: true}
+		h.fail(rt, how, func(t *eventq.Task) { t.State, t.DueAt = eventq.Later, h.m.now+how.Wait.Milliseconds() })
 	case "renew":
 		h.end(rt, func(leases []eventq.Lease) ([]eventq.Lease, error) { return h.q.Renew(ctx, leases, lease) },
 			func(t *eventq.Task) { t.DueAt = h.m.now + lease.Milliseconds() })
@@ -214,6 +210,24 @@ func (h *queueHistory) claim(rt *rapid.T, n int) {
 	if len(got) == 0 && left > 0 {
 		rt.Fatalf("claimed none of %d", left)
 	}
+}
+
+var errWhy = errors.New("why")
+
+func drawWait(rt *rapid.T) time.Duration {
+	return time.Duration(rapid.IntRange(0, 50).Draw(rt, "wait")) * time.Second
+}
+
+// fail has some tries fail in the same way.
+func (h *queueHistory) fail(rt *rapid.T, how eventq.Failed, change func(*eventq.Task)) {
+	h.end(rt, func(leases []eventq.Lease) ([]eventq.Lease, error) {
+		var failed []eventq.Failed
+		for _, lease := range leases {
+			how.Lease, how.Why = lease, errWhy
+			failed = append(failed, how)
+		}
+		return h.q.Fail(h.q.t.Context(), failed)
+	}, change)
 }
 
 // end ends some tries, of which those with an old lease must change nothing.
@@ -305,7 +319,7 @@ func (h *queueHistory) check(rt *rapid.T) map[eventq.LineID]eventq.Line {
 		}
 	}
 	lines := map[eventq.LineID]eventq.Line{}
-	for _, l := range must(h.q.Lines(ctx, eventq.LineID{}, 100))(h.q.t) {
+	for _, l := range h.q.lines(eventq.LineFilter{}) {
 		was := h.m.lines[l.LineID]
 		if l.Pos < was.Pos || l.Scan < was.Scan || l.Done < was.Done || l.Done > l.Scan || l.Scan > l.Pos || l.Head != h.m.heads[l.LineID] {
 			rt.Fatalf("line %+v after %+v, head %q", l, was, h.m.heads[l.LineID])

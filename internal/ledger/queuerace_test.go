@@ -169,7 +169,7 @@ func (r *rush) keep(l *Ledger) {
 func (r *rush) watch(l *Ledger) {
 	seen := map[eventq.LineID]eventq.Line{}
 	for !r.over() {
-		lines, err := l.Lines(r.t.Context(), eventq.LineID{}, 100)
+		lines, _, err := l.Lines(r.t.Context(), eventq.LineFilter{}, "", 100)
 		if err != nil {
 			r.t.Error(err)
 			return
@@ -196,7 +196,7 @@ func (r *rush) checkEnd() {
 	if _, _, _, err := l.MoveDone(r.t.Context(), eventq.LineID{}, 100); err != nil {
 		r.t.Error(err)
 	}
-	for _, line := range must(l.Lines(r.t.Context(), eventq.LineID{}, 100))(r.t) {
+	for _, line := range linesWhere(r.t, l, eventq.LineFilter{}) {
 		if n++; line.Done != line.Pos {
 			r.t.Errorf("at the end %+v", line)
 		}

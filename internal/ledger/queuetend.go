@@ -5,14 +5,21 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
+	"strings"
 	"time"
 
 	"laststand/internal/eventq"
 )
 
 const (
+	// lockKeeping lets one process at a time return what is due. Two would hold
+	// tasks that the other has returned meanwhile, and that a claim waits for which
+	// has the line that they wait for.
+	lockKeeping = `SELECT one FROM about WHERE one = 1 {free}`
+
 	lockDue = `
-SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.due_at <= {now} ORDER BY tasks.due_at LIMIT $1 {free}`
+SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.due_at <= (SELECT {now}) ORDER BY tasks.due_at LIMIT $1 {free}`
 	selectNextDue = `SELECT tasks.due_at, {now} FROM tasks WHERE tasks.due_at IS NOT NULL ORDER BY tasks.due_at LIMIT 1`
 
 	// selectDone looks at one moment, in which all that is before the first task
@@ -27,17 +34,24 @@ WITH v (topic, priority, done) AS ({rows}), h AS (
     SELECT l.topic, l.priority, v.done FROM v JOIN lines l ON l.topic = v.topic AND l.priority = v.priority AND l.done < v.done {free})
 UPDATE lines SET done = h.done FROM h WHERE lines.topic = h.topic AND lines.priority = h.priority AND lines.done < h.done`
 
-	forgetTasks = `
-DELETE FROM tasks WHERE id IN (SELECT tasks.id FROM tasks WHERE tasks.ended_at < {now} - $1 ORDER BY tasks.ended_at LIMIT $2 {free})`
+	lockForgotten = `SELECT tasks.id FROM tasks WHERE tasks.ended_at < (SELECT {now}) - $1 ORDER BY tasks.ended_at LIMIT $2 {free}`
+	forgetTasks   = `WITH v (id) AS ({rows}) DELETE FROM tasks WHERE id IN (SELECT v.id FROM v)`
 )
 
 // remembered is how long the key of a task is known after its end.
 const remembered = 7 * 24 * time.Hour
 
 // ReturnDue puts up to n tasks back into their lines whose wait is over, or
-// whose lease: that was a try that failed. It gives how many there were.
+// whose lease: that was a try that failed. It gives how many there were, none
+// while another process is at it.
 func (l *Ledger) ReturnDue(ctx context.Context, n int) (many int, err error) {
-	woken, err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
+	err = l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
+		var one int
+		if err := tx.QueryRowContext(ctx, l.sql(lockKeeping)).Scan(&one); errors.Is(err, sql.ErrNoRows) {
+			return nil, nil
+		} else if err != nil {
+			return nil, err
+		}
 		return l.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
 			return scanAll(scan)(tx.QueryContext(ctx, l.sql(lockDue), n))
 		}, func(t *eventq.Task, now int64) error {
@@ -49,7 +63,6 @@ func (l *Ledger) ReturnDue(ctx context.Context, n int) (many int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("ledger: return due tasks: %w", err)
 	}
-	l.ring(woken)
 	return many, nil
 }
 
@@ -64,7 +77,7 @@ func (l *Ledger) NextDue(ctx context.Context) (wait time.Duration, ok bool, err 
 	if err != nil {
 		return 0, false, fmt.Errorf("ledger: next due task: %w", err)
 	}
-	return max(0, time.Duration(due-now)*time.Millisecond), true, nil
+	return time.Duration(min(max(0, due-now), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond, true, nil
 }
 
 // MoveDone looks at up to n lines after one whose done cursors are behind, and
@@ -92,37 +105,37 @@ func (l *Ledger) MoveDone(ctx context.Context, after eventq.LineID, n int) (last
 // ForgetTasks removes up to n tasks, with their keys, that ended 7 days ago, and
 // gives how many there were. The done cursor of their line has long passed them.
 func (l *Ledger) ForgetTasks(ctx context.Context, n int) (int, error) {
-	many, err := l.exec(ctx, forgetTasks, remembered.Milliseconds(), n)
+	var rows [][]any
+	err := l.inTx(ctx, func(tx *sql.Tx) error {
+		err := scanAll(func(r *sql.Rows) error {
+			var id string
+			err := r.Scan(&id)
+			rows = append(rows, []any{id})
+			return err
+		})(tx.QueryContext(ctx, l.sql(lockForgotten), remembered.Milliseconds(), n))
+		if err != nil {
+			return err
+		}
+		return l.bulk(tx).run(ctx, forgetTasks, rows, nil)
+	})
 	if err != nil {
 		return 0, fmt.Errorf("ledger: forget tasks: %w", err)
 	}
-	return int(many), nil
+	return len(rows), nil
 }
 
-const (
-	selectLines = `
-SELECT ` + lineColumns + ` FROM lines l WHERE (l.topic, l.priority) > ($1, $2) ORDER BY l.topic, l.priority LIMIT $3`
-
-	selectDepth = `
-SELECT COALESCE((SELECT COUNT(*) FROM (SELECT tasks.id FROM tasks WHERE tasks.state = $1 ORDER BY tasks.id LIMIT $2) AS h), 0),
-    COALESCE((SELECT {now} - tasks.created_at FROM tasks WHERE tasks.state = $1 ORDER BY tasks.id LIMIT 1), 0)`
-)
-
-// Lines gives up to n lines with their cursors, by topic and priority, after
-// one: those of a topic come after its priority -1.
-func (l *Ledger) Lines(ctx context.Context, after eventq.LineID, n int) ([]eventq.Line, error) {
-	lines, err := linesOf(l.read.QueryContext(ctx, selectLines, after.Topic, after.Priority, n))
-	if err != nil {
-		return nil, fmt.Errorf("ledger: lines: %w", err)
-	}
-	return lines, nil
-}
+const selectDepth = `
+SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM tasks WHERE tasks.state = $1 AND {ended} LIMIT $2) AS h),
+    COALESCE((SELECT {now} - h.created_at FROM (
+        SELECT tasks.state, tasks.created_at FROM tasks WHERE (tasks.state, tasks.id) > ($1, '') AND {ended}
+        ORDER BY tasks.state, tasks.id LIMIT 1) AS h WHERE h.state = $1), 0)`
 
 // Depth is how many tasks there are of a state, counted up to a number, and how
 // old the oldest of them is.
 func (l *Ledger) Depth(ctx context.Context, state eventq.State, upTo int) (many int64, oldest time.Duration, err error) {
 	var age int64
-	if err := l.read.QueryRowContext(ctx, l.sql(selectDepth), string(state), upTo).Scan(&many, &age); err != nil {
+	text := strings.ReplaceAll(l.sql(selectDepth), "{ended}", ended(state))
+	if err := l.read.QueryRowContext(ctx, text, string(state), upTo).Scan(&many, &age); err != nil {
 		return 0, 0, fmt.Errorf("ledger: how many tasks are %s: %w", state, err)
 	}
 	return many, time.Duration(max(0, age)) * time.Millisecond, nil

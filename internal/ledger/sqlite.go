@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/pressly/goose/v3"
-	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
 // sqliteFile is the embedded database, beside which SQLite keeps two more.
@@ -30,14 +29,8 @@ func openSQLite(_ context.Context, c Config) (*Ledger, error) {
 	if err := makePrivate(path); err != nil {
 		return nil, fmt.Errorf("ledger: cannot write the data folder %s: %w; make it writable or name another with --data", c.Dir, err)
 	}
-	write, err := sql.Open("sqlite", sqliteURL(path, "_txlock", "immediate"))
-	if err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
-	}
-	read, err := sql.Open("sqlite", sqliteURL(path, "_pragma", "query_only(1)", sqliteMapped))
-	if err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
-	}
+	write := sql.OpenDB(keeping{sqliteURL(path, "_txlock", "immediate")})
+	read := sql.OpenDB(keeping{sqliteURL(path, "_pragma", "query_only(1)", sqliteMapped)})
 	write.SetMaxOpenConns(1)
 	read.SetMaxOpenConns(sqliteReaders)
 	read.SetMaxIdleConns(sqliteReaders)
@@ -45,6 +38,7 @@ func openSQLite(_ context.Context, c Config) (*Ledger, error) {
 		name:        goose.DialectSQLite3,
 		clock:       "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)",
 		lookOptions: &sql.TxOptions{ReadOnly: true},
+		any:         "IN (",
 		bulk:        func(tx *sql.Tx) bulk { return rowByRow{tx} },
 	}}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"laststand/internal/eventq"
@@ -17,12 +18,16 @@ const (
     tasks.tries, tasks.max_tries, tasks.errors, tasks.created_at, tasks.changed_at`
 
 	selectTask  = `SELECT ` + taskColumns + `, tasks.payload FROM tasks WHERE tasks.id = $1`
-	selectTasks = `SELECT ` + taskColumns + `, '' FROM tasks WHERE tasks.id < $1 AND {chosen} ORDER BY tasks.id DESC LIMIT $2`
+	selectOwn   = `SELECT ` + taskColumns + `, '' FROM tasks WHERE tasks.game = $1 AND tasks.id IN ({ids})`
+	selectTasks = `SELECT ` + taskColumns + `, '' FROM tasks WHERE {chosen} LIMIT $2`
 	lockTask    = `SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.id = $1 {lock}`
 )
 
-// Task gives a task, or eventq.ErrNotFound.
+// Task gives a task, or eventq.ErrNotFound, also for what is no id.
 func (l *Ledger) Task(ctx context.Context, id string) (eventq.Task, error) {
+	if badID(id) {
+		return eventq.Task{}, eventq.ErrNotFound
+	}
 	t, err := scanTask(l.read.QueryRowContext(ctx, selectTask, id))
 	if err != nil {
 		return eventq.Task{}, fmt.Errorf("ledger: task: %w", err)
@@ -30,15 +35,34 @@ func (l *Ledger) Task(ctx context.Context, id string) (eventq.Task, error) {
 	return t, nil
 }
 
+// TasksOf gives, of up to MaxNames tasks with these ids, those of a game, without
+// payloads.
+func (l *Ledger) TasksOf(ctx context.Context, game string, ids []string) ([]eventq.Task, error) {
+	if len(ids) == 0 || len(ids) > MaxNames {
+		return nil, fmt.Errorf("ledger: tasks of %d ids: ask for 1 to %d", len(ids), MaxNames)
+	}
+	ids = slices.DeleteFunc(slices.Clone(ids), badID)
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	args := nameArgs(game, ids)
+	tasks, err := tasksOf(l.read.QueryContext(ctx, strings.Replace(selectOwn, "{ids}", placeholders(2, len(args)-1), 1), args...))
+	if err != nil {
+		return nil, fmt.Errorf("ledger: tasks of %d ids: %w", len(ids), err)
+	}
+	return tasks, nil
+}
+
 // Tasks gives up to limit (at least 1) of the tasks that a filter chooses,
-// newest first, without payloads, and the cursor of the next page, "" after the
-// last. Tasks added meanwhile neither repeat nor hide one.
+// newest first unless it says otherwise, without payloads, and the cursor of the
+// next page, "" after the last. Tasks added meanwhile neither repeat nor hide one.
 // eventq.ErrBadCursor for a cursor that Tasks has not given.
 func (l *Ledger) Tasks(ctx context.Context, f eventq.Filter, cursor string, limit int) (page []eventq.Task, next string, err error) {
-	if cursor == "" {
-		cursor = newestID
-	} else if badID(cursor) {
+	if cursor != "" && badID(cursor) {
 		return nil, "", eventq.ErrBadCursor
+	}
+	if cursor == "" && !f.OldestFirst {
+		cursor = newestID
 	}
 	chosen, args := chosenTasks(f, []any{cursor, limit + 1})
 	page, err = tasksOf(l.read.QueryContext(ctx, strings.Replace(selectTasks, "{chosen}", chosen, 1), args...))
@@ -52,21 +76,67 @@ func (l *Ledger) Tasks(ctx context.Context, f eventq.Filter, cursor string, limi
 	return page, page[limit-1].ID, nil
 }
 
-// newestID comes after every id: ids are ULIDs, in the order of their making.
-const newestID = "~"
+// newestID comes after every id, in every collation that a database may have been
+// made with: ids are ULIDs, which begin with 0 to 7, in the order of their making.
+const newestID = "8"
 
-// chosenTasks is a filter as a condition, with its arguments after the others.
+// chosenTasks is a filter as a condition and an order, with its arguments after
+// the others.
 func chosenTasks(f eventq.Filter, args []any) (string, []any) {
-	chosen := "true"
-	for _, c := range []struct{ column, value string }{
-		{"game", f.Game}, {"topic", f.Topic}, {"key", f.Key}, {"state", string(f.State)},
-	} {
+	way := newestFirst
+	if f.OldestFirst {
+		way = oldestFirst
+	}
+	chosen, order := way.all()
+	if f.State != "" {
+		args = append(args, string(f.State))
+		chosen, order = way.ofState(f.State)
+	}
+	for _, c := range []struct{ column, value string }{{"game", f.Game}, {"topic", f.Topic}, {"key", f.Key}} {
 		if c.value != "" {
 			args = append(args, c.value)
 			chosen += fmt.Sprintf(" AND tasks.%s = $%d", c.column, len(args))
 		}
 	}
-	return chosen, args
+	return chosen + " ORDER BY " + order, args
+}
+
+// way is an order of tasks by their ids, in which $1 is the cursor.
+type way struct{ beyond, within, order string }
+
+var (
+	newestFirst = way{"<", ">=", "DESC"}
+	oldestFirst = way{">", "<=", "ASC"}
+)
+
+// all chooses the tasks beyond the cursor.
+func (w way) all() (chosen, order string) {
+	return "tasks.id " + w.beyond + " $1", "tasks.id " + w.order
+}
+
+// ofState chooses those of the state $3.
+func (w way) ofState(state eventq.State) (chosen, order string) {
+	if ended(state) == hasEnded {
+		chosen, order = w.all()
+		return chosen + " AND tasks.state = $3", order
+	}
+	chosen = fmt.Sprintf("(tasks.state, tasks.id) %s ($3, $1) AND tasks.state %s $3 AND %s", w.beyond, w.within, notEnded)
+	return chosen, fmt.Sprintf("tasks.state %s, tasks.id %[1]s", w.order)
+}
+
+// The index of states holds what has not ended. It is taken where it is the only
+// one that has the order, so states are ordered by too.
+const (
+	hasEnded = "tasks.ended_at IS NOT NULL"
+	notEnded = "tasks.ended_at IS NULL"
+)
+
+// ended is the condition that goes with a state.
+func ended(state eventq.State) string {
+	if state == eventq.Done || state == eventq.Discarded {
+		return hasEnded
+	}
+	return notEnded
 }
 
 // ChangeTask lets change at a task, one caller at a time, and gives it as it
@@ -74,7 +144,7 @@ func chosenTasks(f eventq.Filter, args []any) (string, []any) {
 // of change too, nothing has changed. eventq.ErrNotFound.
 func (l *Ledger) ChangeTask(ctx context.Context, id string, change func(*eventq.Task) error) (eventq.Task, error) {
 	var c changed
-	woken, err := l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
+	err := l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
 		var now int64
 		if c.was, err = scanTask(tx.QueryRowContext(ctx, l.sql(lockTask), id), &now); err != nil {
 			return nil, err
@@ -88,7 +158,6 @@ func (l *Ledger) ChangeTask(ctx context.Context, id string, change func(*eventq.
 	if err != nil {
 		return eventq.Task{}, fmt.Errorf("ledger: change task: %w", err)
 	}
-	l.ring(woken)
 	return c.now, nil
 }
 

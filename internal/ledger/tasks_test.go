@@ -139,24 +139,27 @@ func TestTasksByPageAndFilter(t *testing.T) {
 			want   int
 		}{
 			{eventq.Filter{}, 7},
+			{eventq.Filter{OldestFirst: true}, 7},
 			{eventq.Filter{State: eventq.Dead}, 4},
+			{eventq.Filter{State: eventq.Dead, OldestFirst: true}, 4},
+			{eventq.Filter{State: eventq.Discarded, OldestFirst: true}, 3},
 			{eventq.Filter{Game: "other", State: eventq.Discarded}, 3},
 			{eventq.Filter{Game: "other", State: eventq.Dead}, 0},
 			{eventq.Filter{Topic: eventq.Settle, Key: "m3"}, 1},
 			{eventq.Filter{Topic: "another"}, 0},
 		} {
 			seen := map[string]bool{}
-			cursor, last := "", int64(1)<<62
+			cursor, last := "", ""
 			for {
 				page, next, err := l.Tasks(t.Context(), tt.filter, cursor, 2)
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, task := range page {
-					if seen[task.Key] || task.CreatedAt > last {
+					if seen[task.Key] || last != "" && (task.ID > last) != tt.filter.OldestFirst {
 						t.Errorf("%+v: %s twice or out of order", tt.filter, task.Key)
 					}
-					seen[task.Key], last = true, task.CreatedAt
+					seen[task.Key], last = true, task.ID
 				}
 				if cursor = next; next == "" {
 					break

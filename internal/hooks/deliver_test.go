@@ -1,0 +1,232 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/eventq"
+)
+
+var errAnswer = errors.New("the endpoint answered so")
+
+func one() []Endpoint { return []Endpoint{{Game: game, Name: "a"}} }
+
+func TestDeliveryArrives(t *testing.T) {
+	t.Parallel()
+	run(t, one(), func(t *testing.T, w *world) {
+		w.deliver(t, "a", "e1")
+		time.Sleep(2 * time.Second)
+		if posts := w.posts(); w.count(eventq.Done) != 1 || len(posts) != 1 || posts[0].ID != "e1" || string(posts[0].Body) != `"e1"` {
+			t.Errorf("posted %+v", posts)
+		}
+		if n := testutil.ToFloat64(w.book.metrics.sends.WithLabelValues(game, "a", "204")); n != 1 {
+			t.Errorf("%v sends counted", n)
+		}
+	})
+}
+
+// What an answer means for the delivery.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		reply            Reply
+		final, postponed bool
+	}{
+		{Reply{Err: errAnswer}, false, false},
+		{Reply{Status: 500, Err: errAnswer}, false, false},
+		{Reply{Status: 400, Err: errAnswer}, false, false},
+		{Reply{Status: 301, Err: errAnswer}, false, false},
+		{Reply{Status: 410, Err: errAnswer}, true, false},
+		{Reply{Status: 429, Err: errAnswer}, false, true},
+		{Reply{Status: 503, Err: errAnswer}, false, true},
+		{Reply{Status: 502, After: time.Minute, Err: errAnswer}, false, true},
+	}
+	for _, test := range tests {
+		t.Run(fmt.Sprint(test.reply.Status, test.reply.After), func(t *testing.T) {
+			t.Parallel()
+			run(t, one(), func(t *testing.T, w *world) {
+				w.answers(test.reply)
+				w.deliver(t, "a", "e1")
+				time.Sleep(2 * time.Second)
+				f := w.failures("e1")[0]
+				if f.Final != test.final || f.Postponed != test.postponed || !errors.Is(f.Why, errAnswer) {
+					t.Errorf("it failed with %+v", f)
+				}
+				list, err := w.office.List(t.Context())
+				if err != nil || list[0].Error != errAnswer.Error() || list[0].ErrorAt == 0 {
+					t.Errorf("status %+v, %v", list, err)
+				}
+			})
+		})
+	}
+}
+
+// A delivery that never arrives is tried for one to six days, some three on
+// average.
+func TestTriesTakeDays(t *testing.T) {
+	t.Parallel()
+	run(t, one(), func(t *testing.T, w *world) {
+		w.answers(Reply{Status: 500, Err: errAnswer})
+		w.deliver(t, "a", "e1")
+		time.Sleep(24 * time.Hour)
+		if w.count(eventq.Later) != 1 {
+			t.Errorf("after a day the task is %+v", w.task(0))
+		}
+		time.Sleep(6 * 24 * time.Hour)
+		if n := len(w.failures("e1")); w.count(eventq.Dead) != 1 || n != maxTries {
+			t.Errorf("after a week and %d tries the task is %+v", n, w.task(0))
+		}
+	})
+}
+
+func TestGoneDisables(t *testing.T) {
+	t.Parallel()
+	run(t, one(), func(t *testing.T, w *world) {
+		w.answers(Reply{Status: 410, Err: errAnswer})
+		w.deliver(t, "a", "e1")
+		time.Sleep(2 * time.Second)
+		w.deliver(t, "a", "e2")
+		time.Sleep(2 * time.Second)
+		if f := w.last(t, "e2"); len(w.posts()) != 1 || !f.Final || !strings.Contains(f.Why.Error(), "server webhooks enable") {
+			t.Errorf("%d posts, then %+v", len(w.posts()), f)
+		}
+		if tasks := w.book.Settled(duel(), at); len(tasks) > 0 {
+			t.Errorf("enqueued for a disabled endpoint: %s", show(tasks))
+		}
+		if n := testutil.ToFloat64(w.book.metrics.dropped); n != 1 {
+			t.Errorf("%v drops counted", n)
+		}
+		if n := testutil.ToFloat64(w.book.metrics.disabled); n != 1 {
+			t.Errorf("disabled is %v", n)
+		}
+	})
+}
+
+// What is requeued as soon as its endpoint is enabled arrives, also from a node
+// that has not looked since.
+func TestEnabledAtAnotherNode(t *testing.T) {
+	t.Parallel()
+	run(t, one(), func(t *testing.T, w *world) {
+		if err := w.office.Disable(t.Context(), game, "a", ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.EnableEndpoint(t.Context(), game, "a"); err != nil {
+			t.Fatal(err)
+		}
+		w.deliver(t, "a", "e1")
+		time.Sleep(time.Second)
+		if len(w.posts()) != 1 || w.count(eventq.Done) != 1 {
+			t.Errorf("the task is %+v", w.task(0))
+		}
+	})
+}
+
+// An endpoint that is gone and cannot be disabled now is tried again.
+func TestGoneWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	run(t, one(), func(t *testing.T, w *world) {
+		if _, err := w.office.List(t.Context()); err != nil { // the states are known
+			t.Fatal(err)
+		}
+		w.leave(true)
+		w.answers(Reply{Status: 410, Err: errAnswer})
+		w.deliver(t, "a", "e1")
+		time.Sleep(2 * time.Second)
+		if f := w.failures("e1")[0]; f.Final || f.Postponed || !errors.Is(f.Why, errAway) {
+			t.Errorf("it failed with %+v", f)
+		}
+		w.leave(false)
+		time.Sleep(time.Hour)
+		if w.count(eventq.Dead) != 1 || !w.isDisabled("a") {
+			t.Errorf("the task is %+v", w.task(0))
+		}
+	})
+}
+
+// Another node or an operator disables and enables an endpoint.
+func TestStatesAreFollowed(t *testing.T) {
+	t.Parallel()
+	run(t, one(), func(t *testing.T, w *world) {
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		go func() { _ = w.office.Run(ctx) }() // ends with the bubble
+		time.Sleep(time.Second)
+		_ = w.DisableEndpoint(t.Context(), game, "a", "it fails")
+		time.Sleep(lookAgain)
+		w.deliver(t, "a", "e1")
+		time.Sleep(2 * time.Second)
+		if f := w.last(t, "e1"); len(w.posts()) > 0 || !f.Final || !strings.Contains(f.Why.Error(), "it fails") {
+			t.Errorf("%d posts, then %+v", len(w.posts()), f)
+		}
+		w.leave(true) // what is known stands
+		time.Sleep(lookAgain)
+		if tasks := w.book.Settled(duel(), at); len(tasks) > 0 {
+			t.Errorf("enqueued %s", show(tasks))
+		}
+		w.leave(false)
+		_ = w.EnableEndpoint(t.Context(), game, "a")
+		time.Sleep(lookAgain)
+		if tasks := w.book.Settled(duel(), at); len(tasks) != 1 {
+			t.Errorf("enqueued %s", show(tasks))
+		}
+	})
+}
+
+// Nothing is sent before it is known to whom.
+func TestStatesAreUnknown(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, w *world) {
+		w.away = true
+		w.deliver(t, "a", "e1")
+		task := w.task(0)
+		if err := w.office.deliver(t.Context(), task); !errors.Is(err, errAway) || len(w.posts()) > 0 {
+			t.Errorf("%v after %d posts", err, len(w.posts()))
+		}
+		w.away = false
+		if err := w.office.deliver(t.Context(), task); err != nil || len(w.posts()) != 1 {
+			t.Errorf("%v after %d posts", err, len(w.posts()))
+		}
+	})
+}
+
+// A node of an older configuration leaves the deliveries of a new endpoint to
+// others; after a while there are no others.
+func TestEndpointIsUnknown(t *testing.T) {
+	t.Parallel()
+	run(t, one(), func(t *testing.T, w *world) {
+		w.deliver(t, "b", "e1")
+		time.Sleep(2 * time.Second)
+		if f := w.last(t, "e1"); !f.Postponed || f.Wait != time.Minute {
+			t.Errorf("it failed with %+v", f)
+		}
+		time.Sleep(rollout + 2*time.Minute)
+		if f := w.last(t, "e1"); !f.Final || w.count(eventq.Dead) != 1 || len(w.posts()) > 0 {
+			t.Errorf("it failed with %+v", f)
+		}
+	})
+}
+
+// A try that the end of the process cuts off is given back, and says nothing of
+// the endpoint.
+func TestEndOfTheProcess(t *testing.T) {
+	t.Parallel()
+	var left *world
+	run(t, one(), func(t *testing.T, w *world) {
+		w.answer = func(ctx context.Context, _ Endpoint, _ Message) Reply {
+			<-ctx.Done()
+			return Reply{Err: errAnswer}
+		}
+		w.deliver(t, "a", "e1")
+		time.Sleep(2 * time.Second)
+		left = w
+	})
+	if task := *left.tasks[0]; task.State != eventq.Waiting || len(left.failed) > 0 || left.book.all()[0].fault != "" {
+		t.Errorf("the task is %+v", task)
+	}
+}

@@ -1,0 +1,84 @@
+package hooks
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	countUpTo = 100_000
+	maxWhy    = 500 // bytes of why an endpoint is disabled
+)
+
+// List says how all endpoints are, by game.
+func (o *Office) List(ctx context.Context) ([]Status, error) {
+	if err := o.learn(ctx); err != nil {
+		return nil, err
+	}
+	list := []Status{}
+	for _, r := range o.Book.all() {
+		waiting, dead, err := o.Counts.CountTasks(ctx, r.Topic(), countUpTo)
+		if err != nil {
+			return nil, fmt.Errorf("deliveries of %s: %w", r.Topic(), err)
+		}
+		s := r.status()
+		s.URL, s.Waiting, s.Dead = o.Poster.Host(r.Endpoint), waiting, dead
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// Ping sends a message of its own to an endpoint at once, past the queue, also to
+// one that is disabled, and says how it was answered. ErrNoEndpoint.
+func (o *Office) Ping(ctx context.Context, game, name string) (Pinged, error) {
+	r, err := o.Book.find(game, name)
+	if err != nil {
+		return Pinged{}, err
+	}
+	start := time.Now()
+	e := event{what: Ping, at: start.UnixMilli(), data: func(int) any { return pingData{game, name} }}
+	m := Message{ID: idPrefix + strings.ToLower(rand.Text()), Body: e.body()}
+	reply := o.send(ctx, r, m)
+	p := Pinged{ID: m.ID, Status: reply.Status, TookMS: time.Since(start).Milliseconds()}
+	if reply.Err != nil {
+		p.Error = reply.Err.Error()
+	}
+	return p, nil
+}
+
+// pingData is the data of webhook.ping.
+type pingData struct {
+	Game     string `json:"game"`
+	Endpoint string `json:"endpoint"`
+}
+
+// Enable has an endpoint get what happens from now on, at other nodes from when
+// they look again; what is dead is requeued by hand. ErrNoEndpoint.
+func (o *Office) Enable(ctx context.Context, game, name string) error {
+	if _, err := o.Book.find(game, name); err != nil {
+		return err
+	}
+	if err := o.States.EnableEndpoint(ctx, game, name); err != nil {
+		return err
+	}
+	return o.learn(ctx)
+}
+
+// Disable has an endpoint get nothing, for a reason that operators see: what
+// happens meanwhile is not enqueued, and what waits dies when its turn comes.
+// One that is disabled already keeps its reason. ErrNoEndpoint.
+func (o *Office) Disable(ctx context.Context, game, name, why string) error {
+	if _, err := o.Book.find(game, name); err != nil {
+		return err
+	}
+	if why = strings.ToValidUTF8(why[:min(len(why), maxWhy)], ""); why == "" {
+		why = "an operator disabled it"
+	}
+	if err := o.States.DisableEndpoint(ctx, game, name, why); err != nil {
+		return err
+	}
+	return o.learn(ctx)
+}

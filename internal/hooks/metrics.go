@@ -1,0 +1,69 @@
+package hooks
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+const prefix = "laststand_webhooks_"
+
+// The reasons of laststand_webhooks_dropped_total.
+const reasonDisabled = "disabled" // nothing is enqueued for the endpoint
+
+// metrics are of this node, by endpoint of the configuration.
+type metrics struct {
+	sends, dropped *prometheus.CounterVec
+	seconds        *prometheus.HistogramVec
+	disabled       *prometheus.GaugeVec
+}
+
+func newMetrics(r prometheus.Registerer) *metrics {
+	f := promauto.With(r)
+	counter := func(name, help, label string) *prometheus.CounterVec {
+		return f.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, []string{"game", "endpoint", label})
+	}
+	return &metrics{
+		sends:   counter("sends_total", "Tries of this node to send, by the status of the answer, pings included.", "code"),
+		dropped: counter("dropped_total", "Events that this node did not enqueue for an endpoint that wants them, by reason.", "reason"),
+		seconds: f.NewHistogramVec(prometheus.HistogramOpts{
+			Name: prefix + "send_seconds", Help: "Time of a try to send.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 15),
+		}, []string{"game", "endpoint"}),
+		disabled: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: prefix + "disabled", Help: "1 for an endpoint that is disabled, as every node sees it; see `server webhooks`.",
+		}, []string{"game", "endpoint"}),
+	}
+}
+
+// begin shows an endpoint of which there is nothing to tell yet.
+func (m *metrics) begin(r *receiver) {
+	m.dropped.WithLabelValues(r.Game, r.Name, reasonDisabled)
+	m.seconds.WithLabelValues(r.Game, r.Name)
+	m.disable(r, false)
+}
+
+func (m *metrics) disable(r *receiver, is bool) {
+	value := 0.0
+	if is {
+		value = 1
+	}
+	m.disabled.WithLabelValues(r.Game, r.Name).Set(value)
+}
+
+func (m *metrics) sent(r *receiver, status int, took time.Duration) {
+	m.sends.WithLabelValues(r.Game, r.Name, code(status)).Inc()
+	m.seconds.WithLabelValues(r.Game, r.Name).Observe(took.Seconds())
+}
+
+// code is of a closed set, whatever an endpoint makes up.
+func code(status int) string {
+	switch {
+	case status == 0:
+		return "none"
+	case status >= 200 && status <= 599:
+		return strconv.Itoa(status)
+	}
+	return "other"
+}

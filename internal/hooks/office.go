@@ -1,0 +1,104 @@
+package hooks
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"laststand/internal/eventq"
+)
+
+// Config is what an office needs.
+type Config struct {
+	Book   *Book
+	States States
+	Counts Counts
+	Queue  eventq.Enqueuer
+	Lists  TopLists
+	Poster Poster
+	Logger *slog.Logger // nil: slog.Default
+}
+
+// Office is where the tasks of the book are worked on a node, and where its
+// operators ask. It is for concurrent use.
+type Office struct {
+	Config
+
+	known    atomic.Bool // the states were read once
+	learning sync.Mutex  // a read of the states under way: no older one comes after it
+}
+
+const (
+	lookAgain   = 10 * time.Second // at what other nodes say of endpoints
+	callTimeout = 10 * time.Second
+
+	deliverAtOnce = 128 // tries of a node, of which an endpoint gets atOnce
+	sealAtOnce    = 2
+)
+
+// backoff is that of deliveries: see maxTries.
+var backoff = eventq.Backoff{First: 5 * time.Second, Max: 6 * time.Hour}
+
+// NewOffice makes an office.
+func NewOffice(c Config) *Office {
+	c.Logger = cmp.Or(c.Logger, slog.Default())
+	return &Office{Config: c}
+}
+
+// Services are how the tasks of the book are worked.
+func (o *Office) Services() []eventq.Service {
+	return []eventq.Service{
+		{Kind: Kind, Handle: o.deliver, AtOnce: deliverAtOnce, Backoff: backoff},
+		{Kind: SealKind, Handle: o.seal, AtOnce: sealAtOnce},
+	}
+}
+
+// Run hears what other nodes say of endpoints until the context ends.
+func (o *Office) Run(ctx context.Context) error {
+	again := time.NewTicker(lookAgain)
+	defer again.Stop()
+	for failing := false; len(o.Book.topics) > 0; {
+		err := o.learn(ctx)
+		if err != nil && ctx.Err() == nil && !failing {
+			o.Logger.Warn("which endpoints of webhooks are disabled cannot be read; it is tried again", "error", err)
+		}
+		failing = err != nil
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-again.C:
+		}
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// learn reads the states of all endpoints.
+func (o *Office) learn(ctx context.Context) error {
+	o.learning.Lock()
+	defer o.learning.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	states, err := o.States.EndpointStates(ctx)
+	if err != nil {
+		return fmt.Errorf("states of endpoints: %w", err)
+	}
+	said := map[string]State{}
+	for _, s := range states {
+		said[(&Endpoint{Game: s.Game, Name: s.Name}).Topic()] = s
+	}
+	for topic, r := range o.Book.topics {
+		s, ok := said[topic]
+		if !ok {
+			s = State{Game: r.Game, Name: r.Name}
+		}
+		r.know(s)
+		o.Book.metrics.disable(r, s.Disabled != "")
+	}
+	o.known.Store(true)
+	return nil
+}

@@ -1,0 +1,90 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"laststand/internal/eventq"
+	"laststand/internal/leaderboard"
+)
+
+// sealing is the payload of a task of SealKind. The key is the day.
+type sealing struct {
+	At int64 `json:"at"` // when the day was over, epoch ms
+}
+
+// dayData is the data of day.sealed.
+type dayData struct {
+	Game   string     `json:"game"`
+	Date   string     `json:"date"`
+	Boards []dayBoard `json:"boards"`
+}
+
+// dayBoard is the best of a day. A team's name is its nickname, as on all boards.
+type dayBoard struct {
+	Kind    leaderboard.Kind    `json:"kind"`
+	Order   leaderboard.Order   `json:"order"`
+	Total   int64               `json:"total"` // entries ranked
+	Entries []leaderboard.Entry `json:"entries"`
+}
+
+// errUnwanted is of a day that another node enqueued for an endpoint.
+var errUnwanted = errors.New("no endpoint of this node's configuration wants sealed days")
+
+// seal tells of a day as its top lists are now. Should it be made again, after
+// they were corrected, the message that was enqueued first stands.
+func (o *Office) seal(ctx context.Context, t eventq.Task) error {
+	var s sealing
+	if err := json.Unmarshal(t.Payload, &s); err != nil {
+		return eventq.Permanent(fmt.Errorf("the payload is not of the form {\"at\":epoch ms}: %w", err))
+	}
+	switch wanted := o.Book.wanted(DaySealed, t.Game); {
+	case !wanted && age(&t) < rollout:
+		return eventq.Postpone(errUnwanted, time.Minute)
+	case !wanted:
+		return nil
+	}
+	if err := o.learn(ctx); err != nil { // who was enabled elsewhere meanwhile is told
+		return err
+	}
+	day := dayData{Game: t.Game, Date: t.Key}
+	for _, kind := range leaderboard.Kinds() {
+		top, total, err := o.Lists.Top(ctx, t.Game, t.Key, kind, mostListed)
+		if err != nil {
+			return fmt.Errorf("top list of %s: %w", kind, err)
+		}
+		day.Boards = append(day.Boards, dayBoard{kind, leaderboard.ByValue, total, entriesOf(top)})
+	}
+	tasks := o.Book.deliveries(event{what: DaySealed, game: t.Game, subject: t.Key, at: s.At, data: day.first})
+	if len(tasks) == 0 {
+		return nil
+	}
+	_, err := o.Queue.Enqueue(ctx, tasks)
+	return err
+}
+
+// first is the day with at most so many entries on each board.
+func (d dayData) first(most int) any {
+	boards := make([]dayBoard, len(d.Boards))
+	for i, b := range d.Boards {
+		b.Entries = first(b.Entries, most)
+		boards[i] = b
+	}
+	d.Boards = boards
+	return d
+}
+
+func entriesOf(top []leaderboard.TopEntry) []leaderboard.Entry {
+	entries := make([]leaderboard.Entry, len(top))
+	for i, e := range top {
+		p := e.Parts
+		entries[i] = leaderboard.Entry{
+			Rank: e.Rank, ID: e.Holder, Nickname: e.Name, Value: e.Value, Score: p.Score, TimeMS: p.TimeMS, Matches: p.Matches,
+			Asked: p.Asked, Answered: p.Answered, Correct: p.Correct, Accuracy: p.Accuracy(),
+		}
+	}
+	return entries
+}

@@ -1,0 +1,188 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/eventq"
+	"laststand/internal/leaderboard"
+)
+
+const game = "com.example.quiz"
+
+var errAway = errors.New("the database is away")
+
+// world is an office with all that it needs, made up: for each message answer
+// says what becomes of it, and the lists have one entry.
+type world struct {
+	*queue
+
+	book   *Book
+	office *Office
+	answer func(ctx context.Context, e Endpoint, m Message) Reply
+
+	mu       sync.Mutex
+	away     bool // the states cannot be read, the lists neither
+	disabled map[string]State
+	sent     []posted
+	under    map[string]int // tries under way, by endpoint
+	most     map[string]int
+}
+
+func newWorld(t *testing.T, endpoints ...Endpoint) *world {
+	t.Helper()
+	w := &world{
+		queue: &queue{failed: map[string][]eventq.Failed{}}, disabled: map[string]State{},
+		under: map[string]int{}, most: map[string]int{},
+		answer: func(context.Context, Endpoint, Message) Reply { return Reply{Status: 204} },
+	}
+	var err error
+	if w.book, err = NewBook(endpoints, prometheus.NewRegistry()); err != nil {
+		t.Fatal(err)
+	}
+	w.office = NewOffice(Config{
+		Book: w.book, States: w, Counts: w, Queue: w.queue, Lists: w, Poster: w, Logger: slog.New(slog.DiscardHandler),
+	})
+	return w
+}
+
+// posted is a message as it was sent.
+type posted struct {
+	Message
+
+	at time.Time
+}
+
+// run lets an office with workers live through a test, in a bubble of its own
+// time, from midnight UTC 2000-01-01 on.
+func run(t *testing.T, endpoints []Endpoint, f func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, endpoints...)
+		workers := eventq.NewWorkers(eventq.Config{
+			Claims: w.queue, Bell: &w.bell, Services: w.office.Services(), Poll: time.Hour, Grace: time.Second,
+			Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
+		})
+		ctx, end := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _ = workers.Run(ctx) })
+		f(t, w)
+		end()
+		running.Wait()
+	})
+}
+
+// bubble is run without workers, for the endpoints of one.
+func bubble(t *testing.T, f func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { f(t, newWorld(t, one()...)) })
+}
+
+func (w *world) Post(ctx context.Context, e Endpoint, m Message) Reply {
+	w.mu.Lock()
+	w.sent = append(w.sent, posted{m, time.Now()})
+	w.under[e.Name]++
+	w.most[e.Name] = max(w.most[e.Name], w.under[e.Name])
+	answer := w.answer
+	w.mu.Unlock()
+	reply := answer(ctx, e, m)
+	w.mu.Lock()
+	w.under[e.Name]--
+	w.mu.Unlock()
+	return reply
+}
+
+func (w *world) Host(e Endpoint) string { return "https://" + e.Name + ".test" }
+
+// answers has all messages answered like that from now on.
+func (w *world) answers(r Reply) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.answer = func(context.Context, Endpoint, Message) Reply { return r }
+}
+
+// posts are all that was sent, once nothing more happens now.
+func (w *world) posts() []posted {
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.sent)
+}
+
+// mostAtOnce is how many tries of an endpoint were under way.
+func (w *world) mostAtOnce(endpoint string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.most[endpoint]
+}
+
+func (w *world) leave(away bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.away = away
+}
+
+func (w *world) isDisabled(endpoint string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, is := w.disabled[game+endpoint]
+	return is
+}
+
+func (w *world) EndpointStates(context.Context) ([]State, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.away {
+		return nil, errAway
+	}
+	return slices.Collect(maps.Values(w.disabled)), nil
+}
+
+func (w *world) DisableEndpoint(_ context.Context, game, name, why string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.away {
+		return errAway
+	}
+	if _, is := w.disabled[game+name]; !is {
+		w.disabled[game+name] = State{Game: game, Name: name, Disabled: why, Since: time.Now().UnixMilli()}
+	}
+	return nil
+}
+
+func (w *world) EnableEndpoint(_ context.Context, game, name string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.away {
+		return errAway
+	}
+	delete(w.disabled, game+name)
+	return nil
+}
+
+func (w *world) CountTasks(_ context.Context, topic string, upTo int) (waiting, dead int64, err error) {
+	if w.away {
+		return 0, 0, errAway
+	}
+	return int64(len(topic)), int64(upTo), nil
+}
+
+func (w *world) Top(_ context.Context, _, date string, kind leaderboard.Kind, n int) ([]leaderboard.TopEntry, int64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.away {
+		return nil, 0, errAway
+	}
+	parts := leaderboard.Parts{Score: 7, TimeMS: 6, LimitMS: 50, Matches: 1, Asked: 3, Answered: 2, Correct: 1}
+	entry := leaderboard.TopEntry{Rank: 1, Holder: string(kind) + date, Name: "Ada", Value: int64(n), Parts: parts}
+	return []leaderboard.TopEntry{entry}, 5, nil
+}

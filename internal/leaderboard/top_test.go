@@ -1,0 +1,161 @@
+package leaderboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// badges are names made of ids, but for nobody's. They do not take more than
+// they promise.
+type badges struct{ err error }
+
+func (b badges) Nicknames(_ context.Context, _ string, ids []string) (map[string]string, error) {
+	return b.of("player ", ids)
+}
+
+func (b badges) TeamNames(_ context.Context, _ string, ids []string) (map[string]string, error) {
+	return b.of("team ", ids)
+}
+
+func (b badges) of(what string, ids []string) (map[string]string, error) {
+	if len(ids) == 0 || len(ids) > MaxLimit {
+		return nil, fmt.Errorf("%d names", len(ids))
+	}
+	found := map[string]string{}
+	for _, id := range ids {
+		if id != "p1" {
+			found[id] = what + id
+		}
+	}
+	return found, b.err
+}
+
+func (w *world) tops() *TopLists { return NewTopLists([]Config{w.cfg}, w.ledger, badges{}) }
+
+// top is a top list, as the entries of a page.
+func (w *world) top(t *testing.T, day string, kind Kind, n int) (entries []Entry, total int64) {
+	t.Helper()
+	top, total, err := w.tops().Top(t.Context(), w.cfg.Game, day, kind, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range top {
+		name := fmt.Sprint(kind, " ", e.Holder)
+		if e.Holder == "p1" {
+			name = ""
+		}
+		if e.Name != name {
+			t.Errorf("%s is called %q", e.Holder, e.Name)
+		}
+		shown := w.cfg.entry(Held{ID: e.Holder, Parts: e.Parts}, e.Rank)
+		if shown.Value != e.Value {
+			t.Errorf("%s has value %d, want %d", e.Holder, e.Value, shown.Value)
+		}
+		entries = append(entries, shown)
+	}
+	return entries, total
+}
+
+// Whatever was played and taken back, and whether or not a day has left the
+// boards, its top lists are the first pages of what the reader says.
+func TestTopIsTheFirstPageOfADay(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			random := seeded(seed)
+			cfg := weighted()
+			cfg.Windows = []Window{All, Day}
+			if seed%2 == 0 {
+				cfg.Weights = DefaultWeights
+			}
+			w := newWorld(cfg)
+			first := w.ledger.day()
+			w.history(random, 7, func() {})
+			w.apply(t)
+			w.tend(t)
+			for n := range 9 { // two of them are not the ledger's
+				day := addDays(first, n-1)
+				for _, kind := range Kinds() {
+					w.checkTop(t, day, kind)
+				}
+			}
+		})
+	}
+}
+
+func (w *world) checkTop(t *testing.T, day string, kind Kind) {
+	t.Helper()
+	for _, n := range []int{1, 2, 3, MaxLimit} {
+		have, total := w.top(t, day, kind, n)
+		if day > w.ledger.day() { // the reader refuses it
+			if len(have) > 0 || total > 0 {
+				t.Errorf("%d of %d of a day to come", len(have), total)
+			}
+			continue
+		}
+		want := w.page(t, Query{Window: Day, Date: day, Kind: kind, Limit: n})
+		if total != want.Total || !slices.Equal(have, want.Entries) {
+			t.Errorf("the first %d of %s of %s:\n%+v of %d, want\n%+v of %d", n, kind, day, have, total, want.Entries, want.Total)
+		}
+	}
+}
+
+// Of a day of any size little is held, and it is the best, also where each one is
+// better than all before.
+func TestTopHoldsLittle(t *testing.T) {
+	t.Parallel()
+	const n, many = 3, 5000
+	b := best{cfg: valid(), order: ByScore, n: n}
+	for i := range int64(many) {
+		if err := b.add(Sum{Holder: fmt.Sprint("p", i), Newest: i + 1, Parts: Parts{Score: i / 2, Matches: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		if len(b.rows) >= 2*n || cap(b.rows) > 4*n {
+			t.Fatalf("after %d entries it holds %d in the place of %d", i+1, len(b.rows), cap(b.rows))
+		}
+	}
+	var have []string
+	for _, e := range b.entries() {
+		have = append(have, fmt.Sprint(e.Rank, " ", e.Holder))
+	}
+	if want := []string{"1 p4998", "1 p4999", "3 p4996"}; !slices.Equal(have, want) || b.total != many {
+		t.Errorf("the best of %d are %q, want %q", b.total, have, want)
+	}
+}
+
+func TestTopRefuses(t *testing.T) {
+	t.Parallel()
+	w, day := kept(t)
+	for _, c := range []struct {
+		game string
+		kind Kind
+		n    int
+		want error
+	}{
+		{"another", Players, 1, ErrNoWindow}, {"demo", "bot", 1, ErrBadQuery},
+		{"demo", Players, 0, ErrBadQuery}, {"demo", Players, MaxLimit + 1, ErrBadQuery},
+	} {
+		if _, _, err := w.tops().Top(t.Context(), c.game, day, c.kind, c.n); !errors.Is(err, c.want) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	nameless := NewTopLists([]Config{w.cfg}, w.ledger, badges{errCut})
+	if _, _, err := nameless.Top(t.Context(), w.cfg.Game, day, Players, 1); !errors.Is(err, errCut) {
+		t.Errorf("without names: %v", err)
+	}
+	broken := NewTopLists([]Config{w.cfg}, brokenDays{}, badges{})
+	if _, _, err := broken.Top(t.Context(), w.cfg.Game, day, Players, 1); !errors.Is(err, errKilled) {
+		t.Errorf("without a ledger: %v", err)
+	}
+}
+
+// brokenDays end in the middle of a day.
+type brokenDays struct{ DayStore }
+
+func (brokenDays) DaySums(_ context.Context, _, _ string, _ Kind, each func(Sum) error) error {
+	return errors.Join(each(Sum{Holder: "p", Newest: 2, Parts: Parts{Matches: 1}}), errKilled)
+}

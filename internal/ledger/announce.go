@@ -1,0 +1,63 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"laststand/internal/eventq"
+)
+
+// announcing runs f in one writing transaction, which enqueues at its end the
+// tasks that f gives: they are there if and only if what f has written is. Once
+// all is on disk it rings for them.
+func (l *Ledger) announcing(ctx context.Context, f func(*sql.Tx) ([]eventq.New, error)) error {
+	return l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
+		tasks, err := f(tx)
+		if err != nil || len(tasks) == 0 {
+			return nil, err
+		}
+		if _, woken, err = l.enqueue(ctx, tx, tasks); err != nil {
+			return nil, fmt.Errorf("tasks: %w", err)
+		}
+		return woken, nil
+	})
+}
+
+// news are the tasks that tell of the days that a head ends, then of results
+// that are new.
+func (l *Ledger) news(h *head, items ...*item) (tasks []eventq.New) {
+	if l.tell == nil {
+		return nil
+	}
+	for _, day := range h.ended {
+		tasks = append(tasks, l.tell.Sealed(h.game, day, h.at)...)
+	}
+	for _, it := range items {
+		tasks = append(tasks, l.tell.Settled(it.result, h.at)...)
+	}
+	return slices.DeleteFunc(tasks, func(n eventq.New) bool { return l.untold(h.game, n) })
+}
+
+// untold reports that the queue can never take a task of a game's: it is left
+// out, so that it does not hold up what it was to tell of.
+func (l *Ledger) untold(game string, n eventq.New) bool {
+	err := n.Check()
+	if err == nil {
+		return false
+	}
+	l.refused.WithLabelValues(game).Inc()
+	l.log.Error("an event is not told, by a fault of the server: its task cannot be enqueued",
+		"game", game, "topic", n.Topic, "key", n.Key, "error", err)
+	return true
+}
+
+func newRefused(r prometheus.Registerer) *prometheus.CounterVec {
+	return promauto.With(r).NewCounterVec(prometheus.CounterOpts{
+		Name: "laststand_ledger_events_refused_total", Help: "Events that are not told, as the queue cannot take their tasks: see the log.",
+	}, []string{"game"})
+}

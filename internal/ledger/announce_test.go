@@ -1,0 +1,268 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/eventq"
+	"laststand/internal/match"
+	"laststand/internal/trial"
+)
+
+// endpoints want to know of every result and every day, each by a line of its own
+// for each game, but for "all", which has one line for all games.
+type endpoints []string
+
+func (e endpoints) Settled(r *match.Result, at int64) (tasks []eventq.New) {
+	for _, name := range e {
+		topic := "webhook/" + r.Game + "/" + name
+		if name == "all" {
+			topic = "webhook/all"
+		}
+		tasks = append(tasks, eventq.New{Game: r.Game, Topic: topic, Key: r.Match, Payload: fmt.Appendf(nil, `[%d,%t]`, at, r.Counts)})
+	}
+	return tasks
+}
+
+func (e endpoints) Sealed(game, day string, at int64) []eventq.New {
+	return []eventq.New{{Game: game, Topic: "seal/" + game, Key: day, Payload: fmt.Appendf(nil, `[%d]`, at)}}
+}
+
+// told are all tasks, by topic and place: the topic, the key and the payload.
+func told(t *testing.T, l *Ledger) (all []string) {
+	t.Helper()
+	var tasks []eventq.Task
+	for cursor, more := "", true; more; more = cursor != "" {
+		page, next, err := l.Tasks(t.Context(), eventq.Filter{}, cursor, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tasks, cursor = append(tasks, page...), next
+	}
+	for _, task := range inOrder(tasks) {
+		payload := must(l.Task(t.Context(), task.ID))(t).Payload
+		all = append(all, fmt.Sprintf("%s %s %s", strings.ReplaceAll(task.Topic, game, "G"), task.Key, payload))
+	}
+	return all
+}
+
+func wantTold(t *testing.T, l *Ledger, want ...string) {
+	t.Helper()
+	if got := told(t, l); !slices.Equal(got, want) {
+		t.Errorf("told of\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// Each result that is new is told, as it is recorded, to each endpoint, in the
+// order of the ledger; what was known is not told again.
+func TestNewResultsAreTold(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openClock(t, db, time.UTC)
+		l.tell, l.pairs = endpoints{"a", "b"}, map[string]int64{game: 1}
+		l.set(t, 7)
+		uncounted, other := duel("m2", 2, "p1", "p3"), duel("m1", 3, "p1")
+		uncounted.Counts, other.Game = false, "another.game"
+		for range 2 {
+			must(l.Commit(t.Context(), results(
+				duel("m3", 1, "p1", "p2"), uncounted, other, duel("m3", 1, "p1", "p2"), duel("m0", 4, "p2", "p1"))))(t)
+			l.set(t, 8)
+		}
+		must(l.Commit(t.Context(), results(duel("m3", 1, "p1", "p2"), duel("m4", 1, "p4"))))(t)
+		wantTold(t, l.Ledger,
+			"webhook/another.game/a m1 [7,true]", "webhook/another.game/b m1 [7,true]",
+			"webhook/G/a m3 [7,true]", "webhook/G/a m2 [7,false]", "webhook/G/a m0 [7,false]", "webhook/G/a m4 [8,true]",
+			"webhook/G/b m3 [7,true]", "webhook/G/b m2 [7,false]", "webhook/G/b m0 [7,false]", "webhook/G/b m4 [8,true]")
+	})
+}
+
+// A day is told once it is over, by whatever turns it, before what comes after it.
+func TestEndedDaysAreTold(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		const day = 24 * 3600 * 1000
+		l := openClock(t, db, time.UTC)
+		l.tell = endpoints{"a"}
+		must(l.Turn(t.Context(), game))(t)
+		wantTold(t, l.Ledger)
+		l.set(t, day)
+		must(l.Commit(t.Context(), results(duel("m1", 1, "p1"))))(t)
+		must(l.Commit(t.Context(), results(duel("m2", 1, "p1"))))(t)
+		want := []string{"seal/G 1970-01-01 [86400000]", "webhook/G/a m1 [86400000,true]", "webhook/G/a m2 [86400000,true]"}
+		wantTold(t, l.Ledger, want...)
+		l.set(t, 4*day)
+		must(l.Turn(t.Context(), game))(t)
+		l.set(t, 3*day)
+		must(l.Turn(t.Context(), game))(t)
+		want = slices.Insert(want, 1, "seal/G 1970-01-02 [345600000]", "seal/G 1970-01-03 [345600000]", "seal/G 1970-01-04 [345600000]")
+		wantTold(t, l.Ledger, want...)
+		l.set(t, 5*day)
+		for _, match := range []string{"m1", "m1", "m2"} { // the second time nothing is left to take back
+			must(l.Disqualify(t.Context(), Disqualification{Game: game, Match: match, Reason: "bots", By: "op"}))(t)
+		}
+		want = slices.Insert(want, 4, "seal/G 1970-01-05 [432000000]")
+		wantTold(t, l.Ledger, want...)
+		l.set(t, 6*day)
+		must(l.Disqualify(t.Context(), Disqualification{Game: game, Match: "m1", Reason: "bots", By: "op"}))(t)
+		wantTold(t, l.Ledger, want...) // it has written nothing, no turn either
+		must(l.Turn(t.Context(), game))(t)
+		wantTold(t, l.Ledger, slices.Insert(want, 5, "seal/G 1970-01-06 [518400000]")...)
+	})
+}
+
+// Wherever a transaction fails, neither the result is there nor its tasks, and
+// nobody is rung for; afterwards the same result is new.
+func TestNothingIsToldOfWhatFailed(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		rung := 0
+		l := openWith(t, Config{URL: db.URL, Dir: db.Dir, Events: endpoints{"a"}, Wake: func(string) { rung++ }})
+		r := duel("m1", 1, "p1", "p2")
+		r.Teams = []match.TeamResult{{Rank: 1, ID: "t1", Name: "Team", Score: 1}}
+		r.Standings[0].Team = "t1"
+		rename := func(from, to string) { must(l.exec(t.Context(), "ALTER TABLE "+from+" RENAME TO "+to))(t) }
+		for _, table := range []string{"matches", "heads", "entries", "days", "teams", "seats", "players", "lines", "tasks"} {
+			rename(table, "away")
+			if _, err := l.Commit(t.Context(), results(r)); err == nil {
+				t.Errorf("committed without %s", table)
+			}
+			rename("away", table)
+			wantTold(t, l)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		l.tell = cutOff{endpoints{"a"}, cancel}
+		if _, err := l.Commit(ctx, results(r)); !Unavailable(err) {
+			t.Errorf("cut off in the transaction: %v", err)
+		}
+		wantTold(t, l)
+		if rung > 0 {
+			t.Errorf("rang %d times for what was undone", rung)
+		}
+		if done := must(l.Commit(t.Context(), results(r)))(t); !done[0].New || done[0].FirstPos != 2 || len(told(t, l)) != 1 || rung != 1 {
+			t.Errorf("afterwards %+v, rung %d times", done, rung)
+		}
+	})
+}
+
+// cutOff has the caller give up in the middle of the transaction.
+type cutOff struct {
+	endpoints
+	now func()
+}
+
+func (c cutOff) Settled(r *match.Result, at int64) []eventq.New {
+	defer c.now()
+	return c.endpoints.Settled(r, at)
+}
+
+// Who is rung for finds the task: the transaction is over. A line that has more
+// to hand out already is not rung for.
+func TestRungOnceItIsThere(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		var l *Ledger
+		var rung []string
+		wake := func(topic string) {
+			tasks, _, err := l.Tasks(t.Context(), eventq.Filter{Topic: topic}, "", 10)
+			rung = append(rung, fmt.Sprintln(topic, len(tasks), err))
+		}
+		l = openWith(t, Config{URL: db.URL, Dir: db.Dir, Events: endpoints{"a", "b"}, Wake: wake})
+		must(l.Commit(t.Context(), results(duel("m1", 1, "p1"))))(t)
+		must(l.Commit(t.Context(), results(duel("m2", 1, "p1"))))(t)
+		want := []string{"webhook/" + game + "/a 1 <nil>\n", "webhook/" + game + "/b 1 <nil>\n"}
+		if !slices.Equal(rung, want) {
+			t.Errorf("rang for %q, want %q", rung, want)
+		}
+	})
+}
+
+// A task that the queue can never take is left out and counted, and holds up
+// neither the result nor other tasks.
+func TestBadEventHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openWith(t, Config{URL: db.URL, Dir: db.Dir, Events: spoilt{endpoints{"a"}}, Registry: prometheus.NewRegistry()})
+		for _, id := range []string{"m1", "m2"} {
+			if done := must(l.Commit(t.Context(), results(duel(id, 1, "p1"))))(t); !done[0].New {
+				t.Error("the result is not there")
+			}
+		}
+		if got := told(t, l); len(got) != 2 {
+			t.Errorf("told of %q", got)
+		}
+		if n := testutil.ToFloat64(l.refused.WithLabelValues(game)); n != 2*float64(len(spoils)) {
+			t.Errorf("counted %v", n)
+		}
+	})
+}
+
+var spoils = []func(*eventq.New){
+	func(n *eventq.New) { n.Topic = "web hook" },
+	func(n *eventq.New) { n.Topic = "\xff\x00" },
+	func(n *eventq.New) { n.Key = strings.Repeat("k", eventq.MaxName+1) },
+	func(n *eventq.New) { n.Payload = []byte("{") },
+	func(n *eventq.New) { n.Payload = []byte("\"\xff\"") },
+	func(n *eventq.New) { n.Payload = fmt.Appendf(nil, "%q", strings.Repeat("x", eventq.MaxPayload)) },
+	func(n *eventq.New) { n.Payload = nil },
+	func(n *eventq.New) { n.Priority = -1 },
+}
+
+// spoilt adds tasks that are none.
+type spoilt struct{ endpoints }
+
+func (s spoilt) Settled(r *match.Result, at int64) (tasks []eventq.New) {
+	for _, spoil := range spoils {
+		n := s.endpoints.Settled(r, at)[0]
+		spoil(&n)
+		tasks = append(tasks, n)
+	}
+	return append(tasks, s.endpoints.Settled(r, at)...)
+}
+
+const tellDir = "LASTSTAND_LEDGER_TELL_DIR"
+
+// TestTellUntilKilled is the process that TestKilledProcessTellsAll kills; by
+// itself it has nothing to do.
+func TestTellUntilKilled(t *testing.T) {
+	dir := os.Getenv(tellDir)
+	if dir == "" {
+		return
+	}
+	l := openWith(t, Config{Dir: dir, Events: endpoints{"a", "b"}})
+	for i := 0; ; i++ {
+		id := fmt.Sprint("m", i)
+		must(l.Commit(t.Context(), results(duel(id, int64(i), "p1", "p2"))))(t)
+		fmt.Println("committed", id)
+	}
+}
+
+// After a process was killed, what is in the ledger is told, and nothing else.
+func TestKilledProcessTellsAll(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	killAfter(t, "TestTellUntilKilled", tellDir+"="+dir, 30)
+	l := openWith(t, Config{Dir: dir})
+	rows := must(l.Rows(t.Context(), game, 0, 100_000))(t)
+	keys := told(t, l)
+	if matches := len(rows) / 2; matches < 30 || len(keys) != 2*matches {
+		t.Errorf("%d matches, told of %d times", matches, len(keys))
+	}
+	for i := range len(keys) / 2 {
+		if want := fmt.Sprintf("webhook/G/a m%d ", i); !strings.HasPrefix(keys[i], want) {
+			t.Errorf("told of %q, want %q", keys[i], want)
+		}
+	}
+}

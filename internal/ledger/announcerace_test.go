@@ -1,0 +1,151 @@
+package ledger
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"laststand/internal/eventq"
+	"laststand/internal/match"
+	"laststand/internal/trial"
+)
+
+// However many nodes commit the same results and turn the same days at once, each
+// is told once, results in the order of the ledger.
+func TestTwoNodesTellOnce(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		const day, rounds, matches = 24 * 3600 * 1000, 4, 6
+		l := openClock(t, db, time.UTC)
+		beside := openOn(t, db)
+		beside.clock = l.clock
+		l.tell, beside.tell = endpoints{"a"}, endpoints{"a"}
+		nodes := []*Ledger{l.Ledger, beside}
+		var mu sync.Mutex
+		at := map[string]int64{} // of each match, its first position
+		for round := range rounds {
+			l.set(t, int64(round)*2*day)
+			atOnceN(8, func(i int) {
+				node := nodes[i%2]
+				if i < 2 {
+					if _, err := node.Turn(t.Context(), game); err != nil {
+						t.Error(err)
+					}
+					return
+				}
+				var batch []match.Result
+				for _, m := range rand.Perm(matches) {
+					batch = append(batch, duel(fmt.Sprintf("m%d-%d", round, m), 1, "p1", "p2"))
+				}
+				done, err := node.Commit(t.Context(), batch)
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				for _, c := range done {
+					if c.New {
+						at[c.Match] = c.FirstPos
+					}
+				}
+			})
+		}
+		checkTold(t, l.Ledger, at, 2*(rounds-1))
+	})
+}
+
+// checkTold checks that every match is in the line of an endpoint once, in the
+// order of the ledger, and each of as many days in that of the seals.
+func checkTold(t *testing.T, l *Ledger, at map[string]int64, days int) {
+	t.Helper()
+	byTopic := map[string][]string{}
+	tasks, _, err := l.Tasks(t.Context(), eventq.Filter{}, "", 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range inOrder(tasks) {
+		byTopic[task.Topic] = append(byTopic[task.Topic], task.Key)
+	}
+	inLedger := slices.SortedFunc(maps.Keys(at), func(a, b string) int { return cmp.Compare(at[a], at[b]) })
+	if got := byTopic["webhook/"+game+"/a"]; !slices.Equal(got, inLedger) {
+		t.Errorf("told of %q, in the ledger are %q", got, inLedger)
+	}
+	var ended []string
+	for i := range days {
+		ended = append(ended, time.UnixMilli(0).UTC().AddDate(0, 0, i).Format(time.DateOnly))
+	}
+	if got := byTopic["seal/"+game]; !slices.Equal(got, ended) {
+		t.Errorf("told of the days %q, want %q", got, ended)
+	}
+}
+
+// Commits of several games, at several nodes and with endpoints that share a
+// line, never wait for each other in a circle, nor for workers of their tasks.
+func TestTellingDoesNotDeadlock(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		if db.URL == "" { // SQLite has one writer
+			return
+		}
+		t.Parallel()
+		const committers, rounds, games = 6, 25, 3
+		nodes := []*Ledger{openOn(t, db), openOn(t, db)}
+		for i, node := range nodes { // each names the endpoints in another order
+			node.tell = []Events{endpoints{"a", "all", "b"}, endpoints{"b", "all", "a"}}[i]
+		}
+		var left atomic.Int64
+		left.Store(committers)
+		atOnceN(committers+4, func(i int) {
+			node := nodes[i%2]
+			if i >= committers {
+				deliver(t, node, func() bool { return left.Load() == 0 || t.Failed() })
+				return
+			}
+			defer left.Add(-1)
+			for round := range rounds {
+				var batch []match.Result
+				for _, g := range rand.Perm(games) {
+					r := duel(fmt.Sprintf("m%d-%d", i, round), 1, "p1", "p2")
+					r.Game = fmt.Sprint("game", g)
+					batch = append(batch, r)
+				}
+				if _, err := node.Commit(t.Context(), batch[:1+rand.IntN(games)]); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	})
+}
+
+// deliver works tasks until it is over: each try ends in one way or another.
+func deliver(t *testing.T, l *Ledger, over func() bool) {
+	for !over() {
+		tasks, err := l.Claim(t.Context(), "webhook", 10, lease)
+		if err != nil {
+			t.Error(err)
+		}
+		var done []eventq.Lease
+		var failed []eventq.Failed
+		for i, task := range tasks {
+			if i%3 == 0 {
+				done = append(done, task.Lease())
+			} else {
+				failed = append(failed, eventq.Failed{Lease: task.Lease(), Why: errors.New("why"), Postponed: i%3 == 1})
+			}
+		}
+		_, doneErr := l.Complete(t.Context(), done)
+		_, failedErr := l.Fail(t.Context(), failed)
+		_, dueErr := l.ReturnDue(t.Context(), 100)
+		if err := errors.Join(doneErr, failedErr, dueErr); err != nil {
+			t.Error(err)
+		}
+	}
+}

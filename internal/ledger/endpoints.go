@@ -1,0 +1,66 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"laststand/internal/hooks"
+)
+
+var (
+	_ hooks.States = (*Ledger)(nil)
+	_ hooks.Counts = (*Ledger)(nil)
+)
+
+const (
+	selectDisabled = `SELECT game, name, why, since FROM disabled_endpoints ORDER BY game, name`
+	insertDisabled = `INSERT INTO disabled_endpoints (game, name, why, since) VALUES ($1, $2, $3, {now}) ON CONFLICT DO NOTHING`
+	deleteDisabled = `DELETE FROM disabled_endpoints WHERE game = $1 AND name = $2`
+
+	selectCounts = `
+SELECT (SELECT COUNT(*) FROM (SELECT 1 AS one FROM tasks WHERE tasks.topic = $1 AND tasks.pos IS NOT NULL LIMIT $2) AS h)
+    + (SELECT COUNT(*) FROM (SELECT 1 AS one FROM tasks WHERE tasks.topic = $1 AND tasks.state = 'later' LIMIT $2) AS h),
+    (SELECT COUNT(*) FROM (SELECT 1 AS one FROM tasks WHERE tasks.topic = $1 AND tasks.state = 'dead' LIMIT $2) AS h)`
+)
+
+// EndpointStates gives the endpoints that are disabled, by game and name.
+func (l *Ledger) EndpointStates(ctx context.Context) ([]hooks.State, error) {
+	var states []hooks.State
+	err := scanAll(func(rows *sql.Rows) error {
+		var s hooks.State
+		err := rows.Scan(&s.Game, &s.Name, &s.Disabled, &s.Since)
+		states = append(states, s)
+		return err
+	})(l.read.QueryContext(ctx, selectDisabled))
+	if err != nil {
+		return nil, fmt.Errorf("ledger: endpoints: %w", err)
+	}
+	return states, nil
+}
+
+// DisableEndpoint leaves one alone that is disabled already: its first reason
+// stands.
+func (l *Ledger) DisableEndpoint(ctx context.Context, game, name, why string) error {
+	if _, err := l.exec(ctx, insertDisabled, game, name, why); err != nil {
+		return fmt.Errorf("ledger: disable endpoint %s of %s: %w", name, game, err)
+	}
+	return nil
+}
+
+// EnableEndpoint does nothing to one that is not disabled.
+func (l *Ledger) EnableEndpoint(ctx context.Context, game, name string) error {
+	if _, err := l.exec(ctx, deleteDisabled, game, name); err != nil {
+		return fmt.Errorf("ledger: enable endpoint %s of %s: %w", name, game, err)
+	}
+	return nil
+}
+
+// CountTasks is how many tasks of a topic have not ended, and how many are dead,
+// each counted up to a number.
+func (l *Ledger) CountTasks(ctx context.Context, topic string, upTo int) (waiting, dead int64, err error) {
+	if err := l.read.QueryRowContext(ctx, selectCounts, topic, upTo).Scan(&waiting, &dead); err != nil {
+		return 0, 0, fmt.Errorf("ledger: count tasks of %s: %w", topic, err)
+	}
+	return min(waiting, int64(upTo)), dead, nil
+}

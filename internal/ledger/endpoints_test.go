@@ -1,0 +1,107 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"laststand/internal/eventq"
+	"laststand/internal/hooks"
+	"laststand/internal/trial"
+)
+
+func TestEndpointStates(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openClock(t, db, time.UTC)
+		l.set(t, 1000)
+		l.disable(t, "g", "b", "it is gone")
+		l.set(t, 2000)
+		l.disable(t, "g", "b", "another reason")
+		l.disable(t, "g", "a", "no more")
+		l.disable(t, "f", "b", "never")
+		l.checkStates(t,
+			hooks.State{Game: "f", Name: "b", Disabled: "never", Since: 2000}, hooks.State{Game: "g", Name: "a", Disabled: "no more", Since: 2000},
+			hooks.State{Game: "g", Name: "b", Disabled: "it is gone", Since: 1000})
+		for range 2 {
+			if err := l.EnableEndpoint(t.Context(), "g", "b"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.set(t, 3000)
+		l.disable(t, "f", "a", "again")
+		l.checkStates(t,
+			hooks.State{Game: "f", Name: "a", Disabled: "again", Since: 3000}, hooks.State{Game: "f", Name: "b", Disabled: "never", Since: 2000},
+			hooks.State{Game: "g", Name: "a", Disabled: "no more", Since: 2000})
+	})
+}
+
+func (c clocked) disable(t *testing.T, game, name, why string) {
+	t.Helper()
+	if err := c.DisableEndpoint(t.Context(), game, name, why); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c clocked) checkStates(t *testing.T, want ...hooks.State) {
+	t.Helper()
+	if got := must(c.EndpointStates(t.Context()))(t); !slices.Equal(got, want) {
+		t.Errorf("states %+v, want %+v", got, want)
+	}
+}
+
+// Tasks count while they have not ended, in whatever state they are.
+func TestTasksAreCounted(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		for i := range 6 {
+			q.enqueue(work("a", fmt.Sprint(i)))
+		}
+		q.enqueue(work("b", "0"))
+		delayed := work("a", "delayed")
+		delayed.NotBefore = q.now + 1000
+		q.enqueue(delayed)
+		q.checkCounts(100, 7, 0)
+
+		ids := map[string]string{}
+		for _, task := range q.claim(10) {
+			ids[task.Topic+task.Key] = task.ID
+		}
+		change := func(key string, f func(*eventq.Task) error) {
+			must(q.ChangeTask(t.Context(), ids["work/a"+key], f))(t)
+		}
+		change("0", (*eventq.Task).Discard)
+		die := func(task *eventq.Task) error { return task.Fail(q.now, errors.New("why")) }
+		change("1", die)
+		change("2", die)
+		change("3", func(task *eventq.Task) error { task.Postpone(q.now, time.Hour); return nil })
+		change("4", func(task *eventq.Task) error { task.Finish(task.Payload); return nil })
+		q.checkCounts(100, 3, 2) // the one still claimed, the postponed and the delayed one
+		q.checkCounts(2, 2, 2)
+		q.checkCounts(1, 1, 1)
+	})
+}
+
+func (q *queued) checkCounts(upTo int, waiting, dead int64) {
+	q.t.Helper()
+	w, d, err := q.CountTasks(q.t.Context(), "work/a", upTo)
+	if err != nil || w != waiting || d != dead {
+		q.t.Errorf("counted up to %d: %d wait, %d are dead, %v; want %d and %d", upTo, w, d, err, waiting, dead)
+	}
+}
+
+// What has ended is many times what waits: no count reads over it.
+func TestCountsReadOnlyWhatWaits(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		plan := openOn(t, db).explain(t, selectCounts, []any{"t", 10})
+		if strings.Count(plan, "tasks_place") != 1 || strings.Count(plan, "tasks_aside") != 2 || strings.Contains(plan, "tasks_key") {
+			t.Errorf("the plan is\n%s", plan)
+		}
+	})
+}

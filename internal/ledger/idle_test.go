@@ -1,0 +1,134 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/eventq"
+	"laststand/internal/trial"
+)
+
+// statements counts what a PostgreSQL of a test's own is asked for in a database.
+type statements struct {
+	t     *testing.T
+	admin *pgx.Conn // of another database
+	name  string
+}
+
+// counted gives an empty database whose statements are counted, BEGIN and COMMIT
+// among them.
+func counted(t *testing.T) (*statements, trial.SQL) {
+	t.Helper()
+	server := trial.Postgres(t)
+	once := func(text string) {
+		conn := must(pgx.Connect(t.Context(), server.URL))(t)
+		defer conn.Close(t.Context())
+		must(conn.Exec(t.Context(), text))(t)
+	}
+	once("ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'")
+	server.Restart()
+	once("CREATE EXTENSION pg_stat_statements")
+	once("CREATE DATABASE idle")
+	s := &statements{t: t, admin: must(pgx.Connect(t.Context(), server.URL))(t), name: "idle"}
+	t.Cleanup(func() { _ = s.admin.Close(context.Background()) })
+	return s, trial.SQL{URL: fmt.Sprintf("postgres://postgres@%s/idle?sslmode=disable", server.Addr)}
+}
+
+func (s *statements) count() (n int) {
+	s.t.Helper()
+	err := s.admin.QueryRow(s.t.Context(), `
+SELECT COALESCE(SUM(calls), 0) FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid WHERE d.datname = $1`, s.name).Scan(&n)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
+
+// quiet waits until nothing is asked for in a while, and gives the count.
+func (s *statements) quiet() int {
+	s.t.Helper()
+	last, since := s.count(), time.Now()
+	until(s.t, func() bool {
+		if n := s.count(); n != last {
+			last, since = n, time.Now()
+		}
+		return time.Since(since) > 3*time.Second // the keeper rests for a second
+	})
+	return last
+}
+
+// A queue that is idle at several nodes asks the database for nothing between its
+// polls, of a few statements. What wakes at one node wakes the others' workers,
+// long before a poll.
+func TestIdleQueueAsksForLittle(t *testing.T) {
+	t.Parallel()
+	s, db := counted(t)
+	kinds := []string{"one", "two", "three"}
+	nodes := []*idler{openIdler(t, db, kinds), openIdler(t, db, nil)}
+	before := s.count()
+	for _, n := range nodes {
+		n.start()
+	}
+	const (
+		ofKeeper = 8 // what is due next, cursors, what is forgotten, four states, backlogs
+		ofCrew   = 5 // begin, free lines, locked lines, any lines, commit
+		ofListen = 1
+		ofOpen   = 4 * 3 // connections that are opened for that, and what is set for each
+	)
+	// Everybody looks twice: at the start, and once it listens.
+	most := len(nodes)*(2*ofKeeper+ofListen+ofOpen) + len(kinds)*2*ofCrew
+	if n := s.quiet() - before; n > most || n < len(nodes)*ofKeeper {
+		t.Errorf("%d statements, want up to %d", n, most)
+	}
+	in, err := nodes[1].Enqueue(t.Context(), []eventq.New{{Topic: "two/a", Key: "k", Payload: []byte("1")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, func() bool { return must(nodes[1].Task(t.Context(), in[0].ID))(t).State == eventq.Done })
+}
+
+// idler is a node with all that the durable queue runs.
+type idler struct {
+	*Ledger
+
+	t   *testing.T
+	run []func(context.Context) error
+}
+
+func openIdler(t *testing.T, db trial.SQL, kinds []string) *idler {
+	t.Helper()
+	n := &idler{t: t}
+	bell, registry, log := &eventq.Bell{}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
+	relay := eventq.NewRelay(eventq.RelayConfig{
+		Bell: bell, Tell: func(ctx context.Context, kinds []string) error { return n.Notify(ctx, kinds) }, Registry: registry,
+	})
+	n.Ledger = openWith(t, Config{URL: db.URL, Dir: db.Dir, Wake: relay.Ring})
+	var services []eventq.Service
+	for _, kind := range kinds {
+		services = append(services, eventq.Service{Kind: kind, Handle: func(context.Context, eventq.Task) error { return nil }})
+	}
+	workers := eventq.NewWorkers(eventq.Config{Claims: n, Bell: bell, Services: services, Poll: time.Hour, Logger: log, Registry: registry})
+	keeper := eventq.NewKeeper(eventq.KeeperConfig{Store: n, Bell: bell, Poll: time.Hour, Logger: log, Registry: registry})
+	listen := func(ctx context.Context) error { return n.Listen(ctx, relay.Heard) }
+	n.run = []func(context.Context) error{keeper.Run, workers.Run, relay.Run, listen}
+	return n
+}
+
+func (n *idler) start() {
+	ctx, cancel := context.WithCancel(n.t.Context())
+	var running sync.WaitGroup
+	for _, run := range n.run {
+		running.Go(func() { _ = run(ctx) })
+	}
+	n.t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+}

@@ -1,0 +1,105 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"laststand/internal/eventq"
+)
+
+const (
+	selectLines = `
+SELECT ` + lineColumns + ` FROM lines l WHERE (l.topic, l.priority) > ($1, $2) AND {chosen} ORDER BY l.topic, l.priority LIMIT $3`
+	busyLine = "(l.ready = 1 OR l.done < l.scan)"
+
+	// selectBacklogs goes from kind to kind by the index, as most of it may be of
+	// one. Lines that are not ready and hold tasks wait for their heads.
+	selectBacklogs = `
+WITH RECURSIVE kinds (kind) AS (
+    SELECT CAST('' AS TEXT) UNION ALL
+    SELECT (SELECT l.kind FROM lines l WHERE l.kind > kinds.kind ORDER BY l.kind LIMIT 1) FROM kinds WHERE kinds.kind IS NOT NULL),
+held (kind, many) AS (
+    SELECT h.kind, SUM(h.many) FROM (
+        SELECT l.kind, l.ready, l.pos - l.scan AS many FROM lines l WHERE l.done < l.scan AND l.topic > '' LIMIT $2) AS h
+    WHERE h.ready = 0 GROUP BY h.kind)
+SELECT kinds.kind,
+    (SELECT COUNT(*) FROM (SELECT 1 FROM lines l WHERE l.kind = kinds.kind AND l.ready = 1 LIMIT $2) AS h),
+    CAST(COALESCE((SELECT SUM(h.many) FROM (SELECT l.pos - l.scan AS many FROM lines l WHERE l.kind = kinds.kind AND l.ready = 1 LIMIT $2) AS h), 0)
+        + COALESCE((SELECT held.many FROM held WHERE held.kind = kinds.kind), 0) AS BIGINT)
+FROM kinds WHERE kinds.kind <> '' LIMIT $1`
+)
+
+// Lines gives up to limit (at least 1) of the lines that a filter chooses with
+// their cursors, by topic and priority, and the cursor of the next page, "" after
+// the last. eventq.ErrBadCursor for a cursor that Lines has not given.
+func (l *Ledger) Lines(ctx context.Context, f eventq.LineFilter, cursor string, limit int) (page []eventq.Line, next string, err error) {
+	after, ok := parseLineCursor(cursor)
+	if !ok {
+		return nil, "", eventq.ErrBadCursor
+	}
+	chosen, args := chosenLines(f, []any{after.Topic, after.Priority, limit + 1})
+	page, err = linesOf(l.read.QueryContext(ctx, strings.Replace(selectLines, "{chosen}", chosen, 1), args...))
+	if err != nil {
+		return nil, "", fmt.Errorf("ledger: lines: %w", err)
+	}
+	if len(page) <= limit {
+		return page, "", nil
+	}
+	page = page[:limit]
+	return page, lineCursor(page[limit-1].LineID), nil
+}
+
+// chosenLines is a filter as a condition, with its arguments after the others.
+func chosenLines(f eventq.LineFilter, args []any) (string, []any) {
+	chosen := "true"
+	if f.Busy {
+		chosen = busyLine
+	}
+	for _, c := range []struct{ column, value string }{{"kind", f.Kind}, {"topic", f.Topic}} {
+		if c.value != "" {
+			args = append(args, c.value)
+			chosen += fmt.Sprintf(" AND l.%s = $%d", c.column, len(args))
+		}
+	}
+	return chosen, args
+}
+
+// lineCursor is the cursor of what comes after a line.
+func lineCursor(last eventq.LineID) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(last.Priority, 10) + ":" + last.Topic))
+}
+
+// parseLineCursor gives the line after which the page begins; "" is before all.
+// It reports false for what lineCursor does not write.
+func parseLineCursor(cursor string) (after eventq.LineID, ok bool) {
+	if cursor == "" {
+		return eventq.LineID{}, true
+	}
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return after, false
+	}
+	priority, topic, ok := strings.Cut(string(text), ":")
+	after.Topic = topic
+	after.Priority, err = strconv.ParseInt(priority, 10, 64)
+	return after, ok && err == nil && lineCursor(after) == cursor
+}
+
+// Backlogs are what waits in the lines of up to so many kinds, by name, each
+// counted in up to so many lines.
+func (l *Ledger) Backlogs(ctx context.Context, kinds, upTo int) (all []eventq.Backlog, err error) {
+	err = scanAll(func(rows *sql.Rows) error {
+		var b eventq.Backlog
+		err := rows.Scan(&b.Kind, &b.Ready, &b.Tasks)
+		all = append(all, b)
+		return err
+	})(l.read.QueryContext(ctx, selectBacklogs, kinds, upTo))
+	if err != nil {
+		return nil, fmt.Errorf("ledger: backlogs: %w", err)
+	}
+	return all, nil
+}

@@ -1,0 +1,161 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"laststand/internal/eventq"
+)
+
+// topicsOf are the topics and priorities of lines, in their order.
+func topicsOf(lines []eventq.Line) (all []string) {
+	for _, l := range lines {
+		all = append(all, fmt.Sprintf("%s %d", l.Topic, l.Priority))
+	}
+	return all
+}
+
+// some gives one line of each sort: idle, with something waiting, with something
+// out, and one of another kind.
+func (q *queued) some() {
+	q.t.Helper()
+	q.enqueue(work("idle", "1"))
+	q.complete(q.claimOne("1"))
+	q.enqueue(work("out", "2"))
+	q.claimOne("2")
+	urgent := work("waits", "4")
+	urgent.Priority = 7
+	other := eventq.New{Game: game, Topic: "other", Key: "5", Payload: []byte("1")}
+	q.enqueue(work("waits", "3"), urgent, other)
+	q.tend()
+}
+
+func TestLinesAreChosen(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		q.some()
+		for _, tt := range []struct {
+			filter eventq.LineFilter
+			want   []string
+		}{
+			{eventq.LineFilter{}, []string{"other 0", "work/idle 0", "work/out 0", "work/waits 0", "work/waits 7"}},
+			{eventq.LineFilter{Busy: true}, []string{"other 0", "work/out 0", "work/waits 0", "work/waits 7"}},
+			{eventq.LineFilter{Kind: kind, Busy: true}, []string{"work/out 0", "work/waits 0", "work/waits 7"}},
+			{eventq.LineFilter{Topic: "work/waits"}, []string{"work/waits 0", "work/waits 7"}},
+			{eventq.LineFilter{Kind: "other", Topic: "work/waits"}, nil},
+		} {
+			if got := topicsOf(q.lines(tt.filter)); !slices.Equal(got, tt.want) {
+				t.Errorf("%+v: %q, want %q", tt.filter, got, tt.want)
+			}
+		}
+		want := eventq.Line{LineID: eventq.LineID{Topic: "work/out"}, Pos: 1, Scan: 1}
+		if got := q.line("out", 0); got.LineID != want.LineID || got.Pos != want.Pos || got.Scan != want.Scan || got.Done != want.Done {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	})
+}
+
+func TestLinesByPages(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		q.some()
+		var got []string
+		cursor := ""
+		for pages := 1; ; pages++ {
+			page, next, err := q.Lines(t.Context(), eventq.LineFilter{}, cursor, 2)
+			if err != nil || len(page) > 2 {
+				t.Fatalf("%d lines, %v", len(page), err)
+			}
+			q.enqueue(work("a", fmt.Sprint("late", pages))) // before or after the cursor
+			if got, cursor = append(got, topicsOf(page)...), next; next == "" {
+				break
+			}
+		}
+		if want := []string{"other 0", "work/idle 0", "work/out 0", "work/waits 0", "work/waits 7"}; !slices.Equal(slices.DeleteFunc(got, func(s string) bool { return s == "work/a 0" }), want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+		for _, bad := range []string{"x", "eA", lineCursor(eventq.LineID{Topic: "t"}) + "="} {
+			if _, _, err := q.Lines(t.Context(), eventq.LineFilter{}, bad, 2); !errors.Is(err, eventq.ErrBadCursor) {
+				t.Errorf("cursor %q: %v", bad, err)
+			}
+		}
+	})
+}
+
+// What waits is counted by kind, behind a head too, in so many lines.
+func TestBacklogs(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		q.some()
+		q.enqueue(ordered(eventq.Ordered, "6", 3), ordered(eventq.Ordered, "7", 3), ordered(eventq.Ordered, "8", 3))
+		for name, tt := range map[string]struct {
+			kinds, upTo int
+			want        []eventq.Backlog
+		}{
+			"all":        {10, 100, []eventq.Backlog{{Kind: "other", Ready: 1, Tasks: 1}, {Kind: kind, Ready: 3, Tasks: 5}}},
+			"one kind":   {1, 100, []eventq.Backlog{{Kind: "other", Ready: 1, Tasks: 1}}},
+			"some lines": {10, 2, nil},
+		} {
+			got := must(q.Backlogs(t.Context(), tt.kinds, tt.upTo))(t)
+			if tt.want == nil {
+				if len(got) != 2 || got[1].Ready != 2 {
+					t.Errorf("%s: %+v", name, got)
+				}
+				continue
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+			}
+		}
+		for more := true; more; {
+			more = len(q.claim(10)) > 0
+		}
+		if got := must(q.Backlogs(t.Context(), 10, 100))(t); !slices.Equal(got, []eventq.Backlog{{Kind: "other", Ready: 1, Tasks: 1}, {Kind: kind, Tasks: 2}}) {
+			t.Errorf("behind a head: %+v", got)
+		}
+	})
+}
+
+func TestBacklogsOfNothing(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		if got := must(q.Backlogs(t.Context(), 10, 10))(t); len(got) > 0 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// Whoever sees to waits and cursors hears when there is something to see to.
+func TestRingForWaitsAndCursors(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		rang := func(why string, want bool) {
+			t.Helper()
+			if slices.Contains(q.woken, "") != want {
+				t.Errorf("%s: rang for %q", why, q.woken)
+			}
+			q.woken = nil
+		}
+		later := work("a", "later")
+		later.NotBefore = q.now + time.Hour.Milliseconds()
+		q.enqueue(work("a", "1"), work("a", "2"), work("a", "3"))
+		rang("enqueue", false)
+		q.enqueue(later)
+		rang("enqueue for later", true)
+		q.enqueue(later)
+		rang("enqueue once more", false)
+		tasks := q.claim(3)
+		rang("claim", true)
+		q.claimNone("there is no more")
+		rang("claim of nothing", false)
+		q.complete(tasks[0])
+		rang("complete", true)
+		q.fail(tasks[1], time.Minute, false)
+		rang("fail", true)
+		q.holds(q.Return(t.Context(), leasesOf(tasks[2:])))
+		rang("return", true)
+	})
+}

@@ -1,0 +1,149 @@
+package ledger
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"laststand/internal/trial"
+)
+
+// listener is a process that listens at a database.
+type listener struct {
+	*Ledger
+
+	mu    sync.Mutex
+	kinds []string
+	began int // how often it began to listen
+}
+
+// listen opens a ledger that listens until the test ends, and from now on.
+func listen(t *testing.T, db trial.SQL) *listener {
+	t.Helper()
+	p := &listener{Ledger: openOn(t, db)}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Listen(ctx, p.hear) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	if db.URL != "" {
+		until(t, func() bool { return p.times() == 1 })
+	}
+	return p
+}
+
+func (p *listener) hear(kinds []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(kinds) == 0 {
+		p.began++
+	}
+	p.kinds = append(p.kinds, kinds...)
+}
+
+func (p *listener) times() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.began
+}
+
+func (p *listener) heard() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.kinds)
+}
+
+func TestProcessesTellEachOther(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		one, other := listen(t, db), listen(t, db)
+		if err := one.Notify(t.Context(), []string{"work", "webhook"}); err != nil {
+			t.Fatal(err)
+		}
+		if db.URL == "" { // there is no other process
+			if got := other.heard(); len(got) > 0 {
+				t.Errorf("heard of %q", got)
+			}
+			return
+		}
+		until(t, func() bool { return slices.Equal(other.heard(), []string{"work", "webhook"}) })
+		if err := other.Notify(t.Context(), []string{"back"}); err != nil {
+			t.Fatal(err)
+		}
+		until(t, func() bool { return slices.Equal(one.heard(), []string{"back"}) })
+		if got := other.heard(); len(got) != 2 {
+			t.Errorf("it heard itself: %q", got)
+		}
+	})
+}
+
+// Of a thousand kinds with the longest names all are heard of.
+func TestManyKindsAreTold(t *testing.T) {
+	t.Parallel()
+	db := trial.Database(t)
+	one, other := listen(t, db), listen(t, db)
+	all := names(strings.Repeat("k", 197), 1000)
+	if err := one.Notify(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	until(t, func() bool { return slices.Equal(other.heard(), all) })
+}
+
+// A connection that was cut off is made anew, and what was told meanwhile is
+// known to be lost.
+func TestListenerIsCutOff(t *testing.T) {
+	t.Parallel()
+	db := trial.Database(t)
+	one, other := listen(t, db), listen(t, db)
+	for times := 2; times <= 3; times++ {
+		_, err := one.exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND query LIKE 'LISTEN%'`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		until(t, func() bool { return one.times() == times && other.times() == times })
+	}
+	if err := one.Notify(t.Context(), []string{"work"}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, func() bool { return slices.Equal(other.heard(), []string{"work"}) })
+}
+
+// A database that is away ends neither side's process, and is listened to again.
+func TestListenerOutlivesItsDatabase(t *testing.T) {
+	t.Parallel()
+	server := trial.Postgres(t)
+	db := trial.SQL{URL: server.URL}
+	one, other := listen(t, db), listen(t, db)
+	server.Kill()
+	if err := one.Notify(t.Context(), []string{"lost"}); !Unavailable(err) {
+		t.Errorf("told to nobody: %v", err)
+	}
+	server.Restart()
+	until(t, func() bool { return one.times() == 2 && other.times() == 2 })
+	until(t, func() bool { return one.Notify(t.Context(), []string{"work"}) == nil })
+	until(t, func() bool { return slices.Contains(other.heard(), "work") })
+	if slices.Contains(other.heard(), "lost") {
+		t.Error("heard of what was not told")
+	}
+}
+
+func TestListenEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		if err := openOn(t, db).Listen(ctx, func([]string) {}); err != nil {
+			t.Error(err)
+		}
+	})
+}

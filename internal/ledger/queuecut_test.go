@@ -1,0 +1,283 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"laststand/internal/eventq"
+	"laststand/internal/trial"
+)
+
+// fate is what befalls a commit on its way to the database or back.
+type fate int32
+
+const (
+	arrives fate = iota
+	cutBefore
+	cutAfter   // the commit is done, and its answer is lost with the connection
+	hangsAfter // the commit is done, and its answer never comes
+)
+
+// cutter is a proxy in front of PostgreSQL to which one commit falls victim.
+type cutter struct {
+	to      string
+	next    atomic.Int32 // the fate of the next commit
+	ctx     context.Context
+	running sync.WaitGroup
+}
+
+// cutterFor gives the proxy and the database's address through it.
+func cutterFor(t *testing.T, db trial.SQL) (*cutter, string) {
+	t.Helper()
+	u := must(url.Parse(db.URL))(t)
+	l := must(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
+	ctx, end := context.WithCancel(context.WithoutCancel(t.Context()))
+	c := &cutter{to: u.Host, ctx: ctx}
+	c.running.Go(func() { c.accept(l) })
+	t.Cleanup(func() {
+		end()
+		_ = l.Close()
+		c.running.Wait()
+	})
+	u.Host = l.Addr().String()
+	return c, u.String()
+}
+
+func (c *cutter) accept(l net.Listener) {
+	for {
+		client, err := l.Accept()
+		if err != nil {
+			return
+		}
+		server, err := new(net.Dialer).DialContext(c.ctx, "tcp", c.to)
+		if err != nil {
+			_ = client.Close()
+			continue
+		}
+		w := &wire{c: c, client: client, server: server}
+		stop := context.AfterFunc(c.ctx, w.cut)
+		c.running.Go(func() {
+			defer stop()
+			w.forth()
+		})
+		c.running.Go(w.back)
+	}
+}
+
+// wire is one connection through the proxy.
+type wire struct {
+	c              *cutter
+	client, server net.Conn
+	fate           atomic.Int32 // of the answer that comes next
+}
+
+func (w *wire) cut() {
+	_ = w.client.Close()
+	_ = w.server.Close()
+}
+
+// forth hands on what the client says, unless it is a commit that must not arrive.
+func (w *wire) forth() {
+	defer w.cut()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := w.client.Read(buf)
+		if err != nil {
+			return
+		}
+		if bytes.Contains(buf[:n], []byte("commit\x00")) {
+			w.fate.Store(w.c.next.Swap(int32(arrives)))
+		}
+		if fate(w.fate.Load()) == cutBefore {
+			return
+		}
+		if _, err := w.server.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// back hands on what the server says, unless it must not arrive.
+func (w *wire) back() {
+	defer w.cut()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := w.server.Read(buf)
+		switch fate(w.fate.Load()) {
+		case cutAfter:
+			return
+		case hangsAfter:
+			_, _ = io.Copy(io.Discard, w.server) // until the client is fed up
+			return
+		case arrives, cutBefore:
+		}
+		if err != nil {
+			return
+		}
+		if _, err := w.client.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// cutCall is a call of the queue about one task, which brings it from a state to
+// another, "" where there is none.
+type cutCall struct {
+	bring   func(q *queued, task eventq.New) eventq.Task // to the state before
+	was, is eventq.State
+	rings   bool
+	do      func(ctx context.Context, l *Ledger, task eventq.New, t *eventq.Task) (did int, err error)
+	twice   int // what it says to have done where it was done before
+}
+
+func (q *queued) claimOf(task eventq.New) eventq.Task {
+	q.t.Helper()
+	q.enqueue(task)
+	return must(q.Claim(q.t.Context(), eventq.Kind(task.Topic), 1, lease))(q.t)[0]
+}
+
+func heldOne(lost []eventq.Lease, err error) (int, error) { return 1 - len(lost), err }
+
+var cutCalls = map[string]cutCall{
+	"enqueue": {
+		bring: func(*queued, eventq.New) eventq.Task { return eventq.Task{} },
+		is:    eventq.Waiting, rings: true,
+		do: func(ctx context.Context, l *Ledger, task eventq.New, _ *eventq.Task) (int, error) {
+			accepted, err := l.Enqueue(ctx, []eventq.New{task})
+			if err != nil {
+				return 0, err
+			}
+			return int(number(accepted[0].New)), nil
+		},
+	},
+	"claim": {
+		bring: func(q *queued, task eventq.New) eventq.Task { return eventq.Task{ID: q.enqueue(task)[0].ID} },
+		was:   eventq.Waiting, is: eventq.Claimed,
+		do: func(ctx context.Context, l *Ledger, task eventq.New, _ *eventq.Task) (int, error) {
+			tasks, err := l.Claim(ctx, eventq.Kind(task.Topic), 10, lease)
+			return len(tasks), err
+		},
+	},
+	"renew": {
+		bring: (*queued).claimOf, was: eventq.Claimed, is: eventq.Claimed, twice: 1,
+		do: func(ctx context.Context, l *Ledger, _ eventq.New, t *eventq.Task) (int, error) {
+			return heldOne(l.Renew(ctx, []eventq.Lease{t.Lease()}, lease))
+		},
+	},
+	"complete": {
+		bring: (*queued).claimOf, was: eventq.Claimed, is: eventq.Done, twice: 1,
+		do: func(ctx context.Context, l *Ledger, _ eventq.New, t *eventq.Task) (int, error) {
+			return heldOne(l.Complete(ctx, []eventq.Lease{t.Lease()}))
+		},
+	},
+	"fail": {
+		bring: (*queued).claimOf, was: eventq.Claimed, is: eventq.Later,
+		do: func(ctx context.Context, l *Ledger, _ eventq.New, t *eventq.Task) (int, error) {
+			return heldOne(l.Fail(ctx, failures([]eventq.Lease{t.Lease()}, time.Second, false)))
+		},
+	},
+	"return": {
+		bring: (*queued).claimOf, was: eventq.Claimed, is: eventq.Waiting, rings: true,
+		do: func(ctx context.Context, l *Ledger, _ eventq.New, t *eventq.Task) (int, error) {
+			return heldOne(l.Return(ctx, []eventq.Lease{t.Lease()}))
+		},
+	},
+	"discard": {
+		bring: (*queued).claimOf, was: eventq.Claimed, is: eventq.Discarded, twice: 1,
+		do: func(ctx context.Context, l *Ledger, _ eventq.New, t *eventq.Task) (int, error) {
+			_, err := l.ChangeTask(ctx, t.ID, (*eventq.Task).Discard)
+			return 1, err
+		},
+	},
+	"return due": {
+		bring: func(q *queued, task eventq.New) eventq.Task {
+			defer q.pass(lease)
+			return q.claimOf(task)
+		},
+		was: eventq.Claimed, is: eventq.Waiting, rings: true,
+		do: func(ctx context.Context, l *Ledger, _ eventq.New, _ *eventq.Task) (int, error) {
+			return l.ReturnDue(ctx, 10)
+		},
+	},
+}
+
+// A commit whose answer is lost leaves it unknown what was done. Whatever it was,
+// nothing was done by halves, the same call once more does what is left to do,
+// and who waits for the task is woken.
+func TestCutCommits(t *testing.T) {
+	t.Parallel()
+	for name, befalls := range map[string]fate{"cut before": cutBefore, "cut after": cutAfter, "hangs after": hangsAfter} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := trial.Database(t)
+			q := &queued{clocked: openClock(t, db, time.UTC), t: t, db: db, now: 1_000_000}
+			q.set(t, q.now)
+			c, through := cutterFor(t, db)
+			rung := 0
+			l := openWith(t, Config{URL: through, clock: testClock, Wake: func(string) { rung++ }})
+			for name, call := range cutCalls {
+				rung = 0
+				if fault := call.try(q, l, c, befalls); fault != "" {
+					t.Errorf("%s: %s", name, fault)
+				}
+				if call.rings && rung == 0 {
+					t.Errorf("%s: nobody is woken", name)
+				}
+				for _, table := range []string{"tasks", "lines"} {
+					must(q.exec(t.Context(), "DELETE FROM "+table))(t)
+				}
+			}
+		})
+	}
+}
+
+// try makes the call, which loses its answer, and once more.
+func (call *cutCall) try(q *queued, l *Ledger, c *cutter, befalls fate) (fault string) {
+	q.t.Helper()
+	task := work("a", "k")
+	t := call.bring(q, task)
+	ctx, cancel := context.WithCancel(q.t.Context())
+	if befalls == hangsAfter {
+		ctx, cancel = context.WithTimeout(q.t.Context(), 300*time.Millisecond)
+	}
+	defer cancel()
+	c.next.Store(int32(befalls))
+	if _, err := call.do(ctx, l, task, &t); !Unavailable(err) {
+		return fmt.Sprintf("without an answer: %v", err)
+	}
+	want, did := call.is, call.twice
+	if befalls == cutBefore {
+		want, did = call.was, 1
+	}
+	if got := q.only(); got != want {
+		return fmt.Sprintf("it is %q, want %q", got, want)
+	}
+	if again, err := call.do(q.t.Context(), l, task, &t); again != did || err != nil {
+		return fmt.Sprintf("once more it did %d, %v, want %d", again, err, did)
+	}
+	if got := q.only(); got != call.is {
+		return fmt.Sprintf("once more it is %q, want %q", got, call.is)
+	}
+	return ""
+}
+
+// only is the state of the only task there is, "" for none.
+func (q *queued) only() eventq.State {
+	q.t.Helper()
+	tasks, _, err := q.Tasks(q.t.Context(), eventq.Filter{}, "", 10)
+	if err != nil || len(tasks) > 1 {
+		q.t.Fatalf("tasks %+v, %v", tasks, err)
+	}
+	if len(tasks) == 0 {
+		return ""
+	}
+	return tasks[0].State
+}

@@ -1,0 +1,300 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"laststand/internal/eventq"
+)
+
+// The environment of a process that takes a hand in the queue of another's test.
+const (
+	handName = "LASTSTAND_LEDGER_HAND"
+	handURL  = "LASTSTAND_LEDGER_HAND_URL"
+	handDir  = "LASTSTAND_LEDGER_HAND_DIR"
+)
+
+// hand is producers, workers and a keeper of one process. It tells "ready", and
+// what the queue has acknowledged, a line each: "enqueued KEY ID", "claimed KEY FENCE",
+// "completed KEY FENCE", "buried KEY FENCE" for a task's last failure; and
+// "broken WHY" for an error that should not be.
+type hand struct {
+	t    *testing.T
+	l    *Ledger
+	name string
+	tell func(line string)
+}
+
+const (
+	handTasks = 150                    // that a hand enqueues
+	handLease = 300 * time.Millisecond // so that what a dead hand held comes back soon
+)
+
+// TestQueueHand is the process that others kill; by itself it has nothing to do.
+func TestQueueHand(t *testing.T) {
+	name := os.Getenv(handName)
+	if name == "" {
+		return
+	}
+	go endWithParent()
+	h := &hand{t: t, name: name, tell: func(line string) { fmt.Println(line) }}
+	h.insist(func() (err error) {
+		h.l, err = Open(t.Context(), Config{URL: os.Getenv(handURL), Dir: os.Getenv(handDir), Logger: slog.New(slog.DiscardHandler)})
+		return err
+	})
+	h.tell("ready")
+	never := func() bool { return false }
+	atOnceN(5, func(i int) {
+		switch {
+		case i < 2:
+			h.produce(i)
+		case i < 4:
+			h.work(never)
+		default:
+			h.keep(never)
+		}
+	})
+}
+
+func endWithParent() {
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	os.Exit(0)
+}
+
+// insist repeats what the database's condition has refused, or what it may have
+// done without saying so.
+func (h *hand) insist(f func() error) {
+	for err := f(); err != nil; err = f() {
+		if !Unavailable(err) {
+			h.tell("broken " + err.Error())
+			return
+		}
+		time.Sleep(5 * time.Millisecond) // the database needs time to come back
+	}
+}
+
+func (h *hand) produce(producer int) {
+	for n := 0; n < handTasks/2; {
+		var batch []eventq.New
+		for range min(1+rand.IntN(5), handTasks/2-n) {
+			task := work(fmt.Sprint("t", rand.IntN(4)), fmt.Sprint(h.name, "-", producer, "-", n))
+			task.MaxTries, task.Priority = eventq.MostTries, rand.Int64N(2)
+			if rand.IntN(8) == 0 {
+				task.Topic, task.Ordering = kind+"/ordered", eventq.Ordered
+			}
+			batch = append(batch, task)
+			n++
+		}
+		h.insist(func() error {
+			accepted, err := h.l.Enqueue(h.t.Context(), batch)
+			for i, a := range accepted {
+				h.tell("enqueued " + batch[i].Key + " " + a.ID)
+			}
+			return err
+		})
+	}
+}
+
+// word is a line about a try.
+func word(what string, t *eventq.Task) string { return fmt.Sprint(what, " ", t.Key, " ", t.Fence) }
+
+func (h *hand) work(over func() bool) {
+	for !over() {
+		var tasks []eventq.Task
+		h.insist(func() (err error) {
+			tasks, err = h.l.Claim(h.t.Context(), kind, 10, handLease)
+			return err
+		})
+		for i := range tasks {
+			h.tell(word("claimed", &tasks[i]))
+		}
+		time.Sleep(time.Duration(rand.IntN(5)) * time.Millisecond) // the work
+		h.end(tasks)
+	}
+}
+
+// end ends tries: one in ten tasks fails at first, and one for good.
+func (h *hand) end(tasks []eventq.Task) {
+	var good, buried []eventq.Task
+	var bad []eventq.Failed
+	for _, t := range tasks {
+		failed := eventq.Failed{Lease: t.Lease(), Why: errors.New("why"), Wait: 20 * time.Millisecond}
+		switch last := t.Key[len(t.Key)-1]; {
+		case last == '7':
+			failed.Final = true
+			buried = append(buried, t)
+			bad = append(bad, failed)
+		case last == '3' && t.Tries == 0:
+			bad = append(bad, failed)
+		default:
+			good = append(good, t)
+		}
+	}
+	h.insist(func() error {
+		lost, err := h.l.Complete(h.t.Context(), leasesOf(good))
+		h.tellHeld("completed", good, lost, err)
+		return err
+	})
+	h.insist(func() error {
+		lost, err := h.l.Fail(h.t.Context(), bad)
+		h.tellHeld("buried", buried, lost, err)
+		return err
+	})
+}
+
+func (h *hand) tellHeld(what string, tasks []eventq.Task, lost []eventq.Lease, err error) {
+	for i := range tasks {
+		if err == nil && !slices.Contains(lost, tasks[i].Lease()) {
+			h.tell(word(what, &tasks[i]))
+		}
+	}
+}
+
+func (h *hand) keep(over func() bool) {
+	for !over() {
+		h.insist(func() error {
+			_, err := h.l.ReturnDue(h.t.Context(), 100)
+			return err
+		})
+		h.insist(func() error {
+			_, _, _, err := h.l.MoveDone(h.t.Context(), eventq.LineID{}, 100)
+			return err
+		})
+		time.Sleep(20 * time.Millisecond) // the database has more to do
+	}
+}
+
+// docket is what hands have told, and what it proves.
+type docket struct {
+	mu      sync.Mutex
+	ready   int // hands
+	lines   int
+	faults  []string
+	ids     map[string]string // of accepted keys
+	claimed map[string]int64  // the newest fence that was given, by key
+	leases  map[string]bool   // that were given
+	done    map[string]int64  // the fence that completed, by key
+	buried  map[string]int64
+}
+
+func newDocket() *docket {
+	return &docket{
+		ids: map[string]string{}, claimed: map[string]int64{}, leases: map[string]bool{}, done: map[string]int64{}, buried: map[string]int64{},
+	}
+}
+
+func (d *docket) fault(format string, args ...any) {
+	d.faults = append(d.faults, fmt.Sprintf(format, args...))
+}
+
+// take enters a line.
+func (d *docket) take(line string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lines++
+	what, rest, _ := strings.Cut(line, " ")
+	key, id, _ := strings.Cut(rest, " ")
+	if what == "ready" {
+		d.ready++
+		return
+	}
+	if what == "enqueued" {
+		if was := d.ids[key]; was != "" && was != id {
+			d.fault("key %s is task %s and task %s", key, was, id)
+		}
+		d.ids[key] = id
+		return
+	}
+	fence, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		d.fault("a hand told: %s", line)
+		return
+	}
+	switch what {
+	case "claimed":
+		if d.leases[rest] {
+			d.fault("lease %s was given twice", rest)
+		}
+		d.leases[rest], d.claimed[key] = true, max(d.claimed[key], fence)
+	case "completed":
+		d.endOnce(d.done, key, fence)
+	case "buried":
+		d.endOnce(d.buried, key, fence)
+	}
+}
+
+func (d *docket) endOnce(ends map[string]int64, key string, fence int64) {
+	if was, twice := ends[key]; twice {
+		d.fault("task %s ended by fences %d and %d", key, was, fence)
+	}
+	ends[key] = fence
+}
+
+// told is how many hands were ready, how many lines there are, and whether one of
+// them is wrong.
+func (d *docket) told() (ready, lines int, wrong bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.ready, d.lines, len(d.faults) > 0
+}
+
+// check compares what was told with the queue once all has been worked off.
+func (d *docket) check(t *testing.T, l *Ledger) {
+	t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, fault := range d.faults {
+		t.Error(fault)
+	}
+	tasks := allTasks(t, l)
+	for key, id := range d.ids {
+		if tasks[key].ID != id {
+			t.Errorf("task %s was acknowledged as %s and is lost: %+v", key, id, tasks[key])
+		}
+	}
+	count := map[eventq.State]int{}
+	for key, task := range tasks {
+		if d.ids[key] != "" {
+			count[task.State]++
+		}
+		if task.Fence < d.claimed[key] || task.State != eventq.Done && task.State != eventq.Dead {
+			t.Errorf("task %s is at the end %+v, its newest lease %d", key, task, d.claimed[key])
+		}
+	}
+	for state, ends := range map[eventq.State]map[string]int64{eventq.Done: d.done, eventq.Dead: d.buried} {
+		for key, fence := range ends {
+			if tasks[key].State != state || tasks[key].Fence != fence {
+				t.Errorf("task %s became %s by fence %d and is %+v", key, state, fence, tasks[key])
+			}
+		}
+	}
+	if len(d.ids) == 0 || count[eventq.Done]+count[eventq.Dead] != len(d.ids) {
+		t.Errorf("%d acknowledged, of which at the end %v", len(d.ids), count)
+	}
+}
+
+func allTasks(t *testing.T, l *Ledger) map[string]eventq.Task {
+	t.Helper()
+	tasks := map[string]eventq.Task{}
+	for cursor, more := "", true; more; more = cursor != "" {
+		page, next, err := l.Tasks(t.Context(), eventq.Filter{}, cursor, 500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range page {
+			tasks[page[i].Key] = page[i]
+		}
+		cursor = next
+	}
+	return tasks
+}

@@ -1,0 +1,219 @@
+package ledger
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"reflect"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"laststand/internal/eventq"
+	"laststand/internal/trial"
+)
+
+// process is a test of this binary that runs in a process of its own.
+type process struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	read chan struct{} // closed once all that it printed was taken
+}
+
+// begin runs a test in a process that works at a database, and hands on each
+// line that it prints.
+func begin(t *testing.T, test, name string, db trial.SQL, take func(line string)) *process {
+	t.Helper()
+	p := &process{t: t, cmd: exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+test+"$"), read: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), handName+"="+name, handURL+"="+db.URL, handDir+"="+db.Dir)
+	out := must(p.cmd.StdoutPipe())(t)
+	p.in = must(p.cmd.StdinPipe())(t)
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	go func() { // ends with the process, which kill waits for
+		defer close(p.read)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			take(lines.Text())
+		}
+	}()
+	return p
+}
+
+// kill ends it at once, if it has not ended.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.read
+	_ = p.cmd.Wait()
+}
+
+func (p *process) signal(sig syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(sig); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// storm is hands at one queue that are killed at random while they work, and
+// what else befalls them.
+type storm struct {
+	t      *testing.T
+	db     trial.SQL
+	docket *docket
+	hands  int
+}
+
+// blow has two hands work, lets befall them what befalls, and kills them.
+func (s *storm) blow(befall func(hands [2]*process)) {
+	s.t.Helper()
+	var hands [2]*process
+	for i := range hands {
+		s.hands++
+		hands[i] = begin(s.t, "TestQueueHand", fmt.Sprint("h", s.hands), s.db, s.docket.take)
+	}
+	s.await(50 + rand.IntN(150))
+	befall(hands)
+	for _, h := range hands {
+		h.kill()
+	}
+}
+
+// await waits until some more lines were told.
+func (s *storm) await(more int) {
+	s.t.Helper()
+	_, begun, _ := s.docket.told()
+	until(s.t, func() bool {
+		ready, lines, wrong := s.docket.told()
+		return ready == s.hands && lines >= begun+more || wrong
+	})
+}
+
+// settle works off what is left, and checks that nothing was lost or done twice.
+func (s *storm) settle() {
+	s.t.Helper()
+	h := &hand{s.t, openOn(s.t, s.db), "last", s.docket.take}
+	empty := func() bool {
+		for _, state := range []eventq.State{eventq.Claimed, eventq.Later, eventq.Waiting} { // as the keeper moves them
+			if many, _, err := h.l.Depth(s.t.Context(), state, 1); many > 0 || err != nil {
+				return false
+			}
+		}
+		return true
+	}
+	var worked atomic.Bool
+	atOnceN(2, func(i int) {
+		if i == 0 {
+			defer worked.Store(true)
+			h.work(empty)
+		} else {
+			h.keep(worked.Load)
+		}
+	})
+	s.docket.check(s.t, h.l)
+}
+
+// Processes that are killed while they enqueue, claim and complete lose nothing
+// that was acknowledged, and nothing is completed twice.
+func TestKilledHandsLoseNothing(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		s := &storm{t: t, db: db, docket: newDocket()}
+		for range queueRounds(3) {
+			s.blow(func([2]*process) {})
+		}
+		s.settle()
+	})
+}
+
+// Nor do they if PostgreSQL is killed under them, and one of them is stopped for
+// longer than its leases.
+func TestKilledPostgresLosesNothing(t *testing.T) {
+	t.Parallel()
+	server := trial.Postgres(t)
+	s := &storm{t: t, db: trial.SQL{URL: server.URL}, docket: newDocket()}
+	for range queueRounds(2) {
+		s.blow(func(hands [2]*process) {
+			hands[0].signal(syscall.SIGSTOP)
+			server.Kill()
+			server.Restart()
+			s.await(40)                 // the other's
+			<-time.After(2 * handLease) // the leases of the one that is stopped end
+			hands[0].signal(syscall.SIGCONT)
+			s.await(40)
+		})
+	}
+	s.settle()
+}
+
+// TestQueueSleeper is the process that TestStoppedWorkerChangesNothing stops: it
+// claims a task, and ends the try in every way once it is told to.
+func TestQueueSleeper(t *testing.T) {
+	if os.Getenv(handName) == "" {
+		return
+	}
+	l := openOn(t, trial.SQL{URL: os.Getenv(handURL), Dir: os.Getenv(handDir)})
+	tasks := must(l.Claim(t.Context(), kind, 1, handLease))(t)
+	fmt.Println(word("claimed", &tasks[0]))
+	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
+		return
+	}
+	leases := leasesOf(tasks)
+	for _, end := range []func() ([]eventq.Lease, error){
+		func() ([]eventq.Lease, error) { return l.Renew(t.Context(), leases, time.Hour) },
+		func() ([]eventq.Lease, error) { return l.Complete(t.Context(), leases) },
+		func() ([]eventq.Lease, error) { return l.Return(t.Context(), leases) },
+		func() ([]eventq.Lease, error) { return l.Fail(t.Context(), failures(leases, 0, true)) },
+	} {
+		fmt.Println("lost", len(must(end())(t)))
+	}
+}
+
+// A worker's process that is stopped for longer than its lease changes nothing
+// when it goes on, whatever became of the task.
+func TestStoppedWorkerChangesNothing(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		must(l.Enqueue(t.Context(), []eventq.New{work("a", "k")}))(t)
+		said := make(chan string, 10) // more than it says
+		sleeper := begin(t, "TestQueueSleeper", "sleeper", db, func(line string) { said <- line })
+		select {
+		case line := <-said:
+			if line != "claimed k 1" {
+				t.Fatal(line)
+			}
+		case <-sleeper.read:
+			t.Fatal("it claimed nothing")
+		}
+		sleeper.signal(syscall.SIGSTOP)
+		until(t, func() bool { return must(l.ReturnDue(t.Context(), 1))(t) == 1 })
+		tasks := must(l.Claim(t.Context(), kind, 10, time.Hour))(t)
+		if len(tasks) != 1 || tasks[0].Fence != 2 {
+			t.Fatalf("claimed %+v", tasks)
+		}
+		if _, err := io.WriteString(sleeper.in, "go on\n"); err != nil {
+			t.Fatal(err)
+		}
+		sleeper.signal(syscall.SIGCONT)
+		<-sleeper.read
+		for range 4 {
+			if line := <-said; line != "lost 1" {
+				t.Error(line)
+			}
+		}
+		if got := must(l.Task(t.Context(), tasks[0].ID))(t); !reflect.DeepEqual(got, tasks[0]) {
+			t.Errorf("it made %+v of %+v", got, tasks[0])
+		}
+		if lost := must(l.Complete(t.Context(), leasesOf(tasks)))(t); len(lost) > 0 {
+			t.Error("the newest lease did not hold")
+		}
+	})
+}

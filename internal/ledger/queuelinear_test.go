@@ -1,0 +1,355 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"laststand/internal/eventq"
+)
+
+// queueRounds is how often the tests of the queue that draw lots do so: as often
+// as LASTSTAND_QUEUE_ROUNDS says, for a longer run.
+func queueRounds(few int) int {
+	if n, err := strconv.Atoi(os.Getenv("LASTSTAND_QUEUE_ROUNDS")); err == nil {
+		return n
+	}
+	return few
+}
+
+// hearing is producers, workers, operators and a keeper of two processes at one
+// queue, before a witness. The keeper moves the clock on, often beyond leases
+// that workers still mean to hold, now and then by more than keys are remembered.
+type hearing struct {
+	*witness
+
+	t       *testing.T
+	nodes   []*Ledger
+	line    string // the ordered topic
+	now     atomic.Int64
+	working atomic.Int64
+	leapt   bool // beyond what is remembered; the keeper's
+
+	mu     sync.Mutex
+	leases []eventq.Task // that workers hold, or mean to
+	ids    map[string]string
+}
+
+const (
+	trialSteps = 60 // of each worker
+	trialKeys  = 6  // of each of two topics
+	lineTasks  = 12
+)
+
+// What producers, workers, late ones too, operators and a keeper are told by the
+// queue, all at once, is what a queue would tell them that does one thing after
+// the other; and so is the order of an ordered line.
+func TestQueueIsLinearizable(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		for round := range queueRounds(2) {
+			r := &hearing{
+				witness: newWitness(), t: t, nodes: []*Ledger{q.Ledger, q.beside()}, line: fmt.Sprint(kind, "/line", round), ids: map[string]string{},
+			}
+			r.now.Store(q.now)
+			r.run(round)
+			q.now = r.now.Load()
+			if picture := r.check(t.ArtifactDir()); picture != "" {
+				t.Fatalf("round %d is not linearizable: see %s (go test -artifacts keeps it)", round, picture)
+			}
+		}
+	})
+}
+
+// beside opens the ledger once more, as another process does.
+func (q *queued) beside() *Ledger {
+	q.t.Helper()
+	return openWith(q.t, Config{URL: q.db.URL, Dir: q.db.Dir, clock: testClock})
+}
+
+func (r *hearing) run(round int) {
+	r.t.Helper()
+	const workers = 6
+	r.working.Store(workers)
+	atOnceN(workers+2, func(i int) {
+		switch node := r.nodes[i%2]; {
+		case i < workers:
+			defer r.working.Add(-1)
+			for range trialSteps {
+				r.step(node, round)
+			}
+		case i == workers:
+			r.fill(node)
+		default:
+			r.keep(node)
+		}
+	})
+	r.finish()
+}
+
+// told says whether the queue has given an answer. What the database's condition
+// has refused was not done.
+func (r *hearing) told(err error) bool {
+	if err != nil && !Unavailable(err) {
+		r.t.Error(err)
+	}
+	return err == nil
+}
+
+func (r *hearing) step(l *Ledger, round int) {
+	switch rand.IntN(10) {
+	case 0, 1:
+		r.enqueue(l, round)
+	case 2, 3, 4:
+		r.claim(l, 1+rand.IntN(4))
+	case 5:
+		r.operate(l)
+	case 6:
+		r.look(l)
+	default:
+		r.endTry(l)
+	}
+}
+
+func (r *hearing) enqueue(l *Ledger, round int) {
+	var batch []eventq.New
+	for _, i := range rand.Perm(2 * trialKeys)[:1+rand.IntN(3)] {
+		task := work(fmt.Sprint("t", i%2), fmt.Sprint(round, "-", i))
+		task.MaxTries, task.Priority = eventq.MostTries, int64(i%3)
+		batch = append(batch, task)
+	}
+	begun := r.begin()
+	accepted, err := l.Enqueue(r.t.Context(), batch)
+	if !r.told(err) {
+		return
+	}
+	for i, a := range accepted {
+		r.ofKey(batch[i].Key, begun, didEnqueue{}, a)
+		r.know(a.ID, batch[i].Key)
+	}
+}
+
+func (r *hearing) know(id, key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ids[id] = key
+}
+
+// fill enqueues the tasks of the ordered line, in the order of their numbers.
+func (r *hearing) fill(l *Ledger) {
+	for n := 1; n <= lineTasks && !r.t.Failed(); {
+		_, err := l.Enqueue(r.t.Context(), []eventq.New{{
+			Game: game, Topic: r.line, Key: fmt.Sprint(n), Ordering: eventq.Ordered, MaxTries: eventq.MostTries, Payload: []byte("1"),
+		}})
+		if r.told(err) {
+			n++
+		}
+	}
+}
+
+// note notes a deed about a task.
+func (r *hearing) note(t *eventq.Task, begun int64, d deed, gave any) {
+	if t.Topic == r.line {
+		number, err := strconv.Atoi(t.Key)
+		if err != nil {
+			r.t.Error(err)
+		}
+		r.ofLine(number, begun, d, gave)
+		return
+	}
+	r.ofKey(t.Key, begun, d, gave)
+}
+
+func (r *hearing) claim(l *Ledger, n int) (many int) {
+	begun := r.begin()
+	tasks, err := l.Claim(r.t.Context(), kind, n, lease)
+	if !r.told(err) {
+		return 0
+	}
+	for i := range tasks {
+		r.note(&tasks[i], begun, didClaim{}, tasks[i])
+	}
+	r.hold(tasks...)
+	return len(tasks)
+}
+
+func (r *hearing) hold(tasks ...eventq.Task) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.leases = append(r.leases, tasks...)
+}
+
+// take takes up to n of the leases that anybody means to hold.
+func (r *hearing) take(n int) (tasks []eventq.Task) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for range min(n, len(r.leases)) {
+		i := rand.IntN(len(r.leases))
+		tasks = append(tasks, r.leases[i])
+		r.leases = slices.Delete(r.leases, i, i+1)
+	}
+	return tasks
+}
+
+// endTry renews or ends some tries. Leases that are over are tried again now and
+// then, as late workers do.
+func (r *hearing) endTry(l *Ledger) {
+	ctx, tasks := r.t.Context(), r.take(1+rand.IntN(3))
+	if len(tasks) == 0 {
+		return
+	}
+	leases, now, begun := leasesOf(tasks), r.now.Load(), r.begin()
+	var lost []eventq.Lease
+	var err error
+	var did func(eventq.Lease) deed
+	renew := false
+	switch rand.IntN(8) {
+	case 0, 1:
+		renew = true
+		lost, err = l.Renew(ctx, leases, lease)
+		did = func(of eventq.Lease) deed { return didRenew{of, now + lease.Milliseconds()} }
+	case 2:
+		lost, err = l.Return(ctx, leases)
+		did = func(of eventq.Lease) deed { return didReturn{of} }
+	case 3, 4:
+		wait, final := time.Duration(rand.Int64N(int64(lease))), rand.IntN(4) == 0
+		lost, err = l.Fail(ctx, failures(leases, wait, final))
+		did = func(of eventq.Lease) deed { return didFail{of, now + wait.Milliseconds(), final} }
+	default:
+		lost, err = l.Complete(ctx, leases)
+		did = func(of eventq.Lease) deed { return didComplete{of, now} }
+	}
+	if !r.told(err) {
+		r.hold(tasks...)
+		return
+	}
+	for i := range tasks {
+		held := !slices.Contains(lost, leases[i])
+		r.note(&tasks[i], begun, did(leases[i]), held)
+		if renew && held || tasks[i].Topic != r.line && rand.IntN(4) == 0 {
+			r.hold(tasks[i])
+		}
+	}
+}
+
+func failures(leases []eventq.Lease, wait time.Duration, final bool) (failed []eventq.Failed) {
+	for _, lease := range leases {
+		failed = append(failed, eventq.Failed{Lease: lease, Why: errors.New("why"), Wait: wait, Final: final})
+	}
+	return failed
+}
+
+// some is a task that was accepted, not of the ordered line.
+func (r *hearing) some() (id, key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, key = range r.ids {
+		break
+	}
+	return id, key
+}
+
+func answerOf(t *eventq.Task, err error) (answer, bool) {
+	for _, is := range []error{eventq.ErrNotFound, eventq.ErrDone} {
+		if errors.Is(err, is) {
+			return answer{err: is}, true
+		}
+	}
+	return answer{shownStand: shownStand{t.State, t.Fence}}, false
+}
+
+func (r *hearing) operate(l *Ledger) {
+	id, key := r.some()
+	if id == "" {
+		return
+	}
+	change := (*eventq.Task).Requeue
+	if rand.IntN(3) == 0 {
+		change = (*eventq.Task).Discard
+	}
+	did, begun := didChange{id, r.now.Load(), change}, r.begin()
+	t, err := l.ChangeTask(r.t.Context(), id, change)
+	if gave, refused := answerOf(&t, err); refused || r.told(err) {
+		r.ofKey(key, begun, did, gave)
+	}
+}
+
+func (r *hearing) look(l *Ledger) {
+	if id, key := r.some(); id != "" {
+		r.lookAt(l, id, key)
+	}
+}
+
+func (r *hearing) lookAt(l *Ledger, id, key string) {
+	begun := r.begin()
+	t, err := l.Task(r.t.Context(), id)
+	if gave, refused := answerOf(&t, err); refused || r.told(err) {
+		r.ofKey(key, begun, didLook{id}, gave)
+	}
+}
+
+// keep is the keeper, whose rounds go on while anybody works.
+func (r *hearing) keep(l *Ledger) {
+	for r.working.Load() > 0 && !r.t.Failed() {
+		d := []time.Duration{lease / 4, lease / 2, lease}[rand.IntN(3)]
+		if rand.IntN(10) == 0 {
+			d, r.leapt = remembered+lease, true
+		}
+		r.tend(l, d)
+	}
+}
+
+// tend passes some time and does what is due then.
+func (r *hearing) tend(l *Ledger, d time.Duration) {
+	at := r.now.Load() + d.Milliseconds()
+	if _, err := l.exec(r.t.Context(), "UPDATE test_clock SET ms = $1", at); !r.told(err) {
+		return
+	}
+	r.now.Store(at)
+	begun := r.begin()
+	if _, err := l.ReturnDue(r.t.Context(), 1000); r.told(err) {
+		r.ofAll(begun, didTend{at})
+	}
+	_, _, _, err := l.MoveDone(r.t.Context(), eventq.LineID{}, 1000)
+	r.told(err)
+	begun = r.begin()
+	if _, err := l.ForgetTasks(r.t.Context(), 1000); r.told(err) && r.leapt {
+		r.ofAll(begun, didForget{at})
+	}
+}
+
+// finish works off what is left, and looks at all there is.
+func (r *hearing) finish() {
+	l := r.nodes[0]
+	for many, rounds := 1, 0; many > 0 && !r.t.Failed(); rounds++ {
+		if rounds == 1000 {
+			r.t.Fatal("the queue does not become empty")
+		}
+		r.tend(l, 2*lease)
+		many = r.claim(l, 100)
+		r.leases = r.leases[max(0, len(r.leases)-many):]
+		for len(r.leases) > 0 {
+			r.endTry(l)
+		}
+		left, _, err := l.Depth(r.t.Context(), eventq.Later, 1)
+		r.told(err)
+		many += int(left)
+	}
+	for id, key := range r.ids {
+		r.lookAt(l, id, key)
+	}
+	r.tend(l, 0)
+	for _, line := range linesWhere(r.t, l, eventq.LineFilter{}) {
+		if line.Done != line.Pos || !strings.HasPrefix(line.Topic, kind) {
+			r.t.Errorf("at the end %+v", line)
+		}
+	}
+}

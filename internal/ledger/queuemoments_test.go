@@ -1,0 +1,277 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"laststand/internal/eventq"
+	"laststand/internal/trial"
+)
+
+const moments = 8 // tries of what two do at the same moment
+
+// A lease that ends as its try does is either one's: the task is done, or it is
+// handed out again and the old lease holds no more.
+func TestLeaseEndsAsItsTryDoes(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		l := q.beside()
+		for i := range moments {
+			first, second := fmt.Sprint(i, "-1"), fmt.Sprint(i, "-2")
+			q.enqueue(ordered(eventq.Ordered, first, 3), ordered(eventq.Ordered, second, 3))
+			head := q.claimOne(first)
+			q.pass(lease)
+			var lost []eventq.Lease
+			var errs [3]error
+			atOnceN(3, func(i int) {
+				switch i {
+				case 0:
+					_, errs[0] = l.ReturnDue(t.Context(), 10)
+				case 1:
+					lost, errs[1] = q.Complete(t.Context(), leasesOf([]eventq.Task{head}))
+				case 2:
+					_, errs[2] = q.ChangeTask(t.Context(), head.ID, (*eventq.Task).Requeue)
+				}
+			})
+			if err := errors.Join(errs[0], errs[1]); err != nil || errs[2] != nil && !errors.Is(errs[2], eventq.ErrDone) {
+				t.Fatal(errs)
+			}
+			if len(lost) > 0 {
+				again := q.claimOne(first)
+				if again.Fence != 2 || again.Tries != 1 || q.complete(head) || !q.complete(again) {
+					t.Fatalf("handed out again as %+v", again)
+				}
+			}
+			q.wantState(head.ID, eventq.Done)
+			q.complete(q.claimOne(second))
+		}
+		q.wantLine("a", 2*moments, 2*moments, 2*moments)
+	})
+}
+
+// What an operator does to a task while a try of it is under way undoes the try,
+// or comes too late.
+func TestOperatorAsTheTryEnds(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		l := q.beside()
+		for i := range moments {
+			q.enqueue(work("a", fmt.Sprint(i)))
+			task := q.claimOne(fmt.Sprint(i))
+			var lost []eventq.Lease
+			var completed, changed error
+			atOnceN(2, func(i int) {
+				if i == 0 {
+					lost, completed = l.Complete(t.Context(), leasesOf([]eventq.Task{task}))
+					return
+				}
+				for _, change := range []func(*eventq.Task) error{(*eventq.Task).Requeue, (*eventq.Task).Discard, (*eventq.Task).Requeue} {
+					_, err := q.ChangeTask(t.Context(), task.ID, change)
+					changed = errors.Join(changed, err)
+				}
+			})
+			if completed != nil || errors.Is(changed, eventq.ErrDone) != (len(lost) == 0) {
+				t.Fatalf("lost %v, %v; the operator was told %v", lost, completed, changed)
+			}
+			if len(lost) > 0 {
+				again := q.claimOne(fmt.Sprint(i))
+				if again.Fence != 2 || q.complete(task) || !q.complete(again) {
+					t.Fatalf("handed out again as %+v", again)
+				}
+			}
+			q.wantState(task.ID, eventq.Done)
+		}
+	})
+}
+
+// Who enqueues a key while it is forgotten is told of the task that was, or of
+// one that will be done.
+func TestKeyForgottenAsItIsEnqueued(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		l := q.beside()
+		for range moments {
+			was := q.enqueue(work("a", "k"))[0]
+			q.complete(q.claimOne("k"))
+			q.pass(remembered + time.Millisecond)
+			var in [2]eventq.Accepted
+			atOnceN(3, func(i int) {
+				if i == 2 {
+					if _, err := l.ForgetTasks(t.Context(), 10); err != nil {
+						t.Error(err)
+					}
+					return
+				}
+				accepted, err := []*Ledger{q.Ledger, l}[i].Enqueue(t.Context(), []eventq.New{work("a", "k")})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				in[i] = accepted[0]
+			})
+			for _, a := range in {
+				if a.ID == was.ID {
+					if a.New || a.State != eventq.Done {
+						t.Errorf("the task that was is %+v", a)
+					}
+					continue
+				}
+				q.wantState(a.ID, eventq.Waiting)
+			}
+			if in[0].New && in[1].New {
+				t.Error("a key was taken twice")
+			}
+			q.complete(q.claim(1)...)
+			q.pass(remembered + time.Millisecond)
+			q.tend()
+		}
+	})
+}
+
+// What is neither written nor known is not acknowledged, whyever that is.
+func TestNothingIsAcknowledgedThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		swallow := []string{"CREATE TRIGGER swallow BEFORE INSERT ON tasks BEGIN SELECT RAISE(IGNORE); END"}
+		if q.db.URL != "" {
+			swallow = []string{
+				"CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+				"CREATE TRIGGER swallow BEFORE INSERT ON tasks FOR EACH ROW EXECUTE FUNCTION swallow()",
+			}
+		}
+		for _, text := range swallow {
+			must(q.exec(t.Context(), text))(t)
+		}
+		if in, err := q.Enqueue(t.Context(), []eventq.New{work("a", "k")}); !Unavailable(err) {
+			t.Errorf("acknowledged %+v, %v", in, err)
+		}
+		if added, err := q.AddTask(t.Context(), eventq.Task{Topic: eventq.Settle, Key: "k", State: eventq.Dead, Payload: []byte("1")}); !Unavailable(err) {
+			t.Errorf("added %v, %v", added, err)
+		}
+	})
+}
+
+// A clock of the database that jumps ends leases early or late, and loses
+// nothing: a worker that renews its leases is right again, and what waits for a
+// time that has gone is an operator's to bring back.
+func TestClockJumps(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		q.enqueue(work("a", "held"), work("a", "dropped"), work("a", "failed"))
+		early := q.claim(10)
+		q.pass(24 * time.Hour)
+		q.tend()
+		tasks := q.claim(10)
+		if got := keysOf(tasks); !slices.Equal(got, []string{"held", "dropped", "failed"}) || q.complete(early[0]) {
+			t.Fatalf("claimed %q after the jump", got)
+		}
+		q.fail(tasks[2], time.Minute, false)
+		q.pass(-24 * time.Hour)
+		q.tend()
+		q.claimNone("nothing is due by the clock as it is")
+		if again := q.enqueue(work("a", "held"))[0]; again.New || again.ID != tasks[0].ID {
+			t.Errorf("a key is answered with %+v", again)
+		}
+		q.holds(q.Renew(t.Context(), leasesOf(tasks[:1]), lease))
+		if wait, ok, err := q.NextDue(t.Context()); wait != lease || !ok || err != nil {
+			t.Errorf("due in %s, %v, %v", wait, ok, err)
+		}
+		if !q.complete(tasks[0]) {
+			t.Error("the lease did not hold")
+		}
+		q.change(tasks[1].ID, (*eventq.Task).Discard)
+		q.change(tasks[1].ID, (*eventq.Task).Requeue)
+		q.change(tasks[2].ID, (*eventq.Task).Requeue)
+		if got := keysOf(q.claim(10)); !slices.Equal(got, []string{"dropped", "failed"}) {
+			t.Errorf("claimed %q", got)
+		}
+	})
+}
+
+// A task that comes back into its line does not say how that is ordered.
+func TestComingBackOrdersNothing(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(_ *testing.T, q *queued) {
+		q.enqueue(work("a", "old"))
+		old := q.claimOne("old")
+		q.enqueue(ordered(eventq.Ordered, "1", 3), ordered(eventq.Ordered, "2", 3))
+		q.fail(old, time.Second, false)
+		q.pass(time.Second)
+		q.tend()
+		for _, key := range []string{"1", "2", "old"} {
+			task := q.claimOne(key)
+			q.claimNone("one is in flight")
+			q.complete(task)
+		}
+	})
+}
+
+// Lists are whole in a database of whatever collation, as most are made with
+// that of a language.
+func TestTasksInACollation(t *testing.T) {
+	t.Parallel()
+	l := openOn(t, trial.Database(t))
+	for _, column := range []string{"tasks ALTER COLUMN id", "tasks ALTER COLUMN topic", "lines ALTER COLUMN topic"} {
+		must(l.exec(t.Context(), "ALTER TABLE "+column+` TYPE TEXT COLLATE "en-x-icu"`))(t)
+	}
+	must(l.Enqueue(t.Context(), []eventq.New{work("a", "1"), work("B", "2"), work("c~", "3")}))(t)
+	page, next, err := l.Tasks(t.Context(), eventq.Filter{}, "", 2)
+	if err != nil || len(page) != 2 || next == "" {
+		t.Fatalf("tasks %+v, then %q, %v", page, next, err)
+	}
+	if page, next, err = l.Tasks(t.Context(), eventq.Filter{}, next, 2); err != nil || len(page) != 1 || next != "" {
+		t.Errorf("tasks %+v, then %q, %v", page, next, err)
+	}
+	var lines []string
+	for cursor := ""; ; {
+		page, next, err := l.Lines(t.Context(), eventq.LineFilter{}, cursor, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range page {
+			lines = append(lines, line.Topic)
+		}
+		if cursor = next; cursor == "" {
+			break
+		}
+	}
+	if want := []string{"work/a", "work/B", "work/c~"}; !slices.Equal(lines, want) {
+		t.Errorf("lines %q, want %q", lines, want)
+	}
+}
+
+// A node that is stopped in the middle of a transaction keeps the others from a
+// line only for a moment; one that only reads may take its time.
+func TestStalledTransactionLetsGo(t *testing.T) {
+	t.Parallel()
+	db := trial.Database(t)
+	const patience = time.Second
+	stalled, other := openWith(t, Config{URL: db.URL, stall: patience}), openOn(t, db)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	err := stalled.inTx(ctx, func(tx *sql.Tx) error {
+		if _, _, err := stalled.enqueue(ctx, tx, []eventq.New{work("a", "stalled")}); err != nil {
+			return err
+		}
+		_, err := other.Enqueue(ctx, []eventq.New{work("a", "k")})
+		return err
+	})
+	if !Unavailable(err) || ctx.Err() != nil {
+		t.Errorf("the stalled transaction ended with %v; %v", err, ctx.Err())
+	}
+	if tasks := must(other.Claim(t.Context(), kind, 10, lease))(t); len(tasks) != 1 || tasks[0].Key != "k" {
+		t.Errorf("claimed %+v", tasks)
+	}
+	err = stalled.look(ctx, func(tx *sql.Tx) error {
+		<-time.After(patience * 3 / 2)
+		return tx.QueryRowContext(ctx, "SELECT 1").Scan(new(int))
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,197 @@
+package ledger
+
+import (
+	"database/sql"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pressly/goose/v3"
+
+	"laststand/internal/eventq"
+	"laststand/internal/trial"
+)
+
+// planned is a statement of the queue, a row of its list or its parameters, and
+// the indexes by which it finds what it needs.
+type planned struct {
+	text    string
+	args    []any
+	indexes string
+}
+
+func plannedStatements() map[string]planned {
+	chosen := func(f eventq.Filter) string {
+		text, _ := chosenTasks(f, make([]any, 2))
+		return strings.Replace(selectTasks, "{chosen}", text, 1)
+	}
+	one := int64(1)
+	return map[string]planned{
+		"task":                {selectTask, []any{"t"}, "tasks_pkey"},
+		"lock task":           {lockTask, []any{"t"}, "tasks_pkey"},
+		"tasks":               {chosen(eventq.Filter{}), []any{"t", 10}, "tasks_pkey"},
+		"tasks of a state":    {chosen(eventq.Filter{State: eventq.Dead}), []any{"t", 10, "dead"}, "tasks_state"},
+		"oldest of a state":   {chosen(eventq.Filter{State: eventq.Dead, OldestFirst: true}), []any{"t", 10, "dead"}, "tasks_state"},
+		"first of a key":      {selectFirst, []any{"t", "g", "k"}, "tasks_key"},
+		"move lines":          {moveLines, []any{"t", one, "k", "o", one, "h", one}, "lines_ready"},
+		"heads":               {selectHeads, []any{"t", one}, "lines_pkey"},
+		"update task":         {updateTask, []any{"t", "s", one, one, one, one, "e", one, one}, "tasks_pkey"},
+		"update payload":      {updatePayload, []any{"t", "p"}, "tasks_pkey"},
+		"ready lines":         {selectReady, []any{"k", 10}, "lines_ready"},
+		"next ready line":     {nextReady, []any{"k"}, "lines_ready"},
+		"lock a line":         {lockReady, []any{"t", 1}, "lines_pkey"},
+		"claim":               {claimTasks, []any{"t", one, one, one}, "tasks_pkey tasks_place"},
+		"move scan":           {moveScan, []any{"t", one, one, one, "h", one}, "lines_pkey"},
+		"complete":            {completeTasks, []any{"t", one}, "lines_pkey tasks_pkey"},
+		"ended":               {selectEnded, []any{"t", one}, "tasks_pkey"},
+		"renew":               {renewLeases, []any{"t", one, one}, "tasks_pkey"},
+		"lock claimed":        {lockClaimed, []any{"t", one}, "tasks_pkey"},
+		"due":                 {lockDue, []any{10}, "tasks_due"},
+		"next due":            {selectNextDue, nil, "tasks_due"},
+		"lines behind":        {selectDone, []any{"t", 1, 10}, "lines_behind tasks_place"},
+		"move done":           {moveDone, []any{"t", one, one}, "lines_pkey"},
+		"lock forgotten":      {lockForgotten, []any{1, 10}, "tasks_ended"},
+		"forget":              {forgetTasks, []any{"t"}, "tasks_pkey"},
+		"lines":               {strings.Replace(selectLines, "{chosen}", "true", 1), []any{"t", 1, 10}, "lines_pkey"},
+		"how many of a state": {strings.ReplaceAll(selectDepth, "{ended}", notEnded), []any{"waiting", 10}, "tasks_state"},
+	}
+}
+
+// The statements of the queue find all by the index that is meant for it, in
+// queues of 100,000 tasks; SQLite looks at no sizes. PostgreSQL keeps plans: one that
+// was made while the queue was new, or small, or had done all, must do as well as
+// one that is made of what is known later.
+func TestQueuePlans(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		if l.name == goose.DialectSQLite3 {
+			l.fillQueue(t, 1, 1000)
+			for name, s := range plannedStatements() {
+				s.check(t, name, l.explain(t, s.text, s.args))
+			}
+			return
+		}
+		conn := must(l.write.Conn(t.Context()))(t)
+		defer conn.Close()
+		p := prepared{t, conn, map[string]string{}}
+		p.exec("SET plan_cache_mode = force_generic_plan")
+		for name, s := range plannedStatements() {
+			p.prepare(name, l.sql(s.text), s.args)
+		}
+		p.check("a new queue")
+		l.fillQueue(t, 1, 10)
+		p.exec("ANALYZE tasks, lines")
+		p.check("ten tasks")
+		l.fillQueue(t, 11, 100_000)
+		p.check("many tasks, by the former plan")
+		p.exec("DISCARD PLANS")
+		p.check("many tasks")
+		p.exec("ANALYZE tasks, lines")
+		p.check("many tasks, analysed")
+		p.exec("UPDATE tasks SET state = 'done', pos = NULL, due_at = NULL, ended_at = 1")
+		p.exec("UPDATE lines SET scan = pos, done = pos")
+		p.exec("ANALYZE tasks, lines")
+		p.check("all done")
+	})
+}
+
+// fillQueue adds tasks of some numbers: each of a topic of its own, and some
+// in each state that there is.
+func (l *Ledger) fillQueue(t *testing.T, from, to int) {
+	t.Helper()
+	numbers := fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT %d UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", from, to)
+	for _, text := range []string{
+		`INSERT INTO lines (topic, priority, kind, ordering, pos, scan, done, head, again, vtime)
+SELECT 'k/' || i, 0, 'k', '', 10, 3, 1, '', 0, i FROM n`,
+		`INSERT INTO tasks (id, game, topic, key, priority, ordering, payload, state, pos, fence, due_at, tries, max_tries, errors,
+    created_at, changed_at, ended_at)
+SELECT 'task' || i, 'g', 'k/' || i, 'key' || i, 0, '', '{}', CASE i % 10 WHEN 0 THEN 'done' WHEN 1 THEN 'claimed' WHEN 2 THEN 'later' ELSE 'waiting' END,
+    CASE WHEN i % 10 IN (0, 2) THEN NULL ELSE i END, 1, CASE WHEN i % 10 IN (1, 2) THEN i END, 0, 20, '[]', 1, 1, CASE WHEN i % 10 = 0 THEN i END FROM n`,
+	} {
+		must(l.write.ExecContext(t.Context(), numbers+text))(t)
+	}
+}
+
+// prepared are the statements on a connection to PostgreSQL.
+type prepared struct {
+	t       *testing.T
+	conn    *sql.Conn
+	execute map[string]string // by name: the text that executes it
+}
+
+func (p prepared) exec(text string) {
+	p.t.Helper()
+	must(p.conn.ExecContext(p.t.Context(), text))(p.t)
+}
+
+func (p prepared) prepare(name, text string, args []any) {
+	p.t.Helper()
+	list := strings.Contains(text, "{rows}")
+	if list {
+		types, _ := columnsOf(arrayable(args))
+		text = strings.ReplaceAll(text, "{rows}", listed(types))
+	}
+	var values []string
+	for _, a := range args {
+		value := fmt.Sprint(a)
+		if list {
+			value = "{" + value + "}"
+		}
+		values = append(values, "'"+value+"'")
+	}
+	id := strings.ReplaceAll(name, " ", "_")
+	p.exec("PREPARE " + id + " AS " + text)
+	p.execute[name] = "EXECUTE " + id
+	if len(values) > 0 {
+		p.execute[name] += "(" + strings.Join(values, ", ") + ")"
+	}
+}
+
+func (p prepared) check(when string) {
+	p.t.Helper()
+	for name, s := range plannedStatements() {
+		var plan strings.Builder
+		err := scanAll(func(r *sql.Rows) error {
+			var line string
+			err := r.Scan(&line)
+			fmt.Fprintln(&plan, line)
+			return err
+		})(p.conn.QueryContext(p.t.Context(), "EXPLAIN "+p.execute[name]))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		s.check(p.t, name+", "+when, plan.String())
+	}
+}
+
+var (
+	usesIndex = regexp.MustCompile(`(?:Index Scan on|Scan using|Scan Backward using|INDEX) (\w+)`)
+	ofIndex   = regexp.MustCompile(`Index (?:Only )?Scan`)
+)
+
+// check wants a plan to use these indexes and no other, and each to find
+// something, unless it has the order of a LIMIT.
+func (s planned) check(t *testing.T, name, plan string) {
+	t.Helper()
+	var used []string
+	for _, m := range usesIndex.FindAllStringSubmatch(plan, -1) {
+		index := strings.TrimSuffix(m[1], "1") // of a table by the name of a former one
+		if table, ok := strings.CutPrefix(m[1], "sqlite_autoindex_"); ok {
+			index = strings.TrimSuffix(table, "_1") + "_pkey"
+		}
+		if !slices.Contains(used, index) {
+			used = append(used, index)
+		}
+	}
+	slices.Sort(used)
+	if got := strings.Join(used, " "); got != s.indexes || strings.Contains(plan, "Seq Scan") {
+		t.Errorf("%s uses %q, want %q:\n%s", name, got, s.indexes, plan)
+	}
+	if strings.Count(plan, "Index Cond:") < len(ofIndex.FindAllString(plan, -1)) && s.text != selectNextDue {
+		t.Errorf("%s reads all of an index:\n%s", name, plan)
+	}
+}

@@ -1,0 +1,194 @@
+package ledger
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"laststand/internal/eventq"
+)
+
+func (q *queued) postpone(task eventq.Task, wait time.Duration) bool {
+	q.t.Helper()
+	return q.holds(q.Fail(q.t.Context(), []eventq.Failed{{Lease: task.Lease(), Why: errors.New("why"), Wait: wait, Postponed: true}}))
+}
+
+// wantUntried checks that a task has no try behind it.
+func (q *queued) wantUntried(task eventq.Task) {
+	q.t.Helper()
+	if task.Tries != 0 || len(task.Errors) != 0 {
+		q.t.Errorf("task %s has %d tries, errors %+v", task.Key, task.Tries, task.Errors)
+	}
+}
+
+// A task that is postponed leaves its line until it is due, as one that fails, and
+// has all its tries left however often.
+func TestPostponedTask(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		late := work("a", "late")
+		late.MaxTries = 1
+		id := q.enqueue(late, work("a", "good"))[0].ID
+		tasks := q.claim(10)
+		if !q.postpone(tasks[0], 30*time.Second) || !q.complete(tasks[1]) {
+			t.Fatal("a lease did not hold")
+		}
+		task := q.wantState(id, eventq.Later)
+		q.wantUntried(task)
+		if task.DueAt != q.now+30_000 || task.Pos != 0 || task.Fence != 1 {
+			t.Errorf("postponed as %+v", task)
+		}
+		q.wantLine("a", 2, 2, 2)
+		for n := int64(1); n <= 3; n++ {
+			if wait, ok, err := q.NextDue(t.Context()); wait != 30*time.Second || !ok || err != nil {
+				t.Errorf("due in %s, %v, %v", wait, ok, err)
+			}
+			q.pass(30*time.Second - time.Millisecond)
+			q.tend()
+			q.claimNone("it is not due")
+			q.pass(time.Millisecond)
+			q.woken = nil
+			q.wantLine("a", 2+n, 1+n, 1+n)
+			if !slices.Equal(q.woken, []string{"work/a"}) {
+				t.Errorf("rang for %q when it was due", q.woken)
+			}
+			again := q.claimOne("late")
+			q.wantUntried(again)
+			if again.Fence != 1+n || !q.postpone(again, 30*time.Second) {
+				t.Errorf("came back as %+v", again)
+			}
+		}
+		q.pass(30 * time.Second)
+		q.tend()
+		q.fail(q.claimOne("late"), 0, false) // the try that it has
+		if dead := q.wantState(id, eventq.Dead); dead.Tries != 1 || len(dead.Errors) != 1 {
+			t.Errorf("dead as %+v", dead)
+		}
+	})
+}
+
+// Once it is postponed, the lease is over; and one that is over postpones nothing.
+func TestPostponingEndsTheLease(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		q.enqueue(work("a", "k"))
+		first := q.claimOne("k")
+		q.postpone(first, 0)
+		q.wantLost("postponed", first)
+		q.tend()
+		second := q.claimOne("k")
+		q.wantLost("claimed again", first)
+		q.pass(lease)
+		q.tend()
+		q.wantLost("expired", second)
+		if task := q.wantState(first.ID, eventq.Waiting); task.Tries != 1 || len(task.Errors) != 1 {
+			t.Errorf("of the lease that ran out it knows %+v", task)
+		}
+		third := q.claimOne("k")
+		q.wantLost("claimed once more", second)
+		if third.Fence != 3 || !q.complete(third) {
+			t.Errorf("the newest lease of %+v did not hold", third)
+		}
+	})
+}
+
+// wantLost checks that a lease ends nothing in any way.
+func (q *queued) wantLost(when string, task eventq.Task) {
+	q.t.Helper()
+	was := must(q.Task(q.t.Context(), task.ID))(q.t)
+	for how, held := range map[string]bool{
+		"postpone": q.postpone(task, time.Hour), "complete": q.complete(task), "fail": q.fail(task, 0, true),
+		"renew":  q.holds(q.Renew(q.t.Context(), leasesOf([]eventq.Task{task}), lease)),
+		"return": q.holds(q.Return(q.t.Context(), leasesOf([]eventq.Task{task}))),
+	} {
+		if held {
+			q.t.Errorf("%s: %s: the lease held", when, how)
+		}
+	}
+	if now := must(q.Task(q.t.Context(), task.ID))(q.t); now.State != was.State || now.DueAt != was.DueAt || now.Tries != was.Tries {
+		q.t.Errorf("%s: %+v became %+v", when, was, now)
+	}
+}
+
+// The head of an ordered line that is postponed keeps its place, and holds up the
+// others until it is through.
+func TestPostponedHead(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		for _, ordering := range []eventq.Ordering{eventq.Ordered, eventq.Pausing} {
+			topic := string(ordering)
+			for _, key := range []string{"1", "2"} {
+				n := ordered(ordering, key, 1)
+				n.Topic = kind + "/" + topic
+				q.enqueue(n)
+			}
+			head := q.claimOne("1")
+			for n := int64(1); n <= 3; n++ {
+				q.postpone(head, time.Second)
+				q.claimNone("the head is to be tried first")
+				q.wantLine(topic, 2, 1, 0)
+				q.pass(time.Second)
+				q.woken = nil
+				q.wantLine(topic, 2, 1, 0)
+				if !slices.Equal(q.woken, []string{kind + "/" + topic}) {
+					t.Errorf("rang for %q when the head was due", q.woken)
+				}
+				head = q.claimOne("1")
+				q.wantUntried(head)
+				if head.Pos != 1 || head.Fence != 1+n {
+					t.Errorf("the head came back as %+v", head)
+				}
+			}
+			q.complete(head)
+			q.wantLine(topic, 2, 1, 1)
+			q.complete(q.claimOne("2"))
+			q.wantLine(topic, 2, 2, 2)
+		}
+	})
+}
+
+// An operator does with a postponed task as with any that waits for its instant.
+func TestPostponedTaskOfAnOperator(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(_ *testing.T, q *queued) {
+		q.enqueue(ordered(eventq.Ordered, "1", 1), ordered(eventq.Ordered, "2", 1))
+		head := q.claimOne("1")
+		q.postpone(head, time.Hour)
+		q.change(head.ID, (*eventq.Task).Requeue)
+		head = q.claimOne("1")
+		q.postpone(head, time.Hour)
+		q.change(head.ID, (*eventq.Task).Discard)
+		q.complete(q.claimOne("2"))
+		q.wantLine("a", 2, 2, 2)
+		q.pass(time.Hour)
+		q.tend()
+		q.claimNone("the other one was discarded")
+	})
+}
+
+// Tries of one call end each in its own way.
+func TestTriesThatEndTogether(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		q.enqueue(work("a", "postponed"), work("a", "final"), work("a", "failed"))
+		tasks, why := q.claim(3), errors.New("why")
+		lost := must(q.Fail(t.Context(), []eventq.Failed{
+			{Lease: tasks[2].Lease(), Why: why, Wait: time.Second},
+			{Lease: tasks[0].Lease(), Why: why, Wait: time.Minute, Postponed: true},
+			{Lease: tasks[1].Lease(), Why: why, Final: true},
+		}))(t)
+		if len(lost) > 0 {
+			t.Errorf("lost %v", lost)
+		}
+		for i, want := range []struct {
+			state      eventq.State
+			tries, due int64
+		}{{eventq.Later, 0, q.now + 60_000}, {eventq.Dead, 1, 0}, {eventq.Later, 1, q.now + 1000}} {
+			task := q.wantState(tasks[i].ID, want.state)
+			if task.Tries != want.tries || len(task.Errors) != int(want.tries) || task.DueAt != want.due {
+				t.Errorf("%s: %+v", task.Key, task)
+			}
+		}
+	})
+}

@@ -1,0 +1,342 @@
+package ledger
+
+import (
+	"errors"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"laststand/internal/eventq"
+)
+
+// stand is how the task of a key stands.
+type stand struct {
+	id    string // "": there is none
+	state eventq.State
+	fence int64
+	at    int64 // the queue does something of itself no earlier: a lease or a wait is over; or it ended no earlier
+}
+
+// deed is what was asked of the queue about one key. As the key stood, on gives
+// how it may stand afterwards, given what the queue gave; not at all: the queue
+// cannot have given that.
+type deed interface {
+	on(s stand, gave any) []stand
+}
+
+type (
+	didEnqueue struct{} // gave eventq.Accepted
+	didClaim   struct{} // gave eventq.Task
+	// The others about a lease gave whether it held.
+	didRenew struct {
+		eventq.Lease
+		until int64
+	}
+	didComplete struct {
+		eventq.Lease
+		at int64
+	}
+	didFail struct {
+		eventq.Lease
+		back  int64
+		final bool
+	}
+	didReturn struct{ eventq.Lease }
+	// didChange is an operator's; it gave an answer.
+	didChange struct {
+		id     string
+		at     int64
+		change func(*eventq.Task) error
+	}
+	didLook    struct{ id string } // gave an answer
+	didTend    struct{ at int64 }  // gave nothing: what is due may have come back
+	didForget  struct{ at int64 }  // gave nothing: what ended long ago may be forgotten
+	shownStand struct {
+		state eventq.State
+		fence int64
+	}
+	answer struct {
+		shownStand
+		err error
+	}
+)
+
+func one(s stand, possible bool) []stand {
+	if !possible {
+		return nil
+	}
+	return []stand{s}
+}
+
+func (didEnqueue) on(s stand, gave any) []stand {
+	a := gave.(eventq.Accepted)
+	if s.id == "" {
+		return one(stand{id: a.ID, state: eventq.Waiting}, a.New && a.State == eventq.Waiting)
+	}
+	return one(s, !a.New && a.ID == s.id && a.State == s.state)
+}
+
+func (didClaim) on(s stand, gave any) []stand {
+	t := gave.(eventq.Task)
+	possible := t.ID == s.id && s.state == eventq.Waiting && t.Fence == s.fence+1
+	return one(stand{id: s.id, state: eventq.Claimed, fence: t.Fence, at: t.DueAt}, possible)
+}
+
+// ended is how a task stands after its try has, if the lease held.
+func (s stand) ended(lease eventq.Lease, held any, state eventq.State, at int64) []stand {
+	holds := s.state == eventq.Claimed && s.id == lease.ID && s.fence == lease.Fence
+	if !holds {
+		return one(s, held == false)
+	}
+	return one(stand{s.id, state, s.fence, at}, held == true)
+}
+
+func (d didRenew) on(s stand, held any) []stand {
+	return s.ended(d.Lease, held, eventq.Claimed, d.until)
+}
+
+func (d didComplete) on(s stand, held any) []stand {
+	if s.state == eventq.Done && s.id == d.ID && s.fence == d.Fence {
+		return one(s, held == true)
+	}
+	return s.ended(d.Lease, held, eventq.Done, d.at)
+}
+
+func (d didFail) on(s stand, held any) []stand {
+	if d.final {
+		return s.ended(d.Lease, held, eventq.Dead, 0)
+	}
+	return s.ended(d.Lease, held, eventq.Later, d.back)
+}
+
+func (d didReturn) on(s stand, held any) []stand { return s.ended(d.Lease, held, eventq.Waiting, 0) }
+
+func (d didChange) on(s stand, gave any) []stand {
+	told := gave.(answer)
+	if s.id != d.id {
+		return one(s, errors.Is(told.err, eventq.ErrNotFound))
+	}
+	t := eventq.Task{State: s.state}
+	if err := d.change(&t); err != nil {
+		return one(s, errors.Is(told.err, err))
+	}
+	if t.State != s.state || t.State == eventq.Discarded {
+		s.state, s.at = t.State, d.at
+	}
+	return one(s, told == answer{shownStand: shownStand{s.state, s.fence}})
+}
+
+func (d didLook) on(s stand, gave any) []stand {
+	told := gave.(answer)
+	if s.id != d.id {
+		return one(s, errors.Is(told.err, eventq.ErrNotFound))
+	}
+	return one(s, told == answer{shownStand: shownStand{s.state, s.fence}})
+}
+
+func (d didTend) on(s stand, _ any) []stand {
+	if (s.state == eventq.Claimed || s.state == eventq.Later) && s.at <= d.at {
+		return []stand{s, {id: s.id, state: eventq.Waiting, fence: s.fence}}
+	}
+	return []stand{s}
+}
+
+func (d didForget) on(s stand, _ any) []stand {
+	if (s.state == eventq.Done || s.state == eventq.Discarded) && s.at+remembered.Milliseconds() < d.at {
+		return []stand{s, {}}
+	}
+	return []stand{s}
+}
+
+// lineStand is how an ordered line stands: its head is the task of a number, and
+// the next one has the next number.
+type lineStand struct {
+	number int
+	head   stand
+}
+
+// inLine is a deed about the task of a number; 0: about whichever is the head.
+type inLine struct {
+	deed
+
+	number int
+}
+
+func (d inLine) onLine(s lineStand, gave any) (after []lineStand) {
+	if t, ok := gave.(eventq.Task); ok && d.number == s.number+1 && s.over() {
+		s = lineStand{d.number, stand{id: t.ID, state: eventq.Waiting}}
+	}
+	if d.number > 0 && d.number != s.number {
+		if gave == false {
+			after = append(after, s)
+		}
+		return after
+	}
+	for _, head := range d.on(s.head, gave) {
+		after = append(after, lineStand{s.number, head})
+	}
+	return after
+}
+
+// over says whether the line waits for its head no more.
+func (s lineStand) over() bool {
+	return s.head.id == "" || s.head.state == eventq.Done || s.head.state == eventq.Dead
+}
+
+// witness notes what was asked of the queue at once, and what it gave.
+type witness struct {
+	mu   sync.Mutex
+	now  int64                            // counts beginnings and ends
+	keys map[string][]porcupine.Operation // of deeds
+	line []porcupine.Operation            // of inLines
+	all  []porcupine.Operation            // of deeds about all keys and the line
+}
+
+func newWitness() *witness { return &witness{keys: map[string][]porcupine.Operation{}} }
+
+func (w *witness) begin() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now++
+	return w.now
+}
+
+func (w *witness) end(begun int64, what, gave any) porcupine.Operation {
+	w.now++
+	return porcupine.Operation{Input: what, Call: begun, Output: gave, Return: w.now}
+}
+
+func (w *witness) ofKey(key string, begun int64, d deed, gave any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.keys[key] = append(w.keys[key], w.end(begun, d, gave))
+}
+
+func (w *witness) ofLine(number int, begun int64, d deed, gave any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.line = append(w.line, w.end(begun, inLine{d, number}, gave))
+}
+
+func (w *witness) ofAll(begun int64, d deed) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = append(w.all, w.end(begun, d, nil))
+}
+
+// history is one of a key or of the line, with what was done to all.
+func (w *witness) history(some []porcupine.Operation, as func(deed) any) []porcupine.Operation {
+	history := append([]porcupine.Operation{}, some...)
+	for _, o := range w.all {
+		o.Input = as(o.Input.(deed))
+		history = append(history, o)
+	}
+	for i := range history {
+		history[i].ClientId = i // a row of its own in the picture
+	}
+	return history
+}
+
+// check gives a picture of the first history that no order of its deeds explains,
+// each done at an instant between its beginning and its end; "": all are linear.
+func (w *witness) check(folder string) (picture string) {
+	ofKeys := modelOf(stand{}, func(s stand, what, gave any) []stand { return what.(deed).on(s, gave) })
+	for _, deeds := range w.keys {
+		if picture := explain(ofKeys, w.history(deeds, func(d deed) any { return d }), folder); picture != "" {
+			return picture
+		}
+	}
+	ofLine := modelOf(lineStand{}, func(s lineStand, what, gave any) []lineStand { return what.(inLine).onLine(s, gave) })
+	return explain(ofLine, w.history(w.line, func(d deed) any { return inLine{d, 0} }), folder)
+}
+
+func modelOf[S comparable](start S, on func(s S, what, gave any) []S) porcupine.Model {
+	m := porcupine.NondeterministicModel{
+		Init: func() []any { return []any{start} },
+		Step: func(s, what, gave any) (after []any) {
+			for _, a := range on(s.(S), what, gave) {
+				after = append(after, a)
+			}
+			return after
+		},
+	}
+	return m.ToModel()
+}
+
+func explain(m porcupine.Model, history []porcupine.Operation, folder string) (picture string) {
+	result, info := porcupine.CheckOperationsVerbose(m, history, time.Minute)
+	if result == porcupine.Ok {
+		return ""
+	}
+	picture = filepath.Join(folder, "history.html")
+	if err := porcupine.VisualizePath(m, info, picture); err != nil {
+		return err.Error()
+	}
+	return picture
+}
+
+// The witness sees what must not be.
+func TestWitness(t *testing.T) {
+	t.Parallel()
+	in := eventq.Accepted{ID: "t", State: eventq.Waiting, New: true}
+	claim := func(fence int64) eventq.Task { return eventq.Task{ID: "t", Fence: fence, DueAt: 100} }
+	lease := func(fence int64) eventq.Lease { return eventq.Lease{ID: "t", Fence: fence} }
+	type told struct {
+		deed
+		gave any
+	}
+	begins := []told{{didEnqueue{}, in}, {didClaim{}, claim(1)}}
+	for name, c := range map[string]struct {
+		linear bool
+		told   []told
+	}{
+		"as it should be": {true, []told{
+			{didTend{at: 100}, nil}, {didClaim{}, claim(2)}, {didComplete{lease(1), 0}, false}, {didComplete{lease(2), 7}, true},
+			{didComplete{lease(2), 8}, true}, {didForget{8 + remembered.Milliseconds()}, nil}, {didEnqueue{}, in},
+		}},
+		"the same lease twice":               {false, []told{{didTend{at: 100}, nil}, {didClaim{}, claim(1)}}},
+		"a claim while another's lease runs": {false, []told{{didTend{at: 99}, nil}, {didClaim{}, claim(2)}}},
+		"the old lease held":                 {false, []told{{didTend{at: 100}, nil}, {didClaim{}, claim(2)}, {didComplete{lease(1), 0}, true}}},
+		"lost for no reason":                 {false, []told{{didComplete{lease(1), 0}, false}}},
+		"done and handed out again":          {false, []told{{didComplete{lease(1), 0}, true}, {didTend{at: 100}, nil}, {didClaim{}, claim(2)}}},
+		"accepted and gone":                  {false, []told{{didLook{"t"}, answer{err: eventq.ErrNotFound}}}},
+		"forgotten too early": {false, []told{
+			{didComplete{lease(1), 0}, true}, {didForget{remembered.Milliseconds()}, nil}, {didLook{"t"}, answer{err: eventq.ErrNotFound}},
+		}},
+	} {
+		w := newWitness()
+		for _, d := range append(begins[:2:2], c.told...) {
+			w.ofKey("key", w.begin(), d.deed, d.gave)
+		}
+		if picture := w.check(t.ArtifactDir()); (picture == "") != c.linear {
+			t.Errorf("%s: linear %v", name, picture == "")
+		}
+	}
+}
+
+// The witness sees two of an ordered line at once, and one that is passed over.
+func TestWitnessOfALine(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		linear   bool
+		complete bool // the first, before the second is claimed
+		second   int
+	}{
+		"as it should be": {true, true, 2},
+		"two at once":     {false, false, 2},
+		"passed over":     {false, true, 3},
+	} {
+		w := newWitness()
+		w.ofLine(1, w.begin(), didClaim{}, eventq.Task{ID: "1", Fence: 1})
+		if c.complete {
+			w.ofLine(1, w.begin(), didComplete{eventq.Lease{ID: "1", Fence: 1}, 0}, true)
+		}
+		w.ofLine(c.second, w.begin(), didClaim{}, eventq.Task{ID: "2", Fence: 1})
+		if picture := w.check(t.ArtifactDir()); (picture == "") != c.linear {
+			t.Errorf("%s: linear %v", name, picture == "")
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package ledger
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"laststand/internal/eventq"
+)
+
+// Of the tasks with some ids there are those of the game, each once.
+func TestTasksOf(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		other := work("a", "theirs")
+		other.Game = "other"
+		accepted := q.enqueue(work("a", "mine"), work("b", "mine2"), other)
+		ids := []string{"nobody's"}
+		for _, a := range accepted {
+			ids = append(ids, a.ID, a.ID)
+		}
+		tasks := must(q.TasksOf(t.Context(), game, ids))(t)
+		if got := keysOf(tasks); len(got) != 2 || !slices.Contains(got, "mine") || !slices.Contains(got, "mine2") || tasks[0].Payload != nil {
+			t.Errorf("%q, %+v", got, tasks)
+		}
+		if tasks := must(q.TasksOf(t.Context(), game, ids[:1]))(t); len(tasks) > 0 {
+			t.Errorf("nobody's id gives %q", keysOf(tasks))
+		}
+		for _, n := range []int{0, MaxNames + 1} {
+			if _, err := q.TasksOf(t.Context(), game, make([]string, n)); err == nil {
+				t.Errorf("%d ids are taken", n)
+			}
+		}
+	})
+}
+
+// Anyone may ask for anything: what cannot be an id is nobody's.
+func TestTaskOfNoID(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		for _, id := range []string{"", "\x00", "\xff", "a b"} {
+			if _, err := q.Task(t.Context(), id); !errors.Is(err, eventq.ErrNotFound) {
+				t.Errorf("task %q: %v", id, err)
+			}
+			if tasks, err := q.TasksOf(t.Context(), game, []string{id}); err != nil || len(tasks) > 0 {
+				t.Errorf("tasks of %q: %d, %v", id, len(tasks), err)
+			}
+		}
+	})
+}
+
+var _ eventq.FrontStore = (*Ledger)(nil)

@@ -1,0 +1,150 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"laststand/internal/eventq"
+	"laststand/internal/ledger"
+)
+
+const kind = "bench"
+
+var payload = []byte(`"` + strings.Repeat("x", taskBytes-2) + `"`)
+
+// node is the queue of one node on a database.
+type node struct {
+	*ledger.Ledger
+
+	bell      eventq.Bell
+	intake    *eventq.Intake
+	enqueued  atomic.Int64 // also makes keys
+	completed atomic.Int64 // on disk
+}
+
+func openNode(b *testing.B, c ledger.Config) *node {
+	b.Helper()
+	n := &node{}
+	c.Wake, c.Logger = n.bell.Ring, slog.New(slog.DiscardHandler)
+	l, err := ledger.Open(b.Context(), c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	n.Ledger, n.intake = l, eventq.NewIntake(l)
+	return n
+}
+
+// task makes the next task, of a topic of its own or of one of -topics.
+func (n *node) task(own bool) eventq.New {
+	i := n.enqueued.Add(1)
+	topic := i
+	if !own {
+		topic = i % int64(*topics)
+	}
+	return taskOf(fmt.Sprintf("%s/%07d", kind, topic), i)
+}
+
+func taskOf(topic string, i int64) eventq.New {
+	return eventq.New{Game: "bench", Topic: topic, Key: fmt.Sprintf("key-%09d", i), Payload: payload}
+}
+
+// call enqueues tasks in one call.
+func (n *node) call(ctx context.Context, size int, own bool) error {
+	tasks := make([]eventq.New, size)
+	for i := range tasks {
+		tasks[i] = n.task(own)
+	}
+	_, err := n.Enqueue(ctx, tasks)
+	return err
+}
+
+// Complete counts what is done.
+func (n *node) Complete(ctx context.Context, leases []eventq.Lease) ([]eventq.Lease, error) {
+	lost, err := n.Ledger.Complete(ctx, leases)
+	if err == nil {
+		n.completed.Add(int64(len(leases) - len(lost)))
+	}
+	return lost, err
+}
+
+// start has workers and a keeper at work until the function that it returns is
+// called.
+func (n *node) start(b *testing.B, handle eventq.Handler) (stop func()) {
+	logger := slog.New(slog.DiscardHandler)
+	w := eventq.NewWorkers(eventq.Config{
+		Claims: n, Bell: &n.bell, Logger: logger, Registry: prometheus.NewRegistry(),
+		Services: []eventq.Service{{Kind: kind, Handle: handle, AtOnce: *workers}},
+	})
+	k := eventq.NewKeeper(eventq.KeeperConfig{Store: n, Bell: &n.bell, Logger: logger, Registry: prometheus.NewRegistry()})
+	ctx, cancel := context.WithCancel(b.Context())
+	var running errgroup.Group
+	running.Go(func() error { return w.Run(ctx) })
+	running.Go(func() error { return k.Run(ctx) })
+	return func() {
+		cancel()
+		if err := running.Wait(); err != nil {
+			b.Error(err)
+		}
+	}
+}
+
+func doNothing(context.Context, eventq.Task) error { return nil }
+
+// workOff has everything done and gives how long that took.
+func (n *node) workOff(b *testing.B) time.Duration {
+	b.Helper()
+	began, late := time.Now(), time.Now().Add(20*time.Minute)
+	stop := n.start(b, doNothing)
+	for n.completed.Load() < n.enqueued.Load() && time.Now().Before(late) {
+		time.Sleep(time.Millisecond)
+	}
+	took := time.Since(began)
+	stop()
+	n.whole(b)
+	return took
+}
+
+// whole fails the benchmark if a task is not done.
+func (n *node) whole(b *testing.B) {
+	b.Helper()
+	for _, state := range []eventq.State{eventq.Waiting, eventq.Claimed, eventq.Later, eventq.Dead} {
+		many, _, err := n.Depth(b.Context(), state, 10)
+		if err != nil || many > 0 {
+			b.Fatalf("%d tasks and more are %s in the end: %v", many, state, err)
+		}
+	}
+	if enqueued, completed := n.enqueued.Load(), n.completed.Load(); enqueued != completed {
+		b.Fatalf("%d tasks were enqueued, %d completed", enqueued, completed)
+	}
+}
+
+// share has as many at once do a thing n times in all, and gives n per second.
+func share(b *testing.B, atOnce, n int, do func(ctx context.Context) error) (rate float64) {
+	b.Helper()
+	var left atomic.Int64
+	left.Store(int64(n))
+	began := time.Now()
+	all, ctx := errgroup.WithContext(b.Context())
+	for range atOnce {
+		all.Go(func() error {
+			for left.Add(-1) >= 0 {
+				if err := do(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := all.Wait(); err != nil {
+		b.Fatal(err)
+	}
+	return float64(n) / time.Since(began).Seconds()
+}

@@ -1,0 +1,109 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"laststand/internal/trial"
+	"laststand/loadtest/rig"
+)
+
+// postgres is a server with fsync, for as long as a benchmark runs.
+type postgres struct {
+	url  string
+	conn *pgx.Conn
+	pid  int
+	made int
+}
+
+func startPostgres(b *testing.B) *postgres {
+	b.Helper()
+	p := &postgres{url: trial.Postgres(b).URL}
+	var err error
+	if p.conn, err = pgx.Connect(b.Context(), p.url); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = p.conn.Close(context.Background()) })
+	var data string
+	if err := p.conn.QueryRow(b.Context(), "SHOW data_directory").Scan(&data); err != nil {
+		b.Fatal(err)
+	}
+	file, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(file), "\n")
+	if p.pid, err = strconv.Atoi(first); err != nil {
+		b.Fatal(err)
+	}
+	return p
+}
+
+// fresh makes a database and gives its URL. What runs before has left nothing to
+// write then.
+func (p *postgres) fresh(b *testing.B) string {
+	b.Helper()
+	p.made++
+	name := fmt.Sprintf("bench%d", p.made)
+	for _, statement := range []string{"CREATE DATABASE " + name, "CHECKPOINT"} {
+		if _, err := p.conn.Exec(b.Context(), statement); err != nil {
+			b.Fatal(err)
+		}
+	}
+	u, err := url.Parse(p.url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	u.Path = "/" + name
+	return u.String()
+}
+
+// drop removes the database that was made last: nothing of it is tended beside
+// the next one.
+func (p *postgres) drop(b *testing.B) {
+	b.Helper()
+	if _, err := p.conn.Exec(b.Context(), fmt.Sprintf("DROP DATABASE bench%d WITH (FORCE)", p.made)); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// size is how large the database is that was made last.
+func (p *postgres) size(b *testing.B) (bytes int64) {
+	b.Helper()
+	if err := p.conn.QueryRow(b.Context(), "SELECT pg_database_size($1)", fmt.Sprintf("bench%d", p.made)).Scan(&bytes); err != nil {
+		b.Fatal(err)
+	}
+	return bytes
+}
+
+// cpu is the processor time that the server has taken; 0 without one.
+func (p *postgres) cpu(b *testing.B) time.Duration {
+	b.Helper()
+	if p == nil {
+		return 0
+	}
+	taken, err := rig.Family(p.pid)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return taken
+}
+
+// cpu is the processor time that this process has taken.
+func cpu(b *testing.B) time.Duration {
+	b.Helper()
+	taken, err := rig.Taken("self")
+	if err != nil {
+		b.Fatal(err)
+	}
+	return taken
+}
