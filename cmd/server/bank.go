@@ -93,7 +93,7 @@ func withLedger(flags *cli, f func(context.Context, *config, *ledger.Ledger) err
 		return err
 	}
 	ctx := context.Background()
-	l, err := openLedger(ctx, &c, nil, quiet())
+	l, err := ledger.Open(ctx, c.ledgerConfig(quiet()))
 	if err != nil {
 		return err
 	}

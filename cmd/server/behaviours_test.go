@@ -76,15 +76,16 @@ games:
   hook: {behaviours: {sink: {type: webhook, url: "https://x/y", format: cloudevents-batch, allow_private: true}}}
   nppa: {behaviours: {sink: {type: nppa, app_id: A, biz_id: B, test_code: C, secret_file: n.key}}}
 `)
-	held := &sinkKeys{games: map[string]*heldKeys{}}
+	held := &receiverKeys{held: map[string]*heldKeys{}}
 	for name, want := range map[string]sink{
 		"plain": {Type: "file", Path: "here/behaviours/plain.ndjson", MaxMiB: 64, Keep: 8},
 		"file":  {Type: "file", Path: "/var/log/x.ndjson", MaxMiB: 3, Keep: 2},
 		"hook":  {Type: "webhook", URL: "https://x/y", Format: "cloudevents-batch", AllowPrivate: true},
 		"nppa":  {Type: "nppa", AppID: "A", BizID: "B", TestCode: "C", SecretFile: "n.key"},
 	} {
-		held.games[name] = new(heldKeys)
-		held.games[name].keys.Store(&[]string{"of " + name})
+		place := c.sinkKeyPlace(name)
+		held.held[place.setting] = new(heldKeys)
+		held.held[place.setting].keys.Store(&[]string{"of " + name})
 		got := c.sinkOptions(name, held)
 		if got.sink != want {
 			t.Errorf("%s: %+v\nwant %+v", name, got.sink, want)
@@ -108,7 +109,7 @@ func TestSinksThatNobodyAskedFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		var r reporting
-		if err := r.openSinks(c); (err != nil) != fails {
+		if err := r.openSinks(c, nil, newClients()); (err != nil) != fails {
 			t.Errorf("%s: %v", text, err)
 		}
 		_ = r.close()

@@ -16,7 +16,7 @@ import (
 var commands = [][]string{
 	{}, {"serve"}, {"bank"}, {"bank", "import"}, {"bank", "check"}, {"bank", "export"}, {"token"}, {"config"},
 	{"boards"}, {"boards", "verify"}, {"boards", "rebuild"}, {"boards", "disqualify"},
-	{"tasks"}, {"tasks", "list"}, {"tasks", "show"}, {"tasks", "edit"}, {"tasks", "requeue"}, {"tasks", "discard"},
+	{"tasks"}, {"tasks", "list"}, {"tasks", "lines"}, {"tasks", "show"}, {"tasks", "edit"}, {"tasks", "requeue"}, {"tasks", "discard"},
 	{"queue"}, {"queue", "list"}, {"queue", "peek"}, {"queue", "drain"}, {"queue", "pause"}, {"queue", "resume"}, {"queue", "bound"}, {"queue", "key"},
 }
 
@@ -54,6 +54,7 @@ func TestWrongCommandLines(t *testing.T) {
 		"boards verify":                          "`server boards verify --help`",
 		"boards disqualify --game demo --match m": "`server boards disqualify --help`",
 		"tasks list --state alive":                "`server tasks list --help`",
+		"tasks lines --limit few":                 "`server tasks lines --help`",
 		"tasks edit t1":                           "`server tasks edit --help`",
 		"queue":                                   "`server queue --help`",
 		"queue peek":                              "`server queue peek --help`",

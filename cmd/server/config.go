@@ -33,6 +33,7 @@ type game struct {
 	Arena          arenaRules `yaml:"arena"`
 	Leaderboards   boards     `yaml:"leaderboards"`
 	Behaviours     behaviours `yaml:"behaviours"`
+	Webhooks       []hook     `yaml:"webhooks,omitempty"`
 }
 
 type gameKey struct {

@@ -91,6 +91,21 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 				"games.two.behaviours.sink.path: log/y/../x is that of game one",
 			},
 		},
+		{
+			"webhooks that do not do",
+			"games:\n  many: {webhooks: [" + strings.Repeat(`{name: a, url: "https://x"}, `, 17) + "]}\n" +
+				"  demo:\n    webhooks:\n" +
+				"      - {name: a b, url: \"https://x\"}\n      - {name: port, url: \"https://x:65536/y\"}\n      - {name: none, url: \"https://x:0\"}\n" +
+				"      - {name: host, url: \"https://:443/y\"}\n      - {name: twice, url: \"https://x\", events: [day.sealed, match.settled, day.sealed]}\n" +
+				"      - {name: other, url: \"https://x\", events: [webhook.ping]}\n      - {name: deaf, url: \"https://x\", events: []}\n" +
+				"      - {name: key, url: \"https://x\", secret_file: none.key}\n",
+			[]string{
+				"games.many.webhooks: 17 are too many, there may be 16", `games.many.webhooks: there are two of the name "a"`, `games.demo.webhooks: the name "a b"`,
+				"webhooks.port.url: its port is not", "webhooks.none.url: its port is not", "webhooks.host.url: it is not of the form",
+				`webhooks.twice.events: "day.sealed" twice`, `webhooks.other.events: "webhook.ping" is none of`, "webhooks.deaf.events: name at least one",
+				"webhooks.key.secret_file: it cannot be read",
+			},
+		},
 		{"no game", "games: {}", []string{"at least one game"}},
 		{"games without one", "games:", []string{"at least one game"}},
 		{"one address twice", "listen: 127.0.0.1:7000\nops_listen: 127.0.0.1:7000", []string{"ops_listen:", "one of its own"}},

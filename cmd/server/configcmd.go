@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -21,7 +22,12 @@ func (*configCmd) Run(flags *cli, to console) error {
 	}
 	c.Redis, c.Database = masked(c.Redis), masked(c.Database)
 	for name, g := range c.Games {
-		g.Behaviours.Sink = c.sink(name).masked()
+		g.Behaviours.Sink = c.sink(name)
+		g.Behaviours.Sink.URL = maskedURL(g.Behaviours.Sink.URL)
+		g.Webhooks = slices.Clone(g.Webhooks)
+		for i := range g.Webhooks {
+			g.Webhooks[i].URL = maskedURL(g.Webhooks[i].URL)
+		}
 		c.Games[name] = g
 	}
 	e := yaml.NewEncoder(to.out)

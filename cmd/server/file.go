@@ -75,6 +75,9 @@ func readGame(node yaml.Node) (game, error) {
 		return g, err
 	}
 	g.Behaviours.fill(!sections.Behaviours.IsZero())
+	for i := range g.Webhooks {
+		g.Webhooks[i].fill()
+	}
 	return g, nil
 }
 

@@ -21,13 +21,14 @@ type cli struct {
 	TLSCert   *string `name:"tls-cert" placeholder:"FILE" env:"LASTSTAND_TLS_CERT" help:"Certificate for --listen."`
 	TLSKey    *string `name:"tls-key" placeholder:"FILE" env:"LASTSTAND_TLS_KEY" help:"Its private key."`
 
-	Serve      serveCmd  `cmd:"" default:"withargs" help:"Run the server (the default)."`
-	Bank       bankCmd   `cmd:"" help:"Import, check and export banks of questions."`
-	Boards     boardsCmd `cmd:"" help:"Verify and rebuild boards, disqualify results."`
-	Tasks      tasksCmd  `cmd:"" help:"List, mend and requeue what could not be done."`
-	Queue      queueCmd  `cmd:"" help:"Look at queues of behaviours, drain, pause and bound them."`
-	Token      tokenCmd  `cmd:"" help:"Print a signed token."`
-	ShowConfig configCmd `cmd:"" name:"config" help:"Print the configuration in force, secrets masked."`
+	Serve      serveCmd    `cmd:"" default:"withargs" help:"Run the server (the default)."`
+	Bank       bankCmd     `cmd:"" help:"Import, check and export banks of questions."`
+	Boards     boardsCmd   `cmd:"" help:"Verify and rebuild boards, disqualify results."`
+	Tasks      tasksCmd    `cmd:"" help:"List, mend and requeue what could not be done."`
+	Queue      queueCmd    `cmd:"" help:"Look at queues of behaviours, drain, pause and bound them."`
+	Webhooks   webhooksCmd `cmd:"" help:"List, ping, enable and disable webhooks."`
+	Token      tokenCmd    `cmd:"" help:"Print a signed token."`
+	ShowConfig configCmd   `cmd:"" name:"config" help:"Print the configuration in force, secrets masked."`
 }
 
 // console is where a command writes to.

@@ -18,19 +18,18 @@ func masked(address string) string {
 	return passwordOfQuery.ReplaceAllString(address, "${1}xxxxx")
 }
 
-// masked hides the password of a sink's address and the values of its query,
-// which are often secrets.
-func (s sink) masked() sink {
-	s.URL = masked(s.URL)
-	u, err := url.Parse(s.URL)
+// maskedURL hides also the values of the query, which at receivers are often
+// secrets.
+func maskedURL(address string) string {
+	address = masked(address)
+	u, err := url.Parse(address)
 	if err != nil || u.RawQuery == "" {
-		return s
+		return address
 	}
 	query := u.Query()
 	for name := range query {
 		query[name] = []string{"xxxxx"}
 	}
 	u.RawQuery = query.Encode()
-	s.URL = u.String()
-	return s
+	return u.String()
 }

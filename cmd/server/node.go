@@ -16,6 +16,7 @@ import (
 
 	"laststand/internal/arena"
 	"laststand/internal/eventq"
+	"laststand/internal/hooks"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/display"
@@ -43,6 +44,8 @@ type node struct {
 	wheel    *timer.Wheel
 	presence match.Presence
 	bell     eventq.Bell // of the durable queue
+	clients  clients
+	keys     *receiverKeys
 
 	banks    *banks
 	identity *identity.Registry
@@ -54,6 +57,10 @@ type node struct {
 	display  *display.Display
 	settler  *settle.Settler
 	keeper   *eventq.Keeper
+	waking   *waking
+	book     *hooks.Book // of who is told what happens
+	office   *hooks.Office
+	workers  *eventq.Workers
 	sessions *ws.Server
 
 	reporting reporting
@@ -68,9 +75,10 @@ const pingEvery = 25 * time.Second
 // open opens what a node stands on and wires its rooms, the ones that others
 // call first. Nothing runs before run.
 func open(ctx context.Context, c config, log *slog.Logger) (*node, error) {
-	n := &node{id: "n_" + ulid.Make().String(), config: c, log: log, registry: prometheus.NewRegistry(), wheel: timer.New(timer.Config{})}
+	n := &node{id: "n_" + ulid.Make().String(), config: c, log: log, registry: prometheus.NewRegistry(), wheel: timer.New(timer.Config{}), clients: newClients()}
 	n.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	showTimers(n.registry, n.wheel)
+	n.waking = newWaking(&n.bell, n.registry)
 	err := n.openStores(ctx)
 	if err == nil {
 		err = n.wire(ctx)
@@ -91,7 +99,12 @@ func (n *node) openStores(ctx context.Context) (err error) {
 	}
 	n.now = n.clock.Now
 	n.inbox = redisx.NewInbox(n.redis, redisx.InboxConfig{Node: n.id, Registry: n.registry, Logger: n.log})
-	n.ledger, err = openLedger(ctx, &n.config, n.bell.Ring, n.log)
+	if n.book, err = hooks.NewBook(n.config.endpoints(), n.registry); err != nil {
+		return err
+	}
+	kept := n.config.ledgerConfig(n.log)
+	kept.Wake, kept.Events, kept.Registry = n.waking.Ring, n.book, n.registry
+	n.ledger, err = ledger.Open(ctx, kept)
 	return err
 }
 
@@ -101,6 +114,7 @@ func (n *node) close() {
 	if err := errors.Join(n.reporting.close()...); err != nil {
 		n.log.Warn("a sink of behaviours did not close in order", "error", err)
 	}
+	n.clients.close()
 	if n.ledger != nil {
 		if err := n.ledger.Close(); err != nil {
 			n.log.Warn("the ledger did not close in order", "error", err)
@@ -119,8 +133,9 @@ func (n *node) close() {
 func (n *node) run(ctx context.Context, players, operators net.Listener) error {
 	defer n.close()
 	days := turns{n.config.gameNames(), n.ledger, n.boards, n.log}
-	settling := start(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.boards.Run, n.keeper.Run)
-	reporting := start(n.log, n.reporting.Run, n.reporting.keys.Run)
+	settling := start(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.boards.Run, n.keeper.Run, n.waking.Run)
+	working := start(n.log, n.office.Run, n.workers.Run)
+	reporting := start(n.log, n.reporting.Run, n.keys.Run)
 	visiting := start(n.log, n.reporting.visits.Run)
 	playing := start(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, days.Run, days.Sum)
 	failed := make(chan error, 2)
@@ -136,6 +151,7 @@ func (n *node) run(ctx context.Context, players, operators net.Listener) error {
 	n.wheel.Close()
 	visiting.end()
 	n.endReporting(reporting)
+	working.end()
 	settling.end()
 	return errors.Join(ignoreClosed(err), n.operators.Close())
 }

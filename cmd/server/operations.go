@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"laststand/internal/eventq"
 	"laststand/internal/identity"
 	"laststand/internal/ledger"
 	"laststand/internal/ops"
@@ -13,10 +14,15 @@ import (
 // operations is what the operators' address serves.
 func (n *node) operations() ops.Config {
 	return ops.Config{
-		Gatherer: n.registry, Admin: n.admin, Games: n.config.gameNames(), Tasks: n.ledger, Desk: n.settler, Boards: n.boards,
-		Queues: n.reporting.desk, Drain: n.reporting.Drain,
+		Gatherer: n.registry, Admin: n.admin, Games: n.config.gameNames(), Tasks: n.ledger, Desk: n.desk(), Boards: n.boards,
+		Queues: n.reporting.desk, Drain: n.reporting.Drain, Hooks: n.office,
 		Corrections: corrections{n.ledger, n.boards}, Now: n.now, Down: unavailable, Logger: n.log,
 	}
+}
+
+// desk is where operators deal with tasks: settlement tries its own.
+func (n *node) desk() eventq.Hands {
+	return eventq.NewDesk(n.ledger, map[string]eventq.Hands{eventq.Settle: n.settler})
 }
 
 // admin gives whom a token of the role admin speaks for.

@@ -165,7 +165,7 @@ func (k *queueKey) Run(flags *cli, to console) error {
 		case s.SecretFile != "":
 			return fmt.Errorf("the keys of %s are those of %s", k.Game, c.beside(s.SecretFile))
 		}
-		keys, err := keptWebhookKeys(ctx, k.Game, l)
+		keys, err := keptKeys(ctx, c.sinkKeyPlace(k.Game).kept, l)
 		for _, key := range keys {
 			fmt.Fprintln(to.out, key)
 		}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,7 +13,6 @@ import (
 	"laststand/internal/behaviour/nppa"
 	"laststand/internal/behaviour/redisqueue"
 	"laststand/internal/behaviour/webhooksink"
-	"laststand/internal/outbound"
 	"laststand/internal/webhook"
 )
 
@@ -23,19 +20,14 @@ import (
 // sink.
 type reporting struct {
 	*behaviour.Service
-	visits  *behaviour.Visits
-	desk    behaviour.Desk
-	keys    *sinkKeys
-	sinks   map[string]behaviour.Sink
-	clients map[bool]*http.Client // by whether private addresses are allowed
+	visits *behaviour.Visits
+	desk   behaviour.Desk
+	sinks  map[string]behaviour.Sink
 }
 
-func (n *node) wireReporting(ctx context.Context) (err error) {
+func (n *node) wireReporting() error {
 	r := &n.reporting
-	if r.keys, err = openSinkKeys(ctx, &n.config, n.ledger, n.log); err != nil {
-		return err
-	}
-	if err := r.openSinks(&n.config); err != nil {
+	if err := r.openSinks(&n.config, n.keys, n.clients); err != nil {
 		return err
 	}
 	var games []behaviour.Terms
@@ -57,10 +49,10 @@ func (n *node) wireReporting(ctx context.Context) (err error) {
 
 // openSinks opens the sink of each game. What was opened is closed by close,
 // also after an error.
-func (r *reporting) openSinks(c *config) error {
-	r.sinks, r.clients = make(map[string]behaviour.Sink), make(map[bool]*http.Client)
+func (r *reporting) openSinks(c *config, keys *receiverKeys, clients clients) error {
+	r.sinks = make(map[string]behaviour.Sink)
 	for _, name := range c.gameNames() {
-		s, err := r.openSink(c.sinkOptions(name, r.keys))
+		s, err := openSink(c.sinkOptions(name, keys), clients)
 		if err != nil {
 			return fmt.Errorf("games.%s.behaviours.sink: %w", name, err)
 		}
@@ -69,32 +61,25 @@ func (r *reporting) openSinks(c *config) error {
 	return nil
 }
 
-func (r *reporting) openSink(o sinkOptions) (behaviour.Sink, error) {
+func openSink(o sinkOptions, clients clients) (behaviour.Sink, error) {
 	switch o.Type {
 	case sinkWebhook:
 		return webhooksink.New(webhooksink.Options{
-			URL: o.URL, Format: webhooksink.Format(o.Format), Client: r.client(o.AllowPrivate),
+			URL: o.URL, Format: webhooksink.Format(o.Format), Client: clients[o.AllowPrivate],
 			Keys: func() ([]webhook.Key, error) {
 				keys, err := o.Keys()
 				if err != nil {
 					return nil, err
 				}
-				return webhook.ParseKeys(strings.Join(keys, "\n"))
+				return parsedKeys(keys)
 			},
 		})
 	case sinkNPPA:
 		return nppa.New(nppa.Options{
-			HTTP: r.client(o.AllowPrivate), URL: o.URL, AppID: o.AppID, BizID: o.BizID, Keys: o.Keys, TestCode: o.TestCode,
+			HTTP: clients[o.AllowPrivate], URL: o.URL, AppID: o.AppID, BizID: o.BizID, Keys: o.Keys, TestCode: o.TestCode,
 		})
 	}
 	return filesink.Open(filesink.Options{Path: o.Path, MaxBytes: int64(o.MaxMiB) << 20, Keep: o.Keep, Later: o.Later})
-}
-
-func (r *reporting) client(private bool) *http.Client {
-	if r.clients[private] == nil {
-		r.clients[private] = outbound.New(outbound.Options{AllowPrivate: private})
-	}
-	return r.clients[private]
 }
 
 // lastReports is how long the end of a server goes on reporting whose queues
@@ -128,9 +113,6 @@ func (r *reporting) lose(games []string, log *slog.Logger) {
 func (r *reporting) close() (errs []error) {
 	for _, s := range r.sinks {
 		errs = append(errs, s.Close())
-	}
-	for _, c := range r.clients {
-		c.CloseIdleConnections()
 	}
 	return errs
 }

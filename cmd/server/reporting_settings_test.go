@@ -115,7 +115,7 @@ func (r *reports) digits(game string) string {
 func (r *reports) checkNewKey(n *running) {
 	r.t.Helper()
 	eventually(r.t, "the keys are read again", func() bool {
-		return strings.Count(n.log.String(), "the keys of a sink were read again") == len(r.games)
+		return strings.Count(n.log.String(), "the keys of a receiver were read again") == len(r.games)
 	})
 	r.mu.Lock()
 	r.key = newWebhookKey

@@ -136,10 +136,15 @@ func get(t *testing.T, url string, v any) int {
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	eventuallyWithin(t, 20*time.Second, what, holds)
+}
+
+func eventuallyWithin(t *testing.T, patience time.Duration, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
 	for !holds() {
 		if time.Now().After(deadline) {
-			t.Fatalf("in 20 s it did not come about that %s", what)
+			t.Fatalf("in %v it did not come about that %s", patience, what)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

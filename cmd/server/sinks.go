@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 
 	"laststand/internal/behaviour"
 )
@@ -62,8 +63,24 @@ type sinkOptions struct {
 }
 
 // sinkOptions describes the sink of a game.
-func (c *config) sinkOptions(name string, keys *sinkKeys) sinkOptions {
-	return sinkOptions{c.sink(name), func() ([]string, error) { return keys.of(name), nil }, !c.sets("games", name, "behaviours")}
+func (c *config) sinkOptions(name string, keys *receiverKeys) sinkOptions {
+	place := c.sinkKeyPlace(name)
+	return sinkOptions{c.sink(name), func() ([]string, error) { return keys.of(place), nil }, !c.sets("games", name, "behaviours")}
+}
+
+// sinkKeyPlace is where the keys of a game's sink are.
+func (c *config) sinkKeyPlace(name string) keyPlace {
+	s, p := c.sink(name), keyPlace{setting: "games." + name + ".behaviours.sink.secret_file"}
+	switch s.Type {
+	case sinkWebhook:
+		p.check, p.kept = checkWebhookKey, "webhook/"+name // is no name of a game
+	case sinkNPPA:
+		p.check = checkNPPAKey
+	}
+	if p.check != nil && s.SecretFile != "" {
+		p.file = c.beside(s.SecretFile)
+	}
+	return p
 }
 
 // sink is that of a game, with the file that it writes by default.
@@ -105,8 +122,8 @@ func (s *sink) validate(in string, f *faults) {
 			f.addf("%s%s: a sink of type %s has none", in, one.name, s.Type)
 		}
 	}
-	if u, err := url.Parse(s.URL); s.URL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-		f.addf("%surl: it is not of the form https://host/path", in) // and may hold a secret
+	if s.URL != "" {
+		f.webAddress(in+"url", s.URL)
 	}
 	if s.Format != "" {
 		f.oneOf(in+"format", s.Format, "standard-webhooks", "cloudevents-batch")
@@ -121,6 +138,18 @@ func (s *sink) validate(in string, f *faults) {
 		}
 	case sinkNPPA:
 		s.validateNPPA(in, f)
+	}
+}
+
+// webAddress checks a URL without showing it: it may hold a secret.
+func (f *faults) webAddress(where, text string) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		f.addf("%s: it is not of the form https://host/path", where)
+		return
+	}
+	if port, err := strconv.ParseUint(cmp.Or(u.Port(), "443"), 10, 16); err != nil || port == 0 {
+		f.addf("%s: its port is not one of 1 to 65535", where)
 	}
 }
 

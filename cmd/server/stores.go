@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"time"
@@ -11,16 +10,15 @@ import (
 	"laststand/internal/ledger"
 )
 
-// openLedger opens the configured ledger, the days of each game in its zone,
-// with its limit of duels of one pair. wake, unless nil, hears of topics of the
-// durable queue.
-func openLedger(ctx context.Context, c *config, wake func(topic string), log *slog.Logger) (*ledger.Ledger, error) {
+// ledgerConfig is that of the configured ledger: the days of each game are in its
+// zone, with its limit of duels of one pair.
+func (c *config) ledgerConfig(log *slog.Logger) ledger.Config {
 	zones := make(map[string]*time.Location, len(c.Games))
 	pairs := make(map[string]int64, len(c.Games))
 	for name, g := range c.Games {
 		zones[name], pairs[name] = c.zone(name), int64(g.Duel.PairLimitPerDay)
 	}
-	return ledger.Open(ctx, ledger.Config{URL: c.Database, Dir: c.Data, Zones: zones, Pairs: pairs, Wake: wake, Logger: log})
+	return ledger.Config{URL: c.Database, Dir: c.Data, Zones: zones, Pairs: pairs, Logger: log}
 }
 
 // quiet is the log of commands that print their own answers.

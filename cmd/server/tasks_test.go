@@ -6,8 +6,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"laststand/internal/eventq"
 	"laststand/internal/ledger"
@@ -111,6 +113,61 @@ func TestADeadLetterIsMended(t *testing.T) {
 		says(t, out, "done", "discarded")
 		_, errs = run(1, "tasks", "discard", id)
 		says(t, errs, "is done")
+
+		bury(t, db, "m_many", "p_nobody")
+		bury(t, db, "m_more", "p_nobody")
+		run(0, "tasks", "discard", "--all", "--topic=nothing")
+		listed, _ = run(0, "tasks", "list")
+		says(t, listed, "m_many", "m_more")
+		out, _ = run(0, "tasks", "discard", "--all", "--game=demo", "--topic=settle")
+		says(t, out, idOf(t, listed, "m_many")+": discarded", idOf(t, listed, "m_more")+": discarded")
+	})
+}
+
+// Tasks of any topic are dealt with by hand, and their lines are shown.
+func TestTasksOfAnyTopic(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
+		run := func(words ...string) string {
+			t.Helper()
+			code, out, errs := command(append(words, "--data="+db.Dir, "--database="+db.URL, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))...)
+			if code != 0 {
+				t.Fatalf("%v ended with %d: %s%s", words, code, out, errs)
+			}
+			return out + errs
+		}
+		l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: quiet()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		in, err := l.Enqueue(t.Context(), []eventq.New{
+			{Game: "demo", Topic: "mail/a", Key: "k1", Payload: []byte("1")}, {Game: "demo", Topic: "mail/a", Key: "k2", Payload: []byte("2")},
+			{Game: "demo", Topic: "mail/b", Key: "k3", Priority: 5, Payload: []byte("3")},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tasks, err := l.Claim(t.Context(), "mail", 2, time.Minute); err != nil || len(tasks) != 2 {
+			t.Fatalf("%d claimed, %v", len(tasks), err)
+		}
+		says(t, run("tasks", "lines", "--busy", "--limit=1"), "mail/a  0 ", "there are more than 1")
+		says(t, run("tasks", "lines", "--kind=mail"), "mail/a  0 ", "mail/b  5 ")
+		_, line, _ := strings.Cut(run("tasks", "lines", "--topic=mail/a"), "\n")
+		if got, want := strings.Fields(line), strings.Fields("mail/a 0 - 2 1 0 1 1 -"); !slices.Equal(got, want) {
+			t.Errorf("the line is %q, want %q", got, want)
+		}
+		file := filepath.Join(t.TempDir(), "payload.json")
+		if err := os.WriteFile(file, []byte(`{"mended":true}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		id := in[0].ID
+		run("tasks", "edit", id, file)
+		says(t, run("tasks", "discard", id), id+": discarded")
+		says(t, run("tasks", "requeue", id), id+": waiting")
+		says(t, run("tasks", "show", id), `"mended": true`, `"state": "waiting"`)
 	})
 }
 
@@ -127,6 +184,8 @@ func TestCommandsThatTheServerDoesNotTake(t *testing.T) {
 		"tasks show nope " + data + " " + here:                                           "no such task",
 		"tasks requeue " + data + " " + here:                                             "--all",
 		"tasks requeue x --all " + data + " " + here:                                     "--all",
+		"tasks discard " + data + " " + here:                                             "--all",
+		"tasks lines --limit=0 " + data + " " + here:                                     "1 or more",
 		"tasks edit x /nowhere/x.json " + data + " " + here:                              "/nowhere/x.json",
 		"boards verify --game nope " + data + " " + here:                                 "there are: demo",
 		"boards rebuild --game nope " + data + " " + here:                                "there are: demo",

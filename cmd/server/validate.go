@@ -99,6 +99,7 @@ func (c *config) validateGame(name string, f *faults) {
 	g.Duel.validate(in+"duel.", f)
 	g.Arena.validate(in+"arena.", f)
 	c.validateBehaviours(name, f)
+	c.validateHooks(name, f)
 	if err := c.boardConfig(name).Validate(); err != nil { // it names the game
 		*f = append(*f, err)
 	}

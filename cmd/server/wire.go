@@ -40,14 +40,28 @@ func (n *node) wire(ctx context.Context) error {
 	if n.banks, err = openBanks(ctx, &n.config, n.ledger, n.log); err != nil {
 		return err
 	}
-	if err := n.wireReporting(ctx); err != nil {
+	if n.keys, err = openReceiverKeys(ctx, &n.config, n.ledger, n.log); err != nil {
+		return err
+	}
+	if err := n.wireReporting(); err != nil {
 		return err
 	}
 	n.keeper = eventq.NewKeeper(eventq.KeeperConfig{Store: n.ledger, Bell: &n.bell, Logger: n.log, Registry: n.registry})
+	if err := n.wireHooks(); err != nil {
+		return err
+	}
 	n.wireBoards()
+	n.wireWaking()
 	n.wireMatches()
 	n.wireEdges()
 	return nil
+}
+
+func (n *node) boardConfigs() (all []leaderboard.Config) {
+	for _, name := range n.config.gameNames() {
+		all = append(all, n.config.boardConfig(name))
+	}
+	return all
 }
 
 // pageTTL is how old a page of a board may be that the embedded Redis serves:
@@ -55,10 +69,7 @@ func (n *node) wire(ctx context.Context) error {
 const pageTTL = 250 * time.Millisecond
 
 func (n *node) wireBoards() {
-	var games []leaderboard.Config
-	for _, name := range n.config.gameNames() {
-		games = append(games, n.config.boardConfig(name))
-	}
+	games := n.boardConfigs()
 	var options []redisboard.Option
 	if n.redis.Kind == redisx.KindEmbedded {
 		options = append(options, redisboard.CachePages(pageTTL))
@@ -128,12 +139,28 @@ func (n *node) wireArenas(matches *redismatch.Store) {
 	})
 }
 
+// wireWaking has other nodes' workers hear of this one's tasks, over what the
+// nodes share.
+func (n *node) wireWaking() {
+	if n.redis.Kind == redisx.KindEmbedded {
+		n.waking.byDatabase(n.ledger)
+		return
+	}
+	n.waking.byInbox(n.inbox, func() []string {
+		_, alive := n.reporting.Duty()
+		return alive
+	})
+}
+
 // receive says what is done with the messages of other nodes.
 func (n *node) receive(tell teller) {
 	for kind, f := range n.engine.Receivers() {
 		n.inbox.Handle(kind, f)
 	}
-	n.inbox.HandleMissed(n.engine.Resync)
+	n.inbox.HandleMissed(func() {
+		n.engine.Resync()
+		n.waking.Heard(nil)
+	})
 	n.inbox.Handle(kindSettled, tell.onSettled)
 	n.inbox.Handle(kindReplaced, n.onReplaced)
 }
@@ -145,8 +172,9 @@ func (n *node) wireEdges() {
 		Logger: n.log, Registry: n.registry, Origins: n.config.Origins, Connections: n.config.Limits.Connections,
 		PerSecond: n.config.Limits.MessagesPerSecond, PingEvery: pingEvery,
 	})
+	front := eventq.NewFront(eventq.FrontConfig{Store: n.ledger, Bell: &n.bell, Registry: n.registry})
 	n.players = newServer(httpapi.New(httpapi.Config{
-		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Arenas: n.arenas, Players: n.ledger, History: n.ledger, Boards: n.display, Behaviours: n.reporting,
+		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Arenas: n.arenas, Players: n.ledger, History: n.ledger, Boards: n.display, Behaviours: n.reporting, Tasks: front,
 		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(), Origins: n.config.Origins,
 		Checks: map[string]func(context.Context) error{
 			"clock":    n.clock.Ready,
@@ -156,5 +184,6 @@ func (n *node) wireEdges() {
 		},
 		Draining: n.draining.Load, Down: unavailable,
 	}), n.log)
+	n.players.RegisterOnShutdown(front.Close)
 	n.operators = newServer(ops.New(n.operations()), n.log)
 }

@@ -8,11 +8,13 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/arena"
 	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/display"
@@ -60,6 +62,17 @@ type Behaviours interface {
 	Post(ctx context.Context, game string, bodies []json.RawMessage) (behaviour.Posted, error)
 }
 
+// Tasks are the durable queue of each game's own services; *eventq.Front, which
+// says what it refuses: eventq.ErrBadTask, ErrBadAsk, ErrCrowded, ErrNotFound.
+type Tasks interface {
+	Enqueue(ctx context.Context, game string, tasks []eventq.New) ([]eventq.Accepted, error)
+	Claim(ctx context.Context, game string, p eventq.Poll) ([]eventq.Task, error)
+	Renew(ctx context.Context, game string, leases []eventq.Lease, lease time.Duration) (lost []eventq.Lease, err error)
+	Complete(ctx context.Context, game string, leases []eventq.Lease) (lost []eventq.Lease, err error)
+	Fail(ctx context.Context, game string, failed []eventq.Failed) (lost []eventq.Lease, err error)
+	Task(ctx context.Context, game, id string) (eventq.Task, error)
+}
+
 // Boards answers leaderboard queries; *display.Display. Renamed has it show a
 // player's new name from now on.
 type Boards interface {
@@ -80,6 +93,7 @@ type Config struct {
 	Boards     Boards
 	Arenas     Arenas
 	Behaviours Behaviours
+	Tasks      Tasks
 	Logger     *slog.Logger
 	Registry   prometheus.Registerer
 

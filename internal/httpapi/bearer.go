@@ -17,6 +17,15 @@ func (a *api) player(r *request) (identity.Claims, error) {
 	return claims, err
 }
 
+// service refuses whoever is no service of the game in the path.
+func (a *api) service(r *request) error {
+	claims, err := a.bearer(r)
+	if err == nil && claims.Role != identity.RoleService {
+		return refuse(codeForbidden, "this is for services: the token is of another role")
+	}
+	return err
+}
+
 // bearer says who sent a request, by a token of the game in the path.
 func (a *api) bearer(r *request) (identity.Claims, error) {
 	token, ok := bearerToken(r.Header.Values("Authorization"))

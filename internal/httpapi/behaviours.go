@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"laststand/internal/behaviour"
-	"laststand/internal/identity"
 	"laststand/internal/protocol"
 )
 
@@ -28,12 +27,8 @@ type behavioursBody struct {
 // postBehaviours queues what a game's own service reports of its players. It is
 // answered once that is in the queue.
 func (a *api) postBehaviours(w http.ResponseWriter, r *request) error {
-	claims, err := a.bearer(r)
-	if err != nil {
+	if err := a.service(r); err != nil {
 		return err
-	}
-	if claims.Role != identity.RoleService {
-		return refuse(codeForbidden, "only services post behaviours: the token is of another role")
 	}
 	if a.Draining() {
 		return refuse(protocol.CodeUnavailable, "this node is about to stop; try again, another one answers")

@@ -17,10 +17,14 @@ const maxBody = 1 << 20
 // websocket: unknown fields, also those that differ by case only, and values
 // of a wrong type are refused by name.
 func readBody(w http.ResponseWriter, r *http.Request, into any) error {
+	return readBodyUpTo(maxBody, w, r, into)
+}
+
+func readBodyUpTo(most int64, w http.ResponseWriter, r *http.Request, into any) error {
 	if contentType(r) != jsonType {
 		return wrongType("the body must be JSON, with Content-Type: application/json")
 	}
-	body, err := readText(w, r, maxBody)
+	body, err := readText(w, r, most)
 	if err != nil {
 		return err
 	}

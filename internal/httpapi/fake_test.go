@@ -44,6 +44,7 @@ type world struct {
 	code  string                // the last one looked at
 	empty bool                  // nobody has played
 	posts []json.RawMessage     // the last ones
+	asked any                   // of the durable queue, the last time
 }
 
 func (w *world) Verify(_ context.Context, token string) (identity.Claims, error) {
@@ -230,7 +231,7 @@ func shown(w interface {
 // configOf is a whole configuration on a world; tests change what they try.
 func configOf(w *world) Config {
 	return Config{
-		Games: []string{"demo"}, Tokens: w, Guests: w, Players: w, History: w, Boards: shown(w), Arenas: w, Behaviours: w,
+		Games: []string{"demo"}, Tokens: w, Guests: w, Players: w, History: w, Boards: shown(w), Arenas: w, Behaviours: w, Tasks: w,
 		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 		Websocket: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSwitchingProtocols) }),
 		Page:      http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("page " + r.URL.Path)) }),

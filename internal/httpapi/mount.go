@@ -1,26 +1,30 @@
 package httpapi
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 )
 
-// mount puts all routes on one mux. Each path also answers the methods that it
-// does not have, and what no path matches under /v1/ is 404 in our own form.
+// mount puts all paths on one mux, which finds the path before the method: one
+// that is written out comes before one with a parameter. Each path also answers
+// the methods that it does not have, and what no path matches under /v1/ is 404
+// in our own form.
 func (a *api) mount() http.Handler {
 	mux := http.NewServeMux()
-	methods := map[string][]string{}
+	paths := map[string]methods{}
 	for _, r := range a.routes() {
-		mux.Handle(r.method+" "+r.path, a.serve(r))
-		methods[r.path] = append(methods[r.path], r.method)
+		if paths[r.path] == nil {
+			paths[r.path] = methods{}
+		}
+		paths[r.path][r.method] = a.serve(r)
 	}
 	if a.Websocket != nil {
-		mux.Handle("GET "+websocketPath, a.Websocket)
-		methods[websocketPath] = []string{"GET"}
+		paths[websocketPath] = methods{"GET": a.Websocket}
 	}
-	for path, allowed := range methods {
-		mux.Handle(path, a.serve(route{path: path, handle: a.refuseMethod(allowed)}))
+	for path, m := range paths {
+		mux.Handle(path, m.or(a.serve(route{path: path, handle: a.refuseMethod(m)})))
 	}
 	nothing := a.serve(route{path: noRoute, handle: notFound})
 	mux.Handle("DELETE "+erasurePath, nothing)
@@ -34,6 +38,23 @@ func (a *api) mount() http.Handler {
 	return mux
 }
 
+// methods are the handlers of a path. HEAD is GET's.
+type methods map[string]http.Handler
+
+func (m methods) or(refusal http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		method := r.Method
+		if method == http.MethodHead {
+			method = http.MethodGet
+		}
+		if handler := m[method]; handler != nil {
+			handler.ServeHTTP(w, r)
+			return
+		}
+		refusal.ServeHTTP(w, r)
+	})
+}
+
 // noRoute labels, in metrics, what no route matched.
 const noRoute = "none"
 
@@ -42,9 +63,10 @@ func notFound(http.ResponseWriter, *request) error {
 }
 
 // refuseMethod answers preflights and refuses every other method of a path.
-func (a *api) refuseMethod(allowed []string) func(http.ResponseWriter, *request) error {
-	if slices.Contains(allowed, "GET") {
-		allowed = append(slices.Clone(allowed), "HEAD")
+func (a *api) refuseMethod(has methods) func(http.ResponseWriter, *request) error {
+	allowed := slices.Sorted(maps.Keys(has))
+	if has["GET"] != nil {
+		allowed = append(allowed, "HEAD")
 	}
 	list := strings.Join(allowed, ", ")
 	return func(w http.ResponseWriter, r *request) error {

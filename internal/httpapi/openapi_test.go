@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 	"laststand/internal/leaderboard"
 	"laststand/internal/protocol"
 )
@@ -95,6 +96,18 @@ func TestEveryReasonIsInTheContractAndViceVersa(t *testing.T) {
 	}
 }
 
+func TestEveryStateOfATaskIsInTheContractAndViceVersa(t *testing.T) {
+	t.Parallel()
+	listed, _ := openAPI().at("components", "schemas", "TaskState", "enum")
+	var written []eventq.State
+	for _, state := range listed.([]any) {
+		written = append(written, eventq.State(state.(string)))
+	}
+	if !slices.Equal(written, eventq.States()) {
+		t.Errorf("openapi.yaml has %q, there are %q", written, eventq.States())
+	}
+}
+
 // Every answer has the fields of its schema, those that can be absent too.
 func TestAnswersHaveTheFieldsOfTheContract(t *testing.T) {
 	t.Parallel()
@@ -104,6 +117,7 @@ func TestAnswersHaveTheFieldsOfTheContract(t *testing.T) {
 		"ArenaMade": protocol.ArenaMade{}, "ArenaLook": protocol.ArenaLook{}, "Problem": problem{},
 		"Listing": leaderboard.Listing{}, "Page": leaderboard.Page{}, "Standing": leaderboard.Standing{},
 		"Posted": behaviour.Posted{}, "Behaviour": behaviour.Behaviour{},
+		"Enqueued": enqueued{}, "Claimed": claimed{}, "Lost": lost{}, "Task": taskView{},
 	} {
 		for _, fault := range openAPI().fieldFaults("/components/schemas/"+schema, answer) {
 			t.Error(fault)
@@ -116,7 +130,8 @@ func TestBodiesHaveTheFieldsOfTheContract(t *testing.T) {
 	t.Parallel()
 	for schema, body := range map[string]any{
 		"GuestRequest": guestBody{}, "NewArena": protocol.NewArena{}, "Team": protocol.ArenaTeam{}, "ArenaQuestions": protocol.ArenaQuestions{},
-		"Behaviours": behavioursBody{},
+		"Behaviours": behavioursBody{}, "NewTasks": tasksBody{}, "NewTask": newTask{}, "Claim": claimBody{}, "Renewal": renewBody{},
+		"Leases": leasesBody{}, "Lease": leaseBody{}, "Failures": failBody{}, "FailedTask": failedTask{},
 	} {
 		node, _ := openAPI().at("components", "schemas", schema, "properties")
 		written := slices.Sorted(maps.Keys(node.(map[string]any)))

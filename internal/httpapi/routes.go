@@ -1,6 +1,11 @@
 package httpapi
 
-import "net/http"
+import (
+	"net/http"
+	"time"
+
+	"laststand/internal/eventq"
+)
 
 // route is one operation of the contract. Query names the parameters that it
 // takes; any other is refused.
@@ -9,6 +14,11 @@ type route struct {
 	handle       func(http.ResponseWriter, *request) error
 	query        []string
 }
+
+const claimPath = "/v1/games/{game}/tasks/claim"
+
+// patience is what a path may take beyond callWithin.
+var patience = map[string]time.Duration{claimPath: eventq.MaxWait}
 
 // routes is the whole API but for the websocket, see mount.
 func (a *api) routes() []route {
@@ -26,6 +36,12 @@ func (a *api) routes() []route {
 		{"POST", game + "/arenas", a.postArena, nil},
 		{"GET", game + "/arenas/{code}", a.getArena, nil},
 		{"POST", game + "/behaviours", a.postBehaviours, nil},
+		{"POST", game + "/tasks", a.postTasks, nil},
+		{"POST", claimPath, a.postClaim, nil},
+		{"POST", game + "/tasks/renew", a.postRenew, nil},
+		{"POST", game + "/tasks/complete", a.postComplete, nil},
+		{"POST", game + "/tasks/fail", a.postFail, nil},
+		{"GET", game + "/tasks/{task}", a.getTask, nil},
 		{"GET", game + "/leaderboards", a.getBoards, nil},
 		{"GET", game + "/leaderboards/{window}", a.getBoard, board},
 		{"GET", game + "/leaderboards/{window}/{player}", a.getStanding, standing},

@@ -32,7 +32,7 @@ func (a *api) serve(rt route) http.Handler {
 		out.Header().Set("X-Content-Type-Options", "nosniff")
 		out.Header().Set("Cache-Control", "no-store")
 		a.allowOrigin(out, r)
-		ctx, cancel := context.WithTimeout(r.Context(), callWithin)
+		ctx, cancel := context.WithTimeout(r.Context(), callWithin+patience[rt.path])
 		defer cancel()
 		if err := a.call(out, r.WithContext(ctx), rt); err != nil {
 			a.fail(out, r, rt, err)

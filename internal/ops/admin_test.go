@@ -56,19 +56,58 @@ func TestTaskOnItsWay(t *testing.T) {
 	}
 }
 
-func TestManyAreRequeued(t *testing.T) {
+func TestManyAreChanged(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
-	status, _, body := ask(t, w.handler(), "POST", "/admin/v1/tasks/requeue", `{"game":"demo"}`)
-	var page taskPage
+	for what, want := range map[string]eventq.State{"requeue": eventq.Done, "discard": eventq.Discarded} {
+		w := newWorld()
+		page := w.many(t, what)
+		if len(page.Tasks) != 1 || page.Tasks[0].State != want || page.Tasks[0].Payload != nil || page.NextCursor != "next" {
+			t.Errorf("%s: %+v", what, page)
+		}
+		if want := (eventq.Filter{Game: "demo", Topic: "settle", State: eventq.Dead, OldestFirst: true}); w.filter != want {
+			t.Errorf("asked for %+v", w.filter)
+		}
+	}
+}
+
+// Of many tasks those are left out that another has dealt with meanwhile.
+func TestAnotherIsQuickerWithSomeOfMany(t *testing.T) {
+	t.Parallel()
+	for _, quicker := range []error{eventq.ErrDone, eventq.ErrNotFound} {
+		w := newWorld()
+		w.quicker = quicker
+		if page := w.many(t, "discard"); len(page.Tasks) != 0 || page.NextCursor != "next" {
+			t.Errorf("%v: %+v", quicker, page)
+		}
+	}
+}
+
+func (w *world) many(t *testing.T, what string) (page taskPage) {
+	t.Helper()
+	status, _, body := ask(t, w.handler(), "POST", "/admin/v1/tasks/"+what, `{"game":"demo","topic":"settle"}`)
 	if err := json.Unmarshal([]byte(body), &page); err != nil || status != http.StatusOK {
 		t.Fatalf("%d %v: %s", status, err, body)
 	}
-	if len(page.Tasks) != 1 || page.Tasks[0].State != eventq.Done || page.Tasks[0].Payload != nil || page.NextCursor != "next" {
-		t.Errorf("%+v", page)
-	}
-	if want := (eventq.Filter{Game: "demo", State: eventq.Dead}); w.filter != want {
-		t.Errorf("asked for %+v", w.filter)
+	return page
+}
+
+func TestLinesAreListed(t *testing.T) {
+	t.Parallel()
+	const line = `{"topic":"work/a","priority":3,"pos":9,"scan":7,"done":5,"head":"t1"}`
+	w := newWorld()
+	for query, want := range map[string]struct {
+		filter eventq.LineFilter
+		answer string
+	}{
+		"":                             {eventq.LineFilter{}, `{"lines":[` + line + `],"next_cursor":"50"}`},
+		"?kind=work&busy=true&limit=7": {eventq.LineFilter{Kind: "work", Busy: true}, `{"lines":[` + line + `],"next_cursor":"7"}`},
+		"?topic=work/a&busy=false":     {eventq.LineFilter{Topic: "work/a"}, `{"lines":[` + line + `],"next_cursor":"50"}`},
+		"?cursor=x":                    {eventq.LineFilter{}, `{"lines":[]}`},
+	} {
+		status, _, body := ask(t, w.handler(), "GET", "/admin/v1/lines"+query, "")
+		if status != http.StatusOK || w.lines != want.filter || body != want.answer {
+			t.Errorf("%s: %d %s, asked for %+v", query, status, body, w.lines)
+		}
 	}
 }
 
@@ -194,6 +233,12 @@ func TestRefusals(t *testing.T) {
 		"no such path":      {"GET", "/admin/v2", "", nil, 404, "not_found"},
 		"no such method":    {"DELETE", tasks + "/t1", "", nil, 404, "not_found"},
 		"no such task":      {"GET", tasks + "/t3", "", nil, 404, "not_found"},
+		"busy or not":       {"GET", "/admin/v1/lines?busy=yes", "", nil, 400, "bad_request"},
+		"limit of lines":    {"GET", "/admin/v1/lines?limit=201", "", nil, 400, "bad_request"},
+		"cursor of lines":   {"GET", "/admin/v1/lines?cursor=bad", "", nil, 400, "bad_request"},
+		"lines while down":  {"GET", "/admin/v1/lines", "", errDown, 503, "unavailable"},
+		"discard as text":   {"POST", tasks + "/discard", "", nil, 415, "bad_request"},
+		"bad task":          {"PUT", tasks + "/t1/payload", "{}", eventq.ErrBadTask, 400, "bad_request"},
 		"no such game":      {"POST", "/admin/v1/games/other/boards/rebuild", "", nil, 404, "not_found"},
 		"no such match":     {"POST", game + "/corrections", `{"match":"m9","reason":"x"}`, ErrNoResult, 404, "not_found"},
 		"unknown parameter": {"GET", tasks + "?states=dead", "", nil, 400, "bad_request"},
@@ -250,7 +295,7 @@ func TestOnlyAdmins(t *testing.T) {
 	t.Parallel()
 	h := newWorld().handler()
 	for path, method := range map[string]string{
-		"/admin/v1/tasks": "GET", "/admin/v1/games/demo/boards/rebuild": "POST", "/admin/nothing": "GET",
+		"/admin/v1/tasks": "GET", "/admin/v1/lines": "GET", "/admin/v1/tasks/discard": "POST", "/admin/v1/games/demo/boards/rebuild": "POST", "/admin/nothing": "GET",
 		"/admin/v1/queues": "GET", demoQueue + "/peek": "GET", demoQueue + "/drain": "POST", demoQueue + "/bound": "PUT", "/debug/pprof/cmdline": "GET",
 	} {
 		for token, want := range map[string]int{"Bearer player": 401, "Basic admin": 401, "": 401, "Bearer unknowable": 503} {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -29,14 +30,16 @@ var (
 // world answers for everything behind the handler. Where fail is set all of it
 // answers that.
 type world struct {
-	fail   error
-	tasks  map[string]eventq.Task
-	filter eventq.Filter // of the last list
-	found  []leaderboard.Difference
-	late   error // of a verification, after what was found
-	asked  Correction
-	built  string
-	queues map[string]*fakeQueue
+	fail    error
+	quicker error // what changing a task meets, as another was
+	tasks   map[string]eventq.Task
+	filter  eventq.Filter // of the last list
+	lines   eventq.LineFilter
+	found   []leaderboard.Difference
+	late    error // of a verification, after what was found
+	asked   Correction
+	built   string
+	queues  map[string]*fakeQueue
 }
 
 func newWorld() *world {
@@ -88,9 +91,23 @@ func (w *world) Tasks(_ context.Context, f eventq.Filter, cursor string, limit i
 	return []eventq.Task{w.tasks["t2"], w.tasks["t1"]}, "", nil
 }
 
+func (w *world) Lines(_ context.Context, f eventq.LineFilter, cursor string, limit int) ([]eventq.Line, string, error) {
+	w.lines = f
+	switch {
+	case cursor == "bad":
+		return nil, "", eventq.ErrBadCursor
+	case cursor != "" || w.fail != nil:
+		return nil, "", w.fail
+	}
+	return []eventq.Line{{LineID: eventq.LineID{Topic: "work/a", Priority: 3}, Pos: 9, Scan: 7, Done: 5, Head: "t1", VTime: 1}}, strconv.Itoa(limit), nil
+}
+
 // change changes a task as the store does.
 func (w *world) change(id string, f func(*eventq.Task) error) (eventq.Task, error) {
 	t, err := w.Task(context.Background(), id)
+	if w.quicker != nil {
+		err = w.quicker
+	}
 	if err == nil {
 		err = f(&t)
 	}

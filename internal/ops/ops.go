@@ -1,6 +1,6 @@
 // Package ops is the operators' edge, on an address of its own: metrics,
-// profiles, and the admin API, by which dead tasks, boards, results and queues
-// of behaviours are looked after.
+// profiles, and the admin API, by which tasks, boards, results and queues of
+// behaviours are looked after.
 package ops
 
 import (
@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 )
 
 // Config is what the operators' handler is made of; all fields are needed.
@@ -23,10 +24,11 @@ type Config struct {
 	Admin       func(ctx context.Context, token string) (subject string, err error)
 	Games       []string // sorted
 	Tasks       Tasks
-	Desk        Desk
+	Desk        eventq.Hands
 	Boards      Boards
 	Corrections Corrections
 	Queues      behaviour.Desk
+	Hooks       Hooks
 	// Drain has what is queued of a game leave now, and waits until it has:
 	// behaviour.ErrPaused, an error of the context.
 	Drain  func(ctx context.Context, game string) error

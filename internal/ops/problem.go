@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"laststand/internal/eventq"
+	"laststand/internal/hooks"
 	"laststand/internal/leaderboard"
 	"laststand/internal/protocol"
 	"laststand/internal/settle"
@@ -57,8 +58,10 @@ var outcomes = []struct {
 	status int
 }{
 	{eventq.ErrNotFound, protocol.CodeNotFound, 0},
+	{hooks.ErrNoEndpoint, protocol.CodeNotFound, 0},
 	{eventq.ErrDone, protocol.CodeBadRequest, http.StatusConflict},
 	{eventq.ErrBadCursor, protocol.CodeBadRequest, 0},
+	{eventq.ErrBadTask, protocol.CodeBadRequest, 0},
 	{settle.ErrBadPayload, protocol.CodeBadRequest, 0},
 	{settle.ErrStopped, protocol.CodeUnavailable, 0},
 	{leaderboard.ErrNotReady, protocol.CodeUnavailable, 0},

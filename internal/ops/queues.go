@@ -124,23 +124,31 @@ func (a *api) peekQueue(w http.ResponseWriter, r *request) error {
 	return answer(w, http.StatusOK, shown)
 }
 
-// pause says why nothing is to leave.
+// pause says why nothing is to leave, of a queue or to a webhook.
 type pause struct {
 	Why string `json:"why" need:"true"`
 }
 
 func (a *api) pauseQueue(w http.ResponseWriter, r *request) error {
-	var body pause
-	if err := readObject(w, r.Request, &body); err != nil {
+	why, err := readWhy(w, r)
+	if err != nil {
 		return err
 	}
-	if body.Why == "" || len(body.Why) > maxReason {
-		return badRequest("why: 1 to %d bytes, which are shown", maxReason)
-	}
 	return a.afterwards(w, r, func(ctx context.Context) error {
-		a.Logger.InfoContext(ctx, "a queue of behaviours is paused", "game", r.game, "why", body.Why, "by", r.by)
-		return a.Queues.Pause(ctx, r.game, body.Why)
+		a.Logger.InfoContext(ctx, "a queue of behaviours is paused", "game", r.game, "why", why, "by", r.by)
+		return a.Queues.Pause(ctx, r.game, why)
 	})
+}
+
+func readWhy(w http.ResponseWriter, r *request) (string, error) {
+	var body pause
+	if err := readObject(w, r.Request, &body); err != nil {
+		return "", err
+	}
+	if body.Why == "" || len(body.Why) > maxReason {
+		return "", badRequest("why: 1 to %d bytes, which are shown", maxReason)
+	}
+	return body.Why, nil
 }
 
 func (a *api) resumeQueue(w http.ResponseWriter, r *request) error {

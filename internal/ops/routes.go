@@ -23,10 +23,12 @@ func (a *api) routes() []route {
 	return []route{
 		{"GET", tasks, a.getTasks, []string{"game", "topic", "key", "state", "limit", "cursor"}},
 		{"POST", tasks + "/requeue", a.requeueTasks, nil},
+		{"POST", tasks + "/discard", a.discardTasks, nil},
 		{"GET", tasks + "/{task}", a.getTask, nil},
 		{"PUT", tasks + "/{task}/payload", a.putPayload, nil},
 		{"POST", tasks + "/{task}/requeue", a.requeueTask, nil},
 		{"POST", tasks + "/{task}/discard", a.discardTask, nil},
+		{"GET", "/admin/v1/lines", a.getLines, []string{"kind", "topic", "busy", "limit", "cursor"}},
 		{"GET", game + "/boards/verify", a.verifyBoards, nil},
 		{"POST", game + "/boards/rebuild", a.rebuildBoards, nil},
 		{"GET", game + "/boards/rebuild", a.getRebuild, nil},
@@ -38,6 +40,10 @@ func (a *api) routes() []route {
 		{"POST", game + "/queue/resume", a.resumeQueue, nil},
 		{"POST", game + "/queue/drain", a.drainQueue, nil},
 		{"PUT", game + "/queue/bound", a.boundQueue, nil},
+		{"GET", "/admin/v1/webhooks", a.getHooks, nil},
+		{"POST", game + "/webhooks/{webhook}/ping", a.pingHook, nil},
+		{"POST", game + "/webhooks/{webhook}/enable", a.enableHook, nil},
+		{"POST", game + "/webhooks/{webhook}/disable", a.disableHook, nil},
 	}
 }
 

@@ -2,7 +2,7 @@ package ops
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -10,18 +10,11 @@ import (
 	"laststand/internal/eventq"
 )
 
-// Tasks shows tasks, newest first, as ledger.Tasks does.
+// Tasks shows tasks, newest first unless asked otherwise, and their lines, as *ledger.Ledger does.
 type Tasks interface {
 	Task(ctx context.Context, id string) (eventq.Task, error)
 	Tasks(ctx context.Context, f eventq.Filter, cursor string, limit int) (page []eventq.Task, next string, err error)
-}
-
-// Desk deals with dead tasks, as settle.Settler does. Each gives the task as it
-// is then.
-type Desk interface {
-	Requeue(ctx context.Context, id string) (eventq.Task, error)
-	Edit(ctx context.Context, id string, payload json.RawMessage) (eventq.Task, error)
-	Discard(ctx context.Context, id string) (eventq.Task, error)
+	Lines(ctx context.Context, f eventq.LineFilter, cursor string, limit int) (page []eventq.Line, next string, err error)
 }
 
 const (
@@ -106,30 +99,45 @@ func oneTask(w http.ResponseWriter, r *request, do func(context.Context, string)
 	return answer(w, http.StatusOK, t)
 }
 
-// requeue asks for many: a page of the dead tasks that it chooses.
-type requeue struct {
+// many asks for a page of the dead tasks that it chooses.
+type many struct {
 	Game   string `json:"game,omitempty"`
 	Topic  string `json:"topic,omitempty"`
 	Cursor string `json:"cursor,omitempty"`
 }
 
-// requeuePage is how many tasks are requeued by one request.
-const requeuePage = 20
+// manyAtOnce is how many tasks are changed by one request.
+const manyAtOnce = 20
 
 func (a *api) requeueTasks(w http.ResponseWriter, r *request) error {
-	var body requeue
+	return a.manyTasks(w, r, a.Desk.Requeue)
+}
+
+func (a *api) discardTasks(w http.ResponseWriter, r *request) error {
+	return a.manyTasks(w, r, a.Desk.Discard)
+}
+
+// manyTasks answers with a page of dead tasks after something was done with each,
+// the oldest first, so that they come back into their lines in the order that they
+// had; what was done or forgotten meanwhile is left out.
+func (a *api) manyTasks(w http.ResponseWriter, r *request, do func(context.Context, string) (eventq.Task, error)) error {
+	var body many
 	if err := readObject(w, r.Request, &body); err != nil {
 		return err
 	}
 	ctx, cancel := r.within()
 	defer cancel()
-	tasks, next, err := a.Tasks.Tasks(ctx, eventq.Filter{Game: body.Game, Topic: body.Topic, State: eventq.Dead}, body.Cursor, requeuePage)
+	dead := eventq.Filter{Game: body.Game, Topic: body.Topic, State: eventq.Dead, OldestFirst: true}
+	tasks, next, err := a.Tasks.Tasks(ctx, dead, body.Cursor, manyAtOnce)
 	if err != nil {
 		return err
 	}
 	page := taskPage{Tasks: []eventq.Task{}, NextCursor: next}
 	for _, t := range tasks {
-		after, err := a.Desk.Requeue(ctx, t.ID)
+		after, err := do(ctx, t.ID)
+		if errors.Is(err, eventq.ErrDone) || errors.Is(err, eventq.ErrNotFound) {
+			continue
+		}
 		if err != nil {
 			return err
 		}

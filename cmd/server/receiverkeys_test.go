@@ -47,9 +47,9 @@ func TestKeysOfSinksAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := openSinkKeys(t.Context(), &c, nil, quiet())
-	if err != nil || !slices.Equal(k.of("hook"), []string{newWebhookKey, oldWebhookKey}) || !slices.Equal(k.of("nppa"), []string{nppaKey}) {
-		t.Errorf("%q, %q, %v", k.of("hook"), k.of("nppa"), err)
+	k, err := openReceiverKeys(t.Context(), &c, nil, quiet())
+	if err != nil || !slices.Equal(k.of(c.sinkKeyPlace("hook")), []string{newWebhookKey, oldWebhookKey}) || !slices.Equal(k.of(c.sinkKeyPlace("nppa")), []string{nppaKey}) {
+		t.Errorf("%q, %q, %v", k.of(c.sinkKeyPlace("hook")), k.of(c.sinkKeyPlace("nppa")), err)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestKeysOfSinksChange(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		said := new(logged)
-		k, err := openSinkKeys(t.Context(), &c, nil, slog.New(slog.NewTextHandler(said, nil)))
+		k, err := openReceiverKeys(t.Context(), &c, nil, slog.New(slog.NewTextHandler(said, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,10 +114,10 @@ func TestKeysOfSinksChange(t *testing.T) {
 			{oldWebhookKey, []string{oldWebhookKey}, 3},
 		} {
 			beside(t, path, "hook.key", step.text)
-			time.Sleep(sinkKeysEvery)
+			time.Sleep(receiverKeysEvery)
 			synctest.Wait()
-			if got := k.of("hook"); !slices.Equal(got, step.want) || !slices.Equal(k.of("nppa"), []string{nppaKey}) {
-				t.Errorf("%q: %q, %q", step.text, got, k.of("nppa"))
+			if got := k.of(c.sinkKeyPlace("hook")); !slices.Equal(got, step.want) || !slices.Equal(k.of(c.sinkKeyPlace("nppa")), []string{nppaKey}) {
+				t.Errorf("%q: %q, %q", step.text, got, k.of(c.sinkKeyPlace("nppa")))
 			}
 			if n := strings.Count(said.String(), "level=ERROR"); n != step.errors {
 				t.Errorf("%q: %d errors are logged, want %d", step.text, n, step.errors)
@@ -138,7 +138,7 @@ func TestWebhookKeysAreGenerated(t *testing.T) {
 	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
 		t.Parallel()
 		c := configured(t, "games:\n  a: {behaviours: {sink: {type: webhook, url: 'https://x.example'}}}\n  b: {behaviours: {sink: {type: webhook, url: 'https://x.example'}}}\n  c:\n")
-		keys := make([]*sinkKeys, 4)
+		keys := make([]*receiverKeys, 4)
 		var nodes sync.WaitGroup
 		for i := range keys {
 			nodes.Go(func() { keys[i] = openedKeys(t, c, db) })
@@ -147,31 +147,32 @@ func TestWebhookKeysAreGenerated(t *testing.T) {
 		if t.Failed() {
 			t.FailNow()
 		}
-		a, b := keys[0].of("a"), keys[0].of("b")
-		if len(a) != 1 || len(b) != 1 || checkWebhookKey(a[0]) != nil || checkWebhookKey(b[0]) != nil || a[0] == b[0] || keys[0].of("c") != nil {
-			t.Fatalf("%q, %q, %q", a, b, keys[0].of("c"))
+		place := c.sinkKeyPlace
+		a, b := keys[0].of(place("a")), keys[0].of(place("b"))
+		if len(a) != 1 || len(b) != 1 || checkWebhookKey(a[0]) != nil || checkWebhookKey(b[0]) != nil || a[0] == b[0] || keys[0].of(place("c")) != nil {
+			t.Fatalf("%q, %q, %q", a, b, keys[0].of(place("c")))
 		}
 		for _, other := range keys[1:] {
-			if !slices.Equal(other.of("a"), a) || !slices.Equal(other.of("b"), b) {
-				t.Errorf("%q and %q, another node has %q and %q", a, b, other.of("a"), other.of("b"))
+			if !slices.Equal(other.of(place("a")), a) || !slices.Equal(other.of(place("b")), b) {
+				t.Errorf("%q and %q, another node has %q and %q", a, b, other.of(place("a")), other.of(place("b")))
 			}
 		}
-		keys[0].reread("a")
-		if !slices.Equal(keys[0].of("a"), a) {
-			t.Errorf("read again: %q", keys[0].of("a"))
+		keys[0].reread(keys[0].held[place("a").setting])
+		if !slices.Equal(keys[0].of(place("a")), a) {
+			t.Errorf("read again: %q", keys[0].of(place("a")))
 		}
 	})
 }
 
 // openedKeys are the keys of sinks as a node opens them.
-func openedKeys(t *testing.T, c *config, db trial.SQL) *sinkKeys {
+func openedKeys(t *testing.T, c *config, db trial.SQL) *receiverKeys {
 	l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: quiet()})
 	if err != nil {
 		t.Error(err)
 		return nil
 	}
 	defer l.Close()
-	k, err := openSinkKeys(t.Context(), c, l, quiet())
+	k, err := openReceiverKeys(t.Context(), c, l, quiet())
 	if err != nil {
 		t.Error(err)
 	}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"laststand/internal/identity"
+	"laststand/internal/ledger"
+	"laststand/internal/webhook"
+)
+
+// keyPlace is where the keys are that a receiver knows the server by.
+type keyPlace struct {
+	setting string // that names the file
+	file    string // of keys, one a line; "": there is none
+	check   func(key string) error
+	kept    string // where the ledger keeps those that are generated if there is no file; "": none are
+}
+
+// keyPlaces are those of all receivers: sinks of behaviours and webhooks.
+func (c *config) keyPlaces() (all []keyPlace) {
+	for _, name := range c.gameNames() {
+		all = append(all, c.sinkKeyPlace(name))
+		for _, h := range c.Games[name].Webhooks {
+			all = append(all, c.hookKeyPlace(name, h))
+		}
+	}
+	return all
+}
+
+// read reads the keys of the place's file, none where it has no file. No error
+// shows a key.
+func (p keyPlace) read() ([]string, error) {
+	if p.file == "" {
+		return nil, nil
+	}
+	file, err := os.ReadFile(p.file)
+	if err != nil {
+		return nil, fmt.Errorf("it cannot be read: %w", err)
+	}
+	var keys []string
+	var f faults
+	number := 0
+	for line := range bytes.Lines(file) {
+		number++
+		if key := string(bytes.TrimSpace(line)); key != "" {
+			keys = append(keys, key)
+			f.add(fmt.Sprintf("line %d", number), p.check(key))
+		}
+	}
+	if len(keys) == 0 {
+		f.addf("there is no key in it")
+	}
+	return keys, f.join()
+}
+
+// open gives the keys of the place, from its file or from the ledger.
+func (p keyPlace) open(ctx context.Context, l *ledger.Ledger) ([]string, error) {
+	keys, err := p.read()
+	if err == nil && keys == nil && p.kept != "" {
+		keys, err = keptKeys(ctx, p.kept, l)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.setting, err)
+	}
+	return keys, nil
+}
+
+// receiverKeysEvery is how often files of keys are read again.
+const receiverKeysEvery = 10 * time.Second
+
+// receiverKeys are the keys of all places. Those of files are read again while
+// the server runs. It is safe for concurrent use.
+type receiverKeys struct {
+	log  *slog.Logger
+	held map[string]*heldKeys // by their setting
+}
+
+// heldKeys are the keys of one place, the current one first.
+type heldKeys struct {
+	place keyPlace
+	keys  atomic.Pointer[[]string]
+	fault string // of the last reading, owned by Run
+}
+
+func openReceiverKeys(ctx context.Context, c *config, l *ledger.Ledger, log *slog.Logger) (*receiverKeys, error) {
+	k := &receiverKeys{log: log, held: make(map[string]*heldKeys)}
+	for _, place := range c.keyPlaces() {
+		keys, err := place.open(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		k.held[place.setting] = &heldKeys{place: place}
+		k.held[place.setting].keys.Store(&keys)
+	}
+	return k, nil
+}
+
+// of are the keys of a place as they are now.
+func (k *receiverKeys) of(p keyPlace) []string { return *k.held[p.setting].keys.Load() }
+
+// Run reads the files again now and then, until ctx ends.
+func (k *receiverKeys) Run(ctx context.Context) error {
+	tick := time.NewTicker(receiverKeysEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		for _, held := range k.held {
+			k.reread(held)
+		}
+	}
+}
+
+// reread takes the keys of a file that has changed. What is wrong with it is
+// logged once, and the keys before stay.
+func (k *receiverKeys) reread(held *heldKeys) {
+	keys, err := held.place.read()
+	switch {
+	case err != nil && err.Error() != held.fault:
+		held.fault = err.Error()
+		k.log.Error("the keys of a receiver cannot be read again; the ones before stay in force", "setting", held.place.setting, "error", err)
+	case err == nil:
+		held.fault = ""
+		if keys != nil && !slices.Equal(keys, *held.keys.Load()) {
+			held.keys.Store(&keys)
+			k.log.Info("the keys of a receiver were read again", "setting", held.place.setting, "keys", len(keys))
+		}
+	}
+}
+
+// parsedKeys are keys of webhooks as they are held, to sign by.
+func parsedKeys(held []string) ([]webhook.Key, error) {
+	return webhook.ParseKeys(strings.Join(held, "\n"))
+}
+
+func checkWebhookKey(key string) error {
+	_, err := webhook.ParseKey(key)
+	return err
+}
+
+func checkNPPAKey(key string) error {
+	if secret, err := hex.DecodeString(key); err != nil || len(secret) != 16 {
+		return errors.New("no key of the NPPA: 32 hexadecimal digits, as its portal shows them")
+	}
+	return nil
+}
+
+// keptKeys are the keys of webhooks that the ledger keeps. The first who asks has
+// one generated: all nodes have the same.
+func keptKeys(ctx context.Context, place string, l *ledger.Ledger) ([]string, error) {
+	fresh := identity.Key{ID: "w_" + rand.Text()[:12], Alg: "v1", Secret: []byte(webhook.Generate())}
+	kept, err := l.Keys(ctx, place)
+	if err == nil && len(kept) == 0 {
+		if err = l.AddKeyIfNone(ctx, place, fresh); err == nil {
+			kept, err = l.Keys(ctx, place)
+		}
+	}
+	var keys []string
+	for _, k := range kept {
+		keys = append(keys, string(k.Secret))
+	}
+	return keys, err
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"laststand/internal/trial"
+)
+
+// service speaks for a game's own producers and workers to a node.
+type service struct {
+	t          *testing.T
+	url, token string
+}
+
+// servicesOf gives a service of each game.
+func servicesOf(t *testing.T, url string, db trial.SQL, config string, games ...string) (all []service) {
+	t.Helper()
+	for _, game := range games {
+		code, out, errs := command("token", "--config="+config, "--data="+db.Dir, "--database="+db.URL, "--game="+game, "--role=service", "--sub=worker")
+		if code != 0 {
+			t.Fatalf("server token: %s", errs)
+		}
+		all = append(all, service{t, url + "/v1/games/" + game + "/tasks", strings.TrimSpace(out)})
+	}
+	return all
+}
+
+// call makes a call, has its answer in into, and gives the status, 0 if there
+// was no answer.
+func (s service) call(method, path, body string, into any) int {
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, bytes.NewReader([]byte(body)))
+	if err != nil {
+		s.t.Error(err)
+		return 0
+	}
+	r.Header.Set("Authorization", "Bearer "+s.token)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Error(err)
+		return 0
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err == nil && into != nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		s.t.Errorf("%s %s: %d %s: %v", method, path, answer.StatusCode, text, err)
+	}
+	return answer.StatusCode
+}
+
+// handed is a task that a worker was given.
+type handed struct {
+	ID, Topic, Key string
+	Fence          int64
+	Tries          int
+	Payload        json.RawMessage
+}
+
+func (h handed) lease() string { return fmt.Sprintf(`{"id":%q,"fence":%d}`, h.ID, h.Fence) }
+
+// enqueue takes a task of each key, and says how many of them are new.
+func (s service) enqueue(topic string, keys ...string) (fresh int) {
+	s.t.Helper()
+	var bodies []string
+	for _, key := range keys {
+		bodies = append(bodies, fmt.Sprintf(`{"topic":%q,"key":%q,"payload":{"of":%q}}`, topic, key, key))
+	}
+	var out struct{ Tasks []struct{ New bool } }
+	if status := s.call(http.MethodPost, "", `{"tasks":[`+strings.Join(bodies, ",")+`]}`, &out); status != http.StatusAccepted || len(out.Tasks) != len(keys) {
+		s.t.Errorf("enqueued %d of %d: %d", len(out.Tasks), len(keys), status)
+	}
+	for _, task := range out.Tasks {
+		if task.New {
+			fresh++
+		}
+	}
+	return fresh
+}
+
+func (s service) claim(kind string, lease, wait time.Duration) []handed {
+	s.t.Helper()
+	var out struct{ Tasks []handed }
+	body := fmt.Sprintf(`{"kind":%q,"max":10,"lease_ms":%d,"wait_ms":%d}`, kind, lease.Milliseconds(), wait.Milliseconds())
+	if status := s.call(http.MethodPost, "/claim", body, &out); status != http.StatusOK {
+		s.t.Errorf("a claim is answered with %d", status)
+	}
+	return out.Tasks
+}
+
+// one is the only task that there is to claim.
+func (s service) one(kind string, lease, wait time.Duration) handed {
+	s.t.Helper()
+	tasks := s.claim(kind, lease, wait)
+	if len(tasks) != 1 {
+		s.t.Fatalf("claimed %+v, want one task", tasks)
+	}
+	return tasks[0]
+}
+
+// tell says how tries of tasks ended, and gives how many leases were lost.
+func (s service) tell(path, body string) int {
+	s.t.Helper()
+	var out struct{ Lost []struct{} }
+	if status := s.call(http.MethodPost, path, body, &out); status != http.StatusOK {
+		s.t.Errorf("%s is answered with %d", path, status)
+	}
+	return len(out.Lost)
+}
+
+func (s service) complete(h handed) (lost int) {
+	s.t.Helper()
+	return s.tell("/complete", `{"leases":[`+h.lease()+`]}`)
+}
+
+func (s service) state(h handed) string {
+	s.t.Helper()
+	var out struct{ State string }
+	if status := s.call(http.MethodGet, "/"+h.ID, "", &out); status != http.StatusOK {
+		return http.StatusText(status)
+	}
+	return out.State
+}
+
+// A game's own tasks, from enqueueing to their end, over HTTP: a lease that ends
+// is another's, and no other game's.
+func TestTasksOfAGamesOwn(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		config := configFile(t, "games: {demo: , other: }\n")
+		n := startNode(t, cli{Config: config, Data: &db.Dir, Database: &db.URL})
+		services := servicesOf(t, n.url, db, config, "demo", "other")
+		demo, other := services[0], services[1]
+
+		if fresh := demo.enqueue("mail/eu", "a", "b", "a"); fresh != 2 {
+			t.Errorf("%d new tasks of two keys", fresh)
+		}
+		if fresh := demo.enqueue("mail/eu", "a"); fresh != 0 {
+			t.Error("a key was taken twice")
+		}
+		if got := other.claim("mail", time.Minute, 0); len(got) > 0 {
+			t.Errorf("another game's worker got %+v", got)
+		}
+		both := demo.claim("mail", time.Minute, 0)
+		if len(both) != 2 || both[0].Key != "a" || both[0].Topic != "mail/eu" || string(both[0].Payload) != `{"of":"a"}` || both[0].Tries != 0 {
+			t.Fatalf("claimed %+v", both)
+		}
+		if other.complete(both[0]) != 1 || other.state(both[0]) != "Not Found" || demo.state(both[0]) != "claimed" {
+			t.Error("another game's worker may see or end the task")
+		}
+		for range 2 { // the same may be said again
+			if demo.complete(both[0]) != 0 || demo.state(both[0]) != "done" {
+				t.Error("the task could not be completed")
+			}
+		}
+		if demo.tell("/renew", `{"leases":[`+both[0].lease()+","+both[1].lease()+`],"lease_ms":1000}`) != 1 {
+			t.Error("renewed what is done, or not what is claimed")
+		}
+
+		again := demo.one("mail", time.Minute, 20*time.Second) // once the lease of the second has ended
+		if again.ID != both[1].ID || again.Fence <= both[1].Fence || again.Tries != 1 {
+			t.Errorf("claimed %+v after %+v", again, both[1])
+		}
+		if demo.complete(both[1]) != 1 || demo.state(again) != "claimed" {
+			t.Error("a worker completed what is another's")
+		}
+		if demo.tell("/fail", fmt.Sprintf(`{"tasks":[{"id":%q,"fence":%d,"error":"why","retry_after_ms":1}]}`, again.ID, again.Fence)) != 0 {
+			t.Error("the failure is lost")
+		}
+		again = demo.one("mail", time.Minute, 20*time.Second)
+		if demo.tell("/fail", fmt.Sprintf(`{"tasks":[{"id":%q,"fence":%d,"error":"never","final":true}]}`, again.ID, again.Fence)) != 0 || demo.state(again) != "dead" {
+			t.Errorf("given up, the task is %s", demo.state(again))
+		}
+		out := tasksListed(t, n, db)
+		says(t, out, again.ID, "own:demo~mail/eu", "never")
+	})
+}
+
+func tasksListed(t *testing.T, n *running, db trial.SQL) string {
+	t.Helper()
+	code, out, errs := command("tasks", "list", "--data="+db.Dir, "--database="+db.URL, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))
+	if code != 0 {
+		t.Fatalf("server tasks list: %s", errs)
+	}
+	return out
+}
+
+// A claim that waits has its task once there is one, and is answered when its
+// node leaves.
+func TestClaimsWait(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
+		demo := servicesOf(t, n.url, db, "", "demo")[0]
+		got := make(chan []handed)
+		wait := func() {
+			go func() { got <- demo.claim("mail", time.Minute, 20*time.Second) }()
+			eventually(t, "a claim waits", func() bool { return metric(t, n.ops, "laststand_tasks_own_polls_waiting") == 1 })
+		}
+		wait()
+		demo.enqueue("mail", "a")
+		if tasks := <-got; len(tasks) != 1 || tasks[0].Key != "a" {
+			t.Errorf("claimed %+v", tasks)
+		}
+		wait()
+		n.stop()
+		if tasks := <-got; len(tasks) != 0 {
+			t.Errorf("claimed %+v", tasks)
+		}
+	})
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"laststand/internal/trial"
+)
+
+// toil is tasks of a game's own under load, while what they stand on dies: what
+// was answered is noted, and what was not is asked again.
+type toil struct {
+	t     *testing.T
+	token string
+
+	mu        sync.Mutex
+	urls      []string          // of the nodes as they are now
+	taken     map[string]string // ids of tasks whose enqueueing was answered, by key
+	completed map[string]int    // completions that were answered and not lost, by key
+}
+
+// ask asks any node, and again while there is no answer; false: the time is over.
+func (o *toil) ask(ctx context.Context, path, body string, want int, into any) bool {
+	for ctx.Err() == nil {
+		if o.try(ctx, path, body, want, into) {
+			return true
+		}
+		time.Sleep(20 * time.Millisecond) // the node is dead, or its database
+	}
+	return false
+}
+
+func (o *toil) try(ctx context.Context, path, body string, want int, into any) bool {
+	o.mu.Lock()
+	url := o.urls[rand.IntN(len(o.urls))]
+	o.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, 8*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/games/demo/tasks"+path, strings.NewReader(body))
+	if err != nil {
+		o.t.Error(err)
+		return false
+	}
+	r.Header.Set("Authorization", "Bearer "+o.token)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return false
+	}
+	defer answer.Body.Close()
+	return json.NewDecoder(answer.Body).Decode(into) == nil && answer.StatusCode == want
+}
+
+// produce enqueues tasks until the time is over.
+func (o *toil) produce(ctx context.Context, name string) {
+	for n := 0; ctx.Err() == nil; n++ {
+		topic, ordering := fmt.Sprint("work/", n%5), ""
+		if n%5 == 0 {
+			ordering = `,"ordering":"ordered"`
+		}
+		key := fmt.Sprintf("%s-%d", name, n)
+		var out struct{ Tasks []struct{ ID string } }
+		body := fmt.Sprintf(`{"tasks":[{"topic":%q,"key":%q,"max_tries":1000%s,"payload":%d}]}`, topic, key, ordering, n)
+		if o.ask(ctx, "", body, http.StatusAccepted, &out) {
+			o.mu.Lock()
+			o.taken[key] = out.Tasks[0].ID
+			o.mu.Unlock()
+		}
+	}
+}
+
+// work claims tasks until the time is over: most it completes, some it fails, some
+// it forgets, and some it completes when their leases have ended.
+func (o *toil) work(ctx context.Context) {
+	for ctx.Err() == nil {
+		var out struct{ Tasks []handed }
+		if !o.ask(ctx, "/claim", `{"kind":"work","max":5,"lease_ms":1000,"wait_ms":200}`, http.StatusOK, &out) {
+			return
+		}
+		for _, task := range out.Tasks {
+			switch luck := rand.IntN(100); {
+			case luck < 5:
+				var lost struct{ Lost []any }
+				o.ask(ctx, "/fail", `{"tasks":[`+strings.TrimSuffix(task.lease(), "}")+`,"error":"why","retry_after_ms":10}]}`, http.StatusOK, &lost)
+			case luck < 10:
+			case luck < 12:
+				time.Sleep(1100 * time.Millisecond)
+				o.complete(ctx, task)
+			default:
+				o.complete(ctx, task)
+			}
+		}
+	}
+}
+
+// complete asks until it is answered: a completion that was carried out and not
+// answered is answered the same.
+func (o *toil) complete(ctx context.Context, task handed) {
+	var out struct{ Lost []any }
+	if o.ask(ctx, "/complete", `{"leases":[`+task.lease()+`]}`, http.StatusOK, &out) && len(out.Lost) == 0 {
+		o.mu.Lock()
+		o.completed[task.Key]++
+		o.mu.Unlock()
+	}
+}
+
+// Nodes and their database are killed under load, again and again: each task that
+// was taken is done in the end, and was completed once.
+func TestTasksOutliveNodesAndDatabase(t *testing.T) {
+	t.Parallel()
+	const rounds = 6
+	database := trial.Postgres(t)
+	db := trial.SQL{URL: database.URL, Dir: t.TempDir()}
+	h := house{config: configFile(t, "games: {demo: }\n"), redis: trial.Redis(t).URL, db: db}
+	nodes := []*process{h.process(t), h.process(t)}
+	o := &toil{
+		t: t, token: servicesOf(t, nodes[0].url, db, h.config, "demo")[0].token, urls: []string{nodes[0].url, nodes[1].url},
+		taken: map[string]string{}, completed: map[string]int{},
+	}
+	producing, stop := context.WithCancel(t.Context())
+	working, end := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer end()
+	var producers, workers sync.WaitGroup
+	for i := range 3 {
+		producers.Go(func() { o.produce(producing, fmt.Sprint("p", i)) })
+		workers.Go(func() { o.work(working) })
+	}
+	for round := range rounds {
+		time.Sleep(time.Duration(300+rand.IntN(700)) * time.Millisecond)
+		if round%3 == 2 {
+			database.Kill()
+			database.Restart()
+			continue
+		}
+		nodes[round%2].signal(syscall.SIGKILL)
+		nodes[round%2].wait(t)
+		nodes[round%2] = h.process(t)
+		o.mu.Lock()
+		o.urls[round%2] = nodes[round%2].url
+		o.mu.Unlock()
+	}
+	stop()
+	producers.Wait()
+	states := o.await(working)
+	end()
+	workers.Wait()
+	o.check(states)
+}
+
+// await waits until all that was taken is done, and gives the states by key.
+func (o *toil) await(ctx context.Context) map[string]string {
+	states := map[string]string{}
+	for ctx.Err() == nil && len(states) < len(o.taken) {
+		for key, id := range o.taken {
+			if states[key] != "" {
+				continue
+			}
+			var task struct{ State string }
+			s := service{o.t, o.urls[0] + "/v1/games/demo/tasks", o.token}
+			if s.call(http.MethodGet, "/"+id, "", &task); task.State == "done" {
+				states[key] = task.State
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return states
+}
+
+func (o *toil) check(states map[string]string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.taken) < 100 {
+		o.t.Errorf("only %d tasks were taken", len(o.taken))
+	}
+	for key := range o.taken {
+		if states[key] != "done" {
+			o.t.Errorf("%s was taken and is not done", key)
+		}
+	}
+	for key, times := range o.completed {
+		if times > 1 {
+			o.t.Errorf("%s was completed %d times", key, times)
+		}
+	}
+}

@@ -1,0 +1,255 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"laststand/internal/eventq"
+	"laststand/internal/protocol"
+)
+
+const (
+	tasks  = demo + "/tasks"
+	taskID = "01KAGX7M1C9V5W2E8R4T6Y0Z3B"
+	mail   = `{"topic":"mail/eu","key":"k","payload":{"n":1}}`
+)
+
+// leased is what was asked of leases.
+type leased struct {
+	leases []eventq.Lease
+	lease  time.Duration // 0: they are completed
+}
+
+func (w *world) Enqueue(_ context.Context, game string, tasks []eventq.New) (accepted []eventq.Accepted, err error) {
+	if game != "demo" || w.fail != nil {
+		return nil, w.fail
+	}
+	w.asked = tasks
+	for i := range tasks {
+		accepted = append(accepted, eventq.Accepted{ID: fmt.Sprint(taskID, i), State: eventq.Waiting, New: i == 0})
+	}
+	return accepted, nil
+}
+
+// queued is a task as the queue gives it.
+func queued() eventq.Task {
+	return eventq.Task{
+		ID: taskID, Game: "demo", Topic: "mail/eu", Key: "k", Priority: 3, State: eventq.Claimed, Pos: 7, Fence: 4,
+		DueAt: start + 1000, Tries: 2, MaxTries: 20, CreatedAt: start, ChangedAt: start + 1, Payload: []byte(`{"n":1}`),
+	}
+}
+
+func (w *world) Claim(_ context.Context, _ string, p eventq.Poll) ([]eventq.Task, error) {
+	w.asked = p
+	if w.empty || w.fail != nil {
+		return nil, w.fail
+	}
+	return []eventq.Task{queued()}, nil
+}
+
+// allBut gives the leases whose fence is not 1.
+func allBut(leases []eventq.Lease) (lost []eventq.Lease) {
+	for _, l := range leases {
+		if l.Fence != 1 {
+			lost = append(lost, l)
+		}
+	}
+	return lost
+}
+
+func (w *world) Renew(_ context.Context, _ string, leases []eventq.Lease, lease time.Duration) ([]eventq.Lease, error) {
+	w.asked = leased{leases, lease}
+	return allBut(leases), w.fail
+}
+
+func (w *world) Complete(_ context.Context, _ string, leases []eventq.Lease) ([]eventq.Lease, error) {
+	w.asked = leased{leases, 0}
+	return allBut(leases), w.fail
+}
+
+func (w *world) Fail(_ context.Context, _ string, failed []eventq.Failed) ([]eventq.Lease, error) {
+	w.asked = failed
+	return nil, w.fail
+}
+
+func (w *world) Task(_ context.Context, _, id string) (eventq.Task, error) {
+	switch {
+	case w.fail != nil:
+		return eventq.Task{}, w.fail
+	case id != taskID:
+		return eventq.Task{}, eventq.ErrNotFound
+	}
+	return queued(), nil
+}
+
+// ask is a call of the durable queue by a service.
+func ask(path, body string) call { return send("POST", tasks+path, body, bearerService) }
+
+func TestTheQueueIsAskedAsSent(t *testing.T) {
+	t.Parallel()
+	held := func(fences ...int64) (leases []eventq.Lease) {
+		for _, fence := range fences {
+			leases = append(leases, eventq.Lease{ID: taskID, Fence: fence})
+		}
+		return leases
+	}
+	one := `{"id":"` + taskID + `","fence":1`
+	for name, tt := range map[string]struct {
+		call   call
+		status int
+		want   any
+		answer string
+	}{
+		"a task": {
+			ask("", `{"tasks":[`+mail+`]}`), 202,
+			[]eventq.New{{Topic: "mail/eu", Key: "k", Payload: []byte(`{"n":1}`)}},
+			`{"tasks":[{"id":"` + taskID + `0","state":"waiting","new":true}]}`,
+		},
+		"all that a task may have": {
+			ask("", `{"tasks":[`+mail+`,{"topic":"t","key":"k2","priority":7,"ordering":"pausing","not_before":1795212345678,"max_tries":3,"payload":[]}]}`), 202,
+			[]eventq.New{
+				{Topic: "mail/eu", Key: "k", Payload: []byte(`{"n":1}`)},
+				{Topic: "t", Key: "k2", Priority: 7, Ordering: eventq.Pausing, NotBefore: start, MaxTries: 3, Payload: []byte(`[]`)},
+			},
+			`{"id":"` + taskID + `1","state":"waiting","new":false}]}`,
+		},
+		"a claim": {
+			ask("/claim", `{"kind":"mail"}`), 200, eventq.Poll{Kind: "mail", Max: 1, Lease: 30 * time.Second},
+			`{"tasks":[{"id":"` + taskID + `","fence":4,"topic":"mail/eu","key":"k","priority":3,"tries":2,"lease_until":1795212346678,"payload":{"n":1}}]}`,
+		},
+		"a claim that says all": {
+			ask("/claim", `{"kind":"mail","max":100,"lease_ms":1500,"wait_ms":20000}`), 200,
+			eventq.Poll{Kind: "mail", Max: 100, Lease: 1500 * time.Millisecond, Wait: 20 * time.Second}, `"fence":4`,
+		},
+		"a claim of nothing": {ask("/claim", `{"kind":"mail","max":0,"lease_ms":0}`), 200, eventq.Poll{Kind: "mail"}, ""},
+		"a claim for ages": {
+			ask("/claim", `{"kind":"mail","wait_ms":9223372036854775807}`), 200,
+			eventq.Poll{Kind: "mail", Max: 1, Lease: 30 * time.Second, Wait: 9223372036854 * time.Millisecond}, "",
+		},
+		"a claim before now": {
+			ask("/claim", `{"kind":"mail","wait_ms":-9223372036854775808}`), 200,
+			eventq.Poll{Kind: "mail", Max: 1, Lease: 30 * time.Second, Wait: -time.Millisecond}, "",
+		},
+		"renewed":            {ask("/renew", `{"leases":[`+one+`}],"lease_ms":60000}`), 200, leased{held(1), time.Minute}, `{"lost":[]}`},
+		"renewed as claimed": {ask("/renew", `{"leases":[`+one+`}]}`), 200, leased{held(1), 30 * time.Second}, `{"lost":[]}`},
+		"completed": {
+			ask("/complete", `{"leases":[`+one+`},{"id":"`+taskID+`","fence":2}]}`), 200, leased{held(1, 2), 0},
+			`{"lost":[{"id":"` + taskID + `","fence":2}]}`,
+		},
+		"failed": {
+			ask("/fail", `{"tasks":[`+one+`,"error":"why"},`+one+`,"error":"no","retry_after_ms":5000},`+one+`,"error":"x","final":true},`+one+`,"error":"y","postpone":true}]}`), 200,
+			[]eventq.Failed{
+				{Lease: held(1)[0], Why: errors.New("why")}, {Lease: held(1)[0], Why: errors.New("no"), Wait: 5 * time.Second},
+				{Lease: held(1)[0], Why: errors.New("x"), Final: true}, {Lease: held(1)[0], Why: errors.New("y"), Postponed: true},
+			}, `{"lost":[]}`,
+		},
+		"seen": {
+			call{"GET", tasks + "/" + taskID, "", []string{bearerService}}, 200, nil,
+			`{"id":"` + taskID + `","topic":"mail/eu","key":"k","priority":3,"state":"claimed","due_at":1795212346678,"tries":2,"max_tries":20,"errors":[],` +
+				`"created_at":1795212345678,"changed_at":1795212345679,"payload":{"n":1}}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &world{}
+			rec := answerTo(t, New(configOf(w)), tt.call)
+			if rec.Code != tt.status || !strings.Contains(rec.Body.String(), tt.answer) || !reflect.DeepEqual(w.asked, tt.want) {
+				t.Errorf("%d %s, asked for %+v", rec.Code, rec.Body, w.asked)
+			}
+		})
+	}
+}
+
+func TestAClaimThatFindsNothing(t *testing.T) {
+	t.Parallel()
+	if rec := answerTo(t, New(configOf(&world{empty: true})), ask("/claim", `{"kind":"mail"}`)); rec.Body.String() != "{\"tasks\":[]}\n" {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+}
+
+// What is refused here never reaches the queue.
+func TestRefusedCallsOfTheQueue(t *testing.T) {
+	t.Parallel()
+	const lease = `{"leases":[{"id":"x","fence":1}]}`
+	as := func(bearer string, path, body string) call { return send("POST", tasks+path, body, bearer) }
+	wide := `{"tasks":[{"topic":"t","key":"k","payload":"` + strings.Repeat("x", maxTasksBody) + `"}]}`
+	for name, tt := range map[string]struct {
+		call   call
+		status int
+		code   protocol.Code
+		detail string
+	}{
+		"no token":              {send("POST", tasks, `{"tasks":[`+mail+`]}`), 401, protocol.CodeUnauthorized, "Bearer"},
+		"a player enqueues":     {as(bearerGood, "", `{"tasks":[`+mail+`]}`), 403, protocol.CodeForbidden, "services"},
+		"a player claims":       {as(bearerGood, "/claim", `{"kind":"mail"}`), 403, protocol.CodeForbidden, "services"},
+		"a host completes":      {as("Authorization: Bearer host", "/complete", lease), 403, protocol.CodeForbidden, "services"},
+		"a player renews":       {as(bearerGood, "/renew", lease), 403, protocol.CodeForbidden, "services"},
+		"a player fails":        {as(bearerGood, "/fail", lease), 403, protocol.CodeForbidden, "services"},
+		"a player looks":        {call{"GET", tasks + "/" + taskID, "", []string{bearerGood}}, 403, protocol.CodeForbidden, "services"},
+		"another game's":        {as("Authorization: Bearer foreign", "", `{"tasks":[`+mail+`]}`), 403, protocol.CodeForbidden, "another game"},
+		"unknown game":          {send("POST", "/v1/games/nowhere/tasks", "{}", bearerService), 404, protocol.CodeNotFound, "no such game"},
+		"unknown task":          {call{"GET", tasks + "/x", "", []string{bearerService}}, 404, protocol.CodeNotFound, "no such task"},
+		"GET of a call":         {call{"GET", tasks + "/claim", "", []string{bearerService}}, 405, protocol.CodeBadRequest, "this path takes POST"},
+		"DELETE of a task":      {call{"DELETE", tasks + "/" + taskID, "", []string{bearerService}}, 405, protocol.CodeBadRequest, "GET, HEAD"},
+		"a parameter":           {as(bearerService, "/claim?wait_ms=1", `{"kind":"mail"}`), 400, protocol.CodeBadRequest, `"wait_ms"`},
+		"text":                  {call{"POST", tasks, mail, []string{bearerService, "Content-Type: text/plain"}}, 415, protocol.CodeBadRequest, "application/json"},
+		"no list":               {as(bearerService, "", `{}`), 400, protocol.CodeBadRequest, `"tasks"`},
+		"a task without a key":  {as(bearerService, "", `{"tasks":[`+mail+`,{"topic":"t","payload":1}]}`), 400, protocol.CodeBadRequest, `tasks[1] needs a field "key"`},
+		"a task that is null":   {as(bearerService, "", `{"tasks":[null]}`), 400, protocol.CodeBadRequest, "tasks[0]"},
+		"a payload of null":     {as(bearerService, "", `{"tasks":[{"topic":"t","key":"k","payload":null}]}`), 400, protocol.CodeBadRequest, `"payload"`},
+		"a field of a task":     {as(bearerService, "", `{"tasks":[{"topic":"t","key":"k","payload":1,"game":"x"}]}`), 400, protocol.CodeBadRequest, `"game"`},
+		"a priority of text":    {as(bearerService, "", `{"tasks":[{"topic":"t","key":"k","payload":1,"priority":"7"}]}`), 400, protocol.CodeBadRequest, `"priority"`},
+		"too large":             {as(bearerService, "", wide), 413, protocol.CodePayloadTooLarge, "8388608"},
+		"a claim of no kind":    {as(bearerService, "/claim", `{"max":1}`), 400, protocol.CodeBadRequest, `"kind"`},
+		"a claim and more":      {as(bearerService, "/claim", `{"kind":"mail","game":"x"}`), 400, protocol.CodeBadRequest, `"game"`},
+		"a claim too large":     {as(bearerService, "/claim", `{"kind":"`+strings.Repeat("x", maxBody)+`"}`), 413, protocol.CodePayloadTooLarge, "1048576"},
+		"a lease without fence": {as(bearerService, "/complete", `{"leases":[{"id":"x"}]}`), 400, protocol.CodeBadRequest, `"fence"`},
+		"a failure without why": {as(bearerService, "/fail", `{"tasks":[{"id":"x","fence":1}]}`), 400, protocol.CodeBadRequest, `"error"`},
+		"no leases":             {as(bearerService, "/renew", `{"lease_ms":1}`), 400, protocol.CodeBadRequest, `"leases"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &world{}
+			rec := answerTo(t, New(configOf(w)), tt.call)
+			p := problemIn(t, rec.Body.Bytes())
+			if rec.Code != tt.status || p.Code != tt.code || !strings.Contains(p.Detail, tt.detail) || w.asked != nil {
+				t.Errorf("%d %s, asked for %v; want %d %s with %q", rec.Code, rec.Body, w.asked, tt.status, tt.code, tt.detail)
+			}
+		})
+	}
+}
+
+// As many tasks as a call may have come through, and of more one more, so that
+// the queue sees that they are too many.
+func TestManyTasks(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]int{100: 100, 101: 101, 5000: 101} {
+		w := &world{}
+		body := `{"tasks":[` + strings.TrimSuffix(strings.Repeat(mail+",", n), ",") + `]}`
+		answerTo(t, New(configOf(w)), ask("", body))
+		if got := len(w.asked.([]eventq.New)); got != want {
+			t.Errorf("of %d tasks %d came through", n, got)
+		}
+	}
+}
+
+func TestAQueueThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	const lease = `{"leases":[{"id":"x","fence":1}]}`
+	for _, c := range []call{
+		ask("", `{"tasks":[`+mail+`]}`), ask("/claim", `{"kind":"mail"}`), ask("/renew", lease), ask("/complete", lease),
+		ask("/fail", `{"tasks":[{"id":"x","fence":1,"error":"why"}]}`), {http.MethodGet, tasks + "/" + taskID, "", []string{bearerService}},
+	} {
+		for err, want := range map[error]int{eventq.ErrCrowded: 503, errStore: 503, eventq.ErrBadAsk: 400} {
+			if rec := answerTo(t, New(configOf(&world{fail: err})), c); rec.Code != want {
+				t.Errorf("%s %s: %v: %d %s", c.method, c.target, err, rec.Code, rec.Body)
+			}
+		}
+	}
+}

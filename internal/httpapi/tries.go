@@ -1,0 +1,167 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"time"
+
+	"laststand/internal/eventq"
+)
+
+// What a claim is that does not say.
+const (
+	defaultClaim = 1
+	defaultLease = 30 * time.Second
+)
+
+// claimBody asks for tasks to be handed out.
+type claimBody struct {
+	Kind    string `json:"kind" need:"true"`
+	Max     *int   `json:"max"`
+	LeaseMS *int64 `json:"lease_ms"`
+	WaitMS  int64  `json:"wait_ms"`
+}
+
+// claimed are the tasks handed out, none after the wait.
+type claimed struct {
+	Tasks []claimedTask `json:"tasks"`
+}
+
+type claimedTask struct {
+	ID         string          `json:"id"`
+	Fence      int64           `json:"fence"`
+	Topic      string          `json:"topic"`
+	Key        string          `json:"key"`
+	Priority   int64           `json:"priority"`
+	Tries      int64           `json:"tries"`
+	LeaseUntil int64           `json:"lease_until"`
+	Payload    json.RawMessage `json:"payload"`
+}
+
+// postClaim hands tasks out, and may wait for them: see patience.
+func (a *api) postClaim(w http.ResponseWriter, r *request) error {
+	if err := a.service(r); err != nil {
+		return err
+	}
+	var body claimBody
+	if err := readBody(w, r.Request, &body); err != nil {
+		return err
+	}
+	poll := eventq.Poll{Kind: body.Kind, Max: defaultClaim, Lease: leaseOf(body.LeaseMS), Wait: duration(body.WaitMS)}
+	if body.Max != nil {
+		poll.Max = *body.Max
+	}
+	tasks, err := a.Tasks.Claim(r.Context(), r.game, poll)
+	if err != nil {
+		return err
+	}
+	out := claimed{make([]claimedTask, len(tasks))}
+	for i, t := range tasks {
+		out.Tasks[i] = claimedTask{
+			ID: t.ID, Fence: t.Fence, Topic: t.Topic, Key: t.Key, Priority: t.Priority,
+			Tries: t.Tries, LeaseUntil: t.DueAt, Payload: t.Payload,
+		}
+	}
+	return answer(w, http.StatusOK, out)
+}
+
+func leaseOf(ms *int64) time.Duration {
+	if ms == nil {
+		return defaultLease
+	}
+	return duration(*ms)
+}
+
+// duration is that of some milliseconds; what is out of its range stays out of
+// every bound.
+func duration(ms int64) time.Duration {
+	return time.Duration(max(-1, min(ms, math.MaxInt64/int64(time.Millisecond)))) * time.Millisecond
+}
+
+// leasesBody names tries under way.
+type leasesBody struct {
+	Leases []leaseBody `json:"leases" need:"true"`
+}
+
+type leaseBody struct {
+	ID    string `json:"id" need:"true"`
+	Fence int64  `json:"fence" need:"true"`
+}
+
+func (b *leasesBody) leases() []eventq.Lease {
+	all := make([]eventq.Lease, len(b.Leases))
+	for i, l := range b.Leases {
+		all[i] = eventq.Lease(l)
+	}
+	return all
+}
+
+// renewBody has them go on.
+type renewBody struct {
+	leasesBody
+	LeaseMS *int64 `json:"lease_ms"`
+}
+
+// failBody says that they failed.
+type failBody struct {
+	Tasks []failedTask `json:"tasks" need:"true"`
+}
+
+type failedTask struct {
+	ID           string `json:"id" need:"true"`
+	Fence        int64  `json:"fence" need:"true"`
+	Error        string `json:"error" need:"true"`
+	RetryAfterMS int64  `json:"retry_after_ms"`
+	Final        bool   `json:"final"`
+	Postpone     bool   `json:"postpone"`
+}
+
+// lost are the leases that no longer hold: nothing was changed for them.
+type lost struct {
+	Lost []eventq.Lease `json:"lost"`
+}
+
+func (a *api) postRenew(w http.ResponseWriter, r *request) error {
+	var body renewBody
+	return a.tellTries(w, r, &body, func() ([]eventq.Lease, error) {
+		return a.Tasks.Renew(r.Context(), r.game, body.leases(), leaseOf(body.LeaseMS))
+	})
+}
+
+func (a *api) postComplete(w http.ResponseWriter, r *request) error {
+	var body leasesBody
+	return a.tellTries(w, r, &body, func() ([]eventq.Lease, error) {
+		return a.Tasks.Complete(r.Context(), r.game, body.leases())
+	})
+}
+
+func (a *api) postFail(w http.ResponseWriter, r *request) error {
+	var body failBody
+	return a.tellTries(w, r, &body, func() ([]eventq.Lease, error) {
+		failed := make([]eventq.Failed, len(body.Tasks))
+		for i, t := range body.Tasks {
+			failed[i] = eventq.Failed{
+				Lease: eventq.Lease{ID: t.ID, Fence: t.Fence}, Why: errors.New(t.Error),
+				Wait: duration(t.RetryAfterMS), Final: t.Final, Postponed: t.Postpone,
+			}
+		}
+		return a.Tasks.Fail(r.Context(), r.game, failed)
+	})
+}
+
+// tellTries answers what a service says of tries, once its body is read.
+func (a *api) tellTries(w http.ResponseWriter, r *request, body any, tell func() ([]eventq.Lease, error)) error {
+	if err := a.service(r); err != nil {
+		return err
+	}
+	if err := readBody(w, r.Request, body); err != nil {
+		return err
+	}
+	gone, err := tell()
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, lost{list(gone)})
+}

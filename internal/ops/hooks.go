@@ -1,0 +1,85 @@
+package ops
+
+import (
+	"context"
+	"net/http"
+
+	"laststand/internal/hooks"
+	"laststand/internal/protocol"
+)
+
+// Hooks looks after the endpoints of webhooks, as *hooks.Office does:
+// hooks.ErrNoEndpoint where there is none of the name.
+type Hooks interface {
+	List(ctx context.Context) ([]hooks.Status, error)
+	Ping(ctx context.Context, game, name string) (hooks.Pinged, error)
+	Enable(ctx context.Context, game, name string) error
+	Disable(ctx context.Context, game, name, why string) error
+}
+
+// endpoints is a list of them, whole: there are at most some of each game.
+type endpoints struct {
+	Webhooks []hooks.Status `json:"webhooks"`
+}
+
+// getHooks lists the endpoints of all games.
+func (a *api) getHooks(w http.ResponseWriter, r *request) error {
+	ctx, cancel := r.within()
+	defer cancel()
+	all, err := a.Hooks.List(ctx)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, endpoints{append([]hooks.Status{}, all...)})
+}
+
+// pingHook sends a message of its own to an endpoint, and says how it answered.
+func (a *api) pingHook(w http.ResponseWriter, r *request) error {
+	ctx, cancel := r.within()
+	defer cancel()
+	pinged, err := a.Hooks.Ping(ctx, r.game, r.PathValue("webhook"))
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, pinged)
+}
+
+func (a *api) enableHook(w http.ResponseWriter, r *request) error {
+	ctx, cancel := r.within()
+	defer cancel()
+	name := r.PathValue("webhook")
+	if err := a.Hooks.Enable(ctx, r.game, name); err != nil {
+		return err
+	}
+	a.Logger.InfoContext(ctx, "a webhook is enabled", "game", r.game, "webhook", name, "by", r.by)
+	return a.showHook(ctx, w, r)
+}
+
+func (a *api) disableHook(w http.ResponseWriter, r *request) error {
+	why, err := readWhy(w, r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := r.within()
+	defer cancel()
+	name := r.PathValue("webhook")
+	if err := a.Hooks.Disable(ctx, r.game, name, why); err != nil {
+		return err
+	}
+	a.Logger.InfoContext(ctx, "a webhook is disabled", "game", r.game, "webhook", name, "why", why, "by", r.by)
+	return a.showHook(ctx, w, r)
+}
+
+// showHook answers with the endpoint of the path.
+func (a *api) showHook(ctx context.Context, w http.ResponseWriter, r *request) error {
+	all, err := a.Hooks.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, one := range all {
+		if one.Game == r.game && one.Name == r.PathValue("webhook") {
+			return answer(w, http.StatusOK, one)
+		}
+	}
+	return refuse(protocol.CodeNotFound, "there is no webhook %q in game %s", r.PathValue("webhook"), r.game)
+}
