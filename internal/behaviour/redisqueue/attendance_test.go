@@ -60,20 +60,24 @@ func (h *hall) exit(node string, visits ...behaviour.Visit) {
 // orphans gives those of this test's nodes that are not alive.
 func (h *hall) orphans(limit int, alive ...string) (visits []behaviour.Visit, node string) {
 	h.Helper()
-	nodes, err := h.client.ZRange(h.Context(), newPartition(h.part).attending(), 0, -1).Result()
-	if err != nil {
-		h.Fatal(err)
-	}
-	for _, n := range nodes {
-		if n != h.a && n != h.b {
-			alive = append(alive, n)
+	for {
+		nodes, err := h.client.ZRange(h.Context(), newPartition(h.part).attending(), 0, -1).Result()
+		if err != nil {
+			h.Fatal(err)
+		}
+		for _, n := range nodes {
+			if n != h.a && n != h.b {
+				alive = append(alive, n)
+			}
+		}
+		visits, node, err = h.Orphans(h.Context(), h.part, alive, limit)
+		if err != nil {
+			h.Fatal(err)
+		}
+		if node == "" || node == h.a || node == h.b { // else another test's node came meanwhile
+			return visits, node
 		}
 	}
-	visits, node, err = h.Orphans(h.Context(), h.part, alive, limit)
-	if err != nil {
-		h.Fatal(err)
-	}
-	return visits, node
 }
 
 func (h *hall) noOrphans(alive ...string) {
