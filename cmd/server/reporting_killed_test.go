@@ -63,6 +63,7 @@ func killedReporting(t *testing.T, redisURL string) {
 	doomed.signal(syscall.SIGKILL)
 	died := time.Now().UnixMilli()
 	doomed.wait(t)
+	eventually(t, "the receiver knows that the node is gone", func() bool { return r.waiting() == r.sending(here, there) })
 	answer()
 	postAll()
 	r.checkLost()
@@ -70,6 +71,15 @@ func killedReporting(t *testing.T, redisURL string) {
 	for _, n := range []*running{here, there} {
 		eventually(t, "the metrics of a node tell the same", func() bool { return r.told(n.ops) })
 	}
+}
+
+// sending is how many tries of some nodes are under way.
+func (r *reports) sending(nodes ...*running) (sum int) {
+	r.t.Helper()
+	for _, n := range nodes {
+		sum += metric(r.t, n.ops, "laststand_behaviours_batch_size_count") - metric(r.t, n.ops, "laststand_behaviours_send_seconds_count")
+	}
+	return sum
 }
 
 // checkLost ends the leases of a dead node's batches, which wait for that.

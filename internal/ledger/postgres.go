@@ -73,8 +73,8 @@ func mask(err error, u *url.URL) string {
 
 // byIndexes has a connection read no table as a whole: each statement has its
 // index, which a plan that was made while the table was small would not use. What
-// must read one all the same is reckoned so dear by that that it would be compiled,
-// which costs 20 to 30 ms a time.
+// must read one all the same is then reckoned dear, and would be compiled, which
+// costs 20 to 30 ms a time.
 const byIndexes = "SET enable_seqscan = off; SET jit = off"
 
 func openPostgres(ctx context.Context, c Config) (*Ledger, error) {

@@ -36,7 +36,7 @@ type hand struct {
 }
 
 const (
-	handTasks = 150                    // that a hand enqueues
+	handPause = 20 * time.Millisecond  // between two calls of a producer, who goes on until it is killed
 	handLease = 300 * time.Millisecond // so that what a dead hand held comes back soon
 )
 
@@ -84,9 +84,9 @@ func (h *hand) insist(f func() error) {
 }
 
 func (h *hand) produce(producer int) {
-	for n := 0; n < handTasks/2; {
+	for n := 0; ; time.Sleep(handPause) {
 		var batch []eventq.New
-		for range min(1+rand.IntN(5), handTasks/2-n) {
+		for range 1 + rand.IntN(5) {
 			task := work(fmt.Sprint("t", rand.IntN(4)), fmt.Sprint(h.name, "-", producer, "-", n))
 			task.MaxTries, task.Priority = eventq.MostTries, rand.Int64N(2)
 			if rand.IntN(8) == 0 {
