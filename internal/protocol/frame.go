@@ -104,7 +104,7 @@ func EncodeReply(re *int64, kind string, data any) []byte {
 	} else {
 		b = strconv.AppendInt(b, *re, 10)
 	}
-	b = appendQuoted(append(b, `,"type":`...), kind)
+	b = AppendText(append(b, `,"type":`...), kind)
 	return append(append(append(b, `,"data":`...), body...), '}')
 }
 
@@ -112,7 +112,7 @@ func EncodeReply(re *int64, kind string, data any) []byte {
 func EncodePush(kind string, data any) []byte {
 	body := mustJSON(data)
 	b := append(make([]byte, 0, room+len(body)), `{"type":`...)
-	b = appendQuoted(b, kind)
+	b = AppendText(b, kind)
 	return append(append(append(b, `,"data":`...), body...), '}')
 }
 
@@ -158,17 +158,7 @@ func mustJSON(v any) []byte {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-func quote(s string) string { return string(appendQuoted(nil, s)) }
-
-// appendQuoted appends a text as JSON has it.
-func appendQuoted(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return append(b, mustJSON(s)...)
-		}
-	}
-	return append(append(append(b, '"'), s...), '"')
-}
+func quote(s string) string { return string(AppendText(nil, s)) }
 
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"laststand/internal/match"
+	"laststand/internal/protocol"
 )
 
 // Records are kept as JSON, which withdraw.lua reads too. What stands here reads
@@ -15,32 +16,21 @@ import (
 // recordText is a record as it is kept.
 func recordText(r match.Record) []byte {
 	b := make([]byte, 0, 256+len(r.Normal)+len(r.Given))
-	b = appendText(append(b, `{"player":`...), r.Player)
+	b = protocol.AppendText(append(b, `{"player":`...), r.Player)
 	b = strconv.AppendInt(append(b, `,"question":`...), int64(r.Question), 10)
-	b = appendText(append(b, `,"normal":`...), r.Normal)
+	b = protocol.AppendText(append(b, `,"normal":`...), r.Normal)
 	b = strconv.AppendBool(append(b, `,"correct":`...), r.Correct)
 	b = strconv.AppendInt(append(b, `,"at":`...), r.At, 10)
 	b = strconv.AppendInt(append(b, `,"elapsed_ms":`...), r.ElapsedMS, 10)
 	b = strconv.AppendInt(append(b, `,"points":`...), r.Points, 10)
 	b = strconv.AppendInt(append(b, `,"saved_ms":`...), r.SavedMS, 10)
-	b = appendText(append(b, `,"node":`...), r.Node)
+	b = protocol.AppendText(append(b, `,"node":`...), r.Node)
 	b = strconv.AppendBool(append(b, `,"first":`...), r.First)
 	b = append(append(b, `,"given":`...), r.Given...)
 	if len(r.Given) == 0 {
 		b = append(b, "null"...)
 	}
 	return append(b, '}')
-}
-
-// appendText appends a text as JSON has it.
-func appendText(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			quoted, _ := json.Marshal(s) // a text always encodes
-			return append(b, quoted...)
-		}
-	}
-	return append(append(append(b, '"'), s...), '"')
 }
 
 // recordOf reads a record as it is kept, by nodes of former versions too.
