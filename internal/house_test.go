@@ -40,6 +40,7 @@ var rooms = map[string]room{
 	"internal/timer":    {ground, []string{"github.com/RussellLuo/timingwheel"}},
 	"internal/rating":   {ground, nil},
 	"internal/webhook":  {ground, nil},
+	"internal/lua":      {ground, nil},
 	"internal/nickname": {ground, []string{"golang.org/x/text", "github.com/rivo/uniseg", "github.com/bits-and-blooms/bloom/v3"}},
 
 	"internal/match":               {game, nil},
@@ -50,6 +51,7 @@ var rooms = map[string]room{
 	"internal/settle":              {game, nil},
 	"internal/eventq":              {game, nil},
 	"internal/behaviour":           {game, nil},
+	"internal/behaviour/visits":    {game, nil},
 	"internal/hooks":               {game, nil},
 	"internal/identity":            {game, []string{"github.com/golang-jwt/jwt/v5"}},
 

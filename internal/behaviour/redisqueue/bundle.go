@@ -7,18 +7,19 @@ import (
 	"strings"
 
 	"laststand/internal/behaviour"
+	"laststand/internal/lua"
 )
 
 // unpack reads the oldest items of bundles, at most so many.
-func unpack(bundles []any, most int) ([]behaviour.Item, error) {
+func unpack(bundles lua.Reply, most int) ([]behaviour.Item, error) {
 	if len(bundles) == 0 {
 		return nil, nil
 	}
-	items := make([]behaviour.Item, 0, most)
+	items := make([]behaviour.Item, 0, min(most, len(bundles)/2*bundleMost))
 	for i := 0; i+1 < len(bundles) && len(items) < most; i += 2 {
-		h, err := readHead(text(bundles, i))
+		h, err := readHead(bundles.Text(i))
 		if err == nil {
-			items, err = h.unpack(items, text(bundles, i+1))
+			items, err = h.unpack(items, bundles.Text(i+1))
 		}
 		if err != nil {
 			return nil, err

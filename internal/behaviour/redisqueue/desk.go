@@ -16,7 +16,7 @@ const dropMost = 1000
 
 // Peek implements behaviour.Desk.
 func (s *Store) Peek(ctx context.Context, game string, limit int) ([]behaviour.Item, error) {
-	bundles, err := peekScript.Run(ctx, s.client, []string{newPartition(partitionOf(game)).queue(game)}, limit).Slice()
+	bundles, err := peekScript.Run(ctx, s.client, []string{gamePartition(game).queue(game)}, limit).Slice()
 	if err != nil {
 		return nil, fmt.Errorf("redisqueue: peek: %w", err)
 	}
@@ -29,25 +29,25 @@ func (s *Store) Peek(ctx context.Context, game string, limit int) ([]behaviour.I
 
 // Pause implements behaviour.Desk. Without a reason it shows "paused".
 func (s *Store) Pause(ctx context.Context, game, why string) error {
-	part := newPartition(partitionOf(game))
+	part := gamePartition(game)
 	return s.do(ctx, "pause", pauseScript, []string{part.state(game), part.due()}, game, cmp.Or(why, "paused"))
 }
 
 // Resume implements behaviour.Desk. What is queued is due then.
 func (s *Store) Resume(ctx context.Context, game string, now int64) error {
-	return s.do(ctx, "resume", resumeScript, newPartition(partitionOf(game)).of(game), game, now)
+	return s.do(ctx, "resume", resumeScript, gamePartition(game).of(game), game, now)
 }
 
 // Hurry implements behaviour.Desk. All that is queued stays due, whatever is
 // taken of it first.
 func (s *Store) Hurry(ctx context.Context, game string, now int64) error {
-	return s.do(ctx, "hurry", hurryScript, newPartition(partitionOf(game)).of(game), game, now)
+	return s.do(ctx, "hurry", hurryScript, gamePartition(game).of(game), game, now)
 }
 
 // Bound implements behaviour.Desk, some items at a time. What it did not come to
 // goes with the next pushes, or as the queue is kept.
 func (s *Store) Bound(ctx context.Context, game string, maxLen int) error {
-	return s.shrink(ctx, "bound", boundScript, newPartition(partitionOf(game)).of(game), game, 0, maxLen)
+	return s.shrink(ctx, "bound", boundScript, gamePartition(game).of(game), game, 0, maxLen)
 }
 
 // shrink runs a script until it says that nothing is beyond the bound.
@@ -63,7 +63,7 @@ func (s *Store) shrink(ctx context.Context, what string, sc *redis.Script, keys 
 
 // Discard implements behaviour.Desk, some items at a time.
 func (s *Store) Discard(ctx context.Context, game string, most int, r behaviour.Reason) (dropped int64, err error) {
-	part := newPartition(partitionOf(game))
+	part := gamePartition(game)
 	for left := most; left > 0; {
 		now := min(left, dropMost)
 		once := part.once(ulid.Make().String())

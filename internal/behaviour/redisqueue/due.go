@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/behaviour"
+	"laststand/internal/lua"
 )
 
 // reapMost bounds the batches of one Reap.
@@ -16,23 +17,24 @@ const reapMost = 100
 
 // Due implements behaviour.Queue.
 func (s *Store) Due(ctx context.Context, partition int, now int64, limit int) (games []string, next int64, err error) {
-	reply, err := dueScript.Run(ctx, s.client, []string{newPartition(partition).due()}, now, limit).Slice()
+	values, err := dueScript.Run(ctx, s.client, []string{newPartition(partition).due()}, now, limit).Slice()
 	if err != nil {
 		return nil, 0, fmt.Errorf("redisqueue: due: %w", err)
 	}
-	return texts(reply, 0), number(reply, 1), nil
+	reply := lua.Reply(values)
+	return reply.Texts(0), reply.Number(1), nil
 }
 
 // Keep implements behaviour.Queue.
 func (s *Store) Keep(ctx context.Context, t behaviour.Terms, now int64) error {
-	part := newPartition(partitionOf(t.Game))
+	part := gamePartition(t.Game)
 	args := append(termArgs(t, now, 3), longestCoolMS, apartMS, now-t.MaxAgeMS-behaviour.AheadMS)
 	return s.shrink(ctx, "keep", keepScript, part.of(t.Game), args...)
 }
 
 // Fault implements behaviour.Queue.
 func (s *Store) Fault(ctx context.Context, game, why string, now, until int64) error {
-	part := newPartition(partitionOf(game))
+	part := gamePartition(game)
 	return s.do(ctx, "note a fault", faultScript, []string{part.state(game), part.due()}, game, why, now, until)
 }
 

@@ -4,9 +4,9 @@
 --       remembered (ms), 12 how many at the most, 13 how long a verdict is kept
 --       (ms), 14 '' for once, for pushed the id of the push, 15 number of
 --       bundles, then they, then the number of counters of refused ones, then each
---       with its number; then the ids of posted items
--- Returns nothing. Fresh are so many items of pushes, which are bundles, posted
--- ones with their ids.
+--       with its number; then the ids, where items are taken once
+-- Returns nothing. Fresh are so many items of pushes, which are bundles, with
+-- their ids.
 local pushed, refused = tonumber(ARGV[10]), 16 + 2 * tonumber(ARGV[15])
 local first = refused + 1 + 2 * tonumber(ARGV[refused])
 local pushes = {unpack(ARGV, 16, refused - 1)}

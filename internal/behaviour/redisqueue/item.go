@@ -13,11 +13,11 @@ import (
 const bundleMost = 32
 
 // appendBundles appends items as they are kept to the arguments of a script, in
-// bundles: a head and a text, see bundles.lua. The flag is p for posted items, s
-// for the server's own. The text has a line 'WAITED LATE ID
-// BODY' for each: by how many ms it was queued before the newest of them, and how
-// many ms after it was done; the id escaped, so that it has neither blank nor line
-// feed; and the shortened body.
+// bundles: a head and a text, see bundles.lua. The flag is p for items that are
+// taken once, s for others. The text has a line 'WAITED LATE ID BODY' for each: by
+// how many ms it was queued before the newest of them, and how many ms after it
+// was done; the id escaped, so that it has neither blank nor line feed; and the
+// shortened body.
 func appendBundles(args []any, items []behaviour.Item) []any {
 	for len(items) > 0 {
 		n := alike(items)

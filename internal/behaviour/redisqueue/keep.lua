@@ -2,8 +2,9 @@
 -- it is due. After stale.lua.
 -- KEYS  as of game.lua
 -- ARGV  as of stale.lua, 9 the longest cool-down, 10 how far clocks are apart (ms)
--- Returns how many there may be to drop yet. An instant that lies further ahead is of a clock that has gone
--- back since: it is made now, or nothing would leave until it comes.
+-- Returns how many there may be to drop yet. An instant that lies further ahead
+-- is of a clock that has gone back since: it is made now, or nothing would leave
+-- until it comes.
 if tonumber(game[3] or 0) > now + tonumber(ARGV[9]) then
   game[3] = ARGV[2]
   write('cool_until', ARGV[2])

@@ -20,7 +20,7 @@ const partitions = 64
 //	                    tokens and tokens_at, see terms.lua; cool_until; hurried, due
 //	                    is what was queued by then; max_len, an operator's; paused,
 //	                    why; error, error_at, lane
-//	{b:P}:seen:GAME     zset: id of a posted item → when it was accepted; it expires
+//	{b:P}:seen:GAME     zset: id of an item that is taken once → when it was; it expires
 //	{b:P}:due           zset: game → when it may be taken from; not while it is
 //	                    empty or paused
 //	{b:P}:taken         zset: BATCH COUNT GAME → end of the lease
@@ -45,6 +45,16 @@ func partitionOf(game string) int {
 type partition string
 
 func newPartition(number int) partition { return partition("{b:" + strconv.Itoa(number) + "}:") }
+
+// gamePartitions are those that games are in.
+var gamePartitions = func() (all [partitions]partition) {
+	for number := range all {
+		all[number] = newPartition(number)
+	}
+	return all
+}()
+
+func gamePartition(game string) partition { return gamePartitions[partitionOf(game)] }
 
 func (p partition) due() string               { return string(p) + "due" }
 func (p partition) taken() string             { return string(p) + "taken" }

@@ -1,5 +1,4 @@
--- The lines of a text. After
--- bundles.lua.
+-- The lines of a text.
 -- KEYS  none of its own
 -- ARGV  none of its own
 -- Returns nothing.

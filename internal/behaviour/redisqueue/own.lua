@@ -1,5 +1,5 @@
--- Makes a push of the server's own, where it is usual. After usual.lua; the
--- pieces after this one make all others.
+-- Makes a push of items that are not taken once, where it is usual. After
+-- usual.lua; the pieces after this one make all others.
 -- KEYS  as of fresh.lua
 -- ARGV  as of fresh.lua
 -- Returns the verdict of push.lua, where it is usual or was made before.

@@ -12,7 +12,7 @@ import (
 // Push implements behaviour.Queue.
 func (s *Store) Push(ctx context.Context, t behaviour.Terms, p behaviour.Push) (behaviour.Pushed, error) {
 	bundles := appendBundles(nil, p.Items)
-	part := newPartition(partitionOf(t.Game))
+	part := gamePartition(t.Game)
 	told, id := part.once(p.ID), ""
 	if inTurn(p) {
 		told, id = part.pushed(p.From), p.ID
@@ -38,8 +38,7 @@ func (s *Store) Push(ctx context.Context, t behaviour.Terms, p behaviour.Push) (
 // known again.
 func inTurn(p behaviour.Push) bool { return p.From != "" && (len(p.Items) == 0 || !p.Items[0].Once) }
 
-// PushAll implements behaviour.Queue, for pushes of the server's own that are
-// nothing but items, to queues that need nothing but those.
+// PushAll implements behaviour.Queue, for queues that need nothing but the items.
 func (s *Store) PushAll(ctx context.Context, all []behaviour.GamePush) ([]behaviour.Pushed, error) {
 	part := newPartition(partitionOf(all[0].Terms.Game))
 	keys := append(make([]string, 0, 2+2*len(all)), part.total(), part.pushed(all[0].Push.From))

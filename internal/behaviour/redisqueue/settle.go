@@ -35,7 +35,7 @@ func (s *Store) Settle(ctx context.Context, t behaviour.Terms, st behaviour.Sett
 	}
 	args = append(args, back...)
 
-	part := newPartition(partitionOf(t.Game))
+	part := gamePartition(t.Game)
 	sc := settleScript
 	if len(st.Back) > 0 || st.Unused {
 		sc = backScript
@@ -45,7 +45,7 @@ func (s *Store) Settle(ctx context.Context, t behaviour.Terms, st behaviour.Sett
 
 // SettleSent implements behaviour.Queue.
 func (s *Store) SettleSent(ctx context.Context, t behaviour.Terms, all []behaviour.Settlement) error {
-	part := newPartition(partitionOf(t.Game))
+	part := gamePartition(t.Game)
 	keys, args := part.of(t.Game, part.taken()), append(make([]any, 0, 1+3*len(all)), t.Game)
 	for _, st := range all {
 		keys = append(keys, part.batch(st.Batch))

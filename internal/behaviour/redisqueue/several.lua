@@ -1,5 +1,5 @@
--- Makes pushes of the server's own to several games, those that are usual. After
--- usual.lua.
+-- Makes pushes to several games, of items that are not taken once, those that
+-- are usual. After usual.lua.
 -- KEYS  1 total (hash), 2 pushed (hash), then for each its queue (list) and game
 --       (hash)
 -- ARGV  1 now (ms), 2 how long verdicts are kept (ms), then for each: game, id of

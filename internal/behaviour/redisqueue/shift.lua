@@ -27,7 +27,7 @@ local function shift(n, unread)
   return taken
 end
 
--- Forgets the ids of a bundle of posted items.
+-- Forgets the ids of a bundle of items that are taken once.
 local function forget(head, text)
   local size, skipped = string.match(head, '^(%d+) (%d+)')
   local ids, i = {}, 0

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/behaviour"
+	"laststand/internal/lua"
 )
 
 // statusAtOnce is how many games are read at once.
@@ -35,19 +36,20 @@ func (s *Store) Status(ctx context.Context, games []string, now int64) ([]behavi
 }
 
 func (s *Store) statusOf(ctx context.Context, game string, now int64) (behaviour.Status, error) {
-	part := newPartition(partitionOf(game))
-	reply, err := statusScript.Run(ctx, s.client, []string{part.queue(game), part.state(game), part.due()}, game).Slice()
+	part := gamePartition(game)
+	values, err := statusScript.Run(ctx, s.client, []string{part.queue(game), part.state(game), part.due()}, game).Slice()
 	if err != nil {
 		return behaviour.Status{}, err
 	}
-	fields := pairs(texts(reply, 0))
+	reply := lua.Reply(values)
+	fields := pairs(reply.Texts(0))
 	status := behaviour.Status{
-		Game: game, Counts: countsOf(fields), DueAt: number(reply, 2),
+		Game: game, Counts: countsOf(fields), DueAt: reply.Number(2),
 		MaxLen: int(whole(fields["max_len"])), Lane: fields["lane"], Paused: fields["paused"],
 		Error: fields["error"], ErrorAt: whole(fields["error_at"]),
 	}
-	status.OldestAt = whole(text(reply, 1))
-	if queued := whole(fields["queued"]); text(reply, 1) != "" {
+	status.OldestAt = whole(reply.Text(1))
+	if queued := whole(fields["queued"]); reply.Text(1) != "" {
 		status.Counts.Queued = queued
 	} else if queued > 0 {
 		status.Counts.Dropped[behaviour.Expired] += queued

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/behaviour"
+	"laststand/internal/lua"
 )
 
 const (
@@ -55,19 +56,7 @@ var (
 	beatScript   = script("beat")
 )
 
-// script makes one of pieces that run one after the other, with the same KEYS
-// and ARGV; a later piece sees the locals of those before it.
-func script(pieces ...string) *redis.Script {
-	var source []byte
-	for _, name := range pieces {
-		piece, err := sources.ReadFile(name + ".lua")
-		if err != nil {
-			panic(err) // it is embedded
-		}
-		source = append(source, piece...)
-	}
-	return redis.NewScript(string(source))
-}
+func script(pieces ...string) *redis.Script { return redis.NewScript(lua.Join(sources, pieces...)) }
 
 // Store is safe for concurrent use.
 type Store struct {

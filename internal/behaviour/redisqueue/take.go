@@ -6,24 +6,26 @@ import (
 	"time"
 
 	"laststand/internal/behaviour"
+	"laststand/internal/lua"
 )
 
 // Take implements behaviour.Queue.
 func (s *Store) Take(ctx context.Context, t behaviour.Terms, take behaviour.Take) (behaviour.Taken, error) {
 	args := append(termArgs(t, take.Now, 3+len(take.Batches)), take.Now+take.Lease, take.Lease+staleMS, take.Lane)
-	part := newPartition(partitionOf(t.Game))
+	part := gamePartition(t.Game)
 	keys := part.of(t.Game, part.taken())
 	for _, batch := range take.Batches {
 		args, keys = append(args, batch), append(keys, part.batch(batch))
 	}
-	reply, err := takeScript.Run(ctx, s.client, keys, args...).Slice()
-	if err == nil && len(reply) < 2 {
-		err = fmt.Errorf("a reply of %d elements", len(reply))
+	values, err := takeScript.Run(ctx, s.client, keys, args...).Slice()
+	if err == nil && len(values) < 2 {
+		err = fmt.Errorf("a reply of %d elements", len(values))
 	}
 	if err != nil {
 		return behaviour.Taken{}, fmt.Errorf("redisqueue: take: %w", err)
 	}
-	taken := behaviour.Taken{Left: int(number(reply, 0)), Next: number(reply, 1)}
+	reply := lua.Reply(values)
+	taken := behaviour.Taken{Left: int(reply.Number(0)), Next: reply.Number(1)}
 	if taken.Items, err = unpack(reply[2:], len(take.Batches)*t.BatchSize); err != nil {
 		return behaviour.Taken{}, fmt.Errorf("redisqueue: take: %w", err)
 	}
@@ -34,7 +36,7 @@ func (s *Store) Take(ctx context.Context, t behaviour.Terms, take behaviour.Take
 // lease: a longer wait is told in parts.
 func (s *Store) Permit(ctx context.Context, t behaviour.Terms, r behaviour.Renewal) (time.Duration, error) {
 	args := append(termArgs(t, r.Now, 5), r.Batch, r.Now+r.Lease, r.Lease+staleMS, r.Lease/2, r.Only)
-	part := newPartition(partitionOf(t.Game))
+	part := gamePartition(t.Game)
 	keys := part.of(t.Game, part.taken(), part.batch(r.Batch))
 	wait, err := permitScript.Run(ctx, s.client, keys, args...).Int64()
 	if err != nil {

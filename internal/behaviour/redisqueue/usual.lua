@@ -1,6 +1,6 @@
--- The usual push, with as few calls as that takes: of the server's own, to a
--- queue that has items and room, and was kept alive just now, so that nothing
--- else changes.
+-- The usual push, with as few calls as that takes: of items that are not taken
+-- once, to a queue that has items and room, and was kept alive just now, so that
+-- nothing else changes.
 -- KEYS  none of its own
 -- ARGV  none of its own
 -- Returns nothing.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"laststand/internal/lua"
 	"laststand/internal/match"
 )
 
@@ -25,17 +26,19 @@ func (s *Store) Commit(ctx context.Context, a match.Attempt) (match.Outcome, err
 func (s *Store) commitAll(ctx context.Context, all []*waiting) error {
 	a := all[0]
 	script, width := byMode(a.Mode)
-	k, seen := keysOf(a.Match), int64(0)
-	names := append([]string{k.match(), k.answers(), k.totals(), k.seats(), k.nodes(), k.due(), k.seq()}, k.ofMode(all)...)
-	args := make([]any, 5, 5+len(all)*width)
+	seen := int64(0)
+	for _, a := range all {
+		seen = max(seen, a.Version)
+	}
+	k, args := keysOf(a.Match), append(make([]any, 0, 5+len(all)*width), a.Match, string(a.Mode), a.TTLMS, seen, width)
+	names := append(make([]string, 0, 8+2*len(all)), k.match(), k.answers(), k.totals(), k.seats(), k.nodes(), k.due(), k.seq())
+	names = append(names, k.ofMode(all)...)
 	for _, a := range all {
 		r := &a.Record
 		names = append(names, k.lock(r.Question, r.Player))
 		args = append(args, a.ID, r.Player, r.Question, r.At, a.OpensAt, recordText(*r), r.Points, bit(r.Correct), r.SavedMS)
-		args = append(args, ofMode(a.Attempt)...)
-		seen = max(seen, a.Version)
+		args = appendOfMode(args, a.Attempt)
 	}
-	args[0], args[1], args[2], args[3], args[4] = a.Match, string(a.Mode), a.TTLMS, seen, width
 	reply, err := script.Run(ctx, s.scripts, names, args...).Slice()
 	if err != nil {
 		return err
@@ -72,18 +75,18 @@ func (k keys) ofMode(all []*waiting) []string {
 	return []string{k.log()}
 }
 
-// ofMode are the ARGV that the script of a mode has for an attempt beyond those
-// of every mode.
-func ofMode(a *match.Attempt) []any {
+// appendOfMode appends the ARGV that the script of a mode has for an attempt
+// beyond those of every mode.
+func appendOfMode(args []any, a *match.Attempt) []any {
 	switch {
 	case a.Mode == match.Survival:
-		return []any{a.Seat.Team}
+		return append(args, a.Seat.Team)
 	case a.Mode == match.Buzzer:
-		return []any{lockoutMS(a)}
+		return append(args, lockoutMS(a))
 	case a.Seen == nil:
-		return []any{"", ""}
+		return append(args, "", "")
 	}
-	return []any{a.Seen.Head, a.Seen.Tail}
+	return append(args, a.Seen.Head, a.Seen.Tail)
 }
 
 // lockoutMS is how long a wrong answer shuts its team out; who is in none has
@@ -96,8 +99,8 @@ func lockoutMS(a *match.Attempt) int64 {
 }
 
 // setOutcomes reads the reply of verdict.lua to attempts.
-func setOutcomes(reply []any, all []*waiting) error {
-	switch text(reply, 0) {
+func setOutcomes(reply lua.Reply, all []*waiting) error {
+	switch reply.Text(0) {
 	case abandoned:
 		return match.ErrAbandoned
 	case string(match.Gone):
@@ -115,15 +118,15 @@ func setOutcomes(reply []any, all []*waiting) error {
 }
 
 // set reads what has become of one of them.
-func (w *waiting) set(reply []any, i int) (err error) {
+func (w *waiting) set(reply lua.Reply, i int) (err error) {
 	out := &w.out
-	told := list(reply, i)
+	told := reply.List(i)
 	if told == nil {
-		out.Verdict, out.Answered = match.Accepted, number(reply, i)
+		out.Verdict, out.Answered = match.Accepted, reply.Number(i)
 	} else {
-		out.Verdict, out.RetryMS, out.Answered, out.Seq = match.Verdict(text(told, 0)), number(told, 2), number(told, 3), number(told, 4)
+		out.Verdict, out.RetryMS, out.Answered, out.Seq = match.Verdict(told.Text(0)), told.Number(2), told.Number(3), told.Number(4)
 	}
-	switch record := text(told, 1); {
+	switch record := told.Text(1); {
 	case record != "":
 		if out.Record, err = recordOf(record); err != nil {
 			return fmt.Errorf("outcome: %w", err)
@@ -132,7 +135,7 @@ func (w *waiting) set(reply []any, i int) (err error) {
 		out.Record = w.Record
 	}
 	if out.Verdict == match.Accepted || out.Verdict == match.Duplicate {
-		out.Alive, out.Version, out.Nodes = number(reply, 1), number(reply, 2), texts(reply, 3)
+		out.Alive, out.Version, out.Nodes = reply.Number(1), reply.Number(2), reply.Texts(3)
 	}
 	return nil
 }

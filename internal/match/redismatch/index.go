@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"laststand/internal/lua"
 	"laststand/internal/match"
 )
 
@@ -67,9 +68,10 @@ func (s *Store) Marks(ctx context.Context, matches []string) (map[string]match.M
 	}
 	marks := make(map[string]match.Mark, len(matches))
 	for key, cmd := range cmds {
+		found := lua.Reply(cmd.Val())
 		for i, id := range byKey[key] {
-			if cmd.Val()[2*i] != nil {
-				marks[id] = match.Mark{Seq: number(cmd.Val(), 2*i), Version: number(cmd.Val(), 2*i+1)}
+			if found[2*i] != nil {
+				marks[id] = match.Mark{Seq: found.Number(2 * i), Version: found.Number(2*i + 1)}
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"laststand/internal/lua"
 	"laststand/internal/match"
 )
 
@@ -49,9 +50,9 @@ func (r *race) look(ctx context.Context, tx *redis.Tx) (look, error) {
 		sums: totalsOf(sums.Val(), left.Val()),
 		shut: shut.Val(), ttl: ttl.Val(), nodes: nodes.Val(),
 	}
-	found := make(fields, len(looked))
+	found, values := make(fields, len(looked)), lua.Reply(hash.Val())
 	for i, name := range looked {
-		found[name] = text(hash.Val(), i)
+		found[name] = values.Text(i)
 	}
 	l.state, err = found.state()
 	return l, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"laststand/internal/lua"
 	"laststand/internal/match"
 	"laststand/internal/redisx"
 )
@@ -122,21 +123,14 @@ func (m mutant) play(t *testing.T) *play {
 // that this is no mutant of it any more.
 func (m mutant) source(t *testing.T) *redis.Script {
 	t.Helper()
-	var source strings.Builder
-	for _, name := range m.pieces {
-		piece, err := sources.ReadFile(name + ".lua")
-		if err != nil {
-			t.Fatal(err)
-		}
-		source.Write(piece)
-	}
-	if redis.NewScript(source.String()).Hash() != m.script.Hash() {
+	source := lua.Join(sources, m.pieces...)
+	if redis.NewScript(source).Hash() != m.script.Hash() {
 		t.Fatalf("the script does not consist of %v any more", m.pieces)
 	}
-	if n := strings.Count(source.String(), m.old); n != 1 {
+	if n := strings.Count(source, m.old); n != 1 {
 		t.Fatalf("%q is %d times in the script, not once", m.old, n)
 	}
-	return redis.NewScript(strings.Replace(source.String(), m.old, m.new, 1))
+	return redis.NewScript(strings.Replace(source, m.old, m.new, 1))
 }
 
 // swap runs another script in place of one.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"laststand/internal/lua"
 	"laststand/internal/match"
 )
 
@@ -37,12 +38,13 @@ func (s *Store) placed(ctx context.Context, k keys, from, to int) ([]match.Place
 	if err != nil {
 		return nil, err
 	}
+	seats, totals, gone := lua.Reply(found.Val()), lua.Reply(sums.Val()), lua.Reply(left.Val())
 	page := make([]match.Placed, len(players))
 	for i := range players {
-		if page[i].Seat, err = seatOf(text(found.Val(), i)); err != nil {
+		if page[i].Seat, err = seatOf(seats.Text(i)); err != nil {
 			return nil, err
 		}
-		page[i].Totals = totalsOf(text(sums.Val(), i), text(left.Val(), i))
+		page[i].Totals = totalsOf(totals.Text(i), gone.Text(i))
 	}
 	return page, nil
 }

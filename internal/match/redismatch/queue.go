@@ -95,10 +95,14 @@ func (q *queues) next(id string) (batch []*waiting) {
 	var later []*waiting
 	all := q.waiting[id]
 	players := make(map[string]bool, min(len(all), mostTogether))
-	for _, w := range all {
+	for i, w := range all {
+		if len(batch) == mostTogether {
+			later = append(later, all[i:]...)
+			break
+		}
 		switch {
 		case w.ctx.Err() != nil:
-		case len(batch) == mostTogether || players[w.Record.Player]:
+		case players[w.Record.Player]:
 			later = append(later, w)
 		default:
 			players[w.Record.Player] = true

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"laststand/internal/lua"
 	"laststand/internal/match"
 )
 
@@ -49,35 +50,35 @@ func (s *Store) Read(ctx context.Context, q match.ReadQuery) (match.View, error)
 }
 
 // viewOf reads the reply of read.lua.
-func viewOf(reply []any, q match.ReadQuery) (v match.View, err error) {
-	hash := fieldsOf(list(reply, 0))
+func viewOf(reply lua.Reply, q match.ReadQuery) (v match.View, err error) {
+	hash := fieldsOf(reply.List(0))
 	if v.State, err = hash.state(); err != nil {
 		return v, err
 	}
-	if v.Plan, err = planOf(text(reply, 1)); err != nil {
+	if v.Plan, err = planOf(reply.Text(1)); err != nil {
 		return v, err
 	}
-	for _, frame := range texts(reply, 2) {
+	for _, frame := range reply.Texts(2) {
 		v.Frames = append(v.Frames, []byte(frame))
 	}
-	v.Nodes = texts(reply, 3)
+	v.Nodes = reply.Texts(3)
 	if scores, ok := hash["scores"]; ok {
 		v.Scores = []byte(scores)
 	}
 	if q.Shown {
-		v.Teams = teamsOf(list(reply, 4))
+		v.Teams = teamsOf(reply.List(4))
 		if v.Firsts, err = hash.firsts(); err != nil {
 			return v, err
 		}
 	}
-	shown := texts(reply, 5)
-	if v.Seats, err = seatsOf(texts(reply, 6)); err != nil {
+	shown := reply.Texts(5)
+	if v.Seats, err = seatsOf(reply.Texts(6)); err != nil {
 		return v, err
 	}
 	if q.Ranks {
 		v.Ranks = make(map[string]int64, len(q.Players))
 		for i, player := range q.Players {
-			if rank := number(list(reply, 10), i); rank > 0 {
+			if rank := reply.List(10).Number(i); rank > 0 {
 				v.Ranks[player] = rank
 			}
 		}
@@ -104,13 +105,13 @@ func planOf(raw string) (*match.Plan, error) {
 }
 
 // addSums reads the records of the current question and the totals of players.
-func addSums(v *match.View, players []string, reply []any) error {
+func addSums(v *match.View, players []string, reply lua.Reply) error {
 	v.Records = make(map[string]match.Record, len(players))
 	v.Totals = make(map[string]match.Totals, len(players))
-	records, sums, left := list(reply, 7), list(reply, 8), list(reply, 9)
+	records, sums, left := reply.List(7), reply.List(8), reply.List(9)
 	for i, player := range players {
-		v.Totals[player] = totalsOf(text(sums, i), text(left, i))
-		raw := text(records, i)
+		v.Totals[player] = totalsOf(sums.Text(i), left.Text(i))
+		raw := records.Text(i)
 		if raw == "" {
 			continue
 		}

@@ -4,6 +4,8 @@ import (
 	"embed"
 
 	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/lua"
 )
 
 //go:embed *.lua
@@ -29,16 +31,4 @@ var (
 	lockScript  = script("lock")
 )
 
-// script makes one of pieces that run one after the other, with the same KEYS
-// and ARGV; a later piece sees the locals of those before it.
-func script(pieces ...string) *redis.Script {
-	var source []byte
-	for _, name := range pieces {
-		piece, err := sources.ReadFile(name + ".lua")
-		if err != nil {
-			panic(err) // it is embedded
-		}
-		source = append(source, piece...)
-	}
-	return redis.NewScript(string(source))
-}
+func script(pieces ...string) *redis.Script { return redis.NewScript(lua.Join(sources, pieces...)) }

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/arena"
+	"laststand/internal/lua"
 	"laststand/internal/match"
 )
 
@@ -50,13 +51,14 @@ func (s *Store) Unsit(ctx context.Context, id, player string, ban bool) (arena.S
 // place runs a script about somebody's place in an arena, whose match is the
 // first of its ARGV.
 func (s *Store) place(ctx context.Context, script *redis.Script, names []string, args ...any) (arena.Sat, error) {
-	reply, err := script.Run(ctx, s.scripts, names, args...).Slice()
+	values, err := script.Run(ctx, s.scripts, names, args...).Slice()
 	if err != nil {
 		return arena.Sat{}, fmt.Errorf("redismatch: place in %s: %w", args[0], err)
 	}
+	reply := lua.Reply(values)
 	return arena.Sat{
-		Verdict: arena.Verdict(text(reply, 0)), Team: text(reply, 1), Role: match.Role(text(reply, 2)),
-		Phase: match.Phase(text(reply, 3)), Nodes: texts(reply, 4),
+		Verdict: arena.Verdict(reply.Text(0)), Team: reply.Text(1), Role: match.Role(reply.Text(2)),
+		Phase: match.Phase(reply.Text(3)), Nodes: reply.Texts(4),
 	}, nil
 }
 
@@ -140,15 +142,15 @@ func seatsOf(kept []string) ([]match.Seat, error) {
 }
 
 // teamsOf reads the hash of what teams have.
-func teamsOf(flat []any) map[string]match.TeamTotals {
+func teamsOf(flat lua.Reply) map[string]match.TeamTotals {
 	teams := make(map[string]match.TeamTotals)
 	for i := 0; i+1 < len(flat); i += 2 {
-		part, team, _ := strings.Cut(text(flat, i), "|")
+		part, team, _ := strings.Cut(flat.Text(i), "|")
 		t := teams[team]
 		if part == "players" {
-			t.Players = number(flat, i+1)
+			t.Players = flat.Number(i + 1)
 		} else {
-			t.Score = number(flat, i+1)
+			t.Score = flat.Number(i + 1)
 		}
 		teams[team] = t
 	}

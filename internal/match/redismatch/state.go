@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"laststand/internal/lua"
 	"laststand/internal/match"
 )
 
@@ -48,10 +49,10 @@ func firstField(question int) string { return "first|" + strconv.Itoa(question) 
 type fields map[string]string
 
 // fieldsOf reads a list of names and values in turn.
-func fieldsOf(flat []any) fields {
+func fieldsOf(flat lua.Reply) fields {
 	f := make(fields, len(flat)/2)
 	for i := 0; i+1 < len(flat); i += 2 {
-		f[text(flat, i)] = text(flat, i+1)
+		f[flat.Text(i)] = flat.Text(i + 1)
 	}
 	return f
 }

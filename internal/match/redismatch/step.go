@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"laststand/internal/lua"
 	"laststand/internal/match"
 )
 
@@ -25,11 +26,12 @@ func (s *Store) Step(ctx context.Context, st match.Step) (match.Stepped, error) 
 	if st.KeepMS > 0 {
 		names = append(append(names, k.placing()...), k.passing()...)
 	}
-	reply, err := stepScript.Run(ctx, s.scripts, names, args...).Slice()
+	values, err := stepScript.Run(ctx, s.scripts, names, args...).Slice()
 	if err != nil {
 		return match.Stepped{}, fmt.Errorf("redismatch: step of %s: %w", st.Match, err)
 	}
-	switch text(reply, 0) {
+	reply := lua.Reply(values)
+	switch reply.Text(0) {
 	case "gone":
 		return match.Stepped{}, match.ErrNotFound
 	case "abandoned":
@@ -37,7 +39,7 @@ func (s *Store) Step(ctx context.Context, st match.Step) (match.Stepped, error) 
 	case "elsewhere":
 		return match.Stepped{}, nil
 	}
-	return match.Stepped{Taken: true, First: number(reply, 1), Version: number(reply, 2), Nodes: texts(reply, 3)}, nil
+	return match.Stepped{Taken: true, First: reply.Number(1), Version: reply.Number(2), Nodes: reply.Texts(3)}, nil
 }
 
 // stepArgs are the ARGV of a step, see compare.lua.
