@@ -12,6 +12,7 @@ import (
 	"laststand/internal/behaviour/filesink"
 	"laststand/internal/behaviour/nppa"
 	"laststand/internal/behaviour/redisqueue"
+	"laststand/internal/behaviour/visits"
 	"laststand/internal/behaviour/webhooksink"
 	"laststand/internal/webhook"
 )
@@ -20,7 +21,7 @@ import (
 // sink.
 type reporting struct {
 	*behaviour.Service
-	visits *behaviour.Visits
+	visits *visits.Service
 	desk   behaviour.Desk
 	sinks  map[string]behaviour.Sink
 }
@@ -40,7 +41,7 @@ func (n *node) wireReporting() error {
 		Games: games, Sinks: r.sinks, Queue: queue, Desk: queue, Nodes: queue,
 		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
-	r.visits = behaviour.NewVisits(behaviour.VisitsConfig{
+	r.visits = visits.New(visits.Config{
 		Games: games, Offer: r.OfferOnce, Duty: r.Duty, Attendance: redisqueue.NewAttendance(n.redis.Pipelined),
 		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
 	})

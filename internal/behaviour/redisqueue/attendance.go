@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/behaviour/visits"
 )
 
 // attendanceTTL is how long visits are kept whose node says nothing of them.
@@ -23,10 +23,10 @@ var (
 	departScript = script("depart")
 )
 
-// Attendance implements behaviour.Attendance. It is safe for concurrent use.
+// Attendance implements visits.Attendance. It is safe for concurrent use.
 type Attendance struct{ client redis.UniversalClient }
 
-var _ behaviour.Attendance = (*Attendance)(nil)
+var _ visits.Attendance = (*Attendance)(nil)
 
 // NewAttendance makes an attendance.
 func NewAttendance(client redis.UniversalClient) *Attendance { return &Attendance{client} }
@@ -34,9 +34,9 @@ func NewAttendance(client redis.UniversalClient) *Attendance { return &Attendanc
 // attendKeys are the keys of the scripts.
 func attendKeys(p partition, node string) []string { return []string{p.visits(node), p.attending()} }
 
-// Enter implements behaviour.Attendance.
-func (a *Attendance) Enter(ctx context.Context, node string, visits ...behaviour.Visit) error {
-	return inPieces(visits, func(k partition, piece []behaviour.Visit) error {
+// Enter implements visits.Attendance.
+func (a *Attendance) Enter(ctx context.Context, node string, all ...visits.Visit) error {
+	return inPieces(all, func(k partition, piece []visits.Visit) error {
 		args := []any{node, latest(piece), attendanceTTL.Milliseconds()}
 		for _, v := range piece {
 			text, err := json.Marshal(v)
@@ -49,9 +49,9 @@ func (a *Attendance) Enter(ctx context.Context, node string, visits ...behaviour
 	})
 }
 
-// Exit implements behaviour.Attendance.
-func (a *Attendance) Exit(ctx context.Context, node string, visits ...behaviour.Visit) error {
-	return inPieces(visits, func(k partition, piece []behaviour.Visit) error {
+// Exit implements visits.Attendance.
+func (a *Attendance) Exit(ctx context.Context, node string, all ...visits.Visit) error {
+	return inPieces(all, func(k partition, piece []visits.Visit) error {
 		args := []any{node}
 		for _, v := range piece {
 			args = append(args, v.Session)
@@ -60,12 +60,12 @@ func (a *Attendance) Exit(ctx context.Context, node string, visits ...behaviour.
 	})
 }
 
-// Seen implements behaviour.Attendance.
+// Seen implements visits.Attendance.
 func (a *Attendance) Seen(ctx context.Context, node string, games []string, now int64) error {
 	seen := make(map[partition]bool)
 	_, err := a.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, game := range games {
-			k := newPartition(partitionOf(game))
+			k := gamePartition(game)
 			if seen[k] {
 				continue
 			}
@@ -78,8 +78,8 @@ func (a *Attendance) Seen(ctx context.Context, node string, games []string, now 
 	return wrapped("seen", err)
 }
 
-// Orphans implements behaviour.Attendance.
-func (a *Attendance) Orphans(ctx context.Context, number int, alive []string, limit int) ([]behaviour.Visit, string, error) {
+// Orphans implements visits.Attendance.
+func (a *Attendance) Orphans(ctx context.Context, number int, alive []string, limit int) ([]visits.Visit, string, error) {
 	k := newPartition(number)
 	nodes, err := a.client.ZRangeWithScores(ctx, k.attending(), 0, -1).Result()
 	if err != nil {
@@ -90,56 +90,63 @@ func (a *Attendance) Orphans(ctx context.Context, number int, alive []string, li
 		if slices.Contains(alive, node) {
 			continue
 		}
-		visits, err := a.someOf(ctx, k.visits(node), limit)
+		found, unread, err := a.someOf(ctx, k.visits(node), limit)
+		if len(found) > 0 {
+			return lastSeen(found, int64(z.Score)), node, nil
+		}
+		if err == nil { // they were forgotten, or are now
+			err = departScript.Run(ctx, a.client, attendKeys(k, node), append([]any{node}, unread...)...).Err()
+		}
+		if err == nil && len(unread) > 0 {
+			err = fmt.Errorf("%d visits of node %s cannot be read and are forgotten: nodes of another version have noted them", len(unread), node)
+		}
 		if err != nil {
-			return nil, "", wrapped("orphans", err)
-		}
-		if len(visits) > 0 {
-			return lastSeen(visits, int64(z.Score)), node, nil
-		}
-		if err := departScript.Run(ctx, a.client, attendKeys(k, node), node).Err(); err != nil { // they were forgotten
 			return nil, "", wrapped("orphans", err)
 		}
 	}
 	return nil, "", nil
 }
 
-// someOf gives visits of a node, none only where it has none.
-func (a *Attendance) someOf(ctx context.Context, key string, limit int) ([]behaviour.Visit, error) {
+// someOf gives visits of a node, and the sessions of some that cannot be read;
+// none only where it has none.
+func (a *Attendance) someOf(ctx context.Context, key string, limit int) (found []visits.Visit, unread []any, err error) {
 	for cursor := uint64(0); ; {
 		fields, next, err := a.client.HScan(ctx, key, cursor, "", int64(limit)).Result()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if len(fields) > 0 {
-			return decodeVisits(fields[:min(len(fields), 2*limit)])
+			found, unread = decodeVisits(fields[:min(len(fields), 2*limit)])
+			return found, unread, nil
 		}
 		if cursor = next; cursor == 0 {
-			return nil, nil
+			return nil, nil, nil
 		}
 	}
 }
 
 // decodeVisits reads sessions and visits in turn.
-func decodeVisits(fields []string) ([]behaviour.Visit, error) {
-	visits := make([]behaviour.Visit, len(fields)/2)
-	for i := range visits {
-		if err := json.Unmarshal([]byte(fields[2*i+1]), &visits[i]); err != nil {
-			return nil, fmt.Errorf("session %s: %w", fields[2*i], err)
+func decodeVisits(fields []string) (found []visits.Visit, unread []any) {
+	for i := 0; i+1 < len(fields); i += 2 {
+		var v visits.Visit
+		if json.Unmarshal([]byte(fields[i+1]), &v) != nil {
+			unread = append(unread, fields[i])
+			continue
 		}
+		found = append(found, v)
 	}
-	return visits, nil
+	return found, unread
 }
 
-func lastSeen(visits []behaviour.Visit, at int64) []behaviour.Visit {
-	for i := range visits {
-		visits[i].Offline.At = max(visits[i].Offline.At, at)
+func lastSeen(all []visits.Visit, at int64) []visits.Visit {
+	for i := range all {
+		all[i].Offline.At = max(all[i].Offline.At, at)
 	}
-	return visits
+	return all
 }
 
-func latest(visits []behaviour.Visit) (at int64) {
-	for _, v := range visits {
+func latest(all []visits.Visit) (at int64) {
+	for _, v := range all {
 		at = max(at, v.Offline.At)
 	}
 	return at
@@ -147,10 +154,10 @@ func latest(visits []behaviour.Visit) (at int64) {
 
 // inPieces does something for visits, those of a partition together, up to as
 // many as a script takes.
-func inPieces(visits []behaviour.Visit, do func(partition, []behaviour.Visit) error) error {
-	parts := make(map[partition][]behaviour.Visit)
-	for _, v := range visits {
-		k := newPartition(partitionOf(v.Game))
+func inPieces(all []visits.Visit, do func(partition, []visits.Visit) error) error {
+	parts := make(map[partition][]visits.Visit)
+	for _, v := range all {
+		k := gamePartition(v.Game)
 		parts[k] = append(parts[k], v)
 	}
 	for k, part := range parts {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/behaviour"
+	"laststand/internal/behaviour/visits"
 	"laststand/internal/trial"
 )
 
@@ -36,29 +38,29 @@ func eachHall(t *testing.T, f func(h *hall)) {
 	})
 }
 
-func (h *hall) visit(player string, at int64) behaviour.Visit {
-	return behaviour.Visit{Game: h.game, Session: "s_" + player, Offline: behaviour.Behaviour{
+func (h *hall) visit(player string, at int64) visits.Visit {
+	return visits.Visit{Game: h.game, Session: "s_" + player, Offline: behaviour.Behaviour{
 		ID: "off:s_" + player, Type: behaviour.Offline, At: at, Player: player, Session: "s_" + player,
 		Account: behaviour.Guest, Device: "d", Data: json.RawMessage(`{"x":1}`),
 	}}
 }
 
-func (h *hall) enter(node string, visits ...behaviour.Visit) {
+func (h *hall) enter(node string, all ...visits.Visit) {
 	h.Helper()
-	if err := h.Enter(h.Context(), node, visits...); err != nil {
+	if err := h.Enter(h.Context(), node, all...); err != nil {
 		h.Fatal(err)
 	}
 }
 
-func (h *hall) exit(node string, visits ...behaviour.Visit) {
+func (h *hall) exit(node string, all ...visits.Visit) {
 	h.Helper()
-	if err := h.Exit(h.Context(), node, visits...); err != nil {
+	if err := h.Exit(h.Context(), node, all...); err != nil {
 		h.Fatal(err)
 	}
 }
 
 // orphans gives those of this test's nodes that are not alive.
-func (h *hall) orphans(limit int, alive ...string) (visits []behaviour.Visit, node string) {
+func (h *hall) orphans(limit int, alive ...string) (found []visits.Visit, node string) {
 	h.Helper()
 	for {
 		nodes, err := h.client.ZRange(h.Context(), newPartition(h.part).attending(), 0, -1).Result()
@@ -70,20 +72,20 @@ func (h *hall) orphans(limit int, alive ...string) (visits []behaviour.Visit, no
 				alive = append(alive, n)
 			}
 		}
-		visits, node, err = h.Orphans(h.Context(), h.part, alive, limit)
+		found, node, err = h.Orphans(h.Context(), h.part, alive, limit)
 		if err != nil {
 			h.Fatal(err)
 		}
 		if node == "" || node == h.a || node == h.b { // else another test's node came meanwhile
-			return visits, node
+			return found, node
 		}
 	}
 }
 
 func (h *hall) noOrphans(alive ...string) {
 	h.Helper()
-	if visits, node := h.orphans(10, alive...); len(visits) != 0 || node != "" {
-		h.Errorf("orphans %v of %q", visits, node)
+	if found, node := h.orphans(10, alive...); len(found) != 0 || node != "" {
+		h.Errorf("orphans %v of %q", found, node)
 	}
 }
 
@@ -94,12 +96,12 @@ func TestOrphans(t *testing.T) {
 		h.enter(h.a, ada)
 		h.enter(h.b, bob)
 		h.noOrphans(h.a, h.b)
-		visits, node := h.orphans(10, h.b)
-		if node != h.a || len(visits) != 1 || !same(visits[0], ada) {
-			h.Fatalf("%+v of %q, want %+v", visits, node, ada)
+		found, node := h.orphans(10, h.b)
+		if node != h.a || len(found) != 1 || !same(found[0], ada) {
+			h.Fatalf("%+v of %q, want %+v", found, node, ada)
 		}
 		for range 2 {
-			h.exit(h.a, visits...)
+			h.exit(h.a, found...)
 			h.noOrphans(h.b)
 		}
 		h.exit(h.b, bob)
@@ -110,7 +112,7 @@ func TestOrphans(t *testing.T) {
 	})
 }
 
-func same(a, b behaviour.Visit) bool {
+func same(a, b visits.Visit) bool {
 	x, _ := json.Marshal(a)
 	y, _ := json.Marshal(b)
 	return string(x) == string(y)
@@ -123,9 +125,9 @@ func TestLastSeen(t *testing.T) {
 		h.enter(h.a, h.visit("ada", someday))
 		check := func(what string, want int64) {
 			h.Helper()
-			visits, _ := h.orphans(10)
-			if len(visits) != 1 || visits[0].Offline.At != want {
-				h.Errorf("%s: %+v, want it seen at %d", what, visits, want)
+			found, _ := h.orphans(10)
+			if len(found) != 1 || found[0].Offline.At != want {
+				h.Errorf("%s: %+v, want it seen at %d", what, found, want)
 			}
 		}
 		if err := h.Seen(h.Context(), h.a, []string{h.game, h.game}, someday+5000); err != nil {
@@ -148,26 +150,47 @@ func TestManyOrphans(t *testing.T) {
 	eachHall(t, func(h *hall) {
 		const players = 1500
 		want := make(map[string]bool)
-		var all []behaviour.Visit
+		var all []visits.Visit
 		for i := range players {
 			v := h.visit(fmt.Sprint("p", i), someday)
 			all, want[v.Session] = append(all, v), true
 		}
 		h.enter(h.a, all...)
 		for len(want) > 0 {
-			visits, node := h.orphans(400)
-			if len(visits) == 0 || len(visits) > 400 || node != h.a {
-				h.Fatalf("%d of %q, %d left", len(visits), node, len(want))
+			found, node := h.orphans(400)
+			if len(found) == 0 || len(found) > 400 || node != h.a {
+				h.Fatalf("%d of %q, %d left", len(found), node, len(want))
 			}
-			for _, v := range visits {
+			for _, v := range found {
 				if !want[v.Session] {
 					h.Fatalf("%s again", v.Session)
 				}
 				delete(want, v.Session)
 			}
-			h.exit(node, visits...)
+			h.exit(node, found...)
 		}
 		h.noOrphans()
+	})
+}
+
+// What nobody can read is forgotten and told, and holds up no other.
+func TestUnreadableVisits(t *testing.T) {
+	eachHall(t, func(h *hall) {
+		const nobodys = partitions + 1 // so that no other test finds it
+		key := newPartition(nobodys).visits(h.a)
+		ada, _ := json.Marshal(h.visit("ada", someday))
+		h.client.HSet(h.Context(), key, "s_ada", ada, "s_strange", "{")
+		h.client.ZAdd(h.Context(), newPartition(nobodys).attending(), redis.Z{Member: h.a, Score: someday})
+		if found, node, err := h.Orphans(h.Context(), nobodys, nil, 10); err != nil || len(found) != 1 || found[0].Session != "s_ada" || node != h.a {
+			h.Errorf("%+v of %q, %v", found, node, err)
+		}
+		h.client.HDel(h.Context(), key, "s_ada")
+		if _, _, err := h.Orphans(h.Context(), nobodys, nil, 10); err == nil || !strings.Contains(err.Error(), "1 visits of node "+h.a) {
+			h.Errorf("error %v", err)
+		}
+		if found, node, err := h.Orphans(h.Context(), nobodys, nil, 10); err != nil || len(found) > 0 || node != "" {
+			h.Errorf("at last %+v of %q, %v", found, node, err)
+		}
 	})
 }
 
@@ -198,7 +221,7 @@ func TestForgotten(t *testing.T) {
 func TestVisitsOfManyGames(t *testing.T) {
 	eachHall(t, func(h *hall) {
 		parts := make(map[int]int)
-		var all []behaviour.Visit
+		var all []visits.Visit
 		for i := range 50 {
 			v := h.visit(fmt.Sprint("p", i), someday)
 			v.Game = fmt.Sprint(h.game, ".", i)
@@ -207,8 +230,8 @@ func TestVisitsOfManyGames(t *testing.T) {
 		}
 		h.enter(h.a, all...)
 		for h.part = range parts {
-			if visits, _ := h.orphans(100); len(visits) != parts[h.part] {
-				h.Errorf("%d in %d, want %d", len(visits), h.part, parts[h.part])
+			if found, _ := h.orphans(100); len(found) != parts[h.part] {
+				h.Errorf("%d in %d, want %d", len(found), h.part, parts[h.part])
 			}
 		}
 		h.exit(h.a, all...)
@@ -223,7 +246,7 @@ func TestAttendanceOutOfReach(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
 	a := NewAttendance(client)
-	v := behaviour.Visit{Game: "demo", Session: "s"}
+	v := visits.Visit{Game: "demo", Session: "s"}
 	for name, call := range map[string]func(context.Context) error{
 		"enter": func(ctx context.Context) error { return a.Enter(ctx, "a", v) },
 		"exit":  func(ctx context.Context) error { return a.Exit(ctx, "a", v) },

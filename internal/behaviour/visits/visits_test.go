@@ -1,4 +1,4 @@
-package behaviour
+package visits
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/behaviour"
 )
 
 const pi = "1fffbjzos82bs9cnyj1dna7d6d29zg4esnh99u"
@@ -30,18 +32,18 @@ func TestWhoIsReported(t *testing.T) {
 		if !hex32.MatchString(device) || !hex32.MatchString(session) || device == session {
 			t.Errorf("device %q, session %q", device, session)
 		}
-		for i, want := range []Behaviour{
-			{ID: "on:" + session, Type: Online, At: came, Player: "p_guest", Device: device, Session: session, Account: Guest},
-			{ID: "on:" + all[1].Session, Type: Online, At: came, Player: "p_known", Session: all[1].Session, Account: Verified, PI: pi},
-			{ID: "off:" + session, Type: Offline, At: came + 60_000, Player: "p_guest", Device: device, Session: session, Account: Guest},
-			{ID: "off:" + all[1].Session, Type: Offline, At: came + 60_000, Player: "p_known", Session: all[1].Session, Account: Verified, PI: pi},
+		for i, want := range []behaviour.Behaviour{
+			{ID: "on:" + session, Type: behaviour.Online, At: came, Player: "p_guest", Device: device, Session: session, Account: behaviour.Guest},
+			{ID: "on:" + all[1].Session, Type: behaviour.Online, At: came, Player: "p_known", Session: all[1].Session, Account: behaviour.Verified, PI: pi},
+			{ID: "off:" + session, Type: behaviour.Offline, At: came + 60_000, Player: "p_guest", Device: device, Session: session, Account: behaviour.Guest},
+			{ID: "off:" + all[1].Session, Type: behaviour.Offline, At: came + 60_000, Player: "p_known", Session: all[1].Session, Account: behaviour.Verified, PI: pi},
 		} {
 			if fmt.Sprint(all[i]) != fmt.Sprint(want) {
 				t.Errorf("%+v, want %+v", all[i], want)
 			}
 		}
 		p.Enter("demo", "p_guest", "")()
-		if again := h.reported(Online)[2]; again.Device != device || again.Session == session {
+		if again := h.reported(behaviour.Online)[2]; again.Device != device || again.Session == session {
 			t.Errorf("on another visit: device %q, session %q", again.Device, again.Session)
 		}
 		if deviceOf("starts", "p_guest") == device || deviceOf("demo", "p_other") == device {

@@ -1,12 +1,16 @@
-package behaviour
+package visits
 
-import "context"
+import (
+	"context"
+
+	"laststand/internal/behaviour"
+)
 
 // Visit is a player's stay: what is online until it is offline.
 type Visit struct {
-	Game    string    `json:"game"`
-	Session string    `json:"session"`
-	Offline Behaviour `json:"offline"` // to be reported at its end; At is when it was last seen
+	Game    string              `json:"game"`
+	Session string              `json:"session"`
+	Offline behaviour.Behaviour `json:"offline"` // to be reported at its end; At is when it was last seen
 }
 
 // Attendance keeps which visits there are at which node, so that their end is

@@ -1,4 +1,4 @@
-package behaviour
+package visits
 
 import (
 	"context"
@@ -23,17 +23,17 @@ const (
 // Run keeps Attendance up to date, and reports the end of visits whose nodes
 // are lost. When ctx ends it ends the visits that are left here: those who take
 // what is offered have to outlive it.
-func (v *Visits) Run(ctx context.Context) error {
+func (s *Service) Run(ctx context.Context) error {
 	var loops sync.WaitGroup
-	loops.Go(func() { v.write(ctx) })
-	loops.Go(func() { atIntervals(ctx, watchEvery, v.watch) })
-	loops.Go(func() { atIntervals(ctx, attendEvery, v.goOn) })
-	loops.Go(func() { atIntervals(ctx, attendEvery, v.endOrphans) })
+	loops.Go(func() { s.write(ctx) })
+	loops.Go(func() { atIntervals(ctx, watchEvery, s.watch) })
+	loops.Go(func() { atIntervals(ctx, attendEvery, s.goOn) })
+	loops.Go(func() { atIntervals(ctx, attendEvery, s.endOrphans) })
 	loops.Wait()
-	for _, one := range v.left() {
-		v.leave(one)
+	for _, one := range s.left() {
+		s.leave(one)
 	}
-	v.close()
+	s.close()
 	return nil
 }
 
@@ -51,83 +51,83 @@ func atIntervals(ctx context.Context, every time.Duration, f func(context.Contex
 }
 
 // write has Attendance follow the roll until ctx ends.
-func (v *Visits) write(ctx context.Context) {
+func (s *Service) write(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-v.roll.news:
+		case <-s.roll.news:
 		}
-		for v.roll.waiting() > 0 && ctx.Err() == nil {
-			if err := v.writeBatch(ctx); err != nil {
-				v.failed("the visits here could not be noted; trying again", err)
+		for s.roll.waiting() > 0 && ctx.Err() == nil {
+			if err := s.writeBatch(ctx); err != nil {
+				s.failed("the visits here could not be noted; trying again", err)
 				waitAgain(ctx)
 			}
 		}
 	}
 }
 
-func (v *Visits) writeBatch(ctx context.Context) error {
+func (s *Service) writeBatch(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, attendWithin)
 	defer cancel()
-	changes := v.roll.head()
+	changes := s.roll.head()
 	come, over := sides(changes)
 	if len(come) > 0 {
-		if err := v.Attendance.Enter(ctx, v.Node, come...); err != nil {
+		if err := s.Attendance.Enter(ctx, s.Node, come...); err != nil {
 			return err
 		}
 	}
 	if len(over) > 0 {
-		if err := v.Attendance.Exit(ctx, v.Node, over...); err != nil {
+		if err := s.Attendance.Exit(ctx, s.Node, over...); err != nil {
 			return err
 		}
 	}
-	v.roll.drop(len(changes))
+	s.roll.drop(len(changes))
 	return nil
 }
 
 // close writes what is left of the roll. What it cannot write others find, and
 // report again by the same ids.
-func (v *Visits) close() {
+func (s *Service) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
-	for v.roll.waiting() > 0 {
-		if err := v.writeBatch(ctx); err != nil {
-			v.failed("ends of visits could not be noted; another node reports them again", err)
+	for s.roll.waiting() > 0 {
+		if err := s.writeBatch(ctx); err != nil {
+			s.failed("ends of visits could not be noted; another node reports them again", err)
 			return
 		}
 	}
 }
 
 // goOn says that the visits here go on.
-func (v *Visits) goOn(ctx context.Context) {
-	games := v.listed()
+func (s *Service) goOn(ctx context.Context) {
+	games := s.listed()
 	if len(games) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, attendWithin)
 	defer cancel()
-	if err := v.Attendance.Seen(ctx, v.Node, games, v.Now()); err != nil {
-		v.failed("it could not be noted that visits go on; it is again soon", err)
+	if err := s.Attendance.Seen(ctx, s.Node, games, s.Now()); err != nil {
+		s.failed("it could not be noted that visits go on; it is again soon", err)
 	}
 }
 
 // listed are the games with visits here that Attendance knows, or is to.
-func (v *Visits) listed() []string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return slices.Collect(maps.Keys(v.games))
+func (s *Service) listed() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.games))
 }
 
-func (v *Visits) left() []*stay {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return slices.Collect(maps.Keys(v.all))
+func (s *Service) left() []*stay {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.all))
 }
 
-func (v *Visits) failed(what string, err error) {
-	v.metrics.failed.Inc()
-	v.Logger.Warn(what, "error", err)
+func (s *Service) failed(what string, err error) {
+	s.metrics.failed.Inc()
+	s.Logger.Warn(what, "error", err)
 }
 
 func waitAgain(ctx context.Context) {

@@ -1,4 +1,4 @@
-package behaviour
+package visits
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/behaviour"
 )
 
 // hall is what nodes share, in virtual time: an Attendance in memory, of one
@@ -22,7 +24,7 @@ type hall struct {
 	visits map[string]map[string]Visit // by node and session
 	seen   map[string]int64
 	down   bool
-	taken  []Behaviour
+	taken  []behaviour.Behaviour
 	ids    map[string]bool
 	twice  int // offered again
 	early  int // orphans that Exit before their end is offered
@@ -37,9 +39,9 @@ func inHall(t *testing.T, f func(h *hall)) {
 	})
 }
 
-// porter is a node's Visits, and what it knows.
+// porter is a node's Service, and what it knows.
 type porter struct {
-	*Visits
+	*Service
 	hall *hall
 	stop func() // in order
 
@@ -50,10 +52,10 @@ type porter struct {
 
 // node runs a node of which all games report everything.
 func (h *hall) node(name string, alive ...string) *porter {
-	all := []string{Online, Offline, MatchStart, MatchEnd}
+	all := []string{behaviour.Online, behaviour.Offline, behaviour.MatchStart, behaviour.MatchEnd}
 	p := &porter{hall: h, alive: alive}
-	p.Visits = NewVisits(VisitsConfig{
-		Games: []Terms{{Game: "demo", Report: all}, {Game: "starts", Report: []string{MatchStart}}, {Game: "none"}},
+	p.Service = New(Config{
+		Games: []behaviour.Terms{{Game: "demo", Report: all}, {Game: "starts", Report: []string{behaviour.MatchStart}}, {Game: "none"}},
 		Offer: p.offer, Attendance: attendance{p}, Node: name, Now: now, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 		Duty: p.duty,
 	})
@@ -95,7 +97,7 @@ func (p *porter) die() {
 	p.stop()
 }
 
-func (p *porter) offer(game string, b Behaviour) {
+func (p *porter) offer(game string, b behaviour.Behaviour) {
 	h := p.hall
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -183,7 +185,7 @@ func (a attendance) Orphans(_ context.Context, partition int, alive []string, li
 }
 
 // reported is what was taken, of a type; all of them for "".
-func (h *hall) reported(kind string) (of []Behaviour) {
+func (h *hall) reported(kind string) (of []behaviour.Behaviour) {
 	synctest.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -214,10 +216,10 @@ func (h *hall) setDown(down bool) {
 func (h *hall) pairs(want int) {
 	h.Helper()
 	online, offline := map[string]int{}, map[string]int{}
-	for _, b := range h.reported(Online) {
+	for _, b := range h.reported(behaviour.Online) {
 		online[b.Session]++
 	}
-	for _, b := range h.reported(Offline) {
+	for _, b := range h.reported(behaviour.Offline) {
 		offline[b.Session]++
 	}
 	if len(online) != want || len(offline) != want {

@@ -1,10 +1,11 @@
-package behaviour
+package visits
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"laststand/internal/behaviour"
 	"laststand/internal/match"
 )
 
@@ -24,22 +25,22 @@ func TestTurned(t *testing.T) {
 		a, b := h.node("a", "a"), h.node("b", "a")
 		a.Enter("demo", "p_ada", pi)
 		a.Enter("demo", "p_gone", "")()
-		visit := h.reported(Online)[0]
+		visit := h.reported(behaviour.Online)[0]
 		a.Turned(turn("p_ada", "p_gone", "p_never"))
 		a.Turned(finished("p_ada", "p_gone", "p_never"))
 		b.Turned(finished("p_ada")) // is not there
-		var got []Behaviour
+		var got []behaviour.Behaviour
 		for _, b := range h.reported("") {
-			if b.Type == MatchStart || b.Type == MatchEnd {
+			if b.Type == behaviour.MatchStart || b.Type == behaviour.MatchEnd {
 				got = append(got, b)
 			}
 		}
 		begin, end := visit, visit
-		begin.ID, begin.Type, begin.At = "start:01KAH3ZVXV1T7Q5E8W2R9Y6P4M:p_ada", MatchStart, 1234
+		begin.ID, begin.Type, begin.At = "start:01KAH3ZVXV1T7Q5E8W2R9Y6P4M:p_ada", behaviour.MatchStart, 1234
 		begin.Data = []byte(`{"match":"01KAH3ZVXV1T7Q5E8W2R9Y6P4M","mode":"duel"}`)
-		end.ID, end.Type, end.At = "end:01KAH3ZVXV1T7Q5E8W2R9Y6P4M:p_ada", MatchEnd, 5678
+		end.ID, end.Type, end.At = "end:01KAH3ZVXV1T7Q5E8W2R9Y6P4M:p_ada", behaviour.MatchEnd, 5678
 		end.Data = []byte(`{"match":"01KAH3ZVXV1T7Q5E8W2R9Y6P4M","mode":"duel","reason":"finished"}`)
-		if fmt.Sprint(got) != fmt.Sprint([]Behaviour{begin, end}) {
+		if fmt.Sprint(got) != fmt.Sprint([]behaviour.Behaviour{begin, end}) {
 			t.Errorf("%+v, want %+v and %+v", got, begin, end)
 		}
 	})
@@ -60,7 +61,7 @@ func TestTurnedTwice(t *testing.T) {
 			node.Turned(turn(players...))
 			node.Turned(finished(players...))
 		}
-		starts, ends := h.reported(MatchStart), h.reported(MatchEnd)
+		starts, ends := h.reported(behaviour.MatchStart), h.reported(behaviour.MatchEnd)
 		if len(starts) != 3 || len(ends) != 3 || h.twice != 6 {
 			t.Errorf("%d starts, %d ends, %d offered again", len(starts), len(ends), h.twice)
 		}
@@ -82,8 +83,8 @@ func TestTurnedWhileReplaced(t *testing.T) {
 		p.Turned(turn("p_ada"))
 		newer()
 		p.Turned(finished("p_ada"))
-		online, starts := h.reported(Online), h.reported(MatchStart)
-		if len(starts) != 1 || starts[0].Session != online[1].Session || len(h.reported(MatchEnd)) != 0 {
+		online, starts := h.reported(behaviour.Online), h.reported(behaviour.MatchStart)
+		if len(starts) != 1 || starts[0].Session != online[1].Session || len(h.reported(behaviour.MatchEnd)) != 0 {
 			t.Errorf("%+v in the visits %+v", starts, online)
 		}
 		h.pairs(2)
@@ -104,7 +105,7 @@ func TestTurnedOfMany(t *testing.T) {
 		begin.Game, end.Game = "starts", "starts"
 		p.Turned(begin)
 		p.Turned(end)
-		if all := h.reported(""); len(all) != players || all[0].Type != MatchStart {
+		if all := h.reported(""); len(all) != players || all[0].Type != behaviour.MatchStart {
 			t.Errorf("%d of %d", len(all), players)
 		}
 	})

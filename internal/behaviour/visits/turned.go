@@ -1,27 +1,28 @@
-package behaviour
+package visits
 
 import (
 	"encoding/json"
 
+	"laststand/internal/behaviour"
 	"laststand/internal/match"
 )
 
 // Turned reports that a match has begun, or is over, for its players who are
 // here. All nodes that see so give it the same id.
-func (v *Visits) Turned(t match.Turn) {
-	kind, what := MatchStart, "start"
+func (s *Service) Turned(t match.Turn) {
+	kind, what := behaviour.MatchStart, "start"
 	if t.Over {
-		kind, what = MatchEnd, "end"
+		kind, what = behaviour.MatchEnd, "end"
 	}
-	if !v.reports[t.Game][kind] {
+	if !s.reports[t.Game][kind] {
 		return
 	}
 	data, _ := json.Marshal(turnData{t.Match, string(t.Mode), string(t.Reason)}) // plain texts always encode
 	for _, player := range t.Players {
-		if one := v.current(t.Game, player); one != nil {
+		if one := s.current(t.Game, player); one != nil {
 			b := one.does(kind, turnID(what, t.Match, player), t.At)
 			b.Data = data
-			v.Offer(t.Game, b)
+			s.Offer(t.Game, b)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package behaviour
+package visits
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/behaviour"
 )
 
 // The visits of a node that dies are ended by the others, once, as of when it
@@ -22,15 +24,15 @@ func TestDeathOfANode(t *testing.T) {
 		time.Sleep(time.Minute)
 		died := now()
 		a.die()
-		time.Sleep(NodeMS * time.Millisecond)
+		time.Sleep(behaviour.NodeMS * time.Millisecond)
 		b.know("b", "c")
 		c.know("b", "c")
 		time.Sleep((deadMS - 1000) * time.Millisecond)
-		if early := h.reported(Offline); len(early) > 0 {
+		if early := h.reported(behaviour.Offline); len(early) > 0 {
 			t.Errorf("%d ended too early", len(early))
 		}
 		time.Sleep(2 * attendEvery)
-		ended := h.reported(Offline)
+		ended := h.reported(behaviour.Offline)
 		for _, o := range ended {
 			if o.At > died || o.At < died-attendEvery.Milliseconds() {
 				t.Fatalf("ended %d ms before the death", died-o.At)
@@ -57,7 +59,7 @@ func TestANodeThatHasOnlyBegunIsNotDead(t *testing.T) {
 		b := h.node("b", "a", "b")
 		leave := b.Enter("demo", "ada", "")
 		time.Sleep(2 * attendEvery)
-		if early := h.reported(Offline); len(early) > 0 {
+		if early := h.reported(behaviour.Offline); len(early) > 0 {
 			t.Errorf("ended while it goes on: %+v", early)
 		}
 		a.know("a", "b")
@@ -130,7 +132,7 @@ func TestNobodyIsDeadByMistake(t *testing.T) {
 			b.know("a", "b")
 			time.Sleep(time.Minute)
 		}
-		if ended := h.reported(Offline); len(ended) > 0 || testutil.ToFloat64(b.metrics.orphans) > 0 {
+		if ended := h.reported(behaviour.Offline); len(ended) > 0 || testutil.ToFloat64(b.metrics.orphans) > 0 {
 			t.Errorf("ended %+v", ended)
 		}
 	})

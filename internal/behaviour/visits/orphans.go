@@ -1,10 +1,12 @@
-package behaviour
+package visits
 
 import (
 	"context"
 	"maps"
 	"slices"
 	"sync"
+
+	"laststand/internal/behaviour"
 )
 
 const (
@@ -32,7 +34,7 @@ func (w *vigil) note(alive []string, now int64) {
 		w.last = 0
 		return
 	}
-	if max(now-w.last, w.last-now) > NodeMS {
+	if max(now-w.last, w.last-now) > behaviour.NodeMS {
 		w.since, w.seen = now, make(map[string]int64)
 	}
 	w.last = now
@@ -45,7 +47,7 @@ func (w *vigil) note(alive []string, now int64) {
 func (w *vigil) living(now int64) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if now-w.last > NodeMS || now-w.since < deadMS {
+	if now-w.last > behaviour.NodeMS || now-w.since < deadMS {
 		return nil
 	}
 	maps.DeleteFunc(w.seen, func(_ string, at int64) bool { return now-at >= deadMS })
@@ -53,24 +55,24 @@ func (w *vigil) living(now int64) []string {
 }
 
 // watch notes who is alive.
-func (v *Visits) watch(context.Context) {
-	_, alive := v.Duty()
-	v.vigil.note(alive, v.Now())
+func (s *Service) watch(context.Context) {
+	_, alive := s.Duty()
+	s.vigil.note(alive, s.Now())
 }
 
 // endOrphans reports the end of visits at nodes that are lost, in the
 // partitions of this node. Two nodes may do so at once: the ids are the same.
-func (v *Visits) endOrphans(ctx context.Context) {
-	living := v.vigil.living(v.Now())
+func (s *Service) endOrphans(ctx context.Context) {
+	living := s.vigil.living(s.Now())
 	if len(living) == 0 {
 		return
 	}
-	partitions, _ := v.Duty()
+	partitions, _ := s.Duty()
 	for _, p := range partitions {
 		for more := true; more && ctx.Err() == nil; {
 			var err error
-			if more, err = v.endSome(ctx, p, living); err != nil {
-				v.failed("visits at lost nodes could not be looked for; they are again soon", err)
+			if more, err = s.endSome(ctx, p, living); err != nil {
+				s.failed("visits at lost nodes could not be looked for; they are again soon", err)
 				return
 			}
 		}
@@ -84,16 +86,16 @@ func seenLately(visits []Visit, now int64) bool {
 }
 
 // endSome says whether there may be more.
-func (v *Visits) endSome(ctx context.Context, partition int, living []string) (more bool, err error) {
+func (s *Service) endSome(ctx context.Context, partition int, living []string) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, attendWithin)
 	defer cancel()
-	visits, node, err := v.Attendance.Orphans(ctx, partition, living, orphansAtOnce)
-	if err != nil || len(visits) == 0 || seenLately(visits, v.Now()) {
+	visits, node, err := s.Attendance.Orphans(ctx, partition, living, orphansAtOnce)
+	if err != nil || len(visits) == 0 || seenLately(visits, s.Now()) {
 		return false, err
 	}
 	for _, one := range visits {
-		v.Offer(one.Game, one.Offline)
+		s.Offer(one.Game, one.Offline)
 	}
-	v.metrics.orphans.Add(float64(len(visits)))
-	return true, v.Attendance.Exit(ctx, node, visits...)
+	s.metrics.orphans.Add(float64(len(visits)))
+	return true, s.Attendance.Exit(ctx, node, visits...)
 }

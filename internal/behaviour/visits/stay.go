@@ -1,39 +1,53 @@
-package behaviour
+package visits
 
 import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+
+	"laststand/internal/behaviour"
 )
 
 // stay is a visit at this node.
 type stay struct {
 	game, player string
 	pi           string // of a verified player
+	device       string // of a guest
 	session      string // 32 hex digits, of its own
 	listed       bool   // its end is reported though this node is lost
 }
 
-// newSession draws an id that no other visit has.
-func newSession() string {
-	var id [16]byte
-	rand.Read(id[:]) // never fails
-	return hex.EncodeToString(id[:])
+// newStay begins a visit, which has a session that no other has.
+func newStay(game, player, pi string) *stay {
+	var session [16]byte
+	rand.Read(session[:]) // never fails
+	s := &stay{game: game, player: player, pi: pi, session: hex.EncodeToString(session[:])}
+	if pi == "" {
+		s.device = deviceOf(game, player)
+	}
+	return s
 }
 
 // does is a behaviour of the visit's player.
-func (s *stay) does(kind, id string, at int64) Behaviour {
-	b := Behaviour{ID: id, Type: kind, At: at, Player: s.player, Session: s.session, Account: Verified, PI: s.pi}
+func (s *stay) does(kind, id string, at int64) behaviour.Behaviour {
+	account := behaviour.Verified
 	if s.pi == "" {
-		b.Account, b.Device = Guest, deviceOf(s.game, s.player)
+		account = behaviour.Guest
 	}
-	return b
+	return behaviour.Behaviour{
+		ID: id, Type: kind, At: at, Player: s.player, Device: s.device, Session: s.session, Account: account, PI: s.pi,
+	}
 }
 
 // online and offline have ids by which a repeat is found: also that of another
 // node, which reports an end for this one.
-func (s *stay) online(at int64) Behaviour  { return s.does(Online, "on:"+s.session, at) }
-func (s *stay) offline(at int64) Behaviour { return s.does(Offline, "off:"+s.session, at) }
+func (s *stay) online(at int64) behaviour.Behaviour {
+	return s.does(behaviour.Online, "on:"+s.session, at)
+}
+
+func (s *stay) offline(at int64) behaviour.Behaviour {
+	return s.does(behaviour.Offline, "off:"+s.session, at)
+}
 
 // entry is the visit as Attendance keeps it.
 func (s *stay) entry(seenAt int64) Visit {

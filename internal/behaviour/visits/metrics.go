@@ -1,23 +1,23 @@
-package behaviour
+package visits
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-type visitMetrics struct {
+type metrics struct {
 	here     prometheus.Gauge
 	unlisted prometheus.Counter
 	failed   prometheus.Counter
 	orphans  prometheus.Counter
 }
 
-func newVisitMetrics(r prometheus.Registerer) visitMetrics {
+func newMetrics(r prometheus.Registerer) metrics {
 	on := promauto.With(r)
 	count := func(name, help string) prometheus.Counter {
 		return on.NewCounter(prometheus.CounterOpts{Name: "laststand_visits_" + name, Help: help})
 	}
-	return visitMetrics{
+	return metrics{
 		here:     on.NewGauge(prometheus.GaugeOpts{Name: "laststand_visits_here", Help: "Visits of players at this node."}),
 		unlisted: count("unlisted_total", "Visits whose end would be lost with this node, since too many waited to be noted."),
 		failed:   count("failed_total", "Calls that failed to note visits or to look for lost ones."),
