@@ -2,7 +2,6 @@ package behaviour
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -98,10 +97,7 @@ func TestCollectorIsBounded(t *testing.T) {
 func TestCollectorsAreBoundedInAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var all []Terms
-		for i := range 30 {
-			all = append(all, terms(fmt.Sprint("g", i)))
-		}
+		all := numbered(30)
 		w := newWorld(t, all...)
 		n := w.service("n") // nobody pushes yet
 		for _, term := range all {

@@ -28,7 +28,8 @@ type course struct {
 	wanted  int           // how many there should be
 	due     chan struct{} // wakes its own reporters
 	slow    bool          // its last try failed or took long
-	haul    int           // how many batches to take together
+	haul    int           // how many batches to take together, where there are as many
+	length  int           // of the queue, as last seen
 	aside   int           // batches that wait
 	rest    time.Time     // no take before
 	hotTill time.Time
@@ -115,11 +116,18 @@ func (c *course) tried(good bool, took time.Duration) {
 	}
 }
 
-// hauls is how many batches to take together.
-func (c *course) hauls() int {
+// see notes how long the queue is.
+func (c *course) see(length int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return max(c.haul, 1)
+	c.length = length
+}
+
+// hauls is how many batches to take together, of so many items at the most.
+func (c *course) hauls(most int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return max(min(c.haul, c.length/most), 1)
 }
 
 // idle has a game rest after a take that gave nothing, for as long as that can
@@ -127,6 +135,7 @@ func (c *course) hauls() int {
 func (c *course) idle(t Taken, now int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.length = t.Left
 	rest := idleRest
 	if t.Left > 0 {
 		rest = until(t.Next, now, pollEvery)
@@ -143,8 +152,9 @@ func (c *course) coolDown(d time.Duration) {
 	c.limited = true
 }
 
-// measure notes that so many items were taken, and how many are left, in batches
-// of so many at the most, and now and then sees whether the game is hot and how many reporters it needs.
+// measure notes that so many items were taken, in batches of so many at the
+// most, and how many are left, and now and then sees whether the game is hot and
+// how many reporters it needs.
 func (c *course) measure(items, most, left int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,6 +162,7 @@ func (c *course) measure(items, most, left int) {
 	if c.since.IsZero() {
 		c.since = now
 	}
+	c.length = left
 	c.items += items
 	c.full += items / most
 	took := now.Sub(c.since).Seconds()

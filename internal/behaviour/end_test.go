@@ -2,7 +2,6 @@ package behaviour
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -15,10 +14,7 @@ func TestEndWithThingsInEveryStage(t *testing.T) {
 		all := []Terms{terms("collected"), terms("queued"), terms("trying"), terms("waiting"), terms("partly")}
 		all[1].FlushMS = 60_000
 		w := newWorld(t, all...)
-		w.sink("trying").answer = func(ctx context.Context, _ int, _ Batch) Outcome {
-			wait(ctx, 4*time.Second)
-			return Outcome{Fate: Arrived, Code: "200"}
-		}
+		w.sink("trying").answer = slowly(4 * time.Second)
 		w.sink("waiting").answer = func(context.Context, int, Batch) Outcome {
 			return Outcome{Code: "429", After: time.Minute, Err: errFar}
 		}
@@ -194,12 +190,7 @@ func TestBanIsWaitedOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, terms("a"))
-		w.sink("a").answer = func(_ context.Context, n int, _ Batch) Outcome {
-			if n == 1 {
-				return Outcome{Code: "1006", After: 70 * time.Second, Err: errFar}
-			}
-			return Outcome{Fate: Arrived, Code: "200"}
-		}
+		w.sink("a").answer = firstly(Outcome{Code: "1006", After: 70 * time.Second, Err: errFar})
 		n := w.start("n")
 		defer n.stop()
 		n.offer("a", 0, 5)
@@ -250,10 +241,7 @@ func (hung) PushAll(ctx context.Context, _ []GamePush) ([]Pushed, error) {
 func TestEndIsNotHeldUpByManyGamesWithoutAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var all []Terms
-		for i := range 100 {
-			all = append(all, terms(fmt.Sprint("g", i)))
-		}
+		all := numbered(100)
 		w := newWorld(t, all...)
 		n := w.service("n")
 		n.Queue = hung{w.memory}

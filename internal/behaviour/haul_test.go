@@ -37,15 +37,37 @@ func TestBatchesAreTakenTogether(t *testing.T) {
 	})
 }
 
+// However quick tries are, no more batches are asked for than there are.
+func TestATakeAsksForWhatThereIs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, terms("a"))
+		n := w.start("n")
+		defer n.stop()
+		n.offer("a", 0, 4*MaxBatch)
+		time.Sleep(time.Second)
+		w.set(func() {
+			if w.asked != 3 {
+				t.Errorf("asked for %d of the 3 batches that were left", w.asked)
+			}
+		})
+		n.offer("a", 4*MaxBatch, 5)
+		time.Sleep(2 * time.Second)
+		w.set(func() {
+			if w.asked != 1 {
+				t.Errorf("asked for %d batches of 5 items", w.asked)
+			}
+		})
+		w.want("a", Counts{Offered: 4*MaxBatch + 5, Sent: 4*MaxBatch + 5})
+	})
+}
+
 // Slow tries have one batch taken at a time, so that none grows old in wait.
 func TestBatchesOfASlowSinkAreTakenOneByOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, terms("a"))
-		w.sink("a").answer = func(ctx context.Context, _ int, _ Batch) Outcome {
-			wait(ctx, 50*time.Millisecond)
-			return Outcome{Fate: Arrived, Code: "200"}
-		}
+		w.sink("a").answer = slowly(50 * time.Millisecond)
 		n := w.start("n")
 		defer n.stop()
 		n.offer("a", 0, 20*MaxBatch)
@@ -65,7 +87,7 @@ func TestTheRestOfATakeGoesBack(t *testing.T) {
 		"it fails": func(context.Context) Outcome { return Outcome{Code: "500", Err: errFar} },
 		"it is slow": func(ctx context.Context) Outcome {
 			wait(ctx, 2*time.Second)
-			return Outcome{Fate: Arrived, Code: "200"}
+			return arrived
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +98,7 @@ func TestTheRestOfATakeGoesBack(t *testing.T) {
 					if n == 4 {
 						return bad(ctx)
 					}
-					return Outcome{Fate: Arrived, Code: "200"}
+					return arrived
 				}
 				n := w.service("n")
 				n.offer("a", 0, 12*MaxBatch)
@@ -108,7 +130,7 @@ func TestEndWithinATake(t *testing.T) {
 			if n == 4 {
 				wait(ctx, 900*time.Millisecond)
 			}
-			return Outcome{Fate: Arrived, Code: "200"}
+			return arrived
 		}
 		n := w.service("n")
 		n.offer("a", 0, 7*MaxBatch)
@@ -170,7 +192,7 @@ func TestABatchOfATakeIsGone(t *testing.T) {
 					}
 				})
 			}
-			return Outcome{Fate: Arrived, Code: "200"}
+			return arrived
 		}
 		n := w.service("n")
 		n.offer("a", 0, 5*MaxBatch)

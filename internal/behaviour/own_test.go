@@ -55,10 +55,7 @@ func TestHotGameThatFallsBehindGetsMoreReporters(t *testing.T) {
 		hot := terms("a")
 		hot.Hot, hot.MaxLen = true, 100_000
 		w := newWorld(t, hot)
-		w.sink("a").answer = func(ctx context.Context, _ int, _ Batch) Outcome {
-			wait(ctx, 200*time.Millisecond)
-			return Outcome{Fate: Arrived, Code: "200"}
-		}
+		w.sink("a").answer = slowly(200 * time.Millisecond)
 		n := w.start("n")
 		defer n.stop()
 		n.offer("a", 0, 60_000)
@@ -84,10 +81,7 @@ func TestGameThatFallsBehindBecomesHot(t *testing.T) {
 		many := terms("a")
 		many.MaxLen = 100_000
 		w := newWorld(t, many)
-		w.sink("a").answer = func(ctx context.Context, _ int, _ Batch) Outcome {
-			wait(ctx, 500*time.Millisecond)
-			return Outcome{Fate: Arrived, Code: "200"}
-		}
+		w.sink("a").answer = slowly(500 * time.Millisecond)
 		n := w.start("n")
 		defer n.stop()
 		n.offer("a", 0, 20_000)

@@ -152,7 +152,7 @@ func TestLaterBatchesGoOnBesideARetry(t *testing.T) {
 			if b.Items[0].ID == id(0) && b.Now < b.Items[0].At+1000 {
 				return Outcome{Code: "500", Err: errFar}
 			}
-			return Outcome{Fate: Arrived, Code: "200"}
+			return arrived
 		}
 		n := w.start("n")
 		defer n.stop()
@@ -190,7 +190,7 @@ func TestPartialAnswers(t *testing.T) {
 			case 2:
 				return Outcome{Items: []Fate{Arrived, Again, Refused, Again}, Code: "200", Err: errFar}
 			}
-			return Outcome{Fate: Arrived, Code: "200"}
+			return arrived
 		}
 		n := w.start("n")
 		defer n.stop()
@@ -211,12 +211,7 @@ func TestBarredCoolsDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, terms("a"))
-		w.sink("a").answer = func(_ context.Context, n int, _ Batch) Outcome {
-			if n == 1 {
-				return Outcome{Fate: Barred, Code: "401", Err: errFar}
-			}
-			return Outcome{Fate: Arrived, Code: "200"}
-		}
+		w.sink("a").answer = firstly(Outcome{Fate: Barred, Code: "401", Err: errFar})
 		n := w.start("n")
 		defer n.stop()
 		n.offer("a", 0, MaxBatch+1)
@@ -265,7 +260,7 @@ func TestPanicIsAFailedTry(t *testing.T) {
 			if n == 1 {
 				panic("send")
 			}
-			return Outcome{Fate: Arrived, Code: "200"}
+			return arrived
 		}
 		n := w.start("n")
 		defer n.stop()

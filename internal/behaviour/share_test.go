@@ -32,10 +32,7 @@ func TestOwnersStayWhenAnotherGoes(t *testing.T) {
 func TestNodesShareAndTakeOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var all []Terms
-		for i := range 20 {
-			all = append(all, terms(fmt.Sprint("g", i)))
-		}
+		all := numbered(20)
 		w := newWorld(t, all...)
 		a, b := w.start("a"), w.start("b")
 		time.Sleep(2 * time.Second)
@@ -65,10 +62,7 @@ func TestNodesShareAndTakeOver(t *testing.T) {
 func TestNobodyTakesOverWhileTheStoreComesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var all []Terms
-		for i := range 20 {
-			all = append(all, terms(fmt.Sprint("g", i)))
-		}
+		all := numbered(20)
 		w := newWorld(t, all...)
 		a, b := w.start("a"), w.start("b")
 		defer a.stop()

@@ -103,6 +103,7 @@ func (s *Service) reap(ctx context.Context, p *partition) {
 
 // announce follows a push: who waits for a batch of the game looks now.
 func (s *Service) announce(g *game, pushed Pushed) {
+	g.course.see(pushed.Length)
 	first := pushed.Length > 0 && pushed.Length == pushed.Queued
 	if pushed.Length < g.BatchSize && (!first || g.FlushMS >= pollEvery.Milliseconds()) {
 		return

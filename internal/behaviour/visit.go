@@ -85,7 +85,7 @@ func (s *Service) tryAll(ctx context.Context, batches []*batch, w *worker) (ende
 // does then, they are doubtful, and wait.
 func (s *Service) take(ctx context.Context, g *game, w *worker) (batches []*batch, t Taken, err error) {
 	take := Take{Node: s.Node, Lane: w.name(), Lease: leaseMS}
-	for range g.course.hauls() {
+	for range g.course.hauls(g.BatchSize) {
 		take.Batches = append(take.Batches, s.ids.next())
 	}
 	for range 2 {

@@ -35,26 +35,25 @@ func terms(game string) Terms {
 	return Terms{Game: game, MaxLen: 10_000, Overflow: DropOldest, BatchSize: MaxBatch, FlushMS: 1000, MaxAgeMS: 170_000, Report: []string{Online, "answer"}}
 }
 
+// numbered are the terms of so many games.
+func numbered(games int) (all []Terms) {
+	for i := range games {
+		all = append(all, terms(fmt.Sprint("g", i)))
+	}
+	return all
+}
+
 func (w *world) now() int64 { return time.Now().UnixMilli() + w.shift.Load() }
 
 func (w *world) sink(game string) *sink { return w.sinks[game].(*sink) }
 
-// a desk is a memory without what the service does not use of it.
+// desk is a memory with what the service does not use of a Desk.
 type desk struct {
-	Desk
 	*memory
+	rest
 }
 
-func (d desk) Status(ctx context.Context, games []string, now int64) ([]Status, error) {
-	return d.memory.Status(ctx, games, now)
-}
-func (d desk) Totals(ctx context.Context) (Counts, error) { return d.memory.Totals(ctx) }
-func (d desk) Pause(ctx context.Context, game, why string) error {
-	return d.memory.Pause(ctx, game, why)
-}
-func (d desk) Hurry(ctx context.Context, game string, now int64) error {
-	return d.memory.Hurry(ctx, game, now)
-}
+type rest struct{ Desk }
 
 // node is a service that runs until it is stopped.
 type node struct {
@@ -188,7 +187,7 @@ func (s *sink) Send(ctx context.Context, b Batch) Outcome {
 		s.open--
 	}()
 	if answer == nil {
-		return Outcome{Fate: Arrived, Code: "200"}
+		return arrived
 	}
 	return answer(ctx, n, b)
 }
@@ -216,7 +215,27 @@ func (s *sink) sizes() (all []int) {
 	return all
 }
 
-// wait is an answer that takes a time, or the whole try.
+var arrived = Outcome{Fate: Arrived, Code: "200"}
+
+// firstly answers the first try so; then all arrive.
+func firstly(o Outcome) func(context.Context, int, Batch) Outcome {
+	return func(_ context.Context, n int, _ Batch) Outcome {
+		if n == 1 {
+			return o
+		}
+		return arrived
+	}
+}
+
+// slowly takes a time for each try.
+func slowly(d time.Duration) func(context.Context, int, Batch) Outcome {
+	return func(ctx context.Context, _ int, _ Batch) Outcome {
+		wait(ctx, d)
+		return arrived
+	}
+}
+
+// wait takes a time, or the whole try.
 func wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
