@@ -54,7 +54,7 @@ func (e *Engine) advance(ctx context.Context, l *live, v View) error {
 // course takes steps until none is due. The wheel is set once all are taken:
 // else it would take those that follow at once beside this course.
 func (e *Engine) course(ctx context.Context, l *live, v View, wanted choice) error {
-	st := stretch{Engine: e, l: l}
+	st := stretch{e: e, l: l}
 	err := cmp.Or(st.steps(ctx, v, wanted), st.tell(ctx))
 	if st.taken {
 		e.arm(l)

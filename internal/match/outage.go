@@ -84,7 +84,7 @@ func (e *Engine) abandon(ctx context.Context, l *live) error {
 			return ErrAbandoned
 		}
 		s := abandon(l.plan, v)
-		st := stretch{Engine: e, l: l}
+		st := stretch{e: e, l: l}
 		taken, err := st.take(ctx, &s, v)
 		if taken {
 			_, err = st.pause(ctx, &s, View{State: s.To})

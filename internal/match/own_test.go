@@ -126,7 +126,7 @@ func TestOwnOfACloseThatIsFound(t *testing.T) {
 		}
 		l, err := n.live(w.Context(), p.ID)
 		w.must(err)
-		st := stretch{Engine: n.Engine, l: l}
+		st := stretch{e: n.Engine, l: l}
 		v, err := st.look(w.Context(), View{})
 		w.must(err)
 		if v.Phase != Sealed || len(st.owed) != len(ins) {

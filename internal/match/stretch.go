@@ -4,7 +4,7 @@ import "context"
 
 // stretch is a part of a match's course: the steps that one call takes.
 type stretch struct {
-	*Engine
+	e      *Engine
 	l      *live
 	owed   []string // who is here and was read to be told their own
 	taken  bool     // a step was
@@ -17,12 +17,12 @@ func (st *stretch) steps(ctx context.Context, v View, wanted choice) error {
 		if wanted != nil || !v.enough(st.l.plan) {
 			var err error
 			if v, err = st.look(ctx, v); err != nil {
-				return st.lost(ctx, st.l, err)
+				return st.e.lost(ctx, st.l, err)
 			}
 		}
-		s, asked, due := st.choose(st.l.plan, v, wanted)
+		s, asked, due := st.e.choose(st.l.plan, v, wanted)
 		if !due {
-			st.follow(st.l, v)
+			st.e.follow(st.l, v)
 			return nil
 		}
 		taken, err := st.take(ctx, &s, v)
@@ -50,7 +50,7 @@ func (st *stretch) look(ctx context.Context, v View) (View, error) {
 	for {
 		var err error
 		st.owed = st.l.owed(v)
-		if v, err = st.read(ctx, st.l, st.l.known().Seq, st.owed...); err != nil || st.owed != nil || st.l.owed(v) == nil {
+		if v, err = st.e.read(ctx, st.l, st.l.known().Seq, st.owed...); err != nil || st.owed != nil || st.l.owed(v) == nil {
 			return v, err
 		}
 	}
@@ -59,22 +59,22 @@ func (st *stretch) look(ctx context.Context, v View) (View, error) {
 // take tries a step and, where this node has won it, tells the other nodes what
 // it caused.
 func (st *stretch) take(ctx context.Context, s *Step, v View) (taken bool, err error) {
-	s.ID, s.Seen = st.attemptID(), st.l.seen()
-	done, err := st.Store.Step(ctx, *s)
+	s.ID, s.Seen = st.e.attemptID(), st.l.seen()
+	done, err := st.e.Store.Step(ctx, *s)
 	if err != nil {
-		st.metrics.steps.WithLabelValues(string(s.To.Phase), "failed").Inc()
-		return false, st.lost(ctx, st.l, err)
+		st.e.metrics.steps.WithLabelValues(string(s.To.Phase), "failed").Inc()
+		return false, st.e.lost(ctx, st.l, err)
 	}
 	if !done.Taken {
-		st.metrics.steps.WithLabelValues(string(s.To.Phase), "lost").Inc()
+		st.e.metrics.steps.WithLabelValues(string(s.To.Phase), "lost").Inc()
 		return false, nil
 	}
-	st.metrics.steps.WithLabelValues(string(s.To.Phase), "taken").Inc()
+	st.e.metrics.steps.WithLabelValues(string(s.To.Phase), "taken").Inc()
 	st.taken = true
 	s.To.Version = done.Version
 	st.l.see(done.Version)
 	f := encode(s.Pushes, done.First)
-	st.publish(ctx, st.l, done.Nodes, news{frames: f, state: &s.To, version: done.Version})
+	st.e.publish(ctx, st.l, done.Nodes, news{frames: f, state: &s.To, version: done.Version})
 	st.untold.add(f, s.To)
 	if s.To.Phase == Revealed {
 		st.untold.reveal(st.l.plan, v, st.owed)
@@ -85,12 +85,12 @@ func (st *stretch) take(ctx context.Context, s *Step, v View) (taken bool, err e
 // pause delivers what steps have led to, unless the next is due at once too and
 // nothing is to be read before it; it says whether none is.
 func (st *stretch) pause(ctx context.Context, last *Step, v View) (ended bool, err error) {
-	goesOn := v.due(st.Now())
+	goesOn := v.due(st.e.Now())
 	if !goesOn || !v.enough(st.l.plan) || !st.untold.whole(v) {
 		err = st.tell(ctx)
 	}
 	if last.To.Phase == Over {
-		st.over(ctx, st.l, last)
+		st.e.over(ctx, st.l, last)
 	}
 	return !goesOn, err
 }
@@ -103,7 +103,7 @@ func (st *stretch) tell(ctx context.Context) error {
 		return nil
 	}
 	st.untold = delivery{}
-	err := st.deliver(ctx, st.l, d)
-	st.moved(st.l)
+	err := st.e.deliver(ctx, st.l, d)
+	st.e.moved(st.l)
 	return err
 }
