@@ -2,6 +2,7 @@ package behaviour
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -69,10 +70,7 @@ func (c *census) Collect(out chan<- prometheus.Metric) {
 		return
 	}
 	rest := c.totals
-	rest.Dropped = map[Reason]int64{}
-	for reason, n := range c.totals.Dropped {
-		rest.Dropped[reason] = n
-	}
+	rest.Dropped = maps.Clone(c.totals.Dropped)
 	now := c.service.Now()
 	for _, status := range c.statuses {
 		c.show(out, status.Game, status.Counts)

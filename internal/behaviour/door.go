@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"laststand/internal/identity"
@@ -16,11 +15,12 @@ var ErrNoQueue = errors.New("the game has no queue of behaviours")
 
 // Offer takes a behaviour of the server's own player, if its game has its type
 // reported. It never blocks: it is queued within about 100 ms, and dropped where too
-// many wait for that. An ID of "" gets one, an At of 0 is now.
+// many wait for that. An ID of "" gets one, an At of 0 is now. Its id is not
+// looked for: who may say the same again offers it once.
 func (s *Service) Offer(game string, b Behaviour) { s.offer(game, b, false) }
 
 // OfferOnce is Offer for what several nodes may offer, or one again: within
-// SeenForMS one of that id is taken.
+// SeenForMS one of that id is taken. It costs more, by a set of the ids.
 func (s *Service) OfferOnce(game string, b Behaviour) { s.offer(game, b, true) }
 
 func (s *Service) offer(game string, b Behaviour, once bool) {
@@ -74,7 +74,7 @@ func (s *Service) Post(ctx context.Context, game string, bodies []json.RawMessag
 func posted(push Push, pushed Pushed) Posted {
 	p := Posted{Accepted: pushed.Queued, Dropped: map[Reason]int{}}
 	for _, dropped := range []map[Reason]int64{push.Refused, pushed.Dropped} {
-		for reason, n := range maps.All(dropped) {
+		for reason, n := range dropped {
 			p.Dropped[reason] += int(n)
 		}
 	}

@@ -15,8 +15,7 @@ const drainEvery = 200 * time.Millisecond
 
 // Drain has everything in a game's queue reported at once, by whichever node
 // reports it, and waits until nothing is queued or in flight, nor collected
-// here: ErrNoQueue,
-// ErrPaused, the store's errors, or the context's.
+// here: ErrNoQueue, ErrPaused, the store's errors, or the context's.
 func (s *Service) Drain(ctx context.Context, game string) error {
 	g := s.games[game]
 	if g == nil || g.sink == nil {

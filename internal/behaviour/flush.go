@@ -40,16 +40,15 @@ func (c *collected) close() (l losses, some bool) {
 func (s *Service) lose(ctx context.Context, g *game, l losses) {
 	s.held.Add(-l.untried - l.unknown)
 	s.metrics.unpushed.Add(float64(l.untried + l.unknown))
-	push := Push{ID: s.ids.next(), Refused: map[Reason]int64{}, Now: s.Now()}
-	for reason, n := range l.refused {
-		push.Refused[reason] = n
-	}
 	if l.untried > 0 {
-		push.Refused[Shutdown] = l.untried
+		if l.refused == nil {
+			l.refused = map[Reason]int64{}
+		}
+		l.refused[Shutdown] = l.untried
 	}
-	if len(push.Refused) == 0 || ctx.Err() != nil {
+	if l.refused == nil || ctx.Err() != nil {
 		return
 	}
-	_, err := s.Queue.Push(ctx, g.Terms, push)
+	_, err := s.Queue.Push(ctx, g.Terms, Push{ID: s.ids.next(), Refused: l.refused, Now: s.Now()})
 	s.note("push", err)
 }

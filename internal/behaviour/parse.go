@@ -41,28 +41,39 @@ func (b *Behaviour) set(name string, value json.RawMessage) error {
 	if string(value) == "null" { // which Unmarshal would take for a missing one
 		return errors.New("null")
 	}
-	switch name {
-	case "id":
-		return json.Unmarshal(value, &b.ID)
-	case "type":
-		return json.Unmarshal(value, &b.Type)
-	case "at":
-		return json.Unmarshal(value, &b.At)
-	case "player":
-		return json.Unmarshal(value, &b.Player)
-	case "device":
-		return json.Unmarshal(value, &b.Device)
-	case "session":
-		return json.Unmarshal(value, &b.Session)
-	case "account":
-		return json.Unmarshal(value, &b.Account)
-	case "pi":
-		return json.Unmarshal(value, &b.PI)
-	case "data":
+	if name == "data" {
 		b.Data = value
 		return nil
 	}
-	return errors.New("unknown")
+	into := b.member(name)
+	if into == nil {
+		return errors.New("unknown")
+	}
+	return json.Unmarshal(value, into)
+}
+
+// member is where one goes that is a text or a number, nil where none is called
+// so.
+func (b *Behaviour) member(name string) any {
+	switch name {
+	case "id":
+		return &b.ID
+	case "type":
+		return &b.Type
+	case "at":
+		return &b.At
+	case "player":
+		return &b.Player
+	case "device":
+		return &b.Device
+	case "session":
+		return &b.Session
+	case "account":
+		return &b.Account
+	case "pi":
+		return &b.PI
+	}
+	return nil
 }
 
 // check says what the wire contract has against a behaviour, other than its id.

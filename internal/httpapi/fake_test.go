@@ -221,7 +221,7 @@ func (w *world) Standing(_ context.Context, _ string, q leaderboard.StandingQuer
 // shown shows the boards of a world, on the day after 2026-11-20.
 func shown(w interface {
 	display.Reader
-	display.Names
+	leaderboard.Names
 }) *display.Display {
 	return display.New(display.Config{
 		Reader: w, Names: w, Now: func() int64 { return start + 12*time.Hour.Milliseconds() }, Registry: prometheus.NewRegistry(),

@@ -78,10 +78,13 @@ func (t *TopLists) name(ctx context.Context, game string, kind Kind, entries []T
 		ask = t.names.TeamNames
 	}
 	found, err := ask(ctx, game, ids)
-	for i := range entries {
-		entries[i].Name = found[entries[i].Holder]
+	if err != nil {
+		return err
 	}
-	return err
+	for i, id := range ids {
+		entries[i].Name = found[id]
+	}
+	return nil
 }
 
 // best keeps the first n of the entries that come by, in the order of the boards.

@@ -24,17 +24,10 @@ type Reader interface {
 	Standing(ctx context.Context, game string, q leaderboard.StandingQuery) (leaderboard.Standing, error)
 }
 
-// Names knows who stands on boards; *ledger.Ledger. Both are asked for
-// leaderboard.MaxLimit ids at most and leave unknown ones out.
-type Names interface {
-	Nicknames(ctx context.Context, game string, ids []string) (map[string]string, error)
-	TeamNames(ctx context.Context, game string, ids []string) (map[string]string, error)
-}
-
 // Config is what a display is made of; all fields are needed.
 type Config struct {
 	Reader   Reader
-	Names    Names
+	Names    leaderboard.Names
 	Now      func() int64 // cluster time, epoch ms: says which days are over
 	Registry prometheus.Registerer
 }

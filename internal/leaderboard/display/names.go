@@ -18,7 +18,7 @@ const (
 
 // names remembers what players and teams are called, nobody's ids too.
 type names struct {
-	source Names
+	source leaderboard.Names
 
 	mu        sync.Mutex
 	kept      recent[holder, name]
@@ -35,7 +35,7 @@ type name struct {
 	until time.Time
 }
 
-func newNames(source Names) *names {
+func newNames(source leaderboard.Names) *names {
 	return &names{source: source, kept: newRecent[holder, name](mostNames)}
 }
 
