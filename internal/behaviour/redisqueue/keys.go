@@ -46,15 +46,7 @@ type partition string
 
 func newPartition(number int) partition { return partition("{b:" + strconv.Itoa(number) + "}:") }
 
-// gamePartitions are those that games are in.
-var gamePartitions = func() (all [partitions]partition) {
-	for number := range all {
-		all[number] = newPartition(number)
-	}
-	return all
-}()
-
-func gamePartition(game string) partition { return gamePartitions[partitionOf(game)] }
+func gamePartition(game string) partition { return newPartition(partitionOf(game)) }
 
 func (p partition) due() string               { return string(p) + "due" }
 func (p partition) taken() string             { return string(p) + "taken" }
