@@ -14,6 +14,8 @@
 //   - Pairs: the article's two scripts and ours in turn, -pairs times; medians, and
 //     the median of what ours is times the other.
 //   - Ours: ours alone, for a profile.
+//   - Once: ours for events whose ids are taken once, as the server says what its
+//     own players do.
 //   - Streams: one stream for all games and a consumer group, so without batches
 //     per game; one XADD at a time, and pipelined.
 //   - Asynq: a task an event, a handler that does nothing but count. It is a module

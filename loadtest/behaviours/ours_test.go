@@ -17,7 +17,8 @@ import (
 	"laststand/internal/redisx"
 )
 
-// ours is the queue as the server runs it, with a sink that counts.
+// ours is the queue as the server runs it, with a sink that counts, for events
+// that have no ids to be looked for, as the article's have none.
 type ours struct {
 	*behaviour.Service
 	queue *redisqueue.Store

@@ -42,6 +42,11 @@ func (p pairRun) ratio() float64 { return p.ours.rate / p.theirs.rate }
 // BenchmarkOurs is ours alone, for a profile.
 func BenchmarkOurs(b *testing.B) { drive(b, connect(b), ourLoad()).report(b) }
 
+// BenchmarkOnce is ours as the server says what its own players do.
+func BenchmarkOnce(b *testing.B) {
+	drive(b, connect(b), load{producers: few, chunk: chunk, window: *window, open: openOnce}).report(b)
+}
+
 func BenchmarkStreams(b *testing.B) {
 	rdb := connect(b)
 	b.Run("one-by-one", func(b *testing.B) {
