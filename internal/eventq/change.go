@@ -16,6 +16,20 @@ const (
 // errExpired is the reason of a try of which nothing more was heard.
 var errExpired = errors.New("the lease ended before the try did: the worker died, hung or was cut off")
 
+// End notes a try that failed, as its worker says. ErrDone: it succeeded
+// elsewhere.
+func (t *Task) End(at int64, f *Failed) error {
+	switch {
+	case f.Postponed:
+		t.Postpone(at, f.Wait)
+	case f.Final:
+		return t.Fail(at, f.Why)
+	default:
+		t.Retry(at, f.Why, f.Wait)
+	}
+	return nil
+}
+
 // Fail notes a try that failed, after which the task is dead. ErrDone: it
 // succeeded elsewhere.
 func (t *Task) Fail(at int64, why error) error {

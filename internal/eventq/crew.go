@@ -17,8 +17,9 @@ type crew struct {
 	ended    chan *try
 	flying   map[Lease]*try // claimed, until the store knows how they ended
 	over     []*try         // ended, and the store does not know it yet
-	hungry   bool           // there may be something to claim
-	claiming bool           // a claim is under way
+	deaths   deaths
+	hungry   bool // there may be something to claim
+	claiming bool // a claim is under way
 	ending   bool
 	given    bool // up waiting for tries: they are given back
 
@@ -54,7 +55,7 @@ const storeAway = time.Second
 func newCrew(w *Workers, s Service) *crew {
 	return &crew{
 		Service: s, of: w, rung: w.Bell.Listen(s.Kind), claimed: make(chan claim, 1), ended: make(chan *try, s.AtOnce),
-		flying: map[Lease]*try{}, hungry: true,
+		flying: map[Lease]*try{}, deaths: deaths{w.Logger, map[string]time.Time{}}, hungry: true,
 	}
 }
 
@@ -253,7 +254,7 @@ func (c *crew) forget(lease Lease) {
 	}
 	if reason == reasonPermanent || t.task.Tries+1 >= t.task.MaxTries {
 		m.dead.WithLabelValues(c.Kind).Inc()
-		c.of.Logger.Error("a task is dead; see `server tasks list`", "id", t.task.ID, "topic", t.task.Topic, "key", t.task.Key, "error", t.err)
+		c.deaths.log(&t.task, t.err)
 	}
 }
 

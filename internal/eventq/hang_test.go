@@ -24,9 +24,9 @@ func (h *hanging) hang(ctx context.Context, call string) error {
 	return ctx.Err()
 }
 
-func (h *hanging) ReturnDue(ctx context.Context, n int) (int, error) {
+func (h *hanging) ReturnDue(ctx context.Context, n int) (Returned, error) {
 	if err := h.hang(ctx, "due"); err != nil {
-		return 0, err
+		return Returned{}, err
 	}
 	return h.store.ReturnDue(ctx, n)
 }

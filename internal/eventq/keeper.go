@@ -13,8 +13,8 @@ import (
 
 // Keeping is what the queue does of itself, in slices of n.
 type Keeping interface {
-	// ReturnDue puts tasks back into their lines whose wait or lease is over.
-	ReturnDue(ctx context.Context, n int) (many int, err error)
+	// ReturnDue sees to tasks whose wait or lease is over.
+	ReturnDue(ctx context.Context, n int) (Returned, error)
 	// NextDue is how long it is until ReturnDue has something to do, if it will.
 	NextDue(ctx context.Context) (wait time.Duration, ok bool, err error)
 	// MoveDone moves done cursors of lines after one, and gives the last that it
@@ -28,6 +28,19 @@ type Keeping interface {
 	// Backlogs are those of up to so many kinds, by name, each counted in up to so
 	// many lines.
 	Backlogs(ctx context.Context, kinds, upTo int) ([]Backlog, error)
+}
+
+// Returned is how many tasks were due: those that went back into their lines, and
+// those that are dead, as the lease of their last try was over.
+type Returned struct{ Back, Dead int }
+
+// Note counts a task that was due, as it is since.
+func (r *Returned) Note(t *Task) {
+	if t.State == Dead {
+		r.Dead++
+	} else {
+		r.Back++
+	}
 }
 
 // KeeperConfig is what a keeper needs.
@@ -116,12 +129,11 @@ func (k *Keeper) round(ctx context.Context) (rest time.Duration, err error) {
 	}
 	returned := 0
 	if time.Until(due) <= 0 {
-		returned, err = k.slices(ctx, k.Store.ReturnDue)
+		returned, err = k.slices(ctx, k.returnDue)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("eventq: return due tasks: %w", err)
 	}
-	k.metrics.returned.Add(float64(returned))
 	moved, err := k.moveDone(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("eventq: move done cursors: %w", err)
@@ -163,6 +175,16 @@ func (k *Keeper) slices(ctx context.Context, step func(context.Context, int) (in
 		}
 	}
 	return total, nil
+}
+
+func (k *Keeper) returnDue(ctx context.Context, n int) (int, error) {
+	r, err := k.Store.ReturnDue(ctx, n)
+	k.metrics.returned.Add(float64(r.Back))
+	k.metrics.expired.Add(float64(r.Dead))
+	if r.Dead > 0 {
+		k.Logger.Error("tasks are dead, as the leases of their last tries ended; see `server tasks list`", "tasks", r.Dead)
+	}
+	return r.Back + r.Dead, err
 }
 
 func (k *Keeper) moveDone(ctx context.Context) (total int, err error) {

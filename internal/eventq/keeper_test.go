@@ -80,6 +80,25 @@ func TestKeeperIsOnTime(t *testing.T) {
 	})
 }
 
+// A task whose last lease ended is dead, which is counted.
+func TestTheLastLeaseEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(2)
+		for i, most := range []int64{1, 2} {
+			s.tasks[i].State, s.tasks[i].DueAt, s.tasks[i].MaxTries = Claimed, time.Now().Add(time.Second).UnixMilli(), most
+		}
+		r := run(t, s, Service{Handle: nothing})
+		time.Sleep(3 * time.Second)
+		r.want(t, Dead, 1)
+		r.want(t, Done, 1)
+		if back, dead := count(t, r.registry, "due_total", ""), count(t, r.registry, "expired_total", ""); back != 1 || dead != 1 {
+			t.Errorf("%v came back and %v are dead", back, dead)
+		}
+		r.stop(t)
+	})
+}
+
 // ending is a store that answers only when the call is over.
 type ending struct{ *store }
 

@@ -47,31 +47,21 @@ func (p permanent) Unwrap() error { return p.error }
 // Permanent has a handler's error be the task's death.
 func Permanent(why error) error { return permanent{why} }
 
-// delayed is a failure that says itself when to try again.
-type delayed struct {
+// postponed is a try that was not made.
+type postponed struct {
 	error
 	wait time.Duration
 }
 
-func (d delayed) Unwrap() error { return d.error }
-
-// RetryAfter has a handler's error be followed by a try after a wait, as the
-// other side asks for.
-func RetryAfter(why error, wait time.Duration) error { return delayed{why, wait} }
-
-// postponed is a try that was not made.
-type postponed struct{ delayed }
+func (p postponed) Unwrap() error { return p.error }
 
 // Postpone has a task be tried after a wait, and the try not count, as it was not
 // made: the other side is known to want none now.
-func Postpone(why error, wait time.Duration) error { return postponed{delayed{why, wait}} }
+func Postpone(why error, wait time.Duration) error { return postponed{why, wait} }
 
 // failed judges a handler's error.
 func (b Backoff) failed(t *Task, why error) Failed {
 	f := Failed{Lease: t.Lease(), Why: why, Wait: b.wait(t.Tries + 1)}
-	if d, ok := errors.AsType[delayed](why); ok {
-		f.Wait = d.wait
-	}
 	if p, ok := errors.AsType[postponed](why); ok {
 		f.Wait, f.Postponed = p.wait, true
 	}

@@ -54,8 +54,8 @@ func newWorkMetrics(r prometheus.Registerer, kinds []string) *workMetrics {
 type keepMetrics struct {
 	tasks, oldest       *prometheus.GaugeVec
 	ready, waiting      *prometheus.GaugeVec
-	returned, forgotten prometheus.Counter
-	failures            prometheus.Counter
+	returned, expired   prometheus.Counter
+	forgotten, failures prometheus.Counter
 
 	shown map[string]bool // kinds; the keeper's loop owns it
 }
@@ -80,6 +80,7 @@ func newKeepMetrics(r prometheus.Registerer) *keepMetrics {
 		ready:     gauge("lines_ready", "Lines of a kind that have a task to hand out, counted up to 10,000, as every node sees them.", "kind"),
 		waiting:   gauge("waiting", "Tasks of a kind that were never handed out, of up to 10,000 lines, as every node sees them.", "kind"),
 		returned:  counter("due_total", "Tasks that this node put back into their lines: their wait was over, or their lease."),
+		expired:   counter("expired_total", "Tasks that this node found dead: the lease of their last try had ended; see `server tasks list`."),
 		forgotten: counter("forgotten_total", "Tasks that this node removed 7 days after their end."),
 		failures:  counter("keep_failures_total", "Rounds of this node's keeper that the store failed."),
 	}

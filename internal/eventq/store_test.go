@@ -84,11 +84,7 @@ func (s *store) Complete(_ context.Context, leases []Lease) ([]Lease, error) {
 
 func (s *store) Fail(_ context.Context, failed []Failed) ([]Lease, error) {
 	return s.each("fail", leasesOf(failed), func(i int, t *Task) {
-		if failed[i].Final {
-			_ = t.Fail(time.Now().UnixMilli(), failed[i].Why)
-			return
-		}
-		t.Retry(time.Now().UnixMilli(), failed[i].Why, failed[i].Wait)
+		_ = t.End(time.Now().UnixMilli(), &failed[i])
 	})
 }
 
@@ -109,17 +105,17 @@ func (s *store) Enqueue(_ context.Context, tasks []New) (accepted []Accepted, er
 	return accepted, err
 }
 
-func (s *store) ReturnDue(_ context.Context, n int) (many int, err error) {
+func (s *store) ReturnDue(_ context.Context, n int) (r Returned, err error) {
 	unlock, err := s.called("due")
 	defer unlock()
 	for _, t := range s.tasks {
-		if err == nil && t.DueAt > 0 && t.DueAt <= time.Now().UnixMilli() && many < n {
+		if err == nil && t.DueAt > 0 && t.DueAt <= time.Now().UnixMilli() && r.Back+r.Dead < n {
 			t.Due(time.Now().UnixMilli())
-			many++
+			r.Note(t)
 			s.bell.Ring(t.Topic)
 		}
 	}
-	return many, err
+	return r, err
 }
 
 func (s *store) NextDue(context.Context) (wait time.Duration, ok bool, err error) {

@@ -11,7 +11,7 @@ import (
 )
 
 // Handler makes a try of a task. The task is done once it returns nil; else it is
-// tried again, see Permanent and RetryAfter. It ends soon after its context
+// tried again, see Permanent and Postpone. It ends soon after its context
 // does: then the lease is lost, or the process ends. A task may have been tried
 // by another before, up to any point: what a handler does it does by the key.
 type Handler func(ctx context.Context, t Task) error

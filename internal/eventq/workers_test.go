@@ -101,7 +101,7 @@ func TestFailuresByReason(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		why := map[string]error{
-			"0": errors.New("why"), "1": Permanent(errors.New("never")), "2": RetryAfter(errors.New("busy"), time.Hour),
+			"0": errors.New("why"), "1": Permanent(errors.New("never")), "2": Postpone(errors.New("busy"), time.Hour),
 		}
 		r := run(t, newStore(4), Service{Handle: func(_ context.Context, task Task) error {
 			if task.Key == "3" {
@@ -111,13 +111,13 @@ func TestFailuresByReason(t *testing.T) {
 		}, Backoff: Backoff{First: time.Second, Max: time.Second}})
 		r.want(t, Dead, 1)
 		if at := r.tasks[2].DueAt; at != time.Now().Add(time.Hour).UnixMilli() {
-			t.Errorf("asked to come in an hour, it comes at %d", at)
+			t.Errorf("put off for an hour, it comes at %d", at)
 		}
 		time.Sleep(time.Minute)
 		r.want(t, Dead, 3)
 		time.Sleep(3 * time.Hour)
-		r.want(t, Dead, 4)
-		for reason, n := range map[string]float64{reasonError: 6, reasonPermanent: 1, reasonPanic: 3} {
+		r.want(t, Dead, 3)
+		for reason, n := range map[string]float64{reasonError: 3, reasonPermanent: 1, reasonPanic: 3, reasonPostponed: 4} {
 			r.wantFailures(t, reason, n)
 		}
 		r.stop(t)

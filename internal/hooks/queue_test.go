@@ -82,14 +82,7 @@ func (q *queue) Fail(_ context.Context, failed []eventq.Failed) ([]eventq.Lease,
 	for _, f := range failed {
 		q.each([]eventq.Lease{f.Lease}, func(t *eventq.Task) {
 			q.failed[t.Key] = append(q.failed[t.Key], f)
-			switch {
-			case f.Postponed:
-				t.Postpone(now, f.Wait)
-			case f.Final:
-				_ = t.Fail(now, f.Why)
-			default:
-				t.Retry(now, f.Why, f.Wait)
-			}
+			_ = t.End(now, &f)
 			time.AfterFunc(f.Wait, func() { q.bell.Ring(t.Topic) })
 		})
 	}

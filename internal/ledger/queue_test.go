@@ -326,10 +326,12 @@ func TestTaskThatKillsItsWorkers(t *testing.T) {
 		deadly := work("a", "k")
 		deadly.MaxTries = 3
 		id := q.enqueue(deadly)[0].ID
-		for range 3 {
+		for try, want := range []eventq.Returned{{Back: 1}, {Back: 1}, {Dead: 1}} {
 			q.claimOne("k")
 			q.pass(lease)
-			q.tend()
+			if got := must(q.ReturnDue(t.Context(), 10))(t); got != want {
+				t.Errorf("after %d tries more than one was due, or less: %+v", try+1, got)
+			}
 		}
 		if task := q.wantState(id, eventq.Dead); len(task.Errors) != 3 || !strings.Contains(task.Errors[2].Error, "lease") {
 			t.Errorf("dead with %+v", task.Errors)

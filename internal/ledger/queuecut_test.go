@@ -204,7 +204,8 @@ var cutCalls = map[string]cutCall{
 		},
 		was: eventq.Claimed, is: eventq.Waiting, rings: true,
 		do: func(ctx context.Context, l *Ledger, _ eventq.New, _ *eventq.Task) (int, error) {
-			return l.ReturnDue(ctx, 10)
+			r, err := l.ReturnDue(ctx, 10)
+			return r.Back, err
 		},
 	},
 }

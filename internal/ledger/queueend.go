@@ -119,23 +119,14 @@ func (l *Ledger) Renew(ctx context.Context, leases []eventq.Lease, lease time.Du
 
 // Fail implements eventq.Claims.
 func (l *Ledger) Fail(ctx context.Context, failed []eventq.Failed) ([]eventq.Lease, error) {
-	why := map[eventq.Lease]eventq.Failed{}
+	why := map[eventq.Lease]*eventq.Failed{}
 	var leases []eventq.Lease
-	for _, f := range failed {
-		why[f.Lease] = f
-		leases = append(leases, f.Lease)
+	for i := range failed {
+		why[failed[i].Lease] = &failed[i]
+		leases = append(leases, failed[i].Lease)
 	}
 	lost, err := l.end(ctx, leases, func(t *eventq.Task, now int64) error {
-		f := why[t.Lease()]
-		switch {
-		case f.Postponed:
-			t.Postpone(now, f.Wait)
-		case f.Final:
-			return t.Fail(now, f.Why)
-		default:
-			t.Retry(now, f.Why, f.Wait)
-		}
-		return nil
+		return t.End(now, why[t.Lease()])
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ledger: fail %d tasks: %w", len(leases), err)

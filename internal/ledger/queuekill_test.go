@@ -194,7 +194,7 @@ func TestStoppedWorkerChangesNothing(t *testing.T) {
 			t.Fatal("it claimed nothing")
 		}
 		sleeper.signal(syscall.SIGSTOP)
-		until(t, func() bool { return must(l.ReturnDue(t.Context(), 1))(t) == 1 })
+		until(t, func() bool { return must(l.ReturnDue(t.Context(), 1))(t).Back == 1 })
 		tasks := must(l.Claim(t.Context(), kind, 10, time.Hour))(t)
 		if len(tasks) != 1 || tasks[0].Fence != 2 {
 			t.Fatalf("claimed %+v", tasks)

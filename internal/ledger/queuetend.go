@@ -42,9 +42,9 @@ UPDATE lines SET done = h.done FROM h WHERE lines.topic = h.topic AND lines.prio
 const remembered = 7 * 24 * time.Hour
 
 // ReturnDue puts up to n tasks back into their lines whose wait is over, or
-// whose lease: that was a try that failed. It gives how many there were, none
-// while another process is at it.
-func (l *Ledger) ReturnDue(ctx context.Context, n int) (many int, err error) {
+// whose lease: that was a try that failed, and after the last one the task is
+// dead. It gives how many there were, none while another process is at it.
+func (l *Ledger) ReturnDue(ctx context.Context, n int) (returned eventq.Returned, err error) {
 	err = l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
 		var one int
 		if err := tx.QueryRowContext(ctx, l.sql(lockKeeping)).Scan(&one); errors.Is(err, sql.ErrNoRows) {
@@ -55,15 +55,15 @@ func (l *Ledger) ReturnDue(ctx context.Context, n int) (many int, err error) {
 		return l.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
 			return scanAll(scan)(tx.QueryContext(ctx, l.sql(lockDue), n))
 		}, func(t *eventq.Task, now int64) error {
-			many++
 			t.Due(now)
+			returned.Note(t)
 			return nil
 		})
 	})
 	if err != nil {
-		return 0, fmt.Errorf("ledger: return due tasks: %w", err)
+		return eventq.Returned{}, fmt.Errorf("ledger: return due tasks: %w", err)
 	}
-	return many, nil
+	return returned, nil
 }
 
 // NextDue is how long it is until ReturnDue has something to do; ok is false

@@ -40,7 +40,8 @@ func (k keeping) Connect(ctx context.Context) (driver.Conn, error) {
 }
 
 // maxKept bounds the statements of a connection: some texts have as many
-// parameters as there are names to look up.
+// parameters as there are names to look up. Beyond it a new one is kept in place
+// of any other: what is used often soon comes back.
 const maxKept = 200
 
 // keptConn is such a connection. It hides that it could run a text that was not
@@ -94,9 +95,18 @@ type keptStmt struct {
 
 // Close gives the statement back, unless another of its text was used beside it.
 func (s *keptStmt) Close() error {
-	if s.conn.idle[s.text] != nil || len(s.conn.idle) == maxKept {
+	idle := s.conn.idle
+	if idle[s.text] != nil {
 		return s.sqliteStmt.Close()
 	}
-	s.conn.idle[s.text] = s.sqliteStmt
-	return nil
+	var err error
+	if len(idle) == maxKept {
+		for text, other := range idle {
+			delete(idle, text)
+			err = other.Close()
+			break
+		}
+	}
+	idle[s.text] = s.sqliteStmt
+	return err
 }
