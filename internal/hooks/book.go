@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	maxEndpoints = 100 // of a game
-	maxTries     = 36  // with the waits of backoff some 3 days, twice that at most
+	maxEndpoints = 16 // of a game: each is a row with every result
+	maxTries     = 36 // with the waits of backoff some 3 days, twice that at most
 )
 
 // endpointName is a part of a topic and of a command.
@@ -54,9 +54,12 @@ func (b *Book) add(e Endpoint) error {
 	case task.Check() != nil:
 		return task.Check()
 	}
-	for _, event := range e.Events {
+	for i, event := range e.Events {
 		if !slices.Contains(Events(), event) {
 			return fmt.Errorf("unknown event %q: some of %q, or none for all", event, Events())
+		}
+		if slices.Contains(e.Events[:i], event) {
+			return fmt.Errorf("it has the event %q twice", event)
 		}
 	}
 	if len(e.Events) == 0 {

@@ -158,7 +158,8 @@ func TestBookRefuses(t *testing.T) {
 		"a name twice":        {[]Endpoint{{Game: game, Name: "a"}, {Game: game, Name: "a"}}, "twice"},
 		"unknown events":      {[]Endpoint{{Game: game, Name: "a", Events: []string{"day.over"}}}, `"day.over"`},
 		"a ping":              {[]Endpoint{{Game: game, Name: "a", Events: []string{Ping}}}, "unknown event"},
-		"too many":            {many, "up to 100"},
+		"an event twice":      {[]Endpoint{{Game: game, Name: "a", Events: []string{DaySealed, ArenaOver, DaySealed}}}, `"day.sealed" twice`},
+		"too many":            {many, "up to 16"},
 	}
 	for name, test := range tests {
 		if _, err := NewBook(test.endpoints, nil); err == nil || !strings.Contains(err.Error(), test.want) {

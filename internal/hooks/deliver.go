@@ -101,7 +101,7 @@ func (o *Office) judge(ctx context.Context, r *receiver, t *eventq.Task, reply R
 
 // gone disables an endpoint that wants nothing any more.
 func (o *Office) gone(ctx context.Context, r *receiver, why error) error {
-	if err := o.Disable(ctx, r.Game, r.Name, why.Error()); err != nil {
+	if err := o.disable(ctx, r, why.Error()); err != nil {
 		return fmt.Errorf("%w, and it could not be disabled: %w", why, err)
 	}
 	o.Logger.Warn("an endpoint of webhooks wants no more and is disabled; see `server webhooks`", "game", r.Game, "endpoint", r.Name, "error", why)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -113,12 +114,7 @@ func TestGoneDisables(t *testing.T) {
 func TestEnabledAtAnotherNode(t *testing.T) {
 	t.Parallel()
 	run(t, one(), func(t *testing.T, w *world) {
-		if err := w.office.Disable(t.Context(), game, "a", ""); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.EnableEndpoint(t.Context(), game, "a"); err != nil {
-			t.Fatal(err)
-		}
+		w.enableElsewhere(t, "a")
 		w.deliver(t, "a", "e1")
 		time.Sleep(time.Second)
 		if len(w.posts()) != 1 || w.count(eventq.Done) != 1 {
@@ -191,6 +187,27 @@ func TestStatesAreUnknown(t *testing.T) {
 		w.away = false
 		if err := w.office.deliver(t.Context(), task); err != nil || len(w.posts()) != 1 {
 			t.Errorf("%v after %d posts", err, len(w.posts()))
+		}
+	})
+}
+
+// However many ask, a database that hangs keeps nobody longer than one.
+func TestStatesHang(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, w *world) {
+		w.hangs = true
+		began := time.Now()
+		var asking sync.WaitGroup
+		for range 20 {
+			asking.Go(func() {
+				if err := w.office.learn(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("error %v", err)
+				}
+			})
+		}
+		asking.Wait()
+		if took := time.Since(began); took != callTimeout {
+			t.Errorf("it took %s", took)
 		}
 	})
 }

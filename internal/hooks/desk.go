@@ -20,15 +20,23 @@ func (o *Office) List(ctx context.Context) ([]Status, error) {
 	}
 	list := []Status{}
 	for _, r := range o.Book.all() {
-		waiting, dead, err := o.Counts.CountTasks(ctx, r.Topic(), countUpTo)
+		s, err := o.status(ctx, r)
 		if err != nil {
-			return nil, fmt.Errorf("deliveries of %s: %w", r.Topic(), err)
+			return nil, err
 		}
-		s := r.status()
-		s.URL, s.Waiting, s.Dead = o.Poster.Host(r.Endpoint), waiting, dead
 		list = append(list, s)
 	}
 	return list, nil
+}
+
+// status is how an endpoint is, by what this node knows of its state.
+func (o *Office) status(ctx context.Context, r *receiver) (s Status, err error) {
+	s = r.status()
+	s.URL = o.Poster.Host(r.Endpoint)
+	if s.Waiting, s.Dead, err = o.Counts.CountTasks(ctx, r.Topic(), countUpTo); err != nil {
+		return s, fmt.Errorf("deliveries of %s: %w", r.Topic(), err)
+	}
+	return s, nil
 }
 
 // Ping sends a message of its own to an endpoint at once, past the queue, also to
@@ -56,28 +64,42 @@ type pingData struct {
 }
 
 // Enable has an endpoint get what happens from now on, at other nodes from when
-// they look again; what is dead is requeued by hand. ErrNoEndpoint.
-func (o *Office) Enable(ctx context.Context, game, name string) error {
-	if _, err := o.Book.find(game, name); err != nil {
-		return err
+// they look again; what is dead is requeued by hand. It gives the endpoint as it
+// is then. ErrNoEndpoint.
+func (o *Office) Enable(ctx context.Context, game, name string) (Status, error) {
+	r, err := o.Book.find(game, name)
+	if err == nil {
+		err = o.States.EnableEndpoint(ctx, game, name)
 	}
-	if err := o.States.EnableEndpoint(ctx, game, name); err != nil {
-		return err
+	if err == nil {
+		err = o.learn(ctx)
 	}
-	return o.learn(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	return o.status(ctx, r)
 }
 
 // Disable has an endpoint get nothing, for a reason that operators see: what
 // happens meanwhile is not enqueued, and what waits dies when its turn comes.
-// One that is disabled already keeps its reason. ErrNoEndpoint.
-func (o *Office) Disable(ctx context.Context, game, name, why string) error {
-	if _, err := o.Book.find(game, name); err != nil {
-		return err
+// One that is disabled already keeps its reason. It gives the endpoint as it is
+// then. ErrNoEndpoint.
+func (o *Office) Disable(ctx context.Context, game, name, why string) (Status, error) {
+	r, err := o.Book.find(game, name)
+	if err == nil {
+		err = o.disable(ctx, r, why)
 	}
+	if err != nil {
+		return Status{}, err
+	}
+	return o.status(ctx, r)
+}
+
+func (o *Office) disable(ctx context.Context, r *receiver, why string) error {
 	if why = strings.ToValidUTF8(why[:min(len(why), maxWhy)], ""); why == "" {
 		why = "an operator disabled it"
 	}
-	if err := o.States.DisableEndpoint(ctx, game, name, why); err != nil {
+	if err := o.States.DisableEndpoint(ctx, r.Game, r.Name, why); err != nil {
 		return err
 	}
 	return o.learn(ctx)

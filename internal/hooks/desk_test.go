@@ -31,7 +31,7 @@ func TestList(t *testing.T) {
 func TestPing(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, w *world) {
-		if err := w.office.Disable(t.Context(), game, "a", ""); err != nil {
+		if _, err := w.office.Disable(t.Context(), game, "a", ""); err != nil {
 			t.Fatal(err)
 		}
 		w.answer = func(context.Context, Endpoint, Message) Reply {
@@ -60,18 +60,18 @@ func TestEnableAndDisable(t *testing.T) {
 	reason := func() string { return w.book.all()[0].disabled() }
 	long := strings.Repeat("ä", maxWhy)
 	for _, why := range []string{long, "another reason"} { // the first stands
-		if err := w.office.Disable(t.Context(), game, "a", why); err != nil || reason() != long[:maxWhy] {
-			t.Errorf("disabled as %q, %v", reason(), err)
+		if s, err := w.office.Disable(t.Context(), game, "a", why); err != nil || s.Disabled != long[:maxWhy] || reason() != s.Disabled {
+			t.Errorf("disabled as %+v, %v", s, err)
 		}
 	}
-	if err := w.office.Enable(t.Context(), game, "a"); err != nil || reason() != "" {
-		t.Errorf("enabled, but %q, %v", reason(), err)
+	if s, err := w.office.Enable(t.Context(), game, "a"); err != nil || s.Disabled+reason() != "" || s.URL != "https://a.test" || s.Dead != countUpTo {
+		t.Errorf("enabled, but %+v, %v", s, err)
 	}
-	if err := w.office.Disable(t.Context(), game, "a", ""); err != nil || reason() == "" {
-		t.Errorf("disabled for no reason: %q, %v", reason(), err)
+	if s, err := w.office.Disable(t.Context(), game, "a", ""); err != nil || s.Disabled == "" {
+		t.Errorf("disabled for no reason: %+v, %v", s, err)
 	}
 	w.away = true
-	if err := w.office.Enable(t.Context(), game, "a"); !errors.Is(err, errAway) || reason() == "" {
+	if _, err := w.office.Enable(t.Context(), game, "a"); !errors.Is(err, errAway) || reason() == "" {
 		t.Errorf("enabled while the database is away: %q, %v", reason(), err)
 	}
 }
@@ -80,7 +80,9 @@ func TestNoSuchEndpoint(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, one()...)
 	_, pinged := w.office.Ping(t.Context(), game, "b")
-	for _, err := range []error{pinged, w.office.Enable(t.Context(), "other", "a"), w.office.Disable(t.Context(), game, "", "why")} {
+	_, enabled := w.office.Enable(t.Context(), "other", "a")
+	_, disabled := w.office.Disable(t.Context(), game, "", "why")
+	for _, err := range []error{pinged, enabled, disabled} {
 		if !errors.Is(err, ErrNoEndpoint) {
 			t.Errorf("error %v", err)
 		}

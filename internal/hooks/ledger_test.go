@@ -55,7 +55,7 @@ func TestDeliveriesOfTheLedger(t *testing.T) {
 			list, err := nodes[1].office.List(t.Context())
 			return err == nil && list[0].Disabled != "" && list[0].Dead > 0 && list[0].Waiting == 0
 		})
-		if err := nodes[1].office.Enable(t.Context(), game, "gone"); err != nil {
+		if _, err := nodes[1].office.Enable(t.Context(), game, "gone"); err != nil {
 			t.Error(err)
 		}
 		end()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,8 +27,8 @@ type Config struct {
 type Office struct {
 	Config
 
-	known    atomic.Bool // the states were read once
-	learning sync.Mutex  // a read of the states under way: no older one comes after it
+	known    atomic.Bool   // the states were read once
+	learning chan struct{} // held by a read of the states: no older one comes after it
 }
 
 const (
@@ -46,7 +45,7 @@ var backoff = eventq.Backoff{First: 5 * time.Second, Max: 6 * time.Hour}
 // NewOffice makes an office.
 func NewOffice(c Config) *Office {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
-	return &Office{Config: c}
+	return &Office{Config: c, learning: make(chan struct{}, 1)}
 }
 
 // Services are how the tasks of the book are worked.
@@ -77,12 +76,17 @@ func (o *Office) Run(ctx context.Context) error {
 	return nil
 }
 
-// learn reads the states of all endpoints.
+// learn reads the states of all endpoints. Who waits for another's read has no
+// more time for both.
 func (o *Office) learn(ctx context.Context) error {
-	o.learning.Lock()
-	defer o.learning.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	select {
+	case o.learning <- struct{}{}:
+		defer func() { <-o.learning }()
+	case <-ctx.Done():
+		return fmt.Errorf("states of endpoints: %w", ctx.Err())
+	}
 	states, err := o.States.EndpointStates(ctx)
 	if err != nil {
 		return fmt.Errorf("states of endpoints: %w", err)

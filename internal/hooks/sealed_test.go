@@ -87,12 +87,7 @@ func TestSealingIsForOtherNodes(t *testing.T) {
 func TestSealingTellsWhomAnotherNodeEnabled(t *testing.T) {
 	t.Parallel()
 	run(t, one(), func(t *testing.T, w *world) {
-		if err := w.office.Disable(t.Context(), game, "a", ""); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.EnableEndpoint(t.Context(), game, "a"); err != nil {
-			t.Fatal(err)
-		}
+		w.enableElsewhere(t, "a")
 		w.seal(t)
 		time.Sleep(time.Second)
 		if len(w.posts()) != 1 {
@@ -108,7 +103,7 @@ func TestSealingIsOfNoUse(t *testing.T) {
 		if err := w.office.seal(t.Context(), task); err != nil || len(w.tasks) > 0 {
 			t.Errorf("nobody wants it: %v, %d tasks", err, len(w.tasks))
 		}
-		_ = w.office.Disable(t.Context(), game, "a", "")
+		_, _ = w.office.Disable(t.Context(), game, "a", "")
 		task.Game = game
 		if err := w.office.seal(t.Context(), task); err != nil || len(w.tasks) > 0 || testutil.ToFloat64(w.book.metrics.dropped) != 1 {
 			t.Errorf("who wants it is disabled: %v, %d tasks", err, len(w.tasks))

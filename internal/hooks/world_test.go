@@ -32,6 +32,7 @@ type world struct {
 
 	mu       sync.Mutex
 	away     bool // the states cannot be read, the lists neither
+	hangs    bool // reading the states takes an hour
 	disabled map[string]State
 	sent     []posted
 	under    map[string]int // tries under way, by endpoint
@@ -138,7 +139,14 @@ func (w *world) isDisabled(endpoint string) bool {
 	return is
 }
 
-func (w *world) EndpointStates(context.Context) ([]State, error) {
+func (w *world) EndpointStates(ctx context.Context) ([]State, error) {
+	if w.hangs {
+		select {
+		case <-time.After(time.Hour):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.away {
@@ -167,6 +175,18 @@ func (w *world) EnableEndpoint(_ context.Context, game, name string) error {
 	}
 	delete(w.disabled, game+name)
 	return nil
+}
+
+// enableElsewhere has a disabled endpoint enabled by another node, of which this
+// one has not heard.
+func (w *world) enableElsewhere(t *testing.T, endpoint string) {
+	t.Helper()
+	if _, err := w.office.Disable(t.Context(), game, endpoint, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.EnableEndpoint(t.Context(), game, endpoint); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (w *world) CountTasks(_ context.Context, topic string, upTo int) (waiting, dead int64, err error) {

@@ -61,6 +61,8 @@ func TestRefusals(t *testing.T) {
 		{"unknown parameter of a board", get(board + "?page=2"), 400, protocol.CodeBadRequest, `"page"`},
 		{"parameter twice", get(demo + "/matches/m_1?limit=1&limit=2"), 400, protocol.CodeBadRequest, `"limit"`},
 		{"parameter without a value", get(demo + "/matches/m_1?cursor="), 400, protocol.CodeBadRequest, `"cursor"`},
+		{"parameter of what is no text", get(demo + "/players/p_1/matches?cursor=%00"), 400, protocol.CodeBadRequest, `"cursor"`},
+		{"path of what is no text", get(demo + "/players/p%00"), 400, protocol.CodeBadRequest, "the path"},
 		{"query that cannot be read", get(demo + "/matches/m_1?limit=%zz"), 400, protocol.CodeBadRequest, "escape"},
 		{"query with semicolons", get(demo + "/matches/m_1?limit=1;cursor=2"), 400, protocol.CodeBadRequest, ""},
 		{"limit no number", get(demo + "/matches/m_1?limit=ten"), 400, protocol.CodeBadRequest, `"ten"`},
@@ -179,7 +181,7 @@ func TestOutcomes(t *testing.T) {
 
 func TestALongDetailIsCut(t *testing.T) {
 	t.Parallel()
-	rec := answerTo(t, New(configOf(&world{})), get(demo+"/players/p_1?"+strings.Repeat("界", 2000)+"=1"))
+	rec := answerTo(t, New(configOf(&world{})), get(demo+"/players/p_1/matches?limit="+strings.Repeat("界", 2000)))
 	if p := problemIn(t, rec.Body.Bytes()); rec.Code != 400 || len([]rune(p.Detail)) != maxDetail+1 {
 		t.Errorf("%d, a detail of %d characters", rec.Code, len([]rune(p.Detail)))
 	}

@@ -6,8 +6,9 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
-	"slices"
 	"time"
+
+	"laststand/internal/protocol"
 )
 
 // callWithin bounds a request, its stores' answers included.
@@ -45,32 +46,14 @@ func (a *api) call(w http.ResponseWriter, r *http.Request, rt route) error {
 	if game != "" && !a.games[game] {
 		return refuse(codeNotFound, "there is no such game")
 	}
-	query, err := readQuery(r.URL.RawQuery, rt)
+	if rt.method == "" { // it is no operation, and takes any query
+		return rt.handle(w, &request{Request: r, game: game})
+	}
+	query, err := protocol.ReadQuery(r.URL, rt.query)
 	if err != nil {
 		return err
 	}
 	return rt.handle(w, &request{Request: r, game: game, query: query})
-}
-
-// readQuery refuses parameters that the route does not take, repeated ones and
-// empty ones. What has no method is no operation and takes any.
-func readQuery(raw string, rt route) (url.Values, error) {
-	if rt.method == "" {
-		return nil, nil
-	}
-	query, err := url.ParseQuery(raw)
-	if err != nil {
-		return nil, badRequest("the query cannot be read: escape it as in name=value&name=value")
-	}
-	for name, values := range query {
-		if !slices.Contains(rt.query, name) {
-			return nil, badRequest("unknown query parameter %q", name)
-		}
-		if len(values) != 1 || values[0] == "" {
-			return nil, badRequest("query parameter %q: give it once, with a value", name)
-		}
-	}
-	return query, nil
 }
 
 // rescue answers for a handler that panicked: the client learns nothing of it.

@@ -274,6 +274,15 @@ func TestRefusals(t *testing.T) {
 		"drain while down":  {"POST", game + "/queue/drain", "", errDown, 503, "unavailable"},
 		"bound while down":  {"PUT", game + "/queue/bound", `{"max_len":5}`, errDown, 503, "unavailable"},
 		"queues while down": {"GET", "/admin/v1/queues", "", errDown, 503, "unavailable"},
+		"page of webhooks":  {"GET", "/admin/v1/webhooks?limit=1", "", nil, 400, "bad_request"},
+		"webhooks and down": {"GET", "/admin/v1/webhooks", "", errDown, 503, "unavailable"},
+		"no such webhook":   {"POST", "/admin/v1/games/demo/webhooks/other/enable", "", nil, 404, "not_found"},
+		"ping of nobody":    {"POST", "/admin/v1/games/demo/webhooks/other/ping", "", nil, 404, "not_found"},
+		"disable and why":   {"POST", rewards + "/disable", "{}", nil, 400, "bad_request"},
+		"query of a change": {"POST", rewards + "/enable?why=x", "", nil, 400, "bad_request"},
+		"a zero in a query": {"GET", tasks + "?key=a%00", "", nil, 400, "bad_request"},
+		"a zero in a path":  {"GET", tasks + "/t%00", "", nil, 400, "bad_request"},
+		"a zero in a body":  {"POST", game + "/corrections", `{"match":"m1","reason":"\u0000"}`, nil, 400, "bad_request"},
 	} {
 		w := newWorld()
 		w.fail = tt.fail
@@ -296,6 +305,7 @@ func TestOnlyAdmins(t *testing.T) {
 	h := newWorld().handler()
 	for path, method := range map[string]string{
 		"/admin/v1/tasks": "GET", "/admin/v1/lines": "GET", "/admin/v1/tasks/discard": "POST", "/admin/v1/games/demo/boards/rebuild": "POST", "/admin/nothing": "GET",
+		"/admin/v1/webhooks": "GET", rewards + "/ping": "POST",
 		"/admin/v1/queues": "GET", demoQueue + "/peek": "GET", demoQueue + "/drain": "POST", demoQueue + "/bound": "PUT", "/debug/pprof/cmdline": "GET",
 	} {
 		for token, want := range map[string]int{"Bearer player": 401, "Basic admin": 401, "": 401, "Bearer unknowable": 503} {

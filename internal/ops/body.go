@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -40,11 +41,15 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// readObject reads a JSON object into a struct; unknown fields are refused.
+// readObject reads a JSON object into a struct; unknown fields are refused, and a
+// character 0, which PostgreSQL keeps in no text.
 func readObject(w http.ResponseWriter, r *http.Request, into any) error {
 	body, err := readBody(w, r)
 	if err != nil {
 		return err
+	}
+	if bytes.Contains(body, []byte(`\u0000`)) {
+		return badRequest("the body has a character 0")
 	}
 	return protocol.Request{Type: "the body", Data: body}.Decode(into)
 }

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"laststand/internal/hooks"
-	"laststand/internal/protocol"
 )
 
 // Hooks looks after the endpoints of webhooks, as *hooks.Office does:
@@ -13,8 +12,8 @@ import (
 type Hooks interface {
 	List(ctx context.Context) ([]hooks.Status, error)
 	Ping(ctx context.Context, game, name string) (hooks.Pinged, error)
-	Enable(ctx context.Context, game, name string) error
-	Disable(ctx context.Context, game, name, why string) error
+	Enable(ctx context.Context, game, name string) (hooks.Status, error)
+	Disable(ctx context.Context, game, name, why string) (hooks.Status, error)
 }
 
 // endpoints is a list of them, whole: there are at most some of each game.
@@ -30,7 +29,7 @@ func (a *api) getHooks(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, endpoints{append([]hooks.Status{}, all...)})
+	return answer(w, http.StatusOK, endpoints{all})
 }
 
 // pingHook sends a message of its own to an endpoint, and says how it answered.
@@ -47,12 +46,12 @@ func (a *api) pingHook(w http.ResponseWriter, r *request) error {
 func (a *api) enableHook(w http.ResponseWriter, r *request) error {
 	ctx, cancel := r.within()
 	defer cancel()
-	name := r.PathValue("webhook")
-	if err := a.Hooks.Enable(ctx, r.game, name); err != nil {
+	s, err := a.Hooks.Enable(ctx, r.game, r.PathValue("webhook"))
+	if err != nil {
 		return err
 	}
-	a.Logger.InfoContext(ctx, "a webhook is enabled", "game", r.game, "webhook", name, "by", r.by)
-	return a.showHook(ctx, w, r)
+	a.Logger.InfoContext(ctx, "a webhook is enabled", "game", s.Game, "webhook", s.Name, "by", r.by)
+	return answer(w, http.StatusOK, s)
 }
 
 func (a *api) disableHook(w http.ResponseWriter, r *request) error {
@@ -62,24 +61,10 @@ func (a *api) disableHook(w http.ResponseWriter, r *request) error {
 	}
 	ctx, cancel := r.within()
 	defer cancel()
-	name := r.PathValue("webhook")
-	if err := a.Hooks.Disable(ctx, r.game, name, why); err != nil {
-		return err
-	}
-	a.Logger.InfoContext(ctx, "a webhook is disabled", "game", r.game, "webhook", name, "why", why, "by", r.by)
-	return a.showHook(ctx, w, r)
-}
-
-// showHook answers with the endpoint of the path.
-func (a *api) showHook(ctx context.Context, w http.ResponseWriter, r *request) error {
-	all, err := a.Hooks.List(ctx)
+	s, err := a.Hooks.Disable(ctx, r.game, r.PathValue("webhook"), why)
 	if err != nil {
 		return err
 	}
-	for _, one := range all {
-		if one.Game == r.game && one.Name == r.PathValue("webhook") {
-			return answer(w, http.StatusOK, one)
-		}
-	}
-	return refuse(protocol.CodeNotFound, "there is no webhook %q in game %s", r.PathValue("webhook"), r.game)
+	a.Logger.InfoContext(ctx, "a webhook is disabled", "game", s.Game, "webhook", s.Name, "why", why, "by", r.by)
+	return answer(w, http.StatusOK, s)
 }

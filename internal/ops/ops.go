@@ -51,13 +51,13 @@ func New(c Config) http.Handler {
 	profiles.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	profiles.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	profiles.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	mux.Handle("/debug/pprof/", a.serve(nil, func(w http.ResponseWriter, r *request) error {
+	mux.Handle("/debug/pprof/", a.serve(func(w http.ResponseWriter, r *request) error {
 		profiles.ServeHTTP(w, r.Request)
 		return nil
 	}))
 	for _, rt := range a.routes() {
-		mux.Handle(rt.method+" "+rt.path, a.serve(rt.query, rt.handle))
+		mux.Handle(rt.method+" "+rt.path, a.serve(rt.operation))
 	}
-	mux.Handle("/admin/", a.serve(nil, nothing))
+	mux.Handle("/admin/", a.serve(nothing))
 	return mux
 }

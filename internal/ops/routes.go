@@ -48,7 +48,7 @@ func (a *api) routes() []route {
 }
 
 // request is one of the role admin, whose game is known where its path has one
-// and whose query holds nothing that its route does not take.
+// and whose query, in an operation, holds nothing that its route does not take.
 type request struct {
 	*http.Request
 	by    string // whom the token speaks for
@@ -58,19 +58,26 @@ type request struct {
 
 type handler func(http.ResponseWriter, *request) error
 
-// serve makes a handler of an operation. params are those of its query, nil
-// where it reads them itself or takes none.
-func (a *api) serve(params []string, handle handler) http.Handler {
+// operation reads the query of a route for its handler.
+func (rt route) operation(w http.ResponseWriter, r *request) (err error) {
+	if r.query, err = protocol.ReadQuery(r.URL, rt.query); err != nil {
+		return err
+	}
+	return rt.handle(w, r)
+}
+
+// serve makes a handler that answers admins only.
+func (a *api) serve(handle handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
-		if err := a.call(w, r, params, handle); err != nil {
+		if err := a.call(w, r, handle); err != nil {
 			a.fail(w, r, err)
 		}
 	})
 }
 
-func (a *api) call(w http.ResponseWriter, r *http.Request, params []string, handle handler) error {
+func (a *api) call(w http.ResponseWriter, r *http.Request, handle handler) error {
 	by, err := a.subject(r)
 	if err != nil {
 		return err
@@ -79,11 +86,7 @@ func (a *api) call(w http.ResponseWriter, r *http.Request, params []string, hand
 	if game != "" && !slices.Contains(a.Games, game) {
 		return refuse(protocol.CodeNotFound, "there is no game %q here; there are: %s", game, strings.Join(a.Games, ", "))
 	}
-	query, err := readQuery(r.URL.RawQuery, params)
-	if err != nil {
-		return err
-	}
-	return handle(w, &request{Request: r, by: by, game: game, query: query})
+	return handle(w, &request{Request: r, by: by, game: game})
 }
 
 // subject is whom a request's token of the role admin speaks for.
@@ -96,26 +99,6 @@ func (a *api) subject(r *http.Request) (string, error) {
 		}
 	}
 	return "", refuse(protocol.CodeUnauthorized, "this needs a token of the role admin, signed with the server's own key: see `server token --help`")
-}
-
-// readQuery refuses parameters that are not known, repeated ones and empty ones.
-func readQuery(raw string, params []string) (url.Values, error) {
-	if params == nil {
-		return nil, nil
-	}
-	query, err := url.ParseQuery(raw)
-	if err != nil {
-		return nil, badRequest("the query cannot be read: escape it as in name=value&name=value")
-	}
-	for name, values := range query {
-		if !slices.Contains(params, name) {
-			return nil, badRequest("unknown query parameter %q; this path takes %s", name, strings.Join(params, ", "))
-		}
-		if len(values) != 1 || values[0] == "" {
-			return nil, badRequest("query parameter %q: give it once, with a value", name)
-		}
-	}
-	return query, nil
 }
 
 func nothing(http.ResponseWriter, *request) error {

@@ -1,6 +1,7 @@
 // Package protocol is the websocket's wire contract: the messages of both
-// directions, their codes, and how frames are read and written. It is pure and
-// safe for concurrent use; the server and the load generator share it.
+// directions, their codes, and how frames are read and written. The HTTP APIs
+// read bodies and queries by it too. It is pure and safe for concurrent use; the
+// server and the load generator share it.
 package protocol
 
 import (

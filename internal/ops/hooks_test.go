@@ -1,0 +1,68 @@
+package ops
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"laststand/internal/hooks"
+)
+
+const (
+	rewards      = "/admin/v1/games/demo/webhooks/rewards"
+	rewardsState = `{"game":"demo","name":"rewards","url":"https://rewards.test","events":["day.sealed"],"waiting":3,"dead":1}`
+	rewardsOff   = `{"game":"demo","name":"rewards","disabled":"it moves","since":7,"url":"https://rewards.test","events":["day.sealed"],"waiting":3,"dead":1}`
+)
+
+// endpoint is the one webhook of a world, rewards of demo. It implements Hooks.
+type endpoint struct {
+	*world
+	state hooks.Status
+}
+
+func newEndpoint(w *world) *endpoint {
+	return &endpoint{w, hooks.Status{
+		State: hooks.State{Game: "demo", Name: "rewards"}, URL: "https://rewards.test", Events: []string{hooks.DaySealed}, Waiting: 3, Dead: 1,
+	}}
+}
+
+func (e *endpoint) List(context.Context) ([]hooks.Status, error) {
+	return []hooks.Status{e.state}, e.fail
+}
+
+func (e *endpoint) find(name string) error {
+	if name != e.state.Name {
+		return hooks.ErrNoEndpoint
+	}
+	return e.fail
+}
+
+func (e *endpoint) Ping(_ context.Context, _, name string) (hooks.Pinged, error) {
+	return hooks.Pinged{ID: "evt_1", Status: 500, TookMS: 12, Error: "it answered 500"}, e.find(name)
+}
+
+func (e *endpoint) Enable(_ context.Context, _, name string) (hooks.Status, error) {
+	e.state.Disabled, e.state.Since = "", 0
+	return e.state, e.find(name)
+}
+
+func (e *endpoint) Disable(_ context.Context, _, name, why string) (hooks.Status, error) {
+	e.state.Disabled, e.state.Since = why, 7
+	return e.state, e.find(name)
+}
+
+func TestWebhooksAreDealtWith(t *testing.T) {
+	t.Parallel()
+	h := newWorld().handler()
+	for _, step := range []struct{ method, path, body, want string }{
+		{"GET", "/admin/v1/webhooks", "", `{"webhooks":[` + rewardsState + `]}`},
+		{"POST", rewards + "/ping", "", `{"id":"evt_1","status":500,"took_ms":12,"error":"it answered 500"}`},
+		{"POST", rewards + "/disable", `{"why":"it moves"}`, rewardsOff},
+		{"GET", "/admin/v1/webhooks", "", `{"webhooks":[` + rewardsOff + `]}`},
+		{"POST", rewards + "/enable", "", rewardsState},
+	} {
+		if status, _, body := ask(t, h, step.method, step.path, step.body); status != http.StatusOK || body != step.want {
+			t.Errorf("%s %s: %d %s, want %s", step.method, step.path, status, body, step.want)
+		}
+	}
+}

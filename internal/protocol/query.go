@@ -1,0 +1,36 @@
+package protocol
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// ReadQuery reads the query of an HTTP request that takes some parameters, each
+// at most once and with a value. An *Error (bad_request) refuses all others, and
+// a query or a path of what no store can look up.
+func ReadQuery(u *url.URL, params []string) (url.Values, error) {
+	if !isText(u.Path) {
+		return nil, Errorf(CodeBadRequest, "the path has a character 0 or is not UTF-8")
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, Errorf(CodeBadRequest, "the query cannot be read: escape it as in name=value&name=value")
+	}
+	for name, values := range query {
+		switch {
+		case !slices.Contains(params, name):
+			return nil, Errorf(CodeBadRequest, "unknown query parameter %q; this path takes %s", clip(name), cmp.Or(strings.Join(params, ", "), "none"))
+		case len(values) != 1 || values[0] == "":
+			return nil, Errorf(CodeBadRequest, "query parameter %q: give it once, with a value", name)
+		case !isText(values[0]):
+			return nil, Errorf(CodeBadRequest, "query parameter %q has a character 0 or is not UTF-8", name)
+		}
+	}
+	return query, nil
+}
+
+// isText reports whether s is what PostgreSQL takes for a text.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
