@@ -2,23 +2,21 @@ package main
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"laststand/internal/webhook"
+	"laststand/internal/trial"
 )
 
 // ears are the far side of webhooks, a path an endpoint. What is not signed by
 // one of the keys they refuse, and the test fails.
 type ears struct {
-	*httptest.Server
-	t *testing.T
+	URL string
+	t   *testing.T
 
 	mu     sync.Mutex
 	keys   string // one a line
@@ -58,32 +56,23 @@ type told struct {
 func newEars(t *testing.T) *ears {
 	t.Helper()
 	e := &ears{t: t, keys: oldWebhookKey, says: map[string]func(int) int{}}
-	e.Server = httptest.NewServer(http.HandlerFunc(e.hear))
-	t.Cleanup(func() {
-		e.CloseClientConnections()
-		e.Close()
-	})
+	e.URL = trial.Serve(t, e.hear)
 	return e
 }
 
 func (e *ears) hear(w http.ResponseWriter, q *http.Request) {
-	body, err := io.ReadAll(q.Body)
+	p, err := trial.ReadPosted(q)
 	if err != nil {
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	h := webhook.Headers{ID: q.Header.Get(webhook.HeaderID), Timestamp: q.Header.Get(webhook.HeaderTimestamp), Signature: q.Header.Get(webhook.HeaderSignature)}
-	keys, err := webhook.ParseKeys(e.keys)
-	if err == nil {
-		err = webhook.Verify(keys, h, body, time.Now())
-	}
-	if err != nil {
+	if err := p.Verify(e.keys, time.Now()); err != nil {
 		e.t.Errorf("a message to %s: %v", q.URL.Path, err)
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
-	m := e.note(strings.TrimPrefix(q.URL.Path, "/"), h.ID, string(body))
+	m := e.note(strings.TrimPrefix(q.URL.Path, "/"), p.Headers().ID, string(p.Body))
 	status := http.StatusNoContent
 	if says := e.says[m.endpoint]; says != nil {
 		status = says(m.tries)

@@ -2,9 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -12,14 +10,14 @@ import (
 	"time"
 
 	"laststand/internal/behaviour"
-	"laststand/internal/webhook"
+	"laststand/internal/trial"
 )
 
 // receiver is the far side of webhooks, a path a game. What is not signed by its
 // key it refuses, and the test fails.
 type receiver struct {
-	*httptest.Server
-	t *testing.T
+	URL string
+	t   *testing.T
 
 	mu       sync.Mutex
 	key      string
@@ -41,20 +39,16 @@ func newReceiver(t *testing.T) *receiver {
 	t.Helper()
 	r := &receiver{t: t, key: oldWebhookKey, refusing: map[string]int{}, gate: make(chan struct{})}
 	close(r.gate)
-	r.Server = httptest.NewServer(http.HandlerFunc(r.receive))
-	t.Cleanup(func() {
-		r.CloseClientConnections() // of nodes that ended after an error of the test
-		r.Close()
-	})
+	r.URL = trial.Serve(t, r.receive)
 	return r
 }
 
 func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
-	body, err := io.ReadAll(q.Body)
+	p, err := trial.ReadPosted(q)
 	if err != nil {
 		return
 	}
-	m, gate, again := r.enter(q, body)
+	m, gate, again := r.enter(strings.TrimPrefix(q.URL.Path, "/"), p)
 	defer r.leave()
 	switch {
 	case m == nil:
@@ -76,22 +70,17 @@ func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
 }
 
 // enter notes a try. Without a message it is not genuine.
-func (r *receiver) enter(q *http.Request, body []byte) (m *message, gate chan struct{}, again string) {
+func (r *receiver) enter(game string, p trial.Posted) (m *message, gate chan struct{}, again string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.open++
-	h := webhook.Headers{ID: q.Header.Get(webhook.HeaderID), Timestamp: q.Header.Get(webhook.HeaderTimestamp), Signature: q.Header.Get(webhook.HeaderSignature)}
-	keys, err := webhook.ParseKeys(r.key)
-	if err == nil {
-		err = webhook.Verify(keys, h, body, time.Now())
-	}
-	if err != nil {
-		r.t.Errorf("a message to %s: %v", q.URL.Path, err)
+	if err := p.Verify(r.key, time.Now()); err != nil {
+		r.t.Errorf("a message of %s: %v", game, err)
 		return nil, nil, ""
 	}
-	game := strings.TrimPrefix(q.URL.Path, "/")
-	if m = r.messageOf(h.ID); m == nil {
-		m = &message{id: h.ID, game: game, items: r.itemsOf(game, body)}
+	id := p.Headers().ID
+	if m = r.messageOf(id); m == nil {
+		m = &message{id: id, game: game, items: r.itemsOf(game, p.Body)}
 		r.messages = append(r.messages, m)
 	}
 	m.tries = append(m.tries, time.Now())

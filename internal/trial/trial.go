@@ -1,6 +1,6 @@
 // Package trial lends tests the real things they run against: Redis embedded,
-// alone and as a cluster, SQLite and PostgreSQL, a browser. Only _test.go files
-// import it.
+// alone and as a cluster, SQLite and PostgreSQL, a browser, receivers of webhooks.
+// Only _test.go files import it.
 //
 // A server belongs to the test that asked for it, or to the test binary where
 // that says so, and ends with it, also when the binary panics or is killed.

@@ -3,11 +3,7 @@ package webhooksink
 import (
 	"context"
 	"crypto/tls"
-	"io"
-	"log"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +11,7 @@ import (
 
 	"laststand/internal/behaviour"
 	"laststand/internal/outbound"
+	"laststand/internal/trial"
 )
 
 func TestTryWithoutAnswer(t *testing.T) {
@@ -25,15 +22,15 @@ func TestTryWithoutAnswer(t *testing.T) {
 		options outbound.Options
 		want    behaviour.Outcome
 	}{
-		"a private address":      {serving(t, hang), outbound.Options{}, behaviour.Outcome{Fate: behaviour.Barred, Code: "blocked"}},
-		"nobody there":           {closedPort(t), own, behaviour.Outcome{Code: "dial"}},
-		"an unknown name":        {"http://receiver.invalid.", outbound.Options{Resolver: nowhere}, behaviour.Outcome{Code: "dns"}},
-		"a slow receiver":        {serving(t, hang), own, behaviour.Outcome{Code: "timeout"}},
-		"a connection cut off":   {serving(t, hangUp), own, behaviour.Outcome{Code: "transport"}},
-		"what is no HTTP":        {serving(t, babble), own, behaviour.Outcome{Code: "transport"}},
-		"an unknown certificate": {servingTLS(t, nil), own, behaviour.Outcome{Code: "tls"}},
-		"TLS of other versions":  {servingTLS(t, &tls.Config{MaxVersion: tls.VersionTLS11}), own, behaviour.Outcome{Code: "tls"}},
-		"no TLS":                 {strings.Replace(serving(t, hangUp), "http:", "https:", 1), own, behaviour.Outcome{Code: "tls"}},
+		"a private address":      {trial.Serve(t, trial.Hang), outbound.Options{}, behaviour.Outcome{Fate: behaviour.Barred, Code: "blocked"}},
+		"nobody there":           {trial.ServeNobody(t), own, behaviour.Outcome{Code: "dial"}},
+		"an unknown name":        {"http://receiver.invalid.", outbound.Options{Resolver: trial.Nowhere}, behaviour.Outcome{Code: "dns"}},
+		"a slow receiver":        {trial.Serve(t, trial.Hang), own, behaviour.Outcome{Code: "timeout"}},
+		"a connection cut off":   {trial.Serve(t, trial.HangUp), own, behaviour.Outcome{Code: "transport"}},
+		"what is no HTTP":        {trial.Serve(t, trial.Babble), own, behaviour.Outcome{Code: "transport"}},
+		"an unknown certificate": {trial.ServeTLS(t, nil), own, behaviour.Outcome{Code: "tls"}},
+		"TLS of other versions":  {trial.ServeTLS(t, &tls.Config{MaxVersion: tls.VersionTLS11}), own, behaviour.Outcome{Code: "tls"}},
+		"no TLS":                 {strings.Replace(trial.Serve(t, trial.HangUp), "http:", "https:", 1), own, behaviour.Outcome{Code: "tls"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +58,7 @@ func TestSendIsCanceled(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
-	sink, err := New(Options{URL: serving(t, func(w http.ResponseWriter, r *http.Request) { close(began); hang(w, r) }), Keys: keysOf(oldKey),
+	sink, err := New(Options{URL: trial.Serve(t, func(w http.ResponseWriter, r *http.Request) { close(began); trial.Hang(w, r) }), Keys: keysOf(oldKey),
 		Client: guarded(t, outbound.Options{AllowPrivate: true})})
 	if err != nil {
 		t.Fatal(err)
@@ -79,10 +76,10 @@ func TestKeptConnectionIsClosed(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
 	seen := make(chan string, 3)
-	sink, err := New(Options{URL: serving(t, func(w http.ResponseWriter, r *http.Request) {
+	sink, err := New(Options{URL: trial.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		seen <- r.Header.Get("webhook-id")
 		if calls.Add(1) == 2 {
-			hangUp(w, r)
+			trial.HangUp(w, r)
 		}
 	}), Keys: keysOf(oldKey), Client: guarded(t, outbound.Options{AllowPrivate: true})})
 	if err != nil {
@@ -100,60 +97,4 @@ func TestKeptConnectionIsClosed(t *testing.T) {
 	if n := calls.Load(); n != 3 {
 		t.Errorf("%d calls", n)
 	}
-}
-
-// nowhere knows no name.
-var nowhere = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
-	_ = theirs.Close()
-	return ours, nil
-}}
-
-// hang answers nothing until the client has gone.
-func hang(_ http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body)
-	<-r.Context().Done()
-}
-
-func hangUp(w http.ResponseWriter, _ *http.Request) {
-	connection, _, err := w.(http.Hijacker).Hijack()
-	if err == nil {
-		_ = connection.Close()
-	}
-}
-
-// babble quotes the request in what is no answer.
-func babble(w http.ResponseWriter, r *http.Request) {
-	connection, _, err := w.(http.Hijacker).Hijack()
-	if err == nil {
-		_, _ = io.WriteString(connection, r.URL.String()+"\r\n\r\n")
-		_ = connection.Close()
-	}
-}
-
-func serving(t *testing.T, handler http.HandlerFunc) string {
-	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
-func servingTLS(t *testing.T, config *tls.Config) string {
-	t.Helper()
-	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	server.TLS = config
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
-func closedPort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return "http://" + listener.Addr().String()
 }

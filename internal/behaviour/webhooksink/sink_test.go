@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +12,7 @@ import (
 
 	"laststand/internal/behaviour"
 	"laststand/internal/outbound"
+	"laststand/internal/trial"
 	"laststand/internal/webhook"
 )
 
@@ -31,21 +30,21 @@ func TestSendIsSigned(t *testing.T) {
 	want(t, sink.Send(t.Context(), batchOf(`{"id":"a","type":"online"}`, `{"id":"b","type":"offline"}`)), behaviour.Outcome{Fate: behaviour.Arrived, Code: "204"})
 
 	r := at.only(t)
-	if err := webhook.Verify(parsed(t, oldKey), r.headers(), r.body, time.UnixMilli(now)); err != nil {
+	if err := r.Verify(oldKey, time.UnixMilli(now)); err != nil {
 		t.Errorf("by the old key: %v", err)
 	}
-	if err := webhook.Verify(parsed(t, newKey), r.headers(), r.body, time.UnixMilli(now)); err != nil {
+	if err := r.Verify(newKey, time.UnixMilli(now)); err != nil {
 		t.Errorf("by the new key: %v", err)
 	}
-	if h := r.headers(); h.ID != "batch_1" || h.Timestamp != "1795000000" {
+	if h := r.Headers(); h.ID != "batch_1" || h.Timestamp != "1795000000" {
 		t.Errorf("headers %+v", h)
 	}
-	if r.method != http.MethodPost || r.header.Get("Content-Type") != "application/json" || len(r.header.Values("Idempotency-Key")) > 0 {
-		t.Errorf("%s with %v", r.method, r.header)
+	if r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" || len(r.Header.Values("Idempotency-Key")) > 0 {
+		t.Errorf("%s with %v", r.Method, r.Header)
 	}
 	wantBody := `{"type":"game.behaviour.batch","timestamp":"2026-11-18T11:06:40.123Z","data":{"game":"quiz \"1\"","items":[{"id":"a","type":"online"},{"id":"b","type":"offline"}]}}`
-	if string(r.body) != wantBody {
-		t.Errorf("body\n%s, want\n%s", r.body, wantBody)
+	if string(r.Body) != wantBody {
+		t.Errorf("body\n%s, want\n%s", r.Body, wantBody)
 	}
 }
 
@@ -58,11 +57,11 @@ func TestSendAgain(t *testing.T) {
 	sink.Send(t.Context(), b)
 	b.Now += 61_000
 	sink.Send(t.Context(), b)
-	first, second := at.seen[0], at.seen[1]
-	if first.headers().ID != second.headers().ID || first.headers().Timestamp != "1795000000" || second.headers().Timestamp != "1795000061" {
-		t.Errorf("%+v, then %+v", first.headers(), second.headers())
+	first, second := at.Posted()[0], at.Posted()[1]
+	if first.Headers().ID != second.Headers().ID || first.Headers().Timestamp != "1795000000" || second.Headers().Timestamp != "1795000061" {
+		t.Errorf("%+v, then %+v", first.Headers(), second.Headers())
 	}
-	if err := webhook.Verify(parsed(t, oldKey), second.headers(), second.body, time.UnixMilli(b.Now)); err != nil {
+	if err := second.Verify(oldKey, time.UnixMilli(b.Now)); err != nil {
 		t.Error(err)
 	}
 }
@@ -75,10 +74,10 @@ func TestCloudEvents(t *testing.T) {
 	b.Items[0].At, b.Items[1].At = 1_000, 1_795_000_000_001
 	want(t, sink.Send(t.Context(), b), behaviour.Outcome{Fate: behaviour.Arrived, Code: "202"})
 	r := at.only(t)
-	if kind := r.header.Get("Content-Type"); kind != "application/cloudevents-batch+json; charset=UTF-8" {
+	if kind := r.Header.Get("Content-Type"); kind != "application/cloudevents-batch+json; charset=UTF-8" {
 		t.Errorf("Content-Type %s", kind)
 	}
-	if err := webhook.Verify(parsed(t, oldKey), r.headers(), r.body, time.UnixMilli(now)); err != nil {
+	if err := r.Verify(oldKey, time.UnixMilli(now)); err != nil {
 		t.Error(err)
 	}
 	type event struct {
@@ -86,8 +85,8 @@ func TestCloudEvents(t *testing.T) {
 		Data                                json.RawMessage
 	}
 	var got []event
-	if err := json.Unmarshal(r.body, &got); err != nil {
-		t.Fatalf("%s: %v", r.body, err)
+	if err := json.Unmarshal(r.Body, &got); err != nil {
+		t.Fatalf("%s: %v", r.Body, err)
 	}
 	wanted := []event{
 		{"1.0", `a"1`, "/v1/games/quiz%20%221%22", "game.behaviour.online", "1970-01-01T00:00:01.000Z", b.Items[0].Body},
@@ -114,7 +113,7 @@ func TestKeysChange(t *testing.T) {
 	text = newKey
 	sink.Send(t.Context(), b)
 	for i, key := range []string{oldKey, newKey} {
-		if err := webhook.Verify(parsed(t, key), at.seen[i].headers(), at.seen[i].body, time.UnixMilli(now)); err != nil {
+		if err := at.Posted()[i].Verify(key, time.UnixMilli(now)); err != nil {
 			t.Errorf("try %d: %v", i, err)
 		}
 	}
@@ -124,8 +123,8 @@ func TestKeysChange(t *testing.T) {
 	want(t, sink.Send(t.Context(), b), behaviour.Outcome{Fate: behaviour.Again, Code: "keys", Err: fault})
 	b.ID, fault, text = "a.b", nil, oldKey
 	want(t, sink.Send(t.Context(), b), behaviour.Outcome{Fate: behaviour.Again, Code: "keys", Err: webhook.ErrID})
-	if len(at.seen) != 2 {
-		t.Errorf("sent %d times", len(at.seen))
+	if len(at.Posted()) != 2 {
+		t.Errorf("sent %d times", len(at.Posted()))
 	}
 }
 
@@ -139,8 +138,8 @@ func TestFaultyItemIsNotSent(t *testing.T) {
 			t.Errorf("%s: %+v", body, outcome)
 		}
 	}
-	if len(at.seen) > 0 {
-		t.Errorf("sent %s", at.seen[0].body)
+	if len(at.Posted()) > 0 {
+		t.Errorf("sent %s", at.Posted()[0].Body)
 	}
 }
 
@@ -170,12 +169,12 @@ func TestManySendAtOnce(t *testing.T) {
 	}
 	sends.Wait()
 	ids := map[string]bool{}
-	for _, r := range at.seen {
-		ids[r.headers().ID] = true
-		if !strings.Contains(string(r.body), `{"id":"`+r.headers().ID+`"`) {
-			t.Errorf("%s has %s", r.headers().ID, r.body)
+	for _, r := range at.Posted() {
+		ids[r.Headers().ID] = true
+		if !strings.Contains(string(r.Body), `{"id":"`+r.Headers().ID+`"`) {
+			t.Errorf("%s has %s", r.Headers().ID, r.Body)
 		}
-		if err := webhook.Verify(parsed(t, oldKey), r.headers(), r.body, time.UnixMilli(now)); err != nil {
+		if err := r.Verify(oldKey, time.UnixMilli(now)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -184,56 +183,26 @@ func TestManySendAtOnce(t *testing.T) {
 	}
 }
 
-// posted is a request as it came.
-type posted struct {
-	method string
-	header http.Header
-	body   []byte
-}
+// receiver is one with sinks that post to it.
+type receiver struct{ *trial.Receiver }
 
-func (p posted) headers() webhook.Headers {
-	return webhook.Headers{ID: p.header.Get("webhook-id"), Timestamp: p.header.Get("webhook-timestamp"), Signature: p.header.Get("webhook-signature")}
-}
-
-// receiver gives one answer to all, and keeps what came.
-type receiver struct {
-	url string
-	mu  sync.Mutex
-
-	seen []posted
-}
-
-func receive(t *testing.T, status int, answer string, header ...string) *receiver {
+func receive(t *testing.T, status int, answer string, headers ...string) receiver {
 	t.Helper()
-	at := new(receiver)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		at.mu.Lock()
-		at.seen = append(at.seen, posted{r.Method, r.Header.Clone(), body})
-		at.mu.Unlock()
-		for i := 0; i < len(header); i += 2 {
-			w.Header().Set(header[i], header[i+1])
-		}
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, answer)
-	}))
-	t.Cleanup(server.Close)
-	at.url = server.URL
-	return at
+	return receiver{trial.Receive(t, status, answer, headers...)}
 }
 
-func (at *receiver) only(t *testing.T) posted {
+func (at receiver) only(t *testing.T) trial.Posted {
 	t.Helper()
-	if len(at.seen) != 1 {
-		t.Fatalf("%d requests", len(at.seen))
+	if len(at.Posted()) != 1 {
+		t.Fatalf("%d requests", len(at.Posted()))
 	}
-	return at.seen[0]
+	return at.Posted()[0]
 }
 
 // sink posts to the receiver, with the old key where the options name none.
-func (at *receiver) sink(t *testing.T, o Options) *Sink {
+func (at receiver) sink(t *testing.T, o Options) *Sink {
 	t.Helper()
-	o.URL, o.Client = at.url, guarded(t, outbound.Options{AllowPrivate: true})
+	o.URL, o.Client = at.URL, guarded(t, outbound.Options{AllowPrivate: true})
 	if o.Keys == nil {
 		o.Keys = keysOf(oldKey)
 	}
@@ -254,15 +223,6 @@ func guarded(t *testing.T, o outbound.Options) *http.Client {
 
 func keysOf(text string) func() ([]webhook.Key, error) {
 	return func() ([]webhook.Key, error) { return webhook.ParseKeys(text) }
-}
-
-func parsed(t *testing.T, text string) []webhook.Key {
-	t.Helper()
-	keys, err := webhook.ParseKeys(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return keys
 }
 
 func batchOf(bodies ...string) behaviour.Batch {

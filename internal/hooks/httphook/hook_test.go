@@ -3,16 +3,14 @@ package httphook
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"laststand/internal/hooks"
 	"laststand/internal/outbound"
+	"laststand/internal/trial"
 	"laststand/internal/webhook"
 )
 
@@ -29,41 +27,41 @@ var (
 // A receiver with the old key only verifies what is signed by both.
 func TestPostIsSigned(t *testing.T) {
 	t.Parallel()
-	at := receive(t, http.StatusNoContent, "")
-	reply := at.poster(t, keysOf(newKey+"\n"+oldKey)).Post(t.Context(), endpoint, message)
+	at := trial.Receive(t, http.StatusNoContent, "")
+	reply := posterTo(t, at, keysOf(newKey+"\n"+oldKey)).Post(t.Context(), endpoint, message)
 	if reply != (hooks.Reply{Status: 204}) {
 		t.Errorf("reply %+v", reply)
 	}
-	r := at.seen[0]
+	r := at.Posted()[0]
 	for _, key := range []string{oldKey, newKey} {
-		if err := r.verify(key); err != nil {
+		if err := r.Verify(key, time.Now()); err != nil {
 			t.Errorf("by %s: %v", key, err)
 		}
 	}
-	if r.header.Get("webhook-id") != "evt_1" || string(r.body) != string(message.Body) {
-		t.Errorf("%s with %v", r.body, r.header)
+	if r.Header.Get("webhook-id") != "evt_1" || string(r.Body) != string(message.Body) {
+		t.Errorf("%s with %v", r.Body, r.Header)
 	}
-	if r.method != http.MethodPost || r.header.Get("Content-Type") != "application/json" || len(r.header.Values("Idempotency-Key")) > 0 {
-		t.Errorf("%s with %v", r.method, r.header)
+	if r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" || len(r.Header.Values("Idempotency-Key")) > 0 {
+		t.Errorf("%s with %v", r.Method, r.Header)
 	}
 }
 
 func TestEachStatus(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{200, 201, 202, 204, 299} {
-		at := receive(t, status, "secret")
-		if reply := at.poster(t, keysOf(oldKey)).Post(t.Context(), endpoint, message); reply != (hooks.Reply{Status: status}) {
+		at := trial.Receive(t, status, "secret")
+		if reply := posterTo(t, at, keysOf(oldKey)).Post(t.Context(), endpoint, message); reply != (hooks.Reply{Status: status}) {
 			t.Errorf("%d: %+v", status, reply)
 		}
 	}
 	for _, status := range []int{300, 301, 307, 400, 401, 404, 410, 418, 429, 499, 500, 503, 599} {
-		at := receive(t, status, "secret", "Location", "/secret")
-		reply := at.poster(t, keysOf(oldKey)).Post(t.Context(), endpoint, message)
+		at := trial.Receive(t, status, "secret", "Location", "/secret")
+		reply := posterTo(t, at, keysOf(oldKey)).Post(t.Context(), endpoint, message)
 		if reply.Status != status || reply.Err == nil || !strings.Contains(reply.Err.Error(), fmt.Sprint(status)) || strings.Contains(reply.Err.Error(), "secret") {
 			t.Errorf("%d: %+v", status, reply)
 		}
-		if len(at.seen) != 1 {
-			t.Errorf("%d: %d requests: a redirect was followed", status, len(at.seen))
+		if len(at.Posted()) != 1 {
+			t.Errorf("%d: %d requests: a redirect was followed", status, len(at.Posted()))
 		}
 	}
 }
@@ -78,8 +76,8 @@ func TestRetryAfterIsRead(t *testing.T) {
 		{429, "7", 7 * time.Second}, {503, "0", time.Second}, {503, "86400", time.Hour}, {500, "2", 2 * time.Second}, {429, "soon", 0}, {200, "7", 0},
 	}
 	for _, test := range tests {
-		at := receive(t, test.status, "", "Retry-After", test.header)
-		if reply := at.poster(t, keysOf(oldKey)).Post(t.Context(), endpoint, message); reply.After != test.want {
+		at := trial.Receive(t, test.status, "", "Retry-After", test.header)
+		if reply := posterTo(t, at, keysOf(oldKey)).Post(t.Context(), endpoint, message); reply.After != test.want {
 			t.Errorf("%d with %q: after %s, want %s", test.status, test.header, reply.After, test.want)
 		}
 	}
@@ -88,9 +86,9 @@ func TestRetryAfterIsRead(t *testing.T) {
 // The keys are read with every try; without them nothing is sent.
 func TestKeysChange(t *testing.T) {
 	t.Parallel()
-	at := receive(t, http.StatusOK, "")
+	at := trial.Receive(t, http.StatusOK, "")
 	text, fault := oldKey, error(nil)
-	p := at.poster(t, func() ([]webhook.Key, error) {
+	p := posterTo(t, at, func() ([]webhook.Key, error) {
 		if fault != nil {
 			return nil, fault
 		}
@@ -99,7 +97,7 @@ func TestKeysChange(t *testing.T) {
 	for i, key := range []string{oldKey, newKey} {
 		text = key
 		p.Post(t.Context(), endpoint, message)
-		if err := at.seen[i].verify(key); err != nil {
+		if err := at.Posted()[i].Verify(key, time.Now()); err != nil {
 			t.Errorf("try %d: %v", i, err)
 		}
 	}
@@ -115,8 +113,8 @@ func TestKeysChange(t *testing.T) {
 	if reply := p.Post(t.Context(), endpoint, hooks.Message{ID: "a.b"}); !errors.Is(reply.Err, webhook.ErrID) {
 		t.Errorf("with a bad id: %+v", reply)
 	}
-	if len(at.seen) != 2 {
-		t.Errorf("sent %d times", len(at.seen))
+	if len(at.Posted()) != 2 {
+		t.Errorf("sent %d times", len(at.Posted()))
 	}
 }
 
@@ -145,51 +143,10 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// posted is a request as it came.
-type posted struct {
-	method string
-	header http.Header
-	body   []byte
-}
-
-func (p posted) verify(key string) error {
-	keys, err := webhook.ParseKeys(key)
-	if err != nil {
-		return err
-	}
-	return webhook.Verify(keys, webhook.Headers{
-		ID: p.header.Get("webhook-id"), Timestamp: p.header.Get("webhook-timestamp"), Signature: p.header.Get("webhook-signature"),
-	}, p.body, time.Now())
-}
-
-// receiver gives one answer to all, and keeps what came.
-type receiver struct {
-	url string
-	mu  sync.Mutex
-
-	seen []posted
-}
-
-func receive(t *testing.T, status int, answer string, header ...string) *receiver {
+// posterTo posts to a receiver.
+func posterTo(t *testing.T, at *trial.Receiver, keys func() ([]webhook.Key, error)) *Poster {
 	t.Helper()
-	at := new(receiver)
-	at.url = serving(t, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		at.mu.Lock()
-		at.seen = append(at.seen, posted{r.Method, r.Header.Clone(), body})
-		at.mu.Unlock()
-		for i := 0; i < len(header); i += 2 {
-			w.Header().Set(header[i], header[i+1])
-		}
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, answer)
-	})
-	return at
-}
-
-func (at *receiver) poster(t *testing.T, keys func() ([]webhook.Key, error)) *Poster {
-	t.Helper()
-	return posting(t, Target{URL: at.url, Keys: keys}, outbound.Options{AllowPrivate: true})
+	return posting(t, Target{URL: at.URL, Keys: keys}, outbound.Options{AllowPrivate: true})
 }
 
 // posting posts to a target, which becomes that of the endpoint.
@@ -202,13 +159,6 @@ func posting(t *testing.T, target Target, o outbound.Options) *Poster {
 		t.Fatal(err)
 	}
 	return p
-}
-
-func serving(t *testing.T, handler http.HandlerFunc) string {
-	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	return server.URL
 }
 
 func keysOf(text string) func() ([]webhook.Key, error) {

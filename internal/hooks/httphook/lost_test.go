@@ -5,10 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"log"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,6 +13,7 @@ import (
 
 	"laststand/internal/hooks"
 	"laststand/internal/outbound"
+	"laststand/internal/trial"
 )
 
 func TestTryWithoutAnswer(t *testing.T) {
@@ -26,15 +24,15 @@ func TestTryWithoutAnswer(t *testing.T) {
 		options outbound.Options
 		want    string // in the error
 	}{
-		"a private address":      {serving(t, hang), outbound.Options{}, "not an address of the public internet"},
-		"nobody there":           {closedPort(t), own, "refused"},
-		"an unknown name":        {"http://receiver.invalid.", outbound.Options{Resolver: nowhere}, "receiver.invalid"},
-		"a slow receiver":        {serving(t, hang), own, errTime.Error()},
-		"a connection cut off":   {serving(t, hangUp), own, errExchange.Error()},
-		"what is no HTTP":        {serving(t, babble), own, errExchange.Error()},
-		"an unknown certificate": {servingTLS(t, nil), own, "certificate"},
-		"TLS of other versions":  {servingTLS(t, &tls.Config{MaxVersion: tls.VersionTLS11}), own, "protocol version"},
-		"no TLS":                 {strings.Replace(serving(t, hangUp), "http:", "https:", 1), own, "HTTPS"},
+		"a private address":      {trial.Serve(t, trial.Hang), outbound.Options{}, "not an address of the public internet"},
+		"nobody there":           {trial.ServeNobody(t), own, "refused"},
+		"an unknown name":        {"http://receiver.invalid.", outbound.Options{Resolver: trial.Nowhere}, "receiver.invalid"},
+		"a slow receiver":        {trial.Serve(t, trial.Hang), own, errTime.Error()},
+		"a connection cut off":   {trial.Serve(t, trial.HangUp), own, errExchange.Error()},
+		"what is no HTTP":        {trial.Serve(t, trial.Babble), own, errExchange.Error()},
+		"an unknown certificate": {trial.ServeTLS(t, nil), own, "certificate"},
+		"TLS of other versions":  {trial.ServeTLS(t, &tls.Config{MaxVersion: tls.VersionTLS11}), own, "protocol version"},
+		"no TLS":                 {strings.Replace(trial.Serve(t, trial.HangUp), "http:", "https:", 1), own, "HTTPS"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +59,7 @@ func TestPostIsCanceled(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
-	p := posting(t, Target{URL: serving(t, func(w http.ResponseWriter, r *http.Request) { close(began); hang(w, r) }), Keys: keysOf(oldKey)},
+	p := posting(t, Target{URL: trial.Serve(t, func(w http.ResponseWriter, r *http.Request) { close(began); trial.Hang(w, r) }), Keys: keysOf(oldKey)},
 		outbound.Options{AllowPrivate: true})
 	go func() { // ends before Post does
 		<-began
@@ -77,9 +75,9 @@ func TestPostIsCanceled(t *testing.T) {
 func TestKeptConnectionIsClosed(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
-	p := posting(t, Target{Keys: keysOf(oldKey), URL: serving(t, func(w http.ResponseWriter, r *http.Request) {
+	p := posting(t, Target{Keys: keysOf(oldKey), URL: trial.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if calls.Add(1) == 2 {
-			hangUp(w, r)
+			trial.HangUp(w, r)
 		}
 	})}, outbound.Options{AllowPrivate: true})
 	for range 2 {
@@ -95,7 +93,7 @@ func TestKeptConnectionIsClosed(t *testing.T) {
 // An answer without an end costs no more than its status.
 func TestEndlessAnswer(t *testing.T) {
 	t.Parallel()
-	p := posting(t, Target{Keys: keysOf(oldKey), URL: serving(t, func(w http.ResponseWriter, r *http.Request) {
+	p := posting(t, Target{Keys: keysOf(oldKey), URL: trial.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
 			if _, err := io.WriteString(w, strings.Repeat("x", 1<<12)); err != nil {
 				return
@@ -105,53 +103,4 @@ func TestEndlessAnswer(t *testing.T) {
 	if reply := p.Post(t.Context(), endpoint, message); reply != (hooks.Reply{Status: 200}) {
 		t.Errorf("reply %+v", reply)
 	}
-}
-
-// nowhere knows no name.
-var nowhere = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
-	_ = theirs.Close()
-	return ours, nil
-}}
-
-// hang answers nothing until the client has gone.
-func hang(_ http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body)
-	<-r.Context().Done()
-}
-
-func hangUp(w http.ResponseWriter, _ *http.Request) {
-	connection, _, err := w.(http.Hijacker).Hijack()
-	if err == nil {
-		_ = connection.Close()
-	}
-}
-
-// babble quotes the request in what is no answer.
-func babble(w http.ResponseWriter, r *http.Request) {
-	connection, _, err := w.(http.Hijacker).Hijack()
-	if err == nil {
-		_, _ = io.WriteString(connection, r.URL.String()+"\r\n\r\n")
-		_ = connection.Close()
-	}
-}
-
-func servingTLS(t *testing.T, config *tls.Config) string {
-	t.Helper()
-	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	server.TLS = config
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
-func closedPort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return "http://" + listener.Addr().String()
 }

@@ -1,0 +1,76 @@
+package trial
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// Serve serves a handler for a test, and gives its URL. The end of the test waits
+// for no client.
+func Serve(t testing.TB, handler http.HandlerFunc) (url string) {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server.URL
+}
+
+// ServeTLS does so, with a certificate that nobody trusts. It has nothing to say.
+func ServeTLS(t testing.TB, config *tls.Config) (url string) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.TLS = config
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// ServeNobody gives a URL at which nobody answers.
+func ServeNobody(t testing.TB) (url string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return "http://" + listener.Addr().String()
+}
+
+// Nowhere knows no name.
+var Nowhere = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	_ = theirs.Close()
+	return ours, nil
+}}
+
+// Hang answers nothing until the client has gone.
+func Hang(_ http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	<-r.Context().Done()
+}
+
+// HangUp cuts the connection off.
+func HangUp(w http.ResponseWriter, _ *http.Request) {
+	connection, _, err := w.(http.Hijacker).Hijack()
+	if err == nil {
+		_ = connection.Close()
+	}
+}
+
+// Babble quotes the request in what is no answer.
+func Babble(w http.ResponseWriter, r *http.Request) {
+	connection, _, err := w.(http.Hijacker).Hijack()
+	if err == nil {
+		_, _ = io.WriteString(connection, r.URL.String()+"\r\n\r\n")
+		_ = connection.Close()
+	}
+}

@@ -1,0 +1,78 @@
+package trial
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"laststand/internal/webhook"
+)
+
+// Posted is a request as it came to a receiver of webhooks.
+type Posted struct {
+	Method string
+	Header http.Header
+	Body   []byte
+}
+
+// ReadPosted reads a request to its end.
+func ReadPosted(r *http.Request) (Posted, error) {
+	body, err := io.ReadAll(r.Body)
+	return Posted{r.Method, r.Header.Clone(), body}, err
+}
+
+// Headers are those of Standard Webhooks.
+func (p Posted) Headers() webhook.Headers {
+	return webhook.Headers{
+		ID: p.Header.Get(webhook.HeaderID), Timestamp: p.Header.Get(webhook.HeaderTimestamp), Signature: p.Header.Get(webhook.HeaderSignature),
+	}
+}
+
+// Verify says why it is not signed by any of the keys, one a line, at about an
+// instant.
+func (p Posted) Verify(keys string, at time.Time) error {
+	known, err := webhook.ParseKeys(keys)
+	if err != nil {
+		return err
+	}
+	return webhook.Verify(known, p.Headers(), p.Body, at)
+}
+
+// Receiver gives all who post to it one answer, and keeps what came.
+type Receiver struct {
+	URL string
+
+	mu     sync.Mutex
+	posted []Posted
+}
+
+// Receive starts a receiver for a test. Headers are names and values in turn.
+func Receive(t testing.TB, status int, answer string, headers ...string) *Receiver {
+	t.Helper()
+	r := new(Receiver)
+	r.URL = Serve(t, func(w http.ResponseWriter, q *http.Request) {
+		p, err := ReadPosted(q)
+		if err != nil {
+			return
+		}
+		r.mu.Lock()
+		r.posted = append(r.posted, p)
+		r.mu.Unlock()
+		for pair := range slices.Chunk(headers, 2) {
+			w.Header().Set(pair[0], pair[1])
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, answer)
+	})
+	return r
+}
+
+// Posted is all that came so far.
+func (r *Receiver) Posted() []Posted {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.posted)
+}
