@@ -88,7 +88,7 @@ func (b *bankExport) Run(flags *cli, to console) error {
 
 // withLedger opens the configured ledger for one command.
 func withLedger(flags *cli, f func(context.Context, *config, *ledger.Ledger) error) error {
-	c, err := flags.load()
+	c, err := flags.loadWithoutKeys()
 	if err != nil {
 		return err
 	}

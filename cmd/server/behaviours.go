@@ -80,8 +80,6 @@ func (c *config) validateBehaviours(name string, f *faults) {
 		f.oneOf(in+"report", kind, b.Sink.reportable()...)
 	}
 	b.Sink.validate(in+"sink.", f)
-	_, err := c.sinkKeyPlace(name).read()
-	f.add(in+"sink.secret_file", err)
 	c.validateSinkPath(name, f)
 }
 

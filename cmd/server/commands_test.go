@@ -18,6 +18,7 @@ var commands = [][]string{
 	{"boards"}, {"boards", "verify"}, {"boards", "rebuild"}, {"boards", "disqualify"},
 	{"tasks"}, {"tasks", "list"}, {"tasks", "lines"}, {"tasks", "show"}, {"tasks", "edit"}, {"tasks", "requeue"}, {"tasks", "discard"},
 	{"queue"}, {"queue", "list"}, {"queue", "peek"}, {"queue", "drain"}, {"queue", "pause"}, {"queue", "resume"}, {"queue", "bound"}, {"queue", "key"},
+	{"webhooks"}, {"webhooks", "list"}, {"webhooks", "ping"}, {"webhooks", "enable"}, {"webhooks", "disable"}, {"webhooks", "key"},
 }
 
 func TestEveryHelpHasAnExample(t *testing.T) {
@@ -64,6 +65,10 @@ func TestWrongCommandLines(t *testing.T) {
 		"queue bound --game demo":                 "`server queue bound --help`",
 		"queue bound --game demo many":            "`server queue bound --help`",
 		"queue key":                               "`server queue key --help`",
+		"webhooks ping rewards":                   "`server webhooks ping --help`",
+		"webhooks enable --game demo":             "`server webhooks enable --help`",
+		"webhooks disable --game demo rewards":    "`server webhooks disable --help`",
+		"webhooks key":                            "`server webhooks key --help`",
 	} {
 		code, out, errs := command(strings.Fields(line)...)
 		if code != 2 || out != "" || !strings.Contains(errs, want) || strings.Count(errs, "\n") != 1 {
@@ -135,6 +140,20 @@ func TestTokensBesideARunningServer(t *testing.T) {
 			}
 		}
 	})
+}
+
+// commandsTo runs commands that speak to a node, with the flags of its ledger. Each
+// has to end with the code that is wanted.
+func commandsTo(t *testing.T, n *running, flags ...string) func(want int, words ...string) (out, errs string) {
+	flags = append(flags, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))
+	return func(want int, words ...string) (out, errs string) {
+		t.Helper()
+		code, out, errs := command(append(words, flags...)...)
+		if code != want {
+			t.Fatalf("%v ended with %d, want %d: %s%s", words, code, want, out, errs)
+		}
+		return out, errs
+	}
 }
 
 // getAs is the status of a request that bears a token.

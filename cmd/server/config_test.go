@@ -93,16 +93,16 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 		},
 		{
 			"webhooks that do not do",
-			"games:\n  many: {webhooks: [" + strings.Repeat(`{name: a, url: "https://x"}, `, 17) + "]}\n" +
+			"games:\n  many: {webhooks: [" + strings.Repeat(`{name: a, url: "https://x"}, `, 2) + "]}\n" +
 				"  demo:\n    webhooks:\n" +
 				"      - {name: a b, url: \"https://x\"}\n      - {name: port, url: \"https://x:65536/y\"}\n      - {name: none, url: \"https://x:0\"}\n" +
 				"      - {name: host, url: \"https://:443/y\"}\n      - {name: twice, url: \"https://x\", events: [day.sealed, match.settled, day.sealed]}\n" +
 				"      - {name: other, url: \"https://x\", events: [webhook.ping]}\n      - {name: deaf, url: \"https://x\", events: []}\n" +
 				"      - {name: key, url: \"https://x\", secret_file: none.key}\n",
 			[]string{
-				"games.many.webhooks: 17 are too many, there may be 16", `games.many.webhooks: there are two of the name "a"`, `games.demo.webhooks: the name "a b"`,
+				`webhook "a" of game "many": the game has that name twice`, `webhook "a b" of game "demo": its name is`,
 				"webhooks.port.url: its port is not", "webhooks.none.url: its port is not", "webhooks.host.url: it is not of the form",
-				`webhooks.twice.events: "day.sealed" twice`, `webhooks.other.events: "webhook.ping" is none of`, "webhooks.deaf.events: name at least one",
+				`webhook "twice" of game "demo": it has the event "day.sealed" twice`, `webhook "other" of game "demo": unknown event "webhook.ping"`, "webhooks.deaf.events: name at least one",
 				"webhooks.key.secret_file: it cannot be read",
 			},
 		},

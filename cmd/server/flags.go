@@ -34,8 +34,26 @@ type cli struct {
 // console is where a command writes to.
 type console struct{ out, err io.Writer }
 
-// load reads the configuration that the command line asks for.
+// load reads the configuration that the command line asks for, with its files of
+// keys.
 func (f *cli) load() (config, error) {
+	c, err := f.read()
+	if err == nil {
+		err = c.validate()
+	}
+	return c, err
+}
+
+// loadWithoutKeys is load for commands, which read those keys that they need.
+func (f *cli) loadWithoutKeys() (config, error) {
+	c, err := f.read()
+	if err == nil {
+		err = c.faults().join()
+	}
+	return c, err
+}
+
+func (f *cli) read() (config, error) {
 	c, err := readConfig(f.Config)
 	if err != nil {
 		return c, err
@@ -51,7 +69,7 @@ func (f *cli) load() (config, error) {
 			*o.into = *o.given
 		}
 	}
-	return c, c.validate()
+	return c, nil
 }
 
 const about = "Laststand, a backend for live quiz battles. With no flags it runs with nothing installed.\n\n" +

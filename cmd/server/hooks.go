@@ -1,9 +1,6 @@
 package main
 
 import (
-	"regexp"
-	"slices"
-
 	"laststand/internal/eventq"
 	"laststand/internal/hooks"
 	"laststand/internal/hooks/httphook"
@@ -27,15 +24,6 @@ func (h *hook) fill() {
 	}
 }
 
-const (
-	// maxHooks bounds the endpoints of a game: each is a row with every result.
-	maxHooks = 16
-	// maxHookName keeps topics, which have the game's name too, within bounds.
-	maxHookName = 64
-)
-
-var hookName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
-
 // hookKeyPlace is where the keys of an endpoint are.
 func (c *config) hookKeyPlace(game string, h hook) keyPlace {
 	p := keyPlace{
@@ -48,38 +36,21 @@ func (c *config) hookKeyPlace(game string, h hook) keyPlace {
 	return p
 }
 
-func (c *config) validateHooks(name string, f *faults) {
-	all, in := c.Games[name].Webhooks, "games."+name+".webhooks"
-	if len(all) > maxHooks {
-		f.addf("%s: %d are too many, there may be %d", in, len(all), maxHooks)
-	}
-	names := map[string]bool{}
-	for _, h := range all {
-		if !hookName.MatchString(h.Name) || len(h.Name) > maxHookName {
-			f.addf("%s: the name %q is not of up to %d letters, digits, _ and -", in, h.Name, maxHookName)
-		}
-		if names[h.Name] {
-			f.addf("%s: there are two of the name %q", in, h.Name)
-		}
-		names[h.Name] = true
-		c.validateHook(name, h, f)
-	}
-}
-
-func (c *config) validateHook(game string, h hook, f *faults) {
-	in := "games." + game + ".webhooks." + h.Name + "."
-	f.webAddress(in+"url", h.URL)
-	if len(h.Events) == 0 {
-		f.addf("%sevents: name at least one, or leave it out for all: %v", in, hooks.Events())
-	}
-	for i, event := range h.Events {
-		f.oneOf(in+"events", event, hooks.Events()...)
-		if slices.Contains(h.Events[:i], event) {
-			f.addf("%sevents: %q twice", in, event)
+// validateHooks checks what the book of endpoints does not, and has it check the
+// rest.
+func (c *config) validateHooks(f *faults) {
+	for _, game := range c.gameNames() {
+		for _, h := range c.Games[game].Webhooks {
+			in := "games." + game + ".webhooks." + h.Name + "."
+			f.webAddress(in+"url", h.URL)
+			if len(h.Events) == 0 {
+				f.addf("%sevents: name at least one, or leave it out for all: %v", in, hooks.Events())
+			}
 		}
 	}
-	_, err := c.hookKeyPlace(game, h).read()
-	f.add(in+"secret_file", err)
+	if _, err := hooks.NewBook(c.endpoints(), nil); err != nil { // it names the endpoints
+		*f = append(*f, err)
+	}
 }
 
 // endpoints are those of all games.

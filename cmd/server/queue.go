@@ -156,19 +156,12 @@ func (*queueKey) Help() string {
 // Run prints the key of a webhook that no file has.
 func (k *queueKey) Run(flags *cli, to console) error {
 	return withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
-		_, known := c.Games[k.Game]
-		switch s := c.sink(k.Game); {
-		case !known:
+		if _, known := c.Games[k.Game]; !known {
 			return fmt.Errorf("there is no game %q in the configuration", k.Game)
-		case s.Type != sinkWebhook:
+		}
+		if s := c.sink(k.Game); s.Type != sinkWebhook {
 			return fmt.Errorf("the sink of %s is of type %s, and has no generated key", k.Game, s.Type)
-		case s.SecretFile != "":
-			return fmt.Errorf("the keys of %s are those of %s", k.Game, c.beside(s.SecretFile))
 		}
-		keys, err := keptKeys(ctx, c.sinkKeyPlace(k.Game).kept, l)
-		for _, key := range keys {
-			fmt.Fprintln(to.out, key)
-		}
-		return err
+		return c.sinkKeyPlace(k.Game).print(ctx, l, to)
 	})
 }

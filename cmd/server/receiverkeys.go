@@ -76,6 +76,18 @@ func (p keyPlace) open(ctx context.Context, l *ledger.Ledger) ([]string, error) 
 	return keys, nil
 }
 
+// print prints the keys that the ledger keeps of the place, one a line.
+func (p keyPlace) print(ctx context.Context, l *ledger.Ledger, to console) error {
+	if p.file != "" {
+		return fmt.Errorf("%s: the keys are those of %s, and none is generated", p.setting, p.file)
+	}
+	keys, err := keptKeys(ctx, p.kept, l)
+	for _, key := range keys {
+		fmt.Fprintln(to.out, key)
+	}
+	return err
+}
+
 // receiverKeysEvery is how often files of keys are read again.
 const receiverKeysEvery = 10 * time.Second
 

@@ -79,6 +79,30 @@ func TestKeysOfSinksThatDoNotDo(t *testing.T) {
 	}
 }
 
+// Beside a server whose files of keys were spoilt, commands do what needs none of
+// them.
+func TestCommandsBesideSpoiltKeys(t *testing.T) {
+	t.Parallel()
+	path := configFile(t, keyed+"  one: {keys: [{id: k1, alg: HS256, secret_file: one.key}]}\n")
+	for name, key := range map[string]string{"hook.key": oldWebhookKey, "nppa.key": nppaKey, "one.key": strings.Repeat("k", 32)} {
+		beside(t, path, name, key)
+	}
+	dir := t.TempDir()
+	n := startNode(t, cli{Config: path, Data: &dir})
+	for _, name := range []string{"hook.key", "nppa.key", "one.key"} {
+		beside(t, path, name, "short")
+	}
+	for line, want := range map[string]int{
+		"tasks list": 0, "queue list": 0, "webhooks list": 0, "bank check builtin": 0, "token --role=admin --sub=ops": 0,
+		"token --role=service --game=hook --sub=x": 0, "token --role=service --game=one --sub=x": 1, "config": 1,
+	} {
+		words := append(strings.Fields(line), "--config="+path, "--data="+dir, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))
+		if code, _, errs := command(words...); code != want {
+			t.Errorf("%s ended with %d, want %d: %s", line, code, want, errs)
+		}
+	}
+}
+
 // A file that changes is in force within 10 s; a bad one is logged once, and
 // the keys before stay.
 func TestKeysOfSinksChange(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -48,7 +49,7 @@ type tasksRequeue struct{ several }
 
 // Help implements kong's help provider.
 func (*tasksRequeue) Help() string {
-	return "They have all their tries before them. Says what became of each, and ends with 1 if one is still dead.\n\n" +
+	return "They have all their tries before them. Says what became of each, and ends with 1 if one is still dead or was refused.\n\n" +
 		"Example: server tasks requeue --all --game demo"
 }
 
@@ -61,8 +62,8 @@ func (r *tasksRequeue) Run(flags *cli, to console) error {
 			dead++
 		}
 	})
-	if err == nil && dead > 0 {
-		err = fmt.Errorf("%d still dead; `server tasks show` has the payload to mend", dead)
+	if dead > 0 {
+		err = errors.Join(err, fmt.Errorf("%d still dead; `server tasks show` has the payload to mend", dead))
 	}
 	return err
 }
@@ -71,7 +72,7 @@ type tasksDiscard struct{ several }
 
 // Help implements kong's help provider.
 func (*tasksDiscard) Help() string {
-	return "They stay listed as discarded for 7 days, and may be requeued.\n\n" +
+	return "They stay listed as discarded for 7 days, and may be requeued. Ends with 1 if one was refused.\n\n" +
 		"Example: server tasks discard --all --topic webhook/demo/rewards"
 }
 
@@ -102,15 +103,18 @@ func (s *several) ask(flags *cli, what string, became func(eventq.Task)) error {
 	})
 }
 
+// askForEach goes on after a task that is refused. Its error names them all.
 func (s *several) askForEach(ctx context.Context, a adminClient, what string, became func(eventq.Task)) error {
+	var errs []error
 	for _, id := range s.IDs {
 		var t eventq.Task
 		if err := a.call(ctx, http.MethodPost, taskPath(id, "/"+what), nil, &t); err != nil {
-			return fmt.Errorf("%s: %w", id, err)
+			errs = append(errs, fmt.Errorf("%s: %w", id, err))
+			continue
 		}
 		became(t)
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (s *several) askForAll(ctx context.Context, a adminClient, what string, became func(eventq.Task)) error {

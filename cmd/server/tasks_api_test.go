@@ -181,18 +181,9 @@ func TestTasksOfAGamesOwn(t *testing.T) {
 		if demo.tell("/fail", fmt.Sprintf(`{"tasks":[{"id":%q,"fence":%d,"error":"never","final":true}]}`, again.ID, again.Fence)) != 0 || demo.state(again) != "dead" {
 			t.Errorf("given up, the task is %s", demo.state(again))
 		}
-		out := tasksListed(t, n, db)
+		out, _ := commandsTo(t, n, ledgerOf(db)...)(0, "tasks", "list")
 		says(t, out, again.ID, "own:demo~mail/eu", "never")
 	})
-}
-
-func tasksListed(t *testing.T, n *running, db trial.SQL) string {
-	t.Helper()
-	code, out, errs := command("tasks", "list", "--data="+db.Dir, "--database="+db.URL, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))
-	if code != 0 {
-		t.Fatalf("server tasks list: %s", errs)
-	}
-	return out
 }
 
 // A claim that waits has its task once there is one, and is answered when its

@@ -68,14 +68,7 @@ func TestADeadLetterIsMended(t *testing.T) {
 	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
 		t.Parallel()
 		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
-		run := func(want int, words ...string) (out, errs string) {
-			t.Helper()
-			code, out, errs := command(append(words, "--data="+db.Dir, "--database="+db.URL, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))...)
-			if code != want {
-				t.Fatalf("%v ended with %d, want %d: %s%s", words, code, want, out, errs)
-			}
-			return out, errs
-		}
+		run := commandsTo(t, n, ledgerOf(db)...)
 		c := stranger(t, n.url, "demo")
 		bury(t, db, "m_dead", c.id)
 		bury(t, db, "m_worse", "p_nobody")
@@ -105,14 +98,13 @@ func TestADeadLetterIsMended(t *testing.T) {
 			t.Errorf("the profile says %+v", p)
 		}
 
-		run(0, "tasks", "discard", worse)
+		out, errs = run(1, "tasks", "discard", "none", worse, id)
+		says(t, out+errs, "none: ", "no such task", worse+": discarded", id+": ", "is done")
 		if out, _ = run(0, "tasks", "list"); strings.Count(out, "\n") != 1 {
 			t.Errorf("still dead:\n%s", out)
 		}
 		out, _ = run(0, "tasks", "list", "--state=all")
 		says(t, out, "done", "discarded")
-		_, errs = run(1, "tasks", "discard", id)
-		says(t, errs, "is done")
 
 		bury(t, db, "m_many", "p_nobody")
 		bury(t, db, "m_more", "p_nobody")
@@ -130,12 +122,10 @@ func TestTasksOfAnyTopic(t *testing.T) {
 	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
 		t.Parallel()
 		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
+		ask := commandsTo(t, n, ledgerOf(db)...)
 		run := func(words ...string) string {
 			t.Helper()
-			code, out, errs := command(append(words, "--data="+db.Dir, "--database="+db.URL, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))...)
-			if code != 0 {
-				t.Fatalf("%v ended with %d: %s%s", words, code, out, errs)
-			}
+			out, errs := ask(0, words...)
 			return out + errs
 		}
 		l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: quiet()})

@@ -26,7 +26,11 @@ func (*tokenCmd) Help() string {
 // Run prints a token signed with the key of the game, or the server's own.
 func (t *tokenCmd) Run(flags *cli, to console) error {
 	return withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
-		tokens, err := openTokens(ctx, c, l)
+		var games []string
+		if _, known := c.Games[t.Game]; known {
+			games = []string{t.Game}
+		}
+		tokens, err := openTokens(ctx, c, l, games)
 		if err != nil {
 			return err
 		}
@@ -39,11 +43,11 @@ func (t *tokenCmd) Run(flags *cli, to console) error {
 	})
 }
 
-// openTokens opens the keys of all games: the configured ones from their
-// files, the others from the ledger.
-func openTokens(ctx context.Context, c *config, l *ledger.Ledger) (*identity.Tokens, error) {
+// openTokens opens the server's own key and those of some games: the configured
+// ones from their files, the others from the ledger.
+func openTokens(ctx context.Context, c *config, l *ledger.Ledger, games []string) (*identity.Tokens, error) {
 	configured := make(map[string][]identity.Key)
-	for _, name := range c.gameNames() {
+	for _, name := range games {
 		keys, err := c.readKeys(name)
 		if err != nil {
 			return nil, fmt.Errorf("games.%s.keys: %w", name, err)
@@ -51,7 +55,7 @@ func openTokens(ctx context.Context, c *config, l *ledger.Ledger) (*identity.Tok
 		configured[name] = keys
 	}
 	return identity.OpenTokens(ctx, identity.TokensConfig{
-		Games: c.gameNames(), Configured: configured, Keys: l, Now: wallClock,
+		Games: games, Configured: configured, Keys: l, Now: wallClock,
 	})
 }
 

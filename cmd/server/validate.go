@@ -17,7 +17,25 @@ import (
 
 // validate tells everything that is wrong, at once.
 func (c *config) validate() error {
-	var f faults
+	f := c.faults()
+	c.validateKeys(&f)
+	return f.join()
+}
+
+// validateKeys reads all files of keys.
+func (c *config) validateKeys(f *faults) {
+	for _, name := range c.gameNames() {
+		_, err := c.readKeys(name)
+		f.add("games."+name+".keys", err)
+	}
+	for _, place := range c.keyPlaces() {
+		_, err := place.read()
+		f.add(place.setting, err)
+	}
+}
+
+// faults are what is wrong, files of keys left out.
+func (c *config) faults() (f faults) {
 	c.validateAddresses(&f)
 	c.validateLimits(&f)
 	if len(c.Games) == 0 {
@@ -26,7 +44,8 @@ func (c *config) validate() error {
 	for _, name := range c.gameNames() {
 		c.validateGame(name, &f)
 	}
-	return f.join()
+	c.validateHooks(&f)
+	return f
 }
 
 func (c *config) validateAddresses(f *faults) {
@@ -94,12 +113,9 @@ func (c *config) validateGame(name string, f *faults) {
 	if len(g.Banks) == 0 {
 		f.addf("%sbanks: name at least one bank, such as builtin", in)
 	}
-	_, err := c.readKeys(name)
-	f.add(in+"keys", err)
 	g.Duel.validate(in+"duel.", f)
 	g.Arena.validate(in+"arena.", f)
 	c.validateBehaviours(name, f)
-	c.validateHooks(name, f)
 	if err := c.boardConfig(name).Validate(); err != nil { // it names the game
 		*f = append(*f, err)
 	}

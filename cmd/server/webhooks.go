@@ -29,12 +29,12 @@ func (*webhooksCmd) Help() string {
 
 // ofHook names a webhook.
 type ofHook struct {
-	Game string `required:"" placeholder:"NAME" help:"Of which game."`
+	ofGame
 	Name string `arg:"" help:"The webhook's name in the configuration."`
 }
 
 func (o ofHook) path(rest string) string {
-	return "/games/" + url.PathEscape(o.Game) + "/webhooks/" + url.PathEscape(o.Name) + rest
+	return o.ofGame.path("/webhooks/" + url.PathEscape(o.Name) + rest)
 }
 
 type webhooksList struct{}
@@ -155,18 +155,9 @@ func (*webhooksKey) Help() string {
 func (k *webhooksKey) Run(flags *cli, to console) error {
 	return withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
 		for _, h := range c.Games[k.Game].Webhooks {
-			if h.Name != k.Name {
-				continue
+			if h.Name == k.Name {
+				return c.hookKeyPlace(k.Game, h).print(ctx, l, to)
 			}
-			place := c.hookKeyPlace(k.Game, h)
-			if place.file != "" {
-				return fmt.Errorf("the keys of %s are those of %s", k.Name, place.file)
-			}
-			keys, err := keptKeys(ctx, place.kept, l)
-			for _, key := range keys {
-				fmt.Fprintln(to.out, key)
-			}
-			return err
 		}
 		return fmt.Errorf("there is no webhook %q of game %q in the configuration", k.Name, k.Game)
 	})

@@ -186,14 +186,7 @@ func TestWebhooksThatRefuse(t *testing.T) {
       {name: gone, url: "%[1]s/gone", secret_file: hook.key, events: [match.settled], allow_private: true}`, e.URL)))
 	beside(t, h.config, "hook.key", oldWebhookKey)
 	n := h.node(t)
-	run := func(want int, words ...string) (out, errs string) {
-		t.Helper()
-		code, out, errs := command(append(words, "--config="+h.config, "--data="+h.db.Dir, "--database="+h.db.URL, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))...)
-		if code != want {
-			t.Fatalf("%v ended with %d, want %d: %s%s", words, code, want, out, errs)
-		}
-		return out, errs
-	}
+	run := commandsTo(t, n, append(ledgerOf(h.db), "--config="+h.config)...)
 	playPairs(t, n.url, 3)
 	for _, m := range e.taken("busy", hooks.MatchSettled, 3) {
 		if m.tries != 3 {

@@ -27,7 +27,7 @@ import (
 // wire makes the rooms of a node, each before the ones that call it: names and
 // banks, boards, settlement, matches, the lobby, the edges.
 func (n *node) wire(ctx context.Context) error {
-	tokens, err := openTokens(ctx, &n.config, n.ledger)
+	tokens, err := openTokens(ctx, &n.config, n.ledger, n.config.gameNames())
 	if err != nil {
 		return err
 	}
