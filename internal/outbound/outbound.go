@@ -3,6 +3,7 @@
 package outbound
 
 import (
+	"cmp"
 	"crypto/tls"
 	"net"
 	"net/http"
@@ -12,14 +13,15 @@ import (
 // Options shape a client. The zero value is fit for use.
 type Options struct {
 	AllowPrivate bool          // for receivers within the own network
-	PerHost      int           // connections; 0: 64. Who finds none waits within its context
-	MaxReply     int64         // bytes of a body; 0: 1 MiB
 	Resolver     *net.Resolver // nil: the system's
+
+	perHost  int   // in place of perHost, for tests
+	maxReply int64 // in place of maxReply, for tests
 }
 
 const (
-	perHost   = 64
-	maxReply  = 1 << 20
+	perHost   = 64      // connections; who finds none waits within its context
+	maxReply  = 1 << 20 // bytes of a body
 	maxHeader = 64 << 10
 
 	dialTime   = 5 * time.Second
@@ -35,11 +37,11 @@ const (
 // New makes a client that follows no redirect, whose answer is returned as it
 // is; that refuses to connect to an address that is not public, with a
 // BlockedError, whatever name led there; that goes by no proxy; and whose times
-// and replies are bounded. To read more of a reply than MaxReply is an
+// and replies are bounded. To read more of a reply than 1 MiB is an
 // *http.MaxBytesError.
 func New(o Options) *http.Client {
 	return &http.Client{
-		Transport:     &bounded{base: newTransport(o), most: positive(o.MaxReply, maxReply)},
+		Transport:     &bounded{base: newTransport(o), most: cmp.Or(o.maxReply, maxReply)},
 		Timeout:       wholeTime,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -50,7 +52,7 @@ func newTransport(o Options) *http.Transport {
 	if !o.AllowPrivate {
 		dialer.ControlContext = refusePrivate
 	}
-	connections := positive(o.PerHost, perHost)
+	connections := cmp.Or(o.perHost, perHost)
 	return &http.Transport{
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
@@ -72,14 +74,6 @@ func versions() *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP1(true)
 	return p
-}
-
-// positive is n, or what stands for it where it is not set.
-func positive[N int | int64](n, usual N) N {
-	if n > 0 {
-		return n
-	}
-	return usual
 }
 
 // bounded cuts off replies that are too long.

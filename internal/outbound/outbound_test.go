@@ -50,7 +50,7 @@ func TestReplyIsBounded(t *testing.T) {
 	t.Parallel()
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("a", 1001)) })
 	for most, whole := range map[int64]bool{1000: false, 1001: true, 0: true} {
-		client := New(Options{AllowPrivate: true, MaxReply: most})
+		client := New(Options{AllowPrivate: true, maxReply: most})
 		t.Cleanup(client.CloseIdleConnections)
 		reply, err := client.Get(server.URL)
 		if err != nil {
@@ -87,7 +87,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		}
 		now.Add(-1)
 	})
-	client := New(Options{AllowPrivate: true, PerHost: 2})
+	client := New(Options{AllowPrivate: true, perHost: 2})
 	t.Cleanup(client.CloseIdleConnections)
 	var calls sync.WaitGroup
 	for range cap(addresses) {
