@@ -67,14 +67,15 @@ WITH v (topic, priority, kind, ordering, many, head, again) AS ({rows}), k (kind
         (SELECT l.vtime FROM lines l WHERE l.kind = g.kind AND l.ready = 1 ORDER BY l.vtime LIMIT 1),
         (SELECT l.vtime FROM lines l WHERE l.kind = g.kind AND l.ready = 0 ORDER BY l.vtime DESC LIMIT 1), 0)
     FROM (SELECT DISTINCT kind FROM v) AS g)
-INSERT INTO lines (topic, priority, kind, ordering, pos, scan, done, head, again, vtime)
-SELECT topic, priority, kind, ordering, many, 0, 0, head, again, (SELECT k.vtime FROM k WHERE k.kind = v.kind)
+INSERT INTO lines (topic, priority, kind, ordering, pos, scan, done, head, again, vtime, moved_at)
+SELECT topic, priority, kind, ordering, many, 0, 0, head, again, (SELECT k.vtime FROM k WHERE k.kind = v.kind), {now}
 FROM v WHERE true
 ON CONFLICT (topic, priority) DO UPDATE SET
     pos = lines.pos + excluded.pos,
     head = CASE WHEN lines.head = excluded.head AND excluded.again = 0 THEN '' ELSE lines.head END,
     again = CASE WHEN lines.head = excluded.head THEN excluded.again ELSE lines.again END,
-    vtime = CASE WHEN lines.ready = 0 AND lines.vtime < excluded.vtime THEN excluded.vtime ELSE lines.vtime END
+    vtime = CASE WHEN lines.ready = 0 AND lines.vtime < excluded.vtime THEN excluded.vtime ELSE lines.vtime END,
+    moved_at = excluded.moved_at
 RETURNING topic, priority, ordering, pos, scan, ready`
 
 const orderLines = `
@@ -92,7 +93,7 @@ func (l *Ledger) move(ctx context.Context, tx *sql.Tx, m *moves) error {
 			key.Topic, key.Priority, eventq.Kind(key.Topic), string(line.ordering), int64(len(line.enter)), line.head, number(line.again),
 		})
 	}
-	if err := l.bulk(tx).run(ctx, moveLines, rows, m.place); err != nil {
+	if err := l.bulk(tx).run(ctx, l.sql(moveLines), rows, m.place); err != nil {
 		return err
 	}
 	return l.bulk(tx).run(ctx, orderLines, m.reordered, nil)

@@ -54,6 +54,7 @@ func plannedStatements() map[string]planned {
 		"move done":           {moveDone, []any{"t", one, one}, "lines_pkey"},
 		"lock forgotten":      {lockForgotten, []any{1, 10}, "tasks_ended"},
 		"forget":              {forgetTasks, []any{"t"}, "tasks_pkey"},
+		"forget lines":        {forgetLines, []any{"t", one, one}, "lines_pkey"},
 		"lines":               {strings.Replace(selectLines, "{chosen}", "true", 1), []any{"t", 1, 10}, "lines_pkey"},
 		"how many of a state": {strings.ReplaceAll(selectDepth, "{ended}", notEnded), []any{"waiting", 10}, "tasks_state"},
 	}

@@ -34,8 +34,13 @@ WITH v (topic, priority, done) AS ({rows}), h AS (
     SELECT l.topic, l.priority, v.done FROM v JOIN lines l ON l.topic = v.topic AND l.priority = v.priority AND l.done < v.done {free})
 UPDATE lines SET done = h.done FROM h WHERE lines.topic = h.topic AND lines.priority = h.priority AND lines.done < h.done`
 
-	lockForgotten = `SELECT tasks.id FROM tasks WHERE tasks.ended_at < (SELECT {now}) - $1 ORDER BY tasks.ended_at LIMIT $2 {free}`
+	lockForgotten = `SELECT tasks.id, tasks.topic, tasks.priority FROM tasks WHERE tasks.ended_at < (SELECT {now}) - $1 ORDER BY tasks.ended_at LIMIT $2 {free}`
 	forgetTasks   = `WITH v (id) AS ({rows}) DELETE FROM tasks WHERE id IN (SELECT v.id FROM v)`
+	forgetLines   = `
+WITH v (topic, priority, age) AS ({rows}), h AS (
+    SELECT l.topic, l.priority FROM v JOIN lines l ON l.topic = v.topic AND l.priority = v.priority
+    WHERE l.done = l.pos AND l.head = '' AND l.moved_at < {now} - v.age {free})
+DELETE FROM lines WHERE (lines.topic, lines.priority) IN (SELECT h.topic, h.priority FROM h)`
 )
 
 // remembered is how long the key of a task is known after its end.
@@ -104,24 +109,34 @@ func (l *Ledger) MoveDone(ctx context.Context, after eventq.LineID, n int) (last
 
 // ForgetTasks removes up to n tasks, with their keys, that ended 7 days ago, and
 // gives how many there were. The done cursor of their line has long passed them.
+// A line that has had no task as long goes with its last one.
 func (l *Ledger) ForgetTasks(ctx context.Context, n int) (int, error) {
-	var rows [][]any
+	var tasks, lines [][]any
 	err := l.inTx(ctx, func(tx *sql.Tx) error {
+		known := map[eventq.LineID]bool{}
 		err := scanAll(func(r *sql.Rows) error {
 			var id string
-			err := r.Scan(&id)
-			rows = append(rows, []any{id})
+			var line eventq.LineID
+			err := r.Scan(&id, &line.Topic, &line.Priority)
+			tasks = append(tasks, []any{id})
+			if !known[line] {
+				known[line] = true
+				lines = append(lines, []any{line.Topic, line.Priority, remembered.Milliseconds()})
+			}
 			return err
 		})(tx.QueryContext(ctx, l.sql(lockForgotten), remembered.Milliseconds(), n))
 		if err != nil {
 			return err
 		}
-		return l.bulk(tx).run(ctx, forgetTasks, rows, nil)
+		return l.bulk(tx).run(ctx, forgetTasks, tasks, nil)
 	})
+	if err == nil && len(lines) > 0 { // by itself: who enqueues locks lines before tasks
+		err = l.inTx(ctx, func(tx *sql.Tx) error { return l.bulk(tx).run(ctx, l.sql(forgetLines), lines, nil) })
+	}
 	if err != nil {
 		return 0, fmt.Errorf("ledger: forget tasks: %w", err)
 	}
-	return len(rows), nil
+	return len(tasks), nil
 }
 
 const selectDepth = `

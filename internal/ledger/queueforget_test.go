@@ -1,0 +1,50 @@
+package ledger
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"laststand/internal/eventq"
+)
+
+// A line goes with its last task, and begins anew. One that is used, or that a
+// task waits in, stays.
+func TestIdleLinesAreForgotten(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queued) {
+		topics := func() (all []string) {
+			for _, l := range q.lines(eventq.LineFilter{}) {
+				all = append(all, l.Topic)
+			}
+			return all
+		}
+		q.enqueue(work("idle", "1"), work("used", "1"), work("waits", "1"))
+		for _, task := range q.claim(10) {
+			if task.Topic != kind+"/waits" {
+				q.complete(task)
+			}
+		}
+		q.pass(remembered + time.Millisecond)
+		q.enqueue(work("used", "2"))
+		q.complete(q.claimTopic("used"))
+		q.tend()
+		if got, want := topics(), []string{kind + "/used", kind + "/waits"}; !slices.Equal(got, want) {
+			t.Errorf("lines %q are left, want %q", got, want)
+		}
+		q.enqueue(work("idle", "1"))
+		q.wantLine("idle", 1, 0, 0)
+		q.complete(q.claimTopic("idle"))
+		q.wantLine("idle", 1, 1, 1)
+	})
+}
+
+// claimTopic claims the only task there is to claim of a topic.
+func (q *queued) claimTopic(topic string) eventq.Task {
+	q.t.Helper()
+	tasks := slices.DeleteFunc(q.claim(10), func(t eventq.Task) bool { return t.Topic != kind+"/"+topic })
+	if len(tasks) != 1 {
+		q.t.Fatalf("claimed %q of %s, want one", keysOf(tasks), topic)
+	}
+	return tasks[0]
+}
