@@ -3,6 +3,7 @@ package eventq
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -34,5 +35,9 @@ func TestDeathsAreLogged(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		die("webhook/demo/a")
 		want(3, 1)
+		for i := range 2 * mostDeaths {
+			die(fmt.Sprint("topic ", i))
+		}
+		want(3+mostDeaths-1, mostDeaths)
 	})
 }
