@@ -35,14 +35,14 @@ func (n *node) wireReporting() error {
 	for _, name := range n.config.gameNames() {
 		games = append(games, n.config.terms(name))
 	}
-	queue := redisqueue.New(n.redis.Pipelined)
+	queue := redisqueue.New(n.redis.Bulk)
 	r.desk = queue
 	r.Service = behaviour.New(behaviour.Config{
 		Games: games, Sinks: r.sinks, Queue: queue, Desk: queue, Nodes: queue,
 		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
 	r.visits = visits.New(visits.Config{
-		Games: games, Offer: r.OfferOnce, Duty: r.Duty, Attendance: redisqueue.NewAttendance(n.redis.Pipelined),
+		Games: games, Offer: r.OfferOnce, Duty: r.Duty, Attendance: redisqueue.NewAttendance(n.redis.Bulk),
 		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
 	return nil

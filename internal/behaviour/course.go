@@ -15,7 +15,7 @@ const (
 	drainGoal = 3.0                   // seconds that a hot queue may take
 	slowTry   = time.Second           // from which a game is slow
 	maxAside  = 4                     // batches of a game that wait; more are not taken then
-	haulMost  = 8                     // batches of a take
+	haulMost  = 16                    // batches of a take
 	haulTime  = 20 * time.Millisecond // and how long their tries may take together, by the last one
 	idleRest  = 20 * time.Millisecond // after a take that gave nothing
 )

@@ -15,15 +15,15 @@ func TestBatchesAreTakenTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, terms("a"))
 		n := w.service("n")
-		n.offer("a", 0, 17*MaxBatch+5)
+		n.offer("a", 0, 33*MaxBatch+5)
 		stop := w.run(n)
 		defer stop()
 		time.Sleep(3 * time.Second)
-		w.want("a", Counts{Offered: 17*MaxBatch + 5, Sent: 17*MaxBatch + 5})
-		if got := w.sink("a").ids(); !slices.Equal(got, ids(0, 17*MaxBatch+5)) {
+		w.want("a", Counts{Offered: 33*MaxBatch + 5, Sent: 33*MaxBatch + 5})
+		if got := w.sink("a").ids(); !slices.Equal(got, ids(0, 33*MaxBatch+5)) {
 			t.Error("the order is lost")
 		}
-		if sizes := w.sink("a").sizes(); len(sizes) != 18 || slices.Max(sizes) != MaxBatch {
+		if sizes := w.sink("a").sizes(); len(sizes) != 34 || slices.Max(sizes) != MaxBatch {
 			t.Errorf("batches of %v", sizes)
 		}
 		w.set(func() {
@@ -31,7 +31,7 @@ func TestBatchesAreTakenTogether(t *testing.T) {
 				t.Errorf("calls: %v", w.calls)
 			}
 		})
-		if size := n.metric(t, "flushes_total", "size"); size != 17 {
+		if size := n.metric(t, "flushes_total", "size"); size != 33 {
 			t.Errorf("%v full batches are counted", size)
 		}
 	})

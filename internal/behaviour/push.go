@@ -11,55 +11,52 @@ import (
 const (
 	fewItems     = 64 // of a game: its push may be made together with others'
 	togetherMost = 16 // games
-	atOnce       = 16 // pushes of a partition that are made by themselves
+	atOnce       = 16 // of a partition: single pushes, and such as are made together
 )
 
-// pushAll makes a push for each game while there is time, and gives those that
-// still have one to make.
+// pushAll makes a push for each game while there is time, all at once, and gives
+// those that still have one to make.
 func (s *Service) pushAll(ctx context.Context, games []*game) (failing []*game) {
-	games, failing = s.pushTogether(ctx, games)
-	known := make([]bool, len(games))
+	parts := s.partsOf(games)
+	left := make([][]*game, len(parts))
 	var pushes errgroup.Group // which share round trips
 	pushes.SetLimit(atOnce)
-	for i, g := range games {
-		pushes.Go(func() error {
-			known[i] = ctx.Err() == nil && s.push(ctx, g)
-			return nil
-		})
+	for i, part := range parts {
+		pushes.Go(func() error { left[i] = s.pushPart(ctx, part); return nil })
 	}
 	_ = pushes.Wait() // there are no errors
+	return slices.Concat(left...)
+}
+
+// partsOf makes up a push for each game, and parts them by which are made together.
+func (s *Service) partsOf(games []*game) (parts [][]*game) {
+	var few []*game
 	for i, g := range games {
-		if !known[i] {
+		if p := g.collected.next(&s.ids); p.few() {
+			few = append(few, g)
+		} else {
+			parts = append(parts, games[i:i+1])
+		}
+	}
+	return slices.AppendSeq(parts, slices.Chunk(few, togetherMost))
+}
+
+// pushPart makes the pushes of some games, and gives those of which nobody knows
+// whether it was made.
+func (s *Service) pushPart(ctx context.Context, games []*game) (failing []*game) {
+	if len(games) > 1 && ctx.Err() == nil {
+		left, known := s.pushFew(ctx, games)
+		if !known {
+			return left
+		}
+		games = left
+	}
+	for _, g := range games {
+		if ctx.Err() != nil || !s.push(ctx, g) {
 			failing = append(failing, g)
 		}
 	}
 	return failing
-}
-
-// pushTogether makes pushes of few items together, and gives the games whose push
-// is to be made by itself; failing are those of which nobody knows whether it was.
-func (s *Service) pushTogether(ctx context.Context, games []*game) (single, failing []*game) {
-	var few []*game
-	for _, g := range games {
-		if p := g.collected.next(&s.ids); p.few() {
-			few = append(few, g)
-		} else {
-			single = append(single, g)
-		}
-	}
-	for part := range slices.Chunk(few, togetherMost) {
-		if len(part) == 1 || ctx.Err() != nil {
-			single = append(single, part...)
-			continue
-		}
-		left, known := s.pushFew(ctx, part)
-		if known {
-			single = append(single, left...)
-		} else {
-			failing = append(failing, left...)
-		}
-	}
-	return single, failing
 }
 
 // few says whether a push may be made together with others.

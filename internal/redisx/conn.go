@@ -49,6 +49,9 @@ type Conn struct {
 	// redis.ErrAutoPipelineQueueFull and was not sent. Embedded it is Client,
 	// which has no round trips to save.
 	Pipelined redis.UniversalClient
+	// Bulk is Pipelined on connections of its own, for what is much and may hold up
+	// no player. Where 16,384 scripts are under way a further one waits.
+	Bulk redis.UniversalClient
 
 	replicated atomic.Bool
 	closers    []func() error // in the order of closing
@@ -95,18 +98,29 @@ func dial(addr address) (*Conn, error) {
 	if addr.kind == KindEmbedded {
 		return openEmbedded()
 	}
+	client, heavy := newClient(addr), newClient(addr)
+	pipelined, err := share(client)
+	if err != nil {
+		return nil, errors.Join(err, client.Close(), heavy.Close())
+	}
+	bulk, err := stream(heavy)
+	if err != nil {
+		return nil, errors.Join(err, pipelined.queue.Close(), client.Close(), heavy.Close())
+	}
+	return &Conn{
+		Kind: addr.kind, Client: client, Pipelined: pipelined, Bulk: bulk,
+		closers: []func() error{bulk.queue.Close, heavy.Close, pipelined.queue.Close, client.Close},
+	}, nil
+}
+
+// newClient makes a client, which shares round trips in one way at the most: the
+// library keeps the first.
+func newClient(addr address) redis.UniversalClient {
 	client := redis.NewUniversalClient(options(addr))
 	if cluster, ok := client.(*redis.ClusterClient); ok {
 		cluster.AddHook(following{cluster.ReloadState}) // which does so at most every 200 ms
 	}
-	conn := &Conn{Kind: addr.kind, Client: client}
-	pipelined, err := share(client)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("share round trips: %w", err), client.Close())
-	}
-	conn.Pipelined = pipelined
-	conn.closers = []func() error{pipelined.queue.Close, client.Close}
-	return conn, nil
+	return client
 }
 
 // prepare does what can fail once there is a client to close.

@@ -41,12 +41,12 @@ func open(t testing.TB, url string) *redisx.Conn {
 	return conn
 }
 
-// faces are the ways in, which embedded are one.
+// faces are the ways in, which are one embedded.
 func faces(conn *redisx.Conn) map[string]redis.UniversalClient {
 	if conn.Kind == redisx.KindEmbedded {
 		return map[string]redis.UniversalClient{"client": conn.Client}
 	}
-	return map[string]redis.UniversalClient{"client": conn.Client, "pipelined": conn.Pipelined}
+	return map[string]redis.UniversalClient{"client": conn.Client, "pipelined": conn.Pipelined, "bulk": conn.Bulk}
 }
 
 func TestOpenTellsTheKind(t *testing.T) {
@@ -120,22 +120,24 @@ func TestErrorsStayWithTheirCommand(t *testing.T) {
 		incr := redis.NewScript("return redis.call('INCR', KEYS[1])")
 		refuse := redis.NewScript(`return redis.error_reply("MINE " .. ARGV[1])`)
 		var callers sync.WaitGroup
-		for i := range 64 {
-			callers.Go(func() {
-				if err := set.Run(ctx, conn.Pipelined, []string{fmt.Sprint(prefix, i)}, i).Err(); err != nil {
-					t.Errorf("set: %v", err)
-				}
-				if err := incr.Run(ctx, conn.Pipelined, []string{prefix + "list"}).Err(); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
-					t.Errorf("incr of a list: %v", err)
-				}
-				if err := get.Run(ctx, conn.Pipelined, []string{prefix + "none"}).Err(); !errors.Is(err, redis.Nil) {
-					t.Errorf("get of nothing: %v", err)
-				}
-				err := refuse.Run(ctx, conn.Pipelined, []string{prefix}, i).Err()
-				if want := fmt.Sprintf("MINE %d", i); err == nil || err.Error() != want {
-					t.Errorf("script: %v, want %s", err, want)
-				}
-			})
+		for name, client := range faces(conn) {
+			for i := range 64 {
+				callers.Go(func() {
+					if err := set.Run(ctx, client, []string{fmt.Sprint(prefix, i)}, i).Err(); err != nil {
+						t.Errorf("%s: set: %v", name, err)
+					}
+					if err := incr.Run(ctx, client, []string{prefix + "list"}).Err(); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
+						t.Errorf("%s: incr of a list: %v", name, err)
+					}
+					if err := get.Run(ctx, client, []string{prefix + "none"}).Err(); !errors.Is(err, redis.Nil) {
+						t.Errorf("%s: get of nothing: %v", name, err)
+					}
+					err := refuse.Run(ctx, client, []string{prefix}, i).Err()
+					if want := fmt.Sprintf("MINE %d", i); err == nil || err.Error() != want {
+						t.Errorf("%s: script: %v, want %s", name, err, want)
+					}
+				})
+			}
 		}
 		callers.Wait()
 	})
@@ -196,8 +198,10 @@ func TestStalledServer(t *testing.T) {
 	server := trial.Redis(t)
 	conn := open(t, server.URL)
 	script := redis.NewScript("return redis.call('SET', KEYS[1], ARGV[1])")
-	if err := script.Run(t.Context(), conn.Pipelined, []string{"k"}, "before").Err(); err != nil {
-		t.Fatal(err)
+	for name, client := range faces(conn) {
+		if err := script.Run(t.Context(), client, []string{"k"}, "before").Err(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
 	}
 	server.Pause()
 	var callers sync.WaitGroup
@@ -209,13 +213,15 @@ func TestStalledServer(t *testing.T) {
 				t.Errorf("client: %v, want the context's end", err)
 			}
 		})
-		callers.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			defer cancel()
-			if err := script.Run(ctx, conn.Pipelined, []string{"k"}, "late").Err(); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("pipelined: %v, want the context's end", err)
-			}
-		})
+		for name, client := range map[string]redis.UniversalClient{"pipelined": conn.Pipelined, "bulk": conn.Bulk} {
+			callers.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+				defer cancel()
+				if err := script.Run(ctx, client, []string{"k"}, "late").Err(); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("%s: %v, want the context's end", name, err)
+				}
+			})
+		}
 	}
 	callers.Wait()
 	server.Resume()

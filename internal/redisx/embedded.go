@@ -49,6 +49,7 @@ func openEmbedded() (*Conn, error) {
 		Kind:      KindEmbedded,
 		Client:    client,
 		Pipelined: client,
+		Bulk:      client,
 		closers:   []func() error{client.Close, e.close},
 	}, nil
 }

@@ -2,6 +2,7 @@ package redisx
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -17,11 +18,29 @@ type sharing struct {
 	queue *redis.AutoPipeliner
 }
 
+// share writes the scripts that have come while others were under way together,
+// and reads their replies before it writes again: of few and short ones, as
+// players' are, that wakes the fewest goroutines.
 func share(client redis.UniversalClient) (*sharing, error) {
 	o := redis.DefaultBlockingAutoPipelineOptions()
 	o.MaxQueuedCommands = maxQueued
+	return shareBy(client, o)
+}
+
+// stream writes scripts on while it reads the replies of others, on a connection
+// that it holds while there are some. With as many under way a further one waits.
+func stream(client redis.UniversalClient) (*sharing, error) {
+	o := redis.DefaultBlockingAutoPipelineOptions()
+	o.FullDuplex, o.FullDuplexWindow = true, maxQueued
+	return shareBy(client, o)
+}
+
+func shareBy(client redis.UniversalClient, o *redis.AutoPipelineOptions) (*sharing, error) {
 	queue, err := client.AsyncAutoPipelineWithOptions(o)
-	return &sharing{UniversalClient: client, queue: queue}, err
+	if err != nil {
+		return nil, fmt.Errorf("share round trips: %w", err)
+	}
+	return &sharing{UniversalClient: client, queue: queue}, nil
 }
 
 // EvalSha is what redis.Script runs first. A script that the server does not

@@ -47,7 +47,7 @@ func newOurs(b *testing.B, rdb *redis.Client, f *flow, games []string) *ours {
 		}
 		sinks[game] = counting{f}
 	}
-	queue := redisqueue.New(conn.Pipelined)
+	queue := redisqueue.New(conn.Bulk)
 	return &ours{queue: queue, flow: f, games: games, Service: behaviour.New(behaviour.Config{
 		Games: terms, Sinks: sinks, Queue: queue, Desk: queue, Nodes: queue, Node: "bench",
 		Now: func() int64 { return time.Now().UnixMilli() }, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),

@@ -27,7 +27,7 @@ func benchLine(b *testing.B) (*Store, behaviour.Terms, []behaviour.Item) {
 		items[i] = behaviour.Item{ID: id, At: epoch, QueuedAt: epoch, Body: fmt.Appendf(nil,
 			`{"id":%q,"type":"match_end","at":%d,"player":"p_%012x","session":"%032x","account":"guest","data":{"score":%d}}`, id, epoch, i*i, i*i*i, i)}
 	}
-	return New(conn.Pipelined), behaviour.Terms{
+	return New(conn.Bulk), behaviour.Terms{
 		Game: "com.example.quiz", MaxLen: 100_000, Overflow: behaviour.DropOldest,
 		BatchSize: behaviour.MaxBatch, FlushMS: 1000, MaxAgeMS: 170_000,
 	}, items

@@ -19,7 +19,7 @@ func Example() {
 		panic(err)
 	}
 	defer embedded.Close()
-	log := redisqueue.New(embedded.Pipelined)
+	log := redisqueue.New(embedded.Bulk)
 	audit := behaviour.Terms{Game: "audit", MaxLen: 3, Overflow: behaviour.DropOldest, BatchSize: 2, MaxAgeMS: behaviour.MaxAgeMS}
 
 	now := int64(1795212345678)
