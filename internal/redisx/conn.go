@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -147,7 +148,7 @@ func (c *Conn) prepare(ctx context.Context, addr address, cfg Config) error {
 // command. Pools and buffers are per node of a cluster.
 func options(addr address) *redis.UniversalOptions {
 	o := &redis.UniversalOptions{
-		Addrs:         addr.hosts,
+		Addrs:         slices.Clone(addr.hosts), // a client adds to its own
 		MasterName:    addr.master,
 		IsClusterMode: addr.kind == KindCluster,
 		Username:      addr.username,
