@@ -7,7 +7,9 @@
 // Settle takes results of duels from the end of their match to visible on all,
 // day and one rolling window: as many as it can, then half as many a second.
 // Roll turns the day of a rolling board, beside the ZUNIONSTORE that the same
-// takes on plain sorted sets: what a client that pings waits at the most.
+// takes on plain sorted sets: what a client that pings waits at the most. over-5ms
+// are scripts that took longer by the wall clock, idle-over-5ms as many scripts of
+// the same length that touch nothing: those the machine has held up.
 // Read asks a server over HTTP for ranks, pages and neighbourhoods; Nakama, where
 // -nakama names its binary, answers the same over a board of as many:
 //

@@ -2,6 +2,7 @@ package boards
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -36,7 +37,7 @@ func BenchmarkRoll(b *testing.B) {
 	fill()
 
 	rdb.ConfigSet(b.Context(), "slowlog-log-slower-than", strconv.Itoa(slow))
-	rdb.Do(b.Context(), "SLOWLOG", "RESET")
+	resetStats(b, rdb)
 	b.ResetTimer()
 	pings := ping(b, rdb)
 	ledger.turn()
@@ -46,13 +47,68 @@ func BenchmarkRoll(b *testing.B) {
 	stop()
 	quantiles(b, pings())
 	b.ReportMetric(took.Seconds(), "turn-s")
-	over, err := rdb.Do(b.Context(), "SLOWLOG", "LEN").Int()
+	calls, spent := scripts(b, rdb)
+	b.ReportMetric(slower(b, rdb), "over-5ms")
+	spin(b, rdb, calls, spent)
+	b.ReportMetric(slower(b, rdb), "idle-over-5ms")
+	b.ReportMetric(float64(calls), "scripts")
+	b.ReportMetric(build.Seconds(), "build-s")
+	b.ReportMetric(float64(size)/float64(*entries)/4, "B/entry") // on all, on both of the window, on a day
+}
+
+func resetStats(b *testing.B, rdb *redis.Client) {
+	for _, command := range [][]any{{"SLOWLOG", "RESET"}, {"CONFIG", "RESETSTAT"}} {
+		if err := rdb.Do(b.Context(), command...).Err(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// slower is how many scripts took longer than they may, by the wall clock.
+func slower(b *testing.B, rdb *redis.Client) float64 {
+	n, err := rdb.Do(b.Context(), "SLOWLOG", "LEN").Int()
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.ReportMetric(float64(over), "over-5ms")
-	b.ReportMetric(build.Seconds(), "build-s")
-	b.ReportMetric(float64(size)/float64(*entries)/4, "B/entry") // on all, on both of the window, on a day
+	return float64(n)
+}
+
+// scripts is how many have run, and how long all of them took.
+func scripts(b *testing.B, rdb *redis.Client) (calls int, spent time.Duration) {
+	info, err := rdb.InfoMap(b.Context(), "commandstats").Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var us int64
+	for name, stats := range info["Commandstats"] {
+		if strings.HasPrefix(name, "cmdstat_eval") {
+			var n int
+			var own int64
+			if _, err := fmt.Sscanf(stats, "calls=%d,usec=%d,", &n, &own); err != nil {
+				b.Fatal(err)
+			}
+			calls, us = calls+n, us+own
+		}
+	}
+	return calls, time.Duration(us) * time.Microsecond
+}
+
+// spin runs as many scripts that only count, as long all together: what is slow
+// of these, the machine has held up.
+func spin(b *testing.B, rdb *redis.Client, calls int, spent time.Duration) {
+	count := redis.NewScript("for i = 1, ARGV[1] do end return 0")
+	const trial = 10_000_000
+	began := time.Now()
+	if err := count.Run(b.Context(), rdb, nil, trial).Err(); err != nil {
+		b.Fatal(err)
+	}
+	steps := int(float64(trial) * float64(spent) / float64(calls) / float64(time.Since(began)))
+	resetStats(b, rdb)
+	for range calls {
+		if err := count.Run(b.Context(), rdb, nil, steps).Err(); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 // BenchmarkNaiveRoll takes the same day out of a plain sorted set in one
