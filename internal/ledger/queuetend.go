@@ -43,8 +43,13 @@ WITH v (topic, priority, age) AS ({rows}), h AS (
 DELETE FROM lines WHERE (lines.topic, lines.priority) IN (SELECT h.topic, h.priority FROM h)`
 )
 
-// remembered is how long the key of a task is known after its end.
-const remembered = 7 * 24 * time.Hour
+const (
+	// remembered is how long the key of a task is known after its end.
+	remembered = 7 * 24 * time.Hour
+	// unmoved is how long nothing has gone through a line that is forgotten: less,
+	// since a line may move a moment after its last task has ended.
+	unmoved = remembered - time.Hour
+)
 
 // ReturnDue puts up to n tasks back into their lines whose wait is over, or
 // whose lease: that was a try that failed, and after the last one the task is
@@ -109,7 +114,8 @@ func (l *Ledger) MoveDone(ctx context.Context, after eventq.LineID, n int) (last
 
 // ForgetTasks removes up to n tasks, with their keys, that ended 7 days ago, and
 // gives how many there were. The done cursor of their line has long passed them.
-// A line that has had no task as long goes with its last one.
+// A line goes with them that nothing has gone through since, unless somebody has
+// locked it, who uses it.
 func (l *Ledger) ForgetTasks(ctx context.Context, n int) (int, error) {
 	var tasks, lines [][]any
 	err := l.inTx(ctx, func(tx *sql.Tx) error {
@@ -121,18 +127,18 @@ func (l *Ledger) ForgetTasks(ctx context.Context, n int) (int, error) {
 			tasks = append(tasks, []any{id})
 			if !known[line] {
 				known[line] = true
-				lines = append(lines, []any{line.Topic, line.Priority, remembered.Milliseconds()})
+				lines = append(lines, []any{line.Topic, line.Priority, unmoved.Milliseconds()})
 			}
 			return err
 		})(tx.QueryContext(ctx, l.sql(lockForgotten), remembered.Milliseconds(), n))
 		if err != nil {
 			return err
 		}
-		return l.bulk(tx).run(ctx, forgetTasks, tasks, nil)
+		if err := l.bulk(tx).run(ctx, forgetTasks, tasks, nil); err != nil {
+			return err
+		}
+		return l.bulk(tx).run(ctx, l.sql(forgetLines), lines, nil)
 	})
-	if err == nil && len(lines) > 0 { // by itself: who enqueues locks lines before tasks
-		err = l.inTx(ctx, func(tx *sql.Tx) error { return l.bulk(tx).run(ctx, l.sql(forgetLines), lines, nil) })
-	}
 	if err != nil {
 		return 0, fmt.Errorf("ledger: forget tasks: %w", err)
 	}
