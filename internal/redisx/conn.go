@@ -135,7 +135,7 @@ func (c *Conn) prepare(ctx context.Context, addr address, cfg Config) error {
 	if cfg.Registry == nil {
 		return nil
 	}
-	stats := newPoolCollector(c.Client)
+	stats := newPoolCollector(c.Client, c.Bulk)
 	if err := cfg.Registry.Register(stats); err != nil {
 		return fmt.Errorf("register the metrics of redis: %w", err)
 	}

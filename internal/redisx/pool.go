@@ -5,11 +5,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// poolCollector reads the pools of a client, over all nodes of a cluster, when
-// the metrics are asked for. The counts are of 32 bits and wrap, which reads as
-// a restart of the counter.
+// poolCollector reads the pools of both clients, over all nodes of a cluster,
+// when the metrics are asked for. The counts are of 32 bits and wrap, which
+// reads as a restart of the counter.
 type poolCollector struct {
 	client      redis.UniversalClient
+	heavy       redis.UniversalClient // of what is much; client where it has no other
 	connections *prometheus.Desc
 	waits       *prometheus.Desc
 	waited      *prometheus.Desc
@@ -17,12 +18,13 @@ type poolCollector struct {
 	stale       *prometheus.Desc
 }
 
-func newPoolCollector(client redis.UniversalClient) *poolCollector {
+func newPoolCollector(client, heavy redis.UniversalClient) *poolCollector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("laststand_redis_pool_"+name, help, labels, nil)
 	}
 	return &poolCollector{
 		client:      client,
+		heavy:       heavy,
 		connections: desc("connections", "Open connections to Redis.", "pool", "state"),
 		waits:       desc("waits_total", "Commands that waited for a connection.", "pool"),
 		waited:      desc("wait_seconds_total", "Time that commands waited for a connection.", "pool"),
@@ -40,10 +42,18 @@ func (p *poolCollector) Describe(out chan<- *prometheus.Desc) {
 
 // Collect is for the registry.
 func (p *poolCollector) Collect(out chan<- prometheus.Metric) {
-	stats := p.client.PoolStats()
-	p.collect(out, "commands", stats)
+	p.collectClient(out, p.client, "commands", "pipelines")
+	if p.heavy != p.client {
+		p.collectClient(out, p.heavy, "bulk", "bulk pipelines")
+	}
+}
+
+// collectClient names the two pools that a client may have.
+func (p *poolCollector) collectClient(out chan<- prometheus.Metric, client redis.UniversalClient, commands, pipelines string) {
+	stats := client.PoolStats()
+	p.collect(out, commands, stats)
 	if stats.PipelineStats != nil {
-		p.collect(out, "pipelines", (*redis.PoolStats)(stats.PipelineStats))
+		p.collect(out, pipelines, (*redis.PoolStats)(stats.PipelineStats))
 	}
 }
 

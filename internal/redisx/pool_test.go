@@ -20,8 +20,15 @@ func TestPoolMetrics(t *testing.T) {
 		if err := conn.Client.Set(t.Context(), "trial:metrics", 1, 0).Err(); err != nil {
 			t.Fatal(err)
 		}
-		if n := idle(t, registry); n < 1 {
-			t.Errorf("%q: %v idle connections after a command", url, n)
+		if err := conn.Bulk.Eval(t.Context(), "return redis.call('SET', KEYS[1], 1)", []string{"trial:bulk"}).Err(); err != nil {
+			t.Fatal(err)
+		}
+		open := idle(t, registry)
+		if open["commands"] < 1 {
+			t.Errorf("%q: idle connections after a command: %v", url, open)
+		}
+		if own := open["bulk"]+open["bulk pipelines"] >= 1; own != (url != "") {
+			t.Errorf("%q: idle connections after a script in bulk: %v", url, open)
 		}
 		if err := conn.Close(); err != nil {
 			t.Error(err)
@@ -32,24 +39,23 @@ func TestPoolMetrics(t *testing.T) {
 	}
 }
 
-func idle(t *testing.T, registry *prometheus.Registry) float64 {
+// idle is how many connections of each pool are open and unused.
+func idle(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := 0.0
+	pools := map[string]float64{}
 	for _, family := range families {
 		if family.GetName() != "laststand_redis_pool_connections" {
 			continue
 		}
-		for _, metric := range family.GetMetric() {
-			for _, label := range metric.GetLabel() {
-				if label.GetValue() == "idle" {
-					sum += metric.GetGauge().GetValue()
-				}
+		for _, metric := range family.GetMetric() { // its labels are sorted: pool, state
+			if label := metric.GetLabel(); label[1].GetValue() == "idle" {
+				pools[label[0].GetValue()] += metric.GetGauge().GetValue()
 			}
 		}
 	}
-	return sum
+	return pools
 }
