@@ -1,6 +1,6 @@
 // Command tally reads what `go test -json` prints and shows what a person wants
 // to see of it: a line for each package, all output of what failed, and at the
-// end what was skipped. The counts go to the file that is its argument, as
+// end the slowest tests and what was skipped. The counts go to the file that is its argument, as
 // "passed failed skipped".
 //
 // Counted are the leaves: a test with subtests counts by these. A parent that

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,12 +22,22 @@ type event struct {
 
 type counts struct{ passed, failed, skipped int }
 
+// took is how long a test ran, its subtests included, in seconds.
+type took struct {
+	name    string
+	seconds float64
+}
+
+// slowShown is how many of the slowest tests are named.
+const slowShown = 12
+
 // suite is what is known of a package until it ends.
 type suite struct {
 	name   string
 	order  []string          // the tests as they began
 	state  map[string]string // by test; that of "" is the package's
 	output map[string]*strings.Builder
+	took   []took
 }
 
 // tally shows each package as it ends. Lines that are no events, as a failing
@@ -34,6 +45,7 @@ type suite struct {
 func tally(in io.Reader, out *bufio.Writer) (counts, error) {
 	var sum counts
 	var skipped []string
+	var slow []took
 	suites := map[string]*suite{}
 	lines := bufio.NewReader(in)
 	for {
@@ -45,6 +57,7 @@ func tally(in io.Reader, out *bufio.Writer) (counts, error) {
 			} else if done := record(suites, e); done != nil {
 				sum.add(done.show(out, e.Elapsed))
 				skipped = append(skipped, done.skipped()...)
+				slow = slowest(append(slow, done.took...))
 				out.Flush()
 			}
 		}
@@ -58,6 +71,9 @@ func tally(in io.Reader, out *bufio.Writer) (counts, error) {
 	for _, cut := range suites {
 		cut.state[""] = "cut short"
 		sum.add(cut.show(out, 0))
+	}
+	for _, t := range slow {
+		fmt.Fprintf(out, "slow  %-60s %7.1f s\n", t.name, t.seconds)
 	}
 	for _, name := range skipped {
 		fmt.Fprintf(out, "skipped: %s\n", name)
@@ -90,8 +106,17 @@ func record(suites map[string]*suite, e event) *suite {
 			delete(suites, name)
 			return s
 		}
+		if parent(e.Test) == "" {
+			s.took = append(s.took, took{name + " " + e.Test, e.Elapsed})
+		}
 	}
 	return nil
+}
+
+// slowest keeps the slowest, the slowest first.
+func slowest(all []took) []took {
+	slices.SortFunc(all, func(a, b took) int { return cmp.Compare(b.seconds, a.seconds) })
+	return all[:min(len(all), slowShown)]
 }
 
 // show prints the package and returns what it counts.

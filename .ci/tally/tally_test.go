@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -86,6 +87,26 @@ func TestTally(t *testing.T) {
 		if strings.Contains(out.String(), "quiet") {
 			t.Errorf("%s: shows what a test that passed had to say:\n%s", name, out.String())
 		}
+	}
+}
+
+func TestTheSlowestAreNamed(t *testing.T) {
+	t.Parallel()
+	var in, out strings.Builder
+	for i := range slowShown + 1 { // T1 takes 1 s, of which its subtest says nothing
+		fmt.Fprintf(&in, `{"Action":"pass","Package":"p","Test":"T%d/sub","Elapsed":%d}`+"\n", i, i)
+		fmt.Fprintf(&in, `{"Action":"pass","Package":"p","Test":"T%d","Elapsed":%d}`+"\n", i, i)
+	}
+	in.WriteString(events("p - pass"))
+	screen := bufio.NewWriter(&out)
+	_, err := tally(strings.NewReader(in.String()), screen)
+	if err := errors.Join(err, screen.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(out.String(), "slow  ")
+	if !strings.HasPrefix(shown, fmt.Sprintf("p T%d ", slowShown)) || strings.Count(shown, "slow  ") != slowShown-1 ||
+		strings.Contains(shown, "sub") || strings.Contains(shown, "p T0 ") {
+		t.Errorf("shows\n%s", out.String())
 	}
 }
 
