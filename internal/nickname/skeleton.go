@@ -6,6 +6,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+// RulesVersion moves with every change of what skeletonOf gives: what was kept
+// of other rules (skeletons in a ledger, snapshots of filters) is then reckoned
+// anew.
+const RulesVersion = 1
+
 // skeletonOf is the key under which names count as one: the profile's key for
 // comparison (NFKC in lower case, RFC 8266), case-folded in full, since lower
 // case alone tells ß from ss and ς from σ.
