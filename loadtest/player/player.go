@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,7 +51,14 @@ const helloWithin = 10 * time.Second
 
 // Connect connects a guest and says hello; resume may be nil.
 func Connect(ctx context.Context, server string, g Guest, resume *protocol.Resume) (*Player, error) {
-	dialer := websocket.Dialer{Subprotocols: []string{protocol.Subprotocol}, ReadBufferSize: readBuffer, WriteBufferSize: 1024}
+	return ConnectBy(ctx, new(net.Dialer), server, g, resume)
+}
+
+// ConnectBy is Connect from an address of the dialer's.
+func ConnectBy(ctx context.Context, from *net.Dialer, server string, g Guest, resume *protocol.Resume) (*Player, error) {
+	dialer := websocket.Dialer{
+		NetDialContext: from.DialContext, Subprotocols: []string{protocol.Subprotocol}, ReadBufferSize: readBuffer, WriteBufferSize: 1024,
+	}
 	conn, answer, err := dialer.DialContext(ctx, "ws"+strings.TrimPrefix(server, "http")+"/v1/ws", nil)
 	if err != nil {
 		return nil, fmt.Errorf("player: connect: %w", err)

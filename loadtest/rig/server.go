@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -16,8 +17,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/golang-jwt/jwt/v5"
 )
 
 // Build compiles the server; done removes it.
@@ -37,9 +36,15 @@ func Build(ctx context.Context) (binary string, done func(), err error) {
 // Options say what to start.
 type Options struct {
 	Binary string
-	Redis  bool   // on a redis-server of its own; else embedded
-	Game   string // settings of the game demo, as YAML in braces
-	Bank   []byte // questions to import as the bank `load`; nil for none
+	Env    []string // beside this process's own; the program may end with its standard input
+	Redis  bool     // on a redis-server of its own; else embedded
+	Game   string   // settings of the game demo, as YAML in braces
+	Bank   []byte   // questions to import as the bank `load`; nil for none
+
+	Settings string            // a whole configuration file instead of Game, which limits nobody; keys: KeysYAML
+	Files    map[string][]byte // beside the configuration file
+	RedisURL string            // of one that runs, instead of Redis
+	Database string            // as for --database; "": a file
 
 	Fill func(data string) error // puts a ledger into the data folder before the start; nil: none
 }
@@ -47,13 +52,14 @@ type Options struct {
 // Server is a running server.
 type Server struct {
 	URL     string
-	Redis   string // its address; "" for embedded
+	Ops     string // where its operations are; "" for Bare
+	Redis   string // its address; "" for embedded and for one that ran already
 	dir     string
+	options Options
+	stores  []string    // flags that name configuration and stores
 	running []*exec.Cmd // ended in this order
+	held    []io.Closer // standard inputs
 }
-
-// secret signs the tokens of the game demo.
-const secret = "a secret that only load programs know"
 
 // Start starts a server in a folder of its own that limits nobody.
 func Start(ctx context.Context, o Options) (*Server, error) {
@@ -88,22 +94,23 @@ func Bare(ctx context.Context, binary string, args ...string) (*Server, error) {
 }
 
 func (s *Server) start(ctx context.Context, o Options) error {
-	game := strings.TrimSuffix(strings.TrimSpace(o.Game), "}")
-	file := fmt.Sprintf("games: {demo: %s, keys: [{id: load, alg: HS256, secret_file: load.key}]}}\n"+
-		"limits: {messages_per_second: 10000, guests_per_minute_per_address: 1000000}\n", game)
-	config := filepath.Join(s.dir, "load.yaml")
-	err := errors.Join(os.WriteFile(config, []byte(file), 0o600), os.WriteFile(filepath.Join(s.dir, "load.key"), []byte(secret), 0o600))
+	s.options = o
+	config, err := s.configure(o)
 	if err != nil {
 		return err
 	}
-	args := []string{"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--data", s.dir, "--config", config, "--drain", "0s"}
+	s.stores = []string{"--data", s.dir, "--config", config}
 	if o.Redis {
-		address, err := s.startRedis(ctx)
-		if err != nil {
+		if s.Redis, err = s.startRedis(ctx); err != nil {
 			return err
 		}
-		s.Redis = address
-		args = append(args, "--redis", "redis://"+address)
+		o.RedisURL = "redis://" + s.Redis
+	}
+	if o.RedisURL != "" {
+		s.stores = append(s.stores, "--redis", o.RedisURL)
+	}
+	if o.Database != "" {
+		s.stores = append(s.stores, "--database", o.Database)
 	}
 	if err := s.importBank(ctx, o); err != nil {
 		return err
@@ -113,7 +120,22 @@ func (s *Server) start(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	return s.startServer(ctx, o.Binary, args)
+	return s.startServer(ctx, o.Binary, append([]string{"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--drain", "0s"}, s.stores...))
+}
+
+// configure writes the configuration and what it names, and gives its path.
+func (s *Server) configure(o Options) (string, error) {
+	if o.Settings == "" {
+		game := strings.TrimSuffix(strings.TrimSpace(o.Game), "}")
+		o.Settings = fmt.Sprintf("games: {demo: %s, %s}}\n"+
+			"limits: {messages_per_second: 10000, guests_per_minute_per_address: 1000000}\n", game, KeysYAML)
+	}
+	config := filepath.Join(s.dir, "load.yaml")
+	err := errors.Join(os.WriteFile(config, []byte(o.Settings), 0o600), os.WriteFile(filepath.Join(s.dir, "load.key"), []byte(secret), 0o600))
+	for name, text := range o.Files {
+		err = errors.Join(err, os.WriteFile(filepath.Join(s.dir, name), text, 0o600))
+	}
+	return config, err
 }
 
 func (s *Server) importBank(ctx context.Context, o Options) error {
@@ -131,30 +153,40 @@ func (s *Server) importBank(ctx context.Context, o Options) error {
 	return nil
 }
 
+// startServer starts a program and waits until it says where it listens.
 func (s *Server) startServer(ctx context.Context, binary string, args []string) error {
 	cmd := exec.CommandContext(ctx, binary, args...)
-	log, err := os.Create(filepath.Join(s.dir, "log"))
+	cmd.Env = append(os.Environ(), s.options.Env...)
+	log, err := os.Create(s.log())
 	if err != nil {
 		return err
 	}
+	defer log.Close()
 	cmd.Stderr = log
 	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	held, err := cmd.StdinPipe()
 	if err != nil {
 		return err
 	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	s.running = append([]*exec.Cmd{cmd}, s.running...)
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
+	s.running, s.held = append([]*exec.Cmd{cmd}, s.running...), append(s.held, held)
+	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
 			s.URL = url
+		}
+		if url, ok := strings.CutPrefix(lines.Text(), "operations on "); ok {
+			s.Ops = url
+		}
+		if s.URL != "" && (s.Ops != "" || s.stores == nil) { // a bare one has no operations
 			return nil
 		}
 	}
-	told, _ := os.ReadFile(log.Name())
-	return fmt.Errorf("the server did not start: %s", told)
+	return fmt.Errorf("the server did not start: %s", s.Log())
 }
 
 func (s *Server) startRedis(ctx context.Context) (string, error) {
@@ -195,16 +227,8 @@ func (s *Server) Stop() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()
 	}
+	for _, held := range s.held {
+		_ = held.Close()
+	}
 	_ = os.RemoveAll(s.dir)
-}
-
-// Token mints a token of the game demo that is good for an hour. The servers
-// of this package take it.
-func Token(role, sub string) (string, error) {
-	now := time.Now()
-	token := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
-		"sub": sub, "game": "demo", "role": role, "iat": now.Add(-time.Second).Unix(), "exp": now.Add(time.Hour).Unix(),
-	})
-	token.Header["kid"] = "load"
-	return token.SignedString([]byte(secret))
 }

@@ -1,0 +1,97 @@
+package rig
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// log is the file that the server writes its log to.
+func (s *Server) log() string { return filepath.Join(s.dir, "log") }
+
+// Log is what the server has logged so far.
+func (s *Server) Log() string {
+	told, _ := os.ReadFile(s.log()) // none is none
+	return string(told)
+}
+
+// Resident is the memory of the server's process that is in use, in bytes.
+func (s *Server) Resident() (int64, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.running[0].Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	var size, resident int64
+	_, err = fmt.Sscan(string(raw), &size, &resident)
+	return resident * int64(os.Getpagesize()), err
+}
+
+// Metrics are a server's metrics at an instant, by series as it is written.
+type Metrics map[string]float64
+
+// Metrics reads them.
+func (s *Server) Metrics(ctx context.Context) (Metrics, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Ops+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	all := Metrics{}
+	lines := bufio.NewScanner(answer.Body)
+	for lines.Scan() {
+		at := strings.LastIndexByte(lines.Text(), ' ')
+		if at < 0 || strings.HasPrefix(lines.Text(), "#") {
+			continue
+		}
+		if all[lines.Text()[:at]], err = strconv.ParseFloat(lines.Text()[at+1:], 64); err != nil {
+			return nil, fmt.Errorf("metrics: %s: %w", lines.Text(), err)
+		}
+	}
+	return all, lines.Err()
+}
+
+// Sum adds the series of a name up that have all of the labels, each as
+// `code="429"`.
+func (m Metrics) Sum(name string, labels ...string) (sum float64) {
+series:
+	for series, value := range m {
+		rest, ok := strings.CutPrefix(series, name)
+		if !ok || rest != "" && rest[0] != '{' {
+			continue
+		}
+		for _, label := range labels {
+			if !strings.Contains(rest, label) {
+				continue series
+			}
+		}
+		sum += value
+	}
+	return sum
+}
+
+// Collect has the server collect its garbage; token is an admin's.
+func (s *Server) Collect(ctx context.Context, token string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Ops+"/debug/pprof/heap?gc=1", nil)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("a profile was answered with %s", answer.Status)
+	}
+	return errors.Join(err, answer.Body.Close())
+}
