@@ -54,6 +54,7 @@ var rooms = map[string]room{
 	"internal/behaviour/visits":    {game, nil},
 	"internal/hooks":               {game, nil},
 	"internal/identity":            {game, []string{"github.com/golang-jwt/jwt/v5"}},
+	"internal/pressure":            {game, nil},
 
 	"internal/quiz/bank":              {edge, nil},
 	"internal/match/redismatch":       {edge, nil},
@@ -71,6 +72,7 @@ var rooms = map[string]room{
 	"internal/httpapi":                {edge, nil},
 	"internal/ops":                    {edge, nil},
 	"internal/redisx":                 {edge, nil},
+	"internal/proxies":                {edge, nil},
 
 	"internal/trial": {support, nil},
 }

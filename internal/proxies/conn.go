@@ -1,0 +1,107 @@
+package proxies
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/pires/go-proxyproto"
+)
+
+// conn is a connection with a place at its door, which it gives back when it is
+// closed.
+type conn struct {
+	net.Conn
+	door *Door
+
+	// Guarded by the door's mu.
+	inside bool
+	block  netip.Addr // counted by; not valid: not counted
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	c.door.leave(c)
+	return c.Conn.Close()
+}
+
+// proxied is a connection of a trusted proxy, which may begin with a header.
+type proxied struct {
+	*conn
+	once  sync.Once
+	early *bufio.Reader // what came with the header; owned by the reader, then nil
+	from  net.Addr      // nil: the proxy's own
+	err   error         // no header that could be believed
+}
+
+// settle reads the header, if it was not read before. It waits as long as the
+// door is patient.
+func (p *proxied) settle() error {
+	p.once.Do(func() {
+		if p.err = p.readHeader(); p.err != nil {
+			_ = p.conn.Conn.Close() // its place is given back when its owner closes it
+		}
+	})
+	return p.err
+}
+
+// headerBuffer has room for a header of version 1, which has to come at once.
+const headerBuffer = 512
+
+func (p *proxied) readHeader() error {
+	_ = p.SetReadDeadline(time.Now().Add(p.door.Within)) // it fails where reading does
+	p.early = bufio.NewReaderSize(p.conn.Conn, headerBuffer)
+	h, err := proxyproto.Read(p.early)
+	_ = p.SetReadDeadline(time.Time{})
+	switch {
+	case errors.Is(err, proxyproto.ErrNoProxyProtocol) && (p.door.Protocol == Optional || p.early.Buffered() == 0):
+		return nil // also one that has ended without a word, as some health checks do
+	case err != nil:
+		p.door.Refuse(RuleHeader)
+		return fmt.Errorf("%w: %w", errNoHeader, err)
+	}
+	from := addressOf(h.SourceAddr)
+	if h.Command.IsLocal() || !from.IsValid() {
+		return nil // a health check of the proxy's own, or of a kind that has no address
+	}
+	p.from = h.SourceAddr
+	if !p.door.Trusted.Has(from) && !p.door.count(p.conn, from) {
+		return errRefused
+	}
+	return nil
+}
+
+// Read implements net.Conn.
+func (p *proxied) Read(b []byte) (int, error) {
+	if err := p.settle(); err != nil {
+		return 0, err
+	}
+	if p.early == nil {
+		return p.conn.Read(b)
+	}
+	if p.early.Buffered() > 0 {
+		return p.early.Read(b)
+	}
+	p.early = nil
+	return p.conn.Read(b)
+}
+
+// Write implements net.Conn.
+func (p *proxied) Write(b []byte) (int, error) {
+	if err := p.settle(); err != nil {
+		return 0, err
+	}
+	return p.conn.Write(b)
+}
+
+// RemoteAddr implements net.Conn: the client's, as the header has it.
+func (p *proxied) RemoteAddr() net.Addr {
+	if err := p.settle(); err != nil || p.from == nil {
+		return p.conn.RemoteAddr()
+	}
+	return p.from
+}

@@ -1,0 +1,150 @@
+package proxies
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+// Whom a request is from, by its peer and what it says.
+func TestClient(t *testing.T) {
+	t.Parallel()
+	trusted, err := Trust([]string{"10.0.0.0/8", "192.0.2.7", "2001:db8::/32"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		peer  string
+		hops  []string
+		wants string
+	}{
+		"no proxy":                    {"203.0.113.9:5", nil, "203.0.113.9"},
+		"a liar":                      {"203.0.113.9:5", []string{"198.51.100.1"}, "203.0.113.9"},
+		"one proxy":                   {"10.0.0.1:5", []string{"198.51.100.1"}, "198.51.100.1"},
+		"a proxy that says nothing":   {"10.0.0.1:5", nil, "10.0.0.1"},
+		"two proxies":                 {"10.0.0.1:5", []string{"198.51.100.1, 10.9.9.9"}, "198.51.100.1"},
+		"two headers":                 {"10.0.0.1:5", []string{"198.51.100.1", "10.9.9.9"}, "198.51.100.1"},
+		"a lie before a proxy":        {"10.0.0.1:5", []string{"192.0.2.7, 198.51.100.1"}, "198.51.100.1"},
+		"a lie in a header before":    {"10.0.0.1:5", []string{"1.1.1.1", "198.51.100.1"}, "198.51.100.1"},
+		"a stranger between":          {"10.0.0.1:5", []string{"1.1.1.1, 203.0.113.9, 10.9.9.9"}, "203.0.113.9"},
+		"only proxies":                {"10.0.0.1:5", []string{"10.0.0.3, 10.0.0.2"}, "10.0.0.3"},
+		"no address":                  {"10.0.0.1:5", []string{"unknown"}, "10.0.0.1"},
+		"no address behind a proxy":   {"10.0.0.1:5", []string{"1.1.1.1, _hidden, 10.0.0.2"}, "10.0.0.2"},
+		"an empty one":                {"10.0.0.1:5", []string{"1.1.1.1,, 10.0.0.2"}, "10.0.0.2"},
+		"empty":                       {"10.0.0.1:5", []string{""}, "10.0.0.1"},
+		"with a port":                 {"10.0.0.1:5", []string{"198.51.100.1:4444"}, "198.51.100.1"},
+		"IPv6":                        {"[2001:db8::1]:5", []string{"2a00::1"}, "2a00::1"},
+		"IPv6 in brackets":            {"[2001:db8::1]:5", []string{"[2a00::1]"}, "2a00::1"},
+		"IPv6 with a port":            {"[2001:db8::1]:5", []string{"[2a00::1]:443"}, "2a00::1"},
+		"IPv4 in brackets":            {"10.0.0.1:5", []string{"[1.1.1.1]"}, "10.0.0.1"},
+		"IPv4 in IPv6":                {"[::ffff:10.0.0.1]:5", []string{"::ffff:198.51.100.1"}, "198.51.100.1"},
+		"a zone":                      {"10.0.0.1:5", []string{"fe80::1%eth0"}, "fe80::1"},
+		"a single trusted address":    {"192.0.2.7:5", []string{"198.51.100.1"}, "198.51.100.1"},
+		"its neighbour":               {"192.0.2.8:5", []string{"198.51.100.1"}, "192.0.2.8"},
+		"tabs":                        {"10.0.0.1:5", []string{"198.51.100.1\t,\t10.0.0.2"}, "198.51.100.1"},
+		"an address with a query":     {"10.0.0.1:5", []string{"198.51.100.1?x"}, "10.0.0.1"},
+		"a number that is no address": {"10.0.0.1:5", []string{"3325256705"}, "10.0.0.1"},
+	} {
+		r := &http.Request{RemoteAddr: test.peer, Header: http.Header{"Forwarded": {"for=9.9.9.9"}, "X-Real-Ip": {"9.9.9.9"}}}
+		if test.hops != nil {
+			r.Header["X-Forwarded-For"] = test.hops
+		}
+		if got := trusted.Client(r); got.String() != test.wants {
+			t.Errorf("%s: %s, want %s", name, got, test.wants)
+		}
+	}
+	if got := trusted.Client(&http.Request{RemoteAddr: "@", Header: http.Header{"X-Forwarded-For": {"1.1.1.1"}}}); got.IsValid() {
+		t.Errorf("over a Unix socket: %s", got)
+	}
+}
+
+// Who is not trusted and forwards is told of, and is not believed.
+func TestDoubted(t *testing.T) {
+	t.Parallel()
+	var doubted []string
+	trusted, err := Trust([]string{"10.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted.Doubted = func(peer netip.Addr) { doubted = append(doubted, peer.String()) }
+	for _, peer := range []string{"10.0.0.1:1", "10.0.0.2:1"} {
+		trusted.Client(&http.Request{RemoteAddr: peer, Header: http.Header{"X-Forwarded-For": {"1.1.1.1"}}})
+	}
+	if got := strings.Join(doubted, " "); got != "10.0.0.2" {
+		t.Errorf("doubted: %s", got)
+	}
+	var nobody *Trusted
+	if got := nobody.Client(&http.Request{RemoteAddr: "10.0.0.1:1", Header: http.Header{"X-Forwarded-For": {"1.1.1.1"}}}); got.String() != "10.0.0.1" {
+		t.Errorf("nobody trusts: %s", got)
+	}
+}
+
+func TestSecure(t *testing.T) {
+	t.Parallel()
+	trusted, err := Trust([]string{"10.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		peer, said string
+		own        *tls.ConnectionState
+		want       bool
+	}{
+		{"10.0.0.1:1", "https", nil, true},
+		{"10.0.0.1:1", "HTTPS", nil, true},
+		{"10.0.0.1:1", "http", nil, false},
+		{"10.0.0.1:1", "", nil, false},
+		{"10.0.0.2:1", "https", nil, false},
+		{"10.0.0.2:1", "http", &tls.ConnectionState{}, true},
+	} {
+		r := &http.Request{RemoteAddr: test.peer, Header: http.Header{"X-Forwarded-Proto": {test.said}}, TLS: test.own}
+		if got := trusted.Secure(r); got != test.want {
+			t.Errorf("%+v: %t", test, got)
+		}
+	}
+}
+
+func TestTrust(t *testing.T) {
+	t.Parallel()
+	_, err := Trust([]string{"10.0.0.0/8", "proxy", "10.0.0.0/33", "0.0.0.0/0", "::/0", "fe80::1%eth0", "::ffff:10.0.0.0/104"})
+	if err == nil || strings.Count(err.Error(), "\n") != 5 {
+		t.Errorf("%v, want 6 faults", err)
+	}
+	trusted, err := Trust([]string{"10.1.2.3/8", "::ffff:192.0.2.1"})
+	if err != nil || !trusted.Has(netip.MustParseAddr("10.255.0.1")) || !trusted.Has(netip.MustParseAddr("192.0.2.1")) {
+		t.Errorf("%+v, %v", trusted, err)
+	}
+}
+
+func FuzzClient(f *testing.F) {
+	trusted, err := Trust([]string{"10.0.0.0/8"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add("10.0.0.1:5", "198.51.100.1, 10.0.0.2", "[2a00::1]:443")
+	f.Add("203.0.113.9:5", "unknown,,", "fe80::1%eth0")
+	f.Fuzz(func(t *testing.T, peer, first, second string) {
+		r := &http.Request{RemoteAddr: peer, Header: http.Header{"X-Forwarded-For": {first, second}}}
+		got, direct := trusted.Client(r), Address(peer)
+		if !trusted.Has(direct) && got != direct {
+			t.Errorf("%q is not trusted and was believed: %s", peer, got)
+		}
+		if got.Is4In6() || got.Zone() != "" {
+			t.Errorf("%s is not the plain form", got)
+		}
+	})
+}
+
+func BenchmarkClient(b *testing.B) {
+	trusted, err := Trust([]string{"10.0.0.0/8"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := &http.Request{RemoteAddr: "10.0.0.1:5", Header: http.Header{"X-Forwarded-For": {"198.51.100.1, 10.0.0.2"}}}
+	b.ReportAllocs()
+	for b.Loop() {
+		trusted.Client(r)
+	}
+}
