@@ -53,6 +53,7 @@ var rooms = map[string]room{
 	"internal/behaviour":           {game, nil},
 	"internal/behaviour/visits":    {game, nil},
 	"internal/hooks":               {game, nil},
+	"internal/limit":               {game, nil},
 	"internal/identity":            {game, []string{"github.com/golang-jwt/jwt/v5"}},
 	"internal/pressure":            {game, nil},
 
@@ -69,6 +70,7 @@ var rooms = map[string]room{
 	"internal/ledger":                 {edge, nil},
 	"internal/ws":                     {edge, nil},
 	"internal/ws/redissession":        {edge, nil},
+	"internal/limit/redislimit":       {edge, nil},
 	"internal/httpapi":                {edge, nil},
 	"internal/ops":                    {edge, nil},
 	"internal/redisx":                 {edge, nil},
