@@ -3,13 +3,15 @@
 //
 //	go test -run '^$' -bench . -benchtime 1x -timeout 60m ./loadtest/boards             # boards of 1,000,000
 //	go test -run '^$' -bench Roll -benchtime 1x -timeout 3h ./loadtest/boards -entries 10000000
+//	go test -run '^$' -bench Read -benchtime 1x -timeout 3h ./loadtest/boards -entries 10000000 -clients 4,64 -rounds 3
 //
 // Settle takes results of duels from the end of their match to visible on all,
 // day and one rolling window: as many as it can, then half as many a second.
 // Roll turns the day of a rolling board, beside the ZUNIONSTORE that the same
 // takes on plain sorted sets: what a client that pings waits at the most. over-5ms
-// are scripts that took longer by the wall clock, idle-over-5ms as many scripts of
-// the same length that touch nothing: those the machine has held up.
+// are scripts that took longer by the wall clock, idle-over-5ms those of as many of
+// the same length that touch nothing, reading-over-5ms those that only read members
+// at random: the machine has held them up.
 // Read asks a server over HTTP for ranks, pages and neighbourhoods; Nakama, where
 // -nakama names its binary, answers the same over a board of as many:
 //

@@ -31,9 +31,9 @@ func BenchmarkNakama(b *testing.B) {
 	base := startNakama(b)
 	header := http.Header{"Authorization": {"Bearer " + login(b, base)}}
 	board := base + "/v2/leaderboard/bench"
-	b.Run("top100", func(b *testing.B) { hammer(b, header, func() string { return board + "?limit=100" }) })
-	b.Run("around", func(b *testing.B) {
-		hammer(b, header, func() string { return board + "/owner/" + owner() + "?limit=10" })
+	reads(b, header, []kind{
+		{"top100", func() string { return board + "?limit=100" }},
+		{"around", func() string { return board + "/owner/" + owner() + "?limit=10" }},
 	})
 }
 

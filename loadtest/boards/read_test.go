@@ -23,7 +23,7 @@ import (
 const reading = 5 * time.Second
 
 // BenchmarkRead asks a server over HTTP, its boards on a real Redis, built from
-// a ledger of that many players.
+// a ledger of that many players, by -clients at once.
 func BenchmarkRead(b *testing.B) {
 	binary, done, err := rig.Build(b.Context())
 	if err != nil {
@@ -40,9 +40,11 @@ func BenchmarkRead(b *testing.B) {
 	defer s.Stop()
 	base := s.URL + "/v1/games/demo/leaderboards/all"
 	awaitBoard(b, base)
-	b.Run("rank", func(b *testing.B) { hammer(b, nil, func() string { return base + "/" + anyone() }) })
-	b.Run("top100", func(b *testing.B) { hammer(b, nil, func() string { return base + "?limit=100" }) })
-	b.Run("around", func(b *testing.B) { hammer(b, nil, func() string { return base + "?limit=10&around=" + anyone() }) })
+	reads(b, nil, []kind{
+		{"rank", func() string { return base + "/" + anyone() }},
+		{"top100", func() string { return base + "?limit=100" }},
+		{"around", func() string { return base + "?limit=10&around=" + anyone() }},
+	})
 }
 
 // anyone is a player of fill's.
@@ -108,14 +110,14 @@ func awaitBoard(b *testing.B, url string) {
 	}
 }
 
-// hammer reads with a few clients for a while.
-func hammer(b *testing.B, header http.Header, url func() string) {
+// hammer reads with so many clients for a while.
+func hammer(b *testing.B, clients int, header http.Header, url func() string) {
 	var all []time.Duration
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	ctx, cancel := context.WithTimeout(b.Context(), reading)
 	defer cancel()
-	for range *clients {
+	for range clients {
 		group.Go(func() {
 			client := &http.Client{Transport: &http.Transport{}}
 			defer client.CloseIdleConnections()

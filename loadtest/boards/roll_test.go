@@ -49,8 +49,10 @@ func BenchmarkRoll(b *testing.B) {
 	b.ReportMetric(took.Seconds(), "turn-s")
 	calls, spent := scripts(b, rdb)
 	b.ReportMetric(slower(b, rdb), "over-5ms")
-	spin(b, rdb, calls, spent)
+	repeat(b, rdb, redis.NewScript("for i = 1, ARGV[1] do end return 0"), nil, calls, spent)
 	b.ReportMetric(slower(b, rdb), "idle-over-5ms")
+	repeat(b, rdb, redis.NewScript("for i = 1, ARGV[1] do redis.call('ZRANDMEMBER', KEYS[1]) end return 0"), largest(b, rdb), calls, spent)
+	b.ReportMetric(slower(b, rdb), "reading-over-5ms")
 	b.ReportMetric(float64(calls), "scripts")
 	b.ReportMetric(build.Seconds(), "build-s")
 	b.ReportMetric(float64(size)/float64(*entries)/4, "B/entry") // on all, on both of the window, on a day
@@ -64,13 +66,17 @@ func resetStats(b *testing.B, rdb *redis.Client) {
 	}
 }
 
-// slower is how many scripts took longer than they may, by the wall clock.
+// slower is how many scripts took longer than they may, by the wall clock; -v
+// shows when, and how long.
 func slower(b *testing.B, rdb *redis.Client) float64 {
-	n, err := rdb.Do(b.Context(), "SLOWLOG", "LEN").Int()
+	all, err := rdb.SlowLogGet(b.Context(), -1).Result()
 	if err != nil {
 		b.Fatal(err)
 	}
-	return float64(n)
+	for _, one := range all {
+		b.Logf("%s: a script took %s", one.Time.Format(time.TimeOnly), one.Duration)
+	}
+	return float64(len(all))
 }
 
 // scripts is how many have run, and how long all of them took.
@@ -93,22 +99,46 @@ func scripts(b *testing.B, rdb *redis.Client) (calls int, spent time.Duration) {
 	return calls, time.Duration(us) * time.Microsecond
 }
 
-// spin runs as many scripts that only count, as long all together: what is slow
-// of these, the machine has held up.
-func spin(b *testing.B, rdb *redis.Client, calls int, spent time.Duration) {
-	count := redis.NewScript("for i = 1, ARGV[1] do end return 0")
-	const trial = 10_000_000
-	began := time.Now()
-	if err := count.Run(b.Context(), rdb, nil, trial).Err(); err != nil {
-		b.Fatal(err)
-	}
-	steps := int(float64(trial) * float64(spent) / float64(calls) / float64(time.Since(began)))
-	resetStats(b, rdb)
-	for range calls {
-		if err := count.Run(b.Context(), rdb, nil, steps).Err(); err != nil {
+// repeat runs a script as often, as long all together, by the steps that it is
+// told: what is slow of one that touches nothing, or only reads here and there,
+// the machine has held up.
+func repeat(b *testing.B, rdb *redis.Client, script *redis.Script, keys []string, calls int, spent time.Duration) {
+	const trial = 10_000
+	run := func(steps int) {
+		if err := script.Run(b.Context(), rdb, keys, steps).Err(); err != nil {
 			b.Fatal(err)
 		}
 	}
+	run(trial)
+	began := time.Now()
+	for range 10 {
+		run(trial)
+	}
+	steps := int(10 * trial * float64(spent) / float64(calls) / float64(time.Since(began)))
+	resetStats(b, rdb)
+	for range calls {
+		run(steps)
+	}
+}
+
+// largest is the sorted set with the most members.
+func largest(b *testing.B, rdb *redis.Client) []string {
+	var key string
+	var most int64
+	all := rdb.ScanType(b.Context(), 0, "", 1000, "zset").Iterator()
+	for all.Next(b.Context()) {
+		n, err := rdb.ZCard(b.Context(), all.Val()).Result()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if n > most {
+			key, most = all.Val(), n
+		}
+	}
+	if all.Err() != nil || key == "" {
+		b.Fatalf("no sorted set: %v", all.Err())
+	}
+	return []string{key}
 }
 
 // BenchmarkNaiveRoll takes the same day out of a plain sorted set in one
