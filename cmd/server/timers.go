@@ -8,19 +8,44 @@ import (
 
 // showTimers puts what the wheel does among the metrics.
 func showTimers(r prometheus.Registerer, w *timer.Wheel) {
-	gauge := func(name, help string, read func(timer.Stats) float64) {
-		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "laststand_timer_" + name, Help: help},
-			func() float64 { return read(w.Stats()) }))
+	r.MustRegister(timerMetrics{w})
+}
+
+// timerMetrics reads a wheel once a scrape.
+type timerMetrics struct{ wheel *timer.Wheel }
+
+func timerMetric(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc("laststand_timer_"+name, help, nil, nil)
+}
+
+var (
+	timersPending = timerMetric("pending", "Timers that wait.")
+	timersWaiting = timerMetric("waiting", "Timers that are due and wait for a worker.")
+	timerSlots    = timerMetric("slots", "Ticks that pending timers are spread over.")
+	timersRunning = timerMetric("running", "Workers that are calling a timer's function.")
+	timersLate    = timerMetric("late_seconds", "How late timers were called.")
+	timerLatest   = timerMetric("late_max_seconds", "How late the latest timer was called.")
+	timersStopped = timerMetric("stopped_total", "Timers stopped in time, or set anew.")
+	wheelsRebuilt = timerMetric("rebuilt_total", "Wheels given up for a fresh one.")
+)
+
+// Describe implements prometheus.Collector.
+func (m timerMetrics) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, to) }
+
+// Collect implements prometheus.Collector.
+func (m timerMetrics) Collect(to chan<- prometheus.Metric) {
+	s := m.wheel.Stats()
+	within := make(map[float64]uint64, len(timer.Bounds))
+	for i, bound := range timer.Bounds {
+		within[bound.Seconds()] = s.Late.Within[i]
 	}
-	counter := func(name, help string, read func(timer.Stats) uint64) {
-		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "laststand_timer_" + name, Help: help},
-			func() float64 { return float64(read(w.Stats())) }))
-	}
-	gauge("pending", "Timers that wait.", func(s timer.Stats) float64 { return float64(s.Pending) })
-	gauge("late_seconds", "How late the last timer was called.", func(s timer.Stats) float64 { return s.Late.Last.Seconds() })
-	gauge("late_max_seconds", "How late the latest timer was called.", func(s timer.Stats) float64 { return s.Late.Max.Seconds() })
-	counter("fired_total", "Timers called.", func(s timer.Stats) uint64 { return s.Fired })
-	counter("stopped_total", "Timers stopped in time.", func(s timer.Stats) uint64 { return s.Stopped })
-	counter("deferred_total", "Tries of due timers that found the queue full.", func(s timer.Stats) uint64 { return s.Deferred })
-	counter("rebuilt_total", "Wheels given up for a fresh one.", func(s timer.Stats) uint64 { return s.Rebuilt })
+	to <- prometheus.MustNewConstHistogram(timersLate, s.Fired, s.Late.Sum.Seconds(), within)
+	gauge := func(d *prometheus.Desc, v float64) { to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v) }
+	gauge(timersPending, float64(s.Pending))
+	gauge(timersWaiting, float64(s.Waiting))
+	gauge(timerSlots, float64(s.Slots))
+	gauge(timersRunning, float64(s.Running))
+	gauge(timerLatest, s.Late.Max.Seconds())
+	to <- prometheus.MustNewConstMetric(timersStopped, prometheus.CounterValue, float64(s.Stopped))
+	to <- prometheus.MustNewConstMetric(wheelsRebuilt, prometheus.CounterValue, float64(s.Rebuilt))
 }

@@ -136,16 +136,16 @@ func (e *Engine) arm(l *live) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state.Phase.ended() {
-		l.rearm(e.Wheel.After(keepMS*time.Millisecond, func() { e.drop(l) }))
+		e.Wheel.Set(&l.timer, keepMS*time.Millisecond, func() { e.drop(l) })
 		return
 	}
 	e.playBots(l)
 	if l.state.DueAt == 0 {
-		l.rearm(nil)
+		l.timer.Stop()
 		return
 	}
 	wait := time.Duration(max(l.state.DueAt-e.Now(), 0)) * time.Millisecond
-	l.rearm(e.Wheel.After(wait, func() { e.due(l) }))
+	e.Wheel.Set(&l.timer, wait, func() { e.due(l) })
 }
 
 // due advances a match whose deadline has passed; where the store fails it
@@ -160,5 +160,5 @@ func (e *Engine) due(l *live) {
 	e.Logger.Warn("a match could not be advanced; trying again", "match", l.plan.ID, "error", err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.rearm(e.Wheel.After(retryAfter, func() { e.due(l) }))
+	e.Wheel.Set(&l.timer, retryAfter, func() { e.due(l) })
 }

@@ -23,7 +23,7 @@ type live struct {
 	joining int               // sessions that are about to be attached
 	fresh   [][]byte          // delivered since the first of those began; the last is number state.Seq
 	reading bool              // what was missed is about to be read
-	timer   *timer.Timer
+	timer   timer.Timer
 	bots    int  // question that the bots were set on last; -1 for none
 	own     int  // question that the players here were last told their own of; -1 for none
 	taken   int  // question that is known to be won; -1 for none
@@ -88,19 +88,11 @@ func (l *live) behind(m Mark) bool {
 // forgotten something of it. The caller holds mu.
 func (l *live) abandoned() bool { return l.state.Phase.ended() && l.state.Ending == Abandoned }
 
-// rearm replaces the timer; nil only stops it. The caller holds mu.
-func (l *live) rearm(t *timer.Timer) {
-	if l.timer != nil {
-		l.timer.Stop()
-	}
-	l.timer = t
-}
-
 // release stops the timers and tells who was fed.
 func (l *live) release() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.rearm(nil)
+	l.timer.Stop()
 	l.lobby.stop()
 	return slices.Collect(maps.Keys(l.subs))
 }

@@ -59,7 +59,7 @@ func TestCloseWaitsForRunningFunctions(t *testing.T) {
 func TestCloseRacesWithEverything(t *testing.T) {
 	t.Parallel()
 	for range 20 {
-		w := timer.New(timer.Config{Workers: 2, Queue: 4})
+		w := timer.New(timer.Config{Workers: 2})
 		var closed, late atomic.Bool
 		var ends, made atomic.Uint64
 		var all sync.WaitGroup

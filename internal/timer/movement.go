@@ -20,7 +20,8 @@ const (
 )
 
 // clockwork is what we use of the library's wheel. Durations in are rounded
-// down to a slot, functions called in goroutines of their own.
+// down to its ticks, those of the wall clock; functions are called in goroutines
+// of their own.
 type clockwork interface {
 	AfterFunc(d time.Duration, f func()) *timingwheel.Timer
 	Stop()
@@ -57,24 +58,37 @@ func startMovement(w *Wheel, number uint32) *movement {
 	return m
 }
 
-// arm wakes t after d, which is at most maxHop.
-func (m *movement) arm(t *Timer, d time.Duration) {
-	due := m.wheel.now() + d
-	if hop := m.after(d, func() { m.wake(t, due) }); hop != nil {
-		t.hold(hop)
+// aligned is the instant, at most a tick and a bit before now, that ticks are
+// counted from so that they end when the library's do, or a bit before: a wake-up
+// is rounded to the nearest of the library's ticks, and is not early.
+func aligned(now time.Time) time.Time {
+	const bit = time.Millisecond // the library reckons in these
+	return now.Add(-time.Duration(now.UnixNano()%int64(tick)) - bit)
+}
+
+// arm wakes s after d, which is at most maxHop.
+func (m *movement) arm(s *slot, d time.Duration) { m.hop(s, d, m.wheel.now()+d) }
+
+func (m *movement) hop(s *slot, d, due time.Duration) {
+	if hop := m.after(d, func() { m.wake(s, due) }); hop != nil {
+		s.hold(hop)
 	}
 }
 
-// wake runs in a goroutine of the library, so it must be short. Where timers
+// wake runs in a goroutine of the library, so it must be short. Where slots
 // wake much too early it does not arm again, for that would be a busy loop: the
-// next movement takes t over.
-func (m *movement) wake(t *Timer, due time.Duration) {
+// next movement takes s over. Where they do by a little, the wall clock has
+// stepped by as much: the next of the library's ticks is soon enough.
+func (m *movement) wake(s *slot, due time.Duration) {
+	left := due - m.wheel.now()
 	switch {
-	case t.ended():
-	case m.early(due):
+	case s.gone():
+	case left > tick:
 		m.condemn()
+	case left > 0:
+		m.hop(s, left+tick/2, due)
 	default:
-		m.wheel.step(m, t)
+		m.wheel.step(m, s)
 	}
 }
 
@@ -84,28 +98,22 @@ func (m *movement) beat() {
 	now := m.wheel.now()
 	due := time.Duration(m.beatAt.Swap(int64(now))) + beatEvery
 	m.beats.Add(1)
-	if m.early(due) {
+	if due-now > tick {
 		m.condemn()
 		return
 	}
 	m.after(beatEvery, m.beat)
 }
 
-// after calls f up to a tick later than d, to make up for the library's
-// rounding down. It returns nil, and f is not called, once stopped.
+// after calls f at that of the library's ticks which is nearest to d from now,
+// for it rounds down. It returns nil, and f is not called, once stopped.
 func (m *movement) after(d time.Duration, f func()) *timingwheel.Timer {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if m.stopped {
 		return nil
 	}
-	return m.clockwork.AfterFunc(d+tick, f)
-}
-
-// early reports a wake-up too early for rounding or a small step of the wall
-// clock: the library's time has jumped.
-func (m *movement) early(due time.Duration) bool {
-	return due-m.wheel.now() > tick
+	return m.clockwork.AfterFunc(d+tick/2, f)
 }
 
 // stepped reports that the wall clock, by which the library goes, has been

@@ -1,6 +1,7 @@
 package timer_test
 
 import (
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -10,63 +11,109 @@ import (
 )
 
 // A wheel whose only worker is busy until the release is closed.
-func busyWheel(queue int) (w *timer.Wheel, release chan struct{}) {
-	w = timer.New(timer.Config{Workers: 1, Queue: queue})
+func busyWheel() (w *timer.Wheel, release chan struct{}) {
+	w = timer.New(timer.Config{Workers: 1})
 	release = make(chan struct{})
 	w.After(0, func() { <-release })
 	synctest.Wait()
 	return w, release
 }
 
-func TestAFullQueueDelaysAndLosesNothing(t *testing.T) {
+func TestBusyWorkersDelayAndLoseNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w, release := busyWheel(2)
+		w, release := busyWheel()
 		defer w.Close()
 		const timers = 50
 		var calls atomic.Int32
-		for range timers {
-			w.After(time.Second, func() { calls.Add(1) })
+		for i := range timers {
+			w.After(time.Duration(1+i%2)*time.Second, func() { calls.Add(1) })
 		}
 		time.Sleep(30 * time.Second)
-		before := w.Stats()
-		if calls.Load() != 0 || before.Pending != timers || before.Deferred < timers-2 {
-			t.Errorf("while busy: %d calls, stats %+v", calls.Load(), before)
-		}
-		if before.Deferred > 48*30*5 {
-			t.Errorf("%d tries in 30 s by 48 timers: they do not back off", before.Deferred)
+		if s := w.Stats(); calls.Load() != 0 || s.Pending != timers || s.Waiting != timers || s.Running != 1 || s.Slots != 0 {
+			t.Errorf("while busy: %d calls, stats %+v", calls.Load(), s)
 		}
 		if !w.Healthy() {
 			t.Error("busy workers block the wheel")
 		}
 		close(release)
-		time.Sleep(30 * time.Second)
-		if s := w.Stats(); calls.Load() != timers || s.Pending != 0 || s.Late.Max < 29*time.Second {
+		time.Sleep(time.Second)
+		s := w.Stats()
+		if calls.Load() != timers || s.Pending != 0 || s.Waiting != 0 || s.Running != 0 {
 			t.Errorf("afterwards: %d calls, stats %+v", calls.Load(), s)
+		}
+		if last := len(timer.Bounds) - 1; s.Late.Max < 28*time.Second || s.Late.Sum < timers*28*time.Second || s.Late.Within[last] != 1 {
+			t.Errorf("lateness %+v, want all but one later than %v", s.Late, timer.Bounds[last])
 		}
 	})
 }
 
-func TestStopReachesTheQueue(t *testing.T) {
+// Functions that block take workers up one by one, to the last; those behind
+// them wait for none that is idle.
+func TestAllWorkersAreCalledUpon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w, release := busyWheel(1)
+		const workers = 7
+		w := timer.New(timer.Config{Workers: workers})
 		defer w.Close()
-		queued := w.After(time.Second, func() { t.Error("a stopped timer called from the queue") })
-		waiting := w.After(2*time.Second, func() { t.Error("a stopped timer called while trying again") })
+		release := make(chan struct{})
+		for i := range 2 * workers {
+			w.After(time.Duration(i%3)*time.Second, func() { <-release })
+		}
 		time.Sleep(time.Minute)
-		if !queued.Stop() || !waiting.Stop() {
+		if s := w.Stats(); s.Running != workers || s.Waiting != workers {
+			t.Errorf("stats %+v, want %d running, as many waiting", s, workers)
+		}
+		close(release)
+		synctest.Wait()
+		if s := w.Stats(); s.Running != 0 || s.Pending != 0 {
+			t.Errorf("stats %+v, want none running, none pending", s)
+		}
+	})
+}
+
+func TestStopReachesWhatIsDue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, release := busyWheel()
+		defer w.Close()
+		due := w.After(time.Second, func() { t.Error("a stopped timer called that was due") })
+		atOnce := w.After(0, func() { t.Error("a stopped timer called that was due at once") })
+		time.Sleep(time.Minute)
+		if !due.Stop() || !atOnce.Stop() {
 			t.Error("Stop before the call = false, want true")
+		}
+		if s := w.Stats(); s.Pending != 0 || s.Waiting != 0 || s.Stopped != 2 {
+			t.Errorf("stats %+v, want none pending, 2 stopped", s)
 		}
 		close(release)
 		time.Sleep(time.Minute)
+	})
+}
+
+func TestCloseStopsWhatIsDue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, release := busyWheel()
+		for i := range 9 {
+			w.After(time.Duration(i%3)*time.Second, func() { t.Error("called after Close") })
+		}
+		time.Sleep(time.Minute)
+		var closing sync.WaitGroup
+		closing.Go(w.Close)
+		synctest.Wait()
+		if s := w.Stats(); s.Pending != 0 || s.Waiting != 0 || s.Stopped != 9 {
+			t.Errorf("stats %+v, want 9 stopped", s)
+		}
+		close(release)
+		closing.Wait()
 	})
 }
 
 func TestFunctionsMayUseTheWheel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := timer.New(timer.Config{Workers: 1, Queue: 1})
+		w := timer.New(timer.Config{Workers: 1})
 		defer w.Close()
 		rounds := make(chan int)
 		var again func(n int) func()

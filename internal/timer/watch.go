@@ -57,16 +57,18 @@ func (w *Wheel) watch() {
 	}
 }
 
-// rebuild puts a fresh movement in place of old, with all pending timers.
-// Timers that came while it ran are adopted by After, by this, or by both.
+// rebuild puts a fresh movement in place of old, with all slots that wait.
+// Those that came while it ran are adopted by Set, by this, or by both.
 func (w *Wheel) rebuild(old *movement) {
 	fresh := startMovement(w, old.number+1)
 	w.mu.Lock()
 	w.movement = fresh
 	w.mu.Unlock()
-	w.counters.rebuilt.Add(1)
+	w.rebuilt.Add(1)
 	w.watcher.Go(old.stop)
-	for _, t := range w.pending.all() {
-		w.adopt(fresh, t)
+	for i := range w.stripes {
+		for _, s := range w.stripes[i].all() {
+			w.adopt(fresh, s)
+		}
 	}
 }

@@ -180,8 +180,8 @@ func TestAJumpedWheelIsReplaced(t *testing.T) {
 		defer w.Close()
 		first.fault.Store(jumped)
 		var calls tally
-		for range 100 {
-			calls.after(w, time.Second)
+		for i := range 100 {
+			calls.after(w, time.Second+time.Duration(i)*tick)
 		}
 		time.Sleep(900 * time.Millisecond)
 		calls.check(t, 0)

@@ -10,15 +10,11 @@ import (
 // Config sizes a Wheel. The zero value is good for a server.
 type Config struct {
 	Workers int // functions running at once; 32 if not above 0
-	Queue   int // due timers waiting for a worker; 8192 if not above 0
 }
 
 func (c Config) withDefaults() Config {
 	if c.Workers <= 0 {
 		c.Workers = 32
-	}
-	if c.Queue <= 0 {
-		c.Queue = 8192
 	}
 	return c
 }
@@ -26,21 +22,22 @@ func (c Config) withDefaults() Config {
 // Wheel holds pending timers and calls their functions once they are due,
 // never early. Close ends it.
 type Wheel struct {
-	start    time.Time // deadlines count from here, by the monotonic clock
-	build    func() clockwork
-	pending  registry
-	counters counters
+	start   time.Time // deadlines count from here, by the monotonic clock
+	build   func() clockwork
+	stripes [stripes]stripe
+	rota    rota
+	workers []worker
+	rebuilt atomic.Uint64
 
 	mu       sync.RWMutex // guards closed and movement; held for moments only
 	closed   bool
 	movement *movement
 
-	queue   chan *Timer // due; closed by Close, sent to under mu
 	alarm   chan struct{}
 	quit    chan struct{}  // closed when Close begins
 	done    chan struct{}  // closed when Close ends
 	watcher sync.WaitGroup // the watch, and the movements that it retires
-	workers sync.WaitGroup
+	working sync.WaitGroup
 }
 
 // New starts a Wheel: its workers, its watch, and the library's two goroutines.
@@ -51,17 +48,22 @@ func New(config Config) *Wheel {
 func newWheel(config Config, build func() clockwork) *Wheel {
 	config = config.withDefaults()
 	w := &Wheel{
-		start: time.Now(),
-		build: build,
-		queue: make(chan *Timer, config.Queue),
-		alarm: make(chan struct{}, 1),
-		quit:  make(chan struct{}),
-		done:  make(chan struct{}),
+		start:   aligned(time.Now()),
+		build:   build,
+		workers: make([]worker, config.Workers),
+		alarm:   make(chan struct{}, 1),
+		quit:    make(chan struct{}),
+		done:    make(chan struct{}),
 	}
+	for i := range w.stripes {
+		w.stripes[i].wheel, w.stripes[i].slots = w, make(map[int64]*slot)
+	}
+	w.rota.work.L = &w.rota.mu
 	w.movement = startMovement(w, 1)
 	w.watcher.Go(w.watch)
-	for range config.Workers {
-		w.workers.Go(w.work)
+	for i := range w.workers {
+		w.workers[i].wheel = w
+		w.working.Go(w.workers[i].run)
 	}
 	return w
 }
@@ -70,24 +72,71 @@ func newWheel(config Config, build func() clockwork) *Wheel {
 // two ticks (20 ms), and exactly once unless Stop prevents it. With d not
 // above 0 that is at once, still on a worker. Timers due within the same tick
 // are called in no given order. A function that blocks holds up a worker: when
-// all are busy and the queue is full, due timers try again a tick later, then
-// less often the later they are (Stats.Deferred counts the tries).
+// all are busy, due timers wait for one, in the order of their ticks
+// (Stats.Waiting counts them), and nothing else does.
 //
 // On a closed wheel the timer is stopped from the beginning and f is never
 // called. After panics if f is nil.
 func (w *Wheel) After(d time.Duration, f func()) *Timer {
-	if f == nil {
-		panic("timer: After needs a function to call")
-	}
-	t := &Timer{wheel: w, f: f, deadline: w.in(d)}
-	m := w.register(t)
-	if m == nil {
-		t.f = nil
-		t.state.Store(stateStopped)
-		return t
-	}
-	w.adopt(m, t)
+	t := new(Timer)
+	w.Set(t, d, f)
 	return t
+}
+
+// Set has t, which may be part of whatever it belongs to, call f after d, as
+// After does, instead of what it was to call before. While others set it too
+// one of them is the last, and the calls of the rest do not come.
+func (w *Wheel) Set(t *Timer, d time.Duration, f func()) {
+	if f == nil {
+		panic("timer: a timer needs a function to call")
+	}
+	deadline := w.in(d)
+	for {
+		t.Stop()
+		if w.put(t, call{f, deadline}, d <= 0) {
+			return
+		}
+	}
+}
+
+// put lets t, which waits for nothing, wait. It reports false if somebody else
+// was faster to set the same timer.
+func (w *Wheel) put(t *Timer, c call, due bool) bool {
+	at := tickOf(c.deadline)
+	st := w.stripe(at)
+	if due {
+		return w.putDue(st, t, c)
+	}
+	st.mu.Lock()
+	if st.closed {
+		st.mu.Unlock()
+		return true
+	}
+	s, fresh := st.place(at)
+	linked := s.link(t, c)
+	st.mu.Unlock()
+	if fresh {
+		w.adopt(w.present(), s)
+	}
+	return linked
+}
+
+// putDue is put for a timer that waits for a worker only, in a slot of its own.
+func (w *Wheel) putDue(st *stripe, t *Timer, c call) bool {
+	w.rota.mu.Lock()
+	defer w.rota.mu.Unlock()
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.closed {
+		return true
+	}
+	s := &slot{stripe: st, due: true}
+	if !s.link(t, c) {
+		return false
+	}
+	st.waiting++
+	w.rota.push(s)
+	return true
 }
 
 // Close stops all pending timers, waits for functions already called and for
@@ -104,12 +153,14 @@ func (w *Wheel) Close() {
 	}
 	close(w.quit)
 	w.watcher.Wait()
-	for _, t := range w.pending.all() {
-		t.Stop()
+	for i := range w.stripes {
+		w.stripes[i].close()
+	}
+	for s := w.rota.close(); s != nil; s = s.following {
+		s.discard()
 	}
 	w.present().stop() // the watch has ended: nobody replaces it any more
-	close(w.queue)
-	w.workers.Wait()
+	w.working.Wait()
 	close(w.done)
 }
 
@@ -117,75 +168,33 @@ func (w *Wheel) now() time.Duration { return time.Since(w.start) }
 
 func (w *Wheel) in(d time.Duration) time.Duration {
 	now := w.now()
-	if d > math.MaxInt64-now {
-		return math.MaxInt64
+	if d > math.MaxInt64-tick-now {
+		return math.MaxInt64 - tick // room to round it up
 	}
 	return now + max(d, 0)
 }
 
-// register puts a new timer among the pending ones. It returns the movement
-// to arm it on, nil if the wheel is closed.
-func (w *Wheel) register(t *Timer) *movement {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	if w.closed {
-		return nil
-	}
-	w.pending.add(t)
-	return w.movement
-}
+// tickOf is the first tick at whose end a deadline has passed.
+func tickOf(deadline time.Duration) int64 { return int64((deadline + tick - 1) / tick) }
 
-// adopt lets t run on m, once: After and a rebuild may both ask for it.
-func (w *Wheel) adopt(m *movement, t *Timer) {
-	if t.adopted.Swap(m.number) != m.number {
-		w.step(m, t)
+func (w *Wheel) stripe(at int64) *stripe { return &w.stripes[at%stripes] }
+
+// adopt lets s run on m, once: Set and a rebuild may both ask for it.
+func (w *Wheel) adopt(m *movement, s *slot) {
+	if s.adopt(m.number) {
+		w.step(m, s)
 	}
 }
 
-// step takes t one hop further on m, or to the queue if it is due.
-func (w *Wheel) step(m *movement, t *Timer) {
-	left := t.deadline - w.now()
-	if left > 0 {
-		m.arm(t, min(left, maxHop))
+// step takes s one hop further on m, or to the workers if it is due.
+func (w *Wheel) step(m *movement, s *slot) {
+	if left := s.end() - w.now(); left > 0 {
+		m.arm(s, min(left, maxHop))
 		return
 	}
-	if w.offer(t) {
-		return
+	w.rota.mu.Lock()
+	defer w.rota.mu.Unlock()
+	if s.wake() {
+		w.rota.push(s)
 	}
-	w.counters.deferred.Add(1)
-	m.arm(t, retryAfter(-left))
-}
-
-// offer queues a due timer and reports whether that is the end of its way:
-// false if the queue is full, true also when closed, for Close stops it.
-func (w *Wheel) offer(t *Timer) bool {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	if w.closed {
-		return true
-	}
-	select {
-	case w.queue <- t:
-		return true
-	default:
-		return false
-	}
-}
-
-// retryAfter spaces the tries of a timer that finds the queue full by how
-// late it is already, so that a great many of them cost little.
-func retryAfter(late time.Duration) time.Duration {
-	return min(max(late/4, tick), 25*tick)
-}
-
-func (w *Wheel) work() {
-	for t := range w.queue {
-		t.fire()
-	}
-}
-
-// counters are what Stats cannot read elsewhere.
-type counters struct {
-	fired, stopped, deferred, rebuilt atomic.Uint64
-	lastLate, maxLate                 atomic.Int64 // ns
 }

@@ -14,7 +14,7 @@ import (
 // onHello handles a connection's first frame: what is no well-formed hello
 // closes it, a bad token too.
 func (se *session) onHello(ctx context.Context, r request, err error) func() {
-	se.stopWatch() // it was said in time; what follows has its own bound
+	se.watch.Stop() // it was said in time; what follows has its own bound
 	var h protocol.Hello
 	if err == nil && r.Type != protocol.TypeHello {
 		err = errors.New("the first message is hello")

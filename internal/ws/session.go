@@ -43,7 +43,7 @@ type session struct {
 	greeted atomic.Bool // hello has been said
 
 	heard   atomic.Int64 // when anything last came, cluster time
-	watch   atomic.Pointer[timer.Timer]
+	watch   timer.Timer
 	leaving atomic.Pointer[farewell] // set once: the session ends
 	place   sync.Mutex               // held while the player's place is given up
 }
@@ -153,7 +153,7 @@ func (se *session) end() {
 	} else {
 		se.server.metrics.closed.WithLabelValues("gone").Inc()
 	}
-	se.stopWatch()
+	se.watch.Stop()
 	se.unwatchAll()
 	se.out.close()
 	_ = se.conn.Close()

@@ -38,17 +38,9 @@ func (se *session) watchBeat() {
 
 // watchFor calls f after d, instead of what it was to call before.
 func (se *session) watchFor(d time.Duration, f func()) {
-	if former := se.watch.Swap(se.server.Wheel.After(d, f)); former != nil {
-		former.Stop()
-	}
+	se.server.Wheel.Set(&se.watch, d, f)
 	if se.leaving.Load() != nil {
-		se.stopWatch()
-	}
-}
-
-func (se *session) stopWatch() {
-	if t := se.watch.Load(); t != nil {
-		t.Stop()
+		se.watch.Stop()
 	}
 }
 

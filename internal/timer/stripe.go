@@ -1,0 +1,71 @@
+package timer
+
+import (
+	"sync"
+
+	"github.com/RussellLuo/timingwheel"
+)
+
+// stripes share the slots among them by tick, so that adding and stopping
+// seldom wait for each other. A power of two.
+const stripes = 64
+
+// stripe is the slots of every 64th tick, and all that is counted of them.
+type stripe struct {
+	wheel *Wheel
+
+	mu      sync.Mutex // held for moments; never while the library is called
+	closed  bool
+	slots   map[int64]*slot // that wait, by tick
+	pending int             // timers that wait, in slots that are due too
+	waiting int             // of these in slots that are due
+	stopped uint64
+
+	_ [64]byte // neighbours are not on one cache line
+}
+
+// place finds or makes the slot of a tick; fresh ones must be armed. The caller
+// holds mu.
+func (st *stripe) place(at int64) (s *slot, fresh bool) {
+	if s = st.slots[at]; s != nil {
+		return s, false
+	}
+	s = &slot{stripe: st, tick: at}
+	st.slots[at] = s
+	return s, true
+}
+
+// tidy lets go of a slot that has been emptied, if it is not due soon: others
+// are left to be used again, at most one for each tick of a hop. It returns
+// what is to be stopped at the library once mu is free. The caller holds mu.
+func (st *stripe) tidy(s *slot) *timingwheel.Timer {
+	if s.size > 0 || s.due || s.end()-st.wheel.now() <= maxHop {
+		return nil
+	}
+	delete(st.slots, s.tick)
+	hop := s.hop
+	s.hop = nil
+	return hop
+}
+
+// all is a copy of what waits now.
+func (st *stripe) all() []*slot {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	waiting := make([]*slot, 0, len(st.slots))
+	for _, s := range st.slots {
+		waiting = append(waiting, s)
+	}
+	return waiting
+}
+
+// close stops what waits, and refuses what comes. The caller does not hold mu.
+func (st *stripe) close() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.closed = true
+	for _, s := range st.slots {
+		s.empty()
+	}
+	clear(st.slots)
+}

@@ -1,0 +1,123 @@
+package timers
+
+import (
+	"container/heap"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/RussellLuo/timingwheel"
+
+	"laststand/internal/timer"
+)
+
+// A pendant is what all kinds of timers give who adds one.
+type pendant interface{ Stop() bool }
+
+// after adds a timer.
+type after func(d time.Duration, f func()) pendant
+
+// kinds start what is measured, by name.
+var kinds = map[string]func() after{
+	"wheel": func() after {
+		w := timer.New(timer.Config{})
+		return func(d time.Duration, f func()) pendant { return w.After(d, f) }
+	},
+	"time.AfterFunc": func() after {
+		return func(d time.Duration, f func()) pendant { return time.AfterFunc(d, f) }
+	},
+	"heap":           func() after { return startHeap().after },
+	"library, 10 ms": func() after { return startLibrary(10*time.Millisecond, 512) },
+}
+
+// order is that of the table; ours is measured against the second.
+var order = []string{"wheel", "time.AfterFunc", "heap", "library, 10 ms"}
+
+func startLibrary(tick time.Duration, slots int64) after {
+	w := timingwheel.NewTimingWheel(tick, slots)
+	w.Start()
+	return func(d time.Duration, f func()) pendant { return w.AfterFunc(d, f) }
+}
+
+// A queue is a heap of timers with one goroutine that waits for the first and
+// calls it. What is stopped stays until it is due.
+type queue struct {
+	start time.Time
+	wake  chan struct{}
+
+	mu    sync.Mutex
+	items items
+}
+
+type item struct {
+	when    time.Duration
+	f       func()
+	stopped atomic.Bool
+}
+
+func (i *item) Stop() bool { return i.stopped.CompareAndSwap(false, true) }
+
+func startHeap() *queue {
+	q := &queue{start: time.Now(), wake: make(chan struct{}, 1)}
+	go q.run() // until the process ends
+	return q
+}
+
+func (q *queue) after(d time.Duration, f func()) pendant {
+	i := &item{when: time.Since(q.start) + d, f: f}
+	q.mu.Lock()
+	heap.Push(&q.items, i)
+	first := q.items[0] == i
+	q.mu.Unlock()
+	if first {
+		select {
+		case q.wake <- struct{}{}:
+		default:
+		}
+	}
+	return i
+}
+
+func (q *queue) run() {
+	sleep := time.NewTimer(time.Hour)
+	for {
+		due, wait := q.next()
+		if due != nil {
+			if due.Stop() {
+				due.f()
+			}
+			continue
+		}
+		sleep.Reset(wait)
+		select {
+		case <-sleep.C:
+		case <-q.wake:
+		}
+	}
+}
+
+func (q *queue) next() (due *item, wait time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.items) == 0 {
+		return nil, time.Hour
+	}
+	if wait = q.items[0].when - time.Since(q.start); wait > 0 {
+		return nil, wait
+	}
+	return heap.Pop(&q.items).(*item), 0
+}
+
+type items []*item
+
+func (h items) Len() int           { return len(h) }
+func (h items) Less(i, j int) bool { return h[i].when < h[j].when }
+func (h items) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *items) Push(x any)        { *h = append(*h, x.(*item)) }
+func (h *items) Pop() any {
+	last := len(*h) - 1
+	i := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return i
+}
