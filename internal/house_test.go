@@ -41,6 +41,8 @@ var rooms = map[string]room{
 	"internal/rating":   {ground, nil},
 	"internal/webhook":  {ground, nil},
 	"internal/lua":      {ground, nil},
+	"internal/origin":   {ground, nil},
+	"internal/audit":    {ground, nil},
 	"internal/nickname": {ground, []string{"golang.org/x/text", "github.com/rivo/uniseg", "github.com/bits-and-blooms/bloom/v3"}},
 
 	"internal/match":               {game, nil},
@@ -75,6 +77,8 @@ var rooms = map[string]room{
 	"internal/ops":                    {edge, nil},
 	"internal/redisx":                 {edge, nil},
 	"internal/proxies":                {edge, nil},
+	"internal/certificate":            {edge, nil},
+	"internal/httpguard":              {edge, nil},
 
 	"internal/trial": {support, nil},
 }

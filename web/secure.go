@@ -20,12 +20,15 @@ var policy = strings.Join([]string{
 	"require-trusted-types-for 'script'",
 }, "; ")
 
+// permissions takes from the page what it does not need.
+const permissions = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
+
 func secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Permissions-Policy", permissions)
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		next.ServeHTTP(w, r)
 	})
 }

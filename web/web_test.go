@@ -122,7 +122,7 @@ func TestEveryAnswerIsSecured(t *testing.T) {
 				t.Errorf("%s: CSP %q lacks %q", path, csp, want)
 			}
 		}
-		if strings.Contains(csp, "unsafe") || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" {
+		if strings.Contains(csp, "unsafe") || h.Get("Cross-Origin-Opener-Policy") != "same-origin" || !strings.Contains(h.Get("Permissions-Policy"), "microphone=()") {
 			t.Errorf("%s: headers %v", path, h)
 		}
 	}

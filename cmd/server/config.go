@@ -19,6 +19,7 @@ type config struct {
 	Limits         limits          `yaml:"limits"`
 	Origins        []string        `yaml:"origins"`
 	TrustedProxies []string        `yaml:"trusted_proxies"`
+	Audit          auditing        `yaml:"audit"`
 
 	dir  string         // that relative secret files start from
 	said map[string]any // what the file itself sets
@@ -86,6 +87,7 @@ func defaults() config {
 		Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:8081", Data: "data", Drain: "20s",
 		Games:  map[string]game{"demo": defaultGame()},
 		Limits: limits{Connections: 100_000, MessagesPerSecond: 20, GuestsPerMinutePerAddress: 60},
+		Audit:  auditing{KeepDays: 400},
 	}
 }
 

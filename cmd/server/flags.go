@@ -18,7 +18,7 @@ type cli struct {
 	Database  *string `placeholder:"URL" env:"LASTSTAND_DATABASE" help:"postgres:// (default: embedded SQLite)."`
 	Config    string  `placeholder:"FILE" env:"LASTSTAND_CONFIG" help:"A YAML file with games, limits and all of these."`
 	Drain     *string `placeholder:"TIME" env:"LASTSTAND_DRAIN" help:"How long a stop waits for matches (default 20s)."`
-	TLSCert   *string `name:"tls-cert" placeholder:"FILE" env:"LASTSTAND_TLS_CERT" help:"Certificate for --listen."`
+	TLSCert   *string `name:"tls-cert" placeholder:"FILE" env:"LASTSTAND_TLS_CERT" help:"Certificate for --listen, PEM, with its chain; followed as it changes."`
 	TLSKey    *string `name:"tls-key" placeholder:"FILE" env:"LASTSTAND_TLS_KEY" help:"Its private key."`
 
 	Serve      serveCmd    `cmd:"" default:"withargs" help:"Run the server (the default)."`
@@ -27,6 +27,7 @@ type cli struct {
 	Tasks      tasksCmd    `cmd:"" help:"List, mend and requeue what could not be done."`
 	Queue      queueCmd    `cmd:"" help:"Look at queues of behaviours, drain, pause and bound them."`
 	Webhooks   webhooksCmd `cmd:"" help:"List, ping, enable and disable webhooks."`
+	Acts       actsCmd     `cmd:"" help:"List what operators changed."`
 	Token      tokenCmd    `cmd:"" help:"Print a signed token."`
 	ShowConfig configCmd   `cmd:"" name:"config" help:"Print the configuration in force, secrets masked."`
 }

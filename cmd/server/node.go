@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"laststand/internal/arena"
+	"laststand/internal/certificate"
 	"laststand/internal/eventq"
 	"laststand/internal/hooks"
 	"laststand/internal/identity"
@@ -66,6 +67,7 @@ type node struct {
 	reporting reporting
 
 	players, operators *http.Server
+	certificate        *certificate.Pair // nil: no TLS
 	draining           atomic.Bool
 }
 
@@ -79,7 +81,10 @@ func open(ctx context.Context, c config, log *slog.Logger) (*node, error) {
 	n.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	showTimers(n.registry, n.wheel)
 	n.waking = newWaking(&n.bell, n.registry)
-	err := n.openStores(ctx)
+	err := n.openCertificate()
+	if err == nil {
+		err = n.openStores(ctx)
+	}
 	if err == nil {
 		err = n.wire(ctx)
 	}
@@ -138,8 +143,9 @@ func (n *node) run(ctx context.Context, players, operators net.Listener) error {
 	reporting := start(n.log, n.reporting.Run, n.keys.Run)
 	visiting := start(n.log, n.reporting.visits.Run)
 	playing := start(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, days.Run, days.Sum)
+	following := start(n.log, append(n.followCertificate(), acts{n.ledger, n.config.Audit.keep(), n.log}.Run)...)
 	failed := make(chan error, 2)
-	go func() { failed <- n.players.Serve(players) }()     // ends with Shutdown in leave
+	go func() { failed <- n.servePlayers(players) }()      // ends with Shutdown in leave
 	go func() { failed <- n.operators.Serve(operators) }() // the same
 	var err error
 	select {
@@ -153,6 +159,7 @@ func (n *node) run(ctx context.Context, players, operators net.Listener) error {
 	n.endReporting(reporting)
 	working.end()
 	settling.end()
+	following.end()
 	return errors.Join(ignoreClosed(err), n.operators.Close())
 }
 
@@ -190,7 +197,10 @@ type loops struct {
 	stop    context.CancelFunc
 }
 
-func start(log *slog.Logger, run ...func(context.Context) error) *loops {
+// loop runs until its context ends.
+type loop = func(context.Context) error
+
+func start(log *slog.Logger, run ...loop) *loops {
 	ctx, stop := context.WithCancel(context.Background())
 	l := &loops{stop: stop}
 	for _, f := range run {

@@ -14,7 +14,7 @@ import (
 // operations is what the operators' address serves.
 func (n *node) operations() ops.Config {
 	return ops.Config{
-		Gatherer: n.registry, Admin: n.admin, Games: n.config.gameNames(), Tasks: n.ledger, Desk: n.desk(), Boards: n.boards,
+		Gatherer: n.registry, Registry: n.registry, Acts: n.ledger, Admin: n.admin, Games: n.config.gameNames(), Tasks: n.ledger, Desk: n.desk(), Boards: n.boards,
 		Queues: n.reporting.desk, Drain: n.reporting.Drain, Hooks: n.office,
 		Corrections: corrections{n.ledger, n.boards}, Now: n.now, Down: unavailable, Logger: n.log,
 	}

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 )
 
 type serveCmd struct{}
@@ -50,7 +48,8 @@ func serve(ctx context.Context, c config, to console) error {
 	if err != nil {
 		return errors.Join(err, players.Close(), operators.Close())
 	}
-	fmt.Fprintf(to.out, "listening on http://%s\n", players.Addr())
+	n.warnOfOpenOperations(operators.Addr())
+	fmt.Fprintf(to.out, "listening on %s://%s\n", c.scheme(), players.Addr())
 	fmt.Fprintf(to.out, "operations on http://%s\n", operators.Addr())
 	return n.run(ctx, players, operators)
 }
@@ -64,12 +63,4 @@ func listen(ctx context.Context, flag, address string) (net.Listener, error) {
 		return nil, fmt.Errorf("--%s %s: %w", flag, address, err)
 	}
 	return l, nil
-}
-
-// newServer bounds what a slow or endless request may take.
-func newServer(h http.Handler, log *slog.Logger) *http.Server {
-	return &http.Server{
-		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 60 * time.Second,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
 }

@@ -62,12 +62,6 @@ func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
 func TestProtectionThatIsNotBuiltIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, given := range []struct{ env, args []string }{
-		{nil, []string{"config", "--tls-cert=x.pem"}},
-		{nil, []string{"config", "--tls-key=x.pem"}},
-		{[]string{"LASTSTAND_TLS_CERT=x.pem"}, []string{"config"}},
-		{[]string{"LASTSTAND_TLS_KEY=x.pem"}, []string{"config"}},
-		{nil, []string{"config", "--config=" + configFile(t, "tls_cert: x.pem")}},
-		{nil, []string{"config", "--config=" + configFile(t, "tls_key: x.pem")}},
 		{nil, []string{"config", "--config=" + configFile(t, "trusted_proxies: [10.0.0.0/8]")}},
 	} {
 		code, out, errs := commandIn(t, given.env, given.args...)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/ledger"
+	"laststand/internal/origin"
 	"laststand/internal/redisx"
 )
 
@@ -32,6 +32,7 @@ func (c *config) validateKeys(f *faults) {
 		_, err := place.read()
 		f.add(place.setting, err)
 	}
+	c.validateTLS(f)
 }
 
 // faults are what is wrong, files of keys left out.
@@ -45,6 +46,7 @@ func (c *config) faults() (f faults) {
 		c.validateGame(name, &f)
 	}
 	c.validateHooks(&f)
+	c.Audit.validate(&f)
 	return f
 }
 
@@ -59,16 +61,12 @@ func (c *config) validateAddresses(f *faults) {
 	if c.Data == "" && c.Database == "" {
 		f.addf("data: the embedded database needs a folder")
 	}
-	if c.TLSCert != "" || c.TLSKey != "" {
-		f.addf("tls_cert, tls_key: TLS is not built yet; leave them out and put a reverse proxy in front")
-	}
 	if len(c.TrustedProxies) > 0 {
 		f.addf("trusted_proxies: not built yet; leave it out (no forwarded address is believed)")
 	}
 	for _, o := range c.Origins {
-		if u, err := url.Parse(o); err != nil || u.Scheme == "" || u.Host == "" || u.Path != "" {
-			f.addf("origins: %q is not of the form https://host", o)
-		}
+		_, err := origin.Parse(o)
+		f.add("origins", err)
 	}
 }
 

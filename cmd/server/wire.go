@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"laststand/internal/arena"
 	"laststand/internal/eventq"
 	"laststand/internal/httpapi"
+	"laststand/internal/httpguard"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/display"
@@ -173,7 +175,7 @@ func (n *node) wireEdges() {
 		PerSecond: n.config.Limits.MessagesPerSecond, PingEvery: pingEvery,
 	})
 	front := eventq.NewFront(eventq.FrontConfig{Store: n.ledger, Bell: &n.bell, Registry: n.registry})
-	n.players = newServer(httpapi.New(httpapi.Config{
+	n.players = n.server("players", httpapi.New(httpapi.Config{
 		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Arenas: n.arenas, Players: n.ledger, History: n.ledger, Boards: n.display, Behaviours: n.reporting, Tasks: front,
 		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(), Origins: n.config.Origins,
 		Checks: map[string]func(context.Context) error{
@@ -183,7 +185,12 @@ func (n *node) wireEdges() {
 			"redis":    func(ctx context.Context) error { return n.redis.Client.Ping(ctx).Err() },
 		},
 		Draining: n.draining.Load, Down: unavailable,
-	}), n.log)
+	}))
 	n.players.RegisterOnShutdown(front.Close)
-	n.operators = newServer(ops.New(n.operations()), n.log)
+	n.operators = n.server("operations", ops.New(n.operations()))
+}
+
+// server makes that of a listener.
+func (n *node) server(listener string, h http.Handler) *http.Server {
+	return httpguard.NewServer(httpguard.Config{Name: listener, Handler: h, Times: httpguard.Usual, Logger: n.log, Registry: n.registry})
 }

@@ -154,7 +154,7 @@ func TestHeaders(t *testing.T) {
 	t.Parallel()
 	rec := answerTo(t, New(configOf(&world{})), get(demo+"/players/p_1"))
 	for name, want := range map[string]string{
-		"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Content-Type": "application/json", "Vary": "Origin",
+		"Cache-Control": "no-store", "Content-Type": "application/json", "Vary": "Origin",
 	} {
 		if got := rec.Header().Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

@@ -19,6 +19,7 @@ import (
 	"laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/display"
 	"laststand/internal/match"
+	"laststand/internal/origin"
 	"laststand/internal/protocol"
 )
 
@@ -108,12 +109,14 @@ type Config struct {
 type api struct {
 	Config
 	games   map[string]bool
+	origins origin.List
 	metrics *metrics
 }
 
 // New makes the handler of everything that --listen serves. It is safe for
-// concurrent use and starts nothing of its own. A request is given 5 s, but
-// for those to Websocket and Page.
+// concurrent use and starts nothing of its own. A request is given 5 s, its
+// body included, and more where patience says so; but for those to Websocket and
+// Page.
 func New(c Config) http.Handler {
 	if c.Draining == nil {
 		c.Draining = func() bool { return false }
@@ -121,7 +124,7 @@ func New(c Config) http.Handler {
 	if c.Down == nil {
 		c.Down = func(error) bool { return false }
 	}
-	a := &api{Config: c, games: map[string]bool{}, metrics: newMetrics(c.Registry)}
+	a := &api{Config: c, games: map[string]bool{}, origins: origin.NewList(c.Origins), metrics: newMetrics(c.Registry)}
 	for _, g := range c.Games {
 		a.games[g] = true
 	}

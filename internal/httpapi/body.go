@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io"
 	"mime"
+	"net"
 	"net/http"
+	"time"
 	"unicode/utf8"
 
 	"laststand/internal/protocol"
@@ -53,15 +55,31 @@ func wrongType(detail string) error {
 
 // readText reads a body of UTF-8.
 func readText(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+	body, err := readInTime(w, r, most)
+	switch tooLarge, slow := (*http.MaxBytesError)(nil), net.Error(nil); {
+	case errors.As(err, &tooLarge):
 		return nil, refuse(protocol.CodePayloadTooLarge, "the body is larger than %d bytes", most)
-	}
-	if err != nil {
+	case errors.As(err, &slow) && slow.Timeout():
+		return nil, &refused{code: codeBadRequest, status: http.StatusRequestTimeout, detail: "the body came too slowly"}
+	case err != nil:
 		return nil, badRequest("the body ended too soon")
-	}
-	if !utf8.Valid(body) {
+	case !utf8.Valid(body):
 		return nil, badRequest("the body is not UTF-8")
 	}
 	return body, nil
+}
+
+// readInTime gives a client as long as its whole request may take. A body that
+// was read leaves the connection without that bound, which would end a request
+// that waits.
+func readInTime(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	connection := http.NewResponseController(w)
+	if until, bounded := r.Context().Deadline(); bounded {
+		_ = connection.SetReadDeadline(until) // a recorder has none
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	if err == nil {
+		_ = connection.SetReadDeadline(time.Time{})
+	}
+	return body, err
 }

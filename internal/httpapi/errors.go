@@ -97,6 +97,7 @@ const statusGone = 499
 func (a *api) fail(w *writer, r *http.Request, rt route, err error) {
 	p, known := a.outcome(err)
 	switch {
+	case p.Status == http.StatusRequestTimeout: // which has ended its connection's reading, and so its context
 	case errors.Is(r.Context().Err(), context.Canceled):
 		w.WriteHeader(statusGone)
 		return

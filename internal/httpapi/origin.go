@@ -1,28 +1,19 @@
 package httpapi
 
-import (
-	"net/http"
-	"net/url"
-	"slices"
-	"strings"
-)
+import "net/http"
 
 // allowOrigin lets pages of the same host and of the configured origins read
 // an answer, and tells caches that it depends on the origin.
 func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Origin")
-	if origin := r.Header.Get("Origin"); origin != "" && a.originAllowed(r, origin) {
-		w.Header().Set("Access-Control-Allow-Origin", origin)
+	if a.originAllowed(r) {
+		w.Header().Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
 		w.Header().Set("Access-Control-Expose-Headers", "ETag, Retry-After")
 	}
 }
 
-func (a *api) originAllowed(r *http.Request, origin string) bool {
-	u, err := url.Parse(origin)
-	if err != nil || u.Host == "" {
-		return false
-	}
-	return strings.EqualFold(u.Host, r.Host) || slices.Contains(a.Origins, origin)
+func (a *api) originAllowed(r *http.Request) bool {
+	return a.origins.Allows(r.Header.Get("Origin"), r.Host, r.TLS != nil)
 }
 
 func isPreflight(r *http.Request) bool {
@@ -32,7 +23,7 @@ func isPreflight(r *http.Request) bool {
 
 // preflight answers a browser that asks before it sends.
 func (a *api) preflight(w http.ResponseWriter, r *http.Request, methods string) error {
-	if !a.originAllowed(r, r.Header.Get("Origin")) {
+	if !a.originAllowed(r) {
 		return refuse(codeForbidden, "pages of this origin may not call; the operator allows it under `origins`")
 	}
 	h := w.Header()

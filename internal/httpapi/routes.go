@@ -15,10 +15,17 @@ type route struct {
 	query        []string
 }
 
-const claimPath = "/v1/games/{game}/tasks/claim"
+const (
+	claimPath      = "/v1/games/{game}/tasks/claim"
+	tasksPath      = "/v1/games/{game}/tasks"
+	behavioursPath = "/v1/games/{game}/behaviours"
+)
+
+// largeWithin is how much longer a service may take to send a body of some MiB.
+const largeWithin = 15 * time.Second
 
 // patience is what a path may take beyond callWithin.
-var patience = map[string]time.Duration{claimPath: eventq.MaxWait}
+var patience = map[string]time.Duration{claimPath: eventq.MaxWait, tasksPath: largeWithin, behavioursPath: largeWithin}
 
 // routes is the whole API but for the websocket, see mount.
 func (a *api) routes() []route {
@@ -35,8 +42,8 @@ func (a *api) routes() []route {
 		{"GET", game + "/matches/{match}", a.getMatch, page},
 		{"POST", game + "/arenas", a.postArena, nil},
 		{"GET", game + "/arenas/{code}", a.getArena, nil},
-		{"POST", game + "/behaviours", a.postBehaviours, nil},
-		{"POST", game + "/tasks", a.postTasks, nil},
+		{"POST", behavioursPath, a.postBehaviours, nil},
+		{"POST", tasksPath, a.postTasks, nil},
 		{"POST", claimPath, a.postClaim, nil},
 		{"POST", game + "/tasks/renew", a.postRenew, nil},
 		{"POST", game + "/tasks/complete", a.postComplete, nil},

@@ -30,7 +30,6 @@ func (a *api) serve(rt route) http.Handler {
 		out := &writer{ResponseWriter: w}
 		defer func() { a.metrics.observe(rt.path, r.Method, out.status, time.Since(begun)) }()
 		defer a.rescue(out, r, rt)
-		out.Header().Set("X-Content-Type-Options", "nosniff")
 		out.Header().Set("Cache-Control", "no-store")
 		a.allowOrigin(out, r)
 		ctx, cancel := context.WithTimeout(r.Context(), callWithin+patience[rt.path])

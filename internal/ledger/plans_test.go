@@ -9,6 +9,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"laststand/internal/audit"
 	"laststand/internal/eventq"
 	"laststand/internal/trial"
 )
@@ -66,6 +67,10 @@ func TestPlansUseIndexes(t *testing.T) {
 		"disable endpoint": {insertDisabled, []any{"g", "e", "w"}},
 		"enable endpoint":  {deleteDisabled, []any{"g", "e"}},
 		"counted tasks":    {selectCounts, []any{"t", 10}},
+		"end act":          {endAct, []any{"a", 200}},
+		"forget acts":      {forgetAct, []any{1, 10}},
+		"acts":             chosenActsBy(audit.Filter{}),
+		"acts of a game":   chosenActsBy(audit.Filter{Game: "g"}),
 		"update player":    {updatePlayer, []any{"g", "p", "r", int64(1), int64(1), int64(1), int64(1), int64(1), int64(1), int64(1), int64(1)}},
 	}
 	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
@@ -91,6 +96,11 @@ type statement struct {
 func chosenBy(f eventq.Filter) statement {
 	chosen, args := chosenTasks(f, []any{"t", 10})
 	return statement{strings.Replace(selectTasks, "{chosen}", chosen, 1), args}
+}
+
+func chosenActsBy(f audit.Filter) statement {
+	chosen, args := chosenActs(f, []any{1, "a", 10})
+	return statement{strings.Replace(selectActs, "{chosen}", chosen, 1), args}
 }
 
 // explain asks the database how it would run a statement.

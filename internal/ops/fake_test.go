@@ -40,10 +40,11 @@ type world struct {
 	asked   Correction
 	built   string
 	queues  map[string]*fakeQueue
+	book    *book
 }
 
 func newWorld() *world {
-	return &world{queues: newQueues(), tasks: map[string]eventq.Task{
+	return &world{queues: newQueues(), book: new(book), tasks: map[string]eventq.Task{
 		"t1": {ID: "t1", Game: "demo", Topic: eventq.Settle, Key: "m1", State: eventq.Dead, Tries: 10, Payload: json.RawMessage(`{"match":"m1"}`),
 			Errors: []eventq.Failure{{At: 7, Error: "why"}}},
 		"t2": {ID: "t2", Game: "demo", Topic: eventq.Settle, Key: "m2", State: eventq.Done, Payload: json.RawMessage(`{}`)},
@@ -54,7 +55,7 @@ func (w *world) handler() http.Handler { return New(w.config()) }
 
 func (w *world) config() Config {
 	return Config{
-		Gatherer: prometheus.NewRegistry(), Games: []string{"demo"}, Tasks: w, Desk: w, Boards: w, Corrections: w,
+		Gatherer: prometheus.NewRegistry(), Registry: prometheus.NewRegistry(), Acts: w.book, Games: []string{"demo"}, Tasks: w, Desk: w, Boards: w, Corrections: w,
 		Queues: desk{w}, Drain: w.drain, Hooks: newEndpoint(w), Now: func() int64 { return clock },
 		Admin: func(_ context.Context, token string) (string, error) {
 			switch token {

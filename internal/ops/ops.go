@@ -19,6 +19,7 @@ import (
 // Config is what the operators' handler is made of; all fields are needed.
 type Config struct {
 	Gatherer prometheus.Gatherer
+	Registry prometheus.Registerer
 	// Admin gives whom a bearer token of the role admin speaks for that is
 	// signed by the server's own key, or an error for any other token.
 	Admin       func(ctx context.Context, token string) (subject string, err error)
@@ -29,6 +30,7 @@ type Config struct {
 	Corrections Corrections
 	Queues      behaviour.Desk
 	Hooks       Hooks
+	Acts        Acts
 	// Drain has what is queued of a game leave now, and waits until it has:
 	// behaviour.ErrPaused, an error of the context.
 	Drain  func(ctx context.Context, game string) error
@@ -37,14 +39,20 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-type api struct{ Config }
+type api struct {
+	Config
+	acts *prometheus.CounterVec // by outcome
+}
+
+func newAPI(c Config) *api { return &api{c, newActs(c.Registry)} }
 
 // New makes the operators' handler: /metrics, open to whoever reaches the
 // address; /debug/pprof/ and /admin/v1/ for the role admin.
-func New(c Config) http.Handler {
-	a := &api{c}
+func New(c Config) http.Handler { return newAPI(c).handler() }
+
+func (a *api) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(c.Gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(a.Gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 	profiles := http.NewServeMux()
 	profiles.HandleFunc("/debug/pprof/", pprof.Index)
 	profiles.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
@@ -56,7 +64,7 @@ func New(c Config) http.Handler {
 		return nil
 	}))
 	for _, rt := range a.routes() {
-		mux.Handle(rt.method+" "+rt.path, a.serve(rt.operation))
+		mux.Handle(rt.method+" "+rt.path, a.serve(a.operation(rt)))
 	}
 	mux.Handle("/admin/", a.serve(nothing))
 	return mux

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"laststand/internal/audit"
 	"laststand/internal/eventq"
 	"laststand/internal/hooks"
 	"laststand/internal/leaderboard"
@@ -61,6 +62,7 @@ var outcomes = []struct {
 	{hooks.ErrNoEndpoint, protocol.CodeNotFound, 0},
 	{eventq.ErrDone, protocol.CodeBadRequest, http.StatusConflict},
 	{eventq.ErrBadCursor, protocol.CodeBadRequest, 0},
+	{audit.ErrBadCursor, protocol.CodeBadRequest, 0},
 	{eventq.ErrBadTask, protocol.CodeBadRequest, 0},
 	{settle.ErrBadPayload, protocol.CodeBadRequest, 0},
 	{settle.ErrStopped, protocol.CodeUnavailable, 0},

@@ -39,6 +39,7 @@ func TestQueuesArePaged(t *testing.T) {
 	for i := range 450 {
 		c.Games = append(c.Games, fmt.Sprintf("game%03d", i))
 	}
+	h := New(c)
 	for _, limit := range []string{"", "1", "200"} {
 		var seen []string
 		for cursor := ""; ; {
@@ -49,7 +50,7 @@ func TestQueuesArePaged(t *testing.T) {
 			if cursor != "" {
 				query += "cursor=" + cursor
 			}
-			_, _, body := ask(t, New(c), "GET", "/admin/v1/queues"+strings.TrimRight(query, "?&"), "")
+			_, _, body := ask(t, h, "GET", "/admin/v1/queues"+strings.TrimRight(query, "?&"), "")
 			var page queuePage
 			if err := json.Unmarshal([]byte(body), &page); err != nil || len(page.Queues) == 0 {
 				t.Fatalf("%v: %s", err, body)

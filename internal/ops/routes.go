@@ -40,6 +40,7 @@ func (a *api) routes() []route {
 		{"POST", game + "/queue/resume", a.resumeQueue, nil},
 		{"POST", game + "/queue/drain", a.drainQueue, nil},
 		{"PUT", game + "/queue/bound", a.boundQueue, nil},
+		{"GET", "/admin/v1/acts", a.getActs, []string{"game", "by", "limit", "cursor"}},
 		{"GET", "/admin/v1/webhooks", a.getHooks, nil},
 		{"POST", game + "/webhooks/{webhook}/ping", a.pingHook, nil},
 		{"POST", game + "/webhooks/{webhook}/enable", a.enableHook, nil},
@@ -58,18 +59,23 @@ type request struct {
 
 type handler func(http.ResponseWriter, *request) error
 
-// operation reads the query of a route for its handler.
-func (rt route) operation(w http.ResponseWriter, r *request) (err error) {
-	if r.query, err = protocol.ReadQuery(r.URL, rt.query); err != nil {
-		return err
+// operation reads the query of a route for its handler. What changes something
+// is an act.
+func (a *api) operation(rt route) handler {
+	return func(w http.ResponseWriter, r *request) (err error) {
+		if r.query, err = protocol.ReadQuery(r.URL, rt.query); err != nil {
+			return err
+		}
+		if rt.method == http.MethodGet {
+			return rt.handle(w, r)
+		}
+		return a.audited(rt, w, r)
 	}
-	return rt.handle(w, r)
 }
 
 // serve makes a handler that answers admins only.
 func (a *api) serve(handle handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
 		if err := a.call(w, r, handle); err != nil {
 			a.fail(w, r, err)

@@ -18,6 +18,7 @@ import (
 	"laststand/internal/identity"
 	"laststand/internal/lobby"
 	"laststand/internal/match"
+	"laststand/internal/origin"
 	"laststand/internal/protocol"
 	"laststand/internal/timer"
 )
@@ -81,6 +82,7 @@ var comeAgain = fmt.Sprintf(`{"retry_after_ms":%d}`, retryMS)
 type Server struct {
 	Config
 	metrics  *metrics
+	origins  origin.List
 	upgrader websocket.Upgrader
 	draining atomic.Bool
 	running  sync.WaitGroup // sessions; added to by enter only, under mu
@@ -99,7 +101,7 @@ type Server struct {
 // New makes a server.
 func New(c Config) *Server {
 	s := &Server{
-		Config: c, metrics: newMetrics(c.Registry), sessions: make(map[*session]struct{}),
+		Config: c, metrics: newMetrics(c.Registry), origins: origin.NewList(c.Origins), sessions: make(map[*session]struct{}),
 		away: aside{most: awayAtOnce}, looks: aside{most: looksAtOnce},
 		helloWithin: helloWithin, writeWithin: writeWithin, callWithin: callWithin,
 	}

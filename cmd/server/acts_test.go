@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// What operators do by the admin API and by commands stands in the audit log,
+// with who did it and what became of it.
+func TestActsOfOperators(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	n := startNode(t, cli{Data: &dir, Config: configFile(t, fast)})
+	here := []string{"--data=" + dir, "--ops-listen=" + strings.TrimPrefix(n.ops, "http://")}
+	if code, _, errs := command(append(here, "boards", "rebuild", "--game=demo")...); code != 0 {
+		t.Fatal(errs)
+	}
+	if code, _, _ := command(append(here, "boards", "disqualify", "--game=demo", "--match=m_none", "--reason=s3cret")...); code != 1 {
+		t.Error("what never was is taken back")
+	}
+	_, token, _ := command(append(here, "token", "--role=admin", "--sub=eve")...)
+	r, err := http.NewRequest(http.MethodPost, n.ops+"/admin/v1/games/demo/queue/resume", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(token))
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	_, listed, errs := command(append(here, "acts", "--game=demo")...)
+	lines := strings.Split(strings.TrimSpace(listed), "\n")
+	if len(lines) != 4 {
+		t.Fatalf("%s%s", listed, errs)
+	}
+	for i, want := range [][]string{
+		{"eve ", "POST /admin/v1/games/{game}/queue/resume ", " 200 ", answer.Header.Get("X-Request-Id")},
+		{"command ", "POST /admin/v1/games/{game}/corrections ", " match=m_none ", " 404 "},
+		{"command ", "POST /admin/v1/games/{game}/boards/rebuild ", " 202 "},
+	} {
+		if !containsAll(lines[i+1], want) {
+			t.Errorf("line %d is %q, want %q", i+1, lines[i+1], want)
+		}
+	}
+	if strings.Contains(listed, "s3cret") {
+		t.Error("the audit log holds what was said besides")
+	}
+	if _, one, _ := command(append(here, "acts", "--by=command", "--limit=1")...); strings.Count(one, "\n") != 2 || !strings.Contains(one, "corrections") {
+		t.Errorf("the last of the commands: %s", one)
+	}
+}
+
+// forgetful has some acts that are old, and fails at first.
+type forgetful struct {
+	mu    sync.Mutex
+	fails int
+	old   int64
+	asked []time.Duration
+}
+
+func (f *forgetful) ForgetActs(_ context.Context, older time.Duration, limit int) (int64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, older)
+	if f.fails--; f.fails >= 0 {
+		return 0, errors.New("the database is away")
+	}
+	n := min(f.old, int64(limit))
+	f.old -= n
+	return n, nil
+}
+
+func (f *forgetful) left() (old int64, asked []time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.old, slices.Clone(f.asked)
+}
+
+func TestOldActsAreForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &forgetful{fails: 1, old: 2*forgetStep + 1}
+		ctx, stop := context.WithCancel(t.Context())
+		go func() { _ = acts{f, auditing{400}.keep(), slog.New(slog.DiscardHandler)}.Run(ctx) }()
+		time.Sleep(forgetEvery - 1)
+		synctest.Wait()
+		if old, _ := f.left(); old != 2*forgetStep+1 {
+			t.Error("it did not wait")
+		}
+		time.Sleep(2)
+		synctest.Wait()
+		if old, asked := f.left(); old != 0 || len(asked) != 4 || asked[0] != 400*24*time.Hour {
+			t.Errorf("%d are left, asked for %v", old, asked)
+		}
+		stop()
+		synctest.Wait()
+	})
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"net"
+
+	"laststand/internal/certificate"
+)
+
+// validateTLS reads the files of the certificate, if there are to be any.
+func (c *config) validateTLS(f *faults) {
+	switch {
+	case c.TLSCert == "" && c.TLSKey == "":
+	case c.TLSCert == "":
+		f.addf("tls_cert: it is needed with tls_key")
+	case c.TLSKey == "":
+		f.addf("tls_key: it is needed with tls_cert")
+	default:
+		f.add("tls_cert, tls_key", certificate.Check(c.TLSCert, c.TLSKey))
+	}
+}
+
+// openCertificate opens what --listen serves TLS with, if anything.
+func (n *node) openCertificate() (err error) {
+	if n.config.TLSCert == "" {
+		return nil
+	}
+	n.certificate, err = certificate.Open(certificate.Config{
+		Cert: n.config.TLSCert, Key: n.config.TLSKey, Logger: n.log, Registry: n.registry,
+	})
+	if err != nil {
+		return fmt.Errorf("--tls-cert, --tls-key: %w", err)
+	}
+	return nil
+}
+
+// followCertificate is the loop that takes a changed certificate.
+func (n *node) followCertificate() (loops []loop) {
+	if n.certificate != nil {
+		loops = append(loops, n.certificate.Run)
+	}
+	return loops
+}
+
+// servePlayers serves HTTP on a listener, over TLS where there is a certificate,
+// until the server is shut down.
+func (n *node) servePlayers(l net.Listener) error {
+	if n.certificate == nil {
+		return n.players.Serve(l)
+	}
+	n.players.TLSConfig = n.certificate.TLS()
+	return n.players.ServeTLS(l, "", "")
+}
+
+// scheme is that of the players' address.
+func (c *config) scheme() string {
+	if c.TLSCert != "" {
+		return "https"
+	}
+	return "http"
+}
+
+// warnOfOpenOperations says so where other machines reach the operators'
+// address: metrics are open there.
+func (n *node) warnOfOpenOperations(at net.Addr) {
+	if tcp, ok := at.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		n.log.Warn("the operations address is not only this machine's: whoever reaches it reads /metrics, and tokens of admins pass over it without TLS; keep it in a private network",
+			"address", at.String())
+	}
+}

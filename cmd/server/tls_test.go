@@ -1,0 +1,117 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"laststand/internal/protocol"
+	"laststand/internal/trial"
+)
+
+// A node with a certificate speaks HTTPS, by HTTP/2 too, and websockets over TLS;
+// it tells browsers to stay with that, and strangers of its own name nothing.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	roots := x509.NewCertPool()
+	roots.AddCert(trial.Certificate(t, cert, key, 1, time.Hour))
+	n := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, fast), TLSCert: &cert, TLSKey: &key})
+	host, ok := strings.CutPrefix(n.url, "https://")
+	if !ok {
+		t.Fatalf("it says that it listens on %s", n.url)
+	}
+	ours := &tls.Config{RootCAs: roots}
+	transport := &http.Transport{TLSClientConfig: ours.Clone(), ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	answer, err := (&http.Client{Transport: transport}).Get(n.url + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.Copy(io.Discard, answer.Body)
+	_ = answer.Body.Close()
+	if err != nil || answer.StatusCode != http.StatusOK || answer.ProtoMajor != 2 {
+		t.Errorf("the page: %s %s, %v", answer.Proto, answer.Status, err)
+	}
+	checkSecured(t, answer.Header, "max-age=31536000")
+
+	for origin, want := range map[string]int{n.url: http.StatusSwitchingProtocols, "http://" + host: http.StatusForbidden, "null": http.StatusForbidden} {
+		d := websocket.Dialer{TLSClientConfig: ours.Clone(), Subprotocols: []string{protocol.Subprotocol}, HandshakeTimeout: 10 * time.Second}
+		conn, answer, err := d.Dial("wss://"+host+"/v1/ws", http.Header{"Origin": {origin}})
+		if answer == nil || answer.StatusCode != want {
+			t.Errorf("a websocket of a page of %s: %v, %v", origin, answer, err)
+		}
+		if err == nil {
+			sayHello(t, conn)
+		}
+	}
+	if plain, err := http.Get("http://" + host + "/healthz"); err != nil || plain.StatusCode != http.StatusBadRequest {
+		t.Errorf("HTTP without TLS: %v, %v", plain, err)
+	} else {
+		_ = plain.Body.Close()
+	}
+	if shown := n.metrics(t); !strings.Contains(shown, "laststand_tls_certificate_expiry_timestamp_seconds ") {
+		t.Error("nobody is told when the certificate expires")
+	}
+}
+
+// sayHello sends a hello of nobody, which is answered and closed with 4401.
+func sayHello(t *testing.T, conn *websocket.Conn) {
+	t.Helper()
+	defer conn.Close()
+	if err := conn.WriteMessage(websocket.TextMessage, []byte(`{"id":1,"type":"hello","data":{"token":"none"}}`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, text, err := conn.ReadMessage(); !websocket.IsCloseError(err, protocol.CloseUnauthorized) {
+		t.Errorf("over TLS a hello of nobody is answered %s, %v", text, err)
+	}
+}
+
+// checkSecured holds that the page's headers are all there.
+func checkSecured(t *testing.T, h http.Header, transport string) {
+	t.Helper()
+	for name, want := range map[string]string{
+		"Strict-Transport-Security": transport, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+		"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+	} {
+		if got := h.Values(name); strings.Join(got, "|") != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	for _, name := range []string{"Content-Security-Policy", "Permissions-Policy"} {
+		if len(h.Values(name)) != 1 {
+			t.Errorf("%s is %q", name, h.Values(name))
+		}
+	}
+}
+
+func TestCertificatesThatDoNotDo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	trial.Certificate(t, cert, key, 1, -time.Minute)
+	for name, tt := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no key":           {[]string{"--tls-cert=" + cert}, "tls_key: it is needed with tls_cert"},
+		"no certificate":   {[]string{"--tls-key=" + key}, "tls_cert: it is needed with tls_key"},
+		"no files":         {[]string{"--tls-cert=" + dir + "/none", "--tls-key=" + key}, dir + "/none"},
+		"it has expired":   {[]string{"--tls-cert=" + cert, "--tls-key=" + key}, "expired"},
+		"the wrong way":    {[]string{"--tls-cert=" + key, "--tls-key=" + cert}, "no certificate with its key"},
+		"in the file, too": {[]string{"--config=" + configFile(t, "tls_cert: x.pem")}, "tls_key: it is needed with tls_cert"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			says(t, badStart(t, append(tt.args, "--data="+t.TempDir())...), tt.want)
+		})
+	}
+}

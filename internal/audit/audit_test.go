@@ -1,0 +1,22 @@
+package audit
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"match=m_1":                "match=m_1",
+		"Zoë 名":                    "Zoë 名",
+		"a\nlevel=ERROR\x00\u0085": "a?level=ERROR??",
+		"a\xff":                    "a?",
+		strings.Repeat("名", 201):   strings.Repeat("名", 200) + "…",
+	} {
+		if got := Text(in); got != want || !utf8.ValidString(got) {
+			t.Errorf("%q is %q, want %q", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+// Package certificate serves TLS with a certificate from two files, and follows
+// them as they change.
+package certificate
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+const (
+	// lookEvery is how often the files are read again.
+	lookEvery = 10 * time.Second
+	// maxFile bounds a file of a pair, in bytes.
+	maxFile = 1 << 20
+)
+
+// Config is what a pair is made of; all fields are needed.
+type Config struct {
+	Cert, Key string // files, PEM: the certificate with those that lead to its root, its private key
+	Logger    *slog.Logger
+	Registry  prometheus.Registerer
+}
+
+// Pair is a certificate and its key. It is safe for concurrent use.
+type Pair struct {
+	Config
+	expiry  prometheus.Gauge
+	loads   *prometheus.CounterVec // by outcome
+	current atomic.Pointer[tls.Certificate]
+
+	mu   sync.Mutex
+	seen sum // of what was read last, whether it did or not
+}
+
+type sum = [sha256.Size]byte
+
+// Check says what is wrong with a pair of files, if anything is.
+func Check(cert, key string) error {
+	_, _, err := load(cert, key)
+	return err
+}
+
+// Open reads a pair, which has to do.
+func Open(c Config) (*Pair, error) {
+	on := promauto.With(c.Registry)
+	p := &Pair{
+		Config: c,
+		expiry: on.NewGauge(prometheus.GaugeOpts{
+			Name: "laststand_tls_certificate_expiry_timestamp_seconds", Help: "When the certificate in use expires.",
+		}),
+		loads: on.NewCounterVec(prometheus.CounterOpts{
+			Name: "laststand_tls_certificate_loads_total", Help: "Changed certificate files read, by outcome; failed: the one before stays in use.",
+		}, []string{"outcome"}),
+	}
+	found, seen, err := load(c.Cert, c.Key)
+	if err != nil {
+		return nil, err
+	}
+	p.loads.WithLabelValues("failed")
+	p.use(found, seen)
+	return p, nil
+}
+
+// TLS is the configuration of a server with the certificate: TLS 1.2 or newer.
+func (p *Pair) TLS() *tls.Config {
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return p.current.Load(), nil },
+	}
+}
+
+// Run looks for changes until ctx ends.
+func (p *Pair) Run(ctx context.Context) error {
+	again := time.NewTicker(lookEvery)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-again.C:
+			p.Look()
+		}
+	}
+}
+
+// Look takes what has changed. Files that do not do (only one of them written
+// yet, broken, expired) leave the certificate before in use; they are told once,
+// and again when they have changed.
+func (p *Pair) Look() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found, seen, err := load(p.Cert, p.Key)
+	if seen == p.seen {
+		return
+	}
+	if err == nil {
+		p.use(found, seen)
+		p.Logger.Info("another certificate is in use", "expires", found.Leaf.NotAfter)
+		return
+	}
+	p.seen = seen
+	p.loads.WithLabelValues("failed").Inc()
+	p.Logger.Error("the changed certificate cannot be used, the one before stays", "error", err, "expires", p.current.Load().Leaf.NotAfter)
+}
+
+func (p *Pair) use(found *tls.Certificate, seen sum) {
+	p.current.Store(found)
+	p.seen = seen
+	p.loads.WithLabelValues("loaded").Inc()
+	p.expiry.Set(float64(found.Leaf.NotAfter.Unix()))
+}
+
+// load reads a pair, and gives a sum of what stands in the files: of an error
+// where they cannot be read.
+func load(certFile, keyFile string) (*tls.Certificate, sum, error) {
+	cert, err := read(certFile)
+	key, err2 := read(keyFile)
+	if err := errors.Join(err, err2); err != nil {
+		return nil, sha256.Sum256([]byte(err.Error())), err
+	}
+	seen := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(cert), cert, key))
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, seen, fmt.Errorf("%s and %s are no certificate with its key: %w", certFile, keyFile, err)
+	}
+	if over := pair.Leaf.NotAfter; time.Now().After(over) {
+		return nil, seen, fmt.Errorf("the certificate of %s has expired at %s: get a new one", certFile, over.Format(time.RFC3339))
+	}
+	return &pair, seen, nil
+}
+
+func read(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("%s is larger than %d bytes", name, maxFile)
+	}
+	return text, err
+}

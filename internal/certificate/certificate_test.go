@@ -1,0 +1,186 @@
+package certificate
+
+import (
+	"bytes"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/goleak"
+
+	"laststand/internal/trial"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// files are a pair on disk, and what is logged of it.
+type files struct {
+	*testing.T
+	cert, key string
+	log       bytes.Buffer
+}
+
+func newFiles(t *testing.T) *files {
+	dir := t.TempDir()
+	return &files{T: t, cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem")}
+}
+
+// write writes a pair of a serial number that lasts so long.
+func (f *files) write(serial int64, lasts time.Duration) {
+	f.Helper()
+	trial.Certificate(f.T, f.cert, f.key, serial, lasts)
+}
+
+func (f *files) put(name string, text []byte) {
+	f.Helper()
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *files) open() *Pair {
+	f.Helper()
+	p, err := Open(Config{Cert: f.cert, Key: f.key, Logger: slog.New(slog.NewTextHandler(&f.log, nil)), Registry: prometheus.NewRegistry()})
+	if err != nil {
+		f.Fatal(err)
+	}
+	return p
+}
+
+// served is the serial number that a client is shown.
+func served(t *testing.T, p *Pair) int64 {
+	t.Helper()
+	c, err := handshake(p, tls.VersionTLS13)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.PeerCertificates[0].SerialNumber.Int64()
+}
+
+func handshake(p *Pair, newest uint16) (tls.ConnectionState, error) {
+	near, far := net.Pipe()
+	ended := make(chan struct{})
+	server := tls.Server(far, p.TLS())
+	go func() {
+		defer close(ended)
+		_ = server.Handshake() // the client has the error
+		_ = far.Close()
+	}()
+	client := tls.Client(near, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: newest})
+	err := client.Handshake()
+	_ = near.Close()
+	<-ended
+	return client.ConnectionState(), err
+}
+
+func TestAChangedPairIsServed(t *testing.T) {
+	t.Parallel()
+	f := newFiles(t)
+	f.write(1, time.Hour)
+	p := f.open()
+	if serial := served(t, p); serial != 1 {
+		t.Errorf("certificate %d is served", serial)
+	}
+	f.write(2, 48*time.Hour)
+	p.Look()
+	if serial := served(t, p); serial != 2 {
+		t.Errorf("after a change certificate %d is served", serial)
+	}
+	if at := testutil.ToFloat64(p.expiry); time.Until(time.Unix(int64(at), 0)) < 47*time.Hour {
+		t.Errorf("it is said to expire at %v", at)
+	}
+	if loaded, failed := testutil.ToFloat64(p.loads.WithLabelValues("loaded")), testutil.ToFloat64(p.loads.WithLabelValues("failed")); loaded != 2 || failed != 0 {
+		t.Errorf("loaded %v, failed %v", loaded, failed)
+	}
+}
+
+func TestAPairThatDoesNotDoLeavesTheOneBefore(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(*files){
+		"only the certificate is new": func(f *files) { trial.Certificate(f.T, f.cert, filepath.Join(f.TempDir(), "other.key"), 9, time.Hour) },
+		"the key is broken": func(f *files) {
+			f.put(f.key, []byte("-----BEGIN PRIVATE KEY-----\ns3cret\n-----END PRIVATE KEY-----\n"))
+		},
+		"it is empty":     func(f *files) { f.put(f.cert, nil) },
+		"it is too large": func(f *files) { f.put(f.cert, make([]byte, maxFile+1)) },
+		"it has expired":  func(f *files) { f.write(9, -time.Minute) },
+		"it is gone":      func(f *files) { _ = os.Remove(f.key) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFiles(t)
+			f.write(1, time.Hour)
+			p := f.open()
+			spoil(f)
+			p.Look()
+			p.Look()
+			if serial := served(t, p); serial != 1 {
+				t.Errorf("certificate %d is served", serial)
+			}
+			if n := testutil.ToFloat64(p.loads.WithLabelValues("failed")); n != 1 {
+				t.Errorf("it failed %v times: once for each change", n)
+			}
+			if log := f.log.String(); strings.Count(log, "level=ERROR") != 1 || strings.Contains(log, "s3cret") {
+				t.Errorf("it is logged as %s", log)
+			}
+			f.write(2, time.Hour)
+			p.Look()
+			if serial := served(t, p); serial != 2 {
+				t.Errorf("mended, certificate %d is served", serial)
+			}
+		})
+	}
+}
+
+func TestAPairThatDoesNotDoIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFiles(t)
+	if err := Check(f.cert, f.key); err == nil || !strings.Contains(err.Error(), f.cert) || !strings.Contains(err.Error(), f.key) {
+		t.Errorf("files that are not there: %v", err)
+	}
+	f.write(1, -time.Minute)
+	if err := Check(f.cert, f.key); err == nil || !strings.Contains(err.Error(), "expired") {
+		t.Errorf("one that has expired: %v", err)
+	}
+	f.put(f.key, []byte("s3cret"))
+	if _, err := Open(Config{Cert: f.cert, Key: f.key, Registry: prometheus.NewRegistry()}); err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("a key that is none: %v", err)
+	}
+}
+
+func TestNothingOlderThanTLS12(t *testing.T) {
+	t.Parallel()
+	f := newFiles(t)
+	f.write(1, time.Hour)
+	p := f.open()
+	if c, err := handshake(p, tls.VersionTLS12); err != nil || c.Version != tls.VersionTLS12 {
+		t.Errorf("TLS 1.2: %v", err)
+	}
+	if _, err := handshake(p, tls.VersionTLS11); err == nil {
+		t.Error("TLS 1.1 is spoken")
+	}
+}
+
+func TestRunLooks(t *testing.T) {
+	t.Parallel()
+	f := newFiles(t)
+	f.write(1, time.Hour)
+	p := f.open()
+	f.write(2, time.Hour)
+	synctest.Test(t, func(t *testing.T) {
+		go func() { _ = p.Run(t.Context()) }()
+		time.Sleep(lookEvery + 1)
+		synctest.Wait()
+		if serial := p.current.Load().Leaf.SerialNumber.Int64(); serial != 2 {
+			t.Errorf("after %v it is still certificate %d", lookEvery, serial)
+		}
+	})
+}

@@ -1,0 +1,96 @@
+package httpapi
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// one is a listener of one connection.
+type one struct {
+	conn chan net.Conn
+}
+
+func (o one) Accept() (net.Conn, error) {
+	if c, ok := <-o.conn; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (o one) Close() error   { return nil }
+func (o one) Addr() net.Addr { return &net.TCPAddr{} }
+
+// dribbled sends a head and then a byte of a body each time that a pause is over,
+// and gives the answer and when it came.
+func dribbled(t *testing.T, head string, body string, pause time.Duration) (status int, text string, took time.Duration) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		server := &http.Server{Handler: New(configOf(&world{})), ReadHeaderTimeout: time.Minute}
+		near, far := net.Pipe()
+		l := one{make(chan net.Conn, 1)}
+		l.conn <- far
+		ended := make(chan struct{})
+		go func() { defer close(ended); _ = server.Serve(l) }()
+		begun := time.Now()
+		written := make(chan struct{})
+		go func() {
+			defer close(written)
+			fmt.Fprintf(near, "%s\r\nContent-Length: %d\r\n\r\n", head, len(body))
+			for i := range len(body) {
+				if _, err := near.Write([]byte{body[i]}); err != nil {
+					return
+				}
+				time.Sleep(pause)
+			}
+		}()
+		answer, err := http.ReadResponse(bufio.NewReader(near), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		took = time.Since(begun)
+		raw, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		_ = answer.Body.Close()
+		status, text = answer.StatusCode, string(raw)
+		_ = near.Close()
+		<-written
+		close(l.conn)
+		_ = server.Close()
+		<-ended
+	})
+	return status, text, took
+}
+
+const slowHead = "Host: quiz.example\r\nAuthorization: Bearer service\r\nContent-Type: application/json"
+
+// A body that comes too slowly takes no longer than its request may.
+func TestASlowBodyIsCut(t *testing.T) {
+	t.Parallel()
+	for path, within := range map[string]time.Duration{
+		"/v1/games/demo/guests":     callWithin,
+		"/v1/games/demo/behaviours": callWithin + largeWithin,
+	} {
+		status, text, took := dribbled(t, "POST "+path+" HTTP/1.1\r\n"+slowHead, `{"nickname":"`+strings.Repeat("a", 1000)+`"}`, 100*time.Millisecond)
+		if status != http.StatusRequestTimeout || !strings.Contains(text, "too slowly") || took > within+time.Second {
+			t.Errorf("%s: %d %s after %v", path, status, text, took)
+		}
+	}
+}
+
+func TestASlowBodyInTimeIsTaken(t *testing.T) {
+	t.Parallel()
+	body := `{"device":"` + device + `"}`
+	status, text, took := dribbled(t, "POST /v1/games/demo/guests HTTP/1.1\r\n"+slowHead, body, 50*time.Millisecond)
+	if status != http.StatusOK || took < time.Second {
+		t.Errorf("%d %s after %v", status, text, took)
+	}
+}

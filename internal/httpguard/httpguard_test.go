@@ -1,0 +1,300 @@
+package httpguard
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// pipes is a listener of connections in memory.
+type pipes struct {
+	conns chan net.Conn
+	once  sync.Once
+	done  chan struct{}
+}
+
+func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), done: make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { p.once.Do(func() { close(p.done) }); return nil }
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (p *pipes) dial() net.Conn {
+	near, far := net.Pipe()
+	p.conns <- far
+	return near
+}
+
+// trialServer is a server of the usual times in a bubble, where hours pass in no
+// time.
+func trialServer(t *testing.T, h http.HandlerFunc, f func(p *pipes, r *prometheus.Registry)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		registry := prometheus.NewRegistry()
+		s := NewServer(Config{Name: "players", Handler: h, Times: Usual, Logger: slog.New(slog.DiscardHandler), Registry: registry})
+		p := newPipes()
+		ended := make(chan error)
+		go func() { ended <- s.Serve(p) }()
+		f(p, registry)
+		_ = s.Close()
+		<-ended
+	})
+}
+
+func echo(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		w.WriteHeader(http.StatusRequestTimeout)
+		return
+	}
+	_, _ = w.Write(body)
+}
+
+// dribble writes a text byte by byte with pauses, until it is whole or the other
+// side has gone, and says how long that took.
+func dribble(c net.Conn, text string, pause time.Duration) time.Duration {
+	begun := time.Now()
+	for i := range len(text) {
+		if _, err := c.Write([]byte{text[i]}); err != nil {
+			break
+		}
+		time.Sleep(pause)
+	}
+	return time.Since(begun)
+}
+
+func TestADribbledHeadIsCut(t *testing.T) {
+	t.Parallel()
+	trialServer(t, echo, func(p *pipes, _ *prometheus.Registry) {
+		c := p.dial()
+		defer c.Close()
+		go func() { _, _ = io.Copy(io.Discard, c) }()
+		if took := dribble(c, "GET / HTTP/1.1\r\nHost: quiz.example\r\nX-Slow: "+strings.Repeat("a", 4000), 100*time.Millisecond); took > Usual.Header+time.Second {
+			t.Errorf("a head was read for %v", took)
+		}
+	})
+}
+
+func TestADribbledBodyIsCut(t *testing.T) {
+	t.Parallel()
+	trialServer(t, echo, func(p *pipes, _ *prometheus.Registry) {
+		c := p.dial()
+		defer c.Close()
+		go func() { _, _ = io.Copy(io.Discard, c) }()
+		fmt.Fprint(c, "POST / HTTP/1.1\r\nHost: quiz.example\r\nContent-Length: 4000\r\n\r\n")
+		if took := dribble(c, strings.Repeat("a", 4000), 100*time.Millisecond); took > Usual.Read+time.Second {
+			t.Errorf("a body was read for %v", took)
+		}
+	})
+}
+
+func TestASilentConnectionIsClosed(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]string{"from the start": "", "after a request": "GET / HTTP/1.1\r\nHost: quiz.example\r\n\r\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			trialServer(t, echo, func(p *pipes, _ *prometheus.Registry) {
+				c := p.dial()
+				defer c.Close()
+				begun := time.Now()
+				if first != "" {
+					fmt.Fprint(c, first)
+				}
+				if _, err := io.Copy(io.Discard, c); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(begun); took > Usual.Idle+time.Second {
+					t.Errorf("it was kept for %v", took)
+				}
+			})
+		})
+	}
+}
+
+func TestWhoDoesNotReadIsCut(t *testing.T) {
+	t.Parallel()
+	var took time.Duration
+	trialServer(t, func(w http.ResponseWriter, _ *http.Request) {
+		begun := time.Now()
+		for range 1000 {
+			if _, err := w.Write(make([]byte, 1<<10)); err != nil {
+				break
+			}
+		}
+		took = time.Since(begun)
+	}, func(p *pipes, _ *prometheus.Registry) {
+		c := p.dial()
+		defer c.Close()
+		fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: quiz.example\r\n\r\n")
+		time.Sleep(2 * Usual.Write)
+		synctest.Wait()
+		if took < Usual.Write-time.Second || took > Usual.Write+time.Second {
+			t.Errorf("a client that does not read was written to for %v", took)
+		}
+	})
+}
+
+func TestHeadsAreBounded(t *testing.T) {
+	t.Parallel()
+	var many strings.Builder
+	for i := range maxHeaders {
+		fmt.Fprintf(&many, "X-%d: a\r\n", i)
+	}
+	tests := map[string]struct {
+		head   string
+		status int
+		detail string
+		reason string // counted as
+	}{
+		"as usual":                  {"GET /a HTTP/1.1\r\nHost: q\r\n\r\n", 200, "", ""},
+		"200 players of a board":    {"GET /?players=" + strings.Repeat("p_1234567890123456789012345678901234567890123456789012345678901.", 200) + " HTTP/1.1\r\nHost: q\r\n\r\n", 200, "", ""},
+		"a long URL":                {"GET /" + strings.Repeat("a", maxURL) + " HTTP/1.1\r\nHost: q\r\n\r\n", 414, "ask for less", "url"},
+		"many headers":              {"GET / HTTP/1.1\r\nHost: q\r\n" + many.String() + "X-More: a\r\n\r\n", 431, "send fewer", "headers"},
+		"the same header too often": {"GET / HTTP/1.1\r\nHost: q\r\n" + strings.Repeat("X-A: a\r\n", maxHeaders+1) + "\r\n", 431, "send fewer", "headers"},
+		"large headers":             {"GET / HTTP/1.1\r\nHost: q\r\nX-A: " + strings.Repeat("a", maxHead+4<<10) + "\r\n\r\n", 431, "", ""},
+		"no host":                   {"GET / HTTP/1.1\r\n\r\n", 400, "", ""},
+		"two hosts":                 {"GET / HTTP/1.1\r\nHost: q\r\nHost: r\r\n\r\n", 400, "", ""},
+		"two lengths":               {"POST / HTTP/1.1\r\nHost: q\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na", 400, "", ""},
+		"a header of two lines":     {"GET / HTTP/1.1\r\nHost: q\r\nX-A: a\r\n b\r\nX B: c\r\n\r\n", 400, "", ""},
+		"no HTTP":                   {"\x16\x03\x01\x02\x00\r\n\r\n", 400, "", ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			trialServer(t, echo, func(p *pipes, r *prometheus.Registry) {
+				c := p.dial()
+				defer c.Close()
+				go func() { _, _ = io.WriteString(c, tt.head) }()
+				answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				body, err := io.ReadAll(answer.Body)
+				_ = answer.Body.Close()
+				if err != nil || answer.StatusCode != tt.status || !strings.Contains(string(body), tt.detail) {
+					t.Errorf("%s %s, %v; want %d with %q", answer.Status, body, err, tt.status, tt.detail)
+				}
+				want := ""
+				if tt.reason != "" {
+					want = fmt.Sprintf("# HELP laststand_http_heads_refused_total Requests refused for the size of their head, by listener and reason.\n"+
+						"# TYPE laststand_http_heads_refused_total counter\nlaststand_http_heads_refused_total{listener=\"players\",reason=%q} 1\n", tt.reason)
+				}
+				checkCounted(t, r, want)
+			})
+		})
+	}
+}
+
+// checkCounted holds that nothing but what is wanted was refused and counted.
+func checkCounted(t *testing.T, r *prometheus.Registry, want string) {
+	t.Helper()
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() != "laststand_http_heads_refused_total" || m.GetCounter().GetValue() == 0 {
+				continue
+			}
+			var reason string
+			for _, l := range m.GetLabel() {
+				if l.GetName() == "reason" {
+					reason = l.GetValue()
+				}
+			}
+			if !strings.Contains(want, fmt.Sprintf("reason=%q} %v\n", reason, m.GetCounter().GetValue())) {
+				t.Errorf("%s: %v were counted", reason, m.GetCounter().GetValue())
+			}
+			want = ""
+		}
+	}
+	if want != "" {
+		t.Errorf("it is not counted: %s", want)
+	}
+}
+
+func TestEveryAnswerIsSecured(t *testing.T) {
+	t.Parallel()
+	trialServer(t, echo, func(p *pipes, _ *prometheus.Registry) {
+		for _, path := range []string{"/", "/" + strings.Repeat("a", maxURL)} {
+			c := p.dial()
+			go func() { fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: q\r\n\r\n", path) }()
+			answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = answer.Body.Close()
+			_ = c.Close()
+			for name, want := range map[string]string{
+				"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
+				"Strict-Transport-Security": "", // there is no TLS
+			} {
+				if got := answer.Header.Get(name); got != want {
+					t.Errorf("%s: %q, want %q", name, got, want)
+				}
+			}
+		}
+	})
+}
+
+// What net/http says of connections is counted, and of what clients sent nothing
+// is logged.
+func TestFaultsAreCountedWithoutTheirText(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	registry := prometheus.NewRegistry()
+	s := NewServer(Config{Name: "players", Times: Usual, Logger: slog.New(slog.NewTextHandler(&text, nil)), Registry: registry, Handler: http.HandlerFunc(
+		func(_ http.ResponseWriter, r *http.Request) { panic("the token " + r.Header.Get("Authorization")) })})
+	p := newPipes()
+	ended := make(chan error)
+	go func() { ended <- s.Serve(p) }()
+	c := p.dial()
+	fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: q\r\nAuthorization: Bearer s3cret\r\n\r\n")
+	if _, err := io.Copy(io.Discard, c); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Close()
+	<-ended
+	s.ErrorLog.Print("http: TLS handshake error from 192.0.2.1:1: s3cret")
+	s.ErrorLog.Print("http: Accept error: too many open files; retrying in 5ms")
+	s.ErrorLog.Print("http: URL query contains s3cret")
+	want := `
+# HELP laststand_http_faults_total What went wrong with connections, by listener and kind.
+# TYPE laststand_http_faults_total counter
+laststand_http_faults_total{kind="accept",listener="players"} 1
+laststand_http_faults_total{kind="other",listener="players"} 1
+laststand_http_faults_total{kind="panic",listener="players"} 1
+laststand_http_faults_total{kind="tls_handshake",listener="players"} 1
+`
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "laststand_http_faults_total"); err != nil {
+		t.Error(err)
+	}
+	log := text.String()
+	if strings.Contains(log, "s3cret") || strings.Count(log, "level=ERROR") != 2 || !strings.Contains(log, "httpguard_test.go") {
+		t.Errorf("it is logged as %s", log)
+	}
+}

@@ -1,0 +1,96 @@
+package origin
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"https://play.example":      "https://play.example",
+		"HTTPS://Play.Example":      "https://play.example",
+		"https://play.example:443":  "https://play.example",
+		"http://play.example:80":    "http://play.example",
+		"http://play.example:443":   "http://play.example:443",
+		"https://play.example:8443": "https://play.example:8443",
+		"http://[::1]:8080":         "http://[::1]:8080",
+	} {
+		if got, err := Parse(text); got != want || err != nil {
+			t.Errorf("%q is %q, %v; want %q", text, got, err, want)
+		}
+	}
+	for _, text := range []string{
+		"", "null", "play.example", "//play.example", "https://", "https://:443", "https://play.example/", "https://play.example/a", "https://play.example?",
+		"https://play.example?a", "https://play.example#", "https://u@play.example", "https://*.example", "https://a,https://b", "https://a https://b",
+		"ftp://play.example", "file:///x", "chrome-extension://abc", "javascript:x", ":", "https://play.example:x", "https://%zz",
+	} {
+		if got, err := Parse(text); err == nil {
+			t.Errorf("%q is taken, as %q", text, got)
+		}
+	}
+}
+
+func TestAllows(t *testing.T) {
+	t.Parallel()
+	list := NewList([]string{"https://Play.example", "no origin", "http://[::1]:3000"})
+	if len(list) != 2 {
+		t.Errorf("the list is %q", list)
+	}
+	const host = "Quiz.example:8080"
+	for _, tt := range []struct {
+		origin        string
+		plain, secure bool
+	}{
+		{"https://play.example", true, true},
+		{"https://PLAY.example:443", true, true},
+		{"http://play.example", false, false},
+		{"https://play.example:8443", false, false},
+		{"https://play.example.evil", false, false},
+		{"https://evilplay.example", false, false},
+		{"https://a.play.example", false, false},
+		{"https://play.example@evil.example", false, false},
+		{"http://[::1]:3000", true, true},
+		{"https://quiz.example:8080", true, true},
+		{"http://quiz.example:8080", true, false}, // a page without TLS is another's, where there is TLS
+		{"https://quiz.example", false, false},
+		{"https://quiz.example:8080.evil", false, false},
+		{"https://a.quiz.example:8080", false, false},
+		{"http://quiz.example:8081", false, false},
+		{"null", false, false},
+		{"", false, false},
+	} {
+		if got := list.Allows(tt.origin, host, false); got != tt.plain {
+			t.Errorf("%q without TLS: %v", tt.origin, got)
+		}
+		if got := list.Allows(tt.origin, host, true); got != tt.secure {
+			t.Errorf("%q over TLS: %v", tt.origin, got)
+		}
+	}
+	if list.Allows("null", "", false) || list.Allows("", "", false) || list.Allows("https://", "", false) {
+		t.Error("a request without a host is of the same host as no origin")
+	}
+	if !list.Allows("https://quiz.example", "quiz.example:443", true) || !list.Allows("http://quiz.example", "quiz.example:80", false) {
+		t.Error("a scheme's own port makes another host")
+	}
+}
+
+// FuzzAllows holds that only an origin is allowed, and of no list and another
+// host none.
+func FuzzAllows(f *testing.F) {
+	for _, seed := range []string{"https://play.example", "http://quiz.example:80", "null", "https://quiz.example@evil", "https://[::1]:443", "https://a b", "//x"} {
+		f.Add(seed, "quiz.example")
+	}
+	f.Fuzz(func(t *testing.T, text, host string) {
+		o, err := Parse(text)
+		if again, twice := Parse(o); err == nil && (again != o || twice != nil) {
+			t.Fatalf("%q is %q, and that is %q, %v", text, o, again, twice)
+		}
+		if !List(nil).Allows(text, host, true) {
+			return
+		}
+		if at, ok := strings.CutPrefix(o, "https://"); err != nil || !ok || at != hostOf("https", host) {
+			t.Fatalf("%q may speak to %q", text, host)
+		}
+	})
+}
