@@ -30,7 +30,7 @@ const adminTTL = time.Hour
 func withAdmin(flags *cli, f func(context.Context, adminClient) error) error {
 	var a adminClient
 	err := withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
-		tokens, err := openTokens(ctx, c, l, nil)
+		tokens, err := openTokens(ctx, c, l, nil, nil)
 		if err != nil {
 			return err
 		}

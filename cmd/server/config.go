@@ -21,15 +21,17 @@ type config struct {
 	TrustedProxies []string        `yaml:"trusted_proxies"`
 	Audit          auditing        `yaml:"audit"`
 
+	file string         // it was read from; "": none
 	dir  string         // that relative secret files start from
 	said map[string]any // what the file itself sets
 }
 
 type game struct {
-	TimeZone       string     `yaml:"time_zone"`
-	PlayersMayHost bool       `yaml:"players_may_host"`
-	Banks          []string   `yaml:"banks"`
-	Keys           []gameKey  `yaml:"keys"`
+	TimeZone       string    `yaml:"time_zone"`
+	PlayersMayHost bool      `yaml:"players_may_host"`
+	Banks          []string  `yaml:"banks"`
+	Keys           []gameKey `yaml:"keys"`
+	tokenRules     `yaml:",inline"`
 	Duel           duel       `yaml:"duel"`
 	Arena          arenaRules `yaml:"arena"`
 	Leaderboards   boards     `yaml:"leaderboards"`

@@ -27,7 +27,7 @@ func readConfig(path string) (config, error) {
 	if err := c.read(raw); err != nil {
 		return c, fmt.Errorf("%s: %w", path, err)
 	}
-	c.dir = filepath.Dir(path)
+	c.file, c.dir = path, filepath.Dir(path)
 	return c, nil
 }
 

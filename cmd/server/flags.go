@@ -29,6 +29,9 @@ type cli struct {
 	Webhooks   webhooksCmd `cmd:"" help:"List, ping, enable and disable webhooks."`
 	Acts       actsCmd     `cmd:"" help:"List what operators changed."`
 	Token      tokenCmd    `cmd:"" help:"Print a signed token."`
+	Keys       keysCmd     `cmd:"" help:"List, rotate and retire generated keys."`
+	Bars       barsCmd     `cmd:"" help:"Ban players, revoke tokens, lift both."`
+	Players    playersCmd  `cmd:"" help:"Erase players."`
 	ShowConfig configCmd   `cmd:"" name:"config" help:"Print the configuration in force, secrets masked."`
 }
 

@@ -50,6 +50,7 @@ type node struct {
 
 	banks    *banks
 	identity *identity.Registry
+	gameKeys *gameKeys
 	engine   *match.Engine
 	lobby    *lobby.Lobby
 	arenas   *arena.Service
@@ -140,7 +141,7 @@ func (n *node) run(ctx context.Context, players, operators net.Listener) error {
 	days := turns{n.config.gameNames(), n.ledger, n.boards, n.log}
 	settling := start(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.boards.Run, n.keeper.Run, n.waking.Run)
 	working := start(n.log, n.office.Run, n.workers.Run)
-	reporting := start(n.log, n.reporting.Run, n.keys.Run)
+	reporting := start(n.log, n.reporting.Run, n.keys.Run, n.gameKeys.Run, n.identity.Bars.Run)
 	visiting := start(n.log, n.reporting.visits.Run)
 	playing := start(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, days.Run, days.Sum)
 	following := start(n.log, append(n.followCertificate(), acts{n.ledger, n.config.Audit.keep(), n.log}.Run)...)

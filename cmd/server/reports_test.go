@@ -64,7 +64,7 @@ func (r *reports) mintAll() {
 	r.t.Helper()
 	flags := &cli{Config: r.config, Data: &r.db.Dir, Database: &r.db.URL}
 	err := withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
-		tokens, err := openTokens(ctx, c, l, c.gameNames())
+		tokens, err := openTokens(ctx, c, l, c.gameNames(), nil)
 		for _, game := range r.games {
 			if err == nil {
 				r.tokens[game], _, err = tokens.Mint(identity.Claims{Subject: "poster", Game: game, Role: identity.RoleService}, time.Hour)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"laststand/internal/identity"
 	"laststand/internal/ledger"
 )
@@ -30,7 +32,7 @@ func (t *tokenCmd) Run(flags *cli, to console) error {
 		if _, known := c.Games[t.Game]; known {
 			games = []string{t.Game}
 		}
-		tokens, err := openTokens(ctx, c, l, games)
+		tokens, err := openTokens(ctx, c, l, games, nil)
 		if err != nil {
 			return err
 		}
@@ -44,8 +46,8 @@ func (t *tokenCmd) Run(flags *cli, to console) error {
 }
 
 // openTokens opens the server's own key and those of some games: the configured
-// ones from their files, the others from the ledger.
-func openTokens(ctx context.Context, c *config, l *ledger.Ledger, games []string) (*identity.Tokens, error) {
+// ones from their files, the others from the ledger. r measures, where it is not nil.
+func openTokens(ctx context.Context, c *config, l *ledger.Ledger, games []string, r prometheus.Registerer) (*identity.Tokens, error) {
 	configured := make(map[string][]identity.Key)
 	for _, name := range games {
 		keys, err := c.readKeys(name)
@@ -55,7 +57,7 @@ func openTokens(ctx context.Context, c *config, l *ledger.Ledger, games []string
 		configured[name] = keys
 	}
 	return identity.OpenTokens(ctx, identity.TokensConfig{
-		Games: games, Configured: configured, Keys: l, Now: wallClock,
+		Games: games, Configured: configured, Keys: l, Now: wallClock, Rules: c.tokenRules(), Registry: r,
 	})
 }
 

@@ -29,12 +29,20 @@ import (
 // wire makes the rooms of a node, each before the ones that call it: names and
 // banks, boards, settlement, matches, the lobby, the edges.
 func (n *node) wire(ctx context.Context) error {
-	tokens, err := openTokens(ctx, &n.config, n.ledger, n.config.gameNames())
+	tokens, err := openTokens(ctx, &n.config, n.ledger, n.config.gameNames(), n.registry)
+	if err != nil {
+		return err
+	}
+	bars, err := identity.OpenBars(ctx, identity.BarsConfig{Store: n.ledger, Tokens: tokens, Now: wallClock, Logger: n.log, Registry: n.registry})
+	if err != nil {
+		return err
+	}
+	n.gameKeys, err = newGameKeys(&n.config, tokens, n.log, func() { n.sessions.Recheck() })
 	if err != nil {
 		return err
 	}
 	n.identity, err = identity.Open(ctx, identity.Config{
-		Tokens: tokens, Players: n.ledger, Devices: n.ledger, Names: n.ledger, Logger: n.log,
+		Tokens: tokens, Players: n.ledger, Devices: n.ledger, Names: n.ledger, Bars: bars, Logger: n.log,
 	})
 	if err != nil {
 		return err
@@ -56,6 +64,7 @@ func (n *node) wire(ctx context.Context) error {
 	n.wireWaking()
 	n.wireMatches()
 	n.wireEdges()
+	n.wireBars()
 	return nil
 }
 
@@ -176,7 +185,7 @@ func (n *node) wireEdges() {
 	})
 	front := eventq.NewFront(eventq.FrontConfig{Store: n.ledger, Bell: &n.bell, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{
-		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Arenas: n.arenas, Players: n.ledger, History: n.ledger, Boards: n.display, Behaviours: n.reporting, Tasks: front,
+		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.barring(), Arenas: n.arenas, Players: n.ledger, History: n.ledger, Boards: n.display, Behaviours: n.reporting, Tasks: front,
 		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(), Origins: n.config.Origins,
 		Checks: map[string]func(context.Context) error{
 			"clock":    n.clock.Ready,

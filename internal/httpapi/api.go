@@ -33,6 +33,15 @@ type Guests interface {
 	Guest(ctx context.Context, r identity.GuestRequest) (identity.Guest, error)
 	Available(ctx context.Context, game, nickname string) (identity.Availability, error)
 	Rename(ctx context.Context, c identity.Claims, nickname string) (string, error)
+	// Ensure gives the player whom a token of role player speaks for.
+	Ensure(ctx context.Context, c identity.Claims) (identity.Player, error)
+}
+
+// Accounts end players and tie guests to accounts. Erase is of the player whose
+// id the claims have, Tie as identity.Accounts' and Registry.AccountOf's.
+type Accounts interface {
+	Erase(ctx context.Context, game, player string) error
+	Tie(ctx context.Context, t identity.Tying) (account string, err error)
 }
 
 // Players gives what is public of players. Player returns identity.ErrNotFound
@@ -47,6 +56,8 @@ type Players interface {
 type History interface {
 	Matches(ctx context.Context, game, player, cursor string, limit int) ([]match.Played, string, error)
 	Match(ctx context.Context, game, id string) (match.Result, error)
+	// Erased says which of some players have been erased.
+	Erased(ctx context.Context, game string, players []string) (map[string]bool, error)
 }
 
 // Arenas makes arenas and shows them; *arena.Service. What it refuses is an
@@ -89,6 +100,7 @@ type Config struct {
 	Games      []string
 	Tokens     Tokens
 	Guests     Guests
+	Accounts   Accounts
 	Players    Players
 	History    History
 	Boards     Boards

@@ -22,6 +22,11 @@ func (a *api) postArena(w http.ResponseWriter, r *request) error {
 	if claims.Role != identity.RolePlayer && claims.Role != identity.RoleHost {
 		return refuse(codeForbidden, "only hosts and players make arenas: the token is of another role")
 	}
+	if claims.Role == identity.RolePlayer {
+		if claims, err = a.known(r, claims); err != nil {
+			return err
+		}
+	}
 	from, err := pageOf(r.Request)
 	if err != nil {
 		return err

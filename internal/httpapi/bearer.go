@@ -8,12 +8,23 @@ import (
 )
 
 // player is the request's player: the bearer of a token of role player, of the
-// game in the path.
+// game in the path. The subject of the claims is the player's id, also where the
+// token is of an account that is tied to a guest.
 func (a *api) player(r *request) (identity.Claims, error) {
 	claims, err := a.bearer(r)
 	if err == nil && claims.Role != identity.RolePlayer {
-		return identity.Claims{}, identity.ErrNotPlayer
+		err = identity.ErrNotPlayer
 	}
+	if err != nil {
+		return identity.Claims{}, err
+	}
+	return a.known(r, claims)
+}
+
+// known has claims of a player be the player's own.
+func (a *api) known(r *request, claims identity.Claims) (identity.Claims, error) {
+	p, err := a.Guests.Ensure(r.Context(), claims)
+	claims.Subject = p.ID
 	return claims, err
 }
 

@@ -30,6 +30,7 @@ var statuses = map[protocol.Code]int{
 	protocol.CodeNotFound:        http.StatusNotFound,
 	protocol.CodeNotRanked:       http.StatusNotFound,
 	protocol.CodeNicknameTaken:   http.StatusConflict,
+	protocol.CodeAccountTaken:    http.StatusConflict,
 	protocol.CodeNicknameInvalid: http.StatusUnprocessableEntity,
 	protocol.CodePayloadTooLarge: http.StatusRequestEntityTooLarge,
 	protocol.CodeRateLimited:     http.StatusTooManyRequests,
@@ -45,7 +46,11 @@ var outcomes = []struct {
 	code   protocol.Code
 	detail string
 }{
+	{identity.ErrBadAccount, protocol.CodeBadRequest, ""}, // another token than the bearer's
 	{identity.ErrToken, protocol.CodeUnauthorized, ""},
+	{identity.ErrBanned, protocol.CodeForbidden, ""},
+	{identity.ErrAccountTaken, protocol.CodeAccountTaken, ""},
+	{identity.ErrNotGuest, protocol.CodeAccountTaken, ""},
 	{identity.ErrNotPlayer, protocol.CodeForbidden, ""},
 	{identity.ErrBadDevice, protocol.CodeBadRequest, ""},
 	{identity.ErrNoGame, protocol.CodeNotFound, "there is no such game"},

@@ -38,6 +38,8 @@ var errStore = errors.New("dial tcp 10.1.2.3:5432: secret")
 // answers that.
 type world struct {
 	fail  error
+	gone  map[string]bool       // who has been erased, by any id of theirs
+	tying identity.Tying        // the last one
 	guest identity.GuestRequest // the last one
 	query leaderboard.Query     // the last one
 	arena arena.Creation        // the last one
@@ -57,10 +59,37 @@ func (w *world) Verify(_ context.Context, token string) (identity.Claims, error)
 		c.Role = identity.RoleService
 	case "foreign":
 		c.Game = "com.example.quiz"
+	case "account": // of p_1
+		c.Subject = "op:1"
+	case "banned":
+		return identity.Claims{}, &identity.BannedError{Reason: "two accounts", EndsAt: start}
 	default:
 		return identity.Claims{}, identity.ErrTokenExpired
 	}
 	return c, nil
+}
+
+func (w *world) Ensure(_ context.Context, c identity.Claims) (identity.Player, error) {
+	if w.gone["p_1"] {
+		return identity.Player{}, identity.ErrErased
+	}
+	return identity.Player{Game: c.Game, ID: "p_1"}, nil
+}
+
+func (w *world) Erase(_ context.Context, game, player string) error {
+	if w.fail == nil {
+		w.gone = map[string]bool{player: true}
+	}
+	return w.fail
+}
+
+func (w *world) Tie(_ context.Context, t identity.Tying) (string, error) {
+	w.tying = t
+	return "op:1", w.fail
+}
+
+func (w *world) Erased(context.Context, string, []string) (map[string]bool, error) {
+	return w.gone, w.fail
 }
 
 func (w *world) Guest(_ context.Context, r identity.GuestRequest) (identity.Guest, error) {
@@ -83,7 +112,7 @@ func (w *world) Rename(_ context.Context, _ identity.Claims, wish string) (strin
 }
 
 func (w *world) Player(_ context.Context, game, id string) (identity.Player, error) {
-	if id != "p_1" && id != "p_new" {
+	if id != "p_1" && id != "p_new" || w.gone[id] {
 		return identity.Player{}, identity.ErrNotFound
 	}
 	p := identity.Player{Game: game, ID: id, Nickname: "Ada", JoinedAt: start}
@@ -231,7 +260,7 @@ func shown(w interface {
 // configOf is a whole configuration on a world; tests change what they try.
 func configOf(w *world) Config {
 	return Config{
-		Games: []string{"demo"}, Tokens: w, Guests: w, Players: w, History: w, Boards: shown(w), Arenas: w, Behaviours: w, Tasks: w,
+		Games: []string{"demo"}, Tokens: w, Guests: w, Accounts: w, Players: w, History: w, Boards: shown(w), Arenas: w, Behaviours: w, Tasks: w,
 		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 		Websocket: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSwitchingProtocols) }),
 		Page:      http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("page " + r.URL.Path)) }),

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"slices"
 
 	"laststand/internal/match"
 	"laststand/internal/protocol"
@@ -45,5 +46,37 @@ func (a *api) getMatch(w http.ResponseWriter, r *request) error {
 	for _, s := range m.Standings[from:to] {
 		view.Standings = append(view.Standings, s.View())
 	}
+	if err := a.nameless(r, &view); err != nil {
+		return err
+	}
 	return answer(w, http.StatusOK, view)
+}
+
+// nameless takes the names of players who have been erased out of a match, which
+// keeps its players' names of its time.
+func (a *api) nameless(r *request, m *finishedMatch) error {
+	var ids []string
+	for _, s := range m.Standings {
+		ids = append(ids, s.Player)
+	}
+	for _, f := range m.Firsts {
+		ids = append(ids, f.Player)
+	}
+	slices.Sort(ids)
+	erased, err := a.History.Erased(r.Context(), r.game, slices.Compact(ids))
+	if err != nil || len(erased) == 0 {
+		return err
+	}
+	for i := range m.Standings {
+		if erased[m.Standings[i].Player] {
+			m.Standings[i].Nickname = ""
+		}
+	}
+	m.Firsts = slices.Clone(m.Firsts)
+	for i := range m.Firsts {
+		if erased[m.Firsts[i].Player] {
+			m.Firsts[i].Nickname = ""
+		}
+	}
+	return nil
 }

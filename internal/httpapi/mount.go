@@ -27,7 +27,6 @@ func (a *api) mount() http.Handler {
 		mux.Handle(path, m.or(a.serve(route{path: path, handle: a.refuseMethod(m)})))
 	}
 	nothing := a.serve(route{path: noRoute, handle: notFound})
-	mux.Handle("DELETE "+erasurePath, nothing)
 	mux.Handle("/v1", nothing)
 	mux.Handle("/v1/", nothing)
 	if a.Page != nil {

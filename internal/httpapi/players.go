@@ -45,14 +45,12 @@ func (a *api) getHistory(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	player := r.PathValue("player")
+	if _, err := a.Players.Player(r.Context(), r.game, player); err != nil {
+		return err // nobody, or one who has been erased: the results stay, their list does not
+	}
 	matches, next, err := a.History.Matches(r.Context(), r.game, player, page.cursor, page.limit)
 	if err != nil {
 		return err
-	}
-	if len(matches) == 0 { // nobody's, or a player's who has none
-		if _, err := a.Players.Player(r.Context(), r.game, player); err != nil {
-			return err
-		}
 	}
 	return answer(w, http.StatusOK, history{list(matches), next})
 }

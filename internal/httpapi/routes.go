@@ -37,6 +37,8 @@ func (a *api) routes() []route {
 		{"POST", game + "/guests", a.postGuest, nil},
 		{"GET", game + "/nicknames/{name}", a.getNickname, nil},
 		{"PUT", game + "/players/me/nickname", a.putNickname, nil},
+		{"DELETE", mePath, a.deleteMe, nil},
+		{"PUT", game + "/players/me/account", a.putAccount, nil},
 		{"GET", game + "/players/{player}", a.getPlayer, nil},
 		{"GET", game + "/players/{player}/matches", a.getHistory, page},
 		{"GET", game + "/matches/{match}", a.getMatch, page},
@@ -59,8 +61,8 @@ func (a *api) routes() []route {
 	}
 }
 
-// The websocket's route; its handler speaks for itself.
-const (
-	websocketPath = "/v1/ws"
-	erasurePath   = "/v1/games/{game}/players/me" // nobody's yet, and no player's own path
-)
+// websocketPath is the websocket's route; its handler speaks for itself.
+const websocketPath = "/v1/ws"
+
+// mePath is nobody's profile: no player has the id.
+const mePath = "/v1/games/{game}/players/me"

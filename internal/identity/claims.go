@@ -23,6 +23,8 @@ type Claims struct {
 	Game      string
 	Role      Role
 	PI        string // a player's id at the NPPA, who is verified then; "": a guest
+	ID        string // jti, by which this one token can be revoked; "": it cannot
+	Key       string // that signed it
 	IssuedAt  int64  // epoch ms, on whole seconds
 	ExpiresAt int64  // epoch ms
 }

@@ -12,17 +12,30 @@ import (
 	"laststand/internal/nickname"
 )
 
-// Ensure gives the player that claims speak of. One that is seen first, by a
-// token of an operator's own login service, becomes a player with a generated
-// nickname. ErrNotPlayer for claims of another role, ErrNoGame.
+// Ensure gives the player that claims speak of: of an account that is tied to a
+// guest, the guest. One that is seen first, by a token of an operator's own login
+// service, becomes a player with a generated nickname. ErrNotPlayer for claims of
+// another role, ErrNoGame, and ErrErased, ErrTokenRevoked or ErrBanned for who is
+// barred.
 func (r *Registry) Ensure(ctx context.Context, c Claims) (Player, error) {
+	p, err := r.ensure(ctx, c)
+	if err == nil {
+		err = r.Bars.player(c, p.ID)
+	}
+	if err != nil {
+		return Player{}, r.counted(err)
+	}
+	return p, nil
+}
+
+func (r *Registry) ensure(ctx context.Context, c Claims) (Player, error) {
 	if c.Role != RolePlayer {
 		return Player{}, ErrNotPlayer
 	}
 	if !r.keys.has(c.Game) {
 		return Player{}, ErrNoGame
 	}
-	p, err := r.Players.Player(ctx, c.Game, c.Subject)
+	p, err := r.Players.Known(ctx, c.Game, c.Subject)
 	if !errors.Is(err, ErrNotFound) {
 		return p, err
 	}

@@ -19,10 +19,20 @@ var (
 	ErrTokenRole      = fmt.Errorf("%w: unknown role", ErrToken)
 	ErrTokenSubject   = fmt.Errorf("%w: sub must be 1 to 64 of A-Z a-z 0-9 _ . : - and not %q", ErrToken, reserved)
 	ErrTokenPI        = fmt.Errorf("%w: pi must be %d of a-z 0-9, and only a player has one", ErrToken, piLen)
+	ErrTokenAudience  = fmt.Errorf("%w: for another audience; aud must name this game", ErrToken)
+	ErrTokenLong      = fmt.Errorf("%w: exp is too far after iat for this game", ErrToken)
+	ErrTokenRevoked   = fmt.Errorf("%w: revoked; get a new one", ErrToken)
+	ErrErased         = fmt.Errorf("%w: the player has been erased", ErrToken)
+
+	ErrTokenNoKey    = fmt.Errorf("%w; it names no key (kid)", ErrTokenMalformed)
+	ErrTokenNoExpiry = fmt.Errorf("%w; it has no exp", ErrTokenMalformed)
+	ErrTokenKey      = fmt.Errorf("%w; kid is unknown here", ErrTokenSignature)
+	ErrTokenAlg      = fmt.Errorf("%w; alg is not that of the key", ErrTokenSignature)
 )
 
 // What else is refused, in words that a client may see, beside
-// nickname.ErrInvalid. The first two are the stores' to return.
+// nickname.ErrInvalid. ErrNotFound, ErrNicknameTaken, ErrErased, and of accounts,
+// bars and keys all but ErrKeysOfFiles, are the stores' to return.
 var (
 	ErrNotFound      = errors.New("no such player")
 	ErrNicknameTaken = errors.New("nickname taken")
@@ -30,6 +40,15 @@ var (
 	ErrBadDevice     = errors.New("device must be 22 to 64 random characters of A-Z a-z 0-9 _ -")
 	ErrNotPlayer     = errors.New("only a player can do this: the token is of another role")
 	ErrCannotSign    = errors.New("the game's keys only verify")
+	ErrBanned        = errors.New("banned from this game by its operator")
+	ErrAccountTaken  = errors.New("the account cannot be tied to this guest")
+	ErrNotGuest      = errors.New("only a guest can be tied to an account: this player has one of its own")
+	ErrBadBar        = errors.New("bar refused")
+	ErrNoBar         = errors.New("there is no such bar in force")
+	ErrNoKey         = errors.New("there is no such key")
+	ErrKeyInUse      = errors.New("the key cannot be retired")
+	ErrManyKeys      = errors.New("too many keys")
+	ErrKeysOfFiles   = errors.New("the game's keys are those of its configuration: change the files there")
 )
 
 // TakenError is ErrNicknameTaken with other nicknames, three or none, that

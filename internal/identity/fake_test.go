@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -34,12 +35,16 @@ type store struct {
 	reads   []int64              // what EachSkeleton was asked since
 	asked   int                  // calls of NicknameTaken
 	down    bool
+
+	accounts map[[2]string]string // by game and subject, the player; "": erased
+	bars     []Bar                // by their changes
+	revision int64
 }
 
 func newStore() *store {
 	return &store{
 		keys: map[string][]Key{}, players: map[[2]string]Player{},
-		devices: map[[2]string]string{}, names: map[[2]string]string{},
+		devices: map[[2]string]string{}, names: map[[2]string]string{}, accounts: map[[2]string]string{},
 	}
 }
 
@@ -59,6 +64,76 @@ func (s *store) AddKeyIfNone(_ context.Context, game string, k Key) error {
 		s.keys[game] = []Key{k}
 	}
 	return nil
+}
+
+func (s *store) AddKey(_ context.Context, game string, k Key) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k.CreatedAt = start
+	s.keys[game] = append(slices.Clone(s.keys[game]), k)
+	s.revision++
+	return nil
+}
+
+func (s *store) RetireKey(_ context.Context, game, id string, _ int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys[game] = slices.DeleteFunc(slices.Clone(s.keys[game]), func(k Key) bool { return k.ID == id })
+	s.revision++
+	return nil
+}
+
+func (s *store) Revision(context.Context) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down {
+		return 0, errStore
+	}
+	return s.revision, nil
+}
+
+func (s *store) BarsSince(_ context.Context, revision int64, limit int) (page []Bar, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.bars {
+		if b.Seq > revision && len(page) < limit {
+			page = append(page, b)
+		}
+	}
+	return page, nil
+}
+
+// bar changes a bar behind the back of the views.
+func (s *store) bar(b Bar) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.revision++
+	b.Seq = s.revision
+	if b.Game == "" {
+		b.Game = game
+	}
+	s.bars = append(slices.DeleteFunc(s.bars, func(o Bar) bool { return o.Game == b.Game && o.Kind == b.Kind && o.ID == b.ID }), b)
+}
+
+// tie has a subject speak for a player, "" for nobody any more.
+func (s *store) tie(subject, player string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.accounts[[2]string{game, subject}] = player
+	delete(s.players, [2]string{game, subject})
+}
+
+func (s *store) Known(ctx context.Context, game, subject string) (Player, error) {
+	s.mu.Lock()
+	player, tied := s.accounts[[2]string{game, subject}]
+	s.mu.Unlock()
+	switch {
+	case !tied:
+		return s.Player(ctx, game, subject)
+	case player == "":
+		return Player{}, ErrErased
+	}
+	return s.Player(ctx, game, player)
 }
 
 func (s *store) CreateGuest(_ context.Context, p NewPlayer) (Player, bool, error) {
@@ -189,8 +264,12 @@ func registryOf(t testing.TB, s *store) *Registry {
 
 func registryWith(t testing.TB, s *store, tokens *Tokens) *Registry {
 	t.Helper()
+	bars, err := OpenBars(t.Context(), BarsConfig{Store: s, Tokens: tokens, Now: tokens.now, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
 	r, err := Open(t.Context(), Config{
-		Tokens: tokens, Players: s, Devices: s, Names: s, Logger: slog.New(slog.DiscardHandler),
+		Tokens: tokens, Players: s, Devices: s, Names: s, Bars: bars, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -27,8 +27,8 @@ type Guest struct {
 }
 
 // Guest gives the device's player, the nickname in the request ignored, or
-// makes one. Errors wrap ErrNoGame, ErrBadDevice, ErrCannotSign, or, for a new
-// device, nickname.ErrInvalid and ErrNicknameTaken (a *TakenError).
+// makes one. Errors wrap ErrNoGame, ErrBadDevice, ErrCannotSign, ErrBanned, or, for
+// a new device, nickname.ErrInvalid and ErrNicknameTaken (a *TakenError).
 func (r *Registry) Guest(ctx context.Context, q GuestRequest) (Guest, error) {
 	if !r.keys.has(q.Game) {
 		return Guest{}, ErrNoGame
@@ -36,14 +36,18 @@ func (r *Registry) Guest(ctx context.Context, q GuestRequest) (Guest, error) {
 	if !validDevice(q.Device) {
 		return Guest{}, ErrBadDevice
 	}
-	if _, err := r.keys.signing(q.Game); err != nil {
+	if _, err := r.keys.now().signing(q.Game, r.now()); err != nil {
 		return Guest{}, err
 	}
 	p, created, err := r.guest(ctx, q)
 	if err != nil {
 		return Guest{}, err
 	}
-	token, expiresAt, err := r.Mint(Claims{Subject: p.ID, Game: p.Game, Role: RolePlayer}, GuestTTL)
+	c := Claims{Subject: p.ID, Game: p.Game, Role: RolePlayer, IssuedAt: max(r.now(), r.Bars.issuedFrom(p.Game, p.ID))}
+	if err := r.counted(r.Bars.player(c, p.ID)); err != nil {
+		return Guest{}, err
+	}
+	token, expiresAt, err := r.Mint(c, r.guestTTL(p.Game))
 	return Guest{Player: p, Token: token, ExpiresAt: expiresAt, New: created}, err
 }
 

@@ -25,9 +25,10 @@ const minSecret = 32
 // Key signs tokens. Secret is the shared secret of HS256; for EdDSA it is PEM:
 // a PKIX public key, which only verifies, or a PKCS #8 private key.
 type Key struct {
-	ID     string
-	Alg    string
-	Secret []byte
+	ID        string
+	Alg       string
+	Secret    []byte
+	CreatedAt int64 // epoch ms by the store's clock; 0: of a configured key
 }
 
 // ReadKey makes a key of a configured file's bytes, less one trailing newline,
@@ -50,6 +51,8 @@ type signer struct {
 	id           string
 	method       jwt.SigningMethod
 	verify, sign any
+	since        int64 // epoch ms: signs from then on
+	createdAt    int64
 }
 
 func (k Key) open() (signer, error) {
@@ -59,6 +62,9 @@ func (k Key) open() (signer, error) {
 	}
 	if err != nil {
 		return signer{}, fmt.Errorf("key %q: %w", k.ID, err)
+	}
+	if s.createdAt = k.CreatedAt; k.CreatedAt != 0 {
+		s.since = k.CreatedAt + SettleIn.Milliseconds()
 	}
 	return s, nil
 }

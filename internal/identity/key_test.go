@@ -143,7 +143,7 @@ func TestNobodyConfiguresTheServersOwnKey(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	tokens := tokensOf(t, s, map[string][]Key{"": {{ID: "mine", Alg: HS256, Secret: bytes.Repeat([]byte("m"), 32)}}})
-	if _, configured := tokens.keys.find("", "mine"); configured || len(s.keys[""]) != 1 {
+	if _, configured := tokens.keys.now().find("", "mine"); configured || len(s.keys[""]) != 1 {
 		t.Errorf("configured %v, %d generated", configured, len(s.keys[""]))
 	}
 }

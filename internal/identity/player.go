@@ -29,12 +29,27 @@ type NewPlayer struct {
 
 // Players keeps players. Both Create and Ensure give the known one of that
 // device or id, else make one: one only, however many calls there are at once;
-// an error is ErrNicknameTaken where the skeleton is another's.
+// an error is ErrNicknameTaken where the skeleton is another's, ErrErased where
+// the id is that of one who has been erased.
 type Players interface {
+	// Known gives the player whom a token's subject speaks for, by its own id or
+	// as an account: ErrNotFound, ErrErased.
+	Known(ctx context.Context, game, subject string) (Player, error)
 	CreateGuest(ctx context.Context, p NewPlayer) (_ Player, created bool, err error)
 	EnsurePlayer(ctx context.Context, p NewPlayer) (_ Player, created bool, err error)
 	// Player gives a player, or ErrNotFound.
 	Player(ctx context.Context, game, id string) (Player, error)
+}
+
+// Accounts keeps whose accounts guests are, and who is no more.
+type Accounts interface {
+	// Tie has an account's id speak for a guest from now on, again and again:
+	// ErrAccountTaken where it speaks for another, has results of its own, or the
+	// guest another account; ErrNotGuest, ErrNotFound, ErrErased. A player that the
+	// account has been, without results, is no more then.
+	Tie(ctx context.Context, game, guest, account string) error
+	// Erase has a player be no more, and all that speaks for it: ErrNotFound.
+	Erase(ctx context.Context, game, player string) error
 }
 
 // Devices finds guests.

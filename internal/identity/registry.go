@@ -14,6 +14,7 @@ type Config struct {
 	Players Players
 	Devices Devices
 	Names   Names
+	Bars    *Bars // nil: nobody is barred
 	Logger  *slog.Logger
 }
 

@@ -45,7 +45,11 @@ func TestMintedTokensVerify(t *testing.T) {
 			t.Fatalf("%+v: %v", c, err)
 		}
 		c.IssuedAt, c.ExpiresAt = start/1000*1000, start/1000*1000+second(60)
-		if got, err := tokens.Verify(t.Context(), token); err != nil || got != c || expiresAt != c.ExpiresAt {
+		got, err := tokens.Verify(t.Context(), token)
+		if len(got.ID) < 20 || got.Key == "" {
+			t.Errorf("a token without an id or key: %+v", got)
+		}
+		if got.ID, got.Key = "", ""; err != nil || got != c || expiresAt != c.ExpiresAt {
 			t.Errorf("got %+v, expires %d, %v; want %+v", got, expiresAt, err, c)
 		}
 	}
@@ -126,13 +130,14 @@ func TestVerifyRefuses(t *testing.T) {
 		{"signature on two lines", good[:len(good)-3] + "\n" + good[len(good)-3:], ErrTokenMalformed},
 		{"no signature", good[:strings.LastIndex(good, ".")+1], ErrTokenSignature},
 		{"changed claims", swapClaims(t, good, with(map[string]any{"sub": "p_2"})), ErrTokenSignature},
-		{"alg none", forge(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, kid("k1"), claims(nil)), ErrTokenSignature},
-		{"alg HS512 of the right secret", forge(t, jwt.SigningMethodHS512, secretKey.Secret, kid("k1"), claims(nil)), ErrTokenSignature},
-		{"public key used as a secret", forge(t, jwt.SigningMethodHS256, public, kid("k2"), claims(nil)), ErrTokenSignature},
-		{"another key's id", forge(t, jwt.SigningMethodEdDSA, edKey, kid("k1"), claims(nil)), ErrTokenSignature},
-		{"unknown key", forge(t, jwt.SigningMethodHS256, secretKey.Secret, kid("k9"), claims(nil)), ErrTokenSignature},
-		{"no key id", forge(t, jwt.SigningMethodHS256, secretKey.Secret, nil, claims(nil)), ErrTokenMalformed},
-		{"key id no text", forge(t, jwt.SigningMethodHS256, secretKey.Secret, kid(1), claims(nil)), ErrTokenMalformed},
+		{"alg none", forge(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, kid("k1"), claims(nil)), ErrTokenAlg},
+		{"alg HS512 of the right secret", forge(t, jwt.SigningMethodHS512, secretKey.Secret, kid("k1"), claims(nil)), ErrTokenAlg},
+		{"public key used as a secret", forge(t, jwt.SigningMethodHS256, public, kid("k2"), claims(nil)), ErrTokenAlg},
+		{"another key's id", forge(t, jwt.SigningMethodEdDSA, edKey, kid("k1"), claims(nil)), ErrTokenAlg},
+		{"unknown key", forge(t, jwt.SigningMethodHS256, secretKey.Secret, kid("k9"), claims(nil)), ErrTokenKey},
+		{"no key id", forge(t, jwt.SigningMethodHS256, secretKey.Secret, nil, claims(nil)), ErrTokenNoKey},
+		{"empty key id", forge(t, jwt.SigningMethodHS256, secretKey.Secret, kid(""), claims(nil)), ErrTokenNoKey},
+		{"key id no text", forge(t, jwt.SigningMethodHS256, secretKey.Secret, kid(1), claims(nil)), ErrTokenNoKey},
 		{"critical header", forge(t, jwt.SigningMethodHS256, secretKey.Secret, map[string]any{"kid": "k1", "crit": []string{"b64"}}, claims(nil)), ErrTokenMalformed},
 		{"for another game", with(map[string]any{"game": other}), ErrTokenSignature},
 		{"unknown game", with(map[string]any{"game": "nowhere"}), ErrTokenGame},
@@ -155,7 +160,7 @@ func TestVerifyRefuses(t *testing.T) {
 		{"pi of another alphabet", with(map[string]any{"pi": pi[:36] + "é"}), ErrTokenPI},
 		{"pi no text", with(map[string]any{"pi": 7}), ErrTokenMalformed},
 		{"pi of a service", with(map[string]any{"pi": pi, "role": "service"}), ErrTokenPI},
-		{"no expiry", with(map[string]any{"exp": nil}), ErrTokenMalformed},
+		{"no expiry", with(map[string]any{"exp": nil}), ErrTokenNoExpiry},
 		{"expiry no number", with(map[string]any{"exp": "soon"}), ErrTokenMalformed},
 		{"expiry beyond all dates", with(map[string]any{"exp": 1e15}), ErrTokenMalformed},
 		{"no issue", with(map[string]any{"iat": nil}), ErrTokenMalformed},
@@ -165,6 +170,13 @@ func TestVerifyRefuses(t *testing.T) {
 		{"expired", with(map[string]any{"exp": now - 31}), ErrTokenExpired},
 		{"ahead within the leeway", with(map[string]any{"iat": now + 30}), nil},
 		{"ahead", with(map[string]any{"iat": now + 32}), ErrTokenFuture},
+		{"audience of the game", with(map[string]any{"aud": game}), nil},
+		{"audience of the server, among others", with(map[string]any{"aud": []string{"else", ServerAudience}}), nil},
+		{"another audience", with(map[string]any{"aud": "https://else.example"}), ErrTokenAudience},
+		{"audience of another game", with(map[string]any{"aud": other}), ErrTokenAudience},
+		{"audience no text", with(map[string]any{"aud": 7}), ErrTokenMalformed},
+		{"id", with(map[string]any{"jti": "t1"}), nil},
+		{"id no text", with(map[string]any{"jti": 7}), ErrTokenMalformed},
 		{"not yet", with(map[string]any{"nbf": now + 32}), ErrTokenFuture},
 	}
 	for _, tt := range tests {

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -8,7 +9,7 @@ import (
 	"laststand/internal/identity"
 )
 
-const selectKeys = `SELECT id, alg, secret FROM keys WHERE game = $1 ORDER BY number`
+const selectKeys = `SELECT id, alg, secret, created_at FROM keys WHERE game = $1 ORDER BY number`
 
 // Keys gives the keys of a game that the ledger keeps, oldest first; game ""
 // holds the server's own.
@@ -16,7 +17,7 @@ func (l *Ledger) Keys(ctx context.Context, game string) ([]identity.Key, error) 
 	var keys []identity.Key
 	err := scanAll(func(rows *sql.Rows) error {
 		var k identity.Key
-		err := rows.Scan(&k.ID, &k.Alg, &k.Secret)
+		err := rows.Scan(&k.ID, &k.Alg, &k.Secret, &k.CreatedAt)
 		keys = append(keys, k)
 		return err
 	})(l.read.QueryContext(ctx, selectKeys, game))
@@ -35,6 +36,59 @@ ON CONFLICT DO NOTHING`
 func (l *Ledger) AddKeyIfNone(ctx context.Context, game string, k identity.Key) error {
 	if _, err := l.exec(ctx, insertFirstKey, game, k.ID, k.Alg, k.Secret); err != nil {
 		return fmt.Errorf("ledger: add a key: %w", err)
+	}
+	return nil
+}
+
+const (
+	// mostKeys bounds the keys of a game.
+	mostKeys = 16
+
+	countKeys     = `SELECT COUNT(*), COALESCE(MAX(number), 0) FROM keys WHERE game = $1`
+	insertKey     = `INSERT INTO keys (game, number, id, alg, secret, created_at) VALUES ($1, $2, $3, $4, $5, $6)`
+	deleteKey     = `DELETE FROM keys WHERE game = $1 AND id = $2`
+	selectSettled = `SELECT EXISTS (SELECT 1 FROM keys WHERE game = $1 AND created_at <= $2)`
+)
+
+// AddKey keeps one more key. identity.ErrManyKeys beyond 16 of a game.
+func (l *Ledger) AddKey(ctx context.Context, game string, k identity.Key) error {
+	err := l.changing(ctx, func(c *change) error {
+		var count, last int64
+		if err := c.tx.QueryRowContext(ctx, countKeys, game).Scan(&count, &last); err != nil {
+			return err
+		}
+		if count >= mostKeys {
+			return fmt.Errorf("%w: the game has %d; retire one", identity.ErrManyKeys, count)
+		}
+		_, err := c.tx.ExecContext(ctx, insertKey, game, last+1, k.ID, k.Alg, k.Secret, c.at)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("ledger: add a key: %w", err)
+	}
+	return nil
+}
+
+// RetireKey forgets a key. identity.ErrNoKey, or identity.ErrKeyInUse where none
+// would be left that has been kept for settleIn ms: nodes may not know it yet.
+func (l *Ledger) RetireKey(ctx context.Context, game, id string, settleIn int64) error {
+	err := l.changing(ctx, func(c *change) error {
+		done, err := c.tx.ExecContext(ctx, deleteKey, game, id)
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err != nil || n == 0 {
+			return cmp.Or(err, identity.ErrNoKey)
+		}
+		var left bool
+		err = c.tx.QueryRowContext(ctx, selectSettled, game, c.at-settleIn).Scan(&left)
+		if err == nil && !left {
+			err = fmt.Errorf("%w: no other has been there for %d s; rotate first, and wait", identity.ErrKeyInUse, settleIn/1000)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("ledger: retire a key: %w", err)
 	}
 	return nil
 }

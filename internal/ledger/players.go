@@ -27,11 +27,12 @@ func (l *Ledger) Guest(ctx context.Context, game, deviceHash string) (identity.P
 	return l.player(ctx, selectPlayerByDevice, game, deviceHash)
 }
 
-// EnsurePlayer gives the player of that id or creates one, for a token that an
-// operator's own login service made. identity.ErrNicknameTaken as for CreateGuest.
+// EnsurePlayer gives the player whom that id speaks for or creates one, for a
+// token that an operator's own login service made. identity.ErrNicknameTaken as
+// for CreateGuest, identity.ErrErased.
 func (l *Ledger) EnsurePlayer(ctx context.Context, p identity.NewPlayer) (_ identity.Player, created bool, err error) {
 	p.DeviceHash = ""
-	return l.ensure(ctx, p, func() (identity.Player, error) { return l.Player(ctx, p.Game, p.ID) })
+	return l.ensure(ctx, p, func() (identity.Player, error) { return l.Known(ctx, p.Game, p.ID) })
 }
 
 // Player gives a player, or identity.ErrNotFound.
@@ -50,8 +51,7 @@ func (l *Ledger) ensure(ctx context.Context, p identity.NewPlayer, find func() (
 	if !errors.Is(err, identity.ErrNotFound) {
 		return known, false, err
 	}
-	device := sql.NullString{String: p.DeviceHash, Valid: p.DeviceHash != ""}
-	inserted, err := l.exec(ctx, insertPlayer, p.Game, p.ID, device, p.Nickname, p.Skeleton, p.At)
+	inserted, err := l.insert(ctx, p)
 	if err != nil {
 		return identity.Player{}, false, fmt.Errorf("ledger: create player: %w", err)
 	}
@@ -61,6 +61,43 @@ func (l *Ledger) ensure(ctx context.Context, p identity.NewPlayer, find func() (
 	}
 	return known, inserted > 0, err
 }
+
+// insert inserts a player, unless device, id or skeleton are taken. The id of a
+// player of an operator's is first claimed among accounts: once one has been a
+// guest's account, or erased, it is no player's own any more.
+func (l *Ledger) insert(ctx context.Context, p identity.NewPlayer) (inserted int64, err error) {
+	if p.DeviceHash != "" {
+		return l.exec(ctx, insertPlayer, p.Game, p.ID, p.DeviceHash, p.Nickname, p.Skeleton, p.At)
+	}
+	err = l.inTx(ctx, func(tx *sql.Tx) error {
+		for _, step := range []struct {
+			statement string
+			args      []any
+		}{
+			{insertAccount, []any{p.Game, p.ID, p.ID}},
+			{insertPlayer, []any{p.Game, p.ID, nil, p.Nickname, p.Skeleton, p.At}},
+		} {
+			done, err := tx.ExecContext(ctx, l.sql(step.statement), step.args...)
+			if err == nil {
+				inserted, err = done.RowsAffected()
+			}
+			if err == nil && inserted == 0 {
+				err = errTaken
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errTaken) {
+		return 0, nil
+	}
+	return inserted, err
+}
+
+// errTaken undoes the claim of an id.
+var errTaken = errors.New("taken")
 
 const (
 	selectPlayer = `

@@ -1,6 +1,6 @@
 // Package ops is the operators' edge, on an address of its own: metrics,
-// profiles, and the admin API, by which tasks, boards, results and queues of
-// behaviours are looked after.
+// profiles, and the admin API, by which tasks, boards, results, queues of
+// behaviours, bans and keys are looked after.
 package ops
 
 import (
@@ -31,6 +31,8 @@ type Config struct {
 	Queues      behaviour.Desk
 	Hooks       Hooks
 	Acts        Acts
+	Bars        Bars
+	Keys        Keys
 	// Drain has what is queued of a game leave now, and waits until it has:
 	// behaviour.ErrPaused, an error of the context.
 	Drain  func(ctx context.Context, game string) error

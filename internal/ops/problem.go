@@ -11,6 +11,7 @@ import (
 	"laststand/internal/audit"
 	"laststand/internal/eventq"
 	"laststand/internal/hooks"
+	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/protocol"
 	"laststand/internal/settle"
@@ -68,6 +69,13 @@ var outcomes = []struct {
 	{settle.ErrStopped, protocol.CodeUnavailable, 0},
 	{leaderboard.ErrNotReady, protocol.CodeUnavailable, 0},
 	{ErrNoResult, protocol.CodeNotFound, 0},
+	{identity.ErrBadBar, protocol.CodeBadRequest, 0},
+	{identity.ErrNoBar, protocol.CodeNotFound, 0},
+	{identity.ErrNotFound, protocol.CodeNotFound, 0},
+	{identity.ErrNoKey, protocol.CodeNotFound, 0},
+	{identity.ErrKeyInUse, protocol.CodeBadRequest, http.StatusConflict},
+	{identity.ErrManyKeys, protocol.CodeBadRequest, http.StatusConflict},
+	{identity.ErrKeysOfFiles, protocol.CodeBadRequest, http.StatusConflict},
 }
 
 // refusalOf is an error as an operator is to see it. Operators see the text of

@@ -28,6 +28,7 @@ const (
 	CodeKicked          Code = "kicked"
 	CodeNicknameTaken   Code = "nickname_taken"
 	CodeNicknameInvalid Code = "nickname_invalid"
+	CodeAccountTaken    Code = "account_taken"
 	CodeRateLimited     Code = "rate_limited"
 	CodePayloadTooLarge Code = "payload_too_large"
 	CodeOverloaded      Code = "overloaded"

@@ -18,7 +18,30 @@ import (
 
 // people are an Identity whose tokens read ROLE/SUBJECT/EXPIRY, with /pi:PI behind
 // where there is one, and the seats of its players. It panics over a player "poison".
-type people struct{ ensured chan struct{} } // Ensure waits for it where it is set
+type people struct {
+	ensured chan struct{} // Ensure waits for it where it is set
+
+	mu   sync.Mutex
+	bars map[string]error // why somebody may not be here, by subject
+}
+
+func (p *people) bar(subject string, why error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bars == nil {
+		p.bars = map[string]error{}
+	}
+	p.bars[subject] = why
+}
+
+func (p *people) Stands(c identity.Claims, id string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c.Subject != id {
+		return errPeople
+	}
+	return p.bars[id]
+}
 
 var errPeople = errors.New("people are out of reach")
 
@@ -29,6 +52,12 @@ func token(role identity.Role, subject string, expires int64) string {
 func (p *people) Verify(_ context.Context, token string) (identity.Claims, error) {
 	if token == "unreachable" {
 		return identity.Claims{}, errPeople
+	}
+	switch token {
+	case "banned":
+		return identity.Claims{}, &identity.BannedError{Reason: "two accounts"}
+	case "revoked":
+		return identity.Claims{}, identity.ErrTokenRevoked
 	}
 	token, pi, _ := strings.Cut(token, "/pi:")
 	parts := strings.Split(token, "/")

@@ -28,8 +28,7 @@ func (se *session) onHello(ctx context.Context, r request, err error) func() {
 	}
 	player, err := se.identify(ctx, h.Token)
 	switch {
-	case errors.Is(err, identity.ErrToken):
-		se.close(protocol.CloseUnauthorized, "token refused")
+	case se.barred(err):
 	case errors.Is(err, errRole):
 		se.close(protocol.CloseForbidden, "this role does not play")
 	case err != nil:
@@ -47,6 +46,7 @@ func (se *session) identify(ctx context.Context, token string) (identity.Player,
 	if err != nil {
 		return identity.Player{}, err
 	}
+	se.claims = claims
 	se.role, se.pi, se.expires = claims.Role, claims.PI, claims.ExpiresAt
 	switch claims.Role {
 	case identity.RolePlayer:
@@ -67,6 +67,8 @@ func (se *session) welcome(ctx context.Context, r request, h protocol.Hello, p i
 		return
 	case err != nil:
 		se.outOfReach(err)
+		return
+	case !se.stands(): // since it was looked at
 		return
 	}
 	se.beginVisit()

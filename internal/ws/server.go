@@ -23,10 +23,11 @@ import (
 	"laststand/internal/timer"
 )
 
-// Identity says who a token speaks for.
+// Identity says who a token speaks for; *identity.Registry. Stands asks no store.
 type Identity interface {
 	Verify(ctx context.Context, token string) (identity.Claims, error)
 	Ensure(ctx context.Context, c identity.Claims) (identity.Player, error)
+	Stands(c identity.Claims, id string) error
 }
 
 // Visits are told of the stays of players here.

@@ -35,10 +35,11 @@ type session struct {
 	game    string
 	player  string
 	role    identity.Role // player or host
-	number  int64         // among the player's sessions over all nodes
-	pi      string        // of a verified player
-	expires int64         // of the token, epoch ms; the six never change once greeted
-	leave   func()        // ends the player's visit; nil where there is none
+	claims  identity.Claims
+	number  int64  // among the player's sessions over all nodes
+	pi      string // of a verified player
+	expires int64  // of the token, epoch ms; the seven never change once greeted
+	leave   func() // ends the player's visit; nil where there is none
 	watches watches
 	greeted atomic.Bool // hello has been said
 

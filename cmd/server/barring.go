@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"laststand/internal/arena"
+	"laststand/internal/identity"
+	"laststand/internal/ledger"
+	"laststand/internal/lobby"
+	"laststand/internal/match"
+	"laststand/internal/redisx"
+)
+
+const kindBarred = "barred"
+
+// barring is how players and tokens are kept out: in the ledger first, then at
+// this node and, by their inboxes, at the others, which find it within a second
+// by themselves where the word is lost. It implements ops.Bars and Keys, and
+// httpapi.Accounts.
+type barring struct {
+	*ledger.Ledger
+	identity *identity.Registry
+	engine   *match.Engine
+	lobby    *lobby.Lobby
+	arenas   *arena.Service
+	inbox    *redisx.Inbox
+	alive    func() []string // all nodes
+	log      *slog.Logger
+}
+
+func (n *node) barring() barring {
+	return barring{n.ledger, n.identity, n.engine, n.lobby, n.arenas, n.inbox, func() []string {
+		_, alive := n.reporting.Duty()
+		return alive
+	}, n.log}
+}
+
+// wireBars has what changes of bars reach the sessions and names here.
+func (n *node) wireBars() {
+	n.identity.Bars.OnChange(func(bars []identity.Bar) {
+		for _, b := range bars {
+			if b.Kind == identity.BarErased {
+				n.display.Renamed(b.Game, b.ID)
+			}
+		}
+		n.sessions.Recheck()
+	})
+	n.inbox.Handle(kindBarred, func([]byte) { n.identity.Bars.Wake() })
+}
+
+// spread has what has changed take effect, here at once. Where the store cannot
+// be read this moment the next second's reading does it.
+func (b barring) spread(ctx context.Context) {
+	_ = b.identity.Bars.Refresh(ctx) // it has logged
+	b.inbox.Send(ctx, b.alive(), kindBarred, nil)
+}
+
+// SetBar implements ops.Bars. A player who is banned forfeits.
+func (b barring) SetBar(ctx context.Context, bar identity.Bar) (identity.Bar, error) {
+	set, err := b.Ledger.SetBar(ctx, bar)
+	if err != nil {
+		return set, err
+	}
+	b.spread(ctx)
+	if set.Kind == identity.BarBan {
+		b.forfeit(ctx, set.Game, set.ID)
+	}
+	return set, nil
+}
+
+// LiftBar implements ops.Bars.
+func (b barring) LiftBar(ctx context.Context, bar identity.Bar) error {
+	err := b.Ledger.LiftBar(ctx, bar)
+	if err == nil {
+		b.spread(ctx)
+	}
+	return err
+}
+
+// Erase implements ops.Bars and httpapi.Accounts. The player forfeits.
+func (b barring) Erase(ctx context.Context, game, player string) error {
+	err := b.Ledger.Erase(ctx, game, player)
+	if err == nil {
+		b.spread(ctx)
+		b.forfeit(ctx, game, player)
+	}
+	return err
+}
+
+// forfeit ends what a player is in, as leaving it does. What cannot be ended
+// just now goes on without the player, who does not come back to it.
+func (b barring) forfeit(ctx context.Context, game, player string) {
+	if err := b.leave(ctx, game, player); err != nil {
+		b.log.WarnContext(ctx, "a match goes on without a player who is barred", "game", game, "player", player, "error", err)
+	}
+}
+
+func (b barring) leave(ctx context.Context, game, player string) error {
+	if err := b.lobby.Leave(ctx, game, player); err != nil {
+		return err
+	}
+	playing, err := b.lobby.Playing(ctx, game, player)
+	switch {
+	case err != nil || playing == nil:
+		return err
+	case playing.ArenaID != "":
+		return b.arenas.Leave(ctx, game, player, playing.ArenaID)
+	}
+	return b.engine.Leave(ctx, playing.Match, player)
+}
+
+// Tie implements httpapi.Accounts. Who plays as the account's own player is not
+// tied meanwhile: the result would be nobody's.
+func (b barring) Tie(ctx context.Context, t identity.Tying) (string, error) {
+	account, err := b.identity.AccountOf(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	game, guest := t.Guest.Game, t.Guest.Subject
+	if account != guest {
+		playing, err := b.lobby.Playing(ctx, game, account)
+		if err == nil && playing != nil {
+			err = fmt.Errorf("%w: it is playing just now", identity.ErrAccountTaken)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	if err := b.Ledger.Tie(ctx, game, guest, account); err != nil {
+		return "", err
+	}
+	b.spread(ctx)
+	return account, nil
+}
+
+// KeysOf implements ops.Keys.
+func (b barring) KeysOf(game string) []identity.KeyShown { return b.identity.KeysOf(game) }
+
+// RotateKey implements ops.Keys.
+func (b barring) RotateKey(ctx context.Context, game string) (identity.KeyShown, error) {
+	made, err := b.identity.RotateKey(ctx, game)
+	if err == nil {
+		b.spread(ctx)
+	}
+	return made, err
+}
+
+// RetireKey implements ops.Keys.
+func (b barring) RetireKey(ctx context.Context, game, id string) error {
+	err := b.identity.RetireKey(ctx, game, id)
+	if err == nil {
+		b.spread(ctx)
+	}
+	return err
+}

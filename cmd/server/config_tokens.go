@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+
+	"laststand/internal/identity"
+)
+
+// tokenRules are what a game asks of its tokens beside their signature.
+type tokenRules struct {
+	Audience    string `yaml:"audience,omitempty"`
+	MaxTokenTTL string `yaml:"max_token_ttl,omitempty"`
+}
+
+// audienceForm is what may stand in aud: a name or a URL.
+var audienceForm = regexp.MustCompile(`^[!-~]{1,255}$`)
+
+const (
+	minTokenTTL = time.Minute
+	maxTokenTTL = 10 * 365 * 24 * time.Hour
+)
+
+func (r tokenRules) validate(in string, f *faults) {
+	if r.Audience != "" && !audienceForm.MatchString(r.Audience) {
+		f.addf("%saudience: %q is not 1 to 255 characters of ASCII without spaces", in, r.Audience)
+	}
+	_, err := r.maxTTL()
+	f.add(in+"max_token_ttl", err)
+}
+
+// maxTTL is 0 where tokens may last for as long as they say.
+func (r tokenRules) maxTTL() (time.Duration, error) {
+	if r.MaxTokenTTL == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(r.MaxTokenTTL)
+	if err != nil || d < minTokenTTL || d > maxTokenTTL {
+		return 0, fmt.Errorf("%q is no duration between %v and %v, such as 720h", r.MaxTokenTTL, minTokenTTL, maxTokenTTL)
+	}
+	return d, nil
+}
+
+// tokenRules are those of all games, as tokens are held to them.
+func (c *config) tokenRules() map[string]identity.TokenRules {
+	rules := make(map[string]identity.TokenRules, len(c.Games))
+	for name, g := range c.Games {
+		most, _ := g.maxTTL() // validated
+		rules[name] = identity.TokenRules{Audience: g.Audience, MaxTTL: most}
+	}
+	return rules
+}

@@ -1,0 +1,46 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"laststand/internal/identity"
+)
+
+// deleteMe erases the player who asks.
+func (a *api) deleteMe(w http.ResponseWriter, r *request) error {
+	claims, err := a.player(r)
+	if err != nil {
+		return err
+	}
+	if err := a.Accounts.Erase(r.Context(), r.game, claims.Subject); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+type accountBody struct {
+	Token string `json:"token" need:"true"`
+}
+
+type accountAnswer struct {
+	PlayerID string `json:"player_id"`
+	Account  string `json:"account"`
+}
+
+// putAccount ties the guest who asks to the account whose token the body has.
+func (a *api) putAccount(w http.ResponseWriter, r *request) error {
+	claims, err := a.player(r)
+	if err != nil {
+		return err
+	}
+	var body accountBody
+	if err := readBody(w, r.Request, &body); err != nil {
+		return err
+	}
+	account, err := a.Accounts.Tie(r.Context(), identity.Tying{Guest: claims, Token: body.Token})
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, accountAnswer{claims.Subject, account})
+}

@@ -1,0 +1,74 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"laststand/internal/identity"
+	"laststand/internal/protocol"
+)
+
+func TestErasure(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	h := New(configOf(w))
+	erase := call{method: "DELETE", target: demo + "/players/me", headers: []string{"Authorization: Bearer account"}}
+	if rec := answerTo(t, h, erase); rec.Code != http.StatusNoContent || rec.Body.Len() > 0 || !w.gone["p_1"] {
+		t.Errorf("%d %s, gone: %v", rec.Code, rec.Body, w.gone)
+	}
+	for _, after := range []struct {
+		call   call
+		status int
+	}{
+		{erase, 401},
+		{send("PUT", demo+"/players/me/nickname", `{"nickname":"Ada"}`, bearerGood), 401},
+		{send("POST", demo+"/arenas", newArena, bearerGood), 401},
+		{get(demo + "/players/p_1"), 404},
+		{get(demo + "/players/p_1/matches"), 404},
+	} {
+		if rec := answerTo(t, h, after.call); rec.Code != after.status {
+			t.Errorf("%s %s: %d %s", after.call.method, after.call.target, rec.Code, rec.Body)
+		}
+	}
+	for _, match := range []string{"m_1", "m_teams"} {
+		rec := answerTo(t, h, get(demo+"/matches/"+match))
+		if strings.Contains(rec.Body.String(), "Ada") || strings.Contains(rec.Body.String(), "Nick p_1") ||
+			!strings.Contains(rec.Body.String(), `"player":"p_1","nickname":""`) || !strings.Contains(rec.Body.String(), "Nick p_2") {
+			t.Errorf("%s shows %s", match, rec.Body)
+		}
+	}
+}
+
+func TestTying(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	tie := send("PUT", demo+"/players/me/account", `{"token":"theirs"}`, bearerGood)
+	rec := answerTo(t, New(configOf(w)), tie)
+	if want := `{"player_id":"p_1","account":"op:1"}`; rec.Code != 200 || strings.TrimSpace(rec.Body.String()) != want {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+	if w.tying.Token != "theirs" || w.tying.Guest.Subject != "p_1" || w.tying.Guest.Game != "demo" {
+		t.Errorf("asked for %+v", w.tying)
+	}
+	for _, tt := range []struct {
+		fail   error
+		status int
+		code   protocol.Code
+	}{
+		{fmt.Errorf("%w: %w", identity.ErrBadAccount, identity.ErrTokenExpired), 400, protocol.CodeBadRequest},
+		{&identity.BannedError{Reason: "x"}, 403, protocol.CodeForbidden},
+		{fmt.Errorf("ledger: %w: it is another guest's", identity.ErrAccountTaken), 409, protocol.CodeAccountTaken},
+		{identity.ErrNotGuest, 409, protocol.CodeAccountTaken},
+		{identity.ErrErased, 401, protocol.CodeUnauthorized},
+		{errStore, 503, protocol.CodeUnavailable},
+		{errors.New("a defect"), 500, protocol.CodeInternal},
+	} {
+		rec := answerTo(t, New(configOf(&world{fail: tt.fail})), tie)
+		if p := problemIn(t, rec.Body.Bytes()); rec.Code != tt.status || p.Code != tt.code {
+			t.Errorf("%v: %d %s", tt.fail, rec.Code, rec.Body)
+		}
+	}
+}

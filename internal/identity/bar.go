@@ -1,0 +1,96 @@
+package identity
+
+import (
+	"context"
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// BarKind is what a bar keeps out.
+type BarKind string
+
+// The kinds of bars. The last two are not an operator's to set.
+const (
+	BarBan     BarKind = "ban"     // a player or host, by id
+	BarToken   BarKind = "token"   // one token, by its jti
+	BarSubject BarKind = "subject" // all tokens of a subject that were issued before an instant
+	BarErased  BarKind = "erased"  // who has been a player
+	BarTied    BarKind = "tied"    // sessions of a subject that has become a guest's account
+)
+
+// BarKinds are all kinds.
+func BarKinds() []BarKind {
+	return []BarKind{BarBan, BarToken, BarSubject, BarErased, BarTied}
+}
+
+// Bar keeps somebody out of a game. Of a game, kind and id there is one.
+type Bar struct {
+	Game         string
+	Kind         BarKind
+	ID           string
+	IssuedBefore int64  // of BarSubject: epoch ms, on whole seconds
+	EndsAt       int64  // epoch ms; 0: never
+	Reason       string // shown to who is banned
+	By           string // whom the operator's token speaks for
+	At           int64  // epoch ms, when it was set or lifted
+	Seq          int64  // among all changes, in commit order
+}
+
+// MaxReason bounds the reason of a bar, in bytes.
+const MaxReason = 500
+
+// Check says what is wrong with a bar that an operator wants at an instant,
+// epoch ms: errors wrap ErrBadBar and say what to do.
+func (b Bar) Check(now int64) error {
+	switch {
+	case b.Kind != BarBan && b.Kind != BarToken && b.Kind != BarSubject:
+		return fmt.Errorf("%w: kind is %s, %s or %s", ErrBadBar, BarBan, BarToken, BarSubject)
+	case !ValidID(b.ID) || b.ID == reserved:
+		return fmt.Errorf("%w: the id is 1 to %d of A-Z a-z 0-9 _ . : -", ErrBadBar, maxID)
+	case b.Reason == "" || len(b.Reason) > MaxReason || !utf8.ValidString(b.Reason):
+		return fmt.Errorf("%w: reason: 1 to %d bytes that say why; who is banned reads them", ErrBadBar, MaxReason)
+	case b.EndsAt != 0 && b.EndsAt <= now:
+		return fmt.Errorf("%w: it would have ended already", ErrBadBar)
+	case b.EndsAt < 0 || b.EndsAt > latest*1000:
+		return fmt.Errorf("%w: its end is no instant in epoch ms", ErrBadBar)
+	case b.Kind != BarSubject && b.IssuedBefore != 0:
+		return fmt.Errorf("%w: only the tokens of a subject are barred by when they were issued", ErrBadBar)
+	case b.IssuedBefore < 0 || b.IssuedBefore > now+Leeway.Milliseconds():
+		return fmt.Errorf("%w: tokens can be barred that are issued up to now, not later ones", ErrBadBar)
+	}
+	return nil
+}
+
+func (b Bar) inForce(now int64) bool { return b.EndsAt == 0 || now < b.EndsAt }
+
+// BannedError is ErrBanned with why and until when, in words for the banned.
+type BannedError struct {
+	Reason string
+	EndsAt int64 // epoch ms; 0: for good
+}
+
+func (e *BannedError) Error() string {
+	until := "for good"
+	if e.EndsAt != 0 {
+		until = "until " + time.UnixMilli(e.EndsAt).UTC().Format(time.RFC3339)
+	}
+	return fmt.Sprintf("%v %s: %s", ErrBanned, until, e.Reason)
+}
+
+// Unwrap is ErrBanned.
+func (e *BannedError) Unwrap() error { return ErrBanned }
+
+// BarStore keeps bars for all nodes.
+type BarStore interface {
+	// Revision rises with every change of a bar or a kept key, in commit order.
+	Revision(ctx context.Context) (int64, error)
+	// BarsSince gives bars changed after a revision, oldest change first, at
+	// most limit; those that have ended among them, for a while.
+	BarsSince(ctx context.Context, revision int64, limit int) ([]Bar, error)
+}
+
+// Erasure is how long an erased player's id is barred in the view of each node.
+// By then guests' tokens have expired; a longer one of an operator's is refused
+// where the player is looked for.
+const Erasure = GuestTTL + 24*time.Hour

@@ -1,0 +1,130 @@
+package identity
+
+import (
+	"bytes"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// clocked are tokens whose clock a test moves.
+func clocked(t *testing.T, s *store, configured map[string][]Key) (*Tokens, *atomic.Int64) {
+	t.Helper()
+	var clock atomic.Int64
+	clock.Store(start)
+	tokens, err := OpenTokens(t.Context(), TokensConfig{Games: []string{game, other}, Configured: configured, Keys: s, Now: clock.Load})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tokens, &clock
+}
+
+func minted(t *testing.T, tokens *Tokens, c Claims) string {
+	t.Helper()
+	token, _, err := tokens.Mint(c, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+// keyOf is the key that signed a token, "" where it is refused.
+func keyOf(t *testing.T, tokens *Tokens, token string) string {
+	t.Helper()
+	c, err := tokens.Verify(t.Context(), token)
+	if err != nil && !errors.Is(err, ErrTokenKey) {
+		t.Error(err)
+	}
+	return c.Key
+}
+
+// A new key signs once all nodes know it; the old one verifies until it is
+// retired; the server's own key is rotated alike.
+func TestKeysRotate(t *testing.T) {
+	t.Parallel()
+	for _, c := range []Claims{{Subject: "p_1", Game: game, Role: RolePlayer}, {Subject: "root", Role: RoleAdmin}} {
+		s := newStore()
+		a, clock := clocked(t, s, nil)
+		b, _ := clocked(t, s, nil)
+		before := minted(t, a, c)
+		first := keyOf(t, b, before)
+		made, err := a.RotateKey(t.Context(), c.Game)
+		if err != nil || made.Signs || made.ID == first {
+			t.Fatalf("rotated to %+v, %v", made, err)
+		}
+		if key := keyOf(t, b, minted(t, a, c)); key != first {
+			t.Errorf("signed by %q at once", key)
+		}
+		if err := b.reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		clock.Add(SettleIn.Milliseconds())
+		after := minted(t, a, c)
+		if key := keyOf(t, b, after); key != made.ID {
+			t.Errorf("signed by %q after it has settled in, want %q", key, made.ID)
+		}
+		if key := keyOf(t, b, before); key != first {
+			t.Errorf("the former key: %q", key)
+		}
+		if shown := a.KeysOf(c.Game); len(shown) != 2 || !shown[0].Signs || shown[1].Signs || shown[1].ID != first {
+			t.Errorf("keys %+v", shown)
+		}
+		if err := a.RetireKey(t.Context(), c.Game, first); err != nil {
+			t.Fatal(err)
+		}
+		if old, now := keyOf(t, a, before), keyOf(t, a, after); old != "" || now != made.ID {
+			t.Errorf("after it was retired: %q and %q", old, now)
+		}
+	}
+}
+
+// Configured keys are replaced while the server runs: the first that signs does,
+// all verify; without any the kept one is in force.
+func TestConfiguredKeysAreReplaced(t *testing.T) {
+	t.Parallel()
+	key := func(id, letter string) Key {
+		return Key{ID: id, Alg: HS256, Secret: bytes.Repeat([]byte(letter), 32)}
+	}
+	s := newStore()
+	tokens, _ := clocked(t, s, map[string][]Key{game: {key("k1", "a")}})
+	c := Claims{Subject: "p_1", Game: game, Role: RolePlayer}
+	old := minted(t, tokens, c)
+	for _, step := range []struct {
+		keys       []Key
+		signs, old string
+	}{
+		{[]Key{key("k1", "a"), key("k2", "b")}, "k1", "k1"},
+		{[]Key{key("k2", "b"), key("k1", "a")}, "k2", "k1"},
+		{[]Key{key("k2", "b")}, "k2", ""},
+	} {
+		if err := tokens.Configure(t.Context(), game, step.keys); err != nil {
+			t.Fatal(err)
+		}
+		if signs, still := keyOf(t, tokens, minted(t, tokens, c)), keyOf(t, tokens, old); signs != step.signs || still != step.old {
+			t.Errorf("%d keys: signed by %q, the old token by %q; want %+v", len(step.keys), signs, still, step)
+		}
+	}
+	if err := tokens.Configure(t.Context(), game, []Key{{ID: "k3", Alg: HS256, Secret: []byte("short")}}); err == nil {
+		t.Error("a short secret was put in force")
+	}
+	if key := keyOf(t, tokens, minted(t, tokens, c)); key != "k2" {
+		t.Errorf("after a fault %q signs", key)
+	}
+	if err := tokens.Configure(t.Context(), "nowhere", nil); !errors.Is(err, ErrNoGame) {
+		t.Errorf("an unknown game: %v", err)
+	}
+	for _, err := range []error{tokens.RetireKey(t.Context(), game, "k2"), errorOf(tokens.RotateKey(t.Context(), game))} {
+		if !errors.Is(err, ErrKeysOfFiles) {
+			t.Errorf("keys of files: %v", err)
+		}
+	}
+	if err := tokens.Configure(t.Context(), game, nil); err != nil || len(s.keys[game]) != 1 {
+		t.Fatalf("without configured keys: %v", err)
+	}
+	if key := keyOf(t, tokens, minted(t, tokens, c)); key != s.keys[game][0].ID {
+		t.Errorf("signed by %q, not by the kept key", key)
+	}
+}
+
+func errorOf[T any](_ T, err error) error { return err }

@@ -1,0 +1,105 @@
+package identity
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+// strict are tokens of a game that asks for an audience and bounds how long they
+// last, and of one that does not.
+func strict(t *testing.T) *Tokens {
+	t.Helper()
+	key := func(letter string) []Key {
+		return []Key{{ID: "k1", Alg: HS256, Secret: bytes.Repeat([]byte(letter), 32)}}
+	}
+	tokens, err := OpenTokens(t.Context(), TokensConfig{
+		Games: []string{game, other}, Keys: newStore(), Now: func() int64 { return start }, Registry: prometheus.NewRegistry(),
+		Configured: map[string][]Key{game: key("s"), other: key("o")},
+		Rules:      map[string]TokenRules{game: {Audience: "quiz", MaxTTL: time.Hour}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tokens
+}
+
+func TestRulesOfTokens(t *testing.T) {
+	t.Parallel()
+	tokens, now := strict(t), start/1000
+	for name, tt := range map[string]struct {
+		game string
+		aud  any
+		ttl  int64
+		want error
+	}{
+		"as asked":              {game, "quiz", 3600, nil},
+		"among others":          {game, []string{"a", "quiz"}, 60, nil},
+		"none":                  {game, nil, 60, ErrTokenAudience},
+		"none in a list":        {game, []string{}, 60, ErrTokenAudience},
+		"the game's name":       {game, game, 60, ErrTokenAudience},
+		"the server's":          {game, ServerAudience, 60, ErrTokenAudience},
+		"a second too long":     {game, "quiz", 3601, ErrTokenLong},
+		"another game may last": {other, nil, 1 << 30, nil},
+		"another game's":        {other, "quiz", 60, ErrTokenAudience},
+	} {
+		claims := map[string]any{"sub": "p_1", "game": tt.game, "role": "player", "iat": now, "exp": now + tt.ttl}
+		if tt.aud != nil {
+			claims["aud"] = tt.aud
+		}
+		secret := bytes.Repeat([]byte(map[string]string{game: "s", other: "o"}[tt.game]), 32)
+		token := forge(t, jwt.SigningMethodHS256, secret, map[string]any{"kid": "k1"}, claims)
+		if _, err := tokens.Verify(t.Context(), token); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", name, err, tt.want)
+		}
+	}
+	if n := testutil.ToFloat64(tokens.refused.WithLabelValues("audience")); n != 5 {
+		t.Errorf("%v refusals for their audience are counted", n)
+	}
+	if n := testutil.ToFloat64(tokens.refused.WithLabelValues("too_long")); n != 1 {
+		t.Errorf("%v refusals for how long they last are counted", n)
+	}
+}
+
+// What is minted here is what is asked for; a guest's token lasts no longer.
+func TestMintedByTheRules(t *testing.T) {
+	t.Parallel()
+	tokens := strict(t)
+	c := Claims{Subject: "p_1", Game: game, Role: RolePlayer}
+	token, _, err := tokens.Mint(c, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tokens.Verify(t.Context(), token); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := tokens.Mint(c, time.Hour+time.Second); !errors.Is(err, ErrTokenLong) {
+		t.Errorf("a longer one: %v", err)
+	}
+	g, err := registryWith(t, newStore(), tokens).Guest(t.Context(), ask("Ada"))
+	if err != nil || g.ExpiresAt != start/1000*1000+second(3600) {
+		t.Errorf("guest %+v, %v", g, err)
+	}
+}
+
+// Each refusal is counted under a reason of its own, and what is none under none.
+func TestReasonsOfRefusals(t *testing.T) {
+	t.Parallel()
+	labels := map[string]bool{}
+	for _, r := range refusals {
+		if labels[r.label] || refusalOf(r.is) != r.label {
+			t.Errorf("%v is counted as %q, not %q, or that is there twice", r.is, refusalOf(r.is), r.label)
+		}
+		labels[r.label] = true
+	}
+	for _, other := range []error{nil, errStore, ErrNotFound, ErrNotPlayer} {
+		if label := refusalOf(other); label != "" {
+			t.Errorf("%v is counted as %q", other, label)
+		}
+	}
+}

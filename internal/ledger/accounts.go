@@ -1,0 +1,248 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"laststand/internal/identity"
+)
+
+var _ identity.Accounts = (*Ledger)(nil)
+
+const selectAccount = `SELECT player FROM accounts WHERE game = $1 AND sub = $2`
+
+// querying is a transaction, or the connections that read.
+type querying interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// accountIn says whom a subject speaks for, "" for one who has been erased.
+func accountIn(ctx context.Context, q querying, game, sub string) (player string, found bool, err error) {
+	err = q.QueryRowContext(ctx, selectAccount, game, sub).Scan(&player)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", false, nil
+	}
+	return player, err == nil, err
+}
+
+// Known gives the player whom a token's subject speaks for, by its own id or as
+// an account. identity.ErrNotFound where there is none yet, identity.ErrErased
+// where there is none any more.
+func (l *Ledger) Known(ctx context.Context, game, subject string) (identity.Player, error) {
+	p, err := l.Player(ctx, game, subject)
+	if !errors.Is(err, identity.ErrNotFound) {
+		return p, err
+	}
+	player, found, err := accountIn(ctx, l.read, game, subject)
+	switch {
+	case err != nil:
+		return identity.Player{}, fmt.Errorf("ledger: account: %w", err)
+	case !found:
+		return identity.Player{}, identity.ErrNotFound
+	case player == "":
+		return identity.Player{}, identity.ErrErased
+	}
+	p, err = l.Player(ctx, game, player)
+	if errors.Is(err, identity.ErrNotFound) { // erased between the two looks
+		return identity.Player{}, identity.ErrErased
+	}
+	return p, err
+}
+
+const (
+	insertAccount = `INSERT INTO accounts (game, sub, player, at) VALUES ($1, $2, $3, {now}) ON CONFLICT (game, sub) DO NOTHING`
+	moveAccount   = `UPDATE accounts SET player = $3, at = {now} WHERE game = $1 AND sub = $2`
+	selectTied    = `SELECT sub FROM accounts WHERE game = $1 AND player = $2`
+
+	lockPlayers  = `SELECT id, device_hash IS NOT NULL, matches, rated FROM players WHERE game = $1 AND id IN ($2, $3) ORDER BY id {lock}`
+	deletePlayer = `DELETE FROM players WHERE game = $1 AND id = $2`
+	selectSeated = `SELECT EXISTS (SELECT 1 FROM seats WHERE game = $1 AND player = $2)`
+)
+
+// tying is a guest and the account that it is to have.
+type tying struct {
+	*change
+	ledger               *Ledger
+	game, guest, account string
+}
+
+// Tie implements identity.Accounts.
+func (l *Ledger) Tie(ctx context.Context, game, guest, account string) error {
+	err := l.changing(ctx, func(c *change) error {
+		return tying{c, l, game, guest, account}.run(ctx)
+	})
+	if err != nil && !errors.Is(err, errTied) {
+		return fmt.Errorf("ledger: tie: %w", err)
+	}
+	return nil
+}
+
+// errTied undoes a change that has nothing to change.
+var errTied = errors.New("tied already")
+
+func (t tying) run(ctx context.Context) error {
+	player, known, err := accountIn(ctx, t.tx, t.game, t.account)
+	switch {
+	case err != nil:
+		return err
+	case known && player == t.guest && t.account != t.guest:
+		return errTied
+	case known && player == "":
+		return identity.ErrErased
+	case known && player != t.account:
+		return fmt.Errorf("%w: it is another guest's", identity.ErrAccountTaken)
+	}
+	was, err := t.look(ctx)
+	if err != nil {
+		return err
+	}
+	raced, err := t.claim(ctx, known)
+	switch {
+	case err != nil:
+		return err
+	case raced:
+		return t.run(ctx) // once: it is known now
+	case !was:
+		return nil
+	}
+	return t.retire(ctx)
+}
+
+// claim has the account speak for the guest. Raced: a player of that id has been
+// created this moment.
+func (t tying) claim(ctx context.Context, known bool) (raced bool, err error) {
+	statement := insertAccount
+	if known {
+		statement = moveAccount
+	}
+	done, err := t.tx.ExecContext(ctx, t.ledger.sql(statement), t.game, t.account, t.guest)
+	if breaksUnique(err) {
+		return false, fmt.Errorf("%w: the guest has another account", identity.ErrAccountTaken)
+	}
+	if err != nil {
+		return false, err
+	}
+	n, err := done.RowsAffected()
+	return n == 0, err
+}
+
+// look says whether the account has been a player, and refuses what cannot be
+// tied.
+func (t tying) look(ctx context.Context) (was bool, err error) {
+	var found, guest bool
+	var played int64
+	err = scanAll(func(rows *sql.Rows) error {
+		var id string
+		var device bool
+		var matches, rated int64
+		err := rows.Scan(&id, &device, &matches, &rated)
+		if id == t.guest {
+			found, guest = true, device
+		} else {
+			was, played = true, matches+rated
+		}
+		return err
+	})(t.tx.QueryContext(ctx, t.ledger.sql(lockPlayers), t.game, t.guest, t.account))
+	switch {
+	case err != nil:
+		return false, err
+	case !found:
+		return false, identity.ErrNotFound
+	case !guest || t.guest == t.account:
+		return false, identity.ErrNotGuest
+	}
+	seated := false
+	err = t.tx.QueryRowContext(ctx, selectSeated, t.game, t.account).Scan(&seated)
+	if err == nil && (played > 0 || seated) {
+		err = fmt.Errorf("%w: it is a player with results of its own", identity.ErrAccountTaken)
+	}
+	return was, err
+}
+
+// tiedFor is how long nodes know that sessions of a former player are to end.
+const tiedFor = barsKept
+
+// retire ends the player that the account has been.
+func (t tying) retire(ctx context.Context) error {
+	if _, err := t.tx.ExecContext(ctx, deletePlayer, t.game, t.account); err != nil {
+		return err
+	}
+	return t.save(ctx, identity.Bar{
+		Game: t.game, Kind: identity.BarTied, ID: t.account, EndsAt: t.at + tiedFor.Milliseconds(),
+		Reason: "tied to a guest", At: t.at, Seq: t.seq,
+	})
+}
+
+// Erase implements identity.Accounts. What the player has settled stays in the
+// ledger under the id, which nobody has any more.
+func (l *Ledger) Erase(ctx context.Context, game, player string) error {
+	err := l.changing(ctx, func(c *change) error { return l.erase(ctx, c, game, player) })
+	if err != nil {
+		return fmt.Errorf("ledger: erase: %w", err)
+	}
+	return nil
+}
+
+func (l *Ledger) erase(ctx context.Context, c *change, game, player string) error {
+	gone, err := c.tx.ExecContext(ctx, deletePlayer, game, player)
+	if err != nil {
+		return err
+	}
+	if n, err := gone.RowsAffected(); err != nil || n == 0 {
+		return cmp.Or(err, identity.ErrNotFound)
+	}
+	subjects := []string{player}
+	var account string
+	err = c.tx.QueryRowContext(ctx, selectTied, game, player).Scan(&account)
+	if err == nil && account != player {
+		subjects = append(subjects, account)
+	}
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	for i, sub := range subjects {
+		if i > 0 {
+			if err := c.next(ctx, l); err != nil {
+				return err
+			}
+		}
+		if err := l.bury(ctx, c, game, sub); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bury has a subject speak for nobody any more.
+func (l *Ledger) bury(ctx context.Context, c *change, game, sub string) error {
+	for _, statement := range []string{insertAccount, moveAccount} {
+		if _, err := c.tx.ExecContext(ctx, l.sql(statement), game, sub, ""); err != nil {
+			return err
+		}
+	}
+	return c.save(ctx, identity.Bar{
+		Game: game, Kind: identity.BarErased, ID: sub, EndsAt: c.at + identity.Erasure.Milliseconds(), Reason: "erased", At: c.at, Seq: c.seq,
+	})
+}
+
+const selectErased = `SELECT sub, sub FROM accounts WHERE game = $1 AND sub IN ({ids}) AND player = ''`
+
+// Erased says which of some players have been erased, in one query for each
+// MaxNames of them.
+func (l *Ledger) Erased(ctx context.Context, game string, players []string) (map[string]bool, error) {
+	erased := map[string]bool{}
+	for some := range slices.Chunk(players, MaxNames) {
+		found, err := l.names(ctx, selectErased, game, some)
+		if err != nil {
+			return nil, err
+		}
+		for id := range found {
+			erased[id] = true
+		}
+	}
+	return erased, nil
+}

@@ -1,0 +1,201 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"laststand/internal/identity"
+	"laststand/internal/trial"
+)
+
+// addGuest makes a guest p with a device and a name of its own.
+func addGuest(t testing.TB, l *Ledger, id string) {
+	t.Helper()
+	if _, _, err := l.CreateGuest(t.Context(), guest(id, "device "+id, "name "+id)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// subject is who a token's subject speaks for, or the error's text.
+func subject(t testing.TB, l *Ledger, sub string) string {
+	t.Helper()
+	p, err := l.Known(t.Context(), game, sub)
+	for _, known := range []error{identity.ErrNotFound, identity.ErrErased} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	return must(p, err)(t).ID
+}
+
+func TestTie(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		for _, id := range []string{"p1", "p2", "p3"} {
+			addGuest(t, l, id)
+		}
+		addPlayer(t, l, "idle") // a player without results
+		addPlayer(t, l, "busy")
+		must(l.Commit(t.Context(), results(duel("m1", 1000, "busy", "p3"))))(t)
+		for _, step := range []struct {
+			guest, account string
+			want           error
+		}{
+			{"p1", "new", nil},
+			{"p1", "new", nil}, // again
+			{"p1", "other", identity.ErrAccountTaken},
+			{"p2", "new", identity.ErrAccountTaken},
+			{"p2", "busy", identity.ErrAccountTaken},
+			{"p2", "p3", identity.ErrAccountTaken}, // a guest with results
+			{"p2", "p2", identity.ErrNotGuest},
+			{"busy", "sub", identity.ErrNotGuest},
+			{"nobody", "sub", identity.ErrNotFound},
+			{"p2", "idle", nil},
+			{"p2", "idle", nil},
+		} {
+			if err := l.Tie(t.Context(), game, step.guest, step.account); !errors.Is(err, step.want) {
+				t.Errorf("tie %s to %s: %v, want %v", step.guest, step.account, err, step.want)
+			}
+		}
+		for sub, want := range map[string]string{
+			"new": "p1", "idle": "p2", "p1": "p1", "busy": "busy", "p2": "p2", "p3": "p3", "other": "no such player", "sub": "no such player",
+		} {
+			if got := subject(t, l, sub); got != want {
+				t.Errorf("%s speaks for %s, want %s", sub, got, want)
+			}
+		}
+		if must(l.NicknameTaken(t.Context(), game, "nickidle"))(t) {
+			t.Error("the name of the player who is no more is still taken")
+		}
+		p, created, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "new", Nickname: "X", Skeleton: "x", At: 1})
+		if err != nil || created || p.ID != "p1" {
+			t.Errorf("the account became %+v, %v, %v", p, created, err)
+		}
+		bars := must(l.BarsSince(t.Context(), 0, 10))(t)
+		if len(bars) != 1 || bars[0].Kind != identity.BarTied || bars[0].ID != "idle" {
+			t.Errorf("bars %+v", bars)
+		}
+	})
+}
+
+// A subject that comes for the first time while it is tied is one or the other.
+func TestTieRacesTheFirstToken(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		for i := range 8 {
+			guest, sub := fmt.Sprint("guest", i), fmt.Sprint("sub", i)
+			addGuest(t, l, guest)
+			atOnceN(6, func(n int) {
+				if n == 0 {
+					if err := l.Tie(t.Context(), game, guest, sub); err != nil {
+						t.Errorf("tie: %v", err)
+					}
+					return
+				}
+				p, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: sub, Nickname: sub, Skeleton: sub, At: 1})
+				if err != nil || p.ID != sub && p.ID != guest {
+					t.Errorf("%s: %+v, %v", sub, p, err)
+				}
+			})
+			if got := subject(t, l, sub); got != guest {
+				t.Errorf("%s speaks for %s, want %s", sub, got, guest)
+			}
+			if must(l.NicknameTaken(t.Context(), game, sub))(t) {
+				t.Errorf("the player %s has left its name", sub)
+			}
+		}
+	})
+}
+
+func TestErase(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		addGuest(t, l, "p1")
+		addPlayer(t, l, "op")
+		must(l.Commit(t.Context(), results(duel("m1", 1000, "p1", "op"))))(t)
+		for _, step := range []func() error{
+			func() error { return l.Tie(t.Context(), game, "p1", "account") },
+			func() error { return l.Erase(t.Context(), game, "p1") },
+			func() error { return l.Erase(t.Context(), game, "op") },
+		} {
+			if err := step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, gone := range []string{"p1", "op", "account"} {
+			if got := subject(t, l, gone); got != identity.ErrErased.Error() {
+				t.Errorf("%s speaks for %s", gone, got)
+			}
+			_, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: gone, Nickname: "X", Skeleton: "x" + gone, At: 1})
+			if !errors.Is(err, identity.ErrErased) {
+				t.Errorf("%s came back: %v", gone, err)
+			}
+		}
+		if err := l.Erase(t.Context(), game, "p1"); !errors.Is(err, identity.ErrNotFound) {
+			t.Errorf("erased twice: %v", err)
+		}
+		if _, err := l.Player(t.Context(), game, "p1"); !errors.Is(err, identity.ErrNotFound) {
+			t.Errorf("profile: %v", err)
+		}
+		if names := must(l.Nicknames(t.Context(), game, []string{"p1", "op"}))(t); len(names) > 0 {
+			t.Errorf("names %v", names)
+		}
+		erased := must(l.Erased(t.Context(), game, append(names("q", 250), "p1", "op", "p9")))(t)
+		if len(erased) != 2 || !erased["p1"] || !erased["op"] {
+			t.Errorf("erased %v", erased)
+		}
+		// The results stay, later ones too; name and device are another's to have.
+		must(l.Commit(t.Context(), results(duel("m2", 2000, "p1", "op"))))(t)
+		if r := must(l.Match(t.Context(), game, "m2"))(t); r.Standings[0].Player != "p1" {
+			t.Errorf("result %+v", r)
+		}
+		next := guest("p2", "device p1", "name p1")
+		if p, created, err := l.CreateGuest(t.Context(), next); err != nil || !created || p.ID != "p2" {
+			t.Errorf("the device again: %+v, %v, %v", p, created, err)
+		}
+		bars := must(l.BarsSince(t.Context(), 0, 10))(t)
+		if len(bars) != 3 || bars[0].ID != "p1" || bars[1].ID != "account" || bars[2].ID != "op" || bars[2].Kind != identity.BarErased {
+			t.Errorf("bars %+v", bars)
+		}
+	})
+}
+
+// Who is erased while tokens bring the id in does not come back.
+func TestEraseRacesTokens(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		for i := range 8 {
+			sub := fmt.Sprint("sub", i)
+			addPlayer(t, l, sub)
+			var created atomic.Int64
+			atOnceN(6, func(n int) {
+				if n == 0 {
+					if err := l.Erase(t.Context(), game, sub); err != nil {
+						t.Errorf("erase: %v", err)
+					}
+					return
+				}
+				_, isNew, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: sub, Nickname: sub, Skeleton: "again" + sub, At: 1})
+				if err != nil && !errors.Is(err, identity.ErrErased) {
+					t.Error(err)
+				}
+				if isNew {
+					created.Add(1)
+				}
+			})
+			if got := subject(t, l, sub); created.Load() > 0 || got != identity.ErrErased.Error() {
+				t.Errorf("%s: %d created, and it speaks for %s", sub, created.Load(), got)
+			}
+		}
+	})
+}

@@ -1,0 +1,174 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"time"
+
+	"laststand/internal/identity"
+)
+
+var _ identity.BarStore = (*Ledger)(nil)
+
+const selectRevision = `SELECT seq FROM barring WHERE one = 1`
+
+// Revision implements identity.BarStore.
+func (l *Ledger) Revision(ctx context.Context) (int64, error) {
+	var seq int64
+	if err := l.read.QueryRowContext(ctx, selectRevision).Scan(&seq); err != nil {
+		return 0, fmt.Errorf("ledger: revision: %w", err)
+	}
+	return seq, nil
+}
+
+const (
+	selectBar  = `SELECT game, kind, id, issued_before, ends_at, reason, by_sub, at, seq FROM bars WHERE `
+	selectBars = selectBar + `seq > $1 ORDER BY seq LIMIT $2`
+
+	selectBarsOfGame = selectBar + `game = $1 AND seq < $2 AND ($3 = '' OR kind = $3) AND (ends_at = 0 OR ends_at > {now}) ORDER BY seq DESC LIMIT $4`
+)
+
+// BarsSince implements identity.BarStore.
+func (l *Ledger) BarsSince(ctx context.Context, revision int64, limit int) ([]identity.Bar, error) {
+	return readBars(l.read.QueryContext(ctx, selectBars, revision, limit))
+}
+
+// BarsOf gives bars in force of a game, of one kind or of all for "", the last
+// change first, from before a position that a page ended with; 0: from the last.
+func (l *Ledger) BarsOf(ctx context.Context, game string, kind identity.BarKind, before int64, limit int) ([]identity.Bar, error) {
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	return readBars(l.read.QueryContext(ctx, l.sql(selectBarsOfGame), game, before, string(kind), limit))
+}
+
+func readBars(rows *sql.Rows, err error) (bars []identity.Bar, _ error) {
+	err = scanAll(func(rows *sql.Rows) error {
+		var b identity.Bar
+		err := rows.Scan(&b.Game, &b.Kind, &b.ID, &b.IssuedBefore, &b.EndsAt, &b.Reason, &b.By, &b.At, &b.Seq)
+		bars = append(bars, b)
+		return err
+	})(rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: bars: %w", err)
+	}
+	return bars, nil
+}
+
+const (
+	moveRevision = `UPDATE barring SET seq = seq + 1 WHERE one = 1 RETURNING seq, {now}`
+
+	saveBar = `
+INSERT INTO bars (game, kind, id, issued_before, ends_at, reason, by_sub, at, seq) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+ON CONFLICT (game, kind, id) DO UPDATE SET issued_before = excluded.issued_before, ends_at = excluded.ends_at,
+    reason = excluded.reason, by_sub = excluded.by_sub, at = excluded.at, seq = excluded.seq`
+
+	endBar = `
+UPDATE bars SET ends_at = $4, by_sub = $5, at = $4, seq = $6
+WHERE game = $1 AND kind = $2 AND id = $3 AND (ends_at = 0 OR ends_at > $4)`
+
+	forgetBars = `DELETE FROM bars WHERE ends_at > 0 AND ends_at < $1`
+)
+
+// barsKept is how long a bar is kept that has ended, so that nodes hear of its
+// end which were cut off.
+const barsKept = 24 * time.Hour
+
+// A change of bars or keys has the lock on their revision until it is
+// committed, so that revisions are in commit order.
+type change struct {
+	tx  *sql.Tx
+	seq int64
+	at  int64 // by the database's clock, epoch ms
+}
+
+// changing runs f in a transaction that is the next change.
+func (l *Ledger) changing(ctx context.Context, f func(c *change) error) error {
+	return l.inTx(ctx, func(tx *sql.Tx) error {
+		c := &change{tx: tx}
+		if err := c.next(ctx, l); err != nil {
+			return err
+		}
+		return f(c)
+	})
+}
+
+// next takes one more revision, for a second bar of one transaction.
+func (c *change) next(ctx context.Context, l *Ledger) error {
+	return c.tx.QueryRowContext(ctx, l.sql(moveRevision)).Scan(&c.seq, &c.at)
+}
+
+func (c *change) save(ctx context.Context, b identity.Bar) error {
+	_, err := c.tx.ExecContext(ctx, saveBar, b.Game, string(b.Kind), b.ID, b.IssuedBefore, b.EndsAt, b.Reason, b.By, b.At, b.Seq)
+	return err
+}
+
+// SetBar bars a player, a token or a subject's tokens, in place of a former bar of
+// that kind and id, and gives it as it is kept: of an account that is tied to a
+// guest, the guest is barred; tokens of a subject are those issued up to now
+// unless an instant is given.
+func (l *Ledger) SetBar(ctx context.Context, b identity.Bar) (identity.Bar, error) {
+	err := l.changing(ctx, func(c *change) error {
+		if b.Kind != identity.BarToken {
+			if err := c.resolve(ctx, &b); err != nil {
+				return err
+			}
+		}
+		if b.Kind == identity.BarSubject {
+			b.IssuedBefore = wholeSecond(b.IssuedBefore, c.at)
+		}
+		b.At, b.Seq = c.at, c.seq
+		if _, err := c.tx.ExecContext(ctx, forgetBars, c.at-barsKept.Milliseconds()); err != nil {
+			return err
+		}
+		return c.save(ctx, b)
+	})
+	if err != nil {
+		return identity.Bar{}, fmt.Errorf("ledger: bar: %w", err)
+	}
+	return b, nil
+}
+
+// wholeSecond is an instant, or now, or the second that begins next: tokens are
+// issued at whole ones.
+func wholeSecond(at, now int64) int64 {
+	if at == 0 {
+		at = now + 1
+	}
+	return (at + 999) / 1000 * 1000
+}
+
+// resolve has a bar be of the guest whose account it names.
+func (c *change) resolve(ctx context.Context, b *identity.Bar) error {
+	player, found, err := accountIn(ctx, c.tx, b.Game, b.ID)
+	if err == nil && found && player != "" {
+		b.ID = player
+	}
+	return err
+}
+
+// LiftBar ends a bar that an operator has set. identity.ErrNoBar where there is
+// none in force.
+func (l *Ledger) LiftBar(ctx context.Context, b identity.Bar) error {
+	err := l.changing(ctx, func(c *change) error {
+		if b.Kind != identity.BarToken {
+			if err := c.resolve(ctx, &b); err != nil {
+				return err
+			}
+		}
+		done, err := c.tx.ExecContext(ctx, endBar, b.Game, string(b.Kind), b.ID, c.at, b.By, c.seq)
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err != nil || n > 0 {
+			return err
+		}
+		return identity.ErrNoBar
+	})
+	if err != nil {
+		return fmt.Errorf("ledger: lift a bar: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"laststand/internal/identity"
+	"laststand/internal/trial"
+)
+
+func ban(id string) identity.Bar {
+	return identity.Bar{Game: game, Kind: identity.BarBan, ID: id, Reason: "cheats", By: "ops"}
+}
+
+func TestBars(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		addGuest(t, l, "p1")
+		if err := l.Tie(t.Context(), game, "p1", "account"); err != nil {
+			t.Fatal(err)
+		}
+		first := must(l.SetBar(t.Context(), ban("account")))(t)
+		if first.ID != "p1" || first.Seq == 0 || first.At == 0 {
+			t.Errorf("a ban of an account is kept as %+v", first)
+		}
+		all := must(l.SetBar(t.Context(), identity.Bar{Game: game, Kind: identity.BarSubject, ID: "svc", Reason: "lost"}))(t)
+		if all.IssuedBefore%1000 != 0 || all.IssuedBefore <= all.At || all.IssuedBefore > all.At+1000 {
+			t.Errorf("tokens issued before %d are barred at %d", all.IssuedBefore, all.At)
+		}
+		token := must(l.SetBar(t.Context(), identity.Bar{Game: game, Kind: identity.BarToken, ID: "account", Reason: "lost"}))(t)
+		if token.ID != "account" {
+			t.Errorf("a token's id was taken for an account: %+v", token)
+		}
+		again := must(l.SetBar(t.Context(), ban("p1")))(t)
+		revision := must(l.Revision(t.Context()))(t)
+		changes := must(l.BarsSince(t.Context(), 0, 10))(t)
+		if want := []identity.Bar{all, token, again}; !slices.Equal(changes, want) || again.Seq != revision {
+			t.Errorf("changes %+v\nwant %+v up to %d", changes, want, revision)
+		}
+		if rest := must(l.BarsSince(t.Context(), all.Seq, 1))(t); len(rest) != 1 || rest[0] != token {
+			t.Errorf("after %d: %+v", all.Seq, rest)
+		}
+		page := must(l.BarsOf(t.Context(), game, "", 0, 2))(t)
+		if len(page) != 2 || page[0] != again || page[1] != token {
+			t.Errorf("page %+v", page)
+		}
+		if page = must(l.BarsOf(t.Context(), game, "", page[1].Seq, 2))(t); len(page) != 1 || page[0] != all {
+			t.Errorf("next page %+v", page)
+		}
+		for range 2 {
+			err := l.LiftBar(t.Context(), ban("account"))
+			if revision++; revision == must(l.Revision(t.Context()))(t) {
+				if err != nil {
+					t.Error(err)
+				}
+			} else if !errors.Is(err, identity.ErrNoBar) {
+				t.Errorf("lifted twice: %v", err)
+			}
+		}
+		if bans := must(l.BarsOf(t.Context(), game, identity.BarBan, 0, 10))(t); len(bans) > 0 {
+			t.Errorf("lifted, and in force: %+v", bans)
+		}
+		if page = must(l.BarsOf(t.Context(), "other.game", "", 0, 10))(t); len(page) > 0 {
+			t.Errorf("of another game: %+v", page)
+		}
+	})
+}
+
+// What has ended long ago is forgotten with the next bar.
+func TestEndedBarsAreForgotten(t *testing.T) {
+	t.Parallel()
+	l := openOn(t, trial.SQL{Dir: t.TempDir()})
+	past := must(l.SetBar(t.Context(), ban("p1")))(t).At - barsKept.Milliseconds()
+	for id, ends := range map[string]int64{"old": past - 1000, "late": past + 60_000} {
+		b := ban(id)
+		b.EndsAt = ends
+		must(l.SetBar(t.Context(), b))(t)
+	}
+	must(l.SetBar(t.Context(), ban("p2")))(t)
+	var ids []string
+	for _, b := range must(l.BarsSince(t.Context(), 0, 10))(t) {
+		ids = append(ids, b.ID)
+	}
+	if slices.Sort(ids); !slices.Equal(ids, []string{"late", "p1", "p2"}) {
+		t.Errorf("kept %v", ids)
+	}
+}
+
+// Revisions are in commit order: who has read up to one misses none before it.
+func TestRevisionsAreInCommitOrder(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		const writers, each = 4, 10
+		seen, last := map[string]bool{}, int64(0)
+		read := func() {
+			revision := must(l.Revision(t.Context()))(t)
+			for _, b := range must(l.BarsSince(t.Context(), last, 1000))(t) {
+				seen[b.ID], last = true, b.Seq
+			}
+			last = max(last, revision)
+		}
+		atOnceN(writers+1, func(n int) {
+			for i := range each {
+				if n == writers {
+					read()
+				} else if _, err := l.SetBar(t.Context(), ban(fmt.Sprint(n, "-", i))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		if read(); len(seen) != writers*each {
+			t.Errorf("%d of %d bars were seen", len(seen), writers*each)
+		}
+	})
+}
+
+func TestKeysAreRotated(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		key := func(id string) identity.Key {
+			return identity.Key{ID: id, Alg: identity.HS256, Secret: []byte("secret " + id)}
+		}
+		if err := l.AddKeyIfNone(t.Context(), game, key("k1")); err != nil {
+			t.Fatal(err)
+		}
+		before := must(l.Revision(t.Context()))(t)
+		if err := l.RetireKey(t.Context(), game, "k1", 0); !errors.Is(err, identity.ErrKeyInUse) {
+			t.Errorf("the only key: %v", err)
+		}
+		if err := l.AddKey(t.Context(), game, key("k2")); err != nil {
+			t.Fatal(err)
+		}
+		keys := must(l.Keys(t.Context(), game))(t)
+		if len(keys) != 2 || keys[1].ID != "k2" || string(keys[1].Secret) != "secret k2" || keys[1].CreatedAt < keys[0].CreatedAt || keys[0].CreatedAt == 0 {
+			t.Errorf("keys %+v", keys)
+		}
+		if now := must(l.Revision(t.Context()))(t); now != before+1 {
+			t.Errorf("revision %d after %d", now, before)
+		}
+		for _, step := range []struct {
+			id     string
+			settle int64
+			want   error
+		}{
+			{"k1", 60_000, identity.ErrKeyInUse}, {"k9", 0, identity.ErrNoKey}, {"k1", 0, nil}, {"k2", 0, identity.ErrKeyInUse},
+		} {
+			if err := l.RetireKey(t.Context(), game, step.id, step.settle); !errors.Is(err, step.want) {
+				t.Errorf("retire %s: %v, want %v", step.id, err, step.want)
+			}
+		}
+		for i := range mostKeys - 1 {
+			if err := l.AddKey(t.Context(), game, key(fmt.Sprint("more", i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := l.AddKey(t.Context(), game, key("one more")); !errors.Is(err, identity.ErrManyKeys) {
+			t.Errorf("beyond the bound: %v", err)
+		}
+	})
+}
