@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -30,6 +31,32 @@ func (s *Server) Resident() (int64, error) {
 	var size, resident int64
 	_, err = fmt.Sscan(string(raw), &size, &resident)
 	return resident * int64(os.Getpagesize()), err
+}
+
+// Connections are how many the server's players' address has accepted and not
+// closed.
+func (s *Server) Connections() (n int64, err error) {
+	raw, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		return 0, err
+	}
+	at, err := url.Parse(s.URL)
+	if err != nil {
+		return 0, err
+	}
+	port, err := strconv.Atoi(at.Port())
+	if err != nil {
+		return 0, err
+	}
+	const established, closeWait = "01", "08"
+	local := fmt.Sprintf(":%04X", port)
+	for line := range strings.Lines(string(raw)) {
+		fields := strings.Fields(line) // the second is the local address, the fourth the state
+		if len(fields) > 3 && strings.HasSuffix(fields[1], local) && (fields[3] == established || fields[3] == closeWait) {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // Metrics are a server's metrics at an instant, by series as it is written.

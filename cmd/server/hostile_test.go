@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"laststand/internal/trial"
+	"laststand/loadtest/hostile/attack"
+	"laststand/loadtest/hostile/honest"
+	"laststand/loadtest/hostile/siege"
+	"laststand/loadtest/rig"
+)
+
+// TestHostileClients lets all kinds of hostile clients at a server at once, under
+// its default limits, while honest players play. What anybody was told is held
+// against the contract; how fast it came is logged and fails nothing.
+// loadtest/hostile is the long version.
+func TestHostileClients(t *testing.T) {
+	t.Parallel()
+	server, err := rig.Start(context.Background(), rig.Options{ // its end is Stop
+		Binary: os.Args[0], Env: []string{actAs + "=server"},
+		RedisURL: trial.Redis(t).URL, Settings: siege.Settings("{}"), Files: attack.Files(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	admin, err := server.Admin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := siege.Run(t.Context(), siege.Config{
+		Server: server, Admin: admin, Kinds: attack.Kinds(), Attack: attack.Run,
+		Honest: honest.Config{URL: server.URL, Duelists: 6, Seats: 4, Readers: 2, Watchers: 2},
+		Calm:   time.Second / 2, All: 2 * time.Second, Patience: 11 * time.Second, Return: 30 * time.Second, MoreMB: 1 << 10,
+		PerSecond: 220, Sockets: 24, Sources: siege.Sources(3), Bounds: attack.Bounds{},
+		Say: func(line string) { t.Log(line) },
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, server.Log())
+	}
+	t.Log(report)
+	for _, untrue := range report.Untrue {
+		t.Error(untrue)
+	}
+	if report.Duels == 0 {
+		t.Error("no duel was played")
+	}
+}

@@ -1,0 +1,61 @@
+package attack
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"laststand/loadtest/rig"
+)
+
+// operatorsOnly are paths of the operations listener, and what shows that one of
+// them was served.
+var operatorsOnly = map[string]string{
+	"/metrics": "laststand_", "/debug/pprof/": "profile", "/debug/pprof/heap?debug=1": "heap profile", "/debug/pprof/cmdline": "--listen",
+	"/debug/vars": "cmdline", "/admin/": "tasks", "/admin/v1/tasks": `"tasks"`, "/admin/v1/queues": `"queues"`, "/admin/v1/webhooks": `"webhooks"`,
+	"/admin/v1/games/demo/queue/peek": `"behaviours"`, "//admin/v1/tasks": `"tasks"`, "/v1/../admin/v1/tasks": `"tasks"`, "/v1/games/demo/../../../metrics": "laststand_",
+	"/%61dmin/v1/tasks": `"tasks"`, "/Admin/v1/tasks": `"tasks"`, "/.env": "SECRET", "/.git/config": "[core]", "/load.yaml": "games:", "/load.key": "secret",
+}
+
+// asHosts are hosts that a careless server takes for itself.
+var asHosts = []string{"", "127.0.0.1:8081", "localhost"}
+
+// askForAdmin asks both listeners for what is the operators', as nobody, as a
+// player, and as an admin of its own making.
+func (a *attacker) askForAdmin(ctx context.Context) {
+	paths := make([]string, 0, len(operatorsOnly))
+	for path := range operatorsOnly {
+		paths = append(paths, path)
+	}
+	admin := object{"role": "admin", "game": nil, "sub": "root"}
+	good := with(playerClaims("demo", "bad_admin"), admin)
+	byGame, _ := rig.Sign(good) // of texts and numbers
+	tokens := []string{"", a.token("bad_admin"), byGame, unsigned(headerOf("none", rig.KeyID), good) + ".", signed(headerOf("HS256", "server"), good, []byte("admin"))}
+	a.rounds(ctx, 16, len(paths)*len(tokens), func(ctx context.Context, worker, n int) {
+		header := http.Header{"X-Forwarded-For": {"127.0.0.1"}, "X-Original-Url": {"/admin/v1/tasks"}}
+		if token := tokens[n%len(tokens)]; token != "" {
+			header.Set("Authorization", "Bearer "+token)
+		}
+		path := paths[n/len(tokens)%len(paths)]
+		got := a.ask(ctx, worker, call{method: "GET", path: path, header: header, host: asHosts[n%len(asHosts)]})
+		if got.status == http.StatusOK && strings.Contains(got.body, operatorsOnly[path]) {
+			a.untrue("the players' address serves %s", path)
+		}
+		if n%7 == 0 {
+			a.askOperations(ctx, worker, header)
+		}
+	})
+}
+
+// askOperations asks the operations listener for what needs the role.
+func (a *attacker) askOperations(ctx context.Context, worker int, header http.Header) {
+	for _, c := range []call{
+		{method: "GET", path: "/admin/v1/tasks"}, {method: "GET", path: "/debug/pprof/heap"},
+		{method: "POST", path: "/admin/v1/games/demo/queue/drain", body: "{}"}, {method: "POST", path: "/admin/v1/games/demo/boards/rebuild"},
+	} {
+		c.ops, c.header = true, header
+		if got := a.ask(ctx, worker, c); got.status != 0 && got.status < 400 {
+			a.untrue("operations serve %s %s to who is no admin: %d", c.method, c.path, got.status)
+		}
+	}
+}

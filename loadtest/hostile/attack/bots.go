@@ -1,0 +1,266 @@
+package attack
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"laststand/internal/protocol"
+)
+
+// cheat has bots play duels of the arcade against each other, and try all that
+// could be of advantage.
+func (a *attacker) cheat(ctx context.Context) {
+	var bots sync.WaitGroup
+	for worker := range min(a.Sockets, 24) &^ 1 { // an even number: each needs an opponent
+		bots.Go(func() {
+			for time.Now().Before(a.until) && ctx.Err() == nil {
+				sub := fmt.Sprintf("bot_%d_%s", worker, rand.Text()[:6])
+				(&bot{attacker: a, worker: worker, sub: sub, token: arcadeToken(sub)}).play(ctx)
+			}
+		})
+	}
+	bots.Wait()
+}
+
+// lastWords is how long a bot hears on, beyond the order's time, of the match
+// that it is in.
+const lastWords = 3 * time.Second
+
+// bot is one player who cheats.
+type bot struct {
+	*attacker
+	worker     int
+	sub, token string
+
+	conn  *socket
+	last  int64
+	sent  map[int64]attempt // by id
+	match string
+	asked map[int]*asked // questions seen, by index
+	early map[int]int64  // questions with an answer accepted before they were seen, and its stamp
+	score int64
+}
+
+// attempt is an answer that was sent.
+type attempt struct {
+	question int
+	given    string // as JSON
+	foreign  bool   // to a match of others
+}
+
+// asked is a question and what was accepted as the bot's answer to it.
+type asked struct {
+	protocol.Question
+	accepted map[string]bool // by what was given
+	judged   bool
+}
+
+// play plays duels over connections of its own until it is closed, or the order
+// is over.
+func (b *bot) play(ctx context.Context) {
+	if !b.next(ctx) {
+		return
+	}
+	var err error
+	if b.conn, err = b.greet(ctx, b.worker, b.token); err != nil {
+		return
+	}
+	defer func() { _ = b.conn.Close() }() // whichever it is by then
+	b.forget()
+	b.send(protocol.TypeDuelJoin, protocol.DuelJoin{}, attempt{})
+	for {
+		f, err := b.conn.next(min(time.Until(b.until)+lastWords, callWithin))
+		switch {
+		case err == nil && f.Type != protocol.TypeError && f.closed == 0:
+			b.take(ctx, f)
+		case !b.heard(ctx, f, err):
+			return
+		}
+		if b.match == "" && time.Now().After(b.until) {
+			return
+		}
+	}
+}
+
+func (b *bot) forget() {
+	b.match, b.score, b.sent, b.asked, b.early = "", 0, map[int64]attempt{}, map[int]*asked{}, map[int]int64{}
+}
+
+func (b *bot) send(kind string, data any, what attempt) {
+	b.last++
+	raw, _ := json.Marshal(data) // of our own messages
+	b.sent[b.last] = what
+	_ = b.conn.text(`{"id":` + strconv.FormatInt(100+b.last, 10) + `,"type":"` + kind + `","data":` + string(raw) + `}`)
+}
+
+// try sends an answer.
+func (b *bot) try(match string, question int, given protocol.Given) {
+	raw, _ := json.Marshal(given) // of our own
+	b.send(protocol.TypeAnswer, protocol.Answer{Match: match, Question: &question, Given: given}, attempt{question, string(raw), match != b.match})
+}
+
+func (b *bot) take(ctx context.Context, f heardFrame) {
+	switch f.Type {
+	case protocol.TypeMatchFound:
+		b.match = f.Match
+		for _, question := range []int{0, 1, -1, 99} {
+			b.try(b.match, question, guess("single", 0))
+		}
+		b.try("m_nobody", 0, guess("single", 0))
+		if b.Match != "" {
+			b.try(b.Match, 0, guess("single", 0))
+		}
+	case protocol.TypeQuestion:
+		var q protocol.Question
+		if json.Unmarshal(f.Data, &q) == nil {
+			b.answer(ctx, q)
+		}
+	case protocol.TypeAnswered:
+		b.answered(f)
+	case protocol.TypeQuestionClosed:
+		b.judge(f)
+	case protocol.TypeMatchOver:
+		b.over(f)
+		b.forget()
+		if b.next(ctx) && time.Now().Before(b.until) {
+			b.send(protocol.TypeDuelJoin, protocol.DuelJoin{}, attempt{})
+		}
+	}
+}
+
+// answer answers a question at once, again, otherwise, and the ones behind it;
+// now and then from two connections.
+func (b *bot) answer(ctx context.Context, q protocol.Question) {
+	if b.asked[q.Question] != nil { // it was synced
+		return
+	}
+	b.asked[q.Question] = &asked{q, map[string]bool{}, false}
+	if at, early := b.early[q.Question]; early && at < q.OpensAt {
+		b.untrue("an answer of %d was accepted %d ms before question %d of %s was open", at, q.OpensAt-at, q.Question, b.match)
+	}
+	b.try(b.match, q.Question, guess(q.Kind, 0))
+	b.try(b.match, q.Question, guess(q.Kind, 0))
+	if q.Question%3 == 1 {
+		b.doubleUp(ctx)
+	}
+	b.try(b.match, q.Question, guess(q.Kind, 1))
+	b.try(b.match, q.Question+1, guess("single", 0))
+}
+
+// doubleUp opens a second connection while answers of the first are on the way,
+// and goes on over it. What the first is still told is heard.
+func (b *bot) doubleUp(ctx context.Context) {
+	second, err := b.greet(ctx, b.worker, b.token)
+	if err != nil {
+		return
+	}
+	first := b.conn
+	b.conn = second
+	for {
+		f, err := first.next(time.Second)
+		if f.Type == protocol.TypeAnswered && err == nil {
+			b.answered(f)
+			continue
+		}
+		if !b.heard(ctx, f, err) {
+			break
+		}
+	}
+	_ = first.Close()
+	b.send(protocol.TypeMatchSync, protocol.Resume{Match: b.match}, attempt{})
+}
+
+// answered notes what was accepted: one answer to a question, of its own match.
+func (b *bot) answered(f heardFrame) {
+	var said protocol.Answered
+	if f.Re == nil || json.Unmarshal(f.Data, &said) != nil {
+		return
+	}
+	what, ours := b.sent[*f.Re-100]
+	if !ours {
+		return // of a match that is over
+	}
+	if what.foreign || what.question != said.Question || what.question < 0 {
+		b.untrue("an answer to question %d of a match of others was accepted: %s", what.question, f.Data)
+		return
+	}
+	q := b.asked[said.Question]
+	if q == nil {
+		b.early[said.Question] = said.At
+		return
+	}
+	if q.accepted[what.given] = true; len(q.accepted) > 1 {
+		b.untrue("two answers to question %d of %s were accepted: %v", said.Question, b.match, q.accepted)
+	}
+	if said.ElapsedMS < 0 {
+		b.untrue("an answer was accepted after %d ms", said.ElapsedMS)
+	}
+}
+
+// judge holds what a question gave against what was accepted.
+func (b *bot) judge(f heardFrame) {
+	var closed protocol.QuestionClosed
+	if json.Unmarshal(f.Data, &closed) != nil {
+		return
+	}
+	q := b.asked[closed.Question]
+	for _, r := range closed.Results {
+		if r.Player != b.sub || q == nil || q.judged {
+			continue
+		}
+		q.judged = true
+		b.score += r.Points
+		if r.Points > b.worth(q, r) {
+			b.untrue("question %d of %s gave %d points: %s", closed.Question, b.match, r.Points, f.Data)
+		}
+		if given := string(r.Given); given != "null" && len(q.accepted) == 1 && !q.accepted[given] {
+			b.untrue("question %d of %s counted %s, and %v was accepted", closed.Question, b.match, given, q.accepted)
+		}
+	}
+}
+
+// worth is what an answer gives by the contract, section 3.
+func (b *bot) worth(q *asked, r protocol.QuestionResult) int64 {
+	limit := q.ClosesAt - q.OpensAt
+	if !r.Correct || r.ElapsedMS == nil || *r.ElapsedMS < 0 || limit <= 0 {
+		return 0
+	}
+	return 100 + 100*(limit-min(*r.ElapsedMS, limit))/limit
+}
+
+// over holds a match's end against its questions.
+func (b *bot) over(f heardFrame) {
+	var over protocol.MatchOver
+	if json.Unmarshal(f.Data, &over) != nil {
+		return
+	}
+	for question := range b.early {
+		if b.asked[question] == nil {
+			b.untrue("an answer to question %d of %s was accepted, which was never asked", question, b.match)
+		}
+	}
+	for _, s := range over.Standings {
+		if s.Player == b.sub && (s.Score > b.score || s.Answered > s.Asked) {
+			b.untrue("%s gave %d points for %d answers to %d questions, and %d were seen", b.match, s.Score, s.Answered, s.Asked, b.score)
+		}
+	}
+	b.served()
+}
+
+// guess is the nth guess at a question of a kind.
+func guess(kind string, n int) protocol.Given {
+	switch kind {
+	case "single", "boolean":
+		return protocol.Given{Choice: &n}
+	case "multiple":
+		return protocol.Given{Choices: []int{n}}
+	case "number":
+		return protocol.Given{Value: json.RawMessage(strconv.Itoa(42 + n))}
+	}
+	return protocol.Given{Value: json.RawMessage(strconv.Quote("guess " + strconv.Itoa(n)))}
+}

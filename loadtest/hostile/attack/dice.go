@@ -1,0 +1,6 @@
+package attack
+
+import "math/rand/v2"
+
+// dice throws a number below n.
+func dice(n int) int { return rand.IntN(n) } //nolint:gosec // a guess is no secret

@@ -1,0 +1,163 @@
+package attack
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"laststand/loadtest/rig"
+)
+
+// token is a token of a hostile player of the game demo.
+func (a *attacker) token(sub string) string {
+	token, err := rig.Token("player", sub)
+	if err != nil {
+		a.untrue("a token of our own: %v", err)
+	}
+	return token
+}
+
+// flooded is how many messages a second a player who floods sends at the least:
+// some times as many as any may.
+const flooded = 100
+
+// floodFrames has players send whatever comes to their minds, as fast as they
+// may; who is closed comes again.
+func (a *attacker) floodFrames(ctx context.Context) {
+	messages := []string{
+		`{"id":2,"type":"ping","data":{"at":1}}`,
+		`{"id":3,"type":"answer","data":{"match":"m_none","question":0,"choice":0}}`,
+		`{"id":4,"type":"match.sync","data":{"match":"m_none","seq":0}}`,
+		`{"id":5,"type":"board.watch","data":{"window":"all"}}`,
+		`{"id":6,"type":"board.unwatch","data":{"window":"all"}}`,
+		`{"id":7,"type":"nothing","data":{}}`,
+		`{"id":8,"type":"ping","data":{"at":1,"more":2}}`,
+	}
+	ctx, cancel := context.WithDeadline(ctx, a.until)
+	defer cancel()
+	var workers sync.WaitGroup
+	for worker := range min(a.Sockets, 1+int(a.PerSecond/flooded)) {
+		workers.Go(func() {
+			token := a.token(fmt.Sprintf("bad_frames_%d_%s", worker, rand.Text()[:6]))
+			for a.next(ctx) {
+				a.flood(ctx, worker, token, messages)
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// flood sends messages over one connection until it is closed.
+func (a *attacker) flood(ctx context.Context, worker int, token string, messages []string) {
+	s, err := a.greet(ctx, worker, token)
+	if err != nil {
+		return
+	}
+	var reader sync.WaitGroup
+	reader.Go(func() { a.listen(ctx, s, time.Until(a.until)+time.Second) })
+	for i := 0; a.next(ctx); i++ {
+		if s.text(messages[i%len(messages)]) != nil {
+			break
+		}
+	}
+	_ = s.Close()
+	reader.Wait()
+}
+
+// floodConnects connects and goes, at each step of the way.
+func (a *attacker) floodConnects(ctx context.Context) {
+	var step atomic.Int64
+	a.swarm(ctx, 128, func(ctx context.Context, worker int) {
+		now := step.Add(1) % 4
+		if now == 0 {
+			if conn, err := a.dial(ctx, worker); err == nil {
+				_ = conn.Close()
+			}
+			return
+		}
+		if now == 1 {
+			if s, err := a.open(ctx, worker, "Origin: https://evil.example\r\n"); err == nil {
+				a.untrue("a page of another origin was let in")
+				_ = s.Close()
+			}
+			return
+		}
+		s, err := a.open(ctx, worker, "Sec-WebSocket-Extensions: permessage-deflate\r\n")
+		if err != nil {
+			return
+		}
+		if now == 2 {
+			_ = s.text(`{"id":1,"type":"hel`)
+		}
+		_ = s.Close()
+	})
+}
+
+// floodHellos says hello with good and bad tokens, again and again.
+func (a *attacker) floodHellos(ctx context.Context) {
+	good := a.token("bad_hello")
+	a.swarm(ctx, 64, func(ctx context.Context, worker int) {
+		token := good
+		if worker%2 == 0 {
+			token = "eyJhbGciOiJIUzI1NiJ9." + rand.Text() + "." + rand.Text()
+		}
+		s, err := a.greet(ctx, worker, token)
+		if err != nil {
+			return
+		}
+		if token != good {
+			a.untrue("a token of no shape was welcome")
+		}
+		a.served()
+		_ = s.Close()
+	})
+}
+
+// guest asks for a new guest.
+func (a *attacker) guest(ctx context.Context, worker int, header http.Header) reply {
+	body := fmt.Sprintf(`{"device":%q}`, rand.Text()+rand.Text()[:6])
+	return a.ask(ctx, worker, call{method: "POST", path: "/v1/games/demo/guests", body: body, header: header})
+}
+
+// floodGuests makes guests. More than an address may make are untrue.
+func (a *attacker) floodGuests(ctx context.Context) {
+	a.countGuests(ctx, func(int) http.Header { return nil })
+}
+
+// countGuests makes guests with headers, and holds how many came to be against
+// what the addresses that they really come from may make.
+func (a *attacker) countGuests(ctx context.Context, header func(n int) http.Header) {
+	var asked, made atomic.Int64
+	a.swarm(ctx, 64, func(ctx context.Context, worker int) {
+		if a.guest(ctx, worker, header(int(asked.Add(1)))).status == http.StatusCreated {
+			made.Add(1)
+		}
+	})
+	a.granted("guests", made.Load(), a.Bounds.Guests, time.Minute)
+}
+
+// spoofAddresses is floodGuests, but each says that it comes from elsewhere.
+func (a *attacker) spoofAddresses(ctx context.Context) {
+	a.countGuests(ctx, func(n int) http.Header {
+		from := fmt.Sprintf("203.0.%d.%d", n/250%250, n%250)
+		return http.Header{
+			"X-Forwarded-For": {from, "10.1.2.3, " + from}, "X-Real-Ip": {from}, "Forwarded": {"for=" + from},
+			"Cf-Connecting-Ip": {from}, "True-Client-Ip": {from}, "X-Forwarded-Proto": {"https"},
+		}
+	})
+}
+
+// floodLookups asks for nicknames.
+func (a *attacker) floodLookups(ctx context.Context) {
+	var told atomic.Int64
+	a.swarm(ctx, 64, func(ctx context.Context, worker int) {
+		if a.ask(ctx, worker, call{method: "GET", path: "/v1/games/demo/nicknames/" + rand.Text()[:12]}).status == http.StatusOK {
+			told.Add(1)
+		}
+	})
+	a.granted("nicknames", told.Load(), a.Bounds.Lookups, time.Minute)
+}

@@ -1,0 +1,141 @@
+package attack
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func pad(n int) string { return strings.Repeat("a", n) }
+
+func isOurs(err error) bool { return errors.Is(err, net.ErrClosed) }
+
+// malformed is a thing to send that no server may take, and how it is refused:
+// one of these, or "cut".
+type malformed struct {
+	name string
+	raw  []byte
+	want string // separated by commas
+}
+
+func message(text string) []byte { return encode(bitFinal|opText, []byte(text), -1) }
+
+// broken are frames that are none of the contract's, for a player who has said
+// hello. "error pong" stands for a reply that is no refusal.
+var broken = []malformed{
+	{"no JSON", message(`hello?`), "close 4400"},
+	{"a list", message(`[1,2,3]`), "close 4400"},
+	{"null", message(`null`), "close 4400"},
+	{"nothing", message(``), "close 4400"},
+	{"JSON twice", message(`{"id":1,"type":"ping","data":{"at":1}}{}`), "close 4400"},
+	{"half of it", message(`{"id":1,"type":"ping","data":{"at`), "close 4400"},
+	{"no type", message(`{"id":1,"data":{}}`), "close 4400"},
+	{"a type that is a number", message(`{"id":1,"type":7}`), "close 4400"},
+	{"a depth of 2,000", message(`{"id":1,"type":"ping","data":{"at":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}}`), "error bad_request,close 4400"},
+	{"a depth without an end", message(`{"id":1,"type":"ping","data":` + strings.Repeat(`{"a":`, 800)), "close 4400"},
+	{"broken UTF-8", message("{\"id\":1,\"type\":\"ping\",\"data\":{\"at\":\"\xff\xfe\"}}"), "close 4400"},
+	{"a lone surrogate", message(`{"id":1,"type":"match.sync","data":{"match":"\ud800","seq":0}}`), "error bad_request,error not_in_match"},
+	{"NUL", message(`{"id":1,"type":"match.sync","data":{"match":"m_\u0000","seq":0}}`), "error bad_request,error not_in_match"},
+	{"binary", encode(bitFinal|opBinary, []byte(`{"id":1,"type":"ping","data":{"at":1}}`), -1), "close 4400"},
+	{"5 KiB", message(`{"id":1,"type":"ping","data":{"at":"` + pad(5000) + `"}}`), "close 1009"},
+	{"64 KiB", message(pad(65_536)), "close 1009"},
+	{"a claim of 4 GiB", append(encode(bitFinal|opText, nil, 1<<32), pad(5000)...), "close 1009"},
+	{"a claim of 2^63", append([]byte{bitFinal | opText, bitMasked | 127, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, pad(5000)...), "close 1009,close 1002,cut"},
+	{"fragments beyond 4 KiB", fragments(700, 8), "close 1009"},
+	{"empty fragments without an end", fragments(3000, 0), "close 1009,close 4400,none"},
+	{"a compressed bit", encode(bitFinal|bitCompressed|opText, []byte(`{"id":1,"type":"ping","data":{"at":1}}`), -1), "close 1002"},
+	{"no mask", append([]byte{bitFinal | opText, 2}, `{}`...), "close 1002"},
+	{"an opcode that is nobody's", encode(bitFinal|0x3, []byte("x"), -1), "close 1002"},
+	{"a continuation of nothing", encode(bitFinal|opContinuation, []byte("x"), -1), "close 1002"},
+	{"a text within a text", append(encode(opText, []byte(`{"id"`), -1), message(`{}`)...), "close 1002"},
+	{"a ping of 200 bytes", encode(bitFinal|opPing, []byte(pad(200)), -1), "close 1002"},
+	{"a ping in fragments", encode(opPing, []byte("x"), -1), "close 1002"},
+	{"a closing of one byte", encode(bitFinal|opClose, []byte{3}, -1), "close 1002"},
+	{"a closing with no code of its own", encode(bitFinal|opClose, []byte{0, 1}, -1), "close 1002"},
+	{"no id", message(`{"type":"ping","data":{"at":1}}`), "error bad_request"},
+	{"a huge id", message(`{"id":9007199254740993,"type":"ping","data":{"at":1}}`), "error bad_request"},
+	{"an id of 1e308", message(`{"id":1e308,"type":"ping","data":{"at":1}}`), "error bad_request"},
+	{"an id of 1,000 digits", message(`{"id":1` + strings.Repeat("0", 1000) + `,"type":"ping","data":{"at":1}}`), "error bad_request"},
+	{"an id below 0", message(`{"id":-1,"type":"ping","data":{"at":1}}`), "error bad_request"},
+	{"an id that is a text", message(`{"id":"1","type":"ping","data":{"at":1}}`), "error bad_request"},
+	{"a second hello", message(`{"id":1,"type":"hello","data":{"token":"x"}}`), "error bad_request"},
+	{"a type of nobody's", message(`{"id":1,"type":"admin.ban","data":{}}`), "error unknown_type"},
+	{"a type of 3,000 characters", message(`{"id":1,"type":"` + pad(3000) + `","data":{}}`), "error unknown_type"},
+	{"an unknown field", message(`{"id":1,"type":"ping","data":{"at":1},"admin":true}`), "error bad_request"},
+	{"a field of another case", message(`{"id":1,"type":"ping","data":{"At":1}}`), "error bad_request"},
+	{"__proto__", message(`{"id":1,"type":"ping","data":{"at":1,"__proto__":{}}}`), "error bad_request"},
+	{"data that is a list", message(`{"id":1,"type":"ping","data":[]}`), "error bad_request"},
+	{"an answer of a million", message(`{"id":1,"type":"answer","data":{"match":"m_none","question":1000000,"choice":99999999}}`), "error not_in_match"},
+	{"an answer beyond integers", message(`{"id":1,"type":"answer","data":{"match":"m_none","question":1e99,"choice":0}}`), "error bad_request,error not_in_match"},
+	{"a window of a path", message(`{"id":1,"type":"board.watch","data":{"window":"../../etc"}}`), "error not_found,error bad_request"},
+	{"a limit below 0", message(`{"id":1,"type":"board.watch","data":{"window":"all","limit":-5}}`), "error bad_request"},
+}
+
+// fragments are a text in many parts without a last one.
+func fragments(n, size int) []byte {
+	out := encode(opText, []byte(pad(size)), -1)
+	for range n - 1 {
+		out = append(out, encode(opContinuation, []byte(pad(size)), -1)...)
+	}
+	return out
+}
+
+// sendMalformed sends everything broken in turn, each as a first frame too,
+// where nothing but a closing may answer it.
+func (a *attacker) sendMalformed(ctx context.Context) {
+	a.rounds(ctx, 32, 2*len(broken), func(ctx context.Context, worker, n int) {
+		a.breakFrame(ctx, worker, broken[n%len(broken)], n/len(broken)%2 == 1)
+	})
+}
+
+func (a *attacker) breakFrame(ctx context.Context, worker int, m malformed, first bool) {
+	var s *socket
+	var err error
+	if first {
+		s, err = a.open(ctx, worker)
+		m.want = "close 4400,close 1009,close 1002,close 4401,none"
+	} else {
+		s, err = a.greet(ctx, worker, a.token("bad_frame_"+rand.Text()[:8]))
+	}
+	if err != nil {
+		return
+	}
+	defer s.Close()
+	_ = s.put(m.raw) // a closing may come amid it
+	f, err := s.next(endless(m))
+	how := outcome(f, err)
+	a.heard(ctx, f, err)
+	if ctx.Err() == nil && !slices.Contains(strings.Split(m.want, ","), how) && how != "cut" && how != "close 1013" && how != "close 4429" {
+		a.untrue("the frame %q (first: %v) was met with %q, and %s was due", m.name, first, how, m.want)
+	}
+}
+
+// endless is how long an answer is waited for: not for long where there may be
+// none.
+func endless(m malformed) time.Duration {
+	if strings.HasSuffix(m.want, "none") {
+		return time.Second
+	}
+	return callWithin
+}
+
+// outcome is what heard notes, and "none" for nothing in time.
+func outcome(f heardFrame, err error) string {
+	switch {
+	case err != nil:
+		if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
+			return "none"
+		}
+		return "cut"
+	case f.closed != 0:
+		return "close " + strconv.Itoa(f.closed)
+	case f.Type == "error":
+		return "error " + string(refusal(f).Code)
+	}
+	return f.Type
+}

@@ -1,0 +1,218 @@
+package attack
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// readSlowly asks for as much as it may and reads next to nothing of it: half
+// the sockets are websockets, half HTTP.
+func (a *attacker) readSlowly(ctx context.Context) {
+	a.crowd(ctx, func(ctx context.Context, worker int) {
+		if worker%2 == 0 {
+			a.gorge(ctx, worker)
+			return
+		}
+		a.pipeline(ctx, worker)
+	})
+}
+
+// crowd keeps as many sockets at work as there may be; each ends by itself.
+func (a *attacker) crowd(ctx context.Context, one func(ctx context.Context, worker int)) {
+	open, cancel := context.WithDeadline(ctx, a.until)
+	defer cancel()
+	var workers sync.WaitGroup
+	for worker := range a.Sockets {
+		workers.Go(func() {
+			for a.next(open) {
+				one(ctx, worker)
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// small has a connection take in as little as the system lets it.
+func small(conn net.Conn) {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetReadBuffer(1) // a wish
+	}
+}
+
+// gorgeEvery is as often as a message may come, by the default limit.
+const gorgeEvery = time.Second / 18
+
+// gorge has the largest frames echoed and reads none.
+func (a *attacker) gorge(ctx context.Context, worker int) {
+	s, err := a.greet(ctx, worker, a.token(fmt.Sprintf("bad_gorge_%d", worker)))
+	if err != nil {
+		return
+	}
+	defer s.Close()
+	small(s.Conn)
+	large := `{"id":2,"type":"ping","data":{"at":"` + pad(3900) + `"}}`
+	again := time.NewTicker(gorgeEvery)
+	defer again.Stop()
+	for range again.C {
+		if !a.next(ctx) || time.Now().After(a.until) || s.text(large) != nil {
+			break
+		}
+	}
+	a.listen(ctx, s, time.Second) // why it was closed, behind all that it had not read
+}
+
+// pipeline asks for page after page over one connection and reads none.
+func (a *attacker) pipeline(ctx context.Context, worker int) {
+	conn, err := a.dial(ctx, worker)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	small(conn)
+	for a.next(ctx) && time.Now().Before(a.until) {
+		_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // it cannot fail on an open one
+		if _, err := io.WriteString(conn, "GET /openapi.yaml HTTP/1.1\r\nHost: laststand\r\n\r\n"); err != nil {
+			a.lost(ctx, "cut")
+			return
+		}
+	}
+}
+
+// A dawdler begins something and goes on byte by byte; by is when a server has
+// to have cut it off.
+type dawdler struct {
+	name  string
+	begin func(a *attacker, ctx context.Context, worker int) (net.Conn, error)
+	drip  string // what follows, one byte at a time; "" for silence
+	by    time.Duration
+}
+
+// Bounds of the server's with something for a machine that is busy: 5 s for
+// headers and a hello, 30 s for a body, 75 s of a session's silence.
+const (
+	soon  = 5*time.Second + slack
+	later = 30*time.Second + slack
+	slack = 5 * time.Second
+)
+
+var slowWriters = []dawdler{
+	{"headers", bare("GET /healthz HTTP/1.1\r\nHost: laststand\r\n"), "X-Slow: " + pad(4000), soon},
+	{"a request line", bare("GET /health"), pad(4000), soon},
+	{"a body", bare("POST /v1/games/demo/guests HTTP/1.1\r\nHost: laststand\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"), pad(900), later},
+	{"chunks", bare("POST /v1/games/demo/guests HTTP/1.1\r\nHost: laststand\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"), "1\r\n{\r\n" + pad(900), later},
+	{"a hello", upgraded(string(encode(bitFinal|opText, nil, 200))), pad(190), soon},
+	{"a hello in fragments", upgraded(string(encode(opText, []byte("{"), -1))), string(encode(opContinuation, []byte(" "), -1)), soon},
+}
+
+var halfOpen = []dawdler{
+	{"a connection", bare(""), "", soon},
+	{"a connection that was of use once", bare("GET /healthz HTTP/1.1\r\nHost: laststand\r\n\r\n"), "", 2*time.Minute + slack},
+	{"a websocket", upgraded(""), "", soon},
+	{"a websocket that pings", upgraded(""), string(encode(bitFinal|opPing, nil, -1)), soon},
+}
+
+func bare(first string) func(*attacker, context.Context, int) (net.Conn, error) {
+	return func(a *attacker, ctx context.Context, worker int) (net.Conn, error) {
+		conn, err := a.dial(ctx, worker)
+		if err != nil {
+			return nil, err
+		}
+		_, err = io.WriteString(conn, first)
+		return conn, err
+	}
+}
+
+func upgraded(first string) func(*attacker, context.Context, int) (net.Conn, error) {
+	return func(a *attacker, ctx context.Context, worker int) (net.Conn, error) {
+		s, err := a.open(ctx, worker)
+		if err != nil {
+			return nil, err
+		}
+		return s, s.put([]byte(first))
+	}
+}
+
+// writeSlowly begins requests, headers, bodies and frames, and goes on byte by
+// byte.
+func (a *attacker) writeSlowly(ctx context.Context) { a.dawdle(ctx, slowWriters) }
+
+// sayNothing connects and leaves it at that.
+func (a *attacker) sayNothing(ctx context.Context) { a.dawdle(ctx, halfOpen) }
+
+func (a *attacker) dawdle(ctx context.Context, ways []dawdler) {
+	a.crowd(ctx, func(ctx context.Context, worker int) { a.dawdleOnce(ctx, worker, ways[worker%len(ways)]) })
+}
+
+// drippedEvery is how often a dawdler says a byte.
+const drippedEvery = 400 * time.Millisecond
+
+// dawdleOnce keeps on until the server cuts the connection, which it has to do
+// in time. It gives up itself at the end of the order, if the time has not come
+// by then, unless the order has the patience for it.
+func (a *attacker) dawdleOnce(ctx context.Context, worker int, d dawdler) {
+	conn, err := d.begin(a, ctx, worker)
+	if err != nil {
+		if conn != nil {
+			_ = conn.Close()
+			a.lost(ctx, "cut")
+		}
+		return
+	}
+	defer conn.Close()
+	began, giveUp := time.Now(), a.until
+	if d.by <= a.Patience {
+		giveUp = a.until.Add(a.Patience)
+	}
+	ended := make(chan struct{})
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		defer close(ended)
+		a.hearOut(ctx, conn)
+	})
+	defer reader.Wait()
+	defer conn.Close() // before the wait
+	drip := time.NewTicker(drippedEvery)
+	defer drip.Stop()
+	for said := 0; ; said++ {
+		select {
+		case <-ended:
+			return
+		case <-ctx.Done():
+			return
+		case now := <-drip.C:
+			if now.Sub(began) > d.by {
+				a.untrue("%s, byte by byte, was let go on for %s", d.name, now.Sub(began).Round(time.Second))
+				return
+			}
+			if now.After(giveUp) {
+				return
+			}
+			if d.drip != "" {
+				_ = conn.SetWriteDeadline(now.Add(time.Second)) // it cannot fail on an open one
+				_, _ = conn.Write([]byte{d.drip[said%len(d.drip)]})
+			}
+		}
+	}
+}
+
+// hearOut reads until the server ends a connection, and notes how.
+func (a *attacker) hearOut(ctx context.Context, conn net.Conn) {
+	if s, ok := conn.(*socket); ok {
+		a.listen(ctx, s, time.Hour)
+		return
+	}
+	first := make([]byte, 12) // HTTP/1.1 408
+	n, _ := io.ReadFull(conn, first)
+	_, err := io.Copy(io.Discard, conn)
+	switch {
+	case ctx.Err() != nil, isOurs(err):
+	case n == len(first) && first[9] >= '4':
+		a.refused("bare " + string(first[9:12]))
+	default:
+		a.refused("cut")
+	}
+}

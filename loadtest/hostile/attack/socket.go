@@ -1,0 +1,226 @@
+package attack
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"laststand/internal/protocol"
+)
+
+// Opcodes of RFC 6455, 5.2, and the bits beside them.
+const (
+	opContinuation = 0x0
+	opText         = 0x1
+	opBinary       = 0x2
+	opClose        = 0x8
+	opPing         = 0x9
+	bitFinal       = 0x80
+	bitCompressed  = 0x40
+	bitMasked      = 0x80
+)
+
+// socket is a websocket that does as it is told, right or wrong. Its methods
+// are for one goroutine, but for one more that sends.
+type socket struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+// dial opens a bare connection from the worker's address.
+func (a *attacker) dial(ctx context.Context, worker int) (net.Conn, error) {
+	conn, err := dialer(a.Sources[worker%len(a.Sources)]).DialContext(ctx, "tcp", strings.TrimPrefix(a.URL, "http://"))
+	if err != nil {
+		a.lost(ctx, "no connection")
+		return nil, err
+	}
+	return conn, nil
+}
+
+// errUpgrade says that no websocket came about; it has been noted why.
+var errUpgrade = errors.New("attack: no websocket")
+
+// open opens a websocket; more are header lines.
+func (a *attacker) open(ctx context.Context, worker int, more ...string) (*socket, error) {
+	conn, err := a.dial(ctx, worker)
+	if err != nil {
+		return nil, err
+	}
+	s := &socket{conn, bufio.NewReaderSize(conn, 4096)}
+	_ = conn.SetDeadline(time.Now().Add(callWithin)) // it cannot fail on an open one
+	_, err = io.WriteString(conn, "GET /v1/ws HTTP/1.1\r\nHost: laststand\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: laststand.v1\r\n"+
+		strings.Join(more, "")+"\r\n")
+	if err == nil {
+		var answer *http.Response
+		if answer, err = http.ReadResponse(s.in, nil); err == nil {
+			if answer.StatusCode == http.StatusSwitchingProtocols {
+				return s, conn.SetDeadline(time.Time{})
+			}
+			a.upgradeRefused(answer)
+			_ = conn.Close()
+			return nil, errUpgrade
+		}
+	}
+	_ = conn.Close()
+	a.lost(ctx, "cut")
+	return nil, err
+}
+
+func (a *attacker) upgradeRefused(answer *http.Response) {
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, mostBody)) // what it says is of no matter
+	_ = answer.Body.Close()
+	a.refused("upgrade " + strconv.Itoa(answer.StatusCode))
+	if answer.StatusCode >= 500 && answer.StatusCode != http.StatusServiceUnavailable {
+		a.untrue("an upgrade was answered with %d", answer.StatusCode)
+	}
+}
+
+// greet opens a websocket and says hello as a player of a game.
+func (a *attacker) greet(ctx context.Context, worker int, token string) (*socket, error) {
+	s, err := a.open(ctx, worker)
+	if err != nil {
+		return nil, err
+	}
+	hello, _ := json.Marshal(protocol.Hello{Token: token}) // of texts
+	_ = s.text(`{"id":1,"type":"hello","data":` + string(hello) + `}`)
+	f, err := s.next(callWithin)
+	if err == nil && f.Type == protocol.TypeWelcome {
+		return s, nil
+	}
+	a.heard(ctx, f, err)
+	_ = s.Close()
+	return nil, errUpgrade
+}
+
+// encode is a frame as RFC 6455 has it; claimed is the length that it says it
+// has, unless that is below 0. The mask is zero: the payload goes as it is.
+func encode(first byte, payload []byte, claimed int64) []byte {
+	if claimed < 0 {
+		claimed = int64(len(payload))
+	}
+	out := []byte{first}
+	switch {
+	case claimed < 126:
+		out = append(out, bitMasked|byte(claimed))
+	case claimed <= 0xffff:
+		out = binary.BigEndian.AppendUint16(append(out, bitMasked|126), uint16(claimed))
+	default:
+		out = binary.BigEndian.AppendUint64(append(out, bitMasked|127), uint64(claimed))
+	}
+	return append(append(out, 0, 0, 0, 0), payload...)
+}
+
+// put writes bytes as they are.
+func (s *socket) put(raw []byte) error {
+	_ = s.SetWriteDeadline(time.Now().Add(callWithin)) // it cannot fail on an open one
+	_, err := s.Write(raw)
+	return err
+}
+
+func (s *socket) text(frame string) error { return s.put(encode(bitFinal|opText, []byte(frame), -1)) }
+
+// heard is a frame of the server's: a message, or the code of its closing.
+type heardFrame struct {
+	Re     *int64          `json:"re"`
+	Type   string          `json:"type"`
+	Match  string          `json:"match"`
+	Data   json.RawMessage `json:"data"`
+	closed int
+	at     time.Time
+}
+
+// mostFrame bounds what is read of a server's frame, in bytes.
+const mostFrame = 4 << 20
+
+// next waits for the next message or the closing; pings are passed over.
+func (s *socket) next(within time.Duration) (f heardFrame, err error) {
+	_ = s.SetReadDeadline(time.Now().Add(within)) // it cannot fail on an open one
+	for {
+		op, payload, err := s.frame()
+		switch {
+		case err != nil:
+			return f, err
+		case op == opClose && len(payload) >= 2:
+			return heardFrame{closed: int(binary.BigEndian.Uint16(payload))}, nil
+		case op == opText:
+			f.at = time.Now()
+			return f, json.Unmarshal(payload, &f)
+		}
+	}
+}
+
+func (s *socket) frame() (op byte, payload []byte, err error) {
+	var head [2]byte
+	if _, err := io.ReadFull(s.in, head[:]); err != nil {
+		return 0, nil, err
+	}
+	size := uint64(head[1])
+	if wide := map[uint64]int{126: 2, 127: 8}[size]; wide > 0 {
+		var long [8]byte
+		if _, err := io.ReadFull(s.in, long[8-wide:]); err != nil {
+			return 0, nil, err
+		}
+		size = binary.BigEndian.Uint64(long[:])
+	}
+	if size > mostFrame {
+		return 0, nil, fmt.Errorf("attack: a frame of %d bytes", size)
+	}
+	payload = make([]byte, size)
+	_, err = io.ReadFull(s.in, payload)
+	return head[0] & 0xf, payload, err
+}
+
+// heard notes how a message was refused: "error rate_limited" for a reply,
+// "close 4429" for a closing, "cut" for an end without a word. It says whether
+// the connection goes on.
+func (a *attacker) heard(ctx context.Context, f heardFrame, err error) bool {
+	switch {
+	case errors.Is(err, net.ErrClosed):
+		return false // by us
+	case err != nil:
+		if late, ok := errors.AsType[net.Error](err); !ok || !late.Timeout() {
+			a.lost(ctx, "cut")
+		}
+		return false
+	case f.closed != 0:
+		a.refused("close " + strconv.Itoa(f.closed))
+		return false
+	case f.Type == protocol.TypeError:
+		e := refusal(f)
+		a.refused("error " + string(e.Code))
+		if e.Code == protocol.CodeRateLimited && e.RetryAfterMS <= 0 {
+			a.untrue("a message was refused as too fast without a time: %s", f.Data)
+		}
+		if e.Code == protocol.CodeInternal || e.Code == "" {
+			a.untrue("a message was answered with %s", f.Data)
+		}
+	}
+	return true
+}
+
+// refusal is what an error reply says.
+func refusal(f heardFrame) (e protocol.Error) {
+	_ = json.Unmarshal(f.Data, &e) // an unreadable one has no code
+	return e
+}
+
+// listen notes all that comes until the connection ends, or for so long.
+func (a *attacker) listen(ctx context.Context, s *socket, within time.Duration) {
+	until := time.Now().Add(within)
+	for {
+		f, err := s.next(time.Until(until))
+		if !a.heard(ctx, f, err) {
+			return
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package attack
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"laststand/loadtest/rig"
+)
+
+// forgery is a token that speaks for nobody.
+type forgery struct{ name, token string }
+
+// forgeries are all that we know how to forge.
+func forgeries() []forgery {
+	good := playerClaims("demo", "bad_forger")
+	hs, ed := headerOf("HS256", rig.KeyID), headerOf("EdDSA", "ed")
+	wrong := []byte("another secret that is long enough, too")
+	token, _ := rig.Token("player", "bad_forger") // Sign never fails on texts
+	parts := strings.Split(token, ".")
+	all := slices.Concat(withoutKey(good), cutUp(parts), wronglyClaimed(good))
+	return append(all,
+		forgery{"a foreign key", signed(hs, good, wrong)},
+		forgery{"an empty key", signed(hs, good, nil)},
+		forgery{"alg confusion: PEM", signed(headerOf("HS256", "ed"), good, edPublic())},
+		forgery{"alg confusion: bytes", signed(headerOf("HS256", "ed"), good, edKey.Public().(ed25519.PublicKey))},
+		forgery{"alg confusion, the other's name", signed(hs, good, edPublic())},
+		forgery{"EdDSA in name", signed(headerOf("EdDSA", rig.KeyID), good, wrong)},
+		forgery{"EdDSA over a key of HMAC", signedByEd(headerOf("EdDSA", rig.KeyID), good)},
+		forgery{"HMAC in name", signedByEd(headerOf("HS256", "ed"), good)},
+		forgery{"no kid", signed(with(hs, object{"kid": nil}), good, wrong)},
+		forgery{"a kid of nobody's", signed(with(hs, object{"kid": "none"}), good, wrong)},
+		forgery{"a kid that is a path", signed(with(hs, object{"kid": "../../../../dev/null"}), good, nil)},
+		forgery{"a kid that is SQL", signed(with(hs, object{"kid": "x' UNION SELECT 'a"}), good, []byte("a"))},
+		forgery{"a kid that is a list", signed(with(hs, object{"kid": []string{rig.KeyID}}), good, wrong)},
+		forgery{"a key of its own", signed(with(hs, object{"jwk": object{"kty": "oct", "k": base64.RawURLEncoding.EncodeToString(wrong)}}), good, wrong)},
+		forgery{"a key elsewhere", signed(with(hs, object{"jku": "http://127.0.0.1:1/keys"}), good, wrong)},
+		forgery{"EdDSA by another", signed(ed, good, wrong)},
+		forgery{"of the arcade, by name of demo", signed(headerOf("HS256", "arcade"), good, []byte(arcadeSecret))},
+		forgery{"of the arcade, by its own key, for a game of nobody's", signed(headerOf("HS256", "arcade"), with(good, object{"game": "nothing"}), []byte(arcadeSecret))},
+	)
+}
+
+// withoutKey are tokens whose alg asks for none.
+func withoutKey(good object) (all []forgery) {
+	for _, alg := range []string{"none", "None", "NONE", "nOnE", ""} {
+		text := unsigned(headerOf(alg, rig.KeyID), good)
+		all = append(all, forgery{"alg " + alg, text + "."}, forgery{"alg " + alg + ", signed", macOf(text, sha256.New, nil)})
+	}
+	return append(all, forgery{"no alg", unsigned(object{"kid": rig.KeyID}, good) + "."}, forgery{"alg null", unsigned(object{"alg": nil, "kid": rig.KeyID}, good) + "."})
+}
+
+// cutUp are changes of a good token.
+func cutUp(parts []string) (all []forgery) {
+	head, claims, mac := parts[0], parts[1], parts[2]
+	join := func(parts ...string) string { return strings.Join(parts, ".") }
+	raw, _ := base64.RawURLEncoding.DecodeString(claims) // it was encoded so
+	host := base64.RawURLEncoding.EncodeToString([]byte(strings.Replace(string(raw), "player", "host", 1)))
+	raw, _ = base64.RawURLEncoding.DecodeString(mac) // the same
+	raw[0] ^= 1
+	for name, token := range map[string]string{
+		"no signature": join(head, claims, ""), "two parts": join(head, claims), "one part": head, "nothing": "",
+		"a cut signature": join(head, claims, mac[:len(mac)-4]), "a long one": join(head, claims, mac+mac),
+		"a wrong bit":  join(head, claims, base64.RawURLEncoding.EncodeToString(raw)),
+		"other claims": join(head, host, mac), "five parts": join(head, claims, mac, claims, mac),
+		"a line's end": join(head, claims, mac[:5]+"\n"+mac[5:]), "padding": join(head, claims, mac+"="),
+		"a last letter of the same meaning": join(head, claims, mac[:len(mac)-1]+sibling(mac[len(mac)-1])),
+		"3.5 KiB":                           join(head, claims+pad(3500), mac), "JSON": `{"payload":"` + claims + `","signature":"` + mac + `"}`,
+	} {
+		all = append(all, forgery{name, token})
+	}
+	return all
+}
+
+// sibling is a last letter of 32 bytes in base64 that a careless reader takes
+// for the same.
+func sibling(last byte) string {
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	return string(alphabet[strings.IndexByte(alphabet, last)^1])
+}
+
+// wronglyClaimed are tokens signed by the right key that claim what none may.
+func wronglyClaimed(good object) (all []forgery) {
+	now := time.Now()
+	for name, fields := range map[string]object{
+		"expired": {"exp": now.Add(-5 * time.Second).Unix()}, "long expired": {"exp": now.Add(-time.Hour).Unix(), "iat": now.Add(-2 * time.Hour).Unix()},
+		"without an end": {"exp": nil}, "an end that is a text": {"exp": "tomorrow"}, "an end beyond time": {"exp": 1e300}, "an end below 0": {"exp": -1},
+		"made in an hour": {"iat": now.Add(time.Hour).Unix()}, "good in an hour": {"nbf": now.Add(time.Hour).Unix()},
+		"a game of nobody's": {"game": "nothing"}, "of another game's name": {"game": Arcade}, "games": {"game": []string{"demo", Arcade}},
+		"an admin by the game's key": {"role": "admin"}, "an admin without a game": {"role": "admin", "game": nil}, "root": {"role": "root"},
+		"no role": {"role": nil}, "roles": {"role": []string{"player", "admin"}},
+		"nobody": {"sub": nil}, "an empty name": {"sub": ""}, "a long name": {"sub": pad(65)}, "a name of spaces": {"sub": "a b"}, "me": {"sub": "me"},
+		"a name with NUL": {"sub": "a\x00b"}, "a name of a path": {"sub": "../admin"},
+	} {
+		token, err := rig.Sign(with(good, fields))
+		if err == nil {
+			all = append(all, forgery{name, token})
+		}
+	}
+	return all
+}
+
+// forgeTokens tries all forgeries over HTTP and over websockets. First of all it
+// sees that good tokens are taken, so that refusals mean something.
+func (a *attacker) forgeTokens(ctx context.Context) {
+	good := signedByEd(headerOf("EdDSA", "ed"), playerClaims("demo", "bad_but_good"))
+	for _, token := range []string{good, a.token("bad_but_good")} {
+		if status := a.bear(ctx, 0, token).status; status == http.StatusUnauthorized {
+			a.untrue("a good token was refused: %s", token)
+		}
+	}
+	forged := forgeries()
+	a.rounds(ctx, 32, 2*len(forged), func(ctx context.Context, worker, n int) {
+		f := forged[n/2%len(forged)]
+		if n%2 == 0 {
+			a.bearForged(ctx, worker, f)
+			return
+		}
+		a.greetForged(ctx, worker, f)
+	})
+	a.eraseAndReturn(ctx)
+}
+
+// bear asks for what only a player may, in a way that changes nothing.
+func (a *attacker) bear(ctx context.Context, worker int, token string) reply {
+	return a.ask(ctx, worker, call{
+		method: "PUT", path: "/v1/games/demo/players/me/nickname", body: "{}", header: http.Header{"Authorization": {"Bearer " + token}},
+	})
+}
+
+func (a *attacker) bearForged(ctx context.Context, worker int, f forgery) {
+	if strings.ContainsAny(f.token, "\r\n") { // it is no header
+		return
+	}
+	switch got := a.bear(ctx, worker, f.token); got.status {
+	case 0, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	default:
+		a.untrue("the token %q was taken: %d %.200s", f.name, got.status, got.body)
+	}
+}
+
+func (a *attacker) greetForged(ctx context.Context, worker int, f forgery) {
+	s, err := a.greet(ctx, worker, f.token)
+	if err == nil {
+		a.untrue("the token %q was welcome", f.name)
+		_ = s.Close()
+	}
+}
+
+// eraseAndReturn makes a guest, has it erased, and comes again by its token.
+func (a *attacker) eraseAndReturn(ctx context.Context) {
+	var guest struct{ Token string }
+	made := a.guest(ctx, 1, nil)
+	if made.status != http.StatusCreated || json.Unmarshal([]byte(made.body), &guest) != nil {
+		return // the address has made too many
+	}
+	gone := a.ask(ctx, 1, call{method: "DELETE", path: "/v1/games/demo/players/me", header: http.Header{"Authorization": {"Bearer " + guest.Token}}})
+	if gone.status != http.StatusNoContent {
+		return
+	}
+	f := forgery{fmt.Sprintf("of a player who is erased (%s)", rand.Text()[:4]), guest.Token}
+	a.bearForged(ctx, 1, f)
+	a.greetForged(ctx, 1, f)
+}

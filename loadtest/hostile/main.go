@@ -1,0 +1,138 @@
+// Command hostile lets hostile clients at a server: floods, slow readers and
+// writers, half-open connections, malformed everything, forged tokens, guessed
+// codes, bots that cheat. Honest players play, read and come anew the while.
+//
+//	go run ./loadtest/hostile                          # on a redis-server and SQLite, default limits
+//	go run ./loadtest/hostile -database postgres://…   # its PostgreSQL, empty
+//	go run ./loadtest/hostile -kinds tokens,bots -each 20s -json report.json
+//
+// It starts the server, a redis-server beside it, and the attackers as processes
+// of their own. All of it is on loopback and ends by itself. The attackers share
+// the machine with what they attack: they are bounded by -rate and -sockets, and
+// are nice, so that what is measured is the server and not a lack of processors.
+//
+// It ends with 1 if an honest player was closed, or was given a wrong reply or
+// none, or waited over twice as long as in the calm; if a forged token, an early
+// or a second answer was taken, or a code found; if an answer was 5xx and not a
+// deliberate 503; if the server panicked, grew beyond -most-mb, did not come back
+// to what it was, or did not count a refusal.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"laststand/loadtest/hostile/attack"
+	"laststand/loadtest/hostile/siege"
+	"laststand/loadtest/rig"
+)
+
+type options struct {
+	siege.Config
+	server, database, kinds, report string
+	sources                         int
+	floorMS                         float64
+	mostMB                          int64
+}
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == attackers {
+		obey()
+		return
+	}
+	var o options
+	flag.StringVar(&o.server, "server", "", "the server's binary; none: it is built from this tree")
+	flag.StringVar(&o.database, "database", "", "of the server, empty; none: a file")
+	flag.StringVar(&o.kinds, "kinds", "", "of attackers, separated by commas; none: "+strings.Join(attack.Kinds(), ","))
+	flag.StringVar(&o.report, "json", "", "file for the report as JSON")
+	flag.IntVar(&o.Honest.Duelists, "duelists", 40, "honest players at duels, an even number")
+	flag.IntVar(&o.Honest.Seats, "seats", 20, "honest players in an arena")
+	flag.IntVar(&o.Honest.Readers, "readers", 10, "honest readers of boards")
+	flag.IntVar(&o.Honest.Watchers, "watchers", 10, "honest watchers of boards")
+	flag.DurationVar(&o.Calm, "calm", 15*time.Second, "measured before and after")
+	flag.DurationVar(&o.Each, "each", 8*time.Second, "of each kind")
+	flag.DurationVar(&o.All, "all", 20*time.Second, "of all kinds at once")
+	flag.DurationVar(&o.Slow, "slow", 20*time.Second, "of kinds that show after seconds")
+	flag.DurationVar(&o.Patience, "patience", 40*time.Second, "how much longer dawdlers are let go on")
+	flag.DurationVar(&o.Return, "return", 30*time.Second, "by when the server is what it was")
+	flag.Int64Var(&o.MoreMB, "more-mb", 64, "memory that it may then have in use beyond the calm")
+	flag.Float64Var(&o.PerSecond, "rate", 400, "what attackers do a second, twice that all at once")
+	flag.IntVar(&o.Sockets, "sockets", 200, "connections of each kind")
+	flag.IntVar(&o.sources, "sources", 4, "addresses that attackers come from")
+	flag.Float64Var(&o.floorMS, "floor", 15, "ms that any p99 may be, since machines are noisy")
+	flag.Int64Var(&o.mostMB, "most-mb", 512, "memory that the server may have in use")
+	flag.Parse()
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "hostile:", err)
+		os.Exit(1)
+	}
+}
+
+var errUntrue = errors.New("the server did not hold")
+
+func run(o options) (err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	var wanted []string
+	if o.kinds != "" {
+		wanted = strings.Split(o.kinds, ",")
+	}
+	if o.Kinds, err = siege.Chosen(wanted); err != nil {
+		return err
+	}
+	if o.server == "" {
+		binary, done, err := rig.Build(ctx)
+		if err != nil {
+			return err
+		}
+		defer done()
+		o.server = binary
+	}
+	o.Server, err = rig.Start(ctx, rig.Options{Binary: o.server, Redis: true, Database: o.database, Settings: siege.Settings("{}"), Files: attack.Files()})
+	if err != nil {
+		return err
+	}
+	defer o.Server.Stop()
+	if o.Admin, err = o.Server.Admin(ctx); err != nil {
+		return err
+	}
+	o.Honest.URL, o.Sources, o.Bounds, o.Attack = o.Server.URL, siege.Sources(o.sources), bounds, send
+	o.Say = func(line string) { fmt.Println(time.Now().Format(time.TimeOnly), line) }
+	report, err := siege.Run(ctx, o.Config)
+	if err != nil {
+		return err
+	}
+	return o.tell(report)
+}
+
+// bounds are the server's defaults.
+var bounds = attack.Bounds{Guests: 60, Lookups: 600, Codes: 100}
+
+func (o options) tell(report siege.Report) error {
+	slow := report.Slow(o.floorMS, o.mostMB)
+	fmt.Print(report)
+	for _, line := range slow {
+		fmt.Println("SLOW    " + line)
+	}
+	if o.report != "" {
+		raw, err := json.MarshalIndent(report, "", "\t")
+		if err == nil {
+			err = os.WriteFile(o.report, raw, 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(report.Untrue)+len(slow) > 0 {
+		return errUntrue
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"laststand/loadtest/hostile/attack"
+)
+
+// attackers is what this program is told to be in a process of attackers: it is
+// given an order as JSON and answers with a tally.
+const attackers = "attackers"
+
+// niceness has attackers give way to what they attack.
+const niceness = "15"
+
+// grace is how long a process may take beyond its order.
+const grace = 30 * time.Second
+
+// send has a process of its own carry an order out.
+func send(ctx context.Context, o attack.Order) (t attack.Tally, err error) {
+	ctx, cancel := context.WithTimeout(ctx, o.For+o.Patience+grace)
+	defer cancel()
+	self, err := os.Executable()
+	if err != nil {
+		return t, err
+	}
+	order, err := json.Marshal(o)
+	if err != nil {
+		return t, err
+	}
+	cmd := exec.CommandContext(ctx, "nice", "-n", niceness, self, attackers)
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(order), os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return t, fmt.Errorf("the attackers %s: %w", o.Kind, err)
+	}
+	return t, json.Unmarshal(out, &t)
+}
+
+// obey carries out the order on the standard input.
+func obey() {
+	var o attack.Order
+	err := json.NewDecoder(os.Stdin).Decode(&o)
+	if err == nil {
+		var t attack.Tally
+		if t, err = attack.Run(context.Background(), o); err == nil {
+			err = json.NewEncoder(os.Stdout).Encode(t)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "hostile: attackers:", err)
+		os.Exit(1)
+	}
+}
