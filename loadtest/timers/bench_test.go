@@ -48,7 +48,7 @@ func each(b *testing.B, churn time.Duration) {
 // process measures one kind in a process of its own.
 func process(b *testing.B, kind string, n int, churn time.Duration) (o outcome) {
 	b.Helper()
-	cmd := exec.CommandContext(b.Context(), os.Args[0], "-as", kind, "-count", strconv.Itoa(n), "-churned", churn.String(), //nolint:gosec // ourselves
+	cmd := exec.CommandContext(b.Context(), os.Args[0], "-as", kind, "-count", strconv.Itoa(n), "-churned", churn.String(),
 		"-from", from.String(), "-to", to.String(), "-adds", strconv.Itoa(*adds))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
