@@ -128,7 +128,7 @@ func TestARunningServerReadsAnImportedBank(t *testing.T) {
 	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
 		t.Parallel()
 		bankCommand(t, db, "import", "--bank=mine", questionFile(t, "de", 3))
-		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL, Config: configFile(t, "games: {demo: {banks: [mine], duel: {questions: 3}}}\nlimits: {messages_per_second: 1000}")})
+		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL, Config: configFile(t, "games: {demo: {banks: [mine], duel: {questions: 3}}}\nlimits: {messages_per_second: 1000, guests_per_minute_per_address: 0}")})
 		p := newPlayer(t, n.url)
 		if asked := joinIn(t, p, "fr"); asked.Type != protocol.TypeError {
 			t.Fatalf("before there are questions a duel was answered with %s", asked.Raw)

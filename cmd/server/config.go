@@ -78,9 +78,10 @@ type weights struct {
 }
 
 type limits struct {
-	Connections               int64   `yaml:"connections"`
-	MessagesPerSecond         float64 `yaml:"messages_per_second"`
-	GuestsPerMinutePerAddress int     `yaml:"guests_per_minute_per_address"`
+	Connections       int64   `yaml:"connections"`
+	MessagesPerSecond float64 `yaml:"messages_per_second"`
+
+	entranceLimits `yaml:",inline"`
 }
 
 // defaults is the configuration of a server that nobody configured.
@@ -88,7 +89,7 @@ func defaults() config {
 	return config{
 		Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:8081", Data: "data", Drain: "20s",
 		Games:  map[string]game{"demo": defaultGame()},
-		Limits: limits{Connections: 100_000, MessagesPerSecond: 20, GuestsPerMinutePerAddress: 60},
+		Limits: limits{Connections: 100_000, MessagesPerSecond: 20, entranceLimits: defaultEntranceLimits()},
 		Audit:  auditing{KeepDays: 400},
 	}
 }

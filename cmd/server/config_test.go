@@ -15,25 +15,28 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 		{
 			"unknown fields and wrong types",
 			"listn: x\ngames:\n  demo:\n    time_zoned: UTC\n    banks: builtin\n    duel: {questions: many, rated: 7, time: 1}\n" +
-				"    arena: 5\n    leaderboards: {orders: value, weights: {score: 1.5}}\nlimits: {connections: [], messages_per_second: fast}\ndrain: [1s]\n",
+				"    arena: 5\n    leaderboards: {orders: value, weights: {score: 1.5}}\nlimits: {connections: [], messages_per_second: fast, dry_run: maybe}\ndrain: [1s]\n",
 			[]string{
 				"line 1: unknown field listn", "line 4: unknown field time_zoned", "line 5: the text `builtin` is not a list",
 				"line 6: the text `many` is not a whole number", "line 6: the number `7` is not true or false", "line 6: unknown field time",
 				"line 7: the number `5` is not a section of fields", "line 8: the text `value` is not a list", "line 8: score: the number `1.5` is not a whole number",
+				"line 9: the text `maybe` is not true or false",
 				"line 9: a list is not a whole number", "line 9: the text `fast` is not a number", "line 10: a list is not a text",
 			},
 		},
 		{
 			"wrong values",
 			"listen: nowhere\nops_listen: 127.0.0.1:99999\nredis: http://cache\ndatabase: mysql://db\ndata: \"\"\ndrain: soon\norigins: [example.com, https://example.com/x]\n" +
-				"limits: {connections: 0, messages_per_second: .nan, guests_per_minute_per_address: -1}\n" +
+				"limits: {connections: 0, messages_per_second: .nan, guests_per_minute_per_address: -1,\n" +
+				"  wrong_codes_per_hour_per_address: 1000001, dry_run: [reads_per_second_per_address, everything]}\n" +
 				"games:\n  \"a b\": {}\n  demo:\n    time_zone: Mars/Phobos\n    banks: []\n    keys: [{id: k, alg: RS256, secret_file: x}]\n" +
 				"    duel: {questions: 0, time_limit_ms: 1, countdown_ms: -1, reveal_ms: -1, bot_after_ms: -1, pair_limit_per_day: -1}\n" +
 				"    arena: {time_limit_ms: 1, countdown_ms: -1, reveal_ms: -1, max_players: 1, team_lockout_ms: -1}\n" +
 				"    leaderboards: {windows: [decade, all, all], orders: [luck], weights: {score: -1}, min_answers: -1}\n",
 			[]string{
 				`listen: "nowhere"`, `ops_listen: "127.0.0.1:99999"`, "redis:", "database:", "drain:", `"example.com"`, `"https://example.com/x"`,
-				"limits.connections:", "limits.messages_per_second:", "limits.guests_per_minute_per_address:", `game "a b"`, "games.demo.time_zone:",
+				"limits.connections:", "limits.messages_per_second:", "limits.guests_per_minute_per_address:",
+				"limits.wrong_codes_per_hour_per_address:", `limits.dry_run: "everything" is none of`, `game "a b"`, "games.demo.time_zone:",
 				"games.demo.banks:", "games.demo.keys:", "games.demo.duel.questions:", "games.demo.duel.time_limit_ms:", "games.demo.duel.countdown_ms:",
 				"games.demo.duel.reveal_ms:", "games.demo.duel.bot_after_ms:", "games.demo.duel.pair_limit_per_day:", "games.demo.arena.time_limit_ms:",
 				"games.demo.arena.countdown_ms:", "games.demo.arena.reveal_ms:", "games.demo.arena.max_players:", "games.demo.arena.team_lockout_ms:",

@@ -159,6 +159,24 @@ func wanted(kind string) string {
 	return "a section of fields"
 }
 
+// sets tells whether the file sets something. The last step of the path may be
+// several, with dots.
+func (c *config) sets(path ...string) bool {
+	last := len(path) - 1
+	path = append(path[:last:last], strings.Split(path[last], ".")...)
+	var at any = c.said
+	for _, step := range path {
+		section, ok := at.(map[string]any)
+		if !ok {
+			return false
+		}
+		if at, ok = section[step]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
 // beside makes the path of a secret file relative to the configuration file.
 func (c *config) beside(path string) string {
 	if filepath.IsAbs(path) {

@@ -43,7 +43,7 @@ func duelsOf(games map[string]duel) string {
 		text += fmt.Sprintf("  %s:\n    duel: {questions: %d, time_limit_ms: %d, countdown_ms: %d, reveal_ms: %d, bot_after_ms: 0}\n",
 			name, d.Questions, d.TimeLimitMS, d.CountdownMS, d.RevealMS)
 	}
-	return text + "limits: {messages_per_second: 1000}\n"
+	return text + "limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}\n"
 }
 
 // metric adds up the series of a node's metric whose labels have all the words.

@@ -22,6 +22,7 @@ import (
 	"laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/display"
 	"laststand/internal/ledger"
+	"laststand/internal/limit"
 	"laststand/internal/lobby"
 	"laststand/internal/match"
 	"laststand/internal/redisx"
@@ -47,6 +48,7 @@ type node struct {
 	bell     eventq.Bell // of the durable queue
 	clients  clients
 	keys     *receiverKeys
+	limiter  *limit.Limiter
 
 	banks    *banks
 	identity *identity.Registry

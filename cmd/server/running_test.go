@@ -44,7 +44,7 @@ const fast = `
 games:
   demo:
     duel: {questions: 5, time_limit_ms: 60000, countdown_ms: 50, reveal_ms: 20, bot_after_ms: 0}
-limits: {messages_per_second: 1000}
+limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
 `
 
 // configFile writes a configuration for a test.

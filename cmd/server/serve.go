@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"os/signal"
-	"strings"
 	"syscall"
 )
 
@@ -33,9 +32,6 @@ func (*serveCmd) Run(flags *cli, to console) error {
 // serve runs a node until ctx ends.
 func serve(ctx context.Context, c config, to console) error {
 	log := slog.New(slog.NewTextHandler(to.err, nil))
-	if names := c.notBuilt(); len(names) > 0 {
-		log.Warn("configured and without effect in this version", "settings", strings.Join(names, ", "))
-	}
 	players, err := listen(ctx, "listen", c.Listen)
 	if err != nil {
 		return err

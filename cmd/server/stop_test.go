@@ -19,7 +19,7 @@ const slow = `
 games:
   demo:
     duel: {questions: 3, time_limit_ms: 60000, countdown_ms: 0, reveal_ms: 0, bot_after_ms: 0}
-limits: {messages_per_second: 1000}
+limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
 `
 
 // pair are two players in a duel.

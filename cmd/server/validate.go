@@ -89,7 +89,7 @@ func (c *config) validateLimits(f *faults) {
 	if r := c.Limits.MessagesPerSecond; !(r >= 1 && r <= 10_000) { // so that NaN is refused
 		f.addf("limits.messages_per_second: %g is not between 1 and 10000", r)
 	}
-	f.between("limits.guests_per_minute_per_address", int64(c.Limits.GuestsPerMinutePerAddress), 1, 1_000_000)
+	c.Limits.entranceLimits.validate(f)
 }
 
 func (c *config) drain() (time.Duration, error) {

@@ -24,7 +24,7 @@ func hooked(zone, webhooks string) string {
     arena: {time_limit_ms: 60000, countdown_ms: 100, reveal_ms: 50}
     leaderboards: {min_answers: 1}
     webhooks: [%s]
-limits: {messages_per_second: 1000}
+limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
 `, zone, webhooks)
 }
 

@@ -177,6 +177,7 @@ func (n *node) receive(tell teller) {
 }
 
 func (n *node) wireEdges() {
+	n.limiter = n.newLimiter()
 	n.sessions = ws.New(ws.Config{
 		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Arenas: n.arenas, Boards: n.display, Presence: &n.presence, Visits: n.reporting.visits,
 		Numbers: redissession.New(n.redis.Client, n.id, n.now), Replace: n.replace, Wheel: n.wheel, Now: n.now,
@@ -193,7 +194,7 @@ func (n *node) wireEdges() {
 			"inbox":    n.inbox.Ready,
 			"redis":    func(ctx context.Context) error { return n.redis.Client.Ping(ctx).Err() },
 		},
-		Draining: n.draining.Load, Down: unavailable,
+		Draining: n.draining.Load, Down: unavailable, Limits: n.entrances(),
 	}))
 	n.players.RegisterOnShutdown(front.Close)
 	n.operators = n.server("operations", ops.New(n.operations()))

@@ -114,6 +114,10 @@ func TestLook(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		door, err := h.Door(t.Context(), "demo", made.Code)
+		if want := (Door{made.ArenaID, 500, want == "over"}); err != nil || door != want {
+			t.Errorf("%s: %+v, want %+v; %v", phase, door, want, err)
+		}
 		if got, want := encoded(look), encoded(protocol.ArenaLook{
 			ArenaID: made.ArenaID, Name: "Summer party", Mode: "buzzer", State: want, Players: 1,
 			Teams: []protocol.TeamCount{{ID: "acme", Name: "Acme"}, {ID: "b:2", Name: "Bravo", Players: 1}},
@@ -136,6 +140,8 @@ func TestLookFindsNothing(t *testing.T) {
 		{"demo", "111111"}, {"demo", "222222"}, {"closed", made.Code}, {"other", made.Code},
 	} {
 		_, err := h.Look(t.Context(), c.game, c.code)
+		h.checkRefused(err, protocol.CodeNotFound)
+		_, err = h.Door(t.Context(), c.game, c.code)
 		h.checkRefused(err, protocol.CodeNotFound)
 	}
 	for _, method := range []string{"Find", "Look"} {

@@ -8,7 +8,7 @@ import (
 
 // deleteMe erases the player who asks.
 func (a *api) deleteMe(w http.ResponseWriter, r *request) error {
-	claims, err := a.player(r)
+	claims, err := a.changer(r)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ type accountAnswer struct {
 
 // putAccount ties the guest who asks to the account whose token the body has.
 func (a *api) putAccount(w http.ResponseWriter, r *request) error {
-	claims, err := a.player(r)
+	claims, err := a.changer(r)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -65,6 +66,7 @@ type History interface {
 type Arenas interface {
 	Create(ctx context.Context, c arena.Creation) (protocol.ArenaMade, error)
 	Look(ctx context.Context, game, code string) (protocol.ArenaLook, error)
+	Door(ctx context.Context, game, code string) (arena.Door, error)
 }
 
 // Behaviours queues what is posted for a game; *behaviour.Service. A body is
@@ -116,6 +118,8 @@ type Config struct {
 	Checks    map[string]func(context.Context) error // of /readyz; the name is shown, the error logged
 	Draining  func() bool                            // the node takes no new players; nil: never
 	Down      func(error) bool                       // a store's condition, to be tried again; nil: none is
+	Limits    Limits                                 // the zero value sets none
+	Address   func(*http.Request) netip.Addr         // the client's, as limits count it; nil: that of the connection
 }
 
 type api struct {
@@ -135,6 +139,9 @@ func New(c Config) http.Handler {
 	}
 	if c.Down == nil {
 		c.Down = func(error) bool { return false }
+	}
+	if c.Address == nil {
+		c.Address = peer
 	}
 	a := &api{Config: c, games: map[string]bool{}, origins: origin.NewList(c.Origins), metrics: newMetrics(c.Registry)}
 	for _, g := range c.Games {

@@ -35,6 +35,9 @@ func (a *api) postArena(w http.ResponseWriter, r *request) error {
 	if err := readBody(w, r.Request, &asked.NewArena); err != nil {
 		return err
 	}
+	if err := a.admitArena(r, claims); err != nil {
+		return err
+	}
 	made, err := a.Arenas.Create(r.Context(), asked)
 	if err != nil {
 		return err
@@ -69,7 +72,11 @@ func (a *api) getArena(w http.ResponseWriter, r *request) error {
 	if !arenaCode.MatchString(code) {
 		return refuse(protocol.CodeNotFound, "there is no such arena: a code has 6 digits")
 	}
-	look, err := a.Arenas.Look(r.Context(), r.game, code)
+	var look protocol.ArenaLook
+	err := a.guess(r, func() (err error) {
+		look, err = a.Arenas.Look(r.Context(), r.game, code)
+		return err
+	})
 	if err != nil {
 		return err
 	}

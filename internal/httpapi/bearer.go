@@ -28,13 +28,14 @@ func (a *api) known(r *request, claims identity.Claims) (identity.Claims, error)
 	return claims, err
 }
 
-// service refuses whoever is no service of the game in the path.
-func (a *api) service(r *request) error {
+// service is the request's service, of the game in the path; whoever is none is
+// refused.
+func (a *api) service(r *request) (identity.Claims, error) {
 	claims, err := a.bearer(r)
 	if err == nil && claims.Role != identity.RoleService {
-		return refuse(codeForbidden, "this is for services: the token is of another role")
+		return identity.Claims{}, refuse(codeForbidden, "this is for services: the token is of another role")
 	}
-	return err
+	return claims, err
 }
 
 // bearer says who sent a request, by a token of the game in the path.

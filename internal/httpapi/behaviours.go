@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"laststand/internal/behaviour"
+	"laststand/internal/limit"
 	"laststand/internal/protocol"
 )
 
@@ -27,7 +28,8 @@ type behavioursBody struct {
 // postBehaviours queues what a game's own service reports of its players. It is
 // answered once that is in the queue.
 func (a *api) postBehaviours(w http.ResponseWriter, r *request) error {
-	if err := a.service(r); err != nil {
+	claims, err := a.service(r)
+	if err != nil {
 		return err
 	}
 	if a.Draining() {
@@ -35,6 +37,9 @@ func (a *api) postBehaviours(w http.ResponseWriter, r *request) error {
 	}
 	bodies, err := readBehaviours(w, r.Request)
 	if err != nil {
+		return err
+	}
+	if err := a.Limits.Behaviours.Take(r.Context(), limit.Named(r.game, claims.Subject), len(bodies)); err != nil {
 		return err
 	}
 	posted, err := a.Behaviours.Post(r.Context(), r.game, bodies)

@@ -122,7 +122,7 @@ func (a *api) outcome(err error) (p problem, known bool) {
 		return problemOf(e), true
 	}
 	if e, ok := errors.AsType[*protocol.Error](err); ok {
-		return problemOf(refuse(e.Code, "%s", e.Message)), true
+		return problemOf(refuse(e.Code, "%s", e.Message)).after(e.RetryAfterMS), true
 	}
 	for _, o := range outcomes {
 		if !errors.Is(err, o.is) {

@@ -185,10 +185,22 @@ func (w *world) Create(_ context.Context, c arena.Creation) (protocol.ArenaMade,
 
 func (w *world) Look(_ context.Context, _, code string) (protocol.ArenaLook, error) {
 	w.code = code
-	if w.fail != nil || code != "402951" {
-		return protocol.ArenaLook{}, errors.Join(w.fail, protocol.Errorf(protocol.CodeNotFound, "there is no such arena"))
+	if w.fail != nil {
+		return protocol.ArenaLook{}, w.fail
+	}
+	if code != "402951" {
+		return protocol.ArenaLook{}, protocol.Errorf(protocol.CodeNotFound, "there is no such arena")
 	}
 	return protocol.ArenaLook{ArenaID: "a_1", Name: "Cup", Mode: "survival", State: "lobby", Players: 3}, nil
+}
+
+// Door leads to an arena of 3 players, or to one that is over.
+func (w *world) Door(ctx context.Context, game, code string) (arena.Door, error) {
+	if code == "000001" && w.fail == nil {
+		return arena.Door{ID: "a_0", MaxPlayers: 3, Over: true}, nil
+	}
+	look, err := w.Look(ctx, game, code)
+	return arena.Door{ID: look.ArenaID, MaxPlayers: 3}, err
 }
 
 // Post drops what is no JSON object.

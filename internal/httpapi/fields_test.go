@@ -69,6 +69,9 @@ func collectFields(t reflect.Type, fields map[string]reflect.Type, required *[]s
 			continue
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
 		fields[name] = f.Type
 		if !strings.Contains(options, "omitempty") {
 			*required = append(*required, name)

@@ -10,7 +10,7 @@ import (
 )
 
 // guestBody asks for a player. Arena is the code of the one that the player is
-// about to join: no call is limited yet, so any code does.
+// about to join, which then bears the call.
 type guestBody struct {
 	Device   string `json:"device"`
 	Nickname string `json:"nickname"`
@@ -32,6 +32,10 @@ func (a *api) postGuest(w http.ResponseWriter, r *request) error {
 	if err := readBody(w, r.Request, &body); err != nil {
 		return err
 	}
+	pay, err := a.admitGuest(r, body.Arena)
+	if err != nil {
+		return err
+	}
 	g, err := a.Guests.Guest(r.Context(), identity.GuestRequest{
 		Game: r.game, Device: body.Device, Nickname: body.Nickname, Lang: languageOf(r.Request),
 	})
@@ -41,6 +45,7 @@ func (a *api) postGuest(w http.ResponseWriter, r *request) error {
 	status := http.StatusOK
 	if g.New {
 		status = http.StatusCreated
+		pay()
 	}
 	return answer(w, status, guestAnswer{g.Player.ID, g.Player.Nickname, g.Token, g.ExpiresAt})
 }
@@ -75,7 +80,7 @@ type nicknameBody struct {
 }
 
 func (a *api) putNickname(w http.ResponseWriter, r *request) error {
-	claims, err := a.player(r)
+	claims, err := a.changer(r)
 	if err != nil {
 		return err
 	}

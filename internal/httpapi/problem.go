@@ -21,11 +21,13 @@ type problem struct {
 	Detail      string        `json:"detail"`
 	Code        protocol.Code `json:"code"`
 	Suggestions []string      `json:"suggestions,omitempty"` // with nickname_taken
+
+	Again int64 `json:"-"` // when to try again, in seconds; 0: retryAfter
 }
 
 const (
 	maxDetail  = 300 // characters of a detail
-	retryAfter = 2   // seconds, told with 429 and 503
+	retryAfter = 2   // seconds, told with 429 and 503 that say nothing else
 )
 
 func problemOf(e *refused) problem {
@@ -45,12 +47,18 @@ func (p problem) with(err error) problem {
 	return p
 }
 
+// after has a client try again in so many milliseconds, 0 for as usual.
+func (p problem) after(ms int64) problem {
+	p.Again = (ms + 999) / 1000
+	return p
+}
+
 func writeProblem(w http.ResponseWriter, p problem) {
 	switch p.Status {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+		w.Header().Set("Retry-After", strconv.FormatInt(cmp.Or(p.Again, retryAfter), 10))
 	}
 	write(w, p.Status, "application/problem+json", encode(p))
 }

@@ -52,7 +52,11 @@ func (a *api) call(w http.ResponseWriter, r *http.Request, rt route) error {
 	if err != nil {
 		return err
 	}
-	return rt.handle(w, &request{Request: r, game: game, query: query})
+	asked := &request{Request: r, game: game, query: query}
+	if err := a.admit(asked, rt); err != nil {
+		return err
+	}
+	return rt.handle(w, asked)
 }
 
 // rescue answers for a handler that panicked: the client learns nothing of it.

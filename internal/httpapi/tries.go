@@ -42,7 +42,7 @@ type claimedTask struct {
 
 // postClaim hands tasks out, and may wait for them: see patience.
 func (a *api) postClaim(w http.ResponseWriter, r *request) error {
-	if err := a.service(r); err != nil {
+	if err := a.worker(r); err != nil {
 		return err
 	}
 	var body claimBody
@@ -153,7 +153,7 @@ func (a *api) postFail(w http.ResponseWriter, r *request) error {
 
 // tellTries answers what a service says of tries, once its body is read.
 func (a *api) tellTries(w http.ResponseWriter, r *request, body any, tell func() ([]eventq.Lease, error)) error {
-	if err := a.service(r); err != nil {
+	if err := a.worker(r); err != nil {
 		return err
 	}
 	if err := readBody(w, r.Request, body); err != nil {

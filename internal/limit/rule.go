@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"laststand/internal/protocol"
@@ -41,6 +42,21 @@ func (r *Rule) Charge(ctx context.Context, k Key, cost int) {
 	if r != nil && cost > 0 {
 		r.wait(ctx, k, cost, Charge)
 	}
+}
+
+// Guess does what may be a guess of a secret, which is wrong where it ends with
+// a *protocol.Error of the code not_found. Wrong ones are charged to the key,
+// right ones never; who has no token left may not even try. Those that are under
+// way at the same time are all tried.
+func (r *Rule) Guess(ctx context.Context, k Key, try func() error) error {
+	if err := r.Ask(ctx, k); err != nil {
+		return err
+	}
+	err := try()
+	if wrong, ok := errors.AsType[*protocol.Error](err); ok && wrong.Code == protocol.CodeNotFound {
+		r.Charge(ctx, k, 1)
+	}
+	return err
 }
 
 func (r *Rule) decide(ctx context.Context, k Key, cost int, mode Mode) error {

@@ -267,7 +267,7 @@ func TestWideAlone(t *testing.T) {
 // soon is counted. Who is asked for all the while is not forgotten.
 func TestFlood(t *testing.T) {
 	t.Parallel()
-	const keys, flood = 1 << 10, 100_000
+	const keys, flood = 1 << 10, 30_000
 	registry := prometheus.NewRegistry()
 	r := New(Config{Keys: keys, Registry: registry}).Rule(Terms{Name: "flood", Most: 100, Per: time.Hour})
 	for range 100 {

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"time"
+
+	"laststand/internal/httpapi"
+	"laststand/internal/limit"
+	"laststand/internal/limit/redislimit"
+	"laststand/internal/redisx"
+)
+
+// newLimiter makes what the limits of a node are made by. With the embedded
+// Redis the node is all nodes.
+func (n *node) newLimiter() *limit.Limiter {
+	c := limit.Config{Trial: n.config.Limits.DryRun.has, Registry: n.registry}
+	if n.redis.Kind != redisx.KindEmbedded {
+		c.Shared = redislimit.New(n.redis.Pipelined, n.now)
+	}
+	return limit.New(c)
+}
+
+// mostPosted is how many behaviours a call may have: fewer than that at once
+// would refuse some calls for ever.
+const mostPosted = 1000
+
+// entrances are the limits of HTTP. Those that cost money or memory for long, or
+// guard a secret, hold over all nodes.
+func (n *node) entrances() httpapi.Limits {
+	l := n.config.Limits.entranceLimits
+	wide := func(name, what string, most int, per time.Duration) *limit.Rule {
+		return n.limiter.Rule(limit.Terms{Name: name, What: what, Most: most, Per: per, Wide: true})
+	}
+	seats := 1 // the arena's own number holds
+	if l.GuestsPerMinutePerArena == 0 {
+		seats = 0
+	}
+	return httpapi.Limits{
+		Guests:      wide("guests_per_minute_per_address", "players from this address", l.GuestsPerMinutePerAddress, time.Minute),
+		ComingTo:    wide("arena_guests_per_minute_per_address", "players from this address for arenas", l.ArenaGuestsPerMinutePerAddress, time.Minute),
+		ArenaGuests: wide("guests_per_minute_per_arena", "players for this arena", l.GuestsPerMinutePerArena, time.Minute),
+		ArenaSeats:  wide(guestsPerArena, "new players for this arena", seats, 24*time.Hour),
+		Codes:       wide("wrong_codes_per_hour_per_address", "wrong codes of arenas from this address", l.WrongCodesPerHourPerAddress, time.Hour),
+		Hosting:     wide("arenas_per_hour_per_host", "arenas of one host", l.ArenasPerHourPerHost, time.Hour),
+		HostingFrom: wide("arenas_per_hour_per_address", "arenas from this address", l.ArenasPerHourPerAddress, time.Hour),
+		Changes:     wide("changes_per_hour_per_player", "changes of name and account", l.ChangesPerHourPerPlayer, time.Hour),
+		Behaviours: n.limiter.Rule(limit.Terms{
+			Name: "behaviours_per_second_per_service", What: "behaviours of one service", Wide: true,
+			Most: l.BehavioursPerSecondPerService, Per: time.Second, Burst: max(l.BehavioursPerSecondPerService, mostPosted),
+		}),
+		Nicknames: n.limiter.Rule(limit.Terms{
+			Name: "nickname_lookups_per_minute_per_address", What: "looks at nicknames from this address",
+			Most: l.NicknameLookupsPerMinutePerAddress, Per: time.Minute,
+		}),
+		Reads: n.limiter.Rule(limit.Terms{
+			Name: "reads_per_second_per_address", What: "reads from this address",
+			Most: l.ReadsPerSecondPerAddress, Per: time.Second, Burst: 10 * l.ReadsPerSecondPerAddress, // after a match a school reads the board at once
+		}),
+		Tasks: n.limiter.Rule(limit.Terms{
+			Name: "task_calls_per_second_per_service", What: "calls about tasks of one service",
+			Most: l.TaskCallsPerSecondPerService, Per: time.Second,
+		}),
+	}
+}
