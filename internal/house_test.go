@@ -59,6 +59,7 @@ var rooms = map[string]room{
 	"internal/identity":            {game, []string{"github.com/golang-jwt/jwt/v5"}},
 	"internal/pressure":            {game, nil},
 
+	"internal/identity/namefile":      {edge, nil},
 	"internal/quiz/bank":              {edge, nil},
 	"internal/match/redismatch":       {edge, nil},
 	"internal/lobby/redislobby":       {edge, nil},

@@ -41,12 +41,10 @@ func (n *node) wire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.identity, err = identity.Open(ctx, identity.Config{
-		Tokens: tokens, Players: n.ledger, Devices: n.ledger, Names: n.ledger, Bars: bars, Logger: n.log,
+	n.identity = identity.Open(identity.Config{
+		Tokens: tokens, Players: n.ledger, Devices: n.ledger, Names: n.ledger, Named: n.ledger, Bars: bars,
+		Epoch: n.ledger.Epoch(), Snapshots: n.config.nameSnapshots(), Logger: n.log, Registry: n.registry,
 	})
-	if err != nil {
-		return err
-	}
 	if n.banks, err = openBanks(ctx, &n.config, n.ledger, n.log); err != nil {
 		return err
 	}

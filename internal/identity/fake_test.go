@@ -32,19 +32,27 @@ type store struct {
 	players map[[2]string]Player // by game and id
 	devices map[[2]string]string // by game and hash, the id
 	names   map[[2]string]string // by game and skeleton, the id
-	reads   []int64              // what EachSkeleton was asked since
+	named   map[[2]string]int64  // by game and skeleton, since when
+	late    map[string]bool      // names that are not committed yet
+	reads   []int64              // from where NamedBetween was asked since
+	builds  int                  // calls of EachSkeleton
+	during  func(i int)          // is called while names are read, after each
 	asked   int                  // calls of NicknameTaken
+	off     time.Duration        // of its clock
 	down    bool
 
 	accounts map[[2]string]string // by game and subject, the player; "": erased
 	bars     []Bar                // by their changes
 	revision int64
+
+	unreadable bool // EachSkeleton fails
 }
 
 func newStore() *store {
 	return &store{
 		keys: map[string][]Key{}, players: map[[2]string]Player{},
 		devices: map[[2]string]string{}, names: map[[2]string]string{}, accounts: map[[2]string]string{},
+		named: map[[2]string]int64{}, late: map[string]bool{},
 	}
 }
 
@@ -168,6 +176,7 @@ func (s *store) insert(p NewPlayer) (Player, bool, error) {
 	made := Player{Game: p.Game, ID: p.ID, Nickname: p.Nickname, JoinedAt: p.At}
 	s.players[[2]string{p.Game, p.ID}] = made
 	s.names[[2]string{p.Game, p.Skeleton}] = p.ID
+	s.named[[2]string{p.Game, p.Skeleton}] = s.clock()
 	return made, true, nil
 }
 
@@ -199,6 +208,7 @@ func (s *store) Rename(_ context.Context, game, id, nickname, skeleton string) e
 	p.Nickname = nickname
 	s.players[[2]string{game, id}] = p
 	s.names[[2]string{game, skeleton}] = id
+	s.named[[2]string{game, skeleton}] = s.clock()
 	return nil
 }
 
@@ -210,22 +220,71 @@ func (s *store) NicknameTaken(_ context.Context, game, skeleton string) (bool, e
 	return taken, nil
 }
 
-func (s *store) EachSkeleton(_ context.Context, game string, since int64, f func(string)) error {
+func (s *store) NamedBetween(_ context.Context, since, to int64, f func(game, skeleton string, at int64)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down {
 		return errStore
 	}
-	if game == "demo" {
-		s.reads = append(s.reads, since)
-	}
-	for key := range s.names {
-		if key[0] == game {
-			f(key[1])
+	s.reads = append(s.reads, since)
+	for key, at := range s.named {
+		if at >= since && at <= to && !s.late[key[1]] {
+			f(key[0], key[1], at)
 		}
 	}
 	return nil
 }
+
+func (s *store) EachSkeleton(_ context.Context, game string, f func(string)) error {
+	s.mu.Lock()
+	var all []string
+	for key := range s.names {
+		if key[0] == game && !s.late[key[1]] {
+			all = append(all, key[1])
+		}
+	}
+	during, down := s.during, s.down || s.unreadable
+	if game == "demo" {
+		s.builds++
+	}
+	s.mu.Unlock()
+	if down {
+		return errStore
+	}
+	for i, skeleton := range all {
+		f(skeleton)
+		if during != nil {
+			during(i)
+		}
+	}
+	return nil
+}
+
+func (s *store) CountNames(_ context.Context, game string) (n int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down {
+		return 0, errStore
+	}
+	for key := range s.names {
+		if key[0] == game {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// Clock goes with the test's time, and is off.
+func (s *store) Clock(context.Context) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down {
+		return 0, errStore
+	}
+	return s.clock(), nil
+}
+
+func (s *store) clock() int64 { return time.Now().Add(s.off).UnixMilli() }
 
 func (s *store) setDown(down bool) {
 	s.mu.Lock()
@@ -243,6 +302,7 @@ func (s *store) claim(t *testing.T, wish string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.names[[2]string{game, n.Skeleton}] = "p_somebody"
+	s.named[[2]string{game, n.Skeleton}] = s.clock()
 }
 
 // tokensOf opens the tokens of both games on a store, at start.
@@ -257,6 +317,7 @@ func tokensOf(t testing.TB, s *store, configured map[string][]Key) *Tokens {
 	return tokens
 }
 
+// registryOf is a registry that has read the names there are.
 func registryOf(t testing.TB, s *store) *Registry {
 	t.Helper()
 	return registryWith(t, s, tokensOf(t, s, nil))
@@ -268,13 +329,27 @@ func registryWith(t testing.TB, s *store, tokens *Tokens) *Registry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(t.Context(), Config{
-		Tokens: tokens, Players: s, Devices: s, Names: s, Bars: bars, Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
+	c := configOf(s, tokens)
+	c.Bars = bars
+	r := Open(c)
+	read(t, r)
+	return r
+}
+
+func configOf(s *store, tokens *Tokens) Config {
+	return Config{
+		Tokens: tokens, Players: s, Devices: s, Names: s, Named: s, Epoch: "first", Logger: slog.New(slog.DiscardHandler),
+	}
+}
+
+// read does once what Run does at its beginning.
+func read(t testing.TB, r *Registry) {
+	t.Helper()
+	f := r.follower
+	if err := errors.Join(f.begin(t.Context()), f.catchUp(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	return r
+	f.buildOrdered(t.Context(), map[string]time.Time{})
 }
 
 func second(n int64) int64 { return n * time.Second.Milliseconds() }

@@ -64,8 +64,14 @@ func (r *Registry) guest(ctx context.Context, q GuestRequest) (_ Player, created
 		}
 		return known, false, err
 	}
+	names := r.known[q.Game]
+	seen := names.look(wanted)
 	p, created, err := r.create(ctx, fresh, wanted, r.Players.CreateGuest)
-	if errors.Is(err, ErrNicknameTaken) {
+	isTaken := errors.Is(err, ErrNicknameTaken)
+	if created || isTaken { // else the device is known, and the name is not looked at
+		names.learn(seen, isTaken)
+	}
+	if isTaken {
 		err = r.taken(ctx, q.Game, wanted)
 	}
 	return p, created, err

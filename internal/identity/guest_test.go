@@ -256,49 +256,6 @@ func TestRename(t *testing.T) {
 	}
 }
 
-func TestRunReadsTheNamesOfOtherNodes(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
-		r := registryOf(t, s)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- r.Run(ctx) }() // waited for below
-		n, err := nickname.Parse("Ada")
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.claim(t, "Ada")
-		if r.known[game].has(n) {
-			t.Error("the filter knows a name before it was read")
-		}
-		s.setDown(true)
-		pass(rereadEvery)
-		s.setDown(false)
-		pass(rereadEvery)
-		if !r.known[game].has(n) {
-			t.Error("the filter does not know a name that another node gave out")
-		}
-		if want := []int64{0, start - rereadOverlap.Milliseconds()}; fmt.Sprint(s.reads) != fmt.Sprint(want) {
-			t.Errorf("read since %v, want %v", s.reads, want)
-		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestOpenNeedsTheNames(t *testing.T) {
-	t.Parallel()
-	s := newStore()
-	tokens := tokensOf(t, s, nil)
-	s.setDown(true)
-	if _, err := Open(t.Context(), Config{Tokens: tokens, Players: s, Devices: s, Names: s}); !errors.Is(err, errStore) {
-		t.Errorf("Open: %v, want %v", err, errStore)
-	}
-}
-
 // pass lets virtual time pass, and all that it set off end.
 func pass(d time.Duration) {
 	time.Sleep(d)

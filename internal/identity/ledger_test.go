@@ -27,13 +27,9 @@ func node(t *testing.T, l *ledger.Ledger) *identity.Registry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := identity.Open(t.Context(), identity.Config{
-		Tokens: tokens, Players: l, Devices: l, Names: l, Logger: slog.New(slog.DiscardHandler),
+	return identity.Open(identity.Config{
+		Tokens: tokens, Players: l, Devices: l, Names: l, Named: l, Epoch: l.Epoch(), Logger: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
 }
 
 func open(t *testing.T, db trial.SQL) *ledger.Ledger {
@@ -142,6 +138,51 @@ func TestManyNewPlayersOfOneSubject(t *testing.T) {
 			if p != got[0] || p.ID != "operator:17" {
 				t.Errorf("%+v and %+v", p, got[0])
 			}
+		}
+	})
+}
+
+// Two nodes run on one ledger: what is claimed and renamed at one is in the view
+// of the other, and with its snapshot a third starts without reading all names.
+func TestNodesFollowEachOther(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l, folder := open(t, db), t.TempDir()
+		a, b := start(t, l, folder), start(t, l, t.TempDir())
+		a.ready(t)
+		b.ready(t)
+		has := func(r *running, names float64) {
+			t.Helper()
+			until(t, fmt.Sprint(names, " names are in the view"), func() bool { return r.value(t, "names") == names })
+		}
+		ada, err := a.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret, Nickname: "Ada"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		has(b, 1)
+		c, err := b.Verify(t.Context(), ada.Token)
+		if err == nil {
+			_, err = b.Rename(t.Context(), c, "Grace")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		has(a, 2)
+		a.stop()
+		later := start(t, l, folder)
+		has(later, 2)
+		if got := later.value(t, "snapshots_total", "loaded"); got != 1 {
+			t.Errorf("%v snapshots loaded", got)
+		}
+		if got := later.value(t, "builds_total"); got != -1 {
+			t.Errorf("%v views built", got)
+		}
+		if got, err := later.Available(t.Context(), demo, "Ada"); err != nil || !got.Available {
+			t.Errorf("the former name: %+v, %v", got, err)
+		}
+		if mistaken, taken := later.value(t, "lookups_total", "mistaken"), later.value(t, "lookups_total", "taken"); mistaken != 1 || taken != 0 {
+			t.Errorf("%v mistaken, %v taken", mistaken, taken)
 		}
 	})
 }

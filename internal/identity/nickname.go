@@ -57,16 +57,24 @@ func (r *Registry) Rename(ctx context.Context, c Claims, wish string) (string, e
 	if err != nil {
 		return "", err
 	}
-	r.known[p.Game].add(n)
+	known := r.known[p.Game]
+	known.add(n)
+	known.stale.Add(1) // the former one
 	return n.Display, nil
 }
 
-// free asks the ledger only about nicknames that the filter does not rule out.
+// free asks the ledger only about nicknames that the view does not rule out.
 func (r *Registry) free(ctx context.Context, game string, n nickname.Name) (bool, error) {
-	if !r.known[game].has(n) {
+	known := r.known[game]
+	seen := known.look(n)
+	if seen == notIn {
+		known.learn(seen, false)
 		return true, nil
 	}
 	taken, err := r.Names.NicknameTaken(ctx, game, n.Skeleton)
+	if err == nil {
+		known.learn(seen, taken)
+	}
 	return !taken, err
 }
 

@@ -65,7 +65,4 @@ type Names interface {
 	// ErrNicknameTaken, ErrNotFound.
 	Rename(ctx context.Context, game, id, nickname, skeleton string) error
 	NicknameTaken(ctx context.Context, game, skeleton string) (bool, error)
-	// EachSkeleton calls f for every nickname claimed since an instant, epoch
-	// ms; 0: all.
-	EachSkeleton(ctx context.Context, game string, sinceMS int64, f func(skeleton string)) error
 }

@@ -2,72 +2,51 @@ package identity
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
-	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Config is what a registry is made of; all fields are needed.
+// Config is what a registry is made of; all fields but Snapshots are needed.
 type Config struct {
-	Tokens  *Tokens // whose games and clock are the registry's
-	Players Players
-	Devices Devices
-	Names   Names
-	Bars    *Bars // nil: nobody is barred
-	Logger  *slog.Logger
+	Tokens    *Tokens // whose games and clock are the registry's
+	Players   Players
+	Devices   Devices
+	Names     Names
+	Named     Named
+	Bars      *Bars     // nil: nobody is barred
+	Epoch     string    // of the ledger: a snapshot of another one is worth nothing
+	Snapshots Snapshots // nil: none are kept
+	Logger    *slog.Logger
+	Registry  prometheus.Registerer
+
+	firstNames int // the size of a game's first filter, for tests
 }
 
 // Registry knows the players of all games. It is safe for concurrent use.
 type Registry struct {
 	*Tokens
 	Config
-	known map[string]*knownNames
+	known    map[string]*knownNames
+	follower *follower
 }
 
-const (
-	rereadEvery = 5 * time.Second
-	// rereadOverlap is how far back names are read again: they commit out of
-	// the order of their instants, and clocks differ.
-	rereadOverlap = time.Minute
-)
-
-// Open reads the nicknames of all games. Run keeps them up to date.
-func Open(ctx context.Context, c Config) (*Registry, error) {
+// Open makes the registry of all games. Until Run has read their nicknames,
+// beside serving, each name that is looked at is a question to the ledger.
+func Open(c Config) *Registry {
 	r := &Registry{Tokens: c.Tokens, Config: c, known: map[string]*knownNames{}}
 	for _, game := range c.Tokens.keys.games() {
-		r.known[game] = newKnownNames()
+		r.known[game] = newKnownNames(game)
 	}
-	if err := r.reread(ctx); err != nil {
-		return nil, err
-	}
-	return r, nil
+	r.follower = newFollower(c, r.known)
+	return r
 }
 
-// Run reads every few seconds what nicknames other nodes have given out, until
-// ctx ends. It logs what fails and tries again. Without it nothing goes wrong
-// but that a nickname can be told free that another node has given out.
+// Run keeps the views of nicknames in step with what other nodes give out, until
+// ctx ends, and then keeps snapshots of them. It is called once at the most. It
+// logs what fails and tries again. Without it nothing goes wrong but that every
+// look at a nickname is a query.
 func (r *Registry) Run(ctx context.Context) error {
-	tick := time.NewTicker(rereadEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-		if err := r.reread(ctx); err != nil && ctx.Err() == nil {
-			r.Logger.WarnContext(ctx, "nicknames of other nodes could not be read; the next round makes up for it", "error", err)
-		}
-	}
-}
-
-func (r *Registry) reread(ctx context.Context) error {
-	var errs []error
-	for game, names := range r.known {
-		if err := names.reread(ctx, r.Names, game, r.now()); err != nil {
-			errs = append(errs, fmt.Errorf("identity: nicknames of %s: %w", game, err))
-		}
-	}
-	return errors.Join(errs...)
+	r.follower.run(ctx)
+	return nil
 }

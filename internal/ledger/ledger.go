@@ -59,6 +59,8 @@ type Ledger struct {
 
 	refused *prometheus.CounterVec // events, by game
 	sumPage int64
+
+	namePage int // see NamedBetween
 }
 
 // Open opens the ledger, creates it if there is none and brings its tables up
@@ -78,6 +80,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 		return nil, err
 	}
 	l.zones, l.pairs, l.wake, l.tell, l.sumPage = c.Zones, c.Pairs, c.Wake, c.Events, cmp.Or(c.sumPage, sumPage)
+	l.namePage = namePage
 	l.self, l.log = rand.Text(), c.Logger
 	if c.clock != "" {
 		l.clock = c.clock

@@ -89,23 +89,3 @@ func nameArgs(game string, ids []string) []any {
 	}
 	return args
 }
-
-const selectSkeletons = `SELECT skeleton FROM players WHERE game = $1 AND named_at >= $2`
-
-// EachSkeleton calls f with the skeleton of every nickname claimed since an
-// instant by the database's clock, epoch ms; 0: all. Claims commit out of the
-// order of their instants: ask again for the last minute.
-func (l *Ledger) EachSkeleton(ctx context.Context, game string, sinceMS int64, f func(skeleton string)) error {
-	err := scanAll(func(rows *sql.Rows) error {
-		var skeleton string
-		if err := rows.Scan(&skeleton); err != nil {
-			return err
-		}
-		f(skeleton)
-		return nil
-	})(l.read.QueryContext(ctx, selectSkeletons, game, sinceMS))
-	if err != nil {
-		return fmt.Errorf("ledger: skeletons: %w", err)
-	}
-	return nil
-}

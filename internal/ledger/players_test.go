@@ -177,35 +177,6 @@ func TestNicknamesOfManySizes(t *testing.T) {
 	})
 }
 
-func TestEachSkeleton(t *testing.T) {
-	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
-		t.Parallel()
-		l := openClock(t, db, nil)
-		l.set(t, 1000)
-		addPlayer(t, l.Ledger, "p1")
-		addPlayer(t, l.Ledger, "p2")
-		l.set(t, 2000)
-		addPlayer(t, l.Ledger, "p3")
-		if err := l.Rename(t.Context(), game, "p1", "Ada", "ada"); err != nil {
-			t.Fatal(err)
-		}
-		for since, want := range map[int64][]string{
-			0:    {"ada", "nickp2", "nickp3"},
-			2000: {"ada", "nickp3"},
-			2001: nil,
-		} {
-			var got []string
-			if err := l.EachSkeleton(t.Context(), game, since, func(s string) { got = append(got, s) }); err != nil {
-				t.Fatal(err)
-			}
-			if slices.Sort(got); !slices.Equal(got, want) {
-				t.Errorf("since %d: %v, want %v", since, got, want)
-			}
-		}
-	})
-}
-
 func TestKeysOfNodesThatStartAtOnce(t *testing.T) {
 	t.Parallel()
 	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {

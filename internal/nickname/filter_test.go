@@ -15,7 +15,7 @@ import (
 func TestFilterNeverDeniesWhatItHas(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		f := nickname.NewFilter(rapid.UintRange(0, 50).Draw(t, "expected"), 0.01)
+		f := nickname.NewFilter(rapid.IntRange(0, 50).Draw(t, "expected"), 0.01)
 		added := map[string]bool{}
 		for _, s := range rapid.SliceOf(rapid.String()).Draw(t, "skeletons") {
 			f.Add(s)
@@ -33,24 +33,39 @@ func TestFilterNeverDeniesWhatItHas(t *testing.T) {
 	})
 }
 
-func TestFilterKeepsItsRate(t *testing.T) {
+// What is measured is what theory says (Bloom's formula), at every fill up to
+// twice what the filter was made for, and so is what the fill tells.
+func TestFilterKeepsToTheory(t *testing.T) {
 	t.Parallel()
-	const names, rate = 20_000, 0.01
+	const names, rate, probes = 50_000, 0.01, 100_000
 	f := nickname.NewFilter(names, rate)
-	for i := range names {
-		f.Add("name" + strconv.Itoa(i))
-	}
-	mistaken := 0
-	for i := range names {
-		if f.MayHave("other" + strconv.Itoa(i)) {
-			mistaken++
+	for half := 1; half <= 4; half++ {
+		for i := (half - 1) * names / 2; i < half*names/2; i++ {
+			f.Add("name" + strconv.Itoa(i))
+		}
+		mistaken := 0.0
+		for i := range probes {
+			if f.MayHave("other" + strconv.Itoa(i)) {
+				mistaken++
+			}
+		}
+		theory := f.Theory(half * names / 2)
+		spread := 5*math.Sqrt(theory*probes) + 0.02*theory*probes
+		if math.Abs(mistaken-theory*probes) > spread {
+			t.Errorf("%d names: %v of %d mistaken for known, theory says %.1f±%.1f", half*names/2, mistaken, probes, theory*probes, spread)
+		}
+		if e := f.Estimate(); math.Abs(e-theory) > 0.03*theory {
+			t.Errorf("%d names: estimated %v, theory says %v", half*names/2, e, theory)
 		}
 	}
-	if mistaken > names*rate*2 || mistaken == names {
-		t.Errorf("%d of %d names mistaken for known", mistaken, names)
+	if theory := f.Theory(names); math.Abs(theory-rate) > 0.0005 {
+		t.Errorf("full, theory says %v, made for %v", theory, rate)
 	}
-	if got := f.Len(); got > names || got < names*(1-rate) {
-		t.Errorf("Len = %d after %d names", got, names)
+	if per := float64(f.Bytes()) / names; per > 1.2 {
+		t.Errorf("%.3f bytes a name", per)
+	}
+	if got := float64(f.Len()); got > 2*names || got < 2*names*0.95 {
+		t.Errorf("Len = %v after %d names", got, 2*names)
 	}
 }
 
@@ -78,6 +93,9 @@ func TestFilterIsShared(t *testing.T) {
 		})
 	}
 	all.Wait()
+	if got := f.Len(); got < 1900 || got > 2000 {
+		t.Errorf("Len = %d after 2000 names", got)
+	}
 }
 
 func TestNewFilterRefusesARateThatIsNone(t *testing.T) {

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"laststand/loadtest/player"
+)
+
+// A node that stops keeps what it knows of nicknames in its data folder, and the
+// next start reads the ledger only from there on.
+func TestAStartUsesTheSnapshotOfNames(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	n := startNode(t, cli{Data: &dir})
+	if _, err := player.NewGuest(t.Context(), n.url, "demo", ""); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the view has the name", func() bool { return metric(t, n.ops, "laststand_names_filter_names", `game="demo"`) == 1 })
+	if got := metric(t, n.ops, "laststand_names_filter_builds_total", `reason="start"`); got != 1 {
+		t.Errorf("the first start built %d views", got)
+	}
+	n.stop()
+	if _, err := os.Stat(filepath.Join(dir, "names", "demo.names")); err != nil {
+		t.Fatal(err)
+	}
+	n = startNode(t, cli{Data: &dir})
+	eventually(t, "the view serves", func() bool { return metric(t, n.ops, "laststand_names_filter_names", `game="demo"`) == 1 })
+	if loaded, built := metric(t, n.ops, "laststand_names_filter_snapshots_total", `outcome="loaded"`), metric(t, n.ops, "laststand_names_filter_builds_total"); loaded != 1 || built != 0 {
+		t.Errorf("%d snapshots loaded, %d views built", loaded, built)
+	}
+	if got := get(t, n.url+"/v1/games/demo/nicknames/Nobody", nil); got != http.StatusOK {
+		t.Errorf("status %d", got)
+	}
+	if got := metric(t, n.ops, "laststand_names_filter_lookups_total", `answer="absent"`); got != 1 {
+		t.Errorf("%d looks answered by the view alone", got)
+	}
+}

@@ -1,0 +1,261 @@
+package identity_test
+
+import (
+	"context"
+	"database/sql"
+	"flag"
+	"fmt"
+	"log/slog"
+	"math"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/prometheus/client_golang/prometheus"
+	_ "modernc.org/sqlite"
+
+	"laststand/internal/identity"
+	"laststand/internal/identity/namefile"
+	"laststand/internal/ledger"
+	"laststand/internal/trial"
+)
+
+var benchNames = flag.Int("names", 1_000_000, "names in the ledger that BenchmarkStart starts on")
+
+// running is a registry that runs beside a test, with its metrics.
+type running struct {
+	*identity.Registry
+	metrics *prometheus.Registry
+	stop    func()
+}
+
+// start starts a node's registry with snapshots in a folder, and ends it with
+// the test, or by stop.
+func start(t testing.TB, l *ledger.Ledger, folder string) *running {
+	t.Helper()
+	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{Games: []string{demo}, Keys: l, Now: func() int64 { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &running{metrics: prometheus.NewRegistry()}
+	r.Registry = identity.Open(identity.Config{
+		Tokens: tokens, Players: l, Devices: l, Names: l, Named: l, Epoch: l.Epoch(),
+		Snapshots: namefile.New(folder), Logger: slog.New(slog.DiscardHandler), Registry: r.metrics,
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }() // waited for by stop
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(r.stop)
+	return r
+}
+
+// value is the sum of a metric's samples with those values of labels; -1 if there is none.
+func (r *running) value(t testing.TB, name string, labels ...string) float64 {
+	t.Helper()
+	families, err := r.metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, found := 0.0, false
+	for _, f := range families {
+		if f.GetName() != "laststand_names_filter_"+name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			fits := 0
+			for _, l := range m.GetLabel() {
+				for _, want := range labels {
+					if l.GetValue() == want {
+						fits++
+					}
+				}
+			}
+			if fits == len(labels) {
+				found = true
+				sum += m.GetGauge().GetValue() + m.GetCounter().GetValue()
+			}
+		}
+	}
+	if !found {
+		return -1
+	}
+	return sum
+}
+
+// until waits until a condition holds.
+func until(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Minute)
+	for !holds() {
+		if time.Now().After(deadline) {
+			t.Fatalf("it did not come about that %s", what)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (r *running) ready(t testing.TB) {
+	t.Helper()
+	until(t, "the view serves", func() bool { return r.value(t, "names") >= 0 })
+}
+
+// BenchmarkClaims claims b.N names that nobody has, each by a device of its own,
+// and fails if one is refused. Then it looks 200,000 other free names up, and
+// compares how many the filter took for taken with Bloom's formula.
+func BenchmarkClaims(b *testing.B) {
+	for name, db := range databases(b) {
+		b.Run(name, func(b *testing.B) {
+			r := start(b, openBench(b, db(b)), b.TempDir())
+			r.ready(b)
+			var n, refused atomic.Int64
+			b.SetParallelism(16)
+			b.ResetTimer()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					i := n.Add(1)
+					q := identity.GuestRequest{Game: demo, Device: fmt.Sprintf("%s-%d", secret, i), Nickname: "N" + strconv.FormatInt(i*7919, 36)}
+					if _, err := r.Guest(b.Context(), q); err != nil {
+						refused.Add(1)
+						b.Log(err)
+					}
+				}
+			})
+			b.StopTimer()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "claims/s")
+			if refused.Load() > 0 {
+				b.Errorf("%d free names refused", refused.Load())
+			}
+			r.compare(b)
+		})
+	}
+}
+
+// compare looks free names up, and reports the rates.
+func (r *running) compare(b *testing.B) {
+	const looks = 200_000
+	before := r.value(b, "lookups_total", "mistaken")
+	for i := range looks {
+		a, err := r.Available(b.Context(), demo, "Free"+strconv.Itoa(i))
+		if err != nil || !a.Available {
+			b.Fatalf("a free name is refused: %+v, %v", a, err)
+		}
+	}
+	const k = 7
+	names, bits := r.value(b, "names"), r.value(b, "bytes")*8
+	theory := math.Pow(1-math.Exp(-k*names/bits), k)
+	measured := (r.value(b, "lookups_total", "mistaken") - before) / looks
+	if spread := 5*math.Sqrt(theory/looks) + 0.05*theory; math.Abs(measured-theory) > spread {
+		b.Errorf("%v of free names taken for taken, theory says %v±%v", measured, theory, spread)
+	}
+	b.ReportMetric(measured*100, "%mistaken")
+	b.ReportMetric(theory*100, "%theory")
+	b.ReportMetric(r.value(b, "bytes")/names, "B/name")
+}
+
+// BenchmarkChecks asks for names that nobody has, as GET nicknames does: the
+// name is parsed and looked up in the filter.
+func BenchmarkChecks(b *testing.B) {
+	r := start(b, openBench(b, trial.SQL{Dir: b.TempDir()}), b.TempDir())
+	r.ready(b)
+	var n atomic.Int64
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := r.Available(b.Context(), demo, "Free"+strconv.FormatInt(n.Add(1), 36)); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "checks/s")
+}
+
+// BenchmarkStart starts on a ledger of -names names: without a snapshot, and with
+// the one that a stop has left. Until the filter is there every look is a query.
+func BenchmarkStart(b *testing.B) {
+	for name, db := range databases(b) {
+		b.Run(name, func(b *testing.B) {
+			at := db(b)
+			l := openBench(b, at)
+			fill(b, at, *benchNames)
+			folder := b.TempDir()
+			took := func() time.Duration {
+				began := time.Now()
+				r := start(b, l, folder)
+				r.ready(b)
+				defer r.stop()
+				return time.Since(began)
+			}
+			var fromLedger, fromSnapshot time.Duration
+			for range b.N {
+				folder = b.TempDir()
+				fromLedger += took()
+				fromSnapshot += took()
+			}
+			b.ReportMetric(fromLedger.Seconds()/float64(b.N), "s-ledger")
+			b.ReportMetric(fromSnapshot.Seconds()/float64(b.N), "s-snapshot")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// databases are the kinds there are, by name, each made for the benchmark that
+// asks for it.
+func databases(b *testing.B) map[string]func(testing.TB) trial.SQL {
+	b.Helper()
+	return map[string]func(testing.TB) trial.SQL{
+		"sqlite":   func(t testing.TB) trial.SQL { return trial.SQL{Dir: t.TempDir()} },
+		"postgres": func(t testing.TB) trial.SQL { return trial.SQL{URL: trial.Postgres(t).URL} }, // durable, unlike the shared one
+	}
+}
+
+func openBench(b *testing.B, db trial.SQL) *ledger.Ledger {
+	b.Helper()
+	l, err := ledger.Open(b.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return l
+}
+
+// fill puts players into the ledger that were named an hour ago.
+func fill(b *testing.B, at trial.SQL, names int) {
+	b.Helper()
+	driver, url, series := "pgx", at.URL, "generate_series(1, $1::BIGINT) AS s (i)"
+	if at.URL == "" {
+		driver, url = "sqlite", filepath.Join(at.Dir, "laststand.db")
+		series = "(WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < $1) SELECT i FROM s)"
+	}
+	db, err := sql.Open(driver, url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	hourAgo := time.Now().Add(-time.Hour).UnixMilli()
+	_, err = db.ExecContext(b.Context(), `
+INSERT INTO players (game, id, device_hash, nickname, skeleton, named_at, joined_at)
+SELECT 'demo', 'p_' || i, 'd' || i, 'Player' || i, 'player' || i, $2, $2 FROM `+series, names, hourAgo)
+	if err == nil {
+		_, err = db.ExecContext(b.Context(), "ANALYZE")
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	runtime.GC()
+}

@@ -1,0 +1,297 @@
+package identity
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/nickname"
+)
+
+// world is a registry that runs in virtual time on a store that others claim
+// names in.
+type world struct {
+	*Registry
+	t *testing.T
+}
+
+// inTime runs a test in virtual time, in which the store is idle at first.
+func inTime(t *testing.T, test func(t *testing.T, s *store)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Hour) // so that an instant may be before the first
+		test(t, newStore())
+	})
+}
+
+// run starts a registry on the store; end ends it and waits for it.
+func (s *store) run(t *testing.T, change func(*Config)) (w *world, end func()) {
+	t.Helper()
+	c := configOf(s, tokensOf(t, s, nil))
+	if change != nil {
+		change(&c)
+	}
+	w = &world{Open(c), t}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }() // waited for by end
+	synctest.Wait()
+	return w, func() {
+		t.Helper()
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// knows says whether the view has a name, or has none to say it by.
+func (w *world) knows(wish string) bool { return w.known[game].has(must(nickname.Parse(wish))(w.t)) }
+
+func (w *world) expect(wish string, known bool) {
+	w.t.Helper()
+	if got := w.knows(wish); got != known {
+		w.t.Errorf("%s is known: %v, want %v", wish, got, known)
+	}
+}
+
+func must[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// claimAt gives a name to somebody at an instant so long ago, committed now.
+func (s *store) claimAt(t *testing.T, wish string, ago time.Duration) {
+	t.Helper()
+	s.claim(t, wish)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.named[[2]string{game, must(nickname.Parse(wish))(t).Skeleton}] -= ago.Milliseconds()
+}
+
+func TestNamesReachAllNodesWithinASecond(t *testing.T) {
+	inTime(t, func(t *testing.T, s *store) {
+		a, endA := s.run(t, nil)
+		defer endA()
+		time.Sleep(123 * time.Millisecond)
+		b, endB := s.run(t, nil)
+		defer endB()
+		for i := range 20 {
+			name := fmt.Sprint("Ada", i)
+			q := ask(name)
+			q.Device += fmt.Sprint("-", i)
+			must(a.Guest(t.Context(), q))(t)
+			a.expect(name, true)
+			b.expect(name, false)
+			time.Sleep(time.Second)
+			synctest.Wait()
+			b.expect(name, true)
+		}
+		b.expect("Grace", false)
+	})
+}
+
+func TestNamesAreAskedForUntilTheyAreRead(t *testing.T) {
+	inTime(t, func(t *testing.T, s *store) {
+		w, end := s.run(t, func(*Config) { s.setDown(true) })
+		defer end()
+		pass(time.Minute)
+		w.expect("Grace", true) // nobody knows
+		s.setDown(false)
+		pass(followEvery)
+		pass(followEvery)
+		w.expect("Grace", false)
+		if got := testutil.ToFloat64(w.follower.metrics.failures); got != time.Minute.Seconds()/followEvery.Seconds()+1 {
+			t.Errorf("%v failures", got)
+		}
+	})
+}
+
+// While the ledger is away a name is claimed elsewhere, and known soon after.
+func TestAnOutageIsMadeUpFor(t *testing.T) {
+	inTime(t, func(t *testing.T, s *store) {
+		w, end := s.run(t, nil)
+		defer end()
+		s.setDown(true)
+		pass(5 * time.Second)
+		s.claim(t, "Ada")
+		pass(time.Hour)
+		w.expect("Ada", false)
+		if got := w.follower.age(); got < time.Hour {
+			t.Errorf("read %v ago", got)
+		}
+		s.setDown(false)
+		pass(followEvery)
+		w.expect("Ada", true)
+		if got := w.follower.age(); got > followEvery {
+			t.Errorf("read %v ago", got)
+		}
+	})
+}
+
+// Names commit out of the order of their instants: one is found though later ones
+// have been read, at once if it took up to a second, and within 20 s if it took
+// up to a minute. Each reading but those goes back a second only.
+func TestNamesCommittedOutOfOrder(t *testing.T) {
+	inTime(t, func(t *testing.T, s *store) {
+		w, end := s.run(t, nil)
+		defer end()
+		pass(wholeEvery / 2)
+		s.claim(t, "Later")
+		pass(followEvery)
+		w.expect("Later", true)
+		s.claimAt(t, "Soon", overlap-followEvery)
+		s.claimAt(t, "Slow", wholeOverlap-time.Second)
+		pass(followEvery)
+		w.expect("Soon", true)
+		w.expect("Slow", false)
+		pass(wholeEvery / 2)
+		w.expect("Slow", true)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		whole := 0
+		for _, since := range s.reads {
+			if since < s.clock()-(wholeOverlap/2).Milliseconds() {
+				whole++
+			}
+		}
+		if whole > 3 {
+			t.Errorf("%d of %d readings went back a minute", whole, len(s.reads))
+		}
+	})
+}
+
+// A slow name is found whenever the whole readings come: each goes back a minute
+// behind the one before.
+func TestSlowNamesAreFoundWheneverTheyCommit(t *testing.T) {
+	inTime(t, func(t *testing.T, s *store) {
+		w, end := s.run(t, nil)
+		defer end()
+		for i := range 50 {
+			s.claim(t, fmt.Sprint("Later", i))
+			pass(1300 * time.Millisecond)
+			s.claimAt(t, fmt.Sprint("Slow", i), wholeOverlap)
+		}
+		pass(wholeEvery + followEvery)
+		for i := range 50 {
+			w.expect(fmt.Sprint("Slow", i), true)
+		}
+	})
+}
+
+// The ledger's clock alone counts: however far it is off a node's, and if it is
+// set back, what is claimed then is known within 20 s.
+func TestTheLedgersClockDecides(t *testing.T) {
+	for _, off := range []time.Duration{-48 * time.Hour, 48 * time.Hour} {
+		t.Run(off.String(), func(t *testing.T) {
+			inTime(t, func(t *testing.T, s *store) {
+				s.off = off
+				w, end := s.run(t, nil)
+				defer end()
+				s.claim(t, "Ada")
+				pass(time.Second)
+				w.expect("Ada", true)
+			})
+		})
+	}
+}
+
+func TestTheLedgersClockIsSetBack(t *testing.T) {
+	for _, back := range []time.Duration{5 * time.Second, 50 * time.Second, time.Hour} {
+		t.Run(back.String(), func(t *testing.T) {
+			inTime(t, func(t *testing.T, s *store) {
+				w, end := s.run(t, nil)
+				defer end()
+				s.claim(t, "Before")
+				pass(10 * time.Second)
+				s.mu.Lock()
+				s.off = -back
+				s.mu.Unlock()
+				s.claim(t, "After")
+				s.claimAt(t, "Slow", wholeOverlap/2)
+				pass(wholeEvery)
+				for _, name := range []string{"Before", "After", "Slow"} {
+					w.expect(name, true)
+				}
+				pass(time.Second)
+				s.claim(t, "Soon")
+				pass(time.Second)
+				w.expect("Soon", true)
+				pass(2 * time.Minute)
+				s.claim(t, "Soon too")
+				pass(time.Second)
+				w.expect("Soon too", true)
+				if got := w.built(byClock); got != 0 && back <= wholeOverlap || got != 1 && back > wholeOverlap {
+					t.Errorf("built anew %v times", got)
+				}
+			})
+		})
+	}
+}
+
+func TestTheLedgersClockIsPutForward(t *testing.T) {
+	inTime(t, func(t *testing.T, s *store) {
+		w, end := s.run(t, nil)
+		defer end()
+		pass(time.Second)
+		s.mu.Lock()
+		s.off = time.Hour
+		s.mu.Unlock()
+		for i := range 20 {
+			s.claim(t, fmt.Sprint("Ada", i))
+			pass(time.Second)
+			w.expect(fmt.Sprint("Ada", i), true)
+		}
+		if got := w.built(byClock); got != 0 {
+			t.Errorf("built anew %v times", got)
+		}
+	})
+}
+
+// built is how often the view of the game was built for a reason.
+func (w *world) built(why reason) float64 {
+	return testutil.ToFloat64(w.follower.metrics.rebuilds.WithLabelValues(game, string(why)))
+}
+
+// A rename at another node is a name too; the former one is free to whoever asks
+// the ledger.
+func TestRenamesAreFollowed(t *testing.T) {
+	inTime(t, func(t *testing.T, s *store) {
+		a, endA := s.run(t, nil)
+		defer endA()
+		b, endB := s.run(t, nil)
+		defer endB()
+		c := Claims{Subject: "operator:17", Game: game, Role: RolePlayer}
+		must(a.Rename(t.Context(), c, "Ada"))(t)
+		must(a.Rename(t.Context(), c, "Grace"))(t)
+		s.forget(t, "Ada")
+		pass(time.Second)
+		b.expect("Grace", true)
+		if got := must(b.Available(t.Context(), game, "Ada"))(t); !got.Available {
+			t.Error("the former name is not free")
+		}
+		if got := a.known[game].stale.Load(); got != 2 { // the generated one too
+			t.Errorf("%d stale names at the node of the renames", got)
+		}
+	})
+}
+
+// forget frees a name.
+func (s *store) forget(t *testing.T, wish string) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := [2]string{game, must(nickname.Parse(wish))(t).Skeleton}
+	delete(s.names, at)
+	delete(s.named, at)
+}

@@ -1,0 +1,48 @@
+package identity
+
+import (
+	"math"
+	"strconv"
+	"testing"
+	"time"
+
+	"laststand/internal/nickname"
+)
+
+// A hundred thousand names are claimed, each free until then: not one is refused,
+// and as many are mistaken for taken, and asked about, as theory says, while the
+// view grows from a sixth of that size.
+func TestManyClaimsAgainstTheory(t *testing.T) {
+	t.Parallel()
+	const claims, first = 100_000, 1 << 14
+	s := newStore()
+	c := configOf(s, tokensOf(t, s, nil))
+	c.firstNames = first
+	r := Open(c)
+	read(t, r)
+	k, expected := r.known[game], 0.0
+	for i := range claims {
+		n := nickname.Name{Display: "x", Skeleton: strconv.Itoa(i * 7919)}
+		f := k.serving.Load()
+		expected += f.Theory(f.Len())
+		free, err := r.free(t.Context(), game, n)
+		if err != nil || !free {
+			t.Fatalf("claim %d: free %v, %v", i, free, err)
+		}
+		s.names[[2]string{game, n.Skeleton}] = "p_somebody"
+		k.add(n)
+		if k.full() {
+			r.follower.orderFull()
+			r.follower.buildOrdered(t.Context(), map[string]time.Time{})
+		}
+	}
+	if got, spread := float64(k.answers[mistaken].Load()), 5*math.Sqrt(expected); math.Abs(got-expected) > spread || got == 0 {
+		t.Errorf("%v of %d mistaken, theory says %.0f±%.0f", got, claims, expected, spread)
+	}
+	if got := int64(s.asked); got != k.answers[mistaken].Load() || k.answers[notIn].Load()+got != claims {
+		t.Errorf("%d queries, %d mistaken, %d not in it", got, k.answers[mistaken].Load(), k.answers[notIn].Load())
+	}
+	if f := k.serving.Load(); f.Cap() != 8*first || s.builds != 4 {
+		t.Errorf("made for %d names after %d builds", f.Cap(), s.builds)
+	}
+}

@@ -1,0 +1,164 @@
+package namefile
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// asWriter is the environment variable by which this test binary begins to write
+// a file in that folder, says so, and hangs.
+const asWriter = "LASTSTAND_TEST_WRITE_NAMES"
+
+func TestMain(m *testing.M) {
+	if folder := os.Getenv(asWriter); folder != "" {
+		_ = New(folder).Save("demo", func(w io.Writer) error {
+			_, err := io.WriteString(w, "half of")
+			fmt.Println("written")
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			return err
+		})
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func says(text string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	}
+}
+
+func expect(t *testing.T, f *Folder, game, want string) {
+	t.Helper()
+	r, err := f.Open(game)
+	if err != nil {
+		t.Fatalf("%q: %v", game, err)
+	}
+	got, err := io.ReadAll(r)
+	if err := errors.Join(err, r.Close()); err != nil || string(got) != want {
+		t.Errorf("%q: %q, %v; want %q", game, got, err, want)
+	}
+}
+
+func files(t *testing.T, folder string) int {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+func TestTheLastOneStays(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "data", "names")
+	f := New(folder)
+	games := []string{"demo", "com.example.quiz", "..", ".", "a/b", "a:b", "%2F"}
+	for _, game := range games {
+		if _, err := f.Open(game); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%q before any: %v", game, err)
+		}
+		for _, text := range []string{"first of " + game, game} {
+			if err := f.Save(game, says(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, game := range games {
+		expect(t, New(folder), game, game)
+	}
+	if got := files(t, folder); got != len(games) {
+		t.Errorf("%d files, want %d", got, len(games))
+	}
+	if info, err := os.Stat(filepath.Join(folder, "demo.names")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+func TestAFailureKeepsTheFormerOne(t *testing.T) {
+	t.Parallel()
+	f := New(t.TempDir())
+	if err := f.Save("demo", says("former")); err != nil {
+		t.Fatal(err)
+	}
+	torn := errors.New("torn")
+	err := f.Save("demo", func(w io.Writer) error { return errors.Join(says("half of")(w), torn) })
+	if !errors.Is(err, torn) {
+		t.Errorf("Save: %v", err)
+	}
+	expect(t, f, "demo", "former")
+	if got := files(t, f.path); got != 1 {
+		t.Errorf("%d files", got)
+	}
+}
+
+func TestAFolderThatCannotBe(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := New(filepath.Join(path, "names")).Save("demo", says("x")); err == nil {
+		t.Error("saved below a file")
+	}
+}
+
+// A process that is killed while it writes leaves the former file, and a rest
+// that is removed an hour later.
+func TestAKillWhileWritingKeepsTheFormerOne(t *testing.T) {
+	t.Parallel()
+	f := New(t.TempDir())
+	if err := f.Save("demo", says("former")); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), asWriter+"="+f.path)
+	if _, err := cmd.StdinPipe(); err != nil { // it hangs until this is closed
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Errorf("the writer says %q, %v", line, err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Error("the writer ended in order")
+	}
+	if got := files(t, f.path); got != 2 {
+		t.Errorf("%d files, want the former one and a rest", got)
+	}
+	expect(t, f, "demo", "former")
+	if err := f.Save("other", says("x")); err != nil || files(t, f.path) != 3 {
+		t.Errorf("%d files: a file that may still be written is gone, or: %v", files(t, f.path), err)
+	}
+	rests, err := filepath.Glob(filepath.Join(f.path, "*"+unfinished+"*"))
+	if err != nil || len(rests) != 1 {
+		t.Fatalf("rests %q, %v", rests, err)
+	}
+	old := time.Now().Add(-leftAfter - time.Minute)
+	if err := os.Chtimes(rests[0], old, old); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Save("other", says("x")); err != nil || files(t, f.path) != 2 {
+		t.Errorf("%d files, %v; want the rest removed", files(t, f.path), err)
+	}
+}

@@ -1,0 +1,89 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"laststand/internal/identity"
+)
+
+var _ identity.Named = (*Ledger)(nil)
+
+// namePage is how many names one statement reads: a reader of all holds up
+// nothing that cleans up behind writers.
+const namePage = 10_000
+
+const selectNamed = `
+SELECT named_at, game, skeleton FROM players WHERE (named_at, game, skeleton) > ($1, $2, $3) AND named_at <= $4
+ORDER BY named_at, game, skeleton LIMIT $5`
+
+// NamedBetween calls f for the skeleton of every nickname that was claimed from
+// one instant to another, both included, epoch ms by the database's clock, in
+// their order. Whoever changes a skeleton sets its instant anew. Claims commit
+// out of the order of their instants: ask again for the last minute.
+func (l *Ledger) NamedBetween(ctx context.Context, from, to int64, f func(game, skeleton string, at int64)) error {
+	at, game, skeleton := from, "", "" // which come before all: no game is called so
+	for {
+		n := 0
+		err := scanAll(func(rows *sql.Rows) error {
+			n++
+			if err := rows.Scan(&at, &game, &skeleton); err != nil {
+				return err
+			}
+			f(game, skeleton, at)
+			return nil
+		})(l.read.QueryContext(ctx, selectNamed, at, game, skeleton, to, l.namePage))
+		if err != nil {
+			return fmt.Errorf("ledger: names of late: %w", err)
+		}
+		if n < l.namePage {
+			return nil
+		}
+	}
+}
+
+const selectSkeletons = `
+SELECT skeleton FROM players WHERE game = $1 AND skeleton > $2 ORDER BY skeleton LIMIT $3`
+
+// EachSkeleton calls f for the skeleton of every nickname of a game, but for
+// those that change meanwhile: they may be left out, or be there by both names.
+func (l *Ledger) EachSkeleton(ctx context.Context, game string, f func(skeleton string)) error {
+	last := ""
+	for {
+		n := 0
+		err := scanAll(func(rows *sql.Rows) error {
+			n++
+			if err := rows.Scan(&last); err != nil {
+				return err
+			}
+			f(last)
+			return nil
+		})(l.read.QueryContext(ctx, selectSkeletons, game, last, l.namePage))
+		if err != nil {
+			return fmt.Errorf("ledger: skeletons: %w", err)
+		}
+		if n < l.namePage {
+			return nil
+		}
+	}
+}
+
+const countNames = `SELECT COUNT(*) FROM players WHERE game = $1`
+
+// CountNames is how many players, and so nicknames, a game has. It reads an index
+// of all of them.
+func (l *Ledger) CountNames(ctx context.Context, game string) (n int64, err error) {
+	if err = l.read.QueryRowContext(ctx, countNames, game).Scan(&n); err != nil {
+		return 0, fmt.Errorf("ledger: count names: %w", err)
+	}
+	return n, nil
+}
+
+// Clock is the database's, epoch ms.
+func (l *Ledger) Clock(ctx context.Context) (now int64, err error) {
+	if err = l.read.QueryRowContext(ctx, l.sql("SELECT {now}")).Scan(&now); err != nil {
+		return 0, fmt.Errorf("ledger: clock: %w", err)
+	}
+	return now, nil
+}

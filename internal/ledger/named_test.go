@@ -1,0 +1,149 @@
+package ledger
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"laststand/internal/identity"
+	"laststand/internal/trial"
+)
+
+// namesOf are the names claimed from one instant to another, as game/skeleton@at.
+func (l *Ledger) namesOf(t *testing.T, from, to int64) (all []string) {
+	t.Helper()
+	err := l.NamedBetween(t.Context(), from, to, func(game, skeleton string, at int64) {
+		all = append(all, fmt.Sprintf("%s/%s@%d", game, skeleton, at))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Names of all games come in the order of their instants, those of one instant
+// too that do not fit a page, each once.
+func TestNamedBetween(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openClock(t, db, nil)
+		l.namePage = 3
+		claim := func(game, id, skeleton string) {
+			t.Helper()
+			p := identity.NewPlayer{Game: game, ID: id, Nickname: skeleton, Skeleton: skeleton, At: 7}
+			if _, _, err := l.EnsurePlayer(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.set(t, 1000)
+		var want []string
+		for i := range 4 {
+			claim("a", fmt.Sprint("p", i), fmt.Sprint("ada", i))
+			claim("b", fmt.Sprint("p", i), fmt.Sprint("ada", i))
+		}
+		for _, game := range []string{"a", "b"} {
+			for i := range 4 {
+				want = append(want, fmt.Sprintf("%s/ada%d@1000", game, i))
+			}
+		}
+		l.set(t, 2000)
+		claim("a", "p9", "grace")
+		want = append(want, "a/grace@2000")
+		for since, from := range map[int64]int{-1 << 62: 0, 0: 0, 1000: 0, 1001: 8, 2000: 8, 2001: 9} {
+			if got := l.namesOf(t, since, math.MaxInt64); !slices.Equal(got, want[from:]) {
+				t.Errorf("since %d: %v, want %v", since, got, want[from:])
+			}
+		}
+		for to, n := range map[int64]int{999: 0, 1000: 8, 1999: 8, 2000: 9} {
+			if got := l.namesOf(t, 0, to); !slices.Equal(got, want[:n]) {
+				t.Errorf("to %d: %v, want %v", to, got, want[:n])
+			}
+		}
+		l.set(t, 3000)
+		if err := l.Rename(t.Context(), "a", "p0", "Z", "z"); err != nil {
+			t.Fatal(err)
+		}
+		if got := l.namesOf(t, 2000, math.MaxInt64); !slices.Equal(got, []string{"a/grace@2000", "a/z@3000"}) {
+			t.Errorf("after a rename: %v", got)
+		}
+		if got, err := l.Clock(t.Context()); err != nil || got != 3000 {
+			t.Errorf("clock %d, %v", got, err)
+		}
+	})
+}
+
+func TestEachSkeleton(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		l.namePage = 3
+		for n := range 8 { // pages that are full and not
+			var want []string
+			for i := range n {
+				want = append(want, fmt.Sprintf("nickp%d", i))
+			}
+			var got []string
+			if err := l.EachSkeleton(t.Context(), game, func(s string) { got = append(got, s) }); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%d names: %v, %v", n, got, err)
+			}
+			if count, err := l.CountNames(t.Context(), game); err != nil || count != int64(n) {
+				t.Errorf("%d names: counted %d, %v", n, count, err)
+			}
+			addPlayer(t, l, fmt.Sprint("p", n))
+		}
+		if count, err := l.CountNames(t.Context(), "other"); err != nil || count != 0 {
+			t.Errorf("another game has %d names, %v", count, err)
+		}
+	})
+}
+
+// Names of many scripts are all read, whatever order the database has of them.
+func TestEachSkeletonOfAllScripts(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		l.namePage = 2
+		want := map[string]bool{}
+		for i, skeleton := range []string{"ada", "a da", "ada-", "Ada", "äda", "адa", "小明", "小 明", "a🎮", "-", "ß", "ss", "zz", "0", "\u00a0"} {
+			p := identity.NewPlayer{Game: game, ID: fmt.Sprint("p", i), Nickname: skeleton, Skeleton: skeleton}
+			if _, _, err := l.EnsurePlayer(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+			want[skeleton] = true
+		}
+		got := map[string]bool{}
+		if err := l.EachSkeleton(t.Context(), game, func(s string) { got[s] = true }); err != nil || len(got) != len(want) {
+			t.Errorf("%d of %d names, %v", len(got), len(want), err)
+		}
+		got = map[string]bool{}
+		if err := l.NamedBetween(t.Context(), 0, math.MaxInt64, func(_, s string, _ int64) { got[s] = true }); err != nil || len(got) != len(want) {
+			t.Errorf("%d of %d names of late, %v", len(got), len(want), err)
+		}
+	})
+}
+
+// Instants are the database's, whatever the clock of who claims says.
+func TestNamesHaveTheDatabasesInstant(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		before, err := l.Clock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		addPlayer(t, l, "p1") // who says that it is 1970
+		after, err := l.Clock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := l.namesOf(t, before, after); len(got) != 1 || time.UnixMilli(after).Year() < 2000 {
+			t.Errorf("named between %d and %d: %v", before, after, got)
+		}
+	})
+}
