@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"laststand/internal/arena"
 	"laststand/internal/identity"
@@ -50,9 +51,20 @@ func (n *node) wireBars() {
 	n.inbox.Handle(kindBarred, func([]byte) { n.identity.Bars.Wake() })
 }
 
+// barredWithin bounds what follows on a change that has been committed.
+const barredWithin = 5 * time.Second
+
+// after is the context of what follows on a change, whether or not who asked for
+// it has gone.
+func after(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), barredWithin)
+}
+
 // spread has what has changed take effect, here at once. Where the store cannot
 // be read this moment the next second's reading does it.
 func (b barring) spread(ctx context.Context) {
+	ctx, cancel := after(ctx)
+	defer cancel()
 	_ = b.identity.Bars.Refresh(ctx) // it has logged
 	b.inbox.Send(ctx, b.alive(), kindBarred, nil)
 }
@@ -92,6 +104,8 @@ func (b barring) Erase(ctx context.Context, game, player string) error {
 // forfeit ends what a player is in, as leaving it does. What cannot be ended
 // just now goes on without the player, who does not come back to it.
 func (b barring) forfeit(ctx context.Context, game, player string) {
+	ctx, cancel := after(ctx)
+	defer cancel()
 	if err := b.leave(ctx, game, player); err != nil {
 		b.log.WarnContext(ctx, "a match goes on without a player who is barred", "game", game, "player", player, "error", err)
 	}

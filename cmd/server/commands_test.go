@@ -15,6 +15,7 @@ import (
 // commands are all that the command line knows.
 var commands = [][]string{
 	{}, {"serve"}, {"bank"}, {"bank", "import"}, {"bank", "check"}, {"bank", "export"}, {"token"}, {"config"},
+	{"bars"}, {"bars", "list"}, {"bars", "ban"}, {"bars", "revoke"}, {"bars", "lift"}, {"players"}, {"players", "erase"}, {"keys"}, {"keys", "list"}, {"keys", "rotate"}, {"keys", "retire"},
 	{"boards"}, {"boards", "verify"}, {"boards", "rebuild"}, {"boards", "disqualify"},
 	{"tasks"}, {"tasks", "list"}, {"tasks", "lines"}, {"tasks", "show"}, {"tasks", "edit"}, {"tasks", "requeue"}, {"tasks", "discard"},
 	{"queue"}, {"queue", "list"}, {"queue", "peek"}, {"queue", "drain"}, {"queue", "pause"}, {"queue", "resume"}, {"queue", "bound"}, {"queue", "key"},
@@ -57,6 +58,11 @@ func TestWrongCommandLines(t *testing.T) {
 		"tasks list --state alive":                "`server tasks list --help`",
 		"tasks lines --limit few":                 "`server tasks lines --help`",
 		"tasks edit t1":                           "`server tasks edit --help`",
+		"bars":                                    "`server bars --help`",
+		"bars ban --game demo --player p":         "`server bars ban --help`",
+		"bars lift --game demo":                   "`server bars lift --help`",
+		"players erase --game demo":               "`server players erase --help`",
+		"keys retire --game demo":                 "`server keys retire --help`",
 		"queue":                                   "`server queue --help`",
 		"queue peek":                              "`server queue peek --help`",
 		"queue drain --game":                      "`server queue drain --help`",

@@ -30,6 +30,7 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 				"limits: {connections: 0, messages_per_second: .nan, guests_per_minute_per_address: -1,\n" +
 				"  wrong_codes_per_hour_per_address: 1000001, dry_run: [reads_per_second_per_address, everything]}\n" +
 				"games:\n  \"a b\": {}\n  demo:\n    time_zone: Mars/Phobos\n    banks: []\n    keys: [{id: k, alg: RS256, secret_file: x}]\n" +
+				"    audience: \"a b\"\n    max_token_ttl: 1s\n" +
 				"    duel: {questions: 0, time_limit_ms: 1, countdown_ms: -1, reveal_ms: -1, bot_after_ms: -1, pair_limit_per_day: -1}\n" +
 				"    arena: {time_limit_ms: 1, countdown_ms: -1, reveal_ms: -1, max_players: 1, team_lockout_ms: -1}\n" +
 				"    leaderboards: {windows: [decade, all, all], orders: [luck], weights: {score: -1}, min_answers: -1}\n",
@@ -38,7 +39,7 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 				"limits.connections:", "limits.messages_per_second:", "limits.guests_per_minute_per_address:",
 				"limits.wrong_codes_per_hour_per_address:", `limits.dry_run: "everything" is none of`, `game "a b"`, "games.demo.time_zone:",
 				"games.demo.banks:", "games.demo.keys:", "games.demo.duel.questions:", "games.demo.duel.time_limit_ms:", "games.demo.duel.countdown_ms:",
-				"games.demo.duel.reveal_ms:", "games.demo.duel.bot_after_ms:", "games.demo.duel.pair_limit_per_day:", "games.demo.arena.time_limit_ms:",
+				"games.demo.audience:", "games.demo.max_token_ttl:", "games.demo.duel.reveal_ms:", "games.demo.duel.bot_after_ms:", "games.demo.duel.pair_limit_per_day:", "games.demo.arena.time_limit_ms:",
 				"games.demo.arena.countdown_ms:", "games.demo.arena.reveal_ms:", "games.demo.arena.max_players:", "games.demo.arena.team_lockout_ms:",
 				`"decade"`, `"all" twice`, `"luck"`, "weight score -1", "min_answers -1",
 			},

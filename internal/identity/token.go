@@ -152,6 +152,9 @@ func (t *Tokens) Verify(_ context.Context, token string) (Claims, error) {
 
 // counted counts a refusal by its reason.
 func (t *Tokens) counted(err error) error {
+	if err == nil {
+		return nil
+	}
 	if reason := refusalOf(err); reason != "" {
 		t.refused.WithLabelValues(reason).Inc()
 	}
@@ -249,7 +252,7 @@ func refusal(err error) error {
 		}
 	}
 	switch {
-	case errors.Is(err, jwt.ErrTokenSignatureInvalid) && strings.Contains(err.Error(), algorithm):
+	case strings.Contains(err.Error(), algorithm):
 		return ErrTokenAlg
 	case errors.Is(err, jwt.ErrTokenSignatureInvalid):
 		return ErrTokenSignature

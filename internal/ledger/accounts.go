@@ -33,25 +33,29 @@ func accountIn(ctx context.Context, q querying, game, sub string) (player string
 // an account. identity.ErrNotFound where there is none yet, identity.ErrErased
 // where there is none any more.
 func (l *Ledger) Known(ctx context.Context, game, subject string) (identity.Player, error) {
-	p, err := l.Player(ctx, game, subject)
-	if !errors.Is(err, identity.ErrNotFound) {
-		return p, err
+	id := subject
+	for range mostTurns {
+		p, err := l.Player(ctx, game, id)
+		if !errors.Is(err, identity.ErrNotFound) {
+			return p, err
+		}
+		player, found, err := accountIn(ctx, l.read, game, subject)
+		switch {
+		case err != nil:
+			return identity.Player{}, fmt.Errorf("ledger: account: %w", err)
+		case !found:
+			return identity.Player{}, identity.ErrNotFound
+		case player == "":
+			return identity.Player{}, identity.ErrErased
+		}
+		id = player
 	}
-	player, found, err := accountIn(ctx, l.read, game, subject)
-	switch {
-	case err != nil:
-		return identity.Player{}, fmt.Errorf("ledger: account: %w", err)
-	case !found:
-		return identity.Player{}, identity.ErrNotFound
-	case player == "":
-		return identity.Player{}, identity.ErrErased
-	}
-	p, err = l.Player(ctx, game, player)
-	if errors.Is(err, identity.ErrNotFound) { // erased between the two looks
-		return identity.Player{}, identity.ErrErased
-	}
-	return p, err
+	return identity.Player{}, fmt.Errorf("ledger: account %s of %s speaks for %s, who is not there", subject, game, id)
 }
+
+// mostTurns is how often a subject is looked up while it changes: it is nobody,
+// then a player, then a guest's account, then erased, and never goes back.
+const mostTurns = 5
 
 const (
 	insertAccount = `INSERT INTO accounts (game, sub, player, at) VALUES ($1, $2, $3, {now}) ON CONFLICT (game, sub) DO NOTHING`

@@ -80,7 +80,7 @@ func TestEveryChangeIsAnAct(t *testing.T) {
 
 func checkAct(t *testing.T, rt route) {
 	w := newWorld()
-	path := strings.NewReplacer("{game}", "demo", "{task}", "t1", "{webhook}", "rewards", "{player}", "p_1").Replace(rt.path)
+	path := strings.NewReplacer("{game}", "demo", "{task}", "t1", "{webhook}", "rewards", "{player}", "p_1", "{kind}", "ban", "{id}", "p_1", "{key}", "k1").Replace(rt.path)
 	ask(t, w.handler(), rt.method, path, "")
 	if got := len(w.book.acts); rt.method != http.MethodGet && got != 1 || rt.method == http.MethodGet && got != 0 {
 		t.Errorf("%s %s: %d acts", rt.method, rt.path, got)

@@ -56,7 +56,7 @@ func (w *world) handler() http.Handler { return New(w.config()) }
 func (w *world) config() Config {
 	return Config{
 		Gatherer: prometheus.NewRegistry(), Registry: prometheus.NewRegistry(), Acts: w.book, Games: []string{"demo"}, Tasks: w, Desk: w, Boards: w, Corrections: w,
-		Queues: desk{w}, Drain: w.drain, Hooks: newEndpoint(w), Now: func() int64 { return clock },
+		Queues: desk{w}, Drain: w.drain, Hooks: newEndpoint(w), Bars: newRegistrar(w), Keys: newRegistrar(w), Now: func() int64 { return clock },
 		Admin: func(_ context.Context, token string) (string, error) {
 			switch token {
 			case "admin":

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"laststand/internal/protocol"
+	"laststand/internal/trial"
+	"laststand/loadtest/player"
+)
+
+// device is the secret of a guest whom a test asks for again.
+const device = "kT3vJ0w9Qm2xB7sLr5Yd8Ze1"
+
+// said sends a request of a player and reads the answer, whatever it says.
+func said(t *testing.T, method, url, token string, body any) (status int, answer map[string]any) {
+	t.Helper()
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(encoded))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	got, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Body.Close()
+	if got.StatusCode != http.StatusNoContent {
+		if err := json.NewDecoder(got.Body).Decode(&answer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return got.StatusCode, answer
+}
+
+// guestOf is the player of a device, at a node, connected.
+func guestOf(t *testing.T, url string) *contestant {
+	t.Helper()
+	status, g := said(t, "POST", url+"/v1/games/demo/guests", "", map[string]string{"device": device})
+	if status != http.StatusCreated && status != http.StatusOK {
+		t.Fatalf("a guest: %d %v", status, g)
+	}
+	c := attend(t, url, player.Guest{ID: g["player_id"].(string), Nickname: g["nickname"].(string), Token: g["token"].(string)})
+	c.solve = newSolver(t)
+	return c
+}
+
+// A player is banned, let in again, has its tokens revoked and is tied and erased,
+// each at one node: the other, where the player is, knows it.
+func TestBarsReachAllNodes(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, trial.Redis(t).URL, unhurried("demo"))
+	here, there := h.node(t), h.node(t)
+	at := []string{"--data=" + h.db.Dir, "--database=" + h.db.URL, "--config=" + h.config, "--ops-listen=" + strings.TrimPrefix(here.ops, "http://")}
+	operate := func(words ...string) string {
+		t.Helper()
+		code, out, errs := command(append(words, at...)...)
+		if code != 0 {
+			t.Fatalf("%v ended with %d: %s", words, code, errs)
+		}
+		return out
+	}
+
+	bad := guestOf(t, there.url)
+	d := meet(t, bad, stranger(t, here.url, "demo")).begun(t)
+	operate("bars", "ban", "--game=demo", "--player="+bad.ID, "--reason=two accounts", "--for=1h")
+	if code := closed(t, bad.Player); code != protocol.CloseBanned {
+		t.Errorf("the banned was closed with %d", code)
+	}
+	var over protocol.MatchOver
+	read(t, d[1].until(t, protocol.TypeMatchOver), &over)
+	if over.Reason != "forfeit" || over.Winner != d[1].ID {
+		t.Errorf("the match ended %+v", over)
+	}
+	if status, p := said(t, "POST", there.url+"/v1/games/demo/guests", "", map[string]string{"device": device}); status != http.StatusForbidden || p["code"] != "forbidden" {
+		t.Errorf("the banned as a guest: %d %v", status, p)
+	}
+	if list := operate("bars", "list", "--game=demo", "--kind=ban"); !strings.Contains(list, bad.ID) || !strings.Contains(list, "two accounts") {
+		t.Errorf("listed: %s", list)
+	}
+
+	operate("bars", "lift", "--game=demo", "--id="+bad.ID)
+	eventually(t, "the player is let in", func() bool {
+		status, _ := said(t, "POST", there.url+"/v1/games/demo/guests", "", map[string]string{"device": device})
+		return status == http.StatusOK
+	})
+	back := guestOf(t, there.url)
+	operate("bars", "revoke", "--game=demo", "--subject="+back.ID, "--reason=a lost phone")
+	if code := closed(t, back.Player); code != protocol.CloseUnauthorized {
+		t.Errorf("the revoked was closed with %d", code)
+	}
+	if status, _ := said(t, "PUT", there.url+"/v1/games/demo/players/me/nickname", back.Token, map[string]string{"nickname": "Ada"}); status != http.StatusUnauthorized {
+		t.Errorf("the revoked token: %d", status)
+	}
+	back = guestOf(t, there.url)
+
+	code, token, errs := command(append([]string{"token", "--game=demo", "--role=player", "--sub=user:1"}, at[:3]...)...)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	account := strings.TrimSpace(token)
+	if status, tied := said(t, "PUT", here.url+"/v1/games/demo/players/me/account", back.Token, map[string]string{"token": account}); status != http.StatusOK || tied["account"] != "user:1" {
+		t.Fatalf("tied: %d %v", status, tied)
+	}
+	asAccount := connect(t, there.url, player.Guest{ID: back.ID, Token: account})
+	if asAccount.Welcome.PlayerID != back.ID || asAccount.Welcome.Nickname != back.Nickname {
+		t.Errorf("welcomed %+v, not as %s", asAccount.Welcome, back.ID)
+	}
+	if code := closed(t, back.Player); code != protocol.CloseReplaced {
+		t.Errorf("the guest's connection was closed with %d", code)
+	}
+
+	if status, _ := said(t, "DELETE", here.url+"/v1/games/demo/players/me", account, nil); status != http.StatusNoContent {
+		t.Fatalf("erasure: %d", status)
+	}
+	if code := closed(t, asAccount); code != protocol.CloseUnauthorized {
+		t.Errorf("the erased was closed with %d", code)
+	}
+	for _, token := range []string{account, back.Token} {
+		if status, _ := said(t, "PUT", there.url+"/v1/games/demo/players/me/nickname", token, map[string]string{"nickname": "Ada"}); status != http.StatusUnauthorized {
+			t.Errorf("a token of the erased: %d", status)
+		}
+	}
+	if status, _ := said(t, "GET", there.url+"/v1/games/demo/players/"+back.ID, "", nil); status != http.StatusNotFound {
+		t.Errorf("the profile of the erased: %d", status)
+	}
+	if next := guestOf(t, there.url); next.ID == back.ID {
+		t.Error("the device is still known")
+	}
+
+	made := strings.Fields(operate("keys", "rotate", "--game=demo"))[0]
+	if list := operate("keys", "list", "--game=demo"); !strings.Contains(list, made) || strings.Count(list, "true") != 1 {
+		t.Errorf("keys: %s", list)
+	}
+	operate("keys", "retire", "--game=demo", made)
+	checkNoSecrets(t, here.log.String()+there.log.String(), device, account, back.Token)
+}
+
+// checkNoSecrets looks for secrets in what was logged.
+func checkNoSecrets(t *testing.T, logs string, secrets ...string) {
+	t.Helper()
+	for _, secret := range secrets {
+		if strings.Contains(logs, secret) {
+			t.Errorf("the log has the secret %s", secret)
+		}
+	}
+}

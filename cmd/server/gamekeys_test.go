@@ -1,0 +1,86 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"laststand/internal/identity"
+	"laststand/internal/ledger"
+)
+
+// Keys that are added to the configuration, put in another order, changed in
+// their files and taken out take effect while the server runs; what is wrong is
+// logged once, and those before stay.
+func TestGameKeysAreReadAgain(t *testing.T) {
+	t.Parallel()
+	const one, two = "{id: k1, alg: HS256, secret_file: one.key}", "{id: k2, alg: HS256, secret_file: two.key}"
+	write := func(keys ...string) string { return "games: {demo: {keys: [" + strings.Join(keys, ", ") + "]}}\n" }
+	path := configFile(t, write(one))
+	beside(t, path, "one.key", strings.Repeat("1", 32))
+	beside(t, path, "two.key", strings.Repeat("2", 32))
+	c, err := (&cli{Config: path, Data: ptr(t.TempDir())}).load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ledger.Open(t.Context(), c.ledgerConfig(quiet()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	tokens, err := openTokens(t.Context(), &c, l, c.gameNames(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, changes := new(logged), 0
+	keys, err := newGameKeys(&c, tokens, slog.New(slog.NewTextHandler(log, nil)), func() { changes++ })
+	if err != nil {
+		t.Fatal(err)
+	}
+	mint := func() (token, key string) {
+		t.Helper()
+		token, _, err := tokens.Mint(identity.Claims{Subject: "p_1", Game: "demo", Role: identity.RolePlayer}, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		claims, err := tokens.Verify(t.Context(), token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token, claims.Key
+	}
+	first, _ := mint()
+	for _, step := range []struct {
+		what, config, two string
+		signs             string
+		changes           int
+		stands            bool // the first token
+	}{
+		{"nothing", write(one), "2", "k1", 0, true},
+		{"one more", write(one, two), "2", "k1", 1, true},
+		{"another order", write(two, one), "2", "k2", 2, true},
+		{"another secret", write(two, one), "3", "k2", 3, true},
+		{"a short secret", write(two, one), "", "k2", 3, true},
+		{"the same again", write(two, one), "", "k2", 3, true},
+		{"no YAML", "games: [", "3", "k2", 3, true},
+		{"another game", "games: {other: {}}", "3", "k2", 3, true},
+		{"one taken out", write(two), "3", "k2", 4, false},
+	} {
+		if err := os.WriteFile(path, []byte(step.config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		beside(t, path, "two.key", strings.Repeat(step.two, 32))
+		keys.reread(t.Context())
+		_, key := mint()
+		_, err := tokens.Verify(t.Context(), first)
+		if key != step.signs || changes != step.changes || (err == nil) != step.stands {
+			t.Errorf("%s: %s signs, %d changes, the first token: %v; want %+v", step.what, key, changes, err, step)
+		}
+	}
+	if n := strings.Count(log.String(), "level=ERROR"); n != 3 {
+		t.Errorf("%d faults are logged, want 3:\n%s", n, log)
+	}
+	checkNoSecrets(t, log.String(), strings.Repeat("1", 32), strings.Repeat("2", 32), strings.Repeat("3", 32))
+}

@@ -1,0 +1,130 @@
+package identity_test
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"laststand/internal/identity"
+	"laststand/internal/ledger"
+	"laststand/internal/trial"
+)
+
+// barred is a node's registry with its view of bars; refresh has it read.
+func barred(t *testing.T, l *ledger.Ledger) (r *identity.Registry, refresh func()) {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	clock := func() int64 { return time.Now().UnixMilli() } // the database's too
+	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{Games: []string{demo}, Keys: l, Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bars, err := identity.OpenBars(t.Context(), identity.BarsConfig{Store: l, Tokens: tokens, Now: clock, Logger: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err = identity.Open(t.Context(), identity.Config{Tokens: tokens, Players: l, Devices: l, Names: l, Bars: bars, Logger: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, func() {
+		t.Helper()
+		if err := bars.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// admit is what an edge does with a player's token.
+func admit(t *testing.T, r *identity.Registry, token string) (string, error) {
+	t.Helper()
+	c, err := r.Verify(t.Context(), token)
+	if err != nil {
+		return "", err
+	}
+	p, err := r.Ensure(t.Context(), c)
+	return p.ID, err
+}
+
+// What one node does with players and tokens holds at the other, on the real
+// databases.
+func TestBarsOfTwoNodes(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := open(t, db)
+		a, _ := barred(t, l)
+		b, refresh := barred(t, l)
+		guest, err := a.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret})
+		if err != nil {
+			t.Fatal(err)
+		}
+		account, _, err := a.Mint(identity.Claims{Subject: "user:1", Game: demo, Role: identity.RolePlayer}, 10*365*24*time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := guest.Player.ID
+		bar := func(kind identity.BarKind, id string) {
+			t.Helper()
+			if _, err := l.SetBar(t.Context(), identity.Bar{Game: demo, Kind: kind, ID: id, Reason: "a test"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check := func(what, token, wantID string, want error) {
+			t.Helper()
+			refresh()
+			if got, err := admit(t, b, token); got != wantID || !errors.Is(err, want) {
+				t.Errorf("%s: %q, %v; want %q, %v", what, got, err, wantID, want)
+			}
+		}
+		check("an account of nobody's", account, "user:1", nil)
+		if err := l.Tie(t.Context(), demo, id, "user:1"); err != nil {
+			t.Fatal(err)
+		}
+		check("tied", account, id, nil)
+		check("the guest", guest.Token, id, nil)
+		bar(identity.BarBan, "user:1")
+		check("banned by the account", account, "", identity.ErrBanned)
+		check("banned, the guest", guest.Token, "", identity.ErrBanned)
+		if err := l.LiftBar(t.Context(), identity.Bar{Game: demo, Kind: identity.BarBan, ID: id}); err != nil {
+			t.Fatal(err)
+		}
+		check("let in", guest.Token, id, nil)
+		bar(identity.BarSubject, id)
+		check("revoked", guest.Token, "", identity.ErrTokenRevoked)
+		check("revoked, of the account", account, "", identity.ErrTokenRevoked)
+		again, err := b.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret})
+		if err != nil || again.New {
+			t.Fatalf("a new token: %+v, %v", again, err)
+		}
+		check("a new token", again.Token, id, nil)
+		c, err := b.Verify(t.Context(), again.Token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bar(identity.BarToken, c.ID)
+		check("one token revoked", again.Token, "", identity.ErrTokenRevoked)
+		if err := l.Erase(t.Context(), demo, id); err != nil {
+			t.Fatal(err)
+		}
+		late, _, err := a.Mint(identity.Claims{Subject: "user:1", Game: demo, Role: identity.RolePlayer, IssuedAt: time.Now().Add(5 * time.Second).UnixMilli()}, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := admit(t, b, late); !errors.Is(err, identity.ErrErased) { // before b has read of it
+			t.Errorf("the ledger lets the erased in as %q: %v", got, err)
+		}
+		check("erased", late, "", identity.ErrErased)
+		if fresh, err := b.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret}); err != nil || !fresh.New || fresh.Player.ID == id {
+			t.Errorf("the device again: %+v, %v", fresh, err)
+		}
+		made, err := a.RotateKey(t.Context(), demo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if refresh(); len(b.KeysOf(demo)) != 2 || b.KeysOf(demo)[0].ID != made.ID {
+			t.Errorf("keys %+v, without %+v", b.KeysOf(demo), made)
+		}
+	})
+}

@@ -1,0 +1,139 @@
+package identity_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"laststand/internal/identity"
+)
+
+// mint makes a token of a player that lasts an hour, signed with Ed25519.
+func mint(key ed25519.PrivateKey, kid, game, sub string, now time.Time) (string, error) {
+	header, err := json.Marshal(map[string]string{"alg": "EdDSA", "typ": "JWT", "kid": kid})
+	if err != nil {
+		return "", err
+	}
+	claims, err := json.Marshal(map[string]any{
+		"sub": sub, "game": game, "role": "player", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
+		"jti": rand.Text(), "aud": "quiz.example",
+	})
+	if err != nil {
+		return "", err
+	}
+	part := base64.RawURLEncoding.EncodeToString
+	body := part(header) + "." + part(claims)
+	return body + "." + part(ed25519.Sign(key, []byte(body))), nil
+}
+
+const (
+	shared = "0123456789abcdef0123456789abcdef"
+
+	// recorded is what the JavaScript of docs/TOKENS.md made of k1, shared, demo and
+	// user:4711 at the instant now, by Node 20.
+	recorded = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImsxIn0.eyJzdWIiOiJ1c2VyOjQ3MTEiLCJnYW1lIjoiZGVtbyIsInJvbGUiOiJwbGF5ZXIiLCJpYXQiOjE3OTUyMTIzNDUsImV4cCI6MTc5NTIxNTk0NSwianRpIjoiMjMyMmVkNDgtYThkMy00MjQzLTgzOWUtYzMxZThiMGMxOWVjIiwiYXVkIjoicXVpei5leGFtcGxlIn0.tb9aLodVhFxo0lRRbOwRGmocfn7bCZ6wc36IwDwDnAA"
+)
+
+// example is the block of a language in docs/TOKENS.md.
+func example(t *testing.T, language string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/TOKENS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, found := strings.Cut(string(text), "```"+language+"\n")
+	block, _, closed := strings.Cut(block, "```")
+	if !found || !closed {
+		t.Fatalf("docs/TOKENS.md has no example in %s", language)
+	}
+	return block
+}
+
+// asDocumented are the tokens of a server that is configured as the examples say.
+func asDocumented(t *testing.T, keys ...identity.Key) *identity.Tokens {
+	t.Helper()
+	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{
+		Games: []string{demo}, Keys: nobodys{}, Now: func() int64 { return now }, Configured: map[string][]identity.Key{demo: keys},
+		Rules: map[string]identity.TokenRules{demo: {Audience: "quiz.example", MaxTTL: 24 * time.Hour}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tokens
+}
+
+// nobodys keeps the server's own key and forgets the rest.
+type nobodys struct{}
+
+func (nobodys) Keys(context.Context, string) ([]identity.Key, error) {
+	return []identity.Key{{ID: "own", Alg: identity.HS256, Secret: []byte(shared)}}, nil
+}
+func (nobodys) AddKeyIfNone(context.Context, string, identity.Key) error { return nil }
+func (nobodys) AddKey(context.Context, string, identity.Key) error       { return nil }
+func (nobodys) RetireKey(context.Context, string, string, int64) error   { return nil }
+
+func accepted(t *testing.T, tokens *identity.Tokens, token string) {
+	t.Helper()
+	c, err := tokens.Verify(t.Context(), token)
+	if err != nil || c.Subject != "user:4711" || c.Role != identity.RolePlayer || c.ID == "" || c.ExpiresAt != c.IssuedAt+time.Hour.Milliseconds() {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+func TestDocumentedGo(t *testing.T) {
+	t.Parallel()
+	here, err := os.ReadFile("minting_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(here), "\n"+example(t, "go")) {
+		t.Error("docs/TOKENS.md has another example in Go than is tried here")
+	}
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkix, err := x509.MarshalPKIXPublicKey(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := asDocumented(t, identity.Key{ID: "login", Alg: identity.EdDSA, Secret: pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: pkix})})
+	token, err := mint(private, "login", demo, "user:4711", time.UnixMilli(now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted(t, tokens, token)
+}
+
+// What the JavaScript made once is accepted; where there is a Node it makes
+// another one.
+func TestDocumentedJavaScript(t *testing.T) {
+	t.Parallel()
+	tokens := asDocumented(t, identity.Key{ID: "k1", Alg: identity.HS256, Secret: []byte(shared)})
+	accepted(t, tokens, recorded)
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Log("there is no Node here: only the recorded token was tried")
+		return
+	}
+	script := filepath.Join(t.TempDir(), "mint.mjs")
+	call := "\nconsole.log(mint('" + shared + "', 'k1', 'demo', 'user:4711', 1795212345));\n"
+	if err := os.WriteFile(script, []byte(example(t, "js")+call), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), node, script).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted(t, tokens, strings.TrimSpace(string(out)))
+}

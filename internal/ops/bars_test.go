@@ -1,0 +1,177 @@
+package ops
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"laststand/internal/identity"
+)
+
+const demoBars = "/admin/v1/games/demo/bars"
+
+// registrar keeps bars and keys; fail is its world's.
+type registrar struct {
+	*world
+	bars   []identity.Bar // the last change first
+	erased string
+	keys   map[string][]identity.KeyShown
+}
+
+func newRegistrar(w *world) *registrar {
+	return &registrar{world: w, keys: map[string][]identity.KeyShown{
+		"": {{ID: "own", Alg: identity.HS256, Signs: true}}, "demo": {{ID: "k1", Alg: identity.HS256, Signs: true, CreatedAt: 7}},
+	}}
+}
+
+func (r *registrar) SetBar(_ context.Context, b identity.Bar) (identity.Bar, error) {
+	if r.fail == nil {
+		b.At, b.Seq = clock, int64(len(r.bars)+1)
+		r.bars = append([]identity.Bar{b}, r.bars...)
+	}
+	return b, r.fail
+}
+
+func (r *registrar) LiftBar(_ context.Context, b identity.Bar) error {
+	before := len(r.bars)
+	r.bars = slices.DeleteFunc(r.bars, func(o identity.Bar) bool { return o.Kind == b.Kind && o.ID == b.ID })
+	if r.fail == nil && len(r.bars) == before {
+		return identity.ErrNoBar
+	}
+	return r.fail
+}
+
+func (r *registrar) BarsOf(_ context.Context, _ string, kind identity.BarKind, before int64, limit int) (page []identity.Bar, _ error) {
+	for _, b := range r.bars {
+		if (kind == "" || b.Kind == kind) && (before == 0 || b.Seq < before) && len(page) < limit {
+			page = append(page, b)
+		}
+	}
+	return page, r.fail
+}
+
+func (r *registrar) Erase(_ context.Context, game, player string) error {
+	if player == "p_9" {
+		return identity.ErrNotFound
+	}
+	r.erased = game + "/" + player
+	return r.fail
+}
+
+func (r *registrar) KeysOf(game string) []identity.KeyShown { return r.keys[game] }
+
+func (r *registrar) RotateKey(_ context.Context, game string) (identity.KeyShown, error) {
+	if r.fail != nil {
+		return identity.KeyShown{}, r.fail
+	}
+	made := identity.KeyShown{ID: "k2", Alg: identity.HS256, CreatedAt: 8}
+	r.keys[game] = append(r.keys[game], made)
+	return made, nil
+}
+
+func (r *registrar) RetireKey(_ context.Context, game, id string) error {
+	if id == "k9" {
+		return identity.ErrNoKey
+	}
+	r.keys[game] = slices.DeleteFunc(r.keys[game], func(k identity.KeyShown) bool { return k.ID == id })
+	return r.fail
+}
+
+// registered is a registrar with the handler of its world.
+func (w *world) registered() (*registrar, http.Handler) {
+	c := w.config()
+	r := newRegistrar(w)
+	c.Bars, c.Keys = r, r
+	return r, New(c)
+}
+
+func TestBarsAreSetListedAndLifted(t *testing.T) {
+	t.Parallel()
+	r, h := newWorld().registered()
+	for _, step := range []struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		{"GET", demoBars, "", 200, `{"bars":[]}`},
+		{"PUT", demoBars + "/ban/p_1", `{"reason":"two accounts"}`, 200, `{"kind":"ban","id":"p_1","reason":"two accounts","by":"ops","at":`},
+		{"PUT", demoBars + "/subject/p_2", `{"reason":"a lost phone","issued_before":1000}`, 200, `"issued_before":1000}`},
+		{"PUT", demoBars + "/token/t:1", `{"reason":"x","ends_at":9999999999999}`, 200, `"ends_at":9999999999999}`},
+		{"GET", demoBars + "?limit=2", "", 200, `"next_cursor":"2"}`},
+		{"GET", demoBars + "?limit=2&cursor=2", "", 200, `{"bars":[{"kind":"ban","id":"p_1",`},
+		{"GET", demoBars + "?kind=token", "", 200, `{"bars":[{"kind":"token","id":"t:1",`},
+		{"DELETE", demoBars + "/ban/p_1", "", 204, ""},
+		{"DELETE", demoBars + "/ban/p_1", "", 404, "no such bar"},
+		{"DELETE", "/admin/v1/games/demo/players/p_1", "", 204, ""},
+		{"DELETE", "/admin/v1/games/demo/players/p_9", "", 404, "no such player"},
+	} {
+		status, _, body := ask(t, h, step.method, step.path, step.body)
+		if status != step.status || !strings.Contains(body, step.want) {
+			t.Errorf("%s %s: %d %s, want %d %s", step.method, step.path, status, body, step.status, step.want)
+		}
+	}
+	if len(r.bars) != 2 || r.bars[0].By != "ops" || r.bars[0].Game != "demo" || r.erased != "demo/p_1" {
+		t.Errorf("bars %+v, erased %q", r.bars, r.erased)
+	}
+}
+
+func TestKeysAreListedRotatedAndRetired(t *testing.T) {
+	t.Parallel()
+	r, h := newWorld().registered()
+	for _, step := range []struct {
+		method, path string
+		status       int
+		want         string
+	}{
+		{"GET", "/admin/v1/games/demo/keys", 200, `{"keys":[{"id":"k1","alg":"HS256","signs":true,"created_at":7}]}`},
+		{"POST", "/admin/v1/games/demo/keys/rotate", 201, `{"id":"k2","alg":"HS256","signs":false,"created_at":8}`},
+		{"DELETE", "/admin/v1/games/demo/keys/k1", 204, ""},
+		{"DELETE", "/admin/v1/games/demo/keys/k9", 404, "no such key"},
+		{"GET", "/admin/v1/keys", 200, `"id":"own"`},
+		{"POST", "/admin/v1/keys/rotate", 201, `"id":"k2"`},
+		{"DELETE", "/admin/v1/keys/own", 204, ""},
+	} {
+		status, _, body := ask(t, h, step.method, step.path, "")
+		if status != step.status || !strings.Contains(body, step.want) {
+			t.Errorf("%s %s: %d %s, want %d %s", step.method, step.path, status, body, step.status, step.want)
+		}
+	}
+	if len(r.keys[""]) != 1 || len(r.keys["demo"]) != 1 || r.keys["demo"][0].ID != "k2" {
+		t.Errorf("keys %+v", r.keys)
+	}
+}
+
+func TestBarsAndKeysRefuse(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		method, path, body string
+		fail               error
+		status             int
+	}{
+		"no reason":         {"PUT", demoBars + "/ban/p_1", `{}`, nil, 400},
+		"an empty reason":   {"PUT", demoBars + "/ban/p_1", `{"reason":""}`, nil, 400},
+		"another kind":      {"PUT", demoBars + "/erased/p_1", `{"reason":"x"}`, nil, 400},
+		"a bad id":          {"PUT", demoBars + "/ban/p%201", `{"reason":"x"}`, nil, 400},
+		"in the past":       {"PUT", demoBars + "/ban/p_1", `{"reason":"x","ends_at":1}`, nil, 400},
+		"unknown field":     {"PUT", demoBars + "/ban/p_1", `{"reason":"x","for":"1h"}`, nil, 400},
+		"no game":           {"PUT", "/admin/v1/games/other/bars/ban/p_1", `{"reason":"x"}`, nil, 404},
+		"lift another kind": {"DELETE", demoBars + "/tied/p_1", "", nil, 400},
+		"cursor":            {"GET", demoBars + "?cursor=x", "", nil, 400},
+		"limit":             {"GET", demoBars + "?limit=0", "", nil, 400},
+		"down":              {"PUT", demoBars + "/ban/p_1", `{"reason":"x"}`, errDown, 503},
+		"list while down":   {"GET", demoBars, "", errDown, 503},
+		"erase while down":  {"DELETE", "/admin/v1/games/demo/players/p_1", "", errDown, 503},
+		"keys of files":     {"POST", "/admin/v1/games/demo/keys/rotate", "", identity.ErrKeysOfFiles, 409},
+		"too many keys":     {"POST", "/admin/v1/keys/rotate", "", identity.ErrManyKeys, 409},
+		"the last key":      {"DELETE", "/admin/v1/keys/own", "", identity.ErrKeyInUse, 409},
+	} {
+		w := newWorld()
+		w.fail = tt.fail
+		_, h := w.registered()
+		if status, _, body := ask(t, h, tt.method, tt.path, tt.body); status != tt.status {
+			t.Errorf("%s: %d %s", name, status, body)
+		}
+	}
+}
