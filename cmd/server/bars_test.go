@@ -138,6 +138,21 @@ func TestBarsReachAllNodes(t *testing.T) {
 		t.Error("the device is still known")
 	}
 
+	inLobby := d[1]
+	arena := makeArena(t, there.url, inLobby.Token, protocol.NewArena{Mode: "survival", Name: "Cup", Questions: protocol.ArenaQuestions{Count: 3}, Pace: "auto"})
+	players := func() int64 {
+		var look protocol.ArenaLook
+		get(t, there.url+"/v1/games/demo/arenas/"+arena.Code, &look)
+		return look.Players
+	}
+	if f := inLobby.request(t, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: arena.Code}); f.Type != protocol.TypeArenaJoined || players() != 1 {
+		t.Fatalf("in the arena: %s", f.Raw)
+	}
+	operate("bars", "ban", "--game=demo", "--player="+inLobby.ID, "--reason=spam")
+	if code := closed(t, inLobby.Player); code != protocol.CloseBanned || players() != 0 {
+		t.Errorf("closed with %d, and %d in the lobby", code, players())
+	}
+
 	made := strings.Fields(operate("keys", "rotate", "--game=demo"))[0]
 	if list := operate("keys", "list", "--game=demo"); !strings.Contains(list, made) || strings.Count(list, "true") != 1 {
 		t.Errorf("keys: %s", list)

@@ -24,10 +24,7 @@ func barred(t *testing.T, l *ledger.Ledger) (r *identity.Registry, refresh func(
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err = identity.Open(t.Context(), identity.Config{Tokens: tokens, Players: l, Devices: l, Names: l, Bars: bars, Logger: log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r = identity.Open(identity.Config{Tokens: tokens, Players: l, Devices: l, Names: l, Named: l, Epoch: l.Epoch(), Bars: bars, Logger: log})
 	return r, func() {
 		t.Helper()
 		if err := bars.Refresh(t.Context()); err != nil {
