@@ -1,9 +1,12 @@
 package timer
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/RussellLuo/timingwheel"
 )
 
 // However many timers a tick has, the library is asked once for each hop of
@@ -29,4 +32,49 @@ func TestATickIsOneEntry(t *testing.T) {
 			t.Errorf("%d entries for three hops of one tick, want 3", own)
 		}
 	})
+}
+
+// shifted goes as the library does, but that its ticks end earlier than they
+// ought to, as they do once the wall clock has stepped forward.
+type shifted struct {
+	by   time.Duration // below a tick
+	adds atomic.Int32
+}
+
+func (s *shifted) AfterFunc(d time.Duration, f func()) *timingwheel.Timer {
+	s.adds.Add(1)
+	wall := time.Duration(time.Now().UnixNano()) + s.by
+	if due := (wall + d).Truncate(tick); due > wall {
+		time.AfterFunc(due-wall, f)
+	} else {
+		go f()
+	}
+	return new(timingwheel.Timer)
+}
+
+func (s *shifted) Stop() {}
+
+// A step too small for a fresh wheel makes nothing early, nor a tick a busy loop.
+func TestTicksMayBeShifted(t *testing.T) {
+	t.Parallel()
+	for by := time.Millisecond; by < tick; by += 2 * time.Millisecond {
+		synctest.Test(t, func(t *testing.T) {
+			first := &shifted{by: by}
+			w := newWheel(Config{}, func() clockwork { return first })
+			defer w.Close()
+			var calls tally
+			const timers = 300
+			for i := range timers {
+				calls.after(w, time.Duration(7*i)*time.Millisecond)
+			}
+			time.Sleep(time.Minute)
+			calls.check(t, timers)
+			if s := w.Stats(); s.Late.Max > 2*tick+time.Millisecond || s.Rebuilt != 0 {
+				t.Errorf("shifted by %v: stats %+v, want calls within two ticks", by, s)
+			}
+			if adds := first.adds.Load(); adds > 2*timers+100 {
+				t.Errorf("shifted by %v: %d entries for %d timers", by, adds, timers)
+			}
+		})
+	}
 }
