@@ -86,6 +86,8 @@ type trials struct {
 	rules []string
 }
 
+var _ yaml.Marshaler = trials{}
+
 func (t trials) has(rule string) bool { return t.all || slices.Contains(t.rules, rule) }
 
 // UnmarshalYAML implements yaml.Unmarshaler.

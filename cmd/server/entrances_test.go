@@ -8,12 +8,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"laststand/internal/trial"
 )
 
-// askGuest asks for a guest, and gives the status and when to try again.
-func askGuest(t *testing.T, url, body string) (status int, again string) {
+// askGuest asks for a guest by its number, and gives the status and when to try
+// again.
+func askGuest(t *testing.T, url string, i int) (status int, again string) {
 	t.Helper()
-	answer, err := http.Post(url, "application/json", strings.NewReader(body))
+	device := strings.Repeat(string(rune('a'+i)), 22)
+	answer, err := http.Post(url+"/v1/games/demo/guests", "application/json", strings.NewReader(`{"device":"`+device+`"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,9 +34,8 @@ func TestEntrances(t *testing.T) {
 	n := startNode(t, cli{Data: &dir, Config: configFile(t, `
 limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, nickname_lookups_per_minute_per_address: 0, dry_run: [reads_per_second_per_address]}
 `)})
-	guests := n.url + "/v1/games/demo/guests"
 	for i, want := range []int{201, 201, 429} {
-		status, again := askGuest(t, guests, `{"device":"`+strings.Repeat(string(rune('a'+i)), 22)+`"}`)
+		status, again := askGuest(t, n.url, i)
 		if status != want || (again != "") != (want == 429) {
 			t.Errorf("guest %d: %d, Retry-After %q", i, status, again)
 		}
@@ -58,6 +61,22 @@ limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, nick
 	for _, rule := range regexp.MustCompile(`laststand_limit_refused_total\{rule="(\w+)"\}`).FindAllSubmatch(metrics, -1) {
 		if name := string(rule[1]); !slices.Contains(limitNames(), name) {
 			t.Errorf("the rule %s cannot be put on trial", name)
+		}
+	}
+}
+
+// What holds over all nodes is counted by the Redis that they share.
+func TestEntrancesOverNodes(t *testing.T) {
+	t.Parallel()
+	shared := trial.Redis(t).URL
+	var nodes []*running
+	for range 2 {
+		dir := t.TempDir()
+		nodes = append(nodes, startNode(t, cli{Data: &dir, Redis: &shared, Config: configFile(t, "limits: {guests_per_minute_per_address: 3}")}))
+	}
+	for i, want := range []int{201, 201, 201, 429, 429} {
+		if status, _ := askGuest(t, nodes[i%2].url, i); status != want {
+			t.Errorf("guest %d: %d, want %d", i, status, want)
 		}
 	}
 }

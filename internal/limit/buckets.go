@@ -39,8 +39,8 @@ func newBuckets(keys int, every time.Duration, forgotten func(float64)) *buckets
 	return b
 }
 
-// of is a key's bucket, a full one where there was none.
-func (b *buckets) of(now time.Time, k Key, make func() *bucket) *bucket {
+// of is a key's bucket, a full one where there is none.
+func (b *buckets) of(now time.Time, k Key, full func() *bucket) *bucket {
 	s := &b.shards[maphash.Comparable(b.seed, k)%shards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (b *buckets) of(now time.Time, k Key, make func() *bucket) *bucket {
 	}
 	found := s.old[k]
 	if found == nil {
-		found = make()
+		found = full()
 	}
 	delete(s.old, k)
 	if len(s.young) >= s.most {

@@ -17,12 +17,12 @@ import (
 // Terms are what a rule allows: Most in each Per, of which Burst at once after
 // a rest; Burst 0 is Most. Most 0 is no limit.
 type Terms struct {
-	Name  string        // in metrics and among what is on trial
-	What  string        // that there may be too many of, as clients read it: "new players from this address"
-	Most  int           //
-	Per   time.Duration //
-	Burst int           //
-	Wide  bool          // over all nodes
+	Name  string // in metrics and among what is on trial
+	What  string // that there may be too many of, as clients read it: "players from this address"
+	Most  int
+	Per   time.Duration
+	Burst int
+	Wide  bool // over all nodes
 }
 
 // Shared keeps the buckets that all nodes have in common. Its time is theirs.
@@ -44,6 +44,7 @@ type Demand struct {
 // Mode is what becomes of the tokens.
 type Mode string
 
+// The modes.
 const (
 	Take   Mode = "take"   // they are taken if all are there
 	Ask    Mode = "ask"    // they are left
