@@ -1,6 +1,9 @@
 package main
 
-import "laststand/internal/leaderboard"
+import (
+	"laststand/internal/leaderboard"
+	"laststand/internal/proxies"
+)
 
 // config is what the server runs by: the configuration file, over it the
 // environment and the flags, under it the defaults. Field names are those of
@@ -20,6 +23,7 @@ type config struct {
 	Origins        []string        `yaml:"origins"`
 	TrustedProxies []string        `yaml:"trusted_proxies"`
 	Audit          auditing        `yaml:"audit"`
+	ProxyProtocol  string          `yaml:"proxy_protocol"`
 
 	file string         // it was read from; "": none
 	dir  string         // that relative secret files start from
@@ -81,16 +85,18 @@ type limits struct {
 	Connections       int64   `yaml:"connections"`
 	MessagesPerSecond float64 `yaml:"messages_per_second"`
 
-	entranceLimits `yaml:",inline"`
+	entranceLimits   `yaml:",inline"`
+	connectionLimits `yaml:",inline"`
 }
 
 // defaults is the configuration of a server that nobody configured.
 func defaults() config {
 	return config{
 		Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:8081", Data: "data", Drain: "20s",
-		Games:  map[string]game{"demo": defaultGame()},
-		Limits: limits{Connections: 100_000, MessagesPerSecond: 20, entranceLimits: defaultEntranceLimits()},
-		Audit:  auditing{KeepDays: 400},
+		Games:         map[string]game{"demo": defaultGame()},
+		Limits:        limits{Connections: 100_000, MessagesPerSecond: 20, entranceLimits: defaultEntranceLimits(), connectionLimits: defaultConnectionLimits()},
+		ProxyProtocol: string(proxies.Off),
+		Audit:         auditing{KeepDays: 400},
 	}
 }
 

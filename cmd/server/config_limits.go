@@ -62,7 +62,7 @@ const guestsPerArena = "guests_per_arena"
 func limitNames() []string {
 	names := slices.Collect(maps.Keys(new(entranceLimits).settings()))
 	names = append(names, guestsPerArena, "websockets", "websockets_per_address", "websockets_without_hello",
-		"messages_per_second", "hellos_per_minute", "hellos_per_minute_per_address")
+		"messages_per_second", "hellos_per_minute", "hellos_per_minute_per_address", shedding)
 	names = append(names, proxies.Rules()...)
 	return slices.Sorted(slices.Values(names))
 }

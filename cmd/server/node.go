@@ -25,6 +25,8 @@ import (
 	"laststand/internal/limit"
 	"laststand/internal/lobby"
 	"laststand/internal/match"
+	"laststand/internal/pressure"
+	"laststand/internal/proxies"
 	"laststand/internal/redisx"
 	"laststand/internal/settle"
 	"laststand/internal/timer"
@@ -48,7 +50,9 @@ type node struct {
 	bell     eventq.Bell // of the durable queue
 	clients  clients
 	keys     *receiverKeys
+	proxies  *proxies.Trusted
 	limiter  *limit.Limiter
+	pressure *pressure.Gauge
 
 	banks    *banks
 	identity *identity.Registry
@@ -145,7 +149,7 @@ func (n *node) run(ctx context.Context, players, operators net.Listener) error {
 	working := start(n.log, n.office.Run, n.workers.Run)
 	reporting := start(n.log, n.reporting.Run, n.keys.Run, n.gameKeys.Run, n.identity.Bars.Run)
 	visiting := start(n.log, n.reporting.visits.Run)
-	playing := start(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, days.Run, days.Sum)
+	playing := start(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.pressure.Run, days.Run, days.Sum)
 	following := start(n.log, append(n.followCertificate(), acts{n.ledger, n.config.Audit.keep(), n.log}.Run)...)
 	failed := make(chan error, 2)
 	go func() { failed <- n.servePlayers(players) }()      // ends with Shutdown in leave

@@ -47,7 +47,7 @@ func serve(ctx context.Context, c config, to console) error {
 	n.warnOfOpenOperations(operators.Addr())
 	fmt.Fprintf(to.out, "listening on %s://%s\n", c.scheme(), players.Addr())
 	fmt.Fprintf(to.out, "operations on http://%s\n", operators.Addr())
-	return n.run(ctx, players, operators)
+	return n.run(ctx, n.door(players), operators)
 }
 
 func listen(ctx context.Context, flag, address string) (net.Listener, error) {

@@ -57,19 +57,6 @@ func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
 	}
 }
 
-// A flag that would promise protection is refused, wherever it is set.
-func TestProtectionThatIsNotBuiltIsRefused(t *testing.T) {
-	t.Parallel()
-	for _, given := range []struct{ env, args []string }{
-		{nil, []string{"config", "--config=" + configFile(t, "trusted_proxies: [10.0.0.0/8]")}},
-	} {
-		code, out, errs := commandIn(t, given.env, given.args...)
-		if code != 1 || out != "" || !strings.Contains(errs, "not built yet") {
-			t.Errorf("%v %v ended with %d, said %q %q", given.env, given.args, code, out, errs)
-		}
-	}
-}
-
 // The sample of the wire contract is taken without a warning, and all in it but
 // keys and a sink are the defaults.
 func TestTheContractsSample(t *testing.T) {

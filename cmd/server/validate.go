@@ -61,9 +61,7 @@ func (c *config) validateAddresses(f *faults) {
 	if c.Data == "" && c.Database == "" {
 		f.addf("data: the embedded database needs a folder")
 	}
-	if len(c.TrustedProxies) > 0 {
-		f.addf("trusted_proxies: not built yet; leave it out (no forwarded address is believed)")
-	}
+	c.validateProxies(f)
 	for _, o := range c.Origins {
 		_, err := origin.Parse(o)
 		f.add("origins", err)
@@ -90,6 +88,7 @@ func (c *config) validateLimits(f *faults) {
 		f.addf("limits.messages_per_second: %g is not between 1 and 10000", r)
 	}
 	c.Limits.entranceLimits.validate(f)
+	c.Limits.connectionLimits.validate(f)
 }
 
 func (c *config) drain() (time.Duration, error) {

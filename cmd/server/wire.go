@@ -176,11 +176,14 @@ func (n *node) receive(tell teller) {
 
 func (n *node) wireEdges() {
 	n.limiter = n.newLimiter()
+	n.proxies, n.pressure = n.trusted(), n.gauge()
+	entrances := n.entrances()
 	n.sessions = ws.New(ws.Config{
 		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Arenas: n.arenas, Boards: n.display, Presence: &n.presence, Visits: n.reporting.visits,
 		Numbers: redissession.New(n.redis.Client, n.id, n.now), Replace: n.replace, Wheel: n.wheel, Now: n.now,
 		Logger: n.log, Registry: n.registry, Origins: n.config.Origins, Connections: n.config.Limits.Connections,
 		PerSecond: n.config.Limits.MessagesPerSecond, PingEvery: pingEvery,
+		Limits: n.sessionLimits(entrances.Codes), Pressure: n.pressure, Address: n.proxies.Client,
 	})
 	front := eventq.NewFront(eventq.FrontConfig{Store: n.ledger, Bell: &n.bell, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{
@@ -192,7 +195,7 @@ func (n *node) wireEdges() {
 			"inbox":    n.inbox.Ready,
 			"redis":    func(ctx context.Context) error { return n.redis.Client.Ping(ctx).Err() },
 		},
-		Draining: n.draining.Load, Down: unavailable, Limits: n.entrances(),
+		Draining: n.draining.Load, Down: unavailable, Limits: entrances, Address: n.proxies.Client, Secure: n.proxies.Secure, Pressure: n.pressure,
 	}))
 	n.players.RegisterOnShutdown(front.Close)
 	n.operators = n.server("operations", ops.New(n.operations()))

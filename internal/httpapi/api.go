@@ -120,6 +120,8 @@ type Config struct {
 	Down      func(error) bool                       // a store's condition, to be tried again; nil: none is
 	Limits    Limits                                 // the zero value sets none
 	Address   func(*http.Request) netip.Addr         // the client's, as limits count it; nil: that of the connection
+	Pressure  Pressure                               // nil: the node is never hard-pressed
+	Secure    func(*http.Request) bool               // whether a client's own connection is TLS; nil: as the request's is
 }
 
 type api struct {
@@ -142,6 +144,12 @@ func New(c Config) http.Handler {
 	}
 	if c.Address == nil {
 		c.Address = peer
+	}
+	if c.Pressure == nil {
+		c.Pressure = calm{}
+	}
+	if c.Secure == nil {
+		c.Secure = func(r *http.Request) bool { return r.TLS != nil }
 	}
 	a := &api{Config: c, games: map[string]bool{}, origins: origin.NewList(c.Origins), metrics: newMetrics(c.Registry)}
 	for _, g := range c.Games {

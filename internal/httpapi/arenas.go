@@ -27,7 +27,7 @@ func (a *api) postArena(w http.ResponseWriter, r *request) error {
 			return err
 		}
 	}
-	from, err := pageOf(r.Request)
+	from, err := a.pageOf(r.Request)
 	if err != nil {
 		return err
 	}
@@ -52,13 +52,13 @@ func (a *api) postArena(w http.ResponseWriter, r *request) error {
 var hostHeader = regexp.MustCompile(`^([A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$`)
 
 // pageOf is the address of the page by the name under which a request reached
-// this node; https where TLS ends here, for no other can be vouched for.
-func pageOf(r *http.Request) (*url.URL, error) {
+// this node; https where TLS ends here, or at a proxy that is trusted to say so.
+func (a *api) pageOf(r *http.Request) (*url.URL, error) {
 	if !hostHeader.MatchString(r.Host) {
 		return nil, badRequest("the Host is no name or address that a link could lead to")
 	}
 	page := &url.URL{Scheme: "http", Host: r.Host, Path: "/"}
-	if r.TLS != nil {
+	if a.Secure(r) {
 		page.Scheme = "https"
 	}
 	return page, nil

@@ -53,6 +53,15 @@ func (a *api) call(w http.ResponseWriter, r *http.Request, rt route) error {
 		return err
 	}
 	asked := &request{Request: r, game: game, query: query}
+	if rt.counts() {
+		if err := a.Pressure.Enter(); err != nil {
+			return err
+		}
+		defer a.Pressure.Leave()
+	}
+	if err := a.shed(asked, rt); err != nil {
+		return err
+	}
 	if err := a.admit(asked, rt); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ package pressure
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -25,17 +26,20 @@ const (
 	Entering What = "entering" // hellos of players who are in no match
 	Joining  What = "joining"  // of duels and arenas, and the making of these
 	Idling   What = "idling"   // sessions that do nothing are closed
+
+	Full What = "requests" // any of HTTP, while Config.Requests are under way
 )
 
 // Levels is the highest level.
 const Levels = 5
 
 // from is the level from which on each is refused.
-var from = map[What]int32{Reading: 1, Watching: 1, Guests: 2, Entering: 3, Joining: 4, Idling: 5}
+var from = map[What]int32{Reading: 1, Watching: 1, Guests: 2, Entering: 3, Joining: 4, Idling: 5, Full: math.MaxInt32}
 
 // Config is what a gauge is made of.
 type Config struct {
 	Signals  []Signal
+	Requests int64      // of HTTP that may be under way at once, also a signal; 0: any number
 	Trial    bool       // refusals are counted, and do not stand
 	Relieve  func() int // closes some idle sessions and says how many; nil for none
 	Registry prometheus.Registerer
@@ -44,14 +48,21 @@ type Config struct {
 // Gauge is the pressure on a node. But for Run it is safe for concurrent use.
 type Gauge struct {
 	Config
-	level   atomic.Int32
-	signals []state
-	told    *told
+	level    atomic.Int32
+	underWay atomic.Int64
+	signals  []state
+	told     *told
 }
 
 // New makes a gauge, which is calm until it runs.
 func New(c Config) *Gauge {
 	g := &Gauge{Config: c, told: newTold(c.Registry)}
+	if c.Requests > 0 {
+		c.Signals = append(c.Signals, Signal{
+			Name: "requests", From: [Levels]float64{.5, .7, .8, .9, math.Inf(1)}, Steady: 2,
+			Read: func() float64 { return float64(g.underWay.Load()) / float64(c.Requests) },
+		})
+	}
 	for _, s := range c.Signals {
 		g.signals = append(g.signals, state{Signal: s})
 	}
@@ -70,6 +81,26 @@ func (g *Gauge) Refuse(w What) error {
 	if !g.Presses(w) {
 		return nil
 	}
+	return g.refuse(w)
+}
+
+// Enter begins a request of HTTP, which ends with Leave, unless it is refused as
+// Refuse does: too many are under way.
+func (g *Gauge) Enter() error {
+	if g.underWay.Add(1) <= g.Requests || g.Requests == 0 {
+		return nil
+	}
+	err := g.refuse(Full)
+	if err != nil {
+		g.Leave()
+	}
+	return err
+}
+
+// Leave ends a request.
+func (g *Gauge) Leave() { g.underWay.Add(-1) }
+
+func (g *Gauge) refuse(w What) error {
 	if g.Trial {
 		g.told.would[w].Inc()
 		return nil

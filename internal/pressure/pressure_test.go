@@ -187,10 +187,28 @@ func TestLag(t *testing.T) {
 	}
 }
 
+// Requests are so many at once; more are refused, and they are a signal before
+// that.
 func TestRequests(t *testing.T) {
 	t.Parallel()
-	if v := Requests(200, func() int64 { return 50 }).Read(); v != 0.25 {
-		t.Error(v)
+	g := gauge(Config{Requests: 10})
+	for range 10 {
+		if err := g.Enter(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var told *protocol.Error
+	if err := g.Enter(); !errors.As(err, &told) || told.Code != protocol.CodeOverloaded || testutil.ToFloat64(g.told.shed[Full]) != 1 {
+		t.Errorf("the eleventh: %v", err)
+	}
+	g.look()
+	g.look()
+	if g.Level() != 4 {
+		t.Errorf("level %d", g.Level())
+	}
+	g.Leave()
+	if err := g.Enter(); err != nil {
+		t.Errorf("in the place of one that has ended: %v", err)
 	}
 }
 

@@ -132,11 +132,3 @@ func (l *lag) read() float64 {
 	copy(l.before, h.Counts)
 	return value
 }
-
-// Requests are those of HTTP under way, as a share of the most there may be.
-func Requests(most int64, underWay func() int64) Signal {
-	return Signal{
-		Name: "requests", From: [Levels]float64{.5, .7, .8, .9, math.Inf(1)}, Steady: 2,
-		Read: func() float64 { return float64(underWay()) / float64(most) },
-	}
-}

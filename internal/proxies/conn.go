@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"sync"
 	"time"
 
 	"github.com/pires/go-proxyproto"
+
+	"laststand/internal/limit"
 )
 
 // conn is a connection with a place at its door, which it gives back when it is
@@ -19,8 +20,8 @@ type conn struct {
 	door *Door
 
 	// Guarded by the door's mu.
-	inside bool
-	block  netip.Addr // counted by; not valid: not counted
+	inside, counted bool
+	from            limit.Key // counted by
 }
 
 // Close implements net.Conn.

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"laststand/internal/limit"
 )
 
 // Protocol says what becomes of headers of the PROXY protocol
@@ -35,7 +37,7 @@ type Config struct {
 	Trusted  *Trusted
 	Protocol Protocol
 	Most     int64         // connections at once; 0: any number
-	MostEach int64         // of one address, see Block; those of trusted proxies have no such bound; 0: any number
+	MostEach int64         // of one address, as limit.Address has it; those of trusted proxies have no such bound; 0: any number
 	Within   time.Duration // for the PROXY header; 0: 5 s
 
 	// Refuse is told of each refusal by its rule, and says whether one by the first
@@ -62,7 +64,7 @@ type Door struct {
 
 	mu   sync.Mutex
 	open int64
-	each map[netip.Addr]int64 // by Block; those above 0
+	each map[limit.Key]int64 // by address; those above 0
 }
 
 // New puts a door before a listener. TLS goes over the door: a PROXY header
@@ -74,7 +76,7 @@ func New(l net.Listener, c Config) *Door {
 	if c.Within == 0 {
 		c.Within = 5 * time.Second
 	}
-	return &Door{Listener: l, Config: c, each: make(map[netip.Addr]int64)}
+	return &Door{Listener: l, Config: c, each: make(map[limit.Key]int64)}
 }
 
 // Open is how many connections there are.
@@ -137,17 +139,17 @@ func (d *Door) enter(c *conn) bool {
 
 // count counts it as one of an address; false where that has too many.
 func (d *Door) count(c *conn, a netip.Addr) bool {
-	block := Block(a)
+	from := limit.Address(a)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !c.inside {
 		return true // it was closed meanwhile
 	}
-	if d.MostEach > 0 && d.each[block] >= d.MostEach && d.Refuse(RuleCrowded) {
+	if d.MostEach > 0 && d.each[from] >= d.MostEach && d.Refuse(RuleCrowded) {
 		return false
 	}
-	d.each[block]++
-	c.block = block
+	d.each[from]++
+	c.counted, c.from = true, from
 	return true
 }
 
@@ -160,25 +162,12 @@ func (d *Door) leave(c *conn) {
 	}
 	c.inside = false
 	d.open--
-	if !c.block.IsValid() {
+	if !c.counted {
 		return
 	}
-	if d.each[c.block]--; d.each[c.block] == 0 {
-		delete(d.each, c.block)
+	if d.each[c.from]--; d.each[c.from] == 0 {
+		delete(d.each, c.from)
 	}
-}
-
-// Block is what connections of one address are counted by: it itself, of IPv6 the
-// /64 that it is in, since one customer has at least that many addresses.
-func Block(a netip.Addr) netip.Addr {
-	if !a.Is6() {
-		return a
-	}
-	block, err := a.Prefix(64)
-	if err != nil {
-		return a // of a length that fits it does not fail
-	}
-	return block.Addr()
 }
 
 var (

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -356,12 +355,3 @@ type visitor struct {
 
 func (v visitor) RemoteAddr() net.Addr { return &v.from }
 func (v visitor) Close() error         { return nil }
-
-func TestBlock(t *testing.T) {
-	t.Parallel()
-	for of, want := range map[string]string{"198.51.100.1": "198.51.100.1", "2a00:1:2:3:4::5": "2a00:1:2:3::"} {
-		if got := Block(netip.MustParseAddr(of)); got.String() != want {
-			t.Errorf("%s: %s, want %s", of, got, want)
-		}
-	}
-}

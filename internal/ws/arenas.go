@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"laststand/internal/arena"
+	"laststand/internal/match"
+	"laststand/internal/pressure"
 	"laststand/internal/protocol"
 )
 
@@ -28,14 +30,34 @@ func (se *session) onArenaJoin(ctx context.Context, r request) (func(), error) {
 	if se.server.draining.Load() {
 		return nothing, leavingNode()
 	}
-	joined, then, err := se.server.Arenas.Join(ctx, arena.JoinRequest{
-		Game: se.game, Player: se.player, Role: se.role, ArenaJoin: j,
+	if err := se.shed(j.As); err != nil {
+		return nothing, err
+	}
+	var joined protocol.ArenaJoined
+	then := nothing
+	err := se.server.Limits.Codes.Guess(ctx, se.from, func() (err error) {
+		joined, then, err = se.server.Arenas.Join(ctx, arena.JoinRequest{
+			Game: se.game, Player: se.player, Role: se.role, ArenaJoin: j,
+		})
+		return err
 	})
 	if err != nil {
 		return then, err
 	}
 	se.reply(r, protocol.TypeArenaJoined, joined)
 	return then, nil
+}
+
+// shed refuses who would join an arena where the node is hard-pressed: spectators
+// first, its host never.
+func (se *session) shed(as string) error {
+	switch as {
+	case string(match.AsHost):
+		return nil
+	case string(match.AsSpectator):
+		return se.server.Pressure.Refuse(pressure.Watching)
+	}
+	return se.server.Pressure.Refuse(pressure.Joining)
 }
 
 // ofArena makes the handler of a request that names an arena and nothing else.

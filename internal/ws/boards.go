@@ -8,6 +8,7 @@ import (
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/display"
+	"laststand/internal/pressure"
 	"laststand/internal/protocol"
 )
 
@@ -61,6 +62,9 @@ func (se *session) onBoardWatch(ctx context.Context, r request) (func(), error) 
 	former, again := se.watches.open[board]
 	if !again && len(se.watches.open) >= mostWatched {
 		return nothing, protocol.Errorf(protocol.CodeBadRequest, "a connection watches %d boards at most; unwatch one first", mostWatched)
+	}
+	if err := se.server.Pressure.Refuse(pressure.Watching); err != nil {
+		return nothing, err
 	}
 	se.watches.begun++
 	mark := fmt.Sprint("board ", se.watches.begun)

@@ -56,13 +56,16 @@ func (se *session) answer(ctx context.Context, r request, err error) func() {
 	if !se.greeted.Load() {
 		return se.onHello(ctx, r, err)
 	}
-	if limited := se.tooFast(); limited != nil {
+	if limited := se.tooFast(r); limited != nil {
 		se.refuse(r.Request, limited)
 		return nothing
 	}
 	if err != nil {
 		se.refuse(r.Request, err)
 		return nothing
+	}
+	if r.Type != protocol.TypePing {
+		se.asked.Store(r.at)
 	}
 	handle, ok := handlers[r.Type]
 	if !ok {
@@ -76,10 +79,11 @@ func (se *session) answer(ctx context.Context, r request, err error) func() {
 	return then
 }
 
-// tooFast takes a token of the session's bucket. The third time within 10 s
-// that there is none closes the session.
-func (se *session) tooFast() error {
-	if se.limit.Allow() {
+// tooFast takes what a message costs from the session's bucket. The third time
+// within 10 s that it is not there closes the session.
+func (se *session) tooFast(r request) error {
+	cost := se.costOf(r.Type)
+	if se.limit.AllowN(time.Now(), cost) || !se.server.Limits.Messages.Stands() {
 		return nil
 	}
 	now := time.Now()
@@ -87,7 +91,7 @@ func (se *session) tooFast() error {
 		se.closeAfter(protocol.CloseTooFast, "too many messages; reconnect after a minute")
 	}
 	se.faults[0], se.faults[1] = se.faults[1], now
-	wait := int64(1000 / se.server.PerSecond)
+	wait := int64(1000 * float64(cost) / se.server.PerSecond)
 	return protocol.RetryAfter(protocol.CodeRateLimited, max(wait, 1), "too many messages; at most %g a second", se.server.PerSecond)
 }
 

@@ -15,6 +15,7 @@ import (
 // closes it, a bad token too.
 func (se *session) onHello(ctx context.Context, r request, err error) func() {
 	se.watch.Stop() // it was said in time; what follows has its own bound
+	se.server.speaks(se)
 	var h protocol.Hello
 	if err == nil && r.Type != protocol.TypeHello {
 		err = errors.New("the first message is hello")
@@ -26,9 +27,19 @@ func (se *session) onHello(ctx context.Context, r request, err error) func() {
 		se.close(protocol.CloseProtocol, "the first message is a well-formed hello")
 		return nothing
 	}
+	if err := se.server.Limits.greet(ctx, se.from, h.Resume != nil); err != nil {
+		se.turnAway(err)
+		return nothing
+	}
 	player, err := se.identify(ctx, h.Token)
+	if err == nil {
+		err = se.admitted(ctx, player)
+	}
+	var pressed *protocol.Error
 	switch {
 	case se.barred(err):
+	case errors.As(err, &pressed):
+		se.turnAway(pressed)
 	case errors.Is(err, errRole):
 		se.close(protocol.CloseForbidden, "this role does not play")
 	case err != nil:

@@ -8,6 +8,7 @@ import (
 	"laststand/internal/identity"
 	"laststand/internal/lobby"
 	"laststand/internal/match"
+	"laststand/internal/pressure"
 	"laststand/internal/protocol"
 )
 
@@ -33,6 +34,9 @@ func (se *session) onDuelJoin(ctx context.Context, r request) (func(), error) {
 		return nothing, leavingNode()
 	case se.role != identity.RolePlayer:
 		return nothing, protocol.Errorf(protocol.CodeForbidden, "only players play; a token of role host joins arenas")
+	}
+	if err := se.server.Pressure.Refuse(pressure.Joining); err != nil {
+		return nothing, err
 	}
 	queued, then, err := se.server.Lobby.Join(ctx, lobby.Request{
 		Game: se.game, Player: se.player, BotAfterMS: j.BotAfterMS,

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/identity"
+	"laststand/internal/limit"
 	"laststand/internal/lobby"
 	"laststand/internal/match"
 	"laststand/internal/origin"
@@ -62,6 +64,10 @@ type Config struct {
 	Connections int64    // the most at one node
 	PerSecond   float64  // messages of one session: size and refill of its bucket
 	PingEvery   time.Duration
+
+	Limits   Limits
+	Pressure Pressure                         // nil: the node is never hard-pressed
+	Address  func(r *http.Request) netip.Addr // the client's, as limits count it; nil: that of the connection
 }
 
 const (
@@ -69,15 +75,18 @@ const (
 	writeWithin = 10 * time.Second
 	closeWithin = 2 * time.Second // each: for what is queued, the close frame, the client's
 	callWithin  = 5 * time.Second
-	hurry       = 5    // what divides callWithin for a request behind one that waited in vain
-	retryMS     = 2000 // told to clients that are to come again
+	frameWithin = 10 * time.Second // for a message that has begun
+	hurry       = 5                // what divides callWithin for a request behind one that waited in vain
+	retryMS     = 2000             // told to clients that are to come again
 
 	awayAtOnce  = 512 // connections that are being turned away
 	looksAtOnce = 64  // looks for a newer session
 )
 
 // comeAgain is the reason with which an overloaded server closes.
-var comeAgain = fmt.Sprintf(`{"retry_after_ms":%d}`, retryMS)
+var comeAgain = again(retryMS)
+
+func again(ms int64) string { return fmt.Sprintf(`{"retry_after_ms":%d}`, ms) }
 
 // Server accepts websockets. It is safe for concurrent use.
 type Server struct {
@@ -91,27 +100,37 @@ type Server struct {
 	away, looks      aside
 	patient, hurried sandglass
 
-	helloWithin, writeWithin, callWithin time.Duration
+	helloWithin, frameWithin, writeWithin, callWithin time.Duration
 
 	places sync.Mutex // held while a session takes its player's place
 
 	mu       sync.Mutex
 	sessions map[*session]struct{}
+	each     map[limit.Key]int64 // of them, by address; those above 0
+	silent   int64               // of them, that have not said hello
 }
 
 // New makes a server.
 func New(c Config) *Server {
 	s := &Server{
-		Config: c, metrics: newMetrics(c.Registry), origins: origin.NewList(c.Origins), sessions: make(map[*session]struct{}),
+		Config: c, metrics: newMetrics(c.Registry), origins: origin.NewList(c.Origins),
+		sessions: make(map[*session]struct{}), each: make(map[limit.Key]int64),
 		away: aside{most: awayAtOnce}, looks: aside{most: looksAtOnce},
-		helloWithin: helloWithin, writeWithin: writeWithin, callWithin: callWithin,
+		helloWithin: helloWithin, frameWithin: frameWithin, writeWithin: writeWithin, callWithin: callWithin,
+	}
+	if s.Pressure == nil {
+		s.Pressure = calm{}
+	}
+	if s.Address == nil {
+		s.Address = peer
 	}
 	s.upgrader = websocket.Upgrader{
-		Subprotocols:    []string{protocol.Subprotocol},
-		ReadBufferSize:  1024,
-		WriteBufferPool: new(sync.Pool), // so that none is kept: frames are written by put
-		CheckOrigin:     s.originAllowed,
-		Error:           refuseUpgrade,
+		HandshakeTimeout: helloWithin,
+		Subprotocols:     []string{protocol.Subprotocol},
+		ReadBufferSize:   1024,
+		WriteBufferPool:  new(sync.Pool), // so that none is kept: frames are written by put
+		CheckOrigin:      s.originAllowed,
+		Error:            refuseUpgrade,
 	}
 	return s
 }
@@ -120,40 +139,17 @@ func New(c Config) *Server {
 // of its own, so that nothing of the request is kept. A server that is full or
 // draining accepts and closes, since browsers cannot read a refused upgrade.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	conn, err := s.upgrader.Upgrade(w, r, nil)
+	conn, err := s.upgrader.Upgrade(tap{w, s.frameWithin}, r, nil)
 	if err != nil {
 		s.metrics.refused.WithLabelValues("upgrade").Inc()
 		return // the upgrader has answered
 	}
-	se := newSession(s, conn)
+	se := newSession(s, conn, limit.Address(s.Address(r)))
 	if code, reason := s.enter(se); code != 0 {
 		s.turnAway(conn, code, reason)
 		return
 	}
 	go se.run() // s.running waits for it
-}
-
-// enter registers a session, or says with what it has to be closed.
-func (s *Server) enter(se *session) (code int, reason string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.draining.Load() {
-		return protocol.CloseDraining, "draining"
-	}
-	if int64(len(s.sessions)) >= s.Connections {
-		return protocol.CloseOverloaded, comeAgain
-	}
-	s.sessions[se] = struct{}{}
-	s.running.Add(1)
-	s.metrics.sessions.Set(float64(len(s.sessions)))
-	return 0, ""
-}
-
-func (s *Server) leave(se *session) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.sessions, se)
-	s.metrics.sessions.Set(float64(len(s.sessions)))
 }
 
 func (s *Server) all() []*session {

@@ -3,7 +3,9 @@ package ws
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"laststand/internal/identity"
+	"laststand/internal/limit"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 	"laststand/internal/timer"
@@ -24,6 +27,7 @@ import (
 type session struct {
 	server *Server
 	conn   *websocket.Conn // one reader, the loop; one writer, see outbox
+	wire   *wire           // what conn is over; its part of reading
 	out    outbox          // any goroutine
 	torn   atomic.Bool     // a write failed, perhaps amid a frame
 	until  time.Time       // the deadline of writes; owned by the writer
@@ -43,7 +47,12 @@ type session struct {
 	watches watches
 	greeted atomic.Bool // hello has been said
 
+	from     limit.Key // its client's address
+	silent   bool      // no hello has come; guarded by the server's mu, see enter
+	reserved bool      // it has one of the last places, which are for players in a match
+
 	heard   atomic.Int64 // when anything last came, cluster time
+	asked   atomic.Int64 // when it last asked for anything but a pong, or came
 	watch   timer.Timer
 	leaving atomic.Pointer[farewell] // set once: the session ends
 	place   sync.Mutex               // held while the player's place is given up
@@ -51,8 +60,9 @@ type session struct {
 
 const tooSlow = "reading too slowly; reconnect and resume"
 
-func newSession(s *Server, conn *websocket.Conn) *session {
-	se := &session{server: s, conn: conn, limit: rate.NewLimiter(rate.Limit(s.PerSecond), max(int(s.PerSecond), 1))}
+func newSession(s *Server, conn *websocket.Conn, from limit.Key) *session {
+	se := &session{server: s, conn: conn, from: from, limit: rate.NewLimiter(rate.Limit(s.PerSecond), max(int(s.PerSecond), 1))}
+	se.wire, _ = conn.NetConn().(*wire) // of the tap
 	se.out.init(se.startWriter, func() { se.close(protocol.CloseSlowReader, tooSlow) })
 	return se
 }
@@ -71,20 +81,34 @@ func (se *session) run() {
 	defer se.server.running.Done()
 	defer se.end()
 	se.hear(se.server.Now())
+	se.asked.Store(se.heard.Load())
 	se.hearControl()
 	se.watchFor(se.server.helloWithin, se.tooSilent)
 	for {
 		kind, r, err := se.conn.NextReader()
-		if err != nil {
-			return
-		}
-		if se.leaving.Load() != nil {
+		if err == nil && se.leaving.Load() != nil {
 			continue
 		}
-		if err := se.read(kind, r); err != nil {
+		if err == nil {
+			err = se.read(kind, r)
+		}
+		if err != nil {
+			se.lost(err)
 			return
 		}
 	}
+}
+
+// lost says goodbye to a client whose message did not come to its end in time, and
+// hears it out. Any other error of reading is the end of the connection.
+func (se *session) lost(err error) {
+	var late net.Error
+	if !errors.As(err, &late) || !late.Timeout() {
+		return
+	}
+	se.close(protocol.CloseSilent, "a message took too long to come; reconnect")
+	<-se.leaving.Load().said
+	_, _ = io.Copy(io.Discard, se.wire) // within closeWithin, see goodbye
 }
 
 // frames are what frames of clients are read into, *bytes.Buffer.
@@ -95,9 +119,11 @@ func (se *session) read(kind int, r io.Reader) error {
 	frame := frames.Get().(*bytes.Buffer)
 	defer frames.Put(frame)
 	frame.Reset()
+	se.wire.message()
 	if _, err := frame.ReadFrom(io.LimitReader(r, protocol.MaxFrame+1)); err != nil {
 		return err
 	}
+	se.wire.rest()
 	se.receive(kind, frame.Bytes())
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"laststand/internal/limit"
 	"laststand/internal/protocol"
 )
 
@@ -68,7 +69,7 @@ func upgraded(t *testing.T) (se *session, conn *counted, client net.Conn) {
 	}
 	t.Cleanup(func() { _ = client.Close() })
 	conn.writes.Store(0)
-	return newSession(s, socket), conn, client
+	return newSession(s, socket, limit.Key{}), conn, client
 }
 
 // Frames of every size come as they were queued, those that are queued together

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"laststand/internal/limit"
+	"laststand/internal/pressure"
+	"laststand/internal/proxies"
+	"laststand/internal/ws"
+)
+
+// door puts the door before the players' listener, with room for some more
+// connections than there may be websockets: for HTTP, and to say no by more than
+// hanging up.
+func (n *node) door(l net.Listener) net.Listener {
+	c := n.config.Limits
+	caps := make(map[string]*limit.Cap)
+	for _, rule := range proxies.Rules() {
+		caps[rule] = n.limiter.Cap(rule)
+	}
+	each := int64(0)
+	if c.ConnectionsPerAddress > 0 {
+		each = 2*c.ConnectionsPerAddress + 64
+	}
+	d := proxies.New(l, proxies.Config{
+		Trusted: n.proxies, Protocol: proxies.Protocol(n.config.ProxyProtocol),
+		Most: c.Connections + c.Connections/10 + 1000, MostEach: each,
+		Refuse: func(rule string) bool { return caps[rule].Stands() },
+	})
+	promauto.With(n.registry).NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "laststand_connections", Help: "Connections to --listen, websockets and others.",
+	}, func() float64 { return float64(d.Open()) })
+	return d
+}
+
+// sessionLimits are those of the websocket, which shares the one of wrong codes
+// with HTTP.
+func (n *node) sessionLimits(codes *limit.Rule) ws.Limits {
+	c := n.config.Limits
+	return ws.Limits{
+		PerAddress: c.ConnectionsPerAddress, Codes: codes,
+		Full: n.limiter.Cap("websockets"), Crowded: n.limiter.Cap("websockets_per_address"),
+		Silent: n.limiter.Cap("websockets_without_hello"), Messages: n.limiter.Cap("messages_per_second"),
+		Hellos: n.limiter.Rule(limit.Terms{
+			Name: "hellos_per_minute_per_address", What: "hellos from this address", Most: c.HellosPerMinutePerAddress, Per: time.Minute,
+		}),
+		HellosInAll: n.limiter.Rule(limit.Terms{
+			Name: "hellos_per_minute", What: "hellos at this node", Most: c.HellosPerMinute, Per: time.Minute,
+			Burst: (c.HellosPerMinute + 29) / 30, // those of 2 s
+		}),
+	}
+}
+
+// shedding is what the refusals of a hard-pressed node are called in limits.dry_run.
+const shedding = "shedding"
+
+// gauge is the pressure on the node, by its memory, the lag of its goroutines and
+// its requests under way.
+func (n *node) gauge() *pressure.Gauge {
+	c := n.config.Limits
+	var signals []pressure.Signal
+	if bytes := memoryLimit(c.MemoryMiB); bytes > 0 {
+		signals = append(signals, pressure.Memory(bytes))
+	}
+	if c.LagMS > 0 {
+		signals = append(signals, pressure.Lag(time.Duration(c.LagMS)*time.Millisecond))
+	}
+	return pressure.New(pressure.Config{
+		Signals: signals, Requests: c.RequestsAtOnce, Registry: n.registry, Trial: c.DryRun.has(shedding),
+		Relieve: func() int { return n.sessions.CloseIdle() },
+	})
+}
+
+func doubted(r prometheus.Registerer) prometheus.Counter {
+	return promauto.With(r).NewCounter(prometheus.CounterOpts{
+		Name: "laststand_forwarded_doubted_total", Help: "Requests with X-Forwarded-For of who is no trusted proxy; it is not believed.",
+	})
+}
+
+// doubters are the first few peers that were doubted.
+type doubters struct {
+	mu    sync.Mutex
+	named []netip.Addr
+}
+
+// add says whether a peer is to be named: once, and few in all.
+func (d *doubters) add(peer netip.Addr) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.named) == mostDoubted || slices.Contains(d.named, peer) {
+		return false
+	}
+	d.named = append(d.named, peer)
+	return true
+}

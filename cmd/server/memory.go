@@ -1,0 +1,55 @@
+package main
+
+import (
+	"io/fs"
+	"math"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// memoryLimit is how many bytes the process may use: what is configured, else
+// GOMEMLIMIT, else what its container or the machine has; 0 where none is known.
+func memoryLimit(mib int64) int64 {
+	if mib > 0 {
+		return mib << 20
+	}
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		return limit
+	}
+	return machineMemory(os.DirFS("/"))
+}
+
+// machineMemory is the memory of the container, by cgroups of version 2 or 1, or of
+// the machine, where that is less; 0 where none is told.
+func machineMemory(root fs.FS) int64 {
+	least := int64(0)
+	for _, bytes := range []int64{
+		number(root, "sys/fs/cgroup/memory.max"), number(root, "sys/fs/cgroup/memory/memory.limit_in_bytes"), installed(root),
+	} {
+		if bytes > 0 && (least == 0 || bytes < least) {
+			least = bytes
+		}
+	}
+	return least
+}
+
+// number reads a file that is one number; 0 for any other.
+func number(root fs.FS, path string) int64 {
+	text, _ := fs.ReadFile(root, path)
+	n, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	return n
+}
+
+// installed is what Linux says of the machine.
+func installed(root fs.FS) int64 {
+	text, _ := fs.ReadFile(root, "proc/meminfo")
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "MemTotal:" {
+			kib, _ := strconv.ParseInt(fields[1], 10, 64)
+			return kib << 10
+		}
+	}
+	return 0
+}

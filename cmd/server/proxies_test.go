@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"laststand/internal/protocol"
+)
+
+// A node counts websockets by the addresses that its trusted proxies give, in a
+// header of a request or of the connection, and by nobody else's word.
+func TestWhomANodeBelieves(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	n := startNode(t, cli{Data: &dir, Config: configFile(t, "trusted_proxies: [127.0.0.2]\nproxy_protocol: optional\nlimits: {connections_per_address: 1}\n")})
+	for _, visit := range []struct {
+		name, from, forwarded, header string
+		want                          int // the code that it is closed with; 0 for none
+	}{
+		{"a client", "127.0.0.1", "", "", 0},
+		{"the same", "127.0.0.1", "", "", protocol.CloseOverloaded},
+		{"the same, who says to be another", "127.0.0.1", "198.51.100.9", "", protocol.CloseOverloaded},
+		{"by a proxy", "127.0.0.2", "198.51.100.1", "", 0},
+		{"the same by a proxy", "127.0.0.2", "203.0.113.1, 198.51.100.1", "", protocol.CloseOverloaded},
+		{"another by a proxy", "127.0.0.2", "198.51.100.2", "", 0},
+		{"by a connection of a proxy", "127.0.0.2", "", "PROXY TCP4 198.51.100.3 127.0.0.1 4444 80\r\n", 0},
+		{"the same by another connection", "127.0.0.2", "", "PROXY TCP4 198.51.100.3 127.0.0.1 4445 80\r\n", protocol.CloseOverloaded},
+		{"the same by a header", "127.0.0.2", "198.51.100.3", "", protocol.CloseOverloaded},
+	} {
+		if got := visitNode(t, n.url, visit.from, visit.forwarded, visit.header); got != visit.want {
+			t.Errorf("%s: closed %d, want %d", visit.name, got, visit.want)
+		}
+	}
+	if !strings.Contains(n.log.String(), "not among trusted_proxies") {
+		t.Errorf("nothing is said of the doubted one:\n%s", n.log)
+	}
+	if refused := metric(t, n.ops, "laststand_limit_refused_total", `rule="websockets_per_address"`); refused != 5 {
+		t.Errorf("%d refusals are told", refused)
+	}
+	if doubted := metric(t, n.ops, "laststand_forwarded_doubted_total"); doubted != 1 {
+		t.Errorf("%d requests are told to be doubted", doubted)
+	}
+}
+
+// visitNode opens a websocket, which stays open until the test ends, and gives the
+// code with which it is closed at once, 0 where it is not.
+func visitNode(t *testing.T, url, from, forwarded, header string) int {
+	t.Helper()
+	d := websocket.Dialer{Subprotocols: []string{protocol.Subprotocol}, NetDial: func(network, addr string) (net.Conn, error) {
+		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).Dial(network, addr)
+		if err == nil {
+			_, err = io.WriteString(c, header)
+		}
+		return c, err
+	}}
+	headers := http.Header{}
+	if forwarded != "" {
+		headers.Set("X-Forwarded-For", forwarded)
+	}
+	conn, answer, err := d.Dial("ws"+strings.TrimPrefix(url, "http")+"/v1/ws", headers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	t.Cleanup(func() { _ = conn.Close() })
+	answered := errors.New("a pong")
+	conn.SetPongHandler(func(string) error { return answered })
+	if err := conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(10*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_, _, err = conn.ReadMessage()
+	closed, ok := errors.AsType[*websocket.CloseError](err)
+	switch {
+	case ok:
+		return closed.Code
+	case !errors.Is(err, answered):
+		t.Errorf("neither in nor closed: %v", err)
+	}
+	return 0
+}

@@ -1,0 +1,90 @@
+package httpapi
+
+import (
+	"net/http"
+	"testing"
+
+	"laststand/internal/pressure"
+	"laststand/internal/protocol"
+)
+
+// pressed is a Pressure that refuses one thing, and so many requests.
+type pressed struct {
+	refuses pressure.What
+	room    int
+}
+
+func (p *pressed) Presses(w pressure.What) bool { return w == p.refuses }
+
+func (p *pressed) Refuse(w pressure.What) error {
+	if !p.Presses(w) {
+		return nil
+	}
+	return protocol.RetryAfter(protocol.CodeOverloaded, 4000, "too much to do")
+}
+
+func (p *pressed) Enter() error {
+	if p.room <= 0 {
+		return protocol.RetryAfter(protocol.CodeOverloaded, 4000, "too much to do")
+	}
+	p.room--
+	return nil
+}
+
+func (p *pressed) Leave() { p.room++ }
+
+// What a hard-pressed node refuses, and whom: reading without a token, guests, the
+// making of arenas. All else is answered.
+func TestShed(t *testing.T) {
+	t.Parallel()
+	reads := []call{
+		get(demo + "/leaderboards"), get(demo + "/leaderboards/7d"), get(demo + "/leaderboards/7d/p_1"), get(demo + "/players/p_1"),
+		get(demo + "/players/p_1/matches"), get(demo + "/matches/m_1"), get(demo + "/nicknames/Ada"),
+	}
+	guest := send("POST", demo+"/guests", `{"device":"`+device+`"}`)
+	made := send("POST", demo+"/arenas", newArena, bearerGood)
+	calm := []call{get("/healthz"), get("/readyz"), get("/openapi.yaml"), get(demo + "/arenas/402951"), send("PUT", demo+"/players/me/nickname", `{"nickname":"Bob"}`, bearerGood)}
+	for what, refused := range map[pressure.What][]call{"": nil, pressure.Reading: reads, pressure.Guests: {guest}, pressure.Joining: {made}} {
+		h := configOf(&world{})
+		h.Pressure = &pressed{refuses: what, room: 1}
+		handler := New(h)
+		status := func(c call) int { return answerTo(t, handler, c).Code }
+		for _, c := range append(append(calm, guest, made), reads...) {
+			want := false
+			for _, r := range refused {
+				want = want || r.target == c.target && r.method == c.method
+			}
+			if got := status(c); want != (got == http.StatusServiceUnavailable) {
+				t.Errorf("while %q is refused: %s %s is answered %d", what, c.method, c.target, got)
+			}
+			if c.headers = append(c.headers, bearerGood); what == pressure.Reading && want && status(c) != http.StatusOK {
+				t.Errorf("with a token: %s %s is refused", c.method, c.target)
+			}
+			if c.headers[len(c.headers)-1] = "Authorization: Bearer forged"; what == pressure.Reading && want && status(c) != http.StatusServiceUnavailable {
+				t.Errorf("with a forged token: %s %s is answered", c.method, c.target)
+			}
+		}
+	}
+}
+
+// Requests have their room, each until it has ended; health is told without.
+func TestRequestsUnderWay(t *testing.T) {
+	t.Parallel()
+	c := configOf(&world{})
+	room := &pressed{room: 1}
+	c.Pressure = room
+	h := New(c)
+	for range 3 {
+		if rec := answerTo(t, h, get(demo+"/leaderboards")); rec.Code != http.StatusOK {
+			t.Errorf("one after the other: %d", rec.Code)
+		}
+	}
+	room.room = 0
+	rec := answerTo(t, h, get(demo+"/leaderboards"))
+	if rec.Code != http.StatusServiceUnavailable || rec.Header().Get("Retry-After") == "" || room.room != 0 {
+		t.Errorf("without room: %d, %v", rec.Code, rec.Header())
+	}
+	if rec := answerTo(t, h, get("/healthz")); rec.Code != http.StatusOK {
+		t.Errorf("health: %d", rec.Code)
+	}
+}
