@@ -13,8 +13,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Order says what one kind of attackers does. All fields but Match are
-// needed.
+// Order says what one kind of attackers does. All fields but Match and
+// Barred are needed.
 type Order struct {
 	Kind      string
 	URL, Ops  string        // the server's two addresses, as http://…
@@ -25,7 +25,8 @@ type Order struct {
 
 	Match    string // one that honest players are in; "" for none
 	Bounds   Bounds
-	Patience time.Duration // how much longer it may take to go through all cases, and the server to cut off who dawdles
+	Barred   map[string]string // tokens that were good once, by why they are not
+	Patience time.Duration     // how much longer it may take to go through all cases, and the server to cut off who dawdles
 }
 
 // Bounds are what the server grants an address; 0 is not held against it.

@@ -89,6 +89,10 @@ func (s *siege) judgeServer(ctx context.Context) error {
 			}
 		}
 	}
+	hellos := s.report.refused()["close 4401"]
+	if n := after.Sum("laststand_tokens_refused_total") - s.before.Sum("laststand_tokens_refused_total"); n < float64(hellos) {
+		s.report.untrue(fmt.Sprintf("%d hellos with bad tokens were refused, and %.0f tokens are counted", hellos, n))
+	}
 	if n := after.Sum("laststand_ws_panics_total"); n > 0 {
 		s.report.untrue(fmt.Sprintf("%.0f messages panicked", n))
 	}

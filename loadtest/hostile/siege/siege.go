@@ -51,6 +51,7 @@ type siege struct {
 	Config
 	crowd  *honest.Crowd
 	before rig.Metrics
+	barred map[string]string // tokens, by what bars them
 	report Report
 }
 
@@ -79,6 +80,9 @@ func (s *siege) run(ctx context.Context) (err error) {
 		return err
 	}
 	if s.before, err = s.Server.Metrics(ctx); err != nil {
+		return err
+	}
+	if s.barred, err = s.bar(ctx); err != nil {
 		return err
 	}
 	calm, err := s.phase(ctx, "calm", func(ctx context.Context) error { return pause(ctx, s.Calm) })
@@ -136,7 +140,7 @@ func (s *siege) besiege(ctx context.Context, name string, kinds []string) error 
 func (s *siege) order(kind string, beside int) attack.Order {
 	o := attack.Order{
 		Kind: kind, URL: s.Server.URL, Ops: s.Server.Ops, Sources: s.Sources, For: s.Each, PerSecond: s.PerSecond, Sockets: s.Sockets,
-		Match: s.crowd.Match(), Bounds: s.Bounds, Patience: s.Patience,
+		Match: s.crowd.Match(), Bounds: s.Bounds, Barred: s.barred, Patience: s.Patience,
 	}
 	if attack.IsSlow(kind) {
 		o.For = max(s.Each, s.Slow)
