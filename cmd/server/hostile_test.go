@@ -13,15 +13,18 @@ import (
 	"laststand/loadtest/rig"
 )
 
-// TestHostileClients lets all kinds of hostile clients at a server at once, under
-// its default limits, while honest players play. What anybody was told is held
+// tight are limits that are met soon.
+const tight = "{guests_per_minute_per_address: 20, nickname_lookups_per_minute_per_address: 20, wrong_codes_per_hour_per_address: 10}"
+
+// TestHostileClients lets all kinds of hostile clients at a server at once while
+// honest players play. What anybody was told is held
 // against the contract; how fast it came is logged and fails nothing.
 // loadtest/hostile is the long version.
 func TestHostileClients(t *testing.T) {
 	t.Parallel()
 	server, err := rig.Start(context.Background(), rig.Options{ // its end is Stop
 		Binary: os.Args[0], Env: []string{actAs + "=server"},
-		RedisURL: trial.Redis(t).URL, Settings: siege.Settings("{}"), Files: attack.Files(),
+		RedisURL: trial.Redis(t).URL, Settings: siege.Settings(tight), Files: attack.Files(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +38,7 @@ func TestHostileClients(t *testing.T) {
 		Server: server, Admin: admin, Kinds: attack.Kinds(), Attack: attack.Run,
 		Honest: honest.Config{URL: server.URL, Duelists: 6, Seats: 4, Readers: 2, Watchers: 2},
 		Calm:   time.Second / 2, All: 2 * time.Second, Patience: 11 * time.Second, Return: 30 * time.Second, MoreMB: 1 << 10,
-		PerSecond: 220, Sockets: 24, Sources: siege.Sources(3), Bounds: attack.Bounds{},
+		PerSecond: 220, Sockets: 24, Sources: siege.Sources(3), Bounds: attack.Bounds{Guests: 20, Lookups: 20},
 		Say: func(line string) { t.Log(line) },
 	})
 	if err != nil {

@@ -73,6 +73,9 @@ func readText(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 // was read leaves the connection without that bound, which would end a request
 // that waits.
 func readInTime(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	if r.ContentLength > most {
+		return nil, &http.MaxBytesError{Limit: most} // as it says itself: nothing of it is read
+	}
 	connection := http.NewResponseController(w)
 	if until, bounded := r.Context().Deadline(); bounded {
 		_ = connection.SetReadDeadline(until) // a recorder has none

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -267,6 +268,35 @@ func TestWithoutAPageAndAWebsocket(t *testing.T) {
 		h.ServeHTTP(rec, get(target).request(t))
 		if p := problemIn(t, rec.Body.Bytes()); rec.Code != http.StatusNotFound || p.Code != protocol.CodeNotFound {
 			t.Errorf("%s: %d %s", target, rec.Code, rec.Body)
+		}
+	}
+}
+
+// counted counts what is read of it.
+type counted struct {
+	io.Reader
+	read int
+}
+
+func (c *counted) Read(p []byte) (n int, err error) {
+	n, err = c.Reader.Read(p)
+	c.read += n
+	return n, err
+}
+
+// A body that says itself that it is too large is not read, and one that says
+// nothing is read to the bound.
+func TestABodyThatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	h := New(configOf(&world{}))
+	for length, most := range map[int64]int{maxBody + 2: 0, -1: maxBody + 1024} {
+		body := &counted{Reader: strings.NewReader(strings.Repeat("d", maxBody+1<<20))}
+		r := send("POST", demo+"/guests", "").request(t)
+		r.Body, r.ContentLength = io.NopCloser(body), length
+		rec := newRecorder()
+		h.ServeHTTP(rec, r)
+		if p := problemIn(t, rec.Body.Bytes()); rec.Code != http.StatusRequestEntityTooLarge || p.Code != protocol.CodePayloadTooLarge || body.read > most {
+			t.Errorf("of a length of %d %d bytes were read: %d %s", length, body.read, rec.Code, rec.Body)
 		}
 	}
 }

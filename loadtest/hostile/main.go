@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -105,6 +106,7 @@ func run(o options) (err error) {
 		return err
 	}
 	o.Honest.URL, o.Sources, o.Bounds, o.Attack = o.Server.URL, siege.Sources(o.sources), bounds, send
+	fmt.Printf("machine: %d cores, %s, %s; server, Redis, honest players and attackers (nice %s) share it\n", runtime.NumCPU(), runtime.GOARCH, runtime.Version(), niceness)
 	o.Say = func(line string) { fmt.Println(time.Now().Format(time.TimeOnly), line) }
 	report, err := siege.Run(ctx, o.Config)
 	if err != nil {

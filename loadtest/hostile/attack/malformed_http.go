@@ -110,7 +110,15 @@ func (a *attacker) askMalformed(ctx context.Context) {
 	})
 }
 
+// heavy is how many bytes count as a thing done.
+const heavy = 64 << 10
+
 func (a *attacker) askCrooked(ctx context.Context, worker int, c crooked) {
+	for range len(c.raw) / heavy { // a large one counts as several
+		if a.pace.Wait(ctx) != nil {
+			return
+		}
+	}
 	conn, err := a.dial(ctx, worker)
 	if err != nil {
 		return

@@ -24,8 +24,9 @@ func (t *timer) add(d time.Duration) {
 
 // Times are how long things took, in ms.
 type Times struct {
-	N        int64   `json:"n"`
-	P50, P99 float64 `json:",omitempty"`
+	N   int64   `json:"n"`
+	P50 float64 `json:"p50_ms"`
+	P99 float64 `json:"p99_ms"`
 }
 
 // take gives what was taken since it was called last.

@@ -107,7 +107,7 @@ func (r Report) String() string {
 		fmt.Fprintln(&b, p)
 	}
 	fmt.Fprintln(&b, r.After)
-	fmt.Fprintf(&b, "what it was within %s; %d duels of honest players, all on the board\n", r.Back.Round(100*time.Millisecond), r.Duels/2)
+	fmt.Fprintf(&b, "what it was within %s; honest players have played %d duels\n", r.Back.Round(100*time.Millisecond), r.Duels/2)
 	for _, line := range r.Untrue {
 		fmt.Fprintln(&b, "UNTRUE  "+line)
 	}
