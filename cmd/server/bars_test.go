@@ -44,7 +44,7 @@ func said(t *testing.T, method, url, token string, body any) (status int, answer
 }
 
 // guestOf is the player of a device, at a node, connected.
-func guestOf(t *testing.T, url string) *contestant {
+func guestOf(t *testing.T, url, device string) *contestant {
 	t.Helper()
 	status, g := said(t, "POST", url+"/v1/games/demo/guests", "", map[string]string{"device": device})
 	if status != http.StatusCreated && status != http.StatusOK {
@@ -71,7 +71,7 @@ func TestBarsReachAllNodes(t *testing.T) {
 		return out
 	}
 
-	bad := guestOf(t, there.url)
+	bad := guestOf(t, there.url, device)
 	d := meet(t, bad, stranger(t, here.url, "demo")).begun(t)
 	operate("bars", "ban", "--game=demo", "--player="+bad.ID, "--reason=two accounts", "--for=1h")
 	if code := closed(t, bad.Player); code != protocol.CloseBanned {
@@ -94,7 +94,7 @@ func TestBarsReachAllNodes(t *testing.T) {
 		status, _ := said(t, "POST", there.url+"/v1/games/demo/guests", "", map[string]string{"device": device})
 		return status == http.StatusOK
 	})
-	back := guestOf(t, there.url)
+	back := guestOf(t, there.url, device)
 	operate("bars", "revoke", "--game=demo", "--subject="+back.ID, "--reason=a lost phone")
 	if code := closed(t, back.Player); code != protocol.CloseUnauthorized {
 		t.Errorf("the revoked was closed with %d", code)
@@ -102,8 +102,10 @@ func TestBarsReachAllNodes(t *testing.T) {
 	if status, _ := said(t, "PUT", there.url+"/v1/games/demo/players/me/nickname", back.Token, map[string]string{"nickname": "Ada"}); status != http.StatusUnauthorized {
 		t.Errorf("the revoked token: %d", status)
 	}
-	back = guestOf(t, there.url)
+	guestOf(t, there.url, device) // with a new token
 
+	const another = device + "-2"
+	back = guestOf(t, there.url, another)
 	code, token, errs := command(append([]string{"token", "--game=demo", "--role=player", "--sub=user:1"}, at[:3]...)...)
 	if code != 0 {
 		t.Fatal(errs)
@@ -134,7 +136,7 @@ func TestBarsReachAllNodes(t *testing.T) {
 	if status, _ := said(t, "GET", there.url+"/v1/games/demo/players/"+back.ID, "", nil); status != http.StatusNotFound {
 		t.Errorf("the profile of the erased: %d", status)
 	}
-	if next := guestOf(t, there.url); next.ID == back.ID {
+	if next := guestOf(t, there.url, another); next.ID == back.ID {
 		t.Error("the device is still known")
 	}
 
@@ -157,7 +159,9 @@ func TestBarsReachAllNodes(t *testing.T) {
 	if list := operate("keys", "list", "--game=demo"); !strings.Contains(list, made) || strings.Count(list, "true") != 1 {
 		t.Errorf("keys: %s", list)
 	}
-	operate("keys", "retire", "--game=demo", made)
+	if code, _, errs := command(append([]string{"keys", "retire", "--game=demo", "k_none"}, at...)...); code != 1 || !strings.Contains(errs, "no such key") {
+		t.Errorf("an unknown key was retired: %d %s", code, errs)
+	}
 	checkNoSecrets(t, here.log.String()+there.log.String(), device, account, back.Token)
 }
 

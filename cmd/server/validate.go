@@ -110,7 +110,7 @@ func (c *config) validateGame(name string, f *faults) {
 	if len(g.Banks) == 0 {
 		f.addf("%sbanks: name at least one bank, such as builtin", in)
 	}
-	g.tokenRules.validate(in, f)
+	g.validate(in, f)
 	g.Duel.validate(in+"duel.", f)
 	g.Arena.validate(in+"arena.", f)
 	c.validateBehaviours(name, f)

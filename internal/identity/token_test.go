@@ -131,7 +131,7 @@ func TestVerifyRefuses(t *testing.T) {
 		{"no signature", good[:strings.LastIndex(good, ".")+1], ErrTokenSignature},
 		{"changed claims", swapClaims(t, good, with(map[string]any{"sub": "p_2"})), ErrTokenSignature},
 		{"alg none", forge(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, kid("k1"), claims(nil)), ErrTokenAlg},
-		{"alg of nobody", segment(`{"alg":"XX","kid":"k1"}`) + good[strings.Index(good, "."):], ErrTokenAlg},
+		{"alg of nobody", segment(`{"alg":"XX","kid":"k1"}`) + strings.TrimPrefix(good, strings.Split(good, ".")[0]), ErrTokenAlg},
 		{"alg HS512 of the right secret", forge(t, jwt.SigningMethodHS512, secretKey.Secret, kid("k1"), claims(nil)), ErrTokenAlg},
 		{"public key used as a secret", forge(t, jwt.SigningMethodHS256, public, kid("k2"), claims(nil)), ErrTokenAlg},
 		{"another key's id", forge(t, jwt.SigningMethodEdDSA, edKey, kid("k1"), claims(nil)), ErrTokenAlg},
