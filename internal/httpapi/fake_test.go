@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -237,6 +239,9 @@ var entry = leaderboard.Entry{
 
 func (w *world) Page(_ context.Context, game string, q leaderboard.Query) (leaderboard.Page, error) {
 	w.query = q
+	if q.Kind != "" && !slices.Contains(leaderboard.Kinds(), q.Kind) { // as the reader does
+		return leaderboard.Page{}, fmt.Errorf("%w: kind", leaderboard.ErrBadQuery)
+	}
 	page := leaderboard.Page{Game: game, Window: q.Window, Order: leaderboard.ByValue, From: "2026-11-14", To: "2026-11-20"}
 	if !w.empty {
 		page.AsOf, page.Total, page.NextCursor, page.PrevCursor = start, 3, "n", "p"

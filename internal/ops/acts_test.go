@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
@@ -216,4 +217,23 @@ func TestActsAreListed(t *testing.T) {
 	if !slices.ContainsFunc(w.book.acts, func(a audit.Act) bool { return a.ID == "a1" }) || len(w.book.acts) != 2 {
 		t.Error("reading is an act")
 	}
+}
+
+// FuzzAct holds that whatever an admin sends is an act of which a line is kept,
+// and nothing but what is named.
+func FuzzAct(f *testing.F) {
+	for _, body := range []string{`{"match":"m_1","player":"p_1","reason":"x"}`, `{"match":"a\nb"}`, `{"match":{"a":1}}`, `{`, ``, `{"player":"\ud800"}`, "{\"match\":\"\xff\"}", `{"MATCH":"m"}`} {
+		f.Add("t1", body)
+	}
+	f.Fuzz(func(t *testing.T, task, body string) {
+		r := &request{Request: httptest.NewRequest("POST", "/", strings.NewReader(body))}
+		r.SetPathValue("task", task)
+		target := audit.Text(targetOf(route{path: "/admin/v1/tasks/{task}/discard"}, r))
+		if !utf8.ValidString(target) || strings.ContainsAny(target, "\n\r\x00") || len([]rune(target)) > 201 || !strings.HasPrefix(target, "task=") {
+			t.Fatalf("%q, %q: %q", task, body, target)
+		}
+		if rest, err := io.ReadAll(r.Body); string(rest) != body || err != nil {
+			t.Fatalf("of %q is left %q, %v", body, rest, err)
+		}
+	})
 }

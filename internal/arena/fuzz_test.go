@@ -1,0 +1,56 @@
+package arena
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"testing"
+
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+)
+
+// FuzzArenaBody holds that a body of an arena is refused in words for its sender,
+// or is within every bound: and is then taken again as it was taken.
+func FuzzArenaBody(f *testing.F) {
+	for _, seed := range []string{
+		`{"mode":"buzzer","name":"Summer party","pace":"host","questions":{"count":3},"teams":[{"id":"a","name":"A"},{"id":"b","name":"B"}]}`,
+		`{"mode":"survival","name":" x ","pace":"auto","questions":{"ids":["q1","q2"]},"time_limit_ms":1000,"max_players":2,"ranked":true}`,
+		`{"mode":"survival","name":"x","pace":"auto","questions":{"count":-1},"time_limit_ms":1e3}`,
+		`{"mode":"buzzer","name":"\u0000","pace":"auto","questions":{"count":1,"ids":["q","q"]},"teams":[]}`,
+		`{"mode":"buzzer","mode":"x","name":null}`, `{"max_players":9223372036854775807}`, `[]`, ``,
+	} {
+		f.Add(seed)
+	}
+	g := Game{LimitMS: 15_000, MaxPlayers: 500}
+	f.Fuzz(func(t *testing.T, text string) {
+		var asked protocol.NewArena
+		err := protocol.Request{Type: "the body", Data: []byte(text)}.Decode(&asked)
+		var taken protocol.NewArena
+		if err == nil {
+			taken, err = check(asked, g)
+		}
+		if refusal := (*protocol.Error)(nil); err != nil {
+			if !errors.As(err, &refusal) || refusal.Code != protocol.CodeBadRequest || refusal.Message == "" {
+				t.Fatalf("%q: %v", text, err)
+			}
+			return
+		}
+		checkTaken(t, taken)
+		if again, err := check(taken, g); err != nil || !reflect.DeepEqual(again, taken) {
+			t.Fatalf("%+v is taken, and again %+v, %v", taken, again, err)
+		}
+	})
+}
+
+func checkTaken(t *testing.T, b protocol.NewArena) {
+	t.Helper()
+	if b.Mode != string(match.Buzzer) && b.Mode != string(match.Survival) || !isName(b.Name) ||
+		*b.TimeLimitMS < minLimitMS || *b.TimeLimitMS > maxLimitMS || *b.MaxPlayers < minPlayers || *b.MaxPlayers > 500 ||
+		b.Questions.Count < 1 || b.Questions.Count > maxQuestions || len(b.Teams) > maxTeams {
+		t.Fatalf("taken: %+v", b)
+	}
+	if _, err := json.Marshal(b); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,78 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// bodied are the paths that take a body, with who sends it.
+var bodied = []struct{ method, path, bearer string }{
+	{http.MethodPost, demo + "/guests", "good"},
+	{http.MethodPut, demo + "/players/me/nickname", "good"},
+	{http.MethodPost, demo + "/arenas", "good"},
+	{http.MethodPost, demo + "/behaviours", "service"},
+	{http.MethodPost, demo + "/tasks", "service"},
+	{http.MethodPost, demo + "/tasks/claim", "service"},
+	{http.MethodPost, demo + "/tasks/renew", "service"},
+	{http.MethodPost, demo + "/tasks/complete", "service"},
+	{http.MethodPost, demo + "/tasks/fail", "service"},
+}
+
+// FuzzBody holds that no body makes the server fail, or answer otherwise than the
+// contract says, whichever path it is sent to.
+func FuzzBody(f *testing.F) {
+	for _, body := range []string{
+		``, `{}`, `[]`, `null`, `{"device":"` + device + `","nickname":"Ada","arena":"123456"}`, `{"nickname":"\ud800"}`, `{"device":1,"device":2}`,
+		`{"mode":"buzzer","name":"x","pace":"auto","questions":{"count":1}}`, `{"behaviours":[{"id":"b_1","type":"online","at":1795212345678,"account":"guest"},3]}`,
+		`{"tasks":[{"topic":"mail/eu","key":"k","payload":{"a":1}}]}`, `{"kind":"mail","max":1e9,"lease_ms":-1,"wait_ms":9223372036854775807}`,
+		`{"leases":[{"id":"t","fence":1}],"lease_ms":0}`, `{"tasks":[{"id":"t","fence":1,"error":"\u0000","retry_after_ms":-9223372036854775808}]}`, "{\"a\":\xff}",
+	} {
+		for i := range bodied {
+			f.Add(uint8(i), body, "application/json")
+		}
+	}
+	f.Add(uint8(3), "{}\n{}\n", "application/x-ndjson")
+	f.Add(uint8(0), "{}", "text/html; charset=\"")
+	h := New(configOf(&world{}))
+	f.Fuzz(func(t *testing.T, which uint8, body, kind string) {
+		b := bodied[int(which)%len(bodied)]
+		r := call{method: b.method, target: b.path, body: body}.request(t)
+		r.Header.Set("Content-Type", kind)
+		r.Header.Set("Authorization", "Bearer "+b.bearer)
+		rec := newRecorder()
+		h.ServeHTTP(rec, r)
+		if rec.Code >= http.StatusInternalServerError {
+			t.Fatalf("%s %s: %d %s", b.method, b.path, rec.Code, rec.Body)
+		}
+		if err := conforms(r, rec); err != nil {
+			t.Fatalf("%s %s: %v", b.method, b.path, err)
+		}
+	})
+}
+
+// FuzzHead holds that the headers that are read do no harm, whatever is in them.
+func FuzzHead(f *testing.F) {
+	for _, seed := range [][3]string{
+		{"zh-CN,zh;q=0.9,en;q=0.8", "quiz.example", "Bearer good"}, {"*", "[::1]:80", "bearer  good "}, {"en;q=x", "a\r\nb", "Basic Zm9v"},
+		{"x-klingon-" + device, "", "Bearer"}, {"und;q=1.0,,;", "quiz.example:99999", " "}, {"zh-Hant-TW", "q/..", "Bearer a b"},
+	} {
+		f.Add(seed[0], seed[1], seed[2])
+	}
+	h := New(configOf(&world{}))
+	f.Fuzz(func(t *testing.T, accept, host, authorization string) {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Accept-Language", accept)
+		if lang := languageOf(r); lang != "en" && lang != "zh-CN" {
+			t.Fatalf("%q: %q", accept, lang)
+		}
+		r = send(http.MethodPost, demo+"/arenas", `{"mode":"buzzer","name":"x","pace":"auto","questions":{"count":1}}`).request(t)
+		r.Host = host
+		r.Header.Set("Authorization", authorization)
+		rec := newRecorder()
+		h.ServeHTTP(rec, r)
+		if rec.Code >= http.StatusInternalServerError {
+			t.Fatalf("%q %q: %d %s", host, authorization, rec.Code, rec.Body)
+		}
+	})
+}
