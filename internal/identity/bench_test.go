@@ -25,7 +25,7 @@ import (
 	"laststand/internal/trial"
 )
 
-var benchNames = flag.Int("names", 1_000_000, "names in the ledger that BenchmarkStart starts on")
+var benchNames = flag.Int("names", 1_000_000, "names in the ledger of BenchmarkStart and BenchmarkPoll")
 
 // running is a registry that runs beside a test, with its metrics.
 type running struct {
@@ -206,6 +206,24 @@ func BenchmarkStart(b *testing.B) {
 			b.ReportMetric(fromLedger.Seconds()/float64(b.N), "s-ledger")
 			b.ReportMetric(fromSnapshot.Seconds()/float64(b.N), "s-snapshot")
 			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// BenchmarkPoll asks a ledger of -names names what was claimed in the last second,
+// which is nothing: what each node asks two and a half times a second.
+func BenchmarkPoll(b *testing.B) {
+	for name, db := range databases(b) {
+		b.Run(name, func(b *testing.B) {
+			at := db(b)
+			l := openBench(b, at)
+			fill(b, at, *benchNames)
+			since := time.Now().Add(-time.Second).UnixMilli()
+			for b.Loop() {
+				if err := l.NamedBetween(b.Context(), since, math.MaxInt64, func(_, _ string, _ int64) { b.Error("a name") }); err != nil {
+					b.Fatal(err)
+				}
+			}
 		})
 	}
 }

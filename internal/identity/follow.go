@@ -46,8 +46,9 @@ const (
 	overlap      = time.Second
 	wholeEvery   = 20 * time.Second
 	wholeOverlap = time.Minute
-	// readPatience bounds one reading but the first, which has more to catch up with.
-	readPatience = 30 * time.Second
+	// The readings but the first, which has more to catch up with, end after so long.
+	readPatience  = 5 * time.Second
+	wholePatience = 30 * time.Second
 )
 
 // follower keeps the views of all games in step with the ledger.
@@ -136,12 +137,14 @@ func (f *follower) signal() {
 
 // read adds what was claimed since the last time.
 func (f *follower) read(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readPatience)
-	defer cancel()
 	passed := time.Since(f.wholeAt)
 	if passed >= wholeEvery {
+		ctx, cancel := context.WithTimeout(ctx, wholePatience)
+		defer cancel()
 		return f.readWhole(ctx)
 	}
+	ctx, cancel := context.WithTimeout(ctx, readPatience)
+	defer cancel()
 	clock, highest := f.whole.Load()+passed.Milliseconds(), f.highest
 	err := f.readFrom(ctx, f.newest, clock, overlap)
 	if f.highest > max(highest, clock+overlap.Milliseconds()) {

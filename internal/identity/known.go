@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 
@@ -10,11 +11,14 @@ import (
 // filterRate is the rate of false "perhaps" of a full filter.
 const filterRate = 0.01
 
-// The size of a game's first filter, some 310 KB, and how much room one has that
+// The size of a game's first filter, some 78 KB, and how much room one has that
 // is built anew.
 const (
-	firstNames = 1 << 18
+	firstNames = 1 << 16
 	roomAbove  = 5 // of so many, one is free
+	// fullWithin is the last part of a filter, one of so many, in which it is said
+	// to be full, at random: lest all nodes read all names at the same time.
+	fullWithin = 10
 )
 
 // knownNames is this node's view of the nicknames of a game: what is not in it
@@ -27,6 +31,7 @@ type knownNames struct {
 
 	mu   sync.Mutex
 	next *nickname.Filter // is being filled to serve instead; nil: none
+	most int              // names, above which the one that serves is full
 	want reason           // to build it anew; "": none
 }
 
@@ -63,16 +68,17 @@ func (k *knownNames) learn(seen answer, isTaken bool) {
 func (k *knownNames) add(n nickname.Name) { k.addSkeleton(n.Skeleton) }
 
 // addSkeleton adds a name that the ledger has committed, also to the filter that
-// is being built.
-func (k *knownNames) addSkeleton(skeleton string) {
+// is being built, and reports whether it was new to the one that serves.
+func (k *knownNames) addSkeleton(skeleton string) (isNew bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if f := k.serving.Load(); f != nil {
-		f.Add(skeleton)
+		isNew = f.Add(skeleton)
 	}
 	if k.next != nil {
 		k.next.Add(skeleton)
 	}
+	return isNew
 }
 
 // prepare has a filter get all names that come from now on, until serve or drop.
@@ -87,6 +93,8 @@ func (k *knownNames) prepare(f *nickname.Filter) {
 func (k *knownNames) serve() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	size := k.next.Cap()
+	k.most = size - rand.IntN(size/fullWithin+1) //nolint:gosec // no secret
 	k.serving.Store(k.next)
 	k.next = nil
 }
@@ -121,11 +129,13 @@ func (k *knownNames) done() {
 	k.want = ""
 }
 
-// full holds when more names are in the view than it was made for, and a larger
-// one is possible.
+// full holds when about as many names are in the view as it was made for, and a
+// larger one is possible.
 func (k *knownNames) full() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	f := k.serving.Load()
-	return f != nil && f.Len() > f.Cap() && f.Cap() < nickname.MaxFilter
+	return f != nil && f.Len() > k.most && f.Cap() < nickname.MaxFilter
 }
 
 // sizeFor is how many names a filter is made for that gets so many now: the

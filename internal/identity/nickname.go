@@ -58,8 +58,9 @@ func (r *Registry) Rename(ctx context.Context, c Claims, wish string) (string, e
 		return "", err
 	}
 	known := r.known[p.Game]
-	known.add(n)
-	known.stale.Add(1) // the former one
+	if known.addSkeleton(n.Skeleton) {
+		known.stale.Add(1) // the former one
+	}
 	return n.Display, nil
 }
 
