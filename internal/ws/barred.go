@@ -10,9 +10,8 @@ import (
 
 // Recheck closes the sessions here that may not go on by what has changed: 4410
 // who is banned, 4401 whose token is revoked, or signed by a key that is
-// retired, and who is erased. It looks at each session, some hundred thousand in
-// tens of ms, and waits for nothing. A session that says hello meanwhile looks
-// itself.
+// retired, and who is erased. It looks at each session and waits for nothing. A
+// session that says hello meanwhile looks itself.
 func (s *Server) Recheck() {
 	for _, se := range s.all() {
 		if se.greeted.Load() {
