@@ -80,7 +80,7 @@ func (n *node) gauge() *pressure.Gauge {
 
 func doubted(r prometheus.Registerer) prometheus.Counter {
 	return promauto.With(r).NewCounter(prometheus.CounterOpts{
-		Name: "laststand_forwarded_doubted_total", Help: "Requests with X-Forwarded-For of who is no trusted proxy; it is not believed.",
+		Name: "laststand_forwarded_doubted_total", Help: "How often an address was looked for in a request with X-Forwarded-For of who is no trusted proxy; it is not believed.",
 	})
 }
 

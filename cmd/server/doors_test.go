@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"testing"
 	"testing/fstest"
 )
@@ -31,5 +32,29 @@ func TestMachineMemory(t *testing.T) {
 	}
 	if got := memoryLimit(3); got != 3<<20 {
 		t.Errorf("configured: %d", got)
+	}
+}
+
+// A node that has less memory than it needs refuses who only reads, and is ready
+// all the same; on trial it only counts.
+func TestHardPressedNode(t *testing.T) {
+	t.Parallel()
+	for _, trial := range []string{"false", "[shedding]"} {
+		dir := t.TempDir()
+		n := startNode(t, cli{Data: &dir, Config: configFile(t, "limits: {memory_mib: 1, dry_run: "+trial+"}\n")})
+		eventually(t, "it is hard-pressed", func() bool { return metric(t, n.ops, "laststand_pressure_level") == 5 })
+		want, counted := http.StatusServiceUnavailable, "laststand_shed_total"
+		if trial != "false" {
+			want, counted = http.StatusOK, "laststand_would_shed_total"
+		}
+		if got := get(t, n.url+"/v1/games/demo/leaderboards", nil); got != want {
+			t.Errorf("on trial %s: a reader gets %d", trial, got)
+		}
+		if metric(t, n.ops, counted, `what="reading"`) != 1 {
+			t.Errorf("on trial %s: not counted", trial)
+		}
+		if got := get(t, n.url+"/readyz", nil); got != http.StatusOK {
+			t.Errorf("on trial %s: ready with %d", trial, got)
+		}
 	}
 }
