@@ -110,7 +110,7 @@ func (g *Gauge) refuse(w What) error {
 }
 
 // spread is when to try again, in ms.
-func spread() int64 { return 2000 + rand.Int64N(3000) }
+func spread() int64 { return 2000 + rand.Int64N(3000) } //nolint:gosec // a wait is no secret
 
 // every is how often it is looked how things stand.
 const every = time.Second

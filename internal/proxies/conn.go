@@ -44,7 +44,7 @@ type proxied struct {
 func (p *proxied) settle() error {
 	p.once.Do(func() {
 		if p.err = p.readHeader(); p.err != nil {
-			_ = p.conn.Conn.Close() // its place is given back when its owner closes it
+			_ = p.Conn.Close() // its place is given back when its owner closes it
 		}
 	})
 	return p.err
@@ -55,7 +55,7 @@ const headerBuffer = 512
 
 func (p *proxied) readHeader() error {
 	_ = p.SetReadDeadline(time.Now().Add(p.door.Within)) // it fails where reading does
-	p.early = bufio.NewReaderSize(p.conn.Conn, headerBuffer)
+	p.early = bufio.NewReaderSize(p.Conn, headerBuffer)
 	h, err := proxyproto.Read(p.early)
 	_ = p.SetReadDeadline(time.Time{})
 	switch {

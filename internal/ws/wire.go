@@ -58,7 +58,7 @@ func (w *wire) bound(until time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.final {
-		_ = w.Conn.SetReadDeadline(until) // it fails where reading does
+		_ = w.SetReadDeadline(until) // it fails where reading does
 	}
 }
 
