@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"io"
+	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -113,5 +117,18 @@ func TestCertificatesThatDoNotDo(t *testing.T) {
 			t.Parallel()
 			says(t, badStart(t, append(tt.args, "--data="+t.TempDir())...), tt.want)
 		})
+	}
+}
+
+// Whoever opens the operators' address to other machines is warned.
+func TestOpenOperationsAreTold(t *testing.T) {
+	t.Parallel()
+	for address, told := range map[string]bool{"127.0.0.1:1": false, "[::1]:1": false, "0.0.0.0:1": true, "[::]:1": true, "192.0.2.1:1": true} {
+		var log bytes.Buffer
+		n := &node{log: slog.New(slog.NewTextHandler(&log, nil))}
+		n.warnOfOpenOperations(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address)))
+		if got := strings.Contains(log.String(), "level=WARN") && strings.Contains(log.String(), "private network"); got != told {
+			t.Errorf("%s: %s", address, &log)
+		}
 	}
 }

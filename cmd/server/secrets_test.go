@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gorilla/websocket"
+
+	"laststand/internal/protocol"
+)
+
+// secret marks what must be told to nobody: neither in the log, nor in an answer,
+// nor by a metric.
+const secret = "s3cret"
+
+// What is secret (tokens, devices, passwords and queries of receivers' addresses)
+// comes back from nowhere, whatever is wrong with it.
+func TestSecretsAreNotTold(t *testing.T) {
+	t.Parallel()
+	nobody := freeAddress(t)
+	dir := t.TempDir()
+	n := startNode(t, cli{Data: &dir, Config: configFile(t, fmt.Sprintf(`
+games:
+  demo:
+    webhooks: [{name: hook, url: "http://user:%[1]spassword@%[2]s/%[1]spath?key=%[1]squery", allow_private: true}]
+    behaviours: {report: [], sink: {type: webhook, url: "http://user:%[1]spassword@%[2]s/%[1]spath?key=%[1]squery", allow_private: true}}
+`, secret, nobody))})
+	device := secret + "DeviceOfSomebody_123"
+	const guests, me = "/v1/games/demo/guests", "/v1/games/demo/players/me"
+	for _, r := range []struct{ method, url, bearer, body string }{
+		{"POST", n.url + guests, "", `{"device":"` + device + `"}`},
+		{"POST", n.url + guests, "", `{"device":"` + device + `"}`},
+		{"POST", n.url + guests, "", `{"device":"` + secret + `"}`},
+		{"POST", n.url + guests, "", `{"device":["` + device + `"]}`},
+		{"POST", n.url + guests, "", `{"device":"` + device + `",}`},
+		{"POST", n.url + guests, "", `{"device":"` + device + `","nickname":"` + strings.Repeat("x", 99) + `"}`},
+		{"POST", n.url + guests, secret, `{"device":"` + device + `"`},
+		{"PUT", n.url + me + "/nickname", secret, `{"nickname":"Ada"}`},
+		{"PUT", n.url + me + "/nickname", secret + ".e30." + secret, `{"nickname":"Ada"}`},
+		{"PUT", n.url + me + "/account", "e30.e30.e30", `{"token":"` + secret + `.a.b"}`},
+		{"DELETE", n.url + me, "eyJhbGciOiJub25lIn0." + secret + ".", ""},
+		{"GET", n.url + "/v1/games/demo/leaderboards/all?token=1", secret, ""},
+		{"GET", n.url + "/v1/none", secret, ""},
+		{"POST", n.url + "/v1/games/demo/behaviours", secret, `{"behaviours":[]}`},
+		{"GET", n.ops + "/admin/v1/webhooks", secret, ""},
+		{"GET", n.ops + "/debug/pprof/heap", secret, ""},
+	} {
+		unsaid(t, r.method+" "+r.url, call(t, r.method, r.url, r.bearer, r.body))
+	}
+	token := mintAdmin(t, dir)
+	for _, path := range []string{"GET /webhooks", "POST /games/demo/webhooks/hook/ping", "GET /webhooks", "GET /games/demo/queue", "GET /tasks", "GET /keys", "GET /games/demo/keys", "GET /acts"} {
+		method, rest, _ := strings.Cut(path, " ")
+		unsaid(t, path, call(t, method, n.ops+"/admin/v1"+rest, token, ""))
+	}
+	conn, answer, err := (&websocket.Dialer{Subprotocols: []string{protocol.Subprotocol}}).Dial("ws"+strings.TrimPrefix(n.url, "http")+"/v1/ws?token="+secret, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = answer.Body.Close()
+	if err := conn.WriteMessage(websocket.TextMessage, []byte(`{"id":1,"type":"hello","data":{"token":"`+secret+`"}}`)); err != nil {
+		t.Fatal(err)
+	}
+	_, text, err := conn.ReadMessage()
+	unsaid(t, "hello", fmt.Sprintf("%s %v", text, err))
+	unsaid(t, "the metrics", n.metrics(t))
+	n.stop()
+	unsaid(t, "the log", n.log.String())
+}
+
+func mintAdmin(t *testing.T, dir string) string {
+	t.Helper()
+	code, token, errs := command("--data="+dir, "token", "--role=admin", "--sub=ops")
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	return strings.TrimSpace(token)
+}
+
+// call sends a request and gives the whole answer as text.
+func call(t *testing.T, method, url, bearer, body string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bearer != "" {
+		r.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(answer.Status, answer.Header, string(text))
+}
+
+func unsaid(t *testing.T, where, text string) {
+	t.Helper()
+	if strings.Contains(text, secret) {
+		t.Errorf("%s tells it: %s", where, text)
+	}
+}
