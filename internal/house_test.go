@@ -43,7 +43,7 @@ var rooms = map[string]room{
 	"internal/lua":      {ground, nil},
 	"internal/origin":   {ground, nil},
 	"internal/audit":    {ground, nil},
-	"internal/nickname": {ground, []string{"golang.org/x/text", "github.com/rivo/uniseg", "github.com/bits-and-blooms/bloom/v3"}},
+	"internal/nickname": {ground, []string{"golang.org/x/text", "github.com/rivo/uniseg", "github.com/bits-and-blooms/bloom/v3", "go.mau.fi/util/confusable"}},
 
 	"internal/match":               {game, nil},
 	"internal/arena":               {game, nil},
@@ -73,6 +73,7 @@ var rooms = map[string]room{
 	"internal/ledger":                 {edge, nil},
 	"internal/ws":                     {edge, nil},
 	"internal/ws/redissession":        {edge, nil},
+	"internal/identity/redisnames":    {edge, nil},
 	"internal/limit/redislimit":       {edge, nil},
 	"internal/httpapi":                {edge, nil},
 	"internal/ops":                    {edge, nil},

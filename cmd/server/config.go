@@ -40,6 +40,7 @@ type game struct {
 	Arena          arenaRules `yaml:"arena"`
 	Leaderboards   boards     `yaml:"leaderboards"`
 	Behaviours     behaviours `yaml:"behaviours"`
+	Names          gameNames  `yaml:"names"`
 	Webhooks       []hook     `yaml:"webhooks,omitempty"`
 }
 
@@ -109,6 +110,7 @@ func defaultGame() game {
 			Windows: []leaderboard.Window{leaderboard.All, leaderboard.Day, "7d", "30d"}, Orders: leaderboard.Orders(),
 			Weights: weights{Score: 1}, MinAnswers: 20,
 		},
+		Names: defaultNames(),
 	}
 	g.Behaviours.fill(false)
 	return g

@@ -114,6 +114,19 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 				"webhooks.key.secret_file: it cannot be read",
 			},
 		},
+		{
+			"wrong names",
+			"games:\n  a: {names: {lists: [fr], files: [none.txt, laststand.yaml], allow: [x]}}\n  b: {names: {files: words.txt, forbid: [x]}}\n",
+			[]string{"line 3: the text `words.txt` is not a list", "line 3: unknown field forbid"},
+		},
+		{
+			"wrong words",
+			"games: {a: {names: {lists: [fr], files: [none.txt, laststand.yaml], allow: [x]}}, b: {names: {lists: [nl]}}}",
+			[]string{
+				"games.a.names: files: none.txt: it cannot be read", `lists: "fr" is none of [staff_en staff_zh en zh]`, "files: laststand.yaml: line 1: it is too long",
+				`allow: "x": it needs at least 2 letters`, `games.b.names: lists: "nl"`,
+			},
+		},
 		{"no game", "games: {}", []string{"at least one game"}},
 		{"games without one", "games:", []string{"at least one game"}},
 		{"one address twice", "listen: 127.0.0.1:7000\nops_listen: 127.0.0.1:7000", []string{"ops_listen:", "one of its own"}},

@@ -22,11 +22,15 @@ func (c *config) validate() error {
 	return f.join()
 }
 
-// validateKeys reads all files of keys.
+// validateKeys reads all files of keys and of words.
 func (c *config) validateKeys(f *faults) {
 	for _, name := range c.gameNames() {
 		_, err := c.readKeys(name)
 		f.add("games."+name+".keys", err)
+	}
+	for _, name := range c.gameNames() {
+		_, err := c.words(name)
+		f.add("games."+name+".names", err)
 	}
 	for _, place := range c.keyPlaces() {
 		_, err := place.read()

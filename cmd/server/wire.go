@@ -10,6 +10,7 @@ import (
 	"laststand/internal/httpapi"
 	"laststand/internal/httpguard"
 	"laststand/internal/identity"
+	"laststand/internal/identity/redisnames"
 	"laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/display"
 	"laststand/internal/leaderboard/redisboard"
@@ -41,10 +42,18 @@ func (n *node) wire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	words, err := n.config.allWords()
+	if err != nil {
+		return err
+	}
 	n.identity = identity.Open(identity.Config{
 		Tokens: tokens, Players: n.ledger, Devices: n.ledger, Names: n.ledger, Named: n.ledger, Bars: bars,
 		Epoch: n.ledger.Epoch(), Snapshots: n.config.nameSnapshots(), Logger: n.log, Registry: n.registry,
+		Words: words, Offers: redisnames.New(n.redis.Client),
 	})
+	if err := n.identity.Respell(ctx); err != nil {
+		return err
+	}
 	if n.banks, err = openBanks(ctx, &n.config, n.ledger, n.log); err != nil {
 		return err
 	}

@@ -81,9 +81,29 @@ func TestAGuestIsAskedForAsSent(t *testing.T) {
 		"zh-CN,zh;q=0.9,en;q=0.8": "zh-CN", "zh-Hans": "zh-CN", "en-GB": "en", "fr": "en", "": "en", "!": "en",
 	} {
 		answerTo(t, h, send("POST", demo+"/guests", `{"device":"`+device+`","nickname":"Ada"}`, "Accept-Language: "+header))
-		if want := (identity.GuestRequest{Game: "demo", Device: device, Nickname: "Ada", Lang: lang}); w.guest != want {
+		if want := (identity.GuestRequest{Game: "demo", Device: device, Nickname: "Ada", Lang: lang, Address: "192.0.2.1"}); w.guest != want {
 			t.Errorf("Accept-Language %q: asked for %+v", header, w.guest)
 		}
+	}
+}
+
+func TestANicknameIsAskedForAsSent(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	h := New(configOf(w))
+	for name, want := range map[string]identity.Asker{
+		"Authorization: Bearer good":    {Player: "p_1", Address: "192.0.2.1", Lang: "en"},
+		"Authorization: Bearer foreign": {Address: "192.0.2.1", Lang: "en"},
+		"Authorization: Bearer expired": {Address: "192.0.2.1", Lang: "en"},
+		"Accept-Language: zh":           {Address: "192.0.2.1", Lang: "zh-CN"},
+	} {
+		if answerTo(t, h, send("GET", demo+"/nicknames/Ada", "", name)); w.who != want {
+			t.Errorf("%s: asked by %+v, want %+v", name, w.who, want)
+		}
+	}
+	answerTo(t, h, send("PUT", demo+"/players/me/nickname", `{"nickname":"Ada"}`, "Authorization: Bearer good", "Accept-Language: zh"))
+	if want := (identity.Asker{Player: "p_1", Address: "192.0.2.1", Lang: "zh-CN"}); w.who != want {
+		t.Errorf("claimed by %+v", w.who)
 	}
 }
 

@@ -32,8 +32,8 @@ type Tokens interface {
 // Guests takes guests in and knows nicknames; *identity.Registry.
 type Guests interface {
 	Guest(ctx context.Context, r identity.GuestRequest) (identity.Guest, error)
-	Available(ctx context.Context, game, nickname string) (identity.Availability, error)
-	Rename(ctx context.Context, c identity.Claims, nickname string) (string, error)
+	Available(ctx context.Context, game, nickname string, who identity.Asker) (identity.Availability, error)
+	Rename(ctx context.Context, c identity.Claims, nickname string, who identity.Asker) (string, error)
 	// Ensure gives the player whom a token of role player speaks for.
 	Ensure(ctx context.Context, c identity.Claims) (identity.Player, error)
 }

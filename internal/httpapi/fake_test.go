@@ -43,6 +43,7 @@ type world struct {
 	gone  map[string]bool       // who has been erased, by any id of theirs
 	tying identity.Tying        // the last one
 	guest identity.GuestRequest // the last one
+	who   identity.Asker        // of the last nickname
 	query leaderboard.Query     // the last one
 	arena arena.Creation        // the last one
 	code  string                // the last one looked at
@@ -102,14 +103,16 @@ func (w *world) Guest(_ context.Context, r identity.GuestRequest) (identity.Gues
 	return g, w.fail
 }
 
-func (w *world) Available(_ context.Context, _, wish string) (identity.Availability, error) {
+func (w *world) Available(_ context.Context, _, wish string, who identity.Asker) (identity.Availability, error) {
+	w.who = who
 	if wish == "Taken" {
 		return identity.Availability{Nickname: wish, Suggestions: []string{"A-1", "A-2", "A-3"}}, w.fail
 	}
 	return identity.Availability{Nickname: wish, Available: true}, w.fail
 }
 
-func (w *world) Rename(_ context.Context, _ identity.Claims, wish string) (string, error) {
+func (w *world) Rename(_ context.Context, _ identity.Claims, wish string, who identity.Asker) (string, error) {
+	w.who = who
 	return wish, w.fail
 }
 
@@ -325,7 +328,7 @@ type renamed struct {
 	name string
 }
 
-func (r *renamed) Rename(_ context.Context, _ identity.Claims, wish string) (string, error) {
+func (r *renamed) Rename(_ context.Context, _ identity.Claims, wish string, _ identity.Asker) (string, error) {
 	r.name = wish
 	return wish, nil
 }

@@ -37,7 +37,7 @@ func (a *api) postGuest(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	g, err := a.Guests.Guest(r.Context(), identity.GuestRequest{
-		Game: r.game, Device: body.Device, Nickname: body.Nickname, Lang: languageOf(r.Request),
+		Game: r.game, Device: body.Device, Nickname: body.Nickname, Lang: languageOf(r.Request), Address: a.Address(r.Request).String(),
 	})
 	if err != nil {
 		return err
@@ -61,6 +61,16 @@ func languageOf(r *http.Request) string {
 	return "en"
 }
 
+// asker is who asks for a nickname: the player whose token is sent, whoever is
+// at the address else. A token that is none here makes nobody of them.
+func (a *api) asker(r *request) identity.Asker {
+	who := identity.Asker{Address: a.Address(r.Request).String(), Lang: languageOf(r.Request)}
+	if claims, err := a.player(r); err == nil {
+		who.Player = claims.Subject
+	}
+	return who
+}
+
 type nicknameAnswer struct {
 	Nickname    string   `json:"nickname"`
 	Available   bool     `json:"available"`
@@ -68,7 +78,7 @@ type nicknameAnswer struct {
 }
 
 func (a *api) getNickname(w http.ResponseWriter, r *request) error {
-	got, err := a.Guests.Available(r.Context(), r.game, r.PathValue("name"))
+	got, err := a.Guests.Available(r.Context(), r.game, r.PathValue("name"), a.asker(r))
 	if err != nil {
 		return err
 	}
@@ -91,7 +101,7 @@ func (a *api) putNickname(w http.ResponseWriter, r *request) error {
 	if body.Nickname == nil {
 		return badRequest("the body needs the field %q", "nickname")
 	}
-	name, err := a.Guests.Rename(r.Context(), claims, *body.Nickname)
+	name, err := a.Guests.Rename(r.Context(), claims, *body.Nickname, a.asker(r))
 	if err != nil {
 		return err
 	}

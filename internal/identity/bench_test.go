@@ -146,7 +146,7 @@ func (r *running) compare(b *testing.B) {
 	const looks = 200_000
 	before := r.value(b, "lookups_total", "mistaken")
 	for i := range looks {
-		a, err := r.Available(b.Context(), demo, "Free"+strconv.Itoa(i))
+		a, err := r.Available(b.Context(), demo, "Free"+strconv.Itoa(i), identity.Asker{})
 		if err != nil || !a.Available {
 			b.Fatalf("a free name is refused: %+v, %v", a, err)
 		}
@@ -173,7 +173,7 @@ func BenchmarkChecks(b *testing.B) {
 	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if _, err := r.Available(b.Context(), demo, "Free"+strconv.FormatInt(n.Add(1), 36)); err != nil {
+			if _, err := r.Available(b.Context(), demo, "Free"+strconv.FormatInt(n.Add(1), 36), identity.Asker{}); err != nil {
 				b.Error(err)
 			}
 		}

@@ -57,7 +57,7 @@ func (r *Registry) createNamed(ctx context.Context, fresh NewPlayer, lang string
 	rng := newRand()
 	for try := range drawTries {
 		drawn := nickname.Generate(lang, rng)
-		if try < trustTries && r.known[fresh.Game].has(drawn) {
+		if r.Words[fresh.Game].Refuse(drawn) != nil || try < trustTries && r.known[fresh.Game].has(drawn) {
 			continue
 		}
 		p, created, err := r.create(ctx, fresh, drawn, create)

@@ -220,6 +220,13 @@ func (s *store) NicknameTaken(_ context.Context, game, skeleton string) (bool, e
 	return taken, nil
 }
 
+func (s *store) Respell(context.Context) (map[string]int, error) {
+	if s.down {
+		return nil, errStore
+	}
+	return map[string]int{game: 3, "com.example.gone": 1}, nil
+}
+
 func (s *store) NamedBetween(_ context.Context, since, to int64, f func(game, skeleton string, at int64)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -272,12 +272,12 @@ func TestRenamesAreFollowed(t *testing.T) {
 		b, endB := s.run(t, nil)
 		defer endB()
 		c := Claims{Subject: "operator:17", Game: game, Role: RolePlayer}
-		must(a.Rename(t.Context(), c, "Ada"))(t)
-		must(a.Rename(t.Context(), c, "Grace"))(t)
+		must(a.Rename(t.Context(), c, "Ada", Asker{}))(t)
+		must(a.Rename(t.Context(), c, "Grace", Asker{}))(t)
 		s.forget(t, "Ada")
 		pass(time.Second)
 		b.expect("Grace", true)
-		if got := must(b.Available(t.Context(), game, "Ada"))(t); !got.Available {
+		if got := must(b.Available(t.Context(), game, "Ada", Asker{}))(t); !got.Available {
 			t.Error("the former name is not free")
 		}
 		if got := a.known[game].stale.Load(); got != 2 { // the generated one too

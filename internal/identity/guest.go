@@ -6,8 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"strings"
-
-	"laststand/internal/nickname"
 )
 
 // GuestRequest asks for the player of a device.
@@ -16,6 +14,7 @@ type GuestRequest struct {
 	Device   string // a secret: 22 to 64 of A-Z a-z 0-9 _ -
 	Nickname string // of a new player; "": a generated one
 	Lang     string // that it is generated in, such as zh-CN
+	Address  string // of the network, as an Asker's
 }
 
 // Guest is a player of a device, with a token that lasts GuestTTL.
@@ -56,11 +55,12 @@ func (r *Registry) guest(ctx context.Context, q GuestRequest) (_ Player, created
 	if q.Nickname == "" {
 		return r.createNamed(ctx, fresh, q.Lang, r.Players.CreateGuest)
 	}
-	wanted, invalid := nickname.Parse(q.Nickname)
-	if invalid != nil {
+	who := Asker{Address: q.Address, Lang: q.Lang, device: fresh.DeviceHash}
+	wanted, refusal := r.claimable(ctx, q.Game, q.Nickname, who)
+	if refusal != nil {
 		known, err := r.Devices.Guest(ctx, q.Game, fresh.DeviceHash)
 		if errors.Is(err, ErrNotFound) {
-			return Player{}, false, invalid
+			return Player{}, false, refusal
 		}
 		return known, false, err
 	}
@@ -72,7 +72,7 @@ func (r *Registry) guest(ctx context.Context, q GuestRequest) (_ Player, created
 		names.learn(seen, isTaken)
 	}
 	if isTaken {
-		err = r.taken(ctx, q.Game, wanted)
+		err = r.taken(ctx, q.Game, wanted, who, reasonTaken)
 	}
 	return p, created, err
 }

@@ -198,21 +198,21 @@ func TestAvailable(t *testing.T) {
 	s := newStore()
 	s.claim(t, "Ada")
 	r := registryOf(t, s)
-	a, err := r.Available(t.Context(), game, "ADA")
+	a, err := r.Available(t.Context(), game, "ADA", Asker{})
 	if err != nil || a.Available || len(a.Suggestions) != 3 {
 		t.Errorf("taken: %+v, %v", a, err)
 	}
 	s.mu.Lock()
 	s.asked = 0
 	s.mu.Unlock()
-	a, err = r.Available(t.Context(), game, "Grace")
+	a, err = r.Available(t.Context(), game, "Grace", Asker{})
 	if err != nil || !a.Available || a.Nickname != "Grace" || a.Suggestions != nil || s.asked != 0 {
 		t.Errorf("free: %+v, %v, %d queries", a, err, s.asked)
 	}
-	if _, err = r.Available(t.Context(), game, "\x00\x00"); !errors.Is(err, nickname.ErrInvalid) {
+	if _, err = r.Available(t.Context(), game, "\x00\x00", Asker{}); !errors.Is(err, nickname.ErrInvalid) {
 		t.Errorf("invalid: %v", err)
 	}
-	if _, err = r.Available(t.Context(), "nowhere", "Grace"); !errors.Is(err, ErrNoGame) {
+	if _, err = r.Available(t.Context(), "nowhere", "Grace", Asker{}); !errors.Is(err, ErrNoGame) {
 		t.Errorf("unknown game: %v", err)
 	}
 }
@@ -226,7 +226,7 @@ func TestNobodyIsRefusedAFreeNickname(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.known[game].add(n) // the filter is wrong
-	if a, err := r.Available(t.Context(), game, "Ada"); err != nil || !a.Available {
+	if a, err := r.Available(t.Context(), game, "Ada", Asker{}); err != nil || !a.Available {
 		t.Errorf("available: %+v, %v", a, err)
 	}
 	if g, err := r.Guest(t.Context(), ask("Ada")); err != nil || !g.New {
@@ -246,7 +246,7 @@ func TestRename(t *testing.T) {
 	}{
 		{"Grace", nil}, {"GRACE", nil}, {"Taken", ErrNicknameTaken}, {"\x00\x00", nickname.ErrInvalid},
 	} {
-		got, err := r.Rename(t.Context(), c, tt.wish)
+		got, err := r.Rename(t.Context(), c, tt.wish, Asker{})
 		if !errors.Is(err, tt.want) || tt.want == nil && got != tt.wish {
 			t.Errorf("%q: %q, %v; want %v", tt.wish, got, err, tt.want)
 		}

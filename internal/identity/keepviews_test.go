@@ -185,16 +185,16 @@ func TestAnswersAreCounted(t *testing.T) {
 		w, end := s.run(t, nil)
 		defer end()
 		k := w.known[game]
-		must(w.Available(t.Context(), game, "Grace"))(t) // absent
+		must(w.Available(t.Context(), game, "Grace", Asker{}))(t) // absent
 		s.claim(t, "Late")
 		if _, err := w.Guest(t.Context(), ask("Late")); err == nil { // and three suggestions, absent
 			t.Error("a taken name was given out")
 		}
 		k.add(must(nickname.Parse("Wrong"))(t))
-		must(w.Available(t.Context(), game, "Wrong"))(t) // mistaken
+		must(w.Available(t.Context(), game, "Wrong", Asker{}))(t) // mistaken
 		s.claim(t, "Taken")
 		pass(time.Second)
-		must(w.Available(t.Context(), game, "Taken"))(t) // taken, and three suggestions
+		must(w.Available(t.Context(), game, "Taken", Asker{}))(t) // taken, and three suggestions
 		must(w.Guest(t.Context(), ask("Ada")))(t)        // absent
 		must(w.Guest(t.Context(), ask("Ada")))(t)        // the device is known
 		for a, want := range map[answer]int64{unready: 0, notIn: 8, late: 1, taken: 1, mistaken: 1} {

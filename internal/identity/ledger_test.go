@@ -19,7 +19,7 @@ const (
 )
 
 // node starts a node's registry on the ledger.
-func node(t *testing.T, l *ledger.Ledger) *identity.Registry {
+func node(t testing.TB, l *ledger.Ledger) *identity.Registry {
 	t.Helper()
 	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{
 		Games: []string{demo}, Keys: l, Now: func() int64 { return now },
@@ -32,7 +32,7 @@ func node(t *testing.T, l *ledger.Ledger) *identity.Registry {
 	})
 }
 
-func open(t *testing.T, db trial.SQL) *ledger.Ledger {
+func open(t testing.TB, db trial.SQL) *ledger.Ledger {
 	t.Helper()
 	l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -68,7 +68,7 @@ func TestNodesOnOneLedger(t *testing.T) {
 		if err != nil {
 			t.Fatalf("the other node refuses the token: %v", err)
 		}
-		if name, err := b.Rename(t.Context(), c, "Grace"); err != nil || name != "Grace" {
+		if name, err := b.Rename(t.Context(), c, "Grace", identity.Asker{}); err != nil || name != "Grace" {
 			t.Errorf("rename: %q, %v", name, err)
 		}
 		_, err = a.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret + "2", Nickname: "grace"})
@@ -77,10 +77,10 @@ func TestNodesOnOneLedger(t *testing.T) {
 			t.Errorf("a nickname that the other node gave out: %v", err)
 		}
 		later := node(t, l)
-		if got, err := later.Available(t.Context(), demo, "Grace"); err != nil || got.Available {
+		if got, err := later.Available(t.Context(), demo, "Grace", identity.Asker{}); err != nil || got.Available {
 			t.Errorf("a node that starts later: %+v, %v", got, err)
 		}
-		if got, err := later.Available(t.Context(), demo, "Ada"); err != nil || !got.Available {
+		if got, err := later.Available(t.Context(), demo, "Ada", identity.Asker{}); err != nil || !got.Available {
 			t.Errorf("the former nickname: %+v, %v", got, err)
 		}
 	})
@@ -163,7 +163,7 @@ func TestNodesFollowEachOther(t *testing.T) {
 		has(b, 1)
 		c, err := b.Verify(t.Context(), ada.Token)
 		if err == nil {
-			_, err = b.Rename(t.Context(), c, "Grace")
+			_, err = b.Rename(t.Context(), c, "Grace", identity.Asker{})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -178,7 +178,7 @@ func TestNodesFollowEachOther(t *testing.T) {
 		if got := later.value(t, "builds_total"); got != -1 {
 			t.Errorf("%v views built", got)
 		}
-		if got, err := later.Available(t.Context(), demo, "Ada"); err != nil || !got.Available {
+		if got, err := later.Available(t.Context(), demo, "Ada", identity.Asker{}); err != nil || !got.Available {
 			t.Errorf("the former name: %+v, %v", got, err)
 		}
 		if mistaken, taken := later.value(t, "lookups_total", "mistaken"), later.value(t, "lookups_total", "taken"); mistaken != 1 || taken != 0 {

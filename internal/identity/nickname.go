@@ -3,7 +3,6 @@ package identity
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"laststand/internal/nickname"
 )
@@ -16,14 +15,14 @@ type Availability struct {
 	Suggestions []string
 }
 
-// Available says whether a nickname is free in a game, to the knowledge of this
-// node: only a claim decides. Errors wrap ErrNoGame or
+// Available says whether an asker could claim a nickname in a game, to the
+// knowledge of this node: only a claim decides. Errors wrap ErrNoGame or
 // nickname.ErrInvalid.
-func (r *Registry) Available(ctx context.Context, game, wish string) (Availability, error) {
+func (r *Registry) Available(ctx context.Context, game, wish string, who Asker) (Availability, error) {
 	if !r.keys.has(game) {
 		return Availability{}, ErrNoGame
 	}
-	n, err := nickname.Parse(wish)
+	n, err := r.wish(game, wish)
 	if err != nil {
 		return Availability{}, err
 	}
@@ -31,9 +30,9 @@ func (r *Registry) Available(ctx context.Context, game, wish string) (Availabili
 	if err != nil {
 		return Availability{}, err
 	}
-	a := Availability{Nickname: n.Display, Available: free}
-	if !free {
-		a.Suggestions, err = r.suggest(ctx, game, n)
+	a := Availability{Nickname: n.Display, Available: free && !r.keptForOthers(ctx, game, n, who)}
+	if !a.Available {
+		a.Suggestions, err = r.suggest(ctx, game, n, who)
 	}
 	return a, err
 }
@@ -41,18 +40,20 @@ func (r *Registry) Available(ctx context.Context, game, wish string) (Availabili
 // Rename claims a nickname for the player that claims speak of, frees the old
 // one and gives the new one as it is shown. Errors wrap those of Ensure,
 // nickname.ErrInvalid or ErrNicknameTaken (a *TakenError).
-func (r *Registry) Rename(ctx context.Context, c Claims, wish string) (string, error) {
-	n, err := nickname.Parse(wish)
+func (r *Registry) Rename(ctx context.Context, c Claims, wish string, who Asker) (string, error) {
+	p, err := r.Ensure(ctx, c)
 	if err != nil {
 		return "", err
 	}
-	p, err := r.Ensure(ctx, c)
+	who.Player = p.ID
+	n, err := r.claimable(ctx, p.Game, wish, who)
 	if err != nil {
 		return "", err
 	}
 	err = r.Names.Rename(ctx, p.Game, p.ID, n.Display, n.Skeleton)
 	if errors.Is(err, ErrNicknameTaken) {
-		return "", r.taken(ctx, p.Game, n)
+		r.known[p.Game].add(n)
+		return "", r.taken(ctx, p.Game, n, who, reasonTaken)
 	}
 	if err != nil {
 		return "", err
@@ -77,41 +78,4 @@ func (r *Registry) free(ctx context.Context, game string, n nickname.Name) (bool
 		known.learn(seen, taken)
 	}
 	return !taken, err
-}
-
-// taken is the refusal of a nickname that another player has.
-func (r *Registry) taken(ctx context.Context, game string, n nickname.Name) error {
-	r.known[game].add(n)
-	others, err := r.suggest(ctx, game, n)
-	if err != nil {
-		return err
-	}
-	return &TakenError{Suggestions: others}
-}
-
-const (
-	suggestions  = 3
-	suggestTries = 20
-)
-
-func (r *Registry) suggest(ctx context.Context, game string, n nickname.Name) ([]string, error) {
-	rng := newRand()
-	var found []string
-	for range suggestTries {
-		other := nickname.Suggest(n, rng)
-		if slices.Contains(found, other.Display) {
-			continue
-		}
-		free, err := r.free(ctx, game, other)
-		if err != nil {
-			return nil, err
-		}
-		if free {
-			found = append(found, other.Display)
-		}
-		if len(found) == suggestions {
-			return found, nil
-		}
-	}
-	return nil, nil
 }

@@ -65,4 +65,7 @@ type Names interface {
 	// ErrNicknameTaken, ErrNotFound.
 	Rename(ctx context.Context, game, id, nickname, skeleton string) error
 	NicknameTaken(ctx context.Context, game, skeleton string) (bool, error)
+	// Respell reckons all skeletons anew that were by other rules than those in
+	// force, and gives how many names have lost theirs to an older one, by game.
+	Respell(ctx context.Context) (map[string]int, error)
 }

@@ -5,9 +5,11 @@ import (
 	"log/slog"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/nickname"
 )
 
-// Config is what a registry is made of; all fields but Snapshots are needed.
+// Config is what a registry is made of; all fields are needed where nothing else is said.
 type Config struct {
 	Tokens    *Tokens // whose games and clock are the registry's
 	Players   Players
@@ -20,6 +22,9 @@ type Config struct {
 	Logger    *slog.Logger
 	Registry  prometheus.Registerer
 
+	Words  map[string]*nickname.Words // that no nickname of a game may hold; nil: all may
+	Offers Offers                     // nil: suggestions are kept for nobody
+
 	firstNames int // the size of a game's first filter, for tests
 }
 
@@ -29,12 +34,13 @@ type Registry struct {
 	Config
 	known    map[string]*knownNames
 	follower *follower
+	wishes   wishMetrics
 }
 
 // Open makes the registry of all games. Until Run has read their nicknames,
 // beside serving, each name that is looked at is a question to the ledger.
 func Open(c Config) *Registry {
-	r := &Registry{Tokens: c.Tokens, Config: c, known: map[string]*knownNames{}}
+	r := &Registry{Tokens: c.Tokens, Config: c, known: map[string]*knownNames{}, wishes: newWishMetrics(c.Registry)}
 	for _, game := range c.Tokens.keys.games() {
 		r.known[game] = newKnownNames(game)
 	}

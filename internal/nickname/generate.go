@@ -12,13 +12,18 @@ const generatedLength = 4
 // begins with "zh", English otherwise. It is a valid name and may be taken.
 // The generator is used by one goroutine at a time.
 func Generate(lang string, rng *rand.Rand) Name {
-	words := english
-	if strings.HasPrefix(strings.ToLower(lang), "zh") {
-		words = chinese
-	}
+	words := wordsIn(lang)
 	adjective := words.adjectives[rng.IntN(len(words.adjectives))]
 	animal := words.animals[rng.IntN(len(words.animals))]
 	return plain(adjective + animal + joint + randomString(rng, generatedLength))
+}
+
+// wordsIn are the words that names are made of in a language.
+func wordsIn(lang string) wordList {
+	if strings.HasPrefix(strings.ToLower(lang), "zh") {
+		return chinese
+	}
+	return english
 }
 
 type wordList struct{ adjectives, animals []string }

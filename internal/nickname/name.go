@@ -51,9 +51,9 @@ func Parse(raw string) (Name, error) {
 	if reason := refuseDisplay(display); reason != "" {
 		return Name{}, invalid(reason)
 	}
-	skeleton, err := skeletonOf(display)
-	if err != nil {
-		return Name{}, err
+	skeleton := skeletonOf(display)
+	if len(skeleton) > MaxSkeleton {
+		return Name{}, invalid(tooLong)
 	}
 	return Name{Display: display, Skeleton: skeleton}, nil
 }

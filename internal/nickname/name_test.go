@@ -17,19 +17,24 @@ func TestParseAccepts(t *testing.T) {
 		"Ada":                         {Display: "Ada", Skeleton: "ada"},
 		" Ada ":                       {Display: "Ada", Skeleton: "ada"},
 		strings.Repeat("𠀀", 16):       {Display: strings.Repeat("𠀀", 16), Skeleton: strings.Repeat("𠀀", 16)},
-		"\u1100\u1161가":               {Display: "가가", Skeleton: "가가"},
+		"\u1100\u1161가":               {Display: "가가", Skeleton: "\u1100\u1161\u1100\u1161"},
 		"Ada   Lovelace":              {Display: "Ada Lovelace", Skeleton: "ada lovelace"},
 		"Ａｄａ\u3000９":                  {Display: "Ada 9", Skeleton: "ada 9"},
 		"小明":                          {Display: "小明", Skeleton: "小明"},
 		"Straße":                      {Display: "Straße", Skeleton: "strasse"},
-		"ΣΊΣΥΦΟΣ":                     {Display: "ΣΊΣΥΦΟΣ", Skeleton: "σίσυφοσ"},
-		"Σίσυφος":                     {Display: "Σίσυφος", Skeleton: "σίσυφοσ"},
-		"E\u0301a":                    {Display: "Éa", Skeleton: "éa"},
-		"नि३":                         {Display: "नि३", Skeleton: "नि३"},
+		"ΣΊΣΥΦΟΣ":                     {Display: "ΣΊΣΥΦΟΣ", Skeleton: "ol\u0301oy\u0278oo"},
+		"Σίσυφος":                     {Display: "Σίσυφος", Skeleton: "ol\u0301oy\u0278oo"},
+		"E\u0301a":                    {Display: "Éa", Skeleton: "e\u0301a"},
+		"नि३":                         {Display: "नि३", Skeleton: "\u0928\u093f3"},
 		"a🎮":                          {Display: "a🎮", Skeleton: "a🎮"},
 		"7!":                          {Display: "7!", Skeleton: "7!"},
+		"Аdа":                         {Display: "Аdа", Skeleton: "ada"}, // Cyrillic, but for the d
+		"ΑԁА":                         {Display: "ΑԁА", Skeleton: "ada"},
+		"ＡＤＡ":                         {Display: "ADA", Skeleton: "ada"},
+		"Max 01":                      {Display: "Max 01", Skeleton: "rnax ol"},
+		"МАХ О|":                      {Display: "МАХ О|", Skeleton: "rnax ol"},
 		strings.Repeat("字", 16):       {Display: strings.Repeat("字", 16), Skeleton: strings.Repeat("字", 16)},
-		strings.Repeat("e\u0301", 16): {Display: strings.Repeat("é", 16), Skeleton: strings.Repeat("é", 16)},
+		strings.Repeat("e\u0301", 16): {Display: strings.Repeat("é", 16), Skeleton: strings.Repeat("e\u0301", 16)},
 	} {
 		if got, err := nickname.Parse(raw); err != nil || got != want {
 			t.Errorf("Parse(%q) = %+q, %v; want %+q", raw, got, err, want)
@@ -129,8 +134,11 @@ func FuzzParse(f *testing.F) {
 		if again, err := nickname.Parse(name.Display); err != nil || again != name {
 			t.Fatalf("Parse(%q) = %+q, but then %+q, %v", raw, name, again, err)
 		}
-		if len(name.Display) > nickname.MaxBytes || name.Skeleton == "" {
+		if len(name.Display) > nickname.MaxBytes || name.Skeleton == "" || len(name.Skeleton) > nickname.MaxSkeleton {
 			t.Fatalf("Parse(%q) = %+q", raw, name)
+		}
+		if twin, err := nickname.Parse(name.Skeleton); err == nil && twin.Skeleton != name.Skeleton {
+			t.Fatalf("Parse(%q) = %+q, whose skeleton has %q", raw, name, twin.Skeleton)
 		}
 		checkSuggestion(t, name)
 	})

@@ -3,6 +3,7 @@ package nickname
 import (
 	"math/rand/v2"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 )
@@ -31,6 +32,24 @@ func Suggest(wish Name, rng *rand.Rand) Name {
 		}
 	}
 	return plain(randomString(rng, aloneLength))
+}
+
+// Dress gives one candidate near the wish with words of the player's language:
+// an adjective before as much of the wish as fits, or after it an animal. It is
+// a valid name and may be taken, as for Suggest; for a wish that goes with no
+// word it is a generated one.
+func Dress(wish Name, lang string, rng *rand.Rand) Name {
+	words := wordsIn(lang)
+	before, after := words.adjectives[rng.IntN(len(words.adjectives))], ""
+	if rng.IntN(2) == 0 {
+		before, after = "", words.animals[rng.IntN(len(words.animals))]
+	}
+	for length := MaxLength - utf8.RuneCountInString(before+after); length > 0; length-- {
+		if name, err := Parse(before + clip(wish.Display, length) + after); err == nil {
+			return name
+		}
+	}
+	return Generate(lang, rng)
 }
 
 // clip is at most the first so many graphemes of s, within the bytes that a

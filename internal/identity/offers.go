@@ -1,0 +1,97 @@
+package identity
+
+import (
+	"context"
+	"time"
+
+	"laststand/internal/nickname"
+)
+
+// OfferFor is how long a suggested nickname is kept for whom it was suggested to.
+const OfferFor = 20 * time.Second
+
+// MaxOffers is how many nicknames are kept for one asker at a time: beyond it
+// the oldest is let go.
+const MaxOffers = 30
+
+// Offers keeps suggested nicknames, over all nodes, for those who got them. A
+// nickname is kept by its skeleton and by nobody else's claim is it lost: the
+// ledger alone decides.
+type Offers interface {
+	// Offer keeps for an asker, for OfferFor, what is kept for nobody else, and
+	// says of each whether it now is.
+	Offer(ctx context.Context, game, asker string, skeletons []string) ([]bool, error)
+	// Offered gives whom a skeleton is kept for, "" for nobody.
+	Offered(ctx context.Context, game, skeleton string) (asker string, err error)
+}
+
+// Asker is who asks for a nickname, as far as that is known. What is suggested
+// to a player is kept for that player, else for the device, else for the
+// address; and who claims it may be known by any of them.
+type Asker struct {
+	Player  string // an id
+	Address string // of the network
+	Lang    string // of suggestions, such as zh-CN; "": English
+
+	device string // a hash
+}
+
+// keys are the names of an asker among Offers, the narrowest first.
+func (a Asker) keys() (keys []string) {
+	for _, k := range []struct{ kind, name string }{{"p", a.Player}, {"d", a.device}, {"a", a.Address}} {
+		if k.name != "" {
+			keys = append(keys, k.kind+":"+k.name)
+		}
+	}
+	return keys
+}
+
+// offersWithin bounds the wait for Offers, without which all goes on.
+const offersWithin = 250 * time.Millisecond
+
+// offer keeps nicknames for an asker and gives those that are. Where nobody can
+// keep them they are given as they are.
+func (r *Registry) offer(ctx context.Context, game string, who Asker, names []nickname.Name) []nickname.Name {
+	keys := who.keys()
+	if r.Offers == nil || len(keys) == 0 || len(names) == 0 {
+		return names
+	}
+	skeletons := make([]string, len(names))
+	for i, n := range names {
+		skeletons[i] = n.Skeleton
+	}
+	ctx, cancel := context.WithTimeout(ctx, offersWithin)
+	defer cancel()
+	kept, err := r.Offers.Offer(ctx, game, keys[0], skeletons)
+	if err != nil {
+		r.wishes.unkept.WithLabelValues(game).Inc()
+		return names
+	}
+	var theirs []nickname.Name
+	for i, n := range names {
+		if kept[i] {
+			theirs = append(theirs, n)
+		}
+	}
+	return theirs
+}
+
+// keptForOthers says whether a nickname was suggested to somebody else just now.
+func (r *Registry) keptForOthers(ctx context.Context, game string, n nickname.Name, who Asker) bool {
+	if r.Offers == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, offersWithin)
+	defer cancel()
+	whose, err := r.Offers.Offered(ctx, game, n.Skeleton)
+	if err != nil {
+		r.wishes.unkept.WithLabelValues(game).Inc()
+		return false
+	}
+	for _, key := range who.keys() {
+		if key == whose {
+			return false
+		}
+	}
+	return whose != ""
+}

@@ -1,0 +1,146 @@
+package redisnames
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/identity"
+	"laststand/internal/trial"
+)
+
+func TestMain(m *testing.M) { trial.Main(m) }
+
+// shelf is a store in a game of its own, and a test of it.
+type shelf struct {
+	*testing.T
+	*Store
+	game string
+}
+
+func each(t *testing.T, f func(s *shelf)) {
+	t.Parallel()
+	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+		f(&shelf{T: t, Store: New(c), game: "game." + ulid.Make().String()})
+	})
+}
+
+func (s *shelf) offer(asker string, skeletons ...string) []bool {
+	s.Helper()
+	kept, err := s.Offer(s.Context(), s.game, asker, skeletons)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return kept
+}
+
+func (s *shelf) offered(skeleton string) string {
+	s.Helper()
+	asker, err := s.Offered(s.Context(), s.game, skeleton)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return asker
+}
+
+func TestOffersAreKeptForOne(t *testing.T) {
+	each(t, func(s *shelf) {
+		if got := s.offer("p:ada", "x", "y y"); !slices.Equal(got, []bool{true, true}) {
+			s.Errorf("nobody's names: %v", got)
+		}
+		if got := s.offer("p:bob", "y y", "z"); !slices.Equal(got, []bool{false, true}) {
+			s.Errorf("one of another's and a free one: %v", got)
+		}
+		if got := s.offer("p:ada", "x"); !slices.Equal(got, []bool{true}) {
+			s.Errorf("one's own again: %v", got)
+		}
+		for skeleton, want := range map[string]string{"x": "p:ada", "y y": "p:ada", "z": "p:bob", "free": ""} {
+			if got := s.offered(skeleton); got != want {
+				s.Errorf("%q is kept for %q, want %q", skeleton, got, want)
+			}
+			ttl, err := s.client.PTTL(s.Context(), offeredKey(s.game, skeleton)).Result()
+			if err != nil || want != "" && (ttl <= 0 || ttl > identity.OfferFor) {
+				s.Errorf("%q is kept for %v, %v", skeleton, ttl, err)
+			}
+		}
+		if ttl, err := s.client.PTTL(s.Context(), askerKey(s.game, "p:ada")).Result(); err != nil || ttl <= 0 || ttl > identity.OfferFor {
+			s.Errorf("what was offered is known for %v, %v", ttl, err)
+		}
+		if other, err := s.Offered(s.Context(), s.game+".other", "x"); err != nil || other != "" {
+			s.Errorf("in another game it is kept for %q, %v", other, err)
+		}
+	})
+}
+
+// Whoever asks on and on keeps the newest only, and lets go of nobody else's.
+func TestOffersAreBounded(t *testing.T) {
+	each(t, func(s *shelf) {
+		for i := range identity.MaxOffers + 2 {
+			s.offer("a:1", fmt.Sprint("n", i))
+			if i == 0 { // it ends early, and another gets it
+				if err := s.client.Del(s.Context(), offeredKey(s.game, "n0")).Err(); err != nil {
+					s.Fatal(err)
+				}
+				s.offer("a:2", "n0")
+			}
+		}
+		for i, want := range map[int]string{0: "a:2", 1: "", 2: "a:1", identity.MaxOffers + 1: "a:1"} {
+			if got := s.offered(fmt.Sprint("n", i)); got != want {
+				s.Errorf("name %d is kept for %q, want %q", i, got, want)
+			}
+		}
+	})
+}
+
+// An offer is free again when its time is over.
+func TestOffersEnd(t *testing.T) {
+	each(t, func(s *shelf) {
+		s.keep = 20 * time.Millisecond
+		s.offer("p:ada", "x")
+		for s.offered("x") != "" && s.Context().Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		if got := s.offer("p:bob", "x"); !slices.Equal(got, []bool{true}) {
+			s.Errorf("a name whose time is over: %v", got)
+		}
+	})
+}
+
+func TestOneOfManyIsOfferedAName(t *testing.T) {
+	each(t, func(s *shelf) {
+		won := make([]bool, 20)
+		var all sync.WaitGroup
+		for i := range won {
+			all.Go(func() {
+				kept, err := s.Offer(s.Context(), s.game, fmt.Sprint("p:", i), []string{"x"})
+				if err != nil {
+					s.Error(err)
+					return
+				}
+				won[i] = kept[0]
+			})
+		}
+		all.Wait()
+		if i := slices.Index(won, true); i < 0 || slices.Contains(won[i+1:], true) || s.offered("x") != fmt.Sprint("p:", i) {
+			s.Errorf("kept for %v, says %q", won, s.offered("x"))
+		}
+	})
+}
+
+func TestOutOfReach(t *testing.T) {
+	t.Parallel()
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
+	defer client.Close()
+	s := New(client)
+	if _, err := s.Offer(t.Context(), "demo", "p:ada", []string{"x"}); err == nil {
+		t.Error("an offer without a Redis")
+	}
+	if _, err := s.Offered(t.Context(), "demo", "x"); err == nil {
+		t.Error("an answer without a Redis")
+	}
+}

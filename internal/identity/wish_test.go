@@ -1,0 +1,277 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/nickname"
+)
+
+// shelf is Offers in memory, of one game, whose offers end by the clock.
+type shelf struct {
+	mu   sync.Mutex
+	kept map[string]offered // by skeleton
+	down bool
+}
+
+type offered struct {
+	asker string
+	until time.Time
+}
+
+func (s *shelf) Offer(_ context.Context, _, asker string, skeletons []string) ([]bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down {
+		return nil, errStore
+	}
+	kept := make([]bool, len(skeletons))
+	for i, skeleton := range skeletons {
+		o := s.kept[skeleton]
+		if o.asker == "" || o.asker == asker || time.Now().After(o.until) {
+			s.kept[skeleton], kept[i] = offered{asker, time.Now().Add(OfferFor)}, true
+		}
+	}
+	return kept, nil
+}
+
+func (s *shelf) Offered(_ context.Context, _, skeleton string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down {
+		return "", errStore
+	}
+	if o := s.kept[skeleton]; time.Now().Before(o.until) {
+		return o.asker, nil
+	}
+	return "", nil
+}
+
+// offering is a registry with words and offers.
+func offering(t testing.TB, s *store) (*Registry, *shelf) {
+	t.Helper()
+	r, offers := registryOf(t, s), &shelf{kept: map[string]offered{}}
+	words, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.Lists()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Words, r.Offers = map[string]*nickname.Words{game: words}, offers
+	return r, offers
+}
+
+func player(id string) Claims { return Claims{Subject: id, Game: game, Role: RolePlayer} }
+
+// offersTo asks for a name that is taken, and gives what is suggested instead.
+func offersTo(t *testing.T, r *Registry, who Asker) []string {
+	t.Helper()
+	a, err := r.Available(t.Context(), game, "Ada", who)
+	if err != nil || a.Available || len(a.Suggestions) != 3 {
+		t.Fatalf("%+v is told %+v, %v", who, a, err)
+	}
+	return a.Suggestions
+}
+
+func TestASuggestionIsClaimedByWhoGotIt(t *testing.T) {
+	t.Parallel()
+	for name, who := range map[string]Asker{
+		"player": {Player: "p_1", Address: "192.0.2.1"}, "address": {Address: "192.0.2.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore()
+				s.claim(t, "Ada")
+				r, _ := offering(t, s)
+				three := offersTo(t, r, who)
+				_, err := r.Rename(t.Context(), player("p_2"), three[0], Asker{Address: "192.0.2.2"})
+				if taken, ok := errors.AsType[*TakenError](err); !ok || len(taken.Suggestions) != 3 {
+					t.Errorf("another claims it: %v", err)
+				}
+				if a, err := r.Available(t.Context(), game, three[0], Asker{Address: "192.0.2.2"}); err != nil || a.Available || len(a.Suggestions) != 3 {
+					t.Errorf("another asks for it: %+v, %v", a, err)
+				}
+				if a, err := r.Available(t.Context(), game, three[1], who); err != nil || !a.Available {
+					t.Errorf("who got it asks for it: %+v, %v", a, err)
+				}
+				if got, err := r.Rename(t.Context(), player("p_1"), three[0], Asker{Address: "192.0.2.1"}); err != nil || got != three[0] {
+					t.Errorf("who got it claims it: %q, %v", got, err)
+				}
+				time.Sleep(OfferFor + time.Millisecond)
+				if got, err := r.Rename(t.Context(), player("p_2"), three[1], Asker{Address: "192.0.2.2"}); err != nil || got != three[1] {
+					t.Errorf("another claims it when its time is over: %q, %v", got, err)
+				}
+			})
+		})
+	}
+}
+
+// A guest gets suggestions with the refusal, and by them a nickname, from
+// whatever address.
+func TestASuggestionIsClaimedByTheDeviceThatGotIt(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	s.claim(t, "Ada")
+	r, _ := offering(t, s)
+	q := ask("Ada")
+	q.Address = "192.0.2.1"
+	_, err := r.Guest(t.Context(), q)
+	taken, ok := errors.AsType[*TakenError](err)
+	if !ok || len(taken.Suggestions) != 3 {
+		t.Fatalf("a taken nickname: %v", err)
+	}
+	other := q
+	other.Device += "2"
+	for _, q.Nickname = range taken.Suggestions[:1] {
+		other.Nickname = q.Nickname
+		if _, err := r.Guest(t.Context(), other); !errors.Is(err, ErrNicknameTaken) {
+			t.Errorf("another device of the address claims it: %v", err)
+		}
+		q.Address = "192.0.2.9"
+		if g, err := r.Guest(t.Context(), q); err != nil || !g.New || g.Player.Nickname != q.Nickname {
+			t.Errorf("the device claims it: %+v, %v", g, err)
+		}
+	}
+	// A known device gets its player, whatever nickname it sends.
+	q.Nickname = taken.Suggestions[1]
+	if g, err := r.Guest(t.Context(), q); err != nil || g.New {
+		t.Errorf("a known device: %+v, %v", g, err)
+	}
+}
+
+func TestNoTwoAskersGetOneSuggestion(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	s.claim(t, "Ada")
+	r, _ := offering(t, s)
+	got := make([][]string, 30)
+	var all sync.WaitGroup
+	for i := range got {
+		all.Go(func() { got[i] = offersTo(t, r, Asker{Player: fmt.Sprint("p", i)}) })
+	}
+	all.Wait()
+	names := slices.Sorted(slices.Values(slices.Concat(got...)))
+	if len(slices.Compact(names)) != 90 {
+		t.Errorf("some were suggested twice: %v", got)
+	}
+}
+
+// Without a place to keep them in, suggestions are given as they are, and what
+// is claimed is decided by the ledger alone.
+func TestSuggestionsWithoutRedis(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	s.claim(t, "Ada")
+	r, offers := offering(t, s)
+	three := offersTo(t, r, Asker{Player: "p_1"})
+	offers.down = true
+	offersTo(t, r, Asker{Player: "p_2"})
+	if got, err := r.Rename(t.Context(), player("p_2"), three[0], Asker{}); err != nil || got != three[0] {
+		t.Errorf("a claim: %q, %v", got, err)
+	}
+	if n := testutil.ToFloat64(r.wishes.unkept.WithLabelValues(game)); n != 2 {
+		t.Errorf("counted %v times, want 2: an offer and a question", n)
+	}
+}
+
+func TestSuggestionsSpeakThePlayersLanguage(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	s.claim(t, "Ada")
+	r, _ := offering(t, s)
+	for lang, han := range map[string]bool{"zh-CN": true, "en": false, "": false} {
+		three := offersTo(t, r, Asker{Lang: lang})
+		last := strings.ContainsFunc(three[2], func(c rune) bool { return unicode.Is(unicode.Han, c) })
+		if !strings.HasPrefix(three[0], "Ada-") || !strings.HasPrefix(three[1], "Ada-") || last != han || !strings.Contains(three[2], "Ada") {
+			t.Errorf("%q: %v", lang, three)
+		}
+	}
+}
+
+// What is cut off a wish may leave a refused word: then something else is
+// suggested.
+func TestSuggestionsHoldNoRefusedWords(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	wishes := []string{"Bobby al Assass", "管 理 Ada"}
+	for _, wish := range wishes {
+		s.claim(t, wish)
+	}
+	r, _ := offering(t, s)
+	for _, wish := range wishes {
+		a, err := r.Available(t.Context(), game, wish, Asker{Lang: "zh"})
+		if err != nil || len(a.Suggestions) != 3 {
+			t.Errorf("%q: %+v, %v", wish, a, err)
+		}
+		for _, other := range a.Suggestions {
+			if _, err := r.wish(game, other); err != nil {
+				t.Errorf("for %q it suggests %q: %v", wish, other, err)
+			}
+		}
+	}
+	words, err := nickname.NewWords(nickname.WordsConfig{Own: []nickname.WordList{{Name: "own", Text: "*ad*"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Words[game] = words
+	three, err := r.suggest(t.Context(), game, nickname.Name{Display: "Ada", Skeleton: "ada"}, Asker{})
+	if err != nil || len(three) != 3 || slices.ContainsFunc(three, func(n string) bool { return strings.Contains(strings.ToLower(n), "ad") }) {
+		t.Errorf("beside a refused wish: %v, %v", three, err)
+	}
+}
+
+func TestRefusedWordsOfAGame(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r, _ := offering(t, s)
+	reg := prometheus.NewRegistry()
+	r.wishes = newWishMetrics(reg)
+	q := ask("4dm1n")
+	if _, err := r.Guest(t.Context(), q); !errors.Is(err, nickname.ErrInvalid) || strings.Contains(err.Error(), "dm") {
+		t.Errorf("a guest: %v", err)
+	}
+	if _, err := r.Rename(t.Context(), player("p_1"), "客服", Asker{}); !errors.Is(err, nickname.ErrInvalid) {
+		t.Errorf("a claim: %v", err)
+	}
+	if _, err := r.Available(t.Context(), game, "管理员", Asker{}); !errors.Is(err, nickname.ErrInvalid) {
+		t.Errorf("a question: %v", err)
+	}
+	q.Game = other // which has no words
+	if g, err := r.Guest(t.Context(), q); err != nil || g.Player.Nickname != "4dm1n" {
+		t.Errorf("in a game without words: %+v, %v", g, err)
+	}
+	if _, err := r.Available(t.Context(), game, "\x00", Asker{}); !errors.Is(err, nickname.ErrInvalid) {
+		t.Error(err)
+	}
+	for reason, want := range map[string]float64{reasonWord: 3, reasonInvalid: 1, reasonTaken: 0, reasonOffered: 0} {
+		if n := testutil.ToFloat64(r.wishes.refused.WithLabelValues(game, reason)); n != want {
+			t.Errorf("refused as %s: %v, want %v", reason, n, want)
+		}
+	}
+}
+
+func TestRespell(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r := registryOf(t, s)
+	if err := r.Respell(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := testutil.ToFloat64(r.wishes.unprotected.WithLabelValues(game)); n != 3 || testutil.CollectAndCount(r.wishes.unprotected) != 1 {
+		t.Errorf("%v names are said to be unprotected", n)
+	}
+	s.setDown(true)
+	if err := r.Respell(t.Context()); !errors.Is(err, errStore) {
+		t.Errorf("with the store down: %v", err)
+	}
+}

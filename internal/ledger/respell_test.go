@@ -1,0 +1,232 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"laststand/internal/nickname"
+	"laststand/internal/trial"
+)
+
+// called is a player's nickname with a skeleton, claimed at an instant.
+type called struct {
+	id, nickname, skeleton string
+	at                     int64
+}
+
+func (l *Ledger) call(t *testing.T, all ...called) {
+	t.Helper()
+	for _, c := range all {
+		must(l.exec(t.Context(), `INSERT INTO players (game, id, nickname, skeleton, named_at, joined_at) VALUES ($1, $2, $3, $4, $5, 1)`,
+			game, c.id, c.nickname, c.skeleton, c.at))(t)
+	}
+}
+
+// skeletons are those of a game's players.
+func (l *Ledger) skeletons(t *testing.T) map[string]string {
+	t.Helper()
+	got := map[string]string{}
+	err := scanAll(func(rows *sql.Rows) error {
+		var id, skeleton string
+		err := rows.Scan(&id, &skeleton)
+		got[id] = skeleton
+		return err
+	})(l.read.QueryContext(t.Context(), "SELECT id, skeleton FROM players WHERE game = $1", game))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// The names of a ledger from before there were skeletons of letters that look
+// alike.
+func TestNamesOfOldRules(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		l.call(t,
+			called{"young", "Аdа", "аdа", 30}, // Cyrillic
+			called{"old", "Ada", "ada", 20},
+			called{"max", "Max", "max", 10},
+			called{"rnax", "Rnax", "rnax", 5}, // older, and what Max is now
+			called{"ill", "Ill", "ill", 50},
+			called{"lll", "lll", "lll", 60}, // it has what an older one is to have
+			called{"none", "a", "a", 1},     // too short by now
+			called{"free", "Grace", "grace", 2},
+		)
+		want := map[string]string{
+			"young": bareMark + "young", "old": "ada", "max": bareMark + "max", "rnax": "rnax",
+			"ill": "lll", "lll": bareMark + "lll", "none": bareMark + "none", "free": "grace",
+		}
+		for range 2 {
+			bare, err := l.Respell(t.Context())
+			if got := l.skeletons(t); err != nil || !maps.Equal(got, want) || bare[game] != 4 && bare[game] != 0 {
+				t.Errorf("skeletons %q, want %q; %v bare, %v", got, want, bare, err)
+			}
+		}
+		// They keep their names, and find others.
+		if p := must(l.Player(t.Context(), game, "young"))(t); p.Nickname != "Аdа" {
+			t.Errorf("the younger is called %q", p.Nickname)
+		}
+		if err := l.Rename(t.Context(), game, "young", "Eva", "eva"); err != nil {
+			t.Error(err)
+		}
+		// What a program of the old rules has named since is taken up, and takes
+		// nothing from anybody.
+		l.call(t, called{"late", "Eｖa", "eｖa", 70}, called{"later", "Мах", "мах", 71}, called{"fine", "Tom", "tom", 72})
+		if err := l.Rename(t.Context(), game, "rnax", "Other", "other"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Respell(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for id, skeleton := range map[string]string{"young": "eva", "late": bareMark + "late", "later": "rnax", "max": bareMark + "max", "fine": "torn", "rnax": "other"} {
+			if got := l.skeletons(t)[id]; got != skeleton {
+				t.Errorf("%s has %q, want %q", id, got, skeleton)
+			}
+		}
+	})
+}
+
+// course is a set of names whose skeletons change by rules made up at random.
+type course struct {
+	names []called
+	rules spelling
+}
+
+func newCourse(rng *rand.Rand, rules int64, names int) course {
+	c := course{rules: spelling{rules: rules, page: 7}}
+	table := map[string]string{}
+	for i := range names {
+		name := fmt.Sprint("n", i)
+		c.names = append(c.names, called{fmt.Sprint("p", rng.IntN(1000), "-", i), name, fmt.Sprint("s", i), rng.Int64N(20)})
+		table[name] = fmt.Sprint("s", rng.IntN(names*3/2)) // often what another has now
+	}
+	c.rules.skeleton = func(name string) (string, error) {
+		if table[name] == "s1" {
+			return "", errors.New("no name any more")
+		}
+		return table[name], nil
+	}
+	return c
+}
+
+// check holds the outcome against what is to be: of all who want one skeleton
+// the oldest has it.
+func (c course) check(t *testing.T, l *Ledger, bare int) {
+	t.Helper()
+	var order []string
+	err := scanAll(func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		order = append(order, id)
+		return err
+	})(l.read.QueryContext(t.Context(), "SELECT id FROM players WHERE game = $1 ORDER BY named_at, game, id", game))
+	if err != nil {
+		t.Fatal(err)
+	}
+	byID, got, taken, lost := map[string]string{}, l.skeletons(t), map[string]bool{}, 0
+	for _, n := range c.names {
+		byID[n.id] = n.nickname
+	}
+	for _, id := range order {
+		want, err := c.rules.skeleton(byID[id])
+		if err != nil || taken[want] {
+			want = bareMark + id
+			lost++
+		}
+		taken[want] = true
+		if got[id] != want {
+			t.Errorf("%s (%s) has %q, want %q", id, byID[id], got[id], want)
+		}
+	}
+	if bare >= 0 && bare != lost {
+		t.Errorf("%d are said to have lost theirs, %d have", bare, lost)
+	}
+}
+
+func TestRespell(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		for seed := range uint64(4) {
+			c := newCourse(rand.New(rand.NewPCG(seed, 1)), 3, 60)
+			must(l.exec(t.Context(), "DELETE FROM players"))(t)
+			must(l.exec(t.Context(), "DELETE FROM spelling"))(t)
+			l.call(t, c.names...)
+			bare := must(l.respell(t.Context(), c.rules))(t)
+			if c.check(t, l, bare[game]); t.Failed() {
+				t.Fatalf("with seed %d", seed)
+			}
+			if again := must(l.respell(t.Context(), c.rules))(t); len(again) != 0 {
+				t.Errorf("again: %v", again)
+			}
+			older := c.rules
+			older.rules = 2
+			older.skeleton = func(name string) (string, error) { return "older " + name, nil }
+			if got := must(l.respell(t.Context(), older))(t); len(got) != 0 {
+				t.Errorf("by older rules: %v", got)
+			}
+			// By rules after these those who had lost theirs may have one again.
+			next := newCourse(rand.New(rand.NewPCG(seed, 2)), 4, 60)
+			next.names = c.names
+			must(l.respell(t.Context(), next.rules))(t)
+			next.check(t, l, -1)
+		}
+	})
+}
+
+// Nodes that start together and a node that is ended half-way come to the same.
+func TestRespellAtOnceAndCutOff(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		c := newCourse(rand.New(rand.NewPCG(9, 9)), 3, 100)
+		l.call(t, c.names...)
+		for cut := range 5 {
+			ctx, cancel := context.WithCancel(t.Context())
+			ending, read := c.rules, 0
+			ending.skeleton = func(name string) (string, error) {
+				if read++; read == 3+8*cut {
+					cancel()
+				}
+				return c.rules.skeleton(name)
+			}
+			if _, err := l.respell(ctx, ending); err == nil {
+				t.Errorf("cut %d: it ended in order", cut)
+			}
+		}
+		left := make([]int, 3)
+		atOnceN(len(left), func(i int) {
+			bare, err := l.respell(t.Context(), c.rules)
+			if err != nil {
+				t.Error(err)
+			}
+			left[i] = bare[game]
+		})
+		c.check(t, l, -1)
+		if slices.Max(left) == 0 {
+			t.Error("none of the nodes found a name that had lost its skeleton")
+		}
+	})
+}
+
+// No name can be claimed by what stands for a name without a skeleton.
+func TestMarksAreNoSkeletons(t *testing.T) {
+	t.Parallel()
+	for _, mark := range []string{bareMark, movedMark} {
+		if _, err := nickname.Parse("p1" + mark + "x"); err == nil || !strings.Contains(err.Error(), "control") {
+			t.Errorf("a name with %q: %v", mark, err)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package nickname_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"laststand/internal/nickname"
+)
+
+// wordsOf makes words of all samples, an own list and what is allowed.
+func wordsOf(t *testing.T, own string, allow ...string) *nickname.Words {
+	t.Helper()
+	w, err := nickname.NewWords(nickname.WordsConfig{
+		Lists: nickname.Lists(), Own: []nickname.WordList{{Name: "own.txt", Text: own}}, Allow: allow,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func TestRefusedWords(t *testing.T) {
+	t.Parallel()
+	w := wordsOf(t, "\ufeff# ours\r\nTroll # a comment\n*zonk*\nナマズ\nred team\n")
+	const staff, other = "kept for those who run the game", "does not allow"
+	for raw, reason := range map[string]string{
+		"Admin": staff, "ADMIN": staff, "ａｄｍｉｎ": staff, "аdmіn": staff, "Ádmín": staff, "4dm1n": staff, "@dm!n": staff, "adm|n": staff,
+		"a.d.m.i.n": staff, "a d m i n": staff, "ad-min": staff, "x a.d.m.i.n x": staff, "Admin007": staff, "007Admin!": staff,
+		"Bob the Admin": staff, "BobAdmin": staff, "bob_admin": staff, "AdminBob": staff, "adminnnn": staff, "Game-Master": staff,
+		"Customer Service": staff, "Mode rator": staff, "MODERATOR Bob": staff, "ＯＦＦＩＣＩＡＬ": staff, "Official 小明": staff,
+		"管理员": staff, "小管理员": staff, "管.理.员 a": staff, "我是官方1号": staff, "客服小美": staff, "官 方": staff,
+		"Dick": other, "a55hole": other, "$hit": other, "fuuuuuck": other, "refuckx": other, "白痴啊": other, "大笨蛋": other,
+		"TROLL": other, "trollo": "", "gezonkt": other, "z0nk": other, "小ナマズ": other, "Red Team": other, "redteam": other,
+		// What is said by chance in other words.
+		"Scunthorpe": "", "Badminton": "", "Assassin": "", "Penistone": "", "Cockburn": "", "Classic": "", "Dickens": "", "Hancock": "",
+		"Systematic": "", "Staffordshire": "", "Bassist": "", "Mishit": "", "Ada": "", "小明": "", "1455": "", "Adm Inge": "", "HTTPServer": "",
+	} {
+		n, err := nickname.Parse(raw)
+		if err != nil {
+			t.Errorf("%q: %v", raw, err)
+			continue
+		}
+		err = w.Refuse(n)
+		if reason == "" {
+			if err != nil {
+				t.Errorf("%q is refused: %v", raw, err)
+			}
+			continue
+		}
+		if !errors.Is(err, nickname.ErrInvalid) || !errors.Is(err, nickname.ErrWord) || !strings.HasSuffix(err.Error(), reason) {
+			t.Errorf("Refuse(%q) = %v, want a reason with %q", raw, err, reason)
+		}
+	}
+}
+
+func TestAllowedWords(t *testing.T) {
+	t.Parallel()
+	w := wordsOf(t, "", "Dick", "顾客服务", "Staff Sergeant")
+	for raw, fine := range map[string]bool{
+		"Dick": true, "D1CK": true, "Dicks": false, "顾客服务": true, "小顾客服务": true, "顾客服务客服": false,
+		"Staff Sergeant": true, "Staff Sergeants": false, "Staff": false,
+	} {
+		n, err := nickname.Parse(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Refuse(n); (err == nil) != fine {
+			t.Errorf("Refuse(%q) = %v", raw, err)
+		}
+	}
+}
+
+func TestNoWordsRefuseNothing(t *testing.T) {
+	t.Parallel()
+	empty, err := nickname.NewWords(nickname.WordsConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []*nickname.Words{nil, empty} {
+		if err := w.Refuse(nickname.Name{Display: "admin", Skeleton: "adrnln"}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// All that is wrong with lists is told at once, with its line.
+func TestFaultsOfLists(t *testing.T) {
+	t.Parallel()
+	_, err := nickname.NewWords(nickname.WordsConfig{
+		Lists: []string{"en", "fr"},
+		Own: []nickname.WordList{
+			{Name: "own.txt", Text: "fine\n\na\n*half\nha*lf\n  # nothing\n--\n" + strings.Repeat("x", 65) + "\n字\n"},
+			{Name: "latin.txt", Text: "caf\xe9"},
+			{Name: "long.txt", Text: strings.Repeat("!\n", 50)},
+			{Name: "huge.txt", Text: strings.Repeat("word\n", 20_001)},
+		},
+		Allow: []string{"fine", "*"},
+	})
+	if err == nil {
+		t.Fatal("the lists are taken")
+	}
+	for _, want := range []string{
+		`lists: "fr" is none of [staff_en staff_zh en zh]`, "own.txt: line 3: it needs at least 2", "own.txt: line 4: a star", "own.txt: line 5: a star",
+		"own.txt: line 7: it needs", "own.txt: line 8: it is too long", "own.txt: line 9: it needs", "latin.txt: it is not UTF-8",
+		"long.txt: line 20: and perhaps more", "huge.txt: line 20001: a list has at most", `allow: "*": `,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("it does not say %q", want)
+		}
+	}
+	if strings.Contains(err.Error(), "long.txt: line 21") || t.Failed() {
+		t.Errorf("it says\n%v", err)
+	}
+}
+
+// A refused word is found however it is dressed up.
+func TestRefusedWordsInDisguise(t *testing.T) {
+	t.Parallel()
+	w := wordsOf(t, "")
+	disguises := map[rune][]string{
+		'a': {"a", "A", "а", "4", "@", "á", "ａ"}, 'd': {"d", "D", "ԁ", "ｄ"}, 'm': {"m", "M", "М"}, 'i': {"i", "I", "1", "l", "!", "і", "|"}, 'n': {"n", "N", "Ν", "ñ"},
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		var b strings.Builder
+		apart := rapid.SampledFrom([]string{"", "", ".", " ", "_"}).Draw(t, "apart")
+		b.WriteString(rapid.SampledFrom([]string{"", "7", "Bob ", "bob."}).Draw(t, "before"))
+		for i, letter := range "admin" {
+			if i > 0 {
+				b.WriteString(apart)
+			}
+			b.WriteString(rapid.SampledFrom(disguises[letter]).Draw(t, "letter"))
+		}
+		b.WriteString(rapid.SampledFrom([]string{"", "99", "!", " Bob"}).Draw(t, "after"))
+		n, err := nickname.Parse(b.String())
+		if err != nil {
+			t.Skip("not a name")
+		}
+		if err := w.Refuse(n); !errors.Is(err, nickname.ErrWord) {
+			t.Fatalf("%q is taken", n.Display)
+		}
+	})
+}
+
+// Names that the server makes up are fine for all samples, but for a random
+// string now and then, for which another is drawn.
+func TestGeneratedNamesAreFine(t *testing.T) {
+	t.Parallel()
+	w, rng, refused := wordsOf(t, ""), newRand(), 0
+	for i := range 2000 {
+		if err := w.Refuse(nickname.Generate([]string{"en", "zh"}[i%2], rng)); err != nil {
+			refused++
+		}
+	}
+	if refused > 5 {
+		t.Errorf("%d of 2000 generated names are refused", refused)
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	for _, raw := range []string{"Ada Lovelace", "Аdа", "Ａｄａ９", "勇敢小明"} {
+		b.Run(raw, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := nickname.Parse(raw); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkRefuse(b *testing.B) {
+	own := &strings.Builder{}
+	for i := range 20_000 {
+		fmt.Fprintf(own, "word%dx\n", i)
+	}
+	w, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.Lists(), Own: []nickname.WordList{{Name: "own", Text: own.String()}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, raw := range []string{"Ada Lovelace", "勇敢小明"} {
+		n, err := nickname.Parse(raw)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(raw, func(b *testing.B) {
+			for b.Loop() {
+				if err := w.Refuse(n); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
