@@ -117,7 +117,9 @@ func TestAPersonPlaysTheBot(t *testing.T) {
 		return
 	}
 	n := kindsNode(t, everyKind)
-	p := newBrowser(t, chromium).open(n.url)
+	b := newBrowser(t, chromium)
+	p := b.open(n.url)
+	b.refusesTrespasses(n.url)
 	p.do(chromedp.WaitVisible(named("leaderboard")), chromedp.SendKeys(named("nickname"), "Ada of the page"), chromedp.Click(named("play-bot")))
 	play(p)
 	outcome := p.ended()

