@@ -30,7 +30,7 @@ func defaultEntranceLimits() entranceLimits {
 	return entranceLimits{
 		GuestsPerMinutePerAddress: 60, ArenaGuestsPerMinutePerAddress: 1500, GuestsPerMinutePerArena: 3000,
 		WrongCodesPerHourPerAddress: 100, NicknameLookupsPerMinutePerAddress: 600, ReadsPerSecondPerAddress: 100,
-		ArenasPerHourPerHost: 60, ArenasPerHourPerAddress: 120, ChangesPerHourPerPlayer: 60,
+		ArenasPerHourPerHost: 120, ArenasPerHourPerAddress: 120, ChangesPerHourPerPlayer: 60,
 		BehavioursPerSecondPerService: 20_000, TaskCallsPerSecondPerService: 1000,
 	}
 }

@@ -32,7 +32,7 @@ func TestEntrances(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	n := startNode(t, cli{Data: &dir, Config: configFile(t, `
-limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, nickname_lookups_per_minute_per_address: 0, dry_run: [reads_per_second_per_address]}
+limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, dry_run: [reads_per_second_per_address]}
 `)})
 	for i, want := range []int{201, 201, 429} {
 		status, again := askGuest(t, n.url, i)
@@ -58,7 +58,11 @@ limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, nick
 		bytes.Contains(metrics, []byte(`laststand_limit_would_refuse_total{rule="reads_per_second_per_address"} 0`)) {
 		t.Errorf("not counted:\n%s", metrics)
 	}
-	for _, rule := range regexp.MustCompile(`laststand_limit_refused_total\{rule="(\w+)"\}`).FindAllSubmatch(metrics, -1) {
+	rules := regexp.MustCompile(`laststand_limit_refused_total\{rule="(\w+)"\}`).FindAllSubmatch(metrics, -1)
+	if len(rules) < len(new(entranceLimits).settings()) {
+		t.Errorf("%d rules", len(rules))
+	}
+	for _, rule := range rules {
 		if name := string(rule[1]); !slices.Contains(limitNames(), name) {
 			t.Errorf("the rule %s cannot be put on trial", name)
 		}
@@ -74,9 +78,13 @@ func TestEntrancesOverNodes(t *testing.T) {
 		dir := t.TempDir()
 		nodes = append(nodes, startNode(t, cli{Data: &dir, Redis: &shared, Config: configFile(t, "limits: {guests_per_minute_per_address: 3}")}))
 	}
-	for i, want := range []int{201, 201, 201, 429, 429} {
-		if status, _ := askGuest(t, nodes[i%2].url, i); status != want {
-			t.Errorf("guest %d: %d, want %d", i, status, want)
+	in := 0
+	for i := range 6 { // each alone would let three in
+		if status, _ := askGuest(t, nodes[i%2].url, i); status == http.StatusCreated {
+			in++
 		}
+	}
+	if in < 3 || in > 4 { // 4: a node that waited in vain for Redis once
+		t.Errorf("%d guests, want 3", in)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -331,5 +332,24 @@ func BenchmarkTake(b *testing.B) {
 				}
 			})
 		})
+	}
+}
+
+// BenchmarkKeys floods a rule with a million addresses, and tells the memory of
+// all that it remembers.
+func BenchmarkKeys(b *testing.B) {
+	for b.Loop() {
+		r := New(Config{}).Rule(Terms{Name: "r", Most: 60, Per: time.Hour})
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		for i := range 1_000_000 {
+			_ = r.Take(context.Background(), Address(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})), 1)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		keys := r.buckets.len()
+		b.ReportMetric(float64(keys), "keys")
+		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(keys), "B/key")
 	}
 }
