@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -432,6 +433,30 @@ func TestDribbledMessage(t *testing.T) {
 			t.Errorf("not closed: %v", err)
 		}
 	})
+}
+
+// What is no frame of a client's is closed, and counted as that.
+func TestNoFrames(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	faults := map[string][]byte{
+		"unmasked": {0x81, 0x02, '{', '}'}, "compressed": {0xc1, 0x80, 0, 0, 0, 0}, "of nobody's kind": {0x83, 0x80, 0, 0, 0, 0},
+		"a part of nothing": {0x80, 0x80, 0, 0, 0, 0}, "a ping in parts": {0x09, 0x80, 0, 0, 0, 0},
+	}
+	for name, sent := range faults {
+		c := n.enter(strings.ReplaceAll(name, " ", "_"))
+		if _, err := c.conn.NetConn().Write(sent); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.read(); !websocket.IsCloseError(err, websocket.CloseProtocolError) {
+			t.Errorf("%s: %v", name, err)
+		}
+		c.cut()
+	}
+	n.eventually("they are counted", func() bool { return n.closed("1002") == float64(len(faults)) })
+	if n.closed("gone") != 0 {
+		t.Errorf("closed: %v", n.labels("closed_total"))
+	}
 }
 
 // Who says nothing but answers pings is never amid a message.

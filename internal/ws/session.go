@@ -100,10 +100,16 @@ func (se *session) run() {
 }
 
 // lost says goodbye to a client whose message did not come to its end in time, and
-// hears it out. Any other error of reading is the end of the connection.
+// hears it out. What is no frame the library has closed, and only why is noted.
+// Any other error of reading is the end of the connection.
 func (se *session) lost(err error) {
 	var late net.Error
-	if !errors.As(err, &late) || !late.Timeout() {
+	var gone *websocket.CloseError
+	if !errors.As(err, &late) && !errors.As(err, &gone) {
+		se.close(websocket.CloseProtocolError, "")
+		return
+	}
+	if late == nil || !late.Timeout() {
 		return
 	}
 	se.close(protocol.CloseSilent, "a message took too long to come; reconnect")

@@ -89,9 +89,14 @@ func (s *siege) judgeServer(ctx context.Context) error {
 			}
 		}
 	}
-	hellos := s.report.refused()["close 4401"]
-	if n := after.Sum("laststand_tokens_refused_total") - s.before.Sum("laststand_tokens_refused_total"); n < float64(hellos) {
-		s.report.untrue(fmt.Sprintf("%d hellos with bad tokens were refused, and %.0f tokens are counted", hellos, n))
+	refused := s.report.refused()
+	for metric, seen := range map[string]int64{ // by its reason
+		"laststand_tokens_refused_total": refused["close 4401"],
+		"laststand_limit_refused_total":  refused["http 429"] + refused["error rate_limited"],
+	} {
+		if n := after.Sum(metric) - s.before.Sum(metric); n < float64(seen) {
+			s.report.untrue(fmt.Sprintf("%d refusals were seen, and %s counts %.0f", seen, metric, n))
+		}
 	}
 	if n := after.Sum("laststand_ws_panics_total"); n > 0 {
 		s.report.untrue(fmt.Sprintf("%.0f messages panicked", n))
@@ -115,8 +120,6 @@ func metricOf(how string) (name string, labels []string, counted bool) {
 		return "laststand_http_heads_refused_total", []string{map[string]string{"414": `reason="url"`, "431": `reason="headers"`}[what]}, true
 	case of == "http":
 		return "laststand_http_requests_total", label, true
-	case how == "close 1002": // by the websocket's library
-		return "laststand_ws_closed_total", []string{`code="gone"`}, true
 	case of == "close":
 		return "laststand_ws_closed_total", label, true
 	case of == "error":

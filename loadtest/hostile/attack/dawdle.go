@@ -2,85 +2,11 @@ package attack
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"sync"
 	"time"
 )
-
-// readSlowly asks for as much as it may and reads next to nothing of it: half
-// the sockets are websockets, half HTTP.
-func (a *attacker) readSlowly(ctx context.Context) {
-	a.crowd(ctx, func(ctx context.Context, worker int) {
-		if worker%2 == 0 {
-			a.gorge(ctx, worker)
-			return
-		}
-		a.pipeline(ctx, worker)
-	})
-}
-
-// crowd keeps as many sockets at work as there may be; each ends by itself.
-func (a *attacker) crowd(ctx context.Context, one func(ctx context.Context, worker int)) {
-	open, cancel := context.WithDeadline(ctx, a.until)
-	defer cancel()
-	var workers sync.WaitGroup
-	for worker := range a.Sockets {
-		workers.Go(func() {
-			for a.next(open) {
-				one(ctx, worker)
-			}
-		})
-	}
-	workers.Wait()
-}
-
-// small has a connection take in as little as the system lets it.
-func small(conn net.Conn) {
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetReadBuffer(1) // a wish
-	}
-}
-
-// gorgeEvery is as often as a message may come, by the default limit.
-const gorgeEvery = time.Second / 18
-
-// gorge has the largest frames echoed and reads none.
-func (a *attacker) gorge(ctx context.Context, worker int) {
-	s, err := a.greet(ctx, worker, a.token(fmt.Sprintf("bad_gorge_%d", worker)))
-	if err != nil {
-		return
-	}
-	defer s.Close()
-	small(s.Conn)
-	large := `{"id":2,"type":"ping","data":{"at":"` + pad(3900) + `"}}`
-	again := time.NewTicker(gorgeEvery)
-	defer again.Stop()
-	for range again.C {
-		if !a.next(ctx) || time.Now().After(a.until) || s.text(large) != nil {
-			break
-		}
-	}
-	a.listen(ctx, s, time.Second) // why it was closed, behind all that it had not read
-}
-
-// pipeline asks for page after page over one connection and reads none.
-func (a *attacker) pipeline(ctx context.Context, worker int) {
-	conn, err := a.dial(ctx, worker)
-	if err != nil {
-		return
-	}
-	defer conn.Close()
-	small(conn)
-	for a.next(ctx) && time.Now().Before(a.until) {
-		_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // it cannot fail on an open one
-		if _, err := io.WriteString(conn, "GET /openapi.yaml HTTP/1.1\r\nHost: laststand\r\n\r\n"); err != nil {
-			a.lost(ctx, "cut")
-			return
-		}
-	}
-}
 
 // A dawdler begins something and goes on byte by byte; by is when a server has
 // to have cut it off.
@@ -96,7 +22,7 @@ type dawdler struct {
 const (
 	soon  = 5*time.Second + slack
 	later = 30*time.Second + slack
-	slack = 5 * time.Second
+	slack = 7 * time.Second
 )
 
 var slowWriters = []dawdler{
@@ -144,7 +70,7 @@ func (a *attacker) writeSlowly(ctx context.Context) { a.dawdle(ctx, slowWriters)
 func (a *attacker) sayNothing(ctx context.Context) { a.dawdle(ctx, halfOpen) }
 
 func (a *attacker) dawdle(ctx context.Context, ways []dawdler) {
-	a.crowd(ctx, func(ctx context.Context, worker int) { a.dawdleOnce(ctx, worker, ways[worker%len(ways)]) })
+	a.crowd(ctx, a.Sockets, func(ctx context.Context, worker int) { a.dawdleOnce(ctx, worker, ways[worker%len(ways)]) })
 }
 
 // drippedEvery is how often a dawdler says a byte.
@@ -162,8 +88,7 @@ func (a *attacker) dawdleOnce(ctx context.Context, worker int, d dawdler) {
 		}
 		return
 	}
-	defer conn.Close()
-	began, giveUp := time.Now(), a.until
+	giveUp := a.until
 	if d.by <= a.Patience {
 		giveUp = a.until.Add(a.Patience)
 	}
@@ -175,17 +100,24 @@ func (a *attacker) dawdleOnce(ctx context.Context, worker int, d dawdler) {
 	})
 	defer reader.Wait()
 	defer conn.Close() // before the wait
-	drip := time.NewTicker(drippedEvery)
-	defer drip.Stop()
+	a.drip(ctx, conn, d, giveUp, ended)
+}
+
+// drip goes on byte by byte until the connection has ended, or it is time to give
+// up.
+func (a *attacker) drip(ctx context.Context, conn net.Conn, d dawdler, giveUp time.Time, ended <-chan struct{}) {
+	began := time.Now()
+	again := time.NewTicker(drippedEvery)
+	defer again.Stop()
 	for said := 0; ; said++ {
 		select {
 		case <-ended:
 			return
 		case <-ctx.Done():
 			return
-		case now := <-drip.C:
+		case now := <-again.C:
 			if now.Sub(began) > d.by {
-				a.untrue("%s, byte by byte, was let go on for %s", d.name, now.Sub(began).Round(time.Second))
+				a.untrue("%s, byte by byte, was let go on for %s", d.name, d.by)
 				return
 			}
 			if now.After(giveUp) {

@@ -1,0 +1,84 @@
+package attack
+
+import (
+	"encoding/json"
+
+	"laststand/internal/protocol"
+)
+
+// answered notes what was accepted: one answer to a question, of its own match.
+func (b *bot) answered(f heardFrame) {
+	var said protocol.Answered
+	if f.Re == nil || json.Unmarshal(f.Data, &said) != nil {
+		return
+	}
+	what, ours := b.sent[*f.Re-100]
+	if !ours {
+		return // of a match that is over
+	}
+	if what.foreign || what.question != said.Question || what.question < 0 {
+		b.untrue("an answer to question %d of a match of others was accepted: %s", what.question, f.Data)
+		return
+	}
+	q := b.asked[said.Question]
+	if q == nil {
+		b.early[said.Question] = said.At
+		return
+	}
+	if q.accepted[what.given] = true; len(q.accepted) > 1 {
+		b.untrue("two answers to question %d of %s were accepted: %v", said.Question, b.match, q.accepted)
+	}
+	if said.ElapsedMS < 0 {
+		b.untrue("an answer was accepted after %d ms", said.ElapsedMS)
+	}
+}
+
+// judge holds what a question gave against what was accepted.
+func (b *bot) judge(f heardFrame) {
+	var closed protocol.QuestionClosed
+	if json.Unmarshal(f.Data, &closed) != nil {
+		return
+	}
+	q := b.asked[closed.Question]
+	for _, r := range closed.Results {
+		if r.Player != b.sub || q == nil || q.judged {
+			continue
+		}
+		q.judged = true
+		b.score += r.Points
+		if r.Points > b.worth(q, r) {
+			b.untrue("question %d of %s gave %d points: %s", closed.Question, b.match, r.Points, f.Data)
+		}
+		if given := string(r.Given); given != "null" && len(q.accepted) == 1 && !q.accepted[given] {
+			b.untrue("question %d of %s counted %s, and %v was accepted", closed.Question, b.match, given, q.accepted)
+		}
+	}
+}
+
+// worth is what an answer gives by the contract, section 3.
+func (b *bot) worth(q *asked, r protocol.QuestionResult) int64 {
+	limit := q.ClosesAt - q.OpensAt
+	if !r.Correct || r.ElapsedMS == nil || *r.ElapsedMS < 0 || limit <= 0 {
+		return 0
+	}
+	return 100 + 100*(limit-min(*r.ElapsedMS, limit))/limit
+}
+
+// over holds a match's end against its questions.
+func (b *bot) over(f heardFrame) {
+	var over protocol.MatchOver
+	if json.Unmarshal(f.Data, &over) != nil {
+		return
+	}
+	for question := range b.early {
+		if b.asked[question] == nil {
+			b.untrue("an answer to question %d of %s was accepted, which was never asked", question, b.match)
+		}
+	}
+	for _, s := range over.Standings {
+		if s.Player == b.sub && (s.Score > b.score || s.Answered > s.Asked) {
+			b.untrue("%s gave %d points for %d answers to %d questions, and %d were seen", b.match, s.Score, s.Answered, s.Asked, b.score)
+		}
+	}
+	b.served()
+}
