@@ -90,6 +90,10 @@ type BarStore interface {
 	BarsSince(ctx context.Context, revision int64, limit int) ([]Bar, error)
 }
 
+// BarsKept is how long a store keeps a bar that has ended, so that nodes hear of
+// its end which were cut off; one that was for longer reads all bars.
+const BarsKept = 24 * time.Hour
+
 // Erasure is how long an erased player's id is barred in the view of each node.
 // By then guests' tokens have expired; a longer one of an operator's is refused
 // where the player is looked for.

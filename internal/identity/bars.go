@@ -30,12 +30,16 @@ type Bars struct {
 	woken   chan struct{}
 	changed func([]Bar) // set before Run
 
-	reading  sync.Mutex
-	revision int64 // up to which the view holds all changes; under reading
-	faulty   bool  // the last reading failed; under reading
+	reading sync.Mutex
+	seq     int64 // up to which the view has all bars; these are under reading
+	barsAt  int64 // when it was last seen to
+	keysAt  int64 // the revision whose keys Tokens has
+	sweptAt int64
+	faulty  bool // the last reading failed
 
-	mu   sync.RWMutex
-	held map[barKey]Bar
+	mu     sync.RWMutex // written to under reading too
+	held   map[barKey]Bar
+	counts map[BarKind]int
 }
 
 type barKey struct {
@@ -46,14 +50,16 @@ type barKey struct {
 
 const (
 	barsEvery  = time.Second
-	barsWithin = 5 * time.Second
+	barsWithin = 5 * time.Second // each question to the store
 	barsPage   = 1000
+	sweepEvery = time.Minute
 )
 
 // OpenBars reads all bars. Run keeps the view up to date.
 func OpenBars(ctx context.Context, c BarsConfig) (*Bars, error) {
-	b := &Bars{BarsConfig: c, woken: make(chan struct{}, 1), changed: func([]Bar) {}, held: map[barKey]Bar{}}
+	b := &Bars{BarsConfig: c, woken: make(chan struct{}, 1), changed: func([]Bar) {}, barsAt: c.Now()}
 	b.metrics = newBarMetrics(c.Registry, c.Now)
+	b.replace(nil)
 	if err := b.Refresh(ctx); err != nil {
 		return nil, fmt.Errorf("identity: bars: %w", err)
 	}
@@ -93,8 +99,6 @@ func (b *Bars) Run(ctx context.Context) error {
 // Refresh reads what has changed now. Its error has been logged, once for each
 // time that the store is away.
 func (b *Bars) Refresh(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, barsWithin)
-	defer cancel()
 	b.reading.Lock()
 	defer b.reading.Unlock()
 	found, moved, err := b.read(ctx)
@@ -112,155 +116,80 @@ func (b *Bars) Refresh(ctx context.Context) error {
 	if err == nil {
 		b.metrics.readAt.Store(b.Now())
 	}
+	b.sweep()
 	return err
 }
 
-// read brings the view to the store's revision. A revision behind the view's is
-// that of another store, or one that was put back: all is read anew.
+// read brings bars and keys to the store's revision, each whether or not the
+// other can be read.
 func (b *Bars) read(ctx context.Context) (found []Bar, moved bool, err error) {
-	revision, err := b.Store.Revision(ctx)
-	if err != nil || revision == b.revision {
+	var revision int64
+	err = within(ctx, func(ctx context.Context) (err error) {
+		revision, err = b.Store.Revision(ctx)
+		return err
+	})
+	if err != nil {
 		return nil, false, err
 	}
-	if revision < b.revision {
-		b.forget()
+	found, err = b.readBars(ctx, revision)
+	if revision == b.keysAt {
+		return found, len(found) > 0, err
 	}
-	if err := b.Tokens.reload(ctx); err != nil {
-		return nil, false, err
+	keysErr := within(ctx, b.Tokens.reload)
+	if keysErr == nil {
+		b.keysAt = revision // not seq, which may be of a change since the keys were read
 	}
+	return found, len(found) > 0 || keysErr == nil, errors.Join(err, keysErr)
+}
+
+// within bounds one question to the store.
+func within(ctx context.Context, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, barsWithin)
+	defer cancel()
+	return ask(ctx)
+}
+
+// readBars reads what has changed, or all bars: where the revision is behind the
+// view's, as in another store or one that was put back, and where the store may
+// have forgotten what the view has not heard of. Until all are read those that
+// the view has are in force.
+func (b *Bars) readBars(ctx context.Context, revision int64) (found []Bar, err error) {
+	now := b.Now()
+	if revision < b.seq || now-b.barsAt > BarsKept.Milliseconds()/2 {
+		if found, err = b.since(ctx, 0, func([]Bar) {}); err != nil {
+			return nil, err
+		}
+		b.replace(found)
+		b.seq = 0
+	} else if revision > b.seq {
+		found, err = b.since(ctx, b.seq, b.hold)
+	}
+	if len(found) > 0 {
+		b.seq = found[len(found)-1].Seq
+	}
+	if err == nil {
+		b.seq, b.barsAt = max(b.seq, revision), now
+	}
+	return found, err
+}
+
+// since reads the bars changed after a revision by pages, and gives those before
+// an error too.
+func (b *Bars) since(ctx context.Context, seq int64, each func(page []Bar)) (found []Bar, err error) {
 	for {
-		page, err := b.Store.BarsSince(ctx, b.revision, barsPage)
+		var page []Bar
+		err := within(ctx, func(ctx context.Context) (err error) {
+			page, err = b.Store.BarsSince(ctx, seq, barsPage)
+			return err
+		})
 		if err != nil {
-			return found, len(found) > 0, err
+			return found, err
 		}
-		b.hold(page)
+		each(page)
 		found = append(found, page...)
-		if len(page) > 0 {
-			b.revision = page[len(page)-1].Seq
-		}
 		if len(page) < barsPage {
-			break
+			return found, nil
 		}
+		seq = page[len(page)-1].Seq
 	}
-	b.revision = max(b.revision, revision)
-	return found, true, nil
-}
-
-func (b *Bars) forget() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.revision, b.held = 0, map[barKey]Bar{}
-}
-
-// hold takes changed bars in, and lets go of those that have ended.
-func (b *Bars) hold(page []Bar) {
-	now := b.Now()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, bar := range page {
-		b.held[barKey{bar.Game, bar.Kind, bar.ID}] = bar
-	}
-	counts := map[BarKind]int{}
-	for key, bar := range b.held {
-		if bar.inForce(now) {
-			counts[key.kind]++
-		} else {
-			delete(b.held, key)
-		}
-	}
-	b.metrics.know(counts)
-}
-
-// token refuses what is barred of a token by what it says itself: its jti, its
-// subject, and the subject as a player or host.
-func (b *Bars) token(c Claims) error {
-	if b == nil {
-		return nil
-	}
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	if len(b.held) == 0 {
-		return nil
-	}
-	now := b.Now()
-	if c.ID != "" {
-		if _, barred := b.bar(barKey{c.Game, BarToken, c.ID}, now); barred {
-			return ErrTokenRevoked
-		}
-	}
-	return b.subject(c, c.Subject, now)
-}
-
-// player refuses a token of the role player whose subject turned out to be a
-// player: by another id than its own where an account is tied to a guest.
-func (b *Bars) player(c Claims, id string) error {
-	if b == nil {
-		return nil
-	}
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	if len(b.held) == 0 {
-		return nil
-	}
-	now := b.Now()
-	if _, tied := b.bar(barKey{c.Game, BarTied, id}, now); tied {
-		return ErrTokenRevoked
-	}
-	return b.subject(c, id, now)
-}
-
-// subject is called under mu.
-func (b *Bars) subject(c Claims, id string, now int64) error {
-	if bar, barred := b.bar(barKey{c.Game, BarSubject, id}, now); barred && c.IssuedAt < bar.IssuedBefore {
-		return ErrTokenRevoked
-	}
-	if c.Role != RolePlayer && c.Role != RoleHost {
-		return nil
-	}
-	if _, barred := b.bar(barKey{c.Game, BarErased, id}, now); barred && c.Role == RolePlayer {
-		return ErrErased
-	}
-	if bar, barred := b.bar(barKey{c.Game, BarBan, id}, now); barred {
-		return &BannedError{Reason: bar.Reason, EndsAt: bar.EndsAt}
-	}
-	return nil
-}
-
-func (b *Bars) bar(key barKey, now int64) (Bar, bool) {
-	bar, held := b.held[key]
-	return bar, held && bar.inForce(now)
-}
-
-// issuedFrom is the first instant, epoch ms, at which a token of a player can be
-// issued that is not barred; 0: any.
-func (b *Bars) issuedFrom(game, player string) int64 {
-	if b == nil {
-		return 0
-	}
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	bar, _ := b.bar(barKey{game, BarSubject, player}, b.Now())
-	return bar.IssuedBefore
-}
-
-// refusals are what a token is refused for, by their labels; the first that fits
-// holds.
-var refusals = []struct {
-	label string
-	is    error
-}{
-	{"no_key", ErrTokenNoKey}, {"unknown_key", ErrTokenKey}, {"algorithm", ErrTokenAlg}, {"signature", ErrTokenSignature},
-	{"no_expiry", ErrTokenNoExpiry}, {"malformed", ErrTokenMalformed}, {"expired", ErrTokenExpired}, {"too_long", ErrTokenLong},
-	{"future", ErrTokenFuture}, {"audience", ErrTokenAudience}, {"game", ErrTokenGame}, {"role", ErrTokenRole}, {"subject", ErrTokenSubject},
-	{"pi", ErrTokenPI}, {"erased", ErrErased}, {"revoked", ErrTokenRevoked}, {"banned", ErrBanned},
-}
-
-// refusalOf is the label of a refusal; "" for what is none.
-func refusalOf(err error) string {
-	for _, r := range refusals {
-		if errors.Is(err, r.is) {
-			return r.label
-		}
-	}
-	return ""
 }

@@ -44,6 +44,8 @@ type store struct {
 	accounts map[[2]string]string // by game and subject, the player; "": erased
 	bars     []Bar                // by their changes
 	revision int64
+	barless  bool   // BarsSince fails
+	meantime func() // if set, called once by Revision, when it has been read
 
 	unreadable bool // EachSkeleton fails
 }
@@ -97,12 +99,22 @@ func (s *store) Revision(context.Context) (int64, error) {
 	if s.down {
 		return 0, errStore
 	}
-	return s.revision, nil
+	revision := s.revision
+	if f := s.meantime; f != nil {
+		s.meantime = nil
+		s.mu.Unlock()
+		f()
+		s.mu.Lock()
+	}
+	return revision, nil
 }
 
 func (s *store) BarsSince(_ context.Context, revision int64, limit int) (page []Bar, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.barless {
+		return nil, errStore
+	}
 	for _, b := range s.bars {
 		if b.Seq > revision && len(page) < limit {
 			page = append(page, b)

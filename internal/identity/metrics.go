@@ -1,11 +1,34 @@
 package identity
 
 import (
+	"errors"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
+
+// refusals are what a token is refused for, by their labels; the first that fits
+// holds.
+var refusals = []struct {
+	label string
+	is    error
+}{
+	{"no_key", ErrTokenNoKey}, {"unknown_key", ErrTokenKey}, {"algorithm", ErrTokenAlg}, {"signature", ErrTokenSignature},
+	{"no_expiry", ErrTokenNoExpiry}, {"malformed", ErrTokenMalformed}, {"expired", ErrTokenExpired}, {"too_long", ErrTokenLong},
+	{"future", ErrTokenFuture}, {"audience", ErrTokenAudience}, {"game", ErrTokenGame}, {"role", ErrTokenRole}, {"subject", ErrTokenSubject},
+	{"pi", ErrTokenPI}, {"erased", ErrErased}, {"revoked", ErrTokenRevoked}, {"banned", ErrBanned},
+}
+
+// refusalOf is the label of a refusal; "" for what is none.
+func refusalOf(err error) string {
+	for _, r := range refusals {
+		if errors.Is(err, r.is) {
+			return r.label
+		}
+	}
+	return ""
+}
 
 // newRefused counts refused tokens.
 func newRefused(r prometheus.Registerer) *prometheus.CounterVec {

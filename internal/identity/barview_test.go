@@ -1,0 +1,104 @@
+package identity
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+func isBanned(r *Registry, id string) bool {
+	return errors.Is(r.Bars.token(Claims{Subject: id, Game: game, Role: RolePlayer}), ErrBanned)
+}
+
+func showsBans(r *Registry) float64 {
+	return testutil.ToFloat64(r.Bars.metrics.known.WithLabelValues("ban"))
+}
+
+// Where the store was put back nobody comes in while its bars cannot be read.
+func TestAStoreThatWasPutBackLetsNobodyIn(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	s.bar(Bar{Kind: BarBan, ID: "p_1"})
+	s.bar(Bar{Kind: BarBan, ID: "p_2"})
+	r := registryOf(t, s)
+	s.mu.Lock()
+	s.bars, s.revision, s.barless = s.bars[:1], 1, true
+	s.mu.Unlock()
+	for range 2 {
+		if err := r.Bars.Refresh(t.Context()); !errors.Is(err, errStore) || !isBanned(r, "p_1") || !isBanned(r, "p_2") {
+			t.Fatalf("the banned are let in while bars cannot be read: %v", err)
+		}
+	}
+	s.mu.Lock()
+	s.barless = false
+	s.mu.Unlock()
+	if refresh(t, r); !isBanned(r, "p_1") || isBanned(r, "p_2") || showsBans(r) != 1 {
+		t.Error("the view is not the store's")
+	}
+}
+
+// A key that is retired between two questions of a reading, before a bar which
+// that reading finds, is found by the next.
+func TestKeysAreNotMissedBehindBars(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r := registryOf(t, s)
+	if _, err := r.RotateKey(t.Context(), game); err != nil {
+		t.Fatal(err)
+	}
+	refresh(t, r)
+	c := Claims{Subject: "p_1", Game: game, Role: RolePlayer, Key: s.keys[game][0].ID}
+	keys := s.keys[game]
+	s.bar(Bar{Kind: BarBan, ID: "p_2"})
+	s.meantime = func() { s.bar(Bar{Kind: BarBan, ID: "p_3"}) }
+	if refresh(t, r); !isBanned(r, "p_3") {
+		t.Error("what came meanwhile is not known")
+	}
+	// As if those had been read before the retirement, whose revision is p_3's.
+	s.mu.Lock()
+	s.keys[game] = keys[1:]
+	s.mu.Unlock()
+	if refresh(t, r); !errors.Is(r.Stands(c, "p_1"), ErrTokenKey) {
+		t.Error("the retired key is still in force")
+	}
+}
+
+// Bars hold where keys cannot be read.
+func TestBarsHoldWithoutKeys(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r := registryOf(t, s)
+	s.mu.Lock()
+	s.keys[game] = []Key{{ID: "broken", Alg: "none"}}
+	s.mu.Unlock()
+	s.bar(Bar{Kind: BarBan, ID: "p_1"})
+	if err := r.Bars.Refresh(t.Context()); err == nil || !isBanned(r, "p_1") {
+		t.Errorf("the ban is not in force: %v", err)
+	}
+}
+
+// What has ended leaves the view by its time, without a change; and who heard
+// nothing for so long that the store may have forgotten what ended reads all.
+func TestEndedBarsLeaveTheView(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	s.bar(Bar{Kind: BarBan, ID: "short", EndsAt: start + 1000})
+	s.bar(Bar{Kind: BarBan, ID: "long"})
+	s.bar(Bar{Kind: BarBan, ID: "lifted"})
+	r := registryOf(t, s)
+	now := int64(start)
+	r.Bars.Now = func() int64 { return now }
+	now += sweepEvery.Milliseconds()
+	if refresh(t, r); len(r.Bars.held) != 2 || showsBans(r) != 2 {
+		t.Errorf("%d bars are held, %v shown", len(r.Bars.held), showsBans(r))
+	}
+	s.mu.Lock()
+	s.bars = s.bars[1:2] // lifted, and forgotten
+	s.revision += 2
+	s.mu.Unlock()
+	now += BarsKept.Milliseconds()/2 + 1
+	if refresh(t, r); isBanned(r, "lifted") || !isBanned(r, "long") || showsBans(r) != 1 {
+		t.Error("a view that was cut off for long keeps what has been forgotten")
+	}
+}
