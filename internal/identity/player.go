@@ -44,8 +44,9 @@ type Players interface {
 // Accounts keeps whose accounts guests are, and who is no more.
 type Accounts interface {
 	// Tie has an account's id speak for a guest from now on, again and again:
-	// ErrAccountTaken where it speaks for another, has results of its own, or the
-	// guest another account; ErrNotGuest, ErrNotFound, ErrErased. A player that the
+	// ErrAccountTaken where it speaks for another, is a guest or has results of its
+	// own, or the guest another account; ErrNotGuest, ErrNotFound, and ErrBadAccount
+	// for an account that has been erased. A player that the
 	// account has been, without results, is no more then.
 	Tie(ctx context.Context, game, guest, account string) error
 	// Erase has a player be no more, and all that speaks for it: ErrNotFound.

@@ -96,7 +96,7 @@ func (t tying) run(ctx context.Context) error {
 	case known && player == t.guest && t.account != t.guest:
 		return errTied
 	case known && player == "":
-		return identity.ErrErased
+		return fmt.Errorf("%w: %w", identity.ErrBadAccount, identity.ErrErased)
 	case known && player != t.account:
 		return fmt.Errorf("%w: it is another guest's", identity.ErrAccountTaken)
 	}
@@ -137,7 +137,7 @@ func (t tying) claim(ctx context.Context, known bool) (raced bool, err error) {
 // look says whether the account has been a player, and refuses what cannot be
 // tied.
 func (t tying) look(ctx context.Context) (was bool, err error) {
-	var found, guest bool
+	var found, guest, another bool
 	var played int64
 	err = scanAll(func(rows *sql.Rows) error {
 		var id string
@@ -147,7 +147,7 @@ func (t tying) look(ctx context.Context) (was bool, err error) {
 		if id == t.guest {
 			found, guest = true, device
 		} else {
-			was, played = true, matches+rated
+			was, another, played = true, device, matches+rated
 		}
 		return err
 	})(t.tx.QueryContext(ctx, t.ledger.sql(lockPlayers), t.game, t.guest, t.account))
@@ -158,6 +158,8 @@ func (t tying) look(ctx context.Context) (was bool, err error) {
 		return false, identity.ErrNotFound
 	case !guest || t.guest == t.account:
 		return false, identity.ErrNotGuest
+	case another: // whom an account may speak for
+		return false, fmt.Errorf("%w: it is a guest itself", identity.ErrAccountTaken)
 	}
 	seated := false
 	err = t.tx.QueryRowContext(ctx, selectSeated, t.game, t.account).Scan(&seated)
@@ -168,7 +170,7 @@ func (t tying) look(ctx context.Context) (was bool, err error) {
 }
 
 // tiedFor is how long nodes know that sessions of a former player are to end.
-const tiedFor = barsKept
+const tiedFor = identity.BarsKept
 
 // retire ends the player that the account has been.
 func (t tying) retire(ctx context.Context) error {
@@ -200,13 +202,12 @@ func (l *Ledger) erase(ctx context.Context, c *change, game, player string) erro
 		return cmp.Or(err, identity.ErrNotFound)
 	}
 	subjects := []string{player}
-	var account string
-	err = c.tx.QueryRowContext(ctx, selectTied, game, player).Scan(&account)
-	if err == nil && account != player {
-		subjects = append(subjects, account)
-	}
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	account, err := c.accountOf(ctx, game, player)
+	if err != nil {
 		return err
+	}
+	if account != "" {
+		subjects = append(subjects, account)
 	}
 	for i, sub := range subjects {
 		if i > 0 {

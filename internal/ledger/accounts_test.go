@@ -50,6 +50,7 @@ func TestTie(t *testing.T) {
 			{"p1", "other", identity.ErrAccountTaken},
 			{"p2", "new", identity.ErrAccountTaken},
 			{"p2", "busy", identity.ErrAccountTaken},
+			{"p2", "p1", identity.ErrAccountTaken}, // a guest, whose account would be nobody's
 			{"p2", "p3", identity.ErrAccountTaken}, // a guest with results
 			{"p2", "p2", identity.ErrNotGuest},
 			{"busy", "sub", identity.ErrNotGuest},
@@ -129,6 +130,10 @@ func TestErase(t *testing.T) {
 			if err := step(); err != nil {
 				t.Fatal(err)
 			}
+		}
+		addGuest(t, l, "p3")
+		if err := l.Tie(t.Context(), game, "p3", "account"); !errors.Is(err, identity.ErrBadAccount) {
+			t.Errorf("tied to an account that has been erased: %v", err)
 		}
 		for _, gone := range []string{"p1", "op", "account"} {
 			if got := subject(t, l, gone); got != identity.ErrErased.Error() {

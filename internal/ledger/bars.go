@@ -3,9 +3,9 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"laststand/internal/identity"
 )
@@ -72,10 +72,6 @@ WHERE game = $1 AND kind = $2 AND id = $3 AND (ends_at = 0 OR ends_at > $4)`
 	forgetBars = `DELETE FROM bars WHERE ends_at > 0 AND ends_at < $1`
 )
 
-// barsKept is how long a bar is kept that has ended, so that nodes hear of its
-// end which were cut off.
-const barsKept = 24 * time.Hour
-
 // A change of bars or keys has the lock on their revision until it is
 // committed, so that revisions are in commit order.
 type change struct {
@@ -84,11 +80,15 @@ type change struct {
 	at  int64 // by the database's clock, epoch ms
 }
 
-// changing runs f in a transaction that is the next change.
+// changing runs f in a transaction that is the next change, and forgets bars
+// that have ended long ago.
 func (l *Ledger) changing(ctx context.Context, f func(c *change) error) error {
 	return l.inTx(ctx, func(tx *sql.Tx) error {
 		c := &change{tx: tx}
 		if err := c.next(ctx, l); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, forgetBars, c.at-identity.BarsKept.Milliseconds()); err != nil {
 			return err
 		}
 		return f(c)
@@ -106,24 +106,18 @@ func (c *change) save(ctx context.Context, b identity.Bar) error {
 }
 
 // SetBar bars a player, a token or a subject's tokens, in place of a former bar of
-// that kind and id, and gives it as it is kept: of an account that is tied to a
-// guest, the guest is barred; tokens of a subject are those issued up to now
-// unless an instant is given.
+// that kind and id. A guest and its account are barred both, whichever is named;
+// what it gives is the bar of the player. Tokens of a subject are those issued up
+// to now unless an instant is given.
 func (l *Ledger) SetBar(ctx context.Context, b identity.Bar) (identity.Bar, error) {
 	err := l.changing(ctx, func(c *change) error {
-		if b.Kind != identity.BarToken {
-			if err := c.resolve(ctx, &b); err != nil {
-				return err
-			}
-		}
 		if b.Kind == identity.BarSubject {
 			b.IssuedBefore = wholeSecond(b.IssuedBefore, c.at)
 		}
-		b.At, b.Seq = c.at, c.seq
-		if _, err := c.tx.ExecContext(ctx, forgetBars, c.at-barsKept.Milliseconds()); err != nil {
-			return err
-		}
-		return c.save(ctx, b)
+		return c.each(ctx, l, b, func(id string) error {
+			b.ID, b.At, b.Seq = id, c.at, c.seq
+			return c.save(ctx, b)
+		})
 	})
 	if err != nil {
 		return identity.Bar{}, fmt.Errorf("ledger: bar: %w", err)
@@ -140,32 +134,73 @@ func wholeSecond(at, now int64) int64 {
 	return (at + 999) / 1000 * 1000
 }
 
-// resolve has a bar be of the guest whose account it names.
-func (c *change) resolve(ctx context.Context, b *identity.Bar) error {
-	player, found, err := accountIn(ctx, c.tx, b.Game, b.ID)
-	if err == nil && found && player != "" {
-		b.ID = player
+// each does something for each id that a bar is of, with a revision of its own:
+// for an account that is tied to a guest and then for the guest, else for one.
+func (c *change) each(ctx context.Context, l *Ledger, b identity.Bar, do func(id string) error) error {
+	ids := []string{b.ID}
+	if b.Kind != identity.BarToken {
+		var err error
+		if ids, err = c.speakers(ctx, b.Game, b.ID); err != nil {
+			return err
+		}
 	}
-	return err
-}
-
-// LiftBar ends a bar that an operator has set. identity.ErrNoBar where there is
-// none in force.
-func (l *Ledger) LiftBar(ctx context.Context, b identity.Bar) error {
-	err := l.changing(ctx, func(c *change) error {
-		if b.Kind != identity.BarToken {
-			if err := c.resolve(ctx, &b); err != nil {
+	for i, id := range ids {
+		if i > 0 {
+			if err := c.next(ctx, l); err != nil {
 				return err
 			}
 		}
-		done, err := c.tx.ExecContext(ctx, endBar, b.Game, string(b.Kind), b.ID, c.at, b.By, c.seq)
-		if err != nil {
+		if err := do(id); err != nil {
 			return err
 		}
-		if n, err := done.RowsAffected(); err != nil || n > 0 {
+	}
+	return nil
+}
+
+// speakers are the subjects that speak for whom one of them does; the player's
+// own id is the last.
+func (c *change) speakers(ctx context.Context, game, id string) ([]string, error) {
+	player, found, err := accountIn(ctx, c.tx, game, id)
+	if err != nil {
+		return nil, err
+	}
+	if found && player != "" && player != id {
+		return []string{id, player}, nil
+	}
+	account, err := c.accountOf(ctx, game, id)
+	if err != nil || account == "" {
+		return []string{id}, err
+	}
+	return []string{account, id}, nil
+}
+
+// accountOf is the account that is tied to a guest, "" for none.
+func (c *change) accountOf(ctx context.Context, game, player string) (account string, err error) {
+	err = c.tx.QueryRowContext(ctx, selectTied, game, player).Scan(&account)
+	if errors.Is(err, sql.ErrNoRows) || account == player {
+		return "", nil
+	}
+	return account, err
+}
+
+// LiftBar ends a bar that an operator has set, of a guest and its account both.
+// identity.ErrNoBar where there is none in force.
+func (l *Ledger) LiftBar(ctx context.Context, b identity.Bar) error {
+	err := l.changing(ctx, func(c *change) error {
+		lifted := int64(0)
+		err := c.each(ctx, l, b, func(id string) error {
+			done, err := c.tx.ExecContext(ctx, endBar, b.Game, string(b.Kind), id, c.at, b.By, c.seq)
+			if err != nil {
+				return err
+			}
+			n, err := done.RowsAffected()
+			lifted += n
 			return err
+		})
+		if err == nil && lifted == 0 {
+			err = identity.ErrNoBar
 		}
-		return identity.ErrNoBar
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("ledger: lift a bar: %w", err)

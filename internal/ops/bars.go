@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"laststand/internal/identity"
@@ -50,9 +51,13 @@ func (a *api) getBars(w http.ResponseWriter, r *request) error {
 			return badRequest("cursor: take it from a page before this one")
 		}
 	}
+	kind := identity.BarKind(r.query.Get("kind"))
+	if kind != "" && !slices.Contains(identity.BarKinds(), kind) {
+		return badRequest("kind: one of %v", identity.BarKinds())
+	}
 	ctx, cancel := r.within()
 	defer cancel()
-	bars, err := a.Bars.BarsOf(ctx, r.game, identity.BarKind(r.query.Get("kind")), before, limit+1)
+	bars, err := a.Bars.BarsOf(ctx, r.game, kind, before, limit+1)
 	if err != nil {
 		return err
 	}

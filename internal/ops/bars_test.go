@@ -158,6 +158,7 @@ func TestBarsAndKeysRefuse(t *testing.T) {
 		"unknown field":     {"PUT", demoBars + "/ban/p_1", `{"reason":"x","for":"1h"}`, nil, 400},
 		"no game":           {"PUT", "/admin/v1/games/other/bars/ban/p_1", `{"reason":"x"}`, nil, 404},
 		"lift another kind": {"DELETE", demoBars + "/tied/p_1", "", nil, 400},
+		"no kind of bars":   {"GET", demoBars + "?kind=x", "", nil, 400},
 		"cursor":            {"GET", demoBars + "?cursor=x", "", nil, 400},
 		"limit":             {"GET", demoBars + "?limit=0", "", nil, 400},
 		"down":              {"PUT", demoBars + "/ban/p_1", `{"reason":"x"}`, errDown, 503},
