@@ -146,6 +146,9 @@ func (b barring) Tie(ctx context.Context, t identity.Tying) (string, error) {
 		return "", err
 	}
 	b.spread(ctx)
+	if account != guest {
+		b.forfeit(ctx, game, account) // the ticket of a player who is no more
+	}
 	return account, nil
 }
 

@@ -106,11 +106,15 @@ func TestBarsReachAllNodes(t *testing.T) {
 
 	const another = device + "-2"
 	back = guestOf(t, there.url, another)
-	code, token, errs := command(append([]string{"token", "--game=demo", "--role=player", "--sub=user:1"}, at[:3]...)...)
-	if code != 0 {
-		t.Fatal(errs)
+	minted := func(sub string) string {
+		t.Helper()
+		code, token, errs := command(append([]string{"token", "--game=demo", "--role=player", "--sub=" + sub}, at[:3]...)...)
+		if code != 0 {
+			t.Fatal(errs)
+		}
+		return strings.TrimSpace(token)
 	}
-	account := strings.TrimSpace(token)
+	account := minted("user:1")
 	if status, tied := said(t, "PUT", here.url+"/v1/games/demo/players/me/account", back.Token, map[string]string{"token": account}); status != http.StatusOK || tied["account"] != "user:1" {
 		t.Fatalf("tied: %d %v", status, tied)
 	}
@@ -136,11 +140,28 @@ func TestBarsReachAllNodes(t *testing.T) {
 	if status, _ := said(t, "GET", there.url+"/v1/games/demo/players/"+back.ID, "", nil); status != http.StatusNotFound {
 		t.Errorf("the profile of the erased: %d", status)
 	}
-	if next := guestOf(t, there.url, another); next.ID == back.ID {
+	next := guestOf(t, there.url, another)
+	if next.ID == back.ID {
 		t.Error("the device is still known")
 	}
 
-	inLobby := d[1]
+	inLobby, second := d[1], minted("user:2")
+	former := attend(t, there.url, player.Guest{ID: "user:2", Token: second})
+	join := protocol.DuelJoin{BotAfterMS: ptr[int64](0)}
+	if f := former.request(t, protocol.TypeDuelJoin, join); f.Type != protocol.TypeDuelQueued {
+		t.Fatalf("the account's own player: %s", f.Raw)
+	}
+	if status, tied := said(t, "PUT", here.url+"/v1/games/demo/players/me/account", next.Token, map[string]string{"token": second}); status != http.StatusOK {
+		t.Fatalf("tied: %d %v", status, tied)
+	}
+	if code := closed(t, former.Player); code != protocol.CloseUnauthorized {
+		t.Errorf("the account's own player was closed with %d", code)
+	}
+	var queued protocol.DuelQueued
+	if read(t, inLobby.request(t, protocol.TypeDuelJoin, join), &queued); queued.Waiting != 1 {
+		t.Errorf("%d wait with a player who is no more", queued.Waiting)
+	}
+	inLobby.request(t, protocol.TypeDuelLeave, protocol.Empty{})
 	arena := makeArena(t, there.url, inLobby.Token, protocol.NewArena{Mode: "survival", Name: "Cup", Questions: protocol.ArenaQuestions{Count: 3}, Pace: "auto"})
 	players := func() int64 {
 		var look protocol.ArenaLook

@@ -86,6 +86,9 @@ func (k *gameKeys) take(ctx context.Context, c *config, game string) (changed bo
 	if err != nil || slices.EqualFunc(keys, k.held[game], sameKey) {
 		return false, err
 	}
+	if len(keys) == 0 { // as in a file that is half written, which would end every session
+		return false, fmt.Errorf("it has none any more: that takes effect at the next start")
+	}
 	if err := k.tokens.Configure(ctx, game, keys); err != nil {
 		return false, err
 	}

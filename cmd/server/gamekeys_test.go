@@ -66,6 +66,7 @@ func TestGameKeysAreReadAgain(t *testing.T) {
 		{"the same again", write(two, one), "", "k2", 3, true},
 		{"no YAML", "games: [", "3", "k2", 3, true},
 		{"another game", "games: {other: {}}", "3", "k2", 3, true},
+		{"all taken out", "games: {demo: {}}", "3", "k2", 3, true},
 		{"one taken out", write(two), "3", "k2", 4, false},
 	} {
 		if err := os.WriteFile(path, []byte(step.config), 0o600); err != nil {
@@ -79,8 +80,8 @@ func TestGameKeysAreReadAgain(t *testing.T) {
 			t.Errorf("%s: %s signs, %d changes, the first token: %v; want %+v", step.what, key, changes, err, step)
 		}
 	}
-	if n := strings.Count(log.String(), "level=ERROR"); n != 3 {
-		t.Errorf("%d faults are logged, want 3:\n%s", n, log)
+	if n := strings.Count(log.String(), "level=ERROR"); n != 4 {
+		t.Errorf("%d faults are logged, want 4:\n%s", n, log)
 	}
 	checkNoSecrets(t, log.String(), strings.Repeat("1", 32), strings.Repeat("2", 32), strings.Repeat("3", 32))
 }
