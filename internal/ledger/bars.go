@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -95,9 +96,13 @@ func (l *Ledger) changing(ctx context.Context, f func(c *change) error) error {
 	})
 }
 
-// next takes one more revision, for a second bar of one transaction.
+// next takes one more revision, for a second bar of one transaction, which is at
+// the instant of the first.
 func (c *change) next(ctx context.Context, l *Ledger) error {
-	return c.tx.QueryRowContext(ctx, l.sql(moveRevision)).Scan(&c.seq, &c.at)
+	at := int64(0)
+	err := c.tx.QueryRowContext(ctx, l.sql(moveRevision)).Scan(&c.seq, &at)
+	c.at = cmp.Or(c.at, at)
+	return err
 }
 
 func (c *change) save(ctx context.Context, b identity.Bar) error {
