@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"laststand/internal/audit"
 	"laststand/internal/behaviour"
 	"laststand/internal/ops"
 )
@@ -90,13 +91,20 @@ func (s *shelf) Hurry(context.Context, string, int64) error { return errors.New(
 func (s *shelf) served(t *testing.T, games ...string) []string {
 	t.Helper()
 	server := httptest.NewServer(ops.New(ops.Config{
-		Gatherer: prometheus.NewRegistry(), Games: games, Queues: s, Drain: s.drain, Logger: quiet(),
+		Gatherer: prometheus.NewRegistry(), Acts: unread{}, Games: games, Queues: s, Drain: s.drain, Logger: quiet(),
 		Admin: func(context.Context, string) (string, error) { return "ops", nil },
 		Now:   func() int64 { return queueClock }, Down: func(error) bool { return false },
 	}))
 	t.Cleanup(server.Close)
 	return []string{"--data=" + t.TempDir(), "--ops-listen=" + server.Listener.Addr().String()}
 }
+
+// unread is an audit log that nobody looks into.
+type unread struct{ ops.Acts }
+
+func (unread) BeginAct(context.Context, audit.Act) error { return nil }
+
+func (unread) EndAct(context.Context, string, int) error { return nil }
 
 func TestQueuesByHand(t *testing.T) {
 	t.Parallel()
