@@ -91,12 +91,12 @@ func TestOldActsAreForgotten(t *testing.T) {
 		f := &forgetful{fails: 1, old: 2*forgetStep + 1}
 		ctx, stop := context.WithCancel(t.Context())
 		go func() { _ = acts{f, auditing{400}.keep(), slog.New(slog.DiscardHandler)}.Run(ctx) }()
-		time.Sleep(forgetEvery - 1)
+		time.Sleep(forgetEvery - time.Nanosecond)
 		synctest.Wait()
 		if old, _ := f.left(); old != 2*forgetStep+1 {
 			t.Error("it did not wait")
 		}
-		time.Sleep(2)
+		time.Sleep(2 * time.Nanosecond)
 		synctest.Wait()
 		if old, asked := f.left(); old != 0 || len(asked) != 4 || asked[0] != 400*24*time.Hour {
 			t.Errorf("%d are left, asked for %v", old, asked)

@@ -99,8 +99,10 @@ func (s *shelf) served(t *testing.T, games ...string) []string {
 	return []string{"--data=" + t.TempDir(), "--ops-listen=" + server.Listener.Addr().String()}
 }
 
-// unread is an audit log that nobody looks into.
-type unread struct{ ops.Acts }
+type auditLog = ops.Acts
+
+// unread is one that nobody looks into.
+type unread struct{ auditLog }
 
 func (unread) BeginAct(context.Context, audit.Act) error { return nil }
 

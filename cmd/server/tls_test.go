@@ -49,7 +49,7 @@ func TestTLS(t *testing.T) {
 
 	for origin, want := range map[string]int{n.url: http.StatusSwitchingProtocols, "http://" + host: http.StatusForbidden, "null": http.StatusForbidden} {
 		d := websocket.Dialer{TLSClientConfig: ours.Clone(), Subprotocols: []string{protocol.Subprotocol}, HandshakeTimeout: 10 * time.Second}
-		conn, answer, err := d.Dial("wss://"+host+"/v1/ws", http.Header{"Origin": {origin}})
+		conn, answer, err := d.Dial("wss://"+host+"/v1/ws", http.Header{"Origin": {origin}}) //nolint:bodyclose // it has none
 		if answer == nil || answer.StatusCode != want {
 			t.Errorf("a websocket of a page of %s: %v, %v", origin, answer, err)
 		}

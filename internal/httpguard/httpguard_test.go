@@ -52,7 +52,7 @@ func (p *pipes) dial() net.Conn {
 // time.
 func trialServer(t *testing.T, h http.HandlerFunc, f func(p *pipes, r *prometheus.Registry)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	synctest.Test(t, func(*testing.T) {
 		registry := prometheus.NewRegistry()
 		s := NewServer(Config{Name: "players", Handler: h, Times: Usual, Logger: slog.New(slog.DiscardHandler), Registry: registry})
 		p := newPipes()

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"flag"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -11,7 +12,10 @@ import (
 	"laststand/internal/trial"
 )
 
-func TestMain(m *testing.M) { trial.Main(m) }
+func TestMain(m *testing.M) {
+	_ = flag.Set("rapid.checks", "50") // each of them is a history, on two databases; the command line may say more
+	trial.Main(m)
+}
 
 const game = "com.example.quiz"
 

@@ -92,11 +92,21 @@ func TestSilentConnections(t *testing.T) {
 	for i := range silent {
 		silent[i] = n.dial()
 	}
+	n.eventually("all are counted", func() bool { return n.unheard() == mostSilent })
 	n.dial().comesAgain()
 	silent[0].welcomed("ada")
 	n.enter("eve").alive()
 	n.dial() // the last one, in place of ada
+	n.eventually("that is counted too", func() bool { return n.unheard() == mostSilent })
 	n.dial().comesAgain()
+}
+
+// unheard is how many sessions have said no hello yet. A client is told that it is
+// connected before it is counted.
+func (n *node) unheard() int64 {
+	n.Server.mu.Lock()
+	defer n.Server.mu.Unlock()
+	return n.silent
 }
 
 // Hellos are limited by address and in all; those that resume are counted beside

@@ -65,9 +65,8 @@ func (s *siege) standing(ctx context.Context, id string) (int, error) {
 	return standing.Matches, json.Unmarshal(body, &standing)
 }
 
-// judgeServer holds what the attackers saw against the server's metrics and its
-// log.
-func (s *siege) judgeServer(ctx context.Context) error {
+// judgeTallies tells what the attackers saw that was untrue.
+func (s *siege) judgeTallies() {
 	for _, p := range s.report.Phases {
 		for _, t := range p.Tallies {
 			for _, line := range slices.Sorted(maps.Keys(t.Untrue)) {
@@ -78,6 +77,12 @@ func (s *siege) judgeServer(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// judgeServer holds what the attackers saw against the server's metrics and its
+// log.
+func (s *siege) judgeServer(ctx context.Context) error {
+	s.judgeTallies()
 	after, err := s.Server.Metrics(ctx)
 	if err != nil {
 		return fmt.Errorf("the server does not answer any more: %w", err)
