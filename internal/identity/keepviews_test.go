@@ -195,8 +195,8 @@ func TestAnswersAreCounted(t *testing.T) {
 		s.claim(t, "Taken")
 		pass(time.Second)
 		must(w.Available(t.Context(), game, "Taken", Asker{}))(t) // taken, and three suggestions
-		must(w.Guest(t.Context(), ask("Ada")))(t)        // absent
-		must(w.Guest(t.Context(), ask("Ada")))(t)        // the device is known
+		must(w.Guest(t.Context(), ask("Ada")))(t)                 // absent
+		must(w.Guest(t.Context(), ask("Ada")))(t)                 // the device is known
 		for a, want := range map[answer]int64{unready: 0, notIn: 8, late: 1, taken: 1, mistaken: 1} {
 			if got := k.answers[a].Load(); got != want {
 				t.Errorf("%v: %d, want %d", a, got, want)
