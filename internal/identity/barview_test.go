@@ -87,7 +87,7 @@ func TestEndedBarsLeaveTheView(t *testing.T) {
 	s.bar(Bar{Kind: BarBan, ID: "long"})
 	s.bar(Bar{Kind: BarBan, ID: "lifted"})
 	r := registryOf(t, s)
-	now := int64(start)
+	now := start
 	r.Bars.Now = func() int64 { return now }
 	now += sweepEvery.Milliseconds()
 	if refresh(t, r); len(r.Bars.held) != 2 || showsBans(r) != 2 {
