@@ -226,7 +226,7 @@ func FuzzAct(f *testing.F) {
 		f.Add("t1", body)
 	}
 	f.Fuzz(func(t *testing.T, task, body string) {
-		r := &request{Request: httptest.NewRequest("POST", "/", strings.NewReader(body))}
+		r := &request{Request: httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))}
 		r.SetPathValue("task", task)
 		target := audit.Text(targetOf(route{path: "/admin/v1/tasks/{task}/discard"}, r))
 		if !utf8.ValidString(target) || strings.ContainsAny(target, "\n\r\x00") || len([]rune(target)) > 201 || !strings.HasPrefix(target, "task=") {
