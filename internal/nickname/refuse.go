@@ -38,7 +38,7 @@ func (w *Words) find(display string) reason {
 	if slices.Contains(w.allowed, all) {
 		return ""
 	}
-	for _, word := range words {
+	for _, word := range distinct(words) {
 		for _, f := range formsOf(word) {
 			if why := w.whole[f]; why != "" {
 				return why
@@ -143,14 +143,22 @@ func formsOf(word string) (forms []string) {
 	for padding(runes[last-1]) {
 		last--
 	}
+	var variants []string
 	for _, from := range []int{0, max(0, first-2), max(0, first-1), first} {
 		for _, to := range []int{len(runes), min(len(runes), last+2), min(len(runes), last+1), last} {
-			f := form(string(runes[from:to]))
-			forms = append(forms, f, squeezed(f, 1), squeezed(f, 2))
+			variants = append(variants, string(runes[from:to]))
 		}
 	}
-	slices.Sort(forms)
-	return slices.Compact(forms)
+	for _, variant := range distinct(variants) {
+		f := form(variant)
+		forms = append(forms, f, squeezed(f, 1), squeezed(f, 2))
+	}
+	return distinct(forms)
+}
+
+func distinct(texts []string) []string {
+	slices.Sort(texts)
+	return slices.Compact(texts)
 }
 
 // digits that stand for letters, where the skeleton does not say so.
