@@ -56,7 +56,9 @@ func wrongType(detail string) error {
 // readText reads a body of UTF-8.
 func readText(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	body, err := readInTime(w, r, most)
-	switch tooLarge, slow := (*http.MaxBytesError)(nil), net.Error(nil); {
+	switch tooLarge, slow, full := (*http.MaxBytesError)(nil), net.Error(nil), (*protocol.Error)(nil); {
+	case errors.As(err, &full): // see turn
+		return nil, full
 	case errors.As(err, &tooLarge):
 		return nil, refuse(protocol.CodePayloadTooLarge, "the body is larger than %d bytes", most)
 	case errors.As(err, &slow) && slow.Timeout():

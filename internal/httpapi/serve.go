@@ -40,7 +40,7 @@ func (a *api) serve(rt route) http.Handler {
 	})
 }
 
-func (a *api) call(w http.ResponseWriter, r *http.Request, rt route) error {
+func (a *api) call(w *writer, r *http.Request, rt route) error {
 	game := r.PathValue("game")
 	if game != "" && !a.games[game] {
 		return refuse(codeNotFound, "there is no such game")
@@ -54,10 +54,12 @@ func (a *api) call(w http.ResponseWriter, r *http.Request, rt route) error {
 	}
 	asked := &request{Request: r, game: game, query: query}
 	if rt.counts() {
-		if err := a.Pressure.Enter(); err != nil {
+		w.turn = &turn{pressure: a.Pressure}
+		if err := w.turn.take(); err != nil {
 			return err
 		}
-		defer a.Pressure.Leave()
+		defer w.turn.leave()
+		r.Body = awaited{r.Body, w.turn}
 	}
 	if err := a.shed(asked, rt); err != nil {
 		return err
@@ -88,20 +90,24 @@ func (a *api) rescue(w *writer, r *http.Request, rt route) {
 type writer struct {
 	http.ResponseWriter
 	status int
+	turn   *turn // ends when the answer begins; nil where the request has none
 }
 
 func (w *writer) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
+	w.begin(status)
 	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *writer) Write(b []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
+	w.begin(http.StatusOK)
 	return w.ResponseWriter.Write(b)
+}
+
+func (w *writer) begin(status int) {
+	if w.status == 0 {
+		w.status = status
+		w.turn.leave()
+	}
 }
 
 // Unwrap serves http.ResponseController.

@@ -1,7 +1,11 @@
 package httpapi
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
 	"testing"
 
 	"laststand/internal/pressure"
@@ -87,4 +91,95 @@ func TestRequestsUnderWay(t *testing.T) {
 	if rec := answerTo(t, h, get("/healthz")); rec.Code != http.StatusOK {
 		t.Errorf("health: %d", rec.Code)
 	}
+}
+
+// waited says when it is read for the first time.
+type waited struct {
+	io.Reader
+	begun chan struct{}
+	once  sync.Once
+}
+
+func (w *waited) Read(b []byte) (int, error) {
+	w.once.Do(func() { close(w.begun) })
+	return w.Reader.Read(b)
+}
+
+// slowGuest asks a handler for a player by a body that waits for its end, and
+// gives what has it end and what gives the answer then.
+func slowGuest(h http.Handler) (end func(), answer chan *httptest.ResponseRecorder) {
+	rest, write := io.Pipe()
+	await := &waited{Reader: rest, begun: make(chan struct{})}
+	r := httptest.NewRequest(http.MethodPost, demo+"/guests", io.MultiReader(strings.NewReader(`{"device":"`+device), await))
+	r.Header.Set("Content-Type", "application/json")
+	answer = make(chan *httptest.ResponseRecorder, 1)
+	go func() {
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, r)
+		answer <- rec
+	}()
+	<-await.begun
+	return func() { _, _ = write.Write([]byte(`"}`)); _ = write.Close() }, answer
+}
+
+// Who sends a body slowly has nobody's place; once it has come there has to be one.
+func TestASlowBodyTakesNoPlace(t *testing.T) {
+	t.Parallel()
+	for _, want := range []int{http.StatusOK, http.StatusServiceUnavailable} {
+		c := configOf(&world{})
+		gauge := pressure.New(pressure.Config{Requests: 1})
+		c.Pressure = gauge
+		h := New(c)
+		end, guest := slowGuest(h)
+		if rec := answerTo(t, h, get(demo+"/leaderboards")); rec.Code != http.StatusOK {
+			t.Errorf("beside a slow body: %d", rec.Code)
+		}
+		if want != http.StatusOK {
+			if err := gauge.Enter(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		end()
+		if rec := <-guest; rec.Code != want || (want != http.StatusOK) != (rec.Header().Get("Retry-After") != "") {
+			t.Errorf("the slow one: %d %s, want %d", rec.Code, rec.Body, want)
+		}
+		if want != http.StatusOK {
+			gauge.Leave()
+		}
+		if rec := answerTo(t, h, get(demo+"/leaderboards")); rec.Code != http.StatusOK {
+			t.Errorf("after it: %d", rec.Code)
+		}
+	}
+}
+
+// unread is an answer whose client does not read it.
+type unread struct {
+	*httptest.ResponseRecorder
+	begun, read chan struct{}
+}
+
+func (s unread) Write(b []byte) (int, error) {
+	close(s.begun)
+	<-s.read
+	return s.ResponseRecorder.Write(b)
+}
+
+// Who reads an answer slowly has nobody's place either.
+func TestASlowReaderTakesNoPlace(t *testing.T) {
+	t.Parallel()
+	c := configOf(&world{})
+	c.Pressure = pressure.New(pressure.Config{Requests: 1})
+	h := New(c)
+	slow := unread{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		h.ServeHTTP(slow, httptest.NewRequest(http.MethodGet, "/openapi.yaml", nil))
+	}()
+	<-slow.begun
+	if rec := answerTo(t, h, get(demo+"/leaderboards")); rec.Code != http.StatusOK {
+		t.Errorf("beside a slow reader: %d", rec.Code)
+	}
+	close(slow.read)
+	<-ended
 }
