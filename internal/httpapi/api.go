@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/singleflight"
 
 	"laststand/internal/arena"
 	"laststand/internal/behaviour"
@@ -126,9 +127,10 @@ type Config struct {
 
 type api struct {
 	Config
-	games   map[string]bool
-	origins origin.List
-	metrics *metrics
+	games    map[string]bool
+	origins  origin.List
+	metrics  *metrics
+	checking singleflight.Group // of the readiness
 }
 
 // New makes the handler of everything that --listen serves. It is safe for

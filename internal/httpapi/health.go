@@ -20,9 +20,14 @@ func (a *api) getHealth(w http.ResponseWriter, _ *request) error {
 	return answer(w, http.StatusOK, health{"ok", map[string]string{}})
 }
 
-// getReadiness runs all checks at once. Their errors are logged, not shown.
+// getReadiness runs all checks at once, and once for all who ask meanwhile: who
+// asks without end has the stores asked one time after the other. Their errors are
+// logged, not shown.
 func (a *api) getReadiness(w http.ResponseWriter, r *request) error {
-	h := health{"ready", a.check(r.Context())}
+	outcomes, _, _ := a.checking.Do("", func() (any, error) {
+		return a.check(context.WithoutCancel(r.Context())), nil
+	})
+	h := health{"ready", outcomes.(map[string]string)}
 	for _, outcome := range h.Checks {
 		if outcome != "ok" {
 			h.Status = "unavailable"

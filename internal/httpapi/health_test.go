@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,6 +49,35 @@ func TestReadiness(t *testing.T) {
 			}
 		})
 	}
+}
+
+// However many ask, the stores are asked once at a time.
+func TestReadinessIsAskedOnceForAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := configOf(&world{})
+		asked, release := 0, make(chan struct{})
+		c.Checks = map[string]func(context.Context) error{"redis": func(context.Context) error {
+			asked++ // one after the other
+			<-release
+			return nil
+		}}
+		h := New(c)
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if rec := answerTo(t, h, get("/readyz")); rec.Code != http.StatusOK {
+					t.Errorf("%d %s", rec.Code, rec.Body)
+				}
+			})
+		}
+		synctest.Wait()
+		close(release)
+		all.Wait()
+		if answerTo(t, h, get("/readyz")); asked != 2 {
+			t.Errorf("asked %d times, want once for 20, and once again", asked)
+		}
+	})
 }
 
 func TestASlowCheckFails(t *testing.T) {
