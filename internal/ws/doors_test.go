@@ -312,6 +312,33 @@ func TestPlayersInAMatchComeLast(t *testing.T) {
 	n.enter("eve").alive()
 }
 
+// hasty is a Pressure that has everybody come again at once.
+type hasty struct{}
+
+func (hasty) Presses(pressure.What) bool { return true }
+func (hasty) Refuse(pressure.What) error {
+	return protocol.RetryAfter(protocol.CodeOverloaded, 1, "a token will be there")
+}
+
+// Who is turned away at the hello comes again after seconds, and not all at once:
+// when the next token is there says nothing to the thousands who wait for it.
+func TestNobodyComesAgainAtOnce(t *testing.T) {
+	t.Parallel()
+	n := start(t, func(c *Config, _ *lobby.Duel) { c.Pressure = hasty{} })
+	told := map[int64]bool{}
+	for i := range 8 {
+		c := n.dial()
+		c.hello(fmt.Sprint("p", i), nil)
+		ms := c.comesAgain()
+		if told[ms] = true; ms < retryMS || ms >= 2*retryMS {
+			t.Errorf("come again in %d ms", ms)
+		}
+	}
+	if len(told) == 1 {
+		t.Errorf("all come again together: %v", told)
+	}
+}
+
 // The last places are for players in a match.
 func TestLastPlaces(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -45,11 +46,11 @@ func (se *session) admitted(ctx context.Context, p identity.Player) error {
 }
 
 // turnAway closes a session whose hello is refused for now, and says when to come
-// again.
+// again: not at once, since others wait too, and not with all of them.
 func (se *session) turnAway(err error) {
-	wait := int64(retryMS)
+	wait := retryMS + rand.Int64N(retryMS) //nolint:gosec // a wait is no secret
 	if refused, ok := errors.AsType[*protocol.Error](err); ok {
-		wait = max(refused.RetryAfterMS, 1)
+		wait = max(refused.RetryAfterMS, wait)
 	}
 	se.close(protocol.CloseOverloaded, again(wait))
 }
