@@ -63,7 +63,7 @@ func limitNames() []string {
 	names := slices.Collect(maps.Keys(new(entranceLimits).settings()))
 	names = append(names, guestsPerArena, "websockets", "websockets_per_address", "websockets_without_hello",
 		"messages_per_second", "hellos_per_minute", "hellos_per_minute_per_address", shedding)
-	names = append(names, proxies.Rules()...)
+	names = append(names, proxies.RuleFull, proxies.RuleCrowded) // the other two always stand
 	return slices.Sorted(slices.Values(names))
 }
 
@@ -88,7 +88,12 @@ type trials struct {
 
 var _ yaml.Marshaler = trials{}
 
-func (t trials) has(rule string) bool { return t.all || slices.Contains(t.rules, rule) }
+func (t trials) has(rule string) bool {
+	if t.all {
+		return rule != proxies.RuleHeader && rule != proxies.RuleStranger
+	}
+	return slices.Contains(t.rules, rule)
+}
 
 // UnmarshalYAML implements yaml.Unmarshaler.
 func (t *trials) UnmarshalYAML(n *yaml.Node) error {
