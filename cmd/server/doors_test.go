@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"runtime/debug"
 	"testing"
 	"testing/fstest"
 )
@@ -32,6 +33,25 @@ func TestMachineMemory(t *testing.T) {
 	}
 	if got := memoryLimit(3); got != 3<<20 {
 		t.Errorf("configured: %d", got)
+	}
+}
+
+// The collector holds the heap below what the process may use, unless GOMEMLIMIT
+// says otherwise.
+func TestMemoryIsHeld(t *testing.T) { //nolint:paralleltest // it is the process's
+	before := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
+	const some = 20 << 30
+	for _, test := range []struct {
+		given string
+		bytes int64
+		want  int64
+	}{{"", some, 19 << 30}, {"", 0, before}, {"1GiB", some, before}} {
+		debug.SetMemoryLimit(before)
+		t.Setenv("GOMEMLIMIT", test.given)
+		if holdMemory(test.bytes); debug.SetMemoryLimit(-1) != test.want {
+			t.Errorf("GOMEMLIMIT=%s, %d bytes: %d, want %d", test.given, test.bytes, debug.SetMemoryLimit(-1), test.want)
+		}
 	}
 }
 

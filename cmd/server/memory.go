@@ -21,6 +21,16 @@ func memoryLimit(mib int64) int64 {
 	return machineMemory(os.DirFS("/"))
 }
 
+// holdMemory has the collector work harder before the process is past what it may
+// use, with a twentieth left for what is not Go's: the heap would grow to twice of
+// what is alive, and the process end, before the pressure shows. GOMEMLIMIT goes
+// before; 0 bytes are no bound.
+func holdMemory(bytes int64) {
+	if bytes > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(bytes / 20 * 19)
+	}
+}
+
 // machineMemory is the memory of the container, by cgroups of version 2 or 1, or of
 // the machine, where that is less; 0 where none is told.
 func machineMemory(root fs.FS) int64 {

@@ -23,6 +23,7 @@ func (*serveCmd) Run(flags *cli, to console) error {
 	if err != nil {
 		return err
 	}
+	holdMemory(memoryLimit(c.Limits.MemoryMiB))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
