@@ -21,8 +21,8 @@ ORDER BY named_at, game, skeleton LIMIT $5`
 // NamedBetween calls f for the skeleton of every nickname that was claimed from
 // one instant to another, both included, epoch ms by the database's clock, in
 // their order. Claims commit out of this order: ask again for the last minute.
-// A skeleton that is reckoned anew by other rules keeps its instant: views of
-// the former rules are worth nothing.
+// Skeletons that are all reckoned anew by newer rules keep their instants, as
+// views of the former rules are worth nothing; see Respell.
 func (l *Ledger) NamedBetween(ctx context.Context, from, to int64, f func(game, skeleton string, at int64)) error {
 	at, game, skeleton := from, "", "" // which come before all: no game is called so
 	for {

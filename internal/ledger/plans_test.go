@@ -30,6 +30,7 @@ func TestPlansUseIndexes(t *testing.T) {
 		"names in order":   {selectUnspelt, []any{1, "g", "p", 10}},
 		"holding":          {selectHolding, []any{"g", "p", "s", 1}},
 		"update skeletons": {updateSkeletons, []any{"g", "p", "s", "t"}},
+		"update later":     {updateLater, []any{"g", "p", "s", "t"}},
 		"keys":             {selectKeys, []any{"g"}},
 		"account":          {selectAccount, []any{"g", "s"}},
 		"guest's account":  {selectTied, []any{"g", "p"}},

@@ -32,17 +32,18 @@ func ourSpelling() spelling {
 // their owners, who can take another. It goes by pages, each for good once it is
 // committed; it may be ended anywhere and run by several nodes at once, and is
 // cheap when nothing has changed. Names claimed meanwhile by programs of other
-// rules are taken up the next time. Rules older than the ledger's change nothing.
+// rules are taken up the next time, as claimed then: views that follow names by
+// their instants have to hear of them. Rules older than the ledger's change nothing.
 func (l *Ledger) Respell(ctx context.Context) (map[string]int, error) {
 	return l.respell(ctx, ourSpelling())
 }
 
 func (l *Ledger) respell(ctx context.Context, by spelling) (map[string]int, error) {
 	bare := map[string]int{}
-	more, tries := true, 0
-	for again := true; more; again = false {
+	more, again, tries := true, true, 0
+	for more {
 		p, err := l.respellPage(ctx, by, again)
-		if breaksUnique(err) && tries < 5 { // somebody claimed a name meanwhile
+		if tries < 5 && ctx.Err() == nil && (breaksUnique(err) || Unavailable(err)) { // somebody claimed a name meanwhile, or settles
 			tries++
 			continue
 		}
@@ -52,7 +53,7 @@ func (l *Ledger) respell(ctx context.Context, by spelling) (map[string]int, erro
 		for game, n := range p.bare {
 			bare[game] += n
 		}
-		more = len(p.names) == by.page
+		more, again, tries = len(p.names) == by.page, false, 0
 	}
 	return bare, nil
 }
@@ -77,6 +78,10 @@ FROM v JOIN players p ON p.game = v.game AND p.skeleton = v.skeleton`
 	updateSkeletons = `
 WITH v (game, id, had, skeleton) AS ({rows})
 UPDATE players SET skeleton = v.skeleton FROM v WHERE players.game = v.game AND players.id = v.id AND players.skeleton = v.had`
+	updateLater = `
+WITH v (game, id, had, skeleton) AS ({rows})
+UPDATE players SET skeleton = v.skeleton, named_at = {now}
+FROM v WHERE players.game = v.game AND players.id = v.id AND players.skeleton = v.had`
 )
 
 // respellPage takes the next names, under the lock on how far they are; the last
@@ -92,7 +97,10 @@ func (l *Ledger) respellPage(ctx context.Context, by spelling, again bool) (p pa
 		if err != nil || rules > by.rules {
 			return err
 		}
-		p.later = rules == by.rules && done == 1
+		p.update = updateSkeletons
+		if p.later = rules == by.rules && done == 1; p.later {
+			p.update = l.sql(updateLater)
+		}
 		switch {
 		case rules < by.rules:
 			done, p.lastAt, p.last = 0, 0, claim{}
@@ -114,6 +122,7 @@ func (l *Ledger) respellPage(ctx context.Context, by spelling, again bool) (p pa
 // page is some names in the order of their claims.
 type page struct {
 	later  bool // all names were respelt once: what comes now was claimed since
+	update string
 	lastAt int64
 	last   claim // by id: up to whom names have been respelt
 	names  []named
@@ -251,7 +260,7 @@ func (p *page) write(ctx context.Context, b bulk) error {
 		for _, c := range changes {
 			rows = append(rows, []any{c.game, c.id, c.had, c.skeleton})
 		}
-		if err := b.run(ctx, updateSkeletons, rows, nil); err != nil {
+		if err := b.run(ctx, p.update, rows, nil); err != nil {
 			return err
 		}
 	}

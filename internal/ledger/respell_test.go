@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -93,7 +94,63 @@ func TestNamesOfOldRules(t *testing.T) {
 				t.Errorf("%s has %q, want %q", id, got, skeleton)
 			}
 		}
+		// Nodes that follow names by their instants hear of them, once.
+		now := l.namesOf(t, 1000, math.MaxInt64)
+		var news []string
+		for _, n := range now {
+			news = append(news, n[:strings.LastIndex(n, "@")])
+		}
+		slices.Sort(news)
+		if want := []string{bareMark + "late", "eva", "other", "rnax", "torn"}; !slices.Equal(news, inGame(want)) {
+			t.Errorf("nodes hear of %q, want %q", news, want)
+		}
+		must(l.Respell(t.Context()))(t)
+		if again := l.namesOf(t, 1000, math.MaxInt64); !slices.Equal(again, now) {
+			t.Errorf("and the next time of %q, had %q", again, now)
+		}
 	})
+}
+
+func inGame(skeletons []string) (all []string) {
+	for _, s := range skeletons {
+		all = append(all, game+"/"+s)
+	}
+	return all
+}
+
+// A claim that is committed while a page is written undoes the page, and what
+// it went back for is taken up all the same.
+func TestRespellBesideAClaim(t *testing.T) {
+	t.Parallel()
+	l := openOn(t, trial.Database(t))
+	l.call(t, called{"tom", "Tom", "torn", 10_000})
+	must(l.Respell(t.Context()))(t)
+	l.call(t, called{"late", "Eｖa", "eｖa", 9_000}) // by a program of the old rules, committed late
+	ended := make(chan error, 1)
+	err := l.inTx(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(t.Context(), `INSERT INTO players (game, id, nickname, skeleton, named_at, joined_at) VALUES ($1, 'eva', 'Eva', 'eva', 11000, 1)`, game)
+		if err != nil {
+			ended <- nil
+			return err
+		}
+		go func() {
+			_, err := l.Respell(t.Context())
+			ended <- err
+		}()
+		for waiting := 0; waiting == 0 && len(ended) == 0; {
+			err := l.read.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waiting)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(err, <-ended); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.skeletons(t); got["late"] != bareMark+"late" || got["eva"] != "eva" {
+		t.Errorf("skeletons %q: the one claimed late is to have none of its own", got)
+	}
 }
 
 // course is a set of names whose skeletons change by rules made up at random.
