@@ -37,7 +37,7 @@ func TestRefusedWords(t *testing.T) {
 		"TROLL": other, "trollo": "", "gezonkt": other, "z0nk": other, "小ナマズ": other, "Red Team": other, "redteam": other,
 		// What is said by chance in other words.
 		"Scunthorpe": "", "Badminton": "", "Assassin": "", "Penistone": "", "Cockburn": "", "Classic": "", "Dickens": "", "Hancock": "",
-		"Systematic": "", "Staffordshire": "", "Bassist": "", "Mishit": "", "Ada": "", "小明": "", "1455": "", "Adm Inge": "", "HTTPServer": "",
+		"Systematic": "", "Staffordshire": "", "Bassist": "", "Mishit": "", "Ada": "", "小明": "", "妈妈的宝贝": "", "奶奶和媽媽的": "", "体操你好": "", "1455": "", "Adm Inge": "", "HTTPServer": "",
 	} {
 		n, err := nickname.Parse(raw)
 		if err != nil {
