@@ -105,6 +105,11 @@ func TestANicknameIsAskedForAsSent(t *testing.T) {
 	if want := (identity.Asker{Player: "p_1", Address: "192.0.2.1", Lang: "zh-CN"}); w.who != want {
 		t.Errorf("claimed by %+v", w.who)
 	}
+	six := send("GET", demo+"/nicknames/Ada", "").request(t)
+	six.RemoteAddr = "[2001:db8::12:1]:4711"
+	if h.ServeHTTP(httptest.NewRecorder(), six); w.who.Address != "2001:db8::/64" {
+		t.Errorf("by IPv6 asked by %q: who has a /64 has all its addresses", w.who.Address)
+	}
 }
 
 func TestALeaderboardIsAskedForAsSent(t *testing.T) {

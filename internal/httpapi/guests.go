@@ -37,7 +37,7 @@ func (a *api) postGuest(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	g, err := a.Guests.Guest(r.Context(), identity.GuestRequest{
-		Game: r.game, Device: body.Device, Nickname: body.Nickname, Lang: languageOf(r.Request), Address: a.Address(r.Request).String(),
+		Game: r.game, Device: body.Device, Nickname: body.Nickname, Lang: languageOf(r.Request), Address: a.from(r).String(),
 	})
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func languageOf(r *http.Request) string {
 // asker is who asks for a nickname: the player whose token is sent, whoever is
 // at the address else. A token that is none here makes nobody of them.
 func (a *api) asker(r *request) identity.Asker {
-	who := identity.Asker{Address: a.Address(r.Request).String(), Lang: languageOf(r.Request)}
+	who := identity.Asker{Address: a.from(r).String(), Lang: languageOf(r.Request)}
 	if claims, err := a.player(r); err == nil {
 		who.Player = claims.Subject
 	}

@@ -30,7 +30,7 @@ type Offers interface {
 // address; and who claims it may be known by any of them.
 type Asker struct {
 	Player  string // an id
-	Address string // of the network
+	Address string // of the network; of IPv6 the part that one customer has
 	Lang    string // of suggestions, such as zh-CN; "": English
 
 	device string // a hash
