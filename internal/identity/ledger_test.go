@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"laststand/internal/identity"
 	"laststand/internal/ledger"
 	"laststand/internal/trial"
@@ -21,6 +23,12 @@ const (
 // node starts a node's registry on the ledger.
 func node(t testing.TB, l *ledger.Ledger) *identity.Registry {
 	t.Helper()
+	return measuredNode(t, l, nil)
+}
+
+// measuredNode is a node with metrics.
+func measuredNode(t testing.TB, l *ledger.Ledger, metrics prometheus.Registerer) *identity.Registry {
+	t.Helper()
 	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{
 		Games: []string{demo}, Keys: l, Now: func() int64 { return now },
 	})
@@ -29,6 +37,7 @@ func node(t testing.TB, l *ledger.Ledger) *identity.Registry {
 	}
 	return identity.Open(identity.Config{
 		Tokens: tokens, Players: l, Devices: l, Names: l, Named: l, Epoch: l.Epoch(), Logger: slog.New(slog.DiscardHandler),
+		Registry: metrics,
 	})
 }
 
