@@ -1,0 +1,115 @@
+package boards
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// held is how long a process was held up in each second, by others than itself.
+type held struct{ seconds map[int64]*second }
+
+// second is what held a process up in a second of the clock.
+type second struct {
+	longest, waited time.Duration // for a core, at once and in all; the longest may end in the next second
+	stolen          time.Duration // of all cores, by the host of the machine
+	faults          int64         // pages that had to be read from a disk
+}
+
+// observe reads every millisecond what Linux tells of the main thread of Redis,
+// until the function that it returns is called.
+func observe(b *testing.B, rdb *redis.Client) (stop func() held) {
+	info, err := rdb.InfoMap(b.Context(), "server").Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	process := "/proc/" + info["Server"]["process_id"]
+	before, err := readHeld(process)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(b.Context())
+	ended := make(chan held, 1)
+	go func() {
+		h := held{make(map[int64]*second)}
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			if now, err := readHeld(process); err == nil {
+				h.add(time.Now().Unix(), now.less(before))
+				before = now
+			}
+			<-tick.C
+		}
+		ended <- h
+	}()
+	return func() held { cancel(); return <-ended }
+}
+
+// add adds what a process was held up since it was read last.
+func (h held) add(at int64, more second) {
+	s := h.seconds[at]
+	if s == nil {
+		s = new(second)
+		h.seconds[at] = s
+	}
+	s.longest = max(s.longest, more.waited)
+	s.waited, s.stolen, s.faults = s.waited+more.waited, s.stolen+more.stolen, s.faults+more.faults
+}
+
+// at is what held the process up in a second and the next one, in which what
+// began in it may have ended.
+func (h held) at(unix int64) (s second) {
+	for _, one := range []*second{h.seconds[unix], h.seconds[unix+1]} {
+		if one != nil {
+			s.longest = max(s.longest, one.longest)
+			s.waited, s.stolen, s.faults = s.waited+one.waited, s.stolen+one.stolen, s.faults+one.faults
+		}
+	}
+	return s
+}
+
+func (s second) less(before second) second {
+	return second{waited: s.waited - before.waited, stolen: s.stolen - before.stolen, faults: s.faults - before.faults}
+}
+
+func (s second) String() string {
+	return fmt.Sprintf("in that second and the next it waited %s for a core, at once %s, the host took %s, pages read %d",
+		s.waited.Round(time.Microsecond), s.longest.Round(time.Microsecond), s.stolen, s.faults)
+}
+
+// readHeld reads the waits of a process's main thread, its major faults, and
+// what was stolen from the machine: proc(5), schedstat, stat (12th field) and
+// the machine's stat (cpu, 8th number, in ticks of 10 ms).
+func readHeld(process string) (s second, err error) {
+	var ran int64
+	if err = scanFile(process+"/schedstat", "", &ran, &s.waited); err != nil {
+		return s, err
+	}
+	var skip string
+	if err = scanFile(process+"/stat", ") ", &skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &s.faults); err != nil {
+		return s, err
+	}
+	var ticks int64
+	err = scanFile("/proc/stat", "cpu ", &skip, &skip, &skip, &skip, &skip, &skip, &skip, &ticks)
+	s.stolen = time.Duration(ticks) * 10 * time.Millisecond
+	return s, err
+}
+
+func scanFile(name, after string, into ...any) error {
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	text := string(raw)
+	_, err = fmt.Sscan(text[strings.Index(text, after)+len(after):], into...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
