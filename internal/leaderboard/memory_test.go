@@ -26,6 +26,7 @@ type memory struct {
 	fail     func(method string) error
 	lost     func(method string) error
 
+	writes int // calls that may write
 	steps  int
 	widest int      // most writes of a step
 	faults []string // of steps that do not fit what they build on
@@ -57,6 +58,10 @@ func newMemory() *memory {
 func (m *memory) lock(method string) error {
 	err := m.fail(method)
 	m.mu.Lock()
+	switch method {
+	case "Begin", "Publish", "Sweep", "Commit":
+		m.writes++
+	}
 	return err
 }
 
