@@ -9,7 +9,7 @@
 // It starts the server, a redis-server beside it, and the attackers as processes
 // of their own. All of it is on loopback and ends by itself. The attackers share
 // the machine with what they attack: they are bounded by -rate and -sockets, and
-// are nice, so that what is measured is the server and not a lack of processors.
+// run when nobody else does, so that what is measured is the server and not a lack of processors.
 //
 // It ends with 1 if an honest player was closed, or was given a wrong reply or
 // none, or waited over twice as long as in the calm; if a forged token, an early
@@ -106,7 +106,7 @@ func run(o options) (err error) {
 		return err
 	}
 	o.Honest.URL, o.Sources, o.Bounds, o.Attack = o.Server.URL, siege.Sources(o.sources), bounds, send
-	fmt.Printf("machine: %d cores, %s, %s; server, Redis, honest players and attackers (nice %s) share it\n", runtime.NumCPU(), runtime.GOARCH, runtime.Version(), niceness)
+	fmt.Printf("machine: %d cores, %s, %s; server, Redis, honest players and attackers (%s) share it\n", runtime.NumCPU(), runtime.GOARCH, runtime.Version(), strings.Join(idly, " "))
 	o.Say = func(line string) { fmt.Println(time.Now().Format(time.TimeOnly), line) }
 	report, err := siege.Run(ctx, o.Config)
 	if err != nil {
