@@ -61,7 +61,7 @@ const guestsPerArena = "guests_per_arena"
 // limitNames are those of all rules, of which any may be on trial.
 func limitNames() []string {
 	names := slices.Collect(maps.Keys(new(entranceLimits).settings()))
-	names = append(names, guestsPerArena, "websockets", "websockets_per_address", "websockets_without_hello",
+	names = append(names, guestsPerArena, "websockets", "websockets_per_address", "websockets_without_hello", "websockets_idle",
 		"messages_per_second", "hellos_per_minute", "hellos_per_minute_per_address", shedding)
 	names = append(names, proxies.RuleFull, proxies.RuleCrowded) // the other two always stand
 	return slices.Sorted(slices.Values(names))

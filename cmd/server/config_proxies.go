@@ -2,6 +2,10 @@ package main
 
 import (
 	"net/netip"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"laststand/internal/proxies"
 )
@@ -44,6 +48,33 @@ func (c *config) validateProxies(f *faults) {
 // mostDoubted bounds the peers that are named in the log for forwarding without
 // being trusted.
 const mostDoubted = 8
+
+// alone counts websockets that are refused since all are of one private address
+// which has its share, while no proxy is trusted, and says so once in the log: that
+// address is likely a balancer's.
+func (n *node) alone() func(netip.Addr) {
+	counted := promauto.With(n.registry).NewCounter(prometheus.CounterOpts{
+		Name: "laststand_ws_one_address_total", Help: "Websockets refused since all are of one private address, while no proxy is trusted.",
+	})
+	var once sync.Once
+	return func(from netip.Addr) {
+		if len(n.config.TrustedProxies) > 0 || !private(from) {
+			return
+		}
+		counted.Inc()
+		once.Do(func() {
+			n.log.Warn("all websockets are of one private address, which has as many as one may: if it is a proxy or balancer of yours, name it in trusted_proxies and have it send X-Forwarded-For or the PROXY protocol; else raise limits.connections_per_address", "address", from)
+		})
+	}
+}
+
+// carriers is the range that is shared behind carriers' and clouds' translators
+// (RFC 6598).
+var carriers = netip.MustParsePrefix("100.64.0.0/10")
+
+func private(a netip.Addr) bool {
+	return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || carriers.Contains(a)
+}
 
 // trusted are the proxies that are believed. Who forwards and is not one of them
 // is counted, and named once in the log: it may be a proxy that was forgotten

@@ -31,7 +31,7 @@ func (n *node) door(l net.Listener) net.Listener {
 	}
 	d := proxies.New(l, proxies.Config{
 		Trusted: n.proxies, Protocol: proxies.Protocol(n.config.ProxyProtocol),
-		Most: c.Connections + c.Connections/10 + 1000, MostEach: each,
+		Most: mostConnections(c.Connections), MostEach: each,
 		Refuse: func(rule string) bool { return caps[rule].Stands() },
 	})
 	promauto.With(n.registry).NewGaugeFunc(prometheus.GaugeOpts{
@@ -47,7 +47,7 @@ func (n *node) sessionLimits(codes *limit.Rule) ws.Limits {
 	return ws.Limits{
 		PerAddress: c.ConnectionsPerAddress, Codes: codes,
 		Full: n.limiter.Cap("websockets"), Crowded: n.limiter.Cap("websockets_per_address"),
-		Silent: n.limiter.Cap("websockets_without_hello"), Messages: n.limiter.Cap("messages_per_second"),
+		Silent: n.limiter.Cap("websockets_without_hello"), Idle: n.limiter.Cap("websockets_idle"), Messages: n.limiter.Cap("messages_per_second"),
 		Hellos: n.limiter.Rule(limit.Terms{
 			Name: "hellos_per_minute_per_address", What: "hellos from this address", Most: c.HellosPerMinutePerAddress, Per: time.Minute,
 		}),

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"log/slog"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"testing"
 	"testing/fstest"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // What a process may use is the least that is told.
@@ -75,6 +79,33 @@ func TestHardPressedNode(t *testing.T) {
 		}
 		if got := get(t, n.url+"/readyz", nil); got != http.StatusOK {
 			t.Errorf("on trial %s: ready with %d", trial, got)
+		}
+	}
+}
+
+// Who is likely a balancer that the node was not told of: one private address that
+// all are from, while no proxy is trusted.
+func TestOneAddress(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		from    string
+		trusted []string
+		want    float64
+	}{
+		{"10.1.2.3", nil, 2}, {"192.168.0.1", nil, 2}, {"127.0.0.1", nil, 2}, {"100.64.7.7", nil, 2}, {"fd00::1", nil, 2}, {"fe80::1", nil, 2},
+		{"203.0.113.7", nil, 0}, {"2a00:1::1", nil, 0}, {"10.1.2.3", []string{"10.9.0.0/16"}, 0},
+	} {
+		r := prometheus.NewRegistry()
+		n := &node{config: config{TrustedProxies: test.trusted}, registry: r, log: slog.New(slog.DiscardHandler)}
+		told := n.alone()
+		told(netip.MustParseAddr(test.from))
+		told(netip.MustParseAddr(test.from))
+		families, err := r.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := families[0].GetMetric()[0].GetCounter().GetValue(); got != test.want {
+			t.Errorf("%s, with %v trusted: %v counted, want %v", test.from, test.trusted, got, test.want)
 		}
 	}
 }

@@ -46,6 +46,7 @@ func serve(ctx context.Context, c config, to console) error {
 		return errors.Join(err, players.Close(), operators.Close())
 	}
 	n.warnOfOpenOperations(operators.Addr())
+	n.warnOfOpenFiles(allowedFiles())
 	fmt.Fprintf(to.out, "listening on %s://%s\n", c.scheme(), players.Addr())
 	fmt.Fprintf(to.out, "operations on http://%s\n", operators.Addr())
 	return n.run(ctx, n.door(players), operators)

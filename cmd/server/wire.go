@@ -192,7 +192,7 @@ func (n *node) wireEdges() {
 		Numbers: redissession.New(n.redis.Client, n.id, n.now), Replace: n.replace, Wheel: n.wheel, Now: n.now,
 		Logger: n.log, Registry: n.registry, Origins: n.config.Origins, Connections: n.config.Limits.Connections,
 		PerSecond: n.config.Limits.MessagesPerSecond, PingEvery: pingEvery,
-		Limits: n.sessionLimits(entrances.Codes), Pressure: n.pressure, Address: n.proxies.Client,
+		Limits: n.sessionLimits(entrances.Codes), Pressure: n.pressure, Address: n.proxies.Client, Alone: n.alone(),
 	})
 	front := eventq.NewFront(eventq.FrontConfig{Store: n.ledger, Bell: &n.bell, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{

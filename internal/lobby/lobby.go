@@ -131,7 +131,8 @@ type Lobby struct {
 	metrics *metrics
 
 	mu      sync.Mutex
-	tickets map[string]*timer.Timer // of this node, by ticket id: its next try
+	tickets map[string]held   // of this node, by ticket id
+	waiting map[waiter]string // the ids of these, by player
 }
 
 const (
@@ -144,7 +145,7 @@ const (
 // New makes a lobby. Run has to be called for pairings of dead nodes to be
 // seen to.
 func New(c Config) *Lobby {
-	return &Lobby{Config: c, metrics: newMetrics(c.Registry), tickets: make(map[string]*timer.Timer)}
+	return &Lobby{Config: c, metrics: newMetrics(c.Registry), tickets: make(map[string]held), waiting: make(map[waiter]string)}
 }
 
 func refused(c protocol.Code, format string, args ...any) error {

@@ -166,27 +166,6 @@ func (l *Lobby) wait(t Ticket) time.Duration {
 	return tryEvery
 }
 
-// track sets the next try of a ticket of this node.
-func (l *Lobby) track(t Ticket, wait time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if former := l.tickets[t.ID]; former != nil {
-		former.Stop()
-	}
-	l.tickets[t.ID] = l.Wheel.After(wait, func() { l.try(t) })
-	l.metrics.held.Set(float64(len(l.tickets)))
-}
-
-func (l *Lobby) untrack(id string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if t := l.tickets[id]; t != nil {
-		t.Stop()
-	}
-	delete(l.tickets, id)
-	l.metrics.held.Set(float64(len(l.tickets)))
-}
-
 func opponent(p Pairing) string {
 	if len(p.Tickets) == 1 {
 		return "bot"

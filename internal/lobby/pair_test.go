@@ -17,8 +17,14 @@ func TestTwoWhoFitArePairedAtOnce(t *testing.T) {
 		n := w.node()
 		w.mustJoin(n, "ada", wish(Wish{Lang: "en"}))
 		w.checkWaits(n, "ada")
+		if !n.Waits("demo", "ada") || n.Waits("demo", "bob") || n.Waits("other", "ada") {
+			w.Error("who waits here is not known")
+		}
 		w.mustJoin(n, "bob", wish(Wish{Category: "sport"}))
 		p := w.plan(n, "ada")
+		if n.Waits("demo", "ada") || n.Waits("demo", "bob") {
+			w.Error("they wait, though they are paired")
+		}
 		if p != w.plan(n, "bob") || len(p.Seats) != 2 || len(p.Questions) != 10 || !p.Rated || !p.Counts {
 			w.Errorf("%+v", p)
 		}
@@ -144,7 +150,7 @@ func TestLeave(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.checkWaits(a, "ada")
 		w.checkWaits(a, "bob")
-		if len(w.hall.plans) != 0 || len(w.store.busy) != 0 || a.held() != 0 {
+		if len(w.hall.plans) != 0 || len(w.store.busy) != 0 || a.held() != 0 || a.Waits("demo", "bob") {
 			w.Errorf("%d matches, busy %v, %d tickets held", len(w.hall.plans), w.store.busy, a.held())
 		}
 	})

@@ -146,6 +146,12 @@ func (e *Engine) Seated(game, player string) bool {
 	return false
 }
 
+// Follows says whether somebody at this node is fed from a match that is not over,
+// be it in its lobby or looking on.
+func (e *Engine) Follows(game, player string) bool {
+	return slices.ContainsFunc(e.matchesOf(game, player), func(l *live) bool { return !l.known().Phase.ended() })
+}
+
 // Detach removes a player's session from the matches that it is fed from. To
 // be rid of it for good it is taken out of Presence before.
 func (e *Engine) Detach(game, player string, sub Subscriber) {

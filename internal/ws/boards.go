@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/display"
@@ -37,7 +38,8 @@ func watchedOf(b protocol.BoardWatch) watched {
 
 // watches are the boards that a session watches. Its read loop owns them.
 type watches struct {
-	begun int // counts them all
+	begun int          // counts them all
+	count atomic.Int32 // of those that are open; for anybody
 	open  map[watched]watch
 }
 
@@ -80,6 +82,7 @@ func (se *session) onBoardWatch(ctx context.Context, r request) (func(), error) 
 		se.watches.open = make(map[watched]watch)
 	}
 	se.watches.open[board] = watch{mark, leave}
+	se.watches.count.Store(int32(len(se.watches.open)))
 	se.reply(r, protocol.TypeBoardOK, protocol.Empty{})
 	return nothing, nil
 }
@@ -95,6 +98,7 @@ func (se *session) onBoardUnwatch(_ context.Context, r request) (func(), error) 
 	if w, ok := se.watches.open[board]; ok {
 		w.end(&se.out)
 		delete(se.watches.open, board)
+		se.watches.count.Store(int32(len(se.watches.open)))
 	}
 	se.reply(r, protocol.TypeBoardOK, protocol.Empty{})
 	return nothing, nil

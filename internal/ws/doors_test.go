@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,9 +22,12 @@ import (
 	"laststand/internal/protocol"
 )
 
-// addressed has clients say where they are from.
+// addressed has clients say where they are from; who does not is from nowhere.
 func addressed(c *Config, _ *lobby.Duel) {
-	c.Address = func(r *http.Request) netip.Addr { return netip.MustParseAddr(r.Header.Get("At")) }
+	c.Address = func(r *http.Request) netip.Addr {
+		at, _ := netip.ParseAddr(r.Header.Get("At"))
+		return at
+	}
 }
 
 // dialFrom connects from an address, without a word.
@@ -84,33 +88,9 @@ func TestConnectionsOfAnAddress(t *testing.T) {
 	})
 }
 
-// Those that say nothing are so many and no more.
-func TestSilentConnections(t *testing.T) {
-	t.Parallel()
-	n := start(t, func(c *Config, _ *lobby.Duel) { c.Connections = 100 })
-	silent := make([]*client, mostSilent)
-	for i := range silent {
-		silent[i] = n.dial()
-	}
-	n.eventually("all are counted", func() bool { return n.unheard() == mostSilent })
-	n.dial().comesAgain()
-	silent[0].welcomed("ada")
-	n.enter("eve").alive()
-	n.dial() // the last one, in place of ada
-	n.eventually("that is counted too", func() bool { return n.unheard() == mostSilent })
-	n.dial().comesAgain()
-}
-
-// unheard is how many sessions have said no hello yet. A client is told that it is
-// connected before it is counted.
-func (n *node) unheard() int64 {
-	n.Server.mu.Lock()
-	defer n.Server.mu.Unlock()
-	return n.silent
-}
-
-// Hellos are limited by address and in all; those that resume are counted beside
-// the others.
+// Hellos are limited by address and in all; those of players who come back to a
+// match are counted beside the others, and nobody else's are: not what only says so,
+// by whatever token.
 func TestHelloRate(t *testing.T) {
 	t.Parallel()
 	rules := limit.New(limit.Config{})
@@ -133,18 +113,41 @@ func TestHelloRate(t *testing.T) {
 	})
 	t.Run("in all", func(t *testing.T) {
 		t.Parallel()
-		n := start(t, func(c *Config, _ *lobby.Duel) { c.Limits.HellosInAll = hourly("hellos", 1) })
-		n.enter("ada").alive()
-		late := n.dial()
-		late.hello("eve", nil)
-		late.comesAgain()
-		back := n.dial()
-		back.hello("eve", &protocol.Resume{Match: "m_1"})
-		back.reply(protocol.TypeWelcome)
-		back.refused(protocol.CodeNotInMatch)
-		again := n.dial()
-		again.hello("ada", &protocol.Resume{Match: "m_1"})
-		again.comesAgain()
+		n := start(t, func(c *Config, _ *lobby.Duel) { c.Limits.HellosInAll = hourly("hellos", 2) })
+		a, b := n.duel("d")
+		from := &protocol.Resume{Match: a.expect(protocol.TypeMatchFound).Match}
+		b.expect(protocol.TypeMatchFound)
+		for range 3 {
+			for player, resume := range map[string]*protocol.Resume{"eve": nil, "liar": from} {
+				c := n.dial()
+				c.hello(player, resume)
+				c.comesAgain()
+			}
+			c := n.dial()
+			c.ask(protocol.TypeHello, protocol.Hello{Token: "forged", Resume: from})
+			c.closes(protocol.CloseUnauthorized)
+		}
+		for _, player := range []string{"d.a", "d.b"} {
+			c := n.dial()
+			c.hello(player, from)
+			c.reply(protocol.TypeWelcome)
+			c.reply(protocol.TypeMatchState)
+		}
+		c := n.dial()
+		c.hello("d.a", from)
+		c.comesAgain()
+	})
+	t.Run("forged ones beside newcomers", func(t *testing.T) {
+		t.Parallel()
+		n := start(t, func(c *Config, _ *lobby.Duel) { c.Limits.HellosInAll = hourly("hellos_and_forged_ones", 2) })
+		for range 2 {
+			c := n.dial()
+			c.ask(protocol.TypeHello, protocol.Hello{Token: "forged", Resume: &protocol.Resume{Match: "m_1"}})
+			c.closes(protocol.CloseUnauthorized)
+		}
+		c := n.dial()
+		c.hello("eve", nil)
+		c.comesAgain()
 	})
 }
 
@@ -199,13 +202,14 @@ func TestLimitsOnTrial(t *testing.T) {
 		c.alive()
 	}
 	for rule, want := range map[string]float64{"connections": 4, "connections_per_address": 1, "hellos_per_address": 1, "messages_per_second": 4} {
-		if got := wouldRefuse(t, registry, rule); got != want {
+		if got := refusals(t, registry, "would_refuse", rule); got != want {
 			t.Errorf("%s would have refused %v, want %v", rule, got, want)
 		}
 	}
 }
 
-func wouldRefuse(t *testing.T, registry *prometheus.Registry, rule string) float64 {
+// refusals are what a rule has refused, or would_refuse; -1 where it is not known.
+func refusals(t *testing.T, registry *prometheus.Registry, what, rule string) float64 {
 	t.Helper()
 	families, err := registry.Gather()
 	if err != nil {
@@ -213,7 +217,7 @@ func wouldRefuse(t *testing.T, registry *prometheus.Registry, rule string) float
 	}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
-			if f.GetName() == "laststand_limit_would_refuse_total" && m.GetLabel()[0].GetValue() == rule {
+			if f.GetName() == "laststand_limit_"+what+"_total" && m.GetLabel()[0].GetValue() == rule {
 				return m.GetCounter().GetValue()
 			}
 		}
@@ -399,35 +403,6 @@ func TestShed(t *testing.T) {
 	}
 }
 
-// Sessions that have asked for nothing for a minute go, the idlest first and some
-// at a time; who is in a match stays.
-func TestCloseIdle(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	a, b := n.duel("d")
-	a.expect(protocol.TypeMatchFound)
-	b.expect(protocol.TypeMatchFound)
-	idle, idler, busy := n.enter("idle"), n.enter("idler"), n.enter("busy")
-	for i, name := range []string{"idle", "idler", "d.a", "d.b"} {
-		n.session(name).asked.Add(-idleAfter.Milliseconds() - 1000*int64(i))
-	}
-	if closed := n.CloseIdle(); closed != 1 {
-		t.Errorf("%d closed", closed)
-	}
-	idler.comesAgain()
-	idle.alive() // a ping is no request
-	if closed := n.CloseIdle(); closed != 1 {
-		t.Errorf("%d closed", closed)
-	}
-	if _, reason := idle.closes(protocol.CloseOverloaded); reason == "" {
-		t.Error("no reason")
-	}
-	if closed := n.CloseIdle(); closed != 0 {
-		t.Errorf("%d closed", closed)
-	}
-	busy.alive()
-}
-
 // A message that has begun has its time to come; what dribbles is cut off, in its
 // head, in its body, and with control frames between its parts.
 func TestDribbledMessage(t *testing.T) {
@@ -437,10 +412,14 @@ func TestDribbledMessage(t *testing.T) {
 	masked := func(first byte, payload string) []byte {
 		return append([]byte{first, 0x80 | byte(len(payload)), 0, 0, 0, 0}, payload...)
 	}
+	whole := masked(0x81, `{"id":1,"type":"ping","data":{"at":1}}`)
 	for name, sent := range map[string][]byte{
-		"half a head":      {0x81},
-		"half a body":      masked(0x81, `{"id":1,"type":"ping","data":{"at":1}}`)[:20],
-		"one of two parts": masked(0x01, `{"id":1,`),
+		"half a head":         {0x81},
+		"half a body":         whole[:20],
+		"one of two parts":    masked(0x01, `{"id":1,`),
+		"half a head behind":  append(slices.Clone(whole), 0x81),
+		"a head alone behind": append(slices.Clone(whole), masked(0x81, "{}")[:6]...),
+		"half a pong behind":  append(slices.Clone(whole), masked(0x8a, "p")[:6]...),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -117,10 +117,11 @@ func TestDrainWhileComing(t *testing.T) {
 	t.Parallel()
 	for range 10 {
 		n := start(t)
-		for i := range 5 {
-			n.enter(fmt.Sprint("early", i))
-		}
 		var coming sync.WaitGroup
+		for i := range 5 {
+			c := n.enter(fmt.Sprint("early", i))
+			coming.Go(func() { c.closes(1012) }) // else each is waited for
+		}
 		for i := range 10 {
 			coming.Go(func() {
 				c := n.dial()

@@ -47,6 +47,18 @@ func (se *session) part(code int, reason string) *farewell {
 	return f
 }
 
+// cut ends the session without a word, once.
+func (se *session) cut() {
+	f := &farewell{said: make(chan struct{})}
+	if !se.leaving.CompareAndSwap(nil, f) {
+		return
+	}
+	se.server.metrics.closed.WithLabelValues("cut").Inc()
+	se.out.close()
+	_ = se.conn.Close()
+	close(f.said)
+}
+
 // goodbye says the close frame, which follows on the frames that are being
 // written, and bounds how long the read loop waits for the client's. Closing the
 // connection before that could reset it, and the frame would be lost (RFC 6455,

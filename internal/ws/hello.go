@@ -33,11 +33,14 @@ func (se *session) onHello(ctx context.Context, r request, err error) func() {
 	}
 	player, err := se.identify(ctx, h.Token)
 	if err == nil {
-		err = se.admitted(ctx, player)
+		err = se.admitted(ctx, player, h.Resume != nil)
 	}
 	var pressed *protocol.Error
 	switch {
 	case se.barred(err):
+		if h.Resume != nil {
+			se.server.Limits.forged(ctx)
+		}
 	case errors.As(err, &pressed):
 		se.turnAway(pressed)
 	case errors.Is(err, errRole):

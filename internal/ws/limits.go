@@ -13,8 +13,9 @@ type Limits struct {
 	PerAddress int64 // websockets of one address; 0: any number
 
 	Full     *limit.Cap // Connections are there, or this one has one of the last places and is in no match
-	Crowded  *limit.Cap // PerAddress are there of its address
-	Silent   *limit.Cap // too many have said no hello yet
+	Crowded  *limit.Cap // PerAddress are there of its address, or its share of what is left, and this one is in no match
+	Silent   *limit.Cap // one that has said no hello gives way to a newcomer
+	Idle     *limit.Cap // one that does nothing is closed, since places are short
 	Messages *limit.Cap // a session's bucket is empty
 
 	Codes       *limit.Rule // wrong codes of arenas, of an address; nil: any number
@@ -22,20 +23,29 @@ type Limits struct {
 	HellosInAll *limit.Rule // of the node; nil: any number
 }
 
-// Those with which a client comes back to a match are counted beside the others:
-// a flood of these shuts out no player who is in a match.
+// Those of players who are in a match are counted beside the others: a flood of
+// these shuts none of them out.
 var (
 	newcomers = limit.Named("", "new")
 	returning = limit.Named("", "resume")
 )
 
-// greet takes a hello of an address, or refuses it with a *protocol.Error.
+// greet takes a hello of an address before its token is read, or refuses it with a
+// *protocol.Error. Of one that would resume it is not known yet which it is.
 func (l *Limits) greet(ctx context.Context, from limit.Key, resumes bool) error {
-	if err := l.Hellos.Take(ctx, from, 1); err != nil {
+	if err := l.Hellos.Take(ctx, from, 1); err != nil || resumes {
 		return err
 	}
-	if resumes {
+	return l.HellosInAll.Take(ctx, newcomers, 1)
+}
+
+// back takes one that would resume, now that its token was read.
+func (l *Limits) back(ctx context.Context, playing bool) error {
+	if playing {
 		return l.HellosInAll.Take(ctx, returning, 1)
 	}
 	return l.HellosInAll.Take(ctx, newcomers, 1)
 }
+
+// forged charges one that would resume by a token that is not good.
+func (l *Limits) forged(ctx context.Context) { l.HellosInAll.Charge(ctx, newcomers, 1) }

@@ -27,7 +27,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Name: "laststand_ws_refused_total", Help: "Messages refused, by code; upgrade: no websocket came about.",
 		}, []string{"code"}),
 		closed: on.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_ws_closed_total", Help: "Websockets closed, by code; gone: the client went; cut: turned away without a word.",
+			Name: "laststand_ws_closed_total", Help: "Websockets closed, by code; gone: the client went; cut: turned away, or closed for another, without a word.",
 		}, []string{"code"}),
 		panics: on.NewCounter(prometheus.CounterOpts{
 			Name: "laststand_ws_panics_total", Help: "Messages whose handling panicked.",

@@ -68,6 +68,7 @@ type Config struct {
 	Limits   Limits
 	Pressure Pressure                         // nil: the node is never hard-pressed
 	Address  func(r *http.Request) netip.Addr // the client's, as limits count it; nil: that of the connection
+	Alone    func(from netip.Addr)            // is told of an address that has its share while nobody else has a websocket; it may be nil
 }
 
 const (
@@ -107,7 +108,11 @@ type Server struct {
 	mu       sync.Mutex
 	sessions map[*session]struct{}
 	each     map[limit.Key]int64 // of them, by address; those above 0
-	silent   int64               // of them, that have not said hello
+	silents  silents             // of them, that have not said hello
+	parting  int64               // of them, that were closed for others' sake
+
+	relieving bool // relief is set
+	relief    timer.Timer
 }
 
 // New makes a server.
@@ -144,10 +149,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.metrics.refused.WithLabelValues("upgrade").Inc()
 		return // the upgrader has answered
 	}
-	se := newSession(s, conn, limit.Address(s.Address(r)))
-	if code, reason := s.enter(se); code != 0 {
-		s.turnAway(conn, code, reason)
+	from := s.Address(r)
+	se := newSession(s, conn, limit.Address(from))
+	e := s.enter(se)
+	if e.alone && s.Alone != nil {
+		s.Alone(from)
+	}
+	if e.code != 0 {
+		s.turnAway(conn, e.code, e.reason)
 		return
+	}
+	if e.instead != nil {
+		e.instead.giveWay(e.abrupt)
 	}
 	go se.run() // s.running waits for it
 }

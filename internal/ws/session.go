@@ -2,6 +2,7 @@ package ws
 
 import (
 	"bytes"
+	"container/list"
 	"context"
 	"errors"
 	"io"
@@ -47,9 +48,10 @@ type session struct {
 	watches watches
 	greeted atomic.Bool // hello has been said
 
-	from     limit.Key // its client's address
-	silent   bool      // no hello has come; guarded by the server's mu, see enter
-	reserved bool      // it has one of the last places, which are for players in a match
+	from    limit.Key     // its client's address
+	scarce  scarcity      // whether its place is only for a player who is in a match
+	parting bool          // it is about to leave; guarded by the server's mu, as is silent
+	silent  *list.Element // among those that have said no hello; nil where it has
 
 	heard   atomic.Int64 // when anything last came, cluster time
 	asked   atomic.Int64 // when it last asked for anything but a pong, or came
@@ -125,11 +127,9 @@ func (se *session) read(kind int, r io.Reader) error {
 	frame := frames.Get().(*bytes.Buffer)
 	defer frames.Put(frame)
 	frame.Reset()
-	se.wire.message()
 	if _, err := frame.ReadFrom(io.LimitReader(r, protocol.MaxFrame+1)); err != nil {
 		return err
 	}
-	se.wire.rest()
 	se.receive(kind, frame.Bytes())
 	return nil
 }

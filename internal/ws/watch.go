@@ -52,7 +52,6 @@ func (se *session) hear(at int64) { se.heard.Store(at) }
 func (se *session) hearControl() {
 	se.conn.SetPingHandler(func(payload string) error {
 		se.hear(se.server.Now())
-		se.wire.control()
 		se.out.hold()
 		se.out.reply(control(websocket.PongMessage, payload))
 		if se.out.release() {
@@ -62,7 +61,6 @@ func (se *session) hearControl() {
 	})
 	se.conn.SetPongHandler(func(string) error {
 		se.hear(se.server.Now())
-		se.wire.control()
 		return nil
 	})
 	answer := se.conn.CloseHandler()

@@ -10,15 +10,15 @@ import (
 
 // wire is a session's connection. It bounds how long a message takes that is
 // not there at once: who sends the first part of one and dribbles the rest, or
-// never sends it, is cut off. One that comes in one piece costs nothing for that.
+// never sends it, is cut off, also where that part came with the message before.
+// One that comes in one piece costs nothing for that.
 type wire struct {
 	net.Conn
 	within time.Duration
 
 	// Owned by who reads.
-	begun   bool // something has come since the last message
-	amid    bool // a message of several frames perhaps: one of control between them ends nothing
-	bounded bool // reading has a deadline of its own
+	passed  progress // what has come
+	bounded bool     // reading has a deadline of its own
 
 	mu    sync.Mutex
 	final bool // the session ends, and reading with it: that deadline stays
@@ -26,32 +26,16 @@ type wire struct {
 
 // Read implements net.Conn.
 func (w *wire) Read(b []byte) (int, error) {
-	if w.begun && !w.bounded {
+	if !w.bounded && w.passed.amid() {
 		w.bounded = true
 		w.bound(time.Now().Add(w.within))
 	}
 	n, err := w.Conn.Read(b)
-	w.begun = true
-	return n, err
-}
-
-// message says that one has begun, whose end is said by rest.
-func (w *wire) message() { w.amid = true }
-
-// control says that a control frame has been read.
-func (w *wire) control() {
-	if !w.amid {
-		w.rest()
-	}
-}
-
-// rest says that nothing is awaited that has begun.
-func (w *wire) rest() {
-	w.begun, w.amid = false, false
-	if w.bounded {
-		w.bounded = false
+	if w.passed.pass(b[:n]) && w.bounded {
+		w.bounded = false // what has begun since has a time of its own
 		w.bound(time.Time{})
 	}
+	return n, err
 }
 
 func (w *wire) bound(until time.Time) {

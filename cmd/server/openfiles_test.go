@@ -1,0 +1,36 @@
+package main
+
+import (
+	"math"
+	"testing"
+)
+
+// What a node has to be able to open, and how many websockets what it may open is
+// enough for: with so many it is.
+func TestOpenFiles(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		allowed    uint64
+		websockets int64
+		need, room int64
+		enough     bool
+	}{
+		{math.MaxUint64, 100_000, 111_500, 100_000, true},
+		{111_500, 100_000, 111_500, 100_000, true},
+		{111_499, 100_000, 111_500, 99_999, false},
+		{20_000, 100_000, 111_500, 16_818, false},
+		{1024, 100_000, 111_500, 0, false},
+		{1024, 0, 1500, 0, false},
+	} {
+		need, room, enough := openFiles(test.allowed, test.websockets)
+		if need != test.need || room != test.room || enough != test.enough {
+			t.Errorf("%d files for %d: need %d, room %d, enough %v", test.allowed, test.websockets, need, room, enough)
+		}
+		if again, _, fits := openFiles(test.allowed, room); room > 0 && !fits {
+			t.Errorf("%d files are not enough for %d: %d needed", test.allowed, room, again)
+		}
+	}
+	if allowed, known := allowedFiles(); known && allowed == 0 {
+		t.Error("nothing may be opened")
+	}
+}
