@@ -144,6 +144,7 @@ func (n *node) wireArenas(matches *redismatch.Store) {
 		games[name] = arena.Game{
 			PlayersMayHost: g.PlayersMayHost, LimitMS: g.Arena.TimeLimitMS, CountdownMS: g.Arena.CountdownMS,
 			RevealMS: g.Arena.RevealMS, TeamLockoutMS: g.Arena.TeamLockoutMS, MaxPlayers: g.Arena.MaxPlayers,
+			Words: n.identity.Words[name],
 		}
 		if n.redis.Kind == redisx.KindEmbedded {
 			rules := games[name]

@@ -1,13 +1,12 @@
 package arena
 
 import (
+	"fmt"
 	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"laststand/internal/identity"
 	"laststand/internal/match"
+	"laststand/internal/nickname"
 	"laststand/internal/protocol"
 )
 
@@ -30,14 +29,11 @@ const (
 
 // check refuses what an arena cannot be, and gives the body with the blanks
 // filled in by the game.
-func check(b protocol.NewArena, g Game) (protocol.NewArena, error) {
-	b.Name = strings.TrimSpace(b.Name)
+func check(b protocol.NewArena, g Game) (_ protocol.NewArena, err error) {
 	limit, players := b.TimeLimitMS, b.MaxPlayers
 	switch {
 	case b.Mode != string(match.Buzzer) && b.Mode != string(match.Survival):
 		return b, bad("mode is buzzer or survival")
-	case !isName(b.Name):
-		return b, bad("name is a line of 1 to %d characters", maxName)
 	case b.Pace != byItself && b.Pace != byHost:
 		return b, bad("pace is auto or host")
 	case limit != nil && (*limit < minLimitMS || *limit > maxLimitMS):
@@ -51,29 +47,32 @@ func check(b protocol.NewArena, g Game) (protocol.NewArena, error) {
 	if players == nil {
 		b.MaxPlayers = &g.MaxPlayers
 	}
-	var err error
-	if b.Teams, err = checkTeams(b.Teams); err != nil {
+	if b.Name, err = title("name", b.Name, g); err != nil {
+		return b, err
+	}
+	if b.Teams, err = checkTeams(b.Teams, g); err != nil {
 		return b, err
 	}
 	b.Questions, err = checkQuestions(b.Questions)
 	return b, err
 }
 
-func checkTeams(teams []protocol.ArenaTeam) ([]protocol.ArenaTeam, error) {
+func checkTeams(teams []protocol.ArenaTeam, g Game) ([]protocol.ArenaTeam, error) {
 	if n := len(teams); n != 0 && (n < minTeams || n > maxTeams) {
 		return nil, bad("teams are %d to %d, or left out", minTeams, maxTeams)
 	}
 	checked := make([]protocol.ArenaTeam, len(teams))
 	seen := make(map[string]bool, len(teams))
 	for i, t := range teams {
-		t.Name = strings.TrimSpace(t.Name)
 		switch {
 		case !identity.ValidID(t.ID):
 			return nil, bad("teams[%d].id is 1 to 64 of A-Z a-z 0-9 _ . : -", i)
 		case seen[t.ID]:
 			return nil, bad("teams[%d].id is another team's already", i)
-		case !isName(t.Name):
-			return nil, bad("teams[%d].name is a line of 1 to %d characters", i, maxName)
+		}
+		var err error
+		if t.Name, err = title(fmt.Sprintf("teams[%d].name", i), t.Name, g); err != nil {
+			return nil, err
 		}
 		seen[t.ID], checked[i] = true, t
 	}
@@ -100,6 +99,23 @@ func checkQuestions(q protocol.ArenaQuestions) (protocol.ArenaQuestions, error) 
 	return q, nil
 }
 
-func isName(s string) bool {
-	return s != "" && utf8.RuneCountInString(s) <= maxName && !strings.ContainsFunc(s, unicode.IsControl)
+// title takes a name that all in the arena are shown.
+func title(field, raw string, g Game) (string, error) {
+	line, err := nickname.Line(raw, maxName)
+	if err != nil {
+		return "", &badTitle{asName, bad("%s is a line of 1 to %d characters: %v", field, maxName, err)}
+	}
+	if err := g.Words.RefuseLine(line); err != nil {
+		return "", &badTitle{asWord, bad("%s is shown to all players: %v", field, err)}
+	}
+	return line, nil
 }
+
+// badTitle is a refusal with what it counts as.
+type badTitle struct {
+	outcome string
+	refusal error
+}
+
+func (e *badTitle) Error() string { return e.refusal.Error() }
+func (e *badTitle) Unwrap() error { return e.refusal }

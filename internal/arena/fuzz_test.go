@@ -5,8 +5,10 @@ import (
 	"errors"
 	"reflect"
 	"testing"
+	"unicode/utf8"
 
 	"laststand/internal/match"
+	"laststand/internal/nickname"
 	"laststand/internal/protocol"
 )
 
@@ -18,11 +20,16 @@ func FuzzArenaBody(f *testing.F) {
 		`{"mode":"survival","name":" x ","pace":"auto","questions":{"ids":["q1","q2"]},"time_limit_ms":1000,"max_players":2,"ranked":true}`,
 		`{"mode":"survival","name":"x","pace":"auto","questions":{"count":-1},"time_limit_ms":1e3}`,
 		`{"mode":"buzzer","name":"\u0000","pace":"auto","questions":{"count":1,"ids":["q","q"]},"teams":[]}`,
+		`{"mode":"buzzer","name":"a\u202eb","pace":"auto","questions":{"count":1},"teams":[{"id":"a","name":"\ufe0f❤️‍🔥"},{"id":"b","name":"f\u200duck"}]}`,
 		`{"mode":"buzzer","mode":"x","name":null}`, `{"max_players":9223372036854775807}`, `[]`, ``,
 	} {
 		f.Add(seed)
 	}
-	g := Game{LimitMS: 15_000, MaxPlayers: 500}
+	words, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.Lists()})
+	if err != nil {
+		f.Fatal(err)
+	}
+	g := Game{LimitMS: 15_000, MaxPlayers: 500, Words: words}
 	f.Fuzz(func(t *testing.T, text string) {
 		var asked protocol.NewArena
 		err := protocol.Request{Type: "the body", Data: []byte(text)}.Decode(&asked)
@@ -45,7 +52,7 @@ func FuzzArenaBody(f *testing.F) {
 
 func checkTaken(t *testing.T, b protocol.NewArena) {
 	t.Helper()
-	if b.Mode != string(match.Buzzer) && b.Mode != string(match.Survival) || !isName(b.Name) ||
+	if b.Mode != string(match.Buzzer) && b.Mode != string(match.Survival) || b.Name == "" || utf8.RuneCountInString(b.Name) > maxName ||
 		*b.TimeLimitMS < minLimitMS || *b.TimeLimitMS > maxLimitMS || *b.MaxPlayers < minPlayers || *b.MaxPlayers > 500 ||
 		b.Questions.Count < 1 || b.Questions.Count > maxQuestions || len(b.Teams) > maxTeams {
 		t.Fatalf("taken: %+v", b)

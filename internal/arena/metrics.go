@@ -10,7 +10,7 @@ import (
 )
 
 type metrics struct {
-	created *prometheus.CounterVec // by outcome: created, a code, failed
+	created *prometheus.CounterVec // by outcome: created, a code, bad_name, bad_word, failed
 	joined  *prometheus.CounterVec // by outcome: a role, a code, failed
 }
 
@@ -26,12 +26,21 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}
 }
 
+// What refused names of arenas and teams count as, instead of their code.
+const (
+	asName = "bad_name"
+	asWord = "bad_word"
+)
+
 // outcome is what became of a request that succeeds as done.
 func outcome(err error, done string) string {
 	var refused *protocol.Error
+	var title *badTitle
 	switch {
 	case err == nil:
 		return done
+	case errors.As(err, &title):
+		return title.outcome
 	case errors.As(err, &refused):
 		return string(refused.Code)
 	}

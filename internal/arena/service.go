@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/match"
+	"laststand/internal/nickname"
 	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 )
@@ -45,6 +46,7 @@ type Game struct {
 	LimitMS, CountdownMS, RevealMS int64
 	MaxPlayers                     int
 	TeamLockoutMS                  int64
+	Words                          *nickname.Words // that no name of an arena or a team may hold; nil: all may
 }
 
 // Config is what a service is made of; all fields but Registry are needed.

@@ -56,6 +56,7 @@ var outcomes = []struct {
 	{identity.ErrNoGame, protocol.CodeNotFound, "there is no such game"},
 	{identity.ErrNotFound, protocol.CodeNotFound, "there is no such player"},
 	{identity.ErrNicknameTaken, protocol.CodeNicknameTaken, "another player has this nickname, or one that looks like it"},
+	{identity.ErrOldRules, protocol.CodeUnavailable, "this node is older than the rules for names and gives none out any more; try again, another one answers"},
 	{identity.ErrCannotSign, protocol.CodeForbidden, "guests are not taken in this game: its tokens are signed elsewhere"},
 	{nickname.ErrInvalid, protocol.CodeNicknameInvalid, ""},
 	{leaderboard.ErrNoWindow, protocol.CodeNotFound, "there is no such leaderboard; the game's list of leaderboards has those there are"},

@@ -64,11 +64,16 @@ func languageOf(r *http.Request) string {
 // asker is who asks for a nickname: the player whose token is sent, whoever is
 // at the address else. A token that is none here makes nobody of them.
 func (a *api) asker(r *request) identity.Asker {
-	who := identity.Asker{Address: a.from(r).String(), Lang: languageOf(r.Request)}
+	who := a.anybody(r)
 	if claims, err := a.player(r); err == nil {
 		who.Player = claims.Subject
 	}
 	return who
+}
+
+// anybody is who asks for a nickname as far as the connection tells.
+func (a *api) anybody(r *request) identity.Asker {
+	return identity.Asker{Address: a.from(r).String(), Lang: languageOf(r.Request)}
 }
 
 type nicknameAnswer struct {
@@ -101,7 +106,9 @@ func (a *api) putNickname(w http.ResponseWriter, r *request) error {
 	if body.Nickname == nil {
 		return badRequest("the body needs the field %q", "nickname")
 	}
-	name, err := a.Guests.Rename(r.Context(), claims, *body.Nickname, a.asker(r))
+	who := a.anybody(r)
+	who.Player = claims.Subject
+	name, err := a.Guests.Rename(r.Context(), claims, *body.Nickname, who)
 	if err != nil {
 		return err
 	}

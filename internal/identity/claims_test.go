@@ -1,16 +1,25 @@
 package identity_test
 
 import (
-	"errors"
+	"encoding/json"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"laststand/internal/httpapi"
 	"laststand/internal/identity"
 	"laststand/internal/identity/redisnames"
+	"laststand/internal/ledger"
+	"laststand/internal/nickname"
 	"laststand/internal/redisx"
 	"laststand/internal/trial"
 )
@@ -18,73 +27,147 @@ import (
 // variants are ways to write one name.
 var variants = []string{"Max Ada", "MAX ADA", "max ada", "Мах Аdа", "ＭＡＸ　ＡＤＡ", "Μax  Αda", "rnax ada", " maХ ΑԁΑ "}
 
-// Of 200 who claim a name in all ways of writing it, at three nodes with a real
-// PostgreSQL and a real Redis, as new guests and by renaming, one gets it; all
-// others are told of three that they can have, and nobody of the same ones that were kept.
+// site is a node behind its HTTP handler.
+type site struct {
+	http.Handler
+	*identity.Registry
+	ledger  *ledger.Ledger
+	metrics *prometheus.Registry
+}
+
+func newSite(t *testing.T, db trial.SQL, cache *trial.Server) site {
+	t.Helper()
+	conn, err := redisx.Open(t.Context(), redisx.Config{URL: cache.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := site{ledger: open(t, db), metrics: prometheus.NewRegistry()}
+	s.Registry = measuredNode(t, s.ledger, s.metrics)
+	s.Offers = redisnames.New(conn.Client)
+	s.Handler = httpapi.New(httpapi.Config{
+		Games: []string{demo}, Tokens: s.Registry, Guests: s.Registry, Boards: noBoards{}, Down: ledger.Unavailable,
+		Logger: slog.New(slog.DiscardHandler), Registry: s.metrics,
+	})
+	return s
+}
+
+type noBoards struct{ httpapi.Boards }
+
+func (noBoards) Renamed(string, string) {}
+
+// told is what is answered to who claims or asks for a name.
+type told struct {
+	status         int
+	Code, Nickname string
+	Available      bool
+	Suggestions    []string
+}
+
+func (s site) call(t *testing.T, from, method, path, token, body string) (a told) {
+	r := httptest.NewRequestWithContext(t.Context(), method, "/v1/games/demo/"+path, strings.NewReader(body))
+	r.RemoteAddr = from + ":1234"
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	rec := httptest.NewRecorder()
+	s.ServeHTTP(rec, r)
+	if err := json.Unmarshal(rec.Body.Bytes(), &a); err != nil {
+		t.Errorf("%s %s: %v: %s", method, path, err, rec.Body)
+	}
+	a.status = rec.Code
+	return a
+}
+
+// claim has somebody claim a name: new guests and players of an operator's, by
+// turns.
+func (s site) claim(t *testing.T, i int, name string) told {
+	from := fmt.Sprint("192.0.2.", i)
+	if i%2 == 0 {
+		return s.call(t, from, http.MethodPost, "guests", "", fmt.Sprintf(`{"device":"%s%d","nickname":%q}`, secret, i, name))
+	}
+	claims := identity.Claims{Subject: fmt.Sprint("p", i), Game: demo, Role: identity.RolePlayer, IssuedAt: now}
+	token, _, err := s.Mint(claims, time.Hour)
+	if err != nil {
+		t.Error(err)
+	}
+	return s.call(t, from, http.MethodPut, "players/me/nickname", token, fmt.Sprintf(`{"nickname":%q}`, name))
+}
+
+// Of 200 who claim a name in all ways of writing it, over HTTP at three nodes with
+// one PostgreSQL and one Redis, as new guests and by renaming, one gets it; all
+// others are told of three that are free, and nobody of the same ones that were kept.
 func TestOneOf200GetsAName(t *testing.T) {
 	t.Parallel()
 	db, cache := trial.Database(t), trial.Redis(t)
-	nodes, metrics := make([]*identity.Registry, 3), make([]*prometheus.Registry, 3)
-	for i := range nodes {
-		conn, err := redisx.Open(t.Context(), redisx.Config{URL: cache.URL})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := conn.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		metrics[i] = prometheus.NewRegistry()
-		nodes[i] = measuredNode(t, open(t, db), metrics[i])
-		nodes[i].Offers = redisnames.New(conn.Client)
-	}
-	errs := make([]error, 200)
+	nodes := []site{newSite(t, db, cache), newSite(t, db, cache), newSite(t, db, cache)}
+	answers := make([]told, 200)
 	var all sync.WaitGroup
-	for i := range errs {
-		all.Go(func() {
-			at, wish, who := nodes[i%3], variants[i%len(variants)], identity.Asker{Address: fmt.Sprint("192.0.2.", i)}
-			if i%2 == 0 {
-				_, errs[i] = at.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: fmt.Sprint(secret, i), Nickname: wish, Address: who.Address})
-				return
-			}
-			c := identity.Claims{Subject: fmt.Sprint("p", i), Game: demo, Role: identity.RolePlayer}
-			_, errs[i] = at.Rename(t.Context(), c, wish, who)
-		})
+	for i := range answers {
+		all.Go(func() { answers[i] = nodes[i%3].claim(t, i, variants[i%len(variants)]) })
 	}
 	all.Wait()
 	won, offered := 0, []string{}
-	for i, err := range errs {
-		taken, refused := errors.AsType[*identity.TakenError](err)
+	for i, a := range answers {
 		switch {
-		case err == nil:
+		case a.status/100 == 2 && skeletonOf(t, a.Nickname) == skeletonOf(t, variants[0]):
 			won++
-		case refused && len(taken.Suggestions) == 3:
-			offered = append(offered, taken.Suggestions...)
+		case a.status == http.StatusConflict && a.Code == "nickname_taken" && len(a.Suggestions) == 3:
+			offered = append(offered, a.Suggestions...)
 		default:
-			t.Errorf("claim %d: %v", i, err)
+			t.Errorf("claim %d: %+v", i, a)
 		}
 	}
-	slices.Sort(offered)
-	different, unkept := len(slices.Compact(offered)), unkeptOf(t, metrics)
+	for _, name := range offered {
+		if taken, err := nodes[0].ledger.NicknameTaken(t.Context(), demo, skeletonOf(t, name)); err != nil || taken {
+			t.Errorf("%q is offered: taken %v, %v", name, taken, err)
+		}
+	}
+	names := slices.Sorted(slices.Values(offered))
+	different, unkept := len(slices.Compact(names)), unkeptOf(t, nodes)
 	if won != 1 || len(offered) != 3*199 || different < 3*(199-unkept) {
 		t.Errorf("%d hold the name; %d suggestions, %d different, %d answers could not be kept", won, len(offered), different, unkept)
 	}
 	for i, at := range nodes {
 		for _, wish := range variants {
-			if a, err := at.Available(t.Context(), demo, wish, identity.Asker{}); err != nil || a.Available {
-				t.Errorf("node %d on %q: %+v, %v", i, wish, a, err)
+			if a := at.call(t, "192.0.2.1", http.MethodGet, "nicknames/"+url.PathEscape(wish), "", ""); a.status != http.StatusOK || a.Available {
+				t.Errorf("node %d on %q: %+v", i, wish, a)
 			}
+		}
+	}
+	// Who was refused takes what is offered, at another node.
+	for i, a := range answers[:20] {
+		if a.status != http.StatusConflict {
+			continue
+		}
+		if got := nodes[(i+1)%3].claim(t, i, a.Suggestions[i%3]); got.status/100 != 2 || got.Nickname != a.Suggestions[i%3] {
+			t.Errorf("%d takes %q: %+v", i, a.Suggestions[i%3], got)
 		}
 	}
 }
 
+func skeletonOf(t *testing.T, name string) string {
+	t.Helper()
+	n, err := nickname.Parse(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n.Skeleton
+}
+
 // unkeptOf is how often a Redis on a busy machine was too slow to keep what was
 // suggested, which is then suggested all the same.
-func unkeptOf(t *testing.T, metrics []*prometheus.Registry) (times int) {
+func unkeptOf(t *testing.T, nodes []site) (times int) {
 	t.Helper()
-	for _, m := range metrics {
-		families, err := m.Gather()
+	for _, n := range nodes {
+		families, err := n.metrics.Gather()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 // Ensure gives the player that claims speak of: of an account that is tied to a
 // guest, the guest. One that is seen first, by a token of an operator's own login
 // service, becomes a player with a generated nickname. ErrNotPlayer for claims of
-// another role, ErrNoGame, and ErrErased, ErrTokenRevoked or ErrBanned for who is
+// another role, ErrNoGame, ErrOldRules for a new one, and ErrErased, ErrTokenRevoked or ErrBanned for who is
 // barred.
 func (r *Registry) Ensure(ctx context.Context, c Claims) (Player, error) {
 	p, err := r.ensure(ctx, c)
@@ -28,12 +28,20 @@ func (r *Registry) Ensure(ctx context.Context, c Claims) (Player, error) {
 	return p, nil
 }
 
-func (r *Registry) ensure(ctx context.Context, c Claims) (Player, error) {
-	if c.Role != RolePlayer {
-		return Player{}, ErrNotPlayer
+// plays refuses claims of whoever is no player.
+func (r *Registry) plays(c Claims) error {
+	switch {
+	case c.Role != RolePlayer:
+		return ErrNotPlayer
+	case !r.keys.has(c.Game):
+		return ErrNoGame
 	}
-	if !r.keys.has(c.Game) {
-		return Player{}, ErrNoGame
+	return nil
+}
+
+func (r *Registry) ensure(ctx context.Context, c Claims) (Player, error) {
+	if err := r.plays(c); err != nil {
+		return Player{}, err
 	}
 	p, err := r.Players.Known(ctx, c.Game, c.Subject)
 	if !errors.Is(err, ErrNotFound) {
@@ -74,7 +82,7 @@ func (r *Registry) create(ctx context.Context, fresh NewPlayer, n nickname.Name,
 	if created {
 		r.known[fresh.Game].add(n)
 	}
-	return p, created, err
+	return p, created, r.spelt(ctx, fresh.Game, err)
 }
 
 // newRand draws nicknames. It is one goroutine's, as they want it.

@@ -31,11 +31,12 @@ var (
 )
 
 // What else is refused, in words that a client may see, beside
-// nickname.ErrInvalid. ErrNotFound, ErrNicknameTaken, ErrErased, and of accounts,
+// nickname.ErrInvalid. ErrNotFound, ErrNicknameTaken, ErrOldRules, ErrErased, and of accounts,
 // bars and keys all but ErrKeysOfFiles, are the stores' to return.
 var (
 	ErrNotFound      = errors.New("no such player")
 	ErrNicknameTaken = errors.New("nickname taken")
+	ErrOldRules      = errors.New("the names of the ledger are spelt by newer rules than this program's")
 	ErrNoGame        = errors.New("no such game")
 	ErrBadDevice     = errors.New("device must be 22 to 64 random characters of A-Z a-z 0-9 _ -")
 	ErrNotPlayer     = errors.New("only a player can do this: the token is of another role")

@@ -216,7 +216,10 @@ func (s *store) Rename(_ context.Context, game, id, nickname, skeleton string) e
 	if holder, taken := s.names[[2]string{game, skeleton}]; taken && holder != id {
 		return ErrNicknameTaken
 	}
-	p := s.players[[2]string{game, id}]
+	p, known := s.players[[2]string{game, id}]
+	if !known {
+		return ErrNotFound
+	}
 	p.Nickname = nickname
 	s.players[[2]string{game, id}] = p
 	s.names[[2]string{game, skeleton}] = id

@@ -27,7 +27,7 @@ type Guest struct {
 
 // Guest gives the device's player, the nickname in the request ignored, or
 // makes one. Errors wrap ErrNoGame, ErrBadDevice, ErrCannotSign, ErrBanned, or, for
-// a new device, nickname.ErrInvalid and ErrNicknameTaken (a *TakenError).
+// a new device, ErrOldRules, nickname.ErrInvalid and ErrNicknameTaken (a *TakenError).
 func (r *Registry) Guest(ctx context.Context, q GuestRequest) (Guest, error) {
 	if !r.keys.has(q.Game) {
 		return Guest{}, ErrNoGame

@@ -256,6 +256,46 @@ func TestRename(t *testing.T) {
 	}
 }
 
+// A claim of a name is one statement, for a player who is known by their own id.
+func TestRenameAsksOnce(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r := registryOf(t, s)
+	g, err := r.Guest(t.Context(), ask("Ada"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asking := &unasked{Players: s}
+	r.Players = asking
+	if got, err := r.Rename(t.Context(), player(g.Player.ID), "Grace", Asker{}); err != nil || got != "Grace" || asking.times != 0 {
+		t.Errorf("%q, %v; the ledger was asked %d times who it is", got, err, asking.times)
+	}
+	s.tie("op:1", g.Player.ID)
+	if got, err := r.Rename(t.Context(), player("op:1"), "Eva", Asker{}); err != nil || got != "Eva" || asking.times != 1 || s.players[[2]string{game, g.Player.ID}].Nickname != "Eva" {
+		t.Errorf("by an account: %q, %v; the ledger was asked %d times who it is", got, err, asking.times)
+	}
+	s.tie("op:1", "")
+	if _, err := r.Rename(t.Context(), player("op:1"), "Ida", Asker{}); !errors.Is(err, ErrErased) {
+		t.Errorf("an erased one: %v", err)
+	}
+	host := player(g.Player.ID)
+	host.Role = RoleHost
+	if _, err := r.Rename(t.Context(), host, "Ida", Asker{}); !errors.Is(err, ErrNotPlayer) {
+		t.Errorf("a host: %v", err)
+	}
+}
+
+// unasked counts how often it is asked who a subject is.
+type unasked struct {
+	Players
+	times int
+}
+
+func (u *unasked) Known(ctx context.Context, game, subject string) (Player, error) {
+	u.times++
+	return u.Players.Known(ctx, game, subject)
+}
+
 // pass lets virtual time pass, and all that it set off end.
 func pass(d time.Duration) {
 	time.Sleep(d)

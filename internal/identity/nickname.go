@@ -16,11 +16,14 @@ type Availability struct {
 }
 
 // Available says whether an asker could claim a nickname in a game, to the
-// knowledge of this node: only a claim decides. Errors wrap ErrNoGame or
-// nickname.ErrInvalid.
+// knowledge of this node: only a claim decides. Errors wrap ErrNoGame,
+// nickname.ErrInvalid or, where it could tell by rules of before only, ErrOldRules.
 func (r *Registry) Available(ctx context.Context, game, wish string, who Asker) (Availability, error) {
 	if !r.keys.has(game) {
 		return Availability{}, ErrNoGame
+	}
+	if r.old.Load() {
+		return Availability{}, r.spelt(ctx, game, ErrOldRules)
 	}
 	n, err := r.wish(game, wish)
 	if err != nil {
@@ -38,27 +41,40 @@ func (r *Registry) Available(ctx context.Context, game, wish string, who Asker) 
 }
 
 // Rename claims a nickname for the player that claims speak of, frees the old
-// one and gives the new one as it is shown. Errors wrap those of Ensure,
-// nickname.ErrInvalid or ErrNicknameTaken (a *TakenError).
+// one and gives the new one as it is shown. Where the subject of the claims is the
+// player's own id that is one statement, and that nobody bars the player has been
+// seen to by Ensure. Errors wrap those of Ensure, nickname.ErrInvalid or ErrNicknameTaken (a *TakenError).
 func (r *Registry) Rename(ctx context.Context, c Claims, wish string, who Asker) (string, error) {
-	p, err := r.Ensure(ctx, c)
+	if err := r.plays(c); err != nil {
+		return "", err
+	}
+	who.Player = c.Subject
+	n, err := r.claimable(ctx, c.Game, wish, who)
 	if err != nil {
 		return "", err
 	}
-	who.Player = p.ID
-	n, err := r.claimable(ctx, p.Game, wish, who)
-	if err != nil {
-		return "", err
+	err = r.Names.Rename(ctx, c.Game, c.Subject, n.Display, n.Skeleton)
+	if errors.Is(err, ErrNotFound) { // no player yet, or an account's, or none any more
+		p, refusal := r.Ensure(ctx, c)
+		if refusal != nil {
+			return "", refusal
+		}
+		who.Player = p.ID
+		err = r.Names.Rename(ctx, c.Game, p.ID, n.Display, n.Skeleton)
 	}
-	err = r.Names.Rename(ctx, p.Game, p.ID, n.Display, n.Skeleton)
+	return r.renamed(ctx, c.Game, n, who, err)
+}
+
+// renamed is what became of a claim.
+func (r *Registry) renamed(ctx context.Context, game string, n nickname.Name, who Asker, err error) (string, error) {
+	known := r.known[game]
 	if errors.Is(err, ErrNicknameTaken) {
-		r.known[p.Game].add(n)
-		return "", r.taken(ctx, p.Game, n, who, reasonTaken)
+		known.add(n)
+		return "", r.taken(ctx, game, n, who, reasonTaken)
 	}
 	if err != nil {
-		return "", err
+		return "", r.spelt(ctx, game, err)
 	}
-	known := r.known[p.Game]
 	if known.addSkeleton(n.Skeleton) {
 		known.stale.Add(1) // the former one
 	}

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"laststand/internal/nickname"
@@ -10,9 +11,12 @@ import (
 // OfferFor is how long a suggested nickname is kept for whom it was suggested to.
 const OfferFor = 20 * time.Second
 
-// MaxOffers is how many nicknames are kept for one asker at a time: beyond it
-// the oldest is let go.
-const MaxOffers = 30
+// How many nicknames are kept for one asker at a time, beyond which the oldest is
+// let go: of a player or a device, and of an address, which a school may share.
+const (
+	MaxOffers = 30
+	MaxShared = 300
+)
 
 // Offers keeps suggested nicknames, over all nodes, for those who got them. A
 // nickname is kept by its skeleton and by nobody else's claim is it lost: the
@@ -20,14 +24,23 @@ const MaxOffers = 30
 type Offers interface {
 	// Offer keeps for an asker, for OfferFor, what is kept for nobody else, and
 	// says of each whether it now is.
-	Offer(ctx context.Context, game, asker string, skeletons []string) ([]bool, error)
+	Offer(ctx context.Context, o Offering) ([]bool, error)
 	// Offered gives whom a skeleton is kept for, "" for nobody.
 	Offered(ctx context.Context, game, skeleton string) (asker string, err error)
 }
 
+// Offering is what an asker is offered. Shared: several may stand behind the
+// asker, so that what is kept for it already is another's, and it has more.
+type Offering struct {
+	Game, Asker string
+	Shared      bool
+	Skeletons   []string
+}
+
 // Asker is who asks for a nickname, as far as that is known. What is suggested
 // to a player is kept for that player, else for the device, else for the
-// address; and who claims it may be known by any of them.
+// address; and who claims it may be known by any of them. Those who share an
+// address are told different ones, and any of them may claim them.
 type Asker struct {
 	Player  string // an id
 	Address string // of the network; of IPv6 the part that one customer has
@@ -38,13 +51,15 @@ type Asker struct {
 
 // keys are the names of an asker among Offers, the narrowest first.
 func (a Asker) keys() (keys []string) {
-	for _, k := range []struct{ kind, name string }{{"p", a.Player}, {"d", a.device}, {"a", a.Address}} {
+	for _, k := range []struct{ kind, name string }{{"p:", a.Player}, {"d:", a.device}, {ofAddress, a.Address}} {
 		if k.name != "" {
-			keys = append(keys, k.kind+":"+k.name)
+			keys = append(keys, k.kind+k.name)
 		}
 	}
 	return keys
 }
+
+const ofAddress = "a:"
 
 // offersWithin bounds the wait for Offers, without which all goes on.
 const offersWithin = 250 * time.Millisecond
@@ -56,13 +71,13 @@ func (r *Registry) offer(ctx context.Context, game string, who Asker, names []ni
 	if r.Offers == nil || len(keys) == 0 || len(names) == 0 {
 		return names
 	}
-	skeletons := make([]string, len(names))
-	for i, n := range names {
-		skeletons[i] = n.Skeleton
+	o := Offering{Game: game, Asker: keys[0], Shared: strings.HasPrefix(keys[0], ofAddress)}
+	for _, n := range names {
+		o.Skeletons = append(o.Skeletons, n.Skeleton)
 	}
 	ctx, cancel := context.WithTimeout(ctx, offersWithin)
 	defer cancel()
-	kept, err := r.Offers.Offer(ctx, game, keys[0], skeletons)
+	kept, err := r.Offers.Offer(ctx, o)
 	if err != nil {
 		r.wishes.unkept.WithLabelValues(game).Inc()
 		return names

@@ -29,8 +29,9 @@ type NewPlayer struct {
 
 // Players keeps players. Both Create and Ensure give the known one of that
 // device or id, else make one: one only, however many calls there are at once;
-// an error is ErrNicknameTaken where the skeleton is another's, ErrErased where
-// the id is that of one who has been erased.
+// an error is ErrNicknameTaken where the skeleton is another's, ErrOldRules where
+// skeletons are reckoned by newer rules, ErrErased where the id is that of one who
+// has been erased.
 type Players interface {
 	// Known gives the player whom a token's subject speaks for, by its own id or
 	// as an account: ErrNotFound, ErrErased.
@@ -63,10 +64,11 @@ type Devices interface {
 // decides whose a nickname is.
 type Names interface {
 	// Rename claims a nickname and frees the old one, in one step;
-	// ErrNicknameTaken, ErrNotFound.
+	// ErrNicknameTaken, ErrNotFound, ErrOldRules.
 	Rename(ctx context.Context, game, id, nickname, skeleton string) error
 	NicknameTaken(ctx context.Context, game, skeleton string) (bool, error)
 	// Respell reckons all skeletons anew that were by other rules than those in
-	// force, and gives how many names have lost theirs to an older one, by game.
+	// force, and gives how many names have lost theirs to an older one, by game;
+	// ErrOldRules where they are by newer ones.
 	Respell(ctx context.Context) (map[string]int, error)
 }

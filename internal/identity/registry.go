@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -35,6 +36,7 @@ type Registry struct {
 	known    map[string]*knownNames
 	follower *follower
 	wishes   wishMetrics
+	old      atomic.Bool // the ledger's nicknames are spelt by newer rules
 }
 
 // Open makes the registry of all games. Until Run has read their nicknames,

@@ -30,17 +30,17 @@ type offered struct {
 	until time.Time
 }
 
-func (s *shelf) Offer(_ context.Context, _, asker string, skeletons []string) ([]bool, error) {
+func (s *shelf) Offer(_ context.Context, q Offering) ([]bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down {
 		return nil, errStore
 	}
-	kept := make([]bool, len(skeletons))
-	for i, skeleton := range skeletons {
+	kept := make([]bool, len(q.Skeletons))
+	for i, skeleton := range q.Skeletons {
 		o := s.kept[skeleton]
-		if o.asker == "" || o.asker == asker || time.Now().After(o.until) {
-			s.kept[skeleton], kept[i] = offered{asker, time.Now().Add(OfferFor)}, true
+		if o.asker == "" || o.asker == q.Asker && !q.Shared || time.Now().After(o.until) {
+			s.kept[skeleton], kept[i] = offered{q.Asker, time.Now().Add(OfferFor)}, true
 		}
 	}
 	return kept, nil
@@ -149,20 +149,30 @@ func TestASuggestionIsClaimedByTheDeviceThatGotIt(t *testing.T) {
 	}
 }
 
+// Not even two of one school, behind one address.
 func TestNoTwoAskersGetOneSuggestion(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	s.claim(t, "Ada")
 	r, _ := offering(t, s)
-	got := make([][]string, 30)
+	got := make([][]string, 100)
 	var all sync.WaitGroup
 	for i := range got {
-		all.Go(func() { got[i] = offersTo(t, r, Asker{Player: fmt.Sprint("p", i)}) })
+		all.Go(func() {
+			who := Asker{Address: "192.0.2.1"}
+			if i < 30 {
+				who.Player = fmt.Sprint("p", i)
+			}
+			got[i] = offersTo(t, r, who)
+		})
 	}
 	all.Wait()
 	names := slices.Sorted(slices.Values(slices.Concat(got...)))
-	if len(slices.Compact(names)) != 90 {
+	if len(slices.Compact(names)) != 300 {
 		t.Errorf("some were suggested twice: %v", got)
+	}
+	if a, err := r.Available(t.Context(), game, got[99][0], Asker{Address: "192.0.2.1"}); err != nil || !a.Available {
+		t.Errorf("one of the address asks for what it was offered: %+v, %v", a, err)
 	}
 }
 

@@ -17,7 +17,9 @@ type dialect struct {
 	txOptions   *sql.TxOptions
 	lookOptions *sql.TxOptions // of a transaction that reads one moment
 	unhurried   string         // begins a transaction that may stand still, as others may not; "": all may
+	noClaims    string         // has claims of names wait, those under way having ended, until the transaction ends
 	lock, free  string         // the end of a SELECT that locks its rows; of one that leaves out locked ones
+	share       string         // the end of a SELECT whose row stays until the transaction ends
 	any         string         // before (SELECT …)): is among these; on SQLite of one row
 	bulk        func(tx *sql.Tx) bulk
 	connect     func(ctx context.Context) (*pgx.Conn, error) // beside the pool, to listen on; nil: there is nothing to hear
@@ -26,7 +28,7 @@ type dialect struct {
 // sql puts the clock in place of {now}, and what else the dialect has in place of
 // its name in braces.
 func (d *dialect) sql(text string) string {
-	return strings.NewReplacer("{now}", d.clock, "{lock}", d.lock, "{free}", d.free, "{any}", d.any).Replace(text)
+	return strings.NewReplacer("{now}", d.clock, "{lock}", d.lock, "{share}", d.share, "{free}", d.free, "{any}", d.any).Replace(text)
 }
 
 // placeholders is "$from, …" for n parameters.

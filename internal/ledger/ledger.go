@@ -14,6 +14,7 @@ import (
 
 	"laststand/internal/eventq"
 	"laststand/internal/match"
+	"laststand/internal/nickname"
 )
 
 // Config says where the ledger is.
@@ -60,7 +61,8 @@ type Ledger struct {
 	refused *prometheus.CounterVec // events, by game
 	sumPage int64
 
-	namePage int // see NamedBetween
+	namePage int   // see NamedBetween
+	rules    int64 // by which names are spelt that are claimed here
 }
 
 // Open opens the ledger, creates it if there is none and brings its tables up
@@ -80,7 +82,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 		return nil, err
 	}
 	l.zones, l.pairs, l.wake, l.tell, l.sumPage = c.Zones, c.Pairs, c.Wake, c.Events, cmp.Or(c.sumPage, sumPage)
-	l.namePage = namePage
+	l.namePage, l.rules = namePage, nickname.RulesVersion
 	l.self, l.log = rand.Text(), c.Logger
 	if c.clock != "" {
 		l.clock = c.clock

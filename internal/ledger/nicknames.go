@@ -12,23 +12,44 @@ import (
 // MaxNames bounds the ids of one call of Nicknames or TeamNames.
 const MaxNames = 200
 
+// speltBy begins the condition of a claim that the ledger's names are not spelt by
+// newer rules than the claim; the rules follow, {share} and a bracket. It holds
+// until the claim is committed.
+const speltBy = `EXISTS (SELECT 1 FROM spelling WHERE one = 1 AND rules <= `
+
 const renamePlayer = `
-UPDATE players SET nickname = $3, skeleton = $4, named_at = {now} WHERE game = $1 AND id = $2`
+UPDATE players SET nickname = $3, skeleton = $4, named_at = {now} WHERE game = $1 AND id = $2
+AND ` + speltBy + `$5 {share})`
 
 // Rename claims a nickname by its skeleton and frees the old one, in one step.
 // identity.ErrNicknameTaken if the skeleton is another's, identity.ErrNotFound
-// if there is no such player.
+// if there is no such player, identity.ErrOldRules.
 func (l *Ledger) Rename(ctx context.Context, game, id, nickname, skeleton string) error {
-	changed, err := l.exec(ctx, renamePlayer, game, id, nickname, skeleton)
+	changed, err := l.exec(ctx, renamePlayer, game, id, nickname, skeleton, l.rules)
 	switch {
 	case breaksUnique(err):
 		return identity.ErrNicknameTaken
 	case err != nil:
 		return fmt.Errorf("ledger: rename: %w", err)
 	case changed == 0:
-		return identity.ErrNotFound
+		return l.unclaimed(ctx, identity.ErrNotFound)
 	}
 	return nil
+}
+
+const selectRules = `SELECT rules FROM spelling WHERE one = 1`
+
+// unclaimed is why a claim has changed nothing: the rules, or else what is given.
+func (l *Ledger) unclaimed(ctx context.Context, otherwise error) error {
+	var rules int64
+	err := l.read.QueryRowContext(ctx, selectRules).Scan(&rules)
+	switch {
+	case err != nil:
+		return fmt.Errorf("ledger: rules of names: %w", err)
+	case rules > l.rules:
+		return identity.ErrOldRules
+	}
+	return otherwise
 }
 
 const nicknameTaken = `SELECT EXISTS (SELECT 1 FROM players WHERE game = $1 AND skeleton = $2)`

@@ -21,7 +21,7 @@ func TestPlansUseIndexes(t *testing.T) {
 	statements := map[string]statement{
 		"player by id":     {selectPlayerByID, []any{"g", "p"}},
 		"player by device": {selectPlayerByDevice, []any{"g", "d"}},
-		"rename":           {renamePlayer, []any{"g", "p", "n", "s"}},
+		"rename":           {renamePlayer, []any{"g", "p", "n", "s", 2}},
 		"nickname taken":   {nicknameTaken, []any{"g", "s"}},
 		"nicknames":        {strings.Replace(selectNicknames, "{ids}", "$2, $3", 1), []any{"g", "p", "q"}},
 		"skeletons":        {selectSkeletons, []any{"g", "s", 10}},

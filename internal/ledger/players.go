@@ -12,7 +12,7 @@ import (
 
 // CreateGuest gives the device's player, who keeps nickname and id, or creates
 // one: one only, however many calls there are at once.
-// identity.ErrNicknameTaken if the skeleton is another's.
+// identity.ErrNicknameTaken if the skeleton is another's, identity.ErrOldRules.
 func (l *Ledger) CreateGuest(ctx context.Context, p identity.NewPlayer) (_ identity.Player, created bool, err error) {
 	if p.DeviceHash == "" {
 		return identity.Player{}, false, errors.New("ledger: a guest without a device")
@@ -28,8 +28,8 @@ func (l *Ledger) Guest(ctx context.Context, game, deviceHash string) (identity.P
 }
 
 // EnsurePlayer gives the player whom that id speaks for or creates one, for a
-// token that an operator's own login service made. identity.ErrNicknameTaken as
-// for CreateGuest, identity.ErrErased.
+// token that an operator's own login service made. identity.ErrNicknameTaken and
+// identity.ErrOldRules as for CreateGuest, identity.ErrErased.
 func (l *Ledger) EnsurePlayer(ctx context.Context, p identity.NewPlayer) (_ identity.Player, created bool, err error) {
 	p.DeviceHash = ""
 	return l.ensure(ctx, p, func() (identity.Player, error) { return l.Known(ctx, p.Game, p.ID) })
@@ -42,7 +42,7 @@ func (l *Ledger) Player(ctx context.Context, game, id string) (identity.Player, 
 
 const insertPlayer = `
 INSERT INTO players (game, id, device_hash, nickname, skeleton, named_at, joined_at)
-VALUES ($1, $2, $3, $4, $5, {now}, $6) ON CONFLICT DO NOTHING`
+SELECT $1, $2, $3, $4, $5, {now}, $6 WHERE ` + speltBy + `$7 {share}) ON CONFLICT DO NOTHING`
 
 // ensure finds the player or inserts; who loses the race for the device or the
 // id finds the winner's.
@@ -57,7 +57,7 @@ func (l *Ledger) ensure(ctx context.Context, p identity.NewPlayer, find func() (
 	}
 	known, err = find()
 	if errors.Is(err, identity.ErrNotFound) && inserted == 0 {
-		return identity.Player{}, false, identity.ErrNicknameTaken
+		return identity.Player{}, false, l.unclaimed(ctx, identity.ErrNicknameTaken)
 	}
 	return known, inserted > 0, err
 }
@@ -67,7 +67,7 @@ func (l *Ledger) ensure(ctx context.Context, p identity.NewPlayer, find func() (
 // guest's account, or erased, it is no player's own any more.
 func (l *Ledger) insert(ctx context.Context, p identity.NewPlayer) (inserted int64, err error) {
 	if p.DeviceHash != "" {
-		return l.exec(ctx, insertPlayer, p.Game, p.ID, p.DeviceHash, p.Nickname, p.Skeleton, p.At)
+		return l.exec(ctx, insertPlayer, p.Game, p.ID, p.DeviceHash, p.Nickname, p.Skeleton, p.At, l.rules)
 	}
 	err = l.inTx(ctx, func(tx *sql.Tx) error {
 		for _, step := range []struct {
@@ -75,7 +75,7 @@ func (l *Ledger) insert(ctx context.Context, p identity.NewPlayer) (inserted int
 			args      []any
 		}{
 			{insertAccount, []any{p.Game, p.ID, p.ID}},
-			{insertPlayer, []any{p.Game, p.ID, nil, p.Nickname, p.Skeleton, p.At}},
+			{insertPlayer, []any{p.Game, p.ID, nil, p.Nickname, p.Skeleton, p.At, l.rules}},
 		} {
 			done, err := tx.ExecContext(ctx, l.sql(step.statement), step.args...)
 			if err == nil {

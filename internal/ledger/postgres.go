@@ -101,11 +101,15 @@ func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
 		txOptions:   &sql.TxOptions{Isolation: sql.LevelReadCommitted},
 		lookOptions: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		unhurried:   "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL enable_seqscan = on",
-		lock:        "FOR UPDATE",
-		free:        "FOR UPDATE SKIP LOCKED",
-		any:         "= ANY(ARRAY",
-		bulk:        func(tx *sql.Tx) bulk { return atOnce{tx} },
-		connect:     func(ctx context.Context) (*pgx.Conn, error) { return pgx.ConnectConfig(ctx, listening(config)) },
+		// Of the table, since locks of tables are waited for in turn: whoever wants
+		// the row alone may wait as long as others come to share it.
+		noClaims: "LOCK TABLE spelling IN EXCLUSIVE MODE",
+		lock:     "FOR UPDATE",
+		share:    "FOR SHARE",
+		free:     "FOR UPDATE SKIP LOCKED",
+		any:      "= ANY(ARRAY",
+		bulk:     func(tx *sql.Tx) bulk { return atOnce{tx} },
+		connect:  func(ctx context.Context) (*pgx.Conn, error) { return pgx.ConnectConfig(ctx, listening(config)) },
 	}}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"laststand/internal/identity"
 	"laststand/internal/nickname"
 )
 
@@ -33,7 +34,11 @@ func ourSpelling() spelling {
 // committed; it may be ended anywhere and run by several nodes at once, and is
 // cheap when nothing has changed. Names claimed meanwhile by programs of other
 // rules are taken up the next time, as claimed then: views that follow names by
-// their instants have to hear of them. Rules older than the ledger's change nothing.
+// their instants have to hear of them. Rules older than the ledger's change
+// nothing: identity.ErrOldRules.
+//
+// From the first page on no claim holds that is spelt by older rules, and each
+// page waits for the claims under way, and they for it.
 func (l *Ledger) Respell(ctx context.Context) (map[string]int, error) {
 	return l.respell(ctx, ourSpelling())
 }
@@ -63,10 +68,8 @@ func (l *Ledger) respell(ctx context.Context, by spelling) (map[string]int, erro
 const respellOverlap = 60_000
 
 const (
-	beginSpelling = `
-INSERT INTO spelling (one, rules, done, named_at, game, id) VALUES (1, 0, 0, 0, '', '') ON CONFLICT (one) DO NOTHING`
-	holdSpelling = `SELECT rules, done, named_at, game, id FROM spelling WHERE one = 1 {lock}`
-	moveSpelling = `UPDATE spelling SET rules = $1, done = $2, named_at = $3, game = $4, id = $5 WHERE one = 1`
+	selectSpelling = `SELECT rules, done, named_at, game, id FROM spelling WHERE one = 1`
+	moveSpelling   = `UPDATE spelling SET rules = $1, done = $2, named_at = $3, game = $4, id = $5 WHERE one = 1`
 
 	selectUnspelt = `
 SELECT game, id, nickname, skeleton, named_at FROM players
@@ -88,13 +91,16 @@ FROM v WHERE players.game = v.game AND players.id = v.id AND players.skeleton = 
 // ones again where that is wanted.
 func (l *Ledger) respellPage(ctx context.Context, by spelling, again bool) (p page, err error) {
 	err = l.inTx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, beginSpelling); err != nil {
+		if _, err := tx.ExecContext(ctx, l.noClaims); err != nil {
 			return err
 		}
 		p = page{bare: map[string]int{}, holding: map[claim]holder{}}
 		var rules, done int64
-		err := tx.QueryRowContext(ctx, l.sql(holdSpelling)).Scan(&rules, &done, &p.lastAt, &p.last.game, &p.last.text)
-		if err != nil || rules > by.rules {
+		err := tx.QueryRowContext(ctx, selectSpelling).Scan(&rules, &done, &p.lastAt, &p.last.game, &p.last.text)
+		if err == nil && rules > by.rules {
+			err = identity.ErrOldRules
+		}
+		if err != nil {
 			return err
 		}
 		p.update = updateSkeletons

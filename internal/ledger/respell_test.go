@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"laststand/internal/identity"
 	"laststand/internal/nickname"
 	"laststand/internal/trial"
 )
@@ -137,13 +138,7 @@ func TestRespellBesideAClaim(t *testing.T) {
 			_, err := l.Respell(t.Context())
 			ended <- err
 		}()
-		for waiting := 0; waiting == 0 && len(ended) == 0; {
-			err := l.read.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waiting)
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		return l.awaitLock(t.Context(), func() bool { return len(ended) > 0 })
 	})
 	if err := errors.Join(err, <-ended); err != nil {
 		t.Fatal(err)
@@ -218,7 +213,7 @@ func TestRespell(t *testing.T) {
 		for seed := range uint64(4) {
 			c := newCourse(rand.New(rand.NewPCG(seed, 1)), 3, 60)
 			must(l.exec(t.Context(), "DELETE FROM players"))(t)
-			must(l.exec(t.Context(), "DELETE FROM spelling"))(t)
+			must(l.exec(t.Context(), "UPDATE spelling SET rules = 0, done = 0"))(t)
 			l.call(t, c.names...)
 			bare := must(l.respell(t.Context(), c.rules))(t)
 			if c.check(t, l, bare[game]); t.Failed() {
@@ -230,8 +225,8 @@ func TestRespell(t *testing.T) {
 			older := c.rules
 			older.rules = 2
 			older.skeleton = func(name string) (string, error) { return "older " + name, nil }
-			if got := must(l.respell(t.Context(), older))(t); len(got) != 0 {
-				t.Errorf("by older rules: %v", got)
+			if got, err := l.respell(t.Context(), older); !errors.Is(err, identity.ErrOldRules) || len(got) != 0 {
+				t.Errorf("by older rules: %v, %v", got, err)
 			}
 			// By rules after these those who had lost theirs may have one again.
 			next := newCourse(rand.New(rand.NewPCG(seed, 2)), 4, 60)

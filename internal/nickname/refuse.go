@@ -15,11 +15,22 @@ import (
 // place of letters (4dm1n), separators within (a.d.m.i.n), letters repeated and
 // digits before and after are seen through.
 func (w *Words) Refuse(n Name) error {
-	why := w.find(n.Display)
+	why := w.find(n.Display, nothing)
 	if why == "" {
 		return nil
 	}
 	return fmt.Errorf("%w: %s%w", ErrInvalid, why, silent{ErrWord})
+}
+
+// RefuseLine gives the error of a title, as Line gives it, that holds a refused
+// word, or nil. It wraps ErrWord, and its text is the reason. Words for staff are
+// fine: a team may be called Support, and passes for nobody.
+func (w *Words) RefuseLine(line string) error {
+	why := w.find(line, forStaff)
+	if why == "" {
+		return nil
+	}
+	return fmt.Errorf("%s%w", why, silent{ErrWord})
 }
 
 // silent is an error to be found by errors.Is that adds nothing to a message
@@ -29,35 +40,37 @@ type silent struct{ error }
 func (silent) Error() string   { return "" }
 func (s silent) Unwrap() error { return s.error }
 
-func (w *Words) find(display string) reason {
+// find gives why a text is refused, or "". Words that are refused for the reason
+// but are overlooked.
+func (w *Words) find(text string, but reason) reason {
 	if w == nil {
 		return ""
 	}
-	words, whole := wordsOf(display)
+	words, whole := wordsOf(text)
 	all := form(whole)
 	if slices.Contains(w.allowed, all) {
 		return ""
 	}
 	for _, word := range distinct(words) {
 		for _, f := range formsOf(word) {
-			if why := w.whole[f]; why != "" {
+			if why := w.whole[f]; why != "" && why != but {
 				return why
 			}
 		}
 	}
-	return w.findWithin(all)
+	return w.findWithin(all, but)
 }
 
 // findWithin looks at every part of a name of the lengths that there are.
-func (w *Words) findWithin(all string) reason {
+func (w *Words) findWithin(all string, but reason) reason {
 	for _, f := range []string{all, squeezed(all, 1), squeezed(all, 2)} {
-		if why := w.partOf(f); why == "" {
+		if why := w.partOf(f, but); why == "" {
 			continue
 		}
 		for _, fine := range w.allowed {
 			f = strings.ReplaceAll(f, fine, " ")
 		}
-		if why := w.partOf(f); why != "" {
+		if why := w.partOf(f, but); why != "" {
 			return why
 		}
 	}
@@ -65,10 +78,10 @@ func (w *Words) findWithin(all string) reason {
 }
 
 // partOf gives why a part of a form is refused, or "".
-func (w *Words) partOf(f string) reason {
+func (w *Words) partOf(f string, but reason) reason {
 	for _, length := range w.lengths {
 		for at := 0; at+length <= len(f); at++ {
-			if why := w.within[f[at:at+length]]; why != "" {
+			if why := w.within[f[at:at+length]]; why != "" && why != but {
 				return why
 			}
 		}
@@ -132,7 +145,7 @@ func humps(part string) (all []string) {
 // formsOf are the forms of what a word may stand for: with and without the
 // digits and signs before and after it, of which the innermost two may pose as
 // letters, and with repeated letters once or twice. None for a word without a
-// letter.
+// letter; a code such as A55 is read as it is.
 func formsOf(word string) (forms []string) {
 	runes := []rune(word)
 	first := slices.IndexFunc(runes, func(r rune) bool { return !padding(r) })
@@ -150,11 +163,27 @@ func formsOf(word string) (forms []string) {
 		}
 	}
 	for _, variant := range distinct(variants) {
+		if isCode(variant) {
+			forms = append(forms, codeOf(variant))
+			continue
+		}
 		f := form(variant)
 		forms = append(forms, f, squeezed(f, 1), squeezed(f, 2))
 	}
 	return distinct(forms)
 }
+
+// isCode holds for one letter and a number before or after it, as of a road, a
+// room or a telephone, which nobody reads as letters.
+func isCode(word string) bool {
+	number := strings.TrimFunc(word, unicode.IsLetter)
+	return number != "" && !strings.ContainsFunc(number, isNoDigit) && utf8.RuneCountInString(word) == utf8.RuneCountInString(number)+1
+}
+
+// codeOf is the form of a code. It is none of another word.
+func codeOf(word string) string { return "\x00" + skeletonOf(word) }
+
+func isNoDigit(r rune) bool { return !unicode.IsDigit(r) }
 
 func distinct(texts []string) []string {
 	slices.Sort(texts)
@@ -173,12 +202,31 @@ func form(text string) string {
 		}
 		return r
 	}, norm.NFKD.String(text))
-	return strings.Map(func(r rune) rune {
+	if f, whole := lettersOf(bare); whole {
+		return f
+	}
+	var b strings.Builder
+	for _, r := range bare {
+		f, _ := lettersOf(string(r))
+		if f == "" && unicode.In(r, unicode.L, unicode.N) {
+			f = string(r) // a letter that looks like a sign
+		}
+		b.WriteString(f)
+	}
+	return b.String()
+}
+
+// lettersOf are the letters and numbers of a text's skeleton, and whether there is
+// nothing else in it.
+func lettersOf(text string) (letters string, whole bool) {
+	skeleton := readAsLetters.Replace(skeletonOf(text))
+	letters = strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.L, unicode.N) {
 			return r
 		}
 		return -1
-	}, readAsLetters.Replace(skeletonOf(bare)))
+	}, skeleton)
+	return letters, len(letters) == len(skeleton)
 }
 
 // squeezed leaves so many of three or more equal characters in a row.

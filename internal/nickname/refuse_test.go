@@ -33,7 +33,7 @@ func TestRefusedWords(t *testing.T) {
 		"Bob the Admin": staff, "BobAdmin": staff, "bob_admin": staff, "AdminBob": staff, "adminnnn": staff, "Game-Master": staff,
 		"Customer Service": staff, "Mode rator": staff, "MODERATOR Bob": staff, "ＯＦＦＩＣＩＡＬ": staff, "Official 小明": staff,
 		"管理员": staff, "小管理员": staff, "管.理.员 a": staff, "我是官方1号": staff, "客服小美": staff, "官 方": staff,
-		"Dick": other, "a55hole": other, "$hit": other, "fuuuuuck": other, "refuckx": other, "白痴啊": other, "大笨蛋": other,
+		"Dick": "", "Dickhead": other, "a55hole": other, "$hit": other, "fuuuuuck": other, "refuckx": other, "白痴啊": other, "大笨蛋": other,
 		"TROLL": other, "trollo": "", "gezonkt": other, "z0nk": other, "小ナマズ": other, "Red Team": other, "redteam": other,
 		// What is said by chance in other words.
 		"Scunthorpe": "", "Badminton": "", "Assassin": "", "Penistone": "", "Cockburn": "", "Classic": "", "Dickens": "", "Hancock": "",
@@ -59,10 +59,11 @@ func TestRefusedWords(t *testing.T) {
 
 func TestAllowedWords(t *testing.T) {
 	t.Parallel()
-	w := wordsOf(t, "", "Dick", "顾客服务", "Staff Sergeant")
+	w := wordsOf(t, "+big jerk\n+大傻瓜蛋\nh88\n", "Crap", "官方小说", "Staff Room", "H88")
 	for raw, fine := range map[string]bool{
-		"Dick": true, "D1CK": true, "Dicks": false, "顾客服务": true, "小顾客服务": true, "顾客服务客服": false,
-		"Staff Sergeant": true, "Staff Sergeants": false, "Staff": false,
+		"Crap": true, "CR4P": true, "Bullshit": false, "官方小说": true, "小官方小说": true, "官方小说官方": false,
+		"Staff Room": true, "Staff Rooms": false, "Staff": false, "H88": true, "Big Jerk": true, "Big Jerks": true, "Big Fat Jerk": false, "Jerk": false,
+		"小大傻瓜蛋": true, "大傻瓜": false,
 	} {
 		n, err := nickname.Parse(raw)
 		if err != nil {
@@ -97,6 +98,7 @@ func TestFaultsOfLists(t *testing.T) {
 			{Name: "latin.txt", Text: "caf\xe9"},
 			{Name: "long.txt", Text: strings.Repeat("!\n", 50)},
 			{Name: "huge.txt", Text: strings.Repeat("word\n", 20_001)},
+			{Name: "fine.txt", Text: "+\n" + strings.Repeat("+word\n", 1000)},
 		},
 		Allow: []string{"fine", "*"},
 	})
@@ -106,7 +108,7 @@ func TestFaultsOfLists(t *testing.T) {
 	for _, want := range []string{
 		`lists: "fr" is none of [staff_en staff_zh en zh]`, "own.txt: line 3: it needs at least 2", "own.txt: line 4: a star", "own.txt: line 5: a star",
 		"own.txt: line 7: it needs", "own.txt: line 8: it is too long", "own.txt: line 9: it needs", "latin.txt: it is not UTF-8",
-		"long.txt: line 20: and perhaps more", "huge.txt: line 20001: a list has at most", `allow: "*": `,
+		"long.txt: line 20: and perhaps more", "huge.txt: line 20001: a list has at most", "fine.txt: line 1: it needs", "fine.txt: line 1001: a list has at most", `allow: "*": `,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("it does not say %q", want)
@@ -143,21 +145,6 @@ func TestRefusedWordsInDisguise(t *testing.T) {
 			t.Fatalf("%q is taken", n.Display)
 		}
 	})
-}
-
-// Names that the server makes up are fine for all samples, but for a random
-// string now and then, for which another is drawn.
-func TestGeneratedNamesAreFine(t *testing.T) {
-	t.Parallel()
-	w, rng, refused := wordsOf(t, ""), newRand(), 0
-	for i := range 2000 {
-		if err := w.Refuse(nickname.Generate([]string{"en", "zh"}[i%2], rng)); err != nil {
-			refused++
-		}
-	}
-	if refused > 5 {
-		t.Errorf("%d of 2000 generated names are refused", refused)
-	}
 }
 
 func BenchmarkParse(b *testing.B) {

@@ -8,9 +8,10 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// readable are the characters of random strings: none that is taken for
-// another in some typeface, and none that could spell a word or an insult.
-const readable = "bdghjmnpqtwxz34679"
+// readable are the characters of random strings: none that is taken for another
+// in some typeface, and no vowel nor a digit that stands for one, so that they
+// spell no word.
+const readable = "bdghjmnpqtwxz679"
 
 const (
 	joint        = "-"

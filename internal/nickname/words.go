@@ -21,7 +21,8 @@ func Lists() []string { return []string{"staff_en", "staff_zh", "en", "zh"} }
 // staffPrefix begins the names of lists of words that pass for staff.
 const staffPrefix = "staff_"
 
-// WordList is a list of an operator's own: a word a line, # begins a comment.
+// WordList is a list of an operator's own: a word a line, # begins a comment, and
+// + a word or phrase that is fine though it holds what is refused.
 type WordList struct{ Name, Text string }
 
 // WordsConfig says what no name of a game may hold.
@@ -44,6 +45,7 @@ type Words struct {
 type reason string
 
 const (
+	nothing    reason = ""
 	forStaff   reason = "it holds a word that is kept for those who run the game"
 	notAllowed reason = "it holds a word that this game does not allow"
 )
@@ -55,8 +57,8 @@ var ErrWord = errors.New("refused word")
 const (
 	maxWord  = 64     // bytes of a word, also in its form
 	maxWords = 20_000 // of a list
-	maxAllow = 1000
-	maxTold  = 20 // faults of one list that are told
+	maxAllow = 1000   // words that are fine, of a list and of Allow
+	maxTold  = 20     // faults of one list that are told
 )
 
 // NewWords makes the words of a game. All faults are told at once, those of a
@@ -98,16 +100,23 @@ func (w *Words) add(list WordList, why reason) (faults []error) {
 	if !utf8.ValidString(list.Text) {
 		return []error{fmt.Errorf("%s: it is not UTF-8 text", list.Name)}
 	}
-	words := 0
+	words, fine := 0, 0
 	for i, line := range strings.Split(strings.TrimPrefix(list.Text, "\ufeff"), "\n") {
 		word, _, _ := strings.Cut(line, "#")
 		if word = strings.TrimSpace(word); word == "" {
 			continue
 		}
-		if words++; words > maxWords {
-			return append(faults, fmt.Errorf("%s: line %d: a list has at most %d words", list.Name, i+1, maxWords))
+		add := func(word string) error { return w.addWord(word, why) }
+		if phrase, isFine := strings.CutPrefix(word, "+"); isFine {
+			word, add = phrase, w.addFine
+			fine++
+		} else {
+			words++
 		}
-		if err := w.addWord(word, why); err != nil {
+		if words > maxWords || fine > maxAllow {
+			return append(faults, fmt.Errorf("%s: line %d: a list has at most %d words, and %d with +", list.Name, i+1, maxWords, maxAllow))
+		}
+		if err := add(word); err != nil {
 			faults = append(faults, fmt.Errorf("%s: line %d: %w", list.Name, i+1, err))
 		}
 		if len(faults) == maxTold {
@@ -133,8 +142,21 @@ func (w *Words) addWord(word string, why reason) error {
 	if err != nil {
 		return err
 	}
-	into[form] = cmp.Or(into[form], why)
+	if isCode(inner) {
+		w.whole[codeOf(inner)] = why
+	}
+	if into[form] != notAllowed { // which is refused in titles too
+		into[form] = why
+	}
 	return nil
+}
+
+func (w *Words) addFine(word string) error {
+	form, err := formOf(word)
+	if err == nil {
+		w.allowed = append(w.allowed, form)
+	}
+	return err
 }
 
 // formOf is what a word of a list is found by. A single character is no word:
@@ -157,14 +179,14 @@ func (w *Words) allow(words []string) (faults []error) {
 		return []error{fmt.Errorf("allow: at most %d words are allowed", maxAllow)}
 	}
 	for _, word := range words {
-		form, err := formOf(word)
-		if err != nil {
+		if err := w.addFine(word); err != nil {
 			faults = append(faults, fmt.Errorf("allow: %q: %w", word, err))
 			continue
 		}
-		w.allowed = append(w.allowed, form)
+		form := w.allowed[len(w.allowed)-1]
 		delete(w.whole, form)
 		delete(w.within, form)
+		delete(w.whole, codeOf(word))
 	}
 	slices.SortFunc(w.allowed, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	return faults

@@ -21,6 +21,33 @@ func TestEveryGeneratedNameIsValid(t *testing.T) {
 	}
 }
 
+// Names that the server makes up hold no word of the samples: no two words of
+// theirs do, and of the characters of random strings no word can be spelt.
+func TestGeneratedNamesAreFine(t *testing.T) {
+	t.Parallel()
+	w, err := NewWords(WordsConfig{Lists: Lists()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range []wordList{english, chinese} {
+		for _, adjective := range words.adjectives {
+			for _, animal := range words.animals {
+				if err := w.Refuse(plain(adjective + animal + joint + readable[:generatedLength])); err != nil {
+					t.Errorf("%s %s: %v", adjective, animal, err)
+				}
+			}
+		}
+	}
+	spelt := form(readable)
+	for _, list := range []map[string]reason{w.whole, w.within} {
+		for word := range list {
+			if strings.Trim(word, spelt) == "" {
+				t.Errorf("random strings may hold %q", word)
+			}
+		}
+	}
+}
+
 func TestWordsAreDifferent(t *testing.T) {
 	t.Parallel()
 	for _, words := range [][]string{english.adjectives, english.animals, chinese.adjectives, chinese.animals} {

@@ -22,7 +22,7 @@ var (
 )
 
 // Store is safe for concurrent use. It holds as much as was asked for in the
-// last seconds: identity.MaxOffers names an asker at the most.
+// last seconds: identity.MaxOffers names an asker at the most, or MaxShared.
 type Store struct {
 	client redis.UniversalClient
 	keep   time.Duration
@@ -34,17 +34,20 @@ func New(client redis.UniversalClient) *Store {
 }
 
 // Offer implements identity.Offers. Called again for a lost reply it gives the
-// same.
-func (s *Store) Offer(ctx context.Context, game, asker string, skeletons []string) ([]bool, error) {
-	keys := []string{askerKey(game, asker)}
-	args := []any{asker, s.keep.Milliseconds(), identity.MaxOffers, offeredPrefix(game)}
-	for _, skeleton := range skeletons {
-		keys = append(keys, offeredKey(game, skeleton))
+// same, but for a shared asker, who then gets others.
+func (s *Store) Offer(ctx context.Context, o identity.Offering) ([]bool, error) {
+	keys, most := []string{askerKey(o.Game, o.Asker)}, identity.MaxOffers
+	if o.Shared {
+		most = identity.MaxShared
+	}
+	args := []any{o.Asker, s.keep.Milliseconds(), most, offeredPrefix(o.Game), o.Shared}
+	for _, skeleton := range o.Skeletons {
+		keys = append(keys, offeredKey(o.Game, skeleton))
 		args = append(args, skeleton)
 	}
 	reply, err := offerScript.Run(ctx, s.client, keys, args...).BoolSlice()
-	if err == nil && len(reply) != len(skeletons) {
-		err = fmt.Errorf("%d answers for %d names", len(reply), len(skeletons))
+	if err == nil && len(reply) != len(o.Skeletons) {
+		err = fmt.Errorf("%d answers for %d names", len(reply), len(o.Skeletons))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("redisnames: offer: %w", err)

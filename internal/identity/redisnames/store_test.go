@@ -32,7 +32,13 @@ func each(t *testing.T, f func(s *shelf)) {
 
 func (s *shelf) offer(asker string, skeletons ...string) []bool {
 	s.Helper()
-	kept, err := s.Offer(s.Context(), s.game, asker, skeletons)
+	return s.offering(identity.Offering{Asker: asker, Skeletons: skeletons})
+}
+
+func (s *shelf) offering(o identity.Offering) []bool {
+	s.Helper()
+	o.Game = s.game
+	kept, err := s.Offer(s.Context(), o)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -97,6 +103,30 @@ func TestOffersAreBounded(t *testing.T) {
 	})
 }
 
+// Those who share an address are offered different names, and more of them.
+func TestOffersOfASharedAsker(t *testing.T) {
+	each(t, func(s *shelf) {
+		school := identity.Offering{Asker: "a:1", Shared: true, Skeletons: []string{"x", "y"}}
+		if got := s.offering(school); !slices.Equal(got, []bool{true, true}) {
+			s.Errorf("nobody's names: %v", got)
+		}
+		school.Skeletons = []string{"y", "z"}
+		if got := s.offering(school); !slices.Equal(got, []bool{false, true}) {
+			s.Errorf("the next of the address: %v", got)
+		}
+		school.Skeletons = nil
+		for i := range identity.MaxShared {
+			school.Skeletons = append(school.Skeletons, fmt.Sprint("n", i))
+		}
+		s.offering(school)
+		for name, want := range map[string]string{"x": "", "z": "", "n0": "a:1", school.Skeletons[identity.MaxShared-1]: "a:1"} {
+			if got := s.offered(name); got != want {
+				s.Errorf("%q is kept for %q, want %q", name, got, want)
+			}
+		}
+	})
+}
+
 // An offer is free again when its time is over.
 func TestOffersEnd(t *testing.T) {
 	each(t, func(s *shelf) {
@@ -117,7 +147,7 @@ func TestOneOfManyIsOfferedAName(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range won {
 			all.Go(func() {
-				kept, err := s.Offer(s.Context(), s.game, fmt.Sprint("p:", i), []string{"x"})
+				kept, err := s.Offer(s.Context(), identity.Offering{Game: s.game, Asker: fmt.Sprint("p:", i), Skeletons: []string{"x"}})
 				if err != nil {
 					s.Error(err)
 					return
@@ -137,7 +167,7 @@ func TestOutOfReach(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
 	s := New(client)
-	if _, err := s.Offer(t.Context(), "demo", "p:ada", []string{"x"}); err == nil {
+	if _, err := s.Offer(t.Context(), identity.Offering{Game: "demo", Asker: "p:ada", Skeletons: []string{"x"}}); err == nil {
 		t.Error("an offer without a Redis")
 	}
 	if _, err := s.Offered(t.Context(), "demo", "x"); err == nil {

@@ -1,0 +1,62 @@
+package arena
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/identity"
+	"laststand/internal/nickname"
+	"laststand/internal/protocol"
+)
+
+// Names of arenas and teams are shown to all players: they show what they say,
+// and hold no word that the game refuses. Words for staff may stand in them.
+func TestTitles(t *testing.T) {
+	t.Parallel()
+	words, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.Lists(), Own: []nickname.WordList{{Name: "own", Text: "admin\n"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for title, says := range map[string]string{
+		"Quiz Night 2026: R&D vs. Sales — final!": "", "Ｎａｃｈｔ": "", "家庭 👨‍👩‍👧 日": "", "❤️ & 1️⃣": "", "می‌خواهم": "", "Nguyễn": "", "??": "",
+		"Support": "", "Official Finals": "", "客服部": "", "Moby Dick": "", "失去死党": "",
+		"a\u202eb": "turns the direction", "\u2066abc\u2069": "turns the direction", "a\u200eb": "turns the direction",
+		"a\u200bb": "invisible", "a\u00adb": "invisible", "\ufe0fab": "invisible", "a\u200d": "invisible", "a \u200db": "invisible",
+		"a\ufe0f\ufe0f": "invisible", "ㅤ": "shows nothing", "\u2800\u2800": "shows nothing", "\u0301": "shows nothing",
+		"a\u0007b": "control", "a\u2028b": "control", "a\ue000b": "private", "a\u0378b": "not assigned", "a\ufffdb": "damaged",
+		"Z" + strings.Repeat("\u0301", 5) + "algo": "accents", "\t \u3000": "shows nothing",
+		"Fuck Cup": "does not allow", "f\u200duck": "does not allow", "F u c k": "does not allow", "$h1t happens": "does not allow", "大笨蛋队": "does not allow",
+		"4dm1n": "does not allow", // the game's own list has it too
+	} {
+		for _, field := range []string{"name", "teams[1].name"} {
+			h := newHouse(t)
+			g := h.Games["demo"]
+			g.Words = words
+			h.Games["demo"] = g
+			b := body()
+			if b.Name = title; field != "name" {
+				b.Name, b.Teams[1].Name = "Cup", title
+			}
+			_, err := h.Create(t.Context(), Creation{Game: "demo", By: "hana", Role: identity.RolePlayer, NewArena: b})
+			if says == "" {
+				if err != nil {
+					t.Errorf("%q as %s: %v", title, field, err)
+				}
+				continue
+			}
+			refused := h.checkRefused(err, protocol.CodeBadRequest)
+			if !strings.HasPrefix(refused.Message, field+" is ") || !strings.Contains(refused.Message, says) {
+				t.Errorf("%+q as %s: %q, want %q", title, field, refused.Message, says)
+			}
+			outcome := asName
+			if says == "does not allow" {
+				outcome = asWord
+			}
+			if n := testutil.ToFloat64(h.metrics.created.WithLabelValues(outcome)); n != 1 {
+				t.Errorf("%+q: counted %v times as %s", title, n, outcome)
+			}
+		}
+	}
+}

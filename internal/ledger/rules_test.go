@@ -1,0 +1,247 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/identity"
+	"laststand/internal/nickname"
+	"laststand/internal/trial"
+)
+
+// newRules are rules after those of this program, by which hyphens do not count.
+var newRules = spelling{nickname.RulesVersion + 1, func(name string) (string, error) {
+	return strings.ReplaceAll(strings.ToLower(name), "-", ""), nil
+}, 7}
+
+func newcomer(n int, name, skeleton string) identity.NewPlayer {
+	return identity.NewPlayer{Game: game, ID: fmt.Sprint("g", n), DeviceHash: fmt.Sprint("d", n), Nickname: name, Skeleton: skeleton, At: 1}
+}
+
+// Programs of older and of newer rules stand side by side: from the moment on that
+// names are spelt by the newer ones no claim by the older ones holds, so that none
+// is left behind that looks like another's.
+func TestClaimsByOldRules(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		older, newer := openOn(t, db), openOn(t, db)
+		newer.rules = newRules.rules
+		addPlayer(t, older, "p1")
+		if _, _, err := older.CreateGuest(t.Context(), newcomer(0, "A-da", "a-da")); err != nil {
+			t.Fatal(err)
+		}
+
+		const claimers, most = 4, 5000
+		var next atomic.Int64
+		claimed := make(chan struct{}, most)
+		atOnceN(claimers+1, func(i int) {
+			if i == claimers {
+				for range claimers { // it begins beside them
+					<-claimed
+				}
+				if _, err := newer.respell(t.Context(), newRules); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			for n := next.Add(1); n < most; n = next.Add(1) {
+				name := fmt.Sprint("N-", n)
+				_, _, err := older.CreateGuest(t.Context(), newcomer(int(n), name, strings.ToLower(name)))
+				claimed <- struct{}{}
+				if errors.Is(err, identity.ErrOldRules) {
+					return
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+			t.Errorf("claims by old rules went on: %d", most)
+		})
+		for id, skeleton := range newer.skeletons(t) {
+			if strings.Contains(skeleton, "-") {
+				t.Errorf("%s is left behind with %q", id, skeleton)
+			}
+		}
+		checkOutdated(t, older)
+		if _, _, err := newer.CreateGuest(t.Context(), newcomer(most, "Ada", "ada")); !errors.Is(err, identity.ErrNicknameTaken) {
+			t.Errorf("the newer program on a name of before: %v", err)
+		}
+		if err := newer.Rename(t.Context(), game, "g0", "Grace", "grace"); err != nil {
+			t.Errorf("the newer program: %v", err)
+		}
+	})
+}
+
+// checkOutdated holds that a program of old rules gives out no name, and serves
+// all the same who is known.
+func checkOutdated(t *testing.T, l *Ledger) {
+	t.Helper()
+	for what, err := range map[string]error{
+		"a guest":            second(l.CreateGuest(t.Context(), newcomer(-1, "Eva", "eva"))),
+		"a guest, taken":     second(l.CreateGuest(t.Context(), newcomer(-1, "Nick p1", "nickp1"))),
+		"an own player":      second(l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "sub", Nickname: "Eva", Skeleton: "eva", At: 1})),
+		"a new name":         l.Rename(t.Context(), game, "p1", "Eva", "eva"),
+		"the start":          func() error { _, err := l.Respell(t.Context()); return err }(),
+		"a player of nobody": l.Rename(t.Context(), game, "nobody", "Eva", "eva"),
+	} {
+		if !errors.Is(err, identity.ErrOldRules) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := l.Known(t.Context(), game, "sub"); !errors.Is(err, identity.ErrNotFound) {
+		t.Errorf("the id of a player who was refused: %v", err)
+	}
+	if p, created, err := l.CreateGuest(t.Context(), newcomer(0, "Eva", "eva")); err != nil || created || p.Nickname != "A-da" {
+		t.Errorf("a known guest: %+v, %v, %v", p, created, err)
+	}
+}
+
+func second(_ identity.Player, _ bool, err error) error { return err }
+
+// A claim under way when the rules change is waited for, and respelt with the
+// others.
+func TestRespellWaitsForClaims(t *testing.T) {
+	t.Parallel()
+	db := trial.Database(t)
+	older, newer := openOn(t, db), openOn(t, db)
+	ended := make(chan error, 1)
+	err := older.inTx(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(t.Context(), older.sql(insertPlayer), game, "slow", nil, "S-low", "s-low", 1, older.rules)
+		if err != nil {
+			ended <- nil
+			return err
+		}
+		go func() { // ends once the claim is committed
+			_, err := newer.respell(t.Context(), newRules)
+			ended <- err
+		}()
+		return older.awaitLock(t.Context(), func() bool { return len(ended) > 0 })
+	})
+	if err := errors.Join(err, <-ended); err != nil {
+		t.Fatal(err)
+	}
+	if got := newer.skeletons(t)["slow"]; got != "slow" {
+		t.Errorf("it has %q", got)
+	}
+}
+
+// awaitLock returns once somebody waits for a lock, or over does so for nothing.
+func (l *Ledger) awaitLock(ctx context.Context, over func() bool) error {
+	for waiting := 0; waiting == 0 && !over(); {
+		err := l.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waiting)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Two registries on one ledger, of which one becomes the older: it says so once,
+// counts whom it refuses, and serves who is known.
+func TestRegistryOfOldRules(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		logged := &counting{}
+		older, newer := registryOn(t, openOn(t, db), logged), registryOn(t, openOn(t, db), logged)
+		newer.ledger.rules = newRules.rules
+		q := identity.GuestRequest{Game: game, Device: "kT3vJ0w9Qm2xB7sLr5Yd8Ze1", Nickname: "A-da"}
+		ada, err := older.Guest(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(newer.ledger.respell(t.Context(), newRules))(t)
+
+		claims := identity.Claims{Subject: ada.Player.ID, Game: game, Role: identity.RolePlayer}
+		stranger := identity.GuestRequest{Game: game, Device: "lT3vJ0w9Qm2xB7sLr5Yd8Ze1"}
+		_, unnamed := older.Guest(t.Context(), stranger)
+		_, renamed := older.Rename(t.Context(), claims, "Eva", identity.Asker{})
+		_, asked := older.Available(t.Context(), game, "Eva", identity.Asker{})
+		for _, err := range []error{unnamed, renamed, asked} {
+			if !errors.Is(err, identity.ErrOldRules) {
+				t.Errorf("the older node: %v", err)
+			}
+		}
+		if again, err := older.Guest(t.Context(), q); err != nil || again.Player.ID != ada.Player.ID {
+			t.Errorf("a known guest at the older node: %+v, %v", again, err)
+		}
+		if g, err := newer.Guest(t.Context(), stranger); err != nil || !g.New {
+			t.Errorf("at the newer node: %+v, %v", g, err)
+		}
+		older.check(t, 3, 1)
+		newer.check(t, 0, 0)
+		if n := logged.warned.Load(); n != 1 {
+			t.Errorf("said %d times", n)
+		}
+		// One that starts now says so at once, and starts.
+		late := registryOn(t, openOn(t, db), logged)
+		if err := late.Respell(t.Context()); err != nil || logged.warned.Load() != 2 {
+			t.Errorf("an older node starts: %v, said %d times", err, logged.warned.Load())
+		}
+		late.check(t, 0, 1)
+	})
+}
+
+// registry is a node's, with its ledger and metrics.
+type registry struct {
+	*identity.Registry
+	ledger  *Ledger
+	metrics *prometheus.Registry
+}
+
+func registryOn(t *testing.T, l *Ledger, logged *counting) *registry {
+	t.Helper()
+	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{Games: []string{game}, Keys: l, Now: func() int64 { return 1795212345678 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &registry{ledger: l, metrics: prometheus.NewRegistry()}
+	r.Registry = identity.Open(identity.Config{
+		Tokens: tokens, Players: l, Devices: l, Names: l, Named: l, Epoch: l.Epoch(), Logger: slog.New(logged), Registry: r.metrics,
+	})
+	return r
+}
+
+// check holds how many were refused for the rules, and whether it is said that
+// they are outdated.
+func (r *registry) check(t *testing.T, refused, outdated float64) {
+	t.Helper()
+	got := map[string]float64{}
+	for _, family := range must(r.metrics.Gather())(t) {
+		for _, m := range family.GetMetric() {
+			name := family.GetName()
+			for _, label := range m.GetLabel() {
+				if label.GetName() == "reason" {
+					name += " " + label.GetValue()
+				}
+			}
+			got[name] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	if got["laststand_nickname_refused_total rules"] != refused || got["laststand_nickname_rules_outdated"] != outdated {
+		t.Errorf("%v refused, want %v; outdated %v, want %v", got["laststand_nickname_refused_total rules"], refused, got["laststand_nickname_rules_outdated"], outdated)
+	}
+}
+
+// counting is a log of which only the warnings are counted.
+type counting struct {
+	slog.Handler
+	warned atomic.Int64
+}
+
+func (c *counting) Enabled(_ context.Context, level slog.Level) bool { return level == slog.LevelWarn }
+
+func (c *counting) Handle(context.Context, slog.Record) error {
+	c.warned.Add(1)
+	return nil
+}
