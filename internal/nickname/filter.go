@@ -41,7 +41,13 @@ func NewFilter(capacity int, rate float64) *Filter {
 	}
 	capacity = min(max(capacity, 1), MaxFilter)
 	m, k := bloom.EstimateParameters(uint(capacity), rate)
-	return &Filter{capacity: capacity, rate: rate, m: uint64(m), k: max(k, 1), words: make([]atomic.Uint64, (m+63)/64)}
+	return &Filter{capacity: capacity, rate: rate, m: uint64(m), k: max(k, 1), words: make([]atomic.Uint64, wordsFor(capacity, rate))}
+}
+
+// wordsFor is how many words the bits of a filter take.
+func wordsFor(capacity int, rate float64) int {
+	m, _ := bloom.EstimateParameters(uint(capacity), rate)
+	return int(m+63) / 64
 }
 
 // Add puts a skeleton in, and reports whether it was new to the filter.

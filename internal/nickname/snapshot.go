@@ -104,11 +104,10 @@ func (h *snapshotHead) filter() (*Filter, error) {
 	if h.Capacity < 1 || h.Capacity > MaxFilter || !(h.Rate > 0.0001 && h.Rate < 1) {
 		return nil, broken("a filter of no such size")
 	}
-	f := NewFilter(h.Capacity, h.Rate)
-	if len(f.words) != h.Words {
+	if h.Words != wordsFor(h.Capacity, h.Rate) {
 		return nil, broken("its size does not fit what it was made for")
 	}
-	return f, nil
+	return NewFilter(h.Capacity, h.Rate), nil
 }
 
 // count puts the counts of a filter right whose words were read.

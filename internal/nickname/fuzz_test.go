@@ -1,0 +1,107 @@
+package nickname_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"laststand/internal/nickname"
+)
+
+// FuzzWords holds that every list is taken or refused with its lines, and that
+// what is taken does as it says: a name that is a word of it is refused, and one
+// that is allowed is not.
+func FuzzWords(f *testing.F) {
+	f.Add("troll\n*zonk*\n官方\n+五官方\n# none\n", "5 Troll 官方")
+	f.Add("\ufeffh88\n+H88\n", "h88")
+	f.Add("a*b\n**\n+\n+*x*\n-\n", "a-b")
+	f.Add("ß\nｓｓ\nрусский\n", "STRASSE")
+	f.Add("*ll*\n1l\n@@a\n||\n", "IlI")
+	f.Add("一一\n+丿一\n士士\n", "士一士")
+	f.Fuzz(func(t *testing.T, list, wish string) {
+		w, err := nickname.NewWords(nickname.WordsConfig{Own: []nickname.WordList{{Name: "own", Text: list}}})
+		if err != nil {
+			if w != nil || !strings.Contains(err.Error(), "own: ") {
+				t.Fatalf("%q: %v", list, err)
+			}
+			return
+		}
+		fine := strings.Contains(list, "+") // of which any may hold the word
+		for line := range strings.Lines(strings.TrimPrefix(list, "\ufeff")) {
+			word, _, _ := strings.Cut(line, "#")
+			n, err := nickname.Parse(strings.Trim(strings.TrimSpace(word), "*"))
+			if err == nil && !fine && !errors.Is(w.Refuse(n), nickname.ErrWord) {
+				t.Fatalf("%q of %q is taken as a name", n.Display, list)
+			}
+		}
+		n, err := nickname.Parse(wish)
+		if err != nil {
+			return
+		}
+		refused := w.Refuse(n)
+		if refused != nil && (!errors.Is(refused, nickname.ErrInvalid) || !errors.Is(refused, nickname.ErrWord)) {
+			t.Fatalf("%q: %v", wish, refused)
+		}
+		if title := w.RefuseLine(n.Display); (title == nil) != (refused == nil) {
+			t.Fatalf("%q is refused as a name: %v, as a title: %v", n.Display, refused, title)
+		}
+		allowed, err := nickname.NewWords(nickname.WordsConfig{Own: []nickname.WordList{{Name: "own", Text: list}}, Allow: []string{n.Display}})
+		if err == nil {
+			if err := allowed.Refuse(n); err != nil {
+				t.Fatalf("%q is allowed, and refused: %v", n.Display, err)
+			}
+		}
+	})
+}
+
+// FuzzSkeleton holds that a name is one with itself in other cases and other forms
+// of writing.
+func FuzzSkeleton(f *testing.F) {
+	for _, seed := range []string{"Ada", "Straße", "ΌΣΟΣ", "İstanbul", "ǅungla", "ꭰꮹ", "ﬀﬁ", "Å", "rnm", "1lI|", "0oO", "ｱﾊﾟｰﾄ", "한글", "ŉa"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		name, err := nickname.Parse(raw)
+		if err != nil {
+			return
+		}
+		for how, other := range map[string]string{
+			"composed": norm.NFC.String(name.Display), "apart": norm.NFD.String(name.Display),
+			"in capitals": strings.ToUpper(name.Display), "in small letters": strings.ToLower(name.Display), "as a title": strings.ToTitle(name.Display),
+		} {
+			twin, err := nickname.Parse(other)
+			if err == nil && twin.Skeleton != name.Skeleton {
+				t.Fatalf("%q has %q, %s it is %q and has %q", name.Display, name.Skeleton, how, other, twin.Skeleton)
+			}
+		}
+	})
+}
+
+// FuzzLine holds that a title is taken as it is shown, and again so, and has
+// nothing of what it must not.
+func FuzzLine(f *testing.F) {
+	for _, seed := range []string{"Quiz Night", " a  b ", "a\u202eb", "❤️‍🔥", "می‌خواهم", "\u200d", "Z\u0301\u0301\u0301\u0301\u0301", "\xffa", "ㅤ", "1️⃣", strings.Repeat("x", 65)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		line, err := nickname.Line(raw, 64)
+		if err != nil {
+			if line != "" || err.Error() == "" {
+				t.Fatalf("Line(%q) = %q, %v", raw, line, err)
+			}
+			return
+		}
+		if again, err := nickname.Line(line, 64); err != nil || again != line {
+			t.Fatalf("Line(%q) = %q, but then %q, %v", raw, line, again, err)
+		}
+		if utf8.RuneCountInString(line) > 64 || strings.ContainsFunc(line, func(r rune) bool {
+			return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Co, unicode.Bidi_Control)
+		}) {
+			t.Fatalf("Line(%q) = %q", raw, line)
+		}
+	})
+}
