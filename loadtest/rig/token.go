@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -58,3 +59,6 @@ func (s *Server) Admin(ctx context.Context) (string, error) {
 	}
 	return strings.TrimSpace(string(out)), nil
 }
+
+// KeyFile is where the key is that signs the game's tokens.
+func (s *Server) KeyFile() string { return filepath.Join(s.dir, "load.key") }

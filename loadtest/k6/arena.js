@@ -1,0 +1,108 @@
+// Arenas: each VU holds one after another, host and players, so that what they
+// are told can be compared: one first a question, and the same for everyone.
+//
+//   k6 run -e VUS=4 -e PLAYERS=50 -e DURATION=1m -e KEY_FILE=data/demo.key loadtest/k6/arena.js
+//
+// Without the key guests are hosts, and no arena counts for boards.
+
+import { setTimeout } from 'k6/timers';
+import { duration, players, vus } from './lib/env.js';
+import { Contest } from './lib/contest.js';
+import { Hall } from './lib/hall.js';
+import { fetch, post, token } from './lib/http.js';
+import { Player, newName, newPlayer } from './lib/player.js';
+import { holds, matches, ofMatches, swift, thresholds } from './lib/truth.js';
+
+export const options = {
+  scenarios: { arenas: { executor: 'constant-vus', vus, duration, gracefulStop: '30s' } },
+  thresholds: thresholds([...ofMatches, 'same', 'first'], { ...swift, matches: ['count>0'] }),
+};
+
+export const setup = () => matches.add(0);
+
+const questions = Number(__ENV.QUESTIONS || 5);
+const teams = ['red', 'green', 'blue'].map((id) => ({ id, name: id }));
+const mine = []; // players of this VU
+let held = 0; // arenas, by this VU
+
+// hold holds the next arena: buzzer and survival by turns, each by itself and
+// at its host's pace.
+export async function hold() {
+  const mode = __ENV.MODE || ['buzzer', 'survival'][held % 2];
+  const pace = __ENV.PACE || ['auto', 'host'][(held >> 1) % 2];
+  held++;
+  const host = newHost();
+  if (!host) return;
+  const made = post('/arenas', {
+    mode, pace, name: `k6 ${mode}`, ranked: host.ranked, questions: { count: questions },
+    ...(mode === 'buzzer' ? { teams } : {}),
+  }, host.token);
+  if (!made || !(await host.connect())) return;
+  await stage(made, host, pace, teams.length && mode === 'buzzer');
+  for (const player of [host, ...mine]) if (player) player.close();
+}
+
+// newHost is who may make arenas that count, where there is a key for that.
+function newHost() {
+  const name = newName('host');
+  const minted = token('host', name);
+  const host = minted ? new Player({ player_id: name, token: minted }) : newPlayer();
+  if (host) host.ranked = Boolean(minted);
+  return host;
+}
+
+// stage has everyone take a seat, and the match played.
+async function stage(made, host, pace, inTeams) {
+  const hall = new Hall(host.ranked);
+  const watching = new Contest(host, { hall, watches: true });
+  const joined = await host.request('arena.join', { code: made.code, as: 'host' });
+  const contests = joined && joined.type === 'arena.joined' ? await seat(made, hall, inTeams) : [];
+  if (contests.length < 2) {
+    for (const contest of [watching, ...contests]) contest.finish(false);
+    return;
+  }
+  if (pace === 'host') lead(host, made.arena_id, hall);
+  await host.request('arena.start', { arena_id: made.arena_id });
+  const whole = await Promise.all([watching, ...contests].map((contest) => contest.end));
+  if (host.ranked && whole.every(Boolean)) await checkLedger(watching.match, contests);
+}
+
+// seat gives the contests of all who are let in.
+async function seat(made, hall, inTeams) {
+  const all = await Promise.all(Array.from({ length: players || 10 }, async (_, i) => {
+    const player = mine[i] || newPlayer(made.code);
+    if (!player) return null;
+    mine[i] = player;
+    const contest = new Contest(player, { hall });
+    const team = inTeams ? { team: teams[i % teams.length].id } : {};
+    const joined = (await player.connect()) && (await player.request('arena.join', { code: made.code, ...team }));
+    if (joined && joined.type === 'arena.joined') return contest;
+    contest.finish(false);
+    mine[i] = undefined;
+    return null;
+  }));
+  return all.filter(Boolean);
+}
+
+// lead opens one question after another.
+function lead(host, arena, hall) {
+  const next = (after) => setTimeout(() => host.request('arena.next', { arena_id: arena, after }), 100);
+  hall.onfound = ({ starts_at }) => setTimeout(() => next(-1), Math.max(0, starts_at - Date.now()));
+  hall.onclosed = (question) => question + 1 < questions && next(question);
+}
+
+// checkLedger reads all pages of the match.
+async function checkLedger(match, contests) {
+  const kept = new Map();
+  for (let cursor = ''; cursor !== undefined;) {
+    const page = await fetch(`/matches/${match}?limit=200${cursor && `&cursor=${encodeURIComponent(cursor)}`}`, 'GET matches/{match}');
+    if (!page) return;
+    for (const standing of page.standings) kept.set(standing.player, standing.score);
+    cursor = page.next_cursor;
+  }
+  for (const { player, score } of contests) {
+    holds('ledger', kept.get(player.id) === score, () => `${match}: ${player.id} was told ${score}, kept is ${kept.get(player.id)}`);
+  }
+}
+
+export default hold;

@@ -1,0 +1,73 @@
+// Readers of leaderboards: pages of every window by every order, the next page, one
+// around somebody, one standing and why.
+//
+//   k6 run -e VUS=20 -e DURATION=1m loadtest/k6/boards.js
+
+import { sleep } from 'k6';
+import { Counter } from 'k6/metrics';
+import { duration, think, vus } from './lib/env.js';
+import { get } from './lib/http.js';
+import { holds, thresholds } from './lib/truth.js';
+
+export const options = {
+  scenarios: { boards: { executor: 'constant-vus', vus, duration } },
+  thresholds: thresholds(['page', 'explain'], { pages: ['count>0'] }),
+};
+
+const pages = new Counter('pages');
+
+export const setup = () => pages.add(0); // a threshold on what never was is none
+
+const any = (list) => list[Math.floor(Math.random() * list.length)];
+
+// compare is below 0 where a is ranked before b; fractions as they are.
+const compare = {
+  value: (a, b) => b.value - a.value,
+  score: (a, b) => b.score - a.score,
+  matches: (a, b) => b.matches - a.matches,
+  accuracy: (a, b) => b.correct * a.asked - a.correct * b.asked,
+  time: (a, b) => a.time_ms * b.asked - b.time_ms * a.asked,
+};
+
+// ordered is whether ranks follow from the values. Of a first page all of them
+// are known: 1, and then the place of the first of all equals.
+export function ordered(page, order, first) {
+  return page.entries.every((entry, i) => {
+    if (i === 0) return first ? entry.rank === 1 : entry.rank >= 1;
+    const before = page.entries[i - 1];
+    const by = compare[order](before, entry);
+    if (by === 0) return entry.rank === before.rank;
+    return by < 0 && (first ? entry.rank === i + 1 : entry.rank > before.rank) && entry.rank <= page.total;
+  });
+}
+
+export function read() {
+  const there = get('/leaderboards', 'GET leaderboards');
+  if (!there) return sleep(1);
+  const window = any(there.windows);
+  const order = any(window.orders);
+  const board = `/leaderboards/${window.id}`;
+  const page = look(`${board}?order=${order}&limit=20`, order, true);
+  if (page && page.next_cursor) look(`${board}?order=${order}&limit=20&cursor=${encodeURIComponent(page.next_cursor)}`, order, false);
+  if (page && page.entries.length) standing(board, order, any(page.entries).id);
+  sleep((Math.random() * think) / 1000);
+}
+
+function look(path, order, first) {
+  const page = get(path, 'GET leaderboards/{window}');
+  if (!page) return null;
+  pages.add(1);
+  holds('page', ordered(page, order, first), () => `${path}: ${JSON.stringify(page)}`);
+  return page;
+}
+
+function standing(board, order, id) {
+  const around = get(`${board}?order=${order}&limit=10&around=${id}`, 'GET leaderboards/{window}?around');
+  if (around) holds('page', ordered(around, order, false) && around.entries.some((entry) => entry.id === id), () => `around ${id}: ${JSON.stringify(around)}`);
+  const one = get(`${board}/${id}?order=${order}&explain=1`, 'GET leaderboards/{window}/{player}');
+  if (!one || !one.explain) return;
+  const sum = one.explain.parts.reduce((all, part) => all + part.value, 0);
+  holds('explain', sum === one.value, () => `${id} ${order}: ${JSON.stringify(one)}`);
+}
+
+export default read;

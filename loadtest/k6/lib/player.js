@@ -1,0 +1,107 @@
+// A player's connection: hello, requests that are answered once, and pushes.
+
+import { WebSocket } from 'k6/websockets';
+import { socket } from './env.js';
+import { guest, random } from './http.js';
+import { holds, lost, refused } from './truth.js';
+
+export class Player {
+  // who has player_id and token, as a new guest is told.
+  constructor(who) {
+    this.id = who.player_id;
+    this.token = who.token;
+    this.pending = new Map(); // requests, by their ids
+    this.last = 0;
+    this.settled = { score: 0, matches: 0 }; // of all its matches that count
+    this.ws = null;
+    this.free();
+  }
+
+  // free has nobody listen.
+  free() {
+    this.onpush = () => {};
+    this.onlost = () => {};
+  }
+
+  // connect says hello. It gives the welcome, or null where there was none.
+  connect(resume) {
+    return new Promise((resolve) => {
+      const ws = new WebSocket(socket, 'laststand.v1', { tags: { name: 'ws' } });
+      this.ws = ws;
+      ws.onopen = () => {
+        this.request('hello', resume ? { token: this.token, resume } : { token: this.token }).then(resolve);
+      };
+      ws.onmessage = (event) => {
+        if (this.ws === ws) this.take(event.data);
+      };
+      ws.onclose = (event) => {
+        if (this.ws !== ws) return;
+        this.drop();
+        this.ended(event);
+        resolve(null);
+      };
+      ws.onerror = () => {}; // a close follows
+    });
+  }
+
+  // request gives the reply, whatever it is, or null if the connection ends first.
+  request(type, data) {
+    if (!this.ws || this.ws.readyState !== 1) return Promise.resolve(null);
+    const id = ++this.last;
+    this.ws.send(JSON.stringify({ id, type, data }));
+    return new Promise((resolve) => this.pending.set(id, resolve));
+  }
+
+  take(raw) {
+    const frame = JSON.parse(raw);
+    if (frame.re === undefined || frame.type === 'match.state') {
+      if (frame.type === 'match.state') this.reply(frame, true);
+      this.onpush(frame, raw);
+      return;
+    }
+    if (frame.type === 'error') refused.add(1, { code: frame.data.code });
+    this.reply(frame, false);
+  }
+
+  // reply hands it to whoever asked. The state that follows on a hello has its id.
+  reply(frame, state) {
+    const resolve = this.pending.get(frame.re);
+    this.pending.delete(frame.re);
+    if (!state) holds('reply', resolve !== undefined, () => `${this.id} did not ask for ${JSON.stringify(frame)}`);
+    if (resolve) resolve(frame);
+  }
+
+  // close ends the connection on our side, as one that is lost.
+  close() {
+    const ws = this.ws;
+    this.drop();
+    if (ws) ws.close();
+  }
+
+  drop() {
+    this.ws = null;
+    const waiting = [...this.pending.values()];
+    this.pending.clear();
+    for (const resolve of waiting) resolve(null);
+  }
+
+  // ended is told of an end that was not ours.
+  ended(event) {
+    const code = event.code || 1006;
+    lost.add(1, { code: `${code}` });
+    let after = 1000;
+    if (code === 1013) {
+      const told = /"retry_after_ms":\s*(\d+)/.exec(event.reason);
+      if (holds('refusal', told !== null, () => `closed 1013 ${event.reason}`)) after = Number(told[1]);
+    }
+    this.onlost(code, after);
+  }
+}
+
+// newPlayer is a guest that has not connected yet, or null where it is refused.
+export function newPlayer(arena) {
+  const who = guest(arena);
+  return who && new Player(who);
+}
+
+export const newName = (kind) => `k6_${kind}_${random(10)}`;

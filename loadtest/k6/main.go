@@ -1,0 +1,106 @@
+// Command k6 runs the scripts of this folder with k6, against a server that it
+// starts by itself. README.md names the scripts and what they are told.
+//
+//	go install go.k6.io/k6@v1.8.1                        # once
+//	go run ./loadtest/k6 short                           # as CI does
+//	go run ./loadtest/k6 soak VUS=20 DURATION=20m
+//	go run ./loadtest/k6 -game '{duel: {reveal_ms: 200}}' duel VUS=50
+//
+// It ends with an error if the server told anything untrue, or was slower than
+// the script allows. The short one also demands that each truth was looked at,
+// and then lies to k6 in the server's place, in every way that a truth forbids:
+// each lie must be found. Load goes to loopback only.
+package main
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"laststand/loadtest/rig"
+)
+
+//go:embed *.js lib/*.js
+var scripts embed.FS
+
+type options struct {
+	k6, server, game string
+	script           string
+	told             []string // NAME=VALUE for the script
+}
+
+// quick is the game of the short run: matches of some two seconds.
+const quick = "{duel: {questions: 3, time_limit_ms: 5000, countdown_ms: 100, reveal_ms: 100, bot_after_ms: 0}, " +
+	"arena: {time_limit_ms: 5000, countdown_ms: 200, reveal_ms: 100}}"
+
+func main() {
+	var o options
+	flag.StringVar(&o.k6, "k6", "k6", "the k6 to run")
+	flag.StringVar(&o.server, "server", "", "start this binary instead of this tree")
+	flag.StringVar(&o.game, "game", "{duel: {bot_after_ms: 0}}", "settings of the game demo, as YAML in braces")
+	flag.Parse()
+	if o.script, o.told = flag.Arg(0), flag.Args(); o.script == "" {
+		fmt.Fprintln(os.Stderr, "k6: name a script of loadtest/k6, such as duel")
+		os.Exit(2)
+	}
+	o.told = o.told[1:]
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "k6:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o options) (err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	dir, err := os.MkdirTemp("", "laststand-k6-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := os.CopyFS(dir, scripts); err != nil {
+		return err
+	}
+	short := o.script == "short"
+	if short {
+		o.game = quick
+		o.told = append([]string{"VUS=2", "DURATION=5s", "THINK=100", "P99=0", "TWICE=0.5", "RESUMES=0.3"}, o.told...)
+	}
+	server, done, err := start(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer done()
+	k := k6{binary: o.k6, script: filepath.Join(dir, o.script+".js"), told: append(o.told, "KEY_FILE="+server.KeyFile(), "KEY_ID="+rig.KeyID)}
+	err = k.honest(ctx, server.URL, server.Ops, short)
+	if err == nil && short {
+		err = k.lied(ctx, server.URL, server.Ops)
+	}
+	if log := server.Log(); strings.Contains(log, "DATA RACE") {
+		err = errors.Join(err, fmt.Errorf("the server has a race:\n%s", log))
+	}
+	return err
+}
+
+// start starts the server, built before where none was given.
+func start(ctx context.Context, o options) (s *rig.Server, done func(), err error) {
+	removed := func() {}
+	if o.server == "" {
+		if o.server, removed, err = rig.Build(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	s, err = rig.Start(ctx, rig.Options{Binary: o.server, Game: o.game})
+	if err != nil {
+		removed()
+		return nil, nil, err
+	}
+	return s, func() { s.Stop(); removed() }, nil
+}

@@ -1,0 +1,32 @@
+// What CI runs: a few seconds of duels, arenas, readers and behaviours at once,
+// with every truth checked. How swift it is, is not asked.
+//
+//   go run ./loadtest/k6 short
+
+import { duration, vus } from './lib/env.js';
+import { matches, ofMatches, thresholds } from './lib/truth.js';
+import { checkBooks } from './lib/server.js';
+import { needKey, report } from './behaviours.js';
+import { hold } from './arena.js';
+import { read } from './boards.js';
+import duel from './duel.js';
+
+const constant = (exec, n) => ({ executor: 'constant-vus', exec, vus: n, duration, gracefulStop: '10s' });
+
+export const options = {
+  scenarios: {
+    duels: constant('duels', vus),
+    arenas: constant('arenas', 2),
+    boards: constant('boards', 1),
+    behaviours: constant('behaviours', 1),
+  },
+  thresholds: thresholds([...ofMatches, 'same', 'first', 'page', 'explain', 'taken', 'books'], { matches: ['count>0'] }),
+};
+
+export function setup() {
+  needKey();
+  matches.add(0);
+}
+
+export { duel as duels, hold as arenas, read as boards, report as behaviours };
+export const teardown = checkBooks;
