@@ -2,13 +2,17 @@ package boards
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sys/unix"
 )
 
 // held is how long a process was held up in each second, by others than itself.
@@ -49,6 +53,44 @@ func observe(b *testing.B, rdb *redis.Client) (stop func() held) {
 		ended <- h
 	}()
 	return func() held { cancel(); return <-ended }
+}
+
+// alone gives Redis the last core to itself, as it has one in production, and this
+// process the others; new threads stay where those are that start them. On a
+// single core they share it.
+func alone(b *testing.B, rdb *redis.Client) {
+	cores := runtime.NumCPU()
+	if cores < 2 {
+		return
+	}
+	var its, ours unix.CPUSet
+	its.Set(cores - 1)
+	for core := range cores - 1 {
+		ours.Set(core)
+	}
+	info, err := rdb.InfoMap(b.Context(), "server").Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	pin(b, info["Server"]["process_id"], &its)
+	pin(b, "self", &ours)
+}
+
+// pin keeps all threads of a process on some cores.
+func pin(b *testing.B, process string, to *unix.CPUSet) {
+	threads, err := os.ReadDir("/proc/" + process + "/task")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, thread := range threads {
+		id, err := strconv.Atoi(thread.Name())
+		if err == nil {
+			err = unix.SchedSetaffinity(id, to)
+		}
+		if err != nil && !errors.Is(err, unix.ESRCH) { // it has ended
+			b.Fatal(err)
+		}
+	}
 }
 
 // add adds what a process was held up since it was read last.
