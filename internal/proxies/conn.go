@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/pires/go-proxyproto"
@@ -28,6 +29,16 @@ type conn struct {
 func (c *conn) Close() error {
 	c.door.leave(c)
 	return c.Conn.Close()
+}
+
+var errNoRaw = errors.New("proxies: the connection cannot be read raw")
+
+// SyscallConn implements syscall.Conn, where the connection at the door does.
+func (c *conn) SyscallConn() (syscall.RawConn, error) {
+	if raw, ok := c.Conn.(syscall.Conn); ok {
+		return raw.SyscallConn()
+	}
+	return nil, errNoRaw
 }
 
 // proxied is a connection of a trusted proxy, which may begin with a header.
@@ -89,6 +100,15 @@ func (p *proxied) Read(b []byte) (int, error) {
 	}
 	p.early = nil
 	return p.conn.Read(b)
+}
+
+// SyscallConn implements syscall.Conn: not before what came with the header has
+// been read.
+func (p *proxied) SyscallConn() (syscall.RawConn, error) {
+	if p.early != nil && p.early.Buffered() > 0 {
+		return nil, errNoRaw
+	}
+	return p.conn.SyscallConn()
 }
 
 // Write implements net.Conn.

@@ -1,10 +1,6 @@
 package ws
 
-import (
-	"time"
-
-	"github.com/gorilla/websocket"
-)
+import "time"
 
 // farewell is the end of a session that the server has decided on.
 type farewell struct {
@@ -55,7 +51,7 @@ func (se *session) cut() {
 	}
 	se.server.metrics.closed.WithLabelValues("cut").Inc()
 	se.out.close()
-	_ = se.conn.Close()
+	_ = se.wire.Close()
 	close(f.said)
 }
 
@@ -66,43 +62,32 @@ func (se *session) cut() {
 func (se *session) goodbye(f *farewell) {
 	defer close(f.said)
 	if !se.hush() {
-		_ = se.conn.NetConn().SetDeadline(time.Now()) // nothing can be said any more
+		_ = se.wire.SetDeadline(time.Now()) // nothing can be said any more
 		return
 	}
-	sayGoodbye(se.conn, f.code, f.reason)
+	se.wire.sayGoodbye(f.code, f.reason)
 }
 
 // hush waits within closeWithin until nothing more is written of what was queued
 // in the outbox, which is closed; false where the last write failed.
 func (se *session) hush() bool {
-	_ = se.conn.NetConn().SetWriteDeadline(time.Now().Add(closeWithin)) // it fails where the connection has ended
+	_ = se.wire.SetWriteDeadline(time.Now().Add(closeWithin)) // it fails where the connection has ended
 	se.out.quiet()
 	return !se.torn.Load()
 }
 
 // turnAway closes a connection that has no session: it is told why, and given
 // time to close. Where too many are at that already it is cut off.
-func (s *Server) turnAway(conn *websocket.Conn, code int, reason string) {
+func (s *Server) turnAway(w *wire, code int, reason string) {
 	told := s.away.try(func() {
-		sayGoodbye(conn, code, reason)
-		for err := error(nil); err == nil; {
-			_, _, err = conn.NextReader()
-		}
-		_ = conn.Close()
+		w.sayGoodbye(code, reason)
+		w.hearOut()
+		_ = w.Close()
 	})
 	if told {
 		s.metrics.closed.WithLabelValues(closeLabel(code)).Inc()
 		return
 	}
 	s.metrics.closed.WithLabelValues("cut").Inc()
-	_ = conn.Close()
-}
-
-func sayGoodbye(conn *websocket.Conn, code int, reason string) {
-	wait := closeWithin
-	frame := websocket.FormatCloseMessage(code, reason)
-	if err := conn.WriteControl(websocket.CloseMessage, frame, time.Now().Add(closeWithin)); err != nil {
-		wait = 0 // nothing to wait for
-	}
-	_ = conn.NetConn().SetDeadline(time.Now().Add(wait)) // of a write under way too; it fails where the connection has ended
+	_ = w.Close()
 }

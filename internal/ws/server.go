@@ -132,8 +132,8 @@ func New(c Config) *Server {
 	s.upgrader = websocket.Upgrader{
 		HandshakeTimeout: helloWithin,
 		Subprotocols:     []string{protocol.Subprotocol},
-		ReadBufferSize:   1024,
-		WriteBufferPool:  new(sync.Pool), // so that none is kept: frames are written by put
+		ReadBufferSize:   1,              // the least: frames are read and written by wire
+		WriteBufferPool:  new(sync.Pool), // so that none is made
 		CheckOrigin:      s.originAllowed,
 		Error:            refuseUpgrade,
 	}
@@ -144,25 +144,25 @@ func New(c Config) *Server {
 // of its own, so that nothing of the request is kept. A server that is full or
 // draining accepts and closes, since browsers cannot read a refused upgrade.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	conn, err := s.upgrader.Upgrade(tap{w, s.frameWithin}, r, nil)
+	conn, err := s.upgrader.Upgrade(w, r, nil)
 	if err != nil {
 		s.metrics.refused.WithLabelValues("upgrade").Inc()
 		return // the upgrader has answered
 	}
 	from := s.Address(r)
-	se := newSession(s, conn, limit.Address(from))
+	se := newSession(s, newWire(conn.NetConn(), s.frameWithin), limit.Address(from))
 	e := s.enter(se)
 	if e.alone && s.Alone != nil {
 		s.Alone(from)
 	}
 	if e.code != 0 {
-		s.turnAway(conn, e.code, e.reason)
+		s.turnAway(se.wire, e.code, e.reason)
 		return
 	}
 	if e.instead != nil {
 		e.instead.giveWay(e.abrupt)
 	}
-	go se.run() // s.running waits for it
+	go se.begin() // s.running waits for it
 }
 
 func (s *Server) all() []*session {

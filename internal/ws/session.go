@@ -1,7 +1,6 @@
 package ws
 
 import (
-	"bytes"
 	"container/list"
 	"context"
 	"errors"
@@ -27,11 +26,10 @@ import (
 // the other.
 type session struct {
 	server *Server
-	conn   *websocket.Conn // one reader, the loop; one writer, see outbox
-	wire   *wire           // what conn is over; its part of reading
-	out    outbox          // any goroutine
-	torn   atomic.Bool     // a write failed, perhaps amid a frame
-	until  time.Time       // the deadline of writes; owned by the writer
+	wire   *wire       // one reader, the loop; one writer, see outbox
+	out    outbox      // any goroutine
+	torn   atomic.Bool // a write failed, perhaps amid a frame
+	grown  bool        // the stack of the read loop, by requests
 	limit  *rate.Limiter
 	faults [2]time.Time // the last two times the limit was passed
 	failed bool         // the request under way met a store that is out of reach
@@ -62,9 +60,8 @@ type session struct {
 
 const tooSlow = "reading too slowly; reconnect and resume"
 
-func newSession(s *Server, conn *websocket.Conn, from limit.Key) *session {
-	se := &session{server: s, conn: conn, from: from, limit: rate.NewLimiter(rate.Limit(s.PerSecond), max(int(s.PerSecond), 1))}
-	se.wire, _ = conn.NetConn().(*wire) // of the tap
+func newSession(s *Server, w *wire, from limit.Key) *session {
+	se := &session{server: s, wire: w, from: from, limit: rate.NewLimiter(rate.Limit(s.PerSecond), max(int(s.PerSecond), 1))}
 	se.out.init(se.startWriter, func() { se.close(protocol.CloseSlowReader, tooSlow) })
 	return se
 }
@@ -77,74 +74,90 @@ func (se *session) Forget(match string) { se.out.forget(match) }
 
 var _ match.Subscriber = (*session)(nil)
 
-// run reads and handles frames until the connection ends. What comes after
-// the decision to close is read and dropped.
-func (se *session) run() {
-	defer se.server.running.Done()
-	defer se.end()
+// begin notes that the session is there, and reads.
+func (se *session) begin() {
 	se.hear(se.server.Now())
 	se.asked.Store(se.heard.Load())
-	se.hearControl()
 	se.watchFor(se.server.helloWithin, se.tooSilent)
+	se.run()
+}
+
+// run reads and handles frames until the connection ends. It waits in a goroutine
+// whose stack is small, so one whose stack has grown by requests hands over to
+// another: after the hello, and when a client is quiet, that is has answered a
+// ping and asked nothing.
+func (se *session) run() {
 	for {
-		kind, r, err := se.conn.NextReader()
-		if err == nil && se.leaving.Load() != nil {
-			continue
-		}
+		greeted, asked, err := se.greeted.Load(), false, se.wire.fill()
 		if err == nil {
-			err = se.read(kind, r)
+			asked, err = se.deal()
 		}
 		if err != nil {
 			se.lost(err)
+			se.end()
+			return
+		}
+		se.grown = se.grown || asked
+		if se.grown && (!asked || !greeted) {
+			se.grown = false
+			go se.run() // Server.running waits for it
 			return
 		}
 	}
 }
 
+// deal handles all that has come whole, and says whether requests were among it.
+// What comes after the decision to close is dropped.
+func (se *session) deal() (asked bool, err error) {
+	for {
+		kind, payload, err := se.wire.next()
+		switch {
+		case errors.Is(err, errTooLarge):
+			se.close(protocol.CloseTooLarge, "a frame is at most 4 KiB")
+		case err != nil:
+			return asked, err
+		case kind == 0:
+			se.wire.rest()
+			return asked, nil
+		case kind == websocket.CloseMessage:
+			return asked, se.leaves(payload)
+		case se.leaving.Load() != nil:
+		case kind == websocket.PingMessage:
+			se.pong(payload)
+		case kind == websocket.PongMessage:
+			se.hear(se.server.Now())
+		default:
+			asked = true
+			se.receive(kind, payload)
+		}
+	}
+}
+
 // lost says goodbye to a client whose message did not come to its end in time, and
-// hears it out. What is no frame the library has closed, and only why is noted.
-// Any other error of reading is the end of the connection.
+// hears it out, and to one that sends what is no frame. Any other error of reading
+// is the end of the connection.
 func (se *session) lost(err error) {
-	var late net.Error
-	var gone *websocket.CloseError
-	if !errors.As(err, &late) && !errors.As(err, &gone) {
+	if errors.Is(err, errFrame) {
 		se.close(websocket.CloseProtocolError, "")
 		return
 	}
-	if late == nil || !late.Timeout() {
+	if late, ok := errors.AsType[net.Error](err); !ok || !late.Timeout() {
 		return
 	}
 	se.close(protocol.CloseSilent, "a message took too long to come; reconnect")
 	<-se.leaving.Load().said
-	_, _ = io.Copy(io.Discard, se.wire) // within closeWithin, see goodbye
+	_, _ = io.Copy(io.Discard, se.wire.Conn) // within closeWithin, see goodbye
 }
 
-// frames are what frames of clients are read into, *bytes.Buffer.
-var frames = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// read reads a frame and handles it. Nothing of it is kept beyond that.
-func (se *session) read(kind int, r io.Reader) error {
-	frame := frames.Get().(*bytes.Buffer)
-	defer frames.Put(frame)
-	frame.Reset()
-	if _, err := frame.ReadFrom(io.LimitReader(r, protocol.MaxFrame+1)); err != nil {
-		return err
-	}
-	se.receive(kind, frame.Bytes())
-	return nil
-}
-
-func (se *session) receive(kind int, frame []byte) {
+// receive takes a message. Nothing of it is kept beyond that.
+func (se *session) receive(kind byte, frame []byte) {
 	at := se.server.Now()
 	se.hear(at)
-	switch {
-	case len(frame) > protocol.MaxFrame:
-		se.close(protocol.CloseTooLarge, "a frame is at most 4 KiB")
-	case kind != websocket.TextMessage || !utf8.Valid(frame):
+	if kind != websocket.TextMessage || !utf8.Valid(frame) {
 		se.close(protocol.CloseProtocol, "frames are UTF-8 text")
-	default:
-		se.handle(frame, at)
+		return
 	}
+	se.handle(frame, at)
 }
 
 // handle answers one frame. Pushes wait until its reply is on its way, which as
@@ -189,12 +202,13 @@ func (se *session) end() {
 	se.watch.Stop()
 	se.unwatchAll()
 	se.out.close()
-	_ = se.conn.Close()
+	_ = se.wire.Close()
 	se.out.join()
 	if se.greeted.Load() {
 		se.giveUpPlace()
 	}
 	se.server.leave(se)
+	se.server.running.Done()
 }
 
 func (se *session) inMatch() bool {

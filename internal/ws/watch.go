@@ -1,6 +1,7 @@
 package ws
 
 import (
+	"io"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -47,28 +48,25 @@ func (se *session) watchFor(d time.Duration, f func()) {
 // hear notes that the client is there.
 func (se *session) hear(at int64) { se.heard.Store(at) }
 
-// hearControl has pings and pongs count as heard, and what is queued not follow
-// on the frame that answers a client's closing one.
-func (se *session) hearControl() {
-	se.conn.SetPingHandler(func(payload string) error {
-		se.hear(se.server.Now())
-		se.out.hold()
-		se.out.reply(control(websocket.PongMessage, payload))
-		if se.out.release() {
-			se.write()
-		}
-		return nil
-	})
-	se.conn.SetPongHandler(func(string) error {
-		se.hear(se.server.Now())
-		return nil
-	})
-	answer := se.conn.CloseHandler()
-	se.conn.SetCloseHandler(func(code int, reason string) error {
-		se.out.close()
-		if !se.hush() {
-			return nil
-		}
-		return answer(code, reason)
-	})
+// pong answers a client's ping.
+func (se *session) pong(payload []byte) {
+	se.hear(se.server.Now())
+	se.out.hold()
+	se.out.reply(control(websocket.PongMessage, string(payload)))
+	if se.out.release() {
+		se.write()
+	}
+}
+
+// leaves answers a client's closing frame, and nothing that is queued follows.
+func (se *session) leaves(payload []byte) error {
+	code, err := closing(payload)
+	if err != nil {
+		return err
+	}
+	se.out.close()
+	if se.hush() {
+		se.wire.sayGoodbye(code, "")
+	}
+	return io.EOF
 }

@@ -68,23 +68,24 @@ func (se *session) send(batch [][]byte) error {
 	return nil
 }
 
-// put writes whole frames to the connection, beside the library that reads it,
-// which writes nothing but the closing frame. A client that takes nothing has
-// writeWithin for it, or half of that at the least.
+// put writes whole frames to the connection: at once as a rule. A client that takes
+// no more has writeWithin for the rest.
 func (se *session) put(frames []byte) error {
-	conn, now, within := se.conn.NetConn(), time.Now(), se.server.writeWithin
-	if se.until.Sub(now) < within/2 { // to set it for each write costs more than it is worth
-		se.until = now.Add(within)
-		_ = conn.SetWriteDeadline(se.until) // it cannot fail
-	}
 	if se.out.shuttered() {
-		return net.ErrClosed // who has closed it has set another deadline, or will
+		return net.ErrClosed
 	}
-	if _, err := conn.Write(frames); err != nil {
+	if frames = se.wire.begin(frames); len(frames) == 0 {
+		return nil
+	}
+	_ = se.wire.SetWriteDeadline(time.Now().Add(se.server.writeWithin)) // it fails where writing does
+	if se.out.shuttered() {
+		_ = se.wire.SetWriteDeadline(time.Now().Add(closeWithin)) // as who has closed it did, or will
+	}
+	if _, err := se.wire.Write(frames); err != nil {
 		se.torn.Store(true)
 		return err
 	}
-	return nil
+	return se.wire.SetWriteDeadline(time.Time{})
 }
 
 // appendFrame appends a frame of an outbox as it goes out: a server's are not

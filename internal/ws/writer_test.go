@@ -46,6 +46,17 @@ func (t taken) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return t.conn, bufio.NewReadWriter(bufio.NewReader(t.conn), bufio.NewWriter(t.conn)), nil
 }
 
+// asking asks for a websocket.
+func asking() *http.Request {
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	for name, value := range map[string]string{
+		"Connection": "upgrade", "Upgrade": "websocket", "Sec-Websocket-Version": "13", "Sec-Websocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+	} {
+		r.Header.Set(name, value)
+	}
+	return r
+}
+
 // upgraded is a session of nobody, its connection, and the client's end.
 func upgraded(t *testing.T) (se *session, conn *counted, client net.Conn) {
 	t.Helper()
@@ -56,20 +67,14 @@ func upgraded(t *testing.T) (se *session, conn *counted, client net.Conn) {
 			_ = answer.Body.Close()
 		}
 	}()
-	r := httptest.NewRequest(http.MethodGet, "/", nil)
-	for name, value := range map[string]string{
-		"Connection": "upgrade", "Upgrade": "websocket", "Sec-Websocket-Version": "13", "Sec-Websocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
-	} {
-		r.Header.Set(name, value)
-	}
 	s := &Server{writeWithin: time.Minute, metrics: newMetrics(prometheus.NewRegistry())}
-	socket, err := s.upgrader.Upgrade(taken{httptest.NewRecorder(), conn}, r, nil)
+	socket, err := s.upgrader.Upgrade(taken{httptest.NewRecorder(), conn}, asking(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
 	conn.writes.Store(0)
-	return newSession(s, socket, limit.Key{}), conn, client
+	return newSession(s, newWire(socket.NetConn(), time.Minute), limit.Key{}), conn, client
 }
 
 // Frames of every size come as they were queued, those that are queued together
@@ -146,9 +151,12 @@ func TestTheClosingFrameIsTheLast(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				se, conn, client := upgraded(t)
-				se.hearControl()
 				go func() { // until the client closes
-					_, _, _ = se.conn.NextReader()
+					for err := error(nil); err == nil; {
+						if err = se.wire.fill(); err == nil {
+							_, err = se.deal()
+						}
+					}
 				}()
 				conn.held = make(chan struct{})
 				se.Push("", []byte(`{"type":"settled"}`))

@@ -19,11 +19,11 @@ func code(err error) int {
 	return 0
 }
 
-// comeBack says whether and after what time a client reconnects that lost its
+// ComeBack says whether and after what time a client reconnects that lost its
 // connection by err, as the contract has it for each close code. A connection
 // that was replaced is reconnected too: a Roamer has one at a time, so the newer
 // one was its own, and is lost.
-func comeBack(err error) (after time.Duration, ok bool) {
+func ComeBack(err error) (after time.Duration, ok bool) {
 	why, closed := errors.AsType[*websocket.CloseError](err)
 	switch {
 	case !closed:

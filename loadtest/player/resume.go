@@ -62,7 +62,7 @@ func (r *Roamer) pause(ctx context.Context, lost error) error {
 	if code(lost) == protocol.CloseReplaced {
 		r.Travels.Replaced++
 	}
-	after, ok := comeBack(lost)
+	after, ok := ComeBack(lost)
 	if !ok {
 		return r.untrue("the connection was closed for good: %v", lost)
 	}

@@ -36,7 +36,7 @@ func TestComeBack(t *testing.T) {
 		"not a player":  {&websocket.CloseError{Code: protocol.CloseForbidden}, 0, false},
 		"broken reason": {&websocket.CloseError{Code: protocol.CloseOverloaded, Text: `soon`}, soon, true},
 	} {
-		after, ok := comeBack(test.lost)
+		after, ok := ComeBack(test.lost)
 		if ok != test.ok || after > test.most || test.most > soon && after != test.most {
 			t.Errorf("%s: after %v, %v", name, after, ok)
 		}

@@ -224,6 +224,13 @@ func FreeAddress(ctx context.Context) (address, port string, err error) {
 	return address, port, free.Close()
 }
 
+// Kill ends the server as a power failure does, and leaves its redis-server.
+func (s *Server) Kill() {
+	_ = s.running[0].Process.Kill()
+	_ = s.running[0].Wait()
+	s.running = s.running[1:]
+}
+
 // Stop ends what was started and removes its folder.
 func (s *Server) Stop() {
 	for _, cmd := range s.running {

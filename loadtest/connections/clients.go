@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"laststand/loadtest/player"
+	"laststand/loadtest/rig"
+)
+
+// clients are those of one process.
+type clients struct {
+	open     []*client
+	lost     atomic.Int64
+	gone     sync.WaitGroup
+	contests *contests
+}
+
+// client is one that does nothing but stay.
+type client struct {
+	read    func() error
+	close   func() error
+	dropped atomic.Bool
+}
+
+// patience bounds everything that a client waits for.
+const patience = time.Minute
+
+// serveCrowd carries out orders until there are no more.
+func serveCrowd(in io.Reader, out io.Writer) error {
+	var c clients
+	orders, answers := json.NewDecoder(in), json.NewEncoder(out)
+	for {
+		var o order
+		if err := orders.Decode(&o); err != nil {
+			return nil //nolint:nilerr // its parent wants no more, or has ended
+		}
+		t, err := c.obey(o)
+		if err != nil {
+			t.Error = err.Error()
+		}
+		t.Lost += int(c.lost.Load())
+		if err := answers.Encode(t); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *clients) obey(o order) (tally, error) {
+	switch o.Do {
+	case "connect":
+		return c.connect(o)
+	case "drop":
+		c.drop()
+		return tally{}, nil
+	case "seat":
+		c.contests = &contests{order: o}
+		return tally{}, c.contests.seat()
+	case "ask":
+		return tally{}, c.contests.wait()
+	case "back":
+		return c.contests.back()
+	}
+	return tally{}, errors.New("no such order: " + o.Do)
+}
+
+// connect makes clients at even times, whatever becomes of those before.
+func (c *clients) connect(o order) (tally, error) {
+	var mu sync.Mutex
+	var failed error
+	t := tally{Refused: map[string]int{}}
+	began := time.Now()
+	var all sync.WaitGroup
+	for i := range o.Count {
+		due := began.Add(o.Within * time.Duration(i) / time.Duration(o.Count))
+		time.Sleep(time.Until(due))
+		all.Go(func() {
+			one, refused, err := o.enter(i)
+			took := time.Since(due).Microseconds()
+			mu.Lock()
+			defer mu.Unlock()
+			for _, code := range refused {
+				t.Refused[code]++
+			}
+			if err != nil {
+				failed = err
+				return
+			}
+			t.Took = append(t.Took, took)
+			c.open = append(c.open, one)
+			c.gone.Go(func() { c.stay(one) })
+		})
+	}
+	all.Wait()
+	return t, failed
+}
+
+// enter connects a client, again and again while it is told to come again.
+func (o order) enter(i int) (one *client, refused []string, err error) {
+	for until := time.Now().Add(patience); time.Now().Before(until); {
+		if one, err = o.dial(i); err == nil {
+			return one, refused, nil
+		}
+		after, again := player.ComeBack(err)
+		why, said := errors.AsType[*websocket.CloseError](err)
+		if !again || !said {
+			return nil, refused, err
+		}
+		refused = append(refused, strconv.Itoa(why.Code))
+		time.Sleep(after)
+	}
+	return nil, refused, err
+}
+
+func (o order) dial(i int) (*client, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(o.From)}}
+	at := o.Nodes[i%len(o.Nodes)]
+	if o.Ours {
+		g, err := guest(o.First + i)
+		if err != nil {
+			return nil, err
+		}
+		p, err := player.ConnectBy(ctx, from, at, g, nil)
+		if err != nil {
+			return nil, err
+		}
+		return &client{read: func() error { _, err := p.ReadRaw(time.Hour); return err }, close: p.Close}, nil
+	}
+	dialer := websocket.Dialer{NetDialContext: from.DialContext, ReadBufferSize: 1024, WriteBufferSize: 512}
+	conn, answer, err := dialer.DialContext(ctx, "ws"+strings.TrimPrefix(at, "http")+"/v1/ws", nil)
+	if err != nil {
+		return nil, err
+	}
+	_ = answer.Body.Close()
+	read := func() error { _, _, err := conn.ReadMessage(); return err }
+	if err = conn.WriteMessage(websocket.TextMessage, []byte(strings.Repeat("hello", 60))); err == nil { // as long as one with a token
+		err = read()
+	}
+	return &client{read: read, close: conn.Close}, err
+}
+
+func guest(number int) (player.Guest, error) {
+	id := "resident_" + strconv.Itoa(number)
+	token, err := rig.Token("player", id)
+	return player.Guest{ID: id, Token: token}, err
+}
+
+// stay reads until the connection ends.
+func (c *clients) stay(one *client) {
+	for one.read() == nil { //nolint:revive // what comes is of no account
+	}
+	if !one.dropped.Load() {
+		c.lost.Add(1)
+	}
+}
+
+// drop ends all connections.
+func (c *clients) drop() {
+	for _, one := range c.open {
+		one.dropped.Store(true)
+		_ = one.close()
+	}
+	c.gone.Wait()
+	c.open = nil
+}

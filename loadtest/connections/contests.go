@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+)
+
+// arenaSize is how many players an arena has here.
+const arenaSize = 100
+
+// contests are the players of one process, in arenas or duels whose question
+// stays open.
+type contests struct {
+	order
+	seated, asked atomic.Int64
+
+	mu     sync.Mutex
+	led    []int64 // epoch µs
+	failed error
+}
+
+// seat has players connect, each to the next node, and join; who sits is counted.
+func (c *contests) seat() error {
+	for i := range c.Count {
+		g, err := guest(c.First + i)
+		if err != nil {
+			return err
+		}
+		r := &player.Roamer{Guest: g, Servers: c.servers(i), Patience: patience, GiveUp: patience}
+		go c.contend(r, c.First+i) // ends with the process
+	}
+	return c.until(func() bool { return c.seated.Load() == int64(c.Count) }, "seated")
+}
+
+// servers draws the next node each time.
+func (c *contests) servers(i int) func(string) string {
+	return func(string) string {
+		i++
+		return c.Nodes[(i-1)%len(c.Nodes)]
+	}
+}
+
+func (c *contests) contend(r *player.Roamer, number int) {
+	kind, data := protocol.TypeDuelJoin, any(protocol.DuelJoin{})
+	if len(c.Codes) > 0 {
+		kind, data = protocol.TypeArenaJoin, protocol.ArenaJoin{Code: c.Codes[number/arenaSize%len(c.Codes)]}
+	}
+	r.Ask(kind, data)
+	for {
+		h, err := r.Next(context.Background(), time.Now().Add(time.Hour))
+		if err == nil {
+			err = c.take(r, h, number)
+		}
+		if err != nil {
+			c.fail(fmt.Errorf("player %d: %w", number, err))
+			return
+		}
+	}
+}
+
+// take answers the question in arenas, but for one player of each: it is not to
+// be closed.
+func (c *contests) take(r *player.Roamer, h player.Heard, number int) error {
+	switch h.Type {
+	case protocol.TypeError:
+		return fmt.Errorf("refused: %s", h.Raw)
+	case protocol.TypeArenaJoined, protocol.TypeDuelQueued:
+		c.seated.Add(1)
+	case protocol.TypeMatchState:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.led = append(c.led, h.Came.UnixMicro())
+	case protocol.TypeQuestion:
+		if len(c.Codes) == 0 || number%arenaSize == 0 {
+			c.asked.Add(1)
+			return nil
+		}
+		var q protocol.Question
+		if err := json.Unmarshal(h.Data, &q); err != nil {
+			return err
+		}
+		r.Ask(protocol.TypeAnswer, protocol.Answer{Match: h.Match, Question: &q.Question, Given: player.Guess(q)})
+	case protocol.TypeAnswered:
+		c.asked.Add(1)
+	}
+	return nil
+}
+
+func (c *contests) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed = errors.Join(c.failed, err)
+}
+
+// wait waits until all have been asked.
+func (c *contests) wait() error {
+	return c.until(func() bool { return c.asked.Load() == int64(c.Count) }, "asked")
+}
+
+// back waits until those are led back into their match whose node was the first.
+func (c *contests) back() (tally, error) {
+	var t tally
+	err := c.until(func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		t.Back = c.led
+		return len(t.Back) == (c.Count+len(c.Nodes)-1)/len(c.Nodes)
+	}, "back")
+	return t, err
+}
+
+func (c *contests) until(holds func() bool, what string) error {
+	for until := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
+		c.mu.Lock()
+		err := c.failed
+		c.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		if time.Now().After(until) {
+			return fmt.Errorf("not all were %s: %d seated, %d asked, %d back, of %d", what, c.seated.Load(), c.asked.Load(), len(c.led), c.Count)
+		}
+	}
+	return nil
+}

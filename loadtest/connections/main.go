@@ -1,0 +1,114 @@
+// Command connections measures what a websocket costs a server at rest and at
+// play, how a storm of connects is borne, and how soon everybody is back whose
+// node has died, beside plain loops on the same library.
+//
+//	go run ./loadtest/connections                   # all of it, some 2 minutes
+//	go run ./loadtest/connections -idle 15000 -storm 10000 -within 3s
+//	go run ./loadtest/connections -parts play,kill -playing 4000 -json figures.json
+//
+// The parts are idle (a row for each kind of server, with the storm after it), play
+// and kill. Servers and clients are in processes of their own, clients on loopback
+// addresses of their own; a process may open some 20,000 files, which bounds -idle.
+// Bytes are what a process has grown by, divided by the connections, once garbage
+// was collected and the resident memory has come to rest. It needs redis-server. It ends
+// with an error where a connection was lost or a player not led back.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"laststand/loadtest/rig"
+)
+
+type options struct {
+	idle, storm, playing, processes int
+	fill, within                    time.Duration
+	parts, server, json             string
+}
+
+func main() {
+	var o options
+	role := flag.String("as", "", "what a process is that this one starts: crowd, plain, lean")
+	flag.IntVar(&o.idle, "idle", 15_000, "connections at rest")
+	flag.IntVar(&o.storm, "storm", 10_000, "connects of a storm")
+	flag.DurationVar(&o.within, "within", 3*time.Second, "that a storm's connects begin in")
+	flag.DurationVar(&o.fill, "fill", 10*time.Second, "that connections to rest are made in")
+	flag.IntVar(&o.playing, "playing", 2_000, "players in arenas of 100, and again in duels, and of two nodes one of which dies")
+	flag.IntVar(&o.processes, "processes", 2, "that clients are spread over")
+	flag.StringVar(&o.parts, "parts", "idle,play,kill", "what to measure")
+	flag.StringVar(&o.server, "server", "", "start this binary instead of this tree")
+	flag.StringVar(&o.json, "json", "", "a file for the figures")
+	flag.Parse()
+	var err error
+	switch *role {
+	case "crowd":
+		err = serveCrowd(os.Stdin, os.Stdout)
+	case "plain", "lean":
+		err = servePeer(*role)
+	default:
+		err = measure(o)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "connections:", err)
+		os.Exit(1)
+	}
+}
+
+// report is all figures of a run.
+type report struct {
+	Cores   int    `json:"cores"`
+	Go      string `json:"go"`
+	Load    string `json:"load"` // of the machine when it began, as /proc/loadavg has it
+	Memory  []row  `json:"memory"`
+	Storms  []wave `json:"storms"`
+	Returns []wave `json:"returns"`
+}
+
+func measure(o options) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	if o.server == "" {
+		binary, done, err := rig.Build(ctx)
+		if err != nil {
+			return err
+		}
+		defer done()
+		o.server = binary
+	}
+	load, _ := os.ReadFile("/proc/loadavg") // none is none
+	r := &report{Cores: runtime.NumCPU(), Go: runtime.Version(), Load: strings.TrimSpace(string(load))}
+	fmt.Printf("machine: %d cores, %s, %s, load %s; servers and clients share it\n", r.Cores, runtime.GOARCH, r.Go, r.Load)
+	fmt.Printf("%-18s %12s %10s %10s %10s %12s\n", "bytes each", "connections", "resident", "heap", "stacks", "goroutines")
+	all := []struct {
+		name string
+		run  func(context.Context, options, *report) error
+	}{{"idle", idle}, {"play", play}, {"kill", kill}}
+	for _, part := range all {
+		if !slices.Contains(strings.Split(o.parts, ","), part.name) {
+			continue
+		}
+		if err := part.run(ctx, o, r); err != nil {
+			return fmt.Errorf("%s: %w", part.name, err)
+		}
+	}
+	return r.write(o.json)
+}
+
+func (r *report) write(file string) error {
+	if file == "" {
+		return nil
+	}
+	raw, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(raw, '\n'), 0o600)
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"laststand/loadtest/rig"
+)
+
+// memory is what a process has in use, in bytes.
+type memory struct {
+	Resident   float64 `json:"resident"`
+	Heap       float64 `json:"heap"` // after its garbage was collected
+	Stacks     float64 `json:"stacks"`
+	Goroutines float64 `json:"goroutines"`
+}
+
+// row is what each of a number of connections takes of a process.
+type row struct {
+	Name        string `json:"name"`
+	Connections int    `json:"connections"`
+	Each        memory `json:"each"`
+}
+
+func (r *report) grown(name string, connections int, before, after memory) {
+	n := float64(connections)
+	each := memory{
+		(after.Resident - before.Resident) / n, (after.Heap - before.Heap) / n,
+		(after.Stacks - before.Stacks) / n, (after.Goroutines - before.Goroutines) / n,
+	}
+	r.Memory = append(r.Memory, row{name, connections, each})
+	fmt.Printf("%-18s %12d %10.0f %10.0f %10.0f %12.3f\n", name, connections, each.Resident, each.Heap, each.Stacks, each.Goroutines)
+}
+
+// target is a server whose connections are measured. Its memory collects the
+// garbage first.
+type target interface {
+	url() string
+	memory(ctx context.Context) (memory, error)
+	stop()
+}
+
+// rest waits until the memory of a server has come to rest: each collection
+// halves the stacks that are not used, and what is free goes back to the system
+// after a while.
+func rest(ctx context.Context, t target) (m memory, err error) {
+	const pause, steady, most = 300 * time.Millisecond, 3, 40
+	last, same := m, 0
+	for range most {
+		if m, err = t.memory(ctx); err != nil {
+			return m, err
+		}
+		if same++; m.Resident < last.Resident*0.995 || m.Stacks < last.Stacks*0.995 {
+			same = 0
+		}
+		if same > steady {
+			return m, nil
+		}
+		last = m
+		time.Sleep(pause)
+	}
+	return m, nil
+}
+
+// node is our server.
+type node struct {
+	*rig.Server
+	admin string
+}
+
+func startNode(ctx context.Context, o options, more rig.Options) (*node, error) {
+	more.Binary = o.server
+	s, err := rig.Start(ctx, more)
+	if err != nil {
+		return nil, err
+	}
+	admin, err := s.Admin(ctx)
+	if err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return &node{s, admin}, nil
+}
+
+func (n *node) url() string { return n.URL }
+func (n *node) stop()       { n.Stop() }
+
+func (n *node) memory(ctx context.Context) (m memory, err error) {
+	if err := n.Collect(ctx, n.admin); err != nil {
+		return m, err
+	}
+	all, err := n.Metrics(ctx)
+	if err != nil {
+		return m, err
+	}
+	m.Heap, m.Stacks, m.Goroutines = all["go_memstats_heap_alloc_bytes"], all["go_memstats_stack_inuse_bytes"], all["go_goroutines"]
+	bytes, err := n.Resident()
+	m.Resident = float64(bytes)
+	return m, err
+}
+
+// resident is the memory of a process that is in use.
+func resident(pid int) (float64, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return 0, err
+	}
+	var size, pages float64
+	_, err = fmt.Sscan(string(raw), &size, &pages)
+	return pages * float64(os.Getpagesize()), err
+}

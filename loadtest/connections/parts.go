@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+	"laststand/loadtest/rig"
+)
+
+// idle has clients stay and do nothing at each kind of server, and others come
+// all at once after these have gone.
+func idle(ctx context.Context, o options, r *report) error {
+	kinds := []struct {
+		name  string
+		start func() (target, error)
+	}{
+		{"gorilla, default", func() (target, error) { return startPeer(ctx, "plain") }},
+		{"gorilla, leanest", func() (target, error) { return startPeer(ctx, "lean") }},
+		{"laststand", func() (target, error) { return startNode(ctx, o, rig.Options{Redis: true}) }},
+	}
+	for _, k := range kinds {
+		t, err := k.start()
+		if err != nil {
+			return err
+		}
+		err = stayAndStorm(ctx, o, r, k.name, t)
+		t.stop()
+		if err != nil {
+			return fmt.Errorf("%s: %w", k.name, err)
+		}
+	}
+	return nil
+}
+
+func stayAndStorm(ctx context.Context, o options, r *report, name string, t target) error {
+	c, err := gather(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer c.end()
+	_, ours := t.(*node)
+	before, err := rest(ctx, t)
+	if err != nil {
+		return err
+	}
+	come := order{Do: "connect", Ours: ours, Nodes: []string{t.url()}, Count: o.idle, Within: o.fill}
+	if _, err := c.do(come); err != nil {
+		return err
+	}
+	after, err := rest(ctx, t)
+	if err != nil {
+		return err
+	}
+	r.grown(name, o.idle, before, after)
+	if _, err := c.do(order{Do: "drop"}); err != nil {
+		return err
+	}
+	if _, err := rest(ctx, t); err != nil { // until the server has let go of them
+		return err
+	}
+	come.Count, come.Within = o.storm, o.within
+	began := time.Now()
+	told, err := c.do(come)
+	if err != nil {
+		return err
+	}
+	took := time.Since(began).Seconds()
+	w, err := newWave(name+", storm", told.Took, told)
+	w.Seconds = took
+	r.Storms = append(r.Storms, w)
+	w.show()
+	return err
+}
+
+// game has questions stay open for as long as they may.
+const game = "{duel: {time_limit_ms: 300000, countdown_ms: 0, bot_after_ms: 0}, arena: {time_limit_ms: 300000, countdown_ms: 0}}"
+
+// play has players answer in arenas, and be asked in duels, whose question stays
+// open.
+func play(ctx context.Context, o options, r *report) error {
+	for _, name := range []string{"playing, arenas", "playing, duels"} {
+		n, err := startNode(ctx, o, rig.Options{Redis: true, Game: game})
+		if err != nil {
+			return err
+		}
+		err = seatAndAsk(ctx, o, n, name == "playing, arenas", func(before, after memory) {
+			r.grown(name, o.playing, before, after)
+		})
+		n.stop()
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func seatAndAsk(ctx context.Context, o options, n *node, inArenas bool, says func(before, after memory)) error {
+	c, err := gather(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer c.end()
+	before, err := rest(ctx, n)
+	if err != nil {
+		return err
+	}
+	var all arenas
+	if inArenas {
+		if all, err = makeArenas(ctx, n, o.playing/arenaSize); err != nil {
+			return err
+		}
+		defer all.close()
+	}
+	if err := all.play(c, order{Count: o.playing, Nodes: []string{n.URL}}); err != nil {
+		return err
+	}
+	after, err := rest(ctx, n)
+	if err != nil {
+		return err
+	}
+	says(before, after)
+	return nil
+}
+
+// arenas are some whose hosts are here.
+type arenas []held
+
+type held struct {
+	protocol.ArenaMade
+	host *player.Player
+}
+
+func makeArenas(ctx context.Context, n *node, count int) (all arenas, err error) {
+	for range count {
+		host, made, err := rig.MakeArena(ctx, n.URL, protocol.NewArena{
+			Mode: "survival", Name: "connections", Pace: "host", Questions: protocol.ArenaQuestions{Count: 2},
+		})
+		if err != nil {
+			all.close()
+			return nil, err
+		}
+		all = append(all, held{made, host})
+	}
+	return all, nil
+}
+
+// play seats a crowd, duels where there are no arenas, and has everybody asked.
+func (a arenas) play(c *crowd, o order) error {
+	for _, one := range a {
+		o.Codes = append(o.Codes, one.Code)
+	}
+	o.Do = "seat"
+	if _, err := c.do(o); err != nil {
+		return err
+	}
+	for _, one := range a {
+		if err := rig.Ask(one.host, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: one.ArenaID}); err != nil {
+			return err
+		}
+	}
+	time.Sleep(time.Second) // a countdown of none is some ticks
+	for _, one := range a {
+		if err := rig.Ask(one.host, protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: one.ArenaID, After: -1}); err != nil {
+			return err
+		}
+	}
+	_, err := c.do(order{Do: "ask"})
+	return err
+}
+
+func (a arenas) close() {
+	for _, one := range a {
+		_ = one.host.Close()
+	}
+}
+
+// kill ends one of two nodes amid a question, and sees its players led back into
+// their matches at the other.
+func kill(ctx context.Context, o options, r *report) error {
+	doomed, err := startNode(ctx, o, rig.Options{Redis: true, Game: game})
+	if err != nil {
+		return err
+	}
+	defer doomed.stop()
+	heir, err := startNode(ctx, o, rig.Options{RedisURL: "redis://" + doomed.Redis, Game: game})
+	if err != nil {
+		return err
+	}
+	defer heir.stop()
+	c, err := gather(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer c.end()
+	all, err := makeArenas(ctx, heir, o.playing/arenaSize)
+	if err != nil {
+		return err
+	}
+	defer all.close()
+	if err := all.play(c, order{Count: o.playing, Nodes: []string{doomed.URL, heir.URL}}); err != nil {
+		return err
+	}
+	before, err := heir.Metrics(ctx)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	doomed.Kill()
+	told, err := c.do(order{Do: "back"})
+	if err != nil {
+		return err
+	}
+	if told.Refused, err = heir.refusedSince(ctx, before); err != nil {
+		return err
+	}
+	for i, at := range told.Back {
+		told.Back[i] = at - began.UnixMicro()
+	}
+	w, err := newWave("a node's death", told.Back, told)
+	w.Seconds = w.Max / 1000
+	r.Returns = append(r.Returns, w)
+	w.show()
+	return err
+}
+
+// refusedSince is by what code a node has closed connections since.
+func (n *node) refusedSince(ctx context.Context, before rig.Metrics) (map[string]int, error) {
+	now, err := n.Metrics(ctx)
+	refused := map[string]int{}
+	for _, code := range []string{"1008", "1012", "1013", "4401", "4403", "4408", "4409", "4429", "4450", "cut"} {
+		const name = "laststand_ws_closed_total"
+		label := fmt.Sprintf("code=%q", code)
+		if times := int(now.Sum(name, label) - before.Sum(name, label)); times > 0 {
+			refused[code] = times
+		}
+	}
+	return refused, err
+}

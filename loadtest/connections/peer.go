@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"laststand/loadtest/player"
+)
+
+// servePeer echoes frames as a plain loop does, with default settings (plain), or
+// as lean as the library can be: the handler returns, the buffer read into is
+// small, and none is kept for writing.
+func servePeer(as string) error {
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	upgrader := websocket.Upgrader{}
+	if as == "lean" {
+		upgrader = websocket.Upgrader{ReadBufferSize: 1024, WriteBufferPool: new(sync.Pool)}
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/v1/ws", func(w http.ResponseWriter, r *http.Request) {
+		conn, err := upgrader.Upgrade(w, r, nil)
+		switch {
+		case err != nil:
+		case as == "lean":
+			go echo(conn) // ends with the connection
+		default:
+			echo(conn)
+		}
+	})
+	mux.HandleFunc("/memory", func(w http.ResponseWriter, _ *http.Request) {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		_ = json.NewEncoder(w).Encode(memory{Heap: float64(m.HeapAlloc), Stacks: float64(m.StackInuse), Goroutines: float64(runtime.NumGoroutine())})
+	})
+	go func() { // until the parent closes it, or has ended
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		_ = l.Close()
+	}()
+	fmt.Println("http://" + l.Addr().String())
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	if err := server.Serve(l); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+func echo(conn *websocket.Conn) {
+	defer conn.Close()
+	for {
+		kind, frame, err := conn.ReadMessage()
+		if err == nil {
+			err = conn.WriteMessage(kind, frame)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// peer is such a server in a process of its own.
+type peer struct {
+	cmd  *exec.Cmd
+	in   io.Closer
+	site string
+}
+
+func startPeer(ctx context.Context, as string) (*peer, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, self, "-as", as)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	return &peer{cmd, in, strings.TrimSpace(line)}, err
+}
+
+func (p *peer) url() string { return p.site }
+
+func (p *peer) stop() {
+	_ = p.in.Close()
+	_ = p.cmd.Wait()
+}
+
+func (p *peer) memory(ctx context.Context) (m memory, err error) {
+	if err := player.Get(ctx, p.site+"/memory", &m); err != nil {
+		return m, err
+	}
+	m.Resident, err = resident(p.cmd.Process.Pid)
+	return m, err
+}
