@@ -197,7 +197,7 @@ func (s *Server) startRedis(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, "redis-server", "--port", port, "--save", "", "--appendonly", "no", "--dir", s.dir)
+	cmd := exec.CommandContext(ctx, "redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir", s.dir)
 	if err := cmd.Start(); err != nil {
 		return "", fmt.Errorf("redis-server is needed for this part (Debian: apt-get install redis-server): %w", err)
 	}
