@@ -64,6 +64,7 @@ async function stage(made, host, pace, inTeams) {
   if (pace === 'host') lead(host, made.arena_id, hall);
   await host.request('arena.start', { arena_id: made.arena_id });
   const whole = await Promise.all([watching, ...contests].map((contest) => contest.end));
+  for (const [i, { player }] of contests.entries()) if (!whole[i + 1]) mine[mine.indexOf(player)] = undefined;
   if (host.ranked && whole.every(Boolean)) await checkLedger(watching.match, contests);
 }
 

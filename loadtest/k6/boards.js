@@ -45,12 +45,23 @@ export function read() {
   const there = get('/leaderboards', 'GET leaderboards');
   if (!there) return sleep(1);
   const window = any(there.windows);
-  const order = any(window.orders);
-  const board = `/leaderboards/${window.id}`;
+  readBoard(window.id, any(window.orders));
+  sleep((Math.random() * think) / 1000);
+}
+
+// readAll reads the board of all time by each of its orders.
+export function readAll() {
+  const there = get('/leaderboards', 'GET leaderboards');
+  for (const { id, orders } of there ? there.windows : []) {
+    if (id === 'all') for (const order of orders) readBoard(id, order);
+  }
+}
+
+function readBoard(window, order) {
+  const board = `/leaderboards/${window}`;
   const page = look(`${board}?order=${order}&limit=20`, order, true);
   if (page && page.next_cursor) look(`${board}?order=${order}&limit=20&cursor=${encodeURIComponent(page.next_cursor)}`, order, false);
   if (page && page.entries.length) standing(board, order, any(page.entries).id);
-  sleep((Math.random() * think) / 1000);
 }
 
 function look(path, order, first) {

@@ -28,7 +28,7 @@ func (t *tongue) turn(lie string, of int) bool {
 
 // refuses has the list of boards be refused, without a word of when to come again.
 func (t *tongue) refuses(path string) bool {
-	return strings.HasSuffix(path, "/leaderboards") && t.turn("refusal", 3)
+	return strings.HasSuffix(path, "/leaderboards") && t.turn("refusal", 2)
 }
 
 // frame is what a frame to a client becomes: one lie at most each.

@@ -8,10 +8,10 @@ import { matches, ofMatches, thresholds } from './lib/truth.js';
 import { checkBooks } from './lib/server.js';
 import { needKey, report } from './behaviours.js';
 import { hold } from './arena.js';
-import { read } from './boards.js';
+import { read, readAll } from './boards.js';
 import duel from './duel.js';
 
-const constant = (exec, n) => ({ executor: 'constant-vus', exec, vus: n, duration, gracefulStop: '10s' });
+const constant = (exec, n) => ({ executor: 'constant-vus', exec, vus: n, duration, gracefulStop: '30s' });
 
 export const options = {
   scenarios: {
@@ -29,4 +29,9 @@ export function setup() {
 }
 
 export { duel as duels, hold as arenas, read as boards, report as behaviours };
-export const teardown = checkBooks;
+
+// teardown looks at what there may have been no time for.
+export function teardown() {
+  readAll();
+  checkBooks();
+}

@@ -93,6 +93,8 @@ export class Contest {
   found(frame) {
     this.mode = frame.data.mode;
     this.counts = this.hall ? this.hall.ranked : !(frame.data.seats || []).some((seat) => seat.bot);
+    this.large = frame.data.players > 50; // who misses a push of its own learns it only from the board
+    this.cut = this.cut && !this.large;
     if (this.hall) this.hall.found(frame.data);
   }
 
@@ -159,12 +161,23 @@ export class Contest {
     if (this.hall) this.hall.closed(closed);
     const own = closed.results.find((result) => result.player === this.player.id);
     if (own) this.mine(own);
+    if (this.early && this.early.question === closed.question) this.mine(this.early);
   }
 
-  // mine is what a question did to this player; in large matches it comes by itself.
+  // mine is what a question did to this player. In large matches it comes by
+  // itself, and may come with the best ten as well, or before the close.
   mine(own) {
     const { question, closed } = this;
-    if (!question || !closed || closed.question !== question.question) return;
+    if (!question || !closed || closed.question !== question.question) {
+      this.early = own;
+      return;
+    }
+    if (own.question !== undefined && own.question !== question.question) return;
+    if (this.counted === question) {
+      holds('score', own.score === this.score, () => `${this.match} question ${question.question}: ${JSON.stringify(own)}, and the points so far are ${this.score}`);
+      return;
+    }
+    this.counted = question;
     const said = () => `${this.match} question ${question.question}: sent ${JSON.stringify(this.sent)}, told ${JSON.stringify(this.reply)}, closed as ${JSON.stringify(own)}`;
     const same = this.reply ? alike(own.given, this.sent) && own.elapsed_ms === this.reply.elapsed_ms : own.given === null || alike(own.given, this.sent);
     holds('given', same, said);
@@ -180,6 +193,7 @@ export class Contest {
   ended(over) {
     this.over = over;
     matches.add(1);
+    if (this.large && this.away) return this.finish(false);
     holds('goes', over.reason !== 'abandoned', () => `${this.match} was abandoned`);
     const own = over.standings.find((standing) => standing.player === this.player.id);
     if (own) holds('score', own.score === this.score, () => `${this.match} ended with ${JSON.stringify(own)}, and the points are ${this.score}`);
