@@ -64,7 +64,9 @@ async function stage(made, host, pace, inTeams) {
   if (pace === 'host') lead(host, made.arena_id, hall);
   await host.request('arena.start', { arena_id: made.arena_id });
   const whole = await Promise.all([watching, ...contests].map((contest) => contest.end));
-  for (const [i, { player }] of contests.entries()) if (!whole[i + 1]) mine[mine.indexOf(player)] = undefined;
+  contests.forEach(({ player }, i) => {
+    if (!whole[i + 1]) giveUp(player);
+  });
   if (host.ranked && whole.every(Boolean)) await checkLedger(watching.match, contests);
 }
 
@@ -79,10 +81,16 @@ async function seat(made, hall, inTeams) {
     const joined = (await player.connect()) && (await player.request('arena.join', { code: made.code, ...team }));
     if (joined && joined.type === 'arena.joined') return contest;
     contest.finish(false);
-    mine[i] = undefined;
+    giveUp(player);
     return null;
   }));
   return all.filter(Boolean);
+}
+
+// giveUp gives a player up: it may be in a match still, and another one takes its place.
+function giveUp(player) {
+  player.close();
+  mine[mine.indexOf(player)] = undefined;
 }
 
 // lead opens one question after another.

@@ -11,7 +11,7 @@ import { hold } from './arena.js';
 import { read, readAll } from './boards.js';
 import duel from './duel.js';
 
-const constant = (exec, n) => ({ executor: 'constant-vus', exec, vus: n, duration, gracefulStop: '30s' });
+const constant = (exec, n) => ({ executor: 'constant-vus', exec, vus: n, duration, gracefulStop: __ENV.GRACE || '30s' });
 
 export const options = {
   scenarios: {
