@@ -78,15 +78,15 @@ func run(c ordeal.Config, slack time.Duration) (err error) {
 		defer done()
 		c.Server.Path = binary
 	}
-	s := stores{dir: c.Dir}
-	defer s.stop()
+	s := rig.Stores{Dir: c.Dir}
+	defer s.Stop()
 	if c.Redis == "" {
-		if c.Redis, err = s.startCluster(ctx); err != nil {
+		if c.Redis, err = s.Cluster(ctx); err != nil {
 			return err
 		}
 	}
 	if c.Database == "" {
-		if c.Database, err = s.startPostgres(ctx); err != nil {
+		if c.Database, err = s.Postgres(ctx); err != nil {
 			return err
 		}
 	}

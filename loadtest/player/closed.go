@@ -11,8 +11,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// code is the close code that ended a connection, 0 where it ended without.
-func code(err error) int {
+// CloseCode is the close code that ended a connection, 0 where it ended without.
+func CloseCode(err error) int {
 	if why, ok := errors.AsType[*websocket.CloseError](err); ok {
 		return why.Code
 	}

@@ -72,8 +72,12 @@ type Refused struct {
 // Error implements error.
 func (r *Refused) Error() string { return fmt.Sprintf("status %d: %s", r.Status, r.Body) }
 
-func do(r *http.Request, status int, v any) (err error) {
-	answer, err := http.DefaultClient.Do(r)
+func do(r *http.Request, status int, v any) error { return Do(http.DefaultClient, r, status, v) }
+
+// Do makes a request that has to be answered with a status and JSON, which is
+// read into v; another status is a *Refused.
+func Do(client *http.Client, r *http.Request, status int, v any) (err error) {
+	answer, err := client.Do(r)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@
 package player
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,13 +52,26 @@ const helloWithin = 10 * time.Second
 
 // Connect connects a guest and says hello; resume may be nil.
 func Connect(ctx context.Context, server string, g Guest, resume *protocol.Resume) (*Player, error) {
-	return ConnectBy(ctx, new(net.Dialer), server, g, resume)
+	return Door{}.Connect(ctx, server, g, resume)
 }
 
 // ConnectBy is Connect from an address of the dialer's.
 func ConnectBy(ctx context.Context, from *net.Dialer, server string, g Guest, resume *protocol.Resume) (*Player, error) {
+	return Door{From: from}.Connect(ctx, server, g, resume)
+}
+
+// Door is how a player connects; the zero value does.
+type Door struct {
+	From   *net.Dialer // nil: any address
+	Buffer int         // bytes to read into; 0: as many as a question's end takes
+}
+
+// Connect connects a guest and says hello; resume may be nil.
+func (d Door) Connect(ctx context.Context, server string, g Guest, resume *protocol.Resume) (*Player, error) {
+	from := cmp.Or(d.From, new(net.Dialer))
 	dialer := websocket.Dialer{
-		NetDialContext: from.DialContext, Subprotocols: []string{protocol.Subprotocol}, ReadBufferSize: readBuffer, WriteBufferSize: 1024,
+		NetDialContext: from.DialContext, Subprotocols: []string{protocol.Subprotocol},
+		ReadBufferSize: cmp.Or(d.Buffer, readBuffer), WriteBufferSize: min(cmp.Or(d.Buffer, readBuffer), 1024),
 	}
 	conn, answer, err := dialer.DialContext(ctx, "ws"+strings.TrimPrefix(server, "http")+"/v1/ws", nil)
 	if err != nil {

@@ -37,7 +37,12 @@ func (r *Roamer) connect(ctx context.Context) error {
 func (r *Roamer) dial(ctx context.Context) (*Player, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Patience)
 	defer cancel()
-	return Connect(ctx, r.server, r.Guest, r.resumed())
+	at := time.Now()
+	p, err := r.Door.Connect(ctx, r.server, r.Guest, r.resumed())
+	if r.Tried != nil {
+		r.Tried(time.Since(at), err)
+	}
+	return p, err
 }
 
 // resumed is what a hello asks to resume; nil for nothing.
@@ -59,7 +64,7 @@ func (r *Roamer) lost(ctx context.Context) error {
 // pause waits as the loss of a connection asks for; an error says that none
 // is to follow.
 func (r *Roamer) pause(ctx context.Context, lost error) error {
-	if code(lost) == protocol.CloseReplaced {
+	if CloseCode(lost) == protocol.CloseReplaced {
 		r.Travels.Replaced++
 	}
 	after, ok := ComeBack(lost)

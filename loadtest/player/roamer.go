@@ -24,6 +24,9 @@ type Roamer struct {
 	GiveUp   time.Duration            // without any connection until Next fails
 	Travels  Travels
 
+	Door  Door                                // by which it connects
+	Tried func(took time.Duration, err error) // is told of each try to connect; nil: nobody
+
 	link    *link
 	server  string    // of the newest connection
 	came    time.Time // the last frame

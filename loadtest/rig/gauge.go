@@ -22,9 +22,15 @@ func (s *Server) Log() string {
 	return string(told)
 }
 
+// Process is the id of the server's process.
+func (s *Server) Process() int { return s.running[0].Process.Pid }
+
 // Resident is the memory of the server's process that is in use, in bytes.
-func (s *Server) Resident() (int64, error) {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.running[0].Process.Pid))
+func (s *Server) Resident() (int64, error) { return Resident(s.Process()) }
+
+// Resident is the memory of a process that is in use, in bytes.
+func Resident(process int) (int64, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", process))
 	if err != nil {
 		return 0, err
 	}
@@ -63,8 +69,11 @@ func (s *Server) Connections() (n int64, err error) {
 type Metrics map[string]float64
 
 // Metrics reads them.
-func (s *Server) Metrics(ctx context.Context) (Metrics, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Ops+"/metrics", nil)
+func (s *Server) Metrics(ctx context.Context) (Metrics, error) { return ReadMetrics(ctx, s.Ops) }
+
+// ReadMetrics reads those of the server whose operations are at a URL.
+func ReadMetrics(ctx context.Context, ops string) (Metrics, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, ops+"/metrics", nil)
 	if err != nil {
 		return nil, err
 	}

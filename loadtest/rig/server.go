@@ -13,10 +13,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // Build compiles the server; done removes it.
@@ -193,23 +191,28 @@ func (s *Server) startServer(ctx context.Context, binary string, args []string) 
 }
 
 func (s *Server) startRedis(ctx context.Context) (string, error) {
+	cmd, address, err := launchRedis(ctx, s.dir)
+	if cmd != nil {
+		s.running = append(s.running, cmd)
+	}
+	return address, err
+}
+
+// launchRedis starts a redis-server that keeps nothing, and waits until it
+// listens; a command is to be ended, whatever the error.
+func launchRedis(ctx context.Context, dir string) (*exec.Cmd, string, error) {
 	address, port, err := FreeAddress(ctx)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
-	cmd := exec.CommandContext(ctx, "redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir", s.dir)
+	cmd := exec.CommandContext(ctx, "redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir", dir)
 	if err := cmd.Start(); err != nil {
-		return "", fmt.Errorf("redis-server is needed for this part (Debian: apt-get install redis-server): %w", err)
+		return nil, "", fmt.Errorf("redis-server is needed for this part (Debian: apt-get install redis-server): %w", err)
 	}
-	s.running = append(s.running, cmd)
-	for range 100 {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-		if err == nil {
-			return address, conn.Close()
-		}
-		time.Sleep(50 * time.Millisecond)
+	if err := listens(ctx, address); err != nil {
+		return cmd, "", fmt.Errorf("redis-server did not start: %w", err)
 	}
-	return "", errors.New("redis-server did not start on port " + strconv.Quote(port))
+	return cmd, address, nil
 }
 
 // FreeAddress is an address of loopback where nobody listens just now, and its

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/player"
 )
 
 // course is a match as its numbered pushes tell it.
@@ -20,7 +21,7 @@ type round struct {
 	closesAt int64                    // with the time that was given back
 	seen     map[string]bool          // players of a duel who have answered
 	closed   *protocol.QuestionClosed // nil while it is open
-	right    revealed
+	right    player.Revealed
 }
 
 // read reads the pushes of a match and checks their order.
@@ -113,7 +114,7 @@ func (r *round) take(kind string, data json.RawMessage) error {
 		if err := json.Unmarshal(data, &r.closed); err != nil {
 			return err
 		}
-		question, r.right = r.closed.Question, read(r.closed.Answer)
+		question, r.right = r.closed.Question, player.Reveal(r.closed.Answer)
 	default:
 		return fmt.Errorf("this is no numbered push")
 	}

@@ -2,8 +2,6 @@ package ordeal
 
 import (
 	"encoding/json"
-	"slices"
-	"strings"
 
 	"laststand/internal/protocol"
 )
@@ -39,7 +37,7 @@ func (r *round) evidence(s *share) evidence {
 func (r *round) extended() bool { return r.closesAt > r.asked.ClosesAt }
 
 func (r *round) judged(given json.RawMessage, elapsed int64) evidence {
-	return evidence{accepted: true, correct: r.right.allows(given), given: given, elapsed: elapsed}
+	return evidence{accepted: true, correct: r.right.Allows(given), given: given, elapsed: elapsed}
 }
 
 // result is what the close says of a player; nil for nothing.
@@ -50,27 +48,4 @@ func (r *round) result(player string) *protocol.QuestionResult {
 		}
 	}
 	return nil
-}
-
-// allows says whether an answer is right, for those that contenders give.
-func (r revealed) allows(given json.RawMessage) bool {
-	var g protocol.Given
-	if json.Unmarshal(given, &g) != nil {
-		return false
-	}
-	if g.Choice != nil {
-		return r.Choice != nil && *g.Choice == *r.Choice
-	}
-	if len(g.Choices) > 0 {
-		return slices.Equal(slices.Sorted(slices.Values(g.Choices)), slices.Sorted(slices.Values(r.Choices)))
-	}
-	var number, right float64
-	if json.Unmarshal(g.Value, &number) == nil && json.Unmarshal(r.Value, &right) == nil {
-		return number >= right-r.Tolerance && number <= right+r.Tolerance
-	}
-	var text, best string
-	if json.Unmarshal(g.Value, &text) != nil || json.Unmarshal(r.Value, &best) != nil {
-		return false
-	}
-	return slices.ContainsFunc(append(r.Accepted, best), func(one string) bool { return strings.EqualFold(one, text) })
 }

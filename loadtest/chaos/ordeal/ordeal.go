@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"laststand/loadtest/player"
 )
 
 // Config says what an ordeal is made of. All fields are needed but Say.
@@ -36,7 +38,7 @@ type Config struct {
 type ordeal struct {
 	Config
 	fleet    *fleet
-	book     book
+	book     player.Book
 	records  records
 	untruths untruths
 	counts   counts

@@ -50,7 +50,7 @@ func (c *contest) question(h player.Heard) error {
 	if c.share.out || c.dice.IntN(30) == 0 {
 		return nil
 	}
-	c.answer = &protocol.Answer{Match: h.Match, Question: &q.Question, Given: c.o.book.answer(c.dice, q)}
+	c.answer = &protocol.Answer{Match: h.Match, Question: &q.Question, Given: c.o.book.Answer(c.dice, q)}
 	think := time.Duration(c.dice.IntN(limitMS/4)) * time.Millisecond
 	if c.dice.IntN(30) == 0 { // at the last moment, or after it
 		think = limitMS*time.Millisecond - 50*time.Millisecond + time.Duration(c.dice.IntN(100))*time.Millisecond
@@ -66,7 +66,7 @@ func (c *contest) closed(h player.Heard) error {
 		return err
 	}
 	c.answer = nil
-	c.o.book.learn(c.share.asked, closed)
+	c.o.book.Learn(c.share.asked, closed)
 	for _, r := range closed.Results {
 		if r.Player == c.ID {
 			c.share.out = c.share.out || r.Out

@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"bufio"
@@ -13,20 +13,18 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"laststand/loadtest/rig"
 )
 
-// stores are the Redis cluster and the PostgreSQL that this program starts, in
-// a folder.
-type stores struct {
-	dir     string
+// Stores are servers of data that a load program starts for its nodes, in a
+// folder. They end with Stop.
+type Stores struct {
+	Dir     string
 	running []*exec.Cmd
 }
 
 // start starts a program that ends with us, in a process group of its own: an
 // interrupt is for us.
-func (s *stores) start(cmd *exec.Cmd) error {
+func (s *Stores) start(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = new(syscall.SysProcAttr)
 	}
@@ -39,22 +37,22 @@ func (s *stores) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// stop ends what was started, the last first.
-func (s *stores) stop() {
+// Stop ends what was started, the last first.
+func (s *Stores) Stop() {
 	for i := len(s.running) - 1; i >= 0; i-- {
 		_ = s.running[i].Process.Signal(syscall.SIGTERM)
 		_ = s.running[i].Wait()
 	}
 }
 
-// startCluster starts a Redis cluster of three masters and gives its URL.
-func (s *stores) startCluster(ctx context.Context) (string, error) {
+// Cluster starts a Redis cluster of three masters and gives its URL.
+func (s *Stores) Cluster(ctx context.Context) (string, error) {
 	module, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "laststand").Output()
 	if err != nil {
 		return "", fmt.Errorf("go list -m laststand: %w", err)
 	}
 	script := filepath.Join(strings.TrimSpace(string(module)), "deploy", "cluster.sh")
-	cmd := exec.CommandContext(ctx, "bash", script, "-d", s.dir)
+	cmd := exec.CommandContext(ctx, "bash", script, "-d", s.Dir)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -71,13 +69,25 @@ func (s *stores) startCluster(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("%s did not start a cluster", script)
 }
 
-// startPostgres makes an empty PostgreSQL and gives its URL.
-func (s *stores) startPostgres(ctx context.Context) (string, error) {
-	address, port, err := rig.FreeAddress(ctx)
+// Redis starts a redis-server and gives its URL and its process.
+func (s *Stores) Redis(ctx context.Context) (url string, process int, err error) {
+	cmd, address, err := launchRedis(ctx, s.Dir)
+	if cmd != nil {
+		s.running = append(s.running, cmd)
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	return "redis://" + address, cmd.Process.Pid, nil
+}
+
+// Postgres makes an empty PostgreSQL and gives its URL.
+func (s *Stores) Postgres(ctx context.Context) (string, error) {
+	address, port, err := FreeAddress(ctx)
 	if err != nil {
 		return "", err
 	}
-	data := filepath.Join(s.dir, "postgres")
+	data := filepath.Join(s.Dir, "postgres")
 	as, err := s.owner(data)
 	if err != nil {
 		return "", err
@@ -92,12 +102,12 @@ func (s *stores) startPostgres(ctx context.Context) (string, error) {
 	if err := s.start(server); err != nil {
 		return "", err
 	}
-	return "postgres://postgres@" + address + "/postgres?sslmode=disable", answers(ctx, address)
+	return "postgres://postgres@" + address + "/postgres?sslmode=disable", listens(ctx, address)
 }
 
 // owner makes the folder of a PostgreSQL's data and says as whom its server
 // runs: as root it is the user postgres, since it refuses root.
-func (s *stores) owner(data string) (*syscall.Credential, error) {
+func (s *Stores) owner(data string) (*syscall.Credential, error) {
 	if err := os.Mkdir(data, 0o700); err != nil || os.Geteuid() != 0 {
 		return nil, err
 	}
@@ -113,7 +123,7 @@ func (s *stores) owner(data string) (*syscall.Credential, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(s.dir, 0o711); err != nil { // it has to get through to its data
+	if err := os.Chmod(s.Dir, 0o711); err != nil { // it has to get through to its data
 		return nil, err
 	}
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, os.Chown(data, int(uid), int(gid))
@@ -129,8 +139,8 @@ func program(name string) string {
 	return paths[len(paths)-1]
 }
 
-// answers waits until something listens at an address.
-func answers(ctx context.Context, address string) (err error) {
+// listens waits until something does at an address.
+func listens(ctx context.Context, address string) (err error) {
 	var conn net.Conn
 	for range 200 {
 		if conn, err = new(net.Dialer).DialContext(ctx, "tcp", address); err == nil {
@@ -139,4 +149,12 @@ func answers(ctx context.Context, address string) (err error) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	return err
+}
+
+// Processes are the servers that were started.
+func (s *Stores) Processes() (all []int) {
+	for _, cmd := range s.running {
+		all = append(all, cmd.Process.Pid)
+	}
+	return all
 }

@@ -1,18 +1,18 @@
-package ordeal
+package player
 
 import (
 	"encoding/json"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
 )
 
-// book is what all contenders have learnt from closed questions, so that many
+// Book is what players have learnt from closed questions, so that many
 // answers are right. It is safe for concurrent use; the zero value is ready.
-type book struct {
+type Book struct {
 	mu    sync.Mutex
 	known map[string]solution // by the question's text
 }
@@ -23,8 +23,8 @@ type solution struct {
 	value json.RawMessage
 }
 
-// revealed is the `answer` of a closed question, of whatever kind.
-type revealed struct {
+// Revealed is the `answer` of a closed question, of whatever kind.
+type Revealed struct {
 	Choice    *int            `json:"choice"`
 	Choices   []int           `json:"choices"`
 	Value     json.RawMessage `json:"value"`
@@ -32,25 +32,27 @@ type revealed struct {
 	Accepted  []string        `json:"accepted"`
 }
 
-func read(answer any) (r revealed) {
+// Reveal reads it.
+func Reveal(answer any) (r Revealed) {
 	raw, _ := json.Marshal(answer) // it was read from JSON
 	_ = json.Unmarshal(raw, &r)    // what is missing is judged as wrong
 	return r
 }
 
 // indexes are the choices that an answer names.
-func (r revealed) indexes() []int {
+func (r Revealed) indexes() []int {
 	if r.Choice != nil {
 		return []int{*r.Choice}
 	}
 	return r.Choices
 }
 
-func (b *book) learn(q protocol.Question, c protocol.QuestionClosed) {
+// Learn takes a question and how it was closed.
+func (b *Book) Learn(q protocol.Question, c protocol.QuestionClosed) {
 	if q.Question != c.Question {
 		return
 	}
-	right := read(c.Answer)
+	right := Reveal(c.Answer)
 	s := solution{value: right.Value}
 	for _, i := range right.indexes() {
 		if i < len(q.Choices) {
@@ -65,13 +67,13 @@ func (b *book) learn(q protocol.Question, c protocol.QuestionClosed) {
 	b.known[q.Text] = s
 }
 
-// answer is right three times out of four, where the question is known.
-func (b *book) answer(dice *rand.Rand, q protocol.Question) protocol.Given {
+// Answer is right three times out of four, where the question is known.
+func (b *Book) Answer(dice *rand.Rand, q protocol.Question) protocol.Given {
 	b.mu.Lock()
 	s, known := b.known[q.Text]
 	b.mu.Unlock()
 	if !known || dice.IntN(4) == 0 {
-		return player.Guess(q)
+		return Guess(q)
 	}
 	var right []int
 	for i, text := range q.Choices {
@@ -86,4 +88,27 @@ func (b *book) answer(dice *rand.Rand, q protocol.Question) protocol.Given {
 		return protocol.Given{Choice: &right[0]}
 	}
 	return protocol.Given{Value: s.value}
+}
+
+// Allows says whether an answer is right, for those that a Book gives.
+func (r Revealed) Allows(given json.RawMessage) bool {
+	var g protocol.Given
+	if json.Unmarshal(given, &g) != nil {
+		return false
+	}
+	if g.Choice != nil {
+		return r.Choice != nil && *g.Choice == *r.Choice
+	}
+	if len(g.Choices) > 0 {
+		return slices.Equal(slices.Sorted(slices.Values(g.Choices)), slices.Sorted(slices.Values(r.Choices)))
+	}
+	var number, right float64
+	if json.Unmarshal(g.Value, &number) == nil && json.Unmarshal(r.Value, &right) == nil {
+		return number >= right-r.Tolerance && number <= right+r.Tolerance
+	}
+	var text, best string
+	if json.Unmarshal(g.Value, &text) != nil || json.Unmarshal(r.Value, &best) != nil {
+		return false
+	}
+	return slices.ContainsFunc(append(r.Accepted, best), func(one string) bool { return strings.EqualFold(one, text) })
 }

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"laststand/loadtest/swarm/crowd"
+	"laststand/loadtest/swarm/drill"
+)
+
+// within is a crowd of the test's own process.
+type within struct {
+	io.WriteCloser
+	out   *io.PipeReader
+	kill  context.CancelFunc
+	ended sync.WaitGroup
+	err   error
+}
+
+func launch(ctx context.Context) (drill.Process, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	orders, in := io.Pipe()
+	out, told := io.Pipe()
+	w := &within{WriteCloser: in, out: out, kill: cancel}
+	w.ended.Go(func() {
+		w.err = crowd.Obey(ctx, orders, told)
+		_ = told.Close()
+	})
+	return w, nil
+}
+
+func (w *within) Output() io.Reader { return w.out }
+func (w *within) ID() int           { return 0 }
+func (w *within) Kill() error       { w.kill(); return w.out.Close() }
+
+func (w *within) End() error {
+	defer w.kill()
+	err := w.Close()
+	w.ended.Wait()
+	return errors.Join(err, w.err)
+}
+
+// TestSwarm has a small swarm play everything on a node, which it checks, and
+// reports. loadtest/swarm is the long version.
+func TestSwarm(t *testing.T) {
+	t.Parallel()
+	config := configFile(t, `
+games:
+  demo:
+    duel: {questions: 3, time_limit_ms: 60000, countdown_ms: 50, reveal_ms: 20, bot_after_ms: 0}
+    arena: {time_limit_ms: 60000, countdown_ms: 50, reveal_ms: 20}
+limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0, lag_ms: 0}
+`)
+	data := filepath.Join(t.TempDir(), "data")
+	node := startNode(t, cli{Data: &data, Config: config})
+	c := drill.Config{
+		Idle: 4, Watchers: 2, Duellists: 6, Buzzer: 3, Survival: 3, Seats: 3, Readers: 1, Questions: 3,
+		Think: 20 * time.Millisecond, Ramp: 500, For: time.Second, Processes: 2, Files: 20_000,
+		Attach: []string{node.url}, Ops: []string{node.ops}, Launch: launch, Say: func(line string) { t.Log(line) },
+	}
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	report, err := drill.Run(t.Context(), c)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, node.log)
+	}
+	t.Log(report)
+	if why := report.Failed(); why != "" {
+		t.Error(why)
+	}
+	for _, mode := range []string{"duel", "buzzer", "survival"} {
+		if report.Counts["matches "+mode] == 0 {
+			t.Errorf("no %s was played", mode)
+		}
+	}
+	if report.Checked == 0 || report.Matches == 0 || report.Counts["answer accepted"] == 0 {
+		t.Error("nothing was checked")
+	}
+}

@@ -1,0 +1,98 @@
+package crowd
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+	"time"
+)
+
+// Obey carries out the order that the input begins with, and its commands, until
+// it is told to stop; then it checks what is kept, and ends. When the input ends
+// before that, whoever gave the order is gone: all is dropped.
+func Obey(ctx context.Context, in io.Reader, out io.Writer) error {
+	lines := bufio.NewReader(in)
+	var order Order
+	if err := readLine(lines, &order); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c := Start(ctx, order)
+	told := json.NewEncoder(out)
+	stopped := make(chan struct{})
+	go func() { // ends with the input, which is closed after the last line of the output at the latest
+		c.hear(lines, cancel, stopped)
+	}()
+	ended := make(chan *Done, 1)
+	var work sync.WaitGroup
+	work.Go(func() {
+		<-stopped
+		c.Wait()
+		checked, unsure := c.Check(ctx)
+		ended <- c.Done(checked, unsure)
+	})
+	defer work.Wait()
+	return c.tell(ctx, told, ended)
+}
+
+func readLine(lines *bufio.Reader, v any) error {
+	raw, err := lines.ReadBytes('\n')
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, v)
+}
+
+// hear carries out commands until the input ends, when all is dropped; stopped is
+// closed at the one to stop, or then.
+func (c *Crowd) hear(lines *bufio.Reader, drop func(), stopped chan<- struct{}) {
+	var growing sync.WaitGroup
+	once := sync.OnceFunc(func() {
+		c.Stop()
+		growing.Wait()
+		close(stopped)
+	})
+	for {
+		var cmd Command
+		if readLine(lines, &cmd) != nil {
+			drop()
+			once()
+			return
+		}
+		if cmd.Stop {
+			once()
+			continue
+		}
+		growing.Wait() // one after another
+		growing.Go(func() { c.Duel(cmd.Duellists) })
+	}
+}
+
+// tell says what there is to say, again and again until the end.
+func (c *Crowd) tell(ctx context.Context, to *json.Encoder, ended <-chan *Done) error {
+	every := time.NewTicker(c.Every)
+	defer every.Stop()
+	for {
+		var done *Done
+		select {
+		case <-ctx.Done():
+		case done = <-ended:
+		case <-every.C:
+		}
+		if ctx.Err() != nil {
+			return errors.New("the swarm was given up")
+		}
+		s, err := c.Said()
+		if err != nil {
+			return err
+		}
+		s.Done = done
+		if err := to.Encode(s); err != nil || done != nil {
+			return err
+		}
+	}
+}

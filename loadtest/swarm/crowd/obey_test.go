@@ -1,0 +1,67 @@
+package crowd
+
+import (
+	"encoding/json"
+	"io"
+	"reflect"
+	"testing"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+)
+
+// A process of the swarm tells how it goes, and ends with its input, whatever it
+// is at: nobody can be reached here.
+func TestObeyEndsWithItsInput(t *testing.T) {
+	t.Parallel()
+	in, orders := io.Pipe()
+	told, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- Obey(t.Context(), in, out)
+		_ = out.Close()
+	}()
+	if err := json.NewEncoder(orders).Encode(Order{
+		Name: "s0", Servers: []string{"http://127.0.0.1:1"}, Mint: true, Sources: true, Connects: 10_000, Every: 10 * time.Millisecond,
+		Idle: 2, Duellists: 2, Readers: 1, Behaviours: 100, Halls: []Hall{{Mode: "buzzer", Seats: 2}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for lines, failed := json.NewDecoder(told), int64(0); failed == 0; {
+		var s Said
+		if err := lines.Decode(&s); err != nil {
+			t.Fatal(err)
+		}
+		if s.Connected != 0 {
+			t.Errorf("%d are connected", s.Connected)
+		}
+		failed += s.Slice.Counts["connect failed"]
+	}
+	if err := orders.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, told)
+	if err := <-ended; err == nil {
+		t.Error("it ended as if it had been told to")
+	}
+}
+
+// Another answer is of the same kind, and not the same.
+func TestAnother(t *testing.T) {
+	t.Parallel()
+	for _, q := range []protocol.Question{
+		{Kind: "single", Choices: []string{"a", "b"}}, {Kind: "boolean", Choices: []string{"a", "b"}}, {Kind: "multiple", Choices: []string{"a", "b"}},
+		{Kind: "number"}, {Kind: "text"},
+	} {
+		one := player.Guess(q)
+		other := another(q, one)
+		if reflect.DeepEqual(one, other) || (one.Choice == nil) != (other.Choice == nil) || (one.Choices == nil) != (other.Choices == nil) || (one.Value == nil) != (other.Value == nil) {
+			t.Errorf("%s: %+v, then %+v", q.Kind, one, other)
+		}
+	}
+	both := protocol.Given{Choices: []int{0, 1}}
+	if other := another(protocol.Question{Choices: []string{"a", "b"}}, both); len(other.Choices) != 1 {
+		t.Errorf("%+v", other)
+	}
+}

@@ -1,0 +1,181 @@
+package crowd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+	"laststand/loadtest/rig"
+	"laststand/loadtest/swarm/tally"
+)
+
+// sit is a session that does nothing, or watches a board, and comes back when it
+// is lost. It has no more of a player than a connection that is read from.
+func (c *Crowd) sit(nth int, watches bool) {
+	n := c.Players() + len(c.Halls) + nth
+	door := player.Door{From: c.from(n), Buffer: 512}
+	guest, err := c.guest(c.closing, "player", fmt.Sprintf("%s_idle_%d", c.Name, nth), c.server(n))
+	for c.closing.Err() == nil {
+		if err == nil {
+			err = c.onlook(door, guest, n, watches)
+		}
+		if c.closing.Err() != nil {
+			return
+		}
+		after, ok := player.ComeBack(err)
+		if !ok {
+			c.say("%s: the connection was closed for good: %v", guest.ID, err)
+			return
+		}
+		if !c.pause(after) {
+			return
+		}
+		n, err = n+1, nil
+	}
+}
+
+// onlook is one connection of it, until it ends.
+func (c *Crowd) onlook(door player.Door, g player.Guest, n int, watches bool) error {
+	ctx, cancel := context.WithTimeout(c.closing, patience)
+	at := time.Now()
+	p, err := door.Connect(ctx, c.server(n), g, nil)
+	cancel()
+	c.tried(time.Since(at), err)
+	if err != nil {
+		return err
+	}
+	c.connected.Add(1)
+	defer c.connected.Add(-1)
+	defer context.AfterFunc(c.closing, func() { _ = p.Close() })()
+	defer p.Close()
+	if watches {
+		_, err = p.Send(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
+	}
+	for err == nil {
+		var raw []byte
+		if raw, err = p.ReadRaw(time.Hour); err == nil && bytes.HasPrefix(raw, []byte(`{"type":"`+protocol.TypeBoard+`"`)) {
+			c.tally.Count("boards pushed", 1)
+		}
+	}
+	if c.closing.Err() == nil {
+		c.tally.Count("onlooker "+outcome(err), 1)
+	}
+	return err
+}
+
+// client is for HTTP from the nth address.
+func (c *Crowd) client(n int) (client *http.Client, done func()) {
+	way := &http.Transport{MaxIdleConnsPerHost: 2}
+	if from := c.from(n); from != nil {
+		way.DialContext = from.DialContext
+	}
+	return &http.Client{Timeout: patience, Transport: way}, way.CloseIdleConnections
+}
+
+// pages are what readers read.
+var pages = []string{"all?limit=50", "7d", "day?order=score", "all?order=accuracy", "30d?limit=100"}
+
+// read reads boards, one a second.
+func (c *Crowd) read(nth int) {
+	client, done := c.client(nth)
+	defer done()
+	c.pause(rand.N(time.Second)) //nolint:gosec // load is no secret
+	for n := nth; c.pause(time.Second); n++ {
+		var page struct {
+			Entries []struct {
+				Rank int `json:"rank"`
+			} `json:"entries"`
+		}
+		at := time.Now()
+		r, err := http.NewRequestWithContext(c.closing, http.MethodGet, c.server(n)+"/v1/games/demo/leaderboards/"+pages[n%len(pages)], nil)
+		if err == nil {
+			err = player.Do(client, r, http.StatusOK, &page)
+		}
+		if err != nil {
+			if c.closing.Err() == nil {
+				c.tally.Count("board "+outcome(err), 1)
+			}
+			continue
+		}
+		c.tally.Add(tally.Board, time.Since(at))
+		for i := 1; i < len(page.Entries); i++ {
+			if page.Entries[i].Rank < page.Entries[i-1].Rank {
+				c.say("%s: rank %d follows on %d", r.URL, page.Entries[i].Rank, page.Entries[i-1].Rank)
+			}
+		}
+	}
+}
+
+// call is how many behaviours are posted at once, at most.
+const call = 100
+
+// post posts behaviours, as a game's own service does.
+func (c *Crowd) post() {
+	token, err := rig.Token("service", c.Name)
+	if err != nil {
+		c.say("%v", err)
+		return
+	}
+	client, done := c.client(0)
+	defer done()
+	each := min(max(int(c.Behaviours/10), 1), call)
+	tick := time.NewTicker(time.Duration(float64(each) / c.Behaviours * float64(time.Second)))
+	defer tick.Stop()
+	for n := 0; c.closing.Err() == nil; n += each {
+		select {
+		case <-c.closing.Done():
+		case <-tick.C:
+			if err := c.postSome(client, token, n, each); err != nil {
+				c.tally.Count("behaviour "+outcome(err), 1)
+			}
+		}
+	}
+}
+
+func (c *Crowd) postSome(client *http.Client, token string, first, n int) error {
+	at := time.Now()
+	var body bytes.Buffer
+	body.WriteString(`{"behaviours":[`)
+	for i := range n {
+		if i > 0 {
+			body.WriteByte(',')
+		}
+		fmt.Fprintf(&body, `{"id":"%s_%d","type":"login","at":%d,"account":"guest","data":{"level":%d}}`, c.Name, first+i, at.UnixMilli(), i)
+	}
+	body.WriteString(`]}`)
+	r, err := http.NewRequestWithContext(c.life, http.MethodPost, c.server(first)+"/v1/games/demo/behaviours", &body)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+token)
+	var took struct {
+		Accepted int64            `json:"accepted"`
+		Dropped  map[string]int64 `json:"dropped"`
+	}
+	if err := player.Do(client, r, http.StatusAccepted, &took); err != nil {
+		if _, refused := errors.AsType[*player.Refused](err); !refused {
+			c.say("whether %d behaviours count cannot be known: %v", n, err)
+		}
+		return err
+	}
+	c.tally.Add(tally.Behaviour, time.Since(at))
+	all := took.Accepted
+	for reason, dropped := range took.Dropped {
+		all += dropped
+		c.tally.Count("behaviour dropped "+reason, dropped)
+	}
+	if all != int64(n) {
+		raw, _ := json.Marshal(took)
+		c.say("%d behaviours were posted, and answered with %s", n, raw)
+	}
+	c.posted.Add(all)
+	return nil
+}

@@ -1,0 +1,56 @@
+package drill
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// When whoever started them is gone a guard ends the processes that it was told
+// of, not others that have their numbers, and removes what they left.
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "left")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	in, told := io.Pipe()
+	guarding := make(chan struct{})
+	go func() {
+		defer close(guarding)
+		Guard(in)
+	}()
+	start := func() *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), "sleep", "60")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd
+	}
+	ours, another := start(), start()
+	for _, line := range []guarded{
+		{Process: ours.Process.Pid, Since: since(ours.Process.Pid)}, {Process: another.Process.Pid, Since: "1"}, {Folder: folder},
+	} {
+		if err := json.NewEncoder(told).Encode(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := told.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := ours.Wait(); err == nil {
+		t.Error("the process went on to its end")
+	}
+	<-guarding
+	if _, err := os.Stat(folder); !os.IsNotExist(err) {
+		t.Errorf("the folder is left: %v", err)
+	}
+	if since(another.Process.Pid) == "" {
+		t.Error("another process was ended")
+	}
+	_ = another.Process.Kill()
+	_ = another.Wait()
+}

@@ -1,0 +1,182 @@
+package drill
+
+import (
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"laststand/loadtest/player"
+	"laststand/loadtest/swarm/tally"
+)
+
+// Report is what a drill showed.
+type Report struct {
+	At          time.Time `json:"at"`
+	Machine     string    `json:"machine"`
+	Nodes       int       `json:"nodes"`
+	Processes   int       `json:"processes"`
+	Connections int       `json:"connections"`
+	Players     int       `json:"players"`
+	Database    string    `json:"database"`
+	Seconds     float64   `json:"seconds"` // of the load
+	AnswersPerS float64   `json:"answers_per_s"`
+
+	Times   map[tally.Kind]tally.Quantiles `json:"times"`  // while the load was on; connect, found and settled: in the whole run
+	Counts  map[string]int64               `json:"counts"` // in the whole run
+	Matches int                            `json:"matches"`
+	Travels player.Travels                 `json:"travels"`
+	Checked int                            `json:"checked"` // players whose sums were compared
+	Unsure  int                            `json:"unsure"`
+
+	Untrue []string `json:"untrue"`
+	Untold int      `json:"untold"` // untruths beyond those listed
+	Spike  *Spike   `json:"spike,omitempty"`
+	Soak   *Soak    `json:"soak,omitempty"`
+
+	PerConnection float64       `json:"bytes_per_connection"` // resident memory of all nodes by their sessions
+	EveryS        float64       `json:"every_s"`
+	Marks         []Mark        `json:"marks"`
+	Points        []tally.Point `json:"points"`
+	Gauges        []Gauge       `json:"gauges"`
+}
+
+// fill puts together what was seen; the load was on between two spans.
+func (d *drill) fill(r *Report, from, to int) {
+	load, whole := d.series.Between(from, to), d.series.Between(0, 1<<30)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r.At = d.began
+	r.Machine = fmt.Sprintf("%d cores, %s, %s; nodes, stores and players share it", runtime.NumCPU(), runtime.GOARCH, runtime.Version())
+	r.Nodes, r.Processes, r.Database = len(d.stage.urls), len(d.crowds), d.stage.database
+	r.Connections, r.Players = d.connections(), d.Duellists+d.Buzzer+d.Survival
+	r.EveryS = d.series.Every().Seconds()
+	r.Seconds = float64(to-from) * r.EveryS
+	r.Times, r.Counts = load.All(), whole.Counts
+	for _, k := range []tally.Kind{tally.Connect, tally.Found, tally.Settled} { // many of these are before and after
+		if q := whole.Quantiles(k); q.N > 0 {
+			r.Times[k] = q
+		}
+	}
+	if r.Seconds > 0 {
+		r.AnswersPerS = float64(r.Times[tally.Answer].N) / r.Seconds
+	}
+	r.Matches = d.matches.Done()
+	r.Travels, r.Checked, r.Unsure = d.travels()
+	r.Untrue, r.Untold = d.untrue, d.untold
+	r.Marks, r.Points, r.Gauges = d.marks, d.series.Points(), d.gauges
+	r.PerConnection = perConnection(d.gauges)
+	if d.Soak {
+		begin, end := float64(from)*r.EveryS, float64(to)*r.EveryS
+		r.Soak = soaked(d.gauges, begin, end)
+	}
+}
+
+// perConnection is the nodes' memory by connection where there were most.
+func perConnection(all []Gauge) (bytes float64) {
+	most := 0.0
+	for _, g := range all {
+		var mb, sessions float64
+		for _, n := range g.Nodes {
+			mb += n.MB
+			sessions += n.Sessions
+		}
+		if sessions > most {
+			most, bytes = sessions, mb*(1<<20)/sessions
+		}
+	}
+	return bytes
+}
+
+// Failed says why the drill has failed, "" for not.
+func (r *Report) Failed() string {
+	var why []string
+	if n := len(r.Untrue) + r.Untold; n > 0 {
+		why = append(why, fmt.Sprintf("%d untruths", n))
+	}
+	if r.Spike != nil {
+		why = append(why, r.Spike.Bars...)
+	}
+	if r.Soak != nil {
+		why = append(why, r.Soak.Bars...)
+	}
+	return strings.Join(why, "; ")
+}
+
+// String is the report as text.
+func (r *Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "machine   %s\n", r.Machine)
+	fmt.Fprintf(&b, "drill     %d connections of %d processes to %d nodes (%s), %d of them play; the load was on for %.0f s\n",
+		r.Connections, r.Processes, r.Nodes, r.Database, r.Players, r.Seconds)
+	fmt.Fprintf(&b, "\n%-10s %10s %10s %10s %10s %10s\n", "", "n", "p50 ms", "p90 ms", "p99 ms", "most ms")
+	for _, k := range tally.Kinds {
+		if q := r.Times[k]; q.N > 0 {
+			fmt.Fprintf(&b, "%-10s %10d %10.2f %10.2f %10.2f %10.2f\n", k, q.N, q.P50, q.P90, q.P99, q.Max)
+		}
+	}
+	fmt.Fprintf(&b, "%.1f answers/s\n\n", r.AnswersPerS)
+	r.writeUse(&b)
+	for _, what := range slices.Sorted(maps.Keys(r.Counts)) {
+		fmt.Fprintf(&b, "%-32s %10d\n", what, r.Counts[what])
+	}
+	t := r.Travels
+	fmt.Fprintf(&b, "\nplayers   connected %d times; lost %d connections, gave %d up for silence, resumed %d matches with %d pushes missed\n",
+		t.Connections, t.Lost, t.Silent, t.Resumed, t.Filled)
+	fmt.Fprintf(&b, "truth     %d matches were the same to all; the sums of %d players were compared with the board, of %d it is not known\n", r.Matches, r.Checked, r.Unsure)
+	r.writeVerdicts(&b)
+	return b.String()
+}
+
+// writeUse writes what the processes used while the load was on.
+func (r *Report) writeUse(b *strings.Builder) {
+	if len(r.Gauges) == 0 {
+		return
+	}
+	mean := func(of func(Gauge) float64) (sum float64) {
+		for _, g := range r.Gauges {
+			sum += of(g)
+		}
+		return sum / float64(len(r.Gauges))
+	}
+	most := func(of func(Gauge) float64) (out float64) {
+		for _, g := range r.Gauges {
+			out = max(out, of(g))
+		}
+		return out
+	}
+	line := func(what string, of func(Gauge) Use) {
+		fmt.Fprintf(b, "%-10s %5.2f cores (mean), at most %7.1f MB, %6.0f sessions, %6.0f goroutines\n", what,
+			mean(func(g Gauge) float64 { return of(g).Cores }), most(func(g Gauge) float64 { return of(g).MB }),
+			most(func(g Gauge) float64 { return of(g).Sessions }), most(func(g Gauge) float64 { return of(g).Goroutines }))
+	}
+	for i := range r.Gauges[0].Nodes {
+		line(fmt.Sprintf("node %d", i+1), func(g Gauge) Use { return g.Nodes[i] })
+	}
+	line("redis", func(g Gauge) Use { return g.Redis })
+	line("players", func(g Gauge) Use { return g.Clients })
+	fmt.Fprintf(b, "%.0f bytes of the nodes a connection, of all that they are\n\n", r.PerConnection)
+}
+
+func (r *Report) writeVerdicts(b *strings.Builder) {
+	if s := r.Spike; s != nil {
+		fmt.Fprintf(b, "spike     %.0f answers/s are sustainable (%d players, p99 %.1f ms); in the spike of %d players %.0f, p99 %.1f ms, %d shed; recovered after %.0f s\n",
+			s.Sustainable, s.Players, s.Before.P99, s.Offered, s.Rate, s.During.P99, s.Shed, s.RecoveredS)
+	}
+	if s := r.Soak; s != nil {
+		fmt.Fprintf(b, "soak      %s\n", strings.Join(s.Lines, "\n          "))
+	}
+	for _, line := range r.Untrue {
+		fmt.Fprintf(b, "UNTRUE    %s\n", line)
+	}
+	if r.Untold > 0 {
+		fmt.Fprintf(b, "UNTRUE    and %d more\n", r.Untold)
+	}
+	if why := r.Failed(); why != "" {
+		fmt.Fprintf(b, "FAILED    %s\n", why)
+	} else {
+		fmt.Fprintf(b, "held      all that was told and kept was true\n")
+	}
+}

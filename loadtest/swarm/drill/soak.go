@@ -1,0 +1,72 @@
+package drill
+
+import "fmt"
+
+// Soak says whether nodes stayed as they were over a long time.
+type Soak struct {
+	Lines []string `json:"lines"`
+	Bars  []string `json:"bars"` // what grew
+}
+
+// What counts as flat, over the time that is looked at: a share of the mean, or
+// so little that it may be chance.
+const (
+	flatShare      = 0.05
+	flatMB         = 8.0
+	flatGoroutines = 50.0
+	settling       = 0.25 // of the time, which is left out: pools and caches fill
+)
+
+// soaked fits lines to memory and goroutines of each node between two instants.
+func soaked(all []Gauge, begin, end float64) *Soak {
+	s := new(Soak)
+	begin += settling * (end - begin)
+	var held []Gauge
+	for _, g := range all {
+		if g.AtS >= begin && g.AtS <= end {
+			held = append(held, g)
+		}
+	}
+	if len(held) < 3 {
+		s.Bars = append(s.Bars, "too short to say whether anything grows")
+		return s
+	}
+	for i := range held[0].Nodes {
+		node := func(of func(Use) float64) func(Gauge) float64 { return func(g Gauge) float64 { return of(g.Nodes[i]) } }
+		name := fmt.Sprintf("node %d: ", i+1)
+		s.flat(name+"heap in use, MB", held, node(func(u Use) float64 { return u.HeapMB }), flatMB)
+		s.flat(name+"resident, MB", held, node(func(u Use) float64 { return u.MB }), flatMB)
+		s.flat(name+"goroutines", held, node(func(u Use) float64 { return u.Goroutines }), flatGoroutines)
+	}
+	return s
+}
+
+// flat says how something changed by the line through it.
+func (s *Soak) flat(what string, held []Gauge, of func(Gauge) float64, least float64) {
+	slope, mean := fit(held, of)
+	span := held[len(held)-1].AtS - held[0].AtS
+	change := slope * span
+	s.Lines = append(s.Lines, fmt.Sprintf("%s: mean %.1f, %+.2f in %.0f s (%+.3f a minute)", what, mean, change, span, slope*60))
+	if change > max(flatShare*mean, least) {
+		s.Bars = append(s.Bars, fmt.Sprintf("%s grew by %.1f in %.0f s", what, change, span))
+	}
+}
+
+// fit is the line of least squares: its slope a second, and the mean.
+func fit(held []Gauge, of func(Gauge) float64) (slope, mean float64) {
+	var at float64
+	n := float64(len(held))
+	for _, g := range held {
+		at += g.AtS / n
+		mean += of(g) / n
+	}
+	var over, under float64
+	for _, g := range held {
+		over += (g.AtS - at) * (of(g) - mean)
+		under += (g.AtS - at) * (g.AtS - at)
+	}
+	if under == 0 {
+		return 0, mean
+	}
+	return over / under, mean
+}

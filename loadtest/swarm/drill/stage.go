@@ -1,0 +1,119 @@
+package drill
+
+import (
+	"context"
+	"os"
+
+	"golang.org/x/sync/errgroup"
+
+	"laststand/loadtest/rig"
+)
+
+// stage is what a drill plays on: nodes, and what they stand on.
+type stage struct {
+	stores   rig.Stores
+	servers  []*rig.Server
+	urls     []string // players'
+	ops      []string // operations
+	redis    int      // process; 0: not ours
+	binary   func()   // removes the server's
+	database string   // what it is, for the report
+}
+
+// build starts the nodes of a configuration, or takes those that run.
+func build(ctx context.Context, c Config) (s *stage, err error) {
+	s = &stage{binary: func() {}, urls: c.Attach, ops: c.Ops, database: "what they have"}
+	if len(c.Attach) > 0 {
+		return s, nil
+	}
+	defer func() {
+		if err != nil {
+			s.stop()
+			s = nil
+		}
+	}()
+	if s.stores.Dir, err = os.MkdirTemp("", "swarm-"); err != nil {
+		return s, err
+	}
+	if c.Binary == "" {
+		if c.Binary, s.binary, err = rig.Build(ctx); err != nil {
+			s.binary = func() {}
+			return s, err
+		}
+	}
+	if err := s.store(ctx, &c); err != nil {
+		return s, err
+	}
+	return s, s.start(ctx, c)
+}
+
+// store starts the stores that are asked for. Several nodes cannot share a file.
+func (s *stage) store(ctx context.Context, c *Config) (err error) {
+	if c.Redis == "" {
+		if c.Redis, s.redis, err = s.stores.Redis(ctx); err != nil {
+			return err
+		}
+	}
+	if c.Redis == "cluster" {
+		if c.Redis, err = s.stores.Cluster(ctx); err != nil {
+			return err
+		}
+	}
+	s.database = "SQLite"
+	if c.Database != "" || c.Nodes > 1 {
+		s.database = "PostgreSQL"
+	}
+	if c.Database == "postgres" || c.Database == "" && c.Nodes > 1 {
+		c.Database, err = s.stores.Postgres(ctx)
+	}
+	return err
+}
+
+// start starts the nodes, the first alone: it makes the tables.
+func (s *stage) start(ctx context.Context, c Config) error {
+	s.servers = make([]*rig.Server, c.Nodes)
+	one := func(i int) (err error) {
+		s.servers[i], err = rig.Start(ctx, rig.Options{
+			Binary: c.Binary, Env: c.Env, RedisURL: c.Redis, Database: c.Database, Settings: c.settings(),
+		})
+		return err
+	}
+	if err := one(0); err != nil {
+		return err
+	}
+	var rest errgroup.Group
+	for i := 1; i < c.Nodes; i++ {
+		rest.Go(func() error { return one(i) })
+	}
+	if err := rest.Wait(); err != nil {
+		return err
+	}
+	for _, n := range s.servers {
+		s.urls, s.ops = append(s.urls, n.URL), append(s.ops, n.Ops)
+	}
+	return nil
+}
+
+// processes are all that run on the stage.
+func (s *stage) processes() (all []int) {
+	for _, n := range s.servers {
+		all = append(all, n.Process())
+	}
+	return append(all, s.stores.Processes()...)
+}
+
+// stop ends all that was started, nodes before stores.
+func (s *stage) stop() {
+	var ending errgroup.Group
+	for _, n := range s.servers {
+		if n != nil {
+			ending.Go(func() error { n.Stop(); return nil })
+		}
+	}
+	_ = ending.Wait() // Stop has no error
+	s.stores.Stop()
+	s.binary()
+	if s.stores.Dir != "" {
+		_ = os.RemoveAll(s.stores.Dir)
+	}
+}

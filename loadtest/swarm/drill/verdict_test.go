@@ -1,0 +1,99 @@
+package drill
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"laststand/loadtest/swarm/tally"
+)
+
+// A leak shows in a soak, and what goes up and down, or grew at the beginning
+// only, does not.
+func TestSoak(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		heap  func(s float64) float64
+		grows bool
+	}{
+		"flat":             {func(float64) float64 { return 100 }, false},
+		"up and down":      {func(s float64) float64 { return 100 + 30*float64(int(s)%20)/20 }, false},
+		"a warm beginning": {func(s float64) float64 { return min(60+s, 120) }, false},
+		"a leak":           {func(s float64) float64 { return 100 + s/20 }, true},
+	} {
+		var all []Gauge
+		for s := 0.0; s < 1200; s += 4 {
+			all = append(all, Gauge{AtS: s, Nodes: []Use{{HeapMB: test.heap(s), MB: 200, Goroutines: 1000}}})
+		}
+		found := soaked(all, 0, 1200)
+		if grew := len(found.Bars) > 0; grew != test.grows || grew && !strings.Contains(found.Bars[0], "node 1: heap in use, MB grew") || len(found.Lines) != 3 {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+	if short := soaked(nil, 0, 1); len(short.Bars) != 1 {
+		t.Errorf("a soak that nothing is known of: %+v", short)
+	}
+}
+
+// Each bar of a spike is held up to it.
+func TestSpikeBars(t *testing.T) {
+	t.Parallel()
+	well := Spike{Before: tally.Quantiles{P99: 40}, During: tally.Quantiles{P99: 79}, Shed: 5, RecoveredS: 10}
+	for want, change := range map[string]func(*Spike){
+		"":                     func(*Spike) {},
+		"p99 of the admitted":  func(s *Spike) { s.During.P99 = 81 },
+		"nobody was turned":    func(s *Spike) { s.Shed = 0 },
+		"without a clear code": func(s *Spike) { s.Shame = 1 },
+		"recovered after 11":   func(s *Spike) { s.RecoveredS = 11 },
+		"recovered after -1":   func(s *Spike) { s.RecoveredS = -1 },
+	} {
+		s := well
+		change(&s)
+		s.judge(25)
+		if want == "" && len(s.Bars) > 0 || want != "" && (len(s.Bars) != 1 || !strings.HasPrefix(s.Bars[0], want) && !strings.Contains(s.Bars[0], want)) {
+			t.Errorf("%q: %q", want, s.Bars)
+		}
+	}
+}
+
+// Recovered is who answers as before for three spans, and turns nobody away.
+func TestRecovered(t *testing.T) {
+	t.Parallel()
+	d := &drill{series: tally.NewSeries(time.Second), Config: Config{Slack: time.Millisecond}}
+	began := time.Now()
+	for n, ms := range []int64{500, 70, 500, 70, 70, 70, 70} {
+		var seen tally.Tally
+		seen.Add(tally.Answer, time.Duration(ms)*time.Millisecond)
+		if n == 3 {
+			seen.Count("connect closed 1013", 1)
+		}
+		slice, err := seen.Take()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.series.Add(began.Add(time.Duration(n)*time.Second+700*time.Millisecond), slice); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &Spike{Before: tally.Quantiles{P99: 40}}
+	if after := d.recovered(s, 0, 7); after != 4 {
+		t.Errorf("recovered after %v s", after)
+	}
+	if after := d.recovered(s, 0, 6); after != -1 {
+		t.Errorf("recovered after %v s of too few", after)
+	}
+}
+
+// Refusals that say what to do are told from those that do not.
+func TestCodes(t *testing.T) {
+	t.Parallel()
+	for what, want := range map[string][2]bool{
+		"connect closed 1013": {true, false}, "duel.join overloaded": {true, false}, "board status 503": {true, false}, "answer rate_limited": {true, false},
+		"connect failed": {false, true}, "connect timeout": {false, true}, "answer internal": {false, true}, "board status 500": {false, true},
+		"answer question_closed": {false, false}, "answer accepted": {false, false}, "matches duel": {false, false},
+	} {
+		if got := [2]bool{telling(what), shameful(what)}; got != want {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+}

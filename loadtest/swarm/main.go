@@ -1,0 +1,200 @@
+// Command swarm has players really play on many nodes, in any mix and from many
+// processes, and holds all that they are told, and all that is kept in the end,
+// against the wire contract while it loads.
+//
+//	go run ./loadtest/swarm                                     # 2,000 connections, of which 400 play
+//	go run ./loadtest/swarm -idle 80000 -duels 6000 -buzzer 7000 -survival 7000 -rate 1200 -ramp 800 -for 3m -html swarm.html
+//	go run ./loadtest/swarm -spike                              # three times what is sustainable
+//	go run ./loadtest/swarm -soak 20m -html soak.html           # do memory and goroutines stay?
+//	go run ./loadtest/swarm -attach http://127.0.0.1:8080       # a server that runs, with guests that it makes
+//
+// It builds the server, starts a redis-server, a PostgreSQL where there are several
+// nodes or -database asks for it, as many nodes and processes of players as the
+// files need that a process may open, and players from many addresses of loopback.
+// All of it ends with this program, however that ends.
+//
+// It ends with 1 on any untruth: a push that is missing, doubled, or not the same to
+// all in a match; a second answer that is accepted; points, sums or standings that
+// are not what the rules make of the answers; a buzzer question with another first
+// than one, or than who was told so; a board or a profile that is not the sum of the
+// matches; behaviours that were offered and are neither sent nor dropped, queued or
+// in flight. A spike fails too if nobody is turned away, if it is done without a
+// clear code, if the p99 of those admitted is over twice what it was before (and over
+// -slack), or if that lasts for over 10 s; a soak if anything grows.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"laststand/loadtest/swarm/crowd"
+	"laststand/loadtest/swarm/drill"
+)
+
+// What this program is told to be in the processes that it starts.
+const (
+	asCrowd = "as-crowd"
+	asGuard = "as-guard"
+)
+
+func main() {
+	if len(os.Args) == 2 {
+		switch os.Args[1] {
+		case asGuard:
+			drill.Guard(os.Stdin)
+			return
+		case asCrowd:
+			end(crowd.Obey(context.Background(), os.Stdin, os.Stdout))
+			return
+		}
+	}
+	var o options
+	o.flags()
+	flag.Parse()
+	end(o.run())
+}
+
+func end(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "swarm:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	drill.Config
+	attach, ops, json, html string
+	soak                    time.Duration
+}
+
+func (o *options) flags() {
+	flag.IntVar(&o.Idle, "idle", 1500, "sessions that do nothing")
+	flag.IntVar(&o.Watchers, "watchers", 50, "sessions that watch a board")
+	flag.IntVar(&o.Duellists, "duels", 200, "players of duels, an even number")
+	flag.IntVar(&o.Buzzer, "buzzer", 100, "players of buzzer arenas")
+	flag.IntVar(&o.Survival, "survival", 100, "players of survival arenas")
+	flag.IntVar(&o.Seats, "seats", 50, "players of an arena; beyond 50 each is told their own")
+	flag.IntVar(&o.Questions, "questions", 10, "of a match")
+	flag.IntVar(&o.Readers, "readers", 20, "readers of boards over HTTP, each one a second")
+	flag.Float64Var(&o.Behaviours, "behaviours", 500, "posted a second")
+	flag.DurationVar(&o.Think, "think", 2*time.Second, "players answer at some instant within")
+	flag.DurationVar(&o.Reveal, "reveal", 1500*time.Millisecond, "pause after a question")
+	flag.Float64Var(&o.Rate, "rate", 0, "answers/s that all players come to, instead of -think and -reveal; of a spike, a third of what it offers: found if 0")
+	flag.Float64Var(&o.Ramp, "ramp", 500, "connections begun a second")
+	flag.DurationVar(&o.For, "for", 30*time.Second, "of the load, once all are connected; of a spike, the spike alone")
+	flag.BoolVar(&o.Spike, "spike", false, "offer three times the sustainable load, of duels")
+	flag.DurationVar(&o.Bound, "bound", 100*time.Millisecond, "p99 of answers up to which a load is sustainable")
+	flag.DurationVar(&o.Step, "step", 8*time.Second, "for which each load is tried before a spike")
+	flag.DurationVar(&o.Slack, "slack", 25*time.Millisecond, "p99 that is well in any case, since machines are noisy")
+	flag.DurationVar(&o.soak, "soak", 0, "load for so long, and say whether memory and goroutines stay as they are")
+	flag.IntVar(&o.LagMS, "lag", 0, "setting lag_ms of the nodes, from which on they turn others away; 0: never for that, but 250 for a spike")
+	flag.StringVar(&o.attach, "attach", "", "addresses of nodes that run, separated by commas, instead of starting some; arenas do not count there, lift their limits for guests")
+	flag.StringVar(&o.ops, "ops", "", "with -attach: addresses of their operations, for memory and goroutines")
+	flag.IntVar(&o.Nodes, "nodes", 0, "servers; 0: as many as the connections need")
+	flag.IntVar(&o.Processes, "processes", 0, "of players; 0: as many as the connections need")
+	flag.StringVar(&o.Redis, "redis", "", "URL; none: a redis-server is started; cluster: one of three masters")
+	flag.StringVar(&o.Database, "database", "", "URL, or postgres: one is started; none: that for several nodes, a file for one")
+	flag.StringVar(&o.Binary, "server", "", "the server's binary; none: it is built from this tree")
+	flag.StringVar(&o.json, "json", "", "file for the report as JSON")
+	flag.StringVar(&o.html, "html", "", "file for the report as a page")
+}
+
+var errFailed = errors.New("failed")
+
+// complete sets what follows from the rest.
+func (o *options) complete() error {
+	if o.soak > 0 {
+		o.Soak, o.For = true, o.soak
+	}
+	if o.attach != "" {
+		o.Attach = strings.Split(o.attach, ",")
+	}
+	if o.ops != "" {
+		o.Ops = strings.Split(o.ops, ",")
+	}
+	given := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	unless := func(name string, set func()) {
+		if !given[name] {
+			set()
+		}
+	}
+	if o.Spike { // what is not asked for is left out, and matches are short
+		unless("buzzer", func() { o.Buzzer = 0 })
+		unless("survival", func() { o.Survival = 0 })
+		unless("idle", func() { o.Idle = 0 })
+		unless("questions", func() { o.Questions = 3 })
+		unless("think", func() { o.Think = time.Second })
+		unless("reveal", func() { o.Reveal = time.Second })
+		unless("lag", func() { o.LagMS = 250 })
+		unless("for", func() { o.For = 15 * time.Second })
+		unless("ramp", func() { o.Ramp = 2000 })
+	}
+	if o.attach != "" {
+		unless("behaviours", func() { o.Behaviours = 0 })
+	}
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return err
+	}
+	o.Files = int(min(files.Cur, 1<<20))
+	return o.Validate()
+}
+
+func (o *options) run() (err error) {
+	if err := o.complete(); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if o.Folder, err = os.MkdirTemp("", "swarm-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(o.Folder)) }()
+	// a PostgreSQL of another user has its data below
+	if err := errors.Join(os.Chmod(o.Folder, 0o711), os.Setenv("TMPDIR", o.Folder)); err != nil {
+		return err
+	}
+	o.Launch, o.Guard = drill.Child(asCrowd), asGuard
+	o.Say = func(line string) { fmt.Println(line) }
+	report, err := drill.Run(ctx, o.Config)
+	if err != nil {
+		return err
+	}
+	fmt.Print("\n", report)
+	if err := o.write(report); err != nil {
+		return err
+	}
+	if report.Failed() != "" {
+		return errFailed
+	}
+	return nil
+}
+
+// write writes the files that are asked for.
+func (o *options) write(r *drill.Report) error {
+	var errs []error
+	if o.json != "" {
+		raw, err := json.MarshalIndent(r, "", "\t")
+		errs = append(errs, err)
+		if err == nil {
+			errs = append(errs, os.WriteFile(o.json, raw, 0o600))
+		}
+	}
+	if o.html != "" {
+		raw, err := r.HTML()
+		errs = append(errs, err)
+		if err == nil {
+			errs = append(errs, os.WriteFile(o.html, raw, 0o600))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,63 @@
+package truth
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"laststand/internal/protocol"
+)
+
+// Sent notes the answer that the player sends first.
+func (m *Match) Sent(a protocol.Answer) {
+	if r := m.round(*a.Question); r != nil && r.given == nil {
+		r.given, _ = json.Marshal(a.Given) // plain fields always encode
+	}
+}
+
+// Answered takes the reply that accepts an answer; second says that it was
+// another one than that sent first, which nobody may get accepted.
+func (m *Match) Answered(a protocol.Answer, reply protocol.Answered, second bool) error {
+	r := m.round(*a.Question)
+	switch {
+	case r == nil || r.given == nil || reply.Question != *a.Question:
+		return m.untrue("the answer to question %d got %+v", *a.Question, reply)
+	case second:
+		given, _ := json.Marshal(a.Given)
+		return m.untrue("question %d: after %s a second answer %s was accepted: %+v", reply.Question, r.given, given, reply)
+	case r.reply != nil && (r.reply.At != reply.At || r.reply.ElapsedMS != reply.ElapsedMS):
+		return m.untrue("question %d: the same answer got %+v and then %+v", reply.Question, *r.reply, reply)
+	}
+	r.reply = &reply
+	return nil
+}
+
+// afterAccepted are the codes with which a second answer may be refused.
+var afterAccepted = []protocol.Code{protocol.CodeDuplicateAnswer, protocol.CodeEliminated, protocol.CodeRateLimited}
+
+// Refused takes the refusal of an answer, for good.
+func (m *Match) Refused(a protocol.Answer, e protocol.Error, second bool) error {
+	r := m.round(*a.Question)
+	switch {
+	case r == nil || r.given == nil:
+		return m.untrue("question %d was not answered and got %s", *a.Question, e.Code)
+	case second && e.Code == protocol.CodeDuplicateAnswer:
+		return m.kept(r, e.Accepted)
+	case second && slices.Contains(afterAccepted, e.Code):
+		return nil
+	case second || e.Code != protocol.CodeQuestionClosed && e.Code != protocol.CodeEliminated:
+		return m.untrue("question %d: an answer got %s (%s)", r.asked.Question, e.Code, e.Message)
+	case r.reply != nil:
+		return m.untrue("question %d: an accepted answer got %s", r.asked.Question, e.Code)
+	}
+	r.late = true
+	return nil
+}
+
+// kept holds the answer that a refusal names against the one accepted first.
+func (m *Match) kept(r *round, a *protocol.AcceptedAnswer) error {
+	if r.reply == nil || a == nil || a.At != r.reply.At || a.ElapsedMS != r.reply.ElapsedMS || !bytes.Equal(a.Given, r.given) {
+		return m.untrue("question %d: the answer %s got %+v, and a second one is refused for %+v", r.asked.Question, r.given, r.reply, a)
+	}
+	return nil
+}

@@ -1,0 +1,9 @@
+package truth
+
+import (
+	"testing"
+
+	"laststand/internal/trial"
+)
+
+func TestMain(m *testing.M) { trial.Main(m) }

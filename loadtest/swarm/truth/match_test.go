@@ -1,0 +1,190 @@
+package truth
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+)
+
+const (
+	opened = 1_000_000
+	limit  = 10_000
+)
+
+// told is a match of one question as ada is told of it: she is right after a
+// second, and bob wrong. A test makes it untrue in one place.
+type told struct {
+	mode   string
+	given  protocol.Given
+	reply  *protocol.Answered
+	second func(*Match, protocol.Answer) error // after the reply
+	closed protocol.QuestionClosed
+	own    *protocol.Own
+	over   protocol.MatchOver
+	after  string // a further push
+}
+
+func rightAfterASecond() *told {
+	one, elapsed := 1, int64(1000)
+	return &told{
+		mode: "duel", given: protocol.Given{Choice: &one},
+		reply: &protocol.Answered{At: opened + elapsed, ElapsedMS: elapsed},
+		closed: protocol.QuestionClosed{
+			Reason: "all_answered", Answer: map[string]int{"choice": 1}, Answered: 2, Right: 1,
+			Results: []protocol.QuestionResult{
+				{Player: "ada", Given: json.RawMessage(`{"choice":1}`), Correct: true, ElapsedMS: &elapsed, Points: 190, Score: 190},
+				{Player: "bob"},
+			},
+		},
+		over: protocol.MatchOver{Reason: "finished", Standings: []protocol.OverStanding{
+			{Rank: 1, Player: "ada", Score: 190, Correct: 1, Answered: 1, Asked: 1, TimeMS: 1000},
+		}},
+	}
+}
+
+// hear has ada hear all of it.
+func (d *told) hear(t *testing.T) (Sums, error) {
+	t.Helper()
+	m := Begin("m_1", "ada", []byte("found"), protocol.MatchFound{Mode: d.mode, Questions: 1, Players: 2})
+	var errs error
+	push := func(kind string, data any) {
+		raw, err := json.Marshal(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		errs = errors.Join(errs, m.Push(kind, raw, raw))
+	}
+	push(protocol.TypeQuestion, protocol.Question{Kind: "single", Choices: []string{"no", "yes"}, OpensAt: opened, ClosesAt: opened + limit})
+	question := 0
+	a := protocol.Answer{Match: "m_1", Question: &question, Given: d.given}
+	m.Sent(a)
+	if d.reply != nil {
+		errs = errors.Join(errs, m.Answered(a, *d.reply, false))
+	}
+	if d.second != nil {
+		errs = errors.Join(errs, d.second(m, a))
+	}
+	push(protocol.TypeQuestionClosed, d.closed)
+	if d.own != nil {
+		errs = errors.Join(errs, m.Own(*d.own))
+	}
+	push(protocol.TypeMatchOver, d.over)
+	if d.after != "" {
+		push(d.after, protocol.QuestionExtended{})
+	}
+	sums, err := m.Finish()
+	return sums, errors.Join(errs, err)
+}
+
+// What is true is taken for true, and adds up.
+func TestTrue(t *testing.T) {
+	t.Parallel()
+	sums, err := rightAfterASecond().hear(t)
+	if want := (Sums{Score: 190, TimeMS: 1000, Matches: 1, Asked: 1, Answered: 1, Correct: 1}); err != nil || sums != want {
+		t.Errorf("%+v, %v", sums, err)
+	}
+	wrong := rightAfterASecond()
+	none := 0
+	wrong.given.Choice = &none
+	wrong.closed.Results = nil
+	wrong.over.Standings = nil
+	sums, err = wrong.hear(t)
+	if want := (Sums{TimeMS: limit, Matches: 1, Asked: 1, Answered: 1}); err != nil || sums != want {
+		t.Errorf("%+v, %v", sums, err)
+	}
+	void := rightAfterASecond()
+	void.mode, void.given.Choice, void.closed.Void = "survival", &none, true
+	void.closed.Results, void.over.Standings = nil, nil
+	sums, err = void.hear(t)
+	if want := (Sums{Matches: 1}); err != nil || sums != want {
+		t.Errorf("%+v, %v", sums, err)
+	}
+}
+
+// Each untruth is found, by its own check.
+func TestUntrue(t *testing.T) {
+	t.Parallel()
+	yes, no := true, false
+	first := func(d *told, by string, told bool) {
+		d.mode, d.closed.Reason = "buzzer", "first_correct"
+		d.closed.First = &protocol.First{Player: by}
+		d.reply.Correct, d.reply.First = &yes, &told
+		d.closed.Results, d.over.Standings = nil, nil
+	}
+	refuse := func(e protocol.Error) func(*Match, protocol.Answer) error {
+		return func(m *Match, a protocol.Answer) error { return m.Refused(a, e, true) }
+	}
+	for want, lie := range map[string]func(*told){
+		"a second answer": func(d *told) {
+			d.second = func(m *Match, a protocol.Answer) error { return m.Answered(a, *d.reply, true) }
+		},
+		"a second one is refused for": func(d *told) {
+			d.second = refuse(protocol.Error{Code: protocol.CodeDuplicateAnswer, Accepted: &protocol.AcceptedAnswer{At: opened + 2}})
+		},
+		"an answer got question_not_open": func(d *told) { d.second = refuse(protocol.Error{Code: protocol.CodeQuestionNotOpen}) },
+		"the same answer got": func(d *told) {
+			d.second = func(m *Match, a protocol.Answer) error {
+				return m.Answered(a, protocol.Answered{At: opened + 5, ElapsedMS: 5}, false)
+			}
+		},
+		"an accepted answer got question_closed": func(d *told) {
+			d.second = func(m *Match, a protocol.Answer) error {
+				return m.Refused(a, protocol.Error{Code: protocol.CodeQuestionClosed}, false)
+			}
+		},
+		"an answer got {Question:0 At:1020000": func(d *told) { d.reply.At, d.reply.ElapsedMS = opened+20_000, 20_000 },
+		"points 200":                           func(d *told) { d.closed.Results[0].Points = 200 },
+		"score 380":                            func(d *told) { d.closed.Results[0].Score = 380 },
+		"given {\"choice\":0}":                 func(d *told) { d.closed.Results[0].Given = json.RawMessage(`{"choice":0}`) },
+		"told given null in none":              func(d *told) { d.closed.Results[0].Given, d.closed.Results[0].ElapsedMS = nil, nil },
+		"its player was told given  in none":   func(d *told) { d.own = &protocol.Own{Match: "m_1"} },
+		"its end says":                         func(d *told) { d.over.Standings[0].Score = 200 },
+		"it was abandoned":                     func(d *told) { d.over.Reason = "abandoned" },
+		"after its end came":                   func(d *told) { d.after = protocol.TypeQuestionExtended },
+		"told to be first: true":               func(d *told) { first(d, "bob", true) },
+		"told to be first: false":              func(d *told) { first(d, "ada", false) },
+		"closed by timeout, and its first is &{Player:ada": func(d *told) {
+			first(d, "ada", true)
+			d.closed.Reason = "timeout"
+		},
+		"this player was right: true": func(d *told) {
+			first(d, "bob", false)
+			d.reply.Correct = &no
+		},
+		"question 7 closed, which is not open": func(d *told) { d.closed.Question = 7 },
+	} {
+		d := rightAfterASecond()
+		lie(d)
+		if _, err := d.hear(t); !errors.Is(err, player.ErrFalse) || !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%q was to be found, and it was %v", want, err)
+		}
+	}
+}
+
+// Who is out of a survival match gets no answer accepted.
+func TestOut(t *testing.T) {
+	t.Parallel()
+	m := Begin("m_1", "ada", nil, protocol.MatchFound{Mode: "survival", Questions: 2, Players: 2})
+	for n := range 2 {
+		question, wrong := n, 0
+		raw, _ := json.Marshal(protocol.Question{Question: n, OpensAt: opened, ClosesAt: opened + limit})
+		closed, _ := json.Marshal(protocol.QuestionClosed{Question: n, Answer: map[string]int{"choice": 1}})
+		a := protocol.Answer{Question: &question, Given: protocol.Given{Choice: &wrong}}
+		err := m.Push(protocol.TypeQuestion, raw, raw)
+		m.Sent(a)
+		if err := errors.Join(err, m.Answered(a, protocol.Answered{Question: n, At: opened}, false), m.Push(protocol.TypeQuestionClosed, closed, closed)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Push(protocol.TypeMatchOver, json.RawMessage(`{"reason":"finished"}`), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Finish(); !errors.Is(err, player.ErrFalse) || !strings.Contains(err.Error(), "who was out") {
+		t.Errorf("%v", err)
+	}
+}
