@@ -20,7 +20,7 @@ func TestTitles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for title, says := range map[string]string{
-		"Quiz Night 2026: R&D vs. Sales — final!": "", "Ｎａｃｈｔ": "", "家庭 👨‍👩‍👧 日": "", "❤️ & 1️⃣": "", "می‌خواهم": "", "Nguyễn": "", "??": "",
+		"Quiz Night 2026: R&D vs. Sales — final!": "", "Ｎａｃｈｔ": "", "家庭 👨‍👩‍👧 日": "", "❤️ & 1️⃣": "", "می\u200cخواهم": "", "Nguyễn": "", "??": "",
 		"Support": "", "Official Finals": "", "客服部": "", "Moby Dick": "", "失去死党": "",
 		"a\u202eb": "turns the direction", "\u2066abc\u2069": "turns the direction", "a\u200eb": "turns the direction",
 		"a\u200bb": "invisible", "a\u00adb": "invisible", "\ufe0fab": "invisible", "a\u200d": "invisible", "a \u200db": "invisible",

@@ -55,9 +55,9 @@ func TestInnocentNames(t *testing.T) {
 // Each stands beside an innocent one.
 func TestRefusedBesideInnocentNames(t *testing.T) {
 	t.Parallel()
-	w := wordsOf(t, "H88\nb00b\n")
+	w := wordsOf(t, "H88\nb00b\n1488\n王8\n")
 	for _, name := range strings.Split(`dickhead, D1ckhead, Dicks, a55hole, A55 hole, @sshole, 4ss, as5, a5s, $h1t, 5h17, 5hit, sh1t007, Ａss, a.s.s, A S S, 4dmin007, mod team,
-		M0dTeam, Mod-Team Bob, System, 5ystem, System Solar, Staff, Support, Support Bob, fuckoff, ScunthorpeFuck, H88, h88, B00B, Pussy, Jerk,
+		M0dTeam, Mod-Team Bob, System, 5ystem, System Solar, Staff, Support, Support Bob, fuckoff, ScunthorpeFuck, H88, h88, B00B, 1488, Bob 1488, 14-88, 王8, 大王8蛋, Pussy, Jerk,
 		官方, 官方正版, 非官方, 五官方官方, 版主, 新版主, 版主张三, 我是版主, 客服, 手游客服, 顾客服务客服, 运营, 運營, 官方运营, 去死, 去死吧, 你去死, 流氓, 大流氓,
 		白痴, 小白痴, 白痴李白, 王八, 王八蛋, 大王八, 垃圾, 垃圾人, 废物, 滚蛋, 混蛋, 脑残, 脑残粉, 贱人, 狗屎, 傻瓜, 傻瓜蛋, 管理员, 管理组, 官.方, 官 方, 去.死`, ",") {
 		name = strings.Join(strings.Fields(name), " ")

@@ -48,7 +48,7 @@ func (w *Words) find(text string, but reason) reason {
 	}
 	words, whole := wordsOf(text)
 	all := form(whole)
-	if slices.Contains(w.allowed, all) {
+	if slices.Contains(w.allowed, all) || isCode(whole) && slices.Contains(w.allowed, codeOf(whole)) {
 		return ""
 	}
 	for _, word := range distinct(words) {
@@ -144,13 +144,12 @@ func humps(part string) (all []string) {
 
 // formsOf are the forms of what a word may stand for: with and without the
 // digits and signs before and after it, of which the innermost two may pose as
-// letters, and with repeated letters once or twice. None for a word without a
-// letter; a code such as A55 is read as it is.
+// letters, and with repeated letters once or twice. A code is read as it is.
 func formsOf(word string) (forms []string) {
 	runes := []rune(word)
 	first := slices.IndexFunc(runes, func(r rune) bool { return !padding(r) })
 	if first < 0 {
-		return nil
+		return []string{codeOf(word)}
 	}
 	last := len(runes)
 	for padding(runes[last-1]) {
@@ -173,9 +172,16 @@ func formsOf(word string) (forms []string) {
 	return distinct(forms)
 }
 
-// isCode holds for one letter and a number before or after it, as of a road, a
-// room or a telephone, which nobody reads as letters.
+// isCode holds for what nobody reads as letters: digits and signs alone, and one
+// letter with a number before or after it (A55), as of a road, a room or a
+// telephone.
 func isCode(word string) bool {
+	if strings.TrimFunc(word, padding) == "" {
+		return true
+	}
+	if strings.ContainsFunc(word, unspaced) { // 王8
+		return false
+	}
 	number := strings.TrimFunc(word, unicode.IsLetter)
 	return number != "" && !strings.ContainsFunc(number, isNoDigit) && utf8.RuneCountInString(word) == utf8.RuneCountInString(number)+1
 }

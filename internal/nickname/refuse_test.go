@@ -59,10 +59,10 @@ func TestRefusedWords(t *testing.T) {
 
 func TestAllowedWords(t *testing.T) {
 	t.Parallel()
-	w := wordsOf(t, "+big jerk\n+大傻瓜蛋\nh88\n", "Crap", "官方小说", "Staff Room", "H88")
+	w := wordsOf(t, "+big jerk\n+大傻瓜蛋\nh88\n", "Crap", "官方小说", "Staff Room", "H88", "A55")
 	for raw, fine := range map[string]bool{
 		"Crap": true, "CR4P": true, "Bullshit": false, "官方小说": true, "小官方小说": true, "官方小说官方": false,
-		"Staff Room": true, "Staff Rooms": false, "Staff": false, "H88": true, "Big Jerk": true, "Big Jerks": true, "Big Fat Jerk": false, "Jerk": false,
+		"Staff Room": true, "Staff Rooms": false, "Staff": false, "H88": true, "A55": true, "Ass": false, "Big Jerk": true, "Big Jerks": true, "Big Fat Jerk": false, "Jerk": false,
 		"小大傻瓜蛋": true, "大傻瓜": false,
 	} {
 		n, err := nickname.Parse(raw)

@@ -142,8 +142,8 @@ func (w *Words) addWord(word string, why reason) error {
 	if err != nil {
 		return err
 	}
-	if isCode(inner) {
-		w.whole[codeOf(inner)] = why
+	if isCode(inner) && !starred {
+		into, form = w.whole, codeOf(inner)
 	}
 	if into[form] != notAllowed { // which is refused in titles too
 		into[form] = why
@@ -153,6 +153,9 @@ func (w *Words) addWord(word string, why reason) error {
 
 func (w *Words) addFine(word string) error {
 	form, err := formOf(word)
+	if isCode(word) {
+		form = codeOf(word)
+	}
 	if err == nil {
 		w.allowed = append(w.allowed, form)
 	}
@@ -186,7 +189,6 @@ func (w *Words) allow(words []string) (faults []error) {
 		form := w.allowed[len(w.allowed)-1]
 		delete(w.whole, form)
 		delete(w.within, form)
-		delete(w.whole, codeOf(word))
 	}
 	slices.SortFunc(w.allowed, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	return faults
