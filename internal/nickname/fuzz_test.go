@@ -7,6 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
 	"golang.org/x/text/unicode/norm"
 
 	"laststand/internal/nickname"
@@ -71,7 +73,7 @@ func FuzzSkeleton(f *testing.F) {
 		}
 		for how, other := range map[string]string{
 			"composed": norm.NFC.String(name.Display), "apart": norm.NFD.String(name.Display),
-			"in capitals": strings.ToUpper(name.Display), "in small letters": strings.ToLower(name.Display), "as a title": strings.ToTitle(name.Display),
+			"in capitals": cases.Upper(language.Und).String(name.Display), "in small letters": cases.Lower(language.Und).String(name.Display),
 		} {
 			twin, err := nickname.Parse(other)
 			if err == nil && twin.Skeleton != name.Skeleton {

@@ -142,8 +142,8 @@ func (w *Words) addWord(word string, why reason) error {
 	if err != nil {
 		return err
 	}
-	if isCode(inner) && !starred {
-		into, form = w.whole, codeOf(inner)
+	if _, joined := wordsOf(inner); isCode(joined) && !starred {
+		into, form = w.whole, codeOf(joined)
 	}
 	if into[form] != notAllowed { // which is refused in titles too
 		into[form] = why
@@ -153,8 +153,8 @@ func (w *Words) addWord(word string, why reason) error {
 
 func (w *Words) addFine(word string) error {
 	form, err := formOf(word)
-	if isCode(word) {
-		form = codeOf(word)
+	if _, joined := wordsOf(word); isCode(joined) {
+		form = codeOf(joined)
 	}
 	if err == nil {
 		w.allowed = append(w.allowed, form)
@@ -165,7 +165,8 @@ func (w *Words) addFine(word string) error {
 // formOf is what a word of a list is found by. A single character is no word:
 // it would refuse too much.
 func formOf(word string) (string, error) {
-	form := form(word)
+	_, joined := wordsOf(word) // as names are looked at: a sign between may look like letters
+	form := form(joined)
 	switch {
 	case strings.Contains(word, "*"):
 		return "", errors.New("a star stands only at the ends of a word")
