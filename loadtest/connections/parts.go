@@ -19,7 +19,7 @@ func idle(ctx context.Context, o options, r *report) error {
 	}{
 		{"gorilla, default", func() (target, error) { return startPeer(ctx, "plain") }},
 		{"gorilla, leanest", func() (target, error) { return startPeer(ctx, "lean") }},
-		{"laststand", func() (target, error) { return startNode(ctx, o, rig.Options{Redis: true}) }},
+		{"laststand", func() (target, error) { return startNode(ctx, o, rig.Options{Redis: true, Game: game}) }},
 	}
 	for _, k := range kinds {
 		t, err := k.start()
