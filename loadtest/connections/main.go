@@ -40,7 +40,7 @@ func main() {
 	flag.IntVar(&o.idle, "idle", 15_000, "connections at rest")
 	flag.IntVar(&o.storm, "storm", 10_000, "connects of a storm")
 	flag.DurationVar(&o.within, "within", 3*time.Second, "that a storm's connects begin in")
-	flag.DurationVar(&o.fill, "fill", 10*time.Second, "that connections to rest are made in")
+	flag.DurationVar(&o.fill, "fill", 20*time.Second, "that connections to rest are made in: ours are players whom the ledger has to take in first")
 	flag.IntVar(&o.playing, "playing", 2_000, "players in arenas of 100, and again in duels, and of two nodes one of which dies")
 	flag.IntVar(&o.processes, "processes", 2, "that clients are spread over")
 	flag.StringVar(&o.parts, "parts", "idle,play,kill", "what to measure")
