@@ -55,13 +55,17 @@ func (l *entranceLimits) settings() map[string]int {
 	}
 }
 
-// guestsPerArena is the rule that has no setting: it goes by an arena's places.
-const guestsPerArena = "guests_per_arena"
+// The rules that have no setting go by an arena's places.
+const (
+	guestsPerArena = "guests_per_arena"
+	guestsOfArena  = "guests_per_arena_and_address"
+)
 
 // limitNames are those of all rules, of which any may be on trial.
 func limitNames() []string {
 	names := slices.Collect(maps.Keys(new(entranceLimits).settings()))
-	names = append(names, guestsPerArena, "websockets", "websockets_per_address", "websockets_without_hello", "websockets_idle",
+	names = append(names, guestsPerArena, guestsOfArena, lateCodes, lateCodesEach, vainCodes,
+		"websockets", "websockets_per_address", "websockets_without_hello", "websockets_idle",
 		"messages_per_second", "hellos_per_minute", "hellos_per_minute_per_address", shedding)
 	names = append(names, proxies.RuleFull, proxies.RuleCrowded) // the other two always stand
 	return slices.Sorted(slices.Values(names))

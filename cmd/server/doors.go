@@ -42,7 +42,7 @@ func (n *node) door(l net.Listener) net.Listener {
 
 // sessionLimits are those of the websocket, which shares the one of wrong codes
 // with HTTP.
-func (n *node) sessionLimits(codes *limit.Rule) ws.Limits {
+func (n *node) sessionLimits(codes *limit.Guesses) ws.Limits {
 	c := n.config.Limits
 	return ws.Limits{
 		PerAddress: c.ConnectionsPerAddress, Codes: codes,

@@ -39,7 +39,8 @@ func (n *node) entrances() httpapi.Limits {
 		ComingTo:    wide("arena_guests_per_minute_per_address", "players from this address for arenas", l.ArenaGuestsPerMinutePerAddress, time.Minute),
 		ArenaGuests: wide("guests_per_minute_per_arena", "players for this arena", l.GuestsPerMinutePerArena, time.Minute),
 		ArenaSeats:  wide(guestsPerArena, "new players for this arena", seats, 24*time.Hour),
-		Codes:       wide("wrong_codes_per_hour_per_address", "wrong codes of arenas from this address", l.WrongCodesPerHourPerAddress, time.Hour),
+		ArenaShare:  wide(guestsOfArena, "new players for this arena from this address", seats, 24*time.Hour),
+		Codes:       n.codes(),
 		Hosting:     wide("arenas_per_hour_per_host", "arenas of one host", l.ArenasPerHourPerHost, time.Hour),
 		HostingFrom: wide("arenas_per_hour_per_address", "arenas from this address", l.ArenasPerHourPerAddress, time.Hour),
 		Changes:     wide("changes_per_hour_per_player", "changes of name and account", l.ChangesPerHourPerPlayer, time.Hour),
@@ -60,4 +61,32 @@ func (n *node) entrances() httpapi.Limits {
 			Most: l.TaskCallsPerSecondPerService, Per: time.Second,
 		}),
 	}
+}
+
+// The rules of who tries a code from an address that has tried too many have no
+// settings: they go by that of the address.
+const (
+	lateCodes     = "late_codes_per_hour_per_address"
+	lateCodesEach = "late_codes_per_hour_per_player"
+	vainCodes     = "vain_codes_per_hour_per_address"
+
+	lateEach = 2  // tries an hour of a player
+	vainFor  = 10 // times what may be wrong
+)
+
+// codes bound what may be guessed: so many an hour by address, and half as many
+// more of players, who have few each. What is refused is counted at the node, so
+// that it costs nothing.
+func (n *node) codes() *limit.Guesses {
+	most := n.config.Limits.WrongCodesPerHourPerAddress
+	rule := func(name, what string, most int) *limit.Rule {
+		return n.limiter.Rule(limit.Terms{Name: name, What: what, Most: most, Per: time.Hour, Wide: true})
+	}
+	g := &limit.Guesses{Wrong: rule("wrong_codes_per_hour_per_address", "wrong codes of arenas from this address", most)}
+	if most > 0 {
+		g.Vain = n.limiter.Rule(limit.Terms{Name: vainCodes, What: "refused codes from this address", Most: vainFor * most, Per: time.Hour})
+		g.Late = rule(lateCodes, "wrong codes of players from this address", max(most/2, 1))
+		g.LateEach = rule(lateCodesEach, "wrong codes of this player", lateEach)
+	}
+	return g
 }

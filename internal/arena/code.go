@@ -54,6 +54,9 @@ func newCode() (string, error) {
 	return fmt.Sprintf("%0*d", digits, n), nil
 }
 
+// Secret is what a code opens, of its own among those of all games.
+func Secret(game, code string) string { return game + "/" + code }
+
 func isCode(s string) bool {
 	return len(s) == digits && strings.Trim(s, "0123456789") == ""
 }

@@ -42,6 +42,7 @@ func (a *api) postArena(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	a.Limits.Codes.Vouch(r.Context(), a.guessOf(r, made.Code)) // they often sit where their host does
 	from.RawQuery = url.Values{"arena": {made.Code}}.Encode()
 	made.JoinURL = from.String()
 	return answer(w, http.StatusCreated, made)
@@ -73,7 +74,7 @@ func (a *api) getArena(w http.ResponseWriter, r *request) error {
 		return refuse(protocol.CodeNotFound, "there is no such arena: a code has 6 digits")
 	}
 	var look protocol.ArenaLook
-	err := a.guess(r, func() (err error) {
+	err := a.guess(r, code, func() (err error) {
 		look, err = a.Arenas.Look(r.Context(), r.game, code)
 		return err
 	})

@@ -14,8 +14,11 @@ import (
 )
 
 // twice is a rule that allows a thing twice an hour.
-func twice(what string) *limit.Rule {
-	return limit.New(limit.Config{}).Rule(limit.Terms{Name: what, What: what, Most: 2, Per: time.Hour})
+func twice(what string) *limit.Rule { return hourly(what, 2) }
+
+// hourly is a rule that allows a thing so often an hour; 0: as often as one likes.
+func hourly(what string, most int) *limit.Rule {
+	return limit.New(limit.Config{}).Rule(limit.Terms{Name: what, What: what, Most: most, Per: time.Hour})
 }
 
 // entrance is a handler on a world, and a test of it.
@@ -141,16 +144,14 @@ func TestLimitsAreApart(t *testing.T) {
 }
 
 // Wrong codes are charged to the address, wherever they are tried; right ones
-// are not. Who has tried too many cannot even try the right one, and is a guest
-// of the address's.
+// are not. Who has tried too many cannot try another, and is a guest of the
+// address's; one that has been right here, or was given out here, goes on.
 func TestWrongCodes(t *testing.T) {
 	t.Parallel()
-	e := enter(t, Limits{Codes: twice("codes"), Guests: twice("guests")})
+	e := enter(t, Limits{Codes: &limit.Guesses{Wrong: twice("codes")}, Guests: twice("guests")})
 	right, wrong := get(demo+"/arenas/402951"), get(demo+"/arenas/999999")
 	for range 5 {
-		e.passes(right, 200)
 		e.passes(get(demo+"/arenas/40295"), 404) // no code: it says nothing
-		e.passes(guestOf("402951"), 200)
 	}
 	e.passes(wrong, 404)
 	e.passes(guestOf("999999"), 200)
@@ -162,48 +163,93 @@ func TestWrongCodes(t *testing.T) {
 		t.Error("the code was tried")
 	}
 	e.refused(guestOf("402951"), "guests", half)
+	e.passes(send("POST", demo+"/arenas", newArena, bearerGood), 201) // of the code 402951
+	for range 5 {
+		e.passes(right, 200)
+		e.passes(guestOf("402951"), 200)
+	}
+
+	e = enter(t, Limits{Codes: &limit.Guesses{Wrong: twice("codes")}})
+	e.passes(right, 200)
+	e.passes(wrong, 404)
+	e.passes(wrong, 404)
+	e.refused(wrong, "codes", half)
+	for range 5 {
+		e.passes(right, 200)
+		e.passes(guestOf("402951"), 200)
+	}
 }
 
-// An arena bears the guests that come with its code: so many in a minute, and
-// twice its places that are new. All others, also those of one that is over, are
-// the address's.
+// An arena bears the guests that come with its code, so many in a minute, and
+// new ones: twice its places, and its places by one address. All others are the
+// address's, also those of one that is over.
 func TestGuestsOfArenas(t *testing.T) {
 	t.Parallel()
-	rule := func(what string, most int) *limit.Rule {
-		return limit.New(limit.Config{}).Rule(limit.Terms{Name: what, What: what, Most: most, Per: time.Hour})
-	}
-	address := "10.0.0.1"
-	limits := Limits{Guests: twice("guests"), ComingTo: rule("address", 9), ArenaGuests: rule("arena", 12), ArenaSeats: rule("seats", 1)}
-	e := enter(t, limits, func(c *Config) {
-		c.Address = func(*http.Request) netip.Addr { return netip.MustParseAddr(address) }
-	})
+	const places = 3 // of the world's arenas
 	comes := guestOf("402951")
 	isNew := send("POST", demo+"/guests", `{"device":"`+device+`","nickname":"Ada","arena":"402951"}`)
-	for range 2 {
-		e.passes(guestOf("000001"), 200)
+	for name, c := range map[string]struct {
+		limits Limits
+		calls  []call
+		borne  int
+	}{
+		"over":           {Limits{}, []call{guestOf("000001")}, 0},
+		"by address":     {Limits{ComingTo: hourly("coming", 5)}, []call{comes, isNew}, 5},
+		"by arena":       {Limits{ArenaGuests: hourly("arena", 5)}, []call{comes}, 5},
+		"new ones":       {Limits{ArenaSeats: hourly("seats", 1)}, []call{isNew}, 2 * places},
+		"new of address": {Limits{ArenaShare: hourly("share", 1)}, []call{isNew}, places},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.limits.Guests = twice("guests")
+			e := enter(t, c.limits)
+			for i := range c.borne + 2 {
+				one := c.calls[i%len(c.calls)]
+				if rec := answerTo(e, e, one); rec.Code >= 300 {
+					t.Errorf("call %d: %d %s", i, rec.Code, rec.Body)
+				}
+			}
+			if rec := answerTo(e, e, c.calls[0]); rec.Code != http.StatusTooManyRequests {
+				t.Errorf("after that: %d", rec.Code)
+			}
+		})
 	}
-	e.refused(guestOf("000001"), "guests", half)
-	for range 3 {
-		e.passes(comes, 200) // a known one takes no place
+	known := enter(t, Limits{ArenaSeats: hourly("seats", 1), ArenaShare: hourly("share", 1), Guests: twice("guests")})
+	for range 3 * places {
+		known.passes(comes, 200) // a known one takes no place
 	}
-	for range 6 {
+}
+
+// One client that comes as ever new devices closes an arena to nobody: others of
+// its address come as guests of the address, those of others by the arena.
+func TestOneClientTakesNoArena(t *testing.T) {
+	t.Parallel()
+	address := "10.0.0.1"
+	e := enter(t, Limits{ArenaSeats: hourly("seats", 1), ArenaShare: hourly("share", 1), Guests: hourly("guests", 60)}, func(c *Config) {
+		c.Address = func(*http.Request) netip.Addr { return netip.MustParseAddr(address) }
+	})
+	isNew := send("POST", demo+"/guests", `{"device":"`+device+`","nickname":"Ada","arena":"402951"}`)
+	const share, ofAddress = 3, 60
+	made := 0
+	for answerTo(e, e, isNew).Code == http.StatusCreated {
+		made++
+	}
+	if made != share+ofAddress {
+		t.Errorf("one client has made %d players, want %d", made, share+ofAddress)
+	}
+	e.refused(isNew, "guests", 60) // the next comes in a minute, not in a day
+	address = "10.0.0.2"
+	for range share {
 		e.passes(isNew, 201)
 	}
-	e.refused(comes, "address", 400)
-	address = "10.0.0.2"
-	e.refused(isNew, "seats", 600)
-	limits.ArenaSeats = nil
-	e = enter(t, limits, func(c *Config) { c.Address = func(*http.Request) netip.Addr { return netip.MustParseAddr(address) } })
-	for range 2 {
-		e.passes(comes, 200)
-	}
-	e.refused(comes, "arena", 300)
+	address = "10.0.0.3" // the arena bears no more, the address does
+	e.passes(isNew, 201)
 }
 
 // A store that is out of reach is no wrong code.
 func TestCodesWithoutAStore(t *testing.T) {
 	t.Parallel()
-	e := enter(t, Limits{Codes: twice("codes")})
+	e := enter(t, Limits{Codes: &limit.Guesses{Wrong: twice("codes")}})
 	e.world.fail = errStore
 	for range 3 {
 		e.passes(guestOf("402951"), 503)

@@ -30,6 +30,18 @@ type Shared interface {
 	// Take says how long one has to wait, 0 where what is asked for is there.
 	// Called again for a lost reply it may charge twice.
 	Take(ctx context.Context, d Demand) (wait time.Duration, err error)
+
+	// Hold takes one token that may be given back, and says how long one has to
+	// wait; Soon where all are held. Settle ends that: the token is spent, or given
+	// back. One that is never settled is spent after seconds. Mode and Cost of the
+	// demand do not count.
+	Hold(ctx context.Context, d Demand) (wait time.Duration, err error)
+	Settle(ctx context.Context, d Demand, spent bool) error
+
+	// Vouch remembers for a rule's key that a secret is right, and Vouched gives
+	// those, the newest MostVouched, as long as there are any of the last day.
+	Vouch(ctx context.Context, rule, key, secret string) error
+	Vouched(ctx context.Context, rule, key string) ([]string, error)
 }
 
 // Demand is what is asked of a shared bucket: Cost of its Burst tokens, of which

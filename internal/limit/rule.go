@@ -2,7 +2,6 @@ package limit
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"laststand/internal/protocol"
@@ -44,19 +43,16 @@ func (r *Rule) Charge(ctx context.Context, k Key, cost int) {
 	}
 }
 
-// Guess does what may be a guess of a secret, which is wrong where it ends with
-// a *protocol.Error of the code not_found. Wrong ones are charged to the key,
-// right ones never; who has no token left may not even try. Those that are under
-// way at the same time are all tried.
-func (r *Rule) Guess(ctx context.Context, k Key, try func() error) error {
-	if err := r.Ask(ctx, k); err != nil {
-		return err
+// has says whether a key has a token, without counting.
+func (r *Rule) has(ctx context.Context, k Key) bool {
+	return r == nil || r.trial || r.wait(ctx, k, 1, Ask) <= 0
+}
+
+// spend takes a token of a key, if there is one.
+func (r *Rule) spend(ctx context.Context, k Key) {
+	if r != nil {
+		r.wait(ctx, k, 1, Take)
 	}
-	err := try()
-	if wrong, ok := errors.AsType[*protocol.Error](err); ok && wrong.Code == protocol.CodeNotFound {
-		r.Charge(ctx, k, 1)
-	}
-	return err
 }
 
 func (r *Rule) decide(ctx context.Context, k Key, cost int, mode Mode) error {
@@ -74,6 +70,11 @@ func (r *Rule) decide(ctx context.Context, k Key, cost int, mode Mode) error {
 		r.told.wouldRefuse.Inc()
 		return nil
 	}
+	return r.refuse(k, wait)
+}
+
+// refuse counts a refusal and makes its error.
+func (r *Rule) refuse(k Key, wait time.Duration) error {
 	r.told.refused.Inc()
 	ms := (wait + time.Millisecond - 1).Milliseconds()
 	most, _ := r.size(k)
@@ -86,10 +87,8 @@ func (r *Rule) decide(ctx context.Context, k Key, cost int, mode Mode) error {
 // this node alone has let through is a part of what all have, so that a flood
 // at one node is none at the shared store.
 func (r *Rule) wait(ctx context.Context, k Key, cost int, mode Mode) time.Duration {
-	most, burst := r.size(k)
-	cost = min(cost, burst)
-	now := time.Now()
-	b := r.buckets.of(now, k, func() *bucket { return newBucket(most, burst, r.terms.Per) })
+	d, now := r.demandOf(k, cost, mode), time.Now()
+	b, cost := r.bucket(now, k), d.Cost
 	if r.shared == nil {
 		return b.demand(now, cost, mode)
 	}
@@ -98,15 +97,28 @@ func (r *Rule) wait(ctx context.Context, k Key, cost int, mode Mode) time.Durati
 	}
 	ctx, cancel := context.WithTimeout(ctx, sharedWithin)
 	defer cancel()
-	wait, err := r.shared.Take(ctx, Demand{
-		Rule: r.terms.Name, Key: k.String(), Cost: cost, Burst: burst, Interval: interval(most, r.terms.Per), Mode: mode,
-	})
+	wait, err := r.shared.Take(ctx, d)
 	if err != nil {
 		r.told.alone.Inc()
 		return b.demand(time.Now(), cost, mode)
 	}
 	b.heed(time.Now(), cost, wait, mode)
 	return wait
+}
+
+// bucket is a key's at this node.
+func (r *Rule) bucket(now time.Time, k Key) *bucket {
+	most, burst := r.size(k)
+	return r.buckets.of(now, k, func() *bucket { return newBucket(most, burst, r.terms.Per) })
+}
+
+// demandOf is what is asked for a key; a cost beyond the bucket is the whole
+// bucket.
+func (r *Rule) demandOf(k Key, cost int, mode Mode) Demand {
+	most, burst := r.size(k)
+	return Demand{
+		Rule: r.terms.Name, Key: k.String(), Cost: min(cost, burst), Burst: burst, Interval: interval(most, r.terms.Per), Mode: mode,
+	}
 }
 
 // size is how many tokens a key gets in Per, and how many it has at once.

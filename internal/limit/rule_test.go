@@ -204,6 +204,37 @@ type store struct {
 	wait  time.Duration
 	err   error
 	asked []Demand
+
+	vouched []string
+	heard   int // how often it was asked for them
+}
+
+func (s *store) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+func (s *store) Hold(ctx context.Context, d Demand) (time.Duration, error) { return s.Take(ctx, d) }
+
+func (s *store) Settle(context.Context, Demand, bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+func (s *store) Vouch(_ context.Context, _, _, secret string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.vouched = append(s.vouched, secret)
+	return s.err
+}
+
+func (s *store) Vouched(context.Context, string, string) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heard++
+	return s.vouched, s.err
 }
 
 func (s *store) Take(_ context.Context, d Demand) (time.Duration, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"laststand/internal/arena"
+	"laststand/internal/limit"
 	"laststand/internal/match"
 	"laststand/internal/pressure"
 	"laststand/internal/protocol"
@@ -35,7 +36,8 @@ func (se *session) onArenaJoin(ctx context.Context, r request) (func(), error) {
 	}
 	var joined protocol.ArenaJoined
 	then := nothing
-	err := se.server.Limits.Codes.Guess(ctx, se.from, func() (err error) {
+	guess := limit.Guess{From: se.from, By: limit.Named(se.game, se.player), Secret: arena.Secret(se.game, j.Code)}
+	err := se.server.Limits.Codes.Try(ctx, guess, func() (err error) {
 		joined, then, err = se.server.Arenas.Join(ctx, arena.JoinRequest{
 			Game: se.game, Player: se.player, Role: se.role, ArenaJoin: j,
 		})

@@ -152,21 +152,23 @@ func TestHelloRate(t *testing.T) {
 }
 
 // Wrong codes are charged to the address, whoever tries them; right ones are not.
-// With none left nothing is tried.
+// With none left nothing is tried but what was right there.
 func TestWrongCodes(t *testing.T) {
 	t.Parallel()
 	codes := limit.New(limit.Config{}).Rule(limit.Terms{Name: "codes", What: "wrong codes", Most: 2, Per: time.Hour})
-	n := start(t, addressed, func(c *Config, _ *lobby.Duel) { c.Limits.Codes = codes })
+	n := start(t, addressed, func(c *Config, _ *lobby.Duel) { c.Limits.Codes = &limit.Guesses{Wrong: codes} })
 	a, b := n.dialFrom("198.51.100.1").welcomed("ada"), n.dialFrom("198.51.100.1").welcomed("bob")
+	code := "123456"
 	join := func(c *client, want string) frame {
 		c.Helper()
-		c.ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456"})
+		c.ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: code})
 		return c.reply(want)
 	}
 	for range 3 {
 		join(a, protocol.TypeArenaJoined)
 	}
 	n.arenas.set(func(context.Context) error { return protocol.Errorf(protocol.CodeNotFound, "there is no such arena") })
+	code = "654321"
 	for _, c := range []*client{a, b} {
 		c.refusal(join(c, protocol.TypeError), protocol.CodeNotFound)
 	}
@@ -181,6 +183,9 @@ func TestWrongCodes(t *testing.T) {
 	}
 	other := n.dialFrom("198.51.100.2").welcomed("eve")
 	other.refusal(join(other, protocol.TypeError), protocol.CodeNotFound)
+	n.arenas.set(nil)
+	code = "123456"
+	join(b, protocol.TypeArenaJoined)
 }
 
 // What is on trial is counted and not refused.

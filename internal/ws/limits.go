@@ -18,9 +18,9 @@ type Limits struct {
 	Idle     *limit.Cap // one that does nothing is closed, since places are short
 	Messages *limit.Cap // a session's bucket is empty
 
-	Codes       *limit.Rule // wrong codes of arenas, of an address; nil: any number
-	Hellos      *limit.Rule // of an address; nil: any number
-	HellosInAll *limit.Rule // of the node; nil: any number
+	Codes       *limit.Guesses // of arenas; nil: any number
+	Hellos      *limit.Rule    // of an address; nil: any number
+	HellosInAll *limit.Rule    // of the node; nil: any number
 }
 
 // Those of players who are in a match are counted beside the others: a flood of

@@ -116,7 +116,7 @@ func run(o options) (err error) {
 }
 
 // bounds are the server's defaults.
-var bounds = attack.Bounds{Guests: 60, Lookups: 600, Codes: 100}
+var bounds = attack.Bounds{Guests: 60, Lookups: 600, Codes: 150}
 
 func (o options) tell(report siege.Report) error {
 	slow := report.Slow(o.floorMS, o.mostMB)

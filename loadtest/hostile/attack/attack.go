@@ -32,7 +32,7 @@ type Order struct {
 // Bounds are what the server grants an address; 0 is not held against it.
 type Bounds struct {
 	Guests, Lookups int // a minute
-	Codes           int // wrong ones an hour
+	Codes           int // wrong ones an hour, those of players with a token among them
 }
 
 // Tally is what became of it.
@@ -174,7 +174,7 @@ func (a *attacker) served() {
 // the order's beginning against what each is: a full bucket and what trickles in.
 func (a *attacker) granted(what string, times int64, each int, period time.Duration) {
 	elapsed := time.Since(a.until) + a.For
-	most := float64(len(a.Sources)) * (1 + float64(each)*(1+float64(elapsed)/float64(period)))
+	most := float64(len(a.Sources)*each) * (1 + float64(elapsed)/float64(period))
 	if each > 0 && float64(times) > most {
 		a.untrue("%d addresses were granted %d %s, at most %.0f may be", len(a.Sources), times, what, most)
 	}

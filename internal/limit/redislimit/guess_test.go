@@ -1,0 +1,192 @@
+package redislimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+	"pgregory.net/rapid"
+
+	"laststand/internal/limit"
+	"laststand/internal/protocol"
+	"laststand/internal/trial"
+)
+
+// Any history of holds and takes is that of one bucket in which what is held has
+// its place: giving back restores what was, and nothing refills there meanwhile.
+func TestHold(t *testing.T) {
+	t.Parallel()
+	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+		var now atomic.Int64
+		now.Store(epoch)
+		nodes := []*Store{New(c, now.Load), New(c, now.Load)}
+		rapid.Check(t, func(t *rapid.T) {
+			burst := rapid.IntRange(1, 6).Draw(t, "burst")
+			d := limit.Demand{Rule: "hourly", Key: ulid.Make().String(), Burst: burst, Interval: time.Hour}
+			tokens, held := burst, 0
+			for range rapid.IntRange(1, 20).Draw(t, "steps") {
+				hours := rapid.SampledFrom([]int{0, 0, 0, 1, 2, 9}).Draw(t, "hours")
+				now.Add(int64(hours) * time.Hour.Milliseconds())
+				tokens = min(burst-held, tokens+hours)
+				node := rapid.SampledFrom(nodes).Draw(t, "node")
+				if held > 0 && rapid.Bool().Draw(t, "settle") {
+					spent := rapid.Bool().Draw(t, "spent")
+					if err := node.Settle(t.Context(), d, spent); err != nil {
+						t.Fatal(err)
+					}
+					if held--; !spent {
+						tokens++
+					}
+					continue
+				}
+				wait, err := node.Hold(t.Context(), d)
+				want := time.Duration(0)
+				switch {
+				case tokens > 0:
+					tokens, held = tokens-1, held+1
+				case held > 0:
+					want = limit.Soon
+				default:
+					want = time.Hour
+				}
+				if err != nil || wait != want {
+					t.Fatalf("wait %v, want %v, left %d, held %d; %v", wait, want, tokens, held, err)
+				}
+			}
+		})
+	})
+}
+
+// What a node holds that died lapses: it is spent, and others wait no more for it.
+func TestLapse(t *testing.T) {
+	t.Parallel()
+	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+		s := New(c, func() int64 { return epoch })
+		d := limit.Demand{Rule: "codes", Key: ulid.Make().String(), Burst: 1, Interval: time.Hour}
+		first, _ := s.Hold(t.Context(), d)
+		ttl, err := c.PTTL(t.Context(), heldKey(d.Rule, d.Key)).Result()
+		if beside, _ := s.Hold(t.Context(), d); err != nil || first != 0 || beside != limit.Soon || ttl <= 0 || ttl > lapse {
+			t.Errorf("%v, beside it %v, for %v, %v", first, beside, ttl, err)
+		}
+		c.Del(t.Context(), heldKey(d.Rule, d.Key)) // its time is up
+		if err := s.Settle(t.Context(), d, false); err != nil {
+			t.Error(err)
+		}
+		if after, err := s.Hold(t.Context(), d); err != nil || after != time.Hour {
+			t.Errorf("given back after it lapsed: wait %v, %v", after, err)
+		}
+	})
+}
+
+// Over three nodes that are asked at once as many wrong ones are tried as may be;
+// then a school that has the right one comes in at all of them, once one of it
+// has shown it at one.
+func TestGuessesOverNodes(t *testing.T) {
+	t.Parallel()
+	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+		const most = 20
+		rule, address, nodes := ulid.Make().String(), limit.Named("", "school"), make([]*limit.Guesses, 3)
+		registry := prometheus.NewRegistry()
+		for i := range nodes {
+			r := prometheus.WrapRegistererWith(prometheus.Labels{"node": fmt.Sprint(i)}, registry)
+			l := limit.New(limit.Config{Shared: New(c, func() int64 { return epoch }), Registry: r})
+			nodes[i] = &limit.Guesses{Wrong: l.Rule(limit.Terms{Name: rule, What: "codes", Most: most, Per: time.Hour, Wide: true})}
+		}
+		all := func(n int, secret func(int) string, end error) (done int64) {
+			var did atomic.Int64
+			var tries sync.WaitGroup
+			for i := range n {
+				tries.Go(func() {
+					_ = nodes[i%len(nodes)].Try(context.Background(), limit.Guess{From: address, Secret: secret(i)}, func() error {
+						did.Add(1)
+						return end
+					})
+				})
+			}
+			tries.Wait()
+			return did.Load()
+		}
+		wrong := protocol.Errorf(protocol.CodeNotFound, "none")
+		right := func(int) string { return "demo/402951" }
+		if n := all(120, right, nil); n != 120 {
+			t.Errorf("%d of 120 came in at once", n)
+		}
+		n := all(90, func(i int) string { return fmt.Sprint(i) }, wrong)
+		if alone := decidedAlone(t, registry); n > most+alone || n < most-alone {
+			t.Errorf("%d wrong ones were tried, want %d, or %d more or less", n, most, alone)
+		}
+		newcomer := &limit.Guesses{Wrong: limit.New(limit.Config{Shared: New(c, func() int64 { return epoch })}).
+			Rule(limit.Terms{Name: rule, Most: most, Per: time.Hour, Wide: true})}
+		if err := newcomer.Try(t.Context(), limit.Guess{From: address, Secret: right(0)}, func() error { return nil }); err != nil {
+			t.Errorf("at a node that has never seen it: %v", err)
+		}
+	})
+}
+
+// decidedAlone is how often Redis was too slow on a busy machine.
+func decidedAlone(t *testing.T, r *prometheus.Registry) (n int64) {
+	t.Helper()
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "laststand_limit_alone_total" {
+				n += int64(m.GetCounter().GetValue())
+			}
+		}
+	}
+	return n
+}
+
+// Secrets are kept for a day, the newest of them.
+func TestVouched(t *testing.T) {
+	t.Parallel()
+	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+		now := int64(epoch)
+		s, of := New(c, func() int64 { now++; return now }), ulid.Make().String()
+		for i := range limit.MostVouched + 3 {
+			if err := s.Vouch(t.Context(), "codes", of, fmt.Sprint(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := s.Vouched(t.Context(), "codes", of)
+		ttl := c.PTTL(t.Context(), vouchedKey("codes", of)).Val()
+		if err != nil || len(got) != limit.MostVouched || slices.Contains(got, "2") || !slices.Contains(got, "3") || ttl <= 0 || ttl > vouchedFor {
+			t.Errorf("%d for %v, %v", len(got), ttl, err)
+		}
+	})
+}
+
+// A node goes on by its own bucket when Redis dies during a try.
+func TestRedisDiesDuringATry(t *testing.T) {
+	t.Parallel()
+	server := trial.Redis(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, DialerRetries: 1})
+	defer client.Close()
+	g := &limit.Guesses{Wrong: limit.New(limit.Config{Shared: New(client, func() int64 { return epoch })}).
+		Rule(limit.Terms{Name: "codes", Most: 2, Per: time.Hour, Wide: true})}
+	try := func(during func()) error {
+		return g.Try(context.Background(), limit.Guess{From: limit.Named("", "a"), Secret: "x"}, func() error {
+			during()
+			return protocol.Errorf(protocol.CodeNotFound, "none")
+		})
+	}
+	codeOf := func(err error) protocol.Code {
+		e, _ := errors.AsType[*protocol.Error](err)
+		return e.Code
+	}
+	first, second, third := try(server.Kill), try(func() {}), try(func() {})
+	if codeOf(first) != protocol.CodeNotFound || codeOf(second) != protocol.CodeNotFound || codeOf(third) != protocol.CodeRateLimited {
+		t.Errorf("%v, %v, %v", first, second, third)
+	}
+}
