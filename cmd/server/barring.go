@@ -11,6 +11,7 @@ import (
 	"laststand/internal/ledger"
 	"laststand/internal/lobby"
 	"laststand/internal/match"
+	"laststand/internal/nickname"
 	"laststand/internal/redisx"
 )
 
@@ -46,9 +47,15 @@ func (n *node) wireBars() {
 				n.display.Renamed(b.Game, b.ID)
 			}
 		}
-		n.sessions.Recheck()
+		n.recheck()
 	})
 	n.inbox.Handle(kindBarred, func([]byte) { n.identity.Bars.Wake() })
+}
+
+// recheck ends what lasts here of who may not go on: websockets and polls.
+func (n *node) recheck() {
+	n.sessions.Recheck()
+	n.standing.Recheck()
 }
 
 // barredWithin bounds what follows on a change that has been committed.
@@ -99,6 +106,16 @@ func (b barring) Erase(ctx context.Context, game, player string) error {
 		b.forfeit(ctx, game, player)
 	}
 	return err
+}
+
+// PlayerNamed implements ops.Bars. Lists of words do not matter: who is called by
+// what none may hold any more can be found by it.
+func (b barring) PlayerNamed(ctx context.Context, game, name string) (identity.Player, error) {
+	n, err := nickname.Parse(name)
+	if err != nil {
+		return identity.Player{}, err
+	}
+	return b.Ledger.PlayerNamed(ctx, game, n.Skeleton)
 }
 
 // forfeit ends what a player is in, as leaving it does. What cannot be ended

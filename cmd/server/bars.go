@@ -30,8 +30,24 @@ type shownBar struct {
 	IssuedBefore         int64 `json:"issued_before"`
 }
 
+// barsOf names whose tokens and players a command is about.
+type barsOf struct {
+	Game   string `placeholder:"NAME" help:"The game."`
+	Admins bool   `help:"Tokens of admins, which are in no game."`
+}
+
+// Validate implements kong's validation.
+func (b barsOf) Validate() error {
+	if (b.Game != "") == b.Admins {
+		return fmt.Errorf("name either --game or --admins")
+	}
+	return nil
+}
+
+func (b barsOf) path(rest string) string { return pathOf(b.Game, rest) }
+
 type barsList struct {
-	ofGame
+	barsOf
 	Kind string `enum:"ban,token,subject,erased,tied,all" default:"all" placeholder:"all" help:"ban, token, subject, erased, tied or all."`
 }
 
@@ -101,7 +117,7 @@ func (b *barsBan) Run(flags *cli, to console) error {
 }
 
 type barsRevoke struct {
-	ofGame
+	barsOf
 	TokenID string        `name:"token-id" placeholder:"JTI" help:"One token, by its jti."`
 	Subject string        `placeholder:"ID" help:"All tokens of a sub that have been issued."`
 	Before  time.Time     `placeholder:"TIME" help:"Of the subject only those issued before (RFC 3339; default: now)."`
@@ -112,7 +128,8 @@ type barsRevoke struct {
 // Help implements kong's help provider.
 func (*barsRevoke) Help() string {
 	return "Connections that began with such a token are closed with 4401; seats stay, and a new token leads back to them.\n\n" +
-		"Example: server bars revoke --game demo --subject p_42 --reason 'a lost phone'"
+		"Example: server bars revoke --game demo --subject p_42 --reason 'a lost phone'\n" +
+		"         server bars revoke --admins --subject ops --reason 'a lost laptop'"
 }
 
 // Run revokes tokens.
@@ -142,7 +159,7 @@ func putBar(flags *cli, to console, path string, body map[string]any) error {
 }
 
 type barsLift struct {
-	ofGame
+	barsOf
 	Kind string `enum:"ban,token,subject" default:"ban" placeholder:"ban" help:"ban, token or subject."`
 	ID   string `name:"id" required:"" placeholder:"ID" help:"The player, the token's jti, or the subject."`
 }
@@ -165,29 +182,4 @@ func remove(flags *cli, to console, path, done string) error {
 		fmt.Fprintln(to.out, done)
 		return body.Close()
 	})
-}
-
-type playersCmd struct {
-	Erase playersErase `cmd:"" help:"Erase a player."`
-}
-
-// Help implements kong's help provider.
-func (*playersCmd) Help() string {
-	return "Speaks to the running server, at its --ops-listen.\n\nExample: server players erase --game demo --player p_42"
-}
-
-type playersErase struct {
-	ofGame
-	Player string `required:"" placeholder:"ID" help:"The player's id, as boards show it."`
-}
-
-// Help implements kong's help provider.
-func (*playersErase) Help() string {
-	return "Name, device and profile go and do not come back; results stay under the id, without a name.\n\n" +
-		"Example: server players erase --game demo --player p_42"
-}
-
-// Run erases a player.
-func (p *playersErase) Run(flags *cli, to console) error {
-	return remove(flags, to, p.path("/players/"+url.PathEscape(p.Player)), p.Player+" is erased")
 }

@@ -106,14 +106,7 @@ func TestBarsReachAllNodes(t *testing.T) {
 
 	const another = device + "-2"
 	back = guestOf(t, there.url, another)
-	minted := func(sub string) string {
-		t.Helper()
-		code, token, errs := command(append([]string{"token", "--game=demo", "--role=player", "--sub=" + sub}, at[:3]...)...)
-		if code != 0 {
-			t.Fatal(errs)
-		}
-		return strings.TrimSpace(token)
-	}
+	minted := func(sub string) string { return mintedFor(t, "player", sub, at[:3]) }
 	account := minted("user:1")
 	if status, tied := said(t, "PUT", here.url+"/v1/games/demo/players/me/account", back.Token, map[string]string{"token": account}); status != http.StatusOK || tied["account"] != "user:1" {
 		t.Fatalf("tied: %d %v", status, tied)
@@ -176,6 +169,16 @@ func TestBarsReachAllNodes(t *testing.T) {
 		t.Errorf("closed with %d, and %d in the lobby", code, players())
 	}
 
+	named := guestOf(t, there.url, device+"-3")
+	if code, _, errs := command(append([]string{"players", "erase", "--game=demo", "--nickname=" + strings.ToUpper(named.Nickname)}, at...)...); code != 1 || !strings.Contains(errs, named.ID) {
+		t.Errorf("by a name that looks like it: %d %s", code, errs)
+	}
+	operate("players", "erase", "--game=demo", "--nickname="+named.Nickname)
+	if code := closed(t, named.Player); code != protocol.CloseUnauthorized {
+		t.Errorf("the erased was closed with %d", code)
+	}
+	checkRevoked(t, there, operate, func(role, sub string) string { return mintedFor(t, role, sub, at[:3]) })
+
 	made := strings.Fields(operate("keys", "rotate", "--game=demo"))[0]
 	if list := operate("keys", "list", "--game=demo"); !strings.Contains(list, made) || strings.Count(list, "true") != 1 {
 		t.Errorf("keys: %s", list)
@@ -184,6 +187,49 @@ func TestBarsReachAllNodes(t *testing.T) {
 		t.Errorf("an unknown key was retired: %d %s", code, errs)
 	}
 	checkNoSecrets(t, here.log.String()+there.log.String(), device, account, back.Token)
+}
+
+// mintedFor is a token by the command that mints them; admin's are of no game.
+func mintedFor(t *testing.T, role, sub string, at []string) string {
+	t.Helper()
+	words := []string{"token", "--role=" + role, "--sub=" + sub}
+	if role != "admin" {
+		words = append(words, "--game=demo")
+	}
+	code, token, errs := command(append(words, at...)...)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	return strings.TrimSpace(token)
+}
+
+// checkRevoked holds that a service's poll ends at another node when its tokens are
+// revoked, and that an admin's are refused there.
+func checkRevoked(t *testing.T, there *running, operate func(...string) string, mint func(role, sub string) string) {
+	t.Helper()
+	service, admin := mint("service", "mailer"), mint("admin", "ops-2")
+	polled := make(chan int)
+	go func() {
+		status, _ := said(t, "POST", there.url+"/v1/games/demo/tasks/claim", service, map[string]any{"kind": "mail", "wait_ms": 20_000})
+		polled <- status
+	}()
+	eventually(t, "the poll waits", func() bool { return metric(t, there.ops, "laststand_tasks_own_polls_waiting") == 1 })
+	acts := func() int {
+		status, _ := said(t, "GET", there.ops+"/admin/v1/acts", admin, nil)
+		return status
+	}
+	if status := acts(); status != http.StatusOK {
+		t.Errorf("the admin: %d", status)
+	}
+	operate("bars", "revoke", "--game=demo", "--subject=mailer", "--reason=a leak")
+	operate("bars", "revoke", "--admins", "--subject=ops-2", "--reason=a lost laptop")
+	if status := <-polled; status != http.StatusUnauthorized {
+		t.Errorf("the poll ended with %d", status)
+	}
+	eventually(t, "the admin is refused", func() bool { return acts() == http.StatusUnauthorized })
+	if list := operate("bars", "list", "--admins"); !strings.Contains(list, "ops-2") || strings.Contains(list, "mailer") {
+		t.Errorf("listed: %s", list)
+	}
 }
 
 // checkNoSecrets looks for secrets in what was logged.

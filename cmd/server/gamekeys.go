@@ -11,8 +11,10 @@ import (
 	"laststand/internal/identity"
 )
 
-// gameKeysEvery is how often the configured keys of games are read again.
-const gameKeysEvery = 10 * time.Second
+// gameKeysEvery is how often the configured keys of games are read again. They are
+// taken once two readings are alike: half of a key that is being written is a key,
+// too, and would end every session.
+const gameKeysEvery = 5 * time.Second
 
 // gameKeys reads the lists of keys in the configuration file, and the files that
 // they name, again while the server runs. All else in the configuration needs a
@@ -25,13 +27,14 @@ type gameKeys struct {
 	changed func() // called when keys have been put in force
 
 	held  map[string][]identity.Key // by game
+	seen  map[string][]identity.Key // of the last reading, by game
 	fault map[string]string         // of the last reading, by game
 }
 
 func newGameKeys(c *config, tokens *identity.Tokens, log *slog.Logger, changed func()) (*gameKeys, error) {
 	k := &gameKeys{
 		file: c.file, games: c.gameNames(), tokens: tokens, log: log, changed: changed,
-		held: make(map[string][]identity.Key), fault: make(map[string]string),
+		held: make(map[string][]identity.Key), seen: make(map[string][]identity.Key), fault: make(map[string]string),
 	}
 	for _, game := range k.games {
 		keys, err := c.readKeys(game)
@@ -83,11 +86,16 @@ func (k *gameKeys) take(ctx context.Context, c *config, game string) (changed bo
 		return false, fmt.Errorf("the game is not declared any more: that takes effect at the next start")
 	}
 	keys, err := c.readKeys(game)
+	settled := slices.EqualFunc(keys, k.seen[game], sameKey)
+	k.seen[game] = keys
 	if err != nil || slices.EqualFunc(keys, k.held[game], sameKey) {
 		return false, err
 	}
 	if len(keys) == 0 { // as in a file that is half written, which would end every session
 		return false, fmt.Errorf("it has none any more: that takes effect at the next start")
+	}
+	if !settled {
+		return false, nil
 	}
 	if err := k.tokens.Configure(ctx, game, keys); err != nil {
 		return false, err

@@ -72,7 +72,14 @@ func TestGameKeysAreReadAgain(t *testing.T) {
 		if err := os.WriteFile(path, []byte(step.config), 0o600); err != nil {
 			t.Fatal(err)
 		}
+		before, _ := mint()
+		beside(t, path, "two.key", strings.Repeat("x", 32)) // as if it were being written
+		keys.reread(t.Context())
+		if _, err := tokens.Verify(t.Context(), before); err != nil {
+			t.Errorf("%s: by half of a file: %v", step.what, err)
+		}
 		beside(t, path, "two.key", strings.Repeat(step.two, 32))
+		keys.reread(t.Context())
 		keys.reread(t.Context())
 		_, key := mint()
 		_, err := tokens.Verify(t.Context(), first)
@@ -80,8 +87,8 @@ func TestGameKeysAreReadAgain(t *testing.T) {
 			t.Errorf("%s: %s signs, %d changes, the first token: %v; want %+v", step.what, key, changes, err, step)
 		}
 	}
-	if n := strings.Count(log.String(), "level=ERROR"); n != 4 {
-		t.Errorf("%d faults are logged, want 4:\n%s", n, log)
+	if n := strings.Count(log.String(), "level=ERROR"); n != 5 {
+		t.Errorf("%d faults are logged, want 5:\n%s", n, log)
 	}
 	checkNoSecrets(t, log.String(), strings.Repeat("1", 32), strings.Repeat("2", 32), strings.Repeat("3", 32))
 }

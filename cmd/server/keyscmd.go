@@ -27,11 +27,14 @@ type keysOf struct {
 	Game string `placeholder:"NAME" help:"The game; none for the server's own keys, of admin tokens."`
 }
 
-func (k keysOf) path(rest string) string {
-	if k.Game == "" {
-		return "/keys" + rest
+func (k keysOf) path(rest string) string { return pathOf(k.Game, "/keys"+rest) }
+
+// pathOf is a path of a game, or where there is none of the server's own.
+func pathOf(game, rest string) string {
+	if game == "" {
+		return rest
 	}
-	return ofGame(k).path("/keys" + rest)
+	return ofGame{game}.path(rest)
 }
 
 type keysList struct{ keysOf }

@@ -18,6 +18,7 @@ import (
 	"laststand/internal/certificate"
 	"laststand/internal/eventq"
 	"laststand/internal/hooks"
+	"laststand/internal/httpapi"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/display"
@@ -70,6 +71,7 @@ type node struct {
 	office   *hooks.Office
 	workers  *eventq.Workers
 	sessions *ws.Server
+	standing *httpapi.Standing
 
 	reporting reporting
 

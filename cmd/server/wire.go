@@ -38,7 +38,7 @@ func (n *node) wire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.gameKeys, err = newGameKeys(&n.config, tokens, n.log, func() { n.sessions.Recheck() })
+	n.gameKeys, err = newGameKeys(&n.config, tokens, n.log, n.recheck)
 	if err != nil {
 		return err
 	}
@@ -193,8 +193,9 @@ func (n *node) wireEdges() {
 		Numbers: redissession.New(n.redis.Client, n.id, n.now), Replace: n.replace, Wheel: n.wheel, Now: n.now,
 		Logger: n.log, Registry: n.registry, Origins: n.config.Origins, Connections: n.config.Limits.Connections,
 		PerSecond: n.config.Limits.MessagesPerSecond, PingEvery: pingEvery,
-		Limits: n.sessionLimits(entrances.Codes), Pressure: n.pressure, Address: n.proxies.Client, Alone: n.alone(),
+		Limits: n.sessionLimits(entrances.Codes), Pressure: n.pressure, Address: n.proxies.Client, Alone: n.alone(), Secure: n.proxies.Secure,
 	})
+	n.standing = httpapi.NewStanding(func(c identity.Claims) error { return n.identity.Stands(c, c.Subject) })
 	front := eventq.NewFront(eventq.FrontConfig{Store: n.ledger, Bell: &n.bell, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{
 		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.barring(), Arenas: n.arenas, Players: n.ledger, History: n.ledger, Boards: n.display, Behaviours: n.reporting, Tasks: front,
@@ -205,7 +206,7 @@ func (n *node) wireEdges() {
 			"inbox":    n.inbox.Ready,
 			"redis":    func(ctx context.Context) error { return n.redis.Client.Ping(ctx).Err() },
 		},
-		Draining: n.draining.Load, Down: unavailable, Limits: entrances, Address: n.proxies.Client, Secure: n.proxies.Secure, Pressure: n.pressure,
+		Draining: n.draining.Load, Down: unavailable, Limits: entrances, Address: n.proxies.Client, Secure: n.proxies.Secure, Pressure: n.pressure, Standing: n.standing,
 	}))
 	n.players.RegisterOnShutdown(front.Close)
 	n.operators = n.server("operations", ops.New(n.operations()))
@@ -213,5 +214,5 @@ func (n *node) wireEdges() {
 
 // server makes that of a listener.
 func (n *node) server(listener string, h http.Handler) *http.Server {
-	return httpguard.NewServer(httpguard.Config{Name: listener, Handler: h, Times: httpguard.Usual, Logger: n.log, Registry: n.registry})
+	return httpguard.NewServer(httpguard.Config{Name: listener, Handler: h, Times: httpguard.Usual, Logger: n.log, Registry: n.registry, Secure: n.proxies.Secure})
 }

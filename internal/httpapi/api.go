@@ -123,6 +123,7 @@ type Config struct {
 	Address   func(*http.Request) netip.Addr         // the client's, as limits count it; nil: that of the connection
 	Pressure  Pressure                               // nil: the node is never hard-pressed
 	Secure    func(*http.Request) bool               // whether a client's own connection is TLS; nil: as the request's is
+	Standing  *Standing                              // ends polls of who is barred; nil: they last
 }
 
 type api struct {

@@ -157,12 +157,12 @@ func (a *api) changer(r *request) (identity.Claims, error) {
 	return claims, err
 }
 
-// worker refuses whoever is no service of the game in the path, or calls too
-// often about tasks.
-func (a *api) worker(r *request) error {
+// worker is the request's service, as service gives it, unless it calls too often
+// about tasks.
+func (a *api) worker(r *request) (identity.Claims, error) {
 	claims, err := a.service(r)
-	if err != nil {
-		return err
+	if err == nil {
+		err = a.Limits.Tasks.Take(r.Context(), limit.Named(r.game, claims.Subject), 1)
 	}
-	return a.Limits.Tasks.Take(r.Context(), limit.Named(r.game, claims.Subject), 1)
+	return claims, err
 }

@@ -13,7 +13,7 @@ func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *api) originAllowed(r *http.Request) bool {
-	return a.origins.Allows(r.Header.Get("Origin"), r.Host, r.TLS != nil)
+	return a.origins.Allows(r.Header.Get("Origin"), r.Host, a.Secure(r))
 }
 
 func isPreflight(r *http.Request) bool {

@@ -4,7 +4,34 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"laststand/internal/proxies"
 )
+
+// Behind a trusted proxy that says it speaks TLS no page without it is of the
+// same host; who is none is not believed.
+func TestOriginsBehindProxies(t *testing.T) {
+	t.Parallel()
+	trusted, err := proxies.Trust([]string{"192.0.2.1"}) // whom the requests of tests are from
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		by      *proxies.Trusted
+		said    string
+		allowed bool
+	}{
+		"a proxy with TLS": {trusted, "https", false}, "a proxy without": {trusted, "http", true},
+		"a proxy that does not say": {trusted, "", true}, "a stranger": {nil, "https", true},
+	} {
+		config := configOf(&world{})
+		config.Secure = c.by.Secure
+		rec := answerTo(t, New(config), call{"GET", demo + "/players/p_1", "", []string{"Origin: http://quiz.example", "X-Forwarded-Proto: " + c.said}})
+		if allowed := rec.Header().Get("Access-Control-Allow-Origin") != ""; rec.Code != http.StatusOK || allowed != c.allowed {
+			t.Errorf("%s: %d, allowed %v", name, rec.Code, allowed)
+		}
+	}
+}
 
 func TestOrigins(t *testing.T) {
 	t.Parallel()

@@ -38,7 +38,7 @@ type enqueued struct {
 // postTasks enqueues what a game's own services have to do. It is answered once
 // that is on disk.
 func (a *api) postTasks(w http.ResponseWriter, r *request) error {
-	if err := a.worker(r); err != nil {
+	if _, err := a.worker(r); err != nil {
 		return err
 	}
 	tasks, err := readTasks(w, r.Request)
@@ -92,7 +92,7 @@ type taskView struct {
 }
 
 func (a *api) getTask(w http.ResponseWriter, r *request) error {
-	if err := a.worker(r); err != nil {
+	if _, err := a.worker(r); err != nil {
 		return err
 	}
 	t, err := a.Tasks.Task(r.Context(), r.game, r.PathValue("task"))

@@ -40,9 +40,11 @@ type claimedTask struct {
 	Payload    json.RawMessage `json:"payload"`
 }
 
-// postClaim hands tasks out, and may wait for them: see patience.
+// postClaim hands tasks out, and may wait for them: see patience. It waits no
+// longer than its service may come.
 func (a *api) postClaim(w http.ResponseWriter, r *request) error {
-	if err := a.worker(r); err != nil {
+	service, err := a.worker(r)
+	if err != nil {
 		return err
 	}
 	var body claimBody
@@ -53,7 +55,12 @@ func (a *api) postClaim(w http.ResponseWriter, r *request) error {
 	if body.Max != nil {
 		poll.Max = *body.Max
 	}
-	tasks, err := a.Tasks.Claim(r.Context(), r.game, poll)
+	ctx, leave := a.Standing.enter(r.Request, service)
+	defer leave()
+	tasks, err := a.Tasks.Claim(ctx, r.game, poll)
+	if barred := refusal(ctx); barred != nil {
+		return barred // tasks that were just handed out are so again when their leases end
+	}
 	if err != nil {
 		return err
 	}
@@ -153,7 +160,7 @@ func (a *api) postFail(w http.ResponseWriter, r *request) error {
 
 // tellTries answers what a service says of tries, once its body is read.
 func (a *api) tellTries(w http.ResponseWriter, r *request, body any, tell func() ([]eventq.Lease, error)) error {
-	if err := a.worker(r); err != nil {
+	if _, err := a.worker(r); err != nil {
 		return err
 	}
 	if err := readBody(w, r.Request, body); err != nil {

@@ -33,13 +33,14 @@ const (
 	maxStreams = 100 // requests at once of one HTTP/2 connection
 )
 
-// Config is what a server is made of; all fields are needed.
+// Config is what a server is made of; all fields but Secure are needed.
 type Config struct {
 	Name     string // of the listener, in metrics and logs
 	Handler  http.Handler
 	Times    Times
 	Logger   *slog.Logger
 	Registry prometheus.Registerer
+	Secure   func(*http.Request) bool // whether a client's own connection is TLS; nil: as the request's is
 }
 
 // NewServer makes a server of a handler. Its caller gives it a listener, and TLS
@@ -57,11 +58,15 @@ func NewServer(c Config) *http.Server {
 // guard is what every request passes first.
 type guard struct {
 	next    http.Handler
+	secure  func(*http.Request) bool
 	refused *prometheus.CounterVec // by reason
 }
 
 func newGuard(c Config) *guard {
-	g := &guard{c.Handler, vector(c, "laststand_http_heads_refused_total", "Requests refused for the size of their head, by listener and reason.", "reason")}
+	if c.Secure == nil {
+		c.Secure = func(r *http.Request) bool { return r.TLS != nil }
+	}
+	g := &guard{c.Handler, c.Secure, vector(c, "laststand_http_heads_refused_total", "Requests refused for the size of their head, by listener and reason.", "reason")}
 	for _, reason := range []string{"url", "headers"} {
 		g.refused.WithLabelValues(reason)
 	}
@@ -82,7 +87,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	if r.TLS != nil {
+	if g.secure(r) {
 		h.Set("Strict-Transport-Security", yearOfTLS)
 	}
 	switch {

@@ -3,11 +3,13 @@ package httpguard
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -259,6 +261,30 @@ func TestEveryAnswerIsSecured(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Browsers are told to come by TLS only where they have: to us, or to who says so
+// and is believed.
+func TestTransportSecurity(t *testing.T) {
+	t.Parallel()
+	believed := func(r *http.Request) bool { return r.Header.Get("X-Forwarded-Proto") == "https" }
+	for name, tt := range map[string]struct {
+		secure func(*http.Request) bool
+		said   string
+		tls    *tls.ConnectionState
+		want   string
+	}{
+		"our own TLS": {nil, "", &tls.ConnectionState{}, yearOfTLS}, "none": {nil, "", nil, ""}, "a stranger's word": {nil, "https", nil, ""},
+		"a proxy's": {believed, "https", nil, yearOfTLS}, "a proxy without": {believed, "http", nil, ""},
+	} {
+		s := NewServer(Config{Name: "players", Handler: http.HandlerFunc(echo), Times: Usual, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(), Secure: tt.secure})
+		r, w := httptest.NewRequest(http.MethodGet, "/", nil), httptest.NewRecorder()
+		r.TLS = tt.tls
+		r.Header.Set("X-Forwarded-Proto", tt.said)
+		if s.Handler.ServeHTTP(w, r); w.Header().Get("Strict-Transport-Security") != tt.want {
+			t.Errorf("%s: %q, want %q", name, w.Header().Get("Strict-Transport-Security"), tt.want)
+		}
+	}
 }
 
 // What net/http says of connections is counted, and of what clients sent nothing

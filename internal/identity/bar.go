@@ -24,9 +24,9 @@ func BarKinds() []BarKind {
 	return []BarKind{BarBan, BarToken, BarSubject, BarErased, BarTied}
 }
 
-// Bar keeps somebody out of a game. Of a game, kind and id there is one.
+// Bar keeps somebody out of a game, or tokens of admins, which are in none. Of a game, kind and id there is one.
 type Bar struct {
-	Game         string
+	Game         string // "" for admins
 	Kind         BarKind
 	ID           string
 	IssuedBefore int64  // of BarSubject: epoch ms, on whole seconds
@@ -46,6 +46,8 @@ func (b Bar) Check(now int64) error {
 	switch {
 	case b.Kind != BarBan && b.Kind != BarToken && b.Kind != BarSubject:
 		return fmt.Errorf("%w: kind is %s, %s or %s", ErrBadBar, BarBan, BarToken, BarSubject)
+	case b.Game == "" && b.Kind == BarBan:
+		return fmt.Errorf("%w: admins are in no game: bar their tokens, by kind %s or %s", ErrBadBar, BarToken, BarSubject)
 	case !ValidID(b.ID) || b.ID == reserved:
 		return fmt.Errorf("%w: the id is 1 to %d of A-Z a-z 0-9 _ . : -", ErrBadBar, maxID)
 	case b.Reason == "" || len(b.Reason) > MaxReason || !utf8.ValidString(b.Reason):

@@ -264,3 +264,44 @@ func TestAccountOf(t *testing.T) {
 		}
 	}
 }
+
+// Tokens of admins are barred as others are, one by one and by their subject, and
+// those of a game's host of the same name are not.
+func TestAdminsAreBarred(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r := registryOf(t, s)
+	mint := func(c Claims) (string, Claims) {
+		t.Helper()
+		token, _, err := r.Mint(c, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		claims, err := r.Tokens.Verify(t.Context(), token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token, claims
+	}
+	admin, claims := mint(Claims{Subject: "ops", Role: RoleAdmin})
+	other, otherClaims := mint(Claims{Subject: "ops", Role: RoleAdmin})
+	host, _ := mint(Claims{Subject: "ops", Game: game, Role: RoleHost})
+	for _, step := range []struct {
+		bar  Bar
+		want []error // of admin, other, host
+	}{
+		{Bar{Kind: BarToken, ID: claims.ID, Game: ofAdmins}, []error{ErrTokenRevoked, nil, nil}},
+		{Bar{Kind: BarSubject, ID: "ops", Game: ofAdmins, IssuedBefore: otherClaims.IssuedAt + 1000}, []error{ErrTokenRevoked, ErrTokenRevoked, nil}},
+	} {
+		s.bar(step.bar)
+		refresh(t, r)
+		for i, token := range []string{admin, other, host} {
+			if _, err := r.Verify(t.Context(), token); !errors.Is(err, step.want[i]) {
+				t.Errorf("%s, token %d: %v, want %v", step.bar.Kind, i, err, step.want[i])
+			}
+		}
+	}
+	if err := (Bar{Kind: BarBan, ID: "ops", Reason: "x"}).Check(0); !errors.Is(err, ErrBadBar) {
+		t.Errorf("an admin is banned: %v", err)
+	}
+}

@@ -123,14 +123,20 @@ func (s *store) BarsSince(_ context.Context, revision int64, limit int) (page []
 	return page, nil
 }
 
+// ofAdmins is the game of a bar that is of none.
+const ofAdmins = "-"
+
 // bar changes a bar behind the back of the views.
 func (s *store) bar(b Bar) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.revision++
 	b.Seq = s.revision
-	if b.Game == "" {
+	switch b.Game {
+	case "":
 		b.Game = game
+	case ofAdmins:
+		b.Game = ""
 	}
 	s.bars = append(slices.DeleteFunc(s.bars, func(o Bar) bool { return o.Game == b.Game && o.Kind == b.Kind && o.ID == b.ID }), b)
 }

@@ -89,6 +89,8 @@ func TestPlansUseIndexes(t *testing.T) {
 		"forget acts":      {forgetAct, []any{1, 10}},
 		"acts":             chosenActsBy(audit.Filter{}),
 		"acts of a game":   chosenActsBy(audit.Filter{Game: "g"}),
+		"acts of somebody": chosenActsBy(audit.Filter{By: "ops"}),
+		"player by name":   {selectPlayerNamed, []any{"g", "s"}},
 		"update player":    {updatePlayer, []any{"g", "p", "r", int64(1), int64(1), int64(1), int64(1), int64(1), int64(1), int64(1), int64(1)}},
 	}
 	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {

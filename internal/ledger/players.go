@@ -40,6 +40,11 @@ func (l *Ledger) Player(ctx context.Context, game, id string) (identity.Player, 
 	return l.player(ctx, selectPlayerByID, game, id)
 }
 
+// PlayerNamed gives the player who holds a skeleton, or identity.ErrNotFound.
+func (l *Ledger) PlayerNamed(ctx context.Context, game, skeleton string) (identity.Player, error) {
+	return l.player(ctx, selectPlayerNamed, game, skeleton)
+}
+
 const insertPlayer = `
 INSERT INTO players (game, id, device_hash, nickname, skeleton, named_at, joined_at)
 SELECT $1, $2, $3, $4, $5, {now}, $6 WHERE ` + speltBy + `$7 {share}) ON CONFLICT DO NOTHING`
@@ -105,6 +110,7 @@ SELECT game, id, nickname, joined_at, rating, rated, score, time_ms, limit_ms, m
 FROM players WHERE game = $1 AND `
 	selectPlayerByID     = selectPlayer + `id = $2`
 	selectPlayerByDevice = selectPlayer + `device_hash = $2`
+	selectPlayerNamed    = selectPlayer + `skeleton = $2`
 )
 
 func (l *Ledger) player(ctx context.Context, query string, args ...any) (identity.Player, error) {

@@ -9,7 +9,8 @@ import (
 	"laststand/internal/identity"
 )
 
-// Bars keeps players and tokens out, on all nodes. identity.ErrNoBar.
+// Bars keeps players and tokens out, on all nodes; of the game "" tokens of
+// admins. identity.ErrNoBar.
 type Bars interface {
 	SetBar(ctx context.Context, b identity.Bar) (identity.Bar, error)
 	LiftBar(ctx context.Context, b identity.Bar) error
@@ -18,6 +19,9 @@ type Bars interface {
 	BarsOf(ctx context.Context, game string, kind identity.BarKind, before int64, limit int) ([]identity.Bar, error)
 	// Erase has a player be no more; identity.ErrNotFound.
 	Erase(ctx context.Context, game, player string) error
+	// PlayerNamed finds who holds a nickname, as far as people can tell it from
+	// others: identity.ErrNotFound, nickname.ErrInvalid.
+	PlayerNamed(ctx context.Context, game, name string) (identity.Player, error)
 }
 
 // bar is a bar as operators see it.
@@ -116,18 +120,6 @@ func (a *api) deleteBar(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	a.Logger.InfoContext(ctx, "a bar was lifted", "game", b.Game, "kind", b.Kind, "id", b.ID, "by", b.By)
-	w.WriteHeader(http.StatusNoContent)
-	return nil
-}
-
-func (a *api) deletePlayer(w http.ResponseWriter, r *request) error {
-	player := r.PathValue("player")
-	ctx, cancel := r.within()
-	defer cancel()
-	if err := a.Bars.Erase(ctx, r.game, player); err != nil {
-		return err
-	}
-	a.Logger.InfoContext(ctx, "a player was erased", "game", r.game, "player", player, "by", r.by)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"laststand/internal/identity"
+	"laststand/internal/nickname"
 )
 
 const demoBars = "/admin/v1/games/demo/bars"
@@ -60,6 +61,16 @@ func (r *registrar) Erase(_ context.Context, game, player string) error {
 	return r.fail
 }
 
+func (r *registrar) PlayerNamed(_ context.Context, game, name string) (identity.Player, error) {
+	switch name {
+	case "":
+		return identity.Player{}, nickname.ErrInvalid
+	case "ada":
+		return identity.Player{ID: "p_1", Nickname: "Ada"}, r.fail
+	}
+	return identity.Player{}, identity.ErrNotFound
+}
+
 func (r *registrar) KeysOf(game string) []identity.KeyShown { return r.keys[game] }
 
 func (r *registrar) RotateKey(_ context.Context, game string) (identity.KeyShown, error) {
@@ -104,6 +115,13 @@ func TestBarsAreSetListedAndLifted(t *testing.T) {
 		{"GET", demoBars + "?kind=token", "", 200, `{"bars":[{"kind":"token","id":"t:1",`},
 		{"DELETE", demoBars + "/ban/p_1", "", 204, ""},
 		{"DELETE", demoBars + "/ban/p_1", "", 404, "no such bar"},
+		{"PUT", "/admin/v1/bars/subject/ops", `{"reason":"a lost laptop"}`, 200, `{"kind":"subject","id":"ops",`},
+		{"PUT", "/admin/v1/bars/token/t:2", `{"reason":"leaked"}`, 200, `{"kind":"token","id":"t:2",`},
+		{"GET", "/admin/v1/bars?kind=subject", "", 200, `"id":"ops"`},
+		{"DELETE", "/admin/v1/bars/token/t:2", "", 204, ""},
+		{"GET", "/admin/v1/games/demo/players?nickname=ada", "", 200, `{"player_id":"p_1","nickname":"Ada"}`},
+		{"GET", "/admin/v1/games/demo/players?nickname=eve", "", 404, "no such player"},
+		{"GET", "/admin/v1/games/demo/players", "", 400, "nickname"},
 		{"DELETE", "/admin/v1/games/demo/players/p_1", "", 204, ""},
 		{"DELETE", "/admin/v1/games/demo/players/p_9", "", 404, "no such player"},
 	} {
@@ -112,7 +130,7 @@ func TestBarsAreSetListedAndLifted(t *testing.T) {
 			t.Errorf("%s %s: %d %s, want %d %s", step.method, step.path, status, body, step.status, step.want)
 		}
 	}
-	if len(r.bars) != 2 || r.bars[0].By != "ops" || r.bars[0].Game != "demo" || r.erased != "demo/p_1" {
+	if len(r.bars) != 3 || r.bars[0].By != "ops" || r.bars[0].Game != "" || r.bars[1].Game != "demo" || r.erased != "demo/p_1" {
 		t.Errorf("bars %+v, erased %q", r.bars, r.erased)
 	}
 }
@@ -152,6 +170,7 @@ func TestBarsAndKeysRefuse(t *testing.T) {
 	}{
 		"no reason":         {"PUT", demoBars + "/ban/p_1", `{}`, nil, 400},
 		"an empty reason":   {"PUT", demoBars + "/ban/p_1", `{"reason":""}`, nil, 400},
+		"a banned admin":    {"PUT", "/admin/v1/bars/ban/ops", `{"reason":"x"}`, nil, 400},
 		"another kind":      {"PUT", demoBars + "/erased/p_1", `{"reason":"x"}`, nil, 400},
 		"a bad id":          {"PUT", demoBars + "/ban/p%201", `{"reason":"x"}`, nil, 400},
 		"in the past":       {"PUT", demoBars + "/ban/p_1", `{"reason":"x","ends_at":1}`, nil, 400},

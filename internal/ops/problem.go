@@ -13,6 +13,7 @@ import (
 	"laststand/internal/hooks"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
+	"laststand/internal/nickname"
 	"laststand/internal/protocol"
 	"laststand/internal/settle"
 )
@@ -72,6 +73,7 @@ var outcomes = []struct {
 	{identity.ErrBadBar, protocol.CodeBadRequest, 0},
 	{identity.ErrNoBar, protocol.CodeNotFound, 0},
 	{identity.ErrNotFound, protocol.CodeNotFound, 0},
+	{nickname.ErrInvalid, protocol.CodeBadRequest, 0},
 	{identity.ErrNoKey, protocol.CodeNotFound, 0},
 	{identity.ErrKeyInUse, protocol.CodeBadRequest, http.StatusConflict},
 	{identity.ErrManyKeys, protocol.CodeBadRequest, http.StatusConflict},

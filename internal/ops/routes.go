@@ -44,6 +44,10 @@ func (a *api) routes() []route {
 		{"GET", game + "/bars", a.getBars, []string{"kind", "limit", "cursor"}},
 		{"PUT", game + "/bars/{kind}/{id}", a.putBar, nil},
 		{"DELETE", game + "/bars/{kind}/{id}", a.deleteBar, nil},
+		{"GET", "/admin/v1/bars", a.getBars, []string{"kind", "limit", "cursor"}}, // of admins' tokens
+		{"PUT", "/admin/v1/bars/{kind}/{id}", a.putBar, nil},
+		{"DELETE", "/admin/v1/bars/{kind}/{id}", a.deleteBar, nil},
+		{"GET", game + "/players", a.findPlayer, []string{"nickname"}},
 		{"DELETE", game + "/players/{player}", a.deletePlayer, nil},
 		{"GET", game + "/keys", a.getKeys, nil},
 		{"POST", game + "/keys/rotate", a.rotateKey, nil},

@@ -52,9 +52,9 @@ func NewList(texts []string) List {
 }
 
 // Allows says whether a page of an origin may speak to the server that it asked
-// for by host, as a Host header has it. secure: the request came over TLS of
-// the server's own, and then no page without TLS is of the same host. Without it
-// the scheme says nothing: TLS may end at a proxy.
+// for by host, as a Host header has it. secure: the client's own connection is
+// TLS, and then no page without TLS is of the same host. Without it the scheme
+// says nothing: TLS may end at a proxy that nobody has told us to trust.
 func (l List) Allows(origin, host string, secure bool) bool {
 	o, err := Parse(origin)
 	if err != nil {

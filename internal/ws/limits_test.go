@@ -172,6 +172,14 @@ func TestOrigins(t *testing.T) {
 			t.Errorf("origin %q: %d, want %d", origin, got, want)
 		}
 	}
+	// Behind a proxy that speaks TLS, as it says, a page without is another's.
+	n = start(t, func(c *Config, _ *lobby.Duel) { c.Secure = func(*http.Request) bool { return true } })
+	host := n.url[len("ws"):]
+	for origin, want := range map[string]int{"https" + host: http.StatusSwitchingProtocols, "http" + host: http.StatusForbidden} {
+		if got := n.upgrade(origin); got != want {
+			t.Errorf("over TLS to a proxy, origin %q: %d, want %d", origin, got, want)
+		}
+	}
 	if got := n.labels("refused_total"); len(got) != 1 || got[0] != "upgrade" {
 		t.Errorf("refused: %v", got)
 	}

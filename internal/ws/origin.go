@@ -6,5 +6,5 @@ import "net/http"
 // same host, and those of the configured origins.
 func (s *Server) originAllowed(r *http.Request) bool {
 	named := r.Header.Get("Origin")
-	return named == "" || s.origins.Allows(named, r.Host, r.TLS != nil)
+	return named == "" || s.origins.Allows(named, r.Host, s.Secure(r))
 }

@@ -69,6 +69,7 @@ type Config struct {
 	Pressure Pressure                         // nil: the node is never hard-pressed
 	Address  func(r *http.Request) netip.Addr // the client's, as limits count it; nil: that of the connection
 	Alone    func(from netip.Addr)            // is told of an address that has its share while nobody else has a websocket; it may be nil
+	Secure   func(r *http.Request) bool       // whether a client's own connection is TLS; nil: as the request's is
 }
 
 const (
@@ -128,6 +129,9 @@ func New(c Config) *Server {
 	}
 	if s.Address == nil {
 		s.Address = peer
+	}
+	if s.Secure == nil {
+		s.Secure = func(r *http.Request) bool { return r.TLS != nil }
 	}
 	s.upgrader = websocket.Upgrader{
 		HandshakeTimeout: helloWithin,
