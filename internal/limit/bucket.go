@@ -1,8 +1,6 @@
 package limit
 
 import (
-	"hash/maphash"
-	"slices"
 	"sync"
 	"time"
 
@@ -13,12 +11,10 @@ import (
 type bucket struct {
 	tokens *rate.Limiter
 
-	mu     sync.Mutex
-	until  time.Time // no demand of cost or more was answered by the shared bucket before
-	costly int
-	held   int       // tokens that are taken, and may be given back
-	right  []uint64  // hashes of the secrets that are vouched for, the newest last
-	asked  time.Time // when the other nodes were asked for theirs
+	mu      sync.Mutex
+	until   time.Time // no demand of cost or more was answered by the shared bucket before
+	costly  int
+	guessed *guessed // nil where nobody has guessed
 }
 
 func newBucket(most, burst int, per time.Duration) *bucket {
@@ -79,68 +75,4 @@ func (b *bucket) heed(now time.Time, cost int, wait time.Duration, mode Mode) {
 	case mode != Ask:
 		b.charge(now, cost)
 	}
-}
-
-// hold takes a token that may be given back, and says how long until there is
-// one, 0 where it was there, and Soon where it is held by somebody.
-func (b *bucket) hold(now time.Time) time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch {
-	case now.Before(b.until):
-		return max(b.until.Sub(now), Soon+1)
-	case b.tokens.AllowN(now, 1):
-		b.held++
-		return 0
-	case b.held > 0:
-		return Soon
-	}
-	return max(b.lacks(now, 1), Soon+1)
-}
-
-// settle ends a hold: the token is spent, or given back.
-func (b *bucket) settle(now time.Time, spent bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.held--
-	if !spent {
-		b.tokens.ReserveN(now, -1) // what is more than a bucket holds runs over when next looked at
-	}
-}
-
-// hashes of secrets are of this process, so that nobody can find two alike.
-var hashes = maphash.MakeSeed()
-
-// vouch remembers a secret, in place of the oldest where there are too many, and
-// says whether it was new.
-func (b *bucket) vouch(secret string) bool {
-	h := maphash.String(hashes, secret)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if slices.Contains(b.right, h) {
-		return false
-	}
-	if len(b.right) == MostVouched {
-		b.right = slices.Delete(b.right, 0, 1)
-	}
-	b.right = append(b.right, h)
-	return true
-}
-
-func (b *bucket) vouches(secret string) bool {
-	h := maphash.String(hashes, secret)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Contains(b.right, h)
-}
-
-// asks says whether it is time to ask the other nodes, who are then asked.
-func (b *bucket) asks(now time.Time) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if now.Sub(b.asked) < hearsEvery {
-		return false
-	}
-	b.asked = now
-	return true
 }

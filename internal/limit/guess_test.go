@@ -257,6 +257,34 @@ func TestGuessesAlone(t *testing.T) {
 	}
 }
 
+// What the other nodes could not be told they are told a second later, by the
+// next who has it.
+func TestVouchedInVain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		s.fail(errors.New("out of reach"))
+		g := codesOf(New(Config{Shared: s}), 9)
+		try := func() {
+			if err := g.Try(t.Context(), Guess{From: ada, Secret: "right"}, rightly); err != nil {
+				t.Error(err)
+			}
+		}
+		try()
+		s.fail(nil)
+		if try(); len(s.vouched) != 1 {
+			t.Errorf("told %d times at once", len(s.vouched))
+		}
+		time.Sleep(time.Second)
+		for range 3 {
+			try()
+		}
+		if len(s.vouched) != 2 {
+			t.Errorf("told %d times", len(s.vouched))
+		}
+	})
+}
+
 // What a secret is vouched for at other nodes is asked once a second at most, and
 // only of who is refused.
 func TestVouchedElsewhere(t *testing.T) {
@@ -292,9 +320,9 @@ func TestMostVouched(t *testing.T) {
 	t.Parallel()
 	b := newBucket(1, 1, time.Hour)
 	for i := range MostVouched + 5 {
-		b.vouch(fmt.Sprint(i))
+		b.vouch(time.Now(), fmt.Sprint(i))
 	}
-	if len(b.right) != MostVouched || b.vouches("4") || !b.vouches("5") || b.vouch("5") {
-		t.Errorf("%d are vouched for", len(b.right))
+	if len(b.guessed.right) != MostVouched || b.vouches("4") || !b.vouches("5") || b.vouch(time.Now(), "5") {
+		t.Errorf("%d are vouched for", len(b.guessed.right))
 	}
 }

@@ -101,13 +101,15 @@ func (r *Rule) holdOnce(ctx context.Context, k Key) (h hold, wait time.Duration)
 
 // vouch remembers here, and for all nodes, that a secret is right.
 func (r *Rule) vouch(ctx context.Context, of Guess) {
-	if !r.bucket(time.Now(), of.From).vouch(of.Secret) || r.shared == nil {
+	b := r.bucket(time.Now(), of.From)
+	if !b.vouch(time.Now(), of.Secret) || r.shared == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sharedWithin)
 	defer cancel()
 	if r.shared.Vouch(ctx, r.terms.Name, of.From.String(), of.Secret) != nil {
 		r.told.alone.Inc()
+		b.retell(time.Now(), of.Secret)
 	}
 }
 
@@ -131,7 +133,7 @@ func (r *Rule) hears(ctx context.Context, of Guess) bool {
 			r.told.alone.Inc()
 		}
 		for _, s := range secrets {
-			b.vouch(s)
+			b.vouch(time.Now(), s)
 		}
 	}
 	return b.vouches(of.Secret)
