@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 
@@ -66,7 +67,7 @@ func (s *Standing) enter(r *http.Request, c identity.Claims) (ctx context.Contex
 
 // refusal is why a call was ended, nil where it was not.
 func refusal(ctx context.Context) error {
-	if cause := context.Cause(ctx); cause != nil && cause != ctx.Err() {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, ctx.Err()) {
 		return cause
 	}
 	return nil

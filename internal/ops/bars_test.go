@@ -61,7 +61,7 @@ func (r *registrar) Erase(_ context.Context, game, player string) error {
 	return r.fail
 }
 
-func (r *registrar) PlayerNamed(_ context.Context, game, name string) (identity.Player, error) {
+func (r *registrar) PlayerNamed(_ context.Context, _, name string) (identity.Player, error) {
 	switch name {
 	case "":
 		return identity.Player{}, nickname.ErrInvalid
