@@ -39,7 +39,7 @@ func TestHostileClients(t *testing.T) {
 		Server: server, Admin: admin, Kinds: attack.Kinds(), Attack: attack.Run,
 		Honest: honest.Config{URL: server.URL, Duelists: 6, Seats: 4, Readers: 2, Watchers: 2},
 		Calm:   time.Second / 2, All: time.Second, Patience: 13 * time.Second, Return: 30 * time.Second, MoreMB: 1 << 10,
-		PerSecond: 220, Sockets: 24, Sources: siege.Sources(3), Bounds: attack.Bounds{Guests: 20, Lookups: 20, Codes: 15},
+		PerSecond: 440, Sockets: 24, Sources: siege.Sources(3), Bounds: attack.Bounds{Guests: 20, Lookups: 20, Codes: 15},
 		Say: func(line string) { t.Log(line) },
 	})
 	if err != nil {
