@@ -42,17 +42,15 @@ func Run(ctx context.Context, c Config) (r *Report, err error) {
 	}
 	c.Processes = c.fits(c.Processes, c.connections())
 	d := &drill{Config: c}
-	if d.stage, err = build(ctx, c); err != nil {
+	guard, err := c.guard(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer guard.Close() // when nothing is left to end
+	if d.stage, err = build(ctx, c, guard); err != nil {
 		return nil, err
 	}
 	defer d.stage.stop()
-	if c.Guard != "" && len(c.Attach) == 0 {
-		guard, err := d.stage.guard(ctx, c.Guard, c.Folder)
-		if err != nil {
-			return nil, err
-		}
-		defer guard.Close()
-	}
 	d.began = time.Now()
 	d.series = tally.NewSeries(max(time.Second, c.For/300))
 	d.note("%d nodes and %s serve", max(len(d.stage.urls), 1), d.stage.database)
@@ -204,17 +202,17 @@ func (d *drill) pause(ctx context.Context, span time.Duration) error {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
 	for {
+		for _, l := range d.crowds {
+			if err := l.ended(); err != nil {
+				return err
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-wait.C:
 			return nil
 		case <-look.C:
-			for _, l := range d.crowds {
-				if err := l.ended(); err != nil {
-					return err
-				}
-			}
 		}
 	}
 }

@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -68,24 +70,52 @@ func since(process int) string {
 	return ""
 }
 
-// guard has a guard see to what is on the stage, for as long as the result is
-// open.
-func (s *stage) guard(ctx context.Context, argument, folder string) (io.Closer, error) {
-	p, err := Child(argument)(ctx)
+// guarding is a guard at work. It is safe for concurrent use.
+type guarding struct {
+	mu      sync.Mutex
+	process Process // nil: there is none, and nothing is seen to
+}
+
+// guard starts the guard of a drill, which goes on when the drill is interrupted:
+// it may be killed while it ends what it started.
+func (c Config) guard(ctx context.Context) (*guarding, error) {
+	if c.Guard == "" || len(c.Attach) > 0 {
+		return new(guarding), nil
+	}
+	p, err := Child(c.Guard)(context.WithoutCancel(ctx))
 	if err != nil {
 		return nil, err
 	}
-	told := json.NewEncoder(p)
-	for _, id := range s.processes() {
-		if err := told.Encode(guarded{Process: id, Since: since(id)}); err != nil {
-			return nil, err
-		}
+	g := &guarding{process: p}
+	if err := g.tell(guarded{Folder: c.Folder}); err != nil {
+		return nil, errors.Join(err, g.Close())
 	}
-	return closing{p}, told.Encode(guarded{Folder: folder})
+	return g, nil
 }
 
-// closing ends a process when it is closed.
-type closing struct{ Process }
+// see has the guard see to processes, as soon as they run.
+func (g *guarding) see(processes ...int) error {
+	for _, id := range processes {
+		if err := g.tell(guarded{Process: id, Since: since(id)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
-// Close implements io.Closer.
-func (c closing) Close() error { return c.End() }
+func (g *guarding) tell(one guarded) error {
+	if g.process == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return json.NewEncoder(g.process).Encode(one)
+}
+
+// Close has the guard end what is left, and waits for that.
+func (g *guarding) Close() error {
+	if g.process == nil {
+		return nil
+	}
+	return g.process.End()
+}

@@ -1,12 +1,15 @@
 package drill
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"laststand/internal/trial"
 )
 
 // When whoever started them is gone a guard ends the processes that it was told
@@ -53,4 +56,29 @@ func TestGuard(t *testing.T) {
 	}
 	_ = another.Process.Kill()
 	_ = another.Wait()
+}
+
+// heard is a process that keeps what it is told.
+type heard struct {
+	Process
+	bytes.Buffer
+}
+
+func (h *heard) Write(line []byte) (int, error) { return h.Buffer.Write(line) }
+
+// What runs is seen to before anything else is started: this may be killed then.
+func TestSeenToAtOnce(t *testing.T) {
+	t.Parallel()
+	trial.Redis(t) // is needed
+	told := new(heard)
+	if _, err := build(t.Context(), Config{Binary: "false", Nodes: 1}, &guarding{process: told}); err == nil {
+		t.Fatal("a node was started that ends at once")
+	}
+	var one guarded
+	if err := json.NewDecoder(&told.Buffer).Decode(&one); err != nil || one.Process == 0 || one.Since == "" {
+		t.Errorf("the guard was told %+v of Redis: %v", one, err)
+	}
+	if one.runs() {
+		t.Error("Redis goes on without the drill")
+	}
 }

@@ -11,6 +11,7 @@ import (
 
 // stage is what a drill plays on: nodes, and what they stand on.
 type stage struct {
+	guard    *guarding
 	stores   rig.Stores
 	servers  []*rig.Server
 	urls     []string // players'
@@ -20,9 +21,10 @@ type stage struct {
 	database string   // what it is, for the report
 }
 
-// build starts the nodes of a configuration, or takes those that run.
-func build(ctx context.Context, c Config) (s *stage, err error) {
-	s = &stage{binary: func() {}, urls: c.Attach, ops: c.Ops, database: "what they have"}
+// build starts the nodes of a configuration, which the guard then sees to, or
+// takes those that run.
+func build(ctx context.Context, c Config, g *guarding) (s *stage, err error) {
+	s = &stage{guard: g, binary: func() {}, urls: c.Attach, ops: c.Ops, database: "what they have"}
 	if len(c.Attach) > 0 {
 		return s, nil
 	}
@@ -59,14 +61,19 @@ func (s *stage) store(ctx context.Context, c *Config) (err error) {
 			return err
 		}
 	}
+	if err := s.guard.see(s.stores.Processes()...); err != nil {
+		return err
+	}
 	s.database = "SQLite"
 	if c.Database != "" || c.Nodes > 1 {
 		s.database = "PostgreSQL"
 	}
 	if c.Database == "postgres" || c.Database == "" && c.Nodes > 1 {
-		c.Database, err = s.stores.Postgres(ctx)
+		if c.Database, err = s.stores.Postgres(ctx); err != nil {
+			return err
+		}
 	}
-	return err
+	return s.guard.see(s.stores.Processes()...)
 }
 
 // start starts the nodes, the first alone: it makes the tables.
@@ -76,7 +83,10 @@ func (s *stage) start(ctx context.Context, c Config) error {
 		s.servers[i], err = rig.Start(ctx, rig.Options{
 			Binary: c.Binary, Env: c.Env, RedisURL: c.Redis, Database: c.Database, Settings: c.settings(),
 		})
-		return err
+		if err != nil {
+			return err
+		}
+		return s.guard.see(s.servers[i].Process())
 	}
 	if err := one(0); err != nil {
 		return err
@@ -92,14 +102,6 @@ func (s *stage) start(ctx context.Context, c Config) error {
 		s.urls, s.ops = append(s.urls, n.URL), append(s.ops, n.Ops)
 	}
 	return nil
-}
-
-// processes are all that run on the stage.
-func (s *stage) processes() (all []int) {
-	for _, n := range s.servers {
-		all = append(all, n.Process())
-	}
-	return append(all, s.stores.Processes()...)
 }
 
 // stop ends all that was started, nodes before stores.
