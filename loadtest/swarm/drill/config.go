@@ -75,8 +75,12 @@ func (c Config) Validate() error {
 	add(c.Seats < 2 || c.Seats > 10000, "-seats is %d: an arena has 2 to 10000", c.Seats)
 	add(c.Questions < 1 || c.Questions > 50, "-questions is %d: give 1 to 50", c.Questions)
 	add(c.For <= 0 || c.For > 50*time.Minute, "-for is %v: give up to 50m, since tokens are good for an hour", c.For)
-	add(c.Ramp <= 0, "-ramp is %v: give connections a second", c.Ramp)
-	add(c.Rate < 0 || c.Behaviours < 0, "-rate and -behaviours are 0 or more")
+	add(!(c.Ramp >= 0.1 && c.Ramp <= mostASecond), "-ramp is %v: give 0.1 to %.0f connections a second", c.Ramp, mostASecond)
+	add(!inRange(c.Rate), "-rate is %v: give 0, or 0.01 to %.0f a second", c.Rate, mostASecond)
+	add(!inRange(c.Behaviours), "-behaviours is %v: give 0, or 0.01 to %.0f a second", c.Behaviours, mostASecond)
+	add(c.Nodes < 0 || c.Nodes > 100, "-nodes is %d: give 0 to 100", c.Nodes)
+	add(c.Processes < 0 || c.Processes > 100, "-processes is %d: give 0 to 100", c.Processes)
+	add(c.Soak && len(c.Attach) > 0 && len(c.Ops) == 0, "-soak looks into the nodes: with -attach give their -ops")
 	add(c.Spike && c.Soak, "-spike and -soak do not go together: give one")
 	add(c.Spike && c.Buzzer+c.Survival > 0, "a spike is of duels: leave -buzzer and -survival out")
 	add(c.Behaviours > 0 && len(c.Attach) > 0, "-behaviours needs a token of the role service, which is minted only for nodes that are started here: leave it out with -attach")
@@ -85,6 +89,14 @@ func (c Config) Validate() error {
 		add(!strings.HasPrefix(at, "http://") && !strings.HasPrefix(at, "https://"), "%q is no address: give it as http://127.0.0.1:8080", at)
 	}
 	return errors.Join(wrong...)
+}
+
+// mostASecond is of anything, since processes begin each by a tick of its own.
+const mostASecond = 1e6
+
+// inRange says whether so many a second can be paced; 0 is none.
+func inRange(perSecond float64) bool {
+	return perSecond == 0 || perSecond >= 0.01 && perSecond <= mostASecond
 }
 
 // connections are those that all players come to.

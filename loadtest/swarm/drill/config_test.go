@@ -1,6 +1,8 @@
 package drill
 
 import (
+	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -64,7 +66,14 @@ func TestValidate(t *testing.T) {
 	if err == nil {
 		t.Fatal("nothing was wrong")
 	}
-	for _, want := range []string{"-duels is 3", "-seats is 1", "-questions is 0", "-for is 1h", "-ramp is 0", "-spike and -soak", "-buzzer is -1", `"localhost" is no address`, "-behaviours needs a token"} {
+	paceless := Config{Idle: 1, Seats: 50, Questions: 10, For: time.Second, Ramp: 1e10, Rate: math.NaN(), Behaviours: math.Inf(1), Nodes: -1, Processes: -1}
+	err = errors.Join(err, paceless.Validate())
+	blind := Config{Idle: 1, Seats: 50, Questions: 10, For: time.Second, Ramp: 1, Soak: true, Attach: []string{"http://127.0.0.1:1"}}
+	err = errors.Join(err, blind.Validate())
+	for _, want := range []string{
+		"-ramp is 1e+10", "-rate is NaN", "-behaviours is +Inf", "-nodes is -1", "-processes is -1", "give their -ops",
+		"-duels is 3", "-seats is 1", "-questions is 0", "-for is 1h", "-ramp is 0", "-spike and -soak", "-buzzer is -1", `"localhost" is no address`, "-behaviours needs a token",
+	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not said: %v", want, err)
 		}

@@ -18,7 +18,7 @@ var page = template.Must(template.New("swarm").Parse(`<!doctype html>
 table{border-collapse:collapse;margin:1rem 0} td,th{padding:.15rem .8rem;text-align:right;border-bottom:1px solid #8884} td:first-child,th:first-child{text-align:left}
 svg{width:100%;height:auto;margin:.6rem 0;display:block} polyline{stroke-width:1.6}
 text{font:11px system-ui,sans-serif;fill:currentColor}.t{font-weight:600}.y,.l{text-anchor:end}.x{text-anchor:middle}.g{stroke:#8883;fill:none}.m{stroke:#8889;stroke-dasharray:3 3;stroke-width:2}
-.l{fill:inherit}.held{color:#059669}.failed{color:#dc2626}li{overflow-wrap:anywhere}
+.held{color:#059669}.failed{color:#dc2626}li{overflow-wrap:anywhere}
 </style>
 <h1>{{.Report.Connections}} connections, of which {{.Report.Players}} play</h1>
 {{with .Report.Failed}}<p class="failed"><strong>Failed:</strong> {{.}}</p>{{else}}<p class="held"><strong>Held:</strong> all that was told and kept was true.</p>{{end}}

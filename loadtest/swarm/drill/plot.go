@@ -58,7 +58,7 @@ func (p plot) svg() template.HTML {
 		for _, one := range l.points {
 			fmt.Fprintf(&b, "%.1f,%.1f ", s.x(one.at), s.y(one.value))
 		}
-		fmt.Fprintf(&b, `"/><text x="%.1f" y="16" fill="%s" class="l">%s</text>`, plotWidth-plotRight-90*float64(len(p.lines)-1-i), colour, template.HTMLEscapeString(l.name))
+		fmt.Fprintf(&b, `"/><text x="%.1f" y="16" style="fill:%s" class="l">%s</text>`, plotWidth-plotRight-90*float64(len(p.lines)-1-i), colour, template.HTMLEscapeString(l.name))
 	}
 	b.WriteString(`</svg>`)
 	return template.HTML(b.String()) //nolint:gosec // what was put in is escaped

@@ -34,7 +34,7 @@ func TestPage(t *testing.T) {
 	}
 	page := string(raw)
 	for _, want := range []string{
-		"12 connections, of which 4 play", "m_1 of &lt;script&gt;ada", "1 untruths", "answer question_closed", "<td>12.00<td>80.0", "the load &lt;begins&gt;",
+		"12 connections, of which 4 play", "m_1 of &lt;script&gt;ada", "1 untruths", "answer question_closed", "<td>12.00<td>80.0", `style="fill:#2563eb" class="l">p50<`, "the load &lt;begins&gt;",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)

@@ -31,14 +31,32 @@ func soaked(all []Gauge, begin, end float64) *Soak {
 		s.Bars = append(s.Bars, "too short to say whether anything grows")
 		return s
 	}
+	if len(held[0].Nodes) == 0 {
+		s.Bars = append(s.Bars, "no node was looked into, so whether anything grows is not known")
+	}
 	for i := range held[0].Nodes {
 		node := func(of func(Use) float64) func(Gauge) float64 { return func(g Gauge) float64 { return of(g.Nodes[i]) } }
 		name := fmt.Sprintf("node %d: ", i+1)
+		held := read(held, i)
+		if len(held) < 3 {
+			s.Bars = append(s.Bars, name+"it could not be looked into, so whether anything grows is not known")
+			continue
+		}
 		s.flat(name+"heap in use, MB", held, node(func(u Use) float64 { return u.HeapMB }), flatMB)
 		s.flat(name+"resident, MB", held, node(func(u Use) float64 { return u.MB }), flatMB)
 		s.flat(name+"goroutines", held, node(func(u Use) float64 { return u.Goroutines }), flatGoroutines)
 	}
 	return s
+}
+
+// read are the gauges at which a node's metrics could be read: there are goroutines.
+func read(all []Gauge, node int) (held []Gauge) {
+	for _, g := range all {
+		if g.Nodes[node].Goroutines > 0 {
+			held = append(held, g)
+		}
+	}
+	return held
 }
 
 // flat says how something changed by the line through it.

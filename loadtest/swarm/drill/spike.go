@@ -46,7 +46,7 @@ func (d *drill) spike(ctx context.Context) (s *Spike, err error) {
 	to := d.series.Span(time.Now())
 	during := d.series.Between(from, to)
 	s.During = during.Quantiles(tally.Answer)
-	s.Rate = float64(s.During.N) / (float64(to-from) * d.series.Every().Seconds())
+	s.Rate = float64(s.During.N) / (float64(max(to-from, 1)) * d.series.Every().Seconds())
 	for what, n := range during.Counts {
 		switch {
 		case telling(what):
@@ -73,8 +73,11 @@ func (d *drill) sustain(ctx context.Context, s *Spike) error {
 		// measured at what is there first, since what a player comes to is the game's
 		s.Players = max(s.Players, firstTry)
 		rate, _, err := d.try(ctx, s.Players)
-		if err != nil || rate == 0 {
-			return fmt.Errorf("no answers: %w", err)
+		if err != nil {
+			return err
+		}
+		if rate == 0 {
+			return fmt.Errorf("%d players had no answers within %v: give a longer -step", s.Players, d.Step)
 		}
 		s.Players = even(float64(s.Players) * d.Rate / rate)
 		s.Sustainable, s.Before, err = d.try(ctx, s.Players)

@@ -1,6 +1,10 @@
 package drill
 
 import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -30,8 +34,13 @@ func TestSoak(t *testing.T) {
 			t.Errorf("%s: %+v", name, found)
 		}
 	}
-	if short := soaked(nil, 0, 1); len(short.Bars) != 1 {
-		t.Errorf("a soak that nothing is known of: %+v", short)
+	unseen := func(nodes []Use) []Gauge {
+		return []Gauge{{1, nodes, Use{}, Use{}}, {2, nodes, Use{}, Use{}}, {3, nodes, Use{}, Use{}}}
+	}
+	for name, all := range map[string][]Gauge{"nothing": nil, "no node": unseen(nil), "a node whose metrics were not read": unseen([]Use{{MB: 200}})} {
+		if s := soaked(all, 0, 3); len(s.Bars) != 1 {
+			t.Errorf("a soak of %s: %+v", name, s)
+		}
 	}
 }
 
@@ -95,5 +104,17 @@ func TestCodes(t *testing.T) {
 		if got := [2]bool{telling(what), shameful(what)}; got != want {
 			t.Errorf("%s: %v", what, got)
 		}
+	}
+}
+
+// A process that has ended is noticed before anything is waited for.
+func TestEnded(t *testing.T) {
+	t.Parallel()
+	gone := newLink(&child{cmd: &exec.Cmd{Process: &os.Process{}}})
+	gone.err = io.EOF
+	close(gone.gone)
+	d := &drill{crowds: []*link{gone}}
+	if err := d.pause(t.Context(), time.Nanosecond); !errors.Is(err, io.EOF) {
+		t.Errorf("a drill goes on without its crowd: %v", err)
 	}
 }
