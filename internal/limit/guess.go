@@ -86,7 +86,7 @@ func (g *Guesses) admit(ctx context.Context, of Guess) (holds, error) {
 	if wait <= 0 || g.Wrong.hears(ctx, of) && g.trusts(ctx, of) {
 		return held, nil
 	}
-	g.Vain.spend(ctx, of.From)
+	g.Vain.Spend(ctx, of.From)
 	if of.By != (Key{}) && g.Late != nil && g.LateEach != nil {
 		var late time.Duration
 		if held, late = g.late(ctx, of, known); late <= 0 {

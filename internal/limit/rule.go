@@ -48,8 +48,9 @@ func (r *Rule) has(ctx context.Context, k Key) bool {
 	return r == nil || r.trial || r.wait(ctx, k, 1, Ask) <= 0
 }
 
-// spend takes a token of a key, if there is one.
-func (r *Rule) spend(ctx context.Context, k Key) {
+// Spend takes a token of a key, if there is one: of what is refused in any case, and
+// is to be owed by nobody.
+func (r *Rule) Spend(ctx context.Context, k Key) {
 	if r != nil {
 		r.wait(ctx, k, 1, Take)
 	}

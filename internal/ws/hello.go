@@ -32,15 +32,15 @@ func (se *session) onHello(ctx context.Context, r request, err error) func() {
 		return nothing
 	}
 	player, err := se.identify(ctx, h.Token)
-	if err == nil {
+	switch {
+	case err == nil:
 		err = se.admitted(ctx, player, h.Resume != nil)
+	case h.Resume != nil:
+		se.server.Limits.forged(ctx)
 	}
 	var pressed *protocol.Error
 	switch {
 	case se.barred(err):
-		if h.Resume != nil {
-			se.server.Limits.forged(ctx)
-		}
 	case errors.As(err, &pressed):
 		se.turnAway(pressed)
 	case errors.Is(err, errRole):

@@ -47,5 +47,6 @@ func (l *Limits) back(ctx context.Context, playing bool) error {
 	return l.HellosInAll.Take(ctx, newcomers, 1)
 }
 
-// forged charges one that would resume by a token that is not good.
-func (l *Limits) forged(ctx context.Context) { l.HellosInAll.Charge(ctx, newcomers, 1) }
+// forged takes one that would resume and is not known by its token, as any
+// other such hello is taken: were it owed, a flood of them would leave newcomers nothing.
+func (l *Limits) forged(ctx context.Context) { l.HellosInAll.Spend(ctx, newcomers) }
