@@ -78,13 +78,14 @@ func (w *wire) readNow(fd uintptr) bool {
 	return true
 }
 
-// fillPlain waits for a byte where there is no buffer to wait with.
+// fillPlain waits for a byte where there is no buffer to wait with. Amid a message
+// there is one, also where none of it is kept.
 func (w *wire) fillPlain() error {
 	room := make([]byte, 1)
-	if w.in.buffer != nil {
+	if w.in.amid() {
 		room = w.in.room()
 	}
-	n, err := w.Conn.Read(room)
+	n, err := w.Read(room)
 	if n > 0 && w.in.buffer == nil {
 		w.in.room()[0] = room[0]
 	}
@@ -137,7 +138,7 @@ func (w *wire) begin(frames []byte) []byte {
 		return frames
 	}
 	w.out = frames
-	_ = w.raw.Write(w.write) // what fails fails again for what is left
+	_ = w.raw.Write(w.write) // an error comes again with what is left
 	frames, w.out = w.out, nil
 	return frames
 }

@@ -3,6 +3,8 @@ package ws
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"runtime/pprof"
@@ -157,3 +159,28 @@ func TestOneGoroutineEach(t *testing.T) {
 		return count == sessions
 	})
 }
+
+// What is too large is dropped in pieces of a buffer's size also where reading
+// waits for a byte, as over TLS: not byte by byte.
+func TestDropsInPieces(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 20
+	frame := append([]byte{finalBit | 1, 0x80 | 127}, binary.BigEndian.AppendUint64(nil, size)...)
+	reads, left := 0, bytes.NewReader(append(frame, make([]byte, 4+size)...))
+	w := newWire(stream{Reader: readerFunc(func(b []byte) (int, error) { reads++; return left.Read(b) })}, time.Minute)
+	for w.fill() == nil {
+		if kind, _, err := w.next(); kind != 0 || err != nil && !errors.Is(err, errTooLarge) {
+			t.Fatalf("kind %d, %v", kind, err)
+		}
+	}
+	if left.Len() > 0 || reads > size/1000 {
+		t.Errorf("%d reads, %d bytes left", reads, left.Len())
+	}
+	if w.in.buffer != nil {
+		t.Error("it keeps a buffer")
+	}
+}
+
+type readerFunc func(b []byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
