@@ -50,6 +50,8 @@ type Matches struct {
 type witnessed struct {
 	first Seen
 	by    map[string]bool
+
+	untrue bool
 }
 
 // Add takes what a player saw, and says what is untrue of it, or "".
@@ -66,14 +68,18 @@ func (a *Matches) Add(s Seen) string {
 	}
 	twice := w.by[s.Player]
 	w.by[s.Player] = true
+	differs := s.Pushes != w.first.Pushes || s.Sum != w.first.Sum || s.Players != w.first.Players
+	w.untrue = w.untrue || twice || differs
 	if len(w.by) == w.first.Players {
 		delete(a.open, s.Match)
-		a.done++
+		if !w.untrue {
+			a.done++
+		}
 	}
 	switch {
 	case twice:
 		return fmt.Sprintf("%s ended twice for %s", s.Match, s.Player)
-	case s.Pushes != w.first.Pushes || s.Sum != w.first.Sum || s.Players != w.first.Players:
+	case differs:
 		return fmt.Sprintf("%s is %d pushes (%x) of %d players to %s, and %d (%x) of %d to %s",
 			s.Match, w.first.Pushes, w.first.Sum, w.first.Players, w.first.Player, s.Pushes, s.Sum, s.Players, s.Player)
 	}
