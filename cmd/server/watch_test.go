@@ -27,12 +27,23 @@ func TestMetrics(t *testing.T) {
 	if t.Failed() {
 		t.Logf("%s", text)
 	}
-	if log := n.log.String(); strings.Contains(log, "level=WARN") || strings.Contains(log, "level=ERROR") {
-		t.Errorf("a node that nothing ails warns\n%s", log)
+	for _, line := range n.warnings() {
+		t.Errorf("a node that nothing ails warns: %s", line)
 	}
 	if status := get(t, n.url+"/metrics", nil); status != http.StatusNotFound {
 		t.Errorf("players get %d for the metrics", status)
 	}
+}
+
+// warnings are the lines of the log that warn, but for one that is of the machine:
+// some let a process open fewer files than the default of limits.connections needs.
+func (n *running) warnings() (lines []string) {
+	for line := range strings.Lines(n.log.String()) {
+		if (strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR")) && !strings.Contains(line, "may open fewer files") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // metrics is what the operators' address shows.
