@@ -107,7 +107,7 @@ func (in *inbound) frame() (first byte, payload []byte, whole bool, err error) {
 		return 0, nil, false, nil
 	}
 	b := in.buffer[in.from:in.to]
-	if !in.fits(b[0], b[1]) {
+	if !in.fits(b[0], b[1]) || beyond(b) {
 		return 0, nil, false, errFrame
 	}
 	header, length := measure(b)
@@ -155,6 +155,12 @@ func (in *inbound) fits(first, second byte) bool {
 		known = final && second&0x7f <= maxControl
 	}
 	return known && first&0x70 == 0 && second&0x80 != 0
+}
+
+// beyond says whether a frame tells of a length that no frame may have: its first
+// bit must not be set (RFC 6455, 5.2).
+func beyond(b []byte) bool {
+	return b[1]&0x7f == 127 && len(b) >= largestHeader-4 && b[2]&0x80 != 0
 }
 
 // measure reads how long the header of a client's frame is, and its payload; 0
