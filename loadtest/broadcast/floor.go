@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,29 +17,17 @@ import (
 	"github.com/gorilla/websocket"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/rig"
 )
 
 // bare measures the floor with pushes of a size.
 func bare(ctx context.Context, o options, size int) (outcome, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return outcome{}, err
-	}
-	cmd := exec.CommandContext(ctx, self, "-as", "floor", "-size", strconv.Itoa(size),
+	child, err := rig.StartChild(ctx, "-as", "floor", "-size", strconv.Itoa(size),
 		"-watchers", strconv.Itoa(o.watchers/o.processes*o.processes))
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
 	if err != nil {
 		return outcome{}, err
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return outcome{}, err
-	}
-	if err := cmd.Start(); err != nil {
-		return outcome{}, err
-	}
-	address, err := bufio.NewReader(out).ReadString('\n')
+	address, err := bufio.NewReader(child.Output()).ReadString('\n')
 	if err != nil {
 		return outcome{}, err
 	}
@@ -49,13 +36,13 @@ func bare(ctx context.Context, o options, size int) (outcome, error) {
 		return outcome{}, err
 	}
 	for range o.pushes {
-		if _, err := fmt.Fprintln(in, "push"); err != nil {
+		if _, err := fmt.Fprintln(child, "push"); err != nil {
 			return outcome{}, err
 		}
 		time.Sleep(pause)
 	}
 	sums, err := sum(crowd, o)
-	return sums, errors.Join(err, in.Close(), cmd.Wait())
+	return sums, errors.Join(err, child.End())
 }
 
 // serveFloor writes a push of a size to every socket, one after the other, for

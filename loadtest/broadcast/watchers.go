@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strconv"
 	"sync"
 	"time"
@@ -131,35 +130,21 @@ func (w watching) connect(ctx context.Context, number int) (reader, error) {
 type crowd struct{ members []*member }
 
 type member struct {
-	cmd *exec.Cmd
-	in  interface{ Close() error }
+	*rig.Child
 	out *bufio.Reader
 }
 
 // gather starts the watchers and waits until all are connected.
 func gather(ctx context.Context, o options, target, code string) (*crowd, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	c := &crowd{}
 	each := o.watchers / o.processes
 	for i := range o.processes {
-		cmd := exec.CommandContext(ctx, self, "-as", "watchers", "-target", target, "-code", code,
+		child, err := rig.StartChild(ctx, "-as", "watchers", "-target", target, "-code", code,
 			"-watchers", strconv.Itoa(each), "-first", strconv.Itoa(i*each))
-		cmd.Stderr = os.Stderr
-		in, err := cmd.StdinPipe()
 		if err != nil {
 			return nil, err
 		}
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			return nil, err
-		}
-		if err := cmd.Start(); err != nil {
-			return nil, err
-		}
-		c.members = append(c.members, &member{cmd, in, bufio.NewReaderSize(out, 1<<20)})
+		c.members = append(c.members, &member{child, bufio.NewReaderSize(child.Output(), 1<<20)})
 	}
 	for _, m := range c.members {
 		if line, err := m.out.ReadString('\n'); err != nil || line != "ready\n" {
@@ -173,12 +158,12 @@ func gather(ctx context.Context, o options, target, code string) (*crowd, error)
 func (c *crowd) tell(o options) ([]push, error) {
 	all := make(map[int64]push)
 	for _, m := range c.members {
-		_ = m.in.Close()
+		_ = m.Close()
 		seen := make(map[int64]push)
 		if err := json.NewDecoder(m.out).Decode(&seen); err != nil {
 			return nil, fmt.Errorf("what watchers have seen: %w", err)
 		}
-		if err := m.cmd.Wait(); err != nil {
+		if err := m.End(); err != nil {
 			return nil, err
 		}
 		for sent, p := range seen {

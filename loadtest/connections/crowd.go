@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
-	"os/exec"
 	"slices"
 	"time"
+
+	"laststand/loadtest/rig"
 )
 
 // order is what the process of a crowd is told to do; it answers each with a
@@ -39,32 +38,18 @@ type tally struct {
 type crowd struct{ members []*member }
 
 type member struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
+	*rig.Child
 	out *json.Decoder
 }
 
 func gather(ctx context.Context, o options) (*crowd, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	c := &crowd{}
 	for range o.processes {
-		cmd := exec.CommandContext(ctx, self, "-as", "crowd")
-		cmd.Stderr = os.Stderr
-		in, err := cmd.StdinPipe()
+		child, err := rig.StartChild(ctx, "-as", "crowd")
 		if err != nil {
 			return nil, err
 		}
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			return nil, err
-		}
-		if err := cmd.Start(); err != nil {
-			return nil, err
-		}
-		c.members = append(c.members, &member{cmd, in, json.NewDecoder(out)})
+		c.members = append(c.members, &member{child, json.NewDecoder(child.Output())})
 	}
 	return c, nil
 }
@@ -76,7 +61,7 @@ func (c *crowd) do(o order) (all tally, err error) {
 	for i, m := range c.members {
 		part := o
 		part.First, part.Count, part.From = o.First+i*each, each, fmt.Sprintf("127.0.1.%d", i+1)
-		if err := json.NewEncoder(m.in).Encode(part); err != nil {
+		if err := json.NewEncoder(m).Encode(part); err != nil {
 			return all, err
 		}
 	}
@@ -102,8 +87,7 @@ func (c *crowd) do(o order) (all tally, err error) {
 
 func (c *crowd) end() {
 	for _, m := range c.members {
-		_ = m.in.Close()
-		_ = m.cmd.Wait()
+		_ = m.End()
 	}
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"laststand/loadtest/rig"
@@ -99,15 +98,4 @@ func (n *node) memory(ctx context.Context) (m memory, err error) {
 	bytes, err := n.Resident()
 	m.Resident = float64(bytes)
 	return m, err
-}
-
-// resident is the memory of a process that is in use.
-func resident(pid int) (float64, error) {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	if err != nil {
-		return 0, err
-	}
-	var size, pages float64
-	_, err = fmt.Sscan(string(raw), &size, &pages)
-	return pages * float64(os.Getpagesize()), err
 }

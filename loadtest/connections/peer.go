@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"laststand/loadtest/player"
+	"laststand/loadtest/rig"
 )
 
 // servePeer echoes frames as a plain loop does, with default settings (plain), or
@@ -77,44 +77,28 @@ func echo(conn *websocket.Conn) {
 
 // peer is such a server in a process of its own.
 type peer struct {
-	cmd  *exec.Cmd
-	in   io.Closer
+	*rig.Child
 	site string
 }
 
 func startPeer(ctx context.Context, as string) (*peer, error) {
-	self, err := os.Executable()
+	child, err := rig.StartChild(ctx, "-as", as)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, "-as", as)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	return &peer{cmd, in, strings.TrimSpace(line)}, err
+	line, err := bufio.NewReader(child.Output()).ReadString('\n')
+	return &peer{child, strings.TrimSpace(line)}, err
 }
 
 func (p *peer) url() string { return p.site }
 
-func (p *peer) stop() {
-	_ = p.in.Close()
-	_ = p.cmd.Wait()
-}
+func (p *peer) stop() { _ = p.End() }
 
 func (p *peer) memory(ctx context.Context) (m memory, err error) {
 	if err := player.Get(ctx, p.site+"/memory", &m); err != nil {
 		return m, err
 	}
-	m.Resident, err = resident(p.cmd.Process.Pid)
+	bytes, err := rig.Resident(p.ID())
+	m.Resident = float64(bytes)
 	return m, err
 }

@@ -35,6 +35,7 @@ import (
 	"syscall"
 	"time"
 
+	"laststand/loadtest/rig"
 	"laststand/loadtest/swarm/crowd"
 	"laststand/loadtest/swarm/drill"
 )
@@ -163,7 +164,8 @@ func (o *options) run() (err error) {
 	if err := errors.Join(os.Chmod(o.Folder, 0o711), os.Setenv("TMPDIR", o.Folder)); err != nil {
 		return err
 	}
-	o.Launch, o.Guard = drill.Child(asCrowd), asGuard
+	o.Guard = asGuard
+	o.Launch = func(ctx context.Context) (drill.Process, error) { return rig.StartChild(ctx, asCrowd) }
 	o.Say = func(line string) { fmt.Println(line) }
 	report, err := drill.Run(ctx, o.Config)
 	if err != nil {

@@ -123,15 +123,7 @@ func (a *attacker) close() { a.clients.close() }
 func (a *attacker) swarm(ctx context.Context, most int, one func(ctx context.Context, worker int)) {
 	ctx, cancel := context.WithDeadline(ctx, a.until)
 	defer cancel()
-	var workers sync.WaitGroup
-	for worker := range min(a.Sockets, most) {
-		workers.Go(func() {
-			for a.next(ctx) {
-				one(ctx, worker)
-			}
-		})
-	}
-	workers.Wait()
+	a.crowd(ctx, most, one)
 }
 
 // rounds has workers go through cases in turn, until the order's time is over

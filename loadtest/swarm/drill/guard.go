@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"laststand/loadtest/rig"
 )
 
 // guarded is a line that a guard is told: a process, and since when it runs, or
@@ -82,7 +84,7 @@ func (c Config) guard(ctx context.Context) (*guarding, error) {
 	if c.Guard == "" || len(c.Attach) > 0 {
 		return new(guarding), nil
 	}
-	p, err := Child(c.Guard)(context.WithoutCancel(ctx))
+	p, err := rig.StartChild(context.WithoutCancel(ctx), c.Guard)
 	if err != nil {
 		return nil, err
 	}

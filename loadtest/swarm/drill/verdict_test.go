@@ -3,8 +3,6 @@ package drill
 import (
 	"errors"
 	"io"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -107,10 +105,15 @@ func TestCodes(t *testing.T) {
 	}
 }
 
+// ended is a process that has ended.
+type ended struct{ Process }
+
+func (ended) ID() int { return 1 }
+
 // A process that has ended is noticed before anything is waited for.
 func TestEnded(t *testing.T) {
 	t.Parallel()
-	gone := newLink(&child{cmd: &exec.Cmd{Process: &os.Process{}}})
+	gone := newLink(ended{})
 	gone.err = io.EOF
 	close(gone.gone)
 	d := &drill{crowds: []*link{gone}}
