@@ -31,9 +31,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"laststand/loadtest/rig"
@@ -63,7 +61,7 @@ func main() {
 	flag.IntVar(&o.runs, "runs", 3, "runs of each kind; medians are printed")
 	flag.IntVar(&o.rate, "rate", 0, "answers/s to offer, of answers and floor; 0 for as many as there may be")
 	flag.BoolVar(&o.find, "find", false, "find the highest rate with a p99 below 20 ms, of answers and floor")
-	flag.StringVar(&o.kinds, "kinds", "answers,floor,firsts,plain WATCH,one script", "what to measure")
+	flag.StringVar(&o.kinds, "kinds", "", "what to measure, as it is printed, separated by commas; all")
 	flag.StringVar(&o.server, "server", "", "measure this binary instead of this tree")
 	flag.StringVar(&o.as, "as", "", "what to be; internal")
 	flag.StringVar(&o.redis, "redis", "", "internal")
@@ -114,6 +112,10 @@ func floorOf(ctx context.Context, o options) (*rig.Server, error) {
 }
 
 func measure(o options) error {
+	wanted, err := rig.Choose(kinds, func(k kind) string { return k.name }, o.kinds, ",")
+	if err != nil {
+		return err
+	}
 	fmt.Printf("machine: %d cores, %s, %s; clients, server and Redis share it; %d players an arena, %d questions, median of %d\n",
 		runtime.NumCPU(), runtime.GOARCH, runtime.Version(), o.players, o.questions, o.runs)
 	fmt.Printf("%-14s %11s %9s %9s %13s %11s %24s\n", "", "answers/s", "p50 ms", "p99 ms", "round trips", "commands", "server, Redis, clients µs")
@@ -127,7 +129,6 @@ func measure(o options) error {
 		defer done()
 		o.server = binary
 	}
-	wanted := slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return !slices.Contains(strings.Split(o.kinds, ","), k.name) })
 	if o.find {
 		return find(ctx, o, wanted)
 	}

@@ -17,8 +17,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -63,6 +61,10 @@ var kinds = []kind{
 }
 
 func measure(o options) error {
+	wanted, err := rig.Choose(kinds, func(k kind) string { return k.name }, o.kinds, ";")
+	if err != nil {
+		return err
+	}
 	fmt.Printf("machine: %d cores, %s, %s; client and servers share it; %d pairs, %d s a run, median of %d\n",
 		runtime.NumCPU(), runtime.GOARCH, runtime.Version(), o.pairs, o.seconds, o.runs)
 	fmt.Printf("%-20s %12s %10s %10s %10s\n", "", "answers/s", "p50 ms", "p99 ms", "matches")
@@ -77,10 +79,7 @@ func measure(o options) error {
 		defer done()
 		o.server = binary
 	}
-	for _, k := range kinds {
-		if o.kinds != "" && !slices.Contains(strings.Split(o.kinds, ";"), k.name) {
-			continue
-		}
+	for _, k := range wanted {
 		if err := repeat(o, k.name, func() (outcome, error) { return once(o, k) }); err != nil {
 			return fmt.Errorf("%s: %w", k.name, err)
 		}

@@ -1,0 +1,9 @@
+package rig_test
+
+import (
+	"testing"
+
+	"laststand/internal/trial"
+)
+
+func TestMain(m *testing.M) { trial.Main(m) }
