@@ -23,7 +23,9 @@ func (*serveCmd) Run(flags *cli, to console) error {
 	if err != nil {
 		return err
 	}
-	holdMemory(memoryLimit(c.Limits.MemoryMiB))
+	memory := memoryLimit(c.Limits.MemoryMiB)
+	holdMemory(memory)
+	defer collectNoSooner(collectAt(c.Limits.CollectAtMiB, memory))()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once

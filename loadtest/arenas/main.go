@@ -41,7 +41,7 @@ type options struct {
 	arenas, players, questions, runs int
 	rate                             int // answers/s that are offered; 0: without a pause
 	find                             bool
-	kinds, server                    string
+	kinds, server, profile           string
 	as, redis                        string // of the floor's process
 }
 
@@ -63,6 +63,7 @@ func main() {
 	flag.BoolVar(&o.find, "find", false, "find the highest rate with a p99 below 20 ms, of answers and floor")
 	flag.StringVar(&o.kinds, "kinds", "", "what to measure, as it is printed, separated by commas; all")
 	flag.StringVar(&o.server, "server", "", "measure this binary instead of this tree")
+	flag.StringVar(&o.profile, "profile", "", "write the server's profiles to FILE.profile (processor time) and FILE.allocs, of the last run")
 	flag.StringVar(&o.as, "as", "", "what to be; internal")
 	flag.StringVar(&o.redis, "redis", "", "internal")
 	flag.Parse()

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -58,6 +59,10 @@ func play(ctx context.Context, s *rig.Server, o options, c *contest) (outcome, e
 		}
 		starts = append(starts, a.start)
 	}
+	profiled, err := profile(ctx, s, o)
+	if err != nil {
+		return outcome{}, err
+	}
 	before, err := costs(ctx, s)
 	if err != nil {
 		return outcome{}, err
@@ -72,7 +77,7 @@ func play(ctx context.Context, s *rig.Server, o options, c *contest) (outcome, e
 	if err != nil {
 		return outcome{}, err
 	}
-	return sum(c.latency, c.ended.Sub(c.began).Seconds(), after.less(before)), c.check(o)
+	return sum(c.latency, c.ended.Sub(c.began).Seconds(), after.less(before)), errors.Join(c.check(o), profiled())
 }
 
 // arena is one that waits for its start.

@@ -71,6 +71,7 @@ type node struct {
 
 func startNode(ctx context.Context, o options, more rig.Options) (*node, error) {
 	more.Binary = o.server
+	more.Env = append(more.Env, "GOGC=100") // as the peers: a heap that grows before it is collected hides what connections take
 	s, err := rig.Start(ctx, more)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"runtime"
+	"runtime/metrics"
+	"testing"
+)
+
+func TestWhenGarbageIsCollected(t *testing.T) { //nolint:paralleltest // the environment is the process's
+	for _, test := range []struct {
+		gogc        string
+		mib, memory int64
+		want        int64
+	}{
+		{"", 0, 1 << 29, 32 << 20}, {"", 0, 64 << 30, 64 << 20}, {"", 0, 0, 64 << 20}, {"", 7, 1 << 30, 7 << 20}, {"100", 7, 1 << 30, 0},
+	} {
+		t.Setenv("GOGC", test.gogc)
+		if got := collectAt(test.mib, test.memory); got != test.want {
+			t.Errorf("GOGC=%s, %d MiB of %d: %d, want %d", test.gogc, test.mib, test.memory, got, test.want)
+		}
+	}
+}
+
+// The next collection is due at the size that is wanted, or when the heap has
+// doubled, whichever is later.
+func TestShareOfTheHeap(t *testing.T) {
+	t.Parallel()
+	c := collector{at: 64 << 20}
+	for name, test := range map[string]struct {
+		alive alive
+		want  int
+	}{
+		"nothing": {alive{}, 1600}, "little": {alive{heap: 1 << 20}, 1600}, "some": {alive{12 << 20, 4 << 20}, 325},
+		"half": {alive{heap: 32 << 20}, 100}, "more": {alive{heap: 500 << 20}, 100},
+	} {
+		if got := c.due(test.alive); got != test.want {
+			t.Errorf("%s alive: %d%%, want %d%%", name, got, test.want)
+		}
+	}
+}
+
+// Garbage is let be while the heap is small; once much is alive the share is the
+// usual one again, and so it is at the end.
+func TestCollectedNoSooner(t *testing.T) { //nolint:paralleltest // the heap is the process's
+	stop := collectNoSooner(1 << 30)
+	if percent := sharedPercent(); percent < 1000 {
+		t.Errorf("at first %d%%", percent)
+	}
+	const much = 128 << 20
+	held := make([]byte, much)
+	for i := 0; i < much; i += 4096 {
+		held[i] = 1
+	}
+	eventually(t, "it has looked by what is alive", func() bool {
+		runtime.GC()
+		return sharedPercent() <= (1<<30-much)/(much/100)
+	})
+	runtime.KeepAlive(held)
+	stop()
+	if percent := sharedPercent(); percent != usualPercent {
+		t.Errorf("in the end %d%%", percent)
+	}
+	collectNoSooner(0)()
+	if percent := sharedPercent(); percent != usualPercent {
+		t.Errorf("where nothing is wanted %d%%", percent)
+	}
+}
+
+// sharedPercent is what is in force.
+func sharedPercent() int {
+	seen := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	metrics.Read(seen)
+	return int(seen[0].Value.Uint64())
+}
