@@ -234,7 +234,7 @@ func (l *Ledger) bury(ctx context.Context, c *change, game, sub string) error {
 	})
 }
 
-const selectErased = `SELECT sub, sub FROM accounts WHERE game = $1 AND sub IN ({ids}) AND player = ''`
+const selectErased = `SELECT n.sub, n.sub FROM {ids} accounts n WHERE n.game = $1 AND n.sub {listed} AND n.player = ''`
 
 // Erased says which of some players have been erased, in one query for each
 // MaxNames of them.

@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"testing"
 
@@ -70,5 +71,37 @@ func benchCommitArena(b *testing.B, l *Ledger, ids []string) {
 		if _, err := l.Commit(b.Context(), results(duel(fmt.Sprint("arena", n), int64(n), ids...))); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkNicknames asks for the names of as many players, drawn among 200,000,
+// as a player's rank, ten around them and a page need.
+func BenchmarkNicknames(b *testing.B) {
+	const players = 200_000
+	l, err := Open(b.Context(), Config{Dir: b.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	_, err = l.exec(b.Context(), `
+INSERT INTO players (game, id, nickname, skeleton, named_at, joined_at)
+WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i+1 < $1)
+SELECT 'g', 'p_' || (1000000000000 + i), 'Player ' || i, 'player ' || i, 1, 1 FROM n`, players)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, n := range []int{1, 10, 50} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			ids := make([]string, n)
+			for b.Loop() {
+				for i := range ids {
+					ids[i] = fmt.Sprintf("p_%d", 1_000_000_000_000+rand.IntN(players))
+				}
+				if found, err := l.Nicknames(b.Context(), "g", ids); err != nil || len(found) == 0 {
+					b.Fatal(found, err)
+				}
+			}
+		})
 	}
 }

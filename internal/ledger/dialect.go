@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/pressly/goose/v3"
@@ -21,14 +22,21 @@ type dialect struct {
 	lock, free  string         // the end of a SELECT that locks its rows; of one that leaves out locked ones
 	share       string         // the end of a SELECT whose row stays until the transaction ends
 	any         string         // before (SELECT …)): is among these; on SQLite of one row
+	ids, listed string         // in FROM, what goes through the list of ids that is $2; after a column: is one of them
+	list        func(ids []string) any
 	bulk        func(tx *sql.Tx) bulk
+	once        sync.Once // makes names
+	names       *strings.Replacer
 	connect     func(ctx context.Context) (*pgx.Conn, error) // beside the pool, to listen on; nil: there is nothing to hear
 }
 
 // sql puts the clock in place of {now}, and what else the dialect has in place of
 // its name in braces.
 func (d *dialect) sql(text string) string {
-	return strings.NewReplacer("{now}", d.clock, "{lock}", d.lock, "{share}", d.share, "{free}", d.free, "{any}", d.any).Replace(text)
+	d.once.Do(func() {
+		d.names = strings.NewReplacer("{now}", d.clock, "{lock}", d.lock, "{share}", d.share, "{free}", d.free, "{any}", d.any, "{ids}", d.ids, "{listed}", d.listed)
+	})
+	return d.names.Replace(text)
 }
 
 // placeholders is "$from, …" for n parameters.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 
 	"laststand/internal/identity"
 )
@@ -63,7 +62,7 @@ func (l *Ledger) NicknameTaken(ctx context.Context, game, skeleton string) (bool
 	return taken, nil
 }
 
-const selectNicknames = `SELECT id, nickname FROM players WHERE game = $1 AND id IN ({ids})`
+const selectNicknames = `SELECT n.id, n.nickname FROM {ids} players n WHERE n.game = $1 AND n.id {listed}`
 
 // Nicknames gives the nicknames of up to MaxNames players by their ids, in one
 // query. Unknown ids are left out.
@@ -80,33 +79,14 @@ func (l *Ledger) names(ctx context.Context, query, game string, ids []string) (m
 	if len(ids) == 0 {
 		return names, nil
 	}
-	args := nameArgs(game, ids)
-	query = strings.Replace(query, "{ids}", placeholders(2, len(args)-1), 1)
 	err := scanAll(func(rows *sql.Rows) error {
 		var id, name string
 		err := rows.Scan(&id, &name)
 		names[id] = name
 		return err
-	})(l.read.QueryContext(ctx, query, args...))
+	})(l.read.QueryContext(ctx, l.sql(query), game, l.list(ids)))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: names: %w", err)
 	}
 	return names, nil
-}
-
-// nameArgs repeats the last id up to one of four lengths, so that there are
-// four statements to prepare and not 200.
-func nameArgs(game string, ids []string) []any {
-	n := MaxNames
-	for _, size := range []int{2, 20, 60} {
-		if len(ids) <= size {
-			n = size
-			break
-		}
-	}
-	args := []any{game}
-	for i := range n {
-		args = append(args, ids[min(i, len(ids)-1)])
-	}
-	return args
 }

@@ -108,6 +108,8 @@ func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
 		share:    "FOR SHARE",
 		free:     "FOR UPDATE SKIP LOCKED",
 		any:      "= ANY(ARRAY",
+		listed:   "= ANY(CAST($2 AS TEXT[]))",
+		list:     func(ids []string) any { return ids },
 		bulk:     func(tx *sql.Tx) bulk { return atOnce{tx} },
 		connect:  func(ctx context.Context) (*pgx.Conn, error) { return pgx.ConnectConfig(ctx, listening(config)) },
 	}}, nil

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
@@ -14,9 +15,10 @@ import (
 // sqliteFile is the embedded database, beside which SQLite keeps two more.
 const sqliteFile = "laststand.db"
 
-// sqliteMapped has readers look into the file by memory mapping, up to 1 GiB:
-// names of 11 players among a million cost less than half as much as by reads.
-const sqliteMapped = "mmap_size(1073741824)"
+// sqliteMapped has readers look into the file by memory mapping, as far as SQLite
+// can, 2 GiB: names of 11 players among a million cost less than half as much as by
+// reads.
+const sqliteMapped = "mmap_size(2147418112)"
 
 // sqliteReaders bounds the connections that read beside the one that writes.
 const sqliteReaders = 4
@@ -40,8 +42,16 @@ func openSQLite(_ context.Context, c Config) (*Ledger, error) {
 		lookOptions: &sql.TxOptions{ReadOnly: true},
 		noClaims:    "SELECT 1", // a transaction that writes is alone
 		any:         "IN (",
+		ids:         "json_each($2) AS ids CROSS JOIN", // half as much for 50 of them as a parameter each
+		listed:      "= ids.value",
+		list:        jsonList,
 		bulk:        func(tx *sql.Tx) bulk { return rowByRow{tx} },
 	}}, nil
+}
+
+func jsonList(ids []string) any {
+	text, _ := json.Marshal(ids) // texts always have a form in JSON
+	return string(text)
 }
 
 // makePrivate creates the file and its folder if need be, for the owner alone:

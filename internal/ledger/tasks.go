@@ -18,7 +18,7 @@ const (
     tasks.tries, tasks.max_tries, tasks.errors, tasks.created_at, tasks.changed_at`
 
 	selectTask  = `SELECT ` + taskColumns + `, tasks.payload FROM tasks WHERE tasks.id = $1`
-	selectOwn   = `SELECT ` + taskColumns + `, '' FROM tasks WHERE tasks.game = $1 AND tasks.id IN ({ids})`
+	selectOwn   = `SELECT ` + taskColumns + `, '' FROM {ids} tasks WHERE tasks.game = $1 AND tasks.id {listed}`
 	selectTasks = `SELECT ` + taskColumns + `, '' FROM tasks WHERE {chosen} LIMIT $2`
 	lockTask    = `SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.id = $1 {lock}`
 )
@@ -45,8 +45,8 @@ func (l *Ledger) TasksOf(ctx context.Context, game string, ids []string) ([]even
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	args := nameArgs(game, ids)
-	tasks, err := tasksOf(l.read.QueryContext(ctx, strings.Replace(selectOwn, "{ids}", placeholders(2, len(args)-1), 1), args...))
+	slices.Sort(ids)
+	tasks, err := tasksOf(l.read.QueryContext(ctx, l.sql(selectOwn), game, l.list(slices.Compact(ids))))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: tasks of %d ids: %w", len(ids), err)
 	}

@@ -35,7 +35,7 @@ func teamRows(game string, items []*item) [][]any {
 	return rows
 }
 
-const selectTeamNames = `SELECT id, name FROM teams WHERE game = $1 AND id IN ({ids})`
+const selectTeamNames = `SELECT n.id, n.name FROM {ids} teams n WHERE n.game = $1 AND n.id {listed}`
 
 // TeamNames gives the names of up to MaxNames teams by their ids, in one query:
 // of each the one it had in its last match that counted. Unknown ids are left

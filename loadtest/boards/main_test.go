@@ -1,6 +1,7 @@
 package boards
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"net/http"
@@ -11,24 +12,37 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"laststand/loadtest/rig"
 )
 
 var (
 	entries = flag.Int("entries", 1_000_000, "of the boards that are read and rolled")
 	clients = flag.String("clients", "4", "that read at once; several numbers, with commas between them, are measured in turn")
 	rounds  = flag.Int("rounds", 1, "in which each kind of read is measured, on the same boards")
+	server  = flag.String("server", "", "path of the server that is read, to compare two; none: it is built")
+	profile = flag.String("profile", "", "folder for profiles of the server, of each kind of read; none: none are taken")
+	as      = flag.String("as", "", "how the benchmark starts itself again")
 )
 
 const game = "bench"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if *as != "" {
+		if err := serveFloor(*as); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	fmt.Printf("machine: %d cores, %s, %s; clients, server, Redis and SQL share it\n", runtime.NumCPU(), runtime.GOARCH, runtime.Version())
 	os.Exit(m.Run())
 }
 
-// reads measures some kinds of reads, in rounds, by each number of clients.
-func reads(b *testing.B, header http.Header, kinds []kind) {
+// reads measures some kinds of reads, in rounds, by each number of clients. cost
+// reads what the processes behind them have taken so far; nil: it is not known.
+func reads(b *testing.B, kinds []kind, cost func() (rig.CPU, error)) {
 	for _, text := range strings.Split(*clients, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
@@ -36,7 +50,7 @@ func reads(b *testing.B, header http.Header, kinds []kind) {
 		}
 		for range *rounds {
 			for _, k := range kinds {
-				b.Run(k.name+"/"+text, func(b *testing.B) { hammer(b, n, header, k.url) })
+				b.Run(k.name+"/"+text, func(b *testing.B) { costs(b, cost, func() int { return hammer(b, n, k) }) })
 			}
 		}
 	}
@@ -44,8 +58,31 @@ func reads(b *testing.B, header http.Header, kinds []kind) {
 
 // kind is a kind of read.
 type kind struct {
-	name string
-	url  func() string
+	name    string
+	read    func(ctx context.Context, client *http.Client) error
+	profile func(ctx context.Context, name string) error // taken meanwhile; nil: none
+}
+
+// costs reports the processor time of each read, of which some function says how
+// many it made.
+func costs(b *testing.B, cost func() (rig.CPU, error), made func() int) {
+	if cost == nil {
+		made()
+		return
+	}
+	before, err := cost()
+	if err != nil {
+		b.Fatal(err)
+	}
+	n := made()
+	after, err := cost()
+	if err != nil {
+		b.Fatal(err)
+	}
+	spent := after.Less(before)
+	for name, of := range map[string]time.Duration{"server-µs": spent.Server, "redis-µs": spent.Redis, "clients-µs": spent.Clients} {
+		b.ReportMetric(float64(of.Microseconds())/float64(max(n, 1)), name)
+	}
 }
 
 // quantiles reports p50, p99 and the most of what was taken, in ms.

@@ -31,10 +31,13 @@ func BenchmarkNakama(b *testing.B) {
 	base := startNakama(b)
 	header := http.Header{"Authorization": {"Bearer " + login(b, base)}}
 	board := base + "/v2/leaderboard/bench"
-	reads(b, header, []kind{
-		{"top100", func() string { return board + "?limit=100" }},
-		{"around", func() string { return board + "/owner/" + owner() + "?limit=10" }},
-	})
+	as := func(url func() string) func(context.Context, *http.Client) error {
+		return func(ctx context.Context, client *http.Client) error { return get(ctx, client, url(), header, nil) }
+	}
+	reads(b, []kind{
+		{name: "top100", read: as(func() string { return board + "?limit=100" })},
+		{name: "around", read: as(func() string { return board + "/owner/" + owner() + "?limit=10" })},
+	}, nil)
 }
 
 // owner is one of the records' owners.

@@ -19,15 +19,40 @@ import (
 	"laststand/loadtest/rig"
 )
 
-// reading is how long each kind of read is measured.
-const reading = 5 * time.Second
+// readFor is how long each kind of read is measured.
+const readFor = 5 * time.Second
 
 // BenchmarkRead asks a server over HTTP, its boards on a real Redis, built from
-// a ledger of that many players, by -clients at once.
+// a ledger of that many players, by -clients at once; then the floors of the same.
 func BenchmarkRead(b *testing.B) {
-	binary, done, err := rig.Build(b.Context())
-	if err != nil {
-		b.Fatal(err)
+	s := startRead(b)
+	defer s.Stop()
+	base := s.URL + "/v1/games/demo/leaderboards/all"
+	awaitBoard(b, base)
+	ours := []kind{
+		{name: "rank", read: reading(func() string { return base + "/" + anyone() })},
+		{name: "top100", read: reading(func() string { return base + "?limit=100" })},
+		{name: "around", read: reading(func() string { return base + "?limit=10&around=" + anyone() })},
+	}
+	for i := range ours {
+		ours[i].profile = profiler(b, s)
+	}
+	reads(b, ours, s.CPU)
+	readFloors(b, s, map[string]int{
+		"rank":   length(b, base+"/"+anyone()),
+		"top100": length(b, base+"?limit=100"),
+		"around": length(b, base+"?limit=10&around="+anyone()),
+	})
+}
+
+// startRead starts a server with a ledger of players who have played once.
+func startRead(b *testing.B) *rig.Server {
+	binary, done := *server, func() {}
+	if binary == "" {
+		var err error
+		if binary, done, err = rig.Build(b.Context()); err != nil {
+			b.Fatal(err)
+		}
 	}
 	defer done()
 	s, err := rig.Start(b.Context(), rig.Options{
@@ -37,14 +62,12 @@ func BenchmarkRead(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer s.Stop()
-	base := s.URL + "/v1/games/demo/leaderboards/all"
-	awaitBoard(b, base)
-	reads(b, nil, []kind{
-		{"rank", func() string { return base + "/" + anyone() }},
-		{"top100", func() string { return base + "?limit=100" }},
-		{"around", func() string { return base + "?limit=10&around=" + anyone() }},
-	})
+	return s
+}
+
+// reading reads an answer from wherever it is.
+func reading(url func() string) func(context.Context, *http.Client) error {
+	return func(ctx context.Context, client *http.Client) error { return get(ctx, client, url(), nil, nil) }
 }
 
 // anyone is a player of fill's.
@@ -110,13 +133,20 @@ func awaitBoard(b *testing.B, url string) {
 	}
 }
 
-// hammer reads with so many clients for a while.
-func hammer(b *testing.B, clients int, header http.Header, url func() string) {
+// hammer reads with so many clients for a while, and says how often.
+func hammer(b *testing.B, clients int, k kind) int {
 	var all []time.Duration
 	var mu sync.Mutex
 	var group sync.WaitGroup
-	ctx, cancel := context.WithTimeout(b.Context(), reading)
+	ctx, cancel := context.WithTimeout(b.Context(), readFor)
 	defer cancel()
+	if k.profile != nil {
+		group.Go(func() {
+			if err := k.profile(b.Context(), fmt.Sprint(k.name, ".", clients)); err != nil {
+				b.Error(err)
+			}
+		})
+	}
 	for range clients {
 		group.Go(func() {
 			client := &http.Client{Transport: &http.Transport{}}
@@ -124,8 +154,11 @@ func hammer(b *testing.B, clients int, header http.Header, url func() string) {
 			var taken []time.Duration
 			for ctx.Err() == nil {
 				began := time.Now()
-				err := get(ctx, client, url(), header, nil)
-				if ctx.Err() == nil && err != nil {
+				err := k.read(ctx, client)
+				if ctx.Err() != nil {
+					break // cut short
+				}
+				if err != nil {
 					b.Error(err)
 					break
 				}
@@ -137,8 +170,9 @@ func hammer(b *testing.B, clients int, header http.Header, url func() string) {
 		})
 	}
 	group.Wait()
-	b.ReportMetric(float64(len(all))/reading.Seconds(), "reads/s")
+	b.ReportMetric(float64(len(all))/readFor.Seconds(), "reads/s")
 	quantiles(b, all)
+	return len(all)
 }
 
 // get reads an answer whole, into v where it is not nil.

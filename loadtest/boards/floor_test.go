@@ -1,0 +1,151 @@
+package boards
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/loadtest/rig"
+)
+
+// bareReads are what Redis has to do for each kind of read, and no more.
+// KEYS are the ranking and the parts, ARGV the player's id.
+var bareReads = map[string]*redis.Script{
+	"rank": redis.NewScript(`
+local packed = redis.call('HGET', KEYS[2], ARGV[1])
+return { packed, redis.call('ZRANK', KEYS[1], string.sub(packed, 1, 16) .. ':' .. ARGV[1]), redis.call('ZCARD', KEYS[1]) }`),
+	"top100": redis.NewScript(`
+local found, ids = redis.call('ZRANGE', KEYS[1], 0, 99, 'WITHSCORES'), {}
+for i = 1, #found, 2 do ids[#ids + 1] = string.sub(found[i], 18) end
+return { found, redis.call('HMGET', KEYS[2], unpack(ids)) }`),
+	"around": redis.NewScript(`
+local packed, ids = redis.call('HGET', KEYS[2], ARGV[1]), {}
+local first = math.max(0, redis.call('ZRANK', KEYS[1], string.sub(packed, 1, 16) .. ':' .. ARGV[1]) - 5)
+local found = redis.call('ZRANGE', KEYS[1], first, first + 9, 'WITHSCORES')
+for i = 1, #found, 2 do ids[#ids + 1] = string.sub(found[i], 18) end
+return { found, redis.call('HMGET', KEYS[2], unpack(ids)) }`),
+}
+
+// readFloors measures a command of Redis, then the scripts of each kind of read, by
+// plain go-redis and by a bare HTTP server in a process of its own that answers with
+// as many bytes: no names, no limits, no JSON.
+func readFloors(b *testing.B, s *rig.Server, bytes map[string]int) {
+	rdb := redis.NewClient(&redis.Options{Addr: s.Redis, PoolSize: 128})
+	defer rdb.Close()
+	keys, err := allKeys(b.Context(), rdb)
+	if err != nil {
+		b.Fatal(err)
+	}
+	kinds := []kind{{name: "zrevrank", read: func(ctx context.Context, _ *http.Client) error {
+		return rdb.ZRevRank(ctx, keys[0], fmt.Sprintf("%016d:%s", 2, filled(0))).Err()
+	}}}
+	for _, name := range []string{"rank", "top100", "around"} {
+		kinds = append(kinds, kind{name: "redis-" + name, read: func(ctx context.Context, _ *http.Client) error {
+			return bareReads[name].Run(ctx, rdb, keys, anyone()).Err()
+		}})
+	}
+	reads(b, kinds, s.CPU)
+
+	url, process := startFloor(b, s.Redis)
+	kinds = nil
+	for _, name := range []string{"rank", "top100", "around"} {
+		kinds = append(kinds, kind{name: "bare-" + name, read: reading(func() string {
+			return fmt.Sprintf("%s/%s/%s?bytes=%d", url, name, anyone(), bytes[name])
+		})})
+	}
+	reads(b, kinds, func() (rig.CPU, error) {
+		c, err := s.CPU()
+		if err == nil {
+			c.Server, err = rig.Taken(process)
+		}
+		return c, err
+	})
+}
+
+// allKeys are the ranking and the parts of the board of all time.
+func allKeys(ctx context.Context, rdb *redis.Client) ([]string, error) {
+	found, err := rdb.Keys(ctx, "{b:demo}:*:player:all:by:*").Result()
+	if err != nil || len(found) != 1 {
+		return nil, fmt.Errorf("the board in Redis: %v %w", found, err)
+	}
+	board, _, _ := strings.Cut(found[0], ":by:")
+	return []string{found[0], board + ":parts"}, nil
+}
+
+// length is how long an answer is.
+func length(b *testing.B, url string) int {
+	r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		b.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		b.Fatalf("%s: %s %v", url, answer.Status, err)
+	}
+	return len(raw)
+}
+
+// startFloor starts the bare server, which ends with the benchmark.
+func startFloor(b *testing.B, address string) (url, process string) {
+	child, err := rig.StartChild(b.Context(), "-as", address)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := child.End(); err != nil {
+			b.Error(err)
+		}
+	})
+	url, err = bufio.NewReader(child.Output()).ReadString('\n')
+	if err != nil {
+		b.Fatal(err)
+	}
+	return "http://" + strings.TrimSpace(url), strconv.Itoa(child.ID())
+}
+
+// serveFloor is the bare server: /KIND/ID?bytes=N. It ends with its input.
+func serveFloor(address string) error {
+	rdb := redis.NewClient(&redis.Options{Addr: address})
+	defer rdb.Close()
+	keys, err := allKeys(context.Background(), rdb)
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{kind}/{id}", func(w http.ResponseWriter, r *http.Request) {
+		n, err := strconv.Atoi(r.FormValue("bytes"))
+		if err == nil {
+			err = bareReads[r.PathValue("kind")].Run(r.Context(), rdb, keys, r.PathValue("id")).Err()
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(bytes.Repeat([]byte("x"), n))
+	})
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go func() { _ = (&http.Server{ReadHeaderTimeout: time.Minute, Handler: mux}).Serve(l) }() // ends with the process
+	fmt.Println(l.Addr())
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
+}
