@@ -3,6 +3,7 @@ package leaderboard
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -46,7 +47,22 @@ type Held struct {
 
 // Member orders entries of equal keys: the newest position, zero-padded to 16,
 // a colon, the id.
-func (h Held) Member() string { return fmt.Sprintf("%016d:%s", h.Newest, h.ID) }
+func (h Held) Member() string {
+	b := AppendPosition(make([]byte, 0, positionDigits+1+len(h.ID)), h.Newest)
+	return string(append(append(b, ':'), h.ID...))
+}
+
+// positionDigits is how long a position is written at least.
+const positionDigits = 16
+
+// AppendPosition writes a ledger position, zero-padded to 16, so that the order of
+// texts is that of positions.
+func AppendPosition(to []byte, pos int64) []byte {
+	for bound := int64(1e15); pos < bound && bound > 1; bound /= 10 {
+		to = append(to, '0')
+	}
+	return strconv.AppendInt(to, pos, 10)
+}
 
 // Ranked is an entry's member and key in one order.
 type Ranked struct {

@@ -1,6 +1,7 @@
 package leaderboard
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
 	"testing"
@@ -93,4 +94,16 @@ func TestWhoIsRanked(t *testing.T) {
 			t.Errorf("asked %d of %d: ranked in %v, want %v", tt.asked, tt.min, got, tt.want)
 		}
 	}
+}
+
+// A member is the position in 16 digits at least, a colon and the id.
+func TestMembersAreWrittenAsScriptsDo(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		h := Held{ID: rapid.StringMatching(`[A-Za-z0-9_.:-]{1,64}`).Draw(t, "id")}
+		h.Newest = rapid.Int64Range(0, 1<<62).Draw(t, "newest") >> rapid.IntRange(0, 62).Draw(t, "bits")
+		if want := fmt.Sprintf("%016d:%s", h.Newest, h.ID); h.Member() != want {
+			t.Fatalf("%q, want %q", h.Member(), want)
+		}
+	})
 }

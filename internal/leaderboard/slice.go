@@ -59,12 +59,12 @@ type SliceRow struct {
 	Key float64
 }
 
-// Ask wants the standings of a few entries in one ranking. Near asks who
-// stands beside them too.
+// Ask wants the standings of a few entries in one ranking. Next asks for the next
+// better one too, Tie for their places among equals: each costs Redis as much again.
 type Ask struct {
-	View View
-	IDs  []string
-	Near bool
+	View      View
+	IDs       []string
+	Next, Tie bool
 }
 
 // Places are an Ask's answer: the ranked ones of its ids, in its order.
@@ -73,9 +73,9 @@ type Places struct {
 	Rows []PlaceRow
 }
 
-// PlaceRow is one entry's place: its rank is Better+1. With Near: Index counts
-// from 0 in page order, Equal counts the entries of its key, itself too, and
-// Next is the key of the next better rank, unless Better is 0.
+// PlaceRow is one entry's place: its rank is Better+1. Where it was asked
+// for, Next is the key of the next better rank, unless Better is 0; and Index counts
+// from 0 in page order, Equal the entries of its key, itself too.
 type PlaceRow struct {
 	SliceRow
 	Better, Index, Equal int64

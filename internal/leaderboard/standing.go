@@ -23,7 +23,7 @@ func (r *Reader) standing(ctx context.Context, cfg Config, q StandingQuery) (Sta
 	if !identifier.MatchString(q.Player) {
 		return Standing{}, ErrNotRanked
 	}
-	places, err := r.source.Places(ctx, []Ask{{View: v, IDs: []string{q.Player}, Near: true}})
+	places, err := r.source.Places(ctx, []Ask{{View: v, IDs: []string{q.Player}, Next: true, Tie: q.Explain}})
 	if err != nil {
 		return Standing{}, err
 	}

@@ -177,6 +177,7 @@ func (w *world) checkStandings(t failer, node int, q lb.Query, b board) {
 		if !reflect.DeepEqual(s.Entry, e) || s.Total != int64(len(b.ranking)) {
 			t.Fatalf("standing %+v of %d, want %+v of %d", s.Entry, s.Total, e, len(b.ranking))
 		}
+		w.checkUnexplained(t, node, q, s)
 		checkNear(t, s, q.Order, b, i)
 		value := int64(0)
 		for _, p := range s.Explain.Parts {
@@ -185,6 +186,17 @@ func (w *world) checkStandings(t failer, node int, q lb.Query, b board) {
 		if value != e.Value {
 			t.Fatalf("explained parts %+v add up to %d, not %d", s.Explain.Parts, value, e.Value)
 		}
+	}
+}
+
+// checkUnexplained checks that a standing is the same without an explanation.
+func (w *world) checkUnexplained(t failer, node int, q lb.Query, explained lb.Standing) {
+	t.Helper()
+	s, err := w.nodes[node].reader.Standing(t.Context(), w.cfg.Game,
+		lb.StandingQuery{Window: q.Window, Order: q.Order, Kind: q.Kind, Player: explained.ID})
+	explained.Explain = nil
+	if err != nil || !reflect.DeepEqual(s, explained) {
+		t.Fatalf("standing %+v, %v, explained %+v", s, err, explained)
 	}
 }
 

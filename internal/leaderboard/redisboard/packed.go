@@ -13,24 +13,30 @@ import (
 // the sums.
 func pack(h leaderboard.Held) string {
 	p := h.Parts
-	return fmt.Sprintf("%016d %d %d %d %d %d %d %d",
-		h.Newest, p.Score, p.TimeMS, p.LimitMS, p.Matches, p.Asked, p.Answered, p.Correct)
+	text := leaderboard.AppendPosition(make([]byte, 0, packedLength), h.Newest)
+	for _, n := range [...]int64{p.Score, p.TimeMS, p.LimitMS, p.Matches, p.Asked, p.Answered, p.Correct} {
+		text = strconv.AppendInt(append(text, ' '), n, 10)
+	}
+	return string(text)
 }
+
+// packedLength is room for most entries.
+const packedLength = 80
 
 func unpack(id, text string) (leaderboard.Held, error) {
 	h := leaderboard.Held{ID: id}
 	p := &h.Parts
-	into := []*int64{&h.Newest, &p.Score, &p.TimeMS, &p.LimitMS, &p.Matches, &p.Asked, &p.Answered, &p.Correct}
-	fields := strings.Split(text, " ")
-	if len(fields) != len(into) {
-		return h, fmt.Errorf("leaderboard entry of %s: %d fields, not %d", id, len(fields), len(into))
+	into := [...]*int64{&h.Newest, &p.Score, &p.TimeMS, &p.LimitMS, &p.Matches, &p.Asked, &p.Answered, &p.Correct}
+	if fields := 1 + strings.Count(text, " "); fields != len(into) {
+		return h, fmt.Errorf("leaderboard entry of %s: %d fields, not %d", id, fields, len(into))
 	}
-	for i, f := range fields {
-		n, err := strconv.ParseInt(f, 10, 64)
+	for _, to := range into {
+		field, rest, _ := strings.Cut(text, " ")
+		n, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
 			return h, fmt.Errorf("leaderboard entry of %s: %w", id, err)
 		}
-		*into[i] = n
+		*to, text = n, rest
 	}
 	return h, nil
 }

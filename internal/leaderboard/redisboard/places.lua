@@ -1,16 +1,16 @@
 -- Reads the standings of a few entries, at one moment. It follows ready.lua.
 -- KEYS  as ready.lua
--- ARGV  1 near: 1 reads the neighbourhood too; 2.. ids, at most 200
+-- ARGV  1 next: 1 reads the key of the next better entry; 2 tie: 1 reads the place among equals; 3.. ids, at most 200
 -- Returns what ready.lua read, then for each ranked entry, in the order of ARGV, a list: id, key, parts,
 --         better (entries with better keys), index (in the ranking, from 0), equal (entries of its key),
---         key of the next better entry (empty: none). The last three are 0, 0 and empty unless near.
-local near = ARGV[1] == '1'
+--         key of the next better entry (empty: none). The last three are 0, 0 and empty unless asked for.
+local next, tie = ARGV[1] == '1', ARGV[2] == '1'
 local reply = { read }
 local parts, members, keys = {}, {}, {}
-if #ARGV > 1 then
-  parts = redis.call('HMGET', KEYS[3], unpack(ARGV, 2))
+if #ARGV > 2 then
+  parts = redis.call('HMGET', KEYS[3], unpack(ARGV, 3))
   for i, packed in ipairs(parts) do
-    members[i] = (packed and string.sub(packed, 1, 16) or '') .. ':' .. ARGV[i + 1]
+    members[i] = (packed and string.sub(packed, 1, 16) or '') .. ':' .. ARGV[i + 2]
   end
   keys = redis.call('ZMSCORE', ranking, unpack(members))
 end
@@ -18,14 +18,14 @@ for i, key in ipairs(keys) do
   if key then
     local better = redis.call('ZCOUNT', ranking, '-inf', '(' .. key)
     local index, equal, ahead = 0, 0, ''
-    if near then
+    if tie then
       index = redis.call('ZRANK', ranking, members[i])
       equal = redis.call('ZCOUNT', ranking, key, key)
     end
-    if near and better > 0 then
+    if next and better > 0 then
       ahead = redis.call('ZRANGE', ranking, better - 1, better - 1, 'WITHSCORES')[2]
     end
-    reply[#reply + 1] = { ARGV[i + 1], key, parts[i], better, index, equal, ahead }
+    reply[#reply + 1] = { ARGV[i + 2], key, parts[i], better, index, equal, ahead }
   end
 end
 return reply

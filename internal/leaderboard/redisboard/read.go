@@ -130,11 +130,7 @@ func (s *Store) places(ctx context.Context, asks []leaderboard.Ask) ([]leaderboa
 }
 
 func placesArgs(ask leaderboard.Ask) []any {
-	args := []any{0}
-	if ask.Near {
-		args[0] = 1
-	}
-	return appendAll(args, ask.IDs)
+	return appendAll([]any{ask.Next, ask.Tie}, ask.IDs)
 }
 
 // whileMoving repeats a read while it is told that what is served moved.
