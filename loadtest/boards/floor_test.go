@@ -55,21 +55,22 @@ func readFloors(b *testing.B, s *rig.Server, bytes map[string]int) {
 			return bareReads[name].Run(ctx, rdb, keys, anyone()).Err()
 		}})
 	}
-	reads(b, kinds, s.CPU)
+	reads(b, kinds, servers(s))
 
-	url, process := startFloor(b, s.Redis)
+	url, process, end := startFloor(b, s.Redis)
+	defer end()
 	kinds = nil
 	for _, name := range []string{"rank", "top100", "around"} {
 		kinds = append(kinds, kind{name: "bare-" + name, read: reading(func() string {
 			return fmt.Sprintf("%s/%s/%s?bytes=%d", url, name, anyone(), bytes[name])
 		})})
 	}
-	reads(b, kinds, func() (rig.CPU, error) {
-		c, err := s.CPU()
+	reads(b, kinds, func() (map[string]time.Duration, error) {
+		all, err := servers(s)()
 		if err == nil {
-			c.Server, err = rig.Taken(process)
+			all["server"], err = rig.Taken(process)
 		}
-		return c, err
+		return all, err
 	})
 }
 
@@ -101,22 +102,23 @@ func length(b *testing.B, url string) int {
 	return len(raw)
 }
 
-// startFloor starts the bare server, which ends with the benchmark.
-func startFloor(b *testing.B, address string) (url, process string) {
+// startFloor starts the bare server, which is to be ended.
+func startFloor(b *testing.B, address string) (url, process string, end func()) {
 	child, err := rig.StartChild(b.Context(), "-as", address)
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() {
+	end = func() {
 		if err := child.End(); err != nil {
 			b.Error(err)
 		}
-	})
+	}
 	url, err = bufio.NewReader(child.Output()).ReadString('\n')
 	if err != nil {
+		end()
 		b.Fatal(err)
 	}
-	return "http://" + strings.TrimSpace(url), strconv.Itoa(child.ID())
+	return "http://" + strings.TrimSpace(url), strconv.Itoa(child.ID()), end
 }
 
 // serveFloor is the bare server: /KIND/ID?bytes=N. It ends with its input.

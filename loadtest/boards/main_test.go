@@ -1,19 +1,13 @@
 package boards
 
 import (
-	"context"
 	"flag"
 	"fmt"
-	"net/http"
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
-
-	"laststand/loadtest/rig"
 )
 
 var (
@@ -38,51 +32,6 @@ func TestMain(m *testing.M) {
 	}
 	fmt.Printf("machine: %d cores, %s, %s; clients, server, Redis and SQL share it\n", runtime.NumCPU(), runtime.GOARCH, runtime.Version())
 	os.Exit(m.Run())
-}
-
-// reads measures some kinds of reads, in rounds, by each number of clients. cost
-// reads what the processes behind them have taken so far; nil: it is not known.
-func reads(b *testing.B, kinds []kind, cost func() (rig.CPU, error)) {
-	for _, text := range strings.Split(*clients, ",") {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			b.Fatalf("-clients %s: give numbers from 1 on, such as 4,64", *clients)
-		}
-		for range *rounds {
-			for _, k := range kinds {
-				b.Run(k.name+"/"+text, func(b *testing.B) { costs(b, cost, func() int { return hammer(b, n, k) }) })
-			}
-		}
-	}
-}
-
-// kind is a kind of read.
-type kind struct {
-	name    string
-	read    func(ctx context.Context, client *http.Client) error
-	profile func(ctx context.Context, name string) error // taken meanwhile; nil: none
-}
-
-// costs reports the processor time of each read, of which some function says how
-// many it made.
-func costs(b *testing.B, cost func() (rig.CPU, error), made func() int) {
-	if cost == nil {
-		made()
-		return
-	}
-	before, err := cost()
-	if err != nil {
-		b.Fatal(err)
-	}
-	n := made()
-	after, err := cost()
-	if err != nil {
-		b.Fatal(err)
-	}
-	spent := after.Less(before)
-	for name, of := range map[string]time.Duration{"server-µs": spent.Server, "redis-µs": spent.Redis, "clients-µs": spent.Clients} {
-		b.ReportMetric(float64(of.Microseconds())/float64(max(n, 1)), name)
-	}
 }
 
 // quantiles reports p50, p99 and the most of what was taken, in ms.

@@ -37,7 +37,7 @@ func BenchmarkRead(b *testing.B) {
 	for i := range ours {
 		ours[i].profile = profiler(b, s)
 	}
-	reads(b, ours, s.CPU)
+	reads(b, ours, servers(s))
 	readFloors(b, s, map[string]int{
 		"rank":   length(b, base+"/"+anyone()),
 		"top100": length(b, base+"?limit=100"),

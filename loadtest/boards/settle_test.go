@@ -3,8 +3,13 @@ package boards
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +24,7 @@ import (
 	"laststand/internal/match"
 	"laststand/internal/settle"
 	"laststand/internal/trial"
+	"laststand/loadtest/rig"
 )
 
 const (
@@ -29,19 +35,22 @@ const (
 )
 
 // BenchmarkSettle takes results of duels into the ledger, on disk, and onto the
-// boards. What Redis keeps of a match that is over is not in it.
+// boards, in -rounds, each beside its floor. What Redis keeps of a match that is over
+// is not in it.
 func BenchmarkSettle(b *testing.B) {
 	b.Run("postgres", func(b *testing.B) {
 		url := trial.Postgres(b).URL
-		benchSettle(b, ledger.Config{URL: url}, func() (*sql.DB, error) { return sql.Open("pgx", url) })
+		c, open := ledger.Config{URL: url}, func() (*sql.DB, error) { return sql.Open("pgx", url) }
+		benchSettle(b, c, open, copies(b, url))
 	})
 	b.Run("sqlite", func(b *testing.B) {
 		dir := b.TempDir()
-		benchSettle(b, ledger.Config{Dir: dir}, func() (*sql.DB, error) { return openFile(dir) })
+		c, open := ledger.Config{Dir: dir}, func() (*sql.DB, error) { return openFile(dir) }
+		benchSettle(b, c, open, prepared(b, dir))
 	})
 }
 
-func benchSettle(b *testing.B, c ledger.Config, open func() (*sql.DB, error)) {
+func benchSettle(b *testing.B, c ledger.Config, open func() (*sql.DB, error), write func(context.Context, []insert) error) {
 	c.Logger = slog.New(slog.DiscardHandler)
 	l, err := ledger.Open(b.Context(), c)
 	if err != nil {
@@ -51,31 +60,92 @@ func benchSettle(b *testing.B, c ledger.Config, open func() (*sql.DB, error)) {
 	enrol(b, open)
 	rdb := redis.NewClient(options(b, trial.Redis(b).URL))
 	defer rdb.Close()
+	told, settler, stop := startSettler(b, l, rdb)
+	defer stop()
+	spent := settlers(b, open, rdb)
+	for round := range *rounds {
+		b.Run("settle", func(b *testing.B) { settleAll(b, told, settler, fmt.Sprint(round), spent) })
+		b.Run("floor", func(b *testing.B) {
+			costs(b, spent, func() int { settleFloor(b, write, rdb, round); return 2 * settled })
+		})
+	}
+}
+
+// startSettler starts what settles results, until stop is called.
+func startSettler(b *testing.B, l *ledger.Ledger, rdb *redis.Client) (told *watch, settler *settle.Settler, stop func()) {
 	cfg := config()
 	cfg.Windows, cfg.Orders = []lb.Window{lb.All, lb.Day, "7d"}, []lb.Order{lb.ByValue}
 	o := applierOptions(nil, redisboard.New(rdb))
 	o.Ledger, o.Games = l, []lb.Config{cfg}
-	told := &watch{since: map[string]time.Time{}, room: make(chan struct{}, waiting)}
-	settler := settle.New(settle.Config{
+	told = &watch{since: map[string]time.Time{}, room: make(chan struct{}, waiting)}
+	settler = settle.New(settle.Config{
 		Ledger: l, Pending: nothing{}, Boards: lb.NewApplier(o), Tell: told.tell,
 		Down: ledger.Unavailable, Now: func() int64 { return time.Now().UnixMilli() },
-		Logger: c.Logger, Registry: prometheus.NewRegistry(),
+		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 	})
 	ctx, cancel := context.WithCancel(b.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- settler.Run(ctx) }()
-	defer func() { cancel(); <-ended }()
+	return told, settler, func() { cancel(); <-ended }
+}
 
-	b.ResetTimer()
+// settleAll measures the rate, and then how long it takes at half of it.
+func settleAll(b *testing.B, told *watch, settler *settle.Settler, round string, spent spending) {
 	began := time.Now()
-	offer(told, settler, "flood", settled, 0)
-	told.all.Wait()
+	costs(b, spent, func() int {
+		offer(told, settler, "flood"+round+".", settled, 0)
+		told.all.Wait()
+		return 2 * settled
+	})
 	rate := float64(settled) / time.Since(began).Seconds()
 	b.ReportMetric(2*rate, "rows/s")
 	told.taken = nil
-	offer(told, settler, "paced", int(rate/2*paced.Seconds()), time.Duration(2*float64(time.Second)/rate))
+	offer(told, settler, "paced"+round+".", int(rate/2*paced.Seconds()), time.Duration(2*float64(time.Second)/rate))
 	told.all.Wait()
 	quantiles(b, told.taken)
+}
+
+// settlers are what this process, Redis and PostgreSQL with its backends have taken.
+func settlers(b *testing.B, open func() (*sql.DB, error), rdb *redis.Client) spending {
+	info, err := rdb.InfoMap(b.Context(), "server").Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	postgres := postmaster(b, open)
+	return func() (map[string]time.Duration, error) {
+		all := map[string]time.Duration{}
+		var failed [3]error
+		all["node"], failed[0] = rig.Taken("self")
+		all["redis"], failed[1] = rig.Taken(info["Server"]["process_id"])
+		if postgres > 0 {
+			all["postgres"], failed[2] = rig.Family(postgres)
+		}
+		return all, errors.Join(failed[:]...)
+	}
+}
+
+// postmaster is the process of a PostgreSQL, 0 of SQLite. It tells where its data
+// are, and there it has written its id.
+func postmaster(b *testing.B, open func() (*sql.DB, error)) int {
+	db, err := open()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	var folder string
+	if err := db.QueryRowContext(b.Context(), "SHOW data_directory").Scan(&folder); err != nil {
+		return 0
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "postmaster.pid"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	id, _, _ := strings.Cut(string(text), "\n")
+	process, err := strconv.Atoi(id)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return process
 }
 
 // offer hands over results, one every so often; 0: as fast as they are taken.

@@ -1,0 +1,67 @@
+package boards
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"laststand/loadtest/rig"
+)
+
+// kind is a kind of read.
+type kind struct {
+	name    string
+	read    func(ctx context.Context, client *http.Client) error
+	profile func(ctx context.Context, name string) error // taken meanwhile; nil: none
+}
+
+// reads measures some kinds of reads, in rounds, by each number of clients. cost
+// reads what the processes behind them have taken so far; nil: it is not known.
+func reads(b *testing.B, kinds []kind, cost spending) {
+	for _, text := range strings.Split(*clients, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			b.Fatalf("-clients %s: give numbers from 1 on, such as 4,64", *clients)
+		}
+		for range *rounds {
+			for _, k := range kinds {
+				b.Run(k.name+"/"+text, func(b *testing.B) { costs(b, cost, func() int { return hammer(b, n, k) }) })
+			}
+		}
+	}
+}
+
+// spending is the processor time that processes have taken so far, by their names.
+type spending func() (map[string]time.Duration, error)
+
+// costs reports the processor time of each of what some function does, which says
+// how often it did it. A nil spending reports none.
+func costs(b *testing.B, spent spending, do func() int) {
+	if spent == nil {
+		do()
+		return
+	}
+	before, err := spent()
+	if err != nil {
+		b.Fatal(err)
+	}
+	n := do()
+	after, err := spent()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name := range after {
+		b.ReportMetric(float64((after[name]-before[name]).Microseconds())/float64(max(n, 1)), name+"-µs")
+	}
+}
+
+// servers are what a server, its Redis and this process have taken.
+func servers(s *rig.Server) spending {
+	return func() (map[string]time.Duration, error) {
+		c, err := s.CPU()
+		return map[string]time.Duration{"server": c.Server, "redis": c.Redis, "clients": c.Clients}, err
+	}
+}
