@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/player"
 )
 
 // floor is a server without a game: it says the frames of one, to the same
@@ -89,8 +90,8 @@ type guest struct {
 
 // take answers a frame. All but answers come before anything is measured.
 func (g *guest) take(frame []byte) error {
-	if id, ok := number(behind(frame, `{"id":`)); ok && bytes.HasPrefix(behind(frame, `,`), []byte(`"type":"answer"`)) {
-		question, _ := number(behind(frame, `"question":`))
+	if id, ok := player.Number(player.Behind(frame, `{"id":`)); ok && bytes.HasPrefix(player.Behind(frame, `,`), []byte(`"type":"answer"`)) {
+		question, _ := player.Number(player.Behind(frame, `"question":`))
 		return g.answer(id, question)
 	}
 	var r struct {

@@ -99,7 +99,7 @@ var kinds = []kind{
 
 func ours(ctx context.Context, o options) (*rig.Server, error) {
 	return rig.Start(ctx, rig.Options{
-		Binary: o.server, Redis: true, Bank: bank(o.questions), Game: "{banks: [builtin, load], arena: {countdown_ms: 1000, reveal_ms: 0}}",
+		Binary: o.server, Redis: true, Bank: rig.Bank(o.questions), Game: "{banks: [builtin, load], arena: {countdown_ms: 1000, reveal_ms: 0}}",
 	})
 }
 

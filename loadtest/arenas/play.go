@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -14,20 +12,6 @@ import (
 	"laststand/loadtest/player"
 	"laststand/loadtest/rig"
 )
-
-// bank is as many questions, which one text answers.
-func bank(questions int) []byte {
-	all := make([]map[string]any, questions)
-	for i := range all {
-		all[i] = map[string]any{
-			"kind": "text", "difficulty": "easy", "text": fmt.Sprintf("What is asked in question %d?", i), "accepted": []string{"right"},
-		}
-	}
-	raw, _ := json.Marshal(map[string]any{ // plain fields always encode
-		"bank": "load", "lang": "en", "category": "load", "source": "none", "licence": "CC0-1.0", "questions": all,
-	})
-	return raw
-}
 
 func answers(ctx context.Context, s *rig.Server, o options) (outcome, error) {
 	return play(ctx, s, o, &contest{mode: "survival", arenas: o.arenas, answer: `"wrong"`, seat: seated, spread: o.spread()})

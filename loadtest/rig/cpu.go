@@ -87,3 +87,21 @@ func stat(process string) (u usage, err error) {
 	u.taken, u.ended = time.Duration(user+system)*tick, time.Duration(usersEnded+systemEnded)*tick
 	return u, nil
 }
+
+// Machine is what all cores of the machine have done so far.
+type Machine struct{ Busy, Idle time.Duration }
+
+// ReadMachine reads it: who waits for a disk is idle, what a host took of a core is
+// busy.
+func ReadMachine() (m Machine, err error) {
+	raw, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return m, err
+	}
+	var user, nice, system, idle, disk, hard, soft, stolen int64 // the first line, of all cores
+	_, err = fmt.Sscanf(string(raw), "cpu %d %d %d %d %d %d %d %d", &user, &nice, &system, &idle, &disk, &hard, &soft, &stolen)
+	if err != nil {
+		return m, fmt.Errorf("/proc/stat: %w", err)
+	}
+	return Machine{time.Duration(user+nice+system+hard+soft+stolen) * tick, time.Duration(idle+disk) * tick}, nil
+}

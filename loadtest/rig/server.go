@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Build compiles the server; done removes it.
@@ -147,7 +148,11 @@ func (s *Server) importBank(ctx context.Context, o Options) error {
 	if err := os.WriteFile(file, o.Bank, 0o600); err != nil {
 		return err
 	}
-	out, err := exec.CommandContext(ctx, o.Binary, "bank", "import", "--data", s.dir, "--bank", "load", file).CombinedOutput()
+	arguments := []string{"bank", "import", "--data", s.dir, "--bank", "load", file}
+	if o.Database != "" {
+		arguments = append(arguments, "--database", o.Database)
+	}
+	out, err := exec.CommandContext(ctx, o.Binary, arguments...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("bank import: %w: %s", err, out)
 	}
@@ -237,11 +242,22 @@ func (s *Server) Kill() {
 // Stop ends what was started and removes its folder.
 func (s *Server) Stop() {
 	for _, cmd := range s.running {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
+		end(cmd, endWithin)
 	}
 	for _, held := range s.held {
 		_ = held.Close()
 	}
 	_ = os.RemoveAll(s.dir)
+}
+
+// endWithin bounds how long a program may take to end in order.
+const endWithin = 20 * time.Second
+
+// end has a program end in order, or at once where that takes too long, and waits
+// for it.
+func end(cmd *exec.Cmd, within time.Duration) {
+	_ = cmd.Process.Signal(syscall.SIGTERM) // an error: it has ended
+	kill := time.AfterFunc(within, func() { _ = cmd.Process.Kill() })
+	defer kill.Stop()
+	_ = cmd.Wait() // how it ended is no matter
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Stores are servers of data that a load program starts for its nodes, in a
@@ -40,8 +42,7 @@ func (s *Stores) start(cmd *exec.Cmd) error {
 // Stop ends what was started, the last first.
 func (s *Stores) Stop() {
 	for i := len(s.running) - 1; i >= 0; i-- {
-		_ = s.running[i].Process.Signal(syscall.SIGTERM)
-		_ = s.running[i].Wait()
+		end(s.running[i], endWithin)
 	}
 }
 
@@ -102,7 +103,8 @@ func (s *Stores) Postgres(ctx context.Context) (string, error) {
 	if err := s.start(server); err != nil {
 		return "", err
 	}
-	return "postgres://postgres@" + address + "/postgres?sslmode=disable", listens(ctx, address)
+	url := "postgres://postgres@" + address + "/postgres?sslmode=disable"
+	return url, takes(ctx, url)
 }
 
 // owner makes the folder of a PostgreSQL's data and says as whom its server
@@ -145,6 +147,18 @@ func listens(ctx context.Context, address string) (err error) {
 	for range 200 {
 		if conn, err = new(net.Dialer).DialContext(ctx, "tcp", address); err == nil {
 			return conn.Close()
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return err
+}
+
+// takes waits until a PostgreSQL takes connections: it listens before that.
+func takes(ctx context.Context, url string) (err error) {
+	var conn *pgx.Conn
+	for range 200 {
+		if conn, err = pgx.Connect(ctx, url); err == nil {
+			return conn.Close(ctx)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

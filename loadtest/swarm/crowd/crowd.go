@@ -171,7 +171,7 @@ func (c *Crowd) from(n int) *net.Dialer {
 	if !c.Sources {
 		return nil
 	}
-	n = (c.First + n) / 500
+	n = (c.First + n) / PerSource
 	return &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, byte(n/250), byte(1+n%250))}}
 }
 

@@ -3,7 +3,10 @@ package crowd
 import (
 	"encoding/json"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,5 +66,33 @@ func TestAnother(t *testing.T) {
 	both := protocol.Given{Choices: []int{0, 1}}
 	if other := another(protocol.Question{Choices: []string{"a", "b"}}, both); len(other.Choices) != 1 {
 		t.Errorf("%+v", other)
+	}
+}
+
+// Who gets no token never connects: for now nothing is untrue about that, and for good
+// that is what is said.
+func TestNoGuest(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]string{http.StatusServiceUnavailable: "", http.StatusNotFound: "no guest could be made"} {
+		asked := make(chan string, 10)
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked <- r.Method
+			w.WriteHeader(status)
+		}))
+		c := Start(t.Context(), Order{Name: "s0", Servers: []string{server.URL}, Idle: 1})
+		first := <-asked
+		if want != "" { // it ends by itself
+			c.working.Wait()
+		}
+		c.Stop()
+		c.Wait()
+		server.Close()
+		s, err := c.Said()
+		if err != nil || first != http.MethodPost || len(asked) > 0 {
+			t.Errorf("%d: %v; it began with %s and asked %d times more", status, err, first, len(asked))
+		}
+		if got := strings.Join(s.Untrue, ""); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%d: %q is untrue", status, got)
+		}
 	}
 }

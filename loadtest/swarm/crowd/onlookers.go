@@ -22,10 +22,14 @@ func (c *Crowd) sit(nth int, watches bool) {
 	n := c.Players() + len(c.Halls) + nth
 	door := player.Door{From: c.from(n), Buffer: 512}
 	guest, err := c.guest(c.closing, "player", fmt.Sprintf("%s_idle_%d", c.Name, nth), c.server(n))
-	for c.closing.Err() == nil {
-		if err == nil {
-			err = c.onlook(door, guest, n, watches)
+	if err != nil {
+		if c.closing.Err() == nil {
+			c.say("no guest could be made: %v", err)
 		}
+		return
+	}
+	for c.closing.Err() == nil {
+		err := c.onlook(door, guest, n, watches)
 		if c.closing.Err() != nil {
 			return
 		}
@@ -37,7 +41,7 @@ func (c *Crowd) sit(nth int, watches bool) {
 		if !c.pause(after) {
 			return
 		}
-		n, err = n+1, nil
+		n++
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -57,8 +58,8 @@ func (c *Crowd) newPerson(ctx context.Context, role string) (*person, error) {
 	return p, err
 }
 
-// guest is a player by a token of our own, or one that the server makes, as soon
-// as it does.
+// guest is a player by a token of our own, or one that the server makes, as soon as
+// it does: an error says that it never will, or that the crowd closes.
 func (c *Crowd) guest(ctx context.Context, role, id, server string) (g player.Guest, err error) {
 	if c.Mint {
 		g.ID = id
@@ -70,9 +71,10 @@ func (c *Crowd) guest(ctx context.Context, role, id, server string) (g player.Gu
 			return g, nil
 		}
 		c.tally.Count("guest "+outcome(err), 1)
-		if why, ok := errors.AsType[*player.Refused](err); !ok || why.Status != 429 && why.Status != 503 || !c.pause(time.Second) {
+		if why, ok := errors.AsType[*player.Refused](err); ok && why.Status != http.StatusTooManyRequests && why.Status < 500 {
 			return g, err
 		}
+		c.pause(time.Second)
 	}
 	return g, ctx.Err()
 }

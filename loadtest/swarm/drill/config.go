@@ -150,6 +150,9 @@ limits: {lag_ms: %d, reads_per_second_per_address: 0, arenas_per_hour_per_host: 
 `, rig.KeysYAML, c.Questions, times, times, c.LagMS)
 }
 
+// saidEvery is how often crowds say what they have seen.
+const saidEvery = time.Second
+
 // orders deal everything out to processes.
 func (c Config) orders(processes int, servers []string) []crowd.Order {
 	all := make([]crowd.Order, processes)
@@ -159,7 +162,7 @@ func (c Config) orders(processes int, servers []string) []crowd.Order {
 			Name: fmt.Sprintf("s%d", i), Servers: servers, Mint: len(c.Attach) == 0, Sources: local(servers),
 			Idle: deal(c.Idle, i), Watchers: deal(c.Watchers, i), Duellists: deal(c.Duellists, i), Readers: deal(c.Readers, i),
 			Behaviours: c.Behaviours / float64(processes), Connects: c.Ramp / float64(processes),
-			Think: c.Think, Every: time.Second, Questions: c.Questions,
+			Think: c.Think, Every: saidEvery, Questions: c.Questions,
 		}
 	}
 	for i, h := range append(halls("buzzer", c.Buzzer, c.Seats), halls("survival", c.Survival, c.Seats)...) {
@@ -168,7 +171,7 @@ func (c Config) orders(processes int, servers []string) []crowd.Order {
 	first := 0
 	for i := range all {
 		all[i].First = first
-		first += (all[i].Connections()/500 + 1) * 500 * 4 // a spike adds some
+		first += (all[i].Connections()/crowd.PerSource + 1) * crowd.PerSource * 4 // a spike adds some
 	}
 	return all
 }

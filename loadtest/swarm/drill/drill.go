@@ -33,8 +33,8 @@ type Mark struct {
 	What string  `json:"what"`
 }
 
-// Run carries a drill out and ends all that it started. An error says that it
-// could not be; what was untrue or too slow is in the report.
+// Run carries a drill out and ends all that it started. An error says that it could
+// not begin; what was untrue or too slow is in the report, and why it broke off.
 func Run(ctx context.Context, c Config) (r *Report, err error) {
 	c.pace()
 	if c.Nodes == 0 || len(c.Attach) > 0 {
@@ -66,34 +66,42 @@ func Run(ctx context.Context, c Config) (r *Report, err error) {
 		d.watch(ctx)
 	}()
 	defer func() { cancel(); <-watching }()
-	return d.play(ctx)
+	return d.play(ctx), nil
 }
 
-// play has everybody connect, play and go.
-func (d *drill) play(ctx context.Context) (r *Report, err error) {
-	if err := d.connect(ctx); err != nil {
-		return nil, err
+// play has everybody connect, play and go. What was seen until a drill broke off is
+// reported too.
+func (d *drill) play(ctx context.Context) *Report {
+	r := &Report{}
+	from, to, err := d.load(ctx, r)
+	if err == nil {
+		d.note("nothing new is begun")
+		err = d.finish(ctx)
 	}
-	r = &Report{}
-	from := d.series.Span(time.Now()) + 1
+	if err == nil {
+		d.note("all has been played and checked")
+	} else {
+		r.Broken = err.Error()
+		d.note("broken off: %v", err)
+		d.hearOut(ctx)
+	}
+	d.fill(r, from, to)
+	return r
+}
+
+// load has everybody connect and play, and says between which spans the load was on.
+func (d *drill) load(ctx context.Context, r *Report) (from, to int, err error) {
+	err = d.connect(ctx)
+	from = d.series.Span(time.Now()) + 1
 	switch {
+	case err != nil:
 	case d.Spike:
 		r.Spike, err = d.spike(ctx)
 	default:
 		d.note("the load begins, for %v", d.For)
 		err = d.pause(ctx, d.For)
 	}
-	if err != nil {
-		return nil, err
-	}
-	to := d.series.Span(time.Now())
-	d.note("nothing new is begun")
-	if err := d.finish(ctx); err != nil {
-		return nil, err
-	}
-	d.note("all has been played and checked")
-	d.fill(r, from, to)
-	return r, nil
+	return from, d.series.Span(time.Now()), err
 }
 
 // muster starts the crowds.

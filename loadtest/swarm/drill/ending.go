@@ -2,6 +2,7 @@ package drill
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"laststand/loadtest/player"
@@ -12,21 +13,32 @@ import (
 // finishWithin bounds how long what has begun takes to its end, and to be checked.
 const finishWithin = 10 * time.Minute
 
-// finish has all that was begun played to its end, and checked.
+// finish has all that was begun played to its end, and checked. Where a crowd is lost
+// the others go on to theirs; what only all together know is then not judged.
 func (d *drill) finish(ctx context.Context) error {
+	var lost []error
 	for _, l := range d.crowds {
-		if err := l.tell(crowd.Command{Stop: true}); err != nil {
-			return err
-		}
+		lost = append(lost, l.tell(crowd.Command{Stop: true}))
 	}
 	ctx, cancel := context.WithTimeout(ctx, finishWithin)
 	defer cancel()
 	for _, l := range d.crowds {
-		if err := l.wait(ctx); err != nil {
-			return err
-		}
+		lost = append(lost, l.wait(ctx))
+	}
+	if err := errors.Join(lost...); err != nil {
+		return err
 	}
 	return d.judge(ctx)
+}
+
+// hearOut waits until the crowds that are left have said what they have seen so far,
+// which they do once a second, or have ended.
+func (d *drill) hearOut(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*saidEvery)
+	defer cancel()
+	for _, l := range d.crowds {
+		_ = l.wait(ctx) // why it has ended is known
+	}
 }
 
 // judge checks what only all crowds together know.
@@ -76,9 +88,11 @@ func (d *drill) pauseOnly(ctx context.Context, span time.Duration) error {
 // travels are those of all players.
 func (d *drill) travels() (all player.Travels, checked, unsure int) {
 	for _, l := range d.crowds {
-		all.Add(l.done.Travels)
-		checked += l.done.Checked
-		unsure += l.done.Unsure
+		if done := l.told(); done != nil {
+			all.Add(done.Travels)
+			checked += done.Checked
+			unsure += done.Unsure
+		}
 	}
 	return all, checked, unsure
 }

@@ -63,6 +63,16 @@ func (l *link) ended() error {
 	return nil
 }
 
+// told is what the crowd has said in the end; nil: it has not.
+func (l *link) told() *crowd.Done {
+	select {
+	case <-l.gone:
+		return l.done
+	default:
+		return nil
+	}
+}
+
 // wait waits until the crowd has said all.
 func (l *link) wait(ctx context.Context) error {
 	select {

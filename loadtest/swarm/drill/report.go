@@ -31,6 +31,7 @@ type Report struct {
 	Checked int                            `json:"checked"` // players whose sums were compared
 	Unsure  int                            `json:"unsure"`
 
+	Broken string   `json:"broken,omitempty"` // why the drill did not get to its end
 	Untrue []string `json:"untrue"`
 	Untold int      `json:"untold"` // untruths beyond those listed
 	Spike  *Spike   `json:"spike,omitempty"`
@@ -95,6 +96,9 @@ func (r *Report) Failed() string {
 	var why []string
 	if n := len(r.Untrue) + r.Untold; n > 0 {
 		why = append(why, fmt.Sprintf("%d untruths", n))
+	}
+	if r.Broken != "" {
+		why = append(why, "broken off: "+r.Broken)
 	}
 	if r.Spike != nil {
 		why = append(why, r.Spike.Bars...)
@@ -164,6 +168,9 @@ func (r *Report) writeVerdicts(b *strings.Builder) {
 	if s := r.Spike; s != nil {
 		fmt.Fprintf(b, "spike     %.0f answers/s are sustainable (%d players, p99 %.1f ms); in the spike of %d players %.0f, p99 %.1f ms, %d shed; recovered after %.0f s\n",
 			s.Sustainable, s.Players, s.Before.P99, s.Offered, s.Rate, s.During.P99, s.Shed, s.RecoveredS)
+		for _, what := range slices.Sorted(maps.Keys(s.Refused)) {
+			fmt.Fprintf(b, "          shed: %-32s %10d\n", what, s.Refused[what])
+		}
 	}
 	if s := r.Soak; s != nil {
 		fmt.Fprintf(b, "soak      %s\n", strings.Join(s.Lines, "\n          "))

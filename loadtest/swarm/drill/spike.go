@@ -19,8 +19,11 @@ type Spike struct {
 	Rate        float64         `json:"rate"` // answers/s in the spike
 	Shed        int64           `json:"shed"` // refusals in the spike, with a clear code
 	Shame       int64           `json:"shame"`
-	RecoveredS  float64         `json:"recovered_s"` // after its end; -1: not
-	Bars        []string        `json:"bars"`        // what was not held, none is well
+
+	Refused map[string]int64 `json:"refused"` // both, by what was asked for and the code
+
+	RecoveredS float64  `json:"recovered_s"` // after its end; -1: not
+	Bars       []string `json:"bars"`        // what was not held, none is well
 }
 
 // within says what a figure may be.
@@ -47,14 +50,7 @@ func (d *drill) spike(ctx context.Context) (s *Spike, err error) {
 	during := d.series.Between(from, to)
 	s.During = during.Quantiles(tally.Answer)
 	s.Rate = float64(s.During.N) / (float64(max(to-from, 1)) * d.series.Every().Seconds())
-	for what, n := range during.Counts {
-		switch {
-		case telling(what):
-			s.Shed += n
-		case shameful(what):
-			s.Shame += n
-		}
-	}
+	s.turnedAway(during.Counts)
 	d.note("the spike is over: %.0f answers/s, p99 %.1f ms, %d shed", s.Rate, s.During.P99, s.Shed)
 	ended := d.series.Span(time.Now())
 	if err := d.offer(ctx, s.Players, 2*recoverIn); err != nil {
@@ -64,6 +60,22 @@ func (d *drill) spike(ctx context.Context) (s *Spike, err error) {
 	s.judge(float64(d.Slack.Milliseconds()))
 	d.note("recovered after %.0f s", s.RecoveredS)
 	return s, nil
+}
+
+// turnedAway takes what of all that was counted is a refusal.
+func (s *Spike) turnedAway(counts map[string]int64) {
+	s.Refused = make(map[string]int64)
+	for what, n := range counts {
+		switch {
+		case telling(what):
+			s.Shed += n
+		case shameful(what):
+			s.Shame += n
+		default:
+			continue
+		}
+		s.Refused[what] = n
+	}
 }
 
 // sustain finds the most players with answers below the bound, or takes those

@@ -1,12 +1,14 @@
 package drill
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"strings"
 	"testing"
 	"time"
 
+	"laststand/loadtest/swarm/crowd"
 	"laststand/loadtest/swarm/tally"
 )
 
@@ -119,5 +121,66 @@ func TestEnded(t *testing.T) {
 	d := &drill{crowds: []*link{gone}}
 	if err := d.pause(t.Context(), time.Nanosecond); !errors.Is(err, io.EOF) {
 		t.Errorf("a drill goes on without its crowd: %v", err)
+	}
+}
+
+// dying is a process that says something and ends.
+type dying struct {
+	Process
+	says string
+}
+
+func (dying) ID() int                     { return 1 }
+func (dying) Write(p []byte) (int, error) { return len(p), nil }
+func (d dying) Output() io.Reader         { return strings.NewReader(d.says) }
+
+// A drill that breaks off because a process has ended, while the load is on or in the
+// end, tells what was untrue until then.
+func TestBrokenOff(t *testing.T) {
+	t.Parallel()
+	slice, err := new(tally.Tally).Take()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := func(s crowd.Said) string {
+		s.Slice = slice
+		raw, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	untrue := said(crowd.Said{Untrue: []string{"m_1 had two firsts"}})
+	well := said(crowd.Said{Untrue: []string{"a sum is wrong"}, Done: &crowd.Done{Checked: 3}})
+	for name, span := range map[string]time.Duration{"while the load is on": time.Hour, "in the end": 0} {
+		d := &drill{Config: Config{For: span}, stage: new(stage), series: tally.NewSeries(time.Second), began: time.Now()}
+		for _, says := range []string{untrue, well} {
+			l := newLink(dying{says: says})
+			d.crowds = append(d.crowds, l)
+			l.reading.Go(func() { l.read(d.take) })
+		}
+		<-d.crowds[0].gone
+		r := d.play(t.Context())
+		for _, want := range []string{"broken off: process 1 of the swarm has ended", "2 untruths", "m_1 had two firsts", "a sum is wrong"} {
+			if !strings.Contains(r.Failed()+r.String(), want) {
+				t.Errorf("%s: the report lacks %q: %s", name, want, r)
+			}
+		}
+		if r.Checked != 3 {
+			t.Errorf("%s: %d players were checked", name, r.Checked)
+		}
+	}
+}
+
+// What is shed is told by what was asked for and how it was refused.
+func TestTurnedAway(t *testing.T) {
+	t.Parallel()
+	var s Spike
+	s.turnedAway(map[string]int64{"connect closed 1013": 7, "duel.join overloaded": 3, "answer internal": 2, "answer accepted": 900})
+	if s.Shed != 10 || s.Shame != 2 || len(s.Refused) != 3 || s.Refused["duel.join overloaded"] != 3 {
+		t.Errorf("%+v", s)
+	}
+	if text := (&Report{Spike: &s}).String(); !strings.Contains(text, "shed: connect closed 1013") {
+		t.Errorf("%s", text)
 	}
 }

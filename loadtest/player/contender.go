@@ -1,0 +1,115 @@
+package player
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"laststand/internal/protocol"
+)
+
+// Contender is a player who answers every question in the same way. It shares the
+// machine with what it measures: it looks at no more of a frame than it has to, and
+// keeps what it reads into. It is not safe for concurrent use.
+type Contender struct {
+	*Player
+	Value string                   // the answer to all, as JSON
+	Pause *atomic.Int64            // nanoseconds within which it answers, at some instant; 0: at once
+	Took  func(Reply)              // is told of each reply to an answer
+	Other func(frame []byte) error // is told of any other reply, or a refused answer; nil: none may be refused
+
+	frame, data []byte
+	sent        map[int64]time.Time // answers without a reply, by their ids
+}
+
+// Reply is one to an answer, and how long it was waited for.
+type Reply struct {
+	Asked time.Time
+	Took  time.Duration
+	First bool // was told to be the first right one
+}
+
+// Play answers until a match is over. How long it may take is set by Within.
+func (c *Contender) Play() (err error) {
+	if c.sent == nil {
+		c.sent = make(map[int64]time.Time)
+	}
+	for err == nil {
+		if c.frame, err = c.ReadInto(c.frame); err != nil {
+			return err
+		}
+		switch {
+		case bytes.HasPrefix(c.frame, []byte(`{"type":"`+protocol.TypeQuestion+`",`)):
+			err = c.answer()
+		case bytes.HasPrefix(c.frame, []byte(`{"re":`)):
+			err = c.replied()
+		case bytes.HasPrefix(c.frame, []byte(`{"type":"`+protocol.TypeMatchOver+`",`)):
+			return nil
+		}
+	}
+	return err
+}
+
+// answer answers the question that was read.
+func (c *Contender) answer() error {
+	match, _, named := bytes.Cut(Behind(c.frame, `"match":"`), []byte(`"`))
+	question, numbered := Number(Behind(c.frame, `"data":{"question":`))
+	if !named || !numbered {
+		return fmt.Errorf("no question: %s", c.frame)
+	}
+	c.data = append(append(append(c.data[:0], `{"match":"`...), match...), `","question":`...)
+	c.data = append(append(append(strconv.AppendInt(c.data, question, 10), `,"value":`...), c.Value...), '}')
+	if pause := c.Pause.Load(); pause > 0 {
+		time.Sleep(time.Duration(rand.Int64N(pause))) //nolint:gosec // load is no secret
+	}
+	at := time.Now()
+	id, err := c.SendData(protocol.TypeAnswer, c.data)
+	c.sent[id] = at
+	return err
+}
+
+// replied takes a reply.
+func (c *Contender) replied() error {
+	came := time.Now()
+	re, ok := Number(Behind(c.frame, `{"re":`))
+	if !ok {
+		return fmt.Errorf("a reply to nothing: %s", c.frame)
+	}
+	at, answer := c.sent[re]
+	delete(c.sent, re)
+	refused := bytes.Contains(c.frame, []byte(`,"type":"`+protocol.TypeError+`",`))
+	if !answer || refused {
+		switch {
+		case c.Other != nil:
+			if err := c.Other(c.frame); err != nil {
+				return err
+			}
+		case refused:
+			return fmt.Errorf("refused: %s", c.frame)
+		}
+	}
+	if answer {
+		c.Took(Reply{at, came.Sub(at), bytes.Contains(c.frame, []byte(`"first":true`))})
+	}
+	return nil
+}
+
+// Behind is what follows on a text in a frame, empty where the text is not there.
+func Behind(frame []byte, text string) []byte {
+	_, rest, _ := bytes.Cut(frame, []byte(text))
+	return rest
+}
+
+// Number is the one that a text begins with.
+func Number(text []byte) (n int64, ok bool) {
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			break
+		}
+		n, ok = 10*n+int64(c-'0'), true
+	}
+	return n, ok
+}

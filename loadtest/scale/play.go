@@ -1,0 +1,195 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"golang.org/x/sync/errgroup"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+	"laststand/loadtest/rig"
+)
+
+// crowd is all who play.
+type crowd struct {
+	stage   *stage
+	players []*player.Player
+	hosts   []*player.Player
+	pause   atomic.Int64  // see player.Contender
+	over    chan struct{} // closed when an arena has none left to ask
+	ending  atomic.Bool   // connections are closed: what fails now is in order
+	playing errgroup.Group
+	failed  chan error // holds the first fault
+
+	once    sync.Once
+	mu      sync.Mutex
+	latency *hdrhistogram.Histogram // µs
+	answers float64                 // so far
+}
+
+// patience bounds how long a crowd plays.
+const patience = time.Hour
+
+func newCrowd(s *stage) *crowd {
+	return &crowd{stage: s, over: make(chan struct{}), failed: make(chan error, 1), latency: newLatency()}
+}
+
+func newLatency() *hdrhistogram.Histogram { return hdrhistogram.New(1, 60_000_000, 3) }
+
+// node is the one that a number comes to: all have as many.
+func (c *crowd) node(n int) string { return c.stage.servers[n%len(c.stage.servers)].URL }
+
+// enter connects as many players, over all nodes.
+func (c *crowd) enter(ctx context.Context, n int) error {
+	c.players = make([]*player.Player, n)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for i := range c.players {
+		group.Go(func() error {
+			g := player.Guest{ID: fmt.Sprintf("player_%d", i)}
+			var err error
+			if g.Token, err = rig.Token("player", g.ID); err == nil {
+				c.players[i], err = player.Connect(ctx, c.node(i), g, nil)
+			}
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// arenas seats all in as many arenas, of which each is on all nodes, and starts
+// these.
+func (c *crowd) arenas(ctx context.Context, n int) error {
+	for nth := range n {
+		host, made, err := rig.MakeArena(ctx, c.node(nth), protocol.NewArena{
+			Mode: "survival", Name: "scale", Pace: "auto", Questions: protocol.ArenaQuestions{Count: questions, Bank: "load"},
+		})
+		if err != nil {
+			return err
+		}
+		c.hosts = append(c.hosts, host)
+		for _, p := range c.players[nth*len(c.players)/n : (nth+1)*len(c.players)/n] {
+			if err := rig.Ask(p, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}); err != nil {
+				return err
+			}
+		}
+		defer func() { // when all are seated
+			c.begin(func() error { return rig.Ask(host, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID}) })
+		}()
+	}
+	for _, p := range c.players {
+		d := c.contender(p)
+		c.begin(func() error {
+			if err := errors.Join(p.Within(patience), d.Play()); err != nil {
+				return err
+			}
+			c.once.Do(func() { close(c.over) })
+			return nil
+		})
+	}
+	return nil
+}
+
+// duels has all meet in duels, one after another.
+func (c *crowd) duels() {
+	for _, p := range c.players {
+		d := c.contender(p)
+		join := func() error {
+			_, err := p.SendData(protocol.TypeDuelJoin, []byte(`{}`))
+			return err
+		}
+		d.Other = func(frame []byte) error { return queued(frame, join) }
+		c.begin(func() error {
+			err := p.Within(patience)
+			for err == nil {
+				if err = join(); err == nil {
+					err = d.Play()
+				}
+			}
+			return err
+		})
+	}
+}
+
+// queued takes a reply to who asked for a duel: who is asked for patience joins
+// once more.
+func queued(frame []byte, join func() error) error {
+	if !bytes.Contains(frame, []byte(`,"type":"`+protocol.TypeError+`",`)) {
+		return nil
+	}
+	var refusal struct{ Data protocol.Error }
+	if err := json.Unmarshal(frame, &refusal); err != nil {
+		return err
+	}
+	if refusal.Data.Code != protocol.CodeUnavailable {
+		return fmt.Errorf("refused: %s", frame)
+	}
+	time.Sleep(time.Duration(refusal.Data.RetryAfterMS) * time.Millisecond)
+	return join()
+}
+
+func (c *crowd) contender(p *player.Player) *player.Contender {
+	return &player.Contender{Player: p, Value: `"wrong"`, Pause: &c.pause, Took: c.took}
+}
+
+// begin does something beside the rest; the first fault is told.
+func (c *crowd) begin(work func() error) {
+	c.playing.Go(func() error {
+		if err := work(); err != nil && !c.ending.Load() {
+			select {
+			case c.failed <- err:
+			default:
+			}
+		}
+		return nil
+	})
+}
+
+func (c *crowd) took(r player.Reply) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answers++
+	_ = c.latency.RecordValue(min(max(r.Took.Microseconds(), 1), 60_000_000))
+}
+
+// taken is what answers took since it was called last, and how many there were so far.
+func (c *crowd) taken() (latency *hdrhistogram.Histogram, answers float64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	latency, c.latency = c.latency, newLatency()
+	return latency, c.answers
+}
+
+// wait waits, at most until an arena is over; an error says that a player could
+// not go on.
+func (c *crowd) wait(ctx context.Context, span time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case err := <-c.failed:
+		return err
+	case <-c.over:
+		return nil
+	case <-time.After(span):
+		return nil
+	}
+}
+
+// leave ends all connections, and waits for all who played.
+func (c *crowd) leave() {
+	c.ending.Store(true)
+	for _, p := range append(c.players, c.hosts...) {
+		if p != nil {
+			_ = p.Close()
+		}
+	}
+	_ = c.playing.Wait() // faults are told otherwise
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/loadtest/rig"
+)
+
+// reading is what all have done so far.
+type reading struct {
+	at                time.Time
+	machine           rig.Machine
+	nodes             []time.Duration // of processors
+	postgres, clients time.Duration
+	masters           []master
+	messages          float64 // sent from node to node
+	matches           float64 // begun
+	rows              int64   // written to the ledger
+}
+
+// master is what a redis-server has done, and holds.
+type master struct {
+	cpu                        time.Duration
+	reads, commands            int64
+	in, out, published, memory int64 // bytes, messages, bytes
+	calls                      map[string]int64
+}
+
+// read reads it. Of PostgreSQL the last second may be missing.
+func (s *stage) read(ctx context.Context) (r reading, err error) {
+	r.at = time.Now()
+	if r.machine, err = rig.ReadMachine(); err != nil {
+		return r, err
+	}
+	if r.clients, err = rig.Taken("self"); err != nil {
+		return r, err
+	}
+	for _, one := range s.servers {
+		taken, err := rig.Taken(strconv.Itoa(one.Process()))
+		if err != nil {
+			return r, err
+		}
+		r.nodes = append(r.nodes, taken)
+	}
+	if r.postgres, err = rig.Family(s.postgres); err != nil {
+		return r, err
+	}
+	for _, client := range s.masters {
+		m, err := readMaster(ctx, client)
+		if err != nil {
+			return r, err
+		}
+		r.masters = append(r.masters, m)
+	}
+	return r, s.readInside(ctx, &r)
+}
+
+// readInside reads what nodes and ledger tell of themselves.
+func (s *stage) readInside(ctx context.Context, r *reading) error {
+	for _, one := range s.servers {
+		m, err := one.Metrics(ctx)
+		if err != nil {
+			return err
+		}
+		r.messages += m.Sum("laststand_inbox_sent_total")
+		r.matches += m.Sum("laststand_match_started_total")
+	}
+	return s.ledger.QueryRow(ctx, "SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::bigint FROM pg_stat_user_tables").Scan(&r.rows)
+}
+
+func readMaster(ctx context.Context, client *redis.Client) (m master, err error) {
+	told, err := client.Info(ctx, "everything").Result()
+	if err != nil {
+		return m, err
+	}
+	info := make(map[string]string)
+	m.calls = make(map[string]int64)
+	for line := range strings.Lines(told) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		info[key] = value
+		if command, ok := strings.CutPrefix(key, "cmdstat_"); ok {
+			var calls int64
+			if _, err := fmt.Sscanf(value, "calls=%d", &calls); err != nil {
+				return m, fmt.Errorf("INFO: %s: %w", line, err)
+			}
+			m.calls[command] = calls
+		}
+	}
+	number := func(key string) int64 {
+		n, wrong := strconv.ParseInt(info[key], 10, 64)
+		if wrong != nil && err == nil {
+			err = fmt.Errorf("INFO: %s: %w", key, wrong)
+		}
+		return n
+	}
+	for _, key := range []string{"used_cpu_user", "used_cpu_sys"} {
+		took, wrong := time.ParseDuration(info[key] + "s")
+		if wrong != nil {
+			return m, fmt.Errorf("INFO: %s: %w", key, wrong)
+		}
+		m.cpu += took
+	}
+	m.reads, m.commands = number("total_reads_processed"), number("total_commands_processed")
+	m.in, m.out = number("total_net_input_bytes"), number("total_net_output_bytes")
+	m.memory = number("used_memory") - number("mem_clients_normal")
+	m.published = m.calls["publish"] + m.calls["spublish"]
+	return m, err
+}
