@@ -66,6 +66,7 @@ func (s *Server) admit(se *session) {
 	se.scarce = s.scarcity(se.from, open)
 	s.silents.add(se)
 	s.each[se.from]++
+	s.beds.take(se)
 	s.sessions[se] = struct{}{}
 	s.running.Add(1)
 	s.metrics.sessions.Set(float64(len(s.sessions)))

@@ -40,6 +40,7 @@ func (se *session) part(code int, reason string) *farewell {
 		return nil
 	}
 	se.server.metrics.closed.WithLabelValues(closeLabel(code)).Inc()
+	se.server.beds.rouse(se)
 	return f
 }
 
@@ -52,6 +53,7 @@ func (se *session) cut() {
 	se.server.metrics.closed.WithLabelValues("cut").Inc()
 	se.out.close()
 	_ = se.wire.Close()
+	se.server.beds.rouse(se)
 	close(f.said)
 }
 

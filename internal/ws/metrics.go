@@ -6,12 +6,14 @@ import (
 )
 
 type metrics struct {
-	sessions prometheus.Gauge
-	messages *prometheus.CounterVec // by type
-	refused  *prometheus.CounterVec // by code, or upgrade
-	closed   *prometheus.CounterVec // by close code, or gone, or cut
-	panics   prometheus.Counter
-	answered prometheus.Histogram
+	sessions   prometheus.Gauge
+	sleeping   prometheus.Gauge
+	awakenings prometheus.Counter
+	messages   *prometheus.CounterVec // by type
+	refused    *prometheus.CounterVec // by code, or upgrade
+	closed     *prometheus.CounterVec // by close code, or gone, or cut
+	panics     prometheus.Counter
+	answered   prometheus.Histogram
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
@@ -19,6 +21,12 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	return &metrics{
 		sessions: on.NewGauge(prometheus.GaugeOpts{
 			Name: "laststand_ws_sessions", Help: "Live websockets at this node.",
+		}),
+		sleeping: on.NewGauge(prometheus.GaugeOpts{
+			Name: "laststand_ws_sleeping", Help: "Live websockets at this node that wait without a goroutine.",
+		}),
+		awakenings: on.NewCounter(prometheus.CounterOpts{
+			Name: "laststand_ws_awakenings_total", Help: "Times that one of them got a goroutine again.",
 		}),
 		messages: on.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_ws_messages_total", Help: "Messages of clients.",

@@ -104,6 +104,8 @@ type Server struct {
 
 	helloWithin, frameWithin, writeWithin, callWithin time.Duration
 
+	beds beds
+
 	places sync.Mutex // held while a session takes its player's place
 
 	mu       sync.Mutex
@@ -124,6 +126,7 @@ func New(c Config) *Server {
 		away: aside{most: awayAtOnce}, looks: aside{most: looksAtOnce},
 		helloWithin: helloWithin, frameWithin: frameWithin, writeWithin: writeWithin, callWithin: callWithin,
 	}
+	s.beds.init(s)
 	if s.Pressure == nil {
 		s.Pressure = calm{}
 	}

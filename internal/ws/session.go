@@ -29,6 +29,7 @@ type session struct {
 	wire   *wire       // one reader, the loop; one writer, see outbox
 	out    outbox      // any goroutine
 	torn   atomic.Bool // a write failed, perhaps amid a frame
+	bed    uint32      // its number in the server's beds, from 1; 0: it has none. Never changes once others know of it
 	grown  bool        // the stack of the read loop, by requests
 	limit  *rate.Limiter
 	faults [2]time.Time // the last two times the limit was passed
@@ -82,15 +83,17 @@ func (se *session) begin() {
 	se.run()
 }
 
-// run reads and handles frames until the connection ends. It waits in a goroutine
-// whose stack is small, so one whose stack has grown by requests hands over to
-// another: after the hello, and when a client is quiet, that is has answered a
-// ping and asked nothing.
+// run reads and handles frames until the connection ends, or the session sleeps:
+// after the hello, and when a client is quiet, that is has not been heard of for a
+// while, or has answered a ping and asked nothing.
 func (se *session) run() {
 	for {
 		greeted, asked, err := se.greeted.Load(), false, se.wire.fill()
-		if err == nil {
+		switch {
+		case err == nil:
 			asked, err = se.deal()
+		case se.wire.wasLulled(err):
+			err = nil
 		}
 		if err != nil {
 			se.lost(err)
@@ -98,12 +101,25 @@ func (se *session) run() {
 			return
 		}
 		se.grown = se.grown || asked
-		if se.grown && (!asked || !greeted) {
-			se.grown = false
-			go se.run() // Server.running waits for it
+		if (!asked || !greeted) && se.pause() {
 			return
 		}
 	}
+}
+
+// pause says whether the read loop is to end, since the session sleeps. One that
+// cannot waits in a goroutine, whose stack is to be small: where it has grown by
+// requests another goes on.
+func (se *session) pause() bool {
+	grown := se.grown
+	se.grown = false
+	if se.server.beds.sleep(se) {
+		return true
+	}
+	if grown {
+		go se.run() // Server.running waits for it
+	}
+	return grown
 }
 
 // deal handles all that has come whole, and says whether requests were among it.
@@ -207,6 +223,7 @@ func (se *session) end() {
 	if se.greeted.Load() {
 		se.giveUpPlace()
 	}
+	se.server.beds.leave(se)
 	se.server.leave(se)
 	se.server.running.Done()
 }

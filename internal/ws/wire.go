@@ -25,7 +25,7 @@ type wire struct {
 
 	// Owned by who reads.
 	in      inbound
-	bounded bool // reading has a deadline of its own
+	bounded bool // reading has a deadline of its own; written under mu
 	read    func(fd uintptr) bool
 	failed  error // of read
 
@@ -33,9 +33,10 @@ type wire struct {
 	out   []byte // what is left to be written
 	write func(fd uintptr) bool
 
-	said  atomic.Bool // the closing frame
-	mu    sync.Mutex
-	final bool // the session ends, and reading with it: that deadline stays
+	said   atomic.Bool // the closing frame
+	mu     sync.Mutex
+	final  bool // the session ends, and reading with it: that deadline stays
+	lulled bool // reading has ended only for its loop to sleep
 }
 
 func newWire(c net.Conn, within time.Duration) *wire {
@@ -101,7 +102,6 @@ func (w *wire) fillPlain() error {
 func (w *wire) next() (kind byte, payload []byte, err error) {
 	kind, payload, err = w.in.next()
 	if kind != 0 && w.bounded && w.in.kind == 0 {
-		w.bounded = false
 		w.bound(time.Time{})
 	}
 	return kind, payload, err
@@ -111,17 +111,44 @@ func (w *wire) next() (kind byte, payload []byte, err error) {
 func (w *wire) rest() {
 	w.in.tidy()
 	if w.in.amid() && !w.bounded {
-		w.bounded = true
 		w.bound(time.Now().Add(w.within))
 	}
 }
 
+// bound sets when reading ends; the zero time: not by itself.
 func (w *wire) bound(until time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.bounded, w.lulled = !until.IsZero(), false
 	if !w.final {
 		_ = w.SetReadDeadline(until) // it fails where reading does
 	}
+}
+
+// lull has fill return, unless something is under way that has a deadline.
+func (w *wire) lull() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.final && !w.bounded {
+		w.lulled = true
+		_ = w.SetReadDeadline(time.Unix(1, 0)) // it fails where reading does
+	}
+}
+
+// wasLulled says whether lull may be all that is behind an error of fill, which is
+// called again then: an end of its own comes again.
+func (w *wire) wasLulled(err error) bool {
+	if late, ok := errors.AsType[net.Error](err); !ok || !late.Timeout() {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	was := w.lulled
+	w.lulled = false
+	if was && !w.final {
+		_ = w.SetReadDeadline(time.Time{}) // it fails where reading does
+	}
+	return was
 }
 
 // SetDeadline implements net.Conn. But for none it is the last word on reading.

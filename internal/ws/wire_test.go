@@ -130,7 +130,7 @@ func TestSlowWrite(t *testing.T) {
 	}
 }
 
-// A greeted session that does nothing is one goroutine, which reads.
+// A greeted session is one goroutine until it sleeps, which reads.
 func TestOneGoroutineEach(t *testing.T) {
 	t.Parallel()
 	const sessions = 20

@@ -109,6 +109,7 @@ func appendFrame(out, frame []byte) []byte {
 // broken closes a session whose client takes nothing for too long. On any
 // other error of a write the read loop ends by itself.
 func (se *session) broken(err error) {
+	defer se.server.beds.rouse(se)
 	var late net.Error
 	if errors.As(err, &late) && late.Timeout() {
 		se.close(protocol.CloseSlowReader, tooSlow)

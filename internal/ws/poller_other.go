@@ -1,0 +1,19 @@
+//go:build !linux
+
+package ws
+
+import (
+	"errors"
+	"syscall"
+)
+
+// canPoll is false where sessions keep a goroutine to wait in.
+const canPoll = false
+
+type poller struct{}
+
+func newPoller() (*poller, error) { return nil, errors.ErrUnsupported }
+
+func (*poller) arm(syscall.RawConn, uint64) error { return errors.ErrUnsupported }
+func (*poller) run(func([]uint64), func(*poller)) {}
+func (*poller) close()                            {}
