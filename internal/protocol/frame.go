@@ -47,7 +47,8 @@ type Request struct {
 // (bad_request) beside which the request holds what could be read, so that
 // the refusal can name its id.
 func ReadRequest(frame []byte) (Request, error) {
-	fields, ok := split(frame)
+	var room few
+	fields, ok := splitInto(room[:0], frame, false)
 	kind := fields.value("type")
 	if !ok || len(kind) == 0 || kind[0] != '"' {
 		return Request{}, ErrMalformed
@@ -76,7 +77,8 @@ func (r Request) Decode(message any) error {
 	if len(data) == 0 {
 		data = json.RawMessage("{}")
 	}
-	fields, ok := splitObject(data, r.checked)
+	var room few
+	fields, ok := splitInto(room[:0], data, r.checked)
 	if !ok {
 		return Errorf(CodeBadRequest, "data of %s must be a JSON object", clip(r.Type))
 	}
@@ -98,27 +100,22 @@ func (r Request) Decode(message any) error {
 
 // EncodeReply encodes the reply to a request; a nil re is written as null.
 func EncodeReply(re *int64, kind string, data any) []byte {
-	body := mustJSON(data)
-	b := append(make([]byte, 0, room+len(body)), `{"re":`...)
+	b := append(make([]byte, 0, 128), `{"re":`...)
 	if re == nil {
 		b = append(b, "null"...)
 	} else {
 		b = strconv.AppendInt(b, *re, 10)
 	}
 	b = AppendText(append(b, `,"type":`...), kind)
-	return append(append(append(b, `,"data":`...), body...), '}')
+	return append(appendData(append(b, `,"data":`...), data), '}')
 }
 
 // EncodePush encodes a push without a number.
 func EncodePush(kind string, data any) []byte {
-	body := mustJSON(data)
-	b := append(make([]byte, 0, room+len(body)), `{"type":`...)
+	b := append(make([]byte, 0, 256), `{"type":`...)
 	b = AppendText(b, kind)
-	return append(append(append(b, `,"data":`...), body...), '}')
+	return append(appendData(append(b, `,"data":`...), data), '}')
 }
-
-// room is for what stands around the data of a frame without a number.
-const room = 80
 
 // Numbered is a push whose number is known only when it is committed: the
 // frame is Head, the number in decimal, Tail.

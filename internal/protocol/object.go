@@ -14,16 +14,20 @@ type member struct {
 	value json.RawMessage
 }
 
-// split splits what is valid JSON; false where it is not, or no object.
-func split(raw []byte) (o object, ok bool) { return splitObject(raw, false) }
+// few is room for the members of what is sent as a rule.
+type few [4]member
 
-// splitObject is split of what may be known to be valid.
-func splitObject(raw []byte, valid bool) (o object, ok bool) {
+// split splits what is valid JSON; false where it is not, or no object.
+func split(raw []byte) (o object, ok bool) { return splitInto(nil, raw, false) }
+
+// splitInto is split, into an empty object with room, of what may be known to be
+// valid.
+func splitInto(room object, raw []byte, valid bool) (o object, ok bool) {
 	rest := after(raw)
 	if len(rest) == 0 || rest[0] != '{' || !valid && !json.Valid(raw) {
 		return nil, false
 	}
-	o = make(object, 0, 4)
+	o = room
 	for rest = after(rest[1:]); rest[0] != '}'; rest = after(rest) {
 		if rest[0] == ',' {
 			rest = after(rest[1:])

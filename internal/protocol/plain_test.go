@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"reflect"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // FuzzReadPlain reads an answer as the decoder of the standard library does, or
@@ -33,6 +35,32 @@ func FuzzReadPlain(f *testing.F) {
 		}
 		if err := json.Unmarshal(raw, &want); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%s: read %+v, want %+v, %v", raw, got, want, err)
+		}
+	})
+}
+
+// What is encoded by hand reads as by the encoder of the standard library.
+func TestPlainMessages(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		number, flag := rapid.Int64(), rapid.Bool()
+		given := rapid.SampledFrom([]string{"", `{"choice":1}`, "{\"value\":\t\"a  b \u2028 <&>\"}", ` { "choices" : [ 0 , 2 ] } `, "null"}).Draw(t, "given")
+		own := Own{
+			Match: rapid.String().Draw(t, "match"), Question: rapid.Int().Draw(t, "question"), Correct: flag.Draw(t, "correct"),
+			Points: number.Draw(t, "points"), Score: number.Draw(t, "score"), Rank: number.Draw(t, "rank"), Out: flag.Draw(t, "out"),
+			ElapsedMS: rapid.Ptr(number, true).Draw(t, "elapsed"),
+		}
+		if given != "" {
+			own.Given = json.RawMessage(given)
+		}
+		answered := Answered{
+			Question: own.Question, At: number.Draw(t, "at"), ElapsedMS: own.Points,
+			Correct: rapid.Ptr(flag, true).Draw(t, "right"), First: rapid.Ptr(flag, true).Draw(t, "first"),
+		}
+		for _, message := range []any{own, answered} {
+			if got, want := string(appendData([]byte("before"), message)), "before"+string(mustJSON(message)); got != want {
+				t.Fatalf("%s, want %s", got, want)
+			}
 		}
 	})
 }

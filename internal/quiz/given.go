@@ -172,8 +172,8 @@ func formatNumber(v float64) string {
 }
 
 func normalizeText(value []byte) (string, error) {
-	var text string
-	if value[0] != '"' || json.Unmarshal(value, &text) != nil {
+	text, plain := plainText(value)
+	if !plain && (value[0] != '"' || json.Unmarshal(value, &text) != nil) {
 		return "", invalid("the value is not a text")
 	}
 	if utf8.RuneCountInString(text) > MaxTextLen {
@@ -184,4 +184,19 @@ func normalizeText(value []byte) (string, error) {
 		return "", invalid("the text is empty")
 	}
 	return "t:" + folded, nil
+}
+
+// plainText reads a text in which every character stands for itself, without the
+// decoder.
+func plainText(value []byte) (text string, ok bool) {
+	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
+		return "", false
+	}
+	inner := value[1 : len(value)-1]
+	for _, c := range inner {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return "", false
+		}
+	}
+	return string(inner), true
 }

@@ -187,6 +187,26 @@ func TestCorrectNeverPanics(t *testing.T) {
 	}
 }
 
+// A text is what the decoder reads, whether or not it is plain.
+func TestTextsAreReadAsJSON(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.StringMatching(`"([a-z ~!]|[\x00-\x7f]|é|\\\\[nu"0]|"){0,12}"?`).Draw(t, "value")
+		var meant string
+		isText := json.Unmarshal([]byte(value), &meant) == nil
+		form, err := text.Normalize(quiz.Given{Value: json.RawMessage(value)})
+		if folded := quiz.Fold(meant); isText && folded != "" {
+			if err != nil || form != "t:"+folded {
+				t.Fatalf("%q is %q, %v, want %q", value, form, err, folded)
+			}
+			return
+		}
+		if err == nil {
+			t.Fatalf("%q was read as %q", value, form)
+		}
+	})
+}
+
 func FuzzNormalize(f *testing.F) {
 	for _, seed := range []string{
 		`{"choice":1}`, `{"choices":[2,0]}`, `{"value":1969.0}`, `{"value":-0}`, `{"value":1e308}`,

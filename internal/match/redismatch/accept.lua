@@ -12,11 +12,14 @@ for i = 1, n do
   outcomes[i] = refused(i, a, last)
   if not outcomes[i] then
     redis.call('SET', KEYS[lock + i], a[1], 'PX', ARGV[3])
-    score, saved, last = score + a[7], saved + a[9], a[8] == '1' and a[3] + 1 or last + 0
+    if a[8] == '1' then
+      score, saved, last = score + a[7], saved + a[9], a[3] + 1
+      correct = correct + 1
+    end
     local at = #records
     records[at + 1], records[at + 2] = a[3] .. '|' .. a[2], a[6]
     totals[at + 1] = a[2]
-    totals[at + 2] = string.format('%.0f %.0f %.0f %.0f %.0f %.0f', score, correct + a[8], count + 1, saved, last, a[3] + 1)
+    totals[at + 2] = score .. ' ' .. correct .. ' ' .. count + 1 .. ' ' .. saved .. ' ' .. last .. ' ' .. a[3] + 1
     answered, right, version, stamp = answered + 1, right + a[8], version + 1, a[4]
     outcomes[i] = moved(i, a, answered, score, saved)
   end

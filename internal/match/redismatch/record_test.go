@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"laststand/internal/match"
+	"laststand/internal/rating"
 )
 
 // A record is read as it was, whoever has written it: this version, or the
@@ -43,6 +44,31 @@ func TestRecords(t *testing.T) {
 	for _, broken := range []string{``, `{`, `{}x`, `{"player":"p`, `{"player":"p","question":1`} {
 		if r, err := recordOf(broken); err == nil {
 			t.Errorf("%q was read as %+v", broken, r)
+		}
+	}
+}
+
+// A seat is read as it was, plain or not.
+func TestSeatsAreRead(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.StringMatching(`[a-zA-Z0-9 ]{0,30}`), rapid.StringMatching(`["\\ ,{}:a-z<é猫\n]{0,20}`))
+		seat := match.Seat{Player: text.Draw(t, "player"), Nickname: text.Draw(t, "nickname"), Bot: rapid.Bool().Draw(t, "bot")}
+		if rapid.Bool().Draw(t, "rated") {
+			seat.Rating = &rating.Rating{R: 1500}
+		}
+		raw, err := json.Marshal(seat)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seat.Team = rapid.StringMatching(`[a-z]{0,5}`).Draw(t, "team")
+		if got, err := seatOf(seat.Team + "\n" + string(raw)); err != nil || !reflect.DeepEqual(got, seat) {
+			t.Errorf("%s was read as %+v, %v", raw, got, err)
+		}
+	})
+	for _, broken := range []string{"", "x", "x\n{", "x\n{\"player\":\"p\""} {
+		if seat, err := seatOf(broken); err == nil {
+			t.Errorf("%q was read as %+v", broken, seat)
 		}
 	}
 }

@@ -125,7 +125,12 @@ func (s *Store) Absent(ctx context.Context, id string, people []string) (absent 
 // seatOf reads a seat as it is kept: its team, a line end, the rest.
 func seatOf(kept string) (seat match.Seat, err error) {
 	team, raw, _ := strings.Cut(kept, "\n")
-	err = json.Unmarshal([]byte(raw), &seat)
+	in := members{rest: raw}
+	seat.Player, seat.Nickname = in.text(`{"player":`), in.text(`,"nickname":`)
+	if in.other || in.rest != "}" { // it has more, or texts that are escaped
+		seat = match.Seat{}
+		err = json.Unmarshal([]byte(raw), &seat)
+	}
 	seat.Team = team
 	return seat, err
 }
