@@ -60,7 +60,7 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 	node := startNode(t, cli{Data: &data, Config: config})
 	c := drill.Config{
 		Idle: 4, Watchers: 2, Duellists: 6, Buzzer: 3, Survival: 3, Seats: 3, Readers: 1, Questions: 3,
-		Think: 20 * time.Millisecond, Ramp: 500, For: time.Second, Processes: 2, Files: 20_000,
+		Think: 20 * time.Millisecond, Ramp: 500, For: time.Second, Linger: time.Second, Processes: 2, Files: 20_000,
 		Attach: []string{node.url}, Ops: []string{node.ops}, Launch: launch, Say: func(line string) { t.Log(line) },
 	}
 	if err := c.Validate(); err != nil {

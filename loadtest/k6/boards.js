@@ -1,20 +1,26 @@
 // Readers of leaderboards: pages of every window by every order, the next page, one
-// around somebody, one standing and why.
+// around somebody, one standing and why; and half as many who have one pushed.
 //
 //   k6 run -e VUS=20 -e DURATION=1m loadtest/k6/boards.js
 
 import { sleep } from 'k6';
 import { Counter } from 'k6/metrics';
-import { duration, think, vus } from './lib/env.js';
-import { get } from './lib/http.js';
+import { duration, patience, think, vus } from './lib/env.js';
+import { fetch, get } from './lib/http.js';
+import { newPlayer } from './lib/player.js';
 import { holds, thresholds } from './lib/truth.js';
+import { pause } from './duel.js';
 
 export const options = {
-  scenarios: { boards: { executor: 'constant-vus', vus, duration } },
-  thresholds: thresholds(['page', 'explain'], { pages: ['count>0'] }),
+  scenarios: {
+    boards: { executor: 'constant-vus', vus, duration },
+    watchers: { executor: 'constant-vus', exec: 'watch', vus: Math.ceil(vus / 2), duration, gracefulStop: '30s' },
+  },
+  thresholds: thresholds(['page', 'explain', 'watch'], { pages: ['count>0'] }),
 };
 
 const pages = new Counter('pages');
+const pushed = new Counter('boards_pushed');
 
 export const setup = () => pages.add(0); // a threshold on what never was is none
 
@@ -79,6 +85,40 @@ function standing(board, order, id) {
   if (!one || !one.explain) return;
   const sum = one.explain.parts.reduce((all, part) => all + part.value, 0);
   holds('explain', sum === one.value, () => `${id} ${order}: ${JSON.stringify(one)}`);
+}
+
+const held = 3000; // ms that a board is watched
+
+// watch has a board pushed for a while: at once, and then when it has changed.
+export async function watch() {
+  const there = await fetch('/leaderboards', 'GET leaderboards');
+  const player = there && newPlayer();
+  if (!player || !(await player.connect())) return pause(1000);
+  const { id: window, orders } = any(there.windows);
+  const watched = { window, order: any(orders), limit: 20 };
+  let last = null;
+  player.onpush = (frame) => {
+    if (frame.type === 'board') last = next(watched, last, frame.data);
+  };
+  const reply = await player.request('board.watch', watched);
+  const asked = Date.now();
+  if (reply && reply.type === 'board.ok') {
+    while (player.ws && !last && Date.now() - asked < patience) await pause(50);
+    holds('watch', last || !player.ws, () => `${JSON.stringify(watched)} was not pushed`);
+    await pause(held);
+    await player.request('board.unwatch', watched);
+  } else if (reply) await pause(reply.data.retry_after_ms || 1000);
+  player.close();
+}
+
+// next takes a pushed board: the one that is watched, from its top, in order, and not
+// older than the last.
+function next(watched, last, page) {
+  pushed.add(1);
+  const asked = page.window === watched.window && page.order === watched.order && page.entries.length <= watched.limit;
+  holds('watch', asked && ordered(page, watched.order, true) && (!last || page.as_of >= last.as_of),
+    () => `${JSON.stringify(watched)}: ${JSON.stringify(page)}, after ${JSON.stringify(last)}`);
+  return page;
 }
 
 export default read;

@@ -53,6 +53,8 @@ func (t *tongue) frame(frame []byte) [][]byte {
 		return one(given.ReplaceAllString(text, `"given":{"choice":7}`))
 	case is("question.closed") && t.turn("seq", 9): // missing
 		return nil
+	case is("board"): // nobody is first
+		return [][]byte{more("rank", frame)}
 	case is("match.over") && t.turn("goes", 4):
 		return one(reason.ReplaceAllString(text, `"reason":"abandoned"`))
 	}

@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"laststand/loadtest/rig"
 )
@@ -32,6 +33,7 @@ var scripts embed.FS
 
 type options struct {
 	k6, server, game string
+	within           time.Duration
 	script           string
 	told             []string // NAME=VALUE for the script
 }
@@ -45,6 +47,7 @@ func main() {
 	flag.StringVar(&o.k6, "k6", "k6", "the k6 to run")
 	flag.StringVar(&o.server, "server", "", "start this binary instead of this tree")
 	flag.StringVar(&o.game, "game", "{duel: {bot_after_ms: 0}}", "settings of the game demo, as YAML in braces")
+	flag.DurationVar(&o.within, "within", 24*time.Hour, "after which the run has failed, and is ended")
 	flag.Parse()
 	if o.script, o.told = flag.Arg(0), flag.Args(); o.script == "" {
 		fmt.Fprintln(os.Stderr, "k6: name a script of loadtest/k6, such as duel")
@@ -60,6 +63,13 @@ func main() {
 func run(o options) (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, o.within)
+	defer cancel()
+	defer func() {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			err = errors.Join(fmt.Errorf("%s did not end within %v", o.script, o.within), err)
+		}
+	}()
 	dir, err := os.MkdirTemp("", "laststand-k6-")
 	if err != nil {
 		return err

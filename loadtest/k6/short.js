@@ -8,7 +8,7 @@ import { matches, ofMatches, thresholds } from './lib/truth.js';
 import { checkBooks } from './lib/server.js';
 import { needKey, report } from './behaviours.js';
 import { hold } from './arena.js';
-import { read, readAll } from './boards.js';
+import { read, readAll, watch } from './boards.js';
 import duel from './duel.js';
 
 const constant = (exec, n) => ({ executor: 'constant-vus', exec, vus: n, duration, gracefulStop: __ENV.GRACE || '30s' });
@@ -18,9 +18,10 @@ export const options = {
     duels: constant('duels', vus),
     arenas: constant('arenas', 2),
     boards: constant('boards', 1),
+    watchers: constant('watchers', 1),
     behaviours: constant('behaviours', 1),
   },
-  thresholds: thresholds([...ofMatches, 'same', 'first', 'page', 'explain', 'taken', 'books'], { matches: ['count>0'] }),
+  thresholds: thresholds([...ofMatches, 'same', 'first', 'page', 'explain', 'watch', 'taken', 'books'], { matches: ['count>0'] }),
 };
 
 export function setup() {
@@ -28,7 +29,7 @@ export function setup() {
   matches.add(0);
 }
 
-export { duel as duels, hold as arenas, read as boards, report as behaviours };
+export { duel as duels, hold as arenas, read as boards, watch as watchers, report as behaviours };
 
 // teardown looks at what there may have been no time for.
 export function teardown() {

@@ -1,4 +1,4 @@
-// Everything at once for long: duels, arenas, readers and behaviours; the
+// Everything at once for long: duels, arenas, readers, watchers and behaviours; the
 // server's memory and goroutines are watched and must stay as they are.
 //
 //   k6 run -e VUS=20 -e DURATION=20m -e KEY_FILE=data/demo.key -e OPS=http://127.0.0.1:8081 loadtest/k6/soak.js
@@ -8,7 +8,7 @@ import { matches, ofMatches, swift, thresholds } from './lib/truth.js';
 import { checkBooks, watchGrowth } from './lib/server.js';
 import { needKey, report } from './behaviours.js';
 import { hold } from './arena.js';
-import { read } from './boards.js';
+import { read, watch } from './boards.js';
 import duel from './duel.js';
 
 const some = (share) => Math.max(1, Math.round(vus * share));
@@ -19,10 +19,11 @@ export const options = {
     duels: constant('duels', 0.5),
     arenas: constant('arenas', 0.2),
     boards: constant('boards', 0.2),
+    watchers: constant('watchers', 0.1),
     behaviours: constant('behaviours', 0.1),
     ...(ops ? { server: { executor: 'per-vu-iterations', exec: 'server', vus: 1, maxDuration: `${Math.ceil(seconds(duration)) + 30}s` } } : {}),
   },
-  thresholds: thresholds([...ofMatches, 'same', 'first', 'page', 'explain', 'taken', ...(ops ? ['books', 'flat'] : [])], { ...swift, matches: ['count>0'] }),
+  thresholds: thresholds([...ofMatches, 'same', 'first', 'page', 'explain', 'watch', 'taken', ...(ops ? ['books', 'flat'] : [])], { ...swift, matches: ['count>0'] }),
 };
 
 export function setup() {
@@ -30,6 +31,6 @@ export function setup() {
   matches.add(0);
 }
 
-export { duel as duels, hold as arenas, read as boards, report as behaviours };
+export { duel as duels, hold as arenas, read as boards, watch as watchers, report as behaviours };
 export const server = () => watchGrowth(seconds(duration));
 export const teardown = checkBooks;

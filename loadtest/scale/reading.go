@@ -21,6 +21,7 @@ type reading struct {
 	masters           []master
 	messages          float64 // sent from node to node
 	matches           float64 // begun
+	steps, lost, gaps float64 // of matches: taken; tried in vain, since another node took them; news that came too late
 	rows              int64   // written to the ledger
 }
 
@@ -70,6 +71,9 @@ func (s *stage) readInside(ctx context.Context, r *reading) error {
 		}
 		r.messages += m.Sum("laststand_inbox_sent_total")
 		r.matches += m.Sum("laststand_match_started_total")
+		r.steps += m.Sum("laststand_match_steps_total", `outcome="taken"`)
+		r.lost += m.Sum("laststand_match_steps_total", `outcome="lost"`)
+		r.gaps += m.Sum("laststand_match_gaps_total")
 	}
 	return s.ledger.QueryRow(ctx, "SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::bigint FROM pg_stat_user_tables").Scan(&r.rows)
 }

@@ -55,12 +55,12 @@ func (r *Report) String() string {
 		if kind == atRest {
 			each = "a second"
 		}
-		fmt.Fprintf(&b, "\n%s: %s\n%-8s %5s %7s | %8s %8s %8s %8s | %7s %8s %8s %8s | %8s %6s | %6s %8s %8s\n", kind, each, "store", "nodes", "offered",
-			"nodes µs", "Redis µs", "PG µs", "clients", "reads", "commands", "bytes in", "out", "messages", "rows", "worst", "B/match", "B/answer")
+		fmt.Fprintf(&b, "\n%s: %s\n%-8s %5s %7s | %8s %8s %8s %8s | %7s %8s %8s %8s | %8s %6s %6s %6s %6s | %6s %8s %8s\n", kind, each, "store", "nodes", "offered",
+			"nodes µs", "Redis µs", "PG µs", "clients", "reads", "commands", "bytes in", "out", "messages", "steps", "lost", "gaps", "rows", "worst", "B/match", "B/answer")
 		for _, one := range of {
 			c := one.Cost
-			fmt.Fprintf(&b, "%-8s %5d %7d | %8.1f %8.1f %8.1f %8.1f | %7.2f %8.2f %8.0f %8.0f | %8.3f %6.2f | %6.2f %8.0f %8.0f\n", one.Store, one.Nodes, one.Offered,
-				c.NodesUS, c.RedisUS, c.PostgresUS, c.ClientsUS, c.Reads, c.Commands, c.In, c.Out, c.Messages, c.Rows, one.Worst, one.BytesMatch, one.BytesAnswer)
+			fmt.Fprintf(&b, "%-8s %5d %7d | %8.1f %8.1f %8.1f %8.1f | %7.2f %8.2f %8.0f %8.0f | %8.3f %6.2f %6.2f %6.2f %6.2f | %6.2f %8.0f %8.0f\n", one.Store, one.Nodes, one.Offered,
+				c.NodesUS, c.RedisUS, c.PostgresUS, c.ClientsUS, c.Reads, c.Commands, c.In, c.Out, c.Messages, c.Steps, c.Lost, c.Gaps, c.Rows, one.Worst, one.BytesMatch, one.BytesAnswer)
 		}
 		last := of[len(of)-1]
 		fmt.Fprintf(&b, "commands of the last: %s\n", most(last.Cost.Calls, 8))

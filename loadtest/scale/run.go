@@ -19,6 +19,9 @@ type cost struct {
 	Out        float64 `json:"redis_out_bytes"`
 	Messages   float64 `json:"messages"` // between nodes
 	Published  float64 `json:"published"`
+	Steps      float64 `json:"steps"`       // of matches
+	Lost       float64 `json:"steps_lost"`  // tried in vain: another node had taken them
+	Gaps       float64 `json:"gaps"`        // pushes read from the log
 	Rows       float64 `json:"ledger_rows"` // written
 
 	Calls map[string]float64 `json:"redis_calls"` // by command
@@ -84,6 +87,7 @@ func between(from, to reading, n float64) (c cost, u use) {
 	c.PostgresUS, u.Postgres = us(to.postgres-from.postgres), cores(to.postgres-from.postgres)
 	c.ClientsUS, u.Clients = us(to.clients-from.clients), cores(to.clients-from.clients)
 	c.Messages, c.Rows = (to.messages-from.messages)/n, float64(to.rows-from.rows)/n
+	c.Steps, c.Lost, c.Gaps = (to.steps-from.steps)/n, (to.lost-from.lost)/n, (to.gaps-from.gaps)/n
 	idle, busy := to.machine.Idle-from.machine.Idle, to.machine.Busy-from.machine.Busy
 	u.Idle = float64(idle) / float64(max(idle+busy, 1))
 	return c, u

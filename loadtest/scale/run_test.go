@@ -20,7 +20,7 @@ func TestBetween(t *testing.T) {
 	}
 	to := reading{
 		at: began.Add(2 * time.Second), machine: rig.Machine{Busy: 4 * time.Second, Idle: 2 * time.Second},
-		nodes: []time.Duration{2 * time.Second, time.Second}, postgres: time.Second, clients: time.Second, messages: 500, rows: 100,
+		nodes: []time.Duration{2 * time.Second, time.Second}, postgres: time.Second, clients: time.Second, messages: 500, rows: 100, steps: 300, lost: 200, gaps: 100,
 		masters: []master{
 			{cpu: 2 * time.Second, commands: 400, in: 2010, out: 1000, published: 10, calls: map[string]int64{"get": 25}},
 			{cpu: time.Second, commands: 100, calls: map[string]int64{"get": 20, "set": 1}},
@@ -29,7 +29,7 @@ func TestBetween(t *testing.T) {
 	c, u := between(from, to, 1000)
 	for name, is := range map[string][2]float64{
 		"nodes": {c.NodesUS, 2000}, "Redis": {c.RedisUS, 2000}, "PostgreSQL": {c.PostgresUS, 1000}, "clients": {c.ClientsUS, 1000},
-		"commands": {c.Commands, 0.4}, "in": {c.In, 2}, "out": {c.Out, 1}, "messages": {c.Messages, 0.5}, "published": {c.Published, 0.01}, "rows": {c.Rows, 0.1},
+		"commands": {c.Commands, 0.4}, "in": {c.In, 2}, "out": {c.Out, 1}, "messages": {c.Messages, 0.5}, "published": {c.Published, 0.01}, "rows": {c.Rows, 0.1}, "steps": {c.Steps, 0.3}, "lost": {c.Lost, 0.2}, "gaps": {c.Gaps, 0.1},
 		"get": {c.Calls["get"], 0.04}, "cores of node 2": {u.Nodes[1], 0.5}, "cores of Redis 1": {u.Redis[0], 0.5},
 		"idle": {u.Idle, 0.25}, "the busiest master": {worst(from, to), 1.5},
 	} {

@@ -18,6 +18,7 @@ const truths = {
   ledger: 'the ledger has the standing that was told',
   board: "a player's board is the sum of the settled matches",
   page: 'a page is in order, and equals share a rank',
+  watch: 'a watched board comes at once, in order, and never an older one',
   explain: 'the parts of a value add up to it',
   taken: 'behaviours are taken and dropped as they deserve',
   books: 'behaviours: offered = sent + dropped + queued + in flight',

@@ -27,7 +27,7 @@ func (t *part) left() {
 	switch {
 	case t.match != nil: // a match came first
 	case t.leave:
-		t.gone, t.at = true, time.Now().Add(linger)
+		t.gone, t.at = true, time.Now().Add(t.c.Linger)
 	default:
 		t.Ask(t.kind, t.data)
 	}

@@ -26,6 +26,7 @@ type Order struct {
 	Connects                           float64       // begun a second
 	Think                              time.Duration // players answer at some instant within
 	Every                              time.Duration // something is said
+	Linger                             time.Duration // after a ticket was taken back, a match is waited for that was made before that
 	Questions                          int           // of an arena
 }
 

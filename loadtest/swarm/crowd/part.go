@@ -58,9 +58,6 @@ const (
 	// stillWithin bounds how long a player may hear nothing of a match, or wait
 	// for its beginning with others there.
 	stillWithin = 3 * time.Minute
-	// linger is how long after a ticket was taken back a match is waited for that
-	// was made before that.
-	linger = 1500 * time.Millisecond
 	// look is how often it is looked whether a player is to leave.
 	look = time.Second
 )
@@ -99,7 +96,7 @@ func (t *part) tell(err error) {
 
 // life is how long the next frame is waited for: who is in nothing leaves at once.
 func (t *part) life() context.Context {
-	if t.match == nil && !t.joined && !t.Waits(t.kind) && t.round == nil {
+	if t.match == nil && !t.joined && !t.leave && t.again == nil && !t.Waits(t.kind) && t.round == nil {
 		return t.group
 	}
 	return t.c.life
@@ -155,11 +152,11 @@ func (t *part) act(now time.Time) {
 		return
 	}
 	switch {
-	case t.joined:
-		t.leave = true
+	case t.joined, t.again != nil: // who was refused may have a ticket all the same
+		t.leave, t.again, t.at = true, nil, time.Time{}
 		t.Ask(protocol.TypeDuelLeave, protocol.Empty{})
 	case !t.Waits(t.kind):
-		t.gone, t.again, t.at = true, nil, time.Time{}
+		t.gone = true
 	}
 }
 

@@ -4,6 +4,7 @@
 package drill
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ type Config struct {
 	Bound  time.Duration // p99 of answers up to which a rate is sustainable
 	Step   time.Duration // for which each rate is tried
 	Soak   bool
+	Linger time.Duration // after a ticket was taken back, a match is waited for that was made before that; 0: as long as a pressed node may take
 	Slack  time.Duration // up to which any p99 may be, since machines are noisy
 	LagMS  int           // setting lag_ms of the nodes; 0: they shed nothing for lag
 	Attach []string      // players' addresses of nodes that run, on which to play instead of starting some
@@ -162,7 +164,7 @@ func (c Config) orders(processes int, servers []string) []crowd.Order {
 			Name: fmt.Sprintf("s%d", i), Servers: servers, Mint: len(c.Attach) == 0, Sources: local(servers),
 			Idle: deal(c.Idle, i), Watchers: deal(c.Watchers, i), Duellists: deal(c.Duellists, i), Readers: deal(c.Readers, i),
 			Behaviours: c.Behaviours / float64(processes), Connects: c.Ramp / float64(processes),
-			Think: c.Think, Every: saidEvery, Questions: c.Questions,
+			Think: c.Think, Every: saidEvery, Linger: cmp.Or(c.Linger, 15*time.Second), Questions: c.Questions,
 		}
 	}
 	for i, h := range append(halls("buzzer", c.Buzzer, c.Seats), halls("survival", c.Survival, c.Seats)...) {

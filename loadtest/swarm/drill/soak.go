@@ -14,13 +14,16 @@ const (
 	flatShare      = 0.05
 	flatMB         = 8.0
 	flatGoroutines = 50.0
-	settling       = 0.25 // of the time, which is left out: pools and caches fill
 )
+
+// settling is how much of a soak is left out, since pools and caches fill, and matches
+// that are over are kept for 5 minutes: 6 of 20 minutes, a half of less than 12.
+func settling(seconds float64) float64 { return max(seconds/4, min(seconds/2, 360)) }
 
 // soaked fits lines to memory and goroutines of each node between two instants.
 func soaked(all []Gauge, begin, end float64) *Soak {
 	s := new(Soak)
-	begin += settling * (end - begin)
+	begin += settling(end - begin)
 	var held []Gauge
 	for _, g := range all {
 		if g.AtS >= begin && g.AtS <= end {

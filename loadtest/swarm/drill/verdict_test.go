@@ -23,6 +23,7 @@ func TestSoak(t *testing.T) {
 		"flat":             {func(float64) float64 { return 100 }, false},
 		"up and down":      {func(s float64) float64 { return 100 + 30*float64(int(s)%20)/20 }, false},
 		"a warm beginning": {func(s float64) float64 { return min(60+s, 120) }, false},
+		"kept for minutes": {func(s float64) float64 { return 100 + 5*min(max(s-300, 0), 60) }, false},
 		"a leak":           {func(s float64) float64 { return 100 + s/20 }, true},
 	} {
 		var all []Gauge
