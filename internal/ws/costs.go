@@ -14,5 +14,5 @@ var costs = map[string]int{
 // costOf is what a message takes, at most the whole bucket: so that it passes
 // some time, however small that is.
 func (se *session) costOf(kind string) int {
-	return min(max(costs[kind], 1), se.limit.Burst())
+	return min(max(costs[kind], 1), int(burst(se.server.PerSecond)))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"time"
 
 	"laststand/internal/match"
 	"laststand/internal/protocol"
@@ -83,14 +82,13 @@ func (se *session) answer(ctx context.Context, r request, err error) func() {
 // within 10 s that it is not there closes the session.
 func (se *session) tooFast(r request) error {
 	cost := se.costOf(r.Type)
-	if se.limit.AllowN(time.Now(), cost) || !se.server.Limits.Messages.Stands() {
+	now := sinceStart()
+	if se.pace.take(now, se.server.PerSecond, cost) || !se.server.Limits.Messages.Stands() {
 		return nil
 	}
-	now := time.Now()
-	if now.Sub(se.faults[0]) < 10*time.Second {
+	if se.pace.fault(now) {
 		se.closeAfter(protocol.CloseTooFast, "too many messages; reconnect after a minute")
 	}
-	se.faults[0], se.faults[1] = se.faults[1], now
 	wait := int64(1000 * float64(cost) / se.server.PerSecond)
 	return protocol.RetryAfter(protocol.CodeRateLimited, max(wait, 1), "too many messages; at most %g a second", se.server.PerSecond)
 }

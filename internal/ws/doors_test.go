@@ -236,25 +236,21 @@ func refusals(t *testing.T, registry *prometheus.Registry, what, rule string) fl
 // not.
 func TestCosts(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := start(t, perSecond(6))
 	for kind, want := range map[string]float64{
 		protocol.TypePing: 1, protocol.TypeAnswer: 1, "nonsense": 1, protocol.TypeArenaLeave: 1, protocol.TypeBoardUnwatch: 1,
 		protocol.TypeDuelJoin: 2, protocol.TypeMatchSync: 2, protocol.TypeArenaJoin: 3, protocol.TypeBoardWatch: 3,
 	} {
 		c := n.enter("costs " + kind)
-		bucket := n.session("costs " + kind).limit
-		bucket.SetLimit(1e-6)
-		bucket.SetBurst(6)
+		se := n.session("costs " + kind)
 		c.ask(kind, map[string]any{"at": "x"})
 		c.untilReply()
-		if took := 6 - bucket.Tokens(); took < want-0.01 || took > want+0.01 {
+		n.eventually("its loop waits", func() bool { return !se.out.busy() })
+		if took := 6 - se.pace.tokens; took != want {
 			t.Errorf("%s took %v, want %v", kind, took, want)
 		}
 	}
-	c := n.enter("poor")
-	bucket := n.session("poor").limit
-	bucket.SetLimit(1e-6)
-	bucket.SetBurst(2)
+	c := start(t, perSecond(0.001)).enter("poor")
 	c.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
 	c.reply(protocol.TypeBoardOK) // the whole bucket is enough
 	c.ask(protocol.TypePing, map[string]any{"at": 1})

@@ -30,7 +30,7 @@ func (s *Server) enter(se *session) entry {
 	if s.draining.Load() {
 		return entry{code: protocol.CloseDraining, reason: "draining"}
 	}
-	if l := s.Limits; l.PerAddress > 0 && s.each[se.from] >= l.PerAddress && l.Crowded.Stands() {
+	if l := s.Limits; l.PerAddress > 0 && s.each[se.from()] >= l.PerAddress && l.Crowded.Stands() {
 		return entry{code: protocol.CloseOverloaded, reason: comeAgain, alone: len(s.each) == 1}
 	}
 	e := s.place(se)
@@ -48,7 +48,7 @@ func (s *Server) place(se *session) entry {
 	victim, crowd := s.silents.largest()
 	full := int64(len(s.sessions))-min(s.parting, awayAtOnce) >= s.Connections
 	switch {
-	case full && s.parting < awayAtOnce && crowd > s.silents.of(se.from)+1 && s.Limits.Silent.Stands(): // it goes
+	case full && s.parting < awayAtOnce && crowd > s.silents.of(se.from())+1 && s.Limits.Silent.Stands(): // it goes
 	case full && s.Limits.Full.Stands():
 		return entry{code: protocol.CloseOverloaded, reason: comeAgain}
 	case full, s.silents.count < max(s.Connections/silence, mostSilent), !s.Limits.Silent.Stands():
@@ -63,9 +63,9 @@ func (s *Server) place(se *session) entry {
 // admit gives a session a place. The caller holds mu.
 func (s *Server) admit(se *session) {
 	open := int64(len(s.sessions))
-	se.scarce = s.scarcity(se.from, open)
+	se.scarce = s.scarcity(se.from(), open)
 	s.silents.add(se)
-	s.each[se.from]++
+	s.each[se.from()]++
 	s.beds.take(se)
 	s.sessions[se] = struct{}{}
 	s.running.Add(1)
@@ -105,8 +105,8 @@ func (s *Server) leave(se *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.silents.remove(se)
-	if s.each[se.from]--; s.each[se.from] == 0 {
-		delete(s.each, se.from)
+	if s.each[se.from()]--; s.each[se.from()] == 0 {
+		delete(s.each, se.from())
 	}
 	if se.parting {
 		s.parting--

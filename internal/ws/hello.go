@@ -27,7 +27,7 @@ func (se *session) onHello(ctx context.Context, r request, err error) func() {
 		se.close(protocol.CloseProtocol, "the first message is a well-formed hello")
 		return nothing
 	}
-	if err := se.server.Limits.greet(ctx, se.from, h.Resume != nil); err != nil {
+	if err := se.server.Limits.greet(ctx, se.from(), h.Resume != nil); err != nil {
 		se.turnAway(err)
 		return nothing
 	}
@@ -61,7 +61,6 @@ func (se *session) identify(ctx context.Context, token string) (identity.Player,
 		return identity.Player{}, err
 	}
 	se.claims = claims
-	se.role, se.pi, se.expires = claims.Role, claims.PI, claims.ExpiresAt
 	switch claims.Role {
 	case identity.RolePlayer:
 		return se.server.Identity.Ensure(ctx, claims)
@@ -127,8 +126,8 @@ func (se *session) enter(ctx context.Context, p identity.Player) (*protocol.Play
 // of its own: one that replaces another, or comes back soon, is the next visit,
 // and the former ends with its session, perhaps a little later.
 func (se *session) beginVisit() {
-	if se.server.Visits != nil && se.role == identity.RolePlayer {
-		se.leave = se.server.Visits.Enter(se.game, se.player, se.pi)
+	if se.server.Visits != nil && se.claims.Role == identity.RolePlayer {
+		se.leave = se.server.Visits.Enter(se.game, se.player, se.claims.PI)
 	}
 }
 

@@ -32,7 +32,7 @@ func (se *session) onDuelJoin(ctx context.Context, r request) (func(), error) {
 	switch {
 	case se.server.draining.Load():
 		return nothing, leavingNode()
-	case se.role != identity.RolePlayer:
+	case se.claims.Role != identity.RolePlayer:
 		return nothing, protocol.Errorf(protocol.CodeForbidden, "only players play; a token of role host joins arenas")
 	}
 	if err := se.server.Pressure.Refuse(pressure.Joining); err != nil {

@@ -52,10 +52,10 @@ func (s *Server) share(open int64) int64 {
 func (se *session) admitted(ctx context.Context, p identity.Player, resumes bool) error {
 	s := se.server
 	resumes = resumes && s.Limits.HellosInAll != nil
-	if !resumes && (se.role != identity.RolePlayer || se.scarce == plenty && !s.Pressure.Presses(pressure.Entering)) {
+	if !resumes && (se.claims.Role != identity.RolePlayer || se.scarce == plenty && !s.Pressure.Presses(pressure.Entering)) {
 		return nil
 	}
-	playing := se.role != identity.RolePlayer // a host
+	playing := se.claims.Role != identity.RolePlayer // a host
 	if !playing {
 		match, err := s.Lobby.Playing(ctx, p.Game, p.ID)
 		if err != nil {

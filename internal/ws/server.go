@@ -83,6 +83,8 @@ const (
 
 	awayAtOnce  = 512 // connections that are being turned away
 	looksAtOnce = 64  // looks for a newer session
+
+	faultsWithin = 10 * time.Second // which the third message too many within ends a session
 )
 
 // comeAgain is the reason with which an overloaded server closes.
@@ -157,7 +159,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // the upgrader has answered
 	}
 	from := s.Address(r)
-	se := newSession(s, newWire(conn.NetConn(), s.frameWithin), limit.Address(from))
+	se := newSession(s, newWire(conn.NetConn(), s.frameWithin), from)
 	e := s.enter(se)
 	if e.alone && s.Alone != nil {
 		s.Alone(from)

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
 	"github.com/gorilla/websocket"
-	"golang.org/x/time/rate"
 
 	"laststand/internal/identity"
 	"laststand/internal/limit"
@@ -31,23 +31,19 @@ type session struct {
 	torn   atomic.Bool // a write failed, perhaps amid a frame
 	bed    uint32      // its number in the server's beds, from 1; 0: it has none. Never changes once others know of it
 	grown  bool        // the stack of the read loop, by requests
-	limit  *rate.Limiter
-	faults [2]time.Time // the last two times the limit was passed
-	failed bool         // the request under way met a store that is out of reach
-	slow   bool         // the last request did, and took long over it
+	pace   pace
+	failed bool // the request under way met a store that is out of reach
+	slow   bool // the last request did, and took long over it
 
 	game    string
 	player  string
-	role    identity.Role // player or host
-	claims  identity.Claims
-	number  int64  // among the player's sessions over all nodes
-	pi      string // of a verified player
-	expires int64  // of the token, epoch ms; the seven never change once greeted
-	leave   func() // ends the player's visit; nil where there is none
+	claims  identity.Claims // of its token; their role is player or host
+	number  int64           // among the player's sessions over all nodes; the four never change once greeted
+	leave   func()          // ends the player's visit; nil where there is none
 	watches watches
 	greeted atomic.Bool // hello has been said
 
-	from    limit.Key     // its client's address
+	address netip.Addr    // its client's
 	scarce  scarcity      // whether its place is only for a player who is in a match
 	parting bool          // it is about to leave; guarded by the server's mu, as is silent
 	silent  *list.Element // among those that have said no hello; nil where it has
@@ -61,11 +57,14 @@ type session struct {
 
 const tooSlow = "reading too slowly; reconnect and resume"
 
-func newSession(s *Server, w *wire, from limit.Key) *session {
-	se := &session{server: s, wire: w, from: from, limit: rate.NewLimiter(rate.Limit(s.PerSecond), max(int(s.PerSecond), 1))}
+func newSession(s *Server, w *wire, address netip.Addr) *session {
+	se := &session{server: s, wire: w, address: address, pace: newPace(sinceStart(), s.PerSecond)}
 	se.out.init(se.startWriter, func() { se.close(protocol.CloseSlowReader, tooSlow) })
 	return se
 }
+
+// from is its client's address, as limits count it.
+func (se *session) from() limit.Key { return limit.Address(se.address) }
 
 // Push implements match.Subscriber.
 func (se *session) Push(match string, frames ...[]byte) { se.out.push(match, frames...) }

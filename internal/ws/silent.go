@@ -37,10 +37,10 @@ func (s *silents) add(se *session) {
 	if s.lines == nil {
 		s.lines = make(map[limit.Key]*line)
 	}
-	l := s.lines[se.from]
+	l := s.lines[se.from()]
 	if l == nil {
-		l = &line{from: se.from, at: len(s.most)}
-		s.lines[se.from] = l
+		l = &line{from: se.from(), at: len(s.most)}
+		s.lines[se.from()] = l
 		s.most = append(s.most, l)
 	}
 	s.count++
@@ -54,7 +54,7 @@ func (s *silents) remove(se *session) {
 	if se.silent == nil {
 		return
 	}
-	l := s.lines[se.from]
+	l := s.lines[se.from()]
 	l.Remove(se.silent)
 	se.silent = nil
 	s.count--

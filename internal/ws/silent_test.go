@@ -108,26 +108,26 @@ func TestSilents(t *testing.T) {
 			s.remove(all[i]) // the second is for nothing
 			all = append(all[:i], all[i+1:]...)
 		} else {
-			se := &session{from: limit.Address(netip.AddrFrom4([4]byte{10, 0, 0, byte(rng.IntN(rng.IntN(8) + 1))}))}
+			se := &session{address: netip.AddrFrom4([4]byte{10, 0, 0, byte(rng.IntN(rng.IntN(8) + 1))})}
 			s.add(se)
 			all = append(all, se)
 		}
 		got, most := s.largest()
 		each := map[limit.Key]int{}
 		for _, se := range all {
-			each[se.from]++
+			each[se.from()]++
 		}
 		var want *session
 		for _, se := range all {
-			if want == nil || each[se.from] > each[want.from] {
+			if want == nil || each[se.from()] > each[want.from()] {
 				want = se
 			}
 		}
 		if want == nil && got == nil && most == 0 && len(s.lines) == 0 {
 			continue
 		}
-		if got != want || most != each[want.from] || s.of(want.from) != most || s.count != int64(len(all)) || len(s.lines) != len(each) {
-			t.Fatalf("%d: %p with %d gives way, want %p with %d", len(all), got, most, want, each[want.from])
+		if got != want || most != each[want.from()] || s.of(want.from()) != most || s.count != int64(len(all)) || len(s.lines) != len(each) {
+			t.Fatalf("%d: %p with %d gives way, want %p with %d", len(all), got, most, want, each[want.from()])
 		}
 	}
 }

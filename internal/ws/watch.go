@@ -19,7 +19,7 @@ func (se *session) tooSilent() {
 func (se *session) beat() {
 	now := se.server.Now()
 	switch {
-	case now >= se.expires:
+	case now >= se.claims.ExpiresAt:
 		se.closeAfter(protocol.CloseUnauthorized, "token expired")
 	case now-se.heard.Load() >= 3*se.server.PingEvery.Milliseconds():
 		se.close(protocol.CloseSilent, "nothing heard for too long; reconnect")
@@ -33,7 +33,7 @@ func (se *session) beat() {
 // watchBeat awaits the next beat, earlier than the others where the token
 // expires before.
 func (se *session) watchBeat() {
-	wait := min(se.server.PingEvery.Milliseconds(), se.expires-se.server.Now())
+	wait := min(se.server.PingEvery.Milliseconds(), se.claims.ExpiresAt-se.server.Now())
 	se.watchFor(time.Duration(wait)*time.Millisecond, se.beat)
 }
 

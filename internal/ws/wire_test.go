@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"runtime/pprof"
 	"strings"
 	"sync/atomic"
@@ -14,8 +15,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"laststand/internal/limit"
 )
 
 // clocked is a connection whose deadlines, which are timers of the runtime, are
@@ -54,7 +53,7 @@ func linked(t *testing.T) (se *session, end *clocked, client *net.TCPConn) {
 	t.Cleanup(func() { _, _ = client.Close(), conn.Close() })
 	end = &clocked{TCPConn: conn}
 	s := &Server{writeWithin: time.Minute, metrics: newMetrics(prometheus.NewRegistry())}
-	return newSession(s, newWire(end, time.Minute), limit.Key{}), end, client
+	return newSession(s, newWire(end, time.Minute), netip.Addr{}), end, client
 }
 
 // pinged is a masked ping of the game's, as a client sends it.

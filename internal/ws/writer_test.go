@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,7 +18,6 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"laststand/internal/limit"
 	"laststand/internal/protocol"
 )
 
@@ -74,7 +74,7 @@ func upgraded(t *testing.T) (se *session, conn *counted, client net.Conn) {
 	}
 	t.Cleanup(func() { _ = client.Close() })
 	conn.writes.Store(0)
-	return newSession(s, newWire(socket.NetConn(), time.Minute), limit.Key{}), conn, client
+	return newSession(s, newWire(socket.NetConn(), time.Minute), netip.Addr{}), conn, client
 }
 
 // Frames of every size come as they were queued, those that are queued together

@@ -4,6 +4,7 @@
 //
 //	go run ./loadtest/connections                   # all of it, some 2 minutes
 //	go run ./loadtest/connections -idle 15000 -storm 10000 -within 3s
+//	go run ./loadtest/connections -sites -parts idle,play
 //	go run ./loadtest/connections -parts play,kill -playing 4000 -json figures.json
 //
 // The parts are idle (a row for each kind of server, with the storm after it), play
@@ -32,6 +33,7 @@ type options struct {
 	idle, storm, playing, processes int
 	fill, within                    time.Duration
 	parts, server, json             string
+	sites                           bool
 }
 
 func main() {
@@ -44,6 +46,7 @@ func main() {
 	flag.IntVar(&o.playing, "playing", 2_000, "players in arenas of 100, and again in duels, and of two nodes one of which dies")
 	flag.IntVar(&o.processes, "processes", 2, "that clients are spread over")
 	flag.StringVar(&o.parts, "parts", "idle,play,kill", "what to measure")
+	flag.BoolVar(&o.sites, "sites", false, "tell who has allocated what our connections have in the heap; which costs times and some resident memory")
 	flag.StringVar(&o.server, "server", "", "start this binary instead of this tree")
 	flag.StringVar(&o.json, "json", "", "a file for the figures")
 	flag.Parse()

@@ -14,6 +14,8 @@ type memory struct {
 	Heap       float64 `json:"heap"` // after its garbage was collected
 	Stacks     float64 `json:"stacks"`
 	Goroutines float64 `json:"goroutines"`
+
+	sites sites // of the heap; none unless asked for
 }
 
 // row is what each of a number of connections takes of a process.
@@ -27,10 +29,13 @@ func (r *report) grown(name string, connections int, before, after memory) {
 	n := float64(connections)
 	each := memory{
 		(after.Resident - before.Resident) / n, (after.Heap - before.Heap) / n,
-		(after.Stacks - before.Stacks) / n, (after.Goroutines - before.Goroutines) / n,
+		(after.Stacks - before.Stacks) / n, (after.Goroutines - before.Goroutines) / n, nil,
 	}
 	r.Memory = append(r.Memory, row{name, connections, each})
 	fmt.Printf("%-18s %12d %10.0f %10.0f %10.0f %12.3f\n", name, connections, each.Resident, each.Heap, each.Stacks, each.Goroutines)
+	if after.sites != nil {
+		after.sites.show(before.sites, connections)
+	}
 }
 
 // target is a server whose connections are measured. Its memory collects the
@@ -67,10 +72,14 @@ func rest(ctx context.Context, t target) (m memory, err error) {
 type node struct {
 	*rig.Server
 	admin string
+	sites bool // of its memory are asked for
 }
 
 func startNode(ctx context.Context, o options, more rig.Options) (*node, error) {
 	more.Binary = o.server
+	if o.sites {
+		more.Env = append(more.Env, fmt.Sprintf("GODEBUG=memprofilerate=%d", profileEvery))
+	}
 	more.Env = append(more.Env, "GOGC=100") // as the peers: a heap that grows before it is collected hides what connections take
 	s, err := rig.Start(ctx, more)
 	if err != nil {
@@ -81,15 +90,19 @@ func startNode(ctx context.Context, o options, more rig.Options) (*node, error) 
 		s.Stop()
 		return nil, err
 	}
-	return &node{s, admin}, nil
+	return &node{s, admin, o.sites}, nil
 }
 
 func (n *node) url() string { return n.URL }
 func (n *node) stop()       { n.Stop() }
 
 func (n *node) memory(ctx context.Context) (m memory, err error) {
-	if err := n.Collect(ctx, n.admin); err != nil {
+	profile, err := n.Heap(ctx, n.admin)
+	if err != nil {
 		return m, err
+	}
+	if n.sites {
+		m.sites = readSites(profile)
 	}
 	all, err := n.Metrics(ctx)
 	if err != nil {

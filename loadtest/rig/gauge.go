@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -117,17 +118,24 @@ series:
 
 // Collect has the server collect its garbage; token is an admin's.
 func (s *Server) Collect(ctx context.Context, token string) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Ops+"/debug/pprof/heap?gc=1", nil)
+	_, err := s.Heap(ctx, token)
+	return err
+}
+
+// Heap is Collect, and gives the profile of what is alive then, as text.
+func (s *Server) Heap(ctx context.Context, token string) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Ops+"/debug/pprof/heap?gc=1&debug=1", nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if answer.StatusCode != http.StatusOK {
 		err = fmt.Errorf("a profile was answered with %s", answer.Status)
 	}
-	return errors.Join(err, answer.Body.Close())
+	profile, cut := io.ReadAll(answer.Body)
+	return profile, errors.Join(err, cut, answer.Body.Close())
 }
