@@ -93,13 +93,15 @@ func seated(ctx context.Context, s *rig.Server, o options, v venue) (*arena, err
 		if err != nil {
 			return nil, err
 		}
-		return player.Connect(ctx, s.URL, guest, nil)
+		return player.Door{Lean: true}.Connect(ctx, s.URL, guest, nil)
 	}, made.Code)
 }
 
 // attended is a hall of the floor: whoever starts it is its host.
 func attended(ctx context.Context, s *rig.Server, o options, v venue) (*arena, error) {
-	connect := func() (*player.Player, error) { return player.Connect(ctx, s.URL, player.Guest{}, nil) }
+	connect := func() (*player.Player, error) {
+		return player.Door{Lean: true}.Connect(ctx, s.URL, player.Guest{}, nil)
+	}
 	host, err := connect()
 	if err != nil {
 		return nil, err

@@ -15,11 +15,11 @@ import (
 // machine with what it measures: it looks at no more of a frame than it has to, and
 // keeps what it reads into. It is not safe for concurrent use.
 type Contender struct {
-	*Player
-	Value string                   // the answer to all, as JSON
-	Pause *atomic.Int64            // nanoseconds within which it answers, at some instant; 0: at once
-	Took  func(Reply)              // is told of each reply to an answer
-	Other func(frame []byte) error // is told of any other reply, or a refused answer; nil: none may be refused
+	*Player                          // who has come by a lean Door
+	Value   string                   // the answer to all, as JSON
+	Pause   *atomic.Int64            // nanoseconds within which it answers, at some instant; 0: at once
+	Took    func(Reply)              // is told of each reply to an answer
+	Other   func(frame []byte) error // is told of any other reply, or a refused answer; nil: none may be refused
 
 	frame, data []byte
 	sent        map[int64]time.Time // answers without a reply, by their ids
@@ -33,24 +33,25 @@ type Reply struct {
 }
 
 // Play answers until a match is over. How long it may take is set by Within.
-func (c *Contender) Play() (err error) {
+func (c *Contender) Play() error {
 	if c.sent == nil {
 		c.sent = make(map[int64]time.Time)
 	}
-	for err == nil {
-		if c.frame, err = c.ReadInto(c.frame); err != nil {
-			return err
-		}
-		switch {
-		case bytes.HasPrefix(c.frame, []byte(`{"type":"`+protocol.TypeQuestion+`",`)):
-			err = c.answer()
-		case bytes.HasPrefix(c.frame, []byte(`{"re":`)):
-			err = c.replied()
-		case bytes.HasPrefix(c.frame, []byte(`{"type":"`+protocol.TypeMatchOver+`",`)):
-			return nil
-		}
+	return c.lean.each(c.take)
+}
+
+// take takes a frame, and says whether it is the last.
+func (c *Contender) take(frame []byte) (over bool, err error) {
+	c.frame = frame
+	switch {
+	case bytes.HasPrefix(frame, []byte(`{"type":"`+protocol.TypeQuestion+`",`)):
+		err = c.answer()
+	case bytes.HasPrefix(frame, []byte(`{"re":`)):
+		err = c.replied()
+	case bytes.HasPrefix(frame, []byte(`{"type":"`+protocol.TypeMatchOver+`",`)):
+		over = true
 	}
-	return err
+	return over, err
 }
 
 // answer answers the question that was read.

@@ -70,7 +70,7 @@ func matched(t *testing.T, reply string) *Player {
 		_, _, _ = conn.ReadMessage() // until it has gone
 	}))
 	t.Cleanup(func() { <-ended; server.Close() })
-	p, err := Connect(t.Context(), server.URL, Guest{}, nil)
+	p, err := Door{Lean: true}.Connect(t.Context(), server.URL, Guest{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,6 +40,7 @@ type Player struct {
 	conn    *websocket.Conn
 	last    int64  // id of the last request
 	out     []byte // frame of the last SendData
+	lean    *line  // nil: it is read and written by the library
 }
 
 // readBuffer takes the few frames that follow on a question's end.
@@ -64,13 +63,14 @@ func ConnectBy(ctx context.Context, from *net.Dialer, server string, g Guest, re
 type Door struct {
 	From   *net.Dialer // nil: any address
 	Buffer int         // bytes to read into; 0: as many as a question's end takes
+	Lean   bool        // what a Contender needs
 }
 
 // Connect connects a guest and says hello; resume may be nil.
 func (d Door) Connect(ctx context.Context, server string, g Guest, resume *protocol.Resume) (*Player, error) {
-	from := cmp.Or(d.From, new(net.Dialer))
+	p := &Player{Guest: g}
 	dialer := websocket.Dialer{
-		NetDialContext: from.DialContext, Subprotocols: []string{protocol.Subprotocol},
+		NetDialContext: d.dial(p), Subprotocols: []string{protocol.Subprotocol},
 		ReadBufferSize: cmp.Or(d.Buffer, readBuffer), WriteBufferSize: min(cmp.Or(d.Buffer, readBuffer), 1024),
 	}
 	conn, answer, err := dialer.DialContext(ctx, "ws"+strings.TrimPrefix(server, "http")+"/v1/ws", nil)
@@ -78,7 +78,7 @@ func (d Door) Connect(ctx context.Context, server string, g Guest, resume *proto
 		return nil, fmt.Errorf("player: connect: %w", err)
 	}
 	_ = answer.Body.Close()
-	p := &Player{Guest: g, conn: conn}
+	p.conn = conn
 	asked := time.Now()
 	if _, err := p.Send(protocol.TypeHello, protocol.Hello{Token: g.Token, Resume: resume}); err != nil {
 		return nil, errors.Join(err, conn.Close())
@@ -99,6 +99,22 @@ func (d Door) Connect(ctx context.Context, server string, g Guest, resume *proto
 	return p, err
 }
 
+// dial is how a player's connection comes about.
+func (d Door) dial(p *Player) func(ctx context.Context, network, address string) (net.Conn, error) {
+	from := cmp.Or(d.From, new(net.Dialer))
+	if !d.Lean {
+		return from.DialContext
+	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := from.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		p.lean = newLine(c)
+		return p.lean, nil
+	}
+}
+
 // Send sends a request and returns its id.
 func (p *Player) Send(kind string, data any) (int64, error) {
 	p.last++
@@ -113,13 +129,14 @@ func (p *Player) Send(kind string, data any) (int64, error) {
 	return p.last, p.SendRaw(frame)
 }
 
-// SendData is Send of data that is JSON already; it keeps nothing of it.
+// SendData is Send of data that is JSON already, for who is lean; it keeps nothing
+// of it.
 func (p *Player) SendData(kind string, data []byte) (int64, error) {
 	p.last++
 	p.out = append(strconv.AppendInt(append(p.out[:0], `{"id":`...), p.last, 10), `,"type":"`...)
 	p.out = append(append(append(p.out, kind...), `","data":`...), data...)
 	p.out = append(p.out, '}')
-	return p.last, p.SendRaw(p.out)
+	return p.last, p.lean.say(textFrame, p.out)
 }
 
 // SendRaw sends a text frame as it is.
@@ -149,30 +166,8 @@ func (p *Player) ReadRaw(within time.Duration) ([]byte, error) {
 	return raw, nil
 }
 
-// Within bounds all reading from now on by ReadInto.
+// Within bounds all that a Contender reads from now on.
 func (p *Player) Within(d time.Duration) error { return p.conn.SetReadDeadline(time.Now().Add(d)) }
-
-// ReadInto waits for the next frame and leaves it as it is, in a buffer that is
-// the one given where it is large enough.
-func (p *Player) ReadInto(buffer []byte) ([]byte, error) {
-	_, frame, err := p.conn.NextReader()
-	if err != nil {
-		return nil, fmt.Errorf("player: read: %w", err)
-	}
-	for buffer = buffer[:0]; ; {
-		if len(buffer) == cap(buffer) {
-			buffer = slices.Grow(buffer, readBuffer)
-		}
-		n, err := frame.Read(buffer[len(buffer):cap(buffer)])
-		buffer = buffer[:len(buffer)+n]
-		switch {
-		case errors.Is(err, io.EOF):
-			return buffer, nil
-		case err != nil:
-			return nil, fmt.Errorf("player: read: %w", err)
-		}
-	}
-}
 
 // Close ends the connection without a word, as a lost network does.
 func (p *Player) Close() error { return p.conn.Close() }

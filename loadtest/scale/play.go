@@ -57,7 +57,7 @@ func (c *crowd) enter(ctx context.Context, n int) error {
 			g := player.Guest{ID: fmt.Sprintf("player_%d", i)}
 			var err error
 			if g.Token, err = rig.Token("player", g.ID); err == nil {
-				c.players[i], err = player.Connect(ctx, c.node(i), g, nil)
+				c.players[i], err = player.Door{Lean: true}.Connect(ctx, c.node(i), g, nil)
 			}
 			return err
 		})

@@ -1,0 +1,170 @@
+package player
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"syscall"
+)
+
+// line is the connection of a contender. The library's client connects, says hello
+// and joins over it; while a match is played frames are read and written by hand
+// (RFC 6455, 5): the library asks the socket twice for all that comes, which takes
+// more than the rest of a client. It is not safe for concurrent use.
+type line struct {
+	net.Conn
+	in       []byte // what is read into
+	from, to int    // what is there of it
+}
+
+const (
+	mostFrame = 1 << 20 // of a server
+	finalBit  = 0x80
+	maskBit   = 0x80
+	textFrame = 1
+	bye       = 8
+	ping      = 9
+	pong      = 10
+)
+
+func newLine(c net.Conn) *line { return &line{Conn: c, in: make([]byte, readBuffer)} }
+
+// Read implements net.Conn for the library: a byte at a time, so that it holds
+// nothing of the frames behind the one that it reads.
+func (l *line) Read(b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	if l.from == l.to {
+		n, err := l.Conn.Read(l.in)
+		if l.from, l.to = 0, n; n == 0 {
+			return 0, err
+		}
+	}
+	b[0] = l.in[l.from]
+	l.from++
+	return 1, nil
+}
+
+// each hands over the text of every frame that comes, until one is the last. It
+// waits for more once a read has left room: a socket that comes to have something
+// then says so.
+func (l *line) each(take func(text []byte) (last bool, err error)) error {
+	raw, err := l.Conn.(syscall.Conn).SyscallConn()
+	if err != nil {
+		return err
+	}
+	var done bool
+	var failed error
+	err = raw.Read(func(fd uintptr) bool {
+		for {
+			if done, failed = l.deal(take); done || failed != nil {
+				return true
+			}
+			room := l.room()
+			n, err := syscall.Read(int(fd), room)
+			switch {
+			case errors.Is(err, syscall.EINTR):
+				continue
+			case errors.Is(err, syscall.EAGAIN):
+				return false
+			case err != nil || n == 0:
+				failed = fmt.Errorf("read: %w", errors.Join(err, io.ErrUnexpectedEOF))
+				return true
+			}
+			if l.to += n; n < len(room) {
+				done, failed = l.deal(take)
+				return done || failed != nil
+			}
+		}
+	})
+	return errors.Join(failed, err)
+}
+
+// room is what can be read into: behind what is there.
+func (l *line) room() []byte {
+	l.to = copy(l.in, l.in[l.from:l.to])
+	l.from = 0
+	if l.to == len(l.in) {
+		l.in = slices.Grow(l.in, len(l.in))[:2*len(l.in)]
+	}
+	return l.in[l.to:]
+}
+
+// deal deals with all frames that are there whole.
+func (l *line) deal(take func([]byte) (bool, error)) (done bool, err error) {
+	for !done && err == nil {
+		first, payload, whole := l.frame()
+		if !whole {
+			return false, nil
+		}
+		switch first {
+		case finalBit | textFrame:
+			done, err = take(payload)
+		case finalBit | ping:
+			err = l.say(pong, payload)
+		case finalBit | bye:
+			err = fmt.Errorf("closed: %q", payload)
+		default:
+			err = fmt.Errorf("a frame that begins with %#x", first)
+		}
+	}
+	return done, err
+}
+
+// frame takes out the next frame where it is whole. One that is too large fails
+// where it is dealt with, as none of a server.
+func (l *line) frame() (first byte, payload []byte, whole bool) {
+	b := l.in[l.from:l.to]
+	if len(b) < 2 {
+		return 0, nil, false
+	}
+	header, length := 2, uint64(b[1])
+	switch length {
+	case 126:
+		header = 4
+	case 127:
+		header = 10
+	}
+	if len(b) < header {
+		return 0, nil, false
+	}
+	switch header {
+	case 4:
+		length = uint64(binary.BigEndian.Uint16(b[2:]))
+	case 10:
+		length = binary.BigEndian.Uint64(b[2:])
+	}
+	if length > mostFrame {
+		return 0, nil, true
+	}
+	end := header + int(length)
+	if len(b) < end {
+		return 0, nil, false
+	}
+	l.from += end
+	return b[0], b[header:end], true
+}
+
+// say writes a frame, masked, in one write.
+func (l *line) say(kind byte, payload []byte) error {
+	var frame [256]byte
+	b := append(frame[:0], finalBit|kind)
+	if len(payload) < 126 {
+		b = append(b, maskBit|byte(len(payload)))
+	} else {
+		b = binary.BigEndian.AppendUint16(append(b, maskBit|126), uint16(len(payload))) // requests and pongs are short
+	}
+	var key [4]byte
+	binary.LittleEndian.PutUint32(key[:], rand.Uint32()) //nolint:gosec // no proxy is to be kept from anything here
+	b = append(b, key[:]...)
+	for i, c := range payload {
+		b = append(b, c^key[i&3])
+	}
+	_, err := l.Conn.Write(b)
+	return err
+}

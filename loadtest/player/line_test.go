@@ -1,0 +1,155 @@
+package player
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"laststand/internal/protocol"
+)
+
+// lengths are those at which a frame's header changes, and what no buffer holds.
+var lengths = []int{2, 125, 126, 127, 4095, 4096, 65535, 65536, 300_000}
+
+func textOf(length int) string {
+	return `"` + strings.Repeat("é", length/2-1) + strings.Repeat("x", length%2) + `"`
+}
+
+// served is a server by the library: it says hello, then serves a line.
+func served(t *testing.T, serve func(*websocket.Conn) error) *Player {
+	t.Helper()
+	failed := make(chan error, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		u := websocket.Upgrader{Subprotocols: []string{protocol.Subprotocol}}
+		conn, err := u.Upgrade(w, r, nil)
+		if err == nil {
+			_, _, err = conn.ReadMessage()
+		}
+		if err == nil {
+			err = conn.WriteMessage(websocket.TextMessage, protocol.EncodePush(protocol.TypeWelcome, protocol.Welcome{}))
+		}
+		if err == nil {
+			err = serve(conn)
+		}
+		failed <- err
+	}))
+	t.Cleanup(server.Close)
+	p, err := Door{Lean: true}.Connect(t.Context(), server.URL, Guest{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.Close()
+		if err := <-failed; err != nil {
+			t.Errorf("the server: %v", err)
+		}
+	})
+	return p
+}
+
+// A line reads what the library says, in whatever lengths and pieces, and answers
+// its pings; the first frames come right behind the welcome.
+func TestLineReads(t *testing.T) {
+	t.Parallel()
+	var ponged string
+	p := served(t, func(conn *websocket.Conn) error {
+		conn.SetPongHandler(func(said string) error { ponged = said; return nil })
+		for i, n := range lengths {
+			if err := conn.WriteMessage(websocket.TextMessage, []byte(textOf(n))); err != nil {
+				return err
+			}
+			if i == 3 {
+				if err := conn.WriteControl(websocket.PingMessage, []byte("there?"), time.Now().Add(time.Second)); err != nil {
+					return err
+				}
+			}
+		}
+		raw := append([]byte{finalBit | textFrame, 4}, "last"...)
+		for i := range raw { // a byte at a time
+			if _, err := conn.NetConn().Write(raw[i : i+1]); err != nil {
+				return err
+			}
+		}
+		_, said, err := conn.ReadMessage()
+		if want := `{"id":2,"type":"answer","data":{}}`; err == nil && (string(said) != want || ponged != "there?") {
+			err = fmt.Errorf("the line said %s and %q", said, ponged)
+		}
+		return err
+	})
+	var came []int
+	err := p.lean.each(func(text []byte) (bool, error) {
+		if string(text) == "last" {
+			return true, nil
+		}
+		if string(text) != textOf(len(text)) {
+			return false, fmt.Errorf("%d bytes are others", len(text))
+		}
+		came = append(came, len(text))
+		return false, nil
+	})
+	if fmt.Sprint(came) != fmt.Sprint(lengths) || err != nil {
+		t.Errorf("%v came, want %v: %v", came, lengths, err)
+	}
+	if id, err := p.SendData(protocol.TypeAnswer, []byte("{}")); id != 2 || err != nil {
+		t.Errorf("asked as %d: %v", id, err)
+	}
+}
+
+// What a line says is read by the library, whatever its length.
+func TestLineSays(t *testing.T) {
+	t.Parallel()
+	p := served(t, func(conn *websocket.Conn) error {
+		for _, n := range lengths[:7] {
+			if _, said, err := conn.ReadMessage(); err != nil || !bytes.Equal(said, []byte(textOf(n))) {
+				return fmt.Errorf("%d bytes were read as %d: %v", n, len(said), err)
+			}
+		}
+		return conn.WriteMessage(websocket.TextMessage, []byte("thanks"))
+	})
+	for _, n := range lengths[:7] {
+		if err := p.lean.say(textFrame, []byte(textOf(n))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.lean.each(func([]byte) (bool, error) { return true, nil }); err != nil {
+		t.Error(err)
+	}
+}
+
+// A line ends with an error where the server closes it or says what no server says,
+// where it is cut, and where nothing comes within its time.
+func TestLineEnds(t *testing.T) {
+	t.Parallel()
+	for name, raw := range map[string]string{
+		"closed": "\x88\x02\x03\xe8", "cut amid a frame": "\x81\x05ab", "a binary frame": "\x82\x01a", "a masked frame": "\x81\x81keysa",
+		"too large": "\x81\x7f\x00\x00\x00\x00\x7f\xff\xff\xff", "nothing": "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			until := make(chan struct{})
+			p := served(t, func(conn *websocket.Conn) error {
+				_, err := conn.NetConn().Write([]byte(raw))
+				if name == "nothing" {
+					<-until
+				}
+				return errors.Join(err, conn.Close())
+			})
+			defer close(until)
+			if name == "nothing" {
+				_ = p.lean.SetReadDeadline(time.Now())
+			}
+			err := p.lean.each(func(text []byte) (bool, error) { return true, fmt.Errorf("%q was taken", text) })
+			if err == nil || strings.Contains(err.Error(), "taken") || errors.Is(err, os.ErrDeadlineExceeded) != (name == "nothing") {
+				t.Errorf("it ended with %v", err)
+			}
+		})
+	}
+}
