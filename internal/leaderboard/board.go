@@ -36,7 +36,7 @@ type Board struct {
 }
 
 // Slot is the span of one of the two boards, 0 or 1, of a rolling window.
-func Slot(w Window, i int) string { return fmt.Sprintf("%s.%d", w, i) }
+func Slot(w Window, i int) string { return string(w) + "." + strconv.Itoa(i) }
 
 // Held is an entry as a board holds it.
 type Held struct {

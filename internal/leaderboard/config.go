@@ -18,6 +18,8 @@ type Config struct {
 	Weights    Weights
 	MinAnswers int64 // asked, before accuracy or time ranks an entry
 	Location   *time.Location
+
+	form string // see formed
 }
 
 // An identifier of the wire contract; games name hash tags and so hold no brace.
@@ -106,9 +108,9 @@ func (c Config) Ranking(o Order) Order {
 // Rankings are the orders that are kept, each once, the same for every
 // sequence of the same orders. One of them ranks every entry.
 func (c Config) Rankings() []Order {
-	var kept []Order
-	for _, o := range c.Orders {
-		kept = append(kept, c.Ranking(o))
+	kept := make([]Order, len(c.Orders))
+	for i, o := range c.Orders {
+		kept[i] = c.Ranking(o)
 	}
 	slices.Sort(kept)
 	return slices.Compact(kept)
@@ -117,8 +119,18 @@ func (c Config) Rankings() []Order {
 // Form names what boards are made by. Boards of another form, from before the
 // configuration changed, are never read or written: each form has its own.
 func (c Config) Form() string {
+	if c.form != "" {
+		return c.form
+	}
 	windows := slices.Clone(c.Windows)
 	slices.Sort(windows)
 	sum := sha256.Sum256(fmt.Appendf(nil, "2 %v %v %v %d", windows, c.Rankings(), c.Weights, c.MinAnswers))
 	return hex.EncodeToString(sum[:6])
+}
+
+// formed is a Config that is not changed any more and keeps its Form, which every
+// read asks for.
+func (c Config) formed() Config {
+	c.form = c.Form()
+	return c
 }

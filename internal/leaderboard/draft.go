@@ -101,7 +101,7 @@ func (d *draft) sealed(now contents) []Sealed {
 // first touch.
 func (d *draft) changes(cfg Config, now contents) []Change {
 	var all []Change
-	at := map[Board]int{}
+	at, rankings := map[Board]int{}, cfg.Rankings()
 	for _, s := range d.order {
 		i, known := at[s.board]
 		if !known {
@@ -112,21 +112,21 @@ func (d *draft) changes(cfg Config, now contents) []Change {
 				Out: map[Order][]string{}, In: map[Order][]Ranked{},
 			})
 		}
-		cfg.change(&all[i], d.before[s], now.entry(s.board, s.id))
+		cfg.change(rankings, &all[i], d.before[s], now.entry(s.board, s.id))
 	}
 	return all
 }
 
 // change writes what one entry's step from before to after means: either is
 // the zero Held where the board has no such entry.
-func (c Config) change(to *Change, before, after Held) {
+func (c Config) change(rankings []Order, to *Change, before, after Held) {
 	switch {
 	case after.Newest > 0:
 		to.Put = append(to.Put, after)
 	case before.Newest > 0:
 		to.Gone = append(to.Gone, before.ID)
 	}
-	for _, o := range c.Rankings() {
+	for _, o := range rankings {
 		if before.Newest > 0 && Rankable(o, before.Parts, c.MinAnswers) {
 			to.Out[o] = append(to.Out[o], before.Member())
 		}

@@ -13,7 +13,7 @@ func (a *Applier) load(ctx context.Context, cfg Config, empty State) (State, err
 	if err != nil {
 		return State{}, err
 	}
-	l := &loader{a: a, cfg: cfg, state: empty, gentle: len(forms) > 0, boards: map[Board]*loaded{}}
+	l := &loader{a: a, cfg: cfg, state: empty, gentle: len(forms) > 0, boards: map[Board]*loaded{}, rankings: cfg.Rankings()}
 	err = a.ledger.Snapshot(ctx, cfg.Game, func(s Snapshot) error {
 		l.state.Progress = cfg.standing(s)
 		l.reach = cfg.reach(l.state.Progress)
@@ -60,6 +60,8 @@ type loader struct {
 	boards map[Board]*loaded
 	kept   time.Time // when the duty was renewed
 
+	rankings []Order // the configuration's
+
 	touched []*loaded // by the step being drawn up, in order
 	writes  int       // of it
 }
@@ -73,7 +75,7 @@ type loaded struct {
 
 // add puts what one holder has on the boards.
 func (l *loader) add(ctx context.Context, sums []Sum) error {
-	cost := 1 + len(l.cfg.Rankings())
+	cost := 1 + len(l.rankings)
 	for _, p := range l.reach.postings(sums) {
 		if l.writes+cost > stepWrites {
 			if err := l.commit(ctx, nil); err != nil {
@@ -98,7 +100,7 @@ func (l *loader) put(p posting) {
 	}
 	b.entries++
 	b.asOf = max(b.asOf, p.at)
-	l.cfg.change(&b.change, Held{}, p.entry)
+	l.cfg.change(l.rankings, &b.change, Held{}, p.entry)
 }
 
 // commit writes what was drawn up, and keeps the duty while it takes long.

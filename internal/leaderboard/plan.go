@@ -36,6 +36,7 @@ func (e insideError) Error() string { return e.day + " is being taken out of a b
 // planner turns rows into steps. Its boards follow the rows that it took.
 type planner struct {
 	cfg    Config
+	each   int // writes of an entry
 	now    int64
 	state  State
 	boards contents
@@ -48,7 +49,7 @@ type planner struct {
 // with a row, so its watermark says what its boards hold. With an insideError
 // the steps apply the rows before the one that waits.
 func plan(cfg Config, now int64, state State, rows []Row, held contents) ([]Step, error) {
-	p := &planner{cfg: cfg, now: now, state: state, boards: held}
+	p := &planner{cfg: cfg, each: cfg.cost(), now: now, state: state, boards: held}
 	for _, r := range rows {
 		if r.Pos != p.state.Mark.Pos+1 {
 			return nil, fmt.Errorf("%w: game %s: position %d follows %d", ErrLedger, cfg.Game, r.Pos, p.state.Mark.Pos)
@@ -71,7 +72,7 @@ func (p *planner) take(r Row) error {
 	touched := p.cfg.touched(p.state.Progress, r)
 	switch r.Kind {
 	case ResultRow:
-		p.room(p.cfg.cost(len(touched)))
+		p.room(len(touched) * p.each)
 		for _, b := range touched {
 			p.count(b, r)
 		}
@@ -100,8 +101,8 @@ func (p *planner) room(writes int) {
 	p.open.writes += writes
 }
 
-// cost is the writes of as many entries.
-func (c Config) cost(entries int) int { return entries * (1 + 2*len(c.Rankings())) }
+// cost is the writes of an entry.
+func (c Config) cost() int { return 1 + 2*len(c.Rankings()) }
 
 // count adds a result to its entry on a board.
 func (p *planner) count(b Board, r Row) {
@@ -118,7 +119,7 @@ func (p *planner) correct(boards []Board, r Row) error {
 			return insideError{r.Of}
 		}
 	}
-	p.room(p.cfg.cost(len(boards)) + 1)
+	p.room(len(boards)*p.each + 1)
 	for _, b := range boards {
 		after := Held{ID: r.Holder, Newest: r.Newest, Parts: p.boards.entry(b, r.Holder).Parts.Add(r.Parts)}
 		if b.Span == r.Of {

@@ -32,7 +32,7 @@ type ReaderOptions struct {
 func NewReader(o ReaderOptions) *Reader {
 	r := &Reader{games: map[string]Config{}, source: o.Source, forms: o.Forms, archive: o.Archive, now: o.Now}
 	for _, c := range o.Games {
-		r.games[c.Game] = c
+		r.games[c.Game] = c.formed()
 	}
 	return r
 }

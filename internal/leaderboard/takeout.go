@@ -128,7 +128,7 @@ func (c Config) part(s Sealed, cursor int64) part {
 	}
 	for _, kind := range Kinds() {
 		if n := s.Entries[kind]; cursor < n {
-			limit := min(n-cursor, int64(sliceWrites/c.cost(1)))
+			limit := min(n-cursor, int64(sliceWrites/c.cost()))
 			return part{kind, cursor, int(limit), limit == left}
 		}
 		cursor -= s.Entries[kind]

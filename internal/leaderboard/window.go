@@ -2,8 +2,7 @@ package leaderboard
 
 import (
 	"fmt"
-	"regexp"
-	"strconv"
+	"strings"
 )
 
 // Window is the span of days that a board sums over: All, Day, or the last N
@@ -18,8 +17,6 @@ const (
 
 // MaxWindowDays is the longest rolling window.
 const MaxWindowDays = 400
-
-var rolling = regexp.MustCompile(`^[1-9][0-9]{0,2}d$`)
 
 // ParseWindow returns the window of that name. Rolling windows have 2 to
 // MaxWindowDays days: one of a single day is Day.
@@ -37,14 +34,19 @@ func ParseWindow(s string) (Window, error) {
 // Rolling reports whether the window is of the last N days.
 func (w Window) Rolling() bool { return w.Days() > 0 }
 
-// Days is the N of "Nd", else 0.
+// Days is the N of "Nd", of up to three digits, else 0. It is asked for of each row of
+// the ledger.
 func (w Window) Days() int {
-	if !rolling.MatchString(string(w)) {
+	digits, ok := strings.CutSuffix(string(w), "d")
+	if !ok || digits == "" || len(digits) > 3 || digits[0] == '0' {
 		return 0
 	}
-	n, err := strconv.Atoi(string(w[:len(w)-1]))
-	if err != nil {
-		return 0
+	n := 0
+	for _, d := range []byte(digits) {
+		if d < '0' || d > '9' {
+			return 0
+		}
+		n = 10*n + int(d-'0')
 	}
 	return n
 }

@@ -41,16 +41,16 @@ func BenchmarkSettle(b *testing.B) {
 	b.Run("postgres", func(b *testing.B) {
 		url := trial.Postgres(b).URL
 		c, open := ledger.Config{URL: url}, func() (*sql.DB, error) { return sql.Open("pgx", url) }
-		benchSettle(b, c, open, copies(b, url))
+		benchSettle(b, c, open, func() writer { return copies(b, url) })
 	})
 	b.Run("sqlite", func(b *testing.B) {
 		dir := b.TempDir()
 		c, open := ledger.Config{Dir: dir}, func() (*sql.DB, error) { return openFile(dir) }
-		benchSettle(b, c, open, prepared(b, dir))
+		benchSettle(b, c, open, func() writer { return prepared(b, dir) })
 	})
 }
 
-func benchSettle(b *testing.B, c ledger.Config, open func() (*sql.DB, error), write func(context.Context, []insert) error) {
+func benchSettle(b *testing.B, c ledger.Config, open func() (*sql.DB, error), bare func() writer) {
 	c.Logger = slog.New(slog.DiscardHandler)
 	l, err := ledger.Open(b.Context(), c)
 	if err != nil {
@@ -62,7 +62,7 @@ func benchSettle(b *testing.B, c ledger.Config, open func() (*sql.DB, error), wr
 	defer rdb.Close()
 	told, settler, stop := startSettler(b, l, rdb)
 	defer stop()
-	spent := settlers(b, open, rdb)
+	spent, write := settlers(b, open, rdb), bare()
 	for round := range *rounds {
 		b.Run("settle", func(b *testing.B) { settleAll(b, told, settler, fmt.Sprint(round), spent) })
 		b.Run("floor", func(b *testing.B) {

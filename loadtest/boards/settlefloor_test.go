@@ -25,10 +25,13 @@ type insert struct {
 	rows    [][]any
 }
 
+// writer writes rows in one transaction.
+type writer func(context.Context, []insert) error
+
 // settleFloor writes as many results, in transactions as large, with neither totals
 // nor ratings of players nor heads, and puts the players on as many sorted sets: what
 // is left of settlement when nothing is looked up, compared or told.
-func settleFloor(b *testing.B, write func(context.Context, []insert) error, rdb *redis.Client, round int) {
+func settleFloor(b *testing.B, write writer, rdb *redis.Client, round int) {
 	began := time.Now()
 	for from := 0; from < settled; from += committed {
 		some := make([]match.Result, min(committed, settled-from))
@@ -94,7 +97,7 @@ func bareBoards(ctx context.Context, rdb *redis.Client, entries [][]any) error {
 }
 
 // copies writes by COPY.
-func copies(b *testing.B, url string) func(context.Context, []insert) error {
+func copies(b *testing.B, url string) writer {
 	conn, err := pgx.Connect(b.Context(), url)
 	if err != nil {
 		b.Fatal(err)
@@ -113,7 +116,7 @@ func copies(b *testing.B, url string) func(context.Context, []insert) error {
 }
 
 // prepared writes row by row, by prepared statements, each commit on disk.
-func prepared(b *testing.B, dir string) func(context.Context, []insert) error {
+func prepared(b *testing.B, dir string) writer {
 	db, err := openFile(dir)
 	if err != nil {
 		b.Fatal(err)

@@ -98,7 +98,7 @@ func (w *writes) addAll(command, key string, args []any) {
 }
 
 func (w *writes) change(k boardKeys, c leaderboard.Change) {
-	var put []any
+	put := make([]any, 0, 2*len(c.Put))
 	for _, h := range c.Put {
 		put = append(put, h.ID, pack(h))
 	}
@@ -108,7 +108,7 @@ func (w *writes) change(k boardKeys, c leaderboard.Change) {
 		w.add("HSET", k.meta(), "as_of", c.AsOf)
 	}
 	for _, o := range leaderboard.Orders() {
-		var in []any
+		in := make([]any, 0, 2*len(c.In[o]))
 		for _, r := range c.In[o] {
 			in = append(in, formatKey(r.Key), r.Member)
 		}

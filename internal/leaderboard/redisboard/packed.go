@@ -2,6 +2,7 @@ package redisboard
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,6 +61,7 @@ func unpackAll(ids []string, values []any) ([]leaderboard.Held, error) {
 
 // appendAll adds texts to a script's arguments.
 func appendAll(args []any, texts []string) []any {
+	args = slices.Grow(args, len(texts))
 	for _, t := range texts {
 		args = append(args, t)
 	}
