@@ -165,6 +165,6 @@ func (l *line) say(kind byte, payload []byte) error {
 	for i, c := range payload {
 		b = append(b, c^key[i&3])
 	}
-	_, err := l.Conn.Write(b)
+	_, err := l.Write(b)
 	return err
 }

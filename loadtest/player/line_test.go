@@ -109,7 +109,7 @@ func TestLineSays(t *testing.T) {
 	p := served(t, func(conn *websocket.Conn) error {
 		for _, n := range lengths[:7] {
 			if _, said, err := conn.ReadMessage(); err != nil || !bytes.Equal(said, []byte(textOf(n))) {
-				return fmt.Errorf("%d bytes were read as %d: %v", n, len(said), err)
+				return fmt.Errorf("%d bytes were read as %d: %w", n, len(said), err)
 			}
 		}
 		return conn.WriteMessage(websocket.TextMessage, []byte("thanks"))
