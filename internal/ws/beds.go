@@ -105,38 +105,49 @@ func (b *beds) sleep(se *session) bool {
 		return false
 	}
 	b.turns++
-	event := uint64(b.turns)<<32 | uint64(se.bed-1)
-	b.all[se.bed-1].turn = b.turns
+	turn := b.turns
+	b.all[se.bed-1].turn = turn
 	b.count(se.bed-1, true)
 	b.mu.Unlock()
-	err := poll.arm(se.wire.raw, event)
-	if err == nil && se.leaving.Load() == nil {
-		return true
+	err := poll.arm(se.wire.raw, uint64(turn)<<32|uint64(se.bed-1))
+	return b.armed(se, turn, err)
+}
+
+// armed says whether a session sleeps, or has been roused meanwhile and is another's.
+// Where it sleeps again since, this turn's arming may have undone that one's: it is
+// awakened.
+func (b *beds) armed(se *session, turn uint32, err error) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case !b.sleeps(se):
+	case b.all[se.bed-1].turn != turn:
+		b.count(se.bed-1, false)
+		go se.run() // Server.running waits for it
+	case err != nil || se.leaving.Load() != nil:
+		b.count(se.bed-1, false)
+		return false
 	}
-	return !b.up(se) // who was faster has run it
+	return true
+}
+
+// sleeps says whether a session does; not where it has ended. The caller holds mu.
+func (b *beds) sleeps(se *session) bool {
+	return int(se.bed) <= len(b.all) && b.all[se.bed-1].session == se && b.all[se.bed-1].asleep
 }
 
 // rouse runs a session that sleeps. It is called for those that are to end, after
 // that was decided: who goes to sleep looks for it afterwards.
 func (b *beds) rouse(se *session) {
-	if b.up(se) {
-		go se.run() // Server.running waits for it
-	}
-}
-
-// up says whether a session slept, and is no longer asleep: its read loop is the
-// caller's.
-func (b *beds) up(se *session) bool {
 	if se.bed == 0 {
-		return false
+		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if int(se.bed) > len(b.all) || b.all[se.bed-1].session != se || !b.all[se.bed-1].asleep {
-		return false // it has been roused, and has ended perhaps
+	if b.sleeps(se) {
+		b.count(se.bed-1, false)
+		go se.run() // Server.running waits for it
 	}
-	b.count(se.bed-1, false)
-	return true
 }
 
 // wake runs the sessions of events.

@@ -38,7 +38,7 @@ func (n *node) sleeper(player string) *client {
 func (n *node) sleeps(se *session) bool {
 	n.beds.mu.Lock()
 	defer n.beds.mu.Unlock()
-	return int(se.bed) <= len(n.beds.all) && n.beds.all[se.bed-1].session == se && n.beds.all[se.bed-1].asleep
+	return n.beds.sleeps(se)
 }
 
 // Who is quiet is no goroutine, however often it has answered pings; who asks
@@ -195,6 +195,25 @@ func TestStaleEvents(t *testing.T) {
 	if woken := testutil.ToFloat64(n.metrics.awakenings) - before; woken != 0 {
 		t.Errorf("%v were awakened", woken)
 	}
+}
+
+// Who armed a sleep that was over by then may have undone the arming of the next: it
+// is awakened rather than left.
+func TestLateArming(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	n.restlessly()
+	n.sleeper("ada")
+	se := n.session("ada")
+	n.beds.mu.Lock()
+	turn, before := n.beds.all[se.bed-1].turn, testutil.ToFloat64(n.metrics.awakenings)
+	n.beds.mu.Unlock()
+	if !n.beds.armed(se, turn-1, nil) {
+		t.Error("the loop goes on though it is another's")
+	}
+	n.eventually("it was awakened, and sleeps again", func() bool {
+		return testutil.ToFloat64(n.metrics.awakenings) > before && n.sleeps(se)
+	})
 }
 
 // Where the poller fails all are awakened, and there is another; where the system
