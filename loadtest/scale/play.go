@@ -68,6 +68,7 @@ func (c *crowd) enter(ctx context.Context, n int) error {
 // arenas seats all in as many arenas, of which each is on all nodes, and starts
 // these.
 func (c *crowd) arenas(ctx context.Context, n int) error {
+	var starts []func() error
 	for nth := range n {
 		host, made, err := rig.MakeArena(ctx, c.node(nth), protocol.NewArena{
 			Mode: "survival", Name: "scale", Pace: "auto", Questions: protocol.ArenaQuestions{Count: questions, Bank: "load"},
@@ -81,9 +82,7 @@ func (c *crowd) arenas(ctx context.Context, n int) error {
 				return err
 			}
 		}
-		defer func() { // when all are seated
-			c.begin(func() error { return rig.Ask(host, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID}) })
-		}()
+		starts = append(starts, func() error { return rig.Ask(host, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID}) })
 	}
 	for _, p := range c.players {
 		d := c.contender(p)
@@ -94,6 +93,9 @@ func (c *crowd) arenas(ctx context.Context, n int) error {
 			c.once.Do(func() { close(c.over) })
 			return nil
 		})
+	}
+	for _, start := range starts { // once all are seated
+		c.begin(start)
 	}
 	return nil
 }

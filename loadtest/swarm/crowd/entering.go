@@ -52,7 +52,8 @@ func (t *part) refused(h player.Heard) error {
 	case t.match != nil: // what it was asked for has come by itself
 		return nil
 	case patient(e):
-		t.repeat(h.To, after)
+		t.turned++
+		t.repeat(h.To, after*time.Duration(min(t.turned, mostPatience)))
 		return nil
 	}
 	return t.entryRefused(h, e, after)

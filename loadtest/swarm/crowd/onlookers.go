@@ -28,8 +28,12 @@ func (c *Crowd) sit(nth int, watches bool) {
 		}
 		return
 	}
-	for c.closing.Err() == nil {
+	for misses := 0; c.closing.Err() == nil; misses++ {
+		at := time.Now()
 		err := c.onlook(door, guest, n, watches)
+		if time.Since(at) > time.Minute { // it was there
+			misses = 0
+		}
 		if c.closing.Err() != nil {
 			return
 		}
@@ -38,12 +42,16 @@ func (c *Crowd) sit(nth int, watches bool) {
 			c.say("%s: the connection was closed for good: %v", guest.ID, err)
 			return
 		}
-		if !c.pause(after) {
+		if !c.pause(after * time.Duration(min(1+misses, mostPatience))) {
 			return
 		}
 		n++
 	}
 }
+
+// mostPatience is how many times as long as a node asks for is waited, where it asks
+// again and again: else all come back at once, for ever.
+const mostPatience = 8
 
 // onlook is one connection of it, until it ends.
 func (c *Crowd) onlook(door player.Door, g player.Guest, n int, watches bool) error {

@@ -40,6 +40,7 @@ type part struct {
 	again  *player.Request // that is to be made once more at
 	at     time.Time
 	tries  int // to get in while already_playing
+	turned int // away for now, one after another
 
 	match  *truth.Match // nil before it
 	answer *try         // that is to be sent at

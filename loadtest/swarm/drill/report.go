@@ -54,7 +54,7 @@ func (d *drill) fill(r *Report, from, to int) {
 	r.Nodes, r.Processes, r.Database = len(d.stage.urls), len(d.crowds), d.stage.database
 	r.Connections, r.Players = d.connections(), d.Duellists+d.Buzzer+d.Survival
 	r.EveryS = d.series.Every().Seconds()
-	r.Seconds = float64(to-from) * r.EveryS
+	r.Seconds = float64(max(to-from, 0)) * r.EveryS
 	r.Times, r.Counts = load.All(), whole.Counts
 	for _, k := range []tally.Kind{tally.Connect, tally.Found, tally.Settled} { // many of these are before and after
 		if q := whole.Quantiles(k); q.N > 0 {

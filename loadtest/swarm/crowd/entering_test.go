@@ -1,0 +1,26 @@
+package crowd
+
+import (
+	"testing"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+)
+
+// Who is turned away again and again comes back later each time, up to eight times as
+// late as a node asks for.
+func TestTurnedAwayAgain(t *testing.T) {
+	t.Parallel()
+	p := &part{person: &person{Roamer: new(player.Roamer), c: &Crowd{}}, entry: duel(), group: t.Context()}
+	h := player.Heard{To: &player.Request{Kind: protocol.TypeDuelJoin}}
+	h.Data = []byte(`{"code":"overloaded","message":"later","retry_after_ms":100000}`)
+	for _, times := range []time.Duration{1, 2, 3, 4, 5, 6, 7, 8, 8} {
+		if err := p.refused(h); err != nil || p.again != h.To {
+			t.Fatalf("%v: %+v", err, p.again)
+		}
+		if wait := time.Until(p.at).Round(10 * time.Second); wait != times*100*time.Second {
+			t.Errorf("it comes back after %v, not %v", wait, times*100*time.Second)
+		}
+	}
+}
