@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -101,6 +102,7 @@ func planOf(raw string) (*match.Plan, error) {
 	case p.Form < match.Form:
 		return nil, fmt.Errorf("form %d is older than this node's %d: nodes of that version end the match", p.Form, match.Form)
 	}
+	p.Questions = slices.Clone(p.Questions) // read they have room for up to twice as many, for as long as the match is known here
 	return p, nil
 }
 
