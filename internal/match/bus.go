@@ -81,7 +81,7 @@ func (e *Engine) onNews(payload []byte) {
 	}
 	l.see(h.Version)
 	if l.receive(delivery{frames: frames{first: h.First, bytes: lines}, state: h.State}) {
-		e.arm(l)
+		e.armAfter(l, afterNews)
 		e.moved(l)
 		return
 	}
