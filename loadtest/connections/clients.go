@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -111,22 +112,45 @@ func (o order) enter(i int) (one *client, refused []string, err error) {
 		if one, err = o.dial(i); err == nil {
 			return one, refused, nil
 		}
-		after, again := player.ComeBack(err)
-		why, said := errors.AsType[*websocket.CloseError](err)
-		if !again || !said {
+		code, after, again := turnedAway(err)
+		if !again {
 			return nil, refused, err
 		}
-		refused = append(refused, strconv.Itoa(why.Code))
+		refused = append(refused, code)
 		time.Sleep(after)
 	}
 	return nil, refused, err
 }
 
+// turnedAway says by which close code a client was refused, and when it is to come
+// again. One whose connection was cut, as that of whoever has not said for longest
+// what he wants where places run short, has no code.
+func turnedAway(err error) (code string, after time.Duration, again bool) {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
+		return "cut", time.Second, true
+	}
+	after, again = player.ComeBack(err)
+	why, said := errors.AsType[*websocket.CloseError](err)
+	if !said {
+		return "", 0, false
+	}
+	return strconv.Itoa(why.Code), after, again
+}
+
+// perSource is how many clients share an address: to find a port of one that
+// thousands have come from, or have just left, takes the system a millisecond.
+const perSource = 100
+
+// from is where a client comes from.
+func (o order) from(i int) *net.Dialer {
+	n := (o.First + i) / perSource
+	return &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, byte(1+n/250), byte(1+n%250))}}
+}
+
 func (o order) dial(i int) (*client, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(o.From)}}
-	at := o.Nodes[i%len(o.Nodes)]
+	from, at := o.from(i), o.Nodes[i%len(o.Nodes)]
 	if o.Ours {
 		g, err := guest(o.First + i)
 		if err != nil {

@@ -17,7 +17,6 @@ import (
 type order struct {
 	Do     string        `json:"do"` // connect, drop; seat, ask, back
 	Ours   bool          `json:"ours"`
-	From   string        `json:"from"`  // the address that it connects from
 	Nodes  []string      `json:"nodes"` // connected to in turn
 	First  int           `json:"first"` // the number of its first client
 	Count  int           `json:"count"`
@@ -60,7 +59,7 @@ func (c *crowd) do(o order) (all tally, err error) {
 	each := o.Count / len(c.members)
 	for i, m := range c.members {
 		part := o
-		part.First, part.Count, part.From = o.First+i*each, each, fmt.Sprintf("127.0.1.%d", i+1)
+		part.First, part.Count = o.First+i*each, each
 		if err := json.NewEncoder(m).Encode(part); err != nil {
 			return all, err
 		}
