@@ -52,6 +52,11 @@ func (t *part) refused(h player.Heard) error {
 	case t.match != nil: // what it was asked for has come by itself
 		return nil
 	case patient(e):
+		t.since = time.Now() // it was heard
+		if t.group.Err() != nil && h.To.Kind == t.kind && t.host == nil {
+			t.gone, t.at = true, time.Now().Add(t.c.Linger) // no more tries; it may be in, all the same
+			return nil
+		}
 		t.turned++
 		t.repeat(h.To, after*time.Duration(min(t.turned, mostPatience)))
 		return nil

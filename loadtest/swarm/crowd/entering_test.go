@@ -1,6 +1,7 @@
 package crowd
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -22,5 +23,23 @@ func TestTurnedAwayAgain(t *testing.T) {
 		if wait := time.Until(p.at).Round(10 * time.Second); wait != want*time.Second {
 			t.Errorf("it comes back after %v, not %v", wait, want*time.Second)
 		}
+	}
+}
+
+// Who is turned away once nothing new is to begin does not come back; but waits for
+// the match that a request may have led to all the same. That it was turned away is
+// something that it has heard.
+func TestTurnedAwayAtTheEnd(t *testing.T) {
+	t.Parallel()
+	over, end := context.WithCancel(t.Context())
+	end()
+	p := &part{person: &person{Roamer: new(player.Roamer), c: &Crowd{Order: Order{Linger: time.Hour}}}, entry: duel(), group: over}
+	h := player.Heard{To: &player.Request{Kind: protocol.TypeDuelJoin}}
+	h.Data = []byte(`{"code":"unavailable","message":"later"}`)
+	if err := p.refused(h); err != nil || p.again != nil || !p.gone || time.Until(p.at) < time.Minute {
+		t.Errorf("%v; again %v, gone %v in %v", err, p.again, p.gone, time.Until(p.at))
+	}
+	if time.Since(p.since) > time.Minute {
+		t.Errorf("nothing heard since %v", p.since)
 	}
 }
