@@ -1,16 +1,20 @@
 package ws
 
 import (
+	"errors"
 	"sync"
+	"syscall"
 	"time"
 
 	"laststand/internal/timer"
 )
 
-// How soon a session that asks for nothing goes to sleep.
+// How soon a session that asks for nothing goes to sleep, and how soon again a system
+// that had no room for another sleeper is asked for all that are up.
 const (
 	quietAfter = 2 * time.Second
 	lullEvery  = time.Second
+	againAfter = time.Minute
 )
 
 // beds are where sessions sleep. One that sleeps has no goroutine: a poller looks
@@ -37,7 +41,8 @@ type beds struct {
 	fresh  func() (*poller, error)
 
 	quiet, every time.Duration
-	lulls        bool // lulling is set
+	full         time.Duration // until when nobody is lulled, since started: the system had no room
+	lulls        bool          // lulling is set
 	lulling      timer.Timer
 }
 
@@ -126,6 +131,9 @@ func (b *beds) armed(se *session, turn uint32, err error) bool {
 		go se.run() // Server.running waits for it
 	case err != nil || se.leaving.Load() != nil:
 		b.count(se.bed-1, false)
+		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.ENOMEM) {
+			b.full = sinceStart() + againAfter
+		}
 		return false
 	}
 	return true
@@ -197,7 +205,8 @@ func (b *beds) open() *poller {
 	if b.poll == nil {
 		poll, err := b.fresh()
 		if err != nil {
-			return nil // whoever is lulled the next time tries again
+			b.full = sinceStart() + againAfter
+			return nil
 		}
 		b.poll = poll
 		go poll.run(b.wake, b.abandon) // close waits for it
@@ -214,7 +223,8 @@ func (b *beds) stir() {
 }
 
 // lull has those go to sleep that are up and have not been heard of for a while,
-// until all sleep.
+// until all sleep. Where the system has no room for them it lets them be for long: to
+// be lulled in vain each second costs more than a goroutine.
 func (b *beds) lull() {
 	for _, se := range b.restless() {
 		se.wire.lull()
@@ -230,6 +240,9 @@ func (b *beds) restless() (quiet []*session) {
 		return nil
 	}
 	b.stir()
+	if sinceStart() < b.full {
+		return nil
+	}
 	for _, one := range b.all {
 		if one.session != nil && !one.asleep && one.heard.Load() <= before {
 			quiet = append(quiet, one.session)

@@ -412,9 +412,6 @@ func TestDribbledMessage(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	n.frameWithin = 100 * time.Millisecond
-	masked := func(first byte, payload string) []byte {
-		return append([]byte{first, 0x80 | byte(len(payload)), 0, 0, 0, 0}, payload...)
-	}
 	whole := masked(0x81, `{"id":1,"type":"ping","data":{"at":1}}`)
 	for name, sent := range map[string][]byte{
 		"half a head":         {0x81},

@@ -119,6 +119,9 @@ func sent(first byte, payload string, key uint32) []byte {
 	return b
 }
 
+// masked is sent with some key.
+func masked(first byte, payload string) []byte { return sent(first, payload, 0x04030201) }
+
 // However a client's messages are cut into frames, and these into pieces, they come
 // whole, after the control frames in their midst.
 func TestMessagesComeWhole(t *testing.T) {
@@ -151,7 +154,6 @@ func TestMessagesComeWhole(t *testing.T) {
 
 // FuzzInbound holds what is made of a stream against what the library does.
 func FuzzInbound(f *testing.F) {
-	masked := func(first byte, payload string) []byte { return sent(first, payload, 0x04030201) }
 	for _, seed := range [][]byte{
 		masked(0x81, "text"), masked(0x82, "binary"), append(masked(0x01, "in "), masked(0x80, "parts")...), masked(0x89, "ping"),
 		append(append(masked(0x01, "in "), masked(0x8a, "pong")...), masked(0x80, "parts")...), {0x81, 0xfe, 0, 1, 0, 0, 0, 0, 'x'},

@@ -84,14 +84,15 @@ func (se *session) begin() {
 
 // run reads and handles frames until the connection ends, or the session sleeps:
 // after the hello, and when a client is quiet, that is has not been heard of for a
-// while, or has answered a ping and asked nothing.
+// while, or has answered a ping after such a while and asked nothing. So no client,
+// whatever it sends, is awakened more than twice within one.
 func (se *session) run() {
 	for {
-		greeted, asked, err := se.greeted.Load(), false, se.wire.fill()
-		switch {
-		case err == nil:
+		greeted, heard, asked, lulled := se.greeted.Load(), se.heard.Load(), false, false
+		err := se.wire.fill()
+		if err == nil {
 			asked, err = se.deal()
-		case se.wire.wasLulled(err):
+		} else if lulled = se.wire.wasLulled(err); lulled {
 			err = nil
 		}
 		if err != nil {
@@ -100,19 +101,20 @@ func (se *session) run() {
 			return
 		}
 		se.grown = se.grown || asked
-		if (!asked || !greeted) && se.pause() {
+		quiet := lulled || asked || se.heard.Load()-heard >= se.server.beds.quiet.Milliseconds()
+		if (!asked || !greeted) && se.pause(quiet) {
 			return
 		}
 	}
 }
 
 // pause says whether the read loop is to end, since the session sleeps. One that
-// cannot waits in a goroutine, whose stack is to be small: where it has grown by
-// requests another goes on.
-func (se *session) pause() bool {
+// cannot, or is not quiet, waits in a goroutine, whose stack is to be small: where it
+// has grown by requests another goes on.
+func (se *session) pause(quiet bool) bool {
 	grown := se.grown
 	se.grown = false
-	if se.server.beds.sleep(se) {
+	if quiet && se.server.beds.sleep(se) {
 		return true
 	}
 	if grown {

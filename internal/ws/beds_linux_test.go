@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -245,6 +246,58 @@ func TestNoPoller(t *testing.T) {
 	}
 }
 
+// Where the system has no poller, or no room in it for one more, those that are up are
+// not lulled again and again; who sleeps already goes on doing so.
+func TestNoRoomToSleep(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	n.restlessly()
+	n.sleeper("ada")
+	se := n.session("ada")
+	n.beds.mu.Lock()
+	turn := n.beds.all[se.bed-1].turn
+	n.beds.mu.Unlock()
+	if n.beds.armed(se, turn, syscall.ENOSPC) {
+		t.Error("it sleeps though nothing looks after its socket")
+	}
+	if quiet := n.beds.restless(); len(quiet) > 0 || n.sleeps(se) {
+		t.Errorf("%d are to be lulled in vain", len(quiet))
+	}
+	go se.run()
+	n.enter("eve")
+	n.eventually("who has said hello sleeps", func() bool { return n.sleeps(n.session("eve")) })
+	none := start(t)
+	none.restlessly()
+	none.beds.fresh = func() (*poller, error) { return nil, syscall.EMFILE }
+	none.enter("ada").alive() // it had no poller after its hello
+	if quiet := none.beds.restless(); len(quiet) > 0 {
+		t.Errorf("%d are to be lulled though there is no poller", len(quiet))
+	}
+}
+
+// A client that answers pings that nobody has sent is not awakened by each: it stays
+// up until it is quiet.
+func TestPongsInARow(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	n.beds.quiet = time.Hour
+	c := n.enter("ada")
+	se := n.session("ada")
+	n.eventually("it sleeps after its hello", func() bool { return n.sleeps(se) })
+	slept := testutil.ToFloat64(n.metrics.awakenings)
+	for range 3 {
+		before := se.heard.Load()
+		n.eventually("a pong has come", func() bool {
+			_ = c.conn.WriteControl(websocket.PongMessage, nil, time.Now().Add(patience))
+			return se.heard.Load() > before
+		})
+		c.alive()
+	}
+	if woken := testutil.ToFloat64(n.metrics.awakenings) - slept; woken != 1 || n.sleeps(se) {
+		t.Errorf("awakened %v times", woken)
+	}
+}
+
 // Over TLS there is no raw connection, and whoever waits keeps a goroutine.
 func TestNobodySleepsOverTLS(t *testing.T) {
 	t.Parallel()
@@ -332,15 +385,6 @@ func (c *client) inPieces(dice *rand.Rand, se *session) {
 			c.fail("%s instead of the reply to %d", f.raw, c.id)
 		}
 	}
-}
-
-// masked is a frame of a client's, of at most 125 bytes.
-func masked(first byte, payload string) []byte {
-	frame := append([]byte{first, 0x80 | byte(len(payload)), 1, 2, 3, 4}, payload...)
-	for i := range payload {
-		frame[6+i] ^= byte(1 + i%4)
-	}
-	return frame
 }
 
 // endAnyhow ends a session from both sides, at once or not.
