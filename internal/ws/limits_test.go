@@ -60,8 +60,10 @@ func TestBucket(t *testing.T) {
 	if limited == 0 {
 		t.Error("never limited")
 	}
-	refused := time.Now()
-	n.eventually("the bucket refills", func() bool { return time.Since(refused) > time.Second/8 })
+	se := n.session("ada")
+	n.eventually("its loop waits", func() bool { return !se.out.busy() })
+	bucket := se.pace
+	n.eventually("the bucket refills", func() bool { return bucket.take(sinceStart(), 8, 1) })
 	c.alive()
 }
 

@@ -136,6 +136,7 @@ func TestOneGoroutineEach(t *testing.T) {
 	pprof.SetGoroutineLabels(pprof.WithLabels(t.Context(), pprof.Labels("who", t.Name()))) // all that are started have it
 	defer pprof.SetGoroutineLabels(context.Background())
 	n := start(t)
+	n.beds.quiet = patience // nobody sleeps meanwhile
 	for i := range sessions {
 		n.enter(fmt.Sprint("player", i)).alive()
 	}
