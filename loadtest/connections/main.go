@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -75,9 +74,20 @@ type report struct {
 	Returns []wave `json:"returns"`
 }
 
+// part is one of the things that are measured.
+type part struct {
+	name string
+	run  func(context.Context, options, *report) error
+}
+
 func measure(o options) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
+	all := []part{{"idle", idle}, {"play", play}, {"kill", kill}}
+	parts, err := rig.Choose(all, func(p part) string { return p.name }, o.parts, ",")
+	if err != nil {
+		return fmt.Errorf("-parts: %w", err)
+	}
 	if o.server == "" {
 		binary, done, err := rig.Build(ctx)
 		if err != nil {
@@ -90,14 +100,7 @@ func measure(o options) error {
 	r := &report{Cores: runtime.NumCPU(), Go: runtime.Version(), Load: strings.TrimSpace(string(load))}
 	fmt.Printf("machine: %d cores, %s, %s, load %s; servers and clients share it\n", r.Cores, runtime.GOARCH, r.Go, r.Load)
 	fmt.Printf("%-18s %12s %10s %10s %10s %12s\n", "bytes each", "connections", "resident", "heap", "stacks", "goroutines")
-	all := []struct {
-		name string
-		run  func(context.Context, options, *report) error
-	}{{"idle", idle}, {"play", play}, {"kill", kill}}
-	for _, part := range all {
-		if !slices.Contains(strings.Split(o.parts, ","), part.name) {
-			continue
-		}
+	for _, part := range parts {
 		if err := part.run(ctx, o, r); err != nil {
 			return fmt.Errorf("%s: %w", part.name, err)
 		}
