@@ -89,13 +89,19 @@ function standing(board, order, id) {
 
 const held = 3000; // ms that a board is watched
 
-// watch has a board pushed for a while: at once, and then when it has changed.
+// watch has any of the boards pushed.
 export async function watch() {
   const there = await fetch('/leaderboards', 'GET leaderboards');
-  const player = there && newPlayer();
+  if (!there) return pause(1000);
+  const { id, orders } = any(there.windows);
+  return watchBoard(id, any(orders));
+}
+
+// watchBoard has a board pushed for a while: at once, and then when it has changed.
+export async function watchBoard(window, order) {
+  const player = newPlayer();
   if (!player || !(await player.connect())) return pause(1000);
-  const { id: window, orders } = any(there.windows);
-  const watched = { window, order: any(orders), limit: 20 };
+  const watched = { window, order, limit: 20 };
   let last = null;
   player.onpush = (frame) => {
     if (frame.type === 'board') last = next(watched, last, frame.data);
@@ -104,7 +110,7 @@ export async function watch() {
   const asked = Date.now();
   if (reply && reply.type === 'board.ok') {
     while (player.ws && !last && Date.now() - asked < patience) await pause(50);
-    holds('watch', last || !player.ws, () => `${JSON.stringify(watched)} was not pushed`);
+    holds('watch', last !== null || !player.ws, () => `${JSON.stringify(watched)} was not pushed`);
     await pause(held);
     await player.request('board.unwatch', watched);
   } else if (reply) await pause(reply.data.retry_after_ms || 1000);
