@@ -2,7 +2,7 @@
 // arenas, and then of duels, are spread over 1, 2 and 4 nodes, on one Redis and
 // then on a cluster of three masters.
 //
-//	go run ./loadtest/scale                                       # some 8 minutes
+//	go run ./loadtest/scale                                       # some 9 minutes
 //	go run ./loadtest/scale -nodes 1,4 -stores cluster -kinds duels -json scale.json
 //
 // Each time all is started anew: Redis, a PostgreSQL, nodes; what these do at rest

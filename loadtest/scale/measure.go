@@ -94,11 +94,11 @@ func (s *stage) loaded(ctx context.Context, o *options, c *crowd, empty float64)
 	if err := c.wait(ctx, o.warm); err != nil {
 		return r, err
 	}
+	_, _ = c.taken()
 	from, err := s.read(ctx)
 	if err != nil {
 		return r, err
 	}
-	_, _ = c.taken()
 	if err := c.wait(ctx, o.each); err != nil {
 		return r, err
 	}
@@ -108,7 +108,7 @@ func (s *stage) loaded(ctx context.Context, o *options, c *crowd, empty float64)
 		return r, err
 	}
 	if latency.TotalCount() == 0 {
-		return r, errors.New("nobody could answer: give fewer -players, or more -each")
+		return r, errors.New("nobody could answer: give fewer -players or more -each; where arenas were over before, more -players or less -warm")
 	}
 	r = run(from, to, latency)
 	held := to.memory() - empty

@@ -174,14 +174,17 @@ func (c *crowd) taken() (latency *hdrhistogram.Histogram, answers float64) {
 // not go on.
 func (c *crowd) wait(ctx context.Context, span time.Duration) error {
 	select {
-	case <-ctx.Done():
-		return ctx.Err()
 	case err := <-c.failed:
 		return err
+	case <-ctx.Done():
 	case <-c.over:
-		return nil
 	case <-time.After(span):
-		return nil
+	}
+	select {
+	case err := <-c.failed: // as well
+		return err
+	default:
+		return ctx.Err()
 	}
 }
 

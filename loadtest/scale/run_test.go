@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -55,5 +56,20 @@ func TestComplete(t *testing.T) {
 	o = options{nodeList: "1,4", storeList: "redis", all: "duels", players: 800, arenas: 8, rate: 2000, each: time.Second, rest: time.Second}
 	if err := o.complete(); err != nil || len(o.nodes) != 2 || o.thinking("duels") != 600*time.Millisecond || o.thinking("arenas") != 400*time.Millisecond {
 		t.Errorf("%v: %+v", err, o)
+	}
+}
+
+// A fault is told also where an arena is over at the same time.
+func TestFaultIsTold(t *testing.T) {
+	t.Parallel()
+	fault := errors.New("refused")
+	for range 64 {
+		c := newCrowd(new(stage))
+		c.begin(func() error { return fault })
+		_ = c.playing.Wait() // the fault is told otherwise
+		close(c.over)
+		if err := c.wait(t.Context(), time.Hour); !errors.Is(err, fault) {
+			t.Fatalf("it was told %v", err)
+		}
 	}
 }
