@@ -1,0 +1,38 @@
+package match
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A node that hears of each step from another leaves the next one to it: it does not
+// read the match, and tries nothing.
+func TestStepsAreLeftToWhoTookTheLast(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.mail.set(func(string) (int, time.Duration) { return 1, 5 * time.Millisecond })
+		a, b := w.node(), w.node()
+		inA, inB := a.enter(ada), b.enter(bob)
+		p := a.begin(w, 5)
+		if err := b.Found(w.Context(), "demo", p.ID, bob); err != nil {
+			w.Fatal(err)
+		}
+		w.passUntil(p, Open, 0) // which both have tried
+		var tries [2]atomic.Int64
+		for i, n := range []*node{a, b} {
+			n.link.set(func(method, _ string) fault {
+				if method == "Read" || method == "Step" {
+					tries[i].Add(1)
+				}
+				return works
+			})
+		}
+		w.passUntil(p, Over, 4)
+		if few := min(tries[0].Load(), tries[1].Load()); few > 0 {
+			w.Errorf("one node took the steps, and the other tried %d times", few)
+		}
+		time.Sleep(time.Second) // until the last word has come
+		w.checkComplete(p, inA, 0)
+		w.checkComplete(p, inB, 0)
+	})
+}
