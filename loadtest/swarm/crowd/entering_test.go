@@ -34,11 +34,14 @@ func TestTurnedAwayAtTheEnd(t *testing.T) {
 	t.Parallel()
 	over, end := context.WithCancel(t.Context())
 	end()
-	p := &part{person: &person{Roamer: new(player.Roamer), c: &Crowd{Order: Order{Linger: time.Hour}}}, entry: duel(), group: over}
+	p := &part{person: &person{Roamer: new(player.Roamer), c: &Crowd{Order: Order{Linger: time.Hour}, life: t.Context()}}, entry: duel(), group: over}
 	h := player.Heard{To: &player.Request{Kind: protocol.TypeDuelJoin}}
 	h.Data = []byte(`{"code":"unavailable","message":"later"}`)
 	if err := p.refused(h); err != nil || p.again != nil || !p.gone || time.Until(p.at) < time.Minute {
 		t.Errorf("%v; again %v, gone %v in %v", err, p.again, p.gone, time.Until(p.at))
+	}
+	if p.life().Err() != nil {
+		t.Error("it leaves at once")
 	}
 	if time.Since(p.since) > time.Minute {
 		t.Errorf("nothing heard since %v", p.since)

@@ -97,7 +97,7 @@ func (t *part) tell(err error) {
 
 // life is how long the next frame is waited for: who is in nothing leaves at once.
 func (t *part) life() context.Context {
-	if t.match == nil && !t.joined && !t.leave && t.again == nil && !t.Waits(t.kind) && t.round == nil {
+	if t.match == nil && !t.joined && !t.leave && !t.gone && t.again == nil && !t.Waits(t.kind) && t.round == nil {
 		return t.group
 	}
 	return t.c.life
