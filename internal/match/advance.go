@@ -129,17 +129,10 @@ func (e *Engine) moved(l *live) {
 	e.noteOwn(l)
 }
 
-// arm waits for the deadline of the newest state known here, and sets the bots
-// on a question that is new here. A match that is over is kept while its
-// players may still ask for it, then let go.
-func (e *Engine) arm(l *live) { e.armAfter(l, 0) }
-
-// afterNews is how long after a deadline a node leaves a step to the one that took the
-// last: that one is most likely at it, and its news comes first.
-const afterNews = 50 * time.Millisecond
-
-// armAfter is arm, but so long after the deadline.
-func (e *Engine) armAfter(l *live, grace time.Duration) {
+// arm waits until the next step of the newest state known here is this node's to
+// take, and sets the bots on a question that is new here. A match that is over is
+// kept while its players may still ask for it, then let go.
+func (e *Engine) arm(l *live) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state.Phase.ended() {
@@ -151,8 +144,8 @@ func (e *Engine) armAfter(l *live, grace time.Duration) {
 		l.timer.Stop()
 		return
 	}
-	wait := time.Duration(max(l.state.DueAt-e.Now(), 0)) * time.Millisecond
-	e.Wheel.Set(&l.timer, wait+grace, func() { e.due(l) })
+	wait := time.Duration(max(l.mine()-e.Now(), 0)) * time.Millisecond
+	e.Wheel.Set(&l.timer, wait, func() { e.due(l) })
 }
 
 // due advances a match whose deadline has passed; where the store fails it

@@ -80,8 +80,9 @@ func (e *Engine) onNews(payload []byte) {
 		return
 	}
 	l.see(h.Version)
+	l.heard(h.State)
 	if l.receive(delivery{frames: frames{first: h.First, bytes: lines}, state: h.State}) {
-		e.armAfter(l, afterNews)
+		e.arm(l)
 		e.moved(l)
 		return
 	}

@@ -18,6 +18,7 @@ type live struct {
 	mu      sync.Mutex // taken before the engine's; never held while the store is asked
 	state   State      // the newest seen here; its Seq is the last number delivered
 	version int64      // the highest seen
+	theirs  int64      // that of the newest step that another node took; -1 for none
 	subs    map[string]Subscriber
 	members map[string]Member // of an arena, as far as they have been looked up
 	joining int               // sessions that are about to be attached
@@ -42,7 +43,7 @@ func newLive(v View) *live {
 	l := &live{
 		plan: v.Plan, racing: make(chan struct{}, 1), state: v.State, version: v.Version,
 		subs: make(map[string]Subscriber), members: make(map[string]Member),
-		bots: -1, own: v.Question, taken: -1, begun: v.Question >= 0, ceased: v.Phase.ended(),
+		theirs: -1, bots: -1, own: v.Question, taken: -1, begun: v.Question >= 0, ceased: v.Phase.ended(),
 		lobby: notice{version: v.Version}, ended: v.Ended,
 	}
 	if v.Phase == Open || v.Phase == Sealed {
@@ -73,6 +74,30 @@ func (l *live) see(version int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.version = max(l.version, version)
+}
+
+// afterTheirsMS is how long after its deadline a step is left to the node that took
+// the one before, which is most likely at it: else every node that has players of a
+// match reads it in vain. A question that opens so late still opens when it was due
+// (lateMS).
+const afterTheirsMS = 50
+
+// heard notes the state that a step of another node has led to; nil for none.
+func (l *live) heard(s *State) {
+	if s == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.theirs = max(l.theirs, s.Version)
+}
+
+// mine is when the next step is this node's to take. The caller holds mu.
+func (l *live) mine() int64 {
+	if l.state.Version == l.theirs {
+		return l.state.DueAt + afterTheirsMS
+	}
+	return l.state.DueAt
 }
 
 // behind says whether a match has come further than is known of it here, or
