@@ -7,8 +7,10 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
 	"slices"
 	"syscall"
+	"time"
 )
 
 // line is the connection of a contender. The library's client connects, says hello
@@ -17,8 +19,9 @@ import (
 // more than the rest of a client. It is not safe for concurrent use.
 type line struct {
 	net.Conn
-	in       []byte // what is read into
-	from, to int    // what is there of it
+	in       []byte    // what is read into
+	from, to int       // what is there of it
+	until    time.Time // what reading is bounded by; zero: nothing
 }
 
 const (
@@ -50,39 +53,72 @@ func (l *line) Read(b []byte) (int, error) {
 	return 1, nil
 }
 
+// lookAgain is after what time without a word a line looks for its end.
+const lookAgain = time.Second
+
+// SetReadDeadline bounds all reading, by the library and by each.
+func (l *line) SetReadDeadline(at time.Time) error {
+	l.until = at
+	return l.Conn.SetReadDeadline(at)
+}
+
 // each hands over the text of every frame that comes, until one is the last. It
 // waits for more once a read has left room: a socket that comes to have something
-// then says so.
+// then says so. That it ends is said only once, and with what came before where the
+// two come together, so each looks again now and then.
 func (l *line) each(take func(text []byte) (last bool, err error)) error {
 	raw, err := l.Conn.(syscall.Conn).SyscallConn()
 	if err != nil {
 		return err
 	}
-	var done bool
-	var failed error
-	err = raw.Read(func(fd uintptr) bool {
-		for {
-			if done, failed = l.deal(take); done || failed != nil {
-				return true
-			}
-			room := l.room()
-			n, err := syscall.Read(int(fd), room)
-			switch {
-			case errors.Is(err, syscall.EINTR):
-				continue
-			case errors.Is(err, syscall.EAGAIN):
-				return false
-			case err != nil || n == 0:
-				failed = fmt.Errorf("read: %w", errors.Join(err, io.ErrUnexpectedEOF))
-				return true
-			}
-			if l.to += n; n < len(room) {
-				done, failed = l.deal(take)
-				return done || failed != nil
-			}
+	defer func() { _ = l.Conn.SetReadDeadline(l.until) }() // where it is closed nobody reads
+	for {
+		if err = l.Conn.SetReadDeadline(l.next()); err != nil {
+			return err
 		}
-	})
-	return errors.Join(failed, err)
+		var done bool
+		var failed error
+		err = raw.Read(func(fd uintptr) bool {
+			done, failed = l.drain(int(fd), take)
+			return done || failed != nil
+		})
+		if done || failed != nil || !errors.Is(err, os.ErrDeadlineExceeded) || l.late() {
+			return errors.Join(failed, err)
+		}
+	}
+}
+
+// next is when each looks again, or its time is over.
+func (l *line) next() time.Time {
+	next := time.Now().Add(lookAgain)
+	if !l.until.IsZero() && l.until.Before(next) {
+		return l.until
+	}
+	return next
+}
+
+func (l *line) late() bool { return !l.until.IsZero() && !time.Now().Before(l.until) }
+
+// drain deals with all that a socket has.
+func (l *line) drain(fd int, take func([]byte) (bool, error)) (done bool, err error) {
+	for {
+		if done, err = l.deal(take); done || err != nil {
+			return done, err
+		}
+		room := l.room()
+		n, err := syscall.Read(fd, room)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case errors.Is(err, syscall.EAGAIN):
+			return false, nil
+		case err != nil || n == 0:
+			return false, fmt.Errorf("read: %w", errors.Join(err, io.ErrUnexpectedEOF))
+		}
+		if l.to += n; n < len(room) {
+			return l.deal(take)
+		}
+	}
 }
 
 // room is what can be read into: behind what is there.
@@ -116,12 +152,15 @@ func (l *line) deal(take func([]byte) (bool, error)) (done bool, err error) {
 	return done, err
 }
 
-// frame takes out the next frame where it is whole. One that is too large fails
-// where it is dealt with, as none of a server.
+// frame takes out the next frame where it is whole. One that is masked or too large
+// fails where it is dealt with, as none of a server.
 func (l *line) frame() (first byte, payload []byte, whole bool) {
 	b := l.in[l.from:l.to]
 	if len(b) < 2 {
 		return 0, nil, false
+	}
+	if b[1]&maskBit != 0 {
+		return 0, nil, true
 	}
 	header, length := 2, uint64(b[1])
 	switch length {

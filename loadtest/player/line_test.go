@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -147,9 +149,37 @@ func TestLineEnds(t *testing.T) {
 				_ = p.lean.SetReadDeadline(time.Now())
 			}
 			err := p.lean.each(func(text []byte) (bool, error) { return true, fmt.Errorf("%q was taken", text) })
-			if err == nil || strings.Contains(err.Error(), "taken") || errors.Is(err, os.ErrDeadlineExceeded) != (name == "nothing") {
+			if err == nil || strings.Contains(err.Error(), "taken") || errors.Is(err, os.ErrDeadlineExceeded) != (name == "nothing") ||
+				errors.Is(err, io.ErrUnexpectedEOF) != (name == "cut amid a frame") {
 				t.Errorf("it ended with %v", err)
 			}
 		})
+	}
+}
+
+// A line that was cut before anybody read what it has said last ends too: the
+// system tells of both at once, and once only.
+func TestLineSeesAnEndItWasToldOfBefore(t *testing.T) {
+	t.Parallel()
+	connected, ended := make(chan struct{}), make(chan struct{})
+	p := served(t, func(conn *websocket.Conn) error {
+		defer close(ended)
+		<-connected // what comes with the welcome is read with it
+		_, err := conn.NetConn().Write([]byte("\x81\x05ab"))
+		return errors.Join(err, conn.Close())
+	})
+	close(connected)
+	<-ended
+	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", p.lean.RemoteAddr().String()) // once it has heard of this it has heard of that
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := p.Within(20 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	err = p.lean.each(func(text []byte) (bool, error) { return true, fmt.Errorf("%q was taken", text) })
+	if !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("it ended with %v", err)
 	}
 }
