@@ -3,9 +3,7 @@ package rig
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -120,22 +118,4 @@ series:
 func (s *Server) Collect(ctx context.Context, token string) error {
 	_, err := s.Heap(ctx, token)
 	return err
-}
-
-// Heap is Collect, and gives the profile of what is alive then, as text.
-func (s *Server) Heap(ctx context.Context, token string) ([]byte, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Ops+"/debug/pprof/heap?gc=1&debug=1", nil)
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	if answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("a profile was answered with %s", answer.Status)
-	}
-	profile, cut := io.ReadAll(answer.Body)
-	return profile, errors.Join(err, cut, answer.Body.Close())
 }
