@@ -1,0 +1,26 @@
+package leaderboard
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// A window has days where it is one to three digits, the first no 0, and a d.
+func TestDaysOfWindows(t *testing.T) {
+	t.Parallel()
+	rolling := regexp.MustCompile(`^[1-9][0-9]{0,2}d$`)
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.StringMatching(`[0-9]{0,4}[0-9a٣/: -]?[0-9]?d{0,2}\n?`).Draw(t, "window")
+		want := 0
+		if rolling.MatchString(name) {
+			want, _ = strconv.Atoi(strings.TrimSuffix(name, "d")) // digits
+		}
+		if w := Window(name); w.Days() != want || w.Rolling() != (want > 0) {
+			t.Fatalf("%q has %d days, want %d", name, w.Days(), want)
+		}
+	})
+}
