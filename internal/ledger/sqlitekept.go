@@ -39,9 +39,9 @@ func (k keeping) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 }
 
-// maxKept bounds the statements of a connection: some texts have as many
-// parameters as there are names to look up. Beyond it a new one is kept in place
-// of any other: what is used often soon comes back.
+// maxKept bounds the statements of a connection: some texts are put together of
+// what is asked for. Beyond it a new one is kept in place of any other: what is used
+// often soon comes back.
 const maxKept = 200
 
 // keptConn is such a connection. It hides that it could run a text that was not
