@@ -28,9 +28,9 @@ limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
 `, zone, webhooks)
 }
 
-// Two zones in which it is never the same day.
+// Two zones of which one is always a day ahead of the other.
 const (
-	earlyZone = "Etc/GMT+12"
+	earlyZone = "Etc/GMT+10"
 	lateZone  = "Etc/GMT-14"
 )
 
