@@ -152,6 +152,7 @@ func TestDrainArenas(t *testing.T) {
 	running.watch("quizmaster", match.AsHost)
 	running.begin()
 	plays.until(protocol.TypeQuestion)
+	host.until(protocol.TypeQuestion)
 	_, drained := n.leaving()
 	waits.closes(1012)
 	looksOn.closes(1012)
