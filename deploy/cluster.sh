@@ -88,6 +88,9 @@ whole() { on "$1" cluster info | grep -q 'cluster_state:ok' && (($(on "$1" clust
 # follow makes a server the replica of a master that it knows.
 follow() { on "$1" cluster replicate "$(on "$2" cluster myid)"; }
 
+# known says whether a server has heard of all who are replicas.
+known() { (($(on "$1" cluster nodes | grep -c 'slave') == masters * replicas)); }
+
 synced() { on "$1" info replication | grep -q 'master_link_status:up'; }
 
 trap stop EXIT
@@ -124,6 +127,7 @@ for ((i = 0; i < ${#ports[@]}; i++)); do
   await synced "${ports[i]}"
   echo "replica $at of 127.0.0.1:$master"
 done
+for at in "${ports[@]}"; do await known "$at"; done
 url=${url%,}
 ((masters > 1)) || url+='?cluster=true'
 echo "$url"
