@@ -105,7 +105,7 @@ func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }
 // that a client may have sent. It is valid.
 func appendRaw(b []byte, raw json.RawMessage) []byte {
 	switch {
-	case raw == nil:
+	case len(raw) == 0:
 		return append(b, "null"...)
 	case !slices.ContainsFunc(raw, blank):
 		return append(b, raw...)

@@ -127,8 +127,7 @@ func (b *beds) armed(se *session, turn uint32, err error) bool {
 	switch {
 	case !b.sleeps(se):
 	case b.all[se.bed-1].turn != turn:
-		b.count(se.bed-1, false)
-		go se.run() // Server.running waits for it
+		b.rise(se.bed - 1)
 	case err != nil || se.leaving.Load() != nil:
 		b.count(se.bed-1, false)
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.ENOMEM) {
@@ -153,8 +152,7 @@ func (b *beds) rouse(se *session) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.sleeps(se) {
-		b.count(se.bed-1, false)
-		go se.run() // Server.running waits for it
+		b.rise(se.bed - 1)
 	}
 }
 
@@ -165,8 +163,7 @@ func (b *beds) wake(events []uint64) {
 	for _, event := range events {
 		number, turn := uint32(event), uint32(event>>32)
 		if int(number) < len(b.all) && b.all[number].asleep && b.all[number].turn == turn {
-			b.count(number, false)
-			go b.all[number].run() // Server.running waits for it
+			b.rise(number)
 		}
 	}
 }
@@ -181,10 +178,15 @@ func (b *beds) abandon(failed *poller) {
 	b.poll = nil
 	for number := range b.all {
 		if b.all[number].asleep {
-			b.count(uint32(number), false)
-			go b.all[number].run()
+			b.rise(uint32(number))
 		}
 	}
+}
+
+// rise runs a session that sleeps. The caller holds mu.
+func (b *beds) rise(number uint32) {
+	b.count(number, false)
+	go b.all[number].run() // Server.running waits for it
 }
 
 // count notes that a session sleeps, or is up. The caller holds mu.

@@ -78,16 +78,24 @@ func (se *session) answer(ctx context.Context, r request, err error) func() {
 	return then
 }
 
-// tooFast takes what a message costs from the session's bucket. The third time
-// within 10 s that it is not there closes the session.
-func (se *session) tooFast(r request) error {
-	cost := se.costOf(r.Type)
+// affords takes a cost from the session's bucket. The third time within 10 s that it
+// is not there closes the session.
+func (se *session) affords(cost int) bool {
 	now := sinceStart()
 	if se.pace.take(now, se.server.PerSecond, cost) || !se.server.Limits.Messages.Stands() {
-		return nil
+		return true
 	}
 	if se.pace.fault(now) {
 		se.closeAfter(protocol.CloseTooFast, "too many messages; reconnect after a minute")
+	}
+	return false
+}
+
+// tooFast takes what a message costs from the session's bucket.
+func (se *session) tooFast(r request) error {
+	cost := se.costOf(r.Type)
+	if se.affords(cost) {
+		return nil
 	}
 	wait := int64(1000 * float64(cost) / se.server.PerSecond)
 	return protocol.RetryAfter(protocol.CodeRateLimited, max(wait, 1), "too many messages; at most %g a second", se.server.PerSecond)

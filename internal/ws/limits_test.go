@@ -38,6 +38,26 @@ func TestTooFast(t *testing.T) {
 	}
 }
 
+// Pings and pongs cost as much. A ping beyond the bucket has no answer.
+func TestControlFramesTooFast(t *testing.T) {
+	t.Parallel()
+	for kind, answers := range map[int]int{websocket.PingMessage: 1, websocket.PongMessage: 0} {
+		n := start(t, perSecond(0.001))
+		c := n.enter("ada")
+		answered := 0
+		c.conn.SetPongHandler(func(string) error { answered++; return nil })
+		for range 4 {
+			_ = c.conn.WriteControl(kind, nil, time.Now().Add(patience))
+		}
+		if before, reason := c.closes(4429); len(before) != 0 || reason == "" {
+			t.Errorf("%d replies before the close, reason %q", len(before), reason)
+		}
+		if answered != answers {
+			t.Errorf("%d answers to frames of type %d", answered, kind)
+		}
+	}
+}
+
 func TestBucket(t *testing.T) {
 	t.Parallel()
 	n := start(t, perSecond(8))

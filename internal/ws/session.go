@@ -139,10 +139,8 @@ func (se *session) deal() (asked bool, err error) {
 		case kind == websocket.CloseMessage:
 			return asked, se.leaves(payload)
 		case se.leaving.Load() != nil:
-		case kind == websocket.PingMessage:
-			se.pong(payload)
-		case kind == websocket.PongMessage:
-			se.hear(se.server.Now())
+		case kind == websocket.PingMessage, kind == websocket.PongMessage:
+			se.control(kind, payload)
 		default:
 			asked = true
 			se.receive(kind, payload)

@@ -48,9 +48,17 @@ func (se *session) watchFor(d time.Duration, f func()) {
 // hear notes that the client is there.
 func (se *session) hear(at int64) { se.heard.Store(at) }
 
+// control takes a ping or a pong, which costs what a message does. A ping that the
+// bucket does not hold has no answer.
+func (se *session) control(kind byte, payload []byte) {
+	se.hear(se.server.Now())
+	if se.affords(1) && kind == websocket.PingMessage {
+		se.pong(payload)
+	}
+}
+
 // pong answers a client's ping.
 func (se *session) pong(payload []byte) {
-	se.hear(se.server.Now())
 	se.out.hold()
 	se.out.reply(control(websocket.PongMessage, string(payload)))
 	if se.out.release() {

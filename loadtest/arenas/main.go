@@ -122,14 +122,12 @@ func measure(o options) error {
 	fmt.Printf("%-14s %11s %9s %9s %13s %11s %24s\n", "", "answers/s", "p50 ms", "p99 ms", "round trips", "commands", "server, Redis, clients µs")
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()
-	if o.server == "" {
-		binary, done, err := rig.Build(ctx)
-		if err != nil {
-			return err
-		}
-		defer done()
-		o.server = binary
+	binary, done, err := rig.Build(ctx, o.server)
+	if err != nil {
+		return err
 	}
+	defer done()
+	o.server = binary
 	if o.find {
 		return find(ctx, o, wanted)
 	}

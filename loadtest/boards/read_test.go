@@ -47,15 +47,11 @@ func BenchmarkRead(b *testing.B) {
 
 // startRead starts a server with a ledger of players who have played once.
 func startRead(b *testing.B) *rig.Server {
-	binary := *server
-	if binary == "" {
-		var done func()
-		var err error
-		if binary, done, err = rig.Build(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(done) // until then it mints tokens too
+	binary, done, err := rig.Build(b.Context(), *server)
+	if err != nil {
+		b.Fatal(err)
 	}
+	b.Cleanup(done) // until then it mints tokens too
 	s, err := rig.Start(b.Context(), rig.Options{
 		Binary: binary, Redis: true, Fill: func(data string) error { return fill(b.Context(), data, *entries) },
 		Game: "{leaderboards: {windows: [all, day], orders: [value]}}",

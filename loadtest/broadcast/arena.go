@@ -17,7 +17,7 @@ const pause = 500 * time.Millisecond
 // arena measures the questions of an arena with one player, whose host goes on
 // from question to question.
 func arena(ctx context.Context, o options) (outcome, error) {
-	binary, done, err := rig.Build(ctx)
+	binary, done, err := rig.Build(ctx, "")
 	if err != nil {
 		return outcome{}, err
 	}

@@ -70,14 +70,11 @@ func run(c ordeal.Config, slack time.Duration) (err error) {
 		_ = os.RemoveAll(c.Dir)
 	}()
 	fmt.Println("seed", c.Seed)
-	if c.Server.Path == "" {
-		binary, done, err := rig.Build(ctx)
-		if err != nil {
-			return err
-		}
-		defer done()
-		c.Server.Path = binary
+	var done func()
+	if c.Server.Path, done, err = rig.Build(ctx, c.Server.Path); err != nil {
+		return err
 	}
+	defer done()
 	s := rig.Stores{Dir: c.Dir}
 	defer s.Stop()
 	if c.Redis == "" {

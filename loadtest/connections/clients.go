@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -137,20 +136,10 @@ func turnedAway(err error) (code string, after time.Duration, again bool) {
 	return strconv.Itoa(why.Code), after, again
 }
 
-// perSource is how many clients share an address: to find a port of one that
-// thousands have come from, or have just left, takes the system a millisecond.
-const perSource = 100
-
-// from is where a client comes from.
-func (o order) from(i int) *net.Dialer {
-	n := (o.First + i) / perSource
-	return &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, byte(1+n/250), byte(1+n%250))}}
-}
-
 func (o order) dial(i int) (*client, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	from, at := o.from(i), o.Nodes[i%len(o.Nodes)]
+	from, at := rig.Source((o.First+i)/rig.PerSource), o.Nodes[i%len(o.Nodes)]
 	if o.Ours {
 		g, err := guest(o.First + i)
 		if err != nil {

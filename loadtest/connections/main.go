@@ -88,14 +88,12 @@ func measure(o options) error {
 	if err != nil {
 		return fmt.Errorf("-parts: %w", err)
 	}
-	if o.server == "" {
-		binary, done, err := rig.Build(ctx)
-		if err != nil {
-			return err
-		}
-		defer done()
-		o.server = binary
+	binary, done, err := rig.Build(ctx, o.server)
+	if err != nil {
+		return err
 	}
+	defer done()
+	o.server = binary
 	load, _ := os.ReadFile("/proc/loadavg") // none is none
 	r := &report{Cores: runtime.NumCPU(), Go: runtime.Version(), Load: strings.TrimSpace(string(load))}
 	fmt.Printf("machine: %d cores, %s, %s, load %s; servers and clients share it\n", r.Cores, runtime.GOARCH, r.Go, r.Load)

@@ -71,14 +71,12 @@ func measure(o options) error {
 	if o.url != "" {
 		return repeat(o, o.url, func() (outcome, error) { return play(context.Background(), o.url, o, 0) })
 	}
-	if o.server == "" {
-		binary, done, err := rig.Build(context.Background())
-		if err != nil {
-			return err
-		}
-		defer done()
-		o.server = binary
+	binary, done, err := rig.Build(context.Background(), o.server)
+	if err != nil {
+		return err
 	}
+	defer done()
+	o.server = binary
 	for _, k := range wanted {
 		if err := repeat(o, k.name, func() (outcome, error) { return once(o, k) }); err != nil {
 			return fmt.Errorf("%s: %w", k.name, err)

@@ -89,14 +89,12 @@ func run(o options) (err error) {
 	if o.Kinds, err = siege.Chosen(wanted); err != nil {
 		return err
 	}
-	if o.server == "" {
-		binary, done, err := rig.Build(ctx)
-		if err != nil {
-			return err
-		}
-		defer done()
-		o.server = binary
+	binary, done, err := rig.Build(ctx, o.server)
+	if err != nil {
+		return err
 	}
+	defer done()
+	o.server = binary
 	o.Server, err = rig.Start(ctx, rig.Options{Binary: o.server, Redis: true, Database: o.database, Settings: siege.Settings("{}"), Files: attack.Files()})
 	if err != nil {
 		return err

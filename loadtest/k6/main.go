@@ -101,13 +101,11 @@ func run(o options) (err error) {
 
 // start starts the server, built before where none was given.
 func start(ctx context.Context, o options) (s *rig.Server, done func(), err error) {
-	removed := func() {}
-	if o.server == "" {
-		if o.server, removed, err = rig.Build(ctx); err != nil {
-			return nil, nil, err
-		}
+	binary, removed, err := rig.Build(ctx, o.server)
+	if err != nil {
+		return nil, nil, err
 	}
-	s, err = rig.Start(ctx, rig.Options{Binary: o.server, Game: o.game})
+	s, err = rig.Start(ctx, rig.Options{Binary: binary, Game: o.game})
 	if err != nil {
 		removed()
 		return nil, nil, err

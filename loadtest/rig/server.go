@@ -18,18 +18,24 @@ import (
 	"time"
 )
 
-// Build compiles the server; done removes it.
-func Build(ctx context.Context) (binary string, done func(), err error) {
+// Build gives the server that was given, or where none was ("") compiles one, which
+// done removes. done is never nil.
+func Build(ctx context.Context, given string) (binary string, done func(), err error) {
+	if given != "" {
+		return given, func() {}, nil
+	}
 	dir, err := os.MkdirTemp("", "laststand-load")
 	if err != nil {
-		return "", nil, err
+		return "", func() {}, err
 	}
+	done = func() { _ = os.RemoveAll(dir) }
 	binary = filepath.Join(dir, "server")
 	out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "laststand/cmd/server").CombinedOutput()
 	if err != nil {
-		return "", nil, fmt.Errorf("go build: %w: %s", err, out)
+		done()
+		return "", func() {}, fmt.Errorf("go build: %w: %s", err, out)
 	}
-	return binary, func() { _ = os.RemoveAll(dir) }, nil
+	return binary, done, nil
 }
 
 // Options say what to start.

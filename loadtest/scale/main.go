@@ -101,14 +101,12 @@ func (o *options) complete() error {
 func (o *options) run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if o.server == "" {
-		binary, done, err := rig.Build(ctx)
-		if err != nil {
-			return err
-		}
-		defer done()
-		o.server = binary
+	binary, done, err := rig.Build(ctx, o.server)
+	if err != nil {
+		return err
 	}
+	defer done()
+	o.server = binary
 	r := newReport(*o)
 	fmt.Print(r.head())
 	for _, store := range o.stores {

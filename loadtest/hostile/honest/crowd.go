@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"laststand/loadtest/rig"
 )
 
 // Config says who there is; all fields are needed.
@@ -64,8 +66,7 @@ func Start(ctx context.Context, c Config) *Crowd {
 
 // address is where the nth person comes from: ten share one.
 func address(n int) *net.Dialer {
-	n /= 10
-	return &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 1, byte(n/250), byte(1+n%250))}}
+	return rig.Source(62500 + n/10) // 127.1.0.1 and on: no attacker's
 }
 
 // Stop has everybody play what they are in to its end, and go. Those who do not

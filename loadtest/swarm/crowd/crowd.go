@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"laststand/loadtest/player"
+	"laststand/loadtest/rig"
 	"laststand/loadtest/swarm/tally"
 	"laststand/loadtest/swarm/truth"
 )
@@ -171,8 +172,7 @@ func (c *Crowd) from(n int) *net.Dialer {
 	if !c.Sources {
 		return nil
 	}
-	n = (c.First + n) / PerSource
-	return &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, byte(n/250), byte(1+n%250))}}
+	return rig.Source((c.First + n) / rig.PerSource)
 }
 
 // pause waits; false where the crowd closes meanwhile.

@@ -17,7 +17,7 @@ type Order struct {
 	Name    string   // its players are named after it
 	Servers []string // of the players
 	Mint    bool     // tokens are minted with the key of package rig; else guests are made
-	First   int      // number of its first connection: PerSource share an address of loopback
+	First   int      // number of its first connection: rig.PerSource share an address of loopback
 	Sources bool     // connections come from many addresses of loopback
 
 	Idle, Watchers, Duellists, Readers int
@@ -29,10 +29,6 @@ type Order struct {
 	Linger                             time.Duration // after a ticket was taken back, a match is waited for that was made before that
 	Questions                          int           // of an arena
 }
-
-// PerSource is how many connections come from one address, to all nodes: a node that is
-// more than half full has a place for a hundred of an address that are in no match.
-const PerSource = 100
 
 // Hall is where one arena is played after another.
 type Hall struct {

@@ -173,7 +173,7 @@ func (c Config) orders(processes int, servers []string) []crowd.Order {
 	first := 0
 	for i := range all {
 		all[i].First = first
-		first += (all[i].Connections()/crowd.PerSource + 1) * crowd.PerSource * 4 // a spike adds some
+		first += (all[i].Connections()/rig.PerSource + 1) * rig.PerSource * 4 // a spike adds some
 	}
 	return all
 }

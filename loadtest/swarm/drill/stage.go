@@ -37,11 +37,8 @@ func build(ctx context.Context, c Config, g *guarding) (s *stage, err error) {
 	if s.stores.Dir, err = os.MkdirTemp("", "swarm-"); err != nil {
 		return s, err
 	}
-	if c.Binary == "" {
-		if c.Binary, s.binary, err = rig.Build(ctx); err != nil {
-			s.binary = func() {}
-			return s, err
-		}
+	if c.Binary, s.binary, err = rig.Build(ctx, c.Binary); err != nil {
+		return s, err
 	}
 	if err := s.store(ctx, &c); err != nil {
 		return s, err

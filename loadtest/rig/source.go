@@ -1,0 +1,14 @@
+package rig
+
+import "net"
+
+// PerSource is how many connections should come from one address. To find a port of
+// one that thousands have come from, or have just left, takes the system a
+// millisecond; and a node that is more than half full has a place for a hundred of an
+// address that are in no match.
+const PerSource = 100
+
+// Source has connections come from the nth address of loopback, of 16 million.
+func Source(n int) *net.Dialer {
+	return &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, byte(n/62500), byte(n/250%250), byte(1+n%250))}}
+}
