@@ -47,6 +47,9 @@ func (s *Store) Read(ctx context.Context, q match.ReadQuery) (match.View, error)
 	if err != nil {
 		return match.View{}, fmt.Errorf("redismatch: read %s: %w", q.Match, err)
 	}
+	if v.Plan != nil {
+		s.texts.share(v.Plan.Questions)
+	}
 	return v, nil
 }
 
@@ -102,8 +105,21 @@ func planOf(raw string) (*match.Plan, error) {
 	case p.Form < match.Form:
 		return nil, fmt.Errorf("form %d is older than this node's %d: nodes of that version end the match", p.Form, match.Form)
 	}
-	p.Questions = slices.Clone(p.Questions) // read they have room for up to twice as many, for as long as the match is known here
+	p.Questions = fitted(p.Questions)
+	for i := range p.Questions {
+		q := &p.Questions[i]
+		q.Choices, q.Right, q.Accepted = fitted(q.Choices), fitted(q.Right), fitted(q.Accepted)
+	}
 	return p, nil
+}
+
+// fitted is a list in no more room than it takes: read it has room for four or up to
+// twice as many, for as long as the match is known here.
+func fitted[T any](list []T) []T {
+	if len(list) == cap(list) {
+		return list
+	}
+	return slices.Clone(list)
 }
 
 // addSums reads the records of the current question and the totals of players.

@@ -35,6 +35,7 @@ type Store struct {
 	client  redis.UniversalClient
 	scripts redis.Scripter
 	queues  queues
+	texts   texts
 
 	replicas    func() bool
 	unconfirmed func()
