@@ -2,6 +2,7 @@ package player
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -23,6 +24,7 @@ type Contender struct {
 
 	frame, data []byte
 	sent        map[int64]time.Time // answers without a reply, by their ids
+	late        bool                // the last one was refused for a while
 }
 
 // Reply is one to an answer, and how long it was waited for.
@@ -67,8 +69,14 @@ func (c *Contender) answer() error {
 		time.Sleep(time.Duration(rand.Int64N(pause))) //nolint:gosec // load is no secret
 	}
 	at := time.Now()
+	c.late = false
+	return c.send(at)
+}
+
+// send sends the answer, for which the player has waited since an instant.
+func (c *Contender) send(since time.Time) error {
 	id, err := c.SendData(protocol.TypeAnswer, c.data)
-	c.sent[id] = at
+	c.sent[id] = since
 	return err
 }
 
@@ -82,6 +90,11 @@ func (c *Contender) replied() error {
 	at, answer := c.sent[re]
 	delete(c.sent, re)
 	refused := bytes.Contains(c.frame, []byte(`,"type":"`+protocol.TypeError+`",`))
+	if answer && refused {
+		if done, err := c.again(at); done || err != nil {
+			return err
+		}
+	}
 	if !answer || refused {
 		switch {
 		case c.Other != nil:
@@ -96,6 +109,51 @@ func (c *Contender) replied() error {
 		c.Took(Reply{at, came.Sub(at), bytes.Contains(c.frame, []byte(`"first":true`))})
 	}
 	return nil
+}
+
+// again sends an answer that was refused for now once more, when it is asked to. That
+// it may then come too late is in order; it is not told of.
+func (c *Contender) again(since time.Time) (done bool, err error) {
+	code, waited, err := refusal(c.frame)
+	if err != nil {
+		return false, err
+	}
+	if waited {
+		c.late = true
+		return true, c.send(since)
+	}
+	return c.late && code == protocol.CodeQuestionClosed, nil
+}
+
+// refusal is what an error says; where it is for now only, it has been waited for as
+// long as it says.
+func refusal(frame []byte) (code protocol.Code, waited bool, err error) {
+	var f struct{ Data protocol.Error }
+	if err = json.Unmarshal(frame, &f); err != nil {
+		return "", false, err
+	}
+	if waited = f.Data.Code == protocol.CodeUnavailable || f.Data.Code == protocol.CodeOverloaded; waited {
+		time.Sleep(max(time.Duration(f.Data.RetryAfterMS)*time.Millisecond, leastWait))
+	}
+	return f.Data.Code, waited, nil
+}
+
+const leastWait = 20 * time.Millisecond
+
+// Joining has a request to join made once more where a frame, a reply to it, refuses it
+// for now only; it is for Other.
+func Joining(frame []byte, join func() error) error {
+	if !bytes.Contains(frame, []byte(`,"type":"`+protocol.TypeError+`",`)) {
+		return nil
+	}
+	_, waited, err := refusal(frame)
+	switch {
+	case err != nil:
+		return err
+	case !waited:
+		return fmt.Errorf("refused: %s", frame)
+	}
+	return join()
 }
 
 // Behind is what follows on a text in a frame, empty where the text is not there.

@@ -1,6 +1,7 @@
 package player
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -44,9 +45,49 @@ func TestContender(t *testing.T) {
 	}
 }
 
+// An answer that is refused for a while is sent again; that it comes too late then is
+// in order, and one that is taken was waited for all the while.
+func TestContenderIsPatient(t *testing.T) {
+	t.Parallel()
+	for reply, replies := range map[string]int{
+		`{"re":3,"type":"answered","data":{"question":7}}`:          1,
+		`{"re":3,"type":"error","data":{"code":"question_closed"}}`: 0,
+	} {
+		var took []Reply
+		began := time.Now()
+		c := &Contender{
+			Player: matched(t, `{"re":2,"type":"error","data":{"code":"unavailable","retry_after_ms":30}}`, reply),
+			Value:  `"wrong"`, Pause: new(atomic.Int64), Took: func(r Reply) { took = append(took, r) },
+		}
+		if err := c.Play(); err != nil || len(took) != replies || time.Since(began) < 30*time.Millisecond {
+			t.Errorf("%s: %v; %+v", reply, err, took)
+		}
+		if len(took) == 1 && took[0].Took < 30*time.Millisecond {
+			t.Errorf("it took %v", took[0].Took)
+		}
+	}
+}
+
+// Who may not join for now does so later; any other refusal is a fault.
+func TestJoining(t *testing.T) {
+	t.Parallel()
+	for frame, want := range map[string]struct{ joins, fails bool }{
+		`{"re":1,"type":"duel.queued","data":{}}`:                                      {false, false},
+		`{"re":1,"type":"error","data":{"code":"unavailable","retry_after_ms":1}}`:     {true, false},
+		`{"re":1,"type":"error","data":{"code":"overloaded","retry_after_ms":1}}`:      {true, false},
+		`{"re":1,"type":"error","data":{"code":"already_playing","retry_after_ms":1}}`: {false, true},
+	} {
+		joins := false
+		err := Joining([]byte(frame), func() error { joins = true; return nil })
+		if joins != want.joins || (err != nil) != want.fails {
+			t.Errorf("%s: joins %v, %v", frame, joins, err)
+		}
+	}
+}
+
 // matched is a player who is asked question 7, and whose match is over after the
-// reply to what has to be the answer.
-func matched(t *testing.T, reply string) *Player {
+// replies to what has to be the answer, each time.
+func matched(t *testing.T, replies ...string) *Player {
 	t.Helper()
 	ended := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -61,11 +102,13 @@ func matched(t *testing.T, reply string) *Player {
 		say := func(frame string) { _ = conn.WriteMessage(websocket.TextMessage, []byte(frame)) }
 		say(`{"re":1,"type":"welcome","data":{}}`)
 		say(`{"type":"question","match":"m_1","seq":2,"data":{"question":7,"of":10}}`)
-		_, answer, err := conn.ReadMessage()
-		if want := `{"id":2,"type":"answer","data":{"match":"m_1","question":7,"value":"wrong"}}`; err != nil || strings.TrimSpace(string(answer)) != want {
-			t.Errorf("it answers %s, %v", answer, err)
+		for i, reply := range replies {
+			_, answer, err := conn.ReadMessage()
+			if want := fmt.Sprintf(`{"id":%d,"type":"answer","data":{"match":"m_1","question":7,"value":"wrong"}}`, 2+i); err != nil || strings.TrimSpace(string(answer)) != want {
+				t.Errorf("it answers %s, %v", answer, err)
+			}
+			say(reply)
 		}
-		say(reply)
 		say(`{"type":"match.over","match":"m_1","seq":3,"data":{}}`)
 		_, _, _ = conn.ReadMessage() // until it has gone
 	}))

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -108,7 +106,7 @@ func (c *crowd) duels() {
 			_, err := p.SendData(protocol.TypeDuelJoin, []byte(`{}`))
 			return err
 		}
-		d.Other = func(frame []byte) error { return queued(frame, join) }
+		d.Other = func(frame []byte) error { return player.Joining(frame, join) }
 		c.begin(func() error {
 			err := p.Within(patience)
 			for err == nil {
@@ -119,23 +117,6 @@ func (c *crowd) duels() {
 			return err
 		})
 	}
-}
-
-// queued takes a reply to who asked for a duel: who is asked for patience joins
-// once more.
-func queued(frame []byte, join func() error) error {
-	if !bytes.Contains(frame, []byte(`,"type":"`+protocol.TypeError+`",`)) {
-		return nil
-	}
-	var refusal struct{ Data protocol.Error }
-	if err := json.Unmarshal(frame, &refusal); err != nil {
-		return err
-	}
-	if refusal.Data.Code != protocol.CodeUnavailable {
-		return fmt.Errorf("refused: %s", frame)
-	}
-	time.Sleep(time.Duration(refusal.Data.RetryAfterMS) * time.Millisecond)
-	return join()
 }
 
 func (c *crowd) contender(p *player.Player) *player.Contender {
