@@ -78,6 +78,19 @@ func (n *node) gauge() *pressure.Gauge {
 	})
 }
 
+// roomOfLag divides lag_ms into the lag from which on no more duels are played than
+// just now: they are many, and each is short, so that this comes long before the rest.
+const roomOfLag = 16
+
+// unknownUse is the share of the processors that are taken to be at work where it is
+// not known: more duels have room, though not any number at once.
+const unknownUse = 0.7
+
+// duels is the room for those who play them.
+func (n *node) duels() *pressure.Room {
+	return pressure.NewRoom(n.pressure, time.Duration(n.config.Limits.LagMS)*time.Millisecond/roomOfLag, newUse().read)
+}
+
 func doubted(r prometheus.Registerer) prometheus.Counter {
 	return promauto.With(r).NewCounter(prometheus.CounterOpts{
 		Name: "laststand_forwarded_doubted_total", Help: "How often an address was looked for in a request with X-Forwarded-For of who is no trusted proxy; it is not believed.",

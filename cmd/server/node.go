@@ -54,6 +54,7 @@ type node struct {
 	proxies  *proxies.Trusted
 	limiter  *limit.Limiter
 	pressure *pressure.Gauge
+	room     *pressure.Room // for duels
 
 	banks    *banks
 	identity *identity.Registry
@@ -151,7 +152,7 @@ func (n *node) run(ctx context.Context, players, operators net.Listener) error {
 	working := start(n.log, n.office.Run, n.workers.Run)
 	reporting := start(n.log, n.reporting.Run, n.keys.Run, n.gameKeys.Run, n.identity.Bars.Run)
 	visiting := start(n.log, n.reporting.visits.Run)
-	playing := start(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.pressure.Run, days.Run, days.Sum)
+	playing := start(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.pressure.Run, n.room.Run, days.Run, days.Sum)
 	following := start(n.log, append(n.followCertificate(), acts{n.ledger, n.config.Audit.keep(), n.log}.Run)...)
 	failed := make(chan error, 2)
 	go func() { failed <- n.servePlayers(players) }()      // ends with Shutdown in leave

@@ -27,14 +27,15 @@ const (
 	Joining  What = "joining"  // of duels and arenas, and the making of these
 	Idling   What = "idling"   // sessions that do nothing are closed
 
-	Full What = "requests" // any of HTTP, while Config.Requests are under way
+	Full  What = "requests" // any of HTTP, while Config.Requests are under way
+	Duels What = "duels"    // beyond those for which there is Room
 )
 
 // Levels is the highest level.
 const Levels = 5
 
 // from is the level from which on each is refused.
-var from = map[What]int32{Reading: 1, Watching: 1, Guests: 2, Entering: 3, Joining: 4, Idling: 5, Full: math.MaxInt32}
+var from = map[What]int32{Reading: 1, Watching: 1, Guests: 2, Entering: 3, Joining: 4, Idling: 5, Full: math.MaxInt32, Duels: math.MaxInt32}
 
 // Config is what a gauge is made of.
 type Config struct {

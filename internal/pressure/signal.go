@@ -95,8 +95,7 @@ func (m *memory) read() (used float64) {
 // 100, in seconds; from most on the node is at the first level, then at each
 // doubling. It has to be so for 3 s.
 func Lag(most time.Duration) Signal {
-	l := &lag{sample: []metrics.Sample{{Name: "/sched/latencies:seconds"}}}
-	s := Signal{Name: "lag_seconds", Read: l.read, Steady: 3}
+	s := Signal{Name: "lag_seconds", Read: newLag().read, Steady: 3}
 	for i := range s.From {
 		s.From[i] = most.Seconds() * float64(int(1)<<i)
 	}
@@ -108,6 +107,8 @@ type lag struct {
 	sample []metrics.Sample
 	before []uint64
 }
+
+func newLag() *lag { return &lag{sample: []metrics.Sample{{Name: "/sched/latencies:seconds"}}} }
 
 // read is the quantile since the read before.
 func (l *lag) read() float64 {

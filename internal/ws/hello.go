@@ -31,7 +31,7 @@ func (se *session) onHello(ctx context.Context, r request, err error) func() {
 		se.turnAway(err)
 		return nothing
 	}
-	player, err := se.identify(ctx, h.Token)
+	player, err := se.identify(ctx, h)
 	switch {
 	case err == nil:
 		err = se.admitted(ctx, player, h.Resume != nil)
@@ -55,14 +55,19 @@ func (se *session) onHello(ctx context.Context, r request, err error) func() {
 
 var errRole = errors.New("ws: only players and hosts have a websocket")
 
-func (se *session) identify(ctx context.Context, token string) (identity.Player, error) {
-	claims, err := se.server.Identity.Verify(ctx, token)
+func (se *session) identify(ctx context.Context, h protocol.Hello) (identity.Player, error) {
+	claims, err := se.server.Identity.Verify(ctx, h.Token)
 	if err != nil {
 		return identity.Player{}, err
 	}
 	se.claims = claims
 	switch claims.Role {
 	case identity.RolePlayer:
+		if h.Resume == nil {
+			if err := se.await(ctx, claims); err != nil {
+				return identity.Player{}, err
+			}
+		}
 		return se.server.Identity.Ensure(ctx, claims)
 	case identity.RoleHost: // known by the token alone
 		return identity.Player{Game: claims.Game, ID: claims.Subject, Nickname: claims.Subject}, nil
@@ -86,6 +91,9 @@ func (se *session) welcome(ctx context.Context, r request, h protocol.Hello, p i
 	}
 	se.beginVisit()
 	se.watchBeat()
+	if playing != nil && playing.ArenaID == "" {
+		se.returnToRoom()
+	}
 	se.reply(r, protocol.TypeWelcome, protocol.Welcome{
 		Version: protocol.Version, PlayerID: p.ID, Nickname: p.Nickname, Game: p.Game, Session: "s_" + ulid.Make().String(),
 		ServerAt: se.server.Now(), PingMS: se.server.PingEvery.Milliseconds(), Playing: playing,

@@ -38,11 +38,18 @@ func (se *session) onDuelJoin(ctx context.Context, r request) (func(), error) {
 	if err := se.server.Pressure.Refuse(pressure.Joining); err != nil {
 		return nothing, err
 	}
+	entered, err := se.enterRoom()
+	if err != nil {
+		return nothing, err
+	}
 	queued, then, err := se.server.Lobby.Join(ctx, lobby.Request{
 		Game: se.game, Player: se.player, BotAfterMS: j.BotAfterMS,
 		Wish: lobby.Wish{Category: j.Category, Lang: j.Lang, Difficulty: j.Difficulty},
 	})
 	if err != nil {
+		if entered {
+			se.leaveRoom()
+		}
 		return then, err
 	}
 	se.reply(r, protocol.TypeDuelQueued, queued)
@@ -55,6 +62,9 @@ func (se *session) onDuelLeave(ctx context.Context, r request) (func(), error) {
 	}
 	if err := se.server.Lobby.Leave(ctx, se.game, se.player); err != nil {
 		return nothing, err
+	}
+	if !se.inMatch() {
+		se.leaveRoom()
 	}
 	se.reply(r, protocol.TypeDuelLeft, protocol.Empty{})
 	return nothing, nil

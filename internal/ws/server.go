@@ -67,6 +67,7 @@ type Config struct {
 
 	Limits   Limits
 	Pressure Pressure                         // nil: the node is never hard-pressed
+	Room     Room                             // nil: there is room for all
 	Address  func(r *http.Request) netip.Addr // the client's, as limits count it; nil: that of the connection
 	Alone    func(from netip.Addr)            // is told of an address that has its share while nobody else has a websocket; it may be nil
 	Secure   func(r *http.Request) bool       // whether a client's own connection is TLS; nil: as the request's is
@@ -131,6 +132,9 @@ func New(c Config) *Server {
 	s.beds.init(s)
 	if s.Pressure == nil {
 		s.Pressure = calm{}
+	}
+	if s.Room == nil {
+		s.Room = calm{}
 	}
 	if s.Address == nil {
 		s.Address = peer

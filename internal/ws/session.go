@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,6 +43,7 @@ type session struct {
 	leave   func()          // ends the player's visit; nil where there is none
 	watches watches
 	greeted atomic.Bool // hello has been said
+	inRoom  atomic.Bool // the player counts in the server's Room
 
 	address netip.Addr    // its client's
 	scarce  scarcity      // whether its place is only for a player who is in a match
@@ -67,7 +69,12 @@ func newSession(s *Server, w *wire, address netip.Addr) *session {
 func (se *session) from() limit.Key { return limit.Address(se.address) }
 
 // Push implements match.Subscriber.
-func (se *session) Push(match string, frames ...[]byte) { se.out.push(match, frames...) }
+func (se *session) Push(match string, frames ...[]byte) {
+	if se.inRoom.Load() && slices.ContainsFunc(frames, isOver) {
+		se.leaveRoom()
+	}
+	se.out.push(match, frames...)
+}
 
 // Forget implements match.Subscriber.
 func (se *session) Forget(match string) { se.out.forget(match) }
@@ -222,6 +229,7 @@ func (se *session) end() {
 	if se.greeted.Load() {
 		se.giveUpPlace()
 	}
+	se.leaveRoom()
 	se.server.beds.leave(se)
 	se.server.leave(se)
 	se.server.running.Done()

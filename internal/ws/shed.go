@@ -1,9 +1,12 @@
 package ws
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"math/rand/v2"
 
+	"laststand/internal/identity"
 	"laststand/internal/pressure"
 	"laststand/internal/protocol"
 )
@@ -15,11 +18,71 @@ type Pressure interface {
 	Refuse(w pressure.What) error
 }
 
-// calm is the Pressure on a node that has no gauge.
+// Room is for how many play duels at the node, or wait for one; *pressure.Room. Each
+// Enter that refused nobody, and each Return, ends with one Leave. Await is for who
+// comes in at all.
+type Room interface {
+	Await(ctx context.Context) error
+	Enter() error
+	Return() // of who is in a duel already
+	Leave()
+}
+
+// calm is the Pressure on a node that has no gauge, and its Room.
 type calm struct{}
 
-func (calm) Presses(pressure.What) bool { return false }
-func (calm) Refuse(pressure.What) error { return nil }
+func (calm) Presses(pressure.What) bool  { return false }
+func (calm) Refuse(pressure.What) error  { return nil }
+func (calm) Await(context.Context) error { return nil }
+func (calm) Enter() error                { return nil }
+func (calm) Return()                     {}
+func (calm) Leave()                      {}
+
+// await has a newcomer wait for a turn to be welcomed, or refuses. Who is in a match
+// is refused nothing.
+func (se *session) await(ctx context.Context, c identity.Claims) error {
+	refused := se.server.Room.Await(ctx)
+	if refused == nil {
+		return nil
+	}
+	playing, err := se.server.Lobby.Playing(ctx, c.Game, c.Subject)
+	if err != nil || playing == nil {
+		return errors.Join(refused, err)
+	}
+	return nil
+}
+
+// enterRoom lets the player in for a duel, or refuses; it says whether the player was
+// not in before.
+func (se *session) enterRoom() (entered bool, err error) {
+	if se.inRoom.Load() {
+		return false, nil
+	}
+	if err := se.server.Room.Enter(); err != nil {
+		return false, err
+	}
+	se.inRoom.Store(true)
+	return true, nil
+}
+
+// returnToRoom lets in who was in a duel before the session.
+func (se *session) returnToRoom() {
+	if !se.inRoom.Swap(true) {
+		se.server.Room.Return()
+	}
+}
+
+// leaveRoom notes that there is no duel any more, if there was one.
+func (se *session) leaveRoom() {
+	if se.inRoom.Swap(false) {
+		se.server.Room.Leave()
+	}
+}
+
+// beginsOver is how the push begins that is the last of a match.
+var beginsOver = []byte(`{"type":"` + protocol.TypeMatchOver + `",`)
+
+func isOver(frame []byte) bool { return bytes.HasPrefix(frame, beginsOver) }
 
 // turnAway closes a session whose hello is refused for now, and says when to come
 // again: not at once, since others wait too, and not with all of them.

@@ -42,6 +42,13 @@ type options struct {
 const quick = "{duel: {questions: 3, time_limit_ms: 5000, countdown_ms: 100, reveal_ms: 100, bot_after_ms: 0}, " +
 	"arena: {time_limit_ms: 5000, countdown_ms: 200, reveal_ms: 100}}"
 
+// bearing are the settings of a server that bears what it does by default: what counts
+// by address, or arena, limits nobody, since k6 is everybody at one.
+const bearing = `games: {demo: %s, %s}}
+limits: {guests_per_minute_per_address: 0, nickname_lookups_per_minute_per_address: 0, reads_per_second_per_address: 0, arena_guests_per_minute_per_address: 0,
+  guests_per_minute_per_arena: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0, connections_per_address: 0, hellos_per_minute_per_address: 0}
+`
+
 func main() {
 	var o options
 	flag.StringVar(&o.k6, "k6", "k6", "the k6 to run")
@@ -105,7 +112,11 @@ func start(ctx context.Context, o options) (s *rig.Server, done func(), err erro
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err = rig.Start(ctx, rig.Options{Binary: binary, Game: o.game})
+	settings := rig.Options{Binary: binary, Game: o.game}
+	if o.script == "spike" {
+		settings.Settings = fmt.Sprintf(bearing, strings.TrimSuffix(strings.TrimSpace(o.game), "}"), rig.KeysYAML)
+	}
+	s, err = rig.Start(ctx, settings)
 	if err != nil {
 		removed()
 		return nil, nil, err

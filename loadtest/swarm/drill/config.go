@@ -35,7 +35,7 @@ type Config struct {
 	Soak   bool
 	Linger time.Duration // after a ticket was taken back, a match is waited for that was made before that; 0: as long as a pressed node may take
 	Slack  time.Duration // up to which any p99 may be, since machines are noisy
-	LagMS  int           // setting lag_ms of the nodes; 0: they shed nothing for lag
+	LagMS  int           // setting lag_ms of the nodes; 0: they shed nothing for lag; below 0: theirs
 	Attach []string      // players' addresses of nodes that run, on which to play instead of starting some
 	Ops    []string      // their operations; none: nothing is known of their inside
 
@@ -142,14 +142,18 @@ const (
 // settings are those of the nodes.
 func (c Config) settings() string {
 	times := fmt.Sprintf("time_limit_ms: %d, countdown_ms: %d, reveal_ms: %d", limit.Milliseconds(), countdown.Milliseconds(), c.Reveal.Milliseconds())
+	lag := ""
+	if c.LagMS >= 0 {
+		lag = fmt.Sprintf("lag_ms: %d, ", c.LagMS)
+	}
 	return fmt.Sprintf(`games:
   demo:
     %s
     duel: {questions: %d, %s, bot_after_ms: 0}
     arena: {%s}
     behaviours: {max_len: 1000000, rate: {per_second: 1000, burst: 1000}, report: [], sink: {type: file, max_mib: 16, keep: 1}}
-limits: {lag_ms: %d, wrong_codes_per_hour_per_address: 0, reads_per_second_per_address: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0, guests_per_minute_per_address: 0}
-`, rig.KeysYAML, c.Questions, times, times, c.LagMS)
+limits: {%swrong_codes_per_hour_per_address: 0, reads_per_second_per_address: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0, guests_per_minute_per_address: 0}
+`, rig.KeysYAML, c.Questions, times, times, lag)
 }
 
 // saidEvery is how often crowds say what they have seen.

@@ -2,6 +2,7 @@ package drill
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -16,6 +17,7 @@ type Use struct {
 	HeapMB     float64 `json:"heap_mb,omitempty"`
 	Goroutines float64 `json:"goroutines,omitempty"`
 	Sessions   float64 `json:"sessions,omitempty"`
+	LagMS      float64 `json:"lag_ms,omitempty"` // that goroutines wait for a processor, 99 in 100
 }
 
 // Gauge is what all use at an instant.
@@ -78,6 +80,7 @@ func (g *gauges) read(ctx context.Context) Gauge {
 			u.Goroutines = m.Sum("go_goroutines")
 			u.HeapMB = m.Sum("go_memstats_heap_inuse_bytes") / (1 << 20)
 			u.Sessions = m.Sum("laststand_ws_sessions")
+			u.LagMS = 1000 * m.Sum("laststand_pressure", `signal="lag_seconds"`)
 		}
 		out.Nodes = append(out.Nodes, u)
 	}
@@ -107,6 +110,34 @@ func (g *gauges) process(id int, span time.Duration) (u Use) {
 		u.MB = float64(bytes) / (1 << 20)
 	}
 	return u
+}
+
+// cores are those that all used on the mean, and the lag of the nodes.
+type cores struct{ nodes, redis, players, lag float64 }
+
+func (c cores) String() string {
+	return fmt.Sprintf("%.2f cores of the nodes, %.2f of Redis, %.2f of the players; a lag of %.1f ms", c.nodes, c.redis, c.players, c.lag)
+}
+
+// took is what was used between two spans, of which each has a gauge.
+func (d *drill) took(from, to int) (c cores) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := 0.0
+	for _, g := range d.gauges {
+		if span := int(g.AtS / d.series.Every().Seconds()); span <= from || span > to {
+			continue
+		}
+		n++
+		for _, u := range g.Nodes {
+			c.nodes += u.Cores
+			c.lag += u.LagMS / float64(len(g.Nodes))
+		}
+		c.redis += g.Redis.Cores
+		c.players += g.Clients.Cores
+	}
+	n = max(n, 1)
+	return cores{c.nodes / n, c.redis / n, c.players / n, c.lag / n}
 }
 
 // flow reads what became of behaviours; every node knows of all.

@@ -166,8 +166,8 @@ func (r *Report) writeUse(b *strings.Builder) {
 
 func (r *Report) writeVerdicts(b *strings.Builder) {
 	if s := r.Spike; s != nil {
-		fmt.Fprintf(b, "spike     %.0f answers/s are sustainable (%d players, p99 %.1f ms); in the spike of %d players %.0f, p99 %.1f ms, %d shed; recovered after %.0f s\n",
-			s.Sustainable, s.Players, s.Before.P99, s.Offered, s.Rate, s.During.P99, s.Shed, s.RecoveredS)
+		fmt.Fprintf(b, "spike     %.0f answers/s are sustainable (%d players, p99 %.1f ms); in the spike of %d players %.0f, p99 %.1f ms, %d shed; recovered after %.0f s\n          in the spike %s\n",
+			s.Sustainable, s.Players, s.Before.P99, s.Offered, s.Rate, s.During.P99, s.Shed, s.RecoveredS, s.Took)
 		for _, what := range slices.Sorted(maps.Keys(s.Refused)) {
 			fmt.Fprintf(b, "          shed: %-32s %10d\n", what, s.Refused[what])
 		}

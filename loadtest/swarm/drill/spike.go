@@ -17,6 +17,7 @@ type Spike struct {
 	Before      tally.Quantiles `json:"before"`      // answers, at the sustainable load
 	During      tally.Quantiles `json:"during"`
 	Rate        float64         `json:"rate"` // answers/s in the spike
+	Took        string          `json:"took"` // cores in the spike
 	Shed        int64           `json:"shed"` // refusals in the spike, with a clear code
 	Shame       int64           `json:"shame"`
 
@@ -32,6 +33,8 @@ const (
 	recoverIn = 10 * time.Second // after a spike
 	firstTry  = 100              // players
 	lead      = 2                // spans before a rate is measured, for all to have begun
+	wide      = 1.4              // times as many are tried next
+	between   = 1.2              // in the end, about half as many more
 )
 
 // spike finds what is sustainable and offers three times that for a while.
@@ -49,9 +52,9 @@ func (d *drill) spike(ctx context.Context) (s *Spike, err error) {
 	to := d.series.Span(time.Now())
 	during := d.series.Between(from, to)
 	s.During = during.Quantiles(tally.Answer)
-	s.Rate = float64(s.During.N) / (float64(max(to-from, 1)) * d.series.Every().Seconds())
+	s.Rate, s.Took = d.measured(from, to).rate, d.took(from, to).String()
 	s.turnedAway(during.Counts)
-	d.note("the spike is over: %.0f answers/s, p99 %.1f ms, %d shed", s.Rate, s.During.P99, s.Shed)
+	d.note("the spike is over: %.0f answers/s, p99 %.1f ms, %d shed; %s", s.Rate, s.During.P99, s.Shed, s.Took)
 	ended := d.series.Span(time.Now())
 	if err := d.offer(ctx, s.Players, 2*recoverIn); err != nil {
 		return nil, err
@@ -84,55 +87,114 @@ func (d *drill) sustain(ctx context.Context, s *Spike) error {
 	if d.Rate > 0 {
 		// measured at what is there first, since what a player comes to is the game's
 		s.Players = max(s.Players, firstTry)
-		rate, _, err := d.try(ctx, s.Players)
+		first, err := d.try(ctx, s.Players)
 		if err != nil {
 			return err
 		}
-		if rate == 0 {
+		if first.rate == 0 {
 			return fmt.Errorf("%d players had no answers within %v: give a longer -step", s.Players, d.Step)
 		}
-		s.Players = even(float64(s.Players) * d.Rate / rate)
-		s.Sustainable, s.Before, err = d.try(ctx, s.Players)
+		s.Players = even(float64(s.Players) * d.Rate / first.rate)
+		q, err := d.try(ctx, s.Players)
+		s.Sustainable, s.Before = q.rate, q.Quantiles
 		return err
 	}
 	missed := 0
-	for n := max(s.Players, firstTry); missed < 2; n = even(float64(n) * 1.4) {
-		rate, q, err := d.try(ctx, n)
+	for n := max(s.Players, firstTry); missed < 2; n = even(float64(n) * wide) {
+		holds, err := d.holds(ctx, s, n)
 		if err != nil {
 			return err
 		}
-		if missed++; q.N > 0 && q.P99 < float64(d.Bound.Milliseconds()) && rate > s.Sustainable {
-			s.Sustainable, s.Players, s.Before, missed = rate, n, q, 0
+		if missed++; holds {
+			missed = 0
 		}
 	}
 	if s.Sustainable == 0 {
 		return fmt.Errorf("not even %d players have answers within %v: give a smaller -duels or a larger -bound", firstTry, d.Bound)
 	}
-	// once more, since those who were too many have to leave first
+	// those who were too many have to leave first
 	if err := d.offer(ctx, s.Players, 2*recoverIn); err != nil {
 		return err
 	}
-	var err error
-	s.Sustainable, s.Before, err = d.try(ctx, s.Players)
+	if holds, err := d.holds(ctx, s, even(float64(s.Players)*between)); err != nil || holds {
+		return err
+	}
+	if err := d.offer(ctx, s.Players, 2*recoverIn); err != nil {
+		return err
+	}
+	q, err := d.try(ctx, s.Players)
+	s.Sustainable, s.Before = q.rate, q.Quantiles
 	return err
+}
+
+// holds tries so many players, and takes them for sustainable where answers stay
+// below the bound, nobody is turned away, and there are more of them than before.
+func (d *drill) holds(ctx context.Context, s *Spike, players int) (bool, error) {
+	q, err := d.try(ctx, players)
+	if err != nil || q.N == 0 || q.P99 >= float64(d.Bound.Milliseconds()) || q.shed > 0 || q.rate <= s.Sustainable {
+		return false, err
+	}
+	s.Sustainable, s.Players, s.Before = q.rate, players, q.Quantiles
+	return true, nil
 }
 
 func even(n float64) int { return max(int(n)/2*2, 2) }
 
+// tried is what was seen while so many played.
+type tried struct {
+	tally.Quantiles         // of answers
+	rate            float64 // answers/s
+	shed            int64   // refusals
+}
+
 // try has so many play for a step, and measures.
-func (d *drill) try(ctx context.Context, players int) (rate float64, q tally.Quantiles, err error) {
+func (d *drill) try(ctx context.Context, players int) (t tried, err error) {
 	if err := d.offer(ctx, players, lead*d.series.Every()+time.Duration(float64(players)/d.Ramp*float64(time.Second))); err != nil {
-		return 0, q, err
+		return t, err
+	}
+	if err := d.settle(ctx); err != nil {
+		return t, err
 	}
 	from := d.series.Span(time.Now()) + 1
 	if err := d.pause(ctx, d.Step); err != nil {
-		return 0, q, err
+		return t, err
 	}
-	to := d.series.Span(time.Now())
-	q = d.series.Between(from, to).Quantiles(tally.Answer)
-	rate = float64(q.N) / (float64(max(to-from, 1)) * d.series.Every().Seconds())
-	d.note("%d players: %.0f answers/s, p50 %.1f ms, p99 %.1f ms", players, rate, q.P50, q.P99)
-	return rate, q, nil
+	t = d.measured(from, d.series.Span(time.Now()))
+	d.note("%d players: %.0f answers/s, p50 %.1f ms, p99 %.1f ms, %d turned away; %s", players, t.rate, t.P50, t.P99, t.shed, d.took(from, d.series.Span(time.Now())))
+	return t, nil
+}
+
+// settle waits until nobody has been turned away for some spans, for a while at most:
+// a node that learns how many it bears may have some come again at first.
+func (d *drill) settle(ctx context.Context) error {
+	for until := time.Now().Add(2 * recoverIn); time.Now().Before(until); {
+		now := d.series.Span(time.Now())
+		if d.measured(now-4, now).shed == 0 {
+			return nil
+		}
+		if err := d.pause(ctx, d.series.Every()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measured is what was seen between two spans.
+func (d *drill) measured(from, to int) tried {
+	sum := d.series.Between(from, to)
+	t := tried{Quantiles: sum.Quantiles(tally.Answer), shed: shed(sum.Counts)}
+	t.rate = float64(t.N) / (float64(max(to-from, 1)) * d.series.Every().Seconds())
+	return t
+}
+
+// shed is how many of all that was counted are refusals with a clear code.
+func shed(counts map[string]int64) (n int64) {
+	for what, times := range counts {
+		if telling(what) {
+			n += times
+		}
+	}
+	return n
 }
 
 // offer has so many duellists there, and waits.
@@ -153,13 +215,7 @@ func (d *drill) recovered(s *Spike, from, to int) float64 {
 	for n := from; n < to; n++ {
 		sum := d.series.Between(n, n+1)
 		q := sum.Quantiles(tally.Answer)
-		shed := int64(0)
-		for what, n := range sum.Counts {
-			if telling(what) {
-				shed += n
-			}
-		}
-		if well++; q.N == 0 || shed > 0 || q.P99 > max(worse*s.Before.P99, float64(d.Slack.Milliseconds())) {
+		if well++; q.N == 0 || shed(sum.Counts) > 0 || q.P99 > max(worse*s.Before.P99, float64(d.Slack.Milliseconds())) {
 			well = 0
 		}
 		if well == 3 {

@@ -1,0 +1,238 @@
+package pressure
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/protocol"
+)
+
+// machine is what a room is in: it bears so many players, who take their share some
+// looks after they have come in.
+type machine struct {
+	bears  float64
+	others float64 // share of it that is not the players'
+	room   *Room
+	came   []int64 // inside, at the last looks
+}
+
+func newMachine(bears float64, c Config) *machine {
+	m := &machine{bears: bears}
+	m.room = newRoom(gauge(c), RoomConfig{Lag: m.lag, Busy: func() float64 { return min(m.load(), 1) }, Most: .015, Sure: 20})
+	return m
+}
+
+// load is what there is to do, by what the machine can.
+func (m *machine) load() float64 {
+	weighs := int64(0)
+	if late := len(m.came) - 6; late >= 0 {
+		weighs = m.came[late]
+	}
+	return float64(weighs)/m.bears + m.others
+}
+
+func (m *machine) lag() float64 {
+	if m.load() > 1 {
+		return .1
+	}
+	return .012 * m.load()
+}
+
+// offer has so many players want to be there, for some looks; those who leave are a
+// thirtieth, and come back.
+func (m *machine) offer(players int64, looks int) (most int64, refused int) {
+	for range looks {
+		for range m.room.inside.Load() / 30 {
+			m.room.Leave()
+		}
+		for m.room.inside.Load() < players {
+			if m.room.Enter() != nil {
+				refused++
+				break
+			}
+		}
+		m.came = append(m.came, m.room.inside.Load())
+		most = max(most, m.room.inside.Load())
+		m.room.look()
+	}
+	return most, refused
+}
+
+// Three times as many as a machine bears well want to play: about as many as it bears
+// do, at no time many more. Before and after nobody is refused.
+func TestRoomInASpike(t *testing.T) {
+	t.Parallel()
+	m := newMachine(1000, Config{})
+	if _, refused := m.offer(850, 100); refused > 0 {
+		t.Errorf("%d refused while there is time", refused)
+	}
+	if most, refused := m.offer(2550, 80); most > 1080 || refused == 0 {
+		t.Errorf("up to %d inside in the spike, %d refused", most, refused)
+	}
+	if n := m.room.inside.Load(); n < 850 {
+		t.Errorf("only %d inside in the end", n)
+	}
+	for m.room.inside.Load() > 700 {
+		m.room.Leave()
+	}
+	if _, refused := m.offer(700, 8); refused > 0 {
+		t.Errorf("%d refused after it", refused)
+	}
+	if m.offer(850, 20); m.room.inside.Load() != 850 {
+		t.Errorf("%d are there again", m.room.inside.Load())
+	}
+}
+
+// Where others take the machine, a half of the players stay for a minute, and some
+// always come in.
+func TestRoomBesideOthers(t *testing.T) {
+	t.Parallel()
+	m := newMachine(1000, Config{})
+	m.offer(800, 50)
+	m.others = 2
+	if m.offer(800, halving-10); m.room.inside.Load() < 380 {
+		t.Errorf("%d are left within a minute", m.room.inside.Load())
+	}
+	if m.offer(800, 10*halving); m.room.inside.Load() >= 30 { // of fewer than 30 nobody leaves here
+		t.Errorf("%d are left in the end", m.room.inside.Load())
+	}
+	m.others = 0
+	if m.offer(800, 30); m.room.inside.Load() != 800 {
+		t.Errorf("%d are there again", m.room.inside.Load())
+	}
+}
+
+// One look with too much lag is none.
+func TestRoomIsSure(t *testing.T) {
+	t.Parallel()
+	lag := 0.0
+	r := newRoom(gauge(Config{}), RoomConfig{Lag: func() float64 { return lag }, Busy: func() float64 { return 1 }, Most: .015})
+	for range 9 {
+		if r.Enter() != nil {
+			t.Fatal("refused")
+		}
+	}
+	for _, l := range []float64{.1, .01, .1, .01} {
+		lag = l
+		r.look()
+	}
+	if r.bound < 9 {
+		t.Errorf("room for %v", r.bound)
+	}
+}
+
+// Who is refused is told when to come again, and counted; on trial only counted. Who
+// comes back to a duel is let in.
+func TestRoomRefuses(t *testing.T) {
+	t.Parallel()
+	for _, trial := range []bool{false, true} {
+		g := gauge(Config{Trial: trial})
+		r := newRoom(g, RoomConfig{})
+		r.most.Store(1)
+		if err := r.Enter(); err != nil {
+			t.Fatal(err)
+		}
+		err := r.Enter()
+		var told *protocol.Error
+		switch {
+		case trial && (err != nil || testutil.ToFloat64(g.told.would[Duels]) != 1 || r.inside.Load() != 2):
+			t.Errorf("on trial: %v, %d inside", err, r.inside.Load())
+		case !trial && (!errors.As(err, &told) || told.Code != protocol.CodeOverloaded || told.RetryAfterMS < 2000 || testutil.ToFloat64(g.told.shed[Duels]) != 1 || r.inside.Load() != 1):
+			t.Errorf("%v, %d inside", err, r.inside.Load())
+		}
+		before := r.inside.Load()
+		if r.Return(); r.inside.Load() != before+1 {
+			t.Error("who comes back is not there")
+		}
+	}
+}
+
+// While goroutines wait newcomers come one after another, ever more slowly, and who
+// would wait too long is refused; soon after they come as they like again.
+func TestNewcomersTakeTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		lag := 1.0
+		g := gauge(Config{})
+		r := newRoom(g, RoomConfig{Lag: func() float64 { return lag }, Busy: func() float64 { return 1 }, Most: .015})
+		r.turns.least = 4
+		began := time.Now()
+		come := func(n int) (waited time.Duration) {
+			for range n {
+				if err := r.Await(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return time.Since(began)
+		}
+		if waited := come(100); waited > 0 {
+			t.Errorf("they wait for %v in calm", waited)
+		}
+		r.look() // 400 a second came
+		if waited := come(101); waited.Round(time.Millisecond) != 500*time.Millisecond {
+			t.Errorf("100 come in %v, at 200 a second", waited)
+		}
+		for range 9 {
+			r.look()
+		}
+		done := make(chan error, 20)
+		for range cap(done) {
+			go func() { done <- r.Await(t.Context()) }()
+		}
+		refused := 0
+		for range cap(done) {
+			var told *protocol.Error
+			if err := <-done; errors.As(err, &told) && told.Code == protocol.CodeOverloaded {
+				refused++
+			}
+		}
+		if refused < 10 || refused > 12 || testutil.ToFloat64(g.told.shed[Entering]) != float64(refused) {
+			t.Errorf("%d of 20 were refused, at 4 a second", refused)
+		}
+		lag = 0
+		for range 40 {
+			r.look()
+		}
+		time.Sleep(patience)
+		began = time.Now()
+		if waited := come(100); waited > 0 {
+			t.Errorf("they wait for %v when it is over", waited)
+		}
+	})
+}
+
+// Who waits for a turn does so no longer than the context.
+func TestTurnEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	r := newRoom(gauge(Config{}), RoomConfig{})
+	r.turns.rate = 1
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	_ = r.Await(ctx) // at once
+	if err := r.Await(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// It looks by itself, and not where nothing bounds it.
+func TestRoomRuns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		looks := 0
+		c := RoomConfig{Lag: func() float64 { looks++; return 0 }, Busy: func() float64 { return 0 }, Most: 1}
+		ctx, stop := context.WithTimeout(t.Context(), time.Second+time.Millisecond)
+		defer stop()
+		if err := newRoom(gauge(Config{}), c).Run(ctx); err != nil || looks != 4 {
+			t.Errorf("%v after %d looks", err, looks)
+		}
+		c.Most = 0
+		if err := newRoom(gauge(Config{}), c).Run(t.Context()); err != nil || looks != 4 {
+			t.Errorf("%v after %d looks", err, looks)
+		}
+	})
+}
