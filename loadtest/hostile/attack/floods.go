@@ -25,10 +25,11 @@ func (a *attacker) token(sub string) string {
 // some times as many as any may.
 const flooded = 100
 
-// floodFrames has players send whatever comes to their minds, as fast as they
-// may; who is closed comes again.
+// floodFrames has players send whatever comes to their minds, pings and pongs too,
+// as fast as they may; who is closed comes again.
 func (a *attacker) floodFrames(ctx context.Context) {
-	messages := []string{
+	frames := [][]byte{encode(bitFinal|opPing, nil, -1), encode(bitFinal|opPong, nil, -1)}
+	for _, message := range []string{
 		`{"id":2,"type":"ping","data":{"at":1}}`,
 		`{"id":3,"type":"answer","data":{"match":"m_none","question":0,"choice":0}}`,
 		`{"id":4,"type":"match.sync","data":{"match":"m_none","seq":0}}`,
@@ -36,6 +37,8 @@ func (a *attacker) floodFrames(ctx context.Context) {
 		`{"id":6,"type":"board.unwatch","data":{"window":"all"}}`,
 		`{"id":7,"type":"nothing","data":{}}`,
 		`{"id":8,"type":"ping","data":{"at":1,"more":2}}`,
+	} {
+		frames = append(frames, encode(bitFinal|opText, []byte(message), -1))
 	}
 	ctx, cancel := context.WithDeadline(ctx, a.until)
 	defer cancel()
@@ -44,15 +47,15 @@ func (a *attacker) floodFrames(ctx context.Context) {
 		workers.Go(func() {
 			token := a.token(fmt.Sprintf("bad_frames_%d_%s", worker, rand.Text()[:6]))
 			for a.next(ctx) {
-				a.flood(ctx, worker, token, messages)
+				a.flood(ctx, worker, token, frames)
 			}
 		})
 	}
 	workers.Wait()
 }
 
-// flood sends messages over one connection until it is closed.
-func (a *attacker) flood(ctx context.Context, worker int, token string, messages []string) {
+// flood sends frames over one connection until it is closed.
+func (a *attacker) flood(ctx context.Context, worker int, token string, frames [][]byte) {
 	s, err := a.greet(ctx, worker, token)
 	if err != nil {
 		return
@@ -60,7 +63,7 @@ func (a *attacker) flood(ctx context.Context, worker int, token string, messages
 	var reader sync.WaitGroup
 	reader.Go(func() { a.listen(ctx, s, time.Until(a.until)+time.Second) })
 	for i := 0; a.next(ctx); i++ {
-		if s.text(messages[i%len(messages)]) != nil {
+		if s.put(frames[i%len(frames)]) != nil {
 			break
 		}
 	}

@@ -24,6 +24,7 @@ const (
 	opBinary       = 0x2
 	opClose        = 0x8
 	opPing         = 0x9
+	opPong         = 0xa
 	bitFinal       = 0x80
 	bitCompressed  = 0x40
 	bitMasked      = 0x80
