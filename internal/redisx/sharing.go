@@ -3,6 +3,7 @@ package redisx
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -20,10 +21,14 @@ type sharing struct {
 
 // share writes the scripts that have come while others were under way together,
 // and reads their replies before it writes again: of few and short ones, as
-// players' are, that wakes the fewest goroutines.
+// players' are, that wakes the fewest goroutines. By itself the library also waits
+// for 0.2 to 2 ms, after scripts that went together for as many to come again, and
+// while others are under way for more to come; but whoever ran them has no more to
+// ask as a rule, and those who come instead wait in vain.
 func share(client redis.UniversalClient) (*sharing, error) {
 	o := redis.DefaultBlockingAutoPipelineOptions()
 	o.MaxQueuedCommands = maxQueued
+	o.MaxFlushDelay = time.Nanosecond // instead of that; for none it is that
 	return shareBy(client, o)
 }
 

@@ -1,0 +1,112 @@
+package redisx
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// Scripts that come while another is under way, and after those that went together,
+// are not kept back for more to come: in a bubble time goes by only where something
+// is waited for.
+func TestSharedScriptsWaitForNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		far := &far{held: make(chan struct{})}
+		client := redis.NewClient(&redis.Options{
+			Addr: "127.0.0.1:1", Protocol: 2, DisableIdentity: true, Dialer: far.dial,
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		})
+		shared, err := share(client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		run := func() {
+			if err := shared.EvalSha(t.Context(), "sha", nil).Err(); err != nil {
+				t.Error(err)
+			}
+		}
+		for range 4 { // the first waits for its reply, and those behind it for the first
+			all.Go(run)
+			synctest.Wait()
+		}
+		began := time.Now()
+		close(far.held)
+		all.Wait()
+		run()
+		if waited := time.Since(began); waited > time.Microsecond {
+			t.Errorf("they were kept back for %v", waited)
+		}
+		if err := shared.queue.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+		far.served.Wait()
+	})
+}
+
+// far is a Redis that runs any script, once held is closed.
+type far struct {
+	held   chan struct{}
+	served sync.WaitGroup
+}
+
+func (f *far) dial(context.Context, string, string) (net.Conn, error) {
+	near, end := net.Pipe()
+	f.served.Go(func() { f.serve(end) })
+	return near, nil
+}
+
+func (f *far) serve(c net.Conn) {
+	defer c.Close()
+	for in := bufio.NewReader(c); ; {
+		name, err := command(in)
+		if err != nil {
+			return
+		}
+		reply := "+OK\r\n"
+		switch name {
+		case "hello":
+			reply = "-ERR unknown command\r\n"
+		case "evalsha":
+			<-f.held
+			reply = ":1\r\n"
+		}
+		if _, err := io.WriteString(c, reply); err != nil {
+			return
+		}
+	}
+}
+
+// command reads a command and gives its name.
+func command(in *bufio.Reader) (name string, err error) {
+	var words, size int
+	if _, err := fmt.Fscanf(in, "*%d\r\n", &words); err != nil {
+		return "", err
+	}
+	for i := range words {
+		if _, err := fmt.Fscanf(in, "$%d\r\n", &size); err != nil {
+			return "", err
+		}
+		word := make([]byte, size+2)
+		if _, err := io.ReadFull(in, word); err != nil {
+			return "", err
+		}
+		if i == 0 {
+			name = string(word[:size])
+		}
+	}
+	return name, nil
+}
