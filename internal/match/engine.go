@@ -204,12 +204,21 @@ func (e *Engine) Unsettled(ctx context.Context, match string) (bool, error) {
 	return e.Index.Pending(ctx, match)
 }
 
-// read reads all of a match that its rules need, and of the players given.
-func (e *Engine) read(ctx context.Context, l *live, after int64, players ...string) (View, error) {
+// query is what has to be read of a match for its rules, and for the players given.
+func (l *live) query(after int64, players ...string) ReadQuery {
 	q := ReadQuery{Match: l.plan.ID, Players: players, After: after, Seen: l.seen(), Shown: true, Ranks: true}
 	if l.plan.Arena == nil {
 		q.Players, q.Shown, q.Ranks = l.plan.players(), false, false
 	}
+	return q
+}
+
+// read reads all of a match that its rules need, and of the players given.
+func (e *Engine) read(ctx context.Context, l *live, after int64, players ...string) (View, error) {
+	return e.readBy(ctx, l, l.query(after, players...))
+}
+
+func (e *Engine) readBy(ctx context.Context, l *live, q ReadQuery) (View, error) {
 	v, err := e.Store.Read(ctx, q)
 	l.see(v.Version)
 	return v, err

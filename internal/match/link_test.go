@@ -26,6 +26,25 @@ type link struct {
 	*memory
 	mu    sync.Mutex
 	fault func(method, match string) fault
+	reads []ReadQuery // since watch was called; until then none is kept
+	keeps bool
+}
+
+// watch gives what has been read since it was called last.
+func (l *link) watch() []ReadQuery {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	reads := l.reads
+	l.reads, l.keeps = nil, true
+	return reads
+}
+
+func (l *link) keep(q ReadQuery) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.keeps {
+		l.reads = append(l.reads, q)
+	}
 }
 
 func (l *link) set(f func(method, match string) fault) {
@@ -62,6 +81,7 @@ func (l *link) Create(ctx context.Context, p *Plan, s State, found *protocol.Num
 }
 
 func (l *link) Read(ctx context.Context, q ReadQuery) (View, error) {
+	l.keep(q)
 	return over(l, "Read", q.Match, func() (View, error) { return l.memory.Read(ctx, q) })
 }
 

@@ -25,11 +25,12 @@ type live struct {
 	fresh   [][]byte          // delivered since the first of those began; the last is number state.Seq
 	reading bool              // what was missed is about to be read
 	timer   timer.Timer
-	bots    int  // question that the bots were set on last; -1 for none
-	own     int  // question that the players here were last told their own of; -1 for none
-	taken   int  // question that is known to be won; -1 for none
-	begun   bool // its start was told here, or is left to others
-	ceased  bool // its end was, or is
+	bots    int     // question that the bots were set on last; -1 for none
+	records records // of the newest question, where they are few enough to be told with the reveal
+	own     int     // question that the players here were last told their own of; -1 for none
+	taken   int     // question that is known to be won; -1 for none
+	begun   bool    // its start was told here, or is left to others
+	ceased  bool    // its end was, or is
 	lobby   notice
 	hostAt  int64                 // when the store was last told that the host is here
 	ended   int64                 // places that had ended when all who are fed here had one
@@ -74,6 +75,16 @@ func (l *live) see(version int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.version = max(l.version, version)
+}
+
+// learn sees what has become of an attempt.
+func (l *live) learn(out Outcome) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.version = max(l.version, out.Version)
+	if out.Verdict == Accepted {
+		l.remember(out.Record)
+	}
 }
 
 // afterTheirsMS is how long after its deadline a step is left to the node that took

@@ -128,9 +128,9 @@ func (m *memory) Read(_ context.Context, q ReadQuery) (View, error) {
 	if q.Shown {
 		v.Seats, v.Teams, v.Firsts = k.shown(), maps.Clone(k.teams), slices.Clone(k.firsts)
 	}
-	for _, player := range slices.Concat(ids(v.Seats), q.Players) {
+	for i, player := range slices.Concat(ids(v.Seats), q.Players) {
 		v.Totals[player] = k.totals[player]
-		if r, ok := k.records[place(k.state.Question, player)]; ok {
+		if r, ok := k.records[place(k.state.Question, player)]; ok && (i < len(v.Seats) || !q.Recorded) {
 			v.Records[player] = r
 		}
 	}

@@ -64,7 +64,7 @@ func (v View) enough(p *Plan) bool {
 	case Countdown:
 		return p.Arena == nil
 	case Open:
-		return p.Arena == nil && v.Answered >= v.Alive
+		return p.Arena == nil && v.allAnswered()
 	case Revealed:
 		return !v.last(p) && !v.HostPaced // a host who is here moves its deadline
 	}
@@ -77,9 +77,16 @@ func (v View) last(p *Plan) bool {
 }
 
 // conclude ends a question that all have answered, or whose time is over. Time
-// that an outage took is given back once, if nobody had answered.
+// that an outage took is given back once, if nobody had answered. Where all of an
+// arena have answered nothing is to be sealed before it is revealed: no answer is
+// accepted any more, and who leaves meanwhile moves the version that the reveal is
+// counted by.
 func conclude(p *Plan, v View, now, lostMS int64) (Step, bool) {
-	if v.Answered >= v.Alive {
+	switch {
+	case v.allAnswered() && p.Arena != nil:
+		v.Reason = allAnswered
+		return reveal(p, v, now), true
+	case v.allAnswered():
 		return seal(p, v, allAnswered, now), true
 	}
 	if !v.due(now) {

@@ -23,29 +23,73 @@ type owns struct {
 	of       map[string][]byte // by player
 }
 
-// owed are the players here who are to be told their own with the reveal that
+// records are those of a question, by player, as this node has accepted them.
+type records struct {
+	question int
+	of       map[string]Record
+}
+
+// debt are the players here who are to be told their own with the reveal that
 // follows: none in a match of few, and none where there are so many that it
 // would wait for them.
-func (l *live) owed(v View) []string {
-	if v.Phase != Sealed || v.Players <= FullView {
-		return nil
+type debt struct {
+	players []string
+	records records // theirs, where this node has accepted all of them; else they are read
+}
+
+// owes says whether there are some, for what a view says.
+func (l *live) owes(v View) bool {
+	if v.Phase != Sealed && !v.allAnswered() || v.Players <= FullView {
+		return false
 	}
-	here := l.playersHere()
-	if len(here) > ownChunk {
-		return nil
+	here := len(l.playersHere())
+	return 0 < here && here <= ownChunk
+}
+
+// owed takes the debt over. The records of a question are given out once.
+func (l *live) owed(v View) (d debt) {
+	if !l.owes(v) {
+		return debt{}
 	}
-	return slices.Collect(maps.Keys(here))
+	d.players = slices.Collect(maps.Keys(l.playersHere()))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, player := range d.players {
+		if _, ok := l.records.of[player]; !ok || l.records.question != v.Question {
+			return d
+		}
+	}
+	d.records, l.records = l.records, records{}
+	return d
+}
+
+// past says whether a view is of another question than the records.
+func (d debt) past(v View) bool { return d.records.of != nil && d.records.question != v.Question }
+
+// remember keeps the record of an answer that was accepted here, where its player
+// will be told their own with others. The caller holds mu.
+func (l *live) remember(r Record) {
+	if l.state.Players <= FullView || len(l.subs) > ownChunk || r.Question < l.records.question {
+		return
+	}
+	if l.records.of == nil || r.Question > l.records.question {
+		l.records = records{question: r.Question, of: make(map[string]Record, len(l.subs))}
+	}
+	l.records.of[r.Player] = r
 }
 
 // reveal adds what players are told of their own with the reveal that was just
-// added; they are in the view that it was taken by.
-func (d *delivery) reveal(p *Plan, v View, players []string) {
-	if len(players) == 0 {
+// added; they are in the view that it was taken by, but for the records of a debt.
+func (d *delivery) reveal(p *Plan, v View, owed debt) {
+	if len(owed.players) == 0 {
 		return
 	}
+	if owed.records.of != nil {
+		v.Records = owed.records.of
+	}
 	v.State = *d.state
-	d.owns = owns{question: v.Question, behind: len(d.frames.bytes), of: make(map[string][]byte, len(players))}
-	for _, player := range players {
+	d.owns = owns{question: v.Question, behind: len(d.frames.bytes), of: make(map[string][]byte, len(owed.players))}
+	for _, player := range owed.players {
 		d.owns.of[player] = protocol.EncodePush(protocol.TypeOwn, ownView(p, v, player))
 	}
 }

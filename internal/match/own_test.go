@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -105,14 +106,14 @@ func TestOwnComesWithTheReveal(t *testing.T) {
 	}
 }
 
-// A node that learns only by reading that a question is closed reads once more what
+// A node that learns only by reading that all have answered reads once more what
 // players are to be told with the reveal.
 func TestOwnOfACloseThatIsFound(t *testing.T) {
 	inBubble(t, func(w *world) {
 		n, p := w.node(), newArena(Survival, 2)
 		ins := w.gather(p, FullView+1, n)
 		n.link.set(func(method, _ string) fault {
-			if method == "Step" && w.store.state(p.ID).Phase == Sealed {
+			if method == "Step" && w.store.state(p.ID).allAnswered() {
 				return fails
 			}
 			return works
@@ -129,8 +130,58 @@ func TestOwnOfACloseThatIsFound(t *testing.T) {
 		st := stretch{e: n.Engine, l: l}
 		v, err := st.look(w.Context(), View{})
 		w.must(err)
-		if v.Phase != Sealed || len(st.owed) != len(ins) {
-			w.Errorf("%s, %d players are read of %d", v.Phase, len(st.owed), len(ins))
+		if !v.allAnswered() || len(st.owed.players) != len(ins) {
+			w.Errorf("%s, %d players are read of %d", v.Phase, len(st.owed.players), len(ins))
 		}
 	})
+}
+
+// What a node has accepted itself it does not read again for the own, nor before it
+// closes a question that all have answered; what another has accepted it does.
+func TestOwnOfWhatWasAcceptedHere(t *testing.T) {
+	for name, moved := range map[string]bool{"all here": false, "one elsewhere": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				n, p := w.node(), newArena(Survival, 2)
+				ins := w.gather(p, FullView+2, n)
+				w.must(n.Begin(w.Context(), p.ID))
+				w.passUntil(p, Open, 0)
+				for i := range ins {
+					at, given := n, rightAnswer(&p.Questions[0])
+					switch {
+					case i == 0 && moved:
+						at = w.node()
+					case i+1 == len(ins):
+						n.link.watch()
+						given = wrongAnswer(&p.Questions[0])
+					}
+					if _, err := at.answer(p, p.seatOf(i).Player, 0, given); err != nil {
+						w.Fatal(err)
+					}
+				}
+				synctest.Wait()
+				if reads := n.link.watch(); len(reads) == 0 || len(reads[0].Players) != len(ins) || reads[0].Recorded == moved {
+					w.Errorf("%+v", reads)
+				}
+				for i, in := range ins {
+					own := string(in.lastRaw(w, "own"))
+					right := i+1 < len(ins)
+					if !strings.Contains(own, `"question":0,"given":{"`) || strings.Contains(own, `"correct":true`) != right {
+						w.Errorf("%d: %s", i, own)
+					}
+				}
+			})
+		})
+	}
+}
+
+// lastRaw is the newest frame of a type, as it was pushed.
+func (in *inbox) lastRaw(t testing.TB, kind string) (last []byte) {
+	t.Helper()
+	for _, frame := range in.frames() {
+		if frameOf(t, frame).Type == kind {
+			last = frame
+		}
+	}
+	return last
 }

@@ -67,6 +67,9 @@ type State struct {
 // due says whether the next step is due at an instant.
 func (s State) due(now int64) bool { return !s.Phase.ended() && s.DueAt != 0 && now >= s.DueAt }
 
+// allAnswered says whether nobody is waited for at an open question.
+func (s State) allAnswered() bool { return s.Phase == Open && s.Answered >= s.Alive }
+
 // Record is an accepted answer and what it was judged by and worth.
 type Record struct {
 	Player    string          `json:"player"`
@@ -141,14 +144,15 @@ type View struct {
 // ReadQuery says what to read of a match. After is the number after which
 // frames are wanted, -1 for none.
 type ReadQuery struct {
-	Match   string
-	Plan    bool
-	Players []string // beside those shown
-	Ranks   bool     // of Players
-	Shown   bool     // an arena's seats to show, and its teams
-	After   int64
-	Node    string // joins the nodes that hold sessions, "" for none
-	Seen    int64  // the highest version seen
+	Match    string
+	Plan     bool
+	Players  []string // beside those shown
+	Recorded bool     // who asks has the records of Players: they are left out
+	Ranks    bool     // of Players
+	Shown    bool     // an arena's seats to show, and its teams
+	After    int64
+	Node     string // joins the nodes that hold sessions, "" for none
+	Seen     int64  // the highest version seen
 }
 
 // Attempt is a judged answer on its way to being accepted.

@@ -6,7 +6,7 @@ import "context"
 type stretch struct {
 	e      *Engine
 	l      *live
-	owed   []string // who is here and was read to be told their own
+	owed   debt     // who is here and was read to be told their own
 	taken  bool     // a step was
 	untold delivery // what steps have led to that is not delivered yet
 }
@@ -45,12 +45,15 @@ func (st *stretch) steps(ctx context.Context, v View, wanted choice) error {
 }
 
 // look reads the match, and those with it who are owed their own: once more where
-// only the reading shows that they are.
+// only the reading shows that they are, or by which question.
 func (st *stretch) look(ctx context.Context, v View) (View, error) {
 	for {
 		var err error
 		st.owed = st.l.owed(v)
-		if v, err = st.e.read(ctx, st.l, st.l.known().Seq, st.owed...); err != nil || st.owed != nil || st.l.owed(v) == nil {
+		q := st.l.query(st.l.known().Seq, st.owed.players...)
+		q.Recorded = st.owed.records.of != nil
+		v, err = st.e.readBy(ctx, st.l, q)
+		if again := st.owed.past(v) || st.owed.players == nil && st.l.owes(v); err != nil || !again {
 			return v, err
 		}
 	}

@@ -17,7 +17,7 @@ func (e *Engine) commit(ctx context.Context, l *live, s Submission, j judged) (O
 			a.Record, a.OpensAt, a.Version = judge(l.plan, state, j, s), state.OpensAt, l.seen()
 			a.Record.Node = e.Node
 			out, err := e.submit(ctx, l, a)
-			l.see(out.Version)
+			l.learn(out)
 			if err != nil || out.Verdict != Stale {
 				return out, e.lost(ctx, l, err)
 			}

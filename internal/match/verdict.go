@@ -77,13 +77,13 @@ func (e *Engine) followUp(l *live, out Outcome, goesOn bool) {
 }
 
 // afterAnswer is what an accepted answer makes of the state known here; nothing
-// where its push is lost or the match has moved on.
+// where a duel's push of it is lost, or the match has moved on.
 func (l *live) afterAnswer(out Outcome) View {
-	s := l.known()
-	if out.Seq == 0 || s.Phase != Open || s.Question != out.Record.Question {
+	s, lost := l.known(), l.plan.Mode == Duel && out.Seq == 0
+	if lost || out.Sealed || s.Phase != Open || s.Question != out.Record.Question {
 		return View{}
 	}
-	s.Answered = out.Answered
+	s.Answered, s.Alive = out.Answered, out.Alive
 	return View{State: s}
 }
 

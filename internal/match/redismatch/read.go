@@ -27,7 +27,7 @@ func (s *Store) Read(ctx context.Context, q match.ReadQuery) (match.View, error)
 	if q.Shown {
 		full, short = match.FullView, match.ShortView
 	}
-	args := []any{bit(q.Plan), q.After, q.Seen, q.Node, bit(q.Ranks), full, short}
+	args := append(make([]any, 0, 8+len(q.Players)), bit(q.Plan), q.After, q.Seen, q.Node, bit(q.Ranks), full, short, bit(!q.Recorded))
 	for _, player := range q.Players {
 		args = append(args, player)
 	}
@@ -124,9 +124,9 @@ func fitted[T any](list []T) []T {
 
 // addSums reads the records of the current question and the totals of players.
 func addSums(v *match.View, players []string, reply lua.Reply) error {
-	v.Records = make(map[string]match.Record, len(players))
-	v.Totals = make(map[string]match.Totals, len(players))
 	records, sums, left := reply.List(7), reply.List(8), reply.List(9)
+	v.Records = make(map[string]match.Record, len(records))
+	v.Totals = make(map[string]match.Totals, len(players))
 	for i, player := range players {
 		v.Totals[player] = totalsOf(sums.Text(i), left.Text(i))
 		raw := records.Text(i)

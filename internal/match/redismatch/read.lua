@@ -6,7 +6,8 @@
 -- ARGV  1 1 if the plan is wanted, else 0, 2 number after which frames are
 --       wanted, -1 for none, 3 highest version seen, 4 node that joins, '' for
 --       none, 5 1 if ranks are wanted, else 0, 6 players of whom all are shown,
---       0 if none are wanted, 7 how many of more, 8… players asked for
+--       0 if none are wanted, 7 how many of more, 8 1 if the records of the
+--       players asked for are wanted, else 0, 9… these players
 -- Returns {state, plan, frames, nodes, teams, players shown, their seats,
 -- records of the current question, sums and what says that they have left ({}
 -- where nobody has) of those shown and those asked for, ranks of those asked
@@ -31,23 +32,24 @@ if ARGV[6] ~= '0' then
   teams = redis.call('HGETALL', KEYS[8])
 end
 local players, rankOf = {unpack(shown)}, {}
-local scores = ARGV[5] == '1' and #ARGV > 7 and redis.call('ZMSCORE', KEYS[9], unpack(ARGV, 8)) or {}
-for i = 8, #ARGV do
+local scores = ARGV[5] == '1' and #ARGV > 8 and redis.call('ZMSCORE', KEYS[9], unpack(ARGV, 9)) or {}
+for i = 9, #ARGV do
   players[#players + 1] = ARGV[i]
-  local score = scores[i - 7]
+  local score = scores[i - 8]
   if score and not rankOf[score] then
     rankOf[score] = redis.call('ZCOUNT', KEYS[9], '(' .. score, '+inf') + 1
   end
   ranks[#ranks + 1] = score and rankOf[score] or 0
 end
-local function of(key, prefix)
+local function of(key, prefix, count)
   local fields = {}
-  for i, player in ipairs(players) do
-    fields[i] = prefix .. player
+  for i = 1, count do
+    fields[i] = prefix .. players[i]
   end
   return #fields > 0 and redis.call('HMGET', key, unpack(fields)) or {}
 end
 local plan = ARGV[1] == '1' and redis.call('GET', KEYS[2]) or ''
 local frames = ARGV[2] == '-1' and {} or redis.call('LRANGE', KEYS[3], ARGV[2], -1)
 return {redis.call('HGETALL', KEYS[1]), plan, frames, redis.call('SMEMBERS', KEYS[6]), teams,
-  shown, seats, of(KEYS[4], m[2] .. '|'), of(KEYS[5], ''), m[7] == '0' and {} or of(KEYS[5], 'left|'), ranks}
+  shown, seats, of(KEYS[4], m[2] .. '|', ARGV[8] == '1' and #players or #shown), of(KEYS[5], '', #players),
+  m[7] == '0' and {} or of(KEYS[5], 'left|', #players), ranks}

@@ -92,6 +92,38 @@ func TestRanks(t *testing.T) {
 	})
 }
 
+// The records of those asked for are left out where who asks has them; those of the
+// shown are not, nor is anything else.
+func TestRecordsLeftOut(t *testing.T) {
+	eachArena(t, match.Survival, func(p *play) {
+		p.seat(crowd(51)...)
+		open := p.start()
+		for _, player := range []string{"p_0001", "p_0050"} {
+			p.commit(p.attempt(open, player, 10), match.Accepted)
+		}
+		q := match.ReadQuery{Match: p.plan.ID, Players: []string{"p_0000", "p_0001"}, Ranks: true, Shown: true, After: -1}
+		whole, err := p.Read(p.Context(), q)
+		if err != nil || len(whole.Records) != 2 || whole.Totals["p_0001"].Answered != 1 {
+			p.Fatalf("%+v, %v", whole, err)
+		}
+		q.Players, q.Recorded = append(crowd(51)[2:10], q.Players...), true
+		left, err := p.Read(p.Context(), q)
+		shown := 0
+		for _, seat := range left.Seats {
+			if _, ok := left.Records[seat.Player]; ok {
+				shown++
+			}
+		}
+		if err != nil || shown != 2 || left.Totals["p_0001"] != whole.Totals["p_0001"] || left.Ranks["p_0000"] != whole.Ranks["p_0000"] {
+			p.Errorf("%+v, %v", left, err)
+		}
+		q.Shown = false
+		if none, err := p.Read(p.Context(), q); err != nil || len(none.Records) != 0 || len(none.Totals) != 10 {
+			p.Errorf("%+v, %v", none, err)
+		}
+	})
+}
+
 // What a reveal has shown is kept until the next one.
 func TestScoresAreKept(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *play) {
