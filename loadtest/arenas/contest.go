@@ -11,6 +11,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/loadtest/player"
+	"laststand/loadtest/rig"
 )
 
 // contest is what players play, and how all of them answer.
@@ -19,6 +20,10 @@ type contest struct {
 	arenas       int
 	seat         seating
 	spread       time.Duration // over which the answers to a question are; 0: all at once
+
+	first   sync.Once
+	machine rig.Machine // when the first reply had come
+	blind   error       // of reading that
 
 	mu      sync.Mutex
 	latency *hdrhistogram.Histogram // µs
@@ -35,7 +40,11 @@ const patience = 10 * time.Minute
 func (c *contest) contend(p *player.Player, questions int) error {
 	replies, pause := make([]player.Reply, 0, questions), new(atomic.Int64)
 	pause.Store(int64(c.spread))
-	d := player.Contender{Player: p, Value: c.answer, Pause: pause, Other: c.lost, Took: func(r player.Reply) { replies = append(replies, r) }}
+	took := func(r player.Reply) {
+		c.first.Do(func() { c.machine, c.blind = rig.ReadMachine() })
+		replies = append(replies, r)
+	}
+	d := player.Contender{Player: p, Value: c.answer, Pause: pause, Other: c.lost, Took: took}
 	if err := d.Within(patience); err != nil {
 		return err
 	}

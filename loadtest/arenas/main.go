@@ -21,7 +21,8 @@
 // all a second that this is what they come to where everything else takes no
 // time: the rate that is printed is a little lower.
 //
-// Round trips are reads that Redis did from its connections, by INFO. It needs
+// Round trips are reads that Redis did from its connections, by INFO. Idle, in soft
+// interrupts and stolen by the host is of all cores (/proc/stat). It needs
 // redis-server. Load goes to loopback only.
 package main
 
@@ -84,6 +85,8 @@ type outcome struct {
 	roundTrips float64 // of Redis, an answer
 	commands   float64 // the same
 	cpu        rig.CPU // an answer
+
+	idle, soft, stolen float64 // percent of the machine's processor time, once the first reply has come
 }
 
 // kind is something that is measured, on a server that was started for it.
@@ -119,7 +122,8 @@ func measure(o options) error {
 	}
 	fmt.Printf("machine: %d cores, %s, %s; clients, server and Redis share it; %d players an arena, %d questions, median of %d\n",
 		runtime.NumCPU(), runtime.GOARCH, runtime.Version(), o.players, o.questions, o.runs)
-	fmt.Printf("%-14s %11s %9s %9s %13s %11s %24s\n", "", "answers/s", "p50 ms", "p99 ms", "round trips", "commands", "server, Redis, clients µs")
+	fmt.Printf("%-14s %11s %9s %9s %13s %11s %26s %24s\n", "", "answers/s", "p50 ms", "p99 ms", "round trips", "commands",
+		"server, Redis, clients µs", "idle, softirq, stolen %")
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()
 	binary, done, err := rig.Build(ctx, o.server)
@@ -162,10 +166,12 @@ func show(name string, runs []outcome) {
 	part := func(of func(rig.CPU) time.Duration) float64 {
 		return middle(func(r outcome) float64 { return float64(of(r.cpu).Nanoseconds()) / 1000 })
 	}
-	fmt.Printf("%-14s %11.0f %9.2f %9.2f %13.2f %11.1f %8.1f %7.1f %8.1f\n", name,
+	fmt.Printf("%-14s %11.0f %9.2f %9.2f %13.2f %11.1f %8.1f %7.1f %9.1f %8.1f %7.1f %7.1f\n", name,
 		middle(func(r outcome) float64 { return r.rate }), middle(func(r outcome) float64 { return r.p50 }),
 		middle(func(r outcome) float64 { return r.p99 }), middle(func(r outcome) float64 { return r.roundTrips }),
 		middle(func(r outcome) float64 { return r.commands }),
 		part(func(c rig.CPU) time.Duration { return c.Server }), part(func(c rig.CPU) time.Duration { return c.Redis }),
-		part(func(c rig.CPU) time.Duration { return c.Clients }))
+		part(func(c rig.CPU) time.Duration { return c.Clients }),
+		middle(func(r outcome) float64 { return r.idle }), middle(func(r outcome) float64 { return r.soft }),
+		middle(func(r outcome) float64 { return r.stolen }))
 }

@@ -15,20 +15,24 @@ import (
 	"laststand/loadtest/rig"
 )
 
-// cost is what a server and its Redis have done.
+// cost is what a server and its Redis have done, and the whole machine.
 type cost struct {
 	reads, commands int64 // of Redis
 	cpu             rig.CPU
+	machine         rig.Machine
 }
 
 func (c cost) less(o cost) cost {
-	return cost{c.reads - o.reads, c.commands - o.commands, c.cpu.Less(o.cpu)}
+	return cost{c.reads - o.reads, c.commands - o.commands, c.cpu.Less(o.cpu), c.machine.Less(o.machine)}
 }
 
 // each is what n answers cost, shared among them.
 func (c cost) each(n float64) outcome {
 	part := func(d time.Duration) time.Duration { return time.Duration(float64(d) / n) }
+	m := c.machine
+	of := func(d time.Duration) float64 { return 100 * float64(d) / float64(max(m.Busy+m.Idle, 1)) }
 	return outcome{
+		idle: of(m.Idle), soft: of(m.Soft), stolen: of(m.Stolen),
 		roundTrips: float64(c.reads) / n, commands: float64(c.commands) / n,
 		cpu: rig.CPU{Server: part(c.cpu.Server), Redis: part(c.cpu.Redis), Clients: part(c.cpu.Clients)},
 	}
@@ -37,6 +41,9 @@ func (c cost) each(n float64) outcome {
 // costs reads what a server and its Redis have done so far.
 func costs(ctx context.Context, s *rig.Server) (c cost, err error) {
 	if c.cpu, err = s.CPU(); err != nil {
+		return c, err
+	}
+	if c.machine, err = rig.ReadMachine(); err != nil {
 		return c, err
 	}
 	client := redis.NewClient(&redis.Options{Addr: s.Redis})

@@ -89,7 +89,15 @@ func stat(process string) (u usage, err error) {
 }
 
 // Machine is what all cores of the machine have done so far.
-type Machine struct{ Busy, Idle time.Duration }
+type Machine struct {
+	Busy, Idle   time.Duration
+	Soft, Stolen time.Duration // of Busy: in soft interrupts, taken by the host
+}
+
+// Less is what was done since.
+func (m Machine) Less(since Machine) Machine {
+	return Machine{m.Busy - since.Busy, m.Idle - since.Idle, m.Soft - since.Soft, m.Stolen - since.Stolen}
+}
 
 // ReadMachine reads it: who waits for a disk is idle, what a host took of a core is
 // busy.
@@ -103,5 +111,6 @@ func ReadMachine() (m Machine, err error) {
 	if err != nil {
 		return m, fmt.Errorf("/proc/stat: %w", err)
 	}
-	return Machine{time.Duration(user+nice+system+hard+soft+stolen) * tick, time.Duration(idle+disk) * tick}, nil
+	ticks := func(n int64) time.Duration { return time.Duration(n) * tick }
+	return Machine{ticks(user + nice + system + hard + soft + stolen), ticks(idle + disk), ticks(soft), ticks(stolen)}, nil
 }
