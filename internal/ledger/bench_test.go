@@ -5,9 +5,13 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"slices"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"laststand/internal/match"
+	"laststand/internal/trial"
 )
 
 // BenchmarkCommit commits batches of 256 rated duels among 10,000 players, on
@@ -19,6 +23,57 @@ func BenchmarkCommit(b *testing.B) {
 // BenchmarkCommitArena commits one match of 10,000 players at a time.
 func BenchmarkCommitArena(b *testing.B) {
 	eachBenched(b, benchCommitArena)
+}
+
+// BenchmarkGuests lets b.N new players in, 1, 64 and 1,024 at a time, beside each
+// in a transaction of its own, as many of these at once as the database bears.
+// Both databases are on disk; own are those of an operator's.
+func BenchmarkGuests(b *testing.B) {
+	for name, config := range map[string]func(b *testing.B) Config{
+		"sqlite":   func(b *testing.B) Config { return Config{Dir: b.TempDir()} },
+		"postgres": func(b *testing.B) Config { return Config{URL: trial.Postgres(b).URL} },
+	} {
+		b.Run(name, func(b *testing.B) {
+			l := openWith(b, config(b))
+			for _, way := range []string{"together", "each"} {
+				if way == "each" {
+					l.arrivals.lanes = 1 << 20 // nobody waits
+				}
+				for _, atOnce := range []int{1, 64, 1024} {
+					for kind, device := range map[string]string{"guests": "device ", "own": ""} {
+						b.Run(fmt.Sprintf("%s/%d/%s", kind, atOnce, way), func(b *testing.B) { benchGuests(b, l, device, atOnce) })
+					}
+				}
+			}
+		})
+	}
+}
+
+var benchGuest atomic.Int64 // of all runs
+
+func benchGuests(b *testing.B, l *Ledger, device string, atOnce int) {
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	took := make([][]time.Duration, atOnce)
+	b.ResetTimer()
+	atOnceN(atOnce, func(i int) {
+		for left.Add(-1) >= 0 {
+			id := fmt.Sprintf("p_%012d", benchGuest.Add(1)*7_919_317%1_000_000_007)
+			p, began := guest(id, "", id), time.Now()
+			if device != "" {
+				p.DeviceHash = device + id
+			}
+			if _, isNew, err := l.let(b.Context(), p); err != nil || !isNew {
+				b.Errorf("%s: %v, %v", id, isNew, err)
+				return
+			}
+			took[i] = append(took[i], time.Since(began))
+		}
+	})
+	b.StopTimer()
+	all := slices.Sorted(slices.Values(slices.Concat(took...)))
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "players/s")
+	b.ReportMetric(float64(all[len(all)*99/100].Microseconds())/1000, "p99-ms")
 }
 
 const benchPlayers = 10_000

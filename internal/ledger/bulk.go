@@ -23,15 +23,22 @@ type bulk interface {
 	run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error
 }
 
+// queries is a transaction, or a database, where each statement is one.
+type queries interface {
+	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+	PrepareContext(ctx context.Context, text string) (*sql.Stmt, error)
+}
+
 // rowByRow is the bulk of SQLite.
-type rowByRow struct{ tx *sql.Tx }
+type rowByRow struct{ in queries }
 
 func (b rowByRow) run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	text = strings.ReplaceAll(text, "{rows}", "SELECT "+placeholders(1, len(rows[0])))
-	stmt, err := b.tx.PrepareContext(ctx, text)
+	stmt, err := b.in.PrepareContext(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -50,7 +57,7 @@ func (b rowByRow) run(ctx context.Context, text string, rows [][]any, scan func(
 }
 
 // atOnce is the bulk of PostgreSQL: a column an array.
-type atOnce struct{ tx *sql.Tx }
+type atOnce struct{ in queries }
 
 // maxAtOnce bounds the rows of one statement.
 const maxAtOnce = 2000
@@ -61,9 +68,9 @@ func (b atOnce) run(ctx context.Context, text string, rows [][]any, scan func(*s
 		text := strings.ReplaceAll(text, "{rows}", listed(types))
 		var err error
 		if scan == nil {
-			_, err = b.tx.ExecContext(ctx, text, columns...)
+			_, err = b.in.ExecContext(ctx, text, columns...)
 		} else {
-			err = scanAll(scan)(b.tx.QueryContext(ctx, text, columns...))
+			err = scanAll(scan)(b.in.QueryContext(ctx, text, columns...))
 		}
 		if err != nil {
 			return err

@@ -24,7 +24,8 @@ type dialect struct {
 	any         string         // before (SELECT …)): is among these; on SQLite of one row
 	ids, listed string         // in FROM, what goes through the list of ids that is $2; after a column: is one of them
 	list        func(ids []string) any
-	bulk        func(tx *sql.Tx) bulk
+	bulk        func(in queries) bulk
+	lanes       int       // transactions of new players at once
 	once        sync.Once // makes names
 	names       *strings.Replacer
 	connect     func(ctx context.Context) (*pgx.Conn, error) // beside the pool, to listen on; nil: there is nothing to hear

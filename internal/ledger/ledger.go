@@ -58,8 +58,9 @@ type Ledger struct {
 	self  string // of all processes at the database, until it is closed
 	log   *slog.Logger
 
-	refused *prometheus.CounterVec // events, by game
-	sumPage int64
+	arrivals arrivals
+	refused  *prometheus.CounterVec // events, by game
+	sumPage  int64
 
 	namePage int   // see NamedBetween
 	rules    int64 // by which names are spelt that are claimed here
@@ -87,16 +88,19 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	if c.clock != "" {
 		l.clock = c.clock
 	}
+	l.arrivals.admit, l.arrivals.lanes = l.admit, l.lanes
 	if err := l.begin(ctx); err != nil {
 		l.Close()
 		return nil, fmt.Errorf("ledger: %w", advise(err, c))
 	}
-	l.refused = newRefused(c.Registry)
+	l.refused, l.arrivals.together = newRefused(c.Registry), newTogether(c.Registry)
 	return l, nil
 }
 
-// Close closes the connections once the calls under way have ended.
+// Close closes the connections once the calls under way have ended. New players
+// who wait for others are refused.
 func (l *Ledger) Close() error {
+	l.arrivals.close()
 	err := l.read.Close()
 	if l.write != l.read {
 		err = errors.Join(err, l.write.Close())

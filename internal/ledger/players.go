@@ -17,9 +17,12 @@ func (l *Ledger) CreateGuest(ctx context.Context, p identity.NewPlayer) (_ ident
 	if p.DeviceHash == "" {
 		return identity.Player{}, false, errors.New("ledger: a guest without a device")
 	}
-	return l.ensure(ctx, p, func() (identity.Player, error) {
-		return l.Guest(ctx, p.Game, p.DeviceHash)
-	})
+	find := func() (identity.Player, error) { return l.Guest(ctx, p.Game, p.DeviceHash) }
+	known, err := find() // devices come back again and again
+	if !errors.Is(err, identity.ErrNotFound) {
+		return known, false, err
+	}
+	return l.create(ctx, p, find)
 }
 
 // Guest gives the player of a device, or identity.ErrNotFound.
@@ -29,10 +32,11 @@ func (l *Ledger) Guest(ctx context.Context, game, deviceHash string) (identity.P
 
 // EnsurePlayer gives the player whom that id speaks for or creates one, for a
 // token that an operator's own login service made. identity.ErrNicknameTaken and
-// identity.ErrOldRules as for CreateGuest, identity.ErrErased.
+// identity.ErrOldRules as for CreateGuest, identity.ErrErased. It writes to find
+// out: who may be known is looked up by Known before.
 func (l *Ledger) EnsurePlayer(ctx context.Context, p identity.NewPlayer) (_ identity.Player, created bool, err error) {
 	p.DeviceHash = ""
-	return l.ensure(ctx, p, func() (identity.Player, error) { return l.Known(ctx, p.Game, p.ID) })
+	return l.create(ctx, p, func() (identity.Player, error) { return l.Known(ctx, p.Game, p.ID) })
 }
 
 // Player gives a player, or identity.ErrNotFound.
@@ -45,64 +49,21 @@ func (l *Ledger) PlayerNamed(ctx context.Context, game, skeleton string) (identi
 	return l.player(ctx, selectPlayerNamed, game, skeleton)
 }
 
-const insertPlayer = `
-INSERT INTO players (game, id, device_hash, nickname, skeleton, named_at, joined_at)
-SELECT $1, $2, $3, $4, $5, {now}, $6 WHERE ` + speltBy + `$7 {share}) ON CONFLICT DO NOTHING`
-
-// ensure finds the player or inserts; who loses the race for the device or the
-// id finds the winner's.
-func (l *Ledger) ensure(ctx context.Context, p identity.NewPlayer, find func() (identity.Player, error)) (identity.Player, bool, error) {
-	known, err := find()
-	if !errors.Is(err, identity.ErrNotFound) {
-		return known, false, err
-	}
-	inserted, err := l.insert(ctx, p)
-	if err != nil {
+// create makes the player, or finds who was there before.
+func (l *Ledger) create(ctx context.Context, p identity.NewPlayer, find func() (identity.Player, error)) (identity.Player, bool, error) {
+	created, err := l.arrivals.take(ctx, p)
+	switch {
+	case err != nil:
 		return identity.Player{}, false, fmt.Errorf("ledger: create player: %w", err)
+	case created:
+		return identity.Player{Game: p.Game, ID: p.ID, Nickname: p.Nickname, JoinedAt: p.At}, true, nil
 	}
-	known, err = find()
-	if errors.Is(err, identity.ErrNotFound) && inserted == 0 {
+	known, err := find()
+	if errors.Is(err, identity.ErrNotFound) {
 		return identity.Player{}, false, l.unclaimed(ctx, identity.ErrNicknameTaken)
 	}
-	return known, inserted > 0, err
+	return known, false, err
 }
-
-// insert inserts a player, unless device, id or skeleton are taken. The id of a
-// player of an operator's is first claimed among accounts: once one has been a
-// guest's account, or erased, it is no player's own any more.
-func (l *Ledger) insert(ctx context.Context, p identity.NewPlayer) (inserted int64, err error) {
-	if p.DeviceHash != "" {
-		return l.exec(ctx, insertPlayer, p.Game, p.ID, p.DeviceHash, p.Nickname, p.Skeleton, p.At, l.rules)
-	}
-	err = l.inTx(ctx, func(tx *sql.Tx) error {
-		for _, step := range []struct {
-			statement string
-			args      []any
-		}{
-			{insertAccount, []any{p.Game, p.ID, p.ID}},
-			{insertPlayer, []any{p.Game, p.ID, nil, p.Nickname, p.Skeleton, p.At, l.rules}},
-		} {
-			done, err := tx.ExecContext(ctx, l.sql(step.statement), step.args...)
-			if err == nil {
-				inserted, err = done.RowsAffected()
-			}
-			if err == nil && inserted == 0 {
-				err = errTaken
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if errors.Is(err, errTaken) {
-		return 0, nil
-	}
-	return inserted, err
-}
-
-// errTaken undoes the claim of an id.
-var errTaken = errors.New("taken")
 
 const (
 	selectPlayer = `

@@ -110,7 +110,8 @@ func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
 		any:      "= ANY(ARRAY",
 		listed:   "= ANY(CAST($2 AS TEXT[]))",
 		list:     func(ids []string) any { return ids },
-		bulk:     func(tx *sql.Tx) bulk { return atOnce{tx} },
+		bulk:     func(in queries) bulk { return atOnce{in} },
+		lanes:    2,
 		connect:  func(ctx context.Context) (*pgx.Conn, error) { return pgx.ConnectConfig(ctx, listening(config)) },
 	}}, nil
 }

@@ -116,7 +116,8 @@ func TestRespellWaitsForClaims(t *testing.T) {
 	older, newer := openOn(t, db), openOn(t, db)
 	ended := make(chan error, 1)
 	err := older.inTx(t.Context(), func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(t.Context(), older.sql(insertPlayer), game, "slow", nil, "S-low", "s-low", 1, older.rules)
+		slow := identity.NewPlayer{Game: game, ID: "slow", Nickname: "S-low", Skeleton: "s-low", At: 1}
+		err := older.insertPlayers(t.Context(), older.bulk(tx), []*arrival{{NewPlayer: slow}})
 		if err != nil {
 			ended <- nil
 			return err

@@ -45,7 +45,8 @@ func openSQLite(_ context.Context, c Config) (*Ledger, error) {
 		ids:         "json_each($2) AS ids CROSS JOIN", // half as much for 50 of them as a parameter each
 		listed:      "= ids.value",
 		list:        jsonList,
-		bulk:        func(tx *sql.Tx) bulk { return rowByRow{tx} },
+		bulk:        func(in queries) bulk { return rowByRow{in} },
+		lanes:       1, // as there is one writer
 	}}, nil
 }
 

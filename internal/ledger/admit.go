@@ -1,0 +1,111 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"slices"
+)
+
+const (
+	insertPlayers = `
+WITH v (game, id, device_hash, nickname, skeleton, joined_at, rules) AS ({rows})
+INSERT INTO players (game, id, device_hash, nickname, skeleton, named_at, joined_at)
+SELECT game, id, NULLIF(device_hash, ''), nickname, skeleton, {now}, joined_at
+FROM v WHERE ` + speltBy + `v.rules {share}) ON CONFLICT DO NOTHING RETURNING game, id, skeleton`
+
+	insertAccounts = `
+WITH v (game, sub) AS ({rows})
+INSERT INTO accounts (game, sub, at, player) SELECT game, sub, {now}, sub FROM v WHERE true
+ON CONFLICT DO NOTHING RETURNING game, sub`
+
+	deleteAccounts = `WITH v (game, sub) AS ({rows}) DELETE FROM accounts WHERE (game, sub) IN (SELECT game, sub FROM v)`
+)
+
+// admit inserts players, but for those of whom device, id or skeleton are taken,
+// in one transaction. The id of a player of an operator's is first claimed among
+// accounts: once one has been a guest's account, or erased, it is no player's own
+// any more.
+//
+// All go by ids and then by skeletons, so that two transactions at once do not
+// wait for each other in a circle, unless their devices cross too.
+func (l *Ledger) admit(ctx context.Context, all []*arrival) error {
+	if len(all) == 1 && all[0].DeviceHash != "" {
+		return l.insertPlayers(ctx, l.bulk(l.write), all)
+	}
+	return l.inTx(ctx, func(tx *sql.Tx) error {
+		bulk := l.bulk(tx)
+		own, err := l.claimIDs(ctx, bulk, all)
+		if err != nil {
+			return err
+		}
+		entitled := make([]*arrival, 0, len(all))
+		for _, a := range all {
+			if a.DeviceHash != "" || own[claim{a.Game, a.ID}] {
+				entitled = append(entitled, a)
+			}
+		}
+		if err := l.insertPlayers(ctx, bulk, entitled); err != nil {
+			return err
+		}
+		for _, a := range all {
+			if a.created {
+				delete(own, claim{a.Game, a.ID})
+			}
+		}
+		return bulk.run(ctx, deleteAccounts, rowsOf(own), nil)
+	})
+}
+
+// claimIDs gives the ids that nobody has had yet, of players of an operator's.
+func (l *Ledger) claimIDs(ctx context.Context, b bulk, all []*arrival) (map[claim]bool, error) {
+	wanted, own := map[claim]bool{}, map[claim]bool{}
+	for _, a := range all {
+		if a.DeviceHash == "" {
+			wanted[claim{a.Game, a.ID}] = true
+		}
+	}
+	err := b.run(ctx, l.sql(insertAccounts), rowsOf(wanted), func(rows *sql.Rows) error {
+		var id claim
+		err := rows.Scan(&id.game, &id.text)
+		own[id] = true
+		return err
+	})
+	return own, err
+}
+
+// rowsOf are claims in their order.
+func rowsOf(claims map[claim]bool) [][]any {
+	var rows [][]any
+	for c := range claims {
+		rows = append(rows, []any{c.game, c.text})
+	}
+	slices.SortFunc(rows, func(a, b []any) int {
+		return cmp.Or(cmp.Compare(a[0].(string), b[0].(string)), cmp.Compare(a[1].(string), b[1].(string)))
+	})
+	return rows
+}
+
+// insertPlayers sets who has been created.
+func (l *Ledger) insertPlayers(ctx context.Context, b bulk, all []*arrival) error {
+	type key struct{ game, id, skeleton string }
+	keyOf := func(a *arrival) key { return key{a.Game, a.ID, a.Skeleton} }
+	slices.SortStableFunc(all, func(a, b *arrival) int {
+		return cmp.Or(cmp.Compare(a.Game, b.Game), cmp.Compare(a.Skeleton, b.Skeleton))
+	})
+	rows, first := make([][]any, 0, len(all)), make(map[key]*arrival, len(all))
+	for _, a := range all {
+		rows = append(rows, []any{a.Game, a.ID, a.DeviceHash, a.Nickname, a.Skeleton, a.At, l.rules})
+		if first[keyOf(a)] == nil {
+			first[keyOf(a)] = a
+		}
+	}
+	return b.run(ctx, l.sql(insertPlayers), rows, func(rows *sql.Rows) error {
+		var a arrival
+		err := rows.Scan(&a.Game, &a.ID, &a.Skeleton)
+		if who := first[keyOf(&a)]; who != nil {
+			who.created = true
+		}
+		return err
+	})
+}

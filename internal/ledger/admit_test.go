@@ -1,0 +1,178 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"laststand/internal/identity"
+	"laststand/internal/trial"
+)
+
+// gathered has the next transactions of new players wait until so many calls are
+// at the ledger, and counts transactions.
+func (l *Ledger) gathered(calls int) *atomic.Int64 {
+	var transactions atomic.Int64
+	admit := l.arrivals.admit
+	l.arrivals.admit = func(ctx context.Context, all []*arrival) error {
+		transactions.Add(1)
+		for l.arrivals.calls() < calls && transactions.Load() <= int64(l.lanes) {
+			time.Sleep(time.Millisecond)
+		}
+		return admit(ctx, all)
+	}
+	return &transactions
+}
+
+// calls are those that wait or have a lane for themselves.
+func (q *arrivals) calls() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting) + q.busy
+}
+
+// come is one call, and what is to come of it.
+type come struct {
+	identity.NewPlayer
+	one   string // of all that name the same, one makes a player
+	taken bool   // the others are refused; else they get that player
+}
+
+// crowd are new players of all kinds, whose names, devices and ids meet.
+func crowd() (all []come) {
+	player := func(kind string, i int, device string) identity.NewPlayer {
+		id := fmt.Sprint(kind, i)
+		return guest(id, device, id)
+	}
+	for i := range 60 {
+		distinct, device, skeleton := player("g", i, fmt.Sprint("d", i)), player("same device", i, "device"), player("same name", i, fmt.Sprint("e", i))
+		skeleton.Skeleton = "ada"
+		own, id, name := player("own", i, ""), player("own id", i, ""), player("own name", i, "")
+		id.ID, name.Skeleton = "sub", "grace"
+		all = append(all, come{distinct, distinct.ID, false}, come{device, "device", false}, come{skeleton, "ada", true},
+			come{own, own.ID, false}, come{id, "sub", false}, come{name, "grace", true})
+	}
+	return all
+}
+
+func (l *Ledger) let(ctx context.Context, p identity.NewPlayer) (identity.Player, bool, error) {
+	if p.DeviceHash != "" {
+		return l.CreateGuest(ctx, p)
+	}
+	return l.EnsurePlayer(ctx, p)
+}
+
+// Players who come at the same time go in few transactions, and each gets what it
+// would have got alone.
+func TestManyNewPlayersAtOnce(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		all := crowd()
+		transactions := l.gathered(len(all))
+		created := l.checkCrowds(t, l, all)
+		want := l.lanes + (len(all)-l.lanes+mostArrivals-1)/mostArrivals
+		if n := int(transactions.Load()); n > want {
+			t.Errorf("%d transactions for %d players, want %d", n, len(all), want)
+		}
+		for _, c := range all {
+			p, err := l.Known(t.Context(), game, c.ID)
+			switch {
+			case created[c.one] != c.ID && c.ID != "sub":
+				if !errors.Is(err, identity.ErrNotFound) {
+					t.Errorf("%s was refused and is known: %+v, %v", c.ID, p, err)
+				}
+			case err != nil || p.ID != c.ID || p.JoinedAt != 42:
+				t.Errorf("%s: %+v, %v", c.ID, p, err)
+			}
+		}
+		// Who was refused for a name has left nothing behind: the id is still to be had.
+		for _, c := range all {
+			if c.one == "grace" && created["grace"] != c.ID {
+				c.Skeleton = "free " + c.ID
+				if _, isNew, err := l.EnsurePlayer(t.Context(), c.NewPlayer); err != nil || !isNew {
+					t.Errorf("%s by another name: %v, %v", c.ID, isNew, err)
+				}
+			}
+		}
+	})
+}
+
+// checkCrowds lets the same crowd in at two nodes, and gives who was created, of
+// those that name the same.
+func (l *Ledger) checkCrowds(t *testing.T, other *Ledger, all []come) map[string]string {
+	t.Helper()
+	var mu sync.Mutex
+	created := map[string]string{}
+	nodes := []*Ledger{l}
+	if other != l {
+		nodes = append(nodes, other)
+	}
+	calls := slices.Repeat(all, len(nodes))
+	atOnceN(len(calls), func(i int) {
+		c := calls[i]
+		if i >= len(all) { // the second comes from the other end, by ids of its own
+			c = calls[len(calls)-1-i+len(all)]
+			if c.DeviceHash != "" {
+				c.ID += " of another"
+			}
+		}
+		p, isNew, err := nodes[i/len(all)].let(t.Context(), c.NewPlayer)
+		switch {
+		case c.taken && errors.Is(err, identity.ErrNicknameTaken):
+			return
+		case err != nil:
+			t.Errorf("%s: %v", c.ID, err)
+		case isNew:
+			mu.Lock()
+			defer mu.Unlock()
+			if by := created[c.one]; by != "" {
+				t.Errorf("%s and %s were created, of one", by, p.ID)
+			}
+			created[c.one] = p.ID
+		}
+	})
+	if len(created) != 124 {
+		t.Errorf("%d created", len(created))
+	}
+	return created
+}
+
+// Two nodes let the same players in at once, in batches that cross: each player
+// is made once, and none fails for the other node's.
+func TestTwoNodesLetTheSamePlayersIn(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		one, other := openOn(t, db), openOn(t, db)
+		all := crowd()
+		for _, node := range []*Ledger{one, other} {
+			node.gathered(len(all) / 2) // as many are of no device, and so are not looked up before
+		}
+		one.checkCrowds(t, other, all)
+	})
+}
+
+// What PostgreSQL does not take refuses a whole transaction: the others of it are
+// in all the same.
+func TestWhatCannotBeWrittenFailsAlone(t *testing.T) {
+	t.Parallel()
+	l := openOn(t, trial.Database(t))
+	all := names("p", 20)
+	l.gathered(len(all))
+	atOnceN(len(all), func(i int) {
+		p := guest(all[i], "device "+all[i], all[i])
+		if i == 7 {
+			p.Nickname = "\x00"
+		}
+		if _, isNew, err := l.CreateGuest(t.Context(), p); isNew == (i == 7) || (err != nil) != (i == 7) {
+			t.Errorf("%d: %v, %v", i, isNew, err)
+		}
+	})
+}

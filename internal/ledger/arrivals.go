@@ -1,0 +1,182 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"laststand/internal/identity"
+)
+
+const (
+	// mostArrivals bounds the players of one transaction.
+	mostArrivals = 256
+	// arrivalsWithin bounds a transaction of players who have waited.
+	arrivalsWithin = 5 * time.Second
+)
+
+// arrivals let new players into the ledger together: while as many transactions
+// are under way as there are lanes, who comes waits, and all who wait go with the
+// next. So who comes alone waits for nobody. As many wait as there are calls: who
+// makes these bounds them.
+type arrivals struct {
+	admit    func(context.Context, []*arrival) error // sets created of each; after an error nobody is in
+	lanes    int
+	together prometheus.Histogram
+
+	mu      sync.Mutex
+	closed  bool
+	busy    int // lanes
+	waiting []*arrival
+	ended   sync.WaitGroup // the busy lanes
+}
+
+// arrival is a player to be who waits for the ledger's word.
+type arrival struct {
+	identity.NewPlayer
+	ctx     context.Context //nolint:containedctx // of the one who waits; nobody else's
+	done    chan error      // tells that created is set, or what went wrong; nil of who has not waited
+	created bool
+}
+
+func (a *arrival) outcome(err error) (created bool, _ error) { return a.created && err == nil, err }
+
+var errClosed = errors.New("the ledger is closed")
+
+func newTogether(r prometheus.Registerer) prometheus.Histogram {
+	return promauto.With(r).NewHistogram(prometheus.HistogramOpts{
+		Name: "laststand_ledger_players_together", Help: "New players of one transaction.", Buckets: prometheus.ExponentialBuckets(1, 2, 9),
+	})
+}
+
+// take takes a player in, and says whether that made one: not where id, device
+// or skeleton are taken. Whose context ends while others go is let go, and is
+// in with them or not at all.
+func (q *arrivals) take(ctx context.Context, p identity.NewPlayer) (created bool, err error) {
+	a := &arrival{NewPlayer: p, ctx: ctx}
+	waits, err := q.join(a)
+	if err != nil {
+		return false, err
+	}
+	if !waits {
+		defer q.goOn()
+		return a.outcome(q.send(ctx, []*arrival{a}))
+	}
+	select {
+	case err := <-a.done:
+		return a.outcome(err)
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}
+
+// join has an arrival wait where all lanes are busy; else it has one.
+func (q *arrivals) join(a *arrival) (waits bool, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.closed:
+		return false, errClosed
+	case q.busy < q.lanes:
+		q.busy++
+		q.ended.Add(1)
+		return false, nil
+	}
+	a.done = make(chan error, 1) // who has given up does not take it
+	q.waiting = append(q.waiting, a)
+	return true, nil
+}
+
+// goOn takes in on a lane who has come meanwhile, in a goroutine that ends when
+// nobody waits: each transaction is bounded.
+func (q *arrivals) goOn() {
+	if batch := q.next(); batch != nil {
+		go func() { // close waits for its lane
+			for ; batch != nil; batch = q.next() {
+				q.sendAll(batch)
+			}
+		}()
+	}
+}
+
+// next takes those who go together, none whom nobody waits for any more. Nil
+// where there is none: the lane is free.
+func (q *arrivals) next() (batch []*arrival) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	seen := 0
+	for ; seen < len(q.waiting) && len(batch) < mostArrivals; seen++ {
+		if a := q.waiting[seen]; a.ctx.Err() == nil {
+			batch = append(batch, a)
+		}
+	}
+	q.waiting = q.waiting[seen:]
+	if batch == nil {
+		q.waiting = nil
+		q.busy--
+		q.ended.Done()
+	}
+	return batch
+}
+
+// sendAll takes a batch in. If one of them was at fault they go one by one, so
+// that it fails alone.
+func (q *arrivals) sendAll(batch []*arrival) {
+	ctx, cancel := context.WithTimeout(context.Background(), arrivalsWithin)
+	defer cancel()
+	err := q.sendSafely(ctx, batch)
+	for i, a := range batch {
+		if len(batch) > 1 && theirFault(err) {
+			a.done <- q.sendSafely(a.ctx, batch[i:i+1])
+		} else {
+			a.done <- err
+		}
+	}
+}
+
+// theirFault says whether another transaction, with fewer in it, may do: not
+// where the database is out of reach, unless it has broken a circle of locks.
+func theirFault(err error) bool {
+	fault, ok := errors.AsType[*pgconn.PgError](err)
+	return err != nil && (!Unavailable(err) || ok && fault.Code == "40P01")
+}
+
+// sendSafely makes a panic an error: it would take those with it who have done
+// nothing.
+func (q *arrivals) sendSafely(ctx context.Context, batch []*arrival) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("panic: %v", fault)
+		}
+	}()
+	ctx, cancel := context.WithCancel(ctx) // rolls back what a panic has left
+	defer cancel()
+	return q.send(ctx, batch)
+}
+
+func (q *arrivals) send(ctx context.Context, batch []*arrival) error {
+	q.together.Observe(float64(len(batch)))
+	for _, a := range batch {
+		a.created = false // by a transaction that came to nothing
+	}
+	return q.admit(ctx, batch)
+}
+
+// close refuses who waits and who comes, and waits for the transactions under
+// way.
+func (q *arrivals) close() {
+	q.mu.Lock()
+	q.closed = true
+	for _, a := range q.waiting {
+		a.done <- errClosed
+	}
+	q.waiting = nil
+	q.mu.Unlock()
+	q.ended.Wait()
+}

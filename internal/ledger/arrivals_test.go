@@ -1,0 +1,206 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"laststand/internal/identity"
+)
+
+// door is what arrivals come to in these tests: it notes who came together, and
+// opens to each transaction once it is told to.
+type door struct {
+	*arrivals
+	*testing.T
+	open  chan struct{}
+	fault func(batch []string) error
+
+	mu     sync.Mutex
+	passed [][]string
+}
+
+func inDoor(t *testing.T, f func(d *door)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := &door{T: t, open: make(chan struct{}), fault: func([]string) error { return nil }}
+		d.arrivals = &arrivals{lanes: 1, together: newTogether(nil), admit: d.admit}
+		f(d)
+		d.close()
+	})
+}
+
+func (d *door) admit(ctx context.Context, batch []*arrival) error {
+	select {
+	case <-d.open:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	var ids []string
+	for _, a := range batch {
+		ids = append(ids, a.ID)
+		a.created = true
+	}
+	d.mu.Lock()
+	d.passed = append(d.passed, ids)
+	d.mu.Unlock()
+	return d.fault(ids)
+}
+
+// come has players come one after the other, of whom the first finds the lane
+// free, and gives how it ended for each.
+func (d *door) come(ctx context.Context, ids ...string) []chan error {
+	var ends []chan error
+	for _, id := range ids {
+		end := make(chan error, 1)
+		go func() { // ends with the bubble
+			created, err := d.take(ctx, identity.NewPlayer{ID: id})
+			if created != (err == nil) {
+				d.Errorf("%s: created %v, %v", id, created, err)
+			}
+			end <- err
+		}()
+		synctest.Wait()
+		ends = append(ends, end)
+	}
+	return ends
+}
+
+func (d *door) check(passed ...[]string) {
+	d.Helper()
+	synctest.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !slices.EqualFunc(d.passed, passed, slices.Equal) {
+		d.Errorf("passed %v, want %v", d.passed, passed)
+	}
+}
+
+func TestWhoComesMeanwhileGoesTogether(t *testing.T) {
+	inDoor(t, func(d *door) {
+		ids := names("p", 2+mostArrivals)
+		ends := d.come(d.Context(), ids...)
+		close(d.open)
+		d.check(ids[:1], ids[1:1+mostArrivals], ids[1+mostArrivals:])
+		for i, end := range ends {
+			if err := <-end; err != nil {
+				d.Errorf("%d: %v", i, err)
+			}
+		}
+		d.come(d.Context(), "alone")
+		d.check(ids[:1], ids[1:1+mostArrivals], ids[1+mostArrivals:], []string{"alone"})
+	})
+}
+
+func TestWhoHasGivenUpIsLeftOut(t *testing.T) {
+	inDoor(t, func(d *door) {
+		d.come(d.Context(), "first")
+		ctx, cancel := context.WithCancel(d.Context())
+		gone := d.come(ctx, "gone")
+		d.come(d.Context(), "stays")
+		cancel()
+		if err := <-gone[0]; !errors.Is(err, context.Canceled) {
+			d.Errorf("who gives up waits on: %v", err)
+		}
+		close(d.open)
+		d.check([]string{"first"}, []string{"stays"})
+	})
+}
+
+// Who is at fault fails alone, be it that the database refuses the transaction
+// or that taking it in panics.
+func TestWhoIsAtFaultFailsAlone(t *testing.T) {
+	t.Parallel()
+	errBad := errors.New("refused")
+	for name, fail := range map[string]func() error{
+		"an error": func() error { return errBad },
+		"a panic":  func() error { panic(errBad) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inDoor(t, func(d *door) {
+				d.fault = func(batch []string) error {
+					if slices.Contains(batch, "bad") {
+						return fail()
+					}
+					return nil
+				}
+				ends := d.come(d.Context(), "first", "good", "bad", "fine")
+				close(d.open)
+				d.check([]string{"first"}, []string{"good", "bad", "fine"}, []string{"good"}, []string{"bad"}, []string{"fine"})
+				for i, end := range ends {
+					if err := <-end; (err != nil) != (i == 2) {
+						d.Errorf("%d: %v", i, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A database that is out of reach is not asked once for each.
+func TestAllFailWithTheDatabase(t *testing.T) {
+	inDoor(t, func(d *door) {
+		ends := d.come(d.Context(), "p1", "p2", "p3")
+		time.Sleep(time.Minute) // who has a lane waits as long as its context says
+		d.check()
+		d.open <- struct{}{}
+		time.Sleep(arrivalsWithin + time.Second)
+		d.check([]string{"p1"})
+		for i, end := range ends {
+			if err := <-end; errors.Is(err, context.DeadlineExceeded) != (i > 0) {
+				d.Errorf("%d: %v", i, err)
+			}
+		}
+	})
+}
+
+func TestClosedToWhoWaits(t *testing.T) {
+	inDoor(t, func(d *door) {
+		ends := d.come(d.Context(), "first", "waits")
+		closed := make(chan struct{})
+		go func() { d.close(); close(closed) }()
+		if err := <-ends[1]; !errors.Is(err, errClosed) {
+			d.Errorf("who waits: %v", err)
+		}
+		synctest.Wait()
+		select {
+		case <-closed:
+			d.Error("it is closed amid a transaction")
+		default:
+		}
+		if err := <-d.come(d.Context(), "late")[0]; !errors.Is(err, errClosed) {
+			d.Errorf("who comes: %v", err)
+		}
+		close(d.open)
+		<-closed
+		if err := <-ends[0]; err != nil {
+			d.Errorf("who was on the way: %v", err)
+		}
+		d.check([]string{"first"})
+	})
+}
+
+// A lane that panics in its caller's goroutine is free again.
+func TestALaneOutlivesAPanic(t *testing.T) {
+	inDoor(t, func(d *door) {
+		close(d.open)
+		d.fault = func(batch []string) error {
+			if batch[0] == "bad" {
+				panic("bad")
+			}
+			return nil
+		}
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = d.take(d.Context(), identity.NewPlayer{ID: "bad"})
+			d.Error("no panic")
+		}()
+		if err := <-d.come(d.Context(), "good")[0]; err != nil {
+			d.Error(err)
+		}
+	})
+}
