@@ -101,13 +101,15 @@ func (g *Gauge) Enter() error {
 // Leave ends a request.
 func (g *Gauge) Leave() { g.underWay.Add(-1) }
 
-func (g *Gauge) refuse(w What) error {
+func (g *Gauge) refuse(w What) error { return g.refuseFor(w, spread()) }
+
+func (g *Gauge) refuseFor(w What, ms int64) error {
 	if g.Trial {
 		g.told.would[w].Inc()
 		return nil
 	}
 	g.told.shed[w].Inc()
-	return protocol.RetryAfter(protocol.CodeOverloaded, spread(), "this node has too much to do for this just now; try again in some seconds")
+	return protocol.RetryAfter(protocol.CodeOverloaded, ms, "this node has too much to do for this just now; try again in some seconds")
 }
 
 // spread is when to try again, in ms.

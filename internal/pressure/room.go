@@ -51,7 +51,9 @@ const (
 	trail     = 8    // looks until who has come in takes a share in full
 	steady    = 2    // looks in a row that have too much lag
 	easy      = 0.5  // so busy anybody comes in
-	full      = 0.9  // so busy they are to be; and so full it is to be, to be widened
+	full      = 0.9  // so busy they are to be
+	used      = 0.95 // so full it is to be, to be widened
+	wholly    = 0.95 // so busy newcomers take turns before there is too much lag
 	ease      = 0.97 // of those inside are to be there, while there is too much lag
 	stride    = 0.05 // more come in at a look where nothing waits, less where nearly too much does
 	halving   = 240  // looks in which the bound falls to a half, at most
@@ -123,7 +125,7 @@ func (r *Room) look() {
 	r.past[r.at] = inside
 	r.at = (r.at + 1) % trail
 	r.since++
-	r.turns.adapt(lag >= r.Most)
+	r.turns.adapt(lag >= r.Most || lag >= r.Most/2 && busy >= wholly)
 	if lag < r.Most {
 		r.high = 0
 		r.widen(float64(before), float64(inside), busy, lag/r.Most)
@@ -158,7 +160,7 @@ func (r *Room) widen(before, inside, busy, lag float64) {
 	case math.IsInf(r.bound, 1):
 		r.bound = inside
 	}
-	if inside >= full*r.bound {
+	if inside >= used*r.bound {
 		r.bound *= 1 + stride*(1-lag)*(1-lag)
 	}
 	r.bound = max(r.bound, before*full/busy, float64(r.Sure))

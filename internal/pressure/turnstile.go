@@ -23,9 +23,10 @@ const (
 	slower    = 0.5
 	faster    = 1.25
 	unbounded = 10_000 // so many a second are any number
-	patience  = 2 * time.Second
+	patience  = 4 * time.Second
+	later     = 2 // times as late as others who are refused do newcomers come again, since that takes a connection
 
-	newcomersPerProcessor = 10 // a second
+	newcomersPerProcessor = 50 // a second
 )
 
 // take gives a newcomer a turn and says when that comes; false where it is too long
@@ -65,7 +66,7 @@ func (r *Room) Await(ctx context.Context) error {
 	wait, ok := r.turns.take(time.Now())
 	switch {
 	case !ok:
-		return r.gauge.refuse(Entering)
+		return r.gauge.refuseFor(Entering, later*spread())
 	case wait == 0 || r.gauge.Trial:
 		return nil
 	}

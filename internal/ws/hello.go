@@ -32,6 +32,7 @@ func (se *session) onHello(ctx context.Context, r request, err error) func() {
 		return nothing
 	}
 	player, err := se.identify(ctx, h)
+	ctx, _ = se.patience() // anew, since it may have waited for its turn
 	switch {
 	case err == nil:
 		err = se.admitted(ctx, player, h.Resume != nil)
@@ -67,6 +68,7 @@ func (se *session) identify(ctx context.Context, h protocol.Hello) (identity.Pla
 			if err := se.await(ctx, claims); err != nil {
 				return identity.Player{}, err
 			}
+			ctx, _ = se.patience()
 		}
 		return se.server.Identity.Ensure(ctx, claims)
 	case identity.RoleHost: // known by the token alone
