@@ -21,11 +21,12 @@ type Store interface {
 	// Enter puts a ticket in, unless its player is busy with anything but
 	// former; then it tells with what.
 	Enter(ctx context.Context, t Ticket, former Busy, now int64) (waiting int64, with Busy, err error)
-	// Near lists a slice of the tickets nearest by rating, 0 the nearest, none
-	// beyond the last. It says whether the ticket itself still waits; asking
+	// Near lists a Slice of the tickets nearest by rating, without t: those rated as
+	// it or higher, of equals the oldest first, and those rated lower, of equals the
+	// newest first. It says whether the ticket itself still waits; asking
 	// keeps it alive, also in a pairing. One that has expired, and that its
 	// player has not replaced, waits again.
-	Near(ctx context.Context, t Ticket, slice int, now int64) (candidates []Ticket, waits bool, err error)
+	Near(ctx context.Context, t Ticket, s Slice, now int64) (candidates []Ticket, waits bool, err error)
 	// Pair moves the tickets to the pairing if all of them still wait.
 	Pair(ctx context.Context, p Pairing) (bool, error)
 	// Done ends a pairing whose match has been created.

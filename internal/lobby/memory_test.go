@@ -9,10 +9,7 @@ import (
 	"sync"
 )
 
-const (
-	aliveMS = 5000 // how long a ticket of the memory waits unattended
-	inSlice = 8    // how many tickets are in a slice
-)
+const aliveMS = 5000 // how long a ticket of the memory waits unattended
 
 // memory is a Store in maps, by the contract of the scripts.
 type memory struct {
@@ -61,7 +58,7 @@ func (m *memory) drop(id string) {
 	delete(m.alive, id)
 }
 
-func (m *memory) Near(_ context.Context, t Ticket, slice int, now int64) ([]Ticket, bool, error) {
+func (m *memory) Near(_ context.Context, t Ticket, s Slice, now int64) ([]Ticket, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, ok := m.tickets[t.ID]; !ok {
@@ -74,20 +71,26 @@ func (m *memory) Near(_ context.Context, t Ticket, slice int, now int64) ([]Tick
 		m.tickets[t.ID] = t
 	}
 	m.alive[t.ID] = now + aliveMS
-	var near []Ticket
+	var higher, lower []Ticket // the ticket itself takes a place, as in the scripts
 	for id, c := range m.tickets {
 		switch {
 		case m.alive[id] < now:
 			m.drop(id)
-		case id != t.ID:
-			near = append(near, c)
+		case c.Rating() >= t.Rating():
+			higher = append(higher, c)
+		default:
+			lower = append(lower, c)
 		}
 	}
-	slices.SortFunc(near, func(a, b Ticket) int {
-		return cmp.Or(cmp.Compare(distance(t, a), distance(t, b)), cmp.Compare(a.ID, b.ID))
-	})
-	from := min(slice*inSlice, len(near))
-	return near[from:min(from+inSlice, len(near))], true, nil
+	oldest := func(a, b Ticket) int { return cmp.Or(cmp.Compare(a.Rating(), b.Rating()), cmp.Compare(a.ID, b.ID)) }
+	slices.SortFunc(higher, oldest)
+	slices.SortFunc(lower, func(a, b Ticket) int { return oldest(b, a) })
+	var near []Ticket
+	for _, side := range [][]Ticket{higher, lower} {
+		from := min(s.Skip, len(side))
+		near = append(near, side[from:min(from+s.Count, len(side))]...)
+	}
+	return slices.DeleteFunc(near, func(c Ticket) bool { return c.ID == t.ID }), true, nil
 }
 
 func (m *memory) Pair(_ context.Context, p Pairing) (bool, error) {
@@ -253,8 +256,8 @@ func (l *link) Enter(ctx context.Context, t Ticket, former Busy, now int64) (wai
 	return waiting, with, err
 }
 
-func (l *link) Near(ctx context.Context, t Ticket, slice int, now int64) (near []Ticket, waits bool, err error) {
-	err = l.over("Near", func() error { near, waits, err = l.memory.Near(ctx, t, slice, now); return err })
+func (l *link) Near(ctx context.Context, t Ticket, s Slice, now int64) (near []Ticket, waits bool, err error) {
+	err = l.over("Near", func() error { near, waits, err = l.memory.Near(ctx, t, s, now); return err })
 	if err != nil {
 		return nil, false, err
 	}

@@ -3,7 +3,7 @@ package lobby
 import (
 	"context"
 	"errors"
-	"slices"
+	"math"
 	"time"
 
 	"laststand/internal/match"
@@ -59,23 +59,30 @@ func (l *Lobby) pairUp(ctx context.Context, t Ticket) (waits bool, err error) {
 	return false, nil
 }
 
-// farthest bounds how far from its own rating a ticket looks, in slices.
-const farthest = 4
-
 // seek looks for an opponent among the tickets that wait, the nearest first,
-// nil for none, and says whether the ticket itself still waits.
+// nil for none, and says whether the ticket itself still waits. It looks at the
+// next slice as long as that may hold a better one.
 func (l *Lobby) seek(ctx context.Context, t Ticket) (other *Ticket, waits bool, err error) {
-	for slice := range farthest {
-		near, waits, err := l.Store.Near(ctx, t, slice, l.Now())
-		if err != nil || !waits || len(near) == 0 {
+	var seen []Ticket
+	for _, s := range slicesOf {
+		near, waits, err := l.Store.Near(ctx, t, s, l.Now())
+		if err != nil || !waits {
 			return nil, waits, err
 		}
-		near = slices.DeleteFunc(near, func(c Ticket) bool { return !l.enough(t.Game, t.Wish.And(c.Wish)) })
-		if other, ok := pick(t, near, l.Now()); ok {
-			return &other, true, nil
+		for _, c := range near {
+			if l.enough(t.Game, t.Wish.And(c.Wish)) {
+				seen = append(seen, c)
+			}
+		}
+		if best, ok := pick(t, seen, l.Now()); ok {
+			other = &best
+		}
+		higher, lower := s.unseen(t, near)
+		if other != nil && surely(t, *other, higher, lower) || math.IsInf(min(higher, lower), 1) {
+			break
 		}
 	}
-	return nil, true, nil
+	return other, true, nil
 }
 
 // enough says whether the bank holds a duel's questions for a wish: two wishes

@@ -11,9 +11,10 @@
 // benchmark. events/s are those that reach their reporters in the measured
 // seconds, us/event is processor time, of this process and of Redis.
 //
-//   - Pairs: the article's two scripts and ours in turn, -pairs times; medians, and
-//     the median of what ours is times the other.
-//   - Ours: ours alone, for a profile.
+//   - Pairs: the article's two scripts, ours and the floor in turn, -pairs times;
+//     medians, and the median of what ours is times the article's.
+//   - Floor: the least that Redis has to do, for as many bytes: see least.
+//   - Ours: ours alone, for a profile (-cpuprofile: all but Redis is this process).
 //   - Once: ours for events whose ids are taken once, as the server says what its
 //     own players do.
 //   - Streams: one stream for all games and a consumer group, so without batches

@@ -18,29 +18,42 @@ func ourLoad() load {
 	return load{name: "ours", producers: few, chunk: chunk, window: *window, open: openOurs}
 }
 
+func floorLoad() load {
+	return load{name: "floor", producers: few, chunk: chunk, window: *window, open: openLeast}
+}
+
 // BenchmarkPairs is the goal: ours takes at least 8 times as many events as the
 // article's scripts, and at least 500,000 a second.
 func BenchmarkPairs(b *testing.B) {
 	rdb := connect(b)
 	var pair []pairRun
 	for i := range *pairs {
-		run := pairRun{theirs: drive(b, rdb, articleLoad()), ours: drive(b, rdb, ourLoad())}
+		run := pairRun{theirs: drive(b, rdb, articleLoad()), ours: drive(b, rdb, ourLoad()), floor: drive(b, rdb, floorLoad())}
 		b.Logf("pair %d: article %v", i+1, run.theirs)
 		b.Logf("        ours    %v: %.1f times", run.ours, run.ratio())
+		b.Logf("        floor   %v", run.floor)
 		pair = append(pair, run)
 	}
 	b.ReportMetric(rig.Median(pair, func(p pairRun) float64 { return p.theirs.rate }), "article-events/s")
 	b.ReportMetric(rig.Median(pair, func(p pairRun) float64 { return p.ours.rate }), "ours-events/s")
 	b.ReportMetric(rig.Median(pair, pairRun.ratio), "times")
+	b.ReportMetric(rig.Median(pair, func(p pairRun) float64 { return p.floor.rate }), "floor-events/s")
+	for name, of := range map[string]func(pairRun) figures{"ours": func(p pairRun) figures { return p.ours }, "floor": func(p pairRun) figures { return p.floor }} {
+		b.ReportMetric(rig.Median(pair, func(p pairRun) float64 { return of(p).process }), name+"-here-us/event")
+		b.ReportMetric(rig.Median(pair, func(p pairRun) float64 { return of(p).redis }), name+"-redis-us/event")
+	}
 	b.ReportMetric(0, "ns/op") // says nothing here: left out
 }
 
-type pairRun struct{ theirs, ours figures }
+type pairRun struct{ theirs, ours, floor figures }
 
 func (p pairRun) ratio() float64 { return p.ours.rate / p.theirs.rate }
 
 // BenchmarkOurs is ours alone, for a profile.
 func BenchmarkOurs(b *testing.B) { drive(b, connect(b), ourLoad()).report(b) }
+
+// BenchmarkFloor is the floor alone.
+func BenchmarkFloor(b *testing.B) { drive(b, connect(b), floorLoad()).report(b) }
 
 // BenchmarkOnce is ours as the server says what its own players do.
 func BenchmarkOnce(b *testing.B) {

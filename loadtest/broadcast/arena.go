@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -50,10 +51,45 @@ func arena(ctx context.Context, o options) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	if err := lead(host, made.ArenaID, o.pushes); err != nil {
+	took, err := taken(ctx, server, o, func() error { return lead(host, made.ArenaID, o.pushes) })
+	if err != nil {
 		return outcome{}, err
 	}
-	return sum(crowd, o)
+	one, err := sum(crowd, o)
+	one.server = o.perFrame(took, 2*o.pushes) // what closes a question goes to all too
+	return one, err
+}
+
+// taken is the processor time that a server takes while f goes on, of which it
+// writes the profiles where that is wanted.
+func taken(ctx context.Context, s *rig.Server, o options, f func() error) (time.Duration, error) {
+	profiled := make(chan error, 1)
+	if o.profile == "" {
+		profiled <- nil
+	} else {
+		token, err := s.Admin(ctx)
+		if err != nil {
+			return 0, err
+		}
+		go func() { profiled <- s.Profile(ctx, token, o.profile, max(int(o.lasts().Seconds()), 1)) }()
+	}
+	before, err := s.CPU()
+	if err != nil {
+		return 0, err
+	}
+	if err := f(); err != nil {
+		return 0, err
+	}
+	after, err := s.CPU()
+	return after.Less(before).Server, errors.Join(err, <-profiled)
+}
+
+// lasts is for how long a host leads.
+func (o options) lasts() time.Duration { return time.Duration(2+2*o.pushes) * pause }
+
+// perFrame is the part of each frame, in µs, where so many go to each watcher.
+func (o options) perFrame(took time.Duration, each int) float64 {
+	return float64(took.Microseconds()) / float64(each*o.watchers)
 }
 
 // lead starts the arena and opens and closes its questions.

@@ -23,7 +23,7 @@ import (
 // bare measures the floor with pushes of a size.
 func bare(ctx context.Context, o options, size int) (outcome, error) {
 	child, err := rig.StartChild(ctx, "-as", "floor", "-size", strconv.Itoa(size),
-		"-watchers", strconv.Itoa(o.watchers/o.processes*o.processes))
+		"-watchers", strconv.Itoa(o.watchers))
 	if err != nil {
 		return outcome{}, err
 	}
@@ -35,14 +35,23 @@ func bare(ctx context.Context, o options, size int) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
+	before, err := rig.Taken(strconv.Itoa(child.ID()))
+	if err != nil {
+		return outcome{}, err
+	}
 	for range o.pushes {
 		if _, err := fmt.Fprintln(child, "push"); err != nil {
 			return outcome{}, err
 		}
 		time.Sleep(pause)
 	}
-	sums, err := sum(crowd, o)
-	return sums, errors.Join(err, child.End())
+	after, err := rig.Taken(strconv.Itoa(child.ID()))
+	if err != nil {
+		return outcome{}, err
+	}
+	one, err := sum(crowd, o)
+	one.server = o.perFrame(after-before, o.pushes)
+	return one, errors.Join(err, child.End())
 }
 
 // serveFloor writes a push of a size to every socket, one after the other, for

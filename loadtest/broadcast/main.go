@@ -4,10 +4,12 @@
 //
 //	go run ./loadtest/broadcast                 # 10,000 watchers, 3 runs of each, medians
 //	go run ./loadtest/broadcast -watchers 2000 -pushes 10 -runs 1
+//	go run ./loadtest/broadcast -runs 1 -profile /tmp/broadcast    # and go tool pprof /tmp/broadcast.profile
 //
 // A push's time runs from the instant at which the server says that it opened
 // the question (the floor: at which it begins to write) until the last watcher
-// has read it. It needs redis-server. Load goes to loopback only.
+// has read it. Server µs are the processor time of whoever pushes, for each frame
+// that a watcher got; an arena also pushes that a question is closed. It needs redis-server. Load goes to loopback only.
 package main
 
 import (
@@ -23,6 +25,7 @@ import (
 
 type options struct {
 	watchers, pushes, runs, processes int
+	profile                           string
 }
 
 func main() {
@@ -36,6 +39,7 @@ func main() {
 	flag.IntVar(&o.pushes, "pushes", 20, "of each run")
 	flag.IntVar(&o.runs, "runs", 3, "runs of each kind; medians are printed")
 	flag.IntVar(&o.processes, "processes", 2, "that the watchers are spread over")
+	flag.StringVar(&o.profile, "profile", "", "write the server's profiles of its pushes to FILE.profile (processor time) and FILE.allocs, of the last run")
 	flag.Parse()
 	var err error
 	switch *role {
@@ -53,9 +57,10 @@ func main() {
 }
 
 func measure(o options) error {
+	o.watchers -= o.watchers % o.processes
 	fmt.Printf("machine: %d cores, %s, %s; servers and watchers share it; %d watchers, %d pushes a run, median of %d\n",
 		runtime.NumCPU(), runtime.GOARCH, runtime.Version(), o.watchers, o.pushes, o.runs)
-	fmt.Printf("%-12s %10s %10s %10s\n", "", "p50 ms", "max ms", "bytes")
+	fmt.Printf("%-12s %10s %10s %10s %12s\n", "", "p50 ms", "max ms", "bytes", "server µs")
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()
 	var laststand, floor []outcome
@@ -75,13 +80,15 @@ func measure(o options) error {
 	return nil
 }
 
-// outcome is what one run took, in milliseconds.
+// outcome is what one run took; times in milliseconds.
 type outcome struct {
 	p50, max float64
-	bytes    int // of a push
+	bytes    int     // of a push
+	server   float64 // µs of processor time, of a frame
 }
 
 func show(name string, runs []outcome) {
-	fmt.Printf("%-12s %10.1f %10.1f %10d\n", name, rig.Median(runs, func(r outcome) float64 { return r.p50 }),
-		rig.Median(runs, func(r outcome) float64 { return r.max }), runs[0].bytes)
+	middle := func(of func(outcome) float64) float64 { return rig.Median(runs, of) }
+	fmt.Printf("%-12s %10.1f %10.1f %10d %12.2f\n", name, middle(func(r outcome) float64 { return r.p50 }),
+		middle(func(r outcome) float64 { return r.max }), runs[0].bytes, middle(func(r outcome) float64 { return r.server }))
 }

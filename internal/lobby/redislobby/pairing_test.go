@@ -38,7 +38,7 @@ func TestUndo(t *testing.T) {
 		}
 		h.checkWhere("ada", lobby.Busy{Ticket: "t_ada"})
 		h.checkWhere("bob", lobby.Busy{Ticket: "t_bob"})
-		near, waits, err := h.Near(h.Context(), bob, 0, now)
+		near, waits, err := h.Near(h.Context(), bob, nearest, now)
 		if err != nil || !waits || len(near) != 1 || !reflect.DeepEqual(near[0], ada) {
 			h.Errorf("%+v, %v, %v", near, waits, err)
 		}

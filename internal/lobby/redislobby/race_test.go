@@ -99,7 +99,7 @@ func (h *hall) seek(node *Store, t lobby.Ticket) {
 		return
 	}
 	for {
-		near, waits, err := node.Near(h.Context(), t, 0, epoch)
+		near, waits, err := node.Near(h.Context(), t, nearest, epoch)
 		if err != nil {
 			h.Error(err)
 			return

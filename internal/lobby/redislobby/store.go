@@ -19,8 +19,6 @@ import (
 const (
 	// aliveMS is how long a ticket waits that its node does not look after.
 	aliveMS = 5000
-	// nearMost is how many tickets are in a slice either way by rating.
-	nearMost = 32
 	// busyTTL is longer than any arena waits and is played; looking after a
 	// ticket renews it.
 	busyTTL = 48 * time.Hour
@@ -81,14 +79,14 @@ func (s *Store) Enter(ctx context.Context, t lobby.Ticket, former lobby.Busy, no
 }
 
 // Near implements lobby.Store.
-func (s *Store) Near(ctx context.Context, t lobby.Ticket, slice int, now int64) ([]lobby.Ticket, bool, error) {
+func (s *Store) Near(ctx context.Context, t lobby.Ticket, of lobby.Slice, now int64) ([]lobby.Ticket, bool, error) {
 	ticket, err := json.Marshal(t)
 	if err != nil {
 		return nil, false, fmt.Errorf("redislobby: near: %w", err)
 	}
 	k := keys{t.Game}
 	raw, err := nearScript.Run(ctx, s.client, []string{k.tickets(), k.waiting(), k.alive(), k.busy(t.Seat.Player)},
-		t.ID, t.Rating(), now, now+aliveMS, nearMost, slice*nearMost, ticket, busyTTL.Milliseconds()).StringSlice()
+		t.ID, t.Rating(), now, now+aliveMS, of.Count, of.Skip, ticket, busyTTL.Milliseconds()).StringSlice()
 	if errors.Is(err, redis.Nil) {
 		return nil, false, nil
 	}

@@ -19,6 +19,9 @@ import (
 
 const epoch = 1_795_212_345_678
 
+// nearest are more than wait in most tests.
+var nearest = lobby.Slice{Count: 32}
+
 // hall is a game of its own in a Redis, and a test of it.
 type hall struct {
 	*testing.T
@@ -55,7 +58,7 @@ func (h *hall) enter(t lobby.Ticket, now int64) int64 {
 // itself does not wait.
 func (h *hall) near(t lobby.Ticket, now int64) []string {
 	h.Helper()
-	tickets, waits, err := h.Near(h.Context(), t, 0, now)
+	tickets, waits, err := h.Near(h.Context(), t, nearest, now)
 	if err != nil || !waits && len(tickets) > 0 {
 		h.Fatalf("%v, %d, %v", waits, len(tickets), err)
 	}
@@ -107,7 +110,7 @@ func TestEnter(t *testing.T) {
 		}
 		h.checkWhere("ada", lobby.Busy{Ticket: "t_ada"})
 		h.checkWhere("nobody", lobby.Busy{})
-		got, waits, err := h.Near(h.Context(), bob, 0, epoch)
+		got, waits, err := h.Near(h.Context(), bob, nearest, epoch)
 		if err != nil || !waits || len(got) != 1 || !reflect.DeepEqual(got[0], ada) {
 			h.Errorf("%+v, %v, %v", got, waits, err)
 		}
@@ -174,7 +177,7 @@ func TestNear(t *testing.T) {
 	each(t, func(h *hall) {
 		own := h.ticket("own", 1500.5)
 		h.enter(own, epoch)
-		const others = 2*nearMost + 20
+		const others = 84
 		for i := range others {
 			gap := float64(1 + i/2)
 			if i%2 == 0 {
@@ -183,14 +186,14 @@ func TestNear(t *testing.T) {
 			h.enter(h.ticket(fmt.Sprintf("p_%03d", i), 1500.5+gap), epoch)
 		}
 		listed := 0
-		for slice, want := range []int{2*nearMost - 1, 21, 0} {
-			near, waits, err := h.Near(h.Context(), own, slice, epoch)
+		for s, want := range map[lobby.Slice]int{{Count: 4}: 7, {Skip: 4, Count: 28}: 56, {Skip: 32, Count: 32}: 21, {Skip: 64, Count: 32}: 0} {
+			near, waits, err := h.Near(h.Context(), own, s, epoch)
 			if err != nil || !waits || len(near) != want {
-				h.Errorf("slice %d: %d tickets, %v, %v, want %d", slice, len(near), waits, err, want)
+				h.Errorf("slice %+v: %d tickets, %v, %v, want %d", s, len(near), waits, err, want)
 			}
 			for _, t := range near {
-				if gap := math.Abs(t.Rating() - own.Rating()); gap < float64(slice*nearMost) || gap > float64((slice+1)*nearMost) {
-					h.Errorf("%s is in slice %d, %g away", t.ID, slice, gap)
+				if gap := math.Abs(t.Rating() - own.Rating()); gap < float64(s.Skip) || gap > float64(s.Skip+s.Count) {
+					h.Errorf("%s is in slice %+v, %g away", t.ID, s, gap)
 				}
 			}
 			listed += len(near)
@@ -234,7 +237,7 @@ func TestExpiredTicketsLeave(t *testing.T) {
 		}
 		// Its node was only slow: the ticket comes back, with its age.
 		h.checkNear(other, now+2, "own")
-		got, _, err := h.Near(h.Context(), own, 0, now+2)
+		got, _, err := h.Near(h.Context(), own, nearest, now+2)
 		if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], other) {
 			h.Errorf("%+v, %v", got, err)
 		}

@@ -1,0 +1,59 @@
+package redislobby
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/lobby"
+	"laststand/internal/trial"
+)
+
+// BenchmarkNear is what a look at those who wait costs Redis, by how many are
+// listed on either side.
+func BenchmarkNear(b *testing.B) {
+	o, err := redis.ParseURL(trial.Redis(b).URL)
+	if err != nil {
+		b.Fatal(err)
+	}
+	client := redis.NewClient(o)
+	defer client.Close()
+	h := &hall{T: &testing.T{}, Store: New(client), game: "game." + ulid.Make().String()}
+	own := h.ticket("own", 1500)
+	for i := range 200 {
+		if _, _, err := h.Enter(b.Context(), h.ticket(fmt.Sprint("p_", i), float64(1400+i)), lobby.Busy{}, epoch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if _, _, err := h.Enter(b.Context(), own, lobby.Busy{}, epoch); err != nil {
+		b.Fatal(err)
+	}
+	for _, count := range []int{4, 32} {
+		b.Run(fmt.Sprint(count), func(b *testing.B) {
+			before := spent(b.Context(), client)
+			for b.Loop() {
+				if near, waits, err := h.Near(b.Context(), own, lobby.Slice{Count: count}, epoch); err != nil || !waits || len(near) != 2*count-1 {
+					b.Fatal(len(near), waits, err)
+				}
+			}
+			b.ReportMetric((spent(b.Context(), client)-before)*1e6/float64(b.N), "redis-us/op")
+		})
+	}
+}
+
+// spent is the processor time of Redis so far, in seconds.
+func spent(ctx context.Context, client *redis.Client) (seconds float64) {
+	for line := range strings.Lines(client.Info(ctx, "cpu").Val()) {
+		var part float64
+		for _, of := range []string{"user", "sys"} {
+			if n, _ := fmt.Sscanf(line, "used_cpu_"+of+":%f", &part); n == 1 {
+				seconds += part
+			}
+		}
+	}
+	return seconds
+}
