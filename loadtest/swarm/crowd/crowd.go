@@ -20,6 +20,7 @@ type Crowd struct {
 	tally     tally.Tally
 	book      player.Book
 	connected atomic.Int64
+	playing   atomic.Int64 // in a match that is not over
 	posted    atomic.Int64
 
 	life    context.Context // at its end everybody is gone at once
@@ -153,7 +154,7 @@ func (c *Crowd) Said() (s Said, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s = Said{
-		At: time.Now().UnixMilli(), Connected: c.connected.Load(), Slice: slice, Seen: c.seen, Untrue: c.untrue, Untold: c.untold,
+		At: time.Now().UnixMilli(), Connected: c.connected.Load(), Playing: c.playing.Load(), Slice: slice, Seen: c.seen, Untrue: c.untrue, Untold: c.untold,
 	}
 	c.seen, c.untrue, c.untold = nil, nil, 0
 	return s, err

@@ -57,6 +57,7 @@ type Command struct {
 type Said struct {
 	At        int64        `json:"at"` // epoch ms
 	Connected int64        `json:"connected"`
+	Playing   int64        `json:"playing"` // in matches
 	Slice     tally.Slice  `json:"slice"`
 	Seen      []truth.Seen `json:"seen,omitempty"`
 	Untrue    []string     `json:"untrue,omitempty"`

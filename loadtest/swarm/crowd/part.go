@@ -66,6 +66,7 @@ const (
 // play gets into a match and plays it to its end.
 func (p *person) play(group context.Context, e entry) error {
 	t := &part{person: p, entry: e, group: group, since: time.Now()}
+	defer t.rest()
 	t.Ask(t.kind, t.data)
 	for !t.done() {
 		t.act(time.Now())
@@ -84,6 +85,16 @@ func (p *person) play(group context.Context, e entry) error {
 	t.tell(errGone)
 	return t.end()
 }
+
+// rest notes that a player is in no match any more.
+func (t *part) rest() {
+	if t.plays() {
+		t.c.playing.Add(-1)
+	}
+}
+
+// plays says whether a match was begun, and not to lead it.
+func (t *part) plays() bool { return t.match != nil && t.host == nil }
 
 var errGone = errors.New("the arena had begun")
 

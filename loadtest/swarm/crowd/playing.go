@@ -50,6 +50,9 @@ func (t *part) found(h player.Heard) error {
 		t.c.tally.Add(tally.Found, h.Came.Sub(t.since))
 	}
 	t.match, t.since = truth.Begin(h.Match, t.ID, h.Raw, found), h.Came
+	if t.plays() {
+		t.c.playing.Add(1)
+	}
 	return nil
 }
 

@@ -26,6 +26,7 @@ type Gauge struct {
 	Nodes   []Use   `json:"nodes"`
 	Redis   Use     `json:"redis"`
 	Clients Use     `json:"clients"` // all crowds together
+	Playing int64   `json:"playing"` // in matches
 }
 
 // gauges read what processes use. They are not safe for concurrent use.
@@ -51,6 +52,9 @@ func (d *drill) watch(ctx context.Context) {
 			return
 		case <-tick.C:
 			one := g.read(ctx)
+			for _, l := range d.crowds {
+				one.Playing += l.playing.Load()
+			}
 			d.mu.Lock()
 			d.gauges = append(d.gauges, one)
 			d.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 type link struct {
 	Process
 	connected atomic.Int64
+	playing   atomic.Int64
 	reading   sync.WaitGroup
 	gone      chan struct{} // closed when the output has ended
 	done      *crowd.Done   // valid once gone is closed, nil where it ended otherwise
@@ -42,6 +43,7 @@ func (l *link) read(take func(crowd.Said)) {
 			return
 		}
 		l.connected.Store(s.Connected)
+		l.playing.Store(s.Playing)
 		take(s)
 		if s.Done != nil {
 			l.done = s.Done

@@ -1,6 +1,7 @@
 package drill
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"runtime"
@@ -22,6 +23,7 @@ type Report struct {
 	Players     int       `json:"players"`
 	Database    string    `json:"database"`
 	Seconds     float64   `json:"seconds"` // of the load
+	FromS       float64   `json:"from_s"`  // the load began
 	AnswersPerS float64   `json:"answers_per_s"`
 
 	Times   map[tally.Kind]tally.Quantiles `json:"times"`  // while the load was on; connect, found and settled: in the whole run
@@ -54,6 +56,7 @@ func (d *drill) fill(r *Report, from, to int) {
 	r.Nodes, r.Processes, r.Database = len(d.stage.urls), len(d.crowds), d.stage.database
 	r.Connections, r.Players = d.connections(), d.Duellists+d.Buzzer+d.Survival
 	r.EveryS = d.series.Every().Seconds()
+	r.FromS = float64(from) * r.EveryS
 	r.Seconds = float64(max(to-from, 0)) * r.EveryS
 	r.Times, r.Counts = load.All(), whole.Counts
 	for _, k := range []tally.Kind{tally.Connect, tally.Found, tally.Settled} { // many of these are before and after
@@ -134,16 +137,27 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// writeUse writes what the processes used while the load was on.
+// underLoad are the gauges while the load was on, or all where there is none of these.
+func (r *Report) underLoad() []Gauge {
+	on := slices.DeleteFunc(slices.Clone(r.Gauges), func(g Gauge) bool { return g.AtS <= r.FromS || g.AtS > r.FromS+r.Seconds })
+	if len(on) == 0 {
+		return r.Gauges
+	}
+	return on
+}
+
+// writeUse writes what the processes used while the load was on, the most in the whole
+// run, and how many were in matches.
 func (r *Report) writeUse(b *strings.Builder) {
 	if len(r.Gauges) == 0 {
 		return
 	}
+	load := r.underLoad()
 	mean := func(of func(Gauge) float64) (sum float64) {
-		for _, g := range r.Gauges {
+		for _, g := range load {
 			sum += of(g)
 		}
-		return sum / float64(len(r.Gauges))
+		return sum / float64(len(load))
 	}
 	most := func(of func(Gauge) float64) (out float64) {
 		for _, g := range r.Gauges {
@@ -161,6 +175,8 @@ func (r *Report) writeUse(b *strings.Builder) {
 	}
 	line("redis", func(g Gauge) Use { return g.Redis })
 	line("players", func(g Gauge) Use { return g.Clients })
+	fewest := slices.MinFunc(load, func(a, b Gauge) int { return cmp.Compare(a.Playing, b.Playing) }).Playing
+	fmt.Fprintf(b, "in matches %.0f players (mean), %d at least\n", mean(func(g Gauge) float64 { return float64(g.Playing) }), fewest)
 	fmt.Fprintf(b, "%.0f bytes of the nodes a connection, of all that they are\n\n", r.PerConnection)
 }
 

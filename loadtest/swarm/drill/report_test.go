@@ -74,3 +74,24 @@ func TestVerdict(t *testing.T) {
 		t.Errorf("%s", r)
 	}
 }
+
+// What was used is that of the load, and not of what came before and after; the fewest
+// who were in matches then are told too.
+func TestUseUnderLoad(t *testing.T) {
+	t.Parallel()
+	r := reported()
+	r.FromS, r.Seconds = 0.5, 2
+	for i, playing := range []int64{0, 60, 40, 0} {
+		r.Gauges[i].Playing = playing
+		r.Gauges[i].Nodes[0].Cores = float64(playing) / 100
+	}
+	for _, want := range []string{"0.50 cores (mean)", "in matches 50 players (mean), 40 at least"} {
+		if !strings.Contains(r.String(), want) {
+			t.Errorf("%q is not told:\n%s", want, r)
+		}
+	}
+	r.FromS = 100 // it broke off before
+	if !strings.Contains(r.String(), "in matches 25 players (mean), 0 at least") {
+		t.Errorf("%s", r)
+	}
+}

@@ -36,7 +36,7 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	unseen := func(nodes []Use) []Gauge {
-		return []Gauge{{1, nodes, Use{}, Use{}}, {2, nodes, Use{}, Use{}}, {3, nodes, Use{}, Use{}}}
+		return []Gauge{{AtS: 1, Nodes: nodes}, {AtS: 2, Nodes: nodes}, {AtS: 3, Nodes: nodes}}
 	}
 	for name, all := range map[string][]Gauge{"nothing": nil, "no node": unseen(nil), "a node whose metrics were not read": unseen([]Use{{MB: 200}})} {
 		if s := soaked(all, 0, 3); len(s.Bars) != 1 {
@@ -91,6 +91,36 @@ func TestRecovered(t *testing.T) {
 	}
 	if after := d.recovered(s, 0, 6); after != -1 {
 		t.Errorf("recovered after %v s of too few", after)
+	}
+}
+
+// What was measured is the rate, and how many were refused for now; what they took is
+// that of the same spans.
+func TestMeasured(t *testing.T) {
+	t.Parallel()
+	d := &drill{series: tally.NewSeries(time.Second)}
+	began := time.Now()
+	for n := range 4 {
+		var seen tally.Tally
+		for range 10 * n {
+			seen.Add(tally.Answer, 5*time.Millisecond)
+		}
+		seen.Count("duel.join overloaded", int64(n))
+		seen.Count("answer question_closed", 7)
+		slice, err := seen.Take()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.series.Add(began.Add(time.Duration(n)*time.Second+700*time.Millisecond), slice); err != nil {
+			t.Fatal(err)
+		}
+		d.gauges = append(d.gauges, Gauge{AtS: float64(n) + .5, Nodes: []Use{{Cores: float64(n), LagMS: 8}}})
+	}
+	if got := d.measured(1, 3); got.rate != 15 || got.shed != 3 || got.N != 30 {
+		t.Errorf("%+v", got)
+	}
+	if got := d.took(1, 3); got.nodes != 2.5 || got.lag != 8 {
+		t.Errorf("%+v", got)
 	}
 }
 
