@@ -212,7 +212,7 @@ func abandoned(p *Plan) protocol.Numbered {
 }
 
 func step(p *Plan, v View, to State) Step {
-	return Step{Match: p.ID, From: v.Phase, Question: v.Question, To: to, Buzzer: p.Mode == Buzzer}
+	return Step{Match: p.ID, From: v.Phase, Question: v.Question, To: to, Many: v.Players > FullView, Buzzer: p.Mode == Buzzer}
 }
 
 // counted is a step that says how many may answer: in an arena it holds only if

@@ -124,3 +124,22 @@ func TestEnough(t *testing.T) {
 		}
 	}
 }
+
+// What all of an arena have answered is revealed without being sealed before, only
+// as it was read; where many wait for it that is said.
+func TestAllOfAnArenaHaveAnswered(t *testing.T) {
+	t.Parallel()
+	for _, players := range []int64{FullView, FullView + 1} {
+		v := View{
+			State:   State{Phase: Open, Question: 1, Answered: 3, Alive: 3, Right: 2, Players: players, Left: players - 3, Version: 77, DueAt: 15_150},
+			Records: map[string]Record{}, Totals: map[string]Totals{},
+		}
+		s, due := next(newArena(Survival, 3), v, 6000, 0)
+		if !due || s.From != Open || s.Question != 1 || s.Version != 77 || s.To.Phase != Revealed || s.To.Reason != allAnswered || s.To.Alive != 2 {
+			t.Errorf("%v, %+v", due, s)
+		}
+		if s.Many != (players > FullView) {
+			t.Errorf("of %d players: many %v", players, s.Many)
+		}
+	}
+}

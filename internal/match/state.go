@@ -211,6 +211,7 @@ type Step struct {
 	Version  int64 // exactly this one; 0 for any
 	Seen     int64 // the highest version seen
 	To       State // its first group
+	Many     bool  // over FullView players wait for it
 	Buzzer   bool  // opening offers the question's first, whatever ends it takes it back
 	Pushes   []protocol.Numbered
 	Scores   []byte  // kept as View.Scores; nil for as before

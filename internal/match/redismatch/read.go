@@ -32,7 +32,7 @@ func (s *Store) Read(ctx context.Context, q match.ReadQuery) (match.View, error)
 		args = append(args, player)
 	}
 	k := keysOf(q.Match)
-	reply, err := readScript.Run(ctx, s.scripts, []string{
+	reply, err := readScript.Run(ctx, s.way(len(q.Players) > match.FullView), []string{
 		k.match(), k.plan(), k.log(), k.answers(), k.totals(), k.nodes(), k.seats(), k.teams(), k.rank(), k.top(),
 	}, args...).Slice()
 	switch {

@@ -26,7 +26,7 @@ func (s *Store) Step(ctx context.Context, st match.Step) (match.Stepped, error) 
 	if st.KeepMS > 0 {
 		names = append(append(names, k.placing()...), k.passing()...)
 	}
-	values, err := stepScript.Run(ctx, s.scripts, names, args...).Slice()
+	values, err := stepScript.Run(ctx, s.way(st.Many), names, args...).Slice()
 	if err != nil {
 		return match.Stepped{}, fmt.Errorf("redismatch: step of %s: %w", st.Match, err)
 	}

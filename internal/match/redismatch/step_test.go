@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -262,4 +263,42 @@ func (p *play) eachMaster(f func(ctx context.Context, c redis.Cmdable) error) {
 	if err != nil {
 		p.Fatal(err)
 	}
+}
+
+// What many players wait for goes by itself; what few do shares round trips.
+func TestWhatManyWaitForGoesByItself(t *testing.T) {
+	eachArena(t, match.Survival, func(p *play) {
+		p.seat(crowd(51)...)
+		shared := &counting{Scripter: p.client}
+		s := New(p.client, shared)
+		for _, many := range []bool{true, false} {
+			before := shared.runs.Load()
+			step := p.step(p.read().State, match.Starting, -1)
+			step.Many, step.Pushes = many, nil
+			if _, err := s.Step(p.Context(), step); err != nil {
+				p.Fatal(err)
+			}
+			q := match.ReadQuery{Match: p.plan.ID, Players: crowd(51), After: -1}
+			if !many {
+				q.Players = q.Players[:50]
+			}
+			if _, err := s.Read(p.Context(), q); err != nil {
+				p.Fatal(err)
+			}
+			if runs := shared.runs.Load() - before; many && runs > 0 || !many && runs < 2 {
+				p.Errorf("many %v: %d shared round trips", many, runs)
+			}
+		}
+	})
+}
+
+// counting counts the scripts that run on it.
+type counting struct {
+	redis.Scripter
+	runs atomic.Int64
+}
+
+func (c *counting) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	c.runs.Add(1)
+	return c.Scripter.EvalSha(ctx, sha, keys, args...)
 }

@@ -62,6 +62,15 @@ func New(client redis.UniversalClient, scripts redis.Scripter, options ...Option
 	return s
 }
 
+// way is what a script runs on: one that many players wait for goes by itself,
+// rather than after those under way, which are the answers of other matches.
+func (s *Store) way(many bool) redis.Scripter {
+	if many {
+		return s.client
+	}
+	return s.scripts
+}
+
 // Create implements match.Store.
 func (s *Store) Create(ctx context.Context, p *match.Plan, first match.State, found *protocol.Numbered) (bool, error) {
 	plan, err := json.Marshal(p)
