@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"laststand/internal/identity"
 )
 
@@ -119,6 +121,7 @@ func TestWhoIsAtFaultFailsAlone(t *testing.T) {
 	for name, fail := range map[string]func() error{
 		"an error": func() error { return errBad },
 		"a panic":  func() error { panic(errBad) },
+		"a circle": func() error { return &pgconn.PgError{Code: "40P01"} }, // of locks
 	} {
 		t.Run(name, func(t *testing.T) {
 			inDoor(t, func(d *door) {
