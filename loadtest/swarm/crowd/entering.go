@@ -52,8 +52,8 @@ func (t *part) refused(h player.Heard) error {
 	case t.match != nil: // what it was asked for has come by itself
 		return nil
 	case patient(e):
-		t.since = time.Now() // it was heard
-		if t.group.Err() != nil && h.To.Kind == t.kind && t.host == nil {
+		t.since = time.Now()                                               // it was heard
+		if t.group.Err() != nil && h.To.Kind == t.kind && t.round == nil { // a seat in an arena is not given back
 			t.gone, t.at = true, time.Now().Add(t.c.Linger) // no more tries; it may be in, all the same
 			return nil
 		}
@@ -71,6 +71,9 @@ func (t *part) answerRefused(h player.Heard, e protocol.Error, after time.Durati
 	}
 	if !patient(e) {
 		return t.match.Refused(a.Answer, e, a.Second)
+	}
+	if !a.Second {
+		t.match.Unsure(a.Answer)
 	}
 	if q, closed := t.match.Newest(); closed == nil && !a.Second && *a.Question == q.Question {
 		t.answer, t.due = &a, time.Now().Add(after)

@@ -27,6 +27,20 @@ func TestTurnedAwayAgain(t *testing.T) {
 	}
 }
 
+// Who may have a seat in an arena all the same asks on, also in the end: nobody gives
+// that back, and the match would count without its player.
+func TestTurnedAwayFromAnArena(t *testing.T) {
+	t.Parallel()
+	over, end := context.WithCancel(t.Context())
+	end()
+	p := &part{person: &person{Roamer: new(player.Roamer), c: &Crowd{life: t.Context()}}, entry: entry{kind: protocol.TypeArenaJoin, round: new(round)}, group: over}
+	h := player.Heard{To: &player.Request{Kind: protocol.TypeArenaJoin}}
+	h.Data = []byte(`{"code":"unavailable","message":"later","retry_after_ms":100000}`)
+	if err := p.refused(h); err != nil || p.again != h.To || p.gone || p.done() {
+		t.Errorf("%v; again %v, gone %v", err, p.again, p.gone)
+	}
+}
+
 // Who is turned away once nothing new is to begin does not come back; but waits for
 // the match that a request may have led to all the same. That it was turned away is
 // something that it has heard.

@@ -32,6 +32,24 @@ func (m *Match) Answered(a protocol.Answer, reply protocol.Answered, second bool
 	return nil
 }
 
+// Unsure notes that the first answer was refused for now: it may count all the same.
+// Unless it has another reply later, what is told of the question says so.
+func (m *Match) Unsure(a protocol.Answer) {
+	if r := m.round(*a.Question); r != nil {
+		r.unsure = true
+	}
+}
+
+// learn takes what was told of an answer whose reply is not known for its reply.
+func (m *Match) learn(r *round) {
+	for _, one := range r.told {
+		if r.reply == nil && r.unsure && one.ElapsedMS != nil && bytes.Equal(one.Given, r.given) {
+			first := r.closed.First != nil && r.closed.First.Player == m.player
+			r.reply = &protocol.Answered{Question: r.asked.Question, At: r.asked.OpensAt + *one.ElapsedMS, ElapsedMS: *one.ElapsedMS, First: &first}
+		}
+	}
+}
+
 // afterAccepted are the codes with which a second answer may be refused.
 var afterAccepted = []protocol.Code{protocol.CodeDuplicateAnswer, protocol.CodeEliminated, protocol.CodeRateLimited}
 
@@ -51,6 +69,7 @@ func (m *Match) Refused(a protocol.Answer, e protocol.Error, second bool) error 
 		return m.untrue("question %d: an accepted answer got %s", r.asked.Question, e.Code)
 	}
 	r.late = true
+	r.unsure = r.unsure && e.Code != protocol.CodeQuestionClosed // who is out is told so before that it has answered
 	return nil
 }
 

@@ -188,3 +188,43 @@ func TestOut(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// An answer that was refused for now may count, or not: what is told of the question
+// says so, unless it was refused for good when it was sent again. What is told has to
+// be of that answer all the same.
+func TestUnsureAnswer(t *testing.T) {
+	t.Parallel()
+	unsure := func(m *Match, a protocol.Answer) error { m.Unsure(a); return nil }
+	late := func(m *Match, a protocol.Answer) error {
+		m.Unsure(a)
+		return m.Refused(a, protocol.Error{Code: protocol.CodeQuestionClosed}, false)
+	}
+	other := 0
+	for name, test := range map[string]struct {
+		after   func(*Match, protocol.Answer) error
+		counts  bool
+		given   *int
+		untrue  bool
+		correct int
+	}{
+		"it counts":                     {unsure, true, nil, false, 1},
+		"it does not":                   {unsure, false, nil, false, 0},
+		"it counts, and was too late":   {late, true, nil, true, 0},
+		"another one than was sent":     {unsure, true, &other, true, 0},
+		"it counts, and nobody refused": {nil, true, nil, true, 0},
+	} {
+		d := rightAfterASecond()
+		d.reply, d.second = nil, test.after
+		if test.given != nil {
+			d.given = protocol.Given{Choice: test.given}
+		}
+		if !test.counts {
+			d.closed.Results[0] = protocol.QuestionResult{Player: "ada"}
+			d.over.Standings[0] = protocol.OverStanding{Rank: 1, Player: "ada", Asked: 1, TimeMS: limit}
+		}
+		sums, err := d.hear(t)
+		if (err != nil) != test.untrue || err == nil && sums.Correct != test.correct {
+			t.Errorf("%s: %v; %+v", name, err, sums)
+		}
+	}
+}

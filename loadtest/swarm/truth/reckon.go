@@ -43,6 +43,7 @@ type reckoning struct {
 
 func (k *reckoning) round(r *round) error {
 	limit := r.asked.ClosesAt - r.asked.OpensAt
+	k.learn(r)
 	if err := k.stamp(r); err != nil {
 		return err
 	}

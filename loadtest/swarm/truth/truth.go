@@ -51,6 +51,7 @@ type round struct {
 	given    json.RawMessage // as results show it; nil: not answered
 	reply    *protocol.Answered
 	late     bool // it was refused, for the question was closed or the player out
+	unsure   bool // it was refused for now, and may count all the same
 	closed   *protocol.QuestionClosed
 	told     []protocol.QuestionResult // of this player, to all and to them alone
 }
