@@ -3,7 +3,7 @@
 // against the wire contract while it loads.
 //
 //	go run ./loadtest/swarm                                     # 1,950 connections, of which 400 play
-//	go run ./loadtest/swarm -idle 80000 -duels 6000 -buzzer 7000 -survival 7000 -rate 1000 -ramp 800 -for 3m -html swarm.html
+//	go run ./loadtest/swarm -idle 80000 -duels 6000 -buzzer 7000 -survival 7000 -rate 300 -questions 3 -ramp 300 -for 1m -html swarm.html
 //	go run ./loadtest/swarm -spike                              # three times what is sustainable
 //	go run ./loadtest/swarm -soak 20m -html soak.html           # do memory and goroutines stay?
 //	go run ./loadtest/swarm -attach http://127.0.0.1:8080       # a server that runs, with guests that it makes
