@@ -38,7 +38,10 @@ type options struct {
 	told             []string // NAME=VALUE for the script
 }
 
-// quick is the game of the short run: matches of some two seconds.
+// usual is the game of all runs but the short one and a spike.
+const usual = "{duel: {bot_after_ms: 0}}"
+
+// quick is the game of the short run and a spike: matches of some two seconds.
 const quick = "{duel: {questions: 3, time_limit_ms: 5000, countdown_ms: 100, reveal_ms: 100, bot_after_ms: 0}, " +
 	"arena: {time_limit_ms: 5000, countdown_ms: 200, reveal_ms: 100}}"
 
@@ -53,7 +56,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.k6, "k6", "k6", "the k6 to run")
 	flag.StringVar(&o.server, "server", "", "start this binary instead of this tree")
-	flag.StringVar(&o.game, "game", "{duel: {bot_after_ms: 0}}", "settings of the game demo, as YAML in braces")
+	flag.StringVar(&o.game, "game", usual, "settings of the game demo, as YAML in braces")
 	flag.DurationVar(&o.within, "within", 24*time.Hour, "after which the run has failed, and is ended")
 	flag.Parse()
 	if o.script, o.told = flag.Arg(0), flag.Args(); o.script == "" {
@@ -89,6 +92,9 @@ func run(o options) (err error) {
 	if short {
 		o.game = quick
 		o.told = append([]string{"VUS=2", "DURATION=5s", "THINK=100", "P99=0", "TWICE=0.5", "RESUMES=0.3"}, o.told...)
+	}
+	if o.script == "spike" && o.game == usual { // before, while and after it matches begin and end
+		o.game = quick
 	}
 	server, done, err := start(ctx, o)
 	if err != nil {

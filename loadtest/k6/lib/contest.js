@@ -192,7 +192,7 @@ export class Contest {
 
   ended(over) {
     this.over = over;
-    matches.add(1);
+    matches.add(1, this.tags);
     if (this.large && this.away) return this.finish(false);
     holds('goes', over.reason !== 'abandoned', () => `${this.match} was abandoned`);
     const own = over.standings.find((standing) => standing.player === this.player.id);
