@@ -80,7 +80,7 @@ func (n *node) gauge() *pressure.Gauge {
 
 // roomOfLag divides lag_ms into the lag from which on no more duels are played than
 // just now: they are many, and each is short, so that this comes long before the rest.
-const roomOfLag = 25
+const roomOfLag = 64
 
 // unknownUse is the share of the processors that are taken to be at work where it is
 // not known: more duels have room, though not any number at once.

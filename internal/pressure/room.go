@@ -51,11 +51,11 @@ const (
 	trail     = 8    // looks until who has come in takes a share in full
 	steady    = 2    // looks in a row that have too much lag
 	easy      = 0.5  // so busy anybody comes in
-	full      = 0.9  // so busy they are to be
+	full      = 0.85 // so busy they are to be
 	used      = 0.95 // so full it is to be, to be widened
 	wholly    = 0.95 // so busy newcomers take turns before there is too much lag
 	ease      = 0.97 // of those inside are to be there, while there is too much lag
-	stride    = 0.05 // more come in at a look where nothing waits, less where nearly too much does
+	stride    = 0.1  // more come in at a look where nothing waits, less where nearly too much does
 	halving   = 240  // looks in which the bound falls to a half, at most
 
 	surePerProcessor = 100

@@ -26,7 +26,7 @@ const (
 	patience  = 4 * time.Second
 	later     = 2 // times as late as others who are refused do newcomers come again, since that takes a connection
 
-	newcomersPerProcessor = 50 // a second
+	newcomersPerProcessor = 100 // a second
 )
 
 // take gives a newcomer a turn and says when that comes; false where it is too long

@@ -35,6 +35,7 @@ const (
 	lead      = 2                // spans before a rate is measured, for all to have begun
 	wide      = 1.4              // times as many are tried next
 	between   = 1.2              // in the end, about half as many more
+	few       = 0.05             // of those who ask may be turned away at a load that is sustainable: they come in seconds later
 )
 
 // spike finds what is sustainable and offers three times that for a while.
@@ -119,19 +120,29 @@ func (d *drill) sustain(ctx context.Context, s *Spike) error {
 	if holds, err := d.holds(ctx, s, even(float64(s.Players)*between)); err != nil || holds {
 		return err
 	}
-	if err := d.offer(ctx, s.Players, 2*recoverIn); err != nil {
-		return err
+	return d.again(ctx, s)
+}
+
+// again measures what is sustainable once more, now that more have been there; where
+// it does not hold any more, with fewer.
+func (d *drill) again(ctx context.Context, s *Spike) error {
+	for ; s.Players >= firstTry; s.Players = even(float64(s.Players) / between) {
+		if err := d.offer(ctx, s.Players, 2*recoverIn); err != nil {
+			return err
+		}
+		s.Sustainable = 0
+		if holds, err := d.holds(ctx, s, s.Players); err != nil || holds {
+			return err
+		}
 	}
-	q, err := d.try(ctx, s.Players)
-	s.Sustainable, s.Before = q.rate, q.Quantiles
-	return err
+	return fmt.Errorf("what was sustainable was not when it was measured again: the machine does other things too, or give a longer -step")
 }
 
 // holds tries so many players, and takes them for sustainable where answers stay
-// below the bound, nobody is turned away, and there are more of them than before.
+// below the bound, few are turned away, and there are more of them than before.
 func (d *drill) holds(ctx context.Context, s *Spike, players int) (bool, error) {
 	q, err := d.try(ctx, players)
-	if err != nil || q.N == 0 || q.P99 >= float64(d.Bound.Milliseconds()) || q.shed > 0 || q.rate <= s.Sustainable {
+	if err != nil || q.N == 0 || q.P99 >= float64(d.Bound.Milliseconds()) || q.many() || q.rate <= s.Sustainable {
 		return false, err
 	}
 	s.Sustainable, s.Players, s.Before = q.rate, players, q.Quantiles
@@ -144,8 +155,12 @@ func even(n float64) int { return max(int(n)/2*2, 2) }
 type tried struct {
 	tally.Quantiles         // of answers
 	rate            float64 // answers/s
+	found           int64   // matches, by each of their players
 	shed            int64   // refusals
 }
+
+// many says whether more than a few of those who asked to come in were turned away.
+func (t tried) many() bool { return float64(t.shed) > few*float64(t.found+t.shed) }
 
 // try has so many play for a step, and measures.
 func (d *drill) try(ctx context.Context, players int) (t tried, err error) {
@@ -164,12 +179,12 @@ func (d *drill) try(ctx context.Context, players int) (t tried, err error) {
 	return t, nil
 }
 
-// settle waits until nobody has been turned away for some spans, for a while at most:
+// settle waits until few have been turned away for some spans, for a while at most:
 // a node that learns how many it bears may have some come again at first.
 func (d *drill) settle(ctx context.Context) error {
 	for until := time.Now().Add(2 * recoverIn); time.Now().Before(until); {
 		now := d.series.Span(time.Now())
-		if d.measured(now-4, now).shed == 0 {
+		if !d.measured(now-4, now).many() {
 			return nil
 		}
 		if err := d.pause(ctx, d.series.Every()); err != nil {
@@ -182,7 +197,7 @@ func (d *drill) settle(ctx context.Context) error {
 // measured is what was seen between two spans.
 func (d *drill) measured(from, to int) tried {
 	sum := d.series.Between(from, to)
-	t := tried{Quantiles: sum.Quantiles(tally.Answer), shed: shed(sum.Counts)}
+	t := tried{Quantiles: sum.Quantiles(tally.Answer), shed: shed(sum.Counts), found: int64(sum.Quantiles(tally.Found).N)}
 	t.rate = float64(t.N) / (float64(max(to-from, 1)) * d.series.Every().Seconds())
 	return t
 }
@@ -209,13 +224,12 @@ func (d *drill) offer(ctx context.Context, players int, span time.Duration) erro
 }
 
 // recovered is after how many seconds answers were as before, for three spans in
-// a row, and nobody was turned away; -1: not in the time.
+// a row, and few were turned away; -1: not in the time.
 func (d *drill) recovered(s *Spike, from, to int) float64 {
 	well := 0
 	for n := from; n < to; n++ {
-		sum := d.series.Between(n, n+1)
-		q := sum.Quantiles(tally.Answer)
-		if well++; q.N == 0 || shed(sum.Counts) > 0 || q.P99 > max(worse*s.Before.P99, float64(d.Slack.Milliseconds())) {
+		q := d.measured(n, n+1)
+		if well++; q.N == 0 || q.many() || q.P99 > max(worse*s.Before.P99, float64(d.Slack.Milliseconds())) {
 			well = 0
 		}
 		if well == 3 {

@@ -215,3 +215,17 @@ func TestTurnedAway(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
+
+// A load that one in fifty was turned away at is sustainable, one that one in ten was
+// at is not.
+func TestFewAreTurnedAway(t *testing.T) {
+	t.Parallel()
+	for shed, many := range map[int64]bool{0: false, 20: false, 100: true} {
+		if got := (tried{found: 1000 - shed, shed: shed}).many(); got != many {
+			t.Errorf("%d of 1000 turned away: many %v", shed, got)
+		}
+	}
+	if (tried{}).many() {
+		t.Error("nobody asked, and many were turned away")
+	}
+}
