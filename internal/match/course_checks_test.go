@@ -8,14 +8,14 @@ import (
 	"laststand/internal/protocol"
 )
 
-// checkSeal says that a question is closed for the reason that is told.
-func (c *course) checkSeal(before, to State) {
+// checkClose says that a question is closed for the reason that is told.
+func (c *course) checkClose(before, to State) {
 	all := c.oracle.all()
 	if to.Reason == allAnswered && !all {
 		c.Fatalf("not all have answered: %+v", before)
 	}
 	if grace := before.ClosesAt + sealGraceMS; to.Reason == timeout && c.now < grace {
-		c.Fatalf("sealed at %d, before %d", c.now, grace)
+		c.Fatalf("closed at %d, before %d", c.now, grace)
 	}
 }
 

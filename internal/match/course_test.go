@@ -211,8 +211,8 @@ func (c *course) take(s Step) {
 	if again, err := c.store.Step(context.Background(), s); err != nil || again.Taken != first.Taken || again.First != first.First {
 		c.Fatalf("%+v, %v; run again %+v", first, err, again)
 	}
-	if first.Taken && before.Phase == Open && s.To.Phase == Sealed {
-		c.checkSeal(before, s.To)
+	if first.Taken && before.Phase == Open && s.To.Phase != Open {
+		c.checkClose(before, s.To)
 	}
 	c.checkFrames()
 }
