@@ -3,10 +3,13 @@ package match
 import (
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"laststand/internal/protocol"
 )
 
 // The store fails while players of a match of many are to be told their own, at a
@@ -132,6 +135,52 @@ func TestOwnOfACloseThatIsFound(t *testing.T) {
 		w.must(err)
 		if !v.allAnswered() || len(st.owed.players) != len(ins) {
 			w.Errorf("%s, %d players are read of %d", v.Phase, len(st.owed.players), len(ins))
+		}
+	})
+}
+
+// A node that goes to close a question and finds that all have answered the next one
+// tells players their own of that, and nothing that it remembers of the former.
+func TestOwnOfTheNextQuestion(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n, other, p := w.node(), w.node(), newArena(Survival, 3)
+		ins := w.gather(p, FullView+1, n)
+		answer := func(at *node, i, question int, given protocol.Given) {
+			if _, err := at.answer(p, p.seatOf(i).Player, question, given); err != nil {
+				w.Error(err)
+			}
+		}
+		w.must(n.Begin(w.Context(), p.ID))
+		w.passUntil(p, Open, 0)
+		for i := range ins[1:] {
+			answer(n, i+1, 0, rightAnswer(&p.Questions[0]))
+		}
+		held := make(chan struct{})
+		n.link.set(func(method, _ string) fault {
+			switch method {
+			case "Read":
+				<-held
+			case "Due", "Marks":
+				return fails
+			}
+			return works
+		})
+		var last sync.WaitGroup
+		last.Go(func() { answer(n, 0, 0, rightAnswer(&p.Questions[0])) })
+		w.passUntil(p, Open, 1)
+		other.link.set(followsNothing)
+		answer(other, 0, 1, wrongAnswer(&p.Questions[1]))
+		for i := range ins[1:] {
+			answer(other, i+1, 1, rightAnswer(&p.Questions[1]))
+		}
+		close(held)
+		last.Wait()
+		synctest.Wait()
+		for i, in := range ins {
+			own := string(in.lastRaw(w, protocol.TypeOwn))
+			if !strings.Contains(own, `"question":1,"given":{"`) || strings.Contains(own, `"correct":true`) != (i > 0) {
+				w.Errorf("%d: %s", i, own)
+			}
 		}
 	})
 }
