@@ -10,7 +10,8 @@ import (
 //
 //	lobby → starting → countdown → open → sealed → revealed → open … | over → settled
 //
-// A duel begins with countdown.
+// A duel begins with countdown. An arena's question that all have answered is
+// revealed without being sealed.
 type Phase string
 
 // The phases. Starting is lobby to the players' eyes and takes no more seats;
@@ -43,7 +44,7 @@ type State struct {
 	ClosesAt  int64
 	DueAt     int64  // when the next step is due; 0 for never
 	StartedAt int64  // when question 0 opened
-	Reason    string // why the question was sealed
+	Reason    string // why the question was closed
 	Ending    Reason // set where the match is to end at the next step
 	Leaver    string // whose leaving ends it
 	HostPaced bool   // no question opens by itself

@@ -59,8 +59,8 @@ func questionView(p *Plan, s State) protocol.Question {
 	}
 }
 
-// closedView reveals the sealed question that the view stands at. Of many
-// players it names the best.
+// closedView reveals the question that the view stands at, which nobody can answer
+// any more. Of many players it names the best.
 func closedView(p *Plan, v View) protocol.QuestionClosed {
 	q := &p.Questions[v.Question]
 	c := protocol.QuestionClosed{

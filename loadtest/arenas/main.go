@@ -22,8 +22,8 @@
 // time: the rate that is printed is a little lower.
 //
 // Round trips are reads that Redis did from its connections, by INFO. Idle, in soft
-// interrupts and stolen by the host is of all cores (/proc/stat). It needs
-// redis-server. Load goes to loopback only.
+// interrupts and stolen by the host is of all cores since the first reply
+// (/proc/stat). It needs redis-server. Load goes to loopback only.
 package main
 
 import (
