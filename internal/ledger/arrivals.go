@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -26,7 +27,7 @@ const (
 // next. So who comes alone waits for nobody. As many wait as there are calls: who
 // makes these bounds them.
 type arrivals struct {
-	admit    func(context.Context, []*arrival) error // sets created of each; after an error nobody is in
+	admit    func(context.Context, []*arrival) error // sets created of each; after an error nobody is in, but see Ledger.inTx
 	lanes    int
 	together prometheus.Histogram
 
@@ -152,11 +153,9 @@ func theirFault(err error) bool {
 func (q *arrivals) sendSafely(ctx context.Context, batch []*arrival) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			err = fmt.Errorf("panic: %v", fault)
+			err = fmt.Errorf("panic: %v: %s", fault, debug.Stack()) // nobody above sees where
 		}
 	}()
-	ctx, cancel := context.WithCancel(ctx) // rolls back what a panic has left
-	defer cancel()
 	return q.send(ctx, batch)
 }
 

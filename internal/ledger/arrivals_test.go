@@ -113,6 +113,27 @@ func TestWhoHasGivenUpIsLeftOut(t *testing.T) {
 	})
 }
 
+// Who gives up amid the transaction is let go at once, and holds up nobody.
+func TestWhoGivesUpAmidTheTransaction(t *testing.T) {
+	inDoor(t, func(d *door) {
+		d.come(d.Context(), "first")
+		ctx, cancel := context.WithCancel(d.Context())
+		gone := d.come(ctx, "gone")
+		stays := d.come(d.Context(), "stays")
+		d.open <- struct{}{}
+		d.check([]string{"first"})
+		cancel()
+		if err := <-gone[0]; !errors.Is(err, context.Canceled) {
+			d.Errorf("who gives up: %v", err)
+		}
+		d.open <- struct{}{}
+		d.check([]string{"first"}, []string{"gone", "stays"})
+		if err := <-stays[0]; err != nil {
+			d.Errorf("who stays: %v", err)
+		}
+	})
+}
+
 // Who is at fault fails alone, be it that the database refuses the transaction
 // or that taking it in panics.
 func TestWhoIsAtFaultFailsAlone(t *testing.T) {

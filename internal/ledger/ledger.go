@@ -150,8 +150,8 @@ func (l *Ledger) inTx(ctx context.Context, f func(*sql.Tx) error) error {
 	if err != nil {
 		return err
 	}
+	defer func() { _ = tx.Rollback() }() // also of an f that panics; nothing after a commit
 	if err := f(tx); err != nil {
-		_ = tx.Rollback()
 		return err
 	}
 	return tx.Commit()
@@ -164,12 +164,12 @@ func (l *Ledger) look(ctx context.Context, f func(*sql.Tx) error) error {
 	if err != nil {
 		return err
 	}
+	defer func() { _ = tx.Rollback() }() // it has changed nothing
 	if l.unhurried != "" {
 		_, err = tx.ExecContext(ctx, l.unhurried)
 	}
 	if err == nil {
 		err = f(tx)
 	}
-	_ = tx.Rollback() // it has changed nothing
 	return err
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
 	"net"
 	"os"
 	"path/filepath"
@@ -49,6 +50,25 @@ func TestPing(t *testing.T) {
 		}
 		if err := l.Ping(t.Context()); err == nil {
 			t.Fatal("a closed ledger answers")
+		}
+	})
+}
+
+// A panic ends its transaction: SQLite's one connection that writes is free again.
+func TestAPanicEndsItsTransaction(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		for name, in := range map[string]func(context.Context, func(*sql.Tx) error) error{"writing": l.inTx, "reading": l.look} {
+			func() {
+				defer func() { _ = recover() }()
+				err := in(t.Context(), func(*sql.Tx) error { panic(name) })
+				t.Errorf("%s: no panic, %v", name, err)
+			}()
+			if n := l.write.Stats().InUse + l.read.Stats().InUse; n > 0 {
+				t.Errorf("%s: connections are in use after a panic", name)
+			}
 		}
 	})
 }
