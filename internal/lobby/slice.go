@@ -12,8 +12,7 @@ var slicesOf = []Slice{{0, 4}, {4, 28}, {32, 32}, {64, 32}, {96, 32}}
 
 // unseen is how far from t the nearest may be, on either side, who is in none of
 // the slices up to this one, which was listed as near: infinite where there are no
-// more. Tickets that have expired are not listed and make it look so; the next try
-// finds them gone.
+// more. Where very many have expired it may look so: the next try finds them gone.
 func (s Slice) unseen(t Ticket, near []Ticket) (higher, lower float64) {
 	var highers, lowers int
 	for _, c := range near {

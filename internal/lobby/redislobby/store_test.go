@@ -244,6 +244,26 @@ func TestExpiredTicketsLeave(t *testing.T) {
 	})
 }
 
+// Tickets of a node that has died do not hide those who wait beyond them.
+func TestExpiredTicketsHideNobody(t *testing.T) {
+	each(t, func(h *hall) {
+		own := h.ticket("own", 1500)
+		h.enter(own, epoch)
+		for i := range 12 {
+			h.enter(h.ticket(fmt.Sprint("higher_", i), float64(1501+i)), epoch)
+			h.enter(h.ticket(fmt.Sprint("lower_", i), float64(1499-i)), epoch)
+		}
+		now := int64(epoch + aliveMS + 1)
+		for i, r := range []float64{1600, 1400} {
+			h.enter(h.ticket(fmt.Sprint("waits_", i), r), now)
+		}
+		near, waits, err := h.Near(h.Context(), own, lobby.Slice{Count: 4}, now)
+		if err != nil || !waits || len(near) != 2 {
+			h.Errorf("%d tickets, %v, %v", len(near), waits, err)
+		}
+	})
+}
+
 // A ticket that has left for good does not come back.
 func TestATicketThatHasLeftStaysAway(t *testing.T) {
 	each(t, func(h *hall) {
