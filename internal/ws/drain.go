@@ -38,6 +38,7 @@ func (s *Server) Drain(ctx context.Context) {
 				se.drain()
 			}
 		}
+		s.noMore() // of them all who waited for a turn were closed
 		select {
 		case <-ctx.Done():
 		case <-look.C:
@@ -46,6 +47,7 @@ func (s *Server) Drain(ctx context.Context) {
 	for _, se := range s.all() {
 		se.drain()
 	}
+	s.noMore()
 	s.running.Wait()
 	late := time.Now().Add(callWithin) // by then all is over that runs aside now
 	for s.away.running.Load()+s.looks.running.Load() > 0 && time.Now().Before(late) {

@@ -41,6 +41,7 @@ func (se *session) onHello(ctx context.Context, r request, err error) func() {
 	}
 	var pressed *protocol.Error
 	switch {
+	case se.leaving.Load() != nil: // meanwhile
 	case se.barred(err):
 	case errors.As(err, &pressed):
 		se.turnAway(pressed)
@@ -93,7 +94,7 @@ func (se *session) welcome(ctx context.Context, r request, h protocol.Hello, p i
 	}
 	se.beginVisit()
 	se.watchBeat()
-	if playing != nil && playing.ArenaID == "" {
+	if playing != nil && playing.ArenaID == "" || se.server.Lobby.Waits(p.Game, p.ID) {
 		se.returnToRoom()
 	}
 	se.reply(r, protocol.TypeWelcome, protocol.Welcome{

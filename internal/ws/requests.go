@@ -47,7 +47,7 @@ func (se *session) onDuelJoin(ctx context.Context, r request) (func(), error) {
 		Wish: lobby.Wish{Category: j.Category, Lang: j.Lang, Difficulty: j.Difficulty},
 	})
 	if err != nil {
-		if entered {
+		if entered && !se.server.Lobby.Waits(se.game, se.player) {
 			se.leaveRoom()
 		}
 		return then, err

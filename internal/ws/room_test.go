@@ -2,6 +2,7 @@ package ws
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 
@@ -13,10 +14,18 @@ import (
 type hall struct {
 	mu           sync.Mutex
 	most, inside int
-	shut         bool // to newcomers
+	shut         bool       // to newcomers
+	waits        chan error // set: newcomers wait in vain, and why they gave up
+	entered      func()     // see then
 }
 
-func (h *hall) Await(context.Context) error {
+func (h *hall) Await(ctx context.Context) error {
+	if h.waits != nil {
+		h.waits <- nil // it does
+		<-ctx.Done()
+		h.waits <- ctx.Err()
+		return ctx.Err()
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.shut {
@@ -33,12 +42,24 @@ func (h *hall) shutDoor() {
 
 func (h *hall) Enter() error {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	if h.inside == h.most {
+		h.mu.Unlock()
 		return protocol.RetryAfter(protocol.CodeOverloaded, 4000, "too much to do")
 	}
 	h.inside++
+	then := h.entered
+	h.mu.Unlock()
+	if then != nil {
+		then()
+	}
 	return nil
+}
+
+// then sets what is done when somebody has entered, before it is known to whom.
+func (h *hall) then(f func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.entered = f
 }
 
 func (h *hall) Return() {
@@ -120,4 +141,61 @@ func TestNewcomersHaveNoTurn(t *testing.T) {
 			t.Error("who plays has no match")
 		}
 	}
+}
+
+// Who comes back to a ticket takes room again, and so does who is led into a duel, once
+// each; an arena takes none.
+func TestRoomForTickets(t *testing.T) {
+	t.Parallel()
+	h := &hall{most: 2}
+	n := start(t, func(c *Config, _ *lobby.Duel) { c.Room = h })
+	former := newPlayer(n.enter("ada"), "ada")
+	former.join("c")
+	newer := n.enter("ada")
+	former.closes(4409)
+	n.eventually("the former has ended", func() bool { return len(n.all()) == 1 })
+	n.eventually("the ticket is counted", h.holds(1))
+	newer.ask(protocol.TypeDuelJoin, protocol.Empty{})
+	newer.refused(protocol.CodeAlreadyQueued)
+	n.eventually("once", h.holds(1))
+	newer.ask(protocol.TypeDuelLeave, protocol.Empty{})
+	newer.reply(protocol.TypeDuelLeft)
+	n.eventually("and no more", h.holds(0))
+	push := func(kind string, data any) {
+		n.session("ada").Push("m", protocol.EncodeNumbered("m", kind, data).Frame(1))
+		newer.expect(kind)
+	}
+	push(protocol.TypeMatchFound, protocol.MatchFound{Mode: "buzzer", ArenaID: "a"})
+	n.eventually("an arena takes no room", h.holds(0))
+	push(protocol.TypeMatchFound, protocol.MatchFound{Mode: "duel"})
+	n.eventually("a duel does", h.holds(1))
+	push(protocol.TypeMatchOver, protocol.MatchOver{})
+	n.eventually("until it is over", h.holds(0))
+	h.then(func() {
+		n.session("ada").Push("m", protocol.EncodeNumbered("m", protocol.TypeMatchFound, protocol.MatchFound{Mode: "duel"}).Frame(1))
+	})
+	newer.ask(protocol.TypeDuelJoin, protocol.Empty{})
+	newer.reply(protocol.TypeDuelQueued)
+	n.eventually("one that begins meanwhile is counted once", h.holds(1))
+}
+
+// A drain waits for nobody who waits for a turn.
+func TestDrainOfNewcomers(t *testing.T) {
+	t.Parallel()
+	h := &hall{waits: make(chan error)}
+	n := start(t, func(c *Config, _ *lobby.Duel) { c.Room = h })
+	c := n.dial()
+	c.hello("late", nil)
+	if err := <-h.waits; err != nil {
+		t.Error(err)
+	}
+	_, drained := n.leaving()
+	if err := <-h.waits; !errors.Is(err, context.Canceled) {
+		t.Errorf("it waited until %v", err)
+	}
+	c.expect(protocol.TypeDraining)
+	if before, _ := c.closes(protocol.CloseDraining); len(before) > 0 {
+		t.Errorf("%s before the close", before[0].raw)
+	}
+	<-drained
 }

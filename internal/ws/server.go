@@ -100,7 +100,9 @@ type Server struct {
 	origins  origin.List
 	upgrader websocket.Upgrader
 	draining atomic.Bool
-	running  sync.WaitGroup // sessions; added to by enter only, under mu
+	running  sync.WaitGroup  // sessions; added to by enter only, under mu
+	welcomes context.Context //nolint:containedctx // ends when a drain has closed all who wait for a turn
+	noMore   func()          // ends it
 
 	away, looks      aside
 	patient, hurried sandglass
@@ -129,6 +131,7 @@ func New(c Config) *Server {
 		away: aside{most: awayAtOnce}, looks: aside{most: looksAtOnce},
 		helloWithin: helloWithin, frameWithin: frameWithin, writeWithin: writeWithin, callWithin: callWithin,
 	}
+	s.welcomes, s.noMore = context.WithCancel(context.Background())
 	s.beds.init(s)
 	if s.Pressure == nil {
 		s.Pressure = calm{}

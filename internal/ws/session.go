@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,8 +69,8 @@ func (se *session) from() limit.Key { return limit.Address(se.address) }
 
 // Push implements match.Subscriber.
 func (se *session) Push(match string, frames ...[]byte) {
-	if se.inRoom.Load() && slices.ContainsFunc(frames, isOver) {
-		se.leaveRoom()
+	for _, frame := range frames {
+		se.follow(frame)
 	}
 	se.out.push(match, frames...)
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"laststand/internal/identity"
+	"laststand/internal/match"
 	"laststand/internal/pressure"
 	"laststand/internal/protocol"
 )
@@ -39,9 +40,12 @@ func (calm) Return()                     {}
 func (calm) Leave()                      {}
 
 // await has a newcomer wait for a turn to be welcomed, or refuses. Who is in a match
-// is refused nothing.
+// is refused nothing. Nobody waits at a node that has drained.
 func (se *session) await(ctx context.Context, c identity.Claims) error {
-	refused := se.server.Room.Await(ctx)
+	turn, stop := context.WithCancel(ctx)
+	defer context.AfterFunc(se.server.welcomes, stop)()
+	defer stop()
+	refused := se.server.Room.Await(turn)
 	if refused == nil {
 		return nil
 	}
@@ -61,7 +65,10 @@ func (se *session) enterRoom() (entered bool, err error) {
 	if err := se.server.Room.Enter(); err != nil {
 		return false, err
 	}
-	se.inRoom.Store(true)
+	if se.inRoom.Swap(true) { // a duel has just begun, see follow
+		se.server.Room.Leave()
+		return false, nil
+	}
 	return true, nil
 }
 
@@ -79,10 +86,26 @@ func (se *session) leaveRoom() {
 	}
 }
 
-// beginsOver is how the push begins that is the last of a match.
-var beginsOver = []byte(`{"type":"` + protocol.TypeMatchOver + `",`)
+// How pushes begin, and what they say, by which a player is in a duel.
+var (
+	beginsFound = []byte(`{"type":"` + protocol.TypeMatchFound + `",`)
+	beginsOver  = []byte(`{"type":"` + protocol.TypeMatchOver + `",`)
+	beforeData  = []byte(`,"data":`)
+	ofDuel      = []byte(`{"mode":"` + match.Duel + `",`)
+)
 
-func isOver(frame []byte) bool { return bytes.HasPrefix(frame, beginsOver) }
+// follow has the player be in the room from the beginning of a duel to its end: a
+// ticket may have come with another session, or be paired while it is taken back.
+func (se *session) follow(push []byte) {
+	switch {
+	case bytes.HasPrefix(push, beginsOver):
+		se.leaveRoom()
+	case bytes.HasPrefix(push, beginsFound):
+		if _, data, _ := bytes.Cut(push, beforeData); bytes.HasPrefix(data, ofDuel) {
+			se.returnToRoom()
+		}
+	}
+}
 
 // turnAway closes a session whose hello is refused for now, and says when to come
 // again: not at once, since others wait too, and not with all of them.
