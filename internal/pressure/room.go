@@ -140,9 +140,11 @@ func (r *Room) look() {
 // take from this node does not end by refusing players: so a half of them stay for a
 // while, whatever the lag.
 func (r *Room) narrow(inside float64) {
+	half := max(inside/2, float64(r.Sure))
 	if r.since >= halving {
-		r.since, r.least = 0, max(inside/2, float64(r.Sure))
+		r.since, r.least = 0, half
 	}
+	r.least = max(r.least, half) // more have come in meanwhile
 	if r.high == steady {
 		r.bound = min(r.bound, inside)
 	}

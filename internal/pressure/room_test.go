@@ -107,6 +107,22 @@ func TestRoomBesideOthers(t *testing.T) {
 	}
 }
 
+// A half of those who are there when the others come stay, also where some had come
+// when there were few.
+func TestRoomBesideOthersAgain(t *testing.T) {
+	t.Parallel()
+	m := newMachine(1000, Config{})
+	m.offer(100, 50)
+	m.others = 2
+	m.offer(100, 4)
+	m.others = 0
+	m.offer(800, 50)
+	m.others = 2
+	if m.offer(800, 100); m.room.inside.Load() < 380 {
+		t.Errorf("%d are left", m.room.inside.Load())
+	}
+}
+
 // One look with too much lag is none.
 func TestRoomIsSure(t *testing.T) {
 	t.Parallel()
