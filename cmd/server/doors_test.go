@@ -27,17 +27,22 @@ func TestMachineMemory(t *testing.T) {
 		"of it, without a bound":   {map[string]string{"proc/meminfo": meminfo, "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, 2 << 20},
 		"a machine that says less": {map[string]string{"proc/meminfo": "MemFree: 7 kB\n"}, 0},
 	} {
-		files := fstest.MapFS{}
-		for path, text := range test.files {
-			files[path] = &fstest.MapFile{Data: []byte(text)}
-		}
-		if got := machineMemory(files); got != test.want {
+		if got := machineMemory(machineOf(test.files)); got != test.want {
 			t.Errorf("%s: %d, want %d", name, got, test.want)
 		}
 	}
 	if got := memoryLimit(3); got != 3<<20 {
 		t.Errorf("configured: %d", got)
 	}
+}
+
+// machineOf is the root of a machine that tells so much.
+func machineOf(files map[string]string) fstest.MapFS {
+	all := fstest.MapFS{}
+	for path, text := range files {
+		all[path] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return all
 }
 
 // The collector holds the heap below what the process may use, unless GOMEMLIMIT

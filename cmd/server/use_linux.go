@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"syscall"
@@ -10,13 +11,15 @@ import (
 
 // use is of the processors, by what the kernel says.
 type use struct {
-	work, all time.Duration // of the machine
-	own       time.Duration // of this process
-	at        time.Time
+	root fs.FS
+	work time.Duration // of the machine
+	all  time.Duration
+	own  time.Duration // of this process
+	at   time.Time
 }
 
 func newUse() *use {
-	u := &use{}
+	u := &use{root: os.DirFS("/")}
 	u.read()
 	return u
 }
@@ -25,24 +28,40 @@ func newUse() *use {
 // of the machine, or of what this process may use of them, which in a container is
 // less. What cannot be read is taken for a machine with some to do.
 func (u *use) read() float64 {
-	work, all, err := ofMachine()
+	work, all, err := ofMachine(u.root)
 	own, also := ofProcess()
 	now := time.Now()
-	next := use{work: work, all: all, own: own, at: now}
+	next := use{root: u.root, work: work, all: all, own: own, at: now}
 	defer func() { *u = next }()
 	if err != nil || also != nil || u.at.IsZero() || all <= u.all {
 		return unknownUse
 	}
-	share := float64(own-u.own) / float64(now.Sub(u.at)) / float64(runtime.GOMAXPROCS(0))
+	share := float64(own-u.own) / float64(now.Sub(u.at)) / processors(u.root)
 	return min(max(share, float64(work-u.work)/float64(all-u.all)), 1)
+}
+
+// processors is how many this process may use at once: those that Go uses, or its share
+// of a container, by cgroups of version 2 or 1, where that is less. Go rounds it up, and
+// to two at least, so that one who has used all of one would seem half idle.
+func processors(root fs.FS) float64 {
+	var quota, period int64
+	text, _ := fs.ReadFile(root, "sys/fs/cgroup/cpu.max")
+	if n, _ := fmt.Sscan(string(text), &quota, &period); n < 2 { // "max" is no bound
+		quota, period = number(root, "sys/fs/cgroup/cpu/cpu.cfs_quota_us"), number(root, "sys/fs/cgroup/cpu/cpu.cfs_period_us")
+	}
+	most := float64(runtime.GOMAXPROCS(0))
+	if quota <= 0 || period <= 0 {
+		return most
+	}
+	return min(most, float64(quota)/float64(period))
 }
 
 const kernelTick = 10 * time.Millisecond // on all architectures that Go knows
 
 // ofMachine reads how long the processors have worked and been there: who waits for
 // a disk does not work, what a host has taken does.
-func ofMachine() (work, all time.Duration, err error) {
-	raw, err := os.ReadFile("/proc/stat")
+func ofMachine(root fs.FS) (work, all time.Duration, err error) {
+	raw, err := fs.ReadFile(root, "proc/stat")
 	if err != nil {
 		return 0, 0, err
 	}
