@@ -24,7 +24,8 @@ type Contender struct {
 
 	frame, data []byte
 	sent        map[int64]time.Time // answers without a reply, by their ids
-	late        bool                // the last one was refused for a while
+	newest      int64               // of these
+	late        bool                // it was refused for a while
 }
 
 // Reply is one to an answer, and how long it was waited for.
@@ -76,7 +77,7 @@ func (c *Contender) answer() error {
 // send sends the answer, for which the player has waited since an instant.
 func (c *Contender) send(since time.Time) error {
 	id, err := c.SendData(protocol.TypeAnswer, c.data)
-	c.sent[id] = since
+	c.sent[id], c.newest = since, id
 	return err
 }
 
@@ -91,7 +92,7 @@ func (c *Contender) replied() error {
 	delete(c.sent, re)
 	refused := bytes.Contains(c.frame, []byte(`,"type":"`+protocol.TypeError+`",`))
 	if answer && refused {
-		if done, err := c.again(at); done || err != nil {
+		if done, err := c.again(re, at); done || err != nil {
 			return err
 		}
 	}
@@ -112,13 +113,16 @@ func (c *Contender) replied() error {
 }
 
 // again sends an answer that was refused for now once more, when it is asked to. That
-// it may then come too late is in order; it is not told of.
-func (c *Contender) again(since time.Time) (done bool, err error) {
+// it may then come too late is in order; it is not told of, nor is one to a question that
+// another has followed on.
+func (c *Contender) again(id int64, since time.Time) (done bool, err error) {
 	code, waited, err := refusal(c.frame)
-	if err != nil {
+	switch {
+	case err != nil:
 		return false, err
-	}
-	if waited {
+	case waited && id != c.newest:
+		return true, nil
+	case waited:
 		c.late = true
 		return true, c.send(since)
 	}

@@ -68,6 +68,21 @@ func TestContenderIsPatient(t *testing.T) {
 	}
 }
 
+// One that is refused after the next question was answered is not sent again: what is
+// sent would be the answer to that.
+func TestContenderHasGoneOn(t *testing.T) {
+	t.Parallel()
+	var took []Reply
+	c := &Contender{
+		Player: matched(t, `{"type":"question","match":"m_1","seq":3,"data":{"question":8,"of":10}}`,
+			`{"re":2,"type":"error","data":{"code":"unavailable","retry_after_ms":1}}`+"\n"+`{"re":3,"type":"answered","data":{"question":8}}`),
+		Value: `"wrong"`, Pause: new(atomic.Int64), Took: func(r Reply) { took = append(took, r) },
+	}
+	if err := c.Play(); err != nil || len(took) != 1 {
+		t.Errorf("%v; %+v", err, took)
+	}
+}
+
 // Who may not join for now does so later; any other refusal is a fault.
 func TestJoining(t *testing.T) {
 	t.Parallel()
@@ -85,8 +100,9 @@ func TestJoining(t *testing.T) {
 	}
 }
 
-// matched is a player who is asked question 7, and whose match is over after the
-// replies to what has to be the answer, each time.
+// matched is a player who is asked question 7, or the one that a reply asks, and whose
+// match is over after the replies to what has to be the answer, each time. A reply may be
+// several frames, in lines.
 func matched(t *testing.T, replies ...string) *Player {
 	t.Helper()
 	ended := make(chan struct{})
@@ -102,15 +118,23 @@ func matched(t *testing.T, replies ...string) *Player {
 		say := func(frame string) { _ = conn.WriteMessage(websocket.TextMessage, []byte(frame)) }
 		say(`{"re":1,"type":"welcome","data":{}}`)
 		say(`{"type":"question","match":"m_1","seq":2,"data":{"question":7,"of":10}}`)
+		question := int64(7)
 		for i, reply := range replies {
 			_, answer, err := conn.ReadMessage()
-			if want := fmt.Sprintf(`{"id":%d,"type":"answer","data":{"match":"m_1","question":7,"value":"wrong"}}`, 2+i); err != nil || strings.TrimSpace(string(answer)) != want {
+			if want := fmt.Sprintf(`{"id":%d,"type":"answer","data":{"match":"m_1","question":%d,"value":"wrong"}}`, 2+i, question); err != nil || strings.TrimSpace(string(answer)) != want {
 				t.Errorf("it answers %s, %v", answer, err)
 			}
-			say(reply)
+			for frame := range strings.SplitSeq(reply, "\n") {
+				say(frame)
+			}
+			if asked, ok := Number(Behind([]byte(reply), `"seq":3,"data":{"question":`)); ok {
+				question = asked
+			}
 		}
 		say(`{"type":"match.over","match":"m_1","seq":3,"data":{}}`)
-		_, _, _ = conn.ReadMessage() // until it has gone
+		if _, more, err := conn.ReadMessage(); err == nil { // until it has gone
+			t.Errorf("it sends %s", more)
+		}
 	}))
 	t.Cleanup(func() { <-ended; server.Close() })
 	p, err := Door{Lean: true}.Connect(t.Context(), server.URL, Guest{}, nil)

@@ -72,7 +72,7 @@ func (t *part) answerRefused(h player.Heard, e protocol.Error, after time.Durati
 	if !patient(e) {
 		return t.match.Refused(a.Answer, e, a.Second)
 	}
-	if !a.Second {
+	if !a.Second && (e.Code != protocol.CodeRateLimited || h.To.Sent > 1) { // what is sent too fast is not looked at
 		t.match.Unsure(a.Answer)
 	}
 	if q, closed := t.match.Newest(); closed == nil && !a.Second && *a.Question == q.Question {

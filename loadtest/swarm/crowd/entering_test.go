@@ -2,11 +2,13 @@ package crowd
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"laststand/internal/protocol"
 	"laststand/loadtest/player"
+	"laststand/loadtest/swarm/truth"
 )
 
 // Who is turned away again and again comes back later each time, up to eight times as
@@ -59,5 +61,39 @@ func TestTurnedAwayAtTheEnd(t *testing.T) {
 	}
 	if time.Since(p.since) > time.Minute {
 		t.Errorf("nothing heard since %v", p.since)
+	}
+}
+
+// An answer that was refused for now may count, but for one that was sent too fast: nobody
+// has looked at it, unless it was sent before.
+func TestAnswerTurnedAway(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		code   protocol.Code
+		sent   int
+		untrue bool
+	}{{protocol.CodeUnavailable, 1, false}, {protocol.CodeRateLimited, 1, true}, {protocol.CodeRateLimited, 2, false}} {
+		m := truth.Begin("m", "ada", nil, protocol.MatchFound{Mode: "duel"})
+		push := func(kind, data string) {
+			if err := m.Push(kind, []byte(data), nil); err != nil {
+				t.Error(err)
+			}
+		}
+		push(protocol.TypeQuestion, `{"question":0,"of":1,"kind":"single","opens_at":1000,"closes_at":11000}`)
+		var question, choice int
+		a := try{Answer: protocol.Answer{Match: "m", Question: &question, Given: protocol.Given{Choice: &choice}}}
+		m.Sent(a.Answer)
+		p := &part{person: &person{Roamer: new(player.Roamer), c: &Crowd{}}, match: m}
+		h := player.Heard{To: &player.Request{Kind: protocol.TypeAnswer, Data: a, Sent: test.sent}}
+		h.Data = []byte(`{"code":"` + string(test.code) + `","message":"later"}`)
+		if err := p.refused(h); err != nil || p.answer == nil {
+			t.Errorf("%v: it is not sent again", err)
+		}
+		push(protocol.TypeQuestionClosed, `{"question":0,"reason":"timeout","answer":{"choice":0},
+			"results":[{"player":"ada","given":{"choice":0},"correct":true,"elapsed_ms":5000,"points":150,"score":150}]}`)
+		push(protocol.TypeMatchOver, `{"reason":"finished","standings":[{"rank":1,"player":"ada","score":150,"correct":1,"answered":1,"asked":1,"time_ms":5000}]}`)
+		if _, err := m.Finish(); errors.Is(err, player.ErrFalse) != test.untrue || err != nil != test.untrue {
+			t.Errorf("%s, sent %d times: %v", test.code, test.sent, err)
+		}
 	}
 }
