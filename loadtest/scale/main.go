@@ -109,6 +109,20 @@ func (o *options) run() error {
 	o.server = binary
 	r := newReport(*o)
 	fmt.Print(r.head())
+	failed := o.measureAll(ctx, r)
+	fmt.Print(r)
+	if o.json == "" {
+		return failed
+	}
+	raw, err := json.MarshalIndent(r, "", "\t")
+	if err == nil {
+		err = os.WriteFile(o.json, append(raw, '\n'), 0o600)
+	}
+	return errors.Join(failed, err)
+}
+
+// measureAll measures every stage, up to one that fails.
+func (o *options) measureAll(ctx context.Context, r *Report) error {
 	for _, store := range o.stores {
 		for _, nodes := range o.nodes {
 			for _, kind := range o.kinds {
@@ -123,13 +137,5 @@ func (o *options) run() error {
 			}
 		}
 	}
-	fmt.Print(r)
-	if o.json == "" {
-		return nil
-	}
-	raw, err := json.MarshalIndent(r, "", "\t")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(o.json, append(raw, '\n'), 0o600)
+	return nil
 }
