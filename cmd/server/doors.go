@@ -82,13 +82,20 @@ func (n *node) gauge() *pressure.Gauge {
 // just now: they are many, and each is short, so that this comes long before the rest.
 const roomOfLag = 64
 
+// leastRoomLag is what that lag is at least: less tells nothing of a machine.
+const leastRoomLag = 2 * time.Millisecond
+
 // unknownUse is the share of the processors that are taken to be at work where it is
 // not known: more duels have room, though not any number at once.
 const unknownUse = 0.7
 
 // duels is the room for those who play them.
 func (n *node) duels() *pressure.Room {
-	return pressure.NewRoom(n.pressure, time.Duration(n.config.Limits.LagMS)*time.Millisecond/roomOfLag, newUse().read)
+	most := time.Duration(n.config.Limits.LagMS) * time.Millisecond / roomOfLag
+	if most > 0 {
+		most = max(most, leastRoomLag)
+	}
+	return pressure.NewRoom(n.pressure, most, newUse().read)
 }
 
 func doubted(r prometheus.Registerer) prometheus.Counter {
