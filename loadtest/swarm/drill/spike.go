@@ -197,7 +197,7 @@ func (d *drill) settle(ctx context.Context) error {
 // measured is what was seen between two spans.
 func (d *drill) measured(from, to int) tried {
 	sum := d.series.Between(from, to)
-	t := tried{Quantiles: sum.Quantiles(tally.Answer), shed: shed(sum.Counts), found: int64(sum.Quantiles(tally.Found).N)}
+	t := tried{Quantiles: sum.Quantiles(tally.Answer), shed: shed(sum.Counts), found: sum.Quantiles(tally.Found).N}
 	t.rate = float64(t.N) / (float64(max(to-from, 1)) * d.series.Every().Seconds())
 	return t
 }
