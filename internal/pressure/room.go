@@ -88,7 +88,7 @@ func (r *Room) Enter() error {
 	if r.inside.Add(1) <= r.most.Load() {
 		return nil
 	}
-	err := r.gauge.refuse(Duels)
+	err := r.gauge.refuseFor(Duels, later*spread())
 	if err != nil {
 		r.Leave()
 	}

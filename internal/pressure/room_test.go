@@ -158,7 +158,7 @@ func TestRoomRefuses(t *testing.T) {
 		switch {
 		case trial && (err != nil || testutil.ToFloat64(g.told.would[Duels]) != 1 || r.inside.Load() != 2):
 			t.Errorf("on trial: %v, %d inside", err, r.inside.Load())
-		case !trial && (!errors.As(err, &told) || told.Code != protocol.CodeOverloaded || told.RetryAfterMS < 2000 || testutil.ToFloat64(g.told.shed[Duels]) != 1 || r.inside.Load() != 1):
+		case !trial && (!errors.As(err, &told) || told.Code != protocol.CodeOverloaded || told.RetryAfterMS < 4000 || testutil.ToFloat64(g.told.shed[Duels]) != 1 || r.inside.Load() != 1):
 			t.Errorf("%v, %d inside", err, r.inside.Load())
 		}
 		before := r.inside.Load()

@@ -24,9 +24,9 @@ const (
 	faster    = 1.25
 	unbounded = 10_000 // so many a second are any number
 	patience  = 4 * time.Second
-	later     = 2 // times as late as others who are refused do newcomers come again, since that takes a connection
+	later     = 2 // times as late as others who are refused come again who were for lack of room, since most of what a spike brings are these
 
-	newcomersPerProcessor = 100 // a second
+	newcomersPerProcessor = 50 // a second
 )
 
 // take gives a newcomer a turn and says when that comes; false where it is too long
