@@ -21,10 +21,11 @@ type memory struct {
 
 	noMoreIDs bool // of what is taken once
 
-	calls map[string]int
-	asked int                           // batches, by the last take
-	fault func(what, game string) error // before the call; nil: none
-	loss  func(what, game string) error // after it
+	calls  map[string]int
+	asked  int                           // batches, by a take at the most
+	beyond int                           // those that there were, at the most
+	fault  func(what, game string) error // before the call; nil: none
+	loss   func(what, game string) error // after it
 }
 
 // kept is a game's queue.

@@ -46,7 +46,9 @@ func (k *kept) token(t Terms, now int64) (next int64) {
 
 func (m *memory) Take(_ context.Context, t Terms, take Take) (taken Taken, err error) {
 	err = m.act("take", t.Game, func(k *kept) error {
-		taken.Left, k.lane, m.asked = len(k.items), take.Lane, len(take.Batches)
+		taken.Left, k.lane = len(k.items), take.Lane
+		there := max((len(k.items)+MaxBatch-1)/MaxBatch, 1)
+		m.asked, m.beyond = max(m.asked, len(take.Batches)), max(m.beyond, len(take.Batches)-there)
 		for _, id := range take.Batches {
 			if f := m.flight[id]; f != nil {
 				taken.Items = append(taken.Items, f.items...)
