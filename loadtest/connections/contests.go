@@ -11,6 +11,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/loadtest/player"
+	"laststand/loadtest/rig"
 )
 
 // arenaSize is how many players an arena has here.
@@ -34,7 +35,10 @@ func (c *contests) seat() error {
 		if err != nil {
 			return err
 		}
-		r := &player.Roamer{Guest: g, Servers: c.servers(i), Patience: patience, GiveUp: patience}
+		r := &player.Roamer{
+			Guest: g, Servers: c.servers(i), Patience: patience, GiveUp: patience,
+			Door: player.Door{From: rig.Source((c.First + i) / rig.PerSource)},
+		}
 		go c.contend(r, c.First+i) // ends with the process
 	}
 	return c.until(func() bool { return c.seated.Load() == int64(c.Count) }, "seated")
