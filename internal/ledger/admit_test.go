@@ -14,6 +14,8 @@ import (
 	"laststand/internal/trial"
 )
 
+const gathering = 30 * time.Second
+
 // gathered has the next transactions of new players wait until so many calls are
 // at the ledger, and counts transactions.
 func (l *Ledger) gathered(calls int) *atomic.Int64 {
@@ -21,7 +23,10 @@ func (l *Ledger) gathered(calls int) *atomic.Int64 {
 	admit := l.arrivals.admit
 	l.arrivals.admit = func(ctx context.Context, all []*arrival) error {
 		transactions.Add(1)
-		for l.arrivals.calls() < calls && transactions.Load() <= int64(l.lanes) {
+		for until := time.Now().Add(gathering); l.arrivals.calls() < calls && transactions.Load() <= int64(l.lanes); {
+			if time.Now().After(until) {
+				return fmt.Errorf("%d of %d calls came", l.arrivals.calls(), calls)
+			}
 			time.Sleep(time.Millisecond)
 		}
 		return admit(ctx, all)

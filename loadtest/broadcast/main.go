@@ -57,6 +57,9 @@ func main() {
 }
 
 func measure(o options) error {
+	if o.processes < 1 || o.watchers < o.processes || o.pushes < 1 || o.runs < 1 {
+		return fmt.Errorf("give at least one of -processes, -pushes and -runs, and as many -watchers as -processes (there are %d watchers for %d processes)", o.watchers, o.processes)
+	}
 	o.watchers -= o.watchers % o.processes
 	fmt.Printf("machine: %d cores, %s, %s; servers and watchers share it; %d watchers, %d pushes a run, median of %d\n",
 		runtime.NumCPU(), runtime.GOARCH, runtime.Version(), o.watchers, o.pushes, o.runs)

@@ -161,7 +161,11 @@ func (o order) dial(i int) (*client, error) {
 	if err = conn.WriteMessage(websocket.TextMessage, []byte(strings.Repeat("hello", 60))); err == nil { // as long as one with a token
 		err = read()
 	}
-	return &client{read: read, close: conn.Close}, err
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return &client{read: read, close: conn.Close}, nil
 }
 
 func guest(number int) (player.Guest, error) {

@@ -6,16 +6,22 @@ import (
 	"laststand/internal/quiz"
 )
 
-// textsKept is how many texts a generation holds: those of some 3,000 questions.
-const textsKept = 1 << 15
+const (
+	// textsKept is how many bytes a generation holds: those of some 5,000 questions.
+	textsKept = 4 << 20
+	// textCost is what a text takes beside its own bytes: the two strings of an
+	// entry of a map, of which half may be empty.
+	textCost = 64
+)
 
 // texts lets equal texts be one in memory: matches that draw the same questions have
 // the same texts, for as long as they are known here. What was not met for as long as
-// textsKept others were is forgotten. It is safe for concurrent use; the zero value
+// textsKept of others were is forgotten. It is safe for concurrent use; the zero value
 // is empty.
 type texts struct {
 	mu         sync.Mutex
 	young, old map[string]string
+	size       int // of young, in bytes
 }
 
 // share has the texts of questions be those that are known.
@@ -54,8 +60,9 @@ func (t *texts) one(text *string) {
 }
 
 func (t *texts) keep(text string) {
-	if t.young == nil || len(t.young) >= textsKept {
-		t.young, t.old = make(map[string]string), t.young
+	if t.young == nil || t.size >= textsKept {
+		t.young, t.old, t.size = make(map[string]string), t.young, 0
 	}
 	t.young[text] = text
+	t.size += len(text) + textCost
 }
