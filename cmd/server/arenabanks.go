@@ -17,11 +17,11 @@ func (b arenaBanks) Count(game string, w arena.Wish) int {
 	return b.of(game, w.Bank).Count(wished(w, 0))
 }
 
-func (b arenaBanks) Draw(game string, w arena.Wish, count int) ([]quiz.Question, error) {
+func (b arenaBanks) Draw(game string, w arena.Wish, count int) ([]quiz.Drawn, error) {
 	return b.of(game, w.Bank).Draw(wished(w, count), nil, newRand())
 }
 
-func (b arenaBanks) Pick(game, name string, ids []string) ([]quiz.Question, error) {
+func (b arenaBanks) Pick(game, name string, ids []string) ([]quiz.Drawn, error) {
 	questions, err := b.of(game, name).Pick(ids, newRand())
 	if errors.Is(err, bank.ErrUnknown) {
 		return nil, errors.Join(arena.ErrUnknownQuestion, err)

@@ -126,7 +126,7 @@ func (b *banks) Count(game string, w lobby.Wish) int {
 }
 
 // Draw implements lobby.Bank.
-func (b *banks) Draw(game string, w lobby.Wish, count int, seen map[string]struct{}) ([]quiz.Question, error) {
+func (b *banks) Draw(game string, w lobby.Wish, count int, seen map[string]struct{}) ([]quiz.Drawn, error) {
 	return b.pool(game).Draw(spec(w, count), seen, newRand())
 }
 

@@ -70,7 +70,7 @@ func allowed(c Creation, g Game) error {
 }
 
 // draw gets an arena's questions: those named, or some by the wish.
-func (s *Service) draw(game string, q protocol.ArenaQuestions) ([]quiz.Question, error) {
+func (s *Service) draw(game string, q protocol.ArenaQuestions) ([]quiz.Drawn, error) {
 	if len(q.IDs) > 0 {
 		questions, err := s.Bank.Pick(game, q.Bank, q.IDs)
 		if errors.Is(err, ErrUnknownQuestion) {
@@ -86,7 +86,7 @@ func (s *Service) draw(game string, q protocol.ArenaQuestions) ([]quiz.Question,
 }
 
 // plan is the match of an arena, but for the code.
-func plan(c Creation, g Game, questions []quiz.Question) *match.Plan {
+func plan(c Creation, g Game, questions []quiz.Drawn) *match.Plan {
 	id := ulid.Make().String()
 	p := &match.Plan{
 		Form: match.Form, ID: "m_" + id, Game: c.Game, Mode: match.Mode(c.Mode), Questions: questions,

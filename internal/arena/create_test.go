@@ -23,7 +23,7 @@ func TestCreate(t *testing.T) {
 		t.Errorf("%+v, codes %v", made, h.hall.codes)
 	}
 	want := &match.Plan{
-		Form: match.Form, ID: "m_" + made.ArenaID[2:], Game: "demo", Mode: match.Buzzer, Questions: []quiz.Question{{ID: "q0"}, {ID: "q1"}, {ID: "q2"}},
+		Form: match.Form, ID: "m_" + made.ArenaID[2:], Game: "demo", Mode: match.Buzzer, Questions: []quiz.Drawn{{Question: &quiz.Question{ID: "q0"}}, {Question: &quiz.Question{ID: "q1"}}, {Question: &quiz.Question{ID: "q2"}}},
 		LimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500,
 		Arena: &match.Arena{
 			ID: made.ArenaID, Code: made.Code, Name: "Summer party", Host: "hana", MaxPlayers: 500, TeamLockoutMS: 700, HostPaced: true,

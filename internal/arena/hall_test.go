@@ -218,7 +218,7 @@ func (shelf) Count(_ string, w Wish) int {
 	return 30
 }
 
-func (s shelf) Draw(game string, _ Wish, count int) ([]quiz.Question, error) {
+func (s shelf) Draw(game string, _ Wish, count int) ([]quiz.Drawn, error) {
 	ids := make([]string, count)
 	for i := range ids {
 		ids[i] = fmt.Sprint("q", i)
@@ -226,13 +226,13 @@ func (s shelf) Draw(game string, _ Wish, count int) ([]quiz.Question, error) {
 	return s.Pick(game, "", ids)
 }
 
-func (shelf) Pick(_, bank string, ids []string) ([]quiz.Question, error) {
-	picked := make([]quiz.Question, len(ids))
+func (shelf) Pick(_, bank string, ids []string) ([]quiz.Drawn, error) {
+	picked := make([]quiz.Drawn, len(ids))
 	for i, id := range ids {
 		if id[0] != 'q' || bank != "" && bank != "own" {
 			return nil, fmt.Errorf("%w: %q", ErrUnknownQuestion, id)
 		}
-		picked[i].ID = id
+		picked[i].Question = &quiz.Question{ID: id}
 	}
 	return picked, nil
 }

@@ -20,10 +20,10 @@ type Bank interface {
 	// Count says how many questions a match can draw by a wish.
 	Count(game string, w Wish) int
 	// Draw draws different questions at random.
-	Draw(game string, w Wish, count int) ([]quiz.Question, error)
+	Draw(game string, w Wish, count int) ([]quiz.Drawn, error)
 	// Pick gives the questions of these ids in their order, of one bank, or of
 	// all of the game's where it is "". Errors wrap ErrUnknownQuestion.
-	Pick(game, bank string, ids []string) ([]quiz.Question, error)
+	Pick(game, bank string, ids []string) ([]quiz.Drawn, error)
 }
 
 // ErrUnknownQuestion says that there is no bank of a name, or no question of

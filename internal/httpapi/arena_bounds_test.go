@@ -24,11 +24,11 @@ func (shelf) Accepting() error                                            { retu
 func (shelf) Open(context.Context, *match.Plan) error                     { return nil }
 func (shelf) Claim(context.Context, string, string, string) (bool, error) { return true, nil }
 func (shelf) Count(string, arena.Wish) int                                { return 1000 }
-func (shelf) Draw(_ string, _ arena.Wish, n int) ([]quiz.Question, error) {
-	return make([]quiz.Question, n), nil
+func (shelf) Draw(_ string, _ arena.Wish, n int) ([]quiz.Drawn, error) {
+	return make([]quiz.Drawn, n), nil
 }
-func (shelf) Pick(_ string, _ string, ids []string) ([]quiz.Question, error) {
-	return make([]quiz.Question, len(ids)), nil
+func (shelf) Pick(_ string, _ string, ids []string) ([]quiz.Drawn, error) {
+	return make([]quiz.Drawn, len(ids)), nil
 }
 
 // body is an arena's body with some of its fields as a test wants them; those

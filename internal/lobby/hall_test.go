@@ -141,10 +141,10 @@ func (d *door) match(player string) string {
 // shelf is a bank of 30 questions: 20 of sport and 20 in English, 10 of both.
 type shelf struct{}
 
-func (shelf) questions(w Wish) []quiz.Question {
-	var all []quiz.Question
+func (shelf) questions(w Wish) []quiz.Drawn {
+	var all []quiz.Drawn
 	for i := range 30 {
-		q := quiz.Question{ID: string(rune('a' + i)), Lang: "en", Category: "sport"}
+		q := quiz.Drawn{Question: &quiz.Question{ID: string(rune('a' + i)), Lang: "en", Category: "sport"}}
 		if i < 10 {
 			q.Lang = "zh-CN"
 		}
@@ -160,12 +160,12 @@ func (shelf) questions(w Wish) []quiz.Question {
 
 func (s shelf) Count(_ string, w Wish) int { return len(s.questions(w)) }
 
-func (s shelf) Draw(_ string, w Wish, count int, seen map[string]struct{}) ([]quiz.Question, error) {
+func (s shelf) Draw(_ string, w Wish, count int, seen map[string]struct{}) ([]quiz.Drawn, error) {
 	all := s.questions(w)
 	if len(all) < count {
 		return nil, errors.New("too few questions")
 	}
-	slices.SortStableFunc(all, func(a, b quiz.Question) int {
+	slices.SortStableFunc(all, func(a, b quiz.Drawn) int {
 		_, x := seen[a.ID]
 		_, y := seen[b.ID]
 		return map[bool]int{true: 1}[x] - map[bool]int{true: 1}[y]

@@ -80,7 +80,7 @@ type Matches interface {
 // Bank draws questions. Draw avoids those seen as long as there are others.
 type Bank interface {
 	Count(game string, w Wish) int
-	Draw(game string, w Wish, count int, seen map[string]struct{}) ([]quiz.Question, error)
+	Draw(game string, w Wish, count int, seen map[string]struct{}) ([]quiz.Drawn, error)
 }
 
 // Memory remembers which questions players saw lately.

@@ -30,24 +30,24 @@ func botPlay(p *Plan, question int, player string) (time.Duration, protocol.Give
 	h := fnv.New64a()
 	h.Write([]byte(p.ID + "/" + player + "/" + strconv.Itoa(question)))
 	rng := rand.New(rand.NewPCG(h.Sum64(), 1)) //nolint:gosec // a bot's whims need no secrecy
-	q := &p.Questions[question]
+	q := p.Questions[question]
 	wait := time.Duration(float64(p.LimitMS)*(0.15+0.45*rng.Float64())) * time.Millisecond
 	return wait, botGiven(q, rng.Float64() < botSkill[q.Difficulty], rng)
 }
 
-func botGiven(q *quiz.Question, right bool, rng *rand.Rand) protocol.Given {
+func botGiven(q quiz.Drawn, right bool, rng *rand.Rand) protocol.Given {
 	switch q.Kind {
 	case quiz.Single, quiz.Boolean:
-		choice := q.Right[0]
+		choice := q.Right()[0]
 		if !right {
-			choice = (choice + 1 + rng.IntN(len(q.Choices)-1)) % len(q.Choices)
+			choice = (choice + 1 + rng.IntN(len(q.Question.Choices)-1)) % len(q.Question.Choices)
 		}
 		return protocol.Given{Choice: &choice}
 	case quiz.Multiple:
 		if right {
-			return protocol.Given{Choices: q.Right}
+			return protocol.Given{Choices: q.Right()}
 		}
-		return protocol.Given{Choices: []int{rng.IntN(len(q.Choices))}}
+		return protocol.Given{Choices: []int{rng.IntN(len(q.Question.Choices))}}
 	case quiz.Number:
 		value := q.Target.Value
 		if !right {

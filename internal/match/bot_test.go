@@ -18,7 +18,7 @@ func TestBotGiven(t *testing.T) {
 		q := rapid.SampledFrom(samples).Draw(t, "question")
 		right := rapid.Bool().Draw(t, "right")
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		normal, err := q.Normalize(given(protocol.Answer{Given: botGiven(&q, right, rng)}))
+		normal, err := q.Normalize(given(protocol.Answer{Given: botGiven(q, right, rng)}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,19 +11,19 @@ const Form = 3
 
 // Plan is what a match was made of. It is written once and never changes.
 type Plan struct {
-	Form        int             `json:"form"`
-	ID          string          `json:"id"`
-	Game        string          `json:"game"`
-	Mode        Mode            `json:"mode"`
-	Questions   []quiz.Question `json:"questions"` // drawn, their choices shuffled
-	Seats       []Seat          `json:"seats"`     // of a duel; those of an arena are in the store
-	StartsAt    int64           `json:"starts_at"` // of a duel, cluster time; an arena's is part of its state
-	LimitMS     int64           `json:"limit_ms"`  // of each question
-	CountdownMS int64           `json:"countdown_ms"`
-	RevealMS    int64           `json:"reveal_ms"`
-	Rated       bool            `json:"rated"`
-	Counts      bool            `json:"counts"` // for the boards
-	Arena       *Arena          `json:"arena,omitempty"`
+	Form        int          `json:"form"`
+	ID          string       `json:"id"`
+	Game        string       `json:"game"`
+	Mode        Mode         `json:"mode"`
+	Questions   []quiz.Drawn `json:"questions"`
+	Seats       []Seat       `json:"seats"`     // of a duel; those of an arena are in the store
+	StartsAt    int64        `json:"starts_at"` // of a duel, cluster time; an arena's is part of its state
+	LimitMS     int64        `json:"limit_ms"`  // of each question
+	CountdownMS int64        `json:"countdown_ms"`
+	RevealMS    int64        `json:"reveal_ms"`
+	Rated       bool         `json:"rated"`
+	Counts      bool         `json:"counts"` // for the boards
+	Arena       *Arena       `json:"arena,omitempty"`
 }
 
 // Arena is what a match has that players join by a code.

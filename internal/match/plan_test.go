@@ -18,12 +18,12 @@ const (
 )
 
 // samples is one question of each kind.
-var samples = []quiz.Question{
-	{Kind: quiz.Single, Text: "Which?", Choices: []string{"a", "b", "c", "d"}, Right: []int{2}},
-	{Kind: quiz.Multiple, Text: "Which ones?", Choices: []string{"a", "b", "c"}, Right: []int{0, 2}},
-	{Kind: quiz.Boolean, Text: "Is it?", Choices: []string{"yes", "no"}, Right: []int{1}},
-	{Kind: quiz.Number, Text: "How many?", Target: &quiz.Target{Value: 424242, Tolerance: 1}},
-	{Kind: quiz.Text, Text: "Who?", Accepted: []string{"Lovelace", "Augusta"}},
+var samples = []quiz.Drawn{
+	{Question: &quiz.Question{Kind: quiz.Single, Text: "Which?", Choices: []string{"a", "b", "c", "d"}, Right: []int{2}}},
+	{Question: &quiz.Question{Kind: quiz.Multiple, Text: "Which ones?", Choices: []string{"a", "b", "c"}, Right: []int{0, 2}}},
+	{Question: &quiz.Question{Kind: quiz.Boolean, Text: "Is it?", Choices: []string{"yes", "no"}, Right: []int{1}}},
+	{Question: &quiz.Question{Kind: quiz.Number, Text: "How many?", Target: &quiz.Target{Value: 424242, Tolerance: 1}}},
+	{Question: &quiz.Question{Kind: quiz.Text, Text: "Who?", Accepted: []string{"Lovelace", "Augusta"}}},
 }
 
 // newPlan is a rated duel of ada and bob; all kinds of question take turns.
@@ -37,10 +37,10 @@ func newPlan(id string, startsAt int64, questions int) *Plan {
 		},
 	}
 	for i := range questions {
-		q := samples[i%len(samples)].Clone()
+		q := *samples[i%len(samples)].Question
 		q.ID, q.Lang, q.Category, q.Difficulty = "q_"+strconv.Itoa(i), "en", "science", quiz.Easy
 		q.Explanation = "explained"
-		p.Questions = append(p.Questions, q)
+		p.Questions = append(p.Questions, quiz.Drawn{Question: &q})
 	}
 	return p
 }
@@ -51,19 +51,19 @@ func (p *Plan) against(bot Seat) *Plan {
 	return p
 }
 
-func rightAnswer(q *quiz.Question) protocol.Given {
+func rightAnswer(q *quiz.Drawn) protocol.Given {
 	switch q.Kind {
 	case quiz.Multiple:
-		return protocol.Given{Choices: q.Right}
+		return protocol.Given{Choices: q.Right()}
 	case quiz.Number:
 		return protocol.Given{Value: json.RawMessage(strconv.FormatFloat(q.Target.Value, 'f', -1, 64))}
 	case quiz.Text:
 		return protocol.Given{Value: json.RawMessage(strconv.Quote(q.Accepted[0]))}
 	}
-	return protocol.Given{Choice: &q.Right[0]}
+	return protocol.Given{Choice: &q.Right()[0]}
 }
 
-func wrongAnswer(q *quiz.Question) protocol.Given {
+func wrongAnswer(q *quiz.Drawn) protocol.Given {
 	switch q.Kind {
 	case quiz.Multiple:
 		return protocol.Given{Choices: []int{1}}
@@ -72,7 +72,7 @@ func wrongAnswer(q *quiz.Question) protocol.Given {
 	case quiz.Text:
 		return protocol.Given{Value: json.RawMessage(`"nobody"`)}
 	}
-	wrong := (q.Right[0] + 1) % len(q.Choices)
+	wrong := (q.Right()[0] + 1) % len(q.Choices())
 	return protocol.Given{Choice: &wrong}
 }
 

@@ -2,8 +2,10 @@ package match
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
+	"laststand/internal/quiz"
 	"laststand/internal/rating"
 )
 
@@ -45,15 +47,23 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// In whatever order its choices are: as asked, it is judged, and as judged, it is shown.
 func TestJudgeKnowsEveryKind(t *testing.T) {
 	t.Parallel()
 	p := newPlan("m_1", 0, len(samples))
-	for i := range p.Questions {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range 8 * len(p.Questions) {
+		i %= len(p.Questions)
+		p.Questions[i] = p.Questions[i].Shuffle(rng)
 		q := &p.Questions[i]
 		right := judgedBy(t, p, State{}, Submission{Player: ada, Answer: answerTo(p, i, rightAnswer(q))})
 		wrong := judgedBy(t, p, State{}, Submission{Player: ada, Answer: answerTo(p, i, wrongAnswer(q))})
 		if !right.Correct || right.Points != 200 || wrong.Correct || wrong.Points != 0 || wrong.SavedMS != 0 {
 			t.Errorf("%s: right %+v, wrong %+v", q.Kind, right, wrong)
+		}
+		shown, ok := closedView(p, View{State: State{Question: i}}).Answer.(quiz.Solution)
+		if !ok || q.Kind == quiz.Single && questionView(p, State{Question: i}).Choices[*shown.Choice] != "c" {
+			t.Errorf("%s: %s is shown to be right", encoded(t, q), encoded(t, shown))
 		}
 	}
 }

@@ -53,7 +53,7 @@ func questionView(p *Plan, s State) protocol.Question {
 		points = quiz.FirstPoints
 	}
 	return protocol.Question{
-		Question: s.Question, Of: len(p.Questions), Kind: string(q.Kind), Text: q.Text, Choices: q.Choices,
+		Question: s.Question, Of: len(p.Questions), Kind: string(q.Kind), Text: q.Text, Choices: q.Choices(),
 		Category: q.Category, Difficulty: string(q.Difficulty), Lang: q.Lang, Media: q.Media,
 		OpensAt: s.OpensAt, ClosesAt: s.ClosesAt, MaxPoints: points,
 	}
@@ -62,7 +62,7 @@ func questionView(p *Plan, s State) protocol.Question {
 // closedView reveals the question that the view stands at, which nobody can answer
 // any more. Of many players it names the best.
 func closedView(p *Plan, v View) protocol.QuestionClosed {
-	q := &p.Questions[v.Question]
+	q := p.Questions[v.Question]
 	c := protocol.QuestionClosed{
 		Question: v.Question, Reason: v.Reason, Answer: q.Solution(), Explanation: q.Explanation,
 		Answered: v.Answered, Right: v.Right, Void: p.Mode == Survival && v.void(),

@@ -13,9 +13,9 @@ import (
 // otherwise is the same plan with everything else right.
 func otherwise(p *Plan) *Plan {
 	o := *p
-	o.Questions = make([]quiz.Question, len(p.Questions))
+	o.Questions = make([]quiz.Drawn, len(p.Questions))
 	for i := range p.Questions {
-		q := p.Questions[i].Clone()
+		q := *p.Questions[i].Question
 		q.Explanation = "something else"
 		switch q.Kind {
 		case quiz.Single, quiz.Boolean, quiz.Multiple:
@@ -25,7 +25,7 @@ func otherwise(p *Plan) *Plan {
 		case quiz.Text:
 			q.Accepted = []string{"Hopper"}
 		}
-		o.Questions[i] = q
+		o.Questions[i].Question = &q
 	}
 	return &o
 }

@@ -8,31 +8,31 @@ import (
 
 // Correct tells whether an answer is right. It takes the canonical form that
 // Normalize of the same question returned; any other string is wrong.
-func (q *Question) Correct(normalized string) bool {
+func (d Drawn) Correct(normalized string) bool {
 	form, answer, found := strings.Cut(normalized, ":")
 	if !found {
 		return false
 	}
-	switch q.Kind {
+	switch d.Kind {
 	case Single, Boolean:
-		return form == "c" && len(q.Right) == 1 && isIndex(answer, q.Right[0])
+		return form == "c" && d.isRightChoice(answer)
 	case Multiple:
-		return form == "m" && q.isRightSet(answer)
+		return form == "m" && d.isRightSet(answer)
 	case Number:
-		return form == "n" && q.isNear(answer)
+		return form == "n" && d.isNear(answer)
 	case Text:
-		return form == "t" && q.isAccepted(answer)
+		return form == "t" && d.isAccepted(answer)
 	}
 	return false
 }
 
-func isIndex(answer string, index int) bool {
-	i, err := strconv.Atoi(answer)
-	return err == nil && i == index
+func (d Drawn) isRightChoice(answer string) bool {
+	i, err := strconv.ParseUint(answer, 10, 6)
+	return err == nil && len(d.Question.Right) == 1 && d.order.at(int(i)) == d.Question.Right[0]
 }
 
 // isRightSet compares sets as bits: a question has at most 8 choices.
-func (q *Question) isRightSet(answer string) bool {
+func (d Drawn) isRightSet(answer string) bool {
 	var given, right uint64
 	for rest, more := answer, true; more; {
 		var index string
@@ -41,9 +41,9 @@ func (q *Question) isRightSet(answer string) bool {
 		if err != nil {
 			return false
 		}
-		given |= 1 << i
+		given |= 1 << d.order.at(int(i))
 	}
-	for _, i := range q.Right {
+	for _, i := range d.Question.Right {
 		if i < 0 || i > 63 {
 			return false
 		}

@@ -14,12 +14,15 @@ import (
 )
 
 var (
-	single   = quiz.Question{Kind: quiz.Single, Choices: []string{"a", "b", "c", "d"}, Right: []int{1}}
-	boolean  = quiz.Question{Kind: quiz.Boolean, Choices: []string{"True", "False"}, Right: []int{0}}
-	multiple = quiz.Question{Kind: quiz.Multiple, Choices: []string{"a", "b", "c", "d"}, Right: []int{2, 0}}
-	number   = quiz.Question{Kind: quiz.Number, Target: &quiz.Target{Value: 1969, Tolerance: 2}}
-	text     = quiz.Question{Kind: quiz.Text, Accepted: []string{"The Moon", "Luna", "月球"}}
+	single   = asked(quiz.Question{Kind: quiz.Single, Choices: []string{"a", "b", "c", "d"}, Right: []int{1}})
+	boolean  = asked(quiz.Question{Kind: quiz.Boolean, Choices: []string{"True", "False"}, Right: []int{0}})
+	multiple = asked(quiz.Question{Kind: quiz.Multiple, Choices: []string{"a", "b", "c", "d"}, Right: []int{2, 0}})
+	number   = asked(quiz.Question{Kind: quiz.Number, Target: &quiz.Target{Value: 1969, Tolerance: 2}})
+	text     = asked(quiz.Question{Kind: quiz.Text, Accepted: []string{"The Moon", "Luna", "月球"}})
 )
+
+// asked is a question whose choices are asked in its own order.
+func asked(q quiz.Question) quiz.Drawn { return quiz.Drawn{Question: &q} }
 
 func given(t *testing.T, document string) quiz.Given {
 	t.Helper()
@@ -34,7 +37,7 @@ func TestNormalize(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
-		q     quiz.Question
+		q     quiz.Drawn
 		given string
 		want  string
 		right bool
@@ -78,7 +81,7 @@ func TestNormalize(t *testing.T) {
 func TestNormalizeRefuses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		q      quiz.Question
+		q      quiz.Drawn
 		given  string
 		reason string
 	}{
@@ -106,7 +109,7 @@ func TestNormalizeRefuses(t *testing.T) {
 		{text, `{"value":""}`, "empty"},
 		{text, `{"value":" \u3000"}`, "empty"},
 		{text, `{"value":"` + strings.Repeat("月", 101) + `"}`, "longer than 100"},
-		{quiz.Question{Kind: "essay"}, `{"value":"x"}`, "cannot be answered"},
+		{asked(quiz.Question{Kind: "essay"}), `{"value":"x"}`, "cannot be answered"},
 	} {
 		got, err := c.q.Normalize(given(t, c.given))
 		if !errors.Is(err, quiz.ErrInvalidAnswer) || !strings.Contains(err.Error(), c.reason) {
@@ -157,9 +160,9 @@ func TestToleranceIsInclusiveInDecimals(t *testing.T) {
 			rapid.IntRange(-6_000, 6_000),
 			rapid.SampledFrom([]int{tolerance, -tolerance, tolerance + 1, -tolerance - 1}),
 		).Draw(t, "off")
-		q := quiz.Question{Kind: quiz.Number, Target: &quiz.Target{
+		q := asked(quiz.Question{Kind: quiz.Number, Target: &quiz.Target{
 			Value: float64(target) / 1000, Tolerance: float64(tolerance) / 1000,
-		}}
+		}})
 		value, _ := json.Marshal(float64(target+off) / 1000)
 		form, err := q.Normalize(quiz.Given{Value: value})
 		if err != nil {
@@ -178,9 +181,9 @@ func TestCorrectNeverPanics(t *testing.T) {
 		{Kind: quiz.Number}, {Kind: quiz.Text}, {Kind: quiz.Single, Right: []int{0, 1}},
 		{Kind: quiz.Number, Target: &quiz.Target{Value: math.NaN()}},
 	}
-	for _, q := range append(broken, single, boolean, multiple, number, text) {
+	for _, q := range append(broken, *single.Question, *boolean.Question, *multiple.Question, *number.Question, *text.Question) {
 		for _, form := range []string{"", ":", "c:", "c:x", "m:", "m:,", "m:64", "m:0,", "n:", "n:NaN", "t:", "x:1", "1"} {
-			if q.Correct(form) {
+			if asked(q).Correct(form) {
 				t.Errorf("%+v: %q is right", q, form)
 			}
 		}
@@ -214,7 +217,7 @@ func FuzzNormalize(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	questions := []quiz.Question{single, boolean, multiple, number, text}
+	questions := []quiz.Drawn{single, boolean, multiple, number, text}
 	f.Fuzz(func(t *testing.T, document []byte) {
 		var g quiz.Given
 		if json.Unmarshal(document, &g) != nil {

@@ -1,6 +1,6 @@
 // Package quiz holds what a question is and what an answer to it is worth.
 // It is pure: no I/O, no clock. A question is read, never written, once it is
-// in a bank or a match, so all methods are safe for concurrent use.
+// in a pool or a match, which share it, so all methods are safe for concurrent use.
 package quiz
 
 // Kind says how a question is asked and answered.
@@ -35,8 +35,8 @@ type Target struct {
 // Question is one question of a bank. Which fields are set depends on Kind:
 // Choices and Right (indexes into Choices) for the three kinds with choices,
 // Target for Number, Accepted (the first is the one shown) for Text. Faults
-// tells whether a question keeps to this; the methods that judge answers never
-// panic on one that does not, they just find nothing right.
+// tells whether a question keeps to this; the methods that judge answers, those of
+// Drawn, never panic on one that does not, they just find nothing right.
 type Question struct {
 	ID          string     `json:"id"`
 	Kind        Kind       `json:"kind"`

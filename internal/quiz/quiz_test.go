@@ -3,13 +3,9 @@ package quiz_test
 import (
 	"encoding/json"
 	"math"
-	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"laststand/internal/quiz"
 )
@@ -17,92 +13,25 @@ import (
 func TestSolution(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		q    quiz.Question
+		q    quiz.Drawn
 		want string
 	}{
 		{single, `{"choice":1}`},
 		{boolean, `{"choice":0}`},
 		{multiple, `{"choices":[0,2]}`},
 		{number, `{"value":1969,"tolerance":2}`},
-		{quiz.Question{Kind: quiz.Number, Target: &quiz.Target{}}, `{"value":0,"tolerance":0}`},
+		{asked(quiz.Question{Kind: quiz.Number, Target: &quiz.Target{}}), `{"value":0,"tolerance":0}`},
 		{text, `{"value":"The Moon","accepted":["The Moon","Luna","月球"]}`},
-		{quiz.Question{Kind: quiz.Text}, `{}`},
-		{quiz.Question{Kind: quiz.Single}, `{}`},
+		{asked(quiz.Question{Kind: quiz.Text}), `{}`},
+		{asked(quiz.Question{Kind: quiz.Single}), `{}`},
 	} {
 		got, err := json.Marshal(c.q.Solution())
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: %s, %v, want %s", c.q.Kind, got, err, c.want)
 		}
 	}
-	if !slices.Equal(multiple.Right, []int{2, 0}) {
+	if !slices.Equal(multiple.Question.Right, []int{2, 0}) {
 		t.Error("Solution sorted the question's own Right")
-	}
-}
-
-func TestShuffleKeepsWhatIsRight(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		choices := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,5}`), 2, 8, rapid.ID).Draw(t, "choices")
-		right := rapid.SliceOfNDistinct(rapid.IntRange(0, len(choices)-1), 1, len(choices), rapid.ID).Draw(t, "right")
-		q := quiz.Question{Kind: quiz.Multiple, Choices: choices, Right: right}
-		before := q.Clone()
-		shuffled := q.Shuffle(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)))
-		if !reflect.DeepEqual(q, before) {
-			t.Fatalf("the question itself became %+v", q)
-		}
-		if !reflect.DeepEqual(texts(shuffled), texts(q)) {
-			t.Fatalf("%+v became %+v", q, shuffled)
-		}
-		if !slices.IsSorted(shuffled.Right) || !sameSet(shuffled.Choices, choices) {
-			t.Fatalf("%+v became %+v", q, shuffled)
-		}
-	})
-}
-
-func texts(q quiz.Question) []string {
-	var right []string
-	for _, i := range q.Right {
-		right = append(right, q.Choices[i])
-	}
-	slices.Sort(right)
-	return right
-}
-
-func sameSet(a, b []string) bool {
-	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
-}
-
-func TestShuffleReachesEveryOrder(t *testing.T) {
-	t.Parallel()
-	for _, q := range []quiz.Question{boolean, single} {
-		orders := 1
-		for n := 2; n <= len(q.Choices); n++ {
-			orders *= n
-		}
-		rng := rand.New(rand.NewPCG(1, 2))
-		seen := make(map[string]int)
-		for range 100 * orders {
-			shuffled := q.Shuffle(rng)
-			seen[strings.Join(shuffled.Choices, ",")]++
-		}
-		if len(seen) != orders {
-			t.Errorf("%s: %d orders of %d", q.Kind, len(seen), orders)
-		}
-		for order, times := range seen {
-			if times < 50 || times > 150 {
-				t.Errorf("%s: order %s came %d times, 100 expected", q.Kind, order, times)
-			}
-		}
-	}
-}
-
-func TestCloneSharesNothing(t *testing.T) {
-	t.Parallel()
-	q := quiz.Question{Choices: []string{"a"}, Right: []int{0}, Accepted: []string{"b"}, Target: &quiz.Target{Value: 1}}
-	c := q.Clone()
-	c.Choices[0], c.Right[0], c.Accepted[0], c.Target.Value = "x", 9, "y", 2
-	if q.Choices[0] != "a" || q.Right[0] != 0 || q.Accepted[0] != "b" || q.Target.Value != 1 {
-		t.Fatalf("changing the copy changed the question: %+v %+v", q, q.Target)
 	}
 }
 

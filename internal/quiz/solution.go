@@ -19,18 +19,19 @@ type Solution struct {
 
 // Solution returns the right answer, sharing nothing with the question. A
 // question without one has the empty solution.
-func (q *Question) Solution() Solution {
+func (d Drawn) Solution() Solution {
 	switch {
-	case q.Kind == Multiple:
-		return Solution{Choices: slices.Sorted(slices.Values(q.Right))}
-	case q.Kind == Number && q.Target != nil:
-		tolerance := q.Target.Tolerance
-		return Solution{Value: q.Target.Value, Tolerance: &tolerance}
-	case q.Kind == Text && len(q.Accepted) > 0:
-		return Solution{Value: q.Accepted[0], Accepted: slices.Clone(q.Accepted)}
-	case (q.Kind == Single || q.Kind == Boolean) && len(q.Right) == 1:
-		choice := q.Right[0]
-		return Solution{Choice: &choice}
+	case d.Kind == Multiple:
+		return Solution{Choices: d.Right()}
+	case d.Kind == Number && d.Target != nil:
+		tolerance := d.Target.Tolerance
+		return Solution{Value: d.Target.Value, Tolerance: &tolerance}
+	case d.Kind == Text && len(d.Accepted) > 0:
+		return Solution{Value: d.Accepted[0], Accepted: slices.Clone(d.Accepted)}
+	case d.Kind == Single || d.Kind == Boolean:
+		if right := d.Right(); len(right) == 1 {
+			return Solution{Choice: &right[0]}
+		}
 	}
 	return Solution{}
 }

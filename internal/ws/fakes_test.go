@@ -97,10 +97,10 @@ func (bank) Count(_ string, w lobby.Wish) int {
 	return 1000
 }
 
-func (bank) Draw(_ string, _ lobby.Wish, count int, _ map[string]struct{}) ([]quiz.Question, error) {
-	questions := make([]quiz.Question, count)
+func (bank) Draw(_ string, _ lobby.Wish, count int, _ map[string]struct{}) ([]quiz.Drawn, error) {
+	questions := make([]quiz.Drawn, count)
 	for i := range questions {
-		questions[i] = quiz.Question{
+		questions[i].Question = &quiz.Question{
 			ID: fmt.Sprint("q", i), Kind: quiz.Single, Lang: "en", Category: "test", Difficulty: quiz.Easy,
 			Text: fmt.Sprint("Question ", i, "?"), Choices: []string{"yes", "no"}, Right: []int{0}, Explanation: "because",
 		}

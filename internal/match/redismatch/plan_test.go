@@ -2,20 +2,40 @@ package redismatch
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"laststand/internal/match"
 	"laststand/internal/quiz"
 )
 
+// planRaw is a plan of ten questions of a length that is usual, as it is in Redis.
+func planRaw(t testing.TB) string {
+	t.Helper()
+	p := match.Plan{Form: match.Form, ID: "m_1", Game: "demo", Mode: match.Duel, Seats: []match.Seat{{Player: "p_ada"}, {Player: "p_bob"}}}
+	for i := range 10 {
+		p.Questions = append(p.Questions, quiz.Drawn{Question: &quiz.Question{
+			ID: fmt.Sprint("q_", i), Kind: quiz.Single, Lang: "en", Category: "Science", Difficulty: quiz.Easy,
+			Text: fmt.Sprint(strings.Repeat("What is it? ", 6), i), Explanation: strings.Repeat("So it is. ", 10),
+			Choices: []string{"the first", "the second", "the third", "the fourth"}, Right: []int{2}, Licence: "CC0-1.0",
+		}})
+	}
+	raw, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
 // What is read of a plan, which stays for as long as its match, takes no more than
 // it holds.
 func TestPlanTakesWhatItHolds(t *testing.T) {
 	t.Parallel()
-	raw, err := json.Marshal(match.Plan{Form: match.Form, Questions: slices.Repeat([]quiz.Question{{
+	raw, err := json.Marshal(match.Plan{Form: match.Form, Questions: slices.Repeat([]quiz.Drawn{{Question: &quiz.Question{
 		Choices: []string{"a", "b"}, Right: []int{1}, Accepted: []string{"c"},
-	}}, 10)})
+	}}}, 10)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,9 +43,55 @@ func TestPlanTakesWhatItHolds(t *testing.T) {
 	if err != nil || len(p.Questions) != 10 || cap(p.Questions) > 12 {
 		t.Fatalf("%d questions in room for %d: %v", len(p.Questions), cap(p.Questions), err)
 	}
-	for _, q := range p.Questions {
-		if len(q.Choices) != 2 || cap(q.Choices) > 2 || len(q.Right) != 1 || cap(q.Right) > 1 || len(q.Accepted) != 1 || cap(q.Accepted) > 1 {
+	new(questions).share(p.Questions)
+	for _, d := range p.Questions {
+		if q := d.Question; len(q.Choices) != 2 || cap(q.Choices) > 2 || len(q.Right) != 1 || cap(q.Right) > 1 || len(q.Accepted) != 1 || cap(q.Accepted) > 1 {
 			t.Fatalf("%+v in room for %d, %d, %d", q, cap(q.Choices), cap(q.Right), cap(q.Accepted))
 		}
+	}
+}
+
+// A plan as versions before wrote it, of which each question had its choices in the
+// order of the match, and one with questions that hold nothing.
+func TestPlanIsReadAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	const before = `{"form":3,"id":"m_1","game":"demo","mode":"duel","questions":[` +
+		`{"id":"q_1","kind":"single","lang":"en","category":"c","difficulty":"easy","text":"Which?","choices":["b","a"],"right":[1],"source":"s"},` +
+		`{"id":"q_2","kind":"number","lang":"en","category":"c","difficulty":"hard","text":"How many?","target":{"value":3,"tolerance":0.5}}],` +
+		`"seats":null,"starts_at":0,"limit_ms":0,"countdown_ms":0,"reveal_ms":0,"rated":false,"counts":false}`
+	p, err := planOf(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	new(questions).share(p.Questions)
+	if again, err := json.Marshal(p); err != nil || string(again) != before {
+		t.Errorf("%s, %v", again, err)
+	}
+	if q := p.Questions[0]; !q.Correct("c:1") || q.Correct("c:0") || !p.Questions[1].Correct("n:3.5") {
+		t.Errorf("%+v is judged otherwise", q)
+	}
+	p, err = planOf(`{"form":3,"questions":[null,{},{"new":1}]}`)
+	if err != nil || len(p.Questions) != 3 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	new(questions).share(p.Questions)
+	for _, q := range p.Questions {
+		if q.Text != "" || len(q.Choices()) != 0 || q.Correct("c:0") {
+			t.Errorf("%+v", q)
+		}
+	}
+}
+
+// What a node does with the plan of each match that it learns of, once.
+func BenchmarkPlan(b *testing.B) {
+	raw := planRaw(b)
+	var shared questions
+	b.ReportAllocs()
+	for b.Loop() {
+		p, err := planOf(raw)
+		if err != nil {
+			b.Fatal(err)
+		}
+		shared.share(p.Questions)
 	}
 }

@@ -106,9 +106,9 @@ func newPlan() *match.Plan {
 		},
 	}
 	for i := range 3 {
-		p.Questions = append(p.Questions, quiz.Question{
+		p.Questions = append(p.Questions, quiz.Drawn{Question: &quiz.Question{
 			ID: "q_" + strconv.Itoa(i), Kind: quiz.Single, Text: "Which?", Choices: []string{"a", "b"}, Right: []int{1},
-		})
+		}})
 	}
 	return p
 }

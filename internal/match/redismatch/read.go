@@ -11,6 +11,7 @@ import (
 
 	"laststand/internal/lua"
 	"laststand/internal/match"
+	"laststand/internal/quiz"
 )
 
 // maxAsked bounds the players that one read is about, and so how long it takes.
@@ -48,7 +49,7 @@ func (s *Store) Read(ctx context.Context, q match.ReadQuery) (match.View, error)
 		return match.View{}, fmt.Errorf("redismatch: read %s: %w", q.Match, err)
 	}
 	if v.Plan != nil {
-		s.texts.share(v.Plan.Questions)
+		s.questions.share(v.Plan.Questions)
 	}
 	return v, nil
 }
@@ -107,8 +108,9 @@ func planOf(raw string) (*match.Plan, error) {
 	}
 	p.Questions = fitted(p.Questions)
 	for i := range p.Questions {
-		q := &p.Questions[i]
-		q.Choices, q.Right, q.Accepted = fitted(q.Choices), fitted(q.Right), fitted(q.Accepted)
+		if q := &p.Questions[i]; q.Question == nil {
+			q.Question = new(quiz.Question)
+		}
 	}
 	return p, nil
 }

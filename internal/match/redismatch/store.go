@@ -32,10 +32,10 @@ const (
 // Store is safe for concurrent use. Every write is idempotent, so that it may
 // be run again after an ambiguous error, which the client library does.
 type Store struct {
-	client  redis.UniversalClient
-	scripts redis.Scripter
-	queues  queues
-	texts   texts
+	client    redis.UniversalClient
+	scripts   redis.Scripter
+	queues    queues
+	questions questions
 
 	replicas    func() bool
 	unconfirmed func()

@@ -134,7 +134,7 @@ func TestNoDuplicateIsMissed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := anyQuestion().Draw(t, "question")
 		others := rapid.SliceOfN(anyQuestion(), 0, 5).Draw(t, "others")
-		twin := q.Clone()
+		twin := q
 		twin.ID, twin.Text = "twin", "  "+strings.ToUpper(q.Text)
 		found := bank.Duplicates(append(others, q), []quiz.Question{twin})
 		if len(found) != 1 || found[0].Conflict {

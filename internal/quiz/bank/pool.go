@@ -97,7 +97,7 @@ func (p *Pool) Count(spec Spec) int {
 func (p *Pool) Has(spec Spec) bool { return p.Count(spec) >= spec.Count }
 
 // Draw returns spec.Count different questions that match, drawn at random,
-// their choices shuffled: copies that share nothing with the pool. Questions
+// their choices shuffled; the questions are the pool's own. Those
 // whose ids are in seen come only when there are too few others, then as many
 // as are missing, at random; seen may be nil and stays as it is. Without a
 // language one is drawn first among those with enough questions, each in
@@ -105,7 +105,7 @@ func (p *Pool) Has(spec Spec) bool { return p.Count(spec) >= spec.Count }
 // counted: an error that wraps ErrTooFew. rng must not be in use elsewhere
 // meanwhile. The time is in proportion to spec.Count and the seen questions
 // met, never to more than those that match.
-func (p *Pool) Draw(spec Spec, seen map[string]struct{}, rng *rand.Rand) ([]quiz.Question, error) {
+func (p *Pool) Draw(spec Spec, seen map[string]struct{}, rng *rand.Rand) ([]quiz.Drawn, error) {
 	if spec.Count < 1 {
 		return nil, fmt.Errorf("bank: draw: %d questions were asked for", spec.Count)
 	}
@@ -117,7 +117,7 @@ func (p *Pool) Draw(spec Spec, seen map[string]struct{}, rng *rand.Rand) ([]quiz
 	if len(list) < spec.Count {
 		return nil, fmt.Errorf("%w: %d match, %d were asked for", ErrTooFew, p.Count(spec), spec.Count)
 	}
-	drawn := make([]quiz.Question, 0, spec.Count)
+	drawn := make([]quiz.Drawn, 0, spec.Count)
 	for _, index := range p.drawIndexes(list, spec.Count, seen, rng) {
 		drawn = append(drawn, p.questions[index].Shuffle(rng))
 	}
@@ -125,11 +125,11 @@ func (p *Pool) Draw(spec Spec, seen map[string]struct{}, rng *rand.Rand) ([]quiz
 }
 
 // Pick returns the questions of these ids in their order, their choices
-// shuffled: copies that share nothing with the pool. An id that is unknown is an
+// shuffled; the questions are the pool's own. An id that is unknown is an
 // error that names it and wraps ErrUnknown. rng must not be in use elsewhere
 // meanwhile.
-func (p *Pool) Pick(ids []string, rng *rand.Rand) ([]quiz.Question, error) {
-	picked := make([]quiz.Question, 0, len(ids))
+func (p *Pool) Pick(ids []string, rng *rand.Rand) ([]quiz.Drawn, error) {
+	picked := make([]quiz.Drawn, 0, len(ids))
 	for _, id := range ids {
 		index, known := p.byID[id]
 		if !known {

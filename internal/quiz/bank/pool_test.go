@@ -141,7 +141,7 @@ func TestDrawKeepsToItsSpec(t *testing.T) {
 	})
 }
 
-func checkDrawn(t *rapid.T, p *bank.Pool, spec bank.Spec, seen map[string]struct{}, drawn []quiz.Question) {
+func checkDrawn(t *rapid.T, p *bank.Pool, spec bank.Spec, seen map[string]struct{}, drawn []quiz.Drawn) {
 	ids := make(map[string]struct{})
 	repeated := 0
 	for _, q := range drawn {
@@ -174,7 +174,7 @@ func checkDrawn(t *rapid.T, p *bank.Pool, spec bank.Spec, seen map[string]struct
 func countSeen(p *bank.Pool, spec bank.Spec, seen map[string]struct{}) int {
 	spec.Count = p.Count(spec)
 	all, _ := p.Draw(spec, nil, newRand())
-	return len(slices.DeleteFunc(all, func(q quiz.Question) bool {
+	return len(slices.DeleteFunc(all, func(q quiz.Drawn) bool {
 		_, known := seen[q.ID]
 		return !known
 	}))
@@ -195,7 +195,7 @@ func TestDrawIsEven(t *testing.T) {
 		}
 		for _, q := range drawn {
 			times[q.ID]++
-			places[q.Right[0]]++
+			places[q.Right()[0]]++
 		}
 		firsts[drawn[0].ID]++
 	}
@@ -251,7 +251,7 @@ func TestDrawAvoidsSeenQuestions(t *testing.T) {
 	isEven(t, "a seen one first", firsts[true], 333)
 }
 
-func idsOf(questions []quiz.Question) []string {
+func idsOf(questions []quiz.Drawn) []string {
 	var ids []string
 	for _, q := range questions {
 		ids = append(ids, q.ID)
@@ -291,7 +291,7 @@ func TestDrawNeverChangesThePool(t *testing.T) {
 			for range 100 {
 				drawn, _ := p.Draw(bank.Spec{Count: 5}, nil, rng)
 				for _, q := range drawn {
-					q.Choices[0], q.Right[0] = "changed", 99
+					q.Choices()[0], q.Right()[0] = "changed", 99
 				}
 			}
 		})

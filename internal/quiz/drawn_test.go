@@ -1,0 +1,262 @@
+package quiz_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"laststand/internal/quiz"
+)
+
+// anyOrder draws a question and shuffles one that is the same.
+func anyOrder(t *rapid.T, choices int) (quiz.Question, quiz.Drawn) {
+	q := quiz.Question{
+		ID: "q", Kind: quiz.Multiple, Lang: "en", Category: "c", Difficulty: quiz.Hard, Text: "Which?", Explanation: "So.",
+		Choices: rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,5}`), 2, choices, rapid.ID).Draw(t, "choices"),
+	}
+	q.Right = rapid.SliceOfNDistinct(rapid.IntRange(0, len(q.Choices)-1), 1, len(q.Choices), rapid.ID).Draw(t, "right")
+	same := q
+	same.Choices, same.Right = slices.Clone(q.Choices), slices.Clone(q.Right)
+	return q, same.Shuffle(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)))
+}
+
+func TestShuffleKeepsWhatIsRight(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		q, shuffled := anyOrder(t, 20)
+		if encoded(t, *shuffled.Question) != encoded(t, q) {
+			t.Fatalf("the question itself became %+v", *shuffled.Question)
+		}
+		if !slices.Equal(texts(shuffled.Choices(), shuffled.Right()), texts(q.Choices, q.Right)) {
+			t.Fatalf("%+v became %s", q, encoded(t, shuffled))
+		}
+		if !slices.IsSorted(shuffled.Right()) || !sameSet(shuffled.Choices(), q.Choices) || !slices.Equal(shuffled.Solution().Choices, shuffled.Right()) {
+			t.Fatalf("%+v became %s", q, encoded(t, shuffled))
+		}
+	})
+}
+
+// Nobody who has what was drawn can change what others have: everything is theirs.
+func TestShuffleNeverChangesTheQuestion(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		q, one := anyOrder(t, 8)
+		before := encoded(t, q)
+		other := one.Shuffle(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "other"), 0)))
+		shown := encoded(t, other)
+		for _, d := range []quiz.Drawn{one, asked(*one.Question)} { // in an order of its own, and in the question's
+			d.Choices()[0], d.Right()[0] = "changed", 99
+			d.Solution().Choices[0] = 99
+		}
+		if encoded(t, *one.Question) != before || encoded(t, other) != shown {
+			t.Fatalf("%s became %s, %s became %s", before, encoded(t, *one.Question), shown, encoded(t, other))
+		}
+	})
+}
+
+func texts(choices []string, indexes []int) []string {
+	var right []string
+	for _, i := range indexes {
+		right = append(right, choices[i])
+	}
+	slices.Sort(right)
+	return right
+}
+
+func sameSet(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+func encoded(t rapid.TB, v any) string {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func TestShuffleReachesEveryOrder(t *testing.T) {
+	t.Parallel()
+	for _, q := range []quiz.Drawn{boolean, single} {
+		orders := 1
+		for n := 2; n <= len(q.Choices()); n++ {
+			orders *= n
+		}
+		rng := rand.New(rand.NewPCG(1, 2))
+		seen := make(map[string]int)
+		for range 100 * orders {
+			seen[strings.Join(q.Shuffle(rng).Choices(), ",")]++
+		}
+		if len(seen) != orders {
+			t.Errorf("%s: %d orders of %d", q.Kind, len(seen), orders)
+		}
+		for order, times := range seen {
+			if times < 50 || times > 150 {
+				t.Errorf("%s: order %s came %d times, 100 expected", q.Kind, order, times)
+			}
+		}
+	}
+}
+
+// As JSON, what is drawn is a question as it always was; read again it is asked alike,
+// of its own and of the one that was drawn.
+func TestDrawnIsAQuestionAsJSON(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		q, d := anyOrder(t, 20) // of over 16, which no sound question has, nothing is shared
+		written := encoded(t, d)
+		flat := q
+		flat.Choices, flat.Right = d.Choices(), d.Right()
+		if written != encoded(t, flat) {
+			t.Fatalf("%s, want %s", written, encoded(t, flat))
+		}
+		var read quiz.Drawn
+		if err := json.Unmarshal([]byte(written), &read); err != nil {
+			t.Fatal(err)
+		}
+		checkAlike(t, read, d)
+		if shares := read.Share(&q); shares != (len(q.Choices) <= 16) || shares && read.Question != &q {
+			t.Fatalf("%s shares %+v: %v", written, q, shares)
+		}
+		checkAlike(t, read, d)
+	})
+}
+
+// checkAlike asks both questions, and answers every subset of the choices.
+func checkAlike(t *rapid.T, a, b quiz.Drawn) {
+	t.Helper()
+	if encoded(t, a) != encoded(t, b) || encoded(t, a.Solution()) != encoded(t, b.Solution()) {
+		t.Fatalf("%s and %s, %+v and %+v", encoded(t, a), encoded(t, b), a.Solution(), b.Solution())
+	}
+	n := len(a.Choices())
+	for set := range 1 << min(n, 4) {
+		form := "m"
+		for i := range n {
+			if set>>i&1 == 1 {
+				form += map[bool]string{true: ":", false: ","}[form == "m"] + fmt.Sprint(i)
+			}
+		}
+		if right := a.Correct(form); right != b.Correct(form) || right != (form == forms(a.Right())) {
+			t.Fatalf("%s of %s is right: %v", form, encoded(t, a), right)
+		}
+	}
+	if !a.Correct(forms(a.Right())) || !b.Correct(forms(a.Right())) {
+		t.Fatalf("%s: %v is wrong", encoded(t, a), a.Right())
+	}
+}
+
+func forms(set []int) string {
+	return "m:" + strings.Trim(strings.ReplaceAll(fmt.Sprint(set), " ", ","), "[]")
+}
+
+// A choice is judged where it stood when it was asked.
+func TestAnswersAreJudgedInTheOrderAsked(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		d := single.Shuffle(rng)
+		at := slices.Index(d.Choices(), "b")
+		for i := range d.Choices() {
+			form, err := d.Normalize(quiz.Given{Choice: &i})
+			if err != nil || d.Correct(form) != (i == at) {
+				t.Fatalf("%v: choice %d: %v", d.Choices(), i, err)
+			}
+		}
+		if s := d.Solution(); *s.Choice != at {
+			t.Fatalf("%v: %d is told to be right", d.Choices(), *s.Choice)
+		}
+	}
+}
+
+// whole is a question of which each field is set, by a number.
+func whole() quiz.Question {
+	q := quiz.Question{
+		Choices: []string{"a", "b", "c"}, Right: []int{0}, Target: &quiz.Target{Value: 1}, Accepted: []string{"x", "y"},
+	}
+	for field := range reflect.TypeFor[quiz.Question]().NumField() {
+		if v := reflect.ValueOf(&q).Elem().Field(field); v.Kind() == reflect.String {
+			v.SetString(fmt.Sprint(field))
+		}
+	}
+	return q
+}
+
+// Questions of which anything is another are never one.
+func TestOnlyEqualQuestionsAreShared(t *testing.T) {
+	t.Parallel()
+	known := whole()
+	fields := reflect.TypeFor[quiz.Question]()
+	for i := range fields.NumField() {
+		q := whole()
+		v := reflect.ValueOf(&q).Elem().Field(i)
+		if v.Kind() == reflect.String {
+			v.SetString("other")
+		} else {
+			v.SetZero()
+		}
+		checkOwn(t, fields.Field(i).Name, q, &known)
+	}
+	for what, change := range map[string]func(q *quiz.Question){
+		"another target":          func(q *quiz.Question) { q.Target.Value = 2 },
+		"another tolerance":       func(q *quiz.Question) { q.Target.Tolerance = 2 },
+		"accepted otherwise":      func(q *quiz.Question) { q.Accepted[0], q.Accepted[1] = q.Accepted[1], q.Accepted[0] },
+		"another choice":          func(q *quiz.Question) { q.Choices[1] = "d" },
+		"a choice twice":          func(q *quiz.Question) { q.Choices[1] = "c" },
+		"another one right":       func(q *quiz.Question) { q.Right[0] = 2 },
+		"one right, moved":        func(q *quiz.Question) { q.Choices[0], q.Choices[1] = q.Choices[1], q.Choices[0] },
+		"one more right":          func(q *quiz.Question) { q.Right = []int{0, 1} },
+		"no choice that is right": func(q *quiz.Question) { q.Right[0] = 99 },
+		"one more choice":         func(q *quiz.Question) { q.Choices = append(q.Choices, "d") },
+	} {
+		q := whole()
+		change(&q)
+		checkOwn(t, what, q, &known)
+	}
+	twin := whole()
+	same := asked(twin)
+	if !same.Share(&known) || same.Question != &known || !same.Share(&known) {
+		t.Error("a question and its twin stay two")
+	}
+	if shuffled := twin.Shuffle(rand.New(rand.NewPCG(7, 7))); shuffled.Share(&known) || shuffled.Question != &twin {
+		t.Error("one that was not read shares another's")
+	}
+}
+
+func checkOwn(t *testing.T, what string, q quiz.Question, known *quiz.Question) {
+	t.Helper()
+	d, before := asked(q), encoded(t, asked(q))
+	if d.Share(known) || d.Question == known || encoded(t, d) != before {
+		t.Errorf("%s: %s shares %s", what, before, encoded(t, known))
+	}
+}
+
+// Choices that are the same text are told apart by which of them is right.
+func TestTwinChoicesAreSharedByWhatIsRight(t *testing.T) {
+	t.Parallel()
+	known := quiz.Question{Choices: []string{"a", "a", "b"}, Right: []int{1}}
+	d := asked(quiz.Question{Choices: []string{"b", "a", "a"}, Right: []int{1}})
+	if !d.Share(&known) || !slices.Equal(d.Choices(), []string{"b", "a", "a"}) || !slices.Equal(d.Right(), []int{1}) {
+		t.Errorf("%s", encoded(t, d))
+	}
+}
+
+// None but a question's own fields are read; nothing that lacks them is a fault.
+func TestDrawnIsReadFromAnything(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]bool{`null`: false, `{}`: false, `{"new":1}`: false, `{"id":"q"}`: true, `{"right":[1]}`: true} {
+		var d quiz.Drawn
+		if err := json.Unmarshal([]byte(raw), &d); err != nil || (d.Question != nil) != want {
+			t.Errorf("%s: %v, %v", raw, d.Question, err)
+		}
+		if !want && encoded(t, d) != encoded(t, quiz.Question{}) {
+			t.Errorf("%s is written as %s", raw, encoded(t, d))
+		}
+	}
+}
