@@ -213,6 +213,7 @@ func TestOnlyEqualQuestionsAreShared(t *testing.T) {
 		"one right, moved":        func(q *quiz.Question) { q.Choices[0], q.Choices[1] = q.Choices[1], q.Choices[0] },
 		"one more right":          func(q *quiz.Question) { q.Right = []int{0, 1} },
 		"no choice that is right": func(q *quiz.Question) { q.Right[0] = 99 },
+		"one more right, of none": func(q *quiz.Question) { q.Right = []int{0, 99} },
 		"one more choice":         func(q *quiz.Question) { q.Choices = append(q.Choices, "d") },
 	} {
 		q := whole()

@@ -34,7 +34,7 @@ func planRaw(t testing.TB) string {
 func TestPlanTakesWhatItHolds(t *testing.T) {
 	t.Parallel()
 	raw, err := json.Marshal(match.Plan{Form: match.Form, Questions: slices.Repeat([]quiz.Drawn{{Question: &quiz.Question{
-		Choices: []string{"a", "b"}, Right: []int{1}, Accepted: []string{"c"},
+		Choices: []string{"a", "b", "c"}, Right: []int{0, 1, 2}, Accepted: []string{"d", "e", "f"},
 	}}}, 10)})
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestPlanTakesWhatItHolds(t *testing.T) {
 	}
 	new(questions).share(p.Questions)
 	for _, d := range p.Questions {
-		if q := d.Question; len(q.Choices) != 2 || cap(q.Choices) > 2 || len(q.Right) != 1 || cap(q.Right) > 1 || len(q.Accepted) != 1 || cap(q.Accepted) > 1 {
+		if q := d.Question; len(q.Choices) != 3 || cap(q.Choices) > 3 || len(q.Right) != 3 || cap(q.Right) > 3 || len(q.Accepted) != 3 || cap(q.Accepted) > 3 {
 			t.Fatalf("%+v in room for %d, %d, %d", q, cap(q.Choices), cap(q.Right), cap(q.Accepted))
 		}
 	}
