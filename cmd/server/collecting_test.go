@@ -12,26 +12,26 @@ func TestWhenGarbageIsCollected(t *testing.T) { //nolint:paralleltest // the env
 		mib, memory int64
 		want        int64
 	}{
-		{"", 0, 1 << 29, 32 << 20}, {"", 0, 64 << 30, 64 << 20}, {"", 0, 0, 64 << 20}, {"", 7, 1 << 30, 7 << 20}, {"100", 7, 1 << 30, 0},
+		{"", 0, 1 << 29, 32 << 20}, {"", 0, 64 << 30, 256 << 20}, {"", 0, 0, 256 << 20}, {"", 7, 1 << 30, 7 << 20}, {"100", 7, 1 << 30, 0},
 	} {
 		t.Setenv("GOGC", test.gogc)
-		if got := collectAt(test.mib, test.memory); got != test.want {
+		if got := garbage(test.mib, test.memory); got != test.want {
 			t.Errorf("GOGC=%s, %d MiB of %d: %d, want %d", test.gogc, test.mib, test.memory, got, test.want)
 		}
 	}
 }
 
-// The next collection is due at the size that is wanted, or when the heap has
-// doubled, whichever is later.
+// The next collection is due when there is as much garbage as is wanted, or the heap
+// has doubled, whichever is later.
 func TestShareOfTheHeap(t *testing.T) {
 	t.Parallel()
-	c := collector{at: 64 << 20}
+	c := collector{garbage: 64 << 20}
 	for name, test := range map[string]struct {
 		alive alive
 		want  int
 	}{
-		"nothing": {alive{}, 1600}, "little": {alive{heap: 1 << 20}, 1600}, "some": {alive{12 << 20, 4 << 20}, 325},
-		"half": {alive{heap: 32 << 20}, 100}, "more": {alive{heap: 500 << 20}, 100},
+		"nothing": {alive{}, 1600}, "little": {alive{heap: 1 << 20}, 1600}, "some": {alive{12 << 20, 4 << 20}, 400},
+		"half": {alive{heap: 32 << 20}, 200}, "as much": {alive{heap: 64 << 20}, 100}, "more": {alive{heap: 500 << 20}, 100},
 	} {
 		if got := c.due(test.alive); got != test.want {
 			t.Errorf("%s alive: %d%%, want %d%%", name, got, test.want)
@@ -53,7 +53,7 @@ func TestCollectedNoSooner(t *testing.T) { //nolint:paralleltest // the heap is 
 	}
 	eventually(t, "it has looked by what is alive", func() bool {
 		runtime.GC()
-		return sharedPercent() <= (1<<30-much)/(much/100)
+		return sharedPercent() <= (1<<30)/(much/100)
 	})
 	runtime.KeepAlive(held)
 	stop()

@@ -18,8 +18,8 @@ type connectionLimits struct {
 	HellosPerMinutePerAddress int   `yaml:"hellos_per_minute_per_address"`
 	RequestsAtOnce            int64 `yaml:"requests_at_once"`
 	LagMS                     int64 `yaml:"lag_ms"`
-	MemoryMiB                 int64 `yaml:"memory_mib"`     // 0: what the process or the machine has
-	CollectAtMiB              int64 `yaml:"collect_at_mib"` // 0: by the memory there is
+	MemoryMiB                 int64 `yaml:"memory_mib"`  // 0: what the process or the machine has
+	GarbageMiB                int64 `yaml:"garbage_mib"` // 0: by the memory there is
 }
 
 func defaultConnectionLimits() connectionLimits {
@@ -35,7 +35,7 @@ func (l connectionLimits) validate(f *faults) {
 	f.between("limits.requests_at_once", l.RequestsAtOnce, 0, 1_000_000)
 	f.between("limits.lag_ms", l.LagMS, 0, 60_000)
 	f.between("limits.memory_mib", l.MemoryMiB, 0, 1<<24)
-	f.between("limits.collect_at_mib", l.CollectAtMiB, 0, 1<<24)
+	f.between("limits.garbage_mib", l.GarbageMiB, 0, 1<<24)
 }
 
 func (c *config) validateProxies(f *faults) {
