@@ -119,15 +119,17 @@ func spread() int64 { return 2000 + rand.Int64N(3000) } //nolint:gosec // a wait
 const every = time.Second
 
 // Run looks once a second until ctx ends. It returns nil.
-func (g *Gauge) Run(ctx context.Context) error {
-	look := time.NewTicker(every)
-	defer look.Stop()
+func (g *Gauge) Run(ctx context.Context) error { return looking(ctx, every, g.look) }
+
+func looking(ctx context.Context, every time.Duration, look func()) error {
+	due := time.NewTicker(every)
+	defer due.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-look.C:
-			g.look()
+		case <-due.C:
+			look()
 		}
 	}
 }

@@ -21,44 +21,22 @@ type RoomConfig struct {
 }
 
 // Room is how many play duels at a node: as many as come, while the processors have
-// time; then no more than leave them some, by what those there take of it; and fewer
-// while goroutines wait for a processor. So who would come last is refused, before
-// those who are in wait. But for Run it is safe for concurrent use.
-//
-// It is a limit of how many are there at once, by the queueing delay, with feedforward
-// by the use: who is let in takes its share only some seconds later, so that a limit
-// by the delay alone would let in far too many, and then nobody for long.
+// time; then as many as leave them some, see bound. So who would come last is refused,
+// before those who are in wait. But for Run it is safe for concurrent use.
 type Room struct {
 	RoomConfig
 	gauge  *Gauge
 	inside atomic.Int64
 	most   atomic.Int64
 	turns  turnstile
-
-	shown prometheus.Gauge
-
-	// Of look.
-	bound float64      // +Inf for none
-	past  [trail]int64 // inside, at the last looks
-	at    int          // of the oldest of them
-	high  int          // looks in a row with too much lag
-	since int          // looks since least was set
-	least float64      // the bound does not fall below it
+	bound  bound // of look
+	shown  prometheus.Gauge
 }
 
 const (
-	lookEvery = 250 * time.Millisecond
-	trail     = 8    // looks until who has come in takes a share in full
-	steady    = 2    // looks in a row that have too much lag
-	easy      = 0.5  // so busy anybody comes in
-	full      = 0.85 // so busy they are to be
-	used      = 0.95 // so full it is to be, to be widened
-	wholly    = 0.95 // so busy newcomers take turns before there is too much lag
-	ease      = 0.97 // of those inside are to be there, while there is too much lag
-	stride    = 0.1  // more come in at a look where nothing waits, less where nearly too much does
-	halving   = 240  // looks in which the bound falls to a half, at most
-
+	lookEvery        = 250 * time.Millisecond
 	surePerProcessor = 100
+	later            = 2 // times as late as others come again who are refused for lack of room: most of what a spike brings are these
 )
 
 // NewRoom makes a room for as many as a node bears whose goroutines wait for less than
@@ -69,7 +47,7 @@ func NewRoom(g *Gauge, most time.Duration, busy func() float64) *Room {
 }
 
 func newRoom(g *Gauge, c RoomConfig) *Room {
-	r := &Room{RoomConfig: c, gauge: g, bound: math.Inf(1), since: halving}
+	r := &Room{RoomConfig: c, gauge: g, bound: newBound(c.Sure)}
 	r.turns = turnstile{rate: math.Inf(1), least: newcomersPerProcessor * float64(runtime.GOMAXPROCS(0))}
 	r.most.Store(math.MaxInt64)
 	on := promauto.With(g.Registry)
@@ -79,7 +57,7 @@ func newRoom(g *Gauge, c RoomConfig) *Room {
 	r.shown = on.NewGauge(prometheus.GaugeOpts{
 		Name: "laststand_room_most", Help: "How many of them there may be just now, for all the node has to do.",
 	})
-	r.shown.Set(r.bound)
+	r.shown.Set(r.bound.is)
 	return r
 }
 
@@ -107,63 +85,13 @@ func (r *Room) Run(ctx context.Context) error {
 	if r.Most == 0 {
 		return nil
 	}
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-look.C:
-			r.look()
-		}
-	}
+	return looking(ctx, lookEvery, r.look)
 }
 
 func (r *Room) look() {
-	lag, busy, inside := r.Lag(), r.Busy(), r.inside.Load()
-	before := min(r.past[r.at], inside)
-	r.past[r.at] = inside
-	r.at = (r.at + 1) % trail
-	r.since++
-	r.turns.adapt(lag >= r.Most || lag >= r.Most/2 && busy >= wholly)
-	if lag < r.Most {
-		r.high = 0
-		r.widen(float64(before), float64(inside), busy, lag/r.Most)
-	} else if r.high++; r.high >= steady {
-		r.narrow(float64(inside))
-	}
-	r.shown.Set(r.bound)
-	r.most.Store(int64(min(r.bound, math.MaxInt64/2)))
-}
-
-// narrow has fewer be inside than there were when it began. What others on the machine
-// take from this node does not end by refusing players: so a half of them stay for a
-// while, whatever the lag.
-func (r *Room) narrow(inside float64) {
-	half := max(inside/2, float64(r.Sure))
-	if r.since >= halving {
-		r.since, r.least = 0, half
-	}
-	r.least = max(r.least, half) // more have come in meanwhile
-	if r.high == steady {
-		r.bound = min(r.bound, inside)
-	}
-	r.bound = max(r.bound*ease, r.least)
-}
-
-// widen has as many be inside as the processors can do with, by what those take who
-// have been inside for a while; beyond that some more, by how far the lag is from too
-// much.
-func (r *Room) widen(before, inside, busy, lag float64) {
-	switch {
-	case busy < easy:
-		r.bound = math.Inf(1)
-		return
-	case math.IsInf(r.bound, 1):
-		r.bound = inside
-	}
-	if inside >= used*r.bound {
-		r.bound *= 1 + stride*(1-lag)*(1-lag)
-	}
-	r.bound = max(r.bound, before*full/busy, float64(r.Sure))
+	lag, busy := r.Lag()/r.Most, r.Busy()
+	r.turns.adapt(lag >= 1 || lag >= 0.5 && busy >= wholly)
+	most := r.bound.look(lag, busy, r.inside.Load())
+	r.shown.Set(most)
+	r.most.Store(int64(min(most, math.MaxInt64/2)))
 }

@@ -3,20 +3,24 @@ package pressure
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"sync"
 	"time"
 )
 
 // turnstile lets newcomers through: all of them at once while nothing waits, and at a
-// rate that halves while goroutines do. Those who come meanwhile wait in turn. A hello
-// weighs at once, so that a rate is what bounds it. It is safe for concurrent use.
+// rate that halves while goroutines do. Those who come meanwhile wait in turn; whom
+// that would take too long are told to come again when it is their turn, since each
+// who comes in vain costs what a turn does. A hello weighs at once, so that a rate is
+// what bounds it. It is safe for concurrent use.
 type turnstile struct {
 	least float64 // a second, whatever the lag
 
 	mu      sync.Mutex
-	rate    float64 // a second; +Inf: all at once
-	next    time.Time
-	through float64 // since adapt
+	rate    float64   // a second; +Inf: all at once
+	next    time.Time // turn
+	booked  time.Time // up to which turns are promised to who comes again
+	through float64   // since adapt
 }
 
 const (
@@ -24,27 +28,41 @@ const (
 	faster    = 1.25
 	unbounded = 10_000 // so many a second are any number
 	patience  = 4 * time.Second
-	later     = 2 // times as late as others who are refused come again who were for lack of room, since most of what a spike brings are these
+	farthest  = 20 * time.Second // that somebody is sent away for
+
+	wholly = 0.95 // so busy newcomers take turns before there is too much lag
 
 	newcomersPerProcessor = 50 // a second
 )
 
 // take gives a newcomer a turn and says when that comes; false where it is too long
-// until then.
+// until then, and he is to come again after that time.
 func (t *turnstile) take(now time.Time) (wait time.Duration, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !math.IsInf(t.rate, 1) {
-		if t.next.Before(now) {
-			t.next = now
-		}
-		if wait = t.next.Sub(now); wait > patience {
-			return wait, false
-		}
-		t.next = t.next.Add(time.Duration(float64(time.Second) / t.rate))
+	if math.IsInf(t.rate, 1) {
+		t.through++
+		return 0, true
 	}
+	each := time.Duration(float64(time.Second) / t.rate)
+	wait = max(t.next.Sub(now), 0)
+	if wait > patience {
+		return t.book(now, each), false
+	}
+	t.next = now.Add(wait + each)
 	t.through++
 	return wait, true
+}
+
+// book promises the next turn that nobody waits for or was told of; where that is too
+// far, any time that is not soon.
+func (t *turnstile) book(now time.Time, each time.Duration) time.Duration {
+	wait := max(t.booked.Sub(now), patience) + each
+	if wait > farthest {
+		return farthest/2 + rand.N(farthest/2) //nolint:gosec // a wait is no secret
+	}
+	t.booked = now.Add(wait)
+	return wait
 }
 
 // adapt sets the rate, by whether goroutines wait.
@@ -66,7 +84,7 @@ func (r *Room) Await(ctx context.Context) error {
 	wait, ok := r.turns.take(time.Now())
 	switch {
 	case !ok:
-		return r.gauge.refuseFor(Entering, later*spread())
+		return r.gauge.refuseFor(Entering, wait.Milliseconds())
 	case wait == 0 || r.gauge.Trial:
 		return nil
 	}

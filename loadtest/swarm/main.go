@@ -31,6 +31,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -53,6 +54,7 @@ func main() {
 			drill.Guard(os.Stdin)
 			return
 		case asCrowd:
+			collectRarely()
 			end(crowd.Obey(context.Background(), os.Stdin, os.Stdout))
 			return
 		}
@@ -61,6 +63,14 @@ func main() {
 	o.flags()
 	flag.Parse()
 	end(o.run())
+}
+
+// collectRarely has the garbage of players be collected when there is a lot of it: a
+// node's answers would seem late that a player reads late.
+func collectRarely() {
+	const percent, most = 4000, 2 << 30 // bytes, of which players of as many connections as a process has files take a third
+	debug.SetGCPercent(percent)
+	debug.SetMemoryLimit(most)
 }
 
 func end(err error) {
