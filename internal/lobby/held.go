@@ -38,6 +38,9 @@ func (l *Lobby) untrack(id string) {
 		}
 	}
 	delete(l.tickets, id)
+	if len(l.tickets) == 0 { // of a rush the maps would keep all the room
+		l.tickets, l.waiting = make(map[string]held), make(map[waiter]string)
+	}
 	l.metrics.held.Set(float64(len(l.tickets)))
 }
 

@@ -13,14 +13,14 @@ import (
 // sessions of its players at this node.
 type live struct {
 	plan   *Plan
-	racing chan struct{} // held by the answer that tries to be the first here
+	racing chan struct{} // of a buzzer match: held by the answer that tries to be the first here
 
 	mu      sync.Mutex // taken before the engine's; never held while the store is asked
 	state   State      // the newest seen here; its Seq is the last number delivered
 	version int64      // the highest seen
 	theirs  int64      // that of the newest step that another node took; -1 for none
 	subs    map[string]Subscriber
-	members map[string]Member // of an arena, as far as they have been looked up
+	members map[string]Member // of an arena, as far as they have been looked up; nil: none has
 	joining int               // sessions that are about to be attached
 	fresh   [][]byte          // delivered since the first of those began; the last is number state.Seq
 	reading bool              // what was missed is about to be read
@@ -42,13 +42,15 @@ type live struct {
 
 func newLive(v View) *live {
 	l := &live{
-		plan: v.Plan, racing: make(chan struct{}, 1), state: v.State, version: v.Version,
-		subs: make(map[string]Subscriber), members: make(map[string]Member),
+		plan: v.Plan, state: v.State, version: v.Version, subs: make(map[string]Subscriber),
 		theirs: -1, bots: -1, own: v.Question, taken: -1, begun: v.Question >= 0, ceased: v.Phase.ended(),
 		lobby: notice{version: v.Version}, ended: v.Ended,
 	}
 	if v.Phase == Open || v.Phase == Sealed {
 		l.own--
+	}
+	if l.plan.Mode == Buzzer {
+		l.racing = make(chan struct{}, 1)
 	}
 	return l
 }

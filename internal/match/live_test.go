@@ -28,3 +28,17 @@ func TestTheNewestStateStays(t *testing.T) {
 		}
 	}
 }
+
+// What only other matches need is not made for a duel, of which there are most.
+func TestADuelHoldsNothingOfArenas(t *testing.T) {
+	t.Parallel()
+	duel := newLive(View{Plan: newPlan("m_1", 0, 2)})
+	if duel.racing != nil || duel.members != nil {
+		t.Errorf("%v, %v", duel.racing, duel.members)
+	}
+	arena := newLive(View{Plan: newArena(Buzzer, 2)})
+	arena.admit(Member{Seat: Seat{Player: ada}, Role: AsSpectator})
+	if cap(arena.racing) != 1 || !arena.watches(ada) {
+		t.Errorf("%d, %+v", cap(arena.racing), arena.members)
+	}
+}

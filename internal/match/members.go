@@ -38,6 +38,9 @@ func (l *live) member(player string) (Member, bool) {
 func (l *live) admit(m Member) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.members == nil {
+		l.members = make(map[string]Member)
+	}
 	l.members[m.Seat.Player] = m
 }
 

@@ -1,0 +1,40 @@
+package lobby
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"laststand/internal/match"
+)
+
+// The room that the tickets of a rush took is given back when all are gone; while
+// some wait they are where they were.
+func TestARushLeavesNoRoomBehind(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		synctest.Wait()
+		rooms := func() [2]uintptr {
+			return [2]uintptr{reflect.ValueOf(n.tickets).Pointer(), reflect.ValueOf(n.waiting).Pointer()}
+		}
+		before := rooms()
+		const rush = 100
+		for i := range rush {
+			n.track(Ticket{ID: fmt.Sprint(i), Game: "demo", Seat: match.Seat{Player: fmt.Sprint(i)}}, time.Hour)
+		}
+		for i := range rush {
+			if rooms() != before || !n.Waits("demo", fmt.Sprint(i)) {
+				w.Fatalf("ticket %d does not wait where it did", i)
+			}
+			n.untrack(fmt.Sprint(i))
+			if n.Waits("demo", fmt.Sprint(i)) {
+				w.Fatalf("ticket %d still waits", i)
+			}
+		}
+		if after := rooms(); after[0] == before[0] || after[1] == before[1] {
+			w.Error("the room of a rush is kept")
+		}
+	})
+}
