@@ -8,27 +8,25 @@ import (
 	"sync"
 )
 
-// mostGarbage is how much it is at most where nothing is configured: of 5,000 players,
-// 1,500 of whom play duels, the garbage of four seconds. A collection takes a tenth of a
-// second of two busy processors, in which answers wait.
-const mostGarbage = 256 << 20
-
 // garbage is how much of it there is to be before it is collected, in bytes: what is
-// configured, else a sixteenth of the memory there is, and no more than is of use; 0,
-// which is for the collector to say, where GOGC does.
+// configured, else a sixteenth of the memory there is; 0, which is for the collector to
+// say, where GOGC does. A collection takes a tenth of a second of two busy processors,
+// in which answers wait: with a sixteenth of 24 GiB it is one in 25 s, where 5,000
+// players are there and 1,500 play duels.
 func garbage(mib, memory int64) int64 {
+	const share, unknown = 16, 256 << 20
 	switch {
 	case os.Getenv("GOGC") != "":
 		return 0
 	case mib > 0:
 		return mib << 20
 	case memory > 0:
-		return min(memory/16, mostGarbage)
+		return memory / share
 	}
-	return mostGarbage
+	return unknown
 }
 
-// collector has garbage collected no sooner than there is some, and otherwise as
+// collector has garbage collected no sooner than there is so much, and otherwise as
 // always, when the heap has doubled: a node of few players has little that is alive,
 // and would collect many times a second. It looks again after each collection, by what
 // was alive then, until it is let go.

@@ -12,7 +12,7 @@ func TestWhenGarbageIsCollected(t *testing.T) { //nolint:paralleltest // the env
 		mib, memory int64
 		want        int64
 	}{
-		{"", 0, 1 << 29, 32 << 20}, {"", 0, 64 << 30, 256 << 20}, {"", 0, 0, 256 << 20}, {"", 7, 1 << 30, 7 << 20}, {"100", 7, 1 << 30, 0},
+		{"", 0, 1 << 29, 32 << 20}, {"", 0, 64 << 30, 4 << 30}, {"", 0, 0, 256 << 20}, {"", 7, 1 << 30, 7 << 20}, {"100", 7, 1 << 30, 0},
 	} {
 		t.Setenv("GOGC", test.gogc)
 		if got := garbage(test.mib, test.memory); got != test.want {

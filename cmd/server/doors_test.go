@@ -62,6 +62,10 @@ func TestMemoryIsHeld(t *testing.T) { //nolint:paralleltest // it is the process
 			t.Errorf("GOMEMLIMIT=%s, %d bytes: %d, want %d", test.given, test.bytes, debug.SetMemoryLimit(-1), test.want)
 		}
 	}
+	t.Setenv("GOMEMLIMIT", "")
+	if holdMemory(1 << 30); memoryLimit(0) == 1<<30/20*19 {
+		t.Error("what the collector is held to is taken for the memory there is")
+	}
 }
 
 // A node that has less memory than it needs refuses who only reads, and is ready

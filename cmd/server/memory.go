@@ -15,7 +15,7 @@ func memoryLimit(mib int64) int64 {
 	if mib > 0 {
 		return mib << 20
 	}
-	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+	if limit := debug.SetMemoryLimit(-1); os.Getenv("GOMEMLIMIT") != "" && limit < math.MaxInt64 { // else it is by holdMemory
 		return limit
 	}
 	return machineMemory(os.DirFS("/"))

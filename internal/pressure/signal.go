@@ -59,22 +59,26 @@ func (s *state) look() {
 func Memory(limit int64) Signal {
 	m := &memory{samples: []metrics.Sample{
 		{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}, {Name: "/memory/classes/os-stacks:bytes"},
-		{Name: "/gc/cycles/total:gc-cycles"},
+		{Name: "/gc/cycles/total:gc-cycles"}, {Name: "/memory/classes/heap/objects:bytes"},
 	}}
-	return Signal{
+	s := Signal{
 		Name: "memory", From: [Levels]float64{.70, .75, .80, .85, .90},
 		Read: func() float64 { return m.read() / float64(limit) },
 	}
+	m.much = well * s.From[0] * float64(limit)
+	return s
 }
 
 type memory struct {
 	samples  []metrics.Sample
-	cycles   uint64 // of the collector, so far
-	standing int    // reads since there was one
+	cycles   uint64  // of the collector, so far
+	standing int     // reads since there was one
+	much     float64 // bytes
 }
 
-// staleAfter is after how many reads without a collection one is had: what
-// refuses everything allocates little, and would not hear that it has room again.
+// staleAfter is after how many reads without a collection one is had where much may be
+// alive: what refuses everything allocates little, and would not hear that it has room
+// again.
 const staleAfter = 10
 
 func (m *memory) read() (used float64) {
@@ -82,9 +86,10 @@ func (m *memory) read() (used float64) {
 	for _, s := range m.samples[:3] {
 		used += float64(s.Value.Uint64())
 	}
-	if cycles := m.samples[3].Value.Uint64(); cycles != m.cycles {
+	cycles, objects := m.samples[3].Value.Uint64(), float64(m.samples[4].Value.Uint64())
+	if cycles != m.cycles {
 		m.cycles, m.standing = cycles, 0
-	} else if m.standing++; m.standing >= staleAfter {
+	} else if m.standing++; m.standing >= staleAfter && max(used, objects) >= m.much {
 		m.standing = 0
 		runtime.GC()
 	}
