@@ -31,7 +31,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -54,7 +53,7 @@ func main() {
 			drill.Guard(os.Stdin)
 			return
 		case asCrowd:
-			collectRarely()
+			crowd.CollectRarely()
 			end(crowd.Obey(context.Background(), os.Stdin, os.Stdout))
 			return
 		}
@@ -63,14 +62,6 @@ func main() {
 	o.flags()
 	flag.Parse()
 	end(o.run())
-}
-
-// collectRarely has the garbage of players be collected when there is a lot of it: a
-// node's answers would seem late that a player reads late.
-func collectRarely() {
-	const percent, most = 4000, 2 << 30 // bytes, of which players of as many connections as a process has files take a third
-	debug.SetGCPercent(percent)
-	debug.SetMemoryLimit(most)
 }
 
 func end(err error) {
@@ -146,7 +137,7 @@ func (o *options) complete() error {
 		unless("think", func() { o.Think = time.Second })
 		unless("reveal", func() { o.Reveal = time.Second })
 		unless("lag", func() { o.LagMS = -1 })
-		unless("for", func() { o.For = 20 * time.Second })
+		unless("for", func() { o.For = 30 * time.Second })
 		unless("ramp", func() { o.Ramp = 500 })
 	}
 	if o.attach != "" {

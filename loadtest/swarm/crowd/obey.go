@@ -67,8 +67,13 @@ func (c *Crowd) hear(lines *bufio.Reader, drop func(), stopped chan<- struct{}) 
 			once()
 			continue
 		}
+		if cmd.Collect {
+			collect()
+		}
 		growing.Wait() // one after another
-		growing.Go(func() { c.Duel(cmd.Duellists) })
+		if cmd.Duellists > 0 {
+			growing.Go(func() { c.Duel(cmd.Duellists) })
+		}
 	}
 }
 

@@ -50,6 +50,7 @@ func (o Order) Connections() int { return o.Idle + o.Watchers + o.Players() + le
 // Command is a further line of a process's input.
 type Command struct {
 	Duellists int  `json:"duellists,omitempty"` // that there are from now on, if not 0; the newest leave after their match
+	Collect   bool `json:"collect,omitempty"`   // garbage now, and then none while something is measured
 	Stop      bool `json:"stop,omitempty"`      // what has begun is played to its end, and checked
 }
 

@@ -142,9 +142,12 @@ const (
 // settings are those of the nodes.
 func (c Config) settings() string {
 	times := fmt.Sprintf("time_limit_ms: %d, countdown_ms: %d, reveal_ms: %d", limit.Milliseconds(), countdown.Milliseconds(), c.Reveal.Milliseconds())
-	lag := ""
+	own := ""
 	if c.LagMS >= 0 {
-		lag = fmt.Sprintf("lag_ms: %d, ", c.LagMS)
+		own = fmt.Sprintf("lag_ms: %d, ", c.LagMS)
+	}
+	if c.Nodes > 1 { // each would take a sixteenth of the machine's memory
+		own += fmt.Sprintf("garbage_mib: %d, ", max(1024/c.Nodes, 64))
 	}
 	return fmt.Sprintf(`games:
   demo:
@@ -153,7 +156,7 @@ func (c Config) settings() string {
     arena: {%s}
     behaviours: {max_len: 1000000, rate: {per_second: 1000, burst: 1000}, report: [], sink: {type: file, max_mib: 16, keep: 1}}
 limits: {%swrong_codes_per_hour_per_address: 0, reads_per_second_per_address: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0, guests_per_minute_per_address: 0}
-`, rig.KeysYAML, c.Questions, times, times, lag)
+`, rig.KeysYAML, c.Questions, times, times, own)
 }
 
 // saidEvery is how often crowds say what they have seen.

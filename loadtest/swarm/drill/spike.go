@@ -44,6 +44,9 @@ func (d *drill) spike(ctx context.Context) (s *Spike, err error) {
 	if err := d.sustain(ctx, s); err != nil {
 		return nil, err
 	}
+	if err := d.before(ctx, s); err != nil {
+		return nil, err
+	}
 	s.Offered = 3 * s.Players
 	d.note("the spike: %d players want to play where %d do, for %v", s.Offered, s.Players, d.For)
 	from := d.series.Span(time.Now()) + 1
@@ -64,6 +67,25 @@ func (d *drill) spike(ctx context.Context) (s *Spike, err error) {
 	s.judge(float64(d.Slack.Milliseconds()))
 	d.note("recovered after %.0f s", s.RecoveredS)
 	return s, nil
+}
+
+// before measures what is sustainable for as long as the spike: what comes every few
+// seconds, as a collection of garbage, is in both. That of the players is in neither.
+func (d *drill) before(ctx context.Context, s *Spike) error {
+	for _, l := range d.crowds {
+		if err := l.tell(crowd.Command{Collect: true}); err != nil {
+			return err
+		}
+	}
+	if err := d.pause(ctx, d.series.Every()); err != nil { // for it to be done
+		return err
+	}
+	t, err := d.measure(ctx, s.Players, max(d.Step, d.For))
+	if err == nil && t.P99 >= float64(d.Bound.Milliseconds()) {
+		err = fmt.Errorf("%d players had a p99 of %.0f ms over %v, which is not sustainable: the machine does other things too, or give a lower -rate", s.Players, t.P99, d.For)
+	}
+	s.Sustainable, s.Before = t.rate, t.Quantiles
+	return err
 }
 
 // turnedAway takes what of all that was counted is a refusal.
@@ -170,8 +192,13 @@ func (d *drill) try(ctx context.Context, players int) (t tried, err error) {
 	if err := d.settle(ctx); err != nil {
 		return t, err
 	}
+	return d.measure(ctx, players, d.Step)
+}
+
+// measure measures those who play for a while.
+func (d *drill) measure(ctx context.Context, players int, span time.Duration) (t tried, err error) {
 	from := d.series.Span(time.Now()) + 1
-	if err := d.pause(ctx, d.Step); err != nil {
+	if err := d.pause(ctx, span); err != nil {
 		return t, err
 	}
 	t = d.measured(from, d.series.Span(time.Now()))
