@@ -14,7 +14,7 @@ import (
 	"laststand/internal/trial"
 )
 
-const gathering = 30 * time.Second
+const gathering = 30 * time.Second // for all calls to come
 
 // gathered has the next transactions of new players wait until so many calls are
 // at the ledger, and counts transactions.

@@ -7,12 +7,12 @@ import (
 )
 
 // Drawn is a question as one match asks it: the question, which it shares with its
-// bank and with all matches that ask it too, and an order of the match's own for its
-// choices. Choices, Right and all that is said of an answer are in that order; the
+// bank when it was drawn, and with other matches that ask it when it was read, and an
+// order of the match's own for its choices. Choices, Right and all that is said of an answer are in that order; the
 // question's own are reached by its name alone. It is small, and copied freely.
 //
-// As JSON it is a question like any other, with its choices in that order. One that
-// is read holds a question of its own, until Share; one that is read from null or from
+// As JSON it is a question like any other, with its choices in that order. It is read
+// into a zero one only, and holds a question of its own then, until Share; one that is read from null or from
 // an object without any field of a question holds none, like the zero value, and must
 // be given one.
 type Drawn struct {
@@ -67,7 +67,7 @@ func (d Drawn) MarshalJSON() ([]byte, error) {
 
 // Share has d hold a known question in the place of its own, if that is the same but
 // for the order of its choices, and tells whether it is. d is asked as before. Only one
-// that was read can come to share; any other stays as it is.
+// in its question's own order, as one that was read, can come to share.
 func (d *Drawn) Share(known *Question) bool {
 	if d.Question == known || d.order != 0 {
 		return d.Question == known

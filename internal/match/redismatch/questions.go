@@ -52,7 +52,11 @@ func (k *questions) keep(q *quiz.Question) {
 	if k.young == nil || k.size >= questionsKept {
 		k.young, k.old, k.size = make(map[asked]*quiz.Question), k.young, 0
 	}
-	k.young[asked{q.ID, q.Text}] = q
+	by := asked{q.ID, q.Text}
+	if was := k.young[by]; was != nil { // edited
+		k.size -= sizeOf(was)
+	}
+	k.young[by] = q
 	k.size += sizeOf(q)
 }
 
