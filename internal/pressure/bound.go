@@ -16,31 +16,32 @@ type bound struct {
 	at    int         // of the oldest of them
 	high  int         // looks in a row with too much lag
 	since int         // looks since least was set
-	least float64     // is does not fall below it
+	least float64     // is does not fall below it; 0: not set
 }
 
 // seen is what a look saw.
 type seen struct{ inside, busy float64 }
 
 const (
-	trail   = 8    // looks until who has come in takes a share in full
+	trail   = 8    // looks until who has come in takes a share in full; and that the mean is of
 	steady  = 2    // looks in a row that have too much lag
 	easy    = 0.5  // so busy anybody comes in
 	full    = 0.85 // so busy they are to be
 	used    = 0.95 // so full it is to be, to be widened
-	some    = 0.25 // of too much lag is some
+	some    = 0.5  // of too much lag has fewer be inside where the processors are too busy
 	ease    = 0.97 // of those inside are to be there after a look, while there is too much lag
-	stride  = 0.01 // more, where nothing waits; and fewer where the processors are too busy
+	stride  = 0.01 // more, where nothing waits; and fewer, where the processors are too busy
 	leap    = 0.05 // more, at most
+	plunge  = 0.3  // more than are there, at most, when a room first has an end
 	halving = 240  // looks in which it falls to a half, at most
 )
 
 func newBound(sure int64) bound {
-	return bound{sure: float64(sure), is: math.Inf(1), since: halving}
+	return bound{sure: float64(sure), is: math.Inf(1)}
 }
 
-// look sets the bound, four times a second, by the lag, of too much, and how busy the
-// processors were since the last look.
+// look sets the bound, four times a second, by the lag, as a share of what is too much,
+// and how busy the processors were since the last look.
 func (b *bound) look(lag, busy float64, players int64) float64 {
 	inside := float64(players)
 	before := min(b.past[b.at].inside, inside)
@@ -56,28 +57,42 @@ func (b *bound) look(lag, busy float64, players int64) float64 {
 	return b.is
 }
 
-// narrow has fewer be inside than there were when it began.
+// narrow has fewer be inside than there were when it began. What others on the machine
+// take from this node does not end by refusing players: so a half of them stay for a
+// while, whatever the lag.
 func (b *bound) narrow(inside float64) {
+	if b.since >= halving {
+		b.least = 0
+	}
 	if b.high == steady {
 		b.is = min(b.is, inside)
 	}
 	b.is = max(b.is*ease, b.floor(inside))
 }
 
+// floor is a half of those who are inside, or were when it was first asked for.
+func (b *bound) floor(inside float64) float64 {
+	if b.least == 0 {
+		b.since = 0
+	}
+	b.least = max(b.least, inside/2, b.sure)
+	return b.least
+}
+
 // adapt has as many be inside as the processors can do with, by what those take who
 // have been inside for a while; beyond that some more, by how far the lag is from too
-// much. Fewer only where there is some lag: what else keeps processors busy may well
-// give way.
-func (b *bound) adapt(before, inside, now, lag float64) {
+// much. Fewer only where there is some lag, and a half of those inside at the least:
+// what else keeps processors busy may well give way.
+func (b *bound) adapt(before, inside, latest, lag float64) {
 	busy := b.busy()
+	goal := before * full / max(busy, easy)
 	switch {
-	case max(busy, now) < easy:
-		b.is = math.Inf(1)
+	case busy < easy && latest < full:
+		b.is, b.least = math.Inf(1), 0
 		return
 	case math.IsInf(b.is, 1):
-		b.is = inside
+		b.is = max(inside, min(goal, inside*(1+plunge)))
 	}
-	goal := before * full / busy
 	if busy > full && lag >= some {
 		b.is = max(min(b.is, max(goal, b.is*(1-stride))), b.floor(inside))
 		return
@@ -94,16 +109,4 @@ func (b *bound) busy() (mean float64) {
 		mean += s.busy / trail
 	}
 	return mean
-}
-
-// floor is what the bound does not fall below: what others on the machine take from
-// this node does not end by refusing players, so a half of those there stay for a
-// while, whatever the lag.
-func (b *bound) floor(inside float64) float64 {
-	half := max(inside/2, b.sure)
-	if b.since >= halving {
-		b.since, b.least = 0, half
-	}
-	b.least = max(b.least, half) // more have come in meanwhile
-	return b.least
 }

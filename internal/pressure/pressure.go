@@ -121,8 +121,8 @@ const every = time.Second
 // Run looks once a second until ctx ends. It returns nil.
 func (g *Gauge) Run(ctx context.Context) error { return looking(ctx, every, g.look) }
 
-func looking(ctx context.Context, every time.Duration, look func()) error {
-	due := time.NewTicker(every)
+func looking(ctx context.Context, pause time.Duration, look func()) error {
+	due := time.NewTicker(pause)
 	defer due.Stop()
 	for {
 		select {

@@ -101,7 +101,7 @@ func TestRoomStaysAsItIs(t *testing.T) {
 		if looks%16 == 0 {
 			return .02
 		}
-		return .007
+		return .008
 	}
 	m.offer(2550, 60)
 	least, most := int64(math.MaxInt64), int64(0)
@@ -122,11 +122,60 @@ func TestRoomFromNothing(t *testing.T) {
 	for wanted := int64(0); wanted < 4000; wanted += 250 {
 		m.offer(wanted, 1)
 	}
-	if n, _ := m.offer(4000, 60); n > 2600 {
+	if n, _ := m.offer(4000, 60); n > 2400 { // those of the looks until they weigh anything
 		t.Errorf("%d came in", n)
 	}
-	if n := m.room.inside.Load(); n < 700 || n > 1000 {
-		t.Errorf("%d are inside in the end", n)
+	if m.offer(4000, halving); m.room.inside.Load() < 700 || m.room.inside.Load() > 1000 { // a half stays for a while
+		t.Errorf("%d are inside in the end", m.room.inside.Load())
+	}
+}
+
+// A wave comes to a node that is half busy, at times more: nobody is refused.
+func TestRoomForAWave(t *testing.T) {
+	t.Parallel()
+	m := newMachine(1000, Config{})
+	m.offer(450, 50)
+	looks := 0
+	m.room.Busy = func() float64 {
+		if looks++; looks%4 == 0 {
+			return .6
+		}
+		return m.load()
+	}
+	for wanted := int64(450); wanted <= 600; wanted += 50 {
+		if _, refused := m.offer(wanted, 1); refused > 0 {
+			t.Errorf("%d refused of %d", refused, wanted)
+		}
+	}
+}
+
+// A neighbour that leaves some lag, and no time, sends away a half at the most.
+func TestRoomBesideABusyNeighbour(t *testing.T) {
+	t.Parallel()
+	m := newMachine(1000, Config{})
+	m.offer(600, 50)
+	m.room.Busy = func() float64 { return 1 }
+	m.room.Lag = func() float64 { return .01 }
+	if m.offer(600, 10*halving); m.room.inside.Load() < 300 {
+		t.Errorf("%d are left", m.room.inside.Load())
+	}
+}
+
+// What was held for those who were there before a calm is not held after it.
+func TestRoomForgetsInCalm(t *testing.T) {
+	t.Parallel()
+	m := newMachine(1000, Config{})
+	m.offer(900, 50)
+	m.others = 2
+	m.offer(900, 20)
+	m.others = 0
+	for m.room.inside.Load() > 200 {
+		m.room.Leave()
+	}
+	m.offer(200, 20)
+	m.others = 2
+	if m.offer(200, 20); m.room.bound.is > 200 {
+		t.Errorf("room for %v while goroutines wait", m.room.bound.is)
 	}
 }
 
@@ -182,8 +231,8 @@ func TestRoomBesideOthersAgain(t *testing.T) {
 	}
 }
 
-// One look with too much lag is none.
-func TestRoomIsSure(t *testing.T) {
+// One look with too much lag narrows nothing.
+func TestOneLookWithLagIsNone(t *testing.T) {
 	t.Parallel()
 	lag := 0.0
 	r := newRoom(gauge(Config{}), RoomConfig{Lag: func() float64 { return lag }, Busy: func() float64 { return 1 }, Most: .015})
@@ -305,9 +354,45 @@ func TestWhoIsSentAwayHasATurn(t *testing.T) {
 		}
 	}
 	for range 500 {
-		if wait, ok := turns.take(now); !ok && (wait < patience || wait > farthest) {
+		if wait, ok := turns.take(now); !ok && (wait < patience || wait > 2*farthest) {
 			t.Fatalf("sent away for %v", wait)
 		}
+	}
+	for range 99 {
+		turns.adapt(false)
+	}
+	turns.rate = 1
+	for range 20 {
+		if wait, ok := turns.take(now.Add(time.Minute)); !ok && wait > farthest {
+			t.Fatalf("sent away for %v, by who was before the calm", wait)
+		}
+	}
+}
+
+// Of many who come at once to a door that lets few in each second, and go on coming,
+// most of those who are sent away get in when they come again.
+func TestMostComeInTheSecondTime(t *testing.T) {
+	t.Parallel()
+	turns := turnstile{rate: 100}
+	due := map[int]int{0: 1500} // by second: those who come for the first time
+	again, vain := map[int]int{}, 0
+	for second := range 60 {
+		now := time.Unix(int64(second), 0)
+		came := due[second] + again[second] + 20
+		for i := range came {
+			wait, ok := turns.take(now.Add(time.Duration(i) * time.Second / time.Duration(came)))
+			switch {
+			case ok:
+			case i < again[second]:
+				vain++
+				fallthrough
+			default:
+				again[second+int(wait/time.Second)]++
+			}
+		}
+	}
+	if vain > 500 {
+		t.Errorf("%d came in vain again", vain)
 	}
 }
 

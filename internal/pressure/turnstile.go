@@ -10,8 +10,8 @@ import (
 
 // turnstile lets newcomers through: all of them at once while nothing waits, and at a
 // rate that halves while goroutines do. Those who come meanwhile wait in turn; whom
-// that would take too long are told to come again when it is their turn, since each
-// who comes in vain costs what a turn does. A hello weighs at once, so that a rate is
+// that would take too long are told to come again when there is likely a turn, since
+// each who comes in vain costs what a turn does. A hello weighs at once, so that a rate is
 // what bounds it. It is safe for concurrent use.
 type turnstile struct {
 	least float64 // a second, whatever the lag
@@ -19,7 +19,7 @@ type turnstile struct {
 	mu      sync.Mutex
 	rate    float64   // a second; +Inf: all at once
 	next    time.Time // turn
-	booked  time.Time // up to which turns are promised to who comes again
+	booked  time.Time // up to which who comes again was told of an instant of their own
 	through float64   // since adapt
 }
 
@@ -28,7 +28,7 @@ const (
 	faster    = 1.25
 	unbounded = 10_000 // so many a second are any number
 	patience  = 4 * time.Second
-	farthest  = 20 * time.Second // that somebody is sent away for
+	farthest  = 20 * time.Second // up to which that is; beyond, up to twice as far
 
 	wholly = 0.95 // so busy newcomers take turns before there is too much lag
 
@@ -54,12 +54,12 @@ func (t *turnstile) take(now time.Time) (wait time.Duration, ok bool) {
 	return wait, true
 }
 
-// book promises the next turn that nobody waits for or was told of; where that is too
-// far, any time that is not soon.
+// book gives the next instant that nobody was told of, at the rate of turns; where that
+// is too far, some instant beyond. Nobody else is kept from a turn for that.
 func (t *turnstile) book(now time.Time, each time.Duration) time.Duration {
 	wait := max(t.booked.Sub(now), patience) + each
 	if wait > farthest {
-		return farthest/2 + rand.N(farthest/2) //nolint:gosec // a wait is no secret
+		return farthest + rand.N(farthest) //nolint:gosec // a wait is no secret
 	}
 	t.booked = now.Add(wait)
 	return wait
@@ -74,7 +74,7 @@ func (t *turnstile) adapt(wait bool) {
 	if wait {
 		t.rate = max(slower*min(t.rate, came), t.least)
 	} else if t.rate *= faster; t.rate > unbounded {
-		t.rate = math.Inf(1)
+		t.rate, t.booked = math.Inf(1), time.Time{}
 	}
 }
 
