@@ -147,7 +147,7 @@ func (c Config) settings() string {
 		own = fmt.Sprintf("lag_ms: %d, ", c.LagMS)
 	}
 	if c.Nodes > 1 { // each would take a sixteenth of the machine's memory
-		own += fmt.Sprintf("garbage_mib: %d, ", max(1024/c.Nodes, 64))
+		own += "garbage_mib: 64, "
 	}
 	return fmt.Sprintf(`games:
   demo:
