@@ -16,6 +16,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"laststand/internal/ledger"
+	"laststand/internal/nickname"
 	"laststand/loadtest/rig"
 )
 
@@ -94,7 +95,8 @@ func fill(ctx context.Context, data string, players int) error {
 	for _, statement := range []string{
 		`INSERT INTO players (game, id, nickname, skeleton, named_at, joined_at)
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i+1 < $1)
-SELECT 'demo', 'p_' || (1000000000000 + i), 'Player ' || i, 'player ' || i, 1, 1 FROM n`,
+SELECT 'demo', 'p_' || (1000000000000 + i), 'Player ' || i, 'player ' || i, 1 + i, 1 FROM n`,
+		fmt.Sprintf(`UPDATE spelling SET rules = %d, done = 1, named_at = 1 + $1`, nickname.RulesVersion), // else a start spells them all
 		`INSERT INTO entries (game, pos, id, kind, day, at, match_id, holder, score, time_ms, limit_ms, matches, asked, answered, correct, whose)
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i+1 < $1)
 SELECT 'demo', h.pos + i + 1, 'r' || i, 'result', h.day, 1, 'm' || (i/2), 'p_' || (1000000000000 + i),
