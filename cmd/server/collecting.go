@@ -2,10 +2,13 @@ package main
 
 import (
 	"os"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
+
+	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
 // garbage is how much of it there is to be before it is collected, in bytes: what is
@@ -25,6 +28,10 @@ func garbage(mib, memory int64) int64 {
 	}
 	return unknown
 }
+
+// aliveMetric shows what was alive at the last collection, go_gc_heap_live_bytes: the
+// heap in use is mostly garbage.
+var aliveMetric = collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile(`^/gc/heap/live:bytes$`)}
 
 // collector has garbage collected no sooner than there is so much, and otherwise as
 // always, when the heap has doubled: a node of few players has little that is alive,

@@ -76,6 +76,9 @@ func TestHardPressedNode(t *testing.T) {
 		dir := t.TempDir()
 		n := startNode(t, cli{Data: &dir, Config: configFile(t, "limits: {memory_mib: 1, dry_run: "+trial+"}\n")})
 		eventually(t, "it is hard-pressed", func() bool { return metric(t, n.ops, "laststand_pressure_level") == 5 })
+		if metric(t, n.ops, "go_gc_heap_live_bytes") == 0 {
+			t.Error("it does not show what is alive")
+		}
 		want, counted := http.StatusServiceUnavailable, "laststand_shed_total"
 		if trial != "false" {
 			want, counted = http.StatusOK, "laststand_would_shed_total"

@@ -63,11 +63,11 @@ func metric(t *testing.T, ops, name string, labels ...string) (sum int) {
 		if own, _, _ := strings.Cut(series, "{"); own != name || !containsAll(series, labels) {
 			continue
 		}
-		n, err := strconv.Atoi(value)
+		n, err := strconv.ParseFloat(value, 64)
 		if err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
-		sum += n
+		sum += int(n)
 	}
 	return sum
 }

@@ -12,9 +12,9 @@ import (
 
 // Use is what a process uses at an instant.
 type Use struct {
-	Cores      float64 `json:"cores"` // since the last one
-	MB         float64 `json:"mb"`    // resident
-	HeapMB     float64 `json:"heap_mb,omitempty"`
+	Cores      float64 `json:"cores"`             // since the last one
+	MB         float64 `json:"mb"`                // resident
+	HeapMB     float64 `json:"heap_mb,omitempty"` // alive at the last collection
 	Goroutines float64 `json:"goroutines,omitempty"`
 	Sessions   float64 `json:"sessions,omitempty"`
 	LagMS      float64 `json:"lag_ms,omitempty"` // that goroutines wait for a processor, 99 in 100
@@ -82,7 +82,7 @@ func (g *gauges) read(ctx context.Context) Gauge {
 		cancel()
 		if err == nil {
 			u.Goroutines = m.Sum("go_goroutines")
-			u.HeapMB = m.Sum("go_memstats_heap_inuse_bytes") / (1 << 20)
+			u.HeapMB = m.Sum("go_gc_heap_live_bytes") / (1 << 20)
 			u.Sessions = m.Sum("laststand_ws_sessions")
 			u.LagMS = 1000 * m.Sum("laststand_pressure", `signal="lag_seconds"`)
 		}

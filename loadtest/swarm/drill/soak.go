@@ -45,7 +45,7 @@ func soaked(all []Gauge, begin, end float64) *Soak {
 			s.Bars = append(s.Bars, name+"it could not be looked into, so whether anything grows is not known")
 			continue
 		}
-		s.flat(name+"heap in use, MB", held, node(func(u Use) float64 { return u.HeapMB }), flatMB)
+		s.flat(name+"heap alive, MB", held, node(func(u Use) float64 { return u.HeapMB }), flatMB)
 		s.flat(name+"resident, MB", held, node(func(u Use) float64 { return u.MB }), flatMB)
 		s.flat(name+"goroutines", held, node(func(u Use) float64 { return u.Goroutines }), flatGoroutines)
 	}

@@ -31,7 +31,7 @@ func TestSoak(t *testing.T) {
 			all = append(all, Gauge{AtS: s, Nodes: []Use{{HeapMB: test.heap(s), MB: 200, Goroutines: 1000}}})
 		}
 		found := soaked(all, 0, 1200)
-		if grew := len(found.Bars) > 0; grew != test.grows || grew && !strings.Contains(found.Bars[0], "node 1: heap in use, MB grew") || len(found.Lines) != 3 {
+		if grew := len(found.Bars) > 0; grew != test.grows || grew && !strings.Contains(found.Bars[0], "node 1: heap alive, MB grew") || len(found.Lines) != 3 {
 			t.Errorf("%s: %+v", name, found)
 		}
 	}
