@@ -2,8 +2,9 @@ package main
 
 import (
 	"runtime"
-	"runtime/metrics"
 	"testing"
+
+	"laststand/internal/trial"
 )
 
 func TestWhenGarbageIsCollected(t *testing.T) { //nolint:paralleltest // the environment is the process's
@@ -67,8 +68,4 @@ func TestCollectedNoSooner(t *testing.T) { //nolint:paralleltest // the heap is 
 }
 
 // sharedPercent is what is in force.
-func sharedPercent() int {
-	seen := []metrics.Sample{{Name: "/gc/gogc:percent"}}
-	metrics.Read(seen)
-	return int(seen[0].Value.Uint64())
-}
+func sharedPercent() int { return int(trial.Runtime("/gc/gogc:percent")) }

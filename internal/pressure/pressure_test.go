@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"runtime"
-	"runtime/metrics"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -169,20 +168,14 @@ func TestMemory(t *testing.T) { //nolint:paralleltest // it looks at the memory 
 	if fallen > risen-0.7 {
 		t.Errorf("from %v to %v with three quarters less", risen, fallen)
 	}
-	before := forced()
+	const forced = "/gc/cycles/forced:gc-cycles"
+	before := trial.Runtime(forced)
 	for range 3 * staleAfter {
 		s.Read()
 	}
-	if n := forced() - before; n > 0 {
+	if n := trial.Runtime(forced) - before; n > 0 {
 		t.Errorf("%d collections with %v in use", n, fallen)
 	}
-}
-
-// forced is how many collections somebody has asked for.
-func forced() uint64 {
-	seen := []metrics.Sample{{Name: "/gc/cycles/forced:gc-cycles"}}
-	metrics.Read(seen)
-	return seen[0].Value.Uint64()
 }
 
 // The lag is that of the time since the look before: of nothing it is 0.

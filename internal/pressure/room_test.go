@@ -75,7 +75,7 @@ func TestRoomInASpike(t *testing.T) {
 	if most, refused := m.offer(2550, 80); most > 1080 || refused == 0 {
 		t.Errorf("up to %d inside in the spike, %d refused", most, refused)
 	}
-	if n := m.room.inside.Load(); n < 800 {
+	if n := m.room.inside.Load(); n < 850 {
 		t.Errorf("only %d inside in the end", n)
 	}
 	for m.room.inside.Load() > 700 {

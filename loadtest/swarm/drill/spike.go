@@ -118,8 +118,7 @@ func (d *drill) sustain(ctx context.Context, s *Spike) error {
 			return fmt.Errorf("%d players had no answers within %v: give a longer -step", s.Players, d.Step)
 		}
 		s.Players = even(float64(s.Players) * d.Rate / first.rate)
-		q, err := d.try(ctx, s.Players)
-		s.Sustainable, s.Before = q.rate, q.Quantiles
+		_, err = d.try(ctx, s.Players)
 		return err
 	}
 	missed := 0
@@ -167,7 +166,7 @@ func (d *drill) holds(ctx context.Context, s *Spike, players int) (bool, error) 
 	if err != nil || q.N == 0 || q.P99 >= float64(d.Bound.Milliseconds()) || q.many() || q.rate <= s.Sustainable {
 		return false, err
 	}
-	s.Sustainable, s.Players, s.Before = q.rate, players, q.Quantiles
+	s.Sustainable, s.Players = q.rate, players
 	return true, nil
 }
 
