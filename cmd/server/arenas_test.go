@@ -162,7 +162,7 @@ func checkBuzzerKept(t *testing.T, urls []string, all []*contestant) {
 		t.Errorf("the match is kept as %+v", kept)
 	}
 	for _, f := range kept.Firsts {
-		if said := all[0].closed[f.Question].First; said.Player != f.Player || f.Node == "" {
+		if said := all[0].closed[f.Question].First; said.Player != f.Player || f.Node != "" {
 			t.Errorf("question %d: kept %+v, said %+v", f.Question, f, said)
 		}
 	}

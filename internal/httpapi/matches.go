@@ -19,8 +19,29 @@ type finishedMatch struct {
 	Questions  int                     `json:"questions"`
 	Standings  []protocol.OverStanding `json:"standings"`
 	Teams      []protocol.TeamStanding `json:"teams,omitempty"`
-	Firsts     []match.First           `json:"firsts,omitempty"`
+	Firsts     []matchFirst            `json:"firsts,omitempty"`
 	NextCursor string                  `json:"next_cursor,omitempty"`
+}
+
+// matchFirst is a match.First without the node that decided it: node ids are
+// internal.
+type matchFirst struct {
+	Question  int    `json:"question"`
+	Player    string `json:"player"`
+	Nickname  string `json:"nickname"`
+	Team      string `json:"team,omitempty"`
+	At        int64  `json:"at"`
+	ElapsedMS int64  `json:"elapsed_ms"`
+}
+
+func publicFirsts(kept []match.First) []matchFirst {
+	var firsts []matchFirst
+	for _, f := range kept {
+		firsts = append(firsts, matchFirst{
+			Question: f.Question, Player: f.Player, Nickname: f.Nickname, Team: f.Team, At: f.At, ElapsedMS: f.ElapsedMS,
+		})
+	}
+	return firsts
 }
 
 func (a *api) getMatch(w http.ResponseWriter, r *request) error {
@@ -38,7 +59,7 @@ func (a *api) getMatch(w http.ResponseWriter, r *request) error {
 	}
 	view := finishedMatch{
 		Match: m.Match, Mode: m.Mode, StartedAt: m.StartedAt, OverAt: m.OverAt, Reason: m.Reason,
-		Questions: m.Questions, Standings: make([]protocol.OverStanding, 0, to-from), Firsts: m.Firsts, NextCursor: next,
+		Questions: m.Questions, Standings: make([]protocol.OverStanding, 0, to-from), Firsts: publicFirsts(m.Firsts), NextCursor: next,
 	}
 	for _, t := range m.Teams {
 		view.Teams = append(view.Teams, protocol.TeamStanding{Rank: t.Rank, ID: t.ID, Score: t.Score})
@@ -72,7 +93,6 @@ func (a *api) nameless(r *request, m *finishedMatch) error {
 			m.Standings[i].Nickname = ""
 		}
 	}
-	m.Firsts = slices.Clone(m.Firsts)
 	for i := range m.Firsts {
 		if erased[m.Firsts[i].Player] {
 			m.Firsts[i].Nickname = ""
