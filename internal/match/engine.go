@@ -60,6 +60,7 @@ type Engine struct {
 	lives    map[string]*live
 	attached map[playerKey][]*live // the matches that a session at this node is fed from
 
+	unreadable unreadable
 	overloaded atomic.Bool
 	reached    atomic.Int64 // when the store was last found in reach, cluster time
 }

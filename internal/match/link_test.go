@@ -15,9 +15,10 @@ var errDown = errors.New("the store is down")
 type fault int
 
 const (
-	works fault = iota
-	fails       // nothing is done
-	loses       // it is done, and the reply is lost
+	works   fault = iota
+	fails         // nothing is done
+	loses         // it is done, and the reply is lost
+	unreads       // nothing is done: this node cannot read the match
 )
 
 // link is a node's way to the store. The fault is asked for with the name of
@@ -66,8 +67,11 @@ func (l *link) ask(method, match string) fault {
 func over[T any](l *link, method, match string, call func() (T, error)) (T, error) {
 	var none T
 	f := l.ask(method, match)
-	if f == fails {
+	switch f {
+	case fails:
 		return none, errDown
+	case unreads:
+		return none, &UnreadableError{Reason: OlderForm, Err: errors.New("form 2")}
 	}
 	v, err := call()
 	if f == loses {

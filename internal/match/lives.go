@@ -13,6 +13,7 @@ func (e *Engine) live(ctx context.Context, match string) (*live, error) {
 	}
 	v, err := e.Store.Read(ctx, ReadQuery{Match: match, Plan: true, After: -1})
 	if err != nil {
+		e.noteUnreadable(match, err)
 		return nil, err
 	}
 	l := e.hold(newLive(v))

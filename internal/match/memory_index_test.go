@@ -26,6 +26,17 @@ func (m *memory) Forget(_ context.Context, match string) error {
 	return nil
 }
 
+func (m *memory) RemoveOrphan(_ context.Context, match string, dueBefore int64) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := m.matches[match]
+	if k == nil || k.due >= dueBefore || k.state.Phase.ended() {
+		return false, nil
+	}
+	delete(m.matches, match)
+	return true, nil
+}
+
 func (m *memory) Marks(_ context.Context, matches []string) (map[string]Mark, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

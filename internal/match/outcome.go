@@ -24,6 +24,7 @@ func resultOf(p *Plan, v View, now int64) *Result {
 	standings := ranked(p, v, p.seated(v))
 	r.Winner = winner(p, r.Teams, standings)
 	if r.Paged {
+		r.LimitMS = p.LimitMS
 		return r
 	}
 	r.Standings = standings
@@ -135,9 +136,13 @@ func Complete(ctx context.Context, store Pager, r *Result) error {
 	if !r.Paged {
 		return nil
 	}
-	v, err := store.Read(ctx, ReadQuery{Match: r.Match, Plan: true, After: -1})
+	v, err := store.Read(ctx, ReadQuery{Match: r.Match, Plan: r.LimitMS == 0, After: -1})
 	if err != nil {
 		return fmt.Errorf("match: complete %s: %w", r.Match, err)
+	}
+	p := v.Plan
+	if p == nil { // all of the plan that standings need; its form may be another
+		p = &Plan{Mode: r.Mode, LimitMS: r.LimitMS}
 	}
 	var seats []Seat
 	v.Totals = make(map[string]Totals)
@@ -154,6 +159,6 @@ func Complete(ctx context.Context, store Pager, r *Result) error {
 			break
 		}
 	}
-	r.Standings, r.Paged = ranked(v.Plan, v, seats), false
+	r.Standings, r.Paged, r.LimitMS = ranked(p, v, seats), false, 0
 	return nil
 }

@@ -77,18 +77,24 @@ func (e *Engine) sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	e.unreadable.keep(ids)
 	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] }) //nolint:gosec // any order will do
 	return each(ids, func(id string) error { return e.takeUp(ctx, id) })
 }
 
 // takeUp advances an overdue match. One that is gone leaves the index.
 func (e *Engine) takeUp(ctx context.Context, id string) error {
+	if sweeps := e.unreadable.overdue(id); sweeps > 0 {
+		return e.orphan(ctx, id, sweeps)
+	}
 	l, err := e.live(ctx, id)
 	if err == nil {
 		e.metrics.swept.Inc()
 		err = e.advance(ctx, l, View{})
 	}
 	switch {
+	case errors.Is(err, ErrUnreadable): // perhaps not by other nodes
+		return nil
 	case errors.Is(err, ErrNotFound):
 		return e.Index.Forget(ctx, id)
 	case errors.Is(err, ErrAbandoned):

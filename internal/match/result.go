@@ -40,7 +40,11 @@ type Result struct {
 	Standings []Standing `json:"standings"`
 	// Paged says that the last step has left the standings beside the match,
 	// where they are read in pages.
-	Paged  bool         `json:"paged,omitempty"`
+	Paged bool `json:"paged,omitempty"`
+	// LimitMS is each question's limit, of a paged result only: Complete then
+	// needs nothing of the plan, which another form may have written.
+	LimitMS int64 `json:"limit_ms,omitempty"`
+
 	Teams  []TeamResult `json:"teams,omitempty"`
 	Firsts []First      `json:"firsts,omitempty"` // of a buzzer match
 }

@@ -79,6 +79,9 @@ type Index interface {
 	Due(ctx context.Context, before int64) ([]string, error)
 	// Forget takes a match that is gone off the index.
 	Forget(ctx context.Context, match string) error
+	// RemoveOrphan removes a match that no node can read, unless its deadline is
+	// later than the instant or it is over; it says whether it did.
+	RemoveOrphan(ctx context.Context, match string, dueBefore int64) (bool, error)
 	// Marks tells how far each match has come; those that are settled or gone
 	// are left out.
 	Marks(ctx context.Context, matches []string) (map[string]Mark, error)

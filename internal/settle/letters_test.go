@@ -230,3 +230,30 @@ func TestParkedElsewhereIsForgotten(t *testing.T) {
 		}
 	})
 }
+
+// A result whose standings cannot be read waits some tries, counted, and is a
+// dead letter then: it is not stuck, and its players are free.
+func TestAnUnreadableResultBecomesADeadLetter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		_, stop := w.start(t, nil)
+		w.with(func() {
+			w.pending["m0"] = match.Result{Match: "m0", Game: "demo", Counts: true, Paged: true}
+		})
+		w.over("m1")
+		time.Sleep(time.Minute)
+		w.with(func() {
+			if grave := w.graves["m0"]; grave == nil || grave.Tries != maxTries || w.tries["m0"] != 0 || len(w.pending) != 0 {
+				t.Errorf("%+v, pending %v, given to the ledger %d times", grave, w.pending, w.tries["m0"])
+			}
+			if !w.taken["m1"] {
+				t.Error("the other result is not settled")
+			}
+		})
+		if n := w.failures(t, reasonRefused); n != maxTries {
+			t.Errorf("counted %v times", n)
+		}
+		stop()
+	})
+}

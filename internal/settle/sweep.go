@@ -2,11 +2,14 @@ package settle
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"laststand/internal/match"
 )
+
+var errIncomplete = errors.New("its standings are gone from Redis or cannot be read; see the log of the nodes")
 
 // sweep settles some of what is pending, and reports whether it may have left
 // more that can be settled now. Results just over are their own node's.
@@ -22,6 +25,12 @@ func (s *Settler) sweep(work context.Context) (more bool) {
 	}
 	due := slices.DeleteFunc(slices.Clone(page), func(r match.Result) bool { return !s.due(r) })
 	progress := false
+	for _, r := range due {
+		if !r.Whole() { // its standings are gone or unreadable: as if the ledger had refused it
+			progress = s.refused(work, r, errIncomplete) || progress
+		}
+	}
+	due = slices.DeleteFunc(due, func(r match.Result) bool { return !r.Whole() })
 	for _, batch := range s.batches(due) {
 		progress = s.settle(work, batch, true) || progress
 	}

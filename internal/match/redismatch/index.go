@@ -48,6 +48,18 @@ func (s *Store) Forget(ctx context.Context, id string) error {
 	return nil
 }
 
+// RemoveOrphan implements match.Index. The keys of single answers end by
+// themselves.
+func (s *Store) RemoveOrphan(ctx context.Context, id string, dueBefore int64) (bool, error) {
+	k := keysOf(id)
+	names := append([]string{k.match(), k.due(), k.seq(), k.tomb()}, k.placing()[1:]...)
+	removed, err := orphanScript.Run(ctx, s.scripts, append(names, k.passing()...), id, dueBefore, tombMS).Bool()
+	if err != nil {
+		return false, fmt.Errorf("redismatch: remove %s: %w", id, err)
+	}
+	return removed, nil
+}
+
 // Marks implements match.Index, with one command a partition that has matches.
 func (s *Store) Marks(ctx context.Context, matches []string) (map[string]match.Mark, error) {
 	byKey, names := make(map[string][]string), make(map[string][]string)

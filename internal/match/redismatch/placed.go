@@ -42,7 +42,7 @@ func (s *Store) placed(ctx context.Context, k keys, from, to int) ([]match.Place
 	page := make([]match.Placed, len(players))
 	for i := range players {
 		if page[i].Seat, err = seatOf(seats.Text(i)); err != nil {
-			return nil, err
+			return nil, unreadable(err)
 		}
 		page[i].Totals = totalsOf(totals.Text(i), gone.Text(i))
 	}

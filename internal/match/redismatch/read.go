@@ -46,7 +46,7 @@ func (s *Store) Read(ctx context.Context, q match.ReadQuery) (match.View, error)
 	}
 	v, err := viewOf(reply, q)
 	if err != nil {
-		return match.View{}, fmt.Errorf("redismatch: read %s: %w", q.Match, err)
+		return match.View{}, fmt.Errorf("redismatch: read %s: %w", q.Match, unreadable(err))
 	}
 	if v.Plan != nil {
 		s.questions.share(v.Plan.Questions)
@@ -56,11 +56,14 @@ func (s *Store) Read(ctx context.Context, q match.ReadQuery) (match.View, error)
 
 // viewOf reads the reply of read.lua.
 func viewOf(reply lua.Reply, q match.ReadQuery) (v match.View, err error) {
-	hash := fieldsOf(reply.List(0))
-	if v.State, err = hash.state(); err != nil {
+	if v.Plan, err = planOf(reply.Text(1)); err != nil { // first, as it names its form
 		return v, err
 	}
-	if v.Plan, err = planOf(reply.Text(1)); err != nil {
+	if q.Plan && v.Plan == nil {
+		return v, errNoPlan
+	}
+	hash := fieldsOf(reply.List(0))
+	if v.State, err = hash.state(); err != nil {
 		return v, err
 	}
 	for _, frame := range reply.Texts(2) {
@@ -91,7 +94,18 @@ func viewOf(reply lua.Reply, q match.ReadQuery) (v match.View, err error) {
 	return v, addSums(&v, append(shown, q.Players...), reply)
 }
 
-// planOf reads a plan, nil where none was asked for.
+var errNoPlan = errors.New("it has no plan")
+
+// unreadable is the error of what is there and cannot be read.
+func unreadable(err error) error {
+	if errors.Is(err, match.ErrUnreadable) {
+		return err
+	}
+	return &match.UnreadableError{Reason: match.Corrupt, Err: err}
+}
+
+// planOf reads a plan, nil where none was asked for. A plan of the form before
+// would be converted here; no release has written one.
 func planOf(raw string) (*match.Plan, error) {
 	if raw == "" {
 		return nil, nil
@@ -102,9 +116,13 @@ func planOf(raw string) (*match.Plan, error) {
 	}
 	switch {
 	case p.Form > match.Form:
-		return nil, fmt.Errorf("form %d is newer than this node's %d: upgrade the node", p.Form, match.Form)
+		return nil, &match.UnreadableError{
+			Reason: match.NewerForm, Err: fmt.Errorf("form %d is newer than this node's %d: upgrade the node", p.Form, match.Form),
+		}
 	case p.Form < match.Form:
-		return nil, fmt.Errorf("form %d is older than this node's %d: nodes of that version end the match", p.Form, match.Form)
+		return nil, &match.UnreadableError{
+			Reason: match.OlderForm, Err: fmt.Errorf("form %d is older than this node's %d: nodes of that version end the match", p.Form, match.Form),
+		}
 	}
 	p.Questions = fitted(p.Questions)
 	for i := range p.Questions {

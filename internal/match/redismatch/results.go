@@ -36,9 +36,10 @@ func (s *Store) Unsettled(ctx context.Context) (int64, error) {
 // its last result.
 const maxSeats = 20_000
 
-// Results reads up to limit results that wait for the ledger, whole, from a
-// random partition on by the order of partitions. An error speaks of those that
-// could not be read; the others are there beside it.
+// Results reads up to limit results that wait for the ledger, from a random
+// partition on by the order of partitions. They are whole, but for those whose
+// standings are gone or cannot be read by this node. An error speaks of those
+// and of results that could not be read now; the others are there beside it.
 func (s *Store) Results(ctx context.Context, limit int) ([]match.Result, error) {
 	waiting, err := s.waiting(ctx)
 	if err != nil {
@@ -60,7 +61,9 @@ func (s *Store) Results(ctx context.Context, limit int) ([]match.Result, error) 
 			}
 			if err := match.Complete(ctx, s, &r); err != nil {
 				faults = append(faults, err)
-				continue
+				if !errors.Is(err, match.ErrNotFound) {
+					continue
+				}
 			}
 			seats += len(r.Standings)
 			results = append(results, r)

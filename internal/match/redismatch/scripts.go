@@ -18,6 +18,7 @@ var (
 	recordScript  = script("record")
 	stepScript    = script("compare", "over", "step")
 	hostScript    = script("host")
+	orphanScript  = script("orphan")
 	settledScript = script("settled")
 	toldScript    = script("told")
 

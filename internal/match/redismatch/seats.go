@@ -96,7 +96,7 @@ func (s *Store) Member(ctx context.Context, id, player string) (match.Member, er
 	}
 	found, err := seatOf(seat.Val())
 	if err != nil {
-		return match.Member{}, fmt.Errorf("redismatch: member of %s: %w", id, err)
+		return match.Member{}, fmt.Errorf("redismatch: member of %s: %w", id, unreadable(err))
 	}
 	return match.Member{Seat: found, Role: match.AsPlayer}, nil
 }

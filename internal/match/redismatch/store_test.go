@@ -83,7 +83,8 @@ func TestReadRefusals(t *testing.T) {
 			if _, err := p.Create(p.Context(), other, duelState(), found(other)); err != nil {
 				p.Fatal(err)
 			}
-			if _, err := p.Read(p.Context(), match.ReadQuery{Match: other.ID, Plan: true}); err == nil || !strings.Contains(err.Error(), want) {
+			_, err := p.Read(p.Context(), match.ReadQuery{Match: other.ID, Plan: true})
+			if !errors.Is(err, match.ErrUnreadable) || !errors.Is(err, match.ErrNotFound) || !strings.Contains(err.Error(), want) {
 				p.Errorf("form %d: %v", form, err)
 			}
 			if err := p.Forget(p.Context(), other.ID); err != nil {

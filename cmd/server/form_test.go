@@ -1,0 +1,66 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/protocol"
+	"laststand/internal/trial"
+	"laststand/loadtest/player"
+)
+
+// The last node of an older release leaves a running match, whose form this
+// release does not read. Its players log in, count as not playing, and play on.
+func TestAMatchOfAnotherFormLocksNobodyOut(t *testing.T) {
+	t.Parallel()
+	server := trial.Redis(t)
+	h := newHouse(t, server.URL, unhurried("demo"))
+	before := startNode(t, cli{Config: h.config, Data: &h.db.Dir, Database: &h.db.URL, Redis: &h.redis, Drain: ptr("1ms")})
+	left := meet(t, stranger(t, before.url, "demo"), stranger(t, before.url, "demo")).begun(t)
+	before.stop()
+	rewritePlans(t, server, `"form":3`, `"form":2`)
+
+	node := h.node(t)
+	var again duelling
+	for i, c := range left {
+		p, err := player.Connect(t.Context(), node.url, c.Guest, nil)
+		if err != nil {
+			t.Fatalf("hello: %v", err)
+		}
+		if p.Welcome.Playing != nil {
+			t.Errorf("playing %+v", p.Welcome.Playing)
+		}
+		again[i] = &contestant{Player: p, id: c.id, solve: c.solve, told: map[int]protocol.Answered{}, refused: map[int]protocol.Error{}, sent: map[int64]int{}}
+		if f := ask(t, p, protocol.TypeMatchSync, protocol.Resume{Match: left[0].match}); !strings.Contains(string(f.Raw), "not_in_match") {
+			t.Errorf("match.sync: %s", f.Raw)
+		}
+	}
+	d := meet(t, again[0], again[1]).begun(t)
+	playOn(t, d[:]...)
+	settledOnce(t, node.url, "demo", d[0].over)
+	if metric(t, node.ops, "laststand_match_unreadable_total", `reason="older_form"`) == 0 {
+		t.Error("nothing is counted")
+	}
+}
+
+// rewritePlans replaces a text in the stored plans of all matches.
+func rewritePlans(t *testing.T, s *trial.Server, old, with string) {
+	t.Helper()
+	keys, ok := tell(t, s, "KEYS", "m:*:plan").([]any)
+	if !ok || len(keys) == 0 {
+		t.Fatal("no match is kept")
+	}
+	c := redis.NewClient(&redis.Options{Addr: s.Addr})
+	defer c.Close()
+	for _, key := range keys {
+		plan, err := c.Get(t.Context(), key.(string)).Result()
+		if err == nil {
+			err = c.Set(t.Context(), key.(string), strings.Replace(plan, old, with, 1), redis.KeepTTL).Err()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

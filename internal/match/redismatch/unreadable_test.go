@@ -1,0 +1,121 @@
+package redismatch
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"laststand/internal/match"
+)
+
+// setPlan replaces the stored plan.
+func (p *play) setPlan(change func(string) string) {
+	p.Helper()
+	raw, err := p.client.Get(p.Context(), p.keys.plan()).Result()
+	if err == nil {
+		err = p.client.Set(p.Context(), p.keys.plan(), change(raw), 0).Err()
+	}
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+func older(plan string) string { return strings.Replace(plan, `"form":3`, `"form":2`, 1) }
+
+// Whatever is wrong with what is kept of a match, the error says that it cannot
+// be read, and why.
+func TestUnreadable(t *testing.T) {
+	for name, plan := range map[string]string{match.OlderForm: `{"form":2}`, match.NewerForm: `{"form":99}`, match.Corrupt: `{"form":3`} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(p *play) {
+				p.setPlan(func(string) string { return plan })
+				_, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, Plan: true, After: -1})
+				var why *match.UnreadableError
+				if !errors.Is(err, match.ErrNotFound) || !errors.As(err, &why) || why.Reason != name {
+					p.Errorf("%v", err)
+				}
+			})
+		})
+	}
+	t.Run("without a plan", func(t *testing.T) {
+		each(t, func(p *play) {
+			if err := p.client.Del(p.Context(), p.keys.plan()).Err(); err != nil {
+				p.Fatal(err)
+			}
+			if _, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, Plan: true}); !errors.Is(err, match.ErrUnreadable) {
+				p.Errorf("%v", err)
+			}
+		})
+	})
+}
+
+// An orphan is removed with all of its keys; a match that was advanced, or is
+// over, is not.
+func TestRemoveOrphan(t *testing.T) {
+	each(t, func(p *play) {
+		check := func(before int64, want bool) {
+			p.Helper()
+			if removed, err := p.RemoveOrphan(p.Context(), p.plan.ID, before); err != nil || removed != want {
+				p.Errorf("%v, %v", removed, err)
+			}
+		}
+		open := p.take(match.Open, 0)
+		check(open.DueAt, false)
+		check(open.DueAt+1, true)
+		check(open.DueAt+1, false)
+		left, err := p.client.Exists(p.Context(), append(p.keys.placing(), p.keys.log(), p.keys.answers())...).Result()
+		if err != nil || left != 0 {
+			p.Errorf("%d keys are left, %v", left, err)
+		}
+		if exists, err := p.Void(p.Context(), p.plan.ID); err != nil || !exists {
+			p.Errorf("it can be created anew: %v", err)
+		}
+		if marks, err := p.Marks(p.Context(), []string{p.plan.ID}); err != nil || len(marks) != 0 {
+			p.Errorf("%v, %v", marks, err)
+		}
+	})
+}
+
+// The result of many settles at a node of another form: Complete needs nothing
+// of the plan.
+func TestAPagedResultIsCompletedByAnyForm(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *play) {
+		p.plan.Arena.MaxPlayers = 600
+		players := crowd(60)
+		p.seat(players...)
+		p.start()
+		p.next()
+		p.take(match.Sealed, 1)
+		over := p.step(p.take(match.Revealed, 1), match.Over, 1)
+		over.Result.Paged, over.Result.LimitMS, over.Result.Mode, over.Result.Standings = true, p.plan.LimitMS, p.plan.Mode, nil
+		if done, err := p.Step(p.Context(), over); err != nil || !done.Taken {
+			p.Fatal(done, err)
+		}
+		p.setPlan(older)
+		r := p.resultOf()
+		if !r.Whole() || len(r.Standings) != len(players) || r.LimitMS != 0 || r.Standings[0].TimeMS != r.Standings[0].LimitMS {
+			p.Errorf("%+v", r)
+		}
+		p.setPlan(func(string) string { return "" })
+		if err := p.client.Del(p.Context(), p.keys.match()).Err(); err != nil {
+			p.Fatal(err)
+		}
+		if r := p.resultOf(); r.Whole() {
+			p.Error("without its match it is whole")
+		}
+	})
+}
+
+// resultOf is the result of the match as settlement finds it. Results of other
+// tests on the same Redis may be unreadable.
+func (p *play) resultOf() match.Result {
+	p.Helper()
+	results, err := p.Results(p.Context(), 100_000)
+	for _, r := range results {
+		if r.Match == p.plan.ID {
+			return r
+		}
+	}
+	p.Fatalf("it is not among the results: %v", err)
+	return match.Result{}
+}

@@ -1,0 +1,90 @@
+package match
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+// blind makes a node that can read no match, as one of another form.
+func (w *world) blind() *node {
+	n := w.node()
+	n.link.set(func(method, _ string) fault {
+		if method == "Read" {
+			return unreads
+		}
+		return works
+	})
+	return n
+}
+
+// Players of a match that a node cannot read count as not playing there, while
+// the match goes on at nodes that can.
+func TestAnUnreadableMatchCountsAsNone(t *testing.T) {
+	inBubble(t, func(w *world) {
+		a, b := w.node(), w.blind()
+		in := a.enter(ada)
+		p := a.begin(w, 2)
+		w.passUntil(p, Open, 0)
+		if r, err := b.Running(w.Context(), p.ID); err != nil || r.Running {
+			w.Errorf("%+v, %v", r, err)
+		}
+		if err := b.Sits(w.Context(), p.ID, ada); !errors.Is(err, ErrNotFound) {
+			w.Errorf("%v", err)
+		}
+		if _, err := b.answer(p, ada, 0, rightAnswer(&p.Questions[0])); codeOf(err) != "not_in_match" {
+			w.Errorf("an answer: %v", err)
+		}
+		if n := testutil.ToFloat64(b.metrics.unreadable.WithLabelValues(OlderForm)); n != 3 {
+			w.Errorf("counted %v times", n)
+		}
+		w.passUntil(p, Over, 1)
+		w.checkComplete(p, in, 0)
+	})
+}
+
+// A match that no living node can read is removed after a minute, not before.
+func TestAnUnreadableMatchIsRemovedInTheEnd(t *testing.T) {
+	inBubble(t, func(w *world) {
+		a, b := w.node(), w.blind()
+		a.enter(ada)
+		p := a.begin(w, 2)
+		w.passUntil(p, Open, 0)
+		a.kill()
+		time.Sleep(time.Minute)
+		if w.store.copyOf(p.ID) == nil {
+			w.Error("it is removed too early")
+		}
+		time.Sleep(30 * time.Second)
+		if _, err := w.store.Read(w.Context(), ReadQuery{Match: p.ID, After: -1}); !errors.Is(err, ErrNotFound) {
+			w.Errorf("it is still there: %v", err)
+		}
+		if n := testutil.ToFloat64(b.metrics.orphans); n != 1 {
+			w.Errorf("counted %v times", n)
+		}
+		time.Sleep(2 * time.Second)
+		if len(b.unreadable.sweeps) > 0 {
+			w.Error("the node still remembers it")
+		}
+	})
+}
+
+// A node that can read a match comes back within the minute: the match goes on.
+func TestAnUnreadableMatchGoesOnWhenANodeCanReadIt(t *testing.T) {
+	inBubble(t, func(w *world) {
+		a := w.node()
+		w.blind()
+		a.enter(ada)
+		p := a.begin(w, 2)
+		w.passUntil(p, Open, 0)
+		a.kill()
+		time.Sleep(50 * time.Second)
+		w.node()
+		w.passUntil(p, Over, 1)
+		if _, settles := w.store.result(p.ID); !settles {
+			w.Error("it has no result")
+		}
+	})
+}
