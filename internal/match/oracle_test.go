@@ -53,6 +53,9 @@ func (o *oracle) may(player string) bool {
 }
 
 func (o *oracle) answer(player string, right bool, elapsed int64) {
+	if elapsed < -50 { // by a clock that is behind
+		elapsed = o.limit
+	}
 	o.said[player] = said{right, max(elapsed, 0)}
 	if right && o.mode == Buzzer {
 		o.first = player

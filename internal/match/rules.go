@@ -8,7 +8,7 @@ import (
 // judge says what an answer is worth: pure, by the stamp on its frame. Time
 // given back to a question does not lengthen what counts.
 func judge(p *Plan, s State, j judged, sub Submission) Record {
-	elapsed := max(sub.At-s.OpensAt, 0)
+	elapsed := elapsedMS(p, s, sub.At)
 	r := Record{
 		Player: sub.Player, Question: j.question, Given: j.given, Normal: j.normal, At: sub.At, ElapsedMS: elapsed,
 	}
@@ -22,6 +22,20 @@ func judge(p *Plan, s State, j judged, sub Submission) Record {
 		r.Points = quiz.FirstPoints
 	}
 	return r
+}
+
+// earlyMS is how far the clocks of two nodes may differ for an answer stamped
+// before the question opened to count as given at once.
+const earlyMS = 50
+
+// elapsedMS is the time an answer took. A stamp before the opening comes from a
+// clock that is behind, which says nothing of the time: it counts as the limit,
+// so that it earns no speed points.
+func elapsedMS(p *Plan, s State, at int64) int64 {
+	if at < s.OpensAt-earlyMS {
+		return p.LimitMS
+	}
+	return max(at-s.OpensAt, 0)
 }
 
 // before says who of two standings is ahead: by the higher score in duel and

@@ -22,6 +22,10 @@ func TestJudge(t *testing.T) {
 	}{
 		"at the opening":           {at: 50_000, points: 200, saved: 10_000},
 		"stamped before it":        {at: 49_990, points: 200, saved: 10_000},
+		"stamped 50 ms before it":  {at: 49_950, points: 200, saved: 10_000},
+		"stamped 51 ms before it":  {at: 49_949, elapsed: 10_000, points: 100},
+		"stamped long before it":   {at: 41_000, elapsed: 10_000, points: 100},
+		"wrong, long before it":    {at: 41_000, wrong: true, elapsed: 10_000},
 		"after a ms":               {at: 50_001, elapsed: 1, points: 199, saved: 9999},
 		"half-way":                 {at: 55_000, elapsed: 5000, points: 150, saved: 5000},
 		"at the close":             {at: 60_000, elapsed: 10_000, points: 100},

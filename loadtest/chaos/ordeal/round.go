@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/player"
 )
 
 // round judges a question, and gives when it was due to close.
@@ -75,7 +76,7 @@ func (j *judgement) stamp(r *round, s *share) {
 	if g == nil || g.reply == nil {
 		return
 	}
-	if g.said.At > r.closesAt || g.said.ElapsedMS != max(g.said.At-r.asked.OpensAt, 0) {
+	if g.said.At > r.closesAt || g.said.ElapsedMS != player.Elapsed(r.asked, g.said.At) {
 		j.untrue("question %d from %d to %d: an answer got %s", r.asked.Question, r.asked.OpensAt, r.closesAt, g.reply)
 	}
 	if g.closed && !r.extended() {

@@ -76,7 +76,7 @@ func (k *reckoning) round(r *round) error {
 
 // stamp checks the instants of an accepted answer.
 func (k *reckoning) stamp(r *round) error {
-	if r.reply == nil || r.reply.At <= r.closesAt && r.reply.ElapsedMS == max(r.reply.At-r.asked.OpensAt, 0) {
+	if r.reply == nil || r.reply.At <= r.closesAt && r.reply.ElapsedMS == player.Elapsed(r.asked, r.reply.At) {
 		return nil
 	}
 	return k.untrue("question %d from %d to %d: an answer got %+v", r.asked.Question, r.asked.OpensAt, r.closesAt, *r.reply)
