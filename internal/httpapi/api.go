@@ -57,9 +57,10 @@ type Players interface {
 // that it has not given. Match returns match.ErrNotFound where there is none.
 type History interface {
 	Matches(ctx context.Context, game, player, cursor string, limit int) ([]match.Played, string, error)
-	Match(ctx context.Context, game, id string) (match.Result, error)
-	// Erased says which of some players have been erased.
-	Erased(ctx context.Context, game string, players []string) (map[string]bool, error)
+	// Match gives a settled match without its standings, which are read in pages:
+	// those from one index up to before another. Both have nicknames of today.
+	Match(ctx context.Context, game, id string) (match.Summary, error)
+	Standings(ctx context.Context, m match.Summary, from, to int) ([]protocol.OverStanding, error)
 }
 
 // Arenas makes arenas and shows them; *arena.Service. What it refuses is an

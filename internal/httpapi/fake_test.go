@@ -91,10 +91,6 @@ func (w *world) Tie(_ context.Context, t identity.Tying) (string, error) {
 	return "op:1", w.fail
 }
 
-func (w *world) Erased(context.Context, string, []string) (map[string]bool, error) {
-	return w.gone, w.fail
-}
-
 func (w *world) Guest(_ context.Context, r identity.GuestRequest) (identity.Guest, error) {
 	w.guest = r
 	g := identity.Guest{
@@ -158,26 +154,41 @@ func (w *world) Matches(_ context.Context, _, player, cursor string, _ int) ([]m
 	return []match.Played{{Match: "m_1", Mode: match.Duel, OverAt: start, Rank: 1, Score: 1642, Correct: 9, Players: 2}}, "next", nil
 }
 
-func (w *world) Match(_ context.Context, game, id string) (match.Result, error) {
+func (w *world) Match(_ context.Context, game, id string) (match.Summary, error) {
 	if w.fail != nil || id != "m_1" && id != "m_teams" {
-		return match.Result{}, errors.Join(w.fail, match.ErrNotFound)
+		return match.Summary{}, errors.Join(w.fail, match.ErrNotFound)
 	}
-	r := match.Result{
+	m := match.Summary{
 		Match: id, Game: game, Mode: match.Duel, StartedAt: start, OverAt: start + 1000,
-		Reason: match.Finished, Questions: 10, Counts: true, Winner: "p_1",
+		Reason: match.Finished, Questions: 10, Counts: true, Players: 3,
 	}
 	if id == "m_teams" {
-		r.Mode, r.Winner = match.Buzzer, "north"
-		r.Teams = []match.TeamResult{{Rank: 1, ID: "north", Score: 1}, {Rank: 2, ID: "south"}}
-		r.Firsts = []match.First{{Question: 3, Player: "p_1", Nickname: "Ada", Team: "north", At: start, ElapsedMS: 87, Node: "n1"}}
+		m.Mode = match.Buzzer
+		m.Teams = []match.TeamResult{{Rank: 1, ID: "north", Score: 1}, {Rank: 2, ID: "south"}}
+		m.Firsts = []match.First{{Question: 3, Player: "p_1", Nickname: w.called("p_1", "Ada"), Team: "north", At: start, ElapsedMS: 87, Node: "n1"}}
 	}
-	for i, p := range []string{"p_1", "p_2", "p_3"} {
-		r.Standings = append(r.Standings, match.Standing{
-			Rank: i + 1, Player: p, Nickname: "Nick " + p, Score: 1642, Correct: 9, Answered: 10, Asked: 10, TimeMS: 43210,
+	return m, nil
+}
+
+func (w *world) Standings(_ context.Context, _ match.Summary, from, to int) (page []protocol.OverStanding, _ error) {
+	for i, p := range []string{"p_1", "p_2", "p_3"}[from:to] {
+		page = append(page, protocol.OverStanding{
+			Rank: from + i + 1, Player: p, Nickname: w.called(p, "Nick "+p), Score: 1642, Correct: 9, Answered: 10, Asked: 10, TimeMS: 43210,
 		})
 	}
-	r.Standings[0].Rating = &match.RatingChange{Before: rating.Rating{}, After: rating.Rating{R: 1516.4, RD: 90, Sigma: 0.06}}
-	return r, nil
+	if from == 0 {
+		page[0].Rating, page[0].RatingDelta = new(int), new(int)
+		*page[0].Rating, *page[0].RatingDelta = 1516, 16
+	}
+	return page, w.fail
+}
+
+// called is a nickname, which an erased player has not.
+func (w *world) called(player, nickname string) string {
+	if w.gone[player] {
+		return ""
+	}
+	return nickname
 }
 
 func (w *world) Create(_ context.Context, c arena.Creation) (protocol.ArenaMade, error) {

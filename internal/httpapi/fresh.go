@@ -8,13 +8,14 @@ import (
 )
 
 // What caches may do with boards: hold them for a second, and those of a day
-// that is over, which only corrections and new names change, for a minute.
+// that is over, which only corrections and new names change, for a minute. A
+// settled match changes in no other way either.
 const (
 	forASecond = "public, max-age=1"
 	forAMinute = "public, max-age=60"
 )
 
-// answerShown writes what a board shows, or 304 to who has it already.
+// answerShown writes what a board or a match shows, or 304 to who has it already.
 func answerShown(w http.ResponseWriter, r *request, shown display.Shown) error {
 	h := w.Header()
 	h.Set("Cache-Control", forASecond)

@@ -15,6 +15,8 @@ func TestBoardsAreRevalidated(t *testing.T) {
 		"/leaderboards/all?around=p_1":      "public, max-age=1",
 		"/leaderboards/day?date=2026-11-20": "public, max-age=1",
 		"/leaderboards/day?date=2026-11-19": "public, max-age=60",
+		"/matches/m_1":                      "public, max-age=60",
+		"/matches/m_teams?limit=2":          "public, max-age=60",
 	} {
 		whole := answerTo(t, h, get(demo+target))
 		tag := whole.Header().Get("ETag")
@@ -39,6 +41,20 @@ func TestARefusalIsKeptNowhere(t *testing.T) {
 	rec := answerTo(t, New(configOf(&world{fail: errStore})), get(demo+"/leaderboards/all"))
 	if rec.Header().Get("Cache-Control") != "no-store" || rec.Header().Get("ETag") != "" {
 		t.Errorf("%v", rec.Header())
+	}
+}
+
+// A settled match has another tag once the nickname of one of its players has
+// changed, and nothing else.
+func TestAMatchHasATagOfItsNames(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	h := New(configOf(w))
+	before, again := answerTo(t, h, get(demo+"/matches/m_1")), answerTo(t, h, get(demo+"/matches/m_1"))
+	w.gone = map[string]bool{"p_1": true}
+	after := answerTo(t, h, get(demo+"/matches/m_1")).Header().Get("ETag")
+	if tag := before.Header().Get("ETag"); tag == "" || again.Header().Get("ETag") != tag || after == tag {
+		t.Errorf("tags %q, %q, and %q after the erasure", tag, again.Header().Get("ETag"), after)
 	}
 }
 

@@ -2,8 +2,8 @@ package httpapi
 
 import (
 	"net/http"
-	"slices"
 
+	"laststand/internal/leaderboard/display"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 )
@@ -53,50 +53,21 @@ func (a *api) getMatch(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	from, to, next, err := page.window(len(m.Standings))
+	from, to, next, err := page.window(m.Players)
 	if err != nil {
 		return err
 	}
 	view := finishedMatch{
 		Match: m.Match, Mode: m.Mode, StartedAt: m.StartedAt, OverAt: m.OverAt, Reason: m.Reason,
-		Questions: m.Questions, Standings: make([]protocol.OverStanding, 0, to-from), Firsts: publicFirsts(m.Firsts), NextCursor: next,
+		Questions: m.Questions, Firsts: publicFirsts(m.Firsts), NextCursor: next,
 	}
 	for _, t := range m.Teams {
 		view.Teams = append(view.Teams, protocol.TeamStanding{Rank: t.Rank, ID: t.ID, Score: t.Score})
 	}
-	for _, s := range m.Standings[from:to] {
-		view.Standings = append(view.Standings, s.View())
-	}
-	if err := a.nameless(r, &view); err != nil {
+	if view.Standings, err = a.History.Standings(r.Context(), m, from, to); err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, view)
-}
-
-// nameless takes the names of players who have been erased out of a match, which
-// keeps its players' names of its time.
-func (a *api) nameless(r *request, m *finishedMatch) error {
-	var ids []string
-	for _, s := range m.Standings {
-		ids = append(ids, s.Player)
-	}
-	for _, f := range m.Firsts {
-		ids = append(ids, f.Player)
-	}
-	slices.Sort(ids)
-	erased, err := a.History.Erased(r.Context(), r.game, slices.Compact(ids))
-	if err != nil || len(erased) == 0 {
-		return err
-	}
-	for i := range m.Standings {
-		if erased[m.Standings[i].Player] {
-			m.Standings[i].Nickname = ""
-		}
-	}
-	for i := range m.Firsts {
-		if erased[m.Firsts[i].Player] {
-			m.Firsts[i].Nickname = ""
-		}
-	}
-	return nil
+	shown := display.Show(view)
+	shown.Over = true
+	return answerShown(w, r, shown)
 }

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 
 	"laststand/internal/identity"
 )
@@ -232,22 +231,4 @@ func (l *Ledger) bury(ctx context.Context, c *change, game, sub string) error {
 	return c.save(ctx, identity.Bar{
 		Game: game, Kind: identity.BarErased, ID: sub, EndsAt: c.at + identity.Erasure.Milliseconds(), Reason: "erased", At: c.at, Seq: c.seq,
 	})
-}
-
-const selectErased = `SELECT n.sub, n.sub FROM {ids} accounts n WHERE n.game = $1 AND n.sub {listed} AND n.player = ''`
-
-// Erased says which of some players have been erased, in one query for each
-// MaxNames of them.
-func (l *Ledger) Erased(ctx context.Context, game string, players []string) (map[string]bool, error) {
-	erased := map[string]bool{}
-	for some := range slices.Chunk(players, MaxNames) {
-		found, err := l.names(ctx, selectErased, game, some)
-		if err != nil {
-			return nil, err
-		}
-		for id := range found {
-			erased[id] = true
-		}
-	}
-	return erased, nil
 }

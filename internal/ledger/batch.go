@@ -23,7 +23,7 @@ type batch struct {
 // item is one result on its way.
 type item struct {
 	result  *match.Result
-	text    string // as JSON
+	text    string // its summary as JSON
 	out     *settle.Committed
 	entries []*entry // empty unless the result counts
 	counted bool     // by what the ledger holds
@@ -66,7 +66,7 @@ func newItem(r *match.Result, out *settle.Committed) (*item, error) {
 
 // take makes r the result that is recorded.
 func (it *item) take(r *match.Result) error {
-	text, err := json.Marshal(r)
+	text, err := json.Marshal(r.Summary())
 	if err != nil {
 		return fmt.Errorf("%w: match %s: %w", ErrBadResult, r.Match, err)
 	}
@@ -148,19 +148,6 @@ func (it *item) place(at int64) {
 	if n := len(it.entries); n > 0 {
 		it.out.FirstPos, it.out.LastPos = it.entries[0].Pos, it.entries[n-1].Pos
 	}
-}
-
-// seatRows are the rows of insertSeat.
-func seatRows(game string, items []*item) [][]any {
-	var rows [][]any
-	for _, it := range items {
-		r := it.result
-		for s := range humans(r) {
-			rows = append(rows, []any{game, s.Player, r.OverAt, r.Match, string(r.Mode),
-				int64(s.Rank), s.Score, int64(s.Correct), int64(len(r.Standings))})
-		}
-	}
-	return rows
 }
 
 // playerRows are the rows of updatePlayer: one for each player whose totals or

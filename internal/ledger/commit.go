@@ -103,11 +103,6 @@ ON CONFLICT DO NOTHING RETURNING game, id`
 	selectKnown = `
 WITH v (game, id) AS ({rows})
 SELECT m.game, m.id, m.result FROM v JOIN matches m ON m.game = v.game AND m.id = v.id`
-
-	insertSeat = `
-WITH v (game, player, over_at, match_id, mode, place, score, correct, players) AS ({rows})
-INSERT INTO seats (game, player, over_at, match_id, mode, place, score, correct, players)
-SELECT game, player, over_at, match_id, mode, place, score, correct, players FROM v WHERE true`
 )
 
 var updatePlayer = `

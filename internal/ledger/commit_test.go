@@ -2,11 +2,9 @@ package ledger
 
 import (
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -349,26 +347,6 @@ func TestPositionsAreInCommitOrder(t *testing.T) {
 		}
 		if want := int64(1 + writers*batches*3); pos != want {
 			t.Errorf("%d positions, want %d", pos, want)
-		}
-	})
-}
-
-func TestMatchComesBackWhole(t *testing.T) {
-	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
-		t.Parallel()
-		l := openOn(t, db)
-		r := duel("m1", 12345, "p1", "机器人 😀\x00\"'")
-		r.Standings[1].Player, r.Standings[1].Bot = "bot", true
-		r.Standings[0].Rating = &match.RatingChange{Before: ratingOf(1500), After: ratingOf(1501.0625)}
-		must(l.Commit(t.Context(), results(r)))(t)
-		if got := must(l.Match(t.Context(), game, "m1"))(t); !reflect.DeepEqual(got, r) {
-			t.Errorf("got %s\nwant %s", must(json.Marshal(got))(t), must(json.Marshal(r))(t))
-		}
-		for _, key := range [][2]string{{game, "m2"}, {"other", "m1"}} {
-			if _, err := l.Match(t.Context(), key[0], key[1]); !errors.Is(err, match.ErrNotFound) {
-				t.Errorf("%v: %v", key, err)
-			}
 		}
 	})
 }

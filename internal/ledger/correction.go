@@ -48,6 +48,8 @@ func (l *Ledger) Disqualify(ctx context.Context, d Disqualification) (Disqualifi
 }
 
 const (
+	selectOneSeat = `SELECT player FROM seats WHERE game = $1 AND match_id = $2 AND ($3 = '' OR player = $3) ORDER BY seq LIMIT 1`
+
 	selectPlayerEntry = `
 SELECT pos FROM entries WHERE game = $1 AND whose = 'player' AND holder = $2 AND match_id = $3 AND kind = 'result'
 ORDER BY pos DESC LIMIT 1`
@@ -60,27 +62,27 @@ WHERE game = $1 AND match_id = $2 AND kind = 'result' AND pos BETWEEN $3 AND $4 
 // given are the entries that the match gave: none if it did not count. They are
 // found by one player's, beside which the others of the match lie.
 func (l *Ledger) given(ctx context.Context, d Disqualification) ([]*entry, error) {
-	r, err := l.Match(ctx, d.Game, d.Match)
+	m, err := l.summary(ctx, d.Game, d.Match)
 	if errors.Is(err, match.ErrNotFound) {
 		return nil, ErrNotFound
 	}
 	if err != nil {
 		return nil, err
 	}
-	player, beside := d.Player, 0
-	if player == "" {
-		beside = len(r.Standings) + len(r.Teams)
+	player, beside := "", 0
+	if d.Player == "" {
+		beside = m.Players + len(m.Teams)
 	}
-	for s := range humans(&r) {
-		player = cmp.Or(player, s.Player)
-		if s.Player == player {
-			return l.entriesBeside(ctx, d, player, int64(beside))
-		}
-	}
-	if player == "" { // bots alone
+	err = l.read.QueryRowContext(ctx, selectOneSeat, d.Game, d.Match, d.Player).Scan(&player)
+	switch {
+	case errors.Is(err, sql.ErrNoRows) && d.Player == "": // bots alone
 		return nil, nil
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, ErrNotFound
+	case err != nil:
+		return nil, err
 	}
-	return nil, ErrNotFound
+	return l.entriesBeside(ctx, d, player, int64(beside))
 }
 
 func (l *Ledger) entriesBeside(ctx context.Context, d Disqualification, player string, beside int64) ([]*entry, error) {

@@ -3,8 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 
 	"laststand/internal/match"
@@ -39,21 +37,4 @@ func (l *Ledger) Matches(ctx context.Context, game, player, cursor string, limit
 	page = page[:limit]
 	last := page[limit-1]
 	return page, cursorAt(last.OverAt, last.Match), nil
-}
-
-// Match gives a settled match, or match.ErrNotFound.
-func (l *Ledger) Match(ctx context.Context, game, id string) (match.Result, error) {
-	var text string
-	err := l.read.QueryRowContext(ctx, "SELECT result FROM matches WHERE game = $1 AND id = $2", game, id).Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) {
-		return match.Result{}, match.ErrNotFound
-	}
-	var r match.Result
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &r)
-	}
-	if err != nil {
-		return match.Result{}, fmt.Errorf("ledger: match %s: %w", id, err)
-	}
-	return r, nil
 }

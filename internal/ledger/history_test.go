@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"errors"
-	"reflect"
 	"slices"
 	"testing"
 
@@ -28,30 +27,6 @@ func TestHistoryEntry(t *testing.T) {
 		}
 		if page, _, err := l.Matches(t.Context(), "other", "p2", "", 10); err != nil || len(page) != 0 {
 			t.Errorf("history in another game: %v, %v", page, err)
-		}
-	})
-}
-
-// A match comes back as it was settled, its teams and its firsts too.
-func TestMatchOfAnArena(t *testing.T) {
-	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
-		t.Parallel()
-		l := openOn(t, db)
-		r := duel("m1", 99, names("p", 2*maxAtOnce+1)...)
-		r.ArenaID, r.Mode, r.Winner = "a1", match.Buzzer, "red"
-		r.Teams = []match.TeamResult{{Rank: 1, ID: "red", Score: 1}, {Rank: 2, ID: "blue"}}
-		r.Firsts = []match.First{{Question: 3, Player: "p000", Nickname: "Nick p000", Team: "red", At: 42, ElapsedMS: 7, Node: "n1"}}
-		done := must(l.Commit(t.Context(), results(r)))(t)
-		if n := done[0].LastPos - done[0].FirstPos + 1; n != int64(len(r.Standings)) {
-			t.Errorf("%d entries, want %d", n, len(r.Standings))
-		}
-		if got := must(l.Match(t.Context(), game, "m1"))(t); !reflect.DeepEqual(got, r) {
-			t.Errorf("%.500v, want %.500v", got, r)
-		}
-		last := r.Standings[len(r.Standings)-1].Player
-		if page, _, err := l.Matches(t.Context(), game, last, "", 10); err != nil || len(page) != 1 || page[0].Rank != len(r.Standings) {
-			t.Errorf("history of the last: %+v, %v", page, err)
 		}
 	})
 }

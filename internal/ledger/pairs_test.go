@@ -37,8 +37,8 @@ func TestPairLimit(t *testing.T) {
 		if p1.Totals.Matches != 4 || p1.Rated != 2 {
 			t.Errorf("p1 %+v", p1)
 		}
-		recorded := must(l.Match(t.Context(), game, "m2"))(t)
-		if recorded.Counts || recorded.Standings[0].Rating != nil || batch[2].Standings[0].Rating == nil {
+		recorded, standing := must(l.Match(t.Context(), game, "m2"))(t), standingsOf(t, l.Ledger, "m2")[0]
+		if recorded.Counts || standing.Rating != nil || batch[2].Standings[0].Rating == nil {
 			t.Errorf("recorded %+v, given %+v", recorded, batch[2])
 		}
 		for day, want := range []int64{2, 0} {

@@ -67,7 +67,7 @@ func (d *Display) Listing(ctx context.Context, game string) (Shown, error) {
 	if err != nil {
 		return Shown{}, err
 	}
-	return show(l), nil
+	return Show(l), nil
 }
 
 // Page answers a query. Pages that lie somewhere on the board are up to 250 ms
@@ -88,7 +88,7 @@ func (d *Display) page(ctx context.Context, game string, q leaderboard.Query) (S
 		return Shown{}, err
 	}
 	page.Kind = cmp.Or(q.Kind, leaderboard.Players)
-	shown := show(page)
+	shown := Show(page)
 	shown.Over = over(q.Date, d.now())
 	return shown, nil
 }
@@ -104,7 +104,7 @@ func (d *Display) Standing(ctx context.Context, game string, q leaderboard.Stand
 		return Shown{}, err
 	}
 	s.Entry = entry[0]
-	return show(s), nil
+	return Show(s), nil
 }
 
 // Renamed has every later answer of this node show a player's new name.
@@ -113,9 +113,9 @@ func (d *Display) Renamed(game, player string) {
 	d.pages.clear()
 }
 
-// show encodes an answer, which always succeeds: it panics on what JSON does
+// Show encodes an answer, which always succeeds: it panics on what JSON does
 // not have.
-func show(answer any) Shown {
+func Show(answer any) Shown {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -31,7 +31,7 @@ type hall struct {
 
 func newHall() *hall { return &hall{total: 1, names: map[string]string{"p_1": "Ada", "p_2": "Bob"}} }
 
-func (h *hall) show() *Display {
+func (h *hall) Show() *Display {
 	return New(Config{Reader: h, Names: h, Now: func() int64 { return time.Now().UnixMilli() }, Registry: prometheus.NewRegistry()})
 }
 

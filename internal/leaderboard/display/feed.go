@@ -47,7 +47,7 @@ func (f *feed) first(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.frame == nil {
-		f.show(shown)
+		f.Show(shown)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (f *feed) look(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if shown.Tag != f.tag {
-		f.show(shown)
+		f.Show(shown)
 	}
 	for w := range f.watchers {
 		if w.rest {
@@ -94,7 +94,7 @@ func (f *feed) look(ctx context.Context) {
 }
 
 // show encodes what is pushed. The caller holds mu.
-func (f *feed) show(shown Shown) {
+func (f *feed) Show(shown Shown) {
 	f.tag, f.frame = shown.Tag, protocol.EncodePush(protocol.TypeBoard, json.RawMessage(shown.JSON))
 }
 

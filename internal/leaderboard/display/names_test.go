@@ -28,7 +28,7 @@ func TestNamesAreAskedForOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
-		d := h.show()
+		d := h.Show()
 		of := func(id string) leaderboard.StandingQuery { return leaderboard.StandingQuery{Player: id} }
 		for range 3 {
 			if got := h.named(t, d, of("p_1")) + "," + h.named(t, d, of("p_9")); got != "Ada," {
@@ -56,7 +56,7 @@ func TestNamesAreAskedForOnce(t *testing.T) {
 func TestATeamHasItsOwnName(t *testing.T) {
 	t.Parallel()
 	h := newHall()
-	d := h.show()
+	d := h.Show()
 	for kind, want := range map[leaderboard.Kind]string{leaderboard.Teams: "Team p_1", leaderboard.Players: "Ada", "": "Ada"} {
 		if got := h.named(t, d, leaderboard.StandingQuery{Kind: kind, Player: "p_1"}); got != want {
 			t.Errorf("kind %q: %q, want %q", kind, got, want)
@@ -67,7 +67,7 @@ func TestATeamHasItsOwnName(t *testing.T) {
 func TestARenameIsSeenAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newHall()
-	d := h.show()
+	d := h.Show()
 	page := func() string {
 		shown, err := d.Page(t.Context(), "demo", leaderboard.Query{})
 		if err != nil {

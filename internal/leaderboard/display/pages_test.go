@@ -17,7 +17,7 @@ func TestAHotPageIsReadOnceAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
 		h.slow = 20 * time.Millisecond
-		d := h.show()
+		d := h.Show()
 		var group sync.WaitGroup
 		for i := range 100 {
 			group.Go(func() {
@@ -48,7 +48,7 @@ func TestAHotPageIsReadOnceAMoment(t *testing.T) {
 func TestPagesAreToldApart(t *testing.T) {
 	t.Parallel()
 	h := newHall()
-	d := h.show()
+	d := h.Show()
 	queries := []leaderboard.Query{
 		{Window: leaderboard.All}, {Window: leaderboard.Day}, {Window: leaderboard.All, Order: leaderboard.ByTime},
 		{Window: leaderboard.All, Kind: leaderboard.Teams}, {Window: leaderboard.All, Limit: 7}, {Window: leaderboard.All, Cursor: "c"},
@@ -71,7 +71,7 @@ func TestPagesAreToldApart(t *testing.T) {
 func TestAFaultIsKeptForNobody(t *testing.T) {
 	t.Parallel()
 	h := newHall()
-	d := h.show()
+	d := h.Show()
 	h.set(func() { h.fail = errStore })
 	if _, err := d.Page(t.Context(), "demo", leaderboard.Query{}); !errors.Is(err, errStore) {
 		t.Errorf("%v", err)
@@ -88,7 +88,7 @@ func TestWhoGivesUpDisturbsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
 		h.slow = time.Second
-		d := h.show()
+		d := h.Show()
 		var group sync.WaitGroup
 		for i, patience := range []time.Duration{time.Millisecond, time.Minute, 10 * time.Millisecond} {
 			group.Go(func() {
@@ -110,7 +110,7 @@ func TestWhoGivesUpDisturbsNobody(t *testing.T) {
 
 func TestAReadThatPanicsIsNobodysWait(t *testing.T) {
 	t.Parallel()
-	p := newPages(newHall().show().metrics)
+	p := newPages(newHall().Show().metrics)
 	func() {
 		defer func() { _ = recover() }()
 		_, _ = p.get(t.Context(), pageKey{}, func(context.Context) (Shown, error) { panic("a secret") })
@@ -122,7 +122,7 @@ func TestAReadThatPanicsIsNobodysWait(t *testing.T) {
 
 func TestEqualAnswersHaveEqualTags(t *testing.T) {
 	t.Parallel()
-	one, same, other := show(1), show(1), show(2)
+	one, same, other := Show(1), Show(1), Show(2)
 	if one.Tag != same.Tag || one.Tag == other.Tag || len(one.Tag) != 16 {
 		t.Errorf("tags %q %q %q", one.Tag, same.Tag, other.Tag)
 	}

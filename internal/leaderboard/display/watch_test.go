@@ -39,7 +39,7 @@ func (b *inbox) take() []string {
 // running runs a display in the bubble of a test, until it ends.
 func running(t *testing.T, h *hall) *Display {
 	t.Helper()
-	d := h.show()
+	d := h.Show()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
@@ -182,7 +182,7 @@ func TestABoardThatIsNotReadyComesLater(t *testing.T) {
 func TestWhatCannotBeWatched(t *testing.T) {
 	t.Parallel()
 	h := newHall()
-	d := h.show()
+	d := h.Show()
 	for _, fault := range []error{leaderboard.ErrNoWindow, leaderboard.ErrBadQuery, errStore} {
 		h.set(func() { h.fail = fault })
 		if _, err := d.Watch(t.Context(), "demo", leaderboard.Query{Window: "9d"}, nil); !errors.Is(err, fault) {

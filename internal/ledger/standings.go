@@ -1,0 +1,137 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+)
+
+const selectMatch = `SELECT result FROM matches WHERE game = $1 AND id = $2`
+
+// Match gives what a settled match keeps beside its standings, with the
+// nicknames of today, or match.ErrNotFound.
+func (l *Ledger) Match(ctx context.Context, game, id string) (match.Summary, error) {
+	m, err := l.summary(ctx, game, id)
+	if err == nil {
+		err = l.nameFirsts(ctx, game, m.Firsts)
+	}
+	if err != nil && !errors.Is(err, match.ErrNotFound) {
+		err = fmt.Errorf("ledger: match %s: %w", id, err)
+	}
+	return m, err
+}
+
+// summary is Match without nicknames.
+func (l *Ledger) summary(ctx context.Context, game, id string) (match.Summary, error) {
+	m := match.Summary{Match: id, Game: game}
+	var text string
+	err := l.read.QueryRowContext(ctx, selectMatch, game, id).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return match.Summary{}, match.ErrNotFound
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &m)
+	}
+	return m, err
+}
+
+// nameFirsts puts in the nicknames. An erased player has none.
+func (l *Ledger) nameFirsts(ctx context.Context, game string, firsts []match.First) error {
+	for some := range slices.Chunk(firsts, MaxNames) {
+		ids := make([]string, len(some))
+		for i, first := range some {
+			ids[i] = first.Player
+		}
+		slices.Sort(ids)
+		names, err := l.Nicknames(ctx, game, slices.Compact(ids))
+		if err != nil {
+			return err
+		}
+		for i := range some {
+			some[i].Nickname = names[some[i].Player]
+		}
+	}
+	return nil
+}
+
+const (
+	insertSeat = `
+WITH v (` + seatColumns + `) AS ({rows})
+INSERT INTO seats (` + seatColumns + `) SELECT ` + seatColumns + ` FROM v WHERE true`
+
+	seatColumns = `game, player, over_at, match_id, mode, place, score, correct, players, seq, team, answered, asked, time_ms, rating, rating_delta`
+
+	selectStandings = `
+SELECT s.seq, s.place, s.player, COALESCE(p.nickname, ''), s.team, s.score, s.correct, s.answered, s.asked, s.time_ms, s.rating, s.rating_delta
+FROM seats s LEFT JOIN players p ON p.game = s.game AND p.id = s.player
+WHERE s.game = $1 AND s.match_id = $2 AND s.seq >= $3 AND s.seq < $4 ORDER BY s.seq`
+)
+
+// seatRows are the rows of insertSeat.
+func seatRows(game string, items []*item) [][]any {
+	var rows [][]any
+	for _, it := range items {
+		for i := range it.result.Standings {
+			if s := &it.result.Standings[i]; !s.Bot {
+				rows = append(rows, seatRow(game, it.result, i))
+			}
+		}
+	}
+	return rows
+}
+
+// seatRow is the row of one of a result's standings, of which none says a
+// nickname.
+func seatRow(game string, r *match.Result, i int) []any {
+	s, rating, delta := &r.Standings[i], 0, 0
+	if s.Rating != nil {
+		rating = s.Rating.After.Shown()
+		delta = rating - s.Rating.Before.Shown()
+	}
+	return []any{
+		game, s.Player, r.OverAt, r.Match, string(r.Mode), int64(s.Rank), s.Score, int64(s.Correct), int64(len(r.Standings)),
+		int64(i), s.Team, int64(s.Answered), int64(s.Asked), s.TimeMS, int64(rating), int64(delta),
+	}
+}
+
+// Standings gives those of a settled match from one index up to before another,
+// best first, with the nicknames of today: none for an erased player.
+func (l *Ledger) Standings(ctx context.Context, m match.Summary, from, to int) ([]protocol.OverStanding, error) {
+	page := make([]match.IndexedStanding, 0, to-from)
+	for _, bot := range m.Bots {
+		if from <= bot.Index && bot.Index < to {
+			page = append(page, bot)
+		}
+	}
+	err := scanAll(func(rows *sql.Rows) error {
+		one, err := scanStanding(rows)
+		page = append(page, one)
+		return err
+	})(l.read.QueryContext(ctx, selectStandings, m.Game, m.Match, from, to))
+	if err != nil {
+		return nil, fmt.Errorf("ledger: standings of match %s: %w", m.Match, err)
+	}
+	slices.SortStableFunc(page, func(a, b match.IndexedStanding) int { return cmp.Compare(a.Index, b.Index) })
+	standings := make([]protocol.OverStanding, len(page))
+	for i := range page {
+		standings[i] = page[i].OverStanding
+	}
+	return standings, nil
+}
+
+func scanStanding(rows *sql.Rows) (s match.IndexedStanding, err error) {
+	var rating, delta int
+	err = rows.Scan(&s.Index, &s.Rank, &s.Player, &s.Nickname, &s.Team, &s.Score, &s.Correct,
+		&s.Answered, &s.Asked, &s.TimeMS, &rating, &delta)
+	if rating != 0 || delta != 0 {
+		s.Rating, s.RatingDelta = &rating, &delta
+	}
+	return s, err
+}

@@ -1,0 +1,161 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+	"laststand/internal/trial"
+)
+
+// standingsOf are all standings of a match, read in one page.
+func standingsOf(t *testing.T, l *Ledger, id string) []protocol.OverStanding {
+	t.Helper()
+	m := must(l.Match(t.Context(), game, id))(t)
+	return must(l.Standings(t.Context(), m, 0, m.Players))(t)
+}
+
+// shownAs are the standings of a result as match.over shows them, with nicknames
+// of those alone who are named.
+func shownAs(r match.Result, named ...string) []protocol.OverStanding {
+	var all []protocol.OverStanding
+	for _, s := range r.Standings {
+		view := s.View()
+		if !s.Bot {
+			view.Nickname = ""
+		}
+		for _, id := range named {
+			if s.Player == id {
+				view.Nickname = "Nick " + id
+			}
+		}
+		all = append(all, view)
+	}
+	return all
+}
+
+func TestMatchComesBackWhole(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		addPlayer(t, l, "p1")
+		r := duel("m1", 12345, "p1", "bot", "p2")
+		r.Standings[1].Bot, r.Standings[1].Nickname = true, "机器人 😀\x00\"'"
+		r.Standings[0].Team, r.Standings[2].Rank = "red", 2
+		r.Standings[0].Rating = &match.RatingChange{Before: ratingOf(1510), After: ratingOf(1501.0625)}
+		must(l.Commit(t.Context(), results(r)))(t)
+		if got := standingsOf(t, l, "m1"); !reflect.DeepEqual(got, shownAs(r, "p1")) {
+			t.Errorf("got %s\nwant %s", must(json.Marshal(got))(t), must(json.Marshal(shownAs(r, "p1")))(t))
+		}
+		for _, key := range [][2]string{{game, "m2"}, {"other", "m1"}} {
+			if _, err := l.Match(t.Context(), key[0], key[1]); !errors.Is(err, match.ErrNotFound) {
+				t.Errorf("%v: %v", key, err)
+			}
+		}
+	})
+}
+
+// A match comes back page by page as it was settled, its teams and its firsts
+// too, and its record holds no nickname.
+func TestMatchOfAnArena(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		addPlayer(t, l, "p001")
+		r := duel("m1", 99, names("p", 2*maxAtOnce+1)...)
+		r.ArenaID, r.Mode, r.Winner = "a1", match.Buzzer, "red"
+		r.Teams = []match.TeamResult{{Rank: 1, ID: "red", Score: 1}, {Rank: 2, ID: "blue"}}
+		for i, player := range []string{"p001", "p000"} {
+			r.Firsts = append(r.Firsts, match.First{Question: i, Player: player, Nickname: "Nick of then", Team: "red", At: 42, ElapsedMS: 7, Node: "n1"})
+		}
+		done := must(l.Commit(t.Context(), results(r)))(t)
+		if n := done[0].LastPos - done[0].FirstPos + 1; n != int64(len(r.Standings)) {
+			t.Errorf("%d entries, want %d", n, len(r.Standings))
+		}
+		want := r.Summary()
+		want.Firsts[0].Nickname = "Nick p001"
+		got := must(l.Match(t.Context(), game, "m1"))(t)
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+		var pages []protocol.OverStanding
+		for from := 0; from < got.Players; from += 700 {
+			pages = append(pages, must(l.Standings(t.Context(), got, from, from+700))(t)...)
+		}
+		if !reflect.DeepEqual(pages, shownAs(r, "p001")) {
+			t.Errorf("%d standings, the first %+v", len(pages), pages[0])
+		}
+		if text := recordText(t, l, "m1"); strings.Contains(text, "Nick") || len(text) > 1000 {
+			t.Errorf("the record of %d bytes is %.500s", len(text), text)
+		}
+		last := r.Standings[len(r.Standings)-1].Player
+		if page, _, err := l.Matches(t.Context(), game, last, "", 10); err != nil || len(page) != 1 || page[0].Rank != len(r.Standings) {
+			t.Errorf("history of the last: %+v, %v", page, err)
+		}
+	})
+}
+
+func recordText(t *testing.T, l *Ledger, id string) (text string) {
+	t.Helper()
+	if err := l.read.QueryRowContext(t.Context(), selectMatch, game, id).Scan(&text); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// Records of the version before, with all standings in them, become rows, and are
+// as if they had been settled now.
+func TestResultsOfVersion22(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		provider := must(l.provider(slog.New(slog.DiscardHandler)))(t)
+		must(provider.DownTo(t.Context(), 22))(t)
+		addPlayer(t, l, "p1")
+		all := results(duel("zero", 1, "p3"))
+		for _, id := range names("m", migratedMatches+1) {
+			r := duel(id, 7, "p1", "bot_1", "p2")
+			r.Standings[1].Bot = true
+			r.Standings[0].Rating = &match.RatingChange{After: ratingOf(1533)}
+			all = append(all, r)
+		}
+		for _, r := range all {
+			insertVersion22(t, l, r)
+		}
+		must(provider.Up(t.Context()))(t)
+		for _, r := range all {
+			if got := standingsOf(t, l, r.Match); !reflect.DeepEqual(got, shownAs(r, "p1")) {
+				t.Fatalf("%s: %+v, want %+v", r.Match, got, shownAs(r, "p1"))
+			}
+			if text := recordText(t, l, r.Match); strings.Contains(text, "Nick p") {
+				t.Fatalf("record %s", text)
+			}
+		}
+	})
+}
+
+func insertVersion22(t *testing.T, l *Ledger, r match.Result) {
+	t.Helper()
+	text := string(must(json.Marshal(r))(t))
+	exec := func(query string, args ...any) {
+		if _, err := l.exec(context.Background(), query, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(`INSERT INTO matches (game, id, result) VALUES ($1, $2, $3)`, r.Game, r.Match, text)
+	for _, s := range r.Standings {
+		if !s.Bot {
+			exec(`INSERT INTO seats (game, player, over_at, match_id, mode, place, score, correct, players) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+				r.Game, s.Player, r.OverAt, r.Match, string(r.Mode), s.Rank, s.Score, s.Correct, len(r.Standings))
+		}
+	}
+}

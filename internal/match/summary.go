@@ -1,0 +1,47 @@
+package match
+
+import "laststand/internal/protocol"
+
+// Summary is what the ledger keeps of a settled match beside the standings of
+// its players, each of which is a row of its own. It holds no nicknames of
+// players: a reader joins those of today.
+type Summary struct {
+	Match     string            `json:"-"`
+	Game      string            `json:"-"`
+	ArenaID   string            `json:"arena_id,omitempty"`
+	Mode      Mode              `json:"mode"`
+	StartedAt int64             `json:"started_at"` // cluster time, epoch ms
+	OverAt    int64             `json:"over_at"`    // cluster time, epoch ms
+	Reason    Reason            `json:"reason"`
+	Questions int               `json:"questions"` // closed and not void
+	Counts    bool              `json:"counts"`    // for the boards and the players' totals
+	Players   int               `json:"players"`   // standings, those of bots too
+	Bots      []IndexedStanding `json:"bots,omitempty"`
+	Teams     []TeamResult      `json:"teams,omitempty"`
+	Firsts    []First           `json:"firsts,omitempty"` // of a buzzer match
+}
+
+// IndexedStanding is a standing and its place in the list of
+// all standings, from 0.
+type IndexedStanding struct {
+	Index int `json:"index"`
+	protocol.OverStanding
+}
+
+// Summary gives what the ledger keeps of a result beside its players' standings.
+func (r Result) Summary() Summary {
+	s := Summary{
+		Match: r.Match, Game: r.Game, ArenaID: r.ArenaID, Mode: r.Mode, StartedAt: r.StartedAt, OverAt: r.OverAt,
+		Reason: r.Reason, Questions: r.Questions, Counts: r.Counts, Players: len(r.Standings), Teams: r.Teams,
+	}
+	for i, standing := range r.Standings {
+		if standing.Bot {
+			s.Bots = append(s.Bots, IndexedStanding{i, standing.View()})
+		}
+	}
+	for _, first := range r.Firsts {
+		first.Nickname = ""
+		s.Firsts = append(s.Firsts, first)
+	}
+	return s
+}
