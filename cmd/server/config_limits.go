@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -15,6 +16,8 @@ type entranceLimits struct {
 	GuestsPerMinutePerAddress          int    `yaml:"guests_per_minute_per_address"`
 	ArenaGuestsPerMinutePerAddress     int    `yaml:"arena_guests_per_minute_per_address"`
 	GuestsPerMinutePerArena            int    `yaml:"guests_per_minute_per_arena"`
+	GuestsPerDayPerAddress             int    `yaml:"guests_per_day_per_address"`
+	GuestCallsPerMinutePerAddress      int    `yaml:"guest_calls_per_minute_per_address"`
 	WrongCodesPerHourPerAddress        int    `yaml:"wrong_codes_per_hour_per_address"`
 	NicknameLookupsPerMinutePerAddress int    `yaml:"nickname_lookups_per_minute_per_address"`
 	ReadsPerSecondPerAddress           int    `yaml:"reads_per_second_per_address"`
@@ -28,10 +31,38 @@ type entranceLimits struct {
 
 func defaultEntranceLimits() entranceLimits {
 	return entranceLimits{
-		GuestsPerMinutePerAddress: 60, ArenaGuestsPerMinutePerAddress: 1500, GuestsPerMinutePerArena: 3000,
+		GuestsPerMinutePerAddress: 60, ArenaGuestsPerMinutePerAddress: 300, GuestsPerMinutePerArena: 3000,
+		GuestsPerDayPerAddress: unset, GuestCallsPerMinutePerAddress: unset,
 		WrongCodesPerHourPerAddress: 100, NicknameLookupsPerMinutePerAddress: 600, ReadsPerSecondPerAddress: 100,
 		ArenasPerHourPerHost: 120, ArenasPerHourPerAddress: 120, ChangesPerHourPerPlayer: 60,
 		BehavioursPerSecondPerService: 20_000, TaskCallsPerSecondPerService: 1000,
+	}
+}
+
+// unset is a limit whose default depends on others, until fill has set it.
+const unset = math.MinInt
+
+// Defaults of what all calls and new guests of an address come to.
+const (
+	guestsPerDay   = 5000
+	guestCalls     = 600 // a minute
+	fillsADay      = 80  // minutes in which an address has its guests of the day
+	callsForAGuest = 10
+)
+
+// fill sets the limits that are left to it: who has raised the limits of new guests
+// in a minute, or has none, is not held back by those of the day and of calls.
+func (l *entranceLimits) fill() {
+	day, calls := 0, 0
+	if alone, coming := l.GuestsPerMinutePerAddress, l.ArenaGuestsPerMinutePerAddress; alone > 0 && coming > 0 {
+		day = min(max(guestsPerDay, fillsADay*min(alone, mostOfALimit), coming), mostOfALimit)
+		calls = min(max(guestCalls, callsForAGuest*min(alone, mostOfALimit), coming), mostOfALimit)
+	}
+	if l.GuestsPerDayPerAddress == unset {
+		l.GuestsPerDayPerAddress = day
+	}
+	if l.GuestCallsPerMinutePerAddress == unset {
+		l.GuestCallsPerMinutePerAddress = calls
 	}
 }
 
@@ -44,6 +75,8 @@ func (l *entranceLimits) settings() map[string]int {
 		"guests_per_minute_per_address":           l.GuestsPerMinutePerAddress,
 		"arena_guests_per_minute_per_address":     l.ArenaGuestsPerMinutePerAddress,
 		"guests_per_minute_per_arena":             l.GuestsPerMinutePerArena,
+		"guests_per_day_per_address":              l.GuestsPerDayPerAddress,
+		"guest_calls_per_minute_per_address":      l.GuestCallsPerMinutePerAddress,
 		"wrong_codes_per_hour_per_address":        l.WrongCodesPerHourPerAddress,
 		"nickname_lookups_per_minute_per_address": l.NicknameLookupsPerMinutePerAddress,
 		"reads_per_second_per_address":            l.ReadsPerSecondPerAddress,
@@ -55,16 +88,10 @@ func (l *entranceLimits) settings() map[string]int {
 	}
 }
 
-// The rules that have no setting go by an arena's places.
-const (
-	guestsPerArena = "guests_per_arena"
-	guestsOfArena  = "guests_per_arena_and_address"
-)
-
 // limitNames are those of all rules, of which any may be on trial.
 func limitNames() []string {
 	names := slices.Collect(maps.Keys(new(entranceLimits).settings()))
-	names = append(names, guestsPerArena, guestsOfArena, lateCodes, lateCodesEach, vainCodes,
+	names = append(names, lateCodes, lateCodesEach, vainCodes,
 		"websockets", "websockets_per_address", "websockets_without_hello", "websockets_idle",
 		"messages_per_second", "hellos_per_minute", "hellos_per_minute_per_address", shedding)
 	names = append(names, proxies.RuleFull, proxies.RuleCrowded) // the other two always stand

@@ -23,6 +23,20 @@ func (n *node) newLimiter() *limit.Limiter {
 // would refuse some calls for ever.
 const mostPosted = 1000
 
+// callsAtOnce is for how many minutes an address may call at once for players: a
+// school comes when the lesson begins.
+const callsAtOnce = 5
+
+// guestsAtOnce is how many may come at once with the code of the largest arena that
+// any game allows.
+func (c *config) guestsAtOnce() int {
+	most := c.Limits.ArenaGuestsPerMinutePerAddress
+	for _, g := range c.Games {
+		most = max(most, g.Arena.MaxPlayers)
+	}
+	return most
+}
+
 // entrances are the limits of HTTP. Those that cost money or memory for long, or
 // guard a secret, hold over all nodes.
 func (n *node) entrances() httpapi.Limits {
@@ -30,16 +44,18 @@ func (n *node) entrances() httpapi.Limits {
 	wide := func(name, what string, most int, per time.Duration) *limit.Rule {
 		return n.limiter.Rule(limit.Terms{Name: name, What: what, Most: most, Per: per, Wide: true})
 	}
-	seats := 1 // the arena's own number holds
-	if l.GuestsPerMinutePerArena == 0 {
-		seats = 0
-	}
 	return httpapi.Limits{
-		Guests:      wide("guests_per_minute_per_address", "players from this address", l.GuestsPerMinutePerAddress, time.Minute),
-		ComingTo:    wide("arena_guests_per_minute_per_address", "players from this address for arenas", l.ArenaGuestsPerMinutePerAddress, time.Minute),
-		ArenaGuests: wide("guests_per_minute_per_arena", "players for this arena", l.GuestsPerMinutePerArena, time.Minute),
-		ArenaSeats:  wide(guestsPerArena, "new players for this arena", seats, 24*time.Hour),
-		ArenaShare:  wide(guestsOfArena, "new players for this arena from this address", seats, 24*time.Hour),
+		GuestCalls: n.limiter.Rule(limit.Terms{
+			Name: "guest_calls_per_minute_per_address", What: "calls for players from this address",
+			Most: l.GuestCallsPerMinutePerAddress, Per: time.Minute, Burst: callsAtOnce * l.GuestCallsPerMinutePerAddress,
+		}),
+		Guests:     wide("guests_per_minute_per_address", "new players from this address", l.GuestsPerMinutePerAddress, time.Minute),
+		GuestsADay: wide("guests_per_day_per_address", "new players from this address", l.GuestsPerDayPerAddress, 24*time.Hour),
+		ComingTo: n.limiter.Rule(limit.Terms{
+			Name: "arena_guests_per_minute_per_address", What: "new players from this address for arenas", Wide: true,
+			Most: l.ArenaGuestsPerMinutePerAddress, Per: time.Minute, Burst: n.config.guestsAtOnce(),
+		}),
+		ArenaGuests: wide("guests_per_minute_per_arena", "new players for this arena", l.GuestsPerMinutePerArena, time.Minute),
 		Codes:       n.codes(),
 		Hosting:     wide("arenas_per_hour_per_host", "arenas of one host", l.ArenasPerHourPerHost, time.Hour),
 		HostingFrom: wide("arenas_per_hour_per_address", "arenas from this address", l.ArenasPerHourPerAddress, time.Hour),

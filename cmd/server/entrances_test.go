@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"regexp"
@@ -25,6 +27,31 @@ func askGuest(t *testing.T, url string, i int) (status int, again string) {
 	defer answer.Body.Close()
 	_, _ = io.Copy(io.Discard, answer.Body)
 	return answer.StatusCode, answer.Header.Get("Retry-After")
+}
+
+// The limits of an address's new guests in a day and of its calls follow those in a
+// minute: who has raised these, or has none, is not held back by the others.
+func TestGuestLimitsFollow(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][2]int{
+		"": {5000, 600},
+		"limits: {guests_per_minute_per_address: 1000}":                                  {80_000, 10_000},
+		"limits: {guests_per_minute_per_address: 2}":                                     {5000, 600},
+		"limits: {guests_per_minute_per_address: 1000000}":                               {1_000_000, 1_000_000},
+		"limits: {arena_guests_per_minute_per_address: 20000}":                           {20_000, 20_000},
+		"limits: {guests_per_minute_per_address: 0}":                                     {0, 0},
+		"limits: {arena_guests_per_minute_per_address: 0}":                               {0, 0},
+		"limits: {guests_per_minute_per_address: 0, guests_per_day_per_address: 7}":      {7, 0},
+		"limits: {guests_per_day_per_address: 0, guest_calls_per_minute_per_address: 9}": {0, 9},
+	} {
+		c, err := readConfig(configFile(t, text))
+		if got := [2]int{c.Limits.GuestsPerDayPerAddress, c.Limits.GuestCallsPerMinutePerAddress}; got != want || err != nil {
+			t.Errorf("%q: %v, %v; want %v", text, got, err, want)
+		}
+	}
+	if c, err := readConfig(""); c.Limits.GuestsPerDayPerAddress != 5000 || err != nil {
+		t.Errorf("without a file: %d, %v", c.Limits.GuestsPerDayPerAddress, err)
+	}
 }
 
 // What is configured limits, and what is on trial is only counted; every rule
@@ -90,4 +117,82 @@ func TestEntrancesOverNodes(t *testing.T) {
 	if in < 3 || in > 4 { // 4: a node that waited in vain for Redis once
 		t.Errorf("%d guests, want 3", in)
 	}
+}
+
+// One address makes a bounded number of guests through however many arenas, and
+// devices that are known come in all the same.
+func TestGuestsOverArenas(t *testing.T) {
+	t.Parallel()
+	redis := trial.Redis(t).URL
+	for name, flags := range map[string]cli{"embedded": {}, "redis": {Redis: &redis}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			flags.Data = new(t.TempDir())
+			flags.Config = configFile(t, "limits: {arena_guests_per_minute_per_address: 20, guests_per_minute_per_address: 5}")
+			n := startNode(t, flags)
+			host := guestWith(t, n.url, "the-host-of-three-arenas", "")
+			if host.status != http.StatusCreated {
+				t.Fatalf("the host: %+v", host)
+			}
+			made := 0
+			for i := range 3 {
+				code := arenaOf(t, n.url, host.Token, 30)
+				for j := 0; guestWith(t, n.url, fmt.Sprintf("a-guest-of-three-arenas-%d-%d", i, j), code).status == http.StatusCreated; j++ {
+					made++
+				}
+			}
+			if made < 30+4 || made > 30+5+5 { // what comes back meanwhile
+				t.Errorf("%d new guests, want the 30 of an arena and 4 of the address", made)
+			}
+			for range 50 {
+				if again := guestWith(t, n.url, "a-guest-of-three-arenas-0-0", ""); again.status != http.StatusOK {
+					t.Fatalf("a known device: %+v", again)
+				}
+			}
+		})
+	}
+}
+
+type guestMade struct {
+	Token  string `json:"token"`
+	Player string `json:"player_id"`
+	status int
+}
+
+// guestWith asks for the guest of a device, who comes with the code of an arena.
+func guestWith(t *testing.T, url, device, arena string) (g guestMade) {
+	t.Helper()
+	body := fmt.Sprintf(`{"device":%q,"arena":%q}`, device, arena)
+	answer, err := http.Post(url+"/v1/games/demo/guests", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if err := json.NewDecoder(answer.Body).Decode(&g); err != nil {
+		t.Fatal(err)
+	}
+	g.status = answer.StatusCode
+	return g
+}
+
+// arenaOf makes an arena of so many places and gives its code.
+func arenaOf(t *testing.T, url, token string, places int) string {
+	t.Helper()
+	body := fmt.Sprintf(`{"mode":"survival","name":"Cup","questions":{"count":3},"pace":"auto","max_players":%d}`, places)
+	r, err := http.NewRequest(http.MethodPost, url+"/v1/games/demo/arenas", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var made struct{ Code string }
+	if err := json.NewDecoder(answer.Body).Decode(&made); err != nil || made.Code == "" {
+		t.Fatalf("no arena: %d, %v", answer.StatusCode, err)
+	}
+	return made.Code
 }

@@ -18,6 +18,7 @@ import (
 func readConfig(path string) (config, error) {
 	c := defaults()
 	if path == "" {
+		c.Limits.fill()
 		return c, nil
 	}
 	raw, err := os.ReadFile(path)
@@ -41,6 +42,7 @@ func (c *config) read(raw []byte) error {
 	if err := decode(raw, &c.said, false); err != nil {
 		return err
 	}
+	c.Limits.fill()
 	return c.readGames(raw)
 }
 

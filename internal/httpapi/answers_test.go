@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -81,7 +82,7 @@ func TestAGuestIsAskedForAsSent(t *testing.T) {
 		"zh-CN,zh;q=0.9,en;q=0.8": "zh-CN", "zh-Hans": "zh-CN", "en-GB": "en", "fr": "en", "": "en", "!": "en",
 	} {
 		answerTo(t, h, send("POST", demo+"/guests", `{"device":"`+device+`","nickname":"Ada"}`, "Accept-Language: "+header))
-		if want := (identity.GuestRequest{Game: "demo", Device: device, Nickname: "Ada", Lang: lang, Address: "192.0.2.1"}); w.guest != want {
+		if want := (identity.GuestRequest{Game: "demo", Device: device, Nickname: "Ada", Lang: lang, Address: "192.0.2.1"}); !reflect.DeepEqual(w.guest, want) {
 			t.Errorf("Accept-Language %q: asked for %+v", header, w.guest)
 		}
 	}

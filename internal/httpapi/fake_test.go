@@ -91,8 +91,14 @@ func (w *world) Tie(_ context.Context, t identity.Tying) (string, error) {
 	return "op:1", w.fail
 }
 
-func (w *world) Guest(_ context.Context, r identity.GuestRequest) (identity.Guest, error) {
+func (w *world) Guest(ctx context.Context, r identity.GuestRequest) (identity.Guest, error) {
 	w.guest = r
+	w.guest.Admit = nil // it is none of what was sent
+	if r.Nickname != "" {
+		if err := r.Admit(ctx); err != nil {
+			return identity.Guest{}, err
+		}
+	}
 	g := identity.Guest{
 		Player: identity.Player{ID: "p_1", Nickname: "Ada"}, Token: "a.b.c", ExpiresAt: start, New: r.Nickname != "",
 	}
@@ -210,10 +216,14 @@ func (w *world) Look(_ context.Context, _, code string) (protocol.ArenaLook, err
 	return protocol.ArenaLook{ArenaID: "a_1", Name: "Cup", Mode: "survival", State: "lobby", Players: 3}, nil
 }
 
-// Door leads to an arena of 3 players, or to one that is over.
+// Door leads to an arena of 3 players, one for each code that ends with 7, or to
+// one that is over.
 func (w *world) Door(ctx context.Context, game, code string) (arena.Door, error) {
 	if code == "000001" && w.fail == nil {
 		return arena.Door{ID: "a_0", MaxPlayers: 3, Over: true}, nil
+	}
+	if strings.HasSuffix(code, "7") {
+		return arena.Door{ID: "a_" + code, MaxPlayers: 3}, nil
 	}
 	look, err := w.Look(ctx, game, code)
 	return arena.Door{ID: look.ArenaID, MaxPlayers: 3}, err

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 
 	"golang.org/x/text/language"
@@ -17,6 +18,9 @@ type guestBody struct {
 	Arena    string `json:"arena"`
 }
 
+// maxGuestBody bounds a guestBody in bytes.
+const maxGuestBody = 4 << 10
+
 type guestAnswer struct {
 	PlayerID  string `json:"player_id"`
 	Nickname  string `json:"nickname"`
@@ -29,15 +33,12 @@ func (a *api) postGuest(w http.ResponseWriter, r *request) error {
 		return refuse(protocol.CodeUnavailable, "this node is about to stop; try again, another one answers")
 	}
 	var body guestBody
-	if err := readBody(w, r.Request, &body); err != nil {
-		return err
-	}
-	pay, err := a.admitGuest(r, body.Arena)
-	if err != nil {
+	if err := readBodyUpTo(maxGuestBody, w, r.Request, &body); err != nil {
 		return err
 	}
 	g, err := a.Guests.Guest(r.Context(), identity.GuestRequest{
 		Game: r.game, Device: body.Device, Nickname: body.Nickname, Lang: languageOf(r.Request), Address: a.from(r).String(),
+		Admit: func(context.Context) error { return a.admitGuest(r, body.Arena) },
 	})
 	if err != nil {
 		return err
@@ -45,7 +46,6 @@ func (a *api) postGuest(w http.ResponseWriter, r *request) error {
 	status := http.StatusOK
 	if g.New {
 		status = http.StatusCreated
-		pay()
 	}
 	return answer(w, status, guestAnswer{g.Player.ID, g.Player.Nickname, g.Token, g.ExpiresAt})
 }

@@ -13,11 +13,11 @@ import (
 
 // Limits are how often a client may do what. A nil one sets none.
 type Limits struct {
-	Guests      *limit.Rule    // new and known players of an address, but for those with the code of an arena
-	ComingTo    *limit.Rule    // those of an address with the code of an arena
+	GuestCalls  *limit.Rule    // calls for new and known guests, of an address
+	Guests      *limit.Rule    // new guests of an address, but for those with the code of an arena
+	ComingTo    *limit.Rule    // those of an address with the code of an arena; its burst is that of the largest arena
 	ArenaGuests *limit.Rule    // those of an arena
-	ArenaSeats  *limit.Rule    // new players of an arena, of which it has seatsFor times its places
-	ArenaShare  *limit.Rule    // those of an address, of which it bears as many as it has places
+	GuestsADay  *limit.Rule    // all new guests of an address
 	Codes       *limit.Guesses // of arenas
 	Nicknames   *limit.Rule    // looks at nicknames, of an address
 	Reads       *limit.Rule    // boards, profiles, matches and arenas read by an address
@@ -27,10 +27,6 @@ type Limits struct {
 	Behaviours  *limit.Rule    // behaviours of a service
 	Tasks       *limit.Rule    // calls of a service about tasks
 }
-
-// seatsFor is how many new players an arena bears for each place that it has:
-// some watch, and some come again without their device's secret.
-const seatsFor = 2
 
 // peer is the other end of the connection.
 func peer(r *http.Request) netip.Addr {
@@ -44,6 +40,9 @@ func (a *api) from(r *request) limit.Key { return limit.Address(a.Address(r.Requ
 // known of it.
 func (a *api) admit(r *request, rt route) error {
 	const game = "/v1/games/{game}"
+	if rt.method == http.MethodPost && rt.path == game+"/guests" {
+		return a.Limits.GuestCalls.Take(r.Context(), a.from(r), 1)
+	}
 	if rt.method != http.MethodGet {
 		return nil
 	}
@@ -57,24 +56,26 @@ func (a *api) admit(r *request, rt route) error {
 	return nil
 }
 
-// admitGuest has an arena bear the call of a player who comes with its code, and
-// the address all others. What it gives is to be called once a player is new.
-//
-// Where the arena bears no more, or no more of this address, who comes is a guest
-// of the address like any other: so that one client, which can be as many devices
-// as it likes, closes an arena to nobody.
-func (a *api) admitGuest(r *request, code string) (pay func(), err error) {
+// admitGuest takes what a new player costs the client's address: in a day, and in a
+// minute. One who comes with the code of an arena counts among those who do, of
+// whom an address may bring as many at once as the arena has places. Where these
+// are too many, the new player counts among all others of the address.
+func (a *api) admitGuest(r *request, code string) error {
+	ctx, from := r.Context(), a.from(r)
 	door, err := a.door(r, code)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var refused error
 	if !door.Over {
-		if pay, refused = a.bear(r, door); refused == nil {
-			return pay, nil
+		refused = a.bear(r, door)
+	}
+	if door.Over || refused != nil {
+		if err := sooner(a.Limits.Guests.Take(ctx, from, 1), refused); err != nil {
+			return err
 		}
 	}
-	return func() {}, sooner(a.Limits.Guests.Take(r.Context(), a.from(r), 1), refused)
+	return a.Limits.GuestsADay.Take(ctx, from, 1)
 }
 
 // door is that of the arena of a code; one that is over where there is none.
@@ -92,26 +93,12 @@ func (a *api) door(r *request, code string) (door arena.Door, err error) {
 	return door, err
 }
 
-// bear has an arena bear a call, and what it gives a new player.
-func (a *api) bear(r *request, door arena.Door) (pay func(), err error) {
-	ctx, from := r.Context(), a.from(r)
-	all := limit.Named(r.game, door.ID)
-	seats := all.UpTo(seatsFor * door.MaxPlayers)
-	share := limit.Named(r.game, door.ID+"/"+from.String()).UpTo(door.MaxPlayers)
-	for _, ask := range []func() error{
-		func() error { return a.Limits.ArenaShare.Ask(ctx, share) },
-		func() error { return a.Limits.ArenaSeats.Ask(ctx, seats) },
-		func() error { return a.Limits.ComingTo.Take(ctx, from, 1) },
-		func() error { return a.Limits.ArenaGuests.Take(ctx, all, 1) },
-	} {
-		if err := ask(); err != nil {
-			return nil, err
-		}
+// bear counts a new player for an arena.
+func (a *api) bear(r *request, door arena.Door) error {
+	if err := a.Limits.ComingTo.Take(r.Context(), a.from(r).UpTo(door.MaxPlayers), 1); err != nil {
+		return err
 	}
-	return func() {
-		a.Limits.ArenaShare.Charge(ctx, share, 1)
-		a.Limits.ArenaSeats.Charge(ctx, seats, 1)
-	}, nil
+	return a.Limits.ArenaGuests.Take(r.Context(), limit.Named(r.game, door.ID), 1)
 }
 
 // sooner is of two refusals the one that is to be tried again first; none where

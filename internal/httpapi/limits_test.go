@@ -78,7 +78,8 @@ func TestLimits(t *testing.T) {
 		limits Limits
 		calls  [3]call
 	}{
-		"guests":     {Limits{Guests: twice("guests")}, [3]call{guestOf(""), guestOf("none"), guestOf("999999")}},
+		"calls":      {Limits{GuestCalls: twice("calls")}, [3]call{guestOf(""), guestOf("none"), guestOf("999999")}},
+		"guests":     {Limits{Guests: twice("guests")}, [3]call{newGuest(""), newGuest("none"), newGuest("999999")}},
 		"nicknames":  {Limits{Nicknames: twice("nicknames")}, [3]call{get(demo + "/nicknames/Ada"), get(demo + "/nicknames/Taken"), get(demo + "/nicknames/Ada")}},
 		"boards":     {Limits{Reads: twice("boards")}, [3]call{get(demo + "/leaderboards/all"), get(demo + "/leaderboards"), get(demo + "/leaderboards/all/p_1")}},
 		"profiles":   {Limits{Reads: twice("profiles")}, [3]call{get(demo + "/players/p_1"), get(demo + "/players/p_1/matches"), get(demo + "/matches/m_1")}},
@@ -154,19 +155,19 @@ func TestWrongCodes(t *testing.T) {
 		e.passes(get(demo+"/arenas/40295"), 404) // no code: it says nothing
 	}
 	e.passes(wrong, 404)
-	e.passes(guestOf("999999"), 200)
+	e.passes(newGuest("999999"), 201)
 	e.refused(wrong, "codes", half)
 	e.refused(right, "codes", half)
 	e.world.code = ""
-	e.passes(guestOf("402951"), 200)
+	e.passes(newGuest("402951"), 201)
 	if e.world.code != "" {
 		t.Error("the code was tried")
 	}
-	e.refused(guestOf("402951"), "guests", half)
+	e.refused(newGuest("402951"), "guests", half)
 	e.passes(send("POST", demo+"/arenas", newArena, bearerGood), 201) // of the code 402951
 	for range 5 {
 		e.passes(right, 200)
-		e.passes(guestOf("402951"), 200)
+		e.passes(newGuest("402951"), 201)
 	}
 
 	e = enter(t, Limits{Codes: &limit.Guesses{Wrong: twice("codes")}})
@@ -176,74 +177,102 @@ func TestWrongCodes(t *testing.T) {
 	e.refused(wrong, "codes", half)
 	for range 5 {
 		e.passes(right, 200)
-		e.passes(guestOf("402951"), 200)
+		e.passes(newGuest("402951"), 201)
 	}
 }
 
-// An arena bears the guests that come with its code, so many in a minute, and
-// new ones: twice its places, and its places by one address. All others are the
-// address's, also those of one that is over.
+// newGuest is a call for a player who is new in the world of the tests.
+func newGuest(arena string) call {
+	return send("POST", demo+"/guests", `{"device":"`+device+`","nickname":"Ada","arena":"`+arena+`"}`)
+}
+
+// madeBy makes new guests until one is refused, and says how many there were.
+func (e entrance) madeBy(c call) (made int) {
+	for answerTo(e, e, c).Code == http.StatusCreated {
+		made++
+	}
+	return made
+}
+
+// New guests with the code of an arena count apart, so many of an address at once
+// as the arena has places, and so many of the arena in a minute. All others are the
+// address's, also those of an arena that is over.
 func TestGuestsOfArenas(t *testing.T) {
 	t.Parallel()
 	const places = 3 // of the world's arenas
-	comes := guestOf("402951")
-	isNew := send("POST", demo+"/guests", `{"device":"`+device+`","nickname":"Ada","arena":"402951"}`)
+	coming := func(most int) *limit.Rule {
+		return limit.New(limit.Config{}).Rule(limit.Terms{Name: "coming", What: "coming", Most: most, Per: time.Hour, Burst: 100})
+	}
 	for name, c := range map[string]struct {
 		limits Limits
-		calls  []call
+		code   string
 		borne  int
 	}{
-		"over":           {Limits{}, []call{guestOf("000001")}, 0},
-		"by address":     {Limits{ComingTo: hourly("coming", 5)}, []call{comes, isNew}, 5},
-		"by arena":       {Limits{ArenaGuests: hourly("arena", 5)}, []call{comes}, 5},
-		"new ones":       {Limits{ArenaSeats: hourly("seats", 1)}, []call{isNew}, 2 * places},
-		"new of address": {Limits{ArenaShare: hourly("share", 1)}, []call{isNew}, places},
+		"over":       {Limits{}, "000001", 0},
+		"the places": {Limits{ComingTo: coming(1)}, "402951", places},
+		"by address": {Limits{ComingTo: coming(5)}, "402951", 5},
+		"by arena":   {Limits{ArenaGuests: hourly("arena", 5)}, "402951", 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.limits.Guests = twice("guests")
 			e := enter(t, c.limits)
-			for i := range c.borne + 2 {
-				one := c.calls[i%len(c.calls)]
-				if rec := answerTo(e, e, one); rec.Code >= 300 {
-					t.Errorf("call %d: %d %s", i, rec.Code, rec.Body)
-				}
+			if made := e.madeBy(newGuest(c.code)); made != c.borne+2 {
+				t.Errorf("%d new guests, want %d of the arena and 2 of the address", made, c.borne)
 			}
-			if rec := answerTo(e, e, c.calls[0]); rec.Code != http.StatusTooManyRequests {
-				t.Errorf("after that: %d", rec.Code)
-			}
+			e.passes(guestOf(c.code), 200) // a known one counts for none of it
 		})
-	}
-	known := enter(t, Limits{ArenaSeats: hourly("seats", 1), ArenaShare: hourly("share", 1), Guests: twice("guests")})
-	for range 3 * places {
-		known.passes(comes, 200) // a known one takes no place
 	}
 }
 
-// One client that comes as ever new devices closes an arena to nobody: others of
-// its address come as guests of the address, those of others by the arena.
-func TestOneClientTakesNoArena(t *testing.T) {
+// One address makes so many new guests over all arenas, however many those are,
+// and shuts out nobody of another address.
+func TestOneClientHasManyArenas(t *testing.T) {
 	t.Parallel()
 	address := "10.0.0.1"
-	e := enter(t, Limits{ArenaSeats: hourly("seats", 1), ArenaShare: hourly("share", 1), Guests: hourly("guests", 60)}, func(c *Config) {
+	e := enter(t, Limits{
+		ComingTo: limit.New(limit.Config{}).Rule(limit.Terms{Name: "coming", What: "coming", Most: 5, Per: time.Hour, Burst: 100}),
+		Guests:   hourly("guests", 2),
+	}, func(c *Config) {
 		c.Address = func(*http.Request) netip.Addr { return netip.MustParseAddr(address) }
 	})
-	isNew := send("POST", demo+"/guests", `{"device":"`+device+`","nickname":"Ada","arena":"402951"}`)
-	const share, ofAddress = 3, 60
-	made := 0
-	for answerTo(e, e, isNew).Code == http.StatusCreated {
-		made++
+	arenas := []string{"100007", "200007", "300007", "400007"}
+	for range 2 {
+		made := 0
+		for _, code := range arenas {
+			made += e.madeBy(newGuest(code))
+		}
+		if made != 5+2 {
+			t.Errorf("%s has made %d players through %d arenas, want 5 and 2", address, made, len(arenas))
+		}
+		address = "10.0.0.2"
 	}
-	if made != share+ofAddress {
-		t.Errorf("one client has made %d players, want %d", made, share+ofAddress)
+}
+
+// All new guests of an address count for its day, known devices do not.
+func TestGuestsOfADay(t *testing.T) {
+	t.Parallel()
+	day := limit.New(limit.Config{}).Rule(limit.Terms{Name: "day", What: "new players", Most: 4, Per: 24 * time.Hour})
+	e := enter(t, Limits{GuestsADay: day})
+	for range 2 {
+		e.passes(newGuest(""), 201)
+		e.passes(newGuest("402951"), 201)
+		e.passes(guestOf(""), 200)
 	}
-	e.refused(isNew, "guests", 60) // the next comes in a minute, not in a day
-	address = "10.0.0.2"
-	for range share {
-		e.passes(isNew, 201)
+	e.refused(newGuest("402951"), "new players", 6*3600)
+	e.passes(guestOf("402951"), 200)
+}
+
+// Who calls too often for players is refused before anything is read.
+func TestGuestCallsAreCountedFirst(t *testing.T) {
+	t.Parallel()
+	e := enter(t, Limits{GuestCalls: twice("calls")})
+	large := send("POST", demo+"/guests", `{"device":"`+strings.Repeat("x", 5<<10)+`"}`)
+	e.passes(large, http.StatusRequestEntityTooLarge)
+	e.passes(guestOf(""), 200)
+	for _, c := range []call{large, guestOf(""), send("POST", demo+"/guests", `{`)} {
+		e.refused(c, "calls", half)
 	}
-	address = "10.0.0.3" // the arena bears no more, the address does
-	e.passes(isNew, 201)
 }
 
 // A store that is out of reach is no wrong code.
@@ -252,7 +281,7 @@ func TestCodesWithoutAStore(t *testing.T) {
 	e := enter(t, Limits{Codes: &limit.Guesses{Wrong: twice("codes")}})
 	e.world.fail = errStore
 	for range 3 {
-		e.passes(guestOf("402951"), 503)
+		e.passes(newGuest("402951"), 503)
 	}
 	e.world.fail = nil
 	e.passes(get(demo+"/arenas/402951"), 200)

@@ -82,7 +82,8 @@ func TestRefusals(t *testing.T) {
 
 		{"no content type", call{method: "POST", target: guests, body: "{}"}, 415, protocol.CodeBadRequest, "application/json"},
 		{"content type of a form", call{"POST", guests, "{}", []string{"Content-Type: text/plain"}}, 415, protocol.CodeBadRequest, "application/json"},
-		{"body too large", send("POST", guests, `{"device":"`+strings.Repeat("d", maxBody)+`"}`), 413, protocol.CodePayloadTooLarge, "1048576"},
+		{"body too large", send("POST", guests, `{"device":"`+strings.Repeat("d", maxGuestBody)+`"}`), 413, protocol.CodePayloadTooLarge, "4096"},
+		{"body of another route too large", send("POST", demo+"/arenas", `{"name":"`+strings.Repeat("d", maxBody)+`"}`, bearerGood), 413, protocol.CodePayloadTooLarge, "1048576"},
 		{"body no JSON", send("POST", guests, "{"), 400, protocol.CodeBadRequest, "JSON object"},
 		{"body no object", send("POST", guests, "[]"), 400, protocol.CodeBadRequest, "JSON object"},
 		{"body and more", send("POST", guests, "{}{}"), 400, protocol.CodeBadRequest, "JSON object"},

@@ -15,6 +15,17 @@ type GuestRequest struct {
 	Nickname string // of a new player; "": a generated one
 	Lang     string // that it is generated in, such as zh-CN
 	Address  string // of the network, as an Asker's
+
+	// Admit is asked once before a player is made: its error ends the request. A
+	// known device does not ask. nil admits.
+	Admit func(ctx context.Context) error
+}
+
+func (q GuestRequest) admit(ctx context.Context) error {
+	if q.Admit == nil {
+		return nil
+	}
+	return q.Admit(ctx)
 }
 
 // Guest is a player of a device, with a token that lasts GuestTTL.
@@ -27,7 +38,8 @@ type Guest struct {
 
 // Guest gives the device's player, the nickname in the request ignored, or
 // makes one. Errors wrap ErrNoGame, ErrBadDevice, ErrCannotSign, ErrBanned, or, for
-// a new device, ErrOldRules, nickname.ErrInvalid and ErrNicknameTaken (a *TakenError).
+// a new device, those of Admit, ErrOldRules, nickname.ErrInvalid and ErrNicknameTaken
+// (a *TakenError).
 func (r *Registry) Guest(ctx context.Context, q GuestRequest) (Guest, error) {
 	if !r.keys.has(q.Game) {
 		return Guest{}, ErrNoGame
@@ -51,10 +63,24 @@ func (r *Registry) Guest(ctx context.Context, q GuestRequest) (Guest, error) {
 }
 
 func (r *Registry) guest(ctx context.Context, q GuestRequest) (_ Player, created bool, err error) {
-	fresh := NewPlayer{Game: q.Game, ID: newID(), DeviceHash: hashDevice(q.Game, q.Device), At: r.now()}
-	if q.Nickname == "" {
-		return r.createNamed(ctx, fresh, q.Lang, r.Players.CreateGuest)
+	device := hashDevice(q.Game, q.Device)
+	known, err := r.Devices.Guest(ctx, q.Game, device) // devices come back again and again
+	if !errors.Is(err, ErrNotFound) {
+		return known, false, err
 	}
+	fresh := NewPlayer{Game: q.Game, ID: newID(), DeviceHash: device, At: r.now()}
+	if q.Nickname != "" {
+		return r.guestNamed(ctx, q, fresh)
+	}
+	if err := q.admit(ctx); err != nil {
+		return Player{}, false, err
+	}
+	return r.createNamed(ctx, fresh, q.Lang, r.Players.CreateGuest)
+}
+
+// guestNamed makes a player with the nickname in the request. The device may have
+// become known meanwhile.
+func (r *Registry) guestNamed(ctx context.Context, q GuestRequest, fresh NewPlayer) (_ Player, created bool, err error) {
 	who := Asker{Address: q.Address, Lang: q.Lang, device: fresh.DeviceHash}
 	wanted, refusal := r.claimable(ctx, q.Game, q.Nickname, who)
 	if refusal != nil {
@@ -63,6 +89,9 @@ func (r *Registry) guest(ctx context.Context, q GuestRequest) (_ Player, created
 			return Player{}, false, refusal
 		}
 		return known, false, err
+	}
+	if err := q.admit(ctx); err != nil {
+		return Player{}, false, err
 	}
 	names := r.known[q.Game]
 	seen := names.look(wanted)

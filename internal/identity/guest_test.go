@@ -39,6 +39,37 @@ func TestGuestIsOnePlayerPerDevice(t *testing.T) {
 	}
 }
 
+// Only a device that is a stranger asks to be let in, and nobody is made who is not.
+func TestStrangersAreAdmitted(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r := registryOf(t, s)
+	asked, full := 0, errors.New("full")
+	call := func(device, wish string, admitted error) (Guest, error) {
+		q := ask(wish)
+		q.Device = device
+		q.Admit = func(context.Context) error { asked++; return admitted }
+		return r.Guest(t.Context(), q)
+	}
+	before := len(s.players)
+	for _, wish := range []string{"", "Ada"} {
+		if _, err := call(device, wish, full); !errors.Is(err, full) || len(s.players) != before {
+			t.Errorf("as %q: %v, and %d players more", wish, err, len(s.players)-before)
+		}
+	}
+	if _, err := call(device, "\x00", full); !errors.Is(err, nickname.ErrInvalid) || asked != 2 {
+		t.Errorf("no name: %v, asked %d times", err, asked)
+	}
+	for range 2 {
+		if _, err := call(device, "Ada", nil); err != nil || asked != 3 {
+			t.Errorf("admitted: %v, asked %d times, want 3", err, asked)
+		}
+	}
+	if g, err := call(device, "", full); err != nil || g.New {
+		t.Errorf("a known device: %+v, %v", g, err)
+	}
+}
+
 func TestGuestsOfTwoGamesHaveNothingInCommon(t *testing.T) {
 	t.Parallel()
 	s := newStore()

@@ -12,17 +12,13 @@ import (
 
 // CreateGuest gives the device's player, who keeps nickname and id, or creates
 // one: one only, however many calls there are at once.
-// identity.ErrNicknameTaken if the skeleton is another's, identity.ErrOldRules.
+// identity.ErrNicknameTaken if the skeleton is another's, identity.ErrOldRules. It
+// writes to find out: a device that may be known is looked up by Guest before.
 func (l *Ledger) CreateGuest(ctx context.Context, p identity.NewPlayer) (_ identity.Player, created bool, err error) {
 	if p.DeviceHash == "" {
 		return identity.Player{}, false, errors.New("ledger: a guest without a device")
 	}
-	find := func() (identity.Player, error) { return l.Guest(ctx, p.Game, p.DeviceHash) }
-	known, err := find() // devices come back again and again
-	if !errors.Is(err, identity.ErrNotFound) {
-		return known, false, err
-	}
-	return l.create(ctx, p, find)
+	return l.create(ctx, p, func() (identity.Player, error) { return l.Guest(ctx, p.Game, p.DeviceHash) })
 }
 
 // Guest gives the player of a device, or identity.ErrNotFound.

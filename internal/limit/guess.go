@@ -94,7 +94,7 @@ func (g *Guesses) admit(ctx context.Context, of Guess) (holds, error) {
 		}
 		wait = min(wait, late)
 	}
-	return nil, g.Wrong.refuse(of.From, wait)
+	return nil, g.Wrong.refuse(wait)
 }
 
 // trusts says whether who tries may be told that a secret is vouched for.

@@ -91,7 +91,7 @@ func (r *Rule) holdOnce(ctx context.Context, k Key) (h hold, wait time.Duration)
 		h.alone = true
 		return h, 0
 	case wait > Soon:
-		h.bucket.heed(time.Now(), 1, wait, Ask)
+		h.bucket.heed(time.Now(), amount{1, 1}, wait, Ask)
 	}
 	if wait != 0 {
 		h.bucket.settle(time.Now(), false)

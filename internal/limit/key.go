@@ -8,7 +8,7 @@ import (
 type Key struct {
 	address    netip.Addr
 	game, name string
-	most       int
+	burst      int // 0: the rule's own
 }
 
 // hostBits are those of an IPv6 address that one customer has for its own.
@@ -30,9 +30,11 @@ func Address(a netip.Addr) Key {
 // Named is somebody or something of a game, by its id there.
 func Named(game, name string) Key { return Key{game: game, name: name} }
 
-// UpTo gives the key another Most, and as large a burst, than the rule's own.
-func (k Key) UpTo(most int) Key {
-	k.most = max(most, 1)
+// UpTo gives the key a smaller burst than the rule's own for one call, though no
+// smaller than the rule's Most. All calls of a key share its bucket: what one has
+// taken is missing from every burst.
+func (k Key) UpTo(burst int) Key {
+	k.burst = max(burst, 1) // 0 would be the rule's own
 	return k
 }
 

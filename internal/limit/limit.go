@@ -114,11 +114,11 @@ func (l *Limiter) Rule(t Terms) *Rule {
 }
 
 // often says how often, for people.
-func (t Terms) often(most int) string {
+func (t Terms) often() string {
 	names := map[time.Duration]string{time.Second: "a second", time.Minute: "a minute", time.Hour: "an hour", 24 * time.Hour: "a day"}
 	per, ok := names[t.Per]
 	if !ok {
 		per = "in " + t.Per.String()
 	}
-	return fmt.Sprintf("%d %s", most, per)
+	return fmt.Sprintf("%d %s", t.Most, per)
 }

@@ -71,16 +71,15 @@ func (r *Rule) decide(ctx context.Context, k Key, cost int, mode Mode) error {
 		r.told.wouldRefuse.Inc()
 		return nil
 	}
-	return r.refuse(k, wait)
+	return r.refuse(wait)
 }
 
 // refuse counts a refusal and makes its error.
-func (r *Rule) refuse(k Key, wait time.Duration) error {
+func (r *Rule) refuse(wait time.Duration) error {
 	r.told.refused.Inc()
 	ms := (wait + time.Millisecond - 1).Milliseconds()
-	most, _ := r.size(k)
 	return protocol.RetryAfter(protocol.CodeRateLimited, ms, "too many %s: at most %s; try again in %d s",
-		r.terms.What, r.terms.often(most), (ms+999)/1000)
+		r.terms.What, r.terms.often(), (ms+999)/1000)
 }
 
 // wait is how long until the tokens are there, 0 where they are. What the nodes
@@ -89,11 +88,11 @@ func (r *Rule) refuse(k Key, wait time.Duration) error {
 // at one node is none at the shared store.
 func (r *Rule) wait(ctx context.Context, k Key, cost int, mode Mode) time.Duration {
 	d, now := r.demandOf(k, cost, mode), time.Now()
-	b, cost := r.bucket(now, k), d.Cost
+	b, a := r.bucket(now, k), r.amountOf(d)
 	if r.shared == nil {
-		return b.demand(now, cost, mode)
+		return b.demand(now, a, mode)
 	}
-	if wait := b.shut(now, cost); wait > 0 && mode != Charge {
+	if wait := b.shut(now, a.needed); wait > 0 && mode != Charge {
 		return wait
 	}
 	ctx, cancel := context.WithTimeout(ctx, sharedWithin)
@@ -101,33 +100,34 @@ func (r *Rule) wait(ctx context.Context, k Key, cost int, mode Mode) time.Durati
 	wait, err := r.shared.Take(ctx, d)
 	if err != nil {
 		r.told.alone.Inc()
-		return b.demand(time.Now(), cost, mode)
+		return b.demand(time.Now(), a, mode)
 	}
-	b.heed(time.Now(), cost, wait, mode)
+	b.heed(time.Now(), a, wait, mode)
 	return wait
+}
+
+// amountOf is what a demand asks of the node's own bucket, which has the rule's
+// burst: with a smaller one, as many tokens more have to be there.
+func (r *Rule) amountOf(d Demand) amount {
+	return amount{d.Cost, d.Cost + r.terms.Burst - d.Burst}
 }
 
 // bucket is a key's at this node.
 func (r *Rule) bucket(now time.Time, k Key) *bucket {
-	most, burst := r.size(k)
-	return r.buckets.of(now, k, func() *bucket { return newBucket(most, burst, r.terms.Per) })
+	k.burst = 0
+	return r.buckets.of(now, k, func() *bucket { return newBucket(r.terms.Most, r.terms.Burst, r.terms.Per) })
 }
 
 // demandOf is what is asked for a key; a cost beyond the bucket is the whole
 // bucket.
 func (r *Rule) demandOf(k Key, cost int, mode Mode) Demand {
-	most, burst := r.size(k)
+	burst := r.terms.Burst
+	if k.burst > 0 {
+		burst = min(burst, max(k.burst, r.terms.Most))
+	}
 	return Demand{
-		Rule: r.terms.Name, Key: k.String(), Cost: min(cost, burst), Burst: burst, Interval: interval(most, r.terms.Per), Mode: mode,
+		Rule: r.terms.Name, Key: k.String(), Cost: min(cost, burst), Burst: burst, Interval: interval(r.terms.Most, r.terms.Per), Mode: mode,
 	}
-}
-
-// size is how many tokens a key gets in Per, and how many it has at once.
-func (r *Rule) size(k Key) (most, burst int) {
-	if k.most > 0 {
-		return k.most, k.most
-	}
-	return r.terms.Most, r.terms.Burst
 }
 
 // interval is the time of a token, in whole microseconds.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/netip"
 	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -124,22 +125,51 @@ func TestRuleIsABucket(t *testing.T) {
 	})
 }
 
-// A key may have a bucket of its own size.
+// Calls with different bursts spend from one bucket: what one took is missing
+// from every other.
 func TestUpTo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := New(Config{}).Rule(Terms{Name: "arena", What: "players of this arena", Most: 1, Per: 24 * time.Hour})
-		big := ada.UpTo(48)
-		if err := r.Take(t.Context(), big, 48); err != nil {
-			t.Fatal(err)
+		r := New(Config{}).Rule(Terms{Name: "coming", Most: 5, Per: 5 * time.Second, Burst: 100})
+		took := func(burst int) (n int) {
+			for r.Take(t.Context(), ada.UpTo(burst), 1) == nil {
+				n++
+			}
+			return n
 		}
-		if wait := refusedFor(t, r.Take(t.Context(), big, 1)); wait != 30*time.Minute {
+		for i, c := range [][2]int{{10, 10}, {1, 0}, {30, 20}, {10, 0}, {1000, 70}, {100, 0}} {
+			if n := took(c[0]); n != c[1] {
+				t.Errorf("call %d: burst %d let %d through, want %d", i, c[0], n, c[1])
+			}
+		}
+		if wait := refusedFor(t, r.Take(t.Context(), ada.UpTo(40), 1)); wait != 61*time.Second {
 			t.Errorf("wait %v", wait)
 		}
-		if ada.UpTo(0) != ada.UpTo(1) {
-			t.Error("a key of none at all")
+		time.Sleep(75 * time.Second)
+		if n := took(40); n != 15 {
+			t.Errorf("%d after a rest, want 15", n)
+		}
+		time.Sleep(time.Hour)
+		if n := took(1); n != 5 {
+			t.Errorf("the smallest burst lets %d through, want the rule's 5", n)
 		}
 	})
+}
+
+// What the nodes share refuses a small burst; a larger one is still asked for.
+func TestUpToWide(t *testing.T) {
+	t.Parallel()
+	s := &store{wait: time.Hour}
+	r := New(Config{Shared: s}).Rule(Terms{Name: "coming", Most: 5, Per: time.Minute, Burst: 100, Wide: true})
+	for range 2 {
+		if r.Take(t.Context(), ada.UpTo(10), 1) == nil {
+			t.Error("the small burst is let through")
+		}
+	}
+	s.wait = 0
+	if err := r.Take(t.Context(), ada.UpTo(50), 1); err != nil || len(s.asked) != 2 || s.asked[1].Burst != 50 {
+		t.Errorf("%v, asked %+v", err, s.asked)
+	}
 }
 
 func TestNoLimit(t *testing.T) {
@@ -332,7 +362,7 @@ func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(Config{}).Rule(Terms{Name: "idle", Most: 10, Per: time.Second})
 		for i := range 100 {
-			_ = r.Take(t.Context(), Key{most: i + 1}, 1)
+			_ = r.Take(t.Context(), Named("demo", strconv.Itoa(i)), 1)
 		}
 		time.Sleep(3 * time.Second)
 		if n := r.buckets.len(); n != 100 {
