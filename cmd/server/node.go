@@ -144,8 +144,9 @@ func (n *node) close() {
 
 // run serves until ctx ends, and then stops senders before receivers: players,
 // requests, steps of matches, what is reported of them, settlement, stores. It
-// returns nil when all has ended in order.
-func (n *node) run(ctx context.Context, players, operators net.Listener) error {
+// calls announce when it begins to answer players, and returns nil when all has
+// ended in order.
+func (n *node) run(ctx context.Context, players, operators net.Listener, announce func()) error {
 	defer n.close()
 	days := turns{n.config.gameNames(), n.ledger, n.boards, n.log}
 	settling := start(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.boards.Run, n.keeper.Run, n.waking.Run)
@@ -155,8 +156,10 @@ func (n *node) run(ctx context.Context, players, operators net.Listener) error {
 	playing := start(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.pressure.Run, n.room.Run, days.Run, days.Sum)
 	following := start(n.log, append(n.followCertificate(), acts{n.ledger, n.config.Audit.keep(), n.log}.Run)...)
 	failed := make(chan error, 2)
-	go func() { failed <- n.servePlayers(players) }()      // ends with Shutdown in leave
-	go func() { failed <- n.operators.Serve(operators) }() // the same
+	go func() { failed <- n.operators.Serve(operators) }() // ends with Close below
+	n.awaitBoards(ctx)
+	announce()
+	go func() { failed <- n.servePlayers(players) }() // ends with Shutdown in leave
 	var err error
 	select {
 	case <-ctx.Done():
@@ -171,6 +174,19 @@ func (n *node) run(ctx context.Context, players, operators net.Listener) error {
 	settling.end()
 	following.end()
 	return errors.Join(ignoreClosed(err), n.operators.Close())
+}
+
+// boardsWithin is how long a start waits for the first leaderboards. Those of an
+// empty or small ledger take less. Beside a large one the node starts without
+// them, and /readyz says so until they are built.
+const boardsWithin = 3 * time.Second
+
+func (n *node) awaitBoards(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, boardsWithin)
+	defer cancel()
+	if err := n.boards.Await(ctx); err != nil {
+		n.log.Info("starting before the leaderboards are built; /readyz fails until then", "error", err)
+	}
 }
 
 // endReporting ends what reports behaviours. The embedded Redis takes with it

@@ -49,9 +49,10 @@ func serve(ctx context.Context, c config, to console) error {
 	}
 	n.warnOfOpenOperations(operators.Addr())
 	n.warnOfOpenFiles(allowedFiles())
-	fmt.Fprintf(to.out, "listening on %s://%s\n", c.scheme(), players.Addr())
-	fmt.Fprintf(to.out, "operations on http://%s\n", operators.Addr())
-	return n.run(ctx, n.door(players), operators)
+	return n.run(ctx, n.door(players), operators, func() {
+		fmt.Fprintf(to.out, "listening on %s://%s\n", c.scheme(), players.Addr())
+		fmt.Fprintf(to.out, "operations on http://%s\n", operators.Addr())
+	})
 }
 
 func listen(ctx context.Context, flag, address string) (net.Listener, error) {

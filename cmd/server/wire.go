@@ -202,6 +202,7 @@ func (n *node) wireEdges() {
 		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.barring(), Arenas: n.arenas, Players: n.ledger, History: n.ledger, Boards: n.display, Behaviours: n.reporting, Tasks: front,
 		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(), Origins: n.config.Origins,
 		Checks: map[string]func(context.Context) error{
+			"boards":   n.boards.Ready,
 			"clock":    n.clock.Ready,
 			"database": n.ledger.Ping,
 			"inbox":    n.inbox.Ready,

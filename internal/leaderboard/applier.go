@@ -35,7 +35,8 @@ type Applier struct {
 	builds  map[string]door
 	wakes   map[string]chan struct{} // there may be something to build
 	turned  map[string]chan struct{} // a day is over, which leaves windows
-	id      string                   // the holder of leases
+	ready   readiness
+	id      string // the holder of leases
 	ledger  Ledger
 	store   Store
 	now     func() int64
@@ -59,6 +60,7 @@ func NewApplier(o ApplierOptions) *Applier {
 	a := &Applier{
 		games: map[string]Config{}, turns: map[string]*turnstile{},
 		work: map[string]door{}, builds: map[string]door{}, wakes: map[string]chan struct{}{}, turned: map[string]chan struct{}{}, id: rand.Text(),
+		ready:  readiness{ready: map[string]bool{}},
 		ledger: o.Ledger, store: o.Store, now: o.Now, log: o.Log, metrics: newMetrics(o.Registry),
 	}
 	for _, c := range o.Games {

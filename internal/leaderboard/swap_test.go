@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// ahead of the first call of a method it does something else.
+// ahead of the first call of a method it does something else. A Lease is called
+// by its duty: "Lease apply".
 type ahead struct {
 	*memory
 	of string
@@ -28,7 +29,7 @@ func (a *ahead) Publish(ctx context.Context, s State) error {
 }
 
 func (a *ahead) Lease(ctx context.Context, d Duty, holder string, ttl time.Duration) (bool, error) {
-	a.meet("Lease")
+	a.meet("Lease " + d.Name)
 	return a.memory.Lease(ctx, d, holder, ttl)
 }
 
@@ -75,7 +76,7 @@ func TestBoardsOfANewFormAreServedBeforeApplyReturns(t *testing.T) {
 	changed := old.cfg
 	changed.MinAnswers++
 	w := onStores(changed, old.ledger, old.store)
-	between := &ahead{memory: w.store, of: "Lease", do: func() {
+	between := &ahead{memory: w.store, of: "Lease apply", do: func() {
 		if err := w.build(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -83,6 +84,32 @@ func TestBoardsOfANewFormAreServedBeforeApplyReturns(t *testing.T) {
 	}}
 	if err := appliersOf(w.ledger, between, w.cfg).Apply(t.Context(), w.cfg.Game); err != nil {
 		t.Fatal(err)
+	}
+	w.checkBoards(t)
+}
+
+// A row that Apply puts on the former boards while the builder waits for the duty
+// to apply is on the new ones too.
+func TestNewBoardsHoldARowThatCameLast(t *testing.T) {
+	t.Parallel()
+	w := newWorld(weighted())
+	w.history(seeded(9), 5, func() {})
+	w.apply(t)
+	var row Row
+	between := &ahead{memory: w.store, of: "Lease apply", do: func() {
+		row = w.ledger.result(Players, "late", 1000)
+		w.apply(t)
+	}}
+	before := w.store.served[w.cfg.Form()]
+	builder := appliersOf(w.ledger, between, w.cfg)
+	if err := errors.Join(builder.Rebuild(t.Context(), w.cfg.Game), builder.build(t.Context(), w.cfg)); err != nil {
+		t.Fatal(err)
+	}
+	if between.do != nil || w.store.served[w.cfg.Form()] == before {
+		t.Fatal("no other boards are served")
+	}
+	if p := w.page(t, Query{Window: All, Players: []string{"late"}}); len(p.Entries) != 1 || w.served().state.Mark.Pos < row.Pos {
+		t.Errorf("the new boards end before position %d: %+v", row.Pos, p)
 	}
 	w.checkBoards(t)
 }

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"laststand/internal/leaderboard"
+	"laststand/internal/protocol"
+	"laststand/internal/trial"
+)
+
+// unlimited is fast on a node that refuses no reads, however busy the machine is.
+var unlimited = strings.Replace(fast, "limits: {", "limits: {reads_per_second_per_address: 0, lag_ms: 0, ", 1)
+
+// readyStarts is how often each house is started anew.
+const readyStarts = 3
+
+// TestReadsWorkOnceANodeIsReady starts real processes again and again. From the
+// first request after /readyz has said 200, each read must be answered as ever
+// after: on an empty ledger and on a full one, embedded and on real stores, and
+// beside a Redis that was emptied.
+func TestReadsWorkOnceANodeIsReady(t *testing.T) {
+	t.Parallel()
+	file := configFile(t, unlimited)
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		args := []string{"--config=" + file, "--data=" + db.Dir, "--database=" + db.URL}
+		empty := func() {}
+		if db.URL != "" {
+			cache := trial.Redis(t)
+			args = append(args, "--redis="+cache.URL)
+			empty = func() { tell(t, cache, "FLUSHALL") }
+		}
+		var guest string
+		for i := range readyStarts {
+			readsOf(t, args, "p_nobody", guest != "")
+			if i%2 == 1 {
+				empty()
+			}
+		}
+		p := startProcess(t, args...)
+		guest = playPairs(t, p.url, 2)[0].guest.ID
+		checkReads(t, p, guest, true)
+		p.end(t)
+		for i := range readyStarts {
+			if i%2 == 1 {
+				empty()
+			}
+			readsOf(t, args, guest, true)
+		}
+	})
+}
+
+// readsOf starts a node, waits until it says that it is ready, and reads all.
+func readsOf(t *testing.T, args []string, player string, ranked bool) {
+	t.Helper()
+	p := startProcess(t, args...)
+	eventually(t, "the node is ready", func() bool { return get(t, p.url+"/readyz", nil) == http.StatusOK })
+	checkReads(t, p, player, ranked)
+	p.end(t)
+}
+
+func (p *process) end(t *testing.T) {
+	t.Helper()
+	p.signal(syscall.SIGTERM)
+	if code := p.wait(t); code != 0 {
+		t.Fatalf("the process ended with %d\n%s", code, p.log)
+	}
+}
+
+// checkReads makes each read twice: the first answer must be the second's.
+// Ranked says that the player is on the boards.
+func checkReads(t *testing.T, p *process, player string, ranked bool) {
+	t.Helper()
+	missing := http.StatusNotFound
+	if ranked {
+		missing = http.StatusOK
+	}
+	var list leaderboard.Listing
+	demo := p.url + "/v1/games/demo"
+	if status := get(t, demo+"/leaderboards", &list); status != http.StatusOK || len(list.Windows) != 4 || len(list.Kinds) != 2 {
+		t.Fatalf("the first request of all: %d, %+v", status, list)
+	}
+	reads := map[string]int{
+		demo + "/leaderboards/day?date=" + list.Day:    http.StatusOK,
+		demo + "/leaderboards/day?date=2020-01-01":     http.StatusOK,
+		demo + "/players/" + player:                    missing,
+		demo + "/players/" + player + "/matches":       missing,
+		demo + "/nicknames/Somebody%20Else":            http.StatusOK,
+		demo + "/leaderboards/nowhere":                 http.StatusNotFound,
+		demo + "/leaderboards/all/p_0?explain=1":       http.StatusNotFound,
+		demo + "/leaderboards/all?players=p_0,p_1,p_2": http.StatusOK,
+	}
+	for _, w := range list.Windows {
+		for _, order := range w.Orders {
+			for _, kind := range list.Kinds {
+				board := fmt.Sprintf("%s/leaderboards/%s?order=%s&kind=%s", demo, w.ID, order, kind)
+				standing := strings.Replace(board, "?", "/"+player+"?", 1)
+				one := missing
+				if kind == leaderboard.Teams || order == leaderboard.ByAccuracy || order == leaderboard.ByTime { // of few answers
+					one = http.StatusNotFound
+				}
+				reads[board], reads[board+"&limit=1"], reads[board+"&players="+player] = http.StatusOK, http.StatusOK, http.StatusOK
+				reads[standing], reads[standing+"&explain=1"], reads[board+"&around="+player] = one, one, one
+			}
+		}
+	}
+	first := make(map[string]string)
+	for read, want := range reads {
+		status, body := bodyOf(t, read)
+		if first[read] = body; status != want {
+			t.Errorf("first GET %s: %d, want %d: %s", read, status, want, body)
+		}
+	}
+	watchAll(t, p, list)
+	for read := range reads {
+		if _, body := bodyOf(t, read); body != first[read] {
+			t.Errorf("GET %s: first %s, then %s", read, first[read], body)
+		}
+	}
+}
+
+// watchAll watches every board, each at once.
+func watchAll(t *testing.T, p *process, list leaderboard.Listing) {
+	t.Helper()
+	c := newPlayer(t, p.url)
+	defer c.Close()
+	for _, w := range list.Windows {
+		for _, order := range w.Orders {
+			for _, kind := range list.Kinds {
+				watch := protocol.BoardWatch{Window: string(w.ID), Order: string(order), Kind: string(kind)}
+				if f := ask(t, c, protocol.TypeBoardWatch, watch); f.Type == protocol.TypeError {
+					t.Fatalf("%+v: %s", watch, f.Raw)
+				}
+				page := push[leaderboard.Page](t, c, protocol.TypeBoard)
+				if page.Window != w.ID || page.Order != order || page.Kind != kind {
+					t.Errorf("%+v is pushed for %+v", page, watch)
+				}
+				ask(t, c, protocol.TypeBoardUnwatch, watch)
+			}
+		}
+	}
+}
+
+func bodyOf(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(raw)
+}
+
+// Builds refuse no reads, and a Redis that was emptied takes only the boards away
+// while they are built anew: the node stays ready.
+func TestBuildsRefuseNoReads(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		flags := cli{Config: configFile(t, unlimited), Data: &db.Dir, Database: &db.URL}
+		var cache *trial.Server
+		if db.URL != "" {
+			cache = trial.Redis(t)
+			flags.Redis = &cache.URL
+		}
+		n := startNode(t, flags)
+		guest := playPairs(t, n.url, 1)[0].guest.ID
+		stop := readOn(t, n.url, guest)
+		for range 10 {
+			code, _, errs := command("boards", "rebuild", "--wait", "--game=demo", "--data="+db.Dir, "--database="+db.URL, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))
+			if code != 0 {
+				t.Fatal(errs)
+			}
+		}
+		stop()
+		if cache == nil {
+			return
+		}
+		tell(t, cache, "FLUSHALL")
+		eventually(t, "the boards are built anew", func() bool {
+			if status, body := bodyOf(t, n.url+"/readyz"); status != http.StatusOK {
+				t.Fatalf("a node whose boards are lost is not ready: %s", body)
+			}
+			return get(t, n.url+"/v1/games/demo/leaderboards/all/"+guest, nil) == http.StatusOK
+		})
+	})
+}
+
+// readOn reads boards at a node until stop is called, which says how often it was refused.
+func readOn(t *testing.T, url, player string) (stop func()) {
+	t.Helper()
+	board := url + "/v1/games/demo/leaderboards"
+	ctx, cancel := context.WithCancel(t.Context())
+	var readers sync.WaitGroup
+	var reads atomic.Int64
+	for _, path := range []string{"", "/all?limit=2", "/day?order=score", "/7d/" + player, "/30d?around=" + player} {
+		readers.Go(func() {
+			for ctx.Err() == nil {
+				if status, body := bodyOf(t, board+path); status != http.StatusOK {
+					t.Errorf("%s: %d %s", path, status, body)
+					return
+				}
+				reads.Add(1)
+			}
+		})
+	}
+	return func() {
+		cancel()
+		readers.Wait()
+		if reads.Load() < 100 {
+			t.Errorf("only %d reads", reads.Load())
+		}
+	}
+}
