@@ -161,7 +161,7 @@ func (r *Reader) page(cfg Config, q Query, read Read) (Page, error) {
 	}
 	switch {
 	case q.Window.Rolling():
-		p.From = cmp.Or(read.From, today)
+		p.From = cmp.Or(read.From, addDays(today, 1-q.Window.Days()))
 	case q.Window == Day:
 		p.From = cmp.Or(read.Span, today)
 		p.To = p.From

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -42,7 +43,8 @@ func TestNotReadyIsToldFromEmpty(t *testing.T) {
 		w.apply(t, 0)
 		for _, window := range w.cfg.Windows {
 			page := w.page(t, 0, lb.Query{Window: window})
-			if page.Total != 0 || page.Entries == nil || page.From != "2026-11-20" || page.To != "2026-11-20" {
+			from := time.Date(2026, 11, 20-max(window.Days()-1, 0), 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+			if page.Total != 0 || page.Entries == nil || page.From != from || page.To != "2026-11-20" {
 				t.Fatalf("a new game's page: %+v", page)
 			}
 		}
