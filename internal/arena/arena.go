@@ -47,7 +47,7 @@ const (
 	Started Verdict = "started"
 	Locked  Verdict = "locked"
 	Banned  Verdict = "banned"
-	Gone    Verdict = "gone" // no such arena, or it is over
+	Gone    Verdict = "gone" // no such arena, or it is over and they had no place
 )
 
 // Sat answers a request for a place. Team is the seat's, Nodes are those that

@@ -50,7 +50,7 @@ func TestJoinAgain(t *testing.T) {
 	h := newHouse(t)
 	made, m := h.made()
 	h.mustJoin(asks("ada", made.Code, team("b:2")))
-	for phase, want := range map[match.Phase]string{match.Lobby: "", match.Starting: "", match.Countdown: m.plan.ID, match.Revealed: m.plan.ID} {
+	for phase, want := range map[match.Phase]string{match.Lobby: "", match.Starting: "", match.Countdown: m.plan.ID, match.Revealed: m.plan.ID, match.Settled: m.plan.ID} {
 		m.phase, m.locked = phase, true
 		for _, r := range []JoinRequest{asks("ada", made.Code), asks("ada", made.Code, team("acme")), asks("ada", made.Code, as("player")), asks("ada", made.Code, as("spectator"))} {
 			joined := h.mustJoin(r)

@@ -24,7 +24,7 @@ func (h *hall) Sit(_ context.Context, r SitRequest) (Sat, error) {
 	sat := Sat{Role: match.AsPlayer}
 	switch {
 	case err != nil:
-	case m == nil || m.ended():
+	case m == nil || m.ended() && (at < 0 || m.left[r.Seat.Player]):
 		sat.Verdict = Gone
 	case m.banned[r.Seat.Player]:
 		sat.Verdict = Banned
@@ -66,7 +66,7 @@ func (h *hall) Watch(_ context.Context, id, player string, as match.Role) (Sat, 
 	unlock, err := h.call("Watch")
 	defer unlock()
 	m := h.matches[id]
-	if err != nil || m == nil || m.ended() {
+	if err != nil || m == nil || m.ended() && m.roles[player] == "" && m.seat(player) < 0 {
 		return Sat{Verdict: Gone}, err
 	}
 	if m.banned[player] {

@@ -80,7 +80,8 @@ func TestSitRefusals(t *testing.T) {
 			p.Errorf("%+v", sat)
 		}
 		p.take(match.Over, 0)
-		p.sit("p_ada", "", arena.Gone)
+		p.sit("p_bob", "", arena.Gone)
+		p.sit("p_cyd", "", arena.Gone)
 		p.watch("p_cyd", match.AsSpectator, arena.Gone)
 		p.ban("p_ada", arena.Gone)
 		p.plan.ID = "m_none"
@@ -94,6 +95,48 @@ func TestSitRefusals(t *testing.T) {
 			p.Errorf("%v came into being", p.allKeys())
 		}
 		p.plan.ID = p.keys.id
+	})
+}
+
+// Players, spectators and the host who were away while the match ended find their
+// places again, and nobody else does.
+func TestPlacesAfterTheEnd(t *testing.T) {
+	eachArena(t, match.Survival, func(p *play) {
+		p.seat("p_ada", "p_bob", "p_eve")
+		p.watch("p_cyd", match.AsSpectator, arena.In)
+		p.watch("p_host", match.AsHost, arena.In)
+		p.start()
+		p.unsit("p_bob", arena.Left)
+		p.take(match.Over, 0)
+		if sat := p.sit("p_ada", "blue", arena.In); sat.Team != "red" || sat.Role != match.AsPlayer || sat.Phase != match.Over {
+			p.Errorf("%+v", sat)
+		}
+		if sat := p.watch("p_eve", match.AsSpectator, arena.In); sat.Role != match.AsPlayer {
+			p.Errorf("%+v", sat)
+		}
+		p.watch("p_cyd", match.AsSpectator, arena.In)
+		p.watch("p_host", match.AsHost, arena.In)
+		for _, stranger := range []string{"p_bob", "p_dan"} {
+			p.sit(stranger, "", arena.Gone)
+			p.watch(stranger, match.AsSpectator, arena.Gone)
+		}
+		p.expirePassing()
+		p.sit("p_ada", "", arena.In)
+	})
+}
+
+// An arena that never left its lobby has no match to come back to.
+func TestPlacesAfterALobbyWasClosed(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *play) {
+		p.seat("p_ada")
+		p.watch("p_cyd", match.AsSpectator, arena.In)
+		s := p.step(p.read().State, match.Over, -1)
+		s.Pushes = nil
+		if done, err := p.Step(p.Context(), s); err != nil || !done.Taken {
+			p.Fatalf("%+v, %v", done, err)
+		}
+		p.sit("p_ada", "", arena.Gone)
+		p.watch("p_cyd", match.AsSpectator, arena.Gone)
 	})
 }
 

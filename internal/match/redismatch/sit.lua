@@ -1,22 +1,25 @@
--- Gives a player a seat in an arena that is in its lobby.
+-- Gives a player a seat in an arena that is in its lobby. Who has one keeps it,
+-- also when the match is over, as long as it can be read.
 -- KEYS  1 match (hash), 2 seats (hash), 3 roles (hash), 4 banned (set),
 --       5 totals (hash), 6 teams (hash), 7 rank (zset), 8 top (zset),
 --       9 nodes (set), 10 due:{p} (zset), 11 seq:{p} (hash)
 -- ARGV  1 match id, 2 player, 3 seat (JSON, without its team), 4 team, '' for
 --       the one with the fewest players, 5 how many seats there are, 6… teams
 -- Returns {verdict, team, role, phase, nodes}.
-local m = redis.call('HMGET', KEYS[1], 'phase', 'locked', 'players', 'mode')
+local m = redis.call('HMGET', KEYS[1], 'phase', 'locked', 'players', 'mode', 'seq')
 local function told(verdict, team)
   return {verdict, team or '', 'player', m[1] or '', redis.call('SMEMBERS', KEYS[9])}
 end
-if not m[1] or m[1] == 'over' or m[1] == 'settled' then
+local seat = redis.call('HGET', KEYS[2], ARGV[2])
+local sits = seat and redis.call('HEXISTS', KEYS[5], 'left|' .. ARGV[2]) == 0
+local ended = m[1] == 'over' or m[1] == 'settled'
+if not m[1] or ended and (not sits or m[5] == '0') then -- a match without a push has never begun
   return told('gone')
 end
 if redis.call('SISMEMBER', KEYS[4], ARGV[2]) == 1 then
   return told('banned')
 end
-local seat = redis.call('HGET', KEYS[2], ARGV[2])
-if seat and redis.call('HEXISTS', KEYS[5], 'left|' .. ARGV[2]) == 0 then
+if sits then
   return told('in', string.match(seat, '^[^\n]*'))
 end
 if m[1] ~= 'lobby' then

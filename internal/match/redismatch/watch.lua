@@ -1,19 +1,24 @@
--- Lets somebody without a seat watch an arena.
+-- Lets somebody without a seat watch an arena that is not over. Who has a place
+-- keeps it, also when the match is over, as long as it can be read.
 -- KEYS  as of sit.lua
 -- ARGV  1 match id, 2 who, 3 role
 -- Returns as sit.lua; who has a seat keeps it, and is told so.
-local phase = redis.call('HGET', KEYS[1], 'phase')
+local m = redis.call('HMGET', KEYS[1], 'phase', 'seq')
+local phase = m[1]
 local function told(verdict, role, team)
   return {verdict, team or '', role, phase or '', redis.call('SMEMBERS', KEYS[9])}
 end
-if not phase or phase == 'over' or phase == 'settled' then
+local seat = redis.call('HGET', KEYS[2], ARGV[2])
+local sits = seat and redis.call('HEXISTS', KEYS[5], 'left|' .. ARGV[2]) == 0
+local ended = phase == 'over' or phase == 'settled'
+local placed = sits or redis.call('HEXISTS', KEYS[3], ARGV[2]) == 1
+if not phase or ended and (not placed or m[2] == '0') then -- a match without a push has never begun
   return told('gone', ARGV[3])
 end
 if redis.call('SISMEMBER', KEYS[4], ARGV[2]) == 1 then
   return told('banned', ARGV[3])
 end
-local seat = redis.call('HGET', KEYS[2], ARGV[2])
-if seat and redis.call('HEXISTS', KEYS[5], 'left|' .. ARGV[2]) == 0 then
+if sits then
   return told('in', 'player', string.match(seat, '^[^\n]*'))
 end
 redis.call('HSET', KEYS[3], ARGV[2], ARGV[3])
