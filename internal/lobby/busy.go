@@ -28,15 +28,29 @@ func (l *Lobby) Free(ctx context.Context, game, player, id string) error {
 
 // Playing says which running match a player is in; nil where there is none.
 func (l *Lobby) Playing(ctx context.Context, game, player string) (*protocol.Playing, error) {
+	playing, _, err := l.Came(ctx, game, player)
+	return playing, err
+}
+
+// Came says what a player is in whose session has just come: the running match,
+// nil where there is none, and the newest match that was created before, over or
+// not, "" where none is known. The player is told of that one already, or will be
+// by match.sync: it must not be found once more.
+func (l *Lobby) Came(ctx context.Context, game, player string) (playing *protocol.Playing, before string, err error) {
 	busy, err := l.Store.Where(ctx, game, player)
 	if err != nil || busy.Match == "" {
-		return nil, err
+		return nil, "", err
 	}
 	running, held, err := l.holds(ctx, busy.Match, player)
-	if err != nil || !held {
-		return nil, err
+	switch {
+	case err != nil:
+		return nil, "", err
+	case held:
+		return &protocol.Playing{Match: busy.Match, Seq: running.Seq, ArenaID: running.ArenaID}, busy.Match, nil
+	case busy.Forming && running.Seq == 0: // it is still to be created
+		return nil, "", nil
 	}
-	return &protocol.Playing{Match: busy.Match, Seq: running.Seq, ArenaID: running.ArenaID}, nil
+	return nil, busy.Match, nil
 }
 
 // holds says whether the match that a player is busy with is not over and has a

@@ -65,6 +65,36 @@ func TestPlaying(t *testing.T) {
 	})
 }
 
+// A session that comes must be led into the match that is made of its player's
+// ticket, and into no match that was there before, also where the node that made it
+// has not got round to saying so.
+func TestWhatWasBeforeASession(t *testing.T) {
+	inBubble(t, func(w *world) {
+		check := func(n *node, when, want string) {
+			w.Helper()
+			if _, before, err := n.Came(w.Context(), "demo", "ada"); err != nil || before != want {
+				w.Errorf("%s: %q, %v, want %q", when, before, err, want)
+			}
+		}
+		a, b, id, open := w.forming()
+		check(a, "forming", "")
+		for _, n := range []*node{a, b} {
+			n.link.set(func(method string) fault { return map[string]fault{"Done": fails}[method] })
+		}
+		open()
+		pass(5 * time.Second)
+		if kept := w.store.copied(); len(kept.pairings) != 1 {
+			w.Fatalf("pairings %v", kept.pairings)
+		}
+		check(a, "created", id)
+		w.hall.set(w.hall.over, id)
+		check(a, "over, and its pairing is not done", id)
+		a.link.set(nil)
+		pass(5 * time.Second)
+		check(a, "over", id)
+	})
+}
+
 // Whoever has a seat in an arena waits for no opponent, and the other way
 // round.
 func TestOneThingAtATime(t *testing.T) {

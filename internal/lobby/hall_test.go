@@ -109,7 +109,10 @@ func (d *door) Void(_ context.Context, id string) (bool, error) {
 func (d *door) Running(_ context.Context, id string) (match.Running, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	r := match.Running{Seq: 7, Running: d.plans[id] != nil && !d.over[id]}
+	if d.plans[id] == nil {
+		return match.Running{}, nil
+	}
+	r := match.Running{Seq: 7, Running: !d.over[id]}
 	if r.Running && d.plans[id].Arena != nil {
 		r.ArenaID = d.plans[id].Arena.ID
 	}

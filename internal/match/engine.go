@@ -146,11 +146,11 @@ func (e *Engine) Void(ctx context.Context, match string) (exists bool, err error
 	return e.Store.Void(ctx, match)
 }
 
-// Found leads a player's session at this node, if there is one, into a match;
-// ErrNotFound where there is no such match yet.
+// Found leads a player's session at this node, if there is one that expects it,
+// into a match; ErrNotFound where there is no such match yet.
 func (e *Engine) Found(ctx context.Context, game, match, player string) error {
 	sub, ok := e.Presence.Find(game, player)
-	if !ok {
+	if !ok || !sub.Expects(match) {
 		return nil
 	}
 	return e.Attach(ctx, Attachment{Match: match, Player: player, Sub: sub})

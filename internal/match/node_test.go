@@ -148,6 +148,8 @@ func (in *inbox) Forget(string) {
 	in.forgot++
 }
 
+func (in *inbox) Expects(string) bool { return true }
+
 type frame struct {
 	Type string
 	Seq  int64

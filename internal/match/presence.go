@@ -2,8 +2,8 @@ package match
 
 import "sync"
 
-// Subscriber is a player's session at this node. Both methods return at once
-// and are safe for concurrent use; neither may call back into this package.
+// Subscriber is a player's session at this node. Its methods return at once
+// and are safe for concurrent use; none may call back into this package.
 type Subscriber interface {
 	// Push hands over encoded frames of a match ("" for none), in order; those of
 	// one call are best sent together. It keeps the frames, not the slice.
@@ -11,6 +11,10 @@ type Subscriber interface {
 	// Forget drops the frames of a match that are held back and not sent yet,
 	// because they are about to be pushed again.
 	Forget(match string)
+	// Expects says whether the session may be led into a match that has just been
+	// found, from its first push on. It may not while its hello is answered, nor
+	// into a match that its player was in before: the welcome tells of that one.
+	Expects(match string) bool
 }
 
 // Presence knows which players have a session at this node. The zero value

@@ -49,6 +49,8 @@ func (s *session) Forget(match string) {
 	s.held = kept
 }
 
+func (s *session) Expects(string) bool { return true }
+
 // sync asks for the match from a number on, as match.sync does.
 func (s *session) sync(w *world, n *node, p *Plan, player string, after int64) {
 	s.mu.Lock()

@@ -126,7 +126,10 @@ func (se *session) enter(ctx context.Context, p identity.Player) (*protocol.Play
 	if former != "" {
 		se.server.Replace(ctx, former, p.Game, p.ID, number)
 	}
-	playing, err := se.server.Lobby.Playing(ctx, p.Game, p.ID)
+	playing, before, err := se.server.Lobby.Came(ctx, p.Game, p.ID)
+	if err == nil {
+		se.before.Store(&before)
+	}
 	if err == nil && playing == nil {
 		err = se.server.Lobby.Adopt(ctx, p.Game, p.ID)
 	}

@@ -32,7 +32,8 @@ type world struct {
 	boards  *boards
 	redis   *redisx.Conn
 	matches *redismatch.Store
-	tickets *redislobby.Store
+	tickets lobby.Store
+	matched func(*match.Engine) lobby.Matches // what the next node's lobby plays; nil: its engine
 	tune    []func(*Config, *lobby.Duel)
 	deaf    atomic.Bool // nodes are not told of each other's sessions
 
@@ -89,8 +90,12 @@ func (w *world) node() *node {
 		Store: w.matches, Index: w.matches, Wheel: c.Wheel, Presence: c.Presence, Now: now, Over: func(*match.Result) {}, Logger: c.Logger,
 		Node: n.name, Bus: mail{w, n.name},
 	})
+	matches := lobby.Matches(c.Engine)
+	if w.matched != nil {
+		matches = w.matched(c.Engine)
+	}
 	c.Lobby = lobby.New(lobby.Config{
-		Games: map[string]lobby.Duel{"demo": rules}, Store: w.tickets, Matches: c.Engine, Bank: bank{}, Memory: forgetful{},
+		Games: map[string]lobby.Duel{"demo": rules}, Store: w.tickets, Matches: matches, Bank: bank{}, Memory: forgetful{},
 		Players: w.people, Wheel: c.Wheel, Now: now, Logger: c.Logger,
 	})
 	n.Server = New(c)

@@ -44,6 +44,10 @@ type session struct {
 	greeted atomic.Bool // hello has been said
 	inRoom  atomic.Bool // the player counts in the server's Room
 
+	// The match that the player was in before the session, "" for none; nil until
+	// that is known.
+	before atomic.Pointer[string]
+
 	address netip.Addr    // its client's
 	scarce  scarcity      // whether its place is only for a player who is in a match
 	parting bool          // it is about to leave; guarded by the server's mu, as is silent
@@ -77,6 +81,13 @@ func (se *session) Push(match string, frames ...[]byte) {
 
 // Forget implements match.Subscriber.
 func (se *session) Forget(match string) { se.out.forget(match) }
+
+// Expects implements match.Subscriber. What is found before it is known what the
+// player was in is not missed: hello looks for it afterwards.
+func (se *session) Expects(match string) bool {
+	before := se.before.Load()
+	return before != nil && *before != match
+}
 
 var _ match.Subscriber = (*session)(nil)
 
