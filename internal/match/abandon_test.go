@@ -193,12 +193,13 @@ func TestALobbyIsLost(t *testing.T) {
 func TestAResultOfWhatWasLeftStands(t *testing.T) {
 	inBubble(t, func(w *world) {
 		a, b := w.node(), w.node()
-		p := newPlan("m_1", now()+3000, 1)
+		p := newPlan("m_1", now()+3000, 2)
 		w.must(a.Start(w.Context(), p))
-		old := w.store.copyOf(p.ID)
 		in := a.enter(ada)
 		w.must(a.Found(w.Context(), "demo", p.ID, ada))
 		w.passUntil(p, Revealed, 0)
+		old := w.store.copyOf(p.ID)
+		w.passUntil(p, Revealed, 1)
 		a.link.set(func(string, string) fault { return fails })
 		w.store.put(p.ID, old)
 		w.must(b.Leave(w.Context(), p.ID, bob))

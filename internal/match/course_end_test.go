@@ -17,8 +17,15 @@ func (c *course) checkEnd() {
 		c.Fatalf("ends at %+v", v.State)
 	case !ok && v.Question < 0 && v.Ending == Closed: // before anything was asked
 		return
-	case !ok:
-		c.Fatalf("%+v without a result", v.State)
+	case ok != c.plan.settles(v.State):
+		c.Fatalf("%+v, with a result: %v", v.State, ok)
+	case !ok: // a duel without a closed question: told to its players only
+		if over := frameOf(c, v.Frames[len(v.Frames)-1]); over.Type != protocol.TypeMatchOver {
+			c.Fatalf("%+v ends with %+v", v.State, over)
+		}
+		return
+	case r.Counts != (c.plan.Counts && v.anyClosed()):
+		c.Fatalf("%+v leaves %+v", v.State, r)
 	}
 	many := len(c.oracle.players) > FullView
 	if r.Paged != many {

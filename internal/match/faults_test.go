@@ -152,9 +152,9 @@ func TestTheEndIsPushedThoughItsDeliveryFailed(t *testing.T) {
 	inBubble(t, func(w *world) {
 		n := w.node()
 		in := n.enter(ada)
-		p := n.begin(w, 1)
-		w.passUntil(p, Open, 0)
-		w.commitElsewhere(p, bob, 0)
+		p := n.begin(w, 2)
+		w.passUntil(p, Open, 1)
+		w.commitElsewhere(p, bob, 1)
 		n.link.set(func(method, _ string) fault {
 			if method == "Read" && w.store.state(p.ID).Phase == Over {
 				return fails

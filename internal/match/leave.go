@@ -24,8 +24,14 @@ func leave(p *Plan, v View, player string, now int64) (Step, bool) {
 
 // unrevealed says whether the question that the match stands at is not
 // revealed yet, or never will be, because a player left while it was open.
-func (v View) unrevealed() bool {
-	return v.Phase == Open || v.Phase == Sealed || v.Reason == string(Forfeit)
+func (s State) unrevealed() bool {
+	return s.Phase == Open || s.Phase == Sealed || s.Reason == string(Forfeit)
+}
+
+// anyClosed says whether at least one question was closed and revealed. A match
+// without one counts for nothing.
+func (s State) anyClosed() bool {
+	return s.Question > 0 || s.Question == 0 && !s.unrevealed()
 }
 
 // revealed are a player's totals as of the last reveal.

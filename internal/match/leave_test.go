@@ -15,7 +15,8 @@ func TestLeave(t *testing.T) {
 		score int64 // ada's
 		time  int64 // ada's
 	}{
-		"countdown": {State{Phase: Countdown, Question: -1}, Over, 0, 350, -15_000},
+		"countdown": {State{Phase: Countdown, Question: -1}, Over, 0, 0, 0},
+		"first":     {State{Phase: Open, Question: 0, StartedAt: 5}, Sealed, 0, 0, 0},
 		"open":      {State{Phase: Open, Question: 1, StartedAt: 5}, Sealed, 1, 200, 0},
 		"sealed":    {State{Phase: Sealed, Question: 1, Reason: timeout}, "", 0, 0, 0},
 		"revealed":  {State{Phase: Revealed, Question: 1, Reason: timeout, StartedAt: 5}, Over, 2, 350, 5000},
@@ -43,6 +44,12 @@ func TestLeave(t *testing.T) {
 				}
 			}
 			r := s.Result
+			if c.asked == 0 {
+				if r != nil || len(s.Pushes) != 1 {
+					t.Errorf("a duel without a closed question leaves %+v, and %d pushes", r, len(s.Pushes))
+				}
+				return
+			}
 			if r.Winner != bob || r.Reason != Forfeit || r.Questions != c.asked || r.StartedAt == 0 {
 				t.Errorf("%+v", r)
 			}

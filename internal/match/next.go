@@ -188,11 +188,19 @@ func end(p *Plan, v View, now int64) Step {
 	to := v.State
 	to.Phase, to.DueAt = Over, 0
 	s := step(p, v, to)
-	s.Result = resultOf(p, v, now)
-	s.Pushes = []protocol.Numbered{push(p, protocol.TypeMatchOver, overView(p, v, s.Result))}
+	result := resultOf(p, v, now)
+	s.Pushes = []protocol.Numbered{push(p, protocol.TypeMatchOver, overView(p, v, result))}
+	if p.settles(v.State) {
+		s.Result = result
+	}
 	s.KeepMS = keepMS
 	return s
 }
+
+// settles says whether a match that ends in a state leaves a result. A duel
+// without a closed question leaves none: else a loop of duel.join and
+// match.leave would fill the ledger.
+func (p *Plan) settles(s State) bool { return p.Mode != Duel || s.anyClosed() }
 
 // abandon ends a match of which the store has forgotten something: nothing of
 // it counts. Its push is not kept: the store does not know any more which

@@ -12,7 +12,7 @@ import (
 func resultOf(p *Plan, v View, now int64) *Result {
 	r := &Result{
 		Match: p.ID, Game: p.Game, Mode: p.Mode, StartedAt: v.StartedAt, OverAt: now,
-		Reason: cmp.Or(v.Ending, Finished), Questions: v.closed(), Counts: p.Counts,
+		Reason: cmp.Or(v.Ending, Finished), Questions: v.closed(), Counts: p.Counts && v.anyClosed(),
 		Firsts: v.Firsts, Paged: v.Players > FullView,
 	}
 	if r.StartedAt == 0 { // left during the countdown
@@ -28,7 +28,7 @@ func resultOf(p *Plan, v View, now int64) *Result {
 		return r
 	}
 	r.Standings = standings
-	if p.Rated {
+	if p.Rated && v.anyClosed() {
 		rate(p, r)
 	}
 	return r

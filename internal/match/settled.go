@@ -52,7 +52,7 @@ func (e *Engine) askSettled(ctx context.Context) error {
 func (l *live) asks(now int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.plan.Counts || l.told || !l.state.Phase.ended() || l.abandoned() || len(l.subs) == 0 {
+	if !l.plan.Counts || !l.state.anyClosed() || l.told || !l.state.Phase.ended() || l.abandoned() || len(l.subs) == 0 {
 		return false
 	}
 	due := l.askAt > 0 && now >= l.askAt
