@@ -104,8 +104,8 @@ func defaults() config {
 func defaultGame() game {
 	g := game{
 		TimeZone: "UTC", PlayersMayHost: true, Banks: []string{"builtin"},
-		Duel:  duel{Questions: 10, TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true},
-		Arena: arenaRules{TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, MaxPlayers: 10_000},
+		Duel:  duel{Questions: 10, TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: 5},
+		Arena: arenaRules{TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, MaxPlayers: 10_000, TeamLockoutMS: 2000},
 		Leaderboards: boards{
 			Windows: []leaderboard.Window{leaderboard.All, leaderboard.Day, "7d", "30d"}, Orders: leaderboard.Orders(),
 			Weights: weights{Score: 1}, MinAnswers: 20,

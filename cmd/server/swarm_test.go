@@ -52,7 +52,7 @@ func TestSwarm(t *testing.T) {
 	config := configFile(t, `
 games:
   demo:
-    duel: {questions: 3, time_limit_ms: 60000, countdown_ms: 50, reveal_ms: 20, bot_after_ms: 0}
+    duel: {questions: 3, time_limit_ms: 60000, countdown_ms: 50, reveal_ms: 20, bot_after_ms: 0, pair_limit_per_day: 0}
     arena: {time_limit_ms: 60000, countdown_ms: 50, reveal_ms: 20}
 limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0, lag_ms: 0}
 `)

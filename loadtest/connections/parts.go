@@ -76,7 +76,7 @@ func stayAndStorm(ctx context.Context, o options, r *report, name string, t targ
 }
 
 // game has questions stay open for as long as they may.
-const game = "{duel: {time_limit_ms: 300000, countdown_ms: 0, bot_after_ms: 0}, arena: {time_limit_ms: 300000, countdown_ms: 0}}"
+const game = "{duel: {time_limit_ms: 300000, countdown_ms: 0, bot_after_ms: 0, pair_limit_per_day: 0}, arena: {time_limit_ms: 300000, countdown_ms: 0}}"
 
 // play has players answer in arenas, and be asked in duels, whose question stays
 // open.

@@ -114,7 +114,7 @@ type outcome struct {
 func once(o options, k kind) (outcome, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(o.seconds+60)*time.Second)
 	defer cancel()
-	game := fmt.Sprintf("{duel: {countdown_ms: 0, reveal_ms: %d, bot_after_ms: 0}}", k.reveal.Milliseconds())
+	game := fmt.Sprintf("{duel: {countdown_ms: 0, reveal_ms: %d, bot_after_ms: 0, pair_limit_per_day: 0}}", k.reveal.Milliseconds())
 	s, err := rig.Start(ctx, rig.Options{Binary: o.server, Redis: k.redis, Game: game})
 	if err != nil {
 		return outcome{}, err

@@ -39,10 +39,10 @@ type options struct {
 }
 
 // usual is the game of all runs but the short one and a spike.
-const usual = "{duel: {bot_after_ms: 0}}"
+const usual = "{duel: {bot_after_ms: 0, pair_limit_per_day: 0}}"
 
 // quick is the game of the short run and a spike: matches of some two seconds.
-const quick = "{duel: {questions: 3, time_limit_ms: 5000, countdown_ms: 100, reveal_ms: 100, bot_after_ms: 0}, " +
+const quick = "{duel: {questions: 3, time_limit_ms: 5000, countdown_ms: 100, reveal_ms: 100, bot_after_ms: 0, pair_limit_per_day: 0}, " +
 	"arena: {time_limit_ms: 5000, countdown_ms: 200, reveal_ms: 100}}"
 
 // bearing are the settings of a server that bears what it does by default: what counts

@@ -142,6 +142,12 @@ func refusal(frame []byte) (code protocol.Code, waited bool, err error) {
 	return f.Data.Code, waited, nil
 }
 
+// LockedOut says whether a refused answer is one of a buzzer team that has just
+// answered wrong. It may be sent again after RetryAfterMS.
+func LockedOut(e protocol.Error) bool {
+	return e.Code == protocol.CodeQuestionNotOpen && e.RetryAfterMS > 0
+}
+
 const leastWait = 20 * time.Millisecond
 
 // Joining has a request to join made once more where a frame, a reply to it, refuses it

@@ -22,7 +22,7 @@ type stage struct {
 }
 
 // game is what is played: text questions, which "right" answers.
-const game = `{banks: [load], duel: {questions: 10, countdown_ms: 0, reveal_ms: 0, bot_after_ms: 0}, arena: {countdown_ms: 1000, reveal_ms: 0}}`
+const game = `{banks: [load], duel: {questions: 10, countdown_ms: 0, reveal_ms: 0, bot_after_ms: 0, pair_limit_per_day: 0}, arena: {countdown_ms: 1000, reveal_ms: 0}}`
 
 // questions of an arena, the most there may be.
 const questions = 100

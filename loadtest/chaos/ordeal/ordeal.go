@@ -151,7 +151,7 @@ func writeSettings(dir string) (string, error) {
 	path := filepath.Join(dir, "ordeal.yaml")
 	return path, os.WriteFile(path, fmt.Appendf(nil, `games:
   demo:
-    duel: {questions: %d, time_limit_ms: %d, countdown_ms: %d, reveal_ms: %d, bot_after_ms: 0}
+    duel: {questions: %d, time_limit_ms: %d, countdown_ms: %d, reveal_ms: %d, bot_after_ms: 0, pair_limit_per_day: 0}
     arena: {time_limit_ms: %d, countdown_ms: %d, reveal_ms: %d}
 limits: {messages_per_second: 1000, guests_per_minute_per_address: 0, reads_per_second_per_address: 0,
   arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0,

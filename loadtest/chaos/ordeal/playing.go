@@ -113,6 +113,7 @@ func (c *contest) answered(h player.Heard) error {
 // again.
 func (c *contest) answerRefused(h player.Heard, e protocol.Error, patient bool) error {
 	sent, ok := h.To.Data.(protocol.Answer)
+	patient = patient || c.seat != nil && c.seat.team != "" && player.LockedOut(e)
 	switch {
 	case !ok || c.share == nil:
 		return untrue("an answer that was not sent got %s", h.Raw)

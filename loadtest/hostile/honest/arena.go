@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/player"
 	"laststand/loadtest/rig"
 )
 
@@ -99,7 +100,8 @@ func (p *person) sit(code string, ready chan<- struct{}) error {
 		case protocol.TypeAnswered:
 			p.of.answers.add(h.Came.Sub(h.to.at))
 		case protocol.TypeError:
-			if e := h.refusal(); e.Code != protocol.CodeQuestionClosed { // another was first
+			e := h.refusal() // another player was first, or a teammate has just answered wrong
+			if e.Code != protocol.CodeQuestionClosed && !player.LockedOut(e) {
 				return fmt.Errorf("%s: %w: %s", h.to.kind, errRefused, h.Raw)
 			}
 		}

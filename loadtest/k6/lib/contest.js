@@ -6,6 +6,9 @@ import { fetch } from './http.js';
 import { alike, answers, learn, points, right } from './rules.js';
 import { answered, holds, matches } from './truth.js';
 
+// isLockedOut says whether a teammate has just answered wrong in a buzzer match.
+const isLockedOut = (reply) => reply && reply.type === 'error' && reply.data.code === 'question_not_open' && reply.data.retry_after_ms > 0;
+
 export class Contest {
   // phase tags the time of answers; hall is what all of an arena compare, and
   // who only looks on answers nothing.
@@ -114,6 +117,7 @@ export class Contest {
     this.sent = one;
     const at = Date.now();
     const reply = await say(one);
+    if (isLockedOut(reply)) setTimeout(() => this.answer(question), reply.data.retry_after_ms);
     if (!reply || reply.type !== 'answered') return;
     answered.add(Date.now() - at, this.tags);
     if (this.question === question) this.reply = reply.data;

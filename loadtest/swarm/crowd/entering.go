@@ -69,10 +69,11 @@ func (t *part) answerRefused(h player.Heard, e protocol.Error, after time.Durati
 	if !ok || t.match == nil {
 		return fmt.Errorf("%w: an answer that was not sent got %s", player.ErrFalse, h.Raw)
 	}
-	if !patient(e) {
+	lockedOut := !a.Second && t.match.Mode() == "buzzer" && player.LockedOut(e)
+	if !lockedOut && !patient(e) {
 		return t.match.Refused(a.Answer, e, a.Second)
 	}
-	if !a.Second && (e.Code != protocol.CodeRateLimited || h.To.Sent > 1) { // what is sent too fast is not looked at
+	if !lockedOut && !a.Second && (e.Code != protocol.CodeRateLimited || h.To.Sent > 1) { // what is sent too fast is not looked at
 		t.match.Unsure(a.Answer)
 	}
 	if q, closed := t.match.Newest(); closed == nil && !a.Second && *a.Question == q.Question {

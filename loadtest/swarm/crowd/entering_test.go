@@ -97,3 +97,25 @@ func TestAnswerTurnedAway(t *testing.T) {
 		}
 	}
 }
+
+// An answer of a team that is locked out is sent again once that is over, and does not
+// count until then; in any other mode the refusal is untrue.
+func TestAnAnswerOfALockedOutTeamIsSentAgain(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"buzzer", "duel"} {
+		m := truth.Begin("m", "ada", nil, protocol.MatchFound{Mode: mode})
+		if err := m.Push(protocol.TypeQuestion, []byte(`{"question":0,"of":1,"kind":"single","opens_at":1000,"closes_at":11000}`), nil); err != nil {
+			t.Fatal(err)
+		}
+		var question, choice int
+		a := try{Answer: protocol.Answer{Match: "m", Question: &question, Given: protocol.Given{Choice: &choice}}}
+		m.Sent(a.Answer)
+		p := &part{person: &person{Roamer: new(player.Roamer), c: &Crowd{}}, match: m}
+		h := player.Heard{To: &player.Request{Kind: protocol.TypeAnswer, Data: a, Sent: 1}}
+		h.Data = []byte(`{"code":"question_not_open","message":"wait","retry_after_ms":60000}`)
+		err := p.refused(h)
+		if again := p.answer != nil && time.Until(p.due) > 50*time.Second; again != (mode == "buzzer") || errors.Is(err, player.ErrFalse) == again {
+			t.Errorf("%s: sent again: %v, %v", mode, again, err)
+		}
+	}
+}
