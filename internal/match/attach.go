@@ -12,13 +12,15 @@ import (
 // with the match as it stands, then come all frames after the number, then
 // live ones, in order and without a gap. First must not block; where it is nil
 // a session that is attached already is left as it is. A session that is not
-// the player's any more is not attached.
+// the player's any more is not attached. Replay is called before all that with
+// the size of the frames, and its error refuses the attachment.
 type Attachment struct {
 	Match  string
 	Player string
 	Sub    Subscriber
 	After  int64
 	First  func(protocol.MatchState)
+	Replay func(bytes int64) error // nil: any
 }
 
 // Attach attaches a session to a match that its player has a place in:
@@ -64,8 +66,10 @@ func (e *Engine) lead(ctx context.Context, l *live, a Attachment, m Member) erro
 }
 
 func (e *Engine) attach(ctx context.Context, l *live, a Attachment, m Member) error {
-	q := ReadQuery{Match: l.plan.ID, After: l.join(a.After), Node: e.Node, Seen: l.seen(), Shown: a.First != nil}
+	from := l.join(a.After)
 	defer l.joined()
+	old := e.replayed(ctx, l, from)
+	q := ReadQuery{Match: l.plan.ID, After: from + int64(len(old)), Node: e.Node, Seen: l.seen(), Shown: a.First != nil}
 	switch {
 	case l.plan.Arena == nil:
 		q.Players = l.plan.players()
@@ -74,7 +78,7 @@ func (e *Engine) attach(ctx context.Context, l *live, a Attachment, m Member) er
 	}
 	v, err := e.Store.Read(ctx, q)
 	if err = e.lost(ctx, l, err); errors.Is(err, ErrAbandoned) { // as it is: this session is told too
-		q.Seen = 0
+		q.Seen, q.After, old = 0, from, nil
 		v, err = e.Store.Read(ctx, q)
 	}
 	switch {
@@ -84,6 +88,12 @@ func (e *Engine) attach(ctx context.Context, l *live, a Attachment, m Member) er
 		return ErrNotFound
 	}
 	l.see(v.Version)
+	v.prefix(old, q.After)
+	if a.Replay != nil {
+		if err := a.Replay(v.beyond(a.After)); err != nil {
+			return err
+		}
+	}
 	e.feed(l, a, v)
 	return nil
 }

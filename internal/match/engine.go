@@ -60,9 +60,10 @@ type Engine struct {
 	lives    map[string]*live
 	attached map[playerKey][]*live // the matches that a session at this node is fed from
 
-	unreadable unreadable
-	overloaded atomic.Bool
-	reached    atomic.Int64 // when the store was last found in reach, cluster time
+	unreadable  unreadable
+	replayBytes atomic.Int64 // of the copies of logs
+	overloaded  atomic.Bool
+	reached     atomic.Int64 // when the store was last found in reach, cluster time
 }
 
 // ErrOverloaded says that too many results wait for the ledger.

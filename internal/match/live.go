@@ -14,6 +14,7 @@ import (
 type live struct {
 	plan   *Plan
 	racing chan struct{} // of a buzzer match: held by the answer that tries to be the first here
+	replay replay
 
 	mu      sync.Mutex // taken before the engine's; never held while the store is asked
 	state   State      // the newest seen here; its Seq is the last number delivered
@@ -49,6 +50,7 @@ func newLive(v View) *live {
 	if v.Phase == Open || v.Phase == Sealed {
 		l.own--
 	}
+	l.replay.loading = make(chan struct{}, 1)
 	if l.plan.Mode == Buzzer {
 		l.racing = make(chan struct{}, 1)
 	}

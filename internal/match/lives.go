@@ -45,6 +45,7 @@ func (e *Engine) drop(l *live) {
 	for _, player := range l.release() {
 		e.forget(l, player)
 	}
+	e.replayBytes.Add(-l.replay.clear(true))
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.lives[l.plan.ID] == l {

@@ -37,6 +37,14 @@ func (p *pace) take(now time.Duration, perSecond float64, cost int) bool {
 	return true
 }
 
+// charge takes a cost that is known only afterwards. It leaves a quarter of the
+// bucket, so that the next few messages pass at once.
+func (p *pace) charge(now time.Duration, perSecond, cost float64) {
+	full := burst(perSecond)
+	left := min(p.tokens+perSecond*(now-p.at).Seconds(), full)
+	p.tokens, p.at = max(left-cost, min(left, full/4)), now
+}
+
 // fault notes that it was passed, and says whether that is the third time within
 // faultsWithin.
 func (p *pace) fault(now time.Duration) (third bool) {

@@ -1,11 +1,16 @@
 package ws
 
 import (
+	"errors"
+	"net/netip"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/time/rate"
 	"pgregory.net/rapid"
+
+	"laststand/internal/protocol"
 )
 
 // A bucket gives what that of the library does.
@@ -22,5 +27,46 @@ func TestPace(t *testing.T) {
 				t.Fatalf("%d after %v: %v, want %v", cost, now, got, want)
 			}
 		}
+	})
+}
+
+// What is charged afterwards leaves a quarter of the bucket, and never adds to it.
+func TestPaceIsCharged(t *testing.T) {
+	t.Parallel()
+	p := newPace(0, 20)
+	for _, c := range []struct{ cost, left float64 }{{3, 17}, {1000, 5}, {1, 5}, {0, 5}} {
+		if p.charge(0, 20, c.cost); p.tokens != c.left {
+			t.Errorf("after a charge of %v: %v tokens, want %v", c.cost, p.tokens, c.left)
+		}
+	}
+	if !p.take(0, 20, 3) || p.take(0, 20, 3) || !p.take(50*time.Millisecond, 20, 3) {
+		t.Error("it does not go on as a bucket")
+	}
+}
+
+// A connection gets one long replay at a time, and short ones as it likes.
+func TestLongReplaysArePaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		se := newSession(&Server{Config: Config{PerSecond: 20}}, nil, netip.Addr{})
+		se.replay = sinceStart() // below 0 in a bubble
+		check := func(bytes, wantWait int64) {
+			t.Helper()
+			var refused *protocol.Error
+			if err := se.mayReplay(bytes); err != nil && !errors.As(err, &refused) {
+				t.Fatal(err)
+			}
+			if wantWait == 0 && refused != nil || wantWait > 0 && (refused == nil || refused.Code != protocol.CodeRateLimited || refused.RetryAfterMS != wantWait) {
+				t.Errorf("%d bytes: %+v, want to wait %d ms", bytes, refused, wantWait)
+			}
+		}
+		check(100_000, 0)
+		check(100_000, 5000)
+		check(60_000, 0)
+		time.Sleep(4 * time.Second)
+		check(100_000, 1000)
+		time.Sleep(time.Second)
+		check(640<<10, 0)
+		check(100_000, 10_000)
 	})
 }

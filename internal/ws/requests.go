@@ -115,7 +115,8 @@ func (se *session) sync(ctx context.Context, r request, s protocol.Resume) error
 	}
 	return se.server.Engine.Attach(ctx, match.Attachment{
 		Match: s.Match, Player: se.player, Sub: se, After: s.Seq,
-		First: func(state protocol.MatchState) { se.reply(r, protocol.TypeMatchState, state) },
+		First:  func(state protocol.MatchState) { se.reply(r, protocol.TypeMatchState, state) },
+		Replay: se.mayReplay,
 	})
 }
 

@@ -51,7 +51,38 @@ func (s *Store) Read(ctx context.Context, q match.ReadQuery) (match.View, error)
 	if v.Plan != nil {
 		s.questions.share(v.Plan.Questions)
 	}
-	return v, nil
+	if q.After >= 0 && len(v.Frames) > 0 {
+		err = s.restOfLog(ctx, q, &v)
+	}
+	return v, err
+}
+
+// pageBytes is about how much of a log one command reads, see read.lua.
+const pageBytes = 64 << 10
+
+// restOfLog reads the frames of a view that were too many for one command, page
+// by page. A log only grows, so they are those that were there.
+func (s *Store) restOfLog(ctx context.Context, q match.ReadQuery, v *match.View) error {
+	key, size := keysOf(q.Match).log(), 0
+	for _, frame := range v.Frames {
+		size += len(frame)
+	}
+	for at := q.After + int64(len(v.Frames)); at < v.Seq; at = q.After + int64(len(v.Frames)) {
+		count := max(pageBytes*int64(len(v.Frames))/int64(max(size, 1)), 1)
+		page, err := s.client.LRange(ctx, key, at, min(at+count, v.Seq)-1).Result()
+		if err != nil {
+			return fmt.Errorf("redismatch: read %s: %w", q.Match, err)
+		}
+		if len(page) == 0 { // it has just expired
+			v.Frames = nil
+			return nil
+		}
+		for _, frame := range page {
+			v.Frames = append(v.Frames, []byte(frame))
+			size += len(frame)
+		}
+	}
+	return nil
 }
 
 // viewOf reads the reply of read.lua.

@@ -4,10 +4,11 @@
 --       5 totals (hash), 6 nodes (set), 7 seats (hash), 8 teams (hash),
 --       9 rank (zset), 10 top (zset)
 -- ARGV  1 1 if the plan is wanted, else 0, 2 number after which frames are
---       wanted, -1 for none, 3 highest version seen, 4 node that joins, '' for
---       none, 5 1 if ranks are wanted, else 0, 6 players of whom all are shown,
---       0 if none are wanted, 7 how many of more, 8 1 if the records of the
---       players asked for are wanted, else 0, 9… these players
+--       wanted (about 64 KiB of them, the caller reads the rest), -1 for none,
+--       3 highest version seen, 4 node that joins, '' for none, 5 1 if ranks are
+--       wanted, else 0, 6 players of whom all are shown, 0 if none are wanted,
+--       7 how many of more, 8 1 if the records of the players asked for are
+--       wanted, else 0, 9… these players
 -- Returns {state, plan, frames, nodes, teams, players shown, their seats,
 -- records of the current question, sums and what says that they have left ({}
 -- where nobody has) of those shown and those asked for, ranks of those asked
@@ -43,13 +44,17 @@ for i = 9, #ARGV do
 end
 local function of(key, prefix, count)
   local fields = {}
-  for i = 1, count do
-    fields[i] = prefix .. players[i]
-  end
+  for i = 1, count do fields[i] = prefix .. players[i] end
   return #fields > 0 and redis.call('HMGET', key, unpack(fields)) or {}
 end
 local plan = ARGV[1] == '1' and redis.call('GET', KEYS[2]) or ''
-local frames = ARGV[2] == '-1' and {} or redis.call('LRANGE', KEYS[3], ARGV[2], -1)
+local frames, size, at = {}, 0, tonumber(ARGV[2])
+while at >= 0 and size < 65536 do
+  for _, frame in ipairs(redis.call('LRANGE', KEYS[3], at, at + 7)) do
+    frames[#frames + 1], size = frame, size + #frame
+  end
+  at = #frames == at + 8 - ARGV[2] and at + 8 or -1
+end
 return {redis.call('HGETALL', KEYS[1]), plan, frames, redis.call('SMEMBERS', KEYS[6]), teams,
   shown, seats, of(KEYS[4], m[2] .. '|', ARGV[8] == '1' and #players or #shown), of(KEYS[5], '', #players),
   m[7] == '0' and {} or of(KEYS[5], 'left|', #players), ranks}

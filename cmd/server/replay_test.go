@@ -1,0 +1,103 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"laststand/internal/protocol"
+	"laststand/internal/trial"
+	"laststand/loadtest/player"
+)
+
+// A spectator asks for a long match again and again: it gets all of it once, and
+// after that only what is short, until it connects anew. Redis gives the log once.
+func TestReplaysOfALongMatchAreBounded(t *testing.T) {
+	t.Parallel()
+	const players, questions, syncs = 50, 30, 150
+	server := trial.Redis(t)
+	h := newHouse(t, server.URL, arenasFast)
+	node := h.node(t)
+	watcher := drawnOut(t, node, players, questions)
+	last := watcher.until(t, protocol.TypeMatchOver).Seq
+	before := bytesOut(t, server)
+
+	all := replayed(t, watcher.Player, watcher.match, 0, last)
+	refused := 0
+	for range syncs {
+		f := ask(t, watcher.Player, protocol.TypeMatchSync, protocol.Resume{Match: watcher.match})
+		var e protocol.Error
+		if read(t, f, &e); e.Code != protocol.CodeRateLimited || e.RetryAfterMS <= 0 || e.RetryAfterMS > 30_000 {
+			t.Fatalf("another replay was answered with %.200s", f.Raw)
+		}
+		refused++
+	}
+	replayed(t, watcher.Player, watcher.match, last-3, last)
+	if got := replayed(t, connect(t, node.url, watcher.Guest), watcher.match, 0, last); got != all {
+		t.Error("the second replay differs")
+	}
+	if sent := bytesOut(t, server) - before; len(all) < 64<<10 || sent > 2*len(all)+(syncs+10)*40<<10 {
+		t.Errorf("redis sent %d bytes for a match of %d, and %d refusals", sent, len(all), refused)
+	}
+}
+
+// drawnOut plays a match that its host draws out, and gives a spectator of it
+// that has not read any push.
+func drawnOut(t *testing.T, node *running, players, questions int) *contestant {
+	t.Helper()
+	guests := newGuests(t, []string{node.url}, players+2)
+	made := makeArena(t, node.url, guests[0].Token, protocol.NewArena{
+		Mode: "buzzer", Name: "Long", Pace: "host", Questions: protocol.ArenaQuestions{Count: questions},
+	})
+	host := seatOf(t, node.url, guests[0], protocol.ArenaJoin{Code: made.Code, As: "host"})
+	watcher := seatOf(t, node.url, guests[1], protocol.ArenaJoin{Code: made.Code, As: "spectator"})
+	for _, g := range guests[2:] {
+		seatOf(t, node.url, g, protocol.ArenaJoin{Code: made.Code})
+	}
+	next := func(after int) bool {
+		return host.request(t, protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: made.ArenaID, After: after}).Type == protocol.TypeArenaOK
+	}
+	host.must(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
+	eventually(t, "the first question opens", func() bool { return next(-1) })
+	for q := range questions {
+		host.until(t, protocol.TypeQuestion)
+		closes := next(q)
+		host.until(t, protocol.TypeQuestionClosed)
+		if !closes || !next(q) {
+			t.Fatalf("the host cannot go on from question %d", q)
+		}
+	}
+	return watcher
+}
+
+// replayed asks for a match from a number on and gives all that comes, up to the
+// last number.
+func replayed(t *testing.T, p *player.Player, match string, from, last int64) string {
+	t.Helper()
+	var all strings.Builder
+	f := ask(t, p, protocol.TypeMatchSync, protocol.Resume{Match: match, Seq: from})
+	if f.Type != protocol.TypeMatchState {
+		t.Fatalf("match.sync from %d was answered with %.200s", from, f.Raw)
+	}
+	for seq := from; seq < last; {
+		f := await(t, p, "a push", func(f player.Frame) bool { return f.Seq > 0 })
+		if seq++; f.Seq != seq {
+			t.Fatalf("push %d came where %d was due", f.Seq, seq)
+		}
+		all.Write(f.Raw)
+	}
+	return all.String()
+}
+
+// bytesOut is how many bytes a Redis has sent.
+func bytesOut(t *testing.T, s *trial.Server) int {
+	t.Helper()
+	info, _ := tell(t, s, "INFO", "stats").(string)
+	_, rest, _ := strings.Cut(info, "total_net_output_bytes:")
+	text, _, _ := strings.Cut(rest, "\r\n")
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
