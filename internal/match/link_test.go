@@ -27,7 +27,8 @@ type link struct {
 	*memory
 	mu    sync.Mutex
 	fault func(method, match string) fault
-	reads []ReadQuery // since watch was called; until then none is kept
+	delay func(method string) // of the reply; nil: there is none
+	reads []ReadQuery         // since watch was called; until then none is kept
 	keeps bool
 }
 
@@ -64,6 +65,22 @@ func (l *link) ask(method, match string) fault {
 	return f(method, match)
 }
 
+// slow has replies of the store take their time.
+func (l *link) slow(delay func(method string)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.delay = delay
+}
+
+func (l *link) await(method string) {
+	l.mu.Lock()
+	delay := l.delay
+	l.mu.Unlock()
+	if delay != nil {
+		delay(method)
+	}
+}
+
 func over[T any](l *link, method, match string, call func() (T, error)) (T, error) {
 	var none T
 	f := l.ask(method, match)
@@ -74,6 +91,7 @@ func over[T any](l *link, method, match string, call func() (T, error)) (T, erro
 		return none, &UnreadableError{Reason: OlderForm, Err: errors.New("form 2")}
 	}
 	v, err := call()
+	l.await(method)
 	if f == loses {
 		return none, errDown
 	}

@@ -106,7 +106,7 @@ func (r *reader) read(t *testing.T, s *session) {
 
 // Sessions of a match of many ask again and again where it stands, from where
 // they are, or come anew at another node, while frames fly and the store takes
-// its time: none loses a frame, or gets one twice.
+// its time, also over its reply: none loses a frame, or gets one twice.
 func TestSyncWhileFramesFly(t *testing.T) {
 	t.Parallel()
 	for _, players := range []int{4, 52} {
@@ -117,12 +117,16 @@ func TestSyncWhileFramesFly(t *testing.T) {
 				p.RevealMS, p.LimitMS = 20, 60
 				w.gather(p, players, nodes...)
 				for _, n := range nodes {
-					n.link.set(func(method, _ string) fault {
+					dawdle := func(method string) {
 						if method == "Read" {
-							time.Sleep(rand.N(30 * time.Millisecond))
+							time.Sleep(rand.N(15 * time.Millisecond))
 						}
+					}
+					n.link.set(func(method, _ string) fault {
+						dawdle(method)
 						return works
 					})
+					n.link.slow(dawdle)
 				}
 				w.must(nodes[0].Begin(w.Context(), p.ID))
 				time.Sleep(2900 * time.Millisecond)
