@@ -32,13 +32,17 @@ func (m *model) put(p heldPush) {
 	}
 }
 
-// bound closes the outbox where one of its bounds is passed.
-func (m *model) bound() {
-	frames, size := len(m.queue)+len(m.held), 0
+// bytes is the size of what is queued and held.
+func (m *model) bytes() (size int) {
 	for _, p := range slices.Concat(m.queue, m.held) {
 		size += len(p.frame)
 	}
-	if frames > outboxFrames || size > outboxBytes {
+	return size
+}
+
+// bound closes the outbox where one of its bounds is passed.
+func (m *model) bound() {
+	if len(m.queue)+len(m.held) > outboxFrames || m.bytes() > outboxBytes {
 		m.full++
 		m.shut()
 	}
@@ -134,6 +138,9 @@ func TestOutbox(t *testing.T) {
 				if woken != m.woken || full != m.full || o.closed != m.closed || o.writing != m.writing {
 					t.Fatalf("woken %d, full %d, closed %v, writing %v; want %d, %d, %v, %v",
 						woken, full, o.closed, o.writing, m.woken, m.full, m.closed, m.writing)
+				}
+				if o.bytes != m.bytes() {
+					t.Fatalf("it counts %d bytes, and %d are queued or held", o.bytes, m.bytes())
 				}
 			},
 		})
