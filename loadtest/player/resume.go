@@ -21,6 +21,9 @@ func (r *Roamer) connect(ctx context.Context) error {
 		p, err := r.dial(ctx)
 		if err == nil {
 			r.link = newLink(p)
+			if r.Clock != nil {
+				r.Clock(p.Lead)
+			}
 			r.enter(p.Welcome)
 			return nil
 		}
@@ -84,7 +87,8 @@ func (r *Roamer) pause(ctx context.Context, lost error) error {
 func (r *Roamer) enter(w protocol.Welcome) {
 	r.Travels.Connections++
 	r.note("connected to %s after %d of %q, playing %+v", r.server, r.seq, r.match, w.Playing)
-	r.came, r.leaveAt, r.syncing = time.Now(), time.Time{}, 0
+	r.since = time.Now()
+	r.came, r.leaveAt, r.syncing = r.since, time.Time{}, 0
 	r.asked = slices.DeleteFunc(r.asked, func(q *Request) bool {
 		return q.Kind == protocol.TypePing || q.Kind == protocol.TypeMatchSync
 	})

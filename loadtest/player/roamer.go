@@ -26,9 +26,11 @@ type Roamer struct {
 
 	Door  Door                                // by which it connects
 	Tried func(took time.Duration, err error) // is told of each try to connect; nil: nobody
+	Clock func(lead int64)                    // is told the Lead of each connection; nil: nobody
 
 	link    *link
 	server  string    // of the newest connection
+	since   time.Time // its welcome
 	came    time.Time // the last frame
 	asked   []*Request
 	ready   []Heard // heard and not yet given
@@ -52,11 +54,14 @@ type Request struct {
 }
 
 // Heard is a frame, what it answers if it is a reply, and cluster time when it
-// came, at the latest (epoch ms).
+// came, at the latest (epoch ms). It came From a server by a connection that has
+// been there Since its welcome.
 type Heard struct {
 	Frame
-	To *Request
-	At int64
+	To    *Request
+	At    int64
+	From  string
+	Since time.Time
 }
 
 // ErrFalse is wrapped by the errors of Next that say that a server broke the
@@ -151,7 +156,7 @@ func (r *Roamer) attend(now time.Time) bool {
 
 // take sorts a frame: to be given out, or for the Roamer itself.
 func (r *Roamer) take(f Frame) error {
-	h := Heard{Frame: f, At: f.Came.UnixMilli() + r.link.Lead}
+	h := Heard{Frame: f, At: f.Came.UnixMilli() + r.link.Lead, From: r.server, Since: r.since}
 	r.note("%s %d", f.Type, f.Seq)
 	switch {
 	case f.Re != nil:

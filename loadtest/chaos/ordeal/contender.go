@@ -19,7 +19,7 @@ type contender struct {
 	dice   *rand.Rand
 	played map[string]bool // matches that were over
 	offer  *seat           // that is taken next; nil for none
-	shown  []int64         // ms by which each question came after it opened
+	shown  []arrival       // of questions
 	lost   bool            // was shown something untrue, and plays no more
 }
 
@@ -46,9 +46,19 @@ func (o *ordeal) gather(ctx context.Context) ([]*contender, error) {
 
 // roamer connects a player to nodes drawn by lot.
 func (o *ordeal) roamer(g player.Guest, dice *rand.Rand) *player.Roamer {
+	server := ""
 	return &player.Roamer{
 		Guest: g, Patience: patience, GiveUp: giveUp,
-		Servers: func(last string) string { return o.fleet.draw(dice, last) },
+		Servers: func(last string) string {
+			server = o.fleet.draw(dice, last)
+			return server
+		},
+		Tried: func(took time.Duration, err error) {
+			if err == nil {
+				o.meter.welcomed(server, took)
+			}
+		},
+		Clock: o.clock.bound,
 	}
 }
 

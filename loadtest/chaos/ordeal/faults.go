@@ -87,8 +87,12 @@ func (f *fleet) kill(ctx context.Context, n *node, lasts time.Duration) error {
 
 // stall stops a node in whatever it does, and lets it go on.
 func (f *fleet) stall(ctx context.Context, n *node, lasts time.Duration) error {
+	began := time.Now()
 	n.signal(syscall.SIGSTOP)
-	defer n.signal(syscall.SIGCONT)
+	defer func() {
+		f.stalls.add(n.address(), span{began, time.Now()})
+		n.signal(syscall.SIGCONT)
+	}()
 	return pause(ctx, lasts)
 }
 

@@ -42,6 +42,8 @@ type ordeal struct {
 	records  records
 	untruths untruths
 	counts   counts
+	clock    clock
+	meter    meter
 	seats    chan *seat // in arenas, for whoever has nothing else to do
 	closing  atomic.Bool
 	turn     sync.Mutex // held by the one who joins at the end
@@ -94,6 +96,7 @@ func (o *ordeal) play(ctx context.Context, contenders []*contender) error {
 		}
 	}()
 	o.began = time.Now() // the nodes took their time
+	defer o.meter.start(ctx)()
 	var playing errgroup.Group
 	for _, c := range contenders {
 		playing.Go(func() error { return c.campaign(ctx) })

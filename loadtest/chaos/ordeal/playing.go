@@ -43,7 +43,7 @@ func (c *contest) question(h player.Heard) error {
 		return untrue("%s: question %d opens at %d and came at %d", h.Match, q.Question, q.OpensAt, h.At)
 	}
 	c.share.asked = q
-	c.shown = append(c.shown, h.At-q.OpensAt)
+	c.shown = append(c.shown, arrival{q.OpensAt, h.Came, h.Since, h.From})
 	if c.dice.IntN(50) == 0 { // a network breaks now and then
 		c.Move()
 	}

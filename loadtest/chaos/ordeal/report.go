@@ -23,7 +23,7 @@ type Report struct {
 	Settled  int64          // pushes that say so
 	Unsure   int            // matches in which the fate of an answer could not be told
 	Late     []int64        // ms by which questions opened late, in order
-	Shown    []int64        // ms by which players had them after they opened, in order
+	Delays   Delays         // with which players had them
 	Travels  player.Travels // of all players
 	Untruths []string       // the first of them
 	Untrue   int            // how many there were
@@ -63,9 +63,8 @@ func (o *ordeal) report(contenders []*contender) Report {
 	}
 	for _, c := range contenders {
 		r.Travels.Add(c.Travels)
-		r.Shown = append(r.Shown, c.shown...)
 	}
-	slices.Sort(r.Shown)
+	r.Delays = o.delays(contenders)
 	r.Untruths, r.Untrue = o.untruths.all()
 	return r
 }
@@ -100,7 +99,7 @@ func (r Report) String() string {
 	fmt.Fprintf(&b, "resumed   %d matches with %d missed pushes; %d requests sent again; %d matches with an answer in doubt\n",
 		t.Resumed, t.Filled, t.Again, r.Unsure)
 	fmt.Fprintf(&b, "lateness  of %d questions: %s; over %d s: %d\n", len(r.Late), spread(r.Late), LateMS/1000, r.Over(LateMS))
-	fmt.Fprintf(&b, "pushes    of questions reached players: %s after they opened\n", spread(r.Shown))
+	b.WriteString(r.Delays.String())
 	fmt.Fprintf(&b, "untruths  %d\n", r.Untrue)
 	for _, one := range r.Untruths {
 		fmt.Fprintf(&b, "  - %s\n", one)
