@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -10,21 +12,29 @@ import (
 	"laststand/loadtest/chaos/ordeal"
 )
 
+// chaosSeedVar names the seed of TestManyNodesLoseNothing, to repeat a run.
+const chaosSeedVar = "LASTSTAND_TEST_CHAOS_SEED"
+
 // TestManyNodesLoseNothing has players play duels and arenas over three nodes
 // on a Redis cluster and a PostgreSQL while nodes are killed, stalled and
 // drained, and checks all that they saw and all that is kept in the end. How
 // late anything was is logged and fails nothing.
 func TestManyNodesLoseNothing(t *testing.T) {
 	t.Parallel()
+	seed, err := strconv.ParseUint(cmp.Or(os.Getenv(chaosSeedVar), strconv.FormatUint(rand.Uint64N(1_000_000), 10)), 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", chaosSeedVar, err)
+	}
+	dir := chaosDir(t, seed)
 	report, err := ordeal.Run(t.Context(), ordeal.Config{
 		Server:   ordeal.Command{Path: os.Args[0], Env: []string{actAs + "=server"}},
 		Redis:    trial.ClusterOf(t, 3, 0).URL,
 		Database: trial.Postgres(t).URL,
-		Dir:      t.TempDir(),
-		Nodes:    3, Players: 40, Arenas: 4,
-		Kills: 2, Stalls: 2, Drains: 1,
-		For:  12 * time.Second,
-		Seed: rand.Uint64N(1_000_000),
+		Dir:      dir,
+		Nodes:    3, Players: 40, Arenas: 6,
+		Kills: 4, Stalls: 3, Drains: 2,
+		For:  30 * time.Second,
+		Seed: seed,
 		Say:  func(line string) { t.Log(line) },
 	})
 	if err != nil {
@@ -39,4 +49,22 @@ func TestManyNodesLoseNothing(t *testing.T) {
 			t.Errorf("no %s was played", mode)
 		}
 	}
+}
+
+// chaosDir is a folder for the nodes' logs. If the test fails it is kept, and the
+// seed is told.
+func chaosDir(t *testing.T, seed uint64) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "chaos-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the logs of the nodes are in %s; the same faults again: %s=%d go test -run %s ./cmd/server", dir, chaosSeedVar, seed, t.Name())
+			return
+		}
+		_ = os.RemoveAll(dir)
+	})
+	return dir
 }
