@@ -261,6 +261,11 @@ var entry = leaderboard.Entry{
 	Asked: 410, Answered: 405, Correct: 371, Accuracy: 0.9049,
 }
 
+func (w *world) Top(ctx context.Context, game string, q leaderboard.Query) (leaderboard.TopPage, error) {
+	p, err := w.Page(ctx, game, q)
+	return leaderboard.TopPage{Page: p}, err
+}
+
 func (w *world) Page(_ context.Context, game string, q leaderboard.Query) (leaderboard.Page, error) {
 	w.query = q
 	if q.Kind != "" && !slices.Contains(leaderboard.Kinds(), q.Kind) { // as the reader does

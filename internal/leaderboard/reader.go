@@ -82,11 +82,46 @@ func (r *Reader) query(ctx context.Context, cfg Config, q Query) (Page, error) {
 	if q.Players != nil {
 		return r.some(ctx, cfg, v, q)
 	}
-	return r.piece(ctx, cfg, v, q)
+	top, err := r.piece(ctx, cfg, v, q)
+	return top.Page, err
+}
+
+// TopPage is a page from the top of a leaderboard, from which shorter ones are cut.
+type TopPage struct {
+	Page
+	Next func(n int) string // the NextCursor of the page with the first n entries
+}
+
+// Cut is the page that the same query answered with a limit that is not above its
+// own. It shares its entries with the page.
+func (t TopPage) Cut(limit int) Page {
+	p := t.Page
+	if limit < len(p.Entries) {
+		p.Entries, p.NextCursor = p.Entries[:limit:limit], t.Next(limit)
+	}
+	return p
+}
+
+// Top returns the first entries of a board. Only Window, Order, Kind and Limit of
+// the query are read.
+func (r *Reader) Top(ctx context.Context, game string, q Query) (top TopPage, err error) {
+	q = Query{Window: q.Window, Order: q.Order, Kind: q.Kind, Limit: q.Limit}
+	err = r.served(ctx, game, func(cfg Config) error {
+		v, err := cfg.view(q.Window, q.Kind, q.Order)
+		if err != nil {
+			return err
+		}
+		if err := q.check(); err != nil {
+			return err
+		}
+		top, err = r.piece(ctx, cfg, v, q)
+		return err
+	})
+	return top, err
 }
 
 // piece reads a page that is one piece of the ranking.
-func (r *Reader) piece(ctx context.Context, cfg Config, v View, q Query) (Page, error) {
+func (r *Reader) piece(ctx context.Context, cfg Config, v View, q Query) (TopPage, error) {
 	cut := Cut{From: Top, Limit: q.Limit}
 	switch {
 	case q.Around != "":
@@ -94,17 +129,17 @@ func (r *Reader) piece(ctx context.Context, cfg Config, v View, q Query) (Page, 
 	case q.Cursor != "":
 		c, err := parseCursor(q.Cursor, v)
 		if err != nil {
-			return Page{}, err
+			return TopPage{}, err
 		}
 		v, cut.From, cut.Edge = c.view, c.from, c.edge
 	}
 	s, err := r.slice(ctx, cfg, v, cut)
 	if err != nil {
-		return Page{}, err
+		return TopPage{}, err
 	}
 	p, err := r.page(cfg, q, s.Read)
 	if err != nil {
-		return Page{}, err
+		return TopPage{}, err
 	}
 	for i, row := range s.Rows {
 		p.Entries = append(p.Entries, cfg.entry(row.Held, s.rank(i, p.Entries)))
@@ -113,7 +148,12 @@ func (r *Reader) piece(ctx context.Context, cfg Config, v View, q Query) (Page, 
 		v.Board.Span = s.Span
 	}
 	p.PrevCursor, p.NextCursor = cursors(v, cut, s)
-	return p, nil
+	return TopPage{Page: p, Next: func(n int) string {
+		first := s
+		first.Rows = s.Rows[:n]
+		_, next := cursors(v, cut, first)
+		return next
+	}}, nil
 }
 
 // rank is row i's: one more than the entries with better keys.

@@ -1,6 +1,8 @@
 package leaderboard
 
 import (
+	"errors"
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -64,5 +66,32 @@ func TestACursorGoesOnWhenAWindowRolls(t *testing.T) {
 	slices.Sort(seen)
 	if len(slices.Compact(slices.Clone(seen))) != len(seen) || !slices.Contains(seen, "x") {
 		t.Errorf("seen are %v", seen)
+	}
+}
+
+// What is cut from the top is what a query with a smaller limit answers.
+func TestACutIsThePage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(weighted())
+	w.history(seeded(4), 9, func() {})
+	w.apply(t)
+	for _, window := range w.cfg.Windows {
+		for _, order := range w.cfg.Orders {
+			for _, kind := range Kinds() {
+				top, err := w.reader.Top(t.Context(), w.cfg.Game, Query{Window: window, Order: order, Kind: kind, Limit: 6, Cursor: "not read"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for limit := 1; limit <= 6; limit++ {
+					want := w.page(t, Query{Window: window, Order: order, Kind: kind, Limit: limit})
+					if got := top.Cut(limit); !reflect.DeepEqual(got, want) {
+						t.Errorf("%s by %s cut at %d:\n%+v, want\n%+v", window, order, limit, got, want)
+					}
+				}
+			}
+		}
+	}
+	if _, err := w.reader.Top(t.Context(), w.cfg.Game, Query{Window: "9d"}); !errors.Is(err, ErrNoWindow) {
+		t.Errorf("a window that there is not: %v", err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"laststand/internal/leaderboard"
-	"laststand/internal/leaderboard/display"
 	"laststand/internal/pressure"
 	"laststand/internal/protocol"
 )
@@ -132,8 +131,6 @@ func boardRefusal(err error) error {
 		return protocol.Errorf(protocol.CodeNotFound, "there is no such leaderboard")
 	case errors.Is(err, leaderboard.ErrBadQuery):
 		return protocol.Errorf(protocol.CodeBadRequest, "%s", err)
-	case errors.Is(err, display.ErrTooManyWatched):
-		return protocol.RetryAfter(protocol.CodeOverloaded, retryMS, "too many different boards are watched here; try again, or reconnect to another node")
 	}
 	return err
 }

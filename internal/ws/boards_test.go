@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"laststand/internal/leaderboard"
-	"laststand/internal/leaderboard/display"
 	"laststand/internal/protocol"
 )
 
@@ -158,7 +157,6 @@ func TestRefusalsOfBoards(t *testing.T) {
 	}{
 		{fmt.Errorf("%w: 9d", leaderboard.ErrNoWindow), protocol.CodeNotFound},
 		{fmt.Errorf("%w: order", leaderboard.ErrBadQuery), protocol.CodeBadRequest},
-		{display.ErrTooManyWatched, protocol.CodeOverloaded},
 		{errors.New("a store is out of reach"), protocol.CodeUnavailable},
 	} {
 		n.boards.set(tt.err)

@@ -21,6 +21,7 @@ import (
 type Reader interface {
 	Listing(ctx context.Context, game string) (leaderboard.Listing, error)
 	Page(ctx context.Context, game string, q leaderboard.Query) (leaderboard.Page, error)
+	Top(ctx context.Context, game string, q leaderboard.Query) (leaderboard.TopPage, error)
 	Standing(ctx context.Context, game string, q leaderboard.StandingQuery) (leaderboard.Standing, error)
 }
 
@@ -54,7 +55,7 @@ type Display struct {
 func New(c Config) *Display {
 	d := &Display{reader: c.Reader, now: c.Now, names: newNames(c.Names), metrics: newMetrics(c.Registry)}
 	d.pages = newPages(d.metrics)
-	d.feeds = newFeeds(d.top, d.metrics)
+	d.feeds = newFeeds(d.readTop, d.metrics)
 	return d
 }
 

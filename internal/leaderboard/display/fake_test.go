@@ -1,8 +1,10 @@
 package display
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -23,13 +25,17 @@ type hall struct {
 
 	mu    sync.Mutex
 	total int64 // on the board
+	size  int   // entries that there are to show
+	last  int64 // value of the last of them
 	fail  error
 	reads int
 	asked [][]string // for names, each time
 	names map[string]string
 }
 
-func newHall() *hall { return &hall{total: 1, names: map[string]string{"p_1": "Ada", "p_2": "Bob"}} }
+func newHall() *hall {
+	return &hall{total: 1, size: 2, names: map[string]string{"p_1": "Ada", "p_2": "Bob"}}
+}
 
 func (h *hall) Show() *Display {
 	return New(Config{Reader: h, Names: h, Now: func() int64 { return time.Now().UnixMilli() }, Registry: prometheus.NewRegistry()})
@@ -72,11 +78,35 @@ func (h *hall) Listing(ctx context.Context, _ string) (leaderboard.Listing, erro
 
 func (h *hall) Page(ctx context.Context, game string, q leaderboard.Query) (leaderboard.Page, error) {
 	total, err := h.read(ctx)
-	p := leaderboard.Page{Game: game, Window: q.Window, Order: q.Order, Total: total}
-	for _, id := range []string{"p_1", "p_2"} {
-		p.Entries = append(p.Entries, leaderboard.Entry{Rank: 1, ID: id})
+	limit := cmp.Or(q.Limit, leaderboard.DefaultLimit)
+	p := leaderboard.Page{
+		Game: game, Window: q.Window, Order: cmp.Or(q.Order, leaderboard.ByValue), Total: total,
+		Entries: []leaderboard.Entry{}, NextCursor: h.next(limit),
 	}
+	h.set(func() {
+		for i := range min(limit, h.size) {
+			p.Entries = append(p.Entries, leaderboard.Entry{Rank: 1, ID: fmt.Sprint("p_", i+1), Accuracy: 0.5})
+			if i == h.size-1 {
+				p.Entries[i].Value = h.last
+			}
+		}
+	})
 	return p, err
+}
+
+func (h *hall) Top(ctx context.Context, game string, q leaderboard.Query) (leaderboard.TopPage, error) {
+	p, err := h.Page(ctx, game, q)
+	return leaderboard.TopPage{Page: p, Next: h.next}, err
+}
+
+// next is the cursor of a page of the first n entries.
+func (h *hall) next(n int) (cursor string) {
+	h.set(func() {
+		if n < h.size {
+			cursor = fmt.Sprint("behind-", n)
+		}
+	})
+	return cursor
 }
 
 func (h *hall) Standing(ctx context.Context, _ string, q leaderboard.StandingQuery) (leaderboard.Standing, error) {

@@ -2,42 +2,55 @@ package display
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"hash/maphash"
 	"sync"
 
 	"laststand/internal/leaderboard"
-	"laststand/internal/protocol"
 )
 
-// feed is one watched board.
+// mostFrames bounds the frames that a feed keeps for watchers of the same limit. A
+// frame of a further limit is made for each watcher.
+const mostFrames = 16
+
+// feed is one watched board, read with the largest limit of its watchers.
 type feed struct {
 	feeds *feeds
-	key   pageKey
-	held  int // guarded by feeds.mu
+	key   pageKey // its limit is 0
+	held  int     // guarded by feeds.mu
 
 	mu       sync.Mutex
-	tag      string // of what frame holds; both empty until the board was ready
-	frame    []byte
+	top      *top          // nil until the board was ready
+	frames   map[int]frame // cut from top, by limit
 	watchers map[*watcher]struct{}
 }
 
 // watcher is one session's watch of a feed. Its fields are guarded by feed.mu.
 type watcher struct {
-	push func(frame []byte)
-	tag  string // of what it was pushed last
-	rest bool   // it was pushed within this second
+	push  func(frame []byte)
+	limit int
+	seen  uint64 // what it was pushed last, see frame.sum; 0: nothing
+	rest  bool   // it was pushed within this second
 }
 
-// first reads the board unless it has been. One that is not ready is no error.
-func (f *feed) first(ctx context.Context) error {
+// frame is a push. Equal sums mean equal bytes.
+type frame struct {
+	bytes []byte
+	sum   uint64
+}
+
+var frameSeed = maphash.MakeSeed()
+
+// first reads the board unless enough of it is known. One that is not ready is no
+// error.
+func (f *feed) first(ctx context.Context, limit int) error {
 	f.mu.Lock()
-	known := f.frame != nil
+	known := f.top.covers(limit)
 	f.mu.Unlock()
 	if known {
 		return nil
 	}
-	shown, err := f.feeds.read(ctx, f.key)
+	top, err := f.feeds.read(ctx, f.key, limit)
 	if errors.Is(err, leaderboard.ErrNotReady) {
 		return nil
 	}
@@ -46,17 +59,17 @@ func (f *feed) first(ctx context.Context) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.frame == nil {
-		f.Show(shown)
+	if !f.top.covers(limit) {
+		f.show(top)
 	}
 	return nil
 }
 
 // join has the board pushed from now on.
-func (f *feed) join(push func([]byte)) *watcher {
+func (f *feed) join(limit int, push func([]byte)) *watcher {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	w := &watcher{push: push}
+	w := &watcher{push: push, limit: limit}
 	f.watchers[w] = struct{}{}
 	f.tell(w)
 	return w
@@ -68,21 +81,31 @@ func (f *feed) leave(w *watcher) {
 	delete(f.watchers, w)
 }
 
-// look reads the board and pushes it to all who have not seen it so. What
-// cannot be read now is at the next look.
+// largest is the largest limit of the watchers, 0 without any.
+func (f *feed) largest() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	most := 0
+	for w := range f.watchers {
+		most = max(most, w.limit)
+	}
+	return most
+}
+
+// look reads the board and pushes it to each watcher that has not seen it so.
+// What cannot be read now is read at the next look.
 func (f *feed) look(ctx context.Context) {
-	if ctx.Err() != nil {
+	limit := f.largest()
+	if ctx.Err() != nil || limit == 0 {
 		return
 	}
-	shown, err := f.feeds.read(ctx, f.key)
+	top, err := f.feeds.read(ctx, f.key, limit)
 	if err != nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if shown.Tag != f.tag {
-		f.Show(shown)
-	}
+	f.show(top)
 	for w := range f.watchers {
 		if w.rest {
 			w.rest = false
@@ -93,18 +116,35 @@ func (f *feed) look(ctx context.Context) {
 	}
 }
 
-// show encodes what is pushed. The caller holds mu.
-func (f *feed) Show(shown Shown) {
-	f.tag, f.frame = shown.Tag, protocol.EncodePush(protocol.TypeBoard, json.RawMessage(shown.JSON))
+// show makes a reading the one that is pushed. The caller holds mu.
+func (f *feed) show(t *top) {
+	f.top, f.frames = t, make(map[int]frame)
 }
 
-// tell pushes the board to a watcher that has not seen it so. The caller holds
-// mu.
+// tell pushes the board to a watcher that has not seen it so. One that came while
+// less was read waits for the next look. The caller holds mu.
 func (f *feed) tell(w *watcher) {
-	if w.tag == f.tag {
+	if !f.top.covers(w.limit) {
 		return
 	}
-	w.tag, w.rest = f.tag, true
-	w.push(f.frame)
+	cut := f.frame(w.limit)
+	if w.seen == cut.sum {
+		return
+	}
+	w.seen, w.rest = cut.sum, true
+	w.push(cut.bytes)
 	f.feeds.metrics.pushes.Inc()
+}
+
+// frame is the push with a limit. The caller holds mu.
+func (f *feed) frame(limit int) frame {
+	if kept, ok := f.frames[limit]; ok {
+		return kept
+	}
+	made := frame{bytes: f.top.frame(limit)}
+	made.sum = maphash.Bytes(frameSeed, made.bytes)
+	if len(f.frames) < mostFrames {
+		f.frames[limit] = made
+	}
+	return made
 }

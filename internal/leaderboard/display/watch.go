@@ -2,7 +2,6 @@ package display
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -14,30 +13,24 @@ import (
 const (
 	// pushEvery is how often a watched board is read.
 	pushEvery = time.Second
-	// mostFeeds bounds the different boards and limits watched at a node.
-	mostFeeds = 512
 	// readsAtOnce bounds the reads of watched boards under way.
 	readsAtOnce = 16
 )
-
-// ErrTooManyWatched refuses to watch one more different board at a node.
-var ErrTooManyWatched = errors.New("too many different boards are watched here")
 
 // Watch pushes the top of a board, as Page answers it, as a `board` frame: at
 // once, and from then on when it has changed, at most once a second. One that
 // is not ready comes when it is. Push must not block; once leave has returned
 // it is called no more. Leave may be called again.
 func (d *Display) Watch(ctx context.Context, game string, q leaderboard.Query, push func(frame []byte)) (leave func(), err error) {
-	top := leaderboard.Query{Window: q.Window, Order: q.Order, Kind: q.Kind, Limit: q.Limit}
-	f, err := d.feeds.hold(keyOf(game, top))
-	if err != nil {
-		return nil, err
-	}
-	if err := f.first(ctx); err != nil {
+	key := keyOf(game, leaderboard.Query{Window: q.Window, Order: q.Order, Kind: q.Kind, Limit: q.Limit})
+	limit := key.limit
+	key.limit = 0
+	f := d.feeds.hold(key)
+	if err := f.first(ctx, limit); err != nil {
 		d.feeds.letGo(f)
 		return nil, err
 	}
-	w := f.join(push)
+	w := f.join(limit, push)
 	d.metrics.watches.Inc()
 	return sync.OnceFunc(func() {
 		d.metrics.watches.Dec()
@@ -46,38 +39,31 @@ func (d *Display) Watch(ctx context.Context, game string, q leaderboard.Query, p
 	}), nil
 }
 
-// top reads what is pushed of a board.
-func (d *Display) top(ctx context.Context, of pageKey) (Shown, error) {
-	return d.Page(ctx, of.game, leaderboard.Query{Window: of.window, Order: of.order, Kind: of.kind, Limit: of.limit})
-}
-
-// feeds are the boards watched at a node, those only.
+// feeds are the boards watched at a node, those only: one for each window, order
+// and kind that a game has, whatever the limits of its watchers.
 type feeds struct {
-	read    func(context.Context, pageKey) (Shown, error)
+	read    func(ctx context.Context, of pageKey, limit int) (*top, error)
 	metrics *metrics
 
 	mu   sync.Mutex
 	open map[pageKey]*feed
 }
 
-func newFeeds(read func(context.Context, pageKey) (Shown, error), m *metrics) *feeds {
+func newFeeds(read func(context.Context, pageKey, int) (*top, error), m *metrics) *feeds {
 	return &feeds{read: read, metrics: m, open: make(map[pageKey]*feed)}
 }
 
 // hold gives the feed of a board, which stays open until it is let go as often.
-func (fs *feeds) hold(key pageKey) (*feed, error) {
+func (fs *feeds) hold(key pageKey) *feed {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	f := fs.open[key]
 	if f == nil {
-		if len(fs.open) >= mostFeeds {
-			return nil, ErrTooManyWatched
-		}
 		f = &feed{feeds: fs, key: key, watchers: make(map[*watcher]struct{})}
 		fs.open[key] = f
 	}
 	f.held++
-	return f, nil
+	return f
 }
 
 func (fs *feeds) letGo(f *feed) {

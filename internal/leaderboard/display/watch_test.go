@@ -193,11 +193,4 @@ func TestWhatCannotBeWatched(t *testing.T) {
 	if len(d.feeds.open) != 0 {
 		t.Errorf("%d feeds are left", len(d.feeds.open))
 	}
-	for i := range mostFeeds {
-		watching(t, d, leaderboard.Query{Window: leaderboard.Window(fmt.Sprint(i))})
-	}
-	watching(t, d, leaderboard.Query{Window: "0"})
-	if _, err := d.Watch(t.Context(), "demo", leaderboard.Query{Window: "more"}, nil); !errors.Is(err, ErrTooManyWatched) {
-		t.Errorf("%v instead of %v", err, ErrTooManyWatched)
-	}
 }
