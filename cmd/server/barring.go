@@ -108,6 +108,24 @@ func (b barring) Erase(ctx context.Context, game, player string) error {
 	return err
 }
 
+// RotateDevice implements httpapi.Accounts.
+func (b barring) RotateDevice(ctx context.Context, c identity.DeviceChange) error {
+	return b.identity.RotateDevice(ctx, c)
+}
+
+// ResetDevice implements ops.Bars.
+func (b barring) ResetDevice(ctx context.Context, game, id string) (player, device string, err error) {
+	return b.identity.ResetDevice(ctx, game, id)
+}
+
+// Untie implements ops.Bars.
+func (b barring) Untie(ctx context.Context, game, id string) (account string, err error) {
+	if account, err = b.Ledger.Untie(ctx, game, id); err == nil {
+		b.spread(ctx)
+	}
+	return account, err
+}
+
 // PlayerNamed implements ops.Bars. Lists of words do not matter: who is called by
 // what none may hold any more can be found by it.
 func (b barring) PlayerNamed(ctx context.Context, game, name string) (identity.Player, error) {

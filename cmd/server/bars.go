@@ -48,7 +48,7 @@ func (b barsOf) path(rest string) string { return pathOf(b.Game, rest) }
 
 type barsList struct {
 	barsOf
-	Kind string `enum:"ban,token,subject,erased,tied,all" default:"all" placeholder:"all" help:"ban, token, subject, erased, tied or all."`
+	Kind string `enum:"ban,token,subject,erased,tied,untied,all" default:"all" placeholder:"all" help:"ban, token, subject, erased, tied, untied or all."`
 }
 
 // Help implements kong's help provider.
@@ -120,14 +120,15 @@ type barsRevoke struct {
 	barsOf
 	TokenID string        `name:"token-id" placeholder:"JTI" help:"One token, by its jti."`
 	Subject string        `placeholder:"ID" help:"All tokens of a sub that have been issued."`
-	Before  time.Time     `placeholder:"TIME" help:"Of the subject only those issued before (RFC 3339; default: now)."`
+	Before  time.Time     `placeholder:"TIME" help:"Of the subject only those issued before (RFC 3339; default: 30 s from now, so that a clock that is ahead does not matter)."`
 	Reason  string        `required:"" placeholder:"TEXT" help:"Why; it is kept."`
 	For     time.Duration `placeholder:"TIME" help:"For how long: until the tokens have expired is enough (default: for good)."`
 }
 
 // Help implements kong's help provider.
 func (*barsRevoke) Help() string {
-	return "Connections that began with such a token are closed with 4401; seats stay, and a new token leads back to them.\n\n" +
+	return "Connections that began with such a token are closed with 4401; seats stay, and a new token leads back to them. " +
+		"A guest's device is detached with its tokens: give it a new one by server players reset-device.\n\n" +
 		"Example: server bars revoke --game demo --subject p_42 --reason 'a lost phone'\n" +
 		"         server bars revoke --admins --subject ops --reason 'a lost laptop'"
 }

@@ -102,7 +102,14 @@ func TestBarsReachAllNodes(t *testing.T) {
 	if status, _ := said(t, "PUT", there.url+"/v1/games/demo/players/me/nickname", back.Token, map[string]string{"nickname": "Ada"}); status != http.StatusUnauthorized {
 		t.Errorf("the revoked token: %d", status)
 	}
-	guestOf(t, there.url, device) // with a new token
+	if next := guestOf(t, there.url, device); next.ID == back.ID {
+		t.Error("the device of the revoked got a new token")
+	}
+	anew := strings.TrimSpace(operate("players", "reset-device", "--game=demo", "--player="+back.ID))
+	eventually(t, "the new device is the player's", func() bool {
+		status, made := said(t, "POST", there.url+"/v1/games/demo/guests", "", map[string]string{"device": anew})
+		return status == http.StatusOK && made["player_id"] == back.ID
+	})
 
 	const another = device + "-2"
 	back = guestOf(t, there.url, another)
@@ -118,6 +125,24 @@ func TestBarsReachAllNodes(t *testing.T) {
 	if code := closed(t, back.Player); code != protocol.CloseReplaced {
 		t.Errorf("the guest's connection was closed with %d", code)
 	}
+
+	operate("players", "untie", "--game=demo", "--player="+back.ID)
+	if code := closed(t, asAccount); code != protocol.CloseUnauthorized {
+		t.Errorf("the untied was closed with %d", code)
+	}
+	eventually(t, "the account is a player of its own", func() bool {
+		status, p := said(t, "GET", there.url+"/v1/games/demo/players/user:1", "", nil)
+		_, _ = said(t, "PUT", there.url+"/v1/games/demo/players/me/nickname", account, map[string]string{"nickname": "Solo"})
+		return status == http.StatusOK && p["nickname"] == "Solo"
+	})
+	if status, tied := said(t, "PUT", here.url+"/v1/games/demo/players/me/account", back.Token, map[string]string{"token": account}); status != http.StatusOK {
+		t.Fatalf("tied again: %d %v", status, tied)
+	}
+	eventually(t, "the account is the guest again", func() bool {
+		status, p := said(t, "PUT", there.url+"/v1/games/demo/players/me/nickname", account, map[string]string{"nickname": "Duo"})
+		return status == http.StatusOK && p["nickname"] == "Duo"
+	})
+	asAccount = connect(t, there.url, player.Guest{ID: back.ID, Token: account})
 
 	if status, _ := said(t, "DELETE", here.url+"/v1/games/demo/players/me", account, nil); status != http.StatusNoContent {
 		t.Fatalf("erasure: %d", status)

@@ -8,7 +8,9 @@ import (
 )
 
 type playersCmd struct {
-	Erase playersErase `cmd:"" help:"Erase a player."`
+	Erase       playersErase `cmd:"" help:"Erase a player."`
+	ResetDevice resetDevice  `cmd:"" help:"Give a guest a new device secret."`
+	Untie       playersUntie `cmd:"" help:"Untie a guest from its account."`
 }
 
 // Help implements kong's help provider.

@@ -44,3 +44,25 @@ func (a *api) putAccount(w http.ResponseWriter, r *request) error {
 	}
 	return answer(w, http.StatusOK, accountAnswer{claims.Subject, account})
 }
+
+type deviceBody struct {
+	Device    string `json:"device" need:"true"`
+	NewDevice string `json:"new_device" need:"true"`
+}
+
+// putDevice puts a new secret in place of the device's of the guest who asks.
+func (a *api) putDevice(w http.ResponseWriter, r *request) error {
+	claims, err := a.changer(r)
+	if err != nil {
+		return err
+	}
+	var body deviceBody
+	if err := readBodyUpTo(maxGuestBody, w, r.Request, &body); err != nil {
+		return err
+	}
+	change := identity.DeviceChange{Game: r.game, Player: claims.Subject, From: body.Device, To: body.NewDevice}
+	if err := a.Accounts.RotateDevice(r.Context(), change); err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, map[string]string{"player_id": claims.Subject})
+}

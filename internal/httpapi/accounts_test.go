@@ -72,3 +72,38 @@ func TestTying(t *testing.T) {
 		}
 	}
 }
+
+func TestRotatingADevice(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	rotate := send("PUT", demo+"/players/me/device", `{"device":"`+device+`","new_device":"`+device+`2"}`, "Authorization: Bearer account")
+	if rec := answerTo(t, New(configOf(w)), rotate); rec.Code != 200 || strings.TrimSpace(rec.Body.String()) != `{"player_id":"p_1"}` {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+	if want := (identity.DeviceChange{Game: "demo", Player: "p_1", From: device, To: device + "2"}); w.device != want {
+		t.Errorf("asked for %+v", w.device)
+	}
+	for fail, want := range map[error]protocol.Code{
+		identity.ErrWrongDevice: protocol.CodeForbidden,
+		identity.ErrBadDevice:   protocol.CodeBadRequest,
+		identity.ErrErased:      protocol.CodeUnauthorized,
+		errStore:                protocol.CodeUnavailable,
+	} {
+		rec := answerTo(t, New(configOf(&world{fail: fail})), rotate)
+		if p := problemIn(t, rec.Body.Bytes()); p.Code != want {
+			t.Errorf("%v: %d %s", fail, rec.Code, rec.Body)
+		}
+	}
+	for body, status := range map[string]int{
+		`{"device":"` + device + `"}`: 400,
+		`{"device":"` + device + `","new_device":"` + strings.Repeat("x", maxGuestBody) + `"}`: 413,
+	} {
+		if rec := answerTo(t, New(configOf(w)), send("PUT", demo+"/players/me/device", body, bearerGood)); rec.Code != status {
+			t.Errorf("%.60s: %d", body, rec.Code)
+		}
+	}
+	e := enter(t, Limits{Changes: twice("changes")})
+	e.passes(rotate, 200)
+	e.passes(rotate, 200)
+	e.refused(rotate, "changes", half)
+}

@@ -44,6 +44,8 @@ type Guests interface {
 type Accounts interface {
 	Erase(ctx context.Context, game, player string) error
 	Tie(ctx context.Context, t identity.Tying) (account string, err error)
+	// RotateDevice is identity.Registry's.
+	RotateDevice(ctx context.Context, c identity.DeviceChange) error
 }
 
 // Players gives what is public of players. Player returns identity.ErrNotFound

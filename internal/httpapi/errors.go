@@ -52,6 +52,7 @@ var outcomes = []struct {
 	{identity.ErrAccountTaken, protocol.CodeAccountTaken, ""},
 	{identity.ErrNotGuest, protocol.CodeAccountTaken, ""},
 	{identity.ErrNotPlayer, protocol.CodeForbidden, ""},
+	{identity.ErrWrongDevice, protocol.CodeForbidden, ""},
 	{identity.ErrBadDevice, protocol.CodeBadRequest, ""},
 	{identity.ErrNoGame, protocol.CodeNotFound, "there is no such game"},
 	{identity.ErrNotFound, protocol.CodeNotFound, "there is no such player"},

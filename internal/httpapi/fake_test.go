@@ -39,17 +39,18 @@ var errStore = errors.New("dial tcp 10.1.2.3:5432: secret")
 // world answers for everything behind the handler. Where fail is set all of it
 // answers that.
 type world struct {
-	fail  error
-	gone  map[string]bool       // who has been erased, by any id of theirs
-	tying identity.Tying        // the last one
-	guest identity.GuestRequest // the last one
-	who   identity.Asker        // of the last nickname
-	query leaderboard.Query     // the last one
-	arena arena.Creation        // the last one
-	code  string                // the last one looked at
-	empty bool                  // nobody has played
-	posts []json.RawMessage     // the last ones
-	asked any                   // of the durable queue, the last time
+	fail   error
+	gone   map[string]bool // who has been erased, by any id of theirs
+	tying  identity.Tying  // the last one
+	device identity.DeviceChange
+	guest  identity.GuestRequest // the last one
+	who    identity.Asker        // of the last nickname
+	query  leaderboard.Query     // the last one
+	arena  arena.Creation        // the last one
+	code   string                // the last one looked at
+	empty  bool                  // nobody has played
+	posts  []json.RawMessage     // the last ones
+	asked  any                   // of the durable queue, the last time
 }
 
 func (w *world) Verify(_ context.Context, token string) (identity.Claims, error) {
@@ -83,6 +84,11 @@ func (w *world) Erase(_ context.Context, _, player string) error {
 	if w.fail == nil {
 		w.gone = map[string]bool{player: true}
 	}
+	return w.fail
+}
+
+func (w *world) RotateDevice(_ context.Context, c identity.DeviceChange) error {
+	w.device = c
 	return w.fail
 }
 

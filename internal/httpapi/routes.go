@@ -39,6 +39,7 @@ func (a *api) routes() []route {
 		{"PUT", game + "/players/me/nickname", a.putNickname, nil},
 		{"DELETE", mePath, a.deleteMe, nil},
 		{"PUT", game + "/players/me/account", a.putAccount, nil},
+		{"PUT", game + "/players/me/device", a.putDevice, nil},
 		{"GET", game + "/players/{player}", a.getPlayer, nil},
 		{"GET", game + "/players/{player}/matches", a.getHistory, page},
 		{"GET", game + "/matches/{match}", a.getMatch, page},

@@ -10,18 +10,19 @@ import (
 // BarKind is what a bar keeps out.
 type BarKind string
 
-// The kinds of bars. The last two are not an operator's to set.
+// The kinds of bars. The last three are not an operator's to set.
 const (
 	BarBan     BarKind = "ban"     // a player or host, by id
 	BarToken   BarKind = "token"   // one token, by its jti
 	BarSubject BarKind = "subject" // all tokens of a subject that were issued before an instant
 	BarErased  BarKind = "erased"  // who has been a player
 	BarTied    BarKind = "tied"    // sessions of a subject that has become a guest's account
+	BarUntied  BarKind = "untied"  // sessions of a subject as the guest whose account it no longer is
 )
 
 // BarKinds are all kinds.
 func BarKinds() []BarKind {
-	return []BarKind{BarBan, BarToken, BarSubject, BarErased, BarTied}
+	return []BarKind{BarBan, BarToken, BarSubject, BarErased, BarTied, BarUntied}
 }
 
 // Bar keeps somebody out of a game, or tokens of admins, which are in none. Of a game, kind and id there is one.
@@ -95,6 +96,10 @@ type BarStore interface {
 // BarsKept is how long a store keeps a bar that has ended, so that nodes hear of
 // its end which were cut off; one that was for longer reads all bars.
 const BarsKept = 24 * time.Hour
+
+// SessionsEnd is how long sessions are looked for that a change of a player ends:
+// from the change on, and at each node from when it hears of it.
+const SessionsEnd = time.Minute
 
 // Erasure is how long an erased player's id is barred in the view of each node.
 // By then guests' tokens have expired; a longer one of an operator's is refused

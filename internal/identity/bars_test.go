@@ -86,7 +86,8 @@ func admitted(t *testing.T, r *Registry, c Claims) error {
 	return err
 }
 
-// A guest who is banned gets no token, one whose tokens are revoked a new one.
+// A guest who is banned gets no token, one whose tokens are revoked a new one for a
+// new device only.
 func TestGuestsWhoAreBarred(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -97,11 +98,17 @@ func TestGuestsWhoAreBarred(t *testing.T) {
 	}
 	id := first.Player.ID
 	s.bar(Bar{Kind: BarSubject, ID: id, IssuedBefore: wholeSecond(start)})
+	s.detach(game, id)
 	refresh(t, r)
 	if _, err := r.Verify(t.Context(), first.Token); !errors.Is(err, ErrTokenRevoked) {
 		t.Errorf("a revoked token: %v", err)
 	}
-	again, err := r.Guest(t.Context(), ask("Ada"))
+	_, fresh, err := r.ResetDevice(t.Context(), game, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	anew := GuestRequest{Game: game, Device: fresh}
+	again, err := r.Guest(t.Context(), anew)
 	if err != nil || again.Player.ID != id {
 		t.Fatalf("%+v, %v", again, err)
 	}
@@ -110,7 +117,7 @@ func TestGuestsWhoAreBarred(t *testing.T) {
 	}
 	s.bar(Bar{Kind: BarBan, ID: id, Reason: "two accounts", EndsAt: start + 1})
 	refresh(t, r)
-	if _, err := r.Guest(t.Context(), ask("Ada")); !errors.Is(err, ErrBanned) {
+	if _, err := r.Guest(t.Context(), anew); !errors.Is(err, ErrBanned) {
 		t.Errorf("a banned guest: %v", err)
 	}
 	if n := testutil.ToFloat64(r.refused.WithLabelValues("banned")); n != 1 {

@@ -91,6 +91,11 @@ func (b *Bars) player(c Claims, id string) error {
 	if _, tied := b.bar(barKey{c.Game, BarTied, id}, now); tied {
 		return ErrTokenRevoked
 	}
+	if c.Subject != id {
+		if _, untied := b.bar(barKey{c.Game, BarUntied, c.Subject}, now); untied {
+			return ErrTokenRevoked
+		}
+	}
 	return b.subject(c, id, now)
 }
 

@@ -39,6 +39,8 @@ var (
 	ErrOldRules      = errors.New("the names of the ledger are spelt by newer rules than this program's")
 	ErrNoGame        = errors.New("no such game")
 	ErrBadDevice     = errors.New("device must be 22 to 64 random characters of A-Z a-z 0-9 _ -")
+	ErrWrongDevice   = errors.New("device is not the secret of this player")
+	ErrNoAccount     = errors.New("the player is tied to no account")
 	ErrNotPlayer     = errors.New("only a player can do this: the token is of another role")
 	ErrCannotSign    = errors.New("the game's keys only verify")
 	ErrBanned        = errors.New("banned from this game by its operator")

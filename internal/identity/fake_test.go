@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -214,6 +215,32 @@ func (s *store) Guest(_ context.Context, game, hash string) (Player, error) {
 		return s.players[[2]string{game, id}], nil
 	}
 	return Player{}, ErrNotFound
+}
+
+func (s *store) RotateDevice(_ context.Context, game, player, from, to string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.devices[[2]string{game, from}] != player {
+		return ErrWrongDevice
+	}
+	delete(s.devices, [2]string{game, from})
+	s.devices[[2]string{game, to}] = player
+	return nil
+}
+
+func (s *store) ResetDevice(_ context.Context, game, id, hash string) (string, error) {
+	s.detach(game, id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.devices[[2]string{game, hash}] = id
+	return id, nil
+}
+
+// detach has no device speak for a player any more.
+func (s *store) detach(game, player string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.devices, func(key [2]string, id string) bool { return key[0] == game && id == player })
 }
 
 func (s *store) Rename(_ context.Context, game, id, nickname, skeleton string) error {

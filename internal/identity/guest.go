@@ -2,10 +2,9 @@ package identity
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"strings"
+
+	"laststand/internal/protocol"
 )
 
 // GuestRequest asks for the player of a device.
@@ -50,16 +49,34 @@ func (r *Registry) Guest(ctx context.Context, q GuestRequest) (Guest, error) {
 	if _, err := r.keys.now().signing(q.Game, r.now()); err != nil {
 		return Guest{}, err
 	}
-	p, created, err := r.guest(ctx, q)
+	p, created, issuedFrom, err := r.guestNow(ctx, q)
 	if err != nil {
 		return Guest{}, err
 	}
-	c := Claims{Subject: p.ID, Game: p.Game, Role: RolePlayer, IssuedAt: max(r.now(), r.Bars.issuedFrom(p.Game, p.ID))}
+	if wait := issuedFrom - r.now() - Leeway.Milliseconds(); wait > 0 { // whole seconds: less than one
+		return Guest{}, protocol.RetryAfter(protocol.CodeUnavailable, wait, "the player's tokens were revoked just now; try again in a second")
+	}
+	c := Claims{Subject: p.ID, Game: p.Game, Role: RolePlayer, IssuedAt: max(r.now(), issuedFrom)}
 	if err := r.counted(r.Bars.player(c, p.ID)); err != nil {
 		return Guest{}, err
 	}
 	token, expiresAt, err := r.Mint(c, r.guestTTL(p.Game))
 	return Guest{Player: p, Token: token, ExpiresAt: expiresAt, New: created}, err
+}
+
+// guestNow is guest, with the first instant at which a token of the player can be
+// issued that is not revoked. A revocation takes the device from its player: where
+// this node knows of one the device is looked up again, as it may have been found
+// before.
+func (r *Registry) guestNow(ctx context.Context, q GuestRequest) (p Player, created bool, issuedFrom int64, err error) {
+	for found := ""; ; found = p.ID {
+		p, created, err = r.guest(ctx, q)
+		from := r.Bars.issuedFrom(p.Game, p.ID)
+		if err != nil || created || from == 0 || p.ID == found && from == issuedFrom {
+			return p, created, from, err
+		}
+		issuedFrom = from
+	}
 }
 
 func (r *Registry) guest(ctx context.Context, q GuestRequest) (_ Player, created bool, err error) {
@@ -104,18 +121,4 @@ func (r *Registry) guestNamed(ctx context.Context, q GuestRequest, fresh NewPlay
 		err = r.taken(ctx, q.Game, wanted, who, reasonTaken)
 	}
 	return p, created, err
-}
-
-func validDevice(s string) bool {
-	return len(s) >= 22 && len(s) <= 64 && !strings.ContainsFunc(s, func(c rune) bool {
-		return !isAlphanumeric(c) && c != '_' && c != '-'
-	})
-}
-
-// hashDevice keeps secrets out of the ledger. They are random and long, so a
-// plain hash does; the game is hashed in, so that equal secrets of two games
-// have nothing in common.
-func hashDevice(game, device string) string {
-	sum := sha256.Sum256([]byte("laststand device\x00" + game + "\x00" + device))
-	return hex.EncodeToString(sum[:])
 }

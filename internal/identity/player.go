@@ -50,14 +50,25 @@ type Accounts interface {
 	// for an account that has been erased. A player that the
 	// account has been, without results, is no more then.
 	Tie(ctx context.Context, game, guest, account string) error
+	// Untie has the account of a guest, named by the id of either, speak for nobody:
+	// ErrNoAccount.
+	Untie(ctx context.Context, game, id string) (account string, err error)
 	// Erase has a player be no more, and all that speaks for it: ErrNotFound.
 	Erase(ctx context.Context, game, player string) error
 }
 
-// Devices finds guests.
+// Devices keeps by which secrets guests are known. Who has its tokens revoked has
+// no device any more.
 type Devices interface {
 	// Guest gives the player of a device, or ErrNotFound.
 	Guest(ctx context.Context, game, deviceHash string) (Player, error)
+	// RotateDevice puts a device in place of another of a player, again and again:
+	// ErrWrongDevice where the player has neither, ErrBadDevice where the new one is
+	// another's.
+	RotateDevice(ctx context.Context, game, player, from, to string) error
+	// ResetDevice gives a guest, named by its id or its account's, a device in place
+	// of any other: ErrNotFound, ErrNotGuest.
+	ResetDevice(ctx context.Context, game, id, deviceHash string) (player string, err error)
 }
 
 // Names keeps the nicknames that players claim by their skeletons: it alone

@@ -109,10 +109,23 @@ func (t tying) run(ctx context.Context) error {
 		return err
 	case raced:
 		return t.run(ctx) // once: it is known now
-	case !was:
-		return nil
+	}
+	if err := t.again(ctx); err != nil || !was {
+		return err
 	}
 	return t.retire(ctx)
+}
+
+// again ends what keeps out an account that was untied a moment ago.
+func (t tying) again(ctx context.Context) error {
+	done, err := t.tx.ExecContext(ctx, endBar, t.game, string(identity.BarUntied), t.account, t.at, "", t.seq)
+	if err != nil {
+		return err
+	}
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		return err
+	}
+	return t.next(ctx, t.ledger)
 }
 
 // claim has the account speak for the guest. Raced: a player of that id has been

@@ -112,8 +112,8 @@ func (c *change) save(ctx context.Context, b identity.Bar) error {
 
 // SetBar bars a player, a token or a subject's tokens, in place of a former bar of
 // that kind and id. A guest and its account are barred both, whichever is named;
-// what it gives is the bar of the player. Tokens of a subject are those issued up
-// to now unless an instant is given.
+// what it gives is the bar of the player. Tokens of a subject are all that are
+// taken now unless an instant is given; the device of a guest is detached with them.
 func (l *Ledger) SetBar(ctx context.Context, b identity.Bar) (identity.Bar, error) {
 	err := l.changing(ctx, func(c *change) error {
 		if b.Kind == identity.BarSubject {
@@ -121,6 +121,11 @@ func (l *Ledger) SetBar(ctx context.Context, b identity.Bar) (identity.Bar, erro
 		}
 		return c.each(ctx, l, b, func(id string) error {
 			b.ID, b.At, b.Seq = id, c.at, c.seq
+			if b.Kind == identity.BarSubject {
+				if _, err := c.tx.ExecContext(ctx, detachDevice, b.Game, id); err != nil {
+					return err
+				}
+			}
 			return c.save(ctx, b)
 		})
 	})
@@ -130,11 +135,11 @@ func (l *Ledger) SetBar(ctx context.Context, b identity.Bar) (identity.Bar, erro
 	return b, nil
 }
 
-// wholeSecond is an instant, or now, or the second that begins next: tokens are
-// issued at whole ones.
+// wholeSecond is an instant, or by default one that is after the issue of every token
+// that is taken now, or the second that begins next: tokens are issued at whole ones.
 func wholeSecond(at, now int64) int64 {
 	if at == 0 {
-		at = now + 1
+		at = now + identity.Leeway.Milliseconds() + 1
 	}
 	return (at + 999) / 1000 * 1000
 }

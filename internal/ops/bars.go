@@ -19,6 +19,12 @@ type Bars interface {
 	BarsOf(ctx context.Context, game string, kind identity.BarKind, before int64, limit int) ([]identity.Bar, error)
 	// Erase has a player be no more; identity.ErrNotFound.
 	Erase(ctx context.Context, game, player string) error
+	// ResetDevice gives a guest, named by its id or its account's, a new device:
+	// identity.ErrNotFound, ErrNotGuest.
+	ResetDevice(ctx context.Context, game, id string) (player, device string, err error)
+	// Untie has the account of a guest, named by the id of either, speak for nobody:
+	// identity.ErrNoAccount.
+	Untie(ctx context.Context, game, id string) (account string, err error)
 	// PlayerNamed finds who holds a nickname, as far as people can tell it from
 	// others: identity.ErrNotFound, nickname.ErrInvalid.
 	PlayerNamed(ctx context.Context, game, name string) (identity.Player, error)

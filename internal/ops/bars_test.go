@@ -61,6 +61,20 @@ func (r *registrar) Erase(_ context.Context, game, player string) error {
 	return r.fail
 }
 
+func (r *registrar) ResetDevice(_ context.Context, _, id string) (player, device string, err error) {
+	if id == "op:1" {
+		return "", "", identity.ErrNotGuest
+	}
+	return id, "new-device-of-" + id, r.fail
+}
+
+func (r *registrar) Untie(_ context.Context, _, id string) (string, error) {
+	if id == "p_9" {
+		return "", identity.ErrNoAccount
+	}
+	return "op:1", r.fail
+}
+
 func (r *registrar) PlayerNamed(_ context.Context, _, name string) (identity.Player, error) {
 	switch name {
 	case "":
@@ -122,6 +136,10 @@ func TestBarsAreSetListedAndLifted(t *testing.T) {
 		{"GET", "/admin/v1/games/demo/players?nickname=ada", "", 200, `{"player_id":"p_1","nickname":"Ada"}`},
 		{"GET", "/admin/v1/games/demo/players?nickname=eve", "", 404, "no such player"},
 		{"GET", "/admin/v1/games/demo/players", "", 400, "nickname"},
+		{"POST", "/admin/v1/games/demo/players/p_1/device", "", 201, `{"player_id":"p_1","device":"new-device-of-p_1"}`},
+		{"POST", "/admin/v1/games/demo/players/op:1/device", "", 409, "only a guest"},
+		{"DELETE", "/admin/v1/games/demo/players/p_1/account", "", 200, `{"account":"op:1"}`},
+		{"DELETE", "/admin/v1/games/demo/players/p_9/account", "", 404, "no account"},
 		{"DELETE", "/admin/v1/games/demo/players/p_1", "", 204, ""},
 		{"DELETE", "/admin/v1/games/demo/players/p_9", "", 404, "no such player"},
 	} {

@@ -33,3 +33,37 @@ func (a *api) deletePlayer(w http.ResponseWriter, r *request) error {
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
+
+// newDevice is the only time that a device's secret is shown.
+type newDevice struct {
+	PlayerID string `json:"player_id"`
+	Device   string `json:"device"`
+}
+
+// resetDevice detaches a guest's device and gives it a new one.
+func (a *api) resetDevice(w http.ResponseWriter, r *request) error {
+	ctx, cancel := r.within()
+	defer cancel()
+	player, device, err := a.Bars.ResetDevice(ctx, r.game, r.PathValue("player"))
+	if err != nil {
+		return err
+	}
+	a.Logger.InfoContext(ctx, "device reset", "game", r.game, "player", player, "by", r.by)
+	return answer(w, http.StatusCreated, newDevice{player, device})
+}
+
+type untied struct {
+	Account string `json:"account"`
+}
+
+// untiePlayer has the account of a guest speak for it no longer.
+func (a *api) untiePlayer(w http.ResponseWriter, r *request) error {
+	ctx, cancel := r.within()
+	defer cancel()
+	account, err := a.Bars.Untie(ctx, r.game, r.PathValue("player"))
+	if err != nil {
+		return err
+	}
+	a.Logger.InfoContext(ctx, "account untied", "game", r.game, "account", account, "by", r.by)
+	return answer(w, http.StatusOK, untied{account})
+}

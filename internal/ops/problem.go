@@ -73,6 +73,8 @@ var outcomes = []struct {
 	{identity.ErrBadBar, protocol.CodeBadRequest, 0},
 	{identity.ErrNoBar, protocol.CodeNotFound, 0},
 	{identity.ErrNotFound, protocol.CodeNotFound, 0},
+	{identity.ErrNoAccount, protocol.CodeNotFound, 0},
+	{identity.ErrNotGuest, protocol.CodeBadRequest, http.StatusConflict},
 	{nickname.ErrInvalid, protocol.CodeBadRequest, 0},
 	{identity.ErrNoKey, protocol.CodeNotFound, 0},
 	{identity.ErrKeyInUse, protocol.CodeBadRequest, http.StatusConflict},

@@ -49,6 +49,8 @@ func (a *api) routes() []route {
 		{"DELETE", "/admin/v1/bars/{kind}/{id}", a.deleteBar, nil},
 		{"GET", game + "/players", a.findPlayer, []string{"nickname"}},
 		{"DELETE", game + "/players/{player}", a.deletePlayer, nil},
+		{"POST", game + "/players/{player}/device", a.resetDevice, nil},
+		{"DELETE", game + "/players/{player}/account", a.untiePlayer, nil},
 		{"GET", game + "/keys", a.getKeys, nil},
 		{"POST", game + "/keys/rotate", a.rotateKey, nil},
 		{"DELETE", game + "/keys/{key}", a.retireKey, nil},

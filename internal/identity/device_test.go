@@ -1,0 +1,115 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"laststand/internal/protocol"
+)
+
+// Secrets that are no devices do not reach the store.
+func TestRotationChecksDevices(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r := registryOf(t, s)
+	g, err := r.Guest(t.Context(), ask("Ada"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		from, to string
+		want     error
+	}{
+		"an old one too short": {device[:21], device + "2", ErrBadDevice},
+		"a new one too short":  {device, device[:21], ErrBadDevice},
+		"the same":             {device, device, ErrBadDevice},
+		"another's":            {device + "9", device + "2", ErrWrongDevice},
+	} {
+		if err := r.RotateDevice(t.Context(), DeviceChange{game, g.Player.ID, c.from, c.to}); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := r.RotateDevice(t.Context(), DeviceChange{game, g.Player.ID, device, device + "2"}); err != nil {
+		t.Fatal(err)
+	}
+	again, err := r.Guest(t.Context(), GuestRequest{Game: game, Device: device + "2"})
+	if err != nil || again.New || again.Player.ID != g.Player.ID {
+		t.Errorf("the new device: %+v, %v", again, err)
+	}
+	if stranger, err := r.Guest(t.Context(), GuestRequest{Game: game, Device: device}); err != nil || !stranger.New {
+		t.Errorf("the old device: %+v, %v", stranger, err)
+	}
+}
+
+// A token that is asked for while its player's tokens are revoked is not dated
+// after that, where the device was found before.
+func TestRevocationRacesAGuest(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r := registryOf(t, s)
+	first, err := r.Guest(t.Context(), ask("Ada"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := first.Player.ID
+	r.Devices = &raced{s, func() {
+		s.bar(Bar{Kind: BarSubject, ID: id, IssuedBefore: wholeSecond(start)})
+		s.detach(game, id)
+		refresh(t, r)
+	}}
+	if late, err := r.Guest(t.Context(), GuestRequest{Game: game, Device: device}); err != nil || late.Player.ID == id || !late.New {
+		t.Errorf("%+v, %v; want a new player", late, err)
+	}
+}
+
+// raced is a store in which something happens after a device was found once.
+type raced struct {
+	*store
+	then func()
+}
+
+func (d *raced) Guest(ctx context.Context, game, hash string) (Player, error) {
+	p, err := d.store.Guest(ctx, game, hash)
+	if then := d.then; then != nil {
+		d.then = nil
+		then()
+	}
+	return p, err
+}
+
+// After a revocation that reaches further than tokens may be ahead a new one waits.
+func TestGuestsWaitForTheEndOfARevocation(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r := registryOf(t, s)
+	first, err := r.Guest(t.Context(), ask("Ada"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.bar(Bar{Kind: BarSubject, ID: first.Player.ID, IssuedBefore: start + Leeway.Milliseconds() + 700})
+	refresh(t, r)
+	_, err = r.Guest(t.Context(), ask("Ada"))
+	if soon, ok := errors.AsType[*protocol.Error](err); !ok || soon.Code != protocol.CodeUnavailable || soon.RetryAfterMS != 700 {
+		t.Errorf("too early: %v", err)
+	}
+}
+
+// A subject that has been untied is no longer the guest in any session, but itself.
+func TestUntiedSessionsEnd(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r := registryOf(t, s)
+	s.bar(Bar{Kind: BarUntied, ID: "op:1", EndsAt: start + 1})
+	refresh(t, r)
+	account := Claims{Subject: "op:1", Game: game, Role: RolePlayer, Key: s.keys[game][0].ID}
+	for id, want := range map[string]error{"p_1": ErrTokenRevoked, "op:1": nil} {
+		if err := r.Stands(account, id); !errors.Is(err, want) {
+			t.Errorf("the account as %s: %v, want %v", id, err, want)
+		}
+	}
+	account.Subject = "p_1"
+	if err := r.Stands(account, "p_1"); err != nil {
+		t.Errorf("the guest: %v", err)
+	}
+}

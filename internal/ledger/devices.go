@@ -1,0 +1,92 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"laststand/internal/identity"
+)
+
+const (
+	rotateDevice = `UPDATE players SET device_hash = $4 WHERE game = $1 AND id = $2 AND device_hash = $3`
+	resetDevice  = `UPDATE players SET device_hash = $3 WHERE game = $1 AND id = $2`
+	detachDevice = `UPDATE players SET device_hash = NULL WHERE game = $1 AND id = $2`
+	deleteTied   = `DELETE FROM accounts WHERE game = $1 AND sub = $2 AND player = $3`
+)
+
+// RotateDevice implements identity.Devices.
+func (l *Ledger) RotateDevice(ctx context.Context, game, player, from, to string) error {
+	n, err := l.exec(ctx, rotateDevice, game, player, from, to)
+	switch {
+	case breaksUnique(err):
+		return errDeviceInUse
+	case err != nil:
+		return fmt.Errorf("ledger: rotate a device: %w", err)
+	case n > 0:
+		return nil
+	}
+	known, err := l.Guest(ctx, game, to) // the same call, whose answer was lost
+	switch {
+	case err == nil && known.ID == player:
+		return nil
+	case err == nil || errors.Is(err, identity.ErrNotFound):
+		return identity.ErrWrongDevice
+	}
+	return err
+}
+
+var errDeviceInUse = fmt.Errorf("%w: the new one is in use already; draw another", identity.ErrBadDevice)
+
+// ResetDevice implements identity.Devices.
+func (l *Ledger) ResetDevice(ctx context.Context, game, id, hash string) (player string, err error) {
+	err = l.changing(ctx, func(c *change) error {
+		speaks, found, err := accountIn(ctx, c.tx, game, id)
+		switch {
+		case err != nil:
+			return err
+		case found && speaks == id:
+			return fmt.Errorf("%w: it has no device", identity.ErrNotGuest)
+		}
+		if player = id; found {
+			player = speaks
+		}
+		done, err := c.tx.ExecContext(ctx, resetDevice, game, player, hash)
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err != nil || n > 0 {
+			return err
+		}
+		return identity.ErrNotFound
+	})
+	if err != nil {
+		return "", fmt.Errorf("ledger: reset a device: %w", err)
+	}
+	return player, nil
+}
+
+// Untie implements identity.Accounts.
+func (l *Ledger) Untie(ctx context.Context, game, id string) (account string, err error) {
+	err = l.changing(ctx, func(c *change) error {
+		speakers, err := c.speakers(ctx, game, id)
+		switch {
+		case err != nil:
+			return err
+		case len(speakers) < 2:
+			return identity.ErrNoAccount
+		}
+		account = speakers[0]
+		if _, err := c.tx.ExecContext(ctx, deleteTied, game, account, speakers[1]); err != nil {
+			return err
+		}
+		return c.save(ctx, identity.Bar{
+			Game: game, Kind: identity.BarUntied, ID: account, EndsAt: c.at + identity.SessionsEnd.Milliseconds(),
+			Reason: "untied from a guest", At: c.at, Seq: c.seq,
+		})
+	})
+	if err != nil {
+		return "", fmt.Errorf("ledger: untie: %w", err)
+	}
+	return account, nil
+}

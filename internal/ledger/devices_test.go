@@ -1,0 +1,157 @@
+package ledger
+
+import (
+	"errors"
+	"testing"
+
+	"laststand/internal/identity"
+	"laststand/internal/trial"
+)
+
+// ofDevice is whose a device is, "" for a stranger's.
+func ofDevice(t *testing.T, l *Ledger, device string) string {
+	t.Helper()
+	p, err := l.Guest(t.Context(), game, device)
+	if errors.Is(err, identity.ErrNotFound) {
+		return ""
+	}
+	return must(p, err)(t).ID
+}
+
+// A revocation, of a guest or of its account, takes the device from the guest.
+func TestRevokingDetachesTheDevice(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		for _, id := range []string{"p1", "p2", "p3"} {
+			addGuest(t, l, id)
+		}
+		if err := l.Tie(t.Context(), game, "p2", "account"); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"p1", "account", "nobody"} {
+			must(l.SetBar(t.Context(), identity.Bar{Game: game, Kind: identity.BarSubject, ID: id, Reason: "a lost phone"}))(t)
+		}
+		for device, want := range map[string]string{"device p1": "", "device p2": "", "device p3": "p3"} {
+			if got := ofDevice(t, l, device); got != want {
+				t.Errorf("%s is that of %q, want %q", device, got, want)
+			}
+		}
+		if id := subject(t, l, "account"); id != "p2" {
+			t.Errorf("the account speaks for %s", id)
+		}
+		must(l.SetBar(t.Context(), ban("p3")))(t)
+		if ofDevice(t, l, "device p3") != "p3" {
+			t.Error("a ban has detached the device")
+		}
+	})
+}
+
+func TestRotateDevice(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		addGuest(t, l, "p1")
+		addGuest(t, l, "p2")
+		addPlayer(t, l, "operators")
+		for i, step := range []struct {
+			player, from, to string
+			want             error
+		}{
+			{"p1", "device p1", "new", nil},
+			{"p1", "device p1", "new", nil}, // the answer was lost
+			{"p1", "device p1", "other", identity.ErrWrongDevice},
+			{"p1", "device p2", "other", identity.ErrWrongDevice},
+			{"p1", "new", "device p2", identity.ErrBadDevice},
+			{"p2", "x", "new", identity.ErrWrongDevice},
+			{"operators", "x", "other", identity.ErrWrongDevice},
+			{"nobody", "x", "other", identity.ErrWrongDevice},
+		} {
+			if err := l.RotateDevice(t.Context(), game, step.player, step.from, step.to); !errors.Is(err, step.want) {
+				t.Errorf("step %d: %v, want %v", i, err, step.want)
+			}
+		}
+		for device, want := range map[string]string{"device p1": "", "new": "p1", "device p2": "p2", "other": ""} {
+			if got := ofDevice(t, l, device); got != want {
+				t.Errorf("%s is that of %q, want %q", device, got, want)
+			}
+		}
+	})
+}
+
+func TestResetDevice(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		for _, id := range []string{"p1", "p2", "gone"} {
+			addGuest(t, l, id)
+		}
+		addPlayer(t, l, "operators")
+		if err := errors.Join(l.Tie(t.Context(), game, "p2", "account"), l.Erase(t.Context(), game, "gone")); err != nil {
+			t.Fatal(err)
+		}
+		must(l.SetBar(t.Context(), identity.Bar{Game: game, Kind: identity.BarSubject, ID: "p1", Reason: "a lost phone"}))(t)
+		for _, step := range []struct {
+			id, player string
+			want       error
+		}{
+			{"p1", "p1", nil},
+			{"account", "p2", nil},
+			{"operators", "", identity.ErrNotGuest},
+			{"nobody", "", identity.ErrNotFound},
+			{"gone", "", identity.ErrNotFound},
+		} {
+			player, err := l.ResetDevice(t.Context(), game, step.id, "new of "+step.id)
+			if player != step.player || !errors.Is(err, step.want) || ofDevice(t, l, "new of "+step.id) != step.player {
+				t.Errorf("%s: %q, %v; want %q, %v", step.id, player, err, step.player, step.want)
+			}
+		}
+		if got := ofDevice(t, l, "device p2"); got != "" {
+			t.Errorf("the former device is that of %q", got)
+		}
+	})
+}
+
+func TestUntie(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		addGuest(t, l, "p1")
+		addGuest(t, l, "p2")
+		addPlayer(t, l, "operators")
+		for _, by := range []string{"p1", "account"} {
+			if err := l.Tie(t.Context(), game, "p1", "account"); err != nil {
+				t.Fatal(err)
+			}
+			if account, err := l.Untie(t.Context(), game, by); account != "account" || err != nil {
+				t.Errorf("by %s: %q, %v", by, account, err)
+			}
+			bars := must(l.BarsOf(t.Context(), game, identity.BarUntied, 0, 10))(t)
+			if len(bars) != 1 || bars[0].ID != "account" || bars[0].EndsAt != bars[0].At+60_000 {
+				t.Errorf("untied: bars %+v", bars)
+			}
+			if a, p := subject(t, l, "account"), subject(t, l, "p1"); a != identity.ErrNotFound.Error() || p != "p1" {
+				t.Errorf("the account speaks for %s, the guest for %s", a, p)
+			}
+		}
+		for _, id := range []string{"p2", "operators", "nobody"} {
+			if _, err := l.Untie(t.Context(), game, id); !errors.Is(err, identity.ErrNoAccount) {
+				t.Errorf("%s: %v", id, err)
+			}
+		}
+		addPlayer(t, l, "account") // it has come meanwhile
+		if err := l.Tie(t.Context(), game, "p1", "account"); err != nil {
+			t.Fatal(err)
+		}
+		if bars := must(l.BarsOf(t.Context(), game, identity.BarUntied, 0, 10))(t); len(bars) > 0 {
+			t.Errorf("tied again: bars %+v", bars)
+		}
+		if subject(t, l, "operators") != "operators" {
+			t.Error("a player of the operator's is nobody")
+		}
+	})
+}
