@@ -47,7 +47,7 @@ func (n *node) wire(ctx context.Context) error {
 		return err
 	}
 	n.identity = identity.Open(identity.Config{
-		Tokens: tokens, Players: n.ledger, Devices: n.ledger, Names: n.ledger, Named: n.ledger, Bars: bars,
+		Tokens: tokens, Players: n.ledger, Devices: n.ledger, Names: n.ledger.Public(), Named: n.ledger, Bars: bars,
 		Epoch: n.ledger.Epoch(), Snapshots: n.config.nameSnapshots(), Logger: n.log, Registry: n.registry,
 		Words: words, Offers: redisnames.New(n.redis.Client),
 	})
@@ -97,9 +97,9 @@ func (n *node) wireBoards() {
 		Games: games, Ledger: n.ledger, Store: store, Now: n.now, Log: n.log, Registry: n.registry,
 	})
 	n.reader = leaderboard.NewReader(leaderboard.ReaderOptions{
-		Games: games, Source: store, Forms: store, Archive: leaderboard.NewArchive(n.ledger), Now: n.now,
+		Games: games, Source: store, Forms: store, Archive: leaderboard.NewArchive(n.ledger.Public()), Now: n.now,
 	})
-	n.display = display.New(display.Config{Reader: n.reader, Names: n.ledger, Now: n.now, Registry: n.registry})
+	n.display = display.New(display.Config{Reader: n.reader, Names: n.ledger.Public(), Now: n.now, Registry: n.registry})
 }
 
 func (n *node) wireMatches() {
@@ -199,7 +199,7 @@ func (n *node) wireEdges() {
 	n.standing = httpapi.NewStanding(func(c identity.Claims) error { return n.identity.Stands(c, c.Subject) })
 	front := eventq.NewFront(eventq.FrontConfig{Store: n.ledger, Bell: &n.bell, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{
-		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.barring(), Arenas: n.arenas, Players: n.ledger, History: n.ledger, Boards: n.display, Behaviours: n.reporting, Tasks: front,
+		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.barring(), Arenas: n.arenas, Players: n.ledger.Public(), History: n.ledger.Public(), Boards: n.display, Behaviours: n.reporting, Tasks: front,
 		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(), Origins: n.config.Origins,
 		Checks: map[string]func(context.Context) error{
 			"boards":   n.boards.Ready,

@@ -45,11 +45,19 @@ type Events interface {
 	Sealed(game, day string, at int64) []eventq.New
 }
 
-// Ledger is an open ledger.
+// Ledger is an open ledger, or its Public view.
 type Ledger struct {
+	*core
+	read *sql.DB // own, or public
+}
+
+// core is what a ledger shares with its Public view.
+type core struct {
 	dialect
-	write *sql.DB // SQLite: one connection, as it allows one writer
-	read  *sql.DB
+	write  *sql.DB // SQLite: one connection, as it allows one writer
+	own    *sql.DB // for reads that the node depends on
+	public *sql.DB // for reads that anybody may ask for
+
 	zones map[string]*time.Location
 	pairs map[string]int64
 	epoch string
@@ -101,12 +109,17 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 // who wait for others are refused.
 func (l *Ledger) Close() error {
 	l.arrivals.close()
-	err := l.read.Close()
-	if l.write != l.read {
+	err := errors.Join(l.own.Close(), l.public.Close())
+	if l.write != l.own {
 		err = errors.Join(err, l.write.Close())
 	}
 	return err
 }
+
+// Public is the same ledger for what anybody may ask for. Its reads have
+// connections of their own: however many wait for one, settlement, leaderboards,
+// logins and tasks do not. It needs no Close.
+func (l *Ledger) Public() *Ledger { return &Ledger{core: l.core, read: l.public} }
 
 // Ping asks the database for an answer.
 func (l *Ledger) Ping(ctx context.Context) error {

@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	postgresConns   = 16 // of one node
+	postgresConns   = 16 // of one node, for all but public reads
+	publicConns     = 8  // of one node, for public reads
 	connectPatience = 5 * time.Second
 
 	// stall is how long a transaction may stand still. A node that is stopped in the
@@ -83,18 +84,12 @@ func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
 		return nil, fmt.Errorf("ledger: database address: %w", err)
 	}
 	setting := fmt.Sprintf(byIndexes+"; SET idle_in_transaction_session_timeout = %d", cmp.Or(c.stall, stall).Milliseconds())
-	db := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, setting)
-		return err
-	}))
-	db.SetMaxOpenConns(postgresConns)
-	db.SetMaxIdleConns(postgresConns)
-	db.SetConnMaxIdleTime(10 * time.Minute)
+	db := postgresPool(config, setting, postgresConns)
 	if err := reach(ctx, db, config); err != nil {
 		db.Close()
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	return &Ledger{write: db, read: db, dialect: dialect{
+	return &Ledger{read: db, core: &core{write: db, own: db, public: postgresPool(config, setting, publicConns), dialect: dialect{
 		name:  goose.DialectPostgres,
 		clock: "CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT)",
 		// What waits for a lock must then see what was committed meanwhile.
@@ -113,7 +108,20 @@ func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
 		bulk:     func(in queries) bulk { return atOnce{in} },
 		lanes:    2,
 		connect:  func(ctx context.Context) (*pgx.Conn, error) { return pgx.ConnectConfig(ctx, listening(config)) },
-	}}, nil
+	}}}, nil
+}
+
+// postgresPool opens up to conns connections, when they are needed, and prepares
+// each with setting.
+func postgresPool(config *pgx.ConnConfig, setting string, conns int) *sql.DB {
+	db := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, setting)
+		return err
+	}))
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	db.SetConnMaxIdleTime(10 * time.Minute)
+	return db
 }
 
 // listening is of a connection on which hardly anything comes, and which is to

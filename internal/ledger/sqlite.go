@@ -20,7 +20,8 @@ const sqliteFile = "laststand.db"
 // reads.
 const sqliteMapped = "mmap_size(2147418112)"
 
-// sqliteReaders bounds the connections that read beside the one that writes.
+// sqliteReaders bounds the connections that read beside the one that writes, those
+// for the node's own reads and those for public ones each.
 const sqliteReaders = 4
 
 func openSQLite(_ context.Context, c Config) (*Ledger, error) {
@@ -32,11 +33,15 @@ func openSQLite(_ context.Context, c Config) (*Ledger, error) {
 		return nil, fmt.Errorf("ledger: cannot write the data folder %s: %w; make it writable or name another with --data", c.Dir, err)
 	}
 	write := sql.OpenDB(keeping{sqliteURL(path, "_txlock", "immediate")})
-	read := sql.OpenDB(keeping{sqliteURL(path, "_pragma", "query_only(1)", sqliteMapped)})
 	write.SetMaxOpenConns(1)
-	read.SetMaxOpenConns(sqliteReaders)
-	read.SetMaxIdleConns(sqliteReaders)
-	return &Ledger{write: write, read: read, dialect: dialect{
+	readers := func() *sql.DB {
+		db := sql.OpenDB(keeping{sqliteURL(path, "_pragma", "query_only(1)", sqliteMapped)})
+		db.SetMaxOpenConns(sqliteReaders)
+		db.SetMaxIdleConns(sqliteReaders)
+		return db
+	}
+	own := readers()
+	return &Ledger{read: own, core: &core{write: write, own: own, public: readers(), dialect: dialect{
 		name:        goose.DialectSQLite3,
 		clock:       "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)",
 		lookOptions: &sql.TxOptions{ReadOnly: true},
@@ -47,7 +52,7 @@ func openSQLite(_ context.Context, c Config) (*Ledger, error) {
 		list:        jsonList,
 		bulk:        func(in queries) bulk { return rowByRow{in} },
 		lanes:       1, // as there is one writer
-	}}, nil
+	}}}, nil
 }
 
 func jsonList(ids []string) any {

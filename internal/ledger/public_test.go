@@ -1,0 +1,47 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"laststand/internal/trial"
+)
+
+// A flood of public reads that takes all of their connections keeps nobody from
+// settling, applying and looking for bans.
+func TestPublicReadsDoNotStarveSettlement(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		public := l.Public()
+		for range public.read.Stats().MaxOpenConnections {
+			conn, err := public.read.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if _, err := public.Nicknames(ctx, game, []string{"p_1"}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("a public read beside the flood ended with %v", err)
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if _, err := l.Commit(ctx, results(duel("m1", 1000, "p1", "p2"))); err != nil {
+			t.Errorf("settlement: %v", err)
+		}
+		if rows, err := l.Rows(ctx, game, 0, 10); err != nil || len(rows) == 0 {
+			t.Errorf("the boards' applier: %d rows, %v", len(rows), err)
+		}
+		if _, err := l.BarsSince(ctx, 0, 10); err != nil {
+			t.Errorf("bans: %v", err)
+		}
+		if err := l.Ping(ctx); err != nil {
+			t.Errorf("readiness: %v", err)
+		}
+	})
+}
