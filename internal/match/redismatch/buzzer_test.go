@@ -3,6 +3,7 @@ package redismatch
 import (
 	"reflect"
 	"testing"
+	"time"
 
 	"laststand/internal/arena"
 	"laststand/internal/match"
@@ -144,6 +145,27 @@ func TestWrongAnswers(t *testing.T) {
 		}
 		p.client.Del(p.Context(), p.keys.lockout(0, "red")) // as time would
 		p.race(raced, match.Accepted)
+	})
+}
+
+// At its last instant a team's time-out is over: whoever waits for it comes just
+// then, and would be told no time to come again.
+func TestTheLastInstantOfATimeOut(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *play) {
+		p.plan.Arena.MaxPlayers = 100
+		players := crowd(p.plan.Arena.MaxPlayers)
+		p.seat(players...)
+		open := p.start()
+		for _, player := range players {
+			if err := p.client.Set(p.Context(), p.keys.lockout(0, "red"), "another", time.Millisecond).Err(); err != nil {
+				p.Fatal(err)
+			}
+			mate := of(red, wrong(p.attempt(open, player, 20)))
+			mate.Lockout = 60_000
+			if out, err := p.Commit(p.Context(), mate); err != nil || out.Verdict == match.LockedOut && out.RetryMS <= 0 {
+				p.Fatalf("%+v, %v", out, err)
+			}
+		}
 	})
 }
 

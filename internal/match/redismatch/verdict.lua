@@ -51,5 +51,5 @@ local function refused(i, a, last)
     return {'stale'}
   end
   local shut = ARGV[2] == 'buzzer' and redis.call('PTTL', KEYS[7 + i]) or -2
-  return shut ~= -2 and {'locked_out', '', shut} or nil
+  return shut > 0 and {'locked_out', '', shut} or nil -- at 0 it is over
 end
