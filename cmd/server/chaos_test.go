@@ -55,7 +55,7 @@ func TestManyNodesLoseNothing(t *testing.T) {
 // seed is told.
 func chaosDir(t *testing.T, seed uint64) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "chaos-")
+	dir, err := os.MkdirTemp("", "chaos-") //nolint:usetesting // it is kept if the test fails
 	if err != nil {
 		t.Fatal(err)
 	}

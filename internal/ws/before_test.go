@@ -60,9 +60,9 @@ func TestALateNodeFindsAnOldMatch(t *testing.T) {
 	there := start(t, func(_ *Config, d *lobby.Duel) { d.Questions = 1 })
 	far := &farTickets{Store: there.tickets, told: make(chan struct{}), goOn: make(chan struct{})}
 	found := make(chan string, 100)
-	there.world.tickets = far
+	there.tickets = far
 	there.matched = func(e *match.Engine) lobby.Matches { return finder{e, found} }
-	late := there.world.node()
+	late := there.node()
 
 	far.cut.Store(true)
 	newPlayer(late.enter("ada"), "ada").join("one")
@@ -84,7 +84,8 @@ func TestALateNodeFindsAnOldMatch(t *testing.T) {
 	cyd.join("two")
 	again.handle(again.expect(protocol.TypeMatchFound))
 	close(far.goOn)
-	for id := ""; id != ada.match; id = <-found {
+	for <-found != ada.match {
+		continue
 	}
 	together(func() { again.play(nil) }, func() { cyd.play(nil) })
 	late.alike(again, cyd, 1)
