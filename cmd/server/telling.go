@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"laststand/internal/leaderboard"
@@ -42,44 +45,60 @@ func (t teller) tell(ctx context.Context, r match.Result) {
 		}
 	}
 	t.engine.Told(r.Match)
-	if err := t.tellHere(ctx, r.Game, r.Match, here); err != nil {
+	ratings := r.Ratings()
+	if err := t.settled(ctx, match.Settlement{Game: r.Game, Match: r.Match, Ratings: ratings, Here: here}); err != nil {
 		t.log.Warn("players could not be told that a result is settled; the boards show it", "match", r.Match, "error", err)
 	}
-	nodes, err := t.matches.Told(ctx, r.Match)
+	nodes, err := t.matches.Told(ctx, r.Match, ratings)
 	if err != nil {
 		t.log.Warn("players of other nodes could not be told that a result is settled; the boards show it", "match", r.Match, "error", err)
 		return
 	}
-	t.inbox.Send(ctx, nodes, kindSettled, []byte(r.Match))
+	t.inbox.Send(ctx, nodes, kindSettled, settledWord{r.Match, ratings}.encode())
+}
+
+// settledWord is how a node tells others that a match is settled.
+type settledWord struct {
+	Match   string         `json:"match"`
+	Ratings map[string]int `json:"ratings,omitempty"` // final, by player
+}
+
+func (w settledWord) encode() []byte {
+	raw, _ := json.Marshal(w) // texts and numbers always encode
+	return raw
 }
 
 // onSettled tells the players here of a match that another node has settled.
 func (t teller) onSettled(payload []byte) {
-	id := string(payload)
+	var word settledWord
+	if err := json.Unmarshal(payload, &word); err != nil {
+		t.log.Error("a message of another node about a settled match is unreadable", "error", err)
+		return
+	}
 	t.wheel.After(0, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), tellWithin)
 		defer cancel()
-		if err := t.engine.TellSettled(ctx, id); err != nil {
-			t.log.Warn("players could not be told that a result is settled; trying again", "match", id, "error", err)
+		if err := t.engine.TellSettled(ctx, word.Match, word.Ratings); err != nil {
+			t.log.Warn("players could not be told that a result is settled; trying again", "match", word.Match, "error", err)
 		}
 	})
 }
 
-// tellHere implements match.Config's Settled.
-func (t teller) tellHere(ctx context.Context, game, id string, here map[string]match.Subscriber) error {
-	if len(here) == 0 {
+// settled implements match.Config's Settled.
+func (t teller) settled(ctx context.Context, s match.Settlement) error {
+	if len(s.Here) == 0 {
 		return nil
 	}
-	ids := make([]string, 0, len(here))
-	for player := range here {
-		ids = append(ids, player)
-	}
-	places, _, err := t.boards.Places(ctx, game, ids)
+	ids := slices.Collect(maps.Keys(s.Here))
+	places, _, err := t.boards.Places(ctx, s.Game, ids)
 	if err != nil {
 		return err
 	}
-	for player, sub := range here {
-		settled := protocol.Settled{Match: id, Standings: make(map[string]protocol.SettledStanding)}
+	for player, sub := range s.Here {
+		settled := protocol.Settled{Match: s.Match, Standings: make(map[string]protocol.SettledStanding)}
+		if final, rated := s.Ratings[player]; rated {
+			settled.Rating = &final
+		}
 		for window, place := range places[player] {
 			settled.Standings[string(window)] = protocol.SettledStanding(place)
 		}

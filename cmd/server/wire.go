@@ -110,7 +110,7 @@ func (n *node) wireMatches() {
 		Store: matches, Index: matches, Wheel: n.wheel, Presence: &n.presence, Now: n.now, Node: n.id, Bus: n.inbox,
 		Over:    func(r *match.Result) { n.settler.Offer(*r) },
 		Ended:   func(a *match.Arena, game string) { n.arenas.Over(game, a.Code) },
-		Settled: tell.tellHere,
+		Settled: tell.settled,
 		Turned:  n.reporting.visits.Turned,
 		Logger:  n.log, Registry: n.registry,
 	})

@@ -106,10 +106,7 @@ func benchCommit(b *testing.B, l *Ledger, ids []string) {
 	for b.Loop() {
 		batch := make([]match.Result, size)
 		for i := range batch {
-			batch[i] = duel(fmt.Sprint("m", n), int64(n), ids[n*2%len(ids)], ids[(n*2+1)%len(ids)])
-			for j := range batch[i].Standings {
-				batch[i].Standings[j].Rating = &match.RatingChange{Before: ratingOf(1500), After: ratingOf(1510.5)}
-			}
+			batch[i] = ratedDuel(fmt.Sprint("m", n), int64(n), ids[n*2%len(ids)], ids[(n*2+1)%len(ids)])
 			n++
 		}
 		if _, err := l.Commit(b.Context(), batch); err != nil {

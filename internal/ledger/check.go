@@ -24,6 +24,7 @@ func checkResult(r *match.Result) error {
 		return err
 	}
 	seen := make(map[string]bool, len(r.Standings))
+	rated := r.Rated()
 	for s := range humans(r) {
 		if badID(s.Player) || seen[s.Player] {
 			return fmt.Errorf("%w: match %s: player %q is there twice or has a bad id", ErrBadResult, r.Match, s.Player)
@@ -31,6 +32,9 @@ func checkResult(r *match.Result) error {
 		seen[s.Player] = true
 		if s.Score < 0 || s.TimeMS < 0 || s.LimitMS < 0 || s.Asked < 0 || s.Answered < 0 || s.Correct < 0 {
 			return fmt.Errorf("%w: match %s: player %q has a negative part", ErrBadResult, r.Match, s.Player)
+		}
+		if s.Rating != nil && !rated {
+			return fmt.Errorf("%w: match %s: player %q has a rating, which both players of a duel have or none", ErrBadResult, r.Match, s.Player)
 		}
 	}
 	return nil

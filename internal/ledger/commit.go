@@ -15,10 +15,10 @@ import (
 var _ settle.Ledger = (*Ledger)(nil)
 
 // Commit takes results into the ledger in one transaction, each match once
-// however often it is given: its record, the history of its human seats, their
-// ratings and, if it counts, an entry and the totals of each of them and an
-// entry of each of its teams that has a player: entries in the order given,
-// teams after players. A duel beyond its game's limit of duels of one pair does
+// however often it is given: its record, the history of its human seats and, if it
+// counts, an entry and the totals of each of them and an entry of each of its teams
+// that has a player: entries in the order given, teams after players. A rated duel
+// changes the ratings that its players have by then, in the order of entries. A duel beyond its game's limit of duels of one pair does
 // not count and changes no rating, and is recorded so. The tasks that tell of new
 // results, and of days that are over with them, are enqueued with them. It answers
 // in the order given too, once all is on disk.
@@ -49,6 +49,9 @@ func (l *Ledger) commit(ctx context.Context, tx *sql.Tx, b *batch) (tasks []even
 	if err := bulk.run(ctx, selectKnown, b.knownRows(), b.scanKnown); err != nil {
 		return nil, fmt.Errorf("known matches: %w", err)
 	}
+	if err := l.knownRatings(ctx, tx, b); err != nil {
+		return nil, fmt.Errorf("known matches: %w", err)
+	}
 	byGame := b.newByGame()
 	for _, game := range slices.Sorted(maps.Keys(byGame)) {
 		news, err := l.commitGame(ctx, tx, game, byGame[game])
@@ -69,6 +72,9 @@ func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items 
 	}
 	if err := l.limitPairs(ctx, tx, h, items); err != nil {
 		return nil, fmt.Errorf("pairs: %w", err)
+	}
+	if err := l.rate(ctx, tx, game, items); err != nil {
+		return nil, fmt.Errorf("ratings: %w", err)
 	}
 	for _, it := range items {
 		h.add(it.entries...)

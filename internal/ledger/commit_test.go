@@ -64,32 +64,6 @@ func TestCommitOfNothing(t *testing.T) {
 	}
 }
 
-func TestRatings(t *testing.T) {
-	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
-		t.Parallel()
-		l := openOn(t, db)
-		addPlayer(t, l, "p1")
-		addPlayer(t, l, "p2")
-		rated := duel("m1", 1, "p1", "p2")
-		rated.Standings[0].Rating = &match.RatingChange{Before: ratingOf(1500), After: ratingOf(1612.25)}
-		uncounted := duel("m2", 2, "p1", "p2")
-		uncounted.Counts = false
-		uncounted.Standings[0].Rating = &match.RatingChange{Before: ratingOf(1612.25), After: ratingOf(1650)}
-		for range 2 { // the second time is without effect
-			must(l.Commit(t.Context(), results(rated, uncounted, duel("m3", 3, "p1", "p2"))))(t)
-		}
-		p1 := must(l.Player(t.Context(), game, "p1"))(t)
-		if p1.Rating != ratingOf(1650) || p1.Rated != 2 || p1.Totals.Matches != 2 || p1.Totals.Score != 600 {
-			t.Errorf("p1 %+v", p1)
-		}
-		p2 := must(l.Player(t.Context(), game, "p2"))(t)
-		if p2.Rating != ratingOf(0) || p2.Rated != 0 || p2.Totals.Matches != 2 {
-			t.Errorf("p2 %+v", p2)
-		}
-	})
-}
-
 func TestBadResults(t *testing.T) {
 	t.Parallel()
 	l := openOn(t, trial.SQL{Dir: t.TempDir()})
@@ -102,6 +76,7 @@ func TestBadResults(t *testing.T) {
 		"player twice":  func(r *match.Result) { r.Standings[1].Player = r.Standings[0].Player },
 		"negative part": func(r *match.Result) { r.Standings[0].Score = -1 },
 		"not whole":     func(r *match.Result) { r.Paged, r.Standings = true, nil },
+		"half rated":    func(r *match.Result) { r.Standings[0].Rating = &match.RatingChange{} },
 	} {
 		bad := duel("bad", 1, "p1", "p2")
 		spoil(&bad)

@@ -18,11 +18,7 @@ func TestPairLimit(t *testing.T) {
 		l := openClock(t, db, time.UTC)
 		l.pairs = map[string]int64{game: 2}
 		addPlayer(t, l.Ledger, "p1")
-		rated := func(id string, players ...string) match.Result {
-			r := duel(id, 1, players...)
-			r.Standings[0].Rating = &match.RatingChange{Before: ratingOf(1500), After: ratingOf(1510)}
-			return r
-		}
+		rated := func(id string, players ...string) match.Result { return ratedDuel(id, 1, players...) }
 		arena := duel("arena", 1, "p1", "p2")
 		arena.Mode = match.Survival
 		batch := results(rated("m0", "p1", "p2"), rated("m1", "p2", "p1"), rated("m2", "p1", "p2"), arena, rated("m3", "p1", "p3"))
@@ -34,7 +30,7 @@ func TestPairLimit(t *testing.T) {
 			}
 		}
 		p1 := must(l.Player(t.Context(), game, "p1"))(t)
-		if p1.Totals.Matches != 4 || p1.Rated != 2 {
+		if p1.Totals.Matches != 4 || p1.Rated != 3 {
 			t.Errorf("p1 %+v", p1)
 		}
 		recorded, standing := must(l.Match(t.Context(), game, "m2"))(t), standingsOf(t, l.Ledger, "m2")[0]

@@ -36,6 +36,8 @@ func TestPlansUseIndexes(t *testing.T) {
 		"guest's account":  {selectTied, []any{"g", "p"}},
 		"move account":     {moveAccount, []any{"g", "s", "p"}},
 		"has results":      {selectSeated, []any{"g", "p"}},
+		"ratings":          {selectRatings, []any{"g", ids{"p", "q"}}},
+		"seat ratings":     {selectSeatRatings, []any{"g", "m"}},
 		"delete player":    {deletePlayer, []any{"g", "p"}},
 		"revision":         {selectRevision, nil},
 		"bars":             {selectBars, []any{1, 10}},

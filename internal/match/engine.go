@@ -38,7 +38,7 @@ type Config struct {
 	// Settled tells players here that the result of a match of theirs is in the
 	// ledger and on the boards; nil for nobody. After an error it is called
 	// again.
-	Settled func(ctx context.Context, game, match string, here map[string]Subscriber) error
+	Settled func(context.Context, Settlement) error
 	// Turned is told, off the way of the match, when one begins and when it is
 	// over for players here; nil for nobody. It does not block.
 	Turned func(Turn)
@@ -84,7 +84,7 @@ func New(c Config) *Engine {
 		c.Ended = func(*Arena, string) {}
 	}
 	if c.Settled == nil {
-		c.Settled = func(context.Context, string, string, map[string]Subscriber) error { return nil }
+		c.Settled = func(context.Context, Settlement) error { return nil }
 	}
 	if c.Turned == nil {
 		c.Turned = func(Turn) {}

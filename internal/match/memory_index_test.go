@@ -65,10 +65,10 @@ func (m *memory) Unsettled(context.Context) (int64, error) {
 }
 
 // tell notes that the result of a match is settled and on the boards.
-func (m *memory) tell(id string) {
+func (m *memory) tell(id string, ratings map[string]int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.matches[id].state.Told = true
+	m.matches[id].state.Told, m.matches[id].state.Ratings = true, ratings
 }
 
 // copyOf is a match as it stands, put brings one back: a replica that is

@@ -1,6 +1,10 @@
 package match
 
-import "laststand/internal/rating"
+import (
+	"slices"
+
+	"laststand/internal/rating"
+)
 
 // Mode names the rules of a match.
 type Mode string
@@ -62,23 +66,64 @@ type TeamResult struct {
 
 // Standing is what a result says of one seat.
 type Standing struct {
-	Rank     int           `json:"rank"` // from 1; equals share a rank
-	Player   string        `json:"player"`
-	Nickname string        `json:"nickname"`
-	Team     string        `json:"team,omitempty"`
-	Bot      bool          `json:"bot,omitempty"`
-	Score    int64         `json:"score"`
-	Correct  int           `json:"correct"`
-	Answered int           `json:"answered"`
-	Asked    int           `json:"asked"`
-	TimeMS   int64         `json:"time_ms"`  // elapsed of right answers, the full limit otherwise
-	LimitMS  int64         `json:"limit_ms"` // limit × asked
-	Rating   *RatingChange `json:"rating,omitempty"`
+	Rank     int    `json:"rank"` // from 1; equals share a rank
+	Player   string `json:"player"`
+	Nickname string `json:"nickname"`
+	Team     string `json:"team,omitempty"`
+	Bot      bool   `json:"bot,omitempty"`
+	Score    int64  `json:"score"`
+	Correct  int    `json:"correct"`
+	Answered int    `json:"answered"`
+	Asked    int    `json:"asked"`
+	TimeMS   int64  `json:"time_ms"`  // elapsed of right answers, the full limit otherwise
+	LimitMS  int64  `json:"limit_ms"` // limit × asked
+	// Rating is nil in a match that is not rated. It is provisional until the
+	// ledger commits the result and computes it anew.
+	Rating *RatingChange `json:"rating,omitempty"`
 
 	// Only to rank by: questions up to the last one survived, and whether the
 	// player has left.
 	survived int
 	left     bool
+}
+
+// Rated says whether the result changes ratings: both players of a duel have one.
+func (r *Result) Rated() bool {
+	rated := func(s Standing) bool { return s.Rating != nil && !s.Bot }
+	return r.Mode == Duel && len(r.Standings) == 2 && rated(r.Standings[0]) && rated(r.Standings[1])
+}
+
+// Rate gives both players of a duel their rating after it, by who won and by
+// their ratings before: a Glicko-2 rating period of one game. Copies of the
+// result keep the ratings that they have.
+func (r *Result) Rate(before func(Standing) rating.Rating) {
+	r.Standings = slices.Clone(r.Standings)
+	old := [2]rating.Rating{before(r.Standings[0]), before(r.Standings[1])}
+	for i := range r.Standings {
+		own, other := &r.Standings[i], r.Standings[1-i]
+		score := 0.5
+		switch {
+		case own.Rank < other.Rank:
+			score = 1
+		case own.Rank > other.Rank:
+			score = 0
+		}
+		after := rating.Update(old[i], []rating.Game{{Opponent: old[1-i], Score: score}})
+		own.Rating = &RatingChange{Before: old[i], After: after}
+	}
+}
+
+// Ratings are the players' ratings after a rated match, as they are shown; nil
+// where the match is not rated.
+func (r *Result) Ratings() map[string]int {
+	if !r.Rated() {
+		return nil
+	}
+	shown := make(map[string]int, len(r.Standings))
+	for _, s := range r.Standings {
+		shown[s.Player] = s.Rating.After.Shown()
+	}
+	return shown
 }
 
 // RatingChange is a rated player's rating before and after the match.

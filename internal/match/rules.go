@@ -71,23 +71,14 @@ func rank(sorted []Standing, before func(a, b Standing) bool) {
 	}
 }
 
-// rate gives both players of a duel their rating after it: a rating period
-// of one game.
+// rate gives both players of a duel their provisional rating after it. The
+// ledger computes the final one when it commits the result.
 func rate(p *Plan, r *Result) {
 	if len(p.Seats) != 2 || p.Seats[0].Rating == nil || p.Seats[1].Rating == nil {
 		return
 	}
-	for i := range r.Standings {
-		own := &r.Standings[i]
-		other := r.Standings[1-i]
-		mine, _ := p.Seat(own.Player)
-		theirs, _ := p.Seat(other.Player)
-		score := 0.5
-		if own.Rank != other.Rank {
-			score = float64(other.Rank - own.Rank) // 1 for the winner, -1 for the loser
-			score = (score + 1) / 2
-		}
-		after := rating.Update(*mine.Rating, []rating.Game{{Opponent: *theirs.Rating, Score: score}})
-		own.Rating = &RatingChange{Before: *mine.Rating, After: after}
-	}
+	r.Rate(func(s Standing) rating.Rating {
+		seat, _ := p.Seat(s.Player)
+		return *seat.Rating
+	})
 }

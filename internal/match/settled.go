@@ -10,6 +10,14 @@ import (
 // long, and so on while the match is kept.
 const askAfterMS = 3000
 
+// Settlement is a match whose result is settled, with those of its players who
+// have a session at this node.
+type Settlement struct {
+	Game, Match string
+	Ratings     map[string]int // final, by player; nil where the match is not rated
+	Here        map[string]Subscriber
+}
+
 // Told notes that the players of a match here were told that its result is
 // settled.
 func (e *Engine) Told(match string) {
@@ -18,14 +26,15 @@ func (e *Engine) Told(match string) {
 	}
 }
 
-// TellSettled has the players of a match here told that its result is settled,
-// unless they were; where this node does not hold it there is nobody to tell.
-func (e *Engine) TellSettled(ctx context.Context, match string) error {
+// TellSettled has the players of a match here told that its result is settled, with
+// their final ratings, unless they were; where this node does not hold it there is
+// nobody to tell.
+func (e *Engine) TellSettled(ctx context.Context, match string, ratings map[string]int) error {
 	l := e.held(match)
 	if l == nil || !l.telling() {
 		return nil
 	}
-	err := e.Settled(ctx, l.plan.Game, match, l.playersHere())
+	err := e.Settled(ctx, Settlement{Game: l.plan.Game, Match: match, Ratings: ratings, Here: l.playersHere()})
 	if err != nil {
 		l.untell()
 	}
@@ -44,7 +53,7 @@ func (e *Engine) askSettled(ctx context.Context) error {
 		case err != nil || !v.Told:
 			return err
 		}
-		return e.TellSettled(ctx, l.plan.ID)
+		return e.TellSettled(ctx, l.plan.ID, v.Ratings)
 	})
 }
 

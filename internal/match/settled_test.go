@@ -16,11 +16,13 @@ type told struct {
 
 func (n *node) countTold() *told {
 	c := new(told)
-	n.Settled = func(_ context.Context, game, _ string, here map[string]Subscriber) error {
-		if c.fails.Add(-1) >= 0 || game != "demo" {
+	n.Settled = func(_ context.Context, s Settlement) error {
+		if c.fails.Add(-1) >= 0 || s.Game != "demo" {
 			return errors.New("out of reach")
 		}
-		c.players.Add(int64(len(here)))
+		if s.Ratings[bob] == 1533 {
+			c.players.Add(int64(len(s.Here)))
+		}
 		return nil
 	}
 	return c
@@ -59,10 +61,10 @@ func TestSettledWithoutAWord(t *testing.T) {
 				if n := here.players.Load(); n != 0 {
 					t.Errorf("%d told before it is settled", n)
 				}
-				w.store.tell(p.ID)
+				w.store.tell(p.ID, map[string]int{bob: 1533})
 				for range 2 {
 					if c.word {
-						_ = b.TellSettled(w.Context(), p.ID)
+						_ = b.TellSettled(w.Context(), p.ID, map[string]int{bob: 1533})
 					}
 				}
 				time.Sleep(time.Minute)
@@ -83,9 +85,9 @@ func TestSettledAndToldHere(t *testing.T) {
 		p := n.begin(w, 1)
 		w.passUntil(p, Over, 0)
 		n.Told(p.ID)
-		w.store.tell(p.ID)
-		w.must(n.TellSettled(w.Context(), p.ID))
-		w.must(n.TellSettled(w.Context(), "m_none"))
+		w.store.tell(p.ID, nil)
+		w.must(n.TellSettled(w.Context(), p.ID, nil))
+		w.must(n.TellSettled(w.Context(), "m_none", nil))
 		time.Sleep(time.Minute)
 		if n := here.players.Load(); n != 0 {
 			t.Errorf("%d told", n)

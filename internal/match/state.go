@@ -53,16 +53,18 @@ type State struct {
 	Last      int    // survival: the last question that was not void, -1 before
 	Voids     []int  // survival: the questions that nobody survived
 
-	Answered int64  // accepted answers to the question; in survival of those who have stayed
-	Right    int64  // right ones among them
-	Players  int64  // seats
-	Left     int64  // seats whose players have left while it was played
-	Ended    int64  // places that have ended, of players and of who watched
-	Locked   bool   // the lobby takes no more players
-	Told     bool   // its result is settled, and on the boards
-	First    *First // who took the question, in a buzzer match
-	Seq      int64  // number of the last push
-	Version  int64  // moved by every accepted write
+	Answered int64 // accepted answers to the question; in survival of those who have stayed
+	Right    int64 // right ones among them
+	Players  int64 // seats
+	Left     int64 // seats whose players have left while it was played
+	Ended    int64 // places that have ended, of players and of who watched
+	Locked   bool  // the lobby takes no more players
+	Told     bool  // its result is settled, and on the boards
+	// Ratings are the final ones of a rated match, by player, once Told.
+	Ratings map[string]int
+	First   *First // who took the question, in a buzzer match
+	Seq     int64  // number of the last push
+	Version int64  // moved by every accepted write
 }
 
 // due says whether the next step is due at an instant.

@@ -171,7 +171,7 @@ type TeamStanding struct {
 }
 
 // OverStanding is one player's standing at the end of a match; ratings are
-// rounded to whole points.
+// rounded to whole points, and provisional until the match is settled.
 type OverStanding struct {
 	Rank        int    `json:"rank"`
 	Player      string `json:"player"`
@@ -217,6 +217,9 @@ type ScoreView struct {
 type Settled struct {
 	Match     string                     `json:"match"`
 	Standings map[string]SettledStanding `json:"standings"`
+	// Rating is the player's rating after a rated match, final and rounded. The
+	// one in match.over was provisional.
+	Rating *int `json:"rating,omitempty"`
 }
 
 // SettledStanding is one rank on one board.

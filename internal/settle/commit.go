@@ -78,13 +78,17 @@ func (s *Settler) noteOutage(err error) {
 }
 
 // tellable are the results of a committed batch that count, and whose players
-// are to be told. One that the ledger had already is another's to tell of, unless all are.
+// are to be told, with the ratings of the ledger. One that the ledger had already is another's to tell of, unless all are.
 func tellable(batch []match.Result, done []Committed, all bool) []match.Result {
 	var some []match.Result
 	for i, r := range batch {
-		if done[i].Counted && (done[i].New || all) {
-			some = append(some, r)
+		if !done[i].Counted || !done[i].New && !all {
+			continue
 		}
+		if done[i].Standings != nil {
+			r.Standings = done[i].Standings
+		}
+		some = append(some, r)
 	}
 	return some
 }

@@ -100,8 +100,10 @@ func (s *Settler) retry(ctx context.Context, r match.Result) error {
 func (s *Settler) settleDead(work context.Context, r match.Result) error {
 	done, err := s.commitOnce(work, []match.Result{r})
 	s.noteOutage(err)
-	if err == nil && done[0].Counted {
-		s.show(work, r)
+	if err == nil {
+		for _, one := range tellable([]match.Result{r}, done, true) {
+			s.show(work, one)
+		}
 	}
 	return err
 }

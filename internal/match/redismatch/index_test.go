@@ -2,6 +2,7 @@ package redismatch
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -189,6 +190,7 @@ func TestPartitions(t *testing.T) {
 // That players can be told is noted with a match, and nothing where it is gone.
 func TestTold(t *testing.T) {
 	each(t, func(p *play) {
+		ratings := map[string]int{"p_ada": 1533}
 		if _, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, Node: "n_1", After: -1}); err != nil {
 			p.Fatal(err)
 		}
@@ -198,13 +200,14 @@ func TestTold(t *testing.T) {
 			if p.read().Told {
 				p.Error("told before it is")
 			}
-			nodes, err := p.Told(p.Context(), p.plan.ID)
-			if v := p.read(); err != nil || !slices.Equal(nodes, []string{"n_1"}) || !v.Told {
+			nodes, err := p.Told(p.Context(), p.plan.ID, ratings)
+			if v := p.read(); err != nil || !slices.Equal(nodes, []string{"n_1"}) || !v.Told || !maps.Equal(v.Ratings, ratings) {
 				p.Errorf("%q, %v, %+v", nodes, err, v.State)
 			}
+			ratings = nil // as of a match that is not rated
 			p.client.HDel(p.Context(), p.keys.match(), "told")
 		}
-		if nodes, err := p.Told(p.Context(), "m_none"); err != nil || len(nodes) != 0 || p.client.Exists(p.Context(), keysOf("m_none").match()).Val() != 0 {
+		if nodes, err := p.Told(p.Context(), "m_none", nil); err != nil || len(nodes) != 0 || p.client.Exists(p.Context(), keysOf("m_none").match()).Val() != 0 {
 			p.Errorf("%q, %v", nodes, err)
 		}
 	})

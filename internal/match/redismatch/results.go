@@ -111,11 +111,14 @@ func (s *Store) resultsOf(ctx context.Context, p, limit int) ([]match.Result, er
 	return results, errors.Join(faults...)
 }
 
-// Told notes that players can be told that a match is settled, and lists the
-// nodes that hold sessions of it.
-func (s *Store) Told(ctx context.Context, id string) ([]string, error) {
-	k := keysOf(id)
-	nodes, err := toldScript.Run(ctx, s.scripts, []string{k.match(), k.nodes()}).StringSlice()
+// Told notes that players can be told that a match is settled, with the final
+// ratings of a rated one, and lists the nodes that hold sessions of it.
+func (s *Store) Told(ctx context.Context, id string, ratings map[string]int) ([]string, error) {
+	k, final := keysOf(id), []byte(nil)
+	if ratings != nil {
+		final, _ = json.Marshal(ratings) // texts and numbers always encode
+	}
+	nodes, err := toldScript.Run(ctx, s.scripts, []string{k.match(), k.nodes()}, final).StringSlice()
 	if err != nil {
 		return nil, fmt.Errorf("redismatch: told %s: %w", id, err)
 	}

@@ -77,6 +77,9 @@ func (f fields) state() (match.State, error) {
 	if ok {
 		s.First = &first
 	}
+	if final := f["ratings"]; final != "" && err == nil {
+		err = json.Unmarshal([]byte(final), &s.Ratings)
+	}
 	return s, err
 }
 

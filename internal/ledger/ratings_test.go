@@ -1,0 +1,170 @@
+package ledger
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+
+	"laststand/internal/match"
+	"laststand/internal/rating"
+	"laststand/internal/trial"
+)
+
+// ratedDuel is a duel that the first player has won, with provisional ratings that
+// are far from what the ledger will compute.
+func ratedDuel(id string, overAt int64, players ...string) match.Result {
+	r := duel(id, overAt, players...)
+	r.Rate(func(match.Standing) rating.Rating { return rating.Rating{R: 900, RD: 33, Sigma: 0.06} })
+	return r
+}
+
+// after is what becomes of the ratings of a winner and a loser.
+func after(winner, loser rating.Rating) (won, lost rating.Rating) {
+	return rating.Update(winner, []rating.Game{{Opponent: loser, Score: 1}}),
+		rating.Update(loser, []rating.Game{{Opponent: winner, Score: 0}})
+}
+
+func sameRating(a, b rating.Rating) bool {
+	return math.Abs(a.R-b.R) < 1e-9 && math.Abs(a.RD-b.RD) < 1e-9 && math.Abs(a.Sigma-b.Sigma) < 1e-9
+}
+
+func wantRating(t *testing.T, l *Ledger, player string, want rating.Rating, rated int64) {
+	t.Helper()
+	p := must(l.Player(t.Context(), game, player))(t)
+	if !sameRating(p.Rating, want) || p.Rated != rated {
+		t.Errorf("%s has %+v after %d, want %+v after %d", player, p.Rating, p.Rated, want, rated)
+	}
+}
+
+// Results of a batch are rated one after another, from the ratings that the
+// ledger holds; what they say of ratings themselves is provisional. The records,
+// and what is told of the results, show the ratings of the ledger.
+func TestRatingsAreComputedInTheCommit(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		for _, p := range []string{"p1", "p2", "p3"} {
+			addPlayer(t, l, p)
+		}
+		uncounted := ratedDuel("m2", 2, "p3", "p1")
+		uncounted.Counts = false
+		batch := results(ratedDuel("m1", 1, "p1", "p2"), uncounted, duel("m3", 3, "p1", "p2"), ratedDuel("m4", 4, "p1", "p2"))
+		p1, p2 := after(rating.Default(), rating.Default())
+		first := p1
+		p3, p1 := after(rating.Default(), p1)
+		third := p1
+		p1, p2 = after(p1, p2)
+		for time := range 2 { // the second time changes nothing
+			done := must(l.Commit(t.Context(), batch))(t)
+			wantRating(t, l, "p1", p1, 3)
+			wantRating(t, l, "p2", p2, 2)
+			wantRating(t, l, "p3", p3, 1)
+			s := done[3].Standings
+			if len(s) != 2 || s[0].Rating.Before.Shown() != third.Shown() || s[0].Rating.After.Shown() != p1.Shown() {
+				t.Errorf("time %d: the last is told as %+v", time, s)
+			}
+			if done[2].Standings != nil {
+				t.Errorf("time %d: a match without ratings is told as %+v", time, done[2].Standings)
+			}
+		}
+		if s := standingsOf(t, l, "m1"); *s[0].Rating != first.Shown() || *s[0].RatingDelta != first.Shown()-1500 {
+			t.Errorf("recorded %+v", s[0])
+		}
+		if s := standingsOf(t, l, "m3"); s[0].Rating != nil {
+			t.Errorf("a match without ratings is recorded with %+v", s[0])
+		}
+		if batch[0].Standings[0].Rating.Before.R != 900 {
+			t.Error("the results given were changed")
+		}
+	})
+}
+
+// A result that comes late, as a dead letter that is tried again, is applied to the
+// newest rating and does not bring an old one back.
+func TestALateResultKeepsNewerRatings(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		addPlayer(t, l, "p1")
+		addPlayer(t, l, "p2")
+		p1, p2 := rating.Default(), rating.Default()
+		for i := range 4 {
+			must(l.Commit(t.Context(), results(ratedDuel(fmt.Sprint("m", i+2), int64(i+2), "p1", "p2"))))(t)
+			p1, p2 = after(p1, p2)
+		}
+		lost := duel("m1", 1, "p2", "p1")
+		lost.Rate(func(match.Standing) rating.Rating { return rating.Default() }) // as it was on the day
+		must(l.Commit(t.Context(), results(lost)))(t)
+		p2, p1 = after(p2, p1)
+		wantRating(t, l, "p1", p1, 5)
+		wantRating(t, l, "p2", p2, 5)
+	})
+}
+
+// An opponent who is no more still counts, with the rating of the pairing.
+func TestRatingAgainstANobody(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		addPlayer(t, l, "p1")
+		r := ratedDuel("m1", 1, "gone", "p1")
+		must(l.Commit(t.Context(), results(r)))(t)
+		_, want := after(r.Standings[0].Rating.Before, rating.Default())
+		wantRating(t, l, "p1", want, 1)
+	})
+}
+
+// However results are committed at once, by several nodes, each is applied to the
+// ratings that those before it have left, in the order of their entries.
+func TestRatingsAreInCommitOrder(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		nodes := []*Ledger{openOn(t, db)}
+		if db.URL != "" { // SQLite has one process
+			nodes = append(nodes, openOn(t, db))
+		}
+		players := []string{"p1", "p2", "p3", "p4"}
+		for _, p := range players {
+			addPlayer(t, nodes[0], p)
+		}
+		var mu sync.Mutex
+		won := map[int64]match.Result{} // by first position
+		atOnceN(12, func(i int) {
+			a, b := players[i%4], players[(i+1+i/4)%4]
+			if a == b {
+				b = players[(i+1)%4]
+			}
+			batch := results(ratedDuel(fmt.Sprint("m", i), 1, a, b), ratedDuel(fmt.Sprint("n", i), 1, b, players[(i+2)%4]))
+			if batch[1].Standings[1].Player == b {
+				batch = batch[:1]
+			}
+			done, err := nodes[i%len(nodes)].Commit(t.Context(), batch)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for j, c := range done {
+				won[c.FirstPos] = batch[j]
+			}
+		})
+		ratings, rated := map[string]rating.Rating{}, map[string]int64{}
+		for _, pos := range slices.Sorted(maps.Keys(won)) {
+			winner, loser := won[pos].Standings[0].Player, won[pos].Standings[1].Player
+			ratings[winner], ratings[loser] = after(ratings[winner], ratings[loser])
+			rated[winner]++
+			rated[loser]++
+		}
+		for _, p := range players {
+			wantRating(t, nodes[0], p, ratings[p], rated[p])
+		}
+	})
+}
