@@ -1,9 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"net/http"
-	"strings"
+	"slices"
 	"testing"
 
 	"laststand/internal/leaderboard"
@@ -59,8 +58,8 @@ func (g *transcript) checkPlayer(t *testing.T, demo string, e leaderboard.Entry)
 		TimeMS                         int64 `json:"time_ms"`
 	}
 	get(t, demo+"/players/"+g.guest.ID, &profile)
-	if profile.Score != own.Score || profile.TimeMS != own.TimeMS || profile.Matches != 1 || profile.Rating != *own.Rating {
-		t.Errorf("profile %+v, want what the match said: %+v", profile, own)
+	if profile.Score != own.Score || profile.TimeMS != own.TimeMS || profile.Matches != 1 || profile.Rating != *g.settled.Rating {
+		t.Errorf("profile %+v, want what the match said: %+v, and rating %d", profile, own, *g.settled.Rating)
 	}
 	var history struct {
 		Matches []struct {
@@ -73,8 +72,10 @@ func (g *transcript) checkPlayer(t *testing.T, demo string, e leaderboard.Entry)
 	if len(history.Matches) != 1 || history.Matches[0].Match != g.match || history.Matches[0].Score != own.Score || history.Matches[0].Rank != own.Rank {
 		t.Errorf("history %+v, want %s with %+v", history, g.match, own)
 	}
-	var match struct{ Standings []json.RawMessage }
-	if get(t, demo+"/matches/"+g.match, &match); len(match.Standings) != 2 || !strings.Contains(string(match.Standings[own.Rank-1]), g.guest.ID) && own.Rank == 2 {
-		t.Errorf("match %s: %s", g.match, match.Standings)
+	var match struct{ Standings []protocol.OverStanding }
+	get(t, demo+"/matches/"+g.match, &match)
+	i := slices.IndexFunc(match.Standings, func(s protocol.OverStanding) bool { return s.Player == g.guest.ID })
+	if len(match.Standings) != 2 || i < 0 || match.Standings[i].Rank != own.Rank || *match.Standings[i].Rating != *g.settled.Rating {
+		t.Errorf("match %s: %+v, want rank %d and rating %d", g.match, match.Standings, own.Rank, *g.settled.Rating)
 	}
 }

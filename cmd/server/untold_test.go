@@ -43,6 +43,13 @@ func TestNodesCannotTellEachOther(t *testing.T) {
 		d.each(func(c *contestant) { c.request(t, protocol.TypePing, protocol.Ping{At: json.RawMessage("1")}) })
 		return d[0].settled != nil && d[1].settled != nil
 	})
+	for _, c := range d {
+		var profile struct{ Rating int }
+		get(t, here.url+"/v1/games/demo/players/"+c.id, &profile)
+		if final := c.settled.Rating; final == nil || *final != profile.Rating {
+			t.Errorf("%s was told %+v, and has %d", c.id, c.settled, profile.Rating)
+		}
+	}
 	if metric(t, here.ops, "laststand_match_gaps_total")+metric(t, there.ops, "laststand_match_gaps_total") == 0 {
 		t.Error("nothing was read from the log: were the nodes denied to tell each other?")
 	}

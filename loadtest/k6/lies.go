@@ -55,6 +55,8 @@ func (t *tongue) frame(frame []byte) [][]byte {
 		return nil
 	case is("board"): // nobody is first
 		return [][]byte{more("rank", frame)}
+	case is("settled") && t.turn("ledger", 3): // not the rating of the ledger
+		return [][]byte{more("rating", frame)}
 	case is("match.over") && t.turn("goes", 4):
 		return one(reason.ReplaceAllString(text, `"reason":"abandoned"`))
 	}

@@ -79,3 +79,11 @@ export const takesAnswer = ({ revealed, mine }) => !revealed && (!mine || mine.s
 
 // isRated says whether a match counts: a duel with a bot does not.
 export const isRated = (match) => !(match.found?.seats ?? []).some((seat) => seat.bot);
+
+// settled is a standing with the final rating where it is known: match.over has
+// a provisional one, and `settled` tells this page's player the final one.
+export function settled(standing, match, playerID) {
+  const final = match.settled?.rating;
+  if (standing.player !== playerID || final === undefined || standing.rating === undefined) return standing;
+  return { ...standing, rating: final, rating_delta: standing.rating_delta + final - standing.rating };
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answered, answering, begin, refused, take, takeState } from '../static/match.js';
-import { current, isRated, mark, pending, phase, podium, seats } from '../static/scene.js';
+import { current, isRated, mark, pending, phase, podium, seats, settled } from '../static/scene.js';
 
 const found = { mode: 'duel', questions: 2, players: 2, seats: [{ id: 'me', nickname: 'Me' }, { id: 'it', nickname: 'It' }], starts_at: 1000 };
 const asked = (question) => ({ question, of: 2, kind: 'single', text: '?', choices: ['a', 'b'], opens_at: 1000, closes_at: 2000 });
@@ -110,4 +110,12 @@ test('a duel with a bot is not rated', () => {
   assert.equal(isRated(upTo(1)), true);
   const bot = { ...found, seats: [found.seats[0], { id: 'b', nickname: 'B', bot: true }] };
   assert.equal(isRated(take(begin('m'), { type: 'match.found', seq: 1, data: bot }).match), false);
+});
+
+test('the final rating takes the place of the provisional one', () => {
+  const own = { player: 'me', rating: 1510, rating_delta: 10 };
+  assert.deepEqual(settled(own, { settled: null }, 'me'), own);
+  assert.deepEqual(settled(own, { settled: { standings: {} } }, 'me'), own);
+  assert.deepEqual(settled(own, { settled: { standings: {}, rating: 1495 } }, 'me'), { player: 'me', rating: 1495, rating_delta: -5 });
+  assert.deepEqual(settled({ ...own, player: 'it' }, { settled: { standings: {}, rating: 1495 } }, 'me'), { ...own, player: 'it' });
 });

@@ -73,7 +73,7 @@ export class Contest {
         this.ended(frame.data);
         break;
       case 'settled':
-        if (frame.data.match === this.match) this.checkLedger(1);
+        if (frame.data.match === this.match) this.settled(frame.data);
         break;
       default: // question.extended, arena.lobby, draining
     }
@@ -205,6 +205,14 @@ export class Contest {
     else if (this.away) this.checkLedger(20); // `settled` may have been for nobody
   }
 
+  // settled tells the final rating of a rated match.
+  settled({ rating }) {
+    const own = this.over && this.over.standings.find((standing) => standing.player === this.player.id);
+    if (own) holds('ledger', (rating === undefined) === (own.rating === undefined), () => `${this.match}: rating ${rating} is settled after ${JSON.stringify(own)}`);
+    this.rating = rating;
+    this.checkLedger(1);
+  }
+
   // checkLedger reads what was settled: the match in the ledger, and the board,
   // which is looked at again for some seconds where nobody said that it is there.
   async checkLedger(looks) {
@@ -230,5 +238,7 @@ export class Contest {
     if (!kept) return;
     const told = (standings) => JSON.stringify(standings.map((s) => [s.rank, s.player, s.score, s.correct, s.time_ms]));
     holds('ledger', told(kept.standings) === told(this.over.standings), () => `${this.match}: ${told(this.over.standings)} was told, ${told(kept.standings)} is kept`);
+    const own = kept.standings.find((standing) => standing.player === this.player.id);
+    if (this.rating !== undefined) holds('ledger', own && own.rating === this.rating, () => `${this.match}: rating ${this.rating} was told, ${JSON.stringify(own)} is kept`);
   }
 }

@@ -213,16 +213,24 @@ func (t *part) take(h player.Heard) error {
 	case protocol.TypeOwn:
 		return t.own(h)
 	case protocol.TypeSettled:
-		t.settled(h)
+		return t.settled(h)
 	default:
 		return fmt.Errorf("%w: nobody asked for %s", player.ErrFalse, h.Raw)
 	}
 	return nil
 }
 
-func (t *part) settled(h player.Heard) {
+// settled takes the end of a match, with the final rating if it is rated.
+func (t *part) settled(h player.Heard) error {
 	var s protocol.Settled
-	if json.Unmarshal(h.Data, &s) == nil && s.Match == t.over {
+	if err := json.Unmarshal(h.Data, &s); err != nil {
+		return fmt.Errorf("%w: %w: %s", player.ErrFalse, err, h.Raw)
+	}
+	if s.Match == t.over {
 		t.c.tally.Add(tally.Settled, h.Came.Sub(t.overAt))
 	}
+	if s.Match == t.told && (s.Rating != nil) != t.rated {
+		return fmt.Errorf("%w: rated is %t, and settled is %s", player.ErrFalse, t.rated, h.Raw)
+	}
+	return nil
 }

@@ -34,6 +34,8 @@ type person struct {
 
 	over   string // the match that was over last
 	overAt time.Time
+	told   string // the last match whose match.over has come
+	rated  bool   // that gave a rating
 }
 
 // newPerson makes a player, who connects when there is something to do.

@@ -33,6 +33,7 @@ func (t *part) push(h player.Heard) error {
 		}
 	case protocol.TypeMatchOver:
 		t.over, t.overAt = h.Match, h.Came
+		t.told, t.rated = h.Match, t.match.Rated()
 	}
 	return nil
 }

@@ -164,6 +164,14 @@ func (m *Match) round(question int) *round {
 // Over is the end, nil before it.
 func (m *Match) Over() *protocol.MatchOver { return m.over }
 
+// Rated says whether the match is over and has given its player a rating, of which
+// `settled` has to tell the final one.
+func (m *Match) Rated() bool {
+	return m.over != nil && slices.ContainsFunc(m.over.Standings, func(s protocol.OverStanding) bool {
+		return s.Player == m.player && s.Rating != nil
+	})
+}
+
 func (m *Match) untrue(format string, args ...any) error {
 	return fmt.Errorf("%w: %s (%s) of %s: %s", player.ErrFalse, m.ID, m.found.Mode, m.player, fmt.Sprintf(format, args...))
 }

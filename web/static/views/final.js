@@ -2,7 +2,7 @@ import { number, seconds, t, word } from '../i18n.js';
 import { html } from '../preact.js';
 import { wishes } from '../preferences.js';
 import { winner } from '../field.js';
-import { isRated, seats } from '../scene.js';
+import { isRated, seats, settled } from '../scene.js';
 import { windowName } from './board.js';
 import { Headline } from './headline.js';
 import { Recap } from './recap.js';
@@ -17,7 +17,7 @@ export function Final({ match, player, state, actions }) {
     <section class="stage final" data-test="final" data-outcome=${result}>
       <${Headline} text=${t(`final.${result}`, { name: winner(match)?.name ?? '' })} reason=${word(`final.${over.reason}`, '')} />
       <ol class="ranks">${over.standings.map((standing, i) => html`
-        <${Rank} key=${standing.player} standing=${standing} index=${i} own=${standing.player === player.id} />`)}</ol>
+        <${Rank} key=${standing.player} standing=${settled(standing, match, player.id)} index=${i} own=${standing.player === player.id} />`)}</ol>
       <${Books} match=${match} />
       <div class="final-buttons">
         <button type="button" class="button primary" data-test="again" disabled=${state.busy} onClick=${again}>${t('final.again')}</button>
