@@ -18,10 +18,11 @@ var _ settle.Ledger = (*Ledger)(nil)
 // however often it is given: its record, the history of its human seats and, if it
 // counts, an entry and the totals of each of them and an entry of each of its teams
 // that has a player: entries in the order given, teams after players. A rated duel
-// changes the ratings that its players have by then, in the order of entries. A duel beyond its game's limit of duels of one pair does
-// not count and changes no rating, and is recorded so. The tasks that tell of new
-// results, and of days that are over with them, are enqueued with them. It answers
-// in the order given too, once all is on disk.
+// changes the ratings that its players have by then, in the order of entries. A
+// duel beyond its game's limit of duels of one pair does not count and changes no
+// rating, and is recorded so. The tasks that tell of new results, and of days that
+// are over with them, are enqueued with them. It answers in the order given too,
+// once all is on disk.
 //
 // After an error nothing has changed, but for a connection lost during the
 // commit: then it is unknown, and the same results given again settle it.
