@@ -65,9 +65,14 @@ func readFile(tree fs.FS, name string) (file, error) {
 	if err != nil {
 		return file{}, fmt.Errorf("web: read: %w", err)
 	}
+	return newFile(body, contentType), nil
+}
+
+// newFile gives a file a strong ETag of its content.
+func newFile(body []byte, contentType string) file {
 	sum := sha256.Sum256(body)
 	etag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
-	return file{body: body, contentType: contentType, etag: etag}, nil
+	return file{body: body, contentType: contentType, etag: etag}
 }
 
 func urlPath(name string) string {

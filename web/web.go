@@ -11,14 +11,15 @@ import (
 //go:embed static
 var embedded embed.FS
 
-// Handler serves the page at "/" and every embedded file at its path below
-// static, to GET and HEAD; anything else is 404 or 405, and folders are not
-// listed. Each file carries a strong ETag of its content and must be
+// Handler serves the page of each game at "/g/GAME" and, for links into an arena,
+// at "/g/GAME/join/CODE". "/" is the page of the only game, or a list of several.
+// Every embedded file is served at its path below static. All is for GET and HEAD;
+// anything else is 404 or 405, and folders are not listed. Each file carries a strong ETag of its content and must be
 // revalidated, so a new binary's page is seen at once and an unchanged one
 // costs a 304. Every answer carries the security headers. It panics if the
 // embedded tree cannot be read, which no built binary can show.
 // It is safe for concurrent use.
-func Handler() http.Handler {
+func Handler(games []string) http.Handler {
 	tree, err := fs.Sub(embedded, "static")
 	if err != nil {
 		panic(err)
@@ -27,19 +28,27 @@ func Handler() http.Handler {
 	if err != nil {
 		panic(err)
 	}
-	return secured(serve(files))
+	pages, err := newPages(files["/"], games)
+	if err != nil {
+		panic(err)
+	}
+	delete(files, "/")
+	return secured(serve(pages, files))
 }
 
-func serve(files map[string]file) http.Handler {
+func serve(pages pages, files map[string]file) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
 			http.Error(w, "the page is read with GET or HEAD", http.StatusMethodNotAllowed)
 			return
 		}
-		f, ok := files[r.URL.Path]
+		f, ok := pages.at(r.URL.Path)
 		if !ok {
-			http.Error(w, "there is no such page; the game is at /", http.StatusNotFound)
+			f, ok = files[r.URL.Path]
+		}
+		if !ok {
+			http.Error(w, "this page does not exist; / leads to the games of this server", http.StatusNotFound)
 			return
 		}
 		f.serve(w, r)

@@ -18,14 +18,14 @@ func get(t *testing.T, method, path string, header http.Header) *httptest.Respon
 		r.Header[name] = values
 	}
 	w := httptest.NewRecorder()
-	Handler().ServeHTTP(w, r)
+	Handler([]string{"demo"}).ServeHTTP(w, r)
 	return w
 }
 
 func body(t *testing.T, path string) string {
 	t.Helper()
 	w := httptest.NewRecorder()
-	Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	Handler([]string{"demo"}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 	return w.Body.String()
 }
 

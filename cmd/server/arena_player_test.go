@@ -242,7 +242,7 @@ func makeArena(t *testing.T, url, token string, a protocol.NewArena) (made proto
 	if err := json.Unmarshal(raw.Bytes(), &made); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasSuffix(made.JoinURL, "/?arena="+made.Code) {
+	if !strings.HasSuffix(made.JoinURL, "/g/demo/join/"+made.Code) {
 		t.Errorf("join_url %q", made.JoinURL)
 	}
 	return made

@@ -116,7 +116,7 @@ func TestAReloadedTabGoesOn(t *testing.T) {
 	n := kindsNode(t, kindsHosted)
 	b := newBrowser(t, chromium)
 	h := b.host(n.url, "survival")
-	ann := b.open(n.url+"/?arena="+h.code).join("Ann", "")
+	ann := b.open(n.url+"/g/demo/join/"+h.code).join("Ann", "")
 	bob := b.open(h.link).join("Bob", "")
 
 	comeBackToLobby(n, h, ann, bob)

@@ -39,7 +39,7 @@ func (b browser) host(url, mode string, teams ...string) hosted {
 	p.write("nickname", "Quizmaster")
 	p.click("make")
 	code := p.wait(named("code"), "data-code")
-	return hosted{p, code, url + "/?guest=new&arena=" + code}
+	return hosted{p, code, url + "/g/demo/join/" + code + "?guest=new"}
 }
 
 // join joins at an arena's gate; a team is chosen by its first letters.

@@ -38,7 +38,7 @@ func TestAnswers(t *testing.T) {
 		{"match", get(demo + "/matches/m_1"), 200, `"rating":1516,"rating_delta":16},{"rank":2`},
 		{"match of teams", get(demo + "/matches/m_teams?limit=1"), 200, `"teams":[{"rank":1,"id":"north","score":1},{"rank":2,"id":"south","score":0}],` +
 			`"firsts":[{"question":3,"player":"p_1","nickname":"Ada","team":"north","at":1795212345678,"elapsed_ms":87}],"next_cursor"`},
-		{"arena of a player", send("POST", demo+"/arenas", newArena, bearerGood), 201, `{"arena_id":"a_1","code":"402951","join_url":"http://quiz.example/?arena=402951"}`},
+		{"arena of a player", send("POST", demo+"/arenas", newArena, bearerGood), 201, `{"arena_id":"a_1","code":"402951","join_url":"http://quiz.example/g/demo/join/402951"}`},
 		{"arena of a host", send("POST", demo+"/arenas", newArena, "Authorization: Bearer host"), 201, `"arena_id":"a_1"`},
 		{"arena looked at", get(demo + "/arenas/402951"), 200, `{"arena_id":"a_1","name":"Cup","mode":"survival","state":"lobby","teams":[],"players":3}`},
 		{"leaderboards", get(demo + "/leaderboards"), 200, `"kinds":["player","team"],"time_zone":"UTC","day":"2026-11-20"`},

@@ -43,8 +43,7 @@ func (a *api) postArena(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	a.Limits.Codes.Vouch(r.Context(), a.guessOf(r, made.Code)) // they often sit where their host does
-	from.RawQuery = url.Values{"arena": {made.Code}}.Encode()
-	made.JoinURL = from.String()
+	made.JoinURL = from.JoinPath("g", r.game, "join", made.Code).String()
 	return answer(w, http.StatusCreated, made)
 }
 

@@ -31,10 +31,10 @@ func TestAnArenaIsAskedForAsSent(t *testing.T) {
 func TestJoinURL(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]string{
-		"quiz.example":         "http://quiz.example/?arena=402951",
-		"quiz.example:8080":    "http://quiz.example:8080/?arena=402951",
-		"127.0.0.1:8080":       "http://127.0.0.1:8080/?arena=402951",
-		"[::1]:8080":           "http://[::1]:8080/?arena=402951",
+		"quiz.example":         "http://quiz.example/g/demo/join/402951",
+		"quiz.example:8080":    "http://quiz.example:8080/g/demo/join/402951",
+		"127.0.0.1:8080":       "http://127.0.0.1:8080/g/demo/join/402951",
+		"[::1]:8080":           "http://[::1]:8080/g/demo/join/402951",
 		"":                     "",
 		"quiz.example/evil":    "",
 		"quiz.example@evil":    "",
@@ -48,7 +48,7 @@ func TestJoinURL(t *testing.T) {
 			t.Errorf("Host %q: %q, want %q", host, got, want)
 		}
 	}
-	if got := joinURL(t, "quiz.example", true); got != "https://quiz.example/?arena=402951" {
+	if got := joinURL(t, "quiz.example", true); got != "https://quiz.example/g/demo/join/402951" {
 		t.Errorf("over TLS: %q", got)
 	}
 }

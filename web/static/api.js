@@ -1,4 +1,9 @@
-const BASE = '/v1/games/demo';
+let base = null;
+
+// callGame says which game all later calls are for.
+export const callGame = (game) => {
+  base = `/v1/games/${encodeURIComponent(game)}`;
+};
 
 // ApiError is a refusal over HTTP: problem+json's code and detail, and what
 // came with them. Without an answer at all the code is `unreachable`, status 0.
@@ -34,7 +39,7 @@ async function call(method, path, { body, token } = {}) {
   const headers = { Accept: 'application/json' };
   if (body) headers['Content-Type'] = 'application/json';
   if (token) headers.Authorization = `Bearer ${token}`;
-  const response = await reach(BASE + path, { method, headers, body: body && JSON.stringify(body) });
+  const response = await reach(base + path, { method, headers, body: body && JSON.stringify(body) });
   const answer = await response.json().catch(() => null);
   if (!response.ok) throw refusal(response, answer ?? {});
   if (answer === null) throw new ApiError({ status: response.status, code: 'internal', detail: '' });

@@ -49,6 +49,7 @@
 import { Account } from './account.js';
 import { Arenas } from './arenas.js';
 import * as address from './address.js';
+import { callGame } from './api.js';
 import { Boards } from './boards.js';
 import { box } from './box.js';
 import { Clock } from './clock.js';
@@ -65,13 +66,15 @@ import { Session } from './session.js';
 import { createStore } from './store.js';
 import { App } from './views/app.js';
 
-const asked = address.read(location.search);
-const own = box(asked.ownTab ? 'sessionStorage' : 'localStorage');
+const asked = address.read(location, document.documentElement.dataset.game);
+callGame(asked.game);
+const own = box(asked.ownTab ? 'sessionStorage' : 'localStorage', asked.game);
 const account = new Account(own);
 const preferences = new Preferences(box('localStorage'), preferred());
 const clock = new Clock();
 
 const store = createStore({
+  game: asked.game,
   preferences: preferences.read(),
   player: null,
   typed: null,
@@ -125,7 +128,7 @@ function draw(state) {
 
 function locate({ arena, door }) {
   const place = arena?.ended ? null : arena ?? door;
-  const href = address.showing(location.href, place?.code);
+  const href = address.showing(location.href, asked.game, place?.code);
   if (href !== location.href) history.replaceState(null, '', href);
 }
 

@@ -14,16 +14,23 @@ test('a code is six digits, however they are typed', () => {
   for (const text of ['', '12345', '1234567', '12345a', '-12345', '1e5555']) assert.equal(asCode(text), null, text);
 });
 
-test('the addresses lead where they say', () => {
-  assert.deepEqual(read('?arena=123456'), { ownTab: false, arena: '123456', watch: false });
-  assert.deepEqual(read(new URL(watchURL('https://q.example/', '123456')).search), { ownTab: true, arena: '123456', watch: true });
-  assert.equal(joinURL('https://q.example/?guest=new', '123456'), 'https://q.example/?arena=123456');
-  assert.equal(showing('https://q.example/?guest=new&arena=1&watch=1', '123456'), 'https://q.example/?guest=new&arena=123456');
-  assert.equal(showing('https://q.example/?guest=new&arena=123456', undefined), 'https://q.example/?guest=new');
+test('an address names the game, the arena and whose page it is', () => {
+  const at = (href) => read(new URL(href), 'only');
+  assert.deepEqual(at('https://q.example/'), { game: 'only', ownTab: false, arena: null, watch: false });
+  assert.deepEqual(at('https://q.example/g/com.example.quiz?guest=new'), { game: 'com.example.quiz', ownTab: true, arena: null, watch: false });
+  assert.deepEqual(at(joinURL('https://q.example/?guest=new', 'a:b', '123456')), { game: 'a:b', ownTab: false, arena: '123456', watch: false });
+  assert.deepEqual(at(watchURL('https://q.example/', 'demo', '123456')), { game: 'demo', ownTab: true, arena: '123456', watch: true });
+});
+
+test('the address follows the place that the page shows', () => {
+  assert.equal(joinURL('https://q.example/?guest=new', 'demo', '123456'), 'https://q.example/g/demo/join/123456');
+  assert.equal(showing('https://q.example/?guest=new&watch=1', 'demo', '123456'), 'https://q.example/g/demo/join/123456?guest=new');
+  assert.equal(showing('https://q.example/g/demo/join/123456?guest=new', 'demo', undefined), 'https://q.example/g/demo?guest=new');
+  assert.equal(showing('https://q.example/?guest=new', 'demo', undefined), 'https://q.example/?guest=new');
 });
 
 test('a place keeps what only its host knows', () => {
-  const arena = seated(made({ arena_id: 'a_1', code: '123456', join_url: '/?arena=123456' }, 'host'), joined);
+  const arena = seated(made({ arena_id: 'a_1', code: '123456', join_url: '/g/demo/join/123456' }, 'host'), joined);
   assert.deepEqual([arena.id, arena.as, arena.team, arena.host, arena.pace, arena.code], ['a_1', 'player', 't1', true, 'host', '123456']);
   assert.equal(seated(called('123456'), joined).host, false);
 });
@@ -45,7 +52,7 @@ test('being kicked and the close end an arena', () => {
 });
 
 test('an arena is found again by what was kept of it', () => {
-  const arena = { ...seated(made({ code: '123456', join_url: '/?arena=123456' }, 'host'), joined), locked: true };
+  const arena = { ...seated(made({ code: '123456', join_url: '/g/demo/join/123456' }, 'host'), joined), locked: true };
   const again = recalled(kept(arena));
   assert.equal(again.id, null, 'the server has not let us in yet');
   assert.deepEqual(seated(again, joined), arena);

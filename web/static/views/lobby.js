@@ -13,7 +13,7 @@ export function Lobby({ state, actions }) {
   return html`
     <section class="stage arena-lobby" data-test="arena-lobby" data-as=${arena.as}>
       <${ArenaTitle} arena=${{ ...arena, code: null }} />
-      ${arena.code && html`<${Invitation} arena=${arena} />`}
+      ${arena.code && html`<${Invitation} arena=${arena} game=${state.game} />`}
       <${Present} arena=${arena} />
       <p class="lobby-part">${partText(arena)}</p>
       ${arena.host && html`<${Hosting} arena=${arena} host=${actions.host} busy=${state.busy} />`}
@@ -21,11 +21,11 @@ export function Lobby({ state, actions }) {
     </section>`;
 }
 
-function Invitation({ arena }) {
+function Invitation({ arena, game }) {
   const { code, host } = arena;
   const field = useRef(null);
   const [copied, setCopied] = useState(false);
-  const link = arena.url ? new URL(arena.url, location.href).href : joinURL(location.href, code);
+  const link = arena.url ? new URL(arena.url, location.href).href : joinURL(location.href, game, code);
   const copy = async () => {
     field.current.select();
     try {
@@ -44,7 +44,7 @@ function Invitation({ arena }) {
         <button type="button" class="button small" data-test="copy" onClick=${copy}>${t('lobby.copy')}</button>
       </div>
       <p class="hint" role="status">${copied && t('lobby.copied')}</p>
-      ${host && html`<p><a href=${watchURL(location.href, code)} target="_blank" rel="noopener" data-test="screen">${t('lobby.screen')}</a></p>`}
+      ${host && html`<p><a href=${watchURL(location.href, game, code)} target="_blank" rel="noopener" data-test="screen">${t('lobby.screen')}</a></p>`}
     </div>`;
 }
 

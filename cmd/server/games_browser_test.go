@@ -1,0 +1,47 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"laststand/internal/trial"
+)
+
+// severalGames are games of which none is the default one.
+const severalGames = `
+games:
+  com.example.quiz: {banks: [builtin], players_may_host: true}
+  com.example.trivia: {banks: [builtin]}
+limits: {guests_per_minute_per_address: 0}
+`
+
+// The page plays each game of a server: "/" lists them, and the link of an arena
+// leads into that arena, whatever its game.
+func TestThePagePlaysEveryGame(t *testing.T) {
+	t.Parallel()
+	chromium, ok := trial.Chromium(t)
+	if !ok {
+		return
+	}
+	dir := t.TempDir()
+	n := startNode(t, cli{Data: &dir, Config: configFile(t, severalGames)})
+	b := newBrowser(t, chromium)
+	b.open(n.url + "/").sees(`a[href="/g/com.example.trivia"]`, `a[href="/g/com.example.quiz"]`)
+	host := b.open(n.url + "/g/com.example.quiz?guest=new")
+	host.click("arena-host", "mode-survival", "pace-host")
+	host.write("draft-name", "Friday")
+	host.write("nickname", "Quizmaster")
+	host.click("make")
+	host.sees(named("link"))
+	link, err := chromedp.Run(host.ctx, chromedp.Value(named("link")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := host.wait(named("code"), "data-code"); link != n.url+"/g/com.example.quiz/join/"+code {
+		t.Errorf("the link of arena %s is %s", code, link)
+	}
+	guest := b.open(link + "?guest=new")
+	guest.join("Ruby", "")
+	host.sees(marked("players", "value", 1))
+}
