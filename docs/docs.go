@@ -1,4 +1,5 @@
-// Package docs holds the wire contract in machine-readable form.
+// Package docs holds the wire contract in machine-readable form, and the list of
+// what is stored.
 package docs
 
 import _ "embed"
@@ -12,3 +13,9 @@ var OpenAPI []byte
 //
 //go:embed asyncapi.yaml
 var AsyncAPI []byte
+
+// Storage lists every table of the ledger and every key in Redis, in Markdown.
+// Tests compare it with what is there.
+//
+//go:embed STORAGE.md
+var Storage []byte

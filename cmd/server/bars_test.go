@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
 	"laststand/loadtest/player"
 )
 
@@ -59,7 +58,7 @@ func guestOf(t *testing.T, url, device string) *contestant {
 // each at one node: the other, where the player is, knows it.
 func TestBarsReachAllNodes(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, trial.Redis(t).URL, unhurried("demo"))
+	h := newHouse(t, listedRedis(t), unhurried("demo"))
 	here, there := h.node(t), h.node(t)
 	at := []string{"--data=" + h.db.Dir, "--database=" + h.db.URL, "--config=" + h.config, "--ops-listen=" + strings.TrimPrefix(here.ops, "http://")}
 	operate := func(words ...string) string {

@@ -17,7 +17,7 @@ func TestBoardsByHand(t *testing.T) {
 	t.Parallel()
 	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
 		t.Parallel()
-		cache := trial.Redis(t).URL
+		cache := listedRedis(t)
 		n := startNode(t, cli{Config: configFile(t, fast), Data: &db.Dir, Database: &db.URL, Redis: &cache})
 		run := func(want int, says string, words ...string) {
 			t.Helper()

@@ -29,7 +29,8 @@ func TestDuelsEndToEnd(t *testing.T) {
 		t.Parallel()
 		flags := cli{Config: configFile(t, fast), Data: &db.Dir, Database: &db.URL}
 		if db.URL != "" {
-			flags.Redis = &trial.Redis(t).URL
+			url := listedRedis(t)
+			flags.Redis = &url
 		}
 		n := startNode(t, flags)
 		games := playPairs(t, n.url, 50)

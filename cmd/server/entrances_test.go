@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"laststand/internal/proxies"
-	"laststand/internal/trial"
 )
 
 // askGuest asks for a guest by its number, and gives the status and when to try
@@ -102,7 +101,7 @@ limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, dry_
 // What holds over all nodes is counted by the Redis that they share.
 func TestEntrancesOverNodes(t *testing.T) {
 	t.Parallel()
-	shared := trial.Redis(t).URL
+	shared := listedRedis(t)
 	var nodes []*running
 	for range 2 {
 		dir := t.TempDir()

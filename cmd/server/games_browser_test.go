@@ -27,7 +27,7 @@ func TestThePagePlaysEveryGame(t *testing.T) {
 	dir := t.TempDir()
 	n := startNode(t, cli{Data: &dir, Config: configFile(t, severalGames)})
 	b := newBrowser(t, chromium)
-	b.open(n.url + "/").sees(`a[href="/g/com.example.trivia"]`, `a[href="/g/com.example.quiz"]`)
+	b.open(n.url+"/").sees(`a[href="/g/com.example.trivia"]`, `a[href="/g/com.example.quiz"]`)
 	host := b.open(n.url + "/g/com.example.quiz?guest=new")
 	host.click("arena-host", "mode-survival", "pace-host")
 	host.write("draft-name", "Friday")

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/trial"
 	"laststand/loadtest/hostile/attack"
 	"laststand/loadtest/hostile/honest"
 	"laststand/loadtest/hostile/siege"
@@ -25,7 +24,7 @@ func TestHostileClients(t *testing.T) {
 	t.Parallel()
 	server, err := rig.Start(context.Background(), rig.Options{ // its end is Stop
 		Binary: os.Args[0], Env: []string{actAs + "=server"},
-		RedisURL: trial.Redis(t).URL, Settings: siege.Settings(tight), Files: attack.Files(),
+		RedisURL: listedRedis(t), Settings: siege.Settings(tight), Files: attack.Files(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func TestTicketsOfTwoNodesArePaired(t *testing.T) {
 // and what was answered stays answered.
 func TestAPlayerComesBackAtAnotherNode(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, trial.Redis(t).URL, unhurried("demo"))
+	h := newHouse(t, listedRedis(t), unhurried("demo"))
 	urls := []string{h.node(t).url, h.node(t).url}
 	d := meet(t, stranger(t, urls[0], "demo"), stranger(t, urls[1], "demo")).begun(t)
 	rover, other := d[0], d[1]
@@ -76,7 +76,7 @@ func TestAPlayerComesBackAtAnotherNode(t *testing.T) {
 // what the one has not been told the other is, with and without resume.
 func TestANewerConnectionAtAnotherNode(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, trial.Redis(t).URL, unhurried("demo"))
+	h := newHouse(t, listedRedis(t), unhurried("demo"))
 	urls := []string{h.node(t).url, h.node(t).url}
 	d := meet(t, stranger(t, urls[0], "demo"), stranger(t, urls[1], "demo")).begun(t)
 	rover, other := d[0], d[1]

@@ -9,7 +9,6 @@ import (
 
 	"laststand/internal/behaviour"
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
 	"laststand/loadtest/nppa"
 	"laststand/loadtest/player"
 )
@@ -17,7 +16,7 @@ import (
 // Players of two nodes come, play a match and go: a game reports what it is to.
 func TestPlayersAreReported(t *testing.T) {
 	t.Parallel()
-	r := newReports(t, trial.Redis(t).URL, map[string]string{
+	r := newReports(t, listedRedis(t), map[string]string{
 		"all": swift, "ends": swift + ", report: [match_end]", "silent": swift + ", report: []",
 	})
 	here, there := r.node(t), r.node(t)

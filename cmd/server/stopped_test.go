@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
 )
 
 // A node is stopped for longer than a question takes, and goes on: meanwhile
@@ -15,7 +14,7 @@ import (
 func TestANodeIsStoppedForAWhile(t *testing.T) {
 	t.Parallel()
 	const rounds, pairs = 4, 2
-	h := newHouse(t, trial.Redis(t).URL, duelsOf(map[string]duel{
+	h := newHouse(t, listedRedis(t), duelsOf(map[string]duel{
 		"demo": {Questions: rounds, TimeLimitMS: 1500, CountdownMS: 500, RevealMS: 300},
 	}))
 	stopped, other := h.process(t), h.node(t)

@@ -56,7 +56,8 @@ func TestWebhooksAreTold(t *testing.T) {
 		}
 		nodes := 1
 		if db.URL != "" {
-			flags.Redis, nodes = &trial.Redis(t).URL, 2
+			url := listedRedis(t)
+			flags.Redis, nodes = &url, 2
 		}
 		var urls []string
 		var stops []func()
@@ -181,7 +182,7 @@ func TestWebhooksThatRefuse(t *testing.T) {
 		return http.StatusOK
 	})
 	e.say("gone", func(int) int { return http.StatusGone })
-	h := newHouse(t, trial.Redis(t).URL, hooked("UTC", fmt.Sprintf(`
+	h := newHouse(t, listedRedis(t), hooked("UTC", fmt.Sprintf(`
       {name: busy, url: "%[1]s/busy", secret_file: hook.key, events: [match.settled], allow_private: true},
       {name: gone, url: "%[1]s/gone", secret_file: hook.key, events: [match.settled], allow_private: true}`, e.URL)))
 	beside(t, h.config, "hook.key", oldWebhookKey)
@@ -227,7 +228,7 @@ func TestWebhooksOfADeadNode(t *testing.T) {
 	t.Parallel()
 	e := newEars(t)
 	e.say("slow", func(int) int { return http.StatusServiceUnavailable })
-	h := newHouse(t, trial.Redis(t).URL, hooked("UTC", fmt.Sprintf(`
+	h := newHouse(t, listedRedis(t), hooked("UTC", fmt.Sprintf(`
       {name: slow, url: "%[1]s/slow", secret_file: hook.key, events: [match.settled], allow_private: true}`, e.URL)))
 	beside(t, h.config, "hook.key", oldWebhookKey)
 	dying := h.process(t)

@@ -17,14 +17,19 @@ import (
 // EachRedis runs f as the subtests "embedded", "single" and "cluster", each
 // with a client of that kind that is closed afterwards. Embedded and single are
 // empty and f's own. The two-master cluster is the whole test binary's: tests
-// on it keep apart by ids that nobody else uses, and never flush it.
+// on it keep apart by ids that nobody else uses, and never flush it. What f leaves
+// in single must be listed in docs/STORAGE.md.
 func EachRedis(t *testing.T, f func(t *testing.T, c redis.UniversalClient)) {
 	t.Helper()
 	t.Run("embedded", func(t *testing.T) { f(t, connect(t, "")) })
 	if !has(t, "redis-server", redisServer()) {
 		return
 	}
-	t.Run("single", func(t *testing.T) { f(t, connect(t, Redis(t).URL)) })
+	t.Run("single", func(t *testing.T) {
+		client := connect(t, Redis(t).URL)
+		f(t, client)
+		OnlyListedKeys(t, client)
+	})
 	t.Run("cluster", func(t *testing.T) { f(t, connect(t, Cluster(t))) })
 }
 

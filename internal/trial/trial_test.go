@@ -33,7 +33,7 @@ func TestEachRedis(t *testing.T) {
 	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		ctx := t.Context()
 		for i := range 20 {
-			key := fmt.Sprintf("trial:%d", i)
+			key := fmt.Sprintf("session:{trial/%d}", i)
 			if err := c.Set(ctx, key, i, 0).Err(); err != nil {
 				t.Fatal(err)
 			}

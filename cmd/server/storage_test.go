@@ -1,0 +1,82 @@
+package main
+
+import (
+	"database/sql"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/trial"
+)
+
+// Every table of the ledger has a row in docs/STORAGE.md, and every row a table.
+func TestEveryTableIsListed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	startNode(t, cli{Data: &dir}).stop()
+	db, err := sql.Open("sqlite", filepath.Join(dir, "laststand.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.Query(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var tables []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		tables = append(tables, name)
+	}
+	if err := rows.Err(); err != nil || len(tables) == 0 {
+		t.Fatalf("%d tables, %v", len(tables), err)
+	}
+	listed := trial.StorageRows("Tables of the ledger")
+	for _, name := range tables {
+		if !slices.Contains(listed, name) {
+			t.Errorf("docs/STORAGE.md does not list the table %s: add a row with its owner, bounds and end", name)
+		}
+	}
+	for _, name := range listed {
+		if !slices.Contains(tables, name) {
+			t.Errorf("docs/STORAGE.md lists the table %s, which does not exist", name)
+		}
+	}
+}
+
+// The check finds a key that is not listed, also one that begins like a listed one.
+func TestAnUnlistedKeyIsFound(t *testing.T) {
+	t.Parallel()
+	listed := []string{
+		"m:{12}:m_1", "m:{12}:m_1:lock:0:p_1", "limit:{guests_per_minute_per_address/2001:db8::1}",
+		"{b:demo}:g1:player:all:by:value", "busy:{lobby:com.example.quiz}:p_1", "session:{demo/a:b}",
+	}
+	unlisted := []string{"x", "m:{12}:m_1:new", "m:{12}:m_1:lock:0:p_1:new", "{b:demo}:new", "new:{demo/p_1}"}
+	if got := trial.Unlisted(slices.Concat(listed, unlisted)); !slices.Equal(got, unlisted) {
+		t.Errorf("unlisted are %q, want %q", got, unlisted)
+	}
+}
+
+// listedRedis starts a real Redis in which this test's nodes may leave only keys
+// that docs/STORAGE.md lists.
+func listedRedis(t *testing.T) string {
+	t.Helper()
+	url := trial.Redis(t).URL
+	t.Cleanup(func() {
+		options, err := redis.ParseURL(url)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		client := redis.NewClient(options)
+		defer client.Close()
+		trial.OnlyListedKeys(t, client)
+	})
+	return url
+}
