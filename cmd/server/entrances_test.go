@@ -122,7 +122,7 @@ func TestEntrancesOverNodes(t *testing.T) {
 // devices that are known come in all the same.
 func TestGuestsOverArenas(t *testing.T) {
 	t.Parallel()
-	redis := trial.Redis(t).URL
+	redis := listedRedis(t)
 	for name, flags := range map[string]cli{"embedded": {}, "redis": {Redis: &redis}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
