@@ -19,32 +19,49 @@ type arrival struct {
 // span is a stretch of time.
 type span struct{ from, to time.Time }
 
-// stalls are when nodes were stopped. It is safe for concurrent use; the zero
-// value is ready.
-type stalls struct {
-	mu sync.Mutex
-	of map[string][]span // by the node's address
+func (s span) overlaps(other span) bool { return s.from.Before(other.to) && s.to.After(other.from) }
+
+// outages are when nodes were down or stopped. It is safe for concurrent use; the
+// zero value is ready.
+type outages struct {
+	mu  sync.Mutex
+	all []outage
 }
 
-func (s *stalls) add(server string, one span) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.of == nil {
-		s.of = make(map[string][]span)
-	}
-	s.of[server] = append(s.of[server], one)
+type outage struct {
+	server string // its address
+	span
 }
 
-// end is when the last stall of a node in a span was over; the zero time for none.
-func (s *stalls) end(server string, within span) (end time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, one := range s.of[server] {
-		if one.from.Before(within.to) && one.to.After(within.from) && one.to.After(end) {
+func (o *outages) add(server string, s span) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.all = append(o.all, outage{server, s})
+}
+
+// end is when the last outage of a node that touched a span was over, before the
+// span was; the zero time for none.
+func (o *outages) end(server string, within span) (end time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, one := range o.all {
+		if one.server == server && one.overlaps(within) && !one.to.After(within.to) && one.to.After(end) {
 			end = one.to
 		}
 	}
 	return end
+}
+
+// count says how many outages there were in a span, of whatever nodes.
+func (o *outages) count(within span) (n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, one := range o.all {
+		if one.overlaps(within) {
+			n++
+		}
+	}
+	return n
 }
 
 // clock knows how far cluster time is ahead of this machine's. Each welcome says
@@ -90,7 +107,7 @@ func (d *Delays) add(a arrival, o *ordeal) {
 	opened := o.clock.local(a.opened)
 	late := a.came.Sub(opened)
 	d.All = append(d.All, late.Milliseconds())
-	stalled := o.fleet.stalls.end(a.server, span{later(opened, a.since), a.came})
+	stalled := o.fleet.outages.end(a.server, span{later(opened, a.since), a.came})
 	switch {
 	case !stalled.IsZero():
 		d.Stalled = append(d.Stalled, late.Milliseconds())

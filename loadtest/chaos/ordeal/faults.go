@@ -78,6 +78,8 @@ func errorOf(first, second error) error {
 
 // kill is what a crash does; the node comes back after a while.
 func (f *fleet) kill(ctx context.Context, n *node, lasts time.Duration) error {
+	began, former := time.Now(), n.address()
+	defer func() { f.outages.add(former, span{began, time.Now()}) }()
 	n.end(syscall.SIGKILL)
 	if err := pause(ctx, lasts); err != nil {
 		return err
@@ -90,7 +92,7 @@ func (f *fleet) stall(ctx context.Context, n *node, lasts time.Duration) error {
 	began := time.Now()
 	n.signal(syscall.SIGSTOP)
 	defer func() {
-		f.stalls.add(n.address(), span{began, time.Now()})
+		f.outages.add(n.address(), span{began, time.Now()})
 		n.signal(syscall.SIGCONT)
 	}()
 	return pause(ctx, lasts)

@@ -25,7 +25,7 @@ type fleet struct {
 	life     context.Context // at its end the processes are killed
 	once     sync.Once
 	turn     atomic.Int64 // whose address is next
-	stalls   stalls
+	outages  outages
 
 	mu   sync.Mutex
 	well []*node // not made to fail just now, the longest first

@@ -26,7 +26,7 @@ type judgement struct {
 	untruths *untruths
 	all      map[string]*totals // by player
 	firsts   map[string]int64   // questions that a team was first at
-	late     []int64            // ms by which each question opened late
+	late     []opening          // of each question
 }
 
 func (j *judgement) untrue(format string, args ...any) {
@@ -37,7 +37,7 @@ func (j *judgement) match() {
 	j.seat()
 	due, after := j.found.StartsAt, "the countdown"
 	for _, r := range j.rounds {
-		j.late = append(j.late, r.asked.OpensAt-due)
+		j.late = append(j.late, opening{due, r.asked.OpensAt})
 		if r.asked.OpensAt < due-earlyMS {
 			j.untrue("question %d was to open at %d, after %s, and did at %d", r.asked.Question, due, after, r.asked.OpensAt)
 		}

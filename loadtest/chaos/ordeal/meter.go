@@ -62,7 +62,7 @@ func (o *ordeal) delays(contenders []*contender) (d Delays) {
 	o.meter.mu.Lock()
 	defer o.meter.mu.Unlock()
 	for _, h := range o.meter.hellos {
-		if o.fleet.stalls.end(h.server, h.span).IsZero() {
+		if o.fleet.outages.end(h.server, h.span).IsZero() {
 			d.Hellos = append(d.Hellos, h.to.Sub(h.from).Milliseconds())
 		}
 	}

@@ -23,6 +23,7 @@ type Report struct {
 	Settled  int64          // pushes that say so
 	Unsure   int            // matches in which the fate of an answer could not be told
 	Late     []int64        // ms by which questions opened late, in order
+	Doubly   int            // of them over LateMS, those while two nodes or more were down or stopped
 	Delays   Delays         // with which players had them
 	Travels  player.Travels // of all players
 	Untruths []string       // the first of them
@@ -36,8 +37,13 @@ type counts struct {
 	matches map[string]int
 	pushes  int
 	unsure  int
-	late    []int64
+	late    []opening
 }
+
+// opening is when a question was due, and when it opened, by cluster time.
+type opening struct{ due, at int64 }
+
+func (o opening) late() int64 { return o.at - o.due }
 
 // match counts a judged match. It is not safe for concurrent use.
 func (c *counts) match(j *judgement) {
@@ -56,17 +62,30 @@ func (c *counts) match(j *judgement) {
 }
 
 func (o *ordeal) report(contenders []*contender) Report {
-	slices.Sort(o.counts.late)
 	r := Report{
 		Config: o.Config, Matches: o.counts.matches, Pushes: o.counts.pushes, Answers: o.counts.answers.Load(),
-		Repeated: o.counts.repeated.Load(), Settled: o.counts.settled.Load(), Unsure: o.counts.unsure, Late: o.counts.late,
+		Repeated: o.counts.repeated.Load(), Settled: o.counts.settled.Load(), Unsure: o.counts.unsure,
 	}
+	for _, one := range o.counts.late {
+		r.Late = append(r.Late, one.late())
+		if one.late() > LateMS && o.doubly(one) {
+			r.Doubly++
+		}
+	}
+	slices.Sort(r.Late)
 	for _, c := range contenders {
 		r.Travels.Add(c.Travels)
 	}
 	r.Delays = o.delays(contenders)
 	r.Untruths, r.Untrue = o.untruths.all()
 	return r
+}
+
+// doubly says whether two nodes or more were down or stopped while a question was
+// late. The contract bounds what one costs: a node that fails while it makes up for
+// another adds its own.
+func (o *ordeal) doubly(q opening) bool {
+	return o.fleet.outages.count(span{o.clock.local(q.due), o.clock.local(q.at)}) > 1
 }
 
 // Over counts the questions that opened later than by so much.
@@ -98,7 +117,8 @@ func (r Report) String() string {
 		t.Connections-c.Players, t.Lost, t.Silent, t.Left, t.Replaced)
 	fmt.Fprintf(&b, "resumed   %d matches with %d missed pushes; %d requests sent again; %d matches with an answer in doubt\n",
 		t.Resumed, t.Filled, t.Again, r.Unsure)
-	fmt.Fprintf(&b, "lateness  of %d questions: %s; over %d s: %d\n", len(r.Late), spread(r.Late), LateMS/1000, r.Over(LateMS))
+	fmt.Fprintf(&b, "lateness  of %d questions: %s; over %d s: %d, of which %d while two nodes or more were down or stopped\n",
+		len(r.Late), spread(r.Late), LateMS/1000, r.Over(LateMS), r.Doubly)
 	b.WriteString(r.Delays.String())
 	fmt.Fprintf(&b, "untruths  %d\n", r.Untrue)
 	for _, one := range r.Untruths {
