@@ -5,7 +5,14 @@
 //
 //	go run ./loadtest/chaos                     # 3 nodes, 300 players, 60 s
 //	go run ./loadtest/chaos -nodes 5 -players 800 -for 5m -kills 30 -seed 7
+//	go run ./loadtest/chaos -for 10m -arenas 80 -kills 50 -stalls 40 -drains 20
 //	go run ./loadtest/chaos -redis redis://127.0.0.1:7001,127.0.0.1:7002 -database postgres://…
+//
+// Faults and arenas are counts of the whole run: a longer one needs more of them.
+// A seed gives the same faults again, but not the same timing. On a busy machine
+// questions open late: -slack says how much later than the contract is borne. The
+// report says how late questions reached players, and what of that is due to this
+// program's own faults.
 //
 // Without -redis it starts a cluster of three masters, without -database a
 // PostgreSQL, which have to be installed. It ends with 1 if anything was untrue
