@@ -88,6 +88,7 @@ type limits struct {
 
 	entranceLimits   `yaml:",inline"`
 	connectionLimits `yaml:",inline"`
+	matchLimits      `yaml:",inline"`
 }
 
 // defaults is the configuration of a server that nobody configured.
@@ -95,7 +96,7 @@ func defaults() config {
 	return config{
 		Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:8081", Data: "data", Drain: "20s",
 		Games:         map[string]game{"demo": defaultGame()},
-		Limits:        limits{Connections: 100_000, MessagesPerSecond: 20, entranceLimits: defaultEntranceLimits(), connectionLimits: defaultConnectionLimits()},
+		Limits:        limits{Connections: 100_000, MessagesPerSecond: 20, entranceLimits: defaultEntranceLimits(), connectionLimits: defaultConnectionLimits(), matchLimits: defaultMatchLimits()},
 		ProxyProtocol: string(proxies.Off),
 		Audit:         auditing{KeepDays: 400},
 	}

@@ -91,6 +91,7 @@ func (l *entranceLimits) settings() map[string]int {
 // limitNames are those of all rules, of which any may be on trial.
 func limitNames() []string {
 	names := slices.Collect(maps.Keys(new(entranceLimits).settings()))
+	names = slices.AppendSeq(names, maps.Keys(new(matchLimits).settings()))
 	names = append(names, lateCodes, lateCodesEach, vainCodes,
 		"websockets", "websockets_per_address", "websockets_without_hello", "websockets_idle",
 		"messages_per_second", "hellos_per_minute", "hellos_per_minute_per_address", shedding)

@@ -30,7 +30,8 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 				"limits: {connections: 0, messages_per_second: .nan, guests_per_minute_per_address: -1,\n" +
 				"  guests_per_day_per_address: -1, guest_calls_per_minute_per_address: 1000001,\n" +
 				"  wrong_codes_per_hour_per_address: 1000001, dry_run: [reads_per_second_per_address, everything],\n" +
-				"  connections_per_address: -1, hellos_per_minute: -1, hellos_per_minute_per_address: -1, requests_at_once: -1, lag_ms: -1, memory_mib: -1, garbage_mib: -1}\n" +
+				"  connections_per_address: -1, hellos_per_minute: -1, hellos_per_minute_per_address: -1, requests_at_once: -1, lag_ms: -1, memory_mib: -1, garbage_mib: -1,\n" +
+				"  early_forfeits_per_hour_per_player: -1, early_forfeits_per_hour_per_address: -1, matches_per_day_per_player: -1, matches_per_day_per_address: 1000001}\n" +
 				"trusted_proxies: [proxy, 0.0.0.0/0]\nproxy_protocol: maybe\n" +
 				"games:\n  \"a b\": {}\n  demo:\n    time_zone: Mars/Phobos\n    banks: []\n    keys: [{id: k, alg: RS256, secret_file: x}]\n" +
 				"    audience: \"a b\"\n    max_token_ttl: 1s\n" +
@@ -43,6 +44,7 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 				"limits.guests_per_day_per_address:", "limits.guest_calls_per_minute_per_address:",
 				"limits.wrong_codes_per_hour_per_address:", `limits.dry_run: "everything" is none of`,
 				"limits.connections_per_address:", "limits.hellos_per_minute:", "limits.hellos_per_minute_per_address:", "limits.requests_at_once:",
+				"limits.early_forfeits_per_hour_per_player:", "limits.early_forfeits_per_hour_per_address:", "limits.matches_per_day_per_player:", "limits.matches_per_day_per_address:",
 				"limits.lag_ms:", "limits.memory_mib:", "limits.garbage_mib:", `"proxy"`, `"0.0.0.0/0" trusts everybody`, `proxy_protocol: "maybe"`, `game "a b"`, "games.demo.time_zone:",
 				"games.demo.banks:", "games.demo.keys:", "games.demo.duel.questions:", "games.demo.duel.time_limit_ms:", "games.demo.duel.countdown_ms:",
 				"games.demo.audience:", "games.demo.max_token_ttl:", "games.demo.duel.reveal_ms:", "games.demo.duel.bot_after_ms:", "games.demo.duel.pair_limit_per_day:", "games.demo.arena.time_limit_ms:",

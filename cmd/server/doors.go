@@ -55,6 +55,7 @@ func (n *node) sessionLimits(codes *limit.Guesses) ws.Limits {
 			Name: "hellos_per_minute", What: "hellos at this node", Most: c.HellosPerMinute, Per: time.Minute,
 			Burst: (c.HellosPerMinute + 29) / 30, // those of 2 s
 		}),
+		EarlyForfeits: n.earlyForfeits(), Matches: n.matches(),
 	}
 }
 

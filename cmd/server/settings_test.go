@@ -78,9 +78,11 @@ func TestTheContractsSample(t *testing.T) {
 		t.Fatal(err)
 	}
 	games := c.Games["demo"]
+	wanted := defaults().Limits
+	wanted.fill()
 	games.Keys, games.Behaviours.Report, games.Behaviours.Sink = nil, nil, defaultGame().Behaviours.Sink
-	if !reflect.DeepEqual(games, defaultGame()) || !reflect.DeepEqual(c.Limits, defaults().Limits) {
-		t.Errorf("the sample says %+v, %+v\nthe defaults   %+v, %+v", games, c.Limits, defaultGame(), defaults().Limits)
+	if !reflect.DeepEqual(games, defaultGame()) || !reflect.DeepEqual(c.Limits, wanted) {
+		t.Errorf("the sample says %+v, %+v\nthe defaults   %+v, %+v", games, c.Limits, defaultGame(), wanted)
 	}
 }
 

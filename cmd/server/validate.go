@@ -93,6 +93,7 @@ func (c *config) validateLimits(f *faults) {
 	}
 	c.Limits.entranceLimits.validate(f)
 	c.Limits.connectionLimits.validate(f)
+	c.Limits.matchLimits.validate(f)
 }
 
 func (c *config) drain() (time.Duration, error) {

@@ -111,7 +111,7 @@ func (n *node) wireMatches() {
 		Over:    func(r *match.Result) { n.settler.Offer(*r) },
 		Ended:   func(a *match.Arena, game string) { n.arenas.Over(game, a.Code) },
 		Settled: tell.settled,
-		Turned:  n.reporting.visits.Turned,
+		Turned:  n.onTurn,
 		Logger:  n.log, Registry: n.registry,
 	})
 	tell.engine = n.engine

@@ -79,12 +79,16 @@ func (b *bucket) shut(now time.Time, needed int) time.Duration {
 
 // heed remembers what the shared bucket said.
 func (b *bucket) heed(now time.Time, a amount, wait time.Duration, mode Mode) {
+	if mode == Charge {
+		a.needed = 1 // the wait is for the next token
+		b.charge(now, a.cost)
+	}
 	switch {
 	case wait > 0:
 		b.mu.Lock()
 		b.until, b.costly = now.Add(wait), a.needed
 		b.mu.Unlock()
-	case mode != Ask:
+	case mode == Take:
 		b.charge(now, a.cost)
 	}
 }

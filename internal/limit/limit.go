@@ -27,8 +27,8 @@ type Terms struct {
 
 // Shared keeps the buckets that all nodes have in common. Its time is theirs.
 type Shared interface {
-	// Take says how long one has to wait, 0 where what is asked for is there.
-	// Called again for a lost reply it may charge twice.
+	// Take says how long one has to wait, 0 where what is asked for is there; of a
+	// Charge, how long until the next token is there. Called again for a lost reply it may charge twice.
 	Take(ctx context.Context, d Demand) (wait time.Duration, err error)
 
 	// Hold takes one token that may be given back, and says how long one has to

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"laststand/internal/protocol"
@@ -56,11 +57,30 @@ func (r *Rule) Spend(ctx context.Context, k Key) {
 	}
 }
 
+// recall is Ask of this node alone, by what it knows.
+func (r *Rule) recall(k Key) error {
+	if r == nil {
+		return nil
+	}
+	now := time.Now()
+	return r.rule(r.bucket(now, k).shut(now, 1), Ask)
+}
+
+// used is how many tokens of a key this node has taken that are not back yet.
+func (r *Rule) used(k Key) int {
+	now := time.Now()
+	return int(math.Ceil(float64(r.terms.Burst) - r.bucket(now, k).tokens.TokensAt(now)))
+}
+
 func (r *Rule) decide(ctx context.Context, k Key, cost int, mode Mode) error {
 	if r == nil || cost <= 0 {
 		return nil
 	}
-	wait := r.wait(ctx, k, cost, mode)
+	return r.rule(r.wait(ctx, k, cost, mode), mode)
+}
+
+// rule turns a wait into what it means, and counts it.
+func (r *Rule) rule(wait time.Duration, mode Mode) error {
 	switch {
 	case wait <= 0:
 		if mode == Take {

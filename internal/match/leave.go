@@ -22,6 +22,17 @@ func leave(p *Plan, v View, player string, now int64) (Step, bool) {
 	return Step{}, false
 }
 
+// ForfeitedEarly says whether a player has ended a duel, which this node holds,
+// by leaving it before a question was closed.
+func (e *Engine) ForfeitedEarly(match, player string) bool {
+	l := e.held(match)
+	if l == nil {
+		return false
+	}
+	s := l.known()
+	return s.Phase.ended() && s.Leaver == player && !s.anyClosed()
+}
+
 // unrevealed says whether the question that the match stands at is not
 // revealed yet, or never will be, because a player left while it was open.
 func (s State) unrevealed() bool {

@@ -31,6 +31,11 @@ func (se *session) onArenaJoin(ctx context.Context, r request) (func(), error) {
 	if se.server.draining.Load() {
 		return nothing, leavingNode()
 	}
+	if j.As == "" || j.As == string(match.AsPlayer) {
+		if err := se.server.Limits.join(limit.Named(se.game, se.player), se.from()); err != nil {
+			return nothing, err
+		}
+	}
 	if err := se.shed(j.As); err != nil {
 		return nothing, err
 	}

@@ -21,6 +21,22 @@ type Limits struct {
 	Codes       *limit.Guesses // of arenas; nil: any number
 	Hellos      *limit.Rule    // of an address; nil: any number
 	HellosInAll *limit.Rule    // of the node; nil: any number
+
+	EarlyForfeits *limit.Deeds // duels that a player leaves before a question was closed; nil: any number
+	Matches       *limit.Deeds // matches of a player that have begun; nil: any number
+}
+
+// join refuses a player who may begin no more matches for now.
+func (l *Limits) join(player, from limit.Key) error {
+	return l.Matches.Refuse(player, from)
+}
+
+// joinDuel is join of a duel.
+func (l *Limits) joinDuel(player, from limit.Key) error {
+	if err := l.EarlyForfeits.Refuse(player, from); err != nil {
+		return err
+	}
+	return l.join(player, from)
 }
 
 // Those of players who are in a match are counted beside the others: a flood of

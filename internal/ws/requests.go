@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"laststand/internal/identity"
+	"laststand/internal/limit"
 	"laststand/internal/lobby"
 	"laststand/internal/match"
 	"laststand/internal/pressure"
@@ -34,6 +35,9 @@ func (se *session) onDuelJoin(ctx context.Context, r request) (func(), error) {
 		return nothing, leavingNode()
 	case se.claims.Role != identity.RolePlayer:
 		return nothing, protocol.Errorf(protocol.CodeForbidden, "only players play; a token of role host joins arenas")
+	}
+	if err := se.server.Limits.joinDuel(limit.Named(se.game, se.player), se.from()); err != nil {
+		return nothing, err
 	}
 	if err := se.server.Pressure.Refuse(pressure.Joining); err != nil {
 		return nothing, err
@@ -125,26 +129,42 @@ func (se *session) onMatchLeave(ctx context.Context, r request) (func(), error) 
 	if err := r.Decode(&m); err != nil {
 		return nothing, err
 	}
-	if err := se.leaveMatch(ctx, m.Match); err != nil {
+	early, err := se.leaveMatch(ctx, m.Match)
+	if err != nil {
 		return nothing, err
 	}
 	se.reply(r, protocol.TypeMatchLeft, protocol.Empty{})
+	if early {
+		return se.countEarlyForfeit, nil
+	}
 	return nothing, nil
 }
 
-// leaveMatch forfeits a match; an arena's goes on without the player.
-func (se *session) leaveMatch(ctx context.Context, id string) error {
+// countEarlyForfeit counts a duel that the player has left before a question was
+// closed: it cost the player nothing.
+func (se *session) countEarlyForfeit() {
+	ctx, cancel := context.WithTimeout(context.Background(), se.server.callWithin)
+	defer cancel()
+	se.server.Limits.EarlyForfeits.Count(ctx, se.from(), limit.Named(se.game, se.player))
+}
+
+// leaveMatch forfeits a match; an arena's goes on without the player. early says
+// that this has ended a duel before a question of it was closed.
+func (se *session) leaveMatch(ctx context.Context, id string) (early bool, err error) {
 	if err := se.server.Engine.Sits(ctx, id, se.player); err != nil {
-		return err
+		return false, err
 	}
 	m, err := se.server.Engine.Running(ctx, id)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if m.ArenaID != "" {
-		return se.server.Arenas.Leave(ctx, se.game, se.player, m.ArenaID)
+		return false, se.server.Arenas.Leave(ctx, se.game, se.player, m.ArenaID)
 	}
-	return se.server.Engine.Leave(ctx, id, se.player)
+	if err := se.server.Engine.Leave(ctx, id, se.player); err != nil {
+		return false, err
+	}
+	return m.Running && se.server.Engine.ForfeitedEarly(id, se.player), nil
 }
 
 // leavingNode refuses what would keep players at a node that drains.

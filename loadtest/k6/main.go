@@ -49,7 +49,8 @@ const quick = "{duel: {questions: 3, time_limit_ms: 5000, countdown_ms: 100, rev
 // by address, or arena, limits nobody, since k6 is everybody at one.
 const bearing = `games: {demo: %s, %s}}
 limits: {guests_per_minute_per_address: 0, nickname_lookups_per_minute_per_address: 0, reads_per_second_per_address: 0, arena_guests_per_minute_per_address: 0,
-  guests_per_minute_per_arena: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0, connections_per_address: 0, hellos_per_minute_per_address: 0}
+  guests_per_minute_per_arena: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0, connections_per_address: 0, hellos_per_minute_per_address: 0,
+  matches_per_day_per_player: 0, matches_per_day_per_address: 0}
 `
 
 func main() {

@@ -136,7 +136,8 @@ func (s *Server) configure(o Options) (string, error) {
 			"limits: {messages_per_second: 10000, guests_per_minute_per_address: 0, nickname_lookups_per_minute_per_address: 0, reads_per_second_per_address: 0,\n"+
 			"  arena_guests_per_minute_per_address: 0, guests_per_minute_per_arena: 0, behaviours_per_second_per_service: 0,\n"+
 			"  task_calls_per_second_per_service: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0,\n"+
-			"  connections_per_address: 0, hellos_per_minute: 0, hellos_per_minute_per_address: 0, requests_at_once: 0, lag_ms: 0}\n", game, KeysYAML)
+			"  connections_per_address: 0, hellos_per_minute: 0, hellos_per_minute_per_address: 0, requests_at_once: 0, lag_ms: 0,\n"+
+			"  matches_per_day_per_player: 0, matches_per_day_per_address: 0}\n", game, KeysYAML)
 	}
 	config := filepath.Join(s.dir, "load.yaml")
 	err := errors.Join(os.WriteFile(config, []byte(o.Settings), 0o600), os.WriteFile(filepath.Join(s.dir, "load.key"), []byte(secret), 0o600))

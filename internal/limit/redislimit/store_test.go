@@ -42,7 +42,8 @@ func TestStoreIsABucket(t *testing.T) {
 				want := max(0, time.Duration(d.Cost-tokens)*time.Hour)
 				switch {
 				case d.Mode == limit.Charge:
-					want, tokens = 0, max(tokens-d.Cost, -burst)
+					tokens = max(tokens-d.Cost, -burst)
+					want = max(0, time.Duration(1-tokens)*time.Hour)
 				case d.Mode == limit.Take && want == 0:
 					tokens -= d.Cost
 				}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"laststand/internal/limit"
+	"laststand/internal/match"
+)
+
+// matchLimits bound the matches of a player and of an address; 0 is no limit.
+type matchLimits struct {
+	EarlyForfeitsPerHourPerPlayer  int `yaml:"early_forfeits_per_hour_per_player"`
+	EarlyForfeitsPerHourPerAddress int `yaml:"early_forfeits_per_hour_per_address"`
+	MatchesPerDayPerPlayer         int `yaml:"matches_per_day_per_player"`
+	MatchesPerDayPerAddress        int `yaml:"matches_per_day_per_address"`
+}
+
+func defaultMatchLimits() matchLimits {
+	return matchLimits{
+		EarlyForfeitsPerHourPerPlayer: 10, EarlyForfeitsPerHourPerAddress: 200,
+		MatchesPerDayPerPlayer: 2000, MatchesPerDayPerAddress: 100_000,
+	}
+}
+
+// settings are the numbers by their names, which are their rules' too.
+func (l *matchLimits) settings() map[string]int {
+	return map[string]int{
+		"early_forfeits_per_hour_per_player":  l.EarlyForfeitsPerHourPerPlayer,
+		"early_forfeits_per_hour_per_address": l.EarlyForfeitsPerHourPerAddress,
+		"matches_per_day_per_player":          l.MatchesPerDayPerPlayer,
+		"matches_per_day_per_address":         l.MatchesPerDayPerAddress,
+	}
+}
+
+func (l *matchLimits) validate(f *faults) {
+	settings := l.settings()
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		f.between("limits."+name, int64(settings[name]), 0, mostOfALimit)
+	}
+}
+
+// freeMatches divides a player's matches of a day into those that the player may
+// begin though the address has spent its own.
+const freeMatches = 20
+
+// earlyForfeits limits the duels that players leave before a question is closed.
+// They are rare, so each is counted over all nodes.
+func (n *node) earlyForfeits() *limit.Deeds {
+	l := n.config.Limits.matchLimits
+	rule := func(name, whose string, most int) *limit.Rule {
+		return n.limiter.Rule(limit.Terms{
+			Name: name, What: "duels left before their first question was closed, " + whose, Most: most, Per: time.Hour, Wide: true,
+		})
+	}
+	return &limit.Deeds{
+		Each: rule("early_forfeits_per_hour_per_player", "by this player", l.EarlyForfeitsPerHourPerPlayer),
+		From: rule("early_forfeits_per_hour_per_address", "from this address", l.EarlyForfeitsPerHourPerAddress),
+	}
+}
+
+// matches limits the matches that begin. Those of a player are counted at each
+// node, so that the start of an arena of thousands costs no more round trips
+// than it has addresses.
+func (n *node) matches() *limit.Deeds {
+	l, day := n.config.Limits.matchLimits, 24*time.Hour
+	return &limit.Deeds{
+		Each: n.limiter.Rule(limit.Terms{
+			Name: "matches_per_day_per_player", What: "matches of this player", Most: l.MatchesPerDayPerPlayer, Per: day,
+		}),
+		From: n.limiter.Rule(limit.Terms{
+			Name: "matches_per_day_per_address", What: "matches from this address", Most: l.MatchesPerDayPerAddress, Per: day, Wide: true,
+		}),
+		Free: l.MatchesPerDayPerPlayer / freeMatches,
+	}
+}
+
+// onTurn follows the start and the end of a match for its players here.
+func (n *node) onTurn(t match.Turn) {
+	n.reporting.visits.Turned(t)
+	if !t.Over {
+		n.sessions.MatchBegun(t.Game, t.Players)
+	}
+}
