@@ -129,7 +129,7 @@ func (b barring) Untie(ctx context.Context, game, id string) (account string, er
 // PlayerNamed implements ops.Bars. Lists of words do not matter: who is called by
 // what none may hold any more can be found by it.
 func (b barring) PlayerNamed(ctx context.Context, game, name string) (identity.Player, error) {
-	n, err := nickname.Parse(name)
+	n, err := nickname.ParseHeld(name)
 	if err != nil {
 		return identity.Player{}, err
 	}

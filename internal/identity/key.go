@@ -72,6 +72,9 @@ func (k Key) open() (signer, error) {
 func (k Key) read() (signer, error) {
 	switch k.Alg {
 	case HS256:
+		if bytes.HasPrefix(bytes.TrimSpace(k.Secret), []byte("-----BEGIN")) {
+			return signer{}, fmt.Errorf("a PEM block is no secret for HS256: whoever has the key in it could sign tokens; use alg: %s, or a secret such as `openssl rand -hex 32` prints", EdDSA)
+		}
 		if n := len(k.Secret); n < minSecret {
 			return signer{}, fmt.Errorf("a secret of %d bytes; HS256 needs %d or more, such as `openssl rand -hex 32` prints", n, minSecret)
 		}

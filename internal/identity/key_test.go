@@ -47,6 +47,8 @@ func TestReadKey(t *testing.T) {
 	tests := []struct{ name, id, alg, file, want string }{
 		{"secret", "k1", HS256, secret, ""},
 		{"secret of a file with a newline", "k1", HS256, secret + "\n", ""},
+		{"PEM as a secret", "k1", HS256, "-----BEGIN PUBLIC KEY-----\n" + secret + "\n-----END PUBLIC KEY-----\n", "a PEM block is no secret"},
+		{"PEM as a secret, behind a space", "k1", HS256, "\n -----BEGIN" + secret, "a PEM block is no secret"},
 		{"short secret", "k1", HS256, secret[1:], "31 bytes"},
 		{"short but for the newline", "k1", HS256, secret[1:] + "\n", "31 bytes"},
 		{"public key", "k1", EdDSA, string(public), ""},

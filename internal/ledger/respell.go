@@ -22,7 +22,7 @@ type spelling struct {
 
 func ourSpelling() spelling {
 	return spelling{nickname.RulesVersion, func(name string) (string, error) {
-		n, err := nickname.Parse(name)
+		n, err := nickname.ParseHeld(name)
 		return n.Skeleton, err
 	}, respellPage}
 }

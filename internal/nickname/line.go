@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxMarks is how many accents a character of a line has at the most; Vietnamese
+// maxMarks is how many accents a character of a line or a name has at the most; Vietnamese
 // has two, Tibetan and Thai three or four, and what has more overflows its line.
 const maxMarks = 4
 
@@ -40,23 +40,35 @@ func shows(r rune) bool {
 }
 
 func refuseInLine(line string) string {
-	before, marks := ' ', 0
+	before := ' '
 	for i, r := range line {
-		if unicode.IsMark(r) && !unicode.Is(unicode.Variation_Selector, r) {
-			marks++
-		} else {
-			marks = 0
-		}
 		inside := i+utf8.RuneLen(r) < len(line)
 		if kind := forbidden(r); kind != "" && !joins(before, r, inside) {
 			return fmt.Sprintf("it holds %s (%U)", kind, r)
 		}
-		if marks > maxMarks {
-			return fmt.Sprintf("it holds more than %d accents on one character", maxMarks)
-		}
 		before = r
 	}
+	if overMarked(line) {
+		return tooManyMarks
+	}
 	return ""
+}
+
+var tooManyMarks = fmt.Sprintf("it holds more than %d accents on one character", maxMarks)
+
+// overMarked reports whether a character has more than maxMarks accents.
+func overMarked(text string) bool {
+	marks := 0
+	for _, r := range text {
+		if !unicode.IsMark(r) || unicode.Is(unicode.Variation_Selector, r) {
+			marks = 0
+			continue
+		}
+		if marks++; marks > maxMarks {
+			return true
+		}
+	}
+	return false
 }
 
 // What joins emoji and letters, and how an emoji is shown.

@@ -38,9 +38,20 @@ type Name struct {
 // Parse takes a name as a player typed it. It applies the Nickname profile of
 // RFC 8266 (spaces trimmed and joined, compatibility forms unified) and then
 // wants MinLength to MaxLength graphemes in at most MaxBytes bytes, a letter or
-// a digit among them, and nothing that is invisible, private, unassigned or
-// turns the direction of text. The error wraps ErrInvalid.
+// a digit among them, at most 4 accents on a character, and nothing that is
+// invisible, private, unassigned or turns the direction of text. The error wraps
+// ErrInvalid.
 func Parse(raw string) (Name, error) {
+	n, err := ParseHeld(raw)
+	if err == nil && overMarked(n.Display) {
+		return Name{}, invalid(tooManyMarks)
+	}
+	return n, err
+}
+
+// ParseHeld takes a name that a player may have had for long. It is Parse without
+// the limit of accents, which is newer than some names.
+func ParseHeld(raw string) (Name, error) {
 	if reason := refuseRaw(raw); reason != "" {
 		return Name{}, invalid(reason)
 	}

@@ -46,50 +46,69 @@ func TestParseRefusesWithAReason(t *testing.T) {
 	t.Parallel()
 	pile := "b" + strings.Repeat("\u0323", 20)
 	for raw, reason := range map[string]string{
-		"":                          "empty",
-		" \u3000 ":                  "empty",
-		"a":                         "at least 2",
-		" a ":                       "at least 2",
-		"e\u0301":                   "at least 2",
-		strings.Repeat("a", 17):     "at most 16",
-		strings.Repeat("字", 17):     "at most 16",
-		strings.Repeat("a", 10_000): "at most 16",
-		pile + pile:                 "at most 16", // 2 graphemes, 82 bytes
-		"a\xffb":                    "UTF-8",
-		"a\ufffdb":                  "damaged",
-		"a\x00b":                    "control",
-		"a\nb":                      "control",
-		"a\u0085b":                  "control",
-		"a\u2028b":                  "control",
-		"a\u202eb":                  "direction",
-		"a\u200fb":                  "direction",
-		"a\u2066b":                  "direction",
-		"a\u200bb":                  "invisible",
-		"a\u200db":                  "invisible",
-		"a\u2060b":                  "invisible",
-		"a\ufeffb":                  "invisible",
-		"a\u00adb":                  "invisible",
-		"a\u3164b":                  "invisible",
-		"a\u115fb":                  "invisible",
-		"a\u034fb":                  "invisible",
-		"a\u2800b":                  "invisible",
-		"❤\ufe0fa":                  "invisible",
-		"a\U000e0041b":              "invisible",
-		"a\ue000b":                  "private",
-		"a\U00100000b":              "private",
-		"a\u0378b":                  "not assigned",
-		"a\ufdd0b":                  "not assigned",
-		"\u0301ab":                  "accent",
-		"--":                        "letter or a digit",
-		"🎮🎮":                        "letter or a digit",
-		"か\u0640":                   "cannot have", // an Arabic stretch belongs to Arabic
-		"\u0660\u06f0":              "cannot have", // digits of two scripts
-		"a\u1100b":                  "cannot have", // a lone jamo
+		"":                                 "empty",
+		" \u3000 ":                         "empty",
+		"a":                                "at least 2",
+		" a ":                              "at least 2",
+		"e\u0301":                          "at least 2",
+		strings.Repeat("a", 17):            "at most 16",
+		strings.Repeat("字", 17):            "at most 16",
+		strings.Repeat("a", 10_000):        "at most 16",
+		pile + pile:                        "at most 16", // 2 graphemes, 82 bytes
+		"a\xffb":                           "UTF-8",
+		"a\ufffdb":                         "damaged",
+		"a\x00b":                           "control",
+		"a\nb":                             "control",
+		"a\u0085b":                         "control",
+		"a\u2028b":                         "control",
+		"a\u202eb":                         "direction",
+		"a\u200fb":                         "direction",
+		"a\u2066b":                         "direction",
+		"a\u200bb":                         "invisible",
+		"a\u200db":                         "invisible",
+		"a\u2060b":                         "invisible",
+		"a\ufeffb":                         "invisible",
+		"a\u00adb":                         "invisible",
+		"a\u3164b":                         "invisible",
+		"a\u115fb":                         "invisible",
+		"a\u034fb":                         "invisible",
+		"a\u2800b":                         "invisible",
+		"❤\ufe0fa":                         "invisible",
+		"a\U000e0041b":                     "invisible",
+		"a\ue000b":                         "private",
+		"a\U00100000b":                     "private",
+		"a\u0378b":                         "not assigned",
+		"a\ufdd0b":                         "not assigned",
+		"\u0301ab":                         "accent",
+		"ab\u0316\u0317\u0318\u0319\u031c": "more than 4 accents",
+		"--":                               "letter or a digit",
+		"🎮🎮":                               "letter or a digit",
+		"か\u0640":                          "cannot have", // an Arabic stretch belongs to Arabic
+		"\u0660\u06f0":                     "cannot have", // digits of two scripts
+		"a\u1100b":                         "cannot have", // a lone jamo
 	} {
 		_, err := nickname.Parse(raw)
 		if !errors.Is(err, nickname.ErrInvalid) || !strings.Contains(err.Error(), reason) {
 			t.Errorf("Parse(%q) = %v, want a reason with %q", raw, err, reason)
 		}
+	}
+}
+
+// Four accents on a character are a name, in scripts that need them too. A name
+// that somebody already has may have more.
+func TestAccentsOfNames(t *testing.T) {
+	t.Parallel()
+	const zalgo = "ab\u0316\u0317\u0318\u0319\u031c\u0301\u0302\u0304"
+	for _, name := range []string{"ab\u0316\u0317\u0318\u0319", "Việt Anh", "ที่นี่", "བོད་ཡིག"} {
+		if _, err := nickname.Parse(name); err != nil {
+			t.Errorf("Parse(%q): %v", name, err)
+		}
+	}
+	if _, err := nickname.Parse(zalgo); !errors.Is(err, nickname.ErrInvalid) {
+		t.Errorf("Parse(%q): %v", zalgo, err)
+	}
+	if n, err := nickname.ParseHeld(zalgo); err != nil || n.Skeleton == "" {
+		t.Errorf("ParseHeld(%q): %+v, %v", zalgo, n, err)
 	}
 }
 
