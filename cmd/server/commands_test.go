@@ -141,7 +141,7 @@ func TestTokensBesideARunningServer(t *testing.T) {
 			"": http.StatusUnauthorized, of42: http.StatusUnauthorized, token("--role=admin", "--sub=ops"): http.StatusOK,
 			token("--game=demo", "--role=service", "--sub=ops"): http.StatusUnauthorized,
 		} {
-			if status := getAs(t, n.ops+"/debug/pprof/cmdline", bearer); status != want {
+			if status := getAs(t, n.ops+"/debug/pprof/goroutine", bearer); status != want {
 				t.Errorf("a profile was answered with %d, want %d", status, want)
 			}
 		}

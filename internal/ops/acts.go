@@ -45,7 +45,7 @@ const (
 
 func newActs(r prometheus.Registerer) *prometheus.CounterVec {
 	acts := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
-		Name: "laststand_ops_acts_total", Help: "Requests by which operators change something, by outcome; unwritten: the audit log could not be written, and it was not done; unended: nor what became of it.",
+		Name: "laststand_ops_acts_total", Help: "Requests by which operators change something or read something sensitive, by outcome; unwritten: the audit log could not be written, and a change was not done; unended: nor what became of it.",
 	}, []string{"outcome"})
 	for _, outcome := range []string{actDone, actRefused, actFailed, actUnwritten, actUnended} {
 		acts.WithLabelValues(outcome)
@@ -53,8 +53,9 @@ func newActs(r prometheus.Registerer) *prometheus.CounterVec {
 	return acts
 }
 
-// audited writes an act down, does it, and writes down what became of it. What
-// cannot be written down is not done.
+// audited writes an act down, does it, and writes down what became of it. A change
+// that cannot be written down is not done. A read is: it is needed most while a
+// store is out of reach. The log says so then.
 func (a *api) audited(rt route, w http.ResponseWriter, r *request) error {
 	act := audit.Act{ID: ulid.Make().String(), By: r.by, What: rt.method + " " + rt.path, Game: r.game, Target: targetOf(rt, r)}
 	w.Header().Set("X-Request-Id", act.ID)
@@ -63,6 +64,10 @@ func (a *api) audited(rt route, w http.ResponseWriter, r *request) error {
 	cancel()
 	if err != nil {
 		a.acts.WithLabelValues(actUnwritten).Inc()
+		if rt.reads() {
+			a.Logger.ErrorContext(ctx, "audit log write failed; answering the read", "what", act.What, "by", act.By, "game", act.Game, "target", act.Target, "error", err)
+			return rt.handle(w, r)
+		}
 		a.Logger.ErrorContext(ctx, "an act could not be written to the audit log, and was not done", "what", act.What, "by", act.By, "error", err)
 		return refuse(protocol.CodeUnavailable, "this cannot be written to the audit log, and so was not done; try again soon")
 	}

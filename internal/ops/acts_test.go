@@ -66,8 +66,8 @@ func (b *book) said(t *testing.T) string {
 	return fmt.Sprint(a.By, " ", a.What, " game=", a.Game, " ", a.Target, " ", a.Status)
 }
 
-// Every route that changes something is an act, and no other is: also one that is
-// added later.
+// Every route that changes something or reads something sensitive is an act, and no
+// other is: also one that is added later.
 func TestEveryChangeIsAnAct(t *testing.T) {
 	t.Parallel()
 	routes := (&api{}).routes()
@@ -83,7 +83,8 @@ func checkAct(t *testing.T, rt route) {
 	w := newWorld()
 	path := strings.NewReplacer("{game}", "demo", "{task}", "t1", "{webhook}", "rewards", "{player}", "p_1", "{kind}", "ban", "{id}", "p_1", "{key}", "k1").Replace(rt.path)
 	ask(t, w.handler(), rt.method, path, "")
-	if got := len(w.book.acts); rt.method != http.MethodGet && got != 1 || rt.method == http.MethodGet && got != 0 {
+	act := rt.method != http.MethodGet || rt.sensitive
+	if got := len(w.book.acts); act && got != 1 || !act && got != 0 {
 		t.Errorf("%s %s: %d acts", rt.method, rt.path, got)
 	}
 	if len(w.book.acts) > 0 && w.book.acts[0].Status == 0 {
@@ -110,6 +111,33 @@ func TestWhatIsKeptOfAnAct(t *testing.T) {
 		}
 		if id := header.Get("X-Request-Id"); id == "" || id != w.book.acts[0].ID {
 			t.Errorf("%s: the request is told as %q", name, id)
+		}
+	}
+}
+
+// Profiles and what players did or sent are read by name, and are answered also while
+// the audit log is out of reach.
+func TestSensitiveReadsAreActs(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"/debug/pprof/goroutine":                        "ops GET /debug/pprof/{profile} game= profile=goroutine 200",
+		"/debug/pprof/symbol":                           "ops GET /debug/pprof/{profile} game= profile=symbol 200",
+		"/admin/v1/games/demo/queue/peek":               "ops GET /admin/v1/games/{game}/queue/peek game=demo  200",
+		"/admin/v1/tasks/t1":                            "ops GET /admin/v1/tasks/{task} game= task=t1 200",
+		"/admin/v1/games/demo/players?nickname=Nobody1": "ops GET /admin/v1/games/{game}/players game=demo  404",
+		"/debug/pprof/cmdline":                          "",
+		"/debug/pprof/none":                             "",
+		"/debug/pprof/goroutine/1":                      "",
+		"/debug/pprof/":                                 "",
+	} {
+		w := newWorld()
+		status, _, _ := ask(t, w.handler(), "GET", path, "")
+		if got := w.book.said(t); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+		w.book.failBegin = errors.New("away")
+		if again, _, _ := ask(t, w.handler(), "GET", path, ""); again != status {
+			t.Errorf("%s: %d without an audit log, %d with it", path, again, status)
 		}
 	}
 }

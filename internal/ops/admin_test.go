@@ -306,7 +306,7 @@ func TestOnlyAdmins(t *testing.T) {
 	for path, method := range map[string]string{
 		"/admin/v1/tasks": "GET", "/admin/v1/lines": "GET", "/admin/v1/tasks/discard": "POST", "/admin/v1/games/demo/boards/rebuild": "POST", "/admin/nothing": "GET",
 		"/admin/v1/webhooks": "GET", rewards + "/ping": "POST",
-		"/admin/v1/queues": "GET", demoQueue + "/peek": "GET", demoQueue + "/drain": "POST", demoQueue + "/bound": "PUT", "/debug/pprof/cmdline": "GET",
+		"/admin/v1/queues": "GET", demoQueue + "/peek": "GET", demoQueue + "/drain": "POST", demoQueue + "/bound": "PUT", "/debug/pprof/heap": "GET", "/debug/pprof/": "GET",
 	} {
 		for token, want := range map[string]int{"Bearer player": 401, "Basic admin": 401, "": 401, "Bearer unknowable": 503} {
 			r := httptest.NewRequestWithContext(t.Context(), method, path, nil)

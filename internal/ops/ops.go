@@ -7,7 +7,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/http/pprof"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -55,16 +54,8 @@ func New(c Config) http.Handler { return newAPI(c).handler() }
 func (a *api) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.Gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true}))
-	profiles := http.NewServeMux()
-	profiles.HandleFunc("/debug/pprof/", pprof.Index)
-	profiles.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	profiles.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	profiles.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	profiles.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	mux.Handle("/debug/pprof/", a.serve(func(w http.ResponseWriter, r *request) error {
-		profiles.ServeHTTP(w, r.Request)
-		return nil
-	}))
+	mux.Handle("/debug/pprof/", a.serve(a.getProfiles))
+	mux.Handle("/debug/pprof/{profile}", a.serve(a.getProfile))
 	for _, rt := range a.routes() {
 		mux.Handle(rt.method+" "+rt.path, a.serve(a.operation(rt)))
 	}

@@ -28,7 +28,8 @@ func TestHandler(t *testing.T) {
 		{"a profile without a token", "/debug/pprof/heap", "", 401, "admin"},
 		{"a profile with a token of another scheme", "/debug/pprof/heap", "Basic admin", 401, "admin"},
 		{"profiles for an admin", "/debug/pprof/", "Bearer admin", 200, "goroutine"},
-		{"a profile for an admin", "/debug/pprof/cmdline", "Bearer admin", 200, ""},
+		{"a profile for an admin", "/debug/pprof/goroutine?debug=1", "Bearer admin", 200, "goroutine profile"},
+		{"the command line for an admin", "/debug/pprof/cmdline", "Bearer admin", 404, "nothing at this path"},
 		{"nothing else", "/", "Bearer admin", 404, ""},
 	}
 	for _, tt := range tests {

@@ -1,0 +1,37 @@
+package ops
+
+import (
+	"net/http"
+	"net/http/pprof"
+	runtime "runtime/pprof"
+)
+
+// profiles are those that are no named profile of the runtime. The command line is
+// left out: it may hold passwords.
+var profiles = map[string]http.HandlerFunc{"profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace}
+
+// getProfiles lists the profiles.
+func (a *api) getProfiles(w http.ResponseWriter, r *request) error {
+	if r.URL.Path != "/debug/pprof/" {
+		return nothing(w, r)
+	}
+	pprof.Index(w, r.Request)
+	return nil
+}
+
+// getProfile gives a profile, which is written down.
+func (a *api) getProfile(w http.ResponseWriter, r *request) error {
+	name := r.PathValue("profile")
+	handle := profiles[name]
+	if handle == nil && runtime.Lookup(name) != nil {
+		handle = pprof.Index
+	}
+	if handle == nil || r.Method != http.MethodGet && r.Method != http.MethodPost {
+		return nothing(w, r)
+	}
+	rt := route{method: r.Method, path: "/debug/pprof/{profile}", sensitive: true, handle: func(w http.ResponseWriter, r *request) error {
+		handle(w, r.Request)
+		return nil
+	}}
+	return a.audited(rt, w, r)
+}
