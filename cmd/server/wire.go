@@ -117,7 +117,7 @@ func (n *node) wireMatches() {
 	tell.engine = n.engine
 	n.settler = settle.New(settle.Config{
 		Ledger: n.ledger, Pending: pending{matches, tickets}, Tasks: n.ledger, Boards: n.boards,
-		Tell: tell.tell, Down: ledger.Unavailable, Now: n.now, Logger: n.log, Registry: n.registry,
+		Tell: tell.tell, Down: ledger.Unavailable, Refuses: ledger.RefusesResult, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
 	n.receive(tell)
 	duels := make(map[string]lobby.Duel)

@@ -81,7 +81,7 @@ func TestBadResults(t *testing.T) {
 		bad := duel("bad", 1, "p1", "p2")
 		spoil(&bad)
 		_, err := l.Commit(t.Context(), results(duel("good", 1, "p1"), bad))
-		if !errors.Is(err, ErrBadResult) || Unavailable(err) {
+		if !errors.Is(err, ErrBadResult) || Unavailable(err) || !RefusesResult(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -101,8 +101,26 @@ func TestFaultOfTheResultIsNotTheDatabases(t *testing.T) {
 		l := openOn(t, db)
 		r := duel("m1", 1, "p1")
 		r.Mode = "\x00"
-		if _, err := l.Commit(t.Context(), results(r)); err == nil || Unavailable(err) {
+		if _, err := l.Commit(t.Context(), results(r)); err == nil || Unavailable(err) || !RefusesResult(err) {
 			t.Errorf("error %v", err)
+		}
+	})
+}
+
+// What is wrong with the tables, or forbidden, is no fault of a result.
+func TestFaultOfTheTablesIsNotTheResults(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		for _, way := range [][2]string{{"place", "place_of"}, {"place_of", "place"}} {
+			if _, err := l.exec(t.Context(), "ALTER TABLE seats RENAME COLUMN "+way[0]+" TO "+way[1]); err != nil {
+				t.Fatal(err)
+			}
+			_, err := l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2")))
+			if broken := way[0] == "place"; (err != nil) != broken || RefusesResult(err) {
+				t.Errorf("column %s: error %v", way[1], err)
+			}
 		}
 	})
 }

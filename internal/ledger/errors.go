@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
@@ -41,6 +42,24 @@ func Unavailable(err error) bool {
 	}
 	return false
 }
+
+// RefusesResult reports whether an error of Commit is the fault of what a result
+// says, so that the same result can never be taken. Any other error, known or not,
+// is a condition of the database or of its tables, and may pass.
+func RefusesResult(err error) bool {
+	if errors.Is(err, ErrBadResult) {
+		return true
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return slices.Contains(badData, e.Code)
+	}
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_CHECK
+}
+
+// badData are the SQLSTATEs of data that cannot be stored: a character that the
+// encoding lacks, a character that cannot be translated, a check that fails.
+var badData = []string{"22021", "22P05", "23514"}
 
 // postgresUnavailable judges by the class of a SQLSTATE (PostgreSQL manual,
 // appendix A).

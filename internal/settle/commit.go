@@ -14,13 +14,18 @@ const callTimeout = 10 * time.Second
 
 // settle takes a batch into the ledger and on. It waits while the ledger is
 // down: what is offered meanwhile is bounded by the queue, the rest is pending.
-// A batch that is refused is tried one by one, so that a result holds up
-// nothing but itself. swept says that players may not have been told of results
-// that the ledger has already. It reports whether all of it is settled, or dead.
+// A batch that is refused is tried in parts, so that a result holds up nothing but
+// itself. Results of a game on hold stay pending. swept says that players may not
+// have been told of results that the ledger has already. It reports whether some of
+// it is settled, or dead.
 func (s *Settler) settle(work context.Context, batch []match.Result, swept bool) bool {
+	if batch = s.unheld(batch); len(batch) == 0 {
+		return false
+	}
 	done, again, err := s.commit(work, batch)
 	switch {
 	case err == nil:
+		s.release(batch)
 		return s.settled(work, batch, tellable(batch, done, swept || again))
 	case work.Err() != nil:
 		s.metrics.failed(reasonStopped, len(batch))
@@ -28,11 +33,37 @@ func (s *Settler) settle(work context.Context, batch []match.Result, swept bool)
 	case len(batch) == 1:
 		return s.refused(work, batch[0], err)
 	}
-	all := true
-	for one := range slices.Chunk(batch, 1) {
-		all = s.settle(work, one, swept) && all
+	progress := false
+	for _, part := range s.parts(batch) {
+		progress = s.settle(work, part, swept) || progress
 	}
-	return all
+	return progress
+}
+
+// parts are what a refused batch is tried in: game by game, and of one game result
+// by result, first those that were not refused before.
+func (s *Settler) parts(batch []match.Result) (parts [][]match.Result) {
+	at := map[string]int{}
+	for _, r := range batch {
+		i, known := at[r.Game]
+		if !known {
+			i, parts = len(parts), append(parts, nil)
+			at[r.Game] = i
+		}
+		parts[i] = append(parts[i], r)
+	}
+	if len(parts) > 1 {
+		return parts
+	}
+	fresh, refused := []match.Result{}, []match.Result{}
+	for _, r := range batch {
+		if _, known := s.parked[keyOf(r)]; known {
+			refused = append(refused, r)
+		} else {
+			fresh = append(fresh, r)
+		}
+	}
+	return slices.Collect(slices.Chunk(append(fresh, refused...), 1))
 }
 
 // commit gives a batch to the ledger until that answers. again says that it was

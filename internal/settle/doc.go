@@ -12,7 +12,9 @@
 // told at least once: a node that dies on the way is followed by another's
 // sweep, which cannot know whether it had told them.
 //
-// A result that the ledger refuses for its own fault, not the database's, waits
-// apart and is tried with the sweeps; after ten refusals it is a dead letter: a
-// task in SQL for an operator, and pending no longer.
+// A result that the ledger refuses for its own fault waits apart and is tried with
+// the sweeps; after ten refusals it is a dead letter: a task in SQL for an operator,
+// and pending no longer. After any other error, known as an outage or not, results
+// stay pending for as long as it lasts; so they do if more than a few of a game are
+// refused in a row (see hold).
 package settle

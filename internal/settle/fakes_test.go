@@ -65,6 +65,7 @@ func (w *world) start(t *testing.T, tune func(*Config)) (s *Settler, stop func()
 	c := Config{
 		Ledger: w, Pending: w, Tasks: w, Boards: w, Tell: w.Tell,
 		Down:     func(err error) bool { return errors.Is(err, errDown) },
+		Refuses:  func(err error) bool { return errors.Is(err, errRefused) },
 		Now:      func() int64 { return time.Now().UnixMilli() },
 		Logger:   slog.New(slog.DiscardHandler),
 		Registry: w.registry,

@@ -12,7 +12,9 @@ const (
 	reasonQueueFull   = "queue_full"  // not taken on: left to a sweep
 	reasonStopped     = "stopped"     // the same, for the end of the process
 	reasonUnavailable = "unavailable" // a commit while the ledger was down
-	reasonRefused     = "refused"     // a result that the ledger refuses
+	reasonRefused     = "refused"     // a result that the ledger refuses for its own fault
+	reasonUnexpected  = "unexpected"  // a result that the ledger refuses for no fault of the result, and not for an outage
+	reasonHeld        = "held"        // a result of a game whose results are refused one after another: left to a later sweep
 	reasonPending     = "pending"     // committed or dead, and still pending; or a failed sweep
 	reasonBoards      = "boards"      // an application of the ledger to the boards
 	reasonUntold      = "untold"      // on disk, but its players were not told
@@ -48,7 +50,7 @@ func newMetrics(r prometheus.Registerer, queued func() float64) *metrics {
 			Name: "laststand_settle_seconds", Help: "Time of a commit.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15),
 		}),
 	}
-	for _, reason := range []string{reasonQueueFull, reasonStopped, reasonUnavailable, reasonRefused, reasonPending, reasonBoards, reasonUntold} {
+	for _, reason := range []string{reasonQueueFull, reasonStopped, reasonUnavailable, reasonRefused, reasonUnexpected, reasonHeld, reasonPending, reasonBoards, reasonUntold} {
 		m.failures.WithLabelValues(reason)
 	}
 	return m

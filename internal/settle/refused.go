@@ -3,6 +3,7 @@ package settle
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"time"
 
@@ -13,42 +14,69 @@ import (
 const (
 	maxTries  = 10        // then a refused result is dead
 	maxParked = time.Hour // between two tries of one that cannot even be buried
+	maxWaits  = 4         // doublings of the time between two tries of one that may not be buried
 	// unseen is after how many sweeps in vain a parked result is another's
 	// affair: settled or buried by another node.
 	unseen = 30
 )
 
-// parked is a result that the ledger refused for its own fault. It stays
-// pending, so nothing is lost. grave is what it will be once dead, but for the
-// payload.
+// parked is a result that the ledger refused. It stays pending, so nothing is lost.
+// grave is what it will be once dead, but for the payload.
 type parked struct {
 	grave eventq.Task
+	waits int // refusals that were not its own fault, or in a burst
 	until time.Time
 }
 
-// refused puts a result aside until the next sweep, and among the dead letters
-// at its maxTries-th refusal, which it reports. Each node counts its own.
-// Beyond the queue's length parked ones are not kept in mind: their refusals
-// count once there is room again.
+// refused puts a result aside until a later sweep. One that is refused for its own
+// fault goes among the dead letters at its maxTries-th refusal, which it reports,
+// unless so many others are refused that something else has to be wrong. Each node
+// counts its own. Beyond the queue's length parked ones are not kept in mind: their
+// refusals count once there is room again.
 func (s *Settler) refused(work context.Context, r match.Result, why error) (dead bool) {
-	s.metrics.failed(reasonRefused, 1)
+	own, h := s.atFault(why), s.hold(r, why)
+	s.metrics.failed(reasonOf(own), 1)
 	p, known := s.parked[keyOf(r)]
 	if !known {
 		p.grave = eventq.Task{Game: r.Game, Topic: eventq.Settle, Key: r.Match}
 	}
+	wait := s.Sweep << min(p.waits, maxWaits)
+	if own && !h.burst() {
+		if wait, dead = s.condemned(work, r, &p, why); dead {
+			delete(s.parked, keyOf(r))
+			return true
+		}
+	} else {
+		p.waits++
+	}
+	p.until = time.Now().Add(wait)
+	if known || len(s.parked) < s.Queue {
+		s.parked[keyOf(r)] = p
+	}
+	return false
+}
+
+// atFault says whether an error is the fault of the result that it is about.
+func (s *Settler) atFault(err error) bool { return errors.Is(err, errIncomplete) || s.Refuses(err) }
+
+func reasonOf(own bool) string {
+	if own {
+		return reasonRefused
+	}
+	return reasonUnexpected
+}
+
+// condemned counts a refusal of a result for its own fault. It gives the time until
+// the next try, or buries it.
+func (s *Settler) condemned(work context.Context, r match.Result, p *parked, why error) (wait time.Duration, dead bool) {
 	_ = p.grave.Fail(s.Now(), why) // only a done task refuses
 	if p.grave.Tries == 1 {
 		s.Logger.Error("the ledger refuses a result; it stays pending and is tried again", "game", r.Game, "match", r.Match, "error", why)
 	}
 	if p.grave.Tries >= maxTries && s.bury(work, r, p.grave) {
-		delete(s.parked, keyOf(r))
-		return true
+		return 0, true
 	}
-	p.until = time.Now().Add(min(s.Sweep<<min(max(0, p.grave.Tries-maxTries+1), 20), maxParked))
-	if known || len(s.parked) < s.Queue {
-		s.parked[keyOf(r)] = p
-	}
-	return false
+	return min(s.Sweep<<min(max(0, p.grave.Tries-maxTries+1), 20), maxParked), false
 }
 
 // bury puts a result among the dead letters, and then takes it out of what is

@@ -49,7 +49,8 @@ type Config struct {
 	Tasks    Tasks
 	Boards   Boards
 	Tell     func(context.Context, match.Result) // the boards show it; called for one game's results in turn
-	Down     func(error) bool                    // an error of the ledger is its condition, not a result's fault
+	Down     func(error) bool                    // an error of the ledger is an outage, which passes
+	Refuses  func(error) bool                    // an error of the ledger is the fault of a result, which no retry mends
 	Now      func() int64                        // cluster time, epoch ms
 	Logger   *slog.Logger
 	Registry prometheus.Registerer
@@ -73,6 +74,7 @@ type Settler struct {
 
 	// What follows belongs to Run's loop.
 	parked  map[matchKey]parked
+	holds   map[string]*hold  // by game
 	told    map[matchKey]bool // shown, yet still pending: not to be told again
 	outage  bool              // the ledger did not answer the last time
 	shelves map[string]chan<- match.Result
@@ -93,7 +95,7 @@ func New(c Config) *Settler {
 	orDefault(&c.Drain, 5*time.Second)
 	s := &Settler{
 		Config: c, queue: make(chan match.Result, c.Queue), retries: make(chan retry), ended: make(chan struct{}),
-		parked: map[matchKey]parked{}, told: map[matchKey]bool{}, shelves: map[string]chan<- match.Result{},
+		parked: map[matchKey]parked{}, holds: map[string]*hold{}, told: map[matchKey]bool{}, shelves: map[string]chan<- match.Result{},
 	}
 	s.metrics = newMetrics(c.Registry, func() float64 { return float64(len(s.queue)) })
 	return s

@@ -80,7 +80,7 @@ func startSettler(b *testing.B, l *ledger.Ledger, rdb *redis.Client) (told *watc
 	told = &watch{since: map[string]time.Time{}, room: make(chan struct{}, waiting)}
 	settler = settle.New(settle.Config{
 		Ledger: l, Pending: nothing{}, Boards: lb.NewApplier(o), Tell: told.tell,
-		Down: ledger.Unavailable, Now: func() int64 { return time.Now().UnixMilli() },
+		Down: ledger.Unavailable, Refuses: ledger.RefusesResult, Now: func() int64 { return time.Now().UnixMilli() },
 		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 	})
 	ctx, cancel := context.WithCancel(b.Context())

@@ -1,0 +1,76 @@
+package settle
+
+import (
+	"slices"
+	"time"
+
+	"laststand/internal/match"
+)
+
+const (
+	// maxInARow is how many results of a game the ledger may refuse, one after
+	// another, before something else than these results is taken to be wrong.
+	maxInARow = 3
+	// logEvery is how often a game's refusals are logged.
+	logEvery = time.Minute
+)
+
+// hold is a game of which the ledger refuses results.
+type hold struct {
+	inARow map[matchKey]bool // refused since it took one; maxInARow+1 at the most
+	wait   backoff
+	until  time.Time // no result of the game is tried before
+	logged time.Time
+}
+
+// burst says whether so many results were refused that none of them is buried, and
+// all of the game's results wait.
+func (h *hold) burst() bool { return len(h.inARow) > maxInARow }
+
+// hold notes a refusal. In a burst the game's results wait, longer each time.
+func (s *Settler) hold(r match.Result, why error) *hold {
+	h := s.holds[r.Game]
+	if h == nil {
+		h = &hold{inARow: map[matchKey]bool{}}
+		s.holds[r.Game] = h
+	}
+	if !h.burst() {
+		h.inARow[keyOf(r)] = true
+	}
+	if h.burst() {
+		h.until = time.Now().Add(h.wait.next())
+	}
+	if (h.burst() || !s.atFault(why)) && time.Since(h.logged) >= logEvery {
+		h.logged = time.Now()
+		s.Logger.Error("the ledger refuses results, and not for their own fault; they stay pending and are tried again",
+			"game", r.Game, "match", r.Match, "all", h.burst(), "error", why)
+	}
+	return h
+}
+
+// unheld leaves out the results of games on hold, for a later sweep.
+func (s *Settler) unheld(batch []match.Result) []match.Result {
+	if len(s.holds) == 0 {
+		return batch
+	}
+	now := time.Now()
+	some := slices.DeleteFunc(slices.Clone(batch), func(r match.Result) bool {
+		h := s.holds[r.Game]
+		return h != nil && now.Before(h.until)
+	})
+	s.metrics.failed(reasonHeld, len(batch)-len(some))
+	return some
+}
+
+// release ends the holds of games of which the ledger has taken results.
+func (s *Settler) release(batch []match.Result) {
+	if len(s.holds) == 0 {
+		return
+	}
+	for _, r := range batch {
+		if h := s.holds[r.Game]; h != nil && h.burst() {
+			s.Logger.Info("the ledger takes results of the game again", "game", r.Game)
+		}
+		delete(s.holds, r.Game)
+	}
+}
