@@ -24,6 +24,7 @@ type entranceLimits struct {
 	ArenasPerHourPerHost               int    `yaml:"arenas_per_hour_per_host"`
 	ArenasPerHourPerAddress            int    `yaml:"arenas_per_hour_per_address"`
 	ChangesPerHourPerPlayer            int    `yaml:"changes_per_hour_per_player"`
+	ErasuresPerMinutePerAddress        int    `yaml:"erasures_per_minute_per_address"`
 	BehavioursPerSecondPerService      int    `yaml:"behaviours_per_second_per_service"`
 	TaskCallsPerSecondPerService       int    `yaml:"task_calls_per_second_per_service"`
 	DryRun                             trials `yaml:"dry_run"`
@@ -34,7 +35,7 @@ func defaultEntranceLimits() entranceLimits {
 		GuestsPerMinutePerAddress: 60, ArenaGuestsPerMinutePerAddress: 300, GuestsPerMinutePerArena: 3000,
 		GuestsPerDayPerAddress: unset, GuestCallsPerMinutePerAddress: unset,
 		WrongCodesPerHourPerAddress: 100, NicknameLookupsPerMinutePerAddress: 600, ReadsPerSecondPerAddress: 100,
-		ArenasPerHourPerHost: 120, ArenasPerHourPerAddress: 120, ChangesPerHourPerPlayer: 60,
+		ArenasPerHourPerHost: 120, ArenasPerHourPerAddress: 120, ChangesPerHourPerPlayer: 60, ErasuresPerMinutePerAddress: 10,
 		BehavioursPerSecondPerService: 20_000, TaskCallsPerSecondPerService: 1000,
 	}
 }
@@ -83,6 +84,7 @@ func (l *entranceLimits) settings() map[string]int {
 		"arenas_per_hour_per_host":                l.ArenasPerHourPerHost,
 		"arenas_per_hour_per_address":             l.ArenasPerHourPerAddress,
 		"changes_per_hour_per_player":             l.ChangesPerHourPerPlayer,
+		"erasures_per_minute_per_address":         l.ErasuresPerMinutePerAddress,
 		"behaviours_per_second_per_service":       l.BehavioursPerSecondPerService,
 		"task_calls_per_second_per_service":       l.TaskCallsPerSecondPerService,
 	}

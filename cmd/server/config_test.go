@@ -28,7 +28,7 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 			"wrong values",
 			"listen: nowhere\nops_listen: 127.0.0.1:99999\nredis: http://cache\ndatabase: mysql://db\ndata: \"\"\ndrain: soon\norigins: [example.com, https://example.com/x]\n" +
 				"limits: {connections: 0, messages_per_second: .nan, guests_per_minute_per_address: -1,\n" +
-				"  guests_per_day_per_address: -1, guest_calls_per_minute_per_address: 1000001,\n" +
+				"  guests_per_day_per_address: -1, guest_calls_per_minute_per_address: 1000001, erasures_per_minute_per_address: -1,\n" +
 				"  wrong_codes_per_hour_per_address: 1000001, dry_run: [reads_per_second_per_address, everything],\n" +
 				"  connections_per_address: -1, hellos_per_minute: -1, hellos_per_minute_per_address: -1, requests_at_once: -1, lag_ms: -1, memory_mib: -1, garbage_mib: -1,\n" +
 				"  early_forfeits_per_hour_per_player: -1, early_forfeits_per_hour_per_address: -1, matches_per_day_per_player: -1, matches_per_day_per_address: 1000001}\n" +
@@ -41,7 +41,7 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 			[]string{
 				`listen: "nowhere"`, `ops_listen: "127.0.0.1:99999"`, "redis:", "database:", "drain:", `"example.com"`, `"https://example.com/x"`,
 				"limits.connections:", "limits.messages_per_second:", "limits.guests_per_minute_per_address:",
-				"limits.guests_per_day_per_address:", "limits.guest_calls_per_minute_per_address:",
+				"limits.guests_per_day_per_address:", "limits.guest_calls_per_minute_per_address:", "limits.erasures_per_minute_per_address:",
 				"limits.wrong_codes_per_hour_per_address:", `limits.dry_run: "everything" is none of`,
 				"limits.connections_per_address:", "limits.hellos_per_minute:", "limits.hellos_per_minute_per_address:", "limits.requests_at_once:",
 				"limits.early_forfeits_per_hour_per_player:", "limits.early_forfeits_per_hour_per_address:", "limits.matches_per_day_per_player:", "limits.matches_per_day_per_address:",

@@ -60,6 +60,10 @@ func (n *node) entrances() httpapi.Limits {
 		Hosting:     wide("arenas_per_hour_per_host", "arenas of one host", l.ArenasPerHourPerHost, time.Hour),
 		HostingFrom: wide("arenas_per_hour_per_address", "arenas from this address", l.ArenasPerHourPerAddress, time.Hour),
 		Changes:     wide("changes_per_hour_per_player", "changes of name and account", l.ChangesPerHourPerPlayer, time.Hour),
+		Erasures: n.limiter.Rule(limit.Terms{
+			Name: "erasures_per_minute_per_address", What: "players from this address who erase themselves", Wide: true,
+			Most: l.ErasuresPerMinutePerAddress, Per: time.Minute, Burst: 6 * l.ErasuresPerMinutePerAddress, // a class does so at once
+		}),
 		Behaviours: n.limiter.Rule(limit.Terms{
 			Name: "behaviours_per_second_per_service", What: "behaviours of one service", Wide: true,
 			Most: l.BehavioursPerSecondPerService, Per: time.Second, Burst: max(l.BehavioursPerSecondPerService, mostPosted),

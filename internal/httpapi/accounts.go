@@ -12,6 +12,9 @@ func (a *api) deleteMe(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	if err := a.Limits.Erasures.Take(r.Context(), a.from(r), 1); err != nil {
+		return err
+	}
 	if err := a.Accounts.Erase(r.Context(), r.game, claims.Subject); err != nil {
 		return err
 	}

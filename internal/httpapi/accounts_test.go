@@ -107,3 +107,17 @@ func TestRotatingADevice(t *testing.T) {
 	e.passes(rotate, 200)
 	e.refused(rotate, "changes", half)
 }
+
+// So many players of an address may erase themselves; who may not is not erased.
+func TestErasuresOfAnAddress(t *testing.T) {
+	t.Parallel()
+	e := enter(t, Limits{Erasures: twice("players who erase themselves")})
+	erase := call{method: "DELETE", target: demo + "/players/me", headers: []string{bearerGood}}
+	for range 2 {
+		e.passes(erase, 204)
+		e.world.gone = nil // the next one
+	}
+	if e.refused(erase, "players who erase themselves", half); e.world.gone["p_1"] {
+		t.Error("who was refused is erased")
+	}
+}

@@ -23,6 +23,7 @@ type Limits struct {
 	Reads       *limit.Rule    // boards, profiles, matches and arenas read by an address
 	Hosting     *limit.Rule    // arenas made by a host
 	HostingFrom *limit.Rule    // arenas that players of an address make
+	Erasures    *limit.Rule    // players of an address who erase themselves
 	Changes     *limit.Rule    // changes of a player's name and account
 	Behaviours  *limit.Rule    // behaviours of a service
 	Tasks       *limit.Rule    // calls of a service about tasks

@@ -84,10 +84,15 @@ func (e *BannedError) Error() string {
 // Unwrap is ErrBanned.
 func (e *BannedError) Unwrap() error { return ErrBanned }
 
+// Revision says which changes a store has; it rises in commit order.
+type Revision struct {
+	Bars int64 // of the last change of a bar, or of a kept key
+	Keys int64 // of the last change of a kept key
+}
+
 // BarStore keeps bars for all nodes.
 type BarStore interface {
-	// Revision rises with every change of a bar or a kept key, in commit order.
-	Revision(ctx context.Context) (int64, error)
+	Revision(ctx context.Context) (Revision, error)
 	// BarsSince gives bars changed after a revision, oldest change first, at
 	// most limit; those that have ended among them, for a while.
 	BarsSince(ctx context.Context, revision int64, limit int) ([]Bar, error)
@@ -100,8 +105,3 @@ const BarsKept = 24 * time.Hour
 // SessionsEnd is how long sessions are looked for that a change of a player ends:
 // from the change on, and at each node from when it hears of it.
 const SessionsEnd = time.Minute
-
-// Erasure is how long an erased player's id is barred in the view of each node.
-// By then guests' tokens have expired; a longer one of an operator's is refused
-// where the player is looked for.
-const Erasure = GuestTTL + 24*time.Hour

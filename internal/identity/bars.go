@@ -15,7 +15,7 @@ import (
 // needed. Now is epoch ms by the clock that tokens live by.
 type BarsConfig struct {
 	Store    BarStore
-	Tokens   *Tokens // whose kept keys change with the same revision
+	Tokens   *Tokens // whose kept keys have a revision in the store too
 	Now      func() int64
 	Logger   *slog.Logger
 	Registry prometheus.Registerer // nil: not measured
@@ -33,7 +33,7 @@ type Bars struct {
 	reading sync.Mutex
 	seq     int64 // up to which the view has all bars; these are under reading
 	barsAt  int64 // when it was last seen to
-	keysAt  int64 // the revision whose keys Tokens has
+	keysAt  int64 // the revision of the keys that Tokens has, at least
 	sweptAt int64
 	faulty  bool // the last reading failed
 
@@ -123,7 +123,7 @@ func (b *Bars) Refresh(ctx context.Context) error {
 // read brings bars and keys to the store's revision, each whether or not the
 // other can be read.
 func (b *Bars) read(ctx context.Context) (found []Bar, moved bool, err error) {
-	var revision int64
+	var revision Revision
 	err = within(ctx, func(ctx context.Context) (err error) {
 		revision, err = b.Store.Revision(ctx)
 		return err
@@ -131,13 +131,13 @@ func (b *Bars) read(ctx context.Context) (found []Bar, moved bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	found, err = b.readBars(ctx, revision)
-	if revision == b.keysAt {
+	found, err = b.readBars(ctx, revision.Bars)
+	if revision.Keys == b.keysAt {
 		return found, len(found) > 0, err
 	}
 	keysErr := within(ctx, b.Tokens.reload)
 	if keysErr == nil {
-		b.keysAt = revision // not seq, which may be of a change since the keys were read
+		b.keysAt = revision.Keys
 	}
 	return found, len(found) > 0 || keysErr == nil, errors.Join(err, keysErr)
 }
@@ -159,10 +159,10 @@ func (b *Bars) readBars(ctx context.Context, revision int64) (found []Bar, err e
 		if found, err = b.since(ctx, 0, func([]Bar) {}); err != nil {
 			return nil, err
 		}
-		b.replace(found)
+		b.replace(heard(found, now))
 		b.seq = 0
 	} else if revision > b.seq {
-		found, err = b.since(ctx, b.seq, b.hold)
+		found, err = b.since(ctx, b.seq, func(page []Bar) { b.hold(heard(page, now)) })
 	}
 	if len(found) > 0 {
 		b.seq = found[len(found)-1].Seq

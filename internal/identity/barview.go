@@ -1,5 +1,7 @@
 package identity
 
+import "slices"
+
 // What a view holds, and whom it refuses.
 
 // replace has the view hold these bars and no others.
@@ -12,6 +14,19 @@ func (b *Bars) replace(all []Bar) {
 	b.held, b.counts = held, counts
 	b.mu.Unlock()
 	b.metrics.know(counts)
+}
+
+// heard is a page of bars as a node holds them that hears of them now. One that is
+// there to end sessions does so for a while also at a node that was cut off, unless
+// it was lifted.
+func heard(page []Bar, now int64) []Bar {
+	held := slices.Clone(page)
+	for i, b := range held {
+		if (b.Kind == BarErased || b.Kind == BarUntied) && b.EndsAt > b.At {
+			held[i].EndsAt = max(b.EndsAt, now+SessionsEnd.Milliseconds())
+		}
+	}
+	return held
 }
 
 // hold takes changed bars in, and lets go of those that have ended.

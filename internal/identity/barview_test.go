@@ -2,6 +2,7 @@ package identity
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -38,8 +39,7 @@ func TestAStoreThatWasPutBackLetsNobodyIn(t *testing.T) {
 	}
 }
 
-// A key that is retired between two questions of a reading, before a bar which
-// that reading finds, is found by the next.
+// A key that is retired between two questions of a reading is found by the next.
 func TestKeysAreNotMissedBehindBars(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -48,19 +48,63 @@ func TestKeysAreNotMissedBehindBars(t *testing.T) {
 		t.Fatal(err)
 	}
 	refresh(t, r)
-	c := Claims{Subject: "p_1", Game: game, Role: RolePlayer, Key: s.keys[game][0].ID}
-	keys := s.keys[game]
+	retired := s.keys[game][0].ID
+	c := Claims{Subject: "p_1", Game: game, Role: RolePlayer, Key: retired}
 	s.bar(Bar{Kind: BarBan, ID: "p_2"})
-	s.meantime = func() { s.bar(Bar{Kind: BarBan, ID: "p_3"}) }
+	s.meantime = func() {
+		if err := s.RetireKey(t.Context(), game, retired, 0); err != nil {
+			t.Error(err)
+		}
+		s.bar(Bar{Kind: BarBan, ID: "p_3"})
+	}
 	if refresh(t, r); !isBanned(r, "p_3") {
 		t.Error("what came meanwhile is not known")
 	}
-	// As if those had been read before the retirement, whose revision is p_3's.
-	s.mu.Lock()
-	s.keys[game] = keys[1:]
-	s.mu.Unlock()
 	if refresh(t, r); !errors.Is(r.Stands(c, "p_1"), ErrTokenKey) {
 		t.Error("the retired key is still in force")
+	}
+}
+
+// Bans and erasures make no node read its keys again.
+func TestBarsReadNoKeys(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r := registryOf(t, s)
+	if _, err := r.RotateKey(t.Context(), game); err != nil {
+		t.Fatal(err)
+	}
+	refresh(t, r)
+	before := s.read
+	for range 10 {
+		s.bar(Bar{Kind: BarErased, ID: "p_1", EndsAt: start + 1})
+		refresh(t, r)
+	}
+	if s.read != before {
+		t.Errorf("keys were read %d times", s.read-before)
+	}
+}
+
+// An erased player's sessions end at a node that hears of it late, and nothing is
+// held for it after that.
+func TestErasuresAreNotHeld(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r := registryOf(t, s)
+	now := start
+	r.Bars.Now = func() int64 { return now }
+	const many = 3 * barsPage
+	for i := range many {
+		s.bar(Bar{Kind: BarErased, ID: fmt.Sprint("p_", i), At: now, EndsAt: now + SessionsEnd.Milliseconds()})
+	}
+	s.bar(Bar{Kind: BarUntied, ID: "lifted", At: now, EndsAt: now})
+	now += 10 * SessionsEnd.Milliseconds() // the node was cut off
+	c := Claims{Subject: "p_7", Game: game, Role: RolePlayer, Key: s.keys[game][0].ID}
+	if refresh(t, r); !errors.Is(r.Stands(c, "p_7"), ErrErased) || len(r.Bars.held) != many {
+		t.Errorf("the erased may go on; %d bars are held", len(r.Bars.held))
+	}
+	now += SessionsEnd.Milliseconds() + sweepEvery.Milliseconds()
+	if refresh(t, r); len(r.Bars.held) != 0 || len(r.Bars.counts) != 1 || r.Bars.counts[BarErased] != 0 {
+		t.Errorf("%d bars are held after that, %v", len(r.Bars.held), r.Bars.counts)
 	}
 }
 
@@ -71,6 +115,7 @@ func TestBarsHoldWithoutKeys(t *testing.T) {
 	r := registryOf(t, s)
 	s.mu.Lock()
 	s.keys[game] = []Key{{ID: "broken", Alg: "none"}}
+	s.keysAt++
 	s.mu.Unlock()
 	s.bar(Bar{Kind: BarBan, ID: "p_1"})
 	if err := r.Bars.Refresh(t.Context()); err == nil || !isBanned(r, "p_1") {

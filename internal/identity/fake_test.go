@@ -45,7 +45,9 @@ type store struct {
 	accounts map[[2]string]string // by game and subject, the player; "": erased
 	bars     []Bar                // by their changes
 	revision int64
+	keysAt   int64  // the revision of the last change of keys
 	barless  bool   // BarsSince fails
+	read     int    // calls of Keys
 	meantime func() // if set, called once by Revision, when it has been read
 
 	unreadable bool // EachSkeleton fails
@@ -65,6 +67,7 @@ func (s *store) Keys(_ context.Context, game string) ([]Key, error) {
 	if s.down {
 		return nil, errStore
 	}
+	s.read++
 	return s.keys[game], nil
 }
 
@@ -83,6 +86,7 @@ func (s *store) AddKey(_ context.Context, game string, k Key) error {
 	k.CreatedAt = start
 	s.keys[game] = append(slices.Clone(s.keys[game]), k)
 	s.revision++
+	s.keysAt = s.revision
 	return nil
 }
 
@@ -91,16 +95,17 @@ func (s *store) RetireKey(_ context.Context, game, id string, _ int64) error {
 	defer s.mu.Unlock()
 	s.keys[game] = slices.DeleteFunc(slices.Clone(s.keys[game]), func(k Key) bool { return k.ID == id })
 	s.revision++
+	s.keysAt = s.revision
 	return nil
 }
 
-func (s *store) Revision(context.Context) (int64, error) {
+func (s *store) Revision(context.Context) (Revision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down {
-		return 0, errStore
+		return Revision{}, errStore
 	}
-	revision := s.revision
+	revision := Revision{s.revision, s.keysAt}
 	if f := s.meantime; f != nil {
 		s.meantime = nil
 		s.mu.Unlock()

@@ -242,6 +242,6 @@ func (l *Ledger) bury(ctx context.Context, c *change, game, sub string) error {
 		}
 	}
 	return c.save(ctx, identity.Bar{
-		Game: game, Kind: identity.BarErased, ID: sub, EndsAt: c.at + identity.Erasure.Milliseconds(), Reason: "erased", At: c.at, Seq: c.seq,
+		Game: game, Kind: identity.BarErased, ID: sub, EndsAt: c.at + identity.SessionsEnd.Milliseconds(), Reason: "erased", At: c.at, Seq: c.seq,
 	})
 }

@@ -163,6 +163,11 @@ func TestErase(t *testing.T) {
 			t.Errorf("the device again: %+v, %v, %v", p, created, err)
 		}
 		bars := must(l.BarsSince(t.Context(), 0, 10))(t)
+		for _, b := range bars {
+			if b.EndsAt != b.At+60_000 {
+				t.Errorf("%s is barred for %d ms", b.ID, b.EndsAt-b.At)
+			}
+		}
 		if len(bars) != 3 || bars[0].ID != "p1" || bars[1].ID != "account" || bars[2].ID != "op" || bars[2].Kind != identity.BarErased {
 			t.Errorf("bars %+v", bars)
 		}

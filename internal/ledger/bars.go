@@ -13,15 +13,15 @@ import (
 
 var _ identity.BarStore = (*Ledger)(nil)
 
-const selectRevision = `SELECT seq FROM barring WHERE one = 1`
+const selectRevision = `SELECT seq, keys_seq FROM barring WHERE one = 1`
 
 // Revision implements identity.BarStore.
-func (l *Ledger) Revision(ctx context.Context) (int64, error) {
-	var seq int64
-	if err := l.read.QueryRowContext(ctx, selectRevision).Scan(&seq); err != nil {
-		return 0, fmt.Errorf("ledger: revision: %w", err)
+func (l *Ledger) Revision(ctx context.Context) (identity.Revision, error) {
+	var r identity.Revision
+	if err := l.read.QueryRowContext(ctx, selectRevision).Scan(&r.Bars, &r.Keys); err != nil {
+		return identity.Revision{}, fmt.Errorf("ledger: revision: %w", err)
 	}
-	return seq, nil
+	return r, nil
 }
 
 const (
@@ -60,6 +60,7 @@ func readBars(rows *sql.Rows, err error) (bars []identity.Bar, _ error) {
 
 const (
 	moveRevision = `UPDATE barring SET seq = seq + 1 WHERE one = 1 RETURNING seq, {now}`
+	moveKeys     = `UPDATE barring SET keys_seq = seq WHERE one = 1`
 
 	saveBar = `
 INSERT INTO bars (game, kind, id, issued_before, ends_at, reason, by_sub, at, seq) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)

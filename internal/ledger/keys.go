@@ -60,7 +60,10 @@ func (l *Ledger) AddKey(ctx context.Context, game string, k identity.Key) error 
 		if count >= mostKeys {
 			return fmt.Errorf("%w: the game has %d; retire one", identity.ErrManyKeys, count)
 		}
-		_, err := c.tx.ExecContext(ctx, insertKey, game, last+1, k.ID, k.Alg, k.Secret, c.at)
+		if _, err := c.tx.ExecContext(ctx, insertKey, game, last+1, k.ID, k.Alg, k.Secret, c.at); err != nil {
+			return err
+		}
+		_, err := c.tx.ExecContext(ctx, moveKeys)
 		return err
 	})
 	if err != nil {
@@ -79,6 +82,9 @@ func (l *Ledger) RetireKey(ctx context.Context, game, id string, settleIn int64)
 		}
 		if n, err := done.RowsAffected(); err != nil || n == 0 {
 			return cmp.Or(err, identity.ErrNoKey)
+		}
+		if _, err := c.tx.ExecContext(ctx, moveKeys); err != nil {
+			return err
 		}
 		var left bool
 		err = c.tx.QueryRowContext(ctx, selectSettled, game, c.at-settleIn).Scan(&left)
