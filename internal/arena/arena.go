@@ -18,10 +18,11 @@ type Seats interface {
 	// Watch lets somebody watch, as a spectator or the host.
 	Watch(ctx context.Context, id, player string, as match.Role) (Sat, error)
 	// Unsit ends somebody's place: a seat is taken away in the lobby, and left
-	// to stand and marked as left later on. With ban it is refused from now on,
-	// also to who has none. The role is what the place was, "" where there was
-	// none.
-	Unsit(ctx context.Context, id, player string, ban bool) (Sat, error)
+	// to stand and marked as left later on. Where bans is above 0 somebody with a
+	// place is refused one from now on; where so many are refused one already the
+	// verdict is Full, and nothing changes. The role is what the place was, "" where
+	// there was none; then the verdict is Banned for who is refused one.
+	Unsit(ctx context.Context, id, player string, bans int) (Sat, error)
 	// Lock ends the joining of players.
 	Lock(ctx context.Context, id string) error
 }

@@ -117,6 +117,33 @@ func TestKick(t *testing.T) {
 	}
 }
 
+// Only somebody in the arena can be banned, and not any number of them.
+func TestBansAreOfThoseInTheArena(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	made, m := h.made()
+	m.plan.Arena.MaxPlayers = 2
+	kick := func(player string, ban bool) error {
+		return h.Kick(t.Context(), "demo", "hana", protocol.ArenaKick{ArenaID: made.ArenaID, Player: player, Ban: ban})
+	}
+	h.checkRefused(kick("nobody", true), protocol.CodeNotFound)
+	if err := kick("nobody", false); err != nil || len(m.banned) != 0 {
+		t.Errorf("%v, banned %v", err, m.banned)
+	}
+	for i := range bansPerPlace * 2 {
+		watcher := fmt.Sprint("watcher", i)
+		h.mustJoin(asks(watcher, made.Code, as("spectator")))
+		if err := kick(watcher, true); err != nil {
+			t.Error(err)
+		}
+	}
+	h.mustJoin(asks("ada", made.Code))
+	h.checkRefused(kick("ada", true), protocol.CodeBadRequest)
+	if err := kick("ada", false); err != nil || len(m.banned) != bansPerPlace*2 {
+		t.Errorf("%v, %d are banned", err, len(m.banned))
+	}
+}
+
 func TestKickRefusals(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

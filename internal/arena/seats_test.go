@@ -79,15 +79,24 @@ func (h *hall) Watch(_ context.Context, id, player string, as match.Role) (Sat, 
 	return Sat{Verdict: In, Role: as}, nil
 }
 
-func (h *hall) Unsit(_ context.Context, id, player string, ban bool) (Sat, error) {
+func (h *hall) Unsit(_ context.Context, id, player string, bans int) (Sat, error) {
 	unlock, err := h.call("Unsit")
 	defer unlock()
 	m := h.matches[id]
 	if err != nil || m == nil || m.ended() {
 		return Sat{Verdict: Gone}, err
 	}
-	m.banned[player] = m.banned[player] || ban
 	at, role := m.seat(player), m.roles[player]
+	switch {
+	case at < 0 && role == "" && m.banned[player]:
+		return Sat{Verdict: Banned}, nil
+	case at < 0 && role == "":
+		return Sat{Verdict: Out}, nil
+	case bans > 0 && !m.banned[player] && len(m.banned) >= bans:
+		return Sat{Verdict: Full, Role: role}, nil
+	case bans > 0:
+		m.banned[player] = true
+	}
 	delete(m.roles, player)
 	switch {
 	case at < 0:

@@ -58,13 +58,13 @@ func (p *play) watch(player string, as match.Role, want arena.Verdict) arena.Sat
 
 func (p *play) unsit(player string, want arena.Verdict) arena.Sat {
 	p.Helper()
-	sat, err := p.Unsit(p.Context(), p.plan.ID, player, false)
+	sat, err := p.Unsit(p.Context(), p.plan.ID, player, 0)
 	return p.placed(player, want, sat, err)
 }
 
 func (p *play) ban(player string, want arena.Verdict) arena.Sat {
 	p.Helper()
-	sat, err := p.Unsit(p.Context(), p.plan.ID, player, true)
+	sat, err := p.Unsit(p.Context(), p.plan.ID, player, 100)
 	return p.placed(player, want, sat, err)
 }
 

@@ -186,7 +186,7 @@ func TestARaceAgainstLeaving(t *testing.T) {
 		var both sync.WaitGroup
 		var out match.Outcome
 		both.Go(func() { out, _ = p.Race(p.Context(), a) })
-		both.Go(func() { _, _ = p.Unsit(p.Context(), p.plan.ID, "p_ada", false) })
+		both.Go(func() { _, _ = p.Unsit(p.Context(), p.plan.ID, "p_ada", 0) })
 		both.Wait()
 		v := p.read()
 		if first := out.Verdict == match.Accepted; first != (v.First != nil) || !first && out.Verdict != match.Gone || v.Left != 1 {

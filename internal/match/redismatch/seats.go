@@ -43,9 +43,9 @@ func (s *Store) Watch(ctx context.Context, id, player string, as match.Role) (ar
 }
 
 // Unsit implements arena.Seats.
-func (s *Store) Unsit(ctx context.Context, id, player string, ban bool) (arena.Sat, error) {
+func (s *Store) Unsit(ctx context.Context, id, player string, bans int) (arena.Sat, error) {
 	k := keysOf(id)
-	return s.place(ctx, unsitScript, append(k.seating(), k.answers(), k.exit(player)), id, player, bit(ban), takenMS)
+	return s.place(ctx, unsitScript, append(k.seating(), k.answers(), k.exit(player)), id, player, bans, takenMS)
 }
 
 // place runs a script about somebody's place in an arena, whose match is the

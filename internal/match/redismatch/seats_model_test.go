@@ -61,12 +61,20 @@ func (l *lobby) watch(player string, as match.Role) (arena.Verdict, match.Role) 
 	return arena.In, as
 }
 
-func (l *lobby) unsit(player string, ban bool) {
+func (l *lobby) unsit(player string, ban bool) arena.Verdict {
+	_, seated := l.teams[player]
+	if !seated && l.roles[player] == "" {
+		if l.banned[player] {
+			return arena.Banned
+		}
+		return arena.Out
+	}
 	if ban {
 		l.banned[player] = true
 	}
 	delete(l.teams, player)
 	delete(l.roles, player)
+	return arena.Out
 }
 
 // Whatever people do in a lobby, it is what the model says.
@@ -97,13 +105,11 @@ func TestLobbyIsAsItsModel(t *testing.T) {
 				},
 				"unsit": func(r *rapid.T) {
 					player := someone.Draw(r, "player")
-					p.unsit(player, arena.Out)
-					l.unsit(player, false)
+					p.unsit(player, l.unsit(player, false))
 				},
 				"ban": func(r *rapid.T) {
 					player := someone.Draw(r, "player")
-					p.ban(player, arena.Out)
-					l.unsit(player, true)
+					p.ban(player, l.unsit(player, true))
 				},
 				"lock": func(r *rapid.T) {
 					if rapid.IntRange(0, 9).Draw(r, "one in ten") == 0 {

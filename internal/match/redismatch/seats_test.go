@@ -56,8 +56,17 @@ func TestSit(t *testing.T) {
 func TestSitRefusals(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *play) {
 		p.plan.Arena.MaxPlayers = 2
+		p.ban("p_eve", arena.Out) // who has no place cannot be banned
+		if n := p.client.Exists(p.Context(), p.keys.banned()).Val(); n != 0 {
+			p.Error("an invented player is kept among the banned")
+		}
+		p.watch("p_eve", match.AsSpectator, arena.In)
 		p.ban("p_eve", arena.Out)
+		p.ban("p_eve", arena.Banned) // asked again
 		p.seat("p_ada", "p_bob")
+		if sat, err := p.Unsit(p.Context(), p.plan.ID, "p_ada", 1); err != nil || sat.Verdict != arena.Full {
+			p.Errorf("a ban beyond as many as may be: %+v, %v", sat, err)
+		}
 		p.sit("p_cyd", "", arena.Full)
 		p.sit("p_eve", "", arena.Banned) // that comes first
 		p.plan.Arena.MaxPlayers = 3
@@ -68,7 +77,7 @@ func TestSitRefusals(t *testing.T) {
 		}
 		p.sit("p_cyd", "", arena.Locked)
 		p.sit("p_ada", "", arena.In)
-		if v := p.read(); !v.Locked || v.Version != 4 {
+		if v := p.read(); !v.Locked || v.Version != 5 {
 			p.Errorf("%+v", v.State)
 		}
 		p.start()

@@ -3,9 +3,10 @@
 -- waits for the answer. Counts the places that have ended, so that nodes look
 -- for sessions without one.
 -- KEYS  1…11 as of sit.lua, 12 answers (hash), 13 exit:PLAYER (string)
--- ARGV  1 match id, 2 who, 3 1 to refuse another place, else 0, 4 time to live
---       of the exit (ms)
--- Returns as sit.lua.
+-- ARGV  1 match id, 2 who, 3 to refuse another place: how many may be refused
+--       one, else 0, 4 time to live of the exit (ms)
+-- Returns as sit.lua; banned where who has no place is refused one already, full
+-- where too many are: then nothing is done.
 local m = redis.call('HMGET', KEYS[1], 'phase', 'question', 'mode', 'alive', 'answered', 'last', 'opens_at')
 local role, team, ttl = redis.call('HGET', KEYS[3], ARGV[2]) or '', '', redis.call('PTTL', KEYS[1])
 local function told(verdict)
@@ -17,14 +18,18 @@ end
 if not m[1] or m[1] == 'over' or m[1] == 'settled' then
   return told('gone')
 end
-if ARGV[3] == '1' then
+local seat, banned = redis.call('HGET', KEYS[2], ARGV[2]), redis.call('SISMEMBER', KEYS[4], ARGV[2]) == 1
+if role == '' and not seat then
+  return told(banned and 'banned' or 'out')
+end
+if ARGV[3] ~= '0' and not banned then
+  if redis.call('SCARD', KEYS[4]) >= tonumber(ARGV[3]) then
+    return told('full')
+  end
   redis.call('SADD', KEYS[4], ARGV[2])
   expire(KEYS[4])
 end
-local watched, seat = redis.call('HDEL', KEYS[3], ARGV[2]) == 1, redis.call('HGET', KEYS[2], ARGV[2])
-if not watched and not seat then
-  return told('out')
-end
+local watched = redis.call('HDEL', KEYS[3], ARGV[2]) == 1
 local gone = watched or m[1] == 'lobby'
 if not watched then
   team, role = string.match(seat, '^[^\n]*'), 'player'
