@@ -14,28 +14,33 @@ import (
 type arenaBanks struct{ *banks }
 
 func (b arenaBanks) Count(game string, w arena.Wish) int {
-	return b.of(game, w.Bank).Count(wished(w, 0))
+	return b.of(game, w.Bank, w.Host).Count(wished(w, 0))
 }
 
 func (b arenaBanks) Draw(game string, w arena.Wish, count int) ([]quiz.Drawn, error) {
-	return b.of(game, w.Bank).Draw(wished(w, count), nil, newRand())
+	return b.of(game, w.Bank, w.Host).Draw(wished(w, count), nil, newRand())
 }
 
-func (b arenaBanks) Pick(game, name string, ids []string) ([]quiz.Drawn, error) {
-	questions, err := b.of(game, name).Pick(ids, newRand())
+func (b arenaBanks) Pick(game, name string, ids []string, host bool) ([]quiz.Drawn, error) {
+	questions, err := b.of(game, name, host).Pick(ids, newRand())
 	if errors.Is(err, bank.ErrUnknown) {
 		return nil, errors.Join(arena.ErrUnknownQuestion, err)
 	}
 	return questions, err
 }
 
-// of is one bank of a game, or all of them where the name is "".
-func (b arenaBanks) of(game, name string) *bank.Pool {
-	if name == "" {
-		return b.pool(game)
-	}
-	if one := (*b.pools.Load())[game].byBank[name]; one != nil {
-		return one
+// of is one bank of a game, or all of them where the name is "": of those that
+// hosts keep for themselves none, but for a host.
+func (b arenaBanks) of(game, name string, host bool) *bank.Pool {
+	p, known := (*b.pools.Load())[game]
+	switch {
+	case !known:
+	case name == "" && host:
+		return p.hosts
+	case name == "":
+		return p.all
+	case p.byBank[name] != nil && (host || !p.ofHosts[name]):
+		return p.byBank[name]
 	}
 	return bank.NewPool() // a bank that the game does not have has no questions
 }

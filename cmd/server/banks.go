@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -29,10 +30,12 @@ type banks struct {
 	pools    atomic.Pointer[map[string]pools]
 }
 
-// pools are the questions of one game: of all its banks, and of each.
+// pools are the questions of one game: of the banks that everybody draws from,
+// of these and those of hosts, and of each.
 type pools struct {
-	all    *bank.Pool
-	byBank map[string]*bank.Pool
+	all, hosts *bank.Pool
+	byBank     map[string]*bank.Pool
+	ofHosts    map[string]bool // banks that only hosts draw from
 }
 
 // openBanks loads the banks of all games. A game whose banks are not there, or
@@ -81,19 +84,21 @@ func (b *banks) load(ctx context.Context) error {
 	for _, name := range b.config.gameNames() {
 		g := b.config.Games[name]
 		var loaded []*bank.Bank
-		byBank := make(map[string]*bank.Pool)
-		for _, from := range g.Banks {
+		byBank, ofHosts := make(map[string]*bank.Pool), make(map[string]bool)
+		for _, from := range slices.Concat(g.Banks, g.HostBanks) {
 			one, err := loadBank(ctx, b.ledger, from)
 			if err != nil {
-				faults.addf("games.%s.banks: %w", name, err)
+				faults.addf("games.%s.%s: %w", name, bankList(g, from), err)
 				continue
 			}
 			loaded = append(loaded, one)
 			byBank[from] = bank.NewPool(one)
+			ofHosts[from] = slices.Contains(g.HostBanks, from)
 		}
-		all := bank.NewPool(loaded...)
-		byGame[name] = pools{all, byBank}
-		if need := g.Duel.Questions; len(loaded) == len(g.Banks) && !all.Has(bank.Spec{Count: need}) {
+		public := slices.DeleteFunc(slices.Clone(loaded), func(one *bank.Bank) bool { return ofHosts[one.Name] })
+		all, hosts := bank.NewPool(public...), bank.NewPool(loaded...)
+		byGame[name] = pools{all, hosts, byBank, ofHosts}
+		if need := g.Duel.Questions; len(public) == len(g.Banks) && !all.Has(bank.Spec{Count: need}) {
 			faults.addf("games.%s.banks: a duel needs %d questions of one language, and there are %d",
 				name, need, all.Count(bank.Spec{}))
 		}
@@ -103,6 +108,14 @@ func (b *banks) load(ctx context.Context) error {
 	}
 	b.pools.Store(&byGame)
 	return nil
+}
+
+// bankList is the setting that names a bank of a game.
+func bankList(g game, name string) string {
+	if slices.Contains(g.HostBanks, name) {
+		return "host_banks"
+	}
+	return "banks"
 }
 
 // loadBank reads a bank by its name.

@@ -34,6 +34,7 @@ type game struct {
 	TimeZone       string    `yaml:"time_zone"`
 	PlayersMayHost bool      `yaml:"players_may_host"`
 	Banks          []string  `yaml:"banks"`
+	HostBanks      []string  `yaml:"host_banks"` // for arenas of the role host only; no duel draws from them
 	Keys           []gameKey `yaml:"keys"`
 	tokenRules     `yaml:",inline"`
 	Duel           duel       `yaml:"duel"`
@@ -104,7 +105,7 @@ func defaults() config {
 
 func defaultGame() game {
 	g := game{
-		TimeZone: "UTC", PlayersMayHost: true, Banks: []string{"builtin"},
+		TimeZone: "UTC", PlayersMayHost: true, Banks: []string{"builtin"}, HostBanks: []string{},
 		Duel:  duel{Questions: 10, TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: 5},
 		Arena: arenaRules{TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, MaxPlayers: 10_000, TeamLockoutMS: 2000},
 		Leaderboards: boards{

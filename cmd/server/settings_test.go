@@ -103,6 +103,7 @@ func TestDefaultsHold(t *testing.T) {
 		t.Errorf("the games are %+v\nwant          %+v", c.Games, want)
 	}
 	limits := defaults().Limits
+	limits.fill()
 	if limits.Connections = 7; !reflect.DeepEqual(c.Limits, limits) || c.Listen != defaults().Listen {
 		t.Errorf("limits %+v, listen %q", c.Limits, c.Listen)
 	}

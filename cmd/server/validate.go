@@ -115,6 +115,11 @@ func (c *config) validateGame(name string, f *faults) {
 	if len(g.Banks) == 0 {
 		f.addf("%sbanks: name at least one bank, such as builtin", in)
 	}
+	for _, name := range g.HostBanks {
+		if slices.Contains(g.Banks, name) {
+			f.addf("%shost_banks: %q is in banks too, from which everybody draws; keep it in one of them", in, name)
+		}
+	}
 	g.validate(in, f)
 	g.Duel.validate(in+"duel.", f)
 	g.Arena.validate(in+"arena.", f)

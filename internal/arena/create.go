@@ -41,7 +41,7 @@ func (s *Service) create(ctx context.Context, c Creation) (protocol.ArenaMade, e
 		return protocol.ArenaMade{}, err
 	}
 	c.NewArena = body
-	questions, err := s.draw(c.Game, body.Questions)
+	questions, err := s.draw(c.Game, body.Questions, c.Role == identity.RoleHost)
 	if err != nil {
 		return protocol.ArenaMade{}, err
 	}
@@ -70,15 +70,15 @@ func allowed(c Creation, g Game) error {
 }
 
 // draw gets an arena's questions: those named, or some by the wish.
-func (s *Service) draw(game string, q protocol.ArenaQuestions) ([]quiz.Drawn, error) {
+func (s *Service) draw(game string, q protocol.ArenaQuestions, host bool) ([]quiz.Drawn, error) {
 	if len(q.IDs) > 0 {
-		questions, err := s.Bank.Pick(game, q.Bank, q.IDs)
+		questions, err := s.Bank.Pick(game, q.Bank, q.IDs, host)
 		if errors.Is(err, ErrUnknownQuestion) {
 			return nil, bad("questions.ids names a question that is not in the game's banks, or not in the bank named")
 		}
 		return questions, err
 	}
-	w := Wish{Bank: q.Bank, Category: q.Category, Lang: q.Lang, Difficulty: q.Difficulty}
+	w := Wish{Bank: q.Bank, Category: q.Category, Lang: q.Lang, Difficulty: q.Difficulty, Host: host}
 	if have := s.Bank.Count(game, w); have < q.Count {
 		return nil, bad("questions.count asks for %d and only %d meet this wish; ask for fewer, or leave out bank, category, lang or difficulty", q.Count, have)
 	}

@@ -223,10 +223,10 @@ func (s shelf) Draw(game string, _ Wish, count int) ([]quiz.Drawn, error) {
 	for i := range ids {
 		ids[i] = fmt.Sprint("q", i)
 	}
-	return s.Pick(game, "", ids)
+	return s.Pick(game, "", ids, true)
 }
 
-func (shelf) Pick(_, bank string, ids []string) ([]quiz.Drawn, error) {
+func (shelf) Pick(_, bank string, ids []string, _ bool) ([]quiz.Drawn, error) {
 	picked := make([]quiz.Drawn, len(ids))
 	for i, id := range ids {
 		if id[0] != 'q' || bank != "" && bank != "own" {

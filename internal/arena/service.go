@@ -22,8 +22,9 @@ type Bank interface {
 	// Draw draws different questions at random.
 	Draw(game string, w Wish, count int) ([]quiz.Drawn, error)
 	// Pick gives the questions of these ids in their order, of one bank, or of
-	// all of the game's where it is "". Errors wrap ErrUnknownQuestion.
-	Pick(game, bank string, ids []string) ([]quiz.Drawn, error)
+	// all of the game's where it is "". Errors wrap ErrUnknownQuestion. Banks that
+	// only hosts draw from are there for a host alone.
+	Pick(game, bank string, ids []string, host bool) ([]quiz.Drawn, error)
 }
 
 // ErrUnknownQuestion says that there is no bank of a name, or no question of
@@ -31,8 +32,12 @@ type Bank interface {
 var ErrUnknownQuestion = errors.New("arena: unknown question")
 
 // Wish narrows what an arena asks; an empty field matches any. Of a bank that
-// the game does not have there are no questions.
-type Wish struct{ Bank, Category, Lang, Difficulty string }
+// the game does not have there are no questions. Host says that banks which only
+// hosts draw from are meant too.
+type Wish struct {
+	Bank, Category, Lang, Difficulty string
+	Host                             bool
+}
 
 // Players gives the seat of a player, of which the nickname counts.
 type Players interface {

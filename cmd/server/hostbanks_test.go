@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"laststand/internal/arena"
+	"laststand/internal/ledger"
+	"laststand/internal/lobby"
+	"laststand/internal/quiz"
+	"laststand/internal/trial"
+)
+
+// What only hosts may ask is neither in duels nor in players' arenas: not by the
+// name of its bank, nor by an id, nor by a wish.
+func TestOnlyHostsDrawFromTheirBanks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db := trial.SQL{Dir: dir}
+	bankCommand(t, db, "import", "--bank=mine", questionFile(t, "fr", 3))
+	bankCommand(t, db, "import", "--bank=final", questionFile(t, "de", 3))
+	var final struct{ Questions []quiz.Question }
+	code, out, errs := command("bank", "--data="+dir, "export", "final")
+	if err := json.Unmarshal([]byte(out), &final); code != 0 || err != nil || len(final.Questions) != 3 {
+		t.Fatalf("bank export: %d, %v, %s", code, err, errs)
+	}
+	all := banksOf(t, dir, "games: {demo: {banks: [mine], host_banks: [final], duel: {questions: 3}}}")
+	if all.Count("demo", lobby.Wish{Lang: "de"}) != 0 || all.Count("demo", lobby.Wish{}) != 3 {
+		t.Error("duels draw from the hosts' bank")
+	}
+	b, ids := arenaBanks{all}, []string{final.Questions[0].ID}
+	for _, host := range []bool{false, true} {
+		want := 0
+		if host {
+			want = 3
+		}
+		for _, w := range []arena.Wish{{Bank: "final", Host: host}, {Lang: "de", Host: host}} {
+			if got := b.Count("demo", w); got != want {
+				t.Errorf("%+v: %d questions, want %d", w, got, want)
+			}
+		}
+		for _, name := range []string{"", "final"} {
+			if _, err := b.Pick("demo", name, ids, host); (err == nil) != host {
+				t.Errorf("by id from %q, host %v: %v", name, host, err)
+			}
+		}
+	}
+	if _, err := b.Pick("demo", "mine", ids, true); err == nil {
+		t.Error("a question is in another bank than its own")
+	}
+}
+
+// banksOf opens the banks of a configuration.
+func banksOf(t *testing.T, dir, text string) *banks {
+	t.Helper()
+	c, err := readConfig(configFile(t, text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Data = dir
+	l, err := ledger.Open(t.Context(), c.ledgerConfig(quiet()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	b, err := openBanks(t.Context(), &c, l, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// A bank is for everybody or for hosts, not for both.
+func TestABankIsInOneList(t *testing.T) {
+	t.Parallel()
+	code, _, errs := command("config", "--config="+configFile(t, "games: {demo: {banks: [builtin], host_banks: [builtin]}}"))
+	if code == 0 || !strings.Contains(errs, "games.demo.host_banks") {
+		t.Errorf("ended with %d: %s", code, errs)
+	}
+}
