@@ -29,7 +29,9 @@ type ClockConfig struct {
 
 // Clock is cluster time at this node: the process's monotonic clock and its
 // offset to the clock of one Redis, the master that owns the key `clock`, on
-// which all nodes agree. An embedded Redis has no other node to agree with:
+// which all nodes agree. The key keeps the newest cluster time told, from which a
+// new node starts. A leap of over 5 s is followed only once a second clock
+// agrees. An embedded Redis has no other node to agree with:
 // there it is the wall clock at the start and the monotonic clock from then on.
 //
 // Now and Ready are for concurrent use, also while Run runs.
@@ -38,6 +40,8 @@ type Clock struct {
 	at       atomic.Pointer[estimate]
 	told     atomic.Int64 // the latest that Now has returned
 	ask      reference    // nil: there is none
+	witness  Witness      // nil: there is none
+	held     atomic.Int64 // ns of a leap of the reference that is not followed; 0: none
 	maxAge   time.Duration
 	log      *slog.Logger
 	metrics  *clockMetrics

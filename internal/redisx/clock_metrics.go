@@ -32,6 +32,8 @@ func newClockMetrics(c *Clock) *clockMetrics {
 		m.steps, m.failed,
 		gauge("offset_seconds", "How far cluster time is ahead of the reference, which it slows to meet.",
 			func(e *estimate, now int64) int64 { return e.aheadAt(now) }),
+		gauge("held_seconds", "How far the reference has leaped without a second clock that agrees: cluster time does not follow. 0: it does.",
+			func(*estimate, int64) int64 { return c.held.Load() }),
 		gauge("uncertainty_seconds", "How far the estimate of the reference's time may be off.",
 			func(e *estimate, now int64) int64 { return e.best.uncertainty(now) }),
 		gauge("age_seconds", "Time since the reference last told its time.",

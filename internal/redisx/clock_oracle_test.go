@@ -18,6 +18,7 @@ type oracle struct {
 	there, back time.Duration
 	silent      bool
 	err         error
+	last        record // as clock.lua keeps it
 }
 
 func (o *oracle) set(change func(*oracle)) {
@@ -34,21 +35,33 @@ func (o *oracle) now() int64 {
 	return time.Now().Add(o.skew).UnixNano()
 }
 
-func (o *oracle) ask(ctx context.Context) (int64, error) {
+func (o *oracle) ask(ctx context.Context, mine int64) (int64, record, error) {
 	o.mu.Lock()
 	there, back, silent, err := o.there, o.back, o.silent, o.err
 	o.mu.Unlock()
 	if err != nil {
-		return 0, err
+		return 0, record{}, err
 	}
 	if silent {
 		<-ctx.Done()
-		return 0, ctx.Err()
+		return 0, record{}, ctx.Err()
 	}
 	time.Sleep(there)
 	told := o.now()
+	last := o.keep(mine, told)
 	time.Sleep(back)
-	return told, nil
+	return told, last, nil
+}
+
+func (o *oracle) keep(mine, at int64) (last record) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	last = o.last
+	age := time.Duration(at - last.at)
+	if mine != 0 && (last.at == 0 || mine > last.told || age > 30*time.Second || age < 0) {
+		o.last = record{told: mine, at: at}
+	}
+	return last
 }
 
 // off is how far cluster time is ahead of the reference, in ms.

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// clockKey names the reference: the master that owns it. Nothing is stored there.
+// clockKey names the reference, the master that owns it, and keeps the record.
 const clockKey = "clock"
 
 // mayWrite heads the script. Since it does not say that nothing is written, a
@@ -18,8 +18,9 @@ const clockKey = "clock"
 // take it for the master.
 const mayWrite = "#!lua flags=allow-oom\n"
 
-// reference tells its time in ns since the epoch.
-type reference func(ctx context.Context) (int64, error)
+// reference tells its time in ns since the epoch, and the record as it was. It
+// keeps mine, the caller's cluster time (0: it has none yet), as the next record.
+type reference func(ctx context.Context, mine int64) (now int64, last record, err error)
 
 //go:embed clock.lua
 var clockLua string
@@ -29,13 +30,23 @@ var clockLua string
 // learn of its successor.
 func masterTime(client redis.UniversalClient) reference {
 	script := redis.NewScript(mayWrite + clockLua)
-	return func(ctx context.Context) (int64, error) {
-		told, err := script.Run(ctx, client, []string{clockKey}).StringSlice()
+	return func(ctx context.Context, mine int64) (now int64, last record, err error) {
+		told, err := script.Run(ctx, client, []string{clockKey}, mine/1000, recordTTL.Milliseconds()).StringSlice()
 		if err != nil {
-			return 0, err
+			return 0, last, err
 		}
-		return nanoseconds(told)
+		if len(told) == 4 && told[2] != "" {
+			last.told, last.at = micros(told[2]), micros(told[3])
+		}
+		now, err = nanoseconds(told[:min(len(told), 2)])
+		return now, last, err
 	}
+}
+
+// micros reads µs, digits that the script has matched, as ns.
+func micros(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n * 1000
 }
 
 // nanoseconds reads a reply of TIME.

@@ -41,12 +41,19 @@ func (c *Clock) first(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	var cause error
+	var since time.Time // of the first reading
 	for {
-		err := c.sample(ctx)
-		if err == nil {
-			return nil
+		r, last, err := c.read(ctx)
+		if err == nil && since.IsZero() {
+			since = time.Now()
 		}
-		if cause == nil || ctx.Err() == nil {
+		gone := last.at == 0 || last.fresh(r.told) || time.Since(since) >= recordWait
+		switch {
+		case err == nil && gone:
+			c.begin(r, last)
+			c.take(c.steady(ctx, r))
+			return nil
+		case err != nil && (cause == nil || ctx.Err() == nil):
 			cause = err
 		}
 		select {
@@ -58,17 +65,25 @@ func (c *Clock) first(ctx context.Context) error {
 }
 
 func (c *Clock) sample(ctx context.Context) error {
+	r, _, err := c.read(ctx)
+	if err == nil {
+		c.take(c.steady(ctx, r))
+	}
+	return err
+}
+
+// read asks the reference, and tells it the cluster time here.
+func (c *Clock) read(ctx context.Context) (r reading, last record, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	r := reading{sent: c.local()}
-	told, err := c.ask(ctx)
-	r.received = c.local()
-	if err != nil {
-		return err
+	mine := int64(0)
+	if c.at.Load() != nil {
+		mine = c.Now() * int64(time.Millisecond)
 	}
-	r.told = told
-	c.take(r)
-	return nil
+	r.sent = c.local()
+	r.told, last, err = c.ask(ctx, mine)
+	r.received = c.local()
+	return r, last, err
 }
 
 // take publishes what a reading changes.

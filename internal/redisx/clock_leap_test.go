@@ -1,0 +1,129 @@
+package redisx
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// running makes a clock that runs until the test ends.
+func (o *oracle) running(t *testing.T, w Witness) *Clock {
+	t.Helper()
+	c, err := newClock(t.Context(), o.ask, ClockConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.SetWitness(w)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx) }() // waited for below
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func rightTime(context.Context) (int64, error) { return time.Now().UnixMilli(), nil }
+
+func apart(t *testing.T, a, b *Clock, most time.Duration) {
+	t.Helper()
+	if d := time.Duration(a.Now()-b.Now()) * time.Millisecond; d.Abs() > most || a.Ready(t.Context()) != nil || b.Ready(t.Context()) != nil {
+		t.Errorf("two nodes are %s apart; ready: %v, %v", d, a.Ready(t.Context()), b.Ready(t.Context()))
+	}
+}
+
+// Redis is ahead while the first node starts and right again while the second
+// does, as in the audit: the two are never apart, with and without a witness.
+func TestANewNodeStartsFromTheTimeOfOthers(t *testing.T) {
+	t.Parallel()
+	for name, w := range map[string]Witness{"without a witness": nil, "with one": rightTime} {
+		for _, step := range []time.Duration{10 * time.Second, -10 * time.Second, 3 * time.Second, 24 * time.Hour} {
+			t.Run(name+" "+step.String(), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					o := &oracle{skew: step, there: time.Millisecond, back: time.Millisecond}
+					first := o.running(t, w)
+					pass(20 * time.Second)
+					o.skewed(0)
+					for range 10 {
+						pass(300 * time.Millisecond)
+						apart(t, first, o.running(t, w), 120*time.Millisecond)
+					}
+					second := o.running(t, w)
+					for range 20 {
+						pass(10 * time.Second)
+						apart(t, first, second, 120*time.Millisecond)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A master that is a day ahead, or behind, moves no node while the database's
+// clock disagrees; nodes stay together, and follow once the master is right.
+func TestALeapNeedsAWitness(t *testing.T) {
+	t.Parallel()
+	for _, leap := range []time.Duration{24 * time.Hour, -24 * time.Hour, 10 * time.Second} {
+		t.Run(leap.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				o := &oracle{there: time.Millisecond, back: time.Millisecond}
+				a, b := o.running(t, rightTime), o.running(t, rightTime)
+				pass(time.Minute)
+				o.skewed(leap)
+				for range 10 {
+					pass(time.Minute)
+					apart(t, a, b, 10*time.Millisecond)
+				}
+				if off := a.Now() - time.Now().UnixMilli(); off > 10 || off < -10 {
+					t.Errorf("off by %d ms", off)
+				}
+				if held := time.Duration(a.held.Load()) - leap; held.Abs() > 10*time.Millisecond {
+					t.Errorf("it says that it holds %s", time.Duration(a.held.Load()))
+				}
+				apart(t, a, o.running(t, rightTime), 120*time.Millisecond)
+				o.skewed(0)
+				pass(2 * time.Second)
+				if off := o.off(a); off > 2 || off < -2 || a.held.Load() != 0 {
+					t.Errorf("off by %d ms once it is right", off)
+				}
+			})
+		})
+	}
+}
+
+// A leap that the database's clock confirms is followed: this machine slept, or
+// Redis was wrong before.
+func TestAConfirmedLeapIsFollowed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &oracle{there: time.Millisecond, back: time.Millisecond}
+		c := o.running(t, func(context.Context) (int64, error) { return o.now() / int64(time.Millisecond), nil })
+		pass(time.Minute)
+		o.skewed(time.Hour)
+		pass(2 * time.Second)
+		if off := o.off(c); off > 2 || off < -2 {
+			t.Errorf("off by %d ms", off)
+		}
+	})
+}
+
+// What nodes told that are long gone does not count.
+func TestAnOldRecordIsLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &oracle{}
+		now := o.now()
+		o.last = record{told: now - int64(time.Hour), at: now - int64(2*time.Hour)}
+		begun := time.Now()
+		c := o.running(t, nil)
+		if off := o.off(c); off != 0 || time.Since(begun) > 2*recordWait {
+			t.Errorf("off by %d ms after %s", off, time.Since(begun))
+		}
+	})
+}
