@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"net/http"
 	"regexp"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"laststand/internal/protocol"
 	"laststand/internal/trial"
+	"laststand/loadtest/player"
 )
 
 // wallOff is how far the wall clocks of two nodes are off from the cluster's.
@@ -50,6 +53,53 @@ func TestAWallClockIsOff(t *testing.T) {
 	settledOnce(t, urls[0], "demo", d[0].over)
 }
 
+// Redis's time is shifted while the first node starts and right while the second
+// does, as in the audit; then a day ahead. Both nodes are ready and tell the same
+// time throughout.
+func TestNodesAgreeWhileRedisTimeLeaps(t *testing.T) {
+	t.Parallel()
+	server, by := trial.Redis(t), new(atomic.Int64)
+	h := newHouse(t, changingTime(t, server.Addr, by), unhurried("demo"))
+	by.Store(int64(10 * time.Second))
+	here := h.node(t)
+	by.Store(0)
+	there := h.node(t)
+	agree := func(when string) {
+		t.Helper()
+		for _, n := range []*running{here, there} {
+			if status := get(t, n.url+"/readyz", nil); status != http.StatusOK {
+				t.Fatalf("%s: a node says %d of its readiness", when, status)
+			}
+		}
+		one, two := timeAt(t, here), timeAt(t, there)
+		if apart := (two - one).Abs(); apart > 500*time.Millisecond {
+			t.Errorf("%s: two ready nodes are %s apart", when, apart)
+		}
+	}
+	agree("after a step back")
+	time.Sleep(3 * time.Second) // several readings
+	agree("3 s later")
+	before := timeAt(t, here)
+	by.Store(int64(24 * time.Hour))
+	eventually(t, "the leap is held at both nodes", func() bool {
+		return metric(t, here.ops, "laststand_clock_held_seconds", "") > 80_000 && metric(t, there.ops, "laststand_clock_held_seconds", "") > 80_000
+	})
+	agree("while Redis is a day ahead")
+	if leapt := timeAt(t, here) - before; leapt > time.Minute {
+		t.Errorf("cluster time leapt by %s", leapt)
+	}
+}
+
+// timeAt is cluster time at a node less this machine's, as its welcome tells it.
+func timeAt(t *testing.T, n *running) time.Duration {
+	t.Helper()
+	g, err := player.NewGuest(t.Context(), n.url, "demo", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(connect(t, n.url, g).Welcome.ServerAt-time.Now().UnixMilli()) * time.Millisecond
+}
+
 // isNow holds that an instant is of the last seconds of cluster time.
 func (c *contestant) isNow(t *testing.T, what string, at int64) {
 	t.Helper()
@@ -61,6 +111,14 @@ func (c *contestant) isNow(t *testing.T, what string, at int64) {
 // otherTime is the URL of a Redis that runs ahead of this machine: the server
 // by a way on which the replies to TIME are changed.
 func otherTime(t *testing.T, addr string, ahead time.Duration) string {
+	t.Helper()
+	var by atomic.Int64
+	by.Store(int64(ahead))
+	return changingTime(t, addr, &by)
+}
+
+// changingTime is otherTime by what is set at the moment.
+func changingTime(t *testing.T, addr string, ahead *atomic.Int64) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -97,7 +155,7 @@ func otherTime(t *testing.T, addr string, ahead time.Duration) string {
 // that comes in one piece.
 type shifted struct {
 	io.Writer
-	by time.Duration
+	by *atomic.Int64 // ns
 }
 
 var timeReply = regexp.MustCompile(`^\*2\r\n\$10\r\n(\d{10})\r\n\$\d\r\n\d+\r\n$`)
@@ -111,6 +169,6 @@ func (s shifted) Write(reply []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	other := strconv.FormatInt(seconds+int64(s.by.Seconds()), 10)
+	other := strconv.FormatInt(seconds+int64(time.Duration(s.by.Load()).Seconds()), 10)
 	return s.Writer.Write(bytes.Replace(reply, said[1], []byte(other), 1))
 }

@@ -15,7 +15,7 @@ import (
 // commands are all that the command line knows.
 var commands = [][]string{
 	{}, {"serve"}, {"bank"}, {"bank", "import"}, {"bank", "check"}, {"bank", "export"}, {"token"}, {"config"},
-	{"bars"}, {"bars", "list"}, {"bars", "ban"}, {"bars", "revoke"}, {"bars", "lift"}, {"players"}, {"players", "erase"}, {"keys"}, {"keys", "list"}, {"keys", "rotate"}, {"keys", "retire"},
+	{"bars"}, {"bars", "list"}, {"bars", "ban"}, {"bars", "revoke"}, {"bars", "lift"}, {"players"}, {"players", "erase"}, {"days"}, {"days", "confirm"}, {"keys"}, {"keys", "list"}, {"keys", "rotate"}, {"keys", "retire"},
 	{"boards"}, {"boards", "verify"}, {"boards", "rebuild"}, {"boards", "disqualify"},
 	{"tasks"}, {"tasks", "list"}, {"tasks", "lines"}, {"tasks", "show"}, {"tasks", "edit"}, {"tasks", "requeue"}, {"tasks", "discard"},
 	{"queue"}, {"queue", "list"}, {"queue", "peek"}, {"queue", "drain"}, {"queue", "pause"}, {"queue", "resume"}, {"queue", "bound"}, {"queue", "key"},
@@ -61,6 +61,8 @@ func TestWrongCommandLines(t *testing.T) {
 		"bars":                                    "`server bars --help`",
 		"bars ban --game demo --player p":         "`server bars ban --help`",
 		"bars lift --game demo":                   "`server bars lift --help`",
+		"days confirm --game demo":                "`server days confirm --help`",
+		"days confirm --game demo --day soon":     "`server days confirm --help`",
 		"players erase --game demo":               "`server players erase --help`",
 		"keys retire --game demo":                 "`server keys retire --help`",
 		"queue":                                   "`server queue --help`",

@@ -32,6 +32,7 @@ type cli struct {
 	Keys       keysCmd     `cmd:"" help:"List, rotate and retire generated keys."`
 	Bars       barsCmd     `cmd:"" help:"Ban players, revoke tokens, lift both."`
 	Players    playersCmd  `cmd:"" help:"Erase players."`
+	Days       daysCmd     `cmd:"" help:"Confirm a jump of the database's clock."`
 	ShowConfig configCmd   `cmd:"" name:"config" help:"Print the configuration in force, secrets masked."`
 }
 

@@ -119,8 +119,14 @@ func (n *node) openStores(ctx context.Context) (err error) {
 	}
 	kept := n.config.ledgerConfig(n.log)
 	kept.Wake, kept.Events, kept.Registry = n.waking.Ring, n.book, n.registry
-	n.ledger, err = ledger.Open(ctx, kept)
-	return err
+	if n.redis.Kind != redisx.KindEmbedded { // else it is the database's machine, whose own clock it is
+		kept.Cluster = n.now
+	}
+	if n.ledger, err = ledger.Open(ctx, kept); err != nil {
+		return err
+	}
+	n.clock.SetWitness(n.ledger.Now)
+	return nil
 }
 
 // close lets go of what a node stands on.

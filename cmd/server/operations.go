@@ -16,7 +16,7 @@ func (n *node) operations() ops.Config {
 	return ops.Config{
 		Gatherer: n.registry, Registry: n.registry, Acts: n.ledger, Admin: n.admin, Games: n.config.gameNames(), Tasks: n.ledger, Desk: n.desk(), Boards: n.boards,
 		Queues: n.reporting.desk, Drain: n.reporting.Drain, Hooks: n.office, Bars: n.barring(), Keys: n.barring(),
-		Corrections: corrections{n.ledger, n.boards}, Now: n.now, Down: unavailable, Logger: n.log,
+		Corrections: corrections{n.ledger, n.boards}, Days: n.ledger, Now: n.now, Down: unavailable, Logger: n.log,
 	}
 }
 

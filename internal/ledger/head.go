@@ -97,8 +97,16 @@ func (l *Ledger) lockHead(ctx context.Context, tx *sql.Tx, game string) (*head, 
 	if err != nil {
 		return nil, err
 	}
-	days, err := daysAfter(h.day, civilDay(h.at, l.zone(game)))
+	today := civilDay(h.at, l.zone(game))
+	days, err := daysAfter(h.day, today)
+	if err != nil && l.clocks.steady != nil {
+		l.noteDay(h, today, dayLeap)
+		return h, nil
+	}
 	if err != nil {
+		return nil, err
+	}
+	if days, err = l.turnable(ctx, tx, h, days); err != nil {
 		return nil, err
 	}
 	for _, day := range days {

@@ -25,6 +25,7 @@ type Config struct {
 	Pairs    map[string]int64          // how many duels of two players count on a day; 0, or a game not in it: all
 	Wake     func(topic string)        // never blocks; see Ledger.ring. nil: nobody is told
 	Events   Events                    // what is to be told of what happens; nil: nothing
+	Cluster  func() int64              // cluster time, which has to agree before a day turns; nil: there is no second clock
 	Logger   *slog.Logger              // nil: slog.Default
 	Registry prometheus.Registerer     // nil: not measured
 
@@ -67,6 +68,7 @@ type core struct {
 	log   *slog.Logger
 
 	arrivals arrivals
+	clocks   *dayClocks
 	refused  *prometheus.CounterVec // events, by game
 	sumPage  int64
 
@@ -101,6 +103,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 		l.Close()
 		return nil, fmt.Errorf("ledger: %w", advise(err, c))
 	}
+	l.clocks = newDayClocks(c, time.Now().UnixMilli())
 	l.refused, l.arrivals.together = newRefused(c.Registry), newTogether(c.Registry)
 	return l, nil
 }
@@ -128,6 +131,14 @@ func (l *Ledger) Ping(ctx context.Context) error {
 		return fmt.Errorf("ledger: ping: %w", err)
 	}
 	return nil
+}
+
+// Now is the database's clock, epoch ms.
+func (l *Ledger) Now(ctx context.Context) (now int64, err error) {
+	if err = l.read.QueryRowContext(ctx, l.sql("SELECT {now}")).Scan(&now); err != nil {
+		return 0, fmt.Errorf("ledger: clock: %w", err)
+	}
+	return now, nil
 }
 
 // Epoch is the random id that the ledger got when it was created: a view that

@@ -4,12 +4,18 @@ import (
 	"context"
 	"maps"
 	"slices"
+
+	"laststand/internal/protocol"
 )
 
-// live finds a match of this node, or loads it.
+// live finds a match of this node, or loads it. Clients send any text as the id
+// of a match: what is none is not found, and never becomes part of a key.
 func (e *Engine) live(ctx context.Context, match string) (*live, error) {
 	if l := e.held(match); l != nil {
 		return l, nil
+	}
+	if !protocol.IsMatchID(match) {
+		return nil, ErrNotFound
 	}
 	v, err := e.Store.Read(ctx, ReadQuery{Match: match, Plan: true, After: -1})
 	if err != nil {

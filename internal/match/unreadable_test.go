@@ -45,6 +45,26 @@ func TestAnUnreadableMatchCountsAsNone(t *testing.T) {
 	})
 }
 
+// A text that is no id of a match is not looked up in the store.
+func TestAMalformedIDIsNotFound(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		n.link.watch()
+		for _, id := range []string{"", "m_1:lock:0:p_ada", "m_1:plan", "m{2}", string(make([]byte, 65))} {
+			p := newPlan(id, now(), 1)
+			if _, err := n.answer(p, ada, 0, rightAnswer(&p.Questions[0])); codeOf(err) != "not_in_match" {
+				w.Errorf("an answer to %q: %v", id, err)
+			}
+			if err := n.Attach(w.Context(), Attachment{Match: id, Player: ada, Sub: n.enter(ada)}); !errors.Is(err, ErrNotFound) {
+				w.Errorf("a sync of %q: %v", id, err)
+			}
+		}
+		if reads := n.link.watch(); len(reads) > 0 {
+			w.Errorf("the store was asked: %+v", reads)
+		}
+	})
+}
+
 // A match that no living node can read is removed after a minute, not before.
 func TestAnUnreadableMatchIsRemovedInTheEnd(t *testing.T) {
 	inBubble(t, func(w *world) {

@@ -43,6 +43,11 @@ type world struct {
 	book    *book
 }
 
+func (w *world) ConfirmDay(_ context.Context, game, day string) error {
+	w.built = game + " " + day
+	return w.fail
+}
+
 func newWorld() *world {
 	return &world{queues: newQueues(), book: new(book), tasks: map[string]eventq.Task{
 		"t1": {ID: "t1", Game: "demo", Topic: eventq.Settle, Key: "m1", State: eventq.Dead, Tries: 10, Payload: json.RawMessage(`{"match":"m1"}`),
@@ -55,7 +60,7 @@ func (w *world) handler() http.Handler { return New(w.config()) }
 
 func (w *world) config() Config {
 	return Config{
-		Gatherer: prometheus.NewRegistry(), Registry: prometheus.NewRegistry(), Acts: w.book, Games: []string{"demo"}, Tasks: w, Desk: w, Boards: w, Corrections: w,
+		Gatherer: prometheus.NewRegistry(), Registry: prometheus.NewRegistry(), Acts: w.book, Games: []string{"demo"}, Tasks: w, Desk: w, Boards: w, Corrections: w, Days: w,
 		Queues: desk{w}, Drain: w.drain, Hooks: newEndpoint(w), Bars: newRegistrar(w), Keys: newRegistrar(w), Now: func() int64 { return clock },
 		Admin: func(_ context.Context, token string) (string, error) {
 			switch token {

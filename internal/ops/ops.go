@@ -27,6 +27,7 @@ type Config struct {
 	Desk        eventq.Hands
 	Boards      Boards
 	Corrections Corrections
+	Days        Days
 	Queues      behaviour.Desk
 	Hooks       Hooks
 	Acts        Acts

@@ -38,6 +38,7 @@ func (a *api) routes() []route {
 		{"POST", game + "/boards/rebuild", a.rebuildBoards, nil, false},
 		{"GET", game + "/boards/rebuild", a.getRebuild, nil, false},
 		{"POST", game + "/corrections", a.postCorrection, nil, false},
+		{"PUT", game + "/days/{day}/confirmation", a.confirmDay, nil, false},
 		{"GET", "/admin/v1/queues", a.getQueues, []string{"limit", "cursor"}, false},
 		{"GET", game + "/queue", a.getQueue, nil, false},
 		{"GET", game + "/queue/peek", a.peekQueue, []string{"limit"}, true},

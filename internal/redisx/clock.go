@@ -25,6 +25,8 @@ type ClockConfig struct {
 	Registry prometheus.Registerer
 	// Logger hears when the reference falls silent, answers again or jumps; nil for none.
 	Logger *slog.Logger
+
+	keep keeper // nil: there is none
 }
 
 // Clock is cluster time at this node: the process's monotonic clock and its
@@ -40,6 +42,7 @@ type Clock struct {
 	at       atomic.Pointer[estimate]
 	told     atomic.Int64 // the latest that Now has returned
 	ask      reference    // nil: there is none
+	keep     keeper       // nil: there is none
 	witness  Witness      // nil: there is none
 	held     atomic.Int64 // ns of a leap of the reference that is not followed; 0: none
 	maxAge   time.Duration
@@ -63,11 +66,12 @@ func NewClock(ctx context.Context, conn *Conn, cfg ClockConfig) (*Clock, error) 
 	if conn.Kind == KindEmbedded {
 		return newClock(ctx, nil, cfg)
 	}
+	cfg.keep = masterRecord(conn.Client)
 	return newClock(ctx, masterTime(conn.Client), cfg)
 }
 
 func newClock(ctx context.Context, ask reference, cfg ClockConfig) (*Clock, error) {
-	c := &Clock{start: time.Now(), ask: ask, maxAge: maxAge, log: cfg.Logger}
+	c := &Clock{start: time.Now(), ask: ask, keep: cfg.keep, maxAge: maxAge, log: cfg.Logger}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}

@@ -10,7 +10,7 @@ import (
 // running makes a clock that runs until the test ends.
 func (o *oracle) running(t *testing.T, w Witness) *Clock {
 	t.Helper()
-	c, err := newClock(t.Context(), o.ask, ClockConfig{})
+	c, err := newClock(t.Context(), o.ask, ClockConfig{keep: o.keep})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ type oracle struct {
 	there, back time.Duration
 	silent      bool
 	err         error
-	last        record // as clock.lua keeps it
+	last        record
 }
 
 func (o *oracle) set(change func(*oracle)) {
@@ -35,25 +35,26 @@ func (o *oracle) now() int64 {
 	return time.Now().Add(o.skew).UnixNano()
 }
 
-func (o *oracle) ask(ctx context.Context, mine int64) (int64, record, error) {
+func (o *oracle) ask(ctx context.Context) (int64, error) {
 	o.mu.Lock()
 	there, back, silent, err := o.there, o.back, o.silent, o.err
 	o.mu.Unlock()
 	if err != nil {
-		return 0, record{}, err
+		return 0, err
 	}
 	if silent {
 		<-ctx.Done()
-		return 0, record{}, ctx.Err()
+		return 0, ctx.Err()
 	}
 	time.Sleep(there)
 	told := o.now()
-	last := o.keep(mine, told)
 	time.Sleep(back)
-	return told, last, nil
+	return told, nil
 }
 
-func (o *oracle) keep(mine, at int64) (last record) {
+// keep keeps the record as clock_record.lua does.
+func (o *oracle) keep(_ context.Context, mine, at int64) (last record, err error) {
+	time.Sleep(o.there)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	last = o.last
@@ -61,7 +62,7 @@ func (o *oracle) keep(mine, at int64) (last record) {
 	if mine != 0 && (last.at == 0 || mine > last.told || age > 30*time.Second || age < 0) {
 		o.last = record{told: mine, at: at}
 	}
-	return last
+	return last, nil
 }
 
 // off is how far cluster time is ahead of the reference, in ms.

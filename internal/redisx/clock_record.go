@@ -1,6 +1,9 @@
 package redisx
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 const (
 	// recordTTL is how long the told time is kept once no node is alive.
@@ -29,6 +32,26 @@ func (r record) now(at int64) int64 {
 		since -= since / slowBy
 	}
 	return r.told + since
+}
+
+// tell tells other nodes the cluster time here at a reading, once there is one,
+// and gives what was told last.
+func (c *Clock) tell(ctx context.Context, r reading) (last record) {
+	if c.keep == nil {
+		return last
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	mine := int64(0)
+	if known := c.at.Load(); known != nil {
+		mine = known.read(r.sent + (r.received-r.sent)/2)
+	}
+	last, err := c.keep(ctx, mine, r.told)
+	if err != nil { // the reading is good all the same
+		c.metrics.failed.Inc()
+		c.log.DebugContext(ctx, "cluster time could not be told to other nodes", "error", err)
+	}
+	return last
 }
 
 // begin starts from the time that other nodes have, where it is not about that

@@ -18,28 +18,42 @@ const clockKey = "clock"
 // take it for the master.
 const mayWrite = "#!lua flags=allow-oom\n"
 
-// reference tells its time in ns since the epoch, and the record as it was. It
-// keeps mine, the caller's cluster time (0: it has none yet), as the next record.
-type reference func(ctx context.Context, mine int64) (now int64, last record, err error)
+// reference tells its time in ns since the epoch.
+type reference func(ctx context.Context) (int64, error)
+
+// keeper gives the record as it was. It keeps mine, the caller's cluster time (0:
+// it has none yet), as the next one, with the time of the reference then.
+type keeper func(ctx context.Context, mine, at int64) (last record, err error)
 
 //go:embed clock.lua
 var clockLua string
+
+//go:embed clock_record.lua
+var recordLua string
 
 // masterTime asks by a script, since TIME alone names no key and every server
 // answers it: one that was demoted or cut off too, and the client would not
 // learn of its successor.
 func masterTime(client redis.UniversalClient) reference {
 	script := redis.NewScript(mayWrite + clockLua)
-	return func(ctx context.Context, mine int64) (now int64, last record, err error) {
-		told, err := script.Run(ctx, client, []string{clockKey}, mine/1000, recordTTL.Milliseconds()).StringSlice()
+	return func(ctx context.Context) (int64, error) {
+		told, err := script.Run(ctx, client, []string{clockKey}).StringSlice()
 		if err != nil {
-			return 0, last, err
+			return 0, err
 		}
-		if len(told) == 4 && told[2] != "" {
-			last.told, last.at = micros(told[2]), micros(told[3])
+		return nanoseconds(told)
+	}
+}
+
+// masterRecord keeps the record in the key.
+func masterRecord(client redis.UniversalClient) keeper {
+	script := redis.NewScript(mayWrite + recordLua)
+	return func(ctx context.Context, mine, at int64) (last record, err error) {
+		kept, err := script.Run(ctx, client, []string{clockKey}, mine/1000, at/1000, recordTTL.Milliseconds()).StringSlice()
+		if err == nil && len(kept) == 2 && kept[0] != "" {
+			last = record{told: micros(kept[0]), at: micros(kept[1])}
 		}
-		now, err = nanoseconds(told[:min(len(told), 2)])
-		return now, last, err
+		return last, err
 	}
 }
 

@@ -43,9 +43,13 @@ func (c *Clock) first(ctx context.Context) error {
 	var cause error
 	var since time.Time // of the first reading
 	for {
-		r, last, err := c.read(ctx)
+		r, err := c.read(ctx)
 		if err == nil && since.IsZero() {
 			since = time.Now()
+		}
+		last := record{}
+		if err == nil {
+			last = c.tell(ctx, r)
 		}
 		gone := last.at == 0 || last.fresh(r.told) || time.Since(since) >= recordWait
 		switch {
@@ -65,25 +69,21 @@ func (c *Clock) first(ctx context.Context) error {
 }
 
 func (c *Clock) sample(ctx context.Context) error {
-	r, _, err := c.read(ctx)
+	r, err := c.read(ctx)
 	if err == nil {
 		c.take(c.steady(ctx, r))
+		c.tell(ctx, r)
 	}
 	return err
 }
 
-// read asks the reference, and tells it the cluster time here.
-func (c *Clock) read(ctx context.Context) (r reading, last record, err error) {
+func (c *Clock) read(ctx context.Context) (r reading, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	mine := int64(0)
-	if c.at.Load() != nil {
-		mine = c.Now() * int64(time.Millisecond)
-	}
 	r.sent = c.local()
-	r.told, last, err = c.ask(ctx, mine)
+	r.told, err = c.ask(ctx)
 	r.received = c.local()
-	return r, last, err
+	return r, err
 }
 
 // take publishes what a reading changes.

@@ -1,0 +1,30 @@
+package ops
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// A day is confirmed, kept in the audit log, and refused where it is no date.
+func TestConfirmDay(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]int{
+		"/admin/v1/games/demo/days/2026-11-22/confirmation": http.StatusNoContent,
+		"/admin/v1/games/demo/days/tomorrow/confirmation":   http.StatusBadRequest,
+		"/admin/v1/games/none/days/2026-11-22/confirmation": http.StatusNotFound,
+	} {
+		w := newWorld()
+		r := httptest.NewRequest(http.MethodPut, path, strings.NewReader(""))
+		r.Header.Set("Authorization", "Bearer admin")
+		answer := httptest.NewRecorder()
+		w.handler().ServeHTTP(answer, r)
+		if answer.Code != want || (w.built == "demo 2026-11-22") != (want == http.StatusNoContent) {
+			t.Errorf("%s: %d %s, confirmed %q", path, answer.Code, answer.Body, w.built)
+		}
+		if want == http.StatusNoContent && len(w.book.acts) != 1 {
+			t.Errorf("%s: %d entries in the audit log", path, len(w.book.acts))
+		}
+	}
+}
