@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"laststand/internal/match"
 	"laststand/internal/nickname"
 	"laststand/internal/redisx"
+	"laststand/internal/ws/redissession"
 )
 
 const kindBarred = "barred"
@@ -27,13 +29,17 @@ type barring struct {
 	engine   *match.Engine
 	lobby    *lobby.Lobby
 	arenas   *arena.Service
+	forget   func(ctx context.Context, game, player string) error // what Redis keeps of a player for days
 	inbox    *redisx.Inbox
 	alive    func() []string // all nodes
 	log      *slog.Logger
 }
 
 func (n *node) barring() barring {
-	return barring{n.ledger, n.identity, n.engine, n.lobby, n.arenas, n.inbox, func() []string {
+	forget := func(ctx context.Context, game, player string) error {
+		return errors.Join(n.matches.ForgetSeen(ctx, game, player), redissession.New(n.redis.Client, n.id, n.now).Forget(ctx, game, player))
+	}
+	return barring{n.ledger, n.identity, n.engine, n.lobby, n.arenas, forget, n.inbox, func() []string {
 		_, alive := n.reporting.Duty()
 		return alive
 	}, n.log}
@@ -98,14 +104,20 @@ func (b barring) LiftBar(ctx context.Context, bar identity.Bar) error {
 	return err
 }
 
-// Erase implements ops.Bars and httpapi.Accounts. The player forfeits.
+// Erase implements ops.Bars and httpapi.Accounts. The player forfeits. What
+// Redis keeps for days goes at once, or else when it expires.
 func (b barring) Erase(ctx context.Context, game, player string) error {
-	err := b.Ledger.Erase(ctx, game, player)
-	if err == nil {
-		b.spread(ctx)
-		b.forfeit(ctx, game, player)
+	if err := b.Ledger.Erase(ctx, game, player); err != nil {
+		return err
 	}
-	return err
+	b.spread(ctx)
+	b.forfeit(ctx, game, player)
+	ctx, cancel := after(ctx)
+	defer cancel()
+	if err := b.forget(ctx, game, player); err != nil {
+		b.log.WarnContext(ctx, "Redis keeps the session and the seen questions of an erased player until they expire", "game", game, "error", err)
+	}
+	return nil
 }
 
 // RotateDevice implements httpapi.Accounts.

@@ -26,6 +26,7 @@ import (
 	"laststand/internal/limit"
 	"laststand/internal/lobby"
 	"laststand/internal/match"
+	"laststand/internal/match/redismatch"
 	"laststand/internal/pressure"
 	"laststand/internal/proxies"
 	"laststand/internal/redisx"
@@ -60,6 +61,7 @@ type node struct {
 	identity *identity.Registry
 	gameKeys *gameKeys
 	engine   *match.Engine
+	matches  *redismatch.Store
 	lobby    *lobby.Lobby
 	arenas   *arena.Service
 	boards   *leaderboard.Applier
@@ -160,7 +162,8 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	reporting := start(n.log, n.reporting.Run, n.keys.Run, n.gameKeys.Run, n.identity.Bars.Run)
 	visiting := start(n.log, n.reporting.visits.Run)
 	playing := start(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.pressure.Run, n.room.Run, days.Run, days.Sum)
-	following := start(n.log, append(n.followCertificate(), acts{n.ledger, n.config.Audit.keep(), n.log}.Run)...)
+	erasing := erasing{n.ledger, n.boards, ledger.ErasureKept, n.log}
+	following := start(n.log, append(n.followCertificate(), acts{n.ledger, n.config.Audit.keep(), n.log}.Run, erasing.Run)...)
 	failed := make(chan error, 2)
 	go func() { failed <- n.operators.Serve(operators) }() // ends with Close below
 	n.awaitBoards(ctx)

@@ -19,6 +19,7 @@ type book struct {
 	unsummed bool
 	err      error
 	grown    int // rows that there have ever been: row ids do not come again
+	erased   []erasedOne
 	reckoned reckoned
 }
 
@@ -107,10 +108,67 @@ func (b *book) newest(whose Kind, holder, day string) int64 {
 	return 1 // the first row, which is a turn
 }
 
+// erasedOne is a holder whose rows have another one's id since rows from a position
+// on, which move the entries.
+type erasedOne struct {
+	from, to    string
+	first, last int
+	renamed     []int // rows
+}
+
+// erase gives the rows of a player another id, and moves the entries. Wiped, the
+// moves do not say any more whose.
+func (b *book) erase(from, to string, wiped bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := erasedOne{from: from, to: to, first: len(b.rows) + 1}
+	days := []string{b.day()}
+	for i := range b.rows {
+		if r := &b.rows[i]; r.Whose == Players && r.Holder == from {
+			r.Holder = to
+			e.renamed = append(e.renamed, i)
+			days = append(days, r.Day)
+		}
+	}
+	move := Row{Kind: MoveRow, Whose: Players, Holder: to, From: from}
+	if wiped {
+		move.From = ""
+	}
+	b.add(move)
+	slices.Sort(days)
+	for _, day := range days {
+		if day > LastMoved(move.Of) || move.Of == "" {
+			move.Of = day
+			b.add(move)
+		}
+	}
+	e.last = len(b.rows)
+	b.erased = append(b.erased, e)
+	b.reckoned = reckoned{}
+}
+
+// unerase undoes the erasures that a rollback to a position takes away, which are
+// transactions: it gives the position that is rolled back to.
+func (b *book) unerase(to int) int {
+	for i, e := range slices.Backward(b.erased) {
+		if e.last <= to {
+			break
+		}
+		to = min(to, e.first-1)
+		for _, row := range e.renamed {
+			b.rows[row].Holder = e.from
+		}
+		b.erased = b.erased[:i]
+	}
+	b.reckoned = reckoned{}
+	return to
+}
+
 // rollBack takes the newest rows away.
 func (b *book) rollBack(to int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	to = b.unerase(to)
 	b.rows = b.rows[:to]
 	maps.DeleteFunc(b.taken, func(_, by int64) bool { return by > int64(to) })
 }

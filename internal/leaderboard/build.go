@@ -193,7 +193,14 @@ func (a *Applier) advance(ctx context.Context, cfg Config, s State) (more bool, 
 		return false, err
 	}
 	// No day is being taken out of it, so no row waits.
-	return len(rows) == pageRows, a.apply(ctx, cfg, s, rows)
+	err = a.apply(ctx, cfg, s, rows)
+	if errors.Is(err, errTorn) { // it does not get better
+		if _, err := a.begin(ctx, cfg, s.ID, copyLost); err != nil {
+			return false, err
+		}
+		return false, ErrStale
+	}
+	return len(rows) == pageRows, err
 }
 
 // swap has the copy read that is being built, unless there are too many rows

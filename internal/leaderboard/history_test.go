@@ -37,6 +37,7 @@ func TestBoardsAreTheLedgersAfterAnyHistory(t *testing.T) {
 			"results":  h.results,
 			"turn":     func(t *rapid.T) { h.book.turns(rapid.SampledFrom([]int{1, 1, 1, 2, 5, 8}).Draw(t, "days")) },
 			"correct":  h.correct,
+			"erase":    h.erase,
 			"apply":    func(t *rapid.T) { h.try(t, h.applier().Apply(t.Context(), h.cfg.Game)) },
 			"upkeep":   h.upkeep,
 			"crowd":    h.crowd,
@@ -86,6 +87,19 @@ func (h *history) results(t *rapid.T) {
 
 func (h *history) correct(t *rapid.T) {
 	h.book.correct(rapid.Int64Range(1, int64(len(h.book.rows))).Draw(t, "position"))
+}
+
+// erase moves a player's entries to another id, which may have some of its own. A
+// node may die in between; boards that came too late to know whose are built anew.
+func (h *history) erase(t *rapid.T) {
+	h.heal()
+	h.try(t, h.applier().Apply(t.Context(), h.cfg.Game))
+	from := fmt.Sprint(Players, rapid.IntRange(1, 6).Draw(t, "holder"))
+	h.book.erase(from, fmt.Sprint("opaque", rapid.IntRange(1, 2).Draw(t, "id")), rapid.IntRange(0, 4).Draw(t, "wiped") == 0)
+	if rapid.Bool().Draw(t, "dies") {
+		h.die(t)
+	}
+	h.try(t, h.applier().Apply(t.Context(), h.cfg.Game))
 }
 
 func (h *history) rollBack(t *rapid.T) {

@@ -80,6 +80,10 @@ func (p *planner) take(r Row) error {
 		if err := p.correct(touched, r); err != nil {
 			return err
 		}
+	case MoveRow:
+		if err := p.move(touched, r); err != nil {
+			return err
+		}
 	case TurnRow:
 		p.room(1)
 		p.turn(r)

@@ -10,6 +10,7 @@ type RowKind string
 const (
 	ResultRow     RowKind = "result"     // what one result gave a player or a team
 	CorrectionRow RowKind = "correction" // takes back what a ResultRow gave
+	MoveRow       RowKind = "move"       // gives the entries of an erased player another id
 	TurnRow       RowKind = "day.turn"   // Day begins: rows that follow belong to it
 )
 
@@ -43,7 +44,18 @@ type Row struct {
 	Of              string
 	Newest          int64
 	NewestOfThatDay int64
+
+	// Of a move alone: the id that the holder had before, "" once that is wiped. Of
+	// is the first of the days whose boards it is about, up to LastMoved; "": the
+	// boards that hold many days.
+	From string
 }
+
+// movedDays is how many days one move is about: few enough for one step.
+const movedDays = 10
+
+// LastMoved is the last of the days that a move from a day on is about.
+func LastMoved(day string) string { return addDays(day, movedDays-1) }
 
 // Sum is what one holder has from one day: results less corrections. It has
 // at least one match.

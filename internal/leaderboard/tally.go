@@ -104,7 +104,7 @@ func (v *verification) touched(ctx context.Context, after, upTo int64) (map[Kind
 			return nil, ErrNotReady // the ledger was rolled back
 		}
 		for _, r := range rows {
-			if r.Pos <= upTo && r.Kind != TurnRow {
+			if r.Pos <= upTo && r.Kind != TurnRow && r.Kind != MoveRow { // a move changes no size
 				touched[r.Whose][r.Holder] = true
 			}
 		}

@@ -11,6 +11,8 @@ func (c Config) touched(p Progress, r Row) []Board {
 		}
 	case CorrectionRow:
 		spans = c.corrected(p, r.Of)
+	case MoveRow:
+		spans = c.movedSpans(p, r)
 	}
 	boards := make([]Board, len(spans))
 	for i, span := range spans {
@@ -61,10 +63,17 @@ func (c Config) wants(p Progress, rows []Row) []Want {
 			w.day(day)
 		case CorrectionRow:
 			w.day(r.Of)
+		case MoveRow:
+			for _, moved := range c.movedOf(p, r) {
+				w.day(moved)
+			}
 		}
 		day = r.Day
 		for _, b := range c.touched(p, r) {
 			w.entry(b, r.Holder)
+			if r.Kind == MoveRow {
+				w.entry(b, r.From)
+			}
 		}
 	}
 	return w.all

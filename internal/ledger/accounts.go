@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -12,7 +11,7 @@ import (
 
 var _ identity.Accounts = (*Ledger)(nil)
 
-const selectAccount = `SELECT player FROM accounts WHERE game = $1 AND sub = $2`
+const selectAccount = `SELECT player FROM accounts WHERE game = $1 AND sub IN ($2, $3) ORDER BY player LIMIT 1`
 
 // querying is a transaction, or the connections that read.
 type querying interface {
@@ -20,8 +19,8 @@ type querying interface {
 }
 
 // accountIn says whom a subject speaks for, "" for one who has been erased.
-func accountIn(ctx context.Context, q querying, game, sub string) (player string, found bool, err error) {
-	err = q.QueryRowContext(ctx, selectAccount, game, sub).Scan(&player)
+func (l *Ledger) accountIn(ctx context.Context, q querying, game, sub string) (player string, found bool, err error) {
+	err = q.QueryRowContext(ctx, selectAccount, game, sub, l.eraser.hash(game, sub)).Scan(&player)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", false, nil
 	}
@@ -38,7 +37,7 @@ func (l *Ledger) Known(ctx context.Context, game, subject string) (identity.Play
 		if !errors.Is(err, identity.ErrNotFound) {
 			return p, err
 		}
-		player, found, err := accountIn(ctx, l.read, game, subject)
+		player, found, err := l.accountIn(ctx, l.read, game, subject)
 		switch {
 		case err != nil:
 			return identity.Player{}, fmt.Errorf("ledger: account: %w", err)
@@ -63,6 +62,7 @@ const (
 
 	lockPlayers  = `SELECT id, device_hash IS NOT NULL, matches, rated FROM players WHERE game = $1 AND id IN ($2, $3) ORDER BY id {lock}`
 	deletePlayer = `DELETE FROM players WHERE game = $1 AND id = $2`
+	selectGuest  = `SELECT device_hash IS NOT NULL FROM players WHERE game = $1 AND id = $2`
 	selectSeated = `SELECT EXISTS (SELECT 1 FROM seats WHERE game = $1 AND player = $2)`
 )
 
@@ -88,7 +88,7 @@ func (l *Ledger) Tie(ctx context.Context, game, guest, account string) error {
 var errTied = errors.New("tied already")
 
 func (t tying) run(ctx context.Context) error {
-	player, known, err := accountIn(ctx, t.tx, t.game, t.account)
+	player, known, err := t.ledger.accountIn(ctx, t.tx, t.game, t.account)
 	switch {
 	case err != nil:
 		return err
@@ -195,8 +195,10 @@ func (t tying) retire(ctx context.Context) error {
 	})
 }
 
-// Erase implements identity.Accounts. What the player has settled stays in the
-// ledger under the id, which nobody has any more.
+// Erase implements identity.Accounts. The player's name is free and the profile
+// gone at once. What the player has settled stays in the ledger: under the id of a
+// guest, which says nothing; under a random one for a player of an operator's, by
+// steps that EraseNext takes.
 func (l *Ledger) Erase(ctx context.Context, game, player string) error {
 	err := l.changing(ctx, func(c *change) error { return l.erase(ctx, c, game, player) })
 	if err != nil {
@@ -206,42 +208,45 @@ func (l *Ledger) Erase(ctx context.Context, game, player string) error {
 }
 
 func (l *Ledger) erase(ctx context.Context, c *change, game, player string) error {
-	gone, err := c.tx.ExecContext(ctx, deletePlayer, game, player)
+	guest, err := c.remove(ctx, game, player)
 	if err != nil {
 		return err
 	}
-	if n, err := gone.RowsAffected(); err != nil || n == 0 {
-		return cmp.Or(err, identity.ErrNotFound)
-	}
-	subjects := []string{player}
 	account, err := c.accountOf(ctx, game, player)
 	if err != nil {
 		return err
 	}
-	if account != "" {
-		subjects = append(subjects, account)
+	if err := l.bury(ctx, c, wiping{l.eraser, game, player, !guest}); err != nil || account == "" {
+		return err
 	}
-	for i, sub := range subjects {
-		if i > 0 {
-			if err := c.next(ctx, l); err != nil {
-				return err
-			}
-		}
-		if err := l.bury(ctx, c, game, sub); err != nil {
-			return err
-		}
+	if err := c.next(ctx, l); err != nil {
+		return err
 	}
-	return nil
+	return l.bury(ctx, c, wiping{l.eraser, game, account, false})
 }
 
-// bury has a subject speak for nobody any more.
-func (l *Ledger) bury(ctx context.Context, c *change, game, sub string) error {
-	for _, statement := range []string{insertAccount, moveAccount} {
-		if _, err := c.tx.ExecContext(ctx, l.sql(statement), game, sub, ""); err != nil {
-			return err
-		}
+// remove deletes a player, and says whether it was a guest. The head of the game
+// is locked first where results will get another id, as commits do.
+func (c *change) remove(ctx context.Context, game, player string) (guest bool, err error) {
+	err = c.tx.QueryRowContext(ctx, selectGuest, game, player).Scan(&guest)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, identity.ErrNotFound
+	}
+	if err == nil && !guest {
+		_, err = c.tx.ExecContext(ctx, markRenamed, game)
+	}
+	if err == nil {
+		_, err = c.tx.ExecContext(ctx, deletePlayer, game, player)
+	}
+	return guest, err
+}
+
+// bury has a subject speak for nobody any more, and its sessions end.
+func (l *Ledger) bury(ctx context.Context, c *change, w wiping) error {
+	if err := l.wipe(ctx, c.tx, w); err != nil {
+		return err
 	}
 	return c.save(ctx, identity.Bar{
-		Game: game, Kind: identity.BarErased, ID: sub, EndsAt: c.at + identity.SessionsEnd.Milliseconds(), Reason: "erased", At: c.at, Seq: c.seq,
+		Game: w.game, Kind: identity.BarErased, ID: w.subject, EndsAt: c.at + identity.SessionsEnd.Milliseconds(), Reason: "erased", At: c.at, Seq: c.seq,
 	})
 }

@@ -19,6 +19,9 @@ WITH v (game, sub) AS ({rows})
 INSERT INTO accounts (game, sub, at, player) SELECT game, sub, {now}, sub FROM v WHERE true
 ON CONFLICT DO NOTHING RETURNING game, sub`
 
+	selectErased = `
+WITH v (game, sub, hash) AS ({rows}) SELECT v.game, v.sub FROM v JOIN accounts a ON a.game = v.game AND a.sub = v.hash`
+
 	deleteAccounts = `WITH v (game, sub) AS ({rows}) DELETE FROM accounts WHERE (game, sub) IN (SELECT game, sub FROM v)`
 )
 
@@ -39,9 +42,13 @@ func (l *Ledger) admit(ctx context.Context, all []*arrival) error {
 		if err != nil {
 			return err
 		}
+		erased, err := l.erased(ctx, bulk, own)
+		if err != nil {
+			return err
+		}
 		entitled := make([]*arrival, 0, len(all))
 		for _, a := range all {
-			if a.DeviceHash != "" || own[claim{a.Game, a.ID}] {
+			if a.DeviceHash != "" || own[claim{a.Game, a.ID}] && !erased[claim{a.Game, a.ID}] {
 				entitled = append(entitled, a)
 			}
 		}
@@ -72,6 +79,22 @@ func (l *Ledger) claimIDs(ctx context.Context, b bulk, all []*arrival) (map[clai
 		return err
 	})
 	return own, err
+}
+
+// erased are those of some ids that were erased players'. It is asked once the
+// ids are claimed: whoever is erased at the same time is seen by then.
+func (l *Ledger) erased(ctx context.Context, b bulk, ids map[claim]bool) (map[claim]bool, error) {
+	rows, erased := rowsOf(ids), map[claim]bool{}
+	for i, row := range rows {
+		rows[i] = append(row, l.eraser.hash(row[0].(string), row[1].(string)))
+	}
+	err := b.run(ctx, selectErased, rows, func(rows *sql.Rows) error {
+		var id claim
+		err := rows.Scan(&id.game, &id.text)
+		erased[id] = true
+		return err
+	})
+	return erased, err
 }
 
 // rowsOf are claims in their order.

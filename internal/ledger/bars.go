@@ -151,7 +151,7 @@ func (c *change) each(ctx context.Context, l *Ledger, b identity.Bar, do func(id
 	ids := []string{b.ID}
 	if b.Kind != identity.BarToken {
 		var err error
-		if ids, err = c.speakers(ctx, b.Game, b.ID); err != nil {
+		if ids, err = c.speakers(ctx, l, b.Game, b.ID); err != nil {
 			return err
 		}
 	}
@@ -170,8 +170,8 @@ func (c *change) each(ctx context.Context, l *Ledger, b identity.Bar, do func(id
 
 // speakers are the subjects that speak for whom one of them does; the player's
 // own id is the last.
-func (c *change) speakers(ctx context.Context, game, id string) ([]string, error) {
-	player, found, err := accountIn(ctx, c.tx, game, id)
+func (c *change) speakers(ctx context.Context, l *Ledger, game, id string) ([]string, error) {
+	player, found, err := l.accountIn(ctx, c.tx, game, id)
 	if err != nil {
 		return nil, err
 	}

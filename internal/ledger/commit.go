@@ -71,6 +71,9 @@ func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items 
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}
+	if err := l.renameErased(ctx, tx, h, items); err != nil {
+		return nil, fmt.Errorf("erased players: %w", err)
+	}
 	if err := l.limitPairs(ctx, tx, h, items); err != nil {
 		return nil, fmt.Errorf("pairs: %w", err)
 	}

@@ -112,6 +112,9 @@ func (l *Ledger) correct(ctx context.Context, tx *sql.Tx, d Disqualification, gi
 	if err != nil {
 		return done, nil, fmt.Errorf("head: %w", err)
 	}
+	if err := l.renameHolders(ctx, tx, h, given); err != nil {
+		return done, nil, fmt.Errorf("erased players: %w", err)
+	}
 	day, found, err := dayOf(tx.QueryRowContext(ctx, selectDay, d.Game, given[0].Day))
 	if err != nil || !found {
 		return done, nil, cmp.Or(err, fmt.Errorf("its day %s is missing", given[0].Day))

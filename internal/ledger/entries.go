@@ -86,6 +86,9 @@ func (l *Ledger) Rows(ctx context.Context, game string, after int64, limit int) 
 		all = append(all, r)
 		return err
 	})(l.read.QueryContext(ctx, selectEntries, game, after, limit))
+	if err == nil {
+		err = l.nameMoves(ctx, game, all)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ledger: rows of %s: %w", game, err)
 	}

@@ -62,10 +62,12 @@ type core struct {
 	zones map[string]*time.Location
 	pairs map[string]int64
 	epoch string
-	wake  func(topic string)
-	tell  Events
-	self  string // of all processes at the database, until it is closed
-	log   *slog.Logger
+
+	eraser eraser // the same at all nodes
+	wake   func(topic string)
+	tell   Events
+	self   string // of all processes at the database, until it is closed
+	log    *slog.Logger
 
 	arrivals arrivals
 	clocks   *dayClocks
@@ -150,8 +152,10 @@ func (l *Ledger) begin(ctx context.Context) error {
 	if err := l.migrate(ctx, l.log); err != nil {
 		return err
 	}
-	_, err := l.write.ExecContext(ctx,
-		"INSERT INTO about (one, epoch) VALUES (1, $1) ON CONFLICT (one) DO NOTHING", rand.Text())
+	err := l.inTx(ctx, func(tx *sql.Tx) (err error) {
+		l.eraser, err = l.eraserIn(ctx, tx)
+		return err
+	})
 	if err != nil {
 		return err
 	}

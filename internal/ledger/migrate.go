@@ -39,7 +39,7 @@ func (l *Ledger) migrate(ctx context.Context, log *slog.Logger) error {
 func (l *Ledger) provider(log *slog.Logger) (*goose.Provider, error) {
 	options := []goose.ProviderOption{
 		goose.WithSlog(log), goose.WithDisableGlobalRegistry(true), goose.WithTableName("migrations"),
-		goose.WithGoMigrations(l.bytewise(), l.splitResults()),
+		goose.WithGoMigrations(l.bytewise(), l.splitResults(), l.keepErasures()),
 	}
 	if l.name == goose.DialectPostgres {
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))

@@ -76,7 +76,7 @@ func makePrivate(path string) error {
 // sqliteURL is the file with what every connection needs, and some more values of
 // one key. A commit is on disk (FULL), and another process's is waited for.
 func sqliteURL(path, key string, values ...string) string {
-	q := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"}}
+	q := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "secure_delete(1)"}}
 	q[key] = append(q[key], values...)
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 }

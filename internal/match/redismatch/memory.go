@@ -55,3 +55,11 @@ func (s *Store) Saw(ctx context.Context, game string, players, questions []strin
 	}
 	return nil
 }
+
+// ForgetSeen forgets which questions a player has seen.
+func (s *Store) ForgetSeen(ctx context.Context, game, player string) error {
+	if err := s.client.Del(ctx, seenKey(game, player)).Err(); err != nil {
+		return fmt.Errorf("redismatch: forget what was seen: %w", err)
+	}
+	return nil
+}

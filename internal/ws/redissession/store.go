@@ -64,3 +64,11 @@ func (s *Store) Newest(ctx context.Context, game, player string) (int64, error) 
 	}
 	return number, nil
 }
+
+// Forget removes what is known of a player's sessions, which have ended.
+func (s *Store) Forget(ctx context.Context, game, player string) error {
+	if err := s.client.Del(ctx, key(game, player)).Err(); err != nil {
+		return fmt.Errorf("redissession: forget: %w", err)
+	}
+	return nil
+}

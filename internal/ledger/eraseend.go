@@ -1,0 +1,56 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pressly/goose/v3"
+)
+
+// ErasureKept is how long the ledger knows, after the last step of an erasure,
+// whose entries boards are to move: a copy that lags more is built anew.
+const ErasureKept = 10 * time.Minute
+
+// forgetErased are what still names a subject once all else is renamed: the duels
+// of pairs of the day, the bar that ended its sessions, the page that the reckoning
+// of skeletons had come to, and the erasure itself.
+var forgetErased = []string{
+	`DELETE FROM pairs WHERE game = $1 AND (one = $2 OR other = $2)`,
+	`DELETE FROM bars WHERE game = $1 AND kind IN ('erased', 'tied') AND id = $2`,
+	`UPDATE spelling SET id = '' WHERE game = $1 AND id = $2`,
+	`DELETE FROM erasures WHERE game = $1 AND subject = $2`,
+}
+
+const selectEndedErasure = `
+SELECT game, subject, opaque FROM erasures WHERE ended_at > 0 AND ended_at <= (SELECT {now}) - $1 ORDER BY ended_at, at LIMIT 1 {free}`
+
+// ForgetErased wipes the last of one erasure that ended at least that long ago,
+// and says whether there was one. SQLite then keeps no copy of it in its log.
+func (l *Ledger) ForgetErased(ctx context.Context, since time.Duration) (bool, error) {
+	err := l.inTx(ctx, func(tx *sql.Tx) error {
+		var e erasure
+		err := tx.QueryRowContext(ctx, l.sql(selectEndedErasure), since.Milliseconds()).Scan(&e.game, &e.subject, &e.opaque)
+		if err != nil {
+			return err
+		}
+		for _, statement := range forgetErased {
+			if _, err := tx.ExecContext(ctx, statement, e.game, e.subject); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err == nil && l.name == goose.DialectSQLite3 {
+		_, err = l.write.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	}
+	if err != nil {
+		return false, fmt.Errorf("ledger: forget an erasure: %w", err)
+	}
+	return true, nil
+}

@@ -1,0 +1,136 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"laststand/internal/match"
+)
+
+// erasePage is how many entries and seats one step renames.
+const erasePage = 500
+
+// erasure is one under way: what the subject has settled gets the opaque id.
+type erasure struct{ game, subject, opaque string }
+
+const (
+	selectErasure = `SELECT game, subject, opaque FROM erasures WHERE ended_at = 0 ORDER BY ended_at, at LIMIT 1 {free}`
+	lockErasure   = `SELECT game, subject, opaque FROM erasures WHERE game = $1 AND subject = $2 AND ended_at = 0 {lock}`
+
+	renameEntries = `
+UPDATE entries SET holder = $3 WHERE game = $1 AND pos IN (
+    SELECT pos FROM entries WHERE game = $1 AND whose = 'player' AND holder = $2 ORDER BY pos LIMIT $4)`
+
+	selectSeats = `SELECT over_at, match_id, mode FROM seats WHERE game = $1 AND player = $2 ORDER BY over_at, match_id LIMIT $3`
+
+	renameSeats = `
+WITH v (game, player, over_at, match_id, opaque) AS ({rows})
+UPDATE seats SET player = v.opaque
+FROM v WHERE seats.game = v.game AND seats.player = v.player AND seats.over_at = v.over_at AND seats.match_id = v.match_id`
+
+	lockMatch = `SELECT result FROM matches WHERE game = $1 AND id = $2 {lock}`
+)
+
+// EraseNext takes the next step of the oldest erasure that is under way: it
+// renames a page of what the subject has settled, and with the last of it tells
+// the boards. It gives the game, "" where there is nothing to do, and whether the
+// boards have something to apply. Each step is a transaction; it may be ended
+// anywhere, and called by several nodes at once.
+func (l *Ledger) EraseNext(ctx context.Context) (game string, moved bool, err error) {
+	var e erasure
+	more := false
+	err = l.inTx(ctx, func(tx *sql.Tx) (err error) {
+		row := tx.QueryRowContext(ctx, l.sql(selectErasure))
+		if err := row.Scan(&e.game, &e.subject, &e.opaque); err != nil {
+			return err
+		}
+		more, err = l.renamePage(ctx, tx, e)
+		return err
+	})
+	if err == nil && !more {
+		moved, err = l.endErasure(ctx, e)
+	}
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return "", false, nil
+	case err != nil:
+		return "", false, fmt.Errorf("ledger: erase: %w", err)
+	}
+	return e.game, moved, nil
+}
+
+// renamePage renames some entries and seats, and says whether there may be more.
+func (l *Ledger) renamePage(ctx context.Context, tx *sql.Tx, e erasure) (more bool, err error) {
+	done, err := tx.ExecContext(ctx, renameEntries, e.game, e.subject, e.opaque, erasePage)
+	if err != nil {
+		return false, fmt.Errorf("entries: %w", err)
+	}
+	entries, err := done.RowsAffected()
+	if err != nil {
+		return false, err
+	}
+	seats, err := l.renameSeats(ctx, tx, e)
+	return entries == erasePage || seats == erasePage, err
+}
+
+func (l *Ledger) renameSeats(ctx context.Context, tx *sql.Tx, e erasure) (n int, err error) {
+	var seats [][]any
+	var buzzers []string
+	err = scanAll(func(rows *sql.Rows) error {
+		var at int64
+		var id string
+		var mode match.Mode
+		err := rows.Scan(&at, &id, &mode)
+		seats = append(seats, []any{e.game, e.subject, at, id, e.opaque})
+		if mode == match.Buzzer {
+			buzzers = append(buzzers, id)
+		}
+		return err
+	})(tx.QueryContext(ctx, selectSeats, e.game, e.subject, erasePage))
+	if err != nil {
+		return 0, fmt.Errorf("seats: %w", err)
+	}
+	slices.Sort(buzzers) // in the one order in which records are locked
+	for _, id := range buzzers {
+		if err := l.renameFirsts(ctx, tx, e, id); err != nil {
+			return 0, fmt.Errorf("match %s: %w", id, err)
+		}
+	}
+	return len(seats), l.bulk(tx).run(ctx, renameSeats, seats, nil)
+}
+
+// renameFirsts renames who was first in a match's record.
+func (l *Ledger) renameFirsts(ctx context.Context, tx *sql.Tx, e erasure, id string) error {
+	var text string
+	if err := tx.QueryRowContext(ctx, l.sql(lockMatch), e.game, id).Scan(&text); err != nil {
+		return err
+	}
+	var m match.Summary
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		return err
+	}
+	for i := range m.Firsts {
+		if m.Firsts[i].Player == e.subject {
+			m.Firsts[i].Player = e.opaque
+		}
+	}
+	record, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return l.bulk(tx).run(ctx, updateMatch, [][]any{{e.game, id, string(record)}}, nil)
+}
+
+const anyErasure = `SELECT EXISTS (SELECT 1 FROM erasures)`
+
+// Erasing reports whether any erasure is under way, its last wait too.
+func (l *Ledger) Erasing(ctx context.Context) (any bool, err error) {
+	if err = l.read.QueryRowContext(ctx, anyErasure).Scan(&any); err != nil {
+		err = fmt.Errorf("ledger: erasures: %w", err)
+	}
+	return any, err
+}

@@ -1,0 +1,271 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pressly/goose/v3"
+
+	"laststand/internal/identity"
+	"laststand/internal/leaderboard"
+	"laststand/internal/match"
+	"laststand/internal/trial"
+)
+
+const jane = "jane.doe.1984"
+
+// eraseAll takes all steps of all erasures.
+func eraseAll(t *testing.T, l *Ledger) (moved int) {
+	t.Helper()
+	for {
+		at, told, err := l.EraseNext(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told {
+			moved++
+		}
+		if at == "" {
+			return moved
+		}
+	}
+}
+
+// rowsWith are the rows of all tables in which a text stands.
+func rowsWith(t *testing.T, l *Ledger, text string) (found []string) {
+	t.Helper()
+	tables := `SELECT name FROM sqlite_master WHERE type = 'table'`
+	if l.name == goose.DialectPostgres {
+		tables = `SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = current_schema()`
+	}
+	var names []string
+	err := scanAll(func(rows *sql.Rows) error {
+		names = append(names, "")
+		return rows.Scan(&names[len(names)-1])
+	})(l.read.QueryContext(t.Context(), tables))
+	if err != nil || len(names) < 20 {
+		t.Fatalf("tables %v: %v", names, err)
+	}
+	for _, name := range names {
+		rows, err := l.read.QueryContext(t.Context(), "SELECT * FROM "+name)
+		err = scanAll(func(rows *sql.Rows) error {
+			columns, _ := rows.Columns()
+			values, places := make([]any, len(columns)), make([]any, len(columns))
+			for i := range values {
+				places[i] = &values[i]
+			}
+			err := rows.Scan(places...)
+			for i, v := range values {
+				if raw, ok := v.([]byte); ok {
+					values[i] = string(raw)
+				}
+			}
+			if row := fmt.Sprint(values...); strings.Contains(strings.ToLower(row), strings.ToLower(text)) {
+				found = append(found, name+": "+row)
+			}
+			return err
+		})(rows, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return found
+}
+
+// filesWith are the files of the embedded database in which a text stands.
+func filesWith(t *testing.T, dir, text string) (found []string) {
+	t.Helper()
+	paths := must(filepath.Glob(filepath.Join(dir, "*")))(t)
+	for _, path := range paths {
+		if raw := must(os.ReadFile(path))(t); strings.Contains(string(raw), text) {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+// An operator's player who has settled much on many days is wiped from every
+// table, and from the files of SQLite; all sums stay, under one opaque id.
+func TestErasedSubjectIsInNoStore(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openClock(t, db, time.UTC)
+		l.Ledger.pairs = map[string]int64{game: 1000}
+		addPlayer(t, l.Ledger, jane)
+		addPlayer(t, l.Ledger, "other")
+		for day := range int64(25) {
+			l.set(t, day*2*dayMS)
+			all := results(duel(fmt.Sprint("d", day), day, jane, "other"))
+			buzzer := duel(fmt.Sprint("b", day), day, "other", jane)
+			buzzer.Mode, buzzer.Firsts = match.Buzzer, []match.First{{Player: jane, Nickname: "Nick " + jane}, {Question: 1, Player: "other"}}
+			must(l.Commit(t.Context(), append(all, buzzer)))(t)
+		}
+		many := names("many", erasePage)
+		for some := range slices.Chunk(many, 100) {
+			var batch []match.Result
+			for _, id := range some {
+				batch = append(batch, duel(id, 99, jane, "third"))
+			}
+			must(l.Commit(t.Context(), batch))(t)
+		}
+		disqualify(t, l.Ledger, "d3", jane)
+		must(l.SumDays(t.Context(), game))(t)
+		total := must(l.Player(t.Context(), game, jane))(t).Totals
+		if err := l.Erase(t.Context(), game, jane); err != nil {
+			t.Fatal(err)
+		}
+		must(l.Commit(t.Context(), results(duel("late", 100, jane, "other"), duel("later", 101, "other", jane))))(t)
+		if moved := eraseAll(t, l.Ledger); moved != 1 {
+			t.Errorf("the boards were told %d times", moved)
+		}
+		checkSums(t, l.Ledger)
+		opaque := standingsOf(t, l.Ledger, "late")[0].Player
+		var moves []leaderboard.Row
+		for _, r := range must(l.Rows(t.Context(), game, 0, 10_000))(t) {
+			if r.Kind == leaderboard.MoveRow {
+				moves = append(moves, r)
+			}
+		}
+		if len(moves) != 6 || moves[0].From != jane || moves[5].Holder != opaque || moves[0].Of != "" || moves[1].Of != "1970-01-01" || moves[2].Of != "1970-01-11" {
+			t.Errorf("moves %+v", moves)
+		}
+		disqualify(t, l.Ledger, "later", "")
+		sum := total.Add(resultParts(t, "late", jane))
+		if got := totalOf(t, l.Ledger, opaque); got != sum {
+			t.Errorf("sums %+v, want %+v", got, sum)
+		}
+		if !must(l.ForgetErased(t.Context(), 0))(t) || must(l.ForgetErased(t.Context(), 0))(t) || must(l.Erasing(t.Context()))(t) {
+			t.Error("the erasure is not forgotten, or twice")
+		}
+		must(l.Commit(t.Context(), results(duel("latest", 102, jane, "other"))))(t)
+		if all := standingsOf(t, l.Ledger, "latest"); all[0].Player != opaque || all[0].Nickname != "" {
+			t.Errorf("standings %+v", all)
+		}
+		checkSums(t, l.Ledger)
+		if found := rowsWith(t, l.Ledger, jane); len(found) > 0 {
+			t.Errorf("%d rows, the first %s", len(found), found[0])
+		}
+		if db.URL == "" {
+			_, err := l.write.ExecContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)")
+			if found := filesWith(t, db.Dir, jane); err != nil || len(found) > 0 {
+				t.Errorf("files %q, %v", found, err)
+			}
+		}
+		m := must(l.Match(t.Context(), game, "b7"))(t)
+		if m.Firsts[0].Player != opaque || m.Firsts[1].Player != "other" || m.Firsts[1].Nickname != "Nick other" {
+			t.Errorf("firsts %+v", m.Firsts)
+		}
+		page, _, err := l.Matches(t.Context(), game, opaque, "", 1000)
+		if err != nil || len(page) != 50+erasePage+3 {
+			t.Errorf("%d matches of the opaque id, %v", len(page), err)
+		}
+		if _, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: jane, Nickname: "J", Skeleton: "j", At: 1}); !errors.Is(err, identity.ErrErased) {
+			t.Errorf("the subject came back: %v", err)
+		}
+	})
+}
+
+func resultParts(t *testing.T, id, player string) leaderboard.Parts {
+	t.Helper()
+	r := duel(id, 1, player, "other")
+	return partsOf(&r.Standings[0])
+}
+
+func totalOf(t *testing.T, l *Ledger, player string) (total leaderboard.Parts) {
+	t.Helper()
+	for _, s := range snapshotOf(t, l) {
+		if s.Holder == player {
+			total = total.Add(s.Parts)
+		}
+	}
+	return total
+}
+
+// Steps, commits, corrections and the summing of days at the same time, from
+// several nodes, lose and leave nothing.
+func TestErasureRacesCommits(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		subjects := names("op.", 4)
+		for _, id := range subjects {
+			addPlayer(t, l, id)
+		}
+		atOnceN(8, func(i int) {
+			sub, other := subjects[i%4], subjects[(i+1)%4]
+			for n := range 10 {
+				r := duel(fmt.Sprint("m", i, "-", n), int64(n), sub, other)
+				r.Mode, r.Firsts = match.Buzzer, []match.First{{Player: sub}, {Player: other}}
+				if _, err := l.Commit(t.Context(), results(r)); err != nil {
+					t.Error(err)
+				}
+				if n == 3 && i < 3 {
+					if err := l.Erase(t.Context(), game, sub); err != nil {
+						t.Error(err)
+					}
+				}
+				if _, _, err := l.EraseNext(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		eraseAll(t, l)
+		for must(l.ForgetErased(t.Context(), 0))(t) {
+		}
+		checkSums(t, l)
+		if got := totalMatches(t, l); got != 160 {
+			t.Errorf("%d results, want 160", got)
+		}
+		for _, id := range subjects[:3] {
+			if found := rowsWith(t, l, id); len(found) > 0 {
+				t.Errorf("%d rows with %s, the first %s", len(found), id, found[0])
+			}
+		}
+		if len(must(l.Holders(t.Context(), game, leaderboard.Players, "", 10))(t)) != 4 {
+			t.Error("an erased player has several ids")
+		}
+	})
+}
+
+func totalMatches(t *testing.T, l *Ledger) (n int64) {
+	t.Helper()
+	for _, s := range snapshotOf(t, l) {
+		n += s.Parts.Matches
+	}
+	return n
+}
+
+// Whom an older program has erased, and kept as they were, is wiped too.
+func TestErasedByVersion24(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		first := openOn(t, db)
+		must(first.Commit(t.Context(), results(duel("m1", 1, jane, "other"))))(t)
+		provider := must(first.provider(first.log))(t)
+		must(provider.DownTo(t.Context(), 24))(t)
+		must(first.exec(context.Background(), `INSERT INTO accounts (game, sub, player, at) VALUES ($1, $2, '', 1), ($1, 'p_01kagx7m1c9v5w2e8r4t6y0z3b', '', 1)`, game, jane))(t)
+		l := openOn(t, db)
+		if moved := eraseAll(t, l); moved != 1 {
+			t.Errorf("moved %d", moved)
+		}
+		must(l.ForgetErased(t.Context(), 0))(t)
+		if found := rowsWith(t, l, jane); len(found) > 0 {
+			t.Errorf("rows %q", found)
+		}
+		if got := subject(t, l, jane); got != identity.ErrErased.Error() {
+			t.Errorf("the subject speaks for %s", got)
+		}
+		checkSums(t, l)
+	})
+}

@@ -1,0 +1,108 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"laststand/internal/leaderboard"
+	"laststand/internal/match"
+)
+
+const selectOpaque = `
+WITH v (game, id, hash) AS ({rows})
+SELECT v.id, a.opaque FROM v JOIN accounts a ON a.game = v.game AND a.sub = v.hash WHERE a.opaque <> ''`
+
+// opaqueOf gives the opaque ids of those of some players who have been erased.
+// The caller holds the lock on the game's head.
+func (l *Ledger) opaqueOf(ctx context.Context, tx *sql.Tx, game string, players []string) (map[string]string, error) {
+	slices.Sort(players)
+	var rows [][]any
+	for _, id := range slices.Compact(players) {
+		if !isGuestID(id) {
+			rows = append(rows, []any{game, id, l.eraser.hash(game, id)})
+		}
+	}
+	opaque := map[string]string{}
+	err := l.bulk(tx).run(ctx, selectOpaque, rows, func(r *sql.Rows) error {
+		var id, as string
+		err := r.Scan(&id, &as)
+		opaque[id] = as
+		return err
+	})
+	return opaque, err
+}
+
+// renameErased has new results name players who have been erased meanwhile by
+// their opaque ids.
+func (l *Ledger) renameErased(ctx context.Context, tx *sql.Tx, h *head, items []*item) error {
+	if !h.renamed {
+		return nil
+	}
+	var players []string
+	for _, it := range items {
+		for s := range humans(it.result) {
+			players = append(players, s.Player)
+		}
+	}
+	opaque, err := l.opaqueOf(ctx, tx, h.game, players)
+	if err != nil || len(opaque) == 0 {
+		return err
+	}
+	var records [][]any
+	for _, it := range items {
+		r, changed := withOpaque(it.result, opaque)
+		if !changed {
+			continue
+		}
+		if err := it.take(r); err != nil {
+			return err
+		}
+		if r.Counts {
+			it.entries = append(playerEntries(r), teamEntries(r)...)
+		}
+		records = append(records, []any{h.game, r.Match, it.text})
+	}
+	return l.bulk(tx).run(ctx, updateMatch, records, nil)
+}
+
+// withOpaque is a result with opaque ids instead of others.
+func withOpaque(r *match.Result, opaque map[string]string) (renamed *match.Result, changed bool) {
+	c := *r
+	c.Standings, c.Firsts = slices.Clone(r.Standings), slices.Clone(r.Firsts)
+	for i := range c.Standings {
+		if id := opaque[c.Standings[i].Player]; id != "" && !c.Standings[i].Bot {
+			c.Standings[i].Player, c.Standings[i].Nickname, changed = id, "", true
+		}
+	}
+	for i := range c.Firsts {
+		if id := opaque[c.Firsts[i].Player]; id != "" {
+			c.Firsts[i].Player, c.Firsts[i].Nickname, changed = id, "", true
+		}
+	}
+	if id := opaque[c.Winner]; id != "" {
+		c.Winner = id
+	}
+	return &c, changed
+}
+
+// renameHolders has entries that were read before the head was locked name who has
+// been erased meanwhile by the opaque id.
+func (l *Ledger) renameHolders(ctx context.Context, tx *sql.Tx, h *head, given []*entry) error {
+	if !h.renamed {
+		return nil
+	}
+	var players []string
+	for _, e := range given {
+		if e.Whose == leaderboard.Players {
+			players = append(players, e.Holder)
+		}
+	}
+	opaque, err := l.opaqueOf(ctx, tx, h.game, players)
+	for _, e := range given {
+		if id := opaque[e.Holder]; id != "" && e.Whose == leaderboard.Players {
+			e.Holder = id
+		}
+	}
+	return err
+}
