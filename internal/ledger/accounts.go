@@ -62,7 +62,11 @@ const (
 
 	lockPlayers  = `SELECT id, device_hash IS NOT NULL, matches, rated FROM players WHERE game = $1 AND id IN ($2, $3) ORDER BY id {lock}`
 	deletePlayer = `DELETE FROM players WHERE game = $1 AND id = $2`
-	selectGuest  = `SELECT device_hash IS NOT NULL FROM players WHERE game = $1 AND id = $2`
+
+	// A player of an operator's speaks for itself.
+	selectSelf = `
+SELECT EXISTS (SELECT 1 FROM accounts a WHERE a.game = p.game AND a.sub = p.id AND a.player = p.id)
+FROM players p WHERE p.game = $1 AND p.id = $2`
 	selectSeated = `SELECT EXISTS (SELECT 1 FROM seats WHERE game = $1 AND player = $2)`
 )
 
@@ -208,7 +212,7 @@ func (l *Ledger) Erase(ctx context.Context, game, player string) error {
 }
 
 func (l *Ledger) erase(ctx context.Context, c *change, game, player string) error {
-	guest, err := c.remove(ctx, game, player)
+	own, err := c.remove(ctx, game, player)
 	if err != nil {
 		return err
 	}
@@ -216,7 +220,7 @@ func (l *Ledger) erase(ctx context.Context, c *change, game, player string) erro
 	if err != nil {
 		return err
 	}
-	if err := l.bury(ctx, c, wiping{l.eraser, game, player, !guest}); err != nil || account == "" {
+	if err := l.bury(ctx, c, wiping{l.eraser, game, player, own}); err != nil || account == "" {
 		return err
 	}
 	if err := c.next(ctx, l); err != nil {
@@ -225,20 +229,20 @@ func (l *Ledger) erase(ctx context.Context, c *change, game, player string) erro
 	return l.bury(ctx, c, wiping{l.eraser, game, account, false})
 }
 
-// remove deletes a player, and says whether it was a guest. The head of the game
-// is locked first where results will get another id, as commits do.
-func (c *change) remove(ctx context.Context, game, player string) (guest bool, err error) {
-	err = c.tx.QueryRowContext(ctx, selectGuest, game, player).Scan(&guest)
+// remove deletes a player, and says whether it was one of an operator's. The head
+// of the game is locked first where results will get another id, as commits do.
+func (c *change) remove(ctx context.Context, game, player string) (own bool, err error) {
+	err = c.tx.QueryRowContext(ctx, selectSelf, game, player).Scan(&own)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, identity.ErrNotFound
 	}
-	if err == nil && !guest {
+	if err == nil && own {
 		_, err = c.tx.ExecContext(ctx, markRenamed, game)
 	}
 	if err == nil {
 		_, err = c.tx.ExecContext(ctx, deletePlayer, game, player)
 	}
-	return guest, err
+	return own, err
 }
 
 // bury has a subject speak for nobody any more, and its sessions end.

@@ -41,7 +41,7 @@ var errDeviceInUse = fmt.Errorf("%w: the new one is in use already; draw another
 // ResetDevice implements identity.Devices.
 func (l *Ledger) ResetDevice(ctx context.Context, game, id, hash string) (player string, err error) {
 	err = l.changing(ctx, func(c *change) error {
-		speaks, found, err := accountIn(ctx, c.tx, game, id)
+		speaks, found, err := l.accountIn(ctx, c.tx, game, id)
 		switch {
 		case err != nil:
 			return err
@@ -69,7 +69,7 @@ func (l *Ledger) ResetDevice(ctx context.Context, game, id, hash string) (player
 // Untie implements identity.Accounts.
 func (l *Ledger) Untie(ctx context.Context, game, id string) (account string, err error) {
 	err = l.changing(ctx, func(c *change) error {
-		speakers, err := c.speakers(ctx, game, id)
+		speakers, err := c.speakers(ctx, l, game, id)
 		switch {
 		case err != nil:
 			return err

@@ -15,11 +15,11 @@ import (
 const ErasureKept = 10 * time.Minute
 
 // forgetErased are what still names a subject once all else is renamed: the duels
-// of pairs of the day, the bar that ended its sessions, the page that the reckoning
+// of pairs of the day, the bars that ended its sessions, the page that the reckoning
 // of skeletons had come to, and the erasure itself.
 var forgetErased = []string{
 	`DELETE FROM pairs WHERE game = $1 AND (one = $2 OR other = $2)`,
-	`DELETE FROM bars WHERE game = $1 AND kind IN ('erased', 'tied') AND id = $2`,
+	`DELETE FROM bars WHERE game = $1 AND kind IN ('erased', 'tied', 'untied') AND id = $2`,
 	`UPDATE spelling SET id = '' WHERE game = $1 AND id = $2`,
 	`DELETE FROM erasures WHERE game = $1 AND subject = $2`,
 }

@@ -35,7 +35,7 @@ func TestPlansUseIndexes(t *testing.T) {
 		"account":          {selectAccount, []any{"g", "s", "h"}},
 		"erased subject":   {selectErased, []any{"g", "s", "h"}},
 		"opaque id":        {selectOpaque, []any{"g", "s", "h"}},
-		"guest or not":     {selectGuest, []any{"g", "p"}},
+		"own or guest":     {selectSelf, []any{"g", "p"}},
 		"delete subject":   {deleteSubject, []any{"g", "s"}},
 		"next erasure":     {selectErasure, nil},
 		"one erasure":      {lockErasure, []any{"g", "s"}},
