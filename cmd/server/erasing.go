@@ -57,8 +57,8 @@ func (e erasing) all(ctx context.Context) error {
 }
 
 func (e erasing) step(ctx context.Context) (more bool, err error) {
-	any, err := e.ledger.Erasing(ctx)
-	if err != nil || !any {
+	underWay, err := e.ledger.Erasing(ctx)
+	if err != nil || !underWay {
 		return false, err
 	}
 	game, moved, err := e.ledger.EraseNext(ctx)

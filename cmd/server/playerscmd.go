@@ -26,7 +26,7 @@ type playersErase struct {
 
 // Help implements kong's help provider.
 func (*playersErase) Help() string {
-	return "Name, device and profile go and do not come back; results stay under the id, without a name.\n\n" +
+	return "Erases name, device and profile for good. Results stay without a name, under an opaque id.\n\n" +
 		"Example: server players erase --game demo --player p_42\n" +
 		"         server players erase --game demo --nickname Ada"
 }

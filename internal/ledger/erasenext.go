@@ -128,9 +128,9 @@ func (l *Ledger) renameFirsts(ctx context.Context, tx *sql.Tx, e erasure, id str
 const anyErasure = `SELECT EXISTS (SELECT 1 FROM erasures)`
 
 // Erasing reports whether any erasure is under way, its last wait too.
-func (l *Ledger) Erasing(ctx context.Context) (any bool, err error) {
-	if err = l.read.QueryRowContext(ctx, anyErasure).Scan(&any); err != nil {
+func (l *Ledger) Erasing(ctx context.Context) (underWay bool, err error) {
+	if err = l.read.QueryRowContext(ctx, anyErasure).Scan(&underWay); err != nil {
 		err = fmt.Errorf("ledger: erasures: %w", err)
 	}
-	return any, err
+	return underWay, err
 }

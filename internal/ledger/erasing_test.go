@@ -99,7 +99,7 @@ func TestErasedSubjectIsInNoStore(t *testing.T) {
 	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
 		t.Parallel()
 		l := openClock(t, db, time.UTC)
-		l.Ledger.pairs = map[string]int64{game: 1000}
+		l.pairs = map[string]int64{game: 1000}
 		addPlayer(t, l.Ledger, jane)
 		addPlayer(t, l.Ledger, "other")
 		for day := range int64(25) {
