@@ -37,7 +37,7 @@ type barring struct {
 
 func (n *node) barring() barring {
 	forget := func(ctx context.Context, game, player string) error {
-		return errors.Join(n.matches.ForgetSeen(ctx, game, player), redissession.New(n.redis.Client, n.id, n.now).Forget(ctx, game, player))
+		return errors.Join(n.played.ForgetSeen(ctx, game, player), redissession.New(n.redis.Client, n.id, n.now).Forget(ctx, game, player))
 	}
 	return barring{n.ledger, n.identity, n.engine, n.lobby, n.arenas, forget, n.inbox, func() []string {
 		_, alive := n.reporting.Duty()

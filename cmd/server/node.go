@@ -61,7 +61,7 @@ type node struct {
 	identity *identity.Registry
 	gameKeys *gameKeys
 	engine   *match.Engine
-	matches  *redismatch.Store
+	played   *redismatch.Store
 	lobby    *lobby.Lobby
 	arenas   *arena.Service
 	boards   *leaderboard.Applier

@@ -104,7 +104,7 @@ func (n *node) wireBoards() {
 
 func (n *node) wireMatches() {
 	matches := redismatch.New(n.redis.Client, n.redis.Pipelined, redismatch.Replicated(n.redis.Replicated, unconfirmed(n.registry)))
-	n.matches = matches
+	n.played = matches
 	tickets := redislobby.New(n.redis.Client)
 	tell := teller{presence: &n.presence, boards: n.reader, matches: matches, inbox: n.inbox, wheel: n.wheel, log: n.log}
 	n.engine = match.New(match.Config{
