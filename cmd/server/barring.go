@@ -13,6 +13,7 @@ import (
 	"laststand/internal/lobby"
 	"laststand/internal/match"
 	"laststand/internal/nickname"
+	"laststand/internal/protocol"
 	"laststand/internal/redisx"
 	"laststand/internal/ws/redissession"
 )
@@ -185,6 +186,9 @@ func (b barring) Tie(ctx context.Context, t identity.Tying) (string, error) {
 		if err == nil && playing != nil {
 			err = fmt.Errorf("%w: it is playing just now", identity.ErrAccountTaken)
 		}
+		if err == nil {
+			err = b.allSettled(ctx, game, account)
+		}
 		if err != nil {
 			return "", err
 		}
@@ -197,6 +201,16 @@ func (b barring) Tie(ctx context.Context, t identity.Tying) (string, error) {
 		b.forfeit(ctx, game, account) // the ticket of a player who is no more
 	}
 	return account, nil
+}
+
+// allSettled refuses for now what would delete a player whose last result is not in
+// the ledger yet.
+func (b barring) allSettled(ctx context.Context, game, player string) error {
+	unsettled, err := b.lobby.Unsettled(ctx, game, player)
+	if err == nil && unsettled {
+		err = protocol.RetryAfter(protocol.CodeUnavailable, 1000, "the account's last match is still being settled; try again in a second")
+	}
+	return err
 }
 
 // KeysOf implements ops.Keys.

@@ -75,17 +75,19 @@ func (l *Lobby) former(ctx context.Context, r Request) (Busy, error) {
 	until := time.Now().Add(settleWait)
 	for {
 		busy, err := l.Store.Where(ctx, r.Game, r.Player)
-		if err != nil || busy.Match == "" {
+		if err != nil || busy.Ticket != "" {
 			return Busy{}, err
 		}
 		if busy.Forming {
 			return Busy{}, alreadyBusy(busy)
 		}
-		if _, held, err := l.holds(ctx, busy.Match, r.Player); err != nil || held {
-			return Busy{}, either(err, alreadyBusy(busy))
+		if busy.Match != "" {
+			if _, held, err := l.holds(ctx, busy.Match, r.Player); err != nil || held {
+				return Busy{}, either(err, alreadyBusy(busy))
+			}
 		}
-		if unsettled, err := l.Matches.Unsettled(ctx, busy.Match); err != nil || !unsettled {
-			return busy, err
+		if unsettled, err := l.unsettled(ctx, busy); err != nil || !unsettled {
+			return Busy{Match: busy.Match}, err
 		}
 		if time.Now().After(until) {
 			return Busy{}, protocol.RetryAfter(protocol.CodeUnavailable, 1000, "your last match is still being settled; try again in a second")
@@ -96,6 +98,30 @@ func (l *Lobby) former(ctx context.Context, r Request) (Busy, error) {
 		case <-time.After(settlePoll):
 		}
 	}
+}
+
+// unsettled says whether the match that a player is busy with, or the player's last
+// duel, is over and its result not committed yet.
+func (l *Lobby) unsettled(ctx context.Context, busy Busy) (bool, error) {
+	if busy.Match != "" {
+		if unsettled, err := l.Matches.Unsettled(ctx, busy.Match); err != nil || unsettled {
+			return unsettled, err
+		}
+	}
+	if busy.Duel == "" || busy.Duel == busy.Match {
+		return false, nil
+	}
+	return l.Matches.Unsettled(ctx, busy.Duel)
+}
+
+// Unsettled says whether a result of a player's last match, or last duel, still
+// waits for the ledger.
+func (l *Lobby) Unsettled(ctx context.Context, game, player string) (bool, error) {
+	busy, err := l.Store.Where(ctx, game, player)
+	if err != nil {
+		return false, err
+	}
+	return l.unsettled(ctx, busy)
 }
 
 func alreadyBusy(with Busy) error {

@@ -132,6 +132,31 @@ func TestJoinWaitsForTheLastResult(t *testing.T) {
 	})
 }
 
+// Who joins and leaves an arena after a duel still waits for the duel's result.
+func TestJoinWaitsForTheLastDuel(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		id := w.lastMatch(n, true)
+		if with, _, err := n.Occupy(w.Context(), "demo", "ada", "m_arena", id); err != nil || with != "" {
+			w.Fatal(with, err)
+		}
+		if err := n.Free(w.Context(), "demo", "ada", "m_arena"); err != nil {
+			w.Fatal(err)
+		}
+		if unsettled, err := n.Unsettled(w.Context(), "demo", "ada"); err != nil || !unsettled {
+			w.Errorf("unsettled %t, %v", unsettled, err)
+		}
+		var refused *protocol.Error
+		if err := n.join("ada"); !errors.As(err, &refused) || refused.Code != protocol.CodeUnavailable {
+			w.Errorf("let in: %v", err)
+		}
+		if err := n.Free(w.Context(), "demo", "ada", id); err != nil { // as settlement does
+			w.Fatal(err)
+		}
+		w.mustJoin(n, "ada")
+	})
+}
+
 func TestJoinDoesNotWaitForEver(t *testing.T) {
 	inBubble(t, func(w *world) {
 		n := w.node()

@@ -51,10 +51,12 @@ type Store interface {
 }
 
 // Busy says what a player is in: one ticket or one match, or nothing. Forming
-// says that the match is paired and not created yet.
+// says that the match is paired and not created yet. Duel is the player's last
+// duel until it is settled, whatever the player has been in since.
 type Busy struct {
 	Ticket, Match string
 	Forming       bool
+	Duel          string
 }
 
 // Occupation says that a player is in a match. Former is a match that the

@@ -21,12 +21,13 @@ type tables struct {
 	tickets  map[string]Ticket
 	alive    map[string]int64
 	busy     map[string]Busy // by player
+	duels    map[string]string
 	pairings map[string]Pairing
 }
 
 func newMemory() *memory {
 	return &memory{tables: tables{
-		tickets: map[string]Ticket{}, alive: map[string]int64{}, busy: map[string]Busy{}, pairings: map[string]Pairing{},
+		tickets: map[string]Ticket{}, alive: map[string]int64{}, busy: map[string]Busy{}, duels: map[string]string{}, pairings: map[string]Pairing{},
 	}}
 }
 
@@ -34,7 +35,7 @@ func newMemory() *memory {
 func (m *memory) copied() tables {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return tables{maps.Clone(m.tickets), maps.Clone(m.alive), maps.Clone(m.busy), maps.Clone(m.pairings)}
+	return tables{maps.Clone(m.tickets), maps.Clone(m.alive), maps.Clone(m.busy), maps.Clone(m.duels), maps.Clone(m.pairings)}
 }
 
 func (m *memory) Enter(_ context.Context, t Ticket, former Busy, now int64) (int64, Busy, error) {
@@ -107,6 +108,7 @@ func (m *memory) Pair(_ context.Context, p Pairing) (bool, error) {
 	for _, t := range p.Tickets {
 		delete(m.tickets, t.ID)
 		m.busy[t.Seat.Player] = Busy{Match: p.Match}
+		m.duels[t.Seat.Player] = p.Match
 	}
 	m.pairings[p.Match] = p
 	return true, nil
@@ -180,6 +182,7 @@ func (m *memory) Where(_ context.Context, _, player string) (Busy, error) {
 	defer m.mu.Unlock()
 	b := m.busy[player]
 	_, b.Forming = m.pairings[b.Match]
+	b.Duel = m.duels[player]
 	return b, nil
 }
 
@@ -188,6 +191,9 @@ func (m *memory) Free(_ context.Context, _, player, match string) error {
 	defer m.mu.Unlock()
 	if m.busy[player] == (Busy{Match: match}) {
 		delete(m.busy, player)
+	}
+	if m.duels[player] == match {
+		delete(m.duels, player)
 	}
 	return nil
 }

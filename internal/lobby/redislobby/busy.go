@@ -11,7 +11,7 @@ import (
 // Where implements lobby.Store.
 func (s *Store) Where(ctx context.Context, game, player string) (lobby.Busy, error) {
 	k := keys{game}
-	reply, err := whereScript.Run(ctx, s.client, []string{k.busy(player), k.pairings()}).Slice()
+	reply, err := whereScript.Run(ctx, s.client, []string{k.busy(player), k.pairings(), k.duel(player)}).Slice()
 	if err != nil {
 		return lobby.Busy{}, fmt.Errorf("redislobby: where: %w", err)
 	}
@@ -19,6 +19,7 @@ func (s *Store) Where(ctx context.Context, game, player string) (lobby.Busy, err
 	forming, _ := reply[1].(int64)
 	busy := busyOf(what)
 	busy.Forming = forming == 1
+	busy.Duel, _ = reply[2].(string)
 	return busy, nil
 }
 
@@ -35,7 +36,9 @@ func (s *Store) Occupy(ctx context.Context, o lobby.Occupation, now int64) (lobb
 
 // Free implements lobby.Store.
 func (s *Store) Free(ctx context.Context, game, player, match string) error {
-	if err := freeScript.Run(ctx, s.client, []string{keys{game}.busy(player)}, busyText(lobby.Busy{Match: match})).Err(); err != nil {
+	k := keys{game}
+	err := freeScript.Run(ctx, s.client, []string{k.busy(player), k.duel(player)}, busyText(lobby.Busy{Match: match}), match).Err()
+	if err != nil {
 		return fmt.Errorf("redislobby: free: %w", err)
 	}
 	return nil

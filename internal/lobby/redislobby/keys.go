@@ -9,3 +9,4 @@ func (k keys) waiting() string           { return "waiting:" + k.tag() }
 func (k keys) alive() string             { return "alive:" + k.tag() }
 func (k keys) pairings() string          { return "pairings:" + k.tag() }
 func (k keys) busy(player string) string { return "busy:" + k.tag() + ":" + player }
+func (k keys) duel(player string) string { return "duel:" + k.tag() + ":" + player }

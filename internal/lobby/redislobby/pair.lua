@@ -1,7 +1,7 @@
 -- Moves tickets to a pairing, if all of them still wait. Their nodes keep them
 -- alive there.
 -- KEYS  1 tickets (hash), 2 waiting (zset), 3 pairings (hash), 4… busy (string)
---       of each ticket's player
+--       of each ticket's player, then last duel (string) of each
 -- ARGV  1 match id, 2 pairing (JSON), 3 time to live of busy (ms),
 --       4… ticket ids, in the order of the busy keys
 -- Returns 1 where they were moved, also when asked again; else 0.
@@ -17,6 +17,7 @@ for i = 4, #ARGV do
   redis.call('HDEL', KEYS[1], ARGV[i])
   redis.call('ZREM', KEYS[2], ARGV[i])
   redis.call('SET', KEYS[i], 'match:' .. ARGV[1], 'PX', ARGV[3])
+  redis.call('SET', KEYS[i + #ARGV - 3], ARGV[1], 'PX', ARGV[3])
 end
 redis.call('HSET', KEYS[3], ARGV[1], ARGV[2])
 return 1

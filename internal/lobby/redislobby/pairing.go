@@ -21,6 +21,9 @@ func (s *Store) Pair(ctx context.Context, p lobby.Pairing) (bool, error) {
 		names = append(names, k.busy(t.Seat.Player))
 		args = append(args, t.ID)
 	}
+	for _, t := range p.Tickets {
+		names = append(names, k.duel(t.Seat.Player))
+	}
 	won, err := pairScript.Run(ctx, s.client, names, args...).Bool()
 	if err != nil {
 		return false, fmt.Errorf("redislobby: pair: %w", err)

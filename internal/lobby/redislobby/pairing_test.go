@@ -101,3 +101,33 @@ func TestUndoAfterDone(t *testing.T) {
 		}
 	})
 }
+
+// A player's last duel is kept whatever the player does, until it is settled.
+func TestTheLastDuelIsKept(t *testing.T) {
+	each(t, func(h *hall) {
+		ada, bob := h.entered("ada", epoch), h.entered("bob", epoch)
+		if !h.pair("m_1", ada, bob) {
+			h.Fatal("not paired")
+		}
+		if err := h.Done(h.Context(), lobby.Pairing{Match: "m_1", Tickets: []lobby.Ticket{ada, bob}}); err != nil {
+			h.Fatal(err)
+		}
+		free := func(id string) {
+			if err := h.Free(h.Context(), h.game, "ada", id); err != nil {
+				h.Fatal(err)
+			}
+		}
+		arena := lobby.Occupation{Game: h.game, Player: "ada", Match: "m_2", Former: "m_1"}
+		if with, err := h.Occupy(h.Context(), arena, epoch); err != nil || with != (lobby.Busy{}) {
+			h.Fatal(with, err)
+		}
+		h.checkWhere("ada", lobby.Busy{Match: "m_2", Duel: "m_1"})
+		free("m_2")
+		h.checkWhere("ada", lobby.Busy{Duel: "m_1"})
+		h.checkWhere("bob", lobby.Busy{Match: "m_1", Duel: "m_1"})
+		free("m_1")
+		if got, err := h.Where(h.Context(), h.game, "ada"); err != nil || got != (lobby.Busy{}) {
+			h.Errorf("after the settlement %+v, %v", got, err)
+		}
+	})
+}
