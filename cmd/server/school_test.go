@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/internal/trial"
+	"laststand/loadtest/player"
+)
+
+// pupils is how many play in TestASchoolBehindOneAddress: LASTSTAND_SCHOOL, or
+// some. A tenth of them play duels with each other.
+func pupils(t *testing.T) int {
+	t.Helper()
+	text, set := os.LookupEnv("LASTSTAND_SCHOOL")
+	if !set {
+		return 60
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// school is a game with short pauses; all limits are the defaults.
+const school = `
+games:
+  demo:
+    duel: {questions: 3, countdown_ms: 200, reveal_ms: 100}
+    arena: {countdown_ms: 200, reveal_ms: 100}
+`
+
+// A school behind one address gets guests with the code of an arena, connects,
+// joins and plays; some play duels. By the default limits nobody is refused.
+func TestASchoolBehindOneAddress(t *testing.T) {
+	t.Parallel()
+	n := pupils(t)
+	dir, redis := t.TempDir(), trial.Redis(t).URL
+	node := startNode(t, cli{Data: &dir, Redis: &redis, Config: configFile(t, school)})
+	teacher := newGuests(t, []string{node.url}, 1)[0]
+	made := makeArena(t, node.url, teacher.Token, protocol.NewArena{
+		Mode: "survival", Name: "Lesson", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 2, Lang: "en"},
+	})
+	host := seatOf(t, node.url, teacher, protocol.ArenaJoin{Code: made.Code, As: "host"})
+	all := make([]*pupil, n)
+	var seated, played sync.WaitGroup
+	for i := range all {
+		p := &pupil{url: node.url, code: made.Code, duels: i%10 == 0}
+		all[i] = p
+		seated.Add(1)
+		played.Go(func() { p.err = p.attendLesson(t.Context(), time.Duration(i)*time.Minute/2000, seated.Done) })
+	}
+	seated.Wait()
+	host.must(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
+	played.Wait()
+	duels := 0
+	for i, p := range all {
+		if p.err != nil {
+			t.Errorf("pupil %d: %v", i, p.err)
+		}
+		duels += p.duelsOver
+	}
+	if duels == 0 {
+		t.Error("no duel was played")
+	}
+	if refused := metric(t, node.ops, "laststand_limit_refused_total"); refused != 0 {
+		t.Errorf("limits refused %d times", refused)
+	}
+	t.Logf("%d pupils played, %d ends of duels were seen; the server was too busy for them %d times",
+		n, duels, metric(t, node.ops, "laststand_shed_total"))
+}
+
+// pupil plays in the arena and then, maybe, a duel.
+type pupil struct {
+	url, code string
+	duels     bool
+	duelsOver int
+	err       error
+}
+
+// attendLesson comes after a while. seated is called once, whatever happens.
+func (p *pupil) attendLesson(ctx context.Context, after time.Duration, seated func()) error {
+	done := sync.OnceFunc(seated)
+	defer done()
+	time.Sleep(after) // pupils do not come all at once
+	g, err := p.guest(ctx)
+	if err != nil {
+		return err
+	}
+	c, err := p.connect(ctx, g)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	if err := p.enter(c, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: p.code}, protocol.TypeArenaJoined); err != nil {
+		return err
+	}
+	done()
+	if err := p.play(c); err != nil || !p.duels {
+		return err
+	}
+	if err := p.enter(c, protocol.TypeDuelJoin, protocol.DuelJoin{Lang: "en"}, protocol.TypeDuelQueued); err != nil {
+		return err
+	}
+	if err := p.play(c); err != nil {
+		return err
+	}
+	p.duelsOver++
+	return nil
+}
+
+// guest makes a guest by the code of the arena; a busy server is asked again.
+func (p *pupil) guest(ctx context.Context) (g player.Guest, err error) {
+	body := fmt.Sprintf(`{"device":%q,"arena":%q}`, rand.Text(), p.code)
+	for range busyTries {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/v1/games/demo/guests", strings.NewReader(body))
+		if err != nil {
+			return g, err
+		}
+		r.Header.Set("Content-Type", "application/json")
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return g, err
+		}
+		err = json.NewDecoder(answer.Body).Decode(&g)
+		_ = answer.Body.Close()
+		switch answer.StatusCode {
+		case http.StatusCreated:
+			return g, err
+		case http.StatusServiceUnavailable:
+			time.Sleep(busyPause)
+		default:
+			return g, fmt.Errorf("POST guests: %s", answer.Status)
+		}
+	}
+	return g, fmt.Errorf("POST guests: the server stayed busy")
+}
+
+// How often and how soon somebody tries again whom a busy server turned away.
+const (
+	busyTries = 60
+	busyPause = time.Second
+)
+
+// connect says hello; who is turned away for now comes again.
+func (p *pupil) connect(ctx context.Context, g player.Guest) (c *player.Player, err error) {
+	for range busyTries {
+		c, err = player.Connect(ctx, p.url, g, nil)
+		if err == nil || !strings.Contains(err.Error(), "1013") {
+			return c, err
+		}
+		time.Sleep(busyPause)
+	}
+	return c, err
+}
+
+// enter asks for a place until there is one; only a busy server is asked again.
+func (p *pupil) enter(c *player.Player, kind string, data any, want string) error {
+	for range busyTries {
+		id, err := c.Send(kind, data)
+		if err != nil {
+			return err
+		}
+		f, err := c.Read(time.Minute)
+		for err == nil && (f.Re == nil || *f.Re != id) {
+			f, err = c.Read(time.Minute)
+		}
+		if err != nil || f.Type == want {
+			return err
+		}
+		var e protocol.Error
+		if err := json.Unmarshal(f.Data, &e); err != nil {
+			return err
+		}
+		if e.Code != protocol.CodeOverloaded && e.Code != protocol.CodeUnavailable {
+			return fmt.Errorf("%s was answered with %s", kind, f.Raw)
+		}
+		time.Sleep(busyPause)
+	}
+	return fmt.Errorf("%s: the server stayed busy", kind)
+}
+
+// play answers until the match is over.
+func (p *pupil) play(c *player.Player) error {
+	for {
+		f, err := c.Read(3 * time.Minute)
+		if err != nil {
+			return err
+		}
+		switch f.Type {
+		case protocol.TypeMatchOver:
+			return nil
+		case protocol.TypeError:
+			var e protocol.Error
+			if err := json.Unmarshal(f.Data, &e); err != nil || e.Code == protocol.CodeRateLimited {
+				return fmt.Errorf("an answer got %s (%w)", f.Raw, err)
+			}
+		case protocol.TypeQuestion:
+			var q protocol.Question
+			if err := json.Unmarshal(f.Data, &q); err != nil {
+				return err
+			}
+			if _, err := c.Send(protocol.TypeAnswer, protocol.Answer{Match: f.Match, Question: &q.Question, Given: player.Guess(q)}); err != nil {
+				return err
+			}
+		}
+	}
+}
