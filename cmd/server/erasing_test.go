@@ -1,0 +1,272 @@
+package main
+
+import (
+	"database/sql"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/ledger"
+	"laststand/internal/protocol"
+	"laststand/internal/trial"
+	"laststand/loadtest/player"
+)
+
+// What players are known by who are erased in a test, and is to be found nowhere
+// then.
+var personal = []string{"jane.doe.1984", "Zaphodian", "zaphodian", "Trilliana", "trilliana", device}
+
+const erasingFast = `
+games:
+  demo:
+    duel: {questions: 4, time_limit_ms: 60000, countdown_ms: 50, reveal_ms: 50, bot_after_ms: 0}
+    arena: {time_limit_ms: 60000, countdown_ms: 300, reveal_ms: 300, team_lockout_ms: 0}
+limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
+`
+
+// A guest and a player of an operator's play duels and an arena and are erased, one
+// of them in the middle of a duel. Then every table, every file of the data folder
+// and every key of Redis is searched for their names, device and subject. What
+// Redis still has of a match expires; nothing else has anything.
+func TestErasedPlayersAreInNoStore(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		server := trial.Redis(t)
+		h := house{config: configFile(t, erasingFast), redis: server.URL, db: db}
+		if db.Dir == "" {
+			h.db.Dir = t.TempDir()
+		}
+		n := h.node(t)
+		at := []string{"--data=" + h.db.Dir, "--database=" + h.db.URL, "--config=" + h.config}
+		token := mintedFor(t, "player", personal[0], at)
+		jane := attend(t, n.url, player.Guest{ID: personal[0], Token: token})
+		jane.solve = newSolver(t)
+		named := func(token, name string) {
+			t.Helper()
+			if status, p := said(t, "PUT", n.url+"/v1/games/demo/players/me/nickname", token, map[string]string{"nickname": name}); status != http.StatusOK {
+				t.Fatalf("the name %s: %d %v", name, status, p)
+			}
+		}
+		named(token, "Zaphodian")
+		guest := guestOf(t, n.url, device)
+		named(guest.Token, "Trilliana")
+		other := stranger(t, n.url, "demo")
+
+		first := meet(t, jane, guest).begun(t)
+		playOn(t, first[:]...)
+		eventually(t, "the duel is settled", func() bool { return profileOf(t, n.url, "demo", guest.id).Matches == 1 })
+		playArena(t, n.url, mintedFor(t, "host", "quizmaster", at), jane, guest, other)
+		eventually(t, "the arena is settled", func() bool { return profileOf(t, n.url, "demo", other.id).Matches == 1 })
+		again := attend(t, n.url, player.Guest{ID: personal[0], Token: token})
+		again.solve = newSolver(t)
+		last := meet(t, again, attendAgain(t, n.url, other)).begun(t)
+		for _, token := range []string{token, guest.Token} {
+			if status, _ := said(t, "DELETE", n.url+"/v1/games/demo/players/me", token, nil); status != http.StatusNoContent {
+				t.Fatalf("erasure: %d", status)
+			}
+		}
+		last[1].until(t, protocol.TypeMatchOver)
+		eventually(t, "the last duel is settled", func() bool { return profileOf(t, n.url, "demo", other.id).Matches >= 1 })
+		checkErasedEverywhere(t, n, h)
+	})
+}
+
+// attendAgain is the same player by a new connection.
+func attendAgain(t *testing.T, url string, c *contestant) *contestant {
+	t.Helper()
+	again := attend(t, url, player.Guest{ID: c.ID, Nickname: c.Nickname, Token: c.Token})
+	again.solve = newSolver(t)
+	return again
+}
+
+// playArena has players play a ranked buzzer match to its end.
+func playArena(t *testing.T, url, host string, all ...*contestant) {
+	t.Helper()
+	made := makeArena(t, url, host, protocol.NewArena{
+		Mode: "buzzer", Name: "Cup", Pace: "auto", Ranked: true, Questions: protocol.ArenaQuestions{Count: 3},
+		Teams: []protocol.ArenaTeam{{ID: "red", Name: "Red"}, {ID: "blue", Name: "Blue"}},
+	})
+	seated := []*contestant{seatOf(t, url, player.Guest{ID: "quizmaster", Token: host}, protocol.ArenaJoin{Code: made.Code, As: "host"})}
+	for _, c := range all {
+		s := seatOf(t, url, player.Guest{ID: c.ID, Nickname: c.Nickname, Token: c.Token}, protocol.ArenaJoin{Code: made.Code})
+		s.solve, s.wait = newSolver(t), true
+		s.plan = func(int) (right, silent bool) { return true, false }
+		seated = append(seated, s)
+	}
+	seated[0].must(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
+	playAll(t, seated)
+}
+
+// checkErasedEverywhere waits for the steps of the erasure and searches all stores.
+func checkErasedEverywhere(t *testing.T, n *running, h house) {
+	t.Helper()
+	l, err := ledger.Open(t.Context(), ledger.Config{URL: h.db.URL, Dir: h.db.Dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the erasures are forgotten", func() bool {
+		if _, err := l.ForgetErased(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		any, err := l.Erasing(t.Context())
+		return err == nil && !any
+	})
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	var board struct {
+		Entries []struct{ ID, Nickname string }
+	}
+	eventually(t, "the boards have applied it", func() bool {
+		get(t, n.url+"/v1/games/demo/leaderboards/all", &board)
+		return len(board.Entries) == 3 && !strings.Contains(fmt.Sprint(board.Entries), personal[0])
+	})
+	operations := strings.TrimPrefix(n.ops, "http://")
+	code, out, errs := command("boards", "verify", "--game=demo", "--data="+h.db.Dir, "--database="+h.db.URL, "--config="+h.config, "--ops-listen="+operations)
+	if code != 0 {
+		t.Errorf("the boards: %s %s", out, errs)
+	}
+	eventually(t, "the player is in no match", func() bool { return len(personalKeys(t, h.redis)) == 0 })
+	n.stop()
+	for _, text := range personal {
+		for _, found := range append(filesHolding(t, h.db.Dir, text), rowsHolding(t, h.db.URL, text)...) {
+			t.Errorf("%s: %s", text, found)
+		}
+	}
+}
+
+// personalKeys are the keys with something personal but those of a match, which end
+// with it or after 48 h, and of buckets of limits, which expire within the hour.
+func personalKeys(t *testing.T, url string) (kept []string) {
+	t.Helper()
+	for key, left := range keysWith(t, url) {
+		switch {
+		case (strings.HasPrefix(key, "m:{") || strings.HasPrefix(key, "busy:{")) && left > 0 && left <= 48*time.Hour:
+		case strings.HasPrefix(key, "limit:{") && left > 0 && left <= time.Hour:
+		default:
+			kept = append(kept, key)
+		}
+	}
+	return kept
+}
+
+// keysWith are the keys that hold something personal, in their names or values,
+// and how long they have to live.
+func keysWith(t *testing.T, url string) map[string]time.Duration {
+	t.Helper()
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	defer client.Close()
+	found := map[string]time.Duration{}
+	keys := client.Scan(t.Context(), 0, "*", 1000).Iterator()
+	for keys.Next(t.Context()) {
+		key := keys.Val()
+		whole := key + contentOf(t, client, key)
+		for _, text := range personal {
+			if strings.Contains(whole, text) {
+				found[key] = client.TTL(t.Context(), key).Val()
+			}
+		}
+	}
+	if err := keys.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// contentOf is all that a key holds.
+func contentOf(t *testing.T, client *redis.Client, key string) string {
+	t.Helper()
+	ctx := t.Context()
+	switch kind := client.Type(ctx, key).Val(); kind {
+	case "string":
+		return client.Get(ctx, key).Val()
+	case "hash":
+		return fmt.Sprint(client.HGetAll(ctx, key).Val())
+	case "list":
+		return fmt.Sprint(client.LRange(ctx, key, 0, -1).Val())
+	case "set":
+		return fmt.Sprint(client.SMembers(ctx, key).Val())
+	case "zset":
+		return fmt.Sprint(client.ZRange(ctx, key, 0, -1).Val())
+	case "stream":
+		return fmt.Sprint(client.XRange(ctx, key, "-", "+").Val())
+	case "none": // it has expired meanwhile
+	default:
+		t.Errorf("a key of type %s: %s", kind, key)
+	}
+	return ""
+}
+
+// filesHolding are the files of a folder that hold a text, as they are on disk.
+func filesHolding(t *testing.T, dir, text string) (found []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		if strings.Contains(string(raw), text) {
+			found = append(found, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// rowsHolding are the rows of a PostgreSQL that hold a text; of none without a URL.
+func rowsHolding(t *testing.T, url, text string) (found []string) {
+	t.Helper()
+	if url == "" {
+		return nil
+	}
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	tables := column(t, db, `SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = 'public'`)
+	if len(tables) < 20 {
+		t.Fatalf("tables %q", tables)
+	}
+	for _, table := range tables {
+		query := fmt.Sprintf("SELECT %q || ': ' || r FROM (SELECT CAST(%s AS TEXT) AS r FROM %s) AS all_of_it WHERE strpos(r, $1) > 0", table, table, table)
+		found = append(found, column(t, db, strings.ReplaceAll(query, `"`, `'`), text)...)
+	}
+	return found
+}
+
+// column is the one that a query gives.
+func column(t *testing.T, db *sql.DB, query string, args ...any) (all []string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var one string
+		if err := rows.Scan(&one); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, one)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
