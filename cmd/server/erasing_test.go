@@ -134,7 +134,13 @@ func checkErasedEverywhere(t *testing.T, n *running, h house) {
 	if code != 0 {
 		t.Errorf("the boards: %s %s", out, errs)
 	}
-	eventually(t, "the player is in no match", func() bool { return len(personalKeys(t, h.redis)) == 0 })
+	eventually(t, "Redis has nothing that lasts", func() bool {
+		kept := personalKeys(t, h.redis)
+		if len(kept) > 0 {
+			t.Logf("Redis has %q", kept)
+		}
+		return len(kept) == 0
+	})
 	n.stop()
 	for _, text := range personal {
 		for _, found := range append(filesHolding(t, h.db.Dir, text), rowsHolding(t, h.db.URL, text)...) {
@@ -144,15 +150,15 @@ func checkErasedEverywhere(t *testing.T, n *running, h house) {
 }
 
 // personalKeys are the keys with something personal but those of a match, which end
-// with it or after 48 h, and of buckets of limits, which expire within the hour.
+// with it or after 48 h, and of buckets of limits, which expire within a day.
 func personalKeys(t *testing.T, url string) (kept []string) {
 	t.Helper()
 	for key, left := range keysWith(t, url) {
 		switch {
-		case (strings.HasPrefix(key, "m:{") || strings.HasPrefix(key, "busy:{")) && left > 0 && left <= 48*time.Hour:
-		case strings.HasPrefix(key, "limit:{") && left > 0 && left <= time.Hour:
+		case (strings.HasPrefix(key, "m:{") || strings.HasPrefix(key, "busy:{") || strings.HasPrefix(key, "duel:{")) && left > 0 && left <= 48*time.Hour:
+		case strings.HasPrefix(key, "limit:{") && left > 0 && left <= 25*time.Hour:
 		default:
-			kept = append(kept, key)
+			kept = append(kept, fmt.Sprint(key, " for ", left))
 		}
 	}
 	return kept
