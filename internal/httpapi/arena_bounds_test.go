@@ -27,7 +27,7 @@ func (shelf) Count(string, arena.Wish) int                                { retu
 func (shelf) Draw(_ string, _ arena.Wish, n int) ([]quiz.Drawn, error) {
 	return make([]quiz.Drawn, n), nil
 }
-func (shelf) Pick(_ string, _ string, ids []string) ([]quiz.Drawn, error) {
+func (shelf) Pick(_ string, _ string, ids []string, _ bool) ([]quiz.Drawn, error) {
 	return make([]quiz.Drawn, len(ids)), nil
 }
 
