@@ -139,7 +139,11 @@ func TestLeaseOfALongTry(t *testing.T) {
 		r.mu.Lock()
 		_ = r.tasks[0].Discard()
 		r.mu.Unlock()
-		<-told
+		select {
+		case <-told:
+		case <-time.After(2 * time.Minute):
+			t.Error("the try goes on without its lease")
+		}
 		r.want(t, Discarded, 1)
 		r.wantFailures(t, reasonLost, 1)
 		r.stop(t)

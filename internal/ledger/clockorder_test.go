@@ -1,0 +1,52 @@
+package ledger
+
+import (
+	"database/sql"
+	"errors"
+	"testing"
+
+	"laststand/internal/settle"
+	"laststand/internal/trial"
+)
+
+// A commit that waits for the lock on the head is dated by the clock from when it
+// had the lock: no entry of a later position has an earlier instant. SQLite has one
+// writer, whose transaction begins with the lock.
+func TestTheClockIsReadUnderTheLock(t *testing.T) {
+	t.Parallel()
+	db := trial.Database(t)
+	holder, other := openOn(t, db), openOn(t, db)
+	must(holder.Turn(t.Context(), game))(t)
+	var done []settle.Committed
+	ended := make(chan error, 1)
+	var before int64
+	err := holder.inTx(t.Context(), func(tx *sql.Tx) error {
+		if _, err := holder.hold(t.Context(), tx, game); err != nil {
+			ended <- nil
+			return err
+		}
+		go func() { // ends once the head is let go
+			var err error
+			done, err = other.Commit(t.Context(), results(duel("m1", 1, "p1", "p2")))
+			ended <- err
+		}()
+		if err := holder.awaitLock(t.Context(), func() bool { return len(ended) > 0 }); err != nil {
+			return err
+		}
+		for first := int64(0); before <= first; { // the clock has moved on since it waits
+			if err := holder.read.QueryRowContext(t.Context(), holder.sql("SELECT {now}")).Scan(&before); err != nil {
+				return err
+			}
+			if first == 0 {
+				first = before + 2
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(err, <-ended); err != nil {
+		t.Fatal(err)
+	}
+	if done[0].At < before {
+		t.Errorf("dated %d, and the lock was let go after %d", done[0].At, before)
+	}
+}
