@@ -155,7 +155,7 @@ func personalKeys(t *testing.T, url string) (kept []string) {
 	t.Helper()
 	for key, left := range keysWith(t, url) {
 		switch {
-		case (strings.HasPrefix(key, "m:{") || strings.HasPrefix(key, "busy:{") || strings.HasPrefix(key, "duel:{")) && left > 0 && left <= 48*time.Hour:
+		case strings.HasPrefix(key, "m:{") && left > 0 && left <= 48*time.Hour:
 		case strings.HasPrefix(key, "limit:{") && left > 0 && left <= 25*time.Hour:
 		default:
 			kept = append(kept, fmt.Sprint(key, " for ", left))
