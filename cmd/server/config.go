@@ -59,6 +59,8 @@ type duel struct {
 	BotAfterMS      int64 `yaml:"bot_after_ms"`
 	Rated           bool  `yaml:"rated"`
 	PairLimitPerDay int   `yaml:"pair_limit_per_day"`
+
+	CountSameAddress bool `yaml:"count_same_address"`
 }
 
 type arenaRules struct {
@@ -106,7 +108,7 @@ func defaults() config {
 func defaultGame() game {
 	g := game{
 		TimeZone: "UTC", PlayersMayHost: true, Banks: []string{"builtin"}, HostBanks: []string{},
-		Duel:  duel{Questions: 10, TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: 5},
+		Duel:  duel{Questions: 10, TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: 5, CountSameAddress: true},
 		Arena: arenaRules{TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, MaxPlayers: 10_000, TeamLockoutMS: 2000},
 		Leaderboards: boards{
 			Windows: []leaderboard.Window{leaderboard.All, leaderboard.Day, "7d", "30d"}, Orders: leaderboard.Orders(),

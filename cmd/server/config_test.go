@@ -14,11 +14,11 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 	}{
 		{
 			"unknown fields and wrong types",
-			"listn: x\ngames:\n  demo:\n    time_zoned: UTC\n    banks: builtin\n    duel: {questions: many, rated: 7, time: 1}\n" +
+			"listn: x\ngames:\n  demo:\n    time_zoned: UTC\n    banks: builtin\n    duel: {questions: many, rated: 7, time: 1, count_same_address: 5}\n" +
 				"    arena: 5\n    leaderboards: {orders: value, weights: {score: 1.5}}\nlimits: {connections: [], messages_per_second: fast, dry_run: maybe}\ndrain: [1s]\n",
 			[]string{
 				"line 1: unknown field listn", "line 4: unknown field time_zoned", "line 5: the text `builtin` is not a list",
-				"line 6: the text `many` is not a whole number", "line 6: the number `7` is not true or false", "line 6: unknown field time",
+				"line 6: the text `many` is not a whole number", "line 6: the number `7` is not true or false", "line 6: the number `5` is not true or false", "line 6: unknown field time",
 				"line 7: the number `5` is not a section of fields", "line 8: the text `value` is not a list", "line 8: score: the number `1.5` is not a whole number",
 				"line 9: the text `maybe` is not true or false",
 				"line 9: a list is not a whole number", "line 9: the text `fast` is not a number", "line 10: a list is not a text",

@@ -121,18 +121,24 @@ func (n *node) wireMatches() {
 		Tell: tell.tell, Down: ledger.Unavailable, Refuses: ledger.RefusesResult, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
 	n.receive(tell)
-	duels := make(map[string]lobby.Duel)
-	for name, g := range n.config.Games {
-		duels[name] = lobby.Duel{
-			Questions: g.Duel.Questions, LimitMS: g.Duel.TimeLimitMS, CountdownMS: g.Duel.CountdownMS,
-			RevealMS: g.Duel.RevealMS, BotAfterMS: g.Duel.BotAfterMS, Rated: g.Duel.Rated, PairLimitPerDay: int64(g.Duel.PairLimitPerDay),
-		}
-	}
 	n.lobby = lobby.New(lobby.Config{
-		Games: duels, Store: tickets, Matches: n.engine, Bank: n.banks, Memory: matches, Players: seats{n.ledger}, Pairs: n.ledger,
-		Wheel: n.wheel, Now: n.now, Logger: n.log, Registry: n.registry,
+		Games: n.config.duelRules(), Store: tickets, Matches: n.engine, Bank: n.banks, Memory: matches, Players: seats{n.ledger}, Pairs: n.ledger,
+		Wheel: n.wheel, Now: n.now, Logger: n.log, Registry: n.registry, AddressKey: n.ledger.DeriveKey("addresses of duels"),
 	})
 	n.wireArenas(matches)
+}
+
+// duelRules is how each game plays its duels.
+func (c *config) duelRules() map[string]lobby.Duel {
+	duels := make(map[string]lobby.Duel)
+	for name, g := range c.Games {
+		duels[name] = lobby.Duel{
+			Questions: g.Duel.Questions, LimitMS: g.Duel.TimeLimitMS, CountdownMS: g.Duel.CountdownMS,
+			RevealMS: g.Duel.RevealMS, BotAfterMS: g.Duel.BotAfterMS, Rated: g.Duel.Rated,
+			PairLimitPerDay: int64(g.Duel.PairLimitPerDay), CountSameAddress: g.Duel.CountSameAddress,
+		}
+	}
+	return duels
 }
 
 // mostEmbedded is how many players an arena has at the most that the embedded

@@ -39,6 +39,14 @@ func (e eraser) hash(game, subject string) string {
 	return "#" + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:18])
 }
 
+// DeriveKey makes a key for a purpose from the ledger's own. All nodes of a ledger
+// get the same one, and nobody can compute it without the ledger.
+func (l *Ledger) DeriveKey(purpose string) []byte {
+	mac := hmac.New(sha256.New, l.eraser)
+	mac.Write([]byte("key for \x00" + purpose)) // a game's name has no space: it is no hash of a subject
+	return mac.Sum(nil)
+}
+
 // isGuestID reports whether an id is one that this server makes for guests, which
 // is opaque already.
 func isGuestID(id string) bool { return strings.HasPrefix(id, "p_") && len(id) == len("p_")+26 }

@@ -2,16 +2,19 @@ package lobby
 
 import (
 	"context"
+	"net/netip"
 
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 )
 
-// Request asks for an opponent. BotAfterMS nil means the game's default.
+// Request asks for an opponent. BotAfterMS nil means the game's default. Address
+// is the client's; the zero value means unknown.
 type Request struct {
 	Game, Player string
 	Wish         Wish
 	BotAfterMS   *int64
+	Address      netip.Addr
 }
 
 // maxBotAfterMS bounds how long a bot may be waited for.
@@ -70,7 +73,7 @@ func (l *Lobby) ticket(r Request) (Ticket, error) {
 	if botAfter < 0 || botAfter > maxBotAfterMS {
 		return Ticket{}, refused(protocol.CodeBadRequest, "bot_after_ms is a number from 0 (never) to %d", maxBotAfterMS)
 	}
-	t := Ticket{ID: "t_" + newID(), Game: r.Game, Wish: r.Wish, JoinedAt: l.Now()}
+	t := Ticket{ID: "t_" + newID(), Game: r.Game, Wish: r.Wish, JoinedAt: l.Now(), Address: l.addressHash(r.Game, r.Address)}
 	if botAfter > 0 {
 		t.BotAt = t.JoinedAt + botAfter
 	}

@@ -109,10 +109,12 @@ type Duel struct {
 	BotAfterMS                     int64 // 0: no bot
 	Rated                          bool
 	PairLimitPerDay                int64 // of one pair, beyond which duels do not count; 0: none
+	CountSameAddress               bool  // duels between players of one address count
 }
 
 // Config is what a lobby is made of. Registry may be nil, and Pairs where no
-// game has a limit; all else is needed.
+// game has a limit. AddressKey is needed unless all games count duels between
+// players of one address; all nodes have the same. All else is needed.
 type Config struct {
 	Games    map[string]Duel
 	Store    Store
@@ -125,6 +127,8 @@ type Config struct {
 	Now      func() int64 // cluster time, epoch ms
 	Logger   *slog.Logger
 	Registry prometheus.Registerer
+
+	AddressKey []byte // of the hashes of addresses in tickets
 }
 
 // Lobby pairs the tickets that came in at this node with those of all nodes,

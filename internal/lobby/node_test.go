@@ -22,6 +22,8 @@ type world struct {
 	skill map[string]float64 // ratings of players; 1500 else
 	limit int64              // of duels of one pair
 	met   func(one, other string) (int64, error)
+
+	addressesMatter bool // duels between players of one address do not count
 }
 
 func inBubble(t *testing.T, f func(w *world)) {
@@ -66,9 +68,9 @@ func (w *world) node() *node {
 	}
 	wheel := timer.New(timer.Config{Workers: 4})
 	n.Lobby = New(Config{
-		Games: map[string]Duel{"demo": {Questions: 10, LimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: w.limit}},
+		Games: map[string]Duel{"demo": {Questions: 10, LimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: w.limit, CountSameAddress: !w.addressesMatter}},
 		Store: n.link, Matches: n.door, Bank: shelf{}, Memory: w.minds, Players: w, Pairs: w, Wheel: wheel,
-		Now: now, Logger: slog.New(slog.DiscardHandler),
+		Now: now, Logger: slog.New(slog.DiscardHandler), AddressKey: []byte("a key"),
 	})
 	ctx, cancel := context.WithCancel(w.Context())
 	var running sync.WaitGroup

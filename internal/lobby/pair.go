@@ -142,7 +142,7 @@ func (l *Lobby) plan(ctx context.Context, p Pairing) (*match.Plan, error) {
 	if err := l.Memory.Saw(ctx, game, players, ids); err != nil {
 		return nil, err
 	}
-	counts, err := l.counts(ctx, game, players)
+	counts, err := l.counts(ctx, p, players)
 	if err != nil {
 		return nil, err
 	}
@@ -154,11 +154,16 @@ func (l *Lobby) plan(ctx context.Context, p Pairing) (*match.Plan, error) {
 }
 
 // counts says whether a duel counts for boards and ratings: not one against a
-// bot, nor one of a pair that has met too often today.
-func (l *Lobby) counts(ctx context.Context, game string, players []string) (bool, error) {
+// bot, nor one of a pair that has met too often today, nor one of players at the
+// same address if the game does not count those.
+func (l *Lobby) counts(ctx context.Context, p Pairing, players []string) (bool, error) {
+	if len(players) < 2 || p.sameAddress() {
+		return false, nil
+	}
+	game := p.Tickets[0].Game
 	limit := l.Games[game].PairLimitPerDay
-	if len(players) < 2 || limit == 0 {
-		return len(players) == 2, nil
+	if limit == 0 {
+		return true, nil
 	}
 	met, err := l.Pairs.PairDuels(ctx, game, players[0], players[1])
 	return met < limit, err

@@ -14,15 +14,16 @@ func pass(d time.Duration) {
 
 // forming pairs two players at two nodes whose match cannot be created until
 // open is called.
-func (w *world) forming() (a, b *node, id string, open func()) {
+func (w *world) forming(tune ...func(*Request)) (a, b *node, id string, open func()) {
 	w.Helper()
 	a, b = w.node(), w.node()
 	shut := true // under the hall's mu
 	for _, n := range []*node{a, b} {
 		n.door.shut = func() bool { return shut }
 	}
-	w.mustJoin(a, "ada", botAfter(0))
-	w.mustJoin(b, "bob", botAfter(0))
+	tune = append(tune, botAfter(0))
+	w.mustJoin(a, "ada", tune...)
+	w.mustJoin(b, "bob", tune...)
 	synctest.Wait()
 	for id = range w.store.copied().pairings {
 		return a, b, id, func() {

@@ -41,6 +41,10 @@ type Ticket struct {
 	Wish     Wish       `json:"wish"`
 	JoinedAt int64      `json:"joined_at"` // cluster time
 	BotAt    int64      `json:"bot_at"`    // when a bot may play; 0 for never
+
+	// Address is a keyed hash of the player's address. It is empty if the game
+	// counts duels between players of one address.
+	Address string `json:"address,omitempty"`
 }
 
 // Pairing is two tickets, or one and a bot, on their way to a match.

@@ -47,7 +47,7 @@ func (se *session) onDuelJoin(ctx context.Context, r request) (func(), error) {
 		return nothing, err
 	}
 	queued, then, err := se.server.Lobby.Join(ctx, lobby.Request{
-		Game: se.game, Player: se.player, BotAfterMS: j.BotAfterMS,
+		Game: se.game, Player: se.player, BotAfterMS: j.BotAfterMS, Address: se.address,
 		Wish: lobby.Wish{Category: j.Category, Lang: j.Lang, Difficulty: j.Difficulty},
 	})
 	if err != nil {

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"slices"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"laststand/internal/leaderboard"
+	"laststand/loadtest/player"
+)
+
+// strictAndUsual is a game that does not count duels between players of one
+// address, and one with the default.
+const strictAndUsual = `
+games:
+  strict: {duel: {questions: 2, countdown_ms: 50, reveal_ms: 20, bot_after_ms: 0, count_same_address: false}}
+  usual: {duel: {questions: 2, countdown_ms: 50, reveal_ms: 20, bot_after_ms: 0}}
+`
+
+// Duels between players of one address count, unless the game says otherwise:
+// then they change no leaderboard and no rating, and those of others do.
+func TestDuelsOfOneAddressCountUnlessTheGameSaysOtherwise(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	n := startNode(t, cli{Data: &dir, Config: configFile(t, strictAndUsual)})
+	for _, c := range []struct {
+		game, other string
+		counts      bool
+	}{
+		{"strict", "127.0.0.1", false},
+		{"strict", "127.0.0.2", true}, // later: the board below is past the one before
+		{"usual", "127.0.0.1", true},
+	} {
+		winner, loser := strangerFrom(t, n.url, c.game, "127.0.0.1"), strangerFrom(t, n.url, c.game, c.other)
+		winner.plan = func(int) (right, silent bool) { return true, false }
+		loser.plan = func(int) (right, silent bool) { return false, false }
+		d := meet(t, winner, loser)
+		var group errgroup.Group
+		d.each(func(p *contestant) { group.Go(p.play) })
+		if err := group.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		checkCounts(t, n.url, c.game, d, c.counts)
+	}
+}
+
+// checkCounts checks a duel's record, the leaderboard and its players' profiles.
+func checkCounts(t *testing.T, url, game string, d duelling, counts bool) {
+	t.Helper()
+	base := url + "/v1/games/" + game
+	var match struct{ Standings []struct{ Rating *int } }
+	eventually(t, "the duel is settled", func() bool { return get(t, base+"/matches/"+d[0].match, &match) == http.StatusOK })
+	for _, s := range match.Standings {
+		if (s.Rating != nil) != counts {
+			t.Errorf("%s: the record says %+v, want that it counts: %v", game, s, counts)
+		}
+	}
+	entries := 0
+	if counts {
+		entries = 2
+	}
+	var board leaderboard.Page
+	eventually(t, "the leaderboard has those whose duels count", func() bool {
+		board = leaderboard.Page{}
+		return get(t, base+"/leaderboards/all", &board) == http.StatusOK && len(board.Entries) == entries
+	})
+	for _, c := range d {
+		var p struct{ Rating, Matches int }
+		get(t, base+"/players/"+c.id, &p)
+		listed := slices.ContainsFunc(board.Entries, func(e leaderboard.Entry) bool { return e.ID == c.id })
+		if (p.Rating != 1500) != counts || (p.Matches == 1) != counts || listed != counts {
+			t.Errorf("%s: profile %+v, on the leaderboard %v, want that the duel counts: %v", game, p, listed, counts)
+		}
+	}
+}
+
+// strangerFrom is a new guest of a game, connected from a local address.
+func strangerFrom(t *testing.T, url, game, address string) *contestant {
+	t.Helper()
+	c := stranger(t, url, game)
+	_ = c.Close()
+	from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	p, err := player.ConnectBy(t.Context(), from, url, c.Guest, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	c.Player = p
+	return c
+}

@@ -1,0 +1,25 @@
+package ledger
+
+import (
+	"bytes"
+	"testing"
+
+	"laststand/internal/trial"
+)
+
+// All nodes of a ledger derive the same key for a purpose, other than for others.
+func TestDerivedKeys(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		open := func() *Ledger { return openWith(t, Config{URL: db.URL, Dir: db.Dir}) }
+		one, other := open(), open()
+		key := one.DeriveKey("a purpose")
+		if len(key) != 32 || !bytes.Equal(key, other.DeriveKey("a purpose")) || bytes.Equal(key, one.DeriveKey("another")) {
+			t.Errorf("%x, another node %x, another purpose %x", key, other.DeriveKey("a purpose"), one.DeriveKey("another"))
+		}
+		if stranger := openWith(t, Config{Dir: t.TempDir()}); bytes.Equal(key, stranger.DeriveKey("a purpose")) {
+			t.Error("another ledger derives the same key")
+		}
+	})
+}

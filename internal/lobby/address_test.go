@@ -1,0 +1,91 @@
+package lobby
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+func at(address string) func(*Request) {
+	return func(r *Request) { r.Address, _ = netip.ParseAddr(address) }
+}
+
+// Two players of one address play a duel that counts, unless the game says
+// otherwise. An IPv6 address stands for its /64.
+func TestDuelsOfOneAddressCountIfTheGameSaysSo(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		one, other string
+		same       bool
+	}{
+		{"192.0.2.7", "192.0.2.7", true},
+		{"192.0.2.7", "::ffff:192.0.2.7", true},
+		{"192.0.2.7", "192.0.2.8", false},
+		{"2001:db8:0:1::7", "2001:db8:0:1:ffff::9", true},
+		{"2001:db8:0:1::7", "2001:db8:0:2::7", false},
+		{"", "", false}, // unknown
+	} {
+		for _, matter := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s and %s, matter %v", c.one, c.other, matter), func(t *testing.T) {
+				inBubble(t, func(w *world) {
+					w.addressesMatter = matter
+					a, b := w.node(), w.node()
+					w.mustJoin(a, "ada", botAfter(0), at(c.one))
+					w.mustJoin(b, "bob", botAfter(0), at(c.other))
+					time.Sleep(time.Second)
+					want := !matter || !c.same
+					if p := w.plan(a, "ada"); p != w.plan(b, "bob") || p.Counts != want || p.Rated != want {
+						w.Errorf("counts %v, rated %v, want %v", p.Counts, p.Rated, want)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A pairing whose node dies is finished by another one by the same rule.
+func TestAnAdoptedDuelOfOneAddressDoesNotCount(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.addressesMatter = true
+		_, b, id, open := w.forming(at("192.0.2.7"))
+		open()
+		pass(finishAfter*time.Millisecond + 2*sweepEvery)
+		if p := w.plan(b, "bob"); p.ID != id || p.Counts || p.Rated {
+			w.Errorf("%+v", p)
+		}
+	})
+}
+
+// By default a ticket keeps nothing of an address, and otherwise only what says
+// nothing without the key, and differs between games.
+func TestATicketKeepsNoAddress(t *testing.T) {
+	inBubble(t, func(w *world) {
+		for _, matter := range []bool{false, true} {
+			w.addressesMatter = matter
+			n := w.node()
+			ticket, err := n.ticket(Request{Game: "demo", Player: "ada", Address: netip.MustParseAddr("192.0.2.7")})
+			if err != nil {
+				w.Fatal(err)
+			}
+			text, err := json.Marshal(ticket)
+			if err != nil {
+				w.Fatal(err)
+			}
+			if strings.Contains(string(text), "192.0.2") || strings.Contains(string(text), `"address"`) != matter {
+				w.Errorf("matter %v: %s", matter, text)
+			}
+			other := n.addressHash("other", netip.MustParseAddr("192.0.2.7")) // a game without rules counts none
+			if matter && (other == "" || other == ticket.Address) {
+				w.Errorf("another game has %q, this one %q", other, ticket.Address)
+			}
+			former := ticket.Address
+			n.AddressKey = []byte("another key")
+			if matter && n.addressHash("demo", netip.MustParseAddr("192.0.2.7")) == former {
+				w.Error("the key does not matter")
+			}
+		}
+	})
+}
