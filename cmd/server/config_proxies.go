@@ -24,7 +24,7 @@ type connectionLimits struct {
 
 func defaultConnectionLimits() connectionLimits {
 	return connectionLimits{
-		ConnectionsPerAddress: 2000, HellosPerMinute: 120_000, HellosPerMinutePerAddress: 3000, RequestsAtOnce: 2000, LagMS: 250,
+		ConnectionsPerAddress: 2500, HellosPerMinute: 120_000, HellosPerMinutePerAddress: 3000, RequestsAtOnce: 2000, LagMS: 250,
 	}
 }
 

@@ -41,6 +41,29 @@ games:
     arena: {countdown_ms: 200, reveal_ms: 100}
 `
 
+// The default limits of an address let 2,000 pupils and 100 teachers connect and
+// come as guests within a minute; pupils come with the code of an arena, which
+// lets in as many at once as it has places.
+func TestASchoolFitsTheDefaults(t *testing.T) {
+	t.Parallel()
+	const people = 2100
+	c, err := readConfig("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := c.Limits
+	for name, limit := range map[string]int64{
+		"connections_per_address": l.ConnectionsPerAddress, "hellos_per_minute_per_address": int64(l.HellosPerMinutePerAddress),
+		"guests_per_day_per_address": int64(l.GuestsPerDayPerAddress), "guest_calls_per_minute_per_address, 5 minutes at once": 5 * int64(l.GuestCallsPerMinutePerAddress),
+		"guests_per_minute_per_arena": int64(l.GuestsPerMinutePerArena), "max_players": int64(defaultGame().Arena.MaxPlayers),
+		"matches_per_day_per_address, of 10 matches each": int64(l.MatchesPerDayPerAddress) / 10,
+	} {
+		if limit < people {
+			t.Errorf("%s is %d, which stops %d people", name, limit, people)
+		}
+	}
+}
+
 // A school behind one address gets guests with the code of an arena, connects,
 // joins and plays; some play duels. By the default limits nobody is refused.
 func TestASchoolBehindOneAddress(t *testing.T) {
