@@ -84,7 +84,7 @@ func TestASchoolBehindOneAddress(t *testing.T) {
 		seated.Add(1)
 		played.Go(func() { p.err = p.attendLesson(t.Context(), time.Duration(i)*time.Minute/2000, seated.Done) })
 	}
-	seated.Wait()
+	host.awaitAll(t, &seated)
 	host.must(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
 	played.Wait()
 	duels := 0
@@ -102,6 +102,25 @@ func TestASchoolBehindOneAddress(t *testing.T) {
 	}
 	t.Logf("%d pupils played, %d ends of duels were seen; the server was too busy for them %d times",
 		n, duels, metric(t, node.ops, "laststand_shed_total"))
+}
+
+// awaitAll waits until all are seated. Meanwhile the host says something now and
+// then: a session that is silent for 75 s is closed.
+func (c *contestant) awaitAll(t *testing.T, seated *sync.WaitGroup) {
+	t.Helper()
+	all := make(chan struct{})
+	go func() {
+		seated.Wait()
+		close(all)
+	}()
+	for {
+		select {
+		case <-all:
+			return
+		case <-time.After(10 * time.Second):
+			ask(t, c.Player, protocol.TypePing, protocol.Ping{})
+		}
+	}
 }
 
 // pupil plays in the arena and then, maybe, a duel.
