@@ -2,7 +2,6 @@ package main
 
 import (
 	"testing"
-	"time"
 
 	"laststand/internal/protocol"
 	"laststand/internal/quiz"
@@ -81,18 +80,10 @@ func spread(t *testing.T, team []*contestant, question int) (accepted int) {
 	return accepted
 }
 
-// nextReply waits for the next reply, and passes over pushes.
+// nextReply waits for the next reply. Pushes before it are checked like any others.
 func (c *contestant) nextReply(t *testing.T) player.Frame {
 	t.Helper()
-	for {
-		f, err := c.Read(time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if f.Re != nil {
-			return f
-		}
-	}
+	return c.await(t, "a reply", func(f player.Frame) bool { return f.Re != nil })
 }
 
 // singles are ids of built-in questions of which one choice is right.

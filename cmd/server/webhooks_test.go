@@ -21,7 +21,7 @@ func hooked(zone, webhooks string) string {
   demo:
     time_zone: %s
     duel: {questions: 5, time_limit_ms: 60000, countdown_ms: 50, reveal_ms: 20, bot_after_ms: 0}
-    arena: {time_limit_ms: 60000, countdown_ms: 100, reveal_ms: 50}
+    arena: {time_limit_ms: 60000, countdown_ms: 100, reveal_ms: 50, team_lockout_ms: 0}
     leaderboards: {min_answers: 1}
     webhooks: [%s]
 limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
