@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
 	"laststand/loadtest/rig"
 )
 
@@ -100,8 +99,7 @@ func (p *person) sit(code string, ready chan<- struct{}) error {
 		case protocol.TypeAnswered:
 			p.of.answers.add(h.Came.Sub(h.to.at))
 		case protocol.TypeError:
-			e := h.refusal() // another player was first, or a teammate has just answered wrong
-			if e.Code != protocol.CodeQuestionClosed && !player.LockedOut(e) {
+			if e := h.refusal(); e.Code != protocol.CodeQuestionClosed { // another was first
 				return fmt.Errorf("%s: %w: %s", h.to.kind, errRefused, h.Raw)
 			}
 		}

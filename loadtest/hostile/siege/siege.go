@@ -41,7 +41,7 @@ type Config struct {
 // are YAML in braces, the defaults but for what they say.
 func Settings(limits string) string {
 	return "games:\n" +
-		"  demo: {duel: {questions: 6, countdown_ms: 200, reveal_ms: 200, time_limit_ms: 5000, bot_after_ms: 0, pair_limit_per_day: 0}, arena: {countdown_ms: 300, reveal_ms: 300, time_limit_ms: 5000}, " + attack.Games["demo"] + "}\n" +
+		"  demo: {duel: {questions: 6, countdown_ms: 200, reveal_ms: 200, time_limit_ms: 5000, bot_after_ms: 0, pair_limit_per_day: 0}, arena: {countdown_ms: 300, reveal_ms: 300, time_limit_ms: 5000, team_lockout_ms: 0}, " + attack.Games["demo"] + "}\n" +
 		"  arcade: {duel: {questions: 4, countdown_ms: 700, reveal_ms: 400, time_limit_ms: 2500, bot_after_ms: 0, pair_limit_per_day: 0}, " + attack.Games[attack.Arcade] + "}\n" +
 		"limits: " + limits + "\n"
 }
