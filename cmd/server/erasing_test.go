@@ -116,8 +116,8 @@ func checkErasedEverywhere(t *testing.T, n *running, h house) {
 		if _, err := l.ForgetErased(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
-		any, err := l.Erasing(t.Context())
-		return err == nil && !any
+		left, err := l.Erasing(t.Context())
+		return err == nil && !left
 	})
 	if err := l.Close(); err != nil {
 		t.Error(err)
