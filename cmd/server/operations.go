@@ -48,6 +48,9 @@ func (c corrections) Correct(ctx context.Context, wrong ops.Correction) (int, er
 	if errors.Is(err, ledger.ErrNotFound) {
 		return 0, ops.ErrNoResult
 	}
+	if errors.Is(err, ledger.ErrErasing) {
+		return 0, ops.ErrErasing
+	}
 	if err != nil {
 		return 0, err
 	}

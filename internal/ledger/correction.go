@@ -31,13 +31,17 @@ type Disqualified struct {
 // teams, by corrections: entries of the open day that put right totals, sums
 // and, once applied, the boards. What was taken back before is left as it is.
 // The match's record, its history and ratings stay. ErrNotFound: the game has
-// no such match, or the match no such player.
+// no such match, or the match no such player. ErrErasing: a player of it is being
+// erased; the same call succeeds some seconds later.
 func (l *Ledger) Disqualify(ctx context.Context, d Disqualification) (Disqualified, error) {
-	given, err := l.given(ctx, d)
 	var done Disqualified
-	if err == nil && len(given) > 0 {
+	m, err := l.summary(ctx, d.Game, d.Match)
+	if errors.Is(err, match.ErrNotFound) {
+		err = ErrNotFound
+	}
+	if err == nil {
 		err = l.announcing(ctx, func(tx *sql.Tx) (news []eventq.New, err error) {
-			done, news, err = l.correct(ctx, tx, d, given)
+			done, news, err = l.correct(ctx, tx, d, m)
 			return news, err
 		})
 	}
@@ -60,34 +64,38 @@ WHERE game = $1 AND match_id = $2 AND kind = 'result' AND pos BETWEEN $3 AND $4 
 )
 
 // given are the entries that the match gave: none if it did not count. They are
-// found by one player's, beside which the others of the match lie.
-func (l *Ledger) given(ctx context.Context, d Disqualification) ([]*entry, error) {
-	m, err := l.summary(ctx, d.Game, d.Match)
-	if errors.Is(err, match.ErrNotFound) {
-		return nil, ErrNotFound
-	}
-	if err != nil {
-		return nil, err
-	}
+// found by one player's, beside which the others of the match lie. The caller holds
+// the lock on the game's head, under which no erasure ends.
+func (l *Ledger) given(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (all []*entry, err error) {
 	player, beside := "", 0
 	if d.Player == "" {
 		beside = m.Players + len(m.Teams)
 	}
-	err = l.read.QueryRowContext(ctx, selectOneSeat, d.Game, d.Match, d.Player).Scan(&player)
-	switch {
-	case errors.Is(err, sql.ErrNoRows) && d.Player == "": // bots alone
-		return nil, nil
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, ErrNotFound
-	case err != nil:
+	err = tx.QueryRowContext(ctx, selectOneSeat, d.Game, d.Match, d.Player).Scan(&player)
+	found := err == nil
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
-	return l.entriesBeside(ctx, d, player, int64(beside))
+	if found {
+		if all, err = l.entriesBeside(ctx, tx, d, player, int64(beside)); err != nil {
+			return nil, err
+		}
+	}
+	if err := l.refuseErasing(ctx, tx, d.Game, all, d.Player, player); err != nil {
+		return nil, err
+	}
+	switch {
+	case !found && d.Player != "":
+		return nil, ErrNotFound
+	case found && m.Counts && len(all) == 0:
+		return nil, errors.New("the match counts, but the ledger has no entry of it")
+	}
+	return all, nil // none: it did not count, or bots alone played
 }
 
-func (l *Ledger) entriesBeside(ctx context.Context, d Disqualification, player string, beside int64) ([]*entry, error) {
+func (l *Ledger) entriesBeside(ctx context.Context, tx *sql.Tx, d Disqualification, player string, beside int64) ([]*entry, error) {
 	var pos int64
-	err := l.read.QueryRowContext(ctx, selectPlayerEntry, d.Game, player, d.Match).Scan(&pos)
+	err := tx.QueryRowContext(ctx, selectPlayerEntry, d.Game, player, d.Match).Scan(&pos)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -100,20 +108,21 @@ func (l *Ledger) entriesBeside(ctx context.Context, d Disqualification, player s
 		err := rows.Scan(append([]any{&e.Pos, &e.Day, &e.Whose, &e.Holder}, partPlaces(&e.Parts)...)...)
 		all = append(all, e)
 		return err
-	})(l.read.QueryContext(ctx, selectMatchEntries, d.Game, d.Match, pos-beside, pos+beside))
+	})(tx.QueryContext(ctx, selectMatchEntries, d.Game, d.Match, pos-beside, pos+beside))
 	return all, err
 }
 
-// correct writes corrections of what still counts of given entries, which are
-// of one match and so of one day, under the lock on the game's head. It gives the
-// tasks that tell of the days that are over with them.
-func (l *Ledger) correct(ctx context.Context, tx *sql.Tx, d Disqualification, given []*entry) (done Disqualified, news []eventq.New, err error) {
+// correct writes corrections of what still counts of a match's entries, which are
+// of one day, under the lock on the game's head. It gives the tasks that tell of
+// the days that are over with them.
+func (l *Ledger) correct(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (done Disqualified, news []eventq.New, err error) {
 	h, err := l.lockHead(ctx, tx, d.Game)
 	if err != nil {
 		return done, nil, fmt.Errorf("head: %w", err)
 	}
-	if err := l.renameHolders(ctx, tx, h, given); err != nil {
-		return done, nil, fmt.Errorf("erased players: %w", err)
+	given, err := l.given(ctx, tx, d, m)
+	if err != nil || len(given) == 0 {
+		return done, nil, err
 	}
 	day, found, err := dayOf(tx.QueryRowContext(ctx, selectDay, d.Game, given[0].Day))
 	if err != nil || !found {

@@ -18,6 +18,8 @@ import (
 var (
 	ErrNotFound  = errors.New("ledger: not found")
 	ErrBadResult = errors.New("ledger: result refused")
+	// ErrErasing passes by itself: see EraseNext.
+	ErrErasing = errors.New("a player of this match is being erased; retry in a few seconds")
 )
 
 // Unavailable reports whether an error is the database's condition (out of

@@ -35,6 +35,7 @@ func TestPlansUseIndexes(t *testing.T) {
 		"account":          {selectAccount, []any{"g", "s", "h"}},
 		"erased subject":   {selectErased, []any{"g", "s", "h"}},
 		"opaque id":        {selectOpaque, []any{"g", "s", "h"}},
+		"being erased":     {selectErasing, []any{"g", "s"}},
 		"own or guest":     {selectSelf, []any{"g", "p"}},
 		"delete subject":   {deleteSubject, []any{"g", "s"}},
 		"next erasure":     {selectErasure, nil},

@@ -86,23 +86,35 @@ func withOpaque(r *match.Result, opaque map[string]string) (renamed *match.Resul
 	return &c, changed
 }
 
-// renameHolders has entries that were read before the head was locked name who has
-// been erased meanwhile by the opaque id.
-func (l *Ledger) renameHolders(ctx context.Context, tx *sql.Tx, h *head, given []*entry) error {
-	if !h.renamed {
-		return nil
-	}
-	var players []string
+const selectErasing = `
+WITH v (game, id) AS ({rows})
+SELECT v.id FROM v JOIN erasures e ON e.game = v.game AND e.ended_at = 0 AND (e.subject = v.id OR e.opaque = v.id)`
+
+// refuseErasing gives ErrErasing if an erasure of a holder of some entries, or of
+// another player, has not ended: only some of what they have may be renamed yet,
+// and the boards know them by the old id. The caller holds the lock on the game's
+// head, under which no erasure ends.
+func (l *Ledger) refuseErasing(ctx context.Context, tx *sql.Tx, game string, given []*entry, players ...string) error {
 	for _, e := range given {
 		if e.Whose == leaderboard.Players {
 			players = append(players, e.Holder)
 		}
 	}
-	opaque, err := l.opaqueOf(ctx, tx, h.game, players)
-	for _, e := range given {
-		if id := opaque[e.Holder]; id != "" && e.Whose == leaderboard.Players {
-			e.Holder = id
+	slices.Sort(players)
+	var rows [][]any
+	for _, id := range slices.Compact(players) {
+		if id != "" {
+			rows = append(rows, []any{game, id})
 		}
+	}
+	erasing := false
+	err := l.bulk(tx).run(ctx, selectErasing, rows, func(r *sql.Rows) error {
+		erasing = true
+		var id string
+		return r.Scan(&id)
+	})
+	if err == nil && erasing {
+		err = ErrErasing
 	}
 	return err
 }

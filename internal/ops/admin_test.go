@@ -241,6 +241,7 @@ func TestRefusals(t *testing.T) {
 		"bad task":          {"PUT", tasks + "/t1/payload", "{}", eventq.ErrBadTask, 400, "bad_request"},
 		"no such game":      {"POST", "/admin/v1/games/other/boards/rebuild", "", nil, 404, "not_found"},
 		"no such match":     {"POST", game + "/corrections", `{"match":"m9","reason":"x"}`, ErrNoResult, 404, "not_found"},
+		"being erased":      {"POST", game + "/corrections", `{"match":"m1","reason":"x"}`, ErrErasing, 503, "unavailable"},
 		"unknown parameter": {"GET", tasks + "?states=dead", "", nil, 400, "bad_request"},
 		"empty parameter":   {"GET", tasks + "?game=", "", nil, 400, "bad_request"},
 		"unknown state":     {"GET", tasks + "?state=alive", "", nil, 400, "bad_request"},

@@ -10,6 +10,10 @@ import (
 // has no result of.
 var ErrNoResult = errors.New("the ledger has no such match, or the match no such player")
 
+// ErrErasing says that a correction has to wait for the erasure of a player of the
+// match.
+var ErrErasing = errors.New("a player of this match is being erased; retry in a few seconds")
+
 // Correction takes back what a match gave a player, or all that it gave.
 type Correction struct {
 	Game, Match string
@@ -26,7 +30,7 @@ type correction struct {
 }
 
 // Corrections takes results back. Correct counts the rows of the ledger that
-// it took back, 0 where that had been done before. ErrNoResult.
+// it took back, 0 where that had been done before. ErrNoResult, ErrErasing.
 type Corrections interface {
 	Correct(ctx context.Context, c Correction) (rows int, err error)
 }

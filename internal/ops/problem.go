@@ -70,6 +70,7 @@ var outcomes = []struct {
 	{settle.ErrStopped, protocol.CodeUnavailable, 0},
 	{leaderboard.ErrNotReady, protocol.CodeUnavailable, 0},
 	{ErrNoResult, protocol.CodeNotFound, 0},
+	{ErrErasing, protocol.CodeUnavailable, 0},
 	{identity.ErrBadBar, protocol.CodeBadRequest, 0},
 	{identity.ErrNoBar, protocol.CodeNotFound, 0},
 	{identity.ErrNotFound, protocol.CodeNotFound, 0},

@@ -1,0 +1,82 @@
+package ledger
+
+import (
+	"database/sql"
+	"errors"
+	"testing"
+
+	"laststand/internal/leaderboard"
+	"laststand/internal/match"
+	"laststand/internal/trial"
+)
+
+func (l *Ledger) taking(t *testing.T, id, player string) error {
+	t.Helper()
+	_, err := l.Disqualify(t.Context(), Disqualification{Game: game, Match: id, Player: player, Reason: "r", By: "b"})
+	return err
+}
+
+// While an operator's player is being erased, before the first step, after half of
+// one and before the last, corrections of its matches have to wait; then they name
+// it by the opaque id, behind the moves. Others of the match do not wait.
+func TestCorrectionsWaitForErasures(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		addPlayer(t, l, jane)
+		buzzer := duel("m2", 2, "other", jane)
+		buzzer.Mode, buzzer.Firsts = match.Buzzer, []match.First{{Player: jane}}
+		must(l.Commit(t.Context(), results(duel("m1", 1, jane, "other"), buzzer)))(t)
+		if err := l.Erase(t.Context(), game, jane); err != nil {
+			t.Fatal(err)
+		}
+		var e erasure
+		if err := l.read.QueryRowContext(t.Context(), `SELECT game, subject, opaque FROM erasures`).Scan(&e.game, &e.subject, &e.opaque); err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []func(tx *sql.Tx) error{
+			func(*sql.Tx) error { return nil },
+			func(tx *sql.Tx) error {
+				_, err := tx.ExecContext(t.Context(), renameEntries, e.game, e.subject, e.opaque, erasePage)
+				return err
+			},
+			func(tx *sql.Tx) error { _, err := l.renamePage(t.Context(), tx, e); return err },
+		} {
+			if err := l.inTx(t.Context(), step); err != nil {
+				t.Fatal(err)
+			}
+			for _, player := range []string{jane, e.opaque, ""} {
+				if err := l.taking(t, "m1", player); !errors.Is(err, ErrErasing) {
+					t.Errorf("of %q: %v", player, err)
+				}
+			}
+		}
+		if done := disqualify(t, l, "m2", "other"); done.Rows != 1 {
+			t.Errorf("of another player: %+v", done)
+		}
+		eraseAll(t, l)
+		done := disqualify(t, l, "m1", "")
+		rows := must(l.Rows(t.Context(), game, done.FirstPos-2, 10))(t)
+		if done.Rows != 2 || rows[0].Kind != leaderboard.MoveRow || rows[1].Holder != e.opaque || rows[2].Holder != "other" {
+			t.Errorf("done %+v, rows %+v", done, rows)
+		}
+		checkSums(t, l)
+	})
+}
+
+// A match that counts has entries: none is a fault, and not a success.
+func TestCorrectionOfAMatchWithoutEntries(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openOn(t, db)
+		must(l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
+		must(l.exec(t.Context(), `DELETE FROM entries WHERE match_id = 'm1'`))(t)
+		for _, player := range []string{"p1", ""} {
+			if err := l.taking(t, "m1", player); err == nil {
+				t.Errorf("of %q: no error", player)
+			}
+		}
+	})
+}
