@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -243,29 +242,4 @@ func totalMatches(t *testing.T, l *Ledger) (n int64) {
 		n += s.Parts.Matches
 	}
 	return n
-}
-
-// Whom an older program has erased, and kept as they were, is wiped too.
-func TestErasedByVersion24(t *testing.T) {
-	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
-		t.Parallel()
-		first := openOn(t, db)
-		must(first.Commit(t.Context(), results(duel("m1", 1, jane, "other"))))(t)
-		provider := must(first.provider(first.log))(t)
-		must(provider.DownTo(t.Context(), 24))(t)
-		must(first.exec(context.Background(), `INSERT INTO accounts (game, sub, player, at) VALUES ($1, $2, '', 1), ($1, 'p_01kagx7m1c9v5w2e8r4t6y0z3b', '', 1)`, game, jane))(t)
-		l := openOn(t, db)
-		if moved := eraseAll(t, l); moved != 1 {
-			t.Errorf("moved %d", moved)
-		}
-		must(l.ForgetErased(t.Context(), 0))(t)
-		if found := rowsWith(t, l, jane); len(found) > 0 {
-			t.Errorf("rows %q", found)
-		}
-		if got := subject(t, l, jane); got != identity.ErrErased.Error() {
-			t.Errorf("the subject speaks for %s", got)
-		}
-		checkSums(t, l)
-	})
 }
