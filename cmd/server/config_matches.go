@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"laststand/internal/limit"
-	"laststand/internal/match"
 )
 
 // matchLimits bound the matches of a player and of an address; 0 is no limit.
@@ -42,7 +41,7 @@ func (l *matchLimits) validate(f *faults) {
 }
 
 // freeMatches divides a player's matches of a day into those that the player may
-// begin though the address has spent its own.
+// join though the address has spent its own.
 const freeMatches = 20
 
 // earlyForfeits limits the duels that players leave before a question is closed.
@@ -60,9 +59,8 @@ func (n *node) earlyForfeits() *limit.Deeds {
 	}
 }
 
-// matches limits the matches that begin. Those of a player are counted at each
-// node, so that the start of an arena of thousands costs no more round trips
-// than it has addresses.
+// matches limits the duels and arenas that players join. Those of a player are
+// counted at each node, so that joining costs one more round trip and not two.
 func (n *node) matches() *limit.Deeds {
 	l, day := n.config.Limits.matchLimits, 24*time.Hour
 	return &limit.Deeds{
@@ -73,13 +71,5 @@ func (n *node) matches() *limit.Deeds {
 			Name: "matches_per_day_per_address", What: "matches from this address", Most: l.MatchesPerDayPerAddress, Per: day, Wide: true,
 		}),
 		Free: l.MatchesPerDayPerPlayer / freeMatches,
-	}
-}
-
-// onTurn follows the start and the end of a match for its players here.
-func (n *node) onTurn(t match.Turn) {
-	n.reporting.visits.Turned(t)
-	if !t.Over {
-		n.sessions.MatchBegun(t.Game, t.Players)
 	}
 }

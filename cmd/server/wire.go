@@ -112,7 +112,7 @@ func (n *node) wireMatches() {
 		Over:    func(r *match.Result) { n.settler.Offer(*r) },
 		Ended:   func(a *match.Arena, game string) { n.arenas.Over(game, a.Code) },
 		Settled: tell.settled,
-		Turned:  n.onTurn,
+		Turned:  func(t match.Turn) { n.reporting.visits.Turned(t) },
 		Logger:  n.log, Registry: n.registry,
 	})
 	tell.engine = n.engine

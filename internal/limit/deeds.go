@@ -3,7 +3,7 @@ package limit
 import "context"
 
 // Deeds bound how often something is done that counts only once it is done,
-// such as a match that has begun. Refuse looks at this node's buckets alone, so
+// such as a match that was joined. Refuse looks at this node's buckets alone, so
 // it costs no round trip. What other nodes have counted this node learns when it
 // counts something itself. A nil *Deeds allows all. It is safe for concurrent
 // use.
@@ -32,14 +32,12 @@ func (d *Deeds) Refuse(by, from Key) error {
 	return d.From.recall(from)
 }
 
-// Count takes a token of everyone who did it, and as many of the address; those
-// that are not there are owed.
-func (d *Deeds) Count(ctx context.Context, from Key, by ...Key) {
+// Count takes a token of who did it, and one of the address; those that are not
+// there are owed.
+func (d *Deeds) Count(ctx context.Context, by, from Key) {
 	if d == nil {
 		return
 	}
-	for _, who := range by {
-		d.Each.Charge(ctx, who, 1)
-	}
-	d.From.Charge(ctx, from, len(by))
+	d.Each.Charge(ctx, by, 1)
+	d.From.Charge(ctx, from, 1)
 }

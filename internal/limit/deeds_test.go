@@ -28,16 +28,17 @@ func TestDeeds(t *testing.T) {
 			if wait(ada) != 0 {
 				t.Error("refused too early")
 			}
-			d.Count(t.Context(), school, ada)
+			d.Count(t.Context(), ada, school)
 		}
 		if got := wait(ada); got != 15*time.Minute {
 			t.Errorf("ada waits %v", got)
 		}
-		d.Count(t.Context(), school, bob, Named("demo", "cyd"))
+		d.Count(t.Context(), bob, school)
+		d.Count(t.Context(), Named("demo", "cyd"), school)
 		if wait(bob) != 0 || wait(Named("demo", "new")) != 0 {
 			t.Error("those who have done little are shut out by another's doing")
 		}
-		d.Count(t.Context(), school, bob)
+		d.Count(t.Context(), bob, school)
 		if wait(bob) == 0 {
 			t.Error("who goes on from a spent address is not refused")
 		}
@@ -59,7 +60,7 @@ func TestDeedsOverNodes(t *testing.T) {
 	if err := d.Refuse(ada, bob); err != nil || len(s.asked) != 0 {
 		t.Errorf("%v, asked %d times", err, len(s.asked))
 	}
-	d.Count(t.Context(), bob, ada)
+	d.Count(t.Context(), ada, bob)
 	if err := d.Refuse(ada, bob); refusedFor(t, err) == 0 || len(s.asked) != 1 {
 		t.Errorf("%v, asked %d times", err, len(s.asked))
 	}

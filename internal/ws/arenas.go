@@ -52,7 +52,10 @@ func (se *session) onArenaJoin(ctx context.Context, r request) (func(), error) {
 		return then, err
 	}
 	se.reply(r, protocol.TypeArenaJoined, joined)
-	return then, nil
+	if joined.As != string(match.AsPlayer) {
+		return then, nil
+	}
+	return se.countMatchThen(then), nil
 }
 
 // shed refuses who would join an arena where the node is hard-pressed: spectators

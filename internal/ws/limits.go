@@ -23,10 +23,10 @@ type Limits struct {
 	HellosInAll *limit.Rule    // of the node; nil: any number
 
 	EarlyForfeits *limit.Deeds // duels that a player leaves before a question was closed; nil: any number
-	Matches       *limit.Deeds // matches of a player that have begun; nil: any number
+	Matches       *limit.Deeds // duels and arenas that a player has joined; nil: any number
 }
 
-// join refuses a player who may begin no more matches for now.
+// join refuses a player who may join no more matches for now.
 func (l *Limits) join(player, from limit.Key) error {
 	return l.Matches.Refuse(player, from)
 }
@@ -37,6 +37,23 @@ func (l *Limits) joinDuel(player, from limit.Key) error {
 		return err
 	}
 	return l.join(player, from)
+}
+
+// countMatchThen counts a match that the player has just joined, and then does the
+// rest. It is counted here and not when the match begins, so that it counts for
+// those too who have gone before that.
+func (se *session) countMatchThen(then func()) func() {
+	return func() {
+		se.count(se.server.Limits.Matches)
+		then()
+	}
+}
+
+// count counts what the session's player has just done.
+func (se *session) count(d *limit.Deeds) {
+	ctx, cancel := context.WithTimeout(context.Background(), se.server.callWithin)
+	defer cancel()
+	d.Count(ctx, limit.Named(se.game, se.player), se.from())
 }
 
 // Those of players who are in a match are counted beside the others: a flood of

@@ -57,7 +57,7 @@ func (se *session) onDuelJoin(ctx context.Context, r request) (func(), error) {
 		return then, err
 	}
 	se.reply(r, protocol.TypeDuelQueued, queued)
-	return then, nil
+	return se.countMatchThen(then), nil
 }
 
 func (se *session) onDuelLeave(ctx context.Context, r request) (func(), error) {
@@ -142,11 +142,7 @@ func (se *session) onMatchLeave(ctx context.Context, r request) (func(), error) 
 
 // countEarlyForfeit counts a duel that the player has left before a question was
 // closed: it cost the player nothing.
-func (se *session) countEarlyForfeit() {
-	ctx, cancel := context.WithTimeout(context.Background(), se.server.callWithin)
-	defer cancel()
-	se.server.Limits.EarlyForfeits.Count(ctx, se.from(), limit.Named(se.game, se.player))
-}
+func (se *session) countEarlyForfeit() { se.count(se.server.Limits.EarlyForfeits) }
 
 // leaveMatch forfeits a match; an arena's goes on without the player. early says
 // that this has ended a duel before a question of it was closed.

@@ -1,0 +1,73 @@
+package ws
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"laststand/internal/limit"
+	"laststand/internal/lobby"
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+)
+
+func matchesADay(each, from int) func(*Config, *lobby.Duel) {
+	return func(c *Config, _ *lobby.Duel) {
+		rules := limit.New(limit.Config{})
+		c.Limits.Matches = &limit.Deeds{
+			Each: rules.Rule(limit.Terms{Name: "each", What: "matches", Most: each, Per: 24 * time.Hour}),
+			From: rules.Rule(limit.Terms{Name: "from", What: "matches", Most: from, Per: 24 * time.Hour}),
+		}
+	}
+}
+
+// A duel counts for both who have joined it, also for one who is gone before it
+// begins.
+func TestDuelsCountForWhoIsGone(t *testing.T) {
+	t.Parallel()
+	n := start(t, shortDuels, matchesADay(1, 100))
+	a, b := n.enter("ada"), n.enter("bob")
+	for _, c := range []*client{a, b} {
+		c.ask(protocol.TypeDuelJoin, protocol.Empty{})
+		c.reply(protocol.TypeDuelQueued)
+	}
+	a.until(protocol.TypeMatchFound)
+	a.cut()
+	n.eventually("she is gone", func() bool { return n.find("demo", "ada") == nil })
+	found := b.until(protocol.TypeMatchFound).Match
+	b.ask(protocol.TypeMatchLeave, protocol.MatchLeave{Match: found})
+	b.until(protocol.TypeMatchOver)
+	for _, c := range []*client{n.enter("ada"), b} {
+		c.ask(protocol.TypeDuelJoin, protocol.Empty{})
+		c.refusal(c.untilReply(), protocol.CodeRateLimited)
+	}
+}
+
+// Who joins an arena as a player has one match less, by player and by address; who
+// watches, or is refused, has not.
+func TestArenasCountWhenTheyAreJoined(t *testing.T) {
+	t.Parallel()
+	n := start(t, matchesADay(2, 3))
+	join := func(c *client, as match.Role, want string) {
+		t.Helper()
+		n.arenas.mu.Lock()
+		n.arenas.joined.As = string(as)
+		n.arenas.mu.Unlock()
+		c.ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456", As: string(as)})
+		if f := c.untilReply(); f.Type != want {
+			t.Fatalf("joining as %q was answered with %s", as, f.raw)
+		}
+	}
+	ada, bob := n.enter("ada"), n.enter("bob")
+	n.arenas.set(func(context.Context) error { return protocol.Errorf(protocol.CodeArenaFull, "no") })
+	join(ada, match.AsPlayer, protocol.TypeError)
+	n.arenas.set(nil)
+	for range 2 {
+		join(ada, match.AsSpectator, protocol.TypeArenaJoined)
+		join(ada, match.AsPlayer, protocol.TypeArenaJoined)
+	}
+	join(ada, match.AsPlayer, protocol.TypeError)
+	join(ada, match.AsSpectator, protocol.TypeArenaJoined)
+	join(bob, match.AsPlayer, protocol.TypeArenaJoined)
+	join(bob, match.AsPlayer, protocol.TypeError) // the address has spent its own
+}
