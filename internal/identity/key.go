@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -72,8 +73,8 @@ func (k Key) open() (signer, error) {
 func (k Key) read() (signer, error) {
 	switch k.Alg {
 	case HS256:
-		if bytes.HasPrefix(bytes.TrimSpace(k.Secret), []byte("-----BEGIN")) {
-			return signer{}, fmt.Errorf("a PEM block is no secret for HS256: whoever has the key in it could sign tokens; use alg: %s, or a secret such as `openssl rand -hex 32` prints", EdDSA)
+		if holdsPublicKey(k.Secret) {
+			return signer{}, fmt.Errorf("a key pair or certificate is no secret for HS256: whoever has the key in it could sign tokens; use alg: %s, or a secret such as `openssl rand -hex 32` prints", EdDSA)
 		}
 		if n := len(k.Secret); n < minSecret {
 			return signer{}, fmt.Errorf("a secret of %d bytes; HS256 needs %d or more, such as `openssl rand -hex 32` prints", n, minSecret)
@@ -83,6 +84,28 @@ func (k Key) read() (signer, error) {
 		return k.readPEM()
 	}
 	return signer{}, fmt.Errorf("unknown alg %q: %s or %s", k.Alg, HS256, EdDSA)
+}
+
+// holdsPublicKey says whether a secret is, or contains, what others may know: a PEM
+// block anywhere, an OpenSSH public key, or a public key or certificate as DER or as
+// base64 of that.
+func holdsPublicKey(secret []byte) bool {
+	text := bytes.TrimSpace(bytes.TrimPrefix(secret, []byte("\xef\xbb\xbf")))
+	if bytes.Contains(text, []byte("-----BEGIN")) || bytes.HasPrefix(text, []byte("ssh-")) || bytes.HasPrefix(text, []byte("ecdsa-")) {
+		return true
+	}
+	packed := bytes.Join(bytes.Fields(text), nil)
+	der := make([]byte, base64.StdEncoding.DecodedLen(len(packed)))
+	n, _ := base64.StdEncoding.Decode(der, packed)
+	return isPublicDER(secret) || isPublicDER(der[:n])
+}
+
+func isPublicDER(der []byte) bool {
+	if _, err := x509.ParsePKIXPublicKey(der); err == nil {
+		return true
+	}
+	_, err := x509.ParseCertificate(der)
+	return err == nil
 }
 
 func (k Key) readPEM() (signer, error) {

@@ -7,6 +7,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/pem"
 	"strings"
 	"sync"
@@ -47,8 +48,14 @@ func TestReadKey(t *testing.T) {
 	tests := []struct{ name, id, alg, file, want string }{
 		{"secret", "k1", HS256, secret, ""},
 		{"secret of a file with a newline", "k1", HS256, secret + "\n", ""},
-		{"PEM as a secret", "k1", HS256, "-----BEGIN PUBLIC KEY-----\n" + secret + "\n-----END PUBLIC KEY-----\n", "a PEM block is no secret"},
-		{"PEM as a secret, behind a space", "k1", HS256, "\n -----BEGIN" + secret, "a PEM block is no secret"},
+		{"PEM as a secret", "k1", HS256, "-----BEGIN PUBLIC KEY-----\n" + secret + "\n-----END PUBLIC KEY-----\n", "a key pair or certificate is no secret"},
+		{"PEM as a secret, behind a space", "k1", HS256, "\n -----BEGIN" + secret, "a key pair or certificate is no secret"},
+		{"PEM as a secret, behind a byte order mark", "k1", HS256, "\xef\xbb\xbf" + string(public), "a key pair or certificate is no secret"},
+		{"PEM as a secret, behind a comment", "k1", HS256, "Bag Attributes\n" + string(public), "a key pair or certificate is no secret"},
+		{"public key as DER", "k1", HS256, string(blockOf(public)), "a key pair or certificate is no secret"},
+		{"public key as base64", "k1", HS256, base64.StdEncoding.EncodeToString(blockOf(public)) + "\n", "a key pair or certificate is no secret"},
+		{"OpenSSH public key", "k1", HS256, "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + secret, "a key pair or certificate is no secret"},
+		{"secret in base64", "k1", HS256, base64.StdEncoding.EncodeToString([]byte(secret)), ""},
 		{"short secret", "k1", HS256, secret[1:], "31 bytes"},
 		{"short but for the newline", "k1", HS256, secret[1:] + "\n", "31 bytes"},
 		{"public key", "k1", EdDSA, string(public), ""},
@@ -148,4 +155,10 @@ func TestNobodyConfiguresTheServersOwnKey(t *testing.T) {
 	if _, configured := tokens.keys.now().find("", "mine"); configured || len(s.keys[""]) != 1 {
 		t.Errorf("configured %v, %d generated", configured, len(s.keys[""]))
 	}
+}
+
+// blockOf is the DER in a PEM block.
+func blockOf(text []byte) []byte {
+	block, _ := pem.Decode(text)
+	return block.Bytes
 }
