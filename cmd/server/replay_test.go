@@ -18,7 +18,7 @@ func TestReplaysOfALongMatchAreBounded(t *testing.T) {
 	server := trial.Redis(t)
 	h := newHouse(t, server.URL, arenasFast)
 	node := h.node(t)
-	watcher := drawnOut(t, node, players, questions)
+	watcher, host := drawnOut(t, node, players, questions)
 	last := watcher.until(t, protocol.TypeMatchOver).Seq
 	before := bytesOut(t, server)
 
@@ -33,8 +33,13 @@ func TestReplaysOfALongMatchAreBounded(t *testing.T) {
 		refused++
 	}
 	replayed(t, watcher.Player, watcher.match, last-3, last)
-	if got := replayed(t, connect(t, node.url, watcher.Guest), watcher.match, 0, last); got != all {
-		t.Error("the second replay differs")
+	again := ask(t, connect(t, node.url, watcher.Guest), protocol.TypeMatchSync, protocol.Resume{Match: watcher.match})
+	var e protocol.Error
+	if read(t, again, &e); e.Code != protocol.CodeRateLimited {
+		t.Errorf("a new connection of the same player got another replay: %.200s", again.Raw)
+	}
+	if got := replayed(t, host.Player, watcher.match, 0, last); got != all {
+		t.Error("the replay of another player differs")
 	}
 	if sent := bytesOut(t, server) - before; len(all) < 64<<10 || sent > 2*len(all)+(syncs+10)*40<<10 {
 		t.Errorf("redis sent %d bytes for a match of %d, and %d refusals", sent, len(all), refused)
@@ -42,15 +47,15 @@ func TestReplaysOfALongMatchAreBounded(t *testing.T) {
 }
 
 // drawnOut plays a match that its host draws out, and gives a spectator of it
-// that has not read any push.
-func drawnOut(t *testing.T, node *running, players, questions int) *contestant {
+// that has not read any push, and the host.
+func drawnOut(t *testing.T, node *running, players, questions int) (watcher, host *contestant) {
 	t.Helper()
 	guests := newGuests(t, []string{node.url}, players+2)
 	made := makeArena(t, node.url, guests[0].Token, protocol.NewArena{
 		Mode: "buzzer", Name: "Long", Pace: "host", Questions: protocol.ArenaQuestions{Count: questions},
 	})
-	host := seatOf(t, node.url, guests[0], protocol.ArenaJoin{Code: made.Code, As: "host"})
-	watcher := seatOf(t, node.url, guests[1], protocol.ArenaJoin{Code: made.Code, As: "spectator"})
+	host = seatOf(t, node.url, guests[0], protocol.ArenaJoin{Code: made.Code, As: "host"})
+	watcher = seatOf(t, node.url, guests[1], protocol.ArenaJoin{Code: made.Code, As: "spectator"})
 	for _, g := range guests[2:] {
 		seatOf(t, node.url, g, protocol.ArenaJoin{Code: made.Code})
 	}
@@ -67,7 +72,7 @@ func drawnOut(t *testing.T, node *running, players, questions int) *contestant {
 			t.Fatalf("the host cannot go on from question %d", q)
 		}
 	}
-	return watcher
+	return watcher, host
 }
 
 // replayed asks for a match from a number on and gives all that comes, up to the

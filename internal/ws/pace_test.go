@@ -3,6 +3,7 @@ package ws
 import (
 	"errors"
 	"net/netip"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"golang.org/x/time/rate"
 	"pgregory.net/rapid"
 
+	"laststand/internal/limit"
 	"laststand/internal/protocol"
 )
 
@@ -44,12 +46,18 @@ func TestPaceIsCharged(t *testing.T) {
 	}
 }
 
-// A connection gets one long replay at a time, and short ones as it likes.
+// A player gets one long replay at a time, over all connections, and short ones at
+// any time.
 func TestLongReplaysArePaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		se := newSession(&Server{Config: Config{PerSecond: 20}}, nil, netip.Addr{})
-		se.replay = sinceStart() // below 0 in a bubble
+		server := &Server{Config: Config{PerSecond: 20}}
+		connect := func(player string) *session {
+			se := newSession(server, nil, netip.Addr{})
+			se.game, se.player = "demo", player
+			return se
+		}
+		se := connect("p_1")
 		check := func(bytes, wantWait int64) {
 			t.Helper()
 			var refused *protocol.Error
@@ -68,5 +76,27 @@ func TestLongReplaysArePaced(t *testing.T) {
 		time.Sleep(time.Second)
 		check(640<<10, 0)
 		check(100_000, 10_000)
+		se = connect("p_1") // anew
+		check(100_000, 10_000)
+		se = connect("p_2")
+		check(100_000, 0)
 	})
+}
+
+// A node remembers a bounded number of players, and forgets those who may have a
+// replay again.
+func TestReplayTimesAreBounded(t *testing.T) {
+	t.Parallel()
+	var r replayTimes
+	for i := range maxReplayTimes {
+		if wait := r.take(limit.Named("demo", strconv.Itoa(i)), 0, time.Second); wait != 0 {
+			t.Fatalf("player %d waits %v", i, wait)
+		}
+	}
+	if wait := r.take(limit.Named("demo", "more"), 0, time.Second); wait != replayEvery {
+		t.Errorf("one more player waits %v", wait)
+	}
+	if wait := r.take(limit.Named("demo", "more"), time.Second, time.Second); wait != 0 || len(r.next) != 1 {
+		t.Errorf("later the player waits %v, and %d are remembered", wait, len(r.next))
+	}
 }

@@ -109,7 +109,8 @@ type Server struct {
 
 	helloWithin, frameWithin, writeWithin, callWithin time.Duration
 
-	beds beds
+	beds    beds
+	replays replayTimes
 
 	places sync.Mutex // held while a session takes its player's place
 

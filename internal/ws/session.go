@@ -32,9 +32,8 @@ type session struct {
 	bed    uint32      // its number in the server's beds, from 1; 0: it has none. Never changes once others know of it
 	grown  bool        // the stack of the read loop, by requests
 	pace   pace
-	replay time.Duration // when the next long replay may come, since started
-	failed bool          // the request under way met a store that is out of reach
-	slow   bool          // the last request did, and took long over it
+	failed bool // the request under way met a store that is out of reach
+	slow   bool // the last request did, and took long over it
 
 	game    string
 	player  string
