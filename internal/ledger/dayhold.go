@@ -85,6 +85,12 @@ func (d *dayClocks) note(game, today, why string) (news bool) {
 	return was != today
 }
 
+func (d *dayClocks) holds(game string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.held[game] != ""
+}
+
 const (
 	selectConfirmed = `SELECT day FROM confirmed_days WHERE game = $1`
 	confirmDay      = `
@@ -104,6 +110,9 @@ func (l *Ledger) ConfirmDay(ctx context.Context, game, day string) error {
 // turnable cuts the days that may turn now: all, or those that an operator has
 // confirmed while the clocks do not agree. The first day of a game is not doubted.
 func (l *Ledger) turnable(ctx context.Context, tx *sql.Tx, h *head, days []string) ([]string, error) {
+	if len(days) == 0 {
+		l.noneToTurn(h, h.day)
+	}
 	if len(days) == 0 || h.day == "" {
 		return days, nil
 	}
@@ -131,6 +140,14 @@ func (l *Ledger) confirmed(ctx context.Context, tx *sql.Tx, game string) (day st
 		err = nil
 	}
 	return day, err
+}
+
+// noneToTurn ends the hold on a game's day, as its clock was put right and no day is
+// left to turn.
+func (l *Ledger) noneToTurn(h *head, today string) {
+	if l.clocks.holds(h.game) {
+		l.noteDay(h, today, "")
+	}
 }
 
 func (l *Ledger) noteDay(h *head, today, why string) {

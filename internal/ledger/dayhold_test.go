@@ -66,6 +66,32 @@ func TestAWrongClockTurnsNoDay(t *testing.T) {
 	})
 }
 
+// A clock that is put right on the same day leaves no day to turn, and none held,
+// whether results come or the game is quiet.
+func TestACorrectedClockHoldsNoDay(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l, _ := openClocks(t, db)
+		for id, quiet := range map[string]bool{"m1": true, "m2": false} {
+			l.set(t, 12*3600*1000+365*dayMS)
+			must(l.Turn(t.Context(), game))(t)
+			if held := testutil.ToFloat64(l.clocks.days.WithLabelValues(game)); held != 1 {
+				t.Errorf("quiet %v: held %v while the clock is wrong", quiet, held)
+			}
+			l.set(t, 13*3600*1000)
+			if quiet {
+				must(l.Turn(t.Context(), game))(t)
+			} else {
+				must(l.Commit(t.Context(), results(duel(id, 1, "p1"))))(t)
+			}
+			if held := testutil.ToFloat64(l.clocks.days.WithLabelValues(game)); held != 0 {
+				t.Errorf("quiet %v: held %v", quiet, held)
+			}
+		}
+	})
+}
+
 // Clocks a little apart around midnight turn the day.
 func TestClocksALittleApart(t *testing.T) {
 	t.Parallel()

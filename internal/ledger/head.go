@@ -17,8 +17,12 @@ import (
 // for quiet games, and cheap when called in vain.
 func (l *Ledger) Turn(ctx context.Context, game string) (bool, error) {
 	day, today, err := l.day(ctx, game)
-	if err != nil || day >= today {
+	if err != nil {
 		return false, err
+	}
+	if day >= today {
+		l.noneToTurn(&head{game: game, day: day}, today)
+		return false, nil
 	}
 	turned := false
 	err = l.announcing(ctx, func(tx *sql.Tx) ([]eventq.New, error) {
