@@ -60,9 +60,14 @@ func (a *api) admit(r *request, rt route) error {
 // admitGuest takes what a new player costs the client's address: in a day, and in a
 // minute. One who comes with the code of an arena counts among those who do, of
 // whom an address may bring as many at once as the arena has places. Where these
-// are too many, the new player counts among all others of the address.
+// are too many, the new player counts among all others of the address. The day is asked first, so
+// that who is refused for it takes nothing of an arena's, and taken from last, so
+// that who is refused for the minute takes nothing of the day's.
 func (a *api) admitGuest(r *request, code string) error {
 	ctx, from := r.Context(), a.from(r)
+	if err := a.Limits.GuestsADay.Ask(ctx, from); err != nil {
+		return err
+	}
 	door, err := a.door(r, code)
 	if err != nil {
 		return err

@@ -263,6 +263,32 @@ func TestGuestsOfADay(t *testing.T) {
 	e.passes(guestOf("402951"), 200)
 }
 
+// Who is refused for the day takes nothing of what an arena may have of others.
+func TestGuestsBeyondADayLeaveTheArenaItsOwn(t *testing.T) {
+	t.Parallel()
+	address := "10.0.0.1"
+	e := enter(t, Limits{
+		ArenaGuests: hourly("arena", 5), Guests: hourly("guests", 1),
+		GuestsADay: limit.New(limit.Config{}).Rule(limit.Terms{Name: "day", What: "new players", Most: 2, Per: 24 * time.Hour}),
+	}, func(c *Config) {
+		c.Address = func(*http.Request) netip.Addr { return netip.MustParseAddr(address) }
+	})
+	for range 2 {
+		e.passes(newGuest("402951"), 201)
+	}
+	for range 10 {
+		e.refused(newGuest("402951"), "new players", 12*3600)
+	}
+	address = "10.0.0.2"
+	for range 2 {
+		e.passes(newGuest("402951"), 201)
+	}
+	address = "10.0.0.3"
+	if made := e.madeBy(newGuest("402951")); made != 2 {
+		t.Errorf("%d new guests, want the last of the arena's 5 and 1 of the address", made)
+	}
+}
+
 // Who calls too often for players is refused before anything is read.
 func TestGuestCallsAreCountedFirst(t *testing.T) {
 	t.Parallel()
