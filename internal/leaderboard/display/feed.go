@@ -9,10 +9,6 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// mostFrames bounds the frames that a feed keeps for watchers of the same limit. A
-// frame of a further limit is made for each watcher.
-const mostFrames = 16
-
 // feed is one watched board, read with the largest limit of its watchers.
 type feed struct {
 	feeds *feeds
@@ -21,7 +17,7 @@ type feed struct {
 
 	mu       sync.Mutex
 	top      *top          // nil until the board was ready
-	frames   map[int]frame // cut from top, by limit
+	frames   map[int]frame // cut from top, by limit: at most leaderboard.MaxLimit
 	watchers map[*watcher]struct{}
 }
 
@@ -143,8 +139,6 @@ func (f *feed) frame(limit int) frame {
 	}
 	made := frame{bytes: f.top.frame(limit)}
 	made.sum = maphash.Bytes(frameSeed, made.bytes)
-	if len(f.frames) < mostFrames {
-		f.frames[limit] = made
-	}
+	f.frames[limit] = made
 	return made
 }

@@ -107,3 +107,17 @@ func TestAChangeBehindTheLimitIsNotPushed(t *testing.T) {
 		}
 	})
 }
+
+// Watchers with the same limit are pushed the same frame, made once, whatever limits
+// others have.
+func TestEachLimitHasItsFrameMadeOnce(t *testing.T) {
+	t.Parallel()
+	f := &feed{}
+	f.show(newTop(leaderboard.TopPage{Page: leaderboard.Page{Kind: leaderboard.Players}}, leaderboard.MaxLimit))
+	for limit := 1; limit <= leaderboard.MaxLimit; limit++ {
+		one, other := f.frame(limit), f.frame(limit)
+		if &one.bytes[0] != &other.bytes[0] {
+			t.Fatalf("the frame of limit %d is made twice", limit)
+		}
+	}
+}
