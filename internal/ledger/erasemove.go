@@ -46,8 +46,8 @@ func (l *Ledger) endErasure(ctx context.Context, e erasure) (moved bool, err err
 		if err != nil {
 			return nil, fmt.Errorf("head: %w", err)
 		}
-		err = tx.QueryRowContext(ctx, l.sql(lockErasure), e.game, e.subject).Scan(&e.game, &e.subject, &e.opaque)
-		if err != nil { // no rows: another node has ended it
+		err = e.scan(tx.QueryRowContext(ctx, l.sql(lockErasure), e.game, e.subject))
+		if err != nil { // errNoErasure: another node has ended it
 			return nil, err
 		}
 		for more := true; more; {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"laststand/internal/match"
 )
@@ -14,12 +15,24 @@ import (
 // erasePage is how many entries and seats one step renames.
 const erasePage = 500
 
+// eraseRetry is how long an erasure waits whose step has failed, while others go on.
+const eraseRetry = 30 * time.Second
+
+// errNoErasure says that there is no erasure to take a step of.
+var errNoErasure = errors.New("no erasure")
+
 // erasure is one under way: what the subject has settled gets the opaque id.
 type erasure struct{ game, subject, opaque string }
 
 const (
-	selectErasure = `SELECT game, subject, opaque FROM erasures WHERE ended_at = 0 ORDER BY ended_at, at LIMIT 1 {free}`
-	lockErasure   = `SELECT game, subject, opaque FROM erasures WHERE game = $1 AND subject = $2 AND ended_at = 0 {lock}`
+	// selectErasure leaves out those that wait for their next try. An instant that is
+	// further ahead was written by a clock that was wrong.
+	selectErasure = `
+SELECT game, subject, opaque FROM erasures
+WHERE ended_at = 0 AND (at <= (SELECT {now}) OR at > (SELECT {now}) + $1) ORDER BY ended_at, at LIMIT 1 {free}`
+	postponeErasure = `UPDATE erasures SET at = {now} + $3 WHERE game = $1 AND subject = $2 AND ended_at = 0`
+
+	lockErasure = `SELECT game, subject, opaque FROM erasures WHERE game = $1 AND subject = $2 AND ended_at = 0 {lock}`
 
 	renameEntries = `
 UPDATE entries SET holder = $3 WHERE game = $1 AND pos IN (
@@ -37,15 +50,26 @@ FROM v WHERE seats.game = v.game AND seats.player = v.player AND seats.over_at =
 
 // EraseNext takes the next step of the oldest erasure that is under way: it
 // renames a page of what the subject has settled, and with the last of it tells
-// the boards. It gives the game, "" where there is nothing to do, and whether the
+// the boards. It gives the game, "" where there is nothing to do now, and whether the
 // boards have something to apply. Each step is a transaction; it may be ended
-// anywhere, and called by several nodes at once.
+// anywhere, and called by several nodes at once. An erasure whose step fails is
+// logged and waits for eraseRetry, so that it holds up no other.
 func (l *Ledger) EraseNext(ctx context.Context) (game string, moved bool, err error) {
-	var e erasure
+	e, moved, err := l.eraseStep(ctx)
+	switch {
+	case errors.Is(err, errNoErasure):
+		return "", false, nil
+	case err != nil && (e.game == "" || !l.postpone(ctx, e, err)):
+		return "", false, fmt.Errorf("ledger: erase: %w", err)
+	}
+	return e.game, moved, nil
+}
+
+func (l *Ledger) eraseStep(ctx context.Context) (e erasure, moved bool, err error) {
 	more := false
 	err = l.inTx(ctx, func(tx *sql.Tx) (err error) {
-		row := tx.QueryRowContext(ctx, l.sql(selectErasure))
-		if err := row.Scan(&e.game, &e.subject, &e.opaque); err != nil {
+		row := tx.QueryRowContext(ctx, l.sql(selectErasure), eraseRetry.Milliseconds())
+		if err := e.scan(row); err != nil {
 			return err
 		}
 		more, err = l.renamePage(ctx, tx, e)
@@ -54,13 +78,24 @@ func (l *Ledger) EraseNext(ctx context.Context) (game string, moved bool, err er
 	if err == nil && !more {
 		moved, err = l.endErasure(ctx, e)
 	}
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return "", false, nil
-	case err != nil:
-		return "", false, fmt.Errorf("ledger: erase: %w", err)
+	return e, moved, err
+}
+
+func (e *erasure) scan(row *sql.Row) error {
+	err := row.Scan(&e.game, &e.subject, &e.opaque)
+	if errors.Is(err, sql.ErrNoRows) {
+		return errNoErasure
 	}
-	return e.game, moved, nil
+	return err
+}
+
+// postpone has an erasure wait whose step has failed, and says whether that worked.
+func (l *Ledger) postpone(ctx context.Context, e erasure, why error) bool {
+	if _, err := l.exec(ctx, postponeErasure, e.game, e.subject, eraseRetry.Milliseconds()); err != nil {
+		return false // the database is away, or the server stops
+	}
+	l.log.WarnContext(ctx, "erasure step failed", "game", e.game, "retry_in", eraseRetry.String(), "error", why)
+	return true
 }
 
 // renamePage renames some entries and seats, and says whether there may be more.
@@ -107,7 +142,7 @@ func (l *Ledger) renameSeats(ctx context.Context, tx *sql.Tx, e erasure) (n int,
 func (l *Ledger) renameFirsts(ctx context.Context, tx *sql.Tx, e erasure, id string) error {
 	var text string
 	if err := tx.QueryRowContext(ctx, l.sql(lockMatch), e.game, id).Scan(&text); err != nil {
-		return err
+		return fmt.Errorf("record: %w", err)
 	}
 	var m match.Summary
 	if err := json.Unmarshal([]byte(text), &m); err != nil {

@@ -1,0 +1,57 @@
+package ledger
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"laststand/internal/match"
+	"laststand/internal/trial"
+)
+
+// An erasure whose step fails, as the record of a match is missing, does not stop
+// those that come later. It is logged, and tried again later, also by a clock that
+// has stood far ahead meanwhile.
+func TestABadErasureHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openClock(t, db, time.UTC)
+		var logged bytes.Buffer
+		l.log = slog.New(slog.NewJSONHandler(&logged, nil))
+		addPlayer(t, l.Ledger, jane)
+		addPlayer(t, l.Ledger, "second")
+		buzzer := duel("b", 1, jane, "other")
+		buzzer.Mode, buzzer.Firsts = match.Buzzer, []match.First{{Player: jane}}
+		must(l.Commit(t.Context(), results(buzzer, duel("m", 2, "second", "other"))))(t)
+		for i, id := range []string{jane, "second"} {
+			l.set(t, 1000*int64(i+1))
+			if err := l.Erase(t.Context(), game, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(l.exec(t.Context(), `UPDATE matches SET id = 'gone' WHERE id = 'b'`))(t)
+		if moved := eraseAll(t, l.Ledger); moved != 1 {
+			t.Errorf("%d erasures ended, want that of the second player", moved)
+		}
+		for _, want := range []string{"erasure step failed", `"game":"` + game, `"retry_in":`, "match b"} {
+			if got := logged.String(); strings.Count(got, want) != 1 || strings.Contains(got, jane) {
+				t.Errorf("logged %s, want one %s", got, want)
+			}
+		}
+		l.set(t, 2000+eraseRetry.Milliseconds())
+		if moved := eraseAll(t, l.Ledger); moved != 0 || strings.Count(logged.String(), "erasure step failed") != 2 {
+			t.Errorf("the second try: %d erasures ended, logged %s", moved, logged.String())
+		}
+		l.set(t, 500*dayMS)
+		eraseAll(t, l.Ledger)
+		l.set(t, 3000)
+		must(l.exec(t.Context(), `UPDATE matches SET id = 'b' WHERE id = 'gone'`))(t)
+		if moved := eraseAll(t, l.Ledger); moved != 1 {
+			t.Errorf("%d erasures ended once the record is there", moved)
+		}
+		checkSums(t, l.Ledger)
+	})
+}
