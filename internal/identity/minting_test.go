@@ -39,22 +39,22 @@ func mint(key ed25519.PrivateKey, kid, game, sub string, now time.Time) (string,
 const (
 	shared = "0123456789abcdef0123456789abcdef"
 
-	// recorded is what the JavaScript of docs/TOKENS.md made of k1, shared, demo and
+	// recorded is what the JavaScript of docs/integrate/tokens.md made of k1, shared, demo and
 	// user:4711 at the instant now, by Node 20.
 	recorded = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImsxIn0.eyJzdWIiOiJ1c2VyOjQ3MTEiLCJnYW1lIjoiZGVtbyIsInJvbGUiOiJwbGF5ZXIiLCJpYXQiOjE3OTUyMTIzNDUsImV4cCI6MTc5NTIxNTk0NSwianRpIjoiMjMyMmVkNDgtYThkMy00MjQzLTgzOWUtYzMxZThiMGMxOWVjIiwiYXVkIjoicXVpei5leGFtcGxlIn0.tb9aLodVhFxo0lRRbOwRGmocfn7bCZ6wc36IwDwDnAA"
 )
 
-// example is the block of a language in docs/TOKENS.md.
+// example is the block of a language in docs/integrate/tokens.md.
 func example(t *testing.T, language string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/TOKENS.md")
+	text, err := os.ReadFile("../../docs/integrate/tokens.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, block, found := strings.Cut(string(text), "```"+language+"\n")
 	block, _, closed := strings.Cut(block, "```")
 	if !found || !closed {
-		t.Fatalf("docs/TOKENS.md has no example in %s", language)
+		t.Fatalf("docs/integrate/tokens.md has no example in %s", language)
 	}
 	return block
 }
@@ -97,7 +97,7 @@ func TestDocumentedGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(here), "\n"+example(t, "go")) {
-		t.Error("docs/TOKENS.md has another example in Go than is tried here")
+		t.Error("docs/integrate/tokens.md has another example in Go than is tried here")
 	}
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
