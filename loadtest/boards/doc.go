@@ -1,27 +1,37 @@
-// Package boards measures settlement and leaderboards, on real services that
+// Package boards measures settlement and leaderboards on real services, which
 // each benchmark starts for itself.
 //
-//	go test -run '^$' -bench . -benchtime 1x -timeout 60m ./loadtest/boards             # boards of 1,000,000
+//	go test -run '^$' -bench . -benchtime 1x -timeout 60m ./loadtest/boards    # 1,000,000 entries
 //	go test -run '^$' -bench Roll -benchtime 1x -timeout 3h ./loadtest/boards -entries 10000000
 //	go test -run '^$' -bench Read -benchtime 1x -timeout 3h ./loadtest/boards -entries 10000000 -clients 4,64 -rounds 3
 //	go test -run '^$' -bench Settle -benchtime 1x ./loadtest/boards -rounds 3
 //
-// Settle takes results of duels from the end of their match to visible on all,
-// day and one rolling window: as many as it can, then half as many a second. Its
-// floor writes as many rows in transactions as large to the same database, and the
-// players to as many sorted sets. -cpuprofile is of the node and the benchmark.
-// Roll turns the day of a rolling board, beside the ZUNIONSTORE that the same
-// takes on plain sorted sets: what a client that pings waits at the most. over-5ms
-// are scripts that took longer by the wall clock, idle-over-5ms those of as many of
-// the same length that touch nothing, reading-over-5ms those that only read members
-// at random: the machine has held them up.
-// Read asks a server over HTTP for ranks, pages and neighbourhoods, then for the
-// floors of the same: a command of Redis, a script that finds no more than is needed,
-// by plain go-redis (redis-) and by a bare HTTP server that answers with as many
-// bytes (bare-). -profile keeps profiles of the server, -server names another one, to
-// compare two. What each takes of the processor is printed, by process. Nakama, where
-// -nakama names its binary, answers the same over a board of as many:
+// Current figures are in docs/PERFORMANCE.md, sections "Settlement and
+// leaderboard reads" and "Rolling boards".
 //
-//	go mod download -json github.com/heroiclabs/nakama/v3@v3.40.0    # says where it lies: copy that folder, then there
+// Settle measures the time from the end of a duel until its result is visible on
+// all, day and one rolling window. It first offers as many results as possible,
+// then half of that rate. Its floor writes as many rows to the same database in
+// transactions of the same size, and the players to as many sorted sets.
+// The flag -cpuprofile covers the node and the benchmark.
+//
+// Roll ends the day of a rolling leaderboard, beside the ZUNIONSTORE that plain
+// sorted sets need. It reports the longest wait of a client that sends PING.
+// The metric over-5ms counts scripts that took longer than 5 ms of real time. As
+// many scripts of the same length do nothing (idle-over-5ms) or only read random
+// members (reading-over-5ms). Both show how often the machine itself was late.
+//
+// Read asks a server over HTTP for ranks, pages and neighbours. Then it runs two
+// floors. The first (redis-) is a Redis command, or a script that finds no more
+// than needed, called by plain go-redis. The second (bare-) is a plain HTTP server
+// that answers with as many bytes. Read prints the processor time of each process.
+// The flag -profile writes profiles of the server; -server names another binary,
+// to compare two.
+//
+// Nakama answers the same requests on a leaderboard of the same size, if -nakama
+// names its binary. To build it, run the first command, copy the folder that it
+// prints, and run the second command there:
+//
+//	go mod download -json github.com/heroiclabs/nakama/v3@v3.40.0
 //	go build -o /tmp/nakama .
 package boards

@@ -1,23 +1,26 @@
-// Package timers measures the timing wheel of internal/timer beside
-// time.AfterFunc, a heap with one goroutine (the JDK Timer's way), and the
-// library's wheel as it comes:
+// Package timers measures the timing wheel of internal/timer. It runs beside
+// time.AfterFunc, a heap with one goroutine (as the JDK Timer does), and the
+// unchanged wheel of the library.
 //
 //	go test -run '^$' -bench Pending -timeout 30m ./loadtest/timers    # 3 to 4 minutes
-//	go test -run '^$' -bench Churn -timeout 30m ./loadtest/timers      # the same
+//	go test -run '^$' -bench Churn -timeout 30m ./loadtest/timers      # 3 to 4 minutes
 //	go test -run '^$' -bench . -timeout 60m ./loadtest/timers -args -pending 100000,500000,1000000
 //
-// Each run is a process of its own; the kinds take turns, -runs times, and
-// medians are printed, but for the earliest and the latest call of all runs.
+// Current figures are in docs/PERFORMANCE.md, section "Timers".
 //
-//   - Pending: -pending timers are added at once, due after -from to -to, and all
-//     are called.
-//   - Churn: the same, and beside them for -churn two goroutines add -adds timers
-//     a second, due after 2 to 5 s, and stop nine of ten of them half a second later.
+// Each run is a separate process. The kinds take turns, -runs times. The
+// benchmark prints medians, but the earliest and the latest call are of all runs.
 //
-// Bytes are of the live heap after a collection, and of the process (RSS), for
-// each of the timers that are pending at once, their functions' 16 bytes
-// included, who holds on to them not. CPU is the process's in all, with what it
-// takes to make the load, but without that collection. Lateness is from the
-// deadline, reckoned before the timer was added, to the call. The wheel fails
-// the benchmark when it calls a function early, or never.
+//   - Pending: the benchmark adds -pending timers at once. They are due after -from
+//     to -to, and all run.
+//   - Churn: as Pending. For the time -churn, two goroutines also add -adds timers
+//     per second that are due after 2 to 5 s. They stop nine of ten of these timers
+//     half a second later.
+//
+// Bytes are those of the live heap after a collection, and of the process (RSS),
+// divided by the highest number of pending timers. They include the 16 bytes of
+// each function, but not the variables of the caller. CPU is that of the whole
+// process. It includes the work of making the load, but not that collection.
+// Lateness is the time from the deadline, computed before the timer was added, to
+// the call. The benchmark fails if the wheel calls a function early, or never.
 package timers
