@@ -14,7 +14,7 @@ import (
 
 // commands are all that the command line knows.
 var commands = [][]string{
-	{}, {"serve"}, {"bank"}, {"bank", "import"}, {"bank", "check"}, {"bank", "export"}, {"token"}, {"config"},
+	{}, {"serve"}, {"bank"}, {"bank", "import"}, {"bank", "check"}, {"bank", "export"}, {"token"}, {"config"}, {"version"},
 	{"bars"}, {"bars", "list"}, {"bars", "ban"}, {"bars", "revoke"}, {"bars", "lift"}, {"players"}, {"players", "erase"}, {"days"}, {"days", "confirm"}, {"keys"}, {"keys", "list"}, {"keys", "rotate"}, {"keys", "retire"},
 	{"boards"}, {"boards", "verify"}, {"boards", "rebuild"}, {"boards", "disqualify"},
 	{"tasks"}, {"tasks", "list"}, {"tasks", "lines"}, {"tasks", "show"}, {"tasks", "edit"}, {"tasks", "requeue"}, {"tasks", "discard"},
@@ -52,6 +52,7 @@ func TestWrongCommandLines(t *testing.T) {
 		"token --role king --sub x":              "`server token --help`",
 		"token --role admin --sub x --ttl soon":  "`server token --help`",
 		"config now":                             "`server config --help`",
+		"version now":                            "`server version --help`",
 		"boards":                                 "`server boards --help`",
 		"boards verify":                          "`server boards verify --help`",
 		"boards disqualify --game demo --match m": "`server boards disqualify --help`",

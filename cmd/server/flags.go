@@ -34,6 +34,7 @@ type cli struct {
 	Players    playersCmd  `cmd:"" help:"Erase players."`
 	Days       daysCmd     `cmd:"" help:"Confirm a jump of the database's clock."`
 	ShowConfig configCmd   `cmd:"" name:"config" help:"Print the configuration in force, secrets masked."`
+	Version    versionCmd  `cmd:"" help:"Print the version of the server."`
 }
 
 // console is where a command writes to.

@@ -91,6 +91,7 @@ const pingEvery = 25 * time.Second
 func open(ctx context.Context, c config, log *slog.Logger) (*node, error) {
 	n := &node{id: "n_" + ulid.Make().String(), config: c, log: log, registry: prometheus.NewRegistry(), wheel: timer.New(timer.Config{}), clients: newClients()}
 	n.registry.MustRegister(collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(aliveMetric)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registerBuildInfo(n.registry, currentBuild())
 	showTimers(n.registry, n.wheel)
 	n.waking = newWaking(&n.bell, n.registry)
 	err := n.openCertificate()

@@ -215,7 +215,7 @@ func (n *node) wireEdges() {
 			"inbox":    n.inbox.Ready,
 			"redis":    func(ctx context.Context) error { return n.redis.Client.Ping(ctx).Err() },
 		},
-		Draining: n.draining.Load, Down: unavailable, Limits: entrances, Address: n.proxies.Client, Secure: n.proxies.Secure, Pressure: n.pressure, Standing: n.standing,
+		Draining: n.draining.Load, Down: unavailable, Limits: entrances, Address: n.proxies.Client, Secure: n.proxies.Secure, Pressure: n.pressure, Standing: n.standing, Version: version,
 	}))
 	n.players.RegisterOnShutdown(front.Close)
 	n.operators = n.server("operations", ops.New(n.operations()))

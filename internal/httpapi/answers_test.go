@@ -48,7 +48,7 @@ func TestAnswers(t *testing.T) {
 		{"standing of a team", get(demo + "/leaderboards/7d/p_1?kind=team"), 200, `"nickname":"Team p_1","value":41000`},
 		{"standing", get(demo + "/leaderboards/all/p_1"), 200, `"total":3,"percentile":66.6,"to_next":12.5}`},
 		{"standing explained", get(demo + "/leaderboards/all/p_1?explain=1"), 200, `"tie":{"shared_by":2,"place":1,"position":17}`},
-		{"health", get("/healthz"), 200, `{"status":"ok","checks":{}}`},
+		{"health", get("/healthz"), 200, `{"status":"ok","checks":{},"version":"0.1.0"}`},
 		{"readiness", get("/readyz"), 200, `{"status":"ready","checks":{}}`},
 		{"openapi", get("/openapi.yaml"), 200, "openapi: 3.1.0"},
 		{"asyncapi", get("/asyncapi.yaml"), 200, "asyncapi: 3.0.0"},

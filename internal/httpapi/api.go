@@ -127,6 +127,7 @@ type Config struct {
 	Pressure  Pressure                               // nil: the node is never hard-pressed
 	Secure    func(*http.Request) bool               // whether a client's own connection is TLS; nil: as the request's is
 	Standing  *Standing                              // ends polls of who is barred; nil: they last
+	Version   string                                 // of the server, shown by /healthz; "": /healthz shows none
 }
 
 type api struct {

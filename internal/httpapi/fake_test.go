@@ -317,6 +317,7 @@ func configOf(w *world) Config {
 		Websocket: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSwitchingProtocols) }),
 		Page:      http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("page " + r.URL.Path)) }),
 		Down:      func(err error) bool { return errors.Is(err, errStore) },
+		Version:   "0.1.0",
 	}
 }
 

@@ -12,12 +12,13 @@ import (
 const checkWithin = 2 * time.Second
 
 type health struct {
-	Status string            `json:"status"`
-	Checks map[string]string `json:"checks"`
+	Status  string            `json:"status"`
+	Checks  map[string]string `json:"checks"`
+	Version string            `json:"version,omitempty"` // of the server; only in the answer of /healthz
 }
 
 func (a *api) getHealth(w http.ResponseWriter, _ *request) error {
-	return answer(w, http.StatusOK, health{"ok", map[string]string{}})
+	return answer(w, http.StatusOK, health{Status: "ok", Checks: map[string]string{}, Version: a.Version})
 }
 
 // getReadiness runs all checks at once, and once for all who ask meanwhile: who
@@ -27,7 +28,7 @@ func (a *api) getReadiness(w http.ResponseWriter, r *request) error {
 	outcomes, _, _ := a.checking.Do("", func() (any, error) {
 		return a.check(context.WithoutCancel(r.Context())), nil
 	})
-	h := health{"ready", outcomes.(map[string]string)}
+	h := health{Status: "ready", Checks: outcomes.(map[string]string)}
 	for _, outcome := range h.Checks {
 		if outcome != "ok" {
 			h.Status = "unavailable"

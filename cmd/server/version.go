@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// version is the newest release in CHANGELOG.md. A release build can set another
+// one: go build -ldflags '-X main.version=0.1.1' ./cmd/server.
+var version = "0.1.0"
+
+// build says which source the program was built from.
+type build struct {
+	version   string
+	goVersion string
+	revision  string // the commit, with "-modified" if the files differed from it; "unknown" outside a checkout
+}
+
+// currentBuild describes the running program.
+func currentBuild() build {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = new(debug.BuildInfo)
+	}
+	return build{version: version, goVersion: runtime.Version(), revision: revisionOf(info)}
+}
+
+func revisionOf(info *debug.BuildInfo) string {
+	revision, suffix := "unknown", ""
+	for _, setting := range info.Settings {
+		switch {
+		case setting.Key == "vcs.revision":
+			revision = setting.Value
+		case setting.Key == "vcs.modified" && setting.Value == "true":
+			suffix = "-modified"
+		}
+	}
+	return revision + suffix
+}
+
+// registerBuildInfo adds laststand_build_info, a gauge that is always 1 and whose
+// labels describe the program.
+func registerBuildInfo(registry prometheus.Registerer, b build) {
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name:        "laststand_build_info",
+		Help:        "Always 1. The labels are the version, the Go version and the commit of the server.",
+		ConstLabels: prometheus.Labels{"version": b.version, "go_version": b.goVersion, "revision": b.revision},
+	}, func() float64 { return 1 }))
+}
+
+type versionCmd struct{}
+
+// Help implements kong's help provider.
+func (*versionCmd) Help() string { return "Example: server version" }
+
+// Run prints the build on one line.
+func (*versionCmd) Run(to console) error {
+	b := currentBuild()
+	_, err := fmt.Fprintf(to.out, "laststand %s (%s, revision %s)\n", b.version, b.goVersion, b.revision)
+	return err
+}
