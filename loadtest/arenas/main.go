@@ -1,29 +1,30 @@
-// Command arenas measures answers of many: players in arenas answer as soon as
-// they are asked, on a server with a redis-server beside it.
+// Command arenas measures answers and first right answers in arenas. It starts a
+// server and a redis-server. docs/PERFORMANCE.md has the current figures.
 //
-//	go run ./loadtest/arenas                    # 3 runs of each, medians
+//	go run ./loadtest/arenas                    # 3 runs of each kind, medians
 //	go run ./loadtest/arenas -players 100 -questions 20 -runs 1
-//
-// answers: survival, where everybody is wrong, so that each question is void
-// and all play on: answers/s that are accepted, and from answer to `answered`.
-// firsts: buzzer, where everybody is right at once: answers/s that are decided,
-// of which one a question is the first; beside it, in the same run, what the
-// deciding alone takes on the same Redis: the plain WATCH, GET, MULTI, DECR,
-// EXEC of every answer, and one script that does it, from as many goroutines.
-//
-// floor: the frames of answers without a game, which a bare server says that has
-// every answer accepted by a minimal script: what sockets and Redis take.
-//
 //	go run ./loadtest/arenas -kinds answers,floor -rate 4000   # spread over time
-//	go run ./loadtest/arenas -kinds answers -find              # the most with p99 < 20 ms
+//	go run ./loadtest/arenas -kinds answers -find              # the highest rate with p99 < 20 ms
 //
-// With a rate players answer at random instants after the question, so many in
-// all a second that this is what they come to where everything else takes no
-// time: the rate that is printed is a little lower.
+// The kinds are:
 //
-// Round trips are reads that Redis did from its connections, by INFO. Idle, in soft
-// interrupts and stolen by the host is of all cores since the first reply
-// (/proc/stat). It needs redis-server. Load goes to loopback only.
+//   - answers: survival. All players answer at once and all are wrong, so each
+//     question is void and all play on. It reports accepted answers/s, and the time
+//     from the answer to `answered`.
+//   - floor: the same frames without a game. A bare server accepts each answer by a
+//     minimal script. This is the cost of sockets and Redis.
+//   - firsts: buzzer. All players are right at once; one answer per question is the
+//     first. It reports decided answers/s.
+//   - plain WATCH, one script: the decision alone on the same Redis, by as many
+//     goroutines. The first does WATCH, GET, MULTI, DECR and EXEC for each answer.
+//
+// With -rate, players answer at random instants after the question. Their number is
+// such that the rate is reached if everything else takes no time. Therefore the
+// printed rate is a little lower.
+//
+// Round trips are the reads that Redis did from its connections, from INFO. The
+// columns idle, soft interrupts and stolen are those of all cores since the first
+// reply, from /proc/stat. The program needs redis-server and uses loopback only.
 package main
 
 import (

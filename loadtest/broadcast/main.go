@@ -1,15 +1,18 @@
-// Command broadcast measures how long a push takes to reach everybody in an
-// arena, beside the floor: a server that does nothing but write the same bytes
-// to as many sockets. The watchers are in processes of their own.
+// Command broadcast measures how long a push takes to reach every watcher of an
+// arena. Its floor is a server that only writes the same bytes to as many sockets.
+// docs/PERFORMANCE.md has the current figures.
 //
 //	go run ./loadtest/broadcast                 # 10,000 watchers, 3 runs of each, medians
 //	go run ./loadtest/broadcast -watchers 2000 -pushes 10 -runs 1
-//	go run ./loadtest/broadcast -runs 1 -profile /tmp/broadcast    # and go tool pprof /tmp/broadcast.profile
+//	go run ./loadtest/broadcast -runs 1 -profile /tmp/broadcast    # then go tool pprof /tmp/broadcast.profile
 //
-// A push's time runs from the instant at which the server says that it opened
-// the question (the floor: at which it begins to write) until the last watcher
-// has read it. Server µs are the processor time of whoever pushes, for each frame
-// that a watcher got; an arena also pushes that a question is closed. It needs redis-server. Load goes to loopback only.
+// The time of a push starts when the server opens the question. On the floor it
+// starts with the first write. It ends when the last watcher has read the push.
+// Server µs are the processor time of the server for each frame that a watcher
+// received. An arena also pushes that a question is closed.
+//
+// The watchers run in separate processes. The program needs redis-server and uses
+// loopback only.
 package main
 
 import (

@@ -1,23 +1,23 @@
-// Command chaos shows that many nodes lose nothing: players play duels and
-// arenas over several nodes without a pause, and nodes are killed, stalled and
-// drained the while. All that the players see, and all that is kept in the end,
-// is held against the wire contract.
+// Command chaos shows that many nodes lose nothing. Players play duels and arenas
+// over several nodes without pauses. At the same time the program kills, stalls and
+// drains nodes. It checks everything that the players see, and everything that is
+// stored at the end, against the wire contract.
 //
 //	go run ./loadtest/chaos                     # 3 nodes, 300 players, 60 s
 //	go run ./loadtest/chaos -nodes 5 -players 800 -for 5m -kills 30 -seed 7
 //	go run ./loadtest/chaos -for 10m -arenas 80 -kills 50 -stalls 40 -drains 20
 //	go run ./loadtest/chaos -redis redis://127.0.0.1:7001,127.0.0.1:7002 -database postgres://…
 //
-// Faults and arenas are counts of the whole run: a longer one needs more of them.
-// A seed gives the same faults again, but not the same timing. On a busy machine
-// questions open late: -slack says how much later than the contract is borne. The
-// report says how late questions reached players, and what of that is due to this
-// program's own faults.
+// The numbers of faults and arenas are those of the whole run: a longer run needs
+// more of them. A seed repeats the faults, but not the timing. On a busy machine
+// questions open late; -slack allows them to be that much later than the contract
+// says. The report says how late questions reached players, and which part of that
+// delay this program's own faults caused.
 //
-// Without -redis it starts a cluster of three masters, without -database a
-// PostgreSQL, which have to be installed. It ends with 1 if anything was untrue
-// or later than the contract allows, and then keeps the logs of the nodes. All
-// that it starts listens on loopback and ends with it.
+// Without -redis the program starts a cluster of three masters, and without
+// -database a PostgreSQL. Both must be installed. If anything was wrong, or later than
+// the contract allows, the program exits with status 1 and keeps the logs of the
+// nodes. Everything that it starts listens on loopback and ends with it.
 package main
 
 import (

@@ -1,18 +1,23 @@
-// Command connections measures what a websocket costs a server at rest and at
-// play, how a storm of connects is borne, and how soon everybody is back whose
-// node has died, beside plain loops on the same library.
+// Command connections measures the cost of a websocket at rest and during a match,
+// a storm of new connections, and the time until all players of a dead node are
+// back. Plain loops on the same library run beside it. docs/PERFORMANCE.md has the
+// current figures.
 //
-//	go run ./loadtest/connections                   # all of it, some 2 minutes
+//	go run ./loadtest/connections                   # everything, about 2 minutes
 //	go run ./loadtest/connections -idle 15000 -storm 10000 -within 3s
 //	go run ./loadtest/connections -sites -parts idle,play
 //	go run ./loadtest/connections -parts play,kill -playing 4000 -json figures.json
 //
-// The parts are idle (a row for each kind of server, with the storm after it), play
-// and kill. Servers and clients are in processes of their own, clients on loopback
-// addresses of their own; a process may open some 20,000 files, which bounds -idle.
-// Bytes are what a process has grown by, divided by the connections, once garbage
-// was collected and the resident memory has come to rest. It needs redis-server. It ends
-// with an error where a connection was lost or a player not led back.
+// The parts are idle, play and kill. The part idle has a row for each kind of server,
+// and then the storm.
+//
+// Servers and clients are separate processes; clients use their own loopback
+// addresses. A process can open about 20,000 files, and this bounds -idle. Bytes are
+// the growth of a process, divided by its connections. The program measures them
+// after garbage collection, when the resident memory no longer changes.
+//
+// The program needs redis-server. It exits with an error if a connection was lost or
+// a player did not come back.
 package main
 
 import (

@@ -1,14 +1,14 @@
-// Command duels measures answers: pairs of players play duels without a pause,
-// or at a pace, against a server that it starts by itself, once embedded and
-// once on a redis-server beside it.
+// Command duels measures answers of duels. Pairs of players play without pauses, or
+// at a pace. The program starts an embedded server, then one on redis-server.
+// docs/PERFORMANCE.md has the current figures.
 //
 //	go run ./loadtest/duels                     # both, 3 runs each, medians
 //	go run ./loadtest/duels -pairs 100 -seconds 10 -runs 1
-//	go run ./loadtest/duels -url http://127.0.0.1:8080   # a server that runs already
+//	go run ./loadtest/duels -url http://127.0.0.1:8080   # a server that is already running
 //
-// It prints answers/s and the time from answer to `answered` as seen by the
-// client, with the machine. It ends with an error if a number of a match is
-// missing or an answer is refused. Load goes to loopback only.
+// It prints answers/s, and the time from the answer to `answered` as the client sees
+// it. It exits with an error if a push number of a match is missing or an answer is
+// refused. It uses loopback only.
 package main
 
 import (

@@ -1,21 +1,26 @@
-// Command hostile lets hostile clients at a server: floods, slow readers and
-// writers, half-open connections, malformed everything, forged tokens, guessed
-// codes, bots that cheat. Honest players play, read and come anew the while.
+// Command hostile sends hostile clients to a server: floods, slow readers and
+// writers, half-open connections, malformed input, forged tokens, guessed codes, bots
+// that cheat. At the same time honest players play, read and reconnect.
+// docs/PERFORMANCE.md has the current figures.
 //
-//	go run ./loadtest/hostile                          # on a redis-server and SQLite, default limits
-//	go run ./loadtest/hostile -database postgres://…   # its PostgreSQL, empty
+//	go run ./loadtest/hostile                          # redis-server and SQLite, default limits
+//	go run ./loadtest/hostile -database postgres://…   # an empty PostgreSQL
 //	go run ./loadtest/hostile -kinds tokens,bots -each 20s -json report.json
 //
-// It starts the server, a redis-server beside it, and the attackers as processes
-// of their own. All of it is on loopback and ends by itself. The attackers share
-// the machine with what they attack: they are bounded by -rate and -sockets, and
-// run when nobody else does, so that what is measured is the server and not a lack of processors.
+// The program starts the server, a redis-server, and the attackers as separate
+// processes. All use loopback and end with the program. The attackers share the
+// machine with the server: -rate and -sockets bound them, and they run at idle
+// priority. So the figures show the server and not a lack of processors.
 //
-// It ends with 1 if an honest player was closed, or was given a wrong reply or
-// none, or waited over twice as long as in the calm; if a forged token, an early
-// or a second answer was taken, or a code found; if an answer was 5xx and not a
-// deliberate 503; if the server panicked, grew beyond -most-mb, did not come back
-// to what it was, or did not count a refusal.
+// The program exits with status 1 in these cases:
+//
+//   - An honest player was closed, got a wrong reply or no reply, or waited more than
+//     twice as long as without attackers.
+//   - The server accepted a forged token, an early answer or a second answer, or an
+//     attacker found a code.
+//   - A reply was 5xx, except a deliberate 503.
+//   - The server panicked, grew beyond -most-mb, did not recover, or did not count a
+//     refusal.
 package main
 
 import (

@@ -1,15 +1,15 @@
-// Command k6 runs the scripts of this folder with k6, against a server that it
-// starts by itself. README.md names the scripts and what they are told.
+// Command k6 runs the k6 scripts of this folder against a server that it starts.
+// README.md lists the scripts and their settings.
 //
 //	go install go.k6.io/k6@v1.8.1                        # once
 //	go run ./loadtest/k6 short                           # as CI does
 //	go run ./loadtest/k6 soak VUS=20 DURATION=20m
 //	go run ./loadtest/k6 -game '{duel: {reveal_ms: 200}}' duel VUS=50
 //
-// It ends with an error if the server told anything untrue, or was slower than
-// the script allows. The short one also demands that each truth was looked at,
-// and then lies to k6 in the server's place, in every way that a truth forbids:
-// each lie must be found. Load goes to loopback only.
+// It exits with an error if the server broke a rule, or was slower than the script
+// allows. The script short also demands that k6 checked every rule. Then it runs
+// again through a proxy that breaks each rule: k6 must find every breach. All load
+// goes to loopback.
 package main
 
 import (

@@ -1,7 +1,6 @@
-// Package player is a player that a program plays: it gets a guest's token,
-// connects, joins duels and arenas, and answers; a Roamer keeps on doing so
-// while servers come and go. It shares the wire contract with the server and
-// nothing else.
+// Package player is a simulated player for load programs. It gets the token of a
+// guest, connects, joins duels and arenas, and answers. A Roamer does the same while
+// servers stop and start. The package shares only the wire contract with the server.
 package player
 
 import (

@@ -1,26 +1,26 @@
-// Command scale measures what an answer costs as nodes are added: players of
-// arenas, and then of duels, are spread over 1, 2 and 4 nodes, on one Redis and
-// then on a cluster of three masters.
+// Command scale measures the cost of an answer as nodes are added. Players of arenas,
+// and then of duels, are spread over 1, 2 and 4 nodes, on one Redis and then on a
+// cluster of three masters. docs/PERFORMANCE.md has the current figures.
 //
-//	go run ./loadtest/scale                                       # some 9 minutes
+//	go run ./loadtest/scale                                       # about 9 minutes
 //	go run ./loadtest/scale -nodes 1,4 -stores cluster -kinds duels -json scale.json
 //
-// Each time all is started anew: Redis, a PostgreSQL, nodes; what these do at rest
-// is measured, then the same players answer at a rate that is the same for all, and
-// then as fast as they can. It prints answers/s, from answer to `answered`, and what
-// was busy; and for each answer what nodes, Redis, PostgreSQL and clients took of a
-// core, reads, commands and bytes of Redis, and messages between nodes.
+// For each row the program starts everything anew: Redis, PostgreSQL and nodes. It
+// measures their work at rest. Then the players answer at the same rate in every row,
+// and then as fast as they can. The program prints answers/s, the time from the
+// answer to `answered`, and how busy the machine was. For each answer it prints the
+// processor time of nodes, Redis, PostgreSQL and clients, the reads, commands and
+// bytes of Redis, and the messages between nodes.
 //
-// All share this machine, so more nodes do not make more answers here: what can be
-// seen is whether an answer costs more of them. What is done at rest is part of what
-// an answer costs.
+// All processes share this machine, so more nodes do not give more answers. The
+// figures show whether an answer costs more. The work at rest is part of that cost.
 //
-// A rate is what players come to where everything but their thinking takes no time:
-// what is printed is lower. Arenas are survival where everybody is wrong, so that all
-// play on; all are seated over all nodes. Duels are paired over all nodes, and are
-// rated and settled: what that costs is part of their answers.
+// A rate is what players reach if only their thinking takes time; the printed rate is
+// lower. Arenas play survival and every answer is wrong, so that all play on; the
+// players of each arena are on all nodes. Duels are paired over all nodes, rated and
+// settled, and their answers include that cost.
 //
-// It needs redis-server and PostgreSQL. Load goes to loopback only.
+// The program needs redis-server and PostgreSQL and uses loopback only.
 package main
 
 import (

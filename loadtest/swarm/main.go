@@ -1,26 +1,31 @@
-// Command swarm has players really play on many nodes, in any mix and from many
-// processes, and holds all that they are told, and all that is kept in the end,
-// against the wire contract while it loads.
+// Command swarm plays on many nodes with many players, in any mix and from many
+// processes. While it loads the nodes, it checks everything that the players receive,
+// and everything that is stored at the end, against the wire contract.
 //
-//	go run ./loadtest/swarm                                     # 1,950 connections, of which 400 play
+//	go run ./loadtest/swarm                                     # 1,950 connections, 400 of them play
 //	go run ./loadtest/swarm -idle 80000 -duels 6000 -buzzer 7000 -survival 7000 -rate 300 -questions 3 -ramp 300 -for 1m -html swarm.html
-//	go run ./loadtest/swarm -spike                              # three times what is sustainable
-//	go run ./loadtest/swarm -soak 20m -html soak.html           # do memory and goroutines stay?
-//	go run ./loadtest/swarm -attach http://127.0.0.1:8080       # a server that runs, with guests that it makes
+//	go run ./loadtest/swarm -spike                              # three times the sustainable load
+//	go run ./loadtest/swarm -soak 20m -html soak.html           # memory and goroutines must not grow
+//	go run ./loadtest/swarm -attach http://127.0.0.1:8080       # a running server, with guests
 //
-// It builds the server, starts a redis-server, a PostgreSQL where there are several
-// nodes or -database asks for it, as many nodes and processes of players as the
-// files need that a process may open, and players from many addresses of loopback.
-// All of it ends with this program, however that ends.
+// The program builds the server and starts a redis-server. It starts a PostgreSQL if
+// there are several nodes or -database asks for it. It starts as many nodes and player
+// processes as the limit of open files needs. Players use many loopback addresses.
+// Everything ends with this program, however it ends.
 //
-// It ends with 1 on any untruth: a push that is missing, doubled, or not the same to
-// all in a match; a second answer that is accepted; points, sums or standings that
-// are not what the rules make of the answers; a buzzer question with another first
-// than one, or than who was told so; a board or a profile that is not the sum of the
-// matches; behaviours that were offered and are neither sent nor dropped, queued or
-// in flight. A spike fails too if nobody is turned away, if it is done without a
-// clear code, if the p99 of those admitted is over twice what it was before (and over
-// -slack), or if that lasts for over 10 s; a soak if anything grows.
+// The program exits with status 1 in these cases:
+//
+//   - A push is missing, doubled, or not the same for all players of a match.
+//   - A second answer is accepted.
+//   - Points, sums or standings do not follow from the answers by the rules.
+//   - A buzzer question has no first right answer or several, or the first player is not
+//     the one that was announced.
+//   - A leaderboard or a profile is not the sum of the matches.
+//   - A behaviour was offered but is not sent, dropped, queued or in flight.
+//   - In a spike: no client was turned away, a refusal had no clear code, the p99 of
+//     admitted players was over twice the earlier p99 and over -slack, or that lasted for
+//     over 10 s.
+//   - In a soak: memory or goroutines grow.
 package main
 
 import (
