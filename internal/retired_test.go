@@ -1,0 +1,202 @@
+package internal_test
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// retiredList has the words that names must not have.
+const retiredList = "testdata/retired_words.txt"
+
+// A retired word names something for which the project has another word now.
+type retired struct {
+	words     []string // with its other forms; words of two or three parts have underscores
+	instead   string
+	isRefused bool // else it is pending: the code still has it
+}
+
+// foreignScripts are scripts of other projects.
+var foreignScripts = []string{"web/static/preact.js"}
+
+// TestNoRetiredWords fails for refused words only. It logs (go test -v) where
+// pending words are left, and which of them can be refused.
+func TestNoRetiredWords(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile(retiredList)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := parseRetired(string(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	places, err := retiredPlaces(os.DirFS(".."), list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range list {
+		var found []string
+		for _, word := range entry.words {
+			found = append(found, places[word]...)
+		}
+		switch {
+		case entry.isRefused:
+			for _, place := range found {
+				t.Errorf("%s has the retired word %q; use %s", place, entry.words[0], entry.instead)
+			}
+		case len(found) == 0:
+			t.Logf("%q occurs nowhere: mark it refused in internal/%s", entry.words, retiredList)
+		default:
+			t.Logf("%q occurs %d times, as in %s; use %s", entry.words, len(found), found[0], entry.instead)
+		}
+	}
+}
+
+// parseRetired reads lines "refused|pending: word form form = replacement". Empty
+// lines and lines that begin with # are comments.
+func parseRetired(content string) (list []retired, err error) {
+	listed := map[string]bool{}
+	for line := range strings.Lines(content) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		state, rest, _ := strings.Cut(line, ":")
+		forms, instead, _ := strings.Cut(rest, "=")
+		words, instead := strings.Fields(forms), strings.TrimSpace(instead)
+		if state != "refused" && state != "pending" || len(words) == 0 || instead == "" {
+			return nil, fmt.Errorf("line %q is not of the form \"refused: word form = replacement\"", line)
+		}
+		for _, word := range words {
+			if listed[word] {
+				return nil, fmt.Errorf("the word %q is listed twice", word)
+			}
+			listed[word] = true
+		}
+		list = append(list, retired{words, instead, state == "refused"})
+	}
+	return list, nil
+}
+
+// retiredPlaces returns where each word of the list occurs in names.
+func retiredPlaces(tree fs.FS, list []retired) (map[string][]string, error) {
+	places := map[string][]string{}
+	for _, entry := range list {
+		for _, word := range entry.words {
+			places[word] = nil
+		}
+	}
+	err := fs.WalkDir(tree, ".", func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && file != "." && foreign(entry.Name()):
+			return fs.SkipDir
+		case entry.IsDir(), slices.Contains(foreignScripts, file):
+			return nil
+		}
+		names, err := namesIn(tree, file)
+		for _, n := range names {
+			for _, word := range phrasesOf(n.name) {
+				if found, ok := places[word]; ok {
+					places[word] = append(found, n.place+" "+n.name)
+				}
+			}
+		}
+		return err
+	})
+	maps.DeleteFunc(places, func(_ string, found []string) bool { return len(found) == 0 })
+	return places, err
+}
+
+// phrasesOf are the words of a name, and each two and three of them in a row.
+func phrasesOf(name string) []string {
+	words := wordsOf(name)
+	phrases := slices.Clone(words)
+	for i := range words {
+		for _, end := range []int{i + 2, i + 3} {
+			if end <= len(words) {
+				phrases = append(phrases, strings.Join(words[i:end], "_"))
+			}
+		}
+	}
+	return phrases
+}
+
+// Every kind of name is searched.
+func TestRetiredWordsAreFound(t *testing.T) {
+	t.Parallel()
+	list, err := parseRetired("refused: lull lulls idle_for_long = idleTick\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, planted := range map[string]struct{ file, text string }{
+		"file name":         {"internal/ws/lull.go", "package ws\n"},
+		"file name in two":  {"internal/ws/idle_lull_test.go", "package ws\n"},
+		"folder":            {"internal/lull/a.go", "package p\n"},
+		"document":          {"docs/lull.md", ""},
+		"package":           {"a.go", "package lull\n"},
+		"import name":       {"a.go", "package p\nimport lull \"time\"\n"},
+		"type":              {"a.go", "package p\ntype lullTimer int\n"},
+		"field":             {"a.go", "package p\ntype a struct{ lastLull int }\n"},
+		"method":            {"a.go", "package p\nfunc (b a) Lull() {}\n"},
+		"interface":         {"a.go", "package p\ntype a interface{ Lull() }\n"},
+		"receiver":          {"a.go", "package p\nfunc (lull a) b() {}\n"},
+		"parameter":         {"a.go", "package p\nfunc a(lull int) {}\n"},
+		"result":            {"a.go", "package p\nfunc a() (lull int) { return 1 }\n"},
+		"constant":          {"a.go", "package p\nconst maxLULLTime = 1\n"},
+		"variable":          {"a.go", "package p\nfunc a() { lulls := 1; _ = lulls }\n"},
+		"variable of range": {"a.go", "package p\nfunc a() { for lull := range 3 { _ = 1 } }\n"},
+		"label":             {"a.go", "package p\nfunc a() { lull: for { } }\n"},
+		"test fixture":      {"a_test.go", "package p\nvar lull = 1\n"},
+		"metric":            {"a.go", "package p\nvar a = \"laststand_ws_lulls_total\"\n"},
+		"path":              {"a.go", "package p\nvar a = \"/admin/v1/{game}/lulls\"\n"},
+		"config key":        {"a.go", "package p\ntype a struct { B int `yaml:\"lull_ms\"` }\n"},
+		"command":           {"a.go", "package p\ntype a struct { B int `cmd:\"\" name:\"lull\"` }\n"},
+		"local of Lua":      {"a.lua", "local lull = 1\n"},
+		"function of Lua":   {"a.lua", "local function startLull(a) end\n"},
+		"key of Lua":        {"a.lua", "redis.call('HSET', KEYS[1], 'lull', 1)\n"},
+		"column of SQL":     {"a.sql", "CREATE TABLE a (lull_ms INTEGER)\n"},
+		"words in a row":    {"a.go", "package p\nvar isIdleForLong = 1\n"},
+		"JavaScript":        {"web/static/a.js", "// no\nexport const lullTime = `text`\n"},
+	} {
+		places, err := retiredPlaces(fstest.MapFS{planted.file: {Data: []byte(planted.text)}}, list)
+		if err != nil || len(places) != 1 {
+			t.Errorf("%s: found %q, %v; want one word", kind, places, err)
+		}
+	}
+}
+
+func TestRetiredWordsAreOnlyNames(t *testing.T) {
+	t.Parallel()
+	list, err := parseRetired("refused: lull = idleTick\npending: bed beds = idleSlot\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := fstest.MapFS{
+		"a.go":            {Data: []byte("package p\n// lull\nvar embedded, text = lib.Lull, \"a lull in the game\"\n")},
+		"a_test.go":       {Data: []byte("package p\nvar a = \"lull\"\n")},
+		"a.lua":           {Data: []byte("-- lull\nlocal idle = 1 -- lull\n")},
+		"web/static/a.js": {Data: []byte("/* lull\n lull */ const a = 'lull', b = \"lull\" // lull\n")},
+		"testdata/lull":   {},
+	}
+	places, err := retiredPlaces(tree, list)
+	if err != nil || len(places) > 0 {
+		t.Errorf("found %q, %v; want nothing", places, err)
+	}
+}
+
+func TestRetiredListIsChecked(t *testing.T) {
+	t.Parallel()
+	for _, content := range []string{"lull = idleTick", "refused: lull", "refused: lull =", "retired: lull = a", "refused: a b = c\npending: b = d"} {
+		if list, err := parseRetired(content); err == nil {
+			t.Errorf("%q is read as %v, want an error", content, list)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package internal_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// A placed name is an identifier, a key or a file name, and where it stands.
+type placed struct{ name, place string }
+
+// namesIn returns the names that we chose in a file: those that Go code declares,
+// the keys, metrics, paths and commands in its strings, the names in Lua, SQL and
+// JavaScript, and the file's own name with its folders.
+func namesIn(tree fs.FS, file string) ([]placed, error) {
+	names := []placed{{strings.TrimSuffix(file, path.Ext(file)), file}}
+	var found []placed
+	text, err := fs.ReadFile(tree, file)
+	if err != nil {
+		return nil, err
+	}
+	switch path.Ext(file) {
+	case ".go":
+		found, err = goNames(file, text)
+	case ".lua", ".sql":
+		found = scriptNames(file, string(text), dashComment)
+	case ".js":
+		found = scriptNames(file, string(text), slashComment)
+	}
+	return append(names, found...), err
+}
+
+func goNames(file string, text []byte) ([]placed, error) {
+	set := token.NewFileSet()
+	parsed, err := parser.ParseFile(set, file, text, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	var names []placed
+	add := func(name string, at ast.Node) {
+		names = append(names, placed{name, fmt.Sprintf("%s:%d", file, set.Position(at.Pos()).Line)})
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		for _, identifier := range declared(n) {
+			add(identifier.Name, identifier)
+		}
+		if literal, ok := n.(*ast.BasicLit); ok && !strings.HasSuffix(file, "_test.go") {
+			for _, key := range keysIn(literal) {
+				add(key, literal)
+			}
+		}
+		return true
+	})
+	return names, nil
+}
+
+// declared are the identifiers that a node declares.
+func declared(n ast.Node) []*ast.Ident {
+	switch n := n.(type) {
+	case *ast.File:
+		return []*ast.Ident{n.Name}
+	case *ast.ImportSpec:
+		if n.Name != nil {
+			return []*ast.Ident{n.Name}
+		}
+	case *ast.FuncDecl:
+		return []*ast.Ident{n.Name}
+	case *ast.TypeSpec:
+		return []*ast.Ident{n.Name}
+	case *ast.Field:
+		return n.Names
+	case *ast.ValueSpec:
+		return n.Names
+	case *ast.LabeledStmt:
+		return []*ast.Ident{n.Label}
+	case *ast.AssignStmt:
+		if n.Tok == token.DEFINE {
+			return identifiers(n.Lhs)
+		}
+	case *ast.RangeStmt:
+		if n.Tok == token.DEFINE {
+			return identifiers([]ast.Expr{n.Key, n.Value})
+		}
+	}
+	return nil
+}
+
+func identifiers(expressions []ast.Expr) (found []*ast.Ident) {
+	for _, e := range expressions {
+		if identifier, ok := e.(*ast.Ident); ok {
+			found = append(found, identifier)
+		}
+	}
+	return found
+}
+
+// nameLike matches a string that is a key, a metric, a path or a command, and no
+// text for people.
+var nameLike = regexp.MustCompile(`^/?[A-Za-z][A-Za-z0-9_./{}:-]*$`)
+
+// keysIn are the names in a string literal or a struct tag.
+func keysIn(literal *ast.BasicLit) []string {
+	if literal.Kind != token.STRING {
+		return nil
+	}
+	value, err := strconv.Unquote(literal.Value)
+	if err != nil {
+		return nil
+	}
+	if nameLike.MatchString(value) {
+		return []string{value}
+	}
+	var keys []string
+	for _, tag := range []string{"yaml", "json", "name", "env"} {
+		if key := reflect.StructTag(value).Get(tag); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+var (
+	dashComment  = regexp.MustCompile(`--[^\n]*`)
+	slashComment = regexp.MustCompile(`(?s)/\*.*?\*/|(?m:(?:^|[\s;{}(),])//[^\n]*)`)
+	javaString   = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`)
+	scriptName   = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+)
+
+// scriptNames are the words of a script outside its comments and, in JavaScript,
+// outside its strings, which have texts for people.
+func scriptNames(file, text string, comment *regexp.Regexp) []placed {
+	blank := func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) }
+	text = comment.ReplaceAllStringFunc(text, blank)
+	if comment == slashComment {
+		text = javaString.ReplaceAllStringFunc(text, blank)
+	}
+	var names []placed
+	line := 0
+	for row := range strings.Lines(text) {
+		line++
+		for _, name := range scriptName.FindAllString(row, -1) {
+			names = append(names, placed{name, fmt.Sprintf("%s:%d", file, line)})
+		}
+	}
+	return names
+}
+
+// wordsOf splits a name at everything that is no letter, and where an upper case
+// letter begins a word: "HTTPDoor_open2" has the words http, door and open.
+func wordsOf(name string) []string {
+	var words []string
+	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		runes, start := []rune(part), 0
+		for i := 1; i < len(runes); i++ {
+			startsWord := unicode.IsUpper(runes[i]) && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]))
+			if startsWord {
+				words = append(words, strings.ToLower(string(runes[start:i])))
+				start = i
+			}
+		}
+		words = append(words, strings.ToLower(string(runes[start:])))
+	}
+	return words
+}
