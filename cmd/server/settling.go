@@ -21,6 +21,10 @@ func (p pending) Results(ctx context.Context, limit int) ([]match.Result, error)
 	return p.matches.Results(ctx, limit)
 }
 
+func (p pending) Complete(ctx context.Context, r *match.Result) error {
+	return match.Complete(ctx, p.matches, r)
+}
+
 // freedAtOnce is how many players are freed at a time.
 const freedAtOnce = 64
 

@@ -131,6 +131,7 @@ type Pager interface {
 const placedPage = 500
 
 // Complete reads the standings of a paged result; others are left as they are.
+// ErrNotFound: the standings are gone, or this node cannot read them.
 // It takes memory in proportion to the players, and no call to the store does.
 func Complete(ctx context.Context, store Pager, r *Result) error {
 	if !r.Paged {
@@ -158,6 +159,9 @@ func Complete(ctx context.Context, store Pager, r *Result) error {
 		if len(page) < placedPage {
 			break
 		}
+	}
+	if len(seats) == 0 { // a paged result has many
+		return fmt.Errorf("match: complete %s: its standings are gone: %w", r.Match, ErrNotFound)
 	}
 	r.Standings, r.Paged, r.LimitMS = ranked(p, v, seats), false, 0
 	return nil

@@ -36,7 +36,7 @@ func manyPlaced(plan *Plan, n int) *pages {
 
 func TestComplete(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{0, 51, 499, 500, 501, 1700} {
+	for _, n := range []int{1, 51, 499, 500, 501, 1700} {
 		store := manyPlaced(newArena(Buzzer, 4), n)
 		r := &Result{Match: "m_1", Paged: true}
 		if err := Complete(t.Context(), store, r); err != nil || r.Paged || len(r.Standings) != n {
@@ -63,6 +63,10 @@ func TestCompleteFails(t *testing.T) {
 	r := &Result{Match: "m_1", Paged: true}
 	if err := Complete(t.Context(), store, r); !errors.Is(err, errDown) || !r.Paged || r.Standings != nil {
 		t.Errorf("%v, %+v", err, r)
+	}
+	store.err, store.placed = nil, nil
+	if err := Complete(t.Context(), store, r); !errors.Is(err, ErrNotFound) || !r.Paged {
+		t.Errorf("without a single standing: %v, %+v", err, r)
 	}
 	whole := &Result{Standings: []Standing{{Player: ada}}}
 	if err := Complete(t.Context(), nil, whole); err != nil || len(whole.Standings) != 1 {

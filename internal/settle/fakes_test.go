@@ -45,17 +45,21 @@ type world struct {
 	tasks   func() error
 	boards  func(game string) error
 
+	standings func() error // of results that died without
+
 	registry *prometheus.Registry
 }
 
 func newWorld() *world {
 	return &world{
 		pending: map[string]match.Result{}, graves: map[string]*eventq.Task{}, taken: map[string]bool{}, beyond: map[string]bool{}, tries: map[string]int{}, told: map[string]int{},
-		ledger:   func([]match.Result) error { return nil },
-		settled:  func() error { return nil },
-		tasks:    func() error { return nil },
-		boards:   func(string) error { return nil },
-		registry: prometheus.NewRegistry(),
+		ledger:  func([]match.Result) error { return nil },
+		settled: func() error { return nil },
+		tasks:   func() error { return nil },
+		boards:  func(string) error { return nil },
+
+		standings: func() error { return nil },
+		registry:  prometheus.NewRegistry(),
 	}
 }
 
@@ -128,6 +132,16 @@ func (w *world) Settled(_ context.Context, results []match.Result) error {
 		delete(w.pending, r.Match)
 		w.log = append(w.log, "settled "+r.Match)
 	}
+	return nil
+}
+
+func (w *world) Complete(_ context.Context, r *match.Result) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.standings(); err != nil {
+		return err
+	}
+	r.Standings, r.Paged = make([]match.Standing, 60), false
 	return nil
 }
 

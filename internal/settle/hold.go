@@ -1,6 +1,7 @@
 package settle
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -26,6 +27,12 @@ type hold struct {
 // burst says whether so many results were refused that none of them is buried, and
 // all of the game's results wait.
 func (h *hold) burst() bool { return len(h.inARow) > maxInARow }
+
+// isBurst notes a refusal and says whether it is one of a burst. A result without
+// standings never came to the ledger: it says nothing about the game's others.
+func (s *Settler) isBurst(r match.Result, why error) bool {
+	return !errors.Is(why, errIncomplete) && s.hold(r, why).burst()
+}
 
 // hold notes a refusal. In a burst the game's results wait, longer each time.
 func (s *Settler) hold(r match.Result, why error) *hold {

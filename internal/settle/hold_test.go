@@ -140,3 +140,34 @@ func TestBacklogWithARefusedResult(t *testing.T) {
 		stop()
 	})
 }
+
+// Results without standings, however many, never came to the ledger: they hold up
+// no other result of their game, and each is a dead letter in the end.
+func TestIncompleteResultsHoldNoGame(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		for i := range 4 * maxInARow {
+			w.pending[id(i)] = match.Result{Match: id(i), Game: "demo", Counts: true, Paged: true}
+		}
+		s, stop := w.start(t, nil)
+		time.Sleep(5 * time.Second)
+		s.Offer(w.over("good"))
+		time.Sleep(time.Second)
+		w.with(func() {
+			if !w.taken["good"] {
+				t.Error("a result with standings is held up")
+			}
+		})
+		time.Sleep(time.Minute)
+		w.with(func() {
+			if len(w.graves) != 4*maxInARow || len(w.pending) != 0 {
+				t.Errorf("%d dead, %d pending", len(w.graves), len(w.pending))
+			}
+		})
+		stop()
+		if n := w.failures(t, reasonHeld); n != 0 {
+			t.Errorf("held %v results", n)
+		}
+	})
+}

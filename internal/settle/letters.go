@@ -24,7 +24,8 @@ type retry struct {
 }
 
 // Requeue tries a dead letter now, the way that every result goes, as an
-// operator asks who has mended it or what the ledger refused it for. It gives
+// operator asks who has mended it or what the ledger refused it for. The
+// standings of one that died without them are read again first. It gives
 // the task as it is then: done, with the players told once the boards show it,
 // or dead for one more reason. Of a store out of reach, or with ErrStopped,
 // nothing has changed.
@@ -33,28 +34,68 @@ func (s *Settler) Requeue(ctx context.Context, id string) (eventq.Task, error) {
 	if err != nil || t.State == eventq.Done {
 		return t, err
 	}
-	r, why := resultOf(t, t.Payload)
-	if why == nil {
-		why = s.retry(ctx, r)
-	}
-	if errors.Is(why, ErrStopped) || why != nil && s.down(why) {
+	payload, why := s.requeue(ctx, t)
+	if why != nil && s.passes(why) {
 		return eventq.Task{}, why
 	}
 	return s.Tasks.ChangeTask(ctx, id, func(now *eventq.Task) error {
 		if why != nil {
 			return now.Fail(s.Now(), why)
 		}
-		now.Finish(t.Payload)
+		now.Finish(payload)
 		return nil
 	})
+}
+
+// requeue settles the result of a dead letter, and gives it as it was settled.
+func (s *Settler) requeue(ctx context.Context, t eventq.Task) (payload json.RawMessage, err error) {
+	r, err := resultOf(t, t.Payload)
+	if err != nil {
+		return nil, err
+	}
+	payload = t.Payload
+	if !r.Whole() {
+		if err := s.complete(ctx, &r); err != nil {
+			return nil, err
+		}
+		if payload, err = json.Marshal(r); err != nil {
+			return nil, err
+		}
+	}
+	return payload, s.retry(ctx, r)
+}
+
+// errUnread is about standings that could not be read now, and may be there.
+var errUnread = errors.New("the standings cannot be read now")
+
+func (s *Settler) complete(ctx context.Context, r *match.Result) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	err := s.Pending.Complete(ctx, r)
+	switch {
+	case errors.Is(err, match.ErrNotFound):
+		return fmt.Errorf("%w: %w", errIncomplete, err)
+	case err != nil:
+		return fmt.Errorf("%w: %w", errUnread, err)
+	}
+	return nil
+}
+
+// passes says whether a requeue failed for a reason that is no try of the result.
+func (s *Settler) passes(err error) bool {
+	return errors.Is(err, ErrStopped) || errors.Is(err, errUnread) || s.down(err)
 }
 
 // Edit gives a dead letter another payload: a whole result of the same match.
 // ErrBadPayload.
 func (s *Settler) Edit(ctx context.Context, id string, payload json.RawMessage) (eventq.Task, error) {
 	return s.Tasks.ChangeTask(ctx, id, func(t *eventq.Task) error {
-		if _, err := resultOf(*t, payload); err != nil {
+		r, err := resultOf(*t, payload)
+		if err != nil {
 			return err
+		}
+		if !r.Whole() {
+			return fmt.Errorf("%w: its standings are missing", ErrBadPayload)
 		}
 		return t.Edit(payload)
 	})
@@ -70,8 +111,8 @@ func resultOf(t eventq.Task, payload json.RawMessage) (r match.Result, err error
 	if err := json.Unmarshal(payload, &r); err != nil {
 		return r, fmt.Errorf("%w: %w", ErrBadPayload, err)
 	}
-	if r.Match != t.Key || r.Game != t.Game || !r.Whole() {
-		return r, fmt.Errorf("%w: it must be of match %s and game %s, with all standings", ErrBadPayload, t.Key, t.Game)
+	if r.Match != t.Key || r.Game != t.Game {
+		return r, fmt.Errorf("%w: it must be of match %s and game %s", ErrBadPayload, t.Key, t.Game)
 	}
 	return r, nil
 }

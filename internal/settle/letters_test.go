@@ -257,3 +257,35 @@ func TestAnUnreadableResultBecomesADeadLetter(t *testing.T) {
 		stop()
 	})
 }
+
+// A result that died without its standings is settled once they can be read again;
+// until then a requeue is one more reason, and no try while the store is away.
+func TestARequeuedResultIsCompleted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, errAway := newWorld(), errors.New("redis is away")
+		s, stop := w.start(t, nil)
+		w.with(func() {
+			w.pending["m0"] = match.Result{Match: "m0", Game: "demo", Counts: true, Paged: true}
+			w.standings = func() error { return errAway }
+		})
+		time.Sleep(time.Minute)
+		if _, err := s.Requeue(t.Context(), "m0"); !errors.Is(err, errAway) || w.graves["m0"].Tries != maxTries {
+			t.Errorf("while the store is away: %v, %+v", err, w.graves["m0"])
+		}
+		w.with(func() { w.standings = func() error { return match.ErrNotFound } })
+		again, err := s.Requeue(t.Context(), "m0")
+		if err != nil || again.State != eventq.Dead || again.Tries != maxTries+1 || len(w.taken) != 0 {
+			t.Errorf("while the standings are gone: %v, %+v", err, again)
+		}
+		w.with(func() { w.standings = func() error { return nil } })
+		done, err := s.Requeue(t.Context(), "m0")
+		var r match.Result
+		if err != nil || done.State != eventq.Done || json.Unmarshal(done.Payload, &r) != nil || len(r.Standings) != 60 {
+			t.Errorf("%v, %+v", err, done)
+		}
+		time.Sleep(time.Second)
+		stop()
+		w.wantAll(t, 1)
+	})
+}

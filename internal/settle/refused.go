@@ -34,14 +34,14 @@ type parked struct {
 // counts its own. Beyond the queue's length parked ones are not kept in mind: their
 // refusals count once there is room again.
 func (s *Settler) refused(work context.Context, r match.Result, why error) (dead bool) {
-	own, h := s.atFault(why), s.hold(r, why)
+	own, burst := s.atFault(why), s.isBurst(r, why)
 	s.metrics.failed(reasonOf(own), 1)
 	p, known := s.parked[keyOf(r)]
 	if !known {
 		p.grave = eventq.Task{Game: r.Game, Topic: eventq.Settle, Key: r.Match}
 	}
 	wait := s.Sweep << min(p.waits, maxWaits)
-	if own && !h.burst() {
+	if own && !burst {
 		if wait, dead = s.condemned(work, r, &p, why); dead {
 			delete(s.parked, keyOf(r))
 			return true

@@ -20,10 +20,13 @@ type Ledger interface {
 
 // Pending holds the results that the ledger does not have yet, those of every
 // node. Results gives some of them, whole. Settled removes results, marks their
-// matches settled and frees their players; it may be told of one again.
+// matches settled and frees their players; it may be told of one again. Complete
+// reads the standings of a result that is not whole, pending or not;
+// match.ErrNotFound: they are gone, or this node cannot read them.
 type Pending interface {
 	Results(ctx context.Context, limit int) ([]match.Result, error)
 	Settled(ctx context.Context, results []match.Result) error
+	Complete(ctx context.Context, r *match.Result) error
 }
 
 // Tasks keeps the dead letters, on disk once AddTask returns; that changes

@@ -26,7 +26,7 @@ func (s *Settler) sweep(work context.Context) (more bool) {
 	due := slices.DeleteFunc(slices.Clone(page), func(r match.Result) bool { return !s.due(r) })
 	progress := false
 	for _, r := range due {
-		if !r.Whole() { // its standings are gone or unreadable: as if the ledger had refused it
+		if !r.Whole() { // its standings are gone or unreadable: it is tried again, and dead in the end
 			progress = s.refused(work, r, errIncomplete) || progress
 		}
 	}

@@ -44,6 +44,36 @@ func TestPlaced(t *testing.T) {
 	})
 }
 
+// Of a result that died without its standings all that players are paged from
+// stays for two days: it may be requeued.
+func TestAnIncompleteResultStaysReadable(t *testing.T) {
+	eachArena(t, match.Survival, func(p *play) {
+		players := crowd(60)
+		p.plan.Arena.MaxPlayers = 600
+		p.seat(players...)
+		p.commit(p.attempt(p.start(), players[0], 100), match.Accepted)
+		p.next()
+		p.take(match.Sealed, 1)
+		over := p.step(p.take(match.Revealed, 1), match.Over, 1)
+		over.Result.Paged, over.Result.Standings = true, nil
+		if done, err := p.Step(p.Context(), over); err != nil || !done.Taken {
+			p.Fatal(done, err)
+		}
+		if err := p.Settled(p.Context(), []match.Result{{Match: p.plan.ID, ArenaID: p.plan.Arena.ID, Paged: true}}); err != nil {
+			p.Fatal(err)
+		}
+		for _, key := range p.keys.placing() {
+			if ttl := p.client.PTTL(p.Context(), key).Val(); ttl != -2 && ttl < 47*time.Hour { // -2: there is no such key
+				p.Errorf("%s lives for %v", key, ttl)
+			}
+		}
+		r := *over.Result
+		if err := match.Complete(p.Context(), p, &r); err != nil || len(r.Standings) != len(players) {
+			p.Errorf("%v, %+v", err, r)
+		}
+	})
+}
+
 // watchersCome has a node join a match that has no end.
 func (p *play) watchersCome() {
 	p.Helper()

@@ -129,7 +129,9 @@ func (s *Store) Told(ctx context.Context, id string, ratings map[string]int) ([]
 // share round trips.
 const settledAtOnce = 64
 
-// Settled marks matches whose results are in the ledger.
+// Settled marks matches whose results are in the ledger, or are dead letters. What
+// the standings are read from lives longer for a result without them: an operator
+// may requeue it.
 func (s *Store) Settled(ctx context.Context, results []match.Result) error {
 	var group errgroup.Group
 	group.SetLimit(settledAtOnce)
@@ -140,7 +142,11 @@ func (s *Store) Settled(ctx context.Context, results []match.Result) error {
 			if r.ArenaID != "" {
 				names = append(names, k.placing()...)
 			}
-			err := settledScript.Run(ctx, s.scripts, names, r.Match, readableMS, tombMS).Err()
+			ttl := int64(readableMS)
+			if !r.Whole() {
+				ttl = keptMS
+			}
+			err := settledScript.Run(ctx, s.scripts, names, r.Match, ttl, tombMS).Err()
 			if err != nil {
 				return fmt.Errorf("redismatch: settled %s: %w", r.Match, err)
 			}
