@@ -60,7 +60,7 @@ func NewApplier(o ApplierOptions) *Applier {
 	a := &Applier{
 		games: map[string]Config{}, turns: map[string]*turnstile{},
 		work: map[string]door{}, builds: map[string]door{}, wakes: map[string]chan struct{}{}, turned: map[string]chan struct{}{}, id: rand.Text(),
-		ready:  readiness{ready: map[string]bool{}},
+		ready:  readiness{ready: map[string]bool{}, failing: map[string]time.Time{}},
 		ledger: o.Ledger, store: o.Store, now: o.Now, log: o.Log, metrics: newMetrics(o.Registry),
 	}
 	for _, c := range o.Games {

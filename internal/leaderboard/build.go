@@ -72,9 +72,24 @@ func (a *Applier) unfit(ctx context.Context, s State) (reason string, err error)
 }
 
 // build returns once boards of cfg's form are served that can be carried on,
-// and none are being built beside them. One node at a time is at it; the others
-// wait for it, or go on with it should it die. It may be ended anywhere.
+// and none are being built beside them. It notes whether that failed.
 func (a *Applier) build(ctx context.Context, cfg Config) error {
+	err := a.buildAlone(ctx, cfg)
+	if err != nil && ctx.Err() != nil { // the caller's end says nothing
+		return err
+	}
+	a.ready.note(cfg.Game, err != nil)
+	failing := 0.0
+	if err != nil {
+		failing = 1
+	}
+	a.metrics.failing.WithLabelValues(cfg.Game).Set(failing)
+	return err
+}
+
+// buildAlone is build. One node at a time is at it; the others
+// wait for it, or go on with it should it die. It may be ended anywhere.
+func (a *Applier) buildAlone(ctx context.Context, cfg Config) error {
 	if err := a.builds[cfg.Game].enter(ctx); err != nil {
 		return err
 	}

@@ -147,13 +147,14 @@ func truth(b bool) int {
 	return 0
 }
 
-func (m *memory) Forms(context.Context, string) ([]Config, error) {
+func (m *memory) Forms(_ context.Context, game string) ([]Config, error) {
 	err := m.lock("Forms")
 	defer m.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(m.forms), func(c Config) bool { return m.served[c.Form()] == "" }), nil
+	unserved := func(c Config) bool { return c.Game != game || m.served[c.Form()] == "" }
+	return slices.DeleteFunc(slices.Clone(m.forms), unserved), nil
 }
 
 func (m *memory) Sweep(_ context.Context, _, _ string, before int64) error {

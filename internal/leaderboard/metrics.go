@@ -11,6 +11,7 @@ type metrics struct {
 	rows, slices, waits *prometheus.CounterVec
 	builds, drift       *prometheus.CounterVec
 	behind, verified    *prometheus.GaugeVec
+	failing             *prometheus.GaugeVec
 }
 
 func newMetrics(registry prometheus.Registerer) *metrics {
@@ -32,6 +33,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		builds:   counter("builds_total", "Builds of boards begun by this node.", "reason"),
 		drift:    counter("drift_total", "Differences between boards and ledger found by the slow check of this node."),
 		behind:   gauge("rows_behind", "Rows above the boards' watermark when this node last looked, at most a page."),
+		failing:  gauge("build_failing", "1 while the last build of the boards by this node has failed."),
 		verified: gauge("verified_timestamp_seconds", "When the slow check of this node last went over all boards."),
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 // notReady checks that exactly these games are named as not built.
@@ -70,8 +72,8 @@ func TestAGameStaysReady(t *testing.T) {
 	notReady(t, next.applier, w.cfg.Game)
 }
 
-// A node is ready with complete older boards of its configuration and ledger, and
-// with no others.
+// A node is ready with complete older boards of its ledger, of its configuration or
+// of the one before, and with no others.
 func TestWhichBoardsAreReady(t *testing.T) {
 	t.Parallel()
 	w := newWorld(weighted())
@@ -85,15 +87,15 @@ func TestWhichBoardsAreReady(t *testing.T) {
 
 	changed := w.cfg
 	changed.MinAnswers++
+	notReady(t, onStores(changed, w.ledger, w.store).applier)
+	w.served().state.Stamp = "" // as of a torn copy
+	notReady(t, onStores(w.cfg, w.ledger, w.store).applier, w.cfg.Game)
 	next := onStores(changed, w.ledger, w.store)
 	notReady(t, next.applier, changed.Game)
 	if err := next.build(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	notReady(t, next.applier)
-
-	w.served().state.Stamp = "" // as of a torn copy
-	notReady(t, onStores(w.cfg, w.ledger, w.store).applier, w.cfg.Game)
 
 	w.ledger.epoch = "another"
 	notReady(t, onStores(changed, w.ledger, w.store).applier, changed.Game)
@@ -119,5 +121,85 @@ func TestAwaitEndsWhenTheBoardsAreBuilt(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.checkBoards(t)
+	})
+}
+
+// A node that starts with other windows is ready at once: reads are answered from
+// the boards of the windows before, and from its own once they are built.
+func TestChangedWindowsAreReadyAtOnce(t *testing.T) {
+	t.Parallel()
+	old := newWorld(weighted())
+	old.history(seeded(4), 3, func() {})
+	old.ledger.result(Players, "x", 5)
+	old.apply(t)
+	changed := old.cfg
+	changed.Windows = []Window{All, Day, "3d"}
+	w := onStores(changed, old.ledger, old.store)
+	notReady(t, w.applier)
+	if p := w.page(t, Query{Window: All}); p.Total == 0 {
+		t.Error("before the new boards are built the old ones are not read")
+	}
+	if _, err := w.reader.Page(t.Context(), changed.Game, Query{Window: "3d"}); !errors.Is(err, ErrNotReady) {
+		t.Errorf("the new window before its boards are built: %v", err)
+	}
+	if err := w.build(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	notReady(t, w.applier)
+	if p := w.page(t, Query{Window: "3d"}); p.Total == 0 {
+		t.Error("the new window is empty")
+	}
+	w.checkBoards(t)
+}
+
+// oneBroken is a ledger from which one game cannot be built.
+type oneBroken struct {
+	*annals
+	game string
+}
+
+func (l oneBroken) Snapshot(ctx context.Context, game string, work func(Snapshot) error) error {
+	if game == l.game {
+		return errors.New("a row cannot be read")
+	}
+	return l.annals.Snapshot(ctx, game, work)
+}
+
+// A game that cannot be built keeps a node unready for a minute at the most, and no
+// other game's reads.
+func TestAGameThatCannotBeBuiltHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		one, two := weighted(), weighted()
+		one.Game, two.Game = "one", "two"
+		two.MinAnswers++
+		store, ledger := newMemory(), newAnnals()
+		ledger.rollBack(0)
+		a := appliersOf(oneBroken{ledger, "one"}, store, one, two)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- a.Run(ctx) }() // waited for below
+		time.Sleep(maxFailing / 2)
+		notReady(t, a, "one")
+		time.Sleep(maxFailing)
+		notReady(t, a)
+		for game, want := range map[string]float64{"one": 1, "two": 0} {
+			if is := testutil.ToFloat64(a.metrics.failing.WithLabelValues(game)); is != want {
+				t.Errorf("failing of %s is %v, want %v", game, is, want)
+			}
+		}
+		reader := NewReader(ReaderOptions{
+			Games: []Config{one, two}, Source: naive{store}, Forms: store, Archive: NewArchive(ledger), Now: a.now,
+		})
+		if _, err := reader.Page(t.Context(), "one", Query{Window: All}); !errors.Is(err, ErrNotReady) {
+			t.Errorf("the game that cannot be built: %v", err)
+		}
+		if _, err := reader.Page(t.Context(), "two", Query{Window: All}); err != nil {
+			t.Errorf("the other game: %v", err)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	})
 }
