@@ -58,7 +58,7 @@ func TestNoRetiredWords(t *testing.T) {
 	}
 }
 
-// parseRetired reads lines "refused|pending: word form form = replacement". Empty
+// parseRetired reads lines "refused|pending: word [form ...] = replacement". Empty
 // lines and lines that begin with # are comments.
 func parseRetired(content string) (list []retired, err error) {
 	listed := map[string]bool{}
@@ -183,7 +183,7 @@ func TestRetiredWordsAreOnlyNames(t *testing.T) {
 		"a.go":            {Data: []byte("package p\n// lull\nvar embedded, text = lib.Lull, \"a lull in the game\"\n")},
 		"a_test.go":       {Data: []byte("package p\nvar a = \"lull\"\n")},
 		"a.lua":           {Data: []byte("-- lull\nlocal idle = 1 -- lull\n")},
-		"web/static/a.js": {Data: []byte("/* lull\n lull */ const a = 'lull', b = \"lull\" // lull\n")},
+		"web/static/a.js": {Data: []byte("/* a lull\n of lull */ const a = 'lull', b = \"lull\" // a lull\n")},
 		"testdata/lull":   {},
 	}
 	places, err := retiredPlaces(tree, list)
