@@ -29,7 +29,8 @@ const (
 // cutter is a proxy in front of PostgreSQL to which one commit falls victim.
 type cutter struct {
 	to      string
-	next    atomic.Int32 // the fate of the next commit
+	next    atomic.Int32                       // the fate of the next commit
+	hung    atomic.Pointer[context.CancelFunc] // called once an answer is kept back
 	ctx     context.Context
 	running sync.WaitGroup
 }
@@ -62,7 +63,7 @@ func (c *cutter) accept(l net.Listener) {
 			_ = client.Close()
 			continue
 		}
-		w := &wire{c: c, client: client, server: server}
+		w := &wire{c: c, client: client, server: server.(*net.TCPConn), ended: make(chan struct{})}
 		stop := context.AfterFunc(c.ctx, w.cut)
 		c.running.Go(func() {
 			defer stop()
@@ -74,9 +75,11 @@ func (c *cutter) accept(l net.Listener) {
 
 // wire is one connection through the proxy.
 type wire struct {
-	c              *cutter
-	client, server net.Conn
-	fate           atomic.Int32 // of the answer that comes next
+	c      *cutter
+	client net.Conn
+	server *net.TCPConn
+	fate   atomic.Int32  // of the answer that comes next
+	ended  chan struct{} // closed once the server is heard no more
 }
 
 func (w *wire) cut() {
@@ -84,7 +87,9 @@ func (w *wire) cut() {
 	_ = w.server.Close()
 }
 
-// forth hands on what the client says, unless it is a commit that must not arrive.
+// forth hands on what the client says, unless it is a commit that must not arrive. The
+// client then hears of it once the server has undone the transaction and given up its
+// locks: who claims leaves out what is locked.
 func (w *wire) forth() {
 	defer w.cut()
 	buf := make([]byte, 64<<10)
@@ -97,6 +102,8 @@ func (w *wire) forth() {
 			w.fate.Store(w.c.next.Swap(int32(arrives)))
 		}
 		if fate(w.fate.Load()) == cutBefore {
+			_ = w.server.CloseWrite()
+			<-w.ended
 			return
 		}
 		if _, err := w.server.Write(buf[:n]); err != nil {
@@ -107,6 +114,7 @@ func (w *wire) forth() {
 
 // back hands on what the server says, unless it must not arrive.
 func (w *wire) back() {
+	defer close(w.ended)
 	defer w.cut()
 	buf := make([]byte, 64<<10)
 	for {
@@ -115,6 +123,7 @@ func (w *wire) back() {
 		case cutAfter:
 			return
 		case hangsAfter:
+			(*w.c.hung.Load())()
 			_, _ = io.Copy(io.Discard, w.server) // until the client is fed up
 			return
 		case arrives, cutBefore:
@@ -246,10 +255,8 @@ func (call *cutCall) try(q *queued, l *Ledger, c *cutter, befalls fate) (fault s
 	task := work("a", "k")
 	t := call.bring(q, task)
 	ctx, cancel := context.WithCancel(q.t.Context())
-	if befalls == hangsAfter {
-		ctx, cancel = context.WithTimeout(q.t.Context(), 300*time.Millisecond)
-	}
 	defer cancel()
+	c.hung.Store(&cancel)
 	c.next.Store(int32(befalls))
 	if _, err := call.do(ctx, l, task, &t); !Unavailable(err) {
 		return fmt.Sprintf("without an answer: %v", err)
