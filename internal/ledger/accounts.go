@@ -212,7 +212,7 @@ func (l *Ledger) Erase(ctx context.Context, game, player string) error {
 }
 
 func (l *Ledger) erase(ctx context.Context, c *change, game, player string) error {
-	own, err := c.remove(ctx, game, player)
+	own, err := l.remove(ctx, c, game, player)
 	if err != nil {
 		return err
 	}
@@ -230,14 +230,15 @@ func (l *Ledger) erase(ctx context.Context, c *change, game, player string) erro
 }
 
 // remove deletes a player, and says whether it was one of an operator's. The head
-// of the game is locked first where results will get another id, as commits do.
-func (c *change) remove(ctx context.Context, game, player string) (own bool, err error) {
+// of the game is locked first where results will get another id, as commits do:
+// corrections under way are waited for, and those that come later look.
+func (l *Ledger) remove(ctx context.Context, c *change, game, player string) (own bool, err error) {
 	err = c.tx.QueryRowContext(ctx, selectSelf, game, player).Scan(&own)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, identity.ErrNotFound
 	}
 	if err == nil && own {
-		_, err = c.tx.ExecContext(ctx, markRenamed, game)
+		_, err = l.hold(ctx, c.tx, game)
 	}
 	if err == nil {
 		_, err = c.tx.ExecContext(ctx, deletePlayer, game, player)

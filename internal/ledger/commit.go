@@ -71,13 +71,14 @@ func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items 
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}
-	if err := l.renameErased(ctx, tx, h, items); err != nil {
-		return nil, fmt.Errorf("erased players: %w", err)
+	stored, err := l.readPlayers(ctx, tx, game, items)
+	if err != nil {
+		return nil, err
 	}
 	if err := l.limitPairs(ctx, tx, h, items); err != nil {
 		return nil, fmt.Errorf("pairs: %w", err)
 	}
-	if err := l.rate(ctx, tx, game, items); err != nil {
+	if err := rate(items, stored); err != nil {
 		return nil, fmt.Errorf("ratings: %w", err)
 	}
 	for _, it := range items {

@@ -70,11 +70,6 @@ INSERT INTO accounts (game, sub, player, at, opaque) VALUES ($1, $2, '', {now}, 
 	insertErasure = `
 INSERT INTO erasures (game, subject, opaque, at, ended_at) VALUES ($1, $2, $3, {now}, CASE WHEN $3 = '' THEN {now} ELSE 0 END)
 ON CONFLICT (game, subject) DO NOTHING`
-
-	// markRenamed waits for commits under way: those that come later look.
-	markRenamed = `
-INSERT INTO heads (game, pos, day, first_day, renamed) VALUES ($1, 0, '', '', 1)
-ON CONFLICT (game) DO UPDATE SET renamed = 1`
 )
 
 // wipe leaves of a subject a hash, and has EraseNext wipe it from all else. An id
@@ -90,12 +85,6 @@ func (l *Ledger) wipe(ctx context.Context, tx *sql.Tx, w wiping) error {
 	if _, err := tx.ExecContext(ctx, deleteSubject, w.game, w.subject); err != nil || isGuestID(w.subject) && !w.own {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, l.sql(insertErasure), w.game, w.subject, opaque); err != nil {
-		return err
-	}
-	if opaque == "" {
-		return nil
-	}
-	_, err := tx.ExecContext(ctx, markRenamed, w.game)
+	_, err := tx.ExecContext(ctx, l.sql(insertErasure), w.game, w.subject, opaque)
 	return err
 }

@@ -81,14 +81,13 @@ type head struct {
 	pos     int64 // of the last entry
 	day     string
 	at      int64
-	renamed bool     // the game has erased players with opaque ids
 	entries []*entry // turns first
 	ended   []string // the days that these turns are the end of
 }
 
 const (
 	insertHead = `INSERT INTO heads (game, pos, day, first_day) VALUES ($1, 0, '', '') ON CONFLICT DO NOTHING`
-	holdHead   = `UPDATE heads SET pos = pos WHERE game = $1 RETURNING pos, day, renamed, {now}`
+	holdHead   = `UPDATE heads SET pos = pos WHERE game = $1 RETURNING pos, day, {now}`
 	moveHead   = `UPDATE heads SET pos = $2, day = $3, first_day = CASE WHEN first_day = '' THEN $4 ELSE first_day END WHERE game = $1`
 	insertDay  = `
 WITH v (game, day, pos) AS ({rows})
@@ -129,9 +128,7 @@ func (l *Ledger) lockHead(ctx context.Context, tx *sql.Tx, game string) (*head, 
 func (l *Ledger) hold(ctx context.Context, tx *sql.Tx, game string) (*head, error) {
 	h := head{game: game}
 	hold := func() error {
-		var renamed int64
-		defer func() { h.renamed = renamed == 1 }()
-		return tx.QueryRowContext(ctx, l.sql(holdHead), game).Scan(&h.pos, &h.day, &renamed, &h.at)
+		return tx.QueryRowContext(ctx, l.sql(holdHead), game).Scan(&h.pos, &h.day, &h.at)
 	}
 	err := hold()
 	if !errors.Is(err, sql.ErrNoRows) {

@@ -8,14 +8,12 @@ import (
 )
 
 // erasureTables are what erasures need. erasure_key is the key of the hashes by
-// which the subjects of erased players are remembered. renamed is 1 once a game
-// has an erased player with an opaque id. opaque is that id, beside the hash of the
-// erased subject. erasures are under way: subject is wiped from all else first, and
+// which the subjects of erased players are remembered. opaque is the id of an erased
+// player's results, beside the hash of the erased subject. erasures are under way: subject is wiped from all else first, and
 // then with its row. first_pos and last_pos are those of the moves on the boards, 0
 // before; ended_at is when only the wait for lagging nodes was left.
 var erasureTables = []string{
 	`ALTER TABLE about ADD COLUMN erasure_key TEXT NOT NULL DEFAULT ''`,
-	`ALTER TABLE heads ADD COLUMN renamed BIGINT NOT NULL DEFAULT 0`,
 	`ALTER TABLE accounts ADD COLUMN opaque TEXT NOT NULL DEFAULT ''`,
 	`CREATE TABLE erasures (
     game      TEXT   NOT NULL,
@@ -36,7 +34,6 @@ var dropErasures = []string{
 	`UPDATE entries SET kind = 'day.turn', whose = '', holder = '', of_day = '' WHERE kind = 'move'`,
 	`DROP TABLE erasures`,
 	`ALTER TABLE accounts DROP COLUMN opaque`,
-	`ALTER TABLE heads DROP COLUMN renamed`,
 	`ALTER TABLE about DROP COLUMN erasure_key`,
 }
 

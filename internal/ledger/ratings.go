@@ -12,35 +12,38 @@ import (
 )
 
 const (
-	// selectRatings finds the ratings of all players of a batch at once.
+	// selectRatings finds those of the players of a batch who exist.
 	selectRatings = `SELECT p.id, p.rating FROM {ids} players p WHERE p.game = $1 AND p.id {listed}`
 
-	// selectSeatRatings finds the ratings that were computed for settled matches.
+	// selectSeatRatings finds the ratings that were computed for settled matches: not
+	// those of an older program, which took what results say.
 	selectSeatRatings = `
 WITH v (game, id) AS ({rows})
-SELECT s.game, s.match_id, s.player, s.rating, s.rating_delta FROM v JOIN seats s ON s.game = v.game AND s.match_id = v.id`
+SELECT s.game, s.match_id, s.player, s.rating, s.rating_delta FROM v JOIN seats s ON s.game = v.game AND s.match_id = v.id AND s.rating <> 0`
 )
 
 // rate computes the ratings of new results, one result after another in commit
 // order, from the ratings that the players have. The caller holds the lock on the
 // head: nobody else changes a rating meanwhile. What a result itself says of
 // ratings is provisional and counts only for a player who does not exist any more.
-func (l *Ledger) rate(ctx context.Context, tx *sql.Tx, game string, items []*item) error {
-	ratings, err := l.ratings(ctx, tx, game, items)
-	if err != nil {
-		return err
-	}
+func rate(items []*item, stored map[string]string) error {
+	ratings := make(map[string]rating.Rating, len(stored))
 	for _, it := range items {
 		if !it.result.Rated() {
 			continue
 		}
-		r := *it.result
-		r.Rate(func(s match.Standing) rating.Rating {
-			if stored, ok := ratings[s.Player]; ok {
-				return stored
+		for _, s := range it.result.Standings {
+			if _, known := ratings[s.Player]; known {
+				continue
 			}
-			return s.Rating.Before
-		})
+			before, err := ratingBefore(s, stored)
+			if err != nil {
+				return fmt.Errorf("rating of player %s: %w", s.Player, err)
+			}
+			ratings[s.Player] = before
+		}
+		r := *it.result
+		r.Rate(func(s match.Standing) rating.Rating { return ratings[s.Player] })
 		for _, s := range r.Standings {
 			ratings[s.Player] = s.Rating.After
 		}
@@ -49,34 +52,59 @@ func (l *Ledger) rate(ctx context.Context, tx *sql.Tx, game string, items []*ite
 	return nil
 }
 
-// ratings are those of the players of rated results, in one query.
-func (l *Ledger) ratings(ctx context.Context, tx *sql.Tx, game string, items []*item) (map[string]rating.Rating, error) {
-	var players []string
-	for _, it := range items {
-		if it.result.Rated() {
-			players = append(players, it.result.Standings[0].Player, it.result.Standings[1].Player)
-		}
+func ratingBefore(s match.Standing, stored map[string]string) (rating.Rating, error) {
+	text, exists := stored[s.Player]
+	if !exists {
+		return s.Rating.Before, nil
 	}
-	ratings := make(map[string]rating.Rating, len(players))
+	r := rating.Default()
+	if text == "" {
+		return r, nil
+	}
+	err := json.Unmarshal([]byte(text), &r)
+	return r, err
+}
+
+// readPlayers gives the ratings of the players of new results as storedRatings does, and
+// has the results name those who have been erased by their opaque ids.
+func (l *Ledger) readPlayers(ctx context.Context, tx *sql.Tx, game string, items []*item) (map[string]string, error) {
+	stored, err := l.storedRatings(ctx, tx, game, items)
+	if err != nil {
+		return nil, fmt.Errorf("players: %w", err)
+	}
+	if err := l.renameErased(ctx, tx, game, items, stored); err != nil {
+		return nil, fmt.Errorf("erased players: %w", err)
+	}
+	return stored, nil
+}
+
+// storedRatings gives the rating, as JSON or "", of each player of new results who
+// exists: a player who has been erased does not.
+func (l *Ledger) storedRatings(ctx context.Context, tx *sql.Tx, game string, items []*item) (map[string]string, error) {
+	players := playersOf(items)
+	stored := make(map[string]string, len(players))
 	if len(players) == 0 {
-		return ratings, nil
+		return stored, nil
 	}
-	slices.Sort(players)
 	err := scanAll(func(rows *sql.Rows) error {
 		var id, text string
-		if err := rows.Scan(&id, &text); err != nil {
-			return err
+		err := rows.Scan(&id, &text)
+		stored[id] = text
+		return err
+	})(tx.QueryContext(ctx, l.sql(selectRatings), game, l.list(players)))
+	return stored, err
+}
+
+// playersOf are the players of some results, sorted, each once.
+func playersOf(items []*item) []string {
+	var players []string
+	for _, it := range items {
+		for s := range humans(it.result) {
+			players = append(players, s.Player)
 		}
-		r := rating.Default()
-		if text != "" {
-			if err := json.Unmarshal([]byte(text), &r); err != nil {
-				return fmt.Errorf("rating of player %s: %w", id, err)
-			}
-		}
-		ratings[id] = r
-		return nil
-	})(tx.QueryContext(ctx, l.sql(selectRatings), game, l.list(slices.Compact(players))))
-	return ratings, err
+	}
+	slices.Sort(players)
+	return slices.Compact(players)
 }
 
 // knownRatings gives the results of a batch that the ledger had already their

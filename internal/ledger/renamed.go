@@ -18,9 +18,8 @@ SELECT v.id, a.opaque FROM v JOIN accounts a ON a.game = v.game AND a.sub = v.ha
 // may mint subjects that look like guests.
 // The caller holds the lock on the game's head.
 func (l *Ledger) opaqueOf(ctx context.Context, tx *sql.Tx, game string, players []string) (map[string]string, error) {
-	slices.Sort(players)
 	var rows [][]any
-	for _, id := range slices.Compact(players) {
+	for _, id := range players {
 		rows = append(rows, []any{game, id, l.eraser.hash(game, id)})
 	}
 	opaque := map[string]string{}
@@ -34,18 +33,13 @@ func (l *Ledger) opaqueOf(ctx context.Context, tx *sql.Tx, game string, players 
 }
 
 // renameErased has new results name players who have been erased meanwhile by
-// their opaque ids.
-func (l *Ledger) renameErased(ctx context.Context, tx *sql.Tx, h *head, items []*item) error {
-	if !h.renamed {
-		return nil
-	}
-	var players []string
-	for _, it := range items {
-		for s := range humans(it.result) {
-			players = append(players, s.Player)
-		}
-	}
-	opaque, err := l.opaqueOf(ctx, tx, h.game, players)
+// their opaque ids. Only players who do not exist, which stored tells, are asked for.
+func (l *Ledger) renameErased(ctx context.Context, tx *sql.Tx, game string, items []*item, stored map[string]string) error {
+	missing := slices.DeleteFunc(playersOf(items), func(id string) bool {
+		_, exists := stored[id]
+		return exists
+	})
+	opaque, err := l.opaqueOf(ctx, tx, game, missing)
 	if err != nil || len(opaque) == 0 {
 		return err
 	}
@@ -61,7 +55,7 @@ func (l *Ledger) renameErased(ctx context.Context, tx *sql.Tx, h *head, items []
 		if r.Counts {
 			it.entries = append(playerEntries(r), teamEntries(r)...)
 		}
-		records = append(records, []any{h.game, r.Match, it.text})
+		records = append(records, []any{game, r.Match, it.text})
 	}
 	return l.bulk(tx).run(ctx, updateMatch, records, nil)
 }
