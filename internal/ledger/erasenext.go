@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"laststand/internal/match"
 )
 
-// erasePage is how many entries and seats one step renames.
-const erasePage = 500
+// erasePage is how many entries and seats one step renames, and eraseBytes how much
+// of records it rewrites, if that is more than one.
+const (
+	erasePage  = 500
+	eraseBytes = 4 << 20
+)
 
 // eraseRetry is how long an erasure waits whose step has failed, while others go on.
 const eraseRetry = 30 * time.Second
@@ -38,7 +40,12 @@ WHERE ended_at = 0 AND (at <= (SELECT {now}) OR at > (SELECT {now}) + $1) ORDER 
 UPDATE entries SET holder = $3 WHERE game = $1 AND pos IN (
     SELECT pos FROM entries WHERE game = $1 AND whose = 'player' AND holder = $2 ORDER BY pos LIMIT $4)`
 
-	selectSeats = `SELECT over_at, match_id, mode FROM seats WHERE game = $1 AND player = $2 ORDER BY over_at, match_id LIMIT $3`
+	// selectSeats gives the size of the records that may name the player, 0 of others:
+	// those of a buzzer match, and those of an older program, whose seats ask nothing.
+	selectSeats = `
+SELECT over_at, match_id, CASE WHEN mode = 'buzzer' OR asked = 0 THEN COALESCE((
+    SELECT octet_length(m.result) FROM matches m WHERE m.game = s.game AND m.id = s.match_id), 1) ELSE 0 END
+FROM seats s WHERE game = $1 AND player = $2 ORDER BY over_at, match_id LIMIT $3`
 
 	renameSeats = `
 WITH v (game, player, over_at, match_id, opaque) AS ({rows})
@@ -51,10 +58,17 @@ FROM v WHERE seats.game = v.game AND seats.player = v.player AND seats.over_at =
 // EraseNext takes the next step of the oldest erasure that is under way: it
 // renames a page of what the subject has settled, and with the last of it tells
 // the boards. It gives the game, "" where there is nothing to do now, and whether the
-// boards have something to apply. Each step is a transaction; it may be ended
+// boards have something to apply. Subjects that an older program has erased come
+// first, one a step. Each step is a transaction; it may be ended
 // anywhere, and called by several nodes at once. An erasure whose step fails is
 // logged and waits for eraseRetry, so that it holds up no other.
 func (l *Ledger) EraseNext(ctx context.Context) (game string, moved bool, err error) {
+	if game, err = l.wipePlain(ctx); err != nil {
+		return "", false, fmt.Errorf("ledger: subjects erased by an older program: %w", err)
+	}
+	if game != "" {
+		return game, false, nil
+	}
 	e, moved, err := l.eraseStep(ctx)
 	switch {
 	case errors.Is(err, errNoErasure):
@@ -108,49 +122,61 @@ func (l *Ledger) renamePage(ctx context.Context, tx *sql.Tx, e erasure) (more bo
 	if err != nil {
 		return false, err
 	}
-	seats, err := l.renameSeats(ctx, tx, e)
-	return entries == erasePage || seats == erasePage, err
+	moreSeats, err := l.renameSeats(ctx, tx, e)
+	return entries == erasePage || moreSeats, err
 }
 
-func (l *Ledger) renameSeats(ctx context.Context, tx *sql.Tx, e erasure) (n int, err error) {
+// renameSeats renames some seats, and in the records that name the player.
+func (l *Ledger) renameSeats(ctx context.Context, tx *sql.Tx, e erasure) (more bool, err error) {
 	var seats [][]any
-	var buzzers []string
+	var records []string
+	found, bytes := 0, 0
 	err = scanAll(func(rows *sql.Rows) error {
 		var at int64
 		var id string
-		var mode match.Mode
-		err := rows.Scan(&at, &id, &mode)
+		var size int
+		err := rows.Scan(&at, &id, &size)
+		found++
+		if bytes += size; bytes > eraseBytes && len(seats) > 0 {
+			return err // the next step's
+		}
 		seats = append(seats, []any{e.game, e.subject, at, id, e.opaque})
-		if mode == match.Buzzer {
-			buzzers = append(buzzers, id)
+		if size > 0 {
+			records = append(records, id)
 		}
 		return err
 	})(tx.QueryContext(ctx, selectSeats, e.game, e.subject, erasePage))
 	if err != nil {
-		return 0, fmt.Errorf("seats: %w", err)
+		return false, fmt.Errorf("seats: %w", err)
 	}
-	slices.Sort(buzzers) // in the one order in which records are locked
-	for _, id := range buzzers {
-		if err := l.renameFirsts(ctx, tx, e, id); err != nil {
-			return 0, fmt.Errorf("match %s: %w", id, err)
+	slices.Sort(records) // in the one order in which they are locked
+	for _, id := range records {
+		if err := l.renameInRecord(ctx, tx, e, id); err != nil {
+			return false, fmt.Errorf("match %s: %w", id, err)
 		}
 	}
-	return len(seats), l.bulk(tx).run(ctx, renameSeats, seats, nil)
+	return found == erasePage || len(seats) < found, l.bulk(tx).run(ctx, renameSeats, seats, nil)
 }
 
-// renameFirsts renames who was first in a match's record.
-func (l *Ledger) renameFirsts(ctx context.Context, tx *sql.Tx, e erasure, id string) error {
+// renameInRecord renames a player in a match's record, which has no nicknames of
+// players from then on.
+func (l *Ledger) renameInRecord(ctx context.Context, tx *sql.Tx, e erasure, id string) error {
 	var text string
 	if err := tx.QueryRowContext(ctx, l.sql(lockMatch), e.game, id).Scan(&text); err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
-	var m match.Summary
-	if err := json.Unmarshal([]byte(text), &m); err != nil {
+	m, err := readRecord(text)
+	if err != nil {
 		return err
 	}
 	for i := range m.Firsts {
 		if m.Firsts[i].Player == e.subject {
 			m.Firsts[i].Player = e.opaque
+		}
+	}
+	for i := range m.Recorded {
+		if m.Recorded[i].Player == e.subject {
+			m.Recorded[i].Player = e.opaque
 		}
 	}
 	record, err := json.Marshal(m)
@@ -160,7 +186,7 @@ func (l *Ledger) renameFirsts(ctx context.Context, tx *sql.Tx, e erasure, id str
 	return l.bulk(tx).run(ctx, updateMatch, [][]any{{e.game, id, string(record)}}, nil)
 }
 
-const anyErasure = `SELECT EXISTS (SELECT 1 FROM erasures)`
+const anyErasure = `SELECT EXISTS (SELECT 1 FROM erasures) OR EXISTS (SELECT 1 ` + plainErased + `)`
 
 // Erasing reports whether any erasure is under way, its last wait too.
 func (l *Ledger) Erasing(ctx context.Context) (underWay bool, err error) {

@@ -1,10 +1,8 @@
 package ledger
 
 import (
-	"context"
 	"testing"
 
-	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/trial"
 )
@@ -33,33 +31,6 @@ func TestErasedSubjectLikeAGuest(t *testing.T) {
 		}
 		if found := rowsWith(t, l, subject); len(found) > 0 {
 			t.Errorf("rows %q", found)
-		}
-		checkSums(t, l)
-	})
-}
-
-// Whom an older program has erased, and kept as they were, is wiped too.
-func TestErasedByVersion24(t *testing.T) {
-	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
-		t.Parallel()
-		const likeGuest = "p_01kagx7m1c9v5w2e8r4t6y0z3b"
-		first := openOn(t, db)
-		must(first.Commit(t.Context(), results(duel("m1", 1, jane, likeGuest))))(t)
-		provider := must(first.provider(first.log))(t)
-		must(provider.DownTo(t.Context(), 24))(t)
-		must(first.exec(context.Background(), `INSERT INTO accounts (game, sub, player, at) VALUES ($1, $2, '', 1), ($1, $3, '', 1)`, game, jane, likeGuest))(t)
-		l := openOn(t, db)
-		if moved := eraseAll(t, l); moved != 2 {
-			t.Errorf("moved %d", moved)
-		}
-		for must(l.ForgetErased(t.Context(), 0))(t) {
-		}
-		if found := append(rowsWith(t, l, jane), rowsWith(t, l, likeGuest)...); len(found) > 0 {
-			t.Errorf("rows %q", found)
-		}
-		if got := subject(t, l, jane); got != identity.ErrErased.Error() {
-			t.Errorf("the subject speaks for %s", got)
 		}
 		checkSums(t, l)
 	})

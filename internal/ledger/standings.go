@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"laststand/internal/match"
@@ -30,35 +30,57 @@ func (l *Ledger) Match(ctx context.Context, game, id string) (match.Summary, err
 
 // summary is Match without nicknames.
 func (l *Ledger) summary(ctx context.Context, game, id string) (match.Summary, error) {
-	m := match.Summary{Match: id, Game: game}
 	var text string
 	err := l.read.QueryRowContext(ctx, selectMatch, game, id).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return match.Summary{}, match.ErrNotFound
 	}
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &m)
+	if err != nil {
+		return match.Summary{}, err
 	}
+	m, err := readRecord(text)
+	m.Match, m.Game = id, game
 	return m, err
 }
 
 // nameFirsts puts in the nicknames. An erased player has none.
 func (l *Ledger) nameFirsts(ctx context.Context, game string, firsts []match.First) error {
-	for some := range slices.Chunk(firsts, MaxNames) {
-		ids := make([]string, len(some))
-		for i, first := range some {
-			ids[i] = first.Player
-		}
-		slices.Sort(ids)
-		names, err := l.Nicknames(ctx, game, slices.Compact(ids))
-		if err != nil {
-			return err
-		}
-		for i := range some {
-			some[i].Nickname = names[some[i].Player]
-		}
+	ids := make([]string, len(firsts))
+	for i := range firsts {
+		ids[i] = firsts[i].Player
 	}
-	return nil
+	names, err := l.allNicknames(ctx, game, ids)
+	for i := range firsts {
+		firsts[i].Nickname = names[firsts[i].Player]
+	}
+	return err
+}
+
+// nameRecorded puts in the nicknames of players. Bots keep theirs.
+func (l *Ledger) nameRecorded(ctx context.Context, game string, page []match.IndexedStanding) error {
+	ids := make([]string, len(page))
+	for i := range page {
+		ids[i] = page[i].Player
+	}
+	names, err := l.allNicknames(ctx, game, ids)
+	for i := range page {
+		page[i].Nickname = cmp.Or(names[page[i].Player], page[i].Nickname)
+	}
+	return err
+}
+
+// allNicknames is Nicknames of any number of players.
+func (l *Ledger) allNicknames(ctx context.Context, game string, ids []string) (map[string]string, error) {
+	all := make(map[string]string, len(ids))
+	slices.Sort(ids)
+	for some := range slices.Chunk(slices.Compact(ids), MaxNames) {
+		names, err := l.Nicknames(ctx, game, some)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, names)
+	}
+	return all, nil
 }
 
 const (
@@ -105,16 +127,21 @@ func seatRow(game string, r *match.Result, i int) []any {
 // best first, with the nicknames of today: none for an erased player.
 func (l *Ledger) Standings(ctx context.Context, m match.Summary, from, to int) ([]protocol.OverStanding, error) {
 	page := make([]match.IndexedStanding, 0, to-from)
-	for _, bot := range m.Bots {
-		if from <= bot.Index && bot.Index < to {
-			page = append(page, bot)
+	for _, one := range m.Recorded {
+		if from <= one.Index && one.Index < to {
+			page = append(page, one)
 		}
 	}
-	err := scanAll(func(rows *sql.Rows) error {
-		one, err := scanStanding(rows)
-		page = append(page, one)
-		return err
-	})(l.read.QueryContext(ctx, selectStandings, m.Game, m.Match, from, to))
+	var err error
+	if len(m.Recorded) == m.Players {
+		err = l.nameRecorded(ctx, m.Game, page)
+	} else {
+		err = scanAll(func(rows *sql.Rows) error {
+			one, err := scanStanding(rows)
+			page = append(page, one)
+			return err
+		})(l.read.QueryContext(ctx, selectStandings, m.Game, m.Match, from, to))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ledger: standings of match %s: %w", m.Match, err)
 	}

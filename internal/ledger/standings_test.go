@@ -1,17 +1,14 @@
 package ledger
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"reflect"
 	"strings"
 	"testing"
 
 	"laststand/internal/match"
 	"laststand/internal/protocol"
-	"laststand/internal/rating"
 	"laststand/internal/trial"
 )
 
@@ -109,53 +106,4 @@ func recordText(t *testing.T, l *Ledger, id string) (text string) {
 		t.Fatal(err)
 	}
 	return text
-}
-
-// Records of the version before, with all standings in them, become rows, and are
-// as if they had been settled now.
-func TestResultsOfVersion22(t *testing.T) {
-	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
-		t.Parallel()
-		l := openOn(t, db)
-		provider := must(l.provider(slog.New(slog.DiscardHandler)))(t)
-		must(provider.DownTo(t.Context(), 22))(t)
-		addPlayer(t, l, "p1")
-		all := results(duel("zero", 1, "p3"))
-		for _, id := range names("m", migratedMatches+1) {
-			r := duel(id, 7, "p1", "bot_1", "p2")
-			r.Standings[1].Bot = true
-			r.Standings[0].Rating = &match.RatingChange{After: rating.Rating{R: 1533}}
-			all = append(all, r)
-		}
-		for _, r := range all {
-			insertVersion22(t, l, r)
-		}
-		must(provider.Up(t.Context()))(t)
-		for _, r := range all {
-			if got := standingsOf(t, l, r.Match); !reflect.DeepEqual(got, shownAs(r, "p1")) {
-				t.Fatalf("%s: %+v, want %+v", r.Match, got, shownAs(r, "p1"))
-			}
-			if text := recordText(t, l, r.Match); strings.Contains(text, "Nick p") {
-				t.Fatalf("record %s", text)
-			}
-		}
-	})
-}
-
-func insertVersion22(t *testing.T, l *Ledger, r match.Result) {
-	t.Helper()
-	text := string(must(json.Marshal(r))(t))
-	exec := func(query string, args ...any) {
-		if _, err := l.exec(context.Background(), query, args...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	exec(`INSERT INTO matches (game, id, result) VALUES ($1, $2, $3)`, r.Game, r.Match, text)
-	for _, s := range r.Standings {
-		if !s.Bot {
-			exec(`INSERT INTO seats (game, player, over_at, match_id, mode, place, score, correct, players) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-				r.Game, s.Player, r.OverAt, r.Match, string(r.Mode), s.Rank, s.Score, s.Correct, len(r.Standings))
-		}
-	}
 }

@@ -13,10 +13,10 @@ type Summary struct {
 	StartedAt int64             `json:"started_at"` // cluster time, epoch ms
 	OverAt    int64             `json:"over_at"`    // cluster time, epoch ms
 	Reason    Reason            `json:"reason"`
-	Questions int               `json:"questions"` // closed and not void
-	Counts    bool              `json:"counts"`    // for the boards and the players' totals
-	Players   int               `json:"players"`   // standings, those of bots too
-	Bots      []IndexedStanding `json:"bots,omitempty"`
+	Questions int               `json:"questions"`      // closed and not void
+	Counts    bool              `json:"counts"`         // for the boards and the players' totals
+	Players   int               `json:"players"`        // standings, those of bots too
+	Recorded  []IndexedStanding `json:"bots,omitempty"` // standings without a row: of bots; all, if an older program has written the record
 	Teams     []TeamResult      `json:"teams,omitempty"`
 	Firsts    []First           `json:"firsts,omitempty"` // of a buzzer match
 }
@@ -36,7 +36,7 @@ func (r Result) Summary() Summary {
 	}
 	for i, standing := range r.Standings {
 		if standing.Bot {
-			s.Bots = append(s.Bots, IndexedStanding{i, standing.View()})
+			s.Recorded = append(s.Recorded, IndexedStanding{i, standing.View()})
 		}
 	}
 	for _, first := range r.Firsts {
