@@ -11,20 +11,36 @@ import (
 // behaviours are what a game's queue of behaviours is kept by, and where it
 // leads. The zero value of a field stands for its default.
 type behaviours struct {
-	MaxLen   int    `yaml:"max_len"`
-	Overflow string `yaml:"overflow"`
-	Batch    struct {
-		MaxSize       int    `yaml:"max_size"`
-		FlushInterval string `yaml:"flush_interval"`
-	} `yaml:"batch"`
-	MaxAge string `yaml:"max_age"`
-	Rate   struct {
-		PerSecond float64 `yaml:"per_second"`
-		Burst     int     `yaml:"burst"`
-	} `yaml:"rate"`
-	Hot    bool     `yaml:"hot"`
-	Report []string `yaml:"report,flow"`
-	Sink   sink     `yaml:"sink"`
+	// Behaviours that the queue holds. Higher: longer outages of the sink without a loss, more Redis memory.
+	MaxLen int `yaml:"max_len" range:"1..10000000"`
+	// What the server does when the queue is full: drop the oldest, drop the new one, or refuse a post with overloaded.
+	Overflow string `yaml:"overflow" allowed:"drop_oldest, drop_newest, reject"`
+	// When a batch leaves.
+	Batch batchRules `yaml:"batch"`
+	// Age at which an unsent behaviour is dropped. Nothing older than 3 minutes leaves the server.
+	MaxAge string `yaml:"max_age" allowed:"1ms to 2m55s"`
+	// Attempts to send, of all nodes together and with retries.
+	Rate rateRules `yaml:"rate"`
+	// Whether the game gets a reporter of its own from the start. A busy game gets one by itself.
+	Hot bool `yaml:"hot"`
+	// The server's own behaviours that it reports. The default is none without a section behaviours, else all that the sink takes.
+	Report []string `yaml:"report,flow" allowed:"online, offline, match_start, match_end (a sink nppa: online, offline)"`
+	// Where the behaviours go.
+	Sink sink `yaml:"sink"`
+}
+
+type batchRules struct {
+	// Behaviours of a batch: a full batch leaves at once.
+	MaxSize int `yaml:"max_size" range:"1..128"`
+	// Longest time that the oldest behaviour of a batch waits. Higher: fewer, larger batches. Lower: earlier reports. Must be less than max_age.
+	FlushInterval string `yaml:"flush_interval" allowed:"1ms or more"`
+}
+
+type rateRules struct {
+	// Attempts per second.
+	PerSecond float64 `yaml:"per_second" range:"0.01..100000"`
+	// Attempts at once. For a sink nppa the default is 1: over 10 attempts within a second ban the game for 60 s.
+	Burst int `yaml:"burst" range:"1..100000"`
 }
 
 // fill puts defaults in. The server's own players are reported only where the
@@ -61,9 +77,7 @@ func (c *config) terms(name string) behaviour.Terms {
 
 func (c *config) validateBehaviours(name string, f *faults) {
 	b, in := c.Games[name].Behaviours, "games."+name+".behaviours."
-	f.between(in+"max_len", int64(b.MaxLen), 1, behaviour.MostLen)
 	f.oneOf(in+"overflow", b.Overflow, string(behaviour.DropOldest), string(behaviour.DropNewest), string(behaviour.Reject))
-	f.between(in+"batch.max_size", int64(b.Batch.MaxSize), 1, behaviour.MaxBatch)
 	flush := f.duration(in+"batch.flush_interval", b.Batch.FlushInterval)
 	age := f.duration(in+"max_age", b.MaxAge)
 	switch {
@@ -72,10 +86,6 @@ func (c *config) validateBehaviours(name string, f *faults) {
 	case age > 0 && flush >= age:
 		f.addf("%sbatch.flush_interval: %q is not less than max_age (%s): what waits so long is too old", in, b.Batch.FlushInterval, b.MaxAge)
 	}
-	if r := b.Rate.PerSecond; !(r >= 0.01 && r <= 100_000) { // so that NaN is refused
-		f.addf("%srate.per_second: %g is not between 0.01 and 100000", in, r)
-	}
-	f.between(in+"rate.burst", int64(b.Rate.Burst), 1, 100_000)
 	for _, kind := range b.Report {
 		f.oneOf(in+"report", kind, b.Sink.reportable()...)
 	}

@@ -72,14 +72,14 @@ func TestSinkOptions(t *testing.T) {
 	c := configured(t, `data: here
 games:
   plain:
-  file: {behaviours: {sink: {path: /var/log/x.ndjson, max_mib: 3, keep: 2}}}
+  file: {behaviours: {sink: {path: /var/log/x.ndjson, max_file_mib: 3, max_files: 2}}}
   hook: {behaviours: {sink: {type: webhook, url: "https://x/y", format: cloudevents-batch, allow_private: true}}}
   nppa: {behaviours: {sink: {type: nppa, app_id: A, biz_id: B, test_code: C, secret_file: n.key}}}
 `)
 	held := &receiverKeys{held: map[string]*heldKeys{}}
 	for name, want := range map[string]sink{
-		"plain": {Type: "file", Path: "here/behaviours/plain.ndjson", MaxMiB: 64, Keep: 8},
-		"file":  {Type: "file", Path: "/var/log/x.ndjson", MaxMiB: 3, Keep: 2},
+		"plain": {Type: "file", Path: "here/behaviours/plain.ndjson", MaxFileMiB: 64, MaxFiles: 8},
+		"file":  {Type: "file", Path: "/var/log/x.ndjson", MaxFileMiB: 3, MaxFiles: 2},
 		"hook":  {Type: "webhook", URL: "https://x/y", Format: "cloudevents-batch", AllowPrivate: true},
 		"nppa":  {Type: "nppa", AppID: "A", BizID: "B", TestCode: "C", SecretFile: "n.key"},
 	} {

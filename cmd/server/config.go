@@ -1,93 +1,58 @@
 package main
 
-import (
-	"laststand/internal/leaderboard"
-	"laststand/internal/proxies"
-)
+import "laststand/internal/proxies"
 
-// config is what the server runs by: the configuration file, over it the
-// environment and the flags, under it the defaults. Field names are those of
-// the wire contract, section 6.
+// config is what the server runs by: the defaults, over them the configuration
+// file, over that the environment and the flags. The wire contract, section 6,
+// fixes most names.
+//
+// The comment of a field with a yaml tag is the key's text in
+// docs/reference/configuration.md. The tag `range` holds the smallest and the
+// largest number that a key takes; validation reads it. The tag `allowed`
+// describes the values of other keys.
 type config struct {
-	Listen    string `yaml:"listen"`
-	OpsListen string `yaml:"ops_listen"`
-	Data      string `yaml:"data"`
-	Redis     string `yaml:"redis"`
-	Database  string `yaml:"database"`
-	Drain     string `yaml:"drain"`
-	TLSCert   string `yaml:"tls_cert"`
-	TLSKey    string `yaml:"tls_key"`
+	// Address for players: HTTP and websockets. Port 0 picks a free port.
+	Listen string `yaml:"listen" allowed:"host:port"`
+	// Address for operators: metrics, profiles and the admin API. Keep this address private.
+	OpsListen string `yaml:"ops_listen" allowed:"host:port"`
+	// Folder of the embedded database, of name snapshots and of behaviour files, relative to the working directory.
+	// May be empty when database is set; then no name snapshots are kept and a start takes longer.
+	Data string `yaml:"data" allowed:"a path"`
+	// Redis that all nodes share. Empty: an embedded Redis, for one node only.
+	Redis string `yaml:"redis" allowed:"redis://, rediss:// or redis+sentinel:// URL; several addresses or ?cluster=true: a cluster"`
+	// PostgreSQL that all nodes share. Empty: an embedded SQLite, for one node only.
+	Database string `yaml:"database" allowed:"postgres:// URL"`
+	// Longest time that a stopping server waits for running matches. Higher: fewer matches are cut off. Lower: a stop takes less time.
+	Drain string `yaml:"drain" allowed:"0s to 1h"`
+	// Certificate chain in PEM for TLS on listen, read again when the file changes. Needs tls_key. Empty: no TLS.
+	TLSCert string `yaml:"tls_cert" allowed:"a path"`
+	// Private key in PEM of tls_cert.
+	TLSKey string `yaml:"tls_key" allowed:"a path"`
 
-	Games          map[string]game `yaml:"games"`
-	Limits         limits          `yaml:"limits"`
-	Origins        []string        `yaml:"origins"`
-	TrustedProxies []string        `yaml:"trusted_proxies"`
-	Audit          auditing        `yaml:"audit"`
-	ProxyProtocol  string          `yaml:"proxy_protocol"`
+	// Games (tenants) by package name. A game has its own players, question banks, leaderboards and behaviour queue.
+	Games map[string]game `yaml:"games" allowed:"at least one"`
+	// Limits of each node and of all nodes together.
+	Limits limits `yaml:"limits"`
+	// Origins whose pages may call this server, besides pages of the same host.
+	Origins []string `yaml:"origins" allowed:"https://host"`
+	// Proxies whose X-Forwarded-For and PROXY headers the server believes. Without them all players behind a proxy count as one address.
+	TrustedProxies []string `yaml:"trusted_proxies" allowed:"addresses or CIDR ranges"`
+	// Audit log of the admin API.
+	Audit auditing `yaml:"audit"`
+	// PROXY protocol, version 1 or 2, on connections of trusted proxies. With required, the server closes every connection without the header.
+	ProxyProtocol string `yaml:"proxy_protocol" allowed:"off, optional, required"`
 
 	file string         // it was read from; "": none
 	dir  string         // that relative secret files start from
 	said map[string]any // what the file itself sets
 }
 
-type game struct {
-	TimeZone       string    `yaml:"time_zone"`
-	PlayersMayHost bool      `yaml:"players_may_host"`
-	Banks          []string  `yaml:"banks"`
-	HostBanks      []string  `yaml:"host_banks"` // for arenas of the role host only; no duel draws from them
-	Keys           []gameKey `yaml:"keys"`
-	tokenRules     `yaml:",inline"`
-	Duel           duel       `yaml:"duel"`
-	Arena          arenaRules `yaml:"arena"`
-	Leaderboards   boards     `yaml:"leaderboards"`
-	Behaviours     behaviours `yaml:"behaviours"`
-	Names          gameNames  `yaml:"names"`
-	Webhooks       []hook     `yaml:"webhooks,omitempty"`
-}
-
-type gameKey struct {
-	ID         string `yaml:"id"`
-	Alg        string `yaml:"alg"`
-	SecretFile string `yaml:"secret_file"`
-}
-
-type duel struct {
-	Questions       int   `yaml:"questions"`
-	TimeLimitMS     int64 `yaml:"time_limit_ms"`
-	CountdownMS     int64 `yaml:"countdown_ms"`
-	RevealMS        int64 `yaml:"reveal_ms"`
-	BotAfterMS      int64 `yaml:"bot_after_ms"`
-	Rated           bool  `yaml:"rated"`
-	PairLimitPerDay int   `yaml:"pair_limit_per_day"`
-
-	CountSameAddress bool `yaml:"count_same_address"`
-}
-
-type arenaRules struct {
-	TimeLimitMS   int64 `yaml:"time_limit_ms"`
-	CountdownMS   int64 `yaml:"countdown_ms"`
-	RevealMS      int64 `yaml:"reveal_ms"`
-	MaxPlayers    int   `yaml:"max_players"`
-	TeamLockoutMS int64 `yaml:"team_lockout_ms"`
-}
-
-type boards struct {
-	Windows    []leaderboard.Window `yaml:"windows,flow"`
-	Orders     []leaderboard.Order  `yaml:"orders,flow"`
-	Weights    weights              `yaml:"weights"`
-	MinAnswers int64                `yaml:"min_answers"`
-}
-
-type weights struct {
-	Score    int64 `yaml:"score"`
-	Accuracy int64 `yaml:"accuracy"`
-	Speed    int64 `yaml:"speed"`
-	Matches  int64 `yaml:"matches"`
-}
-
 type limits struct {
-	Connections       int64   `yaml:"connections"`
-	MessagesPerSecond float64 `yaml:"messages_per_second"`
+	// Websockets of a node. The last twentieth is kept for players in a match. Connections of any kind get a tenth and 1,000 more.
+	// Higher: more players and more memory. Lower: newcomers are closed with 1013 earlier.
+	Connections int64 `yaml:"connections" range:"1..10000000"`
+	// Messages per second of one websocket, with as many at once. Beyond it: error rate_limited; the third in 10 s closes the websocket with 4429.
+	MessagesPerSecond float64 `yaml:"messages_per_second" range:"1..10000"`
 
 	entranceLimits   `yaml:",inline"`
 	connectionLimits `yaml:",inline"`
@@ -101,21 +66,6 @@ func defaults() config {
 		Games:         map[string]game{"demo": defaultGame()},
 		Limits:        limits{Connections: 100_000, MessagesPerSecond: 20, entranceLimits: defaultEntranceLimits(), connectionLimits: defaultConnectionLimits(), matchLimits: defaultMatchLimits()},
 		ProxyProtocol: string(proxies.Off),
-		Audit:         auditing{KeepDays: 400},
+		Audit:         auditing{RetentionDays: 400},
 	}
-}
-
-func defaultGame() game {
-	g := game{
-		TimeZone: "UTC", PlayersMayHost: true, Banks: []string{"builtin"}, HostBanks: []string{},
-		Duel:  duel{Questions: 10, TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: 5, CountSameAddress: true},
-		Arena: arenaRules{TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, MaxPlayers: 10_000, TeamLockoutMS: 2000},
-		Leaderboards: boards{
-			Windows: []leaderboard.Window{leaderboard.All, leaderboard.Day, "7d", "30d"}, Orders: leaderboard.Orders(),
-			Weights: weights{Score: 1}, MinAnswers: 20,
-		},
-		Names: defaultNames(),
-	}
-	g.Behaviours.fill(false)
-	return g
 }

@@ -2,14 +2,10 @@ package main
 
 import "time"
 
-// auditing is how long acts of operators are kept.
+// auditing is how long the audit log is kept.
 type auditing struct {
-	KeepDays int64 `yaml:"keep_days"`
+	// Days that the server keeps entries of the audit log. Higher: more rows in the database.
+	RetentionDays int64 `yaml:"retention_days" range:"1..36500"`
 }
 
-// maxKeepDays is some hundred years.
-const maxKeepDays = 36_500
-
-func (a auditing) validate(f *faults) { f.between("audit.keep_days", a.KeepDays, 1, maxKeepDays) }
-
-func (a auditing) keep() time.Duration { return time.Duration(a.KeepDays) * 24 * time.Hour }
+func (a auditing) keep() time.Duration { return time.Duration(a.RetentionDays) * 24 * time.Hour }

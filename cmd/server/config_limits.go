@@ -1,8 +1,8 @@
 package main
 
 import (
-	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -11,32 +11,49 @@ import (
 	"laststand/internal/proxies"
 )
 
-// entranceLimits are how often what may be done over HTTP; 0 is no limit.
+// entranceLimits bound what addresses, players and services do over HTTP, and
+// arena codes over the websocket too. 0 is no limit. A key is also the name of
+// its rule in metrics and refusals.
 type entranceLimits struct {
-	GuestsPerMinutePerAddress          int    `yaml:"guests_per_minute_per_address"`
-	ArenaGuestsPerMinutePerAddress     int    `yaml:"arena_guests_per_minute_per_address"`
-	GuestsPerMinutePerArena            int    `yaml:"guests_per_minute_per_arena"`
-	GuestsPerDayPerAddress             int    `yaml:"guests_per_day_per_address"`
-	GuestCallsPerMinutePerAddress      int    `yaml:"guest_calls_per_minute_per_address"`
-	WrongCodesPerHourPerAddress        int    `yaml:"wrong_codes_per_hour_per_address"`
-	NicknameLookupsPerMinutePerAddress int    `yaml:"nickname_lookups_per_minute_per_address"`
-	ReadsPerSecondPerAddress           int    `yaml:"reads_per_second_per_address"`
-	ArenasPerHourPerHost               int    `yaml:"arenas_per_hour_per_host"`
-	ArenasPerHourPerAddress            int    `yaml:"arenas_per_hour_per_address"`
-	ChangesPerHourPerPlayer            int    `yaml:"changes_per_hour_per_player"`
-	ErasuresPerMinutePerAddress        int    `yaml:"erasures_per_minute_per_address"`
-	BehavioursPerSecondPerService      int    `yaml:"behaviours_per_second_per_service"`
-	TaskCallsPerSecondPerService       int    `yaml:"task_calls_per_second_per_service"`
-	DryRun                             trials `yaml:"dry_run"`
+	// New guests of an address without the code of an arena. Known devices do not count. Holds over all nodes.
+	GuestsPerMinutePerAddress int `yaml:"guests_per_minute_per_address" range:"0..1000000"`
+	// New guests of an address with the code of an arena that is not over; as many at once as the largest arena has places. Beyond it they count as guests without a code. Holds over all nodes.
+	ArenaGuestsPerMinutePerAddress int `yaml:"arena_guests_per_minute_per_address" range:"0..1000000"`
+	// New guests of one arena, of all addresses. Beyond it they count as guests without a code. Holds over all nodes.
+	GuestsPerMinutePerArena int `yaml:"guests_per_minute_per_arena" range:"0..1000000"`
+	// All new guests of an address in a day. The default grows with the limits per minute and is 0 if one of them is 0. Raise it for an event of more people behind one address. Holds over all nodes.
+	GuestsPerDayPerAddress int `yaml:"guests_per_day_per_address" range:"0..1000000"`
+	// Requests of an address for guest players, of new and known devices, with those of 5 minutes at once. The default grows like that of guests_per_day_per_address. Holds at each node.
+	GuestRequestsPerMinutePerAddress int `yaml:"guest_requests_per_minute_per_address" range:"0..1000000"`
+	// Arena codes of an address that lead to no arena. Beyond it, players of that address have half as many more together and 2 an hour each, and codes that were right within a day still work. Holds over all nodes.
+	CodeAttemptsPerHourPerAddress int `yaml:"code_attempts_per_hour_per_address" range:"0..1000000"`
+	// Nickname look-ups of an address. Holds at each node.
+	NicknameLookupsPerMinutePerAddress int `yaml:"nickname_lookups_per_minute_per_address" range:"0..1000000"`
+	// Reads of leaderboards, players, matches and arenas by an address, with those of 10 s at once. Holds at each node.
+	ReadsPerSecondPerAddress int `yaml:"reads_per_second_per_address" range:"0..1000000"`
+	// Arenas that one host creates. Raise it for a service that creates arenas for many hosts. Holds over all nodes.
+	ArenasPerHourPerHost int `yaml:"arenas_per_hour_per_host" range:"0..1000000"`
+	// Arenas that the players of an address create. Holds over all nodes.
+	ArenasPerHourPerAddress int `yaml:"arenas_per_hour_per_address" range:"0..1000000"`
+	// Changes of nickname, account and device, and erasures, by one player. Holds over all nodes.
+	AccountChangesPerHourPerPlayer int `yaml:"account_changes_per_hour_per_player" range:"0..1000000"`
+	// Players of an address who erase themselves, with those of 6 minutes at once. Holds over all nodes.
+	ErasuresPerMinutePerAddress int `yaml:"erasures_per_minute_per_address" range:"0..1000000"`
+	// Behaviours that one service posts; at least 1,000 at once. Holds over all nodes.
+	BehavioursPerSecondPerService int `yaml:"behaviours_per_second_per_service" range:"0..1000000"`
+	// Requests about tasks by one service. Holds at each node.
+	TaskRequestsPerSecondPerService int `yaml:"task_requests_per_second_per_service" range:"0..1000000"`
+	// Rules that count what they would refuse and refuse nothing: true for all, or a list of rules. Try a new number with it.
+	DryRun trials `yaml:"dry_run" allowed:"true, false, or a list of rules"`
 }
 
 func defaultEntranceLimits() entranceLimits {
 	return entranceLimits{
 		GuestsPerMinutePerAddress: 60, ArenaGuestsPerMinutePerAddress: 300, GuestsPerMinutePerArena: 3000,
-		GuestsPerDayPerAddress: unset, GuestCallsPerMinutePerAddress: unset,
-		WrongCodesPerHourPerAddress: 100, NicknameLookupsPerMinutePerAddress: 600, ReadsPerSecondPerAddress: 100,
-		ArenasPerHourPerHost: 120, ArenasPerHourPerAddress: 120, ChangesPerHourPerPlayer: 60, ErasuresPerMinutePerAddress: 10,
-		BehavioursPerSecondPerService: 20_000, TaskCallsPerSecondPerService: 1000,
+		GuestsPerDayPerAddress: unset, GuestRequestsPerMinutePerAddress: unset,
+		CodeAttemptsPerHourPerAddress: 100, NicknameLookupsPerMinutePerAddress: 600, ReadsPerSecondPerAddress: 100,
+		ArenasPerHourPerHost: 120, ArenasPerHourPerAddress: 120, AccountChangesPerHourPerPlayer: 60, ErasuresPerMinutePerAddress: 10,
+		BehavioursPerSecondPerService: 20_000, TaskRequestsPerSecondPerService: 1000,
 	}
 }
 
@@ -62,50 +79,37 @@ func (l *entranceLimits) fill() {
 	if l.GuestsPerDayPerAddress == unset {
 		l.GuestsPerDayPerAddress = day
 	}
-	if l.GuestCallsPerMinutePerAddress == unset {
-		l.GuestCallsPerMinutePerAddress = calls
+	if l.GuestRequestsPerMinutePerAddress == unset {
+		l.GuestRequestsPerMinutePerAddress = calls
 	}
 }
 
-// mostOfALimit bounds them all: a token takes a microsecond at the least.
+// mostOfALimit bounds all limits of entrances: a token takes a microsecond at the least.
 const mostOfALimit = 1_000_000
 
-// settings are the numbers by their names, which are their rules' too.
-func (l *entranceLimits) settings() map[string]int {
-	return map[string]int{
-		"guests_per_minute_per_address":           l.GuestsPerMinutePerAddress,
-		"arena_guests_per_minute_per_address":     l.ArenaGuestsPerMinutePerAddress,
-		"guests_per_minute_per_arena":             l.GuestsPerMinutePerArena,
-		"guests_per_day_per_address":              l.GuestsPerDayPerAddress,
-		"guest_calls_per_minute_per_address":      l.GuestCallsPerMinutePerAddress,
-		"wrong_codes_per_hour_per_address":        l.WrongCodesPerHourPerAddress,
-		"nickname_lookups_per_minute_per_address": l.NicknameLookupsPerMinutePerAddress,
-		"reads_per_second_per_address":            l.ReadsPerSecondPerAddress,
-		"arenas_per_hour_per_host":                l.ArenasPerHourPerHost,
-		"arenas_per_hour_per_address":             l.ArenasPerHourPerAddress,
-		"changes_per_hour_per_player":             l.ChangesPerHourPerPlayer,
-		"erasures_per_minute_per_address":         l.ErasuresPerMinutePerAddress,
-		"behaviours_per_second_per_service":       l.BehavioursPerSecondPerService,
-		"task_calls_per_second_per_service":       l.TaskCallsPerSecondPerService,
+// ruleNames are the keys of a section of limits that are numbers: each is the
+// name of its rule too.
+func ruleNames(section any) (names []string) {
+	for field := range reflect.TypeOf(section).Fields() {
+		if _, ok := rangeOf(field); ok {
+			key, _ := yamlKey(field)
+			names = append(names, key)
+		}
 	}
+	return names
 }
 
 // limitNames are those of all rules, of which any may be on trial.
 func limitNames() []string {
-	names := slices.Collect(maps.Keys(new(entranceLimits).settings()))
-	names = slices.AppendSeq(names, maps.Keys(new(matchLimits).settings()))
-	names = append(names, lateCodes, lateCodesEach, vainCodes,
-		"websockets", "websockets_per_address", "websockets_without_hello", "websockets_idle",
-		"messages_per_second", "hellos_per_minute", "hellos_per_minute_per_address", shedding)
+	names := append(ruleNames(entranceLimits{}), ruleNames(matchLimits{})...)
+	names = append(names, codeAttemptsByPlayers, codeAttemptsPerPlayer, codeAttemptsRefused,
+		"websockets", "websockets_per_address", "unauthenticated_websockets", "idle_websockets",
+		"messages_per_second", "hellos_per_minute", "hellos_per_minute_per_address", loadShedding)
 	names = append(names, proxies.RuleFull, proxies.RuleCrowded) // the other two always stand
 	return slices.Sorted(slices.Values(names))
 }
 
 func (l *entranceLimits) validate(f *faults) {
-	settings := l.settings()
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		f.between("limits."+name, int64(settings[name]), 0, mostOfALimit)
-	}
 	for _, name := range l.DryRun.rules {
 		if known := limitNames(); !slices.Contains(known, name) {
 			f.addf("limits.dry_run: %q is none of %s", name, strings.Join(known, ", "))

@@ -1,42 +1,28 @@
 package main
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"laststand/internal/limit"
 )
 
-// matchLimits bound the matches of a player and of an address; 0 is no limit.
+// matchLimits bound the matches of a player and of an address; 0 is no limit. A
+// key is also the name of its rule.
 type matchLimits struct {
-	EarlyForfeitsPerHourPerPlayer  int `yaml:"early_forfeits_per_hour_per_player"`
-	EarlyForfeitsPerHourPerAddress int `yaml:"early_forfeits_per_hour_per_address"`
-	MatchesPerDayPerPlayer         int `yaml:"matches_per_day_per_player"`
-	MatchesPerDayPerAddress        int `yaml:"matches_per_day_per_address"`
+	// Duels that a player leaves before the first question closes. Beyond it duel.join is rate_limited. Holds over all nodes.
+	EarlyForfeitsPerHourPerPlayer int `yaml:"early_forfeits_per_hour_per_player" range:"0..1000000"`
+	// The same for all players of an address. Beyond it only players who left such a duel within the last minutes are refused. Holds over all nodes.
+	EarlyForfeitsPerHourPerAddress int `yaml:"early_forfeits_per_hour_per_address" range:"0..1000000"`
+	// Duels and arenas that a player joins. Beyond it duel.join and arena.join are rate_limited. Holds at each node.
+	MatchesPerDayPerPlayer int `yaml:"matches_per_day_per_player" range:"0..1000000"`
+	// The same for all players of an address. Beyond it only players who used more than a twentieth of their own limit are refused. Holds over all nodes.
+	MatchesPerDayPerAddress int `yaml:"matches_per_day_per_address" range:"0..1000000"`
 }
 
 func defaultMatchLimits() matchLimits {
 	return matchLimits{
 		EarlyForfeitsPerHourPerPlayer: 10, EarlyForfeitsPerHourPerAddress: 200,
 		MatchesPerDayPerPlayer: 2000, MatchesPerDayPerAddress: 100_000,
-	}
-}
-
-// settings are the numbers by their names, which are their rules' too.
-func (l *matchLimits) settings() map[string]int {
-	return map[string]int{
-		"early_forfeits_per_hour_per_player":  l.EarlyForfeitsPerHourPerPlayer,
-		"early_forfeits_per_hour_per_address": l.EarlyForfeitsPerHourPerAddress,
-		"matches_per_day_per_player":          l.MatchesPerDayPerPlayer,
-		"matches_per_day_per_address":         l.MatchesPerDayPerAddress,
-	}
-}
-
-func (l *matchLimits) validate(f *faults) {
-	settings := l.settings()
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		f.between("limits."+name, int64(settings[name]), 0, mostOfALimit)
 	}
 }
 

@@ -9,29 +9,32 @@ import (
 	"laststand/internal/nickname"
 )
 
-// gameNames is what names of players may not hold.
+// gameNames is what nicknames, and names of arenas and teams, must not contain.
 type gameNames struct {
-	Lists []string `yaml:"lists,flow"`
-	Files []string `yaml:"files,flow,omitempty"`
-	Allow []string `yaml:"allow,flow,omitempty"`
+	// Lists of refused words that come with the server: words that pass for staff and a sample of insults. An empty list: none.
+	Blocklists []string `yaml:"blocklists,flow" allowed:"staff_en, staff_zh, en, zh"`
+	// Files with refused words, relative to the configuration file: one word per line, at most 20,000 words and 2 MiB.
+	BlocklistFiles []string `yaml:"blocklist_files,flow,omitempty" allowed:"paths"`
+	// Words and whole names that are allowed although a list refuses them.
+	AllowedWords []string `yaml:"allowed_words,flow,omitempty" allowed:"at most 1000 words of 2 letters or more"`
 }
 
-func defaultNames() gameNames { return gameNames{Lists: nickname.Lists()} }
+func defaultNames() gameNames { return gameNames{Blocklists: nickname.Lists()} }
 
 const maxWordFile = 2 << 20 // bytes
 
 // words reads the lists of a game. It tells all that is wrong with them.
 func (c *config) words(game string) (*nickname.Words, error) {
 	g := c.Games[game].Names
-	lists := nickname.WordsConfig{Lists: g.Lists, Allow: g.Allow}
+	lists := nickname.WordsConfig{Lists: g.Blocklists, Allow: g.AllowedWords}
 	var faults []error
-	for _, file := range g.Files {
+	for _, file := range g.BlocklistFiles {
 		text, err := readWords(c.beside(file))
 		if err != nil {
-			faults = append(faults, fmt.Errorf("files: %s: %w", file, err))
+			faults = append(faults, fmt.Errorf("blocklist_files: %s: %w", file, err))
 			continue
 		}
-		lists.Own = append(lists.Own, nickname.WordList{Name: "files: " + file, Text: text})
+		lists.Own = append(lists.Own, nickname.WordList{Name: "blocklist_files: " + file, Text: text})
 	}
 	w, err := nickname.NewWords(lists)
 	return w, errors.Join(append(faults, err)...)

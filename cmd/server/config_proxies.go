@@ -10,32 +10,29 @@ import (
 	"laststand/internal/proxies"
 )
 
-// connectionLimits bound connections, hellos and what a node bears before it
-// refuses what is less than a match. 0 is no limit.
+// connectionLimits bound connections, hellos and the load at which a node
+// refuses work. 0 is no limit.
 type connectionLimits struct {
-	ConnectionsPerAddress     int64 `yaml:"connections_per_address"`
-	HellosPerMinute           int   `yaml:"hellos_per_minute"`
-	HellosPerMinutePerAddress int   `yaml:"hellos_per_minute_per_address"`
-	RequestsAtOnce            int64 `yaml:"requests_at_once"`
-	LagMS                     int64 `yaml:"lag_ms"`
-	MemoryMiB                 int64 `yaml:"memory_mib"`  // 0: what the process or the machine has
-	GarbageMiB                int64 `yaml:"garbage_mib"` // 0: by the memory there is
+	// Websockets of an address (IPv6: of a /64) at a node; fewer when over half of connections are in use. Connections of any kind get twice as many and 64 more.
+	ConnectionsPerAddress int64 `yaml:"connections_per_address" range:"0..10000000"`
+	// Logins (hello messages) at a node. Logins of players who resume a match do not count.
+	HellosPerMinute int `yaml:"hellos_per_minute" range:"0..100000000"`
+	// Logins (hello messages) of one address at a node.
+	HellosPerMinutePerAddress int `yaml:"hellos_per_minute_per_address" range:"0..1000000"`
+	// HTTP requests that a node handles at once. From half of it on, the node sheds load. Higher: more load before a refusal. Lower: faster answers under load.
+	MaxConcurrentRequests int64 `yaml:"max_concurrent_requests" range:"0..1000000"`
+	// Scheduler lag (99th percentile, for 3 s) from which on a node sheds load. A 64th of it, at least 2 ms, stops further duels. Higher: more players, slower answers. Lower: earlier refusals. 0: lag never sheds load.
+	MaxSchedulerLagMS int64 `yaml:"max_scheduler_lag_ms" range:"0..60000"`
+	// Memory that the process may use; from 70% of it on, the node sheds load. 0: GOMEMLIMIT, or the memory of the container or machine.
+	MaxMemoryMiB int64 `yaml:"max_memory_mib" range:"0..16777216"`
+	// Run the garbage collector after this much allocation, at the earliest. Higher: less CPU. Lower: less memory. 0: a sixteenth of the memory. 1: as Go does by itself. GOGC takes precedence.
+	GCHeadroomMiB int64 `yaml:"gc_headroom_mib" range:"0..16777216"`
 }
 
 func defaultConnectionLimits() connectionLimits {
 	return connectionLimits{
-		ConnectionsPerAddress: 2500, HellosPerMinute: 120_000, HellosPerMinutePerAddress: 3000, RequestsAtOnce: 2000, LagMS: 250,
+		ConnectionsPerAddress: 2500, HellosPerMinute: 120_000, HellosPerMinutePerAddress: 3000, MaxConcurrentRequests: 2000, MaxSchedulerLagMS: 250,
 	}
-}
-
-func (l connectionLimits) validate(f *faults) {
-	f.between("limits.connections_per_address", l.ConnectionsPerAddress, 0, 10_000_000)
-	f.between("limits.hellos_per_minute", int64(l.HellosPerMinute), 0, 100_000_000)
-	f.between("limits.hellos_per_minute_per_address", int64(l.HellosPerMinutePerAddress), 0, 1_000_000)
-	f.between("limits.requests_at_once", l.RequestsAtOnce, 0, 1_000_000)
-	f.between("limits.lag_ms", l.LagMS, 0, 60_000)
-	f.between("limits.memory_mib", l.MemoryMiB, 0, 1<<24)
-	f.between("limits.garbage_mib", l.GarbageMiB, 0, 1<<24)
 }
 
 func (c *config) validateProxies(f *faults) {

@@ -28,26 +28,26 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 			"wrong values",
 			"listen: nowhere\nops_listen: 127.0.0.1:99999\nredis: http://cache\ndatabase: mysql://db\ndata: \"\"\ndrain: soon\norigins: [example.com, https://example.com/x]\n" +
 				"limits: {connections: 0, messages_per_second: .nan, guests_per_minute_per_address: -1,\n" +
-				"  guests_per_day_per_address: -1, guest_calls_per_minute_per_address: 1000001, erasures_per_minute_per_address: -1,\n" +
-				"  wrong_codes_per_hour_per_address: 1000001, dry_run: [reads_per_second_per_address, everything],\n" +
-				"  connections_per_address: -1, hellos_per_minute: -1, hellos_per_minute_per_address: -1, requests_at_once: -1, lag_ms: -1, memory_mib: -1, garbage_mib: -1,\n" +
+				"  guests_per_day_per_address: -1, guest_requests_per_minute_per_address: 1000001, erasures_per_minute_per_address: -1,\n" +
+				"  code_attempts_per_hour_per_address: 1000001, dry_run: [reads_per_second_per_address, everything],\n" +
+				"  connections_per_address: -1, hellos_per_minute: -1, hellos_per_minute_per_address: -1, max_concurrent_requests: -1, max_scheduler_lag_ms: -1, max_memory_mib: -1, gc_headroom_mib: -1,\n" +
 				"  early_forfeits_per_hour_per_player: -1, early_forfeits_per_hour_per_address: -1, matches_per_day_per_player: -1, matches_per_day_per_address: 1000001}\n" +
 				"trusted_proxies: [proxy, 0.0.0.0/0]\nproxy_protocol: maybe\n" +
 				"games:\n  \"a b\": {}\n  demo:\n    time_zone: Mars/Phobos\n    banks: []\n    keys: [{id: k, alg: RS256, secret_file: x}]\n" +
-				"    audience: \"a b\"\n    max_token_ttl: 1s\n" +
+				"    token_audience: \"a b\"\n    max_token_ttl: 1s\n" +
 				"    duel: {questions: 0, time_limit_ms: 1, countdown_ms: -1, reveal_ms: -1, bot_after_ms: -1, pair_limit_per_day: -1}\n" +
 				"    arena: {time_limit_ms: 1, countdown_ms: -1, reveal_ms: -1, max_players: 1, team_lockout_ms: -1}\n" +
 				"    leaderboards: {windows: [decade, all, all], orders: [luck], weights: {score: -1}, min_answers: -1}\n",
 			[]string{
 				`listen: "nowhere"`, `ops_listen: "127.0.0.1:99999"`, "redis:", "database:", "drain:", `"example.com"`, `"https://example.com/x"`,
 				"limits.connections:", "limits.messages_per_second:", "limits.guests_per_minute_per_address:",
-				"limits.guests_per_day_per_address:", "limits.guest_calls_per_minute_per_address:", "limits.erasures_per_minute_per_address:",
-				"limits.wrong_codes_per_hour_per_address:", `limits.dry_run: "everything" is none of`,
-				"limits.connections_per_address:", "limits.hellos_per_minute:", "limits.hellos_per_minute_per_address:", "limits.requests_at_once:",
+				"limits.guests_per_day_per_address:", "limits.guest_requests_per_minute_per_address:", "limits.erasures_per_minute_per_address:",
+				"limits.code_attempts_per_hour_per_address:", `limits.dry_run: "everything" is none of`,
+				"limits.connections_per_address:", "limits.hellos_per_minute:", "limits.hellos_per_minute_per_address:", "limits.max_concurrent_requests:",
 				"limits.early_forfeits_per_hour_per_player:", "limits.early_forfeits_per_hour_per_address:", "limits.matches_per_day_per_player:", "limits.matches_per_day_per_address:",
-				"limits.lag_ms:", "limits.memory_mib:", "limits.garbage_mib:", `"proxy"`, `"0.0.0.0/0" trusts everybody`, `proxy_protocol: "maybe"`, `game "a b"`, "games.demo.time_zone:",
+				"limits.max_scheduler_lag_ms:", "limits.max_memory_mib:", "limits.gc_headroom_mib:", `"proxy"`, `"0.0.0.0/0" trusts everybody`, `proxy_protocol: "maybe"`, `game "a b"`, "games.demo.time_zone:",
 				"games.demo.banks:", "games.demo.keys:", "games.demo.duel.questions:", "games.demo.duel.time_limit_ms:", "games.demo.duel.countdown_ms:",
-				"games.demo.audience:", "games.demo.max_token_ttl:", "games.demo.duel.reveal_ms:", "games.demo.duel.bot_after_ms:", "games.demo.duel.pair_limit_per_day:", "games.demo.arena.time_limit_ms:",
+				"games.demo.token_audience:", "games.demo.max_token_ttl:", "games.demo.duel.reveal_ms:", "games.demo.duel.bot_after_ms:", "games.demo.duel.pair_limit_per_day:", "games.demo.arena.time_limit_ms:",
 				"games.demo.arena.countdown_ms:", "games.demo.arena.reveal_ms:", "games.demo.arena.max_players:", "games.demo.arena.team_lockout_ms:",
 				`"decade"`, `"all" twice`, `"luck"`, "weight score -1", "min_answers -1",
 			},
@@ -70,7 +70,7 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 		},
 		{
 			"wrong behaviours of other kinds",
-			"games: {demo: {behaviours: {overflow: 1, batch: 128, hot: maybe, report: online, rate: {per_second: fast, burst: 1.5}, sink: {typ: file, max_mib: []}}}}",
+			"games: {demo: {behaviours: {overflow: 1, batch: 128, hot: maybe, report: online, rate: {per_second: fast, burst: 1.5}, sink: {typ: file, max_file_mib: []}}}}",
 			[]string{
 				"the number `128` is not a section", "the text `maybe` is not true or false", "the text `online` is not a list", "the text `fast` is not a number",
 				"burst: the number `1.5`", "unknown field typ", "a list is not a whole number",
@@ -87,13 +87,13 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 		{
 			"sinks that do not do",
 			"games:\n" +
-				"  file: {behaviours: {sink: {max_mib: -1, keep: 1001, url: \"https://x\", secret_file: k, format: standard-webhooks, allow_private: true, app_id: a, biz_id: b, test_code: c}}}\n" +
+				"  file: {behaviours: {sink: {max_file_mib: -1, max_files: 1001, url: \"https://x\", secret_file: k, format: standard-webhooks, allow_private: true, app_id: a, biz_id: b, test_code: c}}}\n" +
 				"  hook: {behaviours: {sink: {type: webhook, path: x, app_id: a}}}\n" +
 				"  bare: {behaviours: {sink: {type: nppa}}}\n" +
 				"  nppa: {behaviours: {report: [online, match_end], sink: {type: nppa, app_id: a/b, biz_id: \"\", test_code: \"?\", secret_file: none.key, format: cloudevents-batch}}}\n" +
 				"  one: {behaviours: {sink: {path: log/x}}}\n  two: {behaviours: {sink: {path: log/y/../x}}}\n",
 			[]string{
-				"file.behaviours.sink.max_mib: -1", "file.behaviours.sink.keep: 1001", "file.behaviours.sink.url: a sink of type file has none",
+				"file.behaviours.sink.max_file_mib: -1", "file.behaviours.sink.max_files: 1001", "file.behaviours.sink.url: a sink of type file has none",
 				"file.behaviours.sink.secret_file:", "file.behaviours.sink.format:", "file.behaviours.sink.allow_private:", "file.behaviours.sink.app_id:",
 				"file.behaviours.sink.biz_id:", "file.behaviours.sink.test_code:",
 				"hook.behaviours.sink.url: a sink of type webhook needs one", "hook.behaviours.sink.path: a sink of type webhook has none", "hook.behaviours.sink.app_id:",
@@ -120,15 +120,15 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 		},
 		{
 			"wrong names",
-			"games:\n  a: {names: {lists: [fr], files: [none.txt, laststand.yaml], allow: [x]}}\n  b: {names: {files: words.txt, forbid: [x]}}\n",
+			"games:\n  a: {names: {blocklists: [fr], blocklist_files: [none.txt, laststand.yaml], allowed_words: [x]}}\n  b: {names: {blocklist_files: words.txt, forbid: [x]}}\n",
 			[]string{"line 3: the text `words.txt` is not a list", "line 3: unknown field forbid"},
 		},
 		{
 			"wrong words",
-			"games: {a: {names: {lists: [fr], files: [none.txt, laststand.yaml], allow: [x]}}, b: {names: {lists: [nl]}}}",
+			"games: {a: {names: {blocklists: [fr], blocklist_files: [none.txt, laststand.yaml], allowed_words: [x]}}, b: {names: {blocklists: [nl]}}}",
 			[]string{
-				"games.a.names: files: none.txt: it cannot be read", `lists: "fr" is none of [staff_en staff_zh en zh]`, "files: laststand.yaml: line 1: it is too long",
-				`allow: "x": it needs at least 2 letters`, `games.b.names: lists: "nl"`,
+				"games.a.names: blocklist_files: none.txt: it cannot be read", `blocklists: "fr" is none of [staff_en staff_zh en zh]`, "blocklist_files: laststand.yaml: line 1: it is too long",
+				`allowed_words: "x": it needs at least 2 letters`, `games.b.names: blocklists: "nl"`,
 			},
 		},
 		{"no game", "games: {}", []string{"at least one game"}},

@@ -10,8 +10,10 @@ import (
 
 // tokenRules are what a game asks of its tokens beside their signature.
 type tokenRules struct {
-	Audience    string `yaml:"audience,omitempty"`
-	MaxTokenTTL string `yaml:"max_token_ttl,omitempty"`
+	// Audience that the aud of every token must name. Empty: aud is optional and names the game or laststand.
+	TokenAudience string `yaml:"token_audience,omitempty" allowed:"1 to 255 ASCII characters without spaces"`
+	// Longest life of a token, from iat to exp. Higher: a stolen token works longer. Lower: players log in more often. Empty: no limit.
+	MaxTokenTTL string `yaml:"max_token_ttl,omitempty" allowed:"1m to 87600h"`
 }
 
 // audienceForm is what may stand in aud: a name or a URL.
@@ -23,8 +25,8 @@ const (
 )
 
 func (r tokenRules) validate(in string, f *faults) {
-	if r.Audience != "" && !audienceForm.MatchString(r.Audience) {
-		f.addf("%saudience: %q is not 1 to 255 characters of ASCII without spaces", in, r.Audience)
+	if r.TokenAudience != "" && !audienceForm.MatchString(r.TokenAudience) {
+		f.addf("%stoken_audience: %q is not 1 to 255 ASCII characters without spaces", in, r.TokenAudience)
 	}
 	_, err := r.maxTTL()
 	f.add(in+"max_token_ttl", err)
@@ -47,7 +49,7 @@ func (c *config) tokenRules() map[string]identity.TokenRules {
 	rules := make(map[string]identity.TokenRules, len(c.Games))
 	for name, g := range c.Games {
 		most, _ := g.maxTTL() // validated
-		rules[name] = identity.TokenRules{Audience: g.Audience, MaxTTL: most}
+		rules[name] = identity.TokenRules{Audience: g.TokenAudience, MaxTTL: most}
 	}
 	return rules
 }

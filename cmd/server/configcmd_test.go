@@ -42,7 +42,7 @@ func TestConfigPrintsSinks(t *testing.T) {
 	if code != 0 || strings.Contains(out, "s3cret") {
 		t.Fatalf("ended with %d: %s\n%s", code, errs, out)
 	}
-	says(t, out, "path: /srv/laststand/behaviours/plain.ndjson", "max_mib: 64", "keep: 8", "report: []", "max_age: 170s", "per_second: 8",
+	says(t, out, "path: /srv/laststand/behaviours/plain.ndjson", "max_file_mib: 64", "max_files: 8", "report: []", "max_age: 170s", "per_second: 8",
 		"url: https://u:xxxxx@x.example/a?b=xxxxx&token=xxxxx", "format: standard-webhooks", "report: [online, offline, match_start, match_end]", "count_same_address: true")
 }
 

@@ -47,7 +47,7 @@ func (n *node) sessionLimits(codes *limit.Guesses) ws.Limits {
 	return ws.Limits{
 		PerAddress: c.ConnectionsPerAddress, Codes: codes,
 		Full: n.limiter.Cap("websockets"), Crowded: n.limiter.Cap("websockets_per_address"),
-		Silent: n.limiter.Cap("websockets_without_hello"), Idle: n.limiter.Cap("websockets_idle"), Messages: n.limiter.Cap("messages_per_second"),
+		Silent: n.limiter.Cap("unauthenticated_websockets"), Idle: n.limiter.Cap("idle_websockets"), Messages: n.limiter.Cap("messages_per_second"),
 		Hellos: n.limiter.Rule(limit.Terms{
 			Name: "hellos_per_minute_per_address", What: "hellos from this address", Most: c.HellosPerMinutePerAddress, Per: time.Minute,
 		}),
@@ -59,27 +59,27 @@ func (n *node) sessionLimits(codes *limit.Guesses) ws.Limits {
 	}
 }
 
-// shedding is what the refusals of a hard-pressed node are called in limits.dry_run.
-const shedding = "shedding"
+// loadShedding is the rule of limits.dry_run for all refusals of an overloaded node.
+const loadShedding = "load_shedding"
 
 // gauge is the pressure on the node, by its memory, the lag of its goroutines and
 // its requests under way.
 func (n *node) gauge() *pressure.Gauge {
 	c := n.config.Limits
 	var signals []pressure.Signal
-	if bytes := memoryLimit(c.MemoryMiB); bytes > 0 {
+	if bytes := memoryLimit(c.MaxMemoryMiB); bytes > 0 {
 		signals = append(signals, pressure.Memory(bytes))
 	}
-	if c.LagMS > 0 {
-		signals = append(signals, pressure.Lag(time.Duration(c.LagMS)*time.Millisecond))
+	if c.MaxSchedulerLagMS > 0 {
+		signals = append(signals, pressure.Lag(time.Duration(c.MaxSchedulerLagMS)*time.Millisecond))
 	}
 	return pressure.New(pressure.Config{
-		Signals: signals, Requests: c.RequestsAtOnce, Registry: n.registry, Trial: c.DryRun.has(shedding),
+		Signals: signals, Requests: c.MaxConcurrentRequests, Registry: n.registry, Trial: c.DryRun.has(loadShedding),
 		Relieve: func() int { return n.sessions.CloseIdle() },
 	})
 }
 
-// roomOfLag divides lag_ms into the lag from which on no more duels are played than
+// roomOfLag divides max_scheduler_lag_ms into the lag from which on no more duels are played than
 // just now: they are many, and each is short, so that this comes long before the rest.
 const roomOfLag = 64
 
@@ -92,7 +92,7 @@ const unknownUse = 0.7
 
 // duels is the room for those who play them.
 func (n *node) duels() *pressure.Room {
-	most := time.Duration(n.config.Limits.LagMS) * time.Millisecond / roomOfLag
+	most := time.Duration(n.config.Limits.MaxSchedulerLagMS) * time.Millisecond / roomOfLag
 	if most > 0 {
 		most = max(most, leastRoomLag)
 	}

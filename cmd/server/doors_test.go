@@ -72,9 +72,9 @@ func TestMemoryIsHeld(t *testing.T) { //nolint:paralleltest // it is the process
 // all the same; on trial it only counts.
 func TestHardPressedNode(t *testing.T) {
 	t.Parallel()
-	for _, trial := range []string{"false", "[shedding]"} {
+	for _, trial := range []string{"false", "[load_shedding]"} {
 		dir := t.TempDir()
-		n := startNode(t, cli{Data: &dir, Config: configFile(t, "limits: {memory_mib: 1, dry_run: "+trial+"}\n")})
+		n := startNode(t, cli{Data: &dir, Config: configFile(t, "limits: {max_memory_mib: 1, dry_run: "+trial+"}\n")})
 		eventually(t, "it is hard-pressed", func() bool { return metric(t, n.ops, "laststand_pressure_level") == 5 })
 		if metric(t, n.ops, "go_gc_heap_live_bytes") == 0 {
 			t.Error("it does not show what is alive")

@@ -46,8 +46,8 @@ func (n *node) entrances() httpapi.Limits {
 	}
 	return httpapi.Limits{
 		GuestCalls: n.limiter.Rule(limit.Terms{
-			Name: "guest_calls_per_minute_per_address", What: "calls for players from this address",
-			Most: l.GuestCallsPerMinutePerAddress, Per: time.Minute, Burst: callsAtOnce * l.GuestCallsPerMinutePerAddress,
+			Name: "guest_requests_per_minute_per_address", What: "calls for players from this address",
+			Most: l.GuestRequestsPerMinutePerAddress, Per: time.Minute, Burst: callsAtOnce * l.GuestRequestsPerMinutePerAddress,
 		}),
 		Guests:     wide("guests_per_minute_per_address", "new players from this address", l.GuestsPerMinutePerAddress, time.Minute),
 		GuestsADay: wide("guests_per_day_per_address", "new players from this address", l.GuestsPerDayPerAddress, 24*time.Hour),
@@ -59,7 +59,7 @@ func (n *node) entrances() httpapi.Limits {
 		Codes:       n.codes(),
 		Hosting:     wide("arenas_per_hour_per_host", "arenas of one host", l.ArenasPerHourPerHost, time.Hour),
 		HostingFrom: wide("arenas_per_hour_per_address", "arenas from this address", l.ArenasPerHourPerAddress, time.Hour),
-		Changes:     wide("changes_per_hour_per_player", "changes of name and account", l.ChangesPerHourPerPlayer, time.Hour),
+		Changes:     wide("account_changes_per_hour_per_player", "changes of name and account", l.AccountChangesPerHourPerPlayer, time.Hour),
 		Erasures: n.limiter.Rule(limit.Terms{
 			Name: "erasures_per_minute_per_address", What: "players from this address who erase themselves", Wide: true,
 			Most: l.ErasuresPerMinutePerAddress, Per: time.Minute, Burst: 6 * l.ErasuresPerMinutePerAddress, // a class does so at once
@@ -77,36 +77,37 @@ func (n *node) entrances() httpapi.Limits {
 			Most: l.ReadsPerSecondPerAddress, Per: time.Second, Burst: 10 * l.ReadsPerSecondPerAddress, // after a match a school reads the board at once
 		}),
 		Tasks: n.limiter.Rule(limit.Terms{
-			Name: "task_calls_per_second_per_service", What: "calls about tasks of one service",
-			Most: l.TaskCallsPerSecondPerService, Per: time.Second,
+			Name: "task_requests_per_second_per_service", What: "calls about tasks of one service",
+			Most: l.TaskRequestsPerSecondPerService, Per: time.Second,
 		}),
 	}
 }
 
-// The rules of who tries a code from an address that has tried too many have no
-// settings: they go by that of the address.
+// Rules of code attempts that have no configuration key: their limits follow
+// code_attempts_per_hour_per_address. The first two count attempts of players
+// after their address has used up its own; the last counts refused attempts.
 const (
-	lateCodes     = "late_codes_per_hour_per_address"
-	lateCodesEach = "late_codes_per_hour_per_player"
-	vainCodes     = "vain_codes_per_hour_per_address"
+	codeAttemptsByPlayers = "code_attempts_by_players_per_hour_per_address"
+	codeAttemptsPerPlayer = "code_attempts_per_hour_per_player"
+	codeAttemptsRefused   = "code_attempts_refused_per_hour_per_address"
 
-	lateEach = 2  // tries an hour of a player
-	vainFor  = 10 // times what may be wrong
+	attemptsPerPlayer    = 2  // an hour
+	refusedAttemptsTimes = 10 // times code_attempts_per_hour_per_address
 )
 
 // codes bound what may be guessed: so many an hour by address, and half as many
 // more of players, who have few each. What is refused is counted at the node, so
 // that it costs nothing.
 func (n *node) codes() *limit.Guesses {
-	most := n.config.Limits.WrongCodesPerHourPerAddress
+	most := n.config.Limits.CodeAttemptsPerHourPerAddress
 	rule := func(name, what string, most int) *limit.Rule {
 		return n.limiter.Rule(limit.Terms{Name: name, What: what, Most: most, Per: time.Hour, Wide: true})
 	}
-	g := &limit.Guesses{Wrong: rule("wrong_codes_per_hour_per_address", "wrong codes of arenas from this address", most)}
+	g := &limit.Guesses{Wrong: rule("code_attempts_per_hour_per_address", "wrong codes of arenas from this address", most)}
 	if most > 0 {
-		g.Vain = n.limiter.Rule(limit.Terms{Name: vainCodes, What: "refused codes from this address", Most: vainFor * most, Per: time.Hour})
-		g.Late = rule(lateCodes, "wrong codes of players from this address", max(most/2, 1))
-		g.LateEach = rule(lateCodesEach, "wrong codes of this player", lateEach)
+		g.Vain = n.limiter.Rule(limit.Terms{Name: codeAttemptsRefused, What: "refused codes from this address", Most: refusedAttemptsTimes * most, Per: time.Hour})
+		g.Late = rule(codeAttemptsByPlayers, "wrong codes of players from this address", max(most/2, 1))
+		g.LateEach = rule(codeAttemptsPerPlayer, "wrong codes of this player", attemptsPerPlayer)
 	}
 	return g
 }

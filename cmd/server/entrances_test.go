@@ -34,17 +34,17 @@ func TestGuestLimitsFollow(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][2]int{
 		"": {5000, 600},
-		"limits: {guests_per_minute_per_address: 1000}":                                  {80_000, 10_000},
-		"limits: {guests_per_minute_per_address: 2}":                                     {5000, 600},
-		"limits: {guests_per_minute_per_address: 1000000}":                               {1_000_000, 1_000_000},
-		"limits: {arena_guests_per_minute_per_address: 20000}":                           {20_000, 20_000},
-		"limits: {guests_per_minute_per_address: 0}":                                     {0, 0},
-		"limits: {arena_guests_per_minute_per_address: 0}":                               {0, 0},
-		"limits: {guests_per_minute_per_address: 0, guests_per_day_per_address: 7}":      {7, 0},
-		"limits: {guests_per_day_per_address: 0, guest_calls_per_minute_per_address: 9}": {0, 9},
+		"limits: {guests_per_minute_per_address: 1000}":                                     {80_000, 10_000},
+		"limits: {guests_per_minute_per_address: 2}":                                        {5000, 600},
+		"limits: {guests_per_minute_per_address: 1000000}":                                  {1_000_000, 1_000_000},
+		"limits: {arena_guests_per_minute_per_address: 20000}":                              {20_000, 20_000},
+		"limits: {guests_per_minute_per_address: 0}":                                        {0, 0},
+		"limits: {arena_guests_per_minute_per_address: 0}":                                  {0, 0},
+		"limits: {guests_per_minute_per_address: 0, guests_per_day_per_address: 7}":         {7, 0},
+		"limits: {guests_per_day_per_address: 0, guest_requests_per_minute_per_address: 9}": {0, 9},
 	} {
 		c, err := readConfig(configFile(t, text))
-		if got := [2]int{c.Limits.GuestsPerDayPerAddress, c.Limits.GuestCallsPerMinutePerAddress}; got != want || err != nil {
+		if got := [2]int{c.Limits.GuestsPerDayPerAddress, c.Limits.GuestRequestsPerMinutePerAddress}; got != want || err != nil {
 			t.Errorf("%q: %v, %v; want %v", text, got, err, want)
 		}
 	}
@@ -86,7 +86,7 @@ limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, dry_
 		t.Errorf("not counted:\n%s", metrics)
 	}
 	rules := regexp.MustCompile(`laststand_limit_refused_total\{rule="(\w+)"\}`).FindAllSubmatch(metrics, -1)
-	if len(rules) < len(new(entranceLimits).settings()) {
+	if len(rules) < len(ruleNames(entranceLimits{})) {
 		t.Errorf("%d rules", len(rules))
 	}
 	for _, rule := range rules {

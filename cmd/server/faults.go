@@ -16,12 +16,5 @@ func (f *faults) add(where string, err error) {
 	}
 }
 
-// between checks a number's range.
-func (f *faults) between(where string, value, least, most int64) {
-	if value < least || value > most {
-		f.addf("%s: %d is not between %d and %d", where, value, least, most)
-	}
-}
-
 // join is all faults as one error, nil where there are none.
 func (f faults) join() error { return errors.Join(f...) }

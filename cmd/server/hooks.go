@@ -8,14 +8,20 @@ import (
 	"laststand/internal/webhook"
 )
 
-// hook is an endpoint of the operator's that is told of what happens in a game.
+// hook is an endpoint of the operator that receives events of a game.
 type hook struct {
-	Name         string   `yaml:"name"`
-	URL          string   `yaml:"url"`
-	SecretFile   string   `yaml:"secret_file,omitempty"`
-	Events       []string `yaml:"events,flow"`
-	Ordered      bool     `yaml:"ordered,omitempty"`
-	AllowPrivate bool     `yaml:"allow_private,omitempty"`
+	// Name of the endpoint, unique in the game.
+	Name string `yaml:"name" allowed:"1 to 64 of A-Z a-z 0-9 _ . : -"`
+	// Address that the server posts events to.
+	URL string `yaml:"url" allowed:"http:// or https:// URL"`
+	// File with the endpoint's keys, one per line, the current one first, relative to the configuration file. Empty: the server generates a key.
+	SecretFile string `yaml:"secret_file,omitempty" allowed:"a path"`
+	// Events that the endpoint receives. Empty: all.
+	Events []string `yaml:"events,flow" allowed:"names of events"`
+	// Whether the server sends one message at a time, in order. A failing message then holds up the later ones, for at most some 3 days.
+	Ordered bool `yaml:"ordered,omitempty"`
+	// Whether the endpoint may have an address of a private network.
+	AllowPrivate bool `yaml:"allow_private,omitempty"`
 }
 
 func (h *hook) fill() {

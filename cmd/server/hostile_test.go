@@ -14,7 +14,7 @@ import (
 
 // tight are limits that are met soon, of a server that may lag: tests share the
 // machine.
-const tight = "{guests_per_minute_per_address: 20, nickname_lookups_per_minute_per_address: 20, wrong_codes_per_hour_per_address: 10, lag_ms: 0}"
+const tight = "{guests_per_minute_per_address: 20, nickname_lookups_per_minute_per_address: 20, code_attempts_per_hour_per_address: 10, max_scheduler_lag_ms: 0}"
 
 // TestHostileClients lets all kinds of hostile clients at a server at once while
 // honest players play. What anybody was told is held

@@ -17,7 +17,7 @@ import (
 )
 
 // unlimited is fast on a node that refuses no reads, however busy the machine is.
-var unlimited = strings.Replace(fast, "limits: {", "limits: {reads_per_second_per_address: 0, lag_ms: 0, ", 1)
+var unlimited = strings.Replace(fast, "limits: {", "limits: {reads_per_second_per_address: 0, max_scheduler_lag_ms: 0, ", 1)
 
 // readyStarts is how often each house is started anew.
 const readyStarts = 3

@@ -80,7 +80,7 @@ func openSink(o sinkOptions, clients clients) (behaviour.Sink, error) {
 			HTTP: clients[o.AllowPrivate], URL: o.URL, AppID: o.AppID, BizID: o.BizID, Keys: o.Keys, TestCode: o.TestCode,
 		})
 	}
-	return filesink.Open(filesink.Options{Path: o.Path, MaxBytes: int64(o.MaxMiB) << 20, Keep: o.Keep, Later: o.Later})
+	return filesink.Open(filesink.Options{Path: o.Path, MaxBytes: int64(o.MaxFileMiB) << 20, Keep: o.MaxFiles, Later: o.Later})
 }
 
 // lastReports is how long the end of a server goes on reporting whose queues

@@ -54,7 +54,7 @@ func TestASchoolFitsTheDefaults(t *testing.T) {
 	l := c.Limits
 	for name, limit := range map[string]int64{
 		"connections_per_address": l.ConnectionsPerAddress, "hellos_per_minute_per_address": int64(l.HellosPerMinutePerAddress),
-		"guests_per_day_per_address": int64(l.GuestsPerDayPerAddress), "guest_calls_per_minute_per_address, 5 minutes at once": 5 * int64(l.GuestCallsPerMinutePerAddress),
+		"guests_per_day_per_address": int64(l.GuestsPerDayPerAddress), "guest_requests_per_minute_per_address, 5 minutes at once": 5 * int64(l.GuestRequestsPerMinutePerAddress),
 		"guests_per_minute_per_arena": int64(l.GuestsPerMinutePerArena), "max_players": int64(defaultGame().Arena.MaxPlayers),
 		"matches_per_day_per_address, of 10 matches each": int64(l.MatchesPerDayPerAddress) / 10,
 	} {

@@ -23,9 +23,9 @@ func (*serveCmd) Run(flags *cli, to console) error {
 	if err != nil {
 		return err
 	}
-	memory := memoryLimit(c.Limits.MemoryMiB)
+	memory := memoryLimit(c.Limits.MaxMemoryMiB)
 	holdMemory(memory)
-	defer collectNoSooner(garbage(c.Limits.GarbageMiB, memory))()
+	defer collectNoSooner(garbage(c.Limits.GCHeadroomMiB, memory))()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once

@@ -21,27 +21,38 @@ const (
 // sink says where the behaviours of a game go. A type has its own settings; the
 // others are "", 0 or false.
 type sink struct {
-	Type string `yaml:"type"`
+	// Kind of the destination.
+	Type string `yaml:"type" allowed:"file, webhook, nppa"`
 
-	Path   string `yaml:"path,omitempty"` // of a file, relative to the working directory
-	MaxMiB int    `yaml:"max_mib,omitempty"`
-	Keep   int    `yaml:"keep,omitempty"` // full files
+	// File for a sink file, relative to the working directory. Empty: DATA/behaviours/GAME.ndjson.
+	Path string `yaml:"path,omitempty" allowed:"a path that no other game uses"`
+	// Size at which a sink file starts a new file. The default of a sink file is 64.
+	MaxFileMiB int `yaml:"max_file_mib,omitempty" range:"1..100000"`
+	// Full files that a sink file keeps. The default of a sink file is 8. Higher: a longer history, more disk.
+	MaxFiles int `yaml:"max_files,omitempty" range:"1..1000"`
 
-	URL          string `yaml:"url,omitempty"`
-	SecretFile   string `yaml:"secret_file,omitempty"`
-	Format       string `yaml:"format,omitempty"`
-	AllowPrivate bool   `yaml:"allow_private,omitempty"`
+	// Address of a sink webhook (required) or nppa (empty: the official one).
+	URL string `yaml:"url,omitempty" allowed:"http:// or https:// URL"`
+	// File with the sink's keys, one per line, the current one first, relative to the configuration file. A sink webhook without it gets a generated key; a sink nppa needs it.
+	SecretFile string `yaml:"secret_file,omitempty" allowed:"a path"`
+	// Format of a sink webhook. Empty: standard-webhooks.
+	Format string `yaml:"format,omitempty" allowed:"standard-webhooks, cloudevents-batch"`
+	// Whether the sink may send to addresses of private networks.
+	AllowPrivate bool `yaml:"allow_private,omitempty"`
 
-	AppID    string `yaml:"app_id,omitempty"`
-	BizID    string `yaml:"biz_id,omitempty"`
-	TestCode string `yaml:"test_code,omitempty"`
+	// Company id that the NPPA issued, for a sink nppa.
+	AppID string `yaml:"app_id,omitempty" allowed:"1 to 64 of A-Z a-z 0-9 _ -"`
+	// Game id that the NPPA issued, for a sink nppa.
+	BizID string `yaml:"biz_id,omitempty" allowed:"1 to 64 of A-Z a-z 0-9 _ -"`
+	// Code of a test in the NPPA's portal: with it a sink nppa reports to the test system.
+	TestCode string `yaml:"test_code,omitempty" allowed:"1 to 64 of A-Z a-z 0-9 _ -"`
 }
 
 func (s *sink) fill() {
 	s.Type = cmp.Or(s.Type, sinkFile)
 	switch s.Type {
 	case sinkFile:
-		s.MaxMiB, s.Keep = cmp.Or(s.MaxMiB, 64), cmp.Or(s.Keep, 8)
+		s.MaxFileMiB, s.MaxFiles = cmp.Or(s.MaxFileMiB, 64), cmp.Or(s.MaxFiles, 8)
 	case sinkWebhook:
 		s.Format = cmp.Or(s.Format, "standard-webhooks")
 	}
@@ -96,8 +107,8 @@ func (c *config) sink(name string) sink {
 func (s *sink) settings() []setting {
 	return []setting{
 		{"path", s.Path != "", []string{sinkFile}},
-		{"max_mib", s.MaxMiB != 0, []string{sinkFile}},
-		{"keep", s.Keep != 0, []string{sinkFile}},
+		{"max_file_mib", s.MaxFileMiB != 0, []string{sinkFile}},
+		{"max_files", s.MaxFiles != 0, []string{sinkFile}},
 		{"url", s.URL != "", []string{sinkWebhook, sinkNPPA}},
 		{"secret_file", s.SecretFile != "", []string{sinkWebhook, sinkNPPA}},
 		{"format", s.Format != "", []string{sinkWebhook}},
@@ -129,9 +140,6 @@ func (s *sink) validate(in string, f *faults) {
 		f.oneOf(in+"format", s.Format, "standard-webhooks", "cloudevents-batch")
 	}
 	switch s.Type {
-	case sinkFile:
-		f.between(in+"max_mib", int64(s.MaxMiB), 1, 100_000)
-		f.between(in+"keep", int64(s.Keep), 1, 1000)
 	case sinkWebhook:
 		if s.URL == "" {
 			f.addf("%surl: a sink of type webhook needs one", in)

@@ -54,7 +54,7 @@ games:
   demo:
     duel: {questions: 3, time_limit_ms: 60000, countdown_ms: 50, reveal_ms: 20, bot_after_ms: 0, pair_limit_per_day: 0}
     arena: {time_limit_ms: 60000, countdown_ms: 50, reveal_ms: 20}
-limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0, lag_ms: 0}
+limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0, max_scheduler_lag_ms: 0}
 `)
 	data := filepath.Join(t.TempDir(), "data")
 	node := startNode(t, cli{Data: &data, Config: config})

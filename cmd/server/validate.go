@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -41,6 +42,7 @@ func (c *config) validateKeys(f *faults) {
 
 // faults are what is wrong, files of keys left out.
 func (c *config) faults() (f faults) {
+	f.checkRanges("", reflect.ValueOf(*c))
 	c.validateAddresses(&f)
 	c.validateLimits(&f)
 	if len(c.Games) == 0 {
@@ -50,7 +52,6 @@ func (c *config) faults() (f faults) {
 		c.validateGame(name, &f)
 	}
 	c.validateHooks(&f)
-	c.Audit.validate(&f)
 	return f
 }
 
@@ -87,13 +88,7 @@ func (c *config) validateLimits(f *faults) {
 	if _, err := c.drain(); err != nil {
 		f.add("drain", err)
 	}
-	f.between("limits.connections", c.Limits.Connections, 1, 10_000_000)
-	if r := c.Limits.MessagesPerSecond; !(r >= 1 && r <= 10_000) { // so that NaN is refused
-		f.addf("limits.messages_per_second: %g is not between 1 and 10000", r)
-	}
 	c.Limits.entranceLimits.validate(f)
-	c.Limits.connectionLimits.validate(f)
-	c.Limits.matchLimits.validate(f)
 }
 
 func (c *config) drain() (time.Duration, error) {
@@ -121,29 +116,10 @@ func (c *config) validateGame(name string, f *faults) {
 		}
 	}
 	g.validate(in, f)
-	g.Duel.validate(in+"duel.", f)
-	g.Arena.validate(in+"arena.", f)
 	c.validateBehaviours(name, f)
 	if err := c.boardConfig(name).Validate(); err != nil { // it names the game
 		*f = append(*f, err)
 	}
-}
-
-func (d duel) validate(in string, f *faults) {
-	f.between(in+"questions", int64(d.Questions), 1, 100)
-	f.between(in+"time_limit_ms", d.TimeLimitMS, 500, 600_000)
-	f.between(in+"countdown_ms", d.CountdownMS, 0, 60_000)
-	f.between(in+"reveal_ms", d.RevealMS, 0, 60_000)
-	f.between(in+"bot_after_ms", d.BotAfterMS, 0, 600_000)
-	f.between(in+"pair_limit_per_day", int64(d.PairLimitPerDay), 0, 1_000_000)
-}
-
-func (a arenaRules) validate(in string, f *faults) {
-	f.between(in+"time_limit_ms", a.TimeLimitMS, 500, 600_000)
-	f.between(in+"countdown_ms", a.CountdownMS, 0, 60_000)
-	f.between(in+"reveal_ms", a.RevealMS, 0, 60_000)
-	f.between(in+"max_players", int64(a.MaxPlayers), 2, 100_000)
-	f.between(in+"team_lockout_ms", a.TeamLockoutMS, 0, 600_000)
 }
 
 // boardConfig is what the boards of a game are kept by.

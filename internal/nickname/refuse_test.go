@@ -106,9 +106,9 @@ func TestFaultsOfLists(t *testing.T) {
 		t.Fatal("the lists are taken")
 	}
 	for _, want := range []string{
-		`lists: "fr" is none of [staff_en staff_zh en zh]`, "own.txt: line 3: it needs at least 2", "own.txt: line 4: a star", "own.txt: line 5: a star",
+		`blocklists: "fr" is none of [staff_en staff_zh en zh]`, "own.txt: line 3: it needs at least 2", "own.txt: line 4: a star", "own.txt: line 5: a star",
 		"own.txt: line 7: it needs", "own.txt: line 8: it is too long", "own.txt: line 9: it needs", "latin.txt: it is not UTF-8",
-		"long.txt: line 20: and perhaps more", "huge.txt: line 20001: a list has at most", "fine.txt: line 1: it needs", "fine.txt: line 1001: a list has at most", `allow: "*": `,
+		"long.txt: line 20: and perhaps more", "huge.txt: line 20001: a list has at most", "fine.txt: line 1: it needs", "fine.txt: line 1001: a list has at most", `allowed_words: "*": `,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("it does not say %q", want)

@@ -71,7 +71,7 @@ func NewWords(c WordsConfig) (*Words, error) {
 	for _, name := range c.Lists {
 		text, err := samples.ReadFile("words/" + name + ".txt")
 		if err != nil {
-			faults = append(faults, fmt.Errorf("lists: %q is none of %v", name, Lists()))
+			faults = append(faults, fmt.Errorf("blocklists: %q is none of %v", name, Lists()))
 			continue
 		}
 		why := notAllowed
@@ -180,11 +180,11 @@ func formOf(word string) (string, error) {
 
 func (w *Words) allow(words []string) (faults []error) {
 	if len(words) > maxAllow {
-		return []error{fmt.Errorf("allow: at most %d words are allowed", maxAllow)}
+		return []error{fmt.Errorf("allowed_words: at most %d words are allowed", maxAllow)}
 	}
 	for _, word := range words {
 		if err := w.addFine(word); err != nil {
-			faults = append(faults, fmt.Errorf("allow: %q: %w", word, err))
+			faults = append(faults, fmt.Errorf("allowed_words: %q: %w", word, err))
 			continue
 		}
 		form := w.allowed[len(w.allowed)-1]

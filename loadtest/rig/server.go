@@ -135,8 +135,8 @@ func (s *Server) configure(o Options) (string, error) {
 		o.Settings = fmt.Sprintf("games: {demo: %s, %s}}\n"+
 			"limits: {messages_per_second: 10000, guests_per_minute_per_address: 0, nickname_lookups_per_minute_per_address: 0, reads_per_second_per_address: 0,\n"+
 			"  arena_guests_per_minute_per_address: 0, guests_per_minute_per_arena: 0, behaviours_per_second_per_service: 0,\n"+
-			"  task_calls_per_second_per_service: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0,\n"+
-			"  connections_per_address: 0, hellos_per_minute: 0, hellos_per_minute_per_address: 0, requests_at_once: 0, lag_ms: 0,\n"+
+			"  task_requests_per_second_per_service: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0,\n"+
+			"  connections_per_address: 0, hellos_per_minute: 0, hellos_per_minute_per_address: 0, max_concurrent_requests: 0, max_scheduler_lag_ms: 0,\n"+
 			"  matches_per_day_per_player: 0, matches_per_day_per_address: 0}\n", game, KeysYAML)
 	}
 	config := filepath.Join(s.dir, "load.yaml")

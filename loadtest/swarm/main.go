@@ -102,7 +102,7 @@ func (o *options) flags() {
 	flag.DurationVar(&o.Step, "step", 8*time.Second, "for which each load is tried before a spike")
 	flag.DurationVar(&o.Slack, "slack", 25*time.Millisecond, "p99 that is well in any case, since machines are noisy")
 	flag.DurationVar(&o.soak, "soak", 0, "load for so long, and say whether memory and goroutines stay as they are")
-	flag.IntVar(&o.LagMS, "lag", 0, "setting lag_ms of the nodes, from which on they turn readers away, newcomers from four times that, and further duels from a 64th; 0: never for that; -1, as for a spike: their own default")
+	flag.IntVar(&o.LagMS, "lag", 0, "setting max_scheduler_lag_ms of the nodes, from which on they turn readers away, newcomers from four times that, and further duels from a 64th; 0: never for that; -1, as for a spike: their own default")
 	flag.StringVar(&o.attach, "attach", "", "addresses of nodes that run, separated by commas, instead of starting some; arenas do not count there, lift their limits for guests")
 	flag.StringVar(&o.ops, "ops", "", "with -attach: addresses of their operations, for memory and goroutines")
 	flag.IntVar(&o.Nodes, "nodes", 0, "servers; 0: as many as the connections need")

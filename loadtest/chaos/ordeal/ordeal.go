@@ -158,7 +158,7 @@ func writeSettings(dir string) (string, error) {
     arena: {time_limit_ms: %d, countdown_ms: %d, reveal_ms: %d}
 limits: {messages_per_second: 1000, guests_per_minute_per_address: 0, reads_per_second_per_address: 0,
   arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0,
-  connections_per_address: 0, hellos_per_minute: 0, hellos_per_minute_per_address: 0, requests_at_once: 0, lag_ms: 0,
+  connections_per_address: 0, hellos_per_minute: 0, hellos_per_minute_per_address: 0, max_concurrent_requests: 0, max_scheduler_lag_ms: 0,
   matches_per_day_per_player: 0, matches_per_day_per_address: 0}
 `, questions, limitMS, countdownMS, revealMS, limitMS, countdownMS, revealMS), 0o600)
 }

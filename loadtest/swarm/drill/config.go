@@ -35,7 +35,7 @@ type Config struct {
 	Soak   bool
 	Linger time.Duration // after a ticket was taken back, a match is waited for that was made before that; 0: as long as a pressed node may take
 	Slack  time.Duration // up to which any p99 may be, since machines are noisy
-	LagMS  int           // setting lag_ms of the nodes; 0: they shed nothing for lag; below 0: theirs
+	LagMS  int           // setting max_scheduler_lag_ms of the nodes; 0: they shed nothing for lag; below 0: theirs
 	Attach []string      // players' addresses of nodes that run, on which to play instead of starting some
 	Ops    []string      // their operations; none: nothing is known of their inside
 
@@ -144,17 +144,17 @@ func (c Config) settings() string {
 	times := fmt.Sprintf("time_limit_ms: %d, countdown_ms: %d, reveal_ms: %d", limit.Milliseconds(), countdown.Milliseconds(), c.Reveal.Milliseconds())
 	own := ""
 	if c.LagMS >= 0 {
-		own = fmt.Sprintf("lag_ms: %d, ", c.LagMS)
+		own = fmt.Sprintf("max_scheduler_lag_ms: %d, ", c.LagMS)
 	}
 	if c.Nodes > 1 { // each would take a sixteenth of the machine's memory
-		own += "garbage_mib: 64, "
+		own += "gc_headroom_mib: 64, "
 	}
 	return fmt.Sprintf(`games:
   demo:
     %s
     duel: {questions: %d, %s, bot_after_ms: 0, pair_limit_per_day: 0}
     arena: {%s}
-    behaviours: {max_len: 1000000, rate: {per_second: 1000, burst: 1000}, report: [], sink: {type: file, max_mib: 16, keep: 1}}
+    behaviours: {max_len: 1000000, rate: {per_second: 1000, burst: 1000}, report: [], sink: {type: file, max_file_mib: 16, max_files: 1}}
 limits: {%swrong_codes_per_hour_per_address: 0, reads_per_second_per_address: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0, guests_per_minute_per_address: 0,
   matches_per_day_per_player: 0, matches_per_day_per_address: 0}
 `, rig.KeysYAML, c.Questions, times, times, own)

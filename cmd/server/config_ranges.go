@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// keyRange is the tag `range` of a configuration key: "1..100".
+type keyRange struct {
+	least, most float64
+	text        string
+}
+
+// rangeOf reads the tag of a field; ok is false for a field without one.
+func rangeOf(field reflect.StructField) (r keyRange, ok bool) {
+	tag, ok := field.Tag.Lookup("range")
+	if !ok {
+		return r, false
+	}
+	least, most, _ := strings.Cut(tag, "..")
+	r.text = fmt.Sprintf("%s to %s", least, most)
+	var errs [2]error
+	r.least, errs[0] = strconv.ParseFloat(least, 64)
+	r.most, errs[1] = strconv.ParseFloat(most, 64)
+	if errs[0] != nil || errs[1] != nil {
+		panic(fmt.Sprintf("%s: bad range %q", field.Name, tag))
+	}
+	return r, true
+}
+
+// yamlKey returns the key of a field and its options; "" for a field that is not
+// of the file.
+func yamlKey(field reflect.StructField) (key, options string) {
+	key, options, _ = strings.Cut(field.Tag.Get("yaml"), ",")
+	return key, options
+}
+
+// checkRanges reports every number in v that is out of the range of its key.
+// where is the path of v. A number that is 0 and marked omitempty is not set.
+func (f *faults) checkRanges(where string, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		f.checkFields(where, v)
+	case reflect.Map:
+		names := make(map[string]reflect.Value)
+		for key, value := range v.Seq2() {
+			names[key.String()] = value
+		}
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			f.checkRanges(where+"."+name, names[name])
+		}
+	}
+}
+
+func (f *faults) checkFields(where string, v reflect.Value) {
+	for field, value := range v.Fields() {
+		key, options := yamlKey(field)
+		if key == "" && options != "inline" {
+			continue
+		}
+		path := strings.TrimPrefix(where+"."+key, ".")
+		if options == "inline" {
+			path = where
+		}
+		if r, ok := rangeOf(field); ok && !(options == "omitempty" && value.IsZero()) {
+			f.checkNumber(path, value, r)
+			continue
+		}
+		f.checkRanges(path, value)
+	}
+}
+
+// checkNumber refuses NaN too.
+func (f *faults) checkNumber(where string, v reflect.Value, r keyRange) {
+	n := 0.0
+	if v.CanFloat() {
+		n = v.Float()
+	} else {
+		n = float64(v.Int())
+	}
+	if !(n >= r.least && n <= r.most) {
+		f.addf("%s: %v is out of range; use %s", where, v, r.text)
+	}
+}
