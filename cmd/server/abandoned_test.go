@@ -43,7 +43,7 @@ func TestRedisIsEmptied(t *testing.T) {
 			host.lobbyAbandoned(t)
 			sitting.lobbyAbandoned(t)
 			for _, n := range []*running{here, there} {
-				if counted := metric(t, n.ops, "laststand_match_over_total", `reason="abandoned"`); counted != len(duels)+1 {
+				if counted := metric(t, n.ops, "laststand_match_ends_total", `reason="abandoned"`); counted != len(duels)+1 {
 					t.Errorf("%d abandoned matches are counted, want %d", counted, len(duels)+1)
 				}
 			}

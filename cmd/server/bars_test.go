@@ -237,7 +237,7 @@ func checkRevoked(t *testing.T, there *running, operate func(...string) string, 
 		status, _ := said(t, "POST", there.url+"/v1/games/demo/tasks/claim", service, map[string]any{"kind": "mail", "wait_ms": 20_000})
 		polled <- status
 	}()
-	eventually(t, "the poll waits", func() bool { return metric(t, there.ops, "laststand_tasks_own_polls_waiting") == 1 })
+	eventually(t, "the poll waits", func() bool { return metric(t, there.ops, "laststand_game_tasks_polls") == 1 })
 	acts := func() int {
 		status, _ := said(t, "GET", there.ops+"/admin/v1/acts", admin, nil)
 		return status

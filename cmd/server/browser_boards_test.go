@@ -50,7 +50,7 @@ func TestTheBoardsOnThePage(t *testing.T) {
 	p.click("prev")
 	p.sees(row(10))
 
-	eventually(t, "the board is watched", func() bool { return strings.Contains(n.metrics(t), "\nlaststand_boards_watches 1\n") })
+	eventually(t, "the board is watched", func() bool { return strings.Contains(n.metrics(t), "\nlaststand_leaderboards_watches 1\n") })
 	playPairs(t, n.url, 1)
 	p.counts(14)
 	p.click("next")

@@ -82,7 +82,7 @@ func TestNodesAgreeWhileRedisTimeLeaps(t *testing.T) {
 	before := timeAt(t, here)
 	by.Store(int64(24 * time.Hour))
 	eventually(t, "the leap is held at both nodes", func() bool {
-		return metric(t, here.ops, "laststand_clock_held_seconds", "") > 80_000 && metric(t, there.ops, "laststand_clock_held_seconds", "") > 80_000
+		return metric(t, here.ops, "laststand_clock_unconfirmed_step_seconds", "") > 80_000 && metric(t, there.ops, "laststand_clock_unconfirmed_step_seconds", "") > 80_000
 	})
 	agree("while Redis is a day ahead")
 	if leapt := timeAt(t, here) - before; leapt > time.Minute {

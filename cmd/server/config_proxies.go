@@ -53,7 +53,7 @@ const mostDoubted = 8
 // address is likely a balancer's.
 func (n *node) alone() func(netip.Addr) {
 	counted := promauto.With(n.registry).NewCounter(prometheus.CounterOpts{
-		Name: "laststand_ws_one_address_total", Help: "Websockets refused since all are of one private address, while no proxy is trusted.",
+		Name: "laststand_ws_single_address_refusals_total", Help: "Websockets refused because all websockets come from one private address while trusted_proxies is empty.",
 	})
 	var once sync.Once
 	return func(from netip.Addr) {

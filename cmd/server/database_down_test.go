@@ -28,10 +28,10 @@ func TestADatabaseThatIsDownForAWhile(t *testing.T) {
 	database.Kill()
 	d.each(func(c *contestant) { c.reply(t, true) })
 	playOn(t, d[:]...)
-	eventually(t, "the result waits", func() bool { return metric(t, here.ops, "laststand_match_unsettled") == 1 })
+	eventually(t, "the result waits", func() bool { return metric(t, here.ops, "laststand_match_unsettled_results") == 1 })
 	leaveWaiting(t, store.URL, true)
 	eventually(t, "both nodes see how many wait", func() bool {
-		return metric(t, here.ops, "laststand_match_unsettled") > tooMany && metric(t, there.ops, "laststand_match_unsettled") > tooMany
+		return metric(t, here.ops, "laststand_match_unsettled_results") > tooMany && metric(t, there.ops, "laststand_match_unsettled_results") > tooMany
 	})
 	if refused := failure(t, idle.request(t, protocol.TypeDuelJoin, protocol.DuelJoin{})); refused.Code != protocol.CodeOverloaded || refused.RetryAfterMS <= 0 {
 		t.Errorf("while too much waits a player gets %+v", refused)
@@ -41,7 +41,7 @@ func TestADatabaseThatIsDownForAWhile(t *testing.T) {
 	database.Restart()
 	d.each(func(c *contestant) { c.until(t, protocol.TypeSettled) })
 	settledOnce(t, here.url, "demo", d[0].over)
-	eventually(t, "nothing waits any more", func() bool { return metric(t, there.ops, "laststand_match_unsettled") == 0 })
+	eventually(t, "nothing waits any more", func() bool { return metric(t, there.ops, "laststand_match_unsettled_results") == 0 })
 }
 
 // leaveWaiting has things wait for the ledger that are no results, beside those

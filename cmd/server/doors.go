@@ -101,7 +101,7 @@ func (n *node) duels() *pressure.Room {
 
 func doubted(r prometheus.Registerer) prometheus.Counter {
 	return promauto.With(r).NewCounter(prometheus.CounterOpts{
-		Name: "laststand_forwarded_doubted_total", Help: "How often an address was looked for in a request with X-Forwarded-For of who is no trusted proxy; it is not believed.",
+		Name: "laststand_untrusted_forwarded_headers_total", Help: "Requests with X-Forwarded-For from a peer that is not a trusted proxy; the server ignores the header.",
 	})
 }
 

@@ -75,13 +75,13 @@ func TestHardPressedNode(t *testing.T) {
 	for _, trial := range []string{"false", "[load_shedding]"} {
 		dir := t.TempDir()
 		n := startNode(t, cli{Data: &dir, Config: configFile(t, "limits: {max_memory_mib: 1, dry_run: "+trial+"}\n")})
-		eventually(t, "it is hard-pressed", func() bool { return metric(t, n.ops, "laststand_pressure_level") == 5 })
+		eventually(t, "it is hard-pressed", func() bool { return metric(t, n.ops, "laststand_load_shed_level") == 5 })
 		if metric(t, n.ops, "go_gc_heap_live_bytes") == 0 {
 			t.Error("it does not show what is alive")
 		}
-		want, counted := http.StatusServiceUnavailable, "laststand_shed_total"
+		want, counted := http.StatusServiceUnavailable, "laststand_load_shed_refusals_total"
 		if trial != "false" {
-			want, counted = http.StatusOK, "laststand_would_shed_total"
+			want, counted = http.StatusOK, "laststand_load_shed_dry_run_refusals_total"
 		}
 		if got := get(t, n.url+"/v1/games/demo/leaderboards", nil); got != want {
 			t.Errorf("on trial %s: a reader gets %d", trial, got)

@@ -29,7 +29,7 @@ func TestDuelsLeftAtOnceAreNotStoredAndAreLimited(t *testing.T) {
 	if get(t, n.url+"/v1/games/demo/players/"+guests[0].ID+"/matches", &history); len(history.Matches) != 0 {
 		t.Errorf("history %+v", history)
 	}
-	if stored := metric(t, n.ops, "laststand_settled_total") + metric(t, n.ops, "laststand_match_unsettled"); stored != 0 {
+	if stored := metric(t, n.ops, "laststand_settle_results_total") + metric(t, n.ops, "laststand_match_unsettled_results"); stored != 0 {
 		t.Errorf("%d results were kept", stored)
 	}
 	second := attend(t, n.url, guests[1])
@@ -40,7 +40,7 @@ func TestDuelsLeftAtOnceAreNotStoredAndAreLimited(t *testing.T) {
 		t.Errorf("a player who has left nothing is refused: %s", f.Raw)
 	}
 	for rule, want := range map[string]int{"early_forfeits_per_hour_per_player": 1, "early_forfeits_per_hour_per_address": 1} {
-		if got := metric(t, n.ops, "laststand_limit_refused_total", rule); got != want {
+		if got := metric(t, n.ops, "laststand_limit_refusals_total", rule); got != want {
 			t.Errorf("%s refused %d, want %d", rule, got, want)
 		}
 	}

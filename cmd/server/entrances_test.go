@@ -81,11 +81,11 @@ limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, dry_
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Contains(metrics, []byte(`laststand_limit_refused_total{rule="guests_per_minute_per_address"} 1`)) ||
-		bytes.Contains(metrics, []byte(`laststand_limit_would_refuse_total{rule="reads_per_second_per_address"} 0`)) {
+	if !bytes.Contains(metrics, []byte(`laststand_limit_refusals_total{rule="guests_per_minute_per_address"} 1`)) ||
+		bytes.Contains(metrics, []byte(`laststand_limit_dry_run_refusals_total{rule="reads_per_second_per_address"} 0`)) {
 		t.Errorf("not counted:\n%s", metrics)
 	}
-	rules := regexp.MustCompile(`laststand_limit_refused_total\{rule="(\w+)"\}`).FindAllSubmatch(metrics, -1)
+	rules := regexp.MustCompile(`laststand_limit_refusals_total\{rule="(\w+)"\}`).FindAllSubmatch(metrics, -1)
 	if len(rules) < len(ruleNames(entranceLimits{})) {
 		t.Errorf("%d rules", len(rules))
 	}

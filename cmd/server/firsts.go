@@ -6,8 +6,8 @@ import "github.com/prometheus/client_golang/prometheus"
 // replica had them.
 func unconfirmed(r prometheus.Registerer) func() {
 	c := prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "laststand_match_firsts_unconfirmed_total",
-		Help: "Firsts that were declared though no replica had them within 100 ms.",
+		Name: "laststand_match_unreplicated_wins_total",
+		Help: "Buzzer questions whose winner was announced although no replica confirmed the answer within 100 ms.",
 	})
 	r.MustRegister(c)
 	return c.Inc

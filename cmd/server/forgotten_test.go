@@ -120,7 +120,7 @@ func (d duelling) abandoned(t *testing.T, nodes ...*running) {
 	unsettled(t, nodes[0].url, d[0].Welcome.Game, d[:]...)
 	counted := 0
 	for _, n := range nodes {
-		counted += metric(t, n.ops, "laststand_match_over_total", `reason="abandoned"`)
+		counted += metric(t, n.ops, "laststand_match_ends_total", `reason="abandoned"`)
 	}
 	if counted == 0 {
 		t.Error("no abandoned match is counted")

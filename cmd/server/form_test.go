@@ -40,7 +40,7 @@ func TestAMatchOfAnotherFormLocksNobodyOut(t *testing.T) {
 	d := meet(t, again[0], again[1]).begun(t)
 	playOn(t, d[:]...)
 	settledOnce(t, node.url, "demo", d[0].over)
-	if metric(t, node.ops, "laststand_match_unreadable_total", `reason="older_form"`) == 0 {
+	if metric(t, node.ops, "laststand_match_decode_failures_total", `reason="older_form"`) == 0 {
 		t.Error("nothing is counted")
 	}
 }

@@ -41,10 +41,10 @@ func TestWhomANodeBelieves(t *testing.T) {
 	if !strings.Contains(n.log.String(), "not among trusted_proxies") {
 		t.Errorf("nothing is said of the doubted one:\n%s", n.log)
 	}
-	if refused := metric(t, n.ops, "laststand_limit_refused_total", `rule="websockets_per_address"`); refused != 5 {
+	if refused := metric(t, n.ops, "laststand_limit_refusals_total", `rule="websockets_per_address"`); refused != 5 {
 		t.Errorf("%d refusals are told", refused)
 	}
-	if doubted := metric(t, n.ops, "laststand_forwarded_doubted_total"); doubted != 1 {
+	if doubted := metric(t, n.ops, "laststand_untrusted_forwarded_headers_total"); doubted != 1 {
 		t.Errorf("%d requests are told to be doubted", doubted)
 	}
 }

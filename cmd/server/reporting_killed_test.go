@@ -77,7 +77,7 @@ func killedReporting(t *testing.T, redisURL string) {
 func (r *reports) sending(nodes ...*running) (sum int) {
 	r.t.Helper()
 	for _, n := range nodes {
-		sum += metric(r.t, n.ops, "laststand_behaviours_batch_size_count") - metric(r.t, n.ops, "laststand_behaviours_send_seconds_count")
+		sum += metric(r.t, n.ops, "laststand_behaviours_batch_size_count") - metric(r.t, n.ops, "laststand_behaviours_send_duration_seconds_count")
 	}
 	return sum
 }

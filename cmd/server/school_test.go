@@ -97,11 +97,11 @@ func TestASchoolBehindOneAddress(t *testing.T) {
 	if duels == 0 {
 		t.Error("no duel was played")
 	}
-	if refused := metric(t, node.ops, "laststand_limit_refused_total"); refused != 0 {
+	if refused := metric(t, node.ops, "laststand_limit_refusals_total"); refused != 0 {
 		t.Errorf("limits refused %d times", refused)
 	}
 	t.Logf("%d pupils played, %d ends of duels were seen; the server was too busy for them %d times",
-		n, duels, metric(t, node.ops, "laststand_shed_total"))
+		n, duels, metric(t, node.ops, "laststand_load_shed_refusals_total"))
 }
 
 // awaitAll waits until all are seated. Meanwhile the host says something now and

@@ -197,7 +197,7 @@ func TestClaimsWait(t *testing.T) {
 		got := make(chan []handed)
 		wait := func() {
 			go func() { got <- demo.claim("mail", time.Minute, 20*time.Second) }()
-			eventually(t, "a claim waits", func() bool { return metric(t, n.ops, "laststand_tasks_own_polls_waiting") == 1 })
+			eventually(t, "a claim waits", func() bool { return metric(t, n.ops, "laststand_game_tasks_polls") == 1 })
 		}
 		wait()
 		demo.enqueue("mail", "a")

@@ -19,14 +19,14 @@ func timerMetric(name, help string) *prometheus.Desc {
 }
 
 var (
-	timersPending = timerMetric("pending", "Timers that wait.")
-	timersWaiting = timerMetric("waiting", "Timers that are due and wait for a worker.")
-	timerSlots    = timerMetric("slots", "Ticks that pending timers are spread over.")
-	timersRunning = timerMetric("running", "Workers that are calling a timer's function.")
-	timersLate    = timerMetric("late_seconds", "How late timers were called.")
-	timerLatest   = timerMetric("late_max_seconds", "How late the latest timer was called.")
-	timersStopped = timerMetric("stopped_total", "Timers stopped in time, or set anew.")
-	wheelsRebuilt = timerMetric("rebuilt_total", "Wheels given up for a fresh one.")
+	timersPending = timerMetric("timers", "Timers that wait.")
+	timersWaiting = timerMetric("due_timers", "Timers that are due and wait for a worker.")
+	timerSlots    = timerMetric("occupied_slots", "Slots of the timing wheel that hold timers.")
+	timersRunning = timerMetric("busy_workers", "Workers that are calling the function of a timer.")
+	timersLate    = timerMetric("lateness_seconds", "Delay between the due time of a timer and its call.")
+	timerLatest   = timerMetric("max_lateness_seconds", "Largest delay between the due time of a timer and its call since the start.")
+	timersStopped = timerMetric("cancellations_total", "Timers stopped in time or reset.")
+	wheelsRebuilt = timerMetric("wheel_rebuilds_total", "Timing wheels replaced by a new one.")
 )
 
 // Describe implements prometheus.Collector.

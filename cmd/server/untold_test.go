@@ -50,7 +50,7 @@ func TestNodesCannotTellEachOther(t *testing.T) {
 			t.Errorf("%s was told %+v, and has %d", c.id, c.settled, profile.Rating)
 		}
 	}
-	if metric(t, here.ops, "laststand_match_gaps_total")+metric(t, there.ops, "laststand_match_gaps_total") == 0 {
+	if metric(t, here.ops, "laststand_match_push_gaps_total")+metric(t, there.ops, "laststand_match_push_gaps_total") == 0 {
 		t.Error("nothing was read from the log: were the nodes denied to tell each other?")
 	}
 }

@@ -203,7 +203,7 @@ func TestWebhooksThatRefuse(t *testing.T) {
 	e.taken("busy", hooks.MatchSettled, 5)
 	listed, _ := run(0, "tasks", "list", "--topic=webhook/demo/gone")
 	dead := strings.Count(listed, "410 Gone") // those that were enqueued before it was disabled
-	if dropped := metric(t, n.ops, "laststand_webhooks_dropped_total", `endpoint="gone"`, `reason="disabled"`); dropped < 2 || dropped+dead != 5 || len(e.of("gone", "")) != refused {
+	if dropped := metric(t, n.ops, "laststand_webhooks_drops_total", `endpoint="gone"`, `reason="disabled"`); dropped < 2 || dropped+dead != 5 || len(e.of("gone", "")) != refused {
 		t.Errorf("of 5 events %d were counted as not told, %d are dead; %d came before and %d after\n%s", dropped, dead, refused, len(e.of("gone", "")), listed)
 	}
 	_, errs := run(1, "webhooks", "ping", "--game=demo", "gone")

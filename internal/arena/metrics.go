@@ -18,10 +18,10 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	on := promauto.With(r)
 	return &metrics{
 		created: on.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_arena_created_total", Help: "Requests for a new arena by what became of them.",
+			Name: "laststand_arena_creations_total", Help: "Requests to create an arena, by outcome.",
 		}, []string{"outcome"}),
 		joined: on.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_arena_joined_total", Help: "Requests for a place in an arena by what became of them.",
+			Name: "laststand_arena_joins_total", Help: "Requests to join an arena, by outcome.",
 		}, []string{"outcome"}),
 	}
 }

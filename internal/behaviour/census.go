@@ -39,13 +39,13 @@ func newCensus(s *Service) *census {
 	}
 	c := &census{
 		service:  s,
-		offered:  describe("offered_total", "Behaviours answered for, those dropped at the door too."),
-		sent:     describe("sent_total", "Behaviours that the far side took."),
-		dropped:  describe("dropped_total", "Behaviours lost, by reason.", "reason"),
+		offered:  describe("offered_total", "Behaviours offered to the queue, including those that the server dropped at once."),
+		sent:     describe("sent_total", "Behaviours that the sink accepted."),
+		dropped:  describe("dropped_total", "Behaviours that the server dropped, by reason.", "reason"),
 		queued:   describe("queued", "Behaviours in the queue."),
-		inFlight: describe("in_flight", "Behaviours taken to be sent, and not answered for yet."),
-		oldest:   describe("oldest_age_seconds", "How long the oldest behaviour in the queue has waited."),
-		paused:   describe("paused", "Whether nothing is taken from the game's queue until an operator resumes it."),
+		inFlight: describe("in_flight", "Behaviours that a node is sending."),
+		oldest:   describe("oldest_age_seconds", "Time that the oldest behaviour in the queue has waited."),
+		paused:   describe("queue_paused", "1 while the game's queue is paused, else 0."),
 	}
 	for _, t := range s.Games[:min(len(s.Games), maxNamed)] {
 		c.named = append(c.named, t.Game)

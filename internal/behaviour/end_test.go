@@ -43,7 +43,7 @@ func TestEndWithThingsInEveryStage(t *testing.T) {
 			}
 		})
 		n.offer("queued", 3, 1)
-		if n.metric(t, "unpushed_total", "") != 1 {
+		if n.metric(t, "flush_lost_total", "") != 1 {
 			t.Error("an offer after the end is not counted")
 		}
 	})
@@ -86,7 +86,7 @@ func TestEndWhileTheStoreIsDown(t *testing.T) {
 		}
 		w.set(func() { w.fault = nil })
 		w.want("a", Counts{})
-		if n.metric(t, "unpushed_total", "") != 7 || n.held.Load() != 0 {
+		if n.metric(t, "flush_lost_total", "") != 7 || n.held.Load() != 0 {
 			t.Error("what is lost is not counted")
 		}
 	})
@@ -111,7 +111,7 @@ func TestShutdownIsCountedWhereTheStoreAnswersAtLast(t *testing.T) {
 		})
 		n.stop()
 		w.want("a", Counts{Offered: 5, Dropped: map[Reason]int64{Shutdown: 5}})
-		if n.metric(t, "unpushed_total", "") != 8 {
+		if n.metric(t, "flush_lost_total", "") != 8 {
 			t.Error("not all is counted here")
 		}
 	})
@@ -255,7 +255,7 @@ func TestEndIsNotHeldUpByManyGamesWithoutAnswers(t *testing.T) {
 		if took := time.Since(began); took > 8*time.Second {
 			t.Errorf("the end took %v", took)
 		}
-		if n.metric(t, "unpushed_total", "") != 100 || n.held.Load() != 0 {
+		if n.metric(t, "flush_lost_total", "") != 100 || n.held.Load() != 0 {
 			t.Error("what is lost is not counted")
 		}
 	})

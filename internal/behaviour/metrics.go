@@ -27,15 +27,15 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		return f.NewHistogram(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets})
 	}
 	return &metrics{
-		batch:       histogram("batch_size", "Behaviours of a try to send, by this node.", prometheus.ExponentialBuckets(1, 2, 8)),
-		age:         histogram("item_age_seconds", "Since a behaviour was done, when this node tried to send it.", []float64{0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 30, 60, 90, 120, 150, 175, 180}),
-		seconds:     histogram("send_seconds", "Time of a try to send.", prometheus.ExponentialBuckets(0.001, 2, 14)),
-		sends:       counters("sends_total", "Tries to send by this node, by the code of the answer.", "code"),
-		flushes:     counters("flushes_total", "Batches taken by this node: full, by the age of their oldest, or as an operator drains.", "trigger"),
+		batch:       histogram("batch_size", "Behaviours per attempt of this node to send a batch.", prometheus.ExponentialBuckets(1, 2, 8)),
+		age:         histogram("item_age_seconds", "Age of a behaviour when this node tried to send it.", []float64{0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 30, 60, 90, 120, 150, 175, 180}),
+		seconds:     histogram("send_duration_seconds", "Duration of an attempt to send a batch.", prometheus.ExponentialBuckets(0.001, 2, 14)),
+		sends:       counters("sends_total", "Attempts of this node to send a batch, by the code of the answer.", "code"),
+		flushes:     counters("flushes_total", "Batches that this node took from a queue, by trigger: full, age, or a drain by an operator.", "trigger"),
 		storeErrors: counters("store_errors_total", "Calls of the queue's store that failed.", "call"),
-		retries:     counter("retries_total", "Tries to send by this node that were not a batch's first."),
-		limited:     counter("rate_limited_total", "Times that this node had to wait for a game's rate or cool-down."),
-		unpushed:    counter("unpushed_total", "Behaviours lost with the end of this node before they were known to be in the queue."),
+		retries:     counter("retries_total", "Attempts of this node to send a batch again."),
+		limited:     counter("rate_limit_waits_total", "Times that this node waited for a game's rate limit or cool-down."),
+		unpushed:    counter("flush_lost_total", "Behaviours lost when this node stopped before the queue confirmed them."),
 	}
 }
 

@@ -58,10 +58,10 @@ func Open(c Config) (*Pair, error) {
 	p := &Pair{
 		Config: c,
 		expiry: on.NewGauge(prometheus.GaugeOpts{
-			Name: "laststand_tls_certificate_expiry_timestamp_seconds", Help: "When the certificate in use expires.",
+			Name: "laststand_tls_certificate_expiry_timestamp_seconds", Help: "Unix time when the certificate in use expires.",
 		}),
 		loads: on.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_tls_certificate_loads_total", Help: "Changed certificate files read, by outcome; failed: the one before stays in use.",
+			Name: "laststand_tls_certificate_loads_total", Help: "Loads of changed certificate files, by outcome; after a failed load the previous certificate stays in use.",
 		}, []string{"outcome"}),
 	}
 	found, seen, err := load(c.Cert, c.Key)

@@ -115,7 +115,7 @@ func (f *fronted) counted(name, label string) (sum float64) {
 		f.t.Fatal(err)
 	}
 	for _, family := range families {
-		if family.GetName() != prefix+"own_"+name {
+		if family.GetName() != gamePrefix+name {
 			continue
 		}
 		for _, m := range family.Metric {
@@ -250,7 +250,7 @@ func TestFrontFails(t *testing.T) {
 		}
 		f.wantCounted("failures_total", reasonError, 2)
 		f.wantCounted("failures_total", reasonPermanent, 1)
-		f.wantCounted("dead_total", "", 1)
+		f.wantCounted("dead_letters_total", "", 1)
 	})
 }
 

@@ -6,11 +6,14 @@ import (
 )
 
 // Whose bound a poll that may not wait has reached: the reasons of
-// laststand_tasks_own_polls_refused_total.
+// laststand_game_tasks_poll_refusals_total.
 const (
 	crowdedNode = "node"
 	crowdedGame = "game"
 )
+
+// gamePrefix begins the names of the metrics about games' own tasks.
+const gamePrefix = "laststand_game_tasks_"
 
 // frontMetrics are of what games' own producers and workers ask of this node.
 type frontMetrics struct {
@@ -23,25 +26,25 @@ type frontMetrics struct {
 func newFrontMetrics(r prometheus.Registerer) *frontMetrics {
 	f := promauto.With(r)
 	counter := func(name, help string) prometheus.Counter {
-		return f.NewCounter(prometheus.CounterOpts{Name: prefix + "own_" + name, Help: help})
+		return f.NewCounter(prometheus.CounterOpts{Name: gamePrefix + name, Help: help})
 	}
 	counters := func(name, help, label string, values ...string) *prometheus.CounterVec {
-		all := f.NewCounterVec(prometheus.CounterOpts{Name: prefix + "own_" + name, Help: help}, []string{label})
+		all := f.NewCounterVec(prometheus.CounterOpts{Name: gamePrefix + name, Help: help}, []string{label})
 		for _, value := range values {
 			all.WithLabelValues(value)
 		}
 		return all
 	}
 	return &frontMetrics{
-		taken:     counters("enqueued_total", "Tasks of games' own that this node took, or whose keys were known already.", "key", keyNew, keyKnown),
-		claimed:   counter("claimed_total", "Tasks of games' own that this node handed out."),
-		completed: counter("completed_total", "Tasks of games' own that were completed at this node."),
-		dead:      counter("dead_total", "Tasks of games' own that are dead as this node was told of a try; see `server tasks list`."),
-		failures: counters("failures_total", "Tries of games' own workers that this node was told have failed, by reason; lost: a lease that holds no more; "+
-			"returned: whoever polled had gone; store: and it could not be given back.", "reason",
+		taken:     counters("enqueues_total", "Tasks that games enqueued at this node, by whether their key was new or known.", "key", keyNew, keyKnown),
+		claimed:   counter("claims_total", "Tasks of games that this node handed to a worker."),
+		completed: counter("completions_total", "Tasks of games that workers completed at this node."),
+		dead:      counter("dead_letters_total", "Tasks of games that became dead letters after an attempt reported to this node; see `server tasks list`."),
+		failures: counters("failures_total", "Attempts of games' workers that failed, by reason; lost: the lease had ended; "+
+			"returned: the worker had left before it got the task; store: the task could not be given back.", "reason",
 			reasonError, reasonPermanent, reasonPostponed, reasonLost, reasonReturned, reasonStore),
-		refused: counters("polls_refused_total", "Polls that could not wait, by whose bound is reached.", "bound", crowdedNode, crowdedGame),
-		waiting: f.NewGauge(prometheus.GaugeOpts{Name: prefix + "own_polls_waiting", Help: "Polls of games' own workers that wait at this node."}),
+		refused: counters("poll_refusals_total", "Long polls that could not wait because a limit was reached, by whose limit.", "bound", crowdedNode, crowdedGame),
+		waiting: f.NewGauge(prometheus.GaugeOpts{Name: gamePrefix + "polls", Help: "Long polls of games' workers that wait at this node."}),
 	}
 }
 

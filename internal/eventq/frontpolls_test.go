@@ -91,7 +91,7 @@ func TestARingIsForOne(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		f.wantCounted("polls_waiting", "", 100)
+		f.wantCounted("polls", "", 100)
 		f.shop.queries()
 		f.shop.mu.Lock()
 		for i := range 3 {
@@ -104,8 +104,8 @@ func TestARingIsForOne(t *testing.T) {
 			t.Errorf("%d polls found something, in %d claims", len(found), n)
 		}
 		all.Wait()
-		f.wantCounted("polls_waiting", "", 0)
-		f.wantCounted("claimed_total", "", 3)
+		f.wantCounted("polls", "", 0)
+		f.wantCounted("claims_total", "", 3)
 		if f.shop.bell.ears != nil && len(f.shop.bell.ears)+len(f.polls.ears)+len(f.polls.of) > 0 {
 			t.Errorf("left behind: %v, %v, %v", f.shop.bell.ears, f.polls.ears, f.polls.of)
 		}
@@ -133,14 +133,14 @@ func TestWaitingPollsAreBounded(t *testing.T) {
 		if !refused("demo") {
 			t.Error("one more poll of the game waits")
 		}
-		f.wantCounted("polls_refused_total", crowdedGame, 1)
+		f.wantCounted("poll_refusals_total", crowdedGame, 1)
 		for _, game := range []string{"b", "c", "d"} {
 			fill(game)
 		}
 		if !refused("e") {
 			t.Error("one more poll of another game waits")
 		}
-		f.wantCounted("polls_refused_total", crowdedNode, 1)
+		f.wantCounted("poll_refusals_total", crowdedNode, 1)
 		f.enqueue("demo", "post", "a")
 		if keys, took := f.claimed("demo", poll("post", MaxWait)); keys != "post=a" || took != 0 {
 			t.Errorf("got %q after %s", keys, took)

@@ -23,7 +23,7 @@ func TestBacklogsAreShown(t *testing.T) {
 		r := run(t, s, Service{Handle: nothing})
 		synctest.Wait()
 		for kind, want := range map[string]float64{"k000": 1, "k099": 1, otherKind: 3} {
-			if lines, tasks := count(t, r.registry, "lines_ready", kind), count(t, r.registry, "waiting", kind); lines != want || tasks != 10*want {
+			if lines, tasks := count(t, r.registry, "ready_queues", kind), count(t, r.registry, "backlog", kind); lines != want || tasks != 10*want {
 				t.Errorf("%s: %v lines, %v tasks", kind, lines, tasks)
 			}
 		}
@@ -37,7 +37,7 @@ func TestBacklogsAreShown(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range families {
-			if name := f.GetName(); (name == prefix+"lines_ready" || name == prefix+"waiting") && len(f.Metric) != 1 {
+			if name := f.GetName(); (name == prefix+"ready_queues" || name == prefix+"backlog") && len(f.Metric) != 1 {
 				t.Errorf("%s is still shown of %d kinds", name, len(f.Metric))
 			}
 		}
@@ -92,7 +92,7 @@ func TestTheLastLeaseEnds(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		r.want(t, Dead, 1)
 		r.want(t, Done, 1)
-		if back, dead := count(t, r.registry, "due_total", ""), count(t, r.registry, "expired_total", ""); back != 1 || dead != 1 {
+		if back, dead := count(t, r.registry, "requeues_total", ""), count(t, r.registry, "expirations_total", ""); back != 1 || dead != 1 {
 			t.Errorf("%v came back and %v are dead", back, dead)
 		}
 		r.stop(t)

@@ -33,12 +33,12 @@ func newWorkMetrics(r prometheus.Registerer, kinds []string) *workMetrics {
 		return f.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, append([]string{"kind"}, labels...))
 	}
 	m := &workMetrics{
-		claimed:   counter("claimed_total", "Tries of tasks that this node began."),
-		completed: counter("completed_total", "Tasks that this node completed."),
-		dead:      counter("dead_total", "Tasks that are dead after a try of this node; see `server tasks list`."),
-		failures:  counter("failures_total", "Tries of this node that failed, by reason.", "reason"),
+		claimed:   counter("claims_total", "Attempts at tasks that this node started."),
+		completed: counter("completions_total", "Tasks that this node completed."),
+		dead:      counter("dead_letters_total", "Tasks that became dead letters after an attempt of this node; see `server tasks list`."),
+		failures:  counter("failures_total", "Attempts of this node that failed, by reason.", "reason"),
 		seconds: f.NewHistogramVec(prometheus.HistogramOpts{
-			Name: prefix + "try_seconds", Help: "Time of a try.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
+			Name: prefix + "attempt_duration_seconds", Help: "Duration of an attempt.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
 		}, []string{"kind"}),
 	}
 	for _, kind := range kinds {
@@ -75,14 +75,14 @@ func newKeepMetrics(r prometheus.Registerer) *keepMetrics {
 		return f.NewCounter(prometheus.CounterOpts{Name: prefix + name, Help: help})
 	}
 	return &keepMetrics{
-		tasks:     gauge("queued", "Tasks of all topics by state, counted up to 100,000, as every node sees them.", "state"),
-		oldest:    gauge("oldest_age_seconds", "Since the oldest task of a state was enqueued.", "state"),
-		ready:     gauge("lines_ready", "Lines of a kind that have a task to hand out, counted up to 10,000, as every node sees them.", "kind"),
-		waiting:   gauge("waiting", "Tasks of a kind that were never handed out, of up to 10,000 lines, as every node sees them.", "kind"),
-		returned:  counter("due_total", "Tasks that this node put back into their lines: their wait was over, or their lease."),
-		expired:   counter("expired_total", "Tasks that this node found dead: the lease of their last try had ended; see `server tasks list`."),
-		forgotten: counter("forgotten_total", "Tasks that this node removed 7 days after their end."),
-		failures:  counter("keep_failures_total", "Rounds of this node's keeper that the store failed."),
+		tasks:     gauge("queue_length", "Tasks of all topics by state, counted up to 100,000, the same at every node.", "state"),
+		oldest:    gauge("oldest_age_seconds", "Age of the oldest task of a state.", "state"),
+		ready:     gauge("ready_queues", "Queues of a kind that have a task to hand out, counted up to 10,000, the same at every node.", "kind"),
+		waiting:   gauge("backlog", "Tasks of a kind that no worker has claimed yet, of up to 10,000 queues, the same at every node.", "kind"),
+		returned:  counter("requeues_total", "Tasks that this node put back into their queues because their delay or lease ended."),
+		expired:   counter("expirations_total", "Tasks that became dead letters because the lease of their last attempt ended; see `server tasks list`."),
+		forgotten: counter("deletions_total", "Tasks that this node deleted 7 days after their end."),
+		failures:  counter("maintenance_failures_total", "Maintenance rounds of this node that failed because of the store."),
 	}
 }
 
@@ -116,33 +116,23 @@ func (m *keepMetrics) backlogs(all []Backlog) {
 	}
 }
 
-// The reasons of laststand_tasks_untold_total.
+// The results of laststand_tasks_notifications_total.
 const (
-	reasonFull   = "full"   // too many kinds woke at once
-	reasonFailed = "failed" // the others could not be told
+	notificationSent     = "sent"     // to the other nodes
+	notificationReceived = "received" // from another node
+	notificationLost     = "lost"     // some of other nodes may be missing: all workers polled
+	notificationDropped  = "dropped"  // not sent, as too many kinds became ready at once
+	notificationFailed   = "failed"   // not sent, as the call failed
 )
 
-// relayMetrics are of what nodes tell each other.
-type relayMetrics struct {
-	told, heard, missed prometheus.Counter
-	untold              *prometheus.CounterVec
-}
-
-func newRelayMetrics(r prometheus.Registerer) *relayMetrics {
-	f := promauto.With(r)
-	counter := func(name, help string) prometheus.Counter {
-		return f.NewCounter(prometheus.CounterOpts{Name: prefix + name, Help: help})
+// newNotifications counts the kinds that nodes tell each other about.
+func newNotifications(r prometheus.Registerer) *prometheus.CounterVec {
+	notifications := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
+		Name: prefix + "notifications_total",
+		Help: "Kinds of ready tasks that nodes notify each other about, by result; the polls of the other nodes find those lost, dropped or failed.",
+	}, []string{"result"})
+	for _, result := range []string{notificationSent, notificationReceived, notificationLost, notificationDropped, notificationFailed} {
+		notifications.WithLabelValues(result)
 	}
-	m := &relayMetrics{
-		told:   counter("told_total", "Kinds that woke here and that other nodes were told of."),
-		heard:  counter("heard_total", "Kinds that other nodes told of."),
-		missed: counter("missed_total", "Times that words of other nodes may have been lost; all workers looked."),
-		untold: f.NewCounterVec(prometheus.CounterOpts{
-			Name: prefix + "untold_total", Help: "Kinds that other nodes were not told of, by reason; their polls find them.",
-		}, []string{"reason"}),
-	}
-	for _, reason := range []string{reasonFull, reasonFailed} {
-		m.untold.WithLabelValues(reason)
-	}
-	return m
+	return notifications
 }

@@ -24,8 +24,8 @@ type RelayConfig struct {
 type Relay struct {
 	RelayConfig
 
-	metrics *relayMetrics
-	rung    chan struct{}
+	notifications *prometheus.CounterVec // by result
+	rung          chan struct{}
 
 	mu     sync.Mutex
 	untold map[string]bool // kinds
@@ -39,7 +39,7 @@ const (
 // NewRelay makes a relay. What wakes before Run waits for it.
 func NewRelay(c RelayConfig) *Relay {
 	return &Relay{
-		RelayConfig: c, metrics: newRelayMetrics(c.Registry), rung: make(chan struct{}, 1), untold: map[string]bool{},
+		RelayConfig: c, notifications: newNotifications(c.Registry), rung: make(chan struct{}, 1), untold: map[string]bool{},
 	}
 }
 
@@ -56,7 +56,7 @@ func (r *Relay) note(kind string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.untold[kind] && len(r.untold) == mostTold {
-		r.metrics.untold.WithLabelValues(reasonFull).Inc()
+		r.notifications.WithLabelValues(notificationDropped).Inc()
 		return
 	}
 	r.untold[kind] = true
@@ -71,11 +71,11 @@ func (r *Relay) note(kind string) {
 // lost, and everybody looks.
 func (r *Relay) Heard(kinds []string) {
 	if len(kinds) == 0 {
-		r.metrics.missed.Inc()
+		r.notifications.WithLabelValues(notificationLost).Inc()
 		r.Bell.ringAll()
 		return
 	}
-	r.metrics.heard.Add(float64(len(kinds)))
+	r.notifications.WithLabelValues(notificationReceived).Add(float64(len(kinds)))
 	r.Bell.ring(kinds...)
 }
 
@@ -104,10 +104,10 @@ func (r *Relay) tell(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellWithin)
 	defer cancel()
 	if err := r.Tell(ctx, kinds); err != nil {
-		r.metrics.untold.WithLabelValues(reasonFailed).Add(float64(len(kinds)))
+		r.notifications.WithLabelValues(notificationFailed).Add(float64(len(kinds)))
 		return
 	}
-	r.metrics.told.Add(float64(len(kinds)))
+	r.notifications.WithLabelValues(notificationSent).Add(float64(len(kinds)))
 }
 
 // tellWithin bounds a call of Tell.

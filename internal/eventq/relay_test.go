@@ -135,7 +135,7 @@ func TestRelayTellsTogether(t *testing.T) {
 			t.Error("nobody was rung for here")
 		}
 		r.end()
-		r.wantCount(t, "told_total", "", 3)
+		r.wantCount(t, "notifications_total", notificationSent, 3)
 	})
 }
 
@@ -159,8 +159,8 @@ func TestRelayHears(t *testing.T) {
 		time.Sleep(time.Second)
 		r.want(t, "of what was heard")
 		r.end()
-		r.wantCount(t, "heard_total", "", 4)
-		r.wantCount(t, "missed_total", "", 1)
+		r.wantCount(t, "notifications_total", notificationReceived, 4)
+		r.wantCount(t, "notifications_total", notificationLost, 1)
 	})
 }
 
@@ -183,7 +183,7 @@ func TestRelayIsBounded(t *testing.T) {
 			t.Errorf("told %d times", len(words))
 		}
 		r.end()
-		r.wantCount(t, "untold_total", reasonFull, 7)
+		r.wantCount(t, "notifications_total", notificationDropped, 7)
 	})
 }
 
@@ -206,7 +206,7 @@ func TestRelayThatFails(t *testing.T) {
 		r.Ring("work/a")
 		r.want(t, "after that", []string{"work"})
 		r.end()
-		r.wantCount(t, "untold_total", reasonFailed, 2)
+		r.wantCount(t, "notifications_total", notificationFailed, 2)
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 
 const prefix = "laststand_webhooks_"
 
-// The reasons of laststand_webhooks_dropped_total.
+// The reasons of laststand_webhooks_drops_total.
 const reasonDisabled = "disabled" // nothing is enqueued for the endpoint
 
 // metrics are of this node, by endpoint of the configuration.
@@ -26,13 +26,13 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		return f.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, []string{"game", "endpoint", label})
 	}
 	return &metrics{
-		sends:   counter("sends_total", "Tries of this node to send, by the status of the answer, pings included.", "code"),
-		dropped: counter("dropped_total", "Events that this node did not enqueue for an endpoint that wants them, by reason.", "reason"),
+		sends:   counter("sends_total", "Attempts of this node to deliver a message, by the status of the answer, pings included.", "code"),
+		dropped: counter("drops_total", "Events that this node did not enqueue for an endpoint that subscribes to them, by reason.", "reason"),
 		seconds: f.NewHistogramVec(prometheus.HistogramOpts{
-			Name: prefix + "send_seconds", Help: "Time of a try to send.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 15),
+			Name: prefix + "send_duration_seconds", Help: "Duration of an attempt to deliver a message.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 15),
 		}, []string{"game", "endpoint"}),
 		disabled: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: prefix + "disabled", Help: "1 for an endpoint that is disabled, as every node sees it; see `server webhooks`.",
+			Name: prefix + "endpoint_disabled", Help: "1 while the endpoint is disabled, else 0, the same at every node; see `server webhooks`.",
 		}, []string{"game", "endpoint"}),
 	}
 }

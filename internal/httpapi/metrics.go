@@ -19,10 +19,10 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	on := promauto.With(r)
 	return &metrics{
 		requests: on.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_http_requests_total", Help: "Requests answered, by route, method and status code; 499: the client did not wait.",
+			Name: "laststand_http_requests_total", Help: "HTTP requests by route, method and status code; code 499 means that the client closed the request.",
 		}, []string{"route", "method", "code"}),
 		seconds: on.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "laststand_http_request_seconds", Help: "From a request's headers to its whole answer.",
+			Name: "laststand_http_request_duration_seconds", Help: "Duration of an HTTP request from its headers to the end of the answer.",
 			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5},
 		}, []string{"route"}),
 	}

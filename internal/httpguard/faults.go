@@ -32,7 +32,7 @@ var kinds = []struct {
 const otherKind = "other"
 
 func newFaults(c Config) *log.Logger {
-	f := &faults{c.Name, c.Logger, vector(c, "laststand_http_faults_total", "What went wrong with connections, by listener and kind.", "kind")}
+	f := &faults{c.Name, c.Logger, vector(c, "laststand_http_connection_errors_total", "Errors of HTTP connections, by listener and kind.", "kind")}
 	for _, k := range kinds {
 		f.seen.WithLabelValues(k.kind)
 	}

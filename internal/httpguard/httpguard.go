@@ -66,7 +66,7 @@ func newGuard(c Config) *guard {
 	if c.Secure == nil {
 		c.Secure = func(r *http.Request) bool { return r.TLS != nil }
 	}
-	g := &guard{c.Handler, c.Secure, vector(c, "laststand_http_heads_refused_total", "Requests refused for the size of their head, by listener and reason.", "reason")}
+	g := &guard{c.Handler, c.Secure, vector(c, "laststand_http_oversized_requests_total", "Requests refused because their URL or headers are too large, by listener and reason.", "reason")}
 	for _, reason := range []string{"url", "headers"} {
 		g.refused.WithLabelValues(reason)
 	}

@@ -201,8 +201,8 @@ func TestHeadsAreBounded(t *testing.T) {
 				}
 				want := ""
 				if tt.reason != "" {
-					want = fmt.Sprintf("# HELP laststand_http_heads_refused_total Requests refused for the size of their head, by listener and reason.\n"+
-						"# TYPE laststand_http_heads_refused_total counter\nlaststand_http_heads_refused_total{listener=\"players\",reason=%q} 1\n", tt.reason)
+					want = fmt.Sprintf("# HELP laststand_http_oversized_requests_total Requests refused for the size of their head, by listener and reason.\n"+
+						"# TYPE laststand_http_oversized_requests_total counter\nlaststand_http_oversized_requests_total{listener=\"players\",reason=%q} 1\n", tt.reason)
 				}
 				checkCounted(t, r, want)
 			})
@@ -219,7 +219,7 @@ func checkCounted(t *testing.T, r *prometheus.Registry, want string) {
 	}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
-			if f.GetName() != "laststand_http_heads_refused_total" || m.GetCounter().GetValue() == 0 {
+			if f.GetName() != "laststand_http_oversized_requests_total" || m.GetCounter().GetValue() == 0 {
 				continue
 			}
 			var reason string
@@ -309,14 +309,14 @@ func TestFaultsAreCountedWithoutTheirText(t *testing.T) {
 	s.ErrorLog.Print("http: Accept error: too many open files; retrying in 5ms")
 	s.ErrorLog.Print("http: URL query contains s3cret")
 	want := `
-# HELP laststand_http_faults_total What went wrong with connections, by listener and kind.
-# TYPE laststand_http_faults_total counter
-laststand_http_faults_total{kind="accept",listener="players"} 1
-laststand_http_faults_total{kind="other",listener="players"} 1
-laststand_http_faults_total{kind="panic",listener="players"} 1
-laststand_http_faults_total{kind="tls_handshake",listener="players"} 1
+# HELP laststand_http_connection_errors_total What went wrong with connections, by listener and kind.
+# TYPE laststand_http_connection_errors_total counter
+laststand_http_connection_errors_total{kind="accept",listener="players"} 1
+laststand_http_connection_errors_total{kind="other",listener="players"} 1
+laststand_http_connection_errors_total{kind="panic",listener="players"} 1
+laststand_http_connection_errors_total{kind="tls_handshake",listener="players"} 1
 `
-	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "laststand_http_faults_total"); err != nil {
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "laststand_http_connection_errors_total"); err != nil {
 		t.Error(err)
 	}
 	log := text.String()

@@ -69,7 +69,7 @@ func (r *running) value(t testing.TB, name string, labels ...string) float64 {
 	}
 	sum, found := 0.0, false
 	for _, f := range families {
-		if f.GetName() != "laststand_names_filter_"+name {
+		if f.GetName() != "laststand_name_filter_"+name {
 			continue
 		}
 		for _, m := range f.GetMetric() {
@@ -144,7 +144,7 @@ func BenchmarkClaims(b *testing.B) {
 // compare looks free names up, and reports the rates.
 func (r *running) compare(b *testing.B) {
 	const looks = 200_000
-	before := r.value(b, "lookups_total", "mistaken")
+	before := r.value(b, "lookups_total", "false_positive")
 	for i := range looks {
 		a, err := r.Available(b.Context(), demo, "Free"+strconv.Itoa(i), identity.Asker{})
 		if err != nil || !a.Available {
@@ -152,15 +152,15 @@ func (r *running) compare(b *testing.B) {
 		}
 	}
 	const k = 7
-	names, bits := r.value(b, "names"), r.value(b, "bytes")*8
+	names, bits := r.value(b, "names"), r.value(b, "size_bytes")*8
 	theory := math.Pow(1-math.Exp(-k*names/bits), k)
-	measured := (r.value(b, "lookups_total", "mistaken") - before) / looks
+	measured := (r.value(b, "lookups_total", "false_positive") - before) / looks
 	if spread := 5*math.Sqrt(theory/looks) + 0.05*theory; math.Abs(measured-theory) > spread {
 		b.Errorf("%v of free names taken for taken, theory says %v±%v", measured, theory, spread)
 	}
-	b.ReportMetric(measured*100, "%mistaken")
+	b.ReportMetric(measured*100, "%false_positive")
 	b.ReportMetric(theory*100, "%theory")
-	b.ReportMetric(r.value(b, "bytes")/names, "B/name")
+	b.ReportMetric(r.value(b, "size_bytes")/names, "B/name")
 }
 
 // BenchmarkChecks asks for names that nobody has, as GET nicknames does: the

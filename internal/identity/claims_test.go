@@ -178,8 +178,10 @@ func unkeptOf(t *testing.T, nodes []site) (times int) {
 			t.Fatal(err)
 		}
 		for _, family := range families {
-			if family.GetName() == "laststand_nickname_suggestions_unkept_total" {
-				times += int(family.GetMetric()[0].GetCounter().GetValue())
+			for _, m := range family.GetMetric() {
+				if family.GetName() == "laststand_nickname_suggestion_failures_total" && m.GetLabel()[1].GetValue() == "not_stored" {
+					times += int(m.GetCounter().GetValue())
+				}
 			}
 		}
 	}

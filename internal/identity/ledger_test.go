@@ -190,7 +190,7 @@ func TestNodesFollowEachOther(t *testing.T) {
 		if got, err := later.Available(t.Context(), demo, "Ada", identity.Asker{}); err != nil || !got.Available {
 			t.Errorf("the former name: %+v, %v", got, err)
 		}
-		if mistaken, taken := later.value(t, "lookups_total", "mistaken"), later.value(t, "lookups_total", "taken"); mistaken != 1 || taken != 0 {
+		if mistaken, taken := later.value(t, "lookups_total", "false_positive"), later.value(t, "lookups_total", "taken"); mistaken != 1 || taken != 0 {
 			t.Errorf("%v mistaken, %v taken", mistaken, taken)
 		}
 	})

@@ -33,7 +33,7 @@ func refusalOf(err error) string {
 // newRefused counts refused tokens.
 func newRefused(r prometheus.Registerer) *prometheus.CounterVec {
 	refused := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
-		Name: "laststand_tokens_refused_total", Help: "Tokens refused at this node, by reason.",
+		Name: "laststand_token_refusals_total", Help: "Tokens that this node refused, by reason.",
 	}, []string{"reason"})
 	for _, one := range refusals {
 		refused.WithLabelValues(one.label)
@@ -51,14 +51,14 @@ func newBarMetrics(r prometheus.Registerer, now func() int64) *barMetrics {
 	on := promauto.With(r)
 	m := &barMetrics{
 		known: on.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "laststand_bars", Help: "Bans, revocations and erasures in force that this node knows, by kind.",
+			Name: "laststand_bans", Help: "Bans, revocations and erasures in force that this node knows, by kind.",
 		}, []string{"kind"}),
 		failures: on.NewCounter(prometheus.CounterOpts{
-			Name: "laststand_bars_read_failures_total", Help: "Readings of bans and revocations that failed: those known stay in force.",
+			Name: "laststand_bans_read_failures_total", Help: "Reads of bans and revocations that failed; those that the node knows stay in force.",
 		}),
 	}
 	on.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "laststand_bars_lag_seconds", Help: "Since this node last knew all bans and revocations.",
+		Name: "laststand_bans_lag_seconds", Help: "Time since this node last knew all bans and revocations.",
 	}, func() float64 { return float64(now()-m.readAt.Load()) / 1000 })
 	m.know(nil)
 	return m

@@ -23,7 +23,7 @@ const (
 )
 
 func (a answer) String() string {
-	return [...]string{"unready", "absent", "late", "taken", "mistaken", "perhaps"}[a]
+	return [...]string{"unready", "absent", "late", "taken", "false_positive", "maybe"}[a]
 }
 
 // reason is why a view is built anew.
@@ -61,17 +61,17 @@ func newNameMetrics(r prometheus.Registerer, known map[string]*knownNames, age f
 	m := &nameMetrics{
 		known: known,
 		rebuilds: on.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_names_filter_builds_total", Help: "Name filters built from the ledger, by reason.",
+			Name: "laststand_name_filter_builds_total", Help: "Name filters built from the ledger, by reason.",
 		}, []string{"game", "reason"}),
 		snapshots: on.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_names_filter_snapshots_total", Help: "Snapshots of name filters read and written, by what became of them.",
+			Name: "laststand_name_filter_snapshots_total", Help: "Snapshots of name filters that this node read or wrote, by outcome.",
 		}, []string{"outcome"}),
 		failures: on.NewCounter(prometheus.CounterOpts{
-			Name: "laststand_names_filter_failures_total", Help: "Readings of the ledger for the name filters that failed.",
+			Name: "laststand_name_filter_read_failures_total", Help: "Reads of the ledger for the name filters that failed.",
 		}),
 	}
 	on.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "laststand_names_filter_lag_seconds", Help: "Since the ledger was last read for the name filters.",
+		Name: "laststand_name_filter_lag_seconds", Help: "Time since this node last read the ledger for the name filters.",
 	}, func() float64 { return age().Seconds() })
 	if r != nil {
 		r.MustRegister(m)
@@ -80,16 +80,16 @@ func newNameMetrics(r prometheus.Registerer, known map[string]*knownNames, age f
 }
 
 var (
-	filterLookups = described("lookups_total", "Names looked up in the filter by what it said: absent (free without a query), taken, mistaken (it said perhaps of a free one), late (claimed elsewhere just before), unready.", "answer")
-	filterNames   = described("names", "Names in the filter, stale ones too.")
-	filterCap     = described("capacity", "Names that the filter is made for.")
-	filterBytes   = described("bytes", "Memory of the filter.")
-	filterStale   = described("stale", "Names in the filter that nobody has any more, as last counted.")
-	filterRates   = described("false_positive_rate", "Of free names, the share that the filter says perhaps to: measured since the start, and estimated by its fill.", "by")
+	filterLookups = described("lookups_total", "Look-ups of names by result: absent (free without a query), taken, false_positive (free, after a query), late (claimed at another node a moment ago), unready (there is no filter yet).", "answer")
+	filterNames   = described("names", "Names in the filter, including stale ones.")
+	filterCap     = described("capacity", "Names that the filter is sized for.")
+	filterBytes   = described("size_bytes", "Memory of the filter.")
+	filterStale   = described("stale_names", "Names in the filter that no player has any more, at the last count.")
+	filterRates   = described("false_positive_ratio", "Share of free names for which the filter needs a query: measured since the start, and estimated from its fill.", "by")
 )
 
 func described(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("laststand_names_filter_"+name, help, append([]string{"game"}, labels...), nil)
+	return prometheus.NewDesc("laststand_name_filter_"+name, help, append([]string{"game"}, labels...), nil)
 }
 
 // Describe implements prometheus.Collector.

@@ -79,7 +79,7 @@ func (r *Registry) offer(ctx context.Context, game string, who Asker, names []ni
 	defer cancel()
 	kept, err := r.Offers.Offer(ctx, o)
 	if err != nil {
-		r.wishes.unkept.WithLabelValues(game).Inc()
+		r.wishes.suggestions.WithLabelValues(game, suggestionNotStored).Inc()
 		return names
 	}
 	var theirs []nickname.Name
@@ -100,7 +100,7 @@ func (r *Registry) keptForOthers(ctx context.Context, game string, n nickname.Na
 	defer cancel()
 	whose, err := r.Offers.Offered(ctx, game, n.Skeleton)
 	if err != nil {
-		r.wishes.unkept.WithLabelValues(game).Inc()
+		r.wishes.suggestions.WithLabelValues(game, suggestionNotStored).Inc()
 		return false
 	}
 	for _, key := range who.keys() {

@@ -39,7 +39,7 @@ func (r *Registry) suggest(ctx context.Context, game string, wish nickname.Name,
 			return found, nil
 		}
 	}
-	r.wishes.unfound.WithLabelValues(game).Inc()
+	r.wishes.suggestions.WithLabelValues(game, suggestionNotFound).Inc()
 	return nil, nil
 }
 

@@ -189,7 +189,7 @@ func TestSuggestionsWithoutRedis(t *testing.T) {
 	if got, err := r.Rename(t.Context(), player("p_2"), three[0], Asker{}); err != nil || got != three[0] {
 		t.Errorf("a claim: %q, %v", got, err)
 	}
-	if n := testutil.ToFloat64(r.wishes.unkept.WithLabelValues(game)); n != 2 {
+	if n := testutil.ToFloat64(r.wishes.suggestions.WithLabelValues(game, suggestionNotStored)); n != 2 {
 		t.Errorf("counted %v times, want 2: an offer and a question", n)
 	}
 }

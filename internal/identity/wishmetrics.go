@@ -7,11 +7,17 @@ import (
 
 // wishMetrics are what becomes of nicknames.
 type wishMetrics struct {
-	refused         *prometheus.CounterVec // by game and reason
-	unfound, unkept *prometheus.CounterVec
-	unprotected     *prometheus.CounterVec
-	outdated        prometheus.Gauge
+	refused     *prometheus.CounterVec // by game and reason
+	suggestions *prometheus.CounterVec // failures, by game and reason
+	unprotected *prometheus.CounterVec
+	outdated    prometheus.Gauge
 }
+
+// The reasons of failed suggestions.
+const (
+	suggestionNotFound  = "not_found"
+	suggestionNotStored = "not_stored"
+)
 
 // The reasons of refused nicknames.
 const (
@@ -28,12 +34,11 @@ func newWishMetrics(r prometheus.Registerer) wishMetrics {
 		return on.NewCounterVec(prometheus.CounterOpts{Namespace: "laststand", Subsystem: "nickname", Name: name, Help: help}, append([]string{"game"}, labels...))
 	}
 	return wishMetrics{
-		refused: counter("refused_total", "Nicknames refused to who claimed or asked for them, by reason: no name can be like this, a refused word, "+
-			"another player's, just suggested to somebody else, spelt by rules of before (see rules_outdated).", "reason"),
-		unfound:     counter("suggestions_unfound_total", "Times that no three free nicknames were found to suggest."),
-		unprotected: counter("unprotected_total", "Nicknames that count as the same as an older one since the rules changed: their players keep them, and others may claim the like."),
+		refused: counter("refusals_total", "Nicknames that the server refused, by reason: invalid, word (a refused word), taken (another player has it), "+
+			"offered (just suggested to somebody else), rules (see rules_outdated).", "reason"),
+		suggestions: counter("suggestion_failures_total", "Suggestions of nicknames that failed, by reason: not_found (no three free names), not_stored (Redis did not answer).", "reason"),
+		unprotected: counter("conflicts_total", "Nicknames that equal an older one since the rules changed; their players keep them, and the server no longer reserves them."),
 		outdated: on.NewGauge(prometheus.GaugeOpts{Namespace: "laststand", Subsystem: "nickname", Name: "rules_outdated",
-			Help: "1 where the ledger's nicknames are spelt by newer rules than this node's program: it gives none out."}),
-		unkept: counter("suggestions_unkept_total", "Times that it could not be kept or asked whom a nickname was suggested to: Redis was out of reach."),
+			Help: "1 while the ledger holds nicknames of newer rules than this node's program knows: the node gives out no nicknames; else 0."}),
 	}
 }

@@ -58,6 +58,6 @@ func (l *Ledger) untold(game string, n eventq.New) bool {
 
 func newRefused(r prometheus.Registerer) *prometheus.CounterVec {
 	return promauto.With(r).NewCounterVec(prometheus.CounterOpts{
-		Name: "laststand_ledger_events_refused_total", Help: "Events that are not told, as the queue cannot take their tasks: see the log.",
+		Name: "laststand_ledger_event_enqueue_failures_total", Help: "Events lost because the task queue refused their tasks; the log has the reason.",
 	}, []string{"game"})
 }

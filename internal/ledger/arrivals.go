@@ -52,7 +52,7 @@ var errClosed = errors.New("the ledger is closed")
 
 func newTogether(r prometheus.Registerer) prometheus.Histogram {
 	return promauto.With(r).NewHistogram(prometheus.HistogramOpts{
-		Name: "laststand_ledger_players_together", Help: "New players of one transaction.", Buckets: prometheus.ExponentialBuckets(1, 2, 9),
+		Name: "laststand_ledger_registration_batch_size", Help: "New players per registration transaction.", Buckets: prometheus.ExponentialBuckets(1, 2, 9),
 	})
 }
 

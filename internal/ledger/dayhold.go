@@ -31,7 +31,7 @@ type dayClocks struct {
 	held map[string]string // game to the day that the database's clock tells
 }
 
-// The reasons of laststand_ledger_day_refusals_total.
+// The reasons of laststand_ledger_day_blocks_total.
 const (
 	dayLeap         = "leap"         // more than maxDays at once, which this process's own clock contradicts
 	dayContradicted = "contradicted" // cluster time is more than maxApart before the day
@@ -47,10 +47,10 @@ func newDayClocks(c Config, started int64) *dayClocks {
 		d.steady = func() int64 { return started + time.Since(begun).Milliseconds() }
 	}
 	d.days = on.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "laststand_ledger_day_held", Help: "1 while the day of a game does not turn, as the clocks do not agree on it.",
+		Name: "laststand_ledger_day_blocked", Help: "1 while the server does not start the game's next day because the clocks disagree, else 0.",
 	}, []string{"game"})
 	d.refused = on.NewCounterVec(prometheus.CounterOpts{
-		Name: "laststand_ledger_day_refusals_total", Help: "Times that the day of a game began to be held, by reason.",
+		Name: "laststand_ledger_day_blocks_total", Help: "Times that the server began to block a game's next day, by reason.",
 	}, []string{"reason"})
 	return d
 }

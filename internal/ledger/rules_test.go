@@ -239,8 +239,8 @@ func (r *registry) check(t *testing.T, refused, outdated float64) {
 			got[name] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
 		}
 	}
-	if got["laststand_nickname_refused_total rules"] != refused || got["laststand_nickname_rules_outdated"] != outdated {
-		t.Errorf("%v refused, want %v; outdated %v, want %v", got["laststand_nickname_refused_total rules"], refused, got["laststand_nickname_rules_outdated"], outdated)
+	if got["laststand_nickname_refusals_total rules"] != refused || got["laststand_nickname_rules_outdated"] != outdated {
+		t.Errorf("%v refused, want %v; outdated %v, want %v", got["laststand_nickname_refusals_total rules"], refused, got["laststand_nickname_rules_outdated"], outdated)
 	}
 }
 

@@ -20,11 +20,11 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}
 	return &metrics{
 		on:          on,
-		allowed:     counter("allowed_total", "What a limit let through."),
-		refused:     counter("refused_total", "What a limit refused."),
-		wouldRefuse: counter("would_refuse_total", "What a limit on trial (limits.dry_run) would have refused, and let through."),
-		alone:       counter("alone_total", "Decisions of a limit over all nodes that this node took alone, since what they share was out of reach."),
-		forgotten:   counter("forgotten_total", "Keys that this node forgot before their bucket was full again, since there were too many of them."),
+		allowed:     counter("passes_total", "Requests that a limit let through."),
+		refused:     counter("refusals_total", "Requests that a limit refused."),
+		wouldRefuse: counter("dry_run_refusals_total", "Requests that a limit in dry run (limits.dry_run) would have refused."),
+		alone:       counter("store_errors_total", "Decisions of a cluster-wide limit that this node made alone because the shared store did not answer."),
+		forgotten:   counter("evicted_keys_total", "Keys that this node evicted before their bucket was full again because there were too many keys."),
 	}
 }
 
@@ -38,7 +38,7 @@ func (m *metrics) of(rule string) told {
 // show tells how many keys a rule remembers.
 func (m *metrics) show(rule string, b *buckets) {
 	m.on.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "laststand_limit_keys", Help: "Addresses, players and the like that a limit remembers at this node.",
+		Name: "laststand_limit_keys", Help: "Addresses, players and other keys that a limit remembers at this node.",
 		ConstLabels: prometheus.Labels{"rule": rule},
 	}, func() float64 { return float64(b.len()) })
 }

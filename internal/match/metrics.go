@@ -34,19 +34,19 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		return on.NewGauge(prometheus.GaugeOpts{Name: "laststand_match_" + name, Help: help})
 	}
 	return &metrics{
-		started: vec("started_total", "Matches created by this node.", "mode"),
-		over:    vec("over_total", "Matches that this node has ended.", "mode", "reason"),
-		steps:   vec("steps_total", "Steps of matches that this node tried.", "phase", "outcome"),
-		answers: vec("answers_total", "Answers by what became of them.", "verdict"),
-		rounds:  vec("recovery_failed_total", "Rounds of recovery that failed.", "round"),
-		gaps:    one("gaps_total", "Gaps in a match's pushes filled from its log."),
-		dropped: one("race_dropped_total", "Right answers of buzzer matches that came when their question was known to be won."),
-		unowned: one("own_missed_total", "Questions whose own pushes came too late for the next question's opening."),
-		unreadable: vec("unreadable_total",
-			"Look-ups of matches that this node cannot read: of another form, or corrupt. Their players count as not playing.", "reason"),
-		orphans:   one("orphans_removed_total", "Matches removed because no living node could read them."),
-		swept:     one("swept_total", "Overdue matches that a sweep has taken up."),
-		lives:     gauge("held", "Matches that this node holds in memory."),
-		unsettled: gauge("unsettled", "Results that wait for the ledger, over all nodes."),
+		started: vec("starts_total", "Matches that this node created, by mode.", "mode"),
+		over:    vec("ends_total", "Matches that this node ended, by mode and reason.", "mode", "reason"),
+		steps:   vec("steps_total", "Steps of matches that this node tried, by phase and outcome.", "phase", "outcome"),
+		answers: vec("answers_total", "Answers by verdict.", "verdict"),
+		rounds:  vec("recovery_failures_total", "Recovery rounds that failed, by round.", "round"),
+		gaps:    one("push_gaps_total", "Gaps in a match's pushes that this node filled from the log."),
+		dropped: one("late_buzzer_answers_total", "Right answers of buzzer matches that arrived after the question was won."),
+		unowned: one("personal_results_skipped_total", "Questions whose personal results were too late for the next question and were not sent."),
+		unreadable: vec("decode_failures_total",
+			"Reads of matches that this node cannot decode, by reason; their players count as not playing.", "reason"),
+		orphans:   one("orphans_removed_total", "Matches that this node removed because no live node can read them."),
+		swept:     one("overdue_recoveries_total", "Overdue matches that a sweep of this node continued."),
+		lives:     gauge("local_matches", "Matches that this node holds in memory."),
+		unsettled: gauge("unsettled_results", "Results that wait for the ledger, over all nodes."),
 	}
 }

@@ -19,7 +19,7 @@ type UnreadableError struct {
 	Err    error
 }
 
-// The reasons of laststand_match_unreadable_total.
+// The reasons of laststand_match_decode_failures_total.
 const (
 	OlderForm = "older_form"
 	NewerForm = "newer_form"

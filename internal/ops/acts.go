@@ -45,7 +45,7 @@ const (
 
 func newActs(r prometheus.Registerer) *prometheus.CounterVec {
 	acts := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
-		Name: "laststand_ops_acts_total", Help: "Requests by which operators change something or read something sensitive, by outcome; unwritten: the audit log could not be written, and a change was not done; unended: nor what became of it.",
+		Name: "laststand_admin_audit_total", Help: "Requests by which operators change something or read something sensitive, by outcome; unwritten: the audit log could not be written, and a change was not done; unended: nor what became of it.",
 	}, []string{"outcome"})
 	for _, outcome := range []string{actDone, actRefused, actFailed, actUnwritten, actUnended} {
 		acts.WithLabelValues(outcome)

@@ -140,7 +140,7 @@ func (g *Gauge) look() {
 		s := &g.signals[i]
 		s.look()
 		level = max(level, s.level)
-		g.told.signals.WithLabelValues(s.Name).Set(s.value)
+		g.told.signal(s.Signal, s.value)
 	}
 	g.level.Store(int32(level))
 	g.told.level.Set(float64(level))

@@ -52,10 +52,10 @@ func newRoom(g *Gauge, c RoomConfig) *Room {
 	r.most.Store(math.MaxInt64)
 	on := promauto.With(g.Registry)
 	on.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "laststand_room_players", Help: "Players at this node who play a duel or wait for one.",
+		Name: "laststand_duel_players", Help: "Players at this node who play a duel or wait for one.",
 	}, func() float64 { return float64(r.inside.Load()) })
 	r.shown = on.NewGauge(prometheus.GaugeOpts{
-		Name: "laststand_room_most", Help: "How many of them there may be just now, for all the node has to do.",
+		Name: "laststand_duel_players_limit", Help: "Players for whom this node has capacity in duels now; +Inf means all.",
 	})
 	r.shown.Set(r.bound.is)
 	return r

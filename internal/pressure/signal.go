@@ -100,13 +100,16 @@ func (m *memory) read() (used float64) {
 // 100, in seconds; from most on the node is at the first level, then at each
 // doubling. It has to be so for 3 s.
 func Lag(most time.Duration) Signal {
-	s := Signal{Name: "lag_seconds", Read: newLag().read, Steady: 3}
+	s := Signal{Name: lagSignal, Read: newLag().read, Steady: 3}
 	for i := range s.From {
 		s.From[i] = most.Seconds() * float64(int(1)<<i)
 	}
 	s.From[Levels-1] = math.Inf(1) // idle sessions cost memory, not time
 	return s
 }
+
+// lagSignal names the scheduler lag among the signals.
+const lagSignal = "lag"
 
 type lag struct {
 	sample []metrics.Sample

@@ -20,23 +20,23 @@ func newClockMetrics(c *Clock) *clockMetrics {
 	}
 	m := &clockMetrics{
 		steps: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_clock_steps_total", Help: "Jumps of the reference, as at a fail-over.",
+			Name: "laststand_clock_steps_total", Help: "Steps of the reference clock, by direction.",
 		}, []string{"direction"}),
 		failed: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "laststand_clock_failures_total", Help: "Questions for the time that the reference did not answer within 1 s.",
+			Name: "laststand_clock_read_failures_total", Help: "Reads of the reference clock that failed or took over 1 s.",
 		}),
 	}
 	m.steps.WithLabelValues("ahead")
 	m.steps.WithLabelValues("behind")
 	m.all = []prometheus.Collector{
 		m.steps, m.failed,
-		gauge("offset_seconds", "How far cluster time is ahead of the reference, which it slows to meet.",
+		gauge("offset_seconds", "Time by which cluster time is ahead of the reference clock.",
 			func(e *estimate, now int64) int64 { return e.aheadAt(now) }),
-		gauge("held_seconds", "How far the reference has leaped without a second clock that agrees: cluster time does not follow. 0: it does.",
+		gauge("unconfirmed_step_seconds", "Step of the reference clock that cluster time does not follow because no second clock confirms it; 0 when there is none.",
 			func(*estimate, int64) int64 { return c.held.Load() }),
-		gauge("uncertainty_seconds", "How far the estimate of the reference's time may be off.",
+		gauge("uncertainty_seconds", "Largest error of the estimate of the reference clock.",
 			func(e *estimate, now int64) int64 { return e.best.uncertainty(now) }),
-		gauge("age_seconds", "Time since the reference last told its time.",
+		gauge("reference_age_seconds", "Time since the reference clock last answered.",
 			func(e *estimate, now int64) int64 { return now - e.heard }),
 	}
 	return m

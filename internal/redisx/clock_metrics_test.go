@@ -36,11 +36,11 @@ func TestClockMetrics(t *testing.T) {
 		want := map[string]float64{
 			"laststand_clock_steps_total ahead":   2,
 			"laststand_clock_steps_total behind":  2,
-			"laststand_clock_failures_total":      1,
+			"laststand_clock_read_failures_total":      1,
 			"laststand_clock_offset_seconds":      2,
-			"laststand_clock_held_seconds":        0,
+			"laststand_clock_unconfirmed_step_seconds":        0,
 			"laststand_clock_uncertainty_seconds": 0.015011,
-			"laststand_clock_age_seconds":         10,
+			"laststand_clock_reference_age_seconds":         10,
 		}
 		for name, value := range gathered(t, registry) {
 			if off := value - want[name]; off > 1e-9 || off < -1e-9 {

@@ -18,14 +18,14 @@ func TestInboxOfARestartedRedis(t *testing.T) {
 	server.Kill()
 	await(t, "deaf", func() bool { return b.Ready(t.Context()) != nil })
 	a.Send(t.Context(), []string{b.node}, "word", nil)
-	if failed := metric(t, a.registry, "laststand_inbox_sent_total", "outcome", "failed"); failed != 1 {
+	if failed := metric(t, a.registry, "laststand_inbox_messages_sent_total", "outcome", "failed"); failed != 1 {
 		t.Errorf("%v failed", failed)
 	}
 	server.Restart()
 	await(t, "subscribed again", func() bool { return b.Ready(t.Context()) == nil })
 	await(t, "told of it", func() bool { return b.misses() == 2 })
 	b.hears(t, a)
-	if lost := metric(t, b.registry, "laststand_inbox_lost_total", "", ""); lost != 1 {
+	if lost := metric(t, b.registry, "laststand_inbox_subscription_losses_total", "", ""); lost != 1 {
 		t.Errorf("lost %v times", lost)
 	}
 }
@@ -48,7 +48,7 @@ func TestQuietInbox(t *testing.T) {
 	conn := open(t, trial.Redis(t).URL)
 	b := inbox(t, conn)
 	await(t, "five seconds", func() bool { return calls(t, conn.Client, "publish") >= 5 })
-	if lost := metric(t, b.registry, "laststand_inbox_lost_total", "", ""); lost != 0 || b.misses() != 1 {
+	if lost := metric(t, b.registry, "laststand_inbox_subscription_losses_total", "", ""); lost != 0 || b.misses() != 1 {
 		t.Errorf("lost %v times, missed %d times", lost, b.misses())
 	}
 }

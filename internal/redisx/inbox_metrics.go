@@ -8,10 +8,10 @@ import (
 // otherKind stands for every kind that this node does not handle.
 const otherKind = "other"
 
-// The outcomes of laststand_inbox_sent_total.
+// The outcomes of laststand_inbox_messages_sent_total.
 const (
-	outcomeHeard   = "heard"
-	outcomeUnheard = "unheard" // nobody is subscribed: the node is gone, or between two subscriptions
+	outcomeDelivered   = "delivered"
+	outcomeNoSubscriber = "no_subscriber" // nobody is subscribed: the node is gone, or between two subscriptions
 	outcomeFailed  = "failed"
 )
 
@@ -25,7 +25,7 @@ type inboxMetrics struct {
 func newInboxMetrics(b *Inbox, r prometheus.Registerer) *inboxMetrics {
 	f := promauto.With(r)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "laststand_inbox_subscribed", Help: "1 while other nodes' messages can come.",
+		Name: "laststand_inbox_subscription_active", Help: "1 while this node receives messages of other nodes, else 0.",
 	}, func() float64 {
 		if b.listening() {
 			return 1
@@ -33,20 +33,20 @@ func newInboxMetrics(b *Inbox, r prometheus.Registerer) *inboxMetrics {
 		return 0
 	})
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "laststand_inbox_waiting", Help: "Messages of other nodes that wait for their handler.",
+		Name: "laststand_inbox_queue_length", Help: "Messages of other nodes that wait for their handler.",
 	}, func() float64 { return float64(len(b.waiting)) })
 	m := &inboxMetrics{
 		sent: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_inbox_sent_total", Help: "Messages to other nodes, by kind and what became of them.",
+			Name: "laststand_inbox_messages_sent_total", Help: "Messages to other nodes, by kind and outcome.",
 		}, []string{"kind", "outcome"}),
 		received: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_inbox_received_total", Help: "Messages of other nodes, by kind; those of kind other are not handled.",
+			Name: "laststand_inbox_messages_received_total", Help: "Messages of other nodes, by kind; this node does not handle those of kind other.",
 		}, []string{"kind"}),
 		dropped: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_inbox_dropped_total", Help: "Messages received that found no room to wait; what they told is found later.",
+			Name: "laststand_inbox_messages_dropped_total", Help: "Messages of other nodes that this node dropped because its queue was full; it finds their changes later.",
 		}, []string{"kind"}),
 		lost: f.NewCounter(prometheus.CounterOpts{
-			Name: "laststand_inbox_lost_total", Help: "Subscriptions that were lost.",
+			Name: "laststand_inbox_subscription_losses_total", Help: "Subscriptions that this node lost.",
 		}),
 	}
 	m.know(otherKind)
@@ -55,7 +55,7 @@ func newInboxMetrics(b *Inbox, r prometheus.Registerer) *inboxMetrics {
 
 // know begins the counts of a kind at 0.
 func (m *inboxMetrics) know(kind string) {
-	for _, outcome := range []string{outcomeHeard, outcomeUnheard, outcomeFailed} {
+	for _, outcome := range []string{outcomeDelivered, outcomeNoSubscriber, outcomeFailed} {
 		m.sent.WithLabelValues(kind, outcome)
 	}
 	m.received.WithLabelValues(kind)
@@ -63,12 +63,12 @@ func (m *inboxMetrics) know(kind string) {
 }
 
 func (m *inboxMetrics) sentOne(kind string, listeners int64, err error) {
-	outcome := outcomeHeard
+	outcome := outcomeDelivered
 	switch {
 	case err != nil:
 		outcome = outcomeFailed
 	case listeners == 0:
-		outcome = outcomeUnheard
+		outcome = outcomeNoSubscriber
 	}
 	m.sent.WithLabelValues(kind, outcome).Inc()
 }

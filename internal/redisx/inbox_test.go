@@ -109,10 +109,10 @@ func TestMessagesComeInOrder(t *testing.T) {
 		if b.misses() != 1 {
 			t.Errorf("missed %d times, want once, at the first subscription", b.misses())
 		}
-		if heard := metric(t, a.registry, "laststand_inbox_sent_total", "outcome", "heard"); heard != n {
+		if heard := metric(t, a.registry, "laststand_inbox_messages_sent_total", "outcome", "delivered"); heard != n {
 			t.Errorf("%v were heard", heard)
 		}
-		if received := metric(t, b.registry, "laststand_inbox_received_total", "kind", "word"); received != n {
+		if received := metric(t, b.registry, "laststand_inbox_messages_received_total", "kind", "word"); received != n {
 			t.Errorf("%v were received", received)
 		}
 	})
@@ -161,10 +161,10 @@ func TestSendToMany(t *testing.T) {
 		for _, b := range others {
 			await(t, "the message", func() bool { return slices.Equal(b.read(), []string{"hello"}) })
 			await(t, "the strange one", func() bool {
-				return metric(t, b.registry, "laststand_inbox_received_total", "kind", "other") == 1
+				return metric(t, b.registry, "laststand_inbox_messages_received_total", "kind", "other") == 1
 			})
 		}
-		if unheard := metric(t, a.registry, "laststand_inbox_sent_total", "outcome", "unheard"); unheard != 2 {
+		if unheard := metric(t, a.registry, "laststand_inbox_messages_sent_total", "outcome", "no_subscriber"); unheard != 2 {
 			t.Errorf("%v were not heard, want 2", unheard)
 		}
 	})
@@ -180,10 +180,10 @@ func TestSlowHandler(t *testing.T) {
 		a.Send(t.Context(), slices.Repeat([]string{b.node}, 100), "word", nil)
 	}
 	await(t, "overflow", func() bool {
-		return metric(t, b.registry, "laststand_inbox_received_total", "kind", "word") == 10_000
+		return metric(t, b.registry, "laststand_inbox_messages_received_total", "kind", "word") == 10_000
 	})
 	b.mu.Unlock()
-	dropped := metric(t, b.registry, "laststand_inbox_dropped_total", "kind", "word")
+	dropped := metric(t, b.registry, "laststand_inbox_messages_dropped_total", "kind", "word")
 	await(t, "the rest", func() bool { return float64(len(b.read())) == 10_000-dropped })
 	await(t, "told of it", func() bool { return b.misses() > missed })
 	if dropped < 1000 || dropped > 2000 {

@@ -25,11 +25,11 @@ func newPoolCollector(client, heavy redis.UniversalClient) *poolCollector {
 	return &poolCollector{
 		client:      client,
 		heavy:       heavy,
-		connections: desc("connections", "Open connections to Redis.", "pool", "state"),
+		connections: desc("connections", "Open connections to Redis, by pool and state.", "pool", "state"),
 		waits:       desc("waits_total", "Commands that waited for a connection.", "pool"),
 		waited:      desc("wait_seconds_total", "Time that commands waited for a connection.", "pool"),
-		timeouts:    desc("timeouts_total", "Commands that found no connection in time.", "pool"),
-		stale:       desc("stale_total", "Connections dropped because they were broken or old.", "pool"),
+		timeouts:    desc("timeouts_total", "Commands that got no connection in time.", "pool"),
+		stale:       desc("stale_connections_total", "Connections that the pool closed because they were broken or old.", "pool"),
 	}
 }
 
@@ -44,7 +44,7 @@ func (p *poolCollector) Describe(out chan<- *prometheus.Desc) {
 func (p *poolCollector) Collect(out chan<- prometheus.Metric) {
 	p.collectClient(out, p.client, "commands", "pipelines")
 	if p.heavy != p.client {
-		p.collectClient(out, p.heavy, "bulk", "bulk pipelines")
+		p.collectClient(out, p.heavy, "bulk", "bulk_pipelines")
 	}
 }
 

@@ -52,7 +52,7 @@ func TestTenRefusalsMakeADeadLetter(t *testing.T) {
 			}
 		}
 		w.wantLog(t, "bury m0", "settled m0")
-		if n := w.metric(t, "laststand_settle_dead_total", ""); n != 1 {
+		if n := w.metric(t, "laststand_settle_dead_letters_total", ""); n != 1 {
 			t.Errorf("%v dead", n)
 		}
 		stop()
@@ -102,7 +102,7 @@ func TestBurialIsRepeated(t *testing.T) {
 				})
 				_, stop := dead(t, w)
 				w.wantLog(t, "bury m0", "settled m0")
-				if n := w.metric(t, "laststand_settle_dead_total", ""); n != 1 {
+				if n := w.metric(t, "laststand_settle_dead_letters_total", ""); n != 1 {
 					t.Errorf("%v dead", n)
 				}
 				stop()

@@ -17,7 +17,7 @@ const (
 	reasonHeld        = "held"        // a result of a game whose results are refused one after another: left to a later sweep
 	reasonPending     = "pending"     // committed or dead, and still pending; or a failed sweep
 	reasonBoards      = "boards"      // an application of the ledger to the boards
-	reasonUntold      = "untold"      // on disk, but its players were not told
+	reasonUntold      = "notification"    // on disk, but its players were not told
 )
 
 type metrics struct {
@@ -31,23 +31,23 @@ type metrics struct {
 func newMetrics(r prometheus.Registerer, queued func() float64) *metrics {
 	f := promauto.With(r)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "laststand_settle_queue", Help: "Results offered that wait for their commit.",
+		Name: "laststand_settle_queue_length", Help: "Results that wait for their commit at this node.",
 	}, queued)
 	m := &metrics{
 		settled: f.NewCounter(prometheus.CounterOpts{
-			Name: "laststand_settled_total", Help: "Results taken into the ledger by this node, each once over all nodes.",
+			Name: "laststand_settle_results_total", Help: "Results that this node committed to the ledger, each once over all nodes.",
 		}),
 		dead: f.NewCounter(prometheus.CounterOpts{
-			Name: "laststand_settle_dead_total", Help: "Results that this node put among the dead letters, refused by the ledger for their own fault.",
+			Name: "laststand_settle_dead_letters_total", Help: "Results that this node moved to the dead letters because the ledger refused them.",
 		}),
 		failures: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_settle_failures_total", Help: "What did not go as it should on a result's way, by reason; no result is lost.",
+			Name: "laststand_settle_failures_total", Help: "Failures of settlement by reason; no result is lost.",
 		}, []string{"reason"}),
 		batch: f.NewHistogram(prometheus.HistogramOpts{
-			Name: "laststand_settle_batch_size", Help: "Results of a commit.", Buckets: prometheus.ExponentialBuckets(1, 2, 10),
+			Name: "laststand_settle_batch_size", Help: "Results per commit.", Buckets: prometheus.ExponentialBuckets(1, 2, 10),
 		}),
 		seconds: f.NewHistogram(prometheus.HistogramOpts{
-			Name: "laststand_settle_seconds", Help: "Time of a commit.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15),
+			Name: "laststand_settle_commit_duration_seconds", Help: "Duration of a commit.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15),
 		}),
 	}
 	for _, reason := range []string{reasonQueueFull, reasonStopped, reasonUnavailable, reasonRefused, reasonUnexpected, reasonHeld, reasonPending, reasonBoards, reasonUntold} {

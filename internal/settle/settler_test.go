@@ -22,7 +22,7 @@ func TestOrder(t *testing.T) {
 		w.wantLog(t, "commit m0", "settled m0", "apply demo", "tell m0")
 		stop()
 		w.wantAll(t, 1)
-		if n := w.metric(t, "laststand_settled_total", ""); n != 1 {
+		if n := w.metric(t, "laststand_settle_results_total", ""); n != 1 {
 			t.Errorf("settled %v", n)
 		}
 	})
@@ -178,7 +178,7 @@ func TestLedgerDownThenUp(t *testing.T) {
 		if n := w.failures(t, reasonQueueFull); n != float64(refused) {
 			t.Errorf("%v refusals counted, there were %d", n, refused)
 		}
-		if n := w.metric(t, "laststand_settle_queue", ""); n != 50 {
+		if n := w.metric(t, "laststand_settle_queue_length", ""); n != 50 {
 			t.Errorf("queue gauge %v", n)
 		}
 		if w.failures(t, reasonUnavailable) == 0 {
@@ -309,7 +309,7 @@ func TestOfferedAndSwept(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		w.wantAll(t, 100)
 		stop()
-		if n := w.metric(t, "laststand_settled_total", ""); n != 100 {
+		if n := w.metric(t, "laststand_settle_results_total", ""); n != 100 {
 			t.Errorf("settled %v", n)
 		}
 	})

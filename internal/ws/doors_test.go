@@ -471,7 +471,7 @@ func TestNoFrames(t *testing.T) {
 	}
 	n.eventually("they are counted", func() bool { return n.closed("1002") == float64(len(faults)) })
 	if n.closed("gone") != 0 {
-		t.Errorf("closed: %v", n.labels("closed_total"))
+		t.Errorf("closed: %v", n.labels("closes_total"))
 	}
 }
 

@@ -168,7 +168,7 @@ func TestTurnedAway(t *testing.T) {
 	}
 	<-returned
 	if n.closed("cut") != 1 || n.closed("1013") != 2 {
-		t.Errorf("closed: %v", n.labels("closed_total"))
+		t.Errorf("closed: %v", n.labels("closes_total"))
 	}
 	for _, c := range told {
 		c.closes(1013)
@@ -202,7 +202,7 @@ func TestOrigins(t *testing.T) {
 			t.Errorf("over TLS to a proxy, origin %q: %d, want %d", origin, got, want)
 		}
 	}
-	if got := n.labels("refused_total"); len(got) != 1 || got[0] != "upgrade" {
+	if got := n.labels("refusals_total"); len(got) != 1 || got[0] != "upgrade" {
 		t.Errorf("refused: %v", got)
 	}
 }

@@ -23,25 +23,25 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Name: "laststand_ws_sessions", Help: "Live websockets at this node.",
 		}),
 		sleeping: on.NewGauge(prometheus.GaugeOpts{
-			Name: "laststand_ws_sleeping", Help: "Live websockets at this node that wait without a goroutine.",
+			Name: "laststand_ws_parked_sessions", Help: "Live websockets at this node that wait without a goroutine.",
 		}),
 		awakenings: on.NewCounter(prometheus.CounterOpts{
-			Name: "laststand_ws_awakenings_total", Help: "Times that one of them got a goroutine again.",
+			Name: "laststand_ws_wakeups_total", Help: "Times that a parked session got a goroutine again.",
 		}),
 		messages: on.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_ws_messages_total", Help: "Messages of clients.",
+			Name: "laststand_ws_messages_total", Help: "Messages of clients, by type.",
 		}, []string{"type"}),
 		refused: on.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_ws_refused_total", Help: "Messages refused, by code; upgrade: no websocket came about.",
+			Name: "laststand_ws_refusals_total", Help: "Messages refused, by error code; upgrade means that the websocket handshake failed.",
 		}, []string{"code"}),
 		closed: on.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_ws_closed_total", Help: "Websockets closed, by code; gone: the client went; cut: turned away, or closed for another, without a word.",
+			Name: "laststand_ws_closes_total", Help: "Websockets closed, by close code; gone means that the client left, cut that the server closed the connection without a close frame.",
 		}, []string{"code"}),
 		panics: on.NewCounter(prometheus.CounterOpts{
-			Name: "laststand_ws_panics_total", Help: "Messages whose handling panicked.",
+			Name: "laststand_ws_panics_total", Help: "Messages whose handler panicked.",
 		}),
 		answered: on.NewHistogram(prometheus.HistogramOpts{
-			Name: "laststand_ws_answered_seconds", Help: "From an answer's frame to its reply in the outbox.",
+			Name: "laststand_ws_answer_duration_seconds", Help: "Time from the frame of an answer to its reply in the outbox.",
 			Buckets: []float64{.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .5, 2},
 		}),
 	}

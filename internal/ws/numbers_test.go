@@ -73,7 +73,7 @@ func TestWordOfTheNewerIsLost(t *testing.T) {
 	other.enter("ada")
 	former.closes(4409)
 	if n.closed("4409") != 1 || other.closed("4409") != 0 {
-		t.Errorf("closed here %v, there %v", n.labels("closed_total"), other.labels("closed_total"))
+		t.Errorf("closed here %v, there %v", n.labels("closes_total"), other.labels("closes_total"))
 	}
 }
 

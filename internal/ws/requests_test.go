@@ -80,7 +80,7 @@ func TestFaultyRequests(t *testing.T) {
 	if asked := n.arenas.take(); len(asked) > 0 {
 		t.Errorf("passed on: %q", asked)
 	}
-	types, codes := n.labels("messages_total"), n.labels("refused_total")
+	types, codes := n.labels("messages_total"), n.labels("refusals_total")
 	if !slices.Contains(types, "unknown") || slices.Contains(types, "PING") || slices.Contains(types, "arena.open") {
 		t.Errorf("labels of messages: %v", types)
 	}
@@ -147,7 +147,7 @@ func TestTicketGoes(t *testing.T) {
 	c.cut()
 	n.eventually("the ticket is withdrawn", func() bool { return n.busy("ada") == lobby.Busy{} })
 	if n.closed("gone") != 1 {
-		t.Errorf("closed: %v", n.labels("closed_total"))
+		t.Errorf("closed: %v", n.labels("closes_total"))
 	}
 }
 

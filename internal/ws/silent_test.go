@@ -75,7 +75,7 @@ func TestSilentConnectionsAreCut(t *testing.T) {
 		return n.parting == awayAtOnce && len(n.sessions) == mostSilent && n.silents.count == mostSilent-1
 	})
 	if n.closed("cut") != 1 {
-		t.Errorf("closed: %v", n.labels("closed_total"))
+		t.Errorf("closed: %v", n.labels("closes_total"))
 	}
 }
 

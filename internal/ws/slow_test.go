@@ -53,7 +53,7 @@ func TestSlowReaderIsTold(t *testing.T) {
 		t.Errorf("reason %q", reason)
 	}
 	if n.closed("4450") != 1 {
-		t.Errorf("closed: %v", n.labels("closed_total"))
+		t.Errorf("closed: %v", n.labels("closes_total"))
 	}
 }
 

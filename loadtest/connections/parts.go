@@ -231,7 +231,7 @@ func (n *node) refusedSince(ctx context.Context, before rig.Metrics) (map[string
 	now, err := n.Metrics(ctx)
 	refused := map[string]int{}
 	for _, code := range []string{"1008", "1012", "1013", "4401", "4403", "4408", "4409", "4429", "4450", "cut"} {
-		const name = "laststand_ws_closed_total"
+		const name = "laststand_ws_closes_total"
 		label := fmt.Sprintf("code=%q", code)
 		if times := int(now.Sum(name, label) - before.Sum(name, label)); times > 0 {
 			refused[code] = times

@@ -69,11 +69,11 @@ func (s *stage) readInside(ctx context.Context, r *reading) error {
 		if err != nil {
 			return err
 		}
-		r.messages += m.Sum("laststand_inbox_sent_total")
-		r.matches += m.Sum("laststand_match_started_total")
+		r.messages += m.Sum("laststand_inbox_messages_sent_total")
+		r.matches += m.Sum("laststand_match_starts_total")
 		r.steps += m.Sum("laststand_match_steps_total", `outcome="taken"`)
 		r.lost += m.Sum("laststand_match_steps_total", `outcome="lost"`)
-		r.gaps += m.Sum("laststand_match_gaps_total")
+		r.gaps += m.Sum("laststand_match_push_gaps_total")
 	}
 	return s.ledger.QueryRow(ctx, "SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::bigint FROM pg_stat_user_tables").Scan(&r.rows)
 }

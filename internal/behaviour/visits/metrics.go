@@ -15,12 +15,12 @@ type metrics struct {
 func newMetrics(r prometheus.Registerer) metrics {
 	on := promauto.With(r)
 	count := func(name, help string) prometheus.Counter {
-		return on.NewCounter(prometheus.CounterOpts{Name: "laststand_visits_" + name, Help: help})
+		return on.NewCounter(prometheus.CounterOpts{Name: "laststand_behaviours_" + name, Help: help})
 	}
 	return metrics{
-		here:     on.NewGauge(prometheus.GaugeOpts{Name: "laststand_visits_here", Help: "Visits of players at this node."}),
-		unlisted: count("unlisted_total", "Visits whose end would be lost with this node, since too many waited to be noted."),
-		failed:   count("failed_total", "Calls that failed to note visits or to look for lost ones."),
-		orphans:  count("orphans_total", "Visits at lost nodes whose end this node has reported."),
+		here:     on.NewGauge(prometheus.GaugeOpts{Name: "laststand_behaviours_player_sessions", Help: "Sessions of players at this node whose end the server will report."}),
+		unlisted: count("session_record_failures_total", "Sessions that this node could not record because too many waited; their end is lost if the node dies."),
+		failed:   count("session_store_errors_total", "Calls of the session store that failed."),
+		orphans:  count("dead_node_sessions_total", "Sessions of dead nodes whose end this node reported."),
 	}
 }

@@ -14,15 +14,15 @@ type metrics struct {
 func newMetrics(r prometheus.Registerer) *metrics {
 	on := promauto.With(r)
 	pages := on.NewCounterVec(prometheus.CounterOpts{
-		Name: "laststand_boards_pages_total", Help: "Pages of boards shown, by whether they were read or had been just before.",
+		Name: "laststand_leaderboards_pages_total", Help: "Leaderboard pages served, by source: read from the store, or shared with a request just before.",
 	}, []string{"from"})
 	return &metrics{
 		read: pages.WithLabelValues("read"), shared: pages.WithLabelValues("shared"),
 		watches: on.NewGauge(prometheus.GaugeOpts{
-			Name: "laststand_boards_watches", Help: "Boards watched at this node, each counted for each session.",
+			Name: "laststand_leaderboards_watches", Help: "Leaderboards that sessions at this node watch, counted per session.",
 		}),
 		pushes: on.NewCounter(prometheus.CounterOpts{
-			Name: "laststand_boards_pushes_total", Help: "Pushes of boards to sessions.",
+			Name: "laststand_leaderboards_pushes_total", Help: "Leaderboard pushes to sessions.",
 		}),
 	}
 }

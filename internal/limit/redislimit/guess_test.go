@@ -139,7 +139,7 @@ func decidedAlone(t *testing.T, r *prometheus.Registry) (n int64) {
 	}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
-			if f.GetName() == "laststand_limit_alone_total" {
+			if f.GetName() == "laststand_limit_store_errors_total" {
 				n += int64(m.GetCounter().GetValue())
 			}
 		}

@@ -96,8 +96,8 @@ func (s *siege) judgeServer(ctx context.Context) error {
 	}
 	refused := s.report.refused()
 	for metric, seen := range map[string]int64{ // by its reason
-		"laststand_tokens_refused_total": refused["close 4401"],
-		"laststand_limit_refused_total":  refused["http 429"] + refused["error rate_limited"],
+		"laststand_token_refusals_total": refused["close 4401"],
+		"laststand_limit_refusals_total":  refused["http 429"] + refused["error rate_limited"],
 	} {
 		if n := after.Sum(metric) - s.before.Sum(metric); n < float64(seen) {
 			s.report.untrue(fmt.Sprintf("%d refusals were seen, and %s counts %.0f", seen, metric, n))
@@ -122,15 +122,15 @@ func metricOf(how string) (name string, labels []string, counted bool) {
 	label := []string{fmt.Sprintf("code=%q", what)}
 	switch {
 	case how == "http 414", how == "http 431": // before any route
-		return "laststand_http_heads_refused_total", []string{map[string]string{"414": `reason="url"`, "431": `reason="headers"`}[what]}, true
+		return "laststand_http_oversized_requests_total", []string{map[string]string{"414": `reason="url"`, "431": `reason="headers"`}[what]}, true
 	case of == "http":
 		return "laststand_http_requests_total", label, true
 	case of == "close":
-		return "laststand_ws_closed_total", label, true
+		return "laststand_ws_closes_total", label, true
 	case of == "error":
-		return "laststand_ws_refused_total", label, true
+		return "laststand_ws_refusals_total", label, true
 	case of == "upgrade":
-		return "laststand_ws_refused_total", []string{`code="upgrade"`}, true
+		return "laststand_ws_refusals_total", []string{`code="upgrade"`}, true
 	}
 	return "", nil, false
 }

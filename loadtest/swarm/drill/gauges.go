@@ -84,7 +84,7 @@ func (g *gauges) read(ctx context.Context) Gauge {
 			u.Goroutines = m.Sum("go_goroutines")
 			u.HeapMB = m.Sum("go_gc_heap_live_bytes") / (1 << 20)
 			u.Sessions = m.Sum("laststand_ws_sessions")
-			u.LagMS = 1000 * m.Sum("laststand_pressure", `signal="lag_seconds"`)
+			u.LagMS = 1000 * m.Sum("laststand_load_shed_scheduler_lag_seconds")
 		}
 		out.Nodes = append(out.Nodes, u)
 	}
