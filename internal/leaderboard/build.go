@@ -163,7 +163,7 @@ func (a *Applier) begin(ctx context.Context, cfg Config, instead, reason string)
 		Stamp:      rand.Text(), Loading: true, At: a.now(),
 		Progress: Progress{Mark: Watermark{Epoch: a.ledger.Epoch()}},
 	}
-	a.log.InfoContext(ctx, "building leaderboards", "game", cfg.Game, "form", fresh.Form, "reason", reason, "instead_of", instead)
+	a.log.InfoContext(ctx, "leaderboard build started", "game", cfg.Game, "form", fresh.Form, "reason", reason, "instead_of", instead)
 	a.metrics.builds.WithLabelValues(cfg.Game, reason).Inc()
 	return fresh.ID, a.store.Begin(ctx, cfg, fresh, instead)
 }

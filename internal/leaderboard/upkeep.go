@@ -69,7 +69,7 @@ func signal(c chan<- struct{}) {
 
 func (a *Applier) report(ctx context.Context, game, step string, err error) {
 	if err != nil && ctx.Err() == nil {
-		a.log.ErrorContext(ctx, "leaderboards", "step", step, "game", game, "error", err)
+		a.log.ErrorContext(ctx, "leaderboard maintenance failed", "step", step, "game", game, "error", err)
 	}
 }
 
@@ -149,7 +149,7 @@ func (a *Applier) condemn(ctx context.Context, cfg Config, found State, why erro
 		return err
 	}
 	if building.ID == "" && cfg.Form() == a.games[cfg.Game].Form() { // one that stands in has its successor built already
-		a.log.WarnContext(ctx, "leaderboards are built anew", "game", cfg.Game, "error", why)
+		a.log.WarnContext(ctx, "leaderboard rebuild started", "game", cfg.Game, "error", why)
 		if err := a.ask(ctx, cfg, found.ID, rollBroken); err != nil {
 			return err
 		}

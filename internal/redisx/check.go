@@ -72,7 +72,7 @@ func warnEviction(info string, addr address, log *slog.Logger) {
 	if policy == "" || policy == "noeviction" {
 		return
 	}
-	log.Warn("redis may evict matches in play when its memory is full: set maxmemory-policy noeviction",
+	log.Warn("redis may evict running matches when its memory is full; set maxmemory-policy to noeviction",
 		"redis", addr.String(), "maxmemory_policy", policy)
 }
 

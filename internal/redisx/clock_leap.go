@@ -30,7 +30,7 @@ func (c *Clock) steady(ctx context.Context, r reading) reading {
 	case leap.Abs() <= maxLeap:
 		c.hold(held, 0)
 	case c.confirmed(ctx, r):
-		c.log.Warn("redis's time has leaped and the database's clock agrees; cluster time follows", "leap", leap)
+		c.log.Warn("redis clock stepped; the database clock confirms the step and cluster time follows", "step", leap)
 		c.hold(held, 0)
 	case (leap - held).Abs() > maxLeap:
 		c.hold(held, leap)
@@ -46,9 +46,9 @@ func (c *Clock) hold(former, leap time.Duration) {
 	c.held.Store(int64(leap))
 	switch {
 	case leap != 0:
-		c.log.Error("redis's time has leaped and no second clock agrees; cluster time goes on as before", "leap", leap)
+		c.log.Error("redis clock stepped; no second clock confirms the step and cluster time does not follow", "step", leap)
 	case former != 0:
-		c.log.Info("cluster time follows redis's time again")
+		c.log.Info("cluster time follows the redis clock again")
 	}
 }
 

@@ -49,7 +49,7 @@ func (c *Clock) tell(ctx context.Context, r reading) (last record) {
 	last, err := c.keep(ctx, mine, r.told)
 	if err != nil { // the reading is good all the same
 		c.metrics.failed.Inc()
-		c.log.DebugContext(ctx, "cluster time could not be told to other nodes", "error", err)
+		c.log.DebugContext(ctx, "cluster time record failed", "error", err)
 	}
 	return last
 }
@@ -68,7 +68,7 @@ func (c *Clock) begin(r reading, last record) {
 	if apart.Abs() <= maxUncertainty {
 		return
 	}
-	c.log.Warn("other nodes' cluster time is not that of redis; starting from theirs", "apart", apart)
+	c.log.Warn("cluster time of other nodes differs from the redis clock; starting from cluster time", "difference", apart)
 	theirs := reading{sent: r.sent, received: r.received, told: own}
 	c.at.Store(&estimate{line: line{offset: theirs.offset(), from: r.received}, best: theirs, heard: r.received})
 }

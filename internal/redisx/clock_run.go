@@ -105,7 +105,7 @@ func (c *Clock) notice(former, r reading) {
 	jump := time.Duration(r.offset() - former.offset())
 	c.metrics.stepped(jump)
 	if jump.Abs() > maxUncertainty {
-		c.log.Warn("the reference of cluster time has jumped: did redis fail over, or was a clock set?", "jump", jump)
+		c.log.Warn("reference clock stepped; check for a redis failover or a changed clock", "step", jump)
 	}
 }
 
@@ -119,9 +119,9 @@ func (c *Clock) report(ctx context.Context, err error) {
 	}
 	switch was := c.silent; {
 	case err != nil && !was:
-		c.log.WarnContext(ctx, "redis does not tell its time", "error", err)
+		c.log.WarnContext(ctx, "redis clock read failed", "error", err)
 	case err == nil && was:
-		c.log.InfoContext(ctx, "redis tells its time again")
+		c.log.InfoContext(ctx, "redis clock reads recovered")
 	}
 	c.silent = err != nil
 }

@@ -73,7 +73,7 @@ func (b *Inbox) listen(ctx context.Context) {
 		}
 		if !b.deaf {
 			b.deaf = true
-			b.log.WarnContext(ctx, "the inbox is not subscribed; what other nodes send is found later", "error", err)
+			b.log.WarnContext(ctx, "inbox subscription failed; the node finds changes of other nodes by polling", "error", err)
 		}
 		if cluster, ok := b.client.(*redis.ClusterClient); ok {
 			cluster.ReloadState(ctx) // the connection of a subscription is not the client's to judge by
@@ -154,7 +154,7 @@ func (b *Inbox) take(ctx context.Context, got any) error {
 		b.miss()
 		if b.deaf {
 			b.deaf = false
-			b.log.InfoContext(ctx, "the inbox is subscribed again")
+			b.log.InfoContext(ctx, "inbox subscription recovered")
 		}
 	}
 	return nil

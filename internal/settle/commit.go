@@ -100,10 +100,10 @@ func (s *Settler) down(err error) bool {
 func (s *Settler) noteOutage(err error) {
 	down := err != nil && s.down(err)
 	if down && !s.outage {
-		s.Logger.Warn("the ledger is unavailable; results wait and are tried again", "error", err)
+		s.Logger.Warn("ledger unavailable; results wait for a retry", "error", err)
 	}
 	if s.outage && !down {
-		s.Logger.Info("the ledger is available again")
+		s.Logger.Info("ledger recovered")
 	}
 	s.outage = down
 }
@@ -133,7 +133,7 @@ func (s *Settler) settled(work context.Context, batch, tell []match.Result) bool
 	err := s.Pending.Settled(ctx, batch)
 	if err != nil {
 		s.metrics.failed(reasonPending, len(batch))
-		s.Logger.Warn("results are in the ledger, but still pending; the next sweep takes them", "results", len(batch), "error", err)
+		s.Logger.Warn("pending results removal failed; the next sweep retries", "results", len(batch), "error", err)
 	}
 	for _, r := range tell {
 		if !s.told[keyOf(r)] {

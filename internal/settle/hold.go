@@ -49,7 +49,7 @@ func (s *Settler) hold(r match.Result, why error) *hold {
 	}
 	if (h.burst() || !s.atFault(why)) && time.Since(h.logged) >= logEvery {
 		h.logged = time.Now()
-		s.Logger.Error("the ledger refuses results, and not for their own fault; they stay pending and are tried again",
+		s.Logger.Error("ledger refused results for a fault that is not theirs; results stay pending for a retry",
 			"game", r.Game, "match", r.Match, "all", h.burst(), "error", why)
 	}
 	return h
@@ -76,7 +76,7 @@ func (s *Settler) release(batch []match.Result) {
 	}
 	for _, r := range batch {
 		if h := s.holds[r.Game]; h != nil && h.burst() {
-			s.Logger.Info("the ledger takes results of the game again", "game", r.Game)
+			s.Logger.Info("ledger accepts results of the game again", "game", r.Game)
 		}
 		delete(s.holds, r.Game)
 	}

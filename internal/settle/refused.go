@@ -71,7 +71,7 @@ func reasonOf(own bool) string {
 func (s *Settler) condemned(work context.Context, r match.Result, p *parked, why error) (wait time.Duration, dead bool) {
 	_ = p.grave.Fail(s.Now(), why) // only a done task refuses
 	if p.grave.Tries == 1 {
-		s.Logger.Error("the ledger refuses a result; it stays pending and is tried again", "game", r.Game, "match", r.Match, "error", why)
+		s.Logger.Error("ledger refused a result; the result stays pending for a retry", "game", r.Game, "match", r.Match, "error", why)
 	}
 	if p.grave.Tries >= maxTries && s.bury(work, r, p.grave) {
 		return 0, true
@@ -95,7 +95,7 @@ func (s *Settler) bury(work context.Context, r match.Result, grave eventq.Task) 
 	}
 	if added {
 		s.metrics.dead.Inc()
-		s.Logger.Error("a result is dead: the ledger has refused it too often; see `server tasks list`",
+		s.Logger.Error("result became a dead letter after too many refusals; see server tasks list",
 			"game", r.Game, "match", r.Match, "tries", grave.Tries, "error", grave.Errors[len(grave.Errors)-1].Error)
 	}
 	if err := s.Pending.Settled(ctx, []match.Result{r}); err != nil {
@@ -106,7 +106,7 @@ func (s *Settler) bury(work context.Context, r match.Result, grave eventq.Task) 
 
 func (s *Settler) notBuried(r match.Result, err error) bool {
 	s.metrics.failed(reasonPending, 1)
-	s.Logger.Warn("a result that the ledger refuses is still pending; it is tried again", "game", r.Game, "match", r.Match, "error", err)
+	s.Logger.Warn("dead letter failed; the result stays pending for a retry", "game", r.Game, "match", r.Match, "error", err)
 	return false
 }
 

@@ -209,6 +209,6 @@ func (s *Settler) drain(work context.Context) {
 	}
 	if n := len(s.queue); n > 0 {
 		s.metrics.failed(reasonStopped, n)
-		s.Logger.Warn("stopped before all results were settled; they stay pending", "results", n)
+		s.Logger.Warn("settlement stopped with unsettled results; results stay pending", "results", n)
 	}
 }

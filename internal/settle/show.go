@@ -53,7 +53,7 @@ func (s *Settler) apply(work context.Context, game string) bool {
 		}
 		s.metrics.failed(reasonBoards, 1)
 		if wait.last == 0 {
-			s.Logger.Warn("the boards do not take the ledger; players are told once they do", "game", game, "error", err)
+			s.Logger.Warn("leaderboard apply failed; the server notifies the players after the next apply", "game", game, "error", err)
 		}
 		pause(work, wait.next())
 	}

@@ -21,7 +21,7 @@ func (s *Settler) sweep(work context.Context) (more bool) {
 	page, err := s.Pending.Results(ctx, limit)
 	if err != nil && work.Err() == nil { // what could be read is settled all the same
 		s.metrics.failed(reasonPending, 1)
-		s.Logger.Warn("some pending results cannot be read; the next sweep tries again", "error", err)
+		s.Logger.Warn("pending results read failed; the next sweep retries", "error", err)
 	}
 	due := slices.DeleteFunc(slices.Clone(page), func(r match.Result) bool { return !s.due(r) })
 	progress := false

@@ -111,7 +111,7 @@ func (se *session) refuse(r protocol.Request, err error) {
 	refused := refusal(err)
 	if refused == nil {
 		se.failed = true
-		se.server.Logger.Warn("a request failed", "type", typeLabel(r.Type), "player", se.player, "error", err)
+		se.server.Logger.Warn("message failed", "type", typeLabel(r.Type), "player", se.player, "error", err)
 		refused = protocol.RetryAfter(protocol.CodeUnavailable, retryMS, "a part of the server is out of reach; try again")
 	}
 	se.server.metrics.refused.WithLabelValues(string(refused.Code)).Inc()

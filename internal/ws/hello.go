@@ -162,12 +162,12 @@ func (se *session) resume(ctx context.Context, r request, from *protocol.Resume)
 func (se *session) leadBack(ctx context.Context, p *protocol.Playing) {
 	err := se.server.Engine.Attach(ctx, match.Attachment{Match: p.Match, Player: se.player, Sub: se, After: p.Seq})
 	if err != nil {
-		se.server.Logger.Warn("a player could not be led back into a match; match.sync does", "match", p.Match, "error", err)
+		se.server.Logger.Warn("session resume failed; the client can send match.sync", "match", p.Match, "error", err)
 	}
 }
 
 // outOfReach closes a session whose hello cannot be judged just now.
 func (se *session) outOfReach(err error) {
-	se.server.Logger.Warn("a hello failed", "error", err)
+	se.server.Logger.Warn("hello failed", "error", err)
 	se.close(protocol.CloseOverloaded, comeAgain)
 }

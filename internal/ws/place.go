@@ -88,6 +88,6 @@ func (se *session) withdraw() {
 		err = se.server.Lobby.Leave(ctx, se.game, se.player)
 	}
 	if err != nil {
-		se.server.Logger.Warn("the ticket of a player who left stays until it expires", "error", err)
+		se.server.Logger.Warn("ticket removal failed; the ticket expires by itself", "error", err)
 	}
 }

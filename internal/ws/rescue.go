@@ -12,7 +12,7 @@ func (se *session) guard(part func(), kind string) (done bool) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			se.server.metrics.panics.Inc()
-			se.server.Logger.Error("a message panicked",
+			se.server.Logger.Error("message handler panicked",
 				"type", typeLabel(kind), "player", se.player, "panic", cause, "stack", string(debug.Stack()))
 		}
 	}()
