@@ -13,7 +13,7 @@ import (
 type behaviours struct {
 	// Behaviours that the queue holds. Higher: longer outages of the sink without a loss, more Redis memory.
 	MaxLen int `yaml:"max_len" range:"1..10000000"`
-	// What the server does when the queue is full: drop the oldest, drop the new one, or refuse a post with overloaded.
+	// Reaction to a full queue: drop the oldest behaviour, drop the new one, or refuse the post with overloaded.
 	Overflow string `yaml:"overflow" allowed:"drop_oldest, drop_newest, reject"`
 	// When a batch leaves.
 	Batch batchRules `yaml:"batch"`

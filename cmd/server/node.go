@@ -40,7 +40,7 @@ type node struct {
 	id       string // among all nodes
 	config   config
 	log      *slog.Logger
-	registry *prometheus.Registry
+	registry metricRegistry
 	now      func() int64 // cluster time, epoch ms
 
 	redis    *redisx.Conn
@@ -89,7 +89,17 @@ const pingEvery = 25 * time.Second
 // open opens what a node stands on and wires its rooms, the ones that others
 // call first. Nothing runs before run.
 func open(ctx context.Context, c config, log *slog.Logger) (*node, error) {
-	n := &node{id: "n_" + ulid.Make().String(), config: c, log: log, registry: prometheus.NewRegistry(), wheel: timer.New(timer.Config{}), clients: newClients()}
+	return openWithMetrics(ctx, c, log, prometheus.NewRegistry())
+}
+
+// metricRegistry takes the metrics of all packages and shows them.
+type metricRegistry interface {
+	prometheus.Registerer
+	prometheus.Gatherer
+}
+
+func openWithMetrics(ctx context.Context, c config, log *slog.Logger, metrics metricRegistry) (*node, error) {
+	n := &node{id: "n_" + ulid.Make().String(), config: c, log: log, registry: metrics, wheel: timer.New(timer.Config{}), clients: newClients()}
 	n.registry.MustRegister(collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(aliveMetric)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	registerBuildInfo(n.registry, currentBuild())
 	showTimers(n.registry, n.wheel)

@@ -41,7 +41,7 @@ func newFrontMetrics(r prometheus.Registerer) *frontMetrics {
 		completed: counter("completions_total", "Tasks of games that workers completed at this node."),
 		dead:      counter("dead_letters_total", "Tasks of games that became dead letters after an attempt reported to this node; see `server tasks list`."),
 		failures: counters("failures_total", "Attempts of games' workers that failed, by reason; lost: the lease had ended; "+
-			"returned: the worker had left before it got the task; store: the task could not be given back.", "reason",
+			"returned: the worker left; store: the store failed.", "reason",
 			reasonError, reasonPermanent, reasonPostponed, reasonLost, reasonReturned, reasonStore),
 		refused: counters("poll_refusals_total", "Long polls that could not wait because a limit was reached, by whose limit.", "bound", crowdedNode, crowdedGame),
 		waiting: f.NewGauge(prometheus.GaugeOpts{Name: gamePrefix + "polls", Help: "Long polls of games' workers that wait at this node."}),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 
 	"laststand/internal/behaviour"
@@ -38,6 +39,10 @@ var statuses = map[protocol.Code]int{
 	protocol.CodeUnavailable:     http.StatusServiceUnavailable,
 	protocol.CodeInternal:        http.StatusInternalServerError,
 }
+
+// Statuses returns the HTTP status of each code. A code without one occurs on
+// websockets only.
+func Statuses() map[protocol.Code]int { return maps.Clone(statuses) }
 
 // outcomes is what each error of the game is to a client. Where the detail is
 // empty the error's own text is made for clients. The first that fits holds.

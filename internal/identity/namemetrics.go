@@ -80,7 +80,7 @@ func newNameMetrics(r prometheus.Registerer, known map[string]*knownNames, age f
 }
 
 var (
-	filterLookups = described("lookups_total", "Look-ups of names by result: absent (free without a query), taken, false_positive (free, after a query), late (claimed at another node a moment ago), unready (there is no filter yet).", "answer")
+	filterLookups = described("lookups_total", "Look-ups of names by result: absent (free, no query), taken, false_positive (free, after a query), late (just claimed elsewhere), unready (no filter yet).", "answer")
 	filterNames   = described("names", "Names in the filter, including stale ones.")
 	filterCap     = described("capacity", "Names that the filter is sized for.")
 	filterBytes   = described("size_bytes", "Memory of the filter.")

@@ -39,13 +39,13 @@ const (
 	actDone      = "done"
 	actRefused   = "refused"
 	actFailed    = "failed"
-	actUnwritten = "unwritten" // it was not done
-	actUnended   = "unended"   // what became of it could not be written
+	actUnwritten = "write_failed" // it was not done
+	actUnended   = "incomplete"   // what became of it could not be written
 )
 
 func newActs(r prometheus.Registerer) *prometheus.CounterVec {
 	acts := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
-		Name: "laststand_admin_audit_total", Help: "Requests by which operators change something or read something sensitive, by outcome; unwritten: the audit log could not be written, and a change was not done; unended: nor what became of it.",
+		Name: "laststand_admin_audit_total", Help: "Audited admin requests by outcome; write_failed: the server could not write the audit log and refused a change; incomplete: the outcome was not written.",
 	}, []string{"outcome"})
 	for _, outcome := range []string{actDone, actRefused, actFailed, actUnwritten, actUnended} {
 		acts.WithLabelValues(outcome)

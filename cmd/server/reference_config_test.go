@@ -1,0 +1,143 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// key is a key of the configuration file, as the reference shows it.
+type key struct{ path, kind, standard, values, meaning string }
+
+func configurationReference(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("# Configuration\n\n" + generated + "\n" +
+		"The keys of the YAML file that `--config` names. Flags and environment variables, where a key has them, are in the [CLI reference](cli.md); a flag beats the environment, which beats the file.\n" +
+		"`GAME` stands for the name of a game, `[]` for each entry of a list. In a limit, 0 means no limit.\n\n")
+	b.WriteString(tableRow("key", "type", "default", "values", "meaning") + tableRow("---", "---", "---", "---", "---"))
+	for _, k := range configKeys(t) {
+		b.WriteString(tableRow(codeText(k.path), k.kind, codeText(k.standard), cmp.Or(k.values, "-"), k.meaning))
+	}
+	return b.String()
+}
+
+// configKeys lists all keys with the texts of their fields.
+func configKeys(t *testing.T) []key {
+	t.Helper()
+	c := defaults()
+	c.Limits.fill()
+	w := keyWalk{comments: fieldComments(t)}
+	w.fields("", reflect.ValueOf(c))
+	return w.keys
+}
+
+type keyWalk struct {
+	comments map[string]string // by type and field: "duel.Questions"
+	keys     []key
+}
+
+func (w *keyWalk) fields(where string, v reflect.Value) {
+	for field, value := range v.Fields() {
+		name, options := yamlKey(field)
+		switch {
+		case strings.Contains(options, "inline"):
+			w.fields(where, value)
+		case name != "":
+			w.key(where+name, v.Type().Name()+"."+field.Name, field, value)
+		}
+	}
+}
+
+func (w *keyWalk) key(path, named string, field reflect.StructField, v reflect.Value) {
+	k := key{path: path, kind: kindOf(v), meaning: w.comments[named], values: field.Tag.Get("allowed")}
+	if r, ok := rangeOf(field); ok {
+		k.values = r.text
+	}
+	if k.kind == "true or false" && k.values == "" {
+		k.values = k.kind
+	}
+	if k.kind != "section" && k.kind != "list of sections" {
+		k.standard = standardOf(v)
+	}
+	w.keys = append(w.keys, k)
+	switch {
+	case v.Kind() == reflect.Map:
+		w.fields(path+".GAME.", v.MapIndex(reflect.ValueOf("demo")))
+	case k.kind == "section":
+		w.fields(path+".", v)
+	case k.kind == "list of sections":
+		w.fields(path+"[].", reflect.Zero(v.Type().Elem()))
+	}
+}
+
+func kindOf(v reflect.Value) string {
+	switch kind := v.Kind(); {
+	case v.Type() == reflect.TypeFor[trials]():
+		return "true, false or list"
+	case kind == reflect.Map, kind == reflect.Struct:
+		return "section"
+	case kind == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
+		return "list of sections"
+	case kind == reflect.Slice:
+		return "list"
+	case kind == reflect.Bool:
+		return "true or false"
+	case v.CanInt():
+		return "whole number"
+	case v.CanFloat():
+		return "number"
+	}
+	return "text"
+}
+
+// standardOf is the default of a key; "" where it is empty or the server finds it.
+func standardOf(v reflect.Value) string {
+	if v.Type() == reflect.TypeFor[trials]() {
+		return "false"
+	}
+	if v.Kind() == reflect.Slice {
+		if v.Len() == 0 {
+			return ""
+		}
+		return strings.ReplaceAll(fmt.Sprint(v), " ", ", ")
+	}
+	return fmt.Sprint(v)
+}
+
+// fieldComments are the comments of all fields of this package, by type and field.
+func fieldComments(t *testing.T) map[string]string {
+	t.Helper()
+	comments := make(map[string]string)
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			if body, ok := spec.Type.(*ast.StructType); ok {
+				for _, field := range body.Fields.List {
+					for _, ident := range field.Names {
+						comments[spec.Name.Name+"."+ident.Name] = plainText(field.Doc.Text())
+					}
+				}
+			}
+			return true
+		})
+	}
+	return comments
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var updateReferences = flag.Bool("update", false, "write docs/reference anew from the code")
+
+const referenceFolder = "../../docs/reference"
+
+const generated = "<!-- Generated from the code. Change the code, then run: go test ./cmd/server -run TestReferences -update -->\n"
+
+// references are the generated documents. Their texts come from the code alone:
+// the comments and tags of the configuration's fields, the help of commands, the
+// help of metrics, and the comments of error codes.
+var references = map[string]func(t *testing.T) string{
+	"configuration.md": configurationReference,
+	"cli.md":           cliReference,
+	"metrics.md":       metricsReference,
+	"errors.md":        errorsReference,
+}
+
+func TestReferencesAreCurrent(t *testing.T) {
+	t.Parallel()
+	for name, write := range references {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(referenceFolder, name)
+			want := write(t)
+			if *updateReferences {
+				if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := os.ReadFile(path)
+			if err != nil || string(got) != want {
+				t.Errorf("%s differs from the code (%v): run `go test ./cmd/server -run TestReferences -update`\n%s", path, err, firstDifference(string(got), want))
+			}
+		})
+	}
+}
+
+// firstDifference shows the first line in which two texts differ.
+func firstDifference(got, want string) string {
+	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i, line := range wantLines {
+		if i >= len(gotLines) || gotLines[i] != line {
+			return "the code says: " + line
+		}
+	}
+	return "the document has more lines than the code says"
+}
+
+// tableRow writes a row of a Markdown table.
+func tableRow(cells ...string) string {
+	for i, cell := range cells {
+		cells[i] = strings.ReplaceAll(cell, "|", `\|`)
+	}
+	return "| " + strings.Join(cells, " | ") + " |\n"
+}
+
+// codeText marks a text as code; nothing is marked as "-".
+func codeText(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return "`" + text + "`"
+}
+
+// plainText is a comment on one line.
+func plainText(comment string) string { return strings.Join(strings.Fields(comment), " ") }
