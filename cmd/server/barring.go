@@ -217,7 +217,7 @@ func (b barring) Tie(ctx context.Context, t identity.Tying) (string, error) {
 // allSettled refuses for now what would delete a player whose last result is not in
 // the ledger yet.
 func (b barring) allSettled(ctx context.Context, game, player string) error {
-	unsettled, err := b.lobby.Unsettled(ctx, game, player)
+	unsettled, err := b.lobby.IsUnsettled(ctx, game, player)
 	if err == nil && unsettled {
 		err = protocol.RetryAfter(protocol.CodeUnavailable, 1000, "the account's last match is still being settled; try again in a second")
 	}

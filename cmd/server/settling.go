@@ -22,7 +22,7 @@ func (p pending) Results(ctx context.Context, limit int) ([]match.Result, error)
 }
 
 func (p pending) Complete(ctx context.Context, r *match.Result) error {
-	return match.Complete(ctx, p.matches, r)
+	return match.CompleteStandings(ctx, p.matches, r)
 }
 
 // freedAtOnce is how many players are freed at a time.

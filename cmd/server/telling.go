@@ -44,12 +44,12 @@ func (t teller) tell(ctx context.Context, r match.Result) {
 			here[player] = sub
 		}
 	}
-	t.engine.Told(r.Match)
+	t.engine.MarkSettledNotified(r.Match)
 	ratings := r.Ratings()
-	if err := t.settled(ctx, match.Settlement{Game: r.Game, Match: r.Match, Ratings: ratings, Here: here}); err != nil {
+	if err := t.settled(ctx, match.Settlement{Game: r.Game, Match: r.Match, Ratings: ratings, Sessions: here}); err != nil {
 		t.log.Warn("players could not be told that a result is settled; the boards show it", "match", r.Match, "error", err)
 	}
-	nodes, err := t.matches.Told(ctx, r.Match, ratings)
+	nodes, err := t.matches.SetSettledNotified(ctx, r.Match, ratings)
 	if err != nil {
 		t.log.Warn("players of other nodes could not be told that a result is settled; the boards show it", "match", r.Match, "error", err)
 		return
@@ -78,7 +78,7 @@ func (t teller) onSettled(payload []byte) {
 	t.wheel.After(0, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), tellWithin)
 		defer cancel()
-		if err := t.engine.TellSettled(ctx, word.Match, word.Ratings); err != nil {
+		if err := t.engine.NotifySettled(ctx, word.Match, word.Ratings); err != nil {
 			t.log.Warn("players could not be told that a result is settled; trying again", "match", word.Match, "error", err)
 		}
 	})
@@ -86,15 +86,15 @@ func (t teller) onSettled(payload []byte) {
 
 // settled implements match.Config's Settled.
 func (t teller) settled(ctx context.Context, s match.Settlement) error {
-	if len(s.Here) == 0 {
+	if len(s.Sessions) == 0 {
 		return nil
 	}
-	ids := slices.Collect(maps.Keys(s.Here))
+	ids := slices.Collect(maps.Keys(s.Sessions))
 	places, _, err := t.boards.Places(ctx, s.Game, ids)
 	if err != nil {
 		return err
 	}
-	for player, sub := range s.Here {
+	for player, sub := range s.Sessions {
 		settled := protocol.Settled{Match: s.Match, Standings: make(map[string]protocol.SettledStanding)}
 		if final, rated := s.Ratings[player]; rated {
 			settled.Rating = &final

@@ -103,17 +103,17 @@ func (n *node) wireBoards() {
 }
 
 func (n *node) wireMatches() {
-	matches := redismatch.New(n.redis.Client, n.redis.Pipelined, redismatch.Replicated(n.redis.Replicated, unconfirmed(n.registry)))
+	matches := redismatch.New(n.redis.Client, n.redis.Pipelined, redismatch.ConfirmByReplica(n.redis.Replicated, unconfirmed(n.registry)))
 	n.played = matches
 	tickets := redislobby.New(n.redis.Client)
 	tell := teller{presence: &n.presence, boards: n.reader, matches: matches, inbox: n.inbox, wheel: n.wheel, log: n.log}
 	n.engine = match.New(match.Config{
 		Store: matches, Index: matches, Wheel: n.wheel, Presence: &n.presence, Now: n.now, Node: n.id, Bus: n.inbox,
-		Over:    func(r *match.Result) { n.settler.Offer(*r) },
-		Ended:   func(a *match.Arena, game string) { n.arenas.Over(game, a.Code) },
-		Settled: tell.settled,
-		Turned:  func(t match.Turn) { n.reporting.visits.Turned(t) },
-		Logger:  n.log, Registry: n.registry,
+		OnResult:    func(r *match.Result) { n.settler.Offer(*r) },
+		OnArenaEnd:  func(a *match.Arena, game string) { n.arenas.Over(game, a.Code) },
+		OnSettled:   tell.settled,
+		OnLifecycle: func(t match.LifecycleEvent) { n.reporting.visits.Turned(t) },
+		Logger:      n.log, Registry: n.registry,
 	})
 	tell.engine = n.engine
 	n.settler = settle.New(settle.Config{
@@ -122,7 +122,7 @@ func (n *node) wireMatches() {
 	})
 	n.receive(tell)
 	n.lobby = lobby.New(lobby.Config{
-		Games: n.config.duelRules(), Store: tickets, Matches: n.engine, Bank: n.banks, Memory: matches, Players: seats{n.ledger}, Pairs: n.ledger,
+		Games: n.config.duelRules(), Store: tickets, Matches: n.engine, Bank: n.banks, SeenStore: matches, Players: seats{n.ledger}, Pairs: n.ledger,
 		Wheel: n.wheel, Now: n.now, Logger: n.log, Registry: n.registry, AddressKey: n.ledger.DeriveKey("addresses of duels"),
 	})
 	n.wireArenas(matches)
@@ -180,11 +180,11 @@ func (n *node) wireWaking() {
 
 // receive says what is done with the messages of other nodes.
 func (n *node) receive(tell teller) {
-	for kind, f := range n.engine.Receivers() {
+	for kind, f := range n.engine.Handlers() {
 		n.inbox.Handle(kind, f)
 	}
 	n.inbox.HandleMissed(func() {
-		n.engine.Resync()
+		n.engine.FillGapsNow()
 		n.waking.Heard(nil)
 	})
 	n.inbox.Handle(kindSettled, tell.onSettled)

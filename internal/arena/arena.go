@@ -14,22 +14,22 @@ import (
 type Seats interface {
 	// Sit gives a player a seat while the match is in its lobby. Who has one
 	// keeps it, whatever the phase.
-	Sit(ctx context.Context, r SitRequest) (Sat, error)
+	AddSeat(ctx context.Context, r SeatRequest) (PlaceReply, error)
 	// Watch lets somebody watch, as a spectator or the host.
-	Watch(ctx context.Context, id, player string, as match.Role) (Sat, error)
+	AddWatcher(ctx context.Context, id, player string, as match.Role) (PlaceReply, error)
 	// Unsit ends somebody's place: a seat is taken away in the lobby, and left
 	// to stand and marked as left later on. Where bans is above 0 somebody with a
 	// place is refused one from now on; where so many are refused one already the
 	// verdict is Full, and nothing changes. The role is what the place was, "" where
 	// there was none; then the verdict is Banned for who is refused one.
-	Unsit(ctx context.Context, id, player string, bans int) (Sat, error)
+	RemovePlace(ctx context.Context, id, player string, bans int) (PlaceReply, error)
 	// Lock ends the joining of players.
-	Lock(ctx context.Context, id string) error
+	LockLobby(ctx context.Context, id string) error
 }
 
-// SitRequest asks for a seat. The team is one of Teams, or "" for the one with
+// SeatRequest asks for a seat. The team is one of Teams, or "" for the one with
 // the fewest players.
-type SitRequest struct {
+type SeatRequest struct {
 	Match string
 	Seat  match.Seat
 	Teams []string
@@ -51,9 +51,9 @@ const (
 	Gone    Verdict = "gone" // no such arena, or it is over and they had no place
 )
 
-// Sat answers a request for a place. Team is the seat's, Nodes are those that
+// PlaceReply answers a request for a place. Team is the seat's, Nodes are those that
 // hold sessions of the arena.
-type Sat struct {
+type PlaceReply struct {
 	Verdict Verdict
 	Team    string
 	Role    match.Role
@@ -65,11 +65,11 @@ type Sat struct {
 type Codes interface {
 	// Claim takes a code for an arena's match unless it is taken, also by one
 	// whose arena was over less than an hour ago.
-	Claim(ctx context.Context, game, code, id string) (bool, error)
+	ClaimCode(ctx context.Context, game, code, id string) (bool, error)
 	// Find finds the match of a code, "" for none.
-	Find(ctx context.Context, game, code string) (id string, err error)
+	FindCode(ctx context.Context, game, code string) (id string, err error)
 	// Rest frees a code in an hour.
-	Rest(ctx context.Context, game, code string) error
+	RetireCode(ctx context.Context, game, code string) error
 }
 
 // Busy keeps what players are in, one thing at a time; *lobby.Lobby does.
@@ -84,28 +84,28 @@ type Busy interface {
 
 // Matches plays what gathers in arenas; *match.Engine does.
 type Matches interface {
-	Accepting() error
+	CheckOverload() error
 	// Open creates an arena's match, in its lobby.
-	Open(ctx context.Context, p *match.Plan) error
+	CreateArena(ctx context.Context, p *match.Plan) error
 	// Look reads an arena: its plan, state, shown seats and teams;
 	// match.ErrNotFound.
-	Look(ctx context.Context, id string) (match.View, error)
+	ReadArena(ctx context.Context, id string) (match.View, error)
 	// Sits says whether a player has a seat; match.ErrNotFound where not.
-	Sits(ctx context.Context, id, player string) error
+	CheckSeat(ctx context.Context, id, player string) error
 	// Begin starts the countdown of an arena in its lobby, Proceed goes on from
 	// a question, Shut ends it. Where it stands elsewhere they do nothing.
-	Begin(ctx context.Context, id string) error
+	StartArena(ctx context.Context, id string) error
 	Proceed(ctx context.Context, id string, after int) error
-	Shut(ctx context.Context, id string) error
+	CloseArena(ctx context.Context, id string) error
 	// Enter leads a player's session at this node into an arena's feed, from
 	// the push after a number on.
-	Enter(ctx context.Context, id, player string, after int64) error
+	AttachFrom(ctx context.Context, id, player string, after int64) error
 	// Expel takes a player's sessions out of the feed, on all nodes, and pushes
 	// them a frame; nil for none.
 	Expel(ctx context.Context, id, player string, frame []byte)
 	// Farewell pushes a frame to everybody in an arena, on all nodes.
-	Farewell(ctx context.Context, id string, frame []byte)
+	Broadcast(ctx context.Context, id string, frame []byte)
 	// Moved says that players came or went: those who are in the lobby are told
 	// in time.
-	Moved(id string)
+	NotifyPlacesChanged(id string)
 }

@@ -34,10 +34,10 @@ func (s *Service) occupy(ctx context.Context, r JoinRequest, id string) error {
 // void says whether a match does not hold a player any more who is busy with
 // it: it is over, or has no seat for the player.
 func (s *Service) void(ctx context.Context, id, player string) (bool, error) {
-	err := s.Matches.Sits(ctx, id, player)
+	err := s.Matches.CheckSeat(ctx, id, player)
 	v := match.View{}
 	if err == nil {
-		v, err = s.Matches.Look(ctx, id)
+		v, err = s.Matches.ReadArena(ctx, id)
 	}
 	if errors.Is(err, match.ErrNotFound) {
 		return true, nil

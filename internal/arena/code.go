@@ -27,7 +27,7 @@ func (s *Service) claim(ctx context.Context, p *match.Plan) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		free, err := s.Codes.Claim(ctx, p.Game, code, p.ID)
+		free, err := s.Codes.ClaimCode(ctx, p.Game, code, p.ID)
 		if err != nil || free {
 			return code, err
 		}
@@ -40,7 +40,7 @@ func (s *Service) claim(ctx context.Context, p *match.Plan) (string, error) {
 func (s *Service) Over(game, code string) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	if err := s.Codes.Rest(ctx, game, code); err != nil {
+	if err := s.Codes.RetireCode(ctx, game, code); err != nil {
 		s.Logger.Warn("the code of an arena stays taken until its time is up", "game", game, "code", code, "error", err)
 	}
 }

@@ -33,7 +33,7 @@ func (s *Service) create(ctx context.Context, c Creation) (protocol.ArenaMade, e
 	if err := allowed(c, game); err != nil {
 		return protocol.ArenaMade{}, err
 	}
-	if err := s.Matches.Accepting(); err != nil {
+	if err := s.Matches.CheckOverload(); err != nil {
 		return protocol.ArenaMade{}, protocol.RetryAfter(protocol.CodeOverloaded, 5000, "too much is waiting to be settled; try again in some seconds")
 	}
 	body, err := check(c.NewArena, game)
@@ -49,7 +49,7 @@ func (s *Service) create(ctx context.Context, c Creation) (protocol.ArenaMade, e
 	if p.Arena.Code, err = s.claim(ctx, p); err != nil {
 		return protocol.ArenaMade{}, err
 	}
-	if err := s.Matches.Open(ctx, p); err != nil {
+	if err := s.Matches.CreateArena(ctx, p); err != nil {
 		s.Over(p.Game, p.Arena.Code)
 		return protocol.ArenaMade{}, err
 	}

@@ -59,7 +59,7 @@ func (h *hall) call(method string) (unlock func(), err error) {
 	return h.mu.Unlock, err
 }
 
-func (h *hall) Claim(_ context.Context, game, code, id string) (bool, error) {
+func (h *hall) ClaimCode(_ context.Context, game, code, id string) (bool, error) {
 	unlock, err := h.call("Claim")
 	defer unlock()
 	if h.taken > 0 || err != nil {
@@ -70,13 +70,13 @@ func (h *hall) Claim(_ context.Context, game, code, id string) (bool, error) {
 	return true, nil
 }
 
-func (h *hall) Find(_ context.Context, game, code string) (string, error) {
+func (h *hall) FindCode(_ context.Context, game, code string) (string, error) {
 	unlock, err := h.call("Find")
 	defer unlock()
 	return h.codes[game+"/"+code], err
 }
 
-func (h *hall) Rest(_ context.Context, game, code string) error {
+func (h *hall) RetireCode(_ context.Context, game, code string) error {
 	unlock, err := h.call("Rest")
 	defer unlock()
 	h.rested = append(h.rested, game+"/"+code)
@@ -108,14 +108,14 @@ func (h *hall) Free(_ context.Context, game, player, id string) error {
 	return err
 }
 
-func (h *hall) Accepting() error {
+func (h *hall) CheckOverload() error {
 	if h.full {
 		return match.ErrOverloaded
 	}
 	return nil
 }
 
-func (h *hall) Open(_ context.Context, p *match.Plan) error {
+func (h *hall) CreateArena(_ context.Context, p *match.Plan) error {
 	unlock, err := h.call("Open")
 	defer unlock()
 	if err != nil {
@@ -127,7 +127,7 @@ func (h *hall) Open(_ context.Context, p *match.Plan) error {
 	return nil
 }
 
-func (h *hall) Look(_ context.Context, id string) (match.View, error) {
+func (h *hall) ReadArena(_ context.Context, id string) (match.View, error) {
 	unlock, err := h.call("Look")
 	defer unlock()
 	m := h.matches[id]
@@ -146,7 +146,7 @@ func (h *hall) Look(_ context.Context, id string) (match.View, error) {
 	return v, nil
 }
 
-func (h *hall) Sits(_ context.Context, id, player string) error {
+func (h *hall) CheckSeat(_ context.Context, id, player string) error {
 	unlock, err := h.call("Sits")
 	defer unlock()
 	if m := h.matches[id]; err == nil && (m == nil || m.seat(player) < 0) {
@@ -155,7 +155,7 @@ func (h *hall) Sits(_ context.Context, id, player string) error {
 	return err
 }
 
-func (h *hall) Begin(_ context.Context, id string) error {
+func (h *hall) StartArena(_ context.Context, id string) error {
 	unlock, err := h.call("Begin")
 	defer unlock()
 	if m := h.matches[id]; err == nil && m.phase == match.Lobby {
@@ -171,7 +171,7 @@ func (h *hall) Proceed(_ context.Context, id string, after int) error {
 	return err
 }
 
-func (h *hall) Shut(_ context.Context, id string) error {
+func (h *hall) CloseArena(_ context.Context, id string) error {
 	unlock, err := h.call("Shut")
 	defer unlock()
 	if err == nil {
@@ -180,7 +180,7 @@ func (h *hall) Shut(_ context.Context, id string) error {
 	return err
 }
 
-func (h *hall) Enter(_ context.Context, id, player string, _ int64) error {
+func (h *hall) AttachFrom(_ context.Context, id, player string, _ int64) error {
 	unlock, err := h.call("Enter")
 	defer unlock()
 	if err == nil {
@@ -195,13 +195,13 @@ func (h *hall) Expel(_ context.Context, id, player string, frame []byte) {
 	h.sent = append(h.sent, fmt.Sprintf("%s/%s %s", id, player, frame))
 }
 
-func (h *hall) Farewell(_ context.Context, id string, frame []byte) {
+func (h *hall) Broadcast(_ context.Context, id string, frame []byte) {
 	unlock, _ := h.call("Farewell")
 	defer unlock()
 	h.sent = append(h.sent, fmt.Sprintf("%s/* %s", id, frame))
 }
 
-func (h *hall) Moved(id string) {
+func (h *hall) NotifyPlacesChanged(id string) {
 	unlock, _ := h.call("Moved")
 	defer unlock()
 	h.moved = append(h.moved, id)

@@ -30,7 +30,7 @@ func (s *Service) Start(ctx context.Context, game, host, arenaID string) error {
 	if v.Phase == match.Lobby && v.Players == 0 {
 		return bad("nobody has joined yet; start once there are players")
 	}
-	return s.Matches.Begin(ctx, v.Plan.ID)
+	return s.Matches.StartArena(ctx, v.Plan.ID)
 }
 
 // Lock ends the joining of players for the host of an arena.
@@ -39,7 +39,7 @@ func (s *Service) Lock(ctx context.Context, game, host, arenaID string) error {
 	if err != nil {
 		return err
 	}
-	return s.Seats.Lock(ctx, v.Plan.ID)
+	return s.Seats.LockLobby(ctx, v.Plan.ID)
 }
 
 // Next goes on from a question for the host of an arena at whose pace it is
@@ -65,13 +65,13 @@ func (s *Service) Close(ctx context.Context, game, host, arenaID string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Matches.Shut(ctx, v.Plan.ID); err != nil {
+	if err := s.Matches.CloseArena(ctx, v.Plan.ID); err != nil {
 		return err
 	}
 	if state(v.Phase) == playing {
-		s.Matches.Farewell(ctx, v.Plan.ID, protocol.EncodePush(protocol.TypeArenaClosed, protocol.ArenaEnd{
+		s.Matches.Broadcast(ctx, v.Plan.ID, protocol.EncodePush(protocol.TypeArenaClosed, protocol.ArenaEnd{
 			ArenaID: arenaID, Reason: string(match.Closed),
 		}))
 	}
-	return s.Codes.Rest(ctx, game, v.Plan.Arena.Code)
+	return s.Codes.RetireCode(ctx, game, v.Plan.Arena.Code)
 }

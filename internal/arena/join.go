@@ -52,51 +52,51 @@ func (s *Service) join(ctx context.Context, r JoinRequest) (protocol.ArenaJoined
 	if joined.State != inLobby {
 		joined.Match = v.Plan.ID
 	}
-	if err := s.Matches.Enter(ctx, v.Plan.ID, r.Player, v.Seq); err != nil {
+	if err := s.Matches.AttachFrom(ctx, v.Plan.ID, r.Player, v.Seq); err != nil {
 		return protocol.ArenaJoined{}, nil, err
 	}
-	return joined, func() { s.Matches.Moved(v.Plan.ID) }, nil
+	return joined, func() { s.Matches.NotifyPlacesChanged(v.Plan.ID) }, nil
 }
 
 // place gives somebody the place that is asked for.
-func (s *Service) place(ctx context.Context, r JoinRequest, p *match.Plan) (Sat, error) {
+func (s *Service) place(ctx context.Context, r JoinRequest, p *match.Plan) (PlaceReply, error) {
 	switch as := match.Role(cmp.Or(r.As, string(match.AsPlayer))); as {
 	case match.AsPlayer:
 		return s.seat(ctx, r, p)
 	case match.AsHost:
 		if r.Player != p.Arena.Host {
-			return Sat{}, notHost()
+			return PlaceReply{}, notHost()
 		}
-		return admitted(s.Seats.Watch(ctx, p.ID, r.Player, as))
+		return admitted(s.Seats.AddWatcher(ctx, p.ID, r.Player, as))
 	case match.AsSpectator:
-		return admitted(s.Seats.Watch(ctx, p.ID, r.Player, as))
+		return admitted(s.Seats.AddWatcher(ctx, p.ID, r.Player, as))
 	}
-	return Sat{}, bad("as is player, spectator or host")
+	return PlaceReply{}, bad("as is player, spectator or host")
 }
 
 // seat gives a player a seat. The player is busy with the match first, so that
 // nobody has a seat and plays elsewhere; what a node leaves that dies in between
 // is void.
-func (s *Service) seat(ctx context.Context, r JoinRequest, p *match.Plan) (Sat, error) {
+func (s *Service) seat(ctx context.Context, r JoinRequest, p *match.Plan) (PlaceReply, error) {
 	if r.Role != identity.RolePlayer {
-		return Sat{}, refused(protocol.CodeForbidden, "only players play; join as host or as spectator")
+		return PlaceReply{}, refused(protocol.CodeForbidden, "only players play; join as host or as spectator")
 	}
 	teams := make([]string, len(p.Arena.Teams))
 	for i, t := range p.Arena.Teams {
 		teams[i] = t.ID
 	}
 	if r.Team != "" && !slices.Contains(teams, r.Team) {
-		return Sat{}, bad("team is the id of one of the arena's teams; leave it out for the smallest")
+		return PlaceReply{}, bad("team is the id of one of the arena's teams; leave it out for the smallest")
 	}
 	seat, err := s.Players.Seat(ctx, r.Game, r.Player)
 	if err != nil {
-		return Sat{}, err
+		return PlaceReply{}, err
 	}
 	seat.Team, seat.Rating = r.Team, nil // nothing is rated here
 	if err := s.occupy(ctx, r, p.ID); err != nil {
-		return Sat{}, err
+		return PlaceReply{}, err
 	}
-	sat, err := s.Seats.Sit(ctx, SitRequest{Match: p.ID, Seat: seat, Teams: teams, Max: p.Arena.MaxPlayers})
+	sat, err := s.Seats.AddSeat(ctx, SeatRequest{Match: p.ID, Seat: seat, Teams: teams, Max: p.Arena.MaxPlayers})
 	if err != nil || sat.Verdict == In {
 		return sat, err
 	}
@@ -107,21 +107,21 @@ func (s *Service) seat(ctx context.Context, r JoinRequest, p *match.Plan) (Sat, 
 }
 
 // admitted turns a verdict that gives no place into its refusal.
-func admitted(sat Sat, err error) (Sat, error) {
+func admitted(sat PlaceReply, err error) (PlaceReply, error) {
 	if err != nil {
-		return Sat{}, err
+		return PlaceReply{}, err
 	}
 	switch sat.Verdict {
 	case In:
 		return sat, nil
 	case Full:
-		return Sat{}, refused(protocol.CodeArenaFull, "all places are taken; you may watch as a spectator")
+		return PlaceReply{}, refused(protocol.CodeArenaFull, "all places are taken; you may watch as a spectator")
 	case Started, Left:
-		return Sat{}, refused(protocol.CodeArenaStarted, "it has begun without you; you may watch as a spectator")
+		return PlaceReply{}, refused(protocol.CodeArenaStarted, "it has begun without you; you may watch as a spectator")
 	case Locked:
-		return Sat{}, refused(protocol.CodeArenaLocked, "its host lets nobody in any more; you may watch as a spectator")
+		return PlaceReply{}, refused(protocol.CodeArenaLocked, "its host lets nobody in any more; you may watch as a spectator")
 	case Banned:
-		return Sat{}, refused(protocol.CodeKicked, "its host has shut you out")
+		return PlaceReply{}, refused(protocol.CodeKicked, "its host has shut you out")
 	}
-	return Sat{}, notFound()
+	return PlaceReply{}, notFound()
 }

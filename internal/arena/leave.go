@@ -15,7 +15,7 @@ func (s *Service) Leave(ctx context.Context, game, who, arenaID string) error {
 	if err != nil {
 		return err
 	}
-	sat, err := s.Seats.Unsit(ctx, v.Plan.ID, who, 0)
+	sat, err := s.Seats.RemovePlace(ctx, v.Plan.ID, who, 0)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (s *Service) Kick(ctx context.Context, game, host string, k protocol.ArenaK
 	if k.Ban {
 		bans = bansPerPlace * v.Plan.Arena.MaxPlayers
 	}
-	sat, err := s.Seats.Unsit(ctx, v.Plan.ID, k.Player, bans)
+	sat, err := s.Seats.RemovePlace(ctx, v.Plan.ID, k.Player, bans)
 	switch {
 	case err != nil:
 		return err
@@ -64,6 +64,6 @@ func (s *Service) Kick(ctx context.Context, game, host string, k protocol.ArenaK
 // asked for again.
 func (s *Service) dismiss(ctx context.Context, p *match.Plan, who string, frame []byte) error {
 	s.Matches.Expel(ctx, p.ID, who, frame)
-	s.Matches.Moved(p.ID)
+	s.Matches.NotifyPlacesChanged(p.ID)
 	return s.Busy.Free(ctx, p.Game, who, p.ID)
 }

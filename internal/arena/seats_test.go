@@ -13,7 +13,7 @@ func (h *held) seat(player string) int {
 
 func (h *held) ended() bool { return h.phase == match.Over || h.phase == match.Settled }
 
-func (h *hall) Sit(_ context.Context, r SitRequest) (Sat, error) {
+func (h *hall) AddSeat(_ context.Context, r SeatRequest) (PlaceReply, error) {
 	unlock, err := h.call("Sit")
 	defer unlock()
 	m := h.matches[r.Match]
@@ -21,7 +21,7 @@ func (h *hall) Sit(_ context.Context, r SitRequest) (Sat, error) {
 	if m != nil {
 		at = m.seat(r.Seat.Player)
 	}
-	sat := Sat{Role: match.AsPlayer}
+	sat := PlaceReply{Role: match.AsPlayer}
 	switch {
 	case err != nil:
 	case m == nil || m.ended() && (at < 0 || m.left[r.Seat.Player]):
@@ -62,54 +62,54 @@ func (h *held) players(team string) (n int64) {
 	return n
 }
 
-func (h *hall) Watch(_ context.Context, id, player string, as match.Role) (Sat, error) {
+func (h *hall) AddWatcher(_ context.Context, id, player string, as match.Role) (PlaceReply, error) {
 	unlock, err := h.call("Watch")
 	defer unlock()
 	m := h.matches[id]
 	if err != nil || m == nil || m.ended() && m.roles[player] == "" && m.seat(player) < 0 {
-		return Sat{Verdict: Gone}, err
+		return PlaceReply{Verdict: Gone}, err
 	}
 	if m.banned[player] {
-		return Sat{Verdict: Banned}, nil
+		return PlaceReply{Verdict: Banned}, nil
 	}
 	if at := m.seat(player); at >= 0 {
-		return Sat{Verdict: In, Role: match.AsPlayer, Team: m.seats[at].Team}, nil
+		return PlaceReply{Verdict: In, Role: match.AsPlayer, Team: m.seats[at].Team}, nil
 	}
 	m.roles[player] = as
-	return Sat{Verdict: In, Role: as}, nil
+	return PlaceReply{Verdict: In, Role: as}, nil
 }
 
-func (h *hall) Unsit(_ context.Context, id, player string, bans int) (Sat, error) {
+func (h *hall) RemovePlace(_ context.Context, id, player string, bans int) (PlaceReply, error) {
 	unlock, err := h.call("Unsit")
 	defer unlock()
 	m := h.matches[id]
 	if err != nil || m == nil || m.ended() {
-		return Sat{Verdict: Gone}, err
+		return PlaceReply{Verdict: Gone}, err
 	}
 	at, role := m.seat(player), m.roles[player]
 	switch {
 	case at < 0 && role == "" && m.banned[player]:
-		return Sat{Verdict: Banned}, nil
+		return PlaceReply{Verdict: Banned}, nil
 	case at < 0 && role == "":
-		return Sat{Verdict: Out}, nil
+		return PlaceReply{Verdict: Out}, nil
 	case bans > 0 && !m.banned[player] && len(m.banned) >= bans:
-		return Sat{Verdict: Full, Role: role}, nil
+		return PlaceReply{Verdict: Full, Role: role}, nil
 	case bans > 0:
 		m.banned[player] = true
 	}
 	delete(m.roles, player)
 	switch {
 	case at < 0:
-		return Sat{Verdict: Out, Role: role}, nil
+		return PlaceReply{Verdict: Out, Role: role}, nil
 	case m.phase == match.Lobby:
 		m.seats = slices.Delete(m.seats, at, at+1)
-		return Sat{Verdict: Out, Role: match.AsPlayer}, nil
+		return PlaceReply{Verdict: Out, Role: match.AsPlayer}, nil
 	}
 	m.left[player] = true
-	return Sat{Verdict: Left, Role: match.AsPlayer}, nil
+	return PlaceReply{Verdict: Left, Role: match.AsPlayer}, nil
 }
 
-func (h *hall) Lock(_ context.Context, id string) error {
+func (h *hall) LockLobby(_ context.Context, id string) error {
 	unlock, err := h.call("Lock")
 	defer unlock()
 	h.matches[id].locked = true

@@ -96,7 +96,7 @@ func (s *Service) byCode(ctx context.Context, game, code string) (match.View, er
 	if !isCode(code) {
 		return match.View{}, notFound()
 	}
-	id, err := s.Codes.Find(ctx, game, code)
+	id, err := s.Codes.FindCode(ctx, game, code)
 	if err != nil {
 		return match.View{}, err
 	}
@@ -108,7 +108,7 @@ func (s *Service) byCode(ctx context.Context, game, code string) (match.View, er
 
 // read reads an arena by the id of its match.
 func (s *Service) read(ctx context.Context, game, id string) (match.View, error) {
-	v, err := s.Matches.Look(ctx, id)
+	v, err := s.Matches.ReadArena(ctx, id)
 	if errors.Is(err, match.ErrNotFound) || err == nil && (v.Plan.Arena == nil || v.Plan.Game != game) {
 		return match.View{}, notFound()
 	}

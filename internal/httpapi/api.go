@@ -58,7 +58,7 @@ type Players interface {
 // the cursor of the next page, "" after the last; match.ErrBadCursor for one
 // that it has not given. Match returns match.ErrNotFound where there is none.
 type History interface {
-	Matches(ctx context.Context, game, player, cursor string, limit int) ([]match.Played, string, error)
+	Matches(ctx context.Context, game, player, cursor string, limit int) ([]match.HistoryEntry, string, error)
 	// Match gives a settled match without its standings, which are read in pages:
 	// those from one index up to before another. Both have nicknames of today.
 	Match(ctx context.Context, game, id string) (match.Summary, error)

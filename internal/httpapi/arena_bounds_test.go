@@ -20,10 +20,10 @@ type shelf struct {
 	arena.Codes
 }
 
-func (shelf) Accepting() error                                            { return nil }
-func (shelf) Open(context.Context, *match.Plan) error                     { return nil }
-func (shelf) Claim(context.Context, string, string, string) (bool, error) { return true, nil }
-func (shelf) Count(string, arena.Wish) int                                { return 1000 }
+func (shelf) CheckOverload() error                                            { return nil }
+func (shelf) CreateArena(context.Context, *match.Plan) error                  { return nil }
+func (shelf) ClaimCode(context.Context, string, string, string) (bool, error) { return true, nil }
+func (shelf) Count(string, arena.Wish) int                                    { return 1000 }
 func (shelf) Draw(_ string, _ arena.Wish, n int) ([]quiz.Drawn, error) {
 	return make([]quiz.Drawn, n), nil
 }

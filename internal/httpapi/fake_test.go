@@ -154,7 +154,7 @@ func (w *world) TeamNames(_ context.Context, _ string, ids []string) (map[string
 	return names, w.fail
 }
 
-func (w *world) Matches(_ context.Context, _, player, cursor string, _ int) ([]match.Played, string, error) {
+func (w *world) Matches(_ context.Context, _, player, cursor string, _ int) ([]match.HistoryEntry, string, error) {
 	switch {
 	case w.fail != nil:
 		return nil, "", w.fail
@@ -163,7 +163,7 @@ func (w *world) Matches(_ context.Context, _, player, cursor string, _ int) ([]m
 	case player != "p_1":
 		return nil, "", nil
 	}
-	return []match.Played{{Match: "m_1", Mode: match.Duel, OverAt: start, Rank: 1, Score: 1642, Correct: 9, Players: 2}}, "next", nil
+	return []match.HistoryEntry{{Match: "m_1", Mode: match.Duel, OverAt: start, Rank: 1, Score: 1642, Correct: 9, Players: 2}}, "next", nil
 }
 
 func (w *world) Match(_ context.Context, game, id string) (match.Summary, error) {

@@ -35,8 +35,8 @@ func (a *api) getPlayer(w http.ResponseWriter, r *request) error {
 }
 
 type history struct {
-	Matches    []match.Played `json:"matches"`
-	NextCursor string         `json:"next_cursor,omitempty"`
+	Matches    []match.HistoryEntry `json:"matches"`
+	NextCursor string               `json:"next_cursor,omitempty"`
 }
 
 func (a *api) getHistory(w http.ResponseWriter, r *request) error {

@@ -17,14 +17,14 @@ func checkResult(r *match.Result) error {
 	if badID(r.Match) || badID(r.Game) {
 		return fmt.Errorf("%w: match %q of game %q: ids are 1 to %d of A-Z a-z 0-9 _ . : -", ErrBadResult, r.Match, r.Game, maxID)
 	}
-	if !r.Whole() {
+	if !r.IsComplete() {
 		return fmt.Errorf("%w: match %s: its standings are still to be read", ErrBadResult, r.Match)
 	}
 	if err := checkTeams(r); err != nil {
 		return err
 	}
 	seen := make(map[string]bool, len(r.Standings))
-	rated := r.Rated()
+	rated := r.IsRated()
 	for s := range humans(r) {
 		if badID(s.Player) || seen[s.Player] {
 			return fmt.Errorf("%w: match %s: player %q is there twice or has a bad id", ErrBadResult, r.Match, s.Player)

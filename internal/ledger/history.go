@@ -17,13 +17,13 @@ ORDER BY over_at DESC, match_id DESC LIMIT $5`
 // first, and the cursor of the next page, "" after the last. A cursor is a
 // place in the history, so matches settled meanwhile neither repeat nor hide
 // one. match.ErrBadCursor for one that Matches has not given.
-func (l *Ledger) Matches(ctx context.Context, game, player, cursor string, limit int) (page []match.Played, next string, err error) {
+func (l *Ledger) Matches(ctx context.Context, game, player, cursor string, limit int) (page []match.HistoryEntry, next string, err error) {
 	overAt, id, ok := parseCursor(cursor)
 	if !ok {
 		return nil, "", match.ErrBadCursor
 	}
 	err = scanAll(func(rows *sql.Rows) error {
-		var p match.Played
+		var p match.HistoryEntry
 		err := rows.Scan(&p.Match, &p.Mode, &p.OverAt, &p.Rank, &p.Score, &p.Correct, &p.Players)
 		page = append(page, p)
 		return err

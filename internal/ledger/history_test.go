@@ -21,7 +21,7 @@ func TestHistoryEntry(t *testing.T) {
 		r.Counts = false // the history has it all the same
 		must(l.Commit(t.Context(), results(r)))(t)
 		page, next, err := l.Matches(t.Context(), game, "p2", "", 10)
-		want := []match.Played{{Match: "m1", Mode: match.Duel, OverAt: 99, Rank: 2, Score: 150, Correct: 1, Players: 2}}
+		want := []match.HistoryEntry{{Match: "m1", Mode: match.Duel, OverAt: 99, Rank: 2, Score: 150, Correct: 1, Players: 2}}
 		if err != nil || next != "" || !slices.Equal(page, want) {
 			t.Errorf("%+v, %q, %v, want %+v", page, next, err, want)
 		}

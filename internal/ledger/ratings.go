@@ -29,7 +29,7 @@ SELECT s.game, s.match_id, s.player, s.rating, s.rating_delta FROM v JOIN seats 
 func rate(items []*item, stored map[string]string) error {
 	ratings := make(map[string]rating.Rating, len(stored))
 	for _, it := range items {
-		if !it.result.Rated() {
+		if !it.result.IsRated() {
 			continue
 		}
 		for _, s := range it.result.Standings {
@@ -112,7 +112,7 @@ func playersOf(items []*item) []string {
 func (l *Ledger) knownRatings(ctx context.Context, tx *sql.Tx, b *batch) error {
 	var rows [][]any
 	for _, it := range b.items {
-		if r := it.result; !it.out.New && it.counted && r.Rated() {
+		if r := it.result; !it.out.New && it.counted && r.IsRated() {
 			it.out.Standings = slices.Clone(r.Standings)
 			rows = append(rows, []any{r.Game, r.Match})
 		}

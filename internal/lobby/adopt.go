@@ -37,7 +37,7 @@ func (l *Lobby) Adopt(ctx context.Context, game, player string) error {
 	if _, held, err := l.holds(ctx, busy.Match, player); err != nil || !held {
 		return err
 	}
-	return l.Matches.Found(ctx, game, busy.Match, player)
+	return l.Matches.AttachSession(ctx, game, busy.Match, player)
 }
 
 // await leads a player into the match that is being formed, once it is.

@@ -56,12 +56,12 @@ func (l *Lobby) Came(ctx context.Context, game, player string) (playing *protoco
 // holds says whether the match that a player is busy with is not over and has a
 // seat for the player. One without is what a node has left that died before the
 // player sat down, or after the seat was taken away.
-func (l *Lobby) holds(ctx context.Context, id, player string) (match.Running, bool, error) {
-	running, err := l.Matches.Running(ctx, id)
+func (l *Lobby) holds(ctx context.Context, id, player string) (match.Status, bool, error) {
+	running, err := l.Matches.Status(ctx, id)
 	if err != nil || !running.Running {
 		return running, false, err
 	}
-	err = l.Matches.Sits(ctx, id, player)
+	err = l.Matches.CheckSeat(ctx, id, player)
 	if errors.Is(err, match.ErrNotFound) {
 		return running, false, nil
 	}
@@ -104,19 +104,19 @@ func (l *Lobby) former(ctx context.Context, r Request) (Busy, error) {
 // duel, is over and its result not committed yet.
 func (l *Lobby) unsettled(ctx context.Context, busy Busy) (bool, error) {
 	if busy.Match != "" {
-		if unsettled, err := l.Matches.Unsettled(ctx, busy.Match); err != nil || unsettled {
+		if unsettled, err := l.Matches.IsUnsettled(ctx, busy.Match); err != nil || unsettled {
 			return unsettled, err
 		}
 	}
 	if busy.Duel == "" || busy.Duel == busy.Match {
 		return false, nil
 	}
-	return l.Matches.Unsettled(ctx, busy.Duel)
+	return l.Matches.IsUnsettled(ctx, busy.Duel)
 }
 
-// Unsettled says whether a result of a player's last match, or last duel, still
+// IsUnsettled says whether a result of a player's last match, or last duel, still
 // waits for the ledger.
-func (l *Lobby) Unsettled(ctx context.Context, game, player string) (bool, error) {
+func (l *Lobby) IsUnsettled(ctx context.Context, game, player string) (bool, error) {
 	busy, err := l.Store.Where(ctx, game, player)
 	if err != nil {
 		return false, err

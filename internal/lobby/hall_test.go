@@ -79,7 +79,7 @@ func (d *door) lead(match, player string) {
 	}
 }
 
-func (d *door) Found(_ context.Context, _, id, player string) error {
+func (d *door) AttachSession(_ context.Context, _, id, player string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.here[player] && d.plans[id] == nil {
@@ -89,14 +89,14 @@ func (d *door) Found(_ context.Context, _, id, player string) error {
 	return nil
 }
 
-func (d *door) Accepting() error {
+func (d *door) CheckOverload() error {
 	if d.full {
 		return match.ErrOverloaded
 	}
 	return nil
 }
 
-func (d *door) Void(_ context.Context, id string) (bool, error) {
+func (d *door) Tombstone(_ context.Context, id string) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.plans[id] != nil {
@@ -106,20 +106,20 @@ func (d *door) Void(_ context.Context, id string) (bool, error) {
 	return false, nil
 }
 
-func (d *door) Running(_ context.Context, id string) (match.Running, error) {
+func (d *door) Status(_ context.Context, id string) (match.Status, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.plans[id] == nil {
-		return match.Running{}, nil
+		return match.Status{}, nil
 	}
-	r := match.Running{Seq: 7, Running: !d.over[id]}
+	r := match.Status{Seq: 7, Running: !d.over[id]}
 	if r.Running && d.plans[id].Arena != nil {
 		r.ArenaID = d.plans[id].Arena.ID
 	}
 	return r, nil
 }
 
-func (d *door) Sits(_ context.Context, id, player string) error {
+func (d *door) CheckSeat(_ context.Context, id, player string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, ok := d.plans[id].Seat(player); !ok || d.left[player] {
@@ -128,7 +128,7 @@ func (d *door) Sits(_ context.Context, id, player string) error {
 	return nil
 }
 
-func (d *door) Unsettled(_ context.Context, id string) (bool, error) {
+func (d *door) IsUnsettled(_ context.Context, id string) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.unsettled[id], nil
@@ -182,7 +182,7 @@ type minds struct {
 	seen map[string][]string
 }
 
-func (m *minds) Seen(_ context.Context, _ string, players []string) (map[string]struct{}, error) {
+func (m *minds) SeenQuestions(_ context.Context, _ string, players []string) (map[string]struct{}, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all := map[string]struct{}{}
@@ -194,7 +194,7 @@ func (m *minds) Seen(_ context.Context, _ string, players []string) (map[string]
 	return all, nil
 }
 
-func (m *minds) Saw(_ context.Context, _ string, players, questions []string) error {
+func (m *minds) AddSeen(_ context.Context, _ string, players, questions []string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, p := range players {

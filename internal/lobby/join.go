@@ -59,7 +59,7 @@ func (l *Lobby) Leave(ctx context.Context, game, player string) error {
 // ticket checks a request and makes its ticket, but for the seat.
 func (l *Lobby) ticket(r Request) (Ticket, error) {
 	duel := l.Games[r.Game]
-	if err := l.Matches.Accepting(); err != nil {
+	if err := l.Matches.CheckOverload(); err != nil {
 		return Ticket{}, protocol.RetryAfter(protocol.CodeOverloaded, 5000, "too much is waiting to be settled; try again in some seconds")
 	}
 	if have := l.Bank.Count(r.Game, r.Wish); have < duel.Questions {

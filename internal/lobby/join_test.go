@@ -143,7 +143,7 @@ func TestJoinWaitsForTheLastDuel(t *testing.T) {
 		if err := n.Free(w.Context(), "demo", "ada", "m_arena"); err != nil {
 			w.Fatal(err)
 		}
-		if unsettled, err := n.Unsettled(w.Context(), "demo", "ada"); err != nil || !unsettled {
+		if unsettled, err := n.IsUnsettled(w.Context(), "demo", "ada"); err != nil || !unsettled {
 			w.Errorf("unsettled %t, %v", unsettled, err)
 		}
 		var refused *protocol.Error

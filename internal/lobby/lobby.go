@@ -70,13 +70,13 @@ type Matches interface {
 	Start(ctx context.Context, p *match.Plan) error
 	// Void makes sure that a match is never created, unless it has been; it
 	// says whether it has.
-	Void(ctx context.Context, match string) (exists bool, err error)
-	Accepting() error
-	Running(ctx context.Context, id string) (match.Running, error)
+	Tombstone(ctx context.Context, match string) (exists bool, err error)
+	CheckOverload() error
+	Status(ctx context.Context, id string) (match.Status, error)
 	// Sits says whether a player has a seat; match.ErrNotFound where not.
-	Sits(ctx context.Context, match, player string) error
-	Unsettled(ctx context.Context, match string) (bool, error)
-	Found(ctx context.Context, game, match, player string) error
+	CheckSeat(ctx context.Context, match, player string) error
+	IsUnsettled(ctx context.Context, match string) (bool, error)
+	AttachSession(ctx context.Context, game, match, player string) error
 }
 
 // Bank draws questions. Draw avoids those seen as long as there are others.
@@ -85,10 +85,10 @@ type Bank interface {
 	Draw(game string, w Wish, count int, seen map[string]struct{}) ([]quiz.Drawn, error)
 }
 
-// Memory remembers which questions players saw lately.
-type Memory interface {
-	Seen(ctx context.Context, game string, players []string) (map[string]struct{}, error)
-	Saw(ctx context.Context, game string, players, questions []string) error
+// SeenStore remembers which questions players saw lately.
+type SeenStore interface {
+	SeenQuestions(ctx context.Context, game string, players []string) (map[string]struct{}, error)
+	AddSeen(ctx context.Context, game string, players, questions []string) error
 }
 
 // Players gives the seat of a player: nickname and committed rating.
@@ -116,17 +116,17 @@ type Duel struct {
 // game has a limit. AddressKey is needed unless all games count duels between
 // players of one address; all nodes have the same. All else is needed.
 type Config struct {
-	Games    map[string]Duel
-	Store    Store
-	Matches  Matches
-	Bank     Bank
-	Memory   Memory
-	Players  Players
-	Pairs    Pairs
-	Wheel    *timer.Wheel
-	Now      func() int64 // cluster time, epoch ms
-	Logger   *slog.Logger
-	Registry prometheus.Registerer
+	Games     map[string]Duel
+	Store     Store
+	Matches   Matches
+	Bank      Bank
+	SeenStore SeenStore
+	Players   Players
+	Pairs     Pairs
+	Wheel     *timer.Wheel
+	Now       func() int64 // cluster time, epoch ms
+	Logger    *slog.Logger
+	Registry  prometheus.Registerer
 
 	AddressKey []byte // of the hashes of addresses in tickets
 }

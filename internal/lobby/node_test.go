@@ -69,7 +69,7 @@ func (w *world) node() *node {
 	wheel := timer.New(timer.Config{Workers: 4})
 	n.Lobby = New(Config{
 		Games: map[string]Duel{"demo": {Questions: 10, LimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: w.limit, CountSameAddress: !w.addressesMatter}},
-		Store: n.link, Matches: n.door, Bank: shelf{}, Memory: w.minds, Players: w, Pairs: w, Wheel: wheel,
+		Store: n.link, Matches: n.door, Bank: shelf{}, SeenStore: w.minds, Players: w, Pairs: w, Wheel: wheel,
 		Now: now, Logger: slog.New(slog.DiscardHandler), AddressKey: []byte("a key"),
 	})
 	ctx, cancel := context.WithCancel(w.Context())

@@ -98,7 +98,7 @@ func (l *Lobby) follow(ctx context.Context, t Ticket) (forming bool, err error) 
 	if err != nil || busy.Match == "" || busy.Forming {
 		return busy.Forming, err
 	}
-	err = l.Matches.Found(ctx, t.Game, busy.Match, t.Seat.Player)
+	err = l.Matches.AttachSession(ctx, t.Game, busy.Match, t.Seat.Player)
 	if errors.Is(err, match.ErrNotFound) { // long over
 		return false, nil
 	}
@@ -126,7 +126,7 @@ func (l *Lobby) plan(ctx context.Context, p Pairing) (*match.Plan, error) {
 		players[i] = t.Seat.Player
 		wish = wish.And(t.Wish)
 	}
-	seen, err := l.Memory.Seen(ctx, game, players)
+	seen, err := l.SeenStore.SeenQuestions(ctx, game, players)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (l *Lobby) plan(ctx context.Context, p Pairing) (*match.Plan, error) {
 	for i, q := range questions {
 		ids[i] = q.ID
 	}
-	if err := l.Memory.Saw(ctx, game, players, ids); err != nil {
+	if err := l.SeenStore.AddSeen(ctx, game, players, ids); err != nil {
 		return nil, err
 	}
 	counts, err := l.counts(ctx, p, players)

@@ -55,7 +55,7 @@ func (l *Lobby) sweep(ctx context.Context, game string) error {
 // impossible, so that a node that was stalled cannot create it any more; where
 // it was created after all the pairing is done.
 func (l *Lobby) undo(ctx context.Context, p Pairing) error {
-	exists, err := l.Matches.Void(ctx, p.Match)
+	exists, err := l.Matches.Tombstone(ctx, p.Match)
 	if err != nil {
 		return err
 	}

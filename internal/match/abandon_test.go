@@ -14,7 +14,7 @@ import (
 
 // checkAbandoned says that a session was told, once, that its match is
 // abandoned, with the number that follows on what it has seen.
-func (w *world) checkAbandoned(in *inbox) {
+func (w *cluster) checkAbandoned(in *frameRecorder) {
 	w.Helper()
 	frames := in.numbered(w)
 	for i, raw := range frames {
@@ -33,7 +33,7 @@ func (w *world) checkAbandoned(in *inbox) {
 func countAbandoned(nodes ...*node) (n float64) {
 	for _, one := range nodes {
 		for _, mode := range []Mode{Duel, Buzzer, Survival} {
-			n += testutil.ToFloat64(one.metrics.over.WithLabelValues(string(mode), string(Abandoned)))
+			n += testutil.ToFloat64(one.metrics.ended.WithLabelValues(string(mode), string(Abandoned)))
 		}
 	}
 	return n
@@ -46,11 +46,11 @@ func TestTheStoreForgetsSteps(t *testing.T) {
 	for _, mode := range []Mode{Buzzer, Survival} {
 		for _, back := range []Phase{Countdown, Open, Revealed} {
 			t.Run(string(mode)+" "+string(back), func(t *testing.T) {
-				inBubble(t, func(w *world) {
+				inBubble(t, func(w *cluster) {
 					a, b := w.node(), w.node()
 					p := newArena(mode, 4)
 					in := w.gather(p, 4, a, b)
-					w.must(a.Begin(w.Context(), p.ID))
+					w.must(a.StartArena(w.Context(), p.ID))
 					w.passUntil(p, back, map[Phase]int{Countdown: -1}[back])
 					old := w.store.copyOf(p.ID)
 					w.passUntil(p, Open, 1)
@@ -82,18 +82,18 @@ func TestTheStoreForgetsSteps(t *testing.T) {
 
 // checkSyncAbandoned says that who asks for an abandoned match, at any node, is
 // told so.
-func (w *world) checkSyncAbandoned(p *Plan, nodes ...*node) {
+func (w *cluster) checkSyncAbandoned(p *Plan, nodes ...*node) {
 	w.Helper()
 	for _, n := range nodes {
 		in := n.enter(p.seatOf(0).Player)
 		var told protocol.MatchState
 		w.must(n.Attach(w.Context(), Attachment{
-			Match: p.ID, Player: p.seatOf(0).Player, Sub: in, After: 2, First: func(s protocol.MatchState) { told = s },
+			Match: p.ID, Player: p.seatOf(0).Player, Sub: in, After: 2, OnState: func(s protocol.MatchState) { told = s },
 		}))
 		if over := in.last(w, protocol.TypeMatchOver); over.Data.Reason != "abandoned" || told.Phase != "over" || over.Seq != max(told.Seq, 2)+1 {
 			w.Errorf("%+v after %+v", over, told)
 		}
-		if n.Seated("demo", p.seatOf(0).Player) {
+		if n.IsInMatch("demo", p.seatOf(0).Player) {
 			w.Error("still seated")
 		}
 	}
@@ -101,8 +101,8 @@ func (w *world) checkSyncAbandoned(p *Plan, nodes ...*node) {
 
 // Who meets the forgotten match first may be a player who comes back: the
 // session is told like those who are there.
-func TestAttachFindsOutThatTheStoreHasForgotten(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestAttachDetectsALossOfTheStore(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		in := n.enter(bob)
 		p := n.begin(w, 2)
@@ -110,7 +110,7 @@ func TestAttachFindsOutThatTheStoreHasForgotten(t *testing.T) {
 		w.passUntil(p, Open, 0)
 		w.store.put(p.ID, old)
 		back := n.enter(ada)
-		w.must(n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: back, First: func(protocol.MatchState) {}}))
+		w.must(n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: back, OnState: func(protocol.MatchState) {}}))
 		w.checkAbandoned(in)
 		w.checkAbandoned(back)
 		if _, err := n.answer(p, ada, 0, rightAnswer(&p.Questions[0])); codeOf(err) != "question_not_open" && codeOf(err) != "question_closed" {
@@ -118,15 +118,15 @@ func TestAttachFindsOutThatTheStoreHasForgotten(t *testing.T) {
 		}
 		time.Sleep(10 * time.Minute)
 		w.checkAbandoned(in)
-		if matches, _ := n.holds(); matches != 0 {
+		if matches, _ := n.countHeld(); matches != 0 {
 			w.Error("it stays")
 		}
 	})
 }
 
 // An answer finds it out, too.
-func TestAnAnswerFindsOutThatTheStoreHasForgotten(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestAnAnswerDetectsALossOfTheStore(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		in := n.enter(bob)
 		p := n.begin(w, 2)
@@ -145,13 +145,13 @@ func TestAnAnswerFindsOutThatTheStoreHasForgotten(t *testing.T) {
 
 // The store is empty after a fail-over: a running match is abandoned, for good.
 func TestTheStoreIsEmpty(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		p := newArena(Survival, 4)
 		in := w.gather(p, 4, a, b)
-		w.must(a.Begin(w.Context(), p.ID))
+		w.must(a.StartArena(w.Context(), p.ID))
 		w.passUntil(p, Open, 1)
-		w.store.empty()
+		w.store.clear()
 		time.Sleep(1100 * time.Millisecond)
 		synctest.Wait()
 		for _, one := range in {
@@ -161,7 +161,7 @@ func TestTheStoreIsEmpty(t *testing.T) {
 			w.Error("not counted, or settled")
 		}
 		for _, n := range []*node{a, b} {
-			if matches, fed := n.holds(); matches+fed > 0 {
+			if matches, fed := n.countHeld(); matches+fed > 0 {
 				w.Errorf("%d matches and %d players stay", matches, fed)
 			}
 			if _, err := n.answer(p, p.seatOf(0).Player, 1, rightAnswer(&p.Questions[1])); codeOf(err) != "not_in_match" {
@@ -173,15 +173,15 @@ func TestTheStoreIsEmpty(t *testing.T) {
 
 // Who waits in a lobby that is lost has seen no match that could be over.
 func TestALobbyIsLost(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		in := w.gather(newArena(Buzzer, 1), 2, n)
 		time.Sleep(2 * time.Second)
-		w.store.empty()
+		w.store.clear()
 		time.Sleep(2 * time.Second)
 		for _, one := range in {
 			frames := one.frames()
-			if !bytes.Equal(frames[len(frames)-1], lobbyClosed(newArena(Buzzer, 1), Abandoned)) || len(one.seqs(w)) > 0 {
+			if !bytes.Equal(frames[len(frames)-1], lobbyClosedFrame(newArena(Buzzer, 1), Abandoned)) || len(one.seqs(w)) > 0 {
 				w.Errorf("%s", frames)
 			}
 		}
@@ -191,12 +191,12 @@ func TestALobbyIsLost(t *testing.T) {
 // Others have played a match to its end by what was left of it: that result
 // stands; where more was seen of it the match is over all the same.
 func TestAResultOfWhatWasLeftStands(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		p := newPlan("m_1", now()+3000, 2)
 		w.must(a.Start(w.Context(), p))
 		in := a.enter(ada)
-		w.must(a.Found(w.Context(), "demo", p.ID, ada))
+		w.must(a.AttachSession(w.Context(), "demo", p.ID, ada))
 		w.passUntil(p, Revealed, 0)
 		old := w.store.copyOf(p.ID)
 		w.passUntil(p, Revealed, 1)
@@ -205,7 +205,7 @@ func TestAResultOfWhatWasLeftStands(t *testing.T) {
 		w.must(b.Leave(w.Context(), p.ID, bob))
 		a.link.set(nil)
 		back := a.enter(bob)
-		w.must(a.Attach(w.Context(), Attachment{Match: p.ID, Player: bob, Sub: back, First: func(protocol.MatchState) {}}))
+		w.must(a.Attach(w.Context(), Attachment{Match: p.ID, Player: bob, Sub: back, OnState: func(protocol.MatchState) {}}))
 		if over := back.last(w, protocol.TypeMatchOver); over.Data.Reason != "forfeit" {
 			w.Errorf("%+v", over)
 		}
@@ -214,7 +214,7 @@ func TestAResultOfWhatWasLeftStands(t *testing.T) {
 		if r, ok := w.store.result(p.ID); !ok || r.Reason != Forfeit || countAbandoned(a, b) != 0 {
 			w.Errorf("%v, %+v", ok, r)
 		}
-		if a.Seated("demo", ada) {
+		if a.IsInMatch("demo", ada) {
 			w.Error("still seated")
 		}
 	})
@@ -224,19 +224,19 @@ func TestAResultOfWhatWasLeftStands(t *testing.T) {
 func TestNothingComesAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	p := newPlan("m_1", 0, 2)
-	in := new(inbox)
-	l := newLive(View{Plan: p, State: State{Phase: Open, Seq: 2, Version: 5}})
+	in := new(frameRecorder)
+	l := newLocalMatch(View{Plan: p, State: State{Phase: Open, Seq: 2, Version: 5}})
 	l.subs[ada] = in
-	gone := State{Phase: Over, Ending: Abandoned, Version: 3}
-	if !l.receive(delivery{state: &gone}) || len(in.frames()) != 1 {
+	gone := State{Phase: Over, EndReason: Abandoned, Version: 3}
+	if !l.deliver(delivery{state: &gone}) || len(in.frames()) != 1 {
 		t.Fatalf("%s", in.frames())
 	}
 	late := State{Phase: Revealed, Version: 9}
-	if !l.receive(delivery{frames: frames{first: 4, bytes: [][]byte{[]byte("late")}}, state: &late}) || !l.receive(delivery{frames: frames{first: 9, bytes: [][]byte{nil}}}) {
+	if !l.deliver(delivery{frames: frames{first: 4, bytes: [][]byte{[]byte("late")}}, state: &late}) || !l.deliver(delivery{frames: frames{first: 9, bytes: [][]byte{nil}}}) {
 		t.Error("it asks for what is missing")
 	}
 	l.catchUp(View{State: State{Phase: Revealed, Version: 9, Seq: 4}, Frames: [][]byte{[]byte("late")}})
-	if s := l.known(); len(in.frames()) != 1 || s.Phase != Over || l.seen() != 0 {
+	if s := l.knownState(); len(in.frames()) != 1 || s.Phase != Over || l.knownVersion() != 0 {
 		t.Errorf("%s, %+v", in.frames(), s)
 	}
 }
@@ -245,11 +245,11 @@ func TestNothingComesAfterTheEnd(t *testing.T) {
 // courses apart but the end: who has not been told of it is now.
 func TestAnEndThatWasNotSeen(t *testing.T) {
 	t.Parallel()
-	in := new(inbox)
-	l := newLive(View{Plan: newPlan("m_1", 0, 2), State: State{Phase: Revealed, Seq: 4, Version: 5}})
+	in := new(frameRecorder)
+	l := newLocalMatch(View{Plan: newPlan("m_1", 0, 2), State: State{Phase: Revealed, Seq: 4, Version: 5}})
 	l.subs[ada] = in
-	l.catchUp(View{State: State{Phase: Over, Ending: Forfeit, Seq: 4, Version: 5}})
-	l.catchUp(View{State: State{Phase: Settled, Ending: Forfeit, Seq: 4, Version: 5}})
+	l.catchUp(View{State: State{Phase: Over, EndReason: Forfeit, Seq: 4, Version: 5}})
+	l.catchUp(View{State: State{Phase: Settled, EndReason: Forfeit, Seq: 4, Version: 5}})
 	if f := in.read(t); len(f) != 1 || f[0].Seq != 5 || f[0].Data.Reason != "abandoned" {
 		t.Errorf("%+v", f)
 	}

@@ -17,72 +17,72 @@ const (
 	maxSteps = 16
 )
 
-// errMoving says that others have taken every step first.
-var errMoving = protocol.RetryAfter(protocol.CodeUnavailable, 100, "the match is just changing; try again")
+// errMatchChanging says that others have taken every step first.
+var errMatchChanging = protocol.RetryAfter(protocol.CodeUnavailable, 100, "the match is just changing; try again")
 
-// choice is the step that somebody asks for, by what was read of a match; false
+// stepFunc is the step that somebody asks for, by what was read of a match; false
 // where none is.
-type choice func(p *Plan, v View, now int64) (Step, bool)
+type stepFunc func(p *Plan, v View, now int64) (Step, bool)
 
 // Leave forfeits a duel for one of its players. A match that is over, or has
 // been left before, is left as it is, and so is an arena; ErrNotFound where
 // the player has no seat in it.
 func (e *Engine) Leave(ctx context.Context, match, player string) error {
-	if err := e.Sits(ctx, match, player); err != nil {
+	if err := e.CheckSeat(ctx, match, player); err != nil {
 		return err
 	}
-	return e.drive(ctx, match, func(p *Plan, v View, now int64) (Step, bool) { return leave(p, v, player, now) })
+	return e.requestStep(ctx, match, func(p *Plan, v View, now int64) (Step, bool) { return forfeitStep(p, v, player, now) })
 }
 
-// drive takes a step that somebody asks for, once the steps are taken that have
+// requestStep takes a step that somebody asks for, once the steps are taken that have
 // to come first, and then what is due after it.
-func (e *Engine) drive(ctx context.Context, match string, wanted choice) error {
-	l, err := e.live(ctx, match)
+func (e *Engine) requestStep(ctx context.Context, match string, wanted stepFunc) error {
+	l, err := e.loadMatch(ctx, match)
 	if err != nil {
 		return err
 	}
-	return e.course(ctx, l, View{}, wanted)
+	return e.runSteps(ctx, l, View{}, wanted)
 }
 
 // advance takes all steps of a match that are due, beginning with what a view
 // says; where that is not enough, or out of date so that the step is lost, the
 // match is read.
-func (e *Engine) advance(ctx context.Context, l *live, v View) error {
-	return e.course(ctx, l, v, nil)
+func (e *Engine) advance(ctx context.Context, l *localMatch, v View) error {
+	return e.runSteps(ctx, l, v, nil)
 }
 
-// course takes steps until none is due. The wheel is set once all are taken:
+// runSteps takes steps until none is due. The wheel is set once all are taken:
 // else it would take those that follow at once beside this course.
-func (e *Engine) course(ctx context.Context, l *live, v View, wanted choice) error {
-	st := stretch{e: e, l: l}
-	err := cmp.Or(st.steps(ctx, v, wanted), st.tell(ctx))
-	if st.taken {
-		e.arm(l)
+func (e *Engine) runSteps(ctx context.Context, l *localMatch, v View, wanted stepFunc) error {
+	st := stepRun{engine: e, match: l}
+	err := cmp.Or(st.run(ctx, v, wanted), st.flush(ctx))
+	if st.hasStepped {
+		e.armTimer(l)
 	}
 	return err
 }
 
-// choose is the step that is asked for, or else the one that is due.
-func (e *Engine) choose(p *Plan, v View, wanted choice) (s Step, asked, due bool) {
+// chooseStep is the step that is asked for, or else the one that is due.
+func (e *Engine) chooseStep(p *Plan, v View, wanted stepFunc) (s Step, requested, due bool) {
 	if wanted != nil {
-		if s, asked = wanted(p, v, e.Now()); asked {
+		if s, requested = wanted(p, v, e.Now()); requested {
 			return s, true, true
 		}
 	}
-	s, due = next(p, v, e.Now(), e.outage(v))
+	s, due = nextStep(p, v, e.Now(), e.storeOutageMS(v))
 	return s, false, due
 }
 
 // deliver pushes to the sessions here what steps of a match have led to. What this
 // node has missed before that is read from the log first.
-func (e *Engine) deliver(ctx context.Context, l *live, d delivery) error {
-	if l.receive(d) {
+func (e *Engine) deliver(ctx context.Context, l *localMatch, d delivery) error {
+	if l.deliver(d) {
 		return nil
 	}
-	e.metrics.gaps.Inc()
-	v, err := e.read(ctx, l, l.known().Seq)
+	e.metrics.filledGaps.Inc()
+	v, err := e.read(ctx, l, l.knownState().Seq)
 	if err != nil {
-		return e.lost(ctx, l, err)
+		return e.handleLoss(ctx, l, err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,75 +90,75 @@ func (e *Engine) deliver(ctx context.Context, l *live, d delivery) error {
 	return nil
 }
 
-// over hands on the result of a match that this node has ended.
-func (e *Engine) over(ctx context.Context, l *live, s *Step) {
-	reason := s.To.Ending
+// reportEnd hands on the result of a match that this node has ended.
+func (e *Engine) reportEnd(ctx context.Context, l *localMatch, s *Step) {
+	reason := s.To.EndReason
 	if s.Result != nil {
 		reason = s.Result.Reason
 	}
-	e.metrics.over.WithLabelValues(string(l.plan.Mode), string(reason)).Inc()
+	e.metrics.ended.WithLabelValues(string(l.plan.Mode), string(reason)).Inc()
 	if l.plan.Arena != nil {
-		e.Ended(l.plan.Arena, l.plan.Game)
+		e.OnArenaEnd(l.plan.Arena, l.plan.Game)
 	}
 	if s.Result == nil {
 		return
 	}
-	if err := Complete(ctx, e.Store, s.Result); err != nil {
+	if err := CompleteStandings(ctx, e.Store, s.Result); err != nil {
 		e.Logger.Warn("the standings of a match could not be read; settlement comes back to them", "match", l.plan.ID, "error", err)
 		return
 	}
-	e.Over(s.Result)
+	e.OnResult(s.Result)
 }
 
-// follow takes over what other nodes have done to a match, and waits for its
+// adoptView takes over what other nodes have done to a match, and waits for its
 // next deadline.
-func (e *Engine) follow(l *live, v View) {
+func (e *Engine) adoptView(l *localMatch, v View) {
 	l.mu.Lock()
 	l.catchUp(v)
 	l.mu.Unlock()
-	e.arm(l)
-	e.moved(l)
+	e.armTimer(l)
+	e.scheduleNotices(l)
 }
 
-// moved follows a change of what is known of a match here: those in its lobby
+// scheduleNotices follows a change of what is known of a match here: those in its lobby
 // are told who is there, players of a match of many what a revealed question
 // did to them, and who listens that the match begins or is over.
-func (e *Engine) moved(l *live) {
-	e.noteTurn(l)
-	e.noteLobby(l, false)
-	e.noteOwn(l)
+func (e *Engine) scheduleNotices(l *localMatch) {
+	e.scheduleLifecycle(l)
+	e.scheduleLobbyNotice(l, false)
+	e.schedulePersonal(l)
 }
 
-// arm waits until the next step of the newest state known here is this node's to
+// armTimer waits until the next step of the newest state known here is this node's to
 // take, and sets the bots on a question that is new here. A match that is over is
 // kept while its players may still ask for it, then let go.
-func (e *Engine) arm(l *live) {
+func (e *Engine) armTimer(l *localMatch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.state.Phase.ended() {
-		e.Wheel.Set(&l.timer, keepMS*time.Millisecond, func() { e.drop(l) })
+	if l.state.Phase.hasEnded() {
+		e.Wheel.Set(&l.timer, keepMS*time.Millisecond, func() { e.dropLocal(l) })
 		return
 	}
-	e.playBots(l)
+	e.scheduleBots(l)
 	if l.state.DueAt == 0 {
 		l.timer.Stop()
 		return
 	}
-	wait := time.Duration(max(l.mine()-e.Now(), 0)) * time.Millisecond
-	e.Wheel.Set(&l.timer, wait, func() { e.due(l) })
+	wait := time.Duration(max(l.nextStepAt()-e.Now(), 0)) * time.Millisecond
+	e.Wheel.Set(&l.timer, wait, func() { e.advanceDue(l) })
 }
 
-// due advances a match whose deadline has passed; where the store fails it
+// advanceDue advances a match whose deadline has passed; where the store fails it
 // tries again soon.
-func (e *Engine) due(l *live) {
+func (e *Engine) advanceDue(l *localMatch) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	err := e.advance(ctx, l, View{State: l.known()})
+	err := e.advance(ctx, l, View{State: l.knownState()})
 	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrAbandoned) {
 		return
 	}
 	e.Logger.Warn("a match could not be advanced; trying again", "match", l.plan.ID, "error", err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e.Wheel.Set(&l.timer, retryAfter, func() { e.due(l) })
+	e.Wheel.Set(&l.timer, retryAfter, func() { e.advanceDue(l) })
 }

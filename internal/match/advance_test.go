@@ -8,13 +8,13 @@ import (
 
 // A node that hears of each step from another leaves the next one to it: it does not
 // read the match, and tries nothing.
-func TestStepsAreLeftToWhoTookTheLast(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestTheNodeOfTheLastStepTakesTheNext(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		w.mail.set(func(string) (int, time.Duration) { return 1, 5 * time.Millisecond })
 		a, b := w.node(), w.node()
 		inA, inB := a.enter(ada), b.enter(bob)
 		p := a.begin(w, 5)
-		if err := b.Found(w.Context(), "demo", p.ID, bob); err != nil {
+		if err := b.AttachSession(w.Context(), "demo", p.ID, bob); err != nil {
 			w.Fatal(err)
 		}
 		w.passUntil(p, Open, 0) // which both have tried

@@ -23,44 +23,44 @@ type Submission struct {
 // once that reply is on its way: the pushes that the answer causes. The second
 // is never nil.
 func (e *Engine) Answer(ctx context.Context, s Submission) (protocol.Answered, func(), error) {
-	l, seat, err := e.addressed(ctx, s)
+	l, seat, err := e.findAddressed(ctx, s)
 	if err != nil {
 		return e.refuse(err)
 	}
-	j := judged{seat: seat, question: *s.Answer.Question}
-	if j.normal, err = l.plan.Questions[j.question].Normalize(given(s.Answer)); err != nil {
-		return e.refuse(e.invalid(ctx, l, s, err))
+	j := validAnswer{seat: seat, question: *s.Answer.Question}
+	if j.normal, err = l.plan.Questions[j.question].Normalize(givenValue(s.Answer)); err != nil {
+		return e.refuse(e.refuseInvalid(ctx, l, s, err))
 	}
 	j.given = s.Answer.Encode()
 	out, err := e.commit(ctx, l, s, j)
 	if err != nil {
 		return e.refuse(err)
 	}
-	return e.answered(l, out, j)
+	return e.replyToOutcome(l, out, j)
 }
 
-// given is what an answer carries, as questions take it.
-func given(a protocol.Answer) quiz.Given {
+// givenValue is what an answer carries, as questions take it.
+func givenValue(a protocol.Answer) quiz.Given {
 	return quiz.Given{Choice: a.Choice, Choices: a.Choices, Value: a.Value}
 }
 
-// judged is an answer whose form is in order.
-type judged struct {
+// validAnswer is an answer whose form is in order.
+type validAnswer struct {
 	seat     Seat
 	question int
 	normal   string
 	given    json.RawMessage
 }
 
-// addressed finds the match, the seat and the question that an answer is for.
-func (e *Engine) addressed(ctx context.Context, s Submission) (*live, Seat, error) {
-	l, err := e.live(ctx, s.Answer.Match)
+// findAddressed finds the match, the seat and the question that an answer is for.
+func (e *Engine) findAddressed(ctx context.Context, s Submission) (*localMatch, Seat, error) {
+	l, err := e.loadMatch(ctx, s.Answer.Match)
 	if err != nil {
-		return nil, Seat{}, foreign(err)
+		return nil, Seat{}, asNotInMatch(err)
 	}
 	m, err := e.member(ctx, l, s.Player)
 	if err != nil {
-		return nil, Seat{}, foreign(err)
+		return nil, Seat{}, asNotInMatch(err)
 	}
 	if m.Role != AsPlayer {
 		return nil, Seat{}, notInMatch()
@@ -75,17 +75,17 @@ func (e *Engine) addressed(ctx context.Context, s Submission) (*live, Seat, erro
 	return l, m.Seat, nil
 }
 
-// invalid is the refusal of an answer whose form is wrong: that its question
+// refuseInvalid is the refusal of an answer whose form is wrong: that its question
 // is not open yet comes first, then that the player is out.
-func (e *Engine) invalid(ctx context.Context, l *live, s Submission, why error) error {
+func (e *Engine) refuseInvalid(ctx context.Context, l *localMatch, s Submission, cause error) error {
 	v, err := e.read(ctx, l, -1, s.Player)
 	switch {
 	case err != nil:
 		return err
 	case *s.Answer.Question > v.Question:
 		return notOpen(*s.Answer.Question)
-	case l.plan.Mode == Survival && v.out(v.Totals[s.Player]):
+	case l.plan.Mode == Survival && v.isEliminated(v.Totals[s.Player]):
 		return eliminated()
 	}
-	return protocol.Errorf(protocol.CodeInvalidAnswer, "%v", why)
+	return protocol.Errorf(protocol.CodeInvalidAnswer, "%v", cause)
 }

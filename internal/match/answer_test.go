@@ -23,7 +23,7 @@ func codeOf(err error) string {
 
 // Of all that is wrong with an answer, what the contract names first is said.
 func TestTheOrderOfRefusals(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		p := n.begin(w, 5)
 		broken := protocol.Given{Value: json.RawMessage(`"text"`)}
@@ -74,7 +74,7 @@ func TestTheOrderOfRefusals(t *testing.T) {
 // The same answer gets the same reply for as long as the match is kept,
 // another one is told what was accepted.
 func TestSecondAnswers(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		in := n.enter(bob)
 		p := n.begin(w, 2)
@@ -116,7 +116,7 @@ func TestSecondAnswers(t *testing.T) {
 
 // The reply is first: what the answer causes is pushed by what follows on it.
 func TestPushesWaitForTheReply(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		in := n.enter(ada)
 		p := n.begin(w, 1)
@@ -141,12 +141,12 @@ func TestPushesWaitForTheReply(t *testing.T) {
 // A node that does not know yet that a question is open asks the store. What
 // it pushes then is preceded by what it has missed.
 func TestAnAnswerAtANodeThatIsBehind(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		a.enter(ada)
 		in := b.enter(bob)
 		p := a.begin(w, 2)
-		if err := b.Found(w.Context(), "demo", p.ID, bob); err != nil {
+		if err := b.AttachSession(w.Context(), "demo", p.ID, bob); err != nil {
 			w.Fatal(err)
 		}
 		b.link.set(followsNothing)
@@ -164,14 +164,14 @@ func TestAnAnswerAtANodeThatIsBehind(t *testing.T) {
 
 // A node that has judged by another opening instant judges again.
 func TestAnAnswerJudgedByAnOldOpening(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		n.enter(ada)
 		p := n.begin(w, 1)
 		w.passUntil(p, Open, 0)
 		old := w.store.state(p.ID)
 		old.OpensAt -= 4000
-		n.held(p.ID).receive(delivery{state: &old})
+		n.findLocal(p.ID).deliver(delivery{state: &old})
 		time.Sleep(time.Second)
 		got, err := n.answer(p, ada, 0, rightAnswer(&p.Questions[0]))
 		if want := now() - w.store.state(p.ID).OpensAt; err != nil || got.ElapsedMS != want {
@@ -181,7 +181,7 @@ func TestAnAnswerJudgedByAnOldOpening(t *testing.T) {
 }
 
 func TestAnswerWhileTheStoreIsDown(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		p := n.begin(w, 1)
 		w.passUntil(p, Open, 0)

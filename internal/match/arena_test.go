@@ -12,12 +12,12 @@ import (
 )
 
 // gather opens an arena and has players come to nodes in turn.
-func (w *world) gather(p *Plan, players int, nodes ...*node) []*inbox {
+func (w *cluster) gather(p *Plan, players int, nodes ...*node) []*frameRecorder {
 	w.Helper()
-	if err := nodes[0].Open(w.Context(), p); err != nil {
+	if err := nodes[0].CreateArena(w.Context(), p); err != nil {
 		w.Fatal(err)
 	}
-	in := make([]*inbox, players)
+	in := make([]*frameRecorder, players)
 	for i := range in {
 		in[i] = w.join(p, i, nodes[i%len(nodes)])
 	}
@@ -25,54 +25,54 @@ func (w *world) gather(p *Plan, players int, nodes ...*node) []*inbox {
 }
 
 // join gives the i-th player a seat and a session at a node.
-func (w *world) join(p *Plan, i int, n *node) *inbox {
+func (w *cluster) join(p *Plan, i int, n *node) *frameRecorder {
 	w.Helper()
 	seat := p.seatOf(i)
-	if !w.store.sit(p.ID, seat) {
+	if !w.store.addSeat(p.ID, seat) {
 		w.Fatalf("no seat for %s", seat.Player)
 	}
 	in := n.enter(seat.Player)
-	if err := n.Enter(w.Context(), p.ID, seat.Player, 0); err != nil {
+	if err := n.AttachFrom(w.Context(), p.ID, seat.Player, 0); err != nil {
 		w.Fatal(err)
 	}
-	n.Moved(p.ID)
+	n.NotifyPlacesChanged(p.ID)
 	return in
 }
 
-func (w *world) must(err error) {
+func (w *cluster) must(err error) {
 	w.Helper()
 	if err != nil {
 		w.Fatal(err)
 	}
 }
 
-// event is a whole match of an arena, played by its players at their nodes,
+// arenaRun is a whole match of an arena, played by its players at their nodes,
 // and the oracle that is told the same.
-type event struct {
-	*world
+type arenaRun struct {
+	*cluster
 	plan   *Plan
 	nodes  []*node
-	in     []*inbox
+	in     []*frameRecorder
 	oracle *oracle
 	firsts map[int]string
 }
 
-func (w *world) event(p *Plan, players int, nodes ...*node) *event {
-	e := &event{
-		world: w, plan: p, nodes: nodes, in: w.gather(p, players, nodes...),
+func (w *cluster) newArenaRun(p *Plan, players int, nodes ...*node) *arenaRun {
+	e := &arenaRun{
+		cluster: w, plan: p, nodes: nodes, in: w.gather(p, players, nodes...),
 		oracle: newOracle(p.Mode, p.LimitMS), firsts: map[int]string{},
 	}
 	for i := range players {
 		seat := p.seatOf(i)
-		e.oracle.players[seat.Player] = &tally{team: seat.Team}
+		e.oracle.players[seat.Player] = &playerTotals{team: seat.Team}
 	}
 	return e
 }
 
 // play has everybody who may answer do so, some wrong.
-func (e *event) play() {
+func (e *arenaRun) play() {
 	e.Helper()
-	e.must(e.nodes[0].Begin(e.Context(), e.plan.ID))
+	e.must(e.nodes[0].StartArena(e.Context(), e.plan.ID))
 	for q := 0; ; q++ {
 		for e.store.state(e.plan.ID).Phase != Over && e.store.state(e.plan.ID).Question < q {
 			time.Sleep(5 * time.Millisecond)
@@ -89,7 +89,7 @@ func (e *event) play() {
 	synctest.Wait()
 }
 
-func (e *event) answers(q int) {
+func (e *arenaRun) answers(q int) {
 	e.Helper()
 	opens := e.store.state(e.plan.ID).OpensAt
 	for _, i := range rand.Perm(len(e.in)) {
@@ -100,7 +100,7 @@ func (e *event) answers(q int) {
 			given = rightAnswer(&e.plan.Questions[q])
 		}
 		reply, err := e.nodes[i%len(e.nodes)].answer(e.plan, player, q, given)
-		if (err == nil) != e.oracle.may(player) && codeOf(err) != "question_closed" {
+		if (err == nil) != e.oracle.canAnswer(player) && codeOf(err) != "question_closed" {
 			e.Fatalf("%s: %v, %+v", player, err, e.oracle.players[player])
 		}
 		if err != nil {
@@ -121,9 +121,9 @@ func (e *event) answers(q int) {
 
 // check says that all have seen all of it, and that it counted as the oracle
 // has it.
-func (e *event) check() {
+func (e *arenaRun) check() {
 	e.Helper()
-	e.checkTakenOnce()
+	e.checkStepsAppliedOnce()
 	var results []*Result
 	for _, n := range e.nodes {
 		results = append(results, n.results()...)
@@ -142,13 +142,13 @@ func (e *event) check() {
 	}
 	for _, in := range e.in {
 		e.checkComplete(e.plan, in, 0)
-		e.checkOwns(in)
+		e.checkPersonal(in)
 	}
 }
 
-// checkOwns says that each player of a match of many is told of each question
+// checkPersonal says that each player of a match of many is told of each question
 // behind its close, once, and others never.
-func (e *event) checkOwns(in *inbox) {
+func (e *arenaRun) checkPersonal(in *frameRecorder) {
 	e.Helper()
 	closed, told := -1, -1
 	for _, f := range in.read(e) {
@@ -182,9 +182,9 @@ func TestAnArenaOnManyNodes(t *testing.T) {
 		for _, mode := range []Mode{Buzzer, Survival} {
 			for _, players := range []int{5, 53} {
 				t.Run(fmt.Sprint(name, ", ", mode, " of ", players), func(t *testing.T) {
-					inBubble(t, func(w *world) {
+					inBubble(t, func(w *cluster) {
 						w.mail.set(route)
-						e := w.event(newArena(mode, 4, "red", "blue"), players, w.node(), w.node(), w.node())
+						e := w.newArenaRun(newArena(mode, 4, "red", "blue"), players, w.node(), w.node(), w.node())
 						e.play()
 						e.check()
 					})
@@ -201,22 +201,22 @@ func TestJoiningInTheLastMoment(t *testing.T) {
 	for _, method := range []string{"Member", "Read", "never"} {
 		for _, count := range []int64{1, 2} {
 			t.Run(fmt.Sprint(method, count), func(t *testing.T) {
-				inBubble(t, func(w *world) {
+				inBubble(t, func(w *cluster) {
 					a, b := w.node(), w.node()
 					p := newArena(Buzzer, 1)
 					early := w.gather(p, 1, a)
 					var calls atomic.Int64
 					b.link.set(func(m, _ string) fault {
 						if m == method && calls.Add(1) == count {
-							w.must(a.Begin(w.Context(), p.ID))
+							w.must(a.StartArena(w.Context(), p.ID))
 						}
 						return works
 					})
 					late := w.join(p, 1, b)
-					w.must(a.Begin(w.Context(), p.ID))
+					w.must(a.StartArena(w.Context(), p.ID))
 					w.passUntil(p, Over, 0)
 					synctest.Wait()
-					for _, in := range []*inbox{early[0], late} {
+					for _, in := range []*frameRecorder{early[0], late} {
 						w.checkComplete(p, in, 0)
 						if n := in.count(w, protocol.TypeMatchFound); n != 1 {
 							w.Errorf("announced %d times", n)
@@ -230,19 +230,19 @@ func TestJoiningInTheLastMoment(t *testing.T) {
 
 // A spectator gets what comes from joining on, and may ask for the rest.
 func TestASpectator(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		p := newArena(Survival, 2)
 		players := w.gather(p, 2, a)
-		w.must(a.Begin(w.Context(), p.ID))
+		w.must(a.StartArena(w.Context(), p.ID))
 		w.passUntil(p, Open, 0)
-		w.store.watch(p.ID, "p_eve", AsSpectator)
+		w.store.addWatcher(p.ID, "p_eve", AsSpectator)
 		in := b.enter("p_eve")
-		w.must(b.Enter(w.Context(), p.ID, "p_eve", 2))
+		w.must(b.AttachFrom(w.Context(), p.ID, "p_eve", 2))
 		if _, err := b.answer(p, "p_eve", 0, rightAnswer(&p.Questions[0])); codeOf(err) != "not_in_match" {
 			w.Errorf("%v", err)
 		}
-		if b.Seated("demo", "p_eve") {
+		if b.IsInMatch("demo", "p_eve") {
 			w.Error("who watches has a seat")
 		}
 		w.passUntil(p, Revealed, 0)
@@ -250,12 +250,12 @@ func TestASpectator(t *testing.T) {
 		w.checkComplete(p, in, 2)
 		var told protocol.MatchState
 		w.must(b.Attach(w.Context(), Attachment{
-			Match: p.ID, Player: "p_eve", Sub: in, After: 0, First: func(s protocol.MatchState) { told = s },
+			Match: p.ID, Player: "p_eve", Sub: in, After: 0, OnState: func(s protocol.MatchState) { told = s },
 		}))
 		if told.Own != (protocol.OwnScore{}) || len(told.Scores) != 2 || told.Phase != "revealed" {
 			w.Errorf("%+v", told)
 		}
-		if err := b.Sits(w.Context(), p.ID, "p_eve"); err == nil {
+		if err := b.CheckSeat(w.Context(), p.ID, "p_eve"); err == nil {
 			w.Error("who watches sits")
 		}
 		w.passUntil(p, Over, 1)
@@ -266,20 +266,20 @@ func TestASpectator(t *testing.T) {
 // Who looks for a match that is still in its lobby finds none, and none of it
 // comes before its announcement.
 func TestNoMatchInTheLobby(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		p := newArena(Buzzer, 1)
 		in := w.gather(p, 1, n)[0]
 		player := p.seatOf(0).Player
-		err := n.Attach(w.Context(), Attachment{Match: p.ID, Player: player, Sub: in, First: func(protocol.MatchState) { w.Error("told") }})
+		err := n.Attach(w.Context(), Attachment{Match: p.ID, Player: player, Sub: in, OnState: func(protocol.MatchState) { w.Error("told") }})
 		if err != ErrNotFound { //nolint:errorlint // it is not wrapped
 			w.Errorf("%v", err)
 		}
-		if n.Seated("demo", player) || n.holdsNot(p.ID) {
+		if n.IsInMatch("demo", player) || n.lacksMatch(p.ID) {
 			w.Error("seated in the lobby, or gone")
 		}
-		r, err := n.Running(w.Context(), p.ID)
-		if err != nil || r != (Running{ArenaID: "a_1", Running: true}) {
+		r, err := n.Status(w.Context(), p.ID)
+		if err != nil || r != (Status{ArenaID: "a_1", Running: true}) {
 			w.Errorf("%+v, %v", r, err)
 		}
 		if got := in.seqs(w); len(got) != 0 {
@@ -288,18 +288,18 @@ func TestNoMatchInTheLobby(t *testing.T) {
 	})
 }
 
-func (n *node) holdsNot(id string) bool { return n.held(id) == nil }
+func (n *node) lacksMatch(id string) bool { return n.findLocal(id) == nil }
 
 // Leaving a match of an arena is none of its engine's business.
 func TestNobodyForfeitsAnArenaThatRuns(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		p := newArena(Buzzer, 1)
 		w.gather(p, 2, n)
-		w.must(n.Begin(w.Context(), p.ID))
+		w.must(n.StartArena(w.Context(), p.ID))
 		w.passUntil(p, Open, 0)
 		w.must(n.Leave(w.Context(), p.ID, p.seatOf(0).Player))
-		if s := w.store.state(p.ID); s.Phase != Open || s.Ending != "" {
+		if s := w.store.state(p.ID); s.Phase != Open || s.EndReason != "" {
 			w.Errorf("%+v", s)
 		}
 	})

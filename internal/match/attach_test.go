@@ -11,20 +11,20 @@ import (
 )
 
 func TestAttachRefusals(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		p := n.begin(w, 1)
 		for _, a := range []Attachment{{Match: "m_none", Player: ada}, {Match: p.ID, Player: "p_eve"}} {
-			a.Sub = new(inbox)
+			a.Sub = new(frameRecorder)
 			if err := n.Attach(w.Context(), a); !errors.Is(err, ErrNotFound) {
 				w.Errorf("%s in %s: %v", a.Player, a.Match, err)
 			}
 		}
 		n.enter(bob)
-		if err := n.Found(w.Context(), "demo", "m_none", bob); !errors.Is(err, ErrNotFound) {
+		if err := n.AttachSession(w.Context(), "demo", "m_none", bob); !errors.Is(err, ErrNotFound) {
 			w.Errorf("found too early: %v", err)
 		}
-		if err := n.Found(w.Context(), "demo", "m_none", "p_away"); err != nil {
+		if err := n.AttachSession(w.Context(), "demo", "m_none", "p_away"); err != nil {
 			w.Errorf("nobody here to lead: %v", err)
 		}
 	})
@@ -33,7 +33,7 @@ func TestAttachRefusals(t *testing.T) {
 // A session that asks is told where the match stands, then what it missed, from
 // the number it names; the live pushes go on behind.
 func TestAttachWithState(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		in := n.enter(ada)
 		p := n.begin(w, 2)
@@ -54,11 +54,11 @@ func TestAttachWithState(t *testing.T) {
 	})
 }
 
-func (w *world) checkSync(n *node, p *Plan, after int64) {
+func (w *cluster) checkSync(n *node, p *Plan, after int64) {
 	w.Helper()
 	in := n.enter(ada)
 	var told *protocol.MatchState
-	err := n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: in, After: after, First: func(s protocol.MatchState) {
+	err := n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: in, After: after, OnState: func(s protocol.MatchState) {
 		if len(in.frames()) > 0 || in.forgot != 1 {
 			w.Errorf("after %d: %d frames before the state, forgot %d times", after, len(in.frames()), in.forgot)
 		}
@@ -76,8 +76,8 @@ func (w *world) checkSync(n *node, p *Plan, after int64) {
 
 // Sessions come and go while frames fly: each has every frame after the number
 // it asked for once, in order.
-func TestAttachWhileFramesFly(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestAttachDuringPushes(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		p := newPlan("m_1", now()+100, 25)
 		p.RevealMS = 1
@@ -86,20 +86,20 @@ func TestAttachWhileFramesFly(t *testing.T) {
 		}
 		var all sync.WaitGroup
 		for _, player := range []string{ada, bob} {
-			all.Go(func() { w.comeAndGo(n, p, player) })
+			all.Go(func() { w.attachRepeatedly(n, p, player) })
 			all.Go(func() {
 				for i := range p.Questions {
-					w.insistOpen(p, n, player, i)
+					w.answerOnceOpen(p, n, player, i)
 				}
 			})
 		}
 		all.Wait()
-		w.checkTakenOnce()
+		w.checkStepsAppliedOnce()
 	})
 }
 
-// insistOpen answers a question as soon as it is open.
-func (w *world) insistOpen(p *Plan, n *node, player string, question int) {
+// answerOnceOpen answers a question as soon as it is open.
+func (w *cluster) answerOnceOpen(p *Plan, n *node, player string, question int) {
 	for range 10_000 {
 		if _, err := n.answer(p, player, question, rightAnswer(&p.Questions[question])); err == nil {
 			return
@@ -109,13 +109,13 @@ func (w *world) insistOpen(p *Plan, n *node, player string, question int) {
 	w.Errorf("question %d never opened", question)
 }
 
-// comeAndGo attaches one session after the other, each from the last number of
+// attachRepeatedly attaches one session after the other, each from the last number of
 // the one before, until the match is over.
-func (w *world) comeAndGo(n *node, p *Plan, player string) {
+func (w *cluster) attachRepeatedly(n *node, p *Plan, player string) {
 	after := int64(0)
 	for last := false; !last; {
 		last = w.store.state(p.ID).Phase == Over
-		in := new(inbox)
+		in := new(frameRecorder)
 		n.Presence.Enter("demo", player, in)
 		a := Attachment{Match: p.ID, Player: player, Sub: in, After: after}
 		if err := n.Attach(w.Context(), a); err != nil {
@@ -140,12 +140,12 @@ func (w *world) comeAndGo(n *node, p *Plan, player string) {
 // A client may have seen more than its new node has: that hands it nothing
 // twice, and brings the others here up to it.
 func TestAttachAtANodeThatIsBehind(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		a.enter(ada)
 		inB := b.enter(bob)
 		p := a.begin(w, 1)
-		if err := b.Found(w.Context(), "demo", p.ID, bob); err != nil {
+		if err := b.AttachSession(w.Context(), "demo", p.ID, bob); err != nil {
 			w.Fatal(err)
 		}
 		b.link.set(followsNothing)
@@ -168,11 +168,11 @@ func TestAttachAtANodeThatIsBehind(t *testing.T) {
 
 // A session that has the match already gets nothing twice, unless it asks.
 func TestAttachAgain(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		in := n.enter(ada)
 		p := n.begin(w, 1)
-		if err := n.Found(w.Context(), "demo", p.ID, ada); err != nil {
+		if err := n.AttachSession(w.Context(), "demo", p.ID, ada); err != nil {
 			w.Fatal(err)
 		}
 		if err := n.Start(w.Context(), p); err != nil {
@@ -187,7 +187,7 @@ func TestAttachAgain(t *testing.T) {
 // A session that a newer one has replaced meanwhile must not take its place in
 // the feed again.
 func TestAttachOfASessionThatWasReplaced(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		former, newer := n.enter(ada), n.enter(ada)
 		p := n.begin(w, 1)
@@ -205,7 +205,7 @@ func TestAttachOfASessionThatWasReplaced(t *testing.T) {
 // Leaving the connection keeps the seat; an old session's end does not cut off
 // the one that replaced it.
 func TestDetach(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		first := n.enter(ada)
 		p := n.begin(w, 1)
@@ -228,7 +228,7 @@ func TestDetach(t *testing.T) {
 // Looking at a match that is over does not make a player leave the one that
 // they are in.
 func TestAnOldMatchReplacesNoSeat(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		in := n.enter(ada)
 		old := n.begin(w, 1)
@@ -237,11 +237,11 @@ func TestAnOldMatchReplacesNoSeat(t *testing.T) {
 		if err := n.Start(w.Context(), p); err != nil {
 			w.Fatal(err)
 		}
-		look := Attachment{Match: old.ID, Player: ada, Sub: in, First: func(protocol.MatchState) {}}
+		look := Attachment{Match: old.ID, Player: ada, Sub: in, OnState: func(protocol.MatchState) {}}
 		if err := n.Attach(w.Context(), look); err != nil {
 			w.Fatal(err)
 		}
-		if !n.Seated("demo", ada) {
+		if !n.IsInMatch("demo", ada) {
 			w.Error("not seated any more")
 		}
 		had := len(in.frames())
@@ -253,28 +253,28 @@ func TestAnOldMatchReplacesNoSeat(t *testing.T) {
 	})
 }
 
-func TestRunning(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestStatus(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		p := n.begin(w, 1)
 		check := func(when string, want bool) {
 			w.Helper()
-			r, err := n.Running(w.Context(), p.ID)
-			if err != nil || r != (Running{Seq: w.store.state(p.ID).Seq, Running: want}) {
+			r, err := n.Status(w.Context(), p.ID)
+			if err != nil || r != (Status{Seq: w.store.state(p.ID).Seq, Running: want}) {
 				w.Errorf("%s: %+v, %v", when, r, err)
 			}
 		}
 		check("at the start", true)
-		if waits, err := n.Unsettled(w.Context(), p.ID); waits || err != nil {
+		if waits, err := n.IsUnsettled(w.Context(), p.ID); waits || err != nil {
 			w.Errorf("unsettled at the start: %v, %v", waits, err)
 		}
 		w.passUntil(p, Over, 0)
 		check("at the end", false)
-		if r, err := n.Running(w.Context(), "m_none"); r != (Running{}) || err != nil {
+		if r, err := n.Status(w.Context(), "m_none"); r != (Status{}) || err != nil {
 			w.Errorf("no such match: %+v, %v", r, err)
 		}
 		n.link.set(func(string, string) fault { return fails })
-		if _, err := n.Running(w.Context(), p.ID); !errors.Is(err, errDown) {
+		if _, err := n.Status(w.Context(), p.ID); !errors.Is(err, errDown) {
 			w.Errorf("out of reach: %v", err)
 		}
 	})
@@ -283,7 +283,7 @@ func TestRunning(t *testing.T) {
 func TestPresence(t *testing.T) {
 	t.Parallel()
 	var p Presence
-	first, second := new(inbox), new(inbox)
+	first, second := new(frameRecorder), new(frameRecorder)
 	if former := p.Enter("demo", ada, first); former != nil {
 		t.Errorf("replaced %v", former)
 	}

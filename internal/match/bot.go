@@ -23,10 +23,10 @@ var botNames = []string{"Robo Ada", "Robo Blaise", "Robo Grace", "Robo Kurt", "R
 // botSkill is how often a bot is right, by difficulty.
 var botSkill = map[quiz.Difficulty]float64{quiz.Easy: 0.8, quiz.Medium: 0.6, quiz.Hard: 0.4}
 
-// botPlay is what a bot does with a question: when, and what it answers. It
+// planBotAnswer is what a bot does with a question: when, and what it answers. It
 // follows from match, question and seat alone, so that every node that plays
 // the bot plays it alike, and the lock against second answers does the rest.
-func botPlay(p *Plan, question int, player string) (time.Duration, protocol.Given) {
+func planBotAnswer(p *Plan, question int, player string) (time.Duration, protocol.Given) {
 	h := fnv.New64a()
 	h.Write([]byte(p.ID + "/" + player + "/" + strconv.Itoa(question)))
 	rng := rand.New(rand.NewPCG(h.Sum64(), 1)) //nolint:gosec // a bot's whims need no secrecy
@@ -63,33 +63,33 @@ func botGiven(q quiz.Drawn, right bool, rng *rand.Rand) protocol.Given {
 	return protocol.Given{Value: value}
 }
 
-// playBots has the bots of a match answer the open question, once. The caller
+// scheduleBots has the bots of a match answer the open question, once. The caller
 // holds mu.
-func (e *Engine) playBots(l *live) {
+func (e *Engine) scheduleBots(l *localMatch) {
 	s := l.state
-	if s.Phase != Open || s.Question == l.bots {
+	if s.Phase != Open || s.Question == l.botsQuestion {
 		return
 	}
-	l.bots = s.Question
+	l.botsQuestion = s.Question
 	for _, seat := range l.plan.Seats {
 		if !seat.Bot {
 			continue
 		}
-		wait, given := botPlay(l.plan, s.Question, seat.Player)
+		wait, given := planBotAnswer(l.plan, s.Question, seat.Player)
 		wait -= time.Duration(e.Now()-s.OpensAt) * time.Millisecond
-		e.Wheel.After(wait, func() { e.botAnswer(l, seat.Player, s.Question, given) })
+		e.Wheel.After(wait, func() { e.submitBotAnswer(l, seat.Player, s.Question, given) })
 	}
 }
 
-func (e *Engine) botAnswer(l *live, player string, question int, given protocol.Given) {
+func (e *Engine) submitBotAnswer(l *localMatch, player string, question int, given protocol.Given) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	_, then, err := e.Answer(ctx, Submission{
+	_, followUp, err := e.Answer(ctx, Submission{
 		Player: player, At: e.Now(),
 		Answer: protocol.Answer{Match: l.plan.ID, Question: &question, Given: given},
 	})
 	if err != nil {
 		e.Logger.Debug("a bot's answer was refused", "match", l.plan.ID, "error", err)
 	}
-	then()
+	followUp()
 }

@@ -18,7 +18,7 @@ func TestBotGiven(t *testing.T) {
 		q := rapid.SampledFrom(samples).Draw(t, "question")
 		right := rapid.Bool().Draw(t, "right")
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		normal, err := q.Normalize(given(protocol.Answer{Given: botGiven(q, right, rng)}))
+		normal, err := q.Normalize(givenValue(protocol.Answer{Given: botGiven(q, right, rng)}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,8 +33,8 @@ func TestBotsPlayAlikeOnEveryNode(t *testing.T) {
 	p := newPlan("m_1", 0, 5)
 	waits := map[time.Duration]bool{}
 	for i := range p.Questions {
-		first, given := botPlay(p, i, "bot_1")
-		again, same := botPlay(p, i, "bot_1")
+		first, given := planBotAnswer(p, i, "bot_1")
+		again, same := planBotAnswer(p, i, "bot_1")
 		if first != again || encoded(t, given) != encoded(t, same) {
 			t.Errorf("question %d: after %v, after %v", i, first, again)
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestBothAnswerAWholeDuel(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		inA, inB := n.enter(ada), n.enter(bob)
 		p := n.begin(w, 5)
@@ -50,7 +50,7 @@ func TestBothAnswerAWholeDuel(t *testing.T) {
 		}
 		w.checkComplete(p, inA, 0)
 		w.checkComplete(p, inB, 0)
-		w.checkTakenOnce()
+		w.checkStepsAppliedOnce()
 		if results := n.results(); len(results) != 1 || results[0].Winner != ada {
 			w.Errorf("told of %v", results)
 		}
@@ -58,7 +58,7 @@ func TestBothAnswerAWholeDuel(t *testing.T) {
 }
 
 func TestNobodyAnswers(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		in := n.enter(ada)
 		p := n.begin(w, 2)
@@ -89,7 +89,7 @@ func TestNobodyAnswers(t *testing.T) {
 
 // An answer stamped at the close counts, though it comes within the grace.
 func TestTheStampDecidesWhetherAnAnswerIsInTime(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		p := n.begin(w, 1)
 		w.passUntil(p, Open, 0)
@@ -123,7 +123,7 @@ func TestLeavingInEachPhase(t *testing.T) {
 		"open next": {Open, 1, 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *cluster) {
 				n := w.node()
 				in := n.enter(bob)
 				p := n.begin(w, 3)
@@ -164,11 +164,11 @@ func TestLeavingInEachPhase(t *testing.T) {
 
 // Both leave at once, at two nodes: one of them was first.
 func TestBothLeave(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		inA, inB := a.enter(ada), b.enter(bob)
 		p := a.begin(w, 3)
-		if err := b.Found(w.Context(), "demo", p.ID, bob); err != nil {
+		if err := b.AttachSession(w.Context(), "demo", p.ID, bob); err != nil {
 			w.Fatal(err)
 		}
 		w.passUntil(p, Open, 1)
@@ -194,7 +194,7 @@ func TestBothLeave(t *testing.T) {
 }
 
 func TestABotPlays(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		in := n.enter(ada)
 		bot := NewBot()
@@ -225,7 +225,7 @@ func TestABotPlays(t *testing.T) {
 // Every node that holds the match plays the bot, so that it answers although
 // the node that opened the question is gone.
 func TestABotOutlivesItsNode(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		a.enter(ada)
 		p := newPlan("m_1", now()+3000, 1).against(NewBot())
@@ -241,7 +241,7 @@ func TestABotOutlivesItsNode(t *testing.T) {
 		}
 		w.passUntil(p, Over, 0)
 		r := in.last(w, "question.closed").Data.Results[1]
-		wait, _ := botPlay(p, 0, p.Seats[1].Player)
+		wait, _ := planBotAnswer(p, 0, p.Seats[1].Player)
 		if r.ElapsedMS == nil || *r.ElapsedMS < wait.Milliseconds() || *r.ElapsedMS > wait.Milliseconds()+60 {
 			w.Errorf("after %v it gave %+v", wait, r)
 		}
@@ -251,15 +251,15 @@ func TestABotOutlivesItsNode(t *testing.T) {
 // A match that is over can be asked for until its time is up, then nothing of
 // it stays.
 func TestAMatchIsDroppedOnceItsTimeIsUp(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n, late := w.node(), w.node()
 		n.enter(ada)
 		p := n.begin(w, 1)
-		if !n.Seated("demo", ada) {
+		if !n.IsInMatch("demo", ada) {
 			w.Error("not seated at the start")
 		}
 		w.passUntil(p, Over, 0)
-		if n.Seated("demo", ada) {
+		if n.IsInMatch("demo", ada) {
 			w.Error("seated at the end")
 		}
 		time.Sleep(5 * time.Minute)
@@ -275,7 +275,7 @@ func TestAMatchIsDroppedOnceItsTimeIsUp(t *testing.T) {
 		}
 		time.Sleep(5 * time.Minute)
 		for _, n := range []*node{n, late} {
-			if matches, fed := n.holds(); matches != 0 || fed != 0 {
+			if matches, fed := n.countHeld(); matches != 0 || fed != 0 {
 				w.Errorf("%d matches and %d players stay", matches, fed)
 			}
 		}
@@ -284,19 +284,19 @@ func TestAMatchIsDroppedOnceItsTimeIsUp(t *testing.T) {
 
 // Who asks for a match that is over makes a node load it, and is forgotten too.
 func TestAMatchLoadedByARefusedAnswerIsDropped(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n, other := w.node(), w.node()
 		n.enter(ada)
 		p := n.begin(w, 1)
 		w.passUntil(p, Over, 0)
-		if matches, _ := other.holds(); matches != 0 {
+		if matches, _ := other.countHeld(); matches != 0 {
 			w.Fatal("it was loaded before")
 		}
 		if _, err := other.answer(p, ada, 0, rightAnswer(&p.Questions[0])); codeOf(err) != "question_closed" {
 			w.Errorf("%v", err)
 		}
 		time.Sleep(10 * time.Minute)
-		if matches, _ := other.holds(); matches != 0 {
+		if matches, _ := other.countHeld(); matches != 0 {
 			w.Error("it stays")
 		}
 	})

@@ -8,13 +8,13 @@ import (
 // A node's clock is 9.5 s behind that of the node that opens questions: its
 // player earns no speed points by that, and is told so.
 func TestAClockThatIsBehindEarnsNoSpeedPoints(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		ahead, behind := w.nodeAhead(9500*time.Millisecond), w.node()
 		ahead.enter(ada)
 		in := behind.enter(bob)
 		p := newPlan("m_1", ahead.Now()+3000, 2)
 		w.must(ahead.Start(w.Context(), p))
-		w.must(behind.Found(w.Context(), "demo", p.ID, bob))
+		w.must(behind.AttachSession(w.Context(), "demo", p.ID, bob))
 		w.passUntil(p, Open, 0)
 		time.Sleep(1500 * time.Millisecond)
 		told, err := behind.answer(p, bob, 0, rightAnswer(&p.Questions[0]))

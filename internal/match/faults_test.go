@@ -14,7 +14,7 @@ func TestTheStoreIsDownForAWhile(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []Phase{Countdown, Open, Revealed} {
 		t.Run(string(phase), func(t *testing.T) {
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *cluster) {
 				n := w.node()
 				inA, inB := n.enter(ada), n.enter(bob)
 				p := n.begin(w, 3)
@@ -29,7 +29,7 @@ func TestTheStoreIsDownForAWhile(t *testing.T) {
 					return
 				}
 				w.play(p, n, n)
-				w.checkWhole(p, inA, inB)
+				w.checkAllComplete(p, inA, inB)
 			})
 		})
 	}
@@ -37,7 +37,7 @@ func TestTheStoreIsDownForAWhile(t *testing.T) {
 
 // After a short fault a step is tried again soon.
 func TestAStepIsTriedAgainSoon(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		n.enter(ada)
 		p := n.begin(w, 1)
@@ -55,7 +55,7 @@ func TestAStepIsTriedAgainSoon(t *testing.T) {
 // A question that an outage kept from opening in time opens when it does, and
 // is open for its whole time.
 func TestALateQuestionIsOpenForItsWholeTime(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		in := n.enter(ada)
 		p := n.begin(w, 1)
@@ -76,11 +76,11 @@ func TestLostReplies(t *testing.T) {
 	t.Parallel()
 	for name, what := range map[string]fault{"lost": loses, "failed": fails} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *cluster) {
 				a, b := w.node(), w.node()
 				inA, inB := a.enter(ada), b.enter(bob)
 				p := a.begin(w, 10)
-				if err := b.Found(w.Context(), "demo", p.ID, bob); err != nil {
+				if err := b.AttachSession(w.Context(), "demo", p.ID, bob); err != nil {
 					w.Fatal(err)
 				}
 				for _, n := range []*node{a, b} {
@@ -96,7 +96,7 @@ func TestLostReplies(t *testing.T) {
 				b.link.set(nil)
 				time.Sleep(2 * time.Second)
 				synctest.Wait()
-				w.checkWhole(p, inA, inB)
+				w.checkAllComplete(p, inA, inB)
 			})
 		})
 	}
@@ -108,11 +108,11 @@ func TestACommitThatIsRunAgain(t *testing.T) {
 	t.Parallel()
 	for name, other := range map[string]bool{"alone": false, "after another": true} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *cluster) {
 				n := w.node()
 				inA, inB := n.enter(ada), n.enter(bob)
 				p := n.begin(w, 1)
-				again := &retrying{memory: w.store}
+				again := &retryingStore{memoryStore: w.store}
 				n.Store = again
 				w.passUntil(p, Open, 0)
 				again.between = func() {
@@ -135,12 +135,12 @@ func TestACommitThatIsRunAgain(t *testing.T) {
 
 // commitElsewhere has a wrong answer accepted that this process hears nothing
 // of.
-func (w *world) commitElsewhere(p *Plan, player string, question int) {
+func (w *cluster) commitElsewhere(p *Plan, player string, question int) {
 	w.Helper()
 	s := w.store.state(p.ID)
 	r := judgedBy(w, p, s, Submission{Player: player, At: now(), Answer: answerTo(p, question, wrongAnswer(&p.Questions[question]))})
-	seen := push(p, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: question, Player: player})
-	out, err := w.store.Commit(w.Context(), Attempt{Match: p.ID, ID: newID(), OpensAt: s.OpensAt, Record: r, Mode: Duel, Seen: &seen})
+	seen := newPush(p, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: question, Player: player})
+	out, err := w.store.Commit(w.Context(), Attempt{Match: p.ID, ID: newID(), OpensAt: s.OpensAt, Record: r, Mode: Duel, Push: &seen})
 	if err != nil || out.Verdict != Accepted {
 		w.Fatalf("%+v, %v", out, err)
 	}
@@ -149,7 +149,7 @@ func (w *world) commitElsewhere(p *Plan, player string, question int) {
 // Where a step was taken and its pushes could not be delivered, recovery
 // delivers them: the end of a match too.
 func TestTheEndIsPushedThoughItsDeliveryFailed(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		in := n.enter(ada)
 		p := n.begin(w, 2)

@@ -8,9 +8,9 @@ type frames struct {
 	bytes [][]byte
 }
 
-// after is where the frames beyond a number begin, at their end where there are
+// indexAfter is where the frames beyond a number begin, at their end where there are
 // none or one before them is missing.
-func (f frames) after(seq int64) int {
+func (f frames) indexAfter(seq int64) int {
 	from := seq + 1 - f.first
 	if from < 0 || from > int64(len(f.bytes)) {
 		return len(f.bytes)
@@ -18,7 +18,7 @@ func (f frames) after(seq int64) int {
 	return int(from)
 }
 
-func encode(pushes []protocol.Numbered, first int64) frames {
+func encodeFrames(pushes []protocol.Numbered, first int64) frames {
 	f := frames{first: first}
 	for i, p := range pushes {
 		f.bytes = append(f.bytes, p.Frame(first+int64(i)))
@@ -29,13 +29,13 @@ func encode(pushes []protocol.Numbered, first int64) frames {
 // delivery is what is delivered together: frames, what players are told of their
 // own, and the state that the frames lead to, nil for none.
 type delivery struct {
-	frames frames
-	owns   owns
-	state  *State
+	frames   frames
+	personal personalResults
+	state    *State
 }
 
-// add adds a step: its frames follow on those of the steps before.
-func (d *delivery) add(f frames, to State) {
+// addStep adds a step: its frames follow on those of the steps before.
+func (d *delivery) addStep(f frames, to State) {
 	if len(d.frames.bytes) == 0 {
 		d.frames.first = f.first
 	}
@@ -43,20 +43,20 @@ func (d *delivery) add(f frames, to State) {
 	d.state = &to
 }
 
-// receive delivers what follows on what was delivered; false where something
+// deliver delivers what follows on what was delivered; false where something
 // before it is missing here.
-func (l *live) receive(d delivery) bool {
+func (l *localMatch) deliver(d delivery) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.abandoned() {
+	if l.isAbandoned() {
 		return true
 	}
 	if len(d.frames.bytes) > 0 && d.frames.first > l.state.Seq+1 {
 		return false
 	}
-	l.pushWith(d.frames, l.due(d.owns))
+	l.pushWithPersonal(d.frames, l.claimPersonal(d.personal))
 	if d.state != nil {
-		l.moveTo(*d.state)
+		l.adoptState(*d.state)
 	}
 	return true
 }
@@ -64,55 +64,55 @@ func (l *live) receive(d delivery) bool {
 // catchUp delivers what a view's frames hold beyond the last delivered, and
 // takes its state over. A match that has ended by fewer frames than were seen
 // here is another than was seen. The caller holds mu.
-func (l *live) catchUp(v View) {
+func (l *localMatch) catchUp(v View) {
 	switch {
-	case l.abandoned():
+	case l.isAbandoned():
 		return
-	case v.Phase.ended() && 0 < v.Seq && v.Seq <= l.state.Seq:
+	case v.Phase.hasEnded() && 0 < v.Seq && v.Seq <= l.state.Seq:
 		l.endAbandoned()
 		return
 	}
-	l.push(frames{first: v.Seq - int64(len(v.Frames)) + 1, bytes: v.Frames})
-	l.moveTo(v.State)
+	l.pushFrames(frames{first: v.Seq - int64(len(v.Frames)) + 1, bytes: v.Frames})
+	l.adoptState(v.State)
 }
 
-// push delivers frames to the sessions, in order and once each: those that do
+// pushFrames delivers frames to the sessions, in order and once each: those that do
 // not follow on what was delivered are left out. The caller holds mu. Sessions
 // are visited from a random one on (map order).
-func (l *live) push(f frames) { l.pushWith(f, owns{}) }
+func (l *localMatch) pushFrames(f frames) { l.pushWithPersonal(f, personalResults{}) }
 
-// pushWith is push that tells players their own behind the frame that it is
+// pushWithPersonal is push that tells players their own behind the frame that it is
 // about. The caller holds mu.
-func (l *live) pushWith(f frames, o owns) {
-	from := f.after(l.state.Seq)
+func (l *localMatch) pushWithPersonal(f frames, o personalResults) {
+	from := f.indexAfter(l.state.Seq)
 	all := f.bytes[from:]
 	l.state.Seq += int64(len(all))
-	if l.joining > 0 {
-		l.fresh = append(l.fresh, all...)
+	if l.attaching > 0 {
+		l.recentFrames = append(l.recentFrames, all...)
 	}
-	behind := max(o.behind-from, 0)
+	position := max(o.position-from, 0)
 	for player, sub := range l.subs {
-		own, told := o.of[player]
+		personal, hasPersonal := o.byPlayer[player]
 		switch {
-		case told:
-			some := append(make([][]byte, 0, len(all)+1), all[:behind]...)
-			sub.Push(l.plan.ID, append(append(some, own), all[behind:]...)...)
+		case hasPersonal:
+			mixed := append(make([][]byte, 0, len(all)+1), all[:position]...)
+			sub.Push(l.plan.ID, append(append(mixed, personal), all[position:]...)...)
 		case len(all) > 0:
 			sub.Push(l.plan.ID, all...)
 		}
 	}
 }
 
-// moveTo takes a state over, unless a newer one is known. The caller holds mu.
-func (l *live) moveTo(s State) {
+// adoptState takes a state over, unless a newer one is known. The caller holds mu.
+func (l *localMatch) adoptState(s State) {
 	switch {
-	case s.Phase.ended() && s.Ending == Abandoned:
+	case s.Phase.hasEnded() && s.EndReason == Abandoned:
 		l.endAbandoned()
 		return
 	case s.Version < l.state.Version:
 		return
-	case s.Phase.ended() && s.Seq == 0 && !l.state.Phase.ended(): // it never left its lobby
-		l.tell(lobbyClosed(l.plan, Closed))
+	case s.Phase.hasEnded() && s.Seq == 0 && !l.state.Phase.hasEnded(): // it never left its lobby
+		l.broadcastLocked(lobbyClosedFrame(l.plan, Closed))
 	}
 	s.Seq = l.state.Seq
 	l.state = s
@@ -120,64 +120,64 @@ func (l *live) moveTo(s State) {
 
 // endAbandoned ends a match of which the store has forgotten something: what
 // its players here have seen goes on by one number. The caller holds mu.
-func (l *live) endAbandoned() {
-	if l.state.Phase.ended() {
+func (l *localMatch) endAbandoned() {
+	if l.state.Phase.hasEnded() {
 		return
 	}
 	if l.state.Seq == 0 {
-		l.tell(lobbyClosed(l.plan, Abandoned))
+		l.broadcastLocked(lobbyClosedFrame(l.plan, Abandoned))
 	} else {
 		seq := l.state.Seq + 1
-		l.push(frames{first: seq, bytes: [][]byte{abandoned(l.plan).Frame(seq)}})
+		l.pushFrames(frames{first: seq, bytes: [][]byte{abandonedPush(l.plan).Frame(seq)}})
 	}
-	l.state.Phase, l.state.Ending = Over, Abandoned
+	l.state.Phase, l.state.EndReason = Over, Abandoned
 }
 
-// tell hands a frame without a number to every session. The caller holds mu.
-func (l *live) tell(frame []byte) {
+// broadcastLocked hands a frame without a number to every session. The caller holds mu.
+func (l *localMatch) broadcastLocked(frame []byte) {
 	for _, sub := range l.subs {
 		sub.Push("", frame)
 	}
 }
 
-// tellAll hands frames without a number to every session.
-func (l *live) tellAll(frames ...[]byte) {
+// broadcast hands frames without a number to every session.
+func (l *localMatch) broadcast(frames ...[]byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, frame := range frames {
-		l.tell(frame)
+		l.broadcastLocked(frame)
 	}
 }
 
-// join keeps the frames that are delivered from now on, until left is called,
+// beginAttach keeps the frames that are delivered from now on, until left is called,
 // for a session that has seen all up to a number; it gives the number after
 // which that session and those here need the log.
-func (l *live) join(after int64) int64 {
+func (l *localMatch) beginAttach(after int64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.joining++
+	l.attaching++
 	return min(after, l.state.Seq)
 }
 
-func (l *live) joined() {
+func (l *localMatch) endAttach() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.joining--; l.joining == 0 {
-		l.fresh = nil
+	if l.attaching--; l.attaching == 0 {
+		l.recentFrames = nil
 	}
 }
 
-// since are the frames beyond a number that were delivered since a session has
+// framesSince are the frames beyond a number that were delivered since a session has
 // joined. The caller holds mu.
-func (l *live) since(seq int64) [][]byte {
-	all := int64(len(l.fresh))
-	return l.fresh[all-min(max(l.state.Seq-seq, 0), all):]
+func (l *localMatch) framesSince(seq int64) [][]byte {
+	all := int64(len(l.recentFrames))
+	return l.recentFrames[all-min(max(l.state.Seq-seq, 0), all):]
 }
 
-// attach adds a session to the feed, after what it has not seen: the view's
+// addSubscriber adds a session to the feed, after what it has not seen: the view's
 // frames, and those that were delivered since the view was read. The caller
 // holds mu, and has joined before reading.
-func (l *live) attach(a Attachment, v View) {
+func (l *localMatch) addSubscriber(a Attachment, v View) {
 	l.subs[a.Player] = a.Sub
 	first := v.Seq - int64(len(v.Frames)) + 1
 	for i, frame := range v.Frames {
@@ -185,13 +185,13 @@ func (l *live) attach(a Attachment, v View) {
 			a.Sub.Push(l.plan.ID, frame)
 		}
 	}
-	if l.abandoned() {
-		if v.Seq > 0 && (v.Ending == Abandoned || !v.Phase.ended()) {
-			a.Sub.Push(l.plan.ID, abandoned(l.plan).Frame(max(a.After, v.Seq)+1))
+	if l.isAbandoned() {
+		if v.Seq > 0 && (v.EndReason == Abandoned || !v.Phase.hasEnded()) {
+			a.Sub.Push(l.plan.ID, abandonedPush(l.plan).Frame(max(a.After, v.Seq)+1))
 		}
 		return
 	}
-	for _, frame := range l.since(v.Seq) {
+	for _, frame := range l.framesSince(v.Seq) {
 		a.Sub.Push(l.plan.ID, frame)
 	}
 }

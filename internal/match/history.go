@@ -2,8 +2,8 @@ package match
 
 import "errors"
 
-// Played is a settled match as one of its players sees it in the history.
-type Played struct {
+// HistoryEntry is a settled match as one of its players sees it in the history.
+type HistoryEntry struct {
 	Match   string `json:"match"`
 	Mode    Mode   `json:"mode"`
 	OverAt  int64  `json:"over_at"` // cluster time, epoch ms

@@ -2,75 +2,75 @@ package match
 
 import "laststand/internal/protocol"
 
-// begin ends the joining of an arena; false where it has begun before.
-func begin(p *Plan, v View, now int64) (Step, bool) {
+// beginStep ends the joining of an arena; false where it has begun before.
+func beginStep(p *Plan, v View, now int64) (Step, bool) {
 	if v.Phase != Lobby {
 		return Step{}, false
 	}
 	to := v.State
 	to.Phase, to.DueAt = Starting, now
-	return step(p, v, to), true
+	return newStep(p, v, to), true
 }
 
-// announce opens the match of an arena that takes no more seats. It names and
+// announceStep opens the match of an arena that takes no more seats. It names and
 // counts who is there, so it holds only if nobody has left since.
-func announce(p *Plan, v View, now int64) Step {
+func announceStep(p *Plan, v View, now int64) Step {
 	to := v.State
 	to.Phase, to.StartsAt = Countdown, now+p.CountdownMS
-	to.Alive = v.Players - v.Left
+	to.Alive = v.Players - v.LeftSeats
 	to.DueAt = to.StartsAt
 	if v.HostPaced {
 		to.DueAt += hostAwayMS
 	}
-	s := counted(p, v, to)
+	s := newVersionedStep(p, v, to)
 	v.State = to
-	s.Pushes = []protocol.Numbered{push(p, protocol.TypeMatchFound, foundView(p, v))}
+	s.Pushes = []protocol.Numbered{newPush(p, protocol.TypeMatchFound, foundView(p, v))}
 	return s
 }
 
-// proceed is the step that the host of an arena asks for: it closes the open
+// proceedStep is the step that the host of an arena asks for: it closes the open
 // question, else opens the one after it. A question left behind asks for
 // nothing.
-func proceed(p *Plan, v View, after int, now int64) (Step, bool) {
+func proceedStep(p *Plan, v View, after int, now int64) (Step, bool) {
 	if v.Question != after {
 		return Step{}, false
 	}
 	switch {
 	case v.Phase == Countdown && now >= v.StartsAt:
-		return open(p, v, 0, now), true
+		return openStep(p, v, 0, now), true
 	case v.Phase == Open:
-		return seal(p, v, byHost, now), true
-	case v.Phase == Revealed && v.last(p):
-		return end(p, v, now), true
+		return sealStep(p, v, byHost, now), true
+	case v.Phase == Revealed && v.isLastQuestion(p):
+		return endStep(p, v, now), true
 	case v.Phase == Revealed:
-		return open(p, v, v.Question+1, now), true
+		return openStep(p, v, v.Question+1, now), true
 	}
 	return Step{}, false
 }
 
-// shut is the step by which a host ends an arena; false where another step has
+// closeArenaStep is the step by which a host ends an arena; false where another step has
 // to come first, or where it is over. What stands open is revealed, and counts.
 // An arena that has not begun leaves no result.
-func shut(p *Plan, v View, now int64) (Step, bool) {
+func closeArenaStep(p *Plan, v View, now int64) (Step, bool) {
 	to := v.State
-	to.Ending = Closed
+	to.EndReason = Closed
 	switch v.Phase {
 	case Lobby, Starting, Countdown:
 		to.Phase, to.DueAt = Over, 0
-		s := step(p, v, to)
+		s := newStep(p, v, to)
 		s.KeepMS = keepMS
 		if v.Phase == Countdown {
-			s.Pushes = []protocol.Numbered{push(p, protocol.TypeMatchOver, protocol.MatchOver{
+			s.Pushes = []protocol.Numbered{newPush(p, protocol.TypeMatchOver, protocol.MatchOver{
 				Reason: string(Closed), Standings: []protocol.OverStanding{},
 			})}
 		}
 		return s, true
 	case Open:
-		to.Phase, to.Reason, to.DueAt = Sealed, byHost, now
-		return step(p, v, to), true
+		to.Phase, to.CloseReason, to.DueAt = Sealed, byHost, now
+		return newStep(p, v, to), true
 	case Revealed:
-		v.Ending = Closed
-		return end(p, v, now), true
+		v.EndReason = Closed
+		return endStep(p, v, now), true
 	}
 	return Step{}, false
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // hosted is an arena at its host's pace, with the host at a node.
-func (w *world) hosted(p *Plan, n *node, players int) (*inbox, []*inbox) {
+func (w *cluster) hosted(p *Plan, n *node, players int) (*frameRecorder, []*frameRecorder) {
 	w.Helper()
 	p.Arena.HostPaced = true
 	in := w.gather(p, players, n)
@@ -15,21 +15,21 @@ func (w *world) hosted(p *Plan, n *node, players int) (*inbox, []*inbox) {
 }
 
 // host has the host of an arena come to a node.
-func (w *world) host(p *Plan, n *node) *inbox {
+func (w *cluster) host(p *Plan, n *node) *frameRecorder {
 	w.Helper()
-	w.store.watch(p.ID, host, AsHost)
+	w.store.addWatcher(p.ID, host, AsHost)
 	in := n.enter(host)
-	w.must(n.Enter(w.Context(), p.ID, host, 0))
+	w.must(n.AttachFrom(w.Context(), p.ID, host, 0))
 	return in
 }
 
 // While the host is here, at whatever node, nothing opens by itself.
 func TestTheHostIsHere(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		p := newArena(Buzzer, 2)
 		in, players := w.hosted(p, b, 2)
-		w.must(a.Begin(w.Context(), p.ID))
+		w.must(a.StartArena(w.Context(), p.ID))
 		if err := b.Proceed(w.Context(), p.ID, -1); codeOf(err) != "question_not_open" {
 			w.Errorf("in the countdown: %v", err)
 		}
@@ -50,7 +50,7 @@ func TestTheHostIsHere(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		w.must(b.Proceed(w.Context(), p.ID, 1))
-		if s := w.store.state(p.ID); s.Phase != Revealed || s.Reason != "host" {
+		if s := w.store.state(p.ID); s.Phase != Revealed || s.CloseReason != "host" {
 			w.Fatalf("%+v", s)
 		}
 		w.passUntil(p, Over, 1)
@@ -68,11 +68,11 @@ func TestTheHostGoesAway(t *testing.T) {
 	t.Parallel()
 	for name, comesBack := range map[string]bool{"for good": false, "for 50 s": true} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *cluster) {
 				a, b := w.node(), w.node()
 				p := newArena(Buzzer, 3)
 				in, _ := w.hosted(p, a, 2)
-				w.must(a.Begin(w.Context(), p.ID))
+				w.must(a.StartArena(w.Context(), p.ID))
 				time.Sleep(5 * time.Second)
 				w.must(a.Proceed(w.Context(), p.ID, -1))
 				w.must(a.Proceed(w.Context(), p.ID, 0))
@@ -92,7 +92,7 @@ func TestTheHostGoesAway(t *testing.T) {
 					w.Fatalf("%+v", s)
 				}
 				if comesBack {
-					w.must(b.Shut(w.Context(), p.ID))
+					w.must(b.CloseArena(w.Context(), p.ID))
 					return
 				}
 				w.passUntil(p, Over, 2) // all by itself from now on
@@ -106,12 +106,12 @@ func TestTheHostGoesAway(t *testing.T) {
 
 // A client of role host may have no session at all.
 func TestNobodyIsTheHost(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		p := newArena(Buzzer, 1)
 		p.Arena.HostPaced = true
 		w.gather(p, 2, n)
-		w.must(n.Begin(w.Context(), p.ID))
+		w.must(n.StartArena(w.Context(), p.ID))
 		starts := w.store.state(p.ID).StartsAt
 		w.passUntil(p, Open, 0)
 		if waited := now() - starts; waited < hostAwayMS || waited > hostAwayMS+100 {

@@ -7,11 +7,11 @@ import (
 	"laststand/internal/protocol"
 )
 
-func TestBegin(t *testing.T) {
+func TestBeginStep(t *testing.T) {
 	t.Parallel()
 	p := newArena(Survival, 2)
 	for _, phase := range []Phase{Lobby, Starting, Countdown, Open, Sealed, Revealed, Over, Settled} {
-		s, ok := begin(p, View{State: State{Phase: phase, Question: -1, DueAt: 1 << 40, Version: 9}}, 7000)
+		s, ok := beginStep(p, View{State: State{Phase: phase, Question: -1, DueAt: 1 << 40, Version: 9}}, 7000)
 		if ok != (phase == Lobby) {
 			t.Errorf("%s: %v", phase, ok)
 		}
@@ -22,21 +22,21 @@ func TestBegin(t *testing.T) {
 }
 
 // The countdown names who is there, at the version at which they are.
-func TestAnnounce(t *testing.T) {
+func TestAnnounceStep(t *testing.T) {
 	t.Parallel()
 	for _, hostPaced := range []bool{false, true} {
 		p := newArena(Buzzer, 2, "red", "blue")
 		v := View{
-			State: State{Phase: Starting, Question: -1, HostPaced: hostPaced, Players: 3, Left: 1, Version: 12, DueAt: 5},
+			State: State{Phase: Starting, Question: -1, HostPaced: hostPaced, Players: 3, LeftSeats: 1, Version: 12, DueAt: 5},
 			Seats: []Seat{p.seatOf(2), p.seatOf(0), p.seatOf(1)},
 		}
-		s, due := next(p, v, 7000, 0)
+		s, due := nextStep(p, v, 7000, 0)
 		wantDue := map[bool]int64{false: 10_000, true: 70_000}[hostPaced]
 		if !due || s.To.Phase != Countdown || s.To.StartsAt != 10_000 || s.To.DueAt != wantDue || s.To.Alive != 2 || s.Version != 12 {
 			t.Fatalf("%v, %+v", due, s)
 		}
 		f := foundView(p, View{State: s.To, Seats: v.Seats})
-		if string(s.Pushes[0].Frame(1)) != string(push(p, protocol.TypeMatchFound, f).Frame(1)) {
+		if string(s.Pushes[0].Frame(1)) != string(newPush(p, protocol.TypeMatchFound, f).Frame(1)) {
 			t.Errorf("%s", s.Pushes[0].Frame(1))
 		}
 		seats := []string{f.Seats[0].ID, f.Seats[1].ID, f.Seats[2].ID}
@@ -46,7 +46,7 @@ func TestAnnounce(t *testing.T) {
 	}
 }
 
-func TestProceed(t *testing.T) {
+func TestProceedStep(t *testing.T) {
 	t.Parallel()
 	last := State{Phase: Revealed, Question: 2, Alive: 5, DueAt: 9000}
 	for name, c := range map[string]struct {
@@ -70,20 +70,20 @@ func TestProceed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, ok := proceed(newArena(Survival, 3), View{State: c.state}, c.after, 7000)
+			s, ok := proceedStep(newArena(Survival, 3), View{State: c.state}, c.after, 7000)
 			switch {
 			case ok != (c.want != "") || s.To.Phase != c.want:
 				t.Errorf("%v, to %q, want %q", ok, s.To.Phase, c.want)
 			case c.want == Open && (s.To.OpensAt != 7000 || s.To.Question != c.after+1):
 				t.Errorf("%+v", s.To)
-			case c.want == Sealed && s.To.Reason != "host":
+			case c.want == Sealed && s.To.CloseReason != "host":
 				t.Errorf("%+v", s.To)
 			}
 		})
 	}
 }
 
-func TestShut(t *testing.T) {
+func TestCloseArena(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		phase  Phase
@@ -95,7 +95,7 @@ func TestShut(t *testing.T) {
 		{Sealed, "", 0, false}, {Revealed, Over, 1, true}, {Over, "", 0, false}, {Settled, "", 0, false},
 	} {
 		p := newArena(Buzzer, 3)
-		s, ok := shut(p, View{State: State{Phase: c.phase, Question: 0, Alive: 5, HostPaced: true}}, 7000)
+		s, ok := closeArenaStep(p, View{State: State{Phase: c.phase, Question: 0, Alive: 5, HostPaced: true}}, 7000)
 		if ok != (c.want != "") || s.To.Phase != c.want || len(s.Pushes) != c.pushes || (s.Result != nil) != c.result {
 			t.Errorf("%s: %v, %+v", c.phase, ok, s)
 		}
@@ -110,18 +110,18 @@ func TestShut(t *testing.T) {
 
 // What a host shuts is revealed and ends without a wait, also where the node
 // dies that has been asked.
-func TestShutWhileAQuestionIsOpen(t *testing.T) {
+func TestCloseArenaWhileAQuestionIsOpen(t *testing.T) {
 	t.Parallel()
 	p := newArena(Buzzer, 3)
 	v := View{State: State{Phase: Open, Question: 0, Alive: 5, HostPaced: true}}
-	s, _ := shut(p, v, 7000)
+	s, _ := closeArenaStep(p, v, 7000)
 	for _, want := range []Phase{Revealed, Over} {
 		if s.To.DueAt != 7000 {
 			t.Fatalf("%s, due at %d", s.To.Phase, s.To.DueAt)
 		}
 		v.State = s.To
 		var due bool
-		if s, due = next(p, v, 7000, 0); !due || s.To.Phase != want {
+		if s, due = nextStep(p, v, 7000, 0); !due || s.To.Phase != want {
 			t.Fatalf("%v, %+v", due, s)
 		}
 	}
@@ -135,19 +135,19 @@ func TestAHostIsAway(t *testing.T) {
 	t.Parallel()
 	p := newArena(Buzzer, 3)
 	sealed := View{State: State{Phase: Sealed, Question: 0, HostPaced: true, Players: 5, Alive: 5}}
-	s, _ := next(p, sealed, 7000, 0)
+	s, _ := nextStep(p, sealed, 7000, 0)
 	if s.To.DueAt != 67_000 || !s.To.HostPaced {
 		t.Fatalf("%+v", s.To)
 	}
-	if _, due := next(p, View{State: s.To}, 66_999, 0); due {
+	if _, due := nextStep(p, View{State: s.To}, 66_999, 0); due {
 		t.Fatal("it went on by itself")
 	}
-	s, due := next(p, View{State: s.To}, 67_040, 0)
+	s, due := nextStep(p, View{State: s.To}, 67_040, 0)
 	if !due || s.To.Phase != Open || s.To.HostPaced || s.To.OpensAt != 67_040 || s.To.Question != 1 {
 		t.Fatalf("%v, %+v", due, s.To)
 	}
 	s.To.Phase = Sealed
-	if s, _ = next(p, View{State: s.To}, 80_000, 0); s.To.DueAt != 82_500 {
+	if s, _ = nextStep(p, View{State: s.To}, 80_000, 0); s.To.DueAt != 82_500 {
 		t.Errorf("the next opens at %d", s.To.DueAt)
 	}
 }
@@ -161,11 +161,11 @@ func TestTheLastRevealWaitsForNoHost(t *testing.T) {
 		"none is left":  {State: State{Phase: Sealed, Question: 0, HostPaced: true, Alive: 5, Right: 1}},
 	} {
 		p := newArena(Survival, 3)
-		s, _ := next(p, v, 7000, 0)
+		s, _ := nextStep(p, v, 7000, 0)
 		if s.To.DueAt != 9500 {
 			t.Errorf("%s: due at %d", name, s.To.DueAt)
 		}
-		if s, due := next(p, View{State: s.To}, 9500, 0); !due || s.To.Phase != Over || s.Result.Reason != Finished {
+		if s, due := nextStep(p, View{State: s.To}, 9500, 0); !due || s.To.Phase != Over || s.Result.Reason != Finished {
 			t.Errorf("%s: %v, %+v", name, due, s)
 		}
 	}
@@ -174,11 +174,11 @@ func TestTheLastRevealWaitsForNoHost(t *testing.T) {
 func TestALobbyThatNobodyStarts(t *testing.T) {
 	t.Parallel()
 	p := newArena(Buzzer, 1)
-	v := View{State: State{Phase: Lobby, Question: -1, DueAt: lobbyMS}}
-	if _, due := next(p, v, lobbyMS-1, 0); due {
+	v := View{State: State{Phase: Lobby, Question: -1, DueAt: maxLobbyMS}}
+	if _, due := nextStep(p, v, maxLobbyMS-1, 0); due {
 		t.Error("it was shut too early")
 	}
-	if s, due := next(p, v, lobbyMS, 0); !due || s.To.Phase != Over || s.To.Ending != Closed {
+	if s, due := nextStep(p, v, maxLobbyMS, 0); !due || s.To.Phase != Over || s.To.EndReason != Closed {
 		t.Errorf("%v, %+v", due, s)
 	}
 }
@@ -187,8 +187,8 @@ func TestALobbyThatNobodyStarts(t *testing.T) {
 func TestOpeningCountsWhoMayAnswer(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[Mode]int64{Buzzer: 3, Survival: 4} {
-		v := View{State: State{Phase: Revealed, Question: 0, Players: 5, Left: 2, Alive: 4, DueAt: 7000}}
-		s, due := next(newArena(mode, 3), v, 7000, 0)
+		v := View{State: State{Phase: Revealed, Question: 0, Players: 5, LeftSeats: 2, Alive: 4, DueAt: 7000}}
+		s, due := nextStep(newArena(mode, 3), v, 7000, 0)
 		if !due || s.To.Alive != want || s.Buzzer != (mode == Buzzer) {
 			t.Errorf("%s: %v, %+v", mode, due, s)
 		}

@@ -9,15 +9,15 @@ import (
 
 // While a question is open its answers move the seats of an arena; what is
 // shown of equal scores does not follow them.
-func TestEqualScoresBetrayNoAnswer(t *testing.T) {
+func TestEqualScoresRevealNoAnswer(t *testing.T) {
 	t.Parallel()
 	p := newArena(Survival, 2)
 	seats := []Seat{{Player: "p_1"}, {Player: "p_2"}, {Player: "p_3"}}
 	view := func(first int, records map[string]Record) View {
 		order := slices.Concat(seats[first:], seats[:first])
 		return View{
-			State: State{Phase: Open, Players: 3, Alive: 3, Last: -1}, Seats: order, Records: records,
-			Totals: map[string]Totals{"p_1": {}, "p_2": {Score: 200, Last: 1}, "p_3": {}},
+			State: State{Phase: Open, Players: 3, Alive: 3, LastDecided: -1}, Seats: order, Records: records,
+			Totals: map[string]Totals{"p_1": {}, "p_2": {Score: 200, LastCorrect: 1}, "p_3": {}},
 		}
 	}
 	ids := func(v View) (players []string) {
@@ -26,7 +26,7 @@ func TestEqualScoresBetrayNoAnswer(t *testing.T) {
 		}
 		return players
 	}
-	before := ids(View{State: State{Phase: Open, Players: 3, Alive: 3, Last: -1}, Seats: seats, Totals: map[string]Totals{}})
+	before := ids(View{State: State{Phase: Open, Players: 3, Alive: 3, LastDecided: -1}, Seats: seats, Totals: map[string]Totals{}})
 	after := ids(view(1, map[string]Record{"p_2": {Player: "p_2", Correct: true, Points: 200}}))
 	if !slices.Equal(before, after) {
 		t.Errorf("before p_2 was right %v, then %v", before, after)

@@ -18,8 +18,8 @@ func TestLeave(t *testing.T) {
 		"countdown": {State{Phase: Countdown, Question: -1}, Over, 0, 0, 0},
 		"first":     {State{Phase: Open, Question: 0, StartedAt: 5}, Sealed, 0, 0, 0},
 		"open":      {State{Phase: Open, Question: 1, StartedAt: 5}, Sealed, 1, 200, 0},
-		"sealed":    {State{Phase: Sealed, Question: 1, Reason: timeout}, "", 0, 0, 0},
-		"revealed":  {State{Phase: Revealed, Question: 1, Reason: timeout, StartedAt: 5}, Over, 2, 350, 5000},
+		"sealed":    {State{Phase: Sealed, Question: 1, CloseReason: timeout}, "", 0, 0, 0},
+		"revealed":  {State{Phase: Revealed, Question: 1, CloseReason: timeout, StartedAt: 5}, Over, 2, 350, 5000},
 		"over":      {State{Phase: Over, Question: 1}, "", 0, 0, 0},
 		"settled":   {State{Phase: Settled, Question: 1}, "", 0, 0, 0},
 	} {
@@ -27,7 +27,7 @@ func TestLeave(t *testing.T) {
 			t.Parallel()
 			p := newPlan("m_1", 5000, 3)
 			v := View{State: c.state, Totals: totals, Records: records}
-			s, ok := leave(p, v, ada, 9000)
+			s, ok := forfeitStep(p, v, ada, 9000)
 			if ok != (c.want != "") || s.To.Phase != c.want {
 				t.Fatalf("%v, to %q, want %q", ok, s.To.Phase, c.want)
 			}
@@ -35,11 +35,11 @@ func TestLeave(t *testing.T) {
 				return
 			}
 			if s.To.Phase == Sealed {
-				if s.Result != nil || s.To.Reason != "forfeit" || s.To.DueAt != 9000 {
+				if s.Result != nil || s.To.CloseReason != "forfeit" || s.To.DueAt != 9000 {
 					t.Fatalf("%+v", s)
 				}
 				v.State = s.To
-				if s, ok = next(p, v, 9000, 0); !ok || s.To.Phase != Over {
+				if s, ok = nextStep(p, v, 9000, 0); !ok || s.To.Phase != Over {
 					t.Fatalf("then %v, to %q", ok, s.To.Phase)
 				}
 			}
@@ -68,7 +68,7 @@ func TestLeavingAfterTheLastRevealForfeitsNothing(t *testing.T) {
 	t.Parallel()
 	p := newPlan("m_1", 5000, 1)
 	v := View{State: State{Phase: Revealed, DueAt: 9000, StartedAt: 5000}, Totals: map[string]Totals{ada: {Score: 150, Correct: 1, Answered: 1}}}
-	s, ok := leave(p, v, ada, 8000)
+	s, ok := forfeitStep(p, v, ada, 8000)
 	if !ok || s.Result == nil || s.Result.Reason != Finished || s.Result.Winner != ada {
 		t.Fatalf("%v, %+v; want ada's victory to stand", ok, s.Result)
 	}
@@ -79,7 +79,7 @@ func TestNobodyForfeitsAnArena(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []Mode{Buzzer, Survival} {
 		for _, phase := range []Phase{Lobby, Starting, Countdown, Open, Sealed, Revealed, Over} {
-			if s, ok := leave(newArena(mode, 2), View{State: State{Phase: phase}}, ada, 9); ok {
+			if s, ok := forfeitStep(newArena(mode, 2), View{State: State{Phase: phase}}, ada, 9); ok {
 				t.Errorf("%s, %s: to %+v", mode, phase, s.To)
 			}
 		}

@@ -4,15 +4,15 @@ import "context"
 
 // member finds somebody's place in a match; ErrNotFound where there is none.
 // What this node has looked up before it knows.
-func (e *Engine) member(ctx context.Context, l *live, player string) (Member, error) {
+func (e *Engine) member(ctx context.Context, l *localMatch, player string) (Member, error) {
 	if m, ok := l.member(player); ok {
 		return m, nil
 	}
-	return e.look(ctx, l, player)
+	return e.lookUpMember(ctx, l, player)
 }
 
-// look looks somebody's place in a match up.
-func (e *Engine) look(ctx context.Context, l *live, player string) (Member, error) {
+// lookUpMember looks somebody's place in a match up.
+func (e *Engine) lookUpMember(ctx context.Context, l *localMatch, player string) (Member, error) {
 	if l.plan.Arena == nil {
 		seat, ok := l.plan.Seat(player)
 		if !ok {
@@ -22,20 +22,20 @@ func (e *Engine) look(ctx context.Context, l *live, player string) (Member, erro
 	}
 	m, err := e.Store.Member(ctx, l.plan.ID, player)
 	if err == nil {
-		l.admit(m)
+		l.keepMember(m)
 	}
 	return m, err
 }
 
-func (l *live) member(player string) (Member, bool) {
+func (l *localMatch) member(player string) (Member, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	m, ok := l.members[player]
 	return m, ok
 }
 
-// admit keeps somebody's place in an arena.
-func (l *live) admit(m Member) {
+// keepMember keeps somebody's place in an arena.
+func (l *localMatch) keepMember(m Member) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.members == nil {
@@ -44,14 +44,14 @@ func (l *live) admit(m Member) {
 	l.members[m.Seat.Player] = m
 }
 
-// watches says whether somebody only looks on.
-func (l *live) watches(player string) bool {
+// isSpectator says whether somebody only looks on.
+func (l *localMatch) isSpectator(player string) bool {
 	m, ok := l.member(player)
 	return ok && m.Role == AsSpectator
 }
 
-// playersHere are those with a seat and a session here.
-func (l *live) playersHere() map[string]Subscriber {
+// playerSessions are those with a seat and a session here.
+func (l *localMatch) playerSessions() map[string]Subscriber {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	here := make(map[string]Subscriber, len(l.subs))
@@ -63,9 +63,9 @@ func (l *live) playersHere() map[string]Subscriber {
 	return here
 }
 
-// hostIsHere says whether the host of an arena has a session here, in whatever
+// hasHost says whether the host of an arena has a session here, in whatever
 // role.
-func (l *live) hostIsHere() bool {
+func (l *localMatch) hasHost() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.subs[l.plan.Arena.Host] != nil

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func (m *memory) Commit(_ context.Context, a Attempt) (Outcome, error) {
+func (m *memoryStore) Commit(_ context.Context, a Attempt) (Outcome, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, out, err := m.judge(a)
@@ -13,18 +13,18 @@ func (m *memory) Commit(_ context.Context, a Attempt) (Outcome, error) {
 		return out, err
 	}
 	k.accept(a)
-	if a.Lockout > 0 && a.Seat.Team != "" && a.Mode == Buzzer {
-		k.lockouts[place(a.Record.Question, a.Seat.Team)] = time.Now().UnixMilli() + a.Lockout
+	if a.LockoutMS > 0 && a.Seat.Team != "" && a.Mode == Buzzer {
+		k.lockouts[place(a.Record.Question, a.Seat.Team)] = time.Now().UnixMilli() + a.LockoutMS
 	}
 	out = k.outcome(Accepted, a.Record)
-	if a.Seen != nil {
-		k.push(*a.Seen)
-		out.Seq, out.Nodes = k.state.Seq, k.holders()
+	if a.Push != nil {
+		k.push(*a.Push)
+		out.Seq, out.Nodes = k.state.Seq, k.sortedNodes()
 	}
 	return out, nil
 }
 
-func (m *memory) Race(_ context.Context, a Attempt) (Outcome, error) {
+func (m *memoryStore) Race(_ context.Context, a Attempt) (Outcome, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	a.Record.First = true
@@ -36,14 +36,14 @@ func (m *memory) Race(_ context.Context, a Attempt) (Outcome, error) {
 		k.win(a)
 	}
 	out = k.outcome(Accepted, a.Record)
-	out.Sealed, out.Nodes = true, k.holders()
+	out.Sealed, out.Nodes = true, k.sortedNodes()
 	return out, nil
 }
 
 // judge is what becomes of an attempt, also of one that was accepted before.
 // The caller holds mu.
-func (m *memory) judge(a Attempt) (*kept, Outcome, error) {
-	k, err := m.find(a.Match, a.Version)
+func (m *memoryStore) judge(a Attempt) (*storedMatch, Outcome, error) {
+	k, err := m.find(a.Match, a.SeenVersion)
 	switch {
 	case err == ErrNotFound: //nolint:errorlint // find does not wrap it
 		return nil, Outcome{Verdict: Gone}, nil
@@ -62,7 +62,7 @@ func (m *memory) judge(a Attempt) (*kept, Outcome, error) {
 		verdict = Gone
 	case r.Question > s.Question:
 		verdict = Early
-	case k.plan.Mode == Survival && t.Last <= s.Last:
+	case k.plan.Mode == Survival && t.LastCorrect <= s.LastDecided:
 		verdict = Eliminated
 	case holder != "":
 		return k, k.outcome(Duplicate, k.records[a.place()]), nil
@@ -78,12 +78,12 @@ func (m *memory) judge(a Attempt) (*kept, Outcome, error) {
 	return k, Outcome{Verdict: verdict}, nil
 }
 
-func (k *kept) outcome(v Verdict, r Record) Outcome {
+func (k *storedMatch) outcome(v Verdict, r Record) Outcome {
 	return Outcome{Verdict: v, Record: r, Answered: k.state.Answered, Alive: k.state.Alive, Version: k.state.Version}
 }
 
 // accept writes what every accepted answer does.
-func (k *kept) accept(a Attempt) {
+func (k *storedMatch) accept(a Attempt) {
 	r, s := a.Record, &k.state
 	k.locks[a.place()], k.records[a.place()] = a.ID, r
 	k.totals[r.Player] = plus(k.totals[r.Player], r)
@@ -101,7 +101,7 @@ func (k *kept) accept(a Attempt) {
 }
 
 // win takes a buzzer question and seals it.
-func (k *kept) win(a Attempt) {
+func (k *storedMatch) win(a Attempt) {
 	r := a.Record
 	k.accept(a)
 	k.score(a.Seat.Team, 1)
@@ -111,10 +111,10 @@ func (k *kept) win(a Attempt) {
 		At: r.At, ElapsedMS: r.ElapsedMS, Node: r.Node,
 	}
 	k.state.First, k.firsts = &first, append(k.firsts, first)
-	k.state.Phase, k.state.Reason, k.state.DueAt, k.due = Sealed, firstCorrect, r.At, r.At
+	k.state.Phase, k.state.CloseReason, k.state.DueAt, k.due = Sealed, firstCorrect, r.At, r.At
 }
 
-func (k *kept) score(team string, points int64) {
+func (k *storedMatch) score(team string, points int64) {
 	if t, ok := k.teams[team]; ok {
 		t.Score += points
 		k.teams[team] = t
@@ -123,7 +123,7 @@ func (k *kept) score(team string, points int64) {
 
 func (a Attempt) place() string { return place(a.Record.Question, a.Record.Player) }
 
-func (m *memory) Record(_ context.Context, match, player string, question int) (Record, bool, error) {
+func (m *memoryStore) Record(_ context.Context, match, player string, question int) (Record, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, err := m.find(match, 0)
@@ -138,10 +138,10 @@ func plus(t Totals, r Record) Totals {
 	t.Score += r.Points
 	t.Answered++
 	t.SavedMS += r.SavedMS
-	t.Latest = r.Question + 1
+	t.LastAnswered = r.Question + 1
 	if r.Correct {
 		t.Correct++
-		t.Last = r.Question + 1
+		t.LastCorrect = r.Question + 1
 	}
 	return t
 }

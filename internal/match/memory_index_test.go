@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-func (m *memory) Due(_ context.Context, before int64) ([]string, error) {
+func (m *memoryStore) ListDue(_ context.Context, before int64) ([]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var due []string
@@ -19,74 +19,74 @@ func (m *memory) Due(_ context.Context, before int64) ([]string, error) {
 	return due, nil
 }
 
-func (m *memory) Forget(_ context.Context, match string) error {
+func (m *memoryStore) RemoveIndex(_ context.Context, match string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.matches, match)
 	return nil
 }
 
-func (m *memory) RemoveOrphan(_ context.Context, match string, dueBefore int64) (bool, error) {
+func (m *memoryStore) RemoveOrphan(_ context.Context, match string, dueBefore int64) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k := m.matches[match]
-	if k == nil || k.due >= dueBefore || k.state.Phase.ended() {
+	if k == nil || k.due >= dueBefore || k.state.Phase.hasEnded() {
 		return false, nil
 	}
 	delete(m.matches, match)
 	return true, nil
 }
 
-func (m *memory) Marks(_ context.Context, matches []string) (map[string]Mark, error) {
+func (m *memoryStore) ReadProgress(_ context.Context, matches []string) (map[string]Progress, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	marks := map[string]Mark{}
+	marks := map[string]Progress{}
 	for _, id := range matches {
 		k := m.matches[id]
 		_, waits := m.pending[id]
-		if k != nil && k.state.Phase != Settled && (waits || !k.state.Phase.ended()) {
-			marks[id] = Mark{Seq: k.state.Seq, Version: k.state.Version}
+		if k != nil && k.state.Phase != Settled && (waits || !k.state.Phase.hasEnded()) {
+			marks[id] = Progress{Seq: k.state.Seq, Version: k.state.Version}
 		}
 	}
 	return marks, nil
 }
 
-func (m *memory) Pending(_ context.Context, match string) (bool, error) {
+func (m *memoryStore) IsPending(_ context.Context, match string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, ok := m.pending[match]
 	return ok, nil
 }
 
-func (m *memory) Unsettled(context.Context) (int64, error) {
+func (m *memoryStore) CountUnsettled(context.Context) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return int64(len(m.pending)), nil
 }
 
-// tell notes that the result of a match is settled and on the boards.
-func (m *memory) tell(id string, ratings map[string]int) {
+// setSettledNotified notes that the result of a match is settled and on the boards.
+func (m *memoryStore) setSettledNotified(id string, ratings map[string]int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.matches[id].state.Told, m.matches[id].state.Ratings = true, ratings
+	m.matches[id].state.SettledNotified, m.matches[id].state.Ratings = true, ratings
 }
 
 // copyOf is a match as it stands, put brings one back: a replica that is
 // promoted may be behind.
-func (m *memory) copyOf(id string) *kept {
+func (m *memoryStore) copyOf(id string) *storedMatch {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.matches[id].clone()
 }
 
-func (m *memory) put(id string, k *kept) {
+func (m *memoryStore) put(id string, k *storedMatch) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.matches[id] = k
 }
 
-// empty loses everything.
-func (m *memory) empty() {
+// clear loses everything.
+func (m *memoryStore) clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	clear(m.matches)

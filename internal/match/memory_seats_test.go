@@ -2,9 +2,9 @@ package match
 
 import "context"
 
-// sit gives a player a seat in an arena that is in its lobby, and says whether
+// addSeat gives a player a seat in an arena that is in its lobby, and says whether
 // the player has one.
-func (m *memory) sit(id string, seat Seat) bool {
+func (m *memoryStore) addSeat(id string, seat Seat) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k := m.matches[id]
@@ -22,7 +22,7 @@ func (m *memory) sit(id string, seat Seat) bool {
 	return true
 }
 
-func (k *kept) count(team string, n int64) {
+func (k *storedMatch) count(team string, n int64) {
 	if team != "" {
 		t := k.teams[team]
 		t.Players += n
@@ -30,15 +30,15 @@ func (k *kept) count(team string, n int64) {
 	}
 }
 
-// watch lets somebody watch.
-func (m *memory) watch(id, player string, as Role) {
+// addWatcher lets somebody watch.
+func (m *memoryStore) addWatcher(id, player string, as Role) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.matches[id].roles[player] = as
 }
 
-// unsit ends somebody's place.
-func (m *memory) unsit(id, player string) {
+// removePlace ends somebody's place.
+func (m *memoryStore) removePlace(id, player string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k := m.matches[id]
@@ -47,7 +47,7 @@ func (m *memory) unsit(id, player string) {
 	seat, seated := k.seats[player]
 	switch {
 	case watched:
-	case !seated || k.totals[player].Left || k.state.Phase.ended():
+	case !seated || k.totals[player].Left || k.state.Phase.hasEnded():
 		return
 	case k.state.Phase == Lobby:
 		delete(k.seats, player)
@@ -56,23 +56,23 @@ func (m *memory) unsit(id, player string) {
 	default:
 		k.leave(player)
 	}
-	k.state.Ended++
+	k.state.EndedPlaces++
 	k.state.Version++
 }
 
 // leave has a player leave a match that is played: nobody waits for the answer
 // any more, and in survival one that is not revealed is taken back.
-func (k *kept) leave(player string) {
+func (k *storedMatch) leave(player string) {
 	s, t := &k.state, k.totals[player]
 	survival, closing := k.plan.Mode == Survival, s.Phase == Open || s.Phase == Sealed
-	in := !survival || t.Last > s.Last
-	answered := closing && t.Latest == s.Question+1
+	in := !survival || t.LastCorrect > s.LastDecided
+	answered := closing && t.LastAnswered == s.Question+1
 	if survival && in && answered {
-		t = k.withdraw(player)
+		t = k.retractAnswer(player)
 	}
 	t.Left = true
 	k.totals[player] = t
-	s.Left++
+	s.LeftSeats++
 	switch {
 	case !in:
 	case s.Phase == Countdown, s.Phase == Revealed, survival && closing, s.Phase == Open && !answered:
@@ -83,12 +83,12 @@ func (k *kept) leave(player string) {
 	}
 }
 
-// withdraw takes a player's answer to the current question back.
-func (k *kept) withdraw(player string) Totals {
+// retractAnswer takes a player's answer to the current question back.
+func (k *storedMatch) retractAnswer(player string) Totals {
 	r := k.records[place(k.state.Question, player)]
 	k.state.Answered--
-	t := k.totals[player].less(r)
-	t.Last, t.Latest = k.state.Last+1, k.state.Last+1
+	t := k.totals[player].minus(r)
+	t.LastCorrect, t.LastAnswered = k.state.LastDecided+1, k.state.LastDecided+1
 	if r.Correct {
 		k.state.Right--
 		k.score(k.seats[player].Team, -r.Points)
@@ -96,7 +96,7 @@ func (k *kept) withdraw(player string) Totals {
 	return t
 }
 
-func (m *memory) Member(_ context.Context, id, player string) (Member, error) {
+func (m *memoryStore) Member(_ context.Context, id, player string) (Member, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, err := m.find(id, 0)
@@ -113,7 +113,7 @@ func (m *memory) Member(_ context.Context, id, player string) (Member, error) {
 	return Member{Seat: seat, Role: AsPlayer}, nil
 }
 
-func (m *memory) Absent(ctx context.Context, id string, people []string) (absent []string, err error) {
+func (m *memoryStore) WithoutPlace(ctx context.Context, id string, people []string) (absent []string, err error) {
 	for _, who := range people {
 		if _, err := m.Member(ctx, id, who); err != nil {
 			absent = append(absent, who)
@@ -122,7 +122,7 @@ func (m *memory) Absent(ctx context.Context, id string, people []string) (absent
 	return absent, nil
 }
 
-func (m *memory) Placed(_ context.Context, id string, from, limit int) ([]Placed, error) {
+func (m *memoryStore) RankedPlayers(_ context.Context, id string, from, limit int) ([]RankedPlayer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, err := m.find(id, 0)
@@ -130,9 +130,9 @@ func (m *memory) Placed(_ context.Context, id string, from, limit int) ([]Placed
 		return nil, err
 	}
 	all := k.sorted(k.byRank)
-	page := make([]Placed, 0, limit)
+	page := make([]RankedPlayer, 0, limit)
 	for _, seat := range all[min(from, len(all)):min(from+limit, len(all))] {
-		page = append(page, Placed{Seat: seat, Totals: k.totals[seat.Player]})
+		page = append(page, RankedPlayer{Seat: seat, Totals: k.totals[seat.Player]})
 	}
 	return page, nil
 }

@@ -12,17 +12,17 @@ import (
 	"laststand/internal/protocol"
 )
 
-// memory is Store and Index in a map: the contract of both, as a model.
-type memory struct {
+// memoryStore is Store and Index in a map: the contract of both, as a model.
+type memoryStore struct {
 	mu      sync.Mutex
-	matches map[string]*kept
+	matches map[string]*storedMatch
 	tombs   map[string]bool // ids that are never created any more
 	pending map[string]Result
 	taken   map[string]int // how often each step of a match was taken, as phase/question
 }
 
-// kept is one match.
-type kept struct {
+// storedMatch is one match.
+type storedMatch struct {
 	plan     *Plan
 	state    State
 	log      [][]byte
@@ -43,14 +43,14 @@ type kept struct {
 	until    int64 // when it expires, 0 for never
 }
 
-func newMemory() *memory {
-	return &memory{
-		matches: map[string]*kept{}, tombs: map[string]bool{}, pending: map[string]Result{}, taken: map[string]int{},
+func newMemoryStore() *memoryStore {
+	return &memoryStore{
+		matches: map[string]*storedMatch{}, tombs: map[string]bool{}, pending: map[string]Result{}, taken: map[string]int{},
 	}
 }
 
 // clone is a match as a replica has it that is left behind.
-func (k *kept) clone() *kept {
+func (k *storedMatch) clone() *storedMatch {
 	c := *k
 	c.state.Voids, c.log, c.firsts = slices.Clone(k.state.Voids), slices.Clone(k.log), slices.Clone(k.firsts)
 	c.locks, c.records, c.totals = maps.Clone(k.locks), maps.Clone(k.records), maps.Clone(k.totals)
@@ -60,7 +60,7 @@ func (k *kept) clone() *kept {
 }
 
 // find is a match that has not expired. The caller holds mu.
-func (m *memory) find(id string, seen int64) (*kept, error) {
+func (m *memoryStore) find(id string, seen int64) (*storedMatch, error) {
 	k := m.matches[id]
 	if k == nil || k.until > 0 && time.Now().UnixMilli() >= k.until {
 		return nil, ErrNotFound
@@ -71,13 +71,13 @@ func (m *memory) find(id string, seen int64) (*kept, error) {
 	return k, nil
 }
 
-func (m *memory) Create(_ context.Context, p *Plan, s State, found *protocol.Numbered) (bool, error) {
+func (m *memoryStore) Create(_ context.Context, p *Plan, s State, found *protocol.Numbered) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, err := m.find(p.ID, 0); err == nil || m.tombs[p.ID] {
 		return false, nil
 	}
-	k := &kept{
+	k := &storedMatch{
 		plan: p, state: s, due: s.DueAt, locks: map[string]string{}, records: map[string]Record{},
 		totals: map[string]Totals{}, seats: map[string]Seat{}, roles: map[string]Role{}, teams: map[string]TeamTotals{},
 		lockouts: map[string]int64{}, offered: map[int]bool{}, nodes: map[string]bool{},
@@ -90,7 +90,7 @@ func (m *memory) Create(_ context.Context, p *Plan, s State, found *protocol.Num
 	return true, nil
 }
 
-func (m *memory) Void(_ context.Context, id string) (bool, error) {
+func (m *memoryStore) Tombstone(_ context.Context, id string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, err := m.find(id, 0)
@@ -100,15 +100,15 @@ func (m *memory) Void(_ context.Context, id string) (bool, error) {
 	return err == nil, nil
 }
 
-func (k *kept) push(p protocol.Numbered) {
+func (k *storedMatch) push(p protocol.Numbered) {
 	k.state.Seq++
 	k.log = append(k.log, p.Frame(k.state.Seq))
 }
 
-func (m *memory) Read(_ context.Context, q ReadQuery) (View, error) {
+func (m *memoryStore) Read(_ context.Context, q ReadQuery) (View, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k, err := m.find(q.Match, q.Seen)
+	k, err := m.find(q.Match, q.SeenVersion)
 	if err != nil {
 		return View{}, err
 	}
@@ -116,33 +116,33 @@ func (m *memory) Read(_ context.Context, q ReadQuery) (View, error) {
 		k.nodes[q.Node] = true
 	}
 	v := View{
-		State: k.state, Nodes: k.holders(), Scores: k.scores,
+		State: k.state, Nodes: k.sortedNodes(), Scores: k.scores,
 		Records: map[string]Record{}, Totals: map[string]Totals{}, Ranks: map[string]int64{},
 	}
-	if q.Plan {
+	if q.WantPlan {
 		v.Plan = k.plan
 	}
 	if q.After >= 0 && q.After < int64(len(k.log)) {
 		v.Frames = slices.Clone(k.log[q.After:])
 	}
-	if q.Shown {
+	if q.WantListed {
 		v.Seats, v.Teams, v.Firsts = k.shown(), maps.Clone(k.teams), slices.Clone(k.firsts)
 	}
 	for i, player := range slices.Concat(ids(v.Seats), q.Players) {
 		v.Totals[player] = k.totals[player]
-		if r, ok := k.records[place(k.state.Question, player)]; ok && (i < len(v.Seats) || !q.Recorded) {
+		if r, ok := k.records[place(k.state.Question, player)]; ok && (i < len(v.Seats) || !q.OmitRecords) {
 			v.Records[player] = r
 		}
 	}
 	for _, player := range q.Players {
-		if _, ok := k.seats[player]; ok && q.Ranks {
-			v.Ranks[player] = 1 + int64(k.better(player))
+		if _, ok := k.seats[player]; ok && q.WantRanks {
+			v.Ranks[player] = 1 + int64(k.countBetter(player))
 		}
 	}
 	return v, nil
 }
 
-func (k *kept) holders() []string { return slices.Sorted(maps.Keys(k.nodes)) }
+func (k *storedMatch) sortedNodes() []string { return slices.Sorted(maps.Keys(k.nodes)) }
 
 func ids(seats []Seat) []string {
 	players := make([]string, len(seats))
@@ -154,12 +154,12 @@ func ids(seats []Seat) []string {
 
 // shown are an arena's seats to show, best first: of a survival question that
 // is open or sealed by the score.
-func (k *kept) shown() []Seat {
+func (k *storedMatch) shown() []Seat {
 	order := k.byRank
-	if s := k.state; k.plan.Mode == Survival && (s.Phase == Open || s.Phase == Sealed) && s.Ending == "" {
+	if s := k.state; k.plan.Mode == Survival && (s.Phase == Open || s.Phase == Sealed) && s.EndReason == "" {
 		order = func(a, b string) int {
 			x, y := k.totals[a], k.totals[b]
-			return cmp.Or(cmp.Compare(y.Last, x.Last), cmp.Compare(y.Score, x.Score), cmp.Compare(b, a))
+			return cmp.Or(cmp.Compare(y.LastCorrect, x.LastCorrect), cmp.Compare(y.Score, x.Score), cmp.Compare(b, a))
 		}
 	}
 	all := k.sorted(order)
@@ -169,16 +169,16 @@ func (k *kept) shown() []Seat {
 	return all
 }
 
-func (k *kept) sorted(order func(a, b string) int) []Seat {
+func (k *storedMatch) sorted(order func(a, b string) int) []Seat {
 	all := slices.Collect(maps.Values(k.seats))
 	slices.SortFunc(all, func(a, b Seat) int { return order(a.Player, b.Player) })
 	return all
 }
 
 // byRank orders players by the rules of the mode, equals by their ids.
-func (k *kept) byRank(a, b string) int { return cmp.Or(k.compare(a, b), cmp.Compare(b, a)) }
+func (k *storedMatch) byRank(a, b string) int { return cmp.Or(k.compare(a, b), cmp.Compare(b, a)) }
 
-func (k *kept) compare(a, b string) int {
+func (k *storedMatch) compare(a, b string) int {
 	x, y := k.totals[a], k.totals[b]
 	switch {
 	case x.Left && !y.Left:
@@ -186,12 +186,12 @@ func (k *kept) compare(a, b string) int {
 	case y.Left && !x.Left:
 		return -1
 	case k.plan.Mode == Survival:
-		return cmp.Or(cmp.Compare(y.Last, x.Last), cmp.Compare(y.SavedMS, x.SavedMS))
+		return cmp.Or(cmp.Compare(y.LastCorrect, x.LastCorrect), cmp.Compare(y.SavedMS, x.SavedMS))
 	}
 	return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(y.SavedMS, x.SavedMS))
 }
 
-func (k *kept) better(player string) (n int) {
+func (k *storedMatch) countBetter(player string) (n int) {
 	for other := range k.seats {
 		if k.compare(other, player) < 0 {
 			n++
@@ -200,26 +200,26 @@ func (k *kept) better(player string) (n int) {
 	return n
 }
 
-func (m *memory) Step(_ context.Context, s Step) (Stepped, error) {
+func (m *memoryStore) Step(_ context.Context, s Step) (StepResult, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	abandons := s.To.Ending == Abandoned
-	seen := s.Seen
+	abandons := s.To.EndReason == Abandoned
+	seen := s.SeenVersion
 	if abandons {
 		seen = 0
 	}
 	k, err := m.find(s.Match, seen)
 	if err != nil {
-		return Stepped{}, err
+		return StepResult{}, err
 	}
 	if k.step != s.ID {
 		if k.state.Phase != s.From || k.state.Question != s.Question || s.Version > 0 && s.Version != k.state.Version {
-			return Stepped{}, nil
+			return StepResult{}, nil
 		}
 		m.taken[s.Match+" "+s.name()]++
 		m.move(k, s)
 	}
-	return Stepped{Taken: true, First: k.first, Version: k.state.Version, Nodes: k.holders()}, nil
+	return StepResult{Applied: true, FirstSeq: k.first, Version: k.state.Version, Nodes: k.sortedNodes()}, nil
 }
 
 // name says where a step leads to.
@@ -231,13 +231,13 @@ func (s Step) name() string {
 }
 
 // move takes a step. The caller holds mu.
-func (m *memory) move(k *kept, s Step) {
+func (m *memoryStore) move(k *storedMatch, s Step) {
 	k.step, k.first, k.due = s.ID, k.state.Seq+1, s.To.DueAt
 	opens := s.To.Phase == Open && s.From != Open
 	k.offer(s, opens)
 	k.write(s.To, opens)
-	if s.To.Ending == Abandoned {
-		k.state.Version = max(k.state.Version, s.Seen)
+	if s.To.EndReason == Abandoned {
+		k.state.Version = max(k.state.Version, s.SeenVersion)
 	}
 	k.state.Version++
 	for _, p := range s.Pushes {
@@ -254,7 +254,7 @@ func (m *memory) move(k *kept, s Step) {
 	}
 }
 
-func (k *kept) offer(s Step, opens bool) {
+func (k *storedMatch) offer(s Step, opens bool) {
 	switch {
 	case s.Buzzer && opens:
 		k.offered[s.To.Question] = true
@@ -265,13 +265,13 @@ func (k *kept) offer(s Step, opens bool) {
 
 // write takes over the fields that steps write; sealing leaves it alone how
 // many may answer, since some may have left meanwhile.
-func (k *kept) write(to State, opens bool) {
+func (k *storedMatch) write(to State, opens bool) {
 	was := k.state
 	k.state = to
 	if to.Phase == Sealed {
 		k.state.Alive = was.Alive
 	}
-	k.state.Players, k.state.Left, k.state.Ended, k.state.Locked = was.Players, was.Left, was.Ended, was.Locked
+	k.state.Players, k.state.LeftSeats, k.state.EndedPlaces, k.state.Locked = was.Players, was.LeftSeats, was.EndedPlaces, was.Locked
 	k.state.Seq, k.state.Version = was.Seq, was.Version
 	k.state.Answered, k.state.Right, k.state.First = was.Answered, was.Right, was.First
 	if opens {
@@ -279,7 +279,7 @@ func (k *kept) write(to State, opens bool) {
 	}
 }
 
-func (m *memory) HostHere(_ context.Context, id string, dueAt int64) error {
+func (m *memoryStore) PostponeHostDeadline(_ context.Context, id string, dueAt int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, err := m.find(id, 0)
@@ -287,33 +287,33 @@ func (m *memory) HostHere(_ context.Context, id string, dueAt int64) error {
 		return err
 	}
 	s := &k.state
-	waits := s.HostPaced && s.Ending == "" &&
-		(s.Phase == Countdown || s.Phase == Revealed && !(View{State: *s}).last(k.plan))
+	waits := s.HostPaced && s.EndReason == "" &&
+		(s.Phase == Countdown || s.Phase == Revealed && !(View{State: *s}).isLastQuestion(k.plan))
 	if waits && dueAt > s.DueAt {
 		s.DueAt, k.due = dueAt, dueAt
 	}
 	return nil
 }
 
-func (m *memory) Nodes(_ context.Context, id string) ([]string, error) {
+func (m *memoryStore) Nodes(_ context.Context, id string) ([]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, err := m.find(id, 0)
 	if err != nil {
 		return nil, nil
 	}
-	return k.holders(), nil
+	return k.sortedNodes(), nil
 }
 
 // state is where a match stands.
-func (m *memory) state(id string) State {
+func (m *memoryStore) state(id string) State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.matches[id].state
 }
 
 // result is the pending result of a match.
-func (m *memory) result(id string) (Result, bool) {
+func (m *memoryStore) result(id string) (Result, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, ok := m.pending[id]

@@ -10,14 +10,14 @@ import (
 type oracle struct {
 	mode    Mode
 	limit   int64
-	players map[string]*tally
-	said    map[string]said // to the open question
-	closed  int             // questions closed and not void
-	first   string          // who took the buzzer question
+	players map[string]*playerTotals
+	answers map[string]givenAnswer // to the open question
+	closed  int                    // questions closed and not void
+	first   string                 // who took the buzzer question
 }
 
-// tally is what the contract has of one player.
-type tally struct {
+// playerTotals is what the contract has of one player.
+type playerTotals struct {
 	team                     string
 	score, time              int64
 	correct, answered, asked int
@@ -25,30 +25,30 @@ type tally struct {
 	out, gone                bool
 }
 
-// said is an accepted answer.
-type said struct {
+// givenAnswer is an accepted answer.
+type givenAnswer struct {
 	right   bool
 	elapsed int64
 }
 
-// verdict is what a question did to one player.
-type verdict struct {
-	said
+// expectedResult is what a question did to one player.
+type expectedResult struct {
+	givenAnswer
 	answered, out bool
 	points        int64
 }
 
 func newOracle(mode Mode, limit int64) *oracle {
-	return &oracle{mode: mode, limit: limit, players: map[string]*tally{}}
+	return &oracle{mode: mode, limit: limit, players: map[string]*playerTotals{}}
 }
 
 // open forgets the answers to the question before.
-func (o *oracle) open() { o.said, o.first = map[string]said{}, "" }
+func (o *oracle) open() { o.answers, o.first = map[string]givenAnswer{}, "" }
 
-// may says whether a player may answer the open question.
-func (o *oracle) may(player string) bool {
+// canAnswer says whether a player may answer the open question.
+func (o *oracle) canAnswer(player string) bool {
 	t := o.players[player]
-	_, twice := o.said[player]
+	_, twice := o.answers[player]
 	return t != nil && !t.out && !t.gone && !twice
 }
 
@@ -56,7 +56,7 @@ func (o *oracle) answer(player string, right bool, elapsed int64) {
 	if elapsed < -50 { // by a clock that is behind
 		elapsed = o.limit
 	}
-	o.said[player] = said{right, max(elapsed, 0)}
+	o.answers[player] = givenAnswer{right, max(elapsed, 0)}
 	if right && o.mode == Buzzer {
 		o.first = player
 	}
@@ -77,21 +77,21 @@ func (o *oracle) asked() []string {
 func (o *oracle) leave(player string) {
 	o.players[player].gone = true
 	if o.mode == Survival {
-		delete(o.said, player)
+		delete(o.answers, player)
 	}
 }
 
-// all says whether nobody is left who may answer.
-func (o *oracle) all() bool {
+// haveAllAnswered says whether nobody is left who may answer.
+func (o *oracle) haveAllAnswered() bool {
 	for _, player := range o.asked() {
-		if o.may(player) {
+		if o.canAnswer(player) {
 			return false
 		}
 	}
 	return true
 }
 
-func (o *oracle) points(s said) int64 {
+func (o *oracle) points(s givenAnswer) int64 {
 	switch {
 	case !s.right:
 		return 0
@@ -104,15 +104,15 @@ func (o *oracle) points(s said) int64 {
 
 // close closes the open question, and says what it did to those it was put to,
 // of survival to those who have stayed.
-func (o *oracle) close(question int) (verdicts map[string]verdict, void bool) {
+func (o *oracle) close(question int) (verdicts map[string]expectedResult, void bool) {
 	void = o.mode == Survival
-	for _, s := range o.said {
+	for _, s := range o.answers {
 		void = void && !s.right
 	}
-	verdicts = map[string]verdict{}
+	verdicts = map[string]expectedResult{}
 	for _, player := range o.asked() {
-		s, answered := o.said[player]
-		v := verdict{said: s, answered: answered, points: o.points(s), out: o.mode == Survival && !s.right && !void}
+		s, answered := o.answers[player]
+		v := expectedResult{givenAnswer: s, answered: answered, points: o.points(s), out: o.mode == Survival && !s.right && !void}
 		if o.mode != Survival || !o.players[player].gone {
 			verdicts[player] = v
 		}
@@ -126,7 +126,7 @@ func (o *oracle) close(question int) (verdicts map[string]verdict, void bool) {
 	return verdicts, void
 }
 
-func (t *tally) add(v verdict, question int, limit int64) {
+func (t *playerTotals) add(v expectedResult, question int, limit int64) {
 	t.asked++
 	t.score += v.points
 	t.out = v.out
@@ -168,8 +168,8 @@ func (o *oracle) rank(player string) int {
 	return rank
 }
 
-// left is how many are still in, those who have gone left out.
-func (o *oracle) left() (n int) {
+// remaining is how many are still in, those who have gone left out.
+func (o *oracle) remaining() (n int) {
 	for _, t := range o.players {
 		if !t.out && !t.gone {
 			n++

@@ -25,11 +25,11 @@ func TestAnOutageWithinAQuestion(t *testing.T) {
 		"two of them, one answered": {true, 2, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *cluster) {
 				a, b := w.node(), w.node()
 				in, other := a.enter(ada), b.enter(bob)
 				p := a.begin(w, 1)
-				w.must(b.Found(w.Context(), "demo", p.ID, bob))
+				w.must(b.AttachSession(w.Context(), "demo", p.ID, bob))
 				w.passUntil(p, Open, 0)
 				if c.answers {
 					if _, err := a.answer(p, ada, 0, wrongAnswer(&p.Questions[0])); err != nil {
@@ -38,7 +38,7 @@ func TestAnOutageWithinAQuestion(t *testing.T) {
 				}
 				closes := w.store.state(p.ID).ClosesAt
 				for range c.outages {
-					w.cut(2500*time.Millisecond, a, b)
+					w.cutStore(2500*time.Millisecond, a, b)
 					time.Sleep(1100 * time.Millisecond)
 				}
 				given := w.store.state(p.ID).ClosesAt - closes
@@ -58,8 +58,8 @@ func TestAnOutageWithinAQuestion(t *testing.T) {
 	}
 }
 
-// cut has nodes not reach the store for a while.
-func (w *world) cut(d time.Duration, nodes ...*node) {
+// cutStore has nodes not reach the store for a while.
+func (w *cluster) cutStore(d time.Duration, nodes ...*node) {
 	for _, n := range nodes {
 		n.link.set(func(string, string) fault { return fails })
 	}
@@ -71,7 +71,7 @@ func (w *world) cut(d time.Duration, nodes ...*node) {
 
 // checkExtendedJudgement answers in the time given back: it is in time, and
 // counts as the limit.
-func (w *world) checkExtendedJudgement(p *Plan, n *node, given int64) {
+func (w *cluster) checkExtendedJudgement(p *Plan, n *node, given int64) {
 	w.Helper()
 	if given == 0 {
 		return
@@ -91,7 +91,7 @@ func (w *world) checkExtendedJudgement(p *Plan, n *node, given int64) {
 // The node of a question dies: who takes it up late gives the time back, and
 // tells so within 3 s.
 func TestALateSealGivesTheTimeBack(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		a.enter(ada)
 		p := a.begin(w, 1)
@@ -118,20 +118,20 @@ func TestALateSealGivesTheTimeBack(t *testing.T) {
 // Many matches are given their time back at once, by a store that takes its
 // time.
 func TestAnOutageOfManyMatches(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		for i := range 500 {
 			w.must(n.Start(w.Context(), newPlan(fmt.Sprint("m_", i), now()+1000, 1)))
 		}
 		time.Sleep(4 * time.Second) // nobody is there: a sweep opens them
-		w.cut(3*time.Second, n)
+		w.cutStore(3*time.Second, n)
 		n.link.set(func(string, string) fault {
 			time.Sleep(10 * time.Millisecond)
 			return works
 		})
 		time.Sleep(2500 * time.Millisecond)
 		given := 0
-		for _, l := range n.unfinished() {
+		for _, l := range n.runningMatches() {
 			if w.store.state(l.plan.ID).Extended {
 				given++
 			}
@@ -145,25 +145,25 @@ func TestAnOutageOfManyMatches(t *testing.T) {
 // A node that read a question before time was given back to it does not seal it
 // at its former end.
 func TestAnExtendedQuestionIsNotSealedByWhatWasReadBefore(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		a := w.node()
 		a.enter(ada)
 		p := a.begin(w, 1)
 		w.passUntil(p, Open, 0)
 		before, err := w.store.Read(w.Context(), ReadQuery{Match: p.ID, Players: p.players(), After: -1})
 		w.must(err)
-		extension := extend(p, before, 2000, now())
+		extension := extendStep(p, before, 2000, now())
 		extension.ID = "one"
 		given, err := w.store.Step(w.Context(), extension)
 		w.must(err)
-		late, due := next(p, before, before.DueAt, 0)
+		late, due := nextStep(p, before, before.DueAt, 0)
 		late.ID = "other"
-		if !given.Taken || !due || late.To.Phase != Sealed {
-			w.Fatalf("given %v, due %v: %+v", given.Taken, due, late)
+		if !given.Applied || !due || late.To.Phase != Sealed {
+			w.Fatalf("given %v, due %v: %+v", given.Applied, due, late)
 		}
 		sealed, err := w.store.Step(w.Context(), late)
 		w.must(err)
-		if sealed.Taken {
+		if sealed.Applied {
 			w.Error("it was sealed at its former end")
 		}
 	})

@@ -12,7 +12,7 @@ import (
 func resultOf(p *Plan, v View, now int64) *Result {
 	r := &Result{
 		Match: p.ID, Game: p.Game, Mode: p.Mode, StartedAt: v.StartedAt, OverAt: now,
-		Reason: cmp.Or(v.Ending, Finished), Questions: v.closed(), Counts: p.Counts && v.anyClosed(),
+		Reason: cmp.Or(v.EndReason, Finished), Questions: v.closedCount(), Counts: p.Counts && v.hasClosedQuestion(),
 		Firsts: v.Firsts, Paged: v.Players > FullView,
 	}
 	if r.StartedAt == 0 { // left during the countdown
@@ -21,30 +21,30 @@ func resultOf(p *Plan, v View, now int64) *Result {
 	if p.Arena != nil {
 		r.ArenaID, r.Teams = p.Arena.ID, teamResults(p.Arena, v.Teams)
 	}
-	standings := ranked(p, v, p.seated(v))
+	standings := ranked(p, v, p.listedSeats(v))
 	r.Winner = winner(p, r.Teams, standings)
 	if r.Paged {
 		r.LimitMS = p.LimitMS
 		return r
 	}
 	r.Standings = standings
-	if p.Rated && v.anyClosed() {
+	if p.Rated && v.hasClosedQuestion() {
 		rate(p, r)
 	}
 	return r
 }
 
-// closed is how many questions were closed and are not void.
-func (v View) closed() int {
+// closedCount is how many questions were closed and are not void.
+func (v View) closedCount() int {
 	n := v.Question + 1 - len(v.Voids)
-	if v.unrevealed() { // it counts for nobody
+	if v.isUnrevealed() { // it counts for nobody
 		n--
 	}
 	return n
 }
 
-// seated are the seats of a duel, or those that a view of an arena shows.
-func (p *Plan) seated(v View) []Seat {
+// listedSeats are the seats of a duel, or those that a view of an arena shows.
+func (p *Plan) listedSeats(v View) []Seat {
 	if p.Arena != nil {
 		return v.Seats
 	}
@@ -57,28 +57,28 @@ func ranked(p *Plan, v View, seats []Seat) []Standing {
 	for _, seat := range seats {
 		all = append(all, standing(p, v, seat))
 	}
-	ahead := before(p, v.State)
+	isAhead := isAheadFunc(p, v.State)
 	slices.SortStableFunc(all, func(a, b Standing) int {
 		switch {
-		case ahead(a, b):
+		case isAhead(a, b):
 			return -1
-		case ahead(b, a):
+		case isAhead(b, a):
 			return 1
 		}
 		return 0
 	})
-	rank(all, ahead)
+	assignRanks(all, isAhead)
 	return all
 }
 
 func standing(p *Plan, v View, seat Seat) Standing {
-	t := v.revealed(seat.Player)
+	t := v.revealedTotals(seat.Player)
 	s := Standing{
 		Player: seat.Player, Nickname: seat.Nickname, Team: seat.Team, Bot: seat.Bot,
-		Score: t.Score, Correct: int(t.Correct), Answered: int(t.Answered), Asked: v.closed(), left: t.Left,
+		Score: t.Score, Correct: int(t.Correct), Answered: int(t.Answered), Asked: v.closedCount(), hasLeft: t.Left,
 	}
 	if p.Mode == Survival {
-		s.Asked, s.Answered, s.survived = v.askedOf(t), v.answeredOf(t), t.Last
+		s.Asked, s.Answered, s.survived = v.askedCount(t), v.answeredCount(t), t.LastCorrect
 	}
 	s.LimitMS = p.LimitMS * int64(s.Asked)
 	s.TimeMS = s.LimitMS - t.SavedMS
@@ -116,28 +116,28 @@ func winner(p *Plan, teams []TeamResult, standings []Standing) string {
 	return ""
 }
 
-// Placed is a player of an arena and what the player has.
-type Placed struct {
+// RankedPlayer is a player of an arena and what the player has.
+type RankedPlayer struct {
 	Seat   Seat
 	Totals Totals
 }
 
-// Pager reads the players of an arena by rank, best first.
-type Pager interface {
+// RankReader reads the players of an arena by rank, best first.
+type RankReader interface {
 	Read(ctx context.Context, q ReadQuery) (View, error)
-	Placed(ctx context.Context, match string, from, limit int) ([]Placed, error)
+	RankedPlayers(ctx context.Context, match string, from, limit int) ([]RankedPlayer, error)
 }
 
-const placedPage = 500
+const rankedPage = 500
 
 // Complete reads the standings of a paged result; others are left as they are.
 // ErrNotFound: the standings are gone, or this node cannot read them.
 // It takes memory in proportion to the players, and no call to the store does.
-func Complete(ctx context.Context, store Pager, r *Result) error {
+func CompleteStandings(ctx context.Context, store RankReader, r *Result) error {
 	if !r.Paged {
 		return nil
 	}
-	v, err := store.Read(ctx, ReadQuery{Match: r.Match, Plan: r.LimitMS == 0, After: -1})
+	v, err := store.Read(ctx, ReadQuery{Match: r.Match, WantPlan: r.LimitMS == 0, After: -1})
 	if err != nil {
 		return fmt.Errorf("match: complete %s: %w", r.Match, err)
 	}
@@ -148,15 +148,15 @@ func Complete(ctx context.Context, store Pager, r *Result) error {
 	var seats []Seat
 	v.Totals = make(map[string]Totals)
 	for {
-		page, err := store.Placed(ctx, r.Match, len(seats), placedPage)
+		page, err := store.RankedPlayers(ctx, r.Match, len(seats), rankedPage)
 		if err != nil {
 			return fmt.Errorf("match: complete %s: %w", r.Match, err)
 		}
-		for _, one := range page {
-			seats = append(seats, one.Seat)
-			v.Totals[one.Seat.Player] = one.Totals
+		for _, entry := range page {
+			seats = append(seats, entry.Seat)
+			v.Totals[entry.Seat.Player] = entry.Totals
 		}
-		if len(page) < placedPage {
+		if len(page) < rankedPage {
 			break
 		}
 	}

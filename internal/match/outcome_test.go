@@ -7,17 +7,17 @@ import (
 	"testing"
 )
 
-// pages is a store of a match that is over and has many players.
-type pages struct {
+// fakeRanking is a store of a match that is over and has many players.
+type fakeRanking struct {
 	view   View
-	placed []Placed
+	placed []RankedPlayer
 	asked  []int
 	err    error
 }
 
-func (p *pages) Read(context.Context, ReadQuery) (View, error) { return p.view, nil }
+func (p *fakeRanking) Read(context.Context, ReadQuery) (View, error) { return p.view, nil }
 
-func (p *pages) Placed(_ context.Context, _ string, from, limit int) ([]Placed, error) {
+func (p *fakeRanking) RankedPlayers(_ context.Context, _ string, from, limit int) ([]RankedPlayer, error) {
 	p.asked = append(p.asked, from)
 	if from > 0 && p.err != nil {
 		return nil, p.err
@@ -25,11 +25,11 @@ func (p *pages) Placed(_ context.Context, _ string, from, limit int) ([]Placed, 
 	return p.placed[from:min(from+limit, len(p.placed))], nil
 }
 
-// manyPlaced are players of a buzzer match, two of each score.
-func manyPlaced(plan *Plan, n int) *pages {
-	p := &pages{view: View{Plan: plan, State: State{Phase: Over, Question: len(plan.Questions) - 1}}}
+// newFakeRanking are players of a buzzer match, two of each score.
+func newFakeRanking(plan *Plan, n int) *fakeRanking {
+	p := &fakeRanking{view: View{Plan: plan, State: State{Phase: Over, Question: len(plan.Questions) - 1}}}
 	for i := range n {
-		p.placed = append(p.placed, Placed{Seat: plan.seatOf(i), Totals: Totals{Score: int64(n - i/2)}})
+		p.placed = append(p.placed, RankedPlayer{Seat: plan.seatOf(i), Totals: Totals{Score: int64(n - i/2)}})
 	}
 	return p
 }
@@ -37,9 +37,9 @@ func manyPlaced(plan *Plan, n int) *pages {
 func TestComplete(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 51, 499, 500, 501, 1700} {
-		store := manyPlaced(newArena(Buzzer, 4), n)
+		store := newFakeRanking(newArena(Buzzer, 4), n)
 		r := &Result{Match: "m_1", Paged: true}
-		if err := Complete(t.Context(), store, r); err != nil || r.Paged || len(r.Standings) != n {
+		if err := CompleteStandings(t.Context(), store, r); err != nil || r.Paged || len(r.Standings) != n {
 			t.Errorf("%d players: %v, %d standings", n, err, len(r.Standings))
 		}
 		for i, s := range r.Standings {
@@ -48,7 +48,7 @@ func TestComplete(t *testing.T) {
 			}
 		}
 		for i, from := range store.asked {
-			if from != i*placedPage {
+			if from != i*rankedPage {
 				t.Errorf("asked from %v", store.asked)
 			}
 		}
@@ -58,18 +58,18 @@ func TestComplete(t *testing.T) {
 // A result that cannot be read whole stays as it is.
 func TestCompleteFails(t *testing.T) {
 	t.Parallel()
-	store := manyPlaced(newArena(Buzzer, 4), 900)
+	store := newFakeRanking(newArena(Buzzer, 4), 900)
 	store.err = errDown
 	r := &Result{Match: "m_1", Paged: true}
-	if err := Complete(t.Context(), store, r); !errors.Is(err, errDown) || !r.Paged || r.Standings != nil {
+	if err := CompleteStandings(t.Context(), store, r); !errors.Is(err, errDown) || !r.Paged || r.Standings != nil {
 		t.Errorf("%v, %+v", err, r)
 	}
 	store.err, store.placed = nil, nil
-	if err := Complete(t.Context(), store, r); !errors.Is(err, ErrNotFound) || !r.Paged {
+	if err := CompleteStandings(t.Context(), store, r); !errors.Is(err, ErrNotFound) || !r.Paged {
 		t.Errorf("without a single standing: %v, %+v", err, r)
 	}
 	whole := &Result{Standings: []Standing{{Player: ada}}}
-	if err := Complete(t.Context(), nil, whole); err != nil || len(whole.Standings) != 1 {
+	if err := CompleteStandings(t.Context(), nil, whole); err != nil || len(whole.Standings) != 1 {
 		t.Errorf("%v, %+v", err, whole)
 	}
 }
@@ -111,13 +111,13 @@ func TestTheBestOfMany(t *testing.T) {
 	t.Parallel()
 	p := newArena(Survival, 2)
 	v := View{
-		State:  State{Phase: Revealed, Question: 1, Last: 1, Players: 51, StartedAt: 1, Alive: 10},
+		State:  State{Phase: Revealed, Question: 1, LastDecided: 1, Players: 51, StartedAt: 1, Alive: 10},
 		Totals: map[string]Totals{}, Ranks: map[string]int64{"p_030": 31},
 	}
 	for i := range ShortView {
 		seat := p.seatOf(i)
 		v.Seats = append(v.Seats, seat)
-		v.Totals[seat.Player] = Totals{Score: 300, Correct: 2, Answered: 2, Last: 2, Latest: 2, SavedMS: int64(5000 - i/2)}
+		v.Totals[seat.Player] = Totals{Score: 300, Correct: 2, Answered: 2, LastCorrect: 2, LastAnswered: 2, SavedMS: int64(5000 - i/2)}
 	}
 	r := resultOf(p, v, 9)
 	over := overView(p, v, r)
@@ -131,7 +131,7 @@ func TestTheBestOfMany(t *testing.T) {
 	if f := foundView(p, v); f.Players != 51 || f.Seats != nil {
 		t.Errorf("%+v", f)
 	}
-	v.Totals["p_030"] = Totals{Score: 120, Correct: 1, Answered: 2, Last: 1, Latest: 2}
+	v.Totals["p_030"] = Totals{Score: 120, Correct: 1, Answered: 2, LastCorrect: 1, LastAnswered: 2}
 	v.Scores = []byte(`[{"player":"p_000","nickname":"Player 0","score":7}]`)
 	for phase, rank := range map[Phase]int{Revealed: 31, Over: 31, Open: 0, Sealed: 0} {
 		v.Phase = phase

@@ -80,8 +80,8 @@ func (p *Plan) players() []string {
 	return ids
 }
 
-// longestMS is how long a match may take at the most, its outages and what a
+// maxDurationMS is how long a match may take at the most, its outages and what a
 // host takes left out.
-func (p *Plan) longestMS() int64 {
+func (p *Plan) maxDurationMS() int64 {
 	return p.CountdownMS + int64(len(p.Questions))*(p.LimitMS+sealGraceMS+p.RevealMS)
 }

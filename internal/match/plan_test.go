@@ -80,7 +80,7 @@ func wrongAnswer(q *quiz.Drawn) protocol.Given {
 func judgedBy(t rapid.TB, p *Plan, s State, sub Submission) Record {
 	t.Helper()
 	question := *sub.Answer.Question
-	normal, err := p.Questions[question].Normalize(given(sub.Answer))
+	normal, err := p.Questions[question].Normalize(givenValue(sub.Answer))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func judgedBy(t rapid.TB, p *Plan, s State, sub Submission) Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return judge(p, s, judged{question: question, normal: normal, given: given}, sub)
+	return judge(p, s, validAnswer{question: question, normal: normal, given: given}, sub)
 }
 
 func answerTo(p *Plan, question int, given protocol.Given) protocol.Answer {

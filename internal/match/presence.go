@@ -10,11 +10,11 @@ type Subscriber interface {
 	Push(match string, frames ...[]byte)
 	// Forget drops the frames of a match that are held back and not sent yet,
 	// because they are about to be pushed again.
-	Forget(match string)
+	DiscardHeld(match string)
 	// Expects says whether the session may be led into a match that has just been
 	// found, from its first push on. It may not while its hello is answered, nor
 	// into a match that its player was in before: the welcome tells of that one.
-	Expects(match string) bool
+	CanAttach(match string) bool
 }
 
 // Presence knows which players have a session at this node. The zero value

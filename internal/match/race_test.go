@@ -20,11 +20,11 @@ func TestOneIsTheFirst(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *cluster) {
 				nodes := []*node{w.node(), w.node(), w.node()}
 				p := newArena(Buzzer, 1, "red", "blue")
 				in := w.gather(p, 30, nodes...)
-				w.must(nodes[0].Begin(w.Context(), p.ID))
+				w.must(nodes[0].StartArena(w.Context(), p.ID))
 				w.passUntil(p, Open, 0)
 				for _, n := range nodes {
 					n.link.set(f)
@@ -60,11 +60,11 @@ func TestOneIsTheFirst(t *testing.T) {
 // An answer that comes too late says nothing of those that were in time and are
 // still on their way.
 func TestALateAnswerClosesNothing(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		p := newArena(Buzzer, 1)
 		w.gather(p, 2, n)
-		w.must(n.Begin(w.Context(), p.ID))
+		w.must(n.StartArena(w.Context(), p.ID))
 		w.passUntil(p, Open, 0)
 		closes := w.store.state(p.ID).ClosesAt
 		time.Sleep(time.Duration(closes+50-now()) * time.Millisecond)
@@ -90,12 +90,12 @@ func TestALateAnswerClosesNothing(t *testing.T) {
 
 // A wrong answer shuts its player out, and the team for a while.
 func TestLockouts(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		p := newArena(Buzzer, 1, "red", "blue")
 		p.Arena.TeamLockoutMS = 2000
 		w.gather(p, 6, a, b, b, a) // 0, 2 and 4 are red
-		w.must(a.Begin(w.Context(), p.ID))
+		w.must(a.StartArena(w.Context(), p.ID))
 		w.passUntil(p, Open, 0)
 		q := &p.Questions[0]
 		if reply, err := a.answer(p, p.seatOf(0).Player, 0, wrongAnswer(q)); err != nil || *reply.Correct || *reply.First {
@@ -120,13 +120,13 @@ func TestLockouts(t *testing.T) {
 
 // All are wrong: the question is closed at once.
 func TestAllAreWrong(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		p := newArena(Buzzer, 2)
 		in := w.gather(p, 3, n)
-		w.must(n.Begin(w.Context(), p.ID))
+		w.must(n.StartArena(w.Context(), p.ID))
 		w.passUntil(p, Open, 0)
-		w.store.unsit(p.ID, p.seatOf(2).Player)
+		w.store.removePlace(p.ID, p.seatOf(2).Player)
 		n.Expel(w.Context(), p.ID, p.seatOf(2).Player, nil)
 		for i := range 2 {
 			if _, err := n.answer(p, p.seatOf(i).Player, 0, wrongAnswer(&p.Questions[0])); err != nil {
@@ -140,12 +140,12 @@ func TestAllAreWrong(t *testing.T) {
 }
 
 // Answers in a survival match, by who is in and who is out.
-func TestWhoIsOutMayNotAnswer(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestEliminatedPlayersMayNotAnswer(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		p := newArena(Survival, 3)
 		in := w.gather(p, 3, n)
-		w.must(n.Begin(w.Context(), p.ID))
+		w.must(n.StartArena(w.Context(), p.ID))
 		w.passUntil(p, Open, 0)
 		for i := range in {
 			given := rightAnswer(&p.Questions[0])

@@ -38,34 +38,34 @@ func (e *Engine) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		e.round(ctx, roundGaps, e.fillGaps)
-		e.round(ctx, roundSweep, e.sweep)
-		e.round(ctx, roundHosts, e.touchHosts)
-		e.round(ctx, roundSettled, e.askSettled)
-		e.round(ctx, roundUnsettled, e.countUnsettled)
+		e.runRound(ctx, roundGaps, e.fillGaps)
+		e.runRound(ctx, roundSweep, e.sweep)
+		e.runRound(ctx, roundHosts, e.reportHosts)
+		e.runRound(ctx, roundSettled, e.checkSettled)
+		e.runRound(ctx, roundUnsettled, e.countUnsettled)
 	}
 }
 
-// round runs one round of a recovery; the next round is the retry.
-func (e *Engine) round(ctx context.Context, what string, work func(context.Context) error) {
+// runRound runs one round of a recovery; the next round is the retry.
+func (e *Engine) runRound(ctx context.Context, name string, work func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if err := work(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		e.metrics.rounds.WithLabelValues(what).Inc()
-		e.Logger.Warn("a round of recovery failed; the next one makes up for it", "round", what, "error", err)
+		e.metrics.failedRounds.WithLabelValues(name).Inc()
+		e.Logger.Warn("a round of recovery failed; the next one makes up for it", "round", name, "error", err)
 	}
 }
 
-// atOnce is how many matches a round of recovery deals with at the same time.
-const atOnce = 32
+// recoveryConcurrency is how many matches a round of recovery deals with at the same time.
+const recoveryConcurrency = 32
 
-// each does something for many matches, some at the same time; one that fails
+// forEach does something for many matches, some at the same time; one that fails
 // does not hold up the others. It gives the first error.
-func each[T any](all []T, do func(T) error) error {
+func forEach[T any](all []T, do func(T) error) error {
 	var group errgroup.Group
-	group.SetLimit(atOnce)
-	for _, one := range all {
-		group.Go(func() error { return do(one) })
+	group.SetLimit(recoveryConcurrency)
+	for _, item := range all {
+		group.Go(func() error { return do(item) })
 	}
 	return group.Wait()
 }
@@ -73,21 +73,21 @@ func each[T any](all []T, do func(T) error) error {
 // sweep advances what is overdue: the wheel's persistent twin. Every node has
 // its own order, so that they do not all begin with the same.
 func (e *Engine) sweep(ctx context.Context) error {
-	ids, err := e.Index.Due(ctx, e.Now()-sweepGraceMS)
+	ids, err := e.Index.ListDue(ctx, e.Now()-sweepGraceMS)
 	if err != nil {
 		return err
 	}
-	e.unreadable.keep(ids)
+	e.unreadable.retain(ids)
 	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] }) //nolint:gosec // any order will do
-	return each(ids, func(id string) error { return e.takeUp(ctx, id) })
+	return forEach(ids, func(id string) error { return e.sweepMatch(ctx, id) })
 }
 
-// takeUp advances an overdue match. One that is gone leaves the index.
-func (e *Engine) takeUp(ctx context.Context, id string) error {
-	if sweeps := e.unreadable.overdue(id); sweeps > 0 {
-		return e.orphan(ctx, id, sweeps)
+// sweepMatch advances an overdue match. One that is gone leaves the index.
+func (e *Engine) sweepMatch(ctx context.Context, id string) error {
+	if sweeps := e.unreadable.countOverdue(id); sweeps > 0 {
+		return e.removeOrphan(ctx, id, sweeps)
 	}
-	l, err := e.live(ctx, id)
+	l, err := e.loadMatch(ctx, id)
 	if err == nil {
 		e.metrics.swept.Inc()
 		err = e.advance(ctx, l, View{})
@@ -96,7 +96,7 @@ func (e *Engine) takeUp(ctx context.Context, id string) error {
 	case errors.Is(err, ErrUnreadable): // perhaps not by other nodes
 		return nil
 	case errors.Is(err, ErrNotFound):
-		return e.Index.Forget(ctx, id)
+		return e.Index.RemoveIndex(ctx, id)
 	case errors.Is(err, ErrAbandoned):
 		return nil
 	}
@@ -106,18 +106,18 @@ func (e *Engine) takeUp(ctx context.Context, id string) error {
 // fillGaps looks for what this node has missed of its matches, and takes it
 // over. That all could be asked about says that the store is in reach.
 func (e *Engine) fillGaps(ctx context.Context) error {
-	lives := e.unfinished()
-	ids := make([]string, len(lives))
-	for i, l := range lives {
+	running := e.runningMatches()
+	ids := make([]string, len(running))
+	for i, l := range running {
 		ids[i] = l.plan.ID
 	}
-	marks, err := e.Index.Marks(ctx, ids)
+	marks, err := e.Index.ReadProgress(ctx, ids)
 	if err != nil {
 		return err
 	}
-	e.noteReach(ctx)
-	return each(lives, func(l *live) error {
-		if l.behind(marks[l.plan.ID]) { // what has no mark is
+	e.noteStoreReached(ctx)
+	return forEach(running, func(l *localMatch) error {
+		if l.isBehind(marks[l.plan.ID]) { // what has no mark is
 			if err := e.fillGap(ctx, l); err != nil {
 				return err
 			}
@@ -126,9 +126,9 @@ func (e *Engine) fillGaps(ctx context.Context) error {
 	})
 }
 
-func (e *Engine) fillGap(ctx context.Context, l *live) error {
-	v, err := e.read(ctx, l, l.known().Seq)
-	err = e.lost(ctx, l, err)
+func (e *Engine) fillGap(ctx context.Context, l *localMatch) error {
+	v, err := e.read(ctx, l, l.knownState().Seq)
+	err = e.handleLoss(ctx, l, err)
 	switch {
 	case errors.Is(err, ErrNotFound), errors.Is(err, ErrAbandoned):
 		return nil
@@ -136,14 +136,14 @@ func (e *Engine) fillGap(ctx context.Context, l *live) error {
 		return err
 	}
 	if len(v.Frames) > 0 {
-		e.metrics.gaps.Inc()
+		e.metrics.filledGaps.Inc()
 	}
-	e.follow(l, v)
+	e.adoptView(l, v)
 	return nil
 }
 
 func (e *Engine) countUnsettled(ctx context.Context) error {
-	n, err := e.Index.Unsettled(ctx)
+	n, err := e.Index.CountUnsettled(ctx)
 	if err != nil {
 		return err
 	}

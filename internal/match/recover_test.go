@@ -8,19 +8,19 @@ import (
 
 // play has both players answer every question right, at their nodes, for as
 // long as it takes the store to accept that.
-func (w *world) play(p *Plan, a, b *node) {
+func (w *cluster) play(p *Plan, a, b *node) {
 	w.Helper()
 	for i := range p.Questions {
 		w.passUntil(p, Open, i)
 		for player, n := range map[string]*node{ada: a, bob: b} {
-			w.insist(p, n, player, i)
+			w.answerUntilAccepted(p, n, player, i)
 		}
 	}
 	w.passUntil(p, Over, len(p.Questions)-1)
 }
 
-// insist sends an answer until it is accepted, as a player's client does.
-func (w *world) insist(p *Plan, n *node, player string, question int) {
+// answerUntilAccepted sends an answer until it is accepted, as a player's client does.
+func (w *cluster) answerUntilAccepted(p *Plan, n *node, player string, question int) {
 	w.Helper()
 	for range 100 {
 		_, err := n.answer(p, player, question, rightAnswer(&p.Questions[question]))
@@ -35,8 +35,8 @@ func (w *world) insist(p *Plan, n *node, player string, question int) {
 	w.Fatalf("question %d of %s was never accepted", question, player)
 }
 
-// checkWhole says that a match was played to its end with all of its answers.
-func (w *world) checkWhole(p *Plan, all ...*inbox) {
+// checkAllComplete says that a match was played to its end with all of its answers.
+func (w *cluster) checkAllComplete(p *Plan, all ...*frameRecorder) {
 	w.Helper()
 	r, ok := w.store.result(p.ID)
 	if !ok || r.Questions != len(p.Questions) || r.Reason != Finished {
@@ -50,22 +50,22 @@ func (w *world) checkWhole(p *Plan, all ...*inbox) {
 	for _, in := range all {
 		w.checkComplete(p, in, 0)
 	}
-	w.checkTakenOnce()
+	w.checkStepsAppliedOnce()
 }
 
 // Two nodes race each step of a match; one takes it, and both players see all.
 func TestTwoNodesPlayOneMatch(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		inA, inB := a.enter(ada), b.enter(bob)
 		p := a.begin(w, 10)
-		if err := b.Found(w.Context(), "demo", p.ID, bob); err != nil {
+		if err := b.AttachSession(w.Context(), "demo", p.ID, bob); err != nil {
 			w.Fatal(err)
 		}
 		w.play(p, a, b)
 		time.Sleep(1100 * time.Millisecond) // a round of recovery
 		synctest.Wait()
-		w.checkWhole(p, inA, inB)
+		w.checkAllComplete(p, inA, inB)
 		if all := len(a.results()) + len(b.results()); all != 1 {
 			w.Errorf("%d nodes were told of the result", all)
 		}
@@ -74,12 +74,12 @@ func TestTwoNodesPlayOneMatch(t *testing.T) {
 
 // What another node has pushed comes within a second, from the log.
 func TestAGapIsFilledWithinASecond(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		a.enter(ada)
 		inB := b.enter(bob)
 		p := a.begin(w, 1)
-		if err := b.Found(w.Context(), "demo", p.ID, bob); err != nil {
+		if err := b.AttachSession(w.Context(), "demo", p.ID, bob); err != nil {
 			w.Fatal(err)
 		}
 		w.passUntil(p, Open, 0)
@@ -102,7 +102,7 @@ func TestANodeDies(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []Phase{Countdown, Open, Revealed} {
 		t.Run(string(phase), func(t *testing.T) {
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *cluster) {
 				a, b := w.node(), w.node()
 				inA := a.enter(ada)
 				p := a.begin(w, 3)
@@ -122,7 +122,7 @@ func TestANodeDies(t *testing.T) {
 				}
 				w.passUntil(p, Over, 2)
 				w.checkComplete(p, inB, last)
-				w.checkTakenOnce()
+				w.checkStepsAppliedOnce()
 				if len(b.results()) != 1 {
 					w.Errorf("%d results", len(b.results()))
 				}
@@ -134,7 +134,7 @@ func TestANodeDies(t *testing.T) {
 // The node dies after the last answer was accepted and before it closed the
 // question: that is due at once.
 func TestANodeDiesBeforeTheClose(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		p := a.begin(w, 2)
 		w.passUntil(p, Open, 0)
@@ -146,10 +146,10 @@ func TestANodeDiesBeforeTheClose(t *testing.T) {
 		}
 		a.kill()
 		time.Sleep(2500 * time.Millisecond)
-		if s := w.store.state(p.ID); s.Phase != Revealed || s.Reason != allAnswered {
+		if s := w.store.state(p.ID); s.Phase != Revealed || s.CloseReason != allAnswered {
 			w.Errorf("%+v", s)
 		}
-		if matches, _ := b.holds(); matches != 1 {
+		if matches, _ := b.countHeld(); matches != 1 {
 			w.Errorf("b holds %d matches", matches)
 		}
 	})
@@ -157,7 +157,7 @@ func TestANodeDiesBeforeTheClose(t *testing.T) {
 
 // One match that cannot be read does not hold up those behind it.
 func TestASweepGoesOnAfterAFault(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		dead, n := w.node(), w.node()
 		for _, id := range []string{"m_a", "m_b", "m_c"} {
 			if err := dead.Start(w.Context(), newPlan(id, now()+1000, 1)); err != nil {
@@ -182,7 +182,7 @@ func TestASweepGoesOnAfterAFault(t *testing.T) {
 
 // A match whose keys have gone leaves the index, and the node's memory.
 func TestAMatchThatIsGoneIsForgotten(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		n.enter(ada)
 		p := n.begin(w, 1)
@@ -190,37 +190,37 @@ func TestAMatchThatIsGoneIsForgotten(t *testing.T) {
 		w.store.matches[p.ID].until = now() + 1
 		w.store.mu.Unlock()
 		time.Sleep(6 * time.Second)
-		if due, err := w.store.Due(w.Context(), now()); err != nil || len(due) != 0 {
+		if due, err := w.store.ListDue(w.Context(), now()); err != nil || len(due) != 0 {
 			w.Errorf("still due: %v, %v", due, err)
 		}
-		if matches, fed := n.holds(); matches != 0 || fed != 0 {
+		if matches, fed := n.countHeld(); matches != 0 || fed != 0 {
 			w.Errorf("%d matches, %d players", matches, fed)
 		}
-		if n.Seated("demo", ada) {
+		if n.IsInMatch("demo", ada) {
 			w.Error("still seated")
 		}
 	})
 }
 
-func TestAcceptingStopsWhileTooMuchIsUnsettled(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestCheckOverload(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		n.MaxUnsettled = 1
 		p := n.begin(w, 1)
-		if err := n.Accepting(); err != nil {
+		if err := n.CheckOverload(); err != nil {
 			w.Error(err)
 		}
 		w.passUntil(p, Over, 0)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if err := n.Accepting(); err != ErrOverloaded { //nolint:errorlint // it is not wrapped
+		if err := n.CheckOverload(); err != ErrOverloaded { //nolint:errorlint // it is not wrapped
 			w.Errorf("%v with a result that waits", err)
 		}
-		if waits, err := n.Unsettled(w.Context(), p.ID); err != nil || !waits {
+		if waits, err := n.IsUnsettled(w.Context(), p.ID); err != nil || !waits {
 			w.Errorf("unsettled: %v, %v", waits, err)
 		}
 		time.Sleep(10 * time.Minute) // the match itself is gone
-		if waits, err := n.Unsettled(w.Context(), p.ID); err != nil || !waits {
+		if waits, err := n.IsUnsettled(w.Context(), p.ID); err != nil || !waits {
 			w.Errorf("unsettled, long after: %v, %v", waits, err)
 		}
 		w.store.mu.Lock()
@@ -228,7 +228,7 @@ func TestAcceptingStopsWhileTooMuchIsUnsettled(t *testing.T) {
 		w.store.mu.Unlock()
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if err := n.Accepting(); err != nil {
+		if err := n.CheckOverload(); err != nil {
 			w.Error(err)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 const (
 	// fewFrames is the longest gap that a session's own read fills. Longer ones
 	// are filled from the copy of the log that all sessions here share.
-	fewFrames = 8
+	maxOwnReadFrames = 8
 	// maxReplayBytes bounds the copies of a node. Over it all are dropped; those
 	// that are asked for again are read again.
 	maxReplayBytes = 64 << 20
@@ -25,9 +25,9 @@ type replay struct {
 	closed bool // the node has let go of the match
 }
 
-// between gives the frames after one number up to another, and how many there
+// framesBetween gives the frames after one number up to another, and how many there
 // are in all; ok is false where some are missing.
-func (r *replay) between(after, to int64) (some [][]byte, all int64, ok bool) {
+func (r *replay) framesBetween(after, to int64) (part [][]byte, all int64, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all = int64(len(r.frames))
@@ -37,9 +37,9 @@ func (r *replay) between(after, to int64) (some [][]byte, all int64, ok bool) {
 	return r.frames[after:to:to], all, true
 }
 
-// add appends the frames that follow on a number and gives the bytes that the
+// appendFrames appends the frames that follow on a number and gives the bytes that the
 // copy has grown by; 0 where it has changed meanwhile.
-func (r *replay) add(after int64, frames [][]byte) (grown int64) {
+func (r *replay) appendFrames(after int64, frames [][]byte) (grown int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed || int64(len(r.frames)) != after {
@@ -66,18 +66,18 @@ func sizeOf(frames [][]byte) (n int64) {
 	return n
 }
 
-// replayed gives the frames after a number up to the last one delivered here,
+// replayFrames gives the frames after a number up to the last one delivered here,
 // from the shared copy. It gives none where they are few or cannot be had: then
 // the caller's own read tells what there is.
-func (e *Engine) replayed(ctx context.Context, l *live, after int64) [][]byte {
+func (e *Engine) replayFrames(ctx context.Context, l *localMatch, after int64) [][]byte {
 	l.mu.Lock()
-	to, abandoned := l.state.Seq, l.abandoned()
+	to, abandoned := l.state.Seq, l.isAbandoned()
 	l.mu.Unlock()
-	if abandoned || after < 0 || to-after <= fewFrames {
+	if abandoned || after < 0 || to-after <= maxOwnReadFrames {
 		return nil
 	}
-	if some, _, ok := l.replay.between(after, to); ok {
-		return some
+	if part, _, ok := l.replay.framesBetween(after, to); ok {
+		return part
 	}
 	select {
 	case l.replay.loading <- struct{}{}:
@@ -85,39 +85,39 @@ func (e *Engine) replayed(ctx context.Context, l *live, after int64) [][]byte {
 		return nil
 	}
 	defer func() { <-l.replay.loading }()
-	some, have, ok := l.replay.between(after, to)
+	part, kept, ok := l.replay.framesBetween(after, to)
 	if ok {
-		return some
+		return part
 	}
-	v, err := e.Store.Read(ctx, ReadQuery{Match: l.plan.ID, After: have, Seen: l.seen()})
-	if err != nil || v.Seq-int64(len(v.Frames)) != have || v.Seq < to {
+	v, err := e.Store.Read(ctx, ReadQuery{Match: l.plan.ID, After: kept, SeenVersion: l.knownVersion()})
+	if err != nil || v.Seq-int64(len(v.Frames)) != kept || v.Seq < to {
 		return nil
 	}
-	e.keepReplay(l.replay.add(have, v.Frames))
-	some, _, _ = l.replay.between(after, to)
-	return some
+	e.countReplayBytes(l.replay.appendFrames(kept, v.Frames))
+	part, _, _ = l.replay.framesBetween(after, to)
+	return part
 }
 
-// keepReplay counts what a copy has grown by.
-func (e *Engine) keepReplay(grown int64) {
+// countReplayBytes counts what a copy has grown by.
+func (e *Engine) countReplayBytes(grown int64) {
 	if e.replayBytes.Add(grown) <= maxReplayBytes {
 		return
 	}
-	for _, l := range e.those(func(*live) bool { return true }) {
+	for _, l := range e.filterLocal(func(*localMatch) bool { return true }) {
 		e.replayBytes.Add(-l.replay.clear(false))
 	}
 }
 
-// prefix puts frames of the shared copy before those of a view that was read
+// prependFrames puts frames of the shared copy before those of a view that was read
 // after them. Where the log has expired or was set back, it leaves the view.
-func (v *View) prefix(old [][]byte, after int64) {
-	if len(old) > 0 && v.Seq-int64(len(v.Frames)) == after {
-		v.Frames = slices.Concat(old, v.Frames)
+func (v *View) prependFrames(earlier [][]byte, after int64) {
+	if len(earlier) > 0 && v.Seq-int64(len(v.Frames)) == after {
+		v.Frames = slices.Concat(earlier, v.Frames)
 	}
 }
 
-// beyond is the size of a view's frames after a number.
-func (v *View) beyond(after int64) int64 {
+// bytesAfter is the size of a view's frames after a number.
+func (v *View) bytesAfter(after int64) int64 {
 	skip := after - (v.Seq - int64(len(v.Frames)))
 	return sizeOf(v.Frames[min(max(skip, 0), int64(len(v.Frames))):])
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // readFrames is how many frames the store has given since watch was called.
-func (w *world) readFrames(n *node, p *Plan) (frames int) {
-	for _, q := range n.link.watch() {
+func (w *cluster) readFrames(n *node, p *Plan) (frames int) {
+	for _, q := range n.link.recordReads() {
 		if q.After >= 0 {
 			frames += int(max(w.store.state(p.ID).Seq-q.After, 0))
 		}
@@ -22,12 +22,12 @@ func (w *world) readFrames(n *node, p *Plan) (frames int) {
 
 // However often sessions ask for all of a match, the store gives its log once.
 func TestReplaysShareOneCopy(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		n.enter(ada)
 		p := n.begin(w, 30)
 		w.passUntil(p, Open, 20)
-		n.link.watch()
+		n.link.recordReads()
 		for range 150 {
 			w.checkSync(n, p, 0)
 			w.checkSync(n, p, 7)
@@ -36,7 +36,7 @@ func TestReplaysShareOneCopy(t *testing.T) {
 			w.Errorf("the store gave %d frames of %d", frames, all)
 		}
 		w.passUntil(p, Over, 29)
-		n.link.watch()
+		n.link.recordReads()
 		for range 150 {
 			w.checkSync(n, p, 0)
 		}
@@ -54,8 +54,8 @@ func TestReplaysShareOneCopy(t *testing.T) {
 }
 
 // Copies that are too large in sum are dropped, and read again.
-func TestCopiesAreBounded(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestReplayCopiesAreBounded(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		n.enter(ada)
 		p := n.begin(w, 10)
@@ -71,17 +71,17 @@ func TestCopiesAreBounded(t *testing.T) {
 
 // A refused replay pushes nothing and leaves the session as it was.
 func TestAReplayIsRefusedByItsSize(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		n.enter(bob)
 		p := n.begin(w, 10)
 		w.passUntil(p, Open, 9)
 		in, size, tooMuch := n.enter(ada), int64(0), errors.New("too much")
-		a := Attachment{Match: p.ID, Player: ada, Sub: in, First: func(protocol.MatchState) { w.Error("it was told") }, Replay: func(bytes int64) error {
+		a := Attachment{Match: p.ID, Player: ada, Sub: in, OnState: func(protocol.MatchState) { w.Error("it was told") }, CheckReplay: func(bytes int64) error {
 			size = bytes
 			return tooMuch
 		}}
-		if err := n.Attach(w.Context(), a); !errors.Is(err, tooMuch) || len(in.frames()) != 0 || n.feeds(ada) {
+		if err := n.Attach(w.Context(), a); !errors.Is(err, tooMuch) || len(in.frames()) != 0 || n.hasFeed(ada) {
 			w.Errorf("%v, %d frames", err, len(in.frames()))
 		}
 		w.checkSync(n, p, 0)
@@ -98,8 +98,8 @@ func TestAReplayIsRefusedByItsSize(t *testing.T) {
 
 // Sessions ask again and again for the whole match while frames fly and the store
 // takes its time: each gets all of it in order, once.
-func TestWholeReplaysWhileFramesFly(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestWholeReplaysDuringPushes(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		nodes := []*node{w.node(), w.node()}
 		p := newArena(Buzzer, 30)
 		p.RevealMS, p.LimitMS = 20, 60
@@ -112,7 +112,7 @@ func TestWholeReplaysWhileFramesFly(t *testing.T) {
 				return works
 			})
 		}
-		w.must(nodes[0].Begin(w.Context(), p.ID))
+		w.must(nodes[0].StartArena(w.Context(), p.ID))
 		var all sync.WaitGroup
 		for i := range 4 {
 			all.Go(func() {
@@ -126,8 +126,8 @@ func TestWholeReplaysWhileFramesFly(t *testing.T) {
 	})
 }
 
-func (w *world) replayWhole(n *node, p *Plan, player string) {
-	s, r := new(session), reader{closed: -1}
+func (w *cluster) replayWhole(n *node, p *Plan, player string) {
+	s, r := new(bufferedSession), reader{closed: -1}
 	n.Presence.Enter("demo", player, s)
 	for range 1 + rand.N(3) {
 		s.sync(w, n, p, player, 0)

@@ -53,8 +53,8 @@ type Result struct {
 	Firsts []First      `json:"firsts,omitempty"` // of a buzzer match
 }
 
-// Whole says whether the standings are in the result, as the ledger needs it.
-func (r Result) Whole() bool { return !r.Paged || len(r.Standings) > 0 }
+// IsComplete says whether the standings are in the result, as the ledger needs it.
+func (r Result) IsComplete() bool { return !r.Paged || len(r.Standings) > 0 }
 
 // TeamResult is what a result says of one team.
 type TeamResult struct {
@@ -84,11 +84,11 @@ type Standing struct {
 	// Only to rank by: questions up to the last one survived, and whether the
 	// player has left.
 	survived int
-	left     bool
+	hasLeft  bool
 }
 
-// Rated says whether the result changes ratings: both players of a duel have one.
-func (r *Result) Rated() bool {
+// IsRated says whether the result changes ratings: both players of a duel have one.
+func (r *Result) IsRated() bool {
 	rated := func(s Standing) bool { return s.Rating != nil && !s.Bot }
 	return r.Mode == Duel && len(r.Standings) == 2 && rated(r.Standings[0]) && rated(r.Standings[1])
 }
@@ -96,27 +96,27 @@ func (r *Result) Rated() bool {
 // Rate gives both players of a duel their rating after it, by who won and by
 // their ratings before: a Glicko-2 rating period of one game. Copies of the
 // result keep the ratings that they have.
-func (r *Result) Rate(before func(Standing) rating.Rating) {
+func (r *Result) Rate(ratingBefore func(Standing) rating.Rating) {
 	r.Standings = slices.Clone(r.Standings)
-	old := [2]rating.Rating{before(r.Standings[0]), before(r.Standings[1])}
+	old := [2]rating.Rating{ratingBefore(r.Standings[0]), ratingBefore(r.Standings[1])}
 	for i := range r.Standings {
-		own, other := &r.Standings[i], r.Standings[1-i]
+		self, other := &r.Standings[i], r.Standings[1-i]
 		score := 0.5
 		switch {
-		case own.Rank < other.Rank:
+		case self.Rank < other.Rank:
 			score = 1
-		case own.Rank > other.Rank:
+		case self.Rank > other.Rank:
 			score = 0
 		}
 		after := rating.Update(old[i], []rating.Game{{Opponent: old[1-i], Score: score}})
-		own.Rating = &RatingChange{Before: old[i], After: after}
+		self.Rating = &RatingChange{Before: old[i], After: after}
 	}
 }
 
 // Ratings are the players' ratings after a rated match, as they are shown; nil
 // where the match is not rated.
 func (r *Result) Ratings() map[string]int {
-	if !r.Rated() {
+	if !r.IsRated() {
 		return nil
 	}
 	shown := make(map[string]int, len(r.Standings))

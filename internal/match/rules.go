@@ -7,7 +7,7 @@ import (
 
 // judge says what an answer is worth: pure, by the stamp on its frame. Time
 // given back to a question does not lengthen what counts.
-func judge(p *Plan, s State, j judged, sub Submission) Record {
+func judge(p *Plan, s State, j validAnswer, sub Submission) Record {
 	elapsed := elapsedMS(p, s, sub.At)
 	r := Record{
 		Player: sub.Player, Question: j.question, Given: j.given, Normal: j.normal, At: sub.At, ElapsedMS: elapsed,
@@ -38,34 +38,34 @@ func elapsedMS(p *Plan, s State, at int64) int64 {
 	return max(at-s.OpensAt, 0)
 }
 
-// before says who of two standings is ahead: by the higher score in duel and
+// isAheadFunc says who of two standings is ahead: by the higher score in duel and
 // buzzer, by the longer survival there, then by less time. Who leaves a
 // duel loses it, who leaves an arena is behind all who have not.
-func before(p *Plan, s State) func(a, b Standing) bool {
+func isAheadFunc(p *Plan, s State) func(a, b Standing) bool {
 	switch {
 	case s.Leaver != "":
 		return func(a, b Standing) bool { return b.Player == s.Leaver && a.Player != s.Leaver }
 	case p.Mode == Survival:
 		return func(a, b Standing) bool {
-			if a.left != b.left || a.survived != b.survived {
-				return b.left && !a.left || a.left == b.left && a.survived > b.survived
+			if a.hasLeft != b.hasLeft || a.survived != b.survived {
+				return b.hasLeft && !a.hasLeft || a.hasLeft == b.hasLeft && a.survived > b.survived
 			}
 			return a.TimeMS < b.TimeMS
 		}
 	}
 	return func(a, b Standing) bool {
-		if a.left != b.left || a.Score != b.Score {
-			return b.left && !a.left || a.left == b.left && a.Score > b.Score
+		if a.hasLeft != b.hasLeft || a.Score != b.Score {
+			return b.hasLeft && !a.hasLeft || a.hasLeft == b.hasLeft && a.Score > b.Score
 		}
 		return a.TimeMS < b.TimeMS
 	}
 }
 
-// rank numbers sorted standings from 1; equals share a rank.
-func rank(sorted []Standing, before func(a, b Standing) bool) {
+// assignRanks numbers sorted standings from 1; equals share a rank.
+func assignRanks(sorted []Standing, isAhead func(a, b Standing) bool) {
 	for i := range sorted {
 		sorted[i].Rank = i + 1
-		if i > 0 && !before(sorted[i-1], sorted[i]) {
+		if i > 0 && !isAhead(sorted[i-1], sorted[i]) {
 			sorted[i].Rank = sorted[i-1].Rank
 		}
 	}

@@ -93,7 +93,7 @@ func TestDuelResult(t *testing.T) {
 			p := newPlan("m_1", 0, 5)
 			s := State{StartedAt: 7}
 			if c.leaver != "" {
-				s.Ending, s.Leaver = Forfeit, c.leaver
+				s.EndReason, s.Leaver = Forfeit, c.leaver
 			}
 			r := duelResult(p, s, map[string]Totals{ada: c.ada, bob: c.bob}, 99)
 			if r.Winner != c.winner || r.Questions != 5 || r.OverAt != 99 || r.StartedAt != 7 || r.Game != "demo" || !r.Counts {
@@ -117,7 +117,7 @@ func duelResult(p *Plan, s State, totals map[string]Totals, now int64) *Result {
 	return resultOf(p, View{State: s, Totals: totals}, now)
 }
 
-func TestStandingReckonsTime(t *testing.T) {
+func TestStandingTime(t *testing.T) {
 	t.Parallel()
 	p := newPlan("m_1", 0, 5)
 	v := View{
@@ -150,7 +150,7 @@ func TestRatings(t *testing.T) {
 	if drawn := duelResult(p, State{}, nil, 9); math.Abs(change(drawn, ada)) > 1e-9 {
 		t.Errorf("a draw of equals moves by %g", change(drawn, ada))
 	}
-	left := duelResult(p, State{Ending: Forfeit, Leaver: ada}, map[string]Totals{ada: {Score: 9}}, 9)
+	left := duelResult(p, State{EndReason: Forfeit, Leaver: ada}, map[string]Totals{ada: {Score: 9}}, 9)
 	if change(left, ada) != change(won, bob) {
 		t.Errorf("leaving costs %g, losing %g", change(left, ada), change(won, bob))
 	}

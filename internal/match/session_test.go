@@ -11,9 +11,9 @@ import (
 	"laststand/internal/protocol"
 )
 
-// session is a player's websocket as the edge has it: while a request is
+// bufferedSession is a player's websocket as the edge has it: while a request is
 // handled its pushes are held back, and the reply is written first.
-type session struct {
+type bufferedSession struct {
 	mu      sync.Mutex
 	holding bool
 	held    []heldFrame
@@ -25,7 +25,7 @@ type heldFrame struct {
 	frame []byte
 }
 
-func (s *session) Push(match string, frames ...[]byte) {
+func (s *bufferedSession) Push(match string, frames ...[]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.holding {
@@ -37,7 +37,7 @@ func (s *session) Push(match string, frames ...[]byte) {
 	}
 }
 
-func (s *session) Forget(match string) {
+func (s *bufferedSession) DiscardHeld(match string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var kept []heldFrame
@@ -49,14 +49,14 @@ func (s *session) Forget(match string) {
 	s.held = kept
 }
 
-func (s *session) Expects(string) bool { return true }
+func (s *bufferedSession) CanAttach(string) bool { return true }
 
 // sync asks for the match from a number on, as match.sync does.
-func (s *session) sync(w *world, n *node, p *Plan, player string, after int64) {
+func (s *bufferedSession) sync(w *cluster, n *node, p *Plan, player string, after int64) {
 	s.mu.Lock()
 	s.holding = true
 	s.mu.Unlock()
-	err := n.Attach(w.Context(), Attachment{Match: p.ID, Player: player, Sub: s, After: after, First: func(protocol.MatchState) {
+	err := n.Attach(w.Context(), Attachment{Match: p.ID, Player: player, Sub: s, After: after, OnState: func(protocol.MatchState) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.wrote = append(s.wrote, protocol.EncodePush(protocol.TypeMatchState, protocol.Empty{}))
@@ -81,7 +81,7 @@ type reader struct {
 // read reads what was written to a session that asked from where the reader was:
 // after each state comes what was asked for. No own push comes before the close
 // that it is about.
-func (r *reader) read(t *testing.T, s *session) {
+func (r *reader) read(t *testing.T, s *bufferedSession) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,11 +107,11 @@ func (r *reader) read(t *testing.T, s *session) {
 // Sessions of a match of many ask again and again where it stands, from where
 // they are, or come anew at another node, while frames fly and the store takes
 // its time, also over its reply: none loses a frame, or gets one twice.
-func TestSyncWhileFramesFly(t *testing.T) {
+func TestSyncDuringPushes(t *testing.T) {
 	t.Parallel()
 	for _, players := range []int{4, 52} {
 		t.Run(fmt.Sprint(players), func(t *testing.T) {
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *cluster) {
 				nodes := []*node{w.node(), w.node()}
 				p := newArena(Buzzer, 30)
 				p.RevealMS, p.LimitMS = 20, 60
@@ -128,25 +128,25 @@ func TestSyncWhileFramesFly(t *testing.T) {
 					})
 					n.link.slow(dawdle)
 				}
-				w.must(nodes[0].Begin(w.Context(), p.ID))
+				w.must(nodes[0].StartArena(w.Context(), p.ID))
 				time.Sleep(2900 * time.Millisecond)
 				var all sync.WaitGroup
 				for i := range 4 {
-					all.Go(func() { w.roam(nodes, p, p.seatOf(i).Player) })
+					all.Go(func() { w.moveBetweenNodes(nodes, p, p.seatOf(i).Player) })
 				}
 				all.Wait()
-				w.checkTakenOnce()
+				w.checkStepsAppliedOnce()
 			})
 		})
 	}
 }
 
-// roam has a player's sessions ask and move until the match is over.
-func (w *world) roam(nodes []*node, p *Plan, player string) {
+// moveBetweenNodes has a player's sessions ask and move until the match is over.
+func (w *cluster) moveBetweenNodes(nodes []*node, p *Plan, player string) {
 	r, over := reader{closed: -1}, false
 	for turn := 0; !over; turn++ {
 		over = w.store.state(p.ID).Phase == Over
-		n, s := nodes[turn%len(nodes)], new(session)
+		n, s := nodes[turn%len(nodes)], new(bufferedSession)
 		n.Presence.Enter("demo", player, s)
 		for range 1 + rand.N(3) {
 			s.sync(w, n, p, player, r.last)
@@ -164,14 +164,14 @@ func (w *world) roam(nodes []*node, p *Plan, player string) {
 // A session that a newer one has replaced must not take its place in the feed
 // by asking.
 func TestSyncOfASessionThatWasReplaced(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		former := n.enter(ada)
 		p := n.begin(w, 1)
 		newer := n.enter(ada)
 		w.must(n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: newer}))
 		had := len(former.frames())
-		w.must(n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: former, First: func(protocol.MatchState) {
+		w.must(n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: former, OnState: func(protocol.MatchState) {
 			w.Error("it was told")
 		}}))
 		n.Detach("demo", ada, former)
@@ -180,17 +180,17 @@ func TestSyncOfASessionThatWasReplaced(t *testing.T) {
 		if more := len(former.frames()) - had; more != 0 {
 			w.Errorf("%d more for the former", more)
 		}
-		if !n.feeds(ada) {
+		if !n.hasFeed(ada) {
 			w.Error("the newer is forgotten")
 		}
 	})
 }
 
-func (n *node) feeds(player string) bool { return len(n.matchesOf("demo", player)) > 0 }
+func (n *node) hasFeed(player string) bool { return len(n.attachedMatches("demo", player)) > 0 }
 
 // A session that goes while it is being led into a match is not fed for ever.
 func TestASessionThatGoesWhileItIsAttached(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		p := n.begin(w, 1)
 		for range 50 {
@@ -208,7 +208,7 @@ func TestASessionThatGoesWhileItIsAttached(t *testing.T) {
 			})
 			all.Wait()
 			synctest.Wait()
-			if n.feeds(ada) || n.held(p.ID).subs[ada] != nil {
+			if n.hasFeed(ada) || n.findLocal(p.ID).subs[ada] != nil {
 				w.Fatal("it is still fed")
 			}
 		}

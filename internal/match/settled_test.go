@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// told counts how often players of a node were told that a match is settled.
-type told struct {
+// settledCounter counts how often players of a node were told that a match is settled.
+type settledCounter struct {
 	players atomic.Int64
 	fails   atomic.Int64 // how often it goes wrong yet
 }
 
-func (n *node) countTold() *told {
-	c := new(told)
-	n.Settled = func(_ context.Context, s Settlement) error {
+func (n *node) countSettled() *settledCounter {
+	c := new(settledCounter)
+	n.OnSettled = func(_ context.Context, s Settlement) error {
 		if c.fails.Add(-1) >= 0 || s.Game != "demo" {
 			return errors.New("out of reach")
 		}
 		if s.Ratings[bob] == 1533 {
-			c.players.Add(int64(len(s.Here)))
+			c.players.Add(int64(len(s.Sessions)))
 		}
 		return nil
 	}
@@ -30,7 +30,7 @@ func (n *node) countTold() *told {
 
 // The word that a result is settled is lost: a node finds it out, and tells its
 // players once, also where that goes wrong at first.
-func TestSettledWithoutAWord(t *testing.T) {
+func TestSettledWithoutANotification(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		fails   int64
@@ -46,25 +46,25 @@ func TestSettledWithoutAWord(t *testing.T) {
 		"on no board, and asked": {word: true, players: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *cluster) {
 				a, b := w.node(), w.node()
 				a.enter(ada)
 				b.enter(bob)
 				p := newPlan("m_1", now()+3000, 1)
 				p.Counts = c.counts
-				here := b.countTold()
+				here := b.countSettled()
 				here.fails.Store(c.fails)
 				w.must(a.Start(w.Context(), p))
-				w.must(b.Found(w.Context(), "demo", p.ID, bob))
+				w.must(b.AttachSession(w.Context(), "demo", p.ID, bob))
 				w.passUntil(p, Over, 0)
 				time.Sleep(10 * time.Second)
 				if n := here.players.Load(); n != 0 {
 					t.Errorf("%d told before it is settled", n)
 				}
-				w.store.tell(p.ID, map[string]int{bob: 1533})
+				w.store.setSettledNotified(p.ID, map[string]int{bob: 1533})
 				for range 2 {
 					if c.word {
-						_ = b.TellSettled(w.Context(), p.ID, map[string]int{bob: 1533})
+						_ = b.NotifySettled(w.Context(), p.ID, map[string]int{bob: 1533})
 					}
 				}
 				time.Sleep(time.Minute)
@@ -77,17 +77,17 @@ func TestSettledWithoutAWord(t *testing.T) {
 }
 
 // Who has told the players of a match does not look for it again.
-func TestSettledAndToldHere(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestSettledIsNotifiedOnce(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
-		here := n.countTold()
+		here := n.countSettled()
 		n.enter(ada)
 		p := n.begin(w, 1)
 		w.passUntil(p, Over, 0)
-		n.Told(p.ID)
-		w.store.tell(p.ID, nil)
-		w.must(n.TellSettled(w.Context(), p.ID, nil))
-		w.must(n.TellSettled(w.Context(), "m_none", nil))
+		n.MarkSettledNotified(p.ID)
+		w.store.setSettledNotified(p.ID, nil)
+		w.must(n.NotifySettled(w.Context(), p.ID, nil))
+		w.must(n.NotifySettled(w.Context(), "m_none", nil))
 		time.Sleep(time.Minute)
 		if n := here.players.Load(); n != 0 {
 			t.Errorf("%d told", n)

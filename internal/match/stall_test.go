@@ -13,7 +13,7 @@ import (
 
 // stall holds up every call that a node makes to the store, until it is let go
 // on: then what it was about to do is done, late.
-func (n *node) stall() (goOn func()) {
+func (n *node) stall() (resume func()) {
 	held := make(chan struct{})
 	n.link.set(func(string, string) fault {
 		<-held
@@ -32,11 +32,11 @@ func TestAStalledNodeGoesOn(t *testing.T) {
 	for _, mode := range []Mode{Buzzer, Survival} {
 		for _, phase := range []Phase{Countdown, Open, Revealed} {
 			t.Run(string(mode)+" "+string(phase), func(t *testing.T) {
-				inBubble(t, func(w *world) {
+				inBubble(t, func(w *cluster) {
 					a, b := w.node(), w.node()
 					p := newArena(mode, 3)
 					in := w.gather(p, 4, a, b)
-					w.must(a.Begin(w.Context(), p.ID))
+					w.must(a.StartArena(w.Context(), p.ID))
 					w.passUntil(p, phase, map[Phase]int{Countdown: -1}[phase])
 					time.Sleep(200 * time.Millisecond)
 					goOn := a.stall()
@@ -52,7 +52,7 @@ func TestAStalledNodeGoesOn(t *testing.T) {
 					w.passUntil(p, Over, w.lastOf(p))
 					time.Sleep(1100 * time.Millisecond)
 					synctest.Wait()
-					w.checkTakenOnce()
+					w.checkStepsAppliedOnce()
 					for _, one := range in {
 						w.checkComplete(p, one, 0)
 					}
@@ -66,7 +66,7 @@ func TestAStalledNodeGoesOn(t *testing.T) {
 }
 
 // lastOf waits for the end of a match and gives the question it ended at.
-func (w *world) lastOf(p *Plan) int {
+func (w *cluster) lastOf(p *Plan) int {
 	w.Helper()
 	for range 60_000 {
 		if s := w.store.state(p.ID); s.Phase == Over {
@@ -84,11 +84,11 @@ func TestANodeDiesBetweenStepAndPush(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []Phase{Countdown, Open, Revealed} {
 		t.Run(string(phase), func(t *testing.T) {
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *cluster) {
 				a, b := w.node(), w.node()
 				p := newArena(Buzzer, 2)
 				in := w.gather(p, 4, a, b)
-				w.must(a.Begin(w.Context(), p.ID))
+				w.must(a.StartArena(w.Context(), p.ID))
 				w.passUntil(p, phase, map[Phase]int{Countdown: -1}[phase])
 				deaf := b.stall() // so that a takes the step
 				a.link.set(func(method, _ string) fault {
@@ -110,7 +110,7 @@ func TestANodeDiesBetweenStepAndPush(t *testing.T) {
 				synctest.Wait()
 				w.checkComplete(p, in[1], 0)
 				w.checkComplete(p, in[3], 0)
-				w.checkTakenOnce()
+				w.checkStepsAppliedOnce()
 			})
 		})
 	}
@@ -118,7 +118,7 @@ func TestANodeDiesBetweenStepAndPush(t *testing.T) {
 
 // All nodes are asked for the same at once: it is done once.
 func TestTwoNodesAreAskedForTheSame(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		nodes := []*node{w.node(), w.node(), w.node()}
 		p := newArena(Buzzer, 2)
 		p.Arena.HostPaced = true
@@ -131,7 +131,7 @@ func TestTwoNodesAreAskedForTheSame(t *testing.T) {
 			all.Wait()
 			synctest.Wait()
 		}
-		ask(func(n *node) error { return n.Begin(w.Context(), p.ID) })
+		ask(func(n *node) error { return n.StartArena(w.Context(), p.ID) })
 		if s := w.store.state(p.ID); s.Phase != Countdown {
 			w.Fatalf("%+v", s)
 		}
@@ -143,14 +143,14 @@ func TestTwoNodesAreAskedForTheSame(t *testing.T) {
 			}
 			w.must(nodes[question].Proceed(w.Context(), p.ID, question))
 		}
-		ask(func(n *node) error { return n.Shut(w.Context(), p.ID) })
+		ask(func(n *node) error { return n.CloseArena(w.Context(), p.ID) })
 		if s := w.store.state(p.ID); s.Phase != Over {
 			w.Fatalf("%+v", s)
 		}
 		for _, one := range in {
 			w.checkComplete(p, one, 0)
 		}
-		w.checkTakenOnce()
+		w.checkStepsAppliedOnce()
 	})
 }
 
@@ -160,11 +160,11 @@ func TestAClockThatIsOff(t *testing.T) {
 	t.Parallel()
 	for name, ahead := range map[string]time.Duration{"ahead": time.Second, "behind": -time.Second} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *cluster) {
 				off, b := w.nodeAhead(ahead), w.node()
 				p := newArena(Survival, 4)
 				in := w.gather(p, 6, off, b)
-				w.must(b.Begin(w.Context(), p.ID))
+				w.must(b.StartArena(w.Context(), p.ID))
 				for q := range p.Questions {
 					w.passUntil(p, Open, q)
 					for i := range in {
@@ -180,7 +180,7 @@ func TestAClockThatIsOff(t *testing.T) {
 				w.passUntil(p, Over, 3)
 				time.Sleep(2100 * time.Millisecond)
 				synctest.Wait()
-				w.checkTakenOnce()
+				w.checkStepsAppliedOnce()
 				for _, one := range in {
 					w.checkComplete(p, one, 0)
 				}
@@ -194,14 +194,14 @@ func TestAClockThatIsOff(t *testing.T) {
 	}
 }
 
-// losing is a store whose steps others have always taken before.
-type losing struct{ *link }
+// losingStore is a store whose steps others have always taken before.
+type losingStore struct{ *faultyStore }
 
-func (losing) Step(context.Context, Step) (Stepped, error) { return Stepped{}, nil }
+func (losingStore) Step(context.Context, Step) (StepResult, error) { return StepResult{}, nil }
 
 // A course that always loses ends with an error, rather than never.
-func TestACourseIsBounded(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestStepsOfOneCallAreBounded(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		p := newArena(Buzzer, 1)
 		w.gather(p, 1, n)
@@ -212,14 +212,14 @@ func TestACourseIsBounded(t *testing.T) {
 			}
 			return works
 		})
-		n.Store = losing{n.link}
+		n.Store = losingStore{n.link}
 		var refused *protocol.Error
-		if err := n.Begin(w.Context(), p.ID); !errors.As(err, &refused) || refused.Code != protocol.CodeUnavailable || reads != maxSteps {
+		if err := n.StartArena(w.Context(), p.ID); !errors.As(err, &refused) || refused.Code != protocol.CodeUnavailable || reads != maxSteps {
 			w.Errorf("%v after %d reads", err, reads)
 		}
 		n.Store = n.link
-		w.must(n.Begin(w.Context(), p.ID))
-		if known, is := n.held(p.ID).known().Version, w.store.state(p.ID).Version; known != is {
+		w.must(n.StartArena(w.Context(), p.ID))
+		if known, is := n.findLocal(p.ID).knownState().Version, w.store.state(p.ID).Version; known != is {
 			w.Errorf("it knows of version %d, the match is at %d", known, is)
 		}
 	})

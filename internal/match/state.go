@@ -27,8 +27,8 @@ const (
 	Settled   Phase = "settled"
 )
 
-// ended says whether nothing more is played.
-func (p Phase) ended() bool { return p == Over || p == Settled }
+// hasEnded says whether nothing more is played.
+func (p Phase) hasEnded() bool { return p == Over || p == Settled }
 
 // State is what changes of a match. Question counts from 0, and is -1 before
 // the first has opened. Instants are cluster time.
@@ -37,29 +37,29 @@ func (p Phase) ended() bool { return p == Over || p == Settled }
 // the store's own: its other writes move them, and a step leaves them alone,
 // but for Answered and Right, which opening a question sets to 0.
 type State struct {
-	Phase     Phase
-	Question  int
-	StartsAt  int64 // when question 0 is to open
-	OpensAt   int64 // of the question
-	ClosesAt  int64
-	DueAt     int64  // when the next step is due; 0 for never
-	StartedAt int64  // when question 0 opened
-	Reason    string // why the question was closed
-	Ending    Reason // set where the match is to end at the next step
-	Leaver    string // whose leaving ends it
-	HostPaced bool   // no question opens by itself
-	Extended  bool   // time was given back to the question
-	Alive     int64  // how many may answer the question: all with a seat, in survival those still in
-	Last      int    // survival: the last question that was not void, -1 before
-	Voids     []int  // survival: the questions that nobody survived
+	Phase       Phase
+	Question    int
+	StartsAt    int64 // when question 0 is to open
+	OpensAt     int64 // of the question
+	ClosesAt    int64
+	DueAt       int64  // when the next step is due; 0 for never
+	StartedAt   int64  // when question 0 opened
+	CloseReason string // why the question was closed
+	EndReason   Reason // set where the match is to end at the next step
+	Leaver      string // whose leaving ends it
+	HostPaced   bool   // no question opens by itself
+	Extended    bool   // time was given back to the question
+	Alive       int64  // how many may answer the question: all with a seat, in survival those still in
+	LastDecided int    // survival: the last question that was not void, -1 before
+	Voids       []int  // survival: the questions that nobody survived
 
-	Answered int64 // accepted answers to the question; in survival of those who have stayed
-	Right    int64 // right ones among them
-	Players  int64 // seats
-	Left     int64 // seats whose players have left while it was played
-	Ended    int64 // places that have ended, of players and of who watched
-	Locked   bool  // the lobby takes no more players
-	Told     bool  // its result is settled, and on the boards
+	Answered        int64 // accepted answers to the question; in survival of those who have stayed
+	Right           int64 // right ones among them
+	Players         int64 // seats
+	LeftSeats       int64 // seats whose players have left while it was played
+	EndedPlaces     int64 // places that have ended, of players and of who watched
+	Locked          bool  // the lobby takes no more players
+	SettledNotified bool  // its result is settled, and on the boards
 	// Ratings are the final ones of a rated match, by player, once Told.
 	Ratings map[string]int
 	First   *First // who took the question, in a buzzer match
@@ -67,11 +67,11 @@ type State struct {
 	Version int64  // moved by every accepted write
 }
 
-// due says whether the next step is due at an instant.
-func (s State) due(now int64) bool { return !s.Phase.ended() && s.DueAt != 0 && now >= s.DueAt }
+// isDue says whether the next step is due at an instant.
+func (s State) isDue(now int64) bool { return !s.Phase.hasEnded() && s.DueAt != 0 && now >= s.DueAt }
 
-// allAnswered says whether nobody is waited for at an open question.
-func (s State) allAnswered() bool { return s.Phase == Open && s.Answered >= s.Alive }
+// hasAllAnswers says whether nobody is waited for at an open question.
+func (s State) hasAllAnswers() bool { return s.Phase == Open && s.Answered >= s.Alive }
 
 // Record is an accepted answer and what it was judged by and worth.
 type Record struct {
@@ -105,16 +105,16 @@ type First struct {
 // 0 where there is none.
 type Totals struct {
 	Score, Correct, Answered, SavedMS int64
-	Last, Latest                      int
+	LastCorrect, LastAnswered         int
 	Left                              bool // the player has left the match
 }
 
-// withdrawn says whether a record does not count any more, because its player
+// isRetracted says whether a record does not count any more, because its player
 // has left before it was revealed.
-func (t Totals) withdrawn(r Record) bool { return t.Left && t.Latest <= r.Question }
+func (t Totals) isRetracted(r Record) bool { return t.Left && t.LastAnswered <= r.Question }
 
-// less takes a record's effect on the sums away.
-func (t Totals) less(r Record) Totals {
+// minus takes a record's effect on the sums away.
+func (t Totals) minus(r Record) Totals {
 	t.Score -= r.Points
 	t.Answered--
 	t.SavedMS -= r.SavedMS
@@ -147,30 +147,30 @@ type View struct {
 // ReadQuery says what to read of a match. After is the number after which
 // frames are wanted, -1 for none.
 type ReadQuery struct {
-	Match    string
-	Plan     bool
-	Players  []string // beside those shown
-	Recorded bool     // who asks has the records of Players: they are left out
-	Ranks    bool     // of Players
-	Shown    bool     // an arena's seats to show, and its teams
-	After    int64
-	Node     string // joins the nodes that hold sessions, "" for none
-	Seen     int64  // the highest version seen
+	Match       string
+	WantPlan    bool
+	Players     []string // beside those shown
+	OmitRecords bool     // who asks has the records of Players: they are left out
+	WantRanks   bool     // of Players
+	WantListed  bool     // an arena's seats to show, and its teams
+	After       int64
+	Node        string // joins the nodes that hold sessions, "" for none
+	SeenVersion int64  // the highest version seen
 }
 
 // Attempt is a judged answer on its way to being accepted.
 type Attempt struct {
-	Match   string
-	ID      string // of this attempt
-	OpensAt int64  // of the question, as it was judged by
-	Record  Record
-	Seat    Seat
-	Mode    Mode
-	Limit   int64 // of the question
-	TTLMS   int64
-	Lockout int64              // ms that a wrong answer shuts its team out for
-	Seen    *protocol.Numbered // pushed where accepted; nil for none
-	Version int64              // the highest version seen
+	Match       string
+	ID          string // of this attempt
+	OpensAt     int64  // of the question, as it was judged by
+	Record      Record
+	Seat        Seat
+	Mode        Mode
+	Limit       int64 // of the question
+	TTLMS       int64
+	LockoutMS   int64              // ms that a wrong answer shuts its team out for
+	Push        *protocol.Numbered // pushed where accepted; nil for none
+	SeenVersion int64              // the highest version seen
 }
 
 // Verdict is what became of an attempt.
@@ -207,25 +207,25 @@ type Outcome struct {
 // Step is one step of a match: a compare-and-set on phase and question, and on
 // the version where one is given.
 type Step struct {
-	Match    string
-	ID       string // of this attempt
-	From     Phase
-	Question int
-	Version  int64 // exactly this one; 0 for any
-	Seen     int64 // the highest version seen
-	To       State // its first group
-	Many     bool  // over FullView players wait for it
-	Buzzer   bool  // opening offers the question's first, whatever ends it takes it back
-	Pushes   []protocol.Numbered
-	Scores   []byte  // kept as View.Scores; nil for as before
-	Result   *Result // with the step to Over
-	KeepMS   int64   // how long the match is kept from now on; 0: as before
+	Match       string
+	ID          string // of this attempt
+	From        Phase
+	Question    int
+	Version     int64 // exactly this one; 0 for any
+	SeenVersion int64 // the highest version seen
+	To          State // its first group
+	Large       bool  // over FullView players wait for it
+	Buzzer      bool  // opening offers the question's first, whatever ends it takes it back
+	Pushes      []protocol.Numbered
+	Scores      []byte  // kept as View.Scores; nil for as before
+	Result      *Result // with the step to Over
+	KeepMS      int64   // how long the match is kept from now on; 0: as before
 }
 
-// Stepped says whether the step was taken, and the number of its first push.
-type Stepped struct {
-	Taken   bool
-	First   int64
-	Version int64
-	Nodes   []string
+// StepResult says whether the step was taken, and the number of its first push.
+type StepResult struct {
+	Applied  bool
+	FirstSeq int64
+	Version  int64
+	Nodes    []string
 }

@@ -37,23 +37,23 @@ type Store interface {
 	// that abandons the match is taken however far the store's version is
 	// behind, and moves it beyond the highest seen. What Placed and Read need
 	// for a paged result is kept until that is settled.
-	Step(ctx context.Context, s Step) (Stepped, error)
+	Step(ctx context.Context, s Step) (StepResult, error)
 	// Member finds a player's place in an arena; ErrNotFound where there is
 	// none.
 	Member(ctx context.Context, match, player string) (Member, error)
 	// Absent lists those of some people who have no place in an arena, of at
 	// most 500.
-	Absent(ctx context.Context, match string, people []string) ([]string, error)
+	WithoutPlace(ctx context.Context, match string, people []string) ([]string, error)
 	// Placed pages the players of an arena by rank, best first.
-	Placed(ctx context.Context, match string, from, limit int) ([]Placed, error)
+	RankedPlayers(ctx context.Context, match string, from, limit int) ([]RankedPlayer, error)
 	// HostHere moves the deadline of an arena that waits for its host; of one
 	// that does not wait it moves nothing.
-	HostHere(ctx context.Context, match string, dueAt int64) error
+	PostponeHostDeadline(ctx context.Context, match string, dueAt int64) error
 	// Nodes lists the nodes that hold sessions of a match.
 	Nodes(ctx context.Context, match string) ([]string, error)
 	// Void makes sure that a match is never created, unless it has been; it
 	// says whether it has.
-	Void(ctx context.Context, match string) (exists bool, err error)
+	Tombstone(ctx context.Context, match string) (exists bool, err error)
 }
 
 // Role is what somebody is in an arena.
@@ -76,21 +76,21 @@ type Member struct {
 // Index finds matches over all partitions.
 type Index interface {
 	// Due lists matches whose deadline is before the instant.
-	Due(ctx context.Context, before int64) ([]string, error)
+	ListDue(ctx context.Context, before int64) ([]string, error)
 	// Forget takes a match that is gone off the index.
-	Forget(ctx context.Context, match string) error
+	RemoveIndex(ctx context.Context, match string) error
 	// RemoveOrphan removes a match that no node can read, unless its deadline is
 	// later than the instant or it is over; it says whether it did.
 	RemoveOrphan(ctx context.Context, match string, dueBefore int64) (bool, error)
 	// Marks tells how far each match has come; those that are settled or gone
 	// are left out.
-	Marks(ctx context.Context, matches []string) (map[string]Mark, error)
+	ReadProgress(ctx context.Context, matches []string) (map[string]Progress, error)
 	// Pending says whether the result of a match waits for the ledger.
-	Pending(ctx context.Context, match string) (bool, error)
+	IsPending(ctx context.Context, match string) (bool, error)
 	// Unsettled counts the results that wait for the ledger.
-	Unsettled(ctx context.Context) (int64, error)
+	CountUnsettled(ctx context.Context) (int64, error)
 }
 
-// Mark is how far a match has come: the number of its last push, and its
+// Progress is how far a match has come: the number of its last push, and its
 // version.
-type Mark struct{ Seq, Version int64 }
+type Progress struct{ Seq, Version int64 }

@@ -9,54 +9,54 @@ import (
 
 // commit has a judged answer accepted. Where this node judged by an opening
 // instant that is out of date it reads the match and judges once more.
-func (e *Engine) commit(ctx context.Context, l *live, s Submission, j judged) (Outcome, error) {
-	a := e.attempt(l, j)
-	state := l.known()
+func (e *Engine) commit(ctx context.Context, l *localMatch, s Submission, j validAnswer) (Outcome, error) {
+	a := e.newAttempt(l, j)
+	state := l.knownState()
 	for range 3 {
 		if state.Question == j.question {
-			a.Record, a.OpensAt, a.Version = judge(l.plan, state, j, s), state.OpensAt, l.seen()
+			a.Record, a.OpensAt, a.SeenVersion = judge(l.plan, state, j, s), state.OpensAt, l.knownVersion()
 			a.Record.Node = e.Node
 			out, err := e.submit(ctx, l, a)
-			l.learn(out)
+			l.noteOutcome(out)
 			if err != nil || out.Verdict != Stale {
-				return out, e.lost(ctx, l, err)
+				return out, e.handleLoss(ctx, l, err)
 			}
 		}
 		v, err := e.read(ctx, l, -1, s.Player)
 		if err != nil {
-			return Outcome{}, e.lost(ctx, l, err)
+			return Outcome{}, e.handleLoss(ctx, l, err)
 		}
 		if j.question != v.Question {
-			return e.elsewhere(ctx, l, s.Player, j.question, v)
+			return e.outcomeOfOther(ctx, l, s.Player, j.question, v)
 		}
 		state = v.State
 	}
 	return Outcome{}, protocol.RetryAfter(protocol.CodeUnavailable, 100, "the question is just changing; send the answer again")
 }
 
-// attempt is a judged answer but for what it is judged by.
-func (e *Engine) attempt(l *live, j judged) Attempt {
+// newAttempt is a judged answer but for what it is judged by.
+func (e *Engine) newAttempt(l *localMatch, j validAnswer) Attempt {
 	a := Attempt{
 		Match: l.plan.ID, ID: e.attemptID(), Seat: j.seat, Mode: l.plan.Mode, Limit: l.plan.LimitMS,
-		TTLMS: l.plan.longestMS() + ttlSlackMS,
+		TTLMS: l.plan.maxDurationMS() + ttlSlackMS,
 	}
 	if l.plan.Arena != nil {
-		a.Lockout = l.plan.Arena.TeamLockoutMS
+		a.LockoutMS = l.plan.Arena.TeamLockoutMS
 	}
 	if l.plan.Mode == Duel {
-		seen := answerSeen(l.plan, j.question, j.seat.Player)
-		a.Seen = &seen
+		seen := answerSeenPush(l.plan, j.question, j.seat.Player)
+		a.Push = &seen
 	}
 	return a
 }
 
-func answerSeen(p *Plan, question int, player string) protocol.Numbered {
-	return push(p, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: question, Player: player})
+func answerSeenPush(p *Plan, question int, player string) protocol.Numbered {
+	return newPush(p, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: question, Player: player})
 }
 
 // submit gives an attempt to the store: a right answer of a buzzer match races
 // those of all nodes for the question.
-func (e *Engine) submit(ctx context.Context, l *live, a Attempt) (Outcome, error) {
+func (e *Engine) submit(ctx context.Context, l *localMatch, a Attempt) (Outcome, error) {
 	if a.Mode == Buzzer && a.Record.Correct {
 		return e.race(ctx, l, a)
 	}
@@ -66,66 +66,66 @@ func (e *Engine) submit(ctx context.Context, l *live, a Attempt) (Outcome, error
 // race lets one right answer of this node at a time try to be the first, and
 // none that cannot be any more: what is known to be won costs one look at
 // whether the answer is a repeated one.
-func (e *Engine) race(ctx context.Context, l *live, a Attempt) (Outcome, error) {
+func (e *Engine) race(ctx context.Context, l *localMatch, a Attempt) (Outcome, error) {
 	out, raced, err := e.tryFirst(ctx, l, a)
 	if err != nil || raced {
 		return out, err
 	}
-	e.metrics.dropped.Inc()
-	return e.closed(ctx, l, a.Record.Player, a.Record.Question)
+	e.metrics.droppedRaces.Inc()
+	return e.outcomeOfClosed(ctx, l, a.Record.Player, a.Record.Question)
 }
 
-func (e *Engine) tryFirst(ctx context.Context, l *live, a Attempt) (out Outcome, raced bool, err error) {
-	if l.won(a.Record.Question) {
+func (e *Engine) tryFirst(ctx context.Context, l *localMatch, a Attempt) (out Outcome, raced bool, err error) {
+	if l.isWon(a.Record.Question) {
 		return Outcome{}, false, nil
 	}
 	select {
-	case l.racing <- struct{}{}:
+	case l.raceSlot <- struct{}{}:
 	case <-ctx.Done():
 		return Outcome{}, false, ctx.Err()
 	}
-	defer func() { <-l.racing }()
-	if l.won(a.Record.Question) {
+	defer func() { <-l.raceSlot }()
+	if l.isWon(a.Record.Question) {
 		return Outcome{}, false, nil
 	}
 	out, err = e.Store.Race(ctx, a)
 	if err == nil && (out.Verdict == Accepted || out.Verdict == Late) {
-		l.lose(a.Record)
+		l.noteWon(a.Record)
 	}
 	return out, true, err
 }
 
-// won says whether nobody can be the first to answer a question any more.
-func (l *live) won(question int) bool {
+// isWon says whether nobody can be the first to answer a question any more.
+func (l *localMatch) isWon(question int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.taken >= question || l.state.Question > question || l.state.Question == question && l.state.Phase != Open
+	return l.wonQuestion >= question || l.state.Question > question || l.state.Question == question && l.state.Phase != Open
 }
 
-// lose notes that the question of an answer has been won, or is closed; unless
+// noteWon notes that the question of an answer has been won, or is closed; unless
 // the answer itself was late, which says nothing of those stamped before it.
-func (l *live) lose(r Record) {
+func (l *localMatch) noteWon(r Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r.Question == l.state.Question && r.At <= l.state.ClosesAt {
-		l.taken = max(l.taken, r.Question)
+		l.wonQuestion = max(l.wonQuestion, r.Question)
 	}
 }
 
-// elsewhere is the outcome of an answer to a question that is not the current
+// outcomeOfOther is the outcome of an answer to a question that is not the current
 // one: it has not opened yet, or it is closed and perhaps was answered.
-func (e *Engine) elsewhere(ctx context.Context, l *live, player string, question int, v View) (Outcome, error) {
+func (e *Engine) outcomeOfOther(ctx context.Context, l *localMatch, player string, question int, v View) (Outcome, error) {
 	switch {
 	case question > v.Question:
 		return Outcome{Verdict: Early}, nil
-	case l.plan.Mode == Survival && v.out(v.Totals[player]):
+	case l.plan.Mode == Survival && v.isEliminated(v.Totals[player]):
 		return Outcome{Verdict: Eliminated}, nil
 	}
-	return e.closed(ctx, l, player, question)
+	return e.outcomeOfClosed(ctx, l, player, question)
 }
 
-// closed is the outcome of an answer to a question that is closed.
-func (e *Engine) closed(ctx context.Context, l *live, player string, question int) (Outcome, error) {
+// outcomeOfClosed is the outcome of an answer to a question that is closed.
+func (e *Engine) outcomeOfClosed(ctx context.Context, l *localMatch, player string, question int) (Outcome, error) {
 	r, ok, err := e.Store.Record(ctx, l.plan.ID, player, question)
 	if err != nil {
 		return Outcome{}, err
@@ -136,8 +136,8 @@ func (e *Engine) closed(ctx context.Context, l *live, player string, question in
 	return Outcome{Verdict: Late}, nil
 }
 
-// foreign is the refusal of an answer to a match that is not the player's.
-func foreign(err error) error {
+// asNotInMatch is the refusal of an answer to a match that is not the player's.
+func asNotInMatch(err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return notInMatch()
 	}

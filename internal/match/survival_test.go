@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestSurvive(t *testing.T) {
+func TestApplySurvival(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		right, alive int64
@@ -20,9 +20,9 @@ func TestSurvive(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			voids := append(make([]int, 0, 8), 1)
-			v := View{State: State{Phase: Sealed, Question: 4, Last: 2, Voids: voids, Right: c.right, Alive: c.alive}}
-			s, _ := next(newArena(Survival, 9), v, 7000, 0)
-			if s.To.Alive != c.wantAlive || s.To.Last != c.last || !slices.Equal(s.To.Voids, c.voids) {
+			v := View{State: State{Phase: Sealed, Question: 4, LastDecided: 2, Voids: voids, Right: c.right, Alive: c.alive}}
+			s, _ := nextStep(newArena(Survival, 9), v, 7000, 0)
+			if s.To.Alive != c.wantAlive || s.To.LastDecided != c.last || !slices.Equal(s.To.Voids, c.voids) {
 				t.Errorf("%+v", s.To)
 			}
 			if voids = voids[:2]; voids[1] != 0 {
@@ -34,25 +34,25 @@ func TestSurvive(t *testing.T) {
 
 // Who is out follows from the last question answered right and the last that
 // somebody survived: nobody has to be visited.
-func TestOut(t *testing.T) {
+func TestIsEliminated(t *testing.T) {
 	t.Parallel()
-	v := View{State: State{Question: 4, Last: 2, Voids: []int{1, 3}}}
+	v := View{State: State{Question: 4, LastDecided: 2, Voids: []int{1, 3}}}
 	for name, c := range map[string]struct {
 		totals          Totals
 		out             bool
 		asked, answered int
 	}{
-		"right in all that were not void":      {Totals{Correct: 2, Answered: 4, Last: 3, Latest: 4}, false, 2, 2},
-		"right in the open one too":            {Totals{Correct: 3, Answered: 5, Last: 5, Latest: 5}, false, 3, 3},
-		"wrong in the last that was not void":  {Totals{Correct: 1, Answered: 3, Last: 1, Latest: 3}, true, 2, 2},
-		"silent in the last that was not void": {Totals{Correct: 1, Answered: 1, Last: 1, Latest: 1}, true, 2, 1},
-		"silent, after a wrong one of a void":  {Totals{Correct: 1, Answered: 2, Last: 1, Latest: 2}, true, 2, 1},
-		"wrong in the first":                   {Totals{Answered: 1, Latest: 1}, true, 1, 1},
+		"right in all that were not void":      {Totals{Correct: 2, Answered: 4, LastCorrect: 3, LastAnswered: 4}, false, 2, 2},
+		"right in the open one too":            {Totals{Correct: 3, Answered: 5, LastCorrect: 5, LastAnswered: 5}, false, 3, 3},
+		"wrong in the last that was not void":  {Totals{Correct: 1, Answered: 3, LastCorrect: 1, LastAnswered: 3}, true, 2, 2},
+		"silent in the last that was not void": {Totals{Correct: 1, Answered: 1, LastCorrect: 1, LastAnswered: 1}, true, 2, 1},
+		"silent, after a wrong one of a void":  {Totals{Correct: 1, Answered: 2, LastCorrect: 1, LastAnswered: 2}, true, 2, 1},
+		"wrong in the first":                   {Totals{Answered: 1, LastAnswered: 1}, true, 1, 1},
 		"never answered":                       {Totals{}, true, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out, asked, answered := v.out(c.totals), v.askedOf(c.totals), v.answeredOf(c.totals)
+			out, asked, answered := v.isEliminated(c.totals), v.askedCount(c.totals), v.answeredCount(c.totals)
 			if out != c.out || asked != c.asked || answered != c.answered {
 				t.Errorf("out %v, asked %d, answered %d", out, asked, answered)
 			}
@@ -63,9 +63,9 @@ func TestOut(t *testing.T) {
 func TestNobodyIsOutBeforeTheFirstClose(t *testing.T) {
 	t.Parallel()
 	for _, question := range []int{-1, 0} {
-		v := View{State: State{Question: question, Last: -1}}
-		for _, totals := range []Totals{{}, {Answered: 1, Latest: 1}, {Answered: 1, Correct: 1, Last: 1, Latest: 1}} {
-			if v.out(totals) {
+		v := View{State: State{Question: question, LastDecided: -1}}
+		for _, totals := range []Totals{{}, {Answered: 1, LastAnswered: 1}, {Answered: 1, Correct: 1, LastCorrect: 1, LastAnswered: 1}} {
+			if v.isEliminated(totals) {
 				t.Errorf("question %d: %+v is out", question, totals)
 			}
 		}
@@ -77,13 +77,13 @@ func TestSurvivalRanks(t *testing.T) {
 	t.Parallel()
 	p := newArena(Survival, 3)
 	v := View{
-		State: State{Phase: Revealed, Question: 2, Last: 2, StartedAt: 1, Players: 5},
+		State: State{Phase: Revealed, Question: 2, LastDecided: 2, StartedAt: 1, Players: 5},
 		Totals: map[string]Totals{
-			"p_000": {Score: 150, Correct: 1, Answered: 2, SavedMS: 5000, Last: 1, Latest: 2},
-			"p_001": {Score: 450, Correct: 3, Answered: 3, SavedMS: 15_000, Last: 3, Latest: 3},
-			"p_002": {Score: 190, Correct: 1, Answered: 1, SavedMS: 9000, Last: 1, Latest: 1},
-			"p_003": {Score: 450, Correct: 3, Answered: 3, SavedMS: 15_001, Last: 3, Latest: 3},
-			"p_004": {Answered: 1, Latest: 1},
+			"p_000": {Score: 150, Correct: 1, Answered: 2, SavedMS: 5000, LastCorrect: 1, LastAnswered: 2},
+			"p_001": {Score: 450, Correct: 3, Answered: 3, SavedMS: 15_000, LastCorrect: 3, LastAnswered: 3},
+			"p_002": {Score: 190, Correct: 1, Answered: 1, SavedMS: 9000, LastCorrect: 1, LastAnswered: 1},
+			"p_003": {Score: 450, Correct: 3, Answered: 3, SavedMS: 15_001, LastCorrect: 3, LastAnswered: 3},
+			"p_004": {Answered: 1, LastAnswered: 1},
 		},
 	}
 	for i := range 5 {

@@ -41,15 +41,15 @@ const orphanSweeps = 60
 // maxUnreadable bounds the unreadable matches that a node remembers.
 const maxUnreadable = 20_000
 
-// unreadable holds the matches that this node could not read lately, each with
+// unreadableMatches holds the matches that this node could not read lately, each with
 // the number of sweeps in a row that found it overdue.
-type unreadable struct {
+type unreadableMatches struct {
 	mu     sync.Mutex
 	sweeps map[string]int
 }
 
 // add notes a match and says whether it is new.
-func (u *unreadable) add(match string) bool {
+func (u *unreadableMatches) add(match string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if _, known := u.sweeps[match]; known || len(u.sweeps) >= maxUnreadable {
@@ -62,9 +62,9 @@ func (u *unreadable) add(match string) bool {
 	return true
 }
 
-// overdue notes that one more sweep found the match overdue and gives their
+// countOverdue notes that one more sweep found the match overdue and gives their
 // number; 0 for a match that is not known to be unreadable.
-func (u *unreadable) overdue(match string) int {
+func (u *unreadableMatches) countOverdue(match string) int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	n, known := u.sweeps[match]
@@ -75,8 +75,8 @@ func (u *unreadable) overdue(match string) int {
 	return n + 1
 }
 
-// keep forgets all matches but those given.
-func (u *unreadable) keep(matches []string) {
+// retain forgets all matches but those given.
+func (u *unreadableMatches) retain(matches []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.sweeps) == 0 {
@@ -89,22 +89,22 @@ func (u *unreadable) keep(matches []string) {
 	maps.DeleteFunc(u.sweeps, func(id string, _ int) bool { return !due[id] })
 }
 
-// noteUnreadable counts an unreadable match and logs it once until it is
+// countUnreadable counts an unreadable match and logs it once until it is
 // forgotten.
-func (e *Engine) noteUnreadable(match string, err error) {
-	var why *UnreadableError
-	if !errors.As(err, &why) {
+func (e *Engine) countUnreadable(match string, err error) {
+	var unreadable *UnreadableError
+	if !errors.As(err, &unreadable) {
 		return
 	}
-	e.metrics.unreadable.WithLabelValues(why.Reason).Inc()
+	e.metrics.unreadable.WithLabelValues(unreadable.Reason).Inc()
 	if e.unreadable.add(match) {
-		e.Logger.Warn("a match cannot be read by this node; its players count as not playing", "match", match, "reason", why.Reason, "error", why.Err)
+		e.Logger.Warn("a match cannot be read by this node; its players count as not playing", "match", match, "reason", unreadable.Reason, "error", unreadable.Err)
 	}
 }
 
-// orphan removes an unreadable match that was found overdue by so many sweeps
+// removeOrphan removes an unreadable match that was found overdue by so many sweeps
 // that no living node can read it either.
-func (e *Engine) orphan(ctx context.Context, match string, sweeps int) error {
+func (e *Engine) removeOrphan(ctx context.Context, match string, sweeps int) error {
 	if sweeps < orphanSweeps {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (e *Engine) orphan(ctx context.Context, match string, sweeps int) error {
 	if err != nil || !removed {
 		return err
 	}
-	e.metrics.orphans.Inc()
+	e.metrics.removedOrphans.Inc()
 	e.Logger.Warn("a match that no living node can read was removed; nothing of it counts", "match", match)
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// blind makes a node that can read no match, as one of another form.
-func (w *world) blind() *node {
+// unreadableNode makes a node that can read no match, as one of another form.
+func (w *cluster) unreadableNode() *node {
 	n := w.node()
 	n.link.set(func(method, _ string) fault {
 		if method == "Read" {
@@ -23,15 +23,15 @@ func (w *world) blind() *node {
 // Players of a match that a node cannot read count as not playing there, while
 // the match goes on at nodes that can.
 func TestAnUnreadableMatchCountsAsNone(t *testing.T) {
-	inBubble(t, func(w *world) {
-		a, b := w.node(), w.blind()
+	inBubble(t, func(w *cluster) {
+		a, b := w.node(), w.unreadableNode()
 		in := a.enter(ada)
 		p := a.begin(w, 2)
 		w.passUntil(p, Open, 0)
-		if r, err := b.Running(w.Context(), p.ID); err != nil || r.Running {
+		if r, err := b.Status(w.Context(), p.ID); err != nil || r.Running {
 			w.Errorf("%+v, %v", r, err)
 		}
-		if err := b.Sits(w.Context(), p.ID, ada); !errors.Is(err, ErrNotFound) {
+		if err := b.CheckSeat(w.Context(), p.ID, ada); !errors.Is(err, ErrNotFound) {
 			w.Errorf("%v", err)
 		}
 		if _, err := b.answer(p, ada, 0, rightAnswer(&p.Questions[0])); codeOf(err) != "not_in_match" {
@@ -47,9 +47,9 @@ func TestAnUnreadableMatchCountsAsNone(t *testing.T) {
 
 // A text that is no id of a match is not looked up in the store.
 func TestAMalformedIDIsNotFound(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
-		n.link.watch()
+		n.link.recordReads()
 		for _, id := range []string{"", "m_1:lock:0:p_ada", "m_1:plan", "m{2}", string(make([]byte, 65))} {
 			p := newPlan(id, now(), 1)
 			if _, err := n.answer(p, ada, 0, rightAnswer(&p.Questions[0])); codeOf(err) != "not_in_match" {
@@ -59,7 +59,7 @@ func TestAMalformedIDIsNotFound(t *testing.T) {
 				w.Errorf("a sync of %q: %v", id, err)
 			}
 		}
-		if reads := n.link.watch(); len(reads) > 0 {
+		if reads := n.link.recordReads(); len(reads) > 0 {
 			w.Errorf("the store was asked: %+v", reads)
 		}
 	})
@@ -67,8 +67,8 @@ func TestAMalformedIDIsNotFound(t *testing.T) {
 
 // A match that no living node can read is removed after a minute, not before.
 func TestAnUnreadableMatchIsRemovedInTheEnd(t *testing.T) {
-	inBubble(t, func(w *world) {
-		a, b := w.node(), w.blind()
+	inBubble(t, func(w *cluster) {
+		a, b := w.node(), w.unreadableNode()
 		a.enter(ada)
 		p := a.begin(w, 2)
 		w.passUntil(p, Open, 0)
@@ -81,7 +81,7 @@ func TestAnUnreadableMatchIsRemovedInTheEnd(t *testing.T) {
 		if _, err := w.store.Read(w.Context(), ReadQuery{Match: p.ID, After: -1}); !errors.Is(err, ErrNotFound) {
 			w.Errorf("it is still there: %v", err)
 		}
-		if n := testutil.ToFloat64(b.metrics.orphans); n != 1 {
+		if n := testutil.ToFloat64(b.metrics.removedOrphans); n != 1 {
 			w.Errorf("counted %v times", n)
 		}
 		time.Sleep(2 * time.Second)
@@ -93,9 +93,9 @@ func TestAnUnreadableMatchIsRemovedInTheEnd(t *testing.T) {
 
 // A node that can read a match comes back within the minute: the match goes on.
 func TestAnUnreadableMatchGoesOnWhenANodeCanReadIt(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		a := w.node()
-		w.blind()
+		w.unreadableNode()
 		a.enter(ada)
 		p := a.begin(w, 2)
 		w.passUntil(p, Open, 0)

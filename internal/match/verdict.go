@@ -7,20 +7,20 @@ import (
 	"laststand/internal/protocol"
 )
 
-// answered turns an outcome into the reply, and into what follows on it.
-func (e *Engine) answered(l *live, out Outcome, j judged) (protocol.Answered, func(), error) {
+// replyToOutcome turns an outcome into the reply, and into what follows on it.
+func (e *Engine) replyToOutcome(l *localMatch, out Outcome, j validAnswer) (protocol.Answered, func(), error) {
 	r := out.Record
 	switch out.Verdict {
 	case Accepted:
 		e.metrics.answers.WithLabelValues(string(Accepted)).Inc()
-		return replyTo(l.plan, r), e.afterAnswer(l, out), nil
+		return replyTo(l.plan, r), e.followUpFunc(l, out), nil
 	case Duplicate:
 		if r.Normal == j.normal {
 			e.metrics.answers.WithLabelValues("repeated").Inc()
-			return replyTo(l.plan, r), nothing, nil
+			return replyTo(l.plan, r), doNothing, nil
 		}
 		err := protocol.Errorf(protocol.CodeDuplicateAnswer, "question %d has your answer already", j.question)
-		err.Accepted = accepted(r)
+		err.Accepted = acceptedAnswer(r)
 		return e.refuse(err)
 	case Early:
 		return e.refuse(notOpen(j.question))
@@ -44,50 +44,50 @@ func replyTo(p *Plan, r Record) protocol.Answered {
 	return reply
 }
 
-// afterAnswer is what follows on an accepted answer: most cause nothing.
-func (e *Engine) afterAnswer(l *live, out Outcome) func() {
-	unknown := l.plan.Mode == Duel && out.Seq == 0
-	goesOn := unknown || out.Sealed || out.Answered >= out.Alive
-	if out.Seq == 0 && !goesOn {
-		return nothing
+// followUpFunc is what follows on an accepted answer: most cause nothing.
+func (e *Engine) followUpFunc(l *localMatch, out Outcome) func() {
+	pushUnknown := l.plan.Mode == Duel && out.Seq == 0
+	advances := pushUnknown || out.Sealed || out.Answered >= out.Alive
+	if out.Seq == 0 && !advances {
+		return doNothing
 	}
 	known := out // kept only here
-	return func() { e.followUp(l, known, goesOn) }
+	return func() { e.followUp(l, known, advances) }
 }
 
 // followUp pushes that an answer was accepted, where the mode says so, and where
 // it was the last one, or has won, closes the question. Where the push's number
 // is not known any more advancing pushes it from the log.
-func (e *Engine) followUp(l *live, out Outcome, goesOn bool) {
+func (e *Engine) followUp(l *localMatch, out Outcome, advances bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	var err error
 	if out.Seq > 0 {
-		seen := answerSeen(l.plan, out.Record.Question, out.Record.Player)
-		f := encode([]protocol.Numbered{seen}, out.Seq)
-		e.publish(ctx, l, out.Nodes, news{frames: f, version: out.Version})
+		seen := answerSeenPush(l.plan, out.Record.Question, out.Record.Player)
+		f := encodeFrames([]protocol.Numbered{seen}, out.Seq)
+		e.publishStep(ctx, l, out.Nodes, stepEvent{frames: f, version: out.Version})
 		err = e.deliver(ctx, l, delivery{frames: f})
 	}
-	if err == nil && goesOn {
-		err = e.advance(ctx, l, l.afterAnswer(out))
+	if err == nil && advances {
+		err = e.advance(ctx, l, l.viewAfterAnswer(out))
 	}
 	if err != nil { // the store has it all: the sweeps make up for it
 		e.Logger.Warn("an accepted answer could not be followed up here", "match", l.plan.ID, "error", err)
 	}
 }
 
-// afterAnswer is what an accepted answer makes of the state known here; nothing
+// viewAfterAnswer is what an accepted answer makes of the state known here; nothing
 // where a duel's push of it is lost, or the match has moved on.
-func (l *live) afterAnswer(out Outcome) View {
-	s, lost := l.known(), l.plan.Mode == Duel && out.Seq == 0
-	if lost || out.Sealed || s.Phase != Open || s.Question != out.Record.Question {
+func (l *localMatch) viewAfterAnswer(out Outcome) View {
+	s, pushUnknown := l.knownState(), l.plan.Mode == Duel && out.Seq == 0
+	if pushUnknown || out.Sealed || s.Phase != Open || s.Question != out.Record.Question {
 		return View{}
 	}
 	s.Answered, s.Alive = out.Answered, out.Alive
 	return View{State: s}
 }
 
-func nothing() {}
+func doNothing() {}
 
 // refuse counts a refusal by its reason.
 func (e *Engine) refuse(err error) (protocol.Answered, func(), error) {
@@ -97,7 +97,7 @@ func (e *Engine) refuse(err error) (protocol.Answered, func(), error) {
 		reason = string(refused.Code)
 	}
 	e.metrics.answers.WithLabelValues(reason).Inc()
-	return protocol.Answered{}, nothing, err
+	return protocol.Answered{}, doNothing, err
 }
 
 func notInMatch() error {

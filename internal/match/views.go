@@ -29,7 +29,7 @@ func foundView(p *Plan, v View) protocol.MatchFound {
 // seatViews are the seats of a duel in their order, those of an arena by
 // player, so that they stand alike whenever they are shown.
 func seatViews(p *Plan, v View) []protocol.SeatView {
-	seats := slices.Clone(p.seated(v))
+	seats := slices.Clone(p.listedSeats(v))
 	if p.Arena != nil {
 		slices.SortFunc(seats, func(a, b Seat) int { return cmp.Compare(a.Player, b.Player) })
 	}
@@ -64,15 +64,15 @@ func questionView(p *Plan, s State) protocol.Question {
 func closedView(p *Plan, v View) protocol.QuestionClosed {
 	q := p.Questions[v.Question]
 	c := protocol.QuestionClosed{
-		Question: v.Question, Reason: v.Reason, Answer: q.Solution(), Explanation: q.Explanation,
-		Answered: v.Answered, Right: v.Right, Void: p.Mode == Survival && v.void(),
+		Question: v.Question, Reason: v.CloseReason, Answer: q.Solution(), Explanation: q.Explanation,
+		Answered: v.Answered, Right: v.Right, Void: p.Mode == Survival && v.isVoid(),
 		Results: []protocol.QuestionResult{},
 	}
 	if f := v.First; f != nil && f.Question == v.Question {
 		c.First = &protocol.First{Player: f.Player, Nickname: f.Nickname, Team: f.Team, ElapsedMS: f.ElapsedMS}
 	}
-	for _, s := range p.seated(v) {
-		if t := v.Totals[s.Player]; p.Mode == Survival && (t.Left || v.out(t)) {
+	for _, s := range p.listedSeats(v) {
+		if t := v.Totals[s.Player]; p.Mode == Survival && (t.Left || v.isEliminated(t)) {
 			continue
 		}
 		r := protocol.QuestionResult{Player: s.Player, Nickname: s.Nickname, Score: v.Totals[s.Player].Score}
@@ -85,12 +85,12 @@ func closedView(p *Plan, v View) protocol.QuestionClosed {
 	return c
 }
 
-// ownView tells a player of a match of many what the view's question did to
+// personalView tells a player of a match of many what the view's question did to
 // them, from when it is revealed on.
-func ownView(p *Plan, v View, player string) protocol.Own {
+func personalView(p *Plan, v View, player string) protocol.Own {
 	t := v.Totals[player]
 	o := protocol.Own{
-		Match: p.ID, Question: v.Question, Score: t.Score, Rank: v.Ranks[player], Out: p.Mode == Survival && v.out(t),
+		Match: p.ID, Question: v.Question, Score: t.Score, Rank: v.Ranks[player], Out: p.Mode == Survival && v.isEliminated(t),
 	}
 	if r, ok := v.Records[player]; ok {
 		o.Given, o.Correct, o.ElapsedMS, o.Points = r.Given, r.Correct, &r.ElapsedMS, r.Points
@@ -137,7 +137,7 @@ func stateView(p *Plan, v View, player string) protocol.MatchState {
 		q := questionView(p, v.State)
 		s.Question = &q
 		if r, ok := v.Records[player]; ok {
-			s.YourAnswer = accepted(r)
+			s.YourAnswer = acceptedAnswer(r)
 		}
 	}
 	s.Scores = scores(p, v)
@@ -145,24 +145,24 @@ func stateView(p *Plan, v View, player string) protocol.MatchState {
 		s.Scores = decodeScores(v.Scores)
 	}
 	if t, seated := v.Totals[player]; seated {
-		s.Out = p.Mode == Survival && v.out(t)
-		s.Own = protocol.OwnScore{Score: v.revealed(player).Score, Rank: ownRank(v, player, s.Scores)}
+		s.Out = p.Mode == Survival && v.isEliminated(t)
+		s.Own = protocol.OwnScore{Score: v.revealedTotals(player).Score, Rank: revealedRank(v, player, s.Scores)}
 	}
 	return s
 }
 
-// ownRank is a player's rank at the last reveal: in a match of many 0 while
+// revealedRank is a player's rank at the last reveal: in a match of many 0 while
 // that cannot be told.
-func ownRank(v View, player string, shown []protocol.ScoreView) int {
+func revealedRank(v View, player string, shown []protocol.ScoreView) int {
 	if v.Players > FullView {
-		if v.unrevealed() {
+		if v.isUnrevealed() {
 			return 0
 		}
 		return int(v.Ranks[player])
 	}
 	rank := 1
 	for _, other := range shown {
-		if other.Score > v.revealed(player).Score {
+		if other.Score > v.revealedTotals(player).Score {
 			rank++
 		}
 	}
@@ -172,9 +172,9 @@ func ownRank(v View, player string, shown []protocol.ScoreView) int {
 // scores are those of the last reveal, the highest first; equal ones by player,
 // since the seats of an arena come in an order that answers have moved already.
 func scores(p *Plan, v View) []protocol.ScoreView {
-	all := make([]protocol.ScoreView, 0, len(p.seated(v)))
-	for _, s := range p.seated(v) {
-		all = append(all, protocol.ScoreView{Player: s.Player, Nickname: s.Nickname, Score: v.revealed(s.Player).Score})
+	all := make([]protocol.ScoreView, 0, len(p.listedSeats(v)))
+	for _, s := range p.listedSeats(v) {
+		all = append(all, protocol.ScoreView{Player: s.Player, Nickname: s.Nickname, Score: v.revealedTotals(s.Player).Score})
 	}
 	slices.SortFunc(all, func(a, b protocol.ScoreView) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Player, b.Player))
@@ -195,7 +195,7 @@ func decodeScores(raw []byte) []protocol.ScoreView {
 	return all
 }
 
-func accepted(r Record) *protocol.AcceptedAnswer {
+func acceptedAnswer(r Record) *protocol.AcceptedAnswer {
 	return &protocol.AcceptedAnswer{Question: r.Question, Given: r.Given, At: r.At, ElapsedMS: r.ElapsedMS}
 }
 

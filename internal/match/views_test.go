@@ -10,8 +10,8 @@ import (
 	"laststand/internal/quiz"
 )
 
-// otherwise is the same plan with everything else right.
-func otherwise(p *Plan) *Plan {
+// withOtherAnswers is the same plan with everything else right.
+func withOtherAnswers(p *Plan) *Plan {
 	o := *p
 	o.Questions = make([]quiz.Drawn, len(p.Questions))
 	for i := range p.Questions {
@@ -32,12 +32,12 @@ func otherwise(p *Plan) *Plan {
 
 // What is told before a question's close is the same whatever is right: so it
 // cannot betray it. Played with a right answer of ada's and a wrong one of bob's.
-func TestNothingBetraysTheAnswerBeforeTheClose(t *testing.T) {
+func TestNothingRevealsTheAnswerBeforeTheClose(t *testing.T) {
 	t.Parallel()
 	for i, sample := range samples {
 		p := newPlan("m_1", 5000, len(samples))
 		told := func(p *Plan, phase Phase) string {
-			s := State{Phase: phase, Question: i, OpensAt: 5000, ClosesAt: 15_000, Reason: "", Answered: 2, Seq: 9}
+			s := State{Phase: phase, Question: i, OpensAt: 5000, ClosesAt: 15_000, CloseReason: "", Answered: 2, Seq: 9}
 			v := View{State: s, Records: map[string]Record{}, Totals: map[string]Totals{}}
 			for player, given := range map[string]protocol.Given{ada: rightAnswer(&samples[i]), bob: wrongAnswer(&samples[i])} {
 				r := judgedBy(t, p, s, Submission{Player: player, At: 6000, Answer: answerTo(p, i, given)})
@@ -46,7 +46,7 @@ func TestNothingBetraysTheAnswerBeforeTheClose(t *testing.T) {
 			return encoded(t, foundView(p, v), questionView(p, s), stateView(p, v, ada), stateView(p, v, bob))
 		}
 		for _, phase := range []Phase{Open, Sealed} {
-			if this, that := told(p, phase), told(otherwise(p), phase); this != that {
+			if this, that := told(p, phase), told(withOtherAnswers(p), phase); this != that {
 				t.Errorf("%s, %s: it depends on what is right:\n%s\n%s", sample.Kind, phase, this, that)
 			}
 		}
@@ -54,7 +54,7 @@ func TestNothingBetraysTheAnswerBeforeTheClose(t *testing.T) {
 			t.Errorf("%s: %s", sample.Kind, before)
 		}
 		v := View{State: State{Question: i}}
-		if closed := encoded(t, closedView(p, v)); !strings.Contains(closed, "explained") || closed == encoded(t, closedView(otherwise(p), v)) {
+		if closed := encoded(t, closedView(p, v)); !strings.Contains(closed, "explained") || closed == encoded(t, closedView(withOtherAnswers(p), v)) {
 			t.Errorf("%s: its close does not reveal it: %s", sample.Kind, closed)
 		}
 	}
@@ -109,7 +109,7 @@ func TestClosedView(t *testing.T) {
 	t.Parallel()
 	p := newPlan("m_1", 5000, 3)
 	v := View{
-		State:   State{Phase: Sealed, Question: 0, Reason: timeout, Answered: 1, Right: 1},
+		State:   State{Phase: Sealed, Question: 0, CloseReason: timeout, Answered: 1, Right: 1},
 		Records: map[string]Record{ada: {Given: json.RawMessage(`{"choice":2}`), Correct: true, ElapsedMS: 2500, Points: 175}},
 		Totals:  map[string]Totals{ada: {Score: 175}},
 	}

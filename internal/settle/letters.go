@@ -54,7 +54,7 @@ func (s *Settler) requeue(ctx context.Context, t eventq.Task) (payload json.RawM
 		return nil, err
 	}
 	payload = t.Payload
-	if !r.Whole() {
+	if !r.IsComplete() {
 		if err := s.complete(ctx, &r); err != nil {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func (s *Settler) Edit(ctx context.Context, id string, payload json.RawMessage) 
 		if err != nil {
 			return err
 		}
-		if !r.Whole() {
+		if !r.IsComplete() {
 			return fmt.Errorf("%w: its standings are missing", ErrBadPayload)
 		}
 		return t.Edit(payload)

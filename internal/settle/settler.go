@@ -116,7 +116,7 @@ func orDefault[T comparable](v *T, value T) {
 // standings are not in the result; then a sweep, here or elsewhere, reads it
 // and settles it later.
 func (s *Settler) Offer(r match.Result) bool {
-	if !r.Whole() {
+	if !r.IsComplete() {
 		return false
 	}
 	select {

@@ -26,11 +26,11 @@ func (s *Settler) sweep(work context.Context) (more bool) {
 	due := slices.DeleteFunc(slices.Clone(page), func(r match.Result) bool { return !s.due(r) })
 	progress := false
 	for _, r := range due {
-		if !r.Whole() { // its standings are gone or unreadable: it is tried again, and dead in the end
+		if !r.IsComplete() { // its standings are gone or unreadable: it is tried again, and dead in the end
 			progress = s.refused(work, r, errIncomplete) || progress
 		}
 	}
-	due = slices.DeleteFunc(due, func(r match.Result) bool { return !r.Whole() })
+	due = slices.DeleteFunc(due, func(r match.Result) bool { return !r.IsComplete() })
 	for _, batch := range s.batches(due) {
 		progress = s.settle(work, batch, true) || progress
 	}

@@ -127,7 +127,7 @@ func TestWelcomeInALobby(t *testing.T) {
 	c.ask(protocol.TypeMatchSync, protocol.Resume{Match: g.match})
 	c.refused(protocol.CodeNotInMatch)
 	g.sit("cat")
-	n.Engine.Moved(g.match)
+	n.Engine.NotifyPlacesChanged(g.match)
 	var there protocol.ArenaLobby
 	c.expect(protocol.TypeArenaLobby).into(t, &there)
 	if there.ArenaID != g.id || there.Players != 2 {
@@ -152,7 +152,7 @@ func TestSeatOutlivesTheConnection(t *testing.T) {
 	g.sit("ada")
 	c.cut()
 	n.eventually("the session has ended", func() bool { return len(n.all()) == 0 })
-	g.must(n.Engine.Sits(t.Context(), g.match, "ada"))
+	g.must(n.Engine.CheckSeat(t.Context(), g.match, "ada"))
 	if busy := n.busy("ada"); busy.Match != g.match {
 		t.Errorf("busy with %+v", busy)
 	}

@@ -46,8 +46,8 @@ type finder struct {
 	found chan string
 }
 
-func (f finder) Found(ctx context.Context, game, id, player string) error {
-	err := f.Engine.Found(context.WithoutCancel(ctx), game, id, player)
+func (f finder) AttachSession(ctx context.Context, game, id, player string) error {
+	err := f.Engine.AttachSession(context.WithoutCancel(ctx), game, id, player)
 	f.found <- id
 	return err
 }

@@ -160,8 +160,8 @@ func TestDrainArenas(t *testing.T) {
 	plays.until(protocol.TypeDraining)
 	host.alive()
 	plays.alive()
-	lobby.must(n.Engine.Sits(t.Context(), lobby.match, "ada"))
-	running.must(n.Engine.Shut(t.Context(), running.match))
+	lobby.must(n.Engine.CheckSeat(t.Context(), lobby.match, "ada"))
+	running.must(n.Engine.CloseArena(t.Context(), running.match))
 	for _, c := range []*client{plays, host} {
 		c.until(protocol.TypeMatchOver)
 		c.closes(1012)

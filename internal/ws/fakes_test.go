@@ -111,11 +111,11 @@ func (bank) Draw(_ string, _ lobby.Wish, count int, _ map[string]struct{}) ([]qu
 // forgetful is a Memory that holds nothing.
 type forgetful struct{}
 
-func (forgetful) Seen(context.Context, string, []string) (map[string]struct{}, error) {
+func (forgetful) SeenQuestions(context.Context, string, []string) (map[string]struct{}, error) {
 	return nil, nil
 }
 
-func (forgetful) Saw(context.Context, string, []string, []string) error { return nil }
+func (forgetful) AddSeen(context.Context, string, []string, []string) error { return nil }
 
 // arenas are an Arenas that keeps what it was asked, and answers what a test
 // sets: nothing refused where that is nil.

@@ -24,7 +24,7 @@ func (n *node) gather(host string) gathering {
 	g.id = "a_" + g.match[2:]
 	questions, err := bank{}.Draw("demo", lobby.Wish{}, duel.Questions, nil)
 	if err == nil {
-		err = n.Engine.Open(n.Context(), &match.Plan{
+		err = n.Engine.CreateArena(n.Context(), &match.Plan{
 			Form: match.Form, ID: g.match, Game: "demo", Mode: match.Survival, Questions: questions,
 			LimitMS: duel.LimitMS, CountdownMS: duel.CountdownMS, RevealMS: duel.RevealMS,
 			Arena: &match.Arena{ID: g.id, Code: "123456", Name: "All hands", Host: host, MaxPlayers: 10},
@@ -39,24 +39,24 @@ func (g gathering) sit(player string) {
 	g.Helper()
 	_, _, err := g.Lobby.Occupy(g.Context(), "demo", player, g.match, "")
 	g.must(err)
-	sat, err := g.matches.Sit(g.Context(), arena.SitRequest{Match: g.match, Seat: match.Seat{Player: player, Nickname: player}, Max: 10})
+	sat, err := g.matches.AddSeat(g.Context(), arena.SeatRequest{Match: g.match, Seat: match.Seat{Player: player, Nickname: player}, Max: 10})
 	if g.must(err); sat.Verdict != arena.In {
 		g.Fatalf("%s: %s", player, sat.Verdict)
 	}
-	g.must(g.Engine.Enter(g.Context(), g.match, player, 0))
+	g.must(g.Engine.AttachFrom(g.Context(), g.match, player, 0))
 }
 
 // watch lets somebody watch.
 func (g gathering) watch(who string, as match.Role) {
 	g.Helper()
-	_, err := g.matches.Watch(g.Context(), g.match, who, as)
+	_, err := g.matches.AddWatcher(g.Context(), g.match, who, as)
 	g.must(err)
-	g.must(g.Engine.Enter(g.Context(), g.match, who, 0))
+	g.must(g.Engine.AttachFrom(g.Context(), g.match, who, 0))
 }
 
 func (g gathering) begin() {
 	g.Helper()
-	g.must(g.Engine.Begin(g.Context(), g.match))
+	g.must(g.Engine.StartArena(g.Context(), g.match))
 }
 
 func (g gathering) must(err error) {

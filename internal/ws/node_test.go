@@ -87,7 +87,7 @@ func (w *world) node() *node {
 		f(&c, &rules)
 	}
 	c.Engine = match.New(match.Config{
-		Store: w.matches, Index: w.matches, Wheel: c.Wheel, Presence: c.Presence, Now: now, Over: func(*match.Result) {}, Logger: c.Logger,
+		Store: w.matches, Index: w.matches, Wheel: c.Wheel, Presence: c.Presence, Now: now, OnResult: func(*match.Result) {}, Logger: c.Logger,
 		Node: n.name, Bus: mail{w, n.name},
 	})
 	matches := lobby.Matches(c.Engine)
@@ -95,7 +95,7 @@ func (w *world) node() *node {
 		matches = w.matched(c.Engine)
 	}
 	c.Lobby = lobby.New(lobby.Config{
-		Games: map[string]lobby.Duel{"demo": rules}, Store: w.tickets, Matches: matches, Bank: bank{}, Memory: forgetful{},
+		Games: map[string]lobby.Duel{"demo": rules}, Store: w.tickets, Matches: matches, Bank: bank{}, SeenStore: forgetful{},
 		Players: w.people, Wheel: c.Wheel, Now: now, Logger: c.Logger,
 	})
 	n.Server = New(c)
@@ -139,7 +139,7 @@ type mail struct {
 func (m mail) Send(_ context.Context, nodes []string, kind string, payload []byte) {
 	for _, name := range nodes {
 		if n := m.other(name); n != nil && name != m.from {
-			n.Engine.Receivers()[kind](payload)
+			n.Engine.Handlers()[kind](payload)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func TestEndedSessionIsLetGo(t *testing.T) {
 		return session.Value() == nil
 	})
 	b.expect(protocol.TypeMatchFound)
-	if !n.Engine.Seated("demo", b.name) {
+	if !n.Engine.IsInMatch("demo", b.name) {
 		t.Error("the match is over")
 	}
 }

@@ -98,7 +98,7 @@ func (se *session) notInMatchFirst(ctx context.Context, r request, unread error)
 	if json.Unmarshal(r.Data, &named) != nil {
 		return unread
 	}
-	if err := se.server.Engine.Sits(ctx, named.Match, se.player); err != nil {
+	if err := se.server.Engine.CheckSeat(ctx, named.Match, se.player); err != nil {
 		return err
 	}
 	return unread
@@ -119,8 +119,8 @@ func (se *session) sync(ctx context.Context, r request, s protocol.Resume) error
 	}
 	return se.server.Engine.Attach(ctx, match.Attachment{
 		Match: s.Match, Player: se.player, Sub: se, After: s.Seq,
-		First:  func(state protocol.MatchState) { se.reply(r, protocol.TypeMatchState, state) },
-		Replay: se.mayReplay,
+		OnState:     func(state protocol.MatchState) { se.reply(r, protocol.TypeMatchState, state) },
+		CheckReplay: se.mayReplay,
 	})
 }
 
@@ -147,10 +147,10 @@ func (se *session) countEarlyForfeit() { se.count(se.server.Limits.EarlyForfeits
 // leaveMatch forfeits a match; an arena's goes on without the player. early says
 // that this has ended a duel before a question of it was closed.
 func (se *session) leaveMatch(ctx context.Context, id string) (early bool, err error) {
-	if err := se.server.Engine.Sits(ctx, id, se.player); err != nil {
+	if err := se.server.Engine.CheckSeat(ctx, id, se.player); err != nil {
 		return false, err
 	}
-	m, err := se.server.Engine.Running(ctx, id)
+	m, err := se.server.Engine.Status(ctx, id)
 	if err != nil {
 		return false, err
 	}

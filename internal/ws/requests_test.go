@@ -170,7 +170,7 @@ func TestForget(t *testing.T) {
 	se.out.hold()
 	se.Push("m", protocol.EncodePush("old", 1))
 	se.Push("n", protocol.EncodePush("other", 2))
-	se.Forget("m")
+	se.DiscardHeld("m")
 	se.Push("m", protocol.EncodePush("new", 3))
 	if se.out.release() {
 		se.write()

@@ -79,12 +79,12 @@ func (se *session) Push(match string, frames ...[]byte) {
 	se.out.push(match, frames...)
 }
 
-// Forget implements match.Subscriber.
-func (se *session) Forget(match string) { se.out.forget(match) }
+// DiscardHeld implements match.Subscriber.
+func (se *session) DiscardHeld(match string) { se.out.forget(match) }
 
-// Expects implements match.Subscriber. What is found before it is known what the
+// CanAttach implements match.Subscriber. What is found before it is known what the
 // player was in is not missed: hello looks for it afterwards.
-func (se *session) Expects(match string) bool {
+func (se *session) CanAttach(match string) bool {
 	before := se.before.Load()
 	return before != nil && *before != match
 }
@@ -246,5 +246,5 @@ func (se *session) end() {
 }
 
 func (se *session) inMatch() bool {
-	return se.greeted.Load() && se.server.Engine.Seated(se.game, se.player)
+	return se.greeted.Load() && se.server.Engine.IsInMatch(se.game, se.player)
 }

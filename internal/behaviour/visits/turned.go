@@ -9,9 +9,9 @@ import (
 
 // Turned reports that a match has begun, or is over, for its players who are
 // here. All nodes that see so give it the same id.
-func (s *Service) Turned(t match.Turn) {
+func (s *Service) Turned(t match.LifecycleEvent) {
 	kind, what := behaviour.MatchStart, "start"
-	if t.Over {
+	if t.Ended {
 		kind, what = behaviour.MatchEnd, "end"
 	}
 	if !s.reports[t.Game][kind] {

@@ -9,13 +9,13 @@ import (
 	"laststand/internal/match"
 )
 
-func turn(players ...string) match.Turn {
-	return match.Turn{Game: "demo", Match: "01KAH3ZVXV1T7Q5E8W2R9Y6P4M", Mode: match.Duel, At: 1234, Players: players}
+func turn(players ...string) match.LifecycleEvent {
+	return match.LifecycleEvent{Game: "demo", Match: "01KAH3ZVXV1T7Q5E8W2R9Y6P4M", Mode: match.Duel, At: 1234, Players: players}
 }
 
-func finished(players ...string) match.Turn {
+func finished(players ...string) match.LifecycleEvent {
 	t := turn(players...)
-	t.Over, t.Reason, t.At = true, match.Finished, 5678
+	t.Ended, t.Reason, t.At = true, match.Finished, 5678
 	return t
 }
 

@@ -9,17 +9,17 @@ import (
 
 // A match that is behind the version that a node has seen takes nothing of that
 // node, but that it is over.
-func TestAStoreThatHasForgotten(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
+func TestAStoreThatLostData(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada", "p_bob")
 		open := p.start()
 		a := p.first(open, "p_ada", 10)
-		a.Version = 1000
+		a.SeenVersion = 1000
 		seal := p.step(open, match.Sealed, 0)
-		seal.Seen = 1000
+		seal.SeenVersion = 1000
 		for name, act := range map[string]func() error{
 			"read": func() error {
-				_, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, Seen: 1000, Node: "n_1"})
+				_, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, SeenVersion: 1000, Node: "n_1"})
 				return err
 			},
 			"commit": func() error { _, err := p.Commit(p.Context(), wrong(a)); return err },
@@ -33,19 +33,19 @@ func TestAStoreThatHasForgotten(t *testing.T) {
 		if v := p.read(); v.Phase != match.Open || v.Answered != 0 || len(v.Nodes) != 0 {
 			p.Errorf("%+v", v.State)
 		}
-		seal.To.Phase, seal.To.Ending, seal.To.DueAt, seal.Pushes, seal.KeepMS = match.Over, match.Abandoned, 0, nil, 360_000
+		seal.To.Phase, seal.To.EndReason, seal.To.DueAt, seal.Pushes, seal.KeepMS = match.Over, match.Abandoned, 0, nil, 360_000
 		done, err := p.Step(p.Context(), seal)
-		if err != nil || !done.Taken || done.Version != 1001 {
+		if err != nil || !done.Applied || done.Version != 1001 {
 			p.Fatalf("%+v, %v", done, err)
 		}
-		v, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, Seen: done.Version})
-		if err != nil || v.Phase != match.Over || v.Ending != match.Abandoned || v.Version != done.Version || p.due() != -1 {
+		v, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, SeenVersion: done.Version})
+		if err != nil || v.Phase != match.Over || v.EndReason != match.Abandoned || v.Version != done.Version || p.due() != -1 {
 			p.Errorf("%+v, %v, due at %d", v.State, err, p.due())
 		}
 		if offered := p.client.Get(p.Context(), p.keys.first(0)).Val(); offered != "0" {
 			p.Errorf("a first is to be had: %q", offered)
 		}
-		if marks, err := p.Marks(p.Context(), []string{p.plan.ID}); err != nil || len(marks) != 0 {
+		if marks, err := p.ReadProgress(p.Context(), []string{p.plan.ID}); err != nil || len(marks) != 0 {
 			p.Errorf("%v, %v", marks, err) // nobody would take it off once it is settled
 		}
 	})
@@ -53,7 +53,7 @@ func TestAStoreThatHasForgotten(t *testing.T) {
 
 // Every write that others can see moves the version by one.
 func TestVersions(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
 		version := int64(0)
 		moved := func(what string, by int64) {
 			p.Helper()
@@ -66,11 +66,11 @@ func TestVersions(t *testing.T) {
 		moved("create", 1)
 		p.seat("p_ada", "p_bob", "p_cyd")
 		moved("sit", 3)
-		p.unsit("p_cyd", "out")
+		p.removePlace("p_cyd", "out")
 		moved("unsit", 1)
-		p.watch("p_cyd", match.AsSpectator, "in")
+		p.addWatcher("p_cyd", match.AsSpectator, "in")
 		moved("watch", 0)
-		_ = p.Lock(p.Context(), p.plan.ID)
+		_ = p.LockLobby(p.Context(), p.plan.ID)
 		moved("lock", 1)
 		open := p.start()
 		moved("step", 3)
@@ -78,41 +78,41 @@ func TestVersions(t *testing.T) {
 		moved("commit", 1)
 		p.race(p.first(open, "p_ada", 10), match.Accepted)
 		moved("race", 1)
-		p.unsit("p_ada", "left")
+		p.removePlace("p_ada", "left")
 		moved("leave", 1)
 	})
 }
 
-func (p *play) checkMark() {
+func (p *testMatch) checkMark() {
 	p.Helper()
 	v := p.read()
-	marks, err := p.Marks(p.Context(), []string{p.plan.ID})
-	if err != nil || marks[p.plan.ID] != (match.Mark{Seq: v.Seq, Version: v.Version}) {
+	marks, err := p.ReadProgress(p.Context(), []string{p.plan.ID})
+	if err != nil || marks[p.plan.ID] != (match.Progress{Seq: v.Seq, Version: v.Version}) {
 		p.Errorf("%v, %v, the match is at %d, version %d", marks, err, v.Seq, v.Version)
 	}
 }
 
 // A step that names a version is taken at that one only.
 func TestStepComparesTheVersion(t *testing.T) {
-	eachArena(t, match.Survival, func(p *play) {
+	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob")
-		p.take(match.Starting, -1)
+		p.applyStep(match.Starting, -1)
 		s := p.step(p.read().State, match.Countdown, -1)
 		s.Version = p.read().Version
-		p.unsit("p_bob", "left")
-		if done, err := p.Step(p.Context(), s); err != nil || done.Taken {
+		p.removePlace("p_bob", "left")
+		if done, err := p.Step(p.Context(), s); err != nil || done.Applied {
 			p.Errorf("%+v, %v", done, err)
 		}
 		s.Version = p.read().Version
-		if done, err := p.Step(p.Context(), s); err != nil || !done.Taken || done.Version != s.Version+1 {
+		if done, err := p.Step(p.Context(), s); err != nil || !done.Applied || done.Version != s.Version+1 {
 			p.Errorf("%+v, %v", done, err)
 		}
 	})
 }
 
 // An id that a match had, or was refused, is not used again.
-func TestTombs(t *testing.T) {
-	each(t, func(p *play) {
+func TestTombstones(t *testing.T) {
+	each(t, func(p *testMatch) {
 		create := func(id string, want bool) {
 			p.Helper()
 			plan := newPlan()
@@ -124,13 +124,13 @@ func TestTombs(t *testing.T) {
 		void := func(id string, want bool) {
 			p.Helper()
 			for range 2 {
-				if exists, err := p.Void(p.Context(), id); err != nil || exists != want {
+				if exists, err := p.Tombstone(p.Context(), id); err != nil || exists != want {
 					p.Errorf("exists: %v, %v", exists, err)
 				}
 			}
 		}
 		void(p.plan.ID, true)
-		p.take(match.Over, -1)
+		p.applyStep(match.Over, -1)
 		void(p.plan.ID, true)
 		p.expire()
 		create(p.plan.ID, false)
@@ -146,7 +146,7 @@ func TestTombs(t *testing.T) {
 		void(other, false)
 		create(other, false)
 		for _, id := range []string{p.plan.ID, other} {
-			if ttl := p.client.PTTL(p.Context(), keysOf(id).tomb()).Val(); ttl <= 0 || ttl.Hours() > 1 {
+			if ttl := p.client.PTTL(p.Context(), newKeys(id).tomb()).Val(); ttl <= 0 || ttl.Hours() > 1 {
 				p.Errorf("the tomb stands for %v", ttl)
 			}
 		}

@@ -18,7 +18,7 @@ var (
 )
 
 // eachArena runs a test with an arena on every kind of Redis, in its lobby.
-func eachArena(t *testing.T, mode match.Mode, f func(p *play)) {
+func eachArena(t *testing.T, mode match.Mode, f func(p *testMatch)) {
 	t.Parallel()
 	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) { f(begin(t, c, arenaPlan(mode), lobbyState())) })
 }
@@ -33,42 +33,42 @@ func arenaPlan(mode match.Mode) *match.Plan {
 }
 
 func lobbyState() match.State {
-	return match.State{Phase: match.Lobby, Question: -1, Last: -1, DueAt: epoch + 1000}
+	return match.State{Phase: match.Lobby, Question: -1, LastDecided: -1, DueAt: epoch + 1000}
 }
 
-// sit asks for a seat, "" as team for the smallest, and expects a verdict.
-func (p *play) sit(player, team string, want arena.Verdict) arena.Sat {
+// addSeat asks for a seat, "" as team for the smallest, and expects a verdict.
+func (p *testMatch) addSeat(player, team string, want arena.Verdict) arena.PlaceReply {
 	p.Helper()
-	sat, err := p.Sit(p.Context(), p.request(player, team))
-	return p.placed(player, want, sat, err)
+	sat, err := p.AddSeat(p.Context(), p.request(player, team))
+	return p.checkPlace(player, want, sat, err)
 }
 
-func (p *play) request(player, team string) arena.SitRequest {
-	return arena.SitRequest{
+func (p *testMatch) request(player, team string) arena.SeatRequest {
+	return arena.SeatRequest{
 		Match: p.plan.ID, Seat: match.Seat{Player: player, Nickname: "Nick of " + player, Team: team},
 		Teams: []string{red.ID, blue.ID}, Max: p.plan.Arena.MaxPlayers,
 	}
 }
 
-func (p *play) watch(player string, as match.Role, want arena.Verdict) arena.Sat {
+func (p *testMatch) addWatcher(player string, as match.Role, want arena.Verdict) arena.PlaceReply {
 	p.Helper()
-	sat, err := p.Watch(p.Context(), p.plan.ID, player, as)
-	return p.placed(player, want, sat, err)
+	sat, err := p.AddWatcher(p.Context(), p.plan.ID, player, as)
+	return p.checkPlace(player, want, sat, err)
 }
 
-func (p *play) unsit(player string, want arena.Verdict) arena.Sat {
+func (p *testMatch) removePlace(player string, want arena.Verdict) arena.PlaceReply {
 	p.Helper()
-	sat, err := p.Unsit(p.Context(), p.plan.ID, player, 0)
-	return p.placed(player, want, sat, err)
+	sat, err := p.RemovePlace(p.Context(), p.plan.ID, player, 0)
+	return p.checkPlace(player, want, sat, err)
 }
 
-func (p *play) ban(player string, want arena.Verdict) arena.Sat {
+func (p *testMatch) ban(player string, want arena.Verdict) arena.PlaceReply {
 	p.Helper()
-	sat, err := p.Unsit(p.Context(), p.plan.ID, player, 100)
-	return p.placed(player, want, sat, err)
+	sat, err := p.RemovePlace(p.Context(), p.plan.ID, player, 100)
+	return p.checkPlace(player, want, sat, err)
 }
 
-func (p *play) placed(player string, want arena.Verdict, sat arena.Sat, err error) arena.Sat {
+func (p *testMatch) checkPlace(player string, want arena.Verdict, sat arena.PlaceReply, err error) arena.PlaceReply {
 	p.Helper()
 	if err != nil || sat.Verdict != want {
 		p.Fatalf("%s: %+v, %v, want %s", player, sat, err, want)
@@ -77,33 +77,33 @@ func (p *play) placed(player string, want arena.Verdict, sat arena.Sat, err erro
 }
 
 // seat gives players seats in turn in red and blue.
-func (p *play) seat(players ...string) {
+func (p *testMatch) seat(players ...string) {
 	p.Helper()
 	for _, player := range players {
-		p.sit(player, "", arena.In)
+		p.addSeat(player, "", arena.In)
 	}
 }
 
 // start takes an arena from its lobby to its open question 0.
-func (p *play) start() match.State {
+func (p *testMatch) start() match.State {
 	p.Helper()
-	p.take(match.Starting, -1)
-	p.take(match.Countdown, -1)
-	return p.take(match.Open, 0)
+	p.applyStep(match.Starting, -1)
+	p.applyStep(match.Countdown, -1)
+	return p.applyStep(match.Open, 0)
 }
 
 // next reveals the open question and opens the one after it.
-func (p *play) next() match.State {
+func (p *testMatch) next() match.State {
 	p.Helper()
 	if p.read().Phase == match.Open {
-		p.take(match.Sealed, p.read().Question)
+		p.applyStep(match.Sealed, p.read().Question)
 	}
-	s := p.take(match.Revealed, p.read().Question)
-	return p.take(match.Open, s.Question+1)
+	s := p.applyStep(match.Revealed, p.read().Question)
+	return p.applyStep(match.Open, s.Question+1)
 }
 
 // race races for the open question and expects a verdict.
-func (p *play) race(a match.Attempt, want match.Verdict) match.Outcome {
+func (p *testMatch) race(a match.Attempt, want match.Verdict) match.Outcome {
 	p.Helper()
 	out, err := p.Race(p.Context(), a)
 	if err != nil || out.Verdict != want {
@@ -112,14 +112,14 @@ func (p *play) race(a match.Attempt, want match.Verdict) match.Outcome {
 	return out
 }
 
-// of puts an attempt's player into a team.
-func of(team match.Team, a match.Attempt) match.Attempt {
+// inTeam puts an attempt's player into a team.
+func inTeam(team match.Team, a match.Attempt) match.Attempt {
 	a.Seat.Team = team.ID
 	return a
 }
 
-// crowd names players.
-func crowd(n int) []string {
+// playerIDs names players.
+func playerIDs(n int) []string {
 	players := make([]string, n)
 	for i := range players {
 		players[i] = fmt.Sprintf("p_%04d", i)

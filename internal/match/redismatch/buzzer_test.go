@@ -10,7 +10,7 @@ import (
 )
 
 func TestRace(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd")
 		if _, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, Node: "n_1", After: -1}); err != nil {
 			p.Fatal(err)
@@ -28,13 +28,13 @@ func TestRace(t *testing.T) {
 			p.Errorf("%+v, want %+v", out, want)
 		}
 		first := match.First{Player: "p_ada", Nickname: "p_ada", Team: "red", At: a.Record.At, ElapsedMS: 1000, Node: "n_1"}
-		if v.Phase != match.Sealed || v.Reason != "first_correct" || v.Right != 1 || v.DueAt != a.Record.At || *v.First != first {
+		if v.Phase != match.Sealed || v.CloseReason != "first_correct" || v.Right != 1 || v.DueAt != a.Record.At || *v.First != first {
 			p.Errorf("%+v, first %+v", v.State, v.First)
 		}
 		if p.due() != a.Record.At || v.Teams["red"].Score != 1 || v.Teams["blue"].Score != 0 || v.Ranks["p_ada"] != 1 || v.Ranks["p_bob"] != 2 {
 			p.Errorf("due at %d, teams %v, ranks %v", p.due(), v.Teams, v.Ranks)
 		}
-		if totals := (match.Totals{Score: 100, Correct: 1, Answered: 1, SavedMS: 9000, Last: 1, Latest: 1}); v.Totals["p_ada"] != totals {
+		if totals := (match.Totals{Score: 100, Correct: 1, Answered: 1, SavedMS: 9000, LastCorrect: 1, LastAnswered: 1}); v.Totals["p_ada"] != totals {
 			p.Errorf("%+v", v.Totals["p_ada"])
 		}
 		p.race(p.first(open, "p_bob", 900), match.Late)
@@ -48,15 +48,15 @@ func TestRace(t *testing.T) {
 }
 
 // first is an attempt of the red team to be the first.
-func (p *play) first(s match.State, player string, after int64) match.Attempt {
-	a := of(red, p.attempt(s, player, after))
+func (p *testMatch) first(s match.State, player string, after int64) match.Attempt {
+	a := inTeam(red, p.attempt(s, player, after))
 	a.Record.Points, a.Record.Node = 100, "n_1"
 	return a
 }
 
 // Which verdict a race gets, by where the match stands.
 func TestRaceVerdicts(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd")
 		p.race(p.first(match.State{OpensAt: epoch}, "p_ada", 0), match.Early)
 		open := p.start()
@@ -74,12 +74,12 @@ func TestRaceVerdicts(t *testing.T) {
 		if out := p.race(p.first(open, "p_bob", 0), match.Duplicate); !reflect.DeepEqual(out.Record, fault.Record) || out.Sealed {
 			p.Errorf("%+v", out)
 		}
-		p.unsit("p_cyd", arena.Left)
+		p.removePlace("p_cyd", arena.Left)
 		p.race(p.first(open, "p_cyd", 0), match.Gone)
 		if v := p.read(); v.Answered != 1 || v.First != nil || v.Totals["p_ada"] != (match.Totals{}) {
 			p.Errorf("a refused one left %+v", v)
 		}
-		p.take(match.Sealed, 0)
+		p.applyStep(match.Sealed, 0)
 		p.race(p.first(open, "p_ada", 0), match.Late)
 		p.next()
 		p.race(p.first(open, "p_ada", 0), match.Late)
@@ -91,11 +91,11 @@ func TestRaceVerdicts(t *testing.T) {
 // The question is closed for good by whoever closes it, also where it gets more
 // time in between.
 func TestTheFirstIsOfferedOnce(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada")
 		offered := func() string { return p.client.Get(p.Context(), p.keys.first(0)).Val() }
 		open := p.start()
-		if p.take(match.Open, 0); offered() != "1" { // extended
+		if p.applyStep(match.Open, 0); offered() != "1" { // extended
 			p.Errorf("extended: %q", offered())
 		}
 		p.race(p.first(open, "p_ada", 10), match.Accepted)
@@ -105,7 +105,7 @@ func TestTheFirstIsOfferedOnce(t *testing.T) {
 		next := p.next()
 		p.client.Del(p.Context(), p.keys.first(1)) // as if it had been forgotten
 		p.race(p.first(next, "p_ada", 10), match.Late)
-		p.take(match.Over, 1)
+		p.applyStep(match.Over, 1)
 		if got := p.client.Get(p.Context(), p.keys.first(1)).Val(); got != "0" {
 			p.Errorf("over: %q", got)
 		}
@@ -114,31 +114,31 @@ func TestTheFirstIsOfferedOnce(t *testing.T) {
 
 // A wrong answer shuts its player out, and its team for a while.
 func TestWrongAnswers(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd", "p_dan")
 		open := p.start()
-		fault := of(red, wrong(p.attempt(open, "p_ada", 10)))
-		fault.Lockout = 60_000
+		fault := inTeam(red, wrong(p.attempt(open, "p_ada", 10)))
+		fault.LockoutMS = 60_000
 		for range 2 { // it may be run again
 			if out := p.commit(fault, match.Accepted); out.Answered != 1 || out.Alive != 4 || out.Seq != 0 {
 				p.Errorf("%+v", out)
 			}
 		}
-		p.commit(of(red, wrong(p.attempt(open, "p_ada", 20))), match.Duplicate)
-		mate := of(red, wrong(p.attempt(open, "p_cyd", 20)))
-		mate.Lockout = 60_000
+		p.commit(inTeam(red, wrong(p.attempt(open, "p_ada", 20))), match.Duplicate)
+		mate := inTeam(red, wrong(p.attempt(open, "p_cyd", 20)))
+		mate.LockoutMS = 60_000
 		shut := p.commit(mate, match.LockedOut)
 		raced := p.first(open, "p_cyd", 30)
-		raced.Lockout = 60_000
+		raced.LockoutMS = 60_000
 		for _, out := range []match.Outcome{shut, p.race(raced, match.LockedOut)} {
 			if out.RetryMS < 1000 || out.RetryMS > 60_000 {
 				p.Errorf("%+v", out)
 			}
 		}
-		other := of(blue, wrong(p.attempt(open, "p_bob", 40)))
+		other := inTeam(blue, wrong(p.attempt(open, "p_bob", 40)))
 		p.commit(other, match.Accepted)
 		alone := wrong(p.attempt(open, "p_dan", 50))
-		alone.Lockout = 60_000
+		alone.LockoutMS = 60_000
 		p.commit(alone, match.Accepted) // of no team: nobody is shut out
 		if v := p.read(); v.Answered != 3 || v.Right != 0 || v.Phase != match.Open || p.due() != open.DueAt {
 			p.Errorf("%+v, due at %d", v.State, p.due())
@@ -151,17 +151,17 @@ func TestWrongAnswers(t *testing.T) {
 // At its last instant a team's time-out is over: whoever waits for it comes just
 // then, and would be told no time to come again.
 func TestTheLastInstantOfATimeOut(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.plan.Arena.MaxPlayers = 100
-		players := crowd(p.plan.Arena.MaxPlayers)
+		players := playerIDs(p.plan.Arena.MaxPlayers)
 		p.seat(players...)
 		open := p.start()
 		for _, player := range players {
 			if err := p.client.Set(p.Context(), p.keys.lockout(0, "red"), "another", time.Millisecond).Err(); err != nil {
 				p.Fatal(err)
 			}
-			mate := of(red, wrong(p.attempt(open, player, 20)))
-			mate.Lockout = 60_000
+			mate := inTeam(red, wrong(p.attempt(open, player, 20)))
+			mate.LockoutMS = 60_000
 			if out, err := p.Commit(p.Context(), mate); err != nil || out.Verdict == match.LockedOut && out.RetryMS <= 0 {
 				p.Fatalf("%+v, %v", out, err)
 			}
@@ -171,27 +171,27 @@ func TestTheLastInstantOfATimeOut(t *testing.T) {
 
 // The team's time-out ends with the question.
 func TestALockoutIsOfItsQuestion(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada", "p_bob")
-		fault := of(red, wrong(p.attempt(p.start(), "p_ada", 10)))
-		fault.Lockout = 60_000
+		fault := inTeam(red, wrong(p.attempt(p.start(), "p_ada", 10)))
+		fault.LockoutMS = 60_000
 		p.commit(fault, match.Accepted)
 		a := p.first(p.next(), "p_bob", 10)
-		a.Lockout = 60_000
+		a.LockoutMS = 60_000
 		p.race(a, match.Accepted)
 	})
 }
 
 func TestAllWrongIsDueAtOnce(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd")
 		open := p.start()
 		p.commit(wrong(p.attempt(open, "p_ada", 10)), match.Accepted)
-		p.unsit("p_ada", arena.Left) // who has answered is not waited for
+		p.removePlace("p_ada", arena.Left) // who has answered is not waited for
 		if v := p.read(); v.Alive != 3 || p.due() != open.DueAt {
 			p.Errorf("%+v, due at %d", v.State, p.due())
 		}
-		p.unsit("p_cyd", arena.Left)
+		p.removePlace("p_cyd", arena.Left)
 		last := wrong(p.attempt(open, "p_bob", 20))
 		p.commit(last, match.Accepted)
 		if v := p.read(); v.Alive != 2 || v.Answered != 2 || p.due() != last.Record.At {

@@ -12,13 +12,13 @@ import (
 const (
 	// codeFor is how long a code is taken that nobody lets rest: as long as its
 	// match can live.
-	codeFor = keptMS * time.Millisecond
-	restFor = time.Hour
+	codeTTL        = maxLifeMS * time.Millisecond
+	retiredCodeTTL = time.Hour
 )
 
-// Claim implements arena.Codes.
-func (s *Store) Claim(ctx context.Context, game, code, id string) (bool, error) {
-	holder, err := s.client.SetArgs(ctx, codeKey(game, code), id, redis.SetArgs{Mode: "NX", Get: true, TTL: codeFor}).Result()
+// ClaimCode implements arena.Codes.
+func (s *Store) ClaimCode(ctx context.Context, game, code, id string) (bool, error) {
+	holder, err := s.client.SetArgs(ctx, codeKey(game, code), id, redis.SetArgs{Mode: "NX", Get: true, TTL: codeTTL}).Result()
 	if errors.Is(err, redis.Nil) {
 		return true, nil
 	}
@@ -28,8 +28,8 @@ func (s *Store) Claim(ctx context.Context, game, code, id string) (bool, error) 
 	return holder == id, nil
 }
 
-// Find implements arena.Codes.
-func (s *Store) Find(ctx context.Context, game, code string) (id string, err error) {
+// FindCode implements arena.Codes.
+func (s *Store) FindCode(ctx context.Context, game, code string) (id string, err error) {
 	id, err = s.client.Get(ctx, codeKey(game, code)).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return "", fmt.Errorf("redismatch: find a code: %w", err)
@@ -37,9 +37,9 @@ func (s *Store) Find(ctx context.Context, game, code string) (id string, err err
 	return id, nil
 }
 
-// Rest implements arena.Codes.
-func (s *Store) Rest(ctx context.Context, game, code string) error {
-	if err := s.client.PExpire(ctx, codeKey(game, code), restFor).Err(); err != nil {
+// RetireCode implements arena.Codes.
+func (s *Store) RetireCode(ctx context.Context, game, code string) error {
+	if err := s.client.PExpire(ctx, codeKey(game, code), retiredCodeTTL).Err(); err != nil {
 		return fmt.Errorf("redismatch: rest a code: %w", err)
 	}
 	return nil

@@ -6,19 +6,19 @@ import (
 )
 
 func TestCodes(t *testing.T) {
-	each(t, func(p *play) {
+	each(t, func(p *testMatch) {
 		game := p.plan.ID // nobody else's
 		claim := func(code, id string, want bool) {
 			p.Helper()
 			for range 2 { // it may be run again
-				if got, err := p.Claim(p.Context(), game, code, id); err != nil || got != want {
+				if got, err := p.ClaimCode(p.Context(), game, code, id); err != nil || got != want {
 					p.Errorf("%s for %s: %v, %v", code, id, got, err)
 				}
 			}
 		}
 		find := func(game, code, want string) {
 			p.Helper()
-			if got, err := p.Find(p.Context(), game, code); err != nil || got != want {
+			if got, err := p.FindCode(p.Context(), game, code); err != nil || got != want {
 				p.Errorf("%s leads to %q, %v", code, got, err)
 			}
 		}
@@ -32,7 +32,7 @@ func TestCodes(t *testing.T) {
 		if ttl := p.client.TTL(p.Context(), key).Val(); ttl < 24*time.Hour {
 			p.Errorf("taken for %v", ttl)
 		}
-		if err := p.Rest(p.Context(), game, "123456"); err != nil {
+		if err := p.RetireCode(p.Context(), game, "123456"); err != nil {
 			p.Fatal(err)
 		}
 		find(game, "123456", "m_one")

@@ -14,30 +14,30 @@ import (
 // Commit implements match.Store. The answers to a match that come to this node
 // at the same time share a script, see queue.
 func (s *Store) Commit(ctx context.Context, a match.Attempt) (match.Outcome, error) {
-	out, err := s.queues.commit(ctx, &a)
+	out, err := s.batcher.commit(ctx, &a)
 	if err != nil && !errors.Is(err, match.ErrAbandoned) {
 		err = fmt.Errorf("redismatch: commit to %s: %w", a.Match, err)
 	}
 	return out, err
 }
 
-// commitAll has attempts of one match judged by one script, each of another
+// commitBatch has attempts of one match judged by one script, each of another
 // player.
-func (s *Store) commitAll(ctx context.Context, all []*waiting) error {
+func (s *Store) commitBatch(ctx context.Context, all []*pendingAttempt) error {
 	a := all[0]
-	script, width := byMode(a.Mode)
+	script, width := scriptFor(a.Mode)
 	seen := int64(0)
 	for _, a := range all {
-		seen = max(seen, a.Version)
+		seen = max(seen, a.SeenVersion)
 	}
-	k, args := keysOf(a.Match), append(make([]any, 0, 5+len(all)*width), a.Match, string(a.Mode), a.TTLMS, seen, width)
+	k, args := newKeys(a.Match), append(make([]any, 0, 5+len(all)*width), a.Match, string(a.Mode), a.TTLMS, seen, width)
 	names := append(make([]string, 0, 8+2*len(all)), k.match(), k.answers(), k.totals(), k.seats(), k.nodes(), k.due(), k.seq())
-	names = append(names, k.ofMode(all)...)
+	names = append(names, k.modeKeys(all)...)
 	for _, a := range all {
 		r := &a.Record
 		names = append(names, k.lock(r.Question, r.Player))
-		args = append(args, a.ID, r.Player, r.Question, r.At, a.OpensAt, recordText(*r), r.Points, bit(r.Correct), r.SavedMS)
-		args = appendOfMode(args, a.Attempt)
+		args = append(args, a.ID, r.Player, r.Question, r.At, a.OpensAt, recordText(*r), r.Points, boolArg(r.Correct), r.SavedMS)
+		args = appendModeArgs(args, a.Attempt)
 	}
 	reply, err := script.Run(ctx, s.scripts, names, args...).Slice()
 	if err != nil {
@@ -46,22 +46,22 @@ func (s *Store) commitAll(ctx context.Context, all []*waiting) error {
 	return setOutcomes(reply, all)
 }
 
-// common is how many ARGV every mode's script has for an attempt.
-const common = 9
+// commonArgs is how many ARGV every mode's script has for an attempt.
+const commonArgs = 9
 
-// byMode is the script that accepts answers, and how many ARGV it has for each.
-func byMode(m match.Mode) (script *redis.Script, width int) {
+// scriptFor is the script that accepts answers, and how many ARGV it has for each.
+func scriptFor(m match.Mode) (script *redis.Script, width int) {
 	switch m {
 	case match.Survival:
-		return survivalScript, common + 1
+		return acceptSurvivalScript, commonArgs + 1
 	case match.Buzzer:
-		return wrongScript, common + 1
+		return acceptWrongScript, commonArgs + 1
 	}
-	return duelScript, common + 2
+	return acceptDuelScript, commonArgs + 2
 }
 
-// ofMode are the KEYS that the script of a mode has beyond those of every mode.
-func (k keys) ofMode(all []*waiting) []string {
+// modeKeys are the KEYS that the script of a mode has beyond those of every mode.
+func (k keys) modeKeys(all []*pendingAttempt) []string {
 	switch all[0].Mode {
 	case match.Survival:
 		return []string{k.rank(), k.top(), k.teams()}
@@ -75,18 +75,18 @@ func (k keys) ofMode(all []*waiting) []string {
 	return []string{k.log()}
 }
 
-// appendOfMode appends the ARGV that the script of a mode has for an attempt
+// appendModeArgs appends the ARGV that the script of a mode has for an attempt
 // beyond those of every mode.
-func appendOfMode(args []any, a *match.Attempt) []any {
+func appendModeArgs(args []any, a *match.Attempt) []any {
 	switch {
 	case a.Mode == match.Survival:
 		return append(args, a.Seat.Team)
 	case a.Mode == match.Buzzer:
 		return append(args, lockoutMS(a))
-	case a.Seen == nil:
+	case a.Push == nil:
 		return append(args, "", "")
 	}
-	return append(args, a.Seen.Head, a.Seen.Tail)
+	return append(args, a.Push.Head, a.Push.Tail)
 }
 
 // lockoutMS is how long a wrong answer shuts its team out; who is in none has
@@ -95,11 +95,11 @@ func lockoutMS(a *match.Attempt) int64 {
 	if a.Seat.Team == "" {
 		return 0
 	}
-	return a.Lockout
+	return a.LockoutMS
 }
 
-// setOutcomes reads the reply of verdict.lua to attempts.
-func setOutcomes(reply lua.Reply, all []*waiting) error {
+// setOutcomes reads the reply of judge_answers.lua to attempts.
+func setOutcomes(reply lua.Reply, all []*pendingAttempt) error {
 	switch reply.Text(0) {
 	case abandoned:
 		return match.ErrAbandoned
@@ -110,23 +110,23 @@ func setOutcomes(reply lua.Reply, all []*waiting) error {
 		return nil
 	}
 	for i, a := range all {
-		if err := a.set(reply, 4+i); err != nil {
+		if err := a.setOutcome(reply, 4+i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// set reads what has become of one of them.
-func (w *waiting) set(reply lua.Reply, i int) (err error) {
+// setOutcome reads what has become of one of them.
+func (w *pendingAttempt) setOutcome(reply lua.Reply, i int) (err error) {
 	out := &w.out
-	told := reply.List(i)
-	if told == nil {
+	fields := reply.List(i)
+	if fields == nil {
 		out.Verdict, out.Answered = match.Accepted, reply.Number(i)
 	} else {
-		out.Verdict, out.RetryMS, out.Answered, out.Seq = match.Verdict(told.Text(0)), told.Number(2), told.Number(3), told.Number(4)
+		out.Verdict, out.RetryMS, out.Answered, out.Seq = match.Verdict(fields.Text(0)), fields.Number(2), fields.Number(3), fields.Number(4)
 	}
-	switch record := told.Text(1); {
+	switch record := fields.Text(1); {
 	case record != "":
 		if out.Record, err = recordOf(record); err != nil {
 			return fmt.Errorf("outcome: %w", err)

@@ -9,8 +9,8 @@ import (
 )
 
 func TestCommit(t *testing.T) {
-	each(t, func(p *play) {
-		open := p.take(match.Open, 0)
+	each(t, func(p *testMatch) {
+		open := p.applyStep(match.Open, 0)
 		a := p.attempt(open, "p_ada", 1000)
 		out := p.commit(a, match.Accepted)
 		if !reflect.DeepEqual(out.Record, a.Record) || out.Answered != 1 || out.Alive != 2 || out.Seq != 3 || out.Version != 3 {
@@ -20,7 +20,7 @@ func TestCommit(t *testing.T) {
 			p.Errorf("due at %d after one of two", p.due())
 		}
 		v := p.read()
-		if string(v.Frames[2]) != string(a.Seen.Frame(3)) || v.Answered != 1 || v.Right != 1 {
+		if string(v.Frames[2]) != string(a.Push.Frame(3)) || v.Answered != 1 || v.Right != 1 {
 			p.Errorf("%+v, last frame %s", v.State, v.Frames[2])
 		}
 		b := p.attempt(open, "p_bob", 2000)
@@ -31,7 +31,7 @@ func TestCommit(t *testing.T) {
 		if p.due() != b.Record.At {
 			p.Errorf("due at %d, the last answer came at %d", p.due(), b.Record.At)
 		}
-		if v := p.read(); v.Answered != 2 || v.Right != 1 || v.Totals["p_bob"] != (match.Totals{Answered: 1, Latest: 1}) {
+		if v := p.read(); v.Answered != 2 || v.Right != 1 || v.Totals["p_bob"] != (match.Totals{Answered: 1, LastAnswered: 1}) {
 			p.Errorf("%+v", v)
 		}
 		p.checkLog()
@@ -40,10 +40,10 @@ func TestCommit(t *testing.T) {
 
 // Which verdict an attempt gets, by where the match stands.
 func TestVerdicts(t *testing.T) {
-	each(t, func(p *play) {
+	each(t, func(p *testMatch) {
 		early := p.attempt(match.State{Question: 0, OpensAt: epoch}, "p_ada", 0)
 		p.commit(early, match.Early)
-		open := p.take(match.Open, 0)
+		open := p.applyStep(match.Open, 0)
 
 		stale := p.attempt(open, "p_ada", 0)
 		stale.OpensAt--
@@ -62,18 +62,18 @@ func TestVerdicts(t *testing.T) {
 		p.commit(inTime, match.Accepted)
 
 		for _, phase := range []match.Phase{match.Sealed, match.Revealed} {
-			p.take(phase, 0)
+			p.applyStep(phase, 0)
 			p.commit(p.attempt(open, "p_bob", 10), match.Late)
 			if out := p.commit(p.attempt(open, "p_ada", 10), match.Duplicate); out.Record.At != inTime.Record.At {
 				p.Errorf("%s: duplicate of %+v", phase, out.Record)
 			}
 		}
-		second := p.take(match.Open, 1)
+		second := p.applyStep(match.Open, 1)
 		p.commit(p.attempt(open, "p_bob", 10), match.Late)
 		behind := p.attempt(open, "p_bob", 10) // with the right opening instant, too
 		behind.OpensAt = second.OpensAt
 		p.commit(behind, match.Late)
-		p.take(match.Over, 1)
+		p.applyStep(match.Over, 1)
 		p.commit(p.attempt(second, "p_bob", 10), match.Late)
 		if v := p.read(); v.Totals["p_bob"] != (match.Totals{}) || v.Totals["p_ada"].Answered != 1 {
 			p.Errorf("%+v", v.Totals)
@@ -85,13 +85,13 @@ func TestVerdicts(t *testing.T) {
 // An attempt that the client library runs again is accepted as at first, and
 // does nothing more. Its number is not told: others may have pushed since.
 func TestCommitRunAgain(t *testing.T) {
-	each(t, func(p *play) {
-		open := p.take(match.Open, 0)
+	each(t, func(p *testMatch) {
+		open := p.applyStep(match.Open, 0)
 		a := p.attempt(open, "p_ada", 1000)
 		p.commit(a, match.Accepted)
 		for _, then := range []func(){
 			func() {}, func() { p.commit(p.attempt(open, "p_bob", 10), match.Accepted) },
-			func() { p.take(match.Sealed, 0) }, func() { p.take(match.Revealed, 0) }, func() { p.take(match.Open, 1) },
+			func() { p.applyStep(match.Sealed, 0) }, func() { p.applyStep(match.Revealed, 0) }, func() { p.applyStep(match.Open, 1) },
 		} {
 			then()
 			before := p.read()
@@ -108,9 +108,9 @@ func TestCommitRunAgain(t *testing.T) {
 }
 
 func TestCommitWithoutAPush(t *testing.T) {
-	each(t, func(p *play) {
-		a := p.attempt(p.take(match.Open, 0), "p_ada", 10)
-		a.Seen = nil
+	each(t, func(p *testMatch) {
+		a := p.attempt(p.applyStep(match.Open, 0), "p_ada", 10)
+		a.Push = nil
 		if out := p.commit(a, match.Accepted); out.Seq != 0 || out.Answered != 1 {
 			p.Errorf("%+v", out)
 		}
@@ -121,8 +121,8 @@ func TestCommitWithoutAPush(t *testing.T) {
 // Fifty devices of one player answer at once: one answer is accepted, all
 // others are told which.
 func TestOneAnswerIsAccepted(t *testing.T) {
-	each(t, func(p *play) {
-		open := p.take(match.Open, 0)
+	each(t, func(p *testMatch) {
+		open := p.applyStep(match.Open, 0)
 		attempts := make([]match.Attempt, 50)
 		outs := make([]match.Outcome, len(attempts))
 		var all sync.WaitGroup
@@ -164,8 +164,8 @@ func TestOneAnswerIsAccepted(t *testing.T) {
 
 // What as many ask for as answer takes no connection of its own.
 func TestARecordIsFoundByAScript(t *testing.T) {
-	each(t, func(p *play) {
-		a := p.attempt(p.take(match.Open, 0), "p_ada", 10)
+	each(t, func(p *testMatch) {
+		a := p.attempt(p.applyStep(match.Open, 0), "p_ada", 10)
 		p.commit(a, match.Accepted)
 		shared := New(nil, p.client)
 		if r, found, err := shared.Record(p.Context(), p.plan.ID, "p_ada", 0); err != nil || !found || !reflect.DeepEqual(r, a.Record) {

@@ -28,20 +28,20 @@ type player struct {
 	over    chan struct{} // closed with match.over
 }
 
-func (pl *player) Forget(string) {}
+func (pl *player) DiscardHeld(string) {}
 
-func (pl *player) Expects(string) bool { return true }
+func (pl *player) CanAttach(string) bool { return true }
 
 func (pl *player) Push(id string, frames ...[]byte) {
 	pl.mu.Lock()
 	defer pl.mu.Unlock()
 	pl.frames = append(pl.frames, frames...)
 	for _, raw := range frames {
-		pl.take(id, raw)
+		pl.receive(id, raw)
 	}
 }
 
-func (pl *player) take(id string, raw []byte) {
+func (pl *player) receive(id string, raw []byte) {
 	var f struct {
 		Type string
 		Data struct{ Question int }
@@ -80,9 +80,9 @@ func TestTwoNodesPlayADuel(t *testing.T) {
 			wheel := timer.New(timer.Config{Workers: 4})
 			pl.engine = match.New(match.Config{
 				Store: store, Index: store, Wheel: wheel, Presence: presence,
-				Now:    func() int64 { return time.Now().UnixMilli() },
-				Over:   func(r *match.Result) { results <- r },
-				Logger: slog.New(slog.DiscardHandler),
+				Now:      func() int64 { return time.Now().UnixMilli() },
+				OnResult: func(r *match.Result) { results <- r },
+				Logger:   slog.New(slog.DiscardHandler),
 			})
 			running.Go(func() { _ = pl.engine.Run(ctx) })
 			t.Cleanup(wheel.Close)
@@ -101,8 +101,8 @@ func TestTwoNodesPlayADuel(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		checkSame(t, store, plan, players)
-		p := &play{T: t, Store: store, plan: plan}
-		p.forget(context.WithoutCancel(t.Context()))
+		p := &testMatch{T: t, Store: store, plan: plan}
+		p.cleanUp(context.WithoutCancel(t.Context()))
 	})
 }
 

@@ -12,18 +12,18 @@ import (
 )
 
 // losing is a node that loses the next of a command, once.
-func (p *play) losing(command string, fate int32) node {
+func (p *testMatch) losing(command string, fate int32) node {
 	p.Helper()
-	way := &rough{fate: once(command, fate)}
+	way := &delayedConnections{fate: once(command, fate)}
 	c := way.client(p.T, p.client)
-	return node{New(c, sourced{c}), way}
+	return node{New(c, uncachedScripter{c}), way}
 }
 
-// sourced sends every script whole: whether a server knows it is up to the other
+// uncachedScripter sends every script whole: whether a server knows it is up to the other
 // tests on the cluster.
-type sourced struct{ redis.Scripter }
+type uncachedScripter struct{ redis.Scripter }
 
-func (sourced) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
+func (uncachedScripter) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
 	cmd := redis.NewCmd(ctx)
 	cmd.SetErr(redis.ErrNoScript)
 	return cmd
@@ -31,7 +31,7 @@ func (sourced) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *red
 
 // checkBelated expects that one thing got lost, and that nothing more comes of
 // it once it gets through.
-func (p *play) checkBelated(n node) {
+func (p *testMatch) checkBelated(n node) {
 	p.Helper()
 	before := p.read()
 	n.way.arrive()
@@ -44,12 +44,12 @@ func (p *play) checkBelated(n node) {
 // A script whose reply is lost is run again by the client library, and so is
 // one that did not get through, or does so too late. Each is done once.
 func TestAScriptIsRunTwiceByTheClientLibrary(t *testing.T) {
-	for name, fate := range map[string]int32{"unsent": unsent, "unheard": unheard, "belated": belated} {
+	for name, fate := range map[string]int32{"unsent": unsent, "unheard": unheard, "belated": delayed} {
 		t.Run(name, func(t *testing.T) {
-			each(t, func(p *play) {
+			each(t, func(p *testMatch) {
 				n := p.losing("eval", fate)
 				s := p.step(p.read().State, match.Open, 0)
-				if done, err := n.Step(p.Context(), s); err != nil || !reflect.DeepEqual(done, match.Stepped{Taken: true, First: 2, Version: 2}) {
+				if done, err := n.Step(p.Context(), s); err != nil || !reflect.DeepEqual(done, match.StepResult{Applied: true, FirstSeq: 2, Version: 2}) {
 					p.Errorf("%+v, %v", done, err)
 				}
 				p.checkBelated(n)
@@ -70,10 +70,10 @@ func TestAScriptIsRunTwiceByTheClientLibrary(t *testing.T) {
 
 // A seat that is asked for twice is given once.
 func TestASeatWhoseReplyIsLost(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
 		n := p.losing("eval", unheard)
-		sat, err := n.Sit(p.Context(), p.request("p_ada", ""))
-		p.placed("p_ada", arena.In, sat, err)
+		sat, err := n.AddSeat(p.Context(), p.request("p_ada", ""))
+		p.checkPlace("p_ada", arena.In, sat, err)
 		p.checkBelated(n)
 		p.checkSeats(1)
 	})
@@ -82,11 +82,11 @@ func TestASeatWhoseReplyIsLost(t *testing.T) {
 // A step that is taken but told only when another node has taken the next is
 // told as lost; its pushes are in the log, once.
 func TestAStepIsOvertakenWhileItsReplyIsLost(t *testing.T) {
-	each(t, func(p *play) {
+	each(t, func(p *testMatch) {
 		n := p.losing("eval", unheard)
-		n.way.meanwhile = func() { p.take(match.Sealed, 0) }
+		n.way.meanwhile = func() { p.applyStep(match.Sealed, 0) }
 		done, err := n.Step(p.Context(), p.step(p.read().State, match.Open, 0))
-		if err != nil || done.Taken {
+		if err != nil || done.Applied {
 			p.Errorf("%+v, %v", done, err)
 		}
 		if v := p.read(); v.Phase != match.Sealed || v.Seq != 3 || v.Version != 3 {
@@ -102,18 +102,18 @@ func TestALostSealRacesTheFirst(t *testing.T) {
 	for name, test := range map[string]struct {
 		fate int32
 		want match.Verdict
-	}{"unsent": {unsent, match.Accepted}, "unheard": {unheard, match.Late}, "belated": {belated, match.Accepted}} {
+	}{"unsent": {unsent, match.Accepted}, "unheard": {unheard, match.Late}, "belated": {delayed, match.Accepted}} {
 		t.Run(name, func(t *testing.T) {
-			eachArena(t, match.Buzzer, func(p *play) {
+			eachArena(t, match.Buzzer, func(p *testMatch) {
 				p.seat("p_ada", "p_bob")
 				open := p.start()
 				n := p.losing("eval", test.fate)
 				n.way.meanwhile = func() { p.race(p.first(open, "p_ada", 10), test.want) }
 				seal := p.step(open, match.Sealed, 0)
-				seal.To.Reason, seal.Pushes = "timeout", nil
+				seal.To.CloseReason, seal.Pushes = "timeout", nil
 				done, err := n.Step(p.Context(), seal)
 				won := test.want == match.Accepted
-				if v := p.read(); err != nil || done.Taken == won || (v.First != nil) != won || v.Phase != match.Sealed {
+				if v := p.read(); err != nil || done.Applied == won || (v.First != nil) != won || v.Phase != match.Sealed {
 					p.Errorf("%+v, %v, %+v", done, err, v.State)
 				}
 				p.checkBelated(n)
@@ -126,26 +126,26 @@ func TestALostSealRacesTheFirst(t *testing.T) {
 // any more, whatever the second run has found.
 func TestAnExecIsBelated(t *testing.T) {
 	for name, test := range map[string]struct {
-		meanwhile func(p *play, open match.State)
+		meanwhile func(p *testMatch, open match.State)
 		want      match.Verdict
 	}{
-		"and its race has won": {func(*play, match.State) {}, match.Accepted},
-		"and another has won": {func(p *play, open match.State) {
+		"and its race has won": {func(*testMatch, match.State) {}, match.Accepted},
+		"and another has won": {func(p *testMatch, open match.State) {
 			p.race(p.first(open, "p_bob", 10), match.Accepted)
 		}, match.Late},
-		"and its player was wrong": {func(p *play, open match.State) {
+		"and its player was wrong": {func(p *testMatch, open match.State) {
 			p.commit(wrong(p.first(open, "p_ada", 10)), match.Accepted)
 		}, match.Duplicate},
-		"and its player has left":    {func(p *play, _ match.State) { p.unsit("p_ada", arena.Left) }, match.Gone},
-		"and the question is sealed": {func(p *play, _ match.State) { p.take(match.Sealed, 0) }, match.Late},
-		"and the next is open":       {func(p *play, _ match.State) { p.next() }, match.Late},
-		"and the match is over":      {func(p *play, _ match.State) { p.take(match.Over, 0) }, match.Late},
+		"and its player has left":    {func(p *testMatch, _ match.State) { p.removePlace("p_ada", arena.Left) }, match.Gone},
+		"and the question is sealed": {func(p *testMatch, _ match.State) { p.applyStep(match.Sealed, 0) }, match.Late},
+		"and the next is open":       {func(p *testMatch, _ match.State) { p.next() }, match.Late},
+		"and the match is over":      {func(p *testMatch, _ match.State) { p.applyStep(match.Over, 0) }, match.Late},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachArena(t, match.Buzzer, func(p *play) {
+			eachArena(t, match.Buzzer, func(p *testMatch) {
 				p.seat("p_ada", "p_bob")
 				open := p.start()
-				n := p.losing("exec", belated)
+				n := p.losing("exec", delayed)
 				n.way.meanwhile = func() { test.meanwhile(p, open) }
 				out, err := n.Race(p.Context(), p.first(open, "p_ada", 20))
 				if err != nil || out.Verdict != test.want {

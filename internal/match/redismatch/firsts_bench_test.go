@@ -46,7 +46,7 @@ func BenchmarkFirsts(b *testing.B) {
 
 // decide has all players answer one question after the other.
 func decide(b *testing.B, open func(question int), answer func(ctx context.Context, player string) error) {
-	players := crowd(100)
+	players := playerIDs(100)
 	question := 0
 	for b.Loop() {
 		b.StopTimer()
@@ -98,8 +98,8 @@ func newRaces(b *testing.B, store *Store) *races {
 	if _, err := r.Create(b.Context(), r.plan, r.state, nil); err != nil {
 		b.Fatal(err)
 	}
-	for _, player := range crowd(100) {
-		sat, err := r.Sit(b.Context(), arena.SitRequest{Match: r.plan.ID, Seat: match.Seat{Player: player}, Max: 100})
+	for _, player := range playerIDs(100) {
+		sat, err := r.AddSeat(b.Context(), arena.SeatRequest{Match: r.plan.ID, Seat: match.Seat{Player: player}, Max: 100})
 		if err != nil || sat.Verdict != arena.In {
 			b.Fatal(sat, err)
 		}
@@ -121,7 +121,7 @@ func (r *races) open(question int) {
 	done, err := r.Step(r.b.Context(), match.Step{
 		Match: r.plan.ID, ID: ulid.Make().String(), From: from.Phase, Question: from.Question, To: to, Buzzer: true,
 	})
-	if err != nil || !done.Taken {
+	if err != nil || !done.Applied {
 		r.b.Fatal(done, err)
 	}
 	r.state = to

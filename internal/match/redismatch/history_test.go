@@ -10,12 +10,12 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// act is one that several nodes do to an object of state S. As the object
+// operation is one that several nodes do to an object of state S. As the object
 // stands, on says whether the act can have given what it gave, and how the
 // object stands after it. An act that failed gave nil: it may have been done at
 // any time from its beginning on, or never.
-type act[S comparable] interface {
-	on(stands S, gave any) (possible bool, after S)
+type operation[S comparable] interface {
+	applyTo(stands S, gave any) (possible bool, after S)
 }
 
 // history is what was done to an object, and what it gave.
@@ -25,11 +25,11 @@ type history struct {
 	acts []porcupine.Operation
 }
 
-// note does an act and notes it.
-func (h *history) note(what any, do func() (gave any, err error)) {
+// record does an act and notes it.
+func (h *history) record(input any, call func() (output any, err error)) {
 	begun := h.tick()
-	gave, err := do()
-	done := porcupine.Operation{Input: what, Call: begun, Output: gave, Return: h.tick()}
+	output, err := call()
+	done := porcupine.Operation{Input: input, Call: begun, Output: output, Return: h.tick()}
 	if err != nil {
 		done.Output, done.Return = nil, math.MaxInt64
 	}
@@ -56,15 +56,15 @@ func (h *history) failed() (n int) {
 	return n
 }
 
-// linear says whether there is an order in which the acts can have been done
+// isLinearizable says whether there is an order in which the acts can have been done
 // one at a time, each at an instant between its beginning and its end.
-func linear[S comparable](h *history, start S) bool {
+func isLinearizable[S comparable](h *history, start S) bool {
 	return porcupine.CheckOperations(modelOf(start), h.acts)
 }
 
-// checkLinear fails a test whose history is not linear, and draws it: go test
+// checkLinearizable fails a test whose history is not linear, and draws it: go test
 // -artifacts keeps the picture.
-func checkLinear[S comparable](t *testing.T, h *history, start S) {
+func checkLinearizable[S comparable](t *testing.T, h *history, start S) {
 	t.Helper()
 	model := modelOf(start)
 	result, info := porcupine.CheckOperationsVerbose(model, h.acts, time.Minute)
@@ -81,6 +81,6 @@ func checkLinear[S comparable](t *testing.T, h *history, start S) {
 func modelOf[S comparable](start S) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return start },
-		Step: func(stands, what, gave any) (bool, any) { return what.(act[S]).on(stands.(S), gave) },
+		Step: func(stands, what, gave any) (bool, any) { return what.(operation[S]).applyTo(stands.(S), gave) },
 	}
 }

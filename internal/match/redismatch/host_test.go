@@ -7,14 +7,14 @@ import (
 )
 
 // The deadline is moved while the host is waited for, and only then.
-func TestHostHere(t *testing.T) {
-	eachArena(t, match.Survival, func(p *play) {
+func TestPostponeHostDeadline(t *testing.T) {
+	eachArena(t, match.Survival, func(p *testMatch) {
 		late := int64(epoch + 1_000_000)
 		expect := func(when string, moves bool) {
 			p.Helper()
 			before := p.read()
 			late += 1000
-			if err := p.HostHere(p.Context(), p.plan.ID, late); err != nil {
+			if err := p.PostponeHostDeadline(p.Context(), p.plan.ID, late); err != nil {
 				p.Fatal(err)
 			}
 			want := before.DueAt
@@ -26,7 +26,7 @@ func TestHostHere(t *testing.T) {
 			}
 		}
 		reveal := func(question int, alive int64) {
-			p.take(match.Sealed, question)
+			p.applyStep(match.Sealed, question)
 			s := p.step(p.read().State, match.Revealed, question)
 			s.To.Alive = alive
 			if _, err := p.Step(p.Context(), s); err != nil {
@@ -41,30 +41,30 @@ func TestHostHere(t *testing.T) {
 			p.Fatal(err)
 		}
 		expect("countdown", true)
-		if err := p.HostHere(p.Context(), p.plan.ID, late-1); err != nil || p.due() != late {
+		if err := p.PostponeHostDeadline(p.Context(), p.plan.ID, late-1); err != nil || p.due() != late {
 			p.Errorf("moved back to %d, %v", p.due(), err)
 		}
-		p.take(match.Open, 0)
+		p.applyStep(match.Open, 0)
 		expect("open", false)
 		reveal(0, 2)
 		expect("revealed", true)
-		p.take(match.Open, 1)
+		p.applyStep(match.Open, 1)
 		reveal(1, 1)
 		expect("with one left", false)
-		p.take(match.Open, 2)
+		p.applyStep(match.Open, 2)
 		reveal(2, 2)
 		expect("after the last question", false)
-		if err := p.HostHere(p.Context(), "m_none", late); err != nil {
+		if err := p.PostponeHostDeadline(p.Context(), "m_none", late); err != nil {
 			p.Error(err)
 		}
 	})
 }
 
 func TestAnArenaOnItsOwnPaceHasNoHost(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
-		p.take(match.Countdown, -1)
+	eachArena(t, match.Buzzer, func(p *testMatch) {
+		p.applyStep(match.Countdown, -1)
 		due := p.due()
-		if err := p.HostHere(p.Context(), p.plan.ID, due+1000); err != nil || p.due() != due {
+		if err := p.PostponeHostDeadline(p.Context(), p.plan.ID, due+1000); err != nil || p.due() != due {
 			p.Errorf("moved to %d, %v", p.due(), err)
 		}
 	})

@@ -14,8 +14,8 @@ import (
 // dueLimit is how many matches of one partition a sweep takes up at once.
 const dueLimit = 64
 
-// Due implements match.Index, with one command a partition.
-func (s *Store) Due(ctx context.Context, before int64) ([]string, error) {
+// ListDue implements match.Index, with one command a partition.
+func (s *Store) ListDue(ctx context.Context, before int64) ([]string, error) {
 	until := redis.ZRangeBy{Min: "-inf", Max: "(" + strconv.FormatInt(before, 10), Count: dueLimit}
 	cmds := make([]*redis.StringSliceCmd, Partitions)
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -34,12 +34,12 @@ func (s *Store) Due(ctx context.Context, before int64) ([]string, error) {
 	return ids, nil
 }
 
-// Forget implements match.Index.
-func (s *Store) Forget(ctx context.Context, id string) error {
-	k := keysOf(id)
+// RemoveIndex implements match.Index.
+func (s *Store) RemoveIndex(ctx context.Context, id string) error {
+	k := newKeys(id)
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		p.ZRem(ctx, k.due(), id)
-		p.HDel(ctx, k.seq(), k.marks()...)
+		p.HDel(ctx, k.seq(), k.progressFields()...)
 		return nil
 	})
 	if err != nil {
@@ -51,22 +51,22 @@ func (s *Store) Forget(ctx context.Context, id string) error {
 // RemoveOrphan implements match.Index. The keys of single answers end by
 // themselves.
 func (s *Store) RemoveOrphan(ctx context.Context, id string, dueBefore int64) (bool, error) {
-	k := keysOf(id)
-	names := append([]string{k.match(), k.due(), k.seq(), k.tomb()}, k.placing()[1:]...)
-	removed, err := orphanScript.Run(ctx, s.scripts, append(names, k.passing()...), id, dueBefore, tombMS).Bool()
+	k := newKeys(id)
+	names := append([]string{k.match(), k.due(), k.seq(), k.tomb()}, k.rankingKeys()[1:]...)
+	removed, err := removeOrphanScript.Run(ctx, s.scripts, append(names, k.playKeys()...), id, dueBefore, tombMS).Bool()
 	if err != nil {
 		return false, fmt.Errorf("redismatch: remove %s: %w", id, err)
 	}
 	return removed, nil
 }
 
-// Marks implements match.Index, with one command a partition that has matches.
-func (s *Store) Marks(ctx context.Context, matches []string) (map[string]match.Mark, error) {
+// ReadProgress implements match.Index, with one command a partition that has matches.
+func (s *Store) ReadProgress(ctx context.Context, matches []string) (map[string]match.Progress, error) {
 	byKey, names := make(map[string][]string), make(map[string][]string)
 	for _, id := range matches {
-		k := keysOf(id)
+		k := newKeys(id)
 		byKey[k.seq()] = append(byKey[k.seq()], id)
-		names[k.seq()] = append(names[k.seq()], k.marks()...)
+		names[k.seq()] = append(names[k.seq()], k.progressFields()...)
 	}
 	cmds := make(map[string]*redis.SliceCmd, len(byKey))
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -78,14 +78,14 @@ func (s *Store) Marks(ctx context.Context, matches []string) (map[string]match.M
 	if err != nil {
 		return nil, fmt.Errorf("redismatch: marks: %w", err)
 	}
-	marks := make(map[string]match.Mark, len(matches))
+	progress := make(map[string]match.Progress, len(matches))
 	for key, cmd := range cmds {
 		found := lua.Reply(cmd.Val())
 		for i, id := range byKey[key] {
 			if found[2*i] != nil {
-				marks[id] = match.Mark{Seq: found.Number(2 * i), Version: found.Number(2*i + 1)}
+				progress[id] = match.Progress{Seq: found.Number(2 * i), Version: found.Number(2*i + 1)}
 			}
 		}
 	}
-	return marks, nil
+	return progress, nil
 }

@@ -14,32 +14,32 @@ import (
 	"laststand/internal/match"
 )
 
-func TestDue(t *testing.T) {
-	each(t, func(p *play) {
+func TestListDue(t *testing.T) {
+	each(t, func(p *testMatch) {
 		check := func(before int64, want bool) {
 			p.Helper()
-			ids, err := p.Due(p.Context(), before)
+			ids, err := p.ListDue(p.Context(), before)
 			if err != nil || slices.Contains(ids, p.plan.ID) != want {
 				p.Errorf("before %d: %v, %v", before, ids, err)
 			}
 		}
 		check(epoch, false)
 		check(epoch+1, true)
-		open := p.take(match.Open, 0)
+		open := p.applyStep(match.Open, 0)
 		check(open.DueAt, false)
 		check(open.DueAt+1, true)
-		if err := p.Forget(p.Context(), p.plan.ID); err != nil {
+		if err := p.RemoveIndex(p.Context(), p.plan.ID); err != nil {
 			p.Fatal(err)
 		}
 		check(open.DueAt+1, false)
-		if marks, err := p.Marks(p.Context(), []string{p.plan.ID}); err != nil || len(marks) != 0 {
+		if marks, err := p.ReadProgress(p.Context(), []string{p.plan.ID}); err != nil || len(marks) != 0 {
 			p.Errorf("forgotten, and yet %v, %v", marks, err)
 		}
 	})
 }
 
-func TestMarks(t *testing.T) {
-	each(t, func(p *play) {
+func TestReadProgress(t *testing.T) {
+	each(t, func(p *testMatch) {
 		ids := []string{"m_none", p.plan.ID}
 		for range 20 { // of many partitions
 			other := newPlan()
@@ -48,31 +48,31 @@ func TestMarks(t *testing.T) {
 			}
 			ids = append(ids, other.ID)
 		}
-		p.take(match.Open, 0)
-		marks, err := p.Marks(p.Context(), ids)
-		if err != nil || len(marks) != 21 || marks[p.plan.ID] != (match.Mark{Seq: 2, Version: 2}) || marks[ids[2]] != (match.Mark{Seq: 1, Version: 1}) {
+		p.applyStep(match.Open, 0)
+		marks, err := p.ReadProgress(p.Context(), ids)
+		if err != nil || len(marks) != 21 || marks[p.plan.ID] != (match.Progress{Seq: 2, Version: 2}) || marks[ids[2]] != (match.Progress{Seq: 1, Version: 1}) {
 			p.Errorf("%v, %v", marks, err)
 		}
 		for _, id := range ids[2:] {
-			if err := p.Forget(p.Context(), id); err != nil {
+			if err := p.RemoveIndex(p.Context(), id); err != nil {
 				p.Error(err)
 			}
 		}
-		if none, err := p.Marks(p.Context(), nil); err != nil || len(none) != 0 {
+		if none, err := p.ReadProgress(p.Context(), nil); err != nil || len(none) != 0 {
 			p.Errorf("%v, %v", none, err)
 		}
 	})
 }
 
 func TestResultsKeepToTheirLimit(t *testing.T) {
-	each(t, func(p *play) {
+	each(t, func(p *testMatch) {
 		var all []match.Result
 		for range 10 {
 			p.plan = newPlan()
 			if _, err := p.Create(p.Context(), p.plan, duelState(), found(p.plan)); err != nil {
 				p.Fatal(err)
 			}
-			p.take(match.Over, 0)
+			p.applyStep(match.Over, 0)
 			all = append(all, match.Result{Match: p.plan.ID})
 		}
 		for limit := 1; limit <= 10; limit++ {
@@ -89,7 +89,7 @@ func TestResultsKeepToTheirLimit(t *testing.T) {
 // Whatever a match leaves has an end, but for the indexes, which steps and
 // sweeps keep, and the results, which wait for the ledger.
 func TestEveryKeyExpires(t *testing.T) {
-	each(t, func(p *play) {
+	each(t, func(p *testMatch) {
 		check := func(when string, most time.Duration) {
 			p.Helper()
 			for _, key := range p.allKeys() {
@@ -100,15 +100,15 @@ func TestEveryKeyExpires(t *testing.T) {
 			}
 		}
 		check("countdown", 48*time.Hour)
-		open := p.take(match.Open, 0)
+		open := p.applyStep(match.Open, 0)
 		p.commit(p.attempt(open, "p_ada", 10), match.Accepted)
 		if n := len(p.allKeys()); n != 6 {
 			p.Errorf("%d keys: %v", n, p.allKeys())
 		}
 		check("open", 48*time.Hour)
-		p.take(match.Sealed, 0)
-		p.take(match.Revealed, 0)
-		p.take(match.Over, 0)
+		p.applyStep(match.Sealed, 0)
+		p.applyStep(match.Revealed, 0)
+		p.applyStep(match.Over, 0)
 		check("over", 360*time.Second)
 		if err := p.Settled(p.Context(), []match.Result{{Match: p.plan.ID}}); err != nil {
 			p.Fatal(err)
@@ -118,7 +118,7 @@ func TestEveryKeyExpires(t *testing.T) {
 }
 
 // allKeys are the keys that belong to the match alone.
-func (p *play) allKeys() []string {
+func (p *testMatch) allKeys() []string {
 	p.Helper()
 	var mu sync.Mutex
 	var all []string
@@ -133,23 +133,23 @@ func (p *play) allKeys() []string {
 }
 
 func TestSeenQuestions(t *testing.T) {
-	each(t, func(p *play) {
+	each(t, func(p *testMatch) {
 		ada, bob := p.plan.ID+"_ada", p.plan.ID+"_bob" // ids that nobody else uses
-		if err := p.Saw(p.Context(), "demo", []string{ada, bob}, []string{"q_1", "q_2"}); err != nil {
+		if err := p.AddSeen(p.Context(), "demo", []string{ada, bob}, []string{"q_1", "q_2"}); err != nil {
 			p.Fatal(err)
 		}
-		if err := p.Saw(p.Context(), "demo", []string{bob}, []string{"q_3"}); err != nil {
+		if err := p.AddSeen(p.Context(), "demo", []string{bob}, []string{"q_3"}); err != nil {
 			p.Fatal(err)
 		}
 		for game, want := range map[string]map[string]int{"demo": {ada: 2, bob: 3, "nobody" + ada: 0}, "other": {ada: 0}} {
 			for player, n := range want {
-				seen, err := p.Seen(p.Context(), game, []string{player})
+				seen, err := p.SeenQuestions(p.Context(), game, []string{player})
 				if err != nil || len(seen) != n {
 					p.Errorf("%s of %s saw %v, %v", player, game, seen, err)
 				}
 			}
 		}
-		if both, err := p.Seen(p.Context(), "demo", []string{ada, bob}); err != nil || len(both) != 3 {
+		if both, err := p.SeenQuestions(p.Context(), "demo", []string{ada, bob}); err != nil || len(both) != 3 {
 			p.Errorf("%v, %v", both, err)
 		}
 		for range 4 {
@@ -157,15 +157,15 @@ func TestSeenQuestions(t *testing.T) {
 			for i := range 100 {
 				many = append(many, "q_"+strings.Repeat("x", i))
 			}
-			if err := p.Saw(p.Context(), "demo", []string{ada}, many); err != nil {
+			if err := p.AddSeen(p.Context(), "demo", []string{ada}, many); err != nil {
 				p.Fatal(err)
 			}
 		}
 		key := seenKey("demo", ada)
-		if n := p.client.LLen(p.Context(), key).Val(); n != seenMost {
+		if n := p.client.LLen(p.Context(), key).Val(); n != maxSeen {
 			p.Errorf("%d are remembered", n)
 		}
-		if ttl := p.client.TTL(p.Context(), key).Val(); ttl <= 0 || ttl > seenFor {
+		if ttl := p.client.TTL(p.Context(), key).Val(); ttl <= 0 || ttl > seenTTL {
 			p.Errorf("for %v", ttl)
 		}
 	})
@@ -175,7 +175,7 @@ func TestPartitions(t *testing.T) {
 	t.Parallel()
 	used := map[string]int{}
 	for range 10_000 {
-		used[keysOf(newPlan().ID).tag]++
+		used[newKeys(newPlan().ID).tag]++
 	}
 	for tag, n := range used {
 		if n > 120 {
@@ -188,26 +188,26 @@ func TestPartitions(t *testing.T) {
 }
 
 // That players can be told is noted with a match, and nothing where it is gone.
-func TestTold(t *testing.T) {
-	each(t, func(p *play) {
+func TestSetSettledNotified(t *testing.T) {
+	each(t, func(p *testMatch) {
 		ratings := map[string]int{"p_ada": 1533}
 		if _, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, Node: "n_1", After: -1}); err != nil {
 			p.Fatal(err)
 		}
-		p.take(match.Open, 0)
-		p.take(match.Over, 0)
+		p.applyStep(match.Open, 0)
+		p.applyStep(match.Over, 0)
 		for range 2 {
-			if p.read().Told {
+			if p.read().SettledNotified {
 				p.Error("told before it is")
 			}
-			nodes, err := p.Told(p.Context(), p.plan.ID, ratings)
-			if v := p.read(); err != nil || !slices.Equal(nodes, []string{"n_1"}) || !v.Told || !maps.Equal(v.Ratings, ratings) {
+			nodes, err := p.SetSettledNotified(p.Context(), p.plan.ID, ratings)
+			if v := p.read(); err != nil || !slices.Equal(nodes, []string{"n_1"}) || !v.SettledNotified || !maps.Equal(v.Ratings, ratings) {
 				p.Errorf("%q, %v, %+v", nodes, err, v.State)
 			}
 			ratings = nil // as of a match that is not rated
 			p.client.HDel(p.Context(), p.keys.match(), "told")
 		}
-		if nodes, err := p.Told(p.Context(), "m_none", nil); err != nil || len(nodes) != 0 || p.client.Exists(p.Context(), keysOf("m_none").match()).Val() != 0 {
+		if nodes, err := p.SetSettledNotified(p.Context(), "m_none", nil); err != nil || len(nodes) != 0 || p.client.Exists(p.Context(), newKeys("m_none").match()).Val() != 0 {
 			p.Errorf("%q, %v", nodes, err)
 		}
 	})

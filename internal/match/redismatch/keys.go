@@ -12,7 +12,7 @@ const Partitions = 256
 // keys names every key of one match; they share the partition's hash tag.
 type keys struct{ tag, id, prefix string }
 
-func keysOf(match string) keys {
+func newKeys(match string) keys {
 	h := fnv.New32a()
 	h.Write([]byte(match))
 	t := tag(int(h.Sum32() % Partitions))
@@ -55,16 +55,16 @@ func (k keys) due() string    { return "due:" + k.tag }    // zset: matches by d
 func (k keys) seq() string    { return "seq:" + k.tag }    // hash: ID to its last number, ID|v to its version
 func (k keys) result() string { return "result:" + k.tag } // hash: ID to a result that waits for the ledger
 
-// marks are a match's fields in seq.
-func (k keys) marks() []string { return []string{k.id, k.id + "|v"} }
+// progressFields are a match's fields in seq.
+func (k keys) progressFields() []string { return []string{k.id, k.id + "|v"} }
 
-// placing are the keys that the players of an arena are paged from, and read.
-func (k keys) placing() []string {
+// rankingKeys are the keys that the players of an arena are paged from, and read.
+func (k keys) rankingKeys() []string {
 	return []string{k.match(), k.plan(), k.totals(), k.nodes(), k.seats(), k.rank()}
 }
 
-// passing are all other keys of a match that live as long as it is played.
-func (k keys) passing() []string {
+// playKeys are all other keys of a match that live as long as it is played.
+func (k keys) playKeys() []string {
 	return []string{k.log(), k.answers(), k.roles(), k.banned(), k.teams(), k.top()}
 }
 

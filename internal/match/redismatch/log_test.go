@@ -11,7 +11,7 @@ import (
 
 // A long log is read in pages of about 64 KiB, and whole.
 func TestALongLogIsReadInPages(t *testing.T) {
-	each(t, func(p *play) {
+	each(t, func(p *testMatch) {
 		const frames = 100
 		for i := range frames {
 			p.push(fmt.Sprintf("%d %s", i+1, strings.Repeat("x", 500*(i%30))))
@@ -41,7 +41,7 @@ func TestALongLogIsReadInPages(t *testing.T) {
 }
 
 // push appends a frame to the log.
-func (p *play) push(frame string) {
+func (p *testMatch) push(frame string) {
 	p.Helper()
 	err := p.client.RPush(p.Context(), p.keys.log(), frame).Err()
 	if err == nil {

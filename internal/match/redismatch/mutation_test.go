@@ -16,16 +16,16 @@ import (
 // mutant is the store with one thing wrong: a script with a text changed, or
 // commands that never reach the server.
 type mutant struct {
-	script   *redis.Script
-	pieces   []string // of the script
-	old, new string   // text in it
-	deaf     string   // name of the commands
+	script         *redis.Script
+	fragments      []string // of the script
+	old, new       string   // text in it
+	droppedCommand string   // name of the commands
 }
 
 var (
-	wrongPieces = []string{"verdict", "wrong", "accept"}
-	stepPieces  = []string{"compare", "over", "step"}
-	duelPieces  = []string{"verdict", "duel", "accept"}
+	wrongFragments = []string{"judge_answers", "lock_out_team", "accept_answers"}
+	stepFragments  = []string{"check_step", "end_match", "apply_step"}
+	duelFragments  = []string{"judge_answers", "push_answer_seen", "accept_answers"}
 )
 
 // Texts of the scripts.
@@ -36,58 +36,58 @@ const (
 
 // What nodes race for is not linear any more with any of these.
 var firstMutants = map[string]mutant{
-	"an answer takes no lock":        {script: wrongScript, pieces: wrongPieces, old: takesLock},
-	"an answer run again is another": {script: wrongScript, pieces: wrongPieces, old: "holders[i] == a[1]", new: "false"},
-	"a race watches nothing":         {deaf: "watch"},
-	"a race takes no lock":           {deaf: "set"},
-	"a seal leaves the first":        {script: stepScript, pieces: stepPieces, old: "ARGV[9] ~= ''", new: "ARGV[9] == '1'"},
-	"a seal compares nothing":        {script: stepScript, pieces: stepPieces, old: compares, new: "false"},
+	"an answer takes no lock":        {script: acceptWrongScript, fragments: wrongFragments, old: takesLock},
+	"an answer run again is another": {script: acceptWrongScript, fragments: wrongFragments, old: "holders[i] == a[1]", new: "false"},
+	"a race watches nothing":         {droppedCommand: "watch"},
+	"a race takes no lock":           {droppedCommand: "set"},
+	"a seal leaves the first":        {script: stepScript, fragments: stepFragments, old: "ARGV[9] ~= ''", new: "ARGV[9] == '1'"},
+	"a seal compares nothing":        {script: stepScript, fragments: stepFragments, old: compares, new: "false"},
 }
 
 // A course is not linear any more with any of these.
-var courseMutants = map[string]mutant{
-	"a step compares nothing":     {script: stepScript, pieces: stepPieces, old: compares, new: "false"},
-	"a step compares no question": {script: stepScript, pieces: stepPieces, old: "or m[2] ~= ARGV[4]"},
-	"a step run again is another": {script: stepScript, pieces: stepPieces, old: "m[3] == ARGV[2]", new: "false"},
-	"a step keeps no number":      {script: stepScript, pieces: stepPieces, old: "'seq', seq, "},
-	"an answer takes no lock":     {script: duelScript, pieces: duelPieces, old: takesLock},
+var stepMutants = map[string]mutant{
+	"a step compares nothing":     {script: stepScript, fragments: stepFragments, old: compares, new: "false"},
+	"a step compares no question": {script: stepScript, fragments: stepFragments, old: "or m[2] ~= ARGV[4]"},
+	"a step run again is another": {script: stepScript, fragments: stepFragments, old: "m[3] == ARGV[2]", new: "false"},
+	"a step keeps no number":      {script: stepScript, fragments: stepFragments, old: "'seq', seq, "},
+	"an answer takes no lock":     {script: acceptDuelScript, fragments: duelFragments, old: takesLock},
 }
 
-// mostRounds is how often a mutant is given a chance to show itself: many times
+// maxRounds is how often a mutant is given a chance to show itself: many times
 // what it needs.
-const mostRounds = 500
+const maxRounds = 500
 
 // Each mutant is found out by the check of what nodes race for, so the check is
 // worth something; what is no mutant passes.
 func TestMutantsOfTheFirst(t *testing.T) {
 	t.Parallel()
-	findOut(t, firstMutants, func(p *play) bool {
+	checkMutants(t, firstMutants, func(p *testMatch) bool {
 		p = p.another(arenaPlan(match.Buzzer), lobbyState())
-		p.seat(crowd(rivals)...)
-		return linear(&p.contest(p.start(), []node{{Store: p.Store}}).history, question{})
+		p.seat(playerIDs(rivals)...)
+		return isLinearizable(&p.newRaceHistory(p.start(), []node{{Store: p.Store}}).history, questionModel{})
 	})
 }
 
-func TestMutantsOfACourse(t *testing.T) {
+func TestMutantsOfSteps(t *testing.T) {
 	t.Parallel()
-	findOut(t, courseMutants, func(p *play) bool {
+	checkMutants(t, stepMutants, func(p *testMatch) bool {
 		p = p.another(newPlan(), duelState())
-		return linear(&p.course(4, []node{{Store: p.Store}}).history, beginning)
+		return isLinearizable(&p.newStepHistory(4, []node{{Store: p.Store}}).history, initialMatch)
 	})
 }
 
-func findOut(t *testing.T, mutants map[string]mutant, linear func(p *play) bool) {
+func checkMutants(t *testing.T, mutants map[string]mutant, linear func(p *testMatch) bool) {
 	for name, m := range mutants {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := m.play(t)
-			for round := range mostRounds {
+			for round := range maxRounds {
 				if !linear(p) {
 					t.Logf("found out in round %d", round)
 					return
 				}
 			}
-			t.Errorf("it survives %d rounds", mostRounds)
+			t.Errorf("it survives %d rounds", maxRounds)
 		})
 	}
 	t.Run("no mutant", func(t *testing.T) {
@@ -102,30 +102,30 @@ func findOut(t *testing.T, mutants map[string]mutant, linear func(p *play) bool)
 }
 
 // play is in the embedded Redis, where the fewest things differ.
-func (m mutant) play(t *testing.T) *play {
+func (m mutant) play(t *testing.T) *testMatch {
 	t.Helper()
 	conn, err := redisx.Open(t.Context(), redisx.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if m.deaf != "" {
+	if m.droppedCommand != "" {
 		conn.Client.AddHook(m)
 	}
 	if m.script == nil {
-		return &play{T: t, Store: New(conn.Client, conn.Client), client: conn.Client}
+		return &testMatch{T: t, Store: New(conn.Client, conn.Client), client: conn.Client}
 	}
-	swapped := swap{conn.Client, m.script.Hash(), m.source(t)}
-	return &play{T: t, Store: New(conn.Client, swapped), client: conn.Client}
+	swapped := swappedScripter{conn.Client, m.script.Hash(), m.source(t)}
+	return &testMatch{T: t, Store: New(conn.Client, swapped), client: conn.Client}
 }
 
 // source is the mutant's script. It fails where the product's has changed so
 // that this is no mutant of it any more.
 func (m mutant) source(t *testing.T) *redis.Script {
 	t.Helper()
-	source := lua.Join(sources, m.pieces...)
+	source := lua.Join(sources, m.fragments...)
 	if redis.NewScript(source).Hash() != m.script.Hash() {
-		t.Fatalf("the script does not consist of %v any more", m.pieces)
+		t.Fatalf("the script does not consist of %v any more", m.fragments)
 	}
 	if n := strings.Count(source, m.old); n != 1 {
 		t.Fatalf("%q is %d times in the script, not once", m.old, n)
@@ -133,21 +133,21 @@ func (m mutant) source(t *testing.T) *redis.Script {
 	return redis.NewScript(strings.Replace(source, m.old, m.new, 1))
 }
 
-// swap runs another script in place of one.
-type swap struct {
+// swappedScripter runs another script in place of one.
+type swappedScripter struct {
 	redis.Scripter
 	hash    string
 	instead *redis.Script
 }
 
-func (s swap) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+func (s swappedScripter) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	if sha == s.hash {
 		return s.instead.Run(ctx, s.Scripter, keys, args...)
 	}
 	return s.Scripter.EvalSha(ctx, sha, keys, args...)
 }
 
-func (m mutant) drops(cmd redis.Cmder) bool { return cmd.Name() == m.deaf }
+func (m mutant) drops(cmd redis.Cmder) bool { return cmd.Name() == m.droppedCommand }
 
 // DialHook implements redis.Hook.
 func (m mutant) DialHook(next redis.DialHook) redis.DialHook { return next }

@@ -31,7 +31,7 @@ func planRaw(t testing.TB) string {
 
 // What is read of a plan, which stays for as long as its match, takes no more than
 // it holds.
-func TestPlanTakesWhatItHolds(t *testing.T) {
+func TestPlanSize(t *testing.T) {
 	t.Parallel()
 	raw, err := json.Marshal(match.Plan{Form: match.Form, Questions: slices.Repeat([]quiz.Drawn{{Question: &quiz.Question{
 		Choices: []string{"a", "b", "c"}, Right: []int{0, 1, 2}, Accepted: []string{"d", "e", "f"},
@@ -43,7 +43,7 @@ func TestPlanTakesWhatItHolds(t *testing.T) {
 	if err != nil || len(p.Questions) != 10 || cap(p.Questions) > 12 {
 		t.Fatalf("%d questions in room for %d: %v", len(p.Questions), cap(p.Questions), err)
 	}
-	new(questions).share(p.Questions)
+	new(questionCache).share(p.Questions)
 	for _, d := range p.Questions {
 		if q := d.Question; len(q.Choices) != 3 || cap(q.Choices) > 3 || len(q.Right) != 3 || cap(q.Right) > 3 || len(q.Accepted) != 3 || cap(q.Accepted) > 3 {
 			t.Fatalf("%+v in room for %d, %d, %d", q, cap(q.Choices), cap(q.Right), cap(q.Accepted))
@@ -63,7 +63,7 @@ func TestPlanIsReadAsItWasWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	new(questions).share(p.Questions)
+	new(questionCache).share(p.Questions)
 	if again, err := json.Marshal(p); err != nil || string(again) != before {
 		t.Errorf("%s, %v", again, err)
 	}
@@ -74,7 +74,7 @@ func TestPlanIsReadAsItWasWritten(t *testing.T) {
 	if err != nil || len(p.Questions) != 3 {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	new(questions).share(p.Questions)
+	new(questionCache).share(p.Questions)
 	for _, q := range p.Questions {
 		if q.Text != "" || len(q.Choices()) != 0 || q.Correct("c:0") {
 			t.Errorf("%+v", q)
@@ -85,7 +85,7 @@ func TestPlanIsReadAsItWasWritten(t *testing.T) {
 // What a node does with the plan of each match that it learns of, once.
 func BenchmarkPlan(b *testing.B) {
 	raw := planRaw(b)
-	var shared questions
+	var shared questionCache
 	b.ReportAllocs()
 	for b.Loop() {
 		p, err := planOf(raw)

@@ -24,8 +24,8 @@ import (
 // Redis takes its matches up.
 const epoch = 4_795_212_345_678
 
-// play is a match of its own in a Redis, and a test of it.
-type play struct {
+// testMatch is a match of its own in a Redis, and a test of it.
+type testMatch struct {
 	*testing.T
 	*Store
 	client redis.UniversalClient
@@ -36,7 +36,7 @@ type play struct {
 
 // each runs a test with a match on every kind of Redis, the match in its
 // countdown.
-func each(t *testing.T, f func(p *play)) {
+func each(t *testing.T, f func(p *testMatch)) {
 	t.Parallel()
 	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		f(begin(t, c, newPlan(), duelState()))
@@ -44,21 +44,21 @@ func each(t *testing.T, f func(p *play)) {
 }
 
 // begin creates a match.
-func begin(t *testing.T, c redis.UniversalClient, plan *match.Plan, first match.State) *play {
+func begin(t *testing.T, c redis.UniversalClient, plan *match.Plan, first match.State) *testMatch {
 	t.Helper()
-	p := &play{T: t, Store: New(c, scripts(t, c)), client: c}
+	p := &testMatch{T: t, Store: New(c, scripts(t, c)), client: c}
 	return p.another(plan, first)
 }
 
 // another creates a match in the same store.
-func (p *play) another(plan *match.Plan, first match.State) *play {
+func (p *testMatch) another(plan *match.Plan, first match.State) *testMatch {
 	p.Helper()
-	p = &play{T: p.T, Store: p.Store, client: p.client, plan: plan, keys: keysOf(plan.ID)}
+	p = &testMatch{T: p.T, Store: p.Store, client: p.client, plan: plan, keys: newKeys(plan.ID)}
 	created, err := p.Create(p.Context(), plan, first, found(plan))
 	if err != nil || !created {
 		p.Fatalf("create: %v, %v", created, err)
 	}
-	p.Cleanup(func() { p.forget(context.WithoutCancel(p.Context())) })
+	p.Cleanup(func() { p.cleanUp(context.WithoutCancel(p.Context())) })
 	return p
 }
 
@@ -81,9 +81,9 @@ func scripts(t *testing.T, c redis.UniversalClient) redis.Scripter {
 	return shared
 }
 
-// forget takes the match off the indexes, which others share on the cluster.
-func (p *play) forget(ctx context.Context) {
-	if err := p.Forget(ctx, p.plan.ID); err != nil {
+// cleanUp takes the match off the indexes, which others share on the cluster.
+func (p *testMatch) cleanUp(ctx context.Context) {
+	if err := p.RemoveIndex(ctx, p.plan.ID); err != nil {
 		p.Error(err)
 	}
 	if err := p.Settled(ctx, []match.Result{{Match: p.plan.ID}}); err != nil {
@@ -93,7 +93,7 @@ func (p *play) forget(ctx context.Context) {
 
 // duelState is what a duel begins with.
 func duelState() match.State {
-	return match.State{Phase: match.Countdown, Question: -1, Last: -1, StartsAt: epoch, DueAt: epoch, Players: 2, Alive: 2}
+	return match.State{Phase: match.Countdown, Question: -1, LastDecided: -1, StartsAt: epoch, DueAt: epoch, Players: 2, Alive: 2}
 }
 
 func newPlan() *match.Plan {
@@ -123,10 +123,10 @@ func found(p *match.Plan) *protocol.Numbered {
 }
 
 // read reads the match with both players, those shown, and all frames.
-func (p *play) read() match.View {
+func (p *testMatch) read() match.View {
 	p.Helper()
 	v, err := p.Read(p.Context(), match.ReadQuery{
-		Match: p.plan.ID, Players: []string{"p_ada", "p_bob"}, Shown: p.plan.Arena != nil, Ranks: p.plan.Arena != nil,
+		Match: p.plan.ID, Players: []string{"p_ada", "p_bob"}, WantListed: p.plan.Arena != nil, WantRanks: p.plan.Arena != nil,
 	})
 	if err != nil {
 		p.Fatal(err)
@@ -135,7 +135,7 @@ func (p *play) read() match.View {
 }
 
 // step is a step from where a state stands to another phase.
-func (p *play) step(from match.State, to match.Phase, question int) match.Step {
+func (p *testMatch) step(from match.State, to match.Phase, question int) match.Step {
 	p.tries++
 	s := match.Step{
 		Match: p.plan.ID, ID: fmt.Sprint("try ", p.tries), From: from.Phase, Question: from.Question, To: from,
@@ -145,10 +145,10 @@ func (p *play) step(from match.State, to match.Phase, question int) match.Step {
 	s.To.Phase, s.To.Question = to, question
 	switch to {
 	case match.Countdown:
-		s.To.Alive = from.Players - from.Left
+		s.To.Alive = from.Players - from.LeftSeats
 	case match.Revealed:
 		if from.Right > 0 && p.plan.Mode == match.Survival {
-			s.To.Last, s.To.Alive = from.Question, from.Right
+			s.To.LastDecided, s.To.Alive = from.Question, from.Right
 		}
 	case match.Open:
 		s.To.OpensAt, s.To.ClosesAt = epoch+int64(question)*20_000, epoch+int64(question)*20_000+10_000
@@ -160,11 +160,11 @@ func (p *play) step(from match.State, to match.Phase, question int) match.Step {
 	return s
 }
 
-// take takes a step that has to be there to take.
-func (p *play) take(to match.Phase, question int) match.State {
+// applyStep takes a step that has to be there to take.
+func (p *testMatch) applyStep(to match.Phase, question int) match.State {
 	p.Helper()
 	done, err := p.Step(p.Context(), p.step(p.read().State, to, question))
-	if err != nil || !done.Taken {
+	if err != nil || !done.Applied {
 		p.Fatalf("to %s of %d: %+v, %v", to, question, done, err)
 	}
 	return p.read().State
@@ -172,11 +172,11 @@ func (p *play) take(to match.Phase, question int) match.State {
 
 // attempt is a right answer to the open question, a number of ms after it
 // opened.
-func (p *play) attempt(s match.State, player string, after int64) match.Attempt {
+func (p *testMatch) attempt(s match.State, player string, after int64) match.Attempt {
 	p.tries++
 	seen := protocol.EncodeNumbered(p.plan.ID, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: s.Question, Player: player})
 	return match.Attempt{
-		Match: p.plan.ID, ID: fmt.Sprint("try ", p.tries), OpensAt: s.OpensAt, TTLMS: 3_600_000, Seen: &seen,
+		Match: p.plan.ID, ID: fmt.Sprint("try ", p.tries), OpensAt: s.OpensAt, TTLMS: 3_600_000, Push: &seen,
 		Mode: p.plan.Mode, Limit: 10_000, Seat: match.Seat{Player: player, Nickname: player},
 		Record: match.Record{
 			Player: player, Question: s.Question, Given: json.RawMessage(`{"choice":1}`), Normal: "c:1", Correct: true,
@@ -192,7 +192,7 @@ func wrong(a match.Attempt) match.Attempt {
 }
 
 // commit commits an attempt and expects a verdict.
-func (p *play) commit(a match.Attempt, want match.Verdict) match.Outcome {
+func (p *testMatch) commit(a match.Attempt, want match.Verdict) match.Outcome {
 	p.Helper()
 	out, err := p.Commit(p.Context(), a)
 	if err != nil || out.Verdict != want {
@@ -203,7 +203,7 @@ func (p *play) commit(a match.Attempt, want match.Verdict) match.Outcome {
 
 // checkLog says that the log is numbered from 1 without gaps, and as long as
 // the match and the index say.
-func (p *play) checkLog() {
+func (p *testMatch) checkLog() {
 	p.Helper()
 	v := p.read()
 	for i, f := range v.Frames {
@@ -211,14 +211,14 @@ func (p *play) checkLog() {
 			p.Errorf("frame %d is %s", i+1, f)
 		}
 	}
-	marks, err := p.Marks(p.Context(), []string{p.plan.ID})
-	if err != nil || v.Seq != int64(len(v.Frames)) || marks[p.plan.ID] != (match.Mark{Seq: v.Seq, Version: v.Version}) {
+	marks, err := p.ReadProgress(p.Context(), []string{p.plan.ID})
+	if err != nil || v.Seq != int64(len(v.Frames)) || marks[p.plan.ID] != (match.Progress{Seq: v.Seq, Version: v.Version}) {
 		p.Errorf("%d frames, the match is at %d, version %d, the index at %v (%v)", len(v.Frames), v.Seq, v.Version, marks, err)
 	}
 }
 
 // due is the match's score in the index of deadlines, -1 where it has none.
-func (p *play) due() int64 {
+func (p *testMatch) due() int64 {
 	p.Helper()
 	score, err := p.client.ZScore(p.Context(), p.keys.due(), p.plan.ID).Result()
 	if errors.Is(err, redis.Nil) {

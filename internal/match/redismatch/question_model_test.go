@@ -5,14 +5,14 @@ import "laststand/internal/match"
 // rivals is how many players go for a question at once.
 const rivals = 4
 
-// question is a buzzer question, open while nobody has won or sealed it.
-type question struct {
+// questionModel is a buzzer question, open while nobody has won or sealed it.
+type questionModel struct {
 	won    string         // the attempt that took it
 	sealed string         // the step that sealed it
 	held   [rivals]string // by player, the attempt that was accepted
 }
 
-func (q question) open() bool { return q.won == "" && q.sealed == "" }
+func (q questionModel) open() bool { return q.won == "" && q.sealed == "" }
 
 // The acts on a question: an answer, the seal, reading the match and reading a
 // player's record.
@@ -27,24 +27,24 @@ type (
 	recall  struct{ player int }
 )
 
-// told is what an answer gives: of is the attempt whose record came with it.
-type told struct {
+// acceptedAnswer is what an answer gives: of is the attempt whose record came with it.
+type acceptedAnswer struct {
 	verdict match.Verdict
 	of      string
 	sealed  bool
 }
 
-// sight is what reading the match gives.
-type sight struct {
+// questionView is what reading the match gives.
+type questionView struct {
 	open            bool
 	won             string
 	held            [rivals]string
 	answered, right int64
 }
 
-// on is as it is however often an attempt is run: it is accepted once and told
+// applyTo is as it is however often an attempt is run: it is accepted once and told
 // so every time.
-func (a try) on(q question, gave any) (bool, question) {
+func (a try) applyTo(q questionModel, gave any) (bool, questionModel) {
 	held, after := q.held[a.player], q
 	free := q.open() && held == ""
 	if free {
@@ -56,7 +56,7 @@ func (a try) on(q question, gave any) (bool, question) {
 	if gave == nil {
 		return true, after
 	}
-	switch out := gave.(told); out.verdict {
+	switch out := gave.(acceptedAnswer); out.verdict {
 	case match.Accepted:
 		return (free || held == a.id) && out.of == a.id && out.sealed == a.right, after
 	case match.Duplicate:
@@ -67,7 +67,7 @@ func (a try) on(q question, gave any) (bool, question) {
 	return false, q
 }
 
-func (s sealing) on(q question, gave any) (bool, question) {
+func (s sealing) applyTo(q questionModel, gave any) (bool, questionModel) {
 	after := q
 	if q.open() {
 		after.sealed = s.id
@@ -78,11 +78,11 @@ func (s sealing) on(q question, gave any) (bool, question) {
 	return gave.(bool) == (after.sealed == s.id), after
 }
 
-func (reading) on(q question, gave any) (bool, question) {
+func (reading) applyTo(q questionModel, gave any) (bool, questionModel) {
 	if gave == nil {
 		return true, q
 	}
-	is := sight{open: q.open(), won: q.won, held: q.held}
+	is := questionView{open: q.open(), won: q.won, held: q.held}
 	for _, held := range q.held {
 		if held != "" {
 			is.answered++
@@ -91,9 +91,9 @@ func (reading) on(q question, gave any) (bool, question) {
 	if q.won != "" {
 		is.right = 1
 	}
-	return gave.(sight) == is, q
+	return gave.(questionView) == is, q
 }
 
-func (r recall) on(q question, gave any) (bool, question) {
+func (r recall) applyTo(q questionModel, gave any) (bool, questionModel) {
 	return gave == nil || gave.(string) == q.held[r.player], q
 }

@@ -18,12 +18,12 @@ const (
 	// but for the team's lockout.
 	raceTries = 8
 	// againTimeout bounds finding out what became of an EXEC without a reply.
-	againTimeout = 2 * time.Second
+	retryTimeout = 2 * time.Second
 	// waitFor is how long a first waits for a replica.
-	waitFor = 100 * time.Millisecond
+	replicaTimeout = 100 * time.Millisecond
 )
 
-var errMoving = errors.New("what is watched kept moving")
+var errRaceContended = errors.New("what is watched kept moving")
 
 // Race implements match.Store. Where it fails it is run once more, as the client
 // library does with scripts: a transaction without a reply may have been done,
@@ -36,9 +36,9 @@ func (s *Store) Race(ctx context.Context, a match.Attempt) (match.Outcome, error
 	}
 	out, err := r.run(ctx)
 	if err != nil && !errors.Is(err, match.ErrAbandoned) {
-		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), againTimeout)
+		retry, cancel := context.WithTimeout(context.WithoutCancel(ctx), retryTimeout)
 		defer cancel()
-		out, err = r.run(again)
+		out, err = r.run(retry)
 	}
 	if err != nil && !errors.Is(err, match.ErrAbandoned) {
 		return match.Outcome{}, fmt.Errorf("redismatch: race for %s: %w", a.Match, err)
@@ -56,7 +56,7 @@ type race struct {
 
 func (s *Store) newRace(a match.Attempt) (*race, error) {
 	a.Record.First = true
-	r := &race{Attempt: a, store: s, keys: keysOf(a.Match), record: recordText(a.Record)}
+	r := &race{Attempt: a, store: s, keys: newKeys(a.Match), record: recordText(a.Record)}
 	var err error
 	r.first, err = json.Marshal(match.First{
 		Question: a.Record.Question, Player: a.Record.Player, Nickname: a.Seat.Nickname, Team: a.Seat.Team,
@@ -72,42 +72,42 @@ func (r *race) run(ctx context.Context) (out match.Outcome, err error) {
 	}
 	for range raceTries {
 		err = r.store.client.Watch(ctx, func(tx *redis.Tx) error {
-			out, err = r.try(ctx, tx)
+			out, err = r.tryOnce(ctx, tx)
 			return err
 		}, watched...)
 		if !errors.Is(err, redis.TxFailedErr) {
 			return out, err
 		}
 	}
-	return match.Outcome{}, errMoving
+	return match.Outcome{}, errRaceContended
 }
 
 func (r *race) lock() string    { return r.keys.lock(r.Record.Question, r.Record.Player) }
 func (r *race) lockout() string { return r.keys.lockout(r.Record.Question, r.Seat.Team) }
 
-func (r *race) try(ctx context.Context, tx *redis.Tx) (match.Outcome, error) {
-	l, err := r.look(ctx, tx)
+func (r *race) tryOnce(ctx context.Context, tx *redis.Tx) (match.Outcome, error) {
+	l, err := r.readSnapshot(ctx, tx)
 	if err != nil {
 		return match.Outcome{}, err
 	}
-	if out, err := r.judge(l); err != nil || out.Verdict != match.Accepted || l.holder == r.ID {
+	if out, err := r.decide(l); err != nil || out.Verdict != match.Accepted || l.holder == r.ID {
 		return out, err
 	}
-	return r.win(ctx, tx, l)
+	return r.commitFirst(ctx, tx, l)
 }
 
-// win takes the question: lock, first, record, totals, rank, team, and the
+// commitFirst takes the question: lock, first, record, totals, rank, team, and the
 // match sealed and due, all at once or not at all.
-func (r *race) win(ctx context.Context, tx *redis.Tx, l look) (match.Outcome, error) {
+func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, l snapshot) (match.Outcome, error) {
 	k, rec := r.keys, r.Record
 	var answered, version *redis.IntCmd
 	var nodes *redis.StringSliceCmd
 	_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.Set(ctx, r.lock(), r.ID, time.Duration(r.TTLMS)*time.Millisecond)
 		p.Decr(ctx, k.first(rec.Question))
-		p.PExpire(ctx, k.first(rec.Question), takenMS*time.Millisecond)
+		p.PExpire(ctx, k.first(rec.Question), closedFirstMS*time.Millisecond)
 		p.HSet(ctx, k.answers(), answerField(rec.Question, rec.Player), r.record)
-		r.addUp(ctx, p, l.sums)
+		r.addTotals(ctx, p, l.sums)
 		if l.ttl > 0 { // the two may be new
 			p.PExpire(ctx, k.answers(), l.ttl)
 			p.PExpire(ctx, k.totals(), l.ttl)
@@ -115,7 +115,7 @@ func (r *race) win(ctx context.Context, tx *redis.Tx, l look) (match.Outcome, er
 		answered = p.HIncrBy(ctx, k.match(), "answered", 1)
 		p.HIncrBy(ctx, k.match(), "right", 1)
 		version = p.HIncrBy(ctx, k.match(), "version", 1)
-		p.HIncrBy(ctx, k.seq(), k.marks()[1], 1)
+		p.HIncrBy(ctx, k.seq(), k.progressFields()[1], 1)
 		p.HSet(ctx, k.match(), "phase", string(match.Sealed), "reason", "first_correct", "due_at", rec.At,
 			firstField(rec.Question), r.first)
 		p.ZAdd(ctx, k.due(), redis.Z{Score: float64(rec.At), Member: r.Match})
@@ -125,21 +125,21 @@ func (r *race) win(ctx context.Context, tx *redis.Tx, l look) (match.Outcome, er
 	if err != nil {
 		return match.Outcome{}, err
 	}
-	r.confirm(ctx, tx)
+	r.waitForReplica(ctx, tx)
 	return match.Outcome{
 		Verdict: match.Accepted, Record: rec, Sealed: true,
 		Answered: answered.Val(), Alive: l.state.Alive, Version: version.Val(), Nodes: nodes.Val(),
 	}, nil
 }
 
-// addUp adds the record to the sums of its player and team. Nothing else moves
+// addTotals adds the record to the sums of its player and team. Nothing else moves
 // the sums of a player meanwhile: an answer takes the lock, leaving touches the
 // exit, and both are watched.
-func (r *race) addUp(ctx context.Context, p redis.Pipeliner, sums match.Totals) {
+func (r *race) addTotals(ctx context.Context, p redis.Pipeliner, sums match.Totals) {
 	k, rec := r.keys, r.Record
 	p.HSet(ctx, k.totals(), rec.Player, sumsOf(match.Totals{
 		Score: sums.Score + rec.Points, Correct: sums.Correct + 1, Answered: sums.Answered + 1, SavedMS: sums.SavedMS + rec.SavedMS,
-		Last: rec.Question + 1, Latest: rec.Question + 1,
+		LastCorrect: rec.Question + 1, LastAnswered: rec.Question + 1,
 	}))
 	p.ZIncrBy(ctx, k.rank(), float64(rec.Points)*1e9+float64(rec.SavedMS), rec.Player)
 	if r.Seat.Team != "" {
@@ -147,15 +147,15 @@ func (r *race) addUp(ctx context.Context, p redis.Pipeliner, sums match.Totals) 
 	}
 }
 
-// confirm waits until a replica has the transaction, on its own connection,
+// waitForReplica waits until a replica has the transaction, on its own connection,
 // where there are replicas.
-func (r *race) confirm(ctx context.Context, tx *redis.Tx) {
+func (r *race) waitForReplica(ctx context.Context, tx *redis.Tx) {
 	if !r.store.replicas() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*waitFor)
+	ctx, cancel := context.WithTimeout(ctx, 2*replicaTimeout)
 	defer cancel()
-	if n, err := tx.Wait(ctx, 1, waitFor).Result(); err != nil || n < 1 {
+	if n, err := tx.Wait(ctx, 1, replicaTimeout).Result(); err != nil || n < 1 {
 		r.store.unconfirmed()
 	}
 }

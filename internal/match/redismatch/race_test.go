@@ -13,8 +13,8 @@ import (
 // A hundred are right at once, on two nodes: one is the first, and the question
 // is sealed by it, over and over.
 func TestOneIsTheFirst(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
-		players := crowd(100)
+	eachArena(t, match.Buzzer, func(p *testMatch) {
+		players := playerIDs(100)
 		p.seat(players...)
 		open := p.start()
 		for range 3 {
@@ -39,7 +39,7 @@ func TestOneIsTheFirst(t *testing.T) {
 }
 
 // raceAll races on two nodes.
-func (p *play) raceAll(attempts []match.Attempt) []match.Outcome {
+func (p *testMatch) raceAll(attempts []match.Attempt) []match.Outcome {
 	p.Helper()
 	stores := []*Store{p.Store, New(p.client, p.client)}
 	outs := make([]match.Outcome, len(attempts))
@@ -58,7 +58,7 @@ func (p *play) raceAll(attempts []match.Attempt) []match.Outcome {
 
 // onlyFirst expects one to be the first, and all others to be late, and gives
 // the one.
-func (p *play) onlyFirst(attempts []match.Attempt, outs []match.Outcome) (first string) {
+func (p *testMatch) onlyFirst(attempts []match.Attempt, outs []match.Outcome) (first string) {
 	p.Helper()
 	for i, out := range outs {
 		switch {
@@ -76,7 +76,7 @@ func (p *play) onlyFirst(attempts []match.Attempt, outs []match.Outcome) (first 
 
 // Fifty devices of one player race: one wins, all others are told so.
 func TestOneRaceOfAPlayerWins(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada")
 		open := p.start()
 		attempts := make([]match.Attempt, 50)
@@ -99,8 +99,8 @@ func TestOneRaceOfAPlayerWins(t *testing.T) {
 // Wrong answers come in while somebody takes the question: none holds it up,
 // and all that were accepted are counted.
 func TestWrongAnswersDoNotHoldUpARace(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
-		players := crowd(60)
+	eachArena(t, match.Buzzer, func(p *testMatch) {
+		players := playerIDs(60)
 		p.seat(players...)
 		open := p.start()
 		outs := make([]match.Outcome, len(players))
@@ -141,16 +141,16 @@ func TestWrongAnswersDoNotHoldUpARace(t *testing.T) {
 
 // A race against the step that seals: exactly one of them closes the question.
 func TestARaceAgainstTheSeal(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada", "p_bob")
 		open := p.start()
 		won := 0
 		for range 40 {
 			seal := p.step(open, match.Sealed, open.Question)
-			seal.To.Reason, seal.Pushes = "timeout", nil
+			seal.To.CloseReason, seal.Pushes = "timeout", nil
 			a := p.first(open, "p_ada", 10)
 			var out match.Outcome
-			var done match.Stepped
+			var done match.StepResult
 			var raced, stepped error
 			var both sync.WaitGroup
 			both.Go(func() { out, raced = p.Race(p.Context(), a) })
@@ -161,7 +161,7 @@ func TestARaceAgainstTheSeal(t *testing.T) {
 			}
 			v := p.read()
 			first := out.Verdict == match.Accepted
-			if first == done.Taken || !first && out.Verdict != match.Late || first != (v.Reason == "first_correct") || first != (v.First != nil) {
+			if first == done.Applied || !first && out.Verdict != match.Late || first != (v.CloseReason == "first_correct") || first != (v.First != nil) {
 				p.Fatalf("%+v, %+v, %+v", out, done, v.State)
 			}
 			if first {
@@ -179,19 +179,19 @@ func TestARaceAgainstTheSeal(t *testing.T) {
 
 // Leaving while the own answer races.
 func TestARaceAgainstLeaving(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada", "p_bob")
 		open := p.start()
 		a := p.first(open, "p_ada", 10)
 		var both sync.WaitGroup
 		var out match.Outcome
 		both.Go(func() { out, _ = p.Race(p.Context(), a) })
-		both.Go(func() { _, _ = p.Unsit(p.Context(), p.plan.ID, "p_ada", 0) })
+		both.Go(func() { _, _ = p.RemovePlace(p.Context(), p.plan.ID, "p_ada", 0) })
 		both.Wait()
 		v := p.read()
-		if first := out.Verdict == match.Accepted; first != (v.First != nil) || !first && out.Verdict != match.Gone || v.Left != 1 {
+		if first := out.Verdict == match.Accepted; first != (v.First != nil) || !first && out.Verdict != match.Gone || v.LeftSeats != 1 {
 			p.Errorf("%+v, %+v", out, v.State)
 		}
-		p.unsit("p_ada", arena.Left)
+		p.removePlace("p_ada", arena.Left)
 	})
 }

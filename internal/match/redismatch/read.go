@@ -14,26 +14,26 @@ import (
 	"laststand/internal/quiz"
 )
 
-// maxAsked bounds the players that one read is about, and so how long it takes.
-const maxAsked = 500
+// maxPlayers bounds the players that one read is about, and so how long it takes.
+const maxPlayers = 500
 
-var errAsked = fmt.Errorf("at most %d players can be asked for at once", maxAsked)
+var errTooManyPlayers = fmt.Errorf("at most %d players can be asked for at once", maxPlayers)
 
 // Read implements match.Store. It is about at most 500 players asked for.
 func (s *Store) Read(ctx context.Context, q match.ReadQuery) (match.View, error) {
-	if len(q.Players) > maxAsked {
-		return match.View{}, fmt.Errorf("redismatch: read %s: %w", q.Match, errAsked)
+	if len(q.Players) > maxPlayers {
+		return match.View{}, fmt.Errorf("redismatch: read %s: %w", q.Match, errTooManyPlayers)
 	}
 	full, short := 0, 0
-	if q.Shown {
+	if q.WantListed {
 		full, short = match.FullView, match.ShortView
 	}
-	args := append(make([]any, 0, 8+len(q.Players)), bit(q.Plan), q.After, q.Seen, q.Node, bit(q.Ranks), full, short, bit(!q.Recorded))
+	args := append(make([]any, 0, 8+len(q.Players)), boolArg(q.WantPlan), q.After, q.SeenVersion, q.Node, boolArg(q.WantRanks), full, short, boolArg(!q.OmitRecords))
 	for _, player := range q.Players {
 		args = append(args, player)
 	}
-	k := keysOf(q.Match)
-	reply, err := readScript.Run(ctx, s.way(len(q.Players) > match.FullView), []string{
+	k := newKeys(q.Match)
+	reply, err := readScript.Run(ctx, s.scripter(len(q.Players) > match.FullView), []string{
 		k.match(), k.plan(), k.log(), k.answers(), k.totals(), k.nodes(), k.seats(), k.teams(), k.rank(), k.top(),
 	}, args...).Slice()
 	switch {
@@ -52,18 +52,18 @@ func (s *Store) Read(ctx context.Context, q match.ReadQuery) (match.View, error)
 		s.questions.share(v.Plan.Questions)
 	}
 	if q.After >= 0 && len(v.Frames) > 0 {
-		err = s.restOfLog(ctx, q, &v)
+		err = s.readRestOfLog(ctx, q, &v)
 	}
 	return v, err
 }
 
-// pageBytes is about how much of a log one command reads, see read.lua.
+// pageBytes is about how much of a log one command reads, see read_match.lua.
 const pageBytes = 64 << 10
 
-// restOfLog reads the frames of a view that were too many for one command, page
+// readRestOfLog reads the frames of a view that were too many for one command, page
 // by page. A log only grows, so they are those that were there.
-func (s *Store) restOfLog(ctx context.Context, q match.ReadQuery, v *match.View) error {
-	key, size := keysOf(q.Match).log(), 0
+func (s *Store) readRestOfLog(ctx context.Context, q match.ReadQuery, v *match.View) error {
+	key, size := newKeys(q.Match).log(), 0
 	for _, frame := range v.Frames {
 		size += len(frame)
 	}
@@ -85,12 +85,12 @@ func (s *Store) restOfLog(ctx context.Context, q match.ReadQuery, v *match.View)
 	return nil
 }
 
-// viewOf reads the reply of read.lua.
+// viewOf reads the reply of read_match.lua.
 func viewOf(reply lua.Reply, q match.ReadQuery) (v match.View, err error) {
 	if v.Plan, err = planOf(reply.Text(1)); err != nil { // first, as it names its form
 		return v, err
 	}
-	if q.Plan && v.Plan == nil {
+	if q.WantPlan && v.Plan == nil {
 		return v, errNoPlan
 	}
 	hash := fieldsOf(reply.List(0))
@@ -104,7 +104,7 @@ func viewOf(reply lua.Reply, q match.ReadQuery) (v match.View, err error) {
 	if scores, ok := hash["scores"]; ok {
 		v.Scores = []byte(scores)
 	}
-	if q.Shown {
+	if q.WantListed {
 		v.Teams = teamsOf(reply.List(4))
 		if v.Firsts, err = hash.firsts(); err != nil {
 			return v, err
@@ -114,7 +114,7 @@ func viewOf(reply lua.Reply, q match.ReadQuery) (v match.View, err error) {
 	if v.Seats, err = seatsOf(reply.Texts(6)); err != nil {
 		return v, err
 	}
-	if q.Ranks {
+	if q.WantRanks {
 		v.Ranks = make(map[string]int64, len(q.Players))
 		for i, player := range q.Players {
 			if rank := reply.List(10).Number(i); rank > 0 {
@@ -122,7 +122,7 @@ func viewOf(reply lua.Reply, q match.ReadQuery) (v match.View, err error) {
 			}
 		}
 	}
-	return v, addSums(&v, append(shown, q.Players...), reply)
+	return v, addTotals(&v, append(shown, q.Players...), reply)
 }
 
 var errNoPlan = errors.New("it has no plan")
@@ -155,7 +155,7 @@ func planOf(raw string) (*match.Plan, error) {
 			Reason: match.OlderForm, Err: fmt.Errorf("form %d is older than this node's %d: nodes of that version end the match", p.Form, match.Form),
 		}
 	}
-	p.Questions = fitted(p.Questions)
+	p.Questions = clip(p.Questions)
 	for i := range p.Questions {
 		if q := &p.Questions[i]; q.Question == nil {
 			q.Question = new(quiz.Question)
@@ -164,17 +164,17 @@ func planOf(raw string) (*match.Plan, error) {
 	return p, nil
 }
 
-// fitted is a list in no more room than it takes: read it has room for four or up to
+// clip is a list in no more room than it takes: read it has room for four or up to
 // twice as many, for as long as the match is known here.
-func fitted[T any](list []T) []T {
+func clip[T any](list []T) []T {
 	if len(list) == cap(list) {
 		return list
 	}
 	return slices.Clone(list)
 }
 
-// addSums reads the records of the current question and the totals of players.
-func addSums(v *match.View, players []string, reply lua.Reply) error {
+// addTotals reads the records of the current question and the totals of players.
+func addTotals(v *match.View, players []string, reply lua.Reply) error {
 	records, sums, left := reply.List(7), reply.List(8), reply.List(9)
 	v.Records = make(map[string]match.Record, len(records))
 	v.Totals = make(map[string]match.Totals, len(players))

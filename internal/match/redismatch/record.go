@@ -9,7 +9,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Records are kept as JSON, which withdraw.lua reads too. What stands here reads
+// Records are kept as JSON, which retract_answer.lua reads too. What stands here reads
 // and writes them without the reflection of the standard library, as every answer
 // is written, and most are read once.
 
@@ -35,7 +35,7 @@ func recordText(r match.Record) []byte {
 
 // recordOf reads a record as it is kept, by nodes of former versions too.
 func recordOf(raw string) (r match.Record, err error) {
-	in := members{rest: raw}
+	in := recordReader{rest: raw}
 	r.Player = in.text(`{"player":`)
 	r.Question = int(in.number(`,"question":`))
 	r.Normal = in.text(`,"normal":`)
@@ -46,46 +46,46 @@ func recordOf(raw string) (r match.Record, err error) {
 	r.SavedMS = in.number(`,"saved_ms":`)
 	r.Node = in.text(`,"node":`)
 	r.First = in.flag(`,"first":`)
-	r.Given = json.RawMessage(strings.TrimSuffix(in.behind(`,"given":`), "}"))
-	if in.other {
+	r.Given = json.RawMessage(strings.TrimSuffix(in.after(`,"given":`), "}"))
+	if in.malformed {
 		r = match.Record{}
 		err = json.Unmarshal([]byte(raw), &r)
 	}
 	return r, err
 }
 
-// members reads those of a record one after the other, as recordText has written
+// recordReader reads those of a record one after the other, as recordText has written
 // them.
-type members struct {
-	rest  string
-	other bool // it is written otherwise
+type recordReader struct {
+	rest      string
+	malformed bool // it is written otherwise
 }
 
-// behind is what follows on a member's name.
-func (m *members) behind(name string) string {
+// after is what follows on a member's name.
+func (m *recordReader) after(name string) string {
 	rest, found := strings.CutPrefix(m.rest, name)
-	m.other = m.other || !found
+	m.malformed = m.malformed || !found
 	return rest
 }
 
-func (m *members) text(name string) (s string) {
-	quoted, found := strings.CutPrefix(m.behind(name), `"`)
+func (m *recordReader) text(name string) (s string) {
+	quoted, found := strings.CutPrefix(m.after(name), `"`)
 	s, m.rest, _ = strings.Cut(quoted, `"`)
-	m.other = m.other || !found || strings.IndexByte(s, '\\') >= 0
+	m.malformed = m.malformed || !found || strings.IndexByte(s, '\\') >= 0
 	return s
 }
 
-func (m *members) number(name string) int64 {
-	rest := m.behind(name)
+func (m *recordReader) number(name string) int64 {
+	rest := m.after(name)
 	end := strings.IndexByte(rest, ',')
 	n, err := strconv.ParseInt(rest[:max(end, 0)], 10, 64)
 	m.rest = rest[max(end, 0):]
-	m.other = m.other || err != nil
+	m.malformed = m.malformed || err != nil
 	return n
 }
 
-func (m *members) flag(name string) (set bool) {
-	rest := m.behind(name)
+func (m *recordReader) flag(name string) (set bool) {
+	rest := m.after(name)
 	m.rest, set = strings.CutPrefix(rest, "true")
 	if !set {
 		m.rest = strings.TrimPrefix(rest, "false")

@@ -22,7 +22,7 @@ func TestAFirstWaitsForAReplica(t *testing.T) {
 	var replicated atomic.Bool
 	var unconfirmed atomic.Int64
 	p := begin(t, c, arenaPlan(match.Buzzer), lobbyState())
-	p.Store = New(c, c, Replicated(replicated.Load, func() { unconfirmed.Add(1) }))
+	p.Store = New(c, c, ConfirmByReplica(replicated.Load, func() { unconfirmed.Add(1) }))
 	p.seat("p_ada", "p_bob")
 	check := func(s match.State, want int64) {
 		t.Helper()

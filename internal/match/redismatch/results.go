@@ -13,67 +13,67 @@ import (
 	"laststand/internal/match"
 )
 
-// Pending implements match.Index.
-func (s *Store) Pending(ctx context.Context, id string) (bool, error) {
-	waits, err := s.client.HExists(ctx, keysOf(id).result(), id).Result()
+// IsPending implements match.Index.
+func (s *Store) IsPending(ctx context.Context, id string) (bool, error) {
+	pending, err := s.client.HExists(ctx, newKeys(id).result(), id).Result()
 	if err != nil {
 		return false, fmt.Errorf("redismatch: pending %s: %w", id, err)
 	}
-	return waits, nil
+	return pending, nil
 }
 
-// Unsettled implements match.Index.
-func (s *Store) Unsettled(ctx context.Context) (int64, error) {
-	waiting, err := s.waiting(ctx)
+// CountUnsettled implements match.Index.
+func (s *Store) CountUnsettled(ctx context.Context) (int64, error) {
+	counts, err := s.countPending(ctx)
 	var n int64
-	for _, w := range waiting {
+	for _, w := range counts {
 		n += w
 	}
 	return n, err
 }
 
-// maxSeats bounds the standings that Results gives at once, but for those of
+// maxStandings bounds the standings that Results gives at once, but for those of
 // its last result.
-const maxSeats = 20_000
+const maxStandings = 20_000
 
 // Results reads up to limit results that wait for the ledger, from a random
 // partition on by the order of partitions. They are whole, but for those whose
 // standings are gone or cannot be read by this node. An error speaks of those
 // and of results that could not be read now; the others are there beside it.
 func (s *Store) Results(ctx context.Context, limit int) ([]match.Result, error) {
-	waiting, err := s.waiting(ctx)
+	counts, err := s.countPending(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var results []match.Result
-	var faults []error
-	seats, first := 0, rand.IntN(Partitions) //nolint:gosec // any will do
+	var errs []error
+	standings, first := 0, rand.IntN(Partitions) //nolint:gosec // any will do
 	for i := 0; i < Partitions && len(results) < limit; i++ {
 		p := (first + i) % Partitions
-		if waiting[p] == 0 {
+		if counts[p] == 0 {
 			continue
 		}
-		some, err := s.resultsOf(ctx, p, limit-len(results))
-		faults = append(faults, err)
-		for _, r := range some {
-			if len(results) == limit || seats >= maxSeats {
+		part, err := s.readResults(ctx, p, limit-len(results))
+		errs = append(errs, err)
+		for _, r := range part {
+			if len(results) == limit || standings >= maxStandings {
 				break
 			}
-			if err := match.Complete(ctx, s, &r); err != nil {
-				faults = append(faults, err)
+			if err := match.CompleteStandings(ctx, s, &r); err != nil {
+				errs = append(errs, err)
 				if !errors.Is(err, match.ErrNotFound) {
 					continue
 				}
 			}
-			seats += len(r.Standings)
+			standings += len(r.Standings)
 			results = append(results, r)
 		}
 	}
-	return results, errors.Join(faults...)
+	return results, errors.Join(errs...)
 }
 
-// waiting counts the results of each partition.
-func (s *Store) waiting(ctx context.Context) ([]int64, error) {
+// countPending counts the results of each partition.
+func (s *Store) countPending(ctx context.Context) ([]int64, error) {
 	cmds := make([]*redis.IntCmd, Partitions)
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range cmds {
@@ -84,69 +84,69 @@ func (s *Store) waiting(ctx context.Context) ([]int64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redismatch: unsettled: %w", err)
 	}
-	waiting := make([]int64, Partitions)
+	counts := make([]int64, Partitions)
 	for i, c := range cmds {
-		waiting[i] = c.Val()
+		counts[i] = c.Val()
 	}
-	return waiting, nil
+	return counts, nil
 }
 
-// resultsOf reads about limit results of a partition, or all where there are
+// readResults reads about limit results of a partition, or all where there are
 // few.
-func (s *Store) resultsOf(ctx context.Context, p, limit int) ([]match.Result, error) {
+func (s *Store) readResults(ctx context.Context, p, limit int) ([]match.Result, error) {
 	raw, _, err := s.client.HScan(ctx, partition(p).result(), 0, "", int64(limit)).Result()
 	if err != nil {
 		return nil, fmt.Errorf("redismatch: results: %w", err)
 	}
 	results := make([]match.Result, 0, len(raw)/2)
-	var faults []error
+	var errs []error
 	for at := 1; at < len(raw); at += 2 {
 		var r match.Result
 		if err := json.Unmarshal([]byte(raw[at]), &r); err != nil {
-			faults = append(faults, fmt.Errorf("redismatch: result of %s: %w", raw[at-1], err))
+			errs = append(errs, fmt.Errorf("redismatch: result of %s: %w", raw[at-1], err))
 			continue
 		}
 		results = append(results, r)
 	}
-	return results, errors.Join(faults...)
+	return results, errors.Join(errs...)
 }
 
-// Told notes that players can be told that a match is settled, with the final
+// SetSettledNotified notes that players can be told that a match is settled, with the final
 // ratings of a rated one, and lists the nodes that hold sessions of it.
-func (s *Store) Told(ctx context.Context, id string, ratings map[string]int) ([]string, error) {
-	k, final := keysOf(id), []byte(nil)
+func (s *Store) SetSettledNotified(ctx context.Context, id string, ratings map[string]int) ([]string, error) {
+	k, final := newKeys(id), []byte(nil)
 	if ratings != nil {
 		final, _ = json.Marshal(ratings) // texts and numbers always encode
 	}
-	nodes, err := toldScript.Run(ctx, s.scripts, []string{k.match(), k.nodes()}, final).StringSlice()
+	nodes, err := settledNotifiedScript.Run(ctx, s.scripts, []string{k.match(), k.nodes()}, final).StringSlice()
 	if err != nil {
 		return nil, fmt.Errorf("redismatch: told %s: %w", id, err)
 	}
 	return nodes, nil
 }
 
-// settledAtOnce is how many matches are marked at a time; on a real Redis they
+// settledConcurrency is how many matches are marked at a time; on a real Redis they
 // share round trips.
-const settledAtOnce = 64
+const settledConcurrency = 64
 
 // Settled marks matches whose results are in the ledger, or are dead letters. What
 // the standings are read from lives longer for a result without them: an operator
 // may requeue it.
 func (s *Store) Settled(ctx context.Context, results []match.Result) error {
 	var group errgroup.Group
-	group.SetLimit(settledAtOnce)
+	group.SetLimit(settledConcurrency)
 	for _, r := range results {
 		group.Go(func() error {
-			k := keysOf(r.Match)
+			k := newKeys(r.Match)
 			names := []string{k.match(), k.seq(), k.result(), k.tomb()}
 			if r.ArenaID != "" {
-				names = append(names, k.placing()...)
+				names = append(names, k.rankingKeys()...)
 			}
 			ttl := int64(readableMS)
-			if !r.Whole() {
-				ttl = keptMS
+			if !r.IsComplete() {
+				ttl = maxLifeMS
 			}
-			err := settledScript.Run(ctx, s.scripts, names, r.Match, ttl, tombMS).Err()
+			err := markSettledScript.Run(ctx, s.scripts, names, r.Match, ttl, tombMS).Err()
 			if err != nil {
 				return fmt.Errorf("redismatch: settled %s: %w", r.Match, err)
 			}

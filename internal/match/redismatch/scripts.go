@@ -12,24 +12,26 @@ import (
 var sources embed.FS
 
 var (
-	createScript  = script("create")
-	voidScript    = script("void")
-	readScript    = script("read")
-	recordScript  = script("record")
-	stepScript    = script("compare", "over", "step")
-	hostScript    = script("host")
-	orphanScript  = script("orphan")
-	settledScript = script("settled")
-	toldScript    = script("told")
+	createScript          = newScript("create_match")
+	tombstoneScript       = newScript("tombstone")
+	readScript            = newScript("read_match")
+	recordScript          = newScript("find_record")
+	stepScript            = newScript("check_step", "end_match", "apply_step")
+	hostDeadlineScript    = newScript("postpone_host_deadline")
+	removeOrphanScript    = newScript("remove_orphan")
+	markSettledScript     = newScript("mark_settled")
+	settledNotifiedScript = newScript("mark_notified")
 
-	duelScript     = script("verdict", "duel", "accept")
-	survivalScript = script("verdict", "survival", "accept")
-	wrongScript    = script("verdict", "wrong", "accept")
+	acceptDuelScript     = newScript("judge_answers", "push_answer_seen", "accept_answers")
+	acceptSurvivalScript = newScript("judge_answers", "rank_survivor", "accept_answers")
+	acceptWrongScript    = newScript("judge_answers", "lock_out_team", "accept_answers")
 
-	sitScript   = script("sit")
-	watchScript = script("watch")
-	unsitScript = script("unsit", "left", "withdraw")
-	lockScript  = script("lock")
+	addSeatScript     = newScript("add_seat")
+	addWatcherScript  = newScript("add_watcher")
+	removePlaceScript = newScript("remove_place", "forfeit_place", "retract_answer")
+	lockLobbyScript   = newScript("lock_lobby")
 )
 
-func script(pieces ...string) *redis.Script { return redis.NewScript(lua.Join(sources, pieces...)) }
+func newScript(fragments ...string) *redis.Script {
+	return redis.NewScript(lua.Join(sources, fragments...))
+}

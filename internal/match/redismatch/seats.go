@@ -14,57 +14,57 @@ import (
 	"laststand/internal/match"
 )
 
-// seating are the KEYS of all scripts about places, see sit.lua.
-func (k keys) seating() []string {
+// placeKeys are the KEYS of all scripts about places, see add_seat.lua.
+func (k keys) placeKeys() []string {
 	return []string{
 		k.match(), k.seats(), k.roles(), k.banned(), k.totals(), k.teams(), k.rank(), k.top(), k.nodes(), k.due(), k.seq(),
 	}
 }
 
-// Sit implements arena.Seats.
-func (s *Store) Sit(ctx context.Context, r arena.SitRequest) (arena.Sat, error) {
+// AddSeat implements arena.Seats.
+func (s *Store) AddSeat(ctx context.Context, r arena.SeatRequest) (arena.PlaceReply, error) {
 	team := r.Seat.Team
 	r.Seat.Team = "" // the script may choose it, and keeps it beside the seat
 	seat, err := json.Marshal(r.Seat)
 	if err != nil {
-		return arena.Sat{}, fmt.Errorf("redismatch: sit in %s: %w", r.Match, err)
+		return arena.PlaceReply{}, fmt.Errorf("redismatch: sit in %s: %w", r.Match, err)
 	}
 	args := []any{r.Match, r.Seat.Player, seat, team, r.Max}
 	for _, t := range r.Teams {
 		args = append(args, t)
 	}
-	return s.place(ctx, sitScript, keysOf(r.Match).seating(), args...)
+	return s.runPlaceScript(ctx, addSeatScript, newKeys(r.Match).placeKeys(), args...)
 }
 
-// Watch implements arena.Seats. Who has a seat keeps it, and is told so by the
+// AddWatcher implements arena.Seats. Who has a seat keeps it, and is told so by the
 // role.
-func (s *Store) Watch(ctx context.Context, id, player string, as match.Role) (arena.Sat, error) {
-	return s.place(ctx, watchScript, keysOf(id).seating(), id, player, string(as))
+func (s *Store) AddWatcher(ctx context.Context, id, player string, role match.Role) (arena.PlaceReply, error) {
+	return s.runPlaceScript(ctx, addWatcherScript, newKeys(id).placeKeys(), id, player, string(role))
 }
 
-// Unsit implements arena.Seats.
-func (s *Store) Unsit(ctx context.Context, id, player string, bans int) (arena.Sat, error) {
-	k := keysOf(id)
-	return s.place(ctx, unsitScript, append(k.seating(), k.answers(), k.exit(player)), id, player, bans, takenMS)
+// RemovePlace implements arena.Seats.
+func (s *Store) RemovePlace(ctx context.Context, id, player string, bans int) (arena.PlaceReply, error) {
+	k := newKeys(id)
+	return s.runPlaceScript(ctx, removePlaceScript, append(k.placeKeys(), k.answers(), k.exit(player)), id, player, bans, closedFirstMS)
 }
 
-// place runs a script about somebody's place in an arena, whose match is the
+// runPlaceScript runs a script about somebody's place in an arena, whose match is the
 // first of its ARGV.
-func (s *Store) place(ctx context.Context, script *redis.Script, names []string, args ...any) (arena.Sat, error) {
+func (s *Store) runPlaceScript(ctx context.Context, script *redis.Script, names []string, args ...any) (arena.PlaceReply, error) {
 	values, err := script.Run(ctx, s.scripts, names, args...).Slice()
 	if err != nil {
-		return arena.Sat{}, fmt.Errorf("redismatch: place in %s: %w", args[0], err)
+		return arena.PlaceReply{}, fmt.Errorf("redismatch: place in %s: %w", args[0], err)
 	}
 	reply := lua.Reply(values)
-	return arena.Sat{
+	return arena.PlaceReply{
 		Verdict: arena.Verdict(reply.Text(0)), Team: reply.Text(1), Role: match.Role(reply.Text(2)),
 		Phase: match.Phase(reply.Text(3)), Nodes: reply.Texts(4),
 	}, nil
 }
 
-// Lock implements arena.Seats; match.ErrNotFound.
-func (s *Store) Lock(ctx context.Context, id string) error {
-	err := lockScript.Run(ctx, s.scripts, keysOf(id).seating(), id).Err()
+// LockLobby implements arena.Seats; match.ErrNotFound.
+func (s *Store) LockLobby(ctx context.Context, id string) error {
+	err := lockLobbyScript.Run(ctx, s.scripts, newKeys(id).placeKeys(), id).Err()
 	if errors.Is(err, redis.Nil) {
 		return match.ErrNotFound
 	}
@@ -77,7 +77,7 @@ func (s *Store) Lock(ctx context.Context, id string) error {
 // Member implements match.Store. Who has left a match that is played has no
 // place in it any more.
 func (s *Store) Member(ctx context.Context, id, player string) (match.Member, error) {
-	k := keysOf(id)
+	k := newKeys(id)
 	var seat, role *redis.StringCmd
 	var left *redis.BoolCmd
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -101,33 +101,33 @@ func (s *Store) Member(ctx context.Context, id, player string) (match.Member, er
 	return match.Member{Seat: found, Role: match.AsPlayer}, nil
 }
 
-// Absent implements match.Store.
-func (s *Store) Absent(ctx context.Context, id string, people []string) (absent []string, err error) {
-	k := keysOf(id)
+// WithoutPlace implements match.Store.
+func (s *Store) WithoutPlace(ctx context.Context, id string, players []string) (withoutPlace []string, err error) {
+	k := newKeys(id)
 	var seats, roles, left *redis.SliceCmd
 	_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		seats, roles = p.HMGet(ctx, k.seats(), people...), p.HMGet(ctx, k.roles(), people...)
-		left = p.HMGet(ctx, k.totals(), leftFields(people)...)
+		seats, roles = p.HMGet(ctx, k.seats(), players...), p.HMGet(ctx, k.roles(), players...)
+		left = p.HMGet(ctx, k.totals(), leftFields(players)...)
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("redismatch: absent from %s: %w", id, err)
 	}
-	for i, who := range people {
+	for i, player := range players {
 		plays := seats.Val()[i] != nil && left.Val()[i] == nil
 		if !plays && roles.Val()[i] == nil {
-			absent = append(absent, who)
+			withoutPlace = append(withoutPlace, player)
 		}
 	}
-	return absent, nil
+	return withoutPlace, nil
 }
 
 // seatOf reads a seat as it is kept: its team, a line end, the rest.
 func seatOf(kept string) (seat match.Seat, err error) {
 	team, raw, _ := strings.Cut(kept, "\n")
-	in := members{rest: raw}
+	in := recordReader{rest: raw}
 	seat.Player, seat.Nickname = in.text(`{"player":`), in.text(`,"nickname":`)
-	if in.other || in.rest != "}" { // it has more, or texts that are escaped
+	if in.malformed || in.rest != "}" { // it has more, or texts that are escaped
 		seat = match.Seat{}
 		err = json.Unmarshal([]byte(raw), &seat)
 	}

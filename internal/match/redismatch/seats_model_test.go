@@ -9,8 +9,8 @@ import (
 	"laststand/internal/match"
 )
 
-// lobby is what an arena's lobby should be, in the simplest form.
-type lobby struct {
+// lobbyModel is what an arena's lobby should be, in the simplest form.
+type lobbyModel struct {
 	teams  map[string]string // of the players
 	roles  map[string]match.Role
 	banned map[string]bool
@@ -18,7 +18,7 @@ type lobby struct {
 	max    int
 }
 
-func (l *lobby) count(team string) (n int) {
+func (l *lobbyModel) count(team string) (n int) {
 	for _, t := range l.teams {
 		if t == team {
 			n++
@@ -27,7 +27,7 @@ func (l *lobby) count(team string) (n int) {
 	return n
 }
 
-func (l *lobby) sit(player, team string) (arena.Verdict, string) {
+func (l *lobbyModel) addSeat(player, team string) (arena.Verdict, string) {
 	has, in := l.teams[player]
 	switch {
 	case l.banned[player]:
@@ -50,7 +50,7 @@ func (l *lobby) sit(player, team string) (arena.Verdict, string) {
 	return arena.In, team
 }
 
-func (l *lobby) watch(player string, as match.Role) (arena.Verdict, match.Role) {
+func (l *lobbyModel) addWatcher(player string, as match.Role) (arena.Verdict, match.Role) {
 	if l.banned[player] {
 		return arena.Banned, as
 	}
@@ -61,7 +61,7 @@ func (l *lobby) watch(player string, as match.Role) (arena.Verdict, match.Role) 
 	return arena.In, as
 }
 
-func (l *lobby) unsit(player string, ban bool) arena.Verdict {
+func (l *lobbyModel) removePlace(player string, ban bool) arena.Verdict {
 	_, seated := l.teams[player]
 	if !seated && l.roles[player] == "" {
 		if l.banned[player] {
@@ -79,42 +79,42 @@ func (l *lobby) unsit(player string, ban bool) arena.Verdict {
 
 // Whatever people do in a lobby, it is what the model says.
 func TestLobbyIsAsItsModel(t *testing.T) {
-	eachArena(t, match.Survival, func(p *play) {
+	eachArena(t, match.Survival, func(p *testMatch) {
 		rapid.Check(p.T, func(r *rapid.T) {
-			l := &lobby{
+			l := &lobbyModel{
 				teams: map[string]string{}, roles: map[string]match.Role{}, banned: map[string]bool{},
 				max: rapid.IntRange(1, 5).Draw(r, "max"),
 			}
 			p := p.another(arenaPlan(match.Survival), lobbyState())
 			p.plan.Arena.MaxPlayers = l.max
-			someone := rapid.SampledFrom(crowd(7))
+			someone := rapid.SampledFrom(playerIDs(7))
 			r.Repeat(map[string]func(*rapid.T){
 				"sit": func(r *rapid.T) {
 					player, team := someone.Draw(r, "player"), rapid.SampledFrom([]string{"", "red", "blue"}).Draw(r, "team")
-					want, in := l.sit(player, team)
-					if sat := p.sit(player, team, want); sat.Team != in {
+					want, in := l.addSeat(player, team)
+					if sat := p.addSeat(player, team, want); sat.Team != in {
 						r.Fatalf("%+v, want %s", sat, in)
 					}
 				},
 				"watch": func(r *rapid.T) {
 					player, as := someone.Draw(r, "player"), rapid.SampledFrom([]match.Role{match.AsHost, match.AsSpectator}).Draw(r, "as")
-					want, role := l.watch(player, as)
-					if sat := p.watch(player, as, want); sat.Role != role {
+					want, role := l.addWatcher(player, as)
+					if sat := p.addWatcher(player, as, want); sat.Role != role {
 						r.Fatalf("%+v, want %s", sat, role)
 					}
 				},
 				"unsit": func(r *rapid.T) {
 					player := someone.Draw(r, "player")
-					p.unsit(player, l.unsit(player, false))
+					p.removePlace(player, l.removePlace(player, false))
 				},
 				"ban": func(r *rapid.T) {
 					player := someone.Draw(r, "player")
-					p.ban(player, l.unsit(player, true))
+					p.ban(player, l.removePlace(player, true))
 				},
 				"lock": func(r *rapid.T) {
 					if rapid.IntRange(0, 9).Draw(r, "one in ten") == 0 {
 						l.locked = true
-						if err := p.Lock(p.Context(), p.plan.ID); err != nil {
+						if err := p.LockLobby(p.Context(), p.plan.ID); err != nil {
 							r.Fatal(err)
 						}
 					}

@@ -14,26 +14,26 @@ import (
 	"laststand/internal/match"
 )
 
-func TestSit(t *testing.T) {
-	eachArena(t, match.Survival, func(p *play) {
+func TestAddSeat(t *testing.T) {
+	eachArena(t, match.Survival, func(p *testMatch) {
 		if _, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, Node: "n_1", After: -1}); err != nil {
 			p.Fatal(err)
 		}
-		want := arena.Sat{Verdict: arena.In, Team: "red", Role: match.AsPlayer, Phase: match.Lobby, Nodes: []string{"n_1"}}
-		if sat := p.sit("p_ada", "", arena.In); !reflect.DeepEqual(sat, want) {
+		want := arena.PlaceReply{Verdict: arena.In, Team: "red", Role: match.AsPlayer, Phase: match.Lobby, Nodes: []string{"n_1"}}
+		if sat := p.addSeat("p_ada", "", arena.In); !reflect.DeepEqual(sat, want) {
 			p.Errorf("%+v", sat)
 		}
 		for player, team := range map[string]string{"p_bob": "blue"} { // the smallest
-			if sat := p.sit(player, "", arena.In); sat.Team != team {
+			if sat := p.addSeat(player, "", arena.In); sat.Team != team {
 				p.Errorf("%s sits in %s", player, sat.Team)
 			}
 		}
-		if sat := p.sit("p_cyd", "blue", arena.In); sat.Team != "blue" {
+		if sat := p.addSeat("p_cyd", "blue", arena.In); sat.Team != "blue" {
 			p.Errorf("%+v", sat)
 		}
 		before := p.read()
 		for _, wish := range []string{"", "blue"} { // who has a seat keeps it
-			if sat := p.sit("p_ada", wish, arena.In); sat.Team != "red" {
+			if sat := p.addSeat("p_ada", wish, arena.In); sat.Team != "red" {
 				p.Errorf("%+v", sat)
 			}
 		}
@@ -53,51 +53,51 @@ func TestSit(t *testing.T) {
 	})
 }
 
-func TestSitRefusals(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
+func TestAddSeatRefusals(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.plan.Arena.MaxPlayers = 2
 		p.ban("p_eve", arena.Out) // who has no place cannot be banned
 		if n := p.client.Exists(p.Context(), p.keys.banned()).Val(); n != 0 {
 			p.Error("an invented player is kept among the banned")
 		}
-		p.watch("p_eve", match.AsSpectator, arena.In)
+		p.addWatcher("p_eve", match.AsSpectator, arena.In)
 		p.ban("p_eve", arena.Out)
 		p.ban("p_eve", arena.Banned) // asked again
 		p.seat("p_ada", "p_bob")
-		if sat, err := p.Unsit(p.Context(), p.plan.ID, "p_ada", 1); err != nil || sat.Verdict != arena.Full {
+		if sat, err := p.RemovePlace(p.Context(), p.plan.ID, "p_ada", 1); err != nil || sat.Verdict != arena.Full {
 			p.Errorf("a ban beyond as many as may be: %+v, %v", sat, err)
 		}
-		p.sit("p_cyd", "", arena.Full)
-		p.sit("p_eve", "", arena.Banned) // that comes first
+		p.addSeat("p_cyd", "", arena.Full)
+		p.addSeat("p_eve", "", arena.Banned) // that comes first
 		p.plan.Arena.MaxPlayers = 3
 		for range 2 {
-			if err := p.Lock(p.Context(), p.plan.ID); err != nil {
+			if err := p.LockLobby(p.Context(), p.plan.ID); err != nil {
 				p.Fatal(err)
 			}
 		}
-		p.sit("p_cyd", "", arena.Locked)
-		p.sit("p_ada", "", arena.In)
+		p.addSeat("p_cyd", "", arena.Locked)
+		p.addSeat("p_ada", "", arena.In)
 		if v := p.read(); !v.Locked || v.Version != 5 {
 			p.Errorf("%+v", v.State)
 		}
 		p.start()
-		p.sit("p_cyd", "", arena.Started)
-		p.sit("p_eve", "", arena.Banned)
-		p.unsit("p_bob", arena.Left)
-		p.sit("p_bob", "", arena.Started)
-		if sat := p.sit("p_ada", "", arena.In); sat.Phase != match.Open {
+		p.addSeat("p_cyd", "", arena.Started)
+		p.addSeat("p_eve", "", arena.Banned)
+		p.removePlace("p_bob", arena.Left)
+		p.addSeat("p_bob", "", arena.Started)
+		if sat := p.addSeat("p_ada", "", arena.In); sat.Phase != match.Open {
 			p.Errorf("%+v", sat)
 		}
-		p.take(match.Over, 0)
-		p.sit("p_bob", "", arena.Gone)
-		p.sit("p_cyd", "", arena.Gone)
-		p.watch("p_cyd", match.AsSpectator, arena.Gone)
+		p.applyStep(match.Over, 0)
+		p.addSeat("p_bob", "", arena.Gone)
+		p.addSeat("p_cyd", "", arena.Gone)
+		p.addWatcher("p_cyd", match.AsSpectator, arena.Gone)
 		p.ban("p_ada", arena.Gone)
 		p.plan.ID = "m_none"
-		p.sit("p_ada", "", arena.Gone)
-		p.watch("p_ada", match.AsHost, arena.Gone)
-		p.unsit("p_ada", arena.Gone)
-		if err := p.Lock(p.Context(), "m_none"); !errors.Is(err, match.ErrNotFound) {
+		p.addSeat("p_ada", "", arena.Gone)
+		p.addWatcher("p_ada", match.AsHost, arena.Gone)
+		p.removePlace("p_ada", arena.Gone)
+		if err := p.LockLobby(p.Context(), "m_none"); !errors.Is(err, match.ErrNotFound) {
 			p.Error(err)
 		}
 		if n := len(p.allKeys()); n != 0 {
@@ -110,120 +110,120 @@ func TestSitRefusals(t *testing.T) {
 // Players, spectators and the host who were away while the match ended find their
 // places again, and nobody else does.
 func TestPlacesAfterTheEnd(t *testing.T) {
-	eachArena(t, match.Survival, func(p *play) {
+	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_eve")
-		p.watch("p_cyd", match.AsSpectator, arena.In)
-		p.watch("p_host", match.AsHost, arena.In)
+		p.addWatcher("p_cyd", match.AsSpectator, arena.In)
+		p.addWatcher("p_host", match.AsHost, arena.In)
 		p.start()
-		p.unsit("p_bob", arena.Left)
-		p.take(match.Over, 0)
-		if sat := p.sit("p_ada", "blue", arena.In); sat.Team != "red" || sat.Role != match.AsPlayer || sat.Phase != match.Over {
+		p.removePlace("p_bob", arena.Left)
+		p.applyStep(match.Over, 0)
+		if sat := p.addSeat("p_ada", "blue", arena.In); sat.Team != "red" || sat.Role != match.AsPlayer || sat.Phase != match.Over {
 			p.Errorf("%+v", sat)
 		}
-		if sat := p.watch("p_eve", match.AsSpectator, arena.In); sat.Role != match.AsPlayer {
+		if sat := p.addWatcher("p_eve", match.AsSpectator, arena.In); sat.Role != match.AsPlayer {
 			p.Errorf("%+v", sat)
 		}
-		p.watch("p_cyd", match.AsSpectator, arena.In)
-		p.watch("p_host", match.AsHost, arena.In)
+		p.addWatcher("p_cyd", match.AsSpectator, arena.In)
+		p.addWatcher("p_host", match.AsHost, arena.In)
 		for _, stranger := range []string{"p_bob", "p_dan"} {
-			p.sit(stranger, "", arena.Gone)
-			p.watch(stranger, match.AsSpectator, arena.Gone)
+			p.addSeat(stranger, "", arena.Gone)
+			p.addWatcher(stranger, match.AsSpectator, arena.Gone)
 		}
-		p.expirePassing()
-		p.sit("p_ada", "", arena.In)
+		p.expirePlayKeys()
+		p.addSeat("p_ada", "", arena.In)
 	})
 }
 
 // An arena that never left its lobby has no match to come back to.
 func TestPlacesAfterALobbyWasClosed(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada")
-		p.watch("p_cyd", match.AsSpectator, arena.In)
+		p.addWatcher("p_cyd", match.AsSpectator, arena.In)
 		s := p.step(p.read().State, match.Over, -1)
 		s.Pushes = nil
-		if done, err := p.Step(p.Context(), s); err != nil || !done.Taken {
+		if done, err := p.Step(p.Context(), s); err != nil || !done.Applied {
 			p.Fatalf("%+v, %v", done, err)
 		}
-		p.sit("p_ada", "", arena.Gone)
-		p.watch("p_cyd", match.AsSpectator, arena.Gone)
+		p.addSeat("p_ada", "", arena.Gone)
+		p.addWatcher("p_cyd", match.AsSpectator, arena.Gone)
 	})
 }
 
-func TestUnsitInTheLobby(t *testing.T) {
-	eachArena(t, match.Survival, func(p *play) {
+func TestRemovePlaceInTheLobby(t *testing.T) {
+	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd")
 		for i := range 2 { // it may be run again
-			if sat := p.unsit("p_ada", arena.Out); i == 0 && sat.Team != "red" {
+			if sat := p.removePlace("p_ada", arena.Out); i == 0 && sat.Team != "red" {
 				p.Errorf("%+v", sat)
 			}
 		}
 		v := p.read()
-		if v.Players != 2 || v.Left != 0 || v.Version != 5 || v.Teams["red"].Players != 1 || len(v.Seats) != 2 || len(v.Ranks) != 1 {
+		if v.Players != 2 || v.LeftSeats != 0 || v.Version != 5 || v.Teams["red"].Players != 1 || len(v.Seats) != 2 || len(v.Ranks) != 1 {
 			p.Errorf("%+v", v)
 		}
-		p.sit("p_ada", "", arena.In)
+		p.addSeat("p_ada", "", arena.In)
 		p.ban("p_ada", arena.Out)
-		p.sit("p_ada", "", arena.Banned)
-		p.watch("p_ada", match.AsSpectator, arena.Banned)
+		p.addSeat("p_ada", "", arena.Banned)
+		p.addWatcher("p_ada", match.AsSpectator, arena.Banned)
 		if v := p.read(); v.Players != 2 {
 			p.Errorf("%+v", v.State)
 		}
 	})
 }
 
-func TestWatch(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
+func TestAddWatcher(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
 		version := p.read().Version
-		if sat := p.watch("p_host", match.AsHost, arena.In); sat.Role != match.AsHost || sat.Phase != match.Lobby {
+		if sat := p.addWatcher("p_host", match.AsHost, arena.In); sat.Role != match.AsHost || sat.Phase != match.Lobby {
 			p.Errorf("%+v", sat)
 		}
-		p.watch("p_cyd", match.AsSpectator, arena.In)
+		p.addWatcher("p_cyd", match.AsSpectator, arena.In)
 		if v := p.read(); v.Version != version || v.Players != 0 {
 			p.Errorf("%+v", v.State)
 		}
 		p.member("p_host", match.AsHost)
 		p.member("p_cyd", match.AsSpectator)
-		if sat := p.sit("p_cyd", "blue", arena.In); sat.Role != match.AsPlayer {
+		if sat := p.addSeat("p_cyd", "blue", arena.In); sat.Role != match.AsPlayer {
 			p.Errorf("%+v", sat)
 		}
-		if sat := p.watch("p_cyd", match.AsSpectator, arena.In); sat.Role != match.AsPlayer || sat.Team != "blue" {
+		if sat := p.addWatcher("p_cyd", match.AsSpectator, arena.In); sat.Role != match.AsPlayer || sat.Team != "blue" {
 			p.Errorf("a player watches as %+v", sat)
 		}
 		if m := p.member("p_cyd", match.AsPlayer); m.Seat.Team != "blue" || m.Seat.Nickname != "Nick of p_cyd" {
 			p.Errorf("%+v", m)
 		}
 		p.start()
-		p.watch("p_dan", match.AsSpectator, arena.In)
-		p.unsit("p_dan", arena.Out)
+		p.addWatcher("p_dan", match.AsSpectator, arena.In)
+		p.removePlace("p_dan", arena.Out)
 		p.member("p_dan", "")
-		if sat := p.unsit("p_host", arena.Out); sat.Role != match.AsHost {
+		if sat := p.removePlace("p_host", arena.Out); sat.Role != match.AsHost {
 			p.Errorf("%+v", sat)
 		}
-		p.unsit("p_cyd", arena.Left)
+		p.removePlace("p_cyd", arena.Left)
 		p.member("p_cyd", "")
-		p.watch("p_cyd", match.AsSpectator, arena.In)
+		p.addWatcher("p_cyd", match.AsSpectator, arena.In)
 		p.member("p_cyd", match.AsSpectator)
 	})
 }
 
-func TestAbsent(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
+func TestWithoutPlace(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd")
-		p.watch("p_host", match.AsHost, arena.In)
-		p.watch("p_dan", match.AsSpectator, arena.In)
-		p.unsit("p_cyd", arena.Out)
+		p.addWatcher("p_host", match.AsHost, arena.In)
+		p.addWatcher("p_dan", match.AsSpectator, arena.In)
+		p.removePlace("p_cyd", arena.Out)
 		p.start()
-		p.unsit("p_bob", arena.Left)
-		p.unsit("p_dan", arena.Out)
-		absent, err := p.Absent(p.Context(), p.plan.ID, []string{"p_ada", "p_bob", "p_cyd", "p_dan", "p_host", "p_none"})
+		p.removePlace("p_bob", arena.Left)
+		p.removePlace("p_dan", arena.Out)
+		absent, err := p.WithoutPlace(p.Context(), p.plan.ID, []string{"p_ada", "p_bob", "p_cyd", "p_dan", "p_host", "p_none"})
 		if want := []string{"p_bob", "p_cyd", "p_dan", "p_none"}; err != nil || !slices.Equal(absent, want) {
 			p.Errorf("%q, %v", absent, err)
 		}
-		if v := p.read(); v.Ended != 3 {
+		if v := p.read(); v.EndedPlaces != 3 {
 			p.Errorf("%+v", v.State)
 		}
-		p.watch("p_bob", match.AsSpectator, arena.In)
-		if absent, _ := p.Absent(p.Context(), p.plan.ID, []string{"p_bob"}); len(absent) != 0 {
+		p.addWatcher("p_bob", match.AsSpectator, arena.In)
+		if absent, _ := p.WithoutPlace(p.Context(), p.plan.ID, []string{"p_bob"}); len(absent) != 0 {
 			p.Errorf("%q", absent)
 		}
 		p.checkLog()
@@ -231,7 +231,7 @@ func TestAbsent(t *testing.T) {
 }
 
 // member expects somebody to be in an arena as something, "" for not at all.
-func (p *play) member(player string, as match.Role) match.Member {
+func (p *testMatch) member(player string, as match.Role) match.Member {
 	p.Helper()
 	m, err := p.Member(p.Context(), p.plan.ID, player)
 	if as == "" && !errors.Is(err, match.ErrNotFound) || as != "" && (err != nil || m.Role != as || m.Seat.Player != player) {
@@ -242,16 +242,16 @@ func (p *play) member(player string, as match.Role) match.Member {
 
 // A thousand ask two nodes for five hundred seats, each of them twice at once.
 func TestNoSeatTooMany(t *testing.T) {
-	eachArena(t, match.Survival, func(p *play) {
+	eachArena(t, match.Survival, func(p *testMatch) {
 		p.plan.Arena.MaxPlayers = 500
 		stores := []*Store{p.Store, New(p.client, p.client)}
 		var in, full atomic.Int64
 		var all errgroup.Group
 		all.SetLimit(64)
-		players := crowd(1000)
+		players := playerIDs(1000)
 		for i, player := range slices.Concat(players, players) {
 			all.Go(func() error {
-				sat, err := stores[i%2].Sit(p.Context(), p.request(player, ""))
+				sat, err := stores[i%2].AddSeat(p.Context(), p.request(player, ""))
 				switch sat.Verdict {
 				case arena.In:
 					in.Add(1)
@@ -277,7 +277,7 @@ func TestNoSeatTooMany(t *testing.T) {
 
 // checkSeats says that everybody with a seat, and nobody else, has a place in
 // both orders, and that all keys of it have an end.
-func (p *play) checkSeats(n int64) {
+func (p *testMatch) checkSeats(n int64) {
 	p.Helper()
 	seats := p.client.HKeys(p.Context(), p.keys.seats()).Val()
 	rank := p.client.ZRange(p.Context(), p.keys.rank(), 0, -1).Val()

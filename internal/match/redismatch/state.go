@@ -9,14 +9,14 @@ import (
 	"laststand/internal/match"
 )
 
-// stepped are the fields of a state that a step writes. Sealing leaves alive as
+// stepFields are the fields of a state that a step writes. Sealing leaves alive as
 // it is: players may have left since the state was read.
-func stepped(s match.State) []any {
+func stepFields(s match.State) []any {
 	fields := []any{
 		"phase", string(s.Phase), "question", s.Question, "starts_at", s.StartsAt, "opens_at", s.OpensAt,
-		"closes_at", s.ClosesAt, "due_at", s.DueAt, "started_at", s.StartedAt, "reason", s.Reason,
-		"ending", string(s.Ending), "leaver", s.Leaver, "host_paced", bit(s.HostPaced), "extended", bit(s.Extended),
-		"last", s.Last, "voids", joined(s.Voids),
+		"closes_at", s.ClosesAt, "due_at", s.DueAt, "started_at", s.StartedAt, "reason", s.CloseReason,
+		"ending", string(s.EndReason), "leaver", s.Leaver, "host_paced", boolArg(s.HostPaced), "extended", boolArg(s.Extended),
+		"last", s.LastDecided, "voids", joinInts(s.Voids),
 	}
 	if s.Phase != match.Sealed {
 		fields = append(fields, "alive", s.Alive)
@@ -24,23 +24,23 @@ func stepped(s match.State) []any {
 	return fields
 }
 
-// created are all fields of a match's first state, but for those that creating
+// createFields are all fields of a match's first state, but for those that creating
 // it numbers.
-func created(p *match.Plan, s match.State) []any {
-	all := append(stepped(s),
+func createFields(p *match.Plan, s match.State) []any {
+	fields := append(stepFields(s),
 		"answered", s.Answered, "right", s.Right,
-		"players", s.Players, "left", s.Left, "ended", s.Ended, "locked", bit(s.Locked),
+		"players", s.Players, "left", s.LeftSeats, "ended", s.EndedPlaces, "locked", boolArg(s.Locked),
 		"form", p.Form, "game", p.Game, "mode", string(p.Mode), "questions", len(p.Questions))
 	if p.Arena != nil {
-		all = append(all, wide...)
+		fields = append(fields, forceHashTable...)
 	}
-	return all
+	return fields
 }
 
-// wide is a field that nobody reads. Redis looks through a hash from end to end
+// forceHashTable is a field that nobody reads. Redis looks through a hash from end to end
 // for every field of a command, until it has 512 of them or one of over 64
 // bytes: an answer of many cost twice as much. Duels stay small.
-var wide = []any{"wide", strings.Repeat(".", 65)}
+var forceHashTable = []any{"wide", strings.Repeat(".", 65)}
 
 // firstField holds who was the first to answer a buzzer question.
 func firstField(question int) string { return "first|" + strconv.Itoa(question) }
@@ -66,11 +66,11 @@ func (f fields) state() (match.State, error) {
 	s := match.State{
 		Phase: match.Phase(f["phase"]), Question: int(f.number("question")), StartsAt: f.number("starts_at"),
 		OpensAt: f.number("opens_at"), ClosesAt: f.number("closes_at"), DueAt: f.number("due_at"),
-		StartedAt: f.number("started_at"), Reason: f["reason"], Ending: match.Reason(f["ending"]), Leaver: f["leaver"],
+		StartedAt: f.number("started_at"), CloseReason: f["reason"], EndReason: match.Reason(f["ending"]), Leaver: f["leaver"],
 		HostPaced: f["host_paced"] == "1", Extended: f["extended"] == "1", Alive: f.number("alive"),
-		Last: int(f.number("last")), Voids: split(f["voids"]),
+		LastDecided: int(f.number("last")), Voids: splitInts(f["voids"]),
 		Answered: f.number("answered"), Right: f.number("right"),
-		Players: f.number("players"), Left: f.number("left"), Ended: f.number("ended"), Locked: f["locked"] == "1", Told: f["told"] == "1",
+		Players: f.number("players"), LeftSeats: f.number("left"), EndedPlaces: f.number("ended"), Locked: f["locked"] == "1", SettledNotified: f["told"] == "1",
 		Seq: f.number("seq"), Version: f.number("version"),
 	}
 	first, ok, err := f.first(s.Question)
@@ -108,7 +108,7 @@ func (f fields) firsts() ([]match.First, error) {
 	return all, nil
 }
 
-func joined(questions []int) string {
+func joinInts(questions []int) string {
 	texts := make([]string, len(questions))
 	for i, q := range questions {
 		texts[i] = strconv.Itoa(q)
@@ -116,7 +116,7 @@ func joined(questions []int) string {
 	return strings.Join(texts, ",")
 }
 
-func split(list string) []int {
+func splitInts(list string) []int {
 	var questions []int
 	for text := range strings.SplitSeq(list, ",") {
 		if q, err := strconv.Atoi(text); err == nil { // an empty list has one empty text
@@ -126,7 +126,7 @@ func split(list string) []int {
 	return questions
 }
 
-func bit(b bool) int {
+func boolArg(b bool) int {
 	if b {
 		return 1
 	}

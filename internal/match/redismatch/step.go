@@ -9,40 +9,40 @@ import (
 	"laststand/internal/match"
 )
 
-// takenMS is how long a question's first is remembered once the question is
+// closedFirstMS is how long a question's first is remembered once the question is
 // closed, when the phase says it too.
-const takenMS = 60 * 1000
+const closedFirstMS = 60 * 1000
 
 // Step implements match.Store. A step that abandons the match is taken however
 // far the store's version is behind, and moves it beyond the highest seen.
-func (s *Store) Step(ctx context.Context, st match.Step) (match.Stepped, error) {
+func (s *Store) Step(ctx context.Context, st match.Step) (match.StepResult, error) {
 	args, err := stepArgs(st)
 	if err != nil {
-		return match.Stepped{}, fmt.Errorf("redismatch: step of %s: %w", st.Match, err)
+		return match.StepResult{}, fmt.Errorf("redismatch: step of %s: %w", st.Match, err)
 	}
-	k := keysOf(st.Match)
-	question, _, _ := offers(st)
+	k := newKeys(st.Match)
+	question, _, _ := firstChange(st)
 	names := []string{k.match(), k.log(), k.due(), k.seq(), k.nodes(), k.first(question), k.result(), k.tomb()}
 	if st.KeepMS > 0 {
-		names = append(append(names, k.placing()...), k.passing()...)
+		names = append(append(names, k.rankingKeys()...), k.playKeys()...)
 	}
-	values, err := stepScript.Run(ctx, s.way(st.Many), names, args...).Slice()
+	values, err := stepScript.Run(ctx, s.scripter(st.Large), names, args...).Slice()
 	if err != nil {
-		return match.Stepped{}, fmt.Errorf("redismatch: step of %s: %w", st.Match, err)
+		return match.StepResult{}, fmt.Errorf("redismatch: step of %s: %w", st.Match, err)
 	}
 	reply := lua.Reply(values)
 	switch reply.Text(0) {
 	case "gone":
-		return match.Stepped{}, match.ErrNotFound
+		return match.StepResult{}, match.ErrNotFound
 	case "abandoned":
-		return match.Stepped{}, match.ErrAbandoned
+		return match.StepResult{}, match.ErrAbandoned
 	case "elsewhere":
-		return match.Stepped{}, nil
+		return match.StepResult{}, nil
 	}
-	return match.Stepped{Taken: true, First: reply.Number(1), Version: reply.Number(2), Nodes: reply.Texts(3)}, nil
+	return match.StepResult{Applied: true, FirstSeq: reply.Number(1), Version: reply.Number(2), Nodes: reply.Texts(3)}, nil
 }
 
-// stepArgs are the ARGV of a step, see compare.lua.
+// stepArgs are the ARGV of a step, see check_step.lua.
 func stepArgs(st match.Step) ([]any, error) {
 	var result []byte
 	persisted := 0
@@ -52,23 +52,23 @@ func stepArgs(st match.Step) ([]any, error) {
 			return nil, err
 		}
 		if st.Result.Paged {
-			persisted = len(keys{}.placing())
+			persisted = len(keys{}.rankingKeys())
 		}
 	}
-	behind, from := st.Seen, int64(0)
-	if st.To.Ending == match.Abandoned {
-		behind, from = 0, st.Seen
+	seen, minVersion := st.SeenVersion, int64(0)
+	if st.To.EndReason == match.Abandoned {
+		seen, minVersion = 0, st.SeenVersion
 	}
-	_, offer, offerMS := offers(st)
+	_, offer, offerMS := firstChange(st)
 	args := []any{
-		st.Match, st.ID, string(st.From), st.Question, st.Version, behind, from, st.To.DueAt, offer, offerMS,
+		st.Match, st.ID, string(st.From), st.Question, st.Version, seen, minVersion, st.To.DueAt, offer, offerMS,
 		result, st.KeepMS, tombMS, persisted, len(st.Pushes),
 	}
 	for _, p := range st.Pushes {
 		args = append(args, p.Head, p.Tail)
 	}
-	args = append(args, stepped(st.To)...)
-	if opens(st) {
+	args = append(args, stepFields(st.To)...)
+	if opensQuestion(st) {
 		args = append(args, "answered", 0, "right", 0)
 	}
 	if st.Scores != nil {
@@ -77,18 +77,18 @@ func stepArgs(st match.Step) ([]any, error) {
 	return args, nil
 }
 
-// opens says whether a step opens a question, rather than giving it more time.
-func opens(st match.Step) bool { return st.To.Phase == match.Open && st.From != match.Open }
+// opensQuestion says whether a step opens a question, rather than giving it more time.
+func opensQuestion(st match.Step) bool { return st.To.Phase == match.Open && st.From != match.Open }
 
-// offers is what a step does to the first of a buzzer question: opening offers
+// firstChange is what a step does to the first of a buzzer question: opening offers
 // it, and whatever ends that takes it back, so that exactly one of that and a
 // race closes the question.
-func offers(st match.Step) (question int, offer string, ms int64) {
+func firstChange(st match.Step) (question int, offer string, ms int64) {
 	switch {
-	case st.Buzzer && opens(st):
-		return st.To.Question, "1", keptMS
+	case st.Buzzer && opensQuestion(st):
+		return st.To.Question, "1", maxLifeMS
 	case st.Buzzer && st.From == match.Open && st.To.Phase != match.Open:
-		return st.Question, "0", takenMS
+		return st.Question, "0", closedFirstMS
 	}
 	return st.Question, "", 0
 }

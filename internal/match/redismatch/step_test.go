@@ -14,20 +14,20 @@ import (
 )
 
 func TestStep(t *testing.T) {
-	each(t, func(p *play) {
+	each(t, func(p *testMatch) {
 		s := p.step(p.read().State, match.Open, 0)
 		s.Pushes = append(s.Pushes, s.Pushes[0])
-		s.To.Reason, s.To.Ending, s.To.Leaver = "why", match.Forfeit, "p_ada"
-		s.To.HostPaced, s.To.Extended, s.To.Voids, s.To.Last, s.To.StartsAt = true, true, []int{0, 12}, 1, 77
-		s.To.Answered, s.To.Right, s.To.Ended, s.To.Seq, s.To.Version = 9, 9, 9, 9, 9 // the store's own
-		s.To.Players, s.To.Left, s.To.Locked, s.To.First = 9, 9, true, new(match.First)
+		s.To.CloseReason, s.To.EndReason, s.To.Leaver = "why", match.Forfeit, "p_ada"
+		s.To.HostPaced, s.To.Extended, s.To.Voids, s.To.LastDecided, s.To.StartsAt = true, true, []int{0, 12}, 1, 77
+		s.To.Answered, s.To.Right, s.To.EndedPlaces, s.To.Seq, s.To.Version = 9, 9, 9, 9, 9 // the store's own
+		s.To.Players, s.To.LeftSeats, s.To.Locked, s.To.First = 9, 9, true, new(match.First)
 		done, err := p.Step(p.Context(), s)
-		if err != nil || !reflect.DeepEqual(done, match.Stepped{Taken: true, First: 2, Version: 2}) {
+		if err != nil || !reflect.DeepEqual(done, match.StepResult{Applied: true, FirstSeq: 2, Version: 2}) {
 			p.Fatalf("%+v, %v", done, err)
 		}
 		want := s.To
-		want.Answered, want.Right, want.Ended, want.Seq, want.Version = 0, 0, 0, 3, 2
-		want.Players, want.Left, want.Locked, want.First = 2, 0, false, nil
+		want.Answered, want.Right, want.EndedPlaces, want.Seq, want.Version = 0, 0, 0, 3, 2
+		want.Players, want.LeftSeats, want.Locked, want.First = 2, 0, false, nil
 		if v := p.read(); !reflect.DeepEqual(v.State, want) || string(v.Frames[2]) != string(s.Pushes[1].Frame(3)) {
 			p.Errorf("%+v, want %+v; %s", v.State, want, v.Frames[2])
 		}
@@ -40,21 +40,21 @@ func TestStep(t *testing.T) {
 
 // A step begins where it says, or not at all.
 func TestStepComparesPhaseAndQuestion(t *testing.T) {
-	each(t, func(p *play) {
-		p.take(match.Open, 0)
+	each(t, func(p *testMatch) {
+		p.applyStep(match.Open, 0)
 		before := p.read()
 		for _, from := range []match.State{
 			{Phase: match.Countdown, Question: -1}, {Phase: match.Open, Question: 1}, {Phase: match.Open, Question: -1}, {Phase: match.Sealed},
 		} {
 			done, err := p.Step(p.Context(), p.step(from, match.Over, 0))
-			if err != nil || done.Taken {
+			if err != nil || done.Applied {
 				p.Errorf("from %s of %d: %+v, %v", from.Phase, from.Question, done, err)
 			}
 		}
 		if after := p.read(); !reflect.DeepEqual(after, before) {
 			p.Errorf("%+v became %+v", before, after)
 		}
-		if waits, err := p.Pending(p.Context(), p.plan.ID); waits || err != nil {
+		if waits, err := p.IsPending(p.Context(), p.plan.ID); waits || err != nil {
 			p.Errorf("a result of a step not taken: %v, %v", waits, err)
 		}
 		gone := p.step(match.State{Phase: match.Open}, match.Sealed, 0)
@@ -66,7 +66,7 @@ func TestStepComparesPhaseAndQuestion(t *testing.T) {
 }
 
 func TestStepRunAgain(t *testing.T) {
-	each(t, func(p *play) {
+	each(t, func(p *testMatch) {
 		s := p.step(p.read().State, match.Open, 0)
 		first, err := p.Step(p.Context(), s)
 		if err != nil {
@@ -76,14 +76,14 @@ func TestStepRunAgain(t *testing.T) {
 		p.commit(p.attempt(open, "p_ada", 10), match.Accepted) // moves the number on
 		before := p.read()
 		again, err := p.Step(p.Context(), s)
-		if err != nil || again.First != first.First || !again.Taken {
+		if err != nil || again.FirstSeq != first.FirstSeq || !again.Applied {
 			p.Errorf("%+v, %v, at first %+v", again, err, first)
 		}
 		if after := p.read(); !reflect.DeepEqual(after, before) {
 			p.Errorf("%+v became %+v", before, after)
 		}
-		p.take(match.Sealed, 0)
-		if lost, err := p.Step(p.Context(), s); err != nil || lost.Taken {
+		p.applyStep(match.Sealed, 0)
+		if lost, err := p.Step(p.Context(), s); err != nil || lost.Applied {
 			p.Errorf("after the next: %+v, %v", lost, err)
 		}
 		p.checkLog()
@@ -93,8 +93,8 @@ func TestStepRunAgain(t *testing.T) {
 // Twenty nodes race a step that answers race too: one takes it, and no number
 // is given twice.
 func TestOneStepIsTaken(t *testing.T) {
-	each(t, func(p *play) {
-		open := p.take(match.Open, 0)
+	each(t, func(p *testMatch) {
+		open := p.applyStep(match.Open, 0)
 		steps := make([]match.Step, 20)
 		for i := range steps {
 			steps[i] = p.step(open, match.Sealed, 0)
@@ -110,7 +110,7 @@ func TestOneStepIsTaken(t *testing.T) {
 				if err != nil {
 					p.Error(err)
 				}
-				taken[i] = done.Taken
+				taken[i] = done.Applied
 			})
 		}
 		for i := range attempts {
@@ -147,9 +147,9 @@ func TestOneStepIsTaken(t *testing.T) {
 // A match that is over leaves a result, which waits until it is settled,
 // although the match itself has gone.
 func TestAResultWaitsUntilItIsSettled(t *testing.T) {
-	each(t, func(p *play) {
-		p.take(match.Open, 0)
-		p.take(match.Over, 0)
+	each(t, func(p *testMatch) {
+		p.applyStep(match.Open, 0)
+		p.applyStep(match.Over, 0)
 		if due := p.due(); due != -1 {
 			p.Errorf("it is due at %d", due)
 		}
@@ -171,30 +171,30 @@ func TestAResultWaitsUntilItIsSettled(t *testing.T) {
 				p.Errorf("%+v", again)
 			}
 		}
-		if marks, err := p.Marks(p.Context(), []string{p.plan.ID}); err != nil || len(marks) != 0 {
+		if marks, err := p.ReadProgress(p.Context(), []string{p.plan.ID}); err != nil || len(marks) != 0 {
 			p.Errorf("%v, %v", marks, err)
 		}
 	})
 }
 
 func TestSettledMarksTheMatch(t *testing.T) {
-	each(t, func(p *play) {
-		p.take(match.Open, 0)
-		p.take(match.Over, 0)
+	each(t, func(p *testMatch) {
+		p.applyStep(match.Open, 0)
+		p.applyStep(match.Over, 0)
 		if err := p.Settled(p.Context(), []match.Result{{Match: "m_none"}, {Match: p.plan.ID}}); err != nil {
 			p.Fatal(err)
 		}
 		if v := p.read(); v.Phase != match.Settled || v.Seq != 3 {
 			p.Errorf("%+v", v.State)
 		}
-		if n := p.client.Exists(p.Context(), keysOf("m_none").match()).Val(); n != 0 {
+		if n := p.client.Exists(p.Context(), newKeys("m_none").match()).Val(); n != 0 {
 			p.Error("a match came into being")
 		}
 	})
 }
 
 // pending is the match's result among all that wait.
-func (p *play) pending() *match.Result {
+func (p *testMatch) pending() *match.Result {
 	p.Helper()
 	results, err := p.Results(p.Context(), 100_000)
 	if err != nil {
@@ -208,13 +208,13 @@ func (p *play) pending() *match.Result {
 	return nil
 }
 
-func (p *play) checkPending(want bool) {
+func (p *testMatch) checkPending(want bool) {
 	p.Helper()
-	waits, err := p.Pending(p.Context(), p.plan.ID)
+	waits, err := p.IsPending(p.Context(), p.plan.ID)
 	if err != nil || waits != want {
 		p.Errorf("pending: %v, %v", waits, err)
 	}
-	n, err := p.Unsettled(p.Context())
+	n, err := p.CountUnsettled(p.Context())
 	_, shared := p.client.(*redis.ClusterClient)
 	if err != nil || want && n < 1 || !want && !shared && n != 0 {
 		p.Errorf("unsettled: %d, %v", n, err)
@@ -222,9 +222,9 @@ func (p *play) checkPending(want bool) {
 }
 
 // expire does at once what time would do.
-func (p *play) expire() {
+func (p *testMatch) expire() {
 	p.Helper()
-	for _, key := range append(p.keys.placing(), p.keys.passing()...) {
+	for _, key := range append(p.keys.rankingKeys(), p.keys.playKeys()...) {
 		if err := p.client.Del(p.Context(), key).Err(); err != nil {
 			p.Fatal(err)
 		}
@@ -233,13 +233,13 @@ func (p *play) expire() {
 
 // The scripts are loaded anew by whoever misses them.
 func TestScriptsAreFlushed(t *testing.T) {
-	each(t, func(p *play) {
+	each(t, func(p *testMatch) {
 		flush := func(ctx context.Context, c redis.Cmdable) error { return c.ScriptFlush(ctx).Err() }
 		for _, act := range []func(){
-			func() { p.take(match.Open, 0) },
+			func() { p.applyStep(match.Open, 0) },
 			func() { p.commit(p.attempt(p.read().State, "p_ada", 10), match.Accepted) },
-			func() { p.take(match.Sealed, 0) },
-			func() { p.take(match.Over, 0) },
+			func() { p.applyStep(match.Sealed, 0) },
+			func() { p.applyStep(match.Over, 0) },
 			func() { _ = p.Settled(p.Context(), []match.Result{{Match: p.plan.ID}}) },
 		} {
 			p.eachMaster(flush)
@@ -252,7 +252,7 @@ func TestScriptsAreFlushed(t *testing.T) {
 }
 
 // eachMaster runs a command on all servers that hold keys.
-func (p *play) eachMaster(f func(ctx context.Context, c redis.Cmdable) error) {
+func (p *testMatch) eachMaster(f func(ctx context.Context, c redis.Cmdable) error) {
 	p.Helper()
 	var err error
 	if cluster, ok := p.client.(*redis.ClusterClient); ok {
@@ -266,19 +266,19 @@ func (p *play) eachMaster(f func(ctx context.Context, c redis.Cmdable) error) {
 }
 
 // What many players wait for goes by itself; what few do shares round trips.
-func TestWhatManyWaitForGoesByItself(t *testing.T) {
-	eachArena(t, match.Survival, func(p *play) {
-		p.seat(crowd(51)...)
-		shared := &counting{Scripter: p.client}
+func TestLargeMatchesUseTheirOwnConnection(t *testing.T) {
+	eachArena(t, match.Survival, func(p *testMatch) {
+		p.seat(playerIDs(51)...)
+		shared := &countingScripter{Scripter: p.client}
 		s := New(p.client, shared)
 		for _, many := range []bool{true, false} {
 			before := shared.runs.Load()
 			step := p.step(p.read().State, match.Starting, -1)
-			step.Many, step.Pushes = many, nil
+			step.Large, step.Pushes = many, nil
 			if _, err := s.Step(p.Context(), step); err != nil {
 				p.Fatal(err)
 			}
-			q := match.ReadQuery{Match: p.plan.ID, Players: crowd(51), After: -1}
+			q := match.ReadQuery{Match: p.plan.ID, Players: playerIDs(51), After: -1}
 			if !many {
 				q.Players = q.Players[:50]
 			}
@@ -292,13 +292,13 @@ func TestWhatManyWaitForGoesByItself(t *testing.T) {
 	})
 }
 
-// counting counts the scripts that run on it.
-type counting struct {
+// countingScripter counts the scripts that run on it.
+type countingScripter struct {
 	redis.Scripter
 	runs atomic.Int64
 }
 
-func (c *counting) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+func (c *countingScripter) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	c.runs.Add(1)
 	return c.Scripter.EvalSha(ctx, sha, keys, args...)
 }

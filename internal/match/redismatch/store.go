@@ -21,7 +21,7 @@ import (
 const (
 	// keptMS is how long a match lives that nobody ends: a lobby of half a day,
 	// and a match that its host draws out.
-	keptMS = 48 * 60 * 60 * 1000
+	maxLifeMS = 48 * 60 * 60 * 1000
 	// readableMS is how long the match of an arena can be read after its result
 	// is settled.
 	readableMS = 6 * 60 * 1000
@@ -34,8 +34,8 @@ const (
 type Store struct {
 	client    redis.UniversalClient
 	scripts   redis.Scripter
-	queues    queues
-	questions questions
+	batcher   batcher
+	questions questionCache
 
 	replicas    func() bool
 	unconfirmed func()
@@ -44,10 +44,10 @@ type Store struct {
 // Option changes how a store works.
 type Option func(*Store)
 
-// Replicated has a first declared only once a replica has it, while replicas
+// ConfirmByReplica has a first declared only once a replica has it, while replicas
 // says that there are any. One that none has in time is declared all the same,
 // and unconfirmed is called. Without this option no replica is waited for.
-func Replicated(replicas func() bool, unconfirmed func()) Option {
+func ConfirmByReplica(replicas func() bool, unconfirmed func()) Option {
 	return func(s *Store) { s.replicas, s.unconfirmed = replicas, unconfirmed }
 }
 
@@ -55,17 +55,17 @@ func Replicated(replicas func() bool, unconfirmed func()) Option {
 // its callers; everything else runs on client. Both must reach the same Redis.
 func New(client redis.UniversalClient, scripts redis.Scripter, options ...Option) *Store {
 	s := &Store{client: client, scripts: scripts, replicas: func() bool { return false }}
-	s.queues = queues{send: s.commitAll, waiting: make(map[string][]*waiting)}
+	s.batcher = batcher{send: s.commitBatch, pending: make(map[string][]*pendingAttempt)}
 	for _, option := range options {
 		option(s)
 	}
 	return s
 }
 
-// way is what a script runs on: one that many players wait for goes by itself,
+// scripter is what a script runs on: one that many players wait for goes by itself,
 // rather than after those under way, which are the answers of other matches.
-func (s *Store) way(many bool) redis.Scripter {
-	if many {
+func (s *Store) scripter(large bool) redis.Scripter {
+	if large {
 		return s.client
 	}
 	return s.scripts
@@ -81,20 +81,20 @@ func (s *Store) Create(ctx context.Context, p *match.Plan, first match.State, fo
 	if found != nil {
 		frame = found.Frame(1)
 	}
-	k := keysOf(p.ID)
-	args := append([]any{p.ID, ulid.Make().String(), plan, first.DueAt, keptMS, frame}, created(p, first)...)
-	made, err := createScript.Run(ctx, s.scripts,
+	k := newKeys(p.ID)
+	args := append([]any{p.ID, ulid.Make().String(), plan, first.DueAt, maxLifeMS, frame}, createFields(p, first)...)
+	created, err := createScript.Run(ctx, s.scripts,
 		[]string{k.match(), k.plan(), k.log(), k.due(), k.seq(), k.tomb()}, args...).Bool()
 	if err != nil {
 		return false, fmt.Errorf("redismatch: create %s: %w", p.ID, err)
 	}
-	return made, nil
+	return created, nil
 }
 
-// Void implements match.Store.
-func (s *Store) Void(ctx context.Context, id string) (exists bool, err error) {
-	k := keysOf(id)
-	exists, err = voidScript.Run(ctx, s.scripts, []string{k.match(), k.tomb()}, tombMS).Bool()
+// Tombstone implements match.Store.
+func (s *Store) Tombstone(ctx context.Context, id string) (exists bool, err error) {
+	k := newKeys(id)
+	exists, err = tombstoneScript.Run(ctx, s.scripts, []string{k.match(), k.tomb()}, tombMS).Bool()
 	if err != nil {
 		return false, fmt.Errorf("redismatch: void %s: %w", id, err)
 	}
@@ -103,7 +103,7 @@ func (s *Store) Void(ctx context.Context, id string) (exists bool, err error) {
 
 // Record implements match.Store.
 func (s *Store) Record(ctx context.Context, id, player string, question int) (match.Record, bool, error) {
-	raw, err := recordScript.Run(ctx, s.scripts, []string{keysOf(id).answers()}, answerField(question, player)).Text()
+	raw, err := recordScript.Run(ctx, s.scripts, []string{newKeys(id).answers()}, answerField(question, player)).Text()
 	if errors.Is(err, redis.Nil) {
 		return match.Record{}, false, nil
 	}
@@ -121,17 +121,17 @@ func answerField(question int, player string) string { return strconv.Itoa(quest
 
 // Nodes implements match.Store.
 func (s *Store) Nodes(ctx context.Context, id string) ([]string, error) {
-	nodes, err := s.client.SMembers(ctx, keysOf(id).nodes()).Result()
+	nodes, err := s.client.SMembers(ctx, newKeys(id).nodes()).Result()
 	if err != nil {
 		return nil, fmt.Errorf("redismatch: nodes of %s: %w", id, err)
 	}
 	return nodes, nil
 }
 
-// HostHere implements match.Store.
-func (s *Store) HostHere(ctx context.Context, id string, dueAt int64) error {
-	k := keysOf(id)
-	if err := hostScript.Run(ctx, s.scripts, []string{k.match(), k.due()}, id, dueAt).Err(); err != nil {
+// PostponeHostDeadline implements match.Store.
+func (s *Store) PostponeHostDeadline(ctx context.Context, id string, dueAt int64) error {
+	k := newKeys(id)
+	if err := hostDeadlineScript.Run(ctx, s.scripts, []string{k.match(), k.due()}, id, dueAt).Err(); err != nil {
 		return fmt.Errorf("redismatch: host of %s: %w", id, err)
 	}
 	return nil

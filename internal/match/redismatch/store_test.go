@@ -11,16 +11,16 @@ import (
 )
 
 var (
-	_ match.Store = (*Store)(nil)
-	_ match.Index = (*Store)(nil)
-	_ match.Pager = (*Store)(nil)
-	_ arena.Seats = (*Store)(nil)
-	_ arena.Codes = (*Store)(nil)
+	_ match.Store      = (*Store)(nil)
+	_ match.Index      = (*Store)(nil)
+	_ match.RankReader = (*Store)(nil)
+	_ arena.Seats      = (*Store)(nil)
+	_ arena.Codes      = (*Store)(nil)
 )
 
 func TestCreate(t *testing.T) {
-	each(t, func(p *play) {
-		v, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, Plan: true})
+	each(t, func(p *testMatch) {
+		v, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, WantPlan: true})
 		want := duelState()
 		want.Seq, want.Version = 1, 1
 		if err != nil || !reflect.DeepEqual(v.State, want) || !reflect.DeepEqual(v.Plan, p.plan) {
@@ -34,7 +34,7 @@ func TestCreate(t *testing.T) {
 		}
 		p.checkLog()
 
-		p.take(match.Open, 0)
+		p.applyStep(match.Open, 0)
 		other := newPlan()
 		other.ID, other.StartsAt = p.plan.ID, 1
 		created, err := p.Create(p.Context(), other, duelState(), found(other))
@@ -48,8 +48,8 @@ func TestCreate(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
-	each(t, func(p *play) {
-		open := p.take(match.Open, 0)
+	each(t, func(p *testMatch) {
+		open := p.applyStep(match.Open, 0)
 		p.commit(p.attempt(open, "p_ada", 1000), match.Accepted)
 		for after, want := range map[int64]int{-1: 0, 0: 3, 1: 2, 3: 0, 9: 0} {
 			v, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, Players: []string{"p_bob", "p_ada"}, After: after})
@@ -59,13 +59,13 @@ func TestRead(t *testing.T) {
 			if _, ok := v.Records["p_bob"]; ok || v.Records["p_ada"].Points != 190 {
 				p.Errorf("records %+v", v.Records)
 			}
-			if totals := (match.Totals{Score: 190, Correct: 1, Answered: 1, SavedMS: 9000, Last: 1, Latest: 1}); v.Totals["p_ada"] != totals || v.Totals["p_bob"] != (match.Totals{}) {
+			if totals := (match.Totals{Score: 190, Correct: 1, Answered: 1, SavedMS: 9000, LastCorrect: 1, LastAnswered: 1}); v.Totals["p_ada"] != totals || v.Totals["p_bob"] != (match.Totals{}) {
 				p.Errorf("totals %+v", v.Totals)
 			}
 		}
-		p.take(match.Sealed, 0)
-		p.take(match.Revealed, 0)
-		p.take(match.Open, 1)
+		p.applyStep(match.Sealed, 0)
+		p.applyStep(match.Revealed, 0)
+		p.applyStep(match.Open, 1)
 		if v := p.read(); len(v.Records) != 0 || v.Totals["p_ada"].Score != 190 || v.Answered != 0 || v.Right != 0 {
 			p.Errorf("with the next question: %+v", v)
 		}
@@ -73,7 +73,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestReadRefusals(t *testing.T) {
-	each(t, func(p *play) {
+	each(t, func(p *testMatch) {
 		if _, err := p.Read(p.Context(), match.ReadQuery{Match: "m_none"}); !errors.Is(err, match.ErrNotFound) {
 			p.Errorf("no such match: %v", err)
 		}
@@ -83,11 +83,11 @@ func TestReadRefusals(t *testing.T) {
 			if _, err := p.Create(p.Context(), other, duelState(), found(other)); err != nil {
 				p.Fatal(err)
 			}
-			_, err := p.Read(p.Context(), match.ReadQuery{Match: other.ID, Plan: true})
+			_, err := p.Read(p.Context(), match.ReadQuery{Match: other.ID, WantPlan: true})
 			if !errors.Is(err, match.ErrUnreadable) || !errors.Is(err, match.ErrNotFound) || !strings.Contains(err.Error(), want) {
 				p.Errorf("form %d: %v", form, err)
 			}
-			if err := p.Forget(p.Context(), other.ID); err != nil {
+			if err := p.RemoveIndex(p.Context(), other.ID); err != nil {
 				p.Error(err)
 			}
 		}
@@ -95,8 +95,8 @@ func TestReadRefusals(t *testing.T) {
 }
 
 func TestRecord(t *testing.T) {
-	each(t, func(p *play) {
-		open := p.take(match.Open, 0)
+	each(t, func(p *testMatch) {
+		open := p.applyStep(match.Open, 0)
 		a := p.attempt(open, "p_ada", 1234)
 		p.commit(a, match.Accepted)
 		r, ok, err := p.Record(p.Context(), p.plan.ID, "p_ada", 0)

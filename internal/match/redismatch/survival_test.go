@@ -10,14 +10,14 @@ import (
 
 // Who is in, who is out, and what an answer does, over two questions.
 func TestSurvival(t *testing.T) {
-	eachArena(t, match.Survival, func(p *play) {
+	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd", "p_dan")
 		open := p.start()
-		out := p.commit(of(red, p.attempt(open, "p_ada", 1000)), match.Accepted)
+		out := p.commit(inTeam(red, p.attempt(open, "p_ada", 1000)), match.Accepted)
 		if out.Answered != 1 || out.Alive != 4 || out.Seq != 0 || out.Version != p.read().Version || len(out.Nodes) != 0 {
 			p.Errorf("%+v", out)
 		}
-		slow := of(blue, p.attempt(open, "p_bob", 3000))
+		slow := inTeam(blue, p.attempt(open, "p_bob", 3000))
 		slow.Record.Points = 170
 		p.commit(slow, match.Accepted)
 		p.commit(wrong(p.attempt(open, "p_cyd", 500)), match.Accepted)
@@ -25,10 +25,10 @@ func TestSurvival(t *testing.T) {
 			p.Errorf("due at %d with three of four", p.due())
 		}
 		v := p.read()
-		if want := (match.Totals{Score: 190, Correct: 1, Answered: 1, SavedMS: 9000, Last: 1, Latest: 1}); v.Totals["p_ada"] != want {
+		if want := (match.Totals{Score: 190, Correct: 1, Answered: 1, SavedMS: 9000, LastCorrect: 1, LastAnswered: 1}); v.Totals["p_ada"] != want {
 			p.Errorf("%+v", v.Totals["p_ada"])
 		}
-		if want := (match.Totals{Answered: 1, Latest: 1}); v.Totals["p_cyd"] != want {
+		if want := (match.Totals{Answered: 1, LastAnswered: 1}); v.Totals["p_cyd"] != want {
 			p.Errorf("%+v", v.Totals["p_cyd"])
 		}
 		if v.Ranks["p_ada"] != 1 || v.Ranks["p_bob"] != 2 || v.Teams["red"].Score != 190 || v.Teams["blue"].Score != 170 {
@@ -58,17 +58,17 @@ func TestSurvival(t *testing.T) {
 
 // A question that nobody survives puts nobody out.
 func TestAVoidQuestion(t *testing.T) {
-	eachArena(t, match.Survival, func(p *play) {
+	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob")
 		open := p.start()
 		p.commit(wrong(p.attempt(open, "p_ada", 10)), match.Accepted)
 		next := p.next()
-		if next.Last != -1 || next.Alive != 2 {
+		if next.LastDecided != -1 || next.Alive != 2 {
 			p.Errorf("%+v", next)
 		}
 		p.commit(p.attempt(next, "p_ada", 10), match.Accepted)
 		p.commit(p.attempt(next, "p_bob", 10), match.Accepted)
-		if v := p.read(); v.Totals["p_ada"].Last != 2 || v.Ranks["p_ada"] != 1 || v.Ranks["p_bob"] != 1 {
+		if v := p.read(); v.Totals["p_ada"].LastCorrect != 2 || v.Ranks["p_ada"] != 1 || v.Ranks["p_bob"] != 1 {
 			p.Errorf("%+v, %v", v.Totals, v.Ranks)
 		}
 	})
@@ -77,13 +77,13 @@ func TestAVoidQuestion(t *testing.T) {
 // Running an attempt again answers as at first and changes nothing, also once
 // its player is out or has left.
 func TestSurvivalRunAgain(t *testing.T) {
-	eachArena(t, match.Survival, func(p *play) {
+	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd")
 		open := p.start()
-		right, fault := of(red, p.attempt(open, "p_ada", 10)), wrong(p.attempt(open, "p_bob", 10))
+		right, fault := inTeam(red, p.attempt(open, "p_ada", 10)), wrong(p.attempt(open, "p_bob", 10))
 		p.commit(right, match.Accepted)
 		p.commit(fault, match.Accepted)
-		for _, then := range []func(){func() {}, func() { p.next() }, func() { p.unsit("p_ada", arena.Left) }} {
+		for _, then := range []func(){func() {}, func() { p.next() }, func() { p.removePlace("p_ada", arena.Left) }} {
 			then()
 			before := p.read()
 			for _, a := range []match.Attempt{right, fault} {
@@ -102,46 +102,46 @@ func TestSurvivalRunAgain(t *testing.T) {
 // What leaving does to how many are waited for, by when and by what the player
 // has done.
 func TestLeavingASurvivalMatch(t *testing.T) {
-	eachArena(t, match.Survival, func(p *play) {
+	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd", "p_dan", "p_eve", "p_fay")
 		expect := func(when string, alive, left, right int64) {
 			p.Helper()
-			if v := p.read(); v.Alive != alive || v.Left != left || v.Ended != left || v.Right != right || v.Answered != right {
-				p.Errorf("%s: %d alive, %d left, %d right: %+v", when, v.Alive, v.Left, v.Right, v.State)
+			if v := p.read(); v.Alive != alive || v.LeftSeats != left || v.EndedPlaces != left || v.Right != right || v.Answered != right {
+				p.Errorf("%s: %d alive, %d left, %d right: %+v", when, v.Alive, v.LeftSeats, v.Right, v.State)
 			}
 		}
-		p.take(match.Starting, -1)
-		p.unsit("p_fay", arena.Left)
-		p.take(match.Countdown, -1)
+		p.applyStep(match.Starting, -1)
+		p.removePlace("p_fay", arena.Left)
+		p.applyStep(match.Countdown, -1)
 		expect("starting", 5, 1, 0)
-		p.unsit("p_eve", arena.Left)
+		p.removePlace("p_eve", arena.Left)
 		expect("countdown", 4, 2, 0)
-		open := p.take(match.Open, 0)
+		open := p.applyStep(match.Open, 0)
 		p.commit(p.attempt(open, "p_ada", 10), match.Accepted)
 		p.commit(p.attempt(open, "p_bob", 10), match.Accepted)
 		p.commit(p.attempt(open, "p_cyd", 10), match.Accepted)
 		p.commit(p.attempt(open, "p_eve", 10), match.Gone)
 		for range 2 { // it may be run again
-			p.unsit("p_cyd", arena.Left)
+			p.removePlace("p_cyd", arena.Left)
 		}
 		expect("open, was right", 3, 3, 2)
 		if p.due() != open.DueAt {
 			p.Errorf("due at %d", p.due())
 		}
-		p.unsit("p_dan", arena.Left)
+		p.removePlace("p_dan", arena.Left)
 		expect("open, has not answered", 2, 4, 2)
 		if p.due() > open.OpensAt {
 			p.Errorf("due at %d, though all have answered", p.due())
 		}
-		p.take(match.Sealed, 0)
-		p.unsit("p_bob", arena.Left)
+		p.applyStep(match.Sealed, 0)
+		p.removePlace("p_bob", arena.Left)
 		expect("sealed, was right", 1, 5, 1)
-		p.take(match.Revealed, 0)
+		p.applyStep(match.Revealed, 0)
 		expect("revealed", 1, 5, 1)
-		next := p.take(match.Open, 1)
+		next := p.applyStep(match.Open, 1)
 		expect("the next", 1, 5, 0)
 		p.commit(p.attempt(next, "p_bob", 10), match.Gone)
-		p.unsit("p_ada", arena.Left)
+		p.removePlace("p_ada", arena.Left)
 		expect("the last", 0, 6, 0)
 		p.checkLog()
 	})
@@ -149,21 +149,21 @@ func TestLeavingASurvivalMatch(t *testing.T) {
 
 // An answer that is not revealed is taken back from who leaves, and the question
 // is for those who stay: alone with one who was wrong, nobody survives it.
-func TestLeavingTakesAnAnswerBack(t *testing.T) {
-	eachArena(t, match.Survival, func(p *play) {
+func TestLeavingRetractsAnAnswer(t *testing.T) {
+	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd")
 		open := p.start()
 		for _, player := range []string{"p_ada", "p_bob"} {
-			p.commit(of(red, p.attempt(open, player, 1000)), match.Accepted)
+			p.commit(inTeam(red, p.attempt(open, player, 1000)), match.Accepted)
 		}
-		p.commit(of(blue, p.attempt(open, "p_cyd", 1000)), match.Accepted)
+		p.commit(inTeam(blue, p.attempt(open, "p_cyd", 1000)), match.Accepted)
 		open = p.next()
 		before := p.read()
-		p.commit(of(red, p.attempt(open, "p_ada", 0)), match.Accepted)
+		p.commit(inTeam(red, p.attempt(open, "p_ada", 0)), match.Accepted)
 		p.commit(wrong(p.attempt(open, "p_bob", 0)), match.Accepted)
 		p.commit(wrong(p.attempt(open, "p_cyd", 0)), match.Accepted)
-		p.unsit("p_ada", arena.Left)
-		p.unsit("p_bob", arena.Left)
+		p.removePlace("p_ada", arena.Left)
+		p.removePlace("p_bob", arena.Left)
 		v := p.read()
 		if v.Answered != 1 || v.Right != 0 || v.Alive != 1 || v.Teams["red"].Score != before.Teams["red"].Score {
 			p.Errorf("%+v, %v", v.State, v.Teams)
@@ -178,7 +178,7 @@ func TestLeavingTakesAnAnswerBack(t *testing.T) {
 		if v.Seats[0].Player != "p_cyd" || v.Ranks["p_ada"] != 2 || v.Ranks["p_bob"] != 2 {
 			p.Errorf("%+v, %v", v.Seats, v.Ranks)
 		}
-		if next := p.next(); next.Last != 0 || next.Alive != 1 {
+		if next := p.next(); next.LastDecided != 0 || next.Alive != 1 {
 			p.Errorf("%+v", next)
 		}
 		p.checkLog()
@@ -187,14 +187,14 @@ func TestLeavingTakesAnAnswerBack(t *testing.T) {
 
 // Who is out changes nothing by leaving.
 func TestLeavingOnceOut(t *testing.T) {
-	eachArena(t, match.Survival, func(p *play) {
+	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd")
 		open := p.start()
 		p.commit(p.attempt(open, "p_ada", 10), match.Accepted)
 		p.commit(p.attempt(open, "p_bob", 10), match.Accepted)
 		p.next()
-		p.unsit("p_cyd", arena.Left)
-		if v := p.read(); v.Alive != 2 || v.Left != 1 {
+		p.removePlace("p_cyd", arena.Left)
+		if v := p.read(); v.Alive != 2 || v.LeftSeats != 1 {
 			p.Errorf("%+v", v.State)
 		}
 	})
@@ -202,11 +202,11 @@ func TestLeavingOnceOut(t *testing.T) {
 
 // A step that seals a question does not undo that somebody has left meanwhile.
 func TestSealingKeepsWhoLeft(t *testing.T) {
-	eachArena(t, match.Survival, func(p *play) {
+	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob")
 		seal := p.step(p.start(), match.Sealed, 0)
-		p.unsit("p_bob", arena.Left)
-		if done, err := p.Step(p.Context(), seal); err != nil || !done.Taken {
+		p.removePlace("p_bob", arena.Left)
+		if done, err := p.Step(p.Context(), seal); err != nil || !done.Applied {
 			p.Fatal(done, err)
 		}
 		if v := p.read(); v.Alive != 1 {

@@ -22,7 +22,7 @@ func leftFields(players []string) []string {
 // sumsOf is how a player's sums are kept, in the field of the player: one field
 // is read and written in a third of the time of six.
 func sumsOf(t match.Totals) string {
-	return fmt.Sprintf("%d %d %d %d %d %d", t.Score, t.Correct, t.Answered, t.SavedMS, t.Last, t.Latest)
+	return fmt.Sprintf("%d %d %d %d %d %d", t.Score, t.Correct, t.Answered, t.SavedMS, t.LastCorrect, t.LastAnswered)
 }
 
 // totalsOf reads a player's sums, and what says that the player has left.
@@ -34,6 +34,6 @@ func totalsOf(sums, left string) match.Totals {
 		n[i], _ = strconv.ParseInt(number, 10, 64) // written as a whole number, or not there
 	}
 	return match.Totals{
-		Score: n[0], Correct: n[1], Answered: n[2], SavedMS: n[3], Last: int(n[4]), Latest: int(n[5]), Left: left == "1",
+		Score: n[0], Correct: n[1], Answered: n[2], SavedMS: n[3], LastCorrect: int(n[4]), LastAnswered: int(n[5]), Left: left == "1",
 	}
 }

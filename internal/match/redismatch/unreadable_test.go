@@ -9,7 +9,7 @@ import (
 )
 
 // setPlan replaces the stored plan.
-func (p *play) setPlan(change func(string) string) {
+func (p *testMatch) setPlan(change func(string) string) {
 	p.Helper()
 	raw, err := p.client.Get(p.Context(), p.keys.plan()).Result()
 	if err == nil {
@@ -27,9 +27,9 @@ func older(plan string) string { return strings.Replace(plan, `"form":3`, `"form
 func TestUnreadable(t *testing.T) {
 	for name, plan := range map[string]string{match.OlderForm: `{"form":2}`, match.NewerForm: `{"form":99}`, match.Corrupt: `{"form":3`} {
 		t.Run(name, func(t *testing.T) {
-			each(t, func(p *play) {
+			each(t, func(p *testMatch) {
 				p.setPlan(func(string) string { return plan })
-				_, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, Plan: true, After: -1})
+				_, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, WantPlan: true, After: -1})
 				var why *match.UnreadableError
 				if !errors.Is(err, match.ErrNotFound) || !errors.As(err, &why) || why.Reason != name {
 					p.Errorf("%v", err)
@@ -38,11 +38,11 @@ func TestUnreadable(t *testing.T) {
 		})
 	}
 	t.Run("without a plan", func(t *testing.T) {
-		each(t, func(p *play) {
+		each(t, func(p *testMatch) {
 			if err := p.client.Del(p.Context(), p.keys.plan()).Err(); err != nil {
 				p.Fatal(err)
 			}
-			if _, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, Plan: true}); !errors.Is(err, match.ErrUnreadable) {
+			if _, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, WantPlan: true}); !errors.Is(err, match.ErrUnreadable) {
 				p.Errorf("%v", err)
 			}
 		})
@@ -52,25 +52,25 @@ func TestUnreadable(t *testing.T) {
 // An orphan is removed with all of its keys; a match that was advanced, or is
 // over, is not.
 func TestRemoveOrphan(t *testing.T) {
-	each(t, func(p *play) {
+	each(t, func(p *testMatch) {
 		check := func(before int64, want bool) {
 			p.Helper()
 			if removed, err := p.RemoveOrphan(p.Context(), p.plan.ID, before); err != nil || removed != want {
 				p.Errorf("%v, %v", removed, err)
 			}
 		}
-		open := p.take(match.Open, 0)
+		open := p.applyStep(match.Open, 0)
 		check(open.DueAt, false)
 		check(open.DueAt+1, true)
 		check(open.DueAt+1, false)
-		left, err := p.client.Exists(p.Context(), append(p.keys.placing(), p.keys.log(), p.keys.answers())...).Result()
+		left, err := p.client.Exists(p.Context(), append(p.keys.rankingKeys(), p.keys.log(), p.keys.answers())...).Result()
 		if err != nil || left != 0 {
 			p.Errorf("%d keys are left, %v", left, err)
 		}
-		if exists, err := p.Void(p.Context(), p.plan.ID); err != nil || !exists {
+		if exists, err := p.Tombstone(p.Context(), p.plan.ID); err != nil || !exists {
 			p.Errorf("it can be created anew: %v", err)
 		}
-		if marks, err := p.Marks(p.Context(), []string{p.plan.ID}); err != nil || len(marks) != 0 {
+		if marks, err := p.ReadProgress(p.Context(), []string{p.plan.ID}); err != nil || len(marks) != 0 {
 			p.Errorf("%v, %v", marks, err)
 		}
 	})
@@ -79,28 +79,28 @@ func TestRemoveOrphan(t *testing.T) {
 // The result of many settles at a node of another form: Complete needs nothing
 // of the plan.
 func TestAPagedResultIsCompletedByAnyForm(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *play) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.plan.Arena.MaxPlayers = 600
-		players := crowd(60)
+		players := playerIDs(60)
 		p.seat(players...)
 		p.start()
 		p.next()
-		p.take(match.Sealed, 1)
-		over := p.step(p.take(match.Revealed, 1), match.Over, 1)
+		p.applyStep(match.Sealed, 1)
+		over := p.step(p.applyStep(match.Revealed, 1), match.Over, 1)
 		over.Result.Paged, over.Result.LimitMS, over.Result.Mode, over.Result.Standings = true, p.plan.LimitMS, p.plan.Mode, nil
-		if done, err := p.Step(p.Context(), over); err != nil || !done.Taken {
+		if done, err := p.Step(p.Context(), over); err != nil || !done.Applied {
 			p.Fatal(done, err)
 		}
 		p.setPlan(older)
 		r := p.resultOf()
-		if !r.Whole() || len(r.Standings) != len(players) || r.LimitMS != 0 || r.Standings[0].TimeMS != r.Standings[0].LimitMS {
+		if !r.IsComplete() || len(r.Standings) != len(players) || r.LimitMS != 0 || r.Standings[0].TimeMS != r.Standings[0].LimitMS {
 			p.Errorf("%+v", r)
 		}
 		p.setPlan(func(string) string { return "" })
 		if err := p.client.Del(p.Context(), p.keys.match()).Err(); err != nil {
 			p.Fatal(err)
 		}
-		if r := p.resultOf(); r.Whole() {
+		if r := p.resultOf(); r.IsComplete() {
 			p.Error("without its match it is whole")
 		}
 	})
@@ -108,7 +108,7 @@ func TestAPagedResultIsCompletedByAnyForm(t *testing.T) {
 
 // resultOf is the result of the match as settlement finds it. Results of other
 // tests on the same Redis may be unreadable.
-func (p *play) resultOf() match.Result {
+func (p *testMatch) resultOf() match.Result {
 	p.Helper()
 	results, err := p.Results(p.Context(), 100_000)
 	for _, r := range results {

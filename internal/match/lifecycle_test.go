@@ -1,0 +1,208 @@
+package match
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// lifecycleRecorder keeps the turns that a node tells of.
+type lifecycleRecorder struct {
+	mu    sync.Mutex
+	turns []LifecycleEvent
+}
+
+func (n *node) recordLifecycle() *lifecycleRecorder {
+	heard := new(lifecycleRecorder)
+	n.OnLifecycle = func(t LifecycleEvent) {
+		heard.mu.Lock()
+		defer heard.mu.Unlock()
+		slices.Sort(t.Players)
+		heard.turns = append(heard.turns, t)
+	}
+	return heard
+}
+
+// check says what was heard, once all that was due is told; instants are
+// checked apart.
+func (recorder *lifecycleRecorder) check(t *testing.T, want ...LifecycleEvent) {
+	t.Helper()
+	time.Sleep(5 * time.Second)
+	synctest.Wait()
+	recorder.mu.Lock()
+	defer recorder.mu.Unlock()
+	got := slices.Clone(recorder.turns)
+	for i := range got {
+		got[i].At = 0
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("heard %+v, want %+v", got, want)
+	}
+}
+
+func startEvent(p *Plan, players ...string) LifecycleEvent {
+	return LifecycleEvent{Game: "demo", Match: p.ID, Mode: p.Mode, Players: players}
+}
+
+func endEvent(p *Plan, reason Reason, players ...string) LifecycleEvent {
+	t := startEvent(p, players...)
+	t.Ended, t.Reason = true, reason
+	return t
+}
+
+// Each node tells of those who are there, when the first question opens and
+// when the match is over.
+func TestLifecycleOfADuel(t *testing.T) {
+	inBubble(t, func(w *cluster) {
+		a, b, empty := w.node(), w.node(), w.node()
+		heardA, heardB, nothing := a.recordLifecycle(), b.recordLifecycle(), empty.recordLifecycle()
+		a.enter(ada)
+		b.enter(bob)
+		p := a.begin(w, 2)
+		w.must(b.AttachSession(w.Context(), "demo", p.ID, bob))
+		w.must(empty.CheckSeat(w.Context(), p.ID, ada))
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if len(heardA.turns) > 0 {
+			t.Errorf("in the countdown: %+v", heardA.turns)
+		}
+		w.passUntil(p, Over, 1)
+		heardA.check(t, startEvent(p, ada), endEvent(p, Finished, ada))
+		heardB.check(t, startEvent(p, bob), endEvent(p, Finished, bob))
+		nothing.check(t)
+		s := w.store.state(p.ID)
+		for _, heard := range []*lifecycleRecorder{heardA, heardB} {
+			from, to := heard.turns[0].At, heard.turns[1].At
+			if from != s.StartedAt || to < s.ClosesAt || to > now()-5000 {
+				t.Errorf("from %d to %d, began at %d", from, to, s.StartedAt)
+			}
+		}
+	})
+}
+
+// Who leaves a duel that has begun ends it for both; in the countdown it never
+// began.
+func TestLifecycleOfAForfeit(t *testing.T) {
+	for name, c := range map[string]struct {
+		begun bool
+	}{"in the countdown": {}, "while it is played": {true}} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *cluster) {
+				n := w.node()
+				heard := n.recordLifecycle()
+				n.enter(ada)
+				n.enter(bob)
+				p := n.begin(w, 2)
+				if c.begun {
+					w.passUntil(p, Open, 0)
+				}
+				w.must(n.Leave(w.Context(), p.ID, ada))
+				if !c.begun {
+					heard.check(t)
+					return
+				}
+				heard.check(t, startEvent(p, ada, bob), endEvent(p, Forfeit, ada, bob))
+			})
+		})
+	}
+}
+
+// Who is not here is told of by no node, or by the other; a node that takes the
+// match up in its middle does not tell that it began.
+func TestLifecycleOfAPlayerWhoMoves(t *testing.T) {
+	inBubble(t, func(w *cluster) {
+		a, b := w.node(), w.node()
+		heardA, heardB := a.recordLifecycle(), b.recordLifecycle()
+		first := a.enter(ada)
+		away := a.enter(bob)
+		p := a.begin(w, 2)
+		a.Presence.Leave("demo", bob, away)
+		a.Detach("demo", bob, away)
+		w.passUntil(p, Open, 0)
+		synctest.Wait()
+		time.Sleep(time.Second)
+		a.Presence.Leave("demo", ada, first)
+		a.Detach("demo", ada, first)
+		again := b.enter(ada)
+		w.must(b.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: again}))
+		w.passUntil(p, Over, 1)
+		heardA.check(t, startEvent(p, ada))
+		heardB.check(t, endEvent(p, Finished, ada))
+	})
+}
+
+// A node that takes a match up after its end tells of neither.
+func TestLifecycleAfterTheEnd(t *testing.T) {
+	inBubble(t, func(w *cluster) {
+		a, b := w.node(), w.node()
+		heard := b.recordLifecycle()
+		a.enter(ada)
+		p := a.begin(w, 1)
+		w.passUntil(p, Over, 0)
+		in := b.enter(ada)
+		w.must(b.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: in}))
+		heard.check(t)
+	})
+}
+
+// Of an arena, players are told of on all nodes, and no spectator; one that is
+// closed before it begins has no turns.
+func TestLifecycleOfAnArena(t *testing.T) {
+	inBubble(t, func(w *cluster) {
+		a, b := w.node(), w.node()
+		heardA, heardB := a.recordLifecycle(), b.recordLifecycle()
+		p := newArena(Survival, 1)
+		w.gather(p, 3, a, b)
+		w.store.addWatcher(p.ID, "p_eve", AsSpectator)
+		a.enter("p_eve")
+		w.must(a.AttachFrom(w.Context(), p.ID, "p_eve", 0))
+		w.must(a.StartArena(w.Context(), p.ID))
+		w.passUntil(p, Open, 0)
+		w.must(a.CloseArena(w.Context(), p.ID))
+		heardA.check(t, startEvent(p, p.seatOf(0).Player, p.seatOf(2).Player), endEvent(p, Closed, p.seatOf(0).Player, p.seatOf(2).Player))
+		heardB.check(t, startEvent(p, p.seatOf(1).Player), endEvent(p, Closed, p.seatOf(1).Player))
+	})
+}
+
+func TestLifecycleOfAnArenaThatNeverBegins(t *testing.T) {
+	inBubble(t, func(w *cluster) {
+		n := w.node()
+		heard := n.recordLifecycle()
+		p := newArena(Survival, 1)
+		w.gather(p, 2, n)
+		w.must(n.CloseArena(w.Context(), p.ID))
+		heard.check(t)
+	})
+}
+
+// Who is told may take long over many players: the match goes on meanwhile.
+func TestLifecycleEventsDoNotBlock(t *testing.T) {
+	inBubble(t, func(w *cluster) {
+		n := w.node()
+		release := make(chan struct{})
+		n.OnLifecycle = func(LifecycleEvent) { <-release }
+		n.enter(ada)
+		p := n.begin(w, 1)
+		w.passUntil(p, Over, 0)
+		if late := now() - w.store.state(p.ID).ClosesAt; late > 6000 {
+			t.Errorf("over %d ms after its close", late)
+		}
+		close(release)
+	})
+}
+
+// A match that the store has lost ends as abandoned.
+func TestLifecycleOfALostMatch(t *testing.T) {
+	inBubble(t, func(w *cluster) {
+		n := w.node()
+		heard := n.recordLifecycle()
+		n.enter(ada)
+		p := n.begin(w, 3)
+		w.passUntil(p, Open, 1)
+		w.store.clear()
+		heard.check(t, startEvent(p, ada), endEvent(p, Abandoned, ada))
+	})
+}

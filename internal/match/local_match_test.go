@@ -1,0 +1,44 @@
+package match
+
+import "testing"
+
+// Of the states that a node is told of, in whatever order, the newest stays.
+func TestTheNewestStateStays(t *testing.T) {
+	t.Parallel()
+	course := []State{
+		{Phase: Countdown, Question: -1, Version: 1},
+		{Phase: Open, DueAt: 1, Version: 2}, {Phase: Open, DueAt: 2, Extended: true, Version: 3},
+		{Phase: Sealed, Version: 5}, {Phase: Revealed, Version: 6},
+		{Phase: Open, Question: 1, Version: 7}, {Phase: Over, Question: 1, Version: 12}, {Phase: Settled, Question: 1, Version: 12},
+	}
+	for i, former := range course {
+		for j, later := range course {
+			l := newLocalMatch(View{Plan: newPlan("m_1", 0, 2), State: former})
+			l.state.Seq = 7
+			if later.Seq = 99; !l.deliver(delivery{state: &later}) {
+				t.Fatal("no frame was missing")
+			}
+			want := course[max(i, j)]
+			if former.Version == later.Version {
+				want.Phase = later.Phase
+			}
+			if got := l.knownState(); got.Phase != want.Phase || got.DueAt != want.DueAt || got.Version != want.Version || got.Seq != 7 {
+				t.Errorf("from %+v, told of %+v, it is at %+v", former, later, got)
+			}
+		}
+	}
+}
+
+// What only other matches need is not made for a duel, of which there are most.
+func TestADuelHoldsNothingOfArenas(t *testing.T) {
+	t.Parallel()
+	duel := newLocalMatch(View{Plan: newPlan("m_1", 0, 2)})
+	if duel.raceSlot != nil || duel.members != nil {
+		t.Errorf("%v, %v", duel.raceSlot, duel.members)
+	}
+	arena := newLocalMatch(View{Plan: newArena(Buzzer, 2)})
+	arena.keepMember(Member{Seat: Seat{Player: ada}, Role: AsSpectator})
+	if cap(arena.raceSlot) != 1 || !arena.isSpectator(ada) {
+		t.Errorf("%d, %+v", cap(arena.raceSlot), arena.members)
+	}
+}

@@ -1,0 +1,131 @@
+package match
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"laststand/internal/protocol"
+)
+
+// checkClose says that a question is closed for the reason that is told.
+func (c *playthrough) checkClose(before, to State) {
+	all := c.oracle.haveAllAnswered()
+	if to.CloseReason == allAnswered && !all {
+		c.Fatalf("not all have answered: %+v", before)
+	}
+	if grace := before.ClosesAt + sealGraceMS; to.CloseReason == timeout && c.now < grace {
+		c.Fatalf("closed at %d, before %d", c.now, grace)
+	}
+}
+
+// checkFrames follows the log with the oracle.
+func (c *playthrough) checkFrames() {
+	v := c.view()
+	for i, raw := range v.Frames[min(c.frames, len(v.Frames)):] {
+		f := frameOf(c, raw)
+		if f.Seq != int64(c.frames+i+1) {
+			c.Fatalf("number %d: %s", c.frames+i+1, raw)
+		}
+		c.checkFrame(f, raw)
+	}
+	c.frames = len(v.Frames)
+}
+
+func (c *playthrough) checkFrame(f frame, raw []byte) {
+	switch f.Type {
+	case protocol.TypeQuestion:
+		c.oracle.open()
+		c.closesAt = f.Data.ClosesAt
+		if f.Data.ClosesAt != f.Data.OpensAt+c.plan.LimitMS {
+			c.Fatalf("%s", raw)
+		}
+	case protocol.TypeQuestionExtended:
+		if len(c.oracle.answers) > 0 || c.extended == f.Data.Question ||
+			f.Data.ClosesAt <= c.closesAt || f.Data.ClosesAt > max(c.closesAt, c.now+1000)+c.plan.LimitMS {
+			c.Fatalf("%s of %+v", raw, c.oracle.answers)
+		}
+		c.extended, c.closesAt = f.Data.Question, f.Data.ClosesAt
+	case protocol.TypeQuestionClosed:
+		c.checkClosed(f, raw)
+	}
+}
+
+// checkClosed says that a reveal tells what the oracle has reckoned.
+func (c *playthrough) checkClosed(f frame, raw []byte) {
+	answered, right := int64(len(c.oracle.answers)), int64(0)
+	for _, s := range c.oracle.answers {
+		if s.right {
+			right++
+		}
+	}
+	verdicts, void := c.oracle.close(f.Data.Question)
+	if f.Data.Answered != answered || f.Data.Right != right || f.Data.Void != void {
+		c.Fatalf("void %v, %d answered, %d right: %s", void, answered, right, raw)
+	}
+	if (f.Data.First != nil) != (c.oracle.first != "") || f.Data.First != nil && f.Data.First.Player != c.oracle.first {
+		c.Fatalf("%q was first: %s", c.oracle.first, raw)
+	}
+	many := len(c.oracle.players) > FullView
+	if !many && len(f.Data.Results) != len(verdicts) || many && len(f.Data.Results) > ShortView {
+		c.Fatalf("of %d: %s", len(verdicts), raw)
+	}
+	least := int64(1 << 50)
+	for _, r := range f.Data.Results {
+		c.checkResult(r, verdicts)
+		least = min(least, r.Score)
+		delete(verdicts, r.Player)
+	}
+	c.checkUnnamed(verdicts, least, raw)
+	for player, t := range c.oracle.players {
+		c.reveals[player] = t.score
+	}
+	c.checkPersonal()
+}
+
+func (c *playthrough) checkResult(r protocol.QuestionResult, verdicts map[string]expectedResult) {
+	want, asked := verdicts[r.Player]
+	var elapsed *int64
+	if want.answered {
+		elapsed = &want.elapsed
+	}
+	if !asked || r.Correct != want.right || r.Points != want.points || r.Out != want.out ||
+		r.Score != c.oracle.players[r.Player].score || (string(r.Given) != "null") != want.answered ||
+		(r.ElapsedMS == nil) != (elapsed == nil) || elapsed != nil && *r.ElapsedMS != *elapsed {
+		c.Fatalf("%+v, want %+v (asked: %v) and score %d", r, want, asked, c.oracle.players[r.Player].score)
+	}
+}
+
+// checkUnnamed says that nobody is left out of a reveal who has more than one
+// who is named, but for those who have gone; of survival among those alike.
+func (c *playthrough) checkUnnamed(verdicts map[string]expectedResult, least int64, raw []byte) {
+	for player, v := range verdicts {
+		if t := c.oracle.players[player]; t.score > least && !v.out && !t.gone {
+			c.Fatalf("%s has %d: %s", player, t.score, raw)
+		}
+	}
+}
+
+// checkPersonal says what each player of a match of many who has stayed is told
+// beside a reveal.
+func (c *playthrough) checkPersonal() {
+	players := slices.Sorted(maps.Keys(c.oracle.players))
+	v, err := c.store.Read(context.Background(), ReadQuery{Match: c.plan.ID, Players: players, WantRanks: true, After: -1})
+	if err != nil {
+		c.Fatal(err)
+	}
+	for player, t := range c.oracle.players {
+		if c.plan.Arena == nil || v.Phase != Revealed {
+			return
+		}
+		if t.gone {
+			continue
+		}
+		own := personalView(c.plan, v, player)
+		s, answered := c.oracle.answers[player]
+		if own.Score != t.score || own.Rank != int64(c.oracle.rank(player)) || own.Out != t.out ||
+			own.Correct != s.right || (own.Given != nil) != answered || own.Points != c.oracle.points(s) {
+			c.Fatalf("%s: %+v, want %+v at rank %d", player, own, *t, c.oracle.rank(player))
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package redismatch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/match"
+)
+
+// What becomes of the next EXEC that is sent.
+const (
+	whole   int32 = iota
+	unsent        // the connection breaks before
+	unheard       // the connection breaks before the reply is read, but after the server gave it
+	severed       // as unheard, and nothing gets through from then on
+)
+
+var errSevered = errors.New("severed")
+
+// faultyConnections is the way to a Redis, on which an EXEC can get lost.
+type faultyConnections struct {
+	fate   atomic.Int32
+	down   atomic.Bool
+	lost   atomic.Int32
+	atLoss func()
+	before func() // every EXEC
+}
+
+// client is another client of the same Redis, on this line.
+func (l *faultyConnections) client(t *testing.T, c redis.UniversalClient) redis.UniversalClient {
+	t.Helper()
+	var other redis.UniversalClient
+	switch c := c.(type) {
+	case *redis.Client:
+		o := *c.Options()
+		o.Dialer = l.dialer(o.Dialer)
+		other = redis.NewClient(&o)
+	case *redis.ClusterClient:
+		o := *c.Options()
+		o.Dialer = l.dialer(new(net.Dialer).DialContext)
+		other = redis.NewClusterClient(&o)
+	}
+	t.Cleanup(func() { other.Close() })
+	return other
+}
+
+type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+
+func (l *faultyConnections) dialer(dial dialer) dialer {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if l.down.Load() {
+			return nil, errSevered
+		}
+		c, err := dial(ctx, network, addr)
+		return &faultyConn{c, l}, err
+	}
+}
+
+type faultyConn struct {
+	net.Conn
+	line *faultyConnections
+}
+
+func (c *faultyConn) Write(b []byte) (int, error) {
+	if c.line.down.Load() {
+		return 0, errSevered
+	}
+	if !bytes.Contains(b, []byte("\nexec\r\n")) {
+		return c.Conn.Write(b)
+	}
+	if c.line.before != nil {
+		c.line.before()
+	}
+	fate := c.line.fate.Swap(whole)
+	if fate == whole {
+		return c.Conn.Write(b)
+	}
+	c.line.lost.Add(1)
+	c.line.down.Store(fate == severed)
+	if fate != unsent {
+		if _, err := c.Conn.Write(b); err != nil {
+			return 0, err
+		}
+		for reply := make([]byte, 4096); !bytes.Contains(reply, []byte("*")); { // the reply of EXEC
+			if _, err := c.Read(reply); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if c.line.atLoss != nil {
+		c.line.atLoss()
+	}
+	c.Close()
+	return len(b), nil
+}
+
+// Whatever gets lost, a race says what is the case.
+func TestALostExec(t *testing.T) {
+	for name, fate := range map[string]int32{"unsent": unsent, "unheard": unheard} {
+		t.Run(name, func(t *testing.T) {
+			eachArena(t, match.Buzzer, func(p *testMatch) {
+				l := new(faultyConnections)
+				store := New(l.client(p.T, p.client), p.client)
+				p.seat("p_ada", "p_bob")
+				open := p.start()
+				before := p.read().Version
+				a := p.first(open, "p_ada", 10)
+				l.fate.Store(fate)
+				out, err := store.Race(p.Context(), a)
+				a.Record.First = true
+				if err != nil || out.Verdict != match.Accepted || !out.Sealed || !reflect.DeepEqual(out.Record, a.Record) || l.lost.Load() != 1 {
+					p.Errorf("%+v, %v, %d lost", out, err, l.lost.Load())
+				}
+				v := p.read()
+				if out.Version != v.Version || v.Version != before+1 || out.Answered != 1 || out.Alive != 2 || v.Answered != 1 ||
+					v.Totals["p_ada"].Answered != 1 || v.Teams["red"].Score != 1 || v.First.Player != "p_ada" {
+					p.Errorf("%+v, %+v", out, v)
+				}
+				if again := p.race(a, match.Accepted); !again.Sealed || !reflect.DeepEqual(p.read(), v) {
+					p.Errorf("run again: %+v, %+v", again, p.read())
+				}
+				p.checkLog()
+			})
+		})
+	}
+}
+
+// While an attempt finds out what became of it another one wins.
+func TestALostExecIsOvertaken(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
+		l := new(faultyConnections)
+		store := New(l.client(p.T, p.client), p.client)
+		p.seat("p_ada", "p_bob")
+		open := p.start()
+		l.atLoss = func() { p.race(p.first(open, "p_bob", 20), match.Accepted) }
+		l.fate.Store(unsent)
+		out, err := store.Race(p.Context(), p.first(open, "p_ada", 10))
+		if err != nil || out.Verdict != match.Late {
+			p.Errorf("%+v, %v", out, err)
+		}
+		if v := p.read(); v.Totals["p_ada"] != (match.Totals{}) || v.First.Player != "p_bob" {
+			p.Errorf("%+v", v)
+		}
+	})
+}
+
+// Where nothing can be found out the race fails; once it can, it is known.
+func TestALostExecWithoutAWayBack(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
+		l := new(faultyConnections)
+		store := New(l.client(p.T, p.client), p.client)
+		p.seat("p_ada", "p_bob")
+		a := p.first(p.start(), "p_ada", 10)
+		l.fate.Store(severed)
+		if out, err := store.Race(p.Context(), a); err == nil {
+			p.Errorf("%+v", out)
+		}
+		l.down.Store(false)
+		if out, err := store.Race(p.Context(), a); err != nil || out.Verdict != match.Accepted || !out.Sealed {
+			p.Errorf("%+v, %v", out, err)
+		}
+		if v := p.read(); v.Answered != 1 {
+			p.Errorf("%+v", v.State)
+		}
+	})
+}
+
+// What happens between a look at the question and taking it is not overlooked.
+func TestRaceWatchedKeys(t *testing.T) {
+	for name, test := range map[string]struct {
+		act  func(p *testMatch, open match.State)
+		want match.Verdict
+	}{
+		"the seal": {func(p *testMatch, _ match.State) { p.applyStep(match.Sealed, 0) }, match.Late},
+		"another first": {func(p *testMatch, open match.State) {
+			p.race(p.first(open, "p_bob", 10), match.Accepted)
+		}, match.Late},
+		"the own wrong answer": {func(p *testMatch, open match.State) {
+			p.commit(wrong(p.attempt(open, "p_ada", 10)), match.Accepted)
+		}, match.Duplicate},
+		"the team's lockout": {func(p *testMatch, open match.State) {
+			fault := inTeam(red, wrong(p.attempt(open, "p_bob", 10)))
+			fault.LockoutMS = 60_000
+			p.commit(fault, match.Accepted)
+		}, match.LockedOut},
+		"a wrong answer of another team": {func(p *testMatch, open match.State) {
+			p.commit(inTeam(blue, wrong(p.attempt(open, "p_bob", 10))), match.Accepted)
+		}, match.Accepted},
+		"more time": {func(p *testMatch, _ match.State) { p.applyStep(match.Open, 0) }, match.Accepted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachArena(t, match.Buzzer, func(p *testMatch) {
+				p.seat("p_ada", "p_bob")
+				open := p.start()
+				var once sync.Once
+				l := &faultyConnections{before: func() { once.Do(func() { test.act(p, open) }) }}
+				a := p.first(open, "p_ada", 10)
+				a.LockoutMS = 60_000
+				out, err := New(l.client(p.T, p.client), p.client).Race(p.Context(), a)
+				if err != nil || out.Verdict != test.want {
+					p.Errorf("%+v, %v", out, err)
+				}
+				if v := p.read(); (v.Totals["p_ada"].Correct == 1) != (test.want == match.Accepted) {
+					p.Errorf("%+v", v.Totals)
+				}
+			})
+		})
+	}
+}
+
+// A race that is disturbed for ever ends, and has done nothing.
+func TestARaceThatKeepsMoving(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
+		p.seat("p_ada")
+		a := p.first(p.start(), "p_ada", 10)
+		l := &faultyConnections{before: func() { p.client.Set(p.Context(), p.keys.first(0), "1", time.Minute) }}
+		if out, err := New(l.client(p.T, p.client), p.client).Race(p.Context(), a); !errors.Is(err, errRaceContended) {
+			p.Errorf("%+v, %v", out, err)
+		}
+		if v := p.read(); v.Answered != 0 {
+			p.Errorf("%+v", v.State)
+		}
+	})
+}
+
+// A caller that gives up while EXEC is under way does not leave it unknown.
+func TestARaceIsGivenUp(t *testing.T) {
+	eachArena(t, match.Buzzer, func(p *testMatch) {
+		ctx, giveUp := context.WithCancel(p.Context())
+		l := &faultyConnections{atLoss: giveUp}
+		store := New(l.client(p.T, p.client), p.client)
+		p.seat("p_ada", "p_bob")
+		a := p.first(p.start(), "p_ada", 10)
+		l.fate.Store(unheard)
+		if out, err := store.Race(ctx, a); err != nil || out.Verdict != match.Accepted {
+			p.Errorf("%+v, %v", out, err)
+		}
+	})
+}

@@ -1,0 +1,106 @@
+package redismatch
+
+import "laststand/internal/match"
+
+// matchModel is where a duel stands: a register that steps compare and set. Pushes
+// are numbered in it.
+type matchModel struct {
+	phase        match.Phase
+	question     int
+	seq, version int64
+	held         [2]string // by player, the attempt that was accepted at the question
+	step         string    // the one taken last
+	first        int64     // the number of its first push
+}
+
+// initialMatch is where a duel stands that has just been created.
+var initialMatch = matchModel{phase: match.Countdown, question: -1, seq: 1, version: 1}
+
+// The acts on a duel.
+type (
+	stepping struct {
+		id       string
+		from, to match.Phase
+		at, next int // questions
+		pushes   int64
+	}
+	answering struct {
+		id               string
+		player, question int
+	}
+	viewing struct{}
+)
+
+// What they give. One that was rough may have been run more than once, and is
+// told of the last time.
+type (
+	taken struct {
+		taken bool
+		first int64
+		rough bool
+	}
+	answered struct {
+		verdict match.Verdict
+		seq     int64
+		rough   bool
+	}
+	viewed struct {
+		phase             match.Phase
+		question          int
+		seq, version, log int64
+		held              [2]string
+	}
+)
+
+func (s stepping) applyTo(d matchModel, gave any) (bool, matchModel) {
+	here, after := d.phase == s.from && d.question == s.at, d
+	if here {
+		after = matchModel{
+			phase: s.to, question: s.next, seq: d.seq + s.pushes, version: d.version + 1,
+			held: d.held, step: s.id, first: d.seq + 1,
+		}
+	}
+	if here && s.to == match.Open {
+		after.held = [2]string{}
+	}
+	if gave == nil {
+		return true, after
+	}
+	switch out := gave.(taken); {
+	case d.step == s.id: // run again
+		return out.taken && out.first == d.first, d
+	case out.taken:
+		return here && out.first == after.first, after
+	case out.rough: // it may have been taken, and run again only after the next
+		return true, after
+	}
+	return !here, d
+}
+
+func (a answering) applyTo(d matchModel, gave any) (bool, matchModel) {
+	open, held, after := d.phase == match.Open && d.question == a.question, "", d
+	if d.question == a.question {
+		held = d.held[a.player]
+	}
+	free := open && held == ""
+	if free {
+		after.held[a.player], after.seq, after.version = a.id, d.seq+1, d.version+1
+	}
+	if gave == nil {
+		return true, after
+	}
+	out := gave.(answered)
+	switch {
+	case out.verdict == match.Accepted && free:
+		return out.seq == after.seq || out.rough && out.seq == 0, after
+	case out.verdict == match.Accepted: // run again
+		return out.seq == 0 && (held == a.id || d.question > a.question), d
+	case out.verdict == match.Duplicate:
+		return held != "" && held != a.id || d.question > a.question, d
+	}
+	return out.verdict == match.Late && !open && held == "", d
+}
+
+func (viewing) applyTo(d matchModel, gave any) (bool, matchModel) {
+	return gave == nil || gave.(viewed) == viewed{d.phase, d.question, d.seq, d.version, d.seq, d.held}, d
+}

@@ -1,0 +1,139 @@
+package redismatch
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"laststand/internal/match"
+	"laststand/internal/quiz"
+)
+
+// A question that is read anew, as from a plan, in an order of its own.
+func read(t *testing.T, text, explanation string) []quiz.Drawn {
+	t.Helper()
+	q := quiz.Question{
+		ID: "q", Kind: quiz.Single, Lang: "en", Category: "c", Difficulty: quiz.Easy, Text: text, Explanation: explanation,
+		Choices: []string{"1", "2", "3", "4"}, Right: []int{1},
+	}
+	raw, err := json.Marshal(q.Shuffle(rand.New(rand.NewPCG(rand.Uint64(), 1))))
+	if err != nil {
+		t.Error(err)
+	}
+	read := make([]quiz.Drawn, 1)
+	if err := json.Unmarshal(raw, &read[0]); err != nil {
+		t.Error(err)
+	}
+	return read
+}
+
+// What two matches draw is in memory once, in whatever order each asks its choices;
+// what was edited in between is shown to neither.
+func TestQuestionsAreShared(t *testing.T) {
+	t.Parallel()
+	var shared questionCache
+	var first *quiz.Question
+	edits := [][2]string{{"x", "e"}, {"y", "e"}, {"x", "f"}}
+	for i := range 60 {
+		edit := edits[i/20]
+		one := read(t, edit[0], edit[1])
+		choices, solution := strings.Join(one[0].Choices(), ""), *one[0].Solution().Choice
+		shared.share(one)
+		if i%20 == 0 {
+			first = one[0].Question
+		}
+		if one[0].Question != first {
+			t.Fatal("a question is there twice")
+		}
+		if strings.Join(one[0].Choices(), "") != choices || *one[0].Solution().Choice != solution || one[0].Choices()[solution] != "2" {
+			t.Fatalf("%s became %s, of which %d was right", choices, one[0].Choices(), solution)
+		}
+		if one[0].Text != edit[0] || one[0].Explanation != edit[1] {
+			t.Fatalf("%v became %+v", edit, one[0])
+		}
+	}
+}
+
+// Banks whose questions have the same ids do not keep each other's from being known.
+func TestQuestionsOfOneIDAreShared(t *testing.T) {
+	t.Parallel()
+	var shared questionCache
+	known := make(map[string]*quiz.Question)
+	for i := range 20 {
+		text := fmt.Sprint("bank ", i%2)
+		one := read(t, text, "e")
+		shared.share(one)
+		if i < 2 {
+			known[text] = one[0].Question
+		}
+		if one[0].Question != known[text] {
+			t.Fatalf("the question of %s is there twice", text)
+		}
+	}
+}
+
+// However many there are, what is kept is bounded; what is met stays; what is edited
+// meanwhile is nobody else's.
+func TestQuestionsAreBounded(t *testing.T) {
+	t.Parallel()
+	var shared questionCache
+	first := read(t, "often", "e")
+	shared.share(first)
+	long := strings.Repeat("long", 4096)
+	var all sync.WaitGroup
+	for w := range 4 {
+		all.Go(func() {
+			for i := range 250 {
+				shared.share([]quiz.Drawn{{Question: &quiz.Question{ID: fmt.Sprint(w, i), Text: long + fmt.Sprint(w, i)}}})
+				again, edited := read(t, "often", "e"), read(t, "edited", fmt.Sprint(i%2))
+				shared.share(again)
+				shared.share(edited)
+				if again[0].Question != first[0].Question {
+					t.Error("what is met again and again was forgotten")
+					return
+				}
+				if edited[0].Explanation != fmt.Sprint(i%2) || edited[0].Choices()[*edited[0].Solution().Choice] != "2" {
+					t.Errorf("%+v is another match's", edited[0])
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	kept := 0
+	for _, generation := range []map[questionKey]*quiz.Question{shared.current, shared.previous} {
+		for _, q := range generation {
+			kept += sizeOf(q)
+		}
+	}
+	if kept > 2*(generationBytes+2*len(long)) || len(shared.previous) == 0 {
+		t.Errorf("%d bytes of questions are kept", kept)
+	}
+}
+
+// A store reads equal questions as one, of whatever match.
+func TestPlansShareQuestions(t *testing.T) {
+	each(t, func(p *testMatch) {
+		one, other := p.planRead(), p.planRead()
+		if len(one.Questions) == 0 {
+			p.Fatal("no questions")
+		}
+		for i := range one.Questions {
+			if one.Questions[i].Question != other.Questions[i].Question {
+				p.Errorf("question %d is there twice", i)
+			}
+		}
+	})
+}
+
+func (p *testMatch) planRead() *match.Plan {
+	p.Helper()
+	v, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, WantPlan: true})
+	if err != nil {
+		p.Fatal(err)
+	}
+	return v.Plan
+}

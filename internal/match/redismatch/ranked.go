@@ -1,0 +1,50 @@
+package redismatch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/lua"
+	"laststand/internal/match"
+)
+
+// RankedPlayers implements match.Store. A page is at most 500 players, whatever the
+// limit.
+func (s *Store) RankedPlayers(ctx context.Context, id string, from, limit int) ([]match.RankedPlayer, error) {
+	limit = min(limit, maxPlayers)
+	if limit <= 0 {
+		return nil, nil
+	}
+	page, err := s.readRanked(ctx, newKeys(id), from, from+limit-1)
+	if err != nil {
+		return nil, fmt.Errorf("redismatch: placed of %s: %w", id, err)
+	}
+	return page, nil
+}
+
+func (s *Store) readRanked(ctx context.Context, k keys, from, to int) ([]match.RankedPlayer, error) {
+	players, err := s.client.ZRevRange(ctx, k.rank(), int64(from), int64(to)).Result()
+	if err != nil || len(players) == 0 {
+		return nil, err
+	}
+	var found, sums, left *redis.SliceCmd
+	_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		found = p.HMGet(ctx, k.seats(), players...)
+		sums, left = p.HMGet(ctx, k.totals(), players...), p.HMGet(ctx, k.totals(), leftFields(players)...)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	seats, totals, lefts := lua.Reply(found.Val()), lua.Reply(sums.Val()), lua.Reply(left.Val())
+	page := make([]match.RankedPlayer, len(players))
+	for i := range players {
+		if page[i].Seat, err = seatOf(seats.Text(i)); err != nil {
+			return nil, unreadable(err)
+		}
+		page[i].Totals = totalsOf(totals.Text(i), lefts.Text(i))
+	}
+	return page, nil
+}

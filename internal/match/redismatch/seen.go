@@ -1,0 +1,65 @@
+package redismatch
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// seenMost is how many questions a player is remembered to have seen.
+	maxSeen = 300
+	seenTTL = 7 * 24 * time.Hour
+)
+
+// SeenQuestions lists the questions that the players of a game saw lately.
+func (s *Store) SeenQuestions(ctx context.Context, game string, players []string) (map[string]struct{}, error) {
+	cmds := make([]*redis.StringSliceCmd, len(players))
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, player := range players {
+			cmds[i] = p.LRange(ctx, seenKey(game, player), 0, -1)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("redismatch: seen: %w", err)
+	}
+	seen := make(map[string]struct{})
+	for _, c := range cmds {
+		for _, id := range c.Val() {
+			seen[id] = struct{}{}
+		}
+	}
+	return seen, nil
+}
+
+// AddSeen remembers that the players of a game are about to see questions.
+func (s *Store) AddSeen(ctx context.Context, game string, players, questions []string) error {
+	ids := make([]any, len(questions))
+	for i, id := range questions {
+		ids[i] = id
+	}
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, player := range players {
+			key := seenKey(game, player)
+			p.RPush(ctx, key, ids...)
+			p.LTrim(ctx, key, -maxSeen, -1)
+			p.Expire(ctx, key, seenTTL)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("redismatch: saw: %w", err)
+	}
+	return nil
+}
+
+// ForgetSeen forgets which questions a player has seen.
+func (s *Store) ForgetSeen(ctx context.Context, game, player string) error {
+	if err := s.client.Del(ctx, seenKey(game, player)).Err(); err != nil {
+		return fmt.Errorf("redismatch: forget what was seen: %w", err)
+	}
+	return nil
+}
