@@ -228,3 +228,4 @@ type nothing struct{}
 
 func (nothing) Results(context.Context, int) ([]match.Result, error) { return nil, nil }
 func (nothing) Settled(context.Context, []match.Result) error        { return nil }
+func (nothing) Complete(context.Context, *match.Result) error        { return nil }
