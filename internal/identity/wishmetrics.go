@@ -35,7 +35,7 @@ func newWishMetrics(r prometheus.Registerer) wishMetrics {
 	}
 	return wishMetrics{
 		refused: counter("refusals_total", "Nicknames that the server refused, by reason: invalid, word (a refused word), taken (another player has it), "+
-			"offered (just suggested to somebody else), rules (see rules_outdated).", "reason"),
+			"offered (just suggested to another player), rules (see rules_outdated).", "reason"),
 		suggestions: counter("suggestion_failures_total", "Suggestions of nicknames that failed, by reason: not_found (no three free names), not_stored (Redis did not answer).", "reason"),
 		unprotected: counter("conflicts_total", "Nicknames that equal an older one since the rules changed; their players keep them, and the server no longer reserves them."),
 		outdated: on.NewGauge(prometheus.GaugeOpts{Namespace: "laststand", Subsystem: "nickname", Name: "rules_outdated",
