@@ -201,7 +201,7 @@ func TestHeadsAreBounded(t *testing.T) {
 				}
 				want := ""
 				if tt.reason != "" {
-					want = fmt.Sprintf("# HELP laststand_http_oversized_requests_total Requests refused for the size of their head, by listener and reason.\n"+
+					want = fmt.Sprintf("# HELP laststand_http_oversized_requests_total Requests refused because their URL or headers are too large, by listener and reason.\n"+
 						"# TYPE laststand_http_oversized_requests_total counter\nlaststand_http_oversized_requests_total{listener=\"players\",reason=%q} 1\n", tt.reason)
 				}
 				checkCounted(t, r, want)
@@ -309,7 +309,7 @@ func TestFaultsAreCountedWithoutTheirText(t *testing.T) {
 	s.ErrorLog.Print("http: Accept error: too many open files; retrying in 5ms")
 	s.ErrorLog.Print("http: URL query contains s3cret")
 	want := `
-# HELP laststand_http_connection_errors_total What went wrong with connections, by listener and kind.
+# HELP laststand_http_connection_errors_total Errors of HTTP connections, by listener and kind.
 # TYPE laststand_http_connection_errors_total counter
 laststand_http_connection_errors_total{kind="accept",listener="players"} 1
 laststand_http_connection_errors_total{kind="other",listener="players"} 1

@@ -209,7 +209,7 @@ func TestLimitsOnTrial(t *testing.T) {
 		c.alive()
 	}
 	for rule, want := range map[string]float64{"connections": 4, "connections_per_address": 1, "hellos_per_address": 1, "messages_per_second": 4} {
-		if got := refusals(t, registry, "would_refuse", rule); got != want {
+		if got := refusals(t, registry, "dry_run_refusals", rule); got != want {
 			t.Errorf("%s would have refused %v, want %v", rule, got, want)
 		}
 	}

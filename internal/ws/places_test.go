@@ -98,7 +98,7 @@ func TestShortPlaces(t *testing.T) {
 	}
 	n.session("d.a").Push("", protocol.EncodePush(protocol.TypeSettled, protocol.Settled{}))
 	a.until(protocol.TypeSettled)
-	if refused := refusals(t, registry, "refused", "idle"); refused != 4 {
+	if refused := refusals(t, registry, "refusals", "idle"); refused != 4 {
 		t.Errorf("%v counted", refused)
 	}
 }
@@ -115,7 +115,7 @@ func TestShortPlacesOnTrial(t *testing.T) {
 	n.age(2*time.Minute, "idle")
 	n.relieve()
 	idle.alive()
-	if got := refusals(t, registry, "would_refuse", "idle"); got != 1 {
+	if got := refusals(t, registry, "dry_run_refusals", "idle"); got != 1 {
 		t.Errorf("%v counted", got)
 	}
 }

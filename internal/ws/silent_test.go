@@ -52,7 +52,7 @@ func TestSilentConnections(t *testing.T) {
 	n.dialFrom("2a00:1:2:3::5") // the same network gets in, at its own expense
 	many[2].comesAgain()
 	room[0].welcomed("eve").alive()
-	if refused := refusals(t, registry, "refused", "silent"); refused != 2 || n.closed("1013") != 2 {
+	if refused := refusals(t, registry, "refusals", "silent"); refused != 2 || n.closed("1013") != 2 {
 		t.Errorf("%v counted, %v closed", refused, n.closed("1013"))
 	}
 }
