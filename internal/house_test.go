@@ -51,7 +51,7 @@ var rooms = map[string]room{
 	"internal/leaderboard":         {game, nil},
 	"internal/leaderboard/display": {game, nil},
 	"internal/settle":              {game, nil},
-	"internal/eventq":              {game, nil},
+	"internal/taskqueue":           {game, nil},
 	"internal/behaviour":           {game, nil},
 	"internal/behaviour/visits":    {game, nil},
 	"internal/hooks":               {game, nil},

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"laststand/internal/eventq"
 	"laststand/internal/hooks"
 	"laststand/internal/hooks/httphook"
 	"laststand/internal/leaderboard"
+	"laststand/internal/taskqueue"
 	"laststand/internal/webhook"
 )
 
@@ -89,7 +89,7 @@ func (n *node) wireHooks() error {
 		Book: n.book, States: n.ledger, Counts: n.ledger, Queue: n.ledger, Poster: poster, Logger: n.log,
 		Lists: leaderboard.NewTopLists(n.boardConfigs(), n.ledger, n.ledger),
 	})
-	n.workers = eventq.NewWorkers(eventq.Config{
+	n.workers = taskqueue.NewWorkers(taskqueue.Config{
 		Claims: n.ledger, Bell: &n.bell, Services: n.office.Services(), Logger: n.log, Registry: n.registry,
 	})
 	return nil

@@ -16,7 +16,6 @@ import (
 
 	"laststand/internal/arena"
 	"laststand/internal/certificate"
-	"laststand/internal/eventq"
 	"laststand/internal/hooks"
 	"laststand/internal/httpapi"
 	"laststand/internal/identity"
@@ -31,6 +30,7 @@ import (
 	"laststand/internal/proxies"
 	"laststand/internal/redisx"
 	"laststand/internal/settle"
+	"laststand/internal/taskqueue"
 	"laststand/internal/timer"
 	"laststand/internal/ws"
 )
@@ -49,7 +49,7 @@ type node struct {
 	ledger   *ledger.Ledger
 	wheel    *timer.Wheel
 	presence match.Presence
-	bell     eventq.Bell // of the durable queue
+	bell     taskqueue.Bell // of the durable queue
 	clients  clients
 	keys     *receiverKeys
 	proxies  *proxies.Trusted
@@ -68,11 +68,11 @@ type node struct {
 	reader   *leaderboard.Reader
 	display  *display.Display
 	settler  *settle.Settler
-	keeper   *eventq.Keeper
+	keeper   *taskqueue.Keeper
 	waking   *waking
 	book     *hooks.Book // of who is told what happens
 	office   *hooks.Office
-	workers  *eventq.Workers
+	workers  *taskqueue.Workers
 	sessions *ws.Server
 	standing *httpapi.Standing
 

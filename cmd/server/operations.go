@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"laststand/internal/eventq"
 	"laststand/internal/identity"
 	"laststand/internal/ledger"
 	"laststand/internal/ops"
 	"laststand/internal/settle"
+	"laststand/internal/taskqueue"
 )
 
 // operations is what the operators' address serves.
@@ -21,8 +21,8 @@ func (n *node) operations() ops.Config {
 }
 
 // desk is where operators deal with tasks: settlement tries its own.
-func (n *node) desk() eventq.Hands {
-	return eventq.NewDesk(n.ledger, map[string]eventq.Hands{eventq.Settle: n.settler})
+func (n *node) desk() taskqueue.Hands {
+	return taskqueue.NewDesk(n.ledger, map[string]taskqueue.Hands{taskqueue.Settle: n.settler})
 }
 
 // admin gives whom a token of the role admin speaks for.

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"os"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 type tasksEdit struct {
@@ -29,7 +29,7 @@ func (e *tasksEdit) Run(flags *cli, to console) error {
 		return fmt.Errorf("the payload cannot be read: %w", err)
 	}
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		var t eventq.Task
+		var t taskqueue.Task
 		if err := a.call(ctx, http.MethodPut, taskPath(e.ID, "/payload"), payload, &t); err != nil {
 			return err
 		}
@@ -56,9 +56,9 @@ func (*tasksRequeue) Help() string {
 // Run tries tasks again.
 func (r *tasksRequeue) Run(flags *cli, to console) error {
 	dead := 0
-	err := r.ask(flags, "requeue", func(t eventq.Task) {
+	err := r.ask(flags, "requeue", func(t taskqueue.Task) {
 		printState(t, to)
-		if t.State == eventq.Dead {
+		if t.State == taskqueue.Dead {
 			dead++
 		}
 	})
@@ -78,7 +78,7 @@ func (*tasksDiscard) Help() string {
 
 // Run gives tasks up.
 func (d *tasksDiscard) Run(flags *cli, to console) error {
-	return d.ask(flags, "discard", func(t eventq.Task) { printState(t, to) })
+	return d.ask(flags, "discard", func(t taskqueue.Task) { printState(t, to) })
 }
 
 // several are the tasks that a command is about: named ones, or dead ones that
@@ -91,7 +91,7 @@ type several struct {
 
 // ask asks the server to do something with the tasks, and tells what each has
 // become.
-func (s *several) ask(flags *cli, what string, became func(eventq.Task)) error {
+func (s *several) ask(flags *cli, what string, became func(taskqueue.Task)) error {
 	if s.All == (len(s.IDs) > 0) {
 		return fmt.Errorf("name the tasks to %s, or give --all", what)
 	}
@@ -104,10 +104,10 @@ func (s *several) ask(flags *cli, what string, became func(eventq.Task)) error {
 }
 
 // askForEach goes on after a task that is refused. Its error names them all.
-func (s *several) askForEach(ctx context.Context, a adminClient, what string, became func(eventq.Task)) error {
+func (s *several) askForEach(ctx context.Context, a adminClient, what string, became func(taskqueue.Task)) error {
 	var errs []error
 	for _, id := range s.IDs {
-		var t eventq.Task
+		var t taskqueue.Task
 		if err := a.call(ctx, http.MethodPost, taskPath(id, "/"+what), nil, &t); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", id, err))
 			continue
@@ -117,7 +117,7 @@ func (s *several) askForEach(ctx context.Context, a adminClient, what string, be
 	return errors.Join(errs...)
 }
 
-func (s *several) askForAll(ctx context.Context, a adminClient, what string, became func(eventq.Task)) error {
+func (s *several) askForAll(ctx context.Context, a adminClient, what string, became func(taskqueue.Task)) error {
 	body := map[string]string{"game": s.Game, "topic": s.Topic}
 	for {
 		var page taskPage
@@ -134,8 +134,8 @@ func (s *several) askForAll(ctx context.Context, a adminClient, what string, bec
 }
 
 // printState says what became of a task.
-func printState(t eventq.Task, to console) {
-	if t.State == eventq.Dead {
+func printState(t taskqueue.Task, to console) {
+	if t.State == taskqueue.Dead {
 		fmt.Fprintf(to.out, "%s: dead: %s\n", t.ID, lastError(t))
 		return
 	}

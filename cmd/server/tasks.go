@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 type tasksCmd struct {
@@ -36,7 +36,7 @@ type chosen struct {
 
 // taskPage is a part of a list of tasks.
 type taskPage struct {
-	Tasks      []eventq.Task
+	Tasks      []taskqueue.Task
 	NextCursor string `json:"next_cursor"`
 }
 
@@ -77,7 +77,7 @@ func (l *tasksList) Run(flags *cli, to console) error {
 }
 
 // lastError is why a task failed last.
-func lastError(t eventq.Task) string {
+func lastError(t taskqueue.Task) string {
 	if len(t.Errors) == 0 {
 		return ""
 	}
@@ -96,7 +96,7 @@ func (*tasksShow) Help() string { return "Example: server tasks show 5YTSVMLPDQI
 // Run prints a task as JSON.
 func (s *tasksShow) Run(flags *cli, to console) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		var t eventq.Task
+		var t taskqueue.Task
 		if err := a.call(ctx, http.MethodGet, taskPath(s.ID, ""), nil, &t); err != nil {
 			return err
 		}

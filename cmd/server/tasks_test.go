@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
 	"laststand/internal/ledger"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
+	"laststand/internal/taskqueue"
 	"laststand/internal/trial"
 )
 
@@ -27,7 +27,7 @@ func bury(t *testing.T, db trial.SQL, id, player string) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	task := eventq.Task{Game: "demo", Topic: eventq.Settle, Key: id, Payload: letter(t, id, player, -1)}
+	task := taskqueue.Task{Game: "demo", Topic: taskqueue.Settle, Key: id, Payload: letter(t, id, player, -1)}
 	if err := task.Fail(1795212345678, errors.New("a score below 0")); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestADeadLetterIsMended(t *testing.T) {
 		id, worse := idOf(t, listed, "m_dead"), idOf(t, listed, "m_worse")
 
 		shown, _ := run(0, "tasks", "show", id)
-		var task eventq.Task
+		var task taskqueue.Task
 		if err := json.Unmarshal([]byte(shown), &task); err != nil || task.Key != "m_dead" || task.Tries != 1 || len(task.Payload) == 0 {
 			t.Errorf("%v: %s", err, shown)
 		}
@@ -133,7 +133,7 @@ func TestTasksOfAnyTopic(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		in, err := l.Enqueue(t.Context(), []eventq.New{
+		in, err := l.Enqueue(t.Context(), []taskqueue.New{
 			{Game: "demo", Topic: "mail/a", Key: "k1", Payload: []byte("1")}, {Game: "demo", Topic: "mail/a", Key: "k2", Payload: []byte("2")},
 			{Game: "demo", Topic: "mail/b", Key: "k3", Priority: 5, Payload: []byte("3")},
 		})

@@ -7,9 +7,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
-	"laststand/internal/eventq"
 	"laststand/internal/ledger"
 	"laststand/internal/redisx"
+	"laststand/internal/taskqueue"
 )
 
 const kindWoken = "woken"
@@ -17,7 +17,7 @@ const kindWoken = "woken"
 // waking has the workers of all nodes hear of what wakes at one: by the nodes'
 // inboxes where they share a Redis, else by the database that they share.
 type waking struct {
-	*eventq.Relay
+	*taskqueue.Relay
 
 	tell   func(ctx context.Context, kinds []string) error
 	listen func(ctx context.Context, heard func(kinds []string)) error
@@ -25,9 +25,9 @@ type waking struct {
 
 // newWaking makes it for a bell; byInbox or byDatabase says how nodes are told,
 // before Run.
-func newWaking(bell *eventq.Bell, r prometheus.Registerer) *waking {
+func newWaking(bell *taskqueue.Bell, r prometheus.Registerer) *waking {
 	w := new(waking)
-	w.Relay = eventq.NewRelay(eventq.RelayConfig{
+	w.Relay = taskqueue.NewRelay(taskqueue.RelayConfig{
 		Bell: bell, Tell: func(ctx context.Context, kinds []string) error { return w.tell(ctx, kinds) }, Registry: r,
 	})
 	return w

@@ -8,9 +8,9 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"laststand/internal/eventq"
 	"laststand/internal/ledger"
 	"laststand/internal/redisx"
+	"laststand/internal/taskqueue"
 	"laststand/internal/trial"
 )
 
@@ -23,7 +23,7 @@ type woken struct {
 }
 
 func newWoken() *woken {
-	bell := &eventq.Bell{}
+	bell := &taskqueue.Bell{}
 	w := &woken{waking: newWaking(bell, prometheus.NewRegistry()), ear: bell.Listen("work")}
 	w.runs = append(w.runs, w.Run)
 	return w

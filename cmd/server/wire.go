@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"laststand/internal/arena"
-	"laststand/internal/eventq"
 	"laststand/internal/httpapi"
 	"laststand/internal/httpguard"
 	"laststand/internal/identity"
@@ -22,6 +21,7 @@ import (
 	"laststand/internal/ops"
 	"laststand/internal/redisx"
 	"laststand/internal/settle"
+	"laststand/internal/taskqueue"
 	"laststand/internal/ws"
 	"laststand/internal/ws/redissession"
 	"laststand/web"
@@ -63,7 +63,7 @@ func (n *node) wire(ctx context.Context) error {
 	if err := n.wireReporting(); err != nil {
 		return err
 	}
-	n.keeper = eventq.NewKeeper(eventq.KeeperConfig{Store: n.ledger, Bell: &n.bell, Logger: n.log, Registry: n.registry})
+	n.keeper = taskqueue.NewKeeper(taskqueue.KeeperConfig{Store: n.ledger, Bell: &n.bell, Logger: n.log, Registry: n.registry})
 	if err := n.wireHooks(); err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (n *node) wireEdges() {
 		Limits: n.sessionLimits(entrances.Codes), Pressure: n.pressure, Room: n.room, Address: n.proxies.Client, Alone: n.alone(), Secure: n.proxies.Secure,
 	})
 	n.standing = httpapi.NewStanding(func(c identity.Claims) error { return n.identity.Stands(c, c.Subject) })
-	front := eventq.NewFront(eventq.FrontConfig{Store: n.ledger, Bell: &n.bell, Registry: n.registry})
+	front := taskqueue.NewFront(taskqueue.FrontConfig{Store: n.ledger, Bell: &n.bell, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{
 		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.barring(), Arenas: n.arenas, Players: n.ledger.Public(), History: n.ledger.Public(), Boards: n.display, Behaviours: n.reporting, Tasks: front,
 		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(n.config.gameNames()), Origins: n.config.Origins,

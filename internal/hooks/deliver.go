@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 // The statuses of HTTP that mean more than success or failure.
@@ -30,20 +30,20 @@ const (
 var errUnknown = errors.New("no endpoint of the configuration is meant; `server tasks discard` if it was taken out")
 
 // deliver makes a try.
-func (o *Office) deliver(ctx context.Context, t eventq.Task) error {
+func (o *Office) deliver(ctx context.Context, t taskqueue.Task) error {
 	r := o.Book.topics[t.Topic]
 	if r == nil && age(&t) < rollout {
-		return eventq.Postpone(errUnknown, time.Minute)
+		return taskqueue.Postpone(errUnknown, time.Minute)
 	}
 	if r == nil {
-		return eventq.Permanent(errUnknown)
+		return taskqueue.Permanent(errUnknown)
 	}
 	why, err := o.whyDisabled(ctx, r)
 	if err != nil {
-		return eventq.Postpone(err, soon)
+		return taskqueue.Postpone(err, soon)
 	}
 	if why != "" {
-		return eventq.Permanent(fmt.Errorf("the endpoint is disabled: %s; `server webhooks enable` it and requeue the task", why))
+		return taskqueue.Permanent(fmt.Errorf("the endpoint is disabled: %s; `server webhooks enable` it and requeue the task", why))
 	}
 	if err := r.enter(ctx); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (o *Office) send(ctx context.Context, r *receiver, m Message) Reply {
 }
 
 // judge says what becomes of the delivery.
-func (o *Office) judge(ctx context.Context, r *receiver, t *eventq.Task, reply Reply) error {
+func (o *Office) judge(ctx context.Context, r *receiver, t *taskqueue.Task, reply Reply) error {
 	switch {
 	case reply.Err == nil:
 		return nil
@@ -105,7 +105,7 @@ func (o *Office) gone(ctx context.Context, r *receiver, why error) error {
 		return fmt.Errorf("%w, and it could not be disabled: %w", why, err)
 	}
 	o.Logger.Warn("an endpoint of webhooks wants no more and is disabled; see `server webhooks`", "game", r.Game, "endpoint", r.Name, "error", why)
-	return eventq.Permanent(why)
+	return taskqueue.Permanent(why)
 }
 
 // throttles says whether the endpoint wants to be left alone for a while.
@@ -113,4 +113,4 @@ func (r Reply) throttles() bool {
 	return r.After > 0 || r.Status == statusTooManyRequests || r.Status == statusUnavailable
 }
 
-func age(t *eventq.Task) time.Duration { return time.Since(time.UnixMilli(t.CreatedAt)) }
+func age(t *taskqueue.Task) time.Duration { return time.Since(time.UnixMilli(t.CreatedAt)) }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 var errAnswer = errors.New("the endpoint answered so")
@@ -23,7 +23,7 @@ func TestDeliveryArrives(t *testing.T) {
 	run(t, one(), func(t *testing.T, w *world) {
 		w.deliver(t, "a", "e1")
 		time.Sleep(2 * time.Second)
-		if posts := w.posts(); w.count(eventq.Done) != 1 || len(posts) != 1 || posts[0].ID != "e1" || string(posts[0].Body) != `"e1"` {
+		if posts := w.posts(); w.count(taskqueue.Done) != 1 || len(posts) != 1 || posts[0].ID != "e1" || string(posts[0].Body) != `"e1"` {
 			t.Errorf("posted %+v", posts)
 		}
 		if n := testutil.ToFloat64(w.book.metrics.sends.WithLabelValues(game, "a", "204")); n != 1 {
@@ -76,11 +76,11 @@ func TestTriesTakeDays(t *testing.T) {
 		w.answers(Reply{Status: 500, Err: errAnswer})
 		w.deliver(t, "a", "e1")
 		time.Sleep(24 * time.Hour)
-		if w.count(eventq.Later) != 1 {
+		if w.count(taskqueue.Later) != 1 {
 			t.Errorf("after a day the task is %+v", w.task(0))
 		}
 		time.Sleep(6 * 24 * time.Hour)
-		if n := len(w.failures("e1")); w.count(eventq.Dead) != 1 || n != maxTries {
+		if n := len(w.failures("e1")); w.count(taskqueue.Dead) != 1 || n != maxTries {
 			t.Errorf("after a week and %d tries the task is %+v", n, w.task(0))
 		}
 	})
@@ -117,7 +117,7 @@ func TestEnabledAtAnotherNode(t *testing.T) {
 		w.enableElsewhere(t, "a")
 		w.deliver(t, "a", "e1")
 		time.Sleep(time.Second)
-		if len(w.posts()) != 1 || w.count(eventq.Done) != 1 {
+		if len(w.posts()) != 1 || w.count(taskqueue.Done) != 1 {
 			t.Errorf("the task is %+v", w.task(0))
 		}
 	})
@@ -139,7 +139,7 @@ func TestGoneWhileTheDatabaseIsAway(t *testing.T) {
 		}
 		w.leave(false)
 		time.Sleep(time.Hour)
-		if w.count(eventq.Dead) != 1 || !w.isDisabled("a") {
+		if w.count(taskqueue.Dead) != 1 || !w.isDisabled("a") {
 			t.Errorf("the task is %+v", w.task(0))
 		}
 	})
@@ -223,7 +223,7 @@ func TestEndpointIsUnknown(t *testing.T) {
 			t.Errorf("it failed with %+v", f)
 		}
 		time.Sleep(rollout + 2*time.Minute)
-		if f := w.last(t, "e1"); !f.Final || w.count(eventq.Dead) != 1 || len(w.posts()) > 0 {
+		if f := w.last(t, "e1"); !f.Final || w.count(taskqueue.Dead) != 1 || len(w.posts()) > 0 {
 			t.Errorf("it failed with %+v", f)
 		}
 	})
@@ -243,7 +243,7 @@ func TestEndOfTheProcess(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		left = w
 	})
-	if task := *left.tasks[0]; task.State != eventq.Waiting || len(left.failed) > 0 || left.book.all()[0].fault != "" {
+	if task := *left.tasks[0]; task.State != taskqueue.Waiting || len(left.failed) > 0 || left.book.all()[0].fault != "" {
 		t.Errorf("the task is %+v", task)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 const (
@@ -36,7 +36,7 @@ func (e *event) message() Message { return Message{ID: e.id(), Body: e.body()} }
 func (e *event) body() (body []byte) {
 	for most := mostListed; most >= 0; most -= 10 {
 		body = encode(envelope{e.what, time.UnixMilli(e.at).UTC().Format(iso8601), e.data(most)})
-		if len(body) <= eventq.MaxPayload {
+		if len(body) <= taskqueue.MaxPayload {
 			break
 		}
 	}

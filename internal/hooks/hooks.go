@@ -31,7 +31,7 @@ const (
 func Events() []string { return []string{MatchSettled, ArenaOver, DaySealed} }
 
 // Kind is that of the topics of deliveries, SealKind that of days that are over
-// and whose top lists are still to be read: see eventq.Kind.
+// and whose top lists are still to be read: see taskqueue.Kind.
 const (
 	Kind     = "webhook"
 	SealKind = "seal"

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 // Config is what an office needs.
@@ -16,7 +16,7 @@ type Config struct {
 	Book   *Book
 	States States
 	Counts Counts
-	Queue  eventq.Enqueuer
+	Queue  taskqueue.Enqueuer
 	Lists  TopLists
 	Poster Poster
 	Logger *slog.Logger // nil: slog.Default
@@ -40,7 +40,7 @@ const (
 )
 
 // backoff is that of deliveries: see maxTries.
-var backoff = eventq.Backoff{First: 5 * time.Second, Max: 6 * time.Hour}
+var backoff = taskqueue.Backoff{First: 5 * time.Second, Max: 6 * time.Hour}
 
 // NewOffice makes an office.
 func NewOffice(c Config) *Office {
@@ -49,8 +49,8 @@ func NewOffice(c Config) *Office {
 }
 
 // Services are how the tasks of the book are worked.
-func (o *Office) Services() []eventq.Service {
-	return []eventq.Service{
+func (o *Office) Services() []taskqueue.Service {
+	return []taskqueue.Service{
 		{Kind: Kind, Handle: o.deliver, AtOnce: deliverAtOnce, Backoff: backoff},
 		{Kind: SealKind, Handle: o.seal, AtOnce: sealAtOnce},
 	}

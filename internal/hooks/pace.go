@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 const (
@@ -142,7 +142,7 @@ func (p *pace) aside(why error) error {
 	if most := free.Add(mostAside); p.turn.After(most) {
 		p.turn = most
 	}
-	return eventq.Postpone(why, max(leastAside, p.turn.Sub(now)))
+	return taskqueue.Postpone(why, max(leastAside, p.turn.Sub(now)))
 }
 
 func later(a, b time.Time) time.Time {

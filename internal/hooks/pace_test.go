@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 // An endpoint is left alone for as long as it asks; tasks meanwhile are put off
@@ -24,7 +24,7 @@ func TestEndpointAsksForRest(t *testing.T) {
 			t.Errorf("%d posts, then %+v", len(w.posts()), f)
 		}
 		time.Sleep(20 * time.Second)
-		if first := w.task(0); w.count(eventq.Done) != 2 || first.Tries != 1 {
+		if first := w.task(0); w.count(taskqueue.Done) != 2 || first.Tries != 1 {
 			t.Errorf("tasks %+v, %+v", first, w.task(1))
 		}
 	})
@@ -67,7 +67,7 @@ func TestRestOfMany(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		w.answers(Reply{Status: 200})
 		time.Sleep(leastRest + 5*time.Second)
-		if n := w.count(eventq.Done); n != atOnce {
+		if n := w.count(taskqueue.Done); n != atOnce {
 			t.Errorf("%d tasks are done", n)
 		}
 	})
@@ -80,11 +80,11 @@ func TestThrottledForDays(t *testing.T) {
 		w.answers(Reply{Status: 503, Err: errAnswer})
 		w.deliver(t, "a", "e1")
 		time.Sleep(mostThrottled - time.Hour)
-		if task := w.task(0); task.State != eventq.Later || task.Tries != 0 {
+		if task := w.task(0); task.State != taskqueue.Later || task.Tries != 0 {
 			t.Errorf("the task is %+v", task)
 		}
 		time.Sleep(10 * 24 * time.Hour)
-		if w.count(eventq.Dead) != 1 {
+		if w.count(taskqueue.Dead) != 1 {
 			t.Errorf("the task is %+v", w.task(0))
 		}
 	})
@@ -107,14 +107,14 @@ func TestSlowEndpoint(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		w.deliver(t, "quick", numbered("q", tasks)...)
 		time.Sleep(3 * time.Second)
-		if n := w.count(eventq.Done); n < tasks {
+		if n := w.count(taskqueue.Done); n < tasks {
 			t.Errorf("%d tasks are done, want those of the quick endpoint", n)
 		}
 		if w.mostAtOnce("slow") != atOnce {
 			t.Errorf("%d tries at once, want %d", w.mostAtOnce("slow"), atOnce)
 		}
 		time.Sleep(tasks / atOnce * 15 * time.Second)
-		if n := w.count(eventq.Done); n < 2*tasks*8/10 {
+		if n := w.count(taskqueue.Done); n < 2*tasks*8/10 {
 			t.Errorf("%d of %d tasks are done in the time that they take", n, 2*tasks)
 		}
 		time.Sleep(2 * mostAside)
@@ -122,7 +122,7 @@ func TestSlowEndpoint(t *testing.T) {
 		for _, key := range all {
 			put += len(w.failures(key))
 		}
-		if w.count(eventq.Done) != 2*tasks || put > 4*tasks {
+		if w.count(taskqueue.Done) != 2*tasks || put > 4*tasks {
 			t.Errorf("tasks were put off %d times, of %d", put, tasks)
 		}
 	})
@@ -145,7 +145,7 @@ func TestQuickEndpoint(t *testing.T) {
 		}
 		w.deliver(t, "a", numbered("e", 400)...)
 		time.Sleep(3 * time.Second)
-		if n := w.count(eventq.Done); n != 568 || w.mostAtOnce("a") != atOnce {
+		if n := w.count(taskqueue.Done); n != 568 || w.mostAtOnce("a") != atOnce {
 			t.Errorf("%d tasks are done, %d tries at once", n, w.mostAtOnce("a"))
 		}
 		for _, key := range numbered("e", 400) {

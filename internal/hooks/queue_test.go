@@ -8,28 +8,28 @@ import (
 	"testing/synctest"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 // queue is a durable queue in memory, and remembers how tries failed. It rings
 // when there is something to do.
 type queue struct {
-	bell eventq.Bell
+	bell taskqueue.Bell
 
 	mu     sync.Mutex
-	tasks  []*eventq.Task
-	failed map[string][]eventq.Failed // by key
+	tasks  []*taskqueue.Task
+	failed map[string][]taskqueue.Failed // by key
 }
 
-func (q *queue) Enqueue(_ context.Context, tasks []eventq.New) ([]eventq.Accepted, error) {
+func (q *queue) Enqueue(_ context.Context, tasks []taskqueue.New) ([]taskqueue.Accepted, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	accepted := make([]eventq.Accepted, len(tasks))
+	accepted := make([]taskqueue.Accepted, len(tasks))
 	for i, n := range tasks {
 		if err := n.Check(); err != nil {
 			return nil, err
 		}
-		if q.find(func(t *eventq.Task) bool { return t.Topic == n.Topic && t.Key == n.Key }) != nil {
+		if q.find(func(t *taskqueue.Task) bool { return t.Topic == n.Topic && t.Key == n.Key }) != nil {
 			continue
 		}
 		t := n.Task(time.Now().UnixMilli())
@@ -40,7 +40,7 @@ func (q *queue) Enqueue(_ context.Context, tasks []eventq.New) ([]eventq.Accepte
 	return accepted, nil
 }
 
-func (q *queue) find(is func(*eventq.Task) bool) *eventq.Task {
+func (q *queue) find(is func(*taskqueue.Task) bool) *taskqueue.Task {
 	for _, t := range q.tasks {
 		if is(t) {
 			return t
@@ -49,38 +49,38 @@ func (q *queue) find(is func(*eventq.Task) bool) *eventq.Task {
 	return nil
 }
 
-func (q *queue) Claim(_ context.Context, kind string, n int, _ time.Duration) (claimed []eventq.Task, err error) {
+func (q *queue) Claim(_ context.Context, kind string, n int, _ time.Duration) (claimed []taskqueue.Task, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now().UnixMilli()
 	for _, t := range q.tasks {
-		due := t.State == eventq.Waiting || t.State == eventq.Later && t.DueAt <= now
-		if due && eventq.Kind(t.Topic) == kind && len(claimed) < n {
-			t.State, t.Fence = eventq.Claimed, t.Fence+1
+		due := t.State == taskqueue.Waiting || t.State == taskqueue.Later && t.DueAt <= now
+		if due && taskqueue.Kind(t.Topic) == kind && len(claimed) < n {
+			t.State, t.Fence = taskqueue.Claimed, t.Fence+1
 			claimed = append(claimed, *t)
 		}
 	}
 	return claimed, nil
 }
 
-func (q *queue) Renew(context.Context, []eventq.Lease, time.Duration) ([]eventq.Lease, error) {
+func (q *queue) Renew(context.Context, []taskqueue.Lease, time.Duration) ([]taskqueue.Lease, error) {
 	return nil, nil
 }
 
-func (q *queue) Complete(_ context.Context, leases []eventq.Lease) ([]eventq.Lease, error) {
-	q.each(leases, func(t *eventq.Task) { t.Finish(t.Payload) })
+func (q *queue) Complete(_ context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
+	q.each(leases, func(t *taskqueue.Task) { t.Finish(t.Payload) })
 	return nil, nil
 }
 
-func (q *queue) Return(_ context.Context, leases []eventq.Lease) ([]eventq.Lease, error) {
-	q.each(leases, (*eventq.Task).Return)
+func (q *queue) Return(_ context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
+	q.each(leases, (*taskqueue.Task).Return)
 	return nil, nil
 }
 
-func (q *queue) Fail(_ context.Context, failed []eventq.Failed) ([]eventq.Lease, error) {
+func (q *queue) Fail(_ context.Context, failed []taskqueue.Failed) ([]taskqueue.Lease, error) {
 	now := time.Now().UnixMilli()
 	for _, f := range failed {
-		q.each([]eventq.Lease{f.Lease}, func(t *eventq.Task) {
+		q.each([]taskqueue.Lease{f.Lease}, func(t *taskqueue.Task) {
 			q.failed[t.Key] = append(q.failed[t.Key], f)
 			_ = t.End(now, &f)
 			time.AfterFunc(f.Wait, func() { q.bell.Ring(t.Topic) })
@@ -89,18 +89,18 @@ func (q *queue) Fail(_ context.Context, failed []eventq.Failed) ([]eventq.Lease,
 	return nil, nil
 }
 
-func (q *queue) each(leases []eventq.Lease, do func(*eventq.Task)) {
+func (q *queue) each(leases []taskqueue.Lease, do func(*taskqueue.Task)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, lease := range leases {
-		do(q.find(func(t *eventq.Task) bool { return t.Lease() == lease }))
+		do(q.find(func(t *taskqueue.Task) bool { return t.Lease() == lease }))
 	}
 }
 
 // deliver enqueues messages to an endpoint, with ids and bodies of these keys.
 func (q *queue) deliver(t *testing.T, endpoint string, keys ...string) {
 	t.Helper()
-	var tasks []eventq.New
+	var tasks []taskqueue.New
 	for _, key := range keys {
 		tasks = append(tasks, newReceiver(Endpoint{Game: game, Name: endpoint}).delivery(Message{key, []byte(`"` + key + `"`)}))
 	}
@@ -110,7 +110,7 @@ func (q *queue) deliver(t *testing.T, endpoint string, keys ...string) {
 }
 
 // task gives the first, second, … task, once nothing more happens now.
-func (q *queue) task(i int) eventq.Task {
+func (q *queue) task(i int) taskqueue.Task {
 	synctest.Wait()
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -118,7 +118,7 @@ func (q *queue) task(i int) eventq.Task {
 }
 
 // count is how many tasks are in a state, once nothing more happens now.
-func (q *queue) count(state eventq.State) (n int) {
+func (q *queue) count(state taskqueue.State) (n int) {
 	synctest.Wait()
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -131,7 +131,7 @@ func (q *queue) count(state eventq.State) (n int) {
 }
 
 // failures are those of a task.
-func (q *queue) failures(key string) []eventq.Failed {
+func (q *queue) failures(key string) []taskqueue.Failed {
 	synctest.Wait()
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -139,7 +139,7 @@ func (q *queue) failures(key string) []eventq.Failed {
 }
 
 // last is how the last try of a task failed.
-func (q *queue) last(t *testing.T, key string) eventq.Failed {
+func (q *queue) last(t *testing.T, key string) taskqueue.Failed {
 	t.Helper()
 	all := q.failures(key)
 	if len(all) == 0 {

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 // receiver is an endpoint with what this node knows of it.
@@ -27,10 +27,10 @@ func (r *receiver) wants(what string) bool { return slices.Contains(r.Events, wh
 
 // delivery is the task by which the endpoint gets a message: the key is its id,
 // the payload its body.
-func (r *receiver) delivery(m Message) eventq.New {
-	task := eventq.New{Game: r.Game, Topic: r.Topic(), Key: m.ID, MaxTries: maxTries, Payload: m.Body}
+func (r *receiver) delivery(m Message) taskqueue.New {
+	task := taskqueue.New{Game: r.Game, Topic: r.Topic(), Key: m.ID, MaxTries: maxTries, Payload: m.Body}
 	if r.Ordered {
-		task.Ordering = eventq.Ordered
+		task.Ordering = taskqueue.Ordered
 	}
 	return task
 }

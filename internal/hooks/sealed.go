@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"laststand/internal/eventq"
 	"laststand/internal/leaderboard"
+	"laststand/internal/taskqueue"
 )
 
 // sealing is the payload of a task of SealKind. The key is the day.
@@ -36,14 +36,14 @@ var errUnwanted = errors.New("no endpoint of this node's configuration wants sea
 
 // seal tells of a day as its top lists are now. Should it be made again, after
 // they were corrected, the message that was enqueued first stands.
-func (o *Office) seal(ctx context.Context, t eventq.Task) error {
+func (o *Office) seal(ctx context.Context, t taskqueue.Task) error {
 	var s sealing
 	if err := json.Unmarshal(t.Payload, &s); err != nil {
-		return eventq.Permanent(fmt.Errorf("the payload is not of the form {\"at\":epoch ms}: %w", err))
+		return taskqueue.Permanent(fmt.Errorf("the payload is not of the form {\"at\":epoch ms}: %w", err))
 	}
 	switch wanted := o.Book.wanted(DaySealed, t.Game); {
 	case !wanted && age(&t) < rollout:
-		return eventq.Postpone(errUnwanted, time.Minute)
+		return taskqueue.Postpone(errUnwanted, time.Minute)
 	case !wanted:
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 const sealedBody = `{"type":"day.sealed","timestamp":"2026-11-18T11:06:40.123Z","data":{"game":"com.example.quiz","date":"2026-11-17","boards":[` +
@@ -29,13 +29,13 @@ func TestDayIsSealed(t *testing.T) {
 		w.seal(t)
 		time.Sleep(5 * time.Second)
 		posts := w.posts()
-		if w.count(eventq.Done) != 3 || len(posts) != 2 || posts[0].ID != posts[1].ID {
+		if w.count(taskqueue.Done) != 3 || len(posts) != 2 || posts[0].ID != posts[1].ID {
 			t.Fatalf("posted %+v", posts)
 		}
 		if got := string(posts[0].Body); got != sealedBody {
 			t.Errorf("posted\n%s, want\n%s", got, sealedBody)
 		}
-		again := eventq.Task{Game: game, Topic: "seal/" + game, Key: "2026-11-17", Payload: []byte(`{"at":1}`)}
+		again := taskqueue.Task{Game: game, Topic: "seal/" + game, Key: "2026-11-17", Payload: []byte(`{"at":1}`)}
 		if err := w.office.seal(t.Context(), again); err != nil || len(w.tasks) != 3 {
 			t.Errorf("sealed again: %v, %d tasks", err, len(w.tasks))
 		}
@@ -54,7 +54,7 @@ func TestSealingWaits(t *testing.T) {
 		}
 		w.leave(false)
 		time.Sleep(20 * time.Minute)
-		if w.count(eventq.Done) != 2 || len(w.posts()) != 1 {
+		if w.count(taskqueue.Done) != 2 || len(w.posts()) != 1 {
 			t.Errorf("the task is %+v", w.task(0))
 		}
 	})
@@ -74,11 +74,11 @@ func TestSealingIsForOtherNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(rollout / 2)
-		if f := w.last(t, "2026-11-17"); !f.Postponed || w.count(eventq.Done) > 0 {
+		if f := w.last(t, "2026-11-17"); !f.Postponed || w.count(taskqueue.Done) > 0 {
 			t.Errorf("soon after: %+v, %+v", f, w.task(0))
 		}
 		time.Sleep(rollout)
-		if w.count(eventq.Done) != 1 {
+		if w.count(taskqueue.Done) != 1 {
 			t.Errorf("long after: %+v", w.task(0))
 		}
 	})
@@ -91,7 +91,7 @@ func TestSealingTellsWhomAnotherNodeEnabled(t *testing.T) {
 		w.seal(t)
 		time.Sleep(time.Second)
 		if len(w.posts()) != 1 {
-			t.Errorf("the tasks are %d, %d of them done", len(w.tasks), w.count(eventq.Done))
+			t.Errorf("the tasks are %d, %d of them done", len(w.tasks), w.count(taskqueue.Done))
 		}
 	})
 }
@@ -99,7 +99,7 @@ func TestSealingTellsWhomAnotherNodeEnabled(t *testing.T) {
 func TestSealingIsOfNoUse(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, w *world) {
-		task := eventq.Task{Game: "other", Topic: "seal/other", Key: "2026-11-17", Payload: []byte(`{"at":1}`)}
+		task := taskqueue.Task{Game: "other", Topic: "seal/other", Key: "2026-11-17", Payload: []byte(`{"at":1}`)}
 		if err := w.office.seal(t.Context(), task); err != nil || len(w.tasks) > 0 {
 			t.Errorf("nobody wants it: %v, %d tasks", err, len(w.tasks))
 		}
@@ -110,7 +110,7 @@ func TestSealingIsOfNoUse(t *testing.T) {
 		}
 	})
 	run(t, one(), func(t *testing.T, w *world) {
-		if _, err := w.Enqueue(t.Context(), []eventq.New{{Game: game, Topic: "seal/" + game, Key: "2026-11-17", Payload: []byte(`[]`)}}); err != nil {
+		if _, err := w.Enqueue(t.Context(), []taskqueue.New{{Game: game, Topic: "seal/" + game, Key: "2026-11-17", Payload: []byte(`[]`)}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)

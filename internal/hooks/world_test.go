@@ -13,8 +13,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"laststand/internal/eventq"
 	"laststand/internal/leaderboard"
+	"laststand/internal/taskqueue"
 )
 
 const game = "com.example.quiz"
@@ -42,7 +42,7 @@ type world struct {
 func newWorld(t *testing.T, endpoints ...Endpoint) *world {
 	t.Helper()
 	w := &world{
-		queue: &queue{failed: map[string][]eventq.Failed{}}, disabled: map[string]State{},
+		queue: &queue{failed: map[string][]taskqueue.Failed{}}, disabled: map[string]State{},
 		under: map[string]int{}, most: map[string]int{},
 		answer: func(context.Context, Endpoint, Message) Reply { return Reply{Status: 204} },
 	}
@@ -69,7 +69,7 @@ func run(t *testing.T, endpoints []Endpoint, f func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, endpoints...)
-		workers := eventq.NewWorkers(eventq.Config{
+		workers := taskqueue.NewWorkers(taskqueue.Config{
 			Claims: w.queue, Bell: &w.bell, Services: w.office.Services(), Poll: time.Hour, Grace: time.Second,
 			Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 		})

@@ -16,13 +16,13 @@ import (
 
 	"laststand/internal/arena"
 	"laststand/internal/behaviour"
-	"laststand/internal/eventq"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/display"
 	"laststand/internal/match"
 	"laststand/internal/origin"
 	"laststand/internal/protocol"
+	"laststand/internal/taskqueue"
 )
 
 // Tokens verifies tokens; *identity.Registry. Errors wrap identity.ErrToken.
@@ -80,15 +80,15 @@ type Behaviours interface {
 	Post(ctx context.Context, game string, bodies []json.RawMessage) (behaviour.Posted, error)
 }
 
-// Tasks are the durable queue of each game's own services; *eventq.Front, which
-// says what it refuses: eventq.ErrBadTask, ErrBadAsk, ErrCrowded, ErrNotFound.
+// Tasks are the durable queue of each game's own services; *taskqueue.Front, which
+// says what it refuses: taskqueue.ErrBadTask, ErrBadAsk, ErrCrowded, ErrNotFound.
 type Tasks interface {
-	Enqueue(ctx context.Context, game string, tasks []eventq.New) ([]eventq.Accepted, error)
-	Claim(ctx context.Context, game string, p eventq.Poll) ([]eventq.Task, error)
-	Renew(ctx context.Context, game string, leases []eventq.Lease, lease time.Duration) (lost []eventq.Lease, err error)
-	Complete(ctx context.Context, game string, leases []eventq.Lease) (lost []eventq.Lease, err error)
-	Fail(ctx context.Context, game string, failed []eventq.Failed) (lost []eventq.Lease, err error)
-	Task(ctx context.Context, game, id string) (eventq.Task, error)
+	Enqueue(ctx context.Context, game string, tasks []taskqueue.New) ([]taskqueue.Accepted, error)
+	Claim(ctx context.Context, game string, p taskqueue.Poll) ([]taskqueue.Task, error)
+	Renew(ctx context.Context, game string, leases []taskqueue.Lease, lease time.Duration) (lost []taskqueue.Lease, err error)
+	Complete(ctx context.Context, game string, leases []taskqueue.Lease) (lost []taskqueue.Lease, err error)
+	Fail(ctx context.Context, game string, failed []taskqueue.Failed) (lost []taskqueue.Lease, err error)
+	Task(ctx context.Context, game, id string) (taskqueue.Task, error)
 }
 
 // Boards answers leaderboard queries; *display.Display. Renamed has it show a

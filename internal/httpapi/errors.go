@@ -8,12 +8,12 @@ import (
 	"net/http"
 
 	"laststand/internal/behaviour"
-	"laststand/internal/eventq"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
 	"laststand/internal/nickname"
 	"laststand/internal/protocol"
+	"laststand/internal/taskqueue"
 )
 
 // The codes that this package gives by itself.
@@ -72,10 +72,10 @@ var outcomes = []struct {
 	{match.ErrNotFound, protocol.CodeNotFound, "there is no such match, or it is not settled yet"},
 	{match.ErrOverloaded, protocol.CodeOverloaded, "too much is waiting to be settled; try again soon"},
 	{behaviour.ErrFull, protocol.CodeOverloaded, "the game's queue of behaviours is full, and none of these was taken; try again soon"},
-	{eventq.ErrBadTask, protocol.CodeBadRequest, ""},
-	{eventq.ErrBadAsk, protocol.CodeBadRequest, ""},
-	{eventq.ErrNotFound, protocol.CodeNotFound, "there is no such task"},
-	{eventq.ErrCrowded, protocol.CodeOverloaded, "too many polls wait at this node already; ask for more tasks by one, or try again soon"},
+	{taskqueue.ErrBadTask, protocol.CodeBadRequest, ""},
+	{taskqueue.ErrBadAsk, protocol.CodeBadRequest, ""},
+	{taskqueue.ErrNotFound, protocol.CodeNotFound, "there is no such task"},
+	{taskqueue.ErrCrowded, protocol.CodeOverloaded, "too many polls wait at this node already; ask for more tasks by one, or try again soon"},
 	{match.ErrBadCursor, protocol.CodeBadRequest, "the cursor is not one that this path has given"},
 }
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"laststand/internal/behaviour"
-	"laststand/internal/eventq"
 	"laststand/internal/leaderboard"
 	"laststand/internal/protocol"
+	"laststand/internal/taskqueue"
 )
 
 func TestEveryRouteIsInTheContractAndViceVersa(t *testing.T) {
@@ -99,12 +99,12 @@ func TestEveryReasonIsInTheContractAndViceVersa(t *testing.T) {
 func TestEveryStateOfATaskIsInTheContractAndViceVersa(t *testing.T) {
 	t.Parallel()
 	listed, _ := openAPI().at("components", "schemas", "TaskState", "enum")
-	var written []eventq.State
+	var written []taskqueue.State
 	for _, state := range listed.([]any) {
-		written = append(written, eventq.State(state.(string)))
+		written = append(written, taskqueue.State(state.(string)))
 	}
-	if !slices.Equal(written, eventq.States()) {
-		t.Errorf("openapi.yaml has %q, there are %q", written, eventq.States())
+	if !slices.Equal(written, taskqueue.States()) {
+		t.Errorf("openapi.yaml has %q, there are %q", written, taskqueue.States())
 	}
 }
 

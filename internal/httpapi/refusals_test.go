@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"laststand/internal/behaviour"
-	"laststand/internal/eventq"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
 	"laststand/internal/nickname"
 	"laststand/internal/protocol"
+	"laststand/internal/taskqueue"
 )
 
 func TestRefusals(t *testing.T) {
@@ -143,10 +143,10 @@ func TestOutcomes(t *testing.T) {
 	}{
 		{identity.ErrBadDevice, 400, protocol.CodeBadRequest, "22 to 64", false},
 		{behaviour.ErrFull, 503, protocol.CodeOverloaded, "queue of behaviours", true},
-		{eventq.ErrBadTask, 400, protocol.CodeBadRequest, "cannot be enqueued", false},
-		{eventq.ErrBadAsk, 400, protocol.CodeBadRequest, "the queue", false},
-		{eventq.ErrNotFound, 404, protocol.CodeNotFound, "task", false},
-		{eventq.ErrCrowded, 503, protocol.CodeOverloaded, "polls", true},
+		{taskqueue.ErrBadTask, 400, protocol.CodeBadRequest, "cannot be enqueued", false},
+		{taskqueue.ErrBadAsk, 400, protocol.CodeBadRequest, "the queue", false},
+		{taskqueue.ErrNotFound, 404, protocol.CodeNotFound, "task", false},
+		{taskqueue.ErrCrowded, 503, protocol.CodeOverloaded, "polls", true},
 		{identity.ErrNoGame, 404, protocol.CodeNotFound, "game", false},
 		{identity.ErrCannotSign, 403, protocol.CodeForbidden, "signed elsewhere", false},
 		{&identity.TakenError{Suggestions: []string{"A-1", "A-2", "A-3"}}, 409, protocol.CodeNicknameTaken, "nickname", false},
@@ -208,7 +208,7 @@ func (s stuck) Listing(ctx context.Context, _ string) (leaderboard.Listing, erro
 	return leaderboard.Listing{}, ctx.Err()
 }
 
-func (s stuck) Claim(ctx context.Context, _ string, _ eventq.Poll) ([]eventq.Task, error) {
+func (s stuck) Claim(ctx context.Context, _ string, _ taskqueue.Poll) ([]taskqueue.Task, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -233,8 +233,8 @@ func TestASlowStoreIsGivenUp(t *testing.T) {
 		c.Boards, c.Tasks = shown(s), s
 		h := New(c)
 		for within, slow := range map[time.Duration]call{
-			callWithin:                  get(demo + "/leaderboards"),
-			callWithin + eventq.MaxWait: send("POST", tasks+"/claim", `{"kind":"mail","wait_ms":20000}`, bearerService),
+			callWithin:                     get(demo + "/leaderboards"),
+			callWithin + taskqueue.MaxWait: send("POST", tasks+"/claim", `{"kind":"mail","wait_ms":20000}`, bearerService),
 		} {
 			begun := time.Now()
 			rec := answerTo(t, h, slow)

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 // route is one operation of the contract. Query names the parameters that it
@@ -25,7 +25,7 @@ const (
 const largeWithin = 15 * time.Second
 
 // patience is what a path may take beyond callWithin.
-var patience = map[string]time.Duration{claimPath: eventq.MaxWait, tasksPath: largeWithin, behavioursPath: largeWithin}
+var patience = map[string]time.Duration{claimPath: taskqueue.MaxWait, tasksPath: largeWithin, behavioursPath: largeWithin}
 
 // routes is the whole API but for the websocket, see mount.
 func (a *api) routes() []route {

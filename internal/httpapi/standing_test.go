@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"laststand/internal/eventq"
 	"laststand/internal/identity"
+	"laststand/internal/taskqueue"
 )
 
 // waits is a queue in which nothing is found until its caller has gone.
@@ -17,7 +17,7 @@ type waits struct {
 	begun chan struct{}
 }
 
-func (w *waits) Claim(ctx context.Context, _ string, _ eventq.Poll) ([]eventq.Task, error) {
+func (w *waits) Claim(ctx context.Context, _ string, _ taskqueue.Poll) ([]taskqueue.Task, error) {
 	w.begun <- struct{}{}
 	<-ctx.Done()
 	return nil, ctx.Err()

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"net/http"
 
-	"laststand/internal/eventq"
 	"laststand/internal/protocol"
+	"laststand/internal/taskqueue"
 )
 
 // maxTasksBody bounds the body of a call that enqueues, in bytes: as many tasks
@@ -16,23 +16,23 @@ const maxTasksBody = 8 << 20
 // tasksBody asks for tasks to be enqueued. It holds one more than a call may
 // have, as behavioursBody does.
 type tasksBody struct {
-	Tasks [eventq.MaxAsked + 1]json.RawMessage `json:"tasks" need:"true"`
+	Tasks [taskqueue.MaxAsked + 1]json.RawMessage `json:"tasks" need:"true"`
 }
 
 // newTask is one of them.
 type newTask struct {
-	Topic     string          `json:"topic" need:"true"`
-	Key       string          `json:"key" need:"true"`
-	Priority  int64           `json:"priority"`
-	Ordering  eventq.Ordering `json:"ordering"`
-	NotBefore int64           `json:"not_before"`
-	MaxTries  int64           `json:"max_tries"`
-	Payload   json.RawMessage `json:"payload" need:"true"`
+	Topic     string             `json:"topic" need:"true"`
+	Key       string             `json:"key" need:"true"`
+	Priority  int64              `json:"priority"`
+	Ordering  taskqueue.Ordering `json:"ordering"`
+	NotBefore int64              `json:"not_before"`
+	MaxTries  int64              `json:"max_tries"`
+	Payload   json.RawMessage    `json:"payload" need:"true"`
 }
 
 // enqueued are the tasks of a call, in its order.
 type enqueued struct {
-	Tasks []eventq.Accepted `json:"tasks"`
+	Tasks []taskqueue.Accepted `json:"tasks"`
 }
 
 // postTasks enqueues what a game's own services have to do. It is answered once
@@ -52,12 +52,12 @@ func (a *api) postTasks(w http.ResponseWriter, r *request) error {
 	return answer(w, http.StatusAccepted, enqueued{accepted})
 }
 
-func readTasks(w http.ResponseWriter, r *http.Request) ([]eventq.New, error) {
+func readTasks(w http.ResponseWriter, r *http.Request) ([]taskqueue.New, error) {
 	var body tasksBody
 	if err := readBodyUpTo(maxTasksBody, w, r, &body); err != nil {
 		return nil, err
 	}
-	var tasks []eventq.New
+	var tasks []taskqueue.New
 	for i, raw := range body.Tasks {
 		if raw == nil {
 			break
@@ -66,7 +66,7 @@ func readTasks(w http.ResponseWriter, r *http.Request) ([]eventq.New, error) {
 		if err := (protocol.Request{Type: fmt.Sprintf("tasks[%d]", i), Data: raw}).Decode(&t); err != nil {
 			return nil, err
 		}
-		tasks = append(tasks, eventq.New{
+		tasks = append(tasks, taskqueue.New{
 			Topic: t.Topic, Key: t.Key, Priority: t.Priority, Ordering: t.Ordering,
 			NotBefore: t.NotBefore, MaxTries: t.MaxTries, Payload: t.Payload,
 		})
@@ -76,19 +76,19 @@ func readTasks(w http.ResponseWriter, r *http.Request) ([]eventq.New, error) {
 
 // taskView is a task of a game's own.
 type taskView struct {
-	ID        string           `json:"id"`
-	Topic     string           `json:"topic"`
-	Key       string           `json:"key"`
-	Priority  int64            `json:"priority"`
-	Ordering  eventq.Ordering  `json:"ordering,omitempty"`
-	State     eventq.State     `json:"state"`
-	DueAt     int64            `json:"due_at,omitempty"`
-	Tries     int64            `json:"tries"`
-	MaxTries  int64            `json:"max_tries"`
-	Errors    []eventq.Failure `json:"errors"`
-	CreatedAt int64            `json:"created_at"`
-	ChangedAt int64            `json:"changed_at"`
-	Payload   json.RawMessage  `json:"payload"`
+	ID        string              `json:"id"`
+	Topic     string              `json:"topic"`
+	Key       string              `json:"key"`
+	Priority  int64               `json:"priority"`
+	Ordering  taskqueue.Ordering  `json:"ordering,omitempty"`
+	State     taskqueue.State     `json:"state"`
+	DueAt     int64               `json:"due_at,omitempty"`
+	Tries     int64               `json:"tries"`
+	MaxTries  int64               `json:"max_tries"`
+	Errors    []taskqueue.Failure `json:"errors"`
+	CreatedAt int64               `json:"created_at"`
+	ChangedAt int64               `json:"changed_at"`
+	Payload   json.RawMessage     `json:"payload"`
 }
 
 func (a *api) getTask(w http.ResponseWriter, r *request) error {

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
 	"laststand/internal/protocol"
+	"laststand/internal/taskqueue"
 )
 
 const (
@@ -22,39 +22,39 @@ const (
 
 // leased is what was asked of leases.
 type leased struct {
-	leases []eventq.Lease
+	leases []taskqueue.Lease
 	lease  time.Duration // 0: they are completed
 }
 
-func (w *world) Enqueue(_ context.Context, game string, tasks []eventq.New) (accepted []eventq.Accepted, err error) {
+func (w *world) Enqueue(_ context.Context, game string, tasks []taskqueue.New) (accepted []taskqueue.Accepted, err error) {
 	if game != "demo" || w.fail != nil {
 		return nil, w.fail
 	}
 	w.asked = tasks
 	for i := range tasks {
-		accepted = append(accepted, eventq.Accepted{ID: fmt.Sprint(taskID, i), State: eventq.Waiting, New: i == 0})
+		accepted = append(accepted, taskqueue.Accepted{ID: fmt.Sprint(taskID, i), State: taskqueue.Waiting, New: i == 0})
 	}
 	return accepted, nil
 }
 
 // queued is a task as the queue gives it.
-func queued() eventq.Task {
-	return eventq.Task{
-		ID: taskID, Game: "demo", Topic: "mail/eu", Key: "k", Priority: 3, State: eventq.Claimed, Pos: 7, Fence: 4,
+func queued() taskqueue.Task {
+	return taskqueue.Task{
+		ID: taskID, Game: "demo", Topic: "mail/eu", Key: "k", Priority: 3, State: taskqueue.Claimed, Pos: 7, Fence: 4,
 		DueAt: start + 1000, Tries: 2, MaxTries: 20, CreatedAt: start, ChangedAt: start + 1, Payload: []byte(`{"n":1}`),
 	}
 }
 
-func (w *world) Claim(_ context.Context, _ string, p eventq.Poll) ([]eventq.Task, error) {
+func (w *world) Claim(_ context.Context, _ string, p taskqueue.Poll) ([]taskqueue.Task, error) {
 	w.asked = p
 	if w.empty || w.fail != nil {
 		return nil, w.fail
 	}
-	return []eventq.Task{queued()}, nil
+	return []taskqueue.Task{queued()}, nil
 }
 
 // allBut gives the leases whose fence is not 1.
-func allBut(leases []eventq.Lease) (lost []eventq.Lease) {
+func allBut(leases []taskqueue.Lease) (lost []taskqueue.Lease) {
 	for _, l := range leases {
 		if l.Fence != 1 {
 			lost = append(lost, l)
@@ -63,27 +63,27 @@ func allBut(leases []eventq.Lease) (lost []eventq.Lease) {
 	return lost
 }
 
-func (w *world) Renew(_ context.Context, _ string, leases []eventq.Lease, lease time.Duration) ([]eventq.Lease, error) {
+func (w *world) Renew(_ context.Context, _ string, leases []taskqueue.Lease, lease time.Duration) ([]taskqueue.Lease, error) {
 	w.asked = leased{leases, lease}
 	return allBut(leases), w.fail
 }
 
-func (w *world) Complete(_ context.Context, _ string, leases []eventq.Lease) ([]eventq.Lease, error) {
+func (w *world) Complete(_ context.Context, _ string, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
 	w.asked = leased{leases, 0}
 	return allBut(leases), w.fail
 }
 
-func (w *world) Fail(_ context.Context, _ string, failed []eventq.Failed) ([]eventq.Lease, error) {
+func (w *world) Fail(_ context.Context, _ string, failed []taskqueue.Failed) ([]taskqueue.Lease, error) {
 	w.asked = failed
 	return nil, w.fail
 }
 
-func (w *world) Task(_ context.Context, _, id string) (eventq.Task, error) {
+func (w *world) Task(_ context.Context, _, id string) (taskqueue.Task, error) {
 	switch {
 	case w.fail != nil:
-		return eventq.Task{}, w.fail
+		return taskqueue.Task{}, w.fail
 	case id != taskID:
-		return eventq.Task{}, eventq.ErrNotFound
+		return taskqueue.Task{}, taskqueue.ErrNotFound
 	}
 	return queued(), nil
 }
@@ -93,9 +93,9 @@ func ask(path, body string) call { return send("POST", tasks+path, body, bearerS
 
 func TestTheQueueIsAskedAsSent(t *testing.T) {
 	t.Parallel()
-	held := func(fences ...int64) (leases []eventq.Lease) {
+	held := func(fences ...int64) (leases []taskqueue.Lease) {
 		for _, fence := range fences {
-			leases = append(leases, eventq.Lease{ID: taskID, Fence: fence})
+			leases = append(leases, taskqueue.Lease{ID: taskID, Fence: fence})
 		}
 		return leases
 	}
@@ -108,33 +108,33 @@ func TestTheQueueIsAskedAsSent(t *testing.T) {
 	}{
 		"a task": {
 			ask("", `{"tasks":[`+mail+`]}`), 202,
-			[]eventq.New{{Topic: "mail/eu", Key: "k", Payload: []byte(`{"n":1}`)}},
+			[]taskqueue.New{{Topic: "mail/eu", Key: "k", Payload: []byte(`{"n":1}`)}},
 			`{"tasks":[{"id":"` + taskID + `0","state":"waiting","new":true}]}`,
 		},
 		"all that a task may have": {
 			ask("", `{"tasks":[`+mail+`,{"topic":"t","key":"k2","priority":7,"ordering":"pausing","not_before":1795212345678,"max_tries":3,"payload":[]}]}`), 202,
-			[]eventq.New{
+			[]taskqueue.New{
 				{Topic: "mail/eu", Key: "k", Payload: []byte(`{"n":1}`)},
-				{Topic: "t", Key: "k2", Priority: 7, Ordering: eventq.Pausing, NotBefore: start, MaxTries: 3, Payload: []byte(`[]`)},
+				{Topic: "t", Key: "k2", Priority: 7, Ordering: taskqueue.Pausing, NotBefore: start, MaxTries: 3, Payload: []byte(`[]`)},
 			},
 			`{"id":"` + taskID + `1","state":"waiting","new":false}]}`,
 		},
 		"a claim": {
-			ask("/claim", `{"kind":"mail"}`), 200, eventq.Poll{Kind: "mail", Max: 1, Lease: 30 * time.Second},
+			ask("/claim", `{"kind":"mail"}`), 200, taskqueue.Poll{Kind: "mail", Max: 1, Lease: 30 * time.Second},
 			`{"tasks":[{"id":"` + taskID + `","fence":4,"topic":"mail/eu","key":"k","priority":3,"tries":2,"lease_until":1795212346678,"payload":{"n":1}}]}`,
 		},
 		"a claim that says all": {
 			ask("/claim", `{"kind":"mail","max":100,"lease_ms":1500,"wait_ms":20000}`), 200,
-			eventq.Poll{Kind: "mail", Max: 100, Lease: 1500 * time.Millisecond, Wait: 20 * time.Second}, `"fence":4`,
+			taskqueue.Poll{Kind: "mail", Max: 100, Lease: 1500 * time.Millisecond, Wait: 20 * time.Second}, `"fence":4`,
 		},
-		"a claim of nothing": {ask("/claim", `{"kind":"mail","max":0,"lease_ms":0}`), 200, eventq.Poll{Kind: "mail"}, ""},
+		"a claim of nothing": {ask("/claim", `{"kind":"mail","max":0,"lease_ms":0}`), 200, taskqueue.Poll{Kind: "mail"}, ""},
 		"a claim for ages": {
 			ask("/claim", `{"kind":"mail","wait_ms":9223372036854775807}`), 200,
-			eventq.Poll{Kind: "mail", Max: 1, Lease: 30 * time.Second, Wait: 9223372036854 * time.Millisecond}, "",
+			taskqueue.Poll{Kind: "mail", Max: 1, Lease: 30 * time.Second, Wait: 9223372036854 * time.Millisecond}, "",
 		},
 		"a claim before now": {
 			ask("/claim", `{"kind":"mail","wait_ms":-9223372036854775808}`), 200,
-			eventq.Poll{Kind: "mail", Max: 1, Lease: 30 * time.Second, Wait: -time.Millisecond}, "",
+			taskqueue.Poll{Kind: "mail", Max: 1, Lease: 30 * time.Second, Wait: -time.Millisecond}, "",
 		},
 		"renewed":            {ask("/renew", `{"leases":[`+one+`}],"lease_ms":60000}`), 200, leased{held(1), time.Minute}, `{"lost":[]}`},
 		"renewed as claimed": {ask("/renew", `{"leases":[`+one+`}]}`), 200, leased{held(1), 30 * time.Second}, `{"lost":[]}`},
@@ -144,7 +144,7 @@ func TestTheQueueIsAskedAsSent(t *testing.T) {
 		},
 		"failed": {
 			ask("/fail", `{"tasks":[`+one+`,"error":"why"},`+one+`,"error":"no","retry_after_ms":5000},`+one+`,"error":"x","final":true},`+one+`,"error":"y","postpone":true}]}`), 200,
-			[]eventq.Failed{
+			[]taskqueue.Failed{
 				{Lease: held(1)[0], Why: errors.New("why")}, {Lease: held(1)[0], Why: errors.New("no"), Wait: 5 * time.Second},
 				{Lease: held(1)[0], Why: errors.New("x"), Final: true}, {Lease: held(1)[0], Why: errors.New("y"), Postponed: true},
 			}, `{"lost":[]}`,
@@ -233,7 +233,7 @@ func TestManyTasks(t *testing.T) {
 		w := &world{}
 		body := `{"tasks":[` + strings.TrimSuffix(strings.Repeat(mail+",", n), ",") + `]}`
 		answerTo(t, New(configOf(w)), ask("", body))
-		if got := len(w.asked.([]eventq.New)); got != want {
+		if got := len(w.asked.([]taskqueue.New)); got != want {
 			t.Errorf("of %d tasks %d came through", n, got)
 		}
 	}
@@ -246,7 +246,7 @@ func TestAQueueThatDoesNotAnswer(t *testing.T) {
 		ask("", `{"tasks":[`+mail+`]}`), ask("/claim", `{"kind":"mail"}`), ask("/renew", lease), ask("/complete", lease),
 		ask("/fail", `{"tasks":[{"id":"x","fence":1,"error":"why"}]}`), {http.MethodGet, tasks + "/" + taskID, "", []string{bearerService}},
 	} {
-		for err, want := range map[error]int{eventq.ErrCrowded: 503, errStore: 503, eventq.ErrBadAsk: 400} {
+		for err, want := range map[error]int{taskqueue.ErrCrowded: 503, errStore: 503, taskqueue.ErrBadAsk: 400} {
 			if rec := answerTo(t, New(configOf(&world{fail: err})), c); rec.Code != want {
 				t.Errorf("%s %s: %v: %d %s", c.method, c.target, err, rec.Code, rec.Body)
 			}

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 // What a claim is that does not say.
@@ -51,7 +51,7 @@ func (a *api) postClaim(w http.ResponseWriter, r *request) error {
 	if err := readBody(w, r.Request, &body); err != nil {
 		return err
 	}
-	poll := eventq.Poll{Kind: body.Kind, Max: defaultClaim, Lease: leaseOf(body.LeaseMS), Wait: duration(body.WaitMS)}
+	poll := taskqueue.Poll{Kind: body.Kind, Max: defaultClaim, Lease: leaseOf(body.LeaseMS), Wait: duration(body.WaitMS)}
 	if body.Max != nil {
 		poll.Max = *body.Max
 	}
@@ -97,10 +97,10 @@ type leaseBody struct {
 	Fence int64  `json:"fence" need:"true"`
 }
 
-func (b *leasesBody) leases() []eventq.Lease {
-	all := make([]eventq.Lease, len(b.Leases))
+func (b *leasesBody) leases() []taskqueue.Lease {
+	all := make([]taskqueue.Lease, len(b.Leases))
 	for i, l := range b.Leases {
-		all[i] = eventq.Lease(l)
+		all[i] = taskqueue.Lease(l)
 	}
 	return all
 }
@@ -127,30 +127,30 @@ type failedTask struct {
 
 // lost are the leases that no longer hold: nothing was changed for them.
 type lost struct {
-	Lost []eventq.Lease `json:"lost"`
+	Lost []taskqueue.Lease `json:"lost"`
 }
 
 func (a *api) postRenew(w http.ResponseWriter, r *request) error {
 	var body renewBody
-	return a.tellTries(w, r, &body, func() ([]eventq.Lease, error) {
+	return a.tellTries(w, r, &body, func() ([]taskqueue.Lease, error) {
 		return a.Tasks.Renew(r.Context(), r.game, body.leases(), leaseOf(body.LeaseMS))
 	})
 }
 
 func (a *api) postComplete(w http.ResponseWriter, r *request) error {
 	var body leasesBody
-	return a.tellTries(w, r, &body, func() ([]eventq.Lease, error) {
+	return a.tellTries(w, r, &body, func() ([]taskqueue.Lease, error) {
 		return a.Tasks.Complete(r.Context(), r.game, body.leases())
 	})
 }
 
 func (a *api) postFail(w http.ResponseWriter, r *request) error {
 	var body failBody
-	return a.tellTries(w, r, &body, func() ([]eventq.Lease, error) {
-		failed := make([]eventq.Failed, len(body.Tasks))
+	return a.tellTries(w, r, &body, func() ([]taskqueue.Lease, error) {
+		failed := make([]taskqueue.Failed, len(body.Tasks))
 		for i, t := range body.Tasks {
-			failed[i] = eventq.Failed{
-				Lease: eventq.Lease{ID: t.ID, Fence: t.Fence}, Why: errors.New(t.Error),
+			failed[i] = taskqueue.Failed{
+				Lease: taskqueue.Lease{ID: t.ID, Fence: t.Fence}, Why: errors.New(t.Error),
 				Wait: duration(t.RetryAfterMS), Final: t.Final, Postponed: t.Postpone,
 			}
 		}
@@ -159,7 +159,7 @@ func (a *api) postFail(w http.ResponseWriter, r *request) error {
 }
 
 // tellTries answers what a service says of tries, once its body is read.
-func (a *api) tellTries(w http.ResponseWriter, r *request, body any, tell func() ([]eventq.Lease, error)) error {
+func (a *api) tellTries(w http.ResponseWriter, r *request, body any, tell func() ([]taskqueue.Lease, error)) error {
 	if _, err := a.worker(r); err != nil {
 		return err
 	}

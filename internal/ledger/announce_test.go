@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"laststand/internal/eventq"
 	"laststand/internal/match"
+	"laststand/internal/taskqueue"
 	"laststand/internal/trial"
 )
 
@@ -21,27 +21,27 @@ import (
 // for each game, but for "all", which has one line for all games.
 type endpoints []string
 
-func (e endpoints) Settled(r *match.Result, at int64) (tasks []eventq.New) {
+func (e endpoints) Settled(r *match.Result, at int64) (tasks []taskqueue.New) {
 	for _, name := range e {
 		topic := "webhook/" + r.Game + "/" + name
 		if name == "all" {
 			topic = "webhook/all"
 		}
-		tasks = append(tasks, eventq.New{Game: r.Game, Topic: topic, Key: r.Match, Payload: fmt.Appendf(nil, `[%d,%t]`, at, r.Counts)})
+		tasks = append(tasks, taskqueue.New{Game: r.Game, Topic: topic, Key: r.Match, Payload: fmt.Appendf(nil, `[%d,%t]`, at, r.Counts)})
 	}
 	return tasks
 }
 
-func (e endpoints) Sealed(game, day string, at int64) []eventq.New {
-	return []eventq.New{{Game: game, Topic: "seal/" + game, Key: day, Payload: fmt.Appendf(nil, `[%d]`, at)}}
+func (e endpoints) Sealed(game, day string, at int64) []taskqueue.New {
+	return []taskqueue.New{{Game: game, Topic: "seal/" + game, Key: day, Payload: fmt.Appendf(nil, `[%d]`, at)}}
 }
 
 // told are all tasks, by topic and place: the topic, the key and the payload.
 func told(t *testing.T, l *Ledger) (all []string) {
 	t.Helper()
-	var tasks []eventq.Task
+	var tasks []taskqueue.Task
 	for cursor, more := "", true; more; more = cursor != "" {
-		page, next, err := l.Tasks(t.Context(), eventq.Filter{}, cursor, 100)
+		page, next, err := l.Tasks(t.Context(), taskqueue.Filter{}, cursor, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ type cutOff struct {
 	now func()
 }
 
-func (c cutOff) Settled(r *match.Result, at int64) []eventq.New {
+func (c cutOff) Settled(r *match.Result, at int64) []taskqueue.New {
 	defer c.now()
 	return c.endpoints.Settled(r, at)
 }
@@ -175,7 +175,7 @@ func TestRungOnceItIsThere(t *testing.T) {
 		var l *Ledger
 		var rung []string
 		wake := func(topic string) {
-			tasks, _, err := l.Tasks(t.Context(), eventq.Filter{Topic: topic}, "", 10)
+			tasks, _, err := l.Tasks(t.Context(), taskqueue.Filter{Topic: topic}, "", 10)
 			rung = append(rung, fmt.Sprintln(topic, len(tasks), err))
 		}
 		l = openWith(t, Config{URL: db.URL, Dir: db.Dir, Events: endpoints{"a", "b"}, Wake: wake})
@@ -209,21 +209,21 @@ func TestBadEventHoldsUpNothing(t *testing.T) {
 	})
 }
 
-var spoils = []func(*eventq.New){
-	func(n *eventq.New) { n.Topic = "web hook" },
-	func(n *eventq.New) { n.Topic = "\xff\x00" },
-	func(n *eventq.New) { n.Key = strings.Repeat("k", eventq.MaxName+1) },
-	func(n *eventq.New) { n.Payload = []byte("{") },
-	func(n *eventq.New) { n.Payload = []byte("\"\xff\"") },
-	func(n *eventq.New) { n.Payload = fmt.Appendf(nil, "%q", strings.Repeat("x", eventq.MaxPayload)) },
-	func(n *eventq.New) { n.Payload = nil },
-	func(n *eventq.New) { n.Priority = -1 },
+var spoils = []func(*taskqueue.New){
+	func(n *taskqueue.New) { n.Topic = "web hook" },
+	func(n *taskqueue.New) { n.Topic = "\xff\x00" },
+	func(n *taskqueue.New) { n.Key = strings.Repeat("k", taskqueue.MaxName+1) },
+	func(n *taskqueue.New) { n.Payload = []byte("{") },
+	func(n *taskqueue.New) { n.Payload = []byte("\"\xff\"") },
+	func(n *taskqueue.New) { n.Payload = fmt.Appendf(nil, "%q", strings.Repeat("x", taskqueue.MaxPayload)) },
+	func(n *taskqueue.New) { n.Payload = nil },
+	func(n *taskqueue.New) { n.Priority = -1 },
 }
 
 // spoilt adds tasks that are none.
 type spoilt struct{ endpoints }
 
-func (s spoilt) Settled(r *match.Result, at int64) (tasks []eventq.New) {
+func (s spoilt) Settled(r *match.Result, at int64) (tasks []taskqueue.New) {
 	for _, spoil := range spoils {
 		n := s.endpoints.Settled(r, at)[0]
 		spoil(&n)

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
 	"laststand/internal/match"
+	"laststand/internal/taskqueue"
 	"laststand/internal/trial"
 )
 
@@ -67,7 +67,7 @@ func TestTwoNodesTellOnce(t *testing.T) {
 func checkTold(t *testing.T, l *Ledger, at map[string]int64, days int) {
 	t.Helper()
 	byTopic := map[string][]string{}
-	tasks, _, err := l.Tasks(t.Context(), eventq.Filter{}, "", 1000)
+	tasks, _, err := l.Tasks(t.Context(), taskqueue.Filter{}, "", 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,13 +132,13 @@ func deliver(t *testing.T, l *Ledger, over func() bool) {
 		if err != nil {
 			t.Error(err)
 		}
-		var done []eventq.Lease
-		var failed []eventq.Failed
+		var done []taskqueue.Lease
+		var failed []taskqueue.Failed
 		for i, task := range tasks {
 			if i%3 == 0 {
 				done = append(done, task.Lease())
 			} else {
-				failed = append(failed, eventq.Failed{Lease: task.Lease(), Why: errors.New("why"), Postponed: i%3 == 1})
+				failed = append(failed, taskqueue.Failed{Lease: task.Lease(), Why: errors.New("why"), Postponed: i%3 == 1})
 			}
 		}
 		_, doneErr := l.Complete(t.Context(), done)

@@ -24,7 +24,7 @@
 //
 // # Queue
 //
-// The tasks of internal/eventq wait in lines, one for each topic and priority. A
+// The tasks of internal/taskqueue wait in lines, one for each topic and priority. A
 // line gives positions under its lock, held to the commit, so that they are in
 // commit order too. Claims take the ready lines of a kind by an index, those first
 // that have been served least, and leave locked ones to others. What is not in

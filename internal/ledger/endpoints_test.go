@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
 	"laststand/internal/hooks"
+	"laststand/internal/taskqueue"
 	"laststand/internal/trial"
 )
 
@@ -71,15 +71,15 @@ func TestTasksAreCounted(t *testing.T) {
 		for _, task := range q.claim(10) {
 			ids[task.Topic+task.Key] = task.ID
 		}
-		change := func(key string, f func(*eventq.Task) error) {
+		change := func(key string, f func(*taskqueue.Task) error) {
 			must(q.ChangeTask(t.Context(), ids["work/a"+key], f))(t)
 		}
-		change("0", (*eventq.Task).Discard)
-		die := func(task *eventq.Task) error { return task.Fail(q.now, errors.New("why")) }
+		change("0", (*taskqueue.Task).Discard)
+		die := func(task *taskqueue.Task) error { return task.Fail(q.now, errors.New("why")) }
 		change("1", die)
 		change("2", die)
-		change("3", func(task *eventq.Task) error { task.Postpone(q.now, time.Hour); return nil })
-		change("4", func(task *eventq.Task) error { task.Finish(task.Payload); return nil })
+		change("3", func(task *taskqueue.Task) error { task.Postpone(q.now, time.Hour); return nil })
+		change("4", func(task *taskqueue.Task) error { task.Finish(task.Payload); return nil })
 		q.checkCounts(100, 3, 2) // the one still claimed, the postponed and the delayed one
 		q.checkCounts(2, 2, 2)
 		q.checkCounts(1, 1, 1)

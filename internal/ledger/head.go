@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 
-	"laststand/internal/eventq"
 	"laststand/internal/leaderboard"
+	"laststand/internal/taskqueue"
 )
 
 // Turn writes the turns of the days that have passed for a game, the first day
@@ -25,7 +25,7 @@ func (l *Ledger) Turn(ctx context.Context, game string) (bool, error) {
 		return false, nil
 	}
 	turned := false
-	err = l.announcing(ctx, func(tx *sql.Tx) ([]eventq.New, error) {
+	err = l.announcing(ctx, func(tx *sql.Tx) ([]taskqueue.New, error) {
 		h, err := l.lockHead(ctx, tx, game)
 		if err != nil {
 			return nil, err

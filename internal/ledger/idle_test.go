@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 	"laststand/internal/trial"
 )
 
@@ -87,11 +87,11 @@ func TestIdleQueueAsksForLittle(t *testing.T) {
 	if n := s.quiet() - before; n > most || n < len(nodes)*ofKeeper {
 		t.Errorf("%d statements, want up to %d", n, most)
 	}
-	in, err := nodes[1].Enqueue(t.Context(), []eventq.New{{Topic: "two/a", Key: "k", Payload: []byte("1")}})
+	in, err := nodes[1].Enqueue(t.Context(), []taskqueue.New{{Topic: "two/a", Key: "k", Payload: []byte("1")}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, func() bool { return must(nodes[1].Task(t.Context(), in[0].ID))(t).State == eventq.Done })
+	until(t, func() bool { return must(nodes[1].Task(t.Context(), in[0].ID))(t).State == taskqueue.Done })
 }
 
 // idler is a node with all that the durable queue runs.
@@ -105,17 +105,17 @@ type idler struct {
 func openIdler(t *testing.T, db trial.SQL, kinds []string) *idler {
 	t.Helper()
 	n := &idler{t: t}
-	bell, registry, log := &eventq.Bell{}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
-	relay := eventq.NewRelay(eventq.RelayConfig{
+	bell, registry, log := &taskqueue.Bell{}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
+	relay := taskqueue.NewRelay(taskqueue.RelayConfig{
 		Bell: bell, Tell: func(ctx context.Context, kinds []string) error { return n.Notify(ctx, kinds) }, Registry: registry,
 	})
 	n.Ledger = openWith(t, Config{URL: db.URL, Dir: db.Dir, Wake: relay.Ring})
-	var services []eventq.Service
+	var services []taskqueue.Service
 	for _, kind := range kinds {
-		services = append(services, eventq.Service{Kind: kind, Handle: func(context.Context, eventq.Task) error { return nil }})
+		services = append(services, taskqueue.Service{Kind: kind, Handle: func(context.Context, taskqueue.Task) error { return nil }})
 	}
-	workers := eventq.NewWorkers(eventq.Config{Claims: n, Bell: bell, Services: services, Poll: time.Hour, Logger: log, Registry: registry})
-	keeper := eventq.NewKeeper(eventq.KeeperConfig{Store: n, Bell: bell, Poll: time.Hour, Logger: log, Registry: registry})
+	workers := taskqueue.NewWorkers(taskqueue.Config{Claims: n, Bell: bell, Services: services, Poll: time.Hour, Logger: log, Registry: registry})
+	keeper := taskqueue.NewKeeper(taskqueue.KeeperConfig{Store: n, Bell: bell, Poll: time.Hour, Logger: log, Registry: registry})
 	listen := func(ctx context.Context) error { return n.Listen(ctx, relay.Heard) }
 	n.run = []func(context.Context) error{keeper.Run, workers.Run, relay.Run, listen}
 	return n

@@ -12,9 +12,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"laststand/internal/eventq"
 	"laststand/internal/match"
 	"laststand/internal/nickname"
+	"laststand/internal/taskqueue"
 )
 
 // Config says where the ledger is.
@@ -41,9 +41,9 @@ type Config struct {
 // they are asked again then.
 type Events interface {
 	// Settled is called for a result that the ledger did not have yet.
-	Settled(r *match.Result, at int64) []eventq.New
+	Settled(r *match.Result, at int64) []taskqueue.New
 	// Sealed is called for a day of a game that is over.
-	Sealed(game, day string, at int64) []eventq.New
+	Sealed(game, day string, at int64) []taskqueue.New
 }
 
 // Ledger is an open ledger, or its Public view.

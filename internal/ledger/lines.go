@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 const (
@@ -35,11 +35,11 @@ FROM kinds WHERE kinds.kind <> '' LIMIT $1`
 
 // Lines gives up to limit (at least 1) of the lines that a filter chooses with
 // their cursors, by topic and priority, and the cursor of the next page, "" after
-// the last. eventq.ErrBadCursor for a cursor that Lines has not given.
-func (l *Ledger) Lines(ctx context.Context, f eventq.LineFilter, cursor string, limit int) (page []eventq.Line, next string, err error) {
+// the last. taskqueue.ErrBadCursor for a cursor that Lines has not given.
+func (l *Ledger) Lines(ctx context.Context, f taskqueue.LineFilter, cursor string, limit int) (page []taskqueue.Line, next string, err error) {
 	after, ok := parseLineCursor(cursor)
 	if !ok {
-		return nil, "", eventq.ErrBadCursor
+		return nil, "", taskqueue.ErrBadCursor
 	}
 	chosen, args := chosenLines(f, []any{after.Topic, after.Priority, limit + 1})
 	page, err = linesOf(l.read.QueryContext(ctx, strings.Replace(selectLines, "{chosen}", chosen, 1), args...))
@@ -54,7 +54,7 @@ func (l *Ledger) Lines(ctx context.Context, f eventq.LineFilter, cursor string, 
 }
 
 // chosenLines is a filter as a condition, with its arguments after the others.
-func chosenLines(f eventq.LineFilter, args []any) (string, []any) {
+func chosenLines(f taskqueue.LineFilter, args []any) (string, []any) {
 	chosen := "true"
 	if f.Busy {
 		chosen = busyLine
@@ -69,15 +69,15 @@ func chosenLines(f eventq.LineFilter, args []any) (string, []any) {
 }
 
 // lineCursor is the cursor of what comes after a line.
-func lineCursor(last eventq.LineID) string {
+func lineCursor(last taskqueue.LineID) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(last.Priority, 10) + ":" + last.Topic))
 }
 
 // parseLineCursor gives the line after which the page begins; "" is before all.
 // It reports false for what lineCursor does not write.
-func parseLineCursor(cursor string) (after eventq.LineID, ok bool) {
+func parseLineCursor(cursor string) (after taskqueue.LineID, ok bool) {
 	if cursor == "" {
-		return eventq.LineID{}, true
+		return taskqueue.LineID{}, true
 	}
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
@@ -91,9 +91,9 @@ func parseLineCursor(cursor string) (after eventq.LineID, ok bool) {
 
 // Backlogs are what waits in the lines of up to so many kinds, by name, each
 // counted in up to so many lines.
-func (l *Ledger) Backlogs(ctx context.Context, kinds, upTo int) (all []eventq.Backlog, err error) {
+func (l *Ledger) Backlogs(ctx context.Context, kinds, upTo int) (all []taskqueue.Backlog, err error) {
 	err = scanAll(func(rows *sql.Rows) error {
-		var b eventq.Backlog
+		var b taskqueue.Backlog
 		err := rows.Scan(&b.Kind, &b.Ready, &b.Tasks)
 		all = append(all, b)
 		return err

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 // topicsOf are the topics and priorities of lines, in their order.
-func topicsOf(lines []eventq.Line) (all []string) {
+func topicsOf(lines []taskqueue.Line) (all []string) {
 	for _, l := range lines {
 		all = append(all, fmt.Sprintf("%s %d", l.Topic, l.Priority))
 	}
@@ -28,7 +28,7 @@ func (q *queued) some() {
 	q.claimOne("2")
 	urgent := work("waits", "4")
 	urgent.Priority = 7
-	other := eventq.New{Game: game, Topic: "other", Key: "5", Payload: []byte("1")}
+	other := taskqueue.New{Game: game, Topic: "other", Key: "5", Payload: []byte("1")}
 	q.enqueue(work("waits", "3"), urgent, other)
 	q.tend()
 }
@@ -38,20 +38,20 @@ func TestLinesAreChosen(t *testing.T) {
 	eachQueue(t, func(t *testing.T, q *queued) {
 		q.some()
 		for _, tt := range []struct {
-			filter eventq.LineFilter
+			filter taskqueue.LineFilter
 			want   []string
 		}{
-			{eventq.LineFilter{}, []string{"other 0", "work/idle 0", "work/out 0", "work/waits 0", "work/waits 7"}},
-			{eventq.LineFilter{Busy: true}, []string{"other 0", "work/out 0", "work/waits 0", "work/waits 7"}},
-			{eventq.LineFilter{Kind: kind, Busy: true}, []string{"work/out 0", "work/waits 0", "work/waits 7"}},
-			{eventq.LineFilter{Topic: "work/waits"}, []string{"work/waits 0", "work/waits 7"}},
-			{eventq.LineFilter{Kind: "other", Topic: "work/waits"}, nil},
+			{taskqueue.LineFilter{}, []string{"other 0", "work/idle 0", "work/out 0", "work/waits 0", "work/waits 7"}},
+			{taskqueue.LineFilter{Busy: true}, []string{"other 0", "work/out 0", "work/waits 0", "work/waits 7"}},
+			{taskqueue.LineFilter{Kind: kind, Busy: true}, []string{"work/out 0", "work/waits 0", "work/waits 7"}},
+			{taskqueue.LineFilter{Topic: "work/waits"}, []string{"work/waits 0", "work/waits 7"}},
+			{taskqueue.LineFilter{Kind: "other", Topic: "work/waits"}, nil},
 		} {
 			if got := topicsOf(q.lines(tt.filter)); !slices.Equal(got, tt.want) {
 				t.Errorf("%+v: %q, want %q", tt.filter, got, tt.want)
 			}
 		}
-		want := eventq.Line{LineID: eventq.LineID{Topic: "work/out"}, Pos: 1, Scan: 1}
+		want := taskqueue.Line{LineID: taskqueue.LineID{Topic: "work/out"}, Pos: 1, Scan: 1}
 		if got := q.line("out", 0); got.LineID != want.LineID || got.Pos != want.Pos || got.Scan != want.Scan || got.Done != want.Done {
 			t.Errorf("%+v, want %+v", got, want)
 		}
@@ -65,7 +65,7 @@ func TestLinesByPages(t *testing.T) {
 		var got []string
 		cursor := ""
 		for pages := 1; ; pages++ {
-			page, next, err := q.Lines(t.Context(), eventq.LineFilter{}, cursor, 2)
+			page, next, err := q.Lines(t.Context(), taskqueue.LineFilter{}, cursor, 2)
 			if err != nil || len(page) > 2 {
 				t.Fatalf("%d lines, %v", len(page), err)
 			}
@@ -77,8 +77,8 @@ func TestLinesByPages(t *testing.T) {
 		if want := []string{"other 0", "work/idle 0", "work/out 0", "work/waits 0", "work/waits 7"}; !slices.Equal(slices.DeleteFunc(got, func(s string) bool { return s == "work/a 0" }), want) {
 			t.Errorf("%q, want %q", got, want)
 		}
-		for _, bad := range []string{"x", "eA", lineCursor(eventq.LineID{Topic: "t"}) + "="} {
-			if _, _, err := q.Lines(t.Context(), eventq.LineFilter{}, bad, 2); !errors.Is(err, eventq.ErrBadCursor) {
+		for _, bad := range []string{"x", "eA", lineCursor(taskqueue.LineID{Topic: "t"}) + "="} {
+			if _, _, err := q.Lines(t.Context(), taskqueue.LineFilter{}, bad, 2); !errors.Is(err, taskqueue.ErrBadCursor) {
 				t.Errorf("cursor %q: %v", bad, err)
 			}
 		}
@@ -90,13 +90,13 @@ func TestBacklogs(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
 		q.some()
-		q.enqueue(ordered(eventq.Ordered, "6", 3), ordered(eventq.Ordered, "7", 3), ordered(eventq.Ordered, "8", 3))
+		q.enqueue(ordered(taskqueue.Ordered, "6", 3), ordered(taskqueue.Ordered, "7", 3), ordered(taskqueue.Ordered, "8", 3))
 		for name, tt := range map[string]struct {
 			kinds, upTo int
-			want        []eventq.Backlog
+			want        []taskqueue.Backlog
 		}{
-			"all":        {10, 100, []eventq.Backlog{{Kind: "other", Ready: 1, Tasks: 1}, {Kind: kind, Ready: 3, Tasks: 5}}},
-			"one kind":   {1, 100, []eventq.Backlog{{Kind: "other", Ready: 1, Tasks: 1}}},
+			"all":        {10, 100, []taskqueue.Backlog{{Kind: "other", Ready: 1, Tasks: 1}, {Kind: kind, Ready: 3, Tasks: 5}}},
+			"one kind":   {1, 100, []taskqueue.Backlog{{Kind: "other", Ready: 1, Tasks: 1}}},
 			"some lines": {10, 2, nil},
 		} {
 			got := must(q.Backlogs(t.Context(), tt.kinds, tt.upTo))(t)
@@ -113,7 +113,7 @@ func TestBacklogs(t *testing.T) {
 		for more := true; more; {
 			more = len(q.claim(10)) > 0
 		}
-		if got := must(q.Backlogs(t.Context(), 10, 100))(t); !slices.Equal(got, []eventq.Backlog{{Kind: "other", Ready: 1, Tasks: 1}, {Kind: kind, Tasks: 2}}) {
+		if got := must(q.Backlogs(t.Context(), 10, 100))(t); !slices.Equal(got, []taskqueue.Backlog{{Kind: "other", Ready: 1, Tasks: 1}, {Kind: kind, Tasks: 2}}) {
 			t.Errorf("behind a head: %+v", got)
 		}
 	})

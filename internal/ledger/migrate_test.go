@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
+	"laststand/internal/taskqueue"
 	"laststand/internal/trial"
 )
 
@@ -81,14 +81,14 @@ func TestTasksOfVersion4(t *testing.T) {
 VALUES ('t1', 'g', 'settle', 'm1', '{}', 'dead', 10, '[{"at":1,"error":"why"}]', 1, 2)`))(t)
 		must(provider.Up(t.Context()))(t)
 		task := must(l.Task(t.Context(), "t1"))(t)
-		if task.State != eventq.Dead || task.Key != "m1" || task.Tries != 10 || len(task.Errors) != 1 || task.ChangedAt != 2 {
+		if task.State != taskqueue.Dead || task.Key != "m1" || task.Tries != 10 || len(task.Errors) != 1 || task.ChangedAt != 2 {
 			t.Errorf("the letter became %+v", task)
 		}
-		must(l.ChangeTask(t.Context(), "t1", (*eventq.Task).Requeue))(t)
-		if tasks := must(l.Claim(t.Context(), eventq.Settle, 1, lease))(t); len(tasks) != 1 || tasks[0].ID != "t1" {
+		must(l.ChangeTask(t.Context(), "t1", (*taskqueue.Task).Requeue))(t)
+		if tasks := must(l.Claim(t.Context(), taskqueue.Settle, 1, lease))(t); len(tasks) != 1 || tasks[0].ID != "t1" {
 			t.Errorf("claimed %+v", tasks)
 		}
-		must(l.ChangeTask(t.Context(), "t1", (*eventq.Task).Discard))(t)
+		must(l.ChangeTask(t.Context(), "t1", (*taskqueue.Task).Discard))(t)
 		must(provider.DownTo(t.Context(), 4))(t)
 		var state string
 		if err := l.read.QueryRowContext(t.Context(), "SELECT state FROM tasks WHERE id = 't1'").Scan(&state); err != nil || state != "discarded" {

@@ -10,7 +10,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"laststand/internal/audit"
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 	"laststand/internal/trial"
 )
 
@@ -100,7 +100,7 @@ func TestPlansUseIndexes(t *testing.T) {
 		"holders":          {selectHolders, []any{"g", "player", "p", 10}},
 		"holders' sums":    {selectSumsUpTo, []any{"g", "player", "p", 10}},
 		"tasks of ids":     {selectOwn, []any{"g", ids{"t", "u"}}},
-		"done tasks":       chosenBy(eventq.Filter{State: eventq.Done}),
+		"done tasks":       chosenBy(taskqueue.Filter{State: taskqueue.Done}),
 		"keeping":          {lockKeeping, nil},
 		"lines":            {strings.Replace(selectLines, "{chosen}", "true", 1), []any{"t", 1, 10}},
 		"busy lines":       {strings.Replace(selectLines, "{chosen}", busyLine, 1), []any{"t", 1, 10}},
@@ -141,7 +141,7 @@ type statement struct {
 // ids are one parameter of it: the list of ids.
 type ids []string
 
-func chosenBy(f eventq.Filter) statement {
+func chosenBy(f taskqueue.Filter) statement {
 	chosen, args := chosenTasks(f, []any{"t", 10})
 	return statement{strings.Replace(selectTasks, "{chosen}", chosen, 1), args}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 // The queue locks tasks before lines, lines by topic and priority, and a claim
@@ -20,9 +20,9 @@ import (
 // Unavailable holds.
 
 var (
-	_ eventq.Claims   = (*Ledger)(nil)
-	_ eventq.Enqueuer = (*Ledger)(nil)
-	_ eventq.Keeping  = (*Ledger)(nil)
+	_ taskqueue.Claims   = (*Ledger)(nil)
+	_ taskqueue.Enqueuer = (*Ledger)(nil)
+	_ taskqueue.Keeping  = (*Ledger)(nil)
 )
 
 // queueTx runs f in one writing transaction and rings for the topics that f
@@ -51,11 +51,11 @@ func (l *Ledger) ring(topics []string) {
 
 // Enqueue takes tasks into their lines, all in one transaction, and says in
 // their order what has become of each once all is on disk: a key that was there
-// already is answered with the first task. eventq.ErrBadTask, for all of them.
+// already is answered with the first task. taskqueue.ErrBadTask, for all of them.
 // After an error of the commit itself it is unknown what was done: the same
 // tasks given again settle it.
-func (l *Ledger) Enqueue(ctx context.Context, tasks []eventq.New) ([]eventq.Accepted, error) {
-	var accepted []eventq.Accepted
+func (l *Ledger) Enqueue(ctx context.Context, tasks []taskqueue.New) ([]taskqueue.Accepted, error) {
+	var accepted []taskqueue.Accepted
 	err := l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
 		accepted, woken, err = l.enqueue(ctx, tx, tasks)
 		return woken, err
@@ -69,9 +69,9 @@ func (l *Ledger) Enqueue(ctx context.Context, tasks []eventq.New) ([]eventq.Acce
 // enqueue is Enqueue at the end of a transaction, after which nothing but the
 // commit follows: lines are locked from here on. The caller rings for the woken
 // topics after the commit.
-func (l *Ledger) enqueue(ctx context.Context, tx *sql.Tx, tasks []eventq.New) (accepted []eventq.Accepted, woken []string, err error) {
+func (l *Ledger) enqueue(ctx context.Context, tx *sql.Tx, tasks []taskqueue.New) (accepted []taskqueue.Accepted, woken []string, err error) {
 	var now int64
-	if slices.ContainsFunc(tasks, func(n eventq.New) bool { return n.NotBefore > 0 }) {
+	if slices.ContainsFunc(tasks, func(n taskqueue.New) bool { return n.NotBefore > 0 }) {
 		if err := tx.QueryRowContext(ctx, l.sql("SELECT {now}")).Scan(&now); err != nil {
 			return nil, nil, err
 		}
@@ -92,7 +92,7 @@ func (l *Ledger) enqueue(ctx context.Context, tx *sql.Tx, tasks []eventq.New) (a
 // AddTask adds a task in a state of its own, as dead from the start, on disk once
 // it returns, and gives it an id and its instants. It reports false, and changes
 // nothing, where the game and topic have the key already.
-func (l *Ledger) AddTask(ctx context.Context, t eventq.Task) (bool, error) {
+func (l *Ledger) AddTask(ctx context.Context, t taskqueue.Task) (bool, error) {
 	in := newIntake()
 	in.add(t)
 	err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
@@ -114,18 +114,18 @@ type intake struct {
 
 type taskKey struct{ topic, game, key string }
 
-func keyOfTask(t *eventq.Task) taskKey { return taskKey{t.Topic, t.Game, t.Key} }
+func keyOfTask(t *taskqueue.Task) taskKey { return taskKey{t.Topic, t.Game, t.Key} }
 
 // incoming is a task, which becomes the first one of its key if that is another.
 type incoming struct {
-	eventq.Task
+	taskqueue.Task
 
 	known, isNew bool
 }
 
 func newIntake() *intake { return &intake{byKey: map[taskKey]*incoming{}} }
 
-func (in *intake) add(t eventq.Task) {
+func (in *intake) add(t taskqueue.Task) {
 	key := keyOfTask(&t)
 	if in.byKey[key] == nil {
 		t.ID = ulid.Make().String()
@@ -134,11 +134,11 @@ func (in *intake) add(t eventq.Task) {
 	}
 }
 
-func (in *intake) accepted(tasks []eventq.New) []eventq.Accepted {
-	all := make([]eventq.Accepted, len(tasks))
+func (in *intake) accepted(tasks []taskqueue.New) []taskqueue.Accepted {
+	all := make([]taskqueue.Accepted, len(tasks))
 	for i, n := range tasks {
 		it := in.byKey[taskKey{n.Topic, n.Game, n.Key}]
-		all[i] = eventq.Accepted{ID: it.ID, State: it.State, New: it.isNew}
+		all[i] = taskqueue.Accepted{ID: it.ID, State: it.State, New: it.isNew}
 		it.isNew = false // for the same key again
 	}
 	return all
@@ -154,7 +154,7 @@ func (l *Ledger) take(ctx context.Context, tx *sql.Tx, in *intake) error {
 	}
 	moves := newMoves()
 	for _, it := range in.items {
-		if !it.known && it.State == eventq.Waiting {
+		if !it.known && it.State == taskqueue.Waiting {
 			moves.enter(&it.Task)
 		}
 	}
@@ -169,7 +169,7 @@ func (l *Ledger) take(ctx context.Context, tx *sql.Tx, in *intake) error {
 		return fmt.Errorf("tasks: %w", err)
 	}
 	in.woken = moves.woken
-	if slices.ContainsFunc(in.items, func(it *incoming) bool { return it.isNew && it.State == eventq.Later }) {
+	if slices.ContainsFunc(in.items, func(it *incoming) bool { return it.isNew && it.State == taskqueue.Later }) {
 		in.woken = append(in.woken, "")
 	}
 	if err := bulk.run(ctx, selectFirst, in.unsettled(), in.scanFirst); err != nil {
@@ -209,7 +209,7 @@ func (in *intake) scanFirst(rows *sql.Rows) error {
 		return err
 	}
 	it := in.byKey[key]
-	it.known, it.ID, it.State = true, id, eventq.State(state)
+	it.known, it.ID, it.State = true, id, taskqueue.State(state)
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 	"laststand/internal/trial"
 )
 
@@ -54,22 +54,22 @@ func (q *queued) pass(d time.Duration) {
 }
 
 // work is a task of a topic under the kind.
-func work(topic, key string) eventq.New {
-	return eventq.New{Game: game, Topic: kind + "/" + topic, Key: key, Payload: []byte(`{"key":"` + key + `"}`)}
+func work(topic, key string) taskqueue.New {
+	return taskqueue.New{Game: game, Topic: kind + "/" + topic, Key: key, Payload: []byte(`{"key":"` + key + `"}`)}
 }
 
-func (q *queued) enqueue(tasks ...eventq.New) []eventq.Accepted {
+func (q *queued) enqueue(tasks ...taskqueue.New) []taskqueue.Accepted {
 	q.t.Helper()
 	return must(q.Enqueue(q.t.Context(), tasks))(q.t)
 }
 
-func (q *queued) claim(n int) []eventq.Task {
+func (q *queued) claim(n int) []taskqueue.Task {
 	q.t.Helper()
 	return must(q.Claim(q.t.Context(), kind, n, lease))(q.t)
 }
 
 // claimOne claims the only task that there is to claim.
-func (q *queued) claimOne(key string) eventq.Task {
+func (q *queued) claimOne(key string) taskqueue.Task {
 	q.t.Helper()
 	tasks := q.claim(10)
 	if got := keysOf(tasks); !slices.Equal(got, []string{key}) {
@@ -86,22 +86,22 @@ func (q *queued) claimNone(why string) {
 }
 
 // holds ends a try and says whether its lease held.
-func (q *queued) holds(lost []eventq.Lease, err error) bool {
+func (q *queued) holds(lost []taskqueue.Lease, err error) bool {
 	q.t.Helper()
 	return len(must(lost, err)(q.t)) == 0
 }
 
-func (q *queued) complete(tasks ...eventq.Task) bool {
+func (q *queued) complete(tasks ...taskqueue.Task) bool {
 	q.t.Helper()
 	return q.holds(q.Complete(q.t.Context(), leasesOf(tasks)))
 }
 
-func (q *queued) fail(task eventq.Task, wait time.Duration, final bool) bool {
+func (q *queued) fail(task taskqueue.Task, wait time.Duration, final bool) bool {
 	q.t.Helper()
-	return q.holds(q.Fail(q.t.Context(), []eventq.Failed{{Lease: task.Lease(), Why: errors.New("why"), Wait: wait, Final: final}}))
+	return q.holds(q.Fail(q.t.Context(), []taskqueue.Failed{{Lease: task.Lease(), Why: errors.New("why"), Wait: wait, Final: final}}))
 }
 
-func (q *queued) change(id string, f func(*eventq.Task) error) eventq.Task {
+func (q *queued) change(id string, f func(*taskqueue.Task) error) taskqueue.Task {
 	q.t.Helper()
 	return must(q.ChangeTask(q.t.Context(), id, f))(q.t)
 }
@@ -110,29 +110,29 @@ func (q *queued) change(id string, f func(*eventq.Task) error) eventq.Task {
 func (q *queued) tend() {
 	q.t.Helper()
 	must(q.ReturnDue(q.t.Context(), 1000))(q.t)
-	if _, _, _, err := q.MoveDone(q.t.Context(), eventq.LineID{}, 1000); err != nil {
+	if _, _, _, err := q.MoveDone(q.t.Context(), taskqueue.LineID{}, 1000); err != nil {
 		q.t.Fatal(err)
 	}
 	must(q.ForgetTasks(q.t.Context(), 1000))(q.t)
 }
 
-func (q *queued) line(topic string, priority int64) eventq.Line {
+func (q *queued) line(topic string, priority int64) taskqueue.Line {
 	q.t.Helper()
-	lines := q.lines(eventq.LineFilter{Topic: kind + "/" + topic})
-	at := slices.IndexFunc(lines, func(l eventq.Line) bool { return l.Priority == priority })
+	lines := q.lines(taskqueue.LineFilter{Topic: kind + "/" + topic})
+	at := slices.IndexFunc(lines, func(l taskqueue.Line) bool { return l.Priority == priority })
 	if at < 0 {
 		q.t.Fatalf("line %s %d is not among %+v", topic, priority, lines)
 	}
 	return lines[at]
 }
 
-func (q *queued) lines(f eventq.LineFilter) []eventq.Line {
+func (q *queued) lines(f taskqueue.LineFilter) []taskqueue.Line {
 	q.t.Helper()
 	return linesWhere(q.t, q.Ledger, f)
 }
 
 // linesWhere are all lines that a filter chooses, by pages.
-func linesWhere(t *testing.T, l *Ledger, f eventq.LineFilter) (all []eventq.Line) {
+func linesWhere(t *testing.T, l *Ledger, f taskqueue.LineFilter) (all []taskqueue.Line) {
 	t.Helper()
 	for cursor := ""; ; {
 		page, next, err := l.Lines(t.Context(), f, cursor, 100)
@@ -154,7 +154,7 @@ func (q *queued) wantLine(topic string, pos, scan, done int64) {
 	}
 }
 
-func (q *queued) wantState(id string, want eventq.State) eventq.Task {
+func (q *queued) wantState(id string, want taskqueue.State) taskqueue.Task {
 	q.t.Helper()
 	task := must(q.Task(q.t.Context(), id))(q.t)
 	if task.State != want {
@@ -163,14 +163,14 @@ func (q *queued) wantState(id string, want eventq.State) eventq.Task {
 	return task
 }
 
-func keysOf(tasks []eventq.Task) (keys []string) {
+func keysOf(tasks []taskqueue.Task) (keys []string) {
 	for _, t := range tasks {
 		keys = append(keys, t.Key)
 	}
 	return keys
 }
 
-func leasesOf(tasks []eventq.Task) (leases []eventq.Lease) {
+func leasesOf(tasks []taskqueue.Task) (leases []taskqueue.Lease) {
 	for _, t := range tasks {
 		leases = append(leases, t.Lease())
 	}
@@ -183,7 +183,7 @@ func TestQueueFromEnqueueToDone(t *testing.T) {
 		first := work("a", "k1")
 		first.Payload = []byte(`"` + strings.Repeat("ä\\u0000", 6000) + `"`)
 		in := q.enqueue(first, work("a", "k2"), first)
-		if !in[0].New || !in[1].New || in[2].New || in[2].ID != in[0].ID || in[0].State != eventq.Waiting {
+		if !in[0].New || !in[1].New || in[2].New || in[2].ID != in[0].ID || in[0].State != taskqueue.Waiting {
 			t.Errorf("accepted %+v", in)
 		}
 		if want := []string{"work/a"}; !slices.Equal(q.woken, want) {
@@ -194,8 +194,8 @@ func TestQueueFromEnqueueToDone(t *testing.T) {
 		if got := keysOf(tasks); !slices.Equal(got, []string{"k1", "k2"}) {
 			t.Fatalf("claimed %q", got)
 		}
-		want := eventq.Task{
-			ID: in[0].ID, Game: game, Topic: "work/a", Key: "k1", State: eventq.Claimed, Pos: 1, Fence: 1, MaxTries: 20,
+		want := taskqueue.Task{
+			ID: in[0].ID, Game: game, Topic: "work/a", Key: "k1", State: taskqueue.Claimed, Pos: 1, Fence: 1, MaxTries: 20,
 			DueAt: q.now + lease.Milliseconds(), CreatedAt: q.now, ChangedAt: q.now, Payload: first.Payload,
 		}
 		if !reflect.DeepEqual(tasks[0], want) {
@@ -211,7 +211,7 @@ func TestQueueFromEnqueueToDone(t *testing.T) {
 			t.Error("the lease did not hold, or not for the same end again")
 		}
 		q.wantLine("a", 2, 2, 2)
-		if again := q.enqueue(first)[0]; again.New || again.ID != in[0].ID || again.State != eventq.Done {
+		if again := q.enqueue(first)[0]; again.New || again.ID != in[0].ID || again.State != taskqueue.Done {
 			t.Errorf("a key that is done is answered with %+v", again)
 		}
 		q.claimNone("nothing new was enqueued")
@@ -225,8 +225,8 @@ func TestQueueRefusesBadTasks(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
 		bad := work("a", "k")
-		bad.Payload = make([]byte, eventq.MaxPayload+1)
-		if _, err := q.Enqueue(t.Context(), []eventq.New{work("a", "good"), bad}); !errors.Is(err, eventq.ErrBadTask) {
+		bad.Payload = make([]byte, taskqueue.MaxPayload+1)
+		if _, err := q.Enqueue(t.Context(), []taskqueue.New{work("a", "good"), bad}); !errors.Is(err, taskqueue.ErrBadTask) {
 			t.Error(err)
 		}
 		q.claimNone("one of them was refused")
@@ -239,7 +239,7 @@ func TestLateWorkerEndsNothing(t *testing.T) {
 		q.enqueue(work("a", "k"))
 		late := q.claimOne("k")
 		q.pass(lease / 2)
-		if !q.holds(q.Renew(t.Context(), leasesOf([]eventq.Task{late}), lease)) {
+		if !q.holds(q.Renew(t.Context(), leasesOf([]taskqueue.Task{late}), lease)) {
 			t.Error("a lease was not renewed")
 		}
 		q.pass(lease - time.Millisecond)
@@ -253,8 +253,8 @@ func TestLateWorkerEndsNothing(t *testing.T) {
 		}
 		for name, held := range map[string]bool{
 			"complete": q.complete(late), "fail": q.fail(late, 0, true),
-			"renew":  q.holds(q.Renew(t.Context(), leasesOf([]eventq.Task{late}), lease)),
-			"return": q.holds(q.Return(t.Context(), leasesOf([]eventq.Task{late}))),
+			"renew":  q.holds(q.Renew(t.Context(), leasesOf([]taskqueue.Task{late}), lease)),
+			"return": q.holds(q.Return(t.Context(), leasesOf([]taskqueue.Task{late}))),
 		} {
 			if held {
 				t.Errorf("%s: the old lease held", name)
@@ -279,7 +279,7 @@ func TestFailingTaskHoldsUpNothing(t *testing.T) {
 		if !q.fail(tasks[0], time.Second, false) || !q.complete(tasks[1]) {
 			t.Fatal("a lease did not hold")
 		}
-		q.wantState(id, eventq.Later)
+		q.wantState(id, taskqueue.Later)
 		q.wantLine("a", 2, 2, 2)
 		if wait, ok, err := q.NextDue(t.Context()); wait != time.Second || !ok || err != nil {
 			t.Errorf("due in %s, %v, %v", wait, ok, err)
@@ -289,12 +289,12 @@ func TestFailingTaskHoldsUpNothing(t *testing.T) {
 		if !q.fail(q.claimOne("bad"), time.Second, false) {
 			t.Fatal("the lease did not hold")
 		}
-		dead := q.wantState(id, eventq.Dead)
-		if dead.Tries != 2 || len(dead.Errors) != 2 || dead.Errors[1] != (eventq.Failure{At: q.now, Error: "why"}) {
+		dead := q.wantState(id, taskqueue.Dead)
+		if dead.Tries != 2 || len(dead.Errors) != 2 || dead.Errors[1] != (taskqueue.Failure{At: q.now, Error: "why"}) {
 			t.Errorf("dead with %+v", dead)
 		}
 		q.wantLine("a", 3, 3, 3)
-		q.change(id, (*eventq.Task).Requeue)
+		q.change(id, (*taskqueue.Task).Requeue)
 		if again := q.claimOne("bad"); again.Tries != 0 || len(again.Errors) != 2 || !q.complete(again) {
 			t.Errorf("requeued as %+v", again)
 		}
@@ -307,7 +307,7 @@ func TestPermanentFailureAndReturn(t *testing.T) {
 	eachQueue(t, func(t *testing.T, q *queued) {
 		q.enqueue(work("a", "k"))
 		task := q.claimOne("k")
-		if !q.holds(q.Return(t.Context(), leasesOf([]eventq.Task{task}))) {
+		if !q.holds(q.Return(t.Context(), leasesOf([]taskqueue.Task{task}))) {
 			t.Error("the lease did not hold")
 		}
 		again := q.claimOne("k")
@@ -315,7 +315,7 @@ func TestPermanentFailureAndReturn(t *testing.T) {
 			t.Errorf("given back as %+v", again)
 		}
 		q.fail(again, time.Second, true)
-		q.wantState(task.ID, eventq.Dead)
+		q.wantState(task.ID, taskqueue.Dead)
 	})
 }
 
@@ -326,14 +326,14 @@ func TestTaskThatKillsItsWorkers(t *testing.T) {
 		deadly := work("a", "k")
 		deadly.MaxTries = 3
 		id := q.enqueue(deadly)[0].ID
-		for try, want := range []eventq.Returned{{Back: 1}, {Back: 1}, {Dead: 1}} {
+		for try, want := range []taskqueue.Returned{{Back: 1}, {Back: 1}, {Dead: 1}} {
 			q.claimOne("k")
 			q.pass(lease)
 			if got := must(q.ReturnDue(t.Context(), 10))(t); got != want {
 				t.Errorf("after %d tries more than one was due, or less: %+v", try+1, got)
 			}
 		}
-		if task := q.wantState(id, eventq.Dead); len(task.Errors) != 3 || !strings.Contains(task.Errors[2].Error, "lease") {
+		if task := q.wantState(id, taskqueue.Dead); len(task.Errors) != 3 || !strings.Contains(task.Errors[2].Error, "lease") {
 			t.Errorf("dead with %+v", task.Errors)
 		}
 	})
@@ -344,7 +344,7 @@ func TestNotBefore(t *testing.T) {
 	eachQueue(t, func(t *testing.T, q *queued) {
 		later, past := work("a", "later"), work("a", "past")
 		later.NotBefore, past.NotBefore = q.now+5000, q.now
-		if in := q.enqueue(later, past); in[0].State != eventq.Later || in[1].State != eventq.Waiting {
+		if in := q.enqueue(later, past); in[0].State != taskqueue.Later || in[1].State != taskqueue.Waiting {
 			t.Errorf("accepted %+v", in)
 		}
 		q.complete(q.claimOne("past"))
@@ -378,19 +378,19 @@ func TestQueueForgetsAfterSevenDays(t *testing.T) {
 	eachQueue(t, func(t *testing.T, q *queued) {
 		ids := q.enqueue(work("a", "done"), work("a", "discarded"), work("a", "waits"))
 		q.complete(q.claim(1)...)
-		q.change(ids[1].ID, (*eventq.Task).Discard)
+		q.change(ids[1].ID, (*taskqueue.Task).Discard)
 		q.pass(remembered)
 		q.tend()
-		q.wantState(ids[0].ID, eventq.Done)
-		q.wantState(ids[1].ID, eventq.Discarded)
+		q.wantState(ids[0].ID, taskqueue.Done)
+		q.wantState(ids[1].ID, taskqueue.Discarded)
 		q.pass(time.Millisecond)
 		q.tend()
 		for _, in := range ids[:2] {
-			if _, err := q.Task(t.Context(), in.ID); !errors.Is(err, eventq.ErrNotFound) {
+			if _, err := q.Task(t.Context(), in.ID); !errors.Is(err, taskqueue.ErrNotFound) {
 				t.Error(err)
 			}
 		}
-		q.wantState(ids[2].ID, eventq.Waiting)
+		q.wantState(ids[2].ID, taskqueue.Waiting)
 		if again := q.enqueue(work("a", "done"))[0]; !again.New || again.ID == ids[0].ID {
 			t.Errorf("a forgotten key is answered with %+v", again)
 		}
@@ -401,15 +401,15 @@ func TestQueueForgetsAfterSevenDays(t *testing.T) {
 func TestDiscardedWhileWaiting(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
-		for _, ordering := range []eventq.Ordering{eventq.Free, eventq.Ordered} {
-			var in []eventq.Accepted
+		for _, ordering := range []taskqueue.Ordering{taskqueue.Free, taskqueue.Ordered} {
+			var in []taskqueue.Accepted
 			for i := range 5 {
 				task := work("a"+string(ordering), fmt.Sprint(i))
 				task.Ordering = ordering
 				in = append(in, q.enqueue(task)...)
 			}
 			for _, i := range []int{0, 1, 3} {
-				q.change(in[i].ID, (*eventq.Task).Discard)
+				q.change(in[i].ID, (*taskqueue.Task).Discard)
 			}
 			var got []string
 			for tasks := q.claim(1); len(tasks) > 0; tasks = q.claim(1) {
@@ -430,11 +430,11 @@ func TestDiscardedWhileClaimed(t *testing.T) {
 	eachQueue(t, func(t *testing.T, q *queued) {
 		q.enqueue(work("a", "k"))
 		task := q.claimOne("k")
-		q.change(task.ID, (*eventq.Task).Discard)
+		q.change(task.ID, (*taskqueue.Task).Discard)
 		if q.complete(task) {
 			t.Error("the lease of a discarded task held")
 		}
-		q.wantState(task.ID, eventq.Discarded)
+		q.wantState(task.ID, taskqueue.Discarded)
 		q.wantLine("a", 1, 1, 1)
 	})
 }
@@ -447,7 +447,7 @@ func TestEnqueueInATransaction(t *testing.T) {
 		undone := errors.New("undone")
 		in := func(end error) error {
 			return q.inTx(t.Context(), func(tx *sql.Tx) error {
-				if _, _, err := q.Ledger.enqueue(t.Context(), tx, []eventq.New{work("a", "k")}); err != nil {
+				if _, _, err := q.Ledger.enqueue(t.Context(), tx, []taskqueue.New{work("a", "k")}); err != nil {
 					return err
 				}
 				return end
@@ -470,7 +470,7 @@ func TestDepth(t *testing.T) {
 		q.enqueue(work("a", "1"), work("b", "2"), work("c", "3"))
 		q.claim(1)
 		q.pass(time.Second)
-		for state, want := range map[eventq.State]int64{eventq.Waiting: 2, eventq.Claimed: 1, eventq.Dead: 0} {
+		for state, want := range map[taskqueue.State]int64{taskqueue.Waiting: 2, taskqueue.Claimed: 1, taskqueue.Dead: 0} {
 			many, oldest, err := q.Depth(context.Background(), state, 2)
 			if err != nil || many != want || (oldest == time.Second) != (want > 0) {
 				t.Errorf("%s: %d, oldest %s, %v", state, many, oldest, err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 // BenchmarkQueue takes tasks through enqueue, claim and complete, one at a time
@@ -32,7 +32,7 @@ func benchQueue(b *testing.B, l *Ledger, size int, each bool) {
 	}
 	unique := rand.Text() // the database may have been benched before
 	for b.Loop() {
-		batch := make([]eventq.New, size)
+		batch := make([]taskqueue.New, size)
 		for i := range batch {
 			batch[i] = work("one", fmt.Sprint(unique, "-", n))
 			if each {
@@ -40,7 +40,7 @@ func benchQueue(b *testing.B, l *Ledger, size int, each bool) {
 			}
 			n++
 		}
-		var tasks []eventq.Task
+		var tasks []taskqueue.Task
 		timed("enqueue", func() error { _, err := l.Enqueue(ctx, batch); return err })
 		timed("claim", func() (err error) { tasks, err = l.Claim(ctx, kind, size, lease); return err })
 		timed("complete", func() error { _, err := l.Complete(ctx, leasesOf(tasks)); return err })

@@ -10,11 +10,11 @@ import (
 	"maps"
 	"slices"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 // changed is a locked task and what it becomes.
-type changed struct{ was, now eventq.Task }
+type changed struct{ was, now taskqueue.Task }
 
 // saveChanges writes tasks that the transaction has locked, at an instant, and
 // moves their lines. It gives the topics to ring for.
@@ -51,23 +51,23 @@ func (c *changed) move(m *moves, head bool) {
 	if c.now.State == c.was.State {
 		return
 	}
-	stays := head && (c.now.State == eventq.Later || c.now.State == eventq.Dead && c.now.Ordering == eventq.Pausing)
+	stays := head && (c.now.State == taskqueue.Later || c.now.State == taskqueue.Dead && c.now.Ordering == taskqueue.Pausing)
 	switch {
 	case stays:
 	case head:
-		m.free(&c.now, c.now.State == eventq.Waiting)
-	case c.now.State == eventq.Waiting:
+		m.free(&c.now, c.now.State == taskqueue.Waiting)
+	case c.now.State == taskqueue.Waiting:
 		m.comeBack(&c.now)
 	}
-	if !stays && c.now.State != eventq.Waiting {
+	if !stays && c.now.State != taskqueue.Waiting {
 		c.now.Pos = 0
 	}
 }
 
 // headsOf are the heads of the lines of tasks, read after the tasks were locked:
 // those of them that are heads stay so.
-func (l *Ledger) headsOf(ctx context.Context, tx *sql.Tx, all []*changed) (map[eventq.LineID]string, error) {
-	heads := map[eventq.LineID]string{}
+func (l *Ledger) headsOf(ctx context.Context, tx *sql.Tx, all []*changed) (map[taskqueue.LineID]string, error) {
+	heads := map[taskqueue.LineID]string{}
 	for _, c := range all {
 		if c.was.Pos > 0 {
 			heads[c.was.Line()] = ""
@@ -78,7 +78,7 @@ func (l *Ledger) headsOf(ctx context.Context, tx *sql.Tx, all []*changed) (map[e
 		rows = append(rows, []any{key.Topic, key.Priority})
 	}
 	return heads, l.bulk(tx).run(ctx, selectHeads, rows, func(rows *sql.Rows) error {
-		var key eventq.LineID
+		var key taskqueue.LineID
 		var head string
 		err := rows.Scan(&key.Topic, &key.Priority, &head)
 		heads[key] = head
@@ -96,7 +96,7 @@ func changedRows(all []*changed) (rows, payloads [][]any, err error) {
 			return nil, nil, err
 		}
 		ended := int64(0)
-		if c.now.State == eventq.Done || c.now.State == eventq.Discarded {
+		if c.now.State == taskqueue.Done || c.now.State == taskqueue.Discarded {
 			ended = c.now.ChangedAt
 		}
 		t := &c.now

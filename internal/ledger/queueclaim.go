@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 const (
@@ -39,7 +39,7 @@ FROM v WHERE lines.topic = v.topic AND lines.priority = v.priority AND lines.sca
 // Claim gives up to n tasks of a kind to a worker, for as long as the lease: of
 // the lines that have had the least, by priority, each in the order of its
 // positions. None: there is nothing to hand out.
-func (l *Ledger) Claim(ctx context.Context, kind string, n int, lease time.Duration) (tasks []eventq.Task, err error) {
+func (l *Ledger) Claim(ctx context.Context, kind string, n int, lease time.Duration) (tasks []taskqueue.Task, err error) {
 	for more := true; more && len(tasks) == 0; { // tasks may have left their positions
 		tasks, more, err = l.claimOf(ctx, n, lease, l.sql(selectReady), kind, n)
 		if err == nil && !more && l.free != "" {
@@ -58,8 +58,8 @@ func (l *Ledger) Claim(ctx context.Context, kind string, n int, lease time.Durat
 // claimHeld waits for one line, where others hold all that are ready: a topic
 // that is the only one is nearly always held. The line is chosen before: a query
 // that waits goes on holding those that it found and that are not ready any more.
-func (l *Ledger) claimHeld(ctx context.Context, kind string, n int, lease time.Duration) (tasks []eventq.Task, more bool, err error) {
-	var line eventq.LineID
+func (l *Ledger) claimHeld(ctx context.Context, kind string, n int, lease time.Duration) (tasks []taskqueue.Task, more bool, err error) {
+	var line taskqueue.LineID
 	err = l.read.QueryRowContext(ctx, nextReady, kind).Scan(&line.Topic, &line.Priority)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, false, nil
@@ -72,21 +72,21 @@ func (l *Ledger) claimHeld(ctx context.Context, kind string, n int, lease time.D
 
 // claimOf claims in one transaction, of the lines that a query finds and locks.
 // found says that there are some.
-func (l *Ledger) claimOf(ctx context.Context, n int, lease time.Duration, query string, args ...any) (tasks []eventq.Task, found bool, err error) {
+func (l *Ledger) claimOf(ctx context.Context, n int, lease time.Duration, query string, args ...any) (tasks []taskqueue.Task, found bool, err error) {
 	err = l.inTx(ctx, func(tx *sql.Tx) error {
 		lines, err := linesOf(tx.QueryContext(ctx, query, args...))
 		if err != nil {
 			return err
 		}
 		found = len(lines) > 0
-		tasks, err = l.claim(ctx, tx, eventq.Shares(lines, n), lease)
+		tasks, err = l.claim(ctx, tx, taskqueue.Shares(lines, n), lease)
 		return err
 	})
 	return tasks, found, err
 }
 
 // claim claims the tasks of shares that are still there.
-func (l *Ledger) claim(ctx context.Context, tx *sql.Tx, shares []eventq.Share, lease time.Duration) (tasks []eventq.Task, err error) {
+func (l *Ledger) claim(ctx context.Context, tx *sql.Tx, shares []taskqueue.Share, lease time.Duration) (tasks []taskqueue.Task, err error) {
 	var rows [][]any
 	for _, s := range shares {
 		for pos := s.First; pos <= s.Last; pos++ {
@@ -104,9 +104,9 @@ func (l *Ledger) claim(ctx context.Context, tx *sql.Tx, shares []eventq.Share, l
 	return inOrder(tasks), l.moveScan(ctx, tx, shares, tasks)
 }
 
-func linesOf(rows *sql.Rows, err error) (lines []eventq.Line, _ error) {
+func linesOf(rows *sql.Rows, err error) (lines []taskqueue.Line, _ error) {
 	err = scanAll(func(rows *sql.Rows) error {
-		var line eventq.Line
+		var line taskqueue.Line
 		var again int64
 		err := rows.Scan(&line.Topic, &line.Priority, &line.Ordering, &line.Pos, &line.Scan, &line.Done, &line.Head, &again, &line.VTime)
 		line.Again = again == 1
@@ -116,16 +116,16 @@ func linesOf(rows *sql.Rows, err error) (lines []eventq.Line, _ error) {
 	return lines, err
 }
 
-func inOrder(tasks []eventq.Task) []eventq.Task {
-	slices.SortFunc(tasks, func(a, b eventq.Task) int {
+func inOrder(tasks []taskqueue.Task) []taskqueue.Task {
+	slices.SortFunc(tasks, func(a, b taskqueue.Task) int {
 		return cmp.Or(compareLines(a.Line(), b.Line()), cmp.Compare(a.Pos, b.Pos))
 	})
 	return tasks
 }
 
 // moveScan moves the lines on after what was claimed of them.
-func (l *Ledger) moveScan(ctx context.Context, tx *sql.Tx, shares []eventq.Share, tasks []eventq.Task) error {
-	claimed, last := map[eventq.LineID]int64{}, map[eventq.LineID]string{}
+func (l *Ledger) moveScan(ctx context.Context, tx *sql.Tx, shares []taskqueue.Share, tasks []taskqueue.Task) error {
+	claimed, last := map[taskqueue.LineID]int64{}, map[taskqueue.LineID]string{}
 	for i := range tasks {
 		key := tasks[i].Line()
 		claimed[key]++

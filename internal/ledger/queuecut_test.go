@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 	"laststand/internal/trial"
 )
 
@@ -140,27 +140,27 @@ func (w *wire) back() {
 // cutCall is a call of the queue about one task, which brings it from a state to
 // another, "" where there is none.
 type cutCall struct {
-	bring   func(q *queued, task eventq.New) eventq.Task // to the state before
-	was, is eventq.State
+	bring   func(q *queued, task taskqueue.New) taskqueue.Task // to the state before
+	was, is taskqueue.State
 	rings   bool
-	do      func(ctx context.Context, l *Ledger, task eventq.New, t *eventq.Task) (did int, err error)
+	do      func(ctx context.Context, l *Ledger, task taskqueue.New, t *taskqueue.Task) (did int, err error)
 	twice   int // what it says to have done where it was done before
 }
 
-func (q *queued) claimOf(task eventq.New) eventq.Task {
+func (q *queued) claimOf(task taskqueue.New) taskqueue.Task {
 	q.t.Helper()
 	q.enqueue(task)
-	return must(q.Claim(q.t.Context(), eventq.Kind(task.Topic), 1, lease))(q.t)[0]
+	return must(q.Claim(q.t.Context(), taskqueue.Kind(task.Topic), 1, lease))(q.t)[0]
 }
 
-func heldOne(lost []eventq.Lease, err error) (int, error) { return 1 - len(lost), err }
+func heldOne(lost []taskqueue.Lease, err error) (int, error) { return 1 - len(lost), err }
 
 var cutCalls = map[string]cutCall{
 	"enqueue": {
-		bring: func(*queued, eventq.New) eventq.Task { return eventq.Task{} },
-		is:    eventq.Waiting, rings: true,
-		do: func(ctx context.Context, l *Ledger, task eventq.New, _ *eventq.Task) (int, error) {
-			accepted, err := l.Enqueue(ctx, []eventq.New{task})
+		bring: func(*queued, taskqueue.New) taskqueue.Task { return taskqueue.Task{} },
+		is:    taskqueue.Waiting, rings: true,
+		do: func(ctx context.Context, l *Ledger, task taskqueue.New, _ *taskqueue.Task) (int, error) {
+			accepted, err := l.Enqueue(ctx, []taskqueue.New{task})
 			if err != nil {
 				return 0, err
 			}
@@ -168,51 +168,51 @@ var cutCalls = map[string]cutCall{
 		},
 	},
 	"claim": {
-		bring: func(q *queued, task eventq.New) eventq.Task { return eventq.Task{ID: q.enqueue(task)[0].ID} },
-		was:   eventq.Waiting, is: eventq.Claimed,
-		do: func(ctx context.Context, l *Ledger, task eventq.New, _ *eventq.Task) (int, error) {
-			tasks, err := l.Claim(ctx, eventq.Kind(task.Topic), 10, lease)
+		bring: func(q *queued, task taskqueue.New) taskqueue.Task { return taskqueue.Task{ID: q.enqueue(task)[0].ID} },
+		was:   taskqueue.Waiting, is: taskqueue.Claimed,
+		do: func(ctx context.Context, l *Ledger, task taskqueue.New, _ *taskqueue.Task) (int, error) {
+			tasks, err := l.Claim(ctx, taskqueue.Kind(task.Topic), 10, lease)
 			return len(tasks), err
 		},
 	},
 	"renew": {
-		bring: (*queued).claimOf, was: eventq.Claimed, is: eventq.Claimed, twice: 1,
-		do: func(ctx context.Context, l *Ledger, _ eventq.New, t *eventq.Task) (int, error) {
-			return heldOne(l.Renew(ctx, []eventq.Lease{t.Lease()}, lease))
+		bring: (*queued).claimOf, was: taskqueue.Claimed, is: taskqueue.Claimed, twice: 1,
+		do: func(ctx context.Context, l *Ledger, _ taskqueue.New, t *taskqueue.Task) (int, error) {
+			return heldOne(l.Renew(ctx, []taskqueue.Lease{t.Lease()}, lease))
 		},
 	},
 	"complete": {
-		bring: (*queued).claimOf, was: eventq.Claimed, is: eventq.Done, twice: 1,
-		do: func(ctx context.Context, l *Ledger, _ eventq.New, t *eventq.Task) (int, error) {
-			return heldOne(l.Complete(ctx, []eventq.Lease{t.Lease()}))
+		bring: (*queued).claimOf, was: taskqueue.Claimed, is: taskqueue.Done, twice: 1,
+		do: func(ctx context.Context, l *Ledger, _ taskqueue.New, t *taskqueue.Task) (int, error) {
+			return heldOne(l.Complete(ctx, []taskqueue.Lease{t.Lease()}))
 		},
 	},
 	"fail": {
-		bring: (*queued).claimOf, was: eventq.Claimed, is: eventq.Later,
-		do: func(ctx context.Context, l *Ledger, _ eventq.New, t *eventq.Task) (int, error) {
-			return heldOne(l.Fail(ctx, failures([]eventq.Lease{t.Lease()}, time.Second, false)))
+		bring: (*queued).claimOf, was: taskqueue.Claimed, is: taskqueue.Later,
+		do: func(ctx context.Context, l *Ledger, _ taskqueue.New, t *taskqueue.Task) (int, error) {
+			return heldOne(l.Fail(ctx, failures([]taskqueue.Lease{t.Lease()}, time.Second, false)))
 		},
 	},
 	"return": {
-		bring: (*queued).claimOf, was: eventq.Claimed, is: eventq.Waiting, rings: true,
-		do: func(ctx context.Context, l *Ledger, _ eventq.New, t *eventq.Task) (int, error) {
-			return heldOne(l.Return(ctx, []eventq.Lease{t.Lease()}))
+		bring: (*queued).claimOf, was: taskqueue.Claimed, is: taskqueue.Waiting, rings: true,
+		do: func(ctx context.Context, l *Ledger, _ taskqueue.New, t *taskqueue.Task) (int, error) {
+			return heldOne(l.Return(ctx, []taskqueue.Lease{t.Lease()}))
 		},
 	},
 	"discard": {
-		bring: (*queued).claimOf, was: eventq.Claimed, is: eventq.Discarded, twice: 1,
-		do: func(ctx context.Context, l *Ledger, _ eventq.New, t *eventq.Task) (int, error) {
-			_, err := l.ChangeTask(ctx, t.ID, (*eventq.Task).Discard)
+		bring: (*queued).claimOf, was: taskqueue.Claimed, is: taskqueue.Discarded, twice: 1,
+		do: func(ctx context.Context, l *Ledger, _ taskqueue.New, t *taskqueue.Task) (int, error) {
+			_, err := l.ChangeTask(ctx, t.ID, (*taskqueue.Task).Discard)
 			return 1, err
 		},
 	},
 	"return due": {
-		bring: func(q *queued, task eventq.New) eventq.Task {
+		bring: func(q *queued, task taskqueue.New) taskqueue.Task {
 			defer q.pass(lease)
 			return q.claimOf(task)
 		},
-		was: eventq.Claimed, is: eventq.Waiting, rings: true,
-		do: func(ctx context.Context, l *Ledger, _ eventq.New, _ *eventq.Task) (int, error) {
+		was: taskqueue.Claimed, is: taskqueue.Waiting, rings: true,
+		do: func(ctx context.Context, l *Ledger, _ taskqueue.New, _ *taskqueue.Task) (int, error) {
 			r, err := l.ReturnDue(ctx, 10)
 			return r.Back, err
 		},
@@ -278,9 +278,9 @@ func (call *cutCall) try(q *queued, l *Ledger, c *cutter, befalls fate) (fault s
 }
 
 // only is the state of the only task there is, "" for none.
-func (q *queued) only() eventq.State {
+func (q *queued) only() taskqueue.State {
 	q.t.Helper()
-	tasks, _, err := q.Tasks(q.t.Context(), eventq.Filter{}, "", 10)
+	tasks, _, err := q.Tasks(q.t.Context(), taskqueue.Filter{}, "", 10)
 	if err != nil || len(tasks) > 1 {
 		q.t.Fatalf("tasks %+v, %v", tasks, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 const (
@@ -33,9 +33,9 @@ SELECT ` + taskColumns + `, tasks.payload, {now} FROM v JOIN tasks ON tasks.id =
 )
 
 // held are leases, each of which holds once it was seen to.
-type held map[eventq.Lease]bool
+type held map[taskqueue.Lease]bool
 
-func holding(leases []eventq.Lease) held {
+func holding(leases []taskqueue.Lease) held {
 	h := held{}
 	for _, lease := range leases {
 		h[lease] = false
@@ -55,14 +55,14 @@ func (h held) rows(more ...any) (rows [][]any) {
 }
 
 // scan sees a lease in a row.
-func (h held) scan(rows *sql.Rows, more ...any) (lease eventq.Lease, err error) {
+func (h held) scan(rows *sql.Rows, more ...any) (lease taskqueue.Lease, err error) {
 	err = rows.Scan(append([]any{&lease.ID, &lease.Fence}, more...)...)
 	h[lease] = true
 	return lease, err
 }
 
 // lost are the leases that do not hold, in the order given.
-func (h held) lost(leases []eventq.Lease) (lost []eventq.Lease) {
+func (h held) lost(leases []taskqueue.Lease) (lost []taskqueue.Lease) {
 	for _, lease := range leases {
 		if !h[lease] {
 			lost = append(lost, lease)
@@ -71,13 +71,13 @@ func (h held) lost(leases []eventq.Lease) (lost []eventq.Lease) {
 	return lost
 }
 
-// Complete implements eventq.Claims.
-func (l *Ledger) Complete(ctx context.Context, leases []eventq.Lease) ([]eventq.Lease, error) {
+// Complete implements taskqueue.Claims.
+func (l *Ledger) Complete(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
 	h := holding(leases)
 	err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
 		moves, bulk := newMoves(), l.bulk(tx)
 		err := bulk.run(ctx, l.sql(completeTasks), h.rows(), func(rows *sql.Rows) error {
-			var t eventq.Task
+			var t taskqueue.Task
 			var head string
 			lease, err := h.scan(rows, &t.Topic, &t.Priority, &head)
 			if t.ID = lease.ID; head == t.ID {
@@ -105,8 +105,8 @@ func (h held) seen(rows *sql.Rows) error {
 	return err
 }
 
-// Renew implements eventq.Claims.
-func (l *Ledger) Renew(ctx context.Context, leases []eventq.Lease, lease time.Duration) ([]eventq.Lease, error) {
+// Renew implements taskqueue.Claims.
+func (l *Ledger) Renew(ctx context.Context, leases []taskqueue.Lease, lease time.Duration) ([]taskqueue.Lease, error) {
 	h := holding(leases)
 	err := l.inTx(ctx, func(tx *sql.Tx) error {
 		return l.bulk(tx).run(ctx, l.sql(renewLeases), h.rows(lease.Milliseconds()), h.seen)
@@ -117,15 +117,15 @@ func (l *Ledger) Renew(ctx context.Context, leases []eventq.Lease, lease time.Du
 	return h.lost(leases), nil
 }
 
-// Fail implements eventq.Claims.
-func (l *Ledger) Fail(ctx context.Context, failed []eventq.Failed) ([]eventq.Lease, error) {
-	why := map[eventq.Lease]*eventq.Failed{}
-	var leases []eventq.Lease
+// Fail implements taskqueue.Claims.
+func (l *Ledger) Fail(ctx context.Context, failed []taskqueue.Failed) ([]taskqueue.Lease, error) {
+	why := map[taskqueue.Lease]*taskqueue.Failed{}
+	var leases []taskqueue.Lease
 	for i := range failed {
 		why[failed[i].Lease] = &failed[i]
 		leases = append(leases, failed[i].Lease)
 	}
-	lost, err := l.end(ctx, leases, func(t *eventq.Task, now int64) error {
+	lost, err := l.end(ctx, leases, func(t *taskqueue.Task, now int64) error {
 		return t.End(now, why[t.Lease()])
 	})
 	if err != nil {
@@ -134,9 +134,9 @@ func (l *Ledger) Fail(ctx context.Context, failed []eventq.Failed) ([]eventq.Lea
 	return lost, nil
 }
 
-// Return implements eventq.Claims.
-func (l *Ledger) Return(ctx context.Context, leases []eventq.Lease) ([]eventq.Lease, error) {
-	lost, err := l.end(ctx, leases, func(t *eventq.Task, _ int64) error {
+// Return implements taskqueue.Claims.
+func (l *Ledger) Return(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
+	lost, err := l.end(ctx, leases, func(t *taskqueue.Task, _ int64) error {
 		t.Return()
 		return nil
 	})
@@ -147,12 +147,12 @@ func (l *Ledger) Return(ctx context.Context, leases []eventq.Lease) ([]eventq.Le
 }
 
 // end has each task changed whose lease holds.
-func (l *Ledger) end(ctx context.Context, leases []eventq.Lease, change func(t *eventq.Task, now int64) error) ([]eventq.Lease, error) {
+func (l *Ledger) end(ctx context.Context, leases []taskqueue.Lease, change func(t *taskqueue.Task, now int64) error) ([]taskqueue.Lease, error) {
 	h := holding(leases)
 	err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
 		woken, err := l.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
 			return l.bulk(tx).run(ctx, l.sql(lockClaimed), h.rows(), scan)
-		}, func(t *eventq.Task, now int64) error {
+		}, func(t *taskqueue.Task, now int64) error {
 			h[t.Lease()] = true
 			return change(t, now)
 		})
@@ -167,7 +167,7 @@ func (l *Ledger) end(ctx context.Context, leases []eventq.Lease, change func(t *
 // changeLocked changes the tasks that lock reads, locks and hands to its scan,
 // and gives the topics to ring for.
 func (l *Ledger) changeLocked(
-	ctx context.Context, tx *sql.Tx, lock func(scan func(*sql.Rows) error) error, change func(t *eventq.Task, now int64) error,
+	ctx context.Context, tx *sql.Tx, lock func(scan func(*sql.Rows) error) error, change func(t *taskqueue.Task, now int64) error,
 ) ([]string, error) {
 	var all []*changed
 	var now int64

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 // A line goes with its last task, and begins anew. One that is used, or that a
@@ -14,7 +14,7 @@ func TestIdleLinesAreForgotten(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
 		topics := func() (all []string) {
-			for _, l := range q.lines(eventq.LineFilter{}) {
+			for _, l := range q.lines(taskqueue.LineFilter{}) {
 				all = append(all, l.Topic)
 			}
 			return all
@@ -40,9 +40,9 @@ func TestIdleLinesAreForgotten(t *testing.T) {
 }
 
 // claimTopic claims the only task there is to claim of a topic.
-func (q *queued) claimTopic(topic string) eventq.Task {
+func (q *queued) claimTopic(topic string) taskqueue.Task {
 	q.t.Helper()
-	tasks := slices.DeleteFunc(q.claim(10), func(t eventq.Task) bool { return t.Topic != kind+"/"+topic })
+	tasks := slices.DeleteFunc(q.claim(10), func(t taskqueue.Task) bool { return t.Topic != kind+"/"+topic })
 	if len(tasks) != 1 {
 		q.t.Fatalf("claimed %q of %s, want one", keysOf(tasks), topic)
 	}

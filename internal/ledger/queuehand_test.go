@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 // The environment of a process that takes a hand in the queue of another's test.
@@ -85,12 +85,12 @@ func (h *hand) insist(f func() error) {
 
 func (h *hand) produce(producer int) {
 	for n := 0; ; time.Sleep(handPause) {
-		var batch []eventq.New
+		var batch []taskqueue.New
 		for range 1 + rand.IntN(5) {
 			task := work(fmt.Sprint("t", rand.IntN(4)), fmt.Sprint(h.name, "-", producer, "-", n))
-			task.MaxTries, task.Priority = eventq.MostTries, rand.Int64N(2)
+			task.MaxTries, task.Priority = taskqueue.MostTries, rand.Int64N(2)
 			if rand.IntN(8) == 0 {
-				task.Topic, task.Ordering = kind+"/ordered", eventq.Ordered
+				task.Topic, task.Ordering = kind+"/ordered", taskqueue.Ordered
 			}
 			batch = append(batch, task)
 			n++
@@ -106,11 +106,11 @@ func (h *hand) produce(producer int) {
 }
 
 // word is a line about a try.
-func word(what string, t *eventq.Task) string { return fmt.Sprint(what, " ", t.Key, " ", t.Fence) }
+func word(what string, t *taskqueue.Task) string { return fmt.Sprint(what, " ", t.Key, " ", t.Fence) }
 
 func (h *hand) work(over func() bool) {
 	for !over() {
-		var tasks []eventq.Task
+		var tasks []taskqueue.Task
 		h.insist(func() (err error) {
 			tasks, err = h.l.Claim(h.t.Context(), kind, 10, handLease)
 			return err
@@ -124,11 +124,11 @@ func (h *hand) work(over func() bool) {
 }
 
 // end ends tries: one in ten tasks fails at first, and one for good.
-func (h *hand) end(tasks []eventq.Task) {
-	var good, buried []eventq.Task
-	var bad []eventq.Failed
+func (h *hand) end(tasks []taskqueue.Task) {
+	var good, buried []taskqueue.Task
+	var bad []taskqueue.Failed
 	for _, t := range tasks {
-		failed := eventq.Failed{Lease: t.Lease(), Why: errors.New("why"), Wait: 20 * time.Millisecond}
+		failed := taskqueue.Failed{Lease: t.Lease(), Why: errors.New("why"), Wait: 20 * time.Millisecond}
 		switch last := t.Key[len(t.Key)-1]; {
 		case last == '7':
 			failed.Final = true
@@ -152,7 +152,7 @@ func (h *hand) end(tasks []eventq.Task) {
 	})
 }
 
-func (h *hand) tellHeld(what string, tasks []eventq.Task, lost []eventq.Lease, err error) {
+func (h *hand) tellHeld(what string, tasks []taskqueue.Task, lost []taskqueue.Lease, err error) {
 	for i := range tasks {
 		if err == nil && !slices.Contains(lost, tasks[i].Lease()) {
 			h.tell(word(what, &tasks[i]))
@@ -167,7 +167,7 @@ func (h *hand) keep(over func() bool) {
 			return err
 		})
 		h.insist(func() error {
-			_, _, _, err := h.l.MoveDone(h.t.Context(), eventq.LineID{}, 100)
+			_, _, _, err := h.l.MoveDone(h.t.Context(), taskqueue.LineID{}, 100)
 			return err
 		})
 		time.Sleep(20 * time.Millisecond) // the database has more to do
@@ -262,32 +262,32 @@ func (d *docket) check(t *testing.T, l *Ledger) {
 			t.Errorf("task %s was acknowledged as %s and is lost: %+v", key, id, tasks[key])
 		}
 	}
-	count := map[eventq.State]int{}
+	count := map[taskqueue.State]int{}
 	for key, task := range tasks {
 		if d.ids[key] != "" {
 			count[task.State]++
 		}
-		if task.Fence < d.claimed[key] || task.State != eventq.Done && task.State != eventq.Dead {
+		if task.Fence < d.claimed[key] || task.State != taskqueue.Done && task.State != taskqueue.Dead {
 			t.Errorf("task %s is at the end %+v, its newest lease %d", key, task, d.claimed[key])
 		}
 	}
-	for state, ends := range map[eventq.State]map[string]int64{eventq.Done: d.done, eventq.Dead: d.buried} {
+	for state, ends := range map[taskqueue.State]map[string]int64{taskqueue.Done: d.done, taskqueue.Dead: d.buried} {
 		for key, fence := range ends {
 			if tasks[key].State != state || tasks[key].Fence != fence {
 				t.Errorf("task %s became %s by fence %d and is %+v", key, state, fence, tasks[key])
 			}
 		}
 	}
-	if len(d.ids) == 0 || count[eventq.Done]+count[eventq.Dead] != len(d.ids) {
+	if len(d.ids) == 0 || count[taskqueue.Done]+count[taskqueue.Dead] != len(d.ids) {
 		t.Errorf("%d acknowledged, of which at the end %v", len(d.ids), count)
 	}
 }
 
-func allTasks(t *testing.T, l *Ledger) map[string]eventq.Task {
+func allTasks(t *testing.T, l *Ledger) map[string]taskqueue.Task {
 	t.Helper()
-	tasks := map[string]eventq.Task{}
+	tasks := map[string]taskqueue.Task{}
 	for cursor, more := "", true; more; more = cursor != "" {
-		page, next, err := l.Tasks(t.Context(), eventq.Filter{}, cursor, 500)
+		page, next, err := l.Tasks(t.Context(), taskqueue.Filter{}, cursor, 500)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 	"laststand/internal/trial"
 )
 
@@ -99,7 +99,7 @@ func (s *storm) settle() {
 	s.t.Helper()
 	h := &hand{s.t, openOn(s.t, s.db), "last", s.docket.take}
 	empty := func() bool {
-		for _, state := range []eventq.State{eventq.Claimed, eventq.Later, eventq.Waiting} { // as the keeper moves them
+		for _, state := range []taskqueue.State{taskqueue.Claimed, taskqueue.Later, taskqueue.Waiting} { // as the keeper moves them
 			if many, _, err := h.l.Depth(s.t.Context(), state, 1); many > 0 || err != nil {
 				return false
 			}
@@ -165,11 +165,11 @@ func TestQueueSleeper(t *testing.T) {
 		return
 	}
 	leases := leasesOf(tasks)
-	for _, end := range []func() ([]eventq.Lease, error){
-		func() ([]eventq.Lease, error) { return l.Renew(t.Context(), leases, time.Hour) },
-		func() ([]eventq.Lease, error) { return l.Complete(t.Context(), leases) },
-		func() ([]eventq.Lease, error) { return l.Return(t.Context(), leases) },
-		func() ([]eventq.Lease, error) { return l.Fail(t.Context(), failures(leases, 0, true)) },
+	for _, end := range []func() ([]taskqueue.Lease, error){
+		func() ([]taskqueue.Lease, error) { return l.Renew(t.Context(), leases, time.Hour) },
+		func() ([]taskqueue.Lease, error) { return l.Complete(t.Context(), leases) },
+		func() ([]taskqueue.Lease, error) { return l.Return(t.Context(), leases) },
+		func() ([]taskqueue.Lease, error) { return l.Fail(t.Context(), failures(leases, 0, true)) },
 	} {
 		fmt.Println("lost", len(must(end())(t)))
 	}
@@ -182,7 +182,7 @@ func TestStoppedWorkerChangesNothing(t *testing.T) {
 	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
-		must(l.Enqueue(t.Context(), []eventq.New{work("a", "k")}))(t)
+		must(l.Enqueue(t.Context(), []taskqueue.New{work("a", "k")}))(t)
 		said := make(chan string, 10) // more than it says
 		sleeper := begin(t, "TestQueueSleeper", "sleeper", db, func(line string) { said <- line })
 		select {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 // queueRounds is how often the tests of the queue that draw lots do so: as often
@@ -39,7 +39,7 @@ type hearing struct {
 	leapt   bool // beyond what is remembered; the keeper's
 
 	mu     sync.Mutex
-	leases []eventq.Task // that workers hold, or mean to
+	leases []taskqueue.Task // that workers hold, or mean to
 	ids    map[string]string
 }
 
@@ -120,10 +120,10 @@ func (r *hearing) step(l *Ledger, round int) {
 }
 
 func (r *hearing) enqueue(l *Ledger, round int) {
-	var batch []eventq.New
+	var batch []taskqueue.New
 	for _, i := range rand.Perm(2 * trialKeys)[:1+rand.IntN(3)] {
 		task := work(fmt.Sprint("t", i%2), fmt.Sprint(round, "-", i))
-		task.MaxTries, task.Priority = eventq.MostTries, int64(i%3)
+		task.MaxTries, task.Priority = taskqueue.MostTries, int64(i%3)
 		batch = append(batch, task)
 	}
 	begun := r.begin()
@@ -146,8 +146,8 @@ func (r *hearing) know(id, key string) {
 // fill enqueues the tasks of the ordered line, in the order of their numbers.
 func (r *hearing) fill(l *Ledger) {
 	for n := 1; n <= lineTasks && !r.t.Failed(); {
-		_, err := l.Enqueue(r.t.Context(), []eventq.New{{
-			Game: game, Topic: r.line, Key: fmt.Sprint(n), Ordering: eventq.Ordered, MaxTries: eventq.MostTries, Payload: []byte("1"),
+		_, err := l.Enqueue(r.t.Context(), []taskqueue.New{{
+			Game: game, Topic: r.line, Key: fmt.Sprint(n), Ordering: taskqueue.Ordered, MaxTries: taskqueue.MostTries, Payload: []byte("1"),
 		}})
 		if r.told(err) {
 			n++
@@ -156,7 +156,7 @@ func (r *hearing) fill(l *Ledger) {
 }
 
 // note notes a deed about a task.
-func (r *hearing) note(t *eventq.Task, begun int64, d deed, gave any) {
+func (r *hearing) note(t *taskqueue.Task, begun int64, d deed, gave any) {
 	if t.Topic == r.line {
 		number, err := strconv.Atoi(t.Key)
 		if err != nil {
@@ -181,14 +181,14 @@ func (r *hearing) claim(l *Ledger, n int) (many int) {
 	return len(tasks)
 }
 
-func (r *hearing) hold(tasks ...eventq.Task) {
+func (r *hearing) hold(tasks ...taskqueue.Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.leases = append(r.leases, tasks...)
 }
 
 // take takes up to n of the leases that anybody means to hold.
-func (r *hearing) take(n int) (tasks []eventq.Task) {
+func (r *hearing) take(n int) (tasks []taskqueue.Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for range min(n, len(r.leases)) {
@@ -207,25 +207,25 @@ func (r *hearing) endTry(l *Ledger) {
 		return
 	}
 	leases, now, begun := leasesOf(tasks), r.now.Load(), r.begin()
-	var lost []eventq.Lease
+	var lost []taskqueue.Lease
 	var err error
-	var did func(eventq.Lease) deed
+	var did func(taskqueue.Lease) deed
 	renew := false
 	switch rand.IntN(8) {
 	case 0, 1:
 		renew = true
 		lost, err = l.Renew(ctx, leases, lease)
-		did = func(of eventq.Lease) deed { return didRenew{of, now + lease.Milliseconds()} }
+		did = func(of taskqueue.Lease) deed { return didRenew{of, now + lease.Milliseconds()} }
 	case 2:
 		lost, err = l.Return(ctx, leases)
-		did = func(of eventq.Lease) deed { return didReturn{of} }
+		did = func(of taskqueue.Lease) deed { return didReturn{of} }
 	case 3, 4:
 		wait, final := time.Duration(rand.Int64N(int64(lease))), rand.IntN(4) == 0
 		lost, err = l.Fail(ctx, failures(leases, wait, final))
-		did = func(of eventq.Lease) deed { return didFail{of, now + wait.Milliseconds(), final} }
+		did = func(of taskqueue.Lease) deed { return didFail{of, now + wait.Milliseconds(), final} }
 	default:
 		lost, err = l.Complete(ctx, leases)
-		did = func(of eventq.Lease) deed { return didComplete{of, now} }
+		did = func(of taskqueue.Lease) deed { return didComplete{of, now} }
 	}
 	if !r.told(err) {
 		r.hold(tasks...)
@@ -240,9 +240,9 @@ func (r *hearing) endTry(l *Ledger) {
 	}
 }
 
-func failures(leases []eventq.Lease, wait time.Duration, final bool) (failed []eventq.Failed) {
+func failures(leases []taskqueue.Lease, wait time.Duration, final bool) (failed []taskqueue.Failed) {
 	for _, lease := range leases {
-		failed = append(failed, eventq.Failed{Lease: lease, Why: errors.New("why"), Wait: wait, Final: final})
+		failed = append(failed, taskqueue.Failed{Lease: lease, Why: errors.New("why"), Wait: wait, Final: final})
 	}
 	return failed
 }
@@ -257,8 +257,8 @@ func (r *hearing) some() (id, key string) {
 	return id, key
 }
 
-func answerOf(t *eventq.Task, err error) (answer, bool) {
-	for _, is := range []error{eventq.ErrNotFound, eventq.ErrDone} {
+func answerOf(t *taskqueue.Task, err error) (answer, bool) {
+	for _, is := range []error{taskqueue.ErrNotFound, taskqueue.ErrDone} {
 		if errors.Is(err, is) {
 			return answer{err: is}, true
 		}
@@ -271,9 +271,9 @@ func (r *hearing) operate(l *Ledger) {
 	if id == "" {
 		return
 	}
-	change := (*eventq.Task).Requeue
+	change := (*taskqueue.Task).Requeue
 	if rand.IntN(3) == 0 {
-		change = (*eventq.Task).Discard
+		change = (*taskqueue.Task).Discard
 	}
 	did, begun := didChange{id, r.now.Load(), change}, r.begin()
 	t, err := l.ChangeTask(r.t.Context(), id, change)
@@ -318,7 +318,7 @@ func (r *hearing) tend(l *Ledger, d time.Duration) {
 	if _, err := l.ReturnDue(r.t.Context(), 1000); r.told(err) {
 		r.ofAll(begun, didTend{at})
 	}
-	_, _, _, err := l.MoveDone(r.t.Context(), eventq.LineID{}, 1000)
+	_, _, _, err := l.MoveDone(r.t.Context(), taskqueue.LineID{}, 1000)
 	r.told(err)
 	begun = r.begin()
 	if _, err := l.ForgetTasks(r.t.Context(), 1000); r.told(err) && r.leapt {
@@ -339,7 +339,7 @@ func (r *hearing) finish() {
 		for len(r.leases) > 0 {
 			r.endTry(l)
 		}
-		left, _, err := l.Depth(r.t.Context(), eventq.Later, 1)
+		left, _, err := l.Depth(r.t.Context(), taskqueue.Later, 1)
 		r.told(err)
 		many += int(left)
 	}
@@ -347,7 +347,7 @@ func (r *hearing) finish() {
 		r.lookAt(l, id, key)
 	}
 	r.tend(l, 0)
-	for _, line := range linesWhere(r.t, l, eventq.LineFilter{}) {
+	for _, line := range linesWhere(r.t, l, taskqueue.LineFilter{}) {
 		if line.Done != line.Pos || !strings.HasPrefix(line.Topic, kind) {
 			r.t.Errorf("at the end %+v", line)
 		}

@@ -7,32 +7,32 @@ import (
 	"maps"
 	"slices"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
-func compareLines(a, b eventq.LineID) int {
+func compareLines(a, b taskqueue.LineID) int {
 	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Priority, b.Priority))
 }
 
 // moves is what a transaction does to lines.
 type moves struct {
-	lines     map[eventq.LineID]*lineMove
+	lines     map[taskqueue.LineID]*lineMove
 	reordered [][]any  // rows of orderLines
 	woken     []string // topics that had nothing to hand out before
 }
 
 // lineMove gives places to tasks, and says what became of a head.
 type lineMove struct {
-	ordering eventq.Ordering
-	orders   bool           // that is how the line is ordered from now on; false: if there is none yet
-	enter    []*eventq.Task // in their order
-	head     string         // the task that is the line's head, "" for nothing to say
-	again    bool           // it is to be handed out again; false: it has left
+	ordering taskqueue.Ordering
+	orders   bool              // that is how the line is ordered from now on; false: if there is none yet
+	enter    []*taskqueue.Task // in their order
+	head     string            // the task that is the line's head, "" for nothing to say
+	again    bool              // it is to be handed out again; false: it has left
 }
 
-func newMoves() *moves { return &moves{lines: map[eventq.LineID]*lineMove{}} }
+func newMoves() *moves { return &moves{lines: map[taskqueue.LineID]*lineMove{}} }
 
-func (m *moves) of(t *eventq.Task) *lineMove {
+func (m *moves) of(t *taskqueue.Task) *lineMove {
 	if m.lines[t.Line()] == nil {
 		m.lines[t.Line()] = &lineMove{}
 	}
@@ -41,20 +41,20 @@ func (m *moves) of(t *eventq.Task) *lineMove {
 
 // enter has a new task get a place at the end of its line, and say how that is
 // ordered.
-func (m *moves) enter(t *eventq.Task) {
+func (m *moves) enter(t *taskqueue.Task) {
 	m.comeBack(t)
 	m.of(t).orders = true
 }
 
 // comeBack has a task get a place at the end of its line once more.
-func (m *moves) comeBack(t *eventq.Task) {
+func (m *moves) comeBack(t *taskqueue.Task) {
 	line := m.of(t)
 	line.ordering = t.Ordering
 	line.enter = append(line.enter, t)
 }
 
 // free says that a line waits for its head no more, or hands it out again.
-func (m *moves) free(t *eventq.Task, again bool) {
+func (m *moves) free(t *taskqueue.Task, again bool) {
 	line := m.of(t)
 	line.head, line.again = t.ID, again
 }
@@ -90,7 +90,7 @@ func (l *Ledger) move(ctx context.Context, tx *sql.Tx, m *moves) error {
 	for _, key := range slices.SortedFunc(maps.Keys(m.lines), compareLines) {
 		line := m.lines[key]
 		rows = append(rows, []any{
-			key.Topic, key.Priority, eventq.Kind(key.Topic), string(line.ordering), int64(len(line.enter)), line.head, number(line.again),
+			key.Topic, key.Priority, taskqueue.Kind(key.Topic), string(line.ordering), int64(len(line.enter)), line.head, number(line.again),
 		})
 	}
 	if err := l.bulk(tx).run(ctx, l.sql(moveLines), rows, m.place); err != nil {
@@ -100,8 +100,8 @@ func (l *Ledger) move(ctx context.Context, tx *sql.Tx, m *moves) error {
 }
 
 func (m *moves) place(rows *sql.Rows) error {
-	var key eventq.LineID
-	var ordering eventq.Ordering
+	var key taskqueue.LineID
+	var ordering taskqueue.Ordering
 	var pos, scan, ready int64
 	if err := rows.Scan(&key.Topic, &key.Priority, &ordering, &pos, &scan, &ready); err != nil {
 		return err

@@ -12,12 +12,12 @@ import (
 
 	"pgregory.net/rapid"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 // modelTask is a task as the model of the queue knows it.
 type modelTask struct {
-	eventq.Task
+	taskqueue.Task
 
 	place int64 // orders those that have one in a line; the queue may leave positions out
 	ended int64
@@ -28,9 +28,9 @@ type queueModel struct {
 	now    int64
 	tasks  map[string]*modelTask // by id
 	places int64
-	order  map[eventq.LineID]eventq.Ordering
-	heads  map[eventq.LineID]string
-	lines  map[eventq.LineID]eventq.Line // as they were seen last
+	order  map[taskqueue.LineID]taskqueue.Ordering
+	heads  map[taskqueue.LineID]string
+	lines  map[taskqueue.LineID]taskqueue.Line // as they were seen last
 }
 
 func (m *queueModel) enter(t *modelTask) {
@@ -39,9 +39,9 @@ func (m *queueModel) enter(t *modelTask) {
 	t.place = m.places
 }
 
-// become changes a task's state as eventq does, and its place as the rules of
+// become changes a task's state as taskqueue does, and its place as the rules of
 // lines say.
-func (m *queueModel) become(id string, change func(*eventq.Task)) {
+func (m *queueModel) become(id string, change func(*taskqueue.Task)) {
 	t := m.tasks[id]
 	was := t.State
 	change(&t.Task)
@@ -49,15 +49,15 @@ func (m *queueModel) become(id string, change func(*eventq.Task)) {
 		return
 	}
 	t.ended = 0
-	if t.State == eventq.Done || t.State == eventq.Discarded {
+	if t.State == taskqueue.Done || t.State == taskqueue.Discarded {
 		t.ended = m.now
 	}
 	head := m.heads[t.Line()] == id
 	switch {
-	case head && (t.State == eventq.Later || t.State == eventq.Dead && t.Ordering == eventq.Pausing || t.State == eventq.Waiting):
-	case t.State == eventq.Waiting:
+	case head && (t.State == taskqueue.Later || t.State == taskqueue.Dead && t.Ordering == taskqueue.Pausing || t.State == taskqueue.Waiting):
+	case t.State == taskqueue.Waiting:
 		m.enter(t)
-	case t.State != eventq.Claimed:
+	case t.State != taskqueue.Claimed:
 		t.place = 0
 		if head {
 			delete(m.heads, t.Line())
@@ -75,20 +75,20 @@ func (m *queueModel) compare(a, b string) int {
 }
 
 // waiting are the tasks that a line may hand out, in order.
-func (m *queueModel) waiting(line eventq.LineID) (ids []string) {
+func (m *queueModel) waiting(line taskqueue.LineID) (ids []string) {
 	for id, t := range m.tasks {
-		if t.Line() == line && t.State == eventq.Waiting {
+		if t.Line() == line && t.State == taskqueue.Waiting {
 			ids = append(ids, id)
 		}
 	}
 	slices.SortFunc(ids, func(a, b string) int { return int(m.tasks[a].place - m.tasks[b].place) })
 	head := m.heads[line]
 	switch {
-	case head != "" && m.tasks[head].State == eventq.Waiting:
+	case head != "" && m.tasks[head].State == taskqueue.Waiting:
 		return []string{head}
 	case head != "":
 		return nil
-	case m.order[line] != eventq.Free:
+	case m.order[line] != taskqueue.Free:
 		return ids[:min(1, len(ids))]
 	}
 	return ids
@@ -99,7 +99,7 @@ func (m *queueModel) waiting(line eventq.LineID) (ids []string) {
 type queueHistory struct {
 	q      *queued
 	m      *queueModel
-	leases []eventq.Lease
+	leases []taskqueue.Lease
 }
 
 func (h *queueHistory) step(rt *rapid.T) {
@@ -113,23 +113,23 @@ func (h *queueHistory) step(rt *rapid.T) {
 	case "claim":
 		h.claim(rt, rapid.IntRange(1, 5).Draw(rt, "n"))
 	case "complete":
-		h.end(rt, func(leases []eventq.Lease) ([]eventq.Lease, error) { return h.q.Complete(ctx, leases) },
-			func(t *eventq.Task) { t.Finish(t.Payload) })
+		h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) { return h.q.Complete(ctx, leases) },
+			func(t *taskqueue.Task) { t.Finish(t.Payload) })
 	case "fail":
-		how := eventq.Failed{Wait: drawWait(rt), Final: rapid.IntRange(0, 4).Draw(rt, "final") == 0}
-		h.fail(rt, how, func(t *eventq.Task) {
+		how := taskqueue.Failed{Wait: drawWait(rt), Final: rapid.IntRange(0, 4).Draw(rt, "final") == 0}
+		h.fail(rt, how, func(t *taskqueue.Task) {
 			if t.Retry(h.m.now, errWhy, how.Wait); how.Final {
-				t.State, t.DueAt = eventq.Dead, 0
+				t.State, t.DueAt = taskqueue.Dead, 0
 			}
 		})
 	case "postpone":
-		how := eventq.Failed{Wait: drawWait(rt), Postponed: true}
-		h.fail(rt, how, func(t *eventq.Task) { t.State, t.DueAt = eventq.Later, h.m.now+how.Wait.Milliseconds() })
+		how := taskqueue.Failed{Wait: drawWait(rt), Postponed: true}
+		h.fail(rt, how, func(t *taskqueue.Task) { t.State, t.DueAt = taskqueue.Later, h.m.now+how.Wait.Milliseconds() })
 	case "renew":
-		h.end(rt, func(leases []eventq.Lease) ([]eventq.Lease, error) { return h.q.Renew(ctx, leases, lease) },
-			func(t *eventq.Task) { t.DueAt = h.m.now + lease.Milliseconds() })
+		h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) { return h.q.Renew(ctx, leases, lease) },
+			func(t *taskqueue.Task) { t.DueAt = h.m.now + lease.Milliseconds() })
 	case "return":
-		h.end(rt, func(leases []eventq.Lease) ([]eventq.Lease, error) { return h.q.Return(ctx, leases) }, (*eventq.Task).Return)
+		h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) { return h.q.Return(ctx, leases) }, (*taskqueue.Task).Return)
 	case "pass":
 		d := rapid.SampledFrom([]time.Duration{time.Second, 20 * time.Second, lease, 3 * 24 * time.Hour}).Draw(rt, "pass")
 		h.q.pass(d)
@@ -142,11 +142,11 @@ func (h *queueHistory) step(rt *rapid.T) {
 }
 
 func (h *queueHistory) enqueue(rt *rapid.T) {
-	var batch []eventq.New
+	var batch []taskqueue.New
 	for range rapid.IntRange(1, 4).Draw(rt, "tasks") {
 		n := work(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "topic"), fmt.Sprint(rapid.IntRange(0, 30).Draw(rt, "key")))
 		n.Priority = int64(rapid.IntRange(0, 1).Draw(rt, "priority"))
-		n.Ordering = map[string]eventq.Ordering{kind + "/a": eventq.Free, kind + "/b": eventq.Ordered, kind + "/c": eventq.Pausing}[n.Topic]
+		n.Ordering = map[string]taskqueue.Ordering{kind + "/a": taskqueue.Free, kind + "/b": taskqueue.Ordered, kind + "/c": taskqueue.Pausing}[n.Topic]
 		n.MaxTries = int64(rapid.IntRange(1, 3).Draw(rt, "tries"))
 		if rapid.IntRange(0, 3).Draw(rt, "later") == 0 {
 			n.NotBefore = h.m.now + int64(rapid.IntRange(-1, 2).Draw(rt, "before"))*10_000
@@ -164,13 +164,13 @@ func (h *queueHistory) enqueue(rt *rapid.T) {
 		t := &modelTask{Task: batch[i].Task(h.m.now)}
 		t.ID = got.ID
 		h.m.tasks[t.ID] = t
-		if t.State == eventq.Waiting {
+		if t.State == taskqueue.Waiting {
 			h.m.enter(t)
 		}
 	}
 }
 
-func (h *queueHistory) first(n eventq.New) *modelTask {
+func (h *queueHistory) first(n taskqueue.New) *modelTask {
 	for _, t := range h.m.tasks {
 		if t.Topic == n.Topic && t.Key == n.Key {
 			return t
@@ -180,7 +180,7 @@ func (h *queueHistory) first(n eventq.New) *modelTask {
 }
 
 func (h *queueHistory) claim(rt *rapid.T, n int) {
-	got := map[eventq.LineID][]string{}
+	got := map[taskqueue.LineID][]string{}
 	for _, t := range h.q.claim(n) {
 		got[t.Line()] = append(got[t.Line()], t.ID)
 		h.leases = append(h.leases, t.Lease())
@@ -199,10 +199,10 @@ func (h *queueHistory) claim(rt *rapid.T, n int) {
 			rt.Fatalf("claimed %q of %v, want the first of %q", got[line], line, want)
 		}
 		for _, id := range got[line] {
-			h.m.become(id, func(t *eventq.Task) {
-				t.State, t.Fence, t.DueAt = eventq.Claimed, t.Fence+1, h.m.now+lease.Milliseconds()
+			h.m.become(id, func(t *taskqueue.Task) {
+				t.State, t.Fence, t.DueAt = taskqueue.Claimed, t.Fence+1, h.m.now+lease.Milliseconds()
 			})
-			if h.m.order[line] != eventq.Free {
+			if h.m.order[line] != taskqueue.Free {
 				h.m.heads[line] = id
 			}
 		}
@@ -219,9 +219,9 @@ func drawWait(rt *rapid.T) time.Duration {
 }
 
 // fail has some tries fail in the same way.
-func (h *queueHistory) fail(rt *rapid.T, how eventq.Failed, change func(*eventq.Task)) {
-	h.end(rt, func(leases []eventq.Lease) ([]eventq.Lease, error) {
-		var failed []eventq.Failed
+func (h *queueHistory) fail(rt *rapid.T, how taskqueue.Failed, change func(*taskqueue.Task)) {
+	h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
+		var failed []taskqueue.Failed
 		for _, lease := range leases {
 			how.Lease, how.Why = lease, errWhy
 			failed = append(failed, how)
@@ -231,20 +231,20 @@ func (h *queueHistory) fail(rt *rapid.T, how eventq.Failed, change func(*eventq.
 }
 
 // end ends some tries, of which those with an old lease must change nothing.
-func (h *queueHistory) end(rt *rapid.T, end func([]eventq.Lease) ([]eventq.Lease, error), change func(*eventq.Task)) {
+func (h *queueHistory) end(rt *rapid.T, end func([]taskqueue.Lease) ([]taskqueue.Lease, error), change func(*taskqueue.Task)) {
 	if len(h.leases) == 0 {
 		return
 	}
-	some := rapid.SliceOfNDistinct(rapid.SampledFrom(h.leases), 1, min(3, len(h.leases)), rapid.ID[eventq.Lease]).Draw(rt, "leases")
+	some := rapid.SliceOfNDistinct(rapid.SampledFrom(h.leases), 1, min(3, len(h.leases)), rapid.ID[taskqueue.Lease]).Draw(rt, "leases")
 	lost := must(end(some))(h.q.t)
-	slices.SortFunc(some, func(a, b eventq.Lease) int { return h.m.compare(a.ID, b.ID) })
+	slices.SortFunc(some, func(a, b taskqueue.Lease) int { return h.m.compare(a.ID, b.ID) })
 	for _, lease := range some {
 		t := h.m.tasks[lease.ID]
-		holds := t != nil && t.State == eventq.Claimed && t.Fence == lease.Fence
+		holds := t != nil && t.State == taskqueue.Claimed && t.Fence == lease.Fence
 		if holds {
 			h.m.become(lease.ID, change)
 		}
-		if !holds && t != nil && t.State == eventq.Done && t.Fence == lease.Fence {
+		if !holds && t != nil && t.State == taskqueue.Done && t.Fence == lease.Fence {
 			continue // the same end again is no loss, another one is
 		}
 		if slices.Contains(lost, lease) == holds {
@@ -259,7 +259,7 @@ func (h *queueHistory) tend(rt *rapid.T) {
 	for _, id := range due {
 		t := h.m.tasks[id]
 		if t.DueAt > 0 && t.DueAt <= h.m.now {
-			h.m.become(id, func(t *eventq.Task) { t.Due(h.m.now) })
+			h.m.become(id, func(t *taskqueue.Task) { t.Due(h.m.now) })
 		}
 		if t.ended > 0 && t.ended < h.m.now-remembered.Milliseconds() {
 			delete(h.m.tasks, id)
@@ -283,29 +283,29 @@ func (h *queueHistory) change(rt *rapid.T) {
 		return
 	}
 	id := rapid.SampledFrom(slices.Sorted(maps.Keys(h.m.tasks))).Draw(rt, "task")
-	change := rapid.SampledFrom([]func(*eventq.Task) error{
-		(*eventq.Task).Requeue, (*eventq.Task).Requeue, (*eventq.Task).Discard,
-		func(t *eventq.Task) error { return t.Edit([]byte(`"edited"`)) },
+	change := rapid.SampledFrom([]func(*taskqueue.Task) error{
+		(*taskqueue.Task).Requeue, (*taskqueue.Task).Requeue, (*taskqueue.Task).Discard,
+		func(t *taskqueue.Task) error { return t.Edit([]byte(`"edited"`)) },
 	}).Draw(rt, "change")
-	done := h.m.tasks[id].State == eventq.Done
+	done := h.m.tasks[id].State == taskqueue.Done
 	_, err := h.q.ChangeTask(h.q.t.Context(), id, change)
-	if done != errors.Is(err, eventq.ErrDone) || !done && err != nil {
+	if done != errors.Is(err, taskqueue.ErrDone) || !done && err != nil {
 		rt.Fatalf("change of %+v: %v", h.m.tasks[id], err)
 	}
 	if !done {
-		h.m.become(id, func(t *eventq.Task) { _ = change(t) })
+		h.m.become(id, func(t *taskqueue.Task) { _ = change(t) })
 	}
 }
 
 // check compares all tasks and cursors with the model, and gives the lines.
-func (h *queueHistory) check(rt *rapid.T) map[eventq.LineID]eventq.Line {
+func (h *queueHistory) check(rt *rapid.T) map[taskqueue.LineID]taskqueue.Line {
 	ctx := h.q.t.Context()
-	all, _, err := h.q.Tasks(ctx, eventq.Filter{}, "", 1000)
+	all, _, err := h.q.Tasks(ctx, taskqueue.Filter{}, "", 1000)
 	if err != nil || len(all) != len(h.m.tasks) {
 		rt.Fatalf("%d tasks, want %d, %v", len(all), len(h.m.tasks), err)
 	}
-	slices.SortFunc(all, func(a, b eventq.Task) int { return int(a.Pos - b.Pos) })
-	last := map[eventq.LineID]int64{}
+	slices.SortFunc(all, func(a, b taskqueue.Task) int { return int(a.Pos - b.Pos) })
+	last := map[taskqueue.LineID]int64{}
 	for _, got := range all {
 		t := h.m.tasks[got.ID]
 		if got.State != t.State || got.Fence != t.Fence || got.DueAt != t.DueAt || got.Tries != t.Tries || len(got.Errors) != len(t.Errors) || got.MaxTries != t.MaxTries {
@@ -318,8 +318,8 @@ func (h *queueHistory) check(rt *rapid.T) map[eventq.LineID]eventq.Line {
 			last[got.Line()] = t.place
 		}
 	}
-	lines := map[eventq.LineID]eventq.Line{}
-	for _, l := range h.q.lines(eventq.LineFilter{}) {
+	lines := map[taskqueue.LineID]taskqueue.Line{}
+	for _, l := range h.q.lines(taskqueue.LineFilter{}) {
 		was := h.m.lines[l.LineID]
 		if l.Pos < was.Pos || l.Scan < was.Scan || l.Done < was.Done || l.Done > l.Scan || l.Scan > l.Pos || l.Head != h.m.heads[l.LineID] {
 			rt.Fatalf("line %+v after %+v, head %q", l, was, h.m.heads[l.LineID])
@@ -339,7 +339,7 @@ func TestQueueIsItsModel(t *testing.T) {
 			for _, table := range []string{"tasks", "lines"} {
 				must(q.exec(t.Context(), "DELETE FROM "+table))(t)
 			}
-			m := &queueModel{now: q.now, tasks: map[string]*modelTask{}, order: map[eventq.LineID]eventq.Ordering{}, heads: map[eventq.LineID]string{}}
+			m := &queueModel{now: q.now, tasks: map[string]*modelTask{}, order: map[taskqueue.LineID]taskqueue.Ordering{}, heads: map[taskqueue.LineID]string{}}
 			h := &queueHistory{q: q, m: m}
 			for range rapid.IntRange(1, 40).Draw(rt, "steps") {
 				h.step(rt)

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 	"laststand/internal/trial"
 )
 
@@ -23,22 +23,22 @@ func TestLeaseEndsAsItsTryDoes(t *testing.T) {
 		l := q.beside()
 		for i := range moments {
 			first, second := fmt.Sprint(i, "-1"), fmt.Sprint(i, "-2")
-			q.enqueue(ordered(eventq.Ordered, first, 3), ordered(eventq.Ordered, second, 3))
+			q.enqueue(ordered(taskqueue.Ordered, first, 3), ordered(taskqueue.Ordered, second, 3))
 			head := q.claimOne(first)
 			q.pass(lease)
-			var lost []eventq.Lease
+			var lost []taskqueue.Lease
 			var errs [3]error
 			atOnceN(3, func(i int) {
 				switch i {
 				case 0:
 					_, errs[0] = l.ReturnDue(t.Context(), 10)
 				case 1:
-					lost, errs[1] = q.Complete(t.Context(), leasesOf([]eventq.Task{head}))
+					lost, errs[1] = q.Complete(t.Context(), leasesOf([]taskqueue.Task{head}))
 				case 2:
-					_, errs[2] = q.ChangeTask(t.Context(), head.ID, (*eventq.Task).Requeue)
+					_, errs[2] = q.ChangeTask(t.Context(), head.ID, (*taskqueue.Task).Requeue)
 				}
 			})
-			if err := errors.Join(errs[0], errs[1]); err != nil || errs[2] != nil && !errors.Is(errs[2], eventq.ErrDone) {
+			if err := errors.Join(errs[0], errs[1]); err != nil || errs[2] != nil && !errors.Is(errs[2], taskqueue.ErrDone) {
 				t.Fatal(errs)
 			}
 			if len(lost) > 0 {
@@ -47,7 +47,7 @@ func TestLeaseEndsAsItsTryDoes(t *testing.T) {
 					t.Fatalf("handed out again as %+v", again)
 				}
 			}
-			q.wantState(head.ID, eventq.Done)
+			q.wantState(head.ID, taskqueue.Done)
 			q.complete(q.claimOne(second))
 		}
 		q.wantLine("a", 2*moments, 2*moments, 2*moments)
@@ -63,19 +63,19 @@ func TestOperatorAsTheTryEnds(t *testing.T) {
 		for i := range moments {
 			q.enqueue(work("a", fmt.Sprint(i)))
 			task := q.claimOne(fmt.Sprint(i))
-			var lost []eventq.Lease
+			var lost []taskqueue.Lease
 			var completed, changed error
 			atOnceN(2, func(i int) {
 				if i == 0 {
-					lost, completed = l.Complete(t.Context(), leasesOf([]eventq.Task{task}))
+					lost, completed = l.Complete(t.Context(), leasesOf([]taskqueue.Task{task}))
 					return
 				}
-				for _, change := range []func(*eventq.Task) error{(*eventq.Task).Requeue, (*eventq.Task).Discard, (*eventq.Task).Requeue} {
+				for _, change := range []func(*taskqueue.Task) error{(*taskqueue.Task).Requeue, (*taskqueue.Task).Discard, (*taskqueue.Task).Requeue} {
 					_, err := q.ChangeTask(t.Context(), task.ID, change)
 					changed = errors.Join(changed, err)
 				}
 			})
-			if completed != nil || errors.Is(changed, eventq.ErrDone) != (len(lost) == 0) {
+			if completed != nil || errors.Is(changed, taskqueue.ErrDone) != (len(lost) == 0) {
 				t.Fatalf("lost %v, %v; the operator was told %v", lost, completed, changed)
 			}
 			if len(lost) > 0 {
@@ -84,7 +84,7 @@ func TestOperatorAsTheTryEnds(t *testing.T) {
 					t.Fatalf("handed out again as %+v", again)
 				}
 			}
-			q.wantState(task.ID, eventq.Done)
+			q.wantState(task.ID, taskqueue.Done)
 		}
 	})
 }
@@ -99,7 +99,7 @@ func TestKeyForgottenAsItIsEnqueued(t *testing.T) {
 			was := q.enqueue(work("a", "k"))[0]
 			q.complete(q.claimOne("k"))
 			q.pass(remembered + time.Millisecond)
-			var in [2]eventq.Accepted
+			var in [2]taskqueue.Accepted
 			atOnceN(3, func(i int) {
 				if i == 2 {
 					if _, err := l.ForgetTasks(t.Context(), 10); err != nil {
@@ -107,7 +107,7 @@ func TestKeyForgottenAsItIsEnqueued(t *testing.T) {
 					}
 					return
 				}
-				accepted, err := []*Ledger{q.Ledger, l}[i].Enqueue(t.Context(), []eventq.New{work("a", "k")})
+				accepted, err := []*Ledger{q.Ledger, l}[i].Enqueue(t.Context(), []taskqueue.New{work("a", "k")})
 				if err != nil {
 					t.Error(err)
 					return
@@ -116,12 +116,12 @@ func TestKeyForgottenAsItIsEnqueued(t *testing.T) {
 			})
 			for _, a := range in {
 				if a.ID == was.ID {
-					if a.New || a.State != eventq.Done {
+					if a.New || a.State != taskqueue.Done {
 						t.Errorf("the task that was is %+v", a)
 					}
 					continue
 				}
-				q.wantState(a.ID, eventq.Waiting)
+				q.wantState(a.ID, taskqueue.Waiting)
 			}
 			if in[0].New && in[1].New {
 				t.Error("a key was taken twice")
@@ -147,10 +147,10 @@ func TestNothingIsAcknowledgedThatIsNotThere(t *testing.T) {
 		for _, text := range swallow {
 			must(q.exec(t.Context(), text))(t)
 		}
-		if in, err := q.Enqueue(t.Context(), []eventq.New{work("a", "k")}); !Unavailable(err) {
+		if in, err := q.Enqueue(t.Context(), []taskqueue.New{work("a", "k")}); !Unavailable(err) {
 			t.Errorf("acknowledged %+v, %v", in, err)
 		}
-		if added, err := q.AddTask(t.Context(), eventq.Task{Topic: eventq.Settle, Key: "k", State: eventq.Dead, Payload: []byte("1")}); !Unavailable(err) {
+		if added, err := q.AddTask(t.Context(), taskqueue.Task{Topic: taskqueue.Settle, Key: "k", State: taskqueue.Dead, Payload: []byte("1")}); !Unavailable(err) {
 			t.Errorf("added %v, %v", added, err)
 		}
 	})
@@ -184,9 +184,9 @@ func TestClockJumps(t *testing.T) {
 		if !q.complete(tasks[0]) {
 			t.Error("the lease did not hold")
 		}
-		q.change(tasks[1].ID, (*eventq.Task).Discard)
-		q.change(tasks[1].ID, (*eventq.Task).Requeue)
-		q.change(tasks[2].ID, (*eventq.Task).Requeue)
+		q.change(tasks[1].ID, (*taskqueue.Task).Discard)
+		q.change(tasks[1].ID, (*taskqueue.Task).Requeue)
+		q.change(tasks[2].ID, (*taskqueue.Task).Requeue)
 		if got := keysOf(q.claim(10)); !slices.Equal(got, []string{"dropped", "failed"}) {
 			t.Errorf("claimed %q", got)
 		}
@@ -199,7 +199,7 @@ func TestComingBackOrdersNothing(t *testing.T) {
 	eachQueue(t, func(_ *testing.T, q *queued) {
 		q.enqueue(work("a", "old"))
 		old := q.claimOne("old")
-		q.enqueue(ordered(eventq.Ordered, "1", 3), ordered(eventq.Ordered, "2", 3))
+		q.enqueue(ordered(taskqueue.Ordered, "1", 3), ordered(taskqueue.Ordered, "2", 3))
 		q.fail(old, time.Second, false)
 		q.pass(time.Second)
 		q.tend()
@@ -219,17 +219,17 @@ func TestTasksInACollation(t *testing.T) {
 	for _, column := range []string{"tasks ALTER COLUMN id", "tasks ALTER COLUMN topic", "lines ALTER COLUMN topic"} {
 		must(l.exec(t.Context(), "ALTER TABLE "+column+` TYPE TEXT COLLATE "en-x-icu"`))(t)
 	}
-	must(l.Enqueue(t.Context(), []eventq.New{work("a", "1"), work("B", "2"), work("c~", "3")}))(t)
-	page, next, err := l.Tasks(t.Context(), eventq.Filter{}, "", 2)
+	must(l.Enqueue(t.Context(), []taskqueue.New{work("a", "1"), work("B", "2"), work("c~", "3")}))(t)
+	page, next, err := l.Tasks(t.Context(), taskqueue.Filter{}, "", 2)
 	if err != nil || len(page) != 2 || next == "" {
 		t.Fatalf("tasks %+v, then %q, %v", page, next, err)
 	}
-	if page, next, err = l.Tasks(t.Context(), eventq.Filter{}, next, 2); err != nil || len(page) != 1 || next != "" {
+	if page, next, err = l.Tasks(t.Context(), taskqueue.Filter{}, next, 2); err != nil || len(page) != 1 || next != "" {
 		t.Errorf("tasks %+v, then %q, %v", page, next, err)
 	}
 	var lines []string
 	for cursor := ""; ; {
-		page, next, err := l.Lines(t.Context(), eventq.LineFilter{}, cursor, 1)
+		page, next, err := l.Lines(t.Context(), taskqueue.LineFilter{}, cursor, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,10 +255,10 @@ func TestStalledTransactionLetsGo(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	err := stalled.inTx(ctx, func(tx *sql.Tx) error {
-		if _, _, err := stalled.enqueue(ctx, tx, []eventq.New{work("a", "stalled")}); err != nil {
+		if _, _, err := stalled.enqueue(ctx, tx, []taskqueue.New{work("a", "stalled")}); err != nil {
 			return err
 		}
-		_, err := other.Enqueue(ctx, []eventq.New{work("a", "k")})
+		_, err := other.Enqueue(ctx, []taskqueue.New{work("a", "k")})
 		return err
 	})
 	if !Unavailable(err) || ctx.Err() != nil {

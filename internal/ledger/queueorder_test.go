@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
-func ordered(ordering eventq.Ordering, key string, tries int64) eventq.New {
+func ordered(ordering taskqueue.Ordering, key string, tries int64) taskqueue.New {
 	n := work("a", key)
 	n.Ordering, n.MaxTries = ordering, tries
 	return n
@@ -20,7 +20,7 @@ func ordered(ordering eventq.Ordering, key string, tries int64) eventq.New {
 func TestOrderedLine(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
-		q.enqueue(ordered(eventq.Ordered, "1", 3), ordered(eventq.Ordered, "2", 3), ordered(eventq.Ordered, "3", 3))
+		q.enqueue(ordered(taskqueue.Ordered, "1", 3), ordered(taskqueue.Ordered, "2", 3), ordered(taskqueue.Ordered, "3", 3))
 		head := q.claimOne("1")
 		q.claimNone("one is in flight")
 		q.wantLine("a", 3, 1, 0)
@@ -40,7 +40,7 @@ func TestOrderedLine(t *testing.T) {
 		q.pass(lease) // its worker dies
 		q.tend()
 		head = q.claimOne("1")
-		q.holds(q.Return(t.Context(), leasesOf([]eventq.Task{head})))
+		q.holds(q.Return(t.Context(), leasesOf([]taskqueue.Task{head})))
 		head = q.claimOne("1")
 		q.woken = nil
 		q.complete(head)
@@ -57,7 +57,7 @@ func TestOrderedLine(t *testing.T) {
 func TestDeadHead(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(_ *testing.T, q *queued) {
-		q.enqueue(ordered(eventq.Ordered, "1", 1), ordered(eventq.Ordered, "2", 1))
+		q.enqueue(ordered(taskqueue.Ordered, "1", 1), ordered(taskqueue.Ordered, "2", 1))
 		q.fail(q.claimOne("1"), 0, false)
 		q.wantLine("a", 2, 1, 1)
 		q.claimOne("2")
@@ -68,20 +68,20 @@ func TestDeadHead(t *testing.T) {
 func TestDeadHeadOfAPausingLine(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(_ *testing.T, q *queued) {
-		id := q.enqueue(ordered(eventq.Pausing, "1", 1), ordered(eventq.Pausing, "2", 1))[0].ID
+		id := q.enqueue(ordered(taskqueue.Pausing, "1", 1), ordered(taskqueue.Pausing, "2", 1))[0].ID
 		for range 2 {
 			q.fail(q.claimOne("1"), 0, false)
-			q.wantState(id, eventq.Dead)
+			q.wantState(id, taskqueue.Dead)
 			q.pass(time.Hour)
 			q.wantLine("a", 2, 1, 0)
 			q.claimNone("the head is dead")
-			q.change(id, (*eventq.Task).Requeue)
+			q.change(id, (*taskqueue.Task).Requeue)
 		}
 		q.fail(q.claimOne("1"), 0, false)
-		q.change(id, (*eventq.Task).Discard)
+		q.change(id, (*taskqueue.Task).Discard)
 		q.wantLine("a", 2, 1, 1)
 		q.complete(q.claimOne("2"))
-		q.change(id, (*eventq.Task).Requeue)
+		q.change(id, (*taskqueue.Task).Requeue)
 		q.wantLine("a", 3, 2, 2)
 		q.claimOne("1")
 	})
@@ -91,15 +91,15 @@ func TestDeadHeadOfAPausingLine(t *testing.T) {
 func TestDiscardedHead(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
-		for name, bring := range map[string]func(head eventq.Task){
-			"claimed": func(eventq.Task) {},
-			"later":   func(head eventq.Task) { q.fail(head, time.Hour, false) },
-			"again":   func(head eventq.Task) { q.holds(q.Return(t.Context(), leasesOf([]eventq.Task{head}))) },
+		for name, bring := range map[string]func(head taskqueue.Task){
+			"claimed": func(taskqueue.Task) {},
+			"later":   func(head taskqueue.Task) { q.fail(head, time.Hour, false) },
+			"again":   func(head taskqueue.Task) { q.holds(q.Return(t.Context(), leasesOf([]taskqueue.Task{head}))) },
 		} {
-			q.enqueue(ordered(eventq.Ordered, "1"+name, 3), ordered(eventq.Ordered, "2"+name, 3))
+			q.enqueue(ordered(taskqueue.Ordered, "1"+name, 3), ordered(taskqueue.Ordered, "2"+name, 3))
 			head := q.claimOne("1" + name)
 			bring(head)
-			q.change(head.ID, (*eventq.Task).Discard)
+			q.change(head.ID, (*taskqueue.Task).Discard)
 			q.complete(q.claimOne("2" + name))
 		}
 	})
@@ -111,7 +111,7 @@ func TestLineThatIsOrderedLater(t *testing.T) {
 	eachQueue(t, func(t *testing.T, q *queued) {
 		q.enqueue(work("a", "1"), work("a", "2"))
 		free := q.claim(1)
-		q.enqueue(ordered(eventq.Ordered, "3", 3))
+		q.enqueue(ordered(taskqueue.Ordered, "3", 3))
 		head := q.claimOne("2")
 		q.complete(free...)
 		q.claimNone("2 is in flight")
@@ -129,7 +129,7 @@ func TestLineThatIsOrderedLater(t *testing.T) {
 func TestTopicsAreServedInTurn(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
-		var many []eventq.New
+		var many []taskqueue.New
 		for i := range 1000 {
 			many = append(many, work("huge", fmt.Sprint(i)))
 		}
@@ -154,7 +154,7 @@ func TestTopicsAreServedInTurn(t *testing.T) {
 func TestPrioritiesByWeight(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
-		var tasks []eventq.New
+		var tasks []taskqueue.New
 		for i := range 400 {
 			for _, priority := range []int64{0, 1, 3} {
 				n := work("a", fmt.Sprint(priority, "-", i))

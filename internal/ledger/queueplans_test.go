@@ -10,7 +10,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 	"laststand/internal/trial"
 )
 
@@ -23,7 +23,7 @@ type planned struct {
 }
 
 func plannedStatements() map[string]planned {
-	chosen := func(f eventq.Filter) string {
+	chosen := func(f taskqueue.Filter) string {
 		text, _ := chosenTasks(f, make([]any, 2))
 		return strings.Replace(selectTasks, "{chosen}", text, 1)
 	}
@@ -31,9 +31,9 @@ func plannedStatements() map[string]planned {
 	return map[string]planned{
 		"task":                {selectTask, []any{"t"}, "tasks_pkey"},
 		"lock task":           {lockTask, []any{"t"}, "tasks_pkey"},
-		"tasks":               {chosen(eventq.Filter{}), []any{"t", 10}, "tasks_pkey"},
-		"tasks of a state":    {chosen(eventq.Filter{State: eventq.Dead}), []any{"t", 10, "dead"}, "tasks_state"},
-		"oldest of a state":   {chosen(eventq.Filter{State: eventq.Dead, OldestFirst: true}), []any{"t", 10, "dead"}, "tasks_state"},
+		"tasks":               {chosen(taskqueue.Filter{}), []any{"t", 10}, "tasks_pkey"},
+		"tasks of a state":    {chosen(taskqueue.Filter{State: taskqueue.Dead}), []any{"t", 10, "dead"}, "tasks_state"},
+		"oldest of a state":   {chosen(taskqueue.Filter{State: taskqueue.Dead, OldestFirst: true}), []any{"t", 10, "dead"}, "tasks_state"},
 		"first of a key":      {selectFirst, []any{"t", "g", "k"}, "tasks_key"},
 		"move lines":          {moveLines, []any{"t", one, "k", "o", one, "h", one}, "lines_ready"},
 		"heads":               {selectHeads, []any{"t", one}, "lines_pkey"},

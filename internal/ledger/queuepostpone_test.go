@@ -6,16 +6,16 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
-func (q *queued) postpone(task eventq.Task, wait time.Duration) bool {
+func (q *queued) postpone(task taskqueue.Task, wait time.Duration) bool {
 	q.t.Helper()
-	return q.holds(q.Fail(q.t.Context(), []eventq.Failed{{Lease: task.Lease(), Why: errors.New("why"), Wait: wait, Postponed: true}}))
+	return q.holds(q.Fail(q.t.Context(), []taskqueue.Failed{{Lease: task.Lease(), Why: errors.New("why"), Wait: wait, Postponed: true}}))
 }
 
 // wantUntried checks that a task has no try behind it.
-func (q *queued) wantUntried(task eventq.Task) {
+func (q *queued) wantUntried(task taskqueue.Task) {
 	q.t.Helper()
 	if task.Tries != 0 || len(task.Errors) != 0 {
 		q.t.Errorf("task %s has %d tries, errors %+v", task.Key, task.Tries, task.Errors)
@@ -34,7 +34,7 @@ func TestPostponedTask(t *testing.T) {
 		if !q.postpone(tasks[0], 30*time.Second) || !q.complete(tasks[1]) {
 			t.Fatal("a lease did not hold")
 		}
-		task := q.wantState(id, eventq.Later)
+		task := q.wantState(id, taskqueue.Later)
 		q.wantUntried(task)
 		if task.DueAt != q.now+30_000 || task.Pos != 0 || task.Fence != 1 {
 			t.Errorf("postponed as %+v", task)
@@ -62,7 +62,7 @@ func TestPostponedTask(t *testing.T) {
 		q.pass(30 * time.Second)
 		q.tend()
 		q.fail(q.claimOne("late"), 0, false) // the try that it has
-		if dead := q.wantState(id, eventq.Dead); dead.Tries != 1 || len(dead.Errors) != 1 {
+		if dead := q.wantState(id, taskqueue.Dead); dead.Tries != 1 || len(dead.Errors) != 1 {
 			t.Errorf("dead as %+v", dead)
 		}
 	})
@@ -82,7 +82,7 @@ func TestPostponingEndsTheLease(t *testing.T) {
 		q.pass(lease)
 		q.tend()
 		q.wantLost("expired", second)
-		if task := q.wantState(first.ID, eventq.Waiting); task.Tries != 1 || len(task.Errors) != 1 {
+		if task := q.wantState(first.ID, taskqueue.Waiting); task.Tries != 1 || len(task.Errors) != 1 {
 			t.Errorf("of the lease that ran out it knows %+v", task)
 		}
 		third := q.claimOne("k")
@@ -94,13 +94,13 @@ func TestPostponingEndsTheLease(t *testing.T) {
 }
 
 // wantLost checks that a lease ends nothing in any way.
-func (q *queued) wantLost(when string, task eventq.Task) {
+func (q *queued) wantLost(when string, task taskqueue.Task) {
 	q.t.Helper()
 	was := must(q.Task(q.t.Context(), task.ID))(q.t)
 	for how, held := range map[string]bool{
 		"postpone": q.postpone(task, time.Hour), "complete": q.complete(task), "fail": q.fail(task, 0, true),
-		"renew":  q.holds(q.Renew(q.t.Context(), leasesOf([]eventq.Task{task}), lease)),
-		"return": q.holds(q.Return(q.t.Context(), leasesOf([]eventq.Task{task}))),
+		"renew":  q.holds(q.Renew(q.t.Context(), leasesOf([]taskqueue.Task{task}), lease)),
+		"return": q.holds(q.Return(q.t.Context(), leasesOf([]taskqueue.Task{task}))),
 	} {
 		if held {
 			q.t.Errorf("%s: %s: the lease held", when, how)
@@ -116,7 +116,7 @@ func (q *queued) wantLost(when string, task eventq.Task) {
 func TestPostponedHead(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
-		for _, ordering := range []eventq.Ordering{eventq.Ordered, eventq.Pausing} {
+		for _, ordering := range []taskqueue.Ordering{taskqueue.Ordered, taskqueue.Pausing} {
 			topic := string(ordering)
 			for _, key := range []string{"1", "2"} {
 				n := ordered(ordering, key, 1)
@@ -152,13 +152,13 @@ func TestPostponedHead(t *testing.T) {
 func TestPostponedTaskOfAnOperator(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(_ *testing.T, q *queued) {
-		q.enqueue(ordered(eventq.Ordered, "1", 1), ordered(eventq.Ordered, "2", 1))
+		q.enqueue(ordered(taskqueue.Ordered, "1", 1), ordered(taskqueue.Ordered, "2", 1))
 		head := q.claimOne("1")
 		q.postpone(head, time.Hour)
-		q.change(head.ID, (*eventq.Task).Requeue)
+		q.change(head.ID, (*taskqueue.Task).Requeue)
 		head = q.claimOne("1")
 		q.postpone(head, time.Hour)
-		q.change(head.ID, (*eventq.Task).Discard)
+		q.change(head.ID, (*taskqueue.Task).Discard)
 		q.complete(q.claimOne("2"))
 		q.wantLine("a", 2, 2, 2)
 		q.pass(time.Hour)
@@ -173,7 +173,7 @@ func TestTriesThatEndTogether(t *testing.T) {
 	eachQueue(t, func(t *testing.T, q *queued) {
 		q.enqueue(work("a", "postponed"), work("a", "final"), work("a", "failed"))
 		tasks, why := q.claim(3), errors.New("why")
-		lost := must(q.Fail(t.Context(), []eventq.Failed{
+		lost := must(q.Fail(t.Context(), []taskqueue.Failed{
 			{Lease: tasks[2].Lease(), Why: why, Wait: time.Second},
 			{Lease: tasks[0].Lease(), Why: why, Wait: time.Minute, Postponed: true},
 			{Lease: tasks[1].Lease(), Why: why, Final: true},
@@ -182,9 +182,9 @@ func TestTriesThatEndTogether(t *testing.T) {
 			t.Errorf("lost %v", lost)
 		}
 		for i, want := range []struct {
-			state      eventq.State
+			state      taskqueue.State
 			tries, due int64
-		}{{eventq.Later, 0, q.now + 60_000}, {eventq.Dead, 1, 0}, {eventq.Later, 1, q.now + 1000}} {
+		}{{taskqueue.Later, 0, q.now + 60_000}, {taskqueue.Dead, 1, 0}, {taskqueue.Later, 1, q.now + 1000}} {
 			task := q.wantState(tasks[i].ID, want.state)
 			if task.Tries != want.tries || len(task.Errors) != int(want.tries) || task.DueAt != want.due {
 				t.Errorf("%s: %+v", task.Key, task)

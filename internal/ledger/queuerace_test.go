@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 	"laststand/internal/trial"
 )
 
@@ -22,7 +22,7 @@ type rush struct {
 	left      atomic.Int64 // tasks accepted and not completed
 
 	mu     sync.Mutex
-	leases map[eventq.Lease]bool // that were given
+	leases map[taskqueue.Lease]bool // that were given
 	done   map[string]bool
 }
 
@@ -35,7 +35,7 @@ func TestQueueRush(t *testing.T) {
 	t.Parallel()
 	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
 		t.Parallel()
-		r := &rush{t: t, processes: []*Ledger{openOn(t, db), openOn(t, db)}, leases: map[eventq.Lease]bool{}, done: map[string]bool{}}
+		r := &rush{t: t, processes: []*Ledger{openOn(t, db), openOn(t, db)}, leases: map[taskqueue.Lease]bool{}, done: map[string]bool{}}
 		const producers, workers = 3, 6
 		r.producing.Store(producers)
 		atOnceN(producers+workers+2, func(i int) {
@@ -70,14 +70,14 @@ func (r *rush) try(f func() error) {
 func (r *rush) produce(l *Ledger, producer int) {
 	defer r.producing.Add(-1)
 	for n := 0; n < rushTasks && !r.t.Failed(); {
-		var batch []eventq.New
+		var batch []taskqueue.New
 		for range min(1+rand.IntN(10), rushTasks-n) {
 			task := work(fmt.Sprint("t", rand.IntN(5)), fmt.Sprint(producer, "-", n))
 			task.Priority = rand.Int64N(2)
 			if rand.IntN(10) == 0 {
-				task.Topic, task.Ordering = kind+"/ordered", eventq.Ordered
+				task.Topic, task.Ordering = kind+"/ordered", taskqueue.Ordered
 			}
-			task.MaxTries = eventq.MostTries
+			task.MaxTries = taskqueue.MostTries
 			batch = append(batch, task)
 			n++
 		}
@@ -91,7 +91,7 @@ func (r *rush) produce(l *Ledger, producer int) {
 
 func (r *rush) work(l *Ledger) {
 	for !r.over() {
-		var tasks []eventq.Task
+		var tasks []taskqueue.Task
 		r.try(func() (err error) {
 			tasks, err = l.Claim(r.t.Context(), kind, 1+rand.IntN(20), lease)
 			return err
@@ -101,11 +101,11 @@ func (r *rush) work(l *Ledger) {
 			time.Sleep(time.Millisecond) // until there is more to claim
 			continue
 		}
-		var good []eventq.Lease
-		var bad []eventq.Failed
+		var good []taskqueue.Lease
+		var bad []taskqueue.Failed
 		for _, t := range tasks {
 			if rand.IntN(10) == 0 {
-				bad = append(bad, eventq.Failed{Lease: t.Lease(), Why: errors.New("why")})
+				bad = append(bad, taskqueue.Failed{Lease: t.Lease(), Why: errors.New("why")})
 			} else {
 				good = append(good, t.Lease())
 			}
@@ -116,14 +116,14 @@ func (r *rush) work(l *Ledger) {
 	}
 }
 
-func (r *rush) kept(lost []eventq.Lease, err error) error {
+func (r *rush) kept(lost []taskqueue.Lease, err error) error {
 	if len(lost) > 0 {
 		r.t.Errorf("lost %v", lost)
 	}
 	return err
 }
 
-func (r *rush) claimed(tasks []eventq.Task) {
+func (r *rush) claimed(tasks []taskqueue.Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	ordered := map[int64]int{}
@@ -132,7 +132,7 @@ func (r *rush) claimed(tasks []eventq.Task) {
 			r.t.Errorf("lease %v was given twice", t.Lease())
 		}
 		r.leases[t.Lease()] = true
-		if t.Ordering == eventq.Ordered {
+		if t.Ordering == taskqueue.Ordered {
 			if ordered[t.Priority]++; ordered[t.Priority] > 1 {
 				r.t.Errorf("two of an ordered line at once: %+v", t)
 			}
@@ -140,7 +140,7 @@ func (r *rush) claimed(tasks []eventq.Task) {
 	}
 }
 
-func (r *rush) completed(leases []eventq.Lease) {
+func (r *rush) completed(leases []taskqueue.Lease) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, lease := range leases {
@@ -159,7 +159,7 @@ func (r *rush) keep(l *Ledger) {
 			return err
 		})
 		r.try(func() error {
-			_, _, _, err := l.MoveDone(r.t.Context(), eventq.LineID{}, 100)
+			_, _, _, err := l.MoveDone(r.t.Context(), taskqueue.LineID{}, 100)
 			return err
 		})
 		time.Sleep(time.Millisecond) // as above
@@ -167,9 +167,9 @@ func (r *rush) keep(l *Ledger) {
 }
 
 func (r *rush) watch(l *Ledger) {
-	seen := map[eventq.LineID]eventq.Line{}
+	seen := map[taskqueue.LineID]taskqueue.Line{}
 	for !r.over() {
-		lines, _, err := l.Lines(r.t.Context(), eventq.LineFilter{}, "", 100)
+		lines, _, err := l.Lines(r.t.Context(), taskqueue.LineFilter{}, "", 100)
 		if err != nil {
 			r.t.Error(err)
 			return
@@ -188,15 +188,15 @@ func (r *rush) watch(l *Ledger) {
 func (r *rush) checkEnd() {
 	r.t.Helper()
 	l, n := r.processes[0], 0
-	for state, want := range map[eventq.State]int64{eventq.Done: 3 * rushTasks, eventq.Waiting: 0, eventq.Claimed: 0, eventq.Later: 0, eventq.Dead: 0} {
+	for state, want := range map[taskqueue.State]int64{taskqueue.Done: 3 * rushTasks, taskqueue.Waiting: 0, taskqueue.Claimed: 0, taskqueue.Later: 0, taskqueue.Dead: 0} {
 		if many, _, err := l.Depth(r.t.Context(), state, 100_000); err != nil || many != want {
 			r.t.Errorf("%d tasks are %s, %v, want %d", many, state, err, want)
 		}
 	}
-	if _, _, _, err := l.MoveDone(r.t.Context(), eventq.LineID{}, 100); err != nil {
+	if _, _, _, err := l.MoveDone(r.t.Context(), taskqueue.LineID{}, 100); err != nil {
 		r.t.Error(err)
 	}
-	for _, line := range linesWhere(r.t, l, eventq.LineFilter{}) {
+	for _, line := range linesWhere(r.t, l, taskqueue.LineFilter{}) {
 		if n++; line.Done != line.Pos {
 			r.t.Errorf("at the end %+v", line)
 		}
@@ -216,7 +216,7 @@ func TestKeyEnqueuedAtOnce(t *testing.T) {
 			var mu sync.Mutex
 			ids, fresh := map[string]bool{}, 0
 			atOnceN(6, func(i int) {
-				in, err := processes[i%2].Enqueue(t.Context(), []eventq.New{work("a", fmt.Sprint(round)), work("b", fmt.Sprint(round))})
+				in, err := processes[i%2].Enqueue(t.Context(), []taskqueue.New{work("a", fmt.Sprint(round)), work("b", fmt.Sprint(round))})
 				if err != nil {
 					t.Error(err)
 					return

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 const (
@@ -54,7 +54,7 @@ const (
 // ReturnDue puts up to n tasks back into their lines whose wait is over, or
 // whose lease: that was a try that failed, and after the last one the task is
 // dead. It gives how many there were, none while another process is at it.
-func (l *Ledger) ReturnDue(ctx context.Context, n int) (returned eventq.Returned, err error) {
+func (l *Ledger) ReturnDue(ctx context.Context, n int) (returned taskqueue.Returned, err error) {
 	err = l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
 		var one int
 		if err := tx.QueryRowContext(ctx, l.sql(lockKeeping)).Scan(&one); errors.Is(err, sql.ErrNoRows) {
@@ -64,14 +64,14 @@ func (l *Ledger) ReturnDue(ctx context.Context, n int) (returned eventq.Returned
 		}
 		return l.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
 			return scanAll(scan)(tx.QueryContext(ctx, l.sql(lockDue), n))
-		}, func(t *eventq.Task, now int64) error {
+		}, func(t *taskqueue.Task, now int64) error {
 			t.Due(now)
 			returned.Note(t)
 			return nil
 		})
 	})
 	if err != nil {
-		return eventq.Returned{}, fmt.Errorf("ledger: return due tasks: %w", err)
+		return taskqueue.Returned{}, fmt.Errorf("ledger: return due tasks: %w", err)
 	}
 	return returned, nil
 }
@@ -93,7 +93,7 @@ func (l *Ledger) NextDue(ctx context.Context) (wait time.Duration, ok bool, err 
 // MoveDone looks at up to n lines after one whose done cursors are behind, and
 // moves those that can be. It gives the last that it has seen, how many it has,
 // fewer than n at the end, and how many it moved.
-func (l *Ledger) MoveDone(ctx context.Context, after eventq.LineID, n int) (last eventq.LineID, seen, moved int, err error) {
+func (l *Ledger) MoveDone(ctx context.Context, after taskqueue.LineID, n int) (last taskqueue.LineID, seen, moved int, err error) {
 	var rows [][]any
 	err = scanAll(func(r *sql.Rows) error {
 		var done, was int64
@@ -107,7 +107,7 @@ func (l *Ledger) MoveDone(ctx context.Context, after eventq.LineID, n int) (last
 		err = l.inTx(ctx, func(tx *sql.Tx) error { return l.bulk(tx).run(ctx, l.sql(moveDone), rows, nil) })
 	}
 	if err != nil {
-		return eventq.LineID{}, 0, 0, fmt.Errorf("ledger: move done cursors: %w", err)
+		return taskqueue.LineID{}, 0, 0, fmt.Errorf("ledger: move done cursors: %w", err)
 	}
 	return last, seen, len(rows), nil
 }
@@ -119,10 +119,10 @@ func (l *Ledger) MoveDone(ctx context.Context, after eventq.LineID, n int) (last
 func (l *Ledger) ForgetTasks(ctx context.Context, n int) (int, error) {
 	var tasks, lines [][]any
 	err := l.inTx(ctx, func(tx *sql.Tx) error {
-		known := map[eventq.LineID]bool{}
+		known := map[taskqueue.LineID]bool{}
 		err := scanAll(func(r *sql.Rows) error {
 			var id string
-			var line eventq.LineID
+			var line taskqueue.LineID
 			err := r.Scan(&id, &line.Topic, &line.Priority)
 			tasks = append(tasks, []any{id})
 			if !known[line] {
@@ -153,7 +153,7 @@ SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM tasks WHERE tasks.state = $1 AND {en
 
 // Depth is how many tasks there are of a state, counted up to a number, and how
 // old the oldest of them is.
-func (l *Ledger) Depth(ctx context.Context, state eventq.State, upTo int) (many int64, oldest time.Duration, err error) {
+func (l *Ledger) Depth(ctx context.Context, state taskqueue.State, upTo int) (many int64, oldest time.Duration, err error) {
 	var age int64
 	text := strings.ReplaceAll(l.sql(selectDepth), "{ended}", ended(state))
 	if err := l.read.QueryRowContext(ctx, text, string(state), upTo).Scan(&many, &age); err != nil {

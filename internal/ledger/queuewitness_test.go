@@ -9,13 +9,13 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 // stand is how the task of a key stands.
 type stand struct {
 	id    string // "": there is none
-	state eventq.State
+	state taskqueue.State
 	fence int64
 	at    int64 // the queue does something of itself no earlier: a lease or a wait is over; or it ended no earlier
 }
@@ -28,34 +28,34 @@ type deed interface {
 }
 
 type (
-	didEnqueue struct{} // gave eventq.Accepted
-	didClaim   struct{} // gave eventq.Task
+	didEnqueue struct{} // gave taskqueue.Accepted
+	didClaim   struct{} // gave taskqueue.Task
 	// The others about a lease gave whether it held.
 	didRenew struct {
-		eventq.Lease
+		taskqueue.Lease
 		until int64
 	}
 	didComplete struct {
-		eventq.Lease
+		taskqueue.Lease
 		at int64
 	}
 	didFail struct {
-		eventq.Lease
+		taskqueue.Lease
 		back  int64
 		final bool
 	}
-	didReturn struct{ eventq.Lease }
+	didReturn struct{ taskqueue.Lease }
 	// didChange is an operator's; it gave an answer.
 	didChange struct {
 		id     string
 		at     int64
-		change func(*eventq.Task) error
+		change func(*taskqueue.Task) error
 	}
 	didLook    struct{ id string } // gave an answer
 	didTend    struct{ at int64 }  // gave nothing: what is due may have come back
 	didForget  struct{ at int64 }  // gave nothing: what ended long ago may be forgotten
 	shownStand struct {
-		state eventq.State
+		state taskqueue.State
 		fence int64
 	}
 	answer struct {
@@ -72,22 +72,22 @@ func one(s stand, possible bool) []stand {
 }
 
 func (didEnqueue) on(s stand, gave any) []stand {
-	a := gave.(eventq.Accepted)
+	a := gave.(taskqueue.Accepted)
 	if s.id == "" {
-		return one(stand{id: a.ID, state: eventq.Waiting}, a.New && a.State == eventq.Waiting)
+		return one(stand{id: a.ID, state: taskqueue.Waiting}, a.New && a.State == taskqueue.Waiting)
 	}
 	return one(s, !a.New && a.ID == s.id && a.State == s.state)
 }
 
 func (didClaim) on(s stand, gave any) []stand {
-	t := gave.(eventq.Task)
-	possible := t.ID == s.id && s.state == eventq.Waiting && t.Fence == s.fence+1
-	return one(stand{id: s.id, state: eventq.Claimed, fence: t.Fence, at: t.DueAt}, possible)
+	t := gave.(taskqueue.Task)
+	possible := t.ID == s.id && s.state == taskqueue.Waiting && t.Fence == s.fence+1
+	return one(stand{id: s.id, state: taskqueue.Claimed, fence: t.Fence, at: t.DueAt}, possible)
 }
 
 // ended is how a task stands after its try has, if the lease held.
-func (s stand) ended(lease eventq.Lease, held any, state eventq.State, at int64) []stand {
-	holds := s.state == eventq.Claimed && s.id == lease.ID && s.fence == lease.Fence
+func (s stand) ended(lease taskqueue.Lease, held any, state taskqueue.State, at int64) []stand {
+	holds := s.state == taskqueue.Claimed && s.id == lease.ID && s.fence == lease.Fence
 	if !holds {
 		return one(s, held == false)
 	}
@@ -95,35 +95,35 @@ func (s stand) ended(lease eventq.Lease, held any, state eventq.State, at int64)
 }
 
 func (d didRenew) on(s stand, held any) []stand {
-	return s.ended(d.Lease, held, eventq.Claimed, d.until)
+	return s.ended(d.Lease, held, taskqueue.Claimed, d.until)
 }
 
 func (d didComplete) on(s stand, held any) []stand {
-	if s.state == eventq.Done && s.id == d.ID && s.fence == d.Fence {
+	if s.state == taskqueue.Done && s.id == d.ID && s.fence == d.Fence {
 		return one(s, held == true)
 	}
-	return s.ended(d.Lease, held, eventq.Done, d.at)
+	return s.ended(d.Lease, held, taskqueue.Done, d.at)
 }
 
 func (d didFail) on(s stand, held any) []stand {
 	if d.final {
-		return s.ended(d.Lease, held, eventq.Dead, 0)
+		return s.ended(d.Lease, held, taskqueue.Dead, 0)
 	}
-	return s.ended(d.Lease, held, eventq.Later, d.back)
+	return s.ended(d.Lease, held, taskqueue.Later, d.back)
 }
 
-func (d didReturn) on(s stand, held any) []stand { return s.ended(d.Lease, held, eventq.Waiting, 0) }
+func (d didReturn) on(s stand, held any) []stand { return s.ended(d.Lease, held, taskqueue.Waiting, 0) }
 
 func (d didChange) on(s stand, gave any) []stand {
 	told := gave.(answer)
 	if s.id != d.id {
-		return one(s, errors.Is(told.err, eventq.ErrNotFound))
+		return one(s, errors.Is(told.err, taskqueue.ErrNotFound))
 	}
-	t := eventq.Task{State: s.state}
+	t := taskqueue.Task{State: s.state}
 	if err := d.change(&t); err != nil {
 		return one(s, errors.Is(told.err, err))
 	}
-	if t.State != s.state || t.State == eventq.Discarded {
+	if t.State != s.state || t.State == taskqueue.Discarded {
 		s.state, s.at = t.State, d.at
 	}
 	return one(s, told == answer{shownStand: shownStand{s.state, s.fence}})
@@ -132,20 +132,20 @@ func (d didChange) on(s stand, gave any) []stand {
 func (d didLook) on(s stand, gave any) []stand {
 	told := gave.(answer)
 	if s.id != d.id {
-		return one(s, errors.Is(told.err, eventq.ErrNotFound))
+		return one(s, errors.Is(told.err, taskqueue.ErrNotFound))
 	}
 	return one(s, told == answer{shownStand: shownStand{s.state, s.fence}})
 }
 
 func (d didTend) on(s stand, _ any) []stand {
-	if (s.state == eventq.Claimed || s.state == eventq.Later) && s.at <= d.at {
-		return []stand{s, {id: s.id, state: eventq.Waiting, fence: s.fence}}
+	if (s.state == taskqueue.Claimed || s.state == taskqueue.Later) && s.at <= d.at {
+		return []stand{s, {id: s.id, state: taskqueue.Waiting, fence: s.fence}}
 	}
 	return []stand{s}
 }
 
 func (d didForget) on(s stand, _ any) []stand {
-	if (s.state == eventq.Done || s.state == eventq.Discarded) && s.at+remembered.Milliseconds() < d.at {
+	if (s.state == taskqueue.Done || s.state == taskqueue.Discarded) && s.at+remembered.Milliseconds() < d.at {
 		return []stand{s, {}}
 	}
 	return []stand{s}
@@ -166,8 +166,8 @@ type inLine struct {
 }
 
 func (d inLine) onLine(s lineStand, gave any) (after []lineStand) {
-	if t, ok := gave.(eventq.Task); ok && d.number == s.number+1 && s.over() {
-		s = lineStand{d.number, stand{id: t.ID, state: eventq.Waiting}}
+	if t, ok := gave.(taskqueue.Task); ok && d.number == s.number+1 && s.over() {
+		s = lineStand{d.number, stand{id: t.ID, state: taskqueue.Waiting}}
 	}
 	if d.number > 0 && d.number != s.number {
 		if gave == false {
@@ -183,7 +183,7 @@ func (d inLine) onLine(s lineStand, gave any) (after []lineStand) {
 
 // over says whether the line waits for its head no more.
 func (s lineStand) over() bool {
-	return s.head.id == "" || s.head.state == eventq.Done || s.head.state == eventq.Dead
+	return s.head.id == "" || s.head.state == taskqueue.Done || s.head.state == taskqueue.Dead
 }
 
 // witness notes what was asked of the queue at once, and what it gave.
@@ -281,9 +281,9 @@ func explain(m porcupine.Model, history []porcupine.Operation, folder string) (p
 // The witness sees what must not be.
 func TestWitness(t *testing.T) {
 	t.Parallel()
-	in := eventq.Accepted{ID: "t", State: eventq.Waiting, New: true}
-	claim := func(fence int64) eventq.Task { return eventq.Task{ID: "t", Fence: fence, DueAt: 100} }
-	lease := func(fence int64) eventq.Lease { return eventq.Lease{ID: "t", Fence: fence} }
+	in := taskqueue.Accepted{ID: "t", State: taskqueue.Waiting, New: true}
+	claim := func(fence int64) taskqueue.Task { return taskqueue.Task{ID: "t", Fence: fence, DueAt: 100} }
+	lease := func(fence int64) taskqueue.Lease { return taskqueue.Lease{ID: "t", Fence: fence} }
 	type told struct {
 		deed
 		gave any
@@ -302,9 +302,9 @@ func TestWitness(t *testing.T) {
 		"the old lease held":                 {false, []told{{didTend{at: 100}, nil}, {didClaim{}, claim(2)}, {didComplete{lease(1), 0}, true}}},
 		"lost for no reason":                 {false, []told{{didComplete{lease(1), 0}, false}}},
 		"done and handed out again":          {false, []told{{didComplete{lease(1), 0}, true}, {didTend{at: 100}, nil}, {didClaim{}, claim(2)}}},
-		"accepted and gone":                  {false, []told{{didLook{"t"}, answer{err: eventq.ErrNotFound}}}},
+		"accepted and gone":                  {false, []told{{didLook{"t"}, answer{err: taskqueue.ErrNotFound}}}},
 		"forgotten too early": {false, []told{
-			{didComplete{lease(1), 0}, true}, {didForget{remembered.Milliseconds()}, nil}, {didLook{"t"}, answer{err: eventq.ErrNotFound}},
+			{didComplete{lease(1), 0}, true}, {didForget{remembered.Milliseconds()}, nil}, {didLook{"t"}, answer{err: taskqueue.ErrNotFound}},
 		}},
 	} {
 		w := newWitness()
@@ -330,11 +330,11 @@ func TestWitnessOfALine(t *testing.T) {
 		"passed over":     {false, true, 3},
 	} {
 		w := newWitness()
-		w.ofLine(1, w.begin(), didClaim{}, eventq.Task{ID: "1", Fence: 1})
+		w.ofLine(1, w.begin(), didClaim{}, taskqueue.Task{ID: "1", Fence: 1})
 		if c.complete {
-			w.ofLine(1, w.begin(), didComplete{eventq.Lease{ID: "1", Fence: 1}, 0}, true)
+			w.ofLine(1, w.begin(), didComplete{taskqueue.Lease{ID: "1", Fence: 1}, 0}, true)
 		}
-		w.ofLine(c.second, w.begin(), didClaim{}, eventq.Task{ID: "2", Fence: 1})
+		w.ofLine(c.second, w.begin(), didClaim{}, taskqueue.Task{ID: "2", Fence: 1})
 		if picture := w.check(t.ArtifactDir()); (picture == "") != c.linear {
 			t.Errorf("%s: linear %v", name, picture == "")
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 	"laststand/internal/trial"
 )
 
@@ -25,7 +25,7 @@ func TestWorkersAtTheLedger(t *testing.T) {
 		s := &shop{tries: map[string]int{}, held: make(chan struct{})}
 		ctx, end := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		var doors []*eventq.Intake
+		var doors []*taskqueue.Intake
 		for range 2 {
 			doors = append(doors, s.open(ctx, t, db, &running))
 		}
@@ -37,12 +37,12 @@ func TestWorkersAtTheLedger(t *testing.T) {
 		stuck := must(doors[0].Enqueue(t.Context(), work("stuck", "stuck")))(t)
 		l := openOn(t, db)
 		until(t, func() bool {
-			done, _, err := l.Depth(t.Context(), eventq.Done, 1000)
+			done, _, err := l.Depth(t.Context(), taskqueue.Done, 1000)
 			return err == nil && done == tasks && s.isHeld()
 		})
 		end()
 		running.Wait()
-		if task := must(l.Task(t.Context(), stuck.ID))(t); task.State != eventq.Waiting || task.Tries != 0 {
+		if task := must(l.Task(t.Context(), stuck.ID))(t); task.State != taskqueue.Waiting || task.Tries != 0 {
 			t.Errorf("at the end the task under way is %+v", task)
 		}
 		for key, tries := range s.tries {
@@ -61,23 +61,23 @@ type shop struct {
 	tries map[string]int
 }
 
-func (s *shop) open(ctx context.Context, t *testing.T, db trial.SQL, running *sync.WaitGroup) *eventq.Intake {
+func (s *shop) open(ctx context.Context, t *testing.T, db trial.SQL, running *sync.WaitGroup) *taskqueue.Intake {
 	t.Helper()
-	bell := &eventq.Bell{}
+	bell := &taskqueue.Bell{}
 	l := openWith(t, Config{URL: db.URL, Dir: db.Dir, Wake: bell.Ring})
 	log := slog.New(slog.DiscardHandler)
-	keeper := eventq.NewKeeper(eventq.KeeperConfig{Store: l, Bell: bell, Logger: log, Registry: prometheus.NewRegistry()})
-	workers := eventq.NewWorkers(eventq.Config{
+	keeper := taskqueue.NewKeeper(taskqueue.KeeperConfig{Store: l, Bell: bell, Logger: log, Registry: prometheus.NewRegistry()})
+	workers := taskqueue.NewWorkers(taskqueue.Config{
 		Claims: l, Bell: bell, Grace: time.Millisecond, Logger: log, Registry: prometheus.NewRegistry(),
-		Services: []eventq.Service{{Kind: kind, Handle: s.try, Backoff: eventq.Backoff{First: time.Millisecond, Max: time.Millisecond}}},
+		Services: []taskqueue.Service{{Kind: kind, Handle: s.try, Backoff: taskqueue.Backoff{First: time.Millisecond, Max: time.Millisecond}}},
 	})
 	for _, run := range []func(context.Context) error{keeper.Run, workers.Run} {
 		running.Go(func() { _ = run(ctx) })
 	}
-	return eventq.NewIntake(l)
+	return taskqueue.NewIntake(l)
 }
 
-func (s *shop) try(ctx context.Context, task eventq.Task) error {
+func (s *shop) try(ctx context.Context, task taskqueue.Task) error {
 	s.mu.Lock()
 	s.tries[task.Key]++
 	first := s.tries[task.Key] == 1

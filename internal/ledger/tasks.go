@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 const (
@@ -23,21 +23,21 @@ const (
 	lockTask    = `SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.id = $1 {lock}`
 )
 
-// Task gives a task, or eventq.ErrNotFound, also for what is no id.
-func (l *Ledger) Task(ctx context.Context, id string) (eventq.Task, error) {
+// Task gives a task, or taskqueue.ErrNotFound, also for what is no id.
+func (l *Ledger) Task(ctx context.Context, id string) (taskqueue.Task, error) {
 	if badID(id) {
-		return eventq.Task{}, eventq.ErrNotFound
+		return taskqueue.Task{}, taskqueue.ErrNotFound
 	}
 	t, err := scanTask(l.read.QueryRowContext(ctx, selectTask, id))
 	if err != nil {
-		return eventq.Task{}, fmt.Errorf("ledger: task: %w", err)
+		return taskqueue.Task{}, fmt.Errorf("ledger: task: %w", err)
 	}
 	return t, nil
 }
 
 // TasksOf gives, of up to MaxNames tasks with these ids, those of a game, without
 // payloads.
-func (l *Ledger) TasksOf(ctx context.Context, game string, ids []string) ([]eventq.Task, error) {
+func (l *Ledger) TasksOf(ctx context.Context, game string, ids []string) ([]taskqueue.Task, error) {
 	if len(ids) == 0 || len(ids) > MaxNames {
 		return nil, fmt.Errorf("ledger: tasks of %d ids: ask for 1 to %d", len(ids), MaxNames)
 	}
@@ -56,10 +56,10 @@ func (l *Ledger) TasksOf(ctx context.Context, game string, ids []string) ([]even
 // Tasks gives up to limit (at least 1) of the tasks that a filter chooses,
 // newest first unless it says otherwise, without payloads, and the cursor of the
 // next page, "" after the last. Tasks added meanwhile neither repeat nor hide one.
-// eventq.ErrBadCursor for a cursor that Tasks has not given.
-func (l *Ledger) Tasks(ctx context.Context, f eventq.Filter, cursor string, limit int) (page []eventq.Task, next string, err error) {
+// taskqueue.ErrBadCursor for a cursor that Tasks has not given.
+func (l *Ledger) Tasks(ctx context.Context, f taskqueue.Filter, cursor string, limit int) (page []taskqueue.Task, next string, err error) {
 	if cursor != "" && badID(cursor) {
-		return nil, "", eventq.ErrBadCursor
+		return nil, "", taskqueue.ErrBadCursor
 	}
 	if cursor == "" && !f.OldestFirst {
 		cursor = newestID
@@ -82,7 +82,7 @@ const newestID = "8"
 
 // chosenTasks is a filter as a condition and an order, with its arguments after
 // the others.
-func chosenTasks(f eventq.Filter, args []any) (string, []any) {
+func chosenTasks(f taskqueue.Filter, args []any) (string, []any) {
 	way := newestFirst
 	if f.OldestFirst {
 		way = oldestFirst
@@ -115,7 +115,7 @@ func (w way) all() (chosen, order string) {
 }
 
 // ofState chooses those of the state $3.
-func (w way) ofState(state eventq.State) (chosen, order string) {
+func (w way) ofState(state taskqueue.State) (chosen, order string) {
 	if ended(state) == hasEnded {
 		chosen, order = w.all()
 		return chosen + " AND tasks.state = $3", order
@@ -132,8 +132,8 @@ const (
 )
 
 // ended is the condition that goes with a state.
-func ended(state eventq.State) string {
-	if state == eventq.Done || state == eventq.Discarded {
+func ended(state taskqueue.State) string {
+	if state == taskqueue.Done || state == taskqueue.Discarded {
 		return hasEnded
 	}
 	return notEnded
@@ -141,8 +141,8 @@ func ended(state eventq.State) string {
 
 // ChangeTask lets change at a task, one caller at a time, and gives it as it
 // is then, in its line or out of it as its new state asks for. After an error,
-// of change too, nothing has changed. eventq.ErrNotFound.
-func (l *Ledger) ChangeTask(ctx context.Context, id string, change func(*eventq.Task) error) (eventq.Task, error) {
+// of change too, nothing has changed. taskqueue.ErrNotFound.
+func (l *Ledger) ChangeTask(ctx context.Context, id string, change func(*taskqueue.Task) error) (taskqueue.Task, error) {
 	var c changed
 	err := l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
 		var now int64
@@ -156,21 +156,21 @@ func (l *Ledger) ChangeTask(ctx context.Context, id string, change func(*eventq.
 		return l.saveChanges(ctx, tx, now, []*changed{&c})
 	})
 	if err != nil {
-		return eventq.Task{}, fmt.Errorf("ledger: change task: %w", err)
+		return taskqueue.Task{}, fmt.Errorf("ledger: change task: %w", err)
 	}
 	return c.now, nil
 }
 
 // scanTask reads taskColumns, the payload and what else there is.
-func scanTask(row interface{ Scan(into ...any) error }, more ...any) (eventq.Task, error) {
-	var t eventq.Task
+func scanTask(row interface{ Scan(into ...any) error }, more ...any) (taskqueue.Task, error) {
+	var t taskqueue.Task
 	var failures, payload string
 	err := row.Scan(append([]any{
 		&t.ID, &t.Game, &t.Topic, &t.Key, &t.Priority, &t.Ordering, &t.State, &t.Pos, &t.Fence, &t.DueAt,
 		&t.Tries, &t.MaxTries, &failures, &t.CreatedAt, &t.ChangedAt, &payload,
 	}, more...)...)
 	if errors.Is(err, sql.ErrNoRows) {
-		return t, eventq.ErrNotFound
+		return t, taskqueue.ErrNotFound
 	}
 	if payload != "" {
 		t.Payload = json.RawMessage(payload)
@@ -182,7 +182,7 @@ func scanTask(row interface{ Scan(into ...any) error }, more ...any) (eventq.Tas
 }
 
 // tasksOf reads the rows of scanTask.
-func tasksOf(rows *sql.Rows, err error) (tasks []eventq.Task, _ error) {
+func tasksOf(rows *sql.Rows, err error) (tasks []taskqueue.Task, _ error) {
 	err = scanAll(func(rows *sql.Rows) error {
 		t, err := scanTask(rows)
 		tasks = append(tasks, t)

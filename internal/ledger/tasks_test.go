@@ -6,14 +6,14 @@ import (
 	"reflect"
 	"testing"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 	"laststand/internal/trial"
 )
 
 // deadTask is a result that failed once.
-func deadTask(t testing.TB, key string) eventq.Task {
+func deadTask(t testing.TB, key string) taskqueue.Task {
 	t.Helper()
-	task := eventq.Task{Game: game, Topic: eventq.Settle, Key: key, Payload: []byte(`{"match":"` + key + `"}`)}
+	task := taskqueue.Task{Game: game, Topic: taskqueue.Settle, Key: key, Payload: []byte(`{"match":"` + key + `"}`)}
 	if err := task.Fail(7, errors.New("no good \x00")); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestTasks(t *testing.T) {
 		if must(l.AddTask(t.Context(), again))(t) {
 			t.Error("a key was added twice")
 		}
-		page, next, err := l.Tasks(t.Context(), eventq.Filter{}, "", 10)
+		page, next, err := l.Tasks(t.Context(), taskqueue.Filter{}, "", 10)
 		if err != nil || len(page) != 1 || next != "" || page[0].Payload != nil {
 			t.Fatalf("listed %+v, %q, %v", page, next, err)
 		}
@@ -44,11 +44,11 @@ func TestTasks(t *testing.T) {
 		if !reflect.DeepEqual(got, want) || got.CreatedAt == 0 || got.ChangedAt == 0 {
 			t.Errorf("got  %+v\nwant %+v", got, want)
 		}
-		done := must(l.ChangeTask(t.Context(), got.ID, func(task *eventq.Task) error {
+		done := must(l.ChangeTask(t.Context(), got.ID, func(task *taskqueue.Task) error {
 			task.Finish([]byte("2"))
 			return nil
 		}))(t)
-		if kept := must(l.Task(t.Context(), got.ID))(t); !reflect.DeepEqual(kept, done) || kept.State != eventq.Done || kept.Tries != 2 {
+		if kept := must(l.Task(t.Context(), got.ID))(t); !reflect.DeepEqual(kept, done) || kept.State != taskqueue.Done || kept.Tries != 2 {
 			t.Errorf("changed to %+v, kept %+v", done, kept)
 		}
 		if must(l.AddTask(t.Context(), again))(t) {
@@ -62,14 +62,14 @@ func TestTaskThatIsNotThere(t *testing.T) {
 	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
-		if _, err := l.Task(t.Context(), "x"); !errors.Is(err, eventq.ErrNotFound) {
+		if _, err := l.Task(t.Context(), "x"); !errors.Is(err, taskqueue.ErrNotFound) {
 			t.Error(err)
 		}
-		if _, err := l.ChangeTask(t.Context(), "x", func(*eventq.Task) error { return nil }); !errors.Is(err, eventq.ErrNotFound) {
+		if _, err := l.ChangeTask(t.Context(), "x", func(*taskqueue.Task) error { return nil }); !errors.Is(err, taskqueue.ErrNotFound) {
 			t.Error(err)
 		}
 		for _, cursor := range []string{"?", "a b"} {
-			if _, _, err := l.Tasks(t.Context(), eventq.Filter{}, cursor, 1); !errors.Is(err, eventq.ErrBadCursor) {
+			if _, _, err := l.Tasks(t.Context(), taskqueue.Filter{}, cursor, 1); !errors.Is(err, taskqueue.ErrBadCursor) {
 				t.Errorf("cursor %q: %v", cursor, err)
 			}
 		}
@@ -82,16 +82,16 @@ func TestRefusedChangeOfATask(t *testing.T) {
 		t.Parallel()
 		l := openOn(t, db)
 		must(l.AddTask(t.Context(), deadTask(t, "m1")))(t)
-		page, _, err := l.Tasks(t.Context(), eventq.Filter{}, "", 1)
+		page, _, err := l.Tasks(t.Context(), taskqueue.Filter{}, "", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		before := must(l.Task(t.Context(), page[0].ID))(t)
-		_, err = l.ChangeTask(t.Context(), before.ID, func(task *eventq.Task) error {
+		_, err = l.ChangeTask(t.Context(), before.ID, func(task *taskqueue.Task) error {
 			task.Finish(nil)
-			return eventq.ErrDone
+			return taskqueue.ErrDone
 		})
-		if after := must(l.Task(t.Context(), before.ID))(t); !errors.Is(err, eventq.ErrDone) || !reflect.DeepEqual(after, before) {
+		if after := must(l.Task(t.Context(), before.ID))(t); !errors.Is(err, taskqueue.ErrDone) || !reflect.DeepEqual(after, before) {
 			t.Errorf("%v: %+v became %+v", err, before, after)
 		}
 	})
@@ -104,12 +104,12 @@ func TestTaskChangedAtOnce(t *testing.T) {
 		t.Parallel()
 		processes := []*Ledger{openOn(t, db), openOn(t, db)}
 		must(processes[0].AddTask(t.Context(), deadTask(t, "m1")))(t)
-		page, _, err := processes[0].Tasks(t.Context(), eventq.Filter{}, "", 1)
+		page, _, err := processes[0].Tasks(t.Context(), taskqueue.Filter{}, "", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		atOnceN(10, func(i int) {
-			_, err := processes[i%2].ChangeTask(t.Context(), page[0].ID, func(task *eventq.Task) error {
+			_, err := processes[i%2].ChangeTask(t.Context(), page[0].ID, func(task *taskqueue.Task) error {
 				return task.Fail(int64(i), errors.New("again"))
 			})
 			if err != nil {
@@ -130,23 +130,23 @@ func TestTasksByPageAndFilter(t *testing.T) {
 		for i := range 7 {
 			task := deadTask(t, fmt.Sprint("m", i))
 			if i%2 == 1 {
-				task.State, task.Game = eventq.Discarded, "other"
+				task.State, task.Game = taskqueue.Discarded, "other"
 			}
 			must(l.AddTask(t.Context(), task))(t)
 		}
 		for _, tt := range []struct {
-			filter eventq.Filter
+			filter taskqueue.Filter
 			want   int
 		}{
-			{eventq.Filter{}, 7},
-			{eventq.Filter{OldestFirst: true}, 7},
-			{eventq.Filter{State: eventq.Dead}, 4},
-			{eventq.Filter{State: eventq.Dead, OldestFirst: true}, 4},
-			{eventq.Filter{State: eventq.Discarded, OldestFirst: true}, 3},
-			{eventq.Filter{Game: "other", State: eventq.Discarded}, 3},
-			{eventq.Filter{Game: "other", State: eventq.Dead}, 0},
-			{eventq.Filter{Topic: eventq.Settle, Key: "m3"}, 1},
-			{eventq.Filter{Topic: "another"}, 0},
+			{taskqueue.Filter{}, 7},
+			{taskqueue.Filter{OldestFirst: true}, 7},
+			{taskqueue.Filter{State: taskqueue.Dead}, 4},
+			{taskqueue.Filter{State: taskqueue.Dead, OldestFirst: true}, 4},
+			{taskqueue.Filter{State: taskqueue.Discarded, OldestFirst: true}, 3},
+			{taskqueue.Filter{Game: "other", State: taskqueue.Discarded}, 3},
+			{taskqueue.Filter{Game: "other", State: taskqueue.Dead}, 0},
+			{taskqueue.Filter{Topic: taskqueue.Settle, Key: "m3"}, 1},
+			{taskqueue.Filter{Topic: "another"}, 0},
 		} {
 			seen := map[string]bool{}
 			cursor, last := "", ""

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 // Of the tasks with some ids there are those of the game, each once.
@@ -39,7 +39,7 @@ func TestTaskOfNoID(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
 		for _, id := range []string{"", "\x00", "\xff", "a b"} {
-			if _, err := q.Task(t.Context(), id); !errors.Is(err, eventq.ErrNotFound) {
+			if _, err := q.Task(t.Context(), id); !errors.Is(err, taskqueue.ErrNotFound) {
 				t.Errorf("task %q: %v", id, err)
 			}
 			if tasks, err := q.TasksOf(t.Context(), game, []string{id}); err != nil || len(tasks) > 0 {
@@ -49,4 +49,4 @@ func TestTaskOfNoID(t *testing.T) {
 	})
 }
 
-var _ eventq.FrontStore = (*Ledger)(nil)
+var _ taskqueue.FrontStore = (*Ledger)(nil)

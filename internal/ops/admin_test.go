@@ -11,20 +11,20 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
 	"laststand/internal/leaderboard"
+	"laststand/internal/taskqueue"
 )
 
 func TestTasksAreListed(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	for query, want := range map[string]struct {
-		filter eventq.Filter
+		filter taskqueue.Filter
 		answer string
 	}{
-		"?state=dead&game=demo&limit=1": {eventq.Filter{State: eventq.Dead, Game: "demo"}, `"next_cursor":"next"`},
-		"?topic=settle&key=m1&cursor=x": {eventq.Filter{Topic: "settle", Key: "m1"}, `{"tasks":[]}`},
-		"":                              {eventq.Filter{}, `"errors":[{"at":7,"error":"why"}]`},
+		"?state=dead&game=demo&limit=1": {taskqueue.Filter{State: taskqueue.Dead, Game: "demo"}, `"next_cursor":"next"`},
+		"?topic=settle&key=m1&cursor=x": {taskqueue.Filter{Topic: "settle", Key: "m1"}, `{"tasks":[]}`},
+		"":                              {taskqueue.Filter{}, `"errors":[{"at":7,"error":"why"}]`},
 	} {
 		status, _, body := ask(t, w.handler(), "GET", "/admin/v1/tasks"+query, "")
 		if status != http.StatusOK || w.filter != want.filter || !strings.Contains(body, want.answer) {
@@ -38,15 +38,15 @@ func TestTaskOnItsWay(t *testing.T) {
 	h := newWorld().handler()
 	for _, step := range []struct {
 		method, path, body string
-		want               eventq.Task
+		want               taskqueue.Task
 	}{
-		{"GET", "", "", eventq.Task{State: eventq.Dead, Tries: 10, Payload: []byte(`{"match":"m1"}`)}},
-		{"PUT", "/payload", `{"match":"m1","mended":true}`, eventq.Task{State: eventq.Dead, Tries: 10, Payload: []byte(`{"match":"m1","mended":true}`)}},
-		{"POST", "/discard", "", eventq.Task{State: eventq.Discarded, Tries: 10, Payload: []byte(`{"match":"m1","mended":true}`)}},
-		{"POST", "/requeue", "", eventq.Task{State: eventq.Done, Tries: 11, Payload: []byte(`{"match":"m1","mended":true}`)}},
+		{"GET", "", "", taskqueue.Task{State: taskqueue.Dead, Tries: 10, Payload: []byte(`{"match":"m1"}`)}},
+		{"PUT", "/payload", `{"match":"m1","mended":true}`, taskqueue.Task{State: taskqueue.Dead, Tries: 10, Payload: []byte(`{"match":"m1","mended":true}`)}},
+		{"POST", "/discard", "", taskqueue.Task{State: taskqueue.Discarded, Tries: 10, Payload: []byte(`{"match":"m1","mended":true}`)}},
+		{"POST", "/requeue", "", taskqueue.Task{State: taskqueue.Done, Tries: 11, Payload: []byte(`{"match":"m1","mended":true}`)}},
 	} {
 		status, _, body := ask(t, h, step.method, "/admin/v1/tasks/t1"+step.path, step.body)
-		var got eventq.Task
+		var got taskqueue.Task
 		if err := json.Unmarshal([]byte(body), &got); err != nil || status != http.StatusOK {
 			t.Fatalf("%s: %d %v: %s", step.path, status, err, body)
 		}
@@ -58,13 +58,13 @@ func TestTaskOnItsWay(t *testing.T) {
 
 func TestManyAreChanged(t *testing.T) {
 	t.Parallel()
-	for what, want := range map[string]eventq.State{"requeue": eventq.Done, "discard": eventq.Discarded} {
+	for what, want := range map[string]taskqueue.State{"requeue": taskqueue.Done, "discard": taskqueue.Discarded} {
 		w := newWorld()
 		page := w.many(t, what)
 		if len(page.Tasks) != 1 || page.Tasks[0].State != want || page.Tasks[0].Payload != nil || page.NextCursor != "next" {
 			t.Errorf("%s: %+v", what, page)
 		}
-		if want := (eventq.Filter{Game: "demo", Topic: "settle", State: eventq.Dead, OldestFirst: true}); w.filter != want {
+		if want := (taskqueue.Filter{Game: "demo", Topic: "settle", State: taskqueue.Dead, OldestFirst: true}); w.filter != want {
 			t.Errorf("asked for %+v", w.filter)
 		}
 	}
@@ -73,7 +73,7 @@ func TestManyAreChanged(t *testing.T) {
 // Of many tasks those are left out that another has dealt with meanwhile.
 func TestAnotherIsQuickerWithSomeOfMany(t *testing.T) {
 	t.Parallel()
-	for _, quicker := range []error{eventq.ErrDone, eventq.ErrNotFound} {
+	for _, quicker := range []error{taskqueue.ErrDone, taskqueue.ErrNotFound} {
 		w := newWorld()
 		w.quicker = quicker
 		if page := w.many(t, "discard"); len(page.Tasks) != 0 || page.NextCursor != "next" {
@@ -96,13 +96,13 @@ func TestLinesAreListed(t *testing.T) {
 	const line = `{"topic":"work/a","priority":3,"pos":9,"scan":7,"done":5,"head":"t1"}`
 	w := newWorld()
 	for query, want := range map[string]struct {
-		filter eventq.LineFilter
+		filter taskqueue.LineFilter
 		answer string
 	}{
-		"":                             {eventq.LineFilter{}, `{"lines":[` + line + `],"next_cursor":"50"}`},
-		"?kind=work&busy=true&limit=7": {eventq.LineFilter{Kind: "work", Busy: true}, `{"lines":[` + line + `],"next_cursor":"7"}`},
-		"?topic=work/a&busy=false":     {eventq.LineFilter{Topic: "work/a"}, `{"lines":[` + line + `],"next_cursor":"50"}`},
-		"?cursor=x":                    {eventq.LineFilter{}, `{"lines":[]}`},
+		"":                             {taskqueue.LineFilter{}, `{"lines":[` + line + `],"next_cursor":"50"}`},
+		"?kind=work&busy=true&limit=7": {taskqueue.LineFilter{Kind: "work", Busy: true}, `{"lines":[` + line + `],"next_cursor":"7"}`},
+		"?topic=work/a&busy=false":     {taskqueue.LineFilter{Topic: "work/a"}, `{"lines":[` + line + `],"next_cursor":"50"}`},
+		"?cursor=x":                    {taskqueue.LineFilter{}, `{"lines":[]}`},
 	} {
 		status, _, body := ask(t, w.handler(), "GET", "/admin/v1/lines"+query, "")
 		if status != http.StatusOK || w.lines != want.filter || body != want.answer {
@@ -238,7 +238,7 @@ func TestRefusals(t *testing.T) {
 		"cursor of lines":   {"GET", "/admin/v1/lines?cursor=bad", "", nil, 400, "bad_request"},
 		"lines while down":  {"GET", "/admin/v1/lines", "", errDown, 503, "unavailable"},
 		"discard as text":   {"POST", tasks + "/discard", "", nil, 415, "bad_request"},
-		"bad task":          {"PUT", tasks + "/t1/payload", "{}", eventq.ErrBadTask, 400, "bad_request"},
+		"bad task":          {"PUT", tasks + "/t1/payload", "{}", taskqueue.ErrBadTask, 400, "bad_request"},
 		"no such game":      {"POST", "/admin/v1/games/other/boards/rebuild", "", nil, 404, "not_found"},
 		"no such match":     {"POST", game + "/corrections", `{"match":"m9","reason":"x"}`, ErrNoResult, 404, "not_found"},
 		"being erased":      {"POST", game + "/corrections", `{"match":"m1","reason":"x"}`, ErrErasing, 503, "unavailable"},

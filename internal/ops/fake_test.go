@@ -15,9 +15,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
-	"laststand/internal/eventq"
 	"laststand/internal/leaderboard"
 	"laststand/internal/settle"
+	"laststand/internal/taskqueue"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,9 +32,9 @@ var (
 type world struct {
 	fail    error
 	quicker error // what changing a task meets, as another was
-	tasks   map[string]eventq.Task
-	filter  eventq.Filter // of the last list
-	lines   eventq.LineFilter
+	tasks   map[string]taskqueue.Task
+	filter  taskqueue.Filter // of the last list
+	lines   taskqueue.LineFilter
 	found   []leaderboard.Difference
 	late    error // of a verification, after what was found
 	asked   Correction
@@ -49,10 +49,10 @@ func (w *world) ConfirmDay(_ context.Context, game, day string) error {
 }
 
 func newWorld() *world {
-	return &world{queues: newQueues(), book: new(book), tasks: map[string]eventq.Task{
-		"t1": {ID: "t1", Game: "demo", Topic: eventq.Settle, Key: "m1", State: eventq.Dead, Tries: 10, Payload: json.RawMessage(`{"match":"m1"}`),
-			Errors: []eventq.Failure{{At: 7, Error: "why"}}},
-		"t2": {ID: "t2", Game: "demo", Topic: eventq.Settle, Key: "m2", State: eventq.Done, Payload: json.RawMessage(`{}`)},
+	return &world{queues: newQueues(), book: new(book), tasks: map[string]taskqueue.Task{
+		"t1": {ID: "t1", Game: "demo", Topic: taskqueue.Settle, Key: "m1", State: taskqueue.Dead, Tries: 10, Payload: json.RawMessage(`{"match":"m1"}`),
+			Errors: []taskqueue.Failure{{At: 7, Error: "why"}}},
+		"t2": {ID: "t2", Game: "demo", Topic: taskqueue.Settle, Key: "m2", State: taskqueue.Done, Payload: json.RawMessage(`{}`)},
 	}}
 }
 
@@ -76,40 +76,40 @@ func (w *world) config() Config {
 	}
 }
 
-func (w *world) Task(_ context.Context, id string) (eventq.Task, error) {
+func (w *world) Task(_ context.Context, id string) (taskqueue.Task, error) {
 	t, ok := w.tasks[id]
 	if !ok {
-		return t, eventq.ErrNotFound
+		return t, taskqueue.ErrNotFound
 	}
 	return t, w.fail
 }
 
-func (w *world) Tasks(_ context.Context, f eventq.Filter, cursor string, limit int) ([]eventq.Task, string, error) {
+func (w *world) Tasks(_ context.Context, f taskqueue.Filter, cursor string, limit int) ([]taskqueue.Task, string, error) {
 	w.filter = f
 	switch {
 	case cursor == "bad":
-		return nil, "", eventq.ErrBadCursor
+		return nil, "", taskqueue.ErrBadCursor
 	case cursor != "" || w.fail != nil:
 		return nil, "", w.fail
-	case limit == 1 || f.State == eventq.Dead:
-		return []eventq.Task{w.tasks["t1"]}, "next", nil
+	case limit == 1 || f.State == taskqueue.Dead:
+		return []taskqueue.Task{w.tasks["t1"]}, "next", nil
 	}
-	return []eventq.Task{w.tasks["t2"], w.tasks["t1"]}, "", nil
+	return []taskqueue.Task{w.tasks["t2"], w.tasks["t1"]}, "", nil
 }
 
-func (w *world) Lines(_ context.Context, f eventq.LineFilter, cursor string, limit int) ([]eventq.Line, string, error) {
+func (w *world) Lines(_ context.Context, f taskqueue.LineFilter, cursor string, limit int) ([]taskqueue.Line, string, error) {
 	w.lines = f
 	switch {
 	case cursor == "bad":
-		return nil, "", eventq.ErrBadCursor
+		return nil, "", taskqueue.ErrBadCursor
 	case cursor != "" || w.fail != nil:
 		return nil, "", w.fail
 	}
-	return []eventq.Line{{LineID: eventq.LineID{Topic: "work/a", Priority: 3}, Pos: 9, Scan: 7, Done: 5, Head: "t1", VTime: 1}}, strconv.Itoa(limit), nil
+	return []taskqueue.Line{{LineID: taskqueue.LineID{Topic: "work/a", Priority: 3}, Pos: 9, Scan: 7, Done: 5, Head: "t1", VTime: 1}}, strconv.Itoa(limit), nil
 }
 
 // change changes a task as the store does.
-func (w *world) change(id string, f func(*eventq.Task) error) (eventq.Task, error) {
+func (w *world) change(id string, f func(*taskqueue.Task) error) (taskqueue.Task, error) {
 	t, err := w.Task(context.Background(), id)
 	if w.quicker != nil {
 		err = w.quicker
@@ -123,12 +123,12 @@ func (w *world) change(id string, f func(*eventq.Task) error) (eventq.Task, erro
 	return t, err
 }
 
-func (w *world) Requeue(_ context.Context, id string) (eventq.Task, error) {
-	return w.change(id, func(t *eventq.Task) error { t.Finish(t.Payload); return nil })
+func (w *world) Requeue(_ context.Context, id string) (taskqueue.Task, error) {
+	return w.change(id, func(t *taskqueue.Task) error { t.Finish(t.Payload); return nil })
 }
 
-func (w *world) Edit(_ context.Context, id string, payload json.RawMessage) (eventq.Task, error) {
-	return w.change(id, func(t *eventq.Task) error {
+func (w *world) Edit(_ context.Context, id string, payload json.RawMessage) (taskqueue.Task, error) {
+	return w.change(id, func(t *taskqueue.Task) error {
 		if !json.Valid(payload) {
 			return settle.ErrBadPayload
 		}
@@ -136,8 +136,8 @@ func (w *world) Edit(_ context.Context, id string, payload json.RawMessage) (eve
 	})
 }
 
-func (w *world) Discard(_ context.Context, id string) (eventq.Task, error) {
-	return w.change(id, (*eventq.Task).Discard)
+func (w *world) Discard(_ context.Context, id string) (taskqueue.Task, error) {
+	return w.change(id, (*taskqueue.Task).Discard)
 }
 
 func (w *world) Verify(_ context.Context, _ string, report func(leaderboard.Difference)) (leaderboard.Verified, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"laststand/internal/behaviour"
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 // Config is what the operators' handler is made of; all fields are needed.
@@ -24,7 +24,7 @@ type Config struct {
 	Admin       func(ctx context.Context, token string) (subject string, err error)
 	Games       []string // sorted
 	Tasks       Tasks
-	Desk        eventq.Hands
+	Desk        taskqueue.Hands
 	Boards      Boards
 	Corrections Corrections
 	Days        Days

@@ -9,13 +9,13 @@ import (
 	"net/http"
 
 	"laststand/internal/audit"
-	"laststand/internal/eventq"
 	"laststand/internal/hooks"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/nickname"
 	"laststand/internal/protocol"
 	"laststand/internal/settle"
+	"laststand/internal/taskqueue"
 )
 
 // problem is an error's body (RFC 9457), of the same form as the players' API.
@@ -60,12 +60,12 @@ var outcomes = []struct {
 	code   protocol.Code
 	status int
 }{
-	{eventq.ErrNotFound, protocol.CodeNotFound, 0},
+	{taskqueue.ErrNotFound, protocol.CodeNotFound, 0},
 	{hooks.ErrNoEndpoint, protocol.CodeNotFound, 0},
-	{eventq.ErrDone, protocol.CodeBadRequest, http.StatusConflict},
-	{eventq.ErrBadCursor, protocol.CodeBadRequest, 0},
+	{taskqueue.ErrDone, protocol.CodeBadRequest, http.StatusConflict},
+	{taskqueue.ErrBadCursor, protocol.CodeBadRequest, 0},
 	{audit.ErrBadCursor, protocol.CodeBadRequest, 0},
-	{eventq.ErrBadTask, protocol.CodeBadRequest, 0},
+	{taskqueue.ErrBadTask, protocol.CodeBadRequest, 0},
 	{settle.ErrBadPayload, protocol.CodeBadRequest, 0},
 	{settle.ErrStopped, protocol.CodeUnavailable, 0},
 	{leaderboard.ErrNotReady, protocol.CodeUnavailable, 0},

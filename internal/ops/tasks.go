@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strconv"
 
-	"laststand/internal/eventq"
+	"laststand/internal/taskqueue"
 )
 
 // Tasks shows tasks, newest first unless asked otherwise, and their lines, as *ledger.Ledger does.
 type Tasks interface {
-	Task(ctx context.Context, id string) (eventq.Task, error)
-	Tasks(ctx context.Context, f eventq.Filter, cursor string, limit int) (page []eventq.Task, next string, err error)
-	Lines(ctx context.Context, f eventq.LineFilter, cursor string, limit int) (page []eventq.Line, next string, err error)
+	Task(ctx context.Context, id string) (taskqueue.Task, error)
+	Tasks(ctx context.Context, f taskqueue.Filter, cursor string, limit int) (page []taskqueue.Task, next string, err error)
+	Lines(ctx context.Context, f taskqueue.LineFilter, cursor string, limit int) (page []taskqueue.Line, next string, err error)
 }
 
 const (
@@ -25,8 +25,8 @@ const (
 // taskPage is a list of tasks without payloads; the cursor is absent after the
 // last.
 type taskPage struct {
-	Tasks      []eventq.Task `json:"tasks"`
-	NextCursor string        `json:"next_cursor,omitempty"`
+	Tasks      []taskqueue.Task `json:"tasks"`
+	NextCursor string           `json:"next_cursor,omitempty"`
 }
 
 func (a *api) getTasks(w http.ResponseWriter, r *request) error {
@@ -44,15 +44,15 @@ func (a *api) getTasks(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, taskPage{append([]eventq.Task{}, tasks...), next})
+	return answer(w, http.StatusOK, taskPage{append([]taskqueue.Task{}, tasks...), next})
 }
 
-func readFilter(r *request) (eventq.Filter, error) {
-	f := eventq.Filter{
-		Game: r.query.Get("game"), Topic: r.query.Get("topic"), Key: r.query.Get("key"), State: eventq.State(r.query.Get("state")),
+func readFilter(r *request) (taskqueue.Filter, error) {
+	f := taskqueue.Filter{
+		Game: r.query.Get("game"), Topic: r.query.Get("topic"), Key: r.query.Get("key"), State: taskqueue.State(r.query.Get("state")),
 	}
-	if f.State != "" && !slices.Contains(eventq.States(), f.State) {
-		return f, badRequest("state=%q: one of %v", f.State, eventq.States())
+	if f.State != "" && !slices.Contains(taskqueue.States(), f.State) {
+		return f, badRequest("state=%q: one of %v", f.State, taskqueue.States())
 	}
 	return f, nil
 }
@@ -85,11 +85,11 @@ func (a *api) putPayload(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return oneTask(w, r, func(ctx context.Context, id string) (eventq.Task, error) { return a.Desk.Edit(ctx, id, payload) })
+	return oneTask(w, r, func(ctx context.Context, id string) (taskqueue.Task, error) { return a.Desk.Edit(ctx, id, payload) })
 }
 
 // oneTask answers with the task of the path after something was done with it.
-func oneTask(w http.ResponseWriter, r *request, do func(context.Context, string) (eventq.Task, error)) error {
+func oneTask(w http.ResponseWriter, r *request, do func(context.Context, string) (taskqueue.Task, error)) error {
 	ctx, cancel := r.within()
 	defer cancel()
 	t, err := do(ctx, r.PathValue("task"))
@@ -120,22 +120,22 @@ func (a *api) discardTasks(w http.ResponseWriter, r *request) error {
 // manyTasks answers with a page of dead tasks after something was done with each,
 // the oldest first, so that they come back into their lines in the order that they
 // had; what was done or forgotten meanwhile is left out.
-func (a *api) manyTasks(w http.ResponseWriter, r *request, do func(context.Context, string) (eventq.Task, error)) error {
+func (a *api) manyTasks(w http.ResponseWriter, r *request, do func(context.Context, string) (taskqueue.Task, error)) error {
 	var body many
 	if err := readObject(w, r.Request, &body); err != nil {
 		return err
 	}
 	ctx, cancel := r.within()
 	defer cancel()
-	dead := eventq.Filter{Game: body.Game, Topic: body.Topic, State: eventq.Dead, OldestFirst: true}
+	dead := taskqueue.Filter{Game: body.Game, Topic: body.Topic, State: taskqueue.Dead, OldestFirst: true}
 	tasks, next, err := a.Tasks.Tasks(ctx, dead, body.Cursor, manyAtOnce)
 	if err != nil {
 		return err
 	}
-	page := taskPage{Tasks: []eventq.Task{}, NextCursor: next}
+	page := taskPage{Tasks: []taskqueue.Task{}, NextCursor: next}
 	for _, t := range tasks {
 		after, err := do(ctx, t.ID)
-		if errors.Is(err, eventq.ErrDone) || errors.Is(err, eventq.ErrNotFound) {
+		if errors.Is(err, taskqueue.ErrDone) || errors.Is(err, taskqueue.ErrNotFound) {
 			continue
 		}
 		if err != nil {

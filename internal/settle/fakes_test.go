@@ -16,8 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
-	"laststand/internal/eventq"
 	"laststand/internal/match"
+	"laststand/internal/taskqueue"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,11 +31,11 @@ var (
 type world struct {
 	mu      sync.Mutex
 	pending map[string]match.Result
-	graves  map[string]*eventq.Task // by match, which is the id too
-	taken   map[string]bool         // by the ledger
-	beyond  map[string]bool         // of a limit, by the ledger
-	batches []int                   // sizes of the commits that succeeded
-	tries   map[string]int          // commits of a match alone
+	graves  map[string]*taskqueue.Task // by match, which is the id too
+	taken   map[string]bool            // by the ledger
+	beyond  map[string]bool            // of a limit, by the ledger
+	batches []int                      // sizes of the commits that succeeded
+	tries   map[string]int             // commits of a match alone
 	told    map[string]int
 	log     []string // what was done, in order
 
@@ -52,7 +52,7 @@ type world struct {
 
 func newWorld() *world {
 	return &world{
-		pending: map[string]match.Result{}, graves: map[string]*eventq.Task{}, taken: map[string]bool{}, beyond: map[string]bool{}, tries: map[string]int{}, told: map[string]int{},
+		pending: map[string]match.Result{}, graves: map[string]*taskqueue.Task{}, taken: map[string]bool{}, beyond: map[string]bool{}, tries: map[string]int{}, told: map[string]int{},
 		ledger:  func([]match.Result) error { return nil },
 		settled: func() error { return nil },
 		tasks:   func() error { return nil },
@@ -145,7 +145,7 @@ func (w *world) Complete(_ context.Context, r *match.Result) error {
 	return nil
 }
 
-func (w *world) AddTask(_ context.Context, t eventq.Task) (bool, error) {
+func (w *world) AddTask(_ context.Context, t taskqueue.Task) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.tasks(); err != nil {
@@ -160,24 +160,24 @@ func (w *world) AddTask(_ context.Context, t eventq.Task) (bool, error) {
 	return true, nil
 }
 
-func (w *world) Task(_ context.Context, id string) (eventq.Task, error) {
+func (w *world) Task(_ context.Context, id string) (taskqueue.Task, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.graves[id] == nil {
-		return eventq.Task{}, eventq.ErrNotFound
+		return taskqueue.Task{}, taskqueue.ErrNotFound
 	}
 	return *w.graves[id], w.tasks()
 }
 
-func (w *world) ChangeTask(_ context.Context, id string, change func(*eventq.Task) error) (eventq.Task, error) {
+func (w *world) ChangeTask(_ context.Context, id string, change func(*taskqueue.Task) error) (taskqueue.Task, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.graves[id] == nil {
-		return eventq.Task{}, eventq.ErrNotFound
+		return taskqueue.Task{}, taskqueue.ErrNotFound
 	}
 	t := *w.graves[id]
 	if err := change(&t); err != nil {
-		return eventq.Task{}, err
+		return taskqueue.Task{}, err
 	}
 	*w.graves[id] = t
 	return t, nil

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 
-	"laststand/internal/eventq"
 	"laststand/internal/match"
+	"laststand/internal/taskqueue"
 )
 
 // What an operator is told who deals with dead letters, beside the errors of
-// eventq.
+// taskqueue.
 var (
 	ErrStopped    = errors.New("this node is stopping")
 	ErrBadPayload = errors.New("the payload is no result of this task")
@@ -29,16 +29,16 @@ type retry struct {
 // the task as it is then: done, with the players told once the boards show it,
 // or dead for one more reason. Of a store out of reach, or with ErrStopped,
 // nothing has changed.
-func (s *Settler) Requeue(ctx context.Context, id string) (eventq.Task, error) {
+func (s *Settler) Requeue(ctx context.Context, id string) (taskqueue.Task, error) {
 	t, err := s.Tasks.Task(ctx, id)
-	if err != nil || t.State == eventq.Done {
+	if err != nil || t.State == taskqueue.Done {
 		return t, err
 	}
 	payload, why := s.requeue(ctx, t)
 	if why != nil && s.passes(why) {
-		return eventq.Task{}, why
+		return taskqueue.Task{}, why
 	}
-	return s.Tasks.ChangeTask(ctx, id, func(now *eventq.Task) error {
+	return s.Tasks.ChangeTask(ctx, id, func(now *taskqueue.Task) error {
 		if why != nil {
 			return now.Fail(s.Now(), why)
 		}
@@ -48,7 +48,7 @@ func (s *Settler) Requeue(ctx context.Context, id string) (eventq.Task, error) {
 }
 
 // requeue settles the result of a dead letter, and gives it as it was settled.
-func (s *Settler) requeue(ctx context.Context, t eventq.Task) (payload json.RawMessage, err error) {
+func (s *Settler) requeue(ctx context.Context, t taskqueue.Task) (payload json.RawMessage, err error) {
 	r, err := resultOf(t, t.Payload)
 	if err != nil {
 		return nil, err
@@ -88,8 +88,8 @@ func (s *Settler) passes(err error) bool {
 
 // Edit gives a dead letter another payload: a whole result of the same match.
 // ErrBadPayload.
-func (s *Settler) Edit(ctx context.Context, id string, payload json.RawMessage) (eventq.Task, error) {
-	return s.Tasks.ChangeTask(ctx, id, func(t *eventq.Task) error {
+func (s *Settler) Edit(ctx context.Context, id string, payload json.RawMessage) (taskqueue.Task, error) {
+	return s.Tasks.ChangeTask(ctx, id, func(t *taskqueue.Task) error {
 		r, err := resultOf(*t, payload)
 		if err != nil {
 			return err
@@ -102,12 +102,12 @@ func (s *Settler) Edit(ctx context.Context, id string, payload json.RawMessage) 
 }
 
 // Discard gives a dead letter up.
-func (s *Settler) Discard(ctx context.Context, id string) (eventq.Task, error) {
-	return s.Tasks.ChangeTask(ctx, id, (*eventq.Task).Discard)
+func (s *Settler) Discard(ctx context.Context, id string) (taskqueue.Task, error) {
+	return s.Tasks.ChangeTask(ctx, id, (*taskqueue.Task).Discard)
 }
 
 // resultOf reads a payload of a task.
-func resultOf(t eventq.Task, payload json.RawMessage) (r match.Result, err error) {
+func resultOf(t taskqueue.Task, payload json.RawMessage) (r match.Result, err error) {
 	if err := json.Unmarshal(payload, &r); err != nil {
 		return r, fmt.Errorf("%w: %w", ErrBadPayload, err)
 	}

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"laststand/internal/eventq"
 	"laststand/internal/match"
+	"laststand/internal/taskqueue"
 )
 
 // dead starts a settler in whose world m0 has been refused to its death.
@@ -39,7 +39,7 @@ func TestTenRefusalsMakeADeadLetter(t *testing.T) {
 		w := newWorld()
 		s, stop := dead(t, w)
 		grave := *w.graves["m0"]
-		if w.tries["m0"] != maxTries || grave.Tries != maxTries || len(grave.Errors) != maxTries || grave.State != eventq.Dead {
+		if w.tries["m0"] != maxTries || grave.Tries != maxTries || len(grave.Errors) != maxTries || grave.State != taskqueue.Dead {
 			t.Errorf("after %d tries %+v", w.tries["m0"], grave)
 		}
 		var r match.Result
@@ -119,7 +119,7 @@ func TestRequeuedResultIsSettledAndTold(t *testing.T) {
 		w.mend()
 		for range 2 { // a repeat changes nothing
 			done, err := s.Requeue(t.Context(), "m0")
-			if err != nil || done.State != eventq.Done || done.Tries != maxTries+1 {
+			if err != nil || done.State != taskqueue.Done || done.Tries != maxTries+1 {
 				t.Errorf("%+v, %v", done, err)
 			}
 		}
@@ -137,7 +137,7 @@ func TestRequeuedInVain(t *testing.T) {
 		s, stop := dead(t, w)
 		w.with(func() { w.ledger = func([]match.Result) error { return errors.New("another reason") } })
 		again, err := s.Requeue(t.Context(), "m0")
-		if n := len(again.Errors); err != nil || again.State != eventq.Dead || again.Tries != maxTries+1 || again.Errors[n-1].Error != "another reason" {
+		if n := len(again.Errors); err != nil || again.State != taskqueue.Dead || again.Tries != maxTries+1 || again.Errors[n-1].Error != "another reason" {
 			t.Errorf("%+v, %v", again, err)
 		}
 		w.with(func() { w.ledger = func([]match.Result) error { return errDown } })
@@ -147,7 +147,7 @@ func TestRequeuedInVain(t *testing.T) {
 		if grave := w.graves["m0"]; grave.Tries != maxTries+1 {
 			t.Errorf("an outage counts as a try: %+v", grave)
 		}
-		if _, err := s.Requeue(t.Context(), "m1"); !errors.Is(err, eventq.ErrNotFound) {
+		if _, err := s.Requeue(t.Context(), "m1"); !errors.Is(err, taskqueue.ErrNotFound) {
 			t.Errorf("a task that is not there: %v", err)
 		}
 		stop()
@@ -187,10 +187,10 @@ func TestEditAndDiscard(t *testing.T) {
 			}
 		}
 		mended := []byte(`{"match":"m0","game":"demo","counts":true,"winner":"mended"}`)
-		if edited, err := s.Edit(t.Context(), "m0", mended); err != nil || !slices.Equal(edited.Payload, mended) || edited.State != eventq.Dead {
+		if edited, err := s.Edit(t.Context(), "m0", mended); err != nil || !slices.Equal(edited.Payload, mended) || edited.State != taskqueue.Dead {
 			t.Errorf("%+v, %v", edited, err)
 		}
-		if gone, err := s.Discard(t.Context(), "m0"); err != nil || gone.State != eventq.Discarded {
+		if gone, err := s.Discard(t.Context(), "m0"); err != nil || gone.State != taskqueue.Discarded {
 			t.Errorf("%+v, %v", gone, err)
 		}
 		w.with(func() {
@@ -201,12 +201,12 @@ func TestEditAndDiscard(t *testing.T) {
 				return nil
 			}
 		})
-		if done, err := s.Requeue(t.Context(), "m0"); err != nil || done.State != eventq.Done {
+		if done, err := s.Requeue(t.Context(), "m0"); err != nil || done.State != taskqueue.Done {
 			t.Errorf("%+v, %v", done, err)
 		}
 		_, edited := s.Edit(t.Context(), "m0", mended)
 		_, discarded := s.Discard(t.Context(), "m0")
-		if !errors.Is(edited, eventq.ErrDone) || !errors.Is(discarded, eventq.ErrDone) {
+		if !errors.Is(edited, taskqueue.ErrDone) || !errors.Is(discarded, taskqueue.ErrDone) {
 			t.Errorf("once done: %v, %v", edited, discarded)
 		}
 		stop()
@@ -275,13 +275,13 @@ func TestARequeuedResultIsCompleted(t *testing.T) {
 		}
 		w.with(func() { w.standings = func() error { return match.ErrNotFound } })
 		again, err := s.Requeue(t.Context(), "m0")
-		if err != nil || again.State != eventq.Dead || again.Tries != maxTries+1 || len(w.taken) != 0 {
+		if err != nil || again.State != taskqueue.Dead || again.Tries != maxTries+1 || len(w.taken) != 0 {
 			t.Errorf("while the standings are gone: %v, %+v", err, again)
 		}
 		w.with(func() { w.standings = func() error { return nil } })
 		done, err := s.Requeue(t.Context(), "m0")
 		var r match.Result
-		if err != nil || done.State != eventq.Done || json.Unmarshal(done.Payload, &r) != nil || len(r.Standings) != 60 {
+		if err != nil || done.State != taskqueue.Done || json.Unmarshal(done.Payload, &r) != nil || len(r.Standings) != 60 {
 			t.Errorf("%v, %+v", err, done)
 		}
 		time.Sleep(time.Second)

@@ -7,8 +7,8 @@ import (
 	"maps"
 	"time"
 
-	"laststand/internal/eventq"
 	"laststand/internal/match"
+	"laststand/internal/taskqueue"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 // parked is a result that the ledger refused. It stays pending, so nothing is lost.
 // grave is what it will be once dead, but for the payload.
 type parked struct {
-	grave eventq.Task
+	grave taskqueue.Task
 	waits int // refusals that were not its own fault, or in a burst
 	until time.Time
 }
@@ -38,7 +38,7 @@ func (s *Settler) refused(work context.Context, r match.Result, why error) (dead
 	s.metrics.failed(reasonOf(own), 1)
 	p, known := s.parked[keyOf(r)]
 	if !known {
-		p.grave = eventq.Task{Game: r.Game, Topic: eventq.Settle, Key: r.Match}
+		p.grave = taskqueue.Task{Game: r.Game, Topic: taskqueue.Settle, Key: r.Match}
 	}
 	wait := s.Sweep << min(p.waits, maxWaits)
 	if own && !burst {
@@ -82,7 +82,7 @@ func (s *Settler) condemned(work context.Context, r match.Result, p *parked, why
 // bury puts a result among the dead letters, and then takes it out of what is
 // pending, so that its players are free and nobody waits for it. If it is cut
 // short the next try comes here again and changes nothing that was done.
-func (s *Settler) bury(work context.Context, r match.Result, grave eventq.Task) bool {
+func (s *Settler) bury(work context.Context, r match.Result, grave taskqueue.Task) bool {
 	ctx, cancel := context.WithTimeout(work, callTimeout)
 	defer cancel()
 	var err error

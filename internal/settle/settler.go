@@ -8,8 +8,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"laststand/internal/eventq"
 	"laststand/internal/match"
+	"laststand/internal/taskqueue"
 )
 
 // Ledger is the truth. Commit takes all results or none, each match once, and
@@ -33,9 +33,9 @@ type Pending interface {
 // nothing where the key is there already. ChangeTask has one caller at a time
 // change a task.
 type Tasks interface {
-	AddTask(ctx context.Context, t eventq.Task) (added bool, err error)
-	Task(ctx context.Context, id string) (eventq.Task, error)
-	ChangeTask(ctx context.Context, id string, change func(*eventq.Task) error) (eventq.Task, error)
+	AddTask(ctx context.Context, t taskqueue.Task) (added bool, err error)
+	Task(ctx context.Context, id string) (taskqueue.Task, error)
+	ChangeTask(ctx context.Context, id string, change func(*taskqueue.Task) error) (taskqueue.Task, error)
 }
 
 // Boards are views of the ledger. After Apply they show what the game's ledger

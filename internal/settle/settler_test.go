@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"laststand/internal/eventq"
 	"laststand/internal/match"
+	"laststand/internal/taskqueue"
 )
 
 func TestOrder(t *testing.T) {
@@ -470,7 +470,7 @@ func TestNothingIsLost(t *testing.T) {
 			}
 			time.Sleep(time.Hour)
 			for id := range w.graves {
-				if dead, err := s.Requeue(t.Context(), id); err != nil || dead.State != eventq.Done {
+				if dead, err := s.Requeue(t.Context(), id); err != nil || dead.State != taskqueue.Done {
 					t.Errorf("%s: %+v, %v", id, dead, err)
 				}
 			}

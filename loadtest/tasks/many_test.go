@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"laststand/internal/eventq"
 	"laststand/internal/ledger"
+	"laststand/internal/taskqueue"
 )
 
 // BenchmarkMany has -many topics with one task each.
@@ -31,8 +31,8 @@ func benchMany(b *testing.B, c ledger.Config, size func() int64) {
 	n := openNode(b, c)
 	defer n.Close()
 	empty := size()
-	b.ReportMetric(eventq.MaxBatch*share(b, few, *many/eventq.MaxBatch, func(ctx context.Context) error {
-		return n.call(ctx, eventq.MaxBatch, true)
+	b.ReportMetric(taskqueue.MaxBatch*share(b, few, *many/taskqueue.MaxBatch, func(ctx context.Context) error {
+		return n.call(ctx, taskqueue.MaxBatch, true)
 	}), "enqueued/s")
 	b.ReportMetric(float64(size()-empty)/float64(*many), "bytes/waiting-topic")
 	took := n.workOff(b)

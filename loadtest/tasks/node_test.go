@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
-	"laststand/internal/eventq"
 	"laststand/internal/ledger"
+	"laststand/internal/taskqueue"
 )
 
 const kind = "bench"
@@ -24,8 +24,8 @@ var payload = []byte(`"` + strings.Repeat("x", taskBytes-2) + `"`)
 type node struct {
 	*ledger.Ledger
 
-	bell      eventq.Bell
-	intake    *eventq.Intake
+	bell      taskqueue.Bell
+	intake    *taskqueue.Intake
 	enqueued  atomic.Int64 // also makes keys
 	completed atomic.Int64 // on disk
 }
@@ -38,12 +38,12 @@ func openNode(b *testing.B, c ledger.Config) *node {
 	if err != nil {
 		b.Fatal(err)
 	}
-	n.Ledger, n.intake = l, eventq.NewIntake(l)
+	n.Ledger, n.intake = l, taskqueue.NewIntake(l)
 	return n
 }
 
 // task makes the next task, of a topic of its own or of one of -topics.
-func (n *node) task(own bool) eventq.New {
+func (n *node) task(own bool) taskqueue.New {
 	i := n.enqueued.Add(1)
 	topic := i
 	if !own {
@@ -52,13 +52,13 @@ func (n *node) task(own bool) eventq.New {
 	return taskOf(fmt.Sprintf("%s/%07d", kind, topic), i)
 }
 
-func taskOf(topic string, i int64) eventq.New {
-	return eventq.New{Game: "bench", Topic: topic, Key: fmt.Sprintf("key-%09d", i), Payload: payload}
+func taskOf(topic string, i int64) taskqueue.New {
+	return taskqueue.New{Game: "bench", Topic: topic, Key: fmt.Sprintf("key-%09d", i), Payload: payload}
 }
 
 // call enqueues tasks in one call.
 func (n *node) call(ctx context.Context, size int, own bool) error {
-	tasks := make([]eventq.New, size)
+	tasks := make([]taskqueue.New, size)
 	for i := range tasks {
 		tasks[i] = n.task(own)
 	}
@@ -67,7 +67,7 @@ func (n *node) call(ctx context.Context, size int, own bool) error {
 }
 
 // Complete counts what is done.
-func (n *node) Complete(ctx context.Context, leases []eventq.Lease) ([]eventq.Lease, error) {
+func (n *node) Complete(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
 	lost, err := n.Ledger.Complete(ctx, leases)
 	if err == nil {
 		n.completed.Add(int64(len(leases) - len(lost)))
@@ -77,13 +77,13 @@ func (n *node) Complete(ctx context.Context, leases []eventq.Lease) ([]eventq.Le
 
 // start has workers and a keeper at work until the function that it returns is
 // called.
-func (n *node) start(b *testing.B, handle eventq.Handler) (stop func()) {
+func (n *node) start(b *testing.B, handle taskqueue.Handler) (stop func()) {
 	logger := slog.New(slog.DiscardHandler)
-	w := eventq.NewWorkers(eventq.Config{
+	w := taskqueue.NewWorkers(taskqueue.Config{
 		Claims: n, Bell: &n.bell, Logger: logger, Registry: prometheus.NewRegistry(),
-		Services: []eventq.Service{{Kind: kind, Handle: handle, AtOnce: *workers}},
+		Services: []taskqueue.Service{{Kind: kind, Handle: handle, AtOnce: *workers}},
 	})
-	k := eventq.NewKeeper(eventq.KeeperConfig{Store: n, Bell: &n.bell, Logger: logger, Registry: prometheus.NewRegistry()})
+	k := taskqueue.NewKeeper(taskqueue.KeeperConfig{Store: n, Bell: &n.bell, Logger: logger, Registry: prometheus.NewRegistry()})
 	ctx, cancel := context.WithCancel(b.Context())
 	var running errgroup.Group
 	running.Go(func() error { return w.Run(ctx) })
@@ -96,7 +96,7 @@ func (n *node) start(b *testing.B, handle eventq.Handler) (stop func()) {
 	}
 }
 
-func doNothing(context.Context, eventq.Task) error { return nil }
+func doNothing(context.Context, taskqueue.Task) error { return nil }
 
 // workOff has everything done and gives how long that took.
 func (n *node) workOff(b *testing.B) time.Duration {
@@ -115,7 +115,7 @@ func (n *node) workOff(b *testing.B) time.Duration {
 // whole fails the benchmark if a task is not done.
 func (n *node) whole(b *testing.B) {
 	b.Helper()
-	for _, state := range []eventq.State{eventq.Waiting, eventq.Claimed, eventq.Later, eventq.Dead} {
+	for _, state := range []taskqueue.State{taskqueue.Waiting, taskqueue.Claimed, taskqueue.Later, taskqueue.Dead} {
 		many, _, err := n.Depth(b.Context(), state, 10)
 		if err != nil || many > 0 {
 			b.Fatalf("%d tasks and more are %s in the end: %v", many, state, err)

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
 	"laststand/internal/ledger"
+	"laststand/internal/taskqueue"
 )
 
 // figures are of one run: tasks/s, and µs of processor time a task.
@@ -74,8 +74,8 @@ func (n *node) byHand(b *testing.B, atOnce, size int) float64 {
 	if size > 1 {
 		calls = *batched / size
 	}
-	for range (calls*size + eventq.MaxBatch - 1) / eventq.MaxBatch {
-		if err := n.call(b.Context(), eventq.MaxBatch, false); err != nil {
+	for range (calls*size + taskqueue.MaxBatch - 1) / taskqueue.MaxBatch {
+		if err := n.call(b.Context(), taskqueue.MaxBatch, false); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -86,7 +86,7 @@ func (n *node) byHand(b *testing.B, atOnce, size int) float64 {
 			if err != nil || len(tasks) == 0 {
 				return err
 			}
-			var leases []eventq.Lease
+			var leases []taskqueue.Lease
 			for i := range tasks {
 				leases = append(leases, tasks[i].Lease())
 			}

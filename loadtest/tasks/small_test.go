@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/eventq"
 	"laststand/internal/ledger"
+	"laststand/internal/taskqueue"
 )
 
 const (
@@ -27,8 +27,8 @@ func benchSmall(b *testing.B, c ledger.Config) {
 	const small = kind + "/small"
 	n := openNode(b, c)
 	defer n.Close()
-	share(b, few, *many/eventq.MaxBatch, func(ctx context.Context) error {
-		tasks := make([]eventq.New, eventq.MaxBatch)
+	share(b, few, *many/taskqueue.MaxBatch, func(ctx context.Context) error {
+		tasks := make([]taskqueue.New, taskqueue.MaxBatch)
 		for i := range tasks {
 			tasks[i] = taskOf(kind+"/big", n.enqueued.Add(1))
 		}
@@ -36,7 +36,7 @@ func benchSmall(b *testing.B, c ledger.Config) {
 		return err
 	})
 	w := waiting{since: map[string]time.Time{}}
-	stop := n.start(b, func(_ context.Context, t eventq.Task) error {
+	stop := n.start(b, func(_ context.Context, t taskqueue.Task) error {
 		if t.Topic == small {
 			w.end(t.Key)
 		}

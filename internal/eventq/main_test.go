@@ -1,9 +1,0 @@
-package eventq
-
-import (
-	"testing"
-
-	"laststand/internal/trial"
-)
-
-func TestMain(m *testing.M) { trial.Main(m) }

@@ -1,0 +1,43 @@
+package taskqueue
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// However many tasks of a topic die, one is logged in a minute; topics do not
+// hide each other, and are not remembered for longer.
+func TestDeathsAreLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		d := &deaths{slog.New(slog.NewTextHandler(&log, nil)), map[string]time.Time{}}
+		want := func(lines, topics int) {
+			t.Helper()
+			if n := bytes.Count(log.Bytes(), []byte("\n")); n != lines || len(d.logged) != topics {
+				t.Errorf("%d lines, want %d; %d topics, want %d", n, lines, len(d.logged), topics)
+			}
+		}
+		die := func(topic string) { d.log(&Task{Topic: topic}, errors.New("gone")) }
+		for range 1000 {
+			die("webhook/demo/a")
+			die("webhook/demo/b")
+		}
+		want(2, 2)
+		time.Sleep(deathEvery - time.Nanosecond)
+		die("webhook/demo/a")
+		want(2, 2)
+		time.Sleep(time.Nanosecond)
+		die("webhook/demo/a")
+		want(3, 1)
+		for i := range 2 * mostDeaths {
+			die(fmt.Sprint("topic ", i))
+		}
+		want(3+mostDeaths-1, mostDeaths)
+	})
+}

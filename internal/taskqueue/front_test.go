@@ -1,0 +1,396 @@
+package taskqueue
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// shop is a store of many kinds. claimed, if set, is called within each claim.
+type shop struct {
+	*store
+
+	claimed func()
+}
+
+func (s *shop) Enqueue(ctx context.Context, tasks []New) (accepted []Accepted, err error) {
+	if _, err = s.store.Enqueue(ctx, tasks); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range tasks {
+		t := n.Task(time.Now().UnixMilli())
+		t.ID = fmt.Sprint(len(s.tasks))
+		s.tasks = append(s.tasks, &t)
+		s.bell.Ring(t.Topic)
+		accepted = append(accepted, Accepted{ID: t.ID, State: t.State, New: true})
+	}
+	return accepted, nil
+}
+
+func (s *shop) Claim(_ context.Context, kind string, n int, lease time.Duration) (claimed []Task, err error) {
+	unlock, err := s.called("claim")
+	defer unlock()
+	for _, t := range s.tasks {
+		if err == nil && t.State == Waiting && Kind(t.Topic) == kind && len(claimed) < n {
+			t.State, t.Fence, t.DueAt = Claimed, t.Fence+1, time.Now().Add(lease).UnixMilli()
+			claimed = append(claimed, *t)
+		}
+	}
+	if s.claimed != nil {
+		s.claimed()
+	}
+	if len(claimed) > 0 {
+		s.bell.Ring("")
+	}
+	return claimed, err
+}
+
+func (s *shop) Task(_ context.Context, id string) (Task, error) {
+	unlock, err := s.called("task")
+	defer unlock()
+	for _, t := range s.tasks {
+		if err == nil && t.ID == id {
+			return *t, nil
+		}
+	}
+	return Task{}, cmp.Or(err, ErrNotFound)
+}
+
+func (s *shop) TasksOf(_ context.Context, game string, ids []string) (found []Task, err error) {
+	unlock, err := s.called("tasks")
+	defer unlock()
+	for _, t := range s.tasks {
+		if err == nil && t.Game == game && slices.Contains(ids, t.ID) {
+			found = append(found, *t)
+		}
+	}
+	return found, err
+}
+
+// fronted is a front of an empty shop.
+type fronted struct {
+	*Front
+
+	t        *testing.T
+	shop     *shop
+	registry *prometheus.Registry
+}
+
+func newFronted(t *testing.T) *fronted {
+	t.Helper()
+	f := &fronted{t: t, shop: &shop{store: newStore(0)}, registry: prometheus.NewRegistry()}
+	f.shop.bell = &Bell{}
+	f.Front = NewFront(FrontConfig{Store: f.shop, Bell: f.shop.bell, Registry: f.registry})
+	return f
+}
+
+// enqueue takes a task of each key, and gives their ids.
+func (f *fronted) enqueue(game, topic string, keys ...string) (ids []string) {
+	f.t.Helper()
+	for _, key := range keys {
+		accepted, err := f.Enqueue(f.t.Context(), game, []New{{Topic: topic, Key: key, Payload: []byte("1")}})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		ids = append(ids, accepted[0].ID)
+	}
+	return ids
+}
+
+// counted is the sum of the series of a metric with a label's value, any for "".
+func (f *fronted) counted(name, label string) (sum float64) {
+	f.t.Helper()
+	families, err := f.registry.Gather()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() != gamePrefix+name {
+			continue
+		}
+		for _, m := range family.Metric {
+			if label == "" || m.Label[0].GetValue() == label {
+				sum += m.Counter.GetValue() + m.Gauge.GetValue()
+			}
+		}
+	}
+	return sum
+}
+
+func (f *fronted) wantCounted(name, label string, want float64) {
+	f.t.Helper()
+	if got := f.counted(name, label); got != want {
+		f.t.Errorf("%s of %q is %v, want %v", name, label, got, want)
+	}
+}
+
+// What a game can name is no other's.
+func TestOwnTopics(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{}
+	for _, game := range []string{"a", "a:b", "own", "own:a", "a-", "webhook"} {
+		for _, kind := range []string{"a", "b", "b:c", "c", "~", "~b", "a~b", "own:a~b", "settle"} {
+			name := game + " " + kind
+			stored := own(game, kind)
+			if other := seen[stored]; other != "" {
+				t.Errorf("%s and %s are both stored as %s", name, other, stored)
+			}
+			seen[stored] = name
+			if task := (Task{Game: game, Topic: own(game, kind+"/x/y")}); Kind(task.Topic) != stored || !task.disown(game) || task.Topic != kind+"/x/y" {
+				t.Errorf("%s/x/y is stored under %s and given back as %s", name, stored, task.Topic)
+			}
+		}
+	}
+}
+
+// What another game has queued, or the server, is as if it were not there.
+func TestFrontIsScoped(t *testing.T) {
+	t.Parallel()
+	f := newFronted(t)
+	id := f.enqueue("demo", "mail/eu", "k")[0]
+	f.shop.tasks = append(f.shop.tasks, &Task{ID: "hook", Game: "demo", Topic: "webhook/demo/x", Key: "k", State: Claimed, Fence: 1})
+	for game, kind := range map[string]string{"other": "mail", "demo": "webhook", "own:demo": "mail"} {
+		if keys, _ := f.claimed(game, poll(kind, 0)); keys != "" {
+			t.Errorf("a worker of %s got %s", game, keys)
+		}
+	}
+	if keys, _ := f.claimed("demo", poll("mail", 0)); keys != "mail/eu=k" {
+		t.Fatalf("its own worker got %q", keys)
+	}
+	mine, theirs := []Lease{{id, 1}}, []Lease{{"hook", 1}, {"nobody's", 1}}
+	for game, leases := range map[string][]Lease{"other": mine, "demo": theirs} {
+		for what, lost := range map[string]func() ([]Lease, error){
+			"renew":    func() ([]Lease, error) { return f.Renew(t.Context(), game, leases, time.Minute) },
+			"complete": func() ([]Lease, error) { return f.Complete(t.Context(), game, leases) },
+			"fail": func() ([]Lease, error) {
+				return f.Fail(t.Context(), game, []Failed{{Lease: leases[0], Why: errors.New("why")}, {Lease: leases[len(leases)-1], Why: errors.New("why")}})
+			},
+		} {
+			if got, err := lost(); err != nil || got[0] != leases[0] {
+				t.Errorf("%s may %s %v: %v lost, %v", game, what, leases, got, err)
+			}
+		}
+		if _, err := f.Task(t.Context(), game, leases[0].ID); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s sees %s: %v", game, leases[0].ID, err)
+		}
+	}
+	if seen, err := f.Task(t.Context(), "demo", id); err != nil || seen.Topic != "mail/eu" || seen.State != Claimed {
+		t.Errorf("its own game sees %+v, %v", seen, err)
+	}
+	if lost, err := f.Complete(t.Context(), "demo", mine); err != nil || len(lost) > 0 || f.shop.count(Done) != 1 {
+		t.Errorf("its own worker could not complete it: %v, %v", lost, err)
+	}
+}
+
+// kept has a keeper at the shop until the test ends it.
+func (f *fronted) kept() (end func()) {
+	keeper := NewKeeper(KeeperConfig{Store: f.shop, Bell: f.shop.bell})
+	ctx, cancel := context.WithCancel(f.t.Context())
+	ended := make(chan error)
+	go func() { ended <- keeper.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			f.t.Error(err)
+		}
+	}
+}
+
+// one claims the only task that there is, or waits for it.
+func (f *fronted) one(lease time.Duration) *Task {
+	f.t.Helper()
+	tasks, err := f.Claim(f.t.Context(), "demo", Poll{Kind: "mail", Max: 10, Lease: lease, Wait: MaxWait})
+	if err != nil || len(tasks) != 1 {
+		f.t.Fatalf("claimed %v, %v", tasks, err)
+	}
+	return &tasks[0]
+}
+
+// fails ends a try, and gives the task as it is then.
+func (f *fronted) fails(x Failed) Task {
+	f.t.Helper()
+	x.Why = errors.New("why")
+	if lost, err := f.Fail(f.t.Context(), "demo", []Failed{x}); err != nil || len(lost) > 0 {
+		f.t.Fatalf("lost %v, %v", lost, err)
+	}
+	seen, err := f.Task(f.t.Context(), "demo", x.ID)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return seen
+}
+
+// Failures wait as they say, or by the back-off, to the last.
+func TestFrontFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFronted(t)
+		end := f.kept()
+		defer end()
+		f.enqueue("demo", "mail", "a")
+		wait := func(x Failed) time.Duration { return time.Until(time.UnixMilli(f.fails(x).DueAt)) }
+		if d := wait(Failed{Lease: f.one(time.Minute).Lease()}); d > time.Second {
+			t.Errorf("the first back-off is %s", d)
+		}
+		if d := wait(Failed{Lease: f.one(time.Minute).Lease(), Wait: 15 * time.Second}); d != 15*time.Second {
+			t.Errorf("asked to wait 15 s, it waits %s", d)
+		}
+		if last := f.fails(Failed{Lease: f.one(time.Minute).Lease(), Final: true}); last.State != Dead || last.Tries != 3 {
+			t.Errorf("given up, it is %+v", last)
+		}
+		f.wantCounted("failures_total", reasonError, 2)
+		f.wantCounted("failures_total", reasonPermanent, 1)
+		f.wantCounted("dead_letters_total", "", 1)
+	})
+}
+
+// Of what a call says of a lease the first counts.
+func TestAFrontFailsALeaseOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFronted(t)
+		f.enqueue("demo", "mail", "a")
+		x := Failed{Lease: f.one(time.Minute).Lease(), Why: errors.New("why"), Final: true}
+		y := Failed{Lease: x.Lease, Why: errors.New("why not"), Wait: time.Second}
+		lost, err := f.Fail(t.Context(), "demo", []Failed{x, y})
+		if seen, errs := f.Task(t.Context(), "demo", x.ID); cmp.Or(err, errs) != nil || len(lost) > 0 || seen.State != Dead || seen.Tries != 1 {
+			t.Errorf("lost %v, %v; it is %+v", lost, cmp.Or(err, errs), seen)
+		}
+		f.wantCounted("failures_total", reasonPermanent, 1)
+		f.wantCounted("failures_total", reasonError, 0)
+	})
+}
+
+// A keeper that rests hears of leases and waits that are over before it would
+// look by itself.
+func TestTheKeeperHearsOfAFront(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFronted(t)
+		end := f.kept()
+		defer end()
+		f.enqueue("demo", "mail", "a")
+		back := func(what string, wait time.Duration) {
+			t.Helper()
+			begun := time.Now()
+			for f.shop.count(Waiting) == 0 {
+				time.Sleep(100 * time.Millisecond)
+			}
+			if took := time.Since(begun); took < wait || took > wait+2*time.Second {
+				t.Errorf("%s of %s was over after %s", what, wait, took)
+			}
+			time.Sleep(5 * time.Second) // it rests again
+		}
+		time.Sleep(5 * time.Second)
+		f.one(4 * time.Second)
+		back("a lease", 4*time.Second)
+		lease := f.one(time.Minute).Lease()
+		time.Sleep(5 * time.Second)
+		if lost, err := f.Renew(t.Context(), "demo", []Lease{lease}, 3*time.Second); err != nil || len(lost) > 0 {
+			t.Fatalf("lost %v, %v", lost, err)
+		}
+		back("a renewed lease", 3*time.Second)
+		lease = f.one(time.Minute).Lease()
+		time.Sleep(5 * time.Second)
+		f.fails(Failed{Lease: lease, Wait: 3 * time.Second})
+		back("a wait", 3*time.Second)
+	})
+}
+
+func TestWhatAFrontRefuses(t *testing.T) {
+	t.Parallel()
+	f := newFronted(t)
+	enqueue := func(tasks ...New) error {
+		_, err := f.Enqueue(t.Context(), "demo", tasks)
+		return err
+	}
+	task := func(topic, key string) New { return New{Topic: topic, Key: key, Payload: []byte("1")} }
+	claim := func(p Poll) error {
+		_, err := f.Claim(t.Context(), "demo", p)
+		return err
+	}
+	fail := func(x Failed) error {
+		_, err := f.Fail(t.Context(), "demo", []Failed{x})
+		return err
+	}
+	renew := func(lease time.Duration, leases ...Lease) error {
+		_, err := f.Renew(t.Context(), "demo", leases, lease)
+		return err
+	}
+	late := New{Topic: "t", Key: "k", Payload: []byte("1"), Priority: 8}
+	for name, tt := range map[string]struct{ err, want error }{
+		"no tasks":       {enqueue(), ErrBadAsk},
+		"many tasks":     {enqueue(slices.Repeat([]New{task("t", "k")}, MaxAsked+1)...), ErrBadAsk},
+		"no topic":       {enqueue(task("", "k")), ErrBadTask},
+		"no kind":        {enqueue(task("/a", "k")), ErrBadTask},
+		"a long topic":   {enqueue(task(strings.Repeat("t", MaxOwnTopic+1), "k")), ErrBadTask},
+		"no key":         {enqueue(task("t", "")), ErrBadTask},
+		"the second":     {enqueue(task("t", "k"), late), ErrBadTask},
+		"no poll's kind": {claim(poll("", 0)), ErrBadAsk},
+		"a topic":        {claim(poll("mail/eu", 0)), ErrBadAsk},
+		"none at most":   {claim(Poll{Kind: "mail", Lease: time.Minute}), ErrBadAsk},
+		"many at most":   {claim(Poll{Kind: "mail", Lease: time.Minute, Max: MaxAsked + 1}), ErrBadAsk},
+		"a short lease":  {claim(Poll{Kind: "mail", Lease: MinLease - 1, Max: 1}), ErrBadAsk},
+		"a long wait":    {claim(poll("mail", MaxWait+1)), ErrBadAsk},
+		"a wait below 0": {claim(poll("mail", -1)), ErrBadAsk},
+		"a long lease":   {renew(MaxLease+1, Lease{"1", 1}), ErrBadAsk},
+		"no leases":      {renew(MaxLease), ErrBadAsk},
+		"no reason":      {fail(Failed{Why: errors.New("")}), ErrBadAsk},
+		"a long time":    {fail(Failed{Why: errAway, Wait: MaxAfter + 1}), ErrBadAsk},
+		"two ends":       {fail(Failed{Why: errAway, Final: true, Postponed: true}), ErrBadAsk},
+	} {
+		if !errors.Is(tt.err, tt.want) {
+			t.Errorf("%s: %v, want %v", name, tt.err, tt.want)
+		}
+	}
+	if n := f.shop.queries(); n != 0 {
+		t.Errorf("the store was asked %d times", n)
+	}
+	long := New{Topic: strings.Repeat("t", MaxOwnTopic), Key: "k", Payload: []byte("1")}
+	if _, err := f.Enqueue(t.Context(), strings.Repeat("g", 64), []New{long}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFrontWithoutItsStore(t *testing.T) {
+	t.Parallel()
+	f := newFronted(t)
+	id := f.enqueue("demo", "mail", "a")[0]
+	f.shop.leave(true)
+	for name, ask := range map[string]func() error{
+		"enqueue one": func() error {
+			_, err := f.Enqueue(t.Context(), "demo", []New{{Topic: "t", Key: "k", Payload: []byte("1")}})
+			return err
+		},
+		"enqueue": func() error {
+			_, err := f.Enqueue(t.Context(), "demo", slices.Repeat([]New{{Topic: "t", Key: "k", Payload: []byte("1")}}, 2))
+			return err
+		},
+		"claim": func() error {
+			_, err := f.Claim(t.Context(), "demo", poll("mail", MaxWait))
+			return err
+		},
+		"complete": func() error {
+			_, err := f.Complete(t.Context(), "demo", []Lease{{id, 1}})
+			return err
+		},
+		"task": func() error {
+			_, err := f.Task(t.Context(), "demo", id)
+			return err
+		},
+	} {
+		if err := ask(); !errors.Is(err, errAway) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package taskqueue
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Poll asks for tasks of a kind.
+type Poll struct {
+	Kind  string // of the game's own topics
+	Max   int
+	Lease time.Duration
+	Wait  time.Duration // for the first task; 0: not at all
+}
+
+func (p *Poll) check() error {
+	switch {
+	case badTopic(p.Kind) || Kind(p.Kind) != p.Kind:
+		return fmt.Errorf("%w: kind %q: want a topic's part before its first /, 1 to %d printable bytes without spaces", ErrBadAsk, p.Kind, MaxOwnTopic)
+	case p.Wait < 0 || p.Wait > MaxWait:
+		return fmt.Errorf("%w: a wait of %s: want up to %s", ErrBadAsk, p.Wait, MaxWait)
+	}
+	if err := countOf(p.Max); err != nil {
+		return err
+	}
+	return checkLease(p.Lease)
+}
+
+func checkLease(lease time.Duration) error {
+	if lease < MinLease || lease > MaxLease {
+		return fmt.Errorf("%w: a lease of %s: want %s to %s", ErrBadAsk, lease, MinLease, MaxLease)
+	}
+	return nil
+}
+
+// Claim gives tasks of a game's own, as Claims does, or none after the wait. What
+// it found for a caller whose context has ended meanwhile goes back. ErrBadAsk,
+// ErrCrowded.
+func (f *Front) Claim(ctx context.Context, game string, p Poll) ([]Task, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if p.Wait == 0 {
+		return f.claim(ctx, game, p)
+	}
+	s, crowded := f.polls.sit(game, own(game, p.Kind)) // first: who is rung for now is heard
+	if crowded != "" {
+		return f.claimCrowded(ctx, game, p, crowded)
+	}
+	defer f.polls.leave(s)
+	tasks, err := f.claim(ctx, game, p)
+	over := time.NewTimer(p.Wait)
+	defer over.Stop()
+	for err == nil && len(tasks) == 0 {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-f.closed:
+			return nil, nil
+		case <-over.C:
+			return nil, nil
+		case <-s.rung:
+		}
+		if tasks, err = f.claim(ctx, game, p); len(tasks) > 0 || err != nil {
+			s.pass()
+		}
+	}
+	return tasks, err
+}
+
+// claimCrowded is a claim that may not wait.
+func (f *Front) claimCrowded(ctx context.Context, game string, p Poll, reason string) ([]Task, error) {
+	tasks, err := f.claim(ctx, game, p)
+	if err != nil || len(tasks) > 0 {
+		return tasks, err
+	}
+	f.metrics.refused.WithLabelValues(reason).Inc()
+	return nil, ErrCrowded
+}
+
+func (f *Front) claim(ctx context.Context, game string, p Poll) ([]Task, error) {
+	tasks, err := f.store.Claim(ctx, own(game, p.Kind), p.Max, p.Lease)
+	if len(tasks) == 0 {
+		return nil, err
+	}
+	f.metrics.claimed.Add(float64(len(tasks)))
+	if ctx.Err() != nil {
+		f.giveBack(ctx, tasks)
+		return nil, ctx.Err()
+	}
+	for i := range tasks {
+		tasks[i].disown(game)
+	}
+	return tasks, nil
+}
+
+// giveBack returns what nobody is there to have. Where that fails their leases
+// run out.
+func (f *Front) giveBack(ctx context.Context, tasks []Task) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	defer cancel()
+	leases := make([]Lease, len(tasks))
+	for i := range tasks {
+		leases[i] = tasks[i].Lease()
+	}
+	lost, err := f.store.Return(ctx, leases)
+	reason, n := reasonReturned, len(leases)-len(lost)
+	if err != nil {
+		reason, n = reasonStore, len(leases)
+	}
+	f.metrics.failures.WithLabelValues(reason).Add(float64(n))
+}

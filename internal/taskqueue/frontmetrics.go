@@ -1,0 +1,80 @@
+package taskqueue
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// Whose bound a poll that may not wait has reached: the reasons of
+// laststand_game_tasks_poll_refusals_total.
+const (
+	crowdedNode = "node"
+	crowdedGame = "game"
+)
+
+// gamePrefix begins the names of the metrics about games' own tasks.
+const gamePrefix = "laststand_game_tasks_"
+
+// frontMetrics are of what games' own producers and workers ask of this node.
+type frontMetrics struct {
+	taken                    *prometheus.CounterVec
+	claimed, completed, dead prometheus.Counter
+	failures, refused        *prometheus.CounterVec
+	waiting                  prometheus.Gauge
+}
+
+func newFrontMetrics(r prometheus.Registerer) *frontMetrics {
+	f := promauto.With(r)
+	counter := func(name, help string) prometheus.Counter {
+		return f.NewCounter(prometheus.CounterOpts{Name: gamePrefix + name, Help: help})
+	}
+	counters := func(name, help, label string, values ...string) *prometheus.CounterVec {
+		all := f.NewCounterVec(prometheus.CounterOpts{Name: gamePrefix + name, Help: help}, []string{label})
+		for _, value := range values {
+			all.WithLabelValues(value)
+		}
+		return all
+	}
+	return &frontMetrics{
+		taken:     counters("enqueues_total", "Tasks that games enqueued at this node, by whether their key was new or known.", "key", keyNew, keyKnown),
+		claimed:   counter("claims_total", "Tasks of games that this node handed to a worker."),
+		completed: counter("completions_total", "Tasks of games that workers completed at this node."),
+		dead:      counter("dead_letters_total", "Tasks of games that became dead letters after an attempt reported to this node; see `server tasks list`."),
+		failures: counters("failures_total", "Attempts of games' workers that failed, by reason; lost: the lease had ended; "+
+			"returned: the worker left; store: the store failed.", "reason",
+			reasonError, reasonPermanent, reasonPostponed, reasonLost, reasonReturned, reasonStore),
+		refused: counters("poll_refusals_total", "Long polls that could not wait because a limit was reached, by whose limit.", "bound", crowdedNode, crowdedGame),
+		waiting: f.NewGauge(prometheus.GaugeOpts{Name: gamePrefix + "polls", Help: "Long polls of games' workers that wait at this node."}),
+	}
+}
+
+const (
+	keyNew   = "new"
+	keyKnown = "known"
+)
+
+func (m *frontMetrics) enqueued(accepted []Accepted) {
+	for _, a := range accepted {
+		if a.New {
+			m.taken.WithLabelValues(keyNew).Inc()
+		} else {
+			m.taken.WithLabelValues(keyKnown).Inc()
+		}
+	}
+}
+
+// failed counts a try of a task, as that was before.
+func (m *frontMetrics) failed(x Failed, t Task) {
+	switch {
+	case x.Postponed:
+		m.failures.WithLabelValues(reasonPostponed).Inc()
+		return
+	case x.Final:
+		m.failures.WithLabelValues(reasonPermanent).Inc()
+	default:
+		m.failures.WithLabelValues(reasonError).Inc()
+	}
+	if x.Final || t.Tries+1 >= t.MaxTries {
+		m.dead.Inc()
+	}
+}

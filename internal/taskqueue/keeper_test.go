@@ -1,0 +1,122 @@
+package taskqueue
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func nothing(context.Context, Task) error { return nil }
+
+// What waits is shown by kind, of so many kinds and no more.
+func TestBacklogsAreShown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(0)
+		for i := range shownKinds + 3 {
+			s.backlogs = append(s.backlogs, Backlog{fmt.Sprintf("k%03d", i), 1, 10})
+		}
+		r := run(t, s, Service{Handle: nothing})
+		synctest.Wait()
+		for kind, want := range map[string]float64{"k000": 1, "k099": 1, otherKind: 3} {
+			if lines, tasks := count(t, r.registry, "ready_queues", kind), count(t, r.registry, "backlog", kind); lines != want || tasks != 10*want {
+				t.Errorf("%s: %v lines, %v tasks", kind, lines, tasks)
+			}
+		}
+		r.mu.Lock()
+		r.backlogs = []Backlog{{"a", 0, 0}}
+		r.mu.Unlock()
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		families, err := r.registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if name := f.GetName(); (name == prefix+"ready_queues" || name == prefix+"backlog") && len(f.Metric) != 1 {
+				t.Errorf("%s is still shown of %d kinds", name, len(f.Metric))
+			}
+		}
+		r.stop(t)
+	})
+}
+
+// A busy queue is not counted all the time.
+func TestCountsAreRare(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(0)
+		r := run(t, s, Service{Handle: nothing})
+		for range 300 {
+			r.bell.Ring("")
+			time.Sleep(time.Second)
+		}
+		if n, rounds := s.asked("backlogs"), s.asked("next"); n < 2 || n > 31 || rounds < 100 {
+			t.Errorf("counted %d times in %d rounds of 5 minutes", n, rounds)
+		}
+		r.stop(t)
+	})
+}
+
+// What is due is brought back when it is, not by the next poll.
+func TestKeeperIsOnTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(1)
+		s.tasks[0].State, s.tasks[0].DueAt = Later, time.Now().Add(20*time.Second).UnixMilli()
+		r := run(t, s, Service{Handle: nothing})
+		time.Sleep(19 * time.Second)
+		r.want(t, Later, 1)
+		if n := s.asked("due"); n != 0 {
+			t.Errorf("looked %d times for what was not due", n)
+		}
+		time.Sleep(1100 * time.Millisecond)
+		r.want(t, Done, 1)
+		r.stop(t)
+	})
+}
+
+// A task whose last lease ended is dead, which is counted.
+func TestTheLastLeaseEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(2)
+		for i, most := range []int64{1, 2} {
+			s.tasks[i].State, s.tasks[i].DueAt, s.tasks[i].MaxTries = Claimed, time.Now().Add(time.Second).UnixMilli(), most
+		}
+		r := run(t, s, Service{Handle: nothing})
+		time.Sleep(3 * time.Second)
+		r.want(t, Dead, 1)
+		r.want(t, Done, 1)
+		if back, dead := count(t, r.registry, "requeues_total", ""), count(t, r.registry, "expirations_total", ""); back != 1 || dead != 1 {
+			t.Errorf("%v came back and %v are dead", back, dead)
+		}
+		r.stop(t)
+	})
+}
+
+// ending is a store that answers only when the call is over.
+type ending struct{ *store }
+
+func (ending) NextDue(ctx context.Context) (time.Duration, bool, error) {
+	<-ctx.Done()
+	return 0, false, ctx.Err()
+}
+
+// A node that stops has no failure to tell of.
+func TestAStopIsNoFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var said strings.Builder
+		k := NewKeeper(KeeperConfig{Store: ending{newStore(0)}, Bell: &Bell{}, Logger: slog.New(slog.NewTextHandler(&said, nil))})
+		ctx, end := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, end)
+		if err := k.Run(ctx); err != nil || said.Len() > 0 {
+			t.Errorf("%v, said %q", err, said.String())
+		}
+	})
+}

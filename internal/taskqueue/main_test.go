@@ -1,0 +1,9 @@
+package taskqueue
+
+import (
+	"testing"
+
+	"laststand/internal/trial"
+)
+
+func TestMain(m *testing.M) { trial.Main(m) }

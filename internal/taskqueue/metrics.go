@@ -1,0 +1,138 @@
+package taskqueue
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+const prefix = "laststand_tasks_"
+
+// The reasons of laststand_tasks_failures_total.
+const (
+	reasonError     = "error"     // the handler failed
+	reasonPermanent = "permanent" // and no further try mends it
+	reasonPanic     = "panic"     // the handler panicked
+	reasonLost      = "lost"      // the lease had ended, or an operator changed the task
+	reasonReturned  = "returned"  // given back at the end of the process
+	reasonPostponed = "postponed" // the other side is known to want none now
+	reasonStore     = "store"     // a call of the store
+)
+
+// workMetrics are of the workers of this node.
+type workMetrics struct {
+	claimed, completed, dead *prometheus.CounterVec
+	failures                 *prometheus.CounterVec
+	seconds                  *prometheus.HistogramVec
+}
+
+func newWorkMetrics(r prometheus.Registerer, kinds []string) *workMetrics {
+	f := promauto.With(r)
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return f.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, append([]string{"kind"}, labels...))
+	}
+	m := &workMetrics{
+		claimed:   counter("claims_total", "Attempts at tasks that this node started."),
+		completed: counter("completions_total", "Tasks that this node completed."),
+		dead:      counter("dead_letters_total", "Tasks that became dead letters after an attempt of this node; see `server tasks list`."),
+		failures:  counter("failures_total", "Attempts of this node that failed, by reason.", "reason"),
+		seconds: f.NewHistogramVec(prometheus.HistogramOpts{
+			Name: prefix + "attempt_duration_seconds", Help: "Duration of an attempt.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
+		}, []string{"kind"}),
+	}
+	for _, kind := range kinds {
+		for _, reason := range []string{reasonError, reasonPermanent, reasonPanic, reasonLost, reasonReturned, reasonPostponed, reasonStore} {
+			m.failures.WithLabelValues(kind, reason)
+		}
+	}
+	return m
+}
+
+// keepMetrics are of the keeper of this node. What the queue holds is the same
+// at every node.
+type keepMetrics struct {
+	tasks, oldest       *prometheus.GaugeVec
+	ready, waiting      *prometheus.GaugeVec
+	returned, expired   prometheus.Counter
+	forgotten, failures prometheus.Counter
+
+	shown map[string]bool // kinds; the keeper's loop owns it
+}
+
+// shownKinds bounds the labels: kinds are what those who enqueue make of them.
+const (
+	shownKinds = 100 // by name; the rest together are otherKind
+	otherKind  = "other"
+)
+
+func newKeepMetrics(r prometheus.Registerer) *keepMetrics {
+	f := promauto.With(r)
+	gauge := func(name, help, label string) *prometheus.GaugeVec {
+		return f.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + name, Help: help}, []string{label})
+	}
+	counter := func(name, help string) prometheus.Counter {
+		return f.NewCounter(prometheus.CounterOpts{Name: prefix + name, Help: help})
+	}
+	return &keepMetrics{
+		tasks:     gauge("queue_length", "Tasks of all topics by state, counted up to 100,000, the same at every node.", "state"),
+		oldest:    gauge("oldest_age_seconds", "Age of the oldest task of a state.", "state"),
+		ready:     gauge("ready_queues", "Queues of a kind that have a task to hand out, counted up to 10,000, the same at every node.", "kind"),
+		waiting:   gauge("backlog", "Tasks of a kind that no worker has claimed yet, of up to 10,000 queues, the same at every node.", "kind"),
+		returned:  counter("requeues_total", "Tasks that this node put back into their queues because their delay or lease ended."),
+		expired:   counter("expirations_total", "Tasks that became dead letters because the lease of their last attempt ended; see `server tasks list`."),
+		forgotten: counter("deletions_total", "Tasks that this node deleted 7 days after their end."),
+		failures:  counter("maintenance_failures_total", "Maintenance rounds of this node that failed because of the store."),
+	}
+}
+
+func (m *keepMetrics) depth(state State, many int64, oldest time.Duration) {
+	m.tasks.WithLabelValues(string(state)).Set(float64(many))
+	m.oldest.WithLabelValues(string(state)).Set(oldest.Seconds())
+}
+
+// backlogs shows kinds, and those no more that are not among them.
+func (m *keepMetrics) backlogs(all []Backlog) {
+	sums := map[string]Backlog{}
+	for i, b := range all {
+		label := b.Kind
+		if i >= shownKinds {
+			label = otherKind
+		}
+		sum := sums[label]
+		sums[label] = Backlog{label, sum.Ready + b.Ready, sum.Tasks + b.Tasks}
+	}
+	for kind := range m.shown {
+		if _, still := sums[kind]; !still {
+			m.ready.DeleteLabelValues(kind)
+			m.waiting.DeleteLabelValues(kind)
+		}
+	}
+	m.shown = map[string]bool{}
+	for kind, b := range sums {
+		m.ready.WithLabelValues(kind).Set(float64(b.Ready))
+		m.waiting.WithLabelValues(kind).Set(float64(b.Tasks))
+		m.shown[kind] = true
+	}
+}
+
+// The results of laststand_tasks_notifications_total.
+const (
+	notificationSent     = "sent"     // to the other nodes
+	notificationReceived = "received" // from another node
+	notificationLost     = "lost"     // some of other nodes may be missing: all workers polled
+	notificationDropped  = "dropped"  // not sent, as too many kinds became ready at once
+	notificationFailed   = "failed"   // not sent, as the call failed
+)
+
+// newNotifications counts the kinds that nodes tell each other about.
+func newNotifications(r prometheus.Registerer) *prometheus.CounterVec {
+	notifications := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
+		Name: prefix + "notifications_total",
+		Help: "Kinds of ready tasks that nodes notify each other about, by result; the polls of the other nodes find those lost, dropped or failed.",
+	}, []string{"result"})
+	for _, result := range []string{notificationSent, notificationReceived, notificationLost, notificationDropped, notificationFailed} {
+		notifications.WithLabelValues(result)
+	}
+	return notifications
+}

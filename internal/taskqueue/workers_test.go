@@ -1,0 +1,301 @@
+package taskqueue
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// running is workers and a keeper at a store, in a bubble of its own time.
+type running struct {
+	*store
+
+	bell     *Bell
+	registry *prometheus.Registry
+	end      context.CancelFunc
+	ended    chan error
+}
+
+// run starts them; the test ends them.
+func run(t *testing.T, s *store, service Service) *running {
+	t.Helper()
+	r := &running{store: s, bell: &Bell{}, registry: prometheus.NewRegistry(), ended: make(chan error, 2)}
+	service.Kind, s.bell = "work", r.bell
+	log := slog.New(slog.DiscardHandler)
+	keeper := NewKeeper(KeeperConfig{Store: s, Bell: r.bell, Logger: log, Registry: r.registry})
+	workers := NewWorkers(Config{Claims: s, Bell: r.bell, Services: []Service{service}, Logger: log, Registry: r.registry})
+	var ctx context.Context
+	ctx, r.end = context.WithCancel(t.Context())
+	go func() { r.ended <- keeper.Run(ctx) }()
+	go func() { r.ended <- workers.Run(ctx) }()
+	return r
+}
+
+func (r *running) stop(t *testing.T) {
+	t.Helper()
+	r.end()
+	for range 2 {
+		if err := <-r.ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func (r *running) want(t *testing.T, state State, n int64) {
+	t.Helper()
+	synctest.Wait()
+	if got := r.count(state); got != n {
+		t.Errorf("%d tasks are %s, want %d", got, state, n)
+	}
+}
+
+func (r *running) wantFailures(t *testing.T, reason string, n float64) {
+	t.Helper()
+	families, err := r.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.Metric {
+			for _, label := range m.Label {
+				if strings.HasSuffix(f.GetName(), "failures_total") && label.GetValue() == reason && m.Counter.GetValue() != n {
+					t.Errorf("%v failures by reason %s, want %v", m.Counter.GetValue(), reason, n)
+				}
+			}
+		}
+	}
+}
+
+func TestWorkersWorkAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var at, most atomic.Int64
+		r := run(t, newStore(20), Service{AtOnce: 5, Handle: func(context.Context, Task) error {
+			most.Store(max(most.Load(), at.Add(1)))
+			defer at.Add(-1)
+			time.Sleep(time.Second)
+			return nil
+		}})
+		time.Sleep(3500 * time.Millisecond)
+		r.want(t, Done, 15)
+		time.Sleep(time.Second)
+		r.want(t, Done, 20)
+		if most.Load() != 5 {
+			t.Errorf("%d tasks at once, want 5", most.Load())
+		}
+		r.stop(t)
+	})
+}
+
+// Failures are told apart.
+func TestFailuresByReason(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		why := map[string]error{
+			"0": errors.New("why"), "1": Permanent(errors.New("never")), "2": Postpone(errors.New("busy"), time.Hour),
+		}
+		r := run(t, newStore(4), Service{Handle: func(_ context.Context, task Task) error {
+			if task.Key == "3" {
+				panic("oh")
+			}
+			return why[task.Key]
+		}, Backoff: Backoff{First: time.Second, Max: time.Second}})
+		r.want(t, Dead, 1)
+		if at := r.tasks[2].DueAt; at != time.Now().Add(time.Hour).UnixMilli() {
+			t.Errorf("put off for an hour, it comes at %d", at)
+		}
+		time.Sleep(time.Minute)
+		r.want(t, Dead, 3)
+		time.Sleep(3 * time.Hour)
+		r.want(t, Dead, 3)
+		for reason, n := range map[string]float64{reasonError: 3, reasonPermanent: 1, reasonPanic: 3, reasonPostponed: 4} {
+			r.wantFailures(t, reason, n)
+		}
+		r.stop(t)
+	})
+}
+
+// A long try keeps its lease; one that an operator takes away is told.
+func TestLeaseOfALongTry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		told := make(chan struct{})
+		r := run(t, newStore(1), Service{Lease: time.Minute, Handle: func(ctx context.Context, _ Task) error {
+			<-ctx.Done()
+			close(told)
+			return ctx.Err()
+		}})
+		time.Sleep(time.Hour)
+		r.want(t, Claimed, 1)
+		r.mu.Lock()
+		_ = r.tasks[0].Discard()
+		r.mu.Unlock()
+		select {
+		case <-told:
+		case <-time.After(2 * time.Minute):
+			t.Error("the try goes on without its lease")
+		}
+		r.want(t, Discarded, 1)
+		r.wantFailures(t, reasonLost, 1)
+		r.stop(t)
+	})
+}
+
+// At the end tries get some time; then they are given back.
+func TestWorkersEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := run(t, newStore(3), Service{AtOnce: 2, Handle: func(ctx context.Context, task Task) error {
+			if task.Key == "0" {
+				time.Sleep(5 * time.Second)
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}})
+		r.want(t, Claimed, 2)
+		start := time.Now()
+		r.stop(t)
+		if took := time.Since(start); took != 10*time.Second {
+			t.Errorf("the end took %s", took)
+		}
+		r.want(t, Done, 1)
+		r.want(t, Waiting, 2)
+		r.wantFailures(t, reasonReturned, 1)
+	})
+}
+
+// A store that is away is told how tries ended once it is back.
+func TestStoreAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(3)
+		r := run(t, s, Service{AtOnce: 2, Handle: func(context.Context, Task) error {
+			s.leave(true)
+			return nil
+		}})
+		r.want(t, Claimed, 2)
+		time.Sleep(20 * time.Second)
+		r.want(t, Claimed, 2)
+		s.leave(false)
+		time.Sleep(2 * time.Second)
+		r.want(t, Done, 2)
+		s.leave(false)
+		time.Sleep(2 * time.Second)
+		r.want(t, Done, 3)
+		r.stop(t)
+	})
+}
+
+// While there is nothing to do there are a few queries a minute, and a ring is
+// heard at once.
+func TestIdleQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := run(t, newStore(0), Service{Handle: func(context.Context, Task) error { return nil }})
+		time.Sleep(time.Minute)
+		r.queries()
+		time.Sleep(time.Hour)
+		if n := r.queries(); n < 60 || n > 60*14 {
+			t.Errorf("%d queries in an idle hour", n)
+		}
+		r.mu.Lock()
+		r.tasks = newStore(1).tasks
+		r.mu.Unlock()
+		r.bell.Ring("other/a")
+		r.want(t, Done, 0)
+		r.bell.Ring("work/a")
+		r.want(t, Done, 1)
+		r.mu.Lock()
+		r.tasks = newStore(1).tasks
+		r.mu.Unlock()
+		time.Sleep(2 * time.Minute)
+		r.want(t, Done, 1)
+		r.stop(t)
+	})
+}
+
+func TestIntakeGroups(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(0)
+		in := NewIntake(s)
+		s.hold = make(chan struct{}) // the first commit takes its time
+		results := make(chan error)
+		enqueue := func(key string) {
+			accepted, err := in.Enqueue(t.Context(), New{Topic: "work/a", Key: key, Payload: []byte("1")})
+			if err == nil && accepted.ID != key {
+				err = io.ErrUnexpectedEOF
+			}
+			results <- err
+		}
+		go enqueue("first")
+		synctest.Wait()
+		for i := range MaxBatch + 2 {
+			go enqueue("k" + strings.Repeat("x", i%100))
+		}
+		synctest.Wait()
+		close(s.hold)
+		for range MaxBatch + 3 {
+			if err := <-results; err != nil {
+				t.Error(err)
+			}
+		}
+		if len(s.seen) != 3 || s.seen[0] != 1 || s.seen[1]+s.seen[2] != MaxBatch+2 {
+			t.Errorf("commits of %v tasks", s.seen)
+		}
+		if _, err := in.Enqueue(t.Context(), New{Topic: "work/a"}); !errors.Is(err, ErrBadTask) {
+			t.Error(err)
+		}
+		s.leave(true)
+		if _, err := in.Enqueue(t.Context(), New{Topic: "work/a", Key: "k", Payload: []byte("1")}); !errors.Is(err, errAway) {
+			t.Error(err)
+		}
+	})
+}
+
+// While the store hangs no more gathers than it can be handed next, however many
+// have given up waiting.
+func TestIntakeIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(0)
+		in := NewIntake(s)
+		s.hold = make(chan struct{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var asking sync.WaitGroup
+		for range 5 * MaxBatch {
+			asking.Go(func() {
+				if _, err := in.Enqueue(ctx, New{Topic: "work/a", Key: "k", Payload: []byte("1")}); !errors.Is(err, context.DeadlineExceeded) {
+					t.Error(err)
+				}
+			})
+		}
+		asking.Wait()
+		close(s.hold)
+		synctest.Wait()
+		if total := sum(s.seen); total > mostTaken {
+			t.Errorf("%d tasks in %d commits", total, len(s.seen))
+		}
+		if _, err := in.Enqueue(t.Context(), New{Topic: "work/a", Key: "k", Payload: []byte("1")}); err != nil {
+			t.Errorf("once the store answers: %v", err)
+		}
+	})
+}
+
+func sum(all []int) (total int) {
+	for _, n := range all {
+		total += n
+	}
+	return total
+}
