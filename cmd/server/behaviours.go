@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 )
 
 // behaviours are what a game's queue of behaviours is kept by, and where it
@@ -47,8 +47,8 @@ type rateRules struct {
 // file says something of behaviours.
 func (b *behaviours) fill(said bool) {
 	b.MaxLen = cmp.Or(b.MaxLen, 10_000)
-	b.Overflow = cmp.Or(b.Overflow, string(behaviour.DropOldest))
-	b.Batch.MaxSize = cmp.Or(b.Batch.MaxSize, behaviour.MaxBatch)
+	b.Overflow = cmp.Or(b.Overflow, string(eventq.DropOldest))
+	b.Batch.MaxSize = cmp.Or(b.Batch.MaxSize, eventq.MaxBatch)
 	b.Batch.FlushInterval = cmp.Or(b.Batch.FlushInterval, "1s")
 	b.MaxAge = cmp.Or(b.MaxAge, "170s")
 	b.Rate.PerSecond = cmp.Or(b.Rate.PerSecond, 8)
@@ -64,12 +64,12 @@ func (b *behaviours) fill(said bool) {
 }
 
 // terms are what the queue of a game is kept by.
-func (c *config) terms(name string) behaviour.Terms {
+func (c *config) terms(name string) eventq.Terms {
 	b := c.Games[name].Behaviours
 	flush, _ := time.ParseDuration(b.Batch.FlushInterval) // validated, both
 	age, _ := time.ParseDuration(b.MaxAge)
-	return behaviour.Terms{
-		Game: name, MaxLen: b.MaxLen, Overflow: behaviour.Overflow(b.Overflow), BatchSize: b.Batch.MaxSize,
+	return eventq.Terms{
+		Game: name, MaxLen: b.MaxLen, Overflow: eventq.Overflow(b.Overflow), BatchSize: b.Batch.MaxSize,
 		FlushMS: flush.Milliseconds(), MaxAgeMS: age.Milliseconds(), PerSecond: b.Rate.PerSecond, Burst: b.Rate.Burst,
 		Hot: b.Hot, Report: b.Report,
 	}
@@ -77,7 +77,7 @@ func (c *config) terms(name string) behaviour.Terms {
 
 func (c *config) validateBehaviours(name string, f *faults) {
 	b, in := c.Games[name].Behaviours, "games."+name+".behaviours."
-	f.oneOf(in+"overflow", b.Overflow, string(behaviour.DropOldest), string(behaviour.DropNewest), string(behaviour.Reject))
+	f.oneOf(in+"overflow", b.Overflow, string(eventq.DropOldest), string(eventq.DropNewest), string(eventq.Reject))
 	flush := f.duration(in+"batch.flush_interval", b.Batch.FlushInterval)
 	age := f.duration(in+"max_age", b.MaxAge)
 	switch {
@@ -94,8 +94,8 @@ func (c *config) validateBehaviours(name string, f *faults) {
 }
 
 const (
-	maxAge  = behaviour.MaxAgeMS * time.Millisecond
-	tryTime = behaviour.TryMS * time.Millisecond
+	maxAge  = eventq.MaxAgeMS * time.Millisecond
+	tryTime = eventq.TryMS * time.Millisecond
 )
 
 // oneOf checks a word.

@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"strconv"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 	"laststand/internal/ledger"
 )
 
@@ -30,7 +30,7 @@ func (*queueCmd) Help() string {
 
 // queueState is the state of a queue, as the server tells it.
 type queueState struct {
-	behaviour.Status
+	eventq.Status
 	AsOf      int64 `json:"as_of"`
 	Discarded int64 `json:"discarded"` // by a drain
 }

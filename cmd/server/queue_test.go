@@ -12,25 +12,25 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/audit"
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 	"laststand/internal/ops"
 )
 
 const queueClock = int64(1795212345678)
 
-// shelf are queues that a test fills. It implements behaviour.Desk.
+// shelf are queues that a test fills. It implements eventq.Desk.
 type shelf struct {
 	mu    sync.Mutex
-	games map[string]*behaviour.Status
-	items []behaviour.Item
+	games map[string]*eventq.Status
+	items []eventq.Item
 }
 
-func (s *shelf) Status(_ context.Context, games []string, _ int64) ([]behaviour.Status, error) {
+func (s *shelf) Status(_ context.Context, games []string, _ int64) ([]eventq.Status, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]behaviour.Status, len(games))
+	all := make([]eventq.Status, len(games))
 	for i, name := range games {
-		all[i] = behaviour.Status{Game: name}
+		all[i] = eventq.Status{Game: name}
 		if q := s.games[name]; q != nil {
 			all[i] = *q
 		}
@@ -38,12 +38,12 @@ func (s *shelf) Status(_ context.Context, games []string, _ int64) ([]behaviour.
 	return all, nil
 }
 
-func (s *shelf) Peek(_ context.Context, _ string, limit int) ([]behaviour.Item, error) {
+func (s *shelf) Peek(_ context.Context, _ string, limit int) ([]eventq.Item, error) {
 	return s.items[:min(limit, len(s.items))], nil
 }
 
 // change changes a game's queue.
-func (s *shelf) change(game string, f func(*behaviour.Status)) error {
+func (s *shelf) change(game string, f func(*eventq.Status)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f(s.games[game])
@@ -51,29 +51,29 @@ func (s *shelf) change(game string, f func(*behaviour.Status)) error {
 }
 
 func (s *shelf) Pause(_ context.Context, game, why string) error {
-	return s.change(game, func(q *behaviour.Status) { q.Paused = why })
+	return s.change(game, func(q *eventq.Status) { q.Paused = why })
 }
 
 func (s *shelf) Resume(_ context.Context, game string, _ int64) error {
-	return s.change(game, func(q *behaviour.Status) { q.Paused = "" })
+	return s.change(game, func(q *eventq.Status) { q.Paused = "" })
 }
 
 func (s *shelf) Bound(_ context.Context, game string, maxLen int) error {
-	return s.change(game, func(q *behaviour.Status) { q.MaxLen = maxLen })
+	return s.change(game, func(q *eventq.Status) { q.MaxLen = maxLen })
 }
 
-func (s *shelf) Discard(_ context.Context, game string, most int, r behaviour.Reason) (dropped int64, err error) {
-	err = s.change(game, func(q *behaviour.Status) {
+func (s *shelf) Discard(_ context.Context, game string, most int, r eventq.Reason) (dropped int64, err error) {
+	err = s.change(game, func(q *eventq.Status) {
 		dropped = min(int64(most), q.Counts.Queued)
 		q.Counts.Queued -= dropped
-		q.Counts.Dropped = map[behaviour.Reason]int64{r: dropped}
+		q.Counts.Dropped = map[eventq.Reason]int64{r: dropped}
 	})
 	return dropped, err
 }
 
 // drain sends all but what is in flight; then the far side wants no more.
 func (s *shelf) drain(_ context.Context, game string) error {
-	return s.change(game, func(q *behaviour.Status) {
+	return s.change(game, func(q *eventq.Status) {
 		q.Counts.Sent, q.Counts.Queued = q.Counts.Sent+q.Counts.Queued, 0
 		if q.Counts.InFlight > 0 {
 			q.Paused = "410"
@@ -81,8 +81,8 @@ func (s *shelf) drain(_ context.Context, game string) error {
 	})
 }
 
-func (s *shelf) Totals(context.Context) (behaviour.Counts, error) {
-	return behaviour.Counts{}, errors.New("nobody asks")
+func (s *shelf) Totals(context.Context) (eventq.Counts, error) {
+	return eventq.Counts{}, errors.New("nobody asks")
 }
 
 func (s *shelf) Hurry(context.Context, string, int64) error { return errors.New("nobody asks") }
@@ -110,15 +110,15 @@ func (unread) EndAct(context.Context, string, int) error { return nil }
 
 func TestQueuesByHand(t *testing.T) {
 	t.Parallel()
-	s := &shelf{games: map[string]*behaviour.Status{
+	s := &shelf{games: map[string]*eventq.Status{
 		"demo": {
 			Game: "demo", MaxLen: 500, OldestAt: queueClock - 12_345, DueAt: queueClock + 50, CoolUntil: queueClock + 59_000, Lane: "slow",
 			Error: "connection refused", ErrorAt: queueClock - 61_000,
-			Counts: behaviour.Counts{Offered: 100, Sent: 40, Dropped: map[behaviour.Reason]int64{behaviour.TooOld: 3, behaviour.QueueFull: 2}, Queued: 45, InFlight: 10},
+			Counts: eventq.Counts{Offered: 100, Sent: 40, Dropped: map[eventq.Reason]int64{eventq.TooOld: 3, eventq.QueueFull: 2}, Queued: 45, InFlight: 10},
 		},
-		"held": {Game: "held", Counts: behaviour.Counts{Offered: 7, Queued: 7}, OldestAt: queueClock - 5, DueAt: queueClock - 1},
+		"held": {Game: "held", Counts: eventq.Counts{Offered: 7, Queued: 7}, OldestAt: queueClock - 5, DueAt: queueClock - 1},
 	}}
-	s.items = []behaviour.Item{{QueuedAt: 1, Once: true, Body: []byte(`{"id":"a"}`)}, {QueuedAt: 2, Body: []byte(`{"id":"b"}`)}}
+	s.items = []eventq.Item{{QueuedAt: 1, Once: true, Body: []byte(`{"id":"a"}`)}, {QueuedAt: 2, Body: []byte(`{"id":"b"}`)}}
 	flags := s.served(t, "demo", "held", "idle")
 	run := func(want int, says string, words ...string) {
 		t.Helper()

@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 )
 
 type queueList struct {
@@ -117,10 +117,10 @@ func span(ms int64) string {
 }
 
 // dropped is how many were, and why.
-func dropped(c behaviour.Counts) string {
+func dropped(c eventq.Counts) string {
 	var sum int64
 	var why []string
-	for _, reason := range behaviour.Reasons() {
+	for _, reason := range eventq.Reasons() {
 		if n := c.Dropped[reason]; n > 0 {
 			sum += n
 			why = append(why, fmt.Sprintf("%s %d", reason, n))

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 	"laststand/internal/trial"
 )
 
@@ -30,7 +30,7 @@ type receiver struct {
 // message is a batch as it came, with its tries.
 type message struct {
 	id, game string
-	items    []behaviour.Behaviour
+	items    []eventq.Behaviour
 	tries    []time.Time
 	taken    bool // answered with success
 }
@@ -106,16 +106,16 @@ func (r *receiver) messageOf(id string) *message {
 }
 
 // itemsOf reads a body, which has to be of a game and of a batch that may be.
-func (r *receiver) itemsOf(game string, body []byte) []behaviour.Behaviour {
+func (r *receiver) itemsOf(game string, body []byte) []eventq.Behaviour {
 	var said struct {
 		Type string
 		Data struct {
 			Game  string
-			Items []behaviour.Behaviour
+			Items []eventq.Behaviour
 		}
 	}
 	err := json.Unmarshal(body, &said)
-	if n := len(said.Data.Items); err != nil || said.Type != "game.behaviour.batch" || said.Data.Game != game || n == 0 || n > behaviour.MaxBatch {
+	if n := len(said.Data.Items); err != nil || said.Type != "game.behaviour.batch" || said.Data.Game != game || n == 0 || n > eventq.MaxBatch {
 		r.t.Errorf("to %s came %s: %v", game, body, err)
 	}
 	return said.Data.Items
@@ -161,7 +161,7 @@ func (r *receiver) of(game string) (all []message) {
 
 // taken are the behaviours of a game in messages that were answered with
 // success, and of those that were not.
-func (r *receiver) taken(game string) (yes, no []behaviour.Behaviour) {
+func (r *receiver) taken(game string) (yes, no []eventq.Behaviour) {
 	for _, m := range r.of(game) {
 		if m.taken {
 			yes = append(yes, m.items...)

@@ -8,22 +8,22 @@ import (
 	"sync"
 	"time"
 
-	"laststand/internal/behaviour"
-	"laststand/internal/behaviour/filesink"
-	"laststand/internal/behaviour/nppa"
-	"laststand/internal/behaviour/redisqueue"
-	"laststand/internal/behaviour/visits"
-	"laststand/internal/behaviour/webhooksink"
+	"laststand/internal/eventq"
+	"laststand/internal/eventq/filesink"
+	"laststand/internal/eventq/nppa"
+	"laststand/internal/eventq/playerevents"
+	"laststand/internal/eventq/redisqueue"
+	"laststand/internal/eventq/webhooksink"
 	"laststand/internal/webhook"
 )
 
 // reporting is how what players do leaves the node: queued per game, by its
 // sink.
 type reporting struct {
-	*behaviour.Service
-	visits *visits.Service
-	desk   behaviour.Desk
-	sinks  map[string]behaviour.Sink
+	*eventq.Service
+	visits *playerevents.Service
+	desk   eventq.Desk
+	sinks  map[string]eventq.Sink
 }
 
 func (n *node) wireReporting() error {
@@ -31,17 +31,17 @@ func (n *node) wireReporting() error {
 	if err := r.openSinks(&n.config, n.keys, n.clients); err != nil {
 		return err
 	}
-	var games []behaviour.Terms
+	var games []eventq.Terms
 	for _, name := range n.config.gameNames() {
 		games = append(games, n.config.terms(name))
 	}
 	queue := redisqueue.New(n.redis.Bulk)
 	r.desk = queue
-	r.Service = behaviour.New(behaviour.Config{
+	r.Service = eventq.New(eventq.Config{
 		Games: games, Sinks: r.sinks, Queue: queue, Desk: queue, Nodes: queue,
 		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
-	r.visits = visits.New(visits.Config{
+	r.visits = playerevents.New(playerevents.Config{
 		Games: games, Offer: r.OfferOnce, Duty: r.Duty, Attendance: redisqueue.NewAttendance(n.redis.Bulk),
 		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
@@ -51,7 +51,7 @@ func (n *node) wireReporting() error {
 // openSinks opens the sink of each game. What was opened is closed by close,
 // also after an error.
 func (r *reporting) openSinks(c *config, keys *receiverKeys, clients clients) error {
-	r.sinks = make(map[string]behaviour.Sink)
+	r.sinks = make(map[string]eventq.Sink)
 	for _, name := range c.gameNames() {
 		s, err := openSink(c.sinkOptions(name, keys), clients)
 		if err != nil {
@@ -62,7 +62,7 @@ func (r *reporting) openSinks(c *config, keys *receiverKeys, clients clients) er
 	return nil
 }
 
-func openSink(o sinkOptions, clients clients) (behaviour.Sink, error) {
+func openSink(o sinkOptions, clients clients) (eventq.Sink, error) {
 	switch o.Type {
 	case sinkWebhook:
 		return webhooksink.New(webhooksink.Options{
@@ -103,7 +103,7 @@ func (r *reporting) lose(games []string, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastReports)
 	defer cancel()
 	for _, game := range games {
-		n, err := r.desk.Discard(ctx, game, math.MaxInt32, behaviour.Shutdown)
+		n, err := r.desk.Discard(ctx, game, math.MaxInt32, eventq.Shutdown)
 		if n > 0 || err != nil {
 			log.Warn("behaviours were lost with the embedded Redis", "game", game, "behaviours", n, "error", err)
 		}

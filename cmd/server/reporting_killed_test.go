@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 	"laststand/internal/trial"
 	"laststand/loadtest/player"
 )
@@ -94,7 +94,7 @@ func (r *reports) checkLost() {
 			queued, flying = queued+c.Queued, flying+c.InFlight
 			_, unanswered := r.taken(game)
 			lost += len(unanswered)
-			if c.Dropped[behaviour.NodeLost] > 0 {
+			if c.Dropped[eventq.NodeLost] > 0 {
 				r.t.Errorf("%s: %+v before the lease ends", game, c)
 			}
 		}
@@ -133,7 +133,7 @@ func (r *reports) checkGone(id string, died int64) {
 	r.t.Helper()
 	eventually(r.t, "it is reported that a player is gone", func() bool { return len(r.of("home")) == 2 })
 	all, _ := r.taken("home")
-	if len(all) != 2 || all[0].Type != behaviour.Online || all[1].Type != behaviour.Offline || all[0].Session != all[1].Session ||
+	if len(all) != 2 || all[0].Type != eventq.Online || all[1].Type != eventq.Offline || all[0].Session != all[1].Session ||
 		all[0].Player != id || all[1].Player != id || all[1].At < all[0].At || all[1].At > died {
 		r.t.Errorf("somebody came and went with the node that died at %d: %+v", died, all)
 	}
@@ -142,7 +142,7 @@ func (r *reports) checkGone(id string, died int64) {
 // told says whether a node's metrics add up to the counts of all games.
 func (r *reports) told(ops string) bool {
 	r.t.Helper()
-	var want behaviour.Counts
+	var want eventq.Counts
 	for _, game := range r.games {
 		c := r.counts(game)
 		want.Offered, want.Sent = want.Offered+c.Offered, want.Sent+c.Sent

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 	"laststand/internal/trial"
 )
 
@@ -49,7 +49,7 @@ func TestReportingWhileRedisFails(t *testing.T) {
 	post(5)
 	for _, game := range r.games {
 		r.came(game)
-		if c := r.idle(game); c.Sent != int64(len(r.posted[game])) || c.Offered != c.Sent+c.Dropped[behaviour.Duplicate] {
+		if c := r.idle(game); c.Sent != int64(len(r.posted[game])) || c.Offered != c.Sent+c.Dropped[eventq.Duplicate] {
 			t.Errorf("%s: since Redis came back %+v", game, c)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 	"laststand/internal/protocol"
 	"laststand/loadtest/nppa"
 	"laststand/loadtest/player"
@@ -45,8 +45,8 @@ func TestPlayersAreReported(t *testing.T) {
 	}
 	came("all", 8)
 	for game, kinds := range map[string][]string{
-		"all":  {behaviour.Online, behaviour.MatchStart, behaviour.MatchEnd, behaviour.Offline},
-		"ends": {behaviour.MatchEnd},
+		"all":  {eventq.Online, eventq.MatchStart, eventq.MatchEnd, eventq.Offline},
+		"ends": {eventq.MatchEnd},
 	} {
 		all, _ := r.taken(game)
 		played[game].each(func(c *contestant) { checkStay(t, c, kinds, all) })
@@ -58,9 +58,9 @@ func TestPlayersAreReported(t *testing.T) {
 
 // checkStay holds that of a guest's visit came these kinds, in order, of one
 // session and device, with the match.
-func checkStay(t *testing.T, c *contestant, kinds []string, all []behaviour.Behaviour) {
+func checkStay(t *testing.T, c *contestant, kinds []string, all []eventq.Behaviour) {
 	t.Helper()
-	var stay []behaviour.Behaviour
+	var stay []eventq.Behaviour
 	var came []string
 	for _, b := range all {
 		if b.Player == c.id {
@@ -71,11 +71,11 @@ func checkStay(t *testing.T, c *contestant, kinds []string, all []behaviour.Beha
 		t.Fatalf("of %s came %q, want %q", c.id, came, kinds)
 	}
 	for _, b := range stay {
-		if b.Session != stay[0].Session || len(b.Session) != 32 || b.Device != stay[0].Device || len(b.Device) != 32 || b.Account != behaviour.Guest || b.PI != "" || b.At < stay[0].At {
+		if b.Session != stay[0].Session || len(b.Session) != 32 || b.Device != stay[0].Device || len(b.Device) != 32 || b.Account != eventq.Guest || b.PI != "" || b.At < stay[0].At {
 			t.Errorf("%+v, and first %+v", b, stay[0])
 		}
 		var data struct{ Match string }
-		if b.Type != behaviour.Online && b.Type != behaviour.Offline && (json.Unmarshal(b.Data, &data) != nil || data.Match != c.match) {
+		if b.Type != eventq.Online && b.Type != eventq.Offline && (json.Unmarshal(b.Data, &data) != nil || data.Match != c.match) {
 			t.Errorf("%s: %s; the match is %s", b.Type, b.Data, c.match)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 	"laststand/internal/trial"
 )
 
@@ -27,11 +27,11 @@ func TestSettingsOfReporting(t *testing.T) {
 	for _, game := range r.games {
 		r.queue(n, "paused", "pause", "--game="+game, "--why=paused")
 	}
-	for game, want := range map[string]map[behaviour.Reason]int64{
-		"oldest": {behaviour.QueueFull: 3}, "newest": {behaviour.QueueFull: 3}, "aged": {}, "batch": {}, "rate": {}, "hot": {},
+	for game, want := range map[string]map[eventq.Reason]int64{
+		"oldest": {eventq.QueueFull: 3}, "newest": {eventq.QueueFull: 3}, "aged": {}, "batch": {}, "rate": {}, "hot": {},
 	} {
-		r.postLines(n, game, 8, 8-int(want[behaviour.QueueFull]))
-		if c := r.counts(game); c.Queued != 8-want[behaviour.QueueFull] || !maps.Equal(c.Dropped, want) {
+		r.postLines(n, game, 8, 8-int(want[eventq.QueueFull]))
+		if c := r.counts(game); c.Queued != 8-want[eventq.QueueFull] || !maps.Equal(c.Dropped, want) {
 			t.Errorf("%s: %+v, want %v dropped", game, c, want)
 		}
 	}
@@ -55,7 +55,7 @@ func TestSettingsOfReporting(t *testing.T) {
 			t.Errorf("%s: %q came, want %q; %+v", game, got, want, c)
 		}
 	}
-	if c := r.counts("aged"); c.Dropped[behaviour.TooOld] != 8 {
+	if c := r.counts("aged"); c.Dropped[eventq.TooOld] != 8 {
 		t.Errorf("aged: %+v", c)
 	}
 	all := r.of("rate")

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 	"laststand/internal/trial"
 	"laststand/loadtest/player"
 )
@@ -118,9 +118,9 @@ func (r *reports) checkPairs(players int) {
 	online, offline := map[string]string{}, map[string]string{}
 	for _, b := range all {
 		switch b.Type {
-		case behaviour.Online:
+		case eventq.Online:
 			online[b.Session] = b.Player
-		case behaviour.Offline:
+		case eventq.Offline:
 			offline[b.Session] = b.Player
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/behaviour"
-	"laststand/internal/behaviour/redisqueue"
+	"laststand/internal/eventq"
+	"laststand/internal/eventq/redisqueue"
 	"laststand/internal/identity"
 	"laststand/internal/ledger"
 	"laststand/internal/redisx"
@@ -92,7 +92,7 @@ func (r *reports) post(game string, count int, nodes ...string) {
 	eventually(r.t, "behaviours of "+game+" are taken", func() bool {
 		status, said := r.postTo(nodes[tries%len(nodes)], game, body.String())
 		tries++
-		if status == http.StatusAccepted && (tries == 1 && said.Accepted != count || said.Accepted+said.Dropped[behaviour.Duplicate] != count) {
+		if status == http.StatusAccepted && (tries == 1 && said.Accepted != count || said.Accepted+said.Dropped[eventq.Duplicate] != count) {
 			r.t.Errorf("of %d behaviours of %s: %+v", count, game, said)
 		}
 		return status == http.StatusAccepted
@@ -100,7 +100,7 @@ func (r *reports) post(game string, count int, nodes ...string) {
 }
 
 // postTo makes one try; the status is 0 where there is no answer.
-func (r *reports) postTo(url, game, lines string) (status int, said behaviour.Posted) {
+func (r *reports) postTo(url, game, lines string) (status int, said eventq.Posted) {
 	r.t.Helper()
 	q, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, url+"/v1/games/"+game+"/behaviours", bytes.NewBufferString(lines))
 	if err != nil {
@@ -120,7 +120,7 @@ func (r *reports) postTo(url, game, lines string) (status int, said behaviour.Po
 }
 
 // counts are those of a game as they stand in Redis, which always add up.
-func (r *reports) counts(game string) behaviour.Counts {
+func (r *reports) counts(game string) eventq.Counts {
 	r.t.Helper()
 	all, err := r.desk.Status(r.t.Context(), []string{game}, time.Now().UnixMilli())
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *reports) counts(game string) behaviour.Counts {
 	return all[0].Counts
 }
 
-func (r *reports) addUp(s behaviour.Status) {
+func (r *reports) addUp(s eventq.Status) {
 	r.t.Helper()
 	c := s.Counts
 	sum := c.Sent + c.Queued + c.InFlight
@@ -169,7 +169,7 @@ func (r *reports) watched() (stop func()) {
 
 // idle waits until nothing of a game is queued or in flight, and gives its
 // counts then.
-func (r *reports) idle(game string) (c behaviour.Counts) {
+func (r *reports) idle(game string) (c eventq.Counts) {
 	r.t.Helper()
 	eventually(r.t, "all of "+game+" is reported", func() bool {
 		c = r.counts(game)
@@ -183,8 +183,8 @@ func (r *reports) idle(game string) (c behaviour.Counts) {
 func (r *reports) once(game string, lost int) {
 	r.t.Helper()
 	c := r.idle(game)
-	posted, dropped := int64(len(r.posted[game])), c.Dropped[behaviour.NodeLost]
-	if c.Sent != posted-int64(lost) || dropped != int64(lost) || c.Offered != posted+c.Dropped[behaviour.Duplicate] {
+	posted, dropped := int64(len(r.posted[game])), c.Dropped[eventq.NodeLost]
+	if c.Sent != posted-int64(lost) || dropped != int64(lost) || c.Offered != posted+c.Dropped[eventq.Duplicate] {
 		r.t.Errorf("%s: %+v; %d were posted, and %d of them lost", game, c, posted, lost)
 	}
 	var ids []string

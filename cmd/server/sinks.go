@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 )
 
 // The types of sinks.
@@ -61,9 +61,9 @@ func (s *sink) fill() {
 // reportable are the types of the server's own behaviours that a sink takes.
 func (s *sink) reportable() []string {
 	if s.Type == sinkNPPA {
-		return []string{behaviour.Online, behaviour.Offline}
+		return []string{eventq.Online, eventq.Offline}
 	}
-	return []string{behaviour.Online, behaviour.Offline, behaviour.MatchStart, behaviour.MatchEnd}
+	return []string{eventq.Online, eventq.Offline, eventq.MatchStart, eventq.MatchEnd}
 }
 
 // sinkOptions are what a game's sink is made with.

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"laststand/internal/arena"
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/display"
@@ -73,11 +73,11 @@ type Arenas interface {
 	Door(ctx context.Context, game, code string) (arena.Door, error)
 }
 
-// Behaviours queues what is posted for a game; *behaviour.Service. A body is
+// Behaviours queues what is posted for a game; *eventq.Service. A body is
 // any text: one that is no behaviour is dropped as such, and the others taken.
-// behaviour.ErrFull: none was taken.
+// eventq.ErrFull: none was taken.
 type Behaviours interface {
-	Post(ctx context.Context, game string, bodies []json.RawMessage) (behaviour.Posted, error)
+	Post(ctx context.Context, game string, bodies []json.RawMessage) (eventq.Posted, error)
 }
 
 // Tasks are the durable queue of each game's own services; *taskqueue.Front, which

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 	"laststand/internal/limit"
 	"laststand/internal/protocol"
 )
@@ -47,7 +47,7 @@ func (a *api) postBehaviours(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	if posted.Dropped == nil {
-		posted.Dropped = map[behaviour.Reason]int{}
+		posted.Dropped = map[eventq.Reason]int{}
 	}
 	return answer(w, http.StatusAccepted, posted)
 }

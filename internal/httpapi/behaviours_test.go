@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 	"laststand/internal/protocol"
 )
 
@@ -143,7 +143,7 @@ func TestALargeBodyOfBehaviours(t *testing.T) {
 
 func TestBehavioursThatCannotBeQueued(t *testing.T) {
 	t.Parallel()
-	for err, want := range map[error]protocol.Code{behaviour.ErrFull: protocol.CodeOverloaded, errStore: protocol.CodeUnavailable} {
+	for err, want := range map[error]protocol.Code{eventq.ErrFull: protocol.CodeOverloaded, errStore: protocol.CodeUnavailable} {
 		rec := answerTo(t, New(configOf(&world{fail: err})), send("POST", behaviours, bodyOf(1, online), bearerService))
 		if p := problemIn(t, rec.Body.Bytes()); rec.Code != 503 || p.Code != want || rec.Header().Get("Retry-After") != "2" {
 			t.Errorf("%v: %d %s, Retry-After %q", err, rec.Code, rec.Body, rec.Header().Get("Retry-After"))

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"net/http"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
@@ -71,7 +71,7 @@ var outcomes = []struct {
 	{leaderboard.ErrBadQuery, protocol.CodeBadRequest, ""},
 	{match.ErrNotFound, protocol.CodeNotFound, "there is no such match, or it is not settled yet"},
 	{match.ErrOverloaded, protocol.CodeOverloaded, "too much is waiting to be settled; try again soon"},
-	{behaviour.ErrFull, protocol.CodeOverloaded, "the game's queue of behaviours is full, and none of these was taken; try again soon"},
+	{eventq.ErrFull, protocol.CodeOverloaded, "the game's queue of behaviours is full, and none of these was taken; try again soon"},
 	{taskqueue.ErrBadTask, protocol.CodeBadRequest, ""},
 	{taskqueue.ErrBadAsk, protocol.CodeBadRequest, ""},
 	{taskqueue.ErrNotFound, protocol.CodeNotFound, "there is no such task"},

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/arena"
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/display"
@@ -236,21 +236,21 @@ func (w *world) Door(ctx context.Context, game, code string) (arena.Door, error)
 }
 
 // Post drops what is no JSON object.
-func (w *world) Post(_ context.Context, game string, bodies []json.RawMessage) (behaviour.Posted, error) {
+func (w *world) Post(_ context.Context, game string, bodies []json.RawMessage) (eventq.Posted, error) {
 	if w.fail != nil || game != "demo" {
-		return behaviour.Posted{}, w.fail
+		return eventq.Posted{}, w.fail
 	}
 	w.posts = bodies
-	p := behaviour.Posted{Accepted: len(bodies)}
+	p := eventq.Posted{Accepted: len(bodies)}
 	for _, body := range bodies {
 		if json.Unmarshal(body, &map[string]any{}) == nil && string(body) != "null" {
 			continue
 		}
 		if p.Dropped == nil {
-			p.Dropped = map[behaviour.Reason]int{}
+			p.Dropped = map[eventq.Reason]int{}
 		}
 		p.Accepted--
-		p.Dropped[behaviour.Invalid]++
+		p.Dropped[eventq.Invalid]++
 	}
 	return p, nil
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 	"laststand/internal/leaderboard"
 	"laststand/internal/protocol"
 	"laststand/internal/taskqueue"
@@ -87,12 +87,12 @@ func TestEveryCodeIsInTheContractAndViceVersa(t *testing.T) {
 func TestEveryReasonIsInTheContractAndViceVersa(t *testing.T) {
 	t.Parallel()
 	listed, _ := openAPI().at("components", "schemas", "Posted", "properties", "dropped", "propertyNames", "enum")
-	var written []behaviour.Reason
+	var written []eventq.Reason
 	for _, reason := range listed.([]any) {
-		written = append(written, behaviour.Reason(reason.(string)))
+		written = append(written, eventq.Reason(reason.(string)))
 	}
-	if !slices.Equal(written, behaviour.Reasons()) {
-		t.Errorf("openapi.yaml has %q, there are %q", written, behaviour.Reasons())
+	if !slices.Equal(written, eventq.Reasons()) {
+		t.Errorf("openapi.yaml has %q, there are %q", written, eventq.Reasons())
 	}
 }
 
@@ -116,7 +116,7 @@ func TestAnswersHaveTheFieldsOfTheContract(t *testing.T) {
 		"Match": finishedMatch{}, "MatchStanding": protocol.OverStanding{}, "Health": health{},
 		"ArenaMade": protocol.ArenaMade{}, "ArenaLook": protocol.ArenaLook{}, "Problem": problem{},
 		"Listing": leaderboard.Listing{}, "Page": leaderboard.Page{}, "Standing": leaderboard.Standing{},
-		"Posted": behaviour.Posted{}, "Behaviour": behaviour.Behaviour{},
+		"Posted": eventq.Posted{}, "Behaviour": eventq.Behaviour{},
 		"Enqueued": enqueued{}, "Claimed": claimed{}, "Lost": lost{}, "Task": taskView{},
 	} {
 		for _, fault := range openAPI().fieldFaults("/components/schemas/"+schema, answer) {

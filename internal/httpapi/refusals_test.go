@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
@@ -142,7 +142,7 @@ func TestOutcomes(t *testing.T) {
 		retry  bool
 	}{
 		{identity.ErrBadDevice, 400, protocol.CodeBadRequest, "22 to 64", false},
-		{behaviour.ErrFull, 503, protocol.CodeOverloaded, "queue of behaviours", true},
+		{eventq.ErrFull, 503, protocol.CodeOverloaded, "queue of behaviours", true},
 		{taskqueue.ErrBadTask, 400, protocol.CodeBadRequest, "cannot be enqueued", false},
 		{taskqueue.ErrBadAsk, 400, protocol.CodeBadRequest, "the queue", false},
 		{taskqueue.ErrNotFound, 404, protocol.CodeNotFound, "task", false},

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 	"laststand/internal/protocol"
 )
 
@@ -58,7 +58,7 @@ func (a *api) drainQueue(w http.ResponseWriter, r *request) error {
 // stays. It gives the queue as it is then.
 func (a *api) discard(ctx context.Context, q queue) (after queue, dropped int64, err error) {
 	for dropped < q.Counts.Queued {
-		n, err := a.Queues.Discard(ctx, q.Game, int(min(discardStep, q.Counts.Queued-dropped)), behaviour.Shutdown)
+		n, err := a.Queues.Discard(ctx, q.Game, int(min(discardStep, q.Counts.Queued-dropped)), eventq.Shutdown)
 		if err != nil {
 			return q, dropped, err
 		}
@@ -80,7 +80,7 @@ func (a *api) sendAll(ctx context.Context, q queue) (queue, error) {
 	soon, cancel := context.WithTimeout(ctx, drainWithin)
 	defer cancel()
 	err := a.Drain(soon, q.Game)
-	if err != nil && soon.Err() == nil && !errors.Is(err, behaviour.ErrPaused) {
+	if err != nil && soon.Err() == nil && !errors.Is(err, eventq.ErrPaused) {
 		return q, err
 	}
 	return a.queue(ctx, q.Game)

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 	"laststand/internal/taskqueue"
 )
 
@@ -28,13 +28,13 @@ type Config struct {
 	Boards      Boards
 	Corrections Corrections
 	Days        Days
-	Queues      behaviour.Desk
+	Queues      eventq.Desk
 	Hooks       Hooks
 	Acts        Acts
 	Bars        Bars
 	Keys        Keys
 	// Drain has what is queued of a game leave now, and waits until it has:
-	// behaviour.ErrPaused, an error of the context.
+	// eventq.ErrPaused, an error of the context.
 	Drain  func(ctx context.Context, game string) error
 	Now    func() int64     // cluster time, epoch ms
 	Down   func(error) bool // an error is a store's condition, not a defect

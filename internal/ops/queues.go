@@ -6,12 +6,12 @@ import (
 	"net/http"
 	"slices"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 )
 
 // queue is the state of a game's queue of behaviours.
 type queue struct {
-	behaviour.Status
+	eventq.Status
 	AsOf int64 `json:"as_of"` // cluster time, epoch ms
 }
 
@@ -58,7 +58,7 @@ func (a *api) queues(ctx context.Context, games ...string) ([]queue, error) {
 	all := make([]queue, len(states))
 	for i, s := range states {
 		if s.Counts.Dropped == nil {
-			s.Counts.Dropped = map[behaviour.Reason]int64{}
+			s.Counts.Dropped = map[eventq.Reason]int64{}
 		}
 		all[i] = queue{s, now}
 	}
@@ -168,8 +168,8 @@ func (a *api) boundQueue(w http.ResponseWriter, r *request) error {
 	if err := readObject(w, r.Request, &body); err != nil {
 		return err
 	}
-	if body.MaxLen < 0 || body.MaxLen > behaviour.MostLen {
-		return badRequest("max_len: a whole number up to %d; 0 for what is configured", behaviour.MostLen)
+	if body.MaxLen < 0 || body.MaxLen > eventq.MostLen {
+		return badRequest("max_len: a whole number up to %d; 0 for what is configured", eventq.MostLen)
 	}
 	return a.afterwards(w, r, func(ctx context.Context) error {
 		a.Logger.InfoContext(ctx, "a queue of behaviours is bounded", "game", r.game, "max_len", body.MaxLen, "by", r.by)

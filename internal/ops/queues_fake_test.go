@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 )
 
 // clock is cluster time in tests, epoch ms.
@@ -13,21 +13,21 @@ const clock = int64(1795212345678)
 
 // fakeQueue is one game's queue. Each look at it sends as many as leave.
 type fakeQueue struct {
-	behaviour.Status
-	items  []behaviour.Item
+	eventq.Status
+	items  []eventq.Item
 	leaves int64 // each second, once it is drained
 	drains bool
 	stops  bool // the far side wants no more when it is drained
 }
 
 func newQueues() map[string]*fakeQueue {
-	q := &fakeQueue{items: []behaviour.Item{
+	q := &fakeQueue{items: []eventq.Item{
 		{ID: "b_1", Once: true, At: clock - 900, QueuedAt: clock - 800, Body: []byte(`{"id":"b_1","type":"online"}`)},
 		{ID: "b_2", At: clock - 600, QueuedAt: clock - 500, Body: []byte(`{"id":"b_2","type":"offline"}`)},
 	}}
-	q.Status = behaviour.Status{
+	q.Status = eventq.Status{
 		Game: "demo", Lane: "shared", OldestAt: clock - 800, DueAt: clock + 200, Error: "connection refused", ErrorAt: clock - 5000,
-		Counts: behaviour.Counts{Offered: 10, Sent: 5, Dropped: map[behaviour.Reason]int64{behaviour.TooOld: 3}, Queued: 2},
+		Counts: eventq.Counts{Offered: 10, Sent: 5, Dropped: map[eventq.Reason]int64{eventq.TooOld: 3}, Queued: 2},
 	}
 	return map[string]*fakeQueue{"demo": q}
 }
@@ -37,7 +37,7 @@ func (w *world) drain(ctx context.Context, game string) error {
 	q.drains = true
 	if q.stops {
 		q.Paused = "410 of the far side"
-		return behaviour.ErrPaused
+		return eventq.ErrPaused
 	}
 	for q.Counts.Queued+q.Counts.InFlight > 0 && w.fail == nil {
 		select {
@@ -51,26 +51,26 @@ func (w *world) drain(ctx context.Context, game string) error {
 	return w.fail
 }
 
-// desk is the operators' side of a world's queues. It implements behaviour.Desk.
+// desk is the operators' side of a world's queues. It implements eventq.Desk.
 type desk struct{ *world }
 
-func (d desk) Status(_ context.Context, games []string, _ int64) ([]behaviour.Status, error) {
-	all := make([]behaviour.Status, len(games))
+func (d desk) Status(_ context.Context, games []string, _ int64) ([]eventq.Status, error) {
+	all := make([]eventq.Status, len(games))
 	for i, game := range games {
 		q, ok := d.queues[game]
 		if !ok { // nothing was ever offered
-			q = &fakeQueue{Status: behaviour.Status{Game: game}}
+			q = &fakeQueue{Status: eventq.Status{Game: game}}
 		}
 		all[i] = q.Status
 	}
 	return all, d.fail
 }
 
-func (d desk) Totals(context.Context) (behaviour.Counts, error) {
-	return behaviour.Counts{}, errors.New("not asked for")
+func (d desk) Totals(context.Context) (eventq.Counts, error) {
+	return eventq.Counts{}, errors.New("not asked for")
 }
 
-func (d desk) Peek(_ context.Context, game string, limit int) ([]behaviour.Item, error) {
+func (d desk) Peek(_ context.Context, game string, limit int) ([]eventq.Item, error) {
 	items := d.queues[game].items
 	return items[:min(limit, len(items))], d.fail
 }
@@ -94,7 +94,7 @@ func (d desk) Bound(_ context.Context, game string, maxLen int) error {
 func (d desk) Hurry(context.Context, string, int64) error { return errors.New("left to Drain") }
 
 // Discard drops at most 700 in a step.
-func (d desk) Discard(_ context.Context, game string, most int, r behaviour.Reason) (int64, error) {
+func (d desk) Discard(_ context.Context, game string, most int, r eventq.Reason) (int64, error) {
 	q := d.queues[game]
 	n := min(int64(most), 700, q.Counts.Queued)
 	q.Counts.Queued -= n

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 )
 
 const (
@@ -115,7 +115,7 @@ func TestDiscard(t *testing.T) {
 	w := newWorld()
 	w.queues["demo"].Counts.Queued = 5001
 	status, _, body := ask(t, w.handler(), "POST", demoQueue+"/drain", `{"discard":true}`)
-	want := behaviour.Counts{Offered: 10, Sent: 5, Dropped: map[behaviour.Reason]int64{behaviour.TooOld: 3, behaviour.Shutdown: 5001}}
+	want := eventq.Counts{Offered: 10, Sent: 5, Dropped: map[eventq.Reason]int64{eventq.TooOld: 3, eventq.Shutdown: 5001}}
 	var after drained
 	if err := json.Unmarshal([]byte(body), &after); err != nil || status != http.StatusOK {
 		t.Fatalf("%d %v: %s", status, err, body)

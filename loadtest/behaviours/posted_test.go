@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/internal/behaviour"
+	"laststand/internal/eventq"
 )
 
 // posted is ours for events that services post, some of one game a call.
@@ -43,7 +43,7 @@ func postedBody(id, now int64) json.RawMessage {
 	body, sample := make([]byte, 0, eventBytes), sample()
 	body = append(body, `{"id":"`...)
 	body = strconv.AppendInt(body, 1e15+id, 10)
-	body = append(body, `-service-1","type":"`+behaviour.MatchEnd+`","at":`...)
+	body = append(body, `-service-1","type":"`+eventq.MatchEnd+`","at":`...)
 	body = strconv.AppendInt(body, now, 10)
 	body = append(body, `,"player":"`+sample.Player+`","session":"`+sample.Session+`","account":"`+sample.Account+`","data":`...)
 	return append(append(body, sample.Data...), '}')

@@ -1,0 +1,242 @@
+package filesink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"laststand/internal/eventq"
+)
+
+var _ eventq.Sink = (*Sink)(nil)
+
+func TestSendAppends(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a", "b", "behaviours.ndjson")
+	sink := opened(t, Options{Path: path})
+	send(t, sink, `{"id":"a"}`, `{"id":"b"}`)
+	send(t, sink, `{"id":"c"}`)
+	wantFile(t, path, "{\"id\":\"a\"}\n{\"id\":\"b\"}\n{\"id\":\"c\"}\n")
+	wantMode(t, path, 0o600)
+	wantMode(t, filepath.Dir(path), 0o700|fs.ModeDir)
+	if err := sink.Close(); err != nil {
+		t.Error(err)
+	}
+
+	again := opened(t, Options{Path: path})
+	send(t, again, `{"id":"d"}`)
+	wantFile(t, path, "{\"id\":\"a\"}\n{\"id\":\"b\"}\n{\"id\":\"c\"}\n{\"id\":\"d\"}\n")
+}
+
+func TestClosedSinkTakesNothing(t *testing.T) {
+	t.Parallel()
+	sink := opened(t, Options{Path: filepath.Join(t.TempDir(), "f")})
+	for range 2 {
+		if err := sink.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	wantOutcome(t, sink.Send(t.Context(), batchOf("{}")), "closed", os.ErrClosed)
+}
+
+func TestEndedContextSendsNothing(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "f")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	wantOutcome(t, opened(t, Options{Path: path}).Send(ctx, batchOf("{}")), "canceled", context.Canceled)
+	wantFile(t, path, "")
+}
+
+// A line that a crash tore is ended, so that the next is whole.
+func TestTornLineIsEnded(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, []byte("{\"id\":\"a\"}\n{\"id\":"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	send(t, opened(t, Options{Path: path}), `{"id":"c"}`)
+	wantFile(t, path, "{\"id\":\"a\"}\n{\"id\":\n{\"id\":\"c\"}\n")
+}
+
+func TestFileMovedAwayIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "d", "f")
+	sink := opened(t, Options{Path: path})
+	send(t, sink, "1")
+	if err := os.Rename(path, path+".moved"); err != nil {
+		t.Fatal(err)
+	}
+	send(t, sink, "2")
+	wantFile(t, path, "2\n")
+	wantFile(t, path+".moved", "1\n")
+	if err := os.RemoveAll(filepath.Dir(path)); err != nil {
+		t.Fatal(err)
+	}
+	send(t, sink, "3")
+	wantFile(t, path, "3\n")
+	if err := os.Truncate(path, 0); err != nil { // as by logrotate's copytruncate
+		t.Fatal(err)
+	}
+	send(t, sink, "4")
+	wantFile(t, path, "4\n")
+}
+
+// What is in the way is reported, and the sink goes on once it is gone.
+func TestFileInTheWay(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "d")
+	path := filepath.Join(folder, "f")
+	sink := opened(t, Options{Path: path})
+	if err := errors.Join(os.RemoveAll(folder), os.WriteFile(folder, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		wantOutcome(t, sink.Send(t.Context(), batchOf("1")), "io", nil)
+	}
+	if _, err := Open(Options{Path: path}); err == nil {
+		t.Error("a file for a folder was opened")
+	}
+	if err := os.Remove(folder); err != nil {
+		t.Fatal(err)
+	}
+	send(t, sink, "2")
+	wantFile(t, path, "2\n")
+}
+
+func TestFileThatIsMadeLater(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "f")
+	sink := opened(t, Options{Path: path, Later: true})
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is there before the first batch: %v", err)
+	}
+	send(t, sink, "1")
+	wantFile(t, path, "1\n")
+	wantOutcome(t, opened(t, Options{Path: path, Later: true}).Send(t.Context(), batchOf("2")), "taken", ErrTaken)
+}
+
+func TestFileIsTaken(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "f")
+	sink := opened(t, Options{Path: path})
+	link := path + ".link"
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, link} {
+		if _, err := Open(Options{Path: name}); !errors.Is(err, ErrTaken) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	send(t, sink, "1")
+	if err := sink.Close(); err != nil {
+		t.Fatal(err)
+	}
+	send(t, opened(t, Options{Path: link}), "2")
+	wantFile(t, path, "1\n2\n")
+}
+
+// Lines of batches that are sent at once do not mix, over rotations too.
+func TestManySendAtOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "f")
+	sink := opened(t, Options{Path: path, MaxBytes: 2000, Keep: 50})
+	var sends sync.WaitGroup
+	for i := range 8 {
+		sends.Go(func() {
+			for j := range 50 {
+				line := fmt.Sprintf("%d-%d-", i, j) + strings.Repeat("x", 20)
+				send(t, sink, line, line, line)
+			}
+		})
+	}
+	sends.Wait()
+	files, err := filepath.Glob(path + "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, name := range files {
+		text := read(t, name)
+		if len(text) > 2000 || !strings.HasSuffix(text, "\n") {
+			t.Errorf("%s has %d bytes", name, len(text))
+		}
+		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+		for i := 0; i+2 < len(lines); i += 3 {
+			if lines[i] != lines[i+1] || lines[i] != lines[i+2] {
+				t.Errorf("%s: mixed %q", name, lines[i:i+3])
+			}
+			seen[lines[i]]++
+		}
+	}
+	if len(seen) != 400 || len(files) < 10 {
+		t.Errorf("%d of 400 batches in %d files", len(seen), len(files))
+	}
+}
+
+func opened(t *testing.T, o Options) *Sink {
+	t.Helper()
+	sink, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = sink.Close() })
+	return sink
+}
+
+func batchOf(lines ...string) eventq.Batch {
+	var b eventq.Batch
+	for _, line := range lines {
+		b.Items = append(b.Items, eventq.Item{Body: []byte(line)})
+	}
+	return b
+}
+
+func send(t *testing.T, sink *Sink, lines ...string) {
+	t.Helper()
+	if got := sink.Send(t.Context(), batchOf(lines...)); got.Fate != eventq.Arrived || got.Code != "ok" || got.Err != nil {
+		t.Errorf("%q: %+v", lines, got)
+	}
+}
+
+// wantOutcome wants another try, for a reason.
+func wantOutcome(t *testing.T, got eventq.Outcome, code string, err error) {
+	t.Helper()
+	if got.Fate != eventq.Again || got.Items != nil || got.Code != code || got.Err == nil || err != nil && !errors.Is(got.Err, err) {
+		t.Errorf("got %+v, want %s, %v", got, code, err)
+	}
+}
+
+func wantFile(t *testing.T, path, want string) {
+	t.Helper()
+	if got := read(t, path); got != want {
+		t.Errorf("%s holds %q, want %q", filepath.Base(path), got, want)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(text)
+}
+
+func wantMode(t *testing.T, path string, want fs.FileMode) {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode() != want {
+		t.Errorf("%s has the mode %s, want %s", path, info.Mode(), want)
+	}
+}

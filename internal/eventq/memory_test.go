@@ -1,0 +1,132 @@
+package eventq
+
+import (
+	"context"
+	"hash/fnv"
+	"slices"
+	"sync"
+)
+
+const partitions = 4
+
+// memory is what the service asks of its store, in memory, with faults to
+// switch on.
+type memory struct {
+	mu     sync.Mutex
+	games  map[string]*kept
+	flight map[string]*flying
+	pushes map[string]Pushed
+	ended  map[string]bool // batches, by settlement
+	beats  map[string]int64
+
+	noMoreIDs bool // of what is taken once
+
+	calls  map[string]int
+	asked  int                           // batches, by a take at the most
+	beyond int                           // those that there were, at the most
+	fault  func(what, game string) error // before the call; nil: none
+	loss   func(what, game string) error // after it
+}
+
+// kept is a game's queue.
+type kept struct {
+	items  []Item
+	counts Counts
+	seen   map[string]int64
+	due    int64 // 0: not
+	cool   int64
+	tokens float64
+	at     int64 // of the tokens
+	bound  int
+	paused string
+	why    string
+	lane   string
+	flush  int64
+	batch  int
+}
+
+type flying struct {
+	game  string
+	items []Item
+	lease int64
+}
+
+func newMemory() *memory {
+	return &memory{
+		games: map[string]*kept{}, flight: map[string]*flying{}, pushes: map[string]Pushed{},
+		ended: map[string]bool{}, beats: map[string]int64{}, calls: map[string]int{},
+	}
+}
+
+func (m *memory) failing(what, game string) error {
+	if m.fault == nil {
+		return nil
+	}
+	return m.fault(what, game)
+}
+
+func (m *memory) game(name string) *kept {
+	if m.games[name] == nil {
+		m.games[name] = &kept{seen: map[string]int64{}, counts: Counts{Dropped: map[Reason]int64{}}, tokens: -1}
+	}
+	return m.games[name]
+}
+
+func (m *memory) Partitions() int { return partitions }
+
+func (m *memory) Partition(game string) int {
+	h := fnv.New32a()
+	h.Write([]byte(game))
+	return int(h.Sum32() % partitions)
+}
+
+// act does one call: fails before it, or does it and then loses the answer.
+func (m *memory) act(what, game string, do func(k *kept) error) error {
+	m.mu.Lock()
+	m.calls[what]++
+	err := m.failing(what, game)
+	loss := m.loss
+	if err == nil {
+		err = do(m.game(game))
+	} else {
+		loss = nil
+	}
+	m.mu.Unlock()
+	if err == nil && loss != nil {
+		return loss(what, game)
+	}
+	return err
+}
+
+// mark says when the game is due.
+func (k *kept) mark(now int64) {
+	switch {
+	case len(k.items) == 0 || k.paused != "":
+		k.due = 0
+	case len(k.items) >= k.batch:
+		k.due = max(now, k.cool)
+	default:
+		k.due = max(min(k.items[0].QueuedAt, now)+k.flush, k.cool)
+	}
+}
+
+func (m *memory) Beat(_ context.Context, node string, now int64) (alive []string, err error) {
+	err = m.act("beat", "", func(*kept) error {
+		m.beats[node] = now
+		for other, at := range m.beats {
+			if now-at <= NodeMS {
+				alive = append(alive, other)
+			}
+		}
+		slices.Sort(alive)
+		return nil
+	})
+	return alive, err
+}
+
+func (m *memory) Bye(_ context.Context, node string) error {
+	return m.act("bye", "", func(*kept) error {
+		delete(m.beats, node)
+		return nil
+	})
+}

@@ -1,0 +1,88 @@
+package eventq
+
+import (
+	"cmp"
+	"context"
+)
+
+func (m *memory) Push(_ context.Context, t Terms, p Push) (done Pushed, err error) {
+	err = m.act("push", t.Game, func(k *kept) error {
+		if was, ok := m.pushes[p.ID]; ok {
+			done = was
+			return nil
+		}
+		if m.noMoreIDs && len(p.Items) > 0 && p.Items[0].Once {
+			return ErrFull
+		}
+		done, err = k.push(t, p)
+		if err == nil {
+			m.pushes[p.ID] = done
+		}
+		return err
+	})
+	return done, err
+}
+
+// PushAll makes the pushes to those queues that have items, as one step.
+func (m *memory) PushAll(_ context.Context, all []GamePush) (done []Pushed, err error) {
+	err = m.act("push all", "", func(*kept) error {
+		for _, one := range all {
+			var pushed Pushed
+			was, known := m.pushes[one.Push.ID]
+			if k := m.game(one.Terms.Game); known {
+				pushed = was
+			} else if m.failing("push", one.Terms.Game) == nil && len(k.items) > 0 {
+				pushed, _ = k.push(one.Terms, one.Push)
+				m.pushes[one.Push.ID] = pushed
+			}
+			done = append(done, pushed)
+		}
+		return nil
+	})
+	return done, err
+}
+
+func (k *kept) push(t Terms, p Push) (Pushed, error) {
+	bound := cmp.Or(k.bound, t.MaxLen)
+	if p.Posted && t.Overflow == Reject && len(k.items)+len(p.Items) > bound {
+		return Pushed{}, ErrFull
+	}
+	k.flush, k.batch = t.FlushMS, t.BatchSize
+	done := Pushed{Dropped: map[Reason]int64{}}
+	for reason, n := range p.Refused {
+		k.counts.Offered += n
+		k.counts.Dropped[reason] += n
+	}
+	for _, item := range p.Items {
+		k.counts.Offered++
+		reason := Reason("")
+		if at, ok := k.seen[item.ID]; item.Once && ok && p.Now-at < SeenForMS {
+			reason = Duplicate
+		} else if len(k.items) >= bound {
+			reason = QueueFull
+		}
+		if reason == QueueFull && t.Overflow == DropOldest {
+			k.evict()
+			reason = ""
+		}
+		if reason != "" {
+			k.counts.Dropped[reason]++
+			done.Dropped[reason]++
+			continue
+		}
+		if item.Once {
+			k.seen[item.ID] = p.Now
+		}
+		k.items = append(k.items, item)
+		done.Queued++
+	}
+	done.Length = len(k.items)
+	k.mark(p.Now)
+	return done, nil
+}
+
+func (k *kept) evict() {
+	delete(k.seen, k.items[0].ID)
+	k.items = k.items[1:]
+	k.counts.Dropped[QueueFull]++
+}

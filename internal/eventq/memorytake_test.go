@@ -1,0 +1,160 @@
+package eventq
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+)
+
+func (m *memory) Due(_ context.Context, partition int, now int64, limit int) (due []string, next int64, err error) {
+	err = m.act("due", "", func(*kept) error {
+		for name, k := range m.games {
+			switch {
+			case m.Partition(name) != partition || k.due == 0:
+			case k.due <= now:
+				due = append(due, name)
+			case next == 0 || k.due < next:
+				next = k.due
+			}
+		}
+		slices.SortFunc(due, func(a, b string) int {
+			return cmp.Or(cmp.Compare(m.games[a].due, m.games[b].due), cmp.Compare(a, b))
+		})
+		due = due[:min(len(due), limit)]
+		return nil
+	})
+	return due, next, err
+}
+
+// token takes a try of the rate, or says when there is one.
+func (k *kept) token(t Terms, now int64) (next int64) {
+	if t.PerSecond == 0 {
+		return 0
+	}
+	if k.tokens < 0 {
+		k.tokens, k.at = float64(t.Burst), now
+	}
+	k.tokens = min(k.tokens+float64(max(now-k.at, 0))*t.PerSecond/1000, float64(t.Burst))
+	k.at = now
+	if k.tokens < 1 {
+		return now + int64((1-k.tokens)*1000/t.PerSecond) + 1
+	}
+	k.tokens--
+	return 0
+}
+
+func (m *memory) Take(_ context.Context, t Terms, take Take) (taken Taken, err error) {
+	err = m.act("take", t.Game, func(k *kept) error {
+		taken.Left, k.lane = len(k.items), take.Lane
+		there := max((len(k.items)+MaxBatch-1)/MaxBatch, 1)
+		m.asked, m.beyond = max(m.asked, len(take.Batches)), max(m.beyond, len(take.Batches)-there)
+		for _, id := range take.Batches {
+			if f := m.flight[id]; f != nil {
+				taken.Items = append(taken.Items, f.items...)
+			}
+		}
+		if len(taken.Items) > 0 {
+			return nil
+		}
+		if k.paused != "" || len(k.items) == 0 {
+			return nil
+		}
+		if taken.Next = k.cool; k.cool > take.Now {
+			return nil
+		}
+		if taken.Next = k.token(t, take.Now); taken.Next > 0 {
+			k.due = taken.Next
+			return nil
+		}
+		for i, id := range take.Batches {
+			if i > 0 && (len(k.items) < t.BatchSize || k.token(t, take.Now) > 0) {
+				break
+			}
+			items := slices.Clone(k.items[:min(len(k.items), t.BatchSize)])
+			k.items = k.items[len(items):]
+			k.counts.InFlight += int64(len(items))
+			taken.Items = append(taken.Items, items...)
+			m.flight[id] = &flying{game: t.Game, items: items, lease: take.Now + take.Lease}
+		}
+		k.mark(take.Now)
+		taken.Left, taken.Next = len(k.items), k.due
+		return nil
+	})
+	if err != nil {
+		return Taken{}, err
+	}
+	return taken, nil
+}
+
+func (m *memory) Permit(_ context.Context, t Terms, r Renewal) (wait time.Duration, err error) {
+	err = m.act("permit", t.Game, func(k *kept) error {
+		f := m.flight[r.Batch]
+		if f == nil {
+			return ErrGone
+		}
+		f.lease = r.Now + r.Lease
+		next := k.cool
+		if k.paused != "" {
+			next = r.Now + 1000
+		}
+		if next <= r.Now && !r.Only {
+			next = k.token(t, r.Now)
+		}
+		wait = max(time.Duration(next-r.Now)*time.Millisecond, 0)
+		return nil
+	})
+	return wait, err
+}
+
+func (m *memory) Settle(_ context.Context, t Terms, s Settlement) error {
+	return m.act("settle", t.Game, func(k *kept) error {
+		f := m.flight[s.Batch]
+		if m.ended[s.Batch] {
+			return nil
+		}
+		if f == nil {
+			return ErrGone
+		}
+		sum := s.Sent + int64(len(s.Back))
+		for reason, n := range s.Dropped {
+			k.counts.Dropped[reason] += n
+			sum += n
+		}
+		if sum != int64(len(f.items)) {
+			panic("a settlement does not add up")
+		}
+		k.counts.InFlight -= sum
+		k.counts.Sent += s.Sent
+		for _, id := range s.Forget {
+			delete(k.seen, id)
+		}
+		if s.Unused {
+			k.tokens++
+		}
+		if len(s.Back) > 0 {
+			k.items = append(slices.Clone(s.Back), k.items...)
+			k.mark(s.Now)
+		}
+		m.ended[s.Batch] = true
+		delete(m.flight, s.Batch)
+		return nil
+	})
+}
+
+func (m *memory) SettleSent(ctx context.Context, t Terms, all []Settlement) error {
+	err := m.act("settle sent", t.Game, func(*kept) error {
+		for _, s := range all {
+			if m.flight[s.Batch] == nil && !m.ended[s.Batch] {
+				return ErrGone
+			}
+		}
+		return nil
+	})
+	for _, s := range all {
+		if err == nil {
+			err = m.Settle(ctx, t, s)
+		}
+	}
+	return err
+}

@@ -1,0 +1,93 @@
+package eventq
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"laststand/internal/identity"
+)
+
+var errUTF8 = errors.New("no UTF-8")
+
+// parse reads a behaviour as the wire contract spells it: names to the letter,
+// and no others.
+func parse(raw json.RawMessage) (Behaviour, error) {
+	var b Behaviour
+	if !utf8.Valid(raw) {
+		return b, errUTF8
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return b, err
+	}
+	if _, ok := members["at"]; !ok {
+		return b, errors.New("at is missing")
+	}
+	for name, value := range members {
+		if err := b.set(name, value); err != nil {
+			return b, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if !identity.ValidID(b.ID) {
+		return b, errors.New("id is none")
+	}
+	return b, nil
+}
+
+// set reads one member.
+func (b *Behaviour) set(name string, value json.RawMessage) error {
+	if string(value) == "null" { // which Unmarshal would take for a missing one
+		return errors.New("null")
+	}
+	if name == "data" {
+		b.Data = value
+		return nil
+	}
+	into := b.member(name)
+	if into == nil {
+		return errors.New("unknown")
+	}
+	return json.Unmarshal(value, into)
+}
+
+// member is where one goes that is a text or a number, nil where none is called
+// so.
+func (b *Behaviour) member(name string) any {
+	switch name {
+	case "id":
+		return &b.ID
+	case "type":
+		return &b.Type
+	case "at":
+		return &b.At
+	case "player":
+		return &b.Player
+	case "device":
+		return &b.Device
+	case "session":
+		return &b.Session
+	case "account":
+		return &b.Account
+	case "pi":
+		return &b.PI
+	}
+	return nil
+}
+
+// check says what the wire contract has against a behaviour, other than its id.
+// That its data is an object and that it is not too long shows when it is encoded.
+func (b *Behaviour) check() error {
+	switch {
+	case !identity.ValidID(b.Type):
+		return errors.New("type is none")
+	case b.Player != "" && !identity.ValidID(b.Player):
+		return errors.New("player is none")
+	case b.Session != "" && !identity.ValidID(b.Session):
+		return errors.New("session is none")
+	case b.Account != Verified && b.Account != Guest:
+		return errors.New("account is none")
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package redisqueue
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"laststand/internal/eventq"
+	"laststand/internal/lua"
+)
+
+// unpack reads the oldest items of bundles, at most so many.
+func unpack(bundles lua.Reply, most int) ([]eventq.Item, error) {
+	if len(bundles) == 0 {
+		return nil, nil
+	}
+	items := make([]eventq.Item, 0, min(most, len(bundles)/2*bundleMost))
+	for i := 0; i+1 < len(bundles) && len(items) < most; i += 2 {
+		h, err := readHead(bundles.Text(i))
+		if err == nil {
+			items, err = h.unpack(items, bundles.Text(i+1))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return items[:min(len(items), most)], nil
+}
+
+// head is that of a bundle, see bundles.lua, but for its oldest item.
+type head struct {
+	count, skipped int
+	once           bool
+	newest         int64
+}
+
+func readHead(text string) (h head, err error) {
+	fields := strings.Fields(text)
+	if len(fields) != 5 {
+		return h, fmt.Errorf("the head %.60q of a bundle", text)
+	}
+	h.once = fields[2] == "p"
+	var faults [3]error
+	h.count, faults[0] = strconv.Atoi(fields[0])
+	h.skipped, faults[1] = strconv.Atoi(fields[1])
+	h.newest, faults[2] = strconv.ParseInt(fields[3], 10, 64)
+	if faults != [3]error{} {
+		err = fmt.Errorf("the head %.60q of a bundle", text)
+	}
+	return h, err
+}
+
+// unpack appends the items of a bundle. Their bodies share room, their ids the text.
+func (h head) unpack(items []eventq.Item, text string) ([]eventq.Item, error) {
+	all := h.skipped + h.count
+	room := make([]byte, 0, 2*len(text)*h.count/max(all, 1)) // what is usual
+	for i := range all {
+		line, rest, ok := strings.Cut(text, "\n")
+		if !ok {
+			return nil, fmt.Errorf("a bundle of %d items instead of %d", i, all)
+		}
+		if text = rest; i < h.skipped {
+			continue
+		}
+		item, short, ok := h.unpackLine(line)
+		if !ok {
+			return nil, fmt.Errorf("an item that begins %.60q", line)
+		}
+		from := len(room)
+		room = expand(room, short, &item)
+		item.Body = room[from:len(room):len(room)]
+		items = append(items, item)
+	}
+	return items, nil
+}
+
+// unpackLine reads an item but for its body, which is given as it is kept.
+func (h head) unpackLine(line string) (item eventq.Item, short string, ok bool) {
+	waited, rest, _ := strings.Cut(line, " ")
+	late, rest, _ := strings.Cut(rest, " ")
+	id, short, ok := strings.Cut(rest, " ")
+	var faults [3]error
+	item.QueuedAt, faults[0] = strconv.ParseInt(waited, 10, 64)
+	item.At, faults[1] = strconv.ParseInt(late, 10, 64)
+	item.ID, faults[2] = url.PathUnescape(id)
+	item.Once, item.QueuedAt = h.once, h.newest-item.QueuedAt
+	item.At = item.QueuedAt - item.At
+	return item, short, ok && faults == [3]error{}
+}

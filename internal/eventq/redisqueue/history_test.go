@@ -1,0 +1,306 @@
+package redisqueue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"laststand/internal/eventq"
+)
+
+// history lets a line and its model live through the same.
+type history struct {
+	*line
+	t     *rapid.T
+	m     *model
+	calls int
+	turns int // pushes of a process that makes one after the other
+}
+
+// Whatever happens to a queue, and though the client's library runs scripts
+// twice: order, bound, counters and due are as the model has them.
+func TestAQueueEqualsItsModelAfterAnyHistory(t *testing.T) {
+	each(t, func(l *line) {
+		number := partitionOf(l.terms.Game)
+		rapid.Check(t, func(t *rapid.T) {
+			l.client.Del(l.Context(), l.keys.total(), l.keys.taken(), l.keys.due())
+			l.now, l.terms = epoch, drawTerms(t)
+			l.terms.Game = gameIn(number)
+			h := &history{line: l, t: t, m: newModel(l.terms)}
+			t.Repeat(map[string]func(*rapid.T){
+				"": h.check, "push": h.drawPush, "push in turn": h.drawTurn, "take": h.drawTake, "take more": h.drawTake,
+				"permit": h.drawPermit, "settle": h.drawSettle, "settle again": h.settleAgain, "reap": h.drawReap,
+				"time": h.drawTime, "fault": h.drawFault, "pause": h.drawPause, "bound": h.drawBound,
+				"discard": h.drawDiscard, "hurry": h.drawHurry, "keep": h.drawKeep, "lose": h.lose, "flush": h.flush,
+				"twice": func(t *rapid.T) { l.again.on.Store(rapid.Bool().Draw(t, "on")) },
+			})
+			l.again.on.Store(false)
+		})
+	})
+}
+
+func drawTerms(t *rapid.T) eventq.Terms {
+	return eventq.Terms{
+		MaxLen:    rapid.IntRange(1, 12).Draw(t, "max len"),
+		Overflow:  rapid.SampledFrom([]eventq.Overflow{eventq.DropOldest, eventq.DropNewest, eventq.Reject}).Draw(t, "overflow"),
+		BatchSize: rapid.IntRange(1, 5).Draw(t, "batch"),
+		FlushMS:   rapid.Int64Range(0, 2000).Draw(t, "flush"),
+		MaxAgeMS:  170_000,
+		PerSecond: rapid.SampledFrom([]float64{0, 0.3, 1, 2.5, 1000}).Draw(t, "per second"),
+		Burst:     rapid.IntRange(1, 3).Draw(t, "burst"),
+	}
+}
+
+// id is a new one, or one that was used.
+func (h *history) id(t *rapid.T, kind string) string {
+	if h.calls > 0 && rapid.IntRange(0, 3).Draw(t, "repeat") == 0 {
+		return fmt.Sprint(h.terms.Game, kind, rapid.IntRange(0, h.calls).Draw(t, "call"))
+	}
+	h.calls++
+	return fmt.Sprint(h.terms.Game, kind, h.calls)
+}
+
+func (h *history) drawPush(t *rapid.T) {
+	names := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c d", "e", "f", "g", "h"}), 0, 9).Draw(t, "ids")
+	p := eventq.Push{ID: h.id(t, "push"), Items: h.own(names...), Posted: rapid.Bool().Draw(t, "posted"), Now: h.now}
+	if rapid.Bool().Draw(t, "posted") {
+		p.Items = h.posted(names...)
+	}
+	if n := rapid.Int64Range(0, 2).Draw(t, "refused"); n > 0 {
+		p.Refused = drops{eventq.Invalid: n}
+	}
+	h.checkPush(t, p, h.Push)
+}
+
+// drawTurn makes a push of a process that makes them in turn, or its last again:
+// by itself, or together with those of other games where that can be.
+func (h *history) drawTurn(t *rapid.T) {
+	if h.turns == 0 || rapid.IntRange(0, 3).Draw(t, "repeat") > 0 {
+		h.turns++
+	}
+	p := eventq.Push{
+		ID: fmt.Sprintf("%s-%06d", h.terms.Game, h.turns), From: "process", Now: h.now,
+		Items: h.own(ids(0, rapid.IntRange(1, 9).Draw(t, "items"))...),
+	}
+	push := h.Push
+	if rapid.Bool().Draw(t, "together") {
+		push = h.pushTogether
+	}
+	h.checkPush(t, p, push)
+}
+
+// pushTogether makes by itself what cannot be made together.
+func (h *history) pushTogether(ctx context.Context, t eventq.Terms, p eventq.Push) (eventq.Pushed, error) {
+	pushed, err := h.PushAll(ctx, []eventq.GamePush{{Terms: t, Push: p}})
+	if err == nil && pushed[0].Length == 0 {
+		return h.Push(ctx, t, p)
+	}
+	return pushed[0], err
+}
+
+func (h *history) checkPush(t *rapid.T, p eventq.Push, push func(context.Context, eventq.Terms, eventq.Push) (eventq.Pushed, error)) {
+	want, wantErr := h.m.push(p)
+	got, err := push(h.Context(), h.terms, p)
+	if !errors.Is(err, wantErr) || got.Queued != want.Queued || got.Length != want.Length || len(got.Dropped) != len(want.Dropped) ||
+		len(got.Dropped) > 0 && !reflect.DeepEqual(got.Dropped, want.Dropped) {
+		t.Fatalf("pushed %+v, %v, want %+v, %v", got, err, want, wantErr)
+	}
+}
+
+func (h *history) drawTake(t *rapid.T) {
+	take := eventq.Take{Lane: "own", Now: h.now, Lease: rapid.Int64Range(2000, 9000).Draw(t, "lease")}
+	for range rapid.IntRange(1, 4).Draw(t, "batches") {
+		if id := h.id(t, "batch"); !slices.Contains(take.Batches, id) {
+			take.Batches = append(take.Batches, id)
+		}
+	}
+	want := h.m.take(take)
+	got, err := h.Take(h.Context(), h.terms, take)
+	if err != nil || got.Left != want.Left || got.Next != want.Next || !slices.EqualFunc(got.Items, want.Items, sameItem) {
+		t.Fatalf("took %+v, %v, want %+v", got, err, want)
+	}
+}
+
+func sameItem(a, b eventq.Item) bool { return reflect.DeepEqual(a, b) }
+
+// flying draws a batch in flight, or one that is not.
+func (h *history) flying(t *rapid.T) string {
+	batches := []string{h.terms.Game + "never"}
+	for batch := range h.m.flights {
+		batches = append(batches, batch)
+	}
+	slices.Sort(batches)
+	return rapid.SampledFrom(batches).Draw(t, "batch")
+}
+
+func (h *history) drawPermit(t *rapid.T) {
+	r := eventq.Renewal{Batch: h.flying(t), Now: h.now, Lease: 4000}
+	want := h.m.permit(r)
+	wait, err := h.Permit(h.Context(), h.terms, r)
+	if want < 0 && !errors.Is(err, eventq.ErrGone) || want >= 0 && (err != nil || wait != time.Duration(want)*time.Millisecond) {
+		t.Fatalf("wait %v, %v, want %d", wait, err, want)
+	}
+}
+
+func (h *history) drawSettle(t *rapid.T) {
+	s := eventq.Settlement{Batch: h.flying(t), Now: h.now}
+	f := h.m.flights[s.Batch]
+	if f == nil {
+		h.gone(s)
+		return
+	}
+	n := len(f.things)
+	sent := rapid.IntRange(0, n).Draw(t, "sent")
+	dropped := rapid.IntRange(0, n-sent).Draw(t, "dropped")
+	s.Sent = int64(sent)
+	s.Back = itemsOf(f.things[sent+dropped:])
+	s.Unused = sent == 0 && rapid.Bool().Draw(t, "unused")
+	if dropped > 0 {
+		s.Dropped = drops{rapid.SampledFrom(eventq.Reasons()).Draw(t, "reason"): int64(dropped)}
+	}
+	for _, one := range f.things[sent : sent+dropped] {
+		if one.Once {
+			s.Forget = append(s.Forget, one.ID)
+		}
+	}
+	h.m.settle(s)
+	if err := h.Settle(h.Context(), h.terms, s); err != nil {
+		t.Fatalf("settle %+v: %v", s, err)
+	}
+}
+
+// settleAgain settles what was settled, in the same way and in another.
+func (h *history) settleAgain(t *rapid.T) {
+	for _, s := range h.m.settled {
+		if err := h.Settle(h.Context(), h.terms, s); err != nil {
+			t.Fatalf("settle %+v again: %v", s, err)
+		}
+		s.Unused = !s.Unused
+		h.gone(s)
+	}
+}
+
+func (h *history) drawReap(t *rapid.T) {
+	want := h.m.reap(h.now)
+	if h.again.on.Load() {
+		want = 0 // told to whom asked first
+	}
+	if lost, err := h.Reap(h.Context(), partitionOf(h.terms.Game), h.now); err != nil || lost != want {
+		t.Fatalf("reaped %d, %v, want %d", lost, err, want)
+	}
+}
+
+func (h *history) drawTime(t *rapid.T) {
+	steps := []int64{-3000, -1, 1, 10, 400, 1000, 5000, eventq.SeenForMS}
+	h.now = max(epoch, h.now+rapid.SampledFrom(steps).Draw(t, "ms"))
+}
+
+func (h *history) drawFault(t *rapid.T) {
+	until := int64(0)
+	if ms := rapid.Int64Range(0, 6000).Draw(t, "cool"); ms > 0 {
+		until = h.now + ms
+	}
+	h.must(t, h.Fault(h.Context(), h.terms.Game, "why", h.now, until))
+	if until > h.m.cool {
+		h.m.cool = until
+		if h.m.due > 0 {
+			h.m.due = max(h.m.due, until)
+		}
+	}
+}
+
+func (h *history) drawPause(t *rapid.T) {
+	if rapid.IntRange(0, 2).Draw(t, "resume") == 0 {
+		h.must(t, h.Pause(h.Context(), h.terms.Game, "why"))
+		h.m.paused, h.m.due = true, 0
+		return
+	}
+	h.must(t, h.Resume(h.Context(), h.terms.Game, h.now))
+	if h.m.paused {
+		h.m.paused = false
+		h.hurried()
+	}
+}
+
+func (h *history) drawHurry(t *rapid.T) {
+	h.must(t, h.Hurry(h.Context(), h.terms.Game, h.now))
+	h.hurried()
+}
+
+func (h *history) hurried() {
+	h.m.hurried = h.now
+	if len(h.m.queue) > 0 && !h.m.paused {
+		h.m.due = max(h.now, h.m.cool)
+	}
+}
+
+func (h *history) drawBound(t *rapid.T) {
+	h.m.bound = rapid.IntRange(0, 15).Draw(t, "bound")
+	h.must(t, h.Bound(h.Context(), h.terms.Game, h.m.bound))
+	if h.m.bound > 0 {
+		h.m.shrink()
+	}
+}
+
+func (h *history) drawDiscard(t *rapid.T) {
+	most := rapid.IntRange(1, 6).Draw(t, "most")
+	want := min(most, len(h.m.queue))
+	h.m.dropOldest(want, eventq.Shutdown)
+	if len(h.m.queue) == 0 {
+		h.m.due = 0
+	}
+	if n, err := h.Discard(h.Context(), h.terms.Game, most, eventq.Shutdown); err != nil || n != int64(want) {
+		t.Fatalf("discarded %d, %v, want %d", n, err, want)
+	}
+}
+
+func (h *history) drawKeep(t *rapid.T) {
+	h.m.keep(h.now)
+	h.must(t, h.Keep(h.Context(), h.terms, h.now))
+}
+
+// lose has the list vanish, and the next keep see it.
+func (h *history) lose(t *rapid.T) {
+	h.client.Del(h.Context(), h.keys.queue(h.terms.Game))
+	h.m.vanish()
+	if got := h.status().Counts; !reflect.DeepEqual(got, h.m.counts()) {
+		t.Fatalf("counts %+v, want %+v", got, h.m.counts())
+	}
+	h.drawKeep(t)
+}
+
+// flush has the server forget its scripts.
+func (h *history) flush(t *rapid.T) { h.must(t, h.client.ScriptFlush(h.Context()).Err()) }
+
+func (h *history) must(t *rapid.T, err error) {
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (h *history) check(t *rapid.T) {
+	status, want := h.status(), h.m.counts()
+	if !reflect.DeepEqual(status.Counts, want) || !reflect.DeepEqual(h.total(), want) {
+		t.Fatalf("counts %+v, of the partition %+v, want %+v", status.Counts, h.total(), want)
+	}
+	if want.Offered != want.Sent+lost(want)+want.Queued+want.InFlight {
+		t.Fatalf("counts do not add up: %+v", want)
+	}
+	if status.DueAt != h.m.due || status.MaxLen != h.m.bound || (status.Paused != "") != h.m.paused {
+		t.Fatalf("status %+v, due at %d", status, h.m.due)
+	}
+	items, err := h.Peek(h.Context(), h.terms.Game, 100)
+	if err != nil || !slices.EqualFunc(items, itemsOf(h.m.queue), sameItem) {
+		t.Fatalf("queued %+v, %v, want %+v", items, err, itemsOf(h.m.queue))
+	}
+	seen := h.client.ZRangeWithScores(h.Context(), h.keys.seen(h.terms.Game), 0, -1).Val()
+	if len(seen) != len(h.m.seen) {
+		t.Fatalf("remembered %v, want %v", seen, h.m.seen)
+	}
+}

@@ -1,0 +1,90 @@
+package redisqueue
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+
+	"laststand/internal/eventq"
+)
+
+// bundleMost is the most items of a bundle: so large that few commands move a
+// batch, so small that little is moved twice where that ends within one.
+const bundleMost = 32
+
+// appendBundles appends items as they are kept to the arguments of a script, in
+// bundles: a head and a text, see bundles.lua. The flag is p for items that are
+// taken once, s for others. The text has a line 'WAITED LATE ID BODY' for each: by
+// how many ms it was queued before the newest of them, and how many ms after it
+// was done; the id escaped, so that it has neither blank nor line feed; and the
+// shortened body.
+func appendBundles(args []any, items []eventq.Item) []any {
+	for len(items) > 0 {
+		n := alike(items)
+		newest := items[0].QueuedAt
+		for i := range n {
+			newest = max(newest, items[i].QueuedAt)
+		}
+		args = append(args, bundleHead(items[:n], newest), bundleText(items[:n], newest))
+		items = items[n:]
+	}
+	return args
+}
+
+// alike is how many items at the beginning make one bundle.
+func alike(items []eventq.Item) int {
+	most := min(len(items), bundleMost)
+	other := slices.IndexFunc(items[:most], func(item eventq.Item) bool { return item.Once != items[0].Once })
+	if other < 0 {
+		return most
+	}
+	return other
+}
+
+// bundleHead is the head of a bundle of which nothing was taken yet.
+func bundleHead(items []eventq.Item, newest int64) string {
+	var room [64]byte
+	flag := " 0 s "
+	if items[0].Once {
+		flag = " 0 p "
+	}
+	head := append(strconv.AppendInt(room[:0], int64(len(items)), 10), flag...)
+	head = append(strconv.AppendInt(head, newest, 10), ' ')
+	return string(strconv.AppendInt(head, items[0].QueuedAt, 10))
+}
+
+func bundleText(items []eventq.Item, newest int64) []byte {
+	size := 0
+	for i := range items {
+		size += len(items[i].ID) + len(items[i].Body) + 16
+	}
+	text := make([]byte, 0, size)
+	for i := range items {
+		text = strconv.AppendInt(text, newest-items[i].QueuedAt, 10)
+		text = append(text, ' ')
+		text = strconv.AppendInt(text, items[i].QueuedAt-items[i].At, 10)
+		text = append(text, ' ')
+		text = append(text, packID(items[i].ID)...)
+		text = append(text, ' ')
+		text = shorten(text, &items[i])
+		text = append(text, '\n')
+	}
+	return text
+}
+
+// plain are the bytes that an escaped id has as they are.
+var plain = func() (plain [256]bool) {
+	for _, c := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~" {
+		plain[c] = true
+	}
+	return plain
+}()
+
+func packID(id string) string {
+	for i := range len(id) {
+		if !plain[id[i]] {
+			return url.PathEscape(id)
+		}
+	}
+	return id
+}

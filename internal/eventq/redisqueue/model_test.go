@@ -1,0 +1,322 @@
+package redisqueue
+
+import (
+	"math"
+	"slices"
+
+	"laststand/internal/eventq"
+)
+
+// model is what a queue should do, told plainly: each item has one fate, and the
+// counters are a tally of fates.
+type model struct {
+	terms   eventq.Terms
+	fates   map[*thing]eventq.Reason // "" while it is queued or in flight
+	sent    int64
+	queue   []*thing
+	flights map[string]*flight
+	settled map[string]eventq.Settlement
+	seen    map[string]int64 // id to when it was accepted
+	pushes  map[string]eventq.Pushed
+
+	tokens             float64 // thousandths, as at tokensAt
+	tokensAt           int64
+	cool, hurried, due int64
+	paused             bool
+	bound              int // an operator's
+}
+
+type thing struct{ eventq.Item }
+
+type flight struct {
+	things    []*thing
+	till      int64
+	permitted int64
+}
+
+func newModel(t eventq.Terms) *model {
+	return &model{
+		terms: t, tokens: 1000 * float64(t.Burst),
+		fates: map[*thing]eventq.Reason{}, flights: map[string]*flight{}, settled: map[string]eventq.Settlement{},
+		seen: map[string]int64{}, pushes: map[string]eventq.Pushed{},
+	}
+}
+
+func (m *model) maxLen() int {
+	if m.bound > 0 {
+		return m.bound
+	}
+	return m.terms.MaxLen
+}
+
+// fresh are the items of a push whose ids are new.
+func (m *model) fresh(p eventq.Push) (fresh []eventq.Item) {
+	met := map[string]bool{}
+	for _, item := range p.Items {
+		at, known := m.seen[item.ID]
+		known = known && p.Now-at < eventq.SeenForMS || met[item.ID]
+		if item.Once && known {
+			continue
+		}
+		met[item.ID] = true
+		fresh = append(fresh, item)
+	}
+	return fresh
+}
+
+func (m *model) push(p eventq.Push) (eventq.Pushed, error) {
+	if len(p.Items) > 0 && p.Items[0].Once { // such a push drives out what is forgotten
+		for id, at := range m.seen {
+			if p.Now-at >= eventq.SeenForMS {
+				delete(m.seen, id)
+			}
+		}
+	}
+	if before, ok := m.pushes[p.ID]; ok {
+		return before, nil
+	}
+	fresh, had := m.fresh(p), len(m.queue)
+	if m.terms.Overflow == eventq.Reject && p.Posted && len(fresh) > 0 && len(m.queue)+len(fresh) > m.maxLen() {
+		return eventq.Pushed{}, eventq.ErrFull
+	}
+	m.shrink()
+	dropped := drops{}
+	for reason, n := range p.Refused {
+		m.refuse(n, reason)
+	}
+	duplicates := int64(len(p.Items) - len(fresh))
+	m.refuse(duplicates, eventq.Duplicate)
+	dropped[eventq.Duplicate] = duplicates
+	var mine []*thing
+	for _, item := range fresh {
+		if m.terms.Overflow != eventq.DropOldest && len(m.queue) >= m.maxLen() {
+			m.refuse(1, eventq.QueueFull)
+			dropped[eventq.QueueFull]++
+			continue
+		}
+		one := &thing{item}
+		m.fates[one] = ""
+		m.queue, mine = append(m.queue, one), append(mine, one)
+		if len(p.Items) > 0 && p.Items[0].Once {
+			m.seen[item.ID] = p.Now
+		}
+	}
+	m.shrink()
+	for _, one := range mine {
+		if m.fates[one] != "" {
+			dropped[eventq.QueueFull]++
+		}
+	}
+	for reason, n := range dropped {
+		if n == 0 {
+			delete(dropped, reason)
+		}
+	}
+	if full := had >= m.terms.BatchSize; had == 0 || len(m.queue) < had+len(mine) || !full && len(m.queue) >= m.terms.BatchSize {
+		m.mark(p.Now) // nothing else makes it due earlier
+	}
+	m.pushes[p.ID] = eventq.Pushed{
+		Queued: len(fresh) - int(dropped[eventq.QueueFull]), Dropped: dropped, Length: len(m.queue),
+	}
+	return m.pushes[p.ID], nil
+}
+
+func (m *model) refuse(n int64, r eventq.Reason) {
+	for range n {
+		m.fates[&thing{}] = r
+	}
+}
+
+func (m *model) dropOldest(n int, r eventq.Reason) {
+	for _, one := range m.queue[:n] {
+		m.fates[one] = r
+		if one.Once {
+			delete(m.seen, one.ID)
+		}
+	}
+	m.queue = m.queue[n:]
+}
+
+func (m *model) shrink() { m.dropOldest(max(0, len(m.queue)-m.maxLen()), eventq.QueueFull) }
+
+// vanish is what happens when the list is lost; that its ids are known stays.
+func (m *model) vanish() {
+	for _, one := range m.queue {
+		m.fates[one] = eventq.Expired
+	}
+	m.queue = nil
+}
+
+// grown are the tokens by now, or by when they were last written.
+func (m *model) grown(now int64) (tokens float64, at int64) {
+	at = max(now, m.tokensAt)
+	return min(1000*float64(m.terms.Burst), m.tokens+float64(at-m.tokensAt)*m.terms.PerSecond), at
+}
+
+func (m *model) spend(now int64, tries float64) {
+	tokens, at := m.grown(now)
+	if m.terms.PerSecond > 0 {
+		m.tokens, m.tokensAt = min(1000*float64(m.terms.Burst), tokens-1000*tries), at
+	}
+}
+
+func (m *model) keep(now int64) {
+	stale := slices.IndexFunc(m.queue, func(one *thing) bool { return one.QueuedAt > now-m.terms.MaxAgeMS-eventq.AheadMS })
+	if stale < 0 {
+		stale = len(m.queue)
+	}
+	m.dropOldest(stale, eventq.TooOld)
+	m.shrink()
+	if m.hurried > now+apartMS {
+		m.hurried = 0
+	}
+	if m.tokensAt > now+apartMS {
+		m.tokensAt = now
+	}
+	m.mark(now)
+}
+
+// free is when a try may begin.
+func (m *model) free(now int64) int64 {
+	at := max(now, m.cool)
+	if tokens, then := m.grown(now); m.terms.PerSecond > 0 && tokens < 1000 {
+		at = max(at, then+int64(math.Ceil((1000-tokens)/m.terms.PerSecond)))
+	}
+	return at
+}
+
+func (m *model) mark(now int64) int64 {
+	m.due = 0
+	if len(m.queue) == 0 || m.paused {
+		return 0
+	}
+	m.due = m.free(now)
+	if oldest := m.queue[0].QueuedAt; len(m.queue) < m.terms.BatchSize && oldest > m.hurried {
+		m.due = max(m.due, min(oldest, now)+m.terms.FlushMS)
+	}
+	return m.due
+}
+
+func (m *model) take(t eventq.Take) eventq.Taken {
+	again := false
+	for _, id := range t.Batches {
+		_, ended := m.settled[id]
+		again = again || ended || m.flights[id] != nil
+	}
+	if !again && !m.paused && m.free(t.Now) <= t.Now {
+		m.fly(t)
+	}
+	var items []eventq.Item
+	for _, id := range t.Batches {
+		if held := m.flights[id]; held != nil {
+			items = append(items, itemsOf(held.things)...)
+		}
+	}
+	return eventq.Taken{Items: items, Left: len(m.queue), Next: m.mark(t.Now)}
+}
+
+// fly takes as many batches as may be, which is one at the least where there are items.
+func (m *model) fly(t eventq.Take) {
+	tries := len(t.Batches)
+	if tokens, _ := m.grown(t.Now); m.terms.PerSecond > 0 {
+		tries = min(tries, int(tokens/1000))
+	}
+	taken := 0
+	for len(m.queue) > 0 && taken < tries && (taken == 0 || len(m.queue) >= m.terms.BatchSize) {
+		n := min(len(m.queue), m.terms.BatchSize)
+		m.flights[t.Batches[taken]] = &flight{things: slices.Clone(m.queue[:n]), till: t.Now + t.Lease}
+		m.queue = m.queue[n:]
+		taken++
+	}
+	if taken > 0 {
+		m.spend(t.Now, float64(taken))
+	}
+}
+
+func itemsOf(things []*thing) (items []eventq.Item) {
+	for _, one := range things {
+		items = append(items, one.Item)
+	}
+	return items
+}
+
+// permit gives the wait in ms, -1 where the batch is gone.
+func (m *model) permit(r eventq.Renewal) int64 {
+	f := m.flights[r.Batch]
+	if f == nil {
+		return -1
+	}
+	f.till = r.Now + r.Lease
+	switch wait := m.free(r.Now) - r.Now; {
+	case f.permitted == r.Now:
+		return 0
+	case m.paused:
+		return 1000
+	case wait > 0:
+		return min(wait, r.Lease/2)
+	}
+	f.permitted = r.Now
+	m.spend(r.Now, 1)
+	m.mark(r.Now)
+	return 0
+}
+
+// settle takes the first items as sent, then as dropped, then as given back.
+func (m *model) settle(s eventq.Settlement) {
+	f := m.flights[s.Batch]
+	rest := f.things[s.Sent:]
+	for _, one := range f.things[:s.Sent] {
+		delete(m.fates, one)
+	}
+	m.sent += s.Sent
+	for reason, n := range s.Dropped {
+		for _, one := range rest[:n] {
+			m.fates[one] = reason
+		}
+		rest = rest[n:]
+	}
+	for _, id := range s.Forget {
+		delete(m.seen, id)
+	}
+	m.queue = append(slices.Clone(rest), m.queue...)
+	if len(rest) > 0 {
+		m.shrink()
+	}
+	if s.Unused {
+		m.spend(s.Now, -1)
+	}
+	if len(rest) > 0 || s.Unused {
+		m.mark(s.Now)
+	}
+	delete(m.flights, s.Batch)
+	m.settled[s.Batch] = s
+}
+
+func (m *model) reap(now int64) (lost int64) {
+	for batch, f := range m.flights {
+		if f.till > now {
+			continue
+		}
+		for _, one := range f.things {
+			m.fates[one] = eventq.NodeLost
+			lost++
+		}
+		delete(m.flights, batch)
+	}
+	return lost
+}
+
+func (m *model) counts() eventq.Counts {
+	counts := eventq.Counts{
+		Offered: m.sent + int64(len(m.fates)), Sent: m.sent, Dropped: drops{}, Queued: int64(len(m.queue)),
+	}
+	for _, f := range m.flights {
+		counts.InFlight += int64(len(f.things))
+	}
+	for _, reason := range m.fates {
+		if reason != "" {
+			counts.Dropped[reason]++
+		}
+	}
+	return counts
+}

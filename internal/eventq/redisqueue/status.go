@@ -1,0 +1,117 @@
+package redisqueue
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"laststand/internal/eventq"
+	"laststand/internal/lua"
+)
+
+// statusAtOnce is how many games are read at once.
+const statusAtOnce = 64
+
+// Status implements eventq.Desk. What has vanished with a list counts as
+// expired, though only the next move of the queue writes that.
+func (s *Store) Status(ctx context.Context, games []string, now int64) ([]eventq.Status, error) {
+	all := make([]eventq.Status, len(games))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(statusAtOnce)
+	for i, game := range games {
+		group.Go(func() error {
+			var err error
+			all[i], err = s.statusOf(ctx, game, now)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, fmt.Errorf("redisqueue: status: %w", err)
+	}
+	return all, nil
+}
+
+func (s *Store) statusOf(ctx context.Context, game string, now int64) (eventq.Status, error) {
+	part := gamePartition(game)
+	values, err := statusScript.Run(ctx, s.client, []string{part.queue(game), part.state(game), part.due()}, game).Slice()
+	if err != nil {
+		return eventq.Status{}, err
+	}
+	reply := lua.Reply(values)
+	fields := pairs(reply.Texts(0))
+	status := eventq.Status{
+		Game: game, Counts: countsOf(fields), DueAt: reply.Number(2),
+		MaxLen: int(whole(fields["max_len"])), Lane: fields["lane"], Paused: fields["paused"],
+		Error: fields["error"], ErrorAt: whole(fields["error_at"]),
+	}
+	status.OldestAt = whole(reply.Text(1))
+	if queued := whole(fields["queued"]); reply.Text(1) != "" {
+		status.Counts.Queued = queued
+	} else if queued > 0 {
+		status.Counts.Dropped[eventq.Expired] += queued
+	}
+	if cool := whole(fields["cool_until"]); cool > now {
+		status.CoolUntil = cool
+	}
+	return status, nil
+}
+
+// Totals implements eventq.Desk. Each partition is read in one step; what
+// has vanished counts as queued until a move of its queue.
+func (s *Store) Totals(ctx context.Context) (eventq.Counts, error) {
+	replies := make([]*redis.MapStringStringCmd, partitions)
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i := range replies {
+			replies[i] = p.HGetAll(ctx, newPartition(i).total())
+		}
+		return nil
+	})
+	if err != nil {
+		return eventq.Counts{}, fmt.Errorf("redisqueue: totals: %w", err)
+	}
+	total := eventq.Counts{Dropped: map[eventq.Reason]int64{}}
+	for _, reply := range replies {
+		counts := countsOf(reply.Val())
+		total.Offered += counts.Offered
+		total.Sent += counts.Sent
+		total.InFlight += counts.InFlight
+		total.Queued += counts.Offered - counts.Sent - counts.InFlight
+		for reason, n := range counts.Dropped {
+			total.Dropped[reason] += n
+			total.Queued -= n
+		}
+	}
+	return total, nil
+}
+
+// countsOf reads the counters of a hash, but for what is queued.
+func countsOf(fields map[string]string) eventq.Counts {
+	counts := eventq.Counts{
+		Offered: whole(fields["offered"]), Sent: whole(fields["sent"]), InFlight: whole(fields["in_flight"]),
+		Dropped: map[eventq.Reason]int64{},
+	}
+	for field, value := range fields {
+		if reason, ok := strings.CutPrefix(field, dropPrefix); ok {
+			counts.Dropped[eventq.Reason(reason)] = whole(value)
+		}
+	}
+	return counts
+}
+
+func pairs(flat []string) map[string]string {
+	fields := make(map[string]string, len(flat)/2)
+	for i := 0; i+1 < len(flat); i += 2 {
+		fields[flat[i]] = flat[i+1]
+	}
+	return fields
+}
+
+// whole reads a whole number that a script wrote; what is not there is 0.
+func whole(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}

@@ -1,0 +1,384 @@
+package redisqueue
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"laststand/internal/eventq"
+)
+
+func TestABatchIsNeverLargerThanItsTerms(t *testing.T) {
+	each(t, func(l *line) {
+		l.terms.BatchSize = eventq.MaxBatch
+		l.push(l.own(ids(0, 300)...))
+		for i, want := range []eventq.Taken{{Left: 172, Next: l.now}, {Left: 44, Next: l.now + 1000}, {}} {
+			got := l.take("b" + string(rune('0'+i)))
+			n := min(128, 300-128*i)
+			if !slices.Equal(idsOf(got.Items), ids(128*i, n)) || got.Left != want.Left || got.Next != want.Next {
+				l.Errorf("batch %d: %d items from %s, %d left, next %d", i, len(got.Items), got.Items[0].ID, got.Left, got.Next)
+			}
+		}
+		if got := l.take("b3"); got.Items != nil || got.Left != 0 || got.Next != 0 {
+			l.Errorf("took %+v of nothing", got)
+		}
+		l.count(eventq.Counts{Offered: 300, InFlight: 300})
+		if status := l.status(); status.Lane != "shared" {
+			l.Errorf("lane %q", status.Lane)
+		}
+	})
+}
+
+func TestATakeMayBeRepeated(t *testing.T) {
+	each(t, func(l *line) {
+		l.terms.PerSecond, l.terms.Burst = 1, 2
+		l.push(l.own(ids(0, 15)...))
+		first := l.take("b1")
+		if again := l.take("b1"); !reflect.DeepEqual(again, first) || len(again.Items) != 10 {
+			l.Errorf("again %+v, first %+v", again, first)
+		}
+		if got := l.take("b2"); len(got.Items) != 5 { // the second token is there
+			l.Errorf("took %+v", got)
+		}
+		l.settle(eventq.Settlement{Batch: "b1", Sent: 10})
+		l.push(l.own(ids(20, 1)...))
+		l.now += 5000
+		if got := l.take("b1"); got.Items != nil || got.Left != 1 {
+			l.Errorf("took %+v of a batch that is settled", got)
+		}
+		l.count(eventq.Counts{Offered: 16, Sent: 10, Queued: 1, InFlight: 5})
+	})
+}
+
+// tries are the instants, from the epoch on, at which a try is let through of
+// those asked for at each.
+func (l *line) tries(at ...int64) (let []int64) {
+	l.Helper()
+	for _, at := range at {
+		l.now = epoch + at
+		l.push(l.own("x"))
+		if taken := l.take(ulid.Make().String()); len(taken.Items) > 0 {
+			let = append(let, at)
+		} else if taken.Next <= l.now {
+			l.Errorf("at %d nothing is taken, and next at %d", at, taken.Next-epoch)
+		}
+	}
+	return let
+}
+
+func TestTriesAreBoundedByTheRate(t *testing.T) {
+	each(t, func(l *line) {
+		l.terms.FlushMS, l.terms.PerSecond, l.terms.Burst = 10, 2.5, 2
+		let := l.tries(0, 1, 2, 399, 400, 401, 799, 801, 5000, 5001, 5002)
+		if want := []int64{0, 1, 400, 801, 5000, 5001}; !slices.Equal(let, want) {
+			l.Errorf("let through at %v, want %v", let, want)
+		}
+		l.due(epoch + 5400) // not before the next token, though it was pushed to
+		l.terms.Burst = 0   // none would be no queue
+		if let := l.tries(60_000, 60_001, 60_399, 60_400); !slices.Equal(let, []int64{60_000, 60_400}) {
+			l.Errorf("without a burst let through at %v", let)
+		}
+	})
+}
+
+func TestAClockThatJumpsBackGivesNoTries(t *testing.T) {
+	each(t, func(l *line) {
+		l.terms.PerSecond, l.terms.Burst = 1, 1
+		if let := l.tries(10_000, 4000, 9000, 10_999, 4000, 11_000, 6000, 11_999, 12_000); !slices.Equal(let, []int64{10_000, 11_000, 12_000}) {
+			l.Errorf("let through at %v", let)
+		}
+		l.terms.Burst = 2 // and takes none that are there
+		if let := l.tries(50_000, 4000, 50_999, 51_000); !slices.Equal(let, []int64{50_000, 4000, 51_000}) {
+			l.Errorf("let through at %v", let)
+		}
+	})
+}
+
+func TestAnUnboundedRate(t *testing.T) {
+	each(t, func(l *line) {
+		if let := l.tries(0, 0, 0, 1); len(let) != 4 {
+			l.Errorf("let through at %v", let)
+		}
+		if l.client.HExists(l.Context(), l.keys.state(l.terms.Game), "tokens").Val() {
+			l.Error("it has tokens")
+		}
+	})
+}
+
+func TestNothingIsTakenWhileAGameIsPausedOrCoolsDown(t *testing.T) {
+	each(t, func(l *line) {
+		game := l.terms.Game
+		l.push(l.own(ids(0, 25)...))
+		l.due(l.now)
+		if err := l.Fault(l.Context(), game, "banned", l.now, l.now+5000); err != nil {
+			l.Fatal(err)
+		}
+		l.due(l.now + 5000)
+		l.push(l.own("x"))
+		l.due(l.now + 5000)
+		if got := l.take("b1"); got.Items != nil || got.Next != l.now+5000 || got.Left != 26 {
+			l.Errorf("took %+v in the cool-down", got)
+		}
+		if err := l.Fault(l.Context(), game, "again", l.now+1, l.now+3000); err != nil { // the later end stands
+			l.Fatal(err)
+		}
+		if s := l.status(); s.CoolUntil != l.now+5000 || s.Error != "again" || s.ErrorAt != l.now+1 {
+			l.Errorf("status %+v", s)
+		}
+		if err := l.Pause(l.Context(), game, ""); err != nil {
+			l.Fatal(err)
+		}
+		l.due(0)
+		l.now += 5000
+		l.push(l.own("y"))
+		l.keep()
+		l.due(0)
+		if got := l.take("b1"); got.Items != nil || got.Next != 0 || got.Left != 27 {
+			l.Errorf("took %+v in a pause", got)
+		}
+		if s := l.status(); s.Paused != "paused" || s.CoolUntil != 0 {
+			l.Errorf("status %+v", s)
+		}
+		for range 2 {
+			if err := l.Resume(l.Context(), game, l.now); err != nil {
+				l.Fatal(err)
+			}
+			l.due(l.now)
+		}
+		if got := l.take("b1"); len(got.Items) != 10 {
+			l.Errorf("took %+v", got)
+		}
+	})
+}
+
+func TestAFaultWithoutACoolDown(t *testing.T) {
+	each(t, func(l *line) {
+		l.push(l.own("a"))
+		if err := l.Fault(l.Context(), l.terms.Game, "once", l.now, 0); err != nil {
+			l.Fatal(err)
+		}
+		l.due(l.now + 1000)
+		if s := l.status(); s.CoolUntil != 0 || s.Error != "once" {
+			l.Errorf("status %+v", s)
+		}
+		// One that ends before the queue is due does not make it due earlier.
+		if err := l.Fault(l.Context(), l.terms.Game, "twice", l.now, l.now+10); err != nil {
+			l.Fatal(err)
+		}
+		l.due(l.now + 1000)
+	})
+}
+
+// permit asks to try a batch again.
+func (l *line) permit(batch string) (time.Duration, error) {
+	l.Helper()
+	return l.Permit(l.Context(), l.terms, eventq.Renewal{Batch: batch, Now: l.now, Lease: 20_000})
+}
+
+func (l *line) checkPermit(batch string, want time.Duration) {
+	l.Helper()
+	if wait, err := l.permit(batch); err != nil || wait != want {
+		l.Errorf("wait %v, %v, want %v", wait, err, want)
+	}
+}
+
+func TestATryAgainTakesAToken(t *testing.T) {
+	each(t, func(l *line) {
+		l.terms.PerSecond, l.terms.Burst = 1, 2
+		l.push(l.own(ids(0, 30)...))
+		l.take("b1")
+		l.checkPermit("b1", 0)
+		l.due(l.now + 1000)    // a token is gone
+		l.checkPermit("b1", 0) // repeated: the same
+		l.now++
+		l.checkPermit("b1", 999*time.Millisecond)
+		l.now += 999
+		l.checkPermit("b1", 0)
+		if got := l.take("b2"); got.Items != nil || got.Next != l.now+1000 {
+			l.Errorf("took %+v without a token", got)
+		}
+		if again := l.take("b1"); !slices.Equal(idsOf(again.Items), ids(0, 10)) {
+			l.Errorf("the batch is %q after it", idsOf(again.Items))
+		}
+	})
+}
+
+func TestATryAgainWaits(t *testing.T) {
+	each(t, func(l *line) {
+		l.push(l.own("a"))
+		l.take("b1")
+		if err := l.Fault(l.Context(), l.terms.Game, "banned", l.now, l.now+60_000); err != nil {
+			l.Fatal(err)
+		}
+		for range 5 { // as long as the lease allows, which each asking renews
+			l.checkPermit("b1", 10*time.Second)
+			l.now += 10_000
+		}
+		l.now += 9000
+		l.checkPermit("b1", time.Second)
+		if err := l.Pause(l.Context(), l.terms.Game, "stop"); err != nil {
+			l.Fatal(err)
+		}
+		for range 30 {
+			l.now += 1000
+			l.checkPermit("b1", time.Second)
+			l.reap(0)
+		}
+		if err := l.Resume(l.Context(), l.terms.Game, l.now); err != nil {
+			l.Fatal(err)
+		}
+		l.client.PExpire(l.Context(), l.keys.batch("b1"), time.Second)
+		l.checkPermit("b1", 0)
+		if ttl := l.client.PTTL(l.Context(), l.keys.batch("b1")).Val(); ttl <= 20*time.Second {
+			l.Errorf("the batch lives on for %v", ttl)
+		}
+	})
+}
+
+func TestALeaseIsRenewedWithoutATry(t *testing.T) {
+	each(t, func(l *line) {
+		l.terms.PerSecond, l.terms.Burst = 1, 2
+		l.push(l.own("a"))
+		l.take("b1")
+		for range 5 {
+			l.now += 15_000
+			if _, err := l.Permit(l.Context(), l.terms, eventq.Renewal{Batch: "b1", Now: l.now, Lease: 20_000, Only: true}); err != nil {
+				l.Fatal(err)
+			}
+			l.reap(0)
+		}
+		l.checkPermit("b1", 0)
+		l.now++
+		l.checkPermit("b1", 0) // of two
+	})
+}
+
+// A clock that was ahead has left instants that are far ahead.
+func TestAClockThatWentBackStopsNothing(t *testing.T) {
+	each(t, func(l *line) {
+		const hours = 3 * 3_600_000
+		l.terms.PerSecond, l.terms.Burst = 1, 1
+		l.now += hours
+		l.push(l.own("a", "b"))
+		l.take("b1")
+		if err := l.Fault(l.Context(), l.terms.Game, "slow down", l.now, l.now+60_000); err != nil {
+			l.Fatal(err)
+		}
+		l.push(l.own("c"))
+		if err := l.Hurry(l.Context(), l.terms.Game, l.now); err != nil {
+			l.Fatal(err)
+		}
+		l.now -= hours
+		l.keep()
+		l.now += 1000 // for the token that was used
+		l.due(l.now)
+		if got := l.take("b2"); !slices.Equal(idsOf(got.Items), []string{"c"}) {
+			l.Errorf("took %+v", got)
+		}
+	})
+}
+
+func TestABatchThatHasEndedMustNotBeTried(t *testing.T) {
+	each(t, func(l *line) {
+		l.terms.BatchSize = 1
+		l.push(l.own("a", "b"))
+		l.take("settled")
+		l.take("lost")
+		l.settle(eventq.Settlement{Batch: "settled", Sent: 1})
+		l.now += 20_000
+		l.reap(1)
+		for _, batch := range []string{"settled", "lost", "never"} {
+			if _, err := l.permit(batch); !errors.Is(err, eventq.ErrGone) {
+				l.Errorf("%s: %v", batch, err)
+			}
+			if n := l.client.ZCard(l.Context(), l.keys.taken()).Val(); n != 0 {
+				l.Errorf("%s is in flight again", batch)
+			}
+		}
+	})
+}
+
+// A clock that goes back does not keep what is lost in flight until it has made
+// up for that, and takes nothing away from who is at it.
+func TestALeaseOfAClockThatHasGoneBack(t *testing.T) {
+	each(t, func(l *line) {
+		reap := func(want int64) {
+			l.Helper()
+			if lost, err := l.Reap(l.Context(), partitionOf(l.terms.Game), l.now); err != nil || lost != want {
+				l.Errorf("%d are lost, %v, want %d", lost, err, want)
+			}
+		}
+		l.push(l.own(ids(0, 20)...))
+		l.now += 1000
+		lost, kept := "lost", "kept"
+		l.take(lost)
+		l.take(kept)
+		l.now -= 3_600_000
+		reap(0)
+		l.now += longestLeaseMS - 1
+		reap(0)
+		l.settle(eventq.Settlement{Batch: kept, Sent: 10})
+		l.now++
+		reap(10)
+		l.count(eventq.Counts{Offered: 20, Sent: 10, Dropped: drops{eventq.NodeLost: 10}})
+	})
+}
+
+func (l *line) takeSome(batches ...string) eventq.Taken {
+	l.Helper()
+	taken, err := l.Take(l.Context(), l.terms, eventq.Take{Batches: batches, Lane: "own", Now: l.now, Lease: 20_000})
+	if err != nil {
+		l.Fatal(err)
+	}
+	return taken
+}
+
+// Full batches are taken together, each to be settled by itself; one that is not
+// full is taken alone.
+func TestBatchesAreTakenTogether(t *testing.T) {
+	each(t, func(l *line) {
+		l.push(l.own(ids(0, 17)...))
+		l.push(l.posted(ids(17, 18)...)) // 35: three batches and a half
+		for range 2 {                    // again the same
+			got := l.takeSome("b1", "b2")
+			if !slices.Equal(idsOf(got.Items), ids(0, 20)) || got.Left != 15 || got.Next != l.now {
+				l.Errorf("took %q, %d left, next %d", idsOf(got.Items), got.Left, got.Next)
+			}
+		}
+		if got := l.take("b2"); !slices.Equal(idsOf(got.Items), ids(10, 10)) {
+			l.Errorf("the second is %q", idsOf(got.Items))
+		}
+		if got := l.takeSome("b3", "b4", "b5"); !slices.Equal(idsOf(got.Items), ids(20, 10)) || got.Left != 5 {
+			l.Errorf("then %q, %d left", idsOf(got.Items), got.Left)
+		}
+		if got := l.takeSome("b6", "b7"); !slices.Equal(idsOf(got.Items), ids(30, 5)) || got.Left != 0 {
+			l.Errorf("at last %q, %d left", idsOf(got.Items), got.Left)
+		}
+		l.settle(eventq.Settlement{Batch: "b2", Sent: 10})
+		l.settle(eventq.Settlement{Batch: "b1", Back: l.own(ids(0, 10)...)})
+		l.now += 20_000
+		l.reap(15)
+		l.count(eventq.Counts{Offered: 35, Sent: 10, Queued: 10, Dropped: drops{eventq.NodeLost: 15}})
+	})
+}
+
+func TestBatchesThatAreTakenTogetherHaveATryEach(t *testing.T) {
+	each(t, func(l *line) {
+		l.terms.PerSecond, l.terms.Burst = 1, 3
+		l.push(l.own(ids(0, 100)...))
+		if got := l.takeSome("b1", "b2", "b3", "b4"); len(got.Items) != 30 || got.Next != l.now+1000 {
+			l.Errorf("took %d items, next at %d", len(got.Items), got.Next-epoch)
+		}
+		if got := l.takeSome("b5", "b6"); got.Items != nil || got.Left != 70 {
+			l.Errorf("took %+v without a try", got)
+		}
+		l.settle(eventq.Settlement{Batch: "b2", Back: l.own(ids(10, 10)...), Unused: true})
+		if got := l.takeSome("b7", "b8"); !slices.Equal(idsOf(got.Items), ids(10, 10)) {
+			l.Errorf("took %q for the try that was given back", idsOf(got.Items))
+		}
+	})
+}

@@ -1,0 +1,329 @@
+package eventq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var errFar = errors.New("the far side is ill")
+
+func failed(context.Context, int, Batch) Outcome { return Outcome{Code: "500", Err: errFar} }
+
+func TestBatchesLeaveBySizeAndByAge(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, terms("a"))
+		n := w.start("n")
+		defer n.stop()
+		began := time.Now()
+		n.offer("a", 0, 2*MaxBatch+30)
+		time.Sleep(300 * time.Millisecond)
+		if got := w.sink("a").sizes(); !slices.Equal(got, []int{MaxBatch, MaxBatch}) {
+			t.Fatalf("batches of %v at first, want two full ones", got)
+		}
+		time.Sleep(2 * time.Second)
+		tries := w.sink("a").tried()
+		if len(tries) != 3 || len(tries[2].ids) != 30 || tries[2].at.Sub(began) < time.Second || tries[2].at.Sub(began) > 1300*time.Millisecond {
+			t.Fatalf("the rest left as %+v", tries[2:])
+		}
+		if !slices.Equal(w.sink("a").ids(), ids(0, 2*MaxBatch+30)) {
+			t.Error("the order is lost")
+		}
+		w.want("a", Counts{Offered: 286, Sent: 286})
+		if size, age := n.metric(t, "flushes_total", "size"), n.metric(t, "flushes_total", "age"); size != 2 || age != 1 {
+			t.Errorf("%v flushes by size, %v by age", size, age)
+		}
+	})
+}
+
+func TestBatchHasOneGameAndAtMost128(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		greedy := terms("a")
+		greedy.BatchSize = 129
+		w := newWorld(t, greedy, terms("b"))
+		n := w.start("n")
+		for i := range 1000 {
+			n.Offer([]string{"a", "b"}[i%2], Behaviour{ID: id(i), Type: Online, Account: Guest})
+		}
+		time.Sleep(3 * time.Second)
+		n.stop()
+		for g, game := range []string{"a", "b"} {
+			for _, try := range w.sink(game).tried() {
+				if len(try.ids) > MaxBatch {
+					t.Errorf("a batch of %d", len(try.ids))
+				}
+			}
+			for i, got := range w.sink(game).ids() {
+				if got != id(2*i+g) {
+					t.Fatalf("%s was reported %s as number %d", game, got, i)
+				}
+			}
+			w.want(game, Counts{Offered: 500, Sent: 500})
+		}
+	})
+}
+
+func TestStaleAtTheTake(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		term := terms("a")
+		term.PerSecond, term.Burst = 0.001, 1
+		w := newWorld(t, term)
+		n := w.start("n")
+		defer n.stop()
+		n.Offer("a", Behaviour{ID: "old", Type: Online, Account: Guest, At: w.now() - 169_500})
+		n.Offer("a", Behaviour{ID: "older", Type: Online, Account: Guest, At: w.now() - 171_000})
+		n.Offer("a", Behaviour{ID: "ahead", Type: Online, Account: Guest, At: w.now() + 6000})
+		time.Sleep(2 * time.Second)
+		w.want("a", Counts{Offered: 3, Dropped: map[Reason]int64{TooOld: 2, Future: 1}})
+		n.offer("a", 0, 1) // for which the try that was not used is there yet
+		time.Sleep(2 * time.Second)
+		if got := w.sink("a").ids(); !slices.Equal(got, ids(0, 1)) {
+			t.Errorf("sent %v", got)
+		}
+	})
+}
+
+func TestStaleBeforeARetry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, terms("a"))
+		w.sink("a").answer = func(context.Context, int, Batch) Outcome {
+			return Outcome{Code: "429", After: 20 * time.Second, Err: errFar}
+		}
+		n := w.start("n")
+		defer n.stop()
+		for i, age := range []int64{0, 160_000, 130_000} {
+			n.Offer("a", Behaviour{ID: id(i), Type: Online, Account: Guest, At: w.now() - age})
+		}
+		time.Sleep(3 * time.Minute)
+		w.want("a", Counts{Offered: 3, Dropped: map[Reason]int64{TooOld: 2, RetriesExhausted: 1}})
+		tries := w.sink("a").tried()
+		if len(tries[0].ids) != 3 || !slices.Equal(tries[1].ids, []string{id(0), id(2)}) || !slices.Equal(tries[7].ids, ids(0, 1)) {
+			t.Errorf("tried %+v", tries)
+		}
+		for i, try := range tries {
+			if try.oldest > 170_000 || try.batch != tries[0].batch {
+				t.Errorf("try %d as %s, with one of %d ms", i, try.batch, try.oldest)
+			}
+			if i > 0 && try.at.Sub(tries[i-1].at) < 20*time.Second {
+				t.Errorf("try %d came in the cool-down", i)
+			}
+		}
+	})
+}
+
+func TestRetriesEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, terms("a"))
+		w.sink("a").answer = failed
+		n := w.start("n")
+		defer n.stop()
+		n.offer("a", 0, 3)
+		time.Sleep(150 * time.Second)
+		w.want("a", Counts{Offered: 3, Dropped: map[Reason]int64{RetriesExhausted: 3}})
+		tries := w.sink("a").tried()
+		if len(tries) != maxTries {
+			t.Fatalf("%d tries", len(tries))
+		}
+		for _, try := range tries {
+			if try.batch != tries[0].batch {
+				t.Error("the batch has another id")
+			}
+		}
+		if got := n.metric(t, "retries_total", ""); got != maxTries-1 {
+			t.Errorf("%v retries counted", got)
+		}
+	})
+}
+
+func TestLaterBatchesGoOnBesideARetry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, terms("a"))
+		w.sink("a").answer = func(_ context.Context, _ int, b Batch) Outcome {
+			if b.Items[0].ID == id(0) && b.Now < b.Items[0].At+1000 {
+				return Outcome{Code: "500", Err: errFar}
+			}
+			return arrived
+		}
+		n := w.start("n")
+		defer n.stop()
+		n.offer("a", 0, 3*MaxBatch)
+		time.Sleep(500 * time.Millisecond)
+		w.want("a", Counts{Offered: 384, Sent: 256, InFlight: 128})
+		time.Sleep(time.Minute)
+		w.want("a", Counts{Offered: 384, Sent: 384})
+	})
+}
+
+func TestBatchesThatWaitAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, terms("a"))
+		w.sink("a").answer = failed
+		n := w.start("n")
+		defer n.stop()
+		n.offer("a", 0, 10*MaxBatch)
+		time.Sleep(2 * time.Second) // so short that no tries are used up
+		if c := w.counts("a"); c.InFlight > maxAside*MaxBatch || c.Queued < 6*MaxBatch {
+			t.Errorf("%d in flight, %d queued", c.InFlight, c.Queued)
+		}
+	})
+}
+
+func TestPartialAnswers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, terms("a"))
+		w.sink("a").answer = func(_ context.Context, n int, _ Batch) Outcome {
+			switch n {
+			case 1:
+				return Outcome{Code: "500", Err: errFar}
+			case 2:
+				return Outcome{Items: []Fate{Arrived, Again, Refused, Again}, Code: "200", Err: errFar}
+			}
+			return arrived
+		}
+		n := w.start("n")
+		defer n.stop()
+		n.offer("a", 0, 4)
+		time.Sleep(10 * time.Second)
+		w.want("a", Counts{Offered: 4, Sent: 3, Dropped: map[Reason]int64{Rejected: 1}})
+		tries := w.sink("a").tried()
+		if len(tries) != 3 || tries[0].batch != tries[1].batch || tries[2].batch == tries[0].batch {
+			t.Fatalf("tries %+v", tries)
+		}
+		if !slices.Equal(tries[2].ids, []string{id(1), id(3)}) {
+			t.Errorf("tried again: %v", tries[2].ids)
+		}
+	})
+}
+
+func TestBarredCoolsDown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, terms("a"))
+		w.sink("a").answer = firstly(Outcome{Fate: Barred, Code: "401", Err: errFar})
+		n := w.start("n")
+		defer n.stop()
+		n.offer("a", 0, MaxBatch+1)
+		time.Sleep(50 * time.Second)
+		w.want("a", Counts{Offered: 129, Queued: 1, Dropped: map[Reason]int64{Unauthorized: 128}})
+		time.Sleep(12 * time.Second)
+		w.want("a", Counts{Offered: 129, Sent: 1, Dropped: map[Reason]int64{Unauthorized: 128}})
+	})
+}
+
+func TestStopPauses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, terms("a"))
+		w.sink("a").answer = func(context.Context, int, Batch) Outcome {
+			return Outcome{Code: "410", Stop: true, Err: errFar}
+		}
+		n := w.start("n")
+		defer n.stop()
+		n.offer("a", 0, 200)
+		time.Sleep(10 * time.Second)
+		w.want("a", Counts{Offered: 200, Queued: 200})
+		if tries := w.sink("a").tried(); len(tries) != 1 {
+			t.Errorf("%d tries", len(tries))
+		}
+		if err := n.Drain(t.Context(), "a"); !errors.Is(err, ErrPaused) {
+			t.Errorf("drain: %v", err)
+		}
+		if n.metric(t, "queue_paused", "a") != 1 || n.metric(t, "queued", "a") != 200 {
+			t.Error("the metrics do not show it")
+		}
+	})
+}
+
+func TestPanicIsAFailedTry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, terms("a"))
+		w.sink("a").check = func(b Behaviour) error {
+			if b.ID == id(1) {
+				panic("check")
+			}
+			return nil
+		}
+		w.sink("a").answer = func(_ context.Context, n int, _ Batch) Outcome {
+			if n == 1 {
+				panic("send")
+			}
+			return arrived
+		}
+		n := w.start("n")
+		defer n.stop()
+		n.offer("a", 0, 2)
+		time.Sleep(5 * time.Second)
+		w.want("a", Counts{Offered: 2, Sent: 1, Dropped: map[Reason]int64{Invalid: 1}})
+		if n.metric(t, "sends_total", "panic") != 1 {
+			t.Error("not counted")
+		}
+	})
+}
+
+func TestRateIsKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		term := terms("a")
+		term.PerSecond, term.Burst = 8, 8
+		w := newWorld(t, term)
+		n := w.start("n")
+		defer n.stop()
+		n.offer("a", 0, 60*MaxBatch)
+		time.Sleep(5 * time.Second)
+		if tries := len(w.sink("a").tried()); tries > 48 || tries < 40 {
+			t.Errorf("%d tries in 5 s", tries)
+		}
+		time.Sleep(3 * time.Second)
+		w.want("a", Counts{Offered: 60 * MaxBatch, Sent: 60 * MaxBatch})
+	})
+}
+
+func TestSlowGamesHoldUpNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := []Terms{terms("quick")}
+		for i := range 600 {
+			all = append(all, terms(fmt.Sprint("slow", i)))
+		}
+		w := newWorld(t, all...)
+		for _, term := range all[1:] {
+			w.sink(term.Game).answer = func(ctx context.Context, _ int, _ Batch) Outcome {
+				<-ctx.Done()
+				return Outcome{Code: "timeout", Err: errFar}
+			}
+		}
+		n := w.start("n")
+		defer n.stop()
+		for second := range 20 {
+			for _, term := range all {
+				n.offer(term.Game, second, 1)
+			}
+			time.Sleep(time.Second)
+		}
+		time.Sleep(8 * time.Second)
+		var worst int64
+		for _, try := range w.sink("quick").tried() {
+			worst = max(worst, try.oldest)
+		}
+		if worst > 10_000 {
+			t.Errorf("a behaviour of the quick game waited %d ms", worst)
+		}
+		w.want("quick", Counts{Offered: 20, Sent: 20})
+		if slow := n.slow.workers; slow > lendable {
+			t.Errorf("%d workers", slow)
+		}
+	})
+}

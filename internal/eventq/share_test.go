@@ -1,0 +1,150 @@
+package eventq
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestOwnersStayWhenAnotherGoes(t *testing.T) {
+	t.Parallel()
+	all := []string{"n1", "n2", "n3", "n4"}
+	share := map[string]int{}
+	for p := range 64 {
+		was := owner(all, p)
+		share[was]++
+		for _, gone := range all {
+			left := slices.DeleteFunc(slices.Clone(all), func(n string) bool { return n == gone })
+			if now := owner(left, p); was != gone && now != was {
+				t.Errorf("partition %d moves from %s to %s as %s goes", p, was, now, gone)
+			}
+		}
+	}
+	for _, node := range all {
+		if share[node] < 4 {
+			t.Errorf("%s has %d of 64", node, share[node])
+		}
+	}
+}
+
+func TestNodesShareAndTakeOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := numbered(20)
+		w := newWorld(t, all...)
+		a, b := w.start("a"), w.start("b")
+		time.Sleep(2 * time.Second)
+		for _, p := range a.partitions {
+			if a.owns(p) == b.owns(b.partitions[p.index]) {
+				t.Errorf("partition %d has not one owner", p.index)
+			}
+		}
+		for _, term := range all {
+			a.offer(term.Game, 0, 5)
+		}
+		time.Sleep(2 * time.Second)
+		a.stop() // says goodbye
+		for _, term := range all {
+			b.offer(term.Game, 5, 5)
+		}
+		time.Sleep(3 * time.Second)
+		b.stop()
+		for _, term := range all {
+			w.want(term.Game, Counts{Offered: 10, Sent: 10})
+		}
+	})
+}
+
+// After the store was away the first beat finds nobody else's: nobody takes over
+// from those who are there again in a moment.
+func TestNobodyTakesOverWhileTheStoreComesBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := numbered(20)
+		w := newWorld(t, all...)
+		a, b := w.start("a"), w.start("b")
+		defer a.stop()
+		time.Sleep(10 * time.Second)
+		owned, _ := a.Duty()
+		away := pulse{last: time.Now().Add(-NodeMS * time.Millisecond)}
+		w.set(func() { clear(w.beats) })
+		a.beatOnce(t.Context(), &away)
+		if now, _ := a.Duty(); !slices.Equal(now, owned) {
+			t.Errorf("%d partitions at once, %d before", len(now), len(owned))
+		}
+		b.stop() // for good
+		time.Sleep(3 * NodeMS * time.Millisecond)
+		if now, _ := a.Duty(); len(now) != partitions {
+			t.Errorf("%d partitions of %d at last", len(now), partitions)
+		}
+	})
+}
+
+func TestBatchOfALostNodeIsCountedAndOthersGoOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, terms("a"))
+		taken, err := w.Push(t.Context(), w.terms[0], Push{ID: "p", Items: []Item{{ID: "x", At: w.now(), QueuedAt: w.now()}}, Now: w.now()})
+		if err != nil || taken.Queued != 1 {
+			t.Fatal(taken, err)
+		}
+		w.Take(t.Context(), w.terms[0], Take{Batches: []string{"lost"}, Node: "dead", Now: w.now(), Lease: leaseMS})
+		w.Beat(t.Context(), "dead", w.now())
+		n := w.start("n")
+		defer n.stop()
+		n.offer("a", 0, 1)
+		time.Sleep(6 * time.Second)
+		w.want("a", Counts{Offered: 2, Sent: 1, InFlight: 1})
+		time.Sleep(20 * time.Second)
+		w.want("a", Counts{Offered: 2, Sent: 1, Dropped: map[Reason]int64{NodeLost: 1}})
+	})
+}
+
+func TestIdleNodeOnlyLooksForDueGames(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var all []Terms
+		for i := range 50 {
+			all = append(all, terms(fmt.Sprint("g", i)))
+		}
+		all[0].Hot = true
+		w := newWorld(t, all...)
+		n := w.start("n")
+		defer n.stop()
+		n.offer("g0", 0, 1) // so that its reporter is there
+		time.Sleep(2 * time.Minute)
+		w.set(func() { clear(w.calls) })
+		time.Sleep(time.Minute)
+		w.set(func() {
+			if due := w.calls["due"]; due > partitions*5*60+partitions || due < partitions*4*60 {
+				t.Errorf("%d polls in a minute", due)
+			}
+			if w.calls["take"]+w.calls["push"]+w.calls["permit"]+w.calls["settle"] > 0 || w.calls["keep"] > 2*len(all) {
+				t.Errorf("calls: %v", w.calls)
+			}
+		})
+	})
+}
+
+// Only partitions with games are looked through for due ones.
+func TestPartitionsWithoutGamesAreNotPolled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, terms("a"))
+		n := w.start("n")
+		defer n.stop()
+		time.Sleep(2 * time.Second)
+		w.set(func() { clear(w.calls) })
+		time.Sleep(10 * time.Second)
+		w.set(func() {
+			if polls, most := w.calls["due"], int(10*time.Second/pollEvery); polls > most+1 {
+				t.Errorf("%d polls of one partition with a game, want %d", polls, most)
+			}
+			if w.calls["reap"] < partitions {
+				t.Error("what an earlier configuration's games left in flight is not counted")
+			}
+		})
+	})
+}

@@ -1,0 +1,92 @@
+package webhooksink
+
+import (
+	"encoding/json"
+	"errors"
+	"net/url"
+	"time"
+
+	"laststand/internal/eventq"
+)
+
+// iso8601 is in UTC.
+const iso8601 = "2006-01-02T15:04:05.000Z"
+
+// envelope is {"type","timestamp","data":{"game","items":[as posted]}}.
+func envelope(b eventq.Batch) ([]byte, error) {
+	game, err := json.Marshal(b.Game)
+	if err != nil {
+		return nil, err
+	}
+	body := make([]byte, 0, size(b.Items, 1)+len(game)+128)
+	body = append(body, `{"type":"game.behaviour.batch","timestamp":"`...)
+	body = appendInstant(body, b.Now)
+	body = append(body, `","data":{"game":`...)
+	body = append(body, game...)
+	body = append(body, `,"items":[`...)
+	for i, item := range b.Items {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, item.Body...)
+	}
+	return append(body, "]}}"...), nil
+}
+
+// cloudEvents has the whole behaviour, as posted, as the data of its event.
+func cloudEvents(b eventq.Batch) ([]byte, error) {
+	source := `","source":"/v1/games/` + url.PathEscape(b.Game) + `","type":"game.behaviour.`
+	body := make([]byte, 0, size(b.Items, len(source)+192))
+	body = append(body, '[')
+	for i, item := range b.Items {
+		id, kind, err := marks(item.Body)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, `{"specversion":"1.0","id":"`...)
+		body = append(body, id...)
+		body = append(body, source...)
+		body = append(body, kind...)
+		body = append(body, `","time":"`...)
+		body = appendInstant(body, item.At)
+		body = append(body, `","data":`...)
+		body = append(body, item.Body...)
+		body = append(body, '}')
+	}
+	return append(body, ']'), nil
+}
+
+// marks are the id and the type of a behaviour as they stand in it between
+// their quotes, escaped as JSON already.
+func marks(body []byte) (id, kind []byte, err error) {
+	var b struct {
+		ID   json.RawMessage `json:"id"`
+		Type json.RawMessage `json:"type"`
+	}
+	if err := json.Unmarshal(body, &b); err != nil || !isText(b.ID) || !isText(b.Type) {
+		return nil, nil, errMarks
+	}
+	return b.ID[1 : len(b.ID)-1], b.Type[1 : len(b.Type)-1], nil
+}
+
+// errMarks quotes nothing of the behaviour.
+var errMarks = errors.New("a behaviour without id or type in the queue")
+
+// isText holds for a JSON string that is not empty.
+func isText(value json.RawMessage) bool { return len(value) > 2 && value[0] == '"' }
+
+func appendInstant(to []byte, ms int64) []byte {
+	return time.UnixMilli(ms).UTC().AppendFormat(to, iso8601)
+}
+
+// size is of all items, each with so many bytes about it.
+func size(items []eventq.Item, about int) int {
+	n := 0
+	for _, item := range items {
+		n += len(item.Body) + about
+	}
+	return n
+}
