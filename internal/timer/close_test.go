@@ -10,7 +10,7 @@ import (
 	"laststand/internal/timer"
 )
 
-func TestCloseStopsWhatIsPending(t *testing.T) {
+func TestCloseStopsPendingTimers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := timer.New(timer.Config{})

@@ -11,10 +11,10 @@ import (
 )
 
 // A plan is what to do with one timer, in ms since the start.
-type plan struct{ at, wait, stop int }
+type timerPlan struct{ at, wait, stop int }
 
 // A fate is how one timer ended.
-type fate struct {
+type outcome struct {
 	calls   int
 	elapsed time.Duration
 	stopped bool
@@ -23,8 +23,8 @@ type fate struct {
 // stoppable is what time.Timer and timer.Timer share.
 type stoppable interface{ Stop() bool }
 
-var plans = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) plan {
-	return plan{
+var plans = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) timerPlan {
+	return timerPlan{
 		at:   rapid.IntRange(0, 20_000).Draw(t, "at"),
 		wait: rapid.IntRange(-5, 100_000).Draw(t, "wait"),
 		stop: rapid.IntRange(0, 120_000).Draw(t, "stop"),
@@ -37,14 +37,14 @@ func TestWheelAgreesWithTheRuntime(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		plans := plans.Draw(r, "plans")
-		var ours, theirs []fate
+		var ours, theirs []outcome
 		synctest.Test(t, func(*testing.T) {
 			w := timer.New(timer.Config{Workers: 4})
-			ours = live(plans, func(d time.Duration, f func()) stoppable { return w.After(d, f) })
+			ours = runPlans(plans, func(d time.Duration, f func()) stoppable { return w.After(d, f) })
 			w.Close()
 		})
 		synctest.Test(t, func(*testing.T) {
-			theirs = live(plans, func(d time.Duration, f func()) stoppable { return time.AfterFunc(d, f) })
+			theirs = runPlans(plans, func(d time.Duration, f func()) stoppable { return time.AfterFunc(d, f) })
 		})
 		for i, p := range plans {
 			compare(r, p, ours[i], theirs[i])
@@ -52,27 +52,27 @@ func TestWheelAgreesWithTheRuntime(t *testing.T) {
 	})
 }
 
-// live carries the plans out and tells how each ended.
-func live(plans []plan, after func(time.Duration, func()) stoppable) []fate {
-	fates := make([]fate, len(plans))
+// runPlans carries the plans out and tells how each ended.
+func runPlans(plans []timerPlan, after func(time.Duration, func()) stoppable) []outcome {
+	outcomes := make([]outcome, len(plans))
 	for i, p := range plans {
 		go func() {
 			time.Sleep(time.Duration(p.at) * time.Millisecond)
 			start := time.Now()
-			own := after(time.Duration(p.wait)*time.Millisecond, func() {
-				fates[i].calls++
-				fates[i].elapsed = time.Since(start)
+			pending := after(time.Duration(p.wait)*time.Millisecond, func() {
+				outcomes[i].calls++
+				outcomes[i].elapsed = time.Since(start)
 			})
 			time.Sleep(time.Duration(p.stop) * time.Millisecond)
-			fates[i].stopped = own.Stop()
+			outcomes[i].stopped = pending.Stop()
 		}()
 	}
 	time.Sleep(5 * time.Minute)
 	synctest.Wait()
-	return fates
+	return outcomes
 }
 
-func compare(t *rapid.T, p plan, ours, theirs fate) {
+func compare(t *rapid.T, p timerPlan, ours, theirs outcome) {
 	wait := time.Duration(max(p.wait, 0)) * time.Millisecond
 	if ours.stopped == (ours.calls == 1) || ours.calls > 1 {
 		t.Fatalf("%+v: called %d times, stopped %v", p, ours.calls, ours.stopped)

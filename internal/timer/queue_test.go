@@ -19,7 +19,7 @@ func busyWheel() (w *timer.Wheel, release chan struct{}) {
 	return w, release
 }
 
-func TestBusyWorkersDelayAndLoseNothing(t *testing.T) {
+func TestBusyWorkersLoseNoTimer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w, release := busyWheel()
@@ -50,7 +50,7 @@ func TestBusyWorkersDelayAndLoseNothing(t *testing.T) {
 
 // Functions that block take workers up one by one, to the last; those behind
 // them wait for none that is idle.
-func TestAllWorkersAreCalledUpon(t *testing.T) {
+func TestBlockingFunctionsUseAllWorkers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const workers = 7
@@ -72,7 +72,7 @@ func TestAllWorkersAreCalledUpon(t *testing.T) {
 	})
 }
 
-func TestStopReachesWhatIsDue(t *testing.T) {
+func TestStopReachesDueTimers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w, release := busyWheel()
@@ -91,7 +91,7 @@ func TestStopReachesWhatIsDue(t *testing.T) {
 	})
 }
 
-func TestCloseStopsWhatIsDue(t *testing.T) {
+func TestCloseStopsDueTimers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w, release := busyWheel()

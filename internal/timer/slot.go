@@ -9,17 +9,17 @@ import (
 // slot is all timers that are due in one tick, in a list through the timers
 // themselves. They share one entry of the library's wheel, and one wake-up.
 type slot struct {
-	stripe *stripe
-	tick   int64 // it is due at the end of this one
+	shard *shard
+	tick  int64 // it is due at the end of this one
 
 	// guarded by stripe.mu
-	head   *Timer
-	size   int
-	due    bool               // it was woken: no timer is added any more
-	number uint32             // of the movement that it runs on
-	hop    *timingwheel.Timer // the newest, to free it early
+	head       *Timer
+	size       int
+	due        bool               // it was woken: no timer is added any more
+	generation uint32             // of the movement that it runs on
+	entry      *timingwheel.Timer // the newest, to free it early
 
-	following *slot // among those that are due; guarded by rota.mu
+	nextDue *slot // among those that are due; guarded by rota.mu
 }
 
 // end is when the slot is due: not before any of its timers.
@@ -37,7 +37,7 @@ func (s *slot) link(t *Timer, c call) bool {
 	}
 	s.head = t
 	s.size++
-	s.stripe.pending++
+	s.shard.pending++
 	return true
 }
 
@@ -54,9 +54,9 @@ func (s *slot) unlink(t *Timer) call {
 	c := call{t.f, t.deadline}
 	t.f, t.prev, t.next = nil, nil, nil
 	s.size--
-	s.stripe.pending--
+	s.shard.pending--
 	if s.due {
-		s.stripe.waiting--
+		s.shard.waiting--
 	}
 	t.slot.Store(nil) // the last: from here on others may set it
 	return c
@@ -64,7 +64,7 @@ func (s *slot) unlink(t *Timer) call {
 
 // stop reports whether t waited here, and waits no more.
 func (s *slot) stop(t *Timer) bool {
-	st := s.stripe
+	st := s.shard
 	st.mu.Lock()
 	if t.slot.Load() != s {
 		st.mu.Unlock()
@@ -72,10 +72,10 @@ func (s *slot) stop(t *Timer) bool {
 	}
 	s.unlink(t)
 	st.stopped++
-	hop := st.tidy(s)
+	entry := st.removeIfEmpty(s)
 	st.mu.Unlock()
-	if hop != nil {
-		hop.Stop()
+	if entry != nil {
+		entry.Stop()
 	}
 	return true
 }
@@ -83,8 +83,8 @@ func (s *slot) stop(t *Timer) bool {
 // pop takes out a timer that is to be called, and says if there are more; ok is
 // false if there was none.
 func (s *slot) pop() (c call, more, ok bool) {
-	s.stripe.mu.Lock()
-	defer s.stripe.mu.Unlock()
+	s.shard.mu.Lock()
+	defer s.shard.mu.Unlock()
 	if s.head == nil {
 		return c, false, false
 	}
@@ -92,49 +92,49 @@ func (s *slot) pop() (c call, more, ok bool) {
 	return c, s.head != nil, true
 }
 
-// hold keeps the library's timer of the present hop. A slot that is gone lets
+// keepEntry keeps the library's timer of the present hop. A slot that is gone lets
 // go of it at once.
-func (s *slot) hold(hop *timingwheel.Timer) {
-	st := s.stripe
+func (s *slot) keepEntry(entry *timingwheel.Timer) {
+	st := s.shard
 	st.mu.Lock()
-	gone := st.slots[s.tick] != s
-	if !gone {
-		s.hop = hop
+	retired := st.slots[s.tick] != s
+	if !retired {
+		s.entry = entry
 	}
 	st.mu.Unlock()
-	if gone {
-		hop.Stop()
+	if retired {
+		entry.Stop()
 	}
 }
 
-// gone reports that the slot waits no more: it was due, or emptied.
-func (s *slot) gone() bool {
-	s.stripe.mu.Lock()
-	defer s.stripe.mu.Unlock()
-	return s.stripe.slots[s.tick] != s
+// isRetired reports that the slot waits no more: it was due, or emptied.
+func (s *slot) isRetired() bool {
+	s.shard.mu.Lock()
+	defer s.shard.mu.Unlock()
+	return s.shard.slots[s.tick] != s
 }
 
-// adopt reports that the slot runs on a movement from here on, and did not.
-func (s *slot) adopt(number uint32) bool {
-	s.stripe.mu.Lock()
-	defer s.stripe.mu.Unlock()
-	if s.number == number || s.stripe.slots[s.tick] != s {
+// assign reports that the slot runs on a movement from here on, and did not.
+func (s *slot) assign(number uint32) bool {
+	s.shard.mu.Lock()
+	defer s.shard.mu.Unlock()
+	if s.generation == number || s.shard.slots[s.tick] != s {
 		return false
 	}
-	s.number = number
+	s.generation = number
 	return true
 }
 
-// wake makes the slot due, once; false if it was, or nothing is in it.
-func (s *slot) wake() bool {
-	st := s.stripe
+// makeDue makes the slot due, once; false if it was, or nothing is in it.
+func (s *slot) makeDue() bool {
+	st := s.shard
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.slots[s.tick] != s {
 		return false
 	}
 	delete(st.slots, s.tick)
-	s.hop = nil
+	s.entry = nil
 	if s.size == 0 {
 		return false
 	}
@@ -143,17 +143,17 @@ func (s *slot) wake() bool {
 	return true
 }
 
-// empty stops all that is in the slot. The caller holds stripe.mu.
-func (s *slot) empty() {
+// stopAllLocked stops all that is in the slot. The caller holds stripe.mu.
+func (s *slot) stopAllLocked() {
 	for s.head != nil {
 		s.unlink(s.head)
-		s.stripe.stopped++
+		s.shard.stopped++
 	}
 }
 
-// discard is empty for a caller who does not hold stripe.mu.
-func (s *slot) discard() {
-	s.stripe.mu.Lock()
-	defer s.stripe.mu.Unlock()
-	s.empty()
+// stopAll is empty for a caller who does not hold stripe.mu.
+func (s *slot) stopAll() {
+	s.shard.mu.Lock()
+	defer s.shard.mu.Unlock()
+	s.stopAllLocked()
 }

@@ -14,11 +14,11 @@ import (
 func TestATickIsOneEntry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		first := new(broken)
-		w := brokenWheel(first)
+		first := new(faultyLibrary)
+		w := newFaultyWheel(first)
 		defer w.Close()
-		beats := func() int32 { return int32(w.present().beats.Load()) + 1 }
-		var calls tally
+		beats := func() int32 { return int32(w.current().beats.Load()) + 1 }
+		var calls callCounter
 		for range 5000 {
 			calls.after(w, 100*time.Second)
 		}
@@ -34,14 +34,14 @@ func TestATickIsOneEntry(t *testing.T) {
 	})
 }
 
-// shifted goes as the library does, but that its ticks end earlier than they
+// shiftedLibrary goes as the library does, but that its ticks end earlier than they
 // ought to, as they do once the wall clock has stepped forward.
-type shifted struct {
+type shiftedLibrary struct {
 	by   time.Duration // below a tick
 	adds atomic.Int32
 }
 
-func (s *shifted) AfterFunc(d time.Duration, f func()) *timingwheel.Timer {
+func (s *shiftedLibrary) AfterFunc(d time.Duration, f func()) *timingwheel.Timer {
 	s.adds.Add(1)
 	wall := time.Duration(time.Now().UnixNano()) + s.by
 	if due := (wall + d).Truncate(tick); due > wall {
@@ -52,17 +52,17 @@ func (s *shifted) AfterFunc(d time.Duration, f func()) *timingwheel.Timer {
 	return new(timingwheel.Timer)
 }
 
-func (s *shifted) Stop() {}
+func (s *shiftedLibrary) Stop() {}
 
 // A step too small for a fresh wheel makes nothing early, nor a tick a busy loop.
 func TestTicksMayBeShifted(t *testing.T) {
 	t.Parallel()
 	for by := time.Millisecond; by < tick; by += 2 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
-			first := &shifted{by: by}
-			w := newWheel(Config{}, func() clockwork { return first })
+			first := &shiftedLibrary{by: by}
+			w := newWheel(Config{}, func() libraryWheel { return first })
 			defer w.Close()
-			var calls tally
+			var calls callCounter
 			const timers = 300
 			for i := range timers {
 				calls.after(w, time.Duration(7*i)*time.Millisecond)

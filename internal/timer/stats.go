@@ -35,8 +35,8 @@ var Bounds = [...]time.Duration{
 // Stats is cheap enough for every scrape of metrics.
 func (w *Wheel) Stats() Stats {
 	s := Stats{Rebuilt: w.rebuilt.Load()}
-	for i := range w.stripes {
-		w.stripes[i].addTo(&s)
+	for i := range w.shards {
+		w.shards[i].addTo(&s)
 	}
 	for i := range w.workers {
 		w.workers[i].counts.addTo(&s)
@@ -47,7 +47,7 @@ func (w *Wheel) Stats() Stats {
 	return s
 }
 
-func (st *stripe) addTo(s *Stats) {
+func (st *shard) addTo(s *Stats) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	s.Pending += st.pending
@@ -61,16 +61,16 @@ type counts struct {
 	late    [len(Bounds) + 1]atomic.Uint64 // by the first bound that holds; the last: none does
 	sum     atomic.Int64                   // ns
 	max     atomic.Int64                   // ns
-	calling atomic.Bool
+	running atomic.Bool
 }
 
-// note counts a call that begins.
-func (c *counts) note(late time.Duration) {
+// record counts a call that begins.
+func (c *counts) record(late time.Duration) {
 	i := 0
 	for i < len(Bounds) && late > Bounds[i] {
 		i++
 	}
-	c.calling.Store(true)
+	c.running.Store(true)
 	c.late[i].Add(1)
 	c.sum.Add(int64(late))
 	if int64(late) > c.max.Load() {
@@ -88,7 +88,7 @@ func (c *counts) addTo(s *Stats) {
 	}
 	s.Late.Sum += time.Duration(c.sum.Load())
 	s.Late.Max = max(s.Late.Max, time.Duration(c.max.Load()))
-	if c.calling.Load() {
+	if c.running.Load() {
 		s.Running++
 	}
 }

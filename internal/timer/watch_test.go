@@ -10,15 +10,15 @@ import (
 	"github.com/RussellLuo/timingwheel"
 )
 
-// broken is a clockwork that runs true until its fault is set.
-type broken struct {
-	clockwork
-	fault atomic.Int32
-	adds  atomic.Int32
-	hang  chan struct{} // Stop waits for it, if there is one
+// faultyLibrary is a clockwork that runs true until its fault is set.
+type faultyLibrary struct {
+	libraryWheel
+	fault     atomic.Int32
+	adds      atomic.Int32
+	blockStop chan struct{} // Stop waits for it, if there is one
 
-	mu   sync.Mutex
-	kept []func() // what the stuck wheel did not call
+	mu      sync.Mutex
+	dropped []func() // what the stuck wheel did not call
 }
 
 const (
@@ -26,56 +26,56 @@ const (
 	jumped = 2 // calls everything at once
 )
 
-func (b *broken) AfterFunc(d time.Duration, f func()) *timingwheel.Timer {
+func (b *faultyLibrary) AfterFunc(d time.Duration, f func()) *timingwheel.Timer {
 	b.adds.Add(1)
 	if b.fault.Load() == jumped {
 		go f()
 		return new(timingwheel.Timer)
 	}
-	return b.clockwork.AfterFunc(d, func() {
+	return b.libraryWheel.AfterFunc(d, func() {
 		if b.fault.Load() != stuck {
 			f()
 			return
 		}
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.kept = append(b.kept, f)
+		b.dropped = append(b.dropped, f)
 	})
 }
 
-// revive calls, too late, what the stuck wheel kept back.
-func (b *broken) revive() {
+// callDropped calls, too late, what the stuck wheel kept back.
+func (b *faultyLibrary) callDropped() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, f := range b.kept {
+	for _, f := range b.dropped {
 		go f()
 	}
 }
 
-func (b *broken) Stop() {
-	b.clockwork.Stop()
-	if b.hang != nil {
-		<-b.hang
+func (b *faultyLibrary) Stop() {
+	b.libraryWheel.Stop()
+	if b.blockStop != nil {
+		<-b.blockStop
 	}
 }
 
-// brokenWheel has a broken first movement, and good ones afterwards.
-func brokenWheel(first *broken) *Wheel {
-	first.clockwork = newClockwork()
+// newFaultyWheel has a broken first movement, and good ones afterwards.
+func newFaultyWheel(first *faultyLibrary) *Wheel {
+	first.libraryWheel = newLibraryWheel()
 	builds := 0
-	return newWheel(Config{}, func() clockwork {
+	return newWheel(Config{}, func() libraryWheel {
 		builds++
 		if builds == 1 {
 			return first
 		}
-		return newClockwork()
+		return newLibraryWheel()
 	})
 }
 
-// tally counts calls and how many of them came early.
-type tally struct{ calls, early atomic.Int32 }
+// callCounter counts calls and how many of them came early.
+type callCounter struct{ calls, early atomic.Int32 }
 
-func (c *tally) after(w *Wheel, d time.Duration) *Timer {
+func (c *callCounter) after(w *Wheel, d time.Duration) *Timer {
 	start := time.Now()
 	return w.After(d, func() {
 		c.calls.Add(1)
@@ -85,7 +85,7 @@ func (c *tally) after(w *Wheel, d time.Duration) *Timer {
 	})
 }
 
-func (c *tally) check(t *testing.T, calls int32) {
+func (c *callCounter) check(t *testing.T, calls int32) {
 	t.Helper()
 	if c.calls.Load() != calls || c.early.Load() != 0 {
 		t.Errorf("%d calls, %d early; want %d, 0", c.calls.Load(), c.early.Load(), calls)
@@ -95,10 +95,10 @@ func (c *tally) check(t *testing.T, calls int32) {
 func TestAStuckWheelIsReplaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		first := new(broken)
-		w := brokenWheel(first)
+		first := new(faultyLibrary)
+		w := newFaultyWheel(first)
 		defer w.Close()
-		var calls tally
+		var calls callCounter
 		for d := time.Second; d <= 100*time.Second; d += time.Second {
 			calls.after(w, d)
 		}
@@ -118,7 +118,7 @@ func TestAStuckWheelIsReplaced(t *testing.T) {
 		}
 
 		first.fault.Store(0)
-		first.revive()
+		first.callDropped()
 		time.Sleep(100 * time.Second)
 		calls.check(t, 100)
 		time.Sleep(3 * time.Hour)
@@ -129,11 +129,11 @@ func TestAStuckWheelIsReplaced(t *testing.T) {
 	})
 }
 
-func TestHealthyTellsAStuckWheel(t *testing.T) {
+func TestHealthyReportsAStuckWheel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		first := new(broken)
-		w := brokenWheel(first)
+		first := new(faultyLibrary)
+		w := newFaultyWheel(first)
 		defer w.Close()
 		first.fault.Store(stuck)
 		sawIll := false
@@ -151,13 +151,13 @@ func TestHealthyTellsAStuckWheel(t *testing.T) {
 }
 
 // Neither taking over from a deadlocked wheel nor Close waits for it for ever.
-func TestADeadlockedWheelIsLeftBehind(t *testing.T) {
+func TestADeadlockedWheelDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		first := &broken{hang: make(chan struct{})}
-		w := brokenWheel(first)
+		first := &faultyLibrary{blockStop: make(chan struct{})}
+		w := newFaultyWheel(first)
 		first.fault.Store(stuck)
-		var calls tally
+		var calls callCounter
 		calls.after(w, 2*time.Second)
 		time.Sleep(8 * time.Second)
 		calls.check(t, 1)
@@ -166,7 +166,7 @@ func TestADeadlockedWheelIsLeftBehind(t *testing.T) {
 		if took := time.Since(start); took > stuckAfter {
 			t.Errorf("Close took %v", took)
 		}
-		close(first.hang)
+		close(first.blockStop)
 	})
 }
 
@@ -175,11 +175,11 @@ func TestADeadlockedWheelIsLeftBehind(t *testing.T) {
 func TestAJumpedWheelIsReplaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		first := new(broken)
-		w := brokenWheel(first)
+		first := new(faultyLibrary)
+		w := newFaultyWheel(first)
 		defer w.Close()
 		first.fault.Store(jumped)
-		var calls tally
+		var calls callCounter
 		for i := range 100 {
 			calls.after(w, time.Second+time.Duration(i)*tick)
 		}
@@ -203,13 +203,13 @@ func TestASteppedWallClockIsNoticed(t *testing.T) {
 			w := New(Config{})
 			defer w.Close()
 			w.mu.Lock()
-			w.movement.wall = w.movement.wall.Add(-step)
+			w.generation.startedWall = w.generation.startedWall.Add(-step)
 			w.mu.Unlock()
-			var calls tally
+			var calls callCounter
 			calls.after(w, time.Minute)
 			time.Sleep(2 * time.Minute)
 			calls.check(t, 1)
-			if got, want := w.Stats().Rebuilt == 1, step > maxStep || step < -maxStep; got != want {
+			if got, want := w.Stats().Rebuilt == 1, step > maxClockStep || step < -maxClockStep; got != want {
 				t.Errorf("step %v: rebuilt %v, want %v", step, got, want)
 			}
 		})
@@ -236,7 +236,7 @@ func TestReplacingLosesNothing(t *testing.T) {
 			}()
 		}
 		for range 25 {
-			w.present().condemn()
+			w.current().requestReplacement()
 			time.Sleep(20 * time.Millisecond)
 		}
 		time.Sleep(time.Second)

@@ -22,48 +22,48 @@ func (c Config) withDefaults() Config {
 // Wheel holds pending timers and calls their functions once they are due,
 // never early. Close ends it.
 type Wheel struct {
-	start   time.Time // deadlines count from here, by the monotonic clock
-	build   func() clockwork
-	stripes [stripes]stripe
-	rota    rota
-	workers []worker
-	rebuilt atomic.Uint64
+	start      time.Time // deadlines count from here, by the monotonic clock
+	newLibrary func() libraryWheel
+	shards     [shardCount]shard
+	queue      runQueue
+	workers    []worker
+	rebuilt    atomic.Uint64
 
-	mu       sync.RWMutex // guards closed and movement; held for moments only
-	closed   bool
-	movement *movement
+	mu         sync.RWMutex // guards closed and movement; held for moments only
+	closed     bool
+	generation *generation
 
-	alarm   chan struct{}
-	quit    chan struct{}  // closed when Close begins
-	done    chan struct{}  // closed when Close ends
-	watcher sync.WaitGroup // the watch, and the movements that it retires
-	working sync.WaitGroup
+	replace     chan struct{}
+	quit        chan struct{}  // closed when Close begins
+	done        chan struct{}  // closed when Close ends
+	watchDone   sync.WaitGroup // the watch, and the movements that it retires
+	workersDone sync.WaitGroup
 }
 
 // New starts a Wheel: its workers, its watch, and the library's two goroutines.
 func New(config Config) *Wheel {
-	return newWheel(config, newClockwork)
+	return newWheel(config, newLibraryWheel)
 }
 
-func newWheel(config Config, build func() clockwork) *Wheel {
+func newWheel(config Config, newLibrary func() libraryWheel) *Wheel {
 	config = config.withDefaults()
 	w := &Wheel{
-		start:   aligned(time.Now()),
-		build:   build,
-		workers: make([]worker, config.Workers),
-		alarm:   make(chan struct{}, 1),
-		quit:    make(chan struct{}),
-		done:    make(chan struct{}),
+		start:      alignedStart(time.Now()),
+		newLibrary: newLibrary,
+		workers:    make([]worker, config.Workers),
+		replace:    make(chan struct{}, 1),
+		quit:       make(chan struct{}),
+		done:       make(chan struct{}),
 	}
-	for i := range w.stripes {
-		w.stripes[i].wheel, w.stripes[i].slots = w, make(map[int64]*slot)
+	for i := range w.shards {
+		w.shards[i].wheel, w.shards[i].slots = w, make(map[int64]*slot)
 	}
-	w.rota.work.L = &w.rota.mu
-	w.movement = startMovement(w, 1)
-	w.watcher.Go(w.watch)
+	w.queue.available.L = &w.queue.mu
+	w.generation = startGeneration(w, 1)
+	w.watchDone.Go(w.watch)
 	for i := range w.workers {
 		w.workers[i].wheel = w
-		w.working.Go(w.workers[i].run)
+		w.workersDone.Go(w.workers[i].run)
 	}
 	return w
 }
@@ -90,52 +90,52 @@ func (w *Wheel) Set(t *Timer, d time.Duration, f func()) {
 	if f == nil {
 		panic("timer: a timer needs a function to call")
 	}
-	deadline := w.in(d)
+	deadline := w.deadlineAfter(d)
 	for {
 		t.Stop()
-		if w.put(t, call{f, deadline}, d <= 0) {
+		if w.add(t, call{f, deadline}, d <= 0) {
 			return
 		}
 	}
 }
 
-// put lets t, which waits for nothing, wait. It reports false if somebody else
+// add lets t, which waits for nothing, wait. It reports false if somebody else
 // was faster to set the same timer.
-func (w *Wheel) put(t *Timer, c call, due bool) bool {
+func (w *Wheel) add(t *Timer, c call, due bool) bool {
 	at := tickOf(c.deadline)
-	st := w.stripe(at)
+	st := w.shardOf(at)
 	if due {
-		return w.putDue(st, t, c)
+		return w.addDue(st, t, c)
 	}
 	st.mu.Lock()
 	if st.closed {
 		st.mu.Unlock()
 		return true
 	}
-	s, fresh := st.place(at)
+	s, added := st.findOrAdd(at)
 	linked := s.link(t, c)
 	st.mu.Unlock()
-	if fresh {
-		w.adopt(w.present(), s)
+	if added {
+		w.assign(w.current(), s)
 	}
 	return linked
 }
 
-// putDue is put for a timer that waits for a worker only, in a slot of its own.
-func (w *Wheel) putDue(st *stripe, t *Timer, c call) bool {
-	w.rota.mu.Lock()
-	defer w.rota.mu.Unlock()
+// addDue is put for a timer that waits for a worker only, in a slot of its own.
+func (w *Wheel) addDue(st *shard, t *Timer, c call) bool {
+	w.queue.mu.Lock()
+	defer w.queue.mu.Unlock()
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.closed {
 		return true
 	}
-	s := &slot{stripe: st, due: true}
+	s := &slot{shard: st, due: true}
 	if !s.link(t, c) {
 		return false
 	}
 	st.waiting++
-	w.rota.push(s)
+	w.queue.push(s)
 	return true
 }
 
@@ -144,29 +144,29 @@ func (w *Wheel) putDue(st *stripe, t *Timer, c call) bool {
 // first. Calling it from the function of a timer would wait for ever.
 func (w *Wheel) Close() {
 	w.mu.Lock()
-	again := w.closed
+	closing := w.closed
 	w.closed = true
 	w.mu.Unlock()
-	if again {
+	if closing {
 		<-w.done
 		return
 	}
 	close(w.quit)
-	w.watcher.Wait()
-	for i := range w.stripes {
-		w.stripes[i].close()
+	w.watchDone.Wait()
+	for i := range w.shards {
+		w.shards[i].close()
 	}
-	for s := w.rota.close(); s != nil; s = s.following {
-		s.discard()
+	for s := w.queue.close(); s != nil; s = s.nextDue {
+		s.stopAll()
 	}
-	w.present().stop() // the watch has ended: nobody replaces it any more
-	w.working.Wait()
+	w.current().stop() // the watch has ended: nobody replaces it any more
+	w.workersDone.Wait()
 	close(w.done)
 }
 
 func (w *Wheel) now() time.Duration { return time.Since(w.start) }
 
-func (w *Wheel) in(d time.Duration) time.Duration {
+func (w *Wheel) deadlineAfter(d time.Duration) time.Duration {
 	now := w.now()
 	if d > math.MaxInt64-tick-now {
 		return math.MaxInt64 - tick // room to round it up
@@ -177,24 +177,24 @@ func (w *Wheel) in(d time.Duration) time.Duration {
 // tickOf is the first tick at whose end a deadline has passed.
 func tickOf(deadline time.Duration) int64 { return int64((deadline + tick - 1) / tick) }
 
-func (w *Wheel) stripe(at int64) *stripe { return &w.stripes[at%stripes] }
+func (w *Wheel) shardOf(at int64) *shard { return &w.shards[at%shardCount] }
 
-// adopt lets s run on m, once: Set and a rebuild may both ask for it.
-func (w *Wheel) adopt(m *movement, s *slot) {
-	if s.adopt(m.number) {
-		w.step(m, s)
+// assign lets s run on m, once: Set and a rebuild may both ask for it.
+func (w *Wheel) assign(m *generation, s *slot) {
+	if s.assign(m.number) {
+		w.advance(m, s)
 	}
 }
 
-// step takes s one hop further on m, or to the workers if it is due.
-func (w *Wheel) step(m *movement, s *slot) {
-	if left := s.end() - w.now(); left > 0 {
-		m.arm(s, min(left, maxHop))
+// advance takes s one hop further on m, or to the workers if it is due.
+func (w *Wheel) advance(m *generation, s *slot) {
+	if remaining := s.end() - w.now(); remaining > 0 {
+		m.wakeAfter(s, min(remaining, maxEntryWait))
 		return
 	}
-	w.rota.mu.Lock()
-	defer w.rota.mu.Unlock()
-	if s.wake() {
-		w.rota.push(s)
+	w.queue.mu.Lock()
+	defer w.queue.mu.Unlock()
+	if s.makeDue() {
+		w.queue.push(s)
 	}
 }

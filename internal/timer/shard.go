@@ -6,12 +6,12 @@ import (
 	"github.com/RussellLuo/timingwheel"
 )
 
-// stripes share the slots among them by tick, so that adding and stopping
+// shardCount share the slots among them by tick, so that adding and stopping
 // seldom wait for each other. A power of two.
-const stripes = 64
+const shardCount = 64
 
-// stripe is the slots of every 64th tick, and all that is counted of them.
-type stripe struct {
+// shard is the slots of every 64th tick, and all that is counted of them.
+type shard struct {
 	wheel *Wheel
 
 	mu      sync.Mutex // held for moments; never while the library is called
@@ -24,32 +24,32 @@ type stripe struct {
 	_ [64]byte // neighbours are not on one cache line
 }
 
-// place finds or makes the slot of a tick; fresh ones must be armed. The caller
+// findOrAdd finds or makes the slot of a tick; fresh ones must be armed. The caller
 // holds mu.
-func (st *stripe) place(at int64) (s *slot, fresh bool) {
+func (st *shard) findOrAdd(at int64) (s *slot, added bool) {
 	if s = st.slots[at]; s != nil {
 		return s, false
 	}
-	s = &slot{stripe: st, tick: at}
+	s = &slot{shard: st, tick: at}
 	st.slots[at] = s
 	return s, true
 }
 
-// tidy lets go of a slot that has been emptied, if it is not due soon: others
+// removeIfEmpty lets go of a slot that has been emptied, if it is not due soon: others
 // are left to be used again, at most one for each tick of a hop. It returns
 // what is to be stopped at the library once mu is free. The caller holds mu.
-func (st *stripe) tidy(s *slot) *timingwheel.Timer {
-	if s.size > 0 || s.due || s.end()-st.wheel.now() <= maxHop {
+func (st *shard) removeIfEmpty(s *slot) *timingwheel.Timer {
+	if s.size > 0 || s.due || s.end()-st.wheel.now() <= maxEntryWait {
 		return nil
 	}
 	delete(st.slots, s.tick)
-	hop := s.hop
-	s.hop = nil
-	return hop
+	entry := s.entry
+	s.entry = nil
+	return entry
 }
 
-// all is a copy of what waits now.
-func (st *stripe) all() []*slot {
+// waitingSlots is a copy of what waits now.
+func (st *shard) waitingSlots() []*slot {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	waiting := make([]*slot, 0, len(st.slots))
@@ -60,12 +60,12 @@ func (st *stripe) all() []*slot {
 }
 
 // close stops what waits, and refuses what comes. The caller does not hold mu.
-func (st *stripe) close() {
+func (st *shard) close() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.closed = true
 	for _, s := range st.slots {
-		s.empty()
+		s.stopAllLocked()
 	}
 	clear(st.slots)
 }

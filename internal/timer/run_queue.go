@@ -2,61 +2,61 @@ package timer
 
 import "sync"
 
-// rota is the slots that are due, in order, and who works them off. A tick's
+// runQueue is the slots that are due, in order, and who works them off. A tick's
 // wake-up costs the same however many timers it has: it only queues the slot.
 // Nothing here is ever full, for the timers wait where they were.
-type rota struct {
+type runQueue struct {
 	mu         sync.Mutex // taken before a stripe's
-	work       sync.Cond
+	available  sync.Cond
 	head, tail *slot
 	idle       int  // workers that wait
-	roused     bool // one of them is on its way
+	waking     bool // one of them is on its way
 	closed     bool
 }
 
 // push queues a slot that its stripe has made due. The caller holds mu.
-func (r *rota) push(s *slot) {
+func (r *runQueue) push(s *slot) {
 	if r.head == nil {
 		r.head = s
 	} else {
-		r.tail.following = s
+		r.tail.nextDue = s
 	}
 	r.tail = s
-	r.rouse()
+	r.wakeWorker()
 }
 
-// rouse has one more worker come, if one is idle. One at a time: who comes
+// wakeWorker has one more worker come, if one is idle. One at a time: who comes
 // rouses the next where that is worth it, so that short functions are called by
 // as many workers as there are processors, and ones that block by all. The
 // caller holds mu.
-func (r *rota) rouse() {
-	if r.idle > 0 && !r.roused {
-		r.roused = true
-		r.work.Signal()
+func (r *runQueue) wakeWorker() {
+	if r.idle > 0 && !r.waking {
+		r.waking = true
+		r.available.Signal()
 	}
 }
 
 // next waits for a timer to be called; false if there will be none any more.
-func (r *rota) next() (call, bool) {
+func (r *runQueue) next() (call, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for {
 		for r.head == nil && !r.closed {
 			r.idle++
-			r.work.Wait()
+			r.available.Wait()
 			r.idle--
-			r.roused = false
+			r.waking = false
 		}
 		if r.closed {
 			return call{}, false
 		}
 		c, more, ok := r.head.pop()
 		if !more {
-			r.head = r.head.following
+			r.head = r.head.nextDue
 		}
 		if ok {
 			if r.head != nil {
-				r.rouse()
+				r.wakeWorker()
 			}
 			return c, true
 		}
@@ -64,13 +64,13 @@ func (r *rota) next() (call, bool) {
 }
 
 // close sends the workers home and returns what they have left.
-func (r *rota) close() (left *slot) {
+func (r *runQueue) close() (remaining *slot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
-	r.work.Broadcast()
-	left, r.head = r.head, nil
-	return left
+	r.available.Broadcast()
+	remaining, r.head = r.head, nil
+	return remaining
 }
 
 // worker calls functions, one after the other, and counts.
@@ -81,12 +81,12 @@ type worker struct {
 
 func (k *worker) run() {
 	for {
-		c, ok := k.wheel.rota.next()
+		c, ok := k.wheel.queue.next()
 		if !ok {
 			return
 		}
-		k.counts.note(k.wheel.now() - c.deadline)
+		k.counts.record(k.wheel.now() - c.deadline)
 		c.f()
-		k.counts.calling.Store(false)
+		k.counts.running.Store(false)
 	}
 }
