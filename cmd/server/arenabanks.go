@@ -13,11 +13,11 @@ import (
 // one. It implements arena.Bank.
 type arenaBanks struct{ *banks }
 
-func (b arenaBanks) Count(game string, w arena.Wish) int {
+func (b arenaBanks) Count(game string, w arena.Filter) int {
 	return b.of(game, w.Bank, w.Host).Count(wished(w, 0))
 }
 
-func (b arenaBanks) Draw(game string, w arena.Wish, count int) ([]quiz.Drawn, error) {
+func (b arenaBanks) Draw(game string, w arena.Filter, count int) ([]quiz.Drawn, error) {
 	return b.of(game, w.Bank, w.Host).Draw(wished(w, count), nil, newRand())
 }
 
@@ -45,6 +45,6 @@ func (b arenaBanks) of(game, name string, host bool) *bank.Pool {
 	return bank.NewPool() // a bank that the game does not have has no questions
 }
 
-func wished(w arena.Wish, count int) bank.Spec {
-	return spec(lobby.Wish{Category: w.Category, Lang: w.Lang, Difficulty: w.Difficulty}, count)
+func wished(w arena.Filter, count int) bank.Spec {
+	return spec(lobby.Filter{Category: w.Category, Lang: w.Lang, Difficulty: w.Difficulty}, count)
 }

@@ -98,7 +98,7 @@ func (b *banks) load(ctx context.Context) error {
 		public := slices.DeleteFunc(slices.Clone(loaded), func(one *bank.Bank) bool { return ofHosts[one.Name] })
 		all, hosts := bank.NewPool(public...), bank.NewPool(loaded...)
 		byGame[name] = pools{all, hosts, byBank, ofHosts}
-		if need := g.Duel.Questions; len(public) == len(g.Banks) && !all.Has(bank.Spec{Count: need}) {
+		if need := g.Duel.Questions; len(public) == len(g.Banks) && !all.HasEnough(bank.Spec{Count: need}) {
 			faults.addf("games.%s.banks: a duel needs %d questions of one language, and there are %d",
 				name, need, all.Count(bank.Spec{}))
 		}
@@ -134,12 +134,12 @@ func loadBank(ctx context.Context, l *ledger.Ledger, name string) (*bank.Bank, e
 }
 
 // Count implements lobby.Bank.
-func (b *banks) Count(game string, w lobby.Wish) int {
+func (b *banks) Count(game string, w lobby.Filter) int {
 	return b.pool(game).Count(spec(w, 0))
 }
 
 // Draw implements lobby.Bank.
-func (b *banks) Draw(game string, w lobby.Wish, count int, seen map[string]struct{}) ([]quiz.Drawn, error) {
+func (b *banks) Draw(game string, w lobby.Filter, count int, seen map[string]struct{}) ([]quiz.Drawn, error) {
 	return b.pool(game).Draw(spec(w, count), seen, newRand())
 }
 
@@ -154,6 +154,6 @@ func (b *banks) pool(game string) *bank.Pool {
 	return bank.NewPool() // a game that is not declared has no questions
 }
 
-func spec(w lobby.Wish, count int) bank.Spec {
+func spec(w lobby.Filter, count int) bank.Spec {
 	return bank.Spec{Category: w.Category, Lang: w.Lang, Difficulty: strings.ToLower(w.Difficulty), Count: count}
 }

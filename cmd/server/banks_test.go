@@ -17,7 +17,7 @@ var samples = []struct {
 	file, format   string
 	taken, skipped int
 }{
-	{"opentdb.json", "opentdb", 6, 6}, {"school.gift", "gift", 15, 14}, {"office.csv", "csv", 7, 9}, {"native.json", "json", 3, 4},
+	{"opentdb.json", "opentdb", 6, 6}, {"school.gift", "gift", 15, 14}, {"spreadsheet.csv", "csv", 7, 9}, {"native.json", "json", 3, 4},
 }
 
 func sample(file string) string { return filepath.Join("../../internal/quiz/bank/testdata", file) }
@@ -75,7 +75,7 @@ func TestImport(t *testing.T) {
 func TestExportAndImport(t *testing.T) {
 	t.Parallel()
 	db := trial.SQL{Dir: t.TempDir()}
-	bankCommand(t, db, "import", "--bank=mixed", "--lang=en", "--category=General", sample("office.csv"))
+	bankCommand(t, db, "import", "--bank=mixed", "--lang=en", "--category=General", sample("spreadsheet.csv"))
 	bankCommand(t, db, "import", "--bank=mixed", sample("opentdb.json"))
 	for name, count := range map[string]int{"mixed": 13, "builtin": 340} {
 		first, second := filepath.Join(t.TempDir(), "first.json"), filepath.Join(t.TempDir(), "second.json")
@@ -106,14 +106,14 @@ func TestBankCommandsThatCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line, want := range map[string]string{
-		"import --bank=builtin " + sample("office.csv"):        "other than builtin",
-		"import --bank=a/b " + sample("office.csv"):            "--bank",
+		"import --bank=builtin " + sample("spreadsheet.csv"):   "other than builtin",
+		"import --bank=a/b " + sample("spreadsheet.csv"):       "--bank",
 		"import --bank=b " + filepath.Join(dir, "none.csv"):    "no such file",
 		"import --bank=b " + torn:                              torn,
 		"check none":                                           "there is no bank",
 		"export none":                                          "there is no bank",
 		"export builtin --out=" + filepath.Join(dir, "a", "b"): "cannot be written",
-		"check " + sample("office.csv"):                        "there are errors",
+		"check " + sample("spreadsheet.csv"):                   "there are errors",
 	} {
 		code, _, errs := command(append([]string{"bank", "--data=" + filepath.Join(dir, "data")}, strings.Fields(line)...)...)
 		if code != 1 || !strings.Contains(errs, want) || strings.Contains(errs, "panic") {

@@ -125,7 +125,7 @@ func (b barring) Erase(ctx context.Context, game, player string) error {
 // deletes them too, but a duel that ended before its first question was closed has
 // no result to settle.
 func (b barring) release(ctx context.Context, game, player string) error {
-	_, last, err := b.lobby.Came(ctx, game, player)
+	_, last, err := b.lobby.ReadOnConnect(ctx, game, player)
 	if err != nil || last == "" {
 		return err
 	}

@@ -26,7 +26,7 @@ func TestOnlyHostsDrawFromTheirBanks(t *testing.T) {
 		t.Fatalf("bank export: %d, %v, %s", code, err, errs)
 	}
 	all := banksOf(t, dir, "games: {demo: {banks: [mine], host_banks: [final], duel: {questions: 3}}}")
-	if all.Count("demo", lobby.Wish{Lang: "de"}) != 0 || all.Count("demo", lobby.Wish{}) != 3 {
+	if all.Count("demo", lobby.Filter{Lang: "de"}) != 0 || all.Count("demo", lobby.Filter{}) != 3 {
 		t.Error("duels draw from the hosts' bank")
 	}
 	b, ids := arenaBanks{all}, []string{final.Questions[0].ID}
@@ -35,7 +35,7 @@ func TestOnlyHostsDrawFromTheirBanks(t *testing.T) {
 		if host {
 			want = 3
 		}
-		for _, w := range []arena.Wish{{Bank: "final", Host: host}, {Lang: "de", Host: host}} {
+		for _, w := range []arena.Filter{{Bank: "final", Host: host}, {Lang: "de", Host: host}} {
 			if got := b.Count("demo", w); got != want {
 				t.Errorf("%+v: %d questions, want %d", w, got, want)
 			}

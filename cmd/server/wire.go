@@ -110,7 +110,7 @@ func (n *node) wireMatches() {
 	n.engine = match.New(match.Config{
 		Store: matches, Index: matches, Wheel: n.wheel, Presence: &n.presence, Now: n.now, Node: n.id, Bus: n.inbox,
 		OnResult:    func(r *match.Result) { n.settler.Offer(*r) },
-		OnArenaEnd:  func(a *match.Arena, game string) { n.arenas.Over(game, a.Code) },
+		OnArenaEnd:  func(a *match.Arena, game string) { n.arenas.ReleaseCode(game, a.Code) },
 		OnSettled:   tell.settled,
 		OnLifecycle: func(t match.LifecycleEvent) { n.reporting.visits.Turned(t) },
 		Logger:      n.log, Registry: n.registry,
@@ -160,7 +160,7 @@ func (n *node) wireArenas(matches *redismatch.Store) {
 		}
 	}
 	n.arenas = arena.New(arena.Config{
-		Games: games, Matches: n.engine, Seats: matches, Codes: matches, Busy: n.lobby, Bank: arenaBanks{n.banks}, Players: seats{n.ledger},
+		Games: games, Matches: n.engine, Seats: matches, Codes: matches, Activities: n.lobby, Bank: arenaBanks{n.banks}, Players: seats{n.ledger},
 		Logger: n.log, Registry: n.registry,
 	})
 }

@@ -72,8 +72,8 @@ type Codes interface {
 	RetireCode(ctx context.Context, game, code string) error
 }
 
-// Busy keeps what players are in, one thing at a time; *lobby.Lobby does.
-type Busy interface {
+// Activities keeps what players are in, one thing at a time; *lobby.Lobby does.
+type Activities interface {
 	// Occupy says that a player is in a match, unless busy with anything but
 	// former; then it tells with what ("" where it succeeded): the id of a
 	// match, or of a ticket where ticket is set.

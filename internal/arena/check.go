@@ -23,23 +23,23 @@ const (
 
 // The paces of the wire contract.
 const (
-	byItself = "auto"
-	byHost   = "host"
+	paceAuto = "auto"
+	paceHost = "host"
 )
 
-// check refuses what an arena cannot be, and gives the body with the blanks
+// checkBody refuses what an arena cannot be, and gives the body with the blanks
 // filled in by the game.
-func check(b protocol.NewArena, g Game) (_ protocol.NewArena, err error) {
+func checkBody(b protocol.NewArena, g Game) (_ protocol.NewArena, err error) {
 	limit, players := b.TimeLimitMS, b.MaxPlayers
 	switch {
 	case b.Mode != string(match.Buzzer) && b.Mode != string(match.Survival):
-		return b, bad("mode is buzzer or survival")
-	case b.Pace != byItself && b.Pace != byHost:
-		return b, bad("pace is auto or host")
+		return b, badRequest("mode is buzzer or survival")
+	case b.Pace != paceAuto && b.Pace != paceHost:
+		return b, badRequest("pace is auto or host")
 	case limit != nil && (*limit < minLimitMS || *limit > maxLimitMS):
-		return b, bad("time_limit_ms is a number from %d to %d; without it the game's own holds", minLimitMS, maxLimitMS)
+		return b, badRequest("time_limit_ms is a number from %d to %d; without it the game's own holds", minLimitMS, maxLimitMS)
 	case players != nil && (*players < minPlayers || *players > g.MaxPlayers):
-		return b, bad("max_players is a number from %d to %d; without it the latter holds", minPlayers, g.MaxPlayers)
+		return b, badRequest("max_players is a number from %d to %d; without it the latter holds", minPlayers, g.MaxPlayers)
 	}
 	if limit == nil {
 		b.TimeLimitMS = &g.LimitMS
@@ -47,7 +47,7 @@ func check(b protocol.NewArena, g Game) (_ protocol.NewArena, err error) {
 	if players == nil {
 		b.MaxPlayers = &g.MaxPlayers
 	}
-	if b.Name, err = title("name", b.Name, g); err != nil {
+	if b.Name, err = checkTitle("name", b.Name, g); err != nil {
 		return b, err
 	}
 	if b.Teams, err = checkTeams(b.Teams, g); err != nil {
@@ -59,19 +59,19 @@ func check(b protocol.NewArena, g Game) (_ protocol.NewArena, err error) {
 
 func checkTeams(teams []protocol.ArenaTeam, g Game) ([]protocol.ArenaTeam, error) {
 	if n := len(teams); n != 0 && (n < minTeams || n > maxTeams) {
-		return nil, bad("teams are %d to %d, or left out", minTeams, maxTeams)
+		return nil, badRequest("teams are %d to %d, or left out", minTeams, maxTeams)
 	}
 	checked := make([]protocol.ArenaTeam, len(teams))
 	seen := make(map[string]bool, len(teams))
 	for i, t := range teams {
 		switch {
 		case !identity.ValidID(t.ID):
-			return nil, bad("teams[%d].id is 1 to 64 of A-Z a-z 0-9 _ . : -", i)
+			return nil, badRequest("teams[%d].id is 1 to 64 of A-Z a-z 0-9 _ . : -", i)
 		case seen[t.ID]:
-			return nil, bad("teams[%d].id is another team's already", i)
+			return nil, badRequest("teams[%d].id is another team's already", i)
 		}
 		var err error
-		if t.Name, err = title(fmt.Sprintf("teams[%d].name", i), t.Name, g); err != nil {
+		if t.Name, err = checkTitle(fmt.Sprintf("teams[%d].name", i), t.Name, g); err != nil {
 			return nil, err
 		}
 		seen[t.ID], checked[i] = true, t
@@ -86,36 +86,36 @@ func checkQuestions(q protocol.ArenaQuestions) (protocol.ArenaQuestions, error) 
 	named := slices.Sorted(slices.Values(q.IDs))
 	switch {
 	case q.Count < 1 || q.Count > maxQuestions:
-		return q, bad("questions.count is a number from 1 to %d", maxQuestions)
+		return q, badRequest("questions.count is a number from 1 to %d", maxQuestions)
 	case len(q.IDs) == 0:
 		return q, nil
 	case q.Count != len(q.IDs):
-		return q, bad("questions.ids are %d and questions.count is %d; leave one of them out", len(q.IDs), q.Count)
+		return q, badRequest("questions.ids are %d and questions.count is %d; leave one of them out", len(q.IDs), q.Count)
 	case len(slices.Compact(named)) < q.Count:
-		return q, bad("questions.ids names a question twice")
+		return q, badRequest("questions.ids names a question twice")
 	case q.Category != "" || q.Lang != "" || q.Difficulty != "":
-		return q, bad("questions.ids says what is asked; leave out category, lang and difficulty")
+		return q, badRequest("questions.ids says what is asked; leave out category, lang and difficulty")
 	}
 	return q, nil
 }
 
-// title takes a name that all in the arena are shown.
-func title(field, raw string, g Game) (string, error) {
+// checkTitle takes a name that all in the arena are shown.
+func checkTitle(field, raw string, g Game) (string, error) {
 	line, err := nickname.Line(raw, maxName)
 	if err != nil {
-		return "", &badTitle{asName, bad("%s is a line of 1 to %d characters: %v", field, maxName, err)}
+		return "", &titleError{outcomeBadName, badRequest("%s is a line of 1 to %d characters: %v", field, maxName, err)}
 	}
 	if err := g.Words.RefuseLine(line); err != nil {
-		return "", &badTitle{asWord, bad("%s is shown to all players: %v", field, err)}
+		return "", &titleError{outcomeBadWord, badRequest("%s is shown to all players: %v", field, err)}
 	}
 	return line, nil
 }
 
-// badTitle is a refusal with what it counts as.
-type badTitle struct {
+// titleError is a refusal with what it counts as.
+type titleError struct {
 	outcome string
 	refusal error
 }
 
-func (e *badTitle) Error() string { return e.refusal.Error() }
-func (e *badTitle) Unwrap() error { return e.refusal }
+func (e *titleError) Error() string { return e.refusal.Error() }
+func (e *titleError) Unwrap() error { return e.refusal }

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	digits = 6
+	codeDigits = 6
 	// claims is how many codes are tried: with nine of ten taken one in thirty
 	// arenas would still find none.
-	claims = 32
+	maxCodeTries = 32
 	// fullMS is after what time codes may have come free.
-	fullMS = 60_000
+	noCodeRetryMS = 60_000
 )
 
-// claim takes a random code for the match of an arena.
-func (s *Service) claim(ctx context.Context, p *match.Plan) (string, error) {
-	for range claims {
+// claimCode takes a random code for the match of an arena.
+func (s *Service) claimCode(ctx context.Context, p *match.Plan) (string, error) {
+	for range maxCodeTries {
 		code, err := newCode()
 		if err != nil {
 			return "", err
@@ -32,12 +32,12 @@ func (s *Service) claim(ctx context.Context, p *match.Plan) (string, error) {
 			return code, err
 		}
 	}
-	return "", protocol.RetryAfter(protocol.CodeOverloaded, fullMS, "nearly all codes are taken; try again in a minute")
+	return "", protocol.RetryAfter(protocol.CodeOverloaded, noCodeRetryMS, "nearly all codes are taken; try again in a minute")
 }
 
-// Over frees the code of an arena whose match is over, or never came to be, in
+// ReleaseCode frees the code of an arena whose match is over, or never came to be, in
 // an hour.
-func (s *Service) Over(game, code string) {
+func (s *Service) ReleaseCode(game, code string) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	if err := s.Codes.RetireCode(ctx, game, code); err != nil {
@@ -51,12 +51,12 @@ func newCode() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("arena: code: %w", err)
 	}
-	return fmt.Sprintf("%0*d", digits, n), nil
+	return fmt.Sprintf("%0*d", codeDigits, n), nil
 }
 
-// Secret is what a code opens, of its own among those of all games.
-func Secret(game, code string) string { return game + "/" + code }
+// CodeKey is what a code opens, of its own among those of all games.
+func CodeKey(game, code string) string { return game + "/" + code }
 
 func isCode(s string) bool {
-	return len(s) == digits && strings.Trim(s, "0123456789") == ""
+	return len(s) == codeDigits && strings.Trim(s, "0123456789") == ""
 }

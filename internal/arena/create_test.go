@@ -17,8 +17,8 @@ import (
 
 func TestCreate(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made, m := h.made()
+	h := newFixture(t)
+	made, m := h.createArena()
 	if made.JoinURL != "" || !isCode(made.Code) || h.hall.codes["demo/"+made.Code] != m.plan.ID {
 		t.Errorf("%+v, codes %v", made, h.hall.codes)
 	}
@@ -33,15 +33,15 @@ func TestCreate(t *testing.T) {
 	if got := encoded(m.plan); got != encoded(want) {
 		t.Errorf("%s\nwant %s", got, encoded(want))
 	}
-	if n := testutil.ToFloat64(h.metrics.created.WithLabelValues("created")); n != 1 {
+	if n := testutil.ToFloat64(h.metrics.creations.WithLabelValues("created")); n != 1 {
 		t.Errorf("%g counted", n)
 	}
 }
 
 func TestCreateAsAsked(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made, err := h.Create(t.Context(), Creation{Game: "closed", By: "login-service", Role: identity.RoleHost, NewArena: body(func(b *protocol.NewArena) {
+	h := newFixture(t)
+	made, err := h.Create(t.Context(), CreateRequest{Game: "closed", Creator: "login-service", Role: identity.RoleHost, NewArena: body(func(b *protocol.NewArena) {
 		limit, most := int64(1000), 2
 		b.Mode, b.Pace, b.Teams, b.TimeLimitMS, b.MaxPlayers, b.Ranked = "survival", "auto", nil, &limit, &most, true
 		b.Questions = protocol.ArenaQuestions{Bank: "own", IDs: []string{"q7", "q3"}}
@@ -114,8 +114,8 @@ func TestCreateRefusesBodies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
-			_, err := h.Create(t.Context(), Creation{Game: "demo", By: "hana", Role: identity.RolePlayer, NewArena: body(c.tune)})
+			h := newFixture(t)
+			_, err := h.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: body(c.tune)})
 			if c.says == "" {
 				if err != nil {
 					t.Error(err)
@@ -146,8 +146,8 @@ func TestWhoMayCreate(t *testing.T) {
 		{"demo", identity.RolePlayer, true}, {"closed", identity.RolePlayer, false}, {"closed", identity.RoleHost, true},
 		{"demo", identity.RoleService, false}, {"demo", identity.RoleAdmin, false},
 	} {
-		h := newHouse(t)
-		_, err := h.Create(t.Context(), Creation{Game: c.game, By: "x", Role: c.role, NewArena: body()})
+		h := newFixture(t)
+		_, err := h.Create(t.Context(), CreateRequest{Game: c.game, Creator: "x", Role: c.role, NewArena: body()})
 		if c.allowed && err != nil {
 			t.Errorf("%s in %s: %v", c.role, c.game, err)
 		}
@@ -159,13 +159,13 @@ func TestWhoMayCreate(t *testing.T) {
 
 func TestCreateWhenOverloaded(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.hall.full = true
-	_, err := h.Create(t.Context(), Creation{Game: "demo", By: "hana", Role: identity.RolePlayer, NewArena: body()})
+	_, err := h.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: body()})
 	if refused := h.checkRefused(err, protocol.CodeOverloaded); refused.RetryAfterMS == 0 {
 		t.Errorf("%+v", refused)
 	}
-	if n := testutil.ToFloat64(h.metrics.created.WithLabelValues("overloaded")); n != 1 {
+	if n := testutil.ToFloat64(h.metrics.creations.WithLabelValues("overloaded")); n != 1 {
 		t.Errorf("%g counted", n)
 	}
 }
@@ -173,18 +173,18 @@ func TestCreateWhenOverloaded(t *testing.T) {
 // A code that is taken is passed over, some times.
 func TestCodes(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	h.hall.taken = claims - 1
-	made, _ := h.made()
+	h := newFixture(t)
+	h.hall.taken = maxCodeTries - 1
+	made, _ := h.createArena()
 	if h.hall.codes["demo/"+made.Code] == "" {
 		t.Errorf("%+v", made)
 	}
-	h.hall.taken = claims
-	_, err := h.Create(t.Context(), Creation{Game: "demo", By: "hana", Role: identity.RolePlayer, NewArena: body()})
+	h.hall.taken = maxCodeTries
+	_, err := h.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: body()})
 	if refused := h.checkRefused(err, protocol.CodeOverloaded); refused.RetryAfterMS == 0 || len(h.hall.matches) != 1 {
 		t.Errorf("%+v, %d matches", refused, len(h.hall.matches))
 	}
-	h.Over("demo", made.Code)
+	h.ReleaseCode("demo", made.Code)
 	if !slices.Equal(h.hall.rested, []string{"demo/" + made.Code}) {
 		t.Errorf("rested %v", h.hall.rested)
 	}
@@ -193,14 +193,14 @@ func TestCodes(t *testing.T) {
 // A match that cannot be created leaves no code behind.
 func TestCreateWhenTheStoreIsDown(t *testing.T) {
 	t.Parallel()
-	for method, rested := range map[string]int{"Claim": 0, "Open": 1} {
-		h := newHouse(t)
+	for method, rested := range map[string]int{"ClaimCode": 0, "CreateArena": 1} {
+		h := newFixture(t)
 		h.hall.fails[method] = true
-		_, err := h.Create(t.Context(), Creation{Game: "demo", By: "hana", Role: identity.RolePlayer, NewArena: body()})
+		_, err := h.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: body()})
 		if !errors.Is(err, errDown) || len(h.hall.rested) != rested {
 			t.Errorf("%s: %v, rested %v", method, err, h.hall.rested)
 		}
-		if n := testutil.ToFloat64(h.metrics.created.WithLabelValues("failed")); n != 1 {
+		if n := testutil.ToFloat64(h.metrics.creations.WithLabelValues("failed")); n != 1 {
 			t.Errorf("%g counted", n)
 		}
 	}

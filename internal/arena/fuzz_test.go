@@ -35,7 +35,7 @@ func FuzzArenaBody(f *testing.F) {
 		err := protocol.Request{Type: "the body", Data: []byte(text)}.Decode(&asked)
 		var taken protocol.NewArena
 		if err == nil {
-			taken, err = check(asked, g)
+			taken, err = checkBody(asked, g)
 		}
 		if refusal := (*protocol.Error)(nil); err != nil {
 			if !errors.As(err, &refusal) || refusal.Code != protocol.CodeBadRequest || refusal.Message == "" {
@@ -44,7 +44,7 @@ func FuzzArenaBody(f *testing.F) {
 			return
 		}
 		checkTaken(t, taken)
-		if again, err := check(taken, g); err != nil || !reflect.DeepEqual(again, taken) {
+		if again, err := checkBody(taken, g); err != nil || !reflect.DeepEqual(again, taken) {
 			t.Fatalf("%+v is taken, and again %+v, %v", taken, again, err)
 		}
 	})

@@ -7,9 +7,9 @@ import (
 	"laststand/internal/protocol"
 )
 
-// hosted reads an arena for its host, and refuses it to anybody else.
-func (s *Service) hosted(ctx context.Context, game, host, arenaID string) (match.View, error) {
-	v, err := s.find(ctx, game, arenaID)
+// readAsHost reads an arena for its host, and refuses it to anybody else.
+func (s *Service) readAsHost(ctx context.Context, game, host, arenaID string) (match.View, error) {
+	v, err := s.readByID(ctx, game, arenaID)
 	if err == nil && v.Plan.Arena.Host != host {
 		return match.View{}, notHost()
 	}
@@ -17,25 +17,25 @@ func (s *Service) hosted(ctx context.Context, game, host, arenaID string) (match
 }
 
 func notHost() error {
-	return refused(protocol.CodeForbidden, "only who made the arena is its host")
+	return newRefusal(protocol.CodeForbidden, "only who made the arena is its host")
 }
 
 // Start begins the match of an arena for its host. Where it has begun nothing
 // happens.
 func (s *Service) Start(ctx context.Context, game, host, arenaID string) error {
-	v, err := s.hosted(ctx, game, host, arenaID)
+	v, err := s.readAsHost(ctx, game, host, arenaID)
 	if err != nil {
 		return err
 	}
 	if v.Phase == match.Lobby && v.Players == 0 {
-		return bad("nobody has joined yet; start once there are players")
+		return badRequest("nobody has joined yet; start once there are players")
 	}
 	return s.Matches.StartArena(ctx, v.Plan.ID)
 }
 
 // Lock ends the joining of players for the host of an arena.
 func (s *Service) Lock(ctx context.Context, game, host, arenaID string) error {
-	v, err := s.hosted(ctx, game, host, arenaID)
+	v, err := s.readAsHost(ctx, game, host, arenaID)
 	if err != nil {
 		return err
 	}
@@ -45,15 +45,15 @@ func (s *Service) Lock(ctx context.Context, game, host, arenaID string) error {
 // Next goes on from a question for the host of an arena at whose pace it is
 // played; from one left behind it does not.
 func (s *Service) Next(ctx context.Context, game, host string, n protocol.ArenaNext) error {
-	v, err := s.hosted(ctx, game, host, n.ArenaID)
+	v, err := s.readAsHost(ctx, game, host, n.ArenaID)
 	if err != nil {
 		return err
 	}
 	if !v.Plan.Arena.HostPaced {
-		return bad("this arena goes on by itself; arena.next is for those made with pace host")
+		return badRequest("this arena goes on by itself; arena.next is for those made with pace host")
 	}
 	if n.After < -1 || n.After >= len(v.Plan.Questions) {
-		return bad("after is the number of the last question seen, from 0 to %d, or -1 before the first", len(v.Plan.Questions)-1)
+		return badRequest("after is the number of the last question seen, from 0 to %d, or -1 before the first", len(v.Plan.Questions)-1)
 	}
 	return s.Matches.Proceed(ctx, v.Plan.ID, n.After)
 }
@@ -61,14 +61,14 @@ func (s *Service) Next(ctx context.Context, game, host string, n protocol.ArenaN
 // Close ends an arena for its host. Everybody there is told: by the match itself
 // while it is in its lobby, which may end without a host too.
 func (s *Service) Close(ctx context.Context, game, host, arenaID string) error {
-	v, err := s.hosted(ctx, game, host, arenaID)
+	v, err := s.readAsHost(ctx, game, host, arenaID)
 	if err != nil {
 		return err
 	}
 	if err := s.Matches.CloseArena(ctx, v.Plan.ID); err != nil {
 		return err
 	}
-	if state(v.Phase) == playing {
+	if publicState(v.Phase) == statePlaying {
 		s.Matches.Broadcast(ctx, v.Plan.ID, protocol.EncodePush(protocol.TypeArenaClosed, protocol.ArenaEnd{
 			ArenaID: arenaID, Reason: string(match.Closed),
 		}))

@@ -11,7 +11,7 @@ import (
 )
 
 // calls are what a host may ask for.
-func (h *house) calls() map[string]func(host, arenaID string) error {
+func (h *fixture) calls() map[string]func(host, arenaID string) error {
 	ctx := h.Context()
 	return map[string]func(host, arenaID string) error{
 		"start": func(host, id string) error { return h.Start(ctx, "demo", host, id) },
@@ -29,17 +29,17 @@ func (h *house) calls() map[string]func(host, arenaID string) error {
 // Only its host may do anything with an arena, and only with one that there is.
 func TestOnlyTheHost(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made, m := h.made()
-	h.mustJoin(asks("ada", made.Code))
+	h := newFixture(t)
+	made, m := h.createArena()
+	h.mustJoin(joinRequest("ada", made.Code))
 	for name, call := range h.calls() {
 		h.checkRefused(call("ada", made.ArenaID), protocol.CodeForbidden)
 		h.checkRefused(call("hana", "a_gone"), protocol.CodeNotFound)
-		h.hall.fails["Look"] = true
+		h.hall.fails["ReadArena"] = true
 		if err := call("hana", made.ArenaID); !errors.Is(err, errDown) {
 			t.Errorf("%s: %v", name, err)
 		}
-		h.hall.fails["Look"] = false
+		h.hall.fails["ReadArena"] = false
 	}
 	if m.phase != match.Lobby || m.locked || len(m.asked) != 0 || len(m.seats) != 1 || len(h.hall.rested) != 0 {
 		t.Errorf("%+v, rested %v", m, h.hall.rested)
@@ -48,12 +48,12 @@ func TestOnlyTheHost(t *testing.T) {
 
 func TestStart(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made, m := h.made()
+	h := newFixture(t)
+	made, m := h.createArena()
 	h.checkRefused(h.Start(t.Context(), "demo", "hana", made.ArenaID), protocol.CodeBadRequest)
-	h.mustJoin(asks("eve", made.Code, as("spectator")))
+	h.mustJoin(joinRequest("eve", made.Code, withRole("spectator")))
 	h.checkRefused(h.Start(t.Context(), "demo", "hana", made.ArenaID), protocol.CodeBadRequest)
-	h.mustJoin(asks("ada", made.Code))
+	h.mustJoin(joinRequest("ada", made.Code))
 	for range 2 {
 		if err := h.Start(t.Context(), "demo", "hana", made.ArenaID); err != nil || m.phase != match.Countdown {
 			t.Fatalf("%s, %v", m.phase, err)
@@ -67,8 +67,8 @@ func TestStart(t *testing.T) {
 
 func TestLock(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made, m := h.made()
+	h := newFixture(t)
+	made, m := h.createArena()
 	if err := h.Lock(t.Context(), "demo", "hana", made.ArenaID); err != nil || !m.locked {
 		t.Errorf("%v, %v", m.locked, err)
 	}
@@ -76,8 +76,8 @@ func TestLock(t *testing.T) {
 
 func TestNext(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made, m := h.made()
+	h := newFixture(t)
+	made, m := h.createArena()
 	for _, after := range []int{-2, 3, 100} {
 		h.checkRefused(h.Next(t.Context(), "demo", "hana", protocol.ArenaNext{ArenaID: made.ArenaID, After: after}), protocol.CodeBadRequest)
 	}
@@ -89,7 +89,7 @@ func TestNext(t *testing.T) {
 	if !slices.Equal(m.asked, []int{-1, 0, 2}) {
 		t.Errorf("asked %v", m.asked)
 	}
-	auto, _ := h.made(func(b *protocol.NewArena) { b.Pace = "auto" })
+	auto, _ := h.createArena(func(b *protocol.NewArena) { b.Pace = "auto" })
 	h.checkRefused(h.Next(t.Context(), "demo", "hana", protocol.ArenaNext{ArenaID: auto.ArenaID, After: -1}), protocol.CodeBadRequest)
 }
 
@@ -98,8 +98,8 @@ func TestNext(t *testing.T) {
 func TestClose(t *testing.T) {
 	t.Parallel()
 	for phase, told := range map[match.Phase]bool{match.Lobby: false, match.Starting: false, match.Countdown: true, match.Revealed: true, match.Over: false} {
-		h := newHouse(t)
-		made, m := h.made()
+		h := newFixture(t)
+		made, m := h.createArena()
 		m.phase = phase
 		for range 2 {
 			if err := h.Close(t.Context(), "demo", "hana", made.ArenaID); err != nil || m.phase != match.Over {
@@ -119,9 +119,9 @@ func TestClose(t *testing.T) {
 // What fails can be asked for again.
 func TestCloseWhenTheStoreIsDown(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made, m := h.made()
-	for _, method := range []string{"Shut", "Rest"} {
+	h := newFixture(t)
+	made, m := h.createArena()
+	for _, method := range []string{"CloseArena", "RetireCode"} {
 		h.hall.fails = map[string]bool{method: true}
 		if err := h.Close(t.Context(), "demo", "hana", made.ArenaID); !errors.Is(err, errDown) {
 			t.Errorf("%s: %v", method, err)

@@ -25,7 +25,7 @@ type JoinRequest struct {
 // others told who is there. The second is never nil.
 func (s *Service) Join(ctx context.Context, r JoinRequest) (protocol.ArenaJoined, func(), error) {
 	joined, then, err := s.join(ctx, r)
-	s.metrics.joined.WithLabelValues(outcome(err, joined.As)).Inc()
+	s.metrics.joins.WithLabelValues(outcome(err, joined.As)).Inc()
 	if err != nil {
 		return protocol.ArenaJoined{}, func() {}, err
 	}
@@ -33,23 +33,23 @@ func (s *Service) Join(ctx context.Context, r JoinRequest) (protocol.ArenaJoined
 }
 
 func (s *Service) join(ctx context.Context, r JoinRequest) (protocol.ArenaJoined, func(), error) {
-	v, err := s.byCode(ctx, r.Game, r.Code)
+	v, err := s.readByCode(ctx, r.Game, r.Code)
 	if err != nil {
 		return protocol.ArenaJoined{}, nil, err
 	}
-	sat, err := s.place(ctx, r, v.Plan)
+	reply, err := s.givePlace(ctx, r, v.Plan)
 	if err != nil {
 		return protocol.ArenaJoined{}, nil, err
 	}
-	if v, err = s.read(ctx, r.Game, v.Plan.ID); err != nil { // with who has just come
+	if v, err = s.readArena(ctx, r.Game, v.Plan.ID); err != nil { // with who has just come
 		return protocol.ArenaJoined{}, nil, err
 	}
 	a := v.Plan.Arena
 	joined := protocol.ArenaJoined{
-		ArenaID: a.ID, Mode: string(v.Plan.Mode), Name: a.Name, As: string(sat.Role), Team: sat.Team,
-		Teams: v.TeamCounts(a), Players: v.Players, State: state(v.Phase),
+		ArenaID: a.ID, Mode: string(v.Plan.Mode), Name: a.Name, As: string(reply.Role), Team: reply.Team,
+		Teams: v.TeamCounts(a), Players: v.Players, State: publicState(v.Phase),
 	}
-	if joined.State != inLobby {
+	if joined.State != stateLobby {
 		joined.Match = v.Plan.ID
 	}
 	if err := s.Matches.AttachFrom(ctx, v.Plan.ID, r.Player, v.Seq); err != nil {
@@ -58,35 +58,35 @@ func (s *Service) join(ctx context.Context, r JoinRequest) (protocol.ArenaJoined
 	return joined, func() { s.Matches.NotifyPlacesChanged(v.Plan.ID) }, nil
 }
 
-// place gives somebody the place that is asked for.
-func (s *Service) place(ctx context.Context, r JoinRequest, p *match.Plan) (PlaceReply, error) {
-	switch as := match.Role(cmp.Or(r.As, string(match.AsPlayer))); as {
+// givePlace gives somebody the place that is asked for.
+func (s *Service) givePlace(ctx context.Context, r JoinRequest, p *match.Plan) (PlaceReply, error) {
+	switch role := match.Role(cmp.Or(r.As, string(match.AsPlayer))); role {
 	case match.AsPlayer:
-		return s.seat(ctx, r, p)
+		return s.giveSeat(ctx, r, p)
 	case match.AsHost:
 		if r.Player != p.Arena.Host {
 			return PlaceReply{}, notHost()
 		}
-		return admitted(s.Seats.AddWatcher(ctx, p.ID, r.Player, as))
+		return checkPlace(s.Seats.AddWatcher(ctx, p.ID, r.Player, role))
 	case match.AsSpectator:
-		return admitted(s.Seats.AddWatcher(ctx, p.ID, r.Player, as))
+		return checkPlace(s.Seats.AddWatcher(ctx, p.ID, r.Player, role))
 	}
-	return PlaceReply{}, bad("as is player, spectator or host")
+	return PlaceReply{}, badRequest("as is player, spectator or host")
 }
 
-// seat gives a player a seat. The player is busy with the match first, so that
+// giveSeat gives a player a seat. The player is busy with the match first, so that
 // nobody has a seat and plays elsewhere; what a node leaves that dies in between
 // is void.
-func (s *Service) seat(ctx context.Context, r JoinRequest, p *match.Plan) (PlaceReply, error) {
+func (s *Service) giveSeat(ctx context.Context, r JoinRequest, p *match.Plan) (PlaceReply, error) {
 	if r.Role != identity.RolePlayer {
-		return PlaceReply{}, refused(protocol.CodeForbidden, "only players play; join as host or as spectator")
+		return PlaceReply{}, newRefusal(protocol.CodeForbidden, "only players play; join as host or as spectator")
 	}
 	teams := make([]string, len(p.Arena.Teams))
 	for i, t := range p.Arena.Teams {
 		teams[i] = t.ID
 	}
 	if r.Team != "" && !slices.Contains(teams, r.Team) {
-		return PlaceReply{}, bad("team is the id of one of the arena's teams; leave it out for the smallest")
+		return PlaceReply{}, badRequest("team is the id of one of the arena's teams; leave it out for the smallest")
 	}
 	seat, err := s.Players.Seat(ctx, r.Game, r.Player)
 	if err != nil {
@@ -96,32 +96,32 @@ func (s *Service) seat(ctx context.Context, r JoinRequest, p *match.Plan) (Place
 	if err := s.occupy(ctx, r, p.ID); err != nil {
 		return PlaceReply{}, err
 	}
-	sat, err := s.Seats.AddSeat(ctx, SeatRequest{Match: p.ID, Seat: seat, Teams: teams, Max: p.Arena.MaxPlayers})
-	if err != nil || sat.Verdict == In {
-		return sat, err
+	reply, err := s.Seats.AddSeat(ctx, SeatRequest{Match: p.ID, Seat: seat, Teams: teams, Max: p.Arena.MaxPlayers})
+	if err != nil || reply.Verdict == In {
+		return reply, err
 	}
-	if err := s.Busy.Free(ctx, r.Game, r.Player, p.ID); err != nil {
+	if err := s.Activities.Free(ctx, r.Game, r.Player, p.ID); err != nil {
 		s.Logger.Warn("a player without a seat stays busy, which is void", "match", p.ID, "error", err)
 	}
-	return admitted(sat, nil)
+	return checkPlace(reply, nil)
 }
 
-// admitted turns a verdict that gives no place into its refusal.
-func admitted(sat PlaceReply, err error) (PlaceReply, error) {
+// checkPlace turns a verdict that gives no place into its refusal.
+func checkPlace(reply PlaceReply, err error) (PlaceReply, error) {
 	if err != nil {
 		return PlaceReply{}, err
 	}
-	switch sat.Verdict {
+	switch reply.Verdict {
 	case In:
-		return sat, nil
+		return reply, nil
 	case Full:
-		return PlaceReply{}, refused(protocol.CodeArenaFull, "all places are taken; you may watch as a spectator")
+		return PlaceReply{}, newRefusal(protocol.CodeArenaFull, "all places are taken; you may watch as a spectator")
 	case Started, Left:
-		return PlaceReply{}, refused(protocol.CodeArenaStarted, "it has begun without you; you may watch as a spectator")
+		return PlaceReply{}, newRefusal(protocol.CodeArenaStarted, "it has begun without you; you may watch as a spectator")
 	case Locked:
-		return PlaceReply{}, refused(protocol.CodeArenaLocked, "its host lets nobody in any more; you may watch as a spectator")
+		return PlaceReply{}, newRefusal(protocol.CodeArenaLocked, "its host lets nobody in any more; you may watch as a spectator")
 	case Banned:
-		return PlaceReply{}, refused(protocol.CodeKicked, "its host has shut you out")
+		return PlaceReply{}, newRefusal(protocol.CodeKicked, "its host has shut you out")
 	}
 	return PlaceReply{}, notFound()
 }

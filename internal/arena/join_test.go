@@ -15,10 +15,10 @@ import (
 
 func TestJoin(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made, m := h.made()
-	h.mustJoin(asks("eve", made.Code, team("acme")))
-	joined, then, err := h.Join(t.Context(), asks("ada", made.Code))
+	h := newFixture(t)
+	made, m := h.createArena()
+	h.mustJoin(joinRequest("eve", made.Code, inTeam("acme")))
+	joined, then, err := h.Join(t.Context(), joinRequest("ada", made.Code))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestJoin(t *testing.T) {
 	if !slices.Contains(h.hall.entered, m.plan.ID+"/ada") || len(h.hall.moved) != 2 {
 		t.Errorf("after the reply: entered %v, moved %v", h.hall.entered, h.hall.moved)
 	}
-	if n := testutil.ToFloat64(h.metrics.joined.WithLabelValues("player")); n != 2 {
+	if n := testutil.ToFloat64(h.metrics.joins.WithLabelValues("player")); n != 2 {
 		t.Errorf("%g counted", n)
 	}
 }
@@ -47,12 +47,12 @@ func TestJoin(t *testing.T) {
 // Who has a seat keeps it, whatever is asked for and however far the match is.
 func TestJoinAgain(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made, m := h.made()
-	h.mustJoin(asks("ada", made.Code, team("b:2")))
+	h := newFixture(t)
+	made, m := h.createArena()
+	h.mustJoin(joinRequest("ada", made.Code, inTeam("b:2")))
 	for phase, want := range map[match.Phase]string{match.Lobby: "", match.Starting: "", match.Countdown: m.plan.ID, match.Revealed: m.plan.ID, match.Settled: m.plan.ID} {
 		m.phase, m.locked = phase, true
-		for _, r := range []JoinRequest{asks("ada", made.Code), asks("ada", made.Code, team("acme")), asks("ada", made.Code, as("player")), asks("ada", made.Code, as("spectator"))} {
+		for _, r := range []JoinRequest{joinRequest("ada", made.Code), joinRequest("ada", made.Code, inTeam("acme")), joinRequest("ada", made.Code, withRole("player")), joinRequest("ada", made.Code, withRole("spectator"))} {
 			joined := h.mustJoin(r)
 			if joined.As != "player" || joined.Team != "b:2" || joined.Players != 1 || joined.Match != want {
 				t.Errorf("%s, %+v: %+v", phase, r.ArenaJoin, joined)
@@ -66,14 +66,14 @@ func TestJoinAgain(t *testing.T) {
 // busy with it.
 func TestJoinToWatch(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made, m := h.made()
+	h := newFixture(t)
+	made, m := h.createArena()
 	m.locked = true
 	for phase, want := range map[match.Phase]string{match.Lobby: "", match.Open: m.plan.ID} {
 		m.phase = phase
 		for _, r := range []JoinRequest{
-			asks("ada", made.Code, as("spectator")), asks("screen", made.Code, as("spectator"), client),
-			asks("hana", made.Code, as("host")), asks("hana", made.Code, as("host"), client),
+			joinRequest("ada", made.Code, withRole("spectator")), joinRequest("screen", made.Code, withRole("spectator"), asHostClient),
+			joinRequest("hana", made.Code, withRole("host")), joinRequest("hana", made.Code, withRole("host"), asHostClient),
 		} {
 			joined := h.mustJoin(r)
 			if joined.As != r.As || joined.Team != "" || joined.Players != 0 || joined.Match != want || m.roles[r.Player] != match.Role(r.As) {
@@ -87,41 +87,41 @@ func TestJoinToWatch(t *testing.T) {
 func TestJoinRefusals(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		before func(h *house, m *held)
+		before func(h *fixture, m *fakeArena)
 		tune   []func(*JoinRequest)
 		want   protocol.Code
 	}{
 		"a wrong code":        {nil, []func(*JoinRequest){func(r *JoinRequest) { r.Code = "no code" }}, protocol.CodeNotFound},
-		"it is over":          {func(_ *house, m *held) { m.phase = match.Over }, nil, protocol.CodeNotFound},
-		"over, to watch":      {func(_ *house, m *held) { m.phase = match.Settled }, []func(*JoinRequest){as("spectator")}, protocol.CodeNotFound},
-		"an unknown role":     {nil, []func(*JoinRequest){as("admin")}, protocol.CodeBadRequest},
-		"an unknown team":     {nil, []func(*JoinRequest){team("x")}, protocol.CodeBadRequest},
-		"a client as player":  {nil, []func(*JoinRequest){client}, protocol.CodeForbidden},
-		"as another's host":   {nil, []func(*JoinRequest){as("host")}, protocol.CodeForbidden},
-		"another client":      {nil, []func(*JoinRequest){as("host"), client}, protocol.CodeForbidden},
-		"full":                {func(_ *house, m *held) { m.plan.Arena.MaxPlayers = 0 }, nil, protocol.CodeArenaFull},
-		"begun":               {func(_ *house, m *held) { m.phase = match.Starting }, nil, protocol.CodeArenaStarted},
-		"locked":              {func(_ *house, m *held) { m.locked = true }, nil, protocol.CodeArenaLocked},
-		"banned":              {func(_ *house, m *held) { m.banned["ada"] = true }, nil, protocol.CodeKicked},
-		"banned, to watch":    {func(_ *house, m *held) { m.banned["ada"] = true }, []func(*JoinRequest){as("spectator")}, protocol.CodeKicked},
-		"left while it ran":   {func(_ *house, m *held) { m.leftBy("ada") }, nil, protocol.CodeArenaStarted},
-		"waiting for another": {func(h *house, _ *held) { h.hall.tickets["demo/ada"] = "t_1" }, nil, protocol.CodeAlreadyQueued},
+		"it is over":          {func(_ *fixture, m *fakeArena) { m.phase = match.Over }, nil, protocol.CodeNotFound},
+		"over, to watch":      {func(_ *fixture, m *fakeArena) { m.phase = match.Settled }, []func(*JoinRequest){withRole("spectator")}, protocol.CodeNotFound},
+		"an unknown role":     {nil, []func(*JoinRequest){withRole("admin")}, protocol.CodeBadRequest},
+		"an unknown team":     {nil, []func(*JoinRequest){inTeam("x")}, protocol.CodeBadRequest},
+		"a client as player":  {nil, []func(*JoinRequest){asHostClient}, protocol.CodeForbidden},
+		"as another's host":   {nil, []func(*JoinRequest){withRole("host")}, protocol.CodeForbidden},
+		"another client":      {nil, []func(*JoinRequest){withRole("host"), asHostClient}, protocol.CodeForbidden},
+		"full":                {func(_ *fixture, m *fakeArena) { m.plan.Arena.MaxPlayers = 0 }, nil, protocol.CodeArenaFull},
+		"begun":               {func(_ *fixture, m *fakeArena) { m.phase = match.Starting }, nil, protocol.CodeArenaStarted},
+		"locked":              {func(_ *fixture, m *fakeArena) { m.locked = true }, nil, protocol.CodeArenaLocked},
+		"banned":              {func(_ *fixture, m *fakeArena) { m.banned["ada"] = true }, nil, protocol.CodeKicked},
+		"banned, to watch":    {func(_ *fixture, m *fakeArena) { m.banned["ada"] = true }, []func(*JoinRequest){withRole("spectator")}, protocol.CodeKicked},
+		"left while it ran":   {func(_ *fixture, m *fakeArena) { m.leftBy("ada") }, nil, protocol.CodeArenaStarted},
+		"waiting for another": {func(h *fixture, _ *fakeArena) { h.hall.tickets["demo/ada"] = "t_1" }, nil, protocol.CodeAlreadyQueued},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
-			made, m := h.made()
+			h := newFixture(t)
+			made, m := h.createArena()
 			if c.before != nil {
 				c.before(h, m)
 			}
-			joined, then, err := h.Join(t.Context(), asks("ada", made.Code, c.tune...))
+			joined, then, err := h.Join(t.Context(), joinRequest("ada", made.Code, c.tune...))
 			h.checkRefused(err, c.want)
 			then()
 			h.checkBusy("ada", "")
 			if encoded(joined) != encoded(protocol.ArenaJoined{}) || len(h.hall.entered)+len(h.hall.moved)+len(m.roles) != 0 {
 				t.Errorf("%+v, entered %v, moved %v, roles %v", joined, h.hall.entered, h.hall.moved, m.roles)
 			}
-			if n := testutil.ToFloat64(h.metrics.joined.WithLabelValues(string(c.want))); n != 1 {
+			if n := testutil.ToFloat64(h.metrics.joins.WithLabelValues(string(c.want))); n != 1 {
 				t.Errorf("%g counted", n)
 			}
 		})
@@ -129,7 +129,7 @@ func TestJoinRefusals(t *testing.T) {
 }
 
 // leftBy seats a player who has left while it was played.
-func (h *held) leftBy(player string) {
+func (h *fakeArena) leftBy(player string) {
 	h.phase, h.seats, h.left[player] = match.Open, append(h.seats, match.Seat{Player: player}), true
 }
 
@@ -139,29 +139,29 @@ func TestJoinWhenBusy(t *testing.T) {
 	t.Parallel()
 	seats := []match.Seat{{Player: "ada"}}
 	for name, c := range map[string]struct {
-		other *held // nil: there is none any more
+		other *fakeArena // nil: there is none any more
 		form  bool
 		want  protocol.Code
 	}{
-		"a duel":                  {&held{phase: match.Open, seats: seats}, false, protocol.CodeAlreadyPlaying},
-		"another arena's lobby":   {&held{phase: match.Lobby, seats: seats}, false, protocol.CodeAlreadyPlaying},
-		"a match that is over":    {&held{phase: match.Over, seats: seats}, false, ""},
-		"a match that is settled": {&held{phase: match.Settled, seats: seats}, false, ""},
+		"a duel":                  {&fakeArena{phase: match.Open, seats: seats}, false, protocol.CodeAlreadyPlaying},
+		"another arena's lobby":   {&fakeArena{phase: match.Lobby, seats: seats}, false, protocol.CodeAlreadyPlaying},
+		"a match that is over":    {&fakeArena{phase: match.Over, seats: seats}, false, ""},
+		"a match that is settled": {&fakeArena{phase: match.Settled, seats: seats}, false, ""},
 		"a match that is gone":    {nil, false, ""},
 		"a match that is forming": {nil, true, protocol.CodeAlreadyPlaying},
-		"an arena without a seat": {&held{phase: match.Lobby}, false, ""},
-		"a match without a seat":  {&held{phase: match.Open, seats: []match.Seat{{Player: "eve"}}}, false, ""},
+		"an arena without a seat": {&fakeArena{phase: match.Lobby}, false, ""},
+		"a match without a seat":  {&fakeArena{phase: match.Open, seats: []match.Seat{{Player: "eve"}}}, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
-			made, m := h.made()
+			h := newFixture(t)
+			made, m := h.createArena()
 			h.hall.busy["demo/ada"], h.hall.forming["m_other"] = "m_other", c.form
 			if c.other != nil {
 				c.other.plan = &match.Plan{ID: "m_other", Game: "demo"}
 				h.hall.matches["m_other"] = c.other
 			}
-			_, _, err := h.Join(t.Context(), asks("ada", made.Code))
+			_, _, err := h.Join(t.Context(), joinRequest("ada", made.Code))
 			if c.want == "" {
 				if err != nil {
 					t.Fatal(err)
@@ -173,76 +173,76 @@ func TestJoinWhenBusy(t *testing.T) {
 				t.Errorf("%+v", refused)
 			}
 			h.checkBusy("ada", "m_other")
-			h.mustJoin(asks("ada", made.Code, as("spectator"))) // looking on is free
+			h.mustJoin(joinRequest("ada", made.Code, withRole("spectator"))) // looking on is free
 		})
 	}
 }
 
 // The node dies, or the store fails, between making a player busy and seating
 // the player: what is left keeps the player from nothing, here or elsewhere.
-func TestACrashBetweenOccupyingAndSitting(t *testing.T) {
+func TestACrashBetweenOccupyingAndTheSeat(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	first, m := h.made()
-	second, other := h.made()
-	h.hall.fails["Sit"] = true
-	if _, _, err := h.Join(t.Context(), asks("ada", first.Code)); !errors.Is(err, errDown) {
+	h := newFixture(t)
+	first, m := h.createArena()
+	second, other := h.createArena()
+	h.hall.fails["AddSeat"] = true
+	if _, _, err := h.Join(t.Context(), joinRequest("ada", first.Code)); !errors.Is(err, errDown) {
 		t.Fatalf("%v", err)
 	}
 	h.checkBusy("ada", m.plan.ID)
-	h.hall.fails["Sit"] = false
-	h.mustJoin(asks("ada", second.Code))
+	h.hall.fails["AddSeat"] = false
+	h.mustJoin(joinRequest("ada", second.Code))
 	h.checkBusy("ada", other.plan.ID)
 
 	h.hall.busy["demo/bob"] = m.plan.ID
-	h.mustJoin(asks("bob", first.Code))
+	h.mustJoin(joinRequest("bob", first.Code))
 	h.checkBusy("bob", m.plan.ID)
 }
 
 // Whatever fails, no refusal is made up, and asking again goes on.
 func TestJoinWhenTheStoreIsDown(t *testing.T) {
 	t.Parallel()
-	for _, method := range []string{"Find", "Look", "Seat", "Occupy", "Sits", "Sit", "Enter"} {
-		h := newHouse(t)
-		made, m := h.made()
+	for _, method := range []string{"FindCode", "ReadArena", "Seat", "Occupy", "CheckSeat", "AddSeat", "AttachFrom"} {
+		h := newFixture(t)
+		made, m := h.createArena()
 		h.hall.busy["demo/ada"] = "m_gone"
 		h.hall.fails[method] = true
-		_, then, err := h.Join(t.Context(), asks("ada", made.Code))
+		_, then, err := h.Join(t.Context(), joinRequest("ada", made.Code))
 		if !errors.Is(err, errDown) {
 			t.Errorf("%s: %v", method, err)
 		}
 		then()
-		if n := testutil.ToFloat64(h.metrics.joined.WithLabelValues("failed")); n != 1 || len(h.hall.entered) != 0 {
+		if n := testutil.ToFloat64(h.metrics.joins.WithLabelValues("failed")); n != 1 || len(h.hall.entered) != 0 {
 			t.Errorf("%s: %g counted, entered %v", method, n, h.hall.entered)
 		}
 		h.hall.fails[method] = false
-		h.mustJoin(asks("ada", made.Code))
+		h.mustJoin(joinRequest("ada", made.Code))
 		h.checkBusy("ada", m.plan.ID)
 	}
 }
 
 // A refusal is said, also where the player could not be freed again.
-func TestARefusalIsSaidWhenFreeingFails(t *testing.T) {
+func TestARefusalIsReportedWhenFreeingFails(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made, m := h.made()
+	h := newFixture(t)
+	made, m := h.createArena()
 	m.locked, h.hall.fails["Free"] = true, true
-	_, _, err := h.Join(t.Context(), asks("ada", made.Code))
+	_, _, err := h.Join(t.Context(), joinRequest("ada", made.Code))
 	h.checkRefused(err, protocol.CodeArenaLocked)
-	other, _ := h.made()
-	h.mustJoin(asks("ada", other.Code)) // it was void
+	other, _ := h.createArena()
+	h.mustJoin(joinRequest("ada", other.Code)) // it was void
 }
 
 // Forty players come at once, each by two requests: everybody has one seat, and
 // the teams are even.
 func TestEverybodyHasOneSeat(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made, m := h.made()
+	h := newFixture(t)
+	made, m := h.createArena()
 	var all sync.WaitGroup
 	for i := range 80 {
 		all.Go(func() {
-			_, then, err := h.Join(t.Context(), asks(fmt.Sprint("p_", i/2), made.Code))
+			_, then, err := h.Join(t.Context(), joinRequest(fmt.Sprint("p_", i/2), made.Code))
 			if err != nil {
 				t.Error(err)
 			}

@@ -12,9 +12,9 @@ import (
 
 func TestLeaveTheLobby(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made, m := h.made()
-	h.mustJoin(asks("ada", made.Code))
+	h := newFixture(t)
+	made, m := h.createArena()
+	h.mustJoin(joinRequest("ada", made.Code))
 	if err := h.Leave(t.Context(), "demo", "ada", made.ArenaID); err != nil {
 		t.Fatal(err)
 	}
@@ -22,16 +22,16 @@ func TestLeaveTheLobby(t *testing.T) {
 	if len(m.seats) != 0 || len(h.hall.moved) != 2 || !slices.Equal(h.hall.sent, []string{m.plan.ID + "/ada "}) {
 		t.Errorf("seats %v, moved %v, sent %q", m.seats, h.hall.moved, h.hall.sent)
 	}
-	h.mustJoin(asks("ada", made.Code))
+	h.mustJoin(joinRequest("ada", made.Code))
 }
 
 // Who leaves a match forfeits: the seat stays, and the player may play
 // elsewhere. Asked again the same holds.
 func TestLeaveTheMatch(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made, m := h.made()
-	h.mustJoin(asks("ada", made.Code))
+	h := newFixture(t)
+	made, m := h.createArena()
+	h.mustJoin(joinRequest("ada", made.Code))
 	m.phase = match.Open
 	h.hall.fails["Free"] = true
 	if err := h.Leave(t.Context(), "demo", "ada", made.ArenaID); !errors.Is(err, errDown) {
@@ -47,17 +47,17 @@ func TestLeaveTheMatch(t *testing.T) {
 	if len(m.seats) != 1 || !m.left["ada"] {
 		t.Errorf("seats %v, left %v", m.seats, m.left)
 	}
-	other, _ := h.made()
-	h.mustJoin(asks("ada", other.Code))
+	other, _ := h.createArena()
+	h.mustJoin(joinRequest("ada", other.Code))
 }
 
 func TestLeaveAfterWatching(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made, m := h.made()
+	h := newFixture(t)
+	made, m := h.createArena()
 	h.hall.busy["demo/eve"] = "m_other" // eve plays elsewhere
 	for who, role := range map[string]string{"eve": "spectator", "hana": "host"} {
-		h.mustJoin(asks(who, made.Code, as(role)))
+		h.mustJoin(joinRequest(who, made.Code, withRole(role)))
 		if err := h.Leave(t.Context(), "demo", who, made.ArenaID); err != nil {
 			t.Errorf("%s: %v", who, err)
 		}
@@ -73,14 +73,14 @@ func TestLeaveAfterWatching(t *testing.T) {
 
 func TestLeaveRefusals(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made, _ := h.made()
+	h := newFixture(t)
+	made, _ := h.createArena()
 	for _, id := range []string{"", "a", "a_", "a_gone", "m_" + made.ArenaID[2:], made.ArenaID[2:], "x_" + made.ArenaID[2:]} {
 		h.checkRefused(h.Leave(t.Context(), "demo", "ada", id), protocol.CodeNotFound)
 	}
 	h.checkRefused(h.Leave(t.Context(), "closed", "ada", made.ArenaID), protocol.CodeNotFound)
 	h.checkRefused(h.Leave(t.Context(), "demo", "ada", made.ArenaID), protocol.CodeNotInMatch)
-	h.hall.fails["Unsit"] = true
+	h.hall.fails["RemovePlace"] = true
 	if err := h.Leave(t.Context(), "demo", "ada", made.ArenaID); !errors.Is(err, errDown) {
 		t.Error(err)
 	}
@@ -90,9 +90,9 @@ func TestKick(t *testing.T) {
 	t.Parallel()
 	for ban, reason := range map[bool]string{false: "kicked", true: "banned"} {
 		for _, phase := range []match.Phase{match.Lobby, match.Open} {
-			h := newHouse(t)
-			made, m := h.made()
-			h.mustJoin(asks("ada", made.Code))
+			h := newFixture(t)
+			made, m := h.createArena()
+			h.mustJoin(joinRequest("ada", made.Code))
 			m.phase = phase
 			for range 2 { // asked again
 				if err := h.Kick(t.Context(), "demo", "hana", protocol.ArenaKick{ArenaID: made.ArenaID, Player: "ada", Ban: ban}); err != nil {
@@ -104,7 +104,7 @@ func TestKick(t *testing.T) {
 			if h.hall.sent[0] != want || len(h.hall.moved) != 3 {
 				t.Errorf("%s: sent %q, want %q, moved %v", phase, h.hall.sent, want, h.hall.moved)
 			}
-			_, _, err := h.Join(t.Context(), asks("ada", made.Code))
+			_, _, err := h.Join(t.Context(), joinRequest("ada", made.Code))
 			switch {
 			case ban:
 				h.checkRefused(err, protocol.CodeKicked)
@@ -120,8 +120,8 @@ func TestKick(t *testing.T) {
 // Only somebody in the arena can be banned, and not any number of them.
 func TestBansAreOfThoseInTheArena(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made, m := h.made()
+	h := newFixture(t)
+	made, m := h.createArena()
 	m.plan.Arena.MaxPlayers = 2
 	kick := func(player string, ban bool) error {
 		return h.Kick(t.Context(), "demo", "hana", protocol.ArenaKick{ArenaID: made.ArenaID, Player: player, Ban: ban})
@@ -132,12 +132,12 @@ func TestBansAreOfThoseInTheArena(t *testing.T) {
 	}
 	for i := range bansPerPlace * 2 {
 		watcher := fmt.Sprint("watcher", i)
-		h.mustJoin(asks(watcher, made.Code, as("spectator")))
+		h.mustJoin(joinRequest(watcher, made.Code, withRole("spectator")))
 		if err := kick(watcher, true); err != nil {
 			t.Error(err)
 		}
 	}
-	h.mustJoin(asks("ada", made.Code))
+	h.mustJoin(joinRequest("ada", made.Code))
 	h.checkRefused(kick("ada", true), protocol.CodeBadRequest)
 	if err := kick("ada", false); err != nil || len(m.banned) != bansPerPlace*2 {
 		t.Errorf("%v, %d are banned", err, len(m.banned))
@@ -146,9 +146,9 @@ func TestBansAreOfThoseInTheArena(t *testing.T) {
 
 func TestKickRefusals(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made, m := h.made()
-	h.mustJoin(asks("ada", made.Code))
+	h := newFixture(t)
+	made, m := h.createArena()
+	h.mustJoin(joinRequest("ada", made.Code))
 	for host, k := range map[string]protocol.ArenaKick{
 		"hana": {ArenaID: made.ArenaID, Player: "hana"}, "": {ArenaID: made.ArenaID, Player: "ada"},
 	} {
@@ -159,7 +159,7 @@ func TestKickRefusals(t *testing.T) {
 		h.checkRefused(h.Kick(t.Context(), "demo", host, k), want)
 	}
 	h.checkRefused(h.Kick(t.Context(), "demo", "hana", protocol.ArenaKick{ArenaID: made.ArenaID, Player: "a|b"}), protocol.CodeBadRequest)
-	h.hall.fails["Unsit"] = true
+	h.hall.fails["RemovePlace"] = true
 	if err := h.Kick(t.Context(), "demo", "hana", protocol.ArenaKick{ArenaID: made.ArenaID, Player: "ada"}); !errors.Is(err, errDown) {
 		t.Error(err)
 	}

@@ -10,17 +10,17 @@ import (
 )
 
 type metrics struct {
-	created *prometheus.CounterVec // by outcome: created, a code, bad_name, bad_word, failed
-	joined  *prometheus.CounterVec // by outcome: a role, a code, failed
+	creations *prometheus.CounterVec // by outcome: created, a code, bad_name, bad_word, failed
+	joins     *prometheus.CounterVec // by outcome: a role, a code, failed
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
-	on := promauto.With(r)
+	factory := promauto.With(r)
 	return &metrics{
-		created: on.NewCounterVec(prometheus.CounterOpts{
+		creations: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_arena_creations_total", Help: "Requests to create an arena, by outcome.",
 		}, []string{"outcome"}),
-		joined: on.NewCounterVec(prometheus.CounterOpts{
+		joins: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_arena_joins_total", Help: "Requests to join an arena, by outcome.",
 		}, []string{"outcome"}),
 	}
@@ -28,14 +28,14 @@ func newMetrics(r prometheus.Registerer) *metrics {
 
 // What refused names of arenas and teams count as, instead of their code.
 const (
-	asName = "bad_name"
-	asWord = "bad_word"
+	outcomeBadName = "bad_name"
+	outcomeBadWord = "bad_word"
 )
 
 // outcome is what became of a request that succeeds as done.
 func outcome(err error, done string) string {
 	var refused *protocol.Error
-	var title *badTitle
+	var title *titleError
 	switch {
 	case err == nil:
 		return done

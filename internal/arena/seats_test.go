@@ -7,14 +7,14 @@ import (
 	"laststand/internal/match"
 )
 
-func (h *held) seat(player string) int {
+func (h *fakeArena) seat(player string) int {
 	return slices.IndexFunc(h.seats, func(s match.Seat) bool { return s.Player == player })
 }
 
-func (h *held) ended() bool { return h.phase == match.Over || h.phase == match.Settled }
+func (h *fakeArena) hasEnded() bool { return h.phase == match.Over || h.phase == match.Settled }
 
-func (h *hall) AddSeat(_ context.Context, r SeatRequest) (PlaceReply, error) {
-	unlock, err := h.call("Sit")
+func (h *fakeBackend) AddSeat(_ context.Context, r SeatRequest) (PlaceReply, error) {
+	unlock, err := h.call("AddSeat")
 	defer unlock()
 	m := h.matches[r.Match]
 	at := -1
@@ -24,7 +24,7 @@ func (h *hall) AddSeat(_ context.Context, r SeatRequest) (PlaceReply, error) {
 	sat := PlaceReply{Role: match.AsPlayer}
 	switch {
 	case err != nil:
-	case m == nil || m.ended() && (at < 0 || m.left[r.Seat.Player]):
+	case m == nil || m.hasEnded() && (at < 0 || m.left[r.Seat.Player]):
 		sat.Verdict = Gone
 	case m.banned[r.Seat.Player]:
 		sat.Verdict = Banned
@@ -46,14 +46,14 @@ func (h *hall) AddSeat(_ context.Context, r SeatRequest) (PlaceReply, error) {
 	return sat, err
 }
 
-func (h *held) smallest(teams []string) string {
+func (h *fakeArena) smallest(teams []string) string {
 	if len(teams) == 0 {
 		return ""
 	}
 	return slices.MinFunc(teams, func(a, b string) int { return int(h.players(a) - h.players(b)) })
 }
 
-func (h *held) players(team string) (n int64) {
+func (h *fakeArena) players(team string) (n int64) {
 	for _, s := range h.seats {
 		if s.Team == team {
 			n++
@@ -62,11 +62,11 @@ func (h *held) players(team string) (n int64) {
 	return n
 }
 
-func (h *hall) AddWatcher(_ context.Context, id, player string, as match.Role) (PlaceReply, error) {
-	unlock, err := h.call("Watch")
+func (h *fakeBackend) AddWatcher(_ context.Context, id, player string, as match.Role) (PlaceReply, error) {
+	unlock, err := h.call("AddWatcher")
 	defer unlock()
 	m := h.matches[id]
-	if err != nil || m == nil || m.ended() && m.roles[player] == "" && m.seat(player) < 0 {
+	if err != nil || m == nil || m.hasEnded() && m.roles[player] == "" && m.seat(player) < 0 {
 		return PlaceReply{Verdict: Gone}, err
 	}
 	if m.banned[player] {
@@ -79,11 +79,11 @@ func (h *hall) AddWatcher(_ context.Context, id, player string, as match.Role) (
 	return PlaceReply{Verdict: In, Role: as}, nil
 }
 
-func (h *hall) RemovePlace(_ context.Context, id, player string, bans int) (PlaceReply, error) {
-	unlock, err := h.call("Unsit")
+func (h *fakeBackend) RemovePlace(_ context.Context, id, player string, bans int) (PlaceReply, error) {
+	unlock, err := h.call("RemovePlace")
 	defer unlock()
 	m := h.matches[id]
-	if err != nil || m == nil || m.ended() {
+	if err != nil || m == nil || m.hasEnded() {
 		return PlaceReply{Verdict: Gone}, err
 	}
 	at, role := m.seat(player), m.roles[player]
@@ -109,8 +109,8 @@ func (h *hall) RemovePlace(_ context.Context, id, player string, bans int) (Plac
 	return PlaceReply{Verdict: Left, Role: match.AsPlayer}, nil
 }
 
-func (h *hall) LockLobby(_ context.Context, id string) error {
-	unlock, err := h.call("Lock")
+func (h *fakeBackend) LockLobby(_ context.Context, id string) error {
+	unlock, err := h.call("LockLobby")
 	defer unlock()
 	h.matches[id].locked = true
 	return err

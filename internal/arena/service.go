@@ -18,9 +18,9 @@ import (
 // Bank gives questions, the choices of each in an order drawn for the match.
 type Bank interface {
 	// Count says how many questions a match can draw by a wish.
-	Count(game string, w Wish) int
+	Count(game string, w Filter) int
 	// Draw draws different questions at random.
-	Draw(game string, w Wish, count int) ([]quiz.Drawn, error)
+	Draw(game string, w Filter, count int) ([]quiz.Drawn, error)
 	// Pick gives the questions of these ids in their order, of one bank, or of
 	// all of the game's where it is "". Errors wrap ErrUnknownQuestion. Banks that
 	// only hosts draw from are there for a host alone.
@@ -31,10 +31,10 @@ type Bank interface {
 // an id in it.
 var ErrUnknownQuestion = errors.New("arena: unknown question")
 
-// Wish narrows what an arena asks; an empty field matches any. Of a bank that
+// Filter narrows what an arena asks; an empty field matches any. Of a bank that
 // the game does not have there are no questions. Host says that banks which only
 // hosts draw from are meant too.
-type Wish struct {
+type Filter struct {
 	Bank, Category, Lang, Difficulty string
 	Host                             bool
 }
@@ -56,15 +56,15 @@ type Game struct {
 
 // Config is what a service is made of; all fields but Registry are needed.
 type Config struct {
-	Games    map[string]Game
-	Seats    Seats
-	Codes    Codes
-	Busy     Busy
-	Matches  Matches
-	Bank     Bank
-	Players  Players
-	Logger   *slog.Logger
-	Registry prometheus.Registerer
+	Games      map[string]Game
+	Seats      Seats
+	Codes      Codes
+	Activities Activities
+	Matches    Matches
+	Bank       Bank
+	Players    Players
+	Logger     *slog.Logger
+	Registry   prometheus.Registerer
 }
 
 // Service makes arenas, lets people in and does what their hosts ask for. What
@@ -81,18 +81,18 @@ const callTimeout = 2 * time.Second
 // New makes a service.
 func New(c Config) *Service { return &Service{Config: c, metrics: newMetrics(c.Registry)} }
 
-// find reads an arena by its id. Its match has the same but for the first
+// readByID reads an arena by its id. Its match has the same but for the first
 // letter.
-func (s *Service) find(ctx context.Context, game, arenaID string) (match.View, error) {
-	v, err := s.read(ctx, game, "m_"+strings.TrimPrefix(arenaID, "a_"))
+func (s *Service) readByID(ctx context.Context, game, arenaID string) (match.View, error) {
+	v, err := s.readArena(ctx, game, "m_"+strings.TrimPrefix(arenaID, "a_"))
 	if err == nil && v.Plan.Arena.ID != arenaID {
 		return match.View{}, notFound()
 	}
 	return v, err
 }
 
-// byCode reads an arena by its code.
-func (s *Service) byCode(ctx context.Context, game, code string) (match.View, error) {
+// readByCode reads an arena by its code.
+func (s *Service) readByCode(ctx context.Context, game, code string) (match.View, error) {
 	if !isCode(code) {
 		return match.View{}, notFound()
 	}
@@ -103,11 +103,11 @@ func (s *Service) byCode(ctx context.Context, game, code string) (match.View, er
 	if id == "" {
 		return match.View{}, notFound()
 	}
-	return s.read(ctx, game, id)
+	return s.readArena(ctx, game, id)
 }
 
-// read reads an arena by the id of its match.
-func (s *Service) read(ctx context.Context, game, id string) (match.View, error) {
+// readArena reads an arena by the id of its match.
+func (s *Service) readArena(ctx context.Context, game, id string) (match.View, error) {
 	v, err := s.Matches.ReadArena(ctx, id)
 	if errors.Is(err, match.ErrNotFound) || err == nil && (v.Plan.Arena == nil || v.Plan.Game != game) {
 		return match.View{}, notFound()
@@ -117,30 +117,30 @@ func (s *Service) read(ctx context.Context, game, id string) (match.View, error)
 
 // The states of the wire contract.
 const (
-	inLobby = "lobby"
-	playing = "playing"
-	over    = "over"
+	stateLobby   = "lobby"
+	statePlaying = "playing"
+	stateOver    = "over"
 )
 
-// state is a phase as people see it.
-func state(p match.Phase) string {
+// publicState is a phase as people see it.
+func publicState(p match.Phase) string {
 	switch p {
 	case match.Lobby, match.Starting:
-		return inLobby
+		return stateLobby
 	case match.Over, match.Settled:
-		return over
+		return stateOver
 	}
-	return playing
+	return statePlaying
 }
 
-func refused(c protocol.Code, format string, args ...any) error {
+func newRefusal(c protocol.Code, format string, args ...any) error {
 	return protocol.Errorf(c, format, args...)
 }
 
-func bad(format string, args ...any) error {
-	return refused(protocol.CodeBadRequest, format, args...)
+func badRequest(format string, args ...any) error {
+	return newRefusal(protocol.CodeBadRequest, format, args...)
 }
 
 func notFound() error {
-	return refused(protocol.CodeNotFound, "there is no such arena, or not any more; look at the code again")
+	return newRefusal(protocol.CodeNotFound, "there is no such arena, or not any more; look at the code again")
 }

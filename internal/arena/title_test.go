@@ -31,7 +31,7 @@ func TestTitles(t *testing.T) {
 		"4dm1n": "does not allow", // the game's own list has it too
 	} {
 		for _, field := range []string{"name", "teams[1].name"} {
-			h := newHouse(t)
+			h := newFixture(t)
 			g := h.Games["demo"]
 			g.Words = words
 			h.Games["demo"] = g
@@ -39,7 +39,7 @@ func TestTitles(t *testing.T) {
 			if b.Name = title; field != "name" {
 				b.Name, b.Teams[1].Name = "Cup", title
 			}
-			_, err := h.Create(t.Context(), Creation{Game: "demo", By: "hana", Role: identity.RolePlayer, NewArena: b})
+			_, err := h.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: b})
 			if says == "" {
 				if err != nil {
 					t.Errorf("%q as %s: %v", title, field, err)
@@ -50,11 +50,11 @@ func TestTitles(t *testing.T) {
 			if !strings.HasPrefix(refused.Message, field+" is ") || !strings.Contains(refused.Message, says) {
 				t.Errorf("%+q as %s: %q, want %q", title, field, refused.Message, says)
 			}
-			outcome := asName
+			outcome := outcomeBadName
 			if says == "does not allow" {
-				outcome = asWord
+				outcome = outcomeBadWord
 			}
-			if n := testutil.ToFloat64(h.metrics.created.WithLabelValues(outcome)); n != 1 {
+			if n := testutil.ToFloat64(h.metrics.creations.WithLabelValues(outcome)); n != 1 {
 				t.Errorf("%+q: counted %v times as %s", title, n, outcome)
 			}
 		}

@@ -149,7 +149,7 @@ func TestStandingsOfAMatchArePaged(t *testing.T) {
 func TestRatingsAreShownWhole(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[int]rating.Rating{1500: {}, 1499: {R: 1499.4, RD: 90, Sigma: 0.06}, 1602: {R: 1601.5, RD: 90, Sigma: 0.06}} {
-		if got := r.Shown(); got != want {
+		if got := r.Rounded(); got != want {
 			t.Errorf("%+v is shown as %d", r, got)
 		}
 	}

@@ -68,9 +68,9 @@ type History interface {
 // Arenas makes arenas and shows them; *arena.Service. What it refuses is an
 // *protocol.Error. The join URL of a made one is left to this package.
 type Arenas interface {
-	Create(ctx context.Context, c arena.Creation) (protocol.ArenaMade, error)
-	Look(ctx context.Context, game, code string) (protocol.ArenaLook, error)
-	Door(ctx context.Context, game, code string) (arena.Door, error)
+	Create(ctx context.Context, c arena.CreateRequest) (protocol.ArenaMade, error)
+	Show(ctx context.Context, game, code string) (protocol.ArenaLook, error)
+	FindJoinInfo(ctx context.Context, game, code string) (arena.JoinInfo, error)
 }
 
 // Behaviours queues what is posted for a game; *eventq.Service. A body is

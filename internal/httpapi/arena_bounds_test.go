@@ -23,8 +23,8 @@ type shelf struct {
 func (shelf) CheckOverload() error                                            { return nil }
 func (shelf) CreateArena(context.Context, *match.Plan) error                  { return nil }
 func (shelf) ClaimCode(context.Context, string, string, string) (bool, error) { return true, nil }
-func (shelf) Count(string, arena.Wish) int                                    { return 1000 }
-func (shelf) Draw(_ string, _ arena.Wish, n int) ([]quiz.Drawn, error) {
+func (shelf) Count(string, arena.Filter) int                                  { return 1000 }
+func (shelf) Draw(_ string, _ arena.Filter, n int) ([]quiz.Drawn, error) {
 	return make([]quiz.Drawn, n), nil
 }
 func (shelf) Pick(_ string, _ string, ids []string, _ bool) ([]quiz.Drawn, error) {

@@ -31,7 +31,7 @@ func (a *api) postArena(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	asked := arena.Creation{Game: r.game, By: claims.Subject, Role: claims.Role}
+	asked := arena.CreateRequest{Game: r.game, Creator: claims.Subject, Role: claims.Role}
 	if err := readBody(w, r.Request, &asked.NewArena); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (a *api) getArena(w http.ResponseWriter, r *request) error {
 	}
 	var look protocol.ArenaLook
 	err := a.guess(r, code, func() (err error) {
-		look, err = a.Arenas.Look(r.Context(), r.game, code)
+		look, err = a.Arenas.Show(r.Context(), r.game, code)
 		return err
 	})
 	if err != nil {

@@ -18,7 +18,7 @@ func TestAnArenaIsAskedForAsSent(t *testing.T) {
 	t.Parallel()
 	w := &world{}
 	answerTo(t, New(configOf(w)), send("POST", demo+"/arenas", newArena, "Authorization: Bearer host"))
-	want := arena.Creation{Game: "demo", By: "p_1", Role: identity.RoleHost, NewArena: protocol.NewArena{
+	want := arena.CreateRequest{Game: "demo", Creator: "p_1", Role: identity.RoleHost, NewArena: protocol.NewArena{
 		Mode: "buzzer", Name: "Cup", Teams: []protocol.ArenaTeam{{ID: "north", Name: "North"}},
 		Questions: protocol.ArenaQuestions{Count: 10, Lang: "en"}, Pace: "host", Ranked: true,
 	}}

@@ -46,7 +46,7 @@ type world struct {
 	guest  identity.GuestRequest // the last one
 	who    identity.Asker        // of the last nickname
 	query  leaderboard.Query     // the last one
-	arena  arena.Creation        // the last one
+	arena  arena.CreateRequest   // the last one
 	code   string                // the last one looked at
 	empty  bool                  // nobody has played
 	posts  []json.RawMessage     // the last ones
@@ -203,7 +203,7 @@ func (w *world) called(player, nickname string) string {
 	return nickname
 }
 
-func (w *world) Create(_ context.Context, c arena.Creation) (protocol.ArenaMade, error) {
+func (w *world) Create(_ context.Context, c arena.CreateRequest) (protocol.ArenaMade, error) {
 	w.arena = c
 	if w.fail != nil {
 		return protocol.ArenaMade{}, w.fail
@@ -211,7 +211,7 @@ func (w *world) Create(_ context.Context, c arena.Creation) (protocol.ArenaMade,
 	return protocol.ArenaMade{ArenaID: "a_1", Code: "402951"}, nil
 }
 
-func (w *world) Look(_ context.Context, _, code string) (protocol.ArenaLook, error) {
+func (w *world) Show(_ context.Context, _, code string) (protocol.ArenaLook, error) {
 	w.code = code
 	if w.fail != nil {
 		return protocol.ArenaLook{}, w.fail
@@ -222,17 +222,17 @@ func (w *world) Look(_ context.Context, _, code string) (protocol.ArenaLook, err
 	return protocol.ArenaLook{ArenaID: "a_1", Name: "Cup", Mode: "survival", State: "lobby", Players: 3}, nil
 }
 
-// Door leads to an arena of 3 players, one for each code that ends with 7, or to
+// FindJoinInfo leads to an arena of 3 players, one for each code that ends with 7, or to
 // one that is over.
-func (w *world) Door(ctx context.Context, game, code string) (arena.Door, error) {
+func (w *world) FindJoinInfo(ctx context.Context, game, code string) (arena.JoinInfo, error) {
 	if code == "000001" && w.fail == nil {
-		return arena.Door{ID: "a_0", MaxPlayers: 3, Over: true}, nil
+		return arena.JoinInfo{ID: "a_0", MaxPlayers: 3, Over: true}, nil
 	}
 	if strings.HasSuffix(code, "7") {
-		return arena.Door{ID: "a_" + code, MaxPlayers: 3}, nil
+		return arena.JoinInfo{ID: "a_" + code, MaxPlayers: 3}, nil
 	}
-	look, err := w.Look(ctx, game, code)
-	return arena.Door{ID: look.ArenaID, MaxPlayers: 3}, err
+	look, err := w.Show(ctx, game, code)
+	return arena.JoinInfo{ID: look.ArenaID, MaxPlayers: 3}, err
 }
 
 // Post drops what is no JSON object.

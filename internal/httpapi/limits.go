@@ -85,22 +85,22 @@ func (a *api) admitGuest(r *request, code string) error {
 }
 
 // door is that of the arena of a code; one that is over where there is none.
-func (a *api) door(r *request, code string) (door arena.Door, err error) {
+func (a *api) door(r *request, code string) (door arena.JoinInfo, err error) {
 	if !arenaCode.MatchString(code) {
-		return arena.Door{Over: true}, nil
+		return arena.JoinInfo{Over: true}, nil
 	}
 	err = a.guess(r, code, func() (err error) {
-		door, err = a.Arenas.Door(r.Context(), r.game, code)
+		door, err = a.Arenas.FindJoinInfo(r.Context(), r.game, code)
 		return err
 	})
 	if _, refused := errors.AsType[*protocol.Error](err); refused {
-		return arena.Door{Over: true}, nil
+		return arena.JoinInfo{Over: true}, nil
 	}
 	return door, err
 }
 
 // bear counts a new player for an arena.
-func (a *api) bear(r *request, door arena.Door) error {
+func (a *api) bear(r *request, door arena.JoinInfo) error {
 	if err := a.Limits.ComingTo.Take(r.Context(), a.from(r).UpTo(door.MaxPlayers), 1); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (a *api) guess(r *request, code string, try func() error) error {
 // guessOf is a code by whom it comes from. The token of who tries it, if there is
 // one, is not looked at: players come over the websocket.
 func (a *api) guessOf(r *request, code string) limit.Guess {
-	return limit.Guess{From: a.from(r), Secret: arena.Secret(r.game, code)}
+	return limit.Guess{From: a.from(r), Secret: arena.CodeKey(r.game, code)}
 }
 
 // admitArena takes what an arena costs its host, and the address of a player,

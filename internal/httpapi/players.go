@@ -27,7 +27,7 @@ func (a *api) getPlayer(w http.ResponseWriter, r *request) error {
 	}
 	t := p.Totals
 	return answer(w, http.StatusOK, profile{
-		PlayerID: p.ID, Nickname: p.Nickname, Rating: p.Rating.Shown(),
+		PlayerID: p.ID, Nickname: p.Nickname, Rating: p.Rating.Rounded(),
 		Score: t.Score, TimeMS: t.TimeMS, Matches: t.Matches,
 		Asked: t.Asked, Answered: t.Answered, Correct: t.Correct, Accuracy: t.Accuracy(),
 		JoinedAt: p.JoinedAt,

@@ -64,14 +64,14 @@ func TestRatingsAreComputedInTheCommit(t *testing.T) {
 			wantRating(t, l, "p2", p2, 2)
 			wantRating(t, l, "p3", p3, 1)
 			s := done[3].Standings
-			if len(s) != 2 || s[0].Rating.Before.Shown() != third.Shown() || s[0].Rating.After.Shown() != p1.Shown() {
+			if len(s) != 2 || s[0].Rating.Before.Rounded() != third.Rounded() || s[0].Rating.After.Rounded() != p1.Rounded() {
 				t.Errorf("time %d: the last is told as %+v", time, s)
 			}
 			if done[2].Standings != nil {
 				t.Errorf("time %d: a match without ratings is told as %+v", time, done[2].Standings)
 			}
 		}
-		if s := standingsOf(t, l, "m1"); *s[0].Rating != first.Shown() || *s[0].RatingDelta != first.Shown()-1500 {
+		if s := standingsOf(t, l, "m1"); *s[0].Rating != first.Rounded() || *s[0].RatingDelta != first.Rounded()-1500 {
 			t.Errorf("recorded %+v", s[0])
 		}
 		if s := standingsOf(t, l, "m3"); s[0].Rating != nil {

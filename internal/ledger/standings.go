@@ -114,8 +114,8 @@ func seatRows(game string, items []*item) [][]any {
 func seatRow(game string, r *match.Result, i int) []any {
 	s, rating, delta := &r.Standings[i], 0, 0
 	if s.Rating != nil {
-		rating = s.Rating.After.Shown()
-		delta = rating - s.Rating.Before.Shown()
+		rating = s.Rating.After.Rounded()
+		delta = rating - s.Rating.Before.Rounded()
 	}
 	return []any{
 		game, s.Player, r.OverAt, r.Match, string(r.Mode), int64(s.Rank), s.Score, int64(s.Correct), int64(len(r.Standings)),

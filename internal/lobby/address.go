@@ -21,8 +21,8 @@ func (l *Lobby) addressHash(game string, a netip.Addr) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// sameAddress reports whether two players wait at one address whose duels do not
+// hasSameAddress reports whether two players wait at one address whose duels do not
 // count.
-func (p Pairing) sameAddress() bool {
+func (p Pairing) hasSameAddress() bool {
 	return len(p.Tickets) == 2 && p.Tickets[0].Address != "" && p.Tickets[0].Address == p.Tickets[1].Address
 }

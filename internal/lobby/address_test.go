@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func at(address string) func(*Request) {
+func fromAddress(address string) func(*Request) {
 	return func(r *Request) { r.Address, _ = netip.ParseAddr(address) }
 }
 
@@ -30,11 +30,11 @@ func TestDuelsOfOneAddressCountIfTheGameSaysSo(t *testing.T) {
 	} {
 		for _, matter := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s and %s, matter %v", c.one, c.other, matter), func(t *testing.T) {
-				inBubble(t, func(w *world) {
+				inBubble(t, func(w *cluster) {
 					w.addressesMatter = matter
 					a, b := w.node(), w.node()
-					w.mustJoin(a, "ada", botAfter(0), at(c.one))
-					w.mustJoin(b, "bob", botAfter(0), at(c.other))
+					w.mustJoin(a, "ada", botAfter(0), fromAddress(c.one))
+					w.mustJoin(b, "bob", botAfter(0), fromAddress(c.other))
 					time.Sleep(time.Second)
 					want := !matter || !c.same
 					if p := w.plan(a, "ada"); p != w.plan(b, "bob") || p.Counts != want || p.Rated != want {
@@ -47,12 +47,12 @@ func TestDuelsOfOneAddressCountIfTheGameSaysSo(t *testing.T) {
 }
 
 // A pairing whose node dies is finished by another one by the same rule.
-func TestAnAdoptedDuelOfOneAddressDoesNotCount(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestATakenOverDuelOfOneAddressDoesNotCount(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		w.addressesMatter = true
-		_, b, id, open := w.forming(at("192.0.2.7"))
+		_, b, id, open := w.newFormingMatch(fromAddress("192.0.2.7"))
 		open()
-		pass(finishAfter*time.Millisecond + 2*sweepEvery)
+		pass(takeOverAfterMS*time.Millisecond + 2*sweepEvery)
 		if p := w.plan(b, "bob"); p.ID != id || p.Counts || p.Rated {
 			w.Errorf("%+v", p)
 		}
@@ -62,11 +62,11 @@ func TestAnAdoptedDuelOfOneAddressDoesNotCount(t *testing.T) {
 // By default a ticket keeps nothing of an address, and otherwise only what says
 // nothing without the key, and differs between games.
 func TestATicketKeepsNoAddress(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		for _, matter := range []bool{false, true} {
 			w.addressesMatter = matter
 			n := w.node()
-			ticket, err := n.ticket(Request{Game: "demo", Player: "ada", Address: netip.MustParseAddr("192.0.2.7")})
+			ticket, err := n.newTicket(Request{Game: "demo", Player: "ada", Address: netip.MustParseAddr("192.0.2.7")})
 			if err != nil {
 				w.Fatal(err)
 			}

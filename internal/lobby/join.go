@@ -12,7 +12,7 @@ import (
 // is the client's; the zero value means unknown.
 type Request struct {
 	Game, Player string
-	Wish         Wish
+	Filter       Filter
 	BotAfterMS   *int64
 	Address      netip.Addr
 }
@@ -24,46 +24,46 @@ const maxBotAfterMS = 10 * 60 * 1000
 // it is refused, and what is to be done once the reply is on its way: the first
 // try at a pairing. The second is never nil.
 func (l *Lobby) Join(ctx context.Context, r Request) (protocol.DuelQueued, func(), error) {
-	t, err := l.ticket(r)
+	t, err := l.newTicket(r)
 	if err != nil {
 		return l.refuse(err)
 	}
-	former, err := l.former(ctx, r)
+	former, err := l.readFormer(ctx, r)
 	if err != nil {
 		return l.refuse(err)
 	}
 	if t.Seat, err = l.Players.Seat(ctx, r.Game, r.Player); err != nil {
 		return l.refuse(err)
 	}
-	waiting, with, err := l.Store.Enter(ctx, t, former, l.Now())
+	waiting, with, err := l.Store.AddTicket(ctx, t, former, l.Now())
 	if err != nil {
 		return l.refuse(err)
 	}
-	if with != (Busy{}) {
-		return l.refuse(alreadyBusy(with))
+	if with != (Activity{}) {
+		return l.refuse(busyError(with))
 	}
-	l.metrics.joined.WithLabelValues("queued").Inc()
-	l.track(t, tryEvery)
-	return protocol.DuelQueued{Ticket: t.ID, Waiting: waiting}, func() { l.try(t) }, nil
+	l.metrics.joins.WithLabelValues("queued").Inc()
+	l.scheduleTry(t, tryEvery)
+	return protocol.DuelQueued{Ticket: t.ID, Waiting: waiting}, func() { l.tryPairing(t) }, nil
 }
 
 // Leave takes a player's ticket out; there need not be one.
 func (l *Lobby) Leave(ctx context.Context, game, player string) error {
-	id, err := l.Store.Leave(ctx, game, player)
+	id, err := l.Store.RemoveTicket(ctx, game, player)
 	if err == nil && id != "" {
-		l.untrack(id)
+		l.dropTicket(id)
 	}
 	return err
 }
 
-// ticket checks a request and makes its ticket, but for the seat.
-func (l *Lobby) ticket(r Request) (Ticket, error) {
+// newTicket checks a request and makes its ticket, but for the seat.
+func (l *Lobby) newTicket(r Request) (Ticket, error) {
 	duel := l.Games[r.Game]
 	if err := l.Matches.CheckOverload(); err != nil {
 		return Ticket{}, protocol.RetryAfter(protocol.CodeOverloaded, 5000, "too much is waiting to be settled; try again in some seconds")
 	}
-	if have := l.Bank.Count(r.Game, r.Wish); have < duel.Questions {
-		return Ticket{}, refused(protocol.CodeBadRequest,
+	if have := l.Bank.Count(r.Game, r.Filter); have < duel.Questions {
+		return Ticket{}, newRefusal(protocol.CodeBadRequest,
 			"a duel needs %d questions and only %d meet this wish; leave out category, lang or difficulty", duel.Questions, have)
 	}
 	botAfter := duel.BotAfterMS
@@ -71,9 +71,9 @@ func (l *Lobby) ticket(r Request) (Ticket, error) {
 		botAfter = *r.BotAfterMS
 	}
 	if botAfter < 0 || botAfter > maxBotAfterMS {
-		return Ticket{}, refused(protocol.CodeBadRequest, "bot_after_ms is a number from 0 (never) to %d", maxBotAfterMS)
+		return Ticket{}, newRefusal(protocol.CodeBadRequest, "bot_after_ms is a number from 0 (never) to %d", maxBotAfterMS)
 	}
-	t := Ticket{ID: "t_" + newID(), Game: r.Game, Wish: r.Wish, JoinedAt: l.Now(), Address: l.addressHash(r.Game, r.Address)}
+	t := Ticket{ID: "t_" + newID(), Game: r.Game, Filter: r.Filter, JoinedAt: l.Now(), Address: l.addressHash(r.Game, r.Address)}
 	if botAfter > 0 {
 		t.BotAt = t.JoinedAt + botAfter
 	}
@@ -81,7 +81,7 @@ func (l *Lobby) ticket(r Request) (Ticket, error) {
 }
 
 func (l *Lobby) refuse(err error) (protocol.DuelQueued, func(), error) {
-	l.metrics.joined.WithLabelValues(codeOf(err)).Inc()
+	l.metrics.joins.WithLabelValues(codeOf(err)).Inc()
 	return protocol.DuelQueued{}, func() {}, err
 }
 

@@ -18,19 +18,19 @@ func code(err error) string {
 }
 
 func TestJoin(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
-		first, then, err := n.Join(w.Context(), Request{Game: "demo", Player: "ada", Wish: Wish{Lang: "en"}})
+		first, then, err := n.Join(w.Context(), Request{Game: "demo", Player: "ada", Filter: Filter{Lang: "en"}})
 		if err != nil || first.Waiting != 1 || first.Ticket == "" {
 			w.Fatalf("%+v, %v", first, err)
 		}
 		then()
-		second, _, err := n.Join(w.Context(), Request{Game: "demo", Player: "bob", Wish: Wish{Lang: "zh-CN"}})
+		second, _, err := n.Join(w.Context(), Request{Game: "demo", Player: "bob", Filter: Filter{Lang: "zh-CN"}})
 		if err != nil || second.Waiting != 2 || second.Ticket == first.Ticket {
 			w.Errorf("%+v, %v", second, err)
 		}
 		stored := w.store.tickets[first.Ticket]
-		if stored.Seat.Nickname != "ada" || stored.Wish.Lang != "en" || stored.JoinedAt != now() || stored.BotAt != now()+8000 || stored.Rating() != 1500 {
+		if stored.Seat.Nickname != "ada" || stored.Filter.Lang != "en" || stored.JoinedAt != now() || stored.BotAt != now()+8000 || stored.Rating() != 1500 {
 			w.Errorf("%+v", stored)
 		}
 	})
@@ -38,10 +38,10 @@ func TestJoin(t *testing.T) {
 
 // The reply comes first: nobody is led anywhere before what follows on it.
 func TestTheReplyComesBeforeTheMatch(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		w.mustJoin(n, "ada")
-		n.enter("bob")
+		n.addPlayer("bob")
 		_, then, err := n.Join(w.Context(), Request{Game: "demo", Player: "bob"})
 		if err != nil {
 			w.Fatal(err)
@@ -55,21 +55,21 @@ func TestTheReplyComesBeforeTheMatch(t *testing.T) {
 func TestJoinRefusals(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		before func(w *world, n *node)
+		before func(w *cluster, n *node)
 		tune   []func(*Request)
 		want   string
 	}{
-		"a wish too narrow":   {nil, []func(*Request){wish(Wish{Category: "chess"})}, "bad_request"},
+		"a wish too narrow":   {nil, []func(*Request){withFilter(Filter{Category: "chess"})}, "bad_request"},
 		"a negative wait":     {nil, []func(*Request){botAfter(-1)}, "bad_request"},
 		"a wait too long":     {nil, []func(*Request){botAfter(maxBotAfterMS + 1)}, "bad_request"},
 		"the longest wait":    {nil, []func(*Request){botAfter(maxBotAfterMS)}, ""},
-		"too much is waiting": {func(_ *world, n *node) { n.door.full = true }, nil, "overloaded"},
-		"queued":              {func(w *world, n *node) { w.mustJoin(n, "ada") }, nil, "already_queued"},
-		"playing":             {func(w *world, n *node) { w.mustJoin(n, "ada"); w.mustJoin(n, "bob") }, nil, "already_playing"},
-		"the store is down":   {func(_ *world, n *node) { n.link.set(func(string) fault { return fails }) }, nil, "failed"},
+		"too much is waiting": {func(_ *cluster, n *node) { n.door.full = true }, nil, "overloaded"},
+		"queued":              {func(w *cluster, n *node) { w.mustJoin(n, "ada") }, nil, "already_queued"},
+		"playing":             {func(w *cluster, n *node) { w.mustJoin(n, "ada"); w.mustJoin(n, "bob") }, nil, "already_playing"},
+		"the store is down":   {func(_ *cluster, n *node) { n.link.set(func(string) fault { return fails }) }, nil, "failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *cluster) {
 				n := w.node()
 				if c.before != nil {
 					c.before(w, n)
@@ -91,7 +91,7 @@ func TestJoinRefusals(t *testing.T) {
 }
 
 // lastMatch leaves a player with a match that is over.
-func (w *world) lastMatch(n *node, unsettled bool) string {
+func (w *cluster) lastMatch(n *node, unsettled bool) string {
 	w.Helper()
 	w.mustJoin(n, "ada")
 	w.mustJoin(n, "bob")
@@ -103,7 +103,7 @@ func (w *world) lastMatch(n *node, unsettled bool) string {
 }
 
 func TestJoinAfterAMatchThatIsSettled(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		former := w.lastMatch(n, false)
 		w.mustJoin(n, "ada")
@@ -116,7 +116,7 @@ func TestJoinAfterAMatchThatIsSettled(t *testing.T) {
 
 // A rating is read once the last result is committed, and no sooner.
 func TestJoinWaitsForTheLastResult(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		id := w.lastMatch(n, true)
 		began := now()
@@ -134,7 +134,7 @@ func TestJoinWaitsForTheLastResult(t *testing.T) {
 
 // Who joins and leaves an arena after a duel still waits for the duel's result.
 func TestJoinWaitsForTheLastDuel(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		id := w.lastMatch(n, true)
 		if with, _, err := n.Occupy(w.Context(), "demo", "ada", "m_arena", id); err != nil || with != "" {
@@ -158,7 +158,7 @@ func TestJoinWaitsForTheLastDuel(t *testing.T) {
 }
 
 func TestJoinDoesNotWaitForEver(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		w.lastMatch(n, true)
 		began := now()

@@ -20,48 +20,48 @@ import (
 type Store interface {
 	// Enter puts a ticket in, unless its player is busy with anything but
 	// former; then it tells with what.
-	Enter(ctx context.Context, t Ticket, former Busy, now int64) (waiting int64, with Busy, err error)
+	AddTicket(ctx context.Context, t Ticket, former Activity, now int64) (waiting int64, with Activity, err error)
 	// Near lists a Slice of the tickets nearest by rating, without t: those rated as
 	// it or higher, of equals the oldest first, and those rated lower, of equals the
 	// newest first. It says whether the ticket itself still waits; asking
 	// keeps it alive, also in a pairing. One that has expired, and that its
 	// player has not replaced, waits again.
-	Near(ctx context.Context, t Ticket, s Slice, now int64) (candidates []Ticket, waits bool, err error)
+	ListNearest(ctx context.Context, t Ticket, s Slice, now int64) (candidates []Ticket, waits bool, err error)
 	// Pair moves the tickets to the pairing if all of them still wait.
 	Pair(ctx context.Context, p Pairing) (bool, error)
 	// Done ends a pairing whose match has been created.
-	Done(ctx context.Context, p Pairing) error
+	CompletePairing(ctx context.Context, p Pairing) error
 	// Undo ends a pairing whose match will never be created: its tickets wait
 	// again, and the players of those that have expired meanwhile are free. It
 	// says whether the pairing was there.
-	Undo(ctx context.Context, p Pairing, now int64) (bool, error)
+	RollBackPairing(ctx context.Context, p Pairing, now int64) (bool, error)
 	// Leave takes a player's ticket out, and says which it was, "" for none.
-	Leave(ctx context.Context, game, player string) (string, error)
+	RemoveTicket(ctx context.Context, game, player string) (string, error)
 	// Ticket reads a ticket that waits; false where it does not.
-	Ticket(ctx context.Context, game, id string) (Ticket, bool, error)
+	ReadTicket(ctx context.Context, game, id string) (Ticket, bool, error)
 	// Where says what a player is busy with.
-	Where(ctx context.Context, game, player string) (Busy, error)
+	ReadActivity(ctx context.Context, game, player string) (Activity, error)
 	// Occupy makes a player busy with a match that takes no ticket, unless busy
 	// with anything but the former; then it tells with what.
-	Occupy(ctx context.Context, o Occupation, now int64) (with Busy, err error)
+	Occupy(ctx context.Context, o OccupyRequest, now int64) (with Activity, err error)
 	// Free ends a player's being busy with a match.
 	Free(ctx context.Context, game, player, match string) error
 	// Pairings lists the pairings of a game.
-	Pairings(ctx context.Context, game string) ([]Pairing, error)
+	ListPairings(ctx context.Context, game string) ([]Pairing, error)
 }
 
-// Busy says what a player is in: one ticket or one match, or nothing. Forming
+// Activity says what a player is in: one ticket or one match, or nothing. Forming
 // says that the match is paired and not created yet. Duel is the player's last
 // duel until it is settled, whatever the player has been in since.
-type Busy struct {
+type Activity struct {
 	Ticket, Match string
 	Forming       bool
 	Duel          string
 }
 
-// Occupation says that a player is in a match. Former is a match that the
+// OccupyRequest says that a player is in a match. Former is a match that the
 // player may be busy with all the same, "" for none.
-type Occupation struct{ Game, Player, Match, Former string }
+type OccupyRequest struct{ Game, Player, Match, Former string }
 
 // Matches plays what the lobby forms.
 type Matches interface {
@@ -81,8 +81,8 @@ type Matches interface {
 
 // Bank draws questions. Draw avoids those seen as long as there are others.
 type Bank interface {
-	Count(game string, w Wish) int
-	Draw(game string, w Wish, count int, seen map[string]struct{}) ([]quiz.Drawn, error)
+	Count(game string, w Filter) int
+	Draw(game string, w Filter, count int, seen map[string]struct{}) ([]quiz.Drawn, error)
 }
 
 // SeenStore remembers which questions players saw lately.
@@ -138,8 +138,8 @@ type Lobby struct {
 	metrics *metrics
 
 	mu      sync.Mutex
-	tickets map[string]held   // of this node, by ticket id
-	waiting map[waiter]string // the ids of these, by player
+	tickets map[string]localTicket // of this node, by ticket id
+	waiting map[playerKey]string   // the ids of these, by player
 }
 
 const (
@@ -152,10 +152,10 @@ const (
 // New makes a lobby. Run has to be called for pairings of dead nodes to be
 // seen to.
 func New(c Config) *Lobby {
-	return &Lobby{Config: c, metrics: newMetrics(c.Registry), tickets: make(map[string]held), waiting: make(map[waiter]string)}
+	return &Lobby{Config: c, metrics: newMetrics(c.Registry), tickets: make(map[string]localTicket), waiting: make(map[playerKey]string)}
 }
 
-func refused(c protocol.Code, format string, args ...any) error {
+func newRefusal(c protocol.Code, format string, args ...any) error {
 	return protocol.Errorf(c, format, args...)
 }
 

@@ -11,8 +11,8 @@ import (
 
 const aliveMS = 5000 // how long a ticket of the memory waits unattended
 
-// memory is a Store in maps, by the contract of the scripts.
-type memory struct {
+// memoryStore is a Store in maps, by the contract of the scripts.
+type memoryStore struct {
 	mu sync.Mutex
 	tables
 }
@@ -20,29 +20,29 @@ type memory struct {
 type tables struct {
 	tickets  map[string]Ticket
 	alive    map[string]int64
-	busy     map[string]Busy // by player
+	busy     map[string]Activity // by player
 	duels    map[string]string
 	pairings map[string]Pairing
 }
 
-func newMemory() *memory {
-	return &memory{tables: tables{
-		tickets: map[string]Ticket{}, alive: map[string]int64{}, busy: map[string]Busy{}, duels: map[string]string{}, pairings: map[string]Pairing{},
+func newMemory() *memoryStore {
+	return &memoryStore{tables: tables{
+		tickets: map[string]Ticket{}, alive: map[string]int64{}, busy: map[string]Activity{}, duels: map[string]string{}, pairings: map[string]Pairing{},
 	}}
 }
 
 // copied copies all that is kept.
-func (m *memory) copied() tables {
+func (m *memoryStore) copied() tables {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return tables{maps.Clone(m.tickets), maps.Clone(m.alive), maps.Clone(m.busy), maps.Clone(m.duels), maps.Clone(m.pairings)}
 }
 
-func (m *memory) Enter(_ context.Context, t Ticket, former Busy, now int64) (int64, Busy, error) {
+func (m *memoryStore) AddTicket(_ context.Context, t Ticket, former Activity, now int64) (int64, Activity, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	own, former := Busy{Ticket: t.ID}, Busy{Match: former.Match}
-	if b := m.busy[t.Seat.Player]; b != (Busy{}) && b != former && b != own {
+	own, former := Activity{Ticket: t.ID}, Activity{Match: former.Match}
+	if b := m.busy[t.Seat.Player]; b != (Activity{}) && b != former && b != own {
 		if b.Match != "" || m.alive[b.Ticket] >= now {
 			return 0, b, nil
 		}
@@ -50,20 +50,20 @@ func (m *memory) Enter(_ context.Context, t Ticket, former Busy, now int64) (int
 	}
 	m.busy[t.Seat.Player] = own
 	m.tickets[t.ID], m.alive[t.ID] = t, now+aliveMS
-	return int64(len(m.tickets)), Busy{}, nil
+	return int64(len(m.tickets)), Activity{}, nil
 }
 
 // drop takes a ticket out. The caller holds mu.
-func (m *memory) drop(id string) {
+func (m *memoryStore) drop(id string) {
 	delete(m.tickets, id)
 	delete(m.alive, id)
 }
 
-func (m *memory) Near(_ context.Context, t Ticket, s Slice, now int64) ([]Ticket, bool, error) {
+func (m *memoryStore) ListNearest(_ context.Context, t Ticket, s Slice, now int64) ([]Ticket, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, ok := m.tickets[t.ID]; !ok {
-		if m.busy[t.Seat.Player] != (Busy{Ticket: t.ID}) {
+		if m.busy[t.Seat.Player] != (Activity{Ticket: t.ID}) {
 			if _, paired := m.alive[t.ID]; paired {
 				m.alive[t.ID] = now + aliveMS
 			}
@@ -94,7 +94,7 @@ func (m *memory) Near(_ context.Context, t Ticket, s Slice, now int64) ([]Ticket
 	return slices.DeleteFunc(near, func(c Ticket) bool { return c.ID == t.ID }), true, nil
 }
 
-func (m *memory) Pair(_ context.Context, p Pairing) (bool, error) {
+func (m *memoryStore) Pair(_ context.Context, p Pairing) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, ok := m.pairings[p.Match]; ok {
@@ -107,14 +107,14 @@ func (m *memory) Pair(_ context.Context, p Pairing) (bool, error) {
 	}
 	for _, t := range p.Tickets {
 		delete(m.tickets, t.ID)
-		m.busy[t.Seat.Player] = Busy{Match: p.Match}
+		m.busy[t.Seat.Player] = Activity{Match: p.Match}
 		m.duels[t.Seat.Player] = p.Match
 	}
 	m.pairings[p.Match] = p
 	return true, nil
 }
 
-func (m *memory) Done(_ context.Context, p Pairing) error {
+func (m *memoryStore) CompletePairing(_ context.Context, p Pairing) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, ok := m.pairings[p.Match]; ok {
@@ -126,7 +126,7 @@ func (m *memory) Done(_ context.Context, p Pairing) error {
 	return nil
 }
 
-func (m *memory) Undo(_ context.Context, p Pairing, now int64) (bool, error) {
+func (m *memoryStore) RollBackPairing(_ context.Context, p Pairing, now int64) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, ok := m.pairings[p.Match]; !ok {
@@ -139,27 +139,27 @@ func (m *memory) Undo(_ context.Context, p Pairing, now int64) (bool, error) {
 			delete(m.busy, t.Seat.Player)
 			continue
 		}
-		m.tickets[t.ID], m.busy[t.Seat.Player] = t, Busy{Ticket: t.ID}
+		m.tickets[t.ID], m.busy[t.Seat.Player] = t, Activity{Ticket: t.ID}
 	}
 	return true, nil
 }
 
-func (m *memory) Occupy(_ context.Context, o Occupation, now int64) (Busy, error) {
+func (m *memoryStore) Occupy(_ context.Context, o OccupyRequest, now int64) (Activity, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	own, b := Busy{Match: o.Match}, m.busy[o.Player]
+	own, b := Activity{Match: o.Match}, m.busy[o.Player]
 	_, forming := m.pairings[b.Match]
-	if b != (Busy{}) && b != own && (b.Match == "" || b.Match != o.Former || forming) {
+	if b != (Activity{}) && b != own && (b.Match == "" || b.Match != o.Former || forming) {
 		if b.Match != "" || m.alive[b.Ticket] >= now {
 			return b, nil
 		}
 		m.drop(b.Ticket)
 	}
 	m.busy[o.Player] = own
-	return Busy{}, nil
+	return Activity{}, nil
 }
 
-func (m *memory) Leave(_ context.Context, _, player string) (string, error) {
+func (m *memoryStore) RemoveTicket(_ context.Context, _, player string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	id := m.busy[player].Ticket
@@ -170,14 +170,14 @@ func (m *memory) Leave(_ context.Context, _, player string) (string, error) {
 	return id, nil
 }
 
-func (m *memory) Ticket(_ context.Context, _, id string) (Ticket, bool, error) {
+func (m *memoryStore) ReadTicket(_ context.Context, _, id string) (Ticket, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t, waits := m.tickets[id]
 	return t, waits, nil
 }
 
-func (m *memory) Where(_ context.Context, _, player string) (Busy, error) {
+func (m *memoryStore) ReadActivity(_ context.Context, _, player string) (Activity, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	b := m.busy[player]
@@ -186,10 +186,10 @@ func (m *memory) Where(_ context.Context, _, player string) (Busy, error) {
 	return b, nil
 }
 
-func (m *memory) Free(_ context.Context, _, player, match string) error {
+func (m *memoryStore) Free(_ context.Context, _, player, match string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.busy[player] == (Busy{Match: match}) {
+	if m.busy[player] == (Activity{Match: match}) {
 		delete(m.busy, player)
 	}
 	if m.duels[player] == match {
@@ -198,7 +198,7 @@ func (m *memory) Free(_ context.Context, _, player, match string) error {
 	return nil
 }
 
-func (m *memory) Pairings(context.Context, string) ([]Pairing, error) {
+func (m *memoryStore) ListPairings(context.Context, string) ([]Pairing, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var all []Pairing
@@ -219,28 +219,28 @@ const (
 	loses       // it is done, and the reply is lost
 )
 
-// link is a node's way to the store; its fault is asked for with the method's
+// faultyStore is a node's way to the store; its fault is asked for with the method's
 // name, nil always works.
-type link struct {
-	*memory
+type faultyStore struct {
+	*memoryStore
 	mu    sync.Mutex
 	calls map[string]int
 	fault func(method string) fault
 }
 
-func (l *link) set(f func(method string) fault) {
+func (l *faultyStore) set(f func(method string) fault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fault, l.calls = f, map[string]int{}
 }
 
-func (l *link) called(method string) int {
+func (l *faultyStore) called(method string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.calls[method]
 }
 
-func (l *link) over(method string, call func() error) error {
+func (l *faultyStore) call(method string, call func() error) error {
 	l.mu.Lock()
 	f := works
 	if l.fault != nil {
@@ -257,34 +257,34 @@ func (l *link) over(method string, call func() error) error {
 	return errDown
 }
 
-func (l *link) Enter(ctx context.Context, t Ticket, former Busy, now int64) (waiting int64, with Busy, err error) {
-	err = l.over("Enter", func() error { waiting, with, err = l.memory.Enter(ctx, t, former, now); return err })
+func (l *faultyStore) AddTicket(ctx context.Context, t Ticket, former Activity, now int64) (waiting int64, with Activity, err error) {
+	err = l.call("AddTicket", func() error { waiting, with, err = l.memoryStore.AddTicket(ctx, t, former, now); return err })
 	return waiting, with, err
 }
 
-func (l *link) Near(ctx context.Context, t Ticket, s Slice, now int64) (near []Ticket, waits bool, err error) {
-	err = l.over("Near", func() error { near, waits, err = l.memory.Near(ctx, t, s, now); return err })
+func (l *faultyStore) ListNearest(ctx context.Context, t Ticket, s Slice, now int64) (near []Ticket, waits bool, err error) {
+	err = l.call("ListNearest", func() error { near, waits, err = l.memoryStore.ListNearest(ctx, t, s, now); return err })
 	if err != nil {
 		return nil, false, err
 	}
 	return near, waits, nil
 }
 
-func (l *link) Pair(ctx context.Context, p Pairing) (won bool, err error) {
-	err = l.over("Pair", func() error { won, err = l.memory.Pair(ctx, p); return err })
+func (l *faultyStore) Pair(ctx context.Context, p Pairing) (won bool, err error) {
+	err = l.call("Pair", func() error { won, err = l.memoryStore.Pair(ctx, p); return err })
 	return won && err == nil, err
 }
 
-func (l *link) Done(ctx context.Context, p Pairing) error {
-	return l.over("Done", func() error { return l.memory.Done(ctx, p) })
+func (l *faultyStore) CompletePairing(ctx context.Context, p Pairing) error {
+	return l.call("CompletePairing", func() error { return l.memoryStore.CompletePairing(ctx, p) })
 }
 
-func (l *link) Undo(ctx context.Context, p Pairing, now int64) (undone bool, err error) {
-	err = l.over("Undo", func() error { undone, err = l.memory.Undo(ctx, p, now); return err })
+func (l *faultyStore) RollBackPairing(ctx context.Context, p Pairing, now int64) (undone bool, err error) {
+	err = l.call("RollBackPairing", func() error { undone, err = l.memoryStore.RollBackPairing(ctx, p, now); return err })
 	return undone && err == nil, err
 }
 
-func (l *link) Where(ctx context.Context, game, player string) (b Busy, err error) {
-	err = l.over("Where", func() error { b, err = l.memory.Where(ctx, game, player); return err })
+func (l *faultyStore) ReadActivity(ctx context.Context, game, player string) (b Activity, err error) {
+	err = l.call("ReadActivity", func() error { b, err = l.memoryStore.ReadActivity(ctx, game, player); return err })
 	return b, err
 }

@@ -13,12 +13,12 @@ import (
 	"laststand/internal/timer"
 )
 
-// world is a store, a hall and the nodes that share them, in virtual time.
-type world struct {
+// cluster is a store, a hall and the nodes that share them, in virtual time.
+type cluster struct {
 	*testing.T
-	store *memory
-	hall  *hall
-	minds *minds
+	store *memoryStore
+	hall  *matchRecords
+	minds *fakeSeenStore
 	skill map[string]float64 // ratings of players; 1500 else
 	limit int64              // of duels of one pair
 	met   func(one, other string) (int64, error)
@@ -26,12 +26,12 @@ type world struct {
 	addressesMatter bool // duels between players of one address do not count
 }
 
-func inBubble(t *testing.T, f func(w *world)) {
+func inBubble(t *testing.T, f func(w *cluster)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f(&world{
-			T: t, store: newMemory(), minds: &minds{seen: map[string][]string{}}, skill: map[string]float64{},
-			hall: &hall{
+		f(&cluster{
+			T: t, store: newMemory(), minds: &fakeSeenStore{seen: map[string][]string{}}, skill: map[string]float64{},
+			hall: &matchRecords{
 				plans: map[string]*match.Plan{}, void: map[string]bool{}, left: map[string]bool{},
 				over: map[string]bool{}, unsettled: map[string]bool{},
 			},
@@ -40,7 +40,7 @@ func inBubble(t *testing.T, f func(w *world)) {
 }
 
 // Seat implements Players.
-func (w *world) Seat(_ context.Context, _, player string) (match.Seat, error) {
+func (w *cluster) Seat(_ context.Context, _, player string) (match.Seat, error) {
 	r := rating.Rating{R: 1500, RD: 80, Sigma: 0.06}
 	if r0, ok := w.skill[player]; ok {
 		r.R = r0
@@ -49,27 +49,27 @@ func (w *world) Seat(_ context.Context, _, player string) (match.Seat, error) {
 }
 
 // PairDuels implements Pairs.
-func (w *world) PairDuels(_ context.Context, _, one, other string) (int64, error) {
+func (w *cluster) PairDuels(_ context.Context, _, one, other string) (int64, error) {
 	return w.met(one, other)
 }
 
 // node is a lobby that runs until it is killed.
 type node struct {
 	*Lobby
-	door *door
-	link *link
+	door *fakeMatches
+	link *faultyStore
 	kill func()
 }
 
-func (w *world) node() *node {
+func (w *cluster) node() *node {
 	n := &node{
-		link: &link{memory: w.store, calls: map[string]int{}},
-		door: &door{hall: w.hall, here: map[string]bool{}, led: map[string]string{}},
+		link: &faultyStore{memoryStore: w.store, calls: map[string]int{}},
+		door: &fakeMatches{matchRecords: w.hall, here: map[string]bool{}, led: map[string]string{}},
 	}
 	wheel := timer.New(timer.Config{Workers: 4})
 	n.Lobby = New(Config{
 		Games: map[string]Duel{"demo": {Questions: 10, LimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: w.limit, CountSameAddress: !w.addressesMatter}},
-		Store: n.link, Matches: n.door, Bank: shelf{}, SeenStore: w.minds, Players: w, Pairs: w, Wheel: wheel,
+		Store: n.link, Matches: n.door, Bank: fakeBank{}, SeenStore: w.minds, Players: w, Pairs: w, Wheel: wheel,
 		Now: now, Logger: slog.New(slog.DiscardHandler), AddressKey: []byte("a key"),
 	})
 	ctx, cancel := context.WithCancel(w.Context())
@@ -90,8 +90,8 @@ func (w *world) node() *node {
 
 func now() int64 { return time.Now().UnixMilli() }
 
-// enter gives a player a session at the node.
-func (n *node) enter(player string) {
+// addPlayer gives a player a session at the node.
+func (n *node) addPlayer(player string) {
 	n.door.mu.Lock()
 	defer n.door.mu.Unlock()
 	n.door.here[player] = true
@@ -99,7 +99,7 @@ func (n *node) enter(player string) {
 
 // join has a player who is at the node ask for an opponent.
 func (n *node) join(player string, tune ...func(*Request)) error {
-	n.enter(player)
+	n.addPlayer(player)
 	r := Request{Game: "demo", Player: player}
 	for _, f := range tune {
 		f(&r)
@@ -109,12 +109,12 @@ func (n *node) join(player string, tune ...func(*Request)) error {
 	return err
 }
 
-func wish(w Wish) func(*Request) { return func(r *Request) { r.Wish = w } }
+func withFilter(w Filter) func(*Request) { return func(r *Request) { r.Filter = w } }
 
 func botAfter(ms int64) func(*Request) { return func(r *Request) { r.BotAfterMS = &ms } }
 
 // mustJoin joins a player who has to be let in.
-func (w *world) mustJoin(n *node, player string, tune ...func(*Request)) {
+func (w *cluster) mustJoin(n *node, player string, tune ...func(*Request)) {
 	w.Helper()
 	if err := n.join(player, tune...); err != nil {
 		w.Fatalf("%s: %v", player, err)
@@ -122,7 +122,7 @@ func (w *world) mustJoin(n *node, player string, tune ...func(*Request)) {
 }
 
 // plan is the plan of the match that a player at a node was led into.
-func (w *world) plan(n *node, player string) *match.Plan {
+func (w *cluster) plan(n *node, player string) *match.Plan {
 	w.Helper()
 	synctest.Wait()
 	n.door.mu.Lock()
@@ -135,7 +135,7 @@ func (w *world) plan(n *node, player string) *match.Plan {
 }
 
 // checkWaits says that a player was led nowhere yet.
-func (w *world) checkWaits(n *node, player string) {
+func (w *cluster) checkWaits(n *node, player string) {
 	w.Helper()
 	synctest.Wait()
 	if id := n.door.match(player); id != "" {

@@ -12,17 +12,17 @@ import (
 	"laststand/internal/match"
 )
 
-func TestTwoWhoFitArePairedAtOnce(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestCompatibleTicketsArePairedAtOnce(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
-		w.mustJoin(n, "ada", wish(Wish{Lang: "en"}))
+		w.mustJoin(n, "ada", withFilter(Filter{Lang: "en"}))
 		w.checkWaits(n, "ada")
-		if !n.Waits("demo", "ada") || n.Waits("demo", "bob") || n.Waits("other", "ada") {
+		if !n.HasTicket("demo", "ada") || n.HasTicket("demo", "bob") || n.HasTicket("other", "ada") {
 			w.Error("who waits here is not known")
 		}
-		w.mustJoin(n, "bob", wish(Wish{Category: "sport"}))
+		w.mustJoin(n, "bob", withFilter(Filter{Category: "sport"}))
 		p := w.plan(n, "ada")
-		if n.Waits("demo", "ada") || n.Waits("demo", "bob") {
+		if n.HasTicket("demo", "ada") || n.HasTicket("demo", "bob") {
 			w.Error("they wait, though they are paired")
 		}
 		if p != w.plan(n, "bob") || len(p.Seats) != 2 || len(p.Questions) != 10 || !p.Rated || !p.Counts {
@@ -48,7 +48,7 @@ func TestTwoWhoFitArePairedAtOnce(t *testing.T) {
 
 // 400 points apart fit after 6 s, by the window of 100 + 50 a second.
 func TestTheWindowWidens(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		w.skill["ada"], w.skill["bob"] = 1500, 1900
 		n := w.node()
 		w.mustJoin(n, "ada", botAfter(0))
@@ -73,7 +73,7 @@ func TestABotComes(t *testing.T) {
 		"at once":               {[]func(*Request){botAfter(1)}, time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *cluster) {
 				n := w.node()
 				w.mustJoin(n, "ada", c.after...)
 				time.Sleep(c.want - time.Millisecond)
@@ -89,11 +89,11 @@ func TestABotComes(t *testing.T) {
 }
 
 // Two who have met too often today play all the same, for nothing.
-func TestAPairBeyondItsLimitPlaysForNothing(t *testing.T) {
+func TestDuelsOfAPairBeyondItsLimitDoNotCount(t *testing.T) {
 	t.Parallel()
 	for met, counts := range map[int64]bool{0: true, 2: true, 3: false, 9: false} {
 		t.Run(fmt.Sprint(met), func(t *testing.T) {
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *cluster) {
 				began := now()
 				w.limit, w.met = 3, func(one, other string) (int64, error) {
 					if now()-began < 2000 { // the ledger is down at first
@@ -122,7 +122,7 @@ func TestAPairBeyondItsLimitPlaysForNothing(t *testing.T) {
 }
 
 func TestABotNeverComes(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		w.mustJoin(n, "ada", botAfter(0))
 		time.Sleep(time.Hour)
@@ -134,7 +134,7 @@ func TestABotNeverComes(t *testing.T) {
 }
 
 func TestLeave(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		w.mustJoin(a, "ada")
 		if err := b.Leave(w.Context(), "demo", "ada"); err != nil { // her newer session is there
@@ -150,13 +150,13 @@ func TestLeave(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.checkWaits(a, "ada")
 		w.checkWaits(a, "bob")
-		if len(w.hall.plans) != 0 || len(w.store.busy) != 0 || a.held() != 0 || a.Waits("demo", "bob") {
-			w.Errorf("%d matches, busy %v, %d tickets held", len(w.hall.plans), w.store.busy, a.held())
+		if len(w.hall.plans) != 0 || len(w.store.busy) != 0 || a.countTickets() != 0 || a.HasTicket("demo", "bob") {
+			w.Errorf("%d matches, busy %v, %d tickets held", len(w.hall.plans), w.store.busy, a.countTickets())
 		}
 	})
 }
 
-func (l *Lobby) held() int {
+func (l *Lobby) countTickets() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.tickets)
@@ -164,12 +164,12 @@ func (l *Lobby) held() int {
 
 // Two wishes that fit may leave too few questions together: those two are not
 // paired.
-func TestWishesThatLeaveTooFewQuestionsTogether(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestFiltersThatLeaveTooFewQuestions(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
-		w.mustJoin(n, "ada", wish(Wish{Lang: "zh-CN"}), botAfter(0))
+		w.mustJoin(n, "ada", withFilter(Filter{Lang: "zh-CN"}), botAfter(0))
 		time.Sleep(time.Second) // she has waited longer
-		w.mustJoin(n, "bob", wish(Wish{Category: "art"}), botAfter(0))
+		w.mustJoin(n, "bob", withFilter(Filter{Category: "art"}), botAfter(0))
 		time.Sleep(20 * time.Second)
 		w.checkWaits(n, "ada")
 		w.mustJoin(n, "eve", botAfter(0))
@@ -181,7 +181,7 @@ func TestWishesThatLeaveTooFewQuestionsTogether(t *testing.T) {
 }
 
 func TestQuestionsAvoidThoseSeen(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		seen := map[string]bool{}
 		for i := range 3 { // the bank holds 30
@@ -205,8 +205,8 @@ func TestQuestionsAvoidThoseSeen(t *testing.T) {
 }
 
 // Whoever pairs, the other node leads its player into the match soon.
-func TestANodeFollowsWhatAnotherHasPaired(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestANodeFollowsThePairingOfAnother(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		w.mustJoin(a, "ada")
 		w.mustJoin(b, "bob")
@@ -216,8 +216,8 @@ func TestANodeFollowsWhatAnotherHasPaired(t *testing.T) {
 			w.Error("another match")
 		}
 		time.Sleep(time.Minute)
-		if len(w.hall.plans) != 1 || a.held() != 0 || b.held() != 0 {
-			w.Errorf("%d matches, %d and %d tickets held", len(w.hall.plans), a.held(), b.held())
+		if len(w.hall.plans) != 1 || a.countTickets() != 0 || b.countTickets() != 0 {
+			w.Errorf("%d matches, %d and %d tickets held", len(w.hall.plans), a.countTickets(), b.countTickets())
 		}
 	})
 }
@@ -225,7 +225,7 @@ func TestANodeFollowsWhatAnotherHasPaired(t *testing.T) {
 // The node that has paired two dies before it has created their match: another
 // does, and leads its player in.
 func TestASweepFinishesThePairingOfADeadNode(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		w.mustJoin(a, "ada")
 		b.door.shut = func() bool { return true }
@@ -252,15 +252,15 @@ func TestASweepFinishesThePairingOfADeadNode(t *testing.T) {
 // The one that has paired is slow, and the players of the other node wait for
 // the match, however often they look before.
 func TestANodeWaitsForAMatchThatIsForming(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		w.mustJoin(a, "ada")
 		began := now()
 		b.door.shut = func() bool { return now()-began < 1700 }
 		w.mustJoin(b, "bob")
 		time.Sleep(10 * time.Second)
-		if w.plan(a, "ada") != w.plan(b, "bob") || a.held() != 0 || b.held() != 0 {
-			w.Errorf("%d matches, %d and %d tickets held", len(w.hall.plans), a.held(), b.held())
+		if w.plan(a, "ada") != w.plan(b, "bob") || a.countTickets() != 0 || b.countTickets() != 0 {
+			w.Errorf("%d matches, %d and %d tickets held", len(w.hall.plans), a.countTickets(), b.countTickets())
 		}
 	})
 }
@@ -268,14 +268,14 @@ func TestANodeWaitsForAMatchThatIsForming(t *testing.T) {
 // The store is down for longer than a ticket lives unattended: the tickets come
 // back, and the tries meanwhile are few.
 func TestTheStoreIsDownForAWhile(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		w.skill["bob"] = 9000
 		n := w.node()
 		w.mustJoin(n, "ada", botAfter(2000))
 		w.mustJoin(n, "bob", botAfter(0))
 		n.link.set(func(string) fault { return fails })
 		time.Sleep(7 * time.Second)
-		if tries := n.link.called("Near"); tries > 32 {
+		if tries := n.link.called("ListNearest"); tries > 32 {
 			w.Errorf("%d tries in 7 s", tries)
 		}
 		n.link.set(nil)
@@ -293,24 +293,24 @@ func TestTheStoreIsDownForAWhile(t *testing.T) {
 
 // However many wait nearby with other wishes, one who fits is seen, as far as a
 // ticket looks.
-func TestATicketLooksBeyondThoseWithOtherWishes(t *testing.T) {
+func TestATicketLooksBeyondOtherFilters(t *testing.T) {
 	t.Parallel()
-	last := slicesOf[len(slicesOf)-1]
+	last := searchSlices[len(searchSlices)-1]
 	side := last.Skip + last.Count // of which ada and bob have places
 	for others, want := range map[int]bool{side - 2: true, side - 1: false} {
 		t.Run(fmt.Sprint(others), func(t *testing.T) {
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *cluster) {
 				n := w.node()
 				for i := range others {
 					other := ticket(fmt.Sprint("p_", i), 1500, now())
-					other.Wish.Lang = "zh-CN"
-					if _, _, err := w.store.Enter(w.Context(), other, Busy{}, now()); err != nil {
+					other.Filter.Lang = "zh-CN"
+					if _, _, err := w.store.AddTicket(w.Context(), other, Activity{}, now()); err != nil {
 						w.Fatal(err)
 					}
 				}
 				w.skill["bob"] = 1550
-				w.mustJoin(n, "bob", botAfter(0), wish(Wish{Lang: "en"}))
-				w.mustJoin(n, "ada", botAfter(0), wish(Wish{Lang: "en"}))
+				w.mustJoin(n, "bob", botAfter(0), withFilter(Filter{Lang: "en"}))
+				w.mustJoin(n, "ada", botAfter(0), withFilter(Filter{Lang: "en"}))
 				if got := n.door.match("ada") != ""; got != want {
 					w.Errorf("seen: %v", got)
 				}
@@ -325,11 +325,11 @@ func TestEverybodyIsPairedOnce(t *testing.T) {
 	t.Parallel()
 	for name, what := range map[string]fault{"all well": works, "lost": loses, "failed": fails} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *cluster) {
 				nodes := []*node{w.node(), w.node(), w.node()}
 				for _, n := range nodes {
 					n.link.set(func(method string) fault {
-						if method != "Enter" && rand.IntN(3) == 0 {
+						if method != "AddTicket" && rand.IntN(3) == 0 {
 							return what
 						}
 						return works
@@ -353,13 +353,13 @@ func TestEverybodyIsPairedOnce(t *testing.T) {
 				all.Wait()
 				time.Sleep(time.Minute)
 				synctest.Wait()
-				w.checkEverybody(nodes, 40)
+				w.checkAllPaired(nodes, 40)
 			})
 		})
 	}
 }
 
-func (w *world) checkEverybody(nodes []*node, players int) {
+func (w *cluster) checkAllPaired(nodes []*node, players int) {
 	w.Helper()
 	seats := map[string]string{}
 	for id, p := range w.hall.plans {

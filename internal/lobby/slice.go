@@ -6,14 +6,14 @@ import "math"
 // for the nearest that Skip leaves out.
 type Slice struct{ Skip, Count int }
 
-// slicesOf are what a ticket looks at, one after the other: nearly always one of
+// searchSlices are what a ticket looks at, one after the other: nearly always one of
 // the first few fits, and each that is listed costs.
-var slicesOf = []Slice{{0, 4}, {4, 28}, {32, 32}, {64, 32}, {96, 32}}
+var searchSlices = []Slice{{0, 4}, {4, 28}, {32, 32}, {64, 32}, {96, 32}}
 
-// unseen is how far from t the nearest may be, on either side, who is in none of
+// distanceToUnseen is how far from t the nearest may be, on either side, who is in none of
 // the slices up to this one, which was listed as near: infinite where there are no
 // more. Where very many have expired it may look so: the next try finds them gone.
-func (s Slice) unseen(t Ticket, near []Ticket) (higher, lower float64) {
+func (s Slice) distanceToUnseen(t Ticket, near []Ticket) (higher, lower float64) {
 	var highers, lowers int
 	for _, c := range near {
 		if c.Rating() >= t.Rating() {
@@ -33,9 +33,9 @@ func (s Slice) unseen(t Ticket, near []Ticket) (higher, lower float64) {
 	return higher, lower
 }
 
-// surely says whether no ticket that far away can be a better opponent of t: of
+// isCertainlyBest says whether no ticket that far away can be a better opponent of t: of
 // equals those on the higher side are listed oldest first.
-func surely(t, best Ticket, higher, lower float64) bool {
+func isCertainlyBest(t, best Ticket, higher, lower float64) bool {
 	gap := distance(t, best)
 	return gap < lower && (gap < higher || gap == higher && best.Rating() >= t.Rating())
 }

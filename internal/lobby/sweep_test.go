@@ -12,9 +12,9 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// forming pairs two players at two nodes whose match cannot be created until
+// newFormingMatch pairs two players at two nodes whose match cannot be created until
 // open is called.
-func (w *world) forming(tune ...func(*Request)) (a, b *node, id string, open func()) {
+func (w *cluster) newFormingMatch(tune ...func(*Request)) (a, b *node, id string, open func()) {
 	w.Helper()
 	a, b = w.node(), w.node()
 	shut := true // under the hall's mu
@@ -38,10 +38,10 @@ func (w *world) forming(tune ...func(*Request)) (a, b *node, id string, open fun
 
 // A pairing whose match cannot be created is undone after 30 s: its match is
 // made impossible, and the tickets wait again, no younger than they are.
-func TestAPairingIsUndone(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestAPairingIsRolledBack(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		began := now()
-		a, b, first, open := w.forming()
+		a, b, first, open := w.newFormingMatch()
 		pass(29 * time.Second)
 		if kept := w.store.copied(); len(kept.pairings) != 1 || kept.pairings[first].Match != first || w.hall.voided(first) {
 			w.Fatalf("pairings %v, void %v", kept.pairings, w.hall.voided(first))
@@ -61,21 +61,21 @@ func TestAPairingIsUndone(t *testing.T) {
 		open()
 		pass(6 * time.Second)
 		p := w.plan(a, "ada")
-		if kept := w.store.copied(); p != w.plan(b, "bob") || p.ID == first || a.held() != 0 || b.held() != 0 || len(kept.alive) != 0 {
-			w.Errorf("%s after %s; %d and %d tickets held, alive %v", p.ID, first, a.held(), b.held(), kept.alive)
+		if kept := w.store.copied(); p != w.plan(b, "bob") || p.ID == first || a.countTickets() != 0 || b.countTickets() != 0 || len(kept.alive) != 0 {
+			w.Errorf("%s after %s; %d and %d tickets held, alive %v", p.ID, first, a.countTickets(), b.countTickets(), kept.alive)
 		}
 	})
 }
 
 // One of the two is not there any more: that player is free, and the other one
 // waits.
-func TestUndoingFreesThePlayerOfATicketThatHasExpired(t *testing.T) {
-	inBubble(t, func(w *world) {
-		a, b, _, _ := w.forming()
+func TestRollBackFreesThePlayerOfAnExpiredTicket(t *testing.T) {
+	inBubble(t, func(w *cluster) {
+		a, b, _, _ := w.newFormingMatch()
 		b.kill()
 		pass(33 * time.Second)
 		kept := w.store.copied()
-		if kept.busy["bob"] != (Busy{}) || kept.busy["ada"].Ticket == "" || len(kept.tickets) != 1 || len(kept.alive) != 1 {
+		if kept.busy["bob"] != (Activity{}) || kept.busy["ada"].Ticket == "" || len(kept.tickets) != 1 || len(kept.alive) != 1 {
 			w.Errorf("%+v", kept)
 		}
 		w.checkWaits(a, "ada")
@@ -84,11 +84,11 @@ func TestUndoingFreesThePlayerOfATicketThatHasExpired(t *testing.T) {
 
 // The match was created after all, and only the word of it was lost: the
 // pairing is done, and nobody waits again.
-func TestAPairingWhoseMatchExistsIsNotUndone(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestAPairingWithAMatchIsNotRolledBack(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		n, began := w.node(), now()
 		n.link.set(func(method string) fault {
-			if method == "Done" && now()-began < undoAfter {
+			if method == "CompletePairing" && now()-began < rollBackAfterMS {
 				return fails
 			}
 			return works
@@ -98,21 +98,21 @@ func TestAPairingWhoseMatchExistsIsNotUndone(t *testing.T) {
 		id := w.plan(n, "ada").ID
 		pass(33 * time.Second)
 		kept := w.store.copied()
-		if len(kept.pairings) != 0 || len(w.hall.created()) != 1 || kept.busy["ada"].Match != id || n.held() != 0 {
-			w.Errorf("%+v, matches %v, %d held", kept, w.hall.created(), n.held())
+		if len(kept.pairings) != 0 || len(w.hall.created()) != 1 || kept.busy["ada"].Match != id || n.countTickets() != 0 {
+			w.Errorf("%+v, matches %v, %d held", kept, w.hall.created(), n.countTickets())
 		}
 	})
 }
 
 // A node was stalled since before it created the match of a pairing that others
 // have undone: it cannot create it any more.
-func TestAStalledNodeCannotCreateWhatWasUndone(t *testing.T) {
-	inBubble(t, func(w *world) {
-		_, b, first, open := w.forming()
+func TestAStalledNodeCannotCreateARolledBackMatch(t *testing.T) {
+	inBubble(t, func(w *cluster) {
+		_, b, first, open := w.newFormingMatch()
 		stale := w.store.copied().pairings[first]
 		pass(33 * time.Second)
 		open()
-		if err := b.start(w.Context(), stale); err == nil {
+		if err := b.startMatch(w.Context(), stale); err == nil {
 			w.Error("it was created")
 		}
 		pass(6 * time.Second)

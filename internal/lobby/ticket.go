@@ -7,29 +7,29 @@ import (
 	"laststand/internal/match"
 )
 
-// Wish narrows what a player wants to be asked; an empty field matches any.
-type Wish struct {
+// Filter narrows what a player wants to be asked; an empty field matches any.
+type Filter struct {
 	Category   string `json:"category,omitempty"`
 	Lang       string `json:"lang,omitempty"`
 	Difficulty string `json:"difficulty,omitempty"`
 }
 
-// Fits says whether one match can meet both wishes.
-func (w Wish) Fits(o Wish) bool {
-	fits := func(a, b string) bool { return a == "" || b == "" || a == b }
-	return fits(w.Category, o.Category) && fits(w.Lang, o.Lang) && fits(w.Difficulty, o.Difficulty)
+// IsCompatible says whether one match can meet both wishes.
+func (w Filter) IsCompatible(o Filter) bool {
+	compatible := func(a, b string) bool { return a == "" || b == "" || a == b }
+	return compatible(w.Category, o.Category) && compatible(w.Lang, o.Lang) && compatible(w.Difficulty, o.Difficulty)
 }
 
-// And is the wish that meets two that fit.
-func (w Wish) And(o Wish) Wish {
-	either := func(a, b string) string {
+// Merge is the wish that meets two that fit.
+func (w Filter) Merge(o Filter) Filter {
+	firstSet := func(a, b string) string {
 		if a != "" {
 			return a
 		}
 		return b
 	}
-	return Wish{
-		Category: either(w.Category, o.Category), Lang: either(w.Lang, o.Lang), Difficulty: either(w.Difficulty, o.Difficulty),
+	return Filter{
+		Category: firstSet(w.Category, o.Category), Lang: firstSet(w.Lang, o.Lang), Difficulty: firstSet(w.Difficulty, o.Difficulty),
 	}
 }
 
@@ -38,7 +38,7 @@ type Ticket struct {
 	ID       string     `json:"id"`
 	Game     string     `json:"game"`
 	Seat     match.Seat `json:"seat"`
-	Wish     Wish       `json:"wish"`
+	Filter   Filter     `json:"wish"`
 	JoinedAt int64      `json:"joined_at"` // cluster time
 	BotAt    int64      `json:"bot_at"`    // when a bot may play; 0 for never
 
@@ -57,13 +57,13 @@ type Pairing struct {
 // Rating is what a ticket is matched by.
 func (t Ticket) Rating() float64 {
 	if t.Seat.Rating == nil {
-		return unrated
+		return unratedRating
 	}
 	return t.Seat.Rating.R
 }
 
-// unrated is where a player without a rating stands among the others.
-const unrated = 1500
+// unratedRating is where a player without a rating stands among the others.
+const unratedRating = 1500
 
 const (
 	firstWindow     = 100.0 // rating points either way for a ticket that is new
@@ -71,13 +71,13 @@ const (
 	anyoneAfterSecs = 15.0  // from then on anyone fits
 )
 
-// pick is the best opponent among the candidates at an instant: within the
+// pickOpponent is the best opponent among the candidates at an instant: within the
 // window of whichever of the two has waited longer, the nearest by rating,
 // among equals who has waited longest.
-func pick(t Ticket, candidates []Ticket, now int64) (Ticket, bool) {
+func pickOpponent(t Ticket, candidates []Ticket, now int64) (Ticket, bool) {
 	best, found := Ticket{}, false
 	for _, c := range candidates {
-		if c.Seat.Player == t.Seat.Player || !t.Wish.Fits(c.Wish) {
+		if c.Seat.Player == t.Seat.Player || !t.Filter.IsCompatible(c.Filter) {
 			continue
 		}
 		gap := distance(t, c)

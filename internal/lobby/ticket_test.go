@@ -32,8 +32,8 @@ func TestPick(t *testing.T) {
 	const now = 100_000
 	own := ticket("own", 1500, now)
 	en, zh := own, own
-	en.Wish, zh.Wish = Wish{Lang: "en"}, Wish{Lang: "zh-CN"}
-	wishing := func(tk Ticket, w Wish) Ticket { tk.Wish = w; return tk }
+	en.Filter, zh.Filter = Filter{Lang: "en"}, Filter{Lang: "zh-CN"}
+	wishing := func(tk Ticket, w Filter) Ticket { tk.Filter = w; return tk }
 	stranger := ticket("stranger", 0, now)
 	stranger.Seat.Rating = nil
 	for name, c := range map[string]struct {
@@ -52,13 +52,13 @@ func TestPick(t *testing.T) {
 		"the nearest":                {own, []Ticket{ticket("a", 1560, now), ticket("b", 1450, now), ticket("c", 1580, now)}, "b"},
 		"equals: who waited longest": {own, []Ticket{ticket("a", 1550, now-1), ticket("b", 1450, now-9), ticket("c", 1550, now-5)}, "b"},
 		"no rating counts as 1500":   {own, []Ticket{stranger, ticket("b", 1501, now)}, "stranger"},
-		"other wish":                 {en, []Ticket{zh, wishing(ticket("a", 1500, now), Wish{Lang: "zh-CN"})}, ""},
-		"any wish":                   {en, []Ticket{ticket("a", 1590, now), wishing(ticket("b", 1500, now), zh.Wish)}, "a"},
-		"same wish":                  {en, []Ticket{wishing(ticket("a", 1510, now), en.Wish)}, "a"},
+		"other wish":                 {en, []Ticket{zh, wishing(ticket("a", 1500, now), Filter{Lang: "zh-CN"})}, ""},
+		"any wish":                   {en, []Ticket{ticket("a", 1590, now), wishing(ticket("b", 1500, now), zh.Filter)}, "a"},
+		"same wish":                  {en, []Ticket{wishing(ticket("a", 1510, now), en.Filter)}, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, ok := pick(c.own, c.candidates, now)
+			got, ok := pickOpponent(c.own, c.candidates, now)
 			if ok != (c.want != "") || got.Seat.Player != c.want {
 				t.Errorf("%v, %q, want %q", ok, got.Seat.Player, c.want)
 			}
@@ -67,12 +67,12 @@ func TestPick(t *testing.T) {
 }
 
 var (
-	wishes = rapid.Custom(func(t *rapid.T) Wish {
-		return Wish{Category: word(t, "category"), Lang: word(t, "lang"), Difficulty: word(t, "difficulty")}
+	wishes = rapid.Custom(func(t *rapid.T) Filter {
+		return Filter{Category: word(t, "category"), Lang: word(t, "lang"), Difficulty: word(t, "difficulty")}
 	})
 	tickets = rapid.Custom(func(t *rapid.T) Ticket {
 		tk := ticket(fmt.Sprint("p_", rapid.IntRange(0, 20).Draw(t, "player")), rapid.Float64Range(0, 3000).Draw(t, "rating"), rapid.Int64Range(0, 30_000).Draw(t, "joined"))
-		tk.Wish = wishes.Draw(t, "wish")
+		tk.Filter = wishes.Draw(t, "wish")
 		return tk
 	})
 )
@@ -81,18 +81,18 @@ func word(t *rapid.T, label string) string {
 	return rapid.SampledFrom([]string{"", "", "a", "b"}).Draw(t, label)
 }
 
-func TestWishes(t *testing.T) {
+func TestFilters(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := wishes.Draw(t, "a"), wishes.Draw(t, "b")
-		if a.Fits(b) != b.Fits(a) || !a.Fits(a) || !a.Fits(Wish{}) || a.And(a) != a || a.And(Wish{}) != a {
+		if a.IsCompatible(b) != b.IsCompatible(a) || !a.IsCompatible(a) || !a.IsCompatible(Filter{}) || a.Merge(a) != a || a.Merge(Filter{}) != a {
 			t.Fatalf("%+v and %+v", a, b)
 		}
-		if !a.Fits(b) {
+		if !a.IsCompatible(b) {
 			return
 		}
-		both := a.And(b)
-		if both != b.And(a) || both.And(a) != both || both.And(b) != both || !both.Fits(a) || !both.Fits(b) {
+		both := a.Merge(b)
+		if both != b.Merge(a) || both.Merge(a) != both || both.Merge(b) != both || !both.IsCompatible(a) || !both.IsCompatible(b) {
 			t.Fatalf("%+v and %+v are %+v", a, b, both)
 		}
 	})
@@ -104,9 +104,9 @@ func TestPickProperties(t *testing.T) {
 		own, candidates := tickets.Draw(t, "own"), rapid.SliceOfN(tickets, 0, 10).Draw(t, "candidates")
 		now := rapid.Int64Range(30_000, 60_000).Draw(t, "now")
 		fits := func(c Ticket) bool {
-			return c.Seat.Player != own.Seat.Player && own.Wish.Fits(c.Wish) && distance(own, c) <= window(now-min(own.JoinedAt, c.JoinedAt))
+			return c.Seat.Player != own.Seat.Player && own.Filter.IsCompatible(c.Filter) && distance(own, c) <= window(now-min(own.JoinedAt, c.JoinedAt))
 		}
-		best, ok := pick(own, candidates, now)
+		best, ok := pickOpponent(own, candidates, now)
 		if ok && !fits(best) {
 			t.Fatalf("%+v does not fit", best)
 		}
@@ -117,11 +117,11 @@ func TestPickProperties(t *testing.T) {
 			if !ok || distance(own, c) < distance(own, best) || distance(own, c) == distance(own, best) && c.JoinedAt < best.JoinedAt {
 				t.Fatalf("%+v is better than %+v", c, best)
 			}
-			if back, ok := pick(c, []Ticket{own}, now); !ok || back.ID != own.ID {
+			if back, ok := pickOpponent(c, []Ticket{own}, now); !ok || back.ID != own.ID {
 				t.Fatalf("%+v does not pick it back", c)
 			}
 		}
-		if later, still := pick(own, candidates, now+rapid.Int64Range(0, 20_000).Draw(t, "wait")); ok && (!still || distance(own, later) > distance(own, best)) {
+		if later, still := pickOpponent(own, candidates, now+rapid.Int64Range(0, 20_000).Draw(t, "wait")); ok && (!still || distance(own, later) > distance(own, best)) {
 			t.Fatalf("%+v later, %+v before", later, best)
 		}
 	})

@@ -121,7 +121,7 @@ func (r *Result) Ratings() map[string]int {
 	}
 	shown := make(map[string]int, len(r.Standings))
 	for _, s := range r.Standings {
-		shown[s.Player] = s.Rating.After.Shown()
+		shown[s.Player] = s.Rating.After.Rounded()
 	}
 	return shown
 }

@@ -37,7 +37,7 @@ func seatViews(p *Plan, v View) []protocol.SeatView {
 	for _, s := range seats {
 		view := protocol.SeatView{ID: s.Player, Nickname: s.Nickname, Team: s.Team, Bot: s.Bot}
 		if s.Rating != nil {
-			r := s.Rating.Shown()
+			r := s.Rating.Rounded()
 			view.Rating = &r
 		}
 		views = append(views, view)
@@ -122,8 +122,8 @@ func (s Standing) View() protocol.OverStanding {
 		Correct: s.Correct, Answered: s.Answered, Asked: s.Asked, TimeMS: s.TimeMS,
 	}
 	if s.Rating != nil {
-		after := s.Rating.After.Shown()
-		delta := after - s.Rating.Before.Shown()
+		after := s.Rating.After.Rounded()
+		delta := after - s.Rating.Before.Rounded()
 		v.Rating, v.RatingDelta = &after, &delta
 	}
 	return v

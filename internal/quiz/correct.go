@@ -28,7 +28,7 @@ func (d Drawn) Correct(normalized string) bool {
 
 func (d Drawn) isRightChoice(answer string) bool {
 	i, err := strconv.ParseUint(answer, 10, 6)
-	return err == nil && len(d.Question.Right) == 1 && d.order.at(int(i)) == d.Question.Right[0]
+	return err == nil && len(d.Question.Right) == 1 && d.order.indexAt(int(i)) == d.Question.Right[0]
 }
 
 // isRightSet compares sets as bits: a question has at most 8 choices.
@@ -41,7 +41,7 @@ func (d Drawn) isRightSet(answer string) bool {
 		if err != nil {
 			return false
 		}
-		given |= 1 << d.order.at(int(i))
+		given |= 1 << d.order.indexAt(int(i))
 	}
 	for _, i := range d.Question.Right {
 		if i < 0 || i > 63 {

@@ -25,9 +25,9 @@ type Drawn struct {
 // order stays. rng must not be in use elsewhere meanwhile.
 func (q *Question) Shuffle(rng *rand.Rand) Drawn {
 	d := Drawn{Question: q}
-	if len(q.Choices) <= ordered {
+	if len(q.Choices) <= maxOrdered {
 		for place, index := range rng.Perm(len(q.Choices)) {
-			d.order = d.order.with(place, index)
+			d.order = d.order.withIndex(place, index)
 		}
 	}
 	return d
@@ -40,7 +40,7 @@ func (d Drawn) Choices() []string {
 	}
 	choices := make([]string, len(d.Question.Choices))
 	for place := range choices {
-		choices[place] = d.Question.Choices[d.order.at(place)]
+		choices[place] = d.Question.Choices[d.order.indexAt(place)]
 	}
 	return choices
 }
@@ -48,7 +48,7 @@ func (d Drawn) Choices() []string {
 // Right returns the indexes, in Choices, of those that are right, ascending.
 func (d Drawn) Right() (right []int) {
 	for place := range d.Question.Choices {
-		if slices.Contains(d.Question.Right, d.order.at(place)) {
+		if slices.Contains(d.Question.Right, d.order.indexAt(place)) {
 			right = append(right, place)
 		}
 	}
@@ -72,34 +72,34 @@ func (d *Drawn) Share(known *Question) bool {
 	if d.Question == known || d.order != 0 {
 		return d.Question == known
 	}
-	o, ok := d.orderOf(known)
-	if !ok || !d.sameBut(known) {
+	o, ok := d.orderLike(known)
+	if !ok || !d.equalExceptChoices(known) {
 		return false
 	}
 	*d = Drawn{Question: known, order: o}
 	return true
 }
 
-// orderOf finds the order in which the choices of another question, and which of them
+// orderLike finds the order in which the choices of another question, and which of them
 // are right, are those of q.
-func (q *Question) orderOf(known *Question) (o order, ok bool) {
-	if len(q.Choices) != len(known.Choices) || len(q.Right) != len(known.Right) || len(q.Choices) > ordered {
+func (q *Question) orderLike(known *Question) (o order, ok bool) {
+	if len(q.Choices) != len(known.Choices) || len(q.Right) != len(known.Right) || len(q.Choices) > maxOrdered {
 		return 0, false
 	}
-	var taken [ordered]bool
+	var taken [maxOrdered]bool
 	for place, choice := range q.Choices {
-		index := known.find(choice, slices.Contains(q.Right, place), &taken)
+		index := known.findChoice(choice, slices.Contains(q.Right, place), &taken)
 		if index < 0 {
 			return 0, false
 		}
 		taken[index] = true
-		o = o.with(place, index)
+		o = o.withIndex(place, index)
 	}
 	return o, true
 }
 
-// find is the index of a choice that is not taken; -1 if there is none.
-func (q *Question) find(choice string, right bool, taken *[ordered]bool) int {
+// findChoice is the index of a choice that is not taken; -1 if there is none.
+func (q *Question) findChoice(choice string, right bool, taken *[maxOrdered]bool) int {
 	for i, c := range q.Choices {
 		if !taken[i] && c == choice && slices.Contains(q.Right, i) == right {
 			return i
@@ -108,8 +108,8 @@ func (q *Question) find(choice string, right bool, taken *[ordered]bool) int {
 	return -1
 }
 
-// sameBut tells whether questions are the same but for their choices.
-func (q *Question) sameBut(other *Question) bool {
+// equalExceptChoices tells whether questions are the same but for their choices.
+func (q *Question) equalExceptChoices(other *Question) bool {
 	return q.ID == other.ID && q.Text == other.Text && q.Kind == other.Kind &&
 		q.Lang == other.Lang && q.Category == other.Category && q.Difficulty == other.Difficulty &&
 		q.Explanation == other.Explanation && q.Media == other.Media && q.Source == other.Source && q.Licence == other.Licence &&

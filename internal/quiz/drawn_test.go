@@ -50,7 +50,7 @@ func TestShuffleNeverChangesTheQuestion(t *testing.T) {
 		before := encoded(t, q)
 		other := one.Shuffle(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "other"), 0)))
 		shown := encoded(t, other)
-		for _, d := range []quiz.Drawn{one, asked(*one.Question)} { // in an order of its own, and in the question's
+		for _, d := range []quiz.Drawn{one, drawnInOrder(*one.Question)} { // in an order of its own, and in the question's
 			d.Choices()[0], d.Right()[0] = "changed", 99
 			d.Solution().Choices[0] = 99
 		}
@@ -175,8 +175,8 @@ func TestAnswersAreJudgedInTheOrderAsked(t *testing.T) {
 	}
 }
 
-// whole is a question of which each field is set, by a number.
-func whole() quiz.Question {
+// fullQuestion is a question of which each field is set, by a number.
+func fullQuestion() quiz.Question {
 	q := quiz.Question{
 		Choices: []string{"a", "b", "c"}, Right: []int{0}, Target: &quiz.Target{Value: 1}, Accepted: []string{"x", "y"},
 	}
@@ -191,17 +191,17 @@ func whole() quiz.Question {
 // Questions of which anything is another are never one.
 func TestOnlyEqualQuestionsAreShared(t *testing.T) {
 	t.Parallel()
-	known := whole()
+	known := fullQuestion()
 	fields := reflect.TypeFor[quiz.Question]()
 	for i := range fields.NumField() {
-		q := whole()
+		q := fullQuestion()
 		v := reflect.ValueOf(&q).Elem().Field(i)
 		if v.Kind() == reflect.String {
 			v.SetString("other")
 		} else {
 			v.SetZero()
 		}
-		checkOwn(t, fields.Field(i).Name, q, &known)
+		checkNotShared(t, fields.Field(i).Name, q, &known)
 	}
 	for what, change := range map[string]func(q *quiz.Question){
 		"another target":          func(q *quiz.Question) { q.Target.Value = 2 },
@@ -216,12 +216,12 @@ func TestOnlyEqualQuestionsAreShared(t *testing.T) {
 		"one more right, of none": func(q *quiz.Question) { q.Right = []int{0, 99} },
 		"one more choice":         func(q *quiz.Question) { q.Choices = append(q.Choices, "d") },
 	} {
-		q := whole()
+		q := fullQuestion()
 		change(&q)
-		checkOwn(t, what, q, &known)
+		checkNotShared(t, what, q, &known)
 	}
-	twin := whole()
-	same := asked(twin)
+	twin := fullQuestion()
+	same := drawnInOrder(twin)
 	if !same.Share(&known) || same.Question != &known || !same.Share(&known) {
 		t.Error("a question and its twin stay two")
 	}
@@ -230,19 +230,19 @@ func TestOnlyEqualQuestionsAreShared(t *testing.T) {
 	}
 }
 
-func checkOwn(t *testing.T, what string, q quiz.Question, known *quiz.Question) {
+func checkNotShared(t *testing.T, change string, q quiz.Question, known *quiz.Question) {
 	t.Helper()
-	d, before := asked(q), encoded(t, asked(q))
+	d, before := drawnInOrder(q), encoded(t, drawnInOrder(q))
 	if d.Share(known) || d.Question == known || encoded(t, d) != before {
-		t.Errorf("%s: %s shares %s", what, before, encoded(t, known))
+		t.Errorf("%s: %s shares %s", change, before, encoded(t, known))
 	}
 }
 
 // Choices that are the same text are told apart by which of them is right.
-func TestTwinChoicesAreSharedByWhatIsRight(t *testing.T) {
+func TestEqualChoicesAreSharedByCorrectness(t *testing.T) {
 	t.Parallel()
 	known := quiz.Question{Choices: []string{"a", "a", "b"}, Right: []int{1}}
-	d := asked(quiz.Question{Choices: []string{"b", "a", "a"}, Right: []int{1}})
+	d := drawnInOrder(quiz.Question{Choices: []string{"b", "a", "a"}, Right: []int{1}})
 	if !d.Share(&known) || !slices.Equal(d.Choices(), []string{"b", "a", "a"}) || !slices.Equal(d.Right(), []int{1}) {
 		t.Errorf("%s", encoded(t, d))
 	}

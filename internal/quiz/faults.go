@@ -26,7 +26,7 @@ const (
 // text for the bank's author; none if it is sound.
 func (q *Question) Faults() []string {
 	var f faults
-	f.checkHead(q)
+	f.checkIdentity(q)
 	f.checkTexts(q)
 	switch q.Kind {
 	case Single:
@@ -46,7 +46,7 @@ func (q *Question) Faults() []string {
 		f.add("kind %q is not single, boolean, multiple, number or text", q.Kind)
 		return f
 	}
-	f.checkForeign(q)
+	f.checkUnexpected(q)
 	return f
 }
 
@@ -66,7 +66,7 @@ func (q *Question) Warnings() []string {
 	if len(q.Accepted) > MaxAccepted {
 		return f
 	}
-	if i, j := firstTwins(q.Accepted); j > 0 {
+	if i, j := firstDuplicates(q.Accepted); j > 0 {
 		f.add("accepted texts %d and %d are the same", i+1, j+1)
 	}
 	return f
@@ -80,7 +80,7 @@ func (f *faults) add(format string, args ...any) {
 
 var idForm = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
 
-func (f *faults) checkHead(q *Question) {
+func (f *faults) checkIdentity(q *Question) {
 	if !idForm.MatchString(q.ID) {
 		f.add("id %q is not 1 to 64 letters, digits and _.:-", q.ID)
 	}
@@ -116,8 +116,8 @@ func (f *faults) checkTexts(q *Question) {
 	f.checkText("the text", q.Text, MaxQuestionLen)
 	f.checkText("the category", q.Category, MaxCategoryLen)
 	optional := []struct {
-		what, text string
-		limit      int
+		field, text string
+		limit       int
 	}{
 		{"the explanation", q.Explanation, MaxExplanationLen},
 		{"the media address", q.Media, MaxMediaLen},
@@ -126,21 +126,21 @@ func (f *faults) checkTexts(q *Question) {
 	}
 	for _, o := range optional {
 		if o.text != "" {
-			f.checkText(o.what, o.text, o.limit)
+			f.checkText(o.field, o.text, o.limit)
 		}
 	}
 }
 
-func (f *faults) checkText(what, text string, limit int) {
+func (f *faults) checkText(field, text string, limit int) {
 	switch {
 	case !utf8.ValidString(text):
-		f.add("%s is not UTF-8", what)
+		f.add("%s is not UTF-8", field)
 	case utf8.RuneCountInString(text) > limit:
-		f.add("%s is longer than %d characters", what, limit)
+		f.add("%s is longer than %d characters", field, limit)
 	case Fold(text) == "":
-		f.add("%s is empty", what)
+		f.add("%s is empty", field)
 	case strings.ContainsFunc(text, isForbidden):
-		f.add("%s holds a control character", what)
+		f.add("%s holds a control character", field)
 	}
 }
 

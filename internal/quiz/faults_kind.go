@@ -5,17 +5,17 @@ import (
 	"math"
 )
 
-func (f *faults) checkChoices(q *Question, least, most int) {
-	if n := len(q.Choices); n < least || n > most {
-		f.add("it has %d choices, kind %s takes %d to %d", n, q.Kind, least, most)
-		if n > most {
+func (f *faults) checkChoices(q *Question, lowest, highest int) {
+	if n := len(q.Choices); n < lowest || n > highest {
+		f.add("it has %d choices, kind %s takes %d to %d", n, q.Kind, lowest, highest)
+		if n > highest {
 			return
 		}
 	}
 	for i, c := range q.Choices {
 		f.checkText(fmt.Sprintf("choice %d", i+1), c, MaxChoiceLen)
 	}
-	if i, j := firstTwins(q.Choices); j > 0 {
+	if i, j := firstDuplicates(q.Choices); j > 0 {
 		f.add("choices %d and %d are the same", i+1, j+1)
 	}
 	if n := len(q.Right); n > len(q.Choices) {
@@ -34,13 +34,13 @@ func (f *faults) checkChoices(q *Question, least, most int) {
 	}
 }
 
-// firstTwins returns the first two texts that fold to the same; 0, 0 if all
+// firstDuplicates returns the first two texts that fold to the same; 0, 0 if all
 // differ.
-func firstTwins(texts []string) (int, int) {
+func firstDuplicates(texts []string) (int, int) {
 	first := make(map[string]int, len(texts))
 	for j, t := range texts {
 		folded := Fold(t)
-		if i, twin := first[folded]; twin {
+		if i, found := first[folded]; found {
 			return i, j
 		}
 		first[folded] = j
@@ -83,8 +83,8 @@ func (f *faults) checkAccepted(accepted []string) {
 	}
 }
 
-// checkForeign finds fields that belong to another kind.
-func (f *faults) checkForeign(q *Question) {
+// checkUnexpected finds fields that belong to another kind.
+func (f *faults) checkUnexpected(q *Question) {
 	chosen := fieldOf(q.Kind) != "value"
 	if !chosen && (len(q.Choices) > 0 || len(q.Right) > 0) {
 		f.add("choices do not fit kind %s", q.Kind)

@@ -44,7 +44,7 @@ func (q *Question) Normalize(g Given) (string, error) {
 	if field == "" {
 		return "", invalid("questions of kind %q cannot be answered", q.Kind)
 	}
-	if err := g.only(field); err != nil {
+	if err := g.checkOnly(field); err != nil {
 		return "", err
 	}
 	value := bytes.TrimSpace(g.Value)
@@ -76,7 +76,7 @@ func fieldOf(k Kind) string {
 	return ""
 }
 
-func (g *Given) only(field string) error {
+func (g *Given) checkOnly(field string) error {
 	fields := []struct {
 		name  string
 		given bool
@@ -102,13 +102,13 @@ func isValue(raw json.RawMessage) bool {
 }
 
 func (q *Question) normalizeChoice(choice int) (string, error) {
-	if err := q.inRange(choice); err != nil {
+	if err := q.checkChoice(choice); err != nil {
 		return "", err
 	}
 	return "c:" + strconv.Itoa(choice), nil
 }
 
-func (q *Question) inRange(choice int) error {
+func (q *Question) checkChoice(choice int) error {
 	if choice < 0 || choice >= len(q.Choices) {
 		return invalid("choice %d is not one of 0 to %d", choice, len(q.Choices)-1)
 	}
@@ -122,21 +122,21 @@ func (q *Question) normalizeChoices(choices []int) (string, error) {
 	if len(choices) > len(q.Choices) {
 		return "", invalid("%d choices were made out of %d", len(choices), len(q.Choices))
 	}
-	made := make([]bool, len(q.Choices))
+	chosen := make([]bool, len(q.Choices))
 	for _, c := range choices {
-		if err := q.inRange(c); err != nil {
+		if err := q.checkChoice(c); err != nil {
 			return "", err
 		}
-		if made[c] {
+		if chosen[c] {
 			return "", invalid("choice %d was made twice", c)
 		}
-		made[c] = true
+		chosen[c] = true
 	}
 	form := make([]byte, 0, 2+2*len(choices))
 	form = append(form, 'm')
 	separator := byte(':')
-	for c, yes := range made {
-		if yes {
+	for c, isChosen := range chosen {
+		if isChosen {
 			form = strconv.AppendInt(append(form, separator), int64(c), 10)
 			separator = ','
 		}

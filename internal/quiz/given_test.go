@@ -14,15 +14,15 @@ import (
 )
 
 var (
-	single   = asked(quiz.Question{Kind: quiz.Single, Choices: []string{"a", "b", "c", "d"}, Right: []int{1}})
-	boolean  = asked(quiz.Question{Kind: quiz.Boolean, Choices: []string{"True", "False"}, Right: []int{0}})
-	multiple = asked(quiz.Question{Kind: quiz.Multiple, Choices: []string{"a", "b", "c", "d"}, Right: []int{2, 0}})
-	number   = asked(quiz.Question{Kind: quiz.Number, Target: &quiz.Target{Value: 1969, Tolerance: 2}})
-	text     = asked(quiz.Question{Kind: quiz.Text, Accepted: []string{"The Moon", "Luna", "月球"}})
+	single   = drawnInOrder(quiz.Question{Kind: quiz.Single, Choices: []string{"a", "b", "c", "d"}, Right: []int{1}})
+	boolean  = drawnInOrder(quiz.Question{Kind: quiz.Boolean, Choices: []string{"True", "False"}, Right: []int{0}})
+	multiple = drawnInOrder(quiz.Question{Kind: quiz.Multiple, Choices: []string{"a", "b", "c", "d"}, Right: []int{2, 0}})
+	number   = drawnInOrder(quiz.Question{Kind: quiz.Number, Target: &quiz.Target{Value: 1969, Tolerance: 2}})
+	text     = drawnInOrder(quiz.Question{Kind: quiz.Text, Accepted: []string{"The Moon", "Luna", "月球"}})
 )
 
-// asked is a question whose choices are asked in its own order.
-func asked(q quiz.Question) quiz.Drawn { return quiz.Drawn{Question: &q} }
+// drawnInOrder is a question whose choices are asked in its own order.
+func drawnInOrder(q quiz.Question) quiz.Drawn { return quiz.Drawn{Question: &q} }
 
 func given(t *testing.T, document string) quiz.Given {
 	t.Helper()
@@ -109,7 +109,7 @@ func TestNormalizeRefuses(t *testing.T) {
 		{text, `{"value":""}`, "empty"},
 		{text, `{"value":" \u3000"}`, "empty"},
 		{text, `{"value":"` + strings.Repeat("月", 101) + `"}`, "longer than 100"},
-		{asked(quiz.Question{Kind: "essay"}), `{"value":"x"}`, "cannot be answered"},
+		{drawnInOrder(quiz.Question{Kind: "essay"}), `{"value":"x"}`, "cannot be answered"},
 	} {
 		got, err := c.q.Normalize(given(t, c.given))
 		if !errors.Is(err, quiz.ErrInvalidAnswer) || !strings.Contains(err.Error(), c.reason) {
@@ -160,7 +160,7 @@ func TestToleranceIsInclusiveInDecimals(t *testing.T) {
 			rapid.IntRange(-6_000, 6_000),
 			rapid.SampledFrom([]int{tolerance, -tolerance, tolerance + 1, -tolerance - 1}),
 		).Draw(t, "off")
-		q := asked(quiz.Question{Kind: quiz.Number, Target: &quiz.Target{
+		q := drawnInOrder(quiz.Question{Kind: quiz.Number, Target: &quiz.Target{
 			Value: float64(target) / 1000, Tolerance: float64(tolerance) / 1000,
 		}})
 		value, _ := json.Marshal(float64(target+off) / 1000)
@@ -183,7 +183,7 @@ func TestCorrectNeverPanics(t *testing.T) {
 	}
 	for _, q := range append(broken, *single.Question, *boolean.Question, *multiple.Question, *number.Question, *text.Question) {
 		for _, form := range []string{"", ":", "c:", "c:x", "m:", "m:,", "m:64", "m:0,", "n:", "n:NaN", "t:", "x:1", "1"} {
-			if asked(q).Correct(form) {
+			if drawnInOrder(q).Correct(form) {
 				t.Errorf("%+v: %q is right", q, form)
 			}
 		}

@@ -20,10 +20,10 @@ func TestSolution(t *testing.T) {
 		{boolean, `{"choice":0}`},
 		{multiple, `{"choices":[0,2]}`},
 		{number, `{"value":1969,"tolerance":2}`},
-		{asked(quiz.Question{Kind: quiz.Number, Target: &quiz.Target{}}), `{"value":0,"tolerance":0}`},
+		{drawnInOrder(quiz.Question{Kind: quiz.Number, Target: &quiz.Target{}}), `{"value":0,"tolerance":0}`},
 		{text, `{"value":"The Moon","accepted":["The Moon","Luna","月球"]}`},
-		{asked(quiz.Question{Kind: quiz.Text}), `{}`},
-		{asked(quiz.Question{Kind: quiz.Single}), `{}`},
+		{drawnInOrder(quiz.Question{Kind: quiz.Text}), `{}`},
+		{drawnInOrder(quiz.Question{Kind: quiz.Single}), `{}`},
 	} {
 		got, err := json.Marshal(c.q.Solution())
 		if err != nil || string(got) != c.want {
@@ -59,7 +59,7 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-func sound(kind quiz.Kind) quiz.Question {
+func validQuestion(kind quiz.Kind) quiz.Question {
 	q := quiz.Question{
 		ID: "q_1", Kind: kind, Lang: "en", Category: "Science", Difficulty: quiz.Easy, Text: "What?",
 		Explanation: "So.", Source: "me", Licence: "CC0-1.0",
@@ -80,7 +80,7 @@ func sound(kind quiz.Kind) quiz.Question {
 func TestSoundQuestionsHaveNoFaults(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []quiz.Kind{quiz.Single, quiz.Boolean, quiz.Multiple, quiz.Number, quiz.Text} {
-		q := sound(kind)
+		q := validQuestion(kind)
 		if faults := append(q.Faults(), q.Warnings()...); len(faults) > 0 {
 			t.Errorf("%s: %q", kind, faults)
 		}
@@ -141,7 +141,7 @@ func TestFaults(t *testing.T) {
 		{quiz.Single, "the explanation is longer", func(q *quiz.Question) { q.Explanation = long }},
 		{quiz.Single, "the licence is longer", func(q *quiz.Question) { q.Licence = long }},
 	} {
-		q := sound(c.kind)
+		q := validQuestion(c.kind)
 		c.change(&q)
 		faults := q.Faults()
 		if len(faults) != 1 || !strings.Contains(faults[0], c.want) {
@@ -160,7 +160,7 @@ func TestFaultsListsThemAll(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	t.Parallel()
-	q := sound(quiz.Text)
+	q := validQuestion(quiz.Text)
 	q.Explanation, q.Source, q.Licence, q.Accepted = "", "", "", []string{"Moon", "moon "}
 	if got := q.Warnings(); len(got) != 4 || len(q.Faults()) != 0 {
 		t.Errorf("warnings %q, faults %q", got, q.Faults())
@@ -170,7 +170,7 @@ func TestWarnings(t *testing.T) {
 func TestMediaMayBeALinkOrAPath(t *testing.T) {
 	t.Parallel()
 	for _, media := range []string{"https://example.org/a.png", "http://example.org/a b.png", "/media/a.png?x=1"} {
-		q := sound(quiz.Single)
+		q := validQuestion(quiz.Single)
 		if q.Media = media; len(q.Faults()) > 0 {
 			t.Errorf("%s: %q", media, q.Faults())
 		}

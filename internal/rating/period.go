@@ -18,7 +18,7 @@ func weigh(player Rating, games []Game) evidence {
 	var sum evidence
 	mu := (player.R - middle) / scale
 	for _, game := range games {
-		opponent := game.Opponent.known()
+		opponent := game.Opponent.withDefaults()
 		phi := opponent.RD / scale
 		g := 1 / math.Sqrt(1+3*phi*phi/(math.Pi*math.Pi))
 		expected := 1 / (1 + math.Exp(-g*(mu-(opponent.R-middle)/scale)))
@@ -35,11 +35,11 @@ const (
 
 // volatility is step 5 of the paper: the new σ, as the root of f by the
 // Illinois variant of regula falsi.
-func volatility(player Rating, seen evidence) float64 {
+func volatility(player Rating, games evidence) float64 {
 	var (
 		phi2   = player.RD / scale * player.RD / scale
-		v      = 1 / seen.information
-		delta2 = v * seen.surprise * v * seen.surprise
+		v      = 1 / games.information
+		delta2 = v * games.surprise * v * games.surprise
 		a      = math.Log(player.Sigma * player.Sigma)
 	)
 	f := func(x float64) float64 {

@@ -44,7 +44,7 @@ func Default() Rating {
 // period of one game) are each updated from the other's old rating. A period
 // without games ages the rating by one period.
 func Update(player Rating, games []Game) Rating {
-	player = player.known()
+	player = player.withDefaults()
 	evidence := weigh(player, games)
 	if evidence.information == 0 { // no game, or none whose end was in doubt
 		return player.Age(1)
@@ -54,7 +54,7 @@ func Update(player Rating, games []Game) Rating {
 	phi = 1 / math.Sqrt(1/(phi*phi)+evidence.information)
 	return Rating{
 		R:     player.R + scale*phi*phi*evidence.surprise,
-		RD:    bounded(scale * phi),
+		RD:    clampRD(scale * phi),
 		Sigma: sigma,
 	}
 }
@@ -62,29 +62,29 @@ func Update(player Rating, games []Game) Rating {
 // Age gives the rating after so many rating periods without a game, fractions
 // allowed: R and Sigma stay, RD grows up to MaxRD. Periods below 0 count as 0.
 func (r Rating) Age(periods float64) Rating {
-	r = r.known()
+	r = r.withDefaults()
 	phi := math.Hypot(r.RD/scale, r.Sigma*math.Sqrt(max(periods, 0)))
-	r.RD = bounded(scale * phi)
+	r.RD = clampRD(scale * phi)
 	return r
 }
 
-func (r Rating) known() Rating {
-	unknown := Default()
+func (r Rating) withDefaults() Rating {
+	defaults := Default()
 	if r == (Rating{}) {
-		return unknown
+		return defaults
 	}
 	if r.RD <= 0 {
-		r.RD = unknown.RD
+		r.RD = defaults.RD
 	}
 	if r.Sigma <= 0 {
-		r.Sigma = unknown.Sigma
+		r.Sigma = defaults.Sigma
 	}
 	return r
 }
 
-func bounded(rd float64) float64 {
+func clampRD(rd float64) float64 {
 	return min(max(rd, MinRD), MaxRD)
 }
 
-// Shown is the rating as people see it: a whole number.
-func (r Rating) Shown() int { return int(math.Round(r.known().R)) }
+// Rounded is the rating as people see it: a whole number.
+func (r Rating) Rounded() int { return int(math.Round(r.withDefaults().R)) }

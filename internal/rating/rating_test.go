@@ -10,10 +10,10 @@ import (
 	"laststand/internal/rating"
 )
 
-func near(t *testing.T, what string, got, want, within float64) {
+func checkNear(t *testing.T, label string, got, want, within float64) {
 	t.Helper()
 	if math.IsNaN(got) || math.Abs(got-want) > within {
-		t.Errorf("%s = %.6f, want %.6f ± %g", what, got, want, within)
+		t.Errorf("%s = %.6f, want %.6f ± %g", label, got, want, within)
 	}
 }
 
@@ -26,9 +26,9 @@ func TestUpdateGivesThePapersExample(t *testing.T) {
 		{Opponent: rating.Rating{R: 1550, RD: 100, Sigma: 0.06}, Score: 0},
 		{Opponent: rating.Rating{R: 1700, RD: 300, Sigma: 0.06}, Score: 0},
 	})
-	near(t, "R", got.R, 1464.06, 0.01)
-	near(t, "RD", got.RD, 151.52, 0.01)
-	near(t, "Sigma", got.Sigma, 0.05999, 0.00001)
+	checkNear(t, "R", got.R, 1464.06, 0.01)
+	checkNear(t, "RD", got.RD, 151.52, 0.01)
+	checkNear(t, "Sigma", got.Sigma, 0.05999, 0.00001)
 }
 
 // A first duel of two newcomers. Worked by hand from the formulas: φ = 2.014762,
@@ -37,10 +37,10 @@ func TestUpdateRatesADuelOfNewcomers(t *testing.T) {
 	t.Parallel()
 	won := rating.Update(rating.Default(), []rating.Game{{Opponent: rating.Default(), Score: 1}})
 	lost := rating.Update(rating.Default(), []rating.Game{{Opponent: rating.Default(), Score: 0}})
-	near(t, "the winner's R", won.R, 1662.31, 0.01)
-	near(t, "the loser's R", lost.R, 1337.69, 0.01)
-	near(t, "the winner's RD", won.RD, 290.32, 0.01)
-	near(t, "the loser's RD", lost.RD, 290.32, 0.01)
+	checkNear(t, "the winner's R", won.R, 1662.31, 0.01)
+	checkNear(t, "the loser's R", lost.R, 1337.69, 0.01)
+	checkNear(t, "the winner's RD", won.RD, 290.32, 0.01)
+	checkNear(t, "the loser's RD", lost.RD, 290.32, 0.01)
 }
 
 func TestUpdateWithoutGamesAges(t *testing.T) {
@@ -54,10 +54,10 @@ func TestUpdateWithoutGamesAges(t *testing.T) {
 func TestAge(t *testing.T) {
 	t.Parallel()
 	player := rating.Rating{R: 1700, RD: 50, Sigma: 0.06}
-	near(t, "RD after one period", player.Age(1).RD, math.Hypot(50, 0.06*173.7178), 1e-9)
-	near(t, "RD after no period", player.Age(0).RD, 50, 1e-9)
-	near(t, "RD after a negative time", player.Age(-3).RD, 50, 1e-9)
-	near(t, "RD after an age", player.Age(1e9).RD, rating.MaxRD, 0)
+	checkNear(t, "RD after one period", player.Age(1).RD, math.Hypot(50, 0.06*173.7178), 1e-9)
+	checkNear(t, "RD after no period", player.Age(0).RD, 50, 1e-9)
+	checkNear(t, "RD after a negative time", player.Age(-3).RD, 50, 1e-9)
+	checkNear(t, "RD after an age", player.Age(1e9).RD, rating.MaxRD, 0)
 	if got := player.Age(9); got.R != player.R || got.Sigma != player.Sigma {
 		t.Errorf("Age changed R or Sigma: %+v", got)
 	}

@@ -34,13 +34,13 @@ func TestClockMetrics(t *testing.T) {
 		c.report(t.Context(), c.sample(t.Context()))
 		pass(10 * time.Second)
 		want := map[string]float64{
-			"laststand_clock_steps_total ahead":   2,
-			"laststand_clock_steps_total behind":  2,
+			"laststand_clock_steps_total ahead":        2,
+			"laststand_clock_steps_total behind":       2,
 			"laststand_clock_read_failures_total":      1,
-			"laststand_clock_offset_seconds":      2,
-			"laststand_clock_unconfirmed_step_seconds":        0,
-			"laststand_clock_uncertainty_seconds": 0.015011,
-			"laststand_clock_reference_age_seconds":         10,
+			"laststand_clock_offset_seconds":           2,
+			"laststand_clock_unconfirmed_step_seconds": 0,
+			"laststand_clock_uncertainty_seconds":      0.015011,
+			"laststand_clock_reference_age_seconds":    10,
 		}
 		for name, value := range gathered(t, registry) {
 			if off := value - want[name]; off > 1e-9 || off < -1e-9 {

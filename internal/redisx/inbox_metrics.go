@@ -10,9 +10,9 @@ const otherKind = "other"
 
 // The outcomes of laststand_inbox_messages_sent_total.
 const (
-	outcomeDelivered   = "delivered"
+	outcomeDelivered    = "delivered"
 	outcomeNoSubscriber = "no_subscriber" // nobody is subscribed: the node is gone, or between two subscriptions
-	outcomeFailed  = "failed"
+	outcomeFailed       = "failed"
 )
 
 type inboxMetrics struct {

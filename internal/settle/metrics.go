@@ -9,15 +9,15 @@ import (
 
 // The reasons of laststand_settle_failures_total.
 const (
-	reasonQueueFull   = "queue_full"  // not taken on: left to a sweep
-	reasonStopped     = "stopped"     // the same, for the end of the process
-	reasonUnavailable = "unavailable" // a commit while the ledger was down
-	reasonRefused     = "refused"     // a result that the ledger refuses for its own fault
-	reasonUnexpected  = "unexpected"  // a result that the ledger refuses for no fault of the result, and not for an outage
-	reasonHeld        = "held"        // a result of a game whose results are refused one after another: left to a later sweep
-	reasonPending     = "pending"     // committed or dead, and still pending; or a failed sweep
-	reasonBoards      = "boards"      // an application of the ledger to the boards
-	reasonUntold      = "notification"    // on disk, but its players were not told
+	reasonQueueFull   = "queue_full"   // not taken on: left to a sweep
+	reasonStopped     = "stopped"      // the same, for the end of the process
+	reasonUnavailable = "unavailable"  // a commit while the ledger was down
+	reasonRefused     = "refused"      // a result that the ledger refuses for its own fault
+	reasonUnexpected  = "unexpected"   // a result that the ledger refuses for no fault of the result, and not for an outage
+	reasonHeld        = "held"         // a result of a game whose results are refused one after another: left to a later sweep
+	reasonPending     = "pending"      // committed or dead, and still pending; or a failed sweep
+	reasonBoards      = "boards"       // an application of the ledger to the boards
+	reasonUntold      = "notification" // on disk, but its players were not told
 )
 
 type metrics struct {

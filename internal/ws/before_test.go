@@ -28,11 +28,11 @@ func (f *farTickets) Near(ctx context.Context, t lobby.Ticket, s lobby.Slice, no
 	if f.cut.Load() {
 		return nil, false, errCut
 	}
-	return f.Store.Near(ctx, t, s, now)
+	return f.Store.ListNearest(ctx, t, s, now)
 }
 
-func (f *farTickets) Where(ctx context.Context, game, player string) (lobby.Busy, error) {
-	busy, err := f.Store.Where(ctx, game, player)
+func (f *farTickets) Where(ctx context.Context, game, player string) (lobby.Activity, error) {
+	busy, err := f.Store.ReadActivity(ctx, game, player)
 	if f.holds.CompareAndSwap(true, false) {
 		close(f.told)
 		<-f.goOn

@@ -90,14 +90,14 @@ func (p *people) Seat(_ context.Context, _, player string) (match.Seat, error) {
 // is right. A wish for the category "none" is met by no question.
 type bank struct{}
 
-func (bank) Count(_ string, w lobby.Wish) int {
+func (bank) Count(_ string, w lobby.Filter) int {
 	if w.Category == "none" {
 		return 0
 	}
 	return 1000
 }
 
-func (bank) Draw(_ string, _ lobby.Wish, count int, _ map[string]struct{}) ([]quiz.Drawn, error) {
+func (bank) Draw(_ string, _ lobby.Filter, count int, _ map[string]struct{}) ([]quiz.Drawn, error) {
 	questions := make([]quiz.Drawn, count)
 	for i := range questions {
 		questions[i].Question = &quiz.Question{

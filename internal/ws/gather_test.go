@@ -22,7 +22,7 @@ func (n *node) gather(host string) gathering {
 	n.Helper()
 	g := gathering{node: n, match: "m_" + ulid.Make().String()}
 	g.id = "a_" + g.match[2:]
-	questions, err := bank{}.Draw("demo", lobby.Wish{}, duel.Questions, nil)
+	questions, err := bank{}.Draw("demo", lobby.Filter{}, duel.Questions, nil)
 	if err == nil {
 		err = n.Engine.CreateArena(n.Context(), &match.Plan{
 			Form: match.Form, ID: g.match, Game: "demo", Mode: match.Survival, Questions: questions,

@@ -94,7 +94,7 @@ func (se *session) welcome(ctx context.Context, r request, h protocol.Hello, p i
 	}
 	se.beginVisit()
 	se.watchBeat()
-	if playing != nil && playing.ArenaID == "" || se.server.Lobby.Waits(p.Game, p.ID) {
+	if playing != nil && playing.ArenaID == "" || se.server.Lobby.HasTicket(p.Game, p.ID) {
 		se.returnToRoom()
 	}
 	se.reply(r, protocol.TypeWelcome, protocol.Welcome{
@@ -126,12 +126,12 @@ func (se *session) enter(ctx context.Context, p identity.Player) (*protocol.Play
 	if former != "" {
 		se.server.Replace(ctx, former, p.Game, p.ID, number)
 	}
-	playing, before, err := se.server.Lobby.Came(ctx, p.Game, p.ID)
+	playing, before, err := se.server.Lobby.ReadOnConnect(ctx, p.Game, p.ID)
 	if err == nil {
 		se.before.Store(&before)
 	}
 	if err == nil && playing == nil {
-		err = se.server.Lobby.Adopt(ctx, p.Game, p.ID)
+		err = se.server.Lobby.TakeOver(ctx, p.Game, p.ID)
 	}
 	return playing, err
 }

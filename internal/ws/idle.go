@@ -126,5 +126,5 @@ func (s *Server) idle(of []*session, patience time.Duration) []*session {
 // waits says whether a greeted session waits for something: an opponent, an arena
 // to begin or one that it watches, a board to change.
 func (se *session) waits() bool {
-	return se.watches.count.Load() > 0 || se.server.Lobby.Waits(se.game, se.player) || se.server.Engine.IsFollowing(se.game, se.player)
+	return se.watches.count.Load() > 0 || se.server.Lobby.HasTicket(se.game, se.player) || se.server.Engine.IsFollowing(se.game, se.player)
 }

@@ -58,7 +58,7 @@ func TestTicketOfTheNewer(t *testing.T) {
 	newer.join("c")
 	former.cut()
 	n.eventually("the former has ended", func() bool { return len(n.all()) == 0 })
-	if n.busy("ada") == (lobby.Busy{}) {
+	if n.busy("ada") == (lobby.Activity{}) {
 		t.Error("the ticket is gone")
 	}
 }

@@ -68,7 +68,7 @@ func TestTicketWhileTheFormerEnds(t *testing.T) {
 			newer.refusal(f, protocol.CodeAlreadyQueued)
 		}
 		n.eventually("the former has ended", func() bool { return len(n.all()) == 1 })
-		if n.busy(name) == (lobby.Busy{}) {
+		if n.busy(name) == (lobby.Activity{}) {
 			t.Fatal("the ticket is gone")
 		}
 		newer.cut()

@@ -48,10 +48,10 @@ func (se *session) onDuelJoin(ctx context.Context, r request) (func(), error) {
 	}
 	queued, then, err := se.server.Lobby.Join(ctx, lobby.Request{
 		Game: se.game, Player: se.player, BotAfterMS: j.BotAfterMS, Address: se.address,
-		Wish: lobby.Wish{Category: j.Category, Lang: j.Lang, Difficulty: j.Difficulty},
+		Filter: lobby.Filter{Category: j.Category, Lang: j.Lang, Difficulty: j.Difficulty},
 	})
 	if err != nil {
-		if entered && !se.server.Lobby.Waits(se.game, se.player) {
+		if entered && !se.server.Lobby.HasTicket(se.game, se.player) {
 			se.leaveRoom()
 		}
 		return then, err

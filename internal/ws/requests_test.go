@@ -145,16 +145,16 @@ func TestTicketGoes(t *testing.T) {
 	c.ask(protocol.TypeDuelJoin, protocol.Empty{})
 	c.reply(protocol.TypeDuelQueued)
 	c.cut()
-	n.eventually("the ticket is withdrawn", func() bool { return n.busy("ada") == lobby.Busy{} })
+	n.eventually("the ticket is withdrawn", func() bool { return n.busy("ada") == lobby.Activity{} })
 	if n.closed("gone") != 1 {
 		t.Errorf("closed: %v", n.labels("closes_total"))
 	}
 }
 
 // busy says what the lobby has a player down for.
-func (n *node) busy(player string) lobby.Busy {
+func (n *node) busy(player string) lobby.Activity {
 	n.Helper()
-	busy, err := n.tickets.Where(n.Context(), "demo", player)
+	busy, err := n.tickets.ReadActivity(n.Context(), "demo", player)
 	if err != nil {
 		n.Fatal(err)
 	}

@@ -13,30 +13,30 @@ import (
 	"laststand/internal/trial"
 )
 
-// BenchmarkNear is what a look at those who wait costs Redis, by how many are
+// BenchmarkListNearest is what a look at those who wait costs Redis, by how many are
 // listed on either side.
-func BenchmarkNear(b *testing.B) {
+func BenchmarkListNearest(b *testing.B) {
 	o, err := redis.ParseURL(trial.Redis(b).URL)
 	if err != nil {
 		b.Fatal(err)
 	}
 	client := redis.NewClient(o)
 	defer client.Close()
-	h := &hall{T: &testing.T{}, Store: New(client), game: "game." + ulid.Make().String()}
+	h := &testLobby{T: &testing.T{}, Store: New(client), game: "game." + ulid.Make().String()}
 	own := h.ticket("own", 1500)
 	for i := range 200 {
-		if _, _, err := h.Enter(b.Context(), h.ticket(fmt.Sprint("p_", i), float64(1400+i)), lobby.Busy{}, epoch); err != nil {
+		if _, _, err := h.AddTicket(b.Context(), h.ticket(fmt.Sprint("p_", i), float64(1400+i)), lobby.Activity{}, epoch); err != nil {
 			b.Fatal(err)
 		}
 	}
-	if _, _, err := h.Enter(b.Context(), own, lobby.Busy{}, epoch); err != nil {
+	if _, _, err := h.AddTicket(b.Context(), own, lobby.Activity{}, epoch); err != nil {
 		b.Fatal(err)
 	}
 	for _, count := range []int{4, 32} {
 		b.Run(fmt.Sprint(count), func(b *testing.B) {
 			before := spent(b.Context(), client)
 			for b.Loop() {
-				if near, waits, err := h.Near(b.Context(), own, lobby.Slice{Count: count}, epoch); err != nil || !waits || len(near) != 2*count-1 {
+				if near, waits, err := h.ListNearest(b.Context(), own, lobby.Slice{Count: count}, epoch); err != nil || !waits || len(near) != 2*count-1 {
 					b.Fatal(len(near), waits, err)
 				}
 			}

@@ -24,28 +24,28 @@ func (s *Store) Pair(ctx context.Context, p lobby.Pairing) (bool, error) {
 	for _, t := range p.Tickets {
 		names = append(names, k.duel(t.Seat.Player))
 	}
-	won, err := pairScript.Run(ctx, s.client, names, args...).Bool()
+	won, err := pairTicketsScript.Run(ctx, s.client, names, args...).Bool()
 	if err != nil {
 		return false, fmt.Errorf("redislobby: pair: %w", err)
 	}
 	return won, nil
 }
 
-// Done implements lobby.Store.
-func (s *Store) Done(ctx context.Context, p lobby.Pairing) error {
+// CompletePairing implements lobby.Store.
+func (s *Store) CompletePairing(ctx context.Context, p lobby.Pairing) error {
 	k := keys{p.Tickets[0].Game}
 	args := []any{p.Match}
 	for _, t := range p.Tickets {
 		args = append(args, t.ID)
 	}
-	if err := doneScript.Run(ctx, s.client, []string{k.pairings(), k.alive()}, args...).Err(); err != nil {
+	if err := completePairingScript.Run(ctx, s.client, []string{k.pairings(), k.alive()}, args...).Err(); err != nil {
 		return fmt.Errorf("redislobby: done: %w", err)
 	}
 	return nil
 }
 
-// Undo implements lobby.Store.
-func (s *Store) Undo(ctx context.Context, p lobby.Pairing, now int64) (bool, error) {
+// RollBackPairing implements lobby.Store.
+func (s *Store) RollBackPairing(ctx context.Context, p lobby.Pairing, now int64) (bool, error) {
 	k := keys{p.Tickets[0].Game}
 	names := []string{k.tickets(), k.waiting(), k.alive(), k.pairings()}
 	args := []any{p.Match, now, busyTTL.Milliseconds()}
@@ -57,15 +57,15 @@ func (s *Store) Undo(ctx context.Context, p lobby.Pairing, now int64) (bool, err
 		names = append(names, k.busy(t.Seat.Player))
 		args = append(args, t.ID, t.Rating(), ticket)
 	}
-	undone, err := undoScript.Run(ctx, s.client, names, args...).Bool()
+	rolledBack, err := rollBackPairingScript.Run(ctx, s.client, names, args...).Bool()
 	if err != nil {
 		return false, fmt.Errorf("redislobby: undo: %w", err)
 	}
-	return undone, nil
+	return rolledBack, nil
 }
 
-// Pairings implements lobby.Store.
-func (s *Store) Pairings(ctx context.Context, game string) ([]lobby.Pairing, error) {
+// ListPairings implements lobby.Store.
+func (s *Store) ListPairings(ctx context.Context, game string) ([]lobby.Pairing, error) {
 	raw, err := s.client.HVals(ctx, keys{game}.pairings()).Result()
 	if err != nil {
 		return nil, fmt.Errorf("redislobby: pairings: %w", err)

@@ -7,10 +7,10 @@ import (
 	"laststand/internal/lobby"
 )
 
-// undo undoes a pairing, and says whether it was there.
-func (h *hall) undo(p lobby.Pairing, now int64) bool {
+// rollBack undoes a pairing, and says whether it was there.
+func (h *testLobby) rollBack(p lobby.Pairing, now int64) bool {
 	h.Helper()
-	undone, err := h.Undo(h.Context(), p, now)
+	undone, err := h.RollBackPairing(h.Context(), p, now)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -19,97 +19,97 @@ func (h *hall) undo(p lobby.Pairing, now int64) bool {
 
 // Tickets that are looked after in a pairing wait again when it is undone, as
 // they were.
-func TestUndo(t *testing.T) {
-	each(t, func(h *hall) {
-		ada, bob := h.entered("ada", epoch), h.entered("bob", epoch)
+func TestRollBackPairing(t *testing.T) {
+	each(t, func(h *testLobby) {
+		ada, bob := h.addedTicket("ada", epoch), h.addedTicket("bob", epoch)
 		p := lobby.Pairing{Match: "m_1", At: epoch, Tickets: []lobby.Ticket{ada, bob}}
 		if !h.pair("m_1", ada, bob) {
 			h.Fatal("not paired")
 		}
 		now := int64(epoch + aliveMS)
 		for _, t := range p.Tickets {
-			if got := h.near(t, now); got != nil {
+			if got := h.nearest(t, now); got != nil {
 				h.Errorf("%s waits among %v", t.ID, got)
 			}
 		}
 		now += aliveMS
-		if !h.undo(p, now) || h.undo(p, now) { // the second is run again
+		if !h.rollBack(p, now) || h.rollBack(p, now) { // the second is run again
 			h.Error("it was not undone once")
 		}
-		h.checkWhere("ada", lobby.Busy{Ticket: "t_ada"})
-		h.checkWhere("bob", lobby.Busy{Ticket: "t_bob"})
-		near, waits, err := h.Near(h.Context(), bob, nearest, now)
+		h.checkActivity("ada", lobby.Activity{Ticket: "t_ada"})
+		h.checkActivity("bob", lobby.Activity{Ticket: "t_bob"})
+		near, waits, err := h.ListNearest(h.Context(), bob, nearest, now)
 		if err != nil || !waits || len(near) != 1 || !reflect.DeepEqual(near[0], ada) {
 			h.Errorf("%+v, %v, %v", near, waits, err)
 		}
 		if !h.pair("m_2", bob, ada) {
 			h.Error("they cannot be paired again")
 		}
-		if h.undo(p, now) {
+		if h.rollBack(p, now) {
 			h.Error("undone after they were paired again")
 		}
-		h.checkWhere("ada", lobby.Busy{Match: "m_2", Forming: true})
+		h.checkActivity("ada", lobby.Activity{Match: "m_2", Forming: true})
 	})
 }
 
 // One that its node has let expire does not wait again: its player is free, if
 // not busy with something else by now.
-func TestUndoLeavesOutExpiredTickets(t *testing.T) {
-	each(t, func(h *hall) {
-		ada, bob, eve := h.entered("ada", epoch), h.entered("bob", epoch), h.entered("eve", epoch)
+func TestRollBackLeavesOutExpiredTickets(t *testing.T) {
+	each(t, func(h *testLobby) {
+		ada, bob, eve := h.addedTicket("ada", epoch), h.addedTicket("bob", epoch), h.addedTicket("eve", epoch)
 		p := lobby.Pairing{Match: "m_1", At: epoch, Tickets: []lobby.Ticket{ada, bob, eve}}
 		if !h.pair("m_1", p.Tickets...) {
 			h.Fatal("not paired")
 		}
 		for _, t := range []lobby.Ticket{ada, eve} {
-			if got := h.near(t, epoch+1); got != nil {
+			if got := h.nearest(t, epoch+1); got != nil {
 				h.Errorf("%s waits among %v", t.ID, got)
 			}
 		}
 		h.busyWith("eve", "m_3")
 		now := int64(epoch + aliveMS + 1)
-		if !h.undo(p, now) {
+		if !h.rollBack(p, now) {
 			h.Error("it was not undone")
 		}
-		h.checkWhere("ada", lobby.Busy{Ticket: "t_ada"})
-		h.checkWhere("bob", lobby.Busy{})
-		h.checkWhere("eve", lobby.Busy{Match: "m_3"})
-		h.checkNear(ada, now)
-		if n := h.kept(); n != 3 { // of one ticket
+		h.checkActivity("ada", lobby.Activity{Ticket: "t_ada"})
+		h.checkActivity("bob", lobby.Activity{})
+		h.checkActivity("eve", lobby.Activity{Match: "m_3"})
+		h.checkNearest(ada, now)
+		if n := h.countTickets(); n != 3 { // of one ticket
 			h.Errorf("%d entries of tickets are kept", n)
 		}
 	})
 }
 
 // A pairing that is done is not undone.
-func TestUndoAfterDone(t *testing.T) {
-	each(t, func(h *hall) {
-		ada := h.entered("ada", epoch)
+func TestRollBackAfterCompletion(t *testing.T) {
+	each(t, func(h *testLobby) {
+		ada := h.addedTicket("ada", epoch)
 		p := lobby.Pairing{Match: "m_1", At: epoch, Tickets: []lobby.Ticket{ada}}
 		if !h.pair("m_1", ada) {
 			h.Fatal("not paired")
 		}
-		if err := h.Done(h.Context(), p); err != nil {
+		if err := h.CompletePairing(h.Context(), p); err != nil {
 			h.Fatal(err)
 		}
-		if h.undo(p, epoch) {
+		if h.rollBack(p, epoch) {
 			h.Error("it was undone")
 		}
-		h.checkWhere("ada", lobby.Busy{Match: "m_1"})
-		if got := h.near(ada, epoch); got != nil || h.kept() != 0 {
-			h.Errorf("it waits among %v, %d entries are kept", got, h.kept())
+		h.checkActivity("ada", lobby.Activity{Match: "m_1"})
+		if got := h.nearest(ada, epoch); got != nil || h.countTickets() != 0 {
+			h.Errorf("it waits among %v, %d entries are kept", got, h.countTickets())
 		}
 	})
 }
 
 // A player's last duel is kept whatever the player does, until it is settled.
 func TestTheLastDuelIsKept(t *testing.T) {
-	each(t, func(h *hall) {
-		ada, bob := h.entered("ada", epoch), h.entered("bob", epoch)
+	each(t, func(h *testLobby) {
+		ada, bob := h.addedTicket("ada", epoch), h.addedTicket("bob", epoch)
 		if !h.pair("m_1", ada, bob) {
 			h.Fatal("not paired")
 		}
-		if err := h.Done(h.Context(), lobby.Pairing{Match: "m_1", Tickets: []lobby.Ticket{ada, bob}}); err != nil {
+		if err := h.CompletePairing(h.Context(), lobby.Pairing{Match: "m_1", Tickets: []lobby.Ticket{ada, bob}}); err != nil {
 			h.Fatal(err)
 		}
 		free := func(id string) {
@@ -117,16 +117,16 @@ func TestTheLastDuelIsKept(t *testing.T) {
 				h.Fatal(err)
 			}
 		}
-		arena := lobby.Occupation{Game: h.game, Player: "ada", Match: "m_2", Former: "m_1"}
-		if with, err := h.Occupy(h.Context(), arena, epoch); err != nil || with != (lobby.Busy{}) {
+		arena := lobby.OccupyRequest{Game: h.game, Player: "ada", Match: "m_2", Former: "m_1"}
+		if with, err := h.Occupy(h.Context(), arena, epoch); err != nil || with != (lobby.Activity{}) {
 			h.Fatal(with, err)
 		}
-		h.checkWhere("ada", lobby.Busy{Match: "m_2", Duel: "m_1"})
+		h.checkActivity("ada", lobby.Activity{Match: "m_2", Duel: "m_1"})
 		free("m_2")
-		h.checkWhere("ada", lobby.Busy{Duel: "m_1"})
-		h.checkWhere("bob", lobby.Busy{Match: "m_1", Duel: "m_1"})
+		h.checkActivity("ada", lobby.Activity{Duel: "m_1"})
+		h.checkActivity("bob", lobby.Activity{Match: "m_1", Duel: "m_1"})
 		free("m_1")
-		if got, err := h.Where(h.Context(), h.game, "ada"); err != nil || got != (lobby.Busy{}) {
+		if got, err := h.ReadActivity(h.Context(), h.game, "ada"); err != nil || got != (lobby.Activity{}) {
 			h.Errorf("after the settlement %+v, %v", got, err)
 		}
 	})

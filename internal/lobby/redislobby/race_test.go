@@ -14,14 +14,14 @@ import (
 // Forty tickets come in at three nodes at once, each with an eye on all others:
 // every one is in one pairing, none in two.
 func TestEveryTicketIsPairedOnce(t *testing.T) {
-	each(t, func(h *hall) {
+	each(t, func(h *testLobby) {
 		nodes := []*Store{New(h.client), New(h.client), New(h.client)}
 		var all sync.WaitGroup
 		for i := range 40 {
-			all.Go(func() { h.seek(nodes[i%3], h.ticket(fmt.Sprint("p_", i), 1500+float64(i%7))) })
+			all.Go(func() { h.findPair(nodes[i%3], h.ticket(fmt.Sprint("p_", i), 1500+float64(i%7))) })
 		}
 		all.Wait()
-		pairings, err := h.Pairings(h.Context(), h.game)
+		pairings, err := h.ListPairings(h.Context(), h.game)
 		if err != nil || len(pairings) != 20 {
 			h.Errorf("%d pairings, %v", len(pairings), err)
 		}
@@ -32,25 +32,25 @@ func TestEveryTicketIsPairedOnce(t *testing.T) {
 					h.Errorf("%s is in %s and %s", tk.ID, in[tk.ID], p.Match)
 				}
 				in[tk.ID] = p.Match
-				h.checkWhere(tk.Seat.Player, lobby.Busy{Match: p.Match, Forming: true})
+				h.checkActivity(tk.Seat.Player, lobby.Activity{Match: p.Match, Forming: true})
 			}
 		}
 		if len(in) != 40 {
 			h.Errorf("%d tickets are in a pairing", len(in))
 		}
 		for _, p := range pairings {
-			if err := h.Done(h.Context(), p); err != nil {
+			if err := h.CompletePairing(h.Context(), p); err != nil {
 				h.Error(err)
 			}
 		}
-		if n := h.kept(); n != 0 {
+		if n := h.countTickets(); n != 0 {
 			h.Errorf("%d entries of tickets are left", n)
 		}
 	})
 }
 
-// kept counts what is kept of tickets.
-func (h *hall) kept() int64 {
+// countTickets counts what is kept of tickets.
+func (h *testLobby) countTickets() int64 {
 	k := keys{h.game}
 	return h.client.HLen(h.Context(), k.tickets()).Val() + h.client.ZCard(h.Context(), k.waiting()).Val() + h.client.ZCard(h.Context(), k.alive()).Val()
 }
@@ -58,9 +58,9 @@ func (h *hall) kept() int64 {
 // Two nodes pair bob at once, one with ada and the other with eve: he is in one
 // match, and who is left over waits on.
 func TestTwoNodesPairOneTicketAtOnce(t *testing.T) {
-	each(t, func(h *hall) {
+	each(t, func(h *testLobby) {
 		for round := range 50 {
-			name := func(player string) lobby.Ticket { return h.entered(fmt.Sprint(player, round), epoch) }
+			name := func(player string) lobby.Ticket { return h.addedTicket(fmt.Sprint(player, round), epoch) }
 			ada, bob, eve := name("ada"), name("bob"), name("eve")
 			var won [2]bool
 			var both sync.WaitGroup
@@ -81,25 +81,25 @@ func TestTwoNodesPairOneTicketAtOnce(t *testing.T) {
 			if won[1] {
 				first, other, match = eve, ada, fmt.Sprint("m_", round, 1)
 			}
-			h.checkWhere(bob.Seat.Player, lobby.Busy{Match: match, Forming: true})
-			h.checkWhere(first.Seat.Player, lobby.Busy{Match: match, Forming: true})
-			h.checkWhere(other.Seat.Player, lobby.Busy{Ticket: other.ID})
-			if id, err := h.Leave(h.Context(), h.game, other.Seat.Player); err != nil || id != other.ID {
+			h.checkActivity(bob.Seat.Player, lobby.Activity{Match: match, Forming: true})
+			h.checkActivity(first.Seat.Player, lobby.Activity{Match: match, Forming: true})
+			h.checkActivity(other.Seat.Player, lobby.Activity{Ticket: other.ID})
+			if id, err := h.RemoveTicket(h.Context(), h.game, other.Seat.Player); err != nil || id != other.ID {
 				h.Errorf("round %d: %q left, %v", round, id, err)
 			}
 		}
 	})
 }
 
-// seek enters a ticket and pairs it with anyone until it does not wait any
+// findPair enters a ticket and pairs it with anyone until it does not wait any
 // more.
-func (h *hall) seek(node *Store, t lobby.Ticket) {
-	if _, with, err := node.Enter(h.Context(), t, lobby.Busy{}, epoch); err != nil || with != (lobby.Busy{}) {
+func (h *testLobby) findPair(node *Store, t lobby.Ticket) {
+	if _, with, err := node.AddTicket(h.Context(), t, lobby.Activity{}, epoch); err != nil || with != (lobby.Activity{}) {
 		h.Errorf("%s: %+v, %v", t.ID, with, err)
 		return
 	}
 	for {
-		near, waits, err := node.Near(h.Context(), t, nearest, epoch)
+		near, waits, err := node.ListNearest(h.Context(), t, nearest, epoch)
 		if err != nil {
 			h.Error(err)
 			return

@@ -25,34 +25,34 @@ const (
 )
 
 var (
-	//go:embed enter.lua
-	enterSource string
-	//go:embed near.lua
-	nearSource string
-	//go:embed pair.lua
-	pairSource string
-	//go:embed done.lua
-	doneSource string
-	//go:embed undo.lua
-	undoSource string
-	//go:embed leave.lua
-	leaveSource string
-	//go:embed occupy.lua
-	occupySource string
-	//go:embed free.lua
-	freeSource string
-	//go:embed where.lua
-	whereSource string
+	//go:embed add_ticket.lua
+	addTicketSource string
+	//go:embed list_nearest.lua
+	listNearestSource string
+	//go:embed pair_tickets.lua
+	pairTicketsSource string
+	//go:embed complete_pairing.lua
+	completePairingSource string
+	//go:embed roll_back_pairing.lua
+	rollBackPairingSource string
+	//go:embed remove_ticket.lua
+	removeTicketSource string
+	//go:embed occupy_player.lua
+	occupyPlayerSource string
+	//go:embed free_player.lua
+	freePlayerSource string
+	//go:embed read_activity.lua
+	readActivitySource string
 
-	enterScript  = redis.NewScript(enterSource)
-	nearScript   = redis.NewScript(nearSource)
-	pairScript   = redis.NewScript(pairSource)
-	doneScript   = redis.NewScript(doneSource)
-	undoScript   = redis.NewScript(undoSource)
-	leaveScript  = redis.NewScript(leaveSource)
-	occupyScript = redis.NewScript(occupySource)
-	freeScript   = redis.NewScript(freeSource)
-	whereScript  = redis.NewScript(whereSource)
+	addTicketScript       = redis.NewScript(addTicketSource)
+	listNearestScript     = redis.NewScript(listNearestSource)
+	pairTicketsScript     = redis.NewScript(pairTicketsSource)
+	completePairingScript = redis.NewScript(completePairingSource)
+	rollBackPairingScript = redis.NewScript(rollBackPairingSource)
+	removeTicketScript    = redis.NewScript(removeTicketSource)
+	occupyPlayerScript    = redis.NewScript(occupyPlayerSource)
+	freePlayerScript      = redis.NewScript(freePlayerSource)
+	readActivityScript    = redis.NewScript(readActivitySource)
 )
 
 // Store is safe for concurrent use.
@@ -61,32 +61,32 @@ type Store struct{ client redis.UniversalClient }
 // New makes a store.
 func New(client redis.UniversalClient) *Store { return &Store{client: client} }
 
-// Enter implements lobby.Store.
-func (s *Store) Enter(ctx context.Context, t lobby.Ticket, former lobby.Busy, now int64) (int64, lobby.Busy, error) {
+// AddTicket implements lobby.Store.
+func (s *Store) AddTicket(ctx context.Context, t lobby.Ticket, former lobby.Activity, now int64) (int64, lobby.Activity, error) {
 	ticket, err := json.Marshal(t)
 	if err != nil {
-		return 0, lobby.Busy{}, fmt.Errorf("redislobby: enter: %w", err)
+		return 0, lobby.Activity{}, fmt.Errorf("redislobby: enter: %w", err)
 	}
 	k := keys{t.Game}
-	reply, err := enterScript.Run(ctx, s.client, []string{k.busy(t.Seat.Player), k.tickets(), k.waiting(), k.alive()},
-		t.ID, ticket, t.Rating(), now, now+aliveMS, busyText(former), busyTTL.Milliseconds()).Slice()
+	reply, err := addTicketScript.Run(ctx, s.client, []string{k.busy(t.Seat.Player), k.tickets(), k.waiting(), k.alive()},
+		t.ID, ticket, t.Rating(), now, now+aliveMS, activityText(former), busyTTL.Milliseconds()).Slice()
 	if err != nil {
-		return 0, lobby.Busy{}, fmt.Errorf("redislobby: enter: %w", err)
+		return 0, lobby.Activity{}, fmt.Errorf("redislobby: enter: %w", err)
 	}
 	waiting, _ := reply[0].(int64)
 	with, _ := reply[1].(string)
-	return waiting, busyOf(with), nil
+	return waiting, parseActivity(with), nil
 }
 
-// Near implements lobby.Store.
-func (s *Store) Near(ctx context.Context, t lobby.Ticket, of lobby.Slice, now int64) ([]lobby.Ticket, bool, error) {
+// ListNearest implements lobby.Store.
+func (s *Store) ListNearest(ctx context.Context, t lobby.Ticket, slice lobby.Slice, now int64) ([]lobby.Ticket, bool, error) {
 	ticket, err := json.Marshal(t)
 	if err != nil {
 		return nil, false, fmt.Errorf("redislobby: near: %w", err)
 	}
 	k := keys{t.Game}
-	raw, err := nearScript.Run(ctx, s.client, []string{k.tickets(), k.waiting(), k.alive(), k.busy(t.Seat.Player)},
-		t.ID, t.Rating(), now, now+aliveMS, of.Count, of.Skip, ticket, busyTTL.Milliseconds()).StringSlice()
+	raw, err := listNearestScript.Run(ctx, s.client, []string{k.tickets(), k.waiting(), k.alive(), k.busy(t.Seat.Player)},
+		t.ID, t.Rating(), now, now+aliveMS, slice.Count, slice.Skip, ticket, busyTTL.Milliseconds()).StringSlice()
 	if errors.Is(err, redis.Nil) {
 		return nil, false, nil
 	}
@@ -102,8 +102,8 @@ func (s *Store) Near(ctx context.Context, t lobby.Ticket, of lobby.Slice, now in
 	return tickets, true, nil
 }
 
-// Ticket implements lobby.Store.
-func (s *Store) Ticket(ctx context.Context, game, id string) (t lobby.Ticket, waits bool, err error) {
+// ReadTicket implements lobby.Store.
+func (s *Store) ReadTicket(ctx context.Context, game, id string) (t lobby.Ticket, waits bool, err error) {
 	raw, err := s.client.HGet(ctx, keys{game}.tickets(), id).Bytes()
 	if errors.Is(err, redis.Nil) {
 		return t, false, nil
@@ -117,10 +117,10 @@ func (s *Store) Ticket(ctx context.Context, game, id string) (t lobby.Ticket, wa
 	return t, true, nil
 }
 
-// Leave implements lobby.Store.
-func (s *Store) Leave(ctx context.Context, game, player string) (string, error) {
+// RemoveTicket implements lobby.Store.
+func (s *Store) RemoveTicket(ctx context.Context, game, player string) (string, error) {
 	k := keys{game}
-	id, err := leaveScript.Run(ctx, s.client, []string{k.busy(player), k.tickets(), k.waiting(), k.alive()}).Text()
+	id, err := removeTicketScript.Run(ctx, s.client, []string{k.busy(player), k.tickets(), k.waiting(), k.alive()}).Text()
 	if err != nil {
 		return "", fmt.Errorf("redislobby: leave: %w", err)
 	}

@@ -22,43 +22,43 @@ const epoch = 1_795_212_345_678
 // nearest are more than wait in most tests.
 var nearest = lobby.Slice{Count: 32}
 
-// hall is a game of its own in a Redis, and a test of it.
-type hall struct {
+// testLobby is a game of its own in a Redis, and a test of it.
+type testLobby struct {
 	*testing.T
 	*Store
 	client redis.UniversalClient
 	game   string
 }
 
-func each(t *testing.T, f func(h *hall)) {
+func each(t *testing.T, f func(h *testLobby)) {
 	t.Parallel()
 	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
-		f(&hall{T: t, Store: New(c), client: c, game: "game." + ulid.Make().String()})
+		f(&testLobby{T: t, Store: New(c), client: c, game: "game." + ulid.Make().String()})
 	})
 }
 
-func (h *hall) ticket(player string, r float64) lobby.Ticket {
+func (h *testLobby) ticket(player string, r float64) lobby.Ticket {
 	return lobby.Ticket{
-		ID: "t_" + player, Game: h.game, JoinedAt: epoch, BotAt: epoch + 8000, Wish: lobby.Wish{Lang: "zh-CN"},
+		ID: "t_" + player, Game: h.game, JoinedAt: epoch, BotAt: epoch + 8000, Filter: lobby.Filter{Lang: "zh-CN"},
 		Seat: match.Seat{Player: player, Nickname: "猫 \"" + player + "\"", Rating: &rating.Rating{R: r, RD: 80.25, Sigma: 0.06}},
 	}
 }
 
-// enter enters a ticket that has to be let in.
-func (h *hall) enter(t lobby.Ticket, now int64) int64 {
+// addTicket enters a ticket that has to be let in.
+func (h *testLobby) addTicket(t lobby.Ticket, now int64) int64 {
 	h.Helper()
-	waiting, with, err := h.Enter(h.Context(), t, lobby.Busy{}, now)
-	if err != nil || with != (lobby.Busy{}) {
+	waiting, with, err := h.AddTicket(h.Context(), t, lobby.Activity{}, now)
+	if err != nil || with != (lobby.Activity{}) {
 		h.Fatalf("%s: busy with %+v, %v", t.ID, with, err)
 	}
 	return waiting
 }
 
-// near are the players whose tickets are near, sorted; nil where the ticket
+// nearest are the players whose tickets are near, sorted; nil where the ticket
 // itself does not wait.
-func (h *hall) near(t lobby.Ticket, now int64) []string {
+func (h *testLobby) nearest(t lobby.Ticket, now int64) []string {
 	h.Helper()
-	tickets, waits, err := h.Near(h.Context(), t, nearest, now)
+	tickets, waits, err := h.ListNearest(h.Context(), t, nearest, now)
 	if err != nil || !waits && len(tickets) > 0 {
 		h.Fatalf("%v, %d, %v", waits, len(tickets), err)
 	}
@@ -73,16 +73,16 @@ func (h *hall) near(t lobby.Ticket, now int64) []string {
 	return players
 }
 
-func (h *hall) checkNear(t lobby.Ticket, now int64, want ...string) {
+func (h *testLobby) checkNearest(t lobby.Ticket, now int64, want ...string) {
 	h.Helper()
-	if got := h.near(t, now); !slices.Equal(got, want) {
+	if got := h.nearest(t, now); !slices.Equal(got, want) {
 		h.Errorf("near %s: %v, want %v", t.ID, got, want)
 	}
 }
 
-func (h *hall) checkWhere(player string, want lobby.Busy) {
+func (h *testLobby) checkActivity(player string, want lobby.Activity) {
 	h.Helper()
-	got, err := h.Where(h.Context(), h.game, player)
+	got, err := h.ReadActivity(h.Context(), h.game, player)
 	if want.Duel == "" {
 		got.Duel = "" // TestTheLastDuelIsKept looks at it
 	}
@@ -91,7 +91,7 @@ func (h *hall) checkWhere(player string, want lobby.Busy) {
 	}
 }
 
-func (h *hall) pair(id string, tickets ...lobby.Ticket) bool {
+func (h *testLobby) pair(id string, tickets ...lobby.Ticket) bool {
 	h.Helper()
 	won, err := h.Pair(h.Context(), lobby.Pairing{Match: id, At: epoch, Tickets: tickets})
 	if err != nil {
@@ -100,27 +100,27 @@ func (h *hall) pair(id string, tickets ...lobby.Ticket) bool {
 	return won
 }
 
-func TestEnter(t *testing.T) {
-	each(t, func(h *hall) {
+func TestAddTicket(t *testing.T) {
+	each(t, func(h *testLobby) {
 		ada, bob := h.ticket("ada", 1500), h.ticket("bob", 1500)
-		if n := h.enter(ada, epoch); n != 1 {
+		if n := h.addTicket(ada, epoch); n != 1 {
 			h.Errorf("%d wait", n)
 		}
-		if n := h.enter(ada, epoch); n != 1 { // run again
+		if n := h.addTicket(ada, epoch); n != 1 { // run again
 			h.Errorf("%d wait, of one ticket", n)
 		}
-		if n := h.enter(bob, epoch); n != 2 {
+		if n := h.addTicket(bob, epoch); n != 2 {
 			h.Errorf("%d wait", n)
 		}
-		h.checkWhere("ada", lobby.Busy{Ticket: "t_ada"})
-		h.checkWhere("nobody", lobby.Busy{})
-		got, waits, err := h.Near(h.Context(), bob, nearest, epoch)
+		h.checkActivity("ada", lobby.Activity{Ticket: "t_ada"})
+		h.checkActivity("nobody", lobby.Activity{})
+		got, waits, err := h.ListNearest(h.Context(), bob, nearest, epoch)
 		if err != nil || !waits || len(got) != 1 || !reflect.DeepEqual(got[0], ada) {
 			h.Errorf("%+v, %v, %v", got, waits, err)
 		}
 		second := ada
 		second.ID = "t_second"
-		if _, with, err := h.Enter(h.Context(), second, lobby.Busy{}, epoch+aliveMS); err != nil || with != (lobby.Busy{Ticket: "t_ada"}) {
+		if _, with, err := h.AddTicket(h.Context(), second, lobby.Activity{}, epoch+aliveMS); err != nil || with != (lobby.Activity{Ticket: "t_ada"}) {
 			h.Errorf("a second ticket: %+v, %v", with, err)
 		}
 		if ttl := h.client.TTL(h.Context(), keys{h.game}.busy("ada")).Val(); ttl <= 0 || ttl > busyTTL {
@@ -131,67 +131,67 @@ func TestEnter(t *testing.T) {
 
 // A player may join anew whose node has let the ticket expire, and then has one
 // ticket.
-func TestEnterAfterATicketThatHasExpired(t *testing.T) {
-	each(t, func(h *hall) {
+func TestAddTicketAfterAnExpiredTicket(t *testing.T) {
+	each(t, func(h *testLobby) {
 		ada := h.ticket("ada", 1500)
-		h.enter(ada, epoch)
+		h.addTicket(ada, epoch)
 		second := ada
 		second.ID = "t_second"
-		if n := h.enter(second, epoch+aliveMS+1); n != 1 {
+		if n := h.addTicket(second, epoch+aliveMS+1); n != 1 {
 			h.Errorf("%d wait", n)
 		}
-		h.checkWhere("ada", lobby.Busy{Ticket: "t_second"})
-		if got := h.near(ada, epoch+aliveMS+1); got != nil {
+		h.checkActivity("ada", lobby.Activity{Ticket: "t_second"})
+		if got := h.nearest(ada, epoch+aliveMS+1); got != nil {
 			h.Errorf("the first waits among %v", got)
 		}
-		h.checkNear(h.entered("bob", epoch+aliveMS+1), epoch+aliveMS+1, "ada")
+		h.checkNearest(h.addedTicket("bob", epoch+aliveMS+1), epoch+aliveMS+1, "ada")
 	})
 }
 
-func (h *hall) entered(player string, now int64) lobby.Ticket {
+func (h *testLobby) addedTicket(player string, now int64) lobby.Ticket {
 	h.Helper()
 	t := h.ticket(player, 1500)
-	h.enter(t, now)
+	h.addTicket(t, now)
 	return t
 }
 
-func TestEnterAfterAMatch(t *testing.T) {
-	each(t, func(h *hall) {
-		ada := h.entered("ada", epoch)
+func TestAddTicketAfterAMatch(t *testing.T) {
+	each(t, func(h *testLobby) {
+		ada := h.addedTicket("ada", epoch)
 		if !h.pair("m_1", ada) {
 			h.Fatal("not paired")
 		}
 		next := ada
 		next.ID = "t_next"
-		for _, former := range []lobby.Busy{{}, {Match: "m_0"}} {
-			if _, with, err := h.Enter(h.Context(), next, former, epoch); err != nil || with != (lobby.Busy{Match: "m_1"}) {
+		for _, former := range []lobby.Activity{{}, {Match: "m_0"}} {
+			if _, with, err := h.AddTicket(h.Context(), next, former, epoch); err != nil || with != (lobby.Activity{Match: "m_1"}) {
 				h.Errorf("former %+v: %+v, %v", former, with, err)
 			}
 		}
-		if n, with, err := h.Enter(h.Context(), next, lobby.Busy{Match: "m_1"}, epoch); err != nil || with != (lobby.Busy{}) || n != 1 {
+		if n, with, err := h.AddTicket(h.Context(), next, lobby.Activity{Match: "m_1"}, epoch); err != nil || with != (lobby.Activity{}) || n != 1 {
 			h.Errorf("%d wait, %+v, %v", n, with, err)
 		}
-		h.checkWhere("ada", lobby.Busy{Ticket: "t_next"})
+		h.checkActivity("ada", lobby.Activity{Ticket: "t_next"})
 	})
 }
 
 // All that wait are listed, a slice at a time, the nearest by rating on either
 // side first.
-func TestNear(t *testing.T) {
-	each(t, func(h *hall) {
+func TestListNearest(t *testing.T) {
+	each(t, func(h *testLobby) {
 		own := h.ticket("own", 1500.5)
-		h.enter(own, epoch)
+		h.addTicket(own, epoch)
 		const others = 84
 		for i := range others {
 			gap := float64(1 + i/2)
 			if i%2 == 0 {
 				gap = -gap
 			}
-			h.enter(h.ticket(fmt.Sprintf("p_%03d", i), 1500.5+gap), epoch)
+			h.addTicket(h.ticket(fmt.Sprintf("p_%03d", i), 1500.5+gap), epoch)
 		}
 		listed := 0
 		for s, want := range map[lobby.Slice]int{{Count: 4}: 7, {Skip: 4, Count: 28}: 56, {Skip: 32, Count: 32}: 21, {Skip: 64, Count: 32}: 0} {
-			near, waits, err := h.Near(h.Context(), own, s, epoch)
+			near, waits, err := h.ListNearest(h.Context(), own, s, epoch)
 			if err != nil || !waits || len(near) != want {
 				h.Errorf("slice %+v: %d tickets, %v, %v, want %d", s, len(near), waits, err, want)
 			}
@@ -209,14 +209,14 @@ func TestNear(t *testing.T) {
 }
 
 // Looking after a ticket keeps its player busy for as long as it waits.
-func TestNearKeepsBusy(t *testing.T) {
-	each(t, func(h *hall) {
-		ada := h.entered("ada", epoch)
+func TestListNearestKeepsTheActivity(t *testing.T) {
+	each(t, func(h *testLobby) {
+		ada := h.addedTicket("ada", epoch)
 		busy := keys{h.game}.busy("ada")
 		if err := h.client.PExpire(h.Context(), busy, time.Minute).Err(); err != nil {
 			h.Fatal(err)
 		}
-		h.checkNear(ada, epoch)
+		h.checkNearest(ada, epoch)
 		if ttl := h.client.TTL(h.Context(), busy).Val(); ttl < busyTTL-time.Minute {
 			h.Errorf("busy for %v", ttl)
 		}
@@ -226,13 +226,13 @@ func TestNearKeepsBusy(t *testing.T) {
 // A ticket that its node does not look after leaves once its time is up; one
 // that is looked after stays.
 func TestExpiredTicketsLeave(t *testing.T) {
-	each(t, func(h *hall) {
-		own, other := h.entered("own", epoch), h.entered("other", epoch)
-		h.checkNear(own, epoch+aliveMS, "other")
-		h.checkNear(other, epoch+aliveMS, "own")
+	each(t, func(h *testLobby) {
+		own, other := h.addedTicket("own", epoch), h.addedTicket("other", epoch)
+		h.checkNearest(own, epoch+aliveMS, "other")
+		h.checkNearest(other, epoch+aliveMS, "own")
 		now := int64(epoch + 2*aliveMS)
-		h.checkNear(own, now, "other")
-		h.checkNear(own, now+1)
+		h.checkNearest(own, now, "other")
+		h.checkNearest(own, now+1)
 		if n := h.client.HLen(h.Context(), keys{h.game}.tickets()).Val(); n != 1 {
 			h.Errorf("%d tickets are kept", n)
 		}
@@ -240,8 +240,8 @@ func TestExpiredTicketsLeave(t *testing.T) {
 			h.Error("an expired ticket was paired")
 		}
 		// Its node was only slow: the ticket comes back, with its age.
-		h.checkNear(other, now+2, "own")
-		got, _, err := h.Near(h.Context(), own, nearest, now+2)
+		h.checkNearest(other, now+2, "own")
+		got, _, err := h.ListNearest(h.Context(), own, nearest, now+2)
 		if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], other) {
 			h.Errorf("%+v, %v", got, err)
 		}
@@ -250,18 +250,18 @@ func TestExpiredTicketsLeave(t *testing.T) {
 
 // Tickets of a node that has died do not hide those who wait beyond them.
 func TestExpiredTicketsHideNobody(t *testing.T) {
-	each(t, func(h *hall) {
+	each(t, func(h *testLobby) {
 		own := h.ticket("own", 1500)
-		h.enter(own, epoch)
+		h.addTicket(own, epoch)
 		for i := range 12 {
-			h.enter(h.ticket(fmt.Sprint("higher_", i), float64(1501+i)), epoch)
-			h.enter(h.ticket(fmt.Sprint("lower_", i), float64(1499-i)), epoch)
+			h.addTicket(h.ticket(fmt.Sprint("higher_", i), float64(1501+i)), epoch)
+			h.addTicket(h.ticket(fmt.Sprint("lower_", i), float64(1499-i)), epoch)
 		}
 		now := int64(epoch + aliveMS + 1)
 		for i, r := range []float64{1600, 1400} {
-			h.enter(h.ticket(fmt.Sprint("waits_", i), r), now)
+			h.addTicket(h.ticket(fmt.Sprint("waits_", i), r), now)
 		}
-		near, waits, err := h.Near(h.Context(), own, lobby.Slice{Count: 4}, now)
+		near, waits, err := h.ListNearest(h.Context(), own, lobby.Slice{Count: 4}, now)
 		if err != nil || !waits || len(near) != 2 {
 			h.Errorf("%d tickets, %v, %v", len(near), waits, err)
 		}
@@ -270,39 +270,39 @@ func TestExpiredTicketsHideNobody(t *testing.T) {
 
 // A ticket that has left for good does not come back.
 func TestATicketThatHasLeftStaysAway(t *testing.T) {
-	each(t, func(h *hall) {
-		ada, bob := h.entered("ada", epoch), h.entered("bob", epoch)
-		id, err := h.Leave(h.Context(), h.game, "ada")
+	each(t, func(h *testLobby) {
+		ada, bob := h.addedTicket("ada", epoch), h.addedTicket("bob", epoch)
+		id, err := h.RemoveTicket(h.Context(), h.game, "ada")
 		if err != nil || id != "t_ada" {
 			h.Errorf("%q, %v", id, err)
 		}
-		if id, err := h.Leave(h.Context(), h.game, "ada"); err != nil || id != "" {
+		if id, err := h.RemoveTicket(h.Context(), h.game, "ada"); err != nil || id != "" {
 			h.Errorf("again: %q, %v", id, err)
 		}
-		if got := h.near(ada, epoch); got != nil {
+		if got := h.nearest(ada, epoch); got != nil {
 			h.Errorf("it waits among %v", got)
 		}
-		h.checkNear(bob, epoch)
+		h.checkNearest(bob, epoch)
 		if h.pair("m_1", bob, ada) {
 			h.Error("it was paired")
 		}
-		h.checkWhere("bob", lobby.Busy{Ticket: "t_bob"})
+		h.checkActivity("bob", lobby.Activity{Ticket: "t_bob"})
 		if !h.pair("m_2", bob) {
 			h.Error("bob does not wait any more")
 		}
-		if got := h.near(bob, epoch); got != nil {
+		if got := h.nearest(bob, epoch); got != nil {
 			h.Errorf("paired, and waits among %v", got)
 		}
-		if id, err := h.Leave(h.Context(), h.game, "bob"); err != nil || id != "" {
+		if id, err := h.RemoveTicket(h.Context(), h.game, "bob"); err != nil || id != "" {
 			h.Errorf("from a match: %q, %v", id, err)
 		}
-		h.checkWhere("bob", lobby.Busy{Match: "m_2", Forming: true})
+		h.checkActivity("bob", lobby.Activity{Match: "m_2", Forming: true})
 	})
 }
 
 func TestPair(t *testing.T) {
-	each(t, func(h *hall) {
-		ada, bob, eve := h.entered("ada", epoch), h.entered("bob", epoch), h.entered("eve", epoch)
+	each(t, func(h *testLobby) {
+		ada, bob, eve := h.addedTicket("ada", epoch), h.addedTicket("bob", epoch), h.addedTicket("eve", epoch)
 		for range 2 { // run again
 			if !h.pair("m_1", ada, bob) {
 				h.Error("not paired")
@@ -311,23 +311,23 @@ func TestPair(t *testing.T) {
 		if h.pair("m_2", bob, eve) || h.pair("m_2", eve, bob) {
 			h.Error("bob was paired twice")
 		}
-		h.checkNear(eve, epoch)
-		h.checkWhere("ada", lobby.Busy{Match: "m_1", Forming: true})
-		h.checkWhere("bob", lobby.Busy{Match: "m_1", Forming: true})
-		pairings, err := h.Pairings(h.Context(), h.game)
+		h.checkNearest(eve, epoch)
+		h.checkActivity("ada", lobby.Activity{Match: "m_1", Forming: true})
+		h.checkActivity("bob", lobby.Activity{Match: "m_1", Forming: true})
+		pairings, err := h.ListPairings(h.Context(), h.game)
 		if err != nil || len(pairings) != 1 || !reflect.DeepEqual(pairings[0], lobby.Pairing{Match: "m_1", At: epoch, Tickets: []lobby.Ticket{ada, bob}}) {
 			h.Errorf("%+v, %v", pairings, err)
 		}
 		for range 2 {
-			if err := h.Done(h.Context(), pairings[0]); err != nil {
+			if err := h.CompletePairing(h.Context(), pairings[0]); err != nil {
 				h.Error(err)
 			}
 		}
 		if n := h.client.ZCard(h.Context(), keys{h.game}.alive()).Val(); n != 1 {
 			h.Errorf("%d tickets are alive", n)
 		}
-		h.checkWhere("ada", lobby.Busy{Match: "m_1"})
-		if pairings, err := h.Pairings(h.Context(), h.game); err != nil || len(pairings) != 0 {
+		h.checkActivity("ada", lobby.Activity{Match: "m_1"})
+		if pairings, err := h.ListPairings(h.Context(), h.game); err != nil || len(pairings) != 0 {
 			h.Errorf("%+v, %v", pairings, err)
 		}
 		if ttl := h.client.TTL(h.Context(), keys{h.game}.busy("ada")).Val(); ttl <= 0 || ttl > busyTTL {
@@ -337,30 +337,30 @@ func TestPair(t *testing.T) {
 }
 
 func TestGamesAreApart(t *testing.T) {
-	each(t, func(h *hall) {
-		ada := h.entered("ada", epoch)
+	each(t, func(h *testLobby) {
+		ada := h.addedTicket("ada", epoch)
 		other := *h
 		other.game += ".other"
-		other.checkWhere("ada", lobby.Busy{})
-		other.checkNear(other.entered("bob", epoch), epoch)
-		h.checkNear(ada, epoch)
+		other.checkActivity("ada", lobby.Activity{})
+		other.checkNearest(other.addedTicket("bob", epoch), epoch)
+		h.checkNearest(ada, epoch)
 	})
 }
 
 func TestATicketIsReadWhileItWaits(t *testing.T) {
-	each(t, func(h *hall) {
+	each(t, func(h *testLobby) {
 		ada := h.ticket("ada", 1500)
-		if _, waits, err := h.Ticket(h.Context(), h.game, ada.ID); waits || err != nil {
+		if _, waits, err := h.ReadTicket(h.Context(), h.game, ada.ID); waits || err != nil {
 			h.Errorf("before it is there: %v, %v", waits, err)
 		}
-		h.enter(ada, epoch)
-		if got, waits, err := h.Ticket(h.Context(), h.game, ada.ID); !waits || err != nil || !reflect.DeepEqual(got, ada) {
+		h.addTicket(ada, epoch)
+		if got, waits, err := h.ReadTicket(h.Context(), h.game, ada.ID); !waits || err != nil || !reflect.DeepEqual(got, ada) {
 			h.Errorf("%+v, %v, %v; want %+v", got, waits, err, ada)
 		}
 		if paired, err := h.Pair(h.Context(), lobby.Pairing{Match: "m_1", At: epoch, Tickets: []lobby.Ticket{ada}}); !paired || err != nil {
 			h.Fatal(paired, err)
 		}
-		if _, waits, err := h.Ticket(h.Context(), h.game, ada.ID); waits || err != nil {
+		if _, waits, err := h.ReadTicket(h.Context(), h.game, ada.ID); waits || err != nil {
 			h.Errorf("once it is paired: %v, %v", waits, err)
 		}
 	})

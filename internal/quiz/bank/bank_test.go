@@ -22,7 +22,7 @@ func builtin(t *testing.T) *bank.Bank {
 	return b
 }
 
-func TestBuiltinIsWhatWePromise(t *testing.T) {
+func TestBuiltinHasEnoughQuestions(t *testing.T) {
 	t.Parallel()
 	b := builtin(t)
 	type shelf struct {

@@ -30,7 +30,7 @@ func Check(b *Bank) []Finding {
 		}
 	}
 	ids := make(map[string]struct{}, len(b.Questions))
-	texts := make(book)
+	texts := make(textIndex)
 	for i := range b.Questions {
 		q := &b.Questions[i]
 		add(q, SeverityError, q.Faults()...)

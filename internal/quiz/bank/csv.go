@@ -49,13 +49,13 @@ func ReadCSV(r io.Reader, o Options) (Import, error) {
 	if err != nil {
 		return Import{}, err
 	}
-	in := newIntake(o)
+	in := newImporter(o)
 	for {
 		row, err := reader.Read()
 		if errors.Is(err, io.EOF) {
 			return in.Import, nil
 		}
-		if err := in.takeCSV(reader, columns, row, err); err != nil {
+		if err := in.addCSV(reader, columns, row, err); err != nil {
 			return Import{}, err
 		}
 	}
@@ -89,7 +89,7 @@ func csvHeader(reader *csv.Reader) ([]string, error) {
 	return columns, nil
 }
 
-func (in *intake) takeCSV(reader *csv.Reader, columns, row []string, err error) error {
+func (in *importer) addCSV(reader *csv.Reader, columns, row []string, err error) error {
 	var broken *csv.ParseError
 	if errors.As(err, &broken) {
 		return in.skip(broken.StartLine, strings.Join(row, ","), fmt.Sprintf("%v (seen on line %d)", broken.Err, broken.Line))
@@ -115,5 +115,5 @@ func (in *intake) takeCSV(reader *csv.Reader, columns, row []string, err error) 
 	if err != nil {
 		return in.skip(line, cells["text"], err.Error())
 	}
-	return in.take(line, q)
+	return in.add(line, q)
 }

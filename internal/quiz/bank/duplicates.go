@@ -21,7 +21,7 @@ type Duplicate struct {
 // right ("Which of these is a prime?") and wants a look. Both lists stay as
 // they are; the result is in the order of incoming.
 func Duplicates(existing, incoming []quiz.Question) []Duplicate {
-	known := make(book, len(existing)+len(incoming))
+	known := make(textIndex, len(existing)+len(incoming))
 	for i := range existing {
 		known.add(&existing[i])
 	}
@@ -37,36 +37,36 @@ func Duplicates(existing, incoming []quiz.Question) []Duplicate {
 }
 
 // A book finds questions by language and folded text.
-type book map[string][]bookEntry
+type textIndex map[string][]indexEntry
 
-type bookEntry struct {
+type indexEntry struct {
 	id      string
 	answers []string
 }
 
-type twin struct {
+type duplicate struct {
 	id       string
 	conflict bool
 }
 
-func (b book) add(q *quiz.Question) {
+func (b textIndex) add(q *quiz.Question) {
 	key := textKey(q)
-	b[key] = append(b[key], bookEntry{q.ID, answerKeys(q)})
+	b[key] = append(b[key], indexEntry{q.ID, answerKeys(q)})
 }
 
 // find prefers a question with the same answer to one that conflicts.
-func (b book) find(q *quiz.Question) (twin, bool) {
+func (b textIndex) find(q *quiz.Question) (duplicate, bool) {
 	entries := b[textKey(q)]
 	if len(entries) == 0 {
-		return twin{}, false
+		return duplicate{}, false
 	}
 	answers := answerKeys(q)
 	for _, e := range entries {
 		if overlap(e.answers, answers) {
-			return twin{id: e.id}, true
+			return duplicate{id: e.id}, true
 		}
 	}
-	return twin{id: entries[0].id, conflict: true}, true
+	return duplicate{id: entries[0].id, conflict: true}, true
 }
 
 func textKey(q *quiz.Question) string {

@@ -96,7 +96,7 @@ Last?,single,a,b,1,
 
 func TestImportedTwiceIsTheSame(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"school.gift", "opentdb.json", "office.csv", "native.json"} {
+	for _, name := range []string{"school.gift", "opentdb.json", "spreadsheet.csv", "native.json"} {
 		first, second := readSample(t, name, defaults), readSample(t, name, defaults)
 		if conflicts := second.SkipDuplicates(first.Questions); len(second.Questions)+len(conflicts) > 0 {
 			t.Errorf("%s: %d questions are new the second time, %d conflict", name, len(second.Questions), len(conflicts))

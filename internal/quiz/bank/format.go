@@ -39,15 +39,15 @@ func Read(r io.Reader, name string, f Format, o Options) (Import, error) {
 			return Import{}, err
 		}
 	}
-	switch again := bytes.NewReader(data); f {
+	switch reader := bytes.NewReader(data); f {
 	case FormatJSON:
-		return ReadJSON(again, o)
+		return ReadJSON(reader, o)
 	case FormatOpenTrivia:
-		return ReadOpenTrivia(again, o)
+		return ReadOpenTrivia(reader, o)
 	case FormatGIFT:
-		return ReadGIFT(again, o)
+		return ReadGIFT(reader, o)
 	case FormatCSV:
-		return ReadCSV(again, o)
+		return ReadCSV(reader, o)
 	}
 	return Import{}, fmt.Errorf("%w: unknown format %q, it is one of %v", ErrFormat, f, Formats())
 }

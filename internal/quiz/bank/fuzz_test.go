@@ -86,7 +86,7 @@ func FuzzCSV(f *testing.F) {
 		"text,kind\n", "text,kind,choice1,choice2,right\n\"a\nb\",single,x,y,1\n\"",
 		"text,kind,value,tolerance\na,number,1e3,0x1p-2\n", "\xef\xbb\xbftext,kind,accepted\r\na,text,b|c\r\n",
 	}
-	rows := sampleParts(f, "office.csv", "\n")
+	rows := sampleParts(f, "spreadsheet.csv", "\n")
 	for _, row := range rows[1:] {
 		seeds = append(seeds, rows[0]+"\n"+row)
 	}

@@ -20,7 +20,7 @@ func ReadGIFT(r io.Reader, o Options) (Import, error) {
 	if err != nil {
 		return Import{}, err
 	}
-	g := giftReader{in: newIntake(o)}
+	g := giftReader{in: newImporter(o)}
 	for line := range strings.Lines(string(data)) {
 		g.line++
 		if err := g.read(strings.TrimSpace(line)); err != nil {
@@ -40,7 +40,7 @@ const maxGIFTBlock = 64 << 10
 // A giftReader gathers lines to blocks: a blank line ends a question, whatever
 // is open; comment lines are as if they were not there.
 type giftReader struct {
-	in       *intake
+	in       *importer
 	category string
 	line     int
 	start    int // the line that the block begins on
@@ -79,7 +79,7 @@ func (g *giftReader) endBlock() error {
 		return g.in.skip(g.start, text, err.Error())
 	}
 	q.Category = g.category
-	return g.in.take(g.start, q)
+	return g.in.add(g.start, q)
 }
 
 // giftCategory returns the last part of a path such as

@@ -133,7 +133,7 @@ func giftTarget(s string) (quiz.Target, error) {
 	if low, high, isRange := strings.Cut(s, ".."); isRange {
 		from, errFrom := parseNumber(strings.TrimSpace(low))
 		to, errTo := parseNumber(strings.TrimSpace(high))
-		return quiz.Target{Value: tidy(from/2 + to/2), Tolerance: tidy(to/2 - from/2)}, errors.Join(errFrom, errTo)
+		return quiz.Target{Value: roundDecimal(from/2 + to/2), Tolerance: roundDecimal(to/2 - from/2)}, errors.Join(errFrom, errTo)
 	}
 	number, tolerance, _ := strings.Cut(s, ":")
 	value, err := parseNumber(strings.TrimSpace(number))
@@ -147,8 +147,8 @@ func giftTarget(s string) (quiz.Target, error) {
 	return target, err
 }
 
-// tidy rounds away what halving decimals leaves: 0.1, not 0.09999999999999999.
-func tidy(v float64) float64 {
+// roundDecimal rounds away what halving decimals leaves: 0.1, not 0.09999999999999999.
+func roundDecimal(v float64) float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return v
 	}

@@ -122,7 +122,7 @@ func TestReadOpenTriviaOptionsGoBeforeTheUsualOrigin(t *testing.T) {
 
 func TestReadCSV(t *testing.T) {
 	t.Parallel()
-	in := readSample(t, "office.csv", bank.Options{Lang: "en", Category: "General", Source: "class 4b", Licence: "CC-BY-4.0"})
+	in := readSample(t, "spreadsheet.csv", bank.Options{Lang: "en", Category: "General", Source: "class 4b", Licence: "CC-BY-4.0"})
 	wantImport{
 		taken: []string{
 			`2 single en-GB Words hard: Which word is a "palindrome"?⏎Mind the case. | level* | lever # Read it backwards,⏎letter by letter. # https://example.org/a.png`,

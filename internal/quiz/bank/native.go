@@ -54,29 +54,29 @@ func ReadJSON(r io.Reader, o Options) (Import, error) {
 		return Import{}, err
 	}
 	var d document
-	items, err := jsonItems(data, "questions", d.set)
+	items, err := jsonItems(data, "questions", d.setField)
 	if err != nil {
 		return Import{}, err
 	}
-	in := newIntake(d.options(o))
+	in := newImporter(d.mergeOptions(o))
 	in.Bank = d.Bank
 	for _, item := range items {
-		if err := in.takeJSON(item); err != nil {
+		if err := in.addJSON(item); err != nil {
 			return Import{}, err
 		}
 	}
 	return in.Import, nil
 }
 
-func (in *intake) takeJSON(item jsonItem) error {
+func (in *importer) addJSON(item jsonItem) error {
 	var q quiz.Question
 	if err := decodeStrict(item.raw, &q); err != nil {
 		return in.skip(item.line, string(item.raw), jsonFault(err).Error())
 	}
-	return in.take(item.line, q)
+	return in.add(item.line, q)
 }
 
-func (d *document) set(key string, raw json.RawMessage) error {
+func (d *document) setField(key string, raw json.RawMessage) error {
 	targets := map[string]any{
 		"bank": &d.Bank, "lang": &d.Lang, "category": &d.Category, "difficulty": &d.Difficulty,
 		"source": &d.Source, "licence": &d.Licence,
@@ -91,14 +91,14 @@ func (d *document) set(key string, raw json.RawMessage) error {
 	return nil
 }
 
-func (d *document) options(o Options) Options {
-	own := Options{d.Lang, d.Category, d.Difficulty, d.Source, d.Licence}
-	setDefault(&own.Lang, o.Lang)
-	setDefault(&own.Category, o.Category)
-	setDefault(&own.Difficulty, o.Difficulty)
-	setDefault(&own.Source, o.Source)
-	setDefault(&own.Licence, o.Licence)
-	return own
+func (d *document) mergeOptions(o Options) Options {
+	merged := Options{d.Lang, d.Category, d.Difficulty, d.Source, d.Licence}
+	setDefault(&merged.Lang, o.Lang)
+	setDefault(&merged.Category, o.Category)
+	setDefault(&merged.Difficulty, o.Difficulty)
+	setDefault(&merged.Source, o.Source)
+	setDefault(&merged.Licence, o.Licence)
+	return merged
 }
 
 func decodeStrict(raw json.RawMessage, target any) error {

@@ -33,7 +33,7 @@ func NewPool(banks ...*Bank) *Pool {
 			}
 		}
 	}
-	p.list()
+	p.indexLists()
 	return p
 }
 
@@ -46,7 +46,7 @@ func (p *Pool) add(q *quiz.Question) {
 	}
 }
 
-func (p *Pool) list() {
+func (p *Pool) indexLists() {
 	languages := make(map[string]struct{})
 	names := make(map[poolKey]string) // the first spelling of each category
 	for _, q := range p.questions {
@@ -85,16 +85,16 @@ func (p *Pool) Count(spec Spec) int {
 	if key.lang != "" {
 		return len(p.lists[key])
 	}
-	most := 0
+	highest := 0
 	for _, lang := range p.languages {
 		key.lang = strings.ToLower(lang)
-		most = max(most, len(p.lists[key]))
+		highest = max(highest, len(p.lists[key]))
 	}
-	return most
+	return highest
 }
 
-// Has tells whether Draw can give spec.Count questions.
-func (p *Pool) Has(spec Spec) bool { return p.Count(spec) >= spec.Count }
+// HasEnough tells whether Draw can give spec.Count questions.
+func (p *Pool) HasEnough(spec Spec) bool { return p.Count(spec) >= spec.Count }
 
 // Draw returns spec.Count different questions that match, drawn at random,
 // their choices shuffled; the questions are the pool's own. Those
@@ -161,18 +161,18 @@ func (p *Pool) drawLanguage(key poolKey, count int, rng *rand.Rand) string {
 // unseen questions, and fills up with the seen ones that it met. len(list) must
 // be at least count.
 func (p *Pool) drawIndexes(list []int32, count int, seen map[string]struct{}, rng *rand.Rand) []int32 {
-	var drawn, spare []int32
+	var drawn, seenIndexes []int32
 	for index := range randomOrder(list, rng) {
 		if _, known := seen[p.questions[index].ID]; !known {
 			drawn = append(drawn, index)
-		} else if len(spare) < count {
-			spare = append(spare, index)
+		} else if len(seenIndexes) < count {
+			seenIndexes = append(seenIndexes, index)
 		}
 		if len(drawn) == count {
 			return drawn
 		}
 	}
-	drawn = append(drawn, spare[:count-len(drawn)]...)
+	drawn = append(drawn, seenIndexes[:count-len(drawn)]...)
 	rng.Shuffle(len(drawn), func(i, j int) { drawn[i], drawn[j] = drawn[j], drawn[i] })
 	return drawn
 }

@@ -19,7 +19,7 @@ import (
 
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(3, 5)) }
 
-func library() *bank.Pool {
+func samplePool() *bank.Pool {
 	return pool(
 		numbered("a", "en", "History", quiz.Easy, 20),
 		numbered("b", "en-GB", "history", quiz.Hard, 10),
@@ -30,7 +30,7 @@ func library() *bank.Pool {
 
 func TestPoolCounts(t *testing.T) {
 	t.Parallel()
-	p := library()
+	p := samplePool()
 	for _, c := range []struct {
 		spec bank.Spec
 		want int
@@ -57,7 +57,7 @@ func TestPoolCounts(t *testing.T) {
 		for count := range c.want + 2 {
 			spec := c.spec
 			spec.Count = count
-			if got := p.Has(spec); got != (count <= c.want) {
+			if got := p.HasEnough(spec); got != (count <= c.want) {
 				t.Errorf("Has(%+v) = %v", spec, got)
 			}
 		}
@@ -89,7 +89,7 @@ func TestPoolLeavesOutFaultyQuestions(t *testing.T) {
 
 func TestDrawTooMany(t *testing.T) {
 	t.Parallel()
-	p := library()
+	p := samplePool()
 	for spec, want := range map[bank.Spec]string{
 		{Count: 31}:                        "30 match, 31 were asked for",
 		{Count: 6, Category: "Science"}:    "5 match, 6 were asked for",
@@ -111,7 +111,7 @@ func TestDrawTooMany(t *testing.T) {
 
 func TestDrawKeepsToItsSpec(t *testing.T) {
 	t.Parallel()
-	p := library()
+	p := samplePool()
 	rapid.Check(t, func(t *rapid.T) {
 		spec := bank.Spec{
 			Category:   rapid.SampledFrom([]string{"", "history", "历史", "Science"}).Draw(t, "category"),
@@ -128,7 +128,7 @@ func TestDrawKeepsToItsSpec(t *testing.T) {
 		if len(seen) != seenBefore {
 			t.Fatal("Draw changed seen")
 		}
-		if !p.Has(spec) {
+		if !p.HasEnough(spec) {
 			if !errors.Is(err, bank.ErrTooFew) {
 				t.Fatalf("%+v: %v", spec, err)
 			}
@@ -211,10 +211,10 @@ func TestDrawIsEven(t *testing.T) {
 }
 
 // isEven allows 6 standard deviations or so.
-func isEven(t *testing.T, what string, n, expected int) {
+func isEven(t *testing.T, label string, n, expected int) {
 	t.Helper()
 	if math.Abs(float64(n-expected)) > 6*math.Sqrt(float64(expected)) {
-		t.Errorf("%s: %d times, %d expected", what, n, expected)
+		t.Errorf("%s: %d times, %d expected", label, n, expected)
 	}
 }
 

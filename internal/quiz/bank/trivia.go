@@ -50,13 +50,13 @@ func ReadOpenTrivia(r io.Reader, o Options) (Import, error) {
 	if err != nil {
 		return Import{}, err
 	}
-	in := newIntake(o)
+	in := newImporter(o)
 	for _, item := range items {
 		q, err := triviaQuestion(item.raw)
 		if err != nil {
 			err = in.skip(item.line, string(item.raw), err.Error())
 		} else {
-			err = in.take(item.line, q)
+			err = in.add(item.line, q)
 		}
 		if err != nil {
 			return Import{}, err

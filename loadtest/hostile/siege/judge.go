@@ -97,7 +97,7 @@ func (s *siege) judgeServer(ctx context.Context) error {
 	refused := s.report.refused()
 	for metric, seen := range map[string]int64{ // by its reason
 		"laststand_token_refusals_total": refused["close 4401"],
-		"laststand_limit_refusals_total":  refused["http 429"] + refused["error rate_limited"],
+		"laststand_limit_refusals_total": refused["http 429"] + refused["error rate_limited"],
 	} {
 		if n := after.Sum(metric) - s.before.Sum(metric); n < float64(seen) {
 			s.report.untrue(fmt.Sprintf("%d refusals were seen, and %s counts %.0f", seen, metric, n))

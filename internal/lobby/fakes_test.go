@@ -11,8 +11,8 @@ import (
 	"laststand/internal/quiz"
 )
 
-// hall is where matches are played, seen by all nodes.
-type hall struct {
+// matchRecords is where matches are played, seen by all nodes.
+type matchRecords struct {
 	mu        sync.Mutex
 	plans     map[string]*match.Plan
 	void      map[string]bool // never to be created
@@ -22,29 +22,29 @@ type hall struct {
 }
 
 // created lists the matches.
-func (h *hall) created() []string {
+func (h *matchRecords) created() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Collect(maps.Keys(h.plans))
 }
 
 // set marks a match or a player.
-func (h *hall) set(marks map[string]bool, id string) {
+func (h *matchRecords) set(marks map[string]bool, id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	marks[id] = true
 }
 
 // voided says whether a match can never be created.
-func (h *hall) voided(id string) bool {
+func (h *matchRecords) voided(id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.void[id]
 }
 
-// door is a node's way to the hall, with the players who are at that node.
-type door struct {
-	*hall
+// fakeMatches is a node's way to the hall, with the players who are at that node.
+type fakeMatches struct {
+	*matchRecords
 	full bool
 	shut func() bool // starting fails; nil for never
 
@@ -54,7 +54,7 @@ type door struct {
 
 var errShut = errors.New("the match cannot be created")
 
-func (d *door) Start(_ context.Context, p *match.Plan) error {
+func (d *fakeMatches) Start(_ context.Context, p *match.Plan) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.shut != nil && d.shut() {
@@ -67,36 +67,36 @@ func (d *door) Start(_ context.Context, p *match.Plan) error {
 		d.plans[p.ID] = p
 	}
 	for _, s := range d.plans[p.ID].Seats {
-		d.lead(p.ID, s.Player)
+		d.recordAttach(p.ID, s.Player)
 	}
 	return nil
 }
 
-// lead leads a player into a match. The caller holds mu.
-func (d *door) lead(match, player string) {
+// recordAttach leads a player into a match. The caller holds mu.
+func (d *fakeMatches) recordAttach(match, player string) {
 	if d.here[player] {
 		d.led[player] = match
 	}
 }
 
-func (d *door) AttachSession(_ context.Context, _, id, player string) error {
+func (d *fakeMatches) AttachSession(_ context.Context, _, id, player string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.here[player] && d.plans[id] == nil {
 		return match.ErrNotFound
 	}
-	d.lead(id, player)
+	d.recordAttach(id, player)
 	return nil
 }
 
-func (d *door) CheckOverload() error {
+func (d *fakeMatches) CheckOverload() error {
 	if d.full {
 		return match.ErrOverloaded
 	}
 	return nil
 }
 
-func (d *door) Tombstone(_ context.Context, id string) (bool, error) {
+func (d *fakeMatches) Tombstone(_ context.Context, id string) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.plans[id] != nil {
@@ -106,7 +106,7 @@ func (d *door) Tombstone(_ context.Context, id string) (bool, error) {
 	return false, nil
 }
 
-func (d *door) Status(_ context.Context, id string) (match.Status, error) {
+func (d *fakeMatches) Status(_ context.Context, id string) (match.Status, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.plans[id] == nil {
@@ -119,7 +119,7 @@ func (d *door) Status(_ context.Context, id string) (match.Status, error) {
 	return r, nil
 }
 
-func (d *door) CheckSeat(_ context.Context, id, player string) error {
+func (d *fakeMatches) CheckSeat(_ context.Context, id, player string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, ok := d.plans[id].Seat(player); !ok || d.left[player] {
@@ -128,23 +128,23 @@ func (d *door) CheckSeat(_ context.Context, id, player string) error {
 	return nil
 }
 
-func (d *door) IsUnsettled(_ context.Context, id string) (bool, error) {
+func (d *fakeMatches) IsUnsettled(_ context.Context, id string) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.unsettled[id], nil
 }
 
 // match is the match that a player at this node was led into, "" for none.
-func (d *door) match(player string) string {
+func (d *fakeMatches) match(player string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.led[player]
 }
 
-// shelf is a bank of 30 questions: 20 of sport and 20 in English, 10 of both.
-type shelf struct{}
+// fakeBank is a bank of 30 questions: 20 of sport and 20 in English, 10 of both.
+type fakeBank struct{}
 
-func (shelf) questions(w Wish) []quiz.Drawn {
+func (fakeBank) questions(w Filter) []quiz.Drawn {
 	var all []quiz.Drawn
 	for i := range 30 {
 		q := quiz.Drawn{Question: &quiz.Question{ID: string(rune('a' + i)), Lang: "en", Category: "sport"}}
@@ -154,16 +154,16 @@ func (shelf) questions(w Wish) []quiz.Drawn {
 		if i >= 20 {
 			q.Category = "art"
 		}
-		if w.Fits(Wish{Lang: q.Lang, Category: q.Category}) {
+		if w.IsCompatible(Filter{Lang: q.Lang, Category: q.Category}) {
 			all = append(all, q)
 		}
 	}
 	return all
 }
 
-func (s shelf) Count(_ string, w Wish) int { return len(s.questions(w)) }
+func (s fakeBank) Count(_ string, w Filter) int { return len(s.questions(w)) }
 
-func (s shelf) Draw(_ string, w Wish, count int, seen map[string]struct{}) ([]quiz.Drawn, error) {
+func (s fakeBank) Draw(_ string, w Filter, count int, seen map[string]struct{}) ([]quiz.Drawn, error) {
 	all := s.questions(w)
 	if len(all) < count {
 		return nil, errors.New("too few questions")
@@ -176,13 +176,13 @@ func (s shelf) Draw(_ string, w Wish, count int, seen map[string]struct{}) ([]qu
 	return all[:count], nil
 }
 
-// minds are what the players have seen.
-type minds struct {
+// fakeSeenStore are what the players have seen.
+type fakeSeenStore struct {
 	mu   sync.Mutex
 	seen map[string][]string
 }
 
-func (m *minds) SeenQuestions(_ context.Context, _ string, players []string) (map[string]struct{}, error) {
+func (m *fakeSeenStore) SeenQuestions(_ context.Context, _ string, players []string) (map[string]struct{}, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all := map[string]struct{}{}
@@ -194,7 +194,7 @@ func (m *minds) SeenQuestions(_ context.Context, _ string, players []string) (ma
 	return all, nil
 }
 
-func (m *minds) AddSeen(_ context.Context, _ string, players, questions []string) error {
+func (m *fakeSeenStore) AddSeen(_ context.Context, _ string, players, questions []string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, p := range players {

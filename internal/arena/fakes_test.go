@@ -14,10 +14,10 @@ import (
 
 var errDown = errors.New("the store is down")
 
-// hall is all that a service stands on, in maps, by the contracts.
-type hall struct {
+// fakeBackend is all that a service stands on, in maps, by the contracts.
+type fakeBackend struct {
 	mu      sync.Mutex
-	matches map[string]*held
+	matches map[string]*fakeArena
 	codes   map[string]string // match by game/code
 	rested  []string          // game/code
 	taken   int               // how many claims are refused first
@@ -31,8 +31,8 @@ type hall struct {
 	sent    []string          // match/player frame, player * for all
 }
 
-// held is a match with who has a place in it.
-type held struct {
+// fakeArena is a match with who has a place in it.
+type fakeArena struct {
 	plan   *match.Plan
 	phase  match.Phase
 	locked bool
@@ -43,15 +43,15 @@ type held struct {
 	asked  []int // what was gone on from
 }
 
-func newHall() *hall {
-	return &hall{
-		matches: map[string]*held{}, codes: map[string]string{}, busy: map[string]string{},
+func newFakeBackend() *fakeBackend {
+	return &fakeBackend{
+		matches: map[string]*fakeArena{}, codes: map[string]string{}, busy: map[string]string{},
 		tickets: map[string]string{}, forming: map[string]bool{}, fails: map[string]bool{},
 	}
 }
 
 // call takes the lock for a method, which fails where that was asked for.
-func (h *hall) call(method string) (unlock func(), err error) {
+func (h *fakeBackend) call(method string) (unlock func(), err error) {
 	h.mu.Lock()
 	if h.fails[method] {
 		err = errDown
@@ -59,8 +59,8 @@ func (h *hall) call(method string) (unlock func(), err error) {
 	return h.mu.Unlock, err
 }
 
-func (h *hall) ClaimCode(_ context.Context, game, code, id string) (bool, error) {
-	unlock, err := h.call("Claim")
+func (h *fakeBackend) ClaimCode(_ context.Context, game, code, id string) (bool, error) {
+	unlock, err := h.call("ClaimCode")
 	defer unlock()
 	if h.taken > 0 || err != nil {
 		h.taken--
@@ -70,20 +70,20 @@ func (h *hall) ClaimCode(_ context.Context, game, code, id string) (bool, error)
 	return true, nil
 }
 
-func (h *hall) FindCode(_ context.Context, game, code string) (string, error) {
-	unlock, err := h.call("Find")
+func (h *fakeBackend) FindCode(_ context.Context, game, code string) (string, error) {
+	unlock, err := h.call("FindCode")
 	defer unlock()
 	return h.codes[game+"/"+code], err
 }
 
-func (h *hall) RetireCode(_ context.Context, game, code string) error {
-	unlock, err := h.call("Rest")
+func (h *fakeBackend) RetireCode(_ context.Context, game, code string) error {
+	unlock, err := h.call("RetireCode")
 	defer unlock()
 	h.rested = append(h.rested, game+"/"+code)
 	return err
 }
 
-func (h *hall) Occupy(_ context.Context, game, player, id, former string) (string, bool, error) {
+func (h *fakeBackend) Occupy(_ context.Context, game, player, id, former string) (string, bool, error) {
 	unlock, err := h.call("Occupy")
 	defer unlock()
 	key := game + "/" + player
@@ -99,7 +99,7 @@ func (h *hall) Occupy(_ context.Context, game, player, id, former string) (strin
 	return "", false, nil
 }
 
-func (h *hall) Free(_ context.Context, game, player, id string) error {
+func (h *fakeBackend) Free(_ context.Context, game, player, id string) error {
 	unlock, err := h.call("Free")
 	defer unlock()
 	if err == nil && h.busy[game+"/"+player] == id {
@@ -108,27 +108,27 @@ func (h *hall) Free(_ context.Context, game, player, id string) error {
 	return err
 }
 
-func (h *hall) CheckOverload() error {
+func (h *fakeBackend) CheckOverload() error {
 	if h.full {
 		return match.ErrOverloaded
 	}
 	return nil
 }
 
-func (h *hall) CreateArena(_ context.Context, p *match.Plan) error {
-	unlock, err := h.call("Open")
+func (h *fakeBackend) CreateArena(_ context.Context, p *match.Plan) error {
+	unlock, err := h.call("CreateArena")
 	defer unlock()
 	if err != nil {
 		return err
 	}
-	h.matches[p.ID] = &held{
+	h.matches[p.ID] = &fakeArena{
 		plan: p, phase: match.Lobby, roles: map[string]match.Role{}, banned: map[string]bool{}, left: map[string]bool{},
 	}
 	return nil
 }
 
-func (h *hall) ReadArena(_ context.Context, id string) (match.View, error) {
-	unlock, err := h.call("Look")
+func (h *fakeBackend) ReadArena(_ context.Context, id string) (match.View, error) {
+	unlock, err := h.call("ReadArena")
 	defer unlock()
 	m := h.matches[id]
 	if err != nil {
@@ -146,8 +146,8 @@ func (h *hall) ReadArena(_ context.Context, id string) (match.View, error) {
 	return v, nil
 }
 
-func (h *hall) CheckSeat(_ context.Context, id, player string) error {
-	unlock, err := h.call("Sits")
+func (h *fakeBackend) CheckSeat(_ context.Context, id, player string) error {
+	unlock, err := h.call("CheckSeat")
 	defer unlock()
 	if m := h.matches[id]; err == nil && (m == nil || m.seat(player) < 0) {
 		return match.ErrNotFound
@@ -155,8 +155,8 @@ func (h *hall) CheckSeat(_ context.Context, id, player string) error {
 	return err
 }
 
-func (h *hall) StartArena(_ context.Context, id string) error {
-	unlock, err := h.call("Begin")
+func (h *fakeBackend) StartArena(_ context.Context, id string) error {
+	unlock, err := h.call("StartArena")
 	defer unlock()
 	if m := h.matches[id]; err == nil && m.phase == match.Lobby {
 		m.phase = match.Countdown
@@ -164,15 +164,15 @@ func (h *hall) StartArena(_ context.Context, id string) error {
 	return err
 }
 
-func (h *hall) Proceed(_ context.Context, id string, after int) error {
+func (h *fakeBackend) Proceed(_ context.Context, id string, after int) error {
 	unlock, err := h.call("Proceed")
 	defer unlock()
 	h.matches[id].asked = append(h.matches[id].asked, after)
 	return err
 }
 
-func (h *hall) CloseArena(_ context.Context, id string) error {
-	unlock, err := h.call("Shut")
+func (h *fakeBackend) CloseArena(_ context.Context, id string) error {
+	unlock, err := h.call("CloseArena")
 	defer unlock()
 	if err == nil {
 		h.matches[id].phase = match.Over
@@ -180,8 +180,8 @@ func (h *hall) CloseArena(_ context.Context, id string) error {
 	return err
 }
 
-func (h *hall) AttachFrom(_ context.Context, id, player string, _ int64) error {
-	unlock, err := h.call("Enter")
+func (h *fakeBackend) AttachFrom(_ context.Context, id, player string, _ int64) error {
+	unlock, err := h.call("AttachFrom")
 	defer unlock()
 	if err == nil {
 		h.entered = append(h.entered, id+"/"+player)
@@ -189,36 +189,36 @@ func (h *hall) AttachFrom(_ context.Context, id, player string, _ int64) error {
 	return err
 }
 
-func (h *hall) Expel(_ context.Context, id, player string, frame []byte) {
+func (h *fakeBackend) Expel(_ context.Context, id, player string, frame []byte) {
 	unlock, _ := h.call("Expel")
 	defer unlock()
 	h.sent = append(h.sent, fmt.Sprintf("%s/%s %s", id, player, frame))
 }
 
-func (h *hall) Broadcast(_ context.Context, id string, frame []byte) {
-	unlock, _ := h.call("Farewell")
+func (h *fakeBackend) Broadcast(_ context.Context, id string, frame []byte) {
+	unlock, _ := h.call("Broadcast")
 	defer unlock()
 	h.sent = append(h.sent, fmt.Sprintf("%s/* %s", id, frame))
 }
 
-func (h *hall) NotifyPlacesChanged(id string) {
-	unlock, _ := h.call("Moved")
+func (h *fakeBackend) NotifyPlacesChanged(id string) {
+	unlock, _ := h.call("NotifyPlacesChanged")
 	defer unlock()
 	h.moved = append(h.moved, id)
 }
 
-// shelf has the questions q0 to q29, all in English, and as many in the bank
+// fakeBank has the questions q0 to q29, all in English, and as many in the bank
 // "own" of a game.
-type shelf struct{}
+type fakeBank struct{}
 
-func (shelf) Count(_ string, w Wish) int {
+func (fakeBank) Count(_ string, w Filter) int {
 	if w.Bank != "" && w.Bank != "own" || w.Lang != "" && w.Lang != "en" || w.Category != "" || w.Difficulty != "" {
 		return 0
 	}
 	return 30
 }
 
-func (s shelf) Draw(game string, _ Wish, count int) ([]quiz.Drawn, error) {
+func (s fakeBank) Draw(game string, _ Filter, count int) ([]quiz.Drawn, error) {
 	ids := make([]string, count)
 	for i := range ids {
 		ids[i] = fmt.Sprint("q", i)
@@ -226,7 +226,7 @@ func (s shelf) Draw(game string, _ Wish, count int) ([]quiz.Drawn, error) {
 	return s.Pick(game, "", ids, true)
 }
 
-func (shelf) Pick(_, bank string, ids []string, _ bool) ([]quiz.Drawn, error) {
+func (fakeBank) Pick(_, bank string, ids []string, _ bool) ([]quiz.Drawn, error) {
 	picked := make([]quiz.Drawn, len(ids))
 	for i, id := range ids {
 		if id[0] != 'q' || bank != "" && bank != "own" {
@@ -238,7 +238,7 @@ func (shelf) Pick(_, bank string, ids []string, _ bool) ([]quiz.Drawn, error) {
 }
 
 // Seat implements Players.
-func (h *hall) Seat(_ context.Context, _, player string) (match.Seat, error) {
+func (h *fakeBackend) Seat(_ context.Context, _, player string) (match.Seat, error) {
 	unlock, err := h.call("Seat")
 	defer unlock()
 	return match.Seat{Player: player, Nickname: "Nick " + player, Rating: &rating.Rating{R: 1500}}, err

@@ -12,8 +12,8 @@ import (
 
 // The room that the tickets of a rush took is given back when all are gone; while
 // some wait they are where they were.
-func TestARushLeavesNoRoomBehind(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestManyTicketsLeaveNoMemoryBehind(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		synctest.Wait()
 		rooms := func() [2]uintptr {
@@ -22,14 +22,14 @@ func TestARushLeavesNoRoomBehind(t *testing.T) {
 		before := rooms()
 		const rush = 100
 		for i := range rush {
-			n.track(Ticket{ID: fmt.Sprint(i), Game: "demo", Seat: match.Seat{Player: fmt.Sprint(i)}}, time.Hour)
+			n.scheduleTry(Ticket{ID: fmt.Sprint(i), Game: "demo", Seat: match.Seat{Player: fmt.Sprint(i)}}, time.Hour)
 		}
 		for i := range rush {
-			if rooms() != before || !n.Waits("demo", fmt.Sprint(i)) {
+			if rooms() != before || !n.HasTicket("demo", fmt.Sprint(i)) {
 				w.Fatalf("ticket %d does not wait where it did", i)
 			}
-			n.untrack(fmt.Sprint(i))
-			if n.Waits("demo", fmt.Sprint(i)) {
+			n.dropTicket(fmt.Sprint(i))
+			if n.HasTicket("demo", fmt.Sprint(i)) {
 				w.Fatalf("ticket %d still waits", i)
 			}
 		}

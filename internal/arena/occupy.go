@@ -13,27 +13,27 @@ import (
 // created.
 func (s *Service) occupy(ctx context.Context, r JoinRequest, id string) error {
 	for former := ""; ; {
-		with, ticket, err := s.Busy.Occupy(ctx, r.Game, r.Player, id, former)
+		with, ticket, err := s.Activities.Occupy(ctx, r.Game, r.Player, id, former)
 		if err != nil || with == "" {
 			return err
 		}
 		if ticket {
-			return refused(protocol.CodeAlreadyQueued, "you wait for an opponent; duel.leave takes that back")
+			return newRefusal(protocol.CodeAlreadyQueued, "you wait for an opponent; duel.leave takes that back")
 		}
-		void, err := s.void(ctx, with, r.Player)
+		stale, err := s.isStale(ctx, with, r.Player)
 		if err != nil {
 			return err
 		}
-		if !void || with == former {
+		if !stale || with == former {
 			return alreadyPlaying(with)
 		}
 		former = with
 	}
 }
 
-// void says whether a match does not hold a player any more who is busy with
+// isStale says whether a match does not hold a player any more who is busy with
 // it: it is over, or has no seat for the player.
-func (s *Service) void(ctx context.Context, id, player string) (bool, error) {
+func (s *Service) isStale(ctx context.Context, id, player string) (bool, error) {
 	err := s.Matches.CheckSeat(ctx, id, player)
 	v := match.View{}
 	if err == nil {
@@ -42,7 +42,7 @@ func (s *Service) void(ctx context.Context, id, player string) (bool, error) {
 	if errors.Is(err, match.ErrNotFound) {
 		return true, nil
 	}
-	return err == nil && state(v.Phase) == over, err
+	return err == nil && publicState(v.Phase) == stateOver, err
 }
 
 func alreadyPlaying(id string) error {

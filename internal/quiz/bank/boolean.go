@@ -2,9 +2,9 @@ package bank
 
 import "golang.org/x/text/language"
 
-// truths are the two choices of a boolean question whose input has no words
+// booleanChoices are the two choices of a boolean question whose input has no words
 // for them, by language.
-var truths = map[string][2]string{
+var booleanChoices = map[string][2]string{
 	"de": {"Richtig", "Falsch"},
 	"en": {"True", "False"},
 	"es": {"Verdadero", "Falso"},
@@ -28,9 +28,9 @@ func trueAndFalse(lang string) []string {
 	if script, _ := tag.Script(); base.String() == "zh" && script.String() == "Hant" {
 		return []string{"對", "錯"}
 	}
-	words, known := truths[base.String()]
+	words, known := booleanChoices[base.String()]
 	if !known {
-		words = truths["en"]
+		words = booleanChoices["en"]
 	}
 	return words[:]
 }

@@ -14,21 +14,21 @@ import (
 
 var _ Matches = (*match.Engine)(nil)
 
-// house is a service on a hall of its own, and a test of it.
-type house struct {
+// fixture is a service on a hall of its own, and a test of it.
+type fixture struct {
 	*testing.T
 	*Service
-	hall *hall
+	hall *fakeBackend
 }
 
-func newHouse(t *testing.T) *house {
-	h := newHall()
-	return &house{T: t, hall: h, Service: New(Config{
+func newFixture(t *testing.T) *fixture {
+	h := newFakeBackend()
+	return &fixture{T: t, hall: h, Service: New(Config{
 		Games: map[string]Game{
 			"demo":   {PlayersMayHost: true, LimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, MaxPlayers: 500, TeamLockoutMS: 700},
 			"closed": {LimitMS: 15_000, MaxPlayers: 500},
 		},
-		Seats: h, Codes: h, Busy: h, Matches: h, Bank: shelf{}, Players: h,
+		Seats: h, Codes: h, Activities: h, Matches: h, Bank: fakeBank{}, Players: h,
 		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 	})}
 }
@@ -45,18 +45,18 @@ func body(tune ...func(*protocol.NewArena)) protocol.NewArena {
 	return b
 }
 
-// made is an arena whose host is the player hana.
-func (h *house) made(tune ...func(*protocol.NewArena)) (protocol.ArenaMade, *held) {
+// createArena is an arena whose host is the player hana.
+func (h *fixture) createArena(tune ...func(*protocol.NewArena)) (protocol.ArenaMade, *fakeArena) {
 	h.Helper()
-	made, err := h.Create(h.Context(), Creation{Game: "demo", By: "hana", Role: identity.RolePlayer, NewArena: body(tune...)})
+	made, err := h.Create(h.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: body(tune...)})
 	if err != nil {
 		h.Fatal(err)
 	}
 	return made, h.hall.matches["m_"+made.ArenaID[2:]]
 }
 
-// asks is a player's request for a place.
-func asks(player, code string, tune ...func(*JoinRequest)) JoinRequest {
+// joinRequest is a player's request for a place.
+func joinRequest(player, code string, tune ...func(*JoinRequest)) JoinRequest {
 	r := JoinRequest{Game: "demo", Player: player, Role: identity.RolePlayer, ArenaJoin: protocol.ArenaJoin{Code: code}}
 	for _, f := range tune {
 		f(&r)
@@ -64,14 +64,14 @@ func asks(player, code string, tune ...func(*JoinRequest)) JoinRequest {
 	return r
 }
 
-func as(role string) func(*JoinRequest) { return func(r *JoinRequest) { r.As = role } }
+func withRole(role string) func(*JoinRequest) { return func(r *JoinRequest) { r.As = role } }
 
-func team(id string) func(*JoinRequest) { return func(r *JoinRequest) { r.Team = id } }
+func inTeam(id string) func(*JoinRequest) { return func(r *JoinRequest) { r.Team = id } }
 
-func client(r *JoinRequest) { r.Role = identity.RoleHost }
+func asHostClient(r *JoinRequest) { r.Role = identity.RoleHost }
 
 // mustJoin joins somebody who has to be let in, and does what follows on it.
-func (h *house) mustJoin(r JoinRequest) protocol.ArenaJoined {
+func (h *fixture) mustJoin(r JoinRequest) protocol.ArenaJoined {
 	h.Helper()
 	joined, then, err := h.Join(h.Context(), r)
 	if err != nil {
@@ -83,7 +83,7 @@ func (h *house) mustJoin(r JoinRequest) protocol.ArenaJoined {
 
 // checkRefused says that a request was refused with a code, and with a message
 // for people.
-func (h *house) checkRefused(err error, want protocol.Code) *protocol.Error {
+func (h *fixture) checkRefused(err error, want protocol.Code) *protocol.Error {
 	h.Helper()
 	var refused *protocol.Error
 	if !errors.As(err, &refused) || refused.Code != want || refused.Message == "" {
@@ -93,29 +93,29 @@ func (h *house) checkRefused(err error, want protocol.Code) *protocol.Error {
 }
 
 // checkBusy says what a player of demo is busy with, "" for nothing.
-func (h *house) checkBusy(player, want string) {
+func (h *fixture) checkBusy(player, want string) {
 	h.Helper()
 	if got := h.hall.busy["demo/"+player]; got != want {
 		h.Errorf("%s is busy with %q, want %q", player, got, want)
 	}
 }
 
-func TestLook(t *testing.T) {
+func TestShow(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made, m := h.made()
-	h.mustJoin(asks("ada", made.Code, team("b:2")))
+	h := newFixture(t)
+	made, m := h.createArena()
+	h.mustJoin(joinRequest("ada", made.Code, inTeam("b:2")))
 	for phase, want := range map[match.Phase]string{
 		match.Lobby: "lobby", match.Starting: "lobby", match.Countdown: "playing", match.Open: "playing", match.Sealed: "playing",
 		match.Revealed: "playing", match.Over: "over", match.Settled: "over",
 	} {
 		m.phase = phase
-		look, err := h.Look(t.Context(), "demo", made.Code)
+		look, err := h.Show(t.Context(), "demo", made.Code)
 		if err != nil {
 			t.Fatal(err)
 		}
-		door, err := h.Door(t.Context(), "demo", made.Code)
-		if want := (Door{made.ArenaID, 500, want == "over"}); err != nil || door != want {
+		door, err := h.FindJoinInfo(t.Context(), "demo", made.Code)
+		if want := (JoinInfo{made.ArenaID, 500, want == "over"}); err != nil || door != want {
 			t.Errorf("%s: %+v, want %+v; %v", phase, door, want, err)
 		}
 		if got, want := encoded(look), encoded(protocol.ArenaLook{
@@ -128,25 +128,25 @@ func TestLook(t *testing.T) {
 }
 
 // Whatever leads to no arena is not found; a store that is down is no refusal.
-func TestLookFindsNothing(t *testing.T) {
+func TestShowFindsNothing(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made, m := h.made()
+	h := newFixture(t)
+	made, m := h.createArena()
 	h.hall.codes["demo/111111"], h.hall.codes["demo/222222"] = "m_gone", "m_duel"
-	h.hall.matches["m_duel"] = &held{plan: &match.Plan{ID: "m_duel", Game: "demo"}}
+	h.hall.matches["m_duel"] = &fakeArena{plan: &match.Plan{ID: "m_duel", Game: "demo"}}
 	h.hall.codes["closed/"+made.Code] = m.plan.ID
 	for _, c := range []struct{ game, code string }{
 		{"demo", ""}, {"demo", "12345"}, {"demo", "12345x"}, {"demo", "+12345"}, {"demo", "1234567"}, {"demo", "999999999"},
 		{"demo", "111111"}, {"demo", "222222"}, {"closed", made.Code}, {"other", made.Code},
 	} {
-		_, err := h.Look(t.Context(), c.game, c.code)
+		_, err := h.Show(t.Context(), c.game, c.code)
 		h.checkRefused(err, protocol.CodeNotFound)
-		_, err = h.Door(t.Context(), c.game, c.code)
+		_, err = h.FindJoinInfo(t.Context(), c.game, c.code)
 		h.checkRefused(err, protocol.CodeNotFound)
 	}
-	for _, method := range []string{"Find", "Look"} {
+	for _, method := range []string{"FindCode", "ReadArena"} {
 		h.hall.fails = map[string]bool{method: true}
-		if _, err := h.Look(t.Context(), "demo", made.Code); !errors.Is(err, errDown) {
+		if _, err := h.Show(t.Context(), "demo", made.Code); !errors.Is(err, errDown) {
 			t.Errorf("%s: %v", method, err)
 		}
 	}

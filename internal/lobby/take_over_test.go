@@ -8,21 +8,21 @@ import (
 
 // moveTo has a player's session end at the node and begin at another, which
 // adopts what the player waits for.
-func (n *node) moveTo(w *world, other *node, player string) {
+func (n *node) moveTo(w *cluster, other *node, player string) {
 	w.Helper()
 	n.door.mu.Lock()
 	delete(n.door.here, player)
 	n.door.mu.Unlock()
-	other.enter(player)
-	if err := other.Adopt(w.Context(), "demo", player); err != nil {
+	other.addPlayer(player)
+	if err := other.TakeOver(w.Context(), "demo", player); err != nil {
 		w.Fatal(err)
 	}
 }
 
 // A player who comes to another node with a ticket is led into the match there,
 // whichever node pairs it.
-func TestATicketIsAdopted(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestATicketIsTakenOver(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		w.mustJoin(a, "ada", botAfter(0))
 		a.moveTo(w, b, "ada")
@@ -35,8 +35,8 @@ func TestATicketIsAdopted(t *testing.T) {
 }
 
 // It is so too where the ticket's own node has died.
-func TestATicketOfADeadNodeIsAdopted(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestATicketOfADeadNodeIsTakenOver(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		w.mustJoin(a, "ada", botAfter(0))
 		a.kill()
@@ -51,9 +51,9 @@ func TestATicketOfADeadNodeIsAdopted(t *testing.T) {
 }
 
 // One who comes while the match is being formed is led into it once it is.
-func TestAFormingMatchIsAdopted(t *testing.T) {
-	inBubble(t, func(w *world) {
-		a, b, _, open := w.forming()
+func TestAFormingMatchIsTakenOver(t *testing.T) {
+	inBubble(t, func(w *cluster) {
+		a, b, _, open := w.newFormingMatch()
 		a.moveTo(w, b, "ada")
 		synctest.Wait()
 		w.checkWaits(b, "ada")
@@ -66,8 +66,8 @@ func TestAFormingMatchIsAdopted(t *testing.T) {
 }
 
 // One who waits for nothing, or whose match is over, is led nowhere.
-func TestNothingToAdopt(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestNothingToTakeOver(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		a.moveTo(w, b, "eve")
 		w.mustJoin(a, "ada", botAfter(0))

@@ -10,18 +10,18 @@ import (
 )
 
 // An intake collects what a reader finds.
-type intake struct {
+type importer struct {
 	Import
 	options Options
 	ids     map[string]int // the line of each id
 }
 
-func newIntake(o Options) *intake {
-	return &intake{options: o, ids: make(map[string]int)}
+func newImporter(o Options) *importer {
+	return &importer{options: o, ids: make(map[string]int)}
 }
 
-// take completes a question and adds it, or skips it with all its faults.
-func (in *intake) take(line int, q quiz.Question) error {
+// add completes a question and adds it, or skips it with all its faults.
+func (in *importer) add(line int, q quiz.Question) error {
 	in.complete(&q)
 	if faults := q.Faults(); len(faults) > 0 {
 		return in.skip(line, q.Text, strings.Join(faults, "; "))
@@ -38,7 +38,7 @@ func (in *intake) take(line int, q quiz.Question) error {
 	return nil
 }
 
-func (in *intake) skip(line int, item, reason string) error {
+func (in *importer) skip(line int, item, reason string) error {
 	if err := in.count(); err != nil {
 		return err
 	}
@@ -47,14 +47,14 @@ func (in *intake) skip(line int, item, reason string) error {
 	return nil
 }
 
-func (in *intake) count() error {
+func (in *importer) count() error {
 	if len(in.Questions)+len(in.Skipped) >= MaxQuestions {
 		return fmt.Errorf("%w: over %d questions, split it", ErrTooLarge, MaxQuestions)
 	}
 	return nil
 }
 
-func (in *intake) complete(q *quiz.Question) {
+func (in *importer) complete(q *quiz.Question) {
 	o := &in.options
 	setDefault(&q.Lang, o.Lang)
 	setDefault(&q.Category, o.Category)
@@ -78,11 +78,11 @@ func setDefault[T ~string](field *T, value T) {
 
 // excerpt returns the first 60 characters of a text, on one line.
 func excerpt(text string) string {
-	const most = 60
-	text = text[:min(len(text), 8*most)]
+	const limit = 60
+	text = text[:min(len(text), 8*limit)]
 	runes := []rune(strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "�"))
-	if len(runes) <= most {
+	if len(runes) <= limit {
 		return string(runes)
 	}
-	return string(runes[:most-1]) + "…"
+	return string(runes[:limit-1]) + "…"
 }

@@ -11,12 +11,12 @@ import (
 )
 
 var (
-	_ arena.Busy = (*Lobby)(nil)
-	_ Matches    = (*match.Engine)(nil)
+	_ arena.Activities = (*Lobby)(nil)
+	_ Matches          = (*match.Engine)(nil)
 )
 
 // open opens the match of an arena in which players have seats.
-func (w *world) open(id string, players ...string) {
+func (w *cluster) open(id string, players ...string) {
 	p := &match.Plan{ID: "m_" + id, Game: "demo", Mode: match.Survival, Arena: &match.Arena{ID: "a_" + id}}
 	for _, player := range players {
 		p.Seats = append(p.Seats, match.Seat{Player: player})
@@ -27,7 +27,7 @@ func (w *world) open(id string, players ...string) {
 }
 
 // checkOccupy says what keeps a player from an arena's match, "" for nothing.
-func (w *world) checkOccupy(n *node, id, former, want string, ticket bool) {
+func (w *cluster) checkOccupy(n *node, id, former, want string, ticket bool) {
 	w.Helper()
 	with, isTicket, err := n.Occupy(w.Context(), "demo", "ada", id, former)
 	if err != nil || with != want || isTicket != ticket {
@@ -36,7 +36,7 @@ func (w *world) checkOccupy(n *node, id, former, want string, ticket bool) {
 }
 
 func TestPlaying(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		check := func(when string, want *protocol.Playing) {
 			w.Helper()
@@ -68,18 +68,18 @@ func TestPlaying(t *testing.T) {
 // A session that comes must be led into the match that is made of its player's
 // ticket, and into no match that was there before, also where the node that made it
 // has not got round to saying so.
-func TestWhatWasBeforeASession(t *testing.T) {
-	inBubble(t, func(w *world) {
+func TestReadOnConnect(t *testing.T) {
+	inBubble(t, func(w *cluster) {
 		check := func(n *node, when, want string) {
 			w.Helper()
-			if _, before, err := n.Came(w.Context(), "demo", "ada"); err != nil || before != want {
+			if _, before, err := n.ReadOnConnect(w.Context(), "demo", "ada"); err != nil || before != want {
 				w.Errorf("%s: %q, %v, want %q", when, before, err, want)
 			}
 		}
-		a, b, id, open := w.forming()
+		a, b, id, open := w.newFormingMatch()
 		check(a, "forming", "")
 		for _, n := range []*node{a, b} {
-			n.link.set(func(method string) fault { return map[string]fault{"Done": fails}[method] })
+			n.link.set(func(method string) fault { return map[string]fault{"CompletePairing": fails}[method] })
 		}
 		open()
 		pass(5 * time.Second)
@@ -98,7 +98,7 @@ func TestWhatWasBeforeASession(t *testing.T) {
 // Whoever has a seat in an arena waits for no opponent, and the other way
 // round.
 func TestOneThingAtATime(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		w.open("x", "ada")
 		w.open("y", "ada")
@@ -125,7 +125,7 @@ func TestOneThingAtATime(t *testing.T) {
 // What a node has left that died between occupying and seating a player keeps
 // the player from nothing.
 func TestJoinWhenBusyWithAnArenaThatHasNoSeat(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		w.open("x")
 		w.checkOccupy(n, "m_x", "", "", false)
@@ -137,7 +137,7 @@ func TestJoinWhenBusyWithAnArenaThatHasNoSeat(t *testing.T) {
 
 // A match that is paired and not created yet is not over.
 func TestAMatchThatIsFormingIsNoFormerOne(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		n.door.shut = func() bool { return true }
 		w.mustJoin(n, "ada")

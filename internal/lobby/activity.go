@@ -1,0 +1,141 @@
+package lobby
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+)
+
+// Occupy makes a player busy with a match that takes no ticket, unless busy
+// with anything but former; then it tells with what ("" where it succeeded):
+// the id of a match, or of a ticket where ticket is set. It implements
+// arena.Busy.
+func (l *Lobby) Occupy(ctx context.Context, game, player, id, former string) (with string, ticket bool, err error) {
+	activity, err := l.Store.Occupy(ctx, OccupyRequest{Game: game, Player: player, Match: id, Former: former}, l.Now())
+	if activity.Ticket != "" {
+		return activity.Ticket, true, err
+	}
+	return activity.Match, false, err
+}
+
+// Free ends a player's being busy with a match. It implements arena.Busy.
+func (l *Lobby) Free(ctx context.Context, game, player, id string) error {
+	return l.Store.Free(ctx, game, player, id)
+}
+
+// Playing says which running match a player is in; nil where there is none.
+func (l *Lobby) Playing(ctx context.Context, game, player string) (*protocol.Playing, error) {
+	playing, _, err := l.ReadOnConnect(ctx, game, player)
+	return playing, err
+}
+
+// ReadOnConnect says what a player is in whose session has just come: the running match,
+// nil where there is none, and the newest match that was created before, over or
+// not, "" where none is known. The player is told of that one already, or will be
+// by match.sync: it must not be found once more.
+func (l *Lobby) ReadOnConnect(ctx context.Context, game, player string) (playing *protocol.Playing, before string, err error) {
+	activity, err := l.Store.ReadActivity(ctx, game, player)
+	if err != nil || activity.Match == "" {
+		return nil, "", err
+	}
+	status, seated, err := l.statusWithSeat(ctx, activity.Match, player)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case seated:
+		return &protocol.Playing{Match: activity.Match, Seq: status.Seq, ArenaID: status.ArenaID}, activity.Match, nil
+	case activity.Forming && status.Seq == 0: // it is still to be created
+		return nil, "", nil
+	}
+	return nil, activity.Match, nil
+}
+
+// statusWithSeat says whether the match that a player is busy with is not over and has a
+// seat for the player. One without is what a node has left that died before the
+// player sat down, or after the seat was taken away.
+func (l *Lobby) statusWithSeat(ctx context.Context, id, player string) (match.Status, bool, error) {
+	status, err := l.Matches.Status(ctx, id)
+	if err != nil || !status.Running {
+		return status, false, err
+	}
+	err = l.Matches.CheckSeat(ctx, id, player)
+	if errors.Is(err, match.ErrNotFound) {
+		return status, false, nil
+	}
+	return status, err == nil, err
+}
+
+// readFormer is what the player may be busy with and yet join: a match that does
+// not hold the player any more. A rating is read only after its result is
+// committed, for which some time is waited.
+func (l *Lobby) readFormer(ctx context.Context, r Request) (Activity, error) {
+	until := time.Now().Add(settleWait)
+	for {
+		activity, err := l.Store.ReadActivity(ctx, r.Game, r.Player)
+		if err != nil || activity.Ticket != "" {
+			return Activity{}, err
+		}
+		if activity.Forming {
+			return Activity{}, busyError(activity)
+		}
+		if activity.Match != "" {
+			if _, seated, err := l.statusWithSeat(ctx, activity.Match, r.Player); err != nil || seated {
+				return Activity{}, firstError(err, busyError(activity))
+			}
+		}
+		if unsettled, err := l.isUnsettled(ctx, activity); err != nil || !unsettled {
+			return Activity{Match: activity.Match}, err
+		}
+		if time.Now().After(until) {
+			return Activity{}, protocol.RetryAfter(protocol.CodeUnavailable, 1000, "your last match is still being settled; try again in a second")
+		}
+		select {
+		case <-ctx.Done():
+			return Activity{}, ctx.Err()
+		case <-time.After(settlePoll):
+		}
+	}
+}
+
+// isUnsettled says whether the match that a player is busy with, or the player's last
+// duel, is over and its result not committed yet.
+func (l *Lobby) isUnsettled(ctx context.Context, activity Activity) (bool, error) {
+	if activity.Match != "" {
+		if unsettled, err := l.Matches.IsUnsettled(ctx, activity.Match); err != nil || unsettled {
+			return unsettled, err
+		}
+	}
+	if activity.Duel == "" || activity.Duel == activity.Match {
+		return false, nil
+	}
+	return l.Matches.IsUnsettled(ctx, activity.Duel)
+}
+
+// IsUnsettled says whether a result of a player's last match, or last duel, still
+// waits for the ledger.
+func (l *Lobby) IsUnsettled(ctx context.Context, game, player string) (bool, error) {
+	activity, err := l.Store.ReadActivity(ctx, game, player)
+	if err != nil {
+		return false, err
+	}
+	return l.isUnsettled(ctx, activity)
+}
+
+func busyError(with Activity) error {
+	if with.Ticket != "" {
+		return newRefusal(protocol.CodeAlreadyQueued, "you wait for an opponent already; duel.leave takes that back")
+	}
+	err := protocol.Errorf(protocol.CodeAlreadyPlaying, "you are in a match; match.leave forfeits it, arena.leave ends your seat in an arena")
+	err.Match = with.Match
+	return err
+}
+
+func firstError(err, other error) error {
+	if err != nil {
+		return err
+	}
+	return other
+}

@@ -1,0 +1,53 @@
+package lobby
+
+import (
+	"time"
+
+	"laststand/internal/timer"
+)
+
+// localTicket is a ticket that this node sees to.
+type localTicket struct {
+	nextTry *timer.Timer // try
+	player  playerKey
+}
+
+// playerKey is a player with a ticket.
+type playerKey struct{ game, player string }
+
+// scheduleTry sets the next try of a ticket of this node.
+func (l *Lobby) scheduleTry(t Ticket, wait time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if former, ok := l.tickets[t.ID]; ok {
+		former.nextTry.Stop()
+	}
+	key := playerKey{t.Game, t.Seat.Player}
+	l.tickets[t.ID] = localTicket{l.Wheel.After(wait, func() { l.tryPairing(t) }), key}
+	l.waiting[key] = t.ID
+	l.metrics.tickets.Set(float64(len(l.tickets)))
+}
+
+func (l *Lobby) dropTicket(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t, ok := l.tickets[id]; ok {
+		t.nextTry.Stop()
+		if l.waiting[t.player] == id {
+			delete(l.waiting, t.player)
+		}
+	}
+	delete(l.tickets, id)
+	if len(l.tickets) == 0 { // of a rush the maps would keep all the room
+		l.tickets, l.waiting = make(map[string]localTicket), make(map[playerKey]string)
+	}
+	l.metrics.tickets.Set(float64(len(l.tickets)))
+}
+
+// HasTicket says whether this node sees to a ticket of a player's.
+func (l *Lobby) HasTicket(game, player string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, waiting := l.waiting[playerKey{game, player}]
+	return waiting
+}

@@ -1,0 +1,65 @@
+package redislobby
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"laststand/internal/lobby"
+)
+
+// ReadActivity implements lobby.Store.
+func (s *Store) ReadActivity(ctx context.Context, game, player string) (lobby.Activity, error) {
+	k := keys{game}
+	reply, err := readActivityScript.Run(ctx, s.client, []string{k.busy(player), k.pairings(), k.duel(player)}).Slice()
+	if err != nil {
+		return lobby.Activity{}, fmt.Errorf("redislobby: where: %w", err)
+	}
+	text, _ := reply[0].(string)
+	forming, _ := reply[1].(int64)
+	activity := parseActivity(text)
+	activity.Forming = forming == 1
+	activity.Duel, _ = reply[2].(string)
+	return activity, nil
+}
+
+// Occupy implements lobby.Store.
+func (s *Store) Occupy(ctx context.Context, o lobby.OccupyRequest, now int64) (lobby.Activity, error) {
+	k := keys{o.Game}
+	with, err := occupyPlayerScript.Run(ctx, s.client, []string{k.busy(o.Player), k.tickets(), k.waiting(), k.alive(), k.pairings()},
+		o.Match, o.Former, now, busyTTL.Milliseconds()).Text()
+	if err != nil {
+		return lobby.Activity{}, fmt.Errorf("redislobby: occupy: %w", err)
+	}
+	return parseActivity(with), nil
+}
+
+// Free implements lobby.Store.
+func (s *Store) Free(ctx context.Context, game, player, match string) error {
+	k := keys{game}
+	err := freePlayerScript.Run(ctx, s.client, []string{k.busy(player), k.duel(player)}, activityText(lobby.Activity{Match: match}), match).Err()
+	if err != nil {
+		return fmt.Errorf("redislobby: free: %w", err)
+	}
+	return nil
+}
+
+func activityText(b lobby.Activity) string {
+	switch {
+	case b.Ticket != "":
+		return "ticket:" + b.Ticket
+	case b.Match != "":
+		return "match:" + b.Match
+	}
+	return ""
+}
+
+func parseActivity(text string) lobby.Activity {
+	if id, ok := strings.CutPrefix(text, "ticket:"); ok {
+		return lobby.Activity{Ticket: id}
+	}
+	if id, ok := strings.CutPrefix(text, "match:"); ok {
+		return lobby.Activity{Match: id}
+	}
+	return lobby.Activity{}
+}
