@@ -115,21 +115,10 @@ func (b barring) Erase(ctx context.Context, game, player string) error {
 	b.forfeit(ctx, game, player)
 	ctx, cancel := after(ctx)
 	defer cancel()
-	if err := errors.Join(b.forget(ctx, game, player), b.release(ctx, game, player)); err != nil {
+	if err := errors.Join(b.forget(ctx, game, player), b.lobby.Release(ctx, game, player)); err != nil {
 		b.log.WarnContext(ctx, "Redis keeps keys of an erased player until they expire", "game", game, "error", err)
 	}
 	return nil
-}
-
-// release deletes the keys that say which match an erased player is in. Settlement
-// deletes them too, but a duel that ended before its first question was closed has
-// no result to settle.
-func (b barring) release(ctx context.Context, game, player string) error {
-	_, last, err := b.lobby.ReadOnConnect(ctx, game, player)
-	if err != nil || last == "" {
-		return err
-	}
-	return b.lobby.Free(ctx, game, player, last)
 }
 
 // RotateDevice implements httpapi.Accounts.

@@ -26,6 +26,18 @@ func (l *Lobby) Free(ctx context.Context, game, player, id string) error {
 	return l.Store.Free(ctx, game, player, id)
 }
 
+// Release forgets what an erased player is in or was in last: the match, and the last
+// duel. The last duel may be another match, and has no result to settle if it ended early.
+func (l *Lobby) Release(ctx context.Context, game, player string) error {
+	activity, err := l.Store.ReadActivity(ctx, game, player)
+	for _, id := range []string{activity.Match, activity.Duel} {
+		if err == nil && id != "" {
+			err = l.Store.Free(ctx, game, player, id)
+		}
+	}
+	return err
+}
+
 // Playing says which running match a player is in; nil where there is none.
 func (l *Lobby) Playing(ctx context.Context, game, player string) (*protocol.Playing, error) {
 	playing, _, err := l.ReadOnConnect(ctx, game, player)

@@ -147,3 +147,25 @@ func TestAMatchThatIsFormingIsNoFormerOne(t *testing.T) {
 		w.checkOccupy(n, "m_x", forming, forming, false)
 	})
 }
+
+// A player who is erased is busy with nothing then, also where the last match is not
+// the last duel, which ended early and will never be settled.
+func TestReleaseForgetsTheLastDuelToo(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := w.node()
+		w.mustJoin(n, "ada")
+		w.mustJoin(n, "bob")
+		duel := w.plan(n, "ada").ID
+		w.hall.set(w.hall.over, duel)
+		w.open("x", "ada")
+		w.checkOccupy(n, "m_x", duel, "", false)
+		w.hall.set(w.hall.over, "m_x")
+		if err := n.Release(w.Context(), "demo", "ada"); err != nil {
+			w.Error(err)
+		}
+		left := w.store.copied()
+		if left.busy["ada"] != (Activity{}) || left.duels["ada"] != "" || left.duels["bob"] != duel {
+			w.Errorf("busy with %+v, last duels %v", left.busy, left.duels)
+		}
+	})
+}
