@@ -63,20 +63,47 @@ func TestErasedPlayersAreInNoStore(t *testing.T) {
 		first := meet(t, jane, guest).begun(t)
 		playOn(t, first[:]...)
 		eventually(t, "the duel is settled", func() bool { return profileOf(t, n.url, "demo", guest.id).Matches == 1 })
+		early := meet(t, attendAgain(t, n.url, jane), attendAgain(t, n.url, guest)).begun(t)
+		early[1].request(t, protocol.TypeMatchLeave, protocol.MatchLeave{Match: early[1].match})
+		early[0].until(t, protocol.TypeMatchOver) // it is not stored
 		playArena(t, n.url, mintedFor(t, "host", "quizmaster", at), jane, guest, other)
 		eventually(t, "the arena is settled", func() bool { return profileOf(t, n.url, "demo", other.id).Matches == 1 })
-		again := attend(t, n.url, player.Guest{ID: personal[0], Token: token})
-		again.solve = newSolver(t)
-		last := meet(t, again, attendAgain(t, n.url, other)).begun(t)
+		last := meet(t, attendAgain(t, n.url, jane), attendAgain(t, n.url, other)).begun(t)
+		for _, c := range last {
+			c.until(t, protocol.TypeQuestion)
+			c.reply(t, true)
+		}
+		last[1].until(t, protocol.TypeQuestionClosed) // else it is not stored
 		for _, token := range []string{token, guest.Token} {
 			if status, _ := said(t, "DELETE", n.url+"/v1/games/demo/players/me", token, nil); status != http.StatusNoContent {
 				t.Fatalf("erasure: %d", status)
 			}
 		}
+		if status, p := said(t, "POST", n.url+"/v1/games/demo/arenas", mintedFor(t, "host", personal[0], at), quickArena); status != http.StatusUnauthorized {
+			t.Errorf("an arena of an erased host: %d %v", status, p)
+		}
 		last[1].until(t, protocol.TypeMatchOver)
-		eventually(t, "the last duel is settled", func() bool { return profileOf(t, n.url, "demo", other.id).Matches >= 1 })
+		eventually(t, "the last duel is settled", func() bool { return profileOf(t, n.url, "demo", other.id).Matches == 2 })
+		if last := lastDuelOf(t, h.redis, guest.id); last != "" {
+			t.Errorf("Redis keeps the last duel of the guest, %s", last)
+		}
 		checkErasedEverywhere(t, n, h)
 	})
+}
+
+// quickArena is what an arena is made of where that does not matter.
+var quickArena = protocol.NewArena{Mode: "survival", Name: "Cup", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 2, Lang: "en"}}
+
+// lastDuelOf is what Redis has of a player's last duel, "" for nothing.
+func lastDuelOf(t *testing.T, url, player string) string {
+	t.Helper()
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	defer client.Close()
+	return client.Get(t.Context(), "duel:{lobby:demo}:"+player).Val()
 }
 
 // attendAgain is the same player by a new connection.

@@ -37,6 +37,8 @@ type Guests interface {
 	Rename(ctx context.Context, c identity.Claims, nickname string, who identity.Asker) (string, error)
 	// Ensure gives the player whom a token of role player speaks for.
 	Ensure(ctx context.Context, c identity.Claims) (identity.Player, error)
+	// CheckHost refuses a host who has been erased.
+	CheckHost(ctx context.Context, c identity.Claims) error
 }
 
 // Accounts end players and tie guests to accounts. Erase is of the player whose

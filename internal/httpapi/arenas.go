@@ -19,13 +19,16 @@ func (a *api) postArena(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	if claims.Role != identity.RolePlayer && claims.Role != identity.RoleHost {
-		return refuse(codeForbidden, "only hosts and players make arenas: the token is of another role")
+	switch claims.Role {
+	case identity.RolePlayer:
+		claims, err = a.known(r, claims)
+	case identity.RoleHost:
+		err = a.Guests.CheckHost(r.Context(), claims)
+	default:
+		err = refuse(codeForbidden, "only hosts and players make arenas: the token is of another role")
 	}
-	if claims.Role == identity.RolePlayer {
-		if claims, err = a.known(r, claims); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	from, err := a.pageOf(r.Request)
 	if err != nil {

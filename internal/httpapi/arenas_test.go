@@ -27,6 +27,15 @@ func TestAnArenaIsAskedForAsSent(t *testing.T) {
 	}
 }
 
+func TestAnErasedHostMakesNoArena(t *testing.T) {
+	t.Parallel()
+	w := &world{gone: map[string]bool{"p_1": true}}
+	rec := answerTo(t, New(configOf(w)), send("POST", demo+"/arenas", newArena, "Authorization: Bearer host"))
+	if p := problemIn(t, rec.Body.Bytes()); rec.Code != 401 || p.Code != protocol.CodeUnauthorized || w.arena.Game != "" {
+		t.Errorf("%d %+v, asked for %+v", rec.Code, p, w.arena)
+	}
+}
+
 // The link leads to where the request came, and never anywhere else.
 func TestJoinURL(t *testing.T) {
 	t.Parallel()

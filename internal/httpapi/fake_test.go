@@ -80,6 +80,13 @@ func (w *world) Ensure(_ context.Context, c identity.Claims) (identity.Player, e
 	return identity.Player{Game: c.Game, ID: "p_1"}, nil
 }
 
+func (w *world) CheckHost(_ context.Context, c identity.Claims) error {
+	if w.gone[c.Subject] {
+		return identity.ErrErased
+	}
+	return nil
+}
+
 func (w *world) Erase(_ context.Context, _, player string) error {
 	if w.fail == nil {
 		w.gone = map[string]bool{player: true}

@@ -14,10 +14,20 @@ func (r *Registry) Verify(ctx context.Context, token string) (Claims, error) {
 	if err != nil {
 		return Claims{}, err
 	}
+	c.gaps = r.Bars.gapsNow()
 	if err := r.counted(r.Bars.token(c)); err != nil {
 		return Claims{}, err
 	}
 	return c, nil
+}
+
+// CheckHost refuses a host whose subject has been erased: ErrErased.
+func (r *Registry) CheckHost(ctx context.Context, c Claims) error {
+	_, err := r.Players.Known(ctx, c.Game, c.Subject)
+	if errors.Is(err, ErrNotFound) { // hosts are seldom players
+		return nil
+	}
+	return r.counted(err)
 }
 
 // Stands is nil while a session may go on that began with claims, of a player or
@@ -25,6 +35,9 @@ func (r *Registry) Verify(ctx context.Context, token string) (Claims, error) {
 func (r *Registry) Stands(c Claims, id string) error {
 	if !r.signed(c) {
 		return ErrTokenKey
+	}
+	if c.gaps != r.Bars.gapsNow() {
+		return ErrTokenRevoked
 	}
 	if err := r.Bars.token(c); err != nil {
 		return err

@@ -15,7 +15,7 @@ const (
 	BarBan     BarKind = "ban"     // a player or host, by id
 	BarToken   BarKind = "token"   // one token, by its jti
 	BarSubject BarKind = "subject" // all tokens of a subject that were issued before an instant
-	BarErased  BarKind = "erased"  // who has been a player
+	BarErased  BarKind = "erased"  // who has been a player; after a while under BarStore.ErasedID
 	BarTied    BarKind = "tied"    // sessions of a subject that has become a guest's account
 	BarUntied  BarKind = "untied"  // sessions of a subject as the guest whose account it no longer is
 )
@@ -96,10 +96,14 @@ type BarStore interface {
 	// BarsSince gives bars changed after a revision, oldest change first, at
 	// most limit; those that have ended among them, for a while.
 	BarsSince(ctx context.Context, revision int64, limit int) ([]Bar, error)
+	// ErasedID is the id of a BarErased whose subject is forgotten: a keyed hash,
+	// which is no ValidID.
+	ErasedID(game, subject string) string
 }
 
 // BarsKept is how long a store keeps a bar that has ended, so that nodes hear of
-// its end which were cut off; one that was for longer reads all bars.
+// its end which were cut off; one that was for half as long reads all bars. One that
+// was for all of it ends all sessions that began before.
 const BarsKept = 24 * time.Hour
 
 // SessionsEnd is how long sessions are looked for that a change of a player ends:

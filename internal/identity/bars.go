@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -28,7 +29,8 @@ type Bars struct {
 	BarsConfig
 	metrics *barMetrics
 	woken   chan struct{}
-	changed func([]Bar) // set before Run
+	changed func([]Bar)  // set before Run
+	gaps    atomic.Int64 // how often the view may have missed bars; see Claims.gaps
 
 	reading sync.Mutex
 	seq     int64 // up to which the view has all bars; these are under reading
@@ -131,15 +133,15 @@ func (b *Bars) read(ctx context.Context) (found []Bar, moved bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	found, err = b.readBars(ctx, revision.Bars)
+	found, missed, err := b.readBars(ctx, revision.Bars)
 	if revision.Keys == b.keysAt {
-		return found, len(found) > 0, err
+		return found, missed || len(found) > 0, err
 	}
 	keysErr := within(ctx, b.Tokens.reload)
 	if keysErr == nil {
 		b.keysAt = revision.Keys
 	}
-	return found, len(found) > 0 || keysErr == nil, errors.Join(err, keysErr)
+	return found, missed || len(found) > 0 || keysErr == nil, errors.Join(err, keysErr)
 }
 
 // within bounds one question to the store.
@@ -152,14 +154,17 @@ func within(ctx context.Context, ask func(context.Context) error) error {
 // readBars reads what has changed, or all bars: where the revision is behind the
 // view's, as in another store or one that was put back, and where the store may
 // have forgotten what the view has not heard of. Until all are read those that
-// the view has are in force.
-func (b *Bars) readBars(ctx context.Context, revision int64) (found []Bar, err error) {
+// the view has are in force. Missed says that there may have been others.
+func (b *Bars) readBars(ctx context.Context, revision int64) (found []Bar, missed bool, err error) {
 	now := b.Now()
 	if revision < b.seq || now-b.barsAt > BarsKept.Milliseconds()/2 {
 		if found, err = b.since(ctx, 0, func([]Bar) {}); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		b.replace(heard(found, now))
+		if missed = now-b.barsAt > BarsKept.Milliseconds(); missed {
+			b.gaps.Add(1)
+		}
 		b.seq = 0
 	} else if revision > b.seq {
 		found, err = b.since(ctx, b.seq, func(page []Bar) { b.hold(heard(page, now)) })
@@ -170,7 +175,7 @@ func (b *Bars) readBars(ctx context.Context, revision int64) (found []Bar, err e
 	if err == nil {
 		b.seq, b.barsAt = max(b.seq, revision), now
 	}
-	return found, err
+	return found, missed, err
 }
 
 // since reads the bars changed after a revision by pages, and gives those before

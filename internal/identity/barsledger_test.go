@@ -154,3 +154,42 @@ func TestBarsOfTwoNodes(t *testing.T) {
 		}
 	})
 }
+
+// A node that was cut off until the ledger had forgotten the subject of an erasure
+// still ends its sessions, by the hash that is kept.
+func TestACutOffNodeEndsSessionsOfTheErased(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := open(t, db)
+		r, refresh := barred(t, l)
+		token, _, err := r.Mint(identity.Claims{Subject: "user:1", Game: demo, Role: identity.RolePlayer}, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := r.Verify(t.Context(), token)
+		if err == nil {
+			_, err = r.Ensure(t.Context(), c)
+		}
+		if err == nil {
+			err = l.Erase(t.Context(), demo, "user:1")
+		}
+		for at := "-"; err == nil && at != ""; {
+			at, _, err = l.EraseNext(t.Context())
+		}
+		forgotten := false
+		if err == nil {
+			forgotten, err = l.ForgetErased(t.Context(), 0)
+		}
+		if err != nil || !forgotten {
+			t.Fatalf("forgotten: %v, %v", forgotten, err)
+		}
+		if err := r.Stands(c, "user:1"); err != nil {
+			t.Fatalf("before it is read: %v", err)
+		}
+		refresh()
+		if err := r.Stands(c, "user:1"); !errors.Is(err, identity.ErrErased) {
+			t.Errorf("the session: %v", err)
+		}
+	})
+}

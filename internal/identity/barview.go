@@ -122,13 +122,34 @@ func (b *Bars) subject(c Claims, id string, now int64) error {
 	if c.Role != RolePlayer && c.Role != RoleHost {
 		return nil
 	}
-	if _, barred := b.bar(barKey{c.Game, BarErased, id}, now); barred && c.Role == RolePlayer {
+	if b.erased(c.Game, id, now) {
 		return ErrErased
 	}
 	if bar, barred := b.bar(barKey{c.Game, BarBan, id}, now); barred {
 		return &BannedError{Reason: bar.Reason, EndsAt: bar.EndsAt}
 	}
 	return nil
+}
+
+// erased is called under mu.
+func (b *Bars) erased(game, id string, now int64) bool {
+	if b.counts[BarErased] == 0 {
+		return false
+	}
+	if _, barred := b.bar(barKey{game, BarErased, id}, now); barred {
+		return true
+	}
+	_, barred := b.bar(barKey{game, BarErased, b.Store.ErasedID(game, id)}, now)
+	return barred
+}
+
+// gapsNow is what claims have that are verified now. Of a session whose claims have
+// less nobody knows whether it was barred.
+func (b *Bars) gapsNow() int64 {
+	if b == nil {
+		return 0
+	}
+	return b.gaps.Load()
 }
 
 func (b *Bars) bar(key barKey, now int64) (Bar, bool) {

@@ -147,3 +147,53 @@ func TestEndedBarsLeaveTheView(t *testing.T) {
 		t.Error("a view that was cut off for long keeps what has been forgotten")
 	}
 }
+
+// A view that was cut off for longer than a store keeps bars cannot know who was
+// erased meanwhile: all sessions that began before end, and come back.
+func TestAViewThatMissedTooMuchEndsSessions(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r := registryOf(t, s)
+	g, err := r.Guest(t.Context(), ask("Ada"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := func() Claims {
+		t.Helper()
+		c, err := r.Verify(t.Context(), g.Token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	now := start
+	r.Bars.Now = func() int64 { return now }
+	told := 0
+	r.Bars.OnChange(func([]Bar) { told++ })
+	before := session()
+	now += BarsKept.Milliseconds()
+	if refresh(t, r); r.Stands(before, g.Player.ID) != nil || told != 0 {
+		t.Errorf("cut off for less: %v, told %d times", r.Stands(before, g.Player.ID), told)
+	}
+	now += BarsKept.Milliseconds() + 1
+	if refresh(t, r); !errors.Is(r.Stands(before, g.Player.ID), ErrTokenRevoked) || told != 1 {
+		t.Errorf("cut off for more: %v, told %d times", r.Stands(before, g.Player.ID), told)
+	}
+	if err := r.Stands(session(), g.Player.ID); err != nil {
+		t.Errorf("who came back: %v", err)
+	}
+}
+
+// A host's token is refused for good once its subject was erased, also when nodes
+// have forgotten the bar.
+func TestHostsWhoAreErased(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	r := registryOf(t, s)
+	s.tie("erased", "")
+	for subject, want := range map[string]error{"erased": ErrErased, "nobody": nil} {
+		if err := r.CheckHost(t.Context(), Claims{Subject: subject, Game: game, Role: RoleHost}); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", subject, err, want)
+		}
+	}
+}

@@ -27,6 +27,8 @@ type Claims struct {
 	Key       string // that signed it
 	IssuedAt  int64  // epoch ms, on whole seconds
 	ExpiresAt int64  // epoch ms
+
+	gaps int64 // Bars.gaps when the token was verified
 }
 
 const (

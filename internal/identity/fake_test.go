@@ -129,6 +129,8 @@ func (s *store) BarsSince(_ context.Context, revision int64, limit int) (page []
 	return page, nil
 }
 
+func (s *store) ErasedID(game, subject string) string { return "#" + game + "/" + subject }
+
 // ofAdmins is the game of a bar that is of none.
 const ofAdmins = "-"
 

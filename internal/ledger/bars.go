@@ -45,6 +45,9 @@ func (l *Ledger) BarsOf(ctx context.Context, game string, kind identity.BarKind,
 	return readBars(l.read.QueryContext(ctx, l.sql(selectBarsOfGame), game, before, string(kind), limit))
 }
 
+// ErasedID implements identity.BarStore.
+func (l *Ledger) ErasedID(game, subject string) string { return l.eraser.hash(game, subject) }
+
 func readBars(rows *sql.Rows, err error) (bars []identity.Bar, _ error) {
 	err = scanAll(func(rows *sql.Rows) error {
 		var b identity.Bar

@@ -16,13 +16,16 @@ const ErasureKept = 10 * time.Minute
 
 // forgetErased are what still names a subject once all else is renamed: the duels
 // of pairs of the day, the bars that ended its sessions, the page that the reckoning
-// of skeletons had come to, and the erasure itself.
+// of skeletons had come to, and the erasure itself. The bar of the erasure stays under
+// the subject's hash, for nodes that have not heard of it yet.
 var forgetErased = []string{
 	`DELETE FROM pairs WHERE game = $1 AND (one = $2 OR other = $2)`,
-	`DELETE FROM bars WHERE game = $1 AND kind IN ('erased', 'tied', 'untied') AND id = $2`,
+	`DELETE FROM bars WHERE game = $1 AND kind IN ('tied', 'untied') AND id = $2`,
 	`UPDATE spelling SET id = '' WHERE game = $1 AND id = $2`,
 	`DELETE FROM erasures WHERE game = $1 AND subject = $2`,
 }
+
+const hashErasedBar = `UPDATE bars SET id = $3 WHERE game = $1 AND kind = 'erased' AND id = $2`
 
 const selectEndedErasure = `
 SELECT game, subject, opaque FROM erasures WHERE ended_at > 0 AND ended_at <= (SELECT {now}) - $1 ORDER BY ended_at, at LIMIT 1 {free}`
@@ -34,6 +37,9 @@ func (l *Ledger) ForgetErased(ctx context.Context, since time.Duration) (bool, e
 		var e erasure
 		err := tx.QueryRowContext(ctx, l.sql(selectEndedErasure), since.Milliseconds()).Scan(&e.game, &e.subject, &e.opaque)
 		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, hashErasedBar, e.game, e.subject, l.ErasedID(e.game, e.subject)); err != nil {
 			return err
 		}
 		for _, statement := range forgetErased {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"laststand/internal/identity"
@@ -70,6 +71,17 @@ func TestBannedHello(t *testing.T) {
 		if _, reason := c.closes(code); reason == "" {
 			t.Errorf("%s: closed without a reason", token)
 		}
+	}
+}
+
+// A host's token says nothing of an erasure that sessions have long ended for.
+func TestAnErasedHostIsRefused(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	c := n.dial()
+	c.ask(protocol.TypeHello, protocol.Hello{Token: token(identity.RoleHost, "erased", now()+time.Hour.Milliseconds())})
+	if before, _ := c.closes(4401); len(before) > 0 {
+		t.Errorf("%s came before", before[0].raw)
 	}
 }
 

@@ -81,6 +81,14 @@ func (p *people) Ensure(_ context.Context, c identity.Claims) (identity.Player, 
 	return identity.Player{Game: c.Game, ID: c.Subject, Nickname: "Nick " + c.Subject}, nil
 }
 
+// CheckHost refuses the host "erased", of whom Stands does not know any more.
+func (p *people) CheckHost(_ context.Context, c identity.Claims) error {
+	if c.Subject == "erased" {
+		return identity.ErrErased
+	}
+	return nil
+}
+
 // Seat implements lobby.Players.
 func (p *people) Seat(_ context.Context, _, player string) (match.Seat, error) {
 	return match.Seat{Player: player, Nickname: "Nick " + player}, nil

@@ -73,7 +73,8 @@ func (se *session) identify(ctx context.Context, h protocol.Hello) (identity.Pla
 		}
 		return se.server.Identity.Ensure(ctx, claims)
 	case identity.RoleHost: // known by the token alone
-		return identity.Player{Game: claims.Game, ID: claims.Subject, Nickname: claims.Subject}, nil
+		host := identity.Player{Game: claims.Game, ID: claims.Subject, Nickname: claims.Subject}
+		return host, se.server.Identity.CheckHost(ctx, claims)
 	}
 	return identity.Player{}, errRole
 }

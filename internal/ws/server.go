@@ -29,6 +29,7 @@ import (
 type Identity interface {
 	Verify(ctx context.Context, token string) (identity.Claims, error)
 	Ensure(ctx context.Context, c identity.Claims) (identity.Player, error)
+	CheckHost(ctx context.Context, c identity.Claims) error
 	Stands(c identity.Claims, id string) error
 }
 
