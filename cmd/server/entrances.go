@@ -27,14 +27,18 @@ const mostPosted = 1000
 // school comes when the lesson begins.
 const callsAtOnce = 5
 
-// guestsAtOnce is how many may come at once with the code of the largest arena that
-// any game allows.
+// guestsAtOnce is how many may come at once from an address with the codes of arenas:
+// those of the largest arena that any game allows, but no more than may be connected.
+// Else a few arenas of the default size would let in all of the day.
 func (c *config) guestsAtOnce() int {
-	most := c.Limits.ArenaGuestsPerMinutePerAddress
+	most := 0
 	for _, g := range c.Games {
 		most = max(most, g.Arena.MaxPlayers)
 	}
-	return most
+	if each := c.Limits.ConnectionsPerAddress; each > 0 {
+		most = int(min(int64(most), each))
+	}
+	return max(most, c.Limits.ArenaGuestsPerMinutePerAddress)
 }
 
 // entrances are the limits of HTTP. Those that cost money or memory for long, or

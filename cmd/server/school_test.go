@@ -55,7 +55,7 @@ func TestASchoolFitsTheDefaults(t *testing.T) {
 	for name, limit := range map[string]int64{
 		"connections_per_address": l.ConnectionsPerAddress, "hellos_per_minute_per_address": int64(l.HellosPerMinutePerAddress),
 		"guests_per_day_per_address": int64(l.GuestsPerDayPerAddress), "guest_requests_per_minute_per_address, 5 minutes at once": 5 * int64(l.GuestRequestsPerMinutePerAddress),
-		"guests_per_minute_per_arena": int64(l.GuestsPerMinutePerArena), "max_players": int64(defaultGame().Arena.MaxPlayers),
+		"guests_per_minute_per_arena": int64(l.GuestsPerMinutePerArena), "new guests at once": int64(c.guestsAtOnce()), "max_players": int64(defaultGame().Arena.MaxPlayers),
 		"matches_per_day_per_address, of 10 matches each": int64(l.MatchesPerDayPerAddress) / 10,
 	} {
 		if limit < people {
@@ -63,6 +63,34 @@ func TestASchoolFitsTheDefaults(t *testing.T) {
 		}
 	}
 }
+
+// With the codes of many arenas an address makes no more guests at once than may be
+// connected from it, though each of the arenas has places for more.
+func TestManyArenasLetInNoMoreGuestsOfAnAddress(t *testing.T) {
+	t.Parallel()
+	redis := trial.Redis(t).URL
+	node := startNode(t, cli{Data: new(t.TempDir()), Redis: &redis, Config: configFile(t, crowdedSchool)})
+	teacher := newGuests(t, []string{node.url}, 1)[0]
+	made := 0
+	for range 10 {
+		code := makeArena(t, node.url, teacher.Token, quickArena).Code
+		for range 8 {
+			status, _ := said(t, "POST", node.url+"/v1/games/demo/guests", "", map[string]string{"device": rand.Text(), "arena": code})
+			if status == http.StatusCreated {
+				made++
+			}
+		}
+	}
+	if made < 20 || made > 30 {
+		t.Errorf("%d guests came at once, want 20 and some", made)
+	}
+}
+
+// crowdedSchool lets in 20 guests of an address at once and few a minute.
+const crowdedSchool = `
+games: {demo: {}}
+limits: {connections_per_address: 20, guests_per_minute_per_address: 2, arena_guests_per_minute_per_address: 1}
+`
 
 // A school behind one address gets guests with the code of an arena, connects,
 // joins and plays; some play duels. By the default limits nobody is refused.
