@@ -102,7 +102,7 @@ func ruleNames(section any) (names []string) {
 // limitNames are those of all rules, of which any may be on trial.
 func limitNames() []string {
 	names := append(ruleNames(entranceLimits{}), ruleNames(matchLimits{})...)
-	names = append(names, codeAttemptsByPlayers, codeAttemptsPerPlayer, codeAttemptsRefused,
+	names = append(names, codeAttemptsByPlayers, codeAttemptsPerPlayer, codeAttemptsRefused, longReplays,
 		"websockets", "websockets_per_address", "unauthenticated_websockets", "idle_websockets",
 		"messages_per_second", "hellos_per_minute", "hellos_per_minute_per_address", loadShedding)
 	names = append(names, proxies.RuleFull, proxies.RuleCrowded) // the other two always stand

@@ -55,9 +55,20 @@ func (n *node) sessionLimits(codes *limit.Guesses) ws.Limits {
 			Name: "hellos_per_minute", What: "hellos at this node", Most: c.HellosPerMinute, Per: time.Minute,
 			Burst: (c.HellosPerMinute + 29) / 30, // those of 2 s
 		}),
+		Replays: n.limiter.Rule(limit.Terms{
+			Name: longReplays, What: "KiB of long replays for this address", Most: replayKiB, Per: time.Second, Burst: replaySeconds * replayKiB,
+		}),
 		EarlyForfeits: n.earlyForfeits(), Matches: n.matches(),
 	}
 }
+
+// The rule of long replays has no setting. A class that comes back to a match all at
+// once gets its logs within seconds.
+const (
+	longReplays   = "long_replay_kib_per_second_per_address"
+	replayKiB     = 4096
+	replaySeconds = 16 // whose bytes may be sent at once
+)
 
 // loadShedding is the rule of limits.dry_run for all refusals of an overloaded node.
 const loadShedding = "load_shedding"

@@ -21,6 +21,7 @@ type Limits struct {
 	Codes       *limit.Guesses // of arenas; nil: any number
 	Hellos      *limit.Rule    // of an address; nil: any number
 	HellosInAll *limit.Rule    // of the node; nil: any number
+	Replays     *limit.Rule    // KiB of long replays of an address, at this node alone; nil: any number
 
 	EarlyForfeits *limit.Deeds // duels that a player leaves before a question was closed; nil: any number
 	Matches       *limit.Deeds // duels and arenas that a player has joined; nil: any number

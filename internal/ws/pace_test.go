@@ -83,6 +83,31 @@ func TestLongReplaysArePaced(t *testing.T) {
 	})
 }
 
+// All players of an address share what is replayed to it at length; who is refused for
+// that need not wait as a player too.
+func TestLongReplaysArePacedByAddress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		replays := limit.New(limit.Config{}).Rule(limit.Terms{Name: "replays", What: "KiB", Most: 100, Per: time.Second, Burst: 200})
+		server := &Server{Config: Config{PerSecond: 20, Limits: Limits{Replays: replays}}}
+		here, there := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+		check := func(player string, from netip.Addr, isAllowed bool) {
+			t.Helper()
+			se := newSession(server, nil, from)
+			se.game, se.player = "demo", player
+			if err := se.mayReplay(100 << 10); (err == nil) != isAllowed {
+				t.Errorf("%s: %v", player, err)
+			}
+		}
+		check("p_1", here, true)
+		check("p_2", here, true)
+		check("p_3", here, false)
+		check("p_4", there, true)
+		time.Sleep(time.Second)
+		check("p_3", here, true)
+	})
+}
+
 // A node remembers a bounded number of players, and forgets those who may have a
 // replay again.
 func TestReplayTimesAreBounded(t *testing.T) {

@@ -1,6 +1,7 @@
 package ws
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -15,6 +16,8 @@ const (
 	// first was over replayEvery times replayPerSecond.
 	replayEvery     = 5 * time.Second
 	replayPerSecond = 64 << 10
+	// replayKiB is the size of a long replay's unit in Limits.Replays.
+	replayKiB = 1 << 10
 	// replayPerToken is how many bytes of a replay cost one message.
 	replayPerToken = 4 << 10
 	// maxReplayTimes bounds the players whose next long replay a node remembers.
@@ -22,16 +25,22 @@ const (
 )
 
 // mayReplay refuses a long replay that comes too soon after another of the same
-// player, and charges the session's bucket by the size. The first long replay always
-// passes. A new connection does not begin anew: else reconnecting with resume would
+// player, or after too many of its address, and charges the session's bucket by the
+// size. A new connection does not begin anew: else reconnecting with resume would
 // get a whole log each time.
 func (se *session) mayReplay(bytes int64) error {
 	now := sinceStart()
 	if bytes > longReplay && se.server.Limits.Messages.Stands() {
 		every := max(replayEvery, time.Duration(bytes)*time.Second/replayPerSecond)
-		if wait := se.server.replays.take(limit.Named(se.game, se.player), now, every); wait > 0 {
+		player := limit.Named(se.game, se.player)
+		if wait := se.server.replays.take(player, now, every); wait > 0 {
 			return protocol.RetryAfter(protocol.CodeRateLimited, max(wait.Milliseconds(), 1),
 				"a long replay of a match comes at most every %v; ask from the last seq that you have seen", replayEvery)
+		}
+		err := se.server.Limits.Replays.Take(context.Background(), se.from(), int(bytes/replayKiB))
+		if err != nil {
+			se.server.replays.giveBack(player)
+			return err
 		}
 	}
 	se.pace.charge(now, se.server.PerSecond, float64(bytes)/replayPerToken)
@@ -62,6 +71,13 @@ func (r *replayTimes) take(player limit.Key, now, every time.Duration) (wait tim
 	}
 	r.next[player] = now + every
 	return 0
+}
+
+// giveBack undoes a take of a replay that was not sent.
+func (r *replayTimes) giveBack(player limit.Key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.next, player)
 }
 
 // forget removes the players who may have a replay again, and says whether there
