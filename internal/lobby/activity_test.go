@@ -151,7 +151,7 @@ func TestAMatchThatIsFormingIsNoFormerOne(t *testing.T) {
 // A player who is erased is busy with nothing then, also where the last match is not
 // the last duel, which ended early and will never be settled.
 func TestReleaseForgetsTheLastDuelToo(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *cluster) {
 		n := w.node()
 		w.mustJoin(n, "ada")
 		w.mustJoin(n, "bob")
