@@ -45,9 +45,9 @@ func (n *node) door(l net.Listener) net.Listener {
 func (n *node) sessionLimits(codes *limit.Guesses) ws.Limits {
 	c := n.config.Limits
 	return ws.Limits{
-		PerAddress: c.ConnectionsPerAddress, Codes: codes,
-		Full: n.limiter.Cap("websockets"), Crowded: n.limiter.Cap("websockets_per_address"),
-		Silent: n.limiter.Cap("unauthenticated_websockets"), Idle: n.limiter.Cap("idle_websockets"), Messages: n.limiter.Cap("messages_per_second"),
+		PerAddress: c.ConnectionsPerAddress, CodeAttempts: codes,
+		TotalCap: n.limiter.Cap("websockets"), AddressCap: n.limiter.Cap("websockets_per_address"),
+		PendingHelloCap: n.limiter.Cap("unauthenticated_websockets"), IdleCap: n.limiter.Cap("idle_websockets"), MessageCap: n.limiter.Cap("messages_per_second"),
 		Hellos: n.limiter.Rule(limit.Terms{
 			Name: "hellos_per_minute_per_address", What: "hellos from this address", Most: c.HellosPerMinutePerAddress, Per: time.Minute,
 		}),

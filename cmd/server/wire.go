@@ -198,10 +198,10 @@ func (n *node) wireEdges() {
 	entrances := n.entrances()
 	n.sessions = ws.New(ws.Config{
 		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Arenas: n.arenas, Boards: n.display, Presence: &n.presence, Visits: n.reporting.visits,
-		Numbers: redissession.New(n.redis.Client, n.id, n.now), Replace: n.replace, Wheel: n.wheel, Now: n.now,
+		Numbers: redissession.New(n.redis.Client, n.id, n.now), NotifyReplaced: n.replace, Wheel: n.wheel, Now: n.now,
 		Logger: n.log, Registry: n.registry, Origins: n.config.Origins, Connections: n.config.Limits.Connections,
 		PerSecond: n.config.Limits.MessagesPerSecond, PingEvery: pingEvery,
-		Limits: n.sessionLimits(entrances.Codes), Pressure: n.pressure, Room: n.room, Address: n.proxies.Client, Alone: n.alone(), Secure: n.proxies.Secure,
+		Limits: n.sessionLimits(entrances.Codes), LoadShedder: n.pressure, DuelLimit: n.room, ClientAddress: n.proxies.Client, OnSingleAddress: n.alone(), IsTLS: n.proxies.Secure,
 	})
 	n.standing = httpapi.NewStanding(func(c identity.Claims) error { return n.identity.Stands(c, c.Subject) })
 	front := taskqueue.NewFront(taskqueue.FrontConfig{Store: n.ledger, Bell: &n.bell, Registry: n.registry})

@@ -10,9 +10,9 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Arenas is where players gather for a match of many; *arena.Service. Its
-// refusals are *protocol.Error. What Join gives beside the reply is done after
-// it; it is never nil.
+// Arenas runs matches with many players; *arena.Service implements it. Refusals are of
+// type *protocol.Error. Join also returns a function, never nil, that the caller runs
+// after the reply.
 type Arenas interface {
 	Join(ctx context.Context, r arena.JoinRequest) (protocol.ArenaJoined, func(), error)
 	Leave(ctx context.Context, game, player, arenaID string) error
@@ -26,23 +26,23 @@ type Arenas interface {
 func (se *session) onArenaJoin(ctx context.Context, r request) (func(), error) {
 	var j protocol.ArenaJoin
 	if err := r.Decode(&j); err != nil {
-		return nothing, err
+		return noop, err
 	}
 	if se.server.draining.Load() {
-		return nothing, leavingNode()
+		return noop, drainingError()
 	}
 	if j.As == "" || j.As == string(match.AsPlayer) {
-		if err := se.server.Limits.join(limit.Named(se.game, se.player), se.from()); err != nil {
-			return nothing, err
+		if err := se.server.Limits.checkJoin(limit.Named(se.game, se.player), se.addressKey()); err != nil {
+			return noop, err
 		}
 	}
-	if err := se.shed(j.As); err != nil {
-		return nothing, err
+	if err := se.checkArenaLoad(j.As); err != nil {
+		return noop, err
 	}
 	var joined protocol.ArenaJoined
-	then := nothing
-	guess := limit.Guess{From: se.from(), By: limit.Named(se.game, se.player), Secret: arena.CodeKey(se.game, j.Code)}
-	err := se.server.Limits.Codes.Try(ctx, guess, func() (err error) {
+	then := noop
+	guess := limit.Guess{From: se.addressKey(), By: limit.Named(se.game, se.player), Secret: arena.CodeKey(se.game, j.Code)}
+	err := se.server.Limits.CodeAttempts.Try(ctx, guess, func() (err error) {
 		joined, then, err = se.server.Arenas.Join(ctx, arena.JoinRequest{
 			Game: se.game, Player: se.player, Role: se.claims.Role, ArenaJoin: j,
 		})
@@ -58,53 +58,53 @@ func (se *session) onArenaJoin(ctx context.Context, r request) (func(), error) {
 	return se.countMatchThen(then), nil
 }
 
-// shed refuses who would join an arena where the node is hard-pressed: spectators
-// first, its host never.
-func (se *session) shed(as string) error {
+// checkArenaLoad rejects a join while the node is overloaded: spectators first, then
+// players, a host never.
+func (se *session) checkArenaLoad(as string) error {
 	switch as {
 	case string(match.AsHost):
 		return nil
 	case string(match.AsSpectator):
-		return se.server.Pressure.Refuse(pressure.Watching)
+		return se.server.LoadShedder.Refuse(pressure.Watching)
 	}
-	return se.server.Pressure.Refuse(pressure.Joining)
+	return se.server.LoadShedder.Refuse(pressure.Joining)
 }
 
-// ofArena makes the handler of a request that names an arena and nothing else.
-func ofArena(reply string, do func(a Arenas, ctx context.Context, game, caller, arenaID string) error) handler {
+// arenaHandler makes the handler of a request whose data is an arena's id only.
+func arenaHandler(reply string, do func(a Arenas, ctx context.Context, game, caller, arenaID string) error) handler {
 	return func(se *session, ctx context.Context, r request) (func(), error) {
-		var of protocol.ArenaRef
-		if err := r.Decode(&of); err != nil {
-			return nothing, err
+		var ref protocol.ArenaRef
+		if err := r.Decode(&ref); err != nil {
+			return noop, err
 		}
-		if err := do(se.server.Arenas, ctx, se.game, se.player, of.ArenaID); err != nil {
-			return nothing, err
+		if err := do(se.server.Arenas, ctx, se.game, se.player, ref.ArenaID); err != nil {
+			return noop, err
 		}
 		se.reply(r, reply, protocol.Empty{})
-		return nothing, nil
+		return noop, nil
 	}
 }
 
 func (se *session) onArenaNext(ctx context.Context, r request) (func(), error) {
 	var n protocol.ArenaNext
 	if err := r.Decode(&n); err != nil {
-		return nothing, err
+		return noop, err
 	}
 	if err := se.server.Arenas.Next(ctx, se.game, se.player, n); err != nil {
-		return nothing, err
+		return noop, err
 	}
 	se.reply(r, protocol.TypeArenaOK, protocol.Empty{})
-	return nothing, nil
+	return noop, nil
 }
 
 func (se *session) onArenaKick(ctx context.Context, r request) (func(), error) {
 	var k protocol.ArenaKick
 	if err := r.Decode(&k); err != nil {
-		return nothing, err
+		return noop, err
 	}
 	if err := se.server.Arenas.Kick(ctx, se.game, se.player, k); err != nil {
-		return nothing, err
+		return noop, err
 	}
 	se.reply(r, protocol.TypeArenaOK, protocol.Empty{})
-	return nothing, nil
+	return noop, nil
 }

@@ -13,10 +13,10 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Every request of an arena is passed on as sent, and answered by the contract.
+// Every request of an arena is passed on as sent, and answered as the protocol says.
 func TestArenaRequests(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	c := n.enter("ada")
 	for _, test := range []struct{ kind, data, asked, reply string }{
 		{protocol.TypeArenaLeave, `{"arena_id":"a_1"}`, "leave demo ada a_1", protocol.TypeArenaLeft},
@@ -32,23 +32,23 @@ func TestArenaRequests(t *testing.T) {
 		if f := c.reply(test.reply); string(f.Data) != `{}` {
 			t.Errorf("%s: %s", test.kind, f.raw)
 		}
-		if asked := n.arenas.take(); !slices.Equal(asked, []string{test.asked}) {
+		if asked := n.arenas.takeCalls(); !slices.Equal(asked, []string{test.asked}) {
 			t.Errorf("%s: asked %q, want %q", test.kind, asked, test.asked)
 		}
 		n.arenas.set(func(context.Context) error { return protocol.Errorf(protocol.CodeForbidden, "not yours") })
 		c.ask(test.kind, json.RawMessage(test.data))
-		c.refused(protocol.CodeForbidden)
+		c.expectError(protocol.CodeForbidden)
 		n.arenas.set(func(context.Context) error { return errors.New("dial tcp: a secret") })
 		c.ask(test.kind, json.RawMessage(test.data))
-		c.refused(protocol.CodeUnavailable)
-		n.arenas.take()
+		c.expectError(protocol.CodeUnavailable)
+		n.arenas.takeCalls()
 	}
 }
 
-// The reply to a join comes before what it causes.
+// The reply to a join comes before the pushes that it causes.
 func TestArenaJoin(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	c := n.enter("ada")
 	n.arenas.joined = protocol.ArenaJoined{
 		ArenaID: "a_1", Mode: "buzzer", Name: "Cup", As: "player", Team: "x",
@@ -63,7 +63,7 @@ func TestArenaJoin(t *testing.T) {
 	}
 	c.expect(protocol.TypeArenaLobby)
 	want := "join {Game:demo Player:ada Role:player ArenaJoin:{Code:123456 Team:x As:player}}"
-	if asked := n.arenas.take(); !slices.Equal(asked, []string{want}) {
+	if asked := n.arenas.takeCalls(); !slices.Equal(asked, []string{want}) {
 		t.Errorf("asked %q", asked)
 	}
 	for _, code := range []protocol.Code{
@@ -71,36 +71,36 @@ func TestArenaJoin(t *testing.T) {
 	} {
 		n.arenas.set(func(context.Context) error { return protocol.Errorf(code, "no") })
 		c.ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456"})
-		c.refused(code)
+		c.expectError(code)
 	}
-	c.alive()
+	c.expectPong()
 }
 
-// A host is known by the token alone, and plays no duel.
+// The token alone identifies a host. A host plays no duel.
 func TestHost(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	c, w := n.host("quizmaster")
 	if w.PlayerID != "quizmaster" || w.Nickname != "quizmaster" || w.Game != "demo" || w.Playing != nil {
 		t.Errorf("welcome %+v", w)
 	}
 	c.ask(protocol.TypeDuelJoin, protocol.Empty{})
-	c.refused(protocol.CodeForbidden)
+	c.expectError(protocol.CodeForbidden)
 	c.ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456", As: "host"})
 	c.reply(protocol.TypeArenaJoined)
 	want := fmt.Sprintf("join {Game:demo Player:quizmaster Role:%s ArenaJoin:{Code:123456 Team: As:host}}", identity.RoleHost)
-	if asked := n.arenas.take(); !slices.Equal(asked, []string{want}) {
+	if asked := n.arenas.takeCalls(); !slices.Equal(asked, []string{want}) {
 		t.Errorf("asked %q", asked)
 	}
 }
 
-// A host comes back by naming the match.
+// A host resumes by naming the match.
 func TestHostResumes(t *testing.T) {
 	t.Parallel()
-	n := start(t)
-	g := n.gather("quizmaster")
-	g.watch("quizmaster", match.AsHost)
-	g.sit("ada")
+	n := startNode(t)
+	g := n.openArena("quizmaster")
+	g.addWatcher("quizmaster", match.AsHost)
+	g.addSeat("ada")
 	g.begin()
 	c := n.dial()
 	c.ask(protocol.TypeHello, protocol.Hello{
@@ -112,21 +112,22 @@ func TestHostResumes(t *testing.T) {
 	c.expect(protocol.TypeQuestion)
 }
 
-// Who comes back to an arena's lobby is told where, and hears how it goes on.
+// A player who reconnects to an arena's lobby gets the arena in the welcome, and its
+// pushes afterwards.
 func TestWelcomeInALobby(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	former := n.enter("ada")
-	g := n.gather("bob")
-	g.sit("ada")
+	g := n.openArena("bob")
+	g.addSeat("ada")
 	c, w := n.resume("ada", nil)
-	former.closes(4409)
+	former.expectClose(4409)
 	if want := (protocol.Playing{Match: g.match, ArenaID: g.id}); w.Playing == nil || *w.Playing != want {
 		t.Fatalf("playing %+v, want %+v", w.Playing, want)
 	}
 	c.ask(protocol.TypeMatchSync, protocol.Resume{Match: g.match})
-	c.refused(protocol.CodeNotInMatch)
-	g.sit("cat")
+	c.expectError(protocol.CodeNotInMatch)
+	g.addSeat("cat")
 	n.Engine.NotifyPlacesChanged(g.match)
 	var there protocol.ArenaLobby
 	c.expect(protocol.TypeArenaLobby).into(t, &there)
@@ -143,41 +144,40 @@ func TestWelcomeInALobby(t *testing.T) {
 	}
 }
 
-// Who is cut off in a lobby keeps the seat.
+// A player who disconnects in a lobby keeps the seat.
 func TestSeatOutlivesTheConnection(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	c := n.enter("ada")
-	g := n.gather("bob")
-	g.sit("ada")
-	c.cut()
+	g := n.openArena("bob")
+	g.addSeat("ada")
+	c.disconnect()
 	n.eventually("the session has ended", func() bool { return len(n.all()) == 0 })
 	g.must(n.Engine.CheckSeat(t.Context(), g.match, "ada"))
-	if busy := n.busy("ada"); busy.Match != g.match {
-		t.Errorf("busy with %+v", busy)
+	if activity := n.activity("ada"); activity.Match != g.match {
+		t.Errorf("activity %+v", activity)
 	}
-	if asked := n.arenas.take(); len(asked) > 0 {
+	if asked := n.arenas.takeCalls(); len(asked) > 0 {
 		t.Errorf("asked %q", asked)
 	}
 }
 
-// Leaving an arena's match is leaving the arena; who has no seat leaves
-// nothing.
+// Leaving an arena's match is leaving the arena. A spectator has no seat to leave.
 func TestMatchLeaveInAnArena(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	c, watcher := n.enter("ada"), n.enter("eve")
-	g := n.gather("bob")
-	g.sit("ada")
-	g.watch("eve", match.AsSpectator)
+	g := n.openArena("bob")
+	g.addSeat("ada")
+	g.addWatcher("eve", match.AsSpectator)
 	c.ask(protocol.TypeMatchLeave, protocol.MatchLeave{Match: g.match})
 	c.reply(protocol.TypeMatchLeft)
-	if asked, want := n.arenas.take(), []string{"leave demo ada " + g.id}; !slices.Equal(asked, want) {
+	if asked, want := n.arenas.takeCalls(), []string{"leave demo ada " + g.id}; !slices.Equal(asked, want) {
 		t.Errorf("asked %q, want %q", asked, want)
 	}
 	watcher.ask(protocol.TypeMatchLeave, protocol.MatchLeave{Match: g.match})
-	watcher.refused(protocol.CodeNotInMatch)
-	if asked := n.arenas.take(); len(asked) > 0 {
+	watcher.expectError(protocol.CodeNotInMatch)
+	if asked := n.arenas.takeCalls(); len(asked) > 0 {
 		t.Errorf("asked %q", asked)
 	}
 }

@@ -12,99 +12,100 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Boards pushes boards to who watches them; *display.Display.
+// Boards pushes leaderboards to the sessions that watch them; *display.Display
+// implements it.
 type Boards interface {
 	Watch(ctx context.Context, game string, q leaderboard.Query, push func(frame []byte)) (leave func(), err error)
 }
 
-// mostWatched bounds the boards that one session watches.
-const mostWatched = 8
+// maxBoards bounds the boards that one session watches.
+const maxBoards = 8
 
-// watched names a board that a session watches.
-type watched struct {
+// boardKey identifies a board that a session watches.
+type boardKey struct {
 	window leaderboard.Window
 	order  leaderboard.Order
 	kind   leaderboard.Kind
 }
 
-func watchedOf(b protocol.BoardWatch) watched {
-	return watched{
+func boardKeyOf(b protocol.BoardWatch) boardKey {
+	return boardKey{
 		window: leaderboard.Window(b.Window),
 		order:  cmp.Or(leaderboard.Order(b.Order), leaderboard.ByValue),
 		kind:   cmp.Or(leaderboard.Kind(b.Kind), leaderboard.Players),
 	}
 }
 
-// watches are the boards that a session watches. Its read loop owns them.
-type watches struct {
-	begun int          // counts them all
-	count atomic.Int32 // of those that are open; for anybody
-	open  map[watched]watch
+// boardWatches are the boards that a session watches. The session's read loop owns
+// them.
+type boardWatches struct {
+	started int          // how many were ever started
+	count   atomic.Int32 // how many are open; any goroutine may read it
+	open    map[boardKey]boardWatch
 }
 
-// watch is one of them: its pushes bear the mark in the outbox.
-type watch struct {
-	mark  string
-	leave func()
+// boardWatch is one watched board. Its pushes have the tag in the outbox.
+type boardWatch struct {
+	tag  string
+	stop func()
 }
 
-// end has nothing more of a watch come, of what is held back either.
-func (w watch) end(out *outbox) {
-	w.leave()
-	out.forget(w.mark)
+// end stops the watch and drops its pushes that the outbox holds back.
+func (w boardWatch) end(out *outbox) {
+	w.stop()
+	out.dropHeld(w.tag)
 }
 
 func (se *session) onBoardWatch(ctx context.Context, r request) (func(), error) {
-	b, limit, err := boardOf(r)
+	b, limit, err := decodeBoard(r)
 	if err != nil {
-		return nothing, err
+		return noop, err
 	}
-	board := watchedOf(b)
-	former, again := se.watches.open[board]
-	if !again && len(se.watches.open) >= mostWatched {
-		return nothing, protocol.Errorf(protocol.CodeBadRequest, "a connection watches %d boards at most; unwatch one first", mostWatched)
+	board := boardKeyOf(b)
+	former, replaces := se.watches.open[board]
+	if !replaces && len(se.watches.open) >= maxBoards {
+		return noop, protocol.Errorf(protocol.CodeBadRequest, "a connection can watch at most %d boards; unwatch one first", maxBoards)
 	}
-	if err := se.server.Pressure.Refuse(pressure.Watching); err != nil {
-		return nothing, err
+	if err := se.server.LoadShedder.Refuse(pressure.Watching); err != nil {
+		return noop, err
 	}
-	se.watches.begun++
-	mark := fmt.Sprint("board ", se.watches.begun)
+	se.watches.started++
+	tag := fmt.Sprint("board ", se.watches.started)
 	q := leaderboard.Query{Window: board.window, Order: board.order, Kind: board.kind, Limit: limit}
-	leave, err := se.server.Boards.Watch(ctx, se.game, q, func(frame []byte) { se.out.push(mark, frame) })
+	stop, err := se.server.Boards.Watch(ctx, se.game, q, func(frame []byte) { se.out.push(tag, frame) })
 	if err != nil {
-		return nothing, boardRefusal(err)
+		return noop, boardError(err)
 	}
-	if again {
+	if replaces {
 		former.end(&se.out)
 	}
 	if se.watches.open == nil {
-		se.watches.open = make(map[watched]watch)
+		se.watches.open = make(map[boardKey]boardWatch)
 	}
-	se.watches.open[board] = watch{mark, leave}
+	se.watches.open[board] = boardWatch{tag, stop}
 	se.watches.count.Store(int32(len(se.watches.open)))
 	se.reply(r, protocol.TypeBoardOK, protocol.Empty{})
-	return nothing, nil
+	return noop, nil
 }
 
-// onBoardUnwatch ends a watch, if there is one: nothing is pushed behind its
-// reply.
+// onBoardUnwatch ends a watch if there is one. No push of the board follows the reply.
 func (se *session) onBoardUnwatch(_ context.Context, r request) (func(), error) {
-	b, _, err := boardOf(r)
+	b, _, err := decodeBoard(r)
 	if err != nil {
-		return nothing, err
+		return noop, err
 	}
-	board := watchedOf(b)
+	board := boardKeyOf(b)
 	if w, ok := se.watches.open[board]; ok {
 		w.end(&se.out)
 		delete(se.watches.open, board)
 		se.watches.count.Store(int32(len(se.watches.open)))
 	}
 	se.reply(r, protocol.TypeBoardOK, protocol.Empty{})
-	return nothing, nil
+	return noop, nil
 }
 
-// boardOf reads the data of both requests. The limit is 0 for none.
-func boardOf(r request) (b protocol.BoardWatch, limit int, err error) {
+// decodeBoard reads the data of both requests. The limit is 0 if the request has none.
+func decodeBoard(r request) (b protocol.BoardWatch, limit int, err error) {
 	if err := r.Decode(&b); err != nil {
 		return b, 0, err
 	}
@@ -112,23 +113,23 @@ func boardOf(r request) (b protocol.BoardWatch, limit int, err error) {
 		return b, 0, nil
 	}
 	if *b.Limit < 1 || *b.Limit > leaderboard.MaxLimit {
-		return b, 0, protocol.Errorf(protocol.CodeBadRequest, "limit is a whole number from 1 to %d", leaderboard.MaxLimit)
+		return b, 0, protocol.Errorf(protocol.CodeBadRequest, "limit %d is out of range; use 1 to %d", *b.Limit, leaderboard.MaxLimit)
 	}
 	return b, *b.Limit, nil
 }
 
-// unwatchAll ends all watches of a session that ends.
+// unwatchAll ends all watches when the session ends.
 func (se *session) unwatchAll() {
 	for _, w := range se.watches.open {
-		w.leave()
+		w.stop()
 	}
 }
 
-// boardRefusal is what a client is told of why a board cannot be watched.
-func boardRefusal(err error) error {
+// boardError returns the error that the client gets if a board cannot be watched.
+func boardError(err error) error {
 	switch {
 	case errors.Is(err, leaderboard.ErrNoWindow):
-		return protocol.Errorf(protocol.CodeNotFound, "there is no such leaderboard")
+		return protocol.Errorf(protocol.CodeNotFound, "leaderboard not found; check the window")
 	case errors.Is(err, leaderboard.ErrBadQuery):
 		return protocol.Errorf(protocol.CodeBadRequest, "%s", err)
 	}

@@ -12,29 +12,29 @@ import (
 	"laststand/internal/protocol"
 )
 
-// boards are a Boards that pushes what a test has it push.
-type boards struct {
+// fakeBoards is a Boards that pushes when a test says so.
+type fakeBoards struct {
 	mu       sync.Mutex
 	fail     error
-	watching map[int]func(frame []byte) // by the order of coming
-	came     int
+	watching map[int]func(frame []byte) // by the order of Watch calls
+	started  int
 }
 
-func (b *boards) set(fail error) {
+func (b *fakeBoards) set(fail error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fail = fail
 }
 
-// Watch pushes at once which board it is.
-func (b *boards) Watch(_ context.Context, game string, q leaderboard.Query, push func([]byte)) (func(), error) {
+// Watch pushes at once a frame that names the board.
+func (b *fakeBoards) Watch(_ context.Context, game string, q leaderboard.Query, push func([]byte)) (func(), error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.fail != nil {
 		return nil, b.fail
 	}
-	n := b.came
-	b.came++
+	n := b.started
+	b.started++
 	if b.watching == nil {
 		b.watching = map[int]func([]byte){}
 	}
@@ -48,14 +48,14 @@ func (b *boards) Watch(_ context.Context, game string, q leaderboard.Query, push
 	}, nil
 }
 
-func (b *boards) watched() int {
+func (b *fakeBoards) watched() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.watching)
 }
 
-// change pushes to all who watch.
-func (b *boards) change() {
+// change pushes to all watchers.
+func (b *fakeBoards) change() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for n, push := range b.watching {
@@ -65,8 +65,8 @@ func (b *boards) change() {
 
 func boardFrame(text string) []byte { return protocol.EncodePush(protocol.TypeBoard, text) }
 
-// board reads a push of a board.
-func (c *client) board(want string) {
+// expectBoard reads a push of a board.
+func (c *client) expectBoard(want string) {
 	c.Helper()
 	if f := c.expect(protocol.TypeBoard); string(f.Data) != `"`+want+`"` {
 		c.fail("%s instead of %q", f.raw, want)
@@ -75,30 +75,30 @@ func (c *client) board(want string) {
 
 func TestWatchingBoards(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	c := n.enter("ada")
 	limit := 10
 	c.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "7d", Order: "time", Kind: "team", Limit: &limit})
 	c.reply(protocol.TypeBoardOK)
-	c.board("demo 7d time team 10")
+	c.expectBoard("demo 7d time team 10")
 	c.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "7d"})
 	c.reply(protocol.TypeBoardOK)
-	c.board("demo 7d value player 0")
+	c.expectBoard("demo 7d value player 0")
 	n.boards.change()
 	c.expect(protocol.TypeBoard)
 	c.expect(protocol.TypeBoard)
 
-	limit = 20 // replaces; the defaults spelled out are the same board
+	limit = 20 // replaces the former watch: the explicit defaults name the same board
 	c.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "7d", Order: "value", Kind: "player", Limit: &limit})
 	c.reply(protocol.TypeBoardOK)
-	c.board("demo 7d value player 20")
+	c.expectBoard("demo 7d value player 20")
 	for range 2 { // the second time there is nothing to unwatch
 		c.ask(protocol.TypeBoardUnwatch, protocol.BoardWatch{Window: "7d", Order: "time", Kind: "team"})
 		c.reply(protocol.TypeBoardOK)
 	}
 	n.boards.change()
-	c.board("change of 2")
-	c.alive()
+	c.expectBoard("change of 2")
+	c.expectPong()
 	if left := n.boards.watched(); left != 1 {
 		t.Errorf("%d boards are watched", left)
 	}
@@ -106,7 +106,7 @@ func TestWatchingBoards(t *testing.T) {
 
 func TestWatchesEndWithTheConnection(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	c, host := n.enter("ada"), n.dial()
 	host.ask(protocol.TypeHello, protocol.Hello{Token: token("host", "quizmaster", now()+1e6)})
 	host.reply(protocol.TypeWelcome)
@@ -117,39 +117,39 @@ func TestWatchesEndWithTheConnection(t *testing.T) {
 			t.Errorf("%d boards are watched", left)
 		}
 	}
-	c.cut()
+	c.disconnect()
 	n.eventually("the player's watch has ended", func() bool { return n.boards.watched() == 1 })
-	n.end()
-	host.closes(protocol.CloseDraining)
+	n.drainNow()
+	host.expectClose(protocol.CloseDraining)
 	n.eventually("the host's watch has ended", func() bool { return n.boards.watched() == 0 })
 }
 
 func TestAConnectionWatchesSoManyBoards(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	c := n.enter("ada")
 	watch := func(i int) {
 		c.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: fmt.Sprint(i, "d")})
 	}
-	for i := range mostWatched {
+	for i := range maxBoards {
 		watch(i)
 		c.until(protocol.TypeBoard)
 	}
-	watch(mostWatched)
-	if e := c.refused(protocol.CodeBadRequest); !strings.Contains(e.Message, "unwatch") {
+	watch(maxBoards)
+	if e := c.expectError(protocol.CodeBadRequest); !strings.Contains(e.Message, "unwatch") {
 		t.Errorf("%+v", e)
 	}
 	watch(0)
 	c.until(protocol.TypeBoard)
 	c.ask(protocol.TypeBoardUnwatch, protocol.BoardWatch{Window: "1d"})
 	c.reply(protocol.TypeBoardOK)
-	watch(mostWatched)
+	watch(maxBoards)
 	c.until(protocol.TypeBoard)
 }
 
 func TestRefusalsOfBoards(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	c := n.enter("ada")
 	for _, tt := range []struct {
 		err  error
@@ -161,7 +161,7 @@ func TestRefusalsOfBoards(t *testing.T) {
 	} {
 		n.boards.set(tt.err)
 		c.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "9d"})
-		c.refused(tt.code)
+		c.expectError(tt.code)
 	}
 	n.boards.set(nil)
 	for _, data := range []any{
@@ -170,7 +170,7 @@ func TestRefusalsOfBoards(t *testing.T) {
 	} {
 		for _, kind := range []string{protocol.TypeBoardWatch, protocol.TypeBoardUnwatch} {
 			c.ask(kind, data)
-			c.refused(protocol.CodeBadRequest)
+			c.expectError(protocol.CodeBadRequest)
 		}
 	}
 	if left := n.boards.watched(); left != 0 {

@@ -17,8 +17,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// client is the other end of a websocket. Its methods end the goroutine that
-// calls them, and fail the test, where something else comes than is said.
+// client is the client's end of a websocket. If a frame is not the expected one, its
+// methods fail the test and end the calling goroutine.
 type client struct {
 	*testing.T
 	conn *websocket.Conn
@@ -35,8 +35,8 @@ type frame struct {
 	raw   []byte
 }
 
-// patience is how long a client waits for a frame that has to come.
-const patience = 20 * time.Second
+// clientTimeout is how long a client waits for a frame.
+const clientTimeout = 20 * time.Second
 
 var dialer = websocket.Dialer{Subprotocols: []string{protocol.Subprotocol}, NetDial: func(network, addr string) (net.Conn, error) {
 	conn, err := net.Dial(network, addr)
@@ -46,7 +46,7 @@ var dialer = websocket.Dialer{Subprotocols: []string{protocol.Subprotocol}, NetD
 	return conn, err
 }}
 
-// dial connects without a word.
+// dial connects and sends nothing.
 func (n *node) dial() *client {
 	n.Helper()
 	conn, response, err := dialer.Dial(n.url, nil)
@@ -59,14 +59,14 @@ func (n *node) dial() *client {
 	return &client{T: n.T, conn: conn}
 }
 
-// enter connects a player and says hello.
+// enter connects a player and sends a hello.
 func (n *node) enter(player string) *client {
 	n.Helper()
 	c, _ := n.resume(player, nil)
 	return c
 }
 
-// resume connects a player who has been cut off.
+// resume connects a player who was disconnected.
 func (n *node) resume(player string, from *protocol.Resume) (*client, protocol.Welcome) {
 	n.Helper()
 	c := n.dial()
@@ -93,12 +93,12 @@ func (c *client) ask(kind string, data any) {
 	if err != nil {
 		c.fail("%v", err)
 	}
-	c.say(string(raw))
+	c.send(string(raw))
 }
 
-// say sends a text frame as it is. What the server has closed by then is told
-// by the next frame read.
-func (c *client) say(text string) { _ = c.conn.WriteMessage(websocket.TextMessage, []byte(text)) }
+// send sends a text frame as it is. If the connection is closed by then, the next read
+// returns the error.
+func (c *client) send(text string) { _ = c.conn.WriteMessage(websocket.TextMessage, []byte(text)) }
 
 // next reads a frame.
 func (c *client) next() frame {
@@ -111,7 +111,7 @@ func (c *client) next() frame {
 }
 
 func (c *client) read() (frame, error) {
-	_ = c.conn.SetReadDeadline(time.Now().Add(patience))
+	_ = c.conn.SetReadDeadline(time.Now().Add(clientTimeout))
 	_, raw, err := c.conn.ReadMessage()
 	if err != nil {
 		return frame{}, err
@@ -160,13 +160,13 @@ func (c *client) untilReply() frame {
 	}
 }
 
-// refused reads the refusal of the last request.
-func (c *client) refused(code protocol.Code) protocol.Error {
+// expectError reads the error reply to the last request.
+func (c *client) expectError(code protocol.Code) protocol.Error {
 	c.Helper()
-	return c.refusal(c.reply(protocol.TypeError), code)
+	return c.checkError(c.reply(protocol.TypeError), code)
 }
 
-func (c *client) refusal(f frame, code protocol.Code) protocol.Error {
+func (c *client) checkError(f frame, code protocol.Code) protocol.Error {
 	c.Helper()
 	var e protocol.Error
 	f.into(c.T, &e)
@@ -176,16 +176,16 @@ func (c *client) refusal(f frame, code protocol.Code) protocol.Error {
 	return e
 }
 
-// alive asks something that is always answered.
-func (c *client) alive() {
+// expectPong sends a ping, which is always answered, and reads the pong.
+func (c *client) expectPong() {
 	c.Helper()
 	c.ask(protocol.TypePing, map[string]any{"at": 1})
 	c.reply(protocol.TypePong)
 }
 
-// closes reads to the end, which has to be a close frame and no reset of the
-// connection, and gives what came before.
-func (c *client) closes(code int) (before []frame, reason string) {
+// expectClose reads to the end and returns the frames before it. The end must be a
+// close frame and no reset of the connection.
+func (c *client) expectClose(code int) (before []frame, reason string) {
 	c.Helper()
 	for {
 		f, err := c.read()
@@ -205,8 +205,8 @@ func (c *client) closes(code int) (before []frame, reason string) {
 	}
 }
 
-// cut drops the connection without a word.
-func (c *client) cut() { _ = c.conn.Close() }
+// disconnect drops the connection without a close frame.
+func (c *client) disconnect() { _ = c.conn.Close() }
 
 func (c *client) fail(format string, args ...any) {
 	c.Helper()
@@ -225,10 +225,10 @@ func (f frame) into(t *testing.T, data any) {
 	}
 }
 
-// number is a frame's own account of itself, for messages.
-func (f frame) number() string { return fmt.Sprintf("%s %d", f.Type, f.Seq) }
+// label describes a frame in test messages.
+func (f frame) label() string { return fmt.Sprintf("%s %d", f.Type, f.Seq) }
 
-// upgrade asks for a websocket from an origin and gives the status.
+// upgrade requests a websocket with an Origin header and returns the HTTP status.
 func (n *node) upgrade(origin string) int {
 	n.Helper()
 	conn, response, err := dialer.Dial(n.url, http.Header{"Origin": {origin}})

@@ -2,8 +2,8 @@ package ws
 
 import "laststand/internal/protocol"
 
-// costs are what messages take of a session's bucket where it is more than one
-// token: what reads or writes more than one key, or has others told.
+// costs are the tokens that a message takes from its session's bucket, if not one. They
+// are for requests that use more than one key or notify other players.
 var costs = map[string]int{
 	protocol.TypeDuelJoin:   2,
 	protocol.TypeMatchSync:  2,
@@ -11,8 +11,8 @@ var costs = map[string]int{
 	protocol.TypeBoardWatch: 3,
 }
 
-// costOf is what a message takes, at most the whole bucket: so that it passes
-// some time, however small that is.
+// costOf returns the tokens that a message takes. It is at most the whole bucket, so
+// that every message is allowed at some time.
 func (se *session) costOf(kind string) int {
 	return min(max(costs[kind], 1), int(burst(se.server.PerSecond)))
 }

@@ -9,14 +9,14 @@ import (
 	"laststand/internal/protocol"
 )
 
-// nothing is what most requests leave to be done after their reply.
-func nothing() {}
+// noop is what most requests do after their reply.
+func noop() {}
 
-// A handler replies itself or gives the error to be replied; what it gives
-// beside is done after its reply.
+// A handler sends the reply itself or returns the error to reply. The function that it
+// returns runs after the reply; it is never nil.
 type handler func(*session, context.Context, request) (func(), error)
 
-// handlers are the requests of the contract that follow a hello.
+// handlers are the requests that the protocol allows after a hello.
 var handlers = map[string]handler{
 	protocol.TypePing:         (*session).onPing,
 	protocol.TypeDuelJoin:     (*session).onDuelJoin,
@@ -25,76 +25,77 @@ var handlers = map[string]handler{
 	protocol.TypeMatchSync:    (*session).onMatchSync,
 	protocol.TypeMatchLeave:   (*session).onMatchLeave,
 	protocol.TypeArenaJoin:    (*session).onArenaJoin,
-	protocol.TypeArenaLeave:   ofArena(protocol.TypeArenaLeft, Arenas.Leave),
-	protocol.TypeArenaStart:   ofArena(protocol.TypeArenaOK, Arenas.Start),
-	protocol.TypeArenaClose:   ofArena(protocol.TypeArenaOK, Arenas.Close),
-	protocol.TypeArenaLock:    ofArena(protocol.TypeArenaOK, Arenas.Lock),
+	protocol.TypeArenaLeave:   arenaHandler(protocol.TypeArenaLeft, Arenas.Leave),
+	protocol.TypeArenaStart:   arenaHandler(protocol.TypeArenaOK, Arenas.Start),
+	protocol.TypeArenaClose:   arenaHandler(protocol.TypeArenaOK, Arenas.Close),
+	protocol.TypeArenaLock:    arenaHandler(protocol.TypeArenaOK, Arenas.Lock),
 	protocol.TypeArenaNext:    (*session).onArenaNext,
 	protocol.TypeArenaKick:    (*session).onArenaKick,
 	protocol.TypeBoardWatch:   (*session).onBoardWatch,
 	protocol.TypeBoardUnwatch: (*session).onBoardUnwatch,
 	protocol.TypeHello: func(*session, context.Context, request) (func(), error) {
-		return nothing, protocol.Errorf(protocol.CodeBadRequest, "hello was said already")
+		return noop, protocol.Errorf(protocol.CodeBadRequest, "this connection has already sent a hello")
 	},
 }
 
-// request is one request and the stamp on its frame.
+// request is one request and the time when its frame arrived.
 type request struct {
 	protocol.Request
-	at int64 // cluster time
+	receivedAt int64 // cluster time, ms
 }
 
-// answer answers one request, which was read with err, and gives what is to be
-// done after its reply.
-func (se *session) answer(ctx context.Context, r request, err error) func() {
+// dispatch handles one request; err is the error of reading it. The returned function
+// must run after the reply.
+func (se *session) dispatch(ctx context.Context, r request, err error) func() {
 	if errors.Is(err, protocol.ErrMalformed) {
-		se.close(protocol.CloseProtocol, "a frame is a JSON object with a text `type`")
-		return nothing
+		se.close(protocol.CloseProtocol, "a frame must be a JSON object with a text `type`")
+		return noop
 	}
 	se.server.metrics.messages.WithLabelValues(typeLabel(r.Type)).Inc()
 	if !se.greeted.Load() {
 		return se.onHello(ctx, r, err)
 	}
-	if limited := se.tooFast(r); limited != nil {
-		se.refuse(r.Request, limited)
-		return nothing
+	if limited := se.limitRequest(r); limited != nil {
+		se.replyError(r.Request, limited)
+		return noop
 	}
 	if err != nil {
-		se.refuse(r.Request, err)
-		return nothing
+		se.replyError(r.Request, err)
+		return noop
 	}
 	if r.Type != protocol.TypePing {
-		se.asked.Store(r.at)
+		se.lastRequest.Store(r.receivedAt)
 	}
 	handle, ok := handlers[r.Type]
 	if !ok {
-		se.refuse(r.Request, protocol.Errorf(protocol.CodeUnknownType, "there is no message of this type"))
-		return nothing
+		se.replyError(r.Request, protocol.Errorf(protocol.CodeUnknownType, "unknown message type"))
+		return noop
 	}
 	then, err := handle(se, ctx, r)
 	if err != nil {
-		se.refuse(r.Request, err)
+		se.replyError(r.Request, err)
 	}
 	return then
 }
 
-// affords takes a cost from the session's bucket. The third time within 10 s that it
-// is not there closes the session.
-func (se *session) affords(cost int) bool {
+// takeTokens takes tokens from the session's bucket. If the bucket lacks them for the
+// third time within 10 s, the session is closed.
+func (se *session) takeTokens(cost int) bool {
 	now := sinceStart()
-	if se.pace.take(now, se.server.PerSecond, cost) || !se.server.Limits.Messages.Stands() {
+	if se.limiter.allow(now, se.server.PerSecond, cost) || !se.server.Limits.MessageCap.Stands() {
 		return true
 	}
-	if se.pace.fault(now) {
+	if se.limiter.recordViolation(now) {
 		se.closeAfter(protocol.CloseTooFast, "too many messages; reconnect after a minute")
 	}
 	return false
 }
 
-// tooFast takes what a message costs from the session's bucket.
-func (se *session) tooFast(r request) error {
+// limitRequest takes the tokens of a message from the session's bucket, or returns the
+// refusal.
+func (se *session) limitRequest(r request) error {
 	cost := se.costOf(r.Type)
-	if se.affords(cost) {
+	if se.takeTokens(cost) {
 		return nil
 	}
 	wait := int64(1000 * float64(cost) / se.server.PerSecond)
@@ -105,22 +106,22 @@ func (se *session) reply(r request, kind string, data any) {
 	se.out.reply(protocol.EncodeReply(r.ID, kind, data))
 }
 
-// refuse replies an error. What is no refusal of the game's is a fault of ours:
-// the client is told to try again, the log is told why.
-func (se *session) refuse(r protocol.Request, err error) {
-	refused := refusal(err)
+// replyError sends an error reply. An error that is no refusal of the game is a server
+// fault: the client gets "unavailable" and a time to retry, the log gets the error.
+func (se *session) replyError(r protocol.Request, err error) {
+	refused := toProtocolError(err)
 	if refused == nil {
-		se.failed = true
+		se.storeFailed = true
 		se.server.Logger.Warn("message failed", "type", typeLabel(r.Type), "player", se.player, "error", err)
-		refused = protocol.RetryAfter(protocol.CodeUnavailable, retryMS, "a part of the server is out of reach; try again")
+		refused = protocol.RetryAfter(protocol.CodeUnavailable, retryMS, "a store of the server is unreachable; try again")
 	}
-	se.server.metrics.refused.WithLabelValues(string(refused.Code)).Inc()
+	se.server.metrics.errors.WithLabelValues(string(refused.Code)).Inc()
 	se.out.reply(protocol.EncodeReply(r.ID, protocol.TypeError, refused))
 }
 
-// refusal is the table from the game's refusals to what a client is told; nil
-// for any other error.
-func refusal(err error) *protocol.Error {
+// toProtocolError returns the error reply to a refusal of the game, nil for any other
+// error.
+func toProtocolError(err error) *protocol.Error {
 	var refused *protocol.Error
 	switch {
 	case errors.As(err, &refused):
@@ -128,14 +129,14 @@ func refusal(err error) *protocol.Error {
 	case errors.Is(err, match.ErrAbandoned):
 		return protocol.Errorf(protocol.CodeQuestionClosed, "the match was abandoned")
 	case errors.Is(err, match.ErrNotFound):
-		return protocol.Errorf(protocol.CodeNotInMatch, "you have no place in this match, or it has not begun, or it is long over")
+		return protocol.Errorf(protocol.CodeNotInMatch, "you have no seat in this match, or the match has not begun or is long over")
 	case errors.Is(err, match.ErrOverloaded):
-		return protocol.RetryAfter(protocol.CodeOverloaded, retryMS, "too much is waiting; try again in some seconds")
+		return protocol.RetryAfter(protocol.CodeOverloaded, retryMS, "server is overloaded; try again in some seconds")
 	}
 	return nil
 }
 
-// typeLabel is a message's type as a metric's label: from a closed set.
+// typeLabel returns a message's type as a metric label, from a closed set.
 func typeLabel(kind string) string {
 	if _, ok := handlers[kind]; ok {
 		return kind

@@ -8,51 +8,53 @@ import (
 )
 
 const (
-	// drainLook is how often a drain looks whose match is over.
-	drainLook = 100 * time.Millisecond
-	// drainSettle is how long after a match its players are kept, so that they
-	// hear that its result is settled: that is not said again.
-	drainSettle = 2 * time.Second
+	// drainPoll is how often a drain checks which matches are over.
+	drainPoll = 100 * time.Millisecond
+	// settleGrace is how long players stay connected after a match. They get the push
+	// that the result is settled in this time; it is not sent again.
+	settleGrace = 2 * time.Second
 )
 
-// Drain tells all sessions that the node is leaving, closes those without a
-// match at once and the others when their match is over or ctx ends, each with
-// its last pushes before the close frame. Without a match is also who waits in
-// the lobby of an arena, whose seat stays, and who only watches; the host of an
-// arena that has begun is in its match. It returns when all have ended, some
-// seconds after ctx at the latest. New ones are refused from the start.
+// Drain announces to all sessions that the node is leaving, and closes each after its
+// last pushes. Sessions without a match close at once, the others when their match is
+// over or ctx ends.
+//
+// A player who waits in an arena's lobby counts as without a match, and keeps the seat.
+// So does a spectator. The host of an arena that has begun counts as in its match. New
+// sessions are refused from the start. Drain returns when all sessions have ended, at
+// most some seconds after ctx.
 func (s *Server) Drain(ctx context.Context) {
 	s.draining.Store(true)
-	told := protocol.EncodePush(protocol.TypeDraining, protocol.Draining{ReconnectAfterMS: 0})
+	draining := protocol.EncodePush(protocol.TypeDraining, protocol.Draining{ReconnectAfterMS: 0})
 	for _, se := range s.all() {
-		se.out.push("", told)
+		se.out.push("", draining)
 	}
-	look := time.NewTicker(drainLook)
-	defer look.Stop()
-	playing := make(map[*session]time.Time) // when last seen in a match
+	ticker := time.NewTicker(drainPoll)
+	defer ticker.Stop()
+	playing := make(map[*session]time.Time) // when each session was last seen in a match
 	for left := s.all(); len(left) > 0 && ctx.Err() == nil; left = s.all() {
 		for _, se := range left {
 			if se.inMatch() {
 				playing[se] = time.Now()
-			} else if time.Since(playing[se]) > drainSettle {
-				se.drain()
+			} else if time.Since(playing[se]) > settleGrace {
+				se.closeForDrain()
 			}
 		}
-		s.noMore() // of them all who waited for a turn were closed
+		s.cancelAwaiting() // only now: every hello that waits belongs to a session that was closed
 		select {
 		case <-ctx.Done():
-		case <-look.C:
+		case <-ticker.C:
 		}
 	}
 	for _, se := range s.all() {
-		se.drain()
+		se.closeForDrain()
 	}
-	s.noMore()
+	s.cancelAwaiting()
 	s.running.Wait()
-	late := time.Now().Add(callWithin) // by then all is over that runs aside now
-	for s.away.running.Load()+s.looks.running.Load() > 0 && time.Now().Before(late) {
-		<-look.C
+	giveUpAt := time.Now().Add(callWithin) // by then all calls that are running now have ended
+	for s.rejecting.running.Load()+s.lookups.running.Load() > 0 && time.Now().Before(giveUpAt) {
+		<-ticker.C
 	}
 }
 
-func (se *session) drain() { se.closeAfter(protocol.CloseDraining, "draining; reconnect") }
+func (se *session) closeForDrain() { se.closeAfter(protocol.CloseDraining, "draining; reconnect") }

@@ -10,14 +10,13 @@ import (
 
 func shortDuels(_ *Config, d *lobby.Duel) { d.Questions, d.LimitMS = 2, 60_000 }
 
-// Both answer at once, 200 times over: everyone's reply comes before the push
-// that it caused, numbers have no gap, and both see the same bytes. Few duels go
-// on at once: the embedded Redis runs one script at a time, on a machine with ten
-// times too much to do in some 50 ms, and more callers than that leaves room for
-// within their 2 s give up over and over, while what they asked for is still run.
+// In 200 duels both players answer at once. Each reply comes before the push that it
+// causes, numbers have no gap, and both see the same bytes. Only a few duels run at
+// once: the embedded Redis runs one script at a time. On an overloaded machine a script
+// takes some 50 ms, and more callers would exceed their 2 s.
 func TestDuels(t *testing.T) {
 	t.Parallel()
-	n := start(t, shortDuels)
+	n := startNode(t, shortDuels)
 	const duels, atOnce = 200, 4
 	next := make(chan int)
 	var play []func()
@@ -26,17 +25,17 @@ func TestDuels(t *testing.T) {
 			for i := range next {
 				a, b := n.duel(fmt.Sprint("d", i))
 				together(func() { a.play(nil) }, func() { b.play(nil) })
-				n.alike(a, b, 2)
+				n.checkSameFrames(a, b, 2)
 				for _, p := range []*player{a, b} {
-					if len(p.acked) != 2 {
-						t.Errorf("%s: %d answers were answered for", p.name, len(p.acked))
+					if len(p.answeredQuestions) != 2 {
+						t.Errorf("%s: %d answers were answered for", p.name, len(p.answeredQuestions))
 					}
-					p.cut()
+					p.disconnect()
 				}
 			}
 		})
 	}
-	go func() { // ends when all duels were taken
+	go func() { // ends when all duels are taken
 		defer close(next)
 		for i := range duels {
 			next <- i
@@ -47,7 +46,7 @@ func TestDuels(t *testing.T) {
 
 func TestAnswer(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	a, b := n.duel("d")
 	found := a.expect(protocol.TypeMatchFound).Match
 	answer := func(question, choice int) {
@@ -56,11 +55,11 @@ func TestAnswer(t *testing.T) {
 	}
 	a.expect(protocol.TypeQuestion)
 	answer(1, 0)
-	a.refused(protocol.CodeQuestionNotOpen)
+	a.expectError(protocol.CodeQuestionNotOpen)
 	answer(7, 0)
-	a.refused(protocol.CodeBadRequest)
+	a.expectError(protocol.CodeBadRequest)
 	answer(0, 9)
-	a.refused(protocol.CodeInvalidAnswer)
+	a.expectError(protocol.CodeInvalidAnswer)
 	answer(0, 1)
 	first := a.reply(protocol.TypeAnswered)
 	a.expect(protocol.TypeAnswerSeen)
@@ -69,7 +68,7 @@ func TestAnswer(t *testing.T) {
 		t.Errorf("%s, at first %s", again.raw, first.raw)
 	}
 	answer(0, 0)
-	if e := a.refused(protocol.CodeDuplicateAnswer); e.Accepted == nil || string(e.Accepted.Given) != `{"choice":1}` {
+	if e := a.expectError(protocol.CodeDuplicateAnswer); e.Accepted == nil || string(e.Accepted.Given) != `{"choice":1}` {
 		t.Errorf("accepted %+v", e.Accepted)
 	}
 	b.until(protocol.TypeQuestion)
@@ -81,15 +80,16 @@ func TestAnswer(t *testing.T) {
 		t.Errorf("after the close %s, at first %s", again.raw, first.raw)
 	}
 	a.ask(protocol.TypeDuelJoin, protocol.Empty{})
-	if e := a.refusal(a.untilReply(), protocol.CodeAlreadyPlaying); e.Match != found {
+	if e := a.checkError(a.untilReply(), protocol.CodeAlreadyPlaying); e.Match != found {
 		t.Errorf("playing %q, not %q", e.Match, found)
 	}
 }
 
-// Who leaves is told so before the match is over, and so is the other.
+// The leaving player gets the reply before the match is over, and the other player gets
+// the end of the match.
 func TestMatchLeave(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	a, b := n.duel("d")
 	found := a.expect(protocol.TypeMatchFound).Match
 	a.expect(protocol.TypeQuestion)
@@ -104,14 +104,14 @@ func TestMatchLeave(t *testing.T) {
 	if over.Winner != b.name {
 		t.Errorf("over for the other: %+v", over)
 	}
-	a.ask(protocol.TypeMatchLeave, protocol.MatchLeave{Match: found}) // once more changes nothing
+	a.ask(protocol.TypeMatchLeave, protocol.MatchLeave{Match: found}) // leaving once more changes nothing
 	a.reply(protocol.TypeMatchLeft)
 }
 
-// A state can be asked for at any time; what follows it is not told twice.
+// A client can ask for the state at any time, and gets no push twice.
 func TestMatchSync(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	a, _ := n.duel("d")
 	found := a.expect(protocol.TypeMatchFound)
 	question := a.expect(protocol.TypeQuestion)
@@ -129,14 +129,14 @@ func TestMatchSync(t *testing.T) {
 	if s.Seq != 3 || s.YourAnswer == nil || s.YourAnswer.Question != 0 || s.Own.Score != 0 {
 		t.Errorf("state %+v", s)
 	}
-	a.replays([][]byte{found.raw, question.raw, seen.raw})
-	a.alive()
+	a.expectFrames([][]byte{found.raw, question.raw, seen.raw})
+	a.expectPong()
 }
 
-// A bot plays where nobody comes.
+// A bot plays if no opponent joins.
 func TestBot(t *testing.T) {
 	t.Parallel()
-	n := start(t, func(_ *Config, d *lobby.Duel) { d.Questions, d.LimitMS = 1, 300 })
+	n := startNode(t, func(_ *Config, d *lobby.Duel) { d.Questions, d.LimitMS = 1, 300 })
 	c := n.enter("ada")
 	c.ask(protocol.TypeDuelJoin, map[string]any{"bot_after_ms": 1})
 	c.reply(protocol.TypeDuelQueued)

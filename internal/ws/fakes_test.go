@@ -16,42 +16,43 @@ import (
 	"laststand/internal/quiz"
 )
 
-// people are an Identity whose tokens read ROLE/SUBJECT/EXPIRY, with /pi:PI behind
-// where there is one, and the seats of its players. It panics over a player "poison".
-type people struct {
-	ensured chan struct{} // Ensure waits for it where it is set
+// fakeIdentity is an Identity with tokens of the form ROLE/SUBJECT/EXPIRY, with an
+// optional /pi:PI at the end. It also makes the players' seats. It panics on the player
+// "poison".
+type fakeIdentity struct {
+	ensured chan struct{} // if set, Ensure waits until it is closed
 
-	mu   sync.Mutex
-	bars map[string]error // why somebody may not be here, by subject
+	mu      sync.Mutex
+	revoked map[string]error // the error of Stands, by subject
 }
 
-func (p *people) bar(subject string, why error) {
+func (p *fakeIdentity) revoke(subject string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.bars == nil {
-		p.bars = map[string]error{}
+	if p.revoked == nil {
+		p.revoked = map[string]error{}
 	}
-	p.bars[subject] = why
+	p.revoked[subject] = err
 }
 
-func (p *people) Stands(c identity.Claims, id string) error {
+func (p *fakeIdentity) Stands(c identity.Claims, id string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c.Subject != id {
-		return errPeople
+		return errUnreachable
 	}
-	return p.bars[id]
+	return p.revoked[id]
 }
 
-var errPeople = errors.New("people are out of reach")
+var errUnreachable = errors.New("people are out of reach")
 
 func token(role identity.Role, subject string, expires int64) string {
 	return fmt.Sprintf("%s/%s/%d", role, subject, expires)
 }
 
-func (p *people) Verify(_ context.Context, token string) (identity.Claims, error) {
+func (p *fakeIdentity) Verify(_ context.Context, token string) (identity.Claims, error) {
 	if token == "unreachable" {
-		return identity.Claims{}, errPeople
+		return identity.Claims{}, errUnreachable
 	}
 	switch token {
 	case "banned":
@@ -71,7 +72,7 @@ func (p *people) Verify(_ context.Context, token string) (identity.Claims, error
 	return identity.Claims{Role: identity.Role(parts[0]), Subject: parts[1], Game: "demo", PI: pi, ExpiresAt: expires}, nil
 }
 
-func (p *people) Ensure(_ context.Context, c identity.Claims) (identity.Player, error) {
+func (p *fakeIdentity) Ensure(_ context.Context, c identity.Claims) (identity.Player, error) {
 	if p.ensured != nil {
 		<-p.ensured
 	}
@@ -81,8 +82,8 @@ func (p *people) Ensure(_ context.Context, c identity.Claims) (identity.Player, 
 	return identity.Player{Game: c.Game, ID: c.Subject, Nickname: "Nick " + c.Subject}, nil
 }
 
-// CheckHost refuses the host "erased", of whom Stands does not know any more.
-func (p *people) CheckHost(_ context.Context, c identity.Claims) error {
+// CheckHost refuses the host "erased", whom Stands does not know.
+func (p *fakeIdentity) CheckHost(_ context.Context, c identity.Claims) error {
 	if c.Subject == "erased" {
 		return identity.ErrErased
 	}
@@ -90,22 +91,22 @@ func (p *people) CheckHost(_ context.Context, c identity.Claims) error {
 }
 
 // Seat implements lobby.Players.
-func (p *people) Seat(_ context.Context, _, player string) (match.Seat, error) {
+func (p *fakeIdentity) Seat(_ context.Context, _, player string) (match.Seat, error) {
 	return match.Seat{Player: player, Nickname: "Nick " + player}, nil
 }
 
-// bank has as many questions of every wish as are asked for; the first choice
-// is right. A wish for the category "none" is met by no question.
-type bank struct{}
+// fakeBank has any number of questions for every wish; the first choice is right. It
+// has none for the category "none".
+type fakeBank struct{}
 
-func (bank) Count(_ string, w lobby.Filter) int {
+func (fakeBank) Count(_ string, w lobby.Filter) int {
 	if w.Category == "none" {
 		return 0
 	}
 	return 1000
 }
 
-func (bank) Draw(_ string, _ lobby.Filter, count int, _ map[string]struct{}) ([]quiz.Drawn, error) {
+func (fakeBank) Draw(_ string, _ lobby.Filter, count int, _ map[string]struct{}) ([]quiz.Drawn, error) {
 	questions := make([]quiz.Drawn, count)
 	for i := range questions {
 		questions[i].Question = &quiz.Question{
@@ -116,43 +117,43 @@ func (bank) Draw(_ string, _ lobby.Filter, count int, _ map[string]struct{}) ([]
 	return questions, nil
 }
 
-// forgetful is a Memory that holds nothing.
-type forgetful struct{}
+// emptyMemory is a Memory that stores nothing.
+type emptyMemory struct{}
 
-func (forgetful) SeenQuestions(context.Context, string, []string) (map[string]struct{}, error) {
+func (emptyMemory) SeenQuestions(context.Context, string, []string) (map[string]struct{}, error) {
 	return nil, nil
 }
 
-func (forgetful) AddSeen(context.Context, string, []string, []string) error { return nil }
+func (emptyMemory) AddSeen(context.Context, string, []string, []string) error { return nil }
 
-// arenas are an Arenas that keeps what it was asked, and answers what a test
-// sets: nothing refused where that is nil.
-type arenas struct {
+// fakeArenas is an Arenas that records its calls and returns what a test sets; nil
+// refuses nothing.
+type fakeArenas struct {
 	mu     sync.Mutex
-	asked  []string
+	calls  []string
 	answer func(ctx context.Context) error
 	joined protocol.ArenaJoined
 	then   func()
 }
 
-func (a *arenas) set(answer func(context.Context) error) {
+func (a *fakeArenas) set(answer func(context.Context) error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.answer = answer
 }
 
-// take gives what was asked since it was called last.
-func (a *arenas) take() []string {
+// takeCalls returns the calls since it was last called.
+func (a *fakeArenas) takeCalls() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	asked := a.asked
-	a.asked = nil
+	asked := a.calls
+	a.calls = nil
 	return asked
 }
 
-func (a *arenas) ask(ctx context.Context, format string, args ...any) error {
+func (a *fakeArenas) call(ctx context.Context, format string, args ...any) error {
 	a.mu.Lock()
-	a.asked = append(a.asked, fmt.Sprintf(format, args...))
+	a.calls = append(a.calls, fmt.Sprintf(format, args...))
 	answer := a.answer
 	a.mu.Unlock()
 	if answer == nil {
@@ -161,36 +162,36 @@ func (a *arenas) ask(ctx context.Context, format string, args ...any) error {
 	return answer(ctx)
 }
 
-func (a *arenas) Join(ctx context.Context, r arena.JoinRequest) (protocol.ArenaJoined, func(), error) {
-	err := a.ask(ctx, "join %+v", r)
+func (a *fakeArenas) Join(ctx context.Context, r arena.JoinRequest) (protocol.ArenaJoined, func(), error) {
+	err := a.call(ctx, "join %+v", r)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.then == nil || err != nil {
-		return a.joined, nothing, err
+		return a.joined, noop, err
 	}
 	return a.joined, a.then, nil
 }
 
-func (a *arenas) Leave(ctx context.Context, game, player, id string) error {
-	return a.ask(ctx, "leave %s %s %s", game, player, id)
+func (a *fakeArenas) Leave(ctx context.Context, game, player, id string) error {
+	return a.call(ctx, "leave %s %s %s", game, player, id)
 }
 
-func (a *arenas) Start(ctx context.Context, game, caller, id string) error {
-	return a.ask(ctx, "start %s %s %s", game, caller, id)
+func (a *fakeArenas) Start(ctx context.Context, game, caller, id string) error {
+	return a.call(ctx, "start %s %s %s", game, caller, id)
 }
 
-func (a *arenas) Close(ctx context.Context, game, caller, id string) error {
-	return a.ask(ctx, "close %s %s %s", game, caller, id)
+func (a *fakeArenas) Close(ctx context.Context, game, caller, id string) error {
+	return a.call(ctx, "close %s %s %s", game, caller, id)
 }
 
-func (a *arenas) Lock(ctx context.Context, game, caller, id string) error {
-	return a.ask(ctx, "lock %s %s %s", game, caller, id)
+func (a *fakeArenas) Lock(ctx context.Context, game, caller, id string) error {
+	return a.call(ctx, "lock %s %s %s", game, caller, id)
 }
 
-func (a *arenas) Next(ctx context.Context, game, caller string, n protocol.ArenaNext) error {
-	return a.ask(ctx, "next %s %s %+v", game, caller, n)
+func (a *fakeArenas) Next(ctx context.Context, game, caller string, n protocol.ArenaNext) error {
+	return a.call(ctx, "next %s %s %+v", game, caller, n)
 }
 
-func (a *arenas) Kick(ctx context.Context, game, caller string, k protocol.ArenaKick) error {
-	return a.ask(ctx, "kick %s %s %+v", game, caller, k)
+func (a *fakeArenas) Kick(ctx context.Context, game, caller string, k protocol.ArenaKick) error {
+	return a.call(ctx, "kick %s %s %+v", game, caller, k)
 }

@@ -11,51 +11,51 @@ import (
 	"laststand/internal/protocol"
 )
 
-// onHello handles a connection's first frame: what is no well-formed hello
-// closes it, a bad token too.
+// onHello handles a connection's first frame. It closes the session if the frame is no
+// well-formed hello, or if the token is invalid.
 func (se *session) onHello(ctx context.Context, r request, err error) func() {
-	se.watch.Stop() // it was said in time; what follows has its own bound
-	se.server.speaks(se)
+	se.timer.Stop() // the hello came in time; handling it has its own limit
+	se.server.helloReceived(se)
 	var h protocol.Hello
 	if err == nil && r.Type != protocol.TypeHello {
-		err = errors.New("the first message is hello")
+		err = errors.New("the first message must be hello")
 	}
 	if err == nil {
 		err = r.Decode(&h)
 	}
 	if err != nil {
-		se.close(protocol.CloseProtocol, "the first message is a well-formed hello")
-		return nothing
+		se.close(protocol.CloseProtocol, "the first message must be a well-formed hello")
+		return noop
 	}
-	if err := se.server.Limits.greet(ctx, se.from(), h.Resume != nil); err != nil {
-		se.turnAway(err)
-		return nothing
+	if err := se.server.Limits.checkHello(ctx, se.addressKey(), h.Resume != nil); err != nil {
+		se.rejectHello(err)
+		return noop
 	}
 	player, err := se.identify(ctx, h)
-	ctx, _ = se.patience() // anew, since it may have waited for its turn
+	ctx, _ = se.requestContext() // a new deadline, since identify may have waited for admission
 	switch {
 	case err == nil:
-		err = se.admitted(ctx, player, h.Resume != nil)
+		err = se.checkAdmission(ctx, player, h.Resume != nil)
 	case h.Resume != nil:
-		se.server.Limits.forged(ctx)
+		se.server.Limits.chargeForgedResume(ctx)
 	}
-	var pressed *protocol.Error
+	var rejected *protocol.Error
 	switch {
-	case se.leaving.Load() != nil: // meanwhile
-	case se.barred(err):
-	case errors.As(err, &pressed):
-		se.turnAway(pressed)
+	case se.closing.Load() != nil: // the session was closed in the meantime
+	case se.closeRevoked(err):
+	case errors.As(err, &rejected):
+		se.rejectHello(rejected)
 	case errors.Is(err, errRole):
-		se.close(protocol.CloseForbidden, "this role does not play")
+		se.close(protocol.CloseForbidden, "only the roles player and host can use the websocket")
 	case err != nil:
-		se.outOfReach(err)
+		se.closeUnavailable(err)
 	default:
 		se.welcome(ctx, r, h, player)
 	}
-	return nothing
+	return noop
 }
 
-var errRole = errors.New("ws: only players and hosts have a websocket")
+var errRole = errors.New("ws: only players and hosts can use a websocket")
 
 func (se *session) identify(ctx context.Context, h protocol.Hello) (identity.Player, error) {
 	claims, err := se.server.Identity.Verify(ctx, h.Token)
@@ -66,37 +66,37 @@ func (se *session) identify(ctx context.Context, h protocol.Hello) (identity.Pla
 	switch claims.Role {
 	case identity.RolePlayer:
 		if h.Resume == nil {
-			if err := se.await(ctx, claims); err != nil {
+			if err := se.awaitAdmission(ctx, claims); err != nil {
 				return identity.Player{}, err
 			}
-			ctx, _ = se.patience()
+			ctx, _ = se.requestContext()
 		}
 		return se.server.Identity.Ensure(ctx, claims)
-	case identity.RoleHost: // known by the token alone
+	case identity.RoleHost: // the token alone identifies a host
 		host := identity.Player{Game: claims.Game, ID: claims.Subject, Nickname: claims.Subject}
 		return host, se.server.Identity.CheckHost(ctx, claims)
 	}
 	return identity.Player{}, errRole
 }
 
-// welcome makes the session the player's one, leads it back into the match
-// that the player is in, and resumes where that was asked for.
+// welcome binds the player to this session, sends the welcome and attaches the session
+// to the player's match. It also replays the match if the client asked for it.
 func (se *session) welcome(ctx context.Context, r request, h protocol.Hello, p identity.Player) {
-	playing, err := se.enter(ctx, p)
+	playing, err := se.bindPlayer(ctx, p)
 	switch {
 	case errors.Is(err, errReplaced):
-		se.close(protocol.CloseReplaced, replaced)
+		se.close(protocol.CloseReplaced, replacedReason)
 		return
 	case err != nil:
-		se.outOfReach(err)
+		se.closeUnavailable(err)
 		return
-	case !se.stands(): // since it was looked at
+	case !se.closeIfRevoked(): // the player may have been banned since identify
 		return
 	}
-	se.beginVisit()
-	se.watchBeat()
+	se.startVisit()
+	se.scheduleHeartbeat()
 	if playing != nil && playing.ArenaID == "" || se.server.Lobby.HasTicket(p.Game, p.ID) {
-		se.returnToRoom()
+		se.addDuel()
 	}
 	se.reply(r, protocol.TypeWelcome, protocol.Welcome{
 		Version: protocol.Version, PlayerID: p.ID, Nickname: p.Nickname, Game: p.Game, Session: "s_" + ulid.Make().String(),
@@ -104,16 +104,16 @@ func (se *session) welcome(ctx context.Context, r request, h protocol.Hello, p i
 	})
 	resumed := se.resume(ctx, r, h.Resume)
 	if playing != nil && playing.Match != resumed {
-		se.leadBack(ctx, playing)
+		se.rejoinMatch(ctx, playing)
 	}
 }
 
-var errReplaced = errors.New("ws: a newer session of the player has come meanwhile")
+var errReplaced = errors.New("ws: a newer session of the player has begun")
 
-// enter makes the session the newest of its player at all nodes, and gives the
-// match that the player is in, or the arena that has not begun; nil for none. A
-// ticket that the player has is looked after here from now on.
-func (se *session) enter(ctx context.Context, p identity.Player) (*protocol.Playing, error) {
+// bindPlayer makes the session the player's newest over all nodes. It returns the
+// player's match, or the arena that has not begun, or nil. This node's lobby looks
+// after the player's ticket from here on.
+func (se *session) bindPlayer(ctx context.Context, p identity.Player) (*protocol.Playing, error) {
 	se.game, se.player = p.Game, p.ID
 	number, former, err := se.server.Numbers.Next(ctx, p.Game, p.ID)
 	if err != nil {
@@ -121,15 +121,15 @@ func (se *session) enter(ctx context.Context, p identity.Player) (*protocol.Play
 	}
 	se.number = number
 	se.greeted.Store(true)
-	if !se.takePlace() {
+	if !se.bindLocally() {
 		return nil, errReplaced
 	}
 	if former != "" {
-		se.server.Replace(ctx, former, p.Game, p.ID, number)
+		se.server.NotifyReplaced(ctx, former, p.Game, p.ID, number)
 	}
-	playing, before, err := se.server.Lobby.ReadOnConnect(ctx, p.Game, p.ID)
+	playing, previous, err := se.server.Lobby.ReadOnConnect(ctx, p.Game, p.ID)
 	if err == nil {
-		se.before.Store(&before)
+		se.previousMatch.Store(&previous)
 	}
 	if err == nil && playing == nil {
 		err = se.server.Lobby.TakeOver(ctx, p.Game, p.ID)
@@ -137,38 +137,39 @@ func (se *session) enter(ctx context.Context, p identity.Player) (*protocol.Play
 	return playing, err
 }
 
-// beginVisit has a player's stay reported, a host's not. Each session is a visit
-// of its own: one that replaces another, or comes back soon, is the next visit,
-// and the former ends with its session, perhaps a little later.
-func (se *session) beginVisit() {
+// startVisit reports the visit of a player; it ignores hosts. Each session is a visit
+// of its own. If a session replaces another, the former visit ends with the former
+// session, perhaps a little later.
+func (se *session) startVisit() {
 	if se.server.Visits != nil && se.claims.Role == identity.RolePlayer {
-		se.leave = se.server.Visits.Enter(se.game, se.player, se.claims.PI)
+		se.endVisit = se.server.Visits.Enter(se.game, se.player, se.claims.PI)
 	}
 }
 
-// resume does what match.sync does, and gives the match, "" for none.
+// resume does what match.sync does. It returns the id of the match, "" for none.
 func (se *session) resume(ctx context.Context, r request, from *protocol.Resume) string {
 	if from == nil {
 		return ""
 	}
-	if err := se.sync(ctx, r, *from); err != nil {
-		se.refuse(r.Request, err)
+	if err := se.syncMatch(ctx, r, *from); err != nil {
+		se.replyError(r.Request, err)
 		return ""
 	}
 	return from.Match
 }
 
-// leadBack attaches the session to its player's match, from the number on that
-// its welcome names.
-func (se *session) leadBack(ctx context.Context, p *protocol.Playing) {
+// rejoinMatch attaches the session to its player's match, from the number in the
+// welcome on.
+func (se *session) rejoinMatch(ctx context.Context, p *protocol.Playing) {
 	err := se.server.Engine.Attach(ctx, match.Attachment{Match: p.Match, Player: se.player, Sub: se, After: p.Seq})
 	if err != nil {
 		se.server.Logger.Warn("session resume failed; the client can send match.sync", "match", p.Match, "error", err)
 	}
 }
 
-// outOfReach closes a session whose hello cannot be judged just now.
-func (se *session) outOfReach(err error) {
+// closeUnavailable closes a session whose hello cannot be checked because a store is
+// unreachable.
+func (se *session) closeUnavailable(err error) {
 	se.server.Logger.Warn("hello failed", "error", err)
-	se.close(protocol.CloseOverloaded, comeAgain)
+	se.close(protocol.CloseOverloaded, retryReason)
 }

@@ -16,7 +16,7 @@ import (
 
 func TestHello(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	before := now()
 	c, w := n.resume("ada", nil)
 	if got := c.conn.Subprotocol(); got != protocol.Subprotocol {
@@ -31,14 +31,14 @@ func TestHello(t *testing.T) {
 		t.Errorf("welcome %+v, want %+v", w, want)
 	}
 	c.ask(protocol.TypeHello, protocol.Hello{Token: playerToken("ada")})
-	c.refused(protocol.CodeBadRequest)
-	c.alive()
+	c.expectError(protocol.CodeBadRequest)
+	c.expectPong()
 }
 
-// What the first frame has to be, and what closes where it is not.
+// The first frame must be a valid hello; each fault closes with its code.
 func TestFirstFrame(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	hello := func(token string) string {
 		return fmt.Sprintf(`{"id":1,"type":"hello","data":{"token":%q}}`, token)
 	}
@@ -47,27 +47,27 @@ func TestFirstFrame(t *testing.T) {
 		frame string
 		code  int
 	}{
-		"no JSON":             {websocket.TextMessage, `hello`, 4400},
-		"no object":           {websocket.TextMessage, `["hello"]`, 4400},
-		"no type":             {websocket.TextMessage, `{"id":1,"data":{}}`, 4400},
-		"type is no text":     {websocket.TextMessage, `{"id":1,"type":7}`, 4400},
-		"broken UTF-8":        {websocket.TextMessage, "{\"id\":1,\"type\":\"hello\",\"x\xff\":1}", 4400},
-		"binary":              {websocket.BinaryMessage, hello(playerToken("eve")), 4400},
-		"no hello":            {websocket.TextMessage, `{"id":1,"type":"ping","data":{"at":1}}`, 4400},
-		"hello without an id": {websocket.TextMessage, `{"type":"hello","data":{"token":"x"}}`, 4400},
-		"unknown field":       {websocket.TextMessage, `{"id":1,"type":"hello","data":{"token":"x","game":"demo"}}`, 4400},
-		"unknown envelope":    {websocket.TextMessage, `{"id":1,"type":"hello","data":{"token":"x"},"v":1}`, 4400},
-		"resume is no object": {websocket.TextMessage, `{"id":1,"type":"hello","data":{"token":"x","resume":"m_1"}}`, 4400},
-		"unknown resume":      {websocket.TextMessage, `{"id":1,"type":"hello","data":{"token":"x","resume":{"match":"m","seq":1,"at":2}}}`, 4400},
-		"bad token":           {websocket.TextMessage, hello("forged"), 4401},
-		"no token":            {websocket.TextMessage, `{"id":1,"type":"hello"}`, 4400},
-		"resume without seq":  {websocket.TextMessage, `{"id":1,"type":"hello","data":{"token":"x","resume":{"match":"m"}}}`, 4400},
-		"service":             {websocket.TextMessage, hello(token(identity.RoleService, "eve", now()+1e6)), 4403},
-		"admin":               {websocket.TextMessage, hello(token(identity.RoleAdmin, "eve", now()+1e6)), 4403},
-		"oversized":           {websocket.TextMessage, hello(strings.Repeat("x", protocol.MaxFrame)), 1009},
-		"huge":                {websocket.TextMessage, hello(strings.Repeat("x", 1<<20)), 1009},
-		"identity is away":    {websocket.TextMessage, hello("unreachable"), 1013},
-		"identity panics":     {websocket.TextMessage, hello(playerToken("poison")), 1013},
+		"no JSON":              {websocket.TextMessage, `hello`, 4400},
+		"no object":            {websocket.TextMessage, `["hello"]`, 4400},
+		"no type":              {websocket.TextMessage, `{"id":1,"data":{}}`, 4400},
+		"type is no text":      {websocket.TextMessage, `{"id":1,"type":7}`, 4400},
+		"broken UTF-8":         {websocket.TextMessage, "{\"id\":1,\"type\":\"hello\",\"x\xff\":1}", 4400},
+		"binary":               {websocket.BinaryMessage, hello(playerToken("eve")), 4400},
+		"no hello":             {websocket.TextMessage, `{"id":1,"type":"ping","data":{"at":1}}`, 4400},
+		"hello without an id":  {websocket.TextMessage, `{"type":"hello","data":{"token":"x"}}`, 4400},
+		"unknown field":        {websocket.TextMessage, `{"id":1,"type":"hello","data":{"token":"x","game":"demo"}}`, 4400},
+		"unknown envelope":     {websocket.TextMessage, `{"id":1,"type":"hello","data":{"token":"x"},"v":1}`, 4400},
+		"resume is no object":  {websocket.TextMessage, `{"id":1,"type":"hello","data":{"token":"x","resume":"m_1"}}`, 4400},
+		"unknown resume":       {websocket.TextMessage, `{"id":1,"type":"hello","data":{"token":"x","resume":{"match":"m","seq":1,"at":2}}}`, 4400},
+		"bad token":            {websocket.TextMessage, hello("forged"), 4401},
+		"no token":             {websocket.TextMessage, `{"id":1,"type":"hello"}`, 4400},
+		"resume without seq":   {websocket.TextMessage, `{"id":1,"type":"hello","data":{"token":"x","resume":{"match":"m"}}}`, 4400},
+		"service":              {websocket.TextMessage, hello(token(identity.RoleService, "eve", now()+1e6)), 4403},
+		"admin":                {websocket.TextMessage, hello(token(identity.RoleAdmin, "eve", now()+1e6)), 4403},
+		"oversized":            {websocket.TextMessage, hello(strings.Repeat("x", protocol.MaxFrame)), 1009},
+		"huge":                 {websocket.TextMessage, hello(strings.Repeat("x", 1<<20)), 1009},
+		"identity unreachable": {websocket.TextMessage, hello("unreachable"), 1013},
+		"identity panics":      {websocket.TextMessage, hello(playerToken("poison")), 1013},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,22 +75,22 @@ func TestFirstFrame(t *testing.T) {
 			if err := c.conn.WriteMessage(test.kind, []byte(test.frame)); err != nil {
 				t.Fatal(err)
 			}
-			if before, reason := c.closes(test.code); len(before) > 0 || reason == "" {
+			if before, reason := c.expectClose(test.code); len(before) > 0 || reason == "" {
 				t.Errorf("frames %v before, reason %q", before, reason)
 			}
 		})
 	}
 }
 
-// The largest frame that may be sent, in one piece and in two.
+// The largest frame that is allowed arrives in one piece and in two.
 func TestLargestFrame(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	c := n.enter("ada")
 	head, tail := `{"id":9,"type":"ping","data":{"at":"`, `"}}`
 	full := head + strings.Repeat("x", protocol.MaxFrame-len(head)-len(tail)) + tail
 	c.id = 9
-	c.say(full)
+	c.send(full)
 	c.reply(protocol.TypePong)
 	w, err := c.conn.NextWriter(websocket.TextMessage)
 	if err != nil {
@@ -105,57 +105,59 @@ func TestLargestFrame(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.reply(protocol.TypePong)
-	c.say(full + " ")
-	c.closes(1009)
+	c.send(full + " ")
+	c.expectClose(1009)
 }
 
 func TestHelloInTime(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	n.helloWithin = 50 * time.Millisecond
-	n.dial().closes(4408)
+	n.dial().expectClose(4408)
 }
 
-// A hello that was said in time is answered also where that takes long.
+// A hello that was sent in time is answered, even if handling it takes long.
 func TestHelloTakesLong(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	n.helloWithin = 300 * time.Millisecond
-	n.people.ensured = make(chan struct{})
+	n.identity.ensured = make(chan struct{})
 	c := n.dial()
 	c.hello("ada", nil)
-	for range 2 { // others that came later have their time
-		n.dial().closes(4408)
+	for range 2 { // others that connected later run into the limit
+		n.dial().expectClose(4408)
 	}
-	close(n.people.ensured)
+	close(n.identity.ensured)
 	c.reply(protocol.TypeWelcome)
-	c.alive()
+	c.expectPong()
 }
 
 func TestTokenExpires(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	c := n.dial()
 	soon := now() + 500
 	c.ask(protocol.TypeHello, protocol.Hello{Token: token(identity.RolePlayer, "ada", soon)})
 	c.reply(protocol.TypeWelcome)
-	c.closes(4401)
+	c.expectClose(4401)
 	if late := now() - soon; late < 0 {
 		t.Errorf("closed %d ms before the token expired", -late)
 	}
 }
 
-// A session is kept by whatever its client sends, and lost by silence.
-func TestSilence(t *testing.T) {
+// Any frame of the client keeps a session open. A client that sends nothing is closed.
+func TestHeartbeat(t *testing.T) {
 	t.Parallel()
-	n := start(t, func(c *Config, _ *lobby.Duel) { c.PingEvery = 400 * time.Millisecond })
+	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.PingEvery = 400 * time.Millisecond })
 	for name, answer := range map[string]func(c *client) func(string) error{
 		"pong": func(c *client) func(string) error { return c.conn.PingHandler() },
 		"ping": func(c *client) func(string) error {
-			return func(string) error { return c.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(patience)) }
+			return func(string) error {
+				return c.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(clientTimeout))
+			}
 		},
 		"text": func(c *client) func(string) error {
-			return func(string) error { c.say(`{"id":1,"type":"ping","data":{"at":0}}`); return nil }
+			return func(string) error { c.send(`{"id":1,"type":"ping","data":{"at":0}}`); return nil }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -176,25 +178,25 @@ func TestSilence(t *testing.T) {
 		c := n.enter("nothing")
 		pings := 0
 		c.conn.SetPingHandler(func(string) error { pings++; return nil })
-		c.closes(4408)
+		c.expectClose(4408)
 		if pings < 1 || pings > 2 {
 			t.Errorf("closed after %d pings, want 2, then silence once more", pings)
 		}
 	})
 }
 
-// A close frame arrives although the client has sent more than was read.
+// The close frame arrives even if the client has sent more than was read.
 func TestCloseFrameArrives(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	for range 50 {
 		c := n.enter("ada")
-		c.say("{")
+		c.send("{")
 		for range 20 {
-			c.say(`{"id":1,"type":"ping","data":{"at":"` + string(bytes.Repeat([]byte("x"), 3000)) + `"}}`)
+			c.send(`{"id":1,"type":"ping","data":{"at":"` + string(bytes.Repeat([]byte("x"), 3000)) + `"}}`)
 		}
-		if before, _ := c.closes(4400); len(before) > 0 {
-			t.Fatalf("%s came after the fault", before[0].raw)
+		if before, _ := c.expectClose(4400); len(before) > 0 {
+			t.Fatalf("%s after the fault", before[0].raw)
 		}
 	}
 }

@@ -9,89 +9,89 @@ import (
 )
 
 const (
-	idleAfter  = time.Minute     // since a session asked for anything
-	waitsAfter = 5 * time.Minute // the same, where it waits for something and places are short
-	idleShare  = 20              // of those that are idle, one in so many goes at a time
+	idleAfter        = time.Minute     // after the last request
+	waitingIdleAfter = 5 * time.Minute // the same for a session that waits for something, if few places are left
+	idleBatchShare   = 20              // CloseIdle closes one in 20 idle sessions per call
 
-	short        = 10 // places are short when the last tenth is being used
-	relieveEvery = time.Second
-	looksForIdle = 4096 // sessions looked at in one go
-	closedAtOnce = 1024 // of them at the most
+	lowPlacesShare = 10 // places are low when the last tenth is in use
+	evictEvery     = time.Second
+	evictSample    = 4096 // sessions examined per call of evictIdle
+	maxEvictAtOnce = 1024 // sessions evicted per call
 )
 
-// CloseIdle closes some of the sessions that do nothing: those that have asked
-// for nothing for the longest, a minute at least, and are in no match; who waits
-// for something after the others. It says how many, and waits for none.
+// CloseIdle closes a twentieth of the sessions that have sent no request for a minute
+// and are in no match. It closes those first that wait for nothing, longest idle first.
+// It returns how many it closes, and does not wait for them.
 func (s *Server) CloseIdle() int {
-	idle := s.idle(s.all(), idleAfter)
-	idle = idle[:(len(idle)+idleShare-1)/idleShare]
+	idle := s.idleSessions(s.all(), idleAfter)
+	idle = idle[:(len(idle)+idleBatchShare-1)/idleBatchShare]
 	for i, se := range idle {
-		se.comeBack(i)
+		se.closeWithRetry(i)
 	}
 	return len(idle)
 }
 
-// ample is how many sessions there are before places are short.
-func (s *Server) ample() int64 { return s.Connections - s.Connections/short }
+// lowPlacesAt returns the number of sessions from which on places are low.
+func (s *Server) lowPlacesAt() int64 { return s.Connections - s.Connections/lowPlacesShare }
 
-// relieve closes idle sessions while places are short, as many as are too many,
-// and looks again after a while until they are not. Of many sessions it looks at
-// some, another lot each time: those that go are the idlest of these (Redis evicts
-// its keys so: redis.io/docs/latest/develop/reference/eviction).
-func (s *Server) relieve() {
+// evictIdle closes idle sessions while places are low, as many as are too many, and
+// runs again until they are not low. It examines a sample of the sessions and closes
+// the longest idle of these. Redis evicts keys in the same way
+// (redis.io/docs/latest/develop/reference/eviction).
+func (s *Server) evictIdle() {
 	s.mu.Lock()
-	over := int64(len(s.sessions)) - s.parting - s.ample() + 1
-	if over <= 0 || s.draining.Load() {
-		s.relieving = false
+	excess := int64(len(s.sessions)) - s.evicted - s.lowPlacesAt() + 1
+	if excess <= 0 || s.draining.Load() {
+		s.evictSet = false
 		s.mu.Unlock()
 		return
 	}
-	some := s.some(looksForIdle)
+	sample := s.sampleSessions(evictSample)
 	s.mu.Unlock()
-	idle := s.idle(some, waitsAfter)
-	for i, se := range idle[:min(len(idle), int(over), closedAtOnce)] {
-		if s.Limits.Idle.Stands() {
-			s.makeWay(se)
-			se.comeBack(i)
+	idle := s.idleSessions(sample, waitingIdleAfter)
+	for i, se := range idle[:min(len(idle), int(excess), maxEvictAtOnce)] {
+		if s.Limits.IdleCap.Stands() {
+			s.markEvicted(se)
+			se.closeWithRetry(i)
 		}
 	}
-	s.Wheel.Set(&s.relief, relieveEvery, s.relieve)
+	s.Wheel.Set(&s.evictTimer, evictEvery, s.evictIdle)
 }
 
-// makeWay has a session that is closed count as gone.
-func (s *Server) makeWay(se *session) {
+// markEvicted makes a session that is being closed count as gone.
+func (s *Server) markEvicted(se *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.parts(se)
+	s.markEvictedLocked(se)
 }
 
-// some gives up to so many sessions, from anywhere. The caller holds mu.
-func (s *Server) some(most int) []*session {
-	some := make([]*session, 0, min(most, len(s.sessions)))
-	for se := range s.sessions { // which begins anywhere
-		if len(some) == most {
+// sampleSessions returns up to limit sessions, chosen at random. The caller holds mu.
+func (s *Server) sampleSessions(limit int) []*session {
+	sample := make([]*session, 0, min(limit, len(s.sessions)))
+	for se := range s.sessions { // a map is iterated in random order
+		if len(sample) == limit {
 			break
 		}
-		some = append(some, se)
+		sample = append(sample, se)
 	}
-	return some
+	return sample
 }
 
-// comeBack closes an idle session, which is told to come again: not with all of
-// them.
-func (se *session) comeBack(i int) {
-	se.closeAfter(protocol.CloseOverloaded, again(retryMS+int64(i%10)*retryMS/2))
+// closeWithRetry closes an idle session and asks the client to reconnect. Ten different
+// delays keep the clients from coming back together.
+func (se *session) closeWithRetry(i int) {
+	se.closeAfter(protocol.CloseOverloaded, retryReasonAfter(retryMS+int64(i%10)*retryMS/2))
 }
 
-// resting is a session that has asked for nothing for a while.
-type resting struct {
+// idleSession is a session that has sent no request for a while.
+type idleSession struct {
 	*session
-	waiting bool // for something
+	waiting bool // it waits for something, see isWaiting
 	since   int64
 }
 
-// idlest orders those who wait for nothing before the others, the longest first.
-func idlest(a, b resting) int {
+// compareIdle orders sessions that wait for nothing first, then the longest idle first.
+func compareIdle(a, b idleSession) int {
 	switch {
 	case a.waiting == b.waiting:
 		return cmp.Compare(a.since, b.since)
@@ -101,30 +101,31 @@ func idlest(a, b resting) int {
 	return 1
 }
 
-// idle gives those of the sessions that have asked for nothing for a minute and
-// are in no match, the idlest first; who waits for something only after patience.
-func (s *Server) idle(of []*session, patience time.Duration) []*session {
-	var idle []resting
+// idleSessions returns those of the sessions that are idle and in no match, in the
+// order of compareIdle. A session that waits for something is idle only after
+// waitingIdle.
+func (s *Server) idleSessions(sessions []*session, waitingIdle time.Duration) []*session {
+	var idle []idleSession
 	now := s.Now()
-	for _, se := range of {
-		since := se.asked.Load()
-		if now-since < idleAfter.Milliseconds() || !se.greeted.Load() || se.leaving.Load() != nil || se.inMatch() {
+	for _, se := range sessions {
+		since := se.lastRequest.Load()
+		if now-since < idleAfter.Milliseconds() || !se.greeted.Load() || se.closing.Load() != nil || se.inMatch() {
 			continue
 		}
-		if r := (resting{se, se.waits(), since}); !r.waiting || now-since >= patience.Milliseconds() {
+		if r := (idleSession{se, se.isWaiting(), since}); !r.waiting || now-since >= waitingIdle.Milliseconds() {
 			idle = append(idle, r)
 		}
 	}
-	slices.SortFunc(idle, idlest)
-	sessions := make([]*session, len(idle))
+	slices.SortFunc(idle, compareIdle)
+	found := make([]*session, len(idle))
 	for i, r := range idle {
-		sessions[i] = r.session
+		found[i] = r.session
 	}
-	return sessions
+	return found
 }
 
-// waits says whether a greeted session waits for something: an opponent, an arena
-// to begin or one that it watches, a board to change.
-func (se *session) waits() bool {
+// isWaiting returns true if a greeted session waits for an opponent, an arena or a
+// change of a board.
+func (se *session) isWaiting() bool {
 	return se.watches.count.Load() > 0 || se.server.Lobby.HasTicket(se.game, se.player) || se.server.Engine.IsFollowing(se.game, se.player)
 }

@@ -6,81 +6,82 @@ import (
 	"laststand/internal/limit"
 )
 
-// Limits are what a node bears of connections and hellos. The zero value bears
-// all but more than Config.Connections. Each Cap is told of what is refused, and
-// says whether that stands; nil does, uncounted.
+// Limits are the limits of a node's connections and hellos. The zero value limits only
+// Config.Connections. Each Cap counts a refusal and says whether it is enforced. A nil
+// Cap enforces and does not count.
 type Limits struct {
-	PerAddress int64 // websockets of one address; 0: any number
+	PerAddress int64 // websockets of one address, 0 for any number
 
-	Full     *limit.Cap // Connections are there, or this one has one of the last places and is in no match
-	Crowded  *limit.Cap // PerAddress are there of its address, or its share of what is left, and this one is in no match
-	Silent   *limit.Cap // one that has said no hello gives way to a newcomer
-	Idle     *limit.Cap // one that does nothing is closed, since places are short
-	Messages *limit.Cap // a session's bucket is empty
+	TotalCap        *limit.Cap // refuses beyond Connections, and in the last places players in no match
+	AddressCap      *limit.Cap // refuses beyond PerAddress, and beyond the address's share players in no match
+	PendingHelloCap *limit.Cap // evicts a session without a hello for a new one
+	IdleCap         *limit.Cap // evicts an idle session while places are low
+	MessageCap      *limit.Cap // refuses a message that the session's bucket does not hold
 
-	Codes       *limit.Guesses // of arenas; nil: any number
-	Hellos      *limit.Rule    // of an address; nil: any number
-	HellosInAll *limit.Rule    // of the node; nil: any number
-	Replays     *limit.Rule    // KiB of long replays of an address, at this node alone; nil: any number
+	CodeAttempts *limit.Guesses // of arenas; nil for any number
+	Hellos       *limit.Rule    // of an address; nil for any number
+	HellosInAll  *limit.Rule    // of the node; nil for any number
+	Replays      *limit.Rule    // KiB of long replays of an address, counted by this node alone; nil for any number
 
-	EarlyForfeits *limit.Deeds // duels that a player leaves before a question was closed; nil: any number
-	Matches       *limit.Deeds // duels and arenas that a player has joined; nil: any number
+	EarlyForfeits *limit.Deeds // duels that a player leaves before a question was closed; nil for any number
+	Matches       *limit.Deeds // duels and arenas that a player has joined; nil for any number
 }
 
-// join refuses a player who may join no more matches for now.
-func (l *Limits) join(player, from limit.Key) error {
+// checkJoin refuses a player who may join no more matches for now.
+func (l *Limits) checkJoin(player, from limit.Key) error {
 	return l.Matches.Refuse(player, from)
 }
 
-// joinDuel is join of a duel.
-func (l *Limits) joinDuel(player, from limit.Key) error {
+// checkDuelJoin is checkJoin for a duel.
+func (l *Limits) checkDuelJoin(player, from limit.Key) error {
 	if err := l.EarlyForfeits.Refuse(player, from); err != nil {
 		return err
 	}
-	return l.join(player, from)
+	return l.checkJoin(player, from)
 }
 
-// countMatchThen counts a match that the player has just joined, and then does the
-// rest. It is counted here and not when the match begins, so that it counts for
-// those too who have gone before that.
+// countMatchThen returns a function that counts a match that the player has joined, and
+// then runs then. The match counts when it is joined and not when it begins, so that it
+// also counts for players who disconnect before.
 func (se *session) countMatchThen(then func()) func() {
 	return func() {
-		se.count(se.server.Limits.Matches)
+		se.countAction(se.server.Limits.Matches)
 		then()
 	}
 }
 
-// count counts what the session's player has just done.
-func (se *session) count(d *limit.Deeds) {
+// countAction counts an action of the session's player.
+func (se *session) countAction(d *limit.Deeds) {
 	ctx, cancel := context.WithTimeout(context.Background(), se.server.callWithin)
 	defer cancel()
-	d.Count(ctx, limit.Named(se.game, se.player), se.from())
+	d.Count(ctx, limit.Named(se.game, se.player), se.addressKey())
 }
 
-// Those of players who are in a match are counted beside the others: a flood of
-// these shuts none of them out.
+// Hellos of players in a match have their own bucket: a flood of other hellos cannot
+// lock them out.
 var (
-	newcomers = limit.Named("", "new")
-	returning = limit.Named("", "resume")
+	newHelloKey     = limit.Named("", "new")
+	resumedHelloKey = limit.Named("", "resume")
 )
 
-// greet takes a hello of an address before its token is read, or refuses it with a
-// *protocol.Error. Of one that would resume it is not known yet which it is.
-func (l *Limits) greet(ctx context.Context, from limit.Key, resumes bool) error {
+// checkHello takes a hello from the address's bucket before the token is read, or
+// returns a *protocol.Error. A new hello is also taken from the node's bucket. A resume
+// is not: whether the player is in a match is not known yet.
+func (l *Limits) checkHello(ctx context.Context, from limit.Key, resumes bool) error {
 	if err := l.Hellos.Take(ctx, from, 1); err != nil || resumes {
 		return err
 	}
-	return l.HellosInAll.Take(ctx, newcomers, 1)
+	return l.HellosInAll.Take(ctx, newHelloKey, 1)
 }
 
-// back takes one that would resume, now that its token was read.
-func (l *Limits) back(ctx context.Context, playing bool) error {
+// checkResume takes a resume from the node's bucket, after the token was read.
+func (l *Limits) checkResume(ctx context.Context, playing bool) error {
 	if playing {
-		return l.HellosInAll.Take(ctx, returning, 1)
+		return l.HellosInAll.Take(ctx, resumedHelloKey, 1)
 	}
-	return l.HellosInAll.Take(ctx, newcomers, 1)
+	return l.HellosInAll.Take(ctx, newHelloKey, 1)
 }
 
-// forged takes one that would resume and is not known by its token, as any
-// other such hello is taken: were it owed, a flood of them would leave newcomers nothing.
-func (l *Limits) forged(ctx context.Context) { l.HellosInAll.Spend(ctx, newcomers) }
+// chargeForgedResume charges a resume with an invalid token to new hellos. It never
+// leaves the bucket negative, so that a flood of them leaves room for new hellos.
+func (l *Limits) chargeForgedResume(ctx context.Context) { l.HellosInAll.Spend(ctx, newHelloKey) }

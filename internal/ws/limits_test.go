@@ -17,39 +17,39 @@ func perSecond(rate float64) func(*Config, *lobby.Duel) {
 	return func(c *Config, _ *lobby.Duel) { c.PerSecond = rate }
 }
 
-// Beyond the bucket messages are refused; the third refusal closes, and is
-// told as the others are. So is a fault of another kind: it costs as much.
+// Messages beyond the bucket are refused, and the third refusal closes the session.
+// Faulty messages take tokens too.
 func TestTooFast(t *testing.T) {
 	t.Parallel()
-	n := start(t, perSecond(0.001))
+	n := startNode(t, perSecond(0.001))
 	c := n.enter("ada")
-	c.alive() // the bucket holds one
+	c.expectPong() // the bucket holds one
 	for range 4 {
-		c.say(`{"id":5,"type":"nonsense"}`)
+		c.send(`{"id":5,"type":"nonsense"}`)
 	}
-	before, reason := c.closes(4429)
+	before, reason := c.expectClose(4429)
 	if len(before) != 3 || reason == "" {
 		t.Fatalf("%d replies before the close, reason %q", len(before), reason)
 	}
 	for _, f := range before {
-		if e := c.refusal(f, protocol.CodeRateLimited); f.Re == nil || *f.Re != 5 || e.RetryAfterMS != 1_000_000 {
+		if e := c.checkError(f, protocol.CodeRateLimited); f.Re == nil || *f.Re != 5 || e.RetryAfterMS != 1_000_000 {
 			t.Errorf("%s", f.raw)
 		}
 	}
 }
 
-// Pings and pongs cost as much. A ping beyond the bucket has no answer.
+// Pings and pongs take a token each. A ping without a token gets no pong.
 func TestControlFramesTooFast(t *testing.T) {
 	t.Parallel()
 	for kind, answers := range map[int]int{websocket.PingMessage: 1, websocket.PongMessage: 0} {
-		n := start(t, perSecond(0.001))
+		n := startNode(t, perSecond(0.001))
 		c := n.enter("ada")
 		answered := 0
 		c.conn.SetPongHandler(func(string) error { answered++; return nil })
 		for range 4 {
-			_ = c.conn.WriteControl(kind, nil, time.Now().Add(patience))
+			_ = c.conn.WriteControl(kind, nil, time.Now().Add(clientTimeout))
 		}
-		if before, reason := c.closes(4429); len(before) != 0 || reason == "" {
+		if before, reason := c.expectClose(4429); len(before) != 0 || reason == "" {
 			t.Errorf("%d replies before the close, reason %q", len(before), reason)
 		}
 		if answered != answers {
@@ -60,19 +60,19 @@ func TestControlFramesTooFast(t *testing.T) {
 
 func TestBucket(t *testing.T) {
 	t.Parallel()
-	n := start(t, perSecond(8))
+	n := startNode(t, perSecond(8))
 	c := n.enter("ada")
 	began := time.Now()
 	for range 8 {
-		c.alive()
+		c.expectPong()
 	}
 	limited := 0
-	for !t.Failed() && limited == 0 && time.Since(began) < patience {
+	for !t.Failed() && limited == 0 && time.Since(began) < clientTimeout {
 		c.ask(protocol.TypePing, map[string]any{"at": 1})
 		f := c.next()
 		if f.Type == protocol.TypeError {
 			limited++
-			if e := c.refusal(f, protocol.CodeRateLimited); e.RetryAfterMS != 125 {
+			if e := c.checkError(f, protocol.CodeRateLimited); e.RetryAfterMS != 125 {
 				t.Errorf("retry after %d ms", e.RetryAfterMS)
 			}
 		}
@@ -81,30 +81,30 @@ func TestBucket(t *testing.T) {
 		t.Error("never limited")
 	}
 	se := n.session("ada")
-	n.eventually("its loop waits", func() bool { return !se.out.busy() })
-	bucket := se.pace
-	n.eventually("the bucket refills", func() bool { return bucket.take(sinceStart(), 8, 1) })
-	c.alive()
+	n.eventually("its loop waits", func() bool { return !se.out.isBusy() })
+	bucket := se.limiter
+	n.eventually("the bucket refills", func() bool { return bucket.allow(sinceStart(), 8, 1) })
+	c.expectPong()
 }
 
-// The window of 10 s, by the session's own account.
+// The third refusal closes only if the first was less than 10 s ago.
 func TestTooFastWindow(t *testing.T) {
 	t.Parallel()
-	n := start(t, perSecond(0.001))
+	n := startNode(t, perSecond(0.001))
 	c := n.enter("ada")
-	c.alive()
+	c.expectPong()
 	se := n.session("ada")
-	age := func(by time.Duration) { // between requests, when its loop waits
+	age := func(by time.Duration) { // called between requests, while the read loop waits
 		c.Helper()
-		for i := range se.pace.faults {
-			se.pace.faults[i] -= by
+		for i := range se.limiter.violations {
+			se.limiter.violations[i] -= by
 		}
 	}
 	limited := func() {
 		t.Helper()
 		c.ask(protocol.TypePing, map[string]any{"at": 1})
-		c.refused(protocol.CodeRateLimited)
-		n.eventually("its loop waits", func() bool { return !se.out.busy() })
+		c.expectError(protocol.CodeRateLimited)
+		n.eventually("its loop waits", func() bool { return !se.out.isBusy() })
 	}
 	limited()
 	age(6 * time.Second)
@@ -113,10 +113,10 @@ func TestTooFastWindow(t *testing.T) {
 	limited()
 	age(3 * time.Second) // the last two are 9 and 3 s old
 	limited()
-	c.closes(4429)
+	c.expectClose(4429)
 }
 
-func (o *outbox) busy() bool {
+func (o *outbox) isBusy() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.holding || o.writing
@@ -124,31 +124,31 @@ func (o *outbox) busy() bool {
 
 func TestConnections(t *testing.T) {
 	t.Parallel()
-	n := start(t, func(c *Config, _ *lobby.Duel) { c.Connections = 1 })
+	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.Connections = 1 })
 	first := n.enter("ada")
 	for range 20 {
 		c := n.dial()
-		c.hello("eve", nil) // it must not drown the close frame
-		before, reason := c.closes(1013)
-		var told struct {
+		c.hello("eve", nil) // it must not hide the close frame
+		before, reason := c.expectClose(1013)
+		var reported struct {
 			RetryAfterMS int64 `json:"retry_after_ms"`
 		}
-		if err := json.Unmarshal([]byte(reason), &told); err != nil || told.RetryAfterMS <= 0 || len(before) > 0 {
+		if err := json.Unmarshal([]byte(reason), &reported); err != nil || reported.RetryAfterMS <= 0 || len(before) > 0 {
 			t.Fatalf("reason %q, frames %v before", reason, before)
 		}
 	}
-	first.alive()
-	first.cut()
+	first.expectPong()
+	first.disconnect()
 	n.eventually("there is room again", func() bool { return len(n.all()) == 0 })
-	n.enter("eve").alive()
+	n.enter("eve").expectPong()
 }
 
-// Connections that are turned away hold no request, and are so many at once at
-// the most; more are cut off.
-func TestTurnedAway(t *testing.T) {
+// A rejected connection keeps no request in memory. Beyond the limit of rejections the
+// connection is closed without a frame.
+func TestRejectedConnections(t *testing.T) {
 	t.Parallel()
-	n := start(t, func(c *Config, _ *lobby.Duel) { c.Connections = 0 })
-	n.away.most = 2
+	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.Connections = 0 })
+	n.rejecting.limit = 2
 	returned := make(chan struct{}, 3)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n.ServeHTTP(w, r)
@@ -156,28 +156,28 @@ func TestTurnedAway(t *testing.T) {
 	}))
 	defer site.Close()
 	n.url = "ws" + site.URL[len("http"):]
-	told := []*client{n.dial(), n.dial()}
+	rejected := []*client{n.dial(), n.dial()}
 	<-returned // while both wait to be closed
 	<-returned
-	if away := n.away.running.Load(); away != 2 {
-		t.Errorf("%d are being turned away", away)
+	if rejecting := n.rejecting.running.Load(); rejecting != 2 {
+		t.Errorf("%d are being turned rejecting", rejecting)
 	}
-	cut := n.dial()
-	if _, err := cut.read(); err == nil || websocket.IsCloseError(err, 1013) {
-		t.Errorf("the third was told: %v", err)
+	third := n.dial()
+	if _, err := third.read(); err == nil || websocket.IsCloseError(err, 1013) {
+		t.Errorf("the third got: %v", err)
 	}
 	<-returned
-	if n.closed("cut") != 1 || n.closed("1013") != 2 {
+	if n.closedCount("cut") != 1 || n.closedCount("1013") != 2 {
 		t.Errorf("closed: %v", n.labels("closes_total"))
 	}
-	for _, c := range told {
-		c.closes(1013)
+	for _, c := range rejected {
+		c.expectClose(1013)
 	}
 }
 
 func TestOrigins(t *testing.T) {
 	t.Parallel()
-	n := start(t, func(c *Config, _ *lobby.Duel) { c.Origins = []string{"https://play.example.com"} })
+	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.Origins = []string{"https://play.example.com"} })
 	here := "http" + n.url[len("ws"):]
 	for origin, want := range map[string]int{
 		here:                              http.StatusSwitchingProtocols,
@@ -194,8 +194,8 @@ func TestOrigins(t *testing.T) {
 			t.Errorf("origin %q: %d, want %d", origin, got, want)
 		}
 	}
-	// Behind a proxy that speaks TLS, as it says, a page without is another's.
-	n = start(t, func(c *Config, _ *lobby.Duel) { c.Secure = func(*http.Request) bool { return true } })
+	// Behind a proxy that uses TLS, an http origin is another site's.
+	n = startNode(t, func(c *Config, _ *lobby.Duel) { c.IsTLS = func(*http.Request) bool { return true } })
 	host := n.url[len("ws"):]
 	for origin, want := range map[string]int{"https" + host: http.StatusSwitchingProtocols, "http" + host: http.StatusForbidden} {
 		if got := n.upgrade(origin); got != want {
@@ -207,10 +207,10 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// What cannot become a websocket is refused in the form of the HTTP contract.
+// A request that cannot be upgraded gets a problem document.
 func TestNoUpgrade(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	answer, err := http.Get("http" + n.url[len("ws"):])
 	if err != nil {
 		t.Fatal(err)

@@ -6,41 +6,41 @@ import (
 )
 
 type metrics struct {
-	sessions   prometheus.Gauge
-	sleeping   prometheus.Gauge
-	awakenings prometheus.Counter
-	messages   *prometheus.CounterVec // by type
-	refused    *prometheus.CounterVec // by code, or upgrade
-	closed     *prometheus.CounterVec // by close code, or gone, or cut
-	panics     prometheus.Counter
-	answered   prometheus.Histogram
+	sessions      prometheus.Gauge
+	parked        prometheus.Gauge
+	wakeups       prometheus.Counter
+	messages      *prometheus.CounterVec // by type
+	errors        *prometheus.CounterVec // by code, or "upgrade"
+	closed        *prometheus.CounterVec // by close code, "gone" or "cut"
+	panics        prometheus.Counter
+	answerSeconds prometheus.Histogram
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
-	on := promauto.With(r)
+	factory := promauto.With(r)
 	return &metrics{
-		sessions: on.NewGauge(prometheus.GaugeOpts{
+		sessions: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "laststand_ws_sessions", Help: "Live websockets at this node.",
 		}),
-		sleeping: on.NewGauge(prometheus.GaugeOpts{
+		parked: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "laststand_ws_parked_sessions", Help: "Live websockets at this node that wait without a goroutine.",
 		}),
-		awakenings: on.NewCounter(prometheus.CounterOpts{
+		wakeups: factory.NewCounter(prometheus.CounterOpts{
 			Name: "laststand_ws_wakeups_total", Help: "Times that a parked session got a goroutine again.",
 		}),
-		messages: on.NewCounterVec(prometheus.CounterOpts{
+		messages: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_ws_messages_total", Help: "Messages of clients, by type.",
 		}, []string{"type"}),
-		refused: on.NewCounterVec(prometheus.CounterOpts{
+		errors: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_ws_refusals_total", Help: "Messages refused, by error code; upgrade means that the websocket handshake failed.",
 		}, []string{"code"}),
-		closed: on.NewCounterVec(prometheus.CounterOpts{
+		closed: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_ws_closes_total", Help: "Websockets closed, by close code; gone means that the client left, cut that the server closed the connection without a close frame.",
 		}, []string{"code"}),
-		panics: on.NewCounter(prometheus.CounterOpts{
+		panics: factory.NewCounter(prometheus.CounterOpts{
 			Name: "laststand_ws_panics_total", Help: "Messages whose handler panicked.",
 		}),
-		answered: on.NewHistogram(prometheus.HistogramOpts{
+		answerSeconds: factory.NewHistogram(prometheus.HistogramOpts{
 			Name: "laststand_ws_answer_duration_seconds", Help: "Time from the frame of an answer to its reply in the outbox.",
 			Buckets: []float64{.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .5, 2},
 		}),

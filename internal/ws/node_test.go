@@ -24,18 +24,18 @@ import (
 	"laststand/internal/ws/redissession"
 )
 
-// world is what nodes share: the embedded Redis, the people, the arenas.
-type world struct {
+// cluster is what nodes share: the embedded Redis and the fakes.
+type cluster struct {
 	*testing.T
-	people  *people
-	arenas  *arenas
-	boards  *boards
-	redis   *redisx.Conn
-	matches *redismatch.Store
-	tickets lobby.Store
-	matched func(*match.Engine) lobby.Matches // what the next node's lobby plays; nil: its engine
-	tune    []func(*Config, *lobby.Duel)
-	deaf    atomic.Bool // nodes are not told of each other's sessions
+	identity     *fakeIdentity
+	arenas       *fakeArenas
+	boards       *fakeBoards
+	redis        *redisx.Conn
+	matches      *redismatch.Store
+	tickets      lobby.Store
+	wrapEngine   func(*match.Engine) lobby.Matches // wraps the engine for the lobby of the next node; nil uses the engine
+	options      []func(*Config, *lobby.Duel)
+	dropReplaced atomic.Bool // nodes do not notify each other of newer sessions
 
 	mu    sync.Mutex
 	nodes map[string]*node
@@ -43,19 +43,19 @@ type world struct {
 
 // node is a server on a loopback address with the real game behind it.
 type node struct {
-	*world
+	*cluster
 	*Server
 	name     string
 	url      string
 	registry *prometheus.Registry
 }
 
-// duel is how duels go here unless a test wants another.
+// duel are the rules of duels unless a test sets others.
 var duel = lobby.Duel{Questions: 3, LimitMS: 15_000, CountdownMS: 20, RevealMS: 20}
 
-// start runs a node until the test ends. Its limits are out of the way unless
-// tune brings them in.
-func start(t *testing.T, tune ...func(*Config, *lobby.Duel)) *node {
+// startNode runs a node until the test ends. Its limits are high unless options lower
+// them.
+func startNode(t *testing.T, tune ...func(*Config, *lobby.Duel)) *node {
 	t.Helper()
 	redis, err := redisx.Open(t.Context(), redisx.Config{})
 	if err != nil {
@@ -66,37 +66,37 @@ func start(t *testing.T, tune ...func(*Config, *lobby.Duel)) *node {
 			t.Error(err)
 		}
 	})
-	w := &world{
-		T: t, people: &people{}, arenas: &arenas{}, boards: &boards{}, redis: redis, tune: tune, nodes: map[string]*node{},
+	w := &cluster{
+		T: t, identity: &fakeIdentity{}, arenas: &fakeArenas{}, boards: &fakeBoards{}, redis: redis, options: tune, nodes: map[string]*node{},
 		matches: redismatch.New(redis.Client, redis.Pipelined), tickets: redislobby.New(redis.Client),
 	}
 	return w.node()
 }
 
-// node runs one more node of a world.
-func (w *world) node() *node {
+// node runs one more node of a cluster.
+func (w *cluster) node() *node {
 	w.Helper()
-	n := &node{world: w, name: fmt.Sprint("node ", len(w.nodes)), registry: prometheus.NewRegistry()}
+	n := &node{cluster: w, name: fmt.Sprint("node ", len(w.nodes)), registry: prometheus.NewRegistry()}
 	rules := duel
 	c := Config{
-		Identity: w.people, Arenas: w.arenas, Boards: w.boards, Presence: new(match.Presence), Wheel: timer.New(timer.Config{}), Registry: n.registry,
-		Numbers: redissession.New(w.redis.Client, n.name, now), Replace: w.replace,
+		Identity: w.identity, Arenas: w.arenas, Boards: w.boards, Presence: new(match.Presence), Wheel: timer.New(timer.Config{}), Registry: n.registry,
+		Numbers: redissession.New(w.redis.Client, n.name, now), NotifyReplaced: w.notifyReplaced,
 		Now: now, Logger: slog.New(slog.DiscardHandler), Connections: 1000, PerSecond: 10_000, PingEvery: time.Minute,
 	}
-	for _, f := range w.tune {
+	for _, f := range w.options {
 		f(&c, &rules)
 	}
 	c.Engine = match.New(match.Config{
 		Store: w.matches, Index: w.matches, Wheel: c.Wheel, Presence: c.Presence, Now: now, OnResult: func(*match.Result) {}, Logger: c.Logger,
-		Node: n.name, Bus: mail{w, n.name},
+		Node: n.name, Bus: localBus{w, n.name},
 	})
 	matches := lobby.Matches(c.Engine)
-	if w.matched != nil {
-		matches = w.matched(c.Engine)
+	if w.wrapEngine != nil {
+		matches = w.wrapEngine(c.Engine)
 	}
 	c.Lobby = lobby.New(lobby.Config{
-		Games: map[string]lobby.Duel{"demo": rules}, Store: w.tickets, Matches: matches, Bank: bank{}, SeenStore: forgetful{},
-		Players: w.people, Wheel: c.Wheel, Now: now, Logger: c.Logger,
+		Games: map[string]lobby.Duel{"demo": rules}, Store: w.tickets, Matches: matches, Bank: fakeBank{}, SeenStore: emptyMemory{},
+		Players: w.identity, Wheel: c.Wheel, Now: now, Logger: c.Logger,
 	})
 	n.Server = New(c)
 	w.mu.Lock()
@@ -108,7 +108,7 @@ func (w *world) node() *node {
 	site.Config.ConnContext = smallBuffers
 	site.Start()
 	w.Cleanup(func() {
-		n.end()
+		n.drainNow()
 		site.Close()
 		stop()
 		c.Wheel.Close()
@@ -116,36 +116,36 @@ func (w *world) node() *node {
 	return n
 }
 
-// other is a node of the world by its name; nil for none.
-func (w *world) other(name string) *node {
+// nodeNamed returns a node of the cluster, nil for none.
+func (w *cluster) nodeNamed(name string) *node {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.nodes[name]
 }
 
-// replace tells a node that one of its sessions has a successor.
-func (w *world) replace(_ context.Context, node, game, player string, number int64) {
-	if n := w.other(node); n != nil && !w.deaf.Load() {
+// notifyReplaced calls Replaced at another node.
+func (w *cluster) notifyReplaced(_ context.Context, node, game, player string, number int64) {
+	if n := w.nodeNamed(node); n != nil && !w.dropReplaced.Load() {
 		n.Replaced(game, player, number)
 	}
 }
 
-// mail is the bus of a node's engine.
-type mail struct {
-	*world
+// localBus is the bus of a node's engine.
+type localBus struct {
+	*cluster
 	from string
 }
 
-func (m mail) Send(_ context.Context, nodes []string, kind string, payload []byte) {
+func (m localBus) Send(_ context.Context, nodes []string, kind string, payload []byte) {
 	for _, name := range nodes {
-		if n := m.other(name); n != nil && name != m.from {
+		if n := m.nodeNamed(name); n != nil && name != m.from {
 			n.Engine.Handlers()[kind](payload)
 		}
 	}
 }
 
-// end drains the node without patience.
-func (n *node) end() {
+// drainNow drains the node with a context that has ended.
+func (n *node) drainNow() {
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
 	n.Drain(over)
@@ -167,7 +167,7 @@ func (n *node) loops(run ...func(context.Context) error) (stop func()) {
 	}
 }
 
-// smallBuffers lets a reader that stops be noticed soon.
+// smallBuffers makes the server notice a reader that stops soon.
 func smallBuffers(ctx context.Context, c net.Conn) context.Context {
 	_ = c.(*net.TCPConn).SetWriteBuffer(16 << 10)
 	return ctx
@@ -178,28 +178,28 @@ var began = time.Now()
 func now() int64 { return began.UnixMilli() + time.Since(began).Milliseconds() }
 
 // eventually waits for a condition.
-func (n *node) eventually(what string, holds func() bool) {
+func (n *node) eventually(description string, holds func() bool) {
 	n.Helper()
 	for until := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
-			n.Fatalf("never: %s", what)
+			n.Fatalf("never: %s", description)
 		}
 	}
 }
 
-// session is the player's session here; nil for none.
+// session returns the player's session at this node, nil for none.
 func (n *node) session(player string) *session {
 	sub, _ := n.Presence.Find("demo", player)
 	se, _ := sub.(*session)
 	return se
 }
 
-// closed is how many connections were closed with a code.
-func (n *node) closed(code string) float64 {
+// closedCount returns how many connections were closed with a code.
+func (n *node) closedCount(code string) float64 {
 	return testutil.ToFloat64(n.metrics.closed.WithLabelValues(code))
 }
 
-// labels are the values that a metric's labels have taken.
+// labels returns the label values of a metric.
 func (n *node) labels(metric string) []string {
 	n.Helper()
 	families, err := n.registry.Gather()

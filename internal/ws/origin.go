@@ -2,9 +2,9 @@ package ws
 
 import "net/http"
 
-// originAllowed accepts requests without an origin (no browser), those of the
-// same host, and those of the configured origins.
-func (s *Server) originAllowed(r *http.Request) bool {
-	named := r.Header.Get("Origin")
-	return named == "" || s.origins.Allows(named, r.Host, s.Secure(r))
+// isOriginAllowed accepts requests without an Origin header (not from a browser), from
+// the same host, and from a configured origin.
+func (s *Server) isOriginAllowed(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	return origin == "" || s.origins.Allows(origin, r.Host, s.IsTLS(r))
 }

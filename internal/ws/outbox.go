@@ -8,92 +8,96 @@ const (
 	outboxBytes  = 1 << 20
 )
 
-// outbox is the bounded queue of encoded frames of a session. While it is
-// held, pushes wait and replies pass, so that a reply precedes the pushes that
-// it caused. It wakes a writer when there is something to write and none does:
-// an idle session has no writing goroutine, and who holds the outbox writes what
-// came meanwhile. After close it takes nothing and gives nothing.
+// outbox is the bounded queue of encoded frames of a session. It starts a writer when
+// there are frames and no writer runs, so that an idle session has no writing
+// goroutine.
+//
+// Between hold and release, pushes wait and replies pass, so that a reply precedes the
+// pushes that it caused. The goroutine that called hold may itself be the writer. After
+// close the outbox accepts and returns nothing.
+//
+// Example: hold; push A; reply B; release. The client gets B, then A.
 type outbox struct {
-	wake func() // starts a writer; called without the lock
-	full func() // called once, without the lock, when a bound is passed
+	startWriter func() // starts a writer; called without the lock
+	onFull      func() // called once, without the lock, when a bound is exceeded
 
-	mu      sync.Mutex
-	still   sync.Cond // told when holding or writing ends, and of close
-	queue   [][]byte
-	bytes   int // queued and held
-	held    []heldPush
-	holding bool
-	lent    bool // who holds is the writer
-	writing bool // a writer is at work or about to be; so it is while queue holds anything
-	closed  bool
+	mu         sync.Mutex
+	changed    sync.Cond // signalled when holding ends, when writing ends and on close
+	queue      [][]byte
+	bytes      int // of queue and held together
+	held       []heldPush
+	holding    bool
+	writerHeld bool // the goroutine that called hold is the writer
+	writing    bool // a writer runs or is about to; always true while queue has frames
+	closed     bool
 }
 
 type heldPush struct {
-	match string
+	tag   string
 	frame []byte
 }
 
 // init makes the outbox ready for use.
-func (o *outbox) init(wake, full func()) {
-	o.wake, o.full = wake, full
-	o.still.L = &o.mu
+func (o *outbox) init(startWriter, onFull func()) {
+	o.startWriter, o.onFull = startWriter, onFull
+	o.changed.L = &o.mu
 }
 
-// push queues pushes that belong together, so that they are written together, or
-// holds them back while replies are due first.
-func (o *outbox) push(match string, frames ...[]byte) {
+// push queues pushes that belong together, so that they are written together. While the
+// outbox is held, it holds them back.
+func (o *outbox) push(tag string, frames ...[]byte) {
 	o.mu.Lock()
 	if !o.holding || o.closed {
-		o.unlockAndWake(o.append(frames...))
+		o.unlockAndWake(o.queueLocked(frames...))
 		return
 	}
 	for _, frame := range frames {
-		o.held = append(o.held, heldPush{match, frame})
+		o.held = append(o.held, heldPush{tag, frame})
 		o.bytes += len(frame)
 	}
 	o.unlockAndWake(false)
 }
 
-// reply queues a reply, before all pushes that are held back.
+// reply queues a reply before all pushes that are held back.
 func (o *outbox) reply(frame []byte) {
 	o.mu.Lock()
-	o.unlockAndWake(o.append(frame))
+	o.unlockAndWake(o.queueLocked(frame))
 }
 
-// hold holds pushes back until release. Where no writer is at work its caller
-// is the one from here on: a reply need not wake another.
+// hold holds pushes back until release. If no writer runs, the caller becomes the
+// writer: a reply then need not start a goroutine.
 func (o *outbox) hold() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.holding = true
 	if !o.writing {
-		o.writing, o.lent = true, true
+		o.writing, o.writerHeld = true, true
 	}
 }
 
-// release queues what was held back, and lets pushes pass again. It says
-// whether its caller is the writer, and has to take what there is.
+// release queues the pushes that were held back, and lets pushes pass again. It returns
+// true if the caller is the writer, and must write what is queued.
 func (o *outbox) release() (writes bool) {
 	o.mu.Lock()
-	writes, o.holding, o.lent = o.lent, false, false
+	writes, o.holding, o.writerHeld = o.writerHeld, false, false
 	wake := false
 	for _, h := range o.held {
 		o.bytes -= len(h.frame)
-		wake = o.append(h.frame) || wake
+		wake = o.queueLocked(h.frame) || wake
 	}
 	o.held = nil
-	o.still.Broadcast()
+	o.changed.Broadcast()
 	o.unlockAndWake(wake)
 	return writes
 }
 
-// forget drops the held pushes of a match.
-func (o *outbox) forget(match string) {
+// dropHeld drops the held pushes with a tag.
+func (o *outbox) dropHeld(tag string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	kept := o.held[:0]
 	for _, h := range o.held {
-		if h.match != match {
+		if h.tag != tag {
 			kept = append(kept, h)
 			continue
 		}
@@ -103,13 +107,13 @@ func (o *outbox) forget(match string) {
 	o.held = kept
 }
 
-// take gives the writer all that is queued; nil ends the writer.
-func (o *outbox) take() [][]byte {
+// takeBatch returns all queued frames to the writer. After nil the writer must end.
+func (o *outbox) takeBatch() [][]byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed || len(o.queue) == 0 {
 		o.writing = false
-		o.still.Broadcast()
+		o.changed.Broadcast()
 		return nil
 	}
 	batch := o.queue
@@ -124,48 +128,49 @@ func (o *outbox) take() [][]byte {
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.shut()
+	o.closeLocked()
 }
 
-// flush waits until all that was queued and held has been written, then closes
-// the outbox. Where it is closed meanwhile it returns at once.
+// flush waits until all that was queued and held is written, then closes the outbox. It
+// returns at once if the outbox is closed in the meantime.
 func (o *outbox) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for !o.closed && (o.holding || o.writing) {
-		o.still.Wait()
+		o.changed.Wait()
 	}
-	o.shut()
+	o.closeLocked()
 }
 
-// join waits for the writer of a closed outbox to end.
-func (o *outbox) join() {
+// waitWriter waits until the writer of a closed outbox has ended.
+func (o *outbox) waitWriter() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for o.writing {
-		o.still.Wait()
+		o.changed.Wait()
 	}
 }
 
-// quiet waits until nothing of a closed outbox is being written.
-func (o *outbox) quiet() {
+// waitWrite waits until no frame of a closed outbox is being written by a writer
+// goroutine.
+func (o *outbox) waitWrite() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.writing && !o.lent {
-		o.still.Wait()
+	for o.writing && !o.writerHeld {
+		o.changed.Wait()
 	}
 }
 
-// shuttered says whether the outbox is closed.
-func (o *outbox) shuttered() bool {
+// isClosed returns true if the outbox is closed.
+func (o *outbox) isClosed() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.closed
 }
 
-// append queues frames and says whether a writer has to be woken. The caller
+// queueLocked queues frames and returns true if a writer must be started. The caller
 // holds mu.
-func (o *outbox) append(frames ...[]byte) bool {
+func (o *outbox) queueLocked(frames ...[]byte) bool {
 	if o.closed {
 		return false
 	}
@@ -180,27 +185,28 @@ func (o *outbox) append(frames ...[]byte) bool {
 	return true
 }
 
-// unlockAndWake ends every call that has put something in.
+// unlockAndWake is the last call of each method that adds frames: it checks the bounds
+// and starts a writer.
 func (o *outbox) unlockAndWake(wake bool) {
-	over := !o.closed && (len(o.queue)+len(o.held) > outboxFrames || o.bytes > outboxBytes)
-	if over {
-		o.shut()
+	full := !o.closed && (len(o.queue)+len(o.held) > outboxFrames || o.bytes > outboxBytes)
+	if full {
+		o.closeLocked()
 	}
-	if over && wake {
+	if full && wake {
 		wake, o.writing = false, false
 	}
 	o.mu.Unlock()
-	if over {
-		o.full()
+	if full {
+		o.onFull()
 	}
 	if wake {
-		o.wake()
+		o.startWriter()
 	}
 }
 
-// shut closes the outbox. The caller holds mu.
-func (o *outbox) shut() {
+// closeLocked closes the outbox. The caller holds mu.
+func (o *outbox) closeLocked() {
 	o.closed = true
 	o.queue, o.held, o.bytes = nil, nil, 0
-	o.still.Broadcast()
+	o.changed.Broadcast()
 }

@@ -13,17 +13,17 @@ import (
 	"pgregory.net/rapid"
 )
 
-// model is an outbox as its contract has it.
-type model struct {
+// outboxModel is a simple outbox that follows the contract.
+type outboxModel struct {
 	queue, held []heldPush
 	holding     bool
 	writing     bool
-	lent        bool // to who holds
+	writerHeld  bool // the goroutine that holds is the writer
 	closed      bool
 	woken, full int
 }
 
-func (m *model) put(p heldPush) {
+func (m *outboxModel) put(p heldPush) {
 	m.queue = append(m.queue, p)
 	m.bound()
 	if !m.closed && !m.writing {
@@ -32,31 +32,31 @@ func (m *model) put(p heldPush) {
 	}
 }
 
-// bytes is the size of what is queued and held.
-func (m *model) bytes() (size int) {
+// bytes returns the size of what is queued and held.
+func (m *outboxModel) bytes() (size int) {
 	for _, p := range slices.Concat(m.queue, m.held) {
 		size += len(p.frame)
 	}
 	return size
 }
 
-// bound closes the outbox where one of its bounds is passed.
-func (m *model) bound() {
+// bound closes the outbox if it exceeds a bound.
+func (m *outboxModel) bound() {
 	if len(m.queue)+len(m.held) > outboxFrames || m.bytes() > outboxBytes {
 		m.full++
-		m.shut()
+		m.close()
 	}
 }
 
-func (m *model) shut() { m.closed, m.queue, m.held = true, nil, nil }
+func (m *outboxModel) close() { m.closed, m.queue, m.held = true, nil, nil }
 
-// Whatever is done to an outbox, it gives its writer what its contract says:
-// in order, replies before the pushes held back, within the bounds.
+// Random operations on an outbox and on the model have the same results: order, replies
+// before held pushes, bounds.
 func TestOutbox(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var o outbox
-		var m model
+		var m outboxModel
 		woken, full, made := 0, 0, 0
 		o.init(func() { woken++ }, func() { full++ })
 		frame := func() []byte {
@@ -77,7 +77,7 @@ func TestOutbox(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"push": func(t *rapid.T) { push(rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "match"), frame()) },
-			"crowd": func(t *rapid.T) {
+			"push many": func(t *rapid.T) {
 				for range rapid.IntRange(1, outboxFrames).Draw(t, "pushes") {
 					push("a", []byte("small"))
 				}
@@ -93,14 +93,14 @@ func TestOutbox(t *testing.T) {
 				o.hold()
 				m.holding = true
 				if !m.writing {
-					m.writing, m.lent = true, true
+					m.writing, m.writerHeld = true, true
 				}
 			},
 			"release": func(t *rapid.T) {
-				if writes := o.release(); writes != m.lent {
-					t.Fatalf("release says that its caller writes: %v, want %v", writes, m.lent)
+				if writes := o.release(); writes != m.writerHeld {
+					t.Fatalf("release says that its caller writes: %v, want %v", writes, m.writerHeld)
 				}
-				m.holding, m.lent = false, false
+				m.holding, m.writerHeld = false, false
 				held := m.held
 				m.held = nil
 				for _, p := range held {
@@ -108,14 +108,14 @@ func TestOutbox(t *testing.T) {
 				}
 			},
 			"forget": func(*rapid.T) {
-				o.forget("a")
-				m.held = slices.DeleteFunc(m.held, func(p heldPush) bool { return p.match == "a" })
+				o.dropHeld("a")
+				m.held = slices.DeleteFunc(m.held, func(p heldPush) bool { return p.tag == "a" })
 			},
 			"take": func(t *rapid.T) {
-				if !m.writing || m.lent {
+				if !m.writing || m.writerHeld {
 					t.Skip("no writer")
 				}
-				got := o.take()
+				got := o.takeBatch()
 				if len(got) != len(m.queue) {
 					t.Fatalf("%d frames taken, want %d", len(got), len(m.queue))
 				}
@@ -132,7 +132,7 @@ func TestOutbox(t *testing.T) {
 					t.Skip("not now")
 				}
 				o.close()
-				m.shut()
+				m.close()
 			},
 			"": func(t *rapid.T) {
 				if woken != m.woken || full != m.full || o.closed != m.closed || o.writing != m.writing {
@@ -147,58 +147,58 @@ func TestOutbox(t *testing.T) {
 	})
 }
 
-// pump is an outbox whose writer keeps what it takes.
-type pump struct {
+// recordingOutbox is an outbox whose writer records the frames.
+type recordingOutbox struct {
 	outbox
 	mu      sync.Mutex
 	written [][]byte
-	slow    time.Duration // of each batch
+	delay   time.Duration // of each batch
 }
 
-func newPump(slow time.Duration) *pump {
-	p := &pump{slow: slow}
+func newRecordingOutbox(slow time.Duration) *recordingOutbox {
+	p := &recordingOutbox{delay: slow}
 	p.init(func() { go p.write() }, func() {})
 	return p
 }
 
-func (p *pump) write() {
-	for batch := p.take(); batch != nil; batch = p.take() {
-		time.Sleep(p.slow)
+func (p *recordingOutbox) write() {
+	for batch := p.takeBatch(); batch != nil; batch = p.takeBatch() {
+		time.Sleep(p.delay)
 		p.mu.Lock()
 		p.written = append(p.written, batch...)
 		p.mu.Unlock()
 	}
 }
 
-// pass is a release whose caller writes where it has to.
-func (p *pump) pass() {
+// releaseAndWrite calls release, and writes if release says so.
+func (p *recordingOutbox) releaseAndWrite() {
 	if p.release() {
 		p.write()
 	}
 }
 
-func (p *pump) all() [][]byte {
+func (p *recordingOutbox) all() [][]byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.written
 }
 
-// Many pushers at once: everyone's frames arrive once each and in order.
+// With concurrent callers of push, the frames of each arrive once and in order.
 func TestOutboxConcurrently(t *testing.T) {
 	t.Parallel()
-	p := newPump(0)
+	p := newRecordingOutbox(0)
 	const pushers, each = 4, 100 // within the bound, however slow the writer is
 	var pushing sync.WaitGroup
-	for who := range pushers {
+	for pusher := range pushers {
 		pushing.Go(func() {
 			for i := range each {
-				p.push("m", []byte{byte(who), byte(i)})
+				p.push("m", []byte{byte(pusher), byte(i)})
 			}
 		})
 	}
 	for range 20 {
 		p.hold()
-		p.pass()
+		p.releaseAndWrite()
 	}
 	pushing.Wait()
 	p.flush()
@@ -214,12 +214,12 @@ func TestOutboxConcurrently(t *testing.T) {
 	}
 }
 
-// A flush waits for the reply in the making, for what is held and for the
-// writer; nothing is taken in afterwards.
+// A flush waits for the reply that is being made, for held pushes and for the writer.
+// Frames that come later are dropped.
 func TestOutboxFlush(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newPump(time.Second)
+		p := newRecordingOutbox(time.Second)
 		p.hold()
 		p.push("m", []byte("push"))
 		var flushed atomic.Bool
@@ -229,7 +229,7 @@ func TestOutboxFlush(t *testing.T) {
 		}()
 		synctest.Wait()
 		p.reply([]byte("reply"))
-		go p.pass()
+		go p.releaseAndWrite()
 		synctest.Wait()
 		if flushed.Load() {
 			t.Fatal("flushed before it was written")
@@ -245,13 +245,13 @@ func TestOutboxFlush(t *testing.T) {
 	})
 }
 
-// Closing drops what waits and ends a flush at once; join waits for the writer.
+// Closing drops what waits and ends a flush at once; waitWriter waits for the writer.
 func TestOutboxClose(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newPump(time.Second)
+		p := newRecordingOutbox(time.Second)
 		p.push("m", []byte("first"))
-		synctest.Wait() // it is being written
+		synctest.Wait() // the writer is writing it
 		p.push("m", []byte("second"))
 		began := time.Now()
 		go func() {
@@ -262,7 +262,7 @@ func TestOutboxClose(t *testing.T) {
 		if took := time.Since(began); took != 100*time.Millisecond {
 			t.Errorf("flush took %v", took)
 		}
-		p.join()
+		p.waitWriter()
 		if took := time.Since(began); took != time.Second {
 			t.Errorf("join took %v", took)
 		}

@@ -7,8 +7,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// player plays a duel to its end: it answers every question at once and keeps
-// the numbered frames.
+// player plays a duel to its end: it answers every question at once and keeps the
+// numbered frames.
 type player struct {
 	*client
 	name  string
@@ -16,32 +16,32 @@ type player struct {
 	log   [][]byte // by number, from 1
 	over  bool
 
-	asked map[int64]int // questions by the id of the answer sent
-	acked map[int]bool
-	cuts  bool // it is cut off now and then, and replies may be lost
+	sentAnswers       map[int64]int // questions by the id of the answer sent
+	answeredQuestions map[int]bool
+	lossy             bool // the player is disconnected at times, and replies may be lost
 
-	unnumbered func(frame) // what else is pushed, where it is set
+	unnumbered func(frame) // if set, called with pushes without a number
 }
 
 func newPlayer(c *client, name string) *player {
-	return &player{client: c, name: name, asked: map[int64]int{}, acked: map[int]bool{}}
+	return &player{client: c, name: name, sentAnswers: map[int64]int{}, answeredQuestions: map[int]bool{}}
 }
 
-// join asks for a duel against whoever joins with the same category.
+// join asks for a duel against any player with the same category.
 func (p *player) join(category string) {
 	p.Helper()
 	p.ask(protocol.TypeDuelJoin, map[string]any{"category": category, "bot_after_ms": 0})
 	p.reply(protocol.TypeDuelQueued)
 }
 
-// play handles frames until the match is over, it is cut off, or stop says so
-// after a frame.
+// play handles frames until the match is over, the connection ends, or stop returns
+// true after a frame.
 func (p *player) play(stop func(frame) bool) {
 	p.Helper()
 	for !p.over {
 		f, err := p.read()
 		if err != nil {
-			if !p.cuts {
+			if !p.lossy {
 				p.fail("%s: %v", p.name, err)
 			}
 			return
@@ -56,7 +56,7 @@ func (p *player) play(stop func(frame) bool) {
 func (p *player) handle(f frame) {
 	p.Helper()
 	if f.Re != nil {
-		p.answered(f)
+		p.checkAnswered(f)
 		return
 	}
 	if f.Seq == 0 {
@@ -66,7 +66,7 @@ func (p *player) handle(f frame) {
 		return
 	}
 	if f.Seq != int64(len(p.log))+1 {
-		p.fail("%s: %s after number %d", p.name, f.number(), len(p.log))
+		p.fail("%s: %s after number %d", p.name, f.label(), len(p.log))
 	}
 	if p.match == "" {
 		p.match = f.Match
@@ -75,11 +75,11 @@ func (p *player) handle(f frame) {
 		p.fail("%s: a frame of %s in %s", p.name, f.Match, p.match)
 	}
 	p.log = append(p.log, f.raw)
-	p.pushed(f)
+	p.handlePush(f)
 }
 
-// pushed does what a numbered push asks for.
-func (p *player) pushed(f frame) {
+// handlePush does what a numbered push asks for.
+func (p *player) handlePush(f frame) {
 	p.Helper()
 	switch f.Type {
 	case protocol.TypeQuestion:
@@ -89,7 +89,7 @@ func (p *player) pushed(f frame) {
 	case protocol.TypeAnswerSeen:
 		var seen protocol.AnswerSeen
 		f.into(p.T, &seen)
-		if seen.Player == p.name && !p.acked[seen.Question] && !p.cuts {
+		if seen.Player == p.name && !p.answeredQuestions[seen.Question] && !p.lossy {
 			p.fail("%s: question %d seen before it was answered for", p.name, seen.Question)
 		}
 	case protocol.TypeMatchOver:
@@ -99,17 +99,17 @@ func (p *player) pushed(f frame) {
 
 func (p *player) answer(question int) {
 	p.ask(protocol.TypeAnswer, map[string]any{"match": p.match, "question": question, "choice": 0})
-	p.asked[p.id] = question
+	p.sentAnswers[p.id] = question
 }
 
-// answered checks the reply to an answer.
-func (p *player) answered(f frame) {
+// checkAnswered checks the reply to an answer.
+func (p *player) checkAnswered(f frame) {
 	p.Helper()
-	if p.cuts && f.Type == protocol.TypeError {
-		p.refusal(f, protocol.CodeQuestionClosed) // an answer that was thought lost was not
+	if p.lossy && f.Type == protocol.TypeError {
+		p.checkError(f, protocol.CodeQuestionClosed) // the server had received an answer that seemed lost
 		return
 	}
-	question, ok := p.asked[*f.Re]
+	question, ok := p.sentAnswers[*f.Re]
 	if !ok || f.Type != protocol.TypeAnswered {
 		p.fail("%s: %s", p.name, f.raw)
 	}
@@ -118,10 +118,10 @@ func (p *player) answered(f frame) {
 	if a.Question != question {
 		p.fail("%s: %s for question %d", p.name, f.raw, question)
 	}
-	p.acked[question] = true
+	p.answeredQuestions[question] = true
 }
 
-// duel enters two players and has them meet.
+// duel connects two players who play each other.
 func (n *node) duel(name string) (a, b *player) {
 	n.Helper()
 	a, b = newPlayer(n.enter(name+".a"), name+".a"), newPlayer(n.enter(name+".b"), name+".b")
@@ -130,11 +130,11 @@ func (n *node) duel(name string) (a, b *player) {
 	return a, b
 }
 
-// alike checks that both have seen a whole match, in the same bytes. A machine
-// that stalls has its time given back, by a push more.
-func (n *node) alike(a, b *player, questions int) {
+// checkSameFrames checks that both have seen a whole match, in the same bytes. A
+// stalled machine adds a push that extends the question.
+func (n *node) checkSameFrames(a, b *player, questions int) {
 	n.Helper()
-	if want := 2 + 4*questions + extended(a.log); len(a.log) != want || len(b.log) != want {
+	if want := 2 + 4*questions + extensionCount(a.log); len(a.log) != want || len(b.log) != want {
 		n.Errorf("%s saw %d frames, %s %d, want %d", a.name, len(a.log), b.name, len(b.log), want)
 		return
 	}
@@ -145,7 +145,7 @@ func (n *node) alike(a, b *player, questions int) {
 	}
 }
 
-func extended(log [][]byte) (count int) {
+func extensionCount(log [][]byte) (count int) {
 	for _, frame := range log {
 		if bytes.Contains(frame, []byte(`"type":"`+protocol.TypeQuestionExtended+`"`)) {
 			count++
@@ -154,7 +154,7 @@ func extended(log [][]byte) (count int) {
 	return count
 }
 
-// together runs all at once and waits for them.
+// together runs all functions at once and waits for them.
 func together(run ...func()) {
 	var running sync.WaitGroup
 	for _, f := range run {

@@ -10,11 +10,11 @@ import (
 
 const canPoll = true
 
-// atOnce is how many events a poller takes in one go.
-const atOnce = 128
+// maxEvents is how many events a poller reads at once.
+const maxEvents = 128
 
-// poller is an epoll instance of our own (epoll(7)), beside that of the runtime,
-// which polls this one: who waits for events is a goroutine, and no thread.
+// poller is an epoll instance of its own (epoll(7)). The runtime's poller polls it, so
+// that waiting for events takes a goroutine and no thread.
 type poller struct {
 	file  *os.File
 	raw   syscall.RawConn // of file
@@ -26,14 +26,14 @@ func newPoller() (*poller, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.SetNonblock(fd, true); err != nil { // so that the runtime polls it
+	if err := syscall.SetNonblock(fd, true); err != nil { // so that the runtime can poll it
 		_ = syscall.Close(fd)
 		return nil, err
 	}
-	file := os.NewFile(uintptr(fd), "sleeping websockets")
+	file := os.NewFile(uintptr(fd), "parked websockets")
 	raw, err := file.SyscallConn()
 	if err == nil {
-		err = file.SetDeadline(time.Time{}) // where it does not
+		err = file.SetDeadline(time.Time{}) // an error if the runtime cannot poll it
 	}
 	if err != nil {
 		_ = file.Close()
@@ -42,52 +42,52 @@ func newPoller() (*poller, error) {
 	return &poller{file, raw, make(chan struct{})}, nil
 }
 
-// arm has an event come, once, when there is something to read, or its end, of a
-// connection: at once where that is so already. What was armed before counts no
-// longer; closing the connection undoes it.
+// arm requests one event, for when the connection has bytes to read or has ended; at
+// once if that is so already. It replaces an earlier arm. Closing the connection
+// cancels it.
 func (p *poller) arm(conn syscall.RawConn, event uint64) error {
 	e := syscall.EpollEvent{
 		Events: syscall.EPOLLIN | syscall.EPOLLRDHUP | syscall.EPOLLONESHOT,
 		Fd:     int32(uint32(event)), Pad: int32(uint32(event >> 32)),
 	}
-	var failed, gone error
-	closed := p.raw.Control(func(epoll uintptr) {
-		gone = conn.Control(func(fd uintptr) {
-			failed = syscall.EpollCtl(int(epoll), syscall.EPOLL_CTL_MOD, int(fd), &e)
-			if errors.Is(failed, syscall.ENOENT) {
-				failed = syscall.EpollCtl(int(epoll), syscall.EPOLL_CTL_ADD, int(fd), &e)
+	var ctlErr, connErr error
+	epollErr := p.raw.Control(func(epoll uintptr) {
+		connErr = conn.Control(func(fd uintptr) {
+			ctlErr = syscall.EpollCtl(int(epoll), syscall.EPOLL_CTL_MOD, int(fd), &e)
+			if errors.Is(ctlErr, syscall.ENOENT) {
+				ctlErr = syscall.EpollCtl(int(epoll), syscall.EPOLL_CTL_ADD, int(fd), &e)
 			}
 		})
 	})
-	return cmp.Or(closed, gone, failed)
+	return cmp.Or(epollErr, connErr, ctlErr)
 }
 
-// run hands events over, until close or a failure, which it tells.
-func (p *poller) run(wake func([]uint64), failed func(*poller)) {
+// run passes events to handle until close or a failure, and then calls failed.
+func (p *poller) run(handle func([]uint64), failed func(*poller)) {
 	defer close(p.ended)
 	defer p.file.Close()
 	defer failed(p)
-	var came [atOnce]syscall.EpollEvent
-	events := make([]uint64, 0, atOnce)
+	var ready [maxEvents]syscall.EpollEvent
+	events := make([]uint64, 0, maxEvents)
 	for {
-		n, wrong := 0, error(nil)
+		n, waitErr := 0, error(nil)
 		err := p.raw.Read(func(fd uintptr) bool {
-			n, wrong = syscall.EpollWait(int(fd), came[:], 0)
+			n, waitErr = syscall.EpollWait(int(fd), ready[:], 0)
 			return n != 0
 		})
-		if err != nil || wrong != nil && !errors.Is(wrong, syscall.EINTR) {
+		if err != nil || waitErr != nil && !errors.Is(waitErr, syscall.EINTR) {
 			return
 		}
 		events = events[:0]
-		for _, e := range came[:max(n, 0)] {
+		for _, e := range ready[:max(n, 0)] {
 			events = append(events, uint64(uint32(e.Fd))|uint64(uint32(e.Pad))<<32)
 		}
-		wake(events)
+		handle(events)
 	}
 }
 
-// close ends run, and waits for that.
+// close ends run and waits for it.
 func (p *poller) close() {
-	_ = p.file.Close() // of what was polled nothing is left to be lost
+	_ = p.file.Close() // no data can be lost
 	<-p.ended
 }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// canPoll is false where sessions keep a goroutine to wait in.
+// canPoll is false where each session keeps a goroutine that waits.
 const canPoll = false
 
 type poller struct{}

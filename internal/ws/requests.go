@@ -16,43 +16,43 @@ import (
 func (se *session) onPing(_ context.Context, r request) (func(), error) {
 	var p protocol.Ping
 	if err := r.Decode(&p); err != nil {
-		return nothing, err
+		return noop, err
 	}
-	if !numberOrText(p.At) {
-		return nothing, protocol.Errorf(protocol.CodeBadRequest, "at is a number or a text of the client's own")
+	if !isNumberOrText(p.At) {
+		return noop, protocol.Errorf(protocol.CodeBadRequest, "at must be a number or a text")
 	}
 	se.reply(r, protocol.TypePong, protocol.Pong{At: p.At, ServerAt: se.server.Now()})
-	return nothing, nil
+	return noop, nil
 }
 
 func (se *session) onDuelJoin(ctx context.Context, r request) (func(), error) {
 	var j protocol.DuelJoin
 	if err := r.Decode(&j); err != nil {
-		return nothing, err
+		return noop, err
 	}
 	switch {
 	case se.server.draining.Load():
-		return nothing, leavingNode()
+		return noop, drainingError()
 	case se.claims.Role != identity.RolePlayer:
-		return nothing, protocol.Errorf(protocol.CodeForbidden, "only players play; a token of role host joins arenas")
+		return noop, protocol.Errorf(protocol.CodeForbidden, "only role player can join duels; role host joins arenas")
 	}
-	if err := se.server.Limits.joinDuel(limit.Named(se.game, se.player), se.from()); err != nil {
-		return nothing, err
+	if err := se.server.Limits.checkDuelJoin(limit.Named(se.game, se.player), se.addressKey()); err != nil {
+		return noop, err
 	}
-	if err := se.server.Pressure.Refuse(pressure.Joining); err != nil {
-		return nothing, err
+	if err := se.server.LoadShedder.Refuse(pressure.Joining); err != nil {
+		return noop, err
 	}
-	entered, err := se.enterRoom()
+	acquired, err := se.acquireDuel()
 	if err != nil {
-		return nothing, err
+		return noop, err
 	}
 	queued, then, err := se.server.Lobby.Join(ctx, lobby.Request{
 		Game: se.game, Player: se.player, BotAfterMS: j.BotAfterMS, Address: se.address,
 		Filter: lobby.Filter{Category: j.Category, Lang: j.Lang, Difficulty: j.Difficulty},
 	})
 	if err != nil {
-		if entered && !se.server.Lobby.HasTicket(se.game, se.player) {
-			se.leaveRoom()
+		if acquired && !se.server.Lobby.HasTicket(se.game, se.player) {
+			se.releaseDuel()
 		}
 		return then, err
 	}
@@ -62,90 +62,90 @@ func (se *session) onDuelJoin(ctx context.Context, r request) (func(), error) {
 
 func (se *session) onDuelLeave(ctx context.Context, r request) (func(), error) {
 	if err := r.Decode(&protocol.Empty{}); err != nil {
-		return nothing, err
+		return noop, err
 	}
 	if err := se.server.Lobby.Leave(ctx, se.game, se.player); err != nil {
-		return nothing, err
+		return noop, err
 	}
 	if !se.inMatch() {
-		se.leaveRoom()
+		se.releaseDuel()
 	}
 	se.reply(r, protocol.TypeDuelLeft, protocol.Empty{})
-	return nothing, nil
+	return noop, nil
 }
 
 func (se *session) onAnswer(ctx context.Context, r request) (func(), error) {
 	began := time.Now()
 	var a protocol.Answer
 	if err := r.Decode(&a); err != nil {
-		return nothing, se.notInMatchFirst(ctx, r, err)
+		return noop, se.answerDecodeError(ctx, r, err)
 	}
-	answered, then, err := se.server.Engine.Answer(ctx, match.Submission{Player: se.player, At: r.at, Answer: a})
+	answered, then, err := se.server.Engine.Answer(ctx, match.Submission{Player: se.player, At: r.receivedAt, Answer: a})
 	if err != nil {
 		return then, err
 	}
 	se.reply(r, protocol.TypeAnswered, answered)
-	se.server.metrics.answered.Observe(time.Since(began).Seconds())
+	se.server.metrics.answerSeconds.Observe(time.Since(began).Seconds())
 	return then, nil
 }
 
-// notInMatchFirst is the refusal of an answer that cannot be read: that its
-// match is not the player's comes first.
-func (se *session) notInMatchFirst(ctx context.Context, r request, unread error) error {
+// answerDecodeError returns the refusal of an answer that cannot be decoded. If the
+// match is not the player's, that error comes first.
+func (se *session) answerDecodeError(ctx context.Context, r request, decodeErr error) error {
 	var named struct {
 		Match string `json:"match"`
 	}
 	if json.Unmarshal(r.Data, &named) != nil {
-		return unread
+		return decodeErr
 	}
 	if err := se.server.Engine.CheckSeat(ctx, named.Match, se.player); err != nil {
 		return err
 	}
-	return unread
+	return decodeErr
 }
 
 func (se *session) onMatchSync(ctx context.Context, r request) (func(), error) {
 	var s protocol.Resume
 	if err := r.Decode(&s); err != nil {
-		return nothing, err
+		return noop, err
 	}
-	return nothing, se.sync(ctx, r, s)
+	return noop, se.syncMatch(ctx, r, s)
 }
 
-// sync replies where a match stands, and pushes what the client has missed.
-func (se *session) sync(ctx context.Context, r request, s protocol.Resume) error {
+// syncMatch replies with a match's state, and pushes what the client has missed.
+func (se *session) syncMatch(ctx context.Context, r request, s protocol.Resume) error {
 	if s.Seq < 0 {
-		return protocol.Errorf(protocol.CodeBadRequest, "seq is the number of the last push seen, 0 for none")
+		return protocol.Errorf(protocol.CodeBadRequest, "seq must not be negative; send the number of the last push seen, 0 for none")
 	}
 	return se.server.Engine.Attach(ctx, match.Attachment{
 		Match: s.Match, Player: se.player, Sub: se, After: s.Seq,
 		OnState:     func(state protocol.MatchState) { se.reply(r, protocol.TypeMatchState, state) },
-		CheckReplay: se.mayReplay,
+		CheckReplay: se.checkReplay,
 	})
 }
 
 func (se *session) onMatchLeave(ctx context.Context, r request) (func(), error) {
 	var m protocol.MatchLeave
 	if err := r.Decode(&m); err != nil {
-		return nothing, err
+		return noop, err
 	}
 	early, err := se.leaveMatch(ctx, m.Match)
 	if err != nil {
-		return nothing, err
+		return noop, err
 	}
 	se.reply(r, protocol.TypeMatchLeft, protocol.Empty{})
 	if early {
 		return se.countEarlyForfeit, nil
 	}
-	return nothing, nil
+	return noop, nil
 }
 
 // countEarlyForfeit counts a duel that the player has left before a question was
-// closed: it cost the player nothing.
-func (se *session) countEarlyForfeit() { se.count(se.server.Limits.EarlyForfeits) }
+// closed: the player has lost nothing by it.
+func (se *session) countEarlyForfeit() { se.countAction(se.server.Limits.EarlyForfeits) }
 
-// leaveMatch forfeits a match; an arena's goes on without the player. early says
-// that this has ended a duel before a question of it was closed.
+// leaveMatch forfeits a match; an arena's match goes on without the player. early is
+// true if this has ended a duel before a question was closed.
 func (se *session) leaveMatch(ctx context.Context, id string) (early bool, err error) {
 	if err := se.server.Engine.CheckSeat(ctx, id, se.player); err != nil {
 		return false, err
@@ -163,11 +163,11 @@ func (se *session) leaveMatch(ctx context.Context, id string) (early bool, err e
 	return m.Running && se.server.Engine.ForfeitedEarly(id, se.player), nil
 }
 
-// leavingNode refuses what would keep players at a node that drains.
-func leavingNode() error {
-	return protocol.RetryAfter(protocol.CodeUnavailable, retryMS, "this node is leaving; reconnect to another")
+// drainingError refuses a request that would keep a player at a draining node.
+func drainingError() error {
+	return protocol.RetryAfter(protocol.CodeUnavailable, retryMS, "this node is draining; reconnect to another node")
 }
 
-func numberOrText(raw json.RawMessage) bool {
+func isNumberOrText(raw json.RawMessage) bool {
 	return len(raw) > 0 && (raw[0] == '"' || raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }

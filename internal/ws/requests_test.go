@@ -11,11 +11,10 @@ import (
 	"laststand/internal/protocol"
 )
 
-// A fault within a well-formed frame gets an error reply, and the connection
-// stays.
+// A fault in a well-formed frame gets an error reply, and the connection stays.
 func TestFaultyRequests(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	c := n.enter("ada")
 	for _, test := range []struct {
 		frame string
@@ -65,7 +64,7 @@ func TestFaultyRequests(t *testing.T) {
 		{`{"id":7,"type":"","data":{}}`, `7`, protocol.CodeUnknownType},
 		{`{"id":8,"type":"hello","data":{"token":"x"}}`, `8`, protocol.CodeBadRequest},
 	} {
-		c.say(test.frame)
+		c.send(test.frame)
 		f := c.next()
 		var envelope struct{ Re json.RawMessage }
 		if err := json.Unmarshal(f.raw, &envelope); err != nil {
@@ -74,10 +73,10 @@ func TestFaultyRequests(t *testing.T) {
 		if string(envelope.Re) != test.re {
 			t.Errorf("%s: %s, want re %s", test.frame, f.raw, test.re)
 		}
-		c.refusal(f, test.code)
+		c.checkError(f, test.code)
 	}
-	c.alive()
-	if asked := n.arenas.take(); len(asked) > 0 {
+	c.expectPong()
+	if asked := n.arenas.takeCalls(); len(asked) > 0 {
 		t.Errorf("passed on: %q", asked)
 	}
 	types, codes := n.labels("messages_total"), n.labels("refusals_total")
@@ -91,20 +90,20 @@ func TestFaultyRequests(t *testing.T) {
 	}
 }
 
-// Malformed frames close also after the hello.
+// Malformed frames close the connection also after the hello.
 func TestMalformedLater(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	for i, text := range []string{`{`, `7`, `null`, `{"id":1}`, "{\"id\":1,\"type\":\"\xc3\"}"} {
 		c := n.enter(fmt.Sprint("eve", i))
-		c.say(text)
-		c.closes(4400)
+		c.send(text)
+		c.expectClose(4400)
 	}
 }
 
 func TestPing(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	c := n.enter("ada")
 	for _, at := range []string{`12`, `-0.5e3`, `"abc"`, `""`, `9007199254740993`} {
 		before := now()
@@ -119,9 +118,9 @@ func TestPing(t *testing.T) {
 
 func TestTicket(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	c := n.enter("ada")
-	c.ask(protocol.TypeDuelLeave, protocol.Empty{}) // there need not be one
+	c.ask(protocol.TypeDuelLeave, protocol.Empty{}) // without a ticket
 	c.reply(protocol.TypeDuelLeft)
 	var queued protocol.DuelQueued
 	c.ask(protocol.TypeDuelJoin, protocol.Empty{})
@@ -130,41 +129,41 @@ func TestTicket(t *testing.T) {
 		t.Errorf("queued %+v", queued)
 	}
 	c.ask(protocol.TypeDuelJoin, protocol.Empty{})
-	c.refused(protocol.CodeAlreadyQueued)
+	c.expectError(protocol.CodeAlreadyQueued)
 	c.ask(protocol.TypeDuelLeave, protocol.Empty{})
 	c.reply(protocol.TypeDuelLeft)
 	c.ask(protocol.TypeDuelJoin, protocol.Empty{})
 	c.reply(protocol.TypeDuelQueued)
 }
 
-// Who goes takes the ticket along.
-func TestTicketGoes(t *testing.T) {
+// A client that disconnects loses its ticket.
+func TestDisconnectWithdrawsTheTicket(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	c := n.enter("ada")
 	c.ask(protocol.TypeDuelJoin, protocol.Empty{})
 	c.reply(protocol.TypeDuelQueued)
-	c.cut()
-	n.eventually("the ticket is withdrawn", func() bool { return n.busy("ada") == lobby.Activity{} })
-	if n.closed("gone") != 1 {
+	c.disconnect()
+	n.eventually("the ticket is withdrawn", func() bool { return n.activity("ada") == lobby.Activity{} })
+	if n.closedCount("gone") != 1 {
 		t.Errorf("closed: %v", n.labels("closes_total"))
 	}
 }
 
-// busy says what the lobby has a player down for.
-func (n *node) busy(player string) lobby.Activity {
+// activity returns what the lobby has stored for a player.
+func (n *node) activity(player string) lobby.Activity {
 	n.Helper()
-	busy, err := n.tickets.ReadActivity(n.Context(), "demo", player)
+	activity, err := n.tickets.ReadActivity(n.Context(), "demo", player)
 	if err != nil {
 		n.Fatal(err)
 	}
-	return busy
+	return activity
 }
 
-// What is about to be pushed again is dropped while it is held back.
+// Held pushes that will be sent again are dropped.
 func TestForget(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	c := n.enter("ada")
 	se := n.session("ada")
 	se.out.hold()
@@ -173,17 +172,16 @@ func TestForget(t *testing.T) {
 	se.DiscardHeld("m")
 	se.Push("m", protocol.EncodePush("new", 3))
 	if se.out.release() {
-		se.write()
+		se.writeQueued()
 	}
 	c.expect("other")
 	c.expect("new")
 }
 
-// With the stores out of reach requests are refused, and hellos sent away for
-// a while.
-func TestStoresOutOfReach(t *testing.T) {
+// While the stores are unreachable, requests are refused and hellos get a retry time.
+func TestStoresUnreachable(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	c := n.enter("ada")
 	if err := n.redis.Close(); err != nil {
 		t.Fatal(err)
@@ -196,14 +194,14 @@ func TestStoresOutOfReach(t *testing.T) {
 		protocol.TypeAnswer:     map[string]any{"match": "m_1", "question": 0, "choice": 0},
 	} {
 		c.ask(kind, data)
-		if e := c.refused(protocol.CodeUnavailable); e.RetryAfterMS == 0 || strings.Contains(e.Message, "redis") {
+		if e := c.expectError(protocol.CodeUnavailable); e.RetryAfterMS == 0 || strings.Contains(e.Message, "redis") {
 			t.Errorf("%s: %+v", kind, e)
 		}
 	}
-	c.alive()
+	c.expectPong()
 	late := n.dial()
 	late.hello("bob", nil)
-	if _, reason := late.closes(1013); reason != comeAgain {
+	if _, reason := late.expectClose(1013); reason != retryReason {
 		t.Errorf("reason %q", reason)
 	}
 }

@@ -1,6 +1,3 @@
-// Package ws is the players' websocket: hello, sessions, outboxes, limits. It
-// translates frames into calls of the game and the game's pushes into frames,
-// and decides nothing else.
 package ws
 
 import (
@@ -25,7 +22,7 @@ import (
 	"laststand/internal/timer"
 )
 
-// Identity says who a token speaks for; *identity.Registry. Stands asks no store.
+// Identity checks tokens; *identity.Registry implements it. Stands uses no store.
 type Identity interface {
 	Verify(ctx context.Context, token string) (identity.Claims, error)
 	Ensure(ctx context.Context, c identity.Claims) (identity.Player, error)
@@ -33,15 +30,15 @@ type Identity interface {
 	Stands(c identity.Claims, id string) error
 }
 
-// Visits are told of the stays of players here.
+// Visits reports when players are connected to this node.
 type Visits interface {
-	// Enter begins a visit of a player, who is verified where there is a pi, and
-	// gives what ends it, to be called once. Neither waits for anything.
+	// Enter begins a visit of a player; pi is "" if the player is not verified. The
+	// caller calls the returned function once, to end the visit. Neither blocks.
 	Enter(game, player, pi string) (leave func())
 }
 
-// Config is what a server is made of; all fields but Visits, Registry and
-// Origins are needed.
+// Config configures a server. All fields are required but Visits, Registry, Origins and
+// those that say what nil means.
 type Config struct {
 	Identity Identity
 	Engine   *match.Engine
@@ -49,138 +46,138 @@ type Config struct {
 	Arenas   Arenas
 	Boards   Boards
 	Presence *match.Presence
-	Visits   Visits // nil for nobody
+	Visits   Visits // nil: visits are not reported
 	Wheel    *timer.Wheel
 	Now      func() int64 // cluster time, epoch ms
 	Logger   *slog.Logger
 	Registry prometheus.Registerer
 
-	// Numbers tell which session of a player is the newest. Replace tells a
-	// node, unless it is this one, that a session of a number has begun: its
-	// Replaced is to be called. It returns soon, and may fail.
-	Numbers Numbers
-	Replace func(ctx context.Context, node, game, player string, number int64)
+	// Numbers orders the sessions of a player. NotifyReplaced asks another node to call
+	// its Replaced, because a newer session has begun here. It returns soon and may
+	// fail.
+	Numbers        Numbers
+	NotifyReplaced func(ctx context.Context, node, game, player string, number int64)
 
 	Origins     []string // allowed besides the same host, as "https://example.com"
-	Connections int64    // the most at one node
-	PerSecond   float64  // messages of one session: size and refill of its bucket
+	Connections int64    // maximum at this node
+	PerSecond   float64  // messages of one session: size of its bucket, and tokens per second
 	PingEvery   time.Duration
 
-	Limits   Limits
-	Pressure Pressure                         // nil: the node is never hard-pressed
-	Room     Room                             // nil: there is room for all
-	Address  func(r *http.Request) netip.Addr // the client's, as limits count it; nil: that of the connection
-	Alone    func(from netip.Addr)            // is told of an address that has its share while nobody else has a websocket; it may be nil
-	Secure   func(r *http.Request) bool       // whether a client's own connection is TLS; nil: as the request's is
+	Limits          Limits
+	LoadShedder     LoadShedder                      // nil: the node is never overloaded
+	DuelLimit       DuelLimit                        // nil: any number of duels
+	ClientAddress   func(r *http.Request) netip.Addr // the client's address for the limits; nil: the connection's
+	OnSingleAddress func(from netip.Addr)            // called if one address has used PerAddress and no other address is connected; nil: not called
+	IsTLS           func(r *http.Request) bool       // whether the client's own connection uses TLS; nil: whether the request's does
 }
 
 const (
 	helloWithin = 5 * time.Second
 	writeWithin = 10 * time.Second
-	closeWithin = 2 * time.Second // each: for what is queued, the close frame, the client's
+	closeWithin = 2 * time.Second // each: for queued frames, for the close frame, for the client's close frame
 	callWithin  = 5 * time.Second
 	frameWithin = 10 * time.Second // for a message that has begun
-	hurry       = 5                // what divides callWithin for a request behind one that waited in vain
-	retryMS     = 2000             // told to clients that are to come again
+	slowDivisor = 5                // divides callWithin for a request that follows a slow failure
+	retryMS     = 2000             // clients retry after this time
 
-	awayAtOnce  = 512 // connections that are being turned away
-	looksAtOnce = 64  // looks for a newer session
+	maxRejecting = 512 // connections that are being rejected
+	maxLookups   = 64  // lookups of a newer session
 
-	faultsWithin = 10 * time.Second // which the third message too many within ends a session
+	violationWindow = 10 * time.Second // the third refused message within this time closes the session
 )
 
-// comeAgain is the reason with which an overloaded server closes.
-var comeAgain = again(retryMS)
+// retryReason is the reason in the close frame of an overloaded server.
+var retryReason = retryReasonAfter(retryMS)
 
-func again(ms int64) string { return fmt.Sprintf(`{"retry_after_ms":%d}`, ms) }
+func retryReasonAfter(ms int64) string { return fmt.Sprintf(`{"retry_after_ms":%d}`, ms) }
 
 // Server accepts websockets. It is safe for concurrent use.
 type Server struct {
 	Config
-	metrics  *metrics
-	origins  origin.List
-	upgrader websocket.Upgrader
-	draining atomic.Bool
-	running  sync.WaitGroup  // sessions; added to by enter only, under mu
-	welcomes context.Context //nolint:containedctx // ends when a drain has closed all who wait for a turn
-	noMore   func()          // ends it
+	metrics        *metrics
+	origins        origin.List
+	upgrader       websocket.Upgrader
+	draining       atomic.Bool
+	running        sync.WaitGroup  // counts sessions; only register adds, under mu
+	awaiting       context.Context //nolint:containedctx // ends when a drain has closed all sessions that wait for admission
+	cancelAwaiting func()          // ends awaiting
 
-	away, looks      aside
-	patient, hurried sandglass
+	rejecting, lookups              boundedGroup
+	callDeadline, shortCallDeadline sharedDeadline
 
 	helloWithin, frameWithin, writeWithin, callWithin time.Duration
 
-	beds    beds
+	parker  parker
 	replays replayTimes
 
-	places sync.Mutex // held while a session takes its player's place
+	bindMu sync.Mutex // held while a session is bound to its player
 
-	mu       sync.Mutex
-	sessions map[*session]struct{}
-	each     map[limit.Key]int64 // of them, by address; those above 0
-	silents  silents             // of them, that have not said hello
-	parting  int64               // of them, that were closed for others' sake
+	mu           sync.Mutex
+	sessions     map[*session]struct{}
+	perAddress   map[limit.Key]int64 // sessions by address; only values above 0
+	pendingHello pendingHellos       // sessions that have sent no hello
+	evicted      int64               // sessions that are being closed in favour of others
 
-	relieving bool // relief is set
-	relief    timer.Timer
+	evictSet   bool // evictTimer is set
+	evictTimer timer.Timer
 }
 
 // New makes a server.
 func New(c Config) *Server {
 	s := &Server{
 		Config: c, metrics: newMetrics(c.Registry), origins: origin.NewList(c.Origins),
-		sessions: make(map[*session]struct{}), each: make(map[limit.Key]int64),
-		away: aside{most: awayAtOnce}, looks: aside{most: looksAtOnce},
+		sessions: make(map[*session]struct{}), perAddress: make(map[limit.Key]int64),
+		rejecting: boundedGroup{limit: maxRejecting}, lookups: boundedGroup{limit: maxLookups},
 		helloWithin: helloWithin, frameWithin: frameWithin, writeWithin: writeWithin, callWithin: callWithin,
 	}
-	s.welcomes, s.noMore = context.WithCancel(context.Background())
-	s.beds.init(s)
-	if s.Pressure == nil {
-		s.Pressure = calm{}
+	s.awaiting, s.cancelAwaiting = context.WithCancel(context.Background())
+	s.parker.init(s)
+	if s.LoadShedder == nil {
+		s.LoadShedder = unlimited{}
 	}
-	if s.Room == nil {
-		s.Room = calm{}
+	if s.DuelLimit == nil {
+		s.DuelLimit = unlimited{}
 	}
-	if s.Address == nil {
-		s.Address = peer
+	if s.ClientAddress == nil {
+		s.ClientAddress = remoteAddress
 	}
-	if s.Secure == nil {
-		s.Secure = func(r *http.Request) bool { return r.TLS != nil }
+	if s.IsTLS == nil {
+		s.IsTLS = func(r *http.Request) bool { return r.TLS != nil }
 	}
 	s.upgrader = websocket.Upgrader{
 		HandshakeTimeout: helloWithin,
 		Subprotocols:     []string{protocol.Subprotocol},
-		ReadBufferSize:   1,              // the least: frames are read and written by wire
-		WriteBufferPool:  new(sync.Pool), // so that none is made
-		CheckOrigin:      s.originAllowed,
+		ReadBufferSize:   1,              // the minimum: clientConn reads and writes the frames
+		WriteBufferPool:  new(sync.Pool), // so that the upgrader allocates no buffer
+		CheckOrigin:      s.isOriginAllowed,
 		Error:            refuseUpgrade,
 	}
 	return s
 }
 
-// ServeHTTP upgrades a request and returns: the session lives in a goroutine
-// of its own, so that nothing of the request is kept. A server that is full or
-// draining accepts and closes, since browsers cannot read a refused upgrade.
+// ServeHTTP upgrades a request and returns. The session runs in a goroutine of its own,
+// so that nothing of the request stays in memory. A full or draining server accepts the
+// websocket and closes it, since browsers cannot read a refused upgrade.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	conn, err := s.upgrader.Upgrade(w, r, nil)
 	if err != nil {
-		s.metrics.refused.WithLabelValues("upgrade").Inc()
-		return // the upgrader has answered
+		s.metrics.errors.WithLabelValues("upgrade").Inc()
+		return // the upgrader has replied
 	}
-	from := s.Address(r)
-	se := newSession(s, newWire(conn.NetConn(), s.frameWithin), from)
-	e := s.enter(se)
-	if e.alone && s.Alone != nil {
-		s.Alone(from)
+	from := s.ClientAddress(r)
+	se := newSession(s, newClientConn(conn.NetConn(), s.frameWithin), from)
+	e := s.register(se)
+	if e.onlyAddress && s.OnSingleAddress != nil {
+		s.OnSingleAddress(from)
 	}
 	if e.code != 0 {
-		s.turnAway(se.wire, e.code, e.reason)
+		s.rejectConn(se.conn, e.code, e.reason)
 		return
 	}
-	if e.instead != nil {
-		e.instead.giveWay(e.abrupt)
+	if e.evict != nil {
+		e.evict.evict(e.abrupt)
 	}
-	go se.begin() // s.running waits for it
+	go se.start() // s.running waits for it
 }
 
 func (s *Server) all() []*session {

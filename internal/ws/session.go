@@ -21,227 +21,227 @@ import (
 	"laststand/internal/timer"
 )
 
-// session is one live websocket of one player. Its fields are owned by its
-// read loop, but for those that say otherwise. Requests are handled one after
-// the other.
+// session is one live websocket of one player. Its read loop owns the fields, except
+// those that say otherwise. It handles requests one after the other.
 type session struct {
-	server *Server
-	wire   *wire       // one reader, the loop; one writer, see outbox
-	out    outbox      // any goroutine
-	torn   atomic.Bool // a write failed, perhaps amid a frame
-	bed    uint32      // its number in the server's beds, from 1; 0: it has none. Never changes once others know of it
-	grown  bool        // the stack of the read loop, by requests
-	pace   pace
-	failed bool // the request under way met a store that is out of reach
-	slow   bool // the last request did, and took long over it
+	server      *Server
+	conn        *clientConn // one reader, the read loop; one writer, see outbox
+	out         outbox      // any goroutine may use it
+	writeFailed atomic.Bool // a write failed, perhaps in the middle of a frame
+	parkSlot    uint32      // 1 + its slot in the server's parker, 0 for none; does not change once other goroutines know the session
+	stackGrown  bool        // requests have grown the stack of the read loop
+	limiter     messageLimiter
+	storeFailed bool // the request under way could not reach a store
+	lastSlow    bool // the last request could not reach a store, and took long
 
-	game    string
-	player  string
-	claims  identity.Claims // of its token; their role is player or host
-	number  int64           // among the player's sessions over all nodes; the four never change once greeted
-	leave   func()          // ends the player's visit; nil where there is none
-	watches watches
-	greeted atomic.Bool // hello has been said
-	inRoom  atomic.Bool // the player counts in the server's Room
+	game        string
+	player      string
+	claims      identity.Claims // of its token; the role is player or host
+	number      int64           // orders the player's sessions over all nodes; the four fields do not change after the hello
+	endVisit    func()          // nil if no visit is reported
+	watches     boardWatches
+	greeted     atomic.Bool // the hello is accepted
+	inDuelLimit atomic.Bool // the player counts in Server.DuelLimit
 
-	// The match that the player was in before the session, "" for none; nil until
-	// that is known.
-	before atomic.Pointer[string]
+	// The match that the player was in before this session, "" for none; nil until it
+	// is known.
+	previousMatch atomic.Pointer[string]
 
-	address netip.Addr    // its client's
-	scarce  scarcity      // whether its place is only for a player who is in a match
-	parting bool          // it is about to leave; guarded by the server's mu, as is silent
-	silent  *list.Element // among those that have said no hello; nil where it has
+	address      netip.Addr     // the client's address
+	class        admissionClass // which players its place is open to
+	evicted      bool           // it is being closed in favour of another; Server.mu guards it and pendingHello
+	pendingHello *list.Element  // its element in Server.pendingHello; nil after the hello
 
-	heard   atomic.Int64 // when anything last came, cluster time
-	asked   atomic.Int64 // when it last asked for anything but a pong, or came
-	watch   timer.Timer
-	leaving atomic.Pointer[farewell] // set once: the session ends
-	place   sync.Mutex               // held while the player's place is given up
+	lastReceived atomic.Int64 // when the last frame arrived, cluster time in ms
+	lastRequest  atomic.Int64 // when the last request other than a ping arrived, or the connection itself
+	timer        timer.Timer
+	closing      atomic.Pointer[closeRequest] // set once: the session is ending
+	unbindMu     sync.Mutex                   // held while unbindPlayer runs
 }
 
-const tooSlow = "reading too slowly; reconnect and resume"
+const slowReaderReason = "reading too slowly; reconnect and resume"
 
-func newSession(s *Server, w *wire, address netip.Addr) *session {
-	se := &session{server: s, wire: w, address: address, pace: newPace(sinceStart(), s.PerSecond)}
-	se.out.init(se.startWriter, func() { se.close(protocol.CloseSlowReader, tooSlow) })
+func newSession(s *Server, w *clientConn, address netip.Addr) *session {
+	se := &session{server: s, conn: w, address: address, limiter: newMessageLimiter(sinceStart(), s.PerSecond)}
+	se.out.init(se.startWriter, func() { se.close(protocol.CloseSlowReader, slowReaderReason) })
 	return se
 }
 
-// from is its client's address, as limits count it.
-func (se *session) from() limit.Key { return limit.Address(se.address) }
+// addressKey returns the client's address as a key of the limits.
+func (se *session) addressKey() limit.Key { return limit.Address(se.address) }
 
 // Push implements match.Subscriber.
 func (se *session) Push(match string, frames ...[]byte) {
 	for _, frame := range frames {
-		se.follow(frame)
+		se.trackDuel(frame)
 	}
 	se.out.push(match, frames...)
 }
 
 // DiscardHeld implements match.Subscriber.
-func (se *session) DiscardHeld(match string) { se.out.forget(match) }
+func (se *session) DiscardHeld(match string) { se.out.dropHeld(match) }
 
-// CanAttach implements match.Subscriber. What is found before it is known what the
-// player was in is not missed: hello looks for it afterwards.
+// CanAttach implements match.Subscriber. Before the hello knows the previous match, no
+// match is expected: the hello looks for it afterwards.
 func (se *session) CanAttach(match string) bool {
-	before := se.before.Load()
+	before := se.previousMatch.Load()
 	return before != nil && *before != match
 }
 
 var _ match.Subscriber = (*session)(nil)
 
-// begin notes that the session is there, and reads.
-func (se *session) begin() {
-	se.hear(se.server.Now())
-	se.asked.Store(se.heard.Load())
-	se.watchFor(se.server.helloWithin, se.tooSilent)
+// start sets the time limit of the hello and runs the read loop.
+func (se *session) start() {
+	se.markReceived(se.server.Now())
+	se.lastRequest.Store(se.lastReceived.Load())
+	se.setTimer(se.server.helloWithin, se.closeWithoutHello)
 	se.run()
 }
 
-// run reads and handles frames until the connection ends, or the session sleeps:
-// after the hello, and when a client is quiet, that is has not been heard of for a
-// while, or has answered a ping after such a while and asked nothing. So no client,
-// whatever it sends, is awakened more than twice within one.
+// run is the read loop: it reads and handles frames until the connection ends or the
+// session is parked. The session parks after the hello, and when the client is quiet. A
+// client is quiet if it has sent nothing for quietAfter, or has answered a ping after
+// such a time and sent no request. So no client can unpark its session more than twice
+// in quietAfter.
 func (se *session) run() {
 	for {
-		greeted, heard, asked, lulled := se.greeted.Load(), se.heard.Load(), false, false
-		err := se.wire.fill()
+		greeted, lastReceived, requested, interrupted := se.greeted.Load(), se.lastReceived.Load(), false, false
+		err := se.conn.fill()
 		if err == nil {
-			asked, err = se.deal()
-		} else if lulled = se.wire.wasLulled(err); lulled {
+			requested, err = se.handleMessages()
+		} else if interrupted = se.conn.clearInterrupt(err); interrupted {
 			err = nil
 		}
 		if err != nil {
-			se.lost(err)
+			se.handleReadError(err)
 			se.end()
 			return
 		}
-		se.grown = se.grown || asked
-		quiet := lulled || asked || se.heard.Load()-heard >= se.server.beds.quiet.Milliseconds()
-		if (!asked || !greeted) && se.pause(quiet) {
+		se.stackGrown = se.stackGrown || requested
+		quiet := interrupted || requested || se.lastReceived.Load()-lastReceived >= se.server.parker.quietAfter.Milliseconds()
+		if (!requested || !greeted) && se.parkOrRestart(quiet) {
 			return
 		}
 	}
 }
 
-// pause says whether the read loop is to end, since the session sleeps. One that
-// cannot, or is not quiet, waits in a goroutine, whose stack is to be small: where it
-// has grown by requests another goes on.
-func (se *session) pause(quiet bool) bool {
-	grown := se.grown
-	se.grown = false
-	if quiet && se.server.beds.sleep(se) {
+// parkOrRestart returns true if the read loop must end. A session that cannot park, or
+// is not quiet, waits in a goroutine with a small stack: if requests have grown the
+// stack, a new goroutine continues.
+func (se *session) parkOrRestart(quiet bool) bool {
+	stackGrown := se.stackGrown
+	se.stackGrown = false
+	if quiet && se.server.parker.park(se) {
 		return true
 	}
-	if grown {
+	if stackGrown {
 		go se.run() // Server.running waits for it
 	}
-	return grown
+	return stackGrown
 }
 
-// deal handles all that has come whole, and says whether requests were among it.
-// What comes after the decision to close is dropped.
-func (se *session) deal() (asked bool, err error) {
+// handleMessages handles all complete messages, and returns true if one was a request.
+// After the session is closing it drops them.
+func (se *session) handleMessages() (requested bool, err error) {
 	for {
-		kind, payload, err := se.wire.next()
+		kind, payload, err := se.conn.next()
 		switch {
 		case errors.Is(err, errTooLarge):
 			se.close(protocol.CloseTooLarge, "a frame is at most 4 KiB")
 		case err != nil:
-			return asked, err
+			return requested, err
 		case kind == 0:
-			se.wire.rest()
-			return asked, nil
+			se.conn.prepareWait()
+			return requested, nil
 		case kind == websocket.CloseMessage:
-			return asked, se.leaves(payload)
-		case se.leaving.Load() != nil:
+			return requested, se.handleClose(payload)
+		case se.closing.Load() != nil:
 		case kind == websocket.PingMessage, kind == websocket.PongMessage:
-			se.control(kind, payload)
+			se.handleControl(kind, payload)
 		default:
-			asked = true
+			requested = true
 			se.receive(kind, payload)
 		}
 	}
 }
 
-// lost says goodbye to a client whose message did not come to its end in time, and
-// hears it out, and to one that sends what is no frame. Any other error of reading
-// is the end of the connection.
-func (se *session) lost(err error) {
+// handleReadError handles the end of reading. A client that sends an invalid frame, or
+// does not finish a message in time, gets a close frame. Any other error is the end of
+// the connection.
+func (se *session) handleReadError(err error) {
 	if errors.Is(err, errFrame) {
 		se.close(websocket.CloseProtocolError, "")
 		return
 	}
-	if late, ok := errors.AsType[net.Error](err); !ok || !late.Timeout() {
+	if netErr, ok := errors.AsType[net.Error](err); !ok || !netErr.Timeout() {
 		return
 	}
-	se.close(protocol.CloseSilent, "a message took too long to come; reconnect")
-	<-se.leaving.Load().said
-	_, _ = io.Copy(io.Discard, se.wire.Conn) // within closeWithin, see goodbye
+	se.close(protocol.CloseSilent, "a message took too long to arrive; reconnect")
+	<-se.closing.Load().sent
+	_, _ = io.Copy(io.Discard, se.conn.Conn) // at most closeWithin, see sendClose
 }
 
-// receive takes a message. Nothing of it is kept beyond that.
+// receive handles a message. It keeps no reference to the frame.
 func (se *session) receive(kind byte, frame []byte) {
-	at := se.server.Now()
-	se.hear(at)
+	receivedAt := se.server.Now()
+	se.markReceived(receivedAt)
 	if kind != websocket.TextMessage || !utf8.Valid(frame) {
-		se.close(protocol.CloseProtocol, "frames are UTF-8 text")
+		se.close(protocol.CloseProtocol, "frames must be UTF-8 text")
 		return
 	}
-	se.handle(frame, at)
+	se.handle(frame, receivedAt)
 }
 
-// handle answers one frame. Pushes wait until its reply is on its way, which as
-// a rule this very goroutine sends it on: to start another takes longer.
-func (se *session) handle(frame []byte, at int64) {
+// handle handles one request. Pushes wait until its reply is queued. This goroutine
+// usually writes the reply itself, since starting another one takes longer.
+func (se *session) handle(frame []byte, receivedAt int64) {
 	began := time.Now()
-	ctx, patience := se.patience()
+	ctx, limit := se.requestContext()
 	r, err := protocol.ReadRequest(frame)
-	greeted, then := se.greeted.Load(), nothing
-	se.failed = false
+	greeted, then := se.greeted.Load(), noop
+	se.storeFailed = false
 	se.out.hold()
-	if !se.guard(func() { then = se.answer(ctx, request{Request: r, at: at}, err) }, r.Type) {
-		se.fault(r, greeted)
+	if !se.runRecovered(func() { then = se.dispatch(ctx, request{Request: r, receivedAt: receivedAt}, err) }, r.Type) {
+		se.replyInternalError(r, greeted)
 	}
 	if se.out.release() {
-		se.write()
+		se.writeQueued()
 	}
-	se.guard(then, r.Type)
-	se.slow = se.failed && time.Since(began) > patience/3
+	se.runRecovered(then, r.Type)
+	se.lastSlow = se.storeFailed && time.Since(began) > limit/3
 }
 
-// patience bounds a request. Those behind one that a store let wait in vain have
-// less of it, so that all that queues up is refused soon.
-func (se *session) patience() (context.Context, time.Duration) {
-	within, glass := se.server.callWithin, &se.server.patient
-	if se.slow {
-		within, glass = within/hurry, &se.server.hurried
+// requestContext returns the context of a request. After a request that waited for a
+// store in vain the time limit is shorter, so that a queue of requests is refused soon.
+func (se *session) requestContext() (context.Context, time.Duration) {
+	within, deadline := se.server.callWithin, &se.server.callDeadline
+	if se.lastSlow {
+		within, deadline = within/slowDivisor, &se.server.shortCallDeadline
 	}
-	return glass.context(within), within
+	return deadline.context(within), within
 }
 
-// end lets go of everything the session had, when its read loop ends.
+// end releases everything of the session when its read loop ends.
 func (se *session) end() {
-	if se.leave != nil {
-		se.leave()
+	if se.endVisit != nil {
+		se.endVisit()
 	}
-	if !se.leaving.CompareAndSwap(nil, &farewell{}) {
-		<-se.leaving.Load().said
+	if !se.closing.CompareAndSwap(nil, &closeRequest{}) {
+		<-se.closing.Load().sent
 	} else {
 		se.server.metrics.closed.WithLabelValues("gone").Inc()
 	}
-	se.watch.Stop()
+	se.timer.Stop()
 	se.unwatchAll()
 	se.out.close()
-	_ = se.wire.Close()
-	se.out.join()
+	_ = se.conn.Close()
+	se.out.waitWriter()
 	if se.greeted.Load() {
-		se.giveUpPlace()
+		se.unbindPlayer()
 	}
-	se.leaveRoom()
-	se.server.beds.leave(se)
-	se.server.leave(se)
+	se.releaseDuel()
+	se.server.parker.removeSlot(se)
+	se.server.unregister(se)
 	se.server.running.Done()
 }
 

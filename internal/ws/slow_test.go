@@ -14,53 +14,53 @@ import (
 // A client that stops reading is closed, and its opponent notices nothing.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
-	n := start(t, func(_ *Config, d *lobby.Duel) { d.LimitMS = 1000 })
+	n := startNode(t, func(_ *Config, d *lobby.Duel) { d.LimitMS = 1000 })
 	slow, quick := n.duel("d")
 	found := slow.expect(protocol.TypeMatchFound).Match
 	se := n.session(slow.name)
 	flood := protocol.EncodePush(protocol.TypeSettled, strings.Repeat("x", 64<<10))
-	for i := 0; se.leaving.Load() == nil; i++ {
+	for i := 0; se.closing.Load() == nil; i++ {
 		if i > 10_000 {
-			t.Fatal("nothing bounds what waits for a reader")
+			t.Fatal("nothing bounds the outbox")
 		}
 		se.Push("", flood)
 	}
-	if f := se.leaving.Load(); f.code != 4450 {
+	if f := se.closing.Load(); f.code != 4450 {
 		t.Errorf("closed %d: %s", f.code, f.reason)
 	}
-	quick.play(nil) // the questions time out for the other
-	if want := 2 + 3*duel.Questions + extended(quick.log); len(quick.log) != want {
+	quick.play(nil) // the questions time out for the other player
+	if want := 2 + 3*duel.Questions + extensionCount(quick.log); len(quick.log) != want {
 		t.Errorf("%d frames, want %d", len(quick.log), want)
 	}
-	slow.cut()
+	slow.disconnect()
 	c, _ := n.resume(slow.name, &protocol.Resume{Match: found})
 	var s protocol.MatchState
 	c.reply(protocol.TypeMatchState).into(t, &s)
-	c.replays(quick.log)
+	c.expectFrames(quick.log)
 }
 
-// Who reads on in time gets what was under way, and then the code.
+// A slow client that reads on gets what was being written, and then the close code.
 func TestSlowReaderIsTold(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	c := n.enter("ada")
 	se := n.session("ada")
 	flood := protocol.EncodePush(protocol.TypeSettled, strings.Repeat("x", 64<<10))
-	for se.leaving.Load() == nil {
+	for se.closing.Load() == nil {
 		se.Push("", flood)
 	}
-	if _, reason := c.closes(4450); reason != tooSlow {
+	if _, reason := c.expectClose(4450); reason != slowReaderReason {
 		t.Errorf("reason %q", reason)
 	}
-	if n.closed("4450") != 1 {
+	if n.closedCount("4450") != 1 {
 		t.Errorf("closed: %v", n.labels("closes_total"))
 	}
 }
 
-// Who takes nothing at all is closed before a bound is passed.
+// A client that reads nothing at all is closed before the outbox is full.
 func TestReaderThatStopped(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	n.writeWithin = 100 * time.Millisecond
 	c := n.enter("ada")
 	se := n.session("ada")
@@ -68,29 +68,29 @@ func TestReaderThatStopped(t *testing.T) {
 	for range 16 {
 		se.Push("", flood)
 	}
-	n.eventually("it is closed", func() bool { return n.closed("4450") == 1 && len(n.all()) == 0 })
-	c.cut()
+	n.eventually("it is closed", func() bool { return n.closedCount("4450") == 1 && len(n.all()) == 0 })
+	c.disconnect()
 }
 
-// Sessions that have nothing to say cost one goroutine each. Not parallel: it
-// counts goroutines of the process.
+// An idle session costs one goroutine. The test is not parallel: it counts goroutines
+// of the process.
 func TestIdleSessions(t *testing.T) {
-	n := start(t)
+	n := startNode(t)
 	const sessions = 30
 	clients := make([]*client, sessions)
 	for i := range clients {
 		clients[i] = n.enter("p" + category(i))
-		clients[i].alive()
+		clients[i].expectPong()
 	}
 	n.eventually("only the read loops are left", func() bool { return goroutines("ws.(*session)") == sessions })
 	for _, c := range clients {
-		c.alive()
-		c.cut()
+		c.expectPong()
+		c.disconnect()
 	}
 	n.eventually("none is left", func() bool { return goroutines("ws.(*session)") == 0 })
 }
 
-// goroutines counts those that run a function whose name contains a text.
+// goroutines counts the goroutines whose stack contains a text.
 func goroutines(running string) (count int) {
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]

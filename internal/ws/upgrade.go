@@ -7,8 +7,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// refuseUpgrade answers a request that cannot become a websocket, in the form
-// of the HTTP contract (RFC 9457).
+// refuseUpgrade replies to a request that cannot become a websocket, with a problem
+// document (RFC 9457).
 func refuseUpgrade(w http.ResponseWriter, _ *http.Request, status int, reason error) {
 	code := protocol.CodeBadRequest
 	if status == http.StatusForbidden {
@@ -18,10 +18,10 @@ func refuseUpgrade(w http.ResponseWriter, _ *http.Request, status int, reason er
 		"type": "about:blank", "title": http.StatusText(status), "status": status, "detail": reason.Error(), "code": code,
 	})
 	if err != nil {
-		return // of strings and a number it always encodes
+		return // cannot happen: strings and a number always encode
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("Sec-Websocket-Version", "13")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // who does not read it has gone
+	_, _ = w.Write(body) // an error means that the client has disconnected
 }

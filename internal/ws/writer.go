@@ -14,81 +14,80 @@ import (
 )
 
 const (
-	// finalBit marks the only fragment of a message (RFC 6455, 5.2). No text of
-	// ours begins with a byte that has it: a frame in an outbox that does is one of
-	// control, as it goes out.
+	// finalBit marks the last or only fragment of a message (RFC 6455, 5.2). No text
+	// frame of ours begins with a byte that has this bit: an entry in an outbox that
+	// does is an encoded control frame.
 	finalBit = 0x80
-	// writeAtOnce is how many bytes of frames a write begins with at most.
-	writeAtOnce = 16 << 10
+	// maxWriteStart bounds the bytes that a write has before its last frame.
+	maxWriteStart = 16 << 10
 )
 
-var ping = control(websocket.PingMessage, "")
+var ping = controlFrame(websocket.PingMessage, "")
 
-// control is a control frame; its payload is at most 125 bytes.
-func control(kind byte, payload string) []byte {
+// controlFrame encodes a control frame. Its payload is at most 125 bytes.
+func controlFrame(kind byte, payload string) []byte {
 	return append([]byte{finalBit | kind, byte(len(payload))}, payload...)
 }
 
-// startWriter starts the goroutine that writes what is queued, and ends when
-// nothing is.
+// startWriter starts a goroutine that writes what is queued and then ends.
 func (se *session) startWriter() {
-	go se.write() // end waits for it
+	go se.writeQueued() // end waits for it
 }
 
-// write writes until nothing is queued: one goroutine at a time, see outbox.
-func (se *session) write() {
-	for batch := se.out.take(); batch != nil; batch = se.out.take() {
-		if err := se.send(batch); err != nil {
+// writeQueued writes until nothing is queued. Only one goroutine runs it, see outbox.
+func (se *session) writeQueued() {
+	for batch := se.out.takeBatch(); batch != nil; batch = se.out.takeBatch() {
+		if err := se.writeBatch(batch); err != nil {
 			se.out.close()
-			se.broken(err)
+			se.handleWriteError(err)
 		}
 	}
 }
 
-// buffers are what frames are put together in, *[]byte.
-var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2048); return &b }}
+// writeBuffers are the buffers in which frames are joined, of type *[]byte.
+var writeBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 2048); return &b }}
 
-// send writes frames that were queued together, many in one write.
-func (se *session) send(batch [][]byte) error {
-	buffer := buffers.Get().(*[]byte)
-	defer buffers.Put(buffer)
+// writeBatch writes frames that were queued together, several in one write.
+func (se *session) writeBatch(batch [][]byte) error {
+	buffer := writeBuffers.Get().(*[]byte)
+	defer writeBuffers.Put(buffer)
 	for len(batch) > 0 {
 		out := (*buffer)[:0]
-		for len(batch) > 0 && len(out) < writeAtOnce {
+		for len(batch) > 0 && len(out) < maxWriteStart {
 			out = appendFrame(out, batch[0])
 			batch = batch[1:]
 		}
-		if cap(out) <= 2*writeAtOnce { // a large one is not kept
+		if cap(out) <= 2*maxWriteStart { // do not keep a large buffer
 			*buffer = out
 		}
-		if err := se.put(out); err != nil {
+		if err := se.writeFrames(out); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// put writes whole frames to the connection: at once as a rule. A client that takes
-// no more has writeWithin for the rest.
-func (se *session) put(frames []byte) error {
-	if se.out.shuttered() {
+// writeFrames writes whole frames to the connection, usually without waiting. A client
+// that accepts no more bytes has writeWithin for the rest.
+func (se *session) writeFrames(frames []byte) error {
+	if se.out.isClosed() {
 		return net.ErrClosed
 	}
-	if frames = se.wire.begin(frames); len(frames) == 0 {
+	if frames = se.conn.writeAvailable(frames); len(frames) == 0 {
 		return nil
 	}
-	_ = se.wire.SetWriteDeadline(time.Now().Add(se.server.writeWithin)) // it fails where writing does
-	if se.out.shuttered() {
-		_ = se.wire.SetWriteDeadline(time.Now().Add(closeWithin)) // as who has closed it did, or will
+	_ = se.conn.SetWriteDeadline(time.Now().Add(se.server.writeWithin)) // an error here also ends writing
+	if se.out.isClosed() {
+		_ = se.conn.SetWriteDeadline(time.Now().Add(closeWithin)) // the closing goroutine sets the same deadline
 	}
-	if _, err := se.wire.Write(frames); err != nil {
-		se.torn.Store(true)
+	if _, err := se.conn.Write(frames); err != nil {
+		se.writeFailed.Store(true)
 		return err
 	}
-	return se.wire.SetWriteDeadline(time.Time{})
+	return se.conn.SetWriteDeadline(time.Time{})
 }
 
-// appendFrame appends a frame of an outbox as it goes out: a server's are not
+// appendFrame appends an entry of an outbox in its wire form. A server's frames are not
 // masked.
 func appendFrame(out, frame []byte) []byte {
 	if len(frame) > 0 && frame[0]&finalBit != 0 {
@@ -106,12 +105,12 @@ func appendFrame(out, frame []byte) []byte {
 	return append(out, frame...)
 }
 
-// broken closes a session whose client takes nothing for too long. On any
-// other error of a write the read loop ends by itself.
-func (se *session) broken(err error) {
-	defer se.server.beds.rouse(se)
-	var late net.Error
-	if errors.As(err, &late) && late.Timeout() {
-		se.close(protocol.CloseSlowReader, tooSlow)
+// handleWriteError closes a session whose client accepts no bytes for too long. On any
+// other write error the read loop ends by itself.
+func (se *session) handleWriteError(err error) {
+	defer se.server.parker.unpark(se)
+	var netErr net.Error
+	if errors.As(err, &netErr) && netErr.Timeout() {
+		se.close(protocol.CloseSlowReader, slowReaderReason)
 	}
 }

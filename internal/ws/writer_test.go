@@ -21,33 +21,33 @@ import (
 	"laststand/internal/protocol"
 )
 
-// counted is a connection whose writes are counted, and those of texts held up.
-type counted struct {
+// countingConn counts its writes and can hold back those of text frames.
+type countingConn struct {
 	net.Conn
 	writes atomic.Int32
-	held   chan struct{} // until it is closed; nil: not at all
+	hold   chan struct{} // text frames wait until it is closed; nil for no wait
 }
 
-func (c *counted) Write(b []byte) (int, error) {
+func (c *countingConn) Write(b []byte) (int, error) {
 	c.writes.Add(1)
-	if c.held != nil && b[0] == finalBit|websocket.TextMessage {
-		<-c.held
+	if c.hold != nil && b[0] == finalBit|websocket.TextMessage {
+		<-c.hold
 	}
 	return c.Conn.Write(b)
 }
 
-// taken is a response whose connection is given out.
-type taken struct {
+// hijackable is a response whose connection can be hijacked.
+type hijackable struct {
 	http.ResponseWriter
 	conn net.Conn
 }
 
-func (t taken) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+func (t hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return t.conn, bufio.NewReadWriter(bufio.NewReader(t.conn), bufio.NewWriter(t.conn)), nil
 }
 
-// asking asks for a websocket.
-func asking() *http.Request {
+// upgradeRequest is a request for a websocket.
+func upgradeRequest() *http.Request {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	for name, value := range map[string]string{
 		"Connection": "upgrade", "Upgrade": "websocket", "Sec-Websocket-Version": "13", "Sec-Websocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
@@ -57,38 +57,38 @@ func asking() *http.Request {
 	return r
 }
 
-// upgraded is a session of nobody, its connection, and the client's end.
-func upgraded(t *testing.T) (se *session, conn *counted, client net.Conn) {
+// pipeSession returns a session over a pipe, its connection, and the client's end.
+func pipeSession(t *testing.T) (se *session, conn *countingConn, client net.Conn) {
 	t.Helper()
 	client, end := net.Pipe()
-	conn = &counted{Conn: end}
-	go func() { // until the answer to the request is there
+	conn = &countingConn{Conn: end}
+	go func() { // until the reply to the request is there
 		if answer, err := http.ReadResponse(bufio.NewReaderSize(client, 16), nil); err == nil {
 			_ = answer.Body.Close()
 		}
 	}()
 	s := &Server{writeWithin: time.Minute, metrics: newMetrics(prometheus.NewRegistry())}
-	socket, err := s.upgrader.Upgrade(taken{httptest.NewRecorder(), conn}, asking(), nil)
+	socket, err := s.upgrader.Upgrade(hijackable{httptest.NewRecorder(), conn}, upgradeRequest(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
 	conn.writes.Store(0)
-	return newSession(s, newWire(socket.NetConn(), time.Minute), netip.Addr{}), conn, client
+	return newSession(s, newClientConn(socket.NetConn(), time.Minute), netip.Addr{}), conn, client
 }
 
-// Frames of every size come as they were queued, those that are queued together
+// Frames of any size arrive as they were queued. Frames that are queued together go out
 // in one write.
 func TestFramesGoTogether(t *testing.T) {
 	t.Parallel()
-	se, conn, client := upgraded(t)
+	se, conn, client := pipeSession(t)
 	var batch [][]byte
 	for _, size := range []int{1, 125, 126, 5000} {
 		batch = append(batch, []byte("{"+strings.Repeat("x", size-1)))
 	}
 	batch = append(batch, ping)
 	sent := make(chan error, 1)
-	go func() { sent <- se.send(batch) }()
+	go func() { sent <- se.writeBatch(batch) }()
 	reader := bufio.NewReader(client)
 	for i, want := range batch {
 		kind, got := readFrame(t, reader)
@@ -102,8 +102,8 @@ func TestFramesGoTogether(t *testing.T) {
 	if err := <-sent; err != nil || conn.writes.Load() != 1 {
 		t.Errorf("%d writes, %v", conn.writes.Load(), err)
 	}
-	go func() { sent <- se.send([][]byte{make([]byte, 1<<16), make([]byte, writeAtOnce)}) }()
-	for _, want := range []int{1 << 16, writeAtOnce} {
+	go func() { sent <- se.writeBatch([][]byte{make([]byte, 1<<16), make([]byte, maxWriteStart)}) }()
+	for _, want := range []int{1 << 16, maxWriteStart} {
 		if _, got := readFrame(t, reader); len(got) != want {
 			t.Errorf("%d bytes, want %d", len(got), want)
 		}
@@ -137,41 +137,41 @@ func readFrame(t *testing.T, r io.Reader) (kind byte, payload []byte) {
 	return head[0] &^ finalBit, read(size)
 }
 
-// Whoever closes first, the closing frame waits for the text that is about to be
-// written, and none follows on it.
+// Whichever side closes first, the close frame follows the text that is being written,
+// and no frame follows the close frame.
 func TestTheClosingFrameIsTheLast(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*session, net.Conn){
 		"the server closes": func(se *session, _ net.Conn) { se.close(protocol.CloseBanned, "banned") },
 		"the client closes": func(_ *session, client net.Conn) {
-			_, _ = client.Write([]byte{finalBit | websocket.CloseMessage, 0x80, 0, 0, 0, 0}) // masked by nothing
+			_, _ = client.Write([]byte{finalBit | websocket.CloseMessage, 0x80, 0, 0, 0, 0}) // masked with a zero key
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				se, conn, client := upgraded(t)
+				se, conn, client := pipeSession(t)
 				go func() { // until the client closes
 					for err := error(nil); err == nil; {
-						if err = se.wire.fill(); err == nil {
-							_, err = se.deal()
+						if err = se.conn.fill(); err == nil {
+							_, err = se.handleMessages()
 						}
 					}
 				}()
-				conn.held = make(chan struct{})
+				conn.hold = make(chan struct{})
 				se.Push("", []byte(`{"type":"settled"}`))
 				synctest.Wait()
 				end(se, client)
 				synctest.Wait()
 				se.Push("", []byte(`{"type":"settled"}`))
-				close(conn.held)
+				close(conn.hold)
 				for _, want := range []byte{websocket.TextMessage, websocket.CloseMessage} {
 					if kind, _ := readFrame(t, client); kind != want {
 						t.Errorf("a frame of kind %d, want %d", kind, want)
 					}
 				}
 				synctest.Wait()
-				if !se.out.shuttered() || conn.writes.Load() != 2 {
+				if !se.out.isClosed() || conn.writes.Load() != 2 {
 					t.Errorf("%d writes", conn.writes.Load())
 				}
 			})

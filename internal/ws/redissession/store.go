@@ -1,6 +1,9 @@
-// Package redissession numbers the sessions of players in Redis, so that of
-// two at different nodes it is known which is the newer. It implements
-// ws.Numbers.
+// Package redissession numbers the sessions of players in Redis, so that nodes know
+// which of two sessions is newer. It implements ws.Numbers.
+//
+// A number is at least the cluster time in ms, and higher than the player's number
+// before. The key of a player expires a week after the last session began. Start
+// reading at Store.Next. The package must not know websockets.
 package redissession
 
 import (
@@ -15,7 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ttl is how long after its beginning the node of a session is known.
+// ttl is how long Redis keeps a player's last session.
 const ttl = 7 * 24 * time.Hour
 
 var (
@@ -32,7 +35,7 @@ type Store struct {
 	now    func() int64
 }
 
-// New makes the store of a node. Now is cluster time, epoch ms.
+// New makes the store of a node; now is cluster time, epoch ms.
 func New(client redis.UniversalClient, node string, now func() int64) *Store {
 	return &Store{client: client, node: node, now: now}
 }
@@ -65,7 +68,7 @@ func (s *Store) Newest(ctx context.Context, game, player string) (int64, error) 
 	return number, nil
 }
 
-// Forget removes what is known of a player's sessions, which have ended.
+// Forget removes the numbers of a player whose sessions have ended.
 func (s *Store) Forget(ctx context.Context, game, player string) error {
 	if err := s.client.Del(ctx, key(game, player)).Err(); err != nil {
 		return fmt.Errorf("redissession: forget: %w", err)

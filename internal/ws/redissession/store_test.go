@@ -14,24 +14,24 @@ import (
 
 const epoch = 1_795_212_345_678
 
-// post is two nodes of a game of its own in a Redis, and a test of them.
-type post struct {
+// fixture has the stores of two nodes with a game of its own in a Redis.
+type fixture struct {
 	*testing.T
 	a, b   *Store
 	client redis.UniversalClient
 	game   string
 }
 
-func each(t *testing.T, f func(p *post)) {
+func each(t *testing.T, f func(p *fixture)) {
 	t.Parallel()
 	now := func() int64 { return epoch }
 	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
-		f(&post{T: t, a: New(c, "node a", now), b: New(c, "node b", now), client: c, game: "game." + ulid.Make().String()})
+		f(&fixture{T: t, a: New(c, "node a", now), b: New(c, "node b", now), client: c, game: "game." + ulid.Make().String()})
 	})
 }
 
 // next begins a session.
-func (p *post) next(at *Store, player string) (int64, string) {
+func (p *fixture) next(at *Store, player string) (int64, string) {
 	p.Helper()
 	number, former, err := at.Next(p.Context(), p.game, player)
 	if err != nil {
@@ -40,7 +40,7 @@ func (p *post) next(at *Store, player string) (int64, string) {
 	return number, former
 }
 
-func (p *post) newest(player string) int64 {
+func (p *fixture) newest(player string) int64 {
 	p.Helper()
 	number, err := p.a.Newest(p.Context(), p.game, player)
 	if err != nil {
@@ -49,9 +49,9 @@ func (p *post) newest(player string) int64 {
 	return number
 }
 
-// Numbers rise over all nodes, and each names the node before.
+// Numbers rise over all nodes, and each reply names the node before.
 func TestNext(t *testing.T) {
-	each(t, func(p *post) {
+	each(t, func(p *fixture) {
 		if n := p.newest("ada"); n != 0 {
 			p.Errorf("before any session: %d", n)
 		}
@@ -78,9 +78,9 @@ func TestNext(t *testing.T) {
 	})
 }
 
-// A script that ran twice, because its reply was lost, gave one number.
+// A script that ran twice because its reply was lost has given one number.
 func TestNextAgain(t *testing.T) {
-	each(t, func(p *post) {
+	each(t, func(p *fixture) {
 		p.next(p.a, "ada")
 		first, former, err := p.b.next(p.Context(), p.game, "ada", "attempt")
 		if err != nil {
@@ -93,9 +93,9 @@ func TestNextAgain(t *testing.T) {
 	})
 }
 
-// What Redis has lost does not make a number lower.
+// After Redis has lost the key, the next number is still higher.
 func TestNextAfterALoss(t *testing.T) {
-	each(t, func(p *post) {
+	each(t, func(p *fixture) {
 		before, _ := p.next(p.a, "ada")
 		if err := p.client.Del(p.Context(), key(p.game, "ada")).Err(); err != nil {
 			p.Fatal(err)
@@ -107,10 +107,9 @@ func TestNextAfterALoss(t *testing.T) {
 	})
 }
 
-// Sessions that begin at once have numbers of their own, and the newest is the
-// highest of them.
+// Sessions that begin at once get different numbers, and the newest is the highest.
 func TestNextAtOnce(t *testing.T) {
-	each(t, func(p *post) {
+	each(t, func(p *fixture) {
 		numbers := make([]int64, 40)
 		var all sync.WaitGroup
 		for i := range numbers {

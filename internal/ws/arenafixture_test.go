@@ -10,19 +10,19 @@ import (
 	"laststand/internal/protocol"
 )
 
-// gathering is an arena of survival, made without its service: by the engine
-// and the stores.
-type gathering struct {
+// arenaFixture is an arena in survival mode that a test makes with the engine and the
+// stores, without the arena service.
+type arenaFixture struct {
 	*node
 	match, id string
 }
 
-// gather opens an arena of somebody.
-func (n *node) gather(host string) gathering {
+// openArena opens an arena with a host.
+func (n *node) openArena(host string) arenaFixture {
 	n.Helper()
-	g := gathering{node: n, match: "m_" + ulid.Make().String()}
+	g := arenaFixture{node: n, match: "m_" + ulid.Make().String()}
 	g.id = "a_" + g.match[2:]
-	questions, err := bank{}.Draw("demo", lobby.Filter{}, duel.Questions, nil)
+	questions, err := fakeBank{}.Draw("demo", lobby.Filter{}, duel.Questions, nil)
 	if err == nil {
 		err = n.Engine.CreateArena(n.Context(), &match.Plan{
 			Form: match.Form, ID: g.match, Game: "demo", Mode: match.Survival, Questions: questions,
@@ -34,8 +34,8 @@ func (n *node) gather(host string) gathering {
 	return g
 }
 
-// sit gives a player a seat.
-func (g gathering) sit(player string) {
+// addSeat gives a player a seat.
+func (g arenaFixture) addSeat(player string) {
 	g.Helper()
 	_, _, err := g.Lobby.Occupy(g.Context(), "demo", player, g.match, "")
 	g.must(err)
@@ -46,20 +46,20 @@ func (g gathering) sit(player string) {
 	g.must(g.Engine.AttachFrom(g.Context(), g.match, player, 0))
 }
 
-// watch lets somebody watch.
-func (g gathering) watch(who string, as match.Role) {
+// addWatcher lets a player watch in a role.
+func (g arenaFixture) addWatcher(player string, as match.Role) {
 	g.Helper()
-	_, err := g.matches.AddWatcher(g.Context(), g.match, who, as)
+	_, err := g.matches.AddWatcher(g.Context(), g.match, player, as)
 	g.must(err)
-	g.must(g.Engine.AttachFrom(g.Context(), g.match, who, 0))
+	g.must(g.Engine.AttachFrom(g.Context(), g.match, player, 0))
 }
 
-func (g gathering) begin() {
+func (g arenaFixture) begin() {
 	g.Helper()
 	g.must(g.Engine.StartArena(g.Context(), g.match))
 }
 
-func (g gathering) must(err error) {
+func (g arenaFixture) must(err error) {
 	g.Helper()
 	if err != nil {
 		g.Fatal(err)

@@ -21,33 +21,32 @@ func matchesADay(each, from int) func(*Config, *lobby.Duel) {
 	}
 }
 
-// A duel counts for both who have joined it, also for one who is gone before it
-// begins.
-func TestDuelsCountForWhoIsGone(t *testing.T) {
+// A duel counts for both players, even if one has disconnected before it begins.
+func TestDuelsCountForDisconnectedPlayers(t *testing.T) {
 	t.Parallel()
-	n := start(t, shortDuels, matchesADay(1, 100))
+	n := startNode(t, shortDuels, matchesADay(1, 100))
 	a, b := n.enter("ada"), n.enter("bob")
 	for _, c := range []*client{a, b} {
 		c.ask(protocol.TypeDuelJoin, protocol.Empty{})
 		c.reply(protocol.TypeDuelQueued)
 	}
 	a.until(protocol.TypeMatchFound)
-	a.cut()
+	a.disconnect()
 	n.eventually("she is gone", func() bool { return n.find("demo", "ada") == nil })
 	found := b.until(protocol.TypeMatchFound).Match
 	b.ask(protocol.TypeMatchLeave, protocol.MatchLeave{Match: found})
 	b.until(protocol.TypeMatchOver)
 	for _, c := range []*client{n.enter("ada"), b} {
 		c.ask(protocol.TypeDuelJoin, protocol.Empty{})
-		c.refusal(c.untilReply(), protocol.CodeRateLimited)
+		c.checkError(c.untilReply(), protocol.CodeRateLimited)
 	}
 }
 
-// Who joins an arena as a player has one match less, by player and by address; who
-// watches, or is refused, has not.
+// An arena joined as a player counts for the player and for the address. Watching, or a
+// refused join, does not count.
 func TestArenasCountWhenTheyAreJoined(t *testing.T) {
 	t.Parallel()
-	n := start(t, matchesADay(2, 3))
+	n := startNode(t, matchesADay(2, 3))
 	join := func(c *client, as match.Role, want string) {
 		t.Helper()
 		n.arenas.mu.Lock()
@@ -69,5 +68,5 @@ func TestArenasCountWhenTheyAreJoined(t *testing.T) {
 	join(ada, match.AsPlayer, protocol.TypeError)
 	join(ada, match.AsSpectator, protocol.TypeArenaJoined)
 	join(bob, match.AsPlayer, protocol.TypeArenaJoined)
-	join(bob, match.AsPlayer, protocol.TypeError) // the address has spent its own
+	join(bob, match.AsPlayer, protocol.TypeError) // the address has reached its own limit
 }

@@ -10,29 +10,29 @@ import (
 	"laststand/internal/protocol"
 )
 
-// A newer connection closes the former and takes its ticket over; the former's
-// end does not withdraw it.
+// A newer connection closes the former one and takes over its ticket. The end of the
+// former one does not withdraw the ticket.
 func TestReplacedWhileWaiting(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	former := newPlayer(n.enter("ada"), "ada")
 	former.join("c")
 	newer := newPlayer(n.enter("ada"), "ada")
-	former.closes(4409)
+	former.expectClose(4409)
 	n.eventually("the former has ended", func() bool { return len(n.all()) == 1 })
 	newer.ask(protocol.TypeDuelJoin, protocol.Empty{})
-	newer.refused(protocol.CodeAlreadyQueued)
+	newer.expectError(protocol.CodeAlreadyQueued)
 	other := newPlayer(n.enter("bob"), "bob")
 	other.join("c")
 	together(func() { newer.play(nil) }, func() { other.play(nil) })
-	n.alike(newer, other, duel.Questions)
+	n.checkSameFrames(newer, other, duel.Questions)
 }
 
-// A newer connection without a word of resuming goes on with the match from
-// the number that its welcome names; the former's end does not detach it.
+// A newer connection that does not resume continues the match from the number in its
+// welcome. The end of the former one does not detach it.
 func TestReplacedWhilePlaying(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	former, other := n.duel("d")
 	found := former.expect(protocol.TypeMatchFound)
 	former.expect(protocol.TypeQuestion)
@@ -40,73 +40,73 @@ func TestReplacedWhilePlaying(t *testing.T) {
 	if w.Playing == nil || *w.Playing != (protocol.Playing{Match: found.Match, Seq: 2}) {
 		t.Fatalf("playing %+v", w.Playing)
 	}
-	former.closes(4409)
+	former.expectClose(4409)
 	n.eventually("the former has ended", func() bool { return len(n.all()) == 2 })
 	newer := newPlayer(c, former.name)
 	newer.match, newer.log = found.Match, [][]byte{found.raw, nil}
 	newer.answer(0)
 	together(func() { newer.play(nil) }, func() { other.play(nil) })
 	newer.log[1] = other.log[1]
-	n.alike(newer, other, duel.Questions)
+	n.checkSameFrames(newer, other, duel.Questions)
 }
 
-// Whoever comes back while the former connection is just ending has to keep
-// what it was told: a ticket that it entered, or found, stays.
+// A player who reconnects while the former connection is ending keeps the ticket that
+// was found or entered.
 func TestTicketWhileTheFormerEnds(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	for i := range 30 {
 		name := fmt.Sprint("p", i)
 		former := newPlayer(n.enter(name), name)
 		if i%2 == 0 {
 			former.join(category(i))
 		}
-		go former.cut() // the node notices at any time from now on
+		go former.disconnect() // the node may notice it at any time from now on
 		newer := n.enter(name)
 		newer.ask(protocol.TypeDuelJoin, map[string]any{"category": category(i), "bot_after_ms": 0})
 		if f := newer.next(); f.Type == protocol.TypeError {
-			newer.refusal(f, protocol.CodeAlreadyQueued)
+			newer.checkError(f, protocol.CodeAlreadyQueued)
 		}
 		n.eventually("the former has ended", func() bool { return len(n.all()) == 1 })
-		if n.busy(name) == (lobby.Activity{}) {
+		if n.activity(name) == (lobby.Activity{}) {
 			t.Fatal("the ticket is gone")
 		}
-		newer.cut()
+		newer.disconnect()
 		n.eventually("the newer has ended", func() bool { return len(n.all()) == 0 })
 	}
 }
 
 func category(i int) string { return fmt.Sprint("c", i) }
 
-// While a session gives up its player's place a newer one waits.
-func TestPlaceIsGivenUpFirst(t *testing.T) {
+// A newer session waits while the former one unbinds its player.
+func TestNewerSessionWaitsForUnbind(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	former := n.enter("ada")
 	se := n.session("ada")
-	se.place.Lock()
+	se.unbindMu.Lock()
 	newer := n.dial()
 	newer.hello("ada", nil)
-	former.closes(4409)
-	n.enter("bob").alive()
+	former.expectClose(4409)
+	n.enter("bob").expectPong()
 	if sessions := n.session("ada"); sessions == se {
 		t.Error("the newer one has not entered")
 	}
-	if !n.session("ada").out.busy() {
+	if !n.session("ada").out.isBusy() {
 		t.Error("the newer one was welcomed before")
 	}
-	se.place.Unlock()
+	se.unbindMu.Unlock()
 	newer.reply(protocol.TypeWelcome)
 }
 
-// Nothing keeps a session that has ended, not even the match that it was in.
-func TestEndedSessionIsLetGo(t *testing.T) {
+// Nothing references a session that has ended, not even its match.
+func TestEndedSessionIsCollected(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	a, b := n.duel("d")
 	a.expect(protocol.TypeMatchFound)
 	session := weak.Make(n.session(a.name))
-	a.cut()
+	a.disconnect()
 	n.eventually("it is collected", func() bool {
 		runtime.GC()
 		return session.Value() == nil

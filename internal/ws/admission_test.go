@@ -22,15 +22,16 @@ import (
 	"laststand/internal/protocol"
 )
 
-// addressed has clients say where they are from; who does not is from nowhere.
-func addressed(c *Config, _ *lobby.Duel) {
-	c.Address = func(r *http.Request) netip.Addr {
+// addressFromHeader makes the server read a client's address from the header At;
+// without it the address is invalid.
+func addressFromHeader(c *Config, _ *lobby.Duel) {
+	c.ClientAddress = func(r *http.Request) netip.Addr {
 		at, _ := netip.ParseAddr(r.Header.Get("At"))
 		return at
 	}
 }
 
-// dialFrom connects from an address, without a word.
+// dialFrom connects from an address and sends nothing.
 func (n *node) dialFrom(address string) *client {
 	n.Helper()
 	conn, response, err := dialer.Dial(n.url, http.Header{"At": {address}})
@@ -42,55 +43,55 @@ func (n *node) dialFrom(address string) *client {
 	return &client{T: n.T, conn: conn}
 }
 
-// comesAgain reads to the close that says when to come again, and gives that.
-func (c *client) comesAgain() (ms int64) {
+// expectRetryLater reads to a close frame with a retry time, and returns the time.
+func (c *client) expectRetryLater() (ms int64) {
 	c.Helper()
-	before, reason := c.closes(protocol.CloseOverloaded)
-	var told struct {
+	before, reason := c.expectClose(protocol.CloseOverloaded)
+	var reported struct {
 		RetryAfterMS int64 `json:"retry_after_ms"`
 	}
-	if err := json.Unmarshal([]byte(reason), &told); err != nil || told.RetryAfterMS <= 0 || len(before) > 0 {
+	if err := json.Unmarshal([]byte(reason), &reported); err != nil || reported.RetryAfterMS <= 0 || len(before) > 0 {
 		c.fail("reason %q, frames %v before", reason, before)
 	}
-	return told.RetryAfterMS
+	return reported.RetryAfterMS
 }
 
-// welcomed says hello and is let in.
-func (c *client) welcomed(player string) *client {
+// expectWelcome sends a hello and reads the welcome.
+func (c *client) expectWelcome(player string) *client {
 	c.Helper()
 	c.hello(player, nil)
 	c.reply(protocol.TypeWelcome)
 	return c
 }
 
-// One address has so many websockets; an IPv6 network is one. Others are not hurt,
-// and there is room when one ends.
+// An address may have PerAddress websockets, and an IPv6 network counts as one address.
+// Other addresses are not affected, and a place is free again when a websocket ends.
 func TestConnectionsOfAnAddress(t *testing.T) {
 	t.Parallel()
-	n := start(t, addressed, func(c *Config, _ *lobby.Duel) { c.Limits.PerAddress = 2 })
+	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.Duel) { c.Limits.PerAddress = 2 })
 	for name, at := range map[string][4]string{
 		"four": {"198.51.100.1", "198.51.100.1", "198.51.100.1", "198.51.100.2"},
 		"six":  {"2a00:1:2:3::1", "2a00:1:2:3::2", "2a00:1:2:3:4::1", "2a00:1:2:4::1"},
 	} {
-		first := n.dialFrom(at[0]).welcomed(name + "a")
-		n.mute(at[1], 1) // counts too
-		n.dialFrom(at[2]).comesAgain()
-		n.dialFrom(at[3]).welcomed(name + "d").alive()
-		first.alive()
-		first.cut()
+		first := n.dialFrom(at[0]).expectWelcome(name + "a")
+		n.connectSilent(at[1], 1) // it counts too
+		n.dialFrom(at[2]).expectRetryLater()
+		n.dialFrom(at[3]).expectWelcome(name + "d").expectPong()
+		first.expectPong()
+		first.disconnect()
 		n.eventually("the first is gone", func() bool { return n.session(name+"a") == nil })
-		n.dialFrom(at[2]).welcomed(name + "c").alive()
+		n.dialFrom(at[2]).expectWelcome(name + "c").expectPong()
 	}
 	n.eventually("all are counted", func() bool {
 		n.Server.mu.Lock()
 		defer n.Server.mu.Unlock()
-		return len(n.each) == 4
+		return len(n.perAddress) == 4
 	})
 }
 
-// Hellos are limited by address and in all; those of players who come back to a
-// match are counted beside the others, and nobody else's are: not what only says so,
-// by whatever token.
+// Hellos are limited by address and in all. Hellos of players who are in a match have a
+// bucket of their own. A resume that only claims a match counts as a new hello,
+// whatever its token.
 func TestHelloRate(t *testing.T) {
 	t.Parallel()
 	rules := limit.New(limit.Config{})
@@ -99,21 +100,21 @@ func TestHelloRate(t *testing.T) {
 	}
 	t.Run("of an address", func(t *testing.T) {
 		t.Parallel()
-		n := start(t, addressed, func(c *Config, _ *lobby.Duel) { c.Limits.Hellos = hourly("hellos_per_address", 2) })
-		n.dialFrom("198.51.100.1").welcomed("ada")
+		n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.Duel) { c.Limits.Hellos = hourly("hellos_per_address", 2) })
+		n.dialFrom("198.51.100.1").expectWelcome("ada")
 		c := n.dialFrom("198.51.100.1")
-		c.ask(protocol.TypeHello, protocol.Hello{Token: "forged"}) // it costs as much
-		c.closes(protocol.CloseUnauthorized)
+		c.ask(protocol.TypeHello, protocol.Hello{Token: "forged"}) // it takes a token as well
+		c.expectClose(protocol.CloseUnauthorized)
 		late := n.dialFrom("198.51.100.1")
 		late.hello("eve", nil)
-		if ms := late.comesAgain(); ms < 20*60_000 || ms > 31*60_000 {
-			t.Errorf("come again in %d ms", ms)
+		if ms := late.expectRetryLater(); ms < 20*60_000 || ms > 31*60_000 {
+			t.Errorf("retry after %d ms", ms)
 		}
-		n.dialFrom("198.51.100.2").welcomed("eve").alive()
+		n.dialFrom("198.51.100.2").expectWelcome("eve").expectPong()
 	})
 	t.Run("in all", func(t *testing.T) {
 		t.Parallel()
-		n := start(t, func(c *Config, _ *lobby.Duel) { c.Limits.HellosInAll = hourly("hellos", 2) })
+		n := startNode(t, func(c *Config, _ *lobby.Duel) { c.Limits.HellosInAll = hourly("hellos", 2) })
 		a, b := n.duel("d")
 		from := &protocol.Resume{Match: a.expect(protocol.TypeMatchFound).Match}
 		b.expect(protocol.TypeMatchFound)
@@ -121,11 +122,11 @@ func TestHelloRate(t *testing.T) {
 			for player, resume := range map[string]*protocol.Resume{"eve": nil, "liar": from} {
 				c := n.dial()
 				c.hello(player, resume)
-				c.comesAgain()
+				c.expectRetryLater()
 			}
 			c := n.dial()
 			c.ask(protocol.TypeHello, protocol.Hello{Token: "forged", Resume: from})
-			c.closes(protocol.CloseUnauthorized)
+			c.expectClose(protocol.CloseUnauthorized)
 		}
 		for _, player := range []string{"d.a", "d.b"} {
 			c := n.dial()
@@ -135,31 +136,32 @@ func TestHelloRate(t *testing.T) {
 		}
 		c := n.dial()
 		c.hello("d.a", from)
-		c.comesAgain()
+		c.expectRetryLater()
 	})
 	t.Run("forged ones beside newcomers", func(t *testing.T) {
 		t.Parallel()
-		n := start(t, func(c *Config, _ *lobby.Duel) { c.Limits.HellosInAll = hourly("hellos_and_forged_ones", 2) })
-		for range 4 { // those beyond what there is are owed by nobody
+		n := startNode(t, func(c *Config, _ *lobby.Duel) { c.Limits.HellosInAll = hourly("hellos_and_forged_ones", 2) })
+		for range 4 { // they take what is there and leave no debt
 			c := n.dial()
 			c.ask(protocol.TypeHello, protocol.Hello{Token: "forged", Resume: &protocol.Resume{Match: "m_1"}})
-			c.closes(protocol.CloseUnauthorized)
+			c.expectClose(protocol.CloseUnauthorized)
 		}
 		c := n.dial()
 		c.hello("eve", nil)
-		if ms := c.comesAgain(); ms < 20*60_000 || ms > 31*60_000 {
-			t.Errorf("come again in %d ms", ms)
+		if ms := c.expectRetryLater(); ms < 20*60_000 || ms > 31*60_000 {
+			t.Errorf("retry after %d ms", ms)
 		}
 	})
 }
 
-// Wrong codes are charged to the address, whoever tries them; right ones are not.
-// With none left nothing is tried but what was right there.
+// Wrong codes are charged to the address, whichever player sends them; right codes are
+// not. When the bucket is empty, only codes that were right for the address before are
+// tried.
 func TestWrongCodes(t *testing.T) {
 	t.Parallel()
 	codes := limit.New(limit.Config{}).Rule(limit.Terms{Name: "codes", What: "wrong codes", Most: 2, Per: time.Hour})
-	n := start(t, addressed, func(c *Config, _ *lobby.Duel) { c.Limits.Codes = &limit.Guesses{Wrong: codes} })
-	a, b := n.dialFrom("198.51.100.1").welcomed("ada"), n.dialFrom("198.51.100.1").welcomed("bob")
+	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.Duel) { c.Limits.CodeAttempts = &limit.Guesses{Wrong: codes} })
+	a, b := n.dialFrom("198.51.100.1").expectWelcome("ada"), n.dialFrom("198.51.100.1").expectWelcome("bob")
 	code := "123456"
 	join := func(c *client, want string) frame {
 		c.Helper()
@@ -172,41 +174,41 @@ func TestWrongCodes(t *testing.T) {
 	n.arenas.set(func(context.Context) error { return protocol.Errorf(protocol.CodeNotFound, "there is no such arena") })
 	code = "654321"
 	for _, c := range []*client{a, b} {
-		c.refusal(join(c, protocol.TypeError), protocol.CodeNotFound)
+		c.checkError(join(c, protocol.TypeError), protocol.CodeNotFound)
 	}
-	n.arenas.take()
+	n.arenas.takeCalls()
 	for _, c := range []*client{a, b} {
-		if e := c.refusal(join(c, protocol.TypeError), protocol.CodeRateLimited); e.RetryAfterMS < 1000 {
+		if e := c.checkError(join(c, protocol.TypeError), protocol.CodeRateLimited); e.RetryAfterMS < 1000 {
 			t.Errorf("%+v", e)
 		}
 	}
-	if asked := n.arenas.take(); len(asked) != 0 {
+	if asked := n.arenas.takeCalls(); len(asked) != 0 {
 		t.Errorf("tried all the same: %v", asked)
 	}
-	other := n.dialFrom("198.51.100.2").welcomed("eve")
-	other.refusal(join(other, protocol.TypeError), protocol.CodeNotFound)
+	other := n.dialFrom("198.51.100.2").expectWelcome("eve")
+	other.checkError(join(other, protocol.TypeError), protocol.CodeNotFound)
 	n.arenas.set(nil)
 	code = "123456"
 	join(b, protocol.TypeArenaJoined)
 }
 
-// What is on trial is counted and not refused.
-func TestLimitsOnTrial(t *testing.T) {
+// A rule in dry run counts refusals and refuses nothing.
+func TestLimitsInDryRun(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
 	rules := limit.New(limit.Config{Trial: func(string) bool { return true }, Registry: registry})
-	n := start(t, perSecond(0.001), func(c *Config, _ *lobby.Duel) {
+	n := startNode(t, perSecond(0.001), func(c *Config, _ *lobby.Duel) {
 		c.Connections = 0
 		c.Limits = Limits{
-			PerAddress: 1, Full: rules.Cap("connections"), Crowded: rules.Cap("connections_per_address"),
-			Silent: rules.Cap("hello_missing"), Messages: rules.Cap("messages_per_second"),
+			PerAddress: 1, TotalCap: rules.Cap("connections"), AddressCap: rules.Cap("connections_per_address"),
+			PendingHelloCap: rules.Cap("hello_missing"), MessageCap: rules.Cap("messages_per_second"),
 			Hellos: rules.Rule(limit.Terms{Name: "hellos_per_address", Most: 1, Per: time.Hour}),
 		}
 	})
-	n.enter("ada").alive()
+	n.enter("ada").expectPong()
 	c := n.enter("eve")
 	for range 5 {
-		c.alive()
+		c.expectPong()
 	}
 	for rule, want := range map[string]float64{"connections": 4, "connections_per_address": 1, "hellos_per_address": 1, "messages_per_second": 4} {
 		if got := refusals(t, registry, "dry_run_refusals", rule); got != want {
@@ -215,8 +217,9 @@ func TestLimitsOnTrial(t *testing.T) {
 	}
 }
 
-// refusals are what a rule has refused, or would_refuse; -1 where it is not known.
-func refusals(t *testing.T, registry *prometheus.Registry, what, rule string) float64 {
+// refusals returns how often a rule has refused or would have refused; -1 if the rule
+// has no metric.
+func refusals(t *testing.T, registry *prometheus.Registry, outcome, rule string) float64 {
 	t.Helper()
 	families, err := registry.Gather()
 	if err != nil {
@@ -224,7 +227,7 @@ func refusals(t *testing.T, registry *prometheus.Registry, what, rule string) fl
 	}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
-			if f.GetName() == "laststand_limit_"+what+"_total" && m.GetLabel()[0].GetValue() == rule {
+			if f.GetName() == "laststand_limit_"+outcome+"_total" && m.GetLabel()[0].GetValue() == rule {
 				return m.GetCounter().GetValue()
 			}
 		}
@@ -232,11 +235,11 @@ func refusals(t *testing.T, registry *prometheus.Registry, what, rule string) fl
 	return -1
 }
 
-// What messages take of the bucket, whether they are refused for another reason or
-// not.
+// Each message takes its tokens from the bucket, even if it is refused for another
+// reason.
 func TestCosts(t *testing.T) {
 	t.Parallel()
-	n := start(t, perSecond(6))
+	n := startNode(t, perSecond(6))
 	for kind, want := range map[string]float64{
 		protocol.TypePing: 1, protocol.TypeAnswer: 1, "nonsense": 1, protocol.TypeArenaLeave: 1, protocol.TypeBoardUnwatch: 1,
 		protocol.TypeDuelJoin: 2, protocol.TypeMatchSync: 2, protocol.TypeArenaJoin: 3, protocol.TypeBoardWatch: 3,
@@ -245,61 +248,61 @@ func TestCosts(t *testing.T) {
 		se := n.session("costs " + kind)
 		c.ask(kind, map[string]any{"at": "x"})
 		c.untilReply()
-		n.eventually("its loop waits", func() bool { return !se.out.busy() })
-		if took := 6 - se.pace.tokens; took != want {
-			t.Errorf("%s took %v, want %v", kind, took, want)
+		n.eventually("its loop waits", func() bool { return !se.out.isBusy() })
+		if cost := 6 - se.limiter.tokens; cost != want {
+			t.Errorf("%s costs %v tokens, want %v", kind, cost, want)
 		}
 	}
-	c := start(t, perSecond(0.001)).enter("poor")
+	c := startNode(t, perSecond(0.001)).enter("poor")
 	c.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
-	c.reply(protocol.TypeBoardOK) // the whole bucket is enough
+	c.reply(protocol.TypeBoardOK) // a full bucket is enough
 	c.ask(protocol.TypePing, map[string]any{"at": 1})
-	c.refusal(c.untilReply(), protocol.CodeRateLimited)
+	c.checkError(c.untilReply(), protocol.CodeRateLimited)
 }
 
-// pressed is a Pressure that refuses what a test says.
-type pressed struct {
-	mu      sync.Mutex
-	refuses map[pressure.What]bool
+// fakeShedder is a LoadShedder that sheds the kinds that a test sets.
+type fakeShedder struct {
+	mu   sync.Mutex
+	shed map[pressure.What]bool
 }
 
-func (p *pressed) set(what ...pressure.What) {
+func (p *fakeShedder) set(kinds ...pressure.What) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.refuses = map[pressure.What]bool{}
-	for _, w := range what {
-		p.refuses[w] = true
+	p.shed = map[pressure.What]bool{}
+	for _, kind := range kinds {
+		p.shed[kind] = true
 	}
 }
 
-func (p *pressed) Presses(w pressure.What) bool {
+func (p *fakeShedder) Presses(w pressure.What) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.refuses[w]
+	return p.shed[w]
 }
 
-func (p *pressed) Refuse(w pressure.What) error {
+func (p *fakeShedder) Refuse(w pressure.What) error {
 	if !p.Presses(w) {
 		return nil
 	}
 	return protocol.RetryAfter(protocol.CodeOverloaded, 4000, "too much to do")
 }
 
-func under(p *pressed) func(*Config, *lobby.Duel) {
-	return func(c *Config, _ *lobby.Duel) { c.Pressure = p }
+func withShedder(p *fakeShedder) func(*Config, *lobby.Duel) {
+	return func(c *Config, _ *lobby.Duel) { c.LoadShedder = p }
 }
 
-// Where a node is hard-pressed, who is in a match comes in, on the word of the
-// lobby and not of the client, and a host; nobody else does.
-func TestPlayersInAMatchComeLast(t *testing.T) {
+// On an overloaded node players in a match are still admitted, and hosts too. The lobby
+// decides who is in a match, not the client.
+func TestPlayersInAMatchAreAdmittedUnderLoad(t *testing.T) {
 	t.Parallel()
-	var p pressed
-	n := start(t, under(&p))
+	var p fakeShedder
+	n := startNode(t, withShedder(&p))
 	a, b := n.duel("d")
 	found := a.expect(protocol.TypeMatchFound).Match
 	b.expect(protocol.TypeMatchFound)
 	p.set(pressure.Reading, pressure.Watching, pressure.Guests, pressure.Entering, pressure.Joining)
-	a.cut()
+	a.disconnect()
 	back, w := n.resume("d.a", &protocol.Resume{Match: found})
 	if w.Playing == nil || w.Playing.Match != found {
 		t.Errorf("welcome %+v", w)
@@ -308,69 +311,69 @@ func TestPlayersInAMatchComeLast(t *testing.T) {
 	for name, from := range map[string]*protocol.Resume{"eve": nil, "liar": {Match: found, Seq: 1}} {
 		c := n.dial()
 		c.hello(name, from)
-		if ms := c.comesAgain(); ms != 4000 {
-			t.Errorf("%s comes again in %d ms", name, ms)
+		if ms := c.expectRetryLater(); ms != 4000 {
+			t.Errorf("%s: retry after %d ms", name, ms)
 		}
 	}
 	host := n.dial()
 	host.ask(protocol.TypeHello, protocol.Hello{Token: token(identity.RoleHost, "host", now()+1e6)})
 	host.reply(protocol.TypeWelcome)
 	p.set()
-	n.enter("eve").alive()
+	n.enter("eve").expectPong()
 }
 
-// hasty is a Pressure that has everybody come again at once.
-type hasty struct{}
+// retryAtOnce is a LoadShedder that refuses everything with a retry time of 1 ms.
+type retryAtOnce struct{}
 
-func (hasty) Presses(pressure.What) bool { return true }
-func (hasty) Refuse(pressure.What) error {
+func (retryAtOnce) Presses(pressure.What) bool { return true }
+func (retryAtOnce) Refuse(pressure.What) error {
 	return protocol.RetryAfter(protocol.CodeOverloaded, 1, "a token will be there")
 }
 
-// Who is turned away at the hello comes again after seconds, and not all at once:
-// when the next token is there says nothing to the thousands who wait for it.
-func TestNobodyComesAgainAtOnce(t *testing.T) {
+// A rejected hello retries after at least retryMS and at a random time. The time of the
+// next token would send thousands of waiting clients back at once.
+func TestRejectedHellosRetryLater(t *testing.T) {
 	t.Parallel()
-	n := start(t, func(c *Config, _ *lobby.Duel) { c.Pressure = hasty{} })
-	told := map[int64]bool{}
+	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.LoadShedder = retryAtOnce{} })
+	reported := map[int64]bool{}
 	for i := range 8 {
 		c := n.dial()
 		c.hello(fmt.Sprint("p", i), nil)
-		ms := c.comesAgain()
-		if told[ms] = true; ms < retryMS || ms >= 2*retryMS {
-			t.Errorf("come again in %d ms", ms)
+		ms := c.expectRetryLater()
+		if reported[ms] = true; ms < retryMS || ms >= 2*retryMS {
+			t.Errorf("retry after %d ms", ms)
 		}
 	}
-	if len(told) == 1 {
-		t.Errorf("all come again together: %v", told)
+	if len(reported) == 1 {
+		t.Errorf("all retry together: %v", reported)
 	}
 }
 
 // The last places are for players in a match.
 func TestLastPlaces(t *testing.T) {
 	t.Parallel()
-	n := start(t, func(c *Config, _ *lobby.Duel) { c.Connections = reserve })
+	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.Connections = reservedShare })
 	a, b := n.duel("d")
 	a.expect(protocol.TypeMatchFound)
 	b.expect(protocol.TypeMatchFound)
-	a.cut()
+	a.disconnect()
 	n.eventually("there is room", func() bool { return len(n.all()) == 1 })
-	for i := range reserve - 2 {
+	for i := range reservedShare - 2 {
 		n.enter(fmt.Sprint("p", i))
 	}
 	late := n.dial()
 	late.hello("late", nil)
-	late.comesAgain()
-	n.eventually("its place is free", func() bool { return len(n.all()) == reserve-1 })
+	late.expectRetryLater()
+	n.eventually("its place is free", func() bool { return len(n.all()) == reservedShare-1 })
 	n.enter("d.a")
-	n.dial().comesAgain() // now it is full
+	n.dial().expectRetryLater() // now the node is full
 }
 
-// What a hard-pressed node refuses to those who are in.
+// An overloaded node refuses requests of greeted sessions by kind.
 func TestShed(t *testing.T) {
 	t.Parallel()
-	var p pressed
-	n := start(t, under(&p))
+	var p fakeShedder
+	n := startNode(t, withShedder(&p))
 	c := n.enter("ada")
 	watch := func() { c.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"}) }
 	duel := func() { c.ask(protocol.TypeDuelJoin, map[string]any{}) }
@@ -400,26 +403,26 @@ func TestShed(t *testing.T) {
 			}
 			continue
 		}
-		if e := c.refusal(c.untilReply(), protocol.CodeOverloaded); e.RetryAfterMS != 4000 {
+		if e := c.checkError(c.untilReply(), protocol.CodeOverloaded); e.RetryAfterMS != 4000 {
 			t.Errorf("%s: %+v", test.name, e)
 		}
 	}
 }
 
-// A message that has begun has its time to come; what dribbles is cut off, in its
-// head, in its body, and with control frames between its parts.
-func TestDribbledMessage(t *testing.T) {
+// A message that has begun must end within frameWithin. Otherwise the server closes the
+// session, wherever the message stops.
+func TestSlowMessageIsClosed(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	n.frameWithin = 100 * time.Millisecond
-	whole := masked(0x81, `{"id":1,"type":"ping","data":{"at":1}}`)
+	whole := maskedFrame(0x81, `{"id":1,"type":"ping","data":{"at":1}}`)
 	for name, sent := range map[string][]byte{
 		"half a head":         {0x81},
 		"half a body":         whole[:20],
-		"one of two parts":    masked(0x01, `{"id":1,`),
+		"one of two parts":    maskedFrame(0x01, `{"id":1,`),
 		"half a head behind":  append(slices.Clone(whole), 0x81),
-		"a head alone behind": append(slices.Clone(whole), masked(0x81, "{}")[:6]...),
-		"half a pong behind":  append(slices.Clone(whole), masked(0x8a, "p")[:6]...),
+		"a head alone behind": append(slices.Clone(whole), maskedFrame(0x81, "{}")[:6]...),
+		"half a pong behind":  append(slices.Clone(whole), maskedFrame(0x8a, "p")[:6]...),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -427,7 +430,7 @@ func TestDribbledMessage(t *testing.T) {
 			if _, err := c.conn.NetConn().Write(sent); err != nil {
 				t.Fatal(err)
 			}
-			if _, reason := c.closes(protocol.CloseSilent); reason == "" {
+			if _, reason := c.expectClose(protocol.CloseSilent); reason == "" {
 				t.Error("no reason")
 			}
 		})
@@ -439,24 +442,25 @@ func TestDribbledMessage(t *testing.T) {
 		defer func() { <-done }()
 		go func() {
 			defer close(done)
-			_, err := c.conn.NetConn().Write(masked(0x01, `{"id":1,`))
-			for ; err == nil; time.Sleep(10 * time.Millisecond) { // as a dribbler does
-				_, err = c.conn.NetConn().Write(masked(0x8a, ""))
+			_, err := c.conn.NetConn().Write(maskedFrame(0x01, `{"id":1,`))
+			for ; err == nil; time.Sleep(10 * time.Millisecond) { // as a slow attacker does
+				_, err = c.conn.NetConn().Write(maskedFrame(0x8a, ""))
 			}
 		}()
-		defer c.cut()
+		defer c.disconnect()
 		if _, err := c.read(); !websocket.IsCloseError(err, protocol.CloseSilent) {
 			t.Errorf("not closed: %v", err)
 		}
 	})
 }
 
-// What is no frame of a client's is closed, and counted as that.
+// The server closes a session that sends an invalid frame, and counts it under that
+// code.
 func TestNoFrames(t *testing.T) {
 	t.Parallel()
-	n := start(t)
+	n := startNode(t)
 	faults := map[string][]byte{
-		"unmasked": {0x81, 0x02, '{', '}'}, "compressed": {0xc1, 0x80, 0, 0, 0, 0}, "of nobody's kind": {0x83, 0x80, 0, 0, 0, 0},
+		"unmasked": {0x81, 0x02, '{', '}'}, "compressed": {0xc1, 0x80, 0, 0, 0, 0}, "unknown kind": {0x83, 0x80, 0, 0, 0, 0},
 		"a part of nothing": {0x80, 0x80, 0, 0, 0, 0}, "a ping in parts": {0x09, 0x80, 0, 0, 0, 0},
 	}
 	for name, sent := range faults {
@@ -467,18 +471,18 @@ func TestNoFrames(t *testing.T) {
 		if _, err := c.read(); !websocket.IsCloseError(err, websocket.CloseProtocolError) {
 			t.Errorf("%s: %v", name, err)
 		}
-		c.cut()
+		c.disconnect()
 	}
-	n.eventually("they are counted", func() bool { return n.closed("1002") == float64(len(faults)) })
-	if n.closed("gone") != 0 {
+	n.eventually("they are counted", func() bool { return n.closedCount("1002") == float64(len(faults)) })
+	if n.closedCount("gone") != 0 {
 		t.Errorf("closed: %v", n.labels("closes_total"))
 	}
 }
 
-// Who says nothing but answers pings is never amid a message.
+// A client that only answers pings has no message under way.
 func TestControlFramesAreNoMessage(t *testing.T) {
 	t.Parallel()
-	n := start(t, func(c *Config, _ *lobby.Duel) { c.PingEvery = 400 * time.Millisecond })
+	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.PingEvery = 400 * time.Millisecond })
 	n.frameWithin = 20 * time.Millisecond
 	c := n.enter("ada")
 	answered, pings := c.conn.PingHandler(), 0

@@ -15,40 +15,40 @@ import (
 	"laststand/internal/protocol"
 )
 
-// A bucket gives what that of the library does.
-func TestPace(t *testing.T) {
+// messageLimiter allows what the library's bucket allows.
+func TestMessageLimiter(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		perSecond := rapid.SampledFrom([]float64{0.25, 0.5, 1, 2.5, 8, 20, 1024}).Draw(t, "per second")
 		now := time.Duration(0)
-		p, want := newPace(now, perSecond), rate.NewLimiter(rate.Limit(perSecond), max(int(perSecond), 1))
+		p, want := newMessageLimiter(now, perSecond), rate.NewLimiter(rate.Limit(perSecond), max(int(perSecond), 1))
 		for range rapid.IntRange(1, 60).Draw(t, "messages") {
 			now += time.Duration(rapid.IntRange(0, 32).Draw(t, "later")) * time.Second / 64
 			cost := min(rapid.IntRange(1, 3).Draw(t, "cost"), int(burst(perSecond)))
-			if got, want := p.take(now, perSecond, cost), want.AllowN(started.Add(now), cost); got != want {
+			if got, want := p.allow(now, perSecond, cost), want.AllowN(started.Add(now), cost); got != want {
 				t.Fatalf("%d after %v: %v, want %v", cost, now, got, want)
 			}
 		}
 	})
 }
 
-// What is charged afterwards leaves a quarter of the bucket, and never adds to it.
-func TestPaceIsCharged(t *testing.T) {
+// A charge leaves a quarter of the bucket, and never adds tokens.
+func TestMessageLimiterIsCharged(t *testing.T) {
 	t.Parallel()
-	p := newPace(0, 20)
+	p := newMessageLimiter(0, 20)
 	for _, c := range []struct{ cost, left float64 }{{3, 17}, {1000, 5}, {1, 5}, {0, 5}} {
 		if p.charge(0, 20, c.cost); p.tokens != c.left {
 			t.Errorf("after a charge of %v: %v tokens, want %v", c.cost, p.tokens, c.left)
 		}
 	}
-	if !p.take(0, 20, 3) || p.take(0, 20, 3) || !p.take(50*time.Millisecond, 20, 3) {
+	if !p.allow(0, 20, 3) || p.allow(0, 20, 3) || !p.allow(50*time.Millisecond, 20, 3) {
 		t.Error("it does not go on as a bucket")
 	}
 }
 
-// A player gets one long replay at a time, over all connections, and short ones at
-// any time.
-func TestLongReplaysArePaced(t *testing.T) {
+// A player gets one long replay per replayEvery, over all connections, and short ones
+// at any time.
+func TestLongReplaysAreLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := &Server{Config: Config{PerSecond: 20}}
@@ -61,7 +61,7 @@ func TestLongReplaysArePaced(t *testing.T) {
 		check := func(bytes, wantWait int64) {
 			t.Helper()
 			var refused *protocol.Error
-			if err := se.mayReplay(bytes); err != nil && !errors.As(err, &refused) {
+			if err := se.checkReplay(bytes); err != nil && !errors.As(err, &refused) {
 				t.Fatal(err)
 			}
 			if wantWait == 0 && refused != nil || wantWait > 0 && (refused == nil || refused.Code != protocol.CodeRateLimited || refused.RetryAfterMS != wantWait) {
@@ -76,16 +76,16 @@ func TestLongReplaysArePaced(t *testing.T) {
 		time.Sleep(time.Second)
 		check(640<<10, 0)
 		check(100_000, 10_000)
-		se = connect("p_1") // anew
+		se = connect("p_1") // a new connection
 		check(100_000, 10_000)
 		se = connect("p_2")
 		check(100_000, 0)
 	})
 }
 
-// All players of an address share what is replayed to it at length; who is refused for
-// that need not wait as a player too.
-func TestLongReplaysArePacedByAddress(t *testing.T) {
+// All players of an address share its limit of long replays. A player who is refused
+// for that does not have to wait for the player's own limit too.
+func TestLongReplaysAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		replays := limit.New(limit.Config{}).Rule(limit.Terms{Name: "replays", What: "KiB", Most: 100, Per: time.Second, Burst: 200})
@@ -95,7 +95,7 @@ func TestLongReplaysArePacedByAddress(t *testing.T) {
 			t.Helper()
 			se := newSession(server, nil, from)
 			se.game, se.player = "demo", player
-			if err := se.mayReplay(100 << 10); (err == nil) != isAllowed {
+			if err := se.checkReplay(100 << 10); (err == nil) != isAllowed {
 				t.Errorf("%s: %v", player, err)
 			}
 		}
@@ -108,20 +108,20 @@ func TestLongReplaysArePacedByAddress(t *testing.T) {
 	})
 }
 
-// A node remembers a bounded number of players, and forgets those who may have a
-// replay again.
+// A node remembers a bounded number of players, and forgets those who may get a replay
+// again.
 func TestReplayTimesAreBounded(t *testing.T) {
 	t.Parallel()
 	var r replayTimes
 	for i := range maxReplayTimes {
-		if wait := r.take(limit.Named("demo", strconv.Itoa(i)), 0, time.Second); wait != 0 {
+		if wait := r.allow(limit.Named("demo", strconv.Itoa(i)), 0, time.Second); wait != 0 {
 			t.Fatalf("player %d waits %v", i, wait)
 		}
 	}
-	if wait := r.take(limit.Named("demo", "more"), 0, time.Second); wait != replayEvery {
+	if wait := r.allow(limit.Named("demo", "more"), 0, time.Second); wait != replayEvery {
 		t.Errorf("one more player waits %v", wait)
 	}
-	if wait := r.take(limit.Named("demo", "more"), time.Second, time.Second); wait != 0 || len(r.next) != 1 {
+	if wait := r.allow(limit.Named("demo", "more"), time.Second, time.Second); wait != 0 || len(r.next) != 1 {
 		t.Errorf("later the player waits %v, and %d are remembered", wait, len(r.next))
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// All who ask soon have one context, which ends within what they asked for, and
-// not long before; who asks for less has another.
-func TestSandglass(t *testing.T) {
+// Calls within a tenth of the limit share a context, which ends within the limit. A
+// call with a shorter limit gets another one.
+func TestSharedDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var s sandglass
+		var s sharedDeadline
 		first, began := s.context(10*time.Second), time.Now()
 		time.Sleep(time.Second)
 		if s.context(10*time.Second) != first {

@@ -17,25 +17,29 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// clocked is a connection whose deadlines, which are timers of the runtime, are
-// counted.
-type clocked struct {
+// deadlineCounter is a connection that counts its deadlines, which are timers of the
+// runtime.
+type deadlineCounter struct {
 	*net.TCPConn
 	deadlines atomic.Int32
 }
 
-func (w *clocked) SetDeadline(t time.Time) error { w.deadlines.Add(1); return w.TCPConn.SetDeadline(t) }
-func (w *clocked) SetReadDeadline(t time.Time) error {
+func (w *deadlineCounter) SetDeadline(t time.Time) error {
+	w.deadlines.Add(1)
+	return w.TCPConn.SetDeadline(t)
+}
+func (w *deadlineCounter) SetReadDeadline(t time.Time) error {
 	w.deadlines.Add(1)
 	return w.TCPConn.SetReadDeadline(t)
 }
-func (w *clocked) SetWriteDeadline(t time.Time) error {
+func (w *deadlineCounter) SetWriteDeadline(t time.Time) error {
 	w.deadlines.Add(1)
 	return w.TCPConn.SetWriteDeadline(t)
 }
 
-// linked is a session over TCP that nobody reads yet, its end, and the client's.
-func linked(t *testing.T) (se *session, end *clocked, client *net.TCPConn) {
+// tcpSession returns a session over TCP whose read loop does not run, its connection,
+// and the client's.
+func tcpSession(t *testing.T) (se *session, end *deadlineCounter, client *net.TCPConn) {
 	t.Helper()
 	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -51,21 +55,21 @@ func linked(t *testing.T) (se *session, end *clocked, client *net.TCPConn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = client.Close(), conn.Close() })
-	end = &clocked{TCPConn: conn}
+	end = &deadlineCounter{TCPConn: conn}
 	s := &Server{writeWithin: time.Minute, metrics: newMetrics(prometheus.NewRegistry())}
-	return newSession(s, newWire(end, time.Minute), netip.Addr{}), end, client
+	return newSession(s, newClientConn(end, time.Minute), netip.Addr{}), end, client
 }
 
-// pinged is a masked ping of the game's, as a client sends it.
-var pinged = append([]byte{finalBit | 1, 0x80 | 10, 0, 0, 0, 0}, `{"type":1}`...)
+// maskedPing is a text frame as a client sends it.
+var maskedPing = append([]byte{finalBit | 1, 0x80 | 10, 0, 0, 0, 0}, `{"type":1}`...)
 
-// A connection at rest has no buffer, nor has it a timer of the runtime, however
-// much was said before. Only amid a message it has both.
-func TestRest(t *testing.T) {
+// A connection without unread bytes holds no buffer and sets no timer. In the middle of
+// a message it has both.
+func TestIdleConnHoldsNoBuffer(t *testing.T) {
 	t.Parallel()
-	se, end, client := linked(t)
-	w := se.wire
-	hear := func(sent []byte, want string) {
+	se, end, client := tcpSession(t)
+	w := se.conn
+	receive := func(sent []byte, want string) {
 		t.Helper()
 		if _, err := client.Write(sent); err != nil {
 			t.Fatal(err)
@@ -79,37 +83,37 @@ func TestRest(t *testing.T) {
 		if _, payload, err := w.next(); payload != nil || err != nil {
 			t.Fatalf("%q besides, %v", payload, err)
 		}
-		w.rest()
+		w.prepareWait()
 	}
 	holds := func(when string, buffer bool, deadlines int32) {
 		t.Helper()
-		if (w.in.buffer != nil) != buffer || end.deadlines.Load() != deadlines {
-			t.Errorf("%s: a buffer %v, %d deadlines set", when, w.in.buffer != nil, end.deadlines.Load())
+		if (w.reader.buffer != nil) != buffer || end.deadlines.Load() != deadlines {
+			t.Errorf("%s: a buffer %v, %d deadlines set", when, w.reader.buffer != nil, end.deadlines.Load())
 		}
 	}
 	waits := func() (none bool) {
 		err := w.raw.Read(func(fd uintptr) bool { none = !w.readNow(fd); return true })
 		return none && err == nil
 	}
-	hear(pinged, `{"type":1}`)
-	if err := se.send([][]byte{[]byte(`{"type":"pong"}`), ping}); err != nil {
+	receive(maskedPing, `{"type":1}`)
+	if err := se.writeBatch([][]byte{[]byte(`{"type":"pong"}`), ping}); err != nil {
 		t.Fatal(err)
 	}
 	holds("after a message and a reply", false, 0)
 	if !waits() {
-		t.Error("more came")
+		t.Error("more bytes arrived")
 	}
 	holds("while it waits", false, 0)
-	hear(pinged[:9], "")
-	holds("amid a message", true, 1)
-	hear(pinged[9:], `{"type":1}`)
+	receive(maskedPing[:9], "")
+	holds("mid message", true, 1)
+	receive(maskedPing[9:], `{"type":1}`)
 	holds("at its end", false, 2)
 }
 
-// What a client does not take at once has a deadline for as long as that takes.
+// A write that the client does not accept at once has a deadline while it lasts.
 func TestSlowWrite(t *testing.T) {
 	t.Parallel()
-	se, end, client := linked(t)
+	se, end, client := tcpSession(t)
 	frames, got := bytes.Repeat([]byte("x"), 16<<20), make(chan int, 1)
 	go func() {
 		total := 0
@@ -121,24 +125,24 @@ func TestSlowWrite(t *testing.T) {
 		}
 		got <- total
 	}()
-	if err := se.put(frames); err != nil {
+	if err := se.writeFrames(frames); err != nil {
 		t.Fatal(err)
 	}
 	if n := <-got; n != len(frames) || end.deadlines.Load() != 2 {
-		t.Errorf("%d bytes came, %d deadlines", n, end.deadlines.Load())
+		t.Errorf("%d bytes arrived, %d deadlines", n, end.deadlines.Load())
 	}
 }
 
-// A greeted session is one goroutine until it sleeps, which reads.
+// A greeted session has one goroutine, which reads, until it is parked.
 func TestOneGoroutineEach(t *testing.T) {
 	t.Parallel()
 	const sessions = 20
-	pprof.SetGoroutineLabels(pprof.WithLabels(t.Context(), pprof.Labels("who", t.Name()))) // all that are started have it
+	pprof.SetGoroutineLabels(pprof.WithLabels(t.Context(), pprof.Labels("test", t.Name()))) // every goroutine started from here has this label
 	defer pprof.SetGoroutineLabels(context.Background())
-	n := start(t)
-	n.beds.quiet = patience // nobody sleeps meanwhile
+	n := startNode(t)
+	n.parker.quietAfter = clientTimeout // no session is parked in this test
 	for i := range sessions {
-		n.enter(fmt.Sprint("player", i)).alive()
+		n.enter(fmt.Sprint("player", i)).expectPong()
 	}
 	n.eventually("one each", func() bool {
 		var all bytes.Buffer
@@ -151,7 +155,7 @@ func TestOneGoroutineEach(t *testing.T) {
 				var n int
 				_, _ = fmt.Sscan(stack, &n)
 				count += n
-				if !strings.Contains(stack, "(*wire).fill") {
+				if !strings.Contains(stack, "(*clientConn).fill") {
 					return false
 				}
 			}
@@ -160,14 +164,14 @@ func TestOneGoroutineEach(t *testing.T) {
 	})
 }
 
-// What is too large is dropped in pieces of a buffer's size also where reading
-// waits for a byte, as over TLS: not byte by byte.
+// A frame that is too large is dropped in steps of a buffer's size, also where waiting
+// reads a single byte, as with TLS.
 func TestDropsInPieces(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
 	frame := append([]byte{finalBit | 1, 0x80 | 127}, binary.BigEndian.AppendUint64(nil, size)...)
 	reads, left := 0, bytes.NewReader(append(frame, make([]byte, 4+size)...))
-	w := newWire(stream{Reader: readerFunc(func(b []byte) (int, error) { reads++; return left.Read(b) })}, time.Minute)
+	w := newClientConn(readOnlyConn{Reader: readerFunc(func(b []byte) (int, error) { reads++; return left.Read(b) })}, time.Minute)
 	for w.fill() == nil {
 		if kind, _, err := w.next(); kind != 0 || err != nil && !errors.Is(err, errTooLarge) {
 			t.Fatalf("kind %d, %v", kind, err)
@@ -176,7 +180,7 @@ func TestDropsInPieces(t *testing.T) {
 	if left.Len() > 0 || reads > size/1000 {
 		t.Errorf("%d reads, %d bytes left", reads, left.Len())
 	}
-	if w.in.buffer != nil {
+	if w.reader.buffer != nil {
 		t.Error("it keeps a buffer")
 	}
 }

@@ -1,0 +1,92 @@
+package ws
+
+import (
+	"context"
+
+	"laststand/internal/identity"
+	"laststand/internal/limit"
+	"laststand/internal/pressure"
+	"laststand/internal/protocol"
+)
+
+// admissionClass says which players a session's place is open to.
+type admissionClass uint8
+
+const (
+	openAdmission    admissionClass = iota
+	reservedPlace                   // one of the node's last places: only for players in a match
+	overAddressShare                // the address has used its share of a filling node: only for players in a match
+)
+
+// minShareDivisor bounds addressShare from below: one twentieth of PerAddress.
+const minShareDivisor = 20
+
+// classify returns the class of a new session's place, while open sessions are there.
+// The caller holds mu.
+func (s *Server) classify(from limit.Key, open int64) admissionClass {
+	switch {
+	case open >= s.Connections-s.Connections/reservedShare:
+		return reservedPlace
+	case s.Limits.PerAddress > 0 && s.perAddress[from] >= s.addressShare(open):
+		return overAddressShare
+	}
+	return openAdmission
+}
+
+// addressShare returns how many sessions of one address may be open that are in no
+// match. Up to half of Connections it is PerAddress. From there it falls in proportion
+// to the free places, down to a twentieth, so that the last places need ever more
+// addresses to fill.
+//
+// With 1,000 connections and PerAddress 200: 200 at 500 open, 100 at 750, 20 at 950.
+func (s *Server) addressShare(open int64) int64 {
+	all, half := s.Limits.PerAddress, s.Connections/2
+	if open <= half || s.Connections == half {
+		return all
+	}
+	left := float64(s.Connections-open) / float64(s.Connections-half)
+	return max(int64(float64(all)*left), all/minShareDivisor, 1)
+}
+
+// checkAdmission rejects a player who is in no match, and in no arena that is about to
+// begin, if the node is overloaded or the place is reserved. It also rejects a resume
+// beyond the limit of hellos. A resume alone proves nothing, since any client can ask
+// for one.
+func (se *session) checkAdmission(ctx context.Context, p identity.Player, resumes bool) error {
+	s := se.server
+	resumes = resumes && s.Limits.HellosInAll != nil
+	if !resumes && (se.claims.Role != identity.RolePlayer || se.class == openAdmission && !s.LoadShedder.Presses(pressure.Entering)) {
+		return nil
+	}
+	playing := se.claims.Role != identity.RolePlayer // a host always counts as playing
+	if !playing {
+		match, err := s.Lobby.Playing(ctx, p.Game, p.ID)
+		if err != nil {
+			return err
+		}
+		playing = match != nil
+	}
+	if resumes {
+		if err := s.Limits.checkResume(ctx, playing); err != nil {
+			return err
+		}
+	}
+	if playing {
+		return nil
+	}
+	if refused := se.class.check(&s.Limits); refused != nil {
+		return refused
+	}
+	return s.LoadShedder.Refuse(pressure.Entering)
+}
+
+// check rejects a player who is in no match, if the class reserves the place.
+func (c admissionClass) check(l *Limits) error {
+	switch {
+	case c == reservedPlace && l.TotalCap.Stands():
+		return protocol.RetryAfter(protocol.CodeOverloaded, retryMS, "the last places are reserved for players in a match")
+	case c == overAddressShare && l.AddressCap.Stands():
+		return protocol.RetryAfter(protocol.CodeOverloaded, retryMS, "this address has too many connections; its last places are reserved for players in a match")
+	}
+	return nil
+}

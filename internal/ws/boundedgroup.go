@@ -1,0 +1,23 @@
+package ws
+
+import "sync/atomic"
+
+// boundedGroup runs functions in goroutines, at most limit at a time.
+type boundedGroup struct {
+	limit   int64
+	running atomic.Int64
+}
+
+// tryGo runs f in a goroutine, or returns false if limit functions are running. Drain
+// waits for them.
+func (g *boundedGroup) tryGo(f func()) bool {
+	if g.running.Add(1) > g.limit {
+		g.running.Add(-1)
+		return false
+	}
+	go func() {
+		defer g.running.Add(-1)
+		f()
+	}()
+	return true
+}

@@ -1,0 +1,208 @@
+package ws
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// clientConn is a session's connection. While no bytes arrive it holds no buffer and
+// its reader uses little stack.
+//
+// It bounds how long a message that does not arrive in one piece may take. A client
+// that sends a message in small parts, or never finishes one, is closed. A message in
+// one piece sets no timer, and neither does a write that the kernel takes at once.
+type clientConn struct {
+	net.Conn
+	raw            syscall.RawConn // nil if the connection has none, as with TLS
+	messageTimeout time.Duration
+
+	// The reading goroutine owns these fields.
+	reader      frameReader
+	deadlineSet bool // reading has a deadline for a message; written under mu
+	readFunc    func(fd uintptr) bool
+	readErr     error // the error of readFunc
+
+	// The writing goroutine owns these fields.
+	pending   []byte // bytes that are still to be written
+	writeFunc func(fd uintptr) bool
+
+	closeSent   atomic.Bool // whether the close frame was sent
+	mu          sync.Mutex
+	closing     bool // the session is ending: the read deadline must stay
+	interrupted bool // interrupt has ended the current read so that the session can be parked
+}
+
+func newClientConn(nc net.Conn, messageTimeout time.Duration) *clientConn {
+	c := &clientConn{Conn: nc, messageTimeout: messageTimeout}
+	if sysConn, ok := nc.(syscall.Conn); ok {
+		c.raw, _ = sysConn.SyscallConn() // nil on an error
+	}
+	c.readFunc, c.writeFunc = c.readNow, c.writeNow
+	return c
+}
+
+// fill waits until bytes have arrived and reads them. Reading waits nowhere else, so
+// that the stack of a waiting goroutine stays small.
+func (c *clientConn) fill() error {
+	if c.raw == nil {
+		return c.fillBlocking()
+	}
+	if err := c.raw.Read(c.readFunc); err != nil {
+		return err
+	}
+	return c.readErr
+}
+
+// readNow reads the bytes that are there. It returns false if there are none: the
+// runtime calls it again when there are.
+func (c *clientConn) readNow(fd uintptr) bool {
+	n, err := syscall.Read(int(fd), c.reader.space())
+	for errors.Is(err, syscall.EINTR) {
+		n, err = syscall.Read(int(fd), c.reader.space())
+	}
+	if errors.Is(err, syscall.EAGAIN) {
+		c.reader.releaseIfEmpty()
+		return false
+	}
+	if err == nil && n == 0 {
+		err = io.EOF
+	}
+	c.readErr = err
+	c.reader.added(max(n, 0))
+	return true
+}
+
+// fillBlocking reads one byte while no buffer is held, so that waiting needs none. In
+// the middle of a message it reads into the buffer.
+func (c *clientConn) fillBlocking() error {
+	space := make([]byte, 1)
+	if c.reader.isMidMessage() {
+		space = c.reader.space()
+	}
+	n, err := c.Read(space)
+	if n > 0 && c.reader.buffer == nil {
+		c.reader.space()[0] = space[0]
+	}
+	c.reader.added(n)
+	if n > 0 {
+		return nil // the next read returns the error again
+	}
+	return err
+}
+
+// next returns the next message, as frameReader.next does. Each complete message gives
+// the next one its full time.
+func (c *clientConn) next() (kind byte, payload []byte, err error) {
+	kind, payload, err = c.reader.next()
+	if kind != 0 && c.deadlineSet && c.reader.messageKind == 0 {
+		c.setMessageDeadline(time.Time{})
+	}
+	return kind, payload, err
+}
+
+// prepareWait is called when all complete messages are handled. It releases an empty
+// buffer, and starts the time limit of a message that has begun.
+func (c *clientConn) prepareWait() {
+	c.reader.releaseIfEmpty()
+	if c.reader.isMidMessage() && !c.deadlineSet {
+		c.setMessageDeadline(time.Now().Add(c.messageTimeout))
+	}
+}
+
+// setMessageDeadline sets when reading ends; the zero time removes the deadline.
+func (c *clientConn) setMessageDeadline(until time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deadlineSet, c.interrupted = !until.IsZero(), false
+	if !c.closing {
+		_ = c.SetReadDeadline(until) // an error here also ends reading
+	}
+}
+
+// interrupt makes fill return, unless a message is under way.
+func (c *clientConn) interrupt() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closing && !c.deadlineSet {
+		c.interrupted = true
+		_ = c.SetReadDeadline(time.Unix(1, 0)) // an error here also ends reading
+	}
+}
+
+// clearInterrupt returns true if an error of fill may come from interrupt only. The
+// caller then calls fill again: any other reason for the error occurs again.
+func (c *clientConn) clearInterrupt(err error) bool {
+	if netErr, ok := errors.AsType[net.Error](err); !ok || !netErr.Timeout() {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wasInterrupted := c.interrupted
+	c.interrupted = false
+	if wasInterrupted && !c.closing {
+		_ = c.SetReadDeadline(time.Time{}) // an error here also ends reading
+	}
+	return wasInterrupted
+}
+
+// SetDeadline implements net.Conn. After a deadline other than zero, clientConn changes
+// the read deadline no more.
+func (c *clientConn) SetDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closing = c.closing || !t.IsZero()
+	return c.Conn.SetDeadline(t)
+}
+
+// writeAvailable writes as much as the kernel takes without waiting, and returns the
+// rest.
+func (c *clientConn) writeAvailable(frames []byte) []byte {
+	if c.raw == nil {
+		return frames
+	}
+	c.pending = frames
+	_ = c.raw.Write(c.writeFunc) // writing the rest returns the error again
+	frames, c.pending = c.pending, nil
+	return frames
+}
+
+func (c *clientConn) writeNow(fd uintptr) bool {
+	if n, err := syscall.Write(int(fd), c.pending); err == nil {
+		c.pending = c.pending[n:]
+	}
+	return true
+}
+
+// sendClose sends the close frame once, and bounds the wait for the client's close
+// frame.
+func (c *clientConn) sendClose(code int, reason string) {
+	if !c.closeSent.CompareAndSwap(false, true) {
+		return
+	}
+	wait := closeWithin
+	_ = c.SetWriteDeadline(time.Now().Add(closeWithin)) // an error here also ends writing
+	if _, err := c.Write(controlFrame(websocket.CloseMessage, string(websocket.FormatCloseMessage(code, reason)))); err != nil {
+		wait = 0 // do not wait for the client
+	}
+	_ = c.SetDeadline(time.Now().Add(wait)) // this also ends a write under way; it fails if the connection has ended
+}
+
+// readUntilClose reads until the client's close frame or the end of the connection.
+func (c *clientConn) readUntilClose() {
+	for kind := byte(0); kind != websocket.CloseMessage; {
+		var err error
+		if kind, _, err = c.next(); errors.Is(err, errFrame) {
+			return
+		}
+		if kind == 0 && c.fill() != nil {
+			return
+		}
+	}
+}

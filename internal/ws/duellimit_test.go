@@ -1,0 +1,200 @@
+package ws
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"laststand/internal/lobby"
+	"laststand/internal/protocol"
+)
+
+// fakeDuelLimit is a DuelLimit of limit players.
+type fakeDuelLimit struct {
+	mu          sync.Mutex
+	limit, used int
+	closed      bool       // refuses new hellos
+	waiting     chan error // if set: Await blocks until its context ends, and reports here
+	acquired    func()     // see onAcquire
+}
+
+func (h *fakeDuelLimit) Await(ctx context.Context) error {
+	if h.waiting != nil {
+		h.waiting <- nil // it waits now
+		<-ctx.Done()
+		h.waiting <- ctx.Err()
+		return ctx.Err()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return protocol.RetryAfter(protocol.CodeOverloaded, 4000, "overloaded")
+	}
+	return nil
+}
+
+func (h *fakeDuelLimit) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+}
+
+func (h *fakeDuelLimit) Enter() error {
+	h.mu.Lock()
+	if h.used == h.limit {
+		h.mu.Unlock()
+		return protocol.RetryAfter(protocol.CodeOverloaded, 4000, "overloaded")
+	}
+	h.used++
+	then := h.acquired
+	h.mu.Unlock()
+	if then != nil {
+		then()
+	}
+	return nil
+}
+
+// onAcquire sets what runs after an Enter, before the caller knows its result.
+func (h *fakeDuelLimit) onAcquire(f func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.acquired = f
+}
+
+func (h *fakeDuelLimit) Return() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.used++
+}
+
+func (h *fakeDuelLimit) Leave() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.used--
+}
+
+func (h *fakeDuelLimit) isUsed(n int) func() bool {
+	return func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.used == n
+	}
+}
+
+// A player beyond the limit of duels gets a retry time and stays connected. A player in
+// a duel counts until it is over, also after reconnecting.
+func TestDuelLimit(t *testing.T) {
+	t.Parallel()
+	h := &fakeDuelLimit{limit: 2}
+	n := startNode(t, func(c *Config, d *lobby.Duel) { c.DuelLimit, d.Questions = h, 2 })
+	a, b := n.duel("d")
+	late := n.enter("late")
+	late.ask(protocol.TypeDuelJoin, map[string]any{})
+	if e := late.expectError(protocol.CodeOverloaded); e.RetryAfterMS != 4000 {
+		t.Errorf("%+v", e)
+	}
+	for _, p := range []*player{a, b} {
+		p.match = p.expect(protocol.TypeMatchFound).Match
+	}
+	a.ask(protocol.TypeDuelJoin, map[string]any{})
+	a.checkError(a.untilReply(), protocol.CodeAlreadyPlaying)
+	n.eventually("a second join counts once", h.isUsed(2))
+	a.disconnect()
+	n.eventually("a disconnected player does not count", h.isUsed(1))
+	a.client, _ = n.resume(a.name, nil)
+	n.eventually("a reconnected player counts again", h.isUsed(2))
+	a.ask(protocol.TypeMatchLeave, protocol.MatchLeave{Match: a.match})
+	a.until(protocol.TypeMatchOver)
+	b.until(protocol.TypeMatchOver)
+	n.eventually("nobody counts after the match", h.isUsed(0))
+	late.ask(protocol.TypeDuelJoin, map[string]any{})
+	late.reply(protocol.TypeDuelQueued)
+	n.eventually("the next duel counts", h.isUsed(1))
+	late.ask(protocol.TypeDuelLeave, protocol.Empty{})
+	late.reply(protocol.TypeDuelLeft)
+	n.eventually("a left duel does not count", h.isUsed(0))
+	late.ask(protocol.TypeDuelJoin, map[string]any{"bot_after_ms": -1})
+	late.expectError(protocol.CodeBadRequest)
+	n.eventually("a refused join does not count", h.isUsed(0))
+}
+
+// A new hello beyond the limit gets a retry time. A player in a match is admitted, with
+// or without a resume.
+func TestNewHellosAreRejectedUnderLoad(t *testing.T) {
+	t.Parallel()
+	h := &fakeDuelLimit{limit: 2}
+	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.DuelLimit = h })
+	a, b := n.duel("d")
+	match := a.expect(protocol.TypeMatchFound).Match
+	b.expect(protocol.TypeMatchFound)
+	h.close()
+	c := n.dial()
+	c.hello("late", nil)
+	if ms := c.expectRetryLater(); ms != 4000 {
+		t.Errorf("retry after %d ms", ms)
+	}
+	for _, from := range []*protocol.Resume{nil, {Match: match}} {
+		a.disconnect()
+		if _, w := n.resume(a.name, from); w.Playing == nil {
+			t.Error("a player in a match has no match in the welcome")
+		}
+	}
+}
+
+// A player who returns to a ticket counts again, and a player whose duel begins does
+// too, once each. A player in an arena does not count.
+func TestDuelLimitCountsTickets(t *testing.T) {
+	t.Parallel()
+	h := &fakeDuelLimit{limit: 2}
+	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.DuelLimit = h })
+	former := newPlayer(n.enter("ada"), "ada")
+	former.join("c")
+	newer := n.enter("ada")
+	former.expectClose(4409)
+	n.eventually("the former has ended", func() bool { return len(n.all()) == 1 })
+	n.eventually("the ticket is counted", h.isUsed(1))
+	newer.ask(protocol.TypeDuelJoin, protocol.Empty{})
+	newer.expectError(protocol.CodeAlreadyQueued)
+	n.eventually("the ticket counts once", h.isUsed(1))
+	newer.ask(protocol.TypeDuelLeave, protocol.Empty{})
+	newer.reply(protocol.TypeDuelLeft)
+	n.eventually("a left ticket does not count", h.isUsed(0))
+	push := func(kind string, data any) {
+		n.session("ada").Push("m", protocol.EncodeNumbered("m", kind, data).Frame(1))
+		newer.expect(kind)
+	}
+	push(protocol.TypeMatchFound, protocol.MatchFound{Mode: "buzzer", ArenaID: "a"})
+	n.eventually("an arena does not count", h.isUsed(0))
+	push(protocol.TypeMatchFound, protocol.MatchFound{Mode: "duel"})
+	n.eventually("a duel counts", h.isUsed(1))
+	push(protocol.TypeMatchOver, protocol.MatchOver{})
+	n.eventually("until it is over", h.isUsed(0))
+	h.onAcquire(func() {
+		n.session("ada").Push("m", protocol.EncodeNumbered("m", protocol.TypeMatchFound, protocol.MatchFound{Mode: "duel"}).Frame(1))
+	})
+	newer.ask(protocol.TypeDuelJoin, protocol.Empty{})
+	newer.reply(protocol.TypeDuelQueued)
+	n.eventually("a duel that begins in the meantime counts once", h.isUsed(1))
+}
+
+// A drain does not wait for hellos that wait for admission.
+func TestDrainEndsWaitingHellos(t *testing.T) {
+	t.Parallel()
+	h := &fakeDuelLimit{waiting: make(chan error)}
+	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.DuelLimit = h })
+	c := n.dial()
+	c.hello("late", nil)
+	if err := <-h.waiting; err != nil {
+		t.Error(err)
+	}
+	_, drained := n.startDrain()
+	if err := <-h.waiting; !errors.Is(err, context.Canceled) {
+		t.Errorf("it waited until %v", err)
+	}
+	c.expect(protocol.TypeDraining)
+	if before, _ := c.expectClose(protocol.CloseDraining); len(before) > 0 {
+		t.Errorf("%s before the close", before[0].raw)
+	}
+	<-drained
+}

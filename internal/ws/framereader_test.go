@@ -1,0 +1,198 @@
+package ws
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"pgregory.net/rapid"
+
+	"laststand/internal/protocol"
+)
+
+// received is a message, a control frame, or the error that ended reading.
+type received struct {
+	kind int
+	text string
+	err  error
+}
+
+// readAll passes a stream to a frameReader in pieces, up to its end or first error.
+func readAll(stream []byte, piece func() int) (all []received) {
+	var in frameReader
+	for len(stream) > 0 {
+		n := copy(in.space(), stream[:min(max(piece(), 1), len(stream))])
+		stream = stream[n:]
+		in.added(n)
+		for {
+			kind, payload, err := in.next()
+			if err != nil {
+				return append(all, received{err: err})
+			}
+			if kind == 0 {
+				break
+			}
+			if kind == websocket.CloseMessage { // no frame follows a close frame
+				return append(all, received{kind: int(kind)})
+			}
+			all = append(all, received{kind: int(kind), text: string(payload)})
+		}
+		in.releaseIfEmpty()
+	}
+	if !in.isMidMessage() != (in.buffer == nil && in.messageKind == 0) {
+		all = append(all, received{err: errors.New("mid message without one")})
+	}
+	return all
+}
+
+// readOnlyConn is a connection whose writes are dropped.
+type readOnlyConn struct {
+	net.Conn
+	io.Reader
+}
+
+func (s readOnlyConn) Read(b []byte) (int, error)       { return s.Reader.Read(b) }
+func (s readOnlyConn) Write(b []byte) (int, error)      { return len(b), nil }
+func (s readOnlyConn) SetWriteDeadline(time.Time) error { return nil }
+
+func (readOnlyConn) SetDeadline(time.Time) error { return nil }
+func (readOnlyConn) Close() error                { return nil }
+
+// libraryConn opens the stream with the websocket library.
+func libraryConn(t *testing.T, sent []byte) *websocket.Conn {
+	t.Helper()
+	var u websocket.Upgrader
+	conn, err := u.Upgrade(hijackable{httptest.NewRecorder(), readOnlyConn{Reader: bytes.NewReader(sent)}}, upgradeRequest(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// libraryReads returns what the websocket library reads from a stream.
+func libraryReads(t *testing.T, sent []byte) (all []received) {
+	t.Helper()
+	conn := libraryConn(t, sent)
+	note := func(kind int) func(string) error {
+		return func(text string) error {
+			all = append(all, received{kind: kind, text: text})
+			return nil
+		}
+	}
+	conn.SetPingHandler(note(websocket.PingMessage))
+	conn.SetPongHandler(note(websocket.PongMessage))
+	for {
+		kind, text, err := conn.ReadMessage()
+		closed, isClose := errors.AsType[*websocket.CloseError](err)
+		switch {
+		case isClose && closed.Code == websocket.CloseAbnormalClosure: // the stream's end
+			return all
+		case isClose:
+			return append(all, received{kind: websocket.CloseMessage})
+		case err != nil:
+			return append(all, received{err: err})
+		case len(text) > protocol.MaxFrame:
+			return append(all, received{err: errTooLarge})
+		}
+		all = append(all, received{kind: kind, text: string(text)})
+	}
+}
+
+// clientFrame encodes a frame as a client sends it.
+func clientFrame(first byte, payload string, key uint32) []byte {
+	b := []byte{first, 0x80 | 126, byte(len(payload) >> 8), byte(len(payload))}
+	if len(payload) < 126 {
+		b = []byte{first, 0x80 | byte(len(payload))}
+	}
+	b = binary.LittleEndian.AppendUint32(b, key)
+	for i := range len(payload) {
+		b = append(b, payload[i]^byte(key>>(i%4*8)))
+	}
+	return b
+}
+
+// maskedFrame is clientFrame with a fixed key.
+func maskedFrame(first byte, payload string) []byte { return clientFrame(first, payload, 0x04030201) }
+
+// However a client splits messages into frames, and frames into pieces, the messages
+// arrive whole, after the control frames between their parts.
+func TestMessagesComeWhole(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		var all []byte
+		var want []received
+		for range rapid.IntRange(1, 5).Draw(r, "messages") {
+			text := strings.Repeat(rapid.StringN(1, 9, 9).Draw(r, "text"), rapid.IntRange(0, protocol.MaxFrame/9).Draw(r, "times"))
+			key := rapid.Uint32().Draw(r, "key")
+			first := byte(websocket.TextMessage)
+			for left := text; ; first = 0 {
+				part := left[:rapid.IntRange(0, len(left)).Draw(r, "part")]
+				if rapid.Bool().Draw(r, "last") {
+					all = append(all, clientFrame(finalBit|first, left, key)...)
+					break
+				}
+				left = left[len(part):]
+				all = append(append(all, clientFrame(first, part, key)...), clientFrame(finalBit|websocket.PongMessage, "c", key)...)
+				want = append(want, received{kind: websocket.PongMessage, text: "c"})
+			}
+			want = append(want, received{kind: websocket.TextMessage, text: text})
+		}
+		got := readAll(all, func() int { return rapid.IntRange(1, 3000).Draw(r, "piece") })
+		if !slices.Equal(got, want) {
+			r.Fatalf("%d messages, want %d", len(got), len(want))
+		}
+	})
+}
+
+// FuzzFrameReader compares what is read from a stream with what the library reads.
+func FuzzFrameReader(f *testing.F) {
+	for _, seed := range [][]byte{
+		maskedFrame(0x81, "text"), maskedFrame(0x82, "binary"), append(maskedFrame(0x01, "in "), maskedFrame(0x80, "parts")...), maskedFrame(0x89, "ping"),
+		append(append(maskedFrame(0x01, "in "), maskedFrame(0x8a, "pong")...), maskedFrame(0x80, "parts")...), {0x81, 0xfe, 0, 1, 0, 0, 0, 0, 'x'},
+		{0x81, 0xff, 0, 0, 0, 0, 0, 0, 0x10, 1, 0, 0, 0, 0}, {0x81, 0xff, 0xff, 0, 0, 0, 0, 0, 0x10, 1, 0, 0, 0, 0}, maskedFrame(0x80, ""), maskedFrame(0xc1, ""),
+		maskedFrame(0x09, ""), maskedFrame(0x83, ""), {0x81, 0}, {0x89, 0xfe, 0, 126, 0, 0, 0, 0},
+	} {
+		f.Add(seed, 1)
+		f.Add(seed, 4096)
+	}
+	f.Fuzz(func(t *testing.T, sent []byte, piece int) {
+		got, want := readAll(sent, func() int { return piece }), libraryReads(t, sent)
+		for i := range max(len(got), len(want)) {
+			if i < min(len(got), len(want)) && got[i].kind == websocket.CloseMessage && want[i].err != nil {
+				return // the library checks the code here, frameReader's caller does it later
+			}
+			if i >= len(got) || i >= len(want) || got[i].err != nil || want[i].err != nil {
+				ended := i < len(got) && got[i].err != nil
+				refused := i < len(want) && want[i].err != nil
+				if ended != refused && (!ended || !errors.Is(got[i].err, errTooLarge)) { // the library waits for the whole frame
+					t.Fatalf("%d of %x: %+v, want %+v", i, sent, got[min(i, len(got)):], want[min(i, len(want)):])
+				}
+				return
+			}
+			if got[i] != want[i] {
+				t.Fatalf("%d of %x: %+v, want %+v", i, sent, got[i], want[i])
+			}
+		}
+	})
+}
+
+// A close frame is empty, or has a code that clients may send and a reason.
+func TestClosing(t *testing.T) {
+	t.Parallel()
+	for payload, want := range map[string]int{
+		"": websocket.CloseNoStatusReceived, "\x03\xe8": 1000, "\x03\xe9away": 1001, "\x03\xf4": 1012, "\x0b\xb8": 3000, "\x13\x87why": 4999,
+		"\x03": 0, "\x03\xe8\xff": 0, "\x00\x00": 0, "\x03\xe7": 0, "\x03\xec": 0, "\x03\xed": 0, "\x03\xee": 0, "\x03\xf7": 0, "\x07\xd0": 0, "\x13\x88": 0,
+	} {
+		if code, err := closeCodeOf([]byte(payload)); code != want || (err != nil) != (want == 0) {
+			t.Errorf("%q: %d, %v, want %d", payload, code, err, want)
+		}
+	}
+}

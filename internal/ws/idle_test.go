@@ -1,0 +1,185 @@
+package ws
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/limit"
+	"laststand/internal/lobby"
+	"laststand/internal/protocol"
+)
+
+// CloseIdle closes sessions without a request for a minute, longest idle first, a share
+// per call. A session in a match stays.
+func TestCloseIdle(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	a, b := n.duel("d")
+	a.expect(protocol.TypeMatchFound)
+	b.expect(protocol.TypeMatchFound)
+	idle, idler, busy := n.enter("idle"), n.enter("idler"), n.enter("busy")
+	for i, name := range []string{"idle", "idler", "d.a", "d.b"} {
+		n.session(name).lastRequest.Add(-idleAfter.Milliseconds() - 1000*int64(i))
+	}
+	if closed := n.CloseIdle(); closed != 1 {
+		t.Errorf("%d closed", closed)
+	}
+	idler.expectRetryLater()
+	idle.expectPong() // a ping does not count as a request
+	if closed := n.CloseIdle(); closed != 1 {
+		t.Errorf("%d closed", closed)
+	}
+	if _, reason := idle.expectClose(protocol.CloseOverloaded); reason == "" {
+		t.Error("no reason")
+	}
+	if closed := n.CloseIdle(); closed != 0 {
+		t.Errorf("%d closed", closed)
+	}
+	busy.expectPong()
+}
+
+// ageRequests moves the last request of players into the past.
+func (n *node) ageRequests(by time.Duration, players ...string) {
+	n.Helper()
+	for i, name := range players {
+		n.session(name).lastRequest.Add(-(by + time.Duration(i)*time.Second).Milliseconds())
+	}
+}
+
+// When places are low, idle sessions are evicted, longest idle first. Sessions that
+// wait for something go only after a longer time, and those in a match never.
+func TestIdleSessionsAreEvictedWhenPlacesAreLow(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	n := startNode(t, func(c *Config, _ *lobby.Duel) {
+		c.Connections = 10
+		c.Limits.IdleCap = limit.New(limit.Config{Registry: registry}).Cap("idle")
+	})
+	a, b := n.duel("d")
+	a.expect(protocol.TypeMatchFound)
+	b.expect(protocol.TypeMatchFound)
+	idle, idler, busy := n.enter("idle"), n.enter("idler"), n.enter("busy")
+	queued := newPlayer(n.enter("queued"), "queued")
+	queued.join("own category")
+	watches := n.enter("watches")
+	watches.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
+	watches.reply(protocol.TypeBoardOK)
+	seated := n.enter("seated")
+	n.openArena("host").addSeat("seated")
+	n.ageRequests(2*time.Minute, "idle", "idler", "queued", "watches", "seated", "d.a", "d.b")
+	n.evictIdle()
+	if closed := n.closedCount("1013"); closed != 0 {
+		t.Fatalf("%v closed while there are places", closed)
+	}
+	n.enter("late")
+	n.enter("later") // the last place
+	for _, c := range []*client{idler, idle} {
+		c.expectRetryLater()
+	}
+	n.eventually("their places are free", func() bool { return len(n.all()) == 8 })
+	n.enter("p")
+	n.enter("q")
+	n.evictIdle()
+	if closed := n.closedCount("1013"); closed != 2 {
+		t.Fatalf("%v closed, of which none is idle enough", closed)
+	}
+	n.ageRequests(waitingIdleAfter+2*time.Minute, "seated") // first, since the timer also evicts
+	n.ageRequests(waitingIdleAfter+time.Minute, "watches")
+	n.ageRequests(waitingIdleAfter, "queued", "d.a", "d.b")
+	n.evictIdle()
+	watches.expectClose(protocol.CloseOverloaded)
+	seated.expectClose(protocol.CloseOverloaded)
+	for _, c := range []*client{queued.client, busy} {
+		c.expectPong()
+	}
+	n.session("d.a").Push("", protocol.EncodePush(protocol.TypeSettled, protocol.Settled{}))
+	a.until(protocol.TypeSettled)
+	if refused := refusals(t, registry, "refusals", "idle"); refused != 4 {
+		t.Errorf("%v counted", refused)
+	}
+}
+
+// In dry run nobody is evicted.
+func TestIdleEvictionInDryRun(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	n := startNode(t, func(c *Config, _ *lobby.Duel) {
+		c.Connections = 1
+		c.Limits.IdleCap = limit.New(limit.Config{Registry: registry, Trial: func(string) bool { return true }}).Cap("idle")
+	})
+	idle := n.enter("idle")
+	n.ageRequests(2*time.Minute, "idle")
+	n.evictIdle()
+	idle.expectPong()
+	if got := refusals(t, registry, "dry_run_refusals", "idle"); got != 1 {
+		t.Errorf("%v counted", got)
+	}
+}
+
+// The fuller a node is, the fewer places an address has, except for players in a match.
+func TestShare(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.Duel) { c.Connections, c.Limits.PerAddress = 20, 8 })
+	a, b := n.duel("d")
+	found := a.expect(protocol.TypeMatchFound).Match
+	b.expect(protocol.TypeMatchFound)
+	n.enter("x")
+	n.enter("y")
+	for i := range 10 {
+		n.dialFrom(fmt.Sprint("198.51.100.", i)).expectWelcome(fmt.Sprint("p", i))
+	}
+	late := n.dial() // the fifth without an address, while 6 of 20 places are free
+	late.hello("late", nil)
+	late.expectRetryLater()
+	n.dialFrom("198.51.100.99").expectWelcome("else").expectPong()
+	a.disconnect()
+	n.eventually("they are gone", func() bool { return len(n.all()) == 14 })
+	n.enter("z")
+	n.resume("d.a", &protocol.Resume{Match: found})
+	later := n.dial()
+	later.hello("later", nil)
+	later.expectRetryLater()
+}
+
+// addressShare by the number of places in use.
+func TestShares(t *testing.T) {
+	t.Parallel()
+	s := New(Config{Connections: 1000, Limits: Limits{PerAddress: 200}})
+	for open, want := range map[int64]int64{0: 200, 500: 200, 501: 199, 750: 100, 900: 40, 950: 20, 960: 16, 999: 10, 1000: 10, 1400: 10} {
+		if got := s.addressShare(open); got != want {
+			t.Errorf("%d open: %d, want %d", open, got, want)
+		}
+	}
+	few := New(Config{Connections: 1, Limits: Limits{PerAddress: 3}})
+	for open, want := range map[int64]int64{0: 3, 1: 1, 2: 1} {
+		if got := few.addressShare(open); got != want {
+			t.Errorf("%d open of one: %d, want %d", open, got, want)
+		}
+	}
+}
+
+// If one address has all connections and PerAddress of them, the server reports the
+// address.
+func TestSingleAddressIsReported(t *testing.T) {
+	t.Parallel()
+	named := make(chan netip.Addr, 9)
+	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.Duel) {
+		c.Limits.PerAddress = 2
+		c.OnSingleAddress = func(from netip.Addr) { named <- from }
+	})
+	n.dialFrom("10.0.0.7").expectWelcome("ada")
+	n.dialFrom("10.0.0.7").expectWelcome("bob")
+	n.dialFrom("10.0.0.7").expectRetryLater()
+	if from := <-named; from != netip.MustParseAddr("10.0.0.7") {
+		t.Errorf("%v is named", from)
+	}
+	n.dialFrom("10.0.0.8").expectWelcome("eve")
+	n.dialFrom("10.0.0.7").expectRetryLater()
+	if len(named) > 0 {
+		t.Error("named though others are there")
+	}
+}

@@ -1,0 +1,420 @@
+package ws
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/protocol"
+)
+
+// parkAtOnce makes a node interrupt sessions all the time. Call it before a client
+// connects.
+func (n *node) parkAtOnce() {
+	n.parker.quietAfter, n.parker.tickEvery = 0, time.Millisecond
+}
+
+// parkedCount returns the metric of parked sessions.
+func (n *node) parkedCount() int { return int(testutil.ToFloat64(n.metrics.parked)) }
+
+// parkedClient connects a player and waits until the session is parked.
+func (n *node) parkedClient(player string) *client {
+	n.Helper()
+	c := n.enter(player)
+	c.expectPong()
+	n.eventually("it is parked", func() bool { return n.isParked(n.session(player)) })
+	return c
+}
+
+// isParked returns true if a session is parked.
+func (n *node) isParked(se *session) bool {
+	n.parker.mu.Lock()
+	defer n.parker.mu.Unlock()
+	return n.parker.isParked(se)
+}
+
+// A quiet session has no goroutine, however often it answers pings, and requests are
+// answered as usual. When all sessions have ended, so has the poller. The test is not
+// parallel: it counts goroutines of the process.
+func TestParkedSessionsHaveNoGoroutine(t *testing.T) {
+	const sessions = 50
+	n := startNode(t)
+	n.parkAtOnce()
+	var clients []*client
+	for i := range sessions {
+		clients = append(clients, n.enter(fmt.Sprint("player", i)))
+	}
+	expectWakeups := func(when string, count int) {
+		t.Helper()
+		n.eventually("all are parked "+when, func() bool {
+			return testutil.ToFloat64(n.metrics.wakeups) >= float64(count) && n.parkedCount() == sessions && goroutines("ws.(*session)") == 0
+		})
+	}
+	expectWakeups("after hello", 0)
+	for round := range 3 {
+		before := int(testutil.ToFloat64(n.metrics.wakeups))
+		for _, c := range clients {
+			_ = c.conn.WriteControl(websocket.PongMessage, nil, time.Now().Add(clientTimeout))
+		}
+		expectWakeups("after a pong", before+sessions)
+		for _, c := range clients {
+			c.ask(protocol.TypePing, map[string]any{"at": round})
+		}
+		for _, c := range clients {
+			c.reply(protocol.TypePong)
+		}
+		expectWakeups("after a request", before+2*sessions)
+	}
+	for _, c := range clients {
+		c.disconnect()
+	}
+	n.eventually("all have gone", func() bool { return len(n.all()) == 0 && goroutines("ws.(*poller)") == 0 })
+	if n.parkedCount() != 0 || len(n.parker.slots) != 0 {
+		t.Errorf("%d parked, %d slots left", n.parkedCount(), len(n.parker.slots))
+	}
+}
+
+// A parked session ends as any other does, once, from whichever side.
+func TestParkedSessionsEnd(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.parkAtOnce()
+	ends := map[string]struct {
+		code int // 0: no close frame
+		end  func(c *client, player string)
+	}{
+		"closed":       {4408, func(_ *client, p string) { n.session(p).close(4408, "") }},
+		"closed late":  {1012, func(_ *client, p string) { n.session(p).closeForDrain() }},
+		"replaced":     {4409, func(_ *client, p string) { n.enter(p).disconnect() }},
+		"elsewhere":    {4409, func(_ *client, p string) { n.Replaced("demo", p, 1<<62) }},
+		"silent":       {4408, func(_ *client, p string) { n.session(p).lastReceived.Store(0); n.session(p).sendHeartbeat() }},
+		"idle":         {1013, func(_ *client, p string) { n.session(p).lastRequest.Store(0); n.CloseIdle() }},
+		"aborted":      {0, func(_ *client, p string) { n.session(p).abort() }},
+		"write failed": {0, func(_ *client, p string) { _ = n.session(p).conn.Close(); n.session(p).Push("", []byte("{}")) }},
+		"gone":         {0, func(c *client, _ string) { c.disconnect() }},
+		"close frame": {1000, func(c *client, _ string) {
+			_ = c.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(1000, ""), time.Now().Add(clientTimeout))
+		}},
+	}
+	for name, test := range ends {
+		c := n.parkedClient(name)
+		se := n.session(name)
+		test.end(c, name)
+		if test.code != 0 {
+			c.expectClose(test.code)
+		}
+		n.eventually(name+": it has ended", func() bool { return n.session(name) == nil && !n.isParked(se) })
+	}
+	n.eventually("all have ended", func() bool { return len(n.all()) == 0 && n.parkedCount() == 0 })
+}
+
+// A drain wakes all parked sessions and sends them the draining push.
+func TestParkedSessionsDrain(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.parkAtOnce()
+	var clients []*client
+	for i := range 100 {
+		clients = append(clients, n.enter(fmt.Sprint("player", i)))
+	}
+	n.eventually("all are parked", func() bool { return n.parkedCount() == len(clients) })
+	_, drained := n.startDrain()
+	var all sync.WaitGroup
+	for _, c := range clients {
+		all.Go(func() {
+			c.expect(protocol.TypeDraining)
+			c.expectClose(1012)
+		})
+	}
+	all.Wait()
+	<-drained
+	if n.parkedCount() != 0 {
+		t.Errorf("%d still parked", n.parkedCount())
+	}
+}
+
+// A session with half a message is not parked. Interrupting it does not change the
+// message's time limit.
+func TestSessionIsNotParkedMidMessage(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.parkAtOnce()
+	n.frameWithin = 200 * time.Millisecond
+	c := n.parkedClient("slow")
+	se := n.session("slow")
+	raw := c.conn.NetConn()
+	if _, err := raw.Write([]byte{finalBit | 1}); err != nil {
+		t.Fatal(err)
+	}
+	n.eventually("it runs", func() bool { return !n.isParked(se) })
+	for range 20 {
+		se.conn.interrupt()
+		n.parker.interruptQuiet()
+	}
+	if n.isParked(se) {
+		t.Error("it is parked")
+	}
+	c.expectClose(4408)
+}
+
+// An event of an earlier parking wakes no session: not the same one when it is parked
+// again, and not the next one in the slot.
+func TestStaleEventsAreIgnored(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.parkAtOnce()
+	var stale []uint64
+	for i := range 6 {
+		player := fmt.Sprint("player", i)
+		n.enter("stays" + player) // so that no slot is freed
+		c := n.parkedClient(player)
+		for range 3 {
+			se := n.session(player)
+			n.parker.mu.Lock()
+			stale = append(stale, uint64(n.parker.slots[se.parkSlot-1].generation)<<32|uint64(se.parkSlot-1))
+			n.parker.mu.Unlock()
+			c.expectPong()
+			n.eventually("it is parked again", func() bool { return n.isParked(se) })
+		}
+		if i%2 == 0 {
+			c.disconnect()
+			n.eventually("it has gone", func() bool { return n.session(player) == nil })
+		}
+	}
+	n.eventually("all are parked", func() bool { return n.parkedCount() == len(n.all()) })
+	before := testutil.ToFloat64(n.metrics.wakeups)
+	n.parker.handleEvents(append(stale, 1<<31))
+	if wakeups := testutil.ToFloat64(n.metrics.wakeups) - before; wakeups != 0 {
+		t.Errorf("%v wakeups", wakeups)
+	}
+}
+
+// If an older parking was armed late, it may have replaced the newer arming. The
+// session is then unparked rather than lost.
+func TestLateArming(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.parkAtOnce()
+	n.parkedClient("ada")
+	se := n.session("ada")
+	n.parker.mu.Lock()
+	generation, before := n.parker.slots[se.parkSlot-1].generation, testutil.ToFloat64(n.metrics.wakeups)
+	n.parker.mu.Unlock()
+	if !n.parker.confirmParked(se, generation-1, nil) {
+		t.Error("the old loop continues")
+	}
+	n.eventually("it was unparked and parked again", func() bool {
+		return testutil.ToFloat64(n.metrics.wakeups) > before && n.isParked(se)
+	})
+}
+
+// If the poller fails, all sessions run again and a new poller starts. If the system
+// gives no poller, no session is parked, and all are served as usual.
+func TestNoPoller(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.parkAtOnce()
+	c := n.parkedClient("ada")
+	n.parker.mu.Lock()
+	failed := n.parker.poller
+	_ = failed.file.Close()
+	n.parker.mu.Unlock()
+	n.eventually("there is another", func() bool {
+		n.parker.mu.Lock()
+		defer n.parker.mu.Unlock()
+		return n.parker.poller != nil && n.parker.poller != failed && n.parker.parkedCount == 1
+	})
+	c.expectPong()
+	none := startNode(t)
+	none.parkAtOnce()
+	none.parker.newPoller = func() (*poller, error) { return nil, errors.New("too many open files") }
+	for i := range 3 {
+		none.enter(fmt.Sprint("player", i)).expectPong()
+	}
+	none.parker.interruptQuiet()
+	if none.parkedCount() != 0 {
+		t.Errorf("%d parked without a poller", none.parkedCount())
+	}
+}
+
+// If the system has no poller, or no room in it, running sessions are not interrupted
+// again and again. Sessions that are parked stay so.
+func TestNoRoomToPark(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.parkAtOnce()
+	n.parkedClient("ada")
+	se := n.session("ada")
+	n.parker.mu.Lock()
+	generation := n.parker.slots[se.parkSlot-1].generation
+	n.parker.mu.Unlock()
+	if n.parker.confirmParked(se, generation, syscall.ENOSPC) {
+		t.Error("it is parked although nothing polls its socket")
+	}
+	if quiet := n.parker.quietSessions(); len(quiet) > 0 || n.isParked(se) {
+		t.Errorf("%d would be interrupted in vain", len(quiet))
+	}
+	go se.run()
+	n.enter("eve")
+	n.eventually("a greeted session is parked", func() bool { return n.isParked(n.session("eve")) })
+	none := startNode(t)
+	none.parkAtOnce()
+	none.parker.newPoller = func() (*poller, error) { return nil, syscall.EMFILE }
+	none.enter("ada").expectPong() // there was no poller after its hello
+	if quiet := none.parker.quietSessions(); len(quiet) > 0 {
+		t.Errorf("%d would be interrupted without a poller", len(quiet))
+	}
+}
+
+// A client that sends pongs without pings does not wake its session each time: it stays
+// unparked until it is quiet.
+func TestPongsInARow(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.parker.quietAfter = time.Hour
+	c := n.enter("ada")
+	se := n.session("ada")
+	n.eventually("it is parked after its hello", func() bool { return n.isParked(se) })
+	wakeupsBefore := testutil.ToFloat64(n.metrics.wakeups)
+	for range 3 {
+		before := se.lastReceived.Load()
+		n.eventually("a pong has arrived", func() bool {
+			_ = c.conn.WriteControl(websocket.PongMessage, nil, time.Now().Add(clientTimeout))
+			return se.lastReceived.Load() > before
+		})
+		c.expectPong()
+	}
+	if wakeups := testutil.ToFloat64(n.metrics.wakeups) - wakeupsBefore; wakeups != 1 || n.isParked(se) {
+		t.Errorf("%v wakeups", wakeups)
+	}
+}
+
+// With TLS there is no raw connection, and each session keeps a goroutine.
+func TestTLSSessionsAreNotParked(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.parkAtOnce()
+	site := httptest.NewTLSServer(n.Server)
+	t.Cleanup(site.Close)
+	secure := websocket.Dialer{TLSClientConfig: site.Client().Transport.(*http.Transport).TLSClientConfig}
+	conn, answer, err := secure.Dial("wss"+strings.TrimPrefix(site.URL, "https"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	c := &client{T: t, conn: conn}
+	c.hello("ada", nil)
+	c.reply(protocol.TypeWelcome)
+	for range 3 {
+		_ = conn.WriteControl(websocket.PongMessage, nil, time.Now().Add(clientTimeout))
+		c.expectPong()
+		n.parker.interruptQuiet()
+	}
+	if se := n.session("ada"); se.parkSlot != 0 || n.parkedCount() != 0 {
+		t.Errorf("slot %d, %d parked", se.parkSlot, n.parkedCount())
+	}
+	_, drained := n.startDrain()
+	c.expect(protocol.TypeDraining)
+	c.expectClose(1012)
+	<-drained
+}
+
+// Requests to sessions that are parked and unparked all the time, in pieces of any
+// size, are answered once and in order. Each session ends once, from whichever side.
+func TestParkingRaces(t *testing.T) {
+	t.Parallel()
+	const players, rounds, each = 24, 3, 25
+	n := startNode(t)
+	n.parkAtOnce()
+	var all sync.WaitGroup
+	for i := range players {
+		all.Go(func() {
+			dice := rand.New(rand.NewPCG(uint64(i), 1))
+			for round := range rounds {
+				player := fmt.Sprint("player", i)
+				c := n.enter(player)
+				for range each {
+					c.askInPieces(dice, n.session(player))
+				}
+				n.endSession(c, player, dice.IntN(6), round)
+			}
+		})
+	}
+	all.Wait()
+	n.eventually("all have ended", func() bool { return len(n.all()) == 0 && n.parkedCount() == 0 })
+	if wakeups := testutil.ToFloat64(n.metrics.wakeups); wakeups < players*rounds {
+		t.Errorf("%v wakeups", wakeups)
+	}
+}
+
+// askInPieces sends one to three pings with pongs between them, in pieces, while the
+// session is interrupted.
+func (c *client) askInPieces(dice *rand.Rand, se *session) {
+	c.Helper()
+	var sent []byte
+	asks := 1 + dice.IntN(3)
+	for range asks {
+		c.id++
+		text := fmt.Sprintf(`{"id":%d,"type":"ping","data":{"at":%q}}`, c.id, strings.Repeat("x", dice.IntN(60)))
+		sent = append(sent, maskedFrame(finalBit|websocket.TextMessage, text)...)
+		if dice.IntN(2) == 0 {
+			sent = append(sent, maskedFrame(finalBit|websocket.PongMessage, "")...)
+		}
+	}
+	for len(sent) > 0 {
+		n := 1 + dice.IntN(len(sent))
+		if _, err := c.conn.NetConn().Write(sent[:n]); err != nil {
+			c.fail("%v", err)
+		}
+		sent = sent[n:]
+		if dice.IntN(2) == 0 {
+			se.conn.interrupt()
+		}
+	}
+	for i := range asks {
+		if f := c.expect(protocol.TypePong); *f.Re != c.id-int64(asks-1-i) {
+			c.fail("%s instead of the reply to %d", f.raw, c.id)
+		}
+	}
+}
+
+// endSession ends a session in one of six ways, from both sides.
+func (n *node) endSession(c *client, player string, way, round int) {
+	se := n.session(player)
+	switch way {
+	case 0:
+		c.disconnect()
+	case 1:
+		se.close(4408, "")
+	case 2:
+		go c.disconnect()
+		se.closeForDrain()
+	case 3:
+		go se.abort()
+		se.close(4408, "")
+	case 4:
+		go se.close(4408, "")
+		n.enter(player).disconnect()
+	case 5:
+		_, _ = c.conn.NetConn().Write(maskedFrame(finalBit|websocket.TextMessage, `{"id":1,`)[:round+3])
+		go se.closeForDrain()
+		n.Replaced("demo", player, 1<<62)
+	}
+	if way > 0 && way != 2 {
+		for err := error(nil); err == nil; {
+			_, err = c.read()
+		}
+		c.disconnect()
+	}
+	n.eventually("it has ended", func() bool { return n.session(player) != se })
+}

@@ -1,0 +1,112 @@
+package ws
+
+import (
+	"container/heap"
+	"container/list"
+
+	"laststand/internal/limit"
+)
+
+// pendingHellos are the sessions that have sent no hello yet, by address. The zero
+// value is ready for use. Each change takes O(log n) for n addresses.
+type pendingHellos struct {
+	count        int64
+	lastNumber   uint64 // number of the newest session
+	byAddress    map[limit.Key]*addressQueue
+	largestFirst addressHeap
+}
+
+// addressQueue holds the sessions of one address, oldest first.
+type addressQueue struct {
+	list.List // of pendingSession
+
+	address limit.Key
+	index   int // index in the addressHeap
+}
+
+// pendingSession is a session without a hello. An older one has a lower number.
+type pendingSession struct {
+	*session
+	number uint64
+}
+
+func (q *addressQueue) oldest() pendingSession { return q.Front().Value.(pendingSession) }
+
+// add adds a session.
+func (p *pendingHellos) add(se *session) {
+	if p.byAddress == nil {
+		p.byAddress = make(map[limit.Key]*addressQueue)
+	}
+	q := p.byAddress[se.addressKey()]
+	if q == nil {
+		q = &addressQueue{address: se.addressKey(), index: len(p.largestFirst)}
+		p.byAddress[se.addressKey()] = q
+		p.largestFirst = append(p.largestFirst, q)
+	}
+	p.count++
+	p.lastNumber++
+	se.pendingHello = q.PushBack(pendingSession{se, p.lastNumber})
+	heap.Fix(&p.largestFirst, q.index)
+}
+
+// remove removes a session, if it is pending.
+func (p *pendingHellos) remove(se *session) {
+	if se.pendingHello == nil {
+		return
+	}
+	q := p.byAddress[se.addressKey()]
+	q.Remove(se.pendingHello)
+	se.pendingHello = nil
+	p.count--
+	if q.Len() > 0 {
+		heap.Fix(&p.largestFirst, q.index)
+		return
+	}
+	heap.Remove(&p.largestFirst, q.index)
+	delete(p.byAddress, q.address)
+}
+
+// countOf returns how many sessions of an address are pending.
+func (p *pendingHellos) countOf(from limit.Key) int {
+	if q := p.byAddress[from]; q != nil {
+		return q.Len()
+	}
+	return 0
+}
+
+// evictionCandidate returns the session to evict first, and how many pending sessions
+// its address has. It is the oldest session of the address with most; among equal
+// addresses, the oldest session. It returns nil if no session is pending.
+func (p *pendingHellos) evictionCandidate() (*session, int) {
+	if len(p.largestFirst) == 0 {
+		return nil, 0
+	}
+	return p.largestFirst[0].oldest().session, p.largestFirst[0].Len()
+}
+
+// addressHeap is a heap.Interface of queues that are not empty, the longest first.
+type addressHeap []*addressQueue
+
+func (h addressHeap) Len() int { return len(h) }
+
+func (h addressHeap) Less(i, j int) bool {
+	if h[i].Len() != h[j].Len() {
+		return h[i].Len() > h[j].Len()
+	}
+	return h[i].Len() > 0 && h[i].oldest().number < h[j].oldest().number
+}
+
+func (h addressHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+
+func (h *addressHeap) Push(x any) { *h = append(*h, x.(*addressQueue)) }
+
+func (h *addressHeap) Pop() any {
+	last := len(*h) - 1
+	q := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return q
+}

@@ -1,0 +1,134 @@
+package ws
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+
+	"github.com/gorilla/websocket"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/limit"
+	"laststand/internal/lobby"
+	"laststand/internal/protocol"
+)
+
+// pendingHelloCount returns how many sessions have sent no hello. The server counts a
+// session after its client is connected.
+func (n *node) pendingHelloCount() int64 {
+	n.Server.mu.Lock()
+	defer n.Server.mu.Unlock()
+	return n.pendingHello.count
+}
+
+// connectSilent opens connections that send nothing, one after the other.
+func (n *node) connectSilent(address string, many int) []*client {
+	n.Helper()
+	clients := make([]*client, many)
+	for i := range clients {
+		before := n.pendingHelloCount()
+		clients[i] = n.dialFrom(address)
+		n.eventually("it is counted", func() bool { return n.pendingHelloCount() > before })
+	}
+	return clients
+}
+
+// Sessions without a hello are limited. Beyond the limit the oldest one of the address
+// with most is evicted, so that others can send a hello.
+func TestSilentConnections(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.Duel) {
+		c.Connections = 100
+		c.Limits.PendingHelloCap = limit.New(limit.Config{Registry: registry}).Cap("pending_hello")
+	})
+	first := n.connectSilent("198.51.100.1", 1)[0]
+	many := n.connectSilent("2a00:1:2:3::1", minPendingHello-1)
+	n.dialFrom("198.51.100.2").expectWelcome("cat").expectPong()
+	many[0].expectRetryLater()
+	first.expectWelcome("ada").expectPong()
+	many[1].expectWelcome("bob").expectPong() // its client was only slow
+	room := n.connectSilent("2a00:1:2:3:4::1", 3)
+	n.dialFrom("2a00:1:2:3::5") // another connection of the network replaces one of its own
+	many[2].expectRetryLater()
+	room[0].expectWelcome("eve").expectPong()
+	if refused := refusals(t, registry, "refusals", "pending_hello"); refused != 2 || n.closedCount("1013") != 2 {
+		t.Errorf("%v counted, %v closed", refused, n.closedCount("1013"))
+	}
+}
+
+// If too many sessions are being evicted, the next ones are closed without a close
+// frame.
+func TestSilentConnectionsAreCut(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.Duel) { c.Connections = 100 })
+	n.Server.mu.Lock()
+	n.evicted = maxRejecting
+	n.Server.mu.Unlock()
+	many := n.connectSilent("198.51.100.1", minPendingHello)
+	n.dialFrom("198.51.100.2").expectWelcome("ada").expectPong()
+	if _, err := many[0].read(); err == nil || websocket.IsCloseError(err, protocol.CloseOverloaded) {
+		t.Errorf("it got: %v", err)
+	}
+	n.eventually("it is gone and no other", func() bool {
+		n.Server.mu.Lock()
+		defer n.Server.mu.Unlock()
+		return n.evicted == maxRejecting && len(n.sessions) == minPendingHello && n.pendingHello.count == minPendingHello-1
+	})
+	if n.closedCount("cut") != 1 {
+		t.Errorf("closed: %v", n.labels("closes_total"))
+	}
+}
+
+// A full node admits a player by evicting a session without a hello, of an address that
+// has more of them.
+func TestFullNodeEvictsAPendingHello(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.Duel) { c.Connections = reservedShare })
+	a, b := n.duel("d")
+	found := a.expect(protocol.TypeMatchFound).Match
+	b.expect(protocol.TypeMatchFound)
+	a.disconnect()
+	n.eventually("it is gone", func() bool { return len(n.all()) == 1 })
+	many := n.connectSilent("198.51.100.1", reservedShare-1)
+	n.dialFrom("198.51.100.1").expectRetryLater()
+	n.resume("d.a", &protocol.Resume{Match: found})
+	many[0].expectRetryLater()
+}
+
+// evictionCandidate agrees with a plain search after any adds and removes.
+func TestPendingHellosEvictionCandidate(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	var s pendingHellos
+	var all []*session // in the order of arrival
+	for range 500 {
+		if len(all) > 0 && rng.IntN(5) < 2 {
+			i := rng.IntN(len(all))
+			s.remove(all[i])
+			s.remove(all[i]) // the second call does nothing
+			all = append(all[:i], all[i+1:]...)
+		} else {
+			se := &session{address: netip.AddrFrom4([4]byte{10, 0, 0, byte(rng.IntN(rng.IntN(8) + 1))})}
+			s.add(se)
+			all = append(all, se)
+		}
+		got, most := s.evictionCandidate()
+		each := map[limit.Key]int{}
+		for _, se := range all {
+			each[se.addressKey()]++
+		}
+		var want *session
+		for _, se := range all {
+			if want == nil || each[se.addressKey()] > each[want.addressKey()] {
+				want = se
+			}
+		}
+		if want == nil && got == nil && most == 0 && len(s.byAddress) == 0 {
+			continue
+		}
+		if got != want || most != each[want.addressKey()] || s.countOf(want.addressKey()) != most || s.count != int64(len(all)) || len(s.byAddress) != len(each) {
+			t.Fatalf("%d: %p with %d gives way, want %p with %d", len(all), got, most, want, each[want.addressKey()])
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package ws
+
+import (
+	"runtime/debug"
+
+	"laststand/internal/protocol"
+)
+
+// runRecovered runs a part of handling a frame, and returns false if it panicked. It
+// counts and logs the panic.
+func (se *session) runRecovered(part func(), kind string) (done bool) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			se.server.metrics.panics.Inc()
+			se.server.Logger.Error("message handler panicked",
+				"type", typeLabel(kind), "player", se.player, "panic", cause, "stack", string(debug.Stack()))
+		}
+	}()
+	part()
+	return true
+}
+
+// replyInternalError replies to a request that panicked. Before the hello it closes the
+// session instead.
+func (se *session) replyInternalError(r protocol.Request, greeted bool) {
+	if !greeted {
+		se.close(protocol.CloseOverloaded, retryReason)
+		return
+	}
+	se.replyError(r, protocol.Errorf(protocol.CodeInternal, "internal error; the server has logged it"))
+}

@@ -1,0 +1,125 @@
+package ws
+
+import (
+	"net/http"
+	"net/netip"
+
+	"laststand/internal/protocol"
+)
+
+// Shares of a node's connections, as divisors of Config.Connections.
+const (
+	reservedShare     = 20 // the last twentieth is for players in a match
+	pendingHelloShare = 10 // at most a tenth may have sent no hello,
+	minPendingHello   = 64 // or this many, if that is more
+)
+
+// registration is the outcome of registering a connection.
+type registration struct {
+	code        int // close code, 0 if the session is registered
+	reason      string
+	evict       *session // the session to evict for this one, nil for none
+	abrupt      bool     // evict without a close frame: too many are being evicted
+	onlyAddress bool     // the address has used PerAddress, and no other address is connected
+}
+
+// register adds a session, or returns the code to close it with.
+func (s *Server) register(se *session) registration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining.Load() {
+		return registration{code: protocol.CloseDraining, reason: "draining"}
+	}
+	if l := s.Limits; l.PerAddress > 0 && s.perAddress[se.addressKey()] >= l.PerAddress && l.AddressCap.Stands() {
+		return registration{code: protocol.CloseOverloaded, reason: retryReason, onlyAddress: len(s.perAddress) == 1}
+	}
+	e := s.findPlace(se)
+	if e.code == 0 {
+		s.admit(se)
+	}
+	return e
+}
+
+// findPlace returns whether a session has a place, and which session to evict for it.
+// The caller holds mu.
+//
+// A new connection always gets a place among those without a hello: if these are at
+// their limit, the oldest one of the address with most is evicted. If the node is full,
+// one of these is evicted too, but only if its address has more of them than the new
+// session's address would have.
+func (s *Server) findPlace(se *session) registration {
+	victim, held := s.pendingHello.evictionCandidate()
+	full := int64(len(s.sessions))-min(s.evicted, maxRejecting) >= s.Connections
+	switch {
+	case full && s.evicted < maxRejecting && held > s.pendingHello.countOf(se.addressKey())+1 && s.Limits.PendingHelloCap.Stands(): // the victim is evicted below
+	case full && s.Limits.TotalCap.Stands():
+		return registration{code: protocol.CloseOverloaded, reason: retryReason}
+	case full, s.pendingHello.count < max(s.Connections/pendingHelloShare, minPendingHello), !s.Limits.PendingHelloCap.Stands():
+		return registration{} // there is a place, or the limit is not enforced
+	}
+	e := registration{evict: victim, abrupt: s.evicted >= maxRejecting}
+	s.pendingHello.remove(victim)
+	s.markEvictedLocked(victim)
+	return e
+}
+
+// admit adds a session. The caller holds mu.
+func (s *Server) admit(se *session) {
+	open := int64(len(s.sessions))
+	se.class = s.classify(se.addressKey(), open)
+	s.pendingHello.add(se)
+	s.perAddress[se.addressKey()]++
+	s.parker.addSlot(se)
+	s.sessions[se] = struct{}{}
+	s.running.Add(1)
+	s.metrics.sessions.Set(float64(len(s.sessions)))
+	if open >= s.lowPlacesAt() && !s.evictSet {
+		s.evictSet = true
+		s.Wheel.Set(&s.evictTimer, evictEvery, s.evictIdle)
+	}
+}
+
+// markEvictedLocked makes a session that is being closed count as gone. The caller
+// holds mu.
+func (s *Server) markEvictedLocked(se *session) {
+	if _, registered := s.sessions[se]; registered && !se.evicted {
+		se.evicted = true
+		s.evicted++
+	}
+}
+
+// evict closes a session in favour of another, without a close frame if abrupt.
+func (se *session) evict(abrupt bool) {
+	if abrupt {
+		se.abort()
+		return
+	}
+	se.close(protocol.CloseOverloaded, retryReason)
+}
+
+// helloReceived notes that a session has sent a hello.
+func (s *Server) helloReceived(se *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pendingHello.remove(se)
+}
+
+func (s *Server) unregister(se *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pendingHello.remove(se)
+	if s.perAddress[se.addressKey()]--; s.perAddress[se.addressKey()] == 0 {
+		delete(s.perAddress, se.addressKey())
+	}
+	if se.evicted {
+		s.evicted--
+	}
+	delete(s.sessions, se)
+	s.metrics.sessions.Set(float64(len(s.sessions)))
+}
+
+// remoteAddress returns the address at the other end of a request's connection.
+func remoteAddress(r *http.Request) netip.Addr {
+	addrPort, _ := netip.ParseAddrPort(r.RemoteAddr) // invalid without an IP address, as on a Unix socket
+	return addrPort.Addr()
+}

@@ -1,0 +1,55 @@
+package ws
+
+import (
+	"errors"
+	"unicode/utf8"
+
+	"laststand/internal/identity"
+	"laststand/internal/protocol"
+)
+
+// Recheck closes the sessions whose player or token is no longer allowed. The code is
+// 4410 for a banned player. It is 4401 for a revoked token, a retired key and an erased
+// player. Recheck does not block. It skips sessions without a hello: their welcome
+// checks.
+func (s *Server) Recheck() {
+	for _, se := range s.all() {
+		if se.greeted.Load() {
+			se.closeIfRevoked()
+		}
+	}
+}
+
+// closeIfRevoked closes the session and returns true if its player or token is no
+// longer allowed.
+func (se *session) closeIfRevoked() bool {
+	return !se.closeRevoked(se.server.Identity.Stands(se.claims, se.player))
+}
+
+// closeRevoked closes the session and returns true if err is a ban or an invalid token.
+func (se *session) closeRevoked(err error) bool {
+	switch {
+	case errors.Is(err, identity.ErrBanned):
+		se.close(protocol.CloseBanned, closeReason(err.Error()))
+	case errors.Is(err, identity.ErrToken):
+		se.close(protocol.CloseUnauthorized, closeReason(err.Error()))
+	default:
+		return false
+	}
+	return true
+}
+
+// maxCloseReason is the room for the reason in a close frame, in bytes (RFC 6455, 5.5).
+const maxCloseReason = 123
+
+// closeReason cuts a text to maxCloseReason bytes, between characters.
+func closeReason(text string) string {
+	if len(text) <= maxCloseReason {
+		return text
+	}
+	text = text[:maxCloseReason]
+	for !utf8.ValidString(text) {
+		text = text[:len(text)-1]
+	}
+	return text
+}

@@ -1,0 +1,102 @@
+package ws
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"laststand/internal/identity"
+	"laststand/internal/protocol"
+)
+
+// A revoked session is closed at once, with the code of the reason; other sessions
+// stay.
+func TestRevokedSessionsEnd(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	banned, revoked, erased, other := n.enter("bea"), n.enter("rob"), n.enter("eve"), n.enter("ada")
+	n.identity.revoke("bea", &identity.BannedError{Reason: "two accounts"})
+	n.identity.revoke("rob", identity.ErrTokenRevoked)
+	n.identity.revoke("eve", identity.ErrErased)
+	n.identity.revoke("absent", identity.ErrTokenRevoked)
+	n.Recheck()
+	if _, reason := banned.expectClose(4410); !strings.Contains(reason, "two accounts") {
+		t.Errorf("banned without a reason: %q", reason)
+	}
+	revoked.expectClose(4401)
+	erased.expectClose(4401)
+	other.expectPong()
+	n.eventually("the revoked have ended", func() bool { return len(n.all()) == 1 })
+}
+
+// A seat outlives a token: with a new token the player continues. The opponent plays
+// on.
+func TestPlayerResumesAfterRevocation(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	a, b := n.duel("d")
+	a.lossy = true
+	a.handle(a.expect(protocol.TypeMatchFound))
+	together(func() { b.play(nil) }, func() {
+		former := a.client
+		n.identity.revoke(a.name, identity.ErrTokenRevoked)
+		n.Recheck()
+		former.expectClose(4401)
+		n.identity.revoke(a.name, nil)
+		n.reenter(a)
+		a.play(nil)
+	})
+	n.checkSameFrames(a, b, duel.Questions)
+}
+
+// A player who is banned between the check of the token and the welcome is closed.
+func TestPlayerIsBannedDuringHello(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.identity.revoke("bea", &identity.BannedError{Reason: "late"}) // only Stands returns it
+	c := n.dial()
+	c.hello("bea", nil)
+	if before, _ := c.expectClose(4410); len(before) > 0 {
+		t.Errorf("%s before", before[0].raw)
+	}
+}
+
+func TestBannedHello(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	for token, code := range map[string]int{"banned": 4410, "revoked": 4401} {
+		c := n.dial()
+		c.send(fmt.Sprintf(`{"id":1,"type":"hello","data":{"token":%q}}`, token))
+		if _, reason := c.expectClose(code); reason == "" {
+			t.Errorf("%s: closed without a reason", token)
+		}
+	}
+}
+
+// A host whose subject is erased is refused, even when the session's check no longer
+// knows of the erasure.
+func TestErasedHostIsRefused(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	c := n.dial()
+	c.ask(protocol.TypeHello, protocol.Hello{Token: token(identity.RoleHost, "erased", now()+time.Hour.Milliseconds())})
+	if before, _ := c.expectClose(4401); len(before) > 0 {
+		t.Errorf("%s before", before[0].raw)
+	}
+}
+
+func TestCloseReasonFitsAFrame(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"short", strings.Repeat("x", 123), strings.Repeat("x", 124), strings.Repeat("é", 80), strings.Repeat("禁", 60)} {
+		got := closeReason(text)
+		if !strings.HasPrefix(text, got) || len(got) > 123 || !utf8.ValidString(got) || len(text) > 123 && len(got) < 120 {
+			t.Errorf("%d bytes of %d: %q", len(got), len(text), got)
+		}
+	}
+	if err := (&identity.BannedError{Reason: "x"}); !errors.Is(err, identity.ErrBanned) || errors.Is(err, identity.ErrToken) {
+		t.Error("a ban is no refusal of a token")
+	}
+}
