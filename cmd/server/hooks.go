@@ -90,7 +90,7 @@ func (n *node) wireHooks() error {
 		Lists: leaderboard.NewTopLists(n.boardConfigs(), n.ledger, n.ledger),
 	})
 	n.workers = taskqueue.NewWorkers(taskqueue.Config{
-		Claims: n.ledger, Bell: &n.bell, Services: n.office.Services(), Logger: n.log, Registry: n.registry,
+		Claims: n.ledger, Notifier: &n.bell, Services: n.office.Services(), Logger: n.log, Registry: n.registry,
 	})
 	return nil
 }

@@ -49,7 +49,7 @@ type node struct {
 	ledger   *ledger.Ledger
 	wheel    *timer.Wheel
 	presence match.Presence
-	bell     taskqueue.Bell // of the durable queue
+	bell     taskqueue.Notifier // of the durable queue
 	clients  clients
 	keys     *receiverKeys
 	proxies  *proxies.Trusted
@@ -68,7 +68,7 @@ type node struct {
 	reader   *leaderboard.Reader
 	display  *display.Display
 	settler  *settle.Settler
-	keeper   *taskqueue.Keeper
+	keeper   *taskqueue.Maintainer
 	waking   *waking
 	book     *hooks.Book // of who is told what happens
 	office   *hooks.Office
@@ -131,7 +131,7 @@ func (n *node) openStores(ctx context.Context) (err error) {
 		return err
 	}
 	kept := n.config.ledgerConfig(n.log)
-	kept.Wake, kept.Events, kept.Registry = n.waking.Ring, n.book, n.registry
+	kept.Wake, kept.Events, kept.Registry = n.waking.Notify, n.book, n.registry
 	if n.redis.Kind != redisx.KindEmbedded { // else it is the database's machine, whose own clock it is
 		kept.Cluster = n.now
 	}

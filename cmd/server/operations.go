@@ -21,8 +21,8 @@ func (n *node) operations() ops.Config {
 }
 
 // desk is where operators deal with tasks: settlement tries its own.
-func (n *node) desk() taskqueue.Hands {
-	return taskqueue.NewDesk(n.ledger, map[string]taskqueue.Hands{taskqueue.Settle: n.settler})
+func (n *node) desk() taskqueue.TaskActions {
+	return taskqueue.NewAdmin(n.ledger, map[string]taskqueue.TaskActions{taskqueue.Settle: n.settler})
 }
 
 // admin gives whom a token of the role admin speaks for.

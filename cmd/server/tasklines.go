@@ -28,7 +28,7 @@ func (*tasksLines) Help() string {
 
 // linePage is a part of a list of lines.
 type linePage struct {
-	Lines      []taskqueue.Line
+	Lines      []taskqueue.Queue
 	NextCursor string `json:"next_cursor"`
 }
 
@@ -53,7 +53,7 @@ func (l *tasksLines) Run(flags *cli, to console) error {
 }
 
 // read gives the lines up to the limit, and whether there are more.
-func (l *tasksLines) read(ctx context.Context, a adminClient) (lines []taskqueue.Line, more bool, err error) {
+func (l *tasksLines) read(ctx context.Context, a adminClient) (lines []taskqueue.Queue, more bool, err error) {
 	query := url.Values{}
 	for name, value := range map[string]string{"kind": l.Kind, "topic": l.Topic} {
 		if value != "" {
@@ -77,7 +77,7 @@ func (l *tasksLines) read(ctx context.Context, a adminClient) (lines []taskqueue
 	}
 }
 
-func printLines(lines []taskqueue.Line, to console) error {
+func printLines(lines []taskqueue.Queue, to console) error {
 	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "TOPIC\tPRIORITY\tORDERING\tPOS\tSCAN\tDONE\tWAITING\tOPEN\tHEAD")
 	for _, l := range lines {

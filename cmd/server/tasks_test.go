@@ -133,7 +133,7 @@ func TestTasksOfAnyTopic(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		in, err := l.Enqueue(t.Context(), []taskqueue.New{
+		in, err := l.Enqueue(t.Context(), []taskqueue.NewTask{
 			{Game: "demo", Topic: "mail/a", Key: "k1", Payload: []byte("1")}, {Game: "demo", Topic: "mail/a", Key: "k2", Payload: []byte("2")},
 			{Game: "demo", Topic: "mail/b", Key: "k3", Priority: 5, Payload: []byte("3")},
 		})

@@ -17,7 +17,7 @@ const kindWoken = "woken"
 // waking has the workers of all nodes hear of what wakes at one: by the nodes'
 // inboxes where they share a Redis, else by the database that they share.
 type waking struct {
-	*taskqueue.Relay
+	*taskqueue.CrossNodeNotifier
 
 	tell   func(ctx context.Context, kinds []string) error
 	listen func(ctx context.Context, heard func(kinds []string)) error
@@ -25,10 +25,10 @@ type waking struct {
 
 // newWaking makes it for a bell; byInbox or byDatabase says how nodes are told,
 // before Run.
-func newWaking(bell *taskqueue.Bell, r prometheus.Registerer) *waking {
+func newWaking(bell *taskqueue.Notifier, r prometheus.Registerer) *waking {
 	w := new(waking)
-	w.Relay = taskqueue.NewRelay(taskqueue.RelayConfig{
-		Bell: bell, Tell: func(ctx context.Context, kinds []string) error { return w.tell(ctx, kinds) }, Registry: r,
+	w.CrossNodeNotifier = taskqueue.NewCrossNodeNotifier(taskqueue.CrossNodeConfig{
+		Notifier: bell, Publish: func(ctx context.Context, kinds []string) error { return w.tell(ctx, kinds) }, Registry: r,
 	})
 	return w
 }
@@ -44,7 +44,7 @@ func (w *waking) byInbox(inbox *redisx.Inbox, alive func() []string) {
 		<-ctx.Done() // the inbox runs by itself
 		return nil
 	}
-	inbox.Handle(kindWoken, func(payload []byte) { w.Heard(strings.Fields(string(payload))) })
+	inbox.Handle(kindWoken, func(payload []byte) { w.Receive(strings.Fields(string(payload))) })
 }
 
 func (w *waking) byDatabase(l *ledger.Ledger) { w.tell, w.listen = l.Notify, l.Listen }
@@ -52,7 +52,7 @@ func (w *waking) byDatabase(l *ledger.Ledger) { w.tell, w.listen = l.Notify, l.L
 // Run tells and listens until the context ends.
 func (w *waking) Run(ctx context.Context) error {
 	var both errgroup.Group
-	both.Go(func() error { return w.Relay.Run(ctx) })
-	both.Go(func() error { return w.listen(ctx, w.Heard) })
+	both.Go(func() error { return w.CrossNodeNotifier.Run(ctx) })
+	both.Go(func() error { return w.listen(ctx, w.Receive) })
 	return both.Wait()
 }

@@ -23,8 +23,8 @@ type woken struct {
 }
 
 func newWoken() *woken {
-	bell := &taskqueue.Bell{}
-	w := &woken{waking: newWaking(bell, prometheus.NewRegistry()), ear: bell.Listen("work")}
+	bell := &taskqueue.Notifier{}
+	w := &woken{waking: newWaking(bell, prometheus.NewRegistry()), ear: bell.Subscribe("work")}
 	w.runs = append(w.runs, w.Run)
 	return w
 }
@@ -49,7 +49,7 @@ func wantTold(t *testing.T, nodes ...*woken) {
 		eventually(t, "the node listens", n.listening)
 	}
 	for i, from := range nodes {
-		from.Ring("work/a")
+		from.Notify("work/a")
 		if !from.rung() {
 			t.Error("the node's own workers are not woken")
 		}

@@ -63,7 +63,7 @@ func (n *node) wire(ctx context.Context) error {
 	if err := n.wireReporting(); err != nil {
 		return err
 	}
-	n.keeper = taskqueue.NewKeeper(taskqueue.KeeperConfig{Store: n.ledger, Bell: &n.bell, Logger: n.log, Registry: n.registry})
+	n.keeper = taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.ledger, Notifier: &n.bell, Logger: n.log, Registry: n.registry})
 	if err := n.wireHooks(); err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (n *node) receive(tell teller) {
 	}
 	n.inbox.HandleMissed(func() {
 		n.engine.FillGapsNow()
-		n.waking.Heard(nil)
+		n.waking.Receive(nil)
 	})
 	n.inbox.Handle(kindSettled, tell.onSettled)
 	n.inbox.Handle(kindReplaced, n.onReplaced)
@@ -204,7 +204,7 @@ func (n *node) wireEdges() {
 		Limits: n.sessionLimits(entrances.Codes), LoadShedder: n.pressure, DuelLimit: n.room, ClientAddress: n.proxies.Client, OnSingleAddress: n.alone(), IsTLS: n.proxies.Secure,
 	})
 	n.standing = httpapi.NewStanding(func(c identity.Claims) error { return n.identity.Stands(c, c.Subject) })
-	front := taskqueue.NewFront(taskqueue.FrontConfig{Store: n.ledger, Bell: &n.bell, Registry: n.registry})
+	front := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger, Notifier: &n.bell, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{
 		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.barring(), Arenas: n.arenas, Players: n.ledger.Public(), History: n.ledger.Public(), Boards: n.display, Behaviours: n.reporting, Tasks: front,
 		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(n.config.gameNames()), Origins: n.config.Origins,

@@ -43,7 +43,7 @@ func NewBook(endpoints []Endpoint, r prometheus.Registerer) (*Book, error) {
 }
 
 func (b *Book) add(e Endpoint) error {
-	task := taskqueue.New{Game: e.Game, Topic: e.Topic(), Key: "any", Payload: []byte("{}")}
+	task := taskqueue.NewTask{Game: e.Game, Topic: e.Topic(), Key: "any", Payload: []byte("{}")}
 	switch {
 	case !endpointName.MatchString(e.Name):
 		return errors.New("its name is 1 to 64 letters, digits, _ and -")
@@ -73,7 +73,7 @@ func (b *Book) add(e Endpoint) error {
 
 // Settled gives the tasks that tell of a result which the ledger has taken. What
 // a disabled endpoint does not get is counted with each call.
-func (b *Book) Settled(r *match.Result, at int64) []taskqueue.New {
+func (b *Book) Settled(r *match.Result, at int64) []taskqueue.NewTask {
 	tasks := b.deliveries(event{what: MatchSettled, game: r.Game, subject: r.Match, at: at, data: settledMatch(r)})
 	if r.ArenaID == "" {
 		return tasks
@@ -83,16 +83,16 @@ func (b *Book) Settled(r *match.Result, at int64) []taskqueue.New {
 
 // Sealed gives the task that reads the top lists of a day that is over, and then
 // tells of it.
-func (b *Book) Sealed(game, day string, at int64) []taskqueue.New {
+func (b *Book) Sealed(game, day string, at int64) []taskqueue.NewTask {
 	if !b.wanted(DaySealed, game) {
 		return nil
 	}
-	return []taskqueue.New{{Game: game, Topic: SealKind + "/" + game, Key: day, Payload: encode(sealing{at})}}
+	return []taskqueue.NewTask{{Game: game, Topic: SealKind + "/" + game, Key: day, Payload: encode(sealing{at})}}
 }
 
 // deliveries are the tasks by which all endpoints that want it are told of an
 // event.
-func (b *Book) deliveries(e event) (tasks []taskqueue.New) {
+func (b *Book) deliveries(e event) (tasks []taskqueue.NewTask) {
 	var message Message
 	for _, r := range b.games[e.game] {
 		if !r.wants(e.what) {

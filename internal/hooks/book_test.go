@@ -38,7 +38,7 @@ func TestSettledIsTold(t *testing.T) {
 		Endpoint{Game: game, Name: "arenas", Events: []string{ArenaOver}}, Endpoint{Game: "other", Name: "rewards"})
 	tasks := w.book.Settled(duel(), at)
 	body := `{"type":"match.settled","timestamp":"2026-11-18T11:06:40.123Z","data":` + duelData + `}`
-	want := []taskqueue.New{
+	want := []taskqueue.NewTask{
 		{Game: game, Topic: "webhook/com.example.quiz/rewards", Key: settledID, MaxTries: 36, Payload: []byte(body)},
 		{Game: game, Topic: "webhook/com.example.quiz/log", Key: settledID, MaxTries: 36, Payload: []byte(body), Ordering: taskqueue.Ordered},
 	}
@@ -56,7 +56,7 @@ func TestSettledIsTold(t *testing.T) {
 }
 
 // show is tasks as a failed test tells of them.
-func show(tasks []taskqueue.New) (text string) {
+func show(tasks []taskqueue.NewTask) (text string) {
 	for _, n := range tasks {
 		text += fmt.Sprintln(n.Game, n.Topic, n.Key, n.Ordering, n.MaxTries, string(n.Payload))
 	}
@@ -133,7 +133,7 @@ func TestLargeMatchIsTold(t *testing.T) {
 func TestDayIsTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, Endpoint{Game: game, Name: "a"}, Endpoint{Game: game, Name: "b"}, Endpoint{Game: "other", Name: "a", Events: []string{MatchSettled}})
-	want := []taskqueue.New{{Game: game, Topic: "seal/com.example.quiz", Key: "2026-11-17", Payload: []byte(`{"at":1795000000123}`)}}
+	want := []taskqueue.NewTask{{Game: game, Topic: "seal/com.example.quiz", Key: "2026-11-17", Payload: []byte(`{"at":1795000000123}`)}}
 	if tasks := w.book.Sealed(game, "2026-11-17", at); !reflect.DeepEqual(tasks, want) || tasks[0].Check() != nil {
 		t.Errorf("tasks %s, want %s", show(tasks), show(want))
 	}

@@ -56,7 +56,7 @@ func TestAnswers(t *testing.T) {
 				w.deliver(t, "a", "e1")
 				time.Sleep(2 * time.Second)
 				f := w.failures("e1")[0]
-				if f.Final != test.final || f.Postponed != test.postponed || !errors.Is(f.Why, errAnswer) {
+				if f.Final != test.final || f.Postponed != test.postponed || !errors.Is(f.Err, errAnswer) {
 					t.Errorf("it failed with %+v", f)
 				}
 				list, err := w.office.List(t.Context())
@@ -94,7 +94,7 @@ func TestGoneDisables(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		w.deliver(t, "a", "e2")
 		time.Sleep(2 * time.Second)
-		if f := w.last(t, "e2"); len(w.posts()) != 1 || !f.Final || !strings.Contains(f.Why.Error(), "server webhooks enable") {
+		if f := w.last(t, "e2"); len(w.posts()) != 1 || !f.Final || !strings.Contains(f.Err.Error(), "server webhooks enable") {
 			t.Errorf("%d posts, then %+v", len(w.posts()), f)
 		}
 		if tasks := w.book.Settled(duel(), at); len(tasks) > 0 {
@@ -134,7 +134,7 @@ func TestGoneWhileTheDatabaseIsAway(t *testing.T) {
 		w.answers(Reply{Status: 410, Err: errAnswer})
 		w.deliver(t, "a", "e1")
 		time.Sleep(2 * time.Second)
-		if f := w.failures("e1")[0]; f.Final || f.Postponed || !errors.Is(f.Why, errAway) {
+		if f := w.failures("e1")[0]; f.Final || f.Postponed || !errors.Is(f.Err, errAway) {
 			t.Errorf("it failed with %+v", f)
 		}
 		w.leave(false)
@@ -157,7 +157,7 @@ func TestStatesAreFollowed(t *testing.T) {
 		time.Sleep(lookAgain)
 		w.deliver(t, "a", "e1")
 		time.Sleep(2 * time.Second)
-		if f := w.last(t, "e1"); len(w.posts()) > 0 || !f.Final || !strings.Contains(f.Why.Error(), "it fails") {
+		if f := w.last(t, "e1"); len(w.posts()) > 0 || !f.Final || !strings.Contains(f.Err.Error(), "it fails") {
 			t.Errorf("%d posts, then %+v", len(w.posts()), f)
 		}
 		w.leave(true) // what is known stands

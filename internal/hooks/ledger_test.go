@@ -133,7 +133,7 @@ func (at *shop) until(t *testing.T, is func() bool) {
 // node is a process with the ledger.
 type node struct {
 	ledger *ledger.Ledger
-	bell   *taskqueue.Bell
+	bell   *taskqueue.Notifier
 	book   *hooks.Book
 	office *hooks.Office
 }
@@ -144,8 +144,8 @@ func (at *shop) open(t *testing.T, db trial.SQL) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &node{bell: &taskqueue.Bell{}, book: book}
-	n.ledger, err = ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Wake: n.bell.Ring, Events: book, Logger: slog.New(slog.DiscardHandler)})
+	n := &node{bell: &taskqueue.Notifier{}, book: book}
+	n.ledger, err = ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Wake: n.bell.Notify, Events: book, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,8 +167,8 @@ func (at *shop) open(t *testing.T, db trial.SQL) *node {
 
 func (n *node) run(ctx context.Context, running *sync.WaitGroup) {
 	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
-	workers := taskqueue.NewWorkers(taskqueue.Config{Claims: n.ledger, Bell: n.bell, Services: n.office.Services(), Logger: log, Registry: registry})
-	keeper := taskqueue.NewKeeper(taskqueue.KeeperConfig{Store: n.ledger, Bell: n.bell, Logger: log, Registry: registry})
+	workers := taskqueue.NewWorkers(taskqueue.Config{Claims: n.ledger, Notifier: n.bell, Services: n.office.Services(), Logger: log, Registry: registry})
+	keeper := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.ledger, Notifier: n.bell, Logger: log, Registry: registry})
 	for _, run := range []func(context.Context) error{n.office.Run, workers.Run, keeper.Run} {
 		running.Go(func() { _ = run(ctx) })
 	}
@@ -179,7 +179,7 @@ func (n *node) settle(t *testing.T, id string) {
 	n.enqueue(t, n.book.Settled(&match.Result{Match: id, Game: game, Counts: true}, 1))
 }
 
-func (n *node) enqueue(t *testing.T, tasks []taskqueue.New) {
+func (n *node) enqueue(t *testing.T, tasks []taskqueue.NewTask) {
 	t.Helper()
 	if _, err := n.ledger.Enqueue(t.Context(), tasks); err != nil {
 		t.Error(err)

@@ -51,8 +51,8 @@ func NewOffice(c Config) *Office {
 // Services are how the tasks of the book are worked.
 func (o *Office) Services() []taskqueue.Service {
 	return []taskqueue.Service{
-		{Kind: Kind, Handle: o.deliver, AtOnce: deliverAtOnce, Backoff: backoff},
-		{Kind: SealKind, Handle: o.seal, AtOnce: sealAtOnce},
+		{Kind: Kind, Handle: o.deliver, Concurrency: deliverAtOnce, Backoff: backoff},
+		{Kind: SealKind, Handle: o.seal, Concurrency: sealAtOnce},
 	}
 }
 

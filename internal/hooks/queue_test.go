@@ -14,14 +14,14 @@ import (
 // queue is a durable queue in memory, and remembers how tries failed. It rings
 // when there is something to do.
 type queue struct {
-	bell taskqueue.Bell
+	bell taskqueue.Notifier
 
 	mu     sync.Mutex
 	tasks  []*taskqueue.Task
-	failed map[string][]taskqueue.Failed // by key
+	failed map[string][]taskqueue.FailedAttempt // by key
 }
 
-func (q *queue) Enqueue(_ context.Context, tasks []taskqueue.New) ([]taskqueue.Accepted, error) {
+func (q *queue) Enqueue(_ context.Context, tasks []taskqueue.NewTask) ([]taskqueue.Accepted, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	accepted := make([]taskqueue.Accepted, len(tasks))
@@ -35,7 +35,7 @@ func (q *queue) Enqueue(_ context.Context, tasks []taskqueue.New) ([]taskqueue.A
 		t := n.Task(time.Now().UnixMilli())
 		t.ID, t.CreatedAt = fmt.Sprint(len(q.tasks)), time.Now().UnixMilli()
 		q.tasks, accepted[i].New = append(q.tasks, &t), true
-		q.bell.Ring(t.Topic)
+		q.bell.Notify(t.Topic)
 	}
 	return accepted, nil
 }
@@ -77,13 +77,13 @@ func (q *queue) Return(_ context.Context, leases []taskqueue.Lease) ([]taskqueue
 	return nil, nil
 }
 
-func (q *queue) Fail(_ context.Context, failed []taskqueue.Failed) ([]taskqueue.Lease, error) {
+func (q *queue) Fail(_ context.Context, failed []taskqueue.FailedAttempt) ([]taskqueue.Lease, error) {
 	now := time.Now().UnixMilli()
 	for _, f := range failed {
 		q.each([]taskqueue.Lease{f.Lease}, func(t *taskqueue.Task) {
 			q.failed[t.Key] = append(q.failed[t.Key], f)
-			_ = t.End(now, &f)
-			time.AfterFunc(f.Wait, func() { q.bell.Ring(t.Topic) })
+			_ = t.RecordFailure(now, &f)
+			time.AfterFunc(f.Wait, func() { q.bell.Notify(t.Topic) })
 		})
 	}
 	return nil, nil
@@ -100,7 +100,7 @@ func (q *queue) each(leases []taskqueue.Lease, do func(*taskqueue.Task)) {
 // deliver enqueues messages to an endpoint, with ids and bodies of these keys.
 func (q *queue) deliver(t *testing.T, endpoint string, keys ...string) {
 	t.Helper()
-	var tasks []taskqueue.New
+	var tasks []taskqueue.NewTask
 	for _, key := range keys {
 		tasks = append(tasks, newReceiver(Endpoint{Game: game, Name: endpoint}).delivery(Message{key, []byte(`"` + key + `"`)}))
 	}
@@ -131,7 +131,7 @@ func (q *queue) count(state taskqueue.State) (n int) {
 }
 
 // failures are those of a task.
-func (q *queue) failures(key string) []taskqueue.Failed {
+func (q *queue) failures(key string) []taskqueue.FailedAttempt {
 	synctest.Wait()
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -139,7 +139,7 @@ func (q *queue) failures(key string) []taskqueue.Failed {
 }
 
 // last is how the last try of a task failed.
-func (q *queue) last(t *testing.T, key string) taskqueue.Failed {
+func (q *queue) last(t *testing.T, key string) taskqueue.FailedAttempt {
 	t.Helper()
 	all := q.failures(key)
 	if len(all) == 0 {

@@ -27,8 +27,8 @@ func (r *receiver) wants(what string) bool { return slices.Contains(r.Events, wh
 
 // delivery is the task by which the endpoint gets a message: the key is its id,
 // the payload its body.
-func (r *receiver) delivery(m Message) taskqueue.New {
-	task := taskqueue.New{Game: r.Game, Topic: r.Topic(), Key: m.ID, MaxTries: maxTries, Payload: m.Body}
+func (r *receiver) delivery(m Message) taskqueue.NewTask {
+	task := taskqueue.NewTask{Game: r.Game, Topic: r.Topic(), Key: m.ID, MaxTries: maxTries, Payload: m.Body}
 	if r.Ordered {
 		task.Ordering = taskqueue.Ordered
 	}

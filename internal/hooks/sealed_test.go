@@ -49,7 +49,7 @@ func TestSealingWaits(t *testing.T) {
 		w.leave(true)
 		w.seal(t)
 		time.Sleep(3 * time.Second)
-		if f := w.last(t, "2026-11-17"); f.Final || f.Postponed || !errors.Is(f.Why, errAway) {
+		if f := w.last(t, "2026-11-17"); f.Final || f.Postponed || !errors.Is(f.Err, errAway) {
 			t.Errorf("it failed with %+v", f)
 		}
 		w.leave(false)
@@ -110,7 +110,7 @@ func TestSealingIsOfNoUse(t *testing.T) {
 		}
 	})
 	run(t, one(), func(t *testing.T, w *world) {
-		if _, err := w.Enqueue(t.Context(), []taskqueue.New{{Game: game, Topic: "seal/" + game, Key: "2026-11-17", Payload: []byte(`[]`)}}); err != nil {
+		if _, err := w.Enqueue(t.Context(), []taskqueue.NewTask{{Game: game, Topic: "seal/" + game, Key: "2026-11-17", Payload: []byte(`[]`)}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)

@@ -42,7 +42,7 @@ type world struct {
 func newWorld(t *testing.T, endpoints ...Endpoint) *world {
 	t.Helper()
 	w := &world{
-		queue: &queue{failed: map[string][]taskqueue.Failed{}}, disabled: map[string]State{},
+		queue: &queue{failed: map[string][]taskqueue.FailedAttempt{}}, disabled: map[string]State{},
 		under: map[string]int{}, most: map[string]int{},
 		answer: func(context.Context, Endpoint, Message) Reply { return Reply{Status: 204} },
 	}
@@ -70,7 +70,7 @@ func run(t *testing.T, endpoints []Endpoint, f func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, endpoints...)
 		workers := taskqueue.NewWorkers(taskqueue.Config{
-			Claims: w.queue, Bell: &w.bell, Services: w.office.Services(), Poll: time.Hour, Grace: time.Second,
+			Claims: w.queue, Notifier: &w.bell, Services: w.office.Services(), Poll: time.Hour, Grace: time.Second,
 			Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 		})
 		ctx, end := context.WithCancel(t.Context())

@@ -85,11 +85,11 @@ type Behaviours interface {
 // Tasks are the durable queue of each game's own services; *taskqueue.Front, which
 // says what it refuses: taskqueue.ErrBadTask, ErrBadAsk, ErrCrowded, ErrNotFound.
 type Tasks interface {
-	Enqueue(ctx context.Context, game string, tasks []taskqueue.New) ([]taskqueue.Accepted, error)
+	Enqueue(ctx context.Context, game string, tasks []taskqueue.NewTask) ([]taskqueue.Accepted, error)
 	Claim(ctx context.Context, game string, p taskqueue.Poll) ([]taskqueue.Task, error)
 	Renew(ctx context.Context, game string, leases []taskqueue.Lease, lease time.Duration) (lost []taskqueue.Lease, err error)
 	Complete(ctx context.Context, game string, leases []taskqueue.Lease) (lost []taskqueue.Lease, err error)
-	Fail(ctx context.Context, game string, failed []taskqueue.Failed) (lost []taskqueue.Lease, err error)
+	Fail(ctx context.Context, game string, failed []taskqueue.FailedAttempt) (lost []taskqueue.Lease, err error)
 	Task(ctx context.Context, game, id string) (taskqueue.Task, error)
 }
 

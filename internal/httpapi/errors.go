@@ -73,9 +73,9 @@ var outcomes = []struct {
 	{match.ErrOverloaded, protocol.CodeOverloaded, "too much is waiting to be settled; try again soon"},
 	{eventq.ErrFull, protocol.CodeOverloaded, "the game's queue of behaviours is full, and none of these was taken; try again soon"},
 	{taskqueue.ErrBadTask, protocol.CodeBadRequest, ""},
-	{taskqueue.ErrBadAsk, protocol.CodeBadRequest, ""},
+	{taskqueue.ErrBadRequest, protocol.CodeBadRequest, ""},
 	{taskqueue.ErrNotFound, protocol.CodeNotFound, "there is no such task"},
-	{taskqueue.ErrCrowded, protocol.CodeOverloaded, "too many polls wait at this node already; ask for more tasks by one, or try again soon"},
+	{taskqueue.ErrTooManyPolls, protocol.CodeOverloaded, "too many polls wait at this node already; ask for more tasks by one, or try again soon"},
 	{match.ErrBadCursor, protocol.CodeBadRequest, "the cursor is not one that this path has given"},
 }
 

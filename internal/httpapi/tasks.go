@@ -16,7 +16,7 @@ const maxTasksBody = 8 << 20
 // tasksBody asks for tasks to be enqueued. It holds one more than a call may
 // have, as behavioursBody does.
 type tasksBody struct {
-	Tasks [taskqueue.MaxAsked + 1]json.RawMessage `json:"tasks" need:"true"`
+	Tasks [taskqueue.MaxPerCall + 1]json.RawMessage `json:"tasks" need:"true"`
 }
 
 // newTask is one of them.
@@ -52,12 +52,12 @@ func (a *api) postTasks(w http.ResponseWriter, r *request) error {
 	return answer(w, http.StatusAccepted, enqueued{accepted})
 }
 
-func readTasks(w http.ResponseWriter, r *http.Request) ([]taskqueue.New, error) {
+func readTasks(w http.ResponseWriter, r *http.Request) ([]taskqueue.NewTask, error) {
 	var body tasksBody
 	if err := readBodyUpTo(maxTasksBody, w, r, &body); err != nil {
 		return nil, err
 	}
-	var tasks []taskqueue.New
+	var tasks []taskqueue.NewTask
 	for i, raw := range body.Tasks {
 		if raw == nil {
 			break
@@ -66,7 +66,7 @@ func readTasks(w http.ResponseWriter, r *http.Request) ([]taskqueue.New, error) 
 		if err := (protocol.Request{Type: fmt.Sprintf("tasks[%d]", i), Data: raw}).Decode(&t); err != nil {
 			return nil, err
 		}
-		tasks = append(tasks, taskqueue.New{
+		tasks = append(tasks, taskqueue.NewTask{
 			Topic: t.Topic, Key: t.Key, Priority: t.Priority, Ordering: t.Ordering,
 			NotBefore: t.NotBefore, MaxTries: t.MaxTries, Payload: t.Payload,
 		})

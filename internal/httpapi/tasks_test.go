@@ -26,7 +26,7 @@ type leased struct {
 	lease  time.Duration // 0: they are completed
 }
 
-func (w *world) Enqueue(_ context.Context, game string, tasks []taskqueue.New) (accepted []taskqueue.Accepted, err error) {
+func (w *world) Enqueue(_ context.Context, game string, tasks []taskqueue.NewTask) (accepted []taskqueue.Accepted, err error) {
 	if game != "demo" || w.fail != nil {
 		return nil, w.fail
 	}
@@ -73,7 +73,7 @@ func (w *world) Complete(_ context.Context, _ string, leases []taskqueue.Lease) 
 	return allBut(leases), w.fail
 }
 
-func (w *world) Fail(_ context.Context, _ string, failed []taskqueue.Failed) ([]taskqueue.Lease, error) {
+func (w *world) Fail(_ context.Context, _ string, failed []taskqueue.FailedAttempt) ([]taskqueue.Lease, error) {
 	w.asked = failed
 	return nil, w.fail
 }
@@ -108,12 +108,12 @@ func TestTheQueueIsAskedAsSent(t *testing.T) {
 	}{
 		"a task": {
 			ask("", `{"tasks":[`+mail+`]}`), 202,
-			[]taskqueue.New{{Topic: "mail/eu", Key: "k", Payload: []byte(`{"n":1}`)}},
+			[]taskqueue.NewTask{{Topic: "mail/eu", Key: "k", Payload: []byte(`{"n":1}`)}},
 			`{"tasks":[{"id":"` + taskID + `0","state":"waiting","new":true}]}`,
 		},
 		"all that a task may have": {
 			ask("", `{"tasks":[`+mail+`,{"topic":"t","key":"k2","priority":7,"ordering":"pausing","not_before":1795212345678,"max_tries":3,"payload":[]}]}`), 202,
-			[]taskqueue.New{
+			[]taskqueue.NewTask{
 				{Topic: "mail/eu", Key: "k", Payload: []byte(`{"n":1}`)},
 				{Topic: "t", Key: "k2", Priority: 7, Ordering: taskqueue.Pausing, NotBefore: start, MaxTries: 3, Payload: []byte(`[]`)},
 			},
@@ -144,9 +144,9 @@ func TestTheQueueIsAskedAsSent(t *testing.T) {
 		},
 		"failed": {
 			ask("/fail", `{"tasks":[`+one+`,"error":"why"},`+one+`,"error":"no","retry_after_ms":5000},`+one+`,"error":"x","final":true},`+one+`,"error":"y","postpone":true}]}`), 200,
-			[]taskqueue.Failed{
-				{Lease: held(1)[0], Why: errors.New("why")}, {Lease: held(1)[0], Why: errors.New("no"), Wait: 5 * time.Second},
-				{Lease: held(1)[0], Why: errors.New("x"), Final: true}, {Lease: held(1)[0], Why: errors.New("y"), Postponed: true},
+			[]taskqueue.FailedAttempt{
+				{Lease: held(1)[0], Err: errors.New("why")}, {Lease: held(1)[0], Err: errors.New("no"), Wait: 5 * time.Second},
+				{Lease: held(1)[0], Err: errors.New("x"), Final: true}, {Lease: held(1)[0], Err: errors.New("y"), Postponed: true},
 			}, `{"lost":[]}`,
 		},
 		"seen": {
@@ -233,7 +233,7 @@ func TestManyTasks(t *testing.T) {
 		w := &world{}
 		body := `{"tasks":[` + strings.TrimSuffix(strings.Repeat(mail+",", n), ",") + `]}`
 		answerTo(t, New(configOf(w)), ask("", body))
-		if got := len(w.asked.([]taskqueue.New)); got != want {
+		if got := len(w.asked.([]taskqueue.NewTask)); got != want {
 			t.Errorf("of %d tasks %d came through", n, got)
 		}
 	}
@@ -246,7 +246,7 @@ func TestAQueueThatDoesNotAnswer(t *testing.T) {
 		ask("", `{"tasks":[`+mail+`]}`), ask("/claim", `{"kind":"mail"}`), ask("/renew", lease), ask("/complete", lease),
 		ask("/fail", `{"tasks":[{"id":"x","fence":1,"error":"why"}]}`), {http.MethodGet, tasks + "/" + taskID, "", []string{bearerService}},
 	} {
-		for err, want := range map[error]int{taskqueue.ErrCrowded: 503, errStore: 503, taskqueue.ErrBadAsk: 400} {
+		for err, want := range map[error]int{taskqueue.ErrTooManyPolls: 503, errStore: 503, taskqueue.ErrBadRequest: 400} {
 			if rec := answerTo(t, New(configOf(&world{fail: err})), c); rec.Code != want {
 				t.Errorf("%s %s: %v: %d %s", c.method, c.target, err, rec.Code, rec.Body)
 			}

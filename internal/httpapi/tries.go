@@ -147,10 +147,10 @@ func (a *api) postComplete(w http.ResponseWriter, r *request) error {
 func (a *api) postFail(w http.ResponseWriter, r *request) error {
 	var body failBody
 	return a.tellTries(w, r, &body, func() ([]taskqueue.Lease, error) {
-		failed := make([]taskqueue.Failed, len(body.Tasks))
+		failed := make([]taskqueue.FailedAttempt, len(body.Tasks))
 		for i, t := range body.Tasks {
-			failed[i] = taskqueue.Failed{
-				Lease: taskqueue.Lease{ID: t.ID, Fence: t.Fence}, Why: errors.New(t.Error),
+			failed[i] = taskqueue.FailedAttempt{
+				Lease: taskqueue.Lease{ID: t.ID, Fence: t.Fence}, Err: errors.New(t.Error),
 				Wait: duration(t.RetryAfterMS), Final: t.Final, Postponed: t.Postpone,
 			}
 		}

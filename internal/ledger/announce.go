@@ -15,7 +15,7 @@ import (
 // announcing runs f in one writing transaction, which enqueues at its end the
 // tasks that f gives: they are there if and only if what f has written is. Once
 // all is on disk it rings for them.
-func (l *Ledger) announcing(ctx context.Context, f func(*sql.Tx) ([]taskqueue.New, error)) error {
+func (l *Ledger) announcing(ctx context.Context, f func(*sql.Tx) ([]taskqueue.NewTask, error)) error {
 	return l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
 		tasks, err := f(tx)
 		if err != nil || len(tasks) == 0 {
@@ -30,7 +30,7 @@ func (l *Ledger) announcing(ctx context.Context, f func(*sql.Tx) ([]taskqueue.Ne
 
 // news are the tasks that tell of the days that a head ends, then of results
 // that are new.
-func (l *Ledger) news(h *head, items ...*item) (tasks []taskqueue.New) {
+func (l *Ledger) news(h *head, items ...*item) (tasks []taskqueue.NewTask) {
 	if l.tell == nil {
 		return nil
 	}
@@ -40,12 +40,12 @@ func (l *Ledger) news(h *head, items ...*item) (tasks []taskqueue.New) {
 	for _, it := range items {
 		tasks = append(tasks, l.tell.Settled(it.result, h.at)...)
 	}
-	return slices.DeleteFunc(tasks, func(n taskqueue.New) bool { return l.untold(h.game, n) })
+	return slices.DeleteFunc(tasks, func(n taskqueue.NewTask) bool { return l.untold(h.game, n) })
 }
 
 // untold reports that the queue can never take a task of a game's: it is left
 // out, so that it does not hold up what it was to tell of.
-func (l *Ledger) untold(game string, n taskqueue.New) bool {
+func (l *Ledger) untold(game string, n taskqueue.NewTask) bool {
 	err := n.Check()
 	if err == nil {
 		return false

@@ -21,19 +21,19 @@ import (
 // for each game, but for "all", which has one line for all games.
 type endpoints []string
 
-func (e endpoints) Settled(r *match.Result, at int64) (tasks []taskqueue.New) {
+func (e endpoints) Settled(r *match.Result, at int64) (tasks []taskqueue.NewTask) {
 	for _, name := range e {
 		topic := "webhook/" + r.Game + "/" + name
 		if name == "all" {
 			topic = "webhook/all"
 		}
-		tasks = append(tasks, taskqueue.New{Game: r.Game, Topic: topic, Key: r.Match, Payload: fmt.Appendf(nil, `[%d,%t]`, at, r.Counts)})
+		tasks = append(tasks, taskqueue.NewTask{Game: r.Game, Topic: topic, Key: r.Match, Payload: fmt.Appendf(nil, `[%d,%t]`, at, r.Counts)})
 	}
 	return tasks
 }
 
-func (e endpoints) Sealed(game, day string, at int64) []taskqueue.New {
-	return []taskqueue.New{{Game: game, Topic: "seal/" + game, Key: day, Payload: fmt.Appendf(nil, `[%d]`, at)}}
+func (e endpoints) Sealed(game, day string, at int64) []taskqueue.NewTask {
+	return []taskqueue.NewTask{{Game: game, Topic: "seal/" + game, Key: day, Payload: fmt.Appendf(nil, `[%d]`, at)}}
 }
 
 // told are all tasks, by topic and place: the topic, the key and the payload.
@@ -161,7 +161,7 @@ type cutOff struct {
 	now func()
 }
 
-func (c cutOff) Settled(r *match.Result, at int64) []taskqueue.New {
+func (c cutOff) Settled(r *match.Result, at int64) []taskqueue.NewTask {
 	defer c.now()
 	return c.endpoints.Settled(r, at)
 }
@@ -209,21 +209,23 @@ func TestBadEventHoldsUpNothing(t *testing.T) {
 	})
 }
 
-var spoils = []func(*taskqueue.New){
-	func(n *taskqueue.New) { n.Topic = "web hook" },
-	func(n *taskqueue.New) { n.Topic = "\xff\x00" },
-	func(n *taskqueue.New) { n.Key = strings.Repeat("k", taskqueue.MaxName+1) },
-	func(n *taskqueue.New) { n.Payload = []byte("{") },
-	func(n *taskqueue.New) { n.Payload = []byte("\"\xff\"") },
-	func(n *taskqueue.New) { n.Payload = fmt.Appendf(nil, "%q", strings.Repeat("x", taskqueue.MaxPayload)) },
-	func(n *taskqueue.New) { n.Payload = nil },
-	func(n *taskqueue.New) { n.Priority = -1 },
+var spoils = []func(*taskqueue.NewTask){
+	func(n *taskqueue.NewTask) { n.Topic = "web hook" },
+	func(n *taskqueue.NewTask) { n.Topic = "\xff\x00" },
+	func(n *taskqueue.NewTask) { n.Key = strings.Repeat("k", taskqueue.MaxName+1) },
+	func(n *taskqueue.NewTask) { n.Payload = []byte("{") },
+	func(n *taskqueue.NewTask) { n.Payload = []byte("\"\xff\"") },
+	func(n *taskqueue.NewTask) {
+		n.Payload = fmt.Appendf(nil, "%q", strings.Repeat("x", taskqueue.MaxPayload))
+	},
+	func(n *taskqueue.NewTask) { n.Payload = nil },
+	func(n *taskqueue.NewTask) { n.Priority = -1 },
 }
 
 // spoilt adds tasks that are none.
 type spoilt struct{ endpoints }
 
-func (s spoilt) Settled(r *match.Result, at int64) (tasks []taskqueue.New) {
+func (s spoilt) Settled(r *match.Result, at int64) (tasks []taskqueue.NewTask) {
 	for _, spoil := range spoils {
 		n := s.endpoints.Settled(r, at)[0]
 		spoil(&n)

@@ -133,12 +133,12 @@ func deliver(t *testing.T, l *Ledger, over func() bool) {
 			t.Error(err)
 		}
 		var done []taskqueue.Lease
-		var failed []taskqueue.Failed
+		var failed []taskqueue.FailedAttempt
 		for i, task := range tasks {
 			if i%3 == 0 {
 				done = append(done, task.Lease())
 			} else {
-				failed = append(failed, taskqueue.Failed{Lease: task.Lease(), Why: errors.New("why"), Postponed: i%3 == 1})
+				failed = append(failed, taskqueue.FailedAttempt{Lease: task.Lease(), Err: errors.New("why"), Postponed: i%3 == 1})
 			}
 		}
 		_, doneErr := l.Complete(t.Context(), done)

@@ -30,7 +30,7 @@ var _ settle.Ledger = (*Ledger)(nil)
 func (l *Ledger) Commit(ctx context.Context, results []match.Result) ([]settle.Committed, error) {
 	b, err := newBatch(results)
 	if err == nil {
-		err = l.announcing(ctx, func(tx *sql.Tx) ([]taskqueue.New, error) { return l.commit(ctx, tx, b) })
+		err = l.announcing(ctx, func(tx *sql.Tx) ([]taskqueue.NewTask, error) { return l.commit(ctx, tx, b) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ledger: commit %d results: %w", len(results), err)
@@ -42,7 +42,7 @@ func (l *Ledger) Commit(ctx context.Context, results []match.Result) ([]settle.C
 // batches never wait for each other in a circle: match ids, heads by game with
 // players, teams and days under their game's head, and last the lines of the tasks
 // that it gives: whoever holds a line waits for none of the others.
-func (l *Ledger) commit(ctx context.Context, tx *sql.Tx, b *batch) (tasks []taskqueue.New, err error) {
+func (l *Ledger) commit(ctx context.Context, tx *sql.Tx, b *batch) (tasks []taskqueue.NewTask, err error) {
 	bulk := l.bulk(tx)
 	if err := bulk.run(ctx, insertMatch, b.matchRows(), b.scanNew); err != nil {
 		return nil, fmt.Errorf("matches: %w", err)
@@ -66,7 +66,7 @@ func (l *Ledger) commit(ctx context.Context, tx *sql.Tx, b *batch) (tasks []task
 
 // commitGame writes what the new results of one game leave behind, under the
 // lock on its head, and gives the tasks that tell of it.
-func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items []*item) ([]taskqueue.New, error) {
+func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items []*item) ([]taskqueue.NewTask, error) {
 	h, err := l.lockHead(ctx, tx, game)
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)

@@ -40,7 +40,7 @@ func (l *Ledger) Disqualify(ctx context.Context, d Disqualification) (Disqualifi
 		err = ErrNotFound
 	}
 	if err == nil {
-		err = l.announcing(ctx, func(tx *sql.Tx) (news []taskqueue.New, err error) {
+		err = l.announcing(ctx, func(tx *sql.Tx) (news []taskqueue.NewTask, err error) {
 			done, news, err = l.correct(ctx, tx, d, m)
 			return news, err
 		})
@@ -115,7 +115,7 @@ func (l *Ledger) entriesBeside(ctx context.Context, tx *sql.Tx, d Disqualificati
 // correct writes corrections of what still counts of a match's entries, which are
 // of one day, under the lock on the game's head. It gives the tasks that tell of
 // the days that are over with them.
-func (l *Ledger) correct(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (done Disqualified, news []taskqueue.New, err error) {
+func (l *Ledger) correct(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (done Disqualified, news []taskqueue.NewTask, err error) {
 	h, err := l.lockHead(ctx, tx, d.Game)
 	if err != nil {
 		return done, nil, fmt.Errorf("head: %w", err)

@@ -41,7 +41,7 @@ ON CONFLICT (game, whose, holder, day) DO UPDATE SET
 // no commit is under way that still writes the subject, and writes the moves of the
 // subject's entries on the boards.
 func (l *Ledger) endErasure(ctx context.Context, e erasure) (moved bool, err error) {
-	err = l.announcing(ctx, func(tx *sql.Tx) ([]taskqueue.New, error) {
+	err = l.announcing(ctx, func(tx *sql.Tx) ([]taskqueue.NewTask, error) {
 		h, err := l.lockHead(ctx, tx, e.game)
 		if err != nil {
 			return nil, fmt.Errorf("head: %w", err)

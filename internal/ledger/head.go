@@ -25,7 +25,7 @@ func (l *Ledger) Turn(ctx context.Context, game string) (bool, error) {
 		return false, nil
 	}
 	turned := false
-	err = l.announcing(ctx, func(tx *sql.Tx) ([]taskqueue.New, error) {
+	err = l.announcing(ctx, func(tx *sql.Tx) ([]taskqueue.NewTask, error) {
 		h, err := l.lockHead(ctx, tx, game)
 		if err != nil {
 			return nil, err

@@ -87,7 +87,7 @@ func TestIdleQueueAsksForLittle(t *testing.T) {
 	if n := s.quiet() - before; n > most || n < len(nodes)*ofKeeper {
 		t.Errorf("%d statements, want up to %d", n, most)
 	}
-	in, err := nodes[1].Enqueue(t.Context(), []taskqueue.New{{Topic: "two/a", Key: "k", Payload: []byte("1")}})
+	in, err := nodes[1].Enqueue(t.Context(), []taskqueue.NewTask{{Topic: "two/a", Key: "k", Payload: []byte("1")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,18 +105,18 @@ type idler struct {
 func openIdler(t *testing.T, db trial.SQL, kinds []string) *idler {
 	t.Helper()
 	n := &idler{t: t}
-	bell, registry, log := &taskqueue.Bell{}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
-	relay := taskqueue.NewRelay(taskqueue.RelayConfig{
-		Bell: bell, Tell: func(ctx context.Context, kinds []string) error { return n.Notify(ctx, kinds) }, Registry: registry,
+	bell, registry, log := &taskqueue.Notifier{}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
+	relay := taskqueue.NewCrossNodeNotifier(taskqueue.CrossNodeConfig{
+		Notifier: bell, Publish: func(ctx context.Context, kinds []string) error { return n.Notify(ctx, kinds) }, Registry: registry,
 	})
-	n.Ledger = openWith(t, Config{URL: db.URL, Dir: db.Dir, Wake: relay.Ring})
+	n.Ledger = openWith(t, Config{URL: db.URL, Dir: db.Dir, Wake: relay.Notify})
 	var services []taskqueue.Service
 	for _, kind := range kinds {
 		services = append(services, taskqueue.Service{Kind: kind, Handle: func(context.Context, taskqueue.Task) error { return nil }})
 	}
-	workers := taskqueue.NewWorkers(taskqueue.Config{Claims: n, Bell: bell, Services: services, Poll: time.Hour, Logger: log, Registry: registry})
-	keeper := taskqueue.NewKeeper(taskqueue.KeeperConfig{Store: n, Bell: bell, Poll: time.Hour, Logger: log, Registry: registry})
-	listen := func(ctx context.Context) error { return n.Listen(ctx, relay.Heard) }
+	workers := taskqueue.NewWorkers(taskqueue.Config{Claims: n, Notifier: bell, Services: services, Poll: time.Hour, Logger: log, Registry: registry})
+	keeper := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n, Notifier: bell, Poll: time.Hour, Logger: log, Registry: registry})
+	listen := func(ctx context.Context) error { return n.Listen(ctx, relay.Receive) }
 	n.run = []func(context.Context) error{keeper.Run, workers.Run, relay.Run, listen}
 	return n
 }

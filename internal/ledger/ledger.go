@@ -41,9 +41,9 @@ type Config struct {
 // they are asked again then.
 type Events interface {
 	// Settled is called for a result that the ledger did not have yet.
-	Settled(r *match.Result, at int64) []taskqueue.New
+	Settled(r *match.Result, at int64) []taskqueue.NewTask
 	// Sealed is called for a day of a game that is over.
-	Sealed(game, day string, at int64) []taskqueue.New
+	Sealed(game, day string, at int64) []taskqueue.NewTask
 }
 
 // Ledger is an open ledger, or its Public view.

@@ -36,7 +36,7 @@ FROM kinds WHERE kinds.kind <> '' LIMIT $1`
 // Lines gives up to limit (at least 1) of the lines that a filter chooses with
 // their cursors, by topic and priority, and the cursor of the next page, "" after
 // the last. taskqueue.ErrBadCursor for a cursor that Lines has not given.
-func (l *Ledger) Lines(ctx context.Context, f taskqueue.LineFilter, cursor string, limit int) (page []taskqueue.Line, next string, err error) {
+func (l *Ledger) Lines(ctx context.Context, f taskqueue.QueueFilter, cursor string, limit int) (page []taskqueue.Queue, next string, err error) {
 	after, ok := parseLineCursor(cursor)
 	if !ok {
 		return nil, "", taskqueue.ErrBadCursor
@@ -50,11 +50,11 @@ func (l *Ledger) Lines(ctx context.Context, f taskqueue.LineFilter, cursor strin
 		return page, "", nil
 	}
 	page = page[:limit]
-	return page, lineCursor(page[limit-1].LineID), nil
+	return page, lineCursor(page[limit-1].QueueID), nil
 }
 
 // chosenLines is a filter as a condition, with its arguments after the others.
-func chosenLines(f taskqueue.LineFilter, args []any) (string, []any) {
+func chosenLines(f taskqueue.QueueFilter, args []any) (string, []any) {
 	chosen := "true"
 	if f.Busy {
 		chosen = busyLine
@@ -69,15 +69,15 @@ func chosenLines(f taskqueue.LineFilter, args []any) (string, []any) {
 }
 
 // lineCursor is the cursor of what comes after a line.
-func lineCursor(last taskqueue.LineID) string {
+func lineCursor(last taskqueue.QueueID) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(last.Priority, 10) + ":" + last.Topic))
 }
 
 // parseLineCursor gives the line after which the page begins; "" is before all.
 // It reports false for what lineCursor does not write.
-func parseLineCursor(cursor string) (after taskqueue.LineID, ok bool) {
+func parseLineCursor(cursor string) (after taskqueue.QueueID, ok bool) {
 	if cursor == "" {
-		return taskqueue.LineID{}, true
+		return taskqueue.QueueID{}, true
 	}
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // topicsOf are the topics and priorities of lines, in their order.
-func topicsOf(lines []taskqueue.Line) (all []string) {
+func topicsOf(lines []taskqueue.Queue) (all []string) {
 	for _, l := range lines {
 		all = append(all, fmt.Sprintf("%s %d", l.Topic, l.Priority))
 	}
@@ -28,7 +28,7 @@ func (q *queued) some() {
 	q.claimOne("2")
 	urgent := work("waits", "4")
 	urgent.Priority = 7
-	other := taskqueue.New{Game: game, Topic: "other", Key: "5", Payload: []byte("1")}
+	other := taskqueue.NewTask{Game: game, Topic: "other", Key: "5", Payload: []byte("1")}
 	q.enqueue(work("waits", "3"), urgent, other)
 	q.tend()
 }
@@ -38,21 +38,21 @@ func TestLinesAreChosen(t *testing.T) {
 	eachQueue(t, func(t *testing.T, q *queued) {
 		q.some()
 		for _, tt := range []struct {
-			filter taskqueue.LineFilter
+			filter taskqueue.QueueFilter
 			want   []string
 		}{
-			{taskqueue.LineFilter{}, []string{"other 0", "work/idle 0", "work/out 0", "work/waits 0", "work/waits 7"}},
-			{taskqueue.LineFilter{Busy: true}, []string{"other 0", "work/out 0", "work/waits 0", "work/waits 7"}},
-			{taskqueue.LineFilter{Kind: kind, Busy: true}, []string{"work/out 0", "work/waits 0", "work/waits 7"}},
-			{taskqueue.LineFilter{Topic: "work/waits"}, []string{"work/waits 0", "work/waits 7"}},
-			{taskqueue.LineFilter{Kind: "other", Topic: "work/waits"}, nil},
+			{taskqueue.QueueFilter{}, []string{"other 0", "work/idle 0", "work/out 0", "work/waits 0", "work/waits 7"}},
+			{taskqueue.QueueFilter{Busy: true}, []string{"other 0", "work/out 0", "work/waits 0", "work/waits 7"}},
+			{taskqueue.QueueFilter{Kind: kind, Busy: true}, []string{"work/out 0", "work/waits 0", "work/waits 7"}},
+			{taskqueue.QueueFilter{Topic: "work/waits"}, []string{"work/waits 0", "work/waits 7"}},
+			{taskqueue.QueueFilter{Kind: "other", Topic: "work/waits"}, nil},
 		} {
 			if got := topicsOf(q.lines(tt.filter)); !slices.Equal(got, tt.want) {
 				t.Errorf("%+v: %q, want %q", tt.filter, got, tt.want)
 			}
 		}
-		want := taskqueue.Line{LineID: taskqueue.LineID{Topic: "work/out"}, Pos: 1, Scan: 1}
-		if got := q.line("out", 0); got.LineID != want.LineID || got.Pos != want.Pos || got.Scan != want.Scan || got.Done != want.Done {
+		want := taskqueue.Queue{QueueID: taskqueue.QueueID{Topic: "work/out"}, Pos: 1, Scan: 1}
+		if got := q.line("out", 0); got.QueueID != want.QueueID || got.Pos != want.Pos || got.Scan != want.Scan || got.Done != want.Done {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	})
@@ -65,7 +65,7 @@ func TestLinesByPages(t *testing.T) {
 		var got []string
 		cursor := ""
 		for pages := 1; ; pages++ {
-			page, next, err := q.Lines(t.Context(), taskqueue.LineFilter{}, cursor, 2)
+			page, next, err := q.Lines(t.Context(), taskqueue.QueueFilter{}, cursor, 2)
 			if err != nil || len(page) > 2 {
 				t.Fatalf("%d lines, %v", len(page), err)
 			}
@@ -77,8 +77,8 @@ func TestLinesByPages(t *testing.T) {
 		if want := []string{"other 0", "work/idle 0", "work/out 0", "work/waits 0", "work/waits 7"}; !slices.Equal(slices.DeleteFunc(got, func(s string) bool { return s == "work/a 0" }), want) {
 			t.Errorf("%q, want %q", got, want)
 		}
-		for _, bad := range []string{"x", "eA", lineCursor(taskqueue.LineID{Topic: "t"}) + "="} {
-			if _, _, err := q.Lines(t.Context(), taskqueue.LineFilter{}, bad, 2); !errors.Is(err, taskqueue.ErrBadCursor) {
+		for _, bad := range []string{"x", "eA", lineCursor(taskqueue.QueueID{Topic: "t"}) + "="} {
+			if _, _, err := q.Lines(t.Context(), taskqueue.QueueFilter{}, bad, 2); !errors.Is(err, taskqueue.ErrBadCursor) {
 				t.Errorf("cursor %q: %v", bad, err)
 			}
 		}

@@ -20,9 +20,9 @@ import (
 // Unavailable holds.
 
 var (
-	_ taskqueue.Claims   = (*Ledger)(nil)
-	_ taskqueue.Enqueuer = (*Ledger)(nil)
-	_ taskqueue.Keeping  = (*Ledger)(nil)
+	_ taskqueue.Claims           = (*Ledger)(nil)
+	_ taskqueue.Enqueuer         = (*Ledger)(nil)
+	_ taskqueue.MaintenanceStore = (*Ledger)(nil)
 )
 
 // queueTx runs f in one writing transaction and rings for the topics that f
@@ -54,7 +54,7 @@ func (l *Ledger) ring(topics []string) {
 // already is answered with the first task. taskqueue.ErrBadTask, for all of them.
 // After an error of the commit itself it is unknown what was done: the same
 // tasks given again settle it.
-func (l *Ledger) Enqueue(ctx context.Context, tasks []taskqueue.New) ([]taskqueue.Accepted, error) {
+func (l *Ledger) Enqueue(ctx context.Context, tasks []taskqueue.NewTask) ([]taskqueue.Accepted, error) {
 	var accepted []taskqueue.Accepted
 	err := l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
 		accepted, woken, err = l.enqueue(ctx, tx, tasks)
@@ -69,9 +69,9 @@ func (l *Ledger) Enqueue(ctx context.Context, tasks []taskqueue.New) ([]taskqueu
 // enqueue is Enqueue at the end of a transaction, after which nothing but the
 // commit follows: lines are locked from here on. The caller rings for the woken
 // topics after the commit.
-func (l *Ledger) enqueue(ctx context.Context, tx *sql.Tx, tasks []taskqueue.New) (accepted []taskqueue.Accepted, woken []string, err error) {
+func (l *Ledger) enqueue(ctx context.Context, tx *sql.Tx, tasks []taskqueue.NewTask) (accepted []taskqueue.Accepted, woken []string, err error) {
 	var now int64
-	if slices.ContainsFunc(tasks, func(n taskqueue.New) bool { return n.NotBefore > 0 }) {
+	if slices.ContainsFunc(tasks, func(n taskqueue.NewTask) bool { return n.NotBefore > 0 }) {
 		if err := tx.QueryRowContext(ctx, l.sql("SELECT {now}")).Scan(&now); err != nil {
 			return nil, nil, err
 		}
@@ -134,7 +134,7 @@ func (in *intake) add(t taskqueue.Task) {
 	}
 }
 
-func (in *intake) accepted(tasks []taskqueue.New) []taskqueue.Accepted {
+func (in *intake) accepted(tasks []taskqueue.NewTask) []taskqueue.Accepted {
 	all := make([]taskqueue.Accepted, len(tasks))
 	for i, n := range tasks {
 		it := in.byKey[taskKey{n.Topic, n.Game, n.Key}]

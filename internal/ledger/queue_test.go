@@ -54,11 +54,11 @@ func (q *queued) pass(d time.Duration) {
 }
 
 // work is a task of a topic under the kind.
-func work(topic, key string) taskqueue.New {
-	return taskqueue.New{Game: game, Topic: kind + "/" + topic, Key: key, Payload: []byte(`{"key":"` + key + `"}`)}
+func work(topic, key string) taskqueue.NewTask {
+	return taskqueue.NewTask{Game: game, Topic: kind + "/" + topic, Key: key, Payload: []byte(`{"key":"` + key + `"}`)}
 }
 
-func (q *queued) enqueue(tasks ...taskqueue.New) []taskqueue.Accepted {
+func (q *queued) enqueue(tasks ...taskqueue.NewTask) []taskqueue.Accepted {
 	q.t.Helper()
 	return must(q.Enqueue(q.t.Context(), tasks))(q.t)
 }
@@ -98,7 +98,7 @@ func (q *queued) complete(tasks ...taskqueue.Task) bool {
 
 func (q *queued) fail(task taskqueue.Task, wait time.Duration, final bool) bool {
 	q.t.Helper()
-	return q.holds(q.Fail(q.t.Context(), []taskqueue.Failed{{Lease: task.Lease(), Why: errors.New("why"), Wait: wait, Final: final}}))
+	return q.holds(q.Fail(q.t.Context(), []taskqueue.FailedAttempt{{Lease: task.Lease(), Err: errors.New("why"), Wait: wait, Final: final}}))
 }
 
 func (q *queued) change(id string, f func(*taskqueue.Task) error) taskqueue.Task {
@@ -110,29 +110,29 @@ func (q *queued) change(id string, f func(*taskqueue.Task) error) taskqueue.Task
 func (q *queued) tend() {
 	q.t.Helper()
 	must(q.ReturnDue(q.t.Context(), 1000))(q.t)
-	if _, _, _, err := q.MoveDone(q.t.Context(), taskqueue.LineID{}, 1000); err != nil {
+	if _, _, _, err := q.MoveDone(q.t.Context(), taskqueue.QueueID{}, 1000); err != nil {
 		q.t.Fatal(err)
 	}
 	must(q.ForgetTasks(q.t.Context(), 1000))(q.t)
 }
 
-func (q *queued) line(topic string, priority int64) taskqueue.Line {
+func (q *queued) line(topic string, priority int64) taskqueue.Queue {
 	q.t.Helper()
-	lines := q.lines(taskqueue.LineFilter{Topic: kind + "/" + topic})
-	at := slices.IndexFunc(lines, func(l taskqueue.Line) bool { return l.Priority == priority })
+	lines := q.lines(taskqueue.QueueFilter{Topic: kind + "/" + topic})
+	at := slices.IndexFunc(lines, func(l taskqueue.Queue) bool { return l.Priority == priority })
 	if at < 0 {
 		q.t.Fatalf("line %s %d is not among %+v", topic, priority, lines)
 	}
 	return lines[at]
 }
 
-func (q *queued) lines(f taskqueue.LineFilter) []taskqueue.Line {
+func (q *queued) lines(f taskqueue.QueueFilter) []taskqueue.Queue {
 	q.t.Helper()
 	return linesWhere(q.t, q.Ledger, f)
 }
 
 // linesWhere are all lines that a filter chooses, by pages.
-func linesWhere(t *testing.T, l *Ledger, f taskqueue.LineFilter) (all []taskqueue.Line) {
+func linesWhere(t *testing.T, l *Ledger, f taskqueue.QueueFilter) (all []taskqueue.Queue) {
 	t.Helper()
 	for cursor := ""; ; {
 		page, next, err := l.Lines(t.Context(), f, cursor, 100)
@@ -226,7 +226,7 @@ func TestQueueRefusesBadTasks(t *testing.T) {
 	eachQueue(t, func(t *testing.T, q *queued) {
 		bad := work("a", "k")
 		bad.Payload = make([]byte, taskqueue.MaxPayload+1)
-		if _, err := q.Enqueue(t.Context(), []taskqueue.New{work("a", "good"), bad}); !errors.Is(err, taskqueue.ErrBadTask) {
+		if _, err := q.Enqueue(t.Context(), []taskqueue.NewTask{work("a", "good"), bad}); !errors.Is(err, taskqueue.ErrBadTask) {
 			t.Error(err)
 		}
 		q.claimNone("one of them was refused")
@@ -447,7 +447,7 @@ func TestEnqueueInATransaction(t *testing.T) {
 		undone := errors.New("undone")
 		in := func(end error) error {
 			return q.inTx(t.Context(), func(tx *sql.Tx) error {
-				if _, _, err := q.Ledger.enqueue(t.Context(), tx, []taskqueue.New{work("a", "k")}); err != nil {
+				if _, _, err := q.Ledger.enqueue(t.Context(), tx, []taskqueue.NewTask{work("a", "k")}); err != nil {
 					return err
 				}
 				return end

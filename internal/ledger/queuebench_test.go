@@ -32,7 +32,7 @@ func benchQueue(b *testing.B, l *Ledger, size int, each bool) {
 	}
 	unique := rand.Text() // the database may have been benched before
 	for b.Loop() {
-		batch := make([]taskqueue.New, size)
+		batch := make([]taskqueue.NewTask, size)
 		for i := range batch {
 			batch[i] = work("one", fmt.Sprint(unique, "-", n))
 			if each {

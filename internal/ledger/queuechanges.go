@@ -29,7 +29,7 @@ func (l *Ledger) saveChanges(ctx context.Context, tx *sql.Tx, now int64, all []*
 	moves := newMoves()
 	for _, c := range all {
 		c.now.ChangedAt = now
-		c.move(moves, heads[c.was.Line()] == c.was.ID)
+		c.move(moves, heads[c.was.Queue()] == c.was.ID)
 	}
 	if err := l.move(ctx, tx, moves); err != nil {
 		return nil, fmt.Errorf("lines: %w", err)
@@ -66,11 +66,11 @@ func (c *changed) move(m *moves, head bool) {
 
 // headsOf are the heads of the lines of tasks, read after the tasks were locked:
 // those of them that are heads stay so.
-func (l *Ledger) headsOf(ctx context.Context, tx *sql.Tx, all []*changed) (map[taskqueue.LineID]string, error) {
-	heads := map[taskqueue.LineID]string{}
+func (l *Ledger) headsOf(ctx context.Context, tx *sql.Tx, all []*changed) (map[taskqueue.QueueID]string, error) {
+	heads := map[taskqueue.QueueID]string{}
 	for _, c := range all {
 		if c.was.Pos > 0 {
-			heads[c.was.Line()] = ""
+			heads[c.was.Queue()] = ""
 		}
 	}
 	var rows [][]any
@@ -78,7 +78,7 @@ func (l *Ledger) headsOf(ctx context.Context, tx *sql.Tx, all []*changed) (map[t
 		rows = append(rows, []any{key.Topic, key.Priority})
 	}
 	return heads, l.bulk(tx).run(ctx, selectHeads, rows, func(rows *sql.Rows) error {
-		var key taskqueue.LineID
+		var key taskqueue.QueueID
 		var head string
 		err := rows.Scan(&key.Topic, &key.Priority, &head)
 		heads[key] = head

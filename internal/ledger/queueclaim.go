@@ -59,7 +59,7 @@ func (l *Ledger) Claim(ctx context.Context, kind string, n int, lease time.Durat
 // that is the only one is nearly always held. The line is chosen before: a query
 // that waits goes on holding those that it found and that are not ready any more.
 func (l *Ledger) claimHeld(ctx context.Context, kind string, n int, lease time.Duration) (tasks []taskqueue.Task, more bool, err error) {
-	var line taskqueue.LineID
+	var line taskqueue.QueueID
 	err = l.read.QueryRowContext(ctx, nextReady, kind).Scan(&line.Topic, &line.Priority)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, false, nil
@@ -79,18 +79,18 @@ func (l *Ledger) claimOf(ctx context.Context, n int, lease time.Duration, query 
 			return err
 		}
 		found = len(lines) > 0
-		tasks, err = l.claim(ctx, tx, taskqueue.Shares(lines, n), lease)
+		tasks, err = l.claim(ctx, tx, taskqueue.Allocate(lines, n), lease)
 		return err
 	})
 	return tasks, found, err
 }
 
 // claim claims the tasks of shares that are still there.
-func (l *Ledger) claim(ctx context.Context, tx *sql.Tx, shares []taskqueue.Share, lease time.Duration) (tasks []taskqueue.Task, err error) {
+func (l *Ledger) claim(ctx context.Context, tx *sql.Tx, shares []taskqueue.Allocation, lease time.Duration) (tasks []taskqueue.Task, err error) {
 	var rows [][]any
 	for _, s := range shares {
 		for pos := s.First; pos <= s.Last; pos++ {
-			rows = append(rows, []any{s.Line.Topic, s.Line.Priority, pos, lease.Milliseconds()})
+			rows = append(rows, []any{s.Queue.Topic, s.Queue.Priority, pos, lease.Milliseconds()})
 		}
 	}
 	err = l.bulk(tx).run(ctx, l.sql(claimTasks), rows, func(rows *sql.Rows) error {
@@ -104,12 +104,12 @@ func (l *Ledger) claim(ctx context.Context, tx *sql.Tx, shares []taskqueue.Share
 	return inOrder(tasks), l.moveScan(ctx, tx, shares, tasks)
 }
 
-func linesOf(rows *sql.Rows, err error) (lines []taskqueue.Line, _ error) {
+func linesOf(rows *sql.Rows, err error) (lines []taskqueue.Queue, _ error) {
 	err = scanAll(func(rows *sql.Rows) error {
-		var line taskqueue.Line
+		var line taskqueue.Queue
 		var again int64
 		err := rows.Scan(&line.Topic, &line.Priority, &line.Ordering, &line.Pos, &line.Scan, &line.Done, &line.Head, &again, &line.VTime)
-		line.Again = again == 1
+		line.Redeliver = again == 1
 		lines = append(lines, line)
 		return err
 	})(rows, err)
@@ -118,16 +118,16 @@ func linesOf(rows *sql.Rows, err error) (lines []taskqueue.Line, _ error) {
 
 func inOrder(tasks []taskqueue.Task) []taskqueue.Task {
 	slices.SortFunc(tasks, func(a, b taskqueue.Task) int {
-		return cmp.Or(compareLines(a.Line(), b.Line()), cmp.Compare(a.Pos, b.Pos))
+		return cmp.Or(compareLines(a.Queue(), b.Queue()), cmp.Compare(a.Pos, b.Pos))
 	})
 	return tasks
 }
 
 // moveScan moves the lines on after what was claimed of them.
-func (l *Ledger) moveScan(ctx context.Context, tx *sql.Tx, shares []taskqueue.Share, tasks []taskqueue.Task) error {
-	claimed, last := map[taskqueue.LineID]int64{}, map[taskqueue.LineID]string{}
+func (l *Ledger) moveScan(ctx context.Context, tx *sql.Tx, shares []taskqueue.Allocation, tasks []taskqueue.Task) error {
+	claimed, last := map[taskqueue.QueueID]int64{}, map[taskqueue.QueueID]string{}
 	for i := range tasks {
-		key := tasks[i].Line()
+		key := tasks[i].Queue()
 		claimed[key]++
 		last[key] = tasks[i].ID
 	}
@@ -136,9 +136,9 @@ func (l *Ledger) moveScan(ctx context.Context, tx *sql.Tx, shares []taskqueue.Sh
 		if s.Last < s.First {
 			continue
 		}
-		line, was := s.Line, s.Line.Scan
-		key := line.LineID
-		s.Took(claimed[key], last[key])
+		line, was := s.Queue, s.Queue.Scan
+		key := line.QueueID
+		s.Advance(claimed[key], last[key])
 		rows = append(rows, []any{line.Topic, line.Priority, was, line.Scan, line.Head, line.VTime})
 	}
 	return l.bulk(tx).run(ctx, moveScan, rows, nil)

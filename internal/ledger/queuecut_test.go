@@ -140,14 +140,14 @@ func (w *wire) back() {
 // cutCall is a call of the queue about one task, which brings it from a state to
 // another, "" where there is none.
 type cutCall struct {
-	bring   func(q *queued, task taskqueue.New) taskqueue.Task // to the state before
+	bring   func(q *queued, task taskqueue.NewTask) taskqueue.Task // to the state before
 	was, is taskqueue.State
 	rings   bool
-	do      func(ctx context.Context, l *Ledger, task taskqueue.New, t *taskqueue.Task) (did int, err error)
+	do      func(ctx context.Context, l *Ledger, task taskqueue.NewTask, t *taskqueue.Task) (did int, err error)
 	twice   int // what it says to have done where it was done before
 }
 
-func (q *queued) claimOf(task taskqueue.New) taskqueue.Task {
+func (q *queued) claimOf(task taskqueue.NewTask) taskqueue.Task {
 	q.t.Helper()
 	q.enqueue(task)
 	return must(q.Claim(q.t.Context(), taskqueue.Kind(task.Topic), 1, lease))(q.t)[0]
@@ -157,10 +157,10 @@ func heldOne(lost []taskqueue.Lease, err error) (int, error) { return 1 - len(lo
 
 var cutCalls = map[string]cutCall{
 	"enqueue": {
-		bring: func(*queued, taskqueue.New) taskqueue.Task { return taskqueue.Task{} },
+		bring: func(*queued, taskqueue.NewTask) taskqueue.Task { return taskqueue.Task{} },
 		is:    taskqueue.Waiting, rings: true,
-		do: func(ctx context.Context, l *Ledger, task taskqueue.New, _ *taskqueue.Task) (int, error) {
-			accepted, err := l.Enqueue(ctx, []taskqueue.New{task})
+		do: func(ctx context.Context, l *Ledger, task taskqueue.NewTask, _ *taskqueue.Task) (int, error) {
+			accepted, err := l.Enqueue(ctx, []taskqueue.NewTask{task})
 			if err != nil {
 				return 0, err
 			}
@@ -168,51 +168,53 @@ var cutCalls = map[string]cutCall{
 		},
 	},
 	"claim": {
-		bring: func(q *queued, task taskqueue.New) taskqueue.Task { return taskqueue.Task{ID: q.enqueue(task)[0].ID} },
-		was:   taskqueue.Waiting, is: taskqueue.Claimed,
-		do: func(ctx context.Context, l *Ledger, task taskqueue.New, _ *taskqueue.Task) (int, error) {
+		bring: func(q *queued, task taskqueue.NewTask) taskqueue.Task {
+			return taskqueue.Task{ID: q.enqueue(task)[0].ID}
+		},
+		was: taskqueue.Waiting, is: taskqueue.Claimed,
+		do: func(ctx context.Context, l *Ledger, task taskqueue.NewTask, _ *taskqueue.Task) (int, error) {
 			tasks, err := l.Claim(ctx, taskqueue.Kind(task.Topic), 10, lease)
 			return len(tasks), err
 		},
 	},
 	"renew": {
 		bring: (*queued).claimOf, was: taskqueue.Claimed, is: taskqueue.Claimed, twice: 1,
-		do: func(ctx context.Context, l *Ledger, _ taskqueue.New, t *taskqueue.Task) (int, error) {
+		do: func(ctx context.Context, l *Ledger, _ taskqueue.NewTask, t *taskqueue.Task) (int, error) {
 			return heldOne(l.Renew(ctx, []taskqueue.Lease{t.Lease()}, lease))
 		},
 	},
 	"complete": {
 		bring: (*queued).claimOf, was: taskqueue.Claimed, is: taskqueue.Done, twice: 1,
-		do: func(ctx context.Context, l *Ledger, _ taskqueue.New, t *taskqueue.Task) (int, error) {
+		do: func(ctx context.Context, l *Ledger, _ taskqueue.NewTask, t *taskqueue.Task) (int, error) {
 			return heldOne(l.Complete(ctx, []taskqueue.Lease{t.Lease()}))
 		},
 	},
 	"fail": {
 		bring: (*queued).claimOf, was: taskqueue.Claimed, is: taskqueue.Later,
-		do: func(ctx context.Context, l *Ledger, _ taskqueue.New, t *taskqueue.Task) (int, error) {
+		do: func(ctx context.Context, l *Ledger, _ taskqueue.NewTask, t *taskqueue.Task) (int, error) {
 			return heldOne(l.Fail(ctx, failures([]taskqueue.Lease{t.Lease()}, time.Second, false)))
 		},
 	},
 	"return": {
 		bring: (*queued).claimOf, was: taskqueue.Claimed, is: taskqueue.Waiting, rings: true,
-		do: func(ctx context.Context, l *Ledger, _ taskqueue.New, t *taskqueue.Task) (int, error) {
+		do: func(ctx context.Context, l *Ledger, _ taskqueue.NewTask, t *taskqueue.Task) (int, error) {
 			return heldOne(l.Return(ctx, []taskqueue.Lease{t.Lease()}))
 		},
 	},
 	"discard": {
 		bring: (*queued).claimOf, was: taskqueue.Claimed, is: taskqueue.Discarded, twice: 1,
-		do: func(ctx context.Context, l *Ledger, _ taskqueue.New, t *taskqueue.Task) (int, error) {
+		do: func(ctx context.Context, l *Ledger, _ taskqueue.NewTask, t *taskqueue.Task) (int, error) {
 			_, err := l.ChangeTask(ctx, t.ID, (*taskqueue.Task).Discard)
 			return 1, err
 		},
 	},
 	"return due": {
-		bring: func(q *queued, task taskqueue.New) taskqueue.Task {
+		bring: func(q *queued, task taskqueue.NewTask) taskqueue.Task {
 			defer q.pass(lease)
 			return q.claimOf(task)
 		},
 		was: taskqueue.Claimed, is: taskqueue.Waiting, rings: true,
-		do: func(ctx context.Context, l *Ledger, _ taskqueue.New, _ *taskqueue.Task) (int, error) {
+		do: func(ctx context.Context, l *Ledger, _ taskqueue.NewTask, _ *taskqueue.Task) (int, error) {
 			r, err := l.ReturnDue(ctx, 10)
 			return r.Back, err
 		},

@@ -118,15 +118,15 @@ func (l *Ledger) Renew(ctx context.Context, leases []taskqueue.Lease, lease time
 }
 
 // Fail implements taskqueue.Claims.
-func (l *Ledger) Fail(ctx context.Context, failed []taskqueue.Failed) ([]taskqueue.Lease, error) {
-	why := map[taskqueue.Lease]*taskqueue.Failed{}
+func (l *Ledger) Fail(ctx context.Context, failed []taskqueue.FailedAttempt) ([]taskqueue.Lease, error) {
+	why := map[taskqueue.Lease]*taskqueue.FailedAttempt{}
 	var leases []taskqueue.Lease
 	for i := range failed {
 		why[failed[i].Lease] = &failed[i]
 		leases = append(leases, failed[i].Lease)
 	}
 	lost, err := l.end(ctx, leases, func(t *taskqueue.Task, now int64) error {
-		return t.End(now, why[t.Lease()])
+		return t.RecordFailure(now, why[t.Lease()])
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ledger: fail %d tasks: %w", len(leases), err)

@@ -14,7 +14,7 @@ func TestIdleLinesAreForgotten(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
 		topics := func() (all []string) {
-			for _, l := range q.lines(taskqueue.LineFilter{}) {
+			for _, l := range q.lines(taskqueue.QueueFilter{}) {
 				all = append(all, l.Topic)
 			}
 			return all

@@ -85,10 +85,10 @@ func (h *hand) insist(f func() error) {
 
 func (h *hand) produce(producer int) {
 	for n := 0; ; time.Sleep(handPause) {
-		var batch []taskqueue.New
+		var batch []taskqueue.NewTask
 		for range 1 + rand.IntN(5) {
 			task := work(fmt.Sprint("t", rand.IntN(4)), fmt.Sprint(h.name, "-", producer, "-", n))
-			task.MaxTries, task.Priority = taskqueue.MostTries, rand.Int64N(2)
+			task.MaxTries, task.Priority = taskqueue.TriesLimit, rand.Int64N(2)
 			if rand.IntN(8) == 0 {
 				task.Topic, task.Ordering = kind+"/ordered", taskqueue.Ordered
 			}
@@ -126,9 +126,9 @@ func (h *hand) work(over func() bool) {
 // end ends tries: one in ten tasks fails at first, and one for good.
 func (h *hand) end(tasks []taskqueue.Task) {
 	var good, buried []taskqueue.Task
-	var bad []taskqueue.Failed
+	var bad []taskqueue.FailedAttempt
 	for _, t := range tasks {
-		failed := taskqueue.Failed{Lease: t.Lease(), Why: errors.New("why"), Wait: 20 * time.Millisecond}
+		failed := taskqueue.FailedAttempt{Lease: t.Lease(), Err: errors.New("why"), Wait: 20 * time.Millisecond}
 		switch last := t.Key[len(t.Key)-1]; {
 		case last == '7':
 			failed.Final = true
@@ -167,7 +167,7 @@ func (h *hand) keep(over func() bool) {
 			return err
 		})
 		h.insist(func() error {
-			_, _, _, err := h.l.MoveDone(h.t.Context(), taskqueue.LineID{}, 100)
+			_, _, _, err := h.l.MoveDone(h.t.Context(), taskqueue.QueueID{}, 100)
 			return err
 		})
 		time.Sleep(20 * time.Millisecond) // the database has more to do

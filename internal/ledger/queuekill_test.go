@@ -182,7 +182,7 @@ func TestStoppedWorkerChangesNothing(t *testing.T) {
 	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
-		must(l.Enqueue(t.Context(), []taskqueue.New{work("a", "k")}))(t)
+		must(l.Enqueue(t.Context(), []taskqueue.NewTask{work("a", "k")}))(t)
 		said := make(chan string, 10) // more than it says
 		sleeper := begin(t, "TestQueueSleeper", "sleeper", db, func(line string) { said <- line })
 		select {

@@ -120,10 +120,10 @@ func (r *hearing) step(l *Ledger, round int) {
 }
 
 func (r *hearing) enqueue(l *Ledger, round int) {
-	var batch []taskqueue.New
+	var batch []taskqueue.NewTask
 	for _, i := range rand.Perm(2 * trialKeys)[:1+rand.IntN(3)] {
 		task := work(fmt.Sprint("t", i%2), fmt.Sprint(round, "-", i))
-		task.MaxTries, task.Priority = taskqueue.MostTries, int64(i%3)
+		task.MaxTries, task.Priority = taskqueue.TriesLimit, int64(i%3)
 		batch = append(batch, task)
 	}
 	begun := r.begin()
@@ -146,8 +146,8 @@ func (r *hearing) know(id, key string) {
 // fill enqueues the tasks of the ordered line, in the order of their numbers.
 func (r *hearing) fill(l *Ledger) {
 	for n := 1; n <= lineTasks && !r.t.Failed(); {
-		_, err := l.Enqueue(r.t.Context(), []taskqueue.New{{
-			Game: game, Topic: r.line, Key: fmt.Sprint(n), Ordering: taskqueue.Ordered, MaxTries: taskqueue.MostTries, Payload: []byte("1"),
+		_, err := l.Enqueue(r.t.Context(), []taskqueue.NewTask{{
+			Game: game, Topic: r.line, Key: fmt.Sprint(n), Ordering: taskqueue.Ordered, MaxTries: taskqueue.TriesLimit, Payload: []byte("1"),
 		}})
 		if r.told(err) {
 			n++
@@ -240,9 +240,9 @@ func (r *hearing) endTry(l *Ledger) {
 	}
 }
 
-func failures(leases []taskqueue.Lease, wait time.Duration, final bool) (failed []taskqueue.Failed) {
+func failures(leases []taskqueue.Lease, wait time.Duration, final bool) (failed []taskqueue.FailedAttempt) {
 	for _, lease := range leases {
-		failed = append(failed, taskqueue.Failed{Lease: lease, Why: errors.New("why"), Wait: wait, Final: final})
+		failed = append(failed, taskqueue.FailedAttempt{Lease: lease, Err: errors.New("why"), Wait: wait, Final: final})
 	}
 	return failed
 }
@@ -318,7 +318,7 @@ func (r *hearing) tend(l *Ledger, d time.Duration) {
 	if _, err := l.ReturnDue(r.t.Context(), 1000); r.told(err) {
 		r.ofAll(begun, didTend{at})
 	}
-	_, _, _, err := l.MoveDone(r.t.Context(), taskqueue.LineID{}, 1000)
+	_, _, _, err := l.MoveDone(r.t.Context(), taskqueue.QueueID{}, 1000)
 	r.told(err)
 	begun = r.begin()
 	if _, err := l.ForgetTasks(r.t.Context(), 1000); r.told(err) && r.leapt {
@@ -347,7 +347,7 @@ func (r *hearing) finish() {
 		r.lookAt(l, id, key)
 	}
 	r.tend(l, 0)
-	for _, line := range linesWhere(r.t, l, taskqueue.LineFilter{}) {
+	for _, line := range linesWhere(r.t, l, taskqueue.QueueFilter{}) {
 		if line.Done != line.Pos || !strings.HasPrefix(line.Topic, kind) {
 			r.t.Errorf("at the end %+v", line)
 		}

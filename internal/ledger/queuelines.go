@@ -10,13 +10,13 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-func compareLines(a, b taskqueue.LineID) int {
+func compareLines(a, b taskqueue.QueueID) int {
 	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Priority, b.Priority))
 }
 
 // moves is what a transaction does to lines.
 type moves struct {
-	lines     map[taskqueue.LineID]*lineMove
+	lines     map[taskqueue.QueueID]*lineMove
 	reordered [][]any  // rows of orderLines
 	woken     []string // topics that had nothing to hand out before
 }
@@ -30,13 +30,13 @@ type lineMove struct {
 	again    bool              // it is to be handed out again; false: it has left
 }
 
-func newMoves() *moves { return &moves{lines: map[taskqueue.LineID]*lineMove{}} }
+func newMoves() *moves { return &moves{lines: map[taskqueue.QueueID]*lineMove{}} }
 
 func (m *moves) of(t *taskqueue.Task) *lineMove {
-	if m.lines[t.Line()] == nil {
-		m.lines[t.Line()] = &lineMove{}
+	if m.lines[t.Queue()] == nil {
+		m.lines[t.Queue()] = &lineMove{}
 	}
-	return m.lines[t.Line()]
+	return m.lines[t.Queue()]
 }
 
 // enter has a new task get a place at the end of its line, and say how that is
@@ -100,7 +100,7 @@ func (l *Ledger) move(ctx context.Context, tx *sql.Tx, m *moves) error {
 }
 
 func (m *moves) place(rows *sql.Rows) error {
-	var key taskqueue.LineID
+	var key taskqueue.QueueID
 	var ordering taskqueue.Ordering
 	var pos, scan, ready int64
 	if err := rows.Scan(&key.Topic, &key.Priority, &ordering, &pos, &scan, &ready); err != nil {

@@ -28,13 +28,13 @@ type queueModel struct {
 	now    int64
 	tasks  map[string]*modelTask // by id
 	places int64
-	order  map[taskqueue.LineID]taskqueue.Ordering
-	heads  map[taskqueue.LineID]string
-	lines  map[taskqueue.LineID]taskqueue.Line // as they were seen last
+	order  map[taskqueue.QueueID]taskqueue.Ordering
+	heads  map[taskqueue.QueueID]string
+	lines  map[taskqueue.QueueID]taskqueue.Queue // as they were seen last
 }
 
 func (m *queueModel) enter(t *modelTask) {
-	m.order[t.Line()] = t.Ordering
+	m.order[t.Queue()] = t.Ordering
 	m.places++
 	t.place = m.places
 }
@@ -52,7 +52,7 @@ func (m *queueModel) become(id string, change func(*taskqueue.Task)) {
 	if t.State == taskqueue.Done || t.State == taskqueue.Discarded {
 		t.ended = m.now
 	}
-	head := m.heads[t.Line()] == id
+	head := m.heads[t.Queue()] == id
 	switch {
 	case head && (t.State == taskqueue.Later || t.State == taskqueue.Dead && t.Ordering == taskqueue.Pausing || t.State == taskqueue.Waiting):
 	case t.State == taskqueue.Waiting:
@@ -60,7 +60,7 @@ func (m *queueModel) become(id string, change func(*taskqueue.Task)) {
 	case t.State != taskqueue.Claimed:
 		t.place = 0
 		if head {
-			delete(m.heads, t.Line())
+			delete(m.heads, t.Queue())
 		}
 	}
 }
@@ -75,9 +75,9 @@ func (m *queueModel) compare(a, b string) int {
 }
 
 // waiting are the tasks that a line may hand out, in order.
-func (m *queueModel) waiting(line taskqueue.LineID) (ids []string) {
+func (m *queueModel) waiting(line taskqueue.QueueID) (ids []string) {
 	for id, t := range m.tasks {
-		if t.Line() == line && t.State == taskqueue.Waiting {
+		if t.Queue() == line && t.State == taskqueue.Waiting {
 			ids = append(ids, id)
 		}
 	}
@@ -116,14 +116,14 @@ func (h *queueHistory) step(rt *rapid.T) {
 		h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) { return h.q.Complete(ctx, leases) },
 			func(t *taskqueue.Task) { t.Finish(t.Payload) })
 	case "fail":
-		how := taskqueue.Failed{Wait: drawWait(rt), Final: rapid.IntRange(0, 4).Draw(rt, "final") == 0}
+		how := taskqueue.FailedAttempt{Wait: drawWait(rt), Final: rapid.IntRange(0, 4).Draw(rt, "final") == 0}
 		h.fail(rt, how, func(t *taskqueue.Task) {
 			if t.Retry(h.m.now, errWhy, how.Wait); how.Final {
 				t.State, t.DueAt = taskqueue.Dead, 0
 			}
 		})
 	case "postpone":
-		how := taskqueue.Failed{Wait: drawWait(rt), Postponed: true}
+		how := taskqueue.FailedAttempt{Wait: drawWait(rt), Postponed: true}
 		h.fail(rt, how, func(t *taskqueue.Task) { t.State, t.DueAt = taskqueue.Later, h.m.now+how.Wait.Milliseconds() })
 	case "renew":
 		h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) { return h.q.Renew(ctx, leases, lease) },
@@ -142,7 +142,7 @@ func (h *queueHistory) step(rt *rapid.T) {
 }
 
 func (h *queueHistory) enqueue(rt *rapid.T) {
-	var batch []taskqueue.New
+	var batch []taskqueue.NewTask
 	for range rapid.IntRange(1, 4).Draw(rt, "tasks") {
 		n := work(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "topic"), fmt.Sprint(rapid.IntRange(0, 30).Draw(rt, "key")))
 		n.Priority = int64(rapid.IntRange(0, 1).Draw(rt, "priority"))
@@ -170,7 +170,7 @@ func (h *queueHistory) enqueue(rt *rapid.T) {
 	}
 }
 
-func (h *queueHistory) first(n taskqueue.New) *modelTask {
+func (h *queueHistory) first(n taskqueue.NewTask) *modelTask {
 	for _, t := range h.m.tasks {
 		if t.Topic == n.Topic && t.Key == n.Key {
 			return t
@@ -180,9 +180,9 @@ func (h *queueHistory) first(n taskqueue.New) *modelTask {
 }
 
 func (h *queueHistory) claim(rt *rapid.T, n int) {
-	got := map[taskqueue.LineID][]string{}
+	got := map[taskqueue.QueueID][]string{}
 	for _, t := range h.q.claim(n) {
-		got[t.Line()] = append(got[t.Line()], t.ID)
+		got[t.Queue()] = append(got[t.Queue()], t.ID)
 		h.leases = append(h.leases, t.Lease())
 		if n--; t.Fence != h.m.tasks[t.ID].Fence+1 {
 			rt.Errorf("fence %d after %d", t.Fence, h.m.tasks[t.ID].Fence)
@@ -219,11 +219,11 @@ func drawWait(rt *rapid.T) time.Duration {
 }
 
 // fail has some tries fail in the same way.
-func (h *queueHistory) fail(rt *rapid.T, how taskqueue.Failed, change func(*taskqueue.Task)) {
+func (h *queueHistory) fail(rt *rapid.T, how taskqueue.FailedAttempt, change func(*taskqueue.Task)) {
 	h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
-		var failed []taskqueue.Failed
+		var failed []taskqueue.FailedAttempt
 		for _, lease := range leases {
-			how.Lease, how.Why = lease, errWhy
+			how.Lease, how.Err = lease, errWhy
 			failed = append(failed, how)
 		}
 		return h.q.Fail(h.q.t.Context(), failed)
@@ -259,7 +259,7 @@ func (h *queueHistory) tend(rt *rapid.T) {
 	for _, id := range due {
 		t := h.m.tasks[id]
 		if t.DueAt > 0 && t.DueAt <= h.m.now {
-			h.m.become(id, func(t *taskqueue.Task) { t.Due(h.m.now) })
+			h.m.become(id, func(t *taskqueue.Task) { t.HandleDue(h.m.now) })
 		}
 		if t.ended > 0 && t.ended < h.m.now-remembered.Milliseconds() {
 			delete(h.m.tasks, id)
@@ -268,7 +268,7 @@ func (h *queueHistory) tend(rt *rapid.T) {
 	for line, l := range h.check(rt) {
 		want := l.Scan
 		for _, t := range h.m.tasks {
-			if got := must(h.q.Task(h.q.t.Context(), t.ID))(h.q.t); t.Line() == line && got.Pos > 0 {
+			if got := must(h.q.Task(h.q.t.Context(), t.ID))(h.q.t); t.Queue() == line && got.Pos > 0 {
 				want = min(want, got.Pos-1)
 			}
 		}
@@ -298,33 +298,33 @@ func (h *queueHistory) change(rt *rapid.T) {
 }
 
 // check compares all tasks and cursors with the model, and gives the lines.
-func (h *queueHistory) check(rt *rapid.T) map[taskqueue.LineID]taskqueue.Line {
+func (h *queueHistory) check(rt *rapid.T) map[taskqueue.QueueID]taskqueue.Queue {
 	ctx := h.q.t.Context()
 	all, _, err := h.q.Tasks(ctx, taskqueue.Filter{}, "", 1000)
 	if err != nil || len(all) != len(h.m.tasks) {
 		rt.Fatalf("%d tasks, want %d, %v", len(all), len(h.m.tasks), err)
 	}
 	slices.SortFunc(all, func(a, b taskqueue.Task) int { return int(a.Pos - b.Pos) })
-	last := map[taskqueue.LineID]int64{}
+	last := map[taskqueue.QueueID]int64{}
 	for _, got := range all {
 		t := h.m.tasks[got.ID]
 		if got.State != t.State || got.Fence != t.Fence || got.DueAt != t.DueAt || got.Tries != t.Tries || len(got.Errors) != len(t.Errors) || got.MaxTries != t.MaxTries {
 			rt.Fatalf("task\n%+v, want\n%+v", got, t.Task)
 		}
-		if (got.Pos > 0) != (t.place > 0) || got.Pos > 0 && t.place <= last[got.Line()] {
-			rt.Fatalf("task %+v has no place or a wrong one, want after %d", got, last[got.Line()])
+		if (got.Pos > 0) != (t.place > 0) || got.Pos > 0 && t.place <= last[got.Queue()] {
+			rt.Fatalf("task %+v has no place or a wrong one, want after %d", got, last[got.Queue()])
 		}
 		if got.Pos > 0 {
-			last[got.Line()] = t.place
+			last[got.Queue()] = t.place
 		}
 	}
-	lines := map[taskqueue.LineID]taskqueue.Line{}
-	for _, l := range h.q.lines(taskqueue.LineFilter{}) {
-		was := h.m.lines[l.LineID]
-		if l.Pos < was.Pos || l.Scan < was.Scan || l.Done < was.Done || l.Done > l.Scan || l.Scan > l.Pos || l.Head != h.m.heads[l.LineID] {
-			rt.Fatalf("line %+v after %+v, head %q", l, was, h.m.heads[l.LineID])
+	lines := map[taskqueue.QueueID]taskqueue.Queue{}
+	for _, l := range h.q.lines(taskqueue.QueueFilter{}) {
+		was := h.m.lines[l.QueueID]
+		if l.Pos < was.Pos || l.Scan < was.Scan || l.Done < was.Done || l.Done > l.Scan || l.Scan > l.Pos || l.Head != h.m.heads[l.QueueID] {
+			rt.Fatalf("line %+v after %+v, head %q", l, was, h.m.heads[l.QueueID])
 		}
-		lines[l.LineID] = l
+		lines[l.QueueID] = l
 	}
 	h.m.lines = lines
 	return lines
@@ -339,7 +339,7 @@ func TestQueueIsItsModel(t *testing.T) {
 			for _, table := range []string{"tasks", "lines"} {
 				must(q.exec(t.Context(), "DELETE FROM "+table))(t)
 			}
-			m := &queueModel{now: q.now, tasks: map[string]*modelTask{}, order: map[taskqueue.LineID]taskqueue.Ordering{}, heads: map[taskqueue.LineID]string{}}
+			m := &queueModel{now: q.now, tasks: map[string]*modelTask{}, order: map[taskqueue.QueueID]taskqueue.Ordering{}, heads: map[taskqueue.QueueID]string{}}
 			h := &queueHistory{q: q, m: m}
 			for range rapid.IntRange(1, 40).Draw(rt, "steps") {
 				h.step(rt)

@@ -107,7 +107,7 @@ func TestKeyForgottenAsItIsEnqueued(t *testing.T) {
 					}
 					return
 				}
-				accepted, err := []*Ledger{q.Ledger, l}[i].Enqueue(t.Context(), []taskqueue.New{work("a", "k")})
+				accepted, err := []*Ledger{q.Ledger, l}[i].Enqueue(t.Context(), []taskqueue.NewTask{work("a", "k")})
 				if err != nil {
 					t.Error(err)
 					return
@@ -147,7 +147,7 @@ func TestNothingIsAcknowledgedThatIsNotThere(t *testing.T) {
 		for _, text := range swallow {
 			must(q.exec(t.Context(), text))(t)
 		}
-		if in, err := q.Enqueue(t.Context(), []taskqueue.New{work("a", "k")}); !Unavailable(err) {
+		if in, err := q.Enqueue(t.Context(), []taskqueue.NewTask{work("a", "k")}); !Unavailable(err) {
 			t.Errorf("acknowledged %+v, %v", in, err)
 		}
 		if added, err := q.AddTask(t.Context(), taskqueue.Task{Topic: taskqueue.Settle, Key: "k", State: taskqueue.Dead, Payload: []byte("1")}); !Unavailable(err) {
@@ -219,7 +219,7 @@ func TestTasksInACollation(t *testing.T) {
 	for _, column := range []string{"tasks ALTER COLUMN id", "tasks ALTER COLUMN topic", "lines ALTER COLUMN topic"} {
 		must(l.exec(t.Context(), "ALTER TABLE "+column+` TYPE TEXT COLLATE "en-x-icu"`))(t)
 	}
-	must(l.Enqueue(t.Context(), []taskqueue.New{work("a", "1"), work("B", "2"), work("c~", "3")}))(t)
+	must(l.Enqueue(t.Context(), []taskqueue.NewTask{work("a", "1"), work("B", "2"), work("c~", "3")}))(t)
 	page, next, err := l.Tasks(t.Context(), taskqueue.Filter{}, "", 2)
 	if err != nil || len(page) != 2 || next == "" {
 		t.Fatalf("tasks %+v, then %q, %v", page, next, err)
@@ -229,7 +229,7 @@ func TestTasksInACollation(t *testing.T) {
 	}
 	var lines []string
 	for cursor := ""; ; {
-		page, next, err := l.Lines(t.Context(), taskqueue.LineFilter{}, cursor, 1)
+		page, next, err := l.Lines(t.Context(), taskqueue.QueueFilter{}, cursor, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,10 +255,10 @@ func TestStalledTransactionLetsGo(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	err := stalled.inTx(ctx, func(tx *sql.Tx) error {
-		if _, _, err := stalled.enqueue(ctx, tx, []taskqueue.New{work("a", "stalled")}); err != nil {
+		if _, _, err := stalled.enqueue(ctx, tx, []taskqueue.NewTask{work("a", "stalled")}); err != nil {
 			return err
 		}
-		_, err := other.Enqueue(ctx, []taskqueue.New{work("a", "k")})
+		_, err := other.Enqueue(ctx, []taskqueue.NewTask{work("a", "k")})
 		return err
 	})
 	if !Unavailable(err) || ctx.Err() != nil {

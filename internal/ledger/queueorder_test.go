@@ -9,7 +9,7 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-func ordered(ordering taskqueue.Ordering, key string, tries int64) taskqueue.New {
+func ordered(ordering taskqueue.Ordering, key string, tries int64) taskqueue.NewTask {
 	n := work("a", key)
 	n.Ordering, n.MaxTries = ordering, tries
 	return n
@@ -129,7 +129,7 @@ func TestLineThatIsOrderedLater(t *testing.T) {
 func TestTopicsAreServedInTurn(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
-		var many []taskqueue.New
+		var many []taskqueue.NewTask
 		for i := range 1000 {
 			many = append(many, work("huge", fmt.Sprint(i)))
 		}
@@ -154,7 +154,7 @@ func TestTopicsAreServedInTurn(t *testing.T) {
 func TestPrioritiesByWeight(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
-		var tasks []taskqueue.New
+		var tasks []taskqueue.NewTask
 		for i := range 400 {
 			for _, priority := range []int64{0, 1, 3} {
 				n := work("a", fmt.Sprint(priority, "-", i))

@@ -11,7 +11,7 @@ import (
 
 func (q *queued) postpone(task taskqueue.Task, wait time.Duration) bool {
 	q.t.Helper()
-	return q.holds(q.Fail(q.t.Context(), []taskqueue.Failed{{Lease: task.Lease(), Why: errors.New("why"), Wait: wait, Postponed: true}}))
+	return q.holds(q.Fail(q.t.Context(), []taskqueue.FailedAttempt{{Lease: task.Lease(), Err: errors.New("why"), Wait: wait, Postponed: true}}))
 }
 
 // wantUntried checks that a task has no try behind it.
@@ -173,10 +173,10 @@ func TestTriesThatEndTogether(t *testing.T) {
 	eachQueue(t, func(t *testing.T, q *queued) {
 		q.enqueue(work("a", "postponed"), work("a", "final"), work("a", "failed"))
 		tasks, why := q.claim(3), errors.New("why")
-		lost := must(q.Fail(t.Context(), []taskqueue.Failed{
-			{Lease: tasks[2].Lease(), Why: why, Wait: time.Second},
-			{Lease: tasks[0].Lease(), Why: why, Wait: time.Minute, Postponed: true},
-			{Lease: tasks[1].Lease(), Why: why, Final: true},
+		lost := must(q.Fail(t.Context(), []taskqueue.FailedAttempt{
+			{Lease: tasks[2].Lease(), Err: why, Wait: time.Second},
+			{Lease: tasks[0].Lease(), Err: why, Wait: time.Minute, Postponed: true},
+			{Lease: tasks[1].Lease(), Err: why, Final: true},
 		}))(t)
 		if len(lost) > 0 {
 			t.Errorf("lost %v", lost)

@@ -70,14 +70,14 @@ func (r *rush) try(f func() error) {
 func (r *rush) produce(l *Ledger, producer int) {
 	defer r.producing.Add(-1)
 	for n := 0; n < rushTasks && !r.t.Failed(); {
-		var batch []taskqueue.New
+		var batch []taskqueue.NewTask
 		for range min(1+rand.IntN(10), rushTasks-n) {
 			task := work(fmt.Sprint("t", rand.IntN(5)), fmt.Sprint(producer, "-", n))
 			task.Priority = rand.Int64N(2)
 			if rand.IntN(10) == 0 {
 				task.Topic, task.Ordering = kind+"/ordered", taskqueue.Ordered
 			}
-			task.MaxTries = taskqueue.MostTries
+			task.MaxTries = taskqueue.TriesLimit
 			batch = append(batch, task)
 			n++
 		}
@@ -102,10 +102,10 @@ func (r *rush) work(l *Ledger) {
 			continue
 		}
 		var good []taskqueue.Lease
-		var bad []taskqueue.Failed
+		var bad []taskqueue.FailedAttempt
 		for _, t := range tasks {
 			if rand.IntN(10) == 0 {
-				bad = append(bad, taskqueue.Failed{Lease: t.Lease(), Why: errors.New("why")})
+				bad = append(bad, taskqueue.FailedAttempt{Lease: t.Lease(), Err: errors.New("why")})
 			} else {
 				good = append(good, t.Lease())
 			}
@@ -159,7 +159,7 @@ func (r *rush) keep(l *Ledger) {
 			return err
 		})
 		r.try(func() error {
-			_, _, _, err := l.MoveDone(r.t.Context(), taskqueue.LineID{}, 100)
+			_, _, _, err := l.MoveDone(r.t.Context(), taskqueue.QueueID{}, 100)
 			return err
 		})
 		time.Sleep(time.Millisecond) // as above
@@ -167,19 +167,19 @@ func (r *rush) keep(l *Ledger) {
 }
 
 func (r *rush) watch(l *Ledger) {
-	seen := map[taskqueue.LineID]taskqueue.Line{}
+	seen := map[taskqueue.QueueID]taskqueue.Queue{}
 	for !r.over() {
-		lines, _, err := l.Lines(r.t.Context(), taskqueue.LineFilter{}, "", 100)
+		lines, _, err := l.Lines(r.t.Context(), taskqueue.QueueFilter{}, "", 100)
 		if err != nil {
 			r.t.Error(err)
 			return
 		}
 		for _, now := range lines {
-			was := seen[now.LineID]
+			was := seen[now.QueueID]
 			if now.Pos < was.Pos || now.Scan < was.Scan || now.Done < was.Done || now.Done > now.Scan || now.Scan > now.Pos {
 				r.t.Errorf("line %+v after %+v", now, was)
 			}
-			seen[now.LineID] = now
+			seen[now.QueueID] = now
 		}
 		time.Sleep(time.Millisecond) // the database has more to do
 	}
@@ -193,10 +193,10 @@ func (r *rush) checkEnd() {
 			r.t.Errorf("%d tasks are %s, %v, want %d", many, state, err, want)
 		}
 	}
-	if _, _, _, err := l.MoveDone(r.t.Context(), taskqueue.LineID{}, 100); err != nil {
+	if _, _, _, err := l.MoveDone(r.t.Context(), taskqueue.QueueID{}, 100); err != nil {
 		r.t.Error(err)
 	}
-	for _, line := range linesWhere(r.t, l, taskqueue.LineFilter{}) {
+	for _, line := range linesWhere(r.t, l, taskqueue.QueueFilter{}) {
 		if n++; line.Done != line.Pos {
 			r.t.Errorf("at the end %+v", line)
 		}
@@ -216,7 +216,7 @@ func TestKeyEnqueuedAtOnce(t *testing.T) {
 			var mu sync.Mutex
 			ids, fresh := map[string]bool{}, 0
 			atOnceN(6, func(i int) {
-				in, err := processes[i%2].Enqueue(t.Context(), []taskqueue.New{work("a", fmt.Sprint(round)), work("b", fmt.Sprint(round))})
+				in, err := processes[i%2].Enqueue(t.Context(), []taskqueue.NewTask{work("a", fmt.Sprint(round)), work("b", fmt.Sprint(round))})
 				if err != nil {
 					t.Error(err)
 					return

@@ -65,7 +65,7 @@ func (l *Ledger) ReturnDue(ctx context.Context, n int) (returned taskqueue.Retur
 		return l.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
 			return scanAll(scan)(tx.QueryContext(ctx, l.sql(lockDue), n))
 		}, func(t *taskqueue.Task, now int64) error {
-			t.Due(now)
+			t.HandleDue(now)
 			returned.Note(t)
 			return nil
 		})
@@ -93,7 +93,7 @@ func (l *Ledger) NextDue(ctx context.Context) (wait time.Duration, ok bool, err 
 // MoveDone looks at up to n lines after one whose done cursors are behind, and
 // moves those that can be. It gives the last that it has seen, how many it has,
 // fewer than n at the end, and how many it moved.
-func (l *Ledger) MoveDone(ctx context.Context, after taskqueue.LineID, n int) (last taskqueue.LineID, seen, moved int, err error) {
+func (l *Ledger) MoveDone(ctx context.Context, after taskqueue.QueueID, n int) (last taskqueue.QueueID, seen, moved int, err error) {
 	var rows [][]any
 	err = scanAll(func(r *sql.Rows) error {
 		var done, was int64
@@ -107,7 +107,7 @@ func (l *Ledger) MoveDone(ctx context.Context, after taskqueue.LineID, n int) (l
 		err = l.inTx(ctx, func(tx *sql.Tx) error { return l.bulk(tx).run(ctx, l.sql(moveDone), rows, nil) })
 	}
 	if err != nil {
-		return taskqueue.LineID{}, 0, 0, fmt.Errorf("ledger: move done cursors: %w", err)
+		return taskqueue.QueueID{}, 0, 0, fmt.Errorf("ledger: move done cursors: %w", err)
 	}
 	return last, seen, len(rows), nil
 }
@@ -119,10 +119,10 @@ func (l *Ledger) MoveDone(ctx context.Context, after taskqueue.LineID, n int) (l
 func (l *Ledger) ForgetTasks(ctx context.Context, n int) (int, error) {
 	var tasks, lines [][]any
 	err := l.inTx(ctx, func(tx *sql.Tx) error {
-		known := map[taskqueue.LineID]bool{}
+		known := map[taskqueue.QueueID]bool{}
 		err := scanAll(func(r *sql.Rows) error {
 			var id string
-			var line taskqueue.LineID
+			var line taskqueue.QueueID
 			err := r.Scan(&id, &line.Topic, &line.Priority)
 			tasks = append(tasks, []any{id})
 			if !known[line] {

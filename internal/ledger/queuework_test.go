@@ -25,7 +25,7 @@ func TestWorkersAtTheLedger(t *testing.T) {
 		s := &shop{tries: map[string]int{}, held: make(chan struct{})}
 		ctx, end := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		var doors []*taskqueue.Intake
+		var doors []*taskqueue.Batcher
 		for range 2 {
 			doors = append(doors, s.open(ctx, t, db, &running))
 		}
@@ -61,20 +61,20 @@ type shop struct {
 	tries map[string]int
 }
 
-func (s *shop) open(ctx context.Context, t *testing.T, db trial.SQL, running *sync.WaitGroup) *taskqueue.Intake {
+func (s *shop) open(ctx context.Context, t *testing.T, db trial.SQL, running *sync.WaitGroup) *taskqueue.Batcher {
 	t.Helper()
-	bell := &taskqueue.Bell{}
-	l := openWith(t, Config{URL: db.URL, Dir: db.Dir, Wake: bell.Ring})
+	bell := &taskqueue.Notifier{}
+	l := openWith(t, Config{URL: db.URL, Dir: db.Dir, Wake: bell.Notify})
 	log := slog.New(slog.DiscardHandler)
-	keeper := taskqueue.NewKeeper(taskqueue.KeeperConfig{Store: l, Bell: bell, Logger: log, Registry: prometheus.NewRegistry()})
+	keeper := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: l, Notifier: bell, Logger: log, Registry: prometheus.NewRegistry()})
 	workers := taskqueue.NewWorkers(taskqueue.Config{
-		Claims: l, Bell: bell, Grace: time.Millisecond, Logger: log, Registry: prometheus.NewRegistry(),
+		Claims: l, Notifier: bell, Grace: time.Millisecond, Logger: log, Registry: prometheus.NewRegistry(),
 		Services: []taskqueue.Service{{Kind: kind, Handle: s.try, Backoff: taskqueue.Backoff{First: time.Millisecond, Max: time.Millisecond}}},
 	})
 	for _, run := range []func(context.Context) error{keeper.Run, workers.Run} {
 		running.Go(func() { _ = run(ctx) })
 	}
-	return taskqueue.NewIntake(l)
+	return taskqueue.NewBatcher(l)
 }
 
 func (s *shop) try(ctx context.Context, task taskqueue.Task) error {

@@ -49,4 +49,4 @@ func TestTaskOfNoID(t *testing.T) {
 	})
 }
 
-var _ taskqueue.FrontStore = (*Ledger)(nil)
+var _ taskqueue.TenantStore = (*Ledger)(nil)

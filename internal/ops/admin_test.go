@@ -96,13 +96,13 @@ func TestLinesAreListed(t *testing.T) {
 	const line = `{"topic":"work/a","priority":3,"pos":9,"scan":7,"done":5,"head":"t1"}`
 	w := newWorld()
 	for query, want := range map[string]struct {
-		filter taskqueue.LineFilter
+		filter taskqueue.QueueFilter
 		answer string
 	}{
-		"":                             {taskqueue.LineFilter{}, `{"lines":[` + line + `],"next_cursor":"50"}`},
-		"?kind=work&busy=true&limit=7": {taskqueue.LineFilter{Kind: "work", Busy: true}, `{"lines":[` + line + `],"next_cursor":"7"}`},
-		"?topic=work/a&busy=false":     {taskqueue.LineFilter{Topic: "work/a"}, `{"lines":[` + line + `],"next_cursor":"50"}`},
-		"?cursor=x":                    {taskqueue.LineFilter{}, `{"lines":[]}`},
+		"":                             {taskqueue.QueueFilter{}, `{"lines":[` + line + `],"next_cursor":"50"}`},
+		"?kind=work&busy=true&limit=7": {taskqueue.QueueFilter{Kind: "work", Busy: true}, `{"lines":[` + line + `],"next_cursor":"7"}`},
+		"?topic=work/a&busy=false":     {taskqueue.QueueFilter{Topic: "work/a"}, `{"lines":[` + line + `],"next_cursor":"50"}`},
+		"?cursor=x":                    {taskqueue.QueueFilter{}, `{"lines":[]}`},
 	} {
 		status, _, body := ask(t, w.handler(), "GET", "/admin/v1/lines"+query, "")
 		if status != http.StatusOK || w.lines != want.filter || body != want.answer {

@@ -34,7 +34,7 @@ type world struct {
 	quicker error // what changing a task meets, as another was
 	tasks   map[string]taskqueue.Task
 	filter  taskqueue.Filter // of the last list
-	lines   taskqueue.LineFilter
+	lines   taskqueue.QueueFilter
 	found   []leaderboard.Difference
 	late    error // of a verification, after what was found
 	asked   Correction
@@ -97,7 +97,7 @@ func (w *world) Tasks(_ context.Context, f taskqueue.Filter, cursor string, limi
 	return []taskqueue.Task{w.tasks["t2"], w.tasks["t1"]}, "", nil
 }
 
-func (w *world) Lines(_ context.Context, f taskqueue.LineFilter, cursor string, limit int) ([]taskqueue.Line, string, error) {
+func (w *world) Lines(_ context.Context, f taskqueue.QueueFilter, cursor string, limit int) ([]taskqueue.Queue, string, error) {
 	w.lines = f
 	switch {
 	case cursor == "bad":
@@ -105,7 +105,7 @@ func (w *world) Lines(_ context.Context, f taskqueue.LineFilter, cursor string, 
 	case cursor != "" || w.fail != nil:
 		return nil, "", w.fail
 	}
-	return []taskqueue.Line{{LineID: taskqueue.LineID{Topic: "work/a", Priority: 3}, Pos: 9, Scan: 7, Done: 5, Head: "t1", VTime: 1}}, strconv.Itoa(limit), nil
+	return []taskqueue.Queue{{QueueID: taskqueue.QueueID{Topic: "work/a", Priority: 3}, Pos: 9, Scan: 7, Done: 5, Head: "t1", VTime: 1}}, strconv.Itoa(limit), nil
 }
 
 // change changes a task as the store does.

@@ -8,12 +8,12 @@ import (
 
 // linePage is a list of lines; the cursor is absent after the last.
 type linePage struct {
-	Lines      []taskqueue.Line `json:"lines"`
-	NextCursor string           `json:"next_cursor,omitempty"`
+	Lines      []taskqueue.Queue `json:"lines"`
+	NextCursor string            `json:"next_cursor,omitempty"`
 }
 
 func (a *api) getLines(w http.ResponseWriter, r *request) error {
-	f := taskqueue.LineFilter{Kind: r.query.Get("kind"), Topic: r.query.Get("topic")}
+	f := taskqueue.QueueFilter{Kind: r.query.Get("kind"), Topic: r.query.Get("topic")}
 	switch busy := r.query.Get("busy"); busy {
 	case "", "false":
 	case "true":
@@ -31,5 +31,5 @@ func (a *api) getLines(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, linePage{append([]taskqueue.Line{}, lines...), next})
+	return answer(w, http.StatusOK, linePage{append([]taskqueue.Queue{}, lines...), next})
 }

@@ -24,7 +24,7 @@ type Config struct {
 	Admin       func(ctx context.Context, token string) (subject string, err error)
 	Games       []string // sorted
 	Tasks       Tasks
-	Desk        taskqueue.Hands
+	Desk        taskqueue.TaskActions
 	Boards      Boards
 	Corrections Corrections
 	Days        Days

@@ -14,7 +14,7 @@ import (
 type Tasks interface {
 	Task(ctx context.Context, id string) (taskqueue.Task, error)
 	Tasks(ctx context.Context, f taskqueue.Filter, cursor string, limit int) (page []taskqueue.Task, next string, err error)
-	Lines(ctx context.Context, f taskqueue.LineFilter, cursor string, limit int) (page []taskqueue.Line, next string, err error)
+	Lines(ctx context.Context, f taskqueue.QueueFilter, cursor string, limit int) (page []taskqueue.Queue, next string, err error)
 }
 
 const (

@@ -18,49 +18,49 @@ var errExpired = errors.New("the lease ended before the try did: the worker died
 
 // End notes a try that failed, as its worker says. ErrDone: it succeeded
 // elsewhere.
-func (t *Task) End(at int64, f *Failed) error {
+func (t *Task) RecordFailure(now int64, f *FailedAttempt) error {
 	switch {
 	case f.Postponed:
-		t.Postpone(at, f.Wait)
+		t.Postpone(now, f.Wait)
 	case f.Final:
-		return t.Fail(at, f.Why)
+		return t.Fail(now, f.Err)
 	default:
-		t.Retry(at, f.Why, f.Wait)
+		t.Retry(now, f.Err, f.Wait)
 	}
 	return nil
 }
 
 // Fail notes a try that failed, after which the task is dead. ErrDone: it
 // succeeded elsewhere.
-func (t *Task) Fail(at int64, why error) error {
+func (t *Task) Fail(now int64, cause error) error {
 	if t.State == Done {
 		return ErrDone
 	}
-	t.note(at, why)
+	t.addError(now, cause)
 	t.State, t.DueAt = Dead, 0
 	return nil
 }
 
 // Retry notes a try that failed. The task comes back after a wait, unless that
 // was its last try.
-func (t *Task) Retry(at int64, why error, wait time.Duration) {
-	t.note(at, why)
-	t.State, t.DueAt = Later, at+max(0, wait.Milliseconds())
+func (t *Task) Retry(now int64, cause error, wait time.Duration) {
+	t.addError(now, cause)
+	t.State, t.DueAt = Later, now+max(0, wait.Milliseconds())
 	if t.Tries >= t.MaxTries {
 		t.State, t.DueAt = Dead, 0
 	}
 }
 
 // Postpone has a task come back after a wait, as its try was not made.
-func (t *Task) Postpone(at int64, wait time.Duration) {
-	t.State, t.DueAt = Later, at+max(0, wait.Milliseconds())
+func (t *Task) Postpone(now int64, wait time.Duration) {
+	t.State, t.DueAt = Later, now+max(0, wait.Milliseconds())
 }
 
 // Due has a task go on whose instant has come: the wait is over, or the lease,
 // which is a try that failed.
-func (t *Task) Due(at int64) {
+func (t *Task) HandleDue(now int64) {
 	if t.State == Claimed {
-		t.note(at, errExpired)
+		t.addError(now, errExpired)
 	}
 	if t.State == Claimed && t.Tries >= t.MaxTries {
 		t.State, t.DueAt = Dead, 0
@@ -72,10 +72,10 @@ func (t *Task) Due(at int64) {
 // Return puts a task back whose try was not made.
 func (t *Task) Return() { t.State, t.DueAt = Waiting, 0 }
 
-func (t *Task) note(at int64, why error) {
-	text := why.Error()
+func (t *Task) addError(now int64, cause error) {
+	text := cause.Error()
 	text = strings.ToValidUTF8(text[:min(len(text), maxError)], "")
-	t.Tries, t.Errors = t.Tries+1, append(t.Errors, Failure{at, text})
+	t.Tries, t.Errors = t.Tries+1, append(t.Errors, Failure{now, text})
 	t.Errors = slices.Delete(t.Errors, 0, max(0, len(t.Errors)-maxErrors))
 }
 

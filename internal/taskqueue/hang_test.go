@@ -10,12 +10,12 @@ import (
 
 // hanging is a store that is cut off in the middle of one call: it gives no
 // answer.
-type hanging struct {
+type hangingStore struct {
 	*store
 	in string // the call that hangs, once
 }
 
-func (h *hanging) hang(ctx context.Context, call string) error {
+func (h *hangingStore) hang(ctx context.Context, call string) error {
 	if h.in != call {
 		return nil
 	}
@@ -24,28 +24,28 @@ func (h *hanging) hang(ctx context.Context, call string) error {
 	return ctx.Err()
 }
 
-func (h *hanging) ReturnDue(ctx context.Context, n int) (Returned, error) {
+func (h *hangingStore) ReturnDue(ctx context.Context, n int) (Returned, error) {
 	if err := h.hang(ctx, "due"); err != nil {
 		return Returned{}, err
 	}
 	return h.store.ReturnDue(ctx, n)
 }
 
-func (h *hanging) MoveDone(ctx context.Context, after LineID, n int) (LineID, int, int, error) {
+func (h *hangingStore) MoveDone(ctx context.Context, after QueueID, n int) (QueueID, int, int, error) {
 	if err := h.hang(ctx, "done"); err != nil {
 		return after, 0, 0, err
 	}
 	return h.store.MoveDone(ctx, after, n)
 }
 
-func (h *hanging) Depth(ctx context.Context, state State, n int) (int64, time.Duration, error) {
+func (h *hangingStore) Depth(ctx context.Context, state State, n int) (int64, time.Duration, error) {
 	if err := h.hang(ctx, "depth"); err != nil {
 		return 0, 0, err
 	}
 	return h.store.Depth(ctx, state, n)
 }
 
-func (h *hanging) NextDue(ctx context.Context) (time.Duration, bool, error) {
+func (h *hangingStore) NextDue(ctx context.Context) (time.Duration, bool, error) {
 	if err := h.hang(ctx, "next"); err != nil {
 		return 0, false, err
 	}
@@ -53,15 +53,15 @@ func (h *hanging) NextDue(ctx context.Context) (time.Duration, bool, error) {
 }
 
 // A call of the store that hangs does not end the keeping.
-func TestKeeperOutlivesACallThatHangs(t *testing.T) {
+func TestMaintainerOutlivesACallThatHangs(t *testing.T) {
 	t.Parallel()
 	for _, call := range []string{"due", "done", "depth", "next"} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &hanging{newStore(1), call}
-			s.bell = &Bell{}
+			s := &hangingStore{newStore(1), call}
+			s.notifier = &Notifier{}
 			task := s.tasks[0]
 			task.Postpone(time.Now().UnixMilli(), time.Minute)
-			keeper := NewKeeper(KeeperConfig{Store: s, Bell: s.bell, Logger: slog.New(slog.DiscardHandler)})
+			keeper := NewMaintainer(MaintainerConfig{Store: s, Notifier: s.notifier, Logger: slog.New(slog.DiscardHandler)})
 			ctx, end := context.WithCancel(t.Context())
 			ended := make(chan error)
 			go func() { ended <- keeper.Run(ctx) }()

@@ -14,10 +14,10 @@ type Lease struct {
 }
 
 // Failed is a try that failed.
-type Failed struct {
+type FailedAttempt struct {
 	Lease
 
-	Why       error
+	Err       error
 	Wait      time.Duration // before the next try
 	Final     bool          // there is none
 	Postponed bool          // the try was not made: it does not count
@@ -34,7 +34,7 @@ type Claims interface {
 	Renew(ctx context.Context, leases []Lease, lease time.Duration) (lost []Lease, err error)
 	Complete(ctx context.Context, leases []Lease) (lost []Lease, err error)
 	// Fail has tasks wait, or die after their last try.
-	Fail(ctx context.Context, failed []Failed) (lost []Lease, err error)
+	Fail(ctx context.Context, failed []FailedAttempt) (lost []Lease, err error)
 	// Return gives tasks back whose try was not made.
 	Return(ctx context.Context, leases []Lease) (lost []Lease, err error)
 }
@@ -45,7 +45,7 @@ type permanent struct{ error }
 func (p permanent) Unwrap() error { return p.error }
 
 // Permanent has a handler's error be the task's death.
-func Permanent(why error) error { return permanent{why} }
+func Permanent(cause error) error { return permanent{cause} }
 
 // postponed is a try that was not made.
 type postponed struct {
@@ -57,14 +57,14 @@ func (p postponed) Unwrap() error { return p.error }
 
 // Postpone has a task be tried after a wait, and the try not count, as it was not
 // made: the other side is known to want none now.
-func Postpone(why error, wait time.Duration) error { return postponed{why, wait} }
+func Postpone(cause error, wait time.Duration) error { return postponed{cause, wait} }
 
 // failed judges a handler's error.
-func (b Backoff) failed(t *Task, why error) Failed {
-	f := Failed{Lease: t.Lease(), Why: why, Wait: b.wait(t.Tries + 1)}
-	if p, ok := errors.AsType[postponed](why); ok {
+func (b Backoff) classify(t *Task, cause error) FailedAttempt {
+	f := FailedAttempt{Lease: t.Lease(), Err: cause, Wait: b.wait(t.Tries + 1)}
+	if p, ok := errors.AsType[postponed](cause); ok {
 		f.Wait, f.Postponed = p.wait, true
 	}
-	_, f.Final = errors.AsType[permanent](why)
+	_, f.Final = errors.AsType[permanent](cause)
 	return f
 }

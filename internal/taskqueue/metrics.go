@@ -51,22 +51,22 @@ func newWorkMetrics(r prometheus.Registerer, kinds []string) *workMetrics {
 
 // keepMetrics are of the keeper of this node. What the queue holds is the same
 // at every node.
-type keepMetrics struct {
+type maintenanceMetrics struct {
 	tasks, oldest       *prometheus.GaugeVec
 	ready, waiting      *prometheus.GaugeVec
 	returned, expired   prometheus.Counter
 	forgotten, failures prometheus.Counter
 
-	shown map[string]bool // kinds; the keeper's loop owns it
+	shownKinds map[string]bool // kinds; the keeper's loop owns it
 }
 
 // shownKinds bounds the labels: kinds are what those who enqueue make of them.
 const (
-	shownKinds = 100 // by name; the rest together are otherKind
-	otherKind  = "other"
+	maxShownKinds = 100 // by name; the rest together are otherKind
+	otherKind     = "other"
 )
 
-func newKeepMetrics(r prometheus.Registerer) *keepMetrics {
+func newMaintenanceMetrics(r prometheus.Registerer) *maintenanceMetrics {
 	f := promauto.With(r)
 	gauge := func(name, help, label string) *prometheus.GaugeVec {
 		return f.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + name, Help: help}, []string{label})
@@ -74,7 +74,7 @@ func newKeepMetrics(r prometheus.Registerer) *keepMetrics {
 	counter := func(name, help string) prometheus.Counter {
 		return f.NewCounter(prometheus.CounterOpts{Name: prefix + name, Help: help})
 	}
-	return &keepMetrics{
+	return &maintenanceMetrics{
 		tasks:     gauge("queue_length", "Tasks of all topics by state, counted up to 100,000, the same at every node.", "state"),
 		oldest:    gauge("oldest_age_seconds", "Age of the oldest task of a state.", "state"),
 		ready:     gauge("ready_queues", "Queues of a kind that have a task to hand out, counted up to 10,000, the same at every node.", "kind"),
@@ -86,33 +86,33 @@ func newKeepMetrics(r prometheus.Registerer) *keepMetrics {
 	}
 }
 
-func (m *keepMetrics) depth(state State, many int64, oldest time.Duration) {
-	m.tasks.WithLabelValues(string(state)).Set(float64(many))
+func (m *maintenanceMetrics) setDepth(state State, count int64, oldest time.Duration) {
+	m.tasks.WithLabelValues(string(state)).Set(float64(count))
 	m.oldest.WithLabelValues(string(state)).Set(oldest.Seconds())
 }
 
 // backlogs shows kinds, and those no more that are not among them.
-func (m *keepMetrics) backlogs(all []Backlog) {
+func (m *maintenanceMetrics) setBacklogs(all []Backlog) {
 	sums := map[string]Backlog{}
 	for i, b := range all {
 		label := b.Kind
-		if i >= shownKinds {
+		if i >= maxShownKinds {
 			label = otherKind
 		}
 		sum := sums[label]
 		sums[label] = Backlog{label, sum.Ready + b.Ready, sum.Tasks + b.Tasks}
 	}
-	for kind := range m.shown {
+	for kind := range m.shownKinds {
 		if _, still := sums[kind]; !still {
 			m.ready.DeleteLabelValues(kind)
 			m.waiting.DeleteLabelValues(kind)
 		}
 	}
-	m.shown = map[string]bool{}
+	m.shownKinds = map[string]bool{}
 	for kind, b := range sums {
 		m.ready.WithLabelValues(kind).Set(float64(b.Ready))
 		m.waiting.WithLabelValues(kind).Set(float64(b.Tasks))
-		m.shown[kind] = true
+		m.shownKinds[kind] = true
 	}
 }
 

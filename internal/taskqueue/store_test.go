@@ -14,12 +14,12 @@ var errAway = errors.New("the store is away")
 
 // store is a queue in memory of one line, which may be away.
 type store struct {
-	mu    sync.Mutex
-	tasks []*Task
-	away  bool
-	calls map[string]int
-	seen  []int // tasks of each commit
-	bell  *Bell
+	mu       sync.Mutex
+	tasks    []*Task
+	away     bool
+	calls    map[string]int
+	seen     []int // tasks of each commit
+	notifier *Notifier
 
 	backlogs []Backlog
 	hold     chan struct{} // commits wait until it is closed; nil: they do not
@@ -34,9 +34,9 @@ func newStore(n int) *store {
 }
 
 // called locks the store for a call.
-func (s *store) called(what string) (unlock func(), err error) {
+func (s *store) called(operation string) (unlock func(), err error) {
 	s.mu.Lock()
-	s.calls[what]++
+	s.calls[operation]++
 	if s.away {
 		err = errAway
 	}
@@ -56,8 +56,8 @@ func (s *store) Claim(_ context.Context, _ string, n int, lease time.Duration) (
 }
 
 // each does something to the tasks whose lease holds.
-func (s *store) each(what string, leases []Lease, do func(i int, t *Task)) (lost []Lease, err error) {
-	unlock, err := s.called(what)
+func (s *store) each(operation string, leases []Lease, do func(i int, t *Task)) (lost []Lease, err error) {
+	unlock, err := s.called(operation)
 	defer unlock()
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (s *store) each(what string, leases []Lease, do func(i int, t *Task)) (lost
 		}
 		do(i, s.tasks[at])
 	}
-	s.bell.Ring("")
+	s.notifier.Notify("")
 	return lost, nil
 }
 
@@ -82,9 +82,9 @@ func (s *store) Complete(_ context.Context, leases []Lease) ([]Lease, error) {
 	return s.each("complete", leases, func(_ int, t *Task) { t.Finish(t.Payload) })
 }
 
-func (s *store) Fail(_ context.Context, failed []Failed) ([]Lease, error) {
+func (s *store) Fail(_ context.Context, failed []FailedAttempt) ([]Lease, error) {
 	return s.each("fail", leasesOf(failed), func(i int, t *Task) {
-		_ = t.End(time.Now().UnixMilli(), &failed[i])
+		_ = t.RecordFailure(time.Now().UnixMilli(), &failed[i])
 	})
 }
 
@@ -92,7 +92,7 @@ func (s *store) Return(_ context.Context, leases []Lease) ([]Lease, error) {
 	return s.each("return", leases, func(_ int, t *Task) { t.Return() })
 }
 
-func (s *store) Enqueue(_ context.Context, tasks []New) (accepted []Accepted, err error) {
+func (s *store) Enqueue(_ context.Context, tasks []NewTask) (accepted []Accepted, err error) {
 	if s.hold != nil {
 		<-s.hold
 	}
@@ -110,9 +110,9 @@ func (s *store) ReturnDue(_ context.Context, n int) (r Returned, err error) {
 	defer unlock()
 	for _, t := range s.tasks {
 		if err == nil && t.DueAt > 0 && t.DueAt <= time.Now().UnixMilli() && r.Back+r.Dead < n {
-			t.Due(time.Now().UnixMilli())
+			t.HandleDue(time.Now().UnixMilli())
 			r.Note(t)
-			s.bell.Ring(t.Topic)
+			s.notifier.Notify(t.Topic)
 		}
 	}
 	return r, err
@@ -130,7 +130,7 @@ func (s *store) NextDue(context.Context) (wait time.Duration, ok bool, err error
 	return time.Until(time.UnixMilli(next)), next > 0, err
 }
 
-func (s *store) MoveDone(_ context.Context, after LineID, _ int) (last LineID, seen, moved int, err error) {
+func (s *store) MoveDone(_ context.Context, after QueueID, _ int) (last QueueID, seen, moved int, err error) {
 	unlock, err := s.called("done")
 	defer unlock()
 	return after, 0, 0, err
@@ -142,7 +142,7 @@ func (s *store) ForgetTasks(context.Context, int) (int, error) {
 	return 0, err
 }
 
-func (s *store) Depth(_ context.Context, state State, _ int) (many int64, oldest time.Duration, err error) {
+func (s *store) Depth(_ context.Context, state State, _ int) (count int64, oldest time.Duration, err error) {
 	unlock, err := s.called("depth")
 	defer unlock()
 	return s.counted(state), time.Minute, err
@@ -154,13 +154,13 @@ func (s *store) Backlogs(_ context.Context, kinds, _ int) ([]Backlog, error) {
 	return s.backlogs[:min(kinds, len(s.backlogs))], err
 }
 
-func (s *store) counted(state State) (many int64) {
+func (s *store) counted(state State) (count int64) {
 	for _, t := range s.tasks {
 		if t.State == state {
-			many++
+			count++
 		}
 	}
-	return many
+	return count
 }
 
 func (s *store) count(state State) int64 {
@@ -176,18 +176,18 @@ func (s *store) leave(away bool) {
 }
 
 // asked is how often it was called for something.
-func (s *store) asked(what string) int {
+func (s *store) asked(operation string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.calls[what]
+	return s.calls[operation]
 }
 
 // queries are the calls since they were asked for last.
 func (s *store) queries() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for what := range s.calls {
-		n += s.calls[what]
+	for operation := range s.calls {
+		n += s.calls[operation]
 	}
 	clear(s.calls)
 	return n

@@ -54,7 +54,7 @@ type Task struct {
 }
 
 // Line is where the task waits, or would.
-func (t *Task) Line() LineID { return LineID{t.Topic, t.Priority} }
+func (t *Task) Queue() QueueID { return QueueID{t.Topic, t.Priority} }
 
 // Lease is the right to end a try of the task.
 func (t *Task) Lease() Lease { return Lease{t.ID, t.Fence} }

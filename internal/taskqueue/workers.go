@@ -18,17 +18,17 @@ type Handler func(ctx context.Context, t Task) error
 
 // Service is how the tasks of a kind are worked.
 type Service struct {
-	Kind    string
-	Handle  Handler
-	AtOnce  int           // tasks that a node works at a time; 0: 16
-	Lease   time.Duration // renewed while a try goes on; so long is a dead node's task lost. 0: 30 s
-	Backoff Backoff       // zero: from 1 s to 10 min
+	Kind        string
+	Handle      Handler
+	Concurrency int           // tasks that a node works at a time; 0: 16
+	Lease       time.Duration // renewed while a try goes on; so long is a dead node's task lost. 0: 30 s
+	Backoff     Backoff       // zero: from 1 s to 10 min
 }
 
 // Config is what workers need.
 type Config struct {
 	Claims   Claims
-	Bell     *Bell
+	Notifier *Notifier
 	Services []Service
 	Poll     time.Duration         // they look all the same, as other nodes ring other bells; 0: a minute
 	Grace    time.Duration         // for tries under way at the end; then they are given back. 0: 10 s
@@ -41,7 +41,7 @@ type Workers struct {
 	Config
 
 	metrics *workMetrics
-	crews   []*crew
+	pools   []*pool
 }
 
 // NewWorkers makes the workers of some services, which hear the bell from now on.
@@ -51,10 +51,10 @@ func NewWorkers(c Config) *Workers {
 	w := &Workers{Config: c}
 	var kinds []string
 	for _, s := range c.Services {
-		s.AtOnce, s.Lease = cmp.Or(s.AtOnce, 16), cmp.Or(s.Lease, 30*time.Second)
+		s.Concurrency, s.Lease = cmp.Or(s.Concurrency, 16), cmp.Or(s.Lease, 30*time.Second)
 		s.Backoff = cmp.Or(s.Backoff, Backoff{First: time.Second, Max: 10 * time.Minute})
 		kinds = append(kinds, s.Kind)
-		w.crews = append(w.crews, newCrew(w, s))
+		w.pools = append(w.pools, newPool(w, s))
 	}
 	w.metrics = newWorkMetrics(c.Registry, kinds)
 	return w
@@ -64,7 +64,7 @@ func NewWorkers(c Config) *Workers {
 // have, or were given back.
 func (w *Workers) Run(ctx context.Context) error {
 	var all errgroup.Group
-	for _, c := range w.crews {
+	for _, c := range w.pools {
 		all.Go(func() error {
 			c.run(ctx)
 			return nil

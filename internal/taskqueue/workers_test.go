@@ -16,23 +16,23 @@ import (
 )
 
 // running is workers and a keeper at a store, in a bubble of its own time.
-type running struct {
+type workersTest struct {
 	*store
 
-	bell     *Bell
+	notifier *Notifier
 	registry *prometheus.Registry
 	end      context.CancelFunc
 	ended    chan error
 }
 
 // run starts them; the test ends them.
-func run(t *testing.T, s *store, service Service) *running {
+func run(t *testing.T, s *store, service Service) *workersTest {
 	t.Helper()
-	r := &running{store: s, bell: &Bell{}, registry: prometheus.NewRegistry(), ended: make(chan error, 2)}
-	service.Kind, s.bell = "work", r.bell
+	r := &workersTest{store: s, notifier: &Notifier{}, registry: prometheus.NewRegistry(), ended: make(chan error, 2)}
+	service.Kind, s.notifier = "work", r.notifier
 	log := slog.New(slog.DiscardHandler)
-	keeper := NewKeeper(KeeperConfig{Store: s, Bell: r.bell, Logger: log, Registry: r.registry})
-	workers := NewWorkers(Config{Claims: s, Bell: r.bell, Services: []Service{service}, Logger: log, Registry: r.registry})
+	keeper := NewMaintainer(MaintainerConfig{Store: s, Notifier: r.notifier, Logger: log, Registry: r.registry})
+	workers := NewWorkers(Config{Claims: s, Notifier: r.notifier, Services: []Service{service}, Logger: log, Registry: r.registry})
 	var ctx context.Context
 	ctx, r.end = context.WithCancel(t.Context())
 	go func() { r.ended <- keeper.Run(ctx) }()
@@ -40,7 +40,7 @@ func run(t *testing.T, s *store, service Service) *running {
 	return r
 }
 
-func (r *running) stop(t *testing.T) {
+func (r *workersTest) stop(t *testing.T) {
 	t.Helper()
 	r.end()
 	for range 2 {
@@ -50,15 +50,15 @@ func (r *running) stop(t *testing.T) {
 	}
 }
 
-func (r *running) want(t *testing.T, state State, n int64) {
+func (r *workersTest) want(t *testing.T, state State, n int64) {
 	t.Helper()
 	synctest.Wait()
-	if got := r.count(state); got != n {
-		t.Errorf("%d tasks are %s, want %d", got, state, n)
+	if result := r.count(state); result != n {
+		t.Errorf("%d tasks are %s, want %d", result, state, n)
 	}
 }
 
-func (r *running) wantFailures(t *testing.T, reason string, n float64) {
+func (r *workersTest) wantFailures(t *testing.T, reason string, n float64) {
 	t.Helper()
 	families, err := r.registry.Gather()
 	if err != nil {
@@ -79,7 +79,7 @@ func TestWorkersWorkAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var at, most atomic.Int64
-		r := run(t, newStore(20), Service{AtOnce: 5, Handle: func(context.Context, Task) error {
+		r := run(t, newStore(20), Service{Concurrency: 5, Handle: func(context.Context, Task) error {
 			most.Store(max(most.Load(), at.Add(1)))
 			defer at.Add(-1)
 			time.Sleep(time.Second)
@@ -100,14 +100,14 @@ func TestWorkersWorkAtOnce(t *testing.T) {
 func TestFailuresByReason(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		why := map[string]error{
+		cause := map[string]error{
 			"0": errors.New("why"), "1": Permanent(errors.New("never")), "2": Postpone(errors.New("busy"), time.Hour),
 		}
 		r := run(t, newStore(4), Service{Handle: func(_ context.Context, task Task) error {
 			if task.Key == "3" {
 				panic("oh")
 			}
-			return why[task.Key]
+			return cause[task.Key]
 		}, Backoff: Backoff{First: time.Second, Max: time.Second}})
 		r.want(t, Dead, 1)
 		if at := r.tasks[2].DueAt; at != time.Now().Add(time.Hour).UnixMilli() {
@@ -154,7 +154,7 @@ func TestLeaseOfALongTry(t *testing.T) {
 func TestWorkersEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := run(t, newStore(3), Service{AtOnce: 2, Handle: func(ctx context.Context, task Task) error {
+		r := run(t, newStore(3), Service{Concurrency: 2, Handle: func(ctx context.Context, task Task) error {
 			if task.Key == "0" {
 				time.Sleep(5 * time.Second)
 				return nil
@@ -179,7 +179,7 @@ func TestStoreAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(3)
-		r := run(t, s, Service{AtOnce: 2, Handle: func(context.Context, Task) error {
+		r := run(t, s, Service{Concurrency: 2, Handle: func(context.Context, Task) error {
 			s.leave(true)
 			return nil
 		}})
@@ -211,9 +211,9 @@ func TestIdleQueue(t *testing.T) {
 		r.mu.Lock()
 		r.tasks = newStore(1).tasks
 		r.mu.Unlock()
-		r.bell.Ring("other/a")
+		r.notifier.Notify("other/a")
 		r.want(t, Done, 0)
-		r.bell.Ring("work/a")
+		r.notifier.Notify("work/a")
 		r.want(t, Done, 1)
 		r.mu.Lock()
 		r.tasks = newStore(1).tasks
@@ -224,15 +224,15 @@ func TestIdleQueue(t *testing.T) {
 	})
 }
 
-func TestIntakeGroups(t *testing.T) {
+func TestBatcherGroupsTasks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(0)
-		in := NewIntake(s)
+		in := NewBatcher(s)
 		s.hold = make(chan struct{}) // the first commit takes its time
 		results := make(chan error)
 		enqueue := func(key string) {
-			accepted, err := in.Enqueue(t.Context(), New{Topic: "work/a", Key: key, Payload: []byte("1")})
+			accepted, err := in.Enqueue(t.Context(), NewTask{Topic: "work/a", Key: key, Payload: []byte("1")})
 			if err == nil && accepted.ID != key {
 				err = io.ErrUnexpectedEOF
 			}
@@ -253,11 +253,11 @@ func TestIntakeGroups(t *testing.T) {
 		if len(s.seen) != 3 || s.seen[0] != 1 || s.seen[1]+s.seen[2] != MaxBatch+2 {
 			t.Errorf("commits of %v tasks", s.seen)
 		}
-		if _, err := in.Enqueue(t.Context(), New{Topic: "work/a"}); !errors.Is(err, ErrBadTask) {
+		if _, err := in.Enqueue(t.Context(), NewTask{Topic: "work/a"}); !errors.Is(err, ErrBadTask) {
 			t.Error(err)
 		}
 		s.leave(true)
-		if _, err := in.Enqueue(t.Context(), New{Topic: "work/a", Key: "k", Payload: []byte("1")}); !errors.Is(err, errAway) {
+		if _, err := in.Enqueue(t.Context(), NewTask{Topic: "work/a", Key: "k", Payload: []byte("1")}); !errors.Is(err, errAway) {
 			t.Error(err)
 		}
 	})
@@ -265,18 +265,18 @@ func TestIntakeGroups(t *testing.T) {
 
 // While the store hangs no more gathers than it can be handed next, however many
 // have given up waiting.
-func TestIntakeIsBounded(t *testing.T) {
+func TestBatcherIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(0)
-		in := NewIntake(s)
+		in := NewBatcher(s)
 		s.hold = make(chan struct{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var asking sync.WaitGroup
 		for range 5 * MaxBatch {
 			asking.Go(func() {
-				if _, err := in.Enqueue(ctx, New{Topic: "work/a", Key: "k", Payload: []byte("1")}); !errors.Is(err, context.DeadlineExceeded) {
+				if _, err := in.Enqueue(ctx, NewTask{Topic: "work/a", Key: "k", Payload: []byte("1")}); !errors.Is(err, context.DeadlineExceeded) {
 					t.Error(err)
 				}
 			})
@@ -284,10 +284,10 @@ func TestIntakeIsBounded(t *testing.T) {
 		asking.Wait()
 		close(s.hold)
 		synctest.Wait()
-		if total := sum(s.seen); total > mostTaken {
+		if total := sum(s.seen); total > maxPending {
 			t.Errorf("%d tasks in %d commits", total, len(s.seen))
 		}
-		if _, err := in.Enqueue(t.Context(), New{Topic: "work/a", Key: "k", Payload: []byte("1")}); err != nil {
+		if _, err := in.Enqueue(t.Context(), NewTask{Topic: "work/a", Key: "k", Payload: []byte("1")}); err != nil {
 			t.Errorf("once the store answers: %v", err)
 		}
 	})

@@ -24,8 +24,8 @@ var payload = []byte(`"` + strings.Repeat("x", taskBytes-2) + `"`)
 type node struct {
 	*ledger.Ledger
 
-	bell      taskqueue.Bell
-	intake    *taskqueue.Intake
+	bell      taskqueue.Notifier
+	intake    *taskqueue.Batcher
 	enqueued  atomic.Int64 // also makes keys
 	completed atomic.Int64 // on disk
 }
@@ -33,17 +33,17 @@ type node struct {
 func openNode(b *testing.B, c ledger.Config) *node {
 	b.Helper()
 	n := &node{}
-	c.Wake, c.Logger = n.bell.Ring, slog.New(slog.DiscardHandler)
+	c.Wake, c.Logger = n.bell.Notify, slog.New(slog.DiscardHandler)
 	l, err := ledger.Open(b.Context(), c)
 	if err != nil {
 		b.Fatal(err)
 	}
-	n.Ledger, n.intake = l, taskqueue.NewIntake(l)
+	n.Ledger, n.intake = l, taskqueue.NewBatcher(l)
 	return n
 }
 
 // task makes the next task, of a topic of its own or of one of -topics.
-func (n *node) task(own bool) taskqueue.New {
+func (n *node) task(own bool) taskqueue.NewTask {
 	i := n.enqueued.Add(1)
 	topic := i
 	if !own {
@@ -52,13 +52,13 @@ func (n *node) task(own bool) taskqueue.New {
 	return taskOf(fmt.Sprintf("%s/%07d", kind, topic), i)
 }
 
-func taskOf(topic string, i int64) taskqueue.New {
-	return taskqueue.New{Game: "bench", Topic: topic, Key: fmt.Sprintf("key-%09d", i), Payload: payload}
+func taskOf(topic string, i int64) taskqueue.NewTask {
+	return taskqueue.NewTask{Game: "bench", Topic: topic, Key: fmt.Sprintf("key-%09d", i), Payload: payload}
 }
 
 // call enqueues tasks in one call.
 func (n *node) call(ctx context.Context, size int, own bool) error {
-	tasks := make([]taskqueue.New, size)
+	tasks := make([]taskqueue.NewTask, size)
 	for i := range tasks {
 		tasks[i] = n.task(own)
 	}
@@ -80,10 +80,10 @@ func (n *node) Complete(ctx context.Context, leases []taskqueue.Lease) ([]taskqu
 func (n *node) start(b *testing.B, handle taskqueue.Handler) (stop func()) {
 	logger := slog.New(slog.DiscardHandler)
 	w := taskqueue.NewWorkers(taskqueue.Config{
-		Claims: n, Bell: &n.bell, Logger: logger, Registry: prometheus.NewRegistry(),
-		Services: []taskqueue.Service{{Kind: kind, Handle: handle, AtOnce: *workers}},
+		Claims: n, Notifier: &n.bell, Logger: logger, Registry: prometheus.NewRegistry(),
+		Services: []taskqueue.Service{{Kind: kind, Handle: handle, Concurrency: *workers}},
 	})
-	k := taskqueue.NewKeeper(taskqueue.KeeperConfig{Store: n, Bell: &n.bell, Logger: logger, Registry: prometheus.NewRegistry()})
+	k := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n, Notifier: &n.bell, Logger: logger, Registry: prometheus.NewRegistry()})
 	ctx, cancel := context.WithCancel(b.Context())
 	var running errgroup.Group
 	running.Go(func() error { return w.Run(ctx) })

@@ -28,7 +28,7 @@ func benchSmall(b *testing.B, c ledger.Config) {
 	n := openNode(b, c)
 	defer n.Close()
 	share(b, few, *many/taskqueue.MaxBatch, func(ctx context.Context) error {
-		tasks := make([]taskqueue.New, taskqueue.MaxBatch)
+		tasks := make([]taskqueue.NewTask, taskqueue.MaxBatch)
 		for i := range tasks {
 			tasks[i] = taskOf(kind+"/big", n.enqueued.Add(1))
 		}

@@ -15,8 +15,8 @@ import (
 
 // relayed is a relay whose words are kept, and a bell with one worker's ear and
 // the keeper's.
-type relayed struct {
-	*Relay
+type crossNodeTest struct {
+	*CrossNodeNotifier
 
 	registry     *prometheus.Registry
 	work, keeper <-chan struct{}
@@ -28,12 +28,12 @@ type relayed struct {
 	hold  chan struct{} // telling waits until it is closed; nil: it does not
 }
 
-func relay(t *testing.T) *relayed {
+func relay(t *testing.T) *crossNodeTest {
 	t.Helper()
-	r := &relayed{registry: prometheus.NewRegistry()}
-	bell := &Bell{}
-	r.work, r.keeper = bell.Listen("work"), bell.Listen("")
-	r.Relay = NewRelay(RelayConfig{Bell: bell, Tell: r.keep, Registry: r.registry})
+	r := &crossNodeTest{registry: prometheus.NewRegistry()}
+	notifier := &Notifier{}
+	r.work, r.keeper = notifier.Subscribe("work"), notifier.Subscribe("")
+	r.CrossNodeNotifier = NewCrossNodeNotifier(CrossNodeConfig{Notifier: notifier, Publish: r.keep, Registry: r.registry})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(ctx) }()
@@ -46,7 +46,7 @@ func relay(t *testing.T) *relayed {
 	return r
 }
 
-func (r *relayed) keep(ctx context.Context, kinds []string) error {
+func (r *crossNodeTest) keep(ctx context.Context, kinds []string) error {
 	if r.hold != nil {
 		select {
 		case <-r.hold:
@@ -61,7 +61,7 @@ func (r *relayed) keep(ctx context.Context, kinds []string) error {
 }
 
 // told are the words since they were asked for last.
-func (r *relayed) told() [][]string {
+func (r *crossNodeTest) published() [][]string {
 	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,17 +70,17 @@ func (r *relayed) told() [][]string {
 	return words
 }
 
-func (r *relayed) want(t *testing.T, why string, words ...[]string) {
+func (r *crossNodeTest) want(t *testing.T, cause string, words ...[]string) {
 	t.Helper()
-	if got := r.told(); !slices.EqualFunc(got, words, slices.Equal) {
-		t.Errorf("%s: told %q, want %q", why, got, words)
+	if result := r.published(); !slices.EqualFunc(result, words, slices.Equal) {
+		t.Errorf("%s: told %q, want %q", cause, result, words)
 	}
 }
 
-func (r *relayed) wantCount(t *testing.T, name, reason string, n float64) {
+func (r *crossNodeTest) wantCount(t *testing.T, name, reason string, n float64) {
 	t.Helper()
-	if got := count(t, r.registry, name, reason); got != n {
-		t.Errorf("%s %s: %v, want %v", name, reason, got, n)
+	if result := count(t, r.registry, name, reason); result != n {
+		t.Errorf("%s %s: %v, want %v", name, reason, result, n)
 	}
 }
 
@@ -104,9 +104,9 @@ func count(t *testing.T, registry *prometheus.Registry, name, label string) floa
 }
 
 // rung says whether an ear was rung for since it was asked last.
-func rung(ear <-chan struct{}) bool {
+func rung(subscriber <-chan struct{}) bool {
 	select {
-	case <-ear:
+	case <-subscriber:
 		return true
 	default:
 		return false
@@ -114,17 +114,17 @@ func rung(ear <-chan struct{}) bool {
 }
 
 // What wakes is told at once, and what wakes within 50 ms after that together.
-func TestRelayTellsTogether(t *testing.T) {
+func TestCrossNodeNotifierGroupsKinds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := relay(t)
-		r.Ring("work/a")
+		r.Notify("work/a")
 		r.want(t, "at once", []string{"work"})
 		for range 49 {
 			time.Sleep(time.Millisecond)
-			r.Ring("work/a")
-			r.Ring("rest/b")
-			r.Ring("")
+			r.Notify("work/a")
+			r.Notify("rest/b")
+			r.Notify("")
 		}
 		r.want(t, "within 50 ms")
 		time.Sleep(time.Millisecond)
@@ -140,19 +140,19 @@ func TestRelayTellsTogether(t *testing.T) {
 }
 
 // What others tell of rings for the workers of a kind, and is not told again.
-func TestRelayHears(t *testing.T) {
+func TestCrossNodeNotifierReceives(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := relay(t)
-		r.Heard([]string{"rest", "other"})
+		r.Receive([]string{"rest", "other"})
 		if rung(r.work) || rung(r.keeper) {
 			t.Error("it rang for others")
 		}
-		r.Heard([]string{"rest", "work"})
+		r.Receive([]string{"rest", "work"})
 		if !rung(r.work) || rung(r.keeper) {
 			t.Error("it did not ring for the workers alone")
 		}
-		r.Heard(nil)
+		r.Receive(nil)
 		if !rung(r.work) || !rung(r.keeper) {
 			t.Error("it did not ring for all after a gap")
 		}
@@ -165,21 +165,21 @@ func TestRelayHears(t *testing.T) {
 }
 
 // While telling hangs ringing does not, and what is beyond the bound is counted.
-func TestRelayIsBounded(t *testing.T) {
+func TestCrossNodeNotifierIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := relay(t)
 		r.hold = make(chan struct{})
-		r.Ring("first/a")
+		r.Notify("first/a")
 		synctest.Wait()
-		for i := range mostTold + 7 {
-			r.Ring(fmt.Sprintf("k%04d/a", i))
+		for i := range maxPendingKinds + 7 {
+			r.Notify(fmt.Sprintf("k%04d/a", i))
 		}
-		r.Ring("k0000/b") // is among them
+		r.Notify("k0000/b") // is among them
 		close(r.hold)
 		time.Sleep(time.Second)
-		words := r.told()
-		if len(words) != 2 || len(words[1]) != mostTold {
+		words := r.published()
+		if len(words) != 2 || len(words[1]) != maxPendingKinds {
 			t.Errorf("told %d times", len(words))
 		}
 		r.end()
@@ -189,21 +189,21 @@ func TestRelayIsBounded(t *testing.T) {
 
 // What cannot be told is counted and left to the polls; a call that hangs is
 // given up.
-func TestRelayThatFails(t *testing.T) {
+func TestCrossNodeNotifierCountsFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := relay(t)
 		r.err = errors.New("away")
-		r.Ring("work/a")
+		r.Notify("work/a")
 		r.want(t, "once", []string{"work"})
 		time.Sleep(time.Second)
 		r.want(t, "not again")
 		r.hold = make(chan struct{})
-		r.Ring("work/a")
-		time.Sleep(tellWithin + time.Second)
+		r.Notify("work/a")
+		time.Sleep(publishTimeout + time.Second)
 		synctest.Wait()
 		r.hold, r.err = nil, nil
-		r.Ring("work/a")
+		r.Notify("work/a")
 		r.want(t, "after that", []string{"work"})
 		r.end()
 		r.wantCount(t, "notifications_total", notificationFailed, 2)
@@ -211,13 +211,13 @@ func TestRelayThatFails(t *testing.T) {
 }
 
 // At the end what woke last is told, as tasks that were given back.
-func TestRelayEnds(t *testing.T) {
+func TestCrossNodeNotifierPublishesAtTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := relay(t)
-		r.Ring("work/a")
+		r.Notify("work/a")
 		r.want(t, "at once", []string{"work"})
-		r.Ring("rest/a")
+		r.Notify("rest/a")
 		r.end()
 		r.want(t, "at the end", []string{"rest"})
 	})

@@ -12,19 +12,19 @@ import (
 )
 
 // Keeping is what the queue does of itself, in slices of n.
-type Keeping interface {
+type MaintenanceStore interface {
 	// ReturnDue sees to tasks whose wait or lease is over.
 	ReturnDue(ctx context.Context, n int) (Returned, error)
 	// NextDue is how long it is until ReturnDue has something to do, if it will.
 	NextDue(ctx context.Context) (wait time.Duration, ok bool, err error)
 	// MoveDone moves done cursors of lines after one, and gives the last that it
 	// looked at, how many those were, and how many it moved.
-	MoveDone(ctx context.Context, after LineID, n int) (last LineID, seen, moved int, err error)
+	MoveDone(ctx context.Context, after QueueID, n int) (last QueueID, seen, moved int, err error)
 	// ForgetTasks removes tasks that ended long ago.
-	ForgetTasks(ctx context.Context, n int) (many int, err error)
+	ForgetTasks(ctx context.Context, n int) (count int, err error)
 	// Depth is how many tasks there are of a state, counted up to a number, and how
 	// old the oldest is.
-	Depth(ctx context.Context, state State, upTo int) (many int64, oldest time.Duration, err error)
+	Depth(ctx context.Context, state State, upTo int) (count int64, oldest time.Duration, err error)
 	// Backlogs are those of up to so many kinds, by name, each counted in up to so
 	// many lines.
 	Backlogs(ctx context.Context, kinds, upTo int) ([]Backlog, error)
@@ -44,9 +44,9 @@ func (r *Returned) Note(t *Task) {
 }
 
 // KeeperConfig is what a keeper needs.
-type KeeperConfig struct {
-	Store    Keeping
-	Bell     *Bell                 // tells it that there may be something to do
+type MaintainerConfig struct {
+	Store    MaintenanceStore
+	Notifier *Notifier             // tells it that there may be something to do
 	Poll     time.Duration         // it looks all the same, as other nodes ring other bells; 0: a minute
 	Logger   *slog.Logger          // nil: slog.Default
 	Registry prometheus.Registerer // nil: not measured
@@ -54,67 +54,67 @@ type KeeperConfig struct {
 
 // Keeper brings back what is due, moves the done cursors and forgets what ended.
 // Each node has one; they get along.
-type Keeper struct {
-	KeeperConfig
+type Maintainer struct {
+	MaintainerConfig
 
-	rung    <-chan struct{}
-	metrics *keepMetrics
-	counted time.Time // when tasks were last counted; Run's
+	notified  <-chan struct{}
+	metrics   *maintenanceMetrics
+	lastCount time.Time // when tasks were last counted; Run's
 }
 
 const (
-	slice      = 500                   // rows of a transaction
-	mostSlices = 100                   // of each thing in a round: another may be waiting
-	restless   = time.Second           // between two rounds while there is something to do
-	soonest    = 10 * time.Millisecond // what is due may be another's that is at it
-	countEvery = 10 * time.Second      // at the most: nobody looks more often
-	countUpTo  = 100_000
-	countKinds = 1000
-	countLines = 10_000 // of a kind
+	sliceRows    = 500                   // rows of a transaction
+	maxSlices    = 100                   // of each thing in a round: another may be waiting
+	busyInterval = time.Second           // between two rounds while there is something to do
+	minWait      = 10 * time.Millisecond // what is due may be another's that is at it
+	countEvery   = 10 * time.Second      // at the most: nobody looks more often
+	countUpTo    = 100_000
+	countKinds   = 1000
+	countLines   = 10_000 // of a kind
 )
 
 // NewKeeper makes a keeper.
-func NewKeeper(c KeeperConfig) *Keeper {
+func NewMaintainer(c MaintainerConfig) *Maintainer {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	c.Poll = cmp.Or(c.Poll, time.Minute)
-	return &Keeper{KeeperConfig: c, rung: c.Bell.Listen(""), metrics: newKeepMetrics(c.Registry)}
+	return &Maintainer{MaintainerConfig: c, notified: c.Notifier.Subscribe(""), metrics: newMaintenanceMetrics(c.Registry)}
 }
 
 // Run keeps the queue until the context ends.
-func (k *Keeper) Run(ctx context.Context) error {
+func (k *Maintainer) Run(ctx context.Context) error {
 	failing := false
 	for ctx.Err() == nil {
 		wait, err := k.round(ctx)
 		if err != nil && ctx.Err() == nil {
-			wait = restless
+			wait = busyInterval
 			k.metrics.failures.Inc()
 			if !failing {
 				k.Logger.Warn("the durable queue is not kept up; it is tried again", "error", err)
 			}
 		}
 		failing = err != nil
-		k.rest(ctx, wait)
+		k.waitForWork(ctx, wait)
 	}
 	return nil
 }
 
 // rest waits, less if the bell rings, but never so little that a busy queue is
 // looked at all the time.
-func (k *Keeper) rest(ctx context.Context, wait time.Duration) {
-	if !sleep(ctx, min(wait, restless), nil) {
+func (k *Maintainer) waitForWork(ctx context.Context, wait time.Duration) {
+	if !sleep(ctx, min(wait, busyInterval), nil) {
 		return
 	}
-	sleep(ctx, wait-restless, k.rung)
+	sleep(ctx, wait-busyInterval, k.notified)
 }
 
 // sleep waits until a time is over or it is rung; false: the context has ended.
-func sleep(ctx context.Context, d time.Duration, rung <-chan struct{}) bool {
+func sleep(ctx context.Context, d time.Duration, notified <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-rung:
+	case <-notified:
 	case <-timer.C:
 	}
 	return true
@@ -122,14 +122,14 @@ func sleep(ctx context.Context, d time.Duration, rung <-chan struct{}) bool {
 
 // round does all that there is to do now, and says how long there is nothing, at
 // most a poll.
-func (k *Keeper) round(ctx context.Context) (rest time.Duration, err error) {
+func (k *Maintainer) round(ctx context.Context) (rest time.Duration, err error) {
 	due, err := k.nextDue(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("taskqueue: what is due next: %w", err)
 	}
 	returned := 0
 	if time.Until(due) <= 0 {
-		returned, err = k.slices(ctx, k.returnDue)
+		returned, err = k.repeat(ctx, k.returnDue)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("taskqueue: return due tasks: %w", err)
@@ -138,22 +138,22 @@ func (k *Keeper) round(ctx context.Context) (rest time.Duration, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("taskqueue: move done cursors: %w", err)
 	}
-	forgotten, err := k.slices(ctx, k.Store.ForgetTasks)
+	forgotten, err := k.repeat(ctx, k.Store.ForgetTasks)
 	if err != nil {
 		return 0, fmt.Errorf("taskqueue: forget tasks: %w", err)
 	}
 	k.metrics.forgotten.Add(float64(forgotten))
-	if err := k.count(ctx); err != nil {
+	if err := k.updateCounts(ctx); err != nil {
 		return 0, fmt.Errorf("taskqueue: count tasks: %w", err)
 	}
 	if returned+moved+forgotten > 0 {
-		return restless, nil
+		return busyInterval, nil
 	}
-	return max(time.Until(due), soonest), nil
+	return max(time.Until(due), minWait), nil
 }
 
 // nextDue is when there is something due, at most a poll from now.
-func (k *Keeper) nextDue(ctx context.Context) (time.Time, error) {
+func (k *Maintainer) nextDue(ctx context.Context) (time.Time, error) {
 	now := time.Now()
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -165,19 +165,19 @@ func (k *Keeper) nextDue(ctx context.Context) (time.Time, error) {
 }
 
 // slices repeats a step until it finds less than a slice.
-func (k *Keeper) slices(ctx context.Context, step func(context.Context, int) (int, error)) (total int, err error) {
-	for range mostSlices {
+func (k *Maintainer) repeat(ctx context.Context, step func(context.Context, int) (int, error)) (total int, err error) {
+	for range maxSlices {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
-		many, err := step(call, slice)
+		count, err := step(call, sliceRows)
 		cancel()
-		if total += many; err != nil || many < slice {
+		if total += count; err != nil || count < sliceRows {
 			return total, err
 		}
 	}
 	return total, nil
 }
 
-func (k *Keeper) returnDue(ctx context.Context, n int) (int, error) {
+func (k *Maintainer) returnDue(ctx context.Context, n int) (int, error) {
 	r, err := k.Store.ReturnDue(ctx, n)
 	k.metrics.returned.Add(float64(r.Back))
 	k.metrics.expired.Add(float64(r.Dead))
@@ -187,13 +187,13 @@ func (k *Keeper) returnDue(ctx context.Context, n int) (int, error) {
 	return r.Back + r.Dead, err
 }
 
-func (k *Keeper) moveDone(ctx context.Context) (total int, err error) {
-	var after LineID
+func (k *Maintainer) moveDone(ctx context.Context) (total int, err error) {
+	var after QueueID
 	for {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
-		last, seen, moved, err := k.Store.MoveDone(call, after, slice)
+		last, seen, moved, err := k.Store.MoveDone(call, after, sliceRows)
 		cancel()
-		if total += moved; err != nil || seen < slice {
+		if total += moved; err != nil || seen < sliceRows {
 			return total, err
 		}
 		after = last
@@ -201,25 +201,25 @@ func (k *Keeper) moveDone(ctx context.Context) (total int, err error) {
 }
 
 // count shows how much there is, unless that was done of late.
-func (k *Keeper) count(ctx context.Context) error {
-	if time.Since(k.counted) < countEvery {
+func (k *Maintainer) updateCounts(ctx context.Context) error {
+	if time.Since(k.lastCount) < countEvery {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	for _, state := range []State{Waiting, Claimed, Later, Dead} {
-		many, oldest, err := k.Store.Depth(ctx, state, countUpTo)
+		count, oldest, err := k.Store.Depth(ctx, state, countUpTo)
 		if err != nil {
 			return err
 		}
-		k.metrics.depth(state, many, oldest)
+		k.metrics.setDepth(state, count, oldest)
 	}
 	backlogs, err := k.Store.Backlogs(ctx, countKinds, countLines)
 	if err != nil {
 		return err
 	}
-	k.metrics.backlogs(backlogs)
-	k.counted = time.Now()
+	k.metrics.setBacklogs(backlogs)
+	k.lastCount = time.Now()
 	return nil
 }
 

@@ -1,27 +1,27 @@
 package taskqueue
 
 // LineID names a line.
-type LineID struct {
+type QueueID struct {
 	Topic    string `json:"topic"`
 	Priority int64  `json:"priority"`
 }
 
 // Line is the tasks of one topic and priority, in the order of their commits,
 // and how far it has come. Both cursors only move forward.
-type Line struct {
-	LineID
+type Queue struct {
+	QueueID
 
-	Ordering Ordering `json:"ordering,omitempty"`
-	Pos      int64    `json:"pos"`            // the last position given
-	Scan     int64    `json:"scan"`           // up to here tasks have been handed out
-	Done     int64    `json:"done"`           // up to here all have ended, or left for later
-	Head     string   `json:"head,omitempty"` // the task that an ordered line waits for
-	Again    bool     `json:"-"`              // the head is to be handed out again
-	VTime    int64    `json:"-"`              // what the line has been served, in strides
+	Ordering  Ordering `json:"ordering,omitempty"`
+	Pos       int64    `json:"pos"`            // the last position given
+	Scan      int64    `json:"scan"`           // up to here tasks have been handed out
+	Done      int64    `json:"done"`           // up to here all have ended, or left for later
+	Head      string   `json:"head,omitempty"` // the task that an ordered line waits for
+	Redeliver bool     `json:"-"`              // the head is to be handed out again
+	VTime     int64    `json:"-"`              // what the line has been served, in strides
 }
 
 // LineFilter chooses lines: those that agree with every field that is not zero.
-type LineFilter struct {
+type QueueFilter struct {
 	Kind, Topic string
 	Busy        bool // something waits in them, or was handed out and has not ended
 }
@@ -38,9 +38,9 @@ type Backlog struct {
 func stride(priority int64) int64 { return 1 << (MaxPriority - priority) }
 
 // next is the position that the line hands out next, of as many as there are.
-func (l *Line) next() (pos, many int64) {
+func (l *Queue) nextPositions() (pos, count int64) {
 	switch {
-	case l.Again: // the cursor stands at the head
+	case l.Redeliver: // the cursor stands at the head
 		return l.Scan, 1
 	case l.Head != "":
 		return 0, 0
@@ -51,22 +51,22 @@ func (l *Line) next() (pos, many int64) {
 }
 
 // Share is a part of a line: positions First to Last, none if Last is before.
-type Share struct {
-	Line        *Line
+type Allocation struct {
+	Queue       *Queue
 	First, Last int64
 }
 
 // Shares gives up to n positions to the lines by stride scheduling (Waldspurger
 // and Weihl, 1995): each to the line that has had the least so far.
-func Shares(lines []Line, n int) []Share {
-	shares, left, served := make([]Share, len(lines)), make([]int64, len(lines)), make([]int64, len(lines))
-	for i := range lines {
-		first, many := lines[i].next()
-		shares[i], left[i], served[i] = Share{&lines[i], first, first - 1}, many, lines[i].VTime
+func Allocate(queues []Queue, n int) []Allocation {
+	allocations, left, served := make([]Allocation, len(queues)), make([]int64, len(queues)), make([]int64, len(queues))
+	for i := range queues {
+		first, count := queues[i].nextPositions()
+		allocations[i], left[i], served[i] = Allocation{&queues[i], first, first - 1}, count, queues[i].VTime
 	}
 	for range n {
 		least := -1
-		for i := range lines {
+		for i := range queues {
 			if left[i] > 0 && (least < 0 || served[i] < served[least]) {
 				least = i
 			}
@@ -74,18 +74,18 @@ func Shares(lines []Line, n int) []Share {
 		if least < 0 {
 			break
 		}
-		shares[least].Last++
+		allocations[least].Last++
 		left[least]--
-		served[least] += stride(lines[least].Priority)
+		served[least] += stride(queues[least].Priority)
 	}
-	return shares
+	return allocations
 }
 
 // Took moves the line on after it gave the positions of a share, of which some
 // tasks, the one with the id among them, were still there.
-func (s *Share) Took(tasks int64, id string) {
-	l := s.Line
-	l.Scan, l.Again = max(l.Scan, s.Last), false
+func (s *Allocation) Advance(tasks int64, id string) {
+	l := s.Queue
+	l.Scan, l.Redeliver = max(l.Scan, s.Last), false
 	l.VTime += tasks * stride(l.Priority)
 	switch {
 	case tasks == 0: // a head that is gone holds nothing up

@@ -11,57 +11,57 @@ import (
 )
 
 // RelayConfig is what a relay needs.
-type RelayConfig struct {
-	Bell *Bell // of this process
+type CrossNodeConfig struct {
+	Notifier *Notifier // of this process
 	// Tell tells all other nodes of kinds, whose relays then hear of them. What it
 	// could not tell is not told again: their slow polls find it.
-	Tell     func(ctx context.Context, kinds []string) error
+	Publish  func(ctx context.Context, kinds []string) error
 	Registry prometheus.Registerer // nil: not measured
 }
 
 // Relay rings the bells of other nodes with that of its own: a line that wakes
 // here wakes the workers of its kind there. It may be used concurrently.
-type Relay struct {
-	RelayConfig
+type CrossNodeNotifier struct {
+	CrossNodeConfig
 
 	notifications *prometheus.CounterVec // by result
-	rung          chan struct{}
+	notified      chan struct{}
 
-	mu     sync.Mutex
-	untold map[string]bool // kinds
+	mu      sync.Mutex
+	pending map[string]bool // kinds
 }
 
 const (
-	tellEvery = 50 * time.Millisecond // what wakes meanwhile is told together
-	mostTold  = 1000                  // kinds at a time
+	publishInterval = 50 * time.Millisecond // what wakes meanwhile is told together
+	maxPendingKinds = 1000                  // kinds at a time
 )
 
 // NewRelay makes a relay. What wakes before Run waits for it.
-func NewRelay(c RelayConfig) *Relay {
-	return &Relay{
-		RelayConfig: c, notifications: newNotifications(c.Registry), rung: make(chan struct{}, 1), untold: map[string]bool{},
+func NewCrossNodeNotifier(c CrossNodeConfig) *CrossNodeNotifier {
+	return &CrossNodeNotifier{
+		CrossNodeConfig: c, notifications: newNotifications(c.Registry), notified: make(chan struct{}, 1), pending: map[string]bool{},
 	}
 }
 
 // Ring rings for a topic here, as Bell.Ring does, and has other nodes told soon.
 // It never blocks.
-func (r *Relay) Ring(topic string) {
-	r.Bell.Ring(topic)
+func (r *CrossNodeNotifier) Notify(topic string) {
+	r.Notifier.Notify(topic)
 	if kind := Kind(topic); kind != "" {
-		r.note(kind)
+		r.add(kind)
 	}
 }
 
-func (r *Relay) note(kind string) {
+func (r *CrossNodeNotifier) add(kind string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.untold[kind] && len(r.untold) == mostTold {
+	if !r.pending[kind] && len(r.pending) == maxPendingKinds {
 		r.notifications.WithLabelValues(notificationDropped).Inc()
 		return
 	}
-	r.untold[kind] = true
+	r.pending[kind] = true
 	select {
-	case r.rung <- struct{}{}:
+	case r.notified <- struct{}{}:
 	default:
 	}
 }
@@ -69,41 +69,41 @@ func (r *Relay) note(kind string) {
 // Heard rings for kinds that another node tells of: for their workers alone, as
 // that node does what else there is to do. None: words of others may have been
 // lost, and everybody looks.
-func (r *Relay) Heard(kinds []string) {
+func (r *CrossNodeNotifier) Receive(kinds []string) {
 	if len(kinds) == 0 {
 		r.notifications.WithLabelValues(notificationLost).Inc()
-		r.Bell.ringAll()
+		r.Notifier.notifyAll()
 		return
 	}
 	r.notifications.WithLabelValues(notificationReceived).Add(float64(len(kinds)))
-	r.Bell.ring(kinds...)
+	r.Notifier.notifyKinds(kinds...)
 }
 
 // Run tells other nodes until the context ends, and then what is left: so it
 // ends after the workers, who give back what they have not done.
-func (r *Relay) Run(ctx context.Context) error {
+func (r *CrossNodeNotifier) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-		case <-r.rung:
-			r.tell(ctx)
-			sleep(ctx, tellEvery, nil)
+		case <-r.notified:
+			r.publish(ctx)
+			sleep(ctx, publishInterval, nil)
 		}
 	}
-	r.tell(ctx)
+	r.publish(ctx)
 	return nil
 }
 
 // tell tells what is untold, in one call that the end of the relay does not cut
 // off.
-func (r *Relay) tell(ctx context.Context) {
-	kinds := r.take()
+func (r *CrossNodeNotifier) publish(ctx context.Context) {
+	kinds := r.takePending()
 	if len(kinds) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTimeout)
 	defer cancel()
-	if err := r.Tell(ctx, kinds); err != nil {
+	if err := r.Publish(ctx, kinds); err != nil {
 		r.notifications.WithLabelValues(notificationFailed).Add(float64(len(kinds)))
 		return
 	}
@@ -111,12 +111,12 @@ func (r *Relay) tell(ctx context.Context) {
 }
 
 // tellWithin bounds a call of Tell.
-const tellWithin = 2 * time.Second
+const publishTimeout = 2 * time.Second
 
-func (r *Relay) take() []string {
+func (r *CrossNodeNotifier) takePending() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	kinds := slices.Sorted(maps.Keys(r.untold))
-	clear(r.untold)
+	kinds := slices.Sorted(maps.Keys(r.pending))
+	clear(r.pending)
 	return kinds
 }

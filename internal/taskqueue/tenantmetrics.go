@@ -8,22 +8,22 @@ import (
 // Whose bound a poll that may not wait has reached: the reasons of
 // laststand_game_tasks_poll_refusals_total.
 const (
-	crowdedNode = "node"
-	crowdedGame = "game"
+	limitNode = "node"
+	limitGame = "game"
 )
 
 // gamePrefix begins the names of the metrics about games' own tasks.
 const gamePrefix = "laststand_game_tasks_"
 
 // frontMetrics are of what games' own producers and workers ask of this node.
-type frontMetrics struct {
-	taken                    *prometheus.CounterVec
+type tenantMetrics struct {
+	enqueues                 *prometheus.CounterVec
 	claimed, completed, dead prometheus.Counter
-	failures, refused        *prometheus.CounterVec
+	failures, refusedPolls   *prometheus.CounterVec
 	waiting                  prometheus.Gauge
 }
 
-func newFrontMetrics(r prometheus.Registerer) *frontMetrics {
+func newTenantMetrics(r prometheus.Registerer) *tenantMetrics {
 	f := promauto.With(r)
 	counter := func(name, help string) prometheus.Counter {
 		return f.NewCounter(prometheus.CounterOpts{Name: gamePrefix + name, Help: help})
@@ -35,16 +35,16 @@ func newFrontMetrics(r prometheus.Registerer) *frontMetrics {
 		}
 		return all
 	}
-	return &frontMetrics{
-		taken:     counters("enqueues_total", "Tasks that games enqueued at this node, by whether their key was new or known.", "key", keyNew, keyKnown),
+	return &tenantMetrics{
+		enqueues:  counters("enqueues_total", "Tasks that games enqueued at this node, by whether their key was new or known.", "key", keyNew, keyKnown),
 		claimed:   counter("claims_total", "Tasks of games that this node handed to a worker."),
 		completed: counter("completions_total", "Tasks of games that workers completed at this node."),
 		dead:      counter("dead_letters_total", "Tasks of games that became dead letters after an attempt reported to this node; see `server tasks list`."),
 		failures: counters("failures_total", "Attempts of games' workers that failed, by reason; lost: the lease had ended; "+
 			"returned: the worker left; store: the store failed.", "reason",
 			reasonError, reasonPermanent, reasonPostponed, reasonLost, reasonReturned, reasonStore),
-		refused: counters("poll_refusals_total", "Long polls that could not wait because a limit was reached, by whose limit.", "bound", crowdedNode, crowdedGame),
-		waiting: f.NewGauge(prometheus.GaugeOpts{Name: gamePrefix + "polls", Help: "Long polls of games' workers that wait at this node."}),
+		refusedPolls: counters("poll_refusals_total", "Long polls that could not wait because a limit was reached, by whose limit.", "bound", limitNode, limitGame),
+		waiting:      f.NewGauge(prometheus.GaugeOpts{Name: gamePrefix + "polls", Help: "Long polls of games' workers that wait at this node."}),
 	}
 }
 
@@ -53,18 +53,18 @@ const (
 	keyKnown = "known"
 )
 
-func (m *frontMetrics) enqueued(accepted []Accepted) {
+func (m *tenantMetrics) countEnqueued(accepted []Accepted) {
 	for _, a := range accepted {
 		if a.New {
-			m.taken.WithLabelValues(keyNew).Inc()
+			m.enqueues.WithLabelValues(keyNew).Inc()
 		} else {
-			m.taken.WithLabelValues(keyKnown).Inc()
+			m.enqueues.WithLabelValues(keyKnown).Inc()
 		}
 	}
 }
 
 // failed counts a try of a task, as that was before.
-func (m *frontMetrics) failed(x Failed, t Task) {
+func (m *tenantMetrics) recordFailure(x FailedAttempt, t Task) {
 	switch {
 	case x.Postponed:
 		m.failures.WithLabelValues(reasonPostponed).Inc()

@@ -14,11 +14,11 @@ const (
 	MaxPayload  = 64 << 10 // bytes
 	MaxName     = 200      // bytes of a topic and of a key
 	MaxPriority = 7        // priorities are 0 to 7, the most urgent; each has twice the share of the one below
-	MostTries   = 1000
+	TriesLimit  = 1000
 	MaxBatch    = 1000 // tasks of one call
 
 	defaultTries = 20
-	latest       = 253_402_300_799_999 // epoch ms, of the year 9999: what is later was not meant in ms
+	maxInstant   = 253_402_300_799_999 // epoch ms, of the year 9999: what is later was not meant in ms
 )
 
 // ErrBadTask says that a task can never be taken.
@@ -41,7 +41,7 @@ const (
 )
 
 // New is a task to be enqueued.
-type New struct {
+type NewTask struct {
 	Game      string
 	Topic     string // as webhook/demo/1: workers serve the part before the first /
 	Key       string // of this game and topic, taken once
@@ -67,18 +67,18 @@ func Kind(topic string) string {
 }
 
 // Check refuses with ErrBadTask what no store would take.
-func (n *New) Check() error {
+func (n *NewTask) Check() error {
 	switch {
-	case bad(n.Game, true), bad(n.Topic, false), bad(n.Key, false), Kind(n.Topic) == "":
+	case isBadName(n.Game, true), isBadName(n.Topic, false), isBadName(n.Key, false), Kind(n.Topic) == "":
 		return fmt.Errorf("%w: game %q, topic %q and key %q are 1 to %d printable bytes without spaces; the game may be empty", ErrBadTask, n.Game, n.Topic, n.Key, MaxName)
 	case n.Priority < 0 || n.Priority > MaxPriority:
 		return fmt.Errorf("%w: priority %d: want 0 to %d", ErrBadTask, n.Priority, MaxPriority)
 	case n.Ordering != Free && n.Ordering != Ordered && n.Ordering != Pausing:
 		return fmt.Errorf("%w: ordering %q: want %q, %q or none", ErrBadTask, n.Ordering, Ordered, Pausing)
-	case n.MaxTries < 0 || n.MaxTries > MostTries:
-		return fmt.Errorf("%w: %d tries: want up to %d", ErrBadTask, n.MaxTries, MostTries)
-	case n.NotBefore < 0 || n.NotBefore > latest:
-		return fmt.Errorf("%w: not before %d: want an instant in epoch ms, up to %d", ErrBadTask, n.NotBefore, int64(latest))
+	case n.MaxTries < 0 || n.MaxTries > TriesLimit:
+		return fmt.Errorf("%w: %d tries: want up to %d", ErrBadTask, n.MaxTries, TriesLimit)
+	case n.NotBefore < 0 || n.NotBefore > maxInstant:
+		return fmt.Errorf("%w: not before %d: want an instant in epoch ms, up to %d", ErrBadTask, n.NotBefore, int64(maxInstant))
 	}
 	return checkPayload(n.Payload)
 }
@@ -96,12 +96,12 @@ func checkPayload(payload json.RawMessage) error {
 }
 
 // bad says whether a name is none: printable ASCII without spaces is.
-func bad(name string, mayBeEmpty bool) bool {
+func isBadName(name string, mayBeEmpty bool) bool {
 	return name == "" && !mayBeEmpty || len(name) > MaxName || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c > '~' })
 }
 
 // Task is the task to be, in its state at an instant.
-func (n *New) Task(now int64) Task {
+func (n *NewTask) Task(now int64) Task {
 	t := Task{
 		Game: n.Game, Topic: n.Topic, Key: n.Key, Priority: n.Priority, Ordering: n.Ordering,
 		State: Waiting, MaxTries: n.MaxTries, Payload: n.Payload,

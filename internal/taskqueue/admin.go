@@ -7,7 +7,7 @@ import (
 
 // Hands do with a task what an operator asks for. Each gives the task as it is
 // then. ErrNotFound, ErrDone.
-type Hands interface {
+type TaskActions interface {
 	// Requeue has it tried now, with all its tries before it.
 	Requeue(ctx context.Context, id string) (Task, error)
 	// Edit gives it another payload. ErrBadTask.
@@ -17,61 +17,63 @@ type Hands interface {
 }
 
 // Changing is where tasks are looked up and changed, by one caller at a time.
-type Changing interface {
+type ChangeStore interface {
 	Task(ctx context.Context, id string) (Task, error)
 	ChangeTask(ctx context.Context, id string, change func(*Task) error) (Task, error)
 }
 
 // Desk is Hands for tasks of every topic: some topics have hands of their own.
-type Desk struct {
-	store Changing
-	own   map[string]Hands
+type Admin struct {
+	store   ChangeStore
+	byTopic map[string]TaskActions
 }
 
 // NewDesk makes a desk; own are the hands of topics.
-func NewDesk(store Changing, own map[string]Hands) *Desk { return &Desk{store, own} }
+func NewAdmin(store ChangeStore, byTopic map[string]TaskActions) *Admin {
+	return &Admin{store, byTopic}
+}
 
 // Requeue implements Hands.
-func (d *Desk) Requeue(ctx context.Context, id string) (Task, error) {
-	return d.hand(ctx, id, func(h Hands) (Task, error) { return h.Requeue(ctx, id) })
+func (d *Admin) Requeue(ctx context.Context, id string) (Task, error) {
+	return d.dispatch(ctx, id, func(h TaskActions) (Task, error) { return h.Requeue(ctx, id) })
 }
 
 // Edit implements Hands.
-func (d *Desk) Edit(ctx context.Context, id string, payload json.RawMessage) (Task, error) {
-	return d.hand(ctx, id, func(h Hands) (Task, error) { return h.Edit(ctx, id, payload) })
+func (d *Admin) Edit(ctx context.Context, id string, payload json.RawMessage) (Task, error) {
+	return d.dispatch(ctx, id, func(h TaskActions) (Task, error) { return h.Edit(ctx, id, payload) })
 }
 
 // Discard implements Hands.
-func (d *Desk) Discard(ctx context.Context, id string) (Task, error) {
-	return d.hand(ctx, id, func(h Hands) (Task, error) { return h.Discard(ctx, id) })
+func (d *Admin) Discard(ctx context.Context, id string) (Task, error) {
+	return d.dispatch(ctx, id, func(h TaskActions) (Task, error) { return h.Discard(ctx, id) })
 }
 
 // hand hands a task to those who deal with its topic.
-func (d *Desk) hand(ctx context.Context, id string, do func(Hands) (Task, error)) (Task, error) {
+func (d *Admin) dispatch(ctx context.Context, id string, do func(TaskActions) (Task, error)) (Task, error) {
 	t, err := d.store.Task(ctx, id)
 	if err != nil {
 		return Task{}, err
 	}
-	if own := d.own[t.Topic]; own != nil {
-		return do(own)
+	if actions := d.byTopic[t.Topic]; actions != nil {
+		return do(actions)
 	}
-	return do(plain{d.store})
+	return do(defaultActions{d.store})
 }
 
 // plain are the hands of topics that have none of their own.
-type plain struct{ store Changing }
+type defaultActions struct{ store ChangeStore }
 
-func (p plain) Requeue(ctx context.Context, id string) (Task, error) {
+func (p defaultActions) Requeue(ctx context.Context, id string) (Task, error) {
 	return p.store.ChangeTask(ctx, id, (*Task).Requeue)
 }
 
-func (p plain) Edit(ctx context.Context, id string, payload json.RawMessage) (Task, error) {
+func (p defaultActions) Edit(ctx context.Context, id string, payload json.RawMessage) (Task, error) {
 	if err := checkPayload(payload); err != nil {
 		return Task{}, err
 	}
 	return p.store.ChangeTask(ctx, id, func(t *Task) error { return t.Edit(payload) })
 }
 
-func (p plain) Discard(ctx context.Context, id string) (Task, error) {
+func (p defaultActions) Discard(ctx context.Context, id string) (Task, error) {
 	return p.store.ChangeTask(ctx, id, (*Task).Discard)
 }

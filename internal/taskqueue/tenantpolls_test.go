@@ -17,7 +17,7 @@ func poll(kind string, wait time.Duration) Poll {
 }
 
 // claimed are the keys that a poll gives, in one text, and how long it took.
-func (f *fronted) claimed(game string, p Poll) (keys string, took time.Duration) {
+func (f *tenantTest) claimed(game string, p Poll) (keys string, took time.Duration) {
 	f.t.Helper()
 	begun := time.Now()
 	tasks, err := f.Claim(f.t.Context(), game, p)
@@ -61,11 +61,11 @@ func TestPollsLook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFronted(t)
-		f.polls.every = time.Second
+		f.polls.interval = time.Second
 		time.AfterFunc(5*time.Second, func() {
 			f.shop.mu.Lock()
 			defer f.shop.mu.Unlock()
-			f.shop.tasks = append(f.shop.tasks, &Task{ID: "1", Game: "demo", Topic: own("demo", "mail"), Key: "silent", State: Waiting})
+			f.shop.tasks = append(f.shop.tasks, &Task{ID: "1", Game: "demo", Topic: storedTopic("demo", "mail"), Key: "silent", State: Waiting})
 		})
 		if keys, took := f.claimed("demo", poll("mail", MaxWait)); keys != "mail=silent" || took > 6250*time.Millisecond {
 			t.Errorf("got %q after %s", keys, took)
@@ -78,7 +78,7 @@ func TestPollsLook(t *testing.T) {
 
 // A ring is for one poll of those that wait, who passes it on if it has found
 // something: so some tasks cost some claims, however many wait.
-func TestARingIsForOne(t *testing.T) {
+func TestANotificationWakesOnePoll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFronted(t)
@@ -95,10 +95,10 @@ func TestARingIsForOne(t *testing.T) {
 		f.shop.queries()
 		f.shop.mu.Lock()
 		for i := range 3 {
-			f.shop.tasks = append(f.shop.tasks, &Task{ID: fmt.Sprint(i), Game: "demo", Topic: own("demo", "mail"), Key: fmt.Sprint(i), State: Waiting})
+			f.shop.tasks = append(f.shop.tasks, &Task{ID: fmt.Sprint(i), Game: "demo", Topic: storedTopic("demo", "mail"), Key: fmt.Sprint(i), State: Waiting})
 		}
 		f.shop.mu.Unlock()
-		f.shop.bell.Ring(own("demo", "mail/x"))
+		f.shop.notifier.Notify(storedTopic("demo", "mail/x"))
 		synctest.Wait()
 		if n := f.shop.queries(); len(found) != 3 || n != 4 {
 			t.Errorf("%d polls found something, in %d claims", len(found), n)
@@ -106,8 +106,8 @@ func TestARingIsForOne(t *testing.T) {
 		all.Wait()
 		f.wantCounted("polls", "", 0)
 		f.wantCounted("claims_total", "", 3)
-		if f.shop.bell.ears != nil && len(f.shop.bell.ears)+len(f.polls.ears)+len(f.polls.of) > 0 {
-			t.Errorf("left behind: %v, %v, %v", f.shop.bell.ears, f.polls.ears, f.polls.of)
+		if f.shop.notifier.subscribers != nil && len(f.shop.notifier.subscribers)+len(f.polls.byKind)+len(f.polls.perGame) > 0 {
+			t.Errorf("left behind: %v, %v, %v", f.shop.notifier.subscribers, f.polls.byKind, f.polls.perGame)
 		}
 	})
 }
@@ -120,27 +120,27 @@ func TestWaitingPollsAreBounded(t *testing.T) {
 		f := newFronted(t)
 		var all sync.WaitGroup
 		fill := func(game string) {
-			for range mostOfGame {
+			for range maxWaitingPerGame {
 				all.Go(func() { f.claimed(game, poll("mail", MaxWait)) })
 			}
 			synctest.Wait()
 		}
 		refused := func(game string) bool {
 			_, err := f.Claim(t.Context(), game, poll("post", MaxWait))
-			return errors.Is(err, ErrCrowded)
+			return errors.Is(err, ErrTooManyPolls)
 		}
 		fill("demo")
 		if !refused("demo") {
 			t.Error("one more poll of the game waits")
 		}
-		f.wantCounted("poll_refusals_total", crowdedGame, 1)
+		f.wantCounted("poll_refusals_total", limitGame, 1)
 		for _, game := range []string{"b", "c", "d"} {
 			fill(game)
 		}
 		if !refused("e") {
 			t.Error("one more poll of another game waits")
 		}
-		f.wantCounted("poll_refusals_total", crowdedNode, 1)
+		f.wantCounted("poll_refusals_total", limitNode, 1)
 		f.enqueue("demo", "post", "a")
 		if keys, took := f.claimed("demo", poll("post", MaxWait)); keys != "post=a" || took != 0 {
 			t.Errorf("got %q after %s", keys, took)
@@ -153,7 +153,7 @@ func TestWaitingPollsAreBounded(t *testing.T) {
 }
 
 // Whoever has gone neither keeps a task nor a ring.
-func TestAPollWhoseCallerGoes(t *testing.T) {
+func TestPollOfACallerThatLeaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFronted(t)
@@ -178,14 +178,14 @@ func TestAPollWhoseCallerGoes(t *testing.T) {
 		if err := <-gone; !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		if got := <-stays; got != "mail=a after 0s" {
-			t.Errorf("the other got %s", got)
+		if result := <-stays; result != "mail=a after 0s" {
+			t.Errorf("the other got %s", result)
 		}
 		f.wantCounted("failures_total", reasonReturned, 1)
 	})
 }
 
-func TestAFrontThatCloses(t *testing.T) {
+func TestTenantQueueClosesItsPolls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFronted(t)
@@ -201,7 +201,7 @@ func TestAFrontThatCloses(t *testing.T) {
 }
 
 // A poll that could not look leaves its ring to another.
-func TestARingOutlivesAFailure(t *testing.T) {
+func TestANotificationOutlivesAFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFronted(t)
@@ -217,10 +217,10 @@ func TestARingOutlivesAFailure(t *testing.T) {
 		}
 		synctest.Wait()
 		f.shop.mu.Lock()
-		f.shop.tasks = append(f.shop.tasks, &Task{ID: "1", Game: "demo", Topic: own("demo", "mail"), Key: "k", State: Waiting})
+		f.shop.tasks = append(f.shop.tasks, &Task{ID: "1", Game: "demo", Topic: storedTopic("demo", "mail"), Key: "k", State: Waiting})
 		f.shop.away, f.shop.claimed = true, func() { f.shop.away = false }
 		f.shop.mu.Unlock()
-		f.shop.bell.Ring(own("demo", "mail"))
+		f.shop.notifier.Notify(storedTopic("demo", "mail"))
 		if first, second := <-outcomes, <-outcomes; !errors.Is(first, errAway) || second != nil {
 			t.Errorf("one poll ended with %v, the other with %v", first, second)
 		}

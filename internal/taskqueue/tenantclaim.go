@@ -16,12 +16,12 @@ type Poll struct {
 
 func (p *Poll) check() error {
 	switch {
-	case badTopic(p.Kind) || Kind(p.Kind) != p.Kind:
-		return fmt.Errorf("%w: kind %q: want a topic's part before its first /, 1 to %d printable bytes without spaces", ErrBadAsk, p.Kind, MaxOwnTopic)
+	case isBadTopic(p.Kind) || Kind(p.Kind) != p.Kind:
+		return fmt.Errorf("%w: kind %q: want a topic's part before its first /, 1 to %d printable bytes without spaces", ErrBadRequest, p.Kind, MaxTopic)
 	case p.Wait < 0 || p.Wait > MaxWait:
-		return fmt.Errorf("%w: a wait of %s: want up to %s", ErrBadAsk, p.Wait, MaxWait)
+		return fmt.Errorf("%w: a wait of %s: want up to %s", ErrBadRequest, p.Wait, MaxWait)
 	}
-	if err := countOf(p.Max); err != nil {
+	if err := checkCount(p.Max); err != nil {
 		return err
 	}
 	return checkLease(p.Lease)
@@ -29,7 +29,7 @@ func (p *Poll) check() error {
 
 func checkLease(lease time.Duration) error {
 	if lease < MinLease || lease > MaxLease {
-		return fmt.Errorf("%w: a lease of %s: want %s to %s", ErrBadAsk, lease, MinLease, MaxLease)
+		return fmt.Errorf("%w: a lease of %s: want %s to %s", ErrBadRequest, lease, MinLease, MaxLease)
 	}
 	return nil
 }
@@ -37,18 +37,18 @@ func checkLease(lease time.Duration) error {
 // Claim gives tasks of a game's own, as Claims does, or none after the wait. What
 // it found for a caller whose context has ended meanwhile goes back. ErrBadAsk,
 // ErrCrowded.
-func (f *Front) Claim(ctx context.Context, game string, p Poll) ([]Task, error) {
+func (f *TenantQueue) Claim(ctx context.Context, game string, p Poll) ([]Task, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
 	if p.Wait == 0 {
 		return f.claim(ctx, game, p)
 	}
-	s, crowded := f.polls.sit(game, own(game, p.Kind)) // first: who is rung for now is heard
-	if crowded != "" {
-		return f.claimCrowded(ctx, game, p, crowded)
+	waiting, limit := f.polls.add(game, storedTopic(game, p.Kind)) // first: who is rung for now is heard
+	if limit != "" {
+		return f.claimWithoutWait(ctx, game, p, limit)
 	}
-	defer f.polls.leave(s)
+	defer f.polls.remove(waiting)
 	tasks, err := f.claim(ctx, game, p)
 	over := time.NewTimer(p.Wait)
 	defer over.Stop()
@@ -60,44 +60,44 @@ func (f *Front) Claim(ctx context.Context, game string, p Poll) ([]Task, error) 
 			return nil, nil
 		case <-over.C:
 			return nil, nil
-		case <-s.rung:
+		case <-waiting.notified:
 		}
 		if tasks, err = f.claim(ctx, game, p); len(tasks) > 0 || err != nil {
-			s.pass()
+			waiting.wakeNext()
 		}
 	}
 	return tasks, err
 }
 
 // claimCrowded is a claim that may not wait.
-func (f *Front) claimCrowded(ctx context.Context, game string, p Poll, reason string) ([]Task, error) {
+func (f *TenantQueue) claimWithoutWait(ctx context.Context, game string, p Poll, reason string) ([]Task, error) {
 	tasks, err := f.claim(ctx, game, p)
 	if err != nil || len(tasks) > 0 {
 		return tasks, err
 	}
-	f.metrics.refused.WithLabelValues(reason).Inc()
-	return nil, ErrCrowded
+	f.metrics.refusedPolls.WithLabelValues(reason).Inc()
+	return nil, ErrTooManyPolls
 }
 
-func (f *Front) claim(ctx context.Context, game string, p Poll) ([]Task, error) {
-	tasks, err := f.store.Claim(ctx, own(game, p.Kind), p.Max, p.Lease)
+func (f *TenantQueue) claim(ctx context.Context, game string, p Poll) ([]Task, error) {
+	tasks, err := f.store.Claim(ctx, storedTopic(game, p.Kind), p.Max, p.Lease)
 	if len(tasks) == 0 {
 		return nil, err
 	}
 	f.metrics.claimed.Add(float64(len(tasks)))
 	if ctx.Err() != nil {
-		f.giveBack(ctx, tasks)
+		f.returnTasks(ctx, tasks)
 		return nil, ctx.Err()
 	}
 	for i := range tasks {
-		tasks[i].disown(game)
+		tasks[i].stripTopic(game)
 	}
 	return tasks, nil
 }
 
 // giveBack returns what nobody is there to have. Where that fails their leases
 // run out.
-func (f *Front) giveBack(ctx context.Context, tasks []Task) {
+func (f *TenantQueue) returnTasks(ctx context.Context, tasks []Task) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
 	leases := make([]Lease, len(tasks))

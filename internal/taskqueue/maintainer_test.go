@@ -17,7 +17,7 @@ func TestBacklogsAreShown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(0)
-		for i := range shownKinds + 3 {
+		for i := range maxShownKinds + 3 {
 			s.backlogs = append(s.backlogs, Backlog{fmt.Sprintf("k%03d", i), 1, 10})
 		}
 		r := run(t, s, Service{Handle: nothing})
@@ -52,7 +52,7 @@ func TestCountsAreRare(t *testing.T) {
 		s := newStore(0)
 		r := run(t, s, Service{Handle: nothing})
 		for range 300 {
-			r.bell.Ring("")
+			r.notifier.Notify("")
 			time.Sleep(time.Second)
 		}
 		if n, rounds := s.asked("backlogs"), s.asked("next"); n < 2 || n > 31 || rounds < 100 {
@@ -63,7 +63,7 @@ func TestCountsAreRare(t *testing.T) {
 }
 
 // What is due is brought back when it is, not by the next poll.
-func TestKeeperIsOnTime(t *testing.T) {
+func TestMaintainerIsOnTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(1)
@@ -112,7 +112,7 @@ func TestAStopIsNoFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var said strings.Builder
-		k := NewKeeper(KeeperConfig{Store: ending{newStore(0)}, Bell: &Bell{}, Logger: slog.New(slog.NewTextHandler(&said, nil))})
+		k := NewMaintainer(MaintainerConfig{Store: ending{newStore(0)}, Notifier: &Notifier{}, Logger: slog.New(slog.NewTextHandler(&said, nil))})
 		ctx, end := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, end)
 		if err := k.Run(ctx); err != nil || said.Len() > 0 {

@@ -15,13 +15,13 @@ import (
 )
 
 // shop is a store of many kinds. claimed, if set, is called within each claim.
-type shop struct {
+type fakeTenantStore struct {
 	*store
 
 	claimed func()
 }
 
-func (s *shop) Enqueue(ctx context.Context, tasks []New) (accepted []Accepted, err error) {
+func (s *fakeTenantStore) Enqueue(ctx context.Context, tasks []NewTask) (accepted []Accepted, err error) {
 	if _, err = s.store.Enqueue(ctx, tasks); err != nil {
 		return nil, err
 	}
@@ -31,13 +31,13 @@ func (s *shop) Enqueue(ctx context.Context, tasks []New) (accepted []Accepted, e
 		t := n.Task(time.Now().UnixMilli())
 		t.ID = fmt.Sprint(len(s.tasks))
 		s.tasks = append(s.tasks, &t)
-		s.bell.Ring(t.Topic)
+		s.notifier.Notify(t.Topic)
 		accepted = append(accepted, Accepted{ID: t.ID, State: t.State, New: true})
 	}
 	return accepted, nil
 }
 
-func (s *shop) Claim(_ context.Context, kind string, n int, lease time.Duration) (claimed []Task, err error) {
+func (s *fakeTenantStore) Claim(_ context.Context, kind string, n int, lease time.Duration) (claimed []Task, err error) {
 	unlock, err := s.called("claim")
 	defer unlock()
 	for _, t := range s.tasks {
@@ -50,12 +50,12 @@ func (s *shop) Claim(_ context.Context, kind string, n int, lease time.Duration)
 		s.claimed()
 	}
 	if len(claimed) > 0 {
-		s.bell.Ring("")
+		s.notifier.Notify("")
 	}
 	return claimed, err
 }
 
-func (s *shop) Task(_ context.Context, id string) (Task, error) {
+func (s *fakeTenantStore) Task(_ context.Context, id string) (Task, error) {
 	unlock, err := s.called("task")
 	defer unlock()
 	for _, t := range s.tasks {
@@ -66,7 +66,7 @@ func (s *shop) Task(_ context.Context, id string) (Task, error) {
 	return Task{}, cmp.Or(err, ErrNotFound)
 }
 
-func (s *shop) TasksOf(_ context.Context, game string, ids []string) (found []Task, err error) {
+func (s *fakeTenantStore) TasksOf(_ context.Context, game string, ids []string) (found []Task, err error) {
 	unlock, err := s.called("tasks")
 	defer unlock()
 	for _, t := range s.tasks {
@@ -78,27 +78,27 @@ func (s *shop) TasksOf(_ context.Context, game string, ids []string) (found []Ta
 }
 
 // fronted is a front of an empty shop.
-type fronted struct {
-	*Front
+type tenantTest struct {
+	*TenantQueue
 
 	t        *testing.T
-	shop     *shop
+	shop     *fakeTenantStore
 	registry *prometheus.Registry
 }
 
-func newFronted(t *testing.T) *fronted {
+func newFronted(t *testing.T) *tenantTest {
 	t.Helper()
-	f := &fronted{t: t, shop: &shop{store: newStore(0)}, registry: prometheus.NewRegistry()}
-	f.shop.bell = &Bell{}
-	f.Front = NewFront(FrontConfig{Store: f.shop, Bell: f.shop.bell, Registry: f.registry})
+	f := &tenantTest{t: t, shop: &fakeTenantStore{store: newStore(0)}, registry: prometheus.NewRegistry()}
+	f.shop.notifier = &Notifier{}
+	f.TenantQueue = NewTenantQueue(TenantConfig{Store: f.shop, Notifier: f.shop.notifier, Registry: f.registry})
 	return f
 }
 
 // enqueue takes a task of each key, and gives their ids.
-func (f *fronted) enqueue(game, topic string, keys ...string) (ids []string) {
+func (f *tenantTest) enqueue(game, topic string, keys ...string) (ids []string) {
 	f.t.Helper()
 	for _, key := range keys {
-		accepted, err := f.Enqueue(f.t.Context(), game, []New{{Topic: topic, Key: key, Payload: []byte("1")}})
+		accepted, err := f.Enqueue(f.t.Context(), game, []NewTask{{Topic: topic, Key: key, Payload: []byte("1")}})
 		if err != nil {
 			f.t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func (f *fronted) enqueue(game, topic string, keys ...string) (ids []string) {
 }
 
 // counted is the sum of the series of a metric with a label's value, any for "".
-func (f *fronted) counted(name, label string) (sum float64) {
+func (f *tenantTest) counted(name, label string) (sum float64) {
 	f.t.Helper()
 	families, err := f.registry.Gather()
 	if err != nil {
@@ -127,10 +127,10 @@ func (f *fronted) counted(name, label string) (sum float64) {
 	return sum
 }
 
-func (f *fronted) wantCounted(name, label string, want float64) {
+func (f *tenantTest) wantCounted(name, label string, want float64) {
 	f.t.Helper()
-	if got := f.counted(name, label); got != want {
-		f.t.Errorf("%s of %q is %v, want %v", name, label, got, want)
+	if result := f.counted(name, label); result != want {
+		f.t.Errorf("%s of %q is %v, want %v", name, label, result, want)
 	}
 }
 
@@ -141,12 +141,12 @@ func TestOwnTopics(t *testing.T) {
 	for _, game := range []string{"a", "a:b", "own", "own:a", "a-", "webhook"} {
 		for _, kind := range []string{"a", "b", "b:c", "c", "~", "~b", "a~b", "own:a~b", "settle"} {
 			name := game + " " + kind
-			stored := own(game, kind)
+			stored := storedTopic(game, kind)
 			if other := seen[stored]; other != "" {
 				t.Errorf("%s and %s are both stored as %s", name, other, stored)
 			}
 			seen[stored] = name
-			if task := (Task{Game: game, Topic: own(game, kind+"/x/y")}); Kind(task.Topic) != stored || !task.disown(game) || task.Topic != kind+"/x/y" {
+			if task := (Task{Game: game, Topic: storedTopic(game, kind+"/x/y")}); Kind(task.Topic) != stored || !task.stripTopic(game) || task.Topic != kind+"/x/y" {
 				t.Errorf("%s/x/y is stored under %s and given back as %s", name, stored, task.Topic)
 			}
 		}
@@ -154,7 +154,7 @@ func TestOwnTopics(t *testing.T) {
 }
 
 // What another game has queued, or the server, is as if it were not there.
-func TestFrontIsScoped(t *testing.T) {
+func TestTenantQueueIsScoped(t *testing.T) {
 	t.Parallel()
 	f := newFronted(t)
 	id := f.enqueue("demo", "mail/eu", "k")[0]
@@ -169,15 +169,15 @@ func TestFrontIsScoped(t *testing.T) {
 	}
 	mine, theirs := []Lease{{id, 1}}, []Lease{{"hook", 1}, {"nobody's", 1}}
 	for game, leases := range map[string][]Lease{"other": mine, "demo": theirs} {
-		for what, lost := range map[string]func() ([]Lease, error){
+		for operation, lost := range map[string]func() ([]Lease, error){
 			"renew":    func() ([]Lease, error) { return f.Renew(t.Context(), game, leases, time.Minute) },
 			"complete": func() ([]Lease, error) { return f.Complete(t.Context(), game, leases) },
 			"fail": func() ([]Lease, error) {
-				return f.Fail(t.Context(), game, []Failed{{Lease: leases[0], Why: errors.New("why")}, {Lease: leases[len(leases)-1], Why: errors.New("why")}})
+				return f.Fail(t.Context(), game, []FailedAttempt{{Lease: leases[0], Err: errors.New("why")}, {Lease: leases[len(leases)-1], Err: errors.New("why")}})
 			},
 		} {
-			if got, err := lost(); err != nil || got[0] != leases[0] {
-				t.Errorf("%s may %s %v: %v lost, %v", game, what, leases, got, err)
+			if result, err := lost(); err != nil || result[0] != leases[0] {
+				t.Errorf("%s may %s %v: %v lost, %v", game, operation, leases, result, err)
 			}
 		}
 		if _, err := f.Task(t.Context(), game, leases[0].ID); !errors.Is(err, ErrNotFound) {
@@ -193,8 +193,8 @@ func TestFrontIsScoped(t *testing.T) {
 }
 
 // kept has a keeper at the shop until the test ends it.
-func (f *fronted) kept() (end func()) {
-	keeper := NewKeeper(KeeperConfig{Store: f.shop, Bell: f.shop.bell})
+func (f *tenantTest) kept() (end func()) {
+	keeper := NewMaintainer(MaintainerConfig{Store: f.shop, Notifier: f.shop.notifier})
 	ctx, cancel := context.WithCancel(f.t.Context())
 	ended := make(chan error)
 	go func() { ended <- keeper.Run(ctx) }()
@@ -207,7 +207,7 @@ func (f *fronted) kept() (end func()) {
 }
 
 // one claims the only task that there is, or waits for it.
-func (f *fronted) one(lease time.Duration) *Task {
+func (f *tenantTest) one(lease time.Duration) *Task {
 	f.t.Helper()
 	tasks, err := f.Claim(f.t.Context(), "demo", Poll{Kind: "mail", Max: 10, Lease: lease, Wait: MaxWait})
 	if err != nil || len(tasks) != 1 {
@@ -217,10 +217,10 @@ func (f *fronted) one(lease time.Duration) *Task {
 }
 
 // fails ends a try, and gives the task as it is then.
-func (f *fronted) fails(x Failed) Task {
+func (f *tenantTest) fails(x FailedAttempt) Task {
 	f.t.Helper()
-	x.Why = errors.New("why")
-	if lost, err := f.Fail(f.t.Context(), "demo", []Failed{x}); err != nil || len(lost) > 0 {
+	x.Err = errors.New("why")
+	if lost, err := f.Fail(f.t.Context(), "demo", []FailedAttempt{x}); err != nil || len(lost) > 0 {
 		f.t.Fatalf("lost %v, %v", lost, err)
 	}
 	seen, err := f.Task(f.t.Context(), "demo", x.ID)
@@ -231,21 +231,21 @@ func (f *fronted) fails(x Failed) Task {
 }
 
 // Failures wait as they say, or by the back-off, to the last.
-func TestFrontFails(t *testing.T) {
+func TestTenantQueueRecordsFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFronted(t)
 		end := f.kept()
 		defer end()
 		f.enqueue("demo", "mail", "a")
-		wait := func(x Failed) time.Duration { return time.Until(time.UnixMilli(f.fails(x).DueAt)) }
-		if d := wait(Failed{Lease: f.one(time.Minute).Lease()}); d > time.Second {
+		wait := func(x FailedAttempt) time.Duration { return time.Until(time.UnixMilli(f.fails(x).DueAt)) }
+		if d := wait(FailedAttempt{Lease: f.one(time.Minute).Lease()}); d > time.Second {
 			t.Errorf("the first back-off is %s", d)
 		}
-		if d := wait(Failed{Lease: f.one(time.Minute).Lease(), Wait: 15 * time.Second}); d != 15*time.Second {
+		if d := wait(FailedAttempt{Lease: f.one(time.Minute).Lease(), Wait: 15 * time.Second}); d != 15*time.Second {
 			t.Errorf("asked to wait 15 s, it waits %s", d)
 		}
-		if last := f.fails(Failed{Lease: f.one(time.Minute).Lease(), Final: true}); last.State != Dead || last.Tries != 3 {
+		if last := f.fails(FailedAttempt{Lease: f.one(time.Minute).Lease(), Final: true}); last.State != Dead || last.Tries != 3 {
 			t.Errorf("given up, it is %+v", last)
 		}
 		f.wantCounted("failures_total", reasonError, 2)
@@ -255,14 +255,14 @@ func TestFrontFails(t *testing.T) {
 }
 
 // Of what a call says of a lease the first counts.
-func TestAFrontFailsALeaseOnce(t *testing.T) {
+func TestTenantQueueFailsALeaseOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFronted(t)
 		f.enqueue("demo", "mail", "a")
-		x := Failed{Lease: f.one(time.Minute).Lease(), Why: errors.New("why"), Final: true}
-		y := Failed{Lease: x.Lease, Why: errors.New("why not"), Wait: time.Second}
-		lost, err := f.Fail(t.Context(), "demo", []Failed{x, y})
+		x := FailedAttempt{Lease: f.one(time.Minute).Lease(), Err: errors.New("why"), Final: true}
+		y := FailedAttempt{Lease: x.Lease, Err: errors.New("why not"), Wait: time.Second}
+		lost, err := f.Fail(t.Context(), "demo", []FailedAttempt{x, y})
 		if seen, errs := f.Task(t.Context(), "demo", x.ID); cmp.Or(err, errs) != nil || len(lost) > 0 || seen.State != Dead || seen.Tries != 1 {
 			t.Errorf("lost %v, %v; it is %+v", lost, cmp.Or(err, errs), seen)
 		}
@@ -273,21 +273,21 @@ func TestAFrontFailsALeaseOnce(t *testing.T) {
 
 // A keeper that rests hears of leases and waits that are over before it would
 // look by itself.
-func TestTheKeeperHearsOfAFront(t *testing.T) {
+func TestMaintainerIsNotifiedByTenantQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFronted(t)
 		end := f.kept()
 		defer end()
 		f.enqueue("demo", "mail", "a")
-		back := func(what string, wait time.Duration) {
+		back := func(operation string, wait time.Duration) {
 			t.Helper()
 			begun := time.Now()
 			for f.shop.count(Waiting) == 0 {
 				time.Sleep(100 * time.Millisecond)
 			}
 			if took := time.Since(begun); took < wait || took > wait+2*time.Second {
-				t.Errorf("%s of %s was over after %s", what, wait, took)
+				t.Errorf("%s of %s was over after %s", operation, wait, took)
 			}
 			time.Sleep(5 * time.Second) // it rests again
 		}
@@ -302,52 +302,52 @@ func TestTheKeeperHearsOfAFront(t *testing.T) {
 		back("a renewed lease", 3*time.Second)
 		lease = f.one(time.Minute).Lease()
 		time.Sleep(5 * time.Second)
-		f.fails(Failed{Lease: lease, Wait: 3 * time.Second})
+		f.fails(FailedAttempt{Lease: lease, Wait: 3 * time.Second})
 		back("a wait", 3*time.Second)
 	})
 }
 
-func TestWhatAFrontRefuses(t *testing.T) {
+func TestTenantQueueRefusesBadRequests(t *testing.T) {
 	t.Parallel()
 	f := newFronted(t)
-	enqueue := func(tasks ...New) error {
+	enqueue := func(tasks ...NewTask) error {
 		_, err := f.Enqueue(t.Context(), "demo", tasks)
 		return err
 	}
-	task := func(topic, key string) New { return New{Topic: topic, Key: key, Payload: []byte("1")} }
+	task := func(topic, key string) NewTask { return NewTask{Topic: topic, Key: key, Payload: []byte("1")} }
 	claim := func(p Poll) error {
 		_, err := f.Claim(t.Context(), "demo", p)
 		return err
 	}
-	fail := func(x Failed) error {
-		_, err := f.Fail(t.Context(), "demo", []Failed{x})
+	fail := func(x FailedAttempt) error {
+		_, err := f.Fail(t.Context(), "demo", []FailedAttempt{x})
 		return err
 	}
 	renew := func(lease time.Duration, leases ...Lease) error {
 		_, err := f.Renew(t.Context(), "demo", leases, lease)
 		return err
 	}
-	late := New{Topic: "t", Key: "k", Payload: []byte("1"), Priority: 8}
+	late := NewTask{Topic: "t", Key: "k", Payload: []byte("1"), Priority: 8}
 	for name, tt := range map[string]struct{ err, want error }{
-		"no tasks":       {enqueue(), ErrBadAsk},
-		"many tasks":     {enqueue(slices.Repeat([]New{task("t", "k")}, MaxAsked+1)...), ErrBadAsk},
+		"no tasks":       {enqueue(), ErrBadRequest},
+		"many tasks":     {enqueue(slices.Repeat([]NewTask{task("t", "k")}, MaxPerCall+1)...), ErrBadRequest},
 		"no topic":       {enqueue(task("", "k")), ErrBadTask},
 		"no kind":        {enqueue(task("/a", "k")), ErrBadTask},
-		"a long topic":   {enqueue(task(strings.Repeat("t", MaxOwnTopic+1), "k")), ErrBadTask},
+		"a long topic":   {enqueue(task(strings.Repeat("t", MaxTopic+1), "k")), ErrBadTask},
 		"no key":         {enqueue(task("t", "")), ErrBadTask},
 		"the second":     {enqueue(task("t", "k"), late), ErrBadTask},
-		"no poll's kind": {claim(poll("", 0)), ErrBadAsk},
-		"a topic":        {claim(poll("mail/eu", 0)), ErrBadAsk},
-		"none at most":   {claim(Poll{Kind: "mail", Lease: time.Minute}), ErrBadAsk},
-		"many at most":   {claim(Poll{Kind: "mail", Lease: time.Minute, Max: MaxAsked + 1}), ErrBadAsk},
-		"a short lease":  {claim(Poll{Kind: "mail", Lease: MinLease - 1, Max: 1}), ErrBadAsk},
-		"a long wait":    {claim(poll("mail", MaxWait+1)), ErrBadAsk},
-		"a wait below 0": {claim(poll("mail", -1)), ErrBadAsk},
-		"a long lease":   {renew(MaxLease+1, Lease{"1", 1}), ErrBadAsk},
-		"no leases":      {renew(MaxLease), ErrBadAsk},
-		"no reason":      {fail(Failed{Why: errors.New("")}), ErrBadAsk},
-		"a long time":    {fail(Failed{Why: errAway, Wait: MaxAfter + 1}), ErrBadAsk},
-		"two ends":       {fail(Failed{Why: errAway, Final: true, Postponed: true}), ErrBadAsk},
+		"no poll's kind": {claim(poll("", 0)), ErrBadRequest},
+		"a topic":        {claim(poll("mail/eu", 0)), ErrBadRequest},
+		"none at most":   {claim(Poll{Kind: "mail", Lease: time.Minute}), ErrBadRequest},
+		"many at most":   {claim(Poll{Kind: "mail", Lease: time.Minute, Max: MaxPerCall + 1}), ErrBadRequest},
+		"a short lease":  {claim(Poll{Kind: "mail", Lease: MinLease - 1, Max: 1}), ErrBadRequest},
+		"a long wait":    {claim(poll("mail", MaxWait+1)), ErrBadRequest},
+		"a wait below 0": {claim(poll("mail", -1)), ErrBadRequest},
+		"a long lease":   {renew(MaxLease+1, Lease{"1", 1}), ErrBadRequest},
+		"no leases":      {renew(MaxLease), ErrBadRequest},
+		"no reason":      {fail(FailedAttempt{Err: errors.New("")}), ErrBadRequest},
+		"a long time":    {fail(FailedAttempt{Err: errAway, Wait: MaxRetryWait + 1}), ErrBadRequest},
+		"two ends":       {fail(FailedAttempt{Err: errAway, Final: true, Postponed: true}), ErrBadRequest},
 	} {
 		if !errors.Is(tt.err, tt.want) {
 			t.Errorf("%s: %v, want %v", name, tt.err, tt.want)
@@ -356,24 +356,24 @@ func TestWhatAFrontRefuses(t *testing.T) {
 	if n := f.shop.queries(); n != 0 {
 		t.Errorf("the store was asked %d times", n)
 	}
-	long := New{Topic: strings.Repeat("t", MaxOwnTopic), Key: "k", Payload: []byte("1")}
-	if _, err := f.Enqueue(t.Context(), strings.Repeat("g", 64), []New{long}); err != nil {
+	long := NewTask{Topic: strings.Repeat("t", MaxTopic), Key: "k", Payload: []byte("1")}
+	if _, err := f.Enqueue(t.Context(), strings.Repeat("g", 64), []NewTask{long}); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestAFrontWithoutItsStore(t *testing.T) {
+func TestTenantQueueWithoutItsStore(t *testing.T) {
 	t.Parallel()
 	f := newFronted(t)
 	id := f.enqueue("demo", "mail", "a")[0]
 	f.shop.leave(true)
 	for name, ask := range map[string]func() error{
 		"enqueue one": func() error {
-			_, err := f.Enqueue(t.Context(), "demo", []New{{Topic: "t", Key: "k", Payload: []byte("1")}})
+			_, err := f.Enqueue(t.Context(), "demo", []NewTask{{Topic: "t", Key: "k", Payload: []byte("1")}})
 			return err
 		},
 		"enqueue": func() error {
-			_, err := f.Enqueue(t.Context(), "demo", slices.Repeat([]New{{Topic: "t", Key: "k", Payload: []byte("1")}}, 2))
+			_, err := f.Enqueue(t.Context(), "demo", slices.Repeat([]NewTask{{Topic: "t", Key: "k", Payload: []byte("1")}}, 2))
 			return err
 		},
 		"claim": func() error {

@@ -12,15 +12,15 @@ import (
 
 // However many tasks of a topic die, one is logged in a minute; topics do not
 // hide each other, and are not remembered for longer.
-func TestDeathsAreLogged(t *testing.T) {
+func TestDeadTasksAreLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		d := &deaths{slog.New(slog.NewTextHandler(&log, nil)), map[string]time.Time{}}
+		d := &deadLog{slog.New(slog.NewTextHandler(&log, nil)), map[string]time.Time{}}
 		want := func(lines, topics int) {
 			t.Helper()
-			if n := bytes.Count(log.Bytes(), []byte("\n")); n != lines || len(d.logged) != topics {
-				t.Errorf("%d lines, want %d; %d topics, want %d", n, lines, len(d.logged), topics)
+			if n := bytes.Count(log.Bytes(), []byte("\n")); n != lines || len(d.lastLogged) != topics {
+				t.Errorf("%d lines, want %d; %d topics, want %d", n, lines, len(d.lastLogged), topics)
 			}
 		}
 		die := func(topic string) { d.log(&Task{Topic: topic}, errors.New("gone")) }
@@ -29,15 +29,15 @@ func TestDeathsAreLogged(t *testing.T) {
 			die("webhook/demo/b")
 		}
 		want(2, 2)
-		time.Sleep(deathEvery - time.Nanosecond)
+		time.Sleep(deadLogInterval - time.Nanosecond)
 		die("webhook/demo/a")
 		want(2, 2)
 		time.Sleep(time.Nanosecond)
 		die("webhook/demo/a")
 		want(3, 1)
-		for i := range 2 * mostDeaths {
+		for i := range 2 * maxLoggedTopics {
 			die(fmt.Sprint("topic ", i))
 		}
-		want(3+mostDeaths-1, mostDeaths)
+		want(3+maxLoggedTopics-1, maxLoggedTopics)
 	})
 }

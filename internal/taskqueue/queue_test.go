@@ -1,0 +1,90 @@
+package taskqueue
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+func lineAt(priority, pos, scan, vtime int64) Queue {
+	return Queue{QueueID: QueueID{"t", priority}, Pos: pos, Scan: scan, VTime: vtime}
+}
+
+// many are how many positions each line gives.
+func many(shares []Allocation) (n []int64) {
+	for _, s := range shares {
+		n = append(n, s.Last-s.First+1)
+	}
+	return n
+}
+
+func TestAllocate(t *testing.T) {
+	t.Parallel()
+	head := Queue{Pos: 9, Scan: 3, Ordering: Ordered, Head: "x"}
+	again := head
+	again.Redeliver = true
+	for name, tt := range map[string]struct {
+		lines []Queue
+		n     int
+		want  []int64
+	}{
+		"all of one":               {[]Queue{lineAt(0, 9, 4, 7)}, 10, []int64{5}},
+		"a part":                   {[]Queue{lineAt(0, 9, 4, 7)}, 2, []int64{2}},
+		"equal lines":              {[]Queue{lineAt(0, 9, 0, 0), lineAt(0, 9, 0, 0)}, 6, []int64{3, 3}},
+		"a short one":              {[]Queue{lineAt(0, 1, 0, 0), lineAt(0, 9, 0, 0)}, 6, []int64{1, 5}},
+		"one that had more":        {[]Queue{lineAt(0, 9, 0, 3*stride(0)), lineAt(0, 9, 0, 0)}, 5, []int64{1, 4}},
+		"priorities":               {[]Queue{lineAt(0, 99, 0, 0), lineAt(2, 99, 0, 0)}, 10, []int64{2, 8}},
+		"ordered":                  {[]Queue{{Pos: 9, Ordering: Ordered}, {Pos: 9, Ordering: Pausing}}, 9, []int64{1, 1}},
+		"a head in flight":         {[]Queue{head}, 9, []int64{0}},
+		"a head that is due again": {[]Queue{again}, 9, []int64{1}},
+		"nothing":                  {[]Queue{lineAt(0, 4, 4, 0)}, 9, []int64{0}},
+	} {
+		shares := Allocate(tt.lines, tt.n)
+		for i, n := range many(shares) {
+			if n != tt.want[i] {
+				t.Errorf("%s: shares of %v, want %v", name, many(shares), tt.want)
+			}
+		}
+		if tt.lines[0].Redeliver && shares[0].First != 3 {
+			t.Errorf("%s: from %d", name, shares[0].First)
+		}
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	t.Parallel()
+	b := Backoff{First: time.Second, Max: 10 * time.Second}
+	for tries, bound := range map[int64]time.Duration{1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 5: 10 * time.Second, 1000: 10 * time.Second} {
+		var most, least time.Duration = 0, bound
+		for range 1000 {
+			d := b.wait(tries)
+			most, least = max(most, d), min(least, d)
+		}
+		if most > bound || most < bound*9/10 || least > bound/10 {
+			t.Errorf("after %d tries it waits %s to %s, want up to %s", tries, least, most, bound)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	good := NewTask{Topic: "webhook/demo/1", Key: "m_1:match.settled", Priority: MaxPriority, Ordering: Pausing, MaxTries: TriesLimit, Payload: []byte(`{}`)}
+	if err := good.Check(); err != nil {
+		t.Error(err)
+	}
+	for name, spoil := range map[string]func(*NewTask){
+		"no topic": func(n *NewTask) { n.Topic = "" }, "no kind": func(n *NewTask) { n.Topic = "/a" }, "no key": func(n *NewTask) { n.Key = "" },
+		"a space": func(n *NewTask) { n.Key = "a b" }, "a long key": func(n *NewTask) { n.Key = strings.Repeat("k", MaxName+1) },
+		"a bad game": func(n *NewTask) { n.Game = "ä" }, "a priority": func(n *NewTask) { n.Priority = MaxPriority + 1 },
+		"an ordering": func(n *NewTask) { n.Ordering = "any" }, "tries": func(n *NewTask) { n.MaxTries = -1 }, "an instant": func(n *NewTask) { n.NotBefore = -1 },
+		"nanoseconds": func(n *NewTask) { n.NotBefore = 1_795_294_696_837_412_425 },
+		"no payload":  func(n *NewTask) { n.Payload = nil }, "no UTF-8": func(n *NewTask) { n.Payload = []byte("\"\xff\"") },
+		"a large payload": func(n *NewTask) { n.Payload = []byte(`"` + strings.Repeat("x", MaxPayload) + `"`) },
+	} {
+		n := good
+		if spoil(&n); !errors.Is(n.Check(), ErrBadTask) {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
