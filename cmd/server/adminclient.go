@@ -15,18 +15,20 @@ import (
 	"laststand/internal/ledger"
 )
 
-// adminClient speaks to the admin API of the running server, with a token of
-// the server's own key.
+// adminClient calls the admin API of the running server, with a token that the server's
+// own key signed.
 type adminClient struct {
-	address string // of the server, for people
+	address string // of the operations listener
 	token   string
 }
 
-// adminTTL is how long a command may take: the token that it got at its start
-// lasts so long.
+// adminTTL bounds how long a command takes: it is the lifetime of its token.
 const adminTTL = time.Hour
 
-// withAdmin runs a command that the running server carries out.
+// opsHelp is what the help of commands says that call the admin API.
+const opsHelp = "The command calls the admin API of the running server at --ops-listen."
+
+// withAdmin runs f with a client of the running server.
 func withAdmin(flags *cli, f func(context.Context, adminClient) error) error {
 	var a adminClient
 	err := withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
@@ -46,8 +48,8 @@ func withAdmin(flags *cli, f func(context.Context, adminClient) error) error {
 	return f(ctx, a)
 }
 
-// reachable is an address at which a server on this machine is reached that
-// listens on all of them.
+// reachable returns an address to connect to. A server that listens on all addresses is
+// reached at localhost.
 func reachable(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
@@ -56,8 +58,8 @@ func reachable(listen string) string {
 	return listen
 }
 
-// call asks for a path below /admin/v1 and reads the answer into out. in is
-// the body: bytes of JSON as they are, nil for none, or what is to be encoded.
+// call sends a request for a path below /admin/v1 and decodes the answer into out. The
+// body in is JSON bytes, nil for none, or a value to encode.
 func (a adminClient) call(ctx context.Context, method, path string, in, out any) error {
 	body, err := a.open(ctx, method, path, in)
 	if err != nil {
@@ -65,13 +67,12 @@ func (a adminClient) call(ctx context.Context, method, path string, in, out any)
 	}
 	defer body.Close()
 	if err := json.NewDecoder(body).Decode(out); err != nil {
-		return fmt.Errorf("the answer of the server at %s cannot be read: %w", a.address, err)
+		return fmt.Errorf("decode the answer of the server at %s: %w", a.address, err)
 	}
 	return nil
 }
 
-// open asks and gives the body of an answer that is no error; the caller
-// closes it.
+// open sends a request and returns the body of the answer, which the caller closes.
 func (a adminClient) open(ctx context.Context, method, path string, in any) (io.ReadCloser, error) {
 	raw, ok := in.([]byte)
 	if !ok && in != nil {
@@ -90,7 +91,7 @@ func (a adminClient) open(ctx context.Context, method, path string, in any) (io.
 	}
 	answer, err := http.DefaultClient.Do(r)
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
-		return nil, fmt.Errorf("no server answers at %s (%w): start it, or name the operations address that it printed with --ops-listen", a.address, op.Err)
+		return nil, fmt.Errorf("no server answers at %s (%w); start it, or set --ops-listen to the operations address that it printed", a.address, op.Err)
 	}
 	if err != nil {
 		return nil, err
@@ -102,14 +103,26 @@ func (a adminClient) open(ctx context.Context, method, path string, in any) (io.
 	return nil, a.refusal(answer)
 }
 
-// refusal is what the server says against a request.
+// remove deletes a resource of the admin API and prints done.
+func remove(flags *cli, to console, path, done string) error {
+	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
+		body, err := a.open(ctx, http.MethodDelete, path, nil)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(to.out, done)
+		return body.Close()
+	})
+}
+
+// refusal converts an error response to an error.
 func (a adminClient) refusal(answer *http.Response) error {
 	var problem struct{ Detail string }
 	if err := json.NewDecoder(answer.Body).Decode(&problem); err != nil || problem.Detail == "" {
-		return fmt.Errorf("%s is no operations address of this version's server (%s)", a.address, answer.Status)
+		return fmt.Errorf("%s is not the operations address of a server of this version (%s)", a.address, answer.Status)
 	}
 	if answer.StatusCode == http.StatusUnauthorized {
-		return fmt.Errorf("the server at %s has another key: give this command the --data, --database or --config of the server", a.address)
+		return fmt.Errorf("the server at %s has another key; use the same --data, --database or --config as the server", a.address)
 	}
 	return errors.New(problem.Detail)
 }

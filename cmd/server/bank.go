@@ -13,22 +13,22 @@ import (
 )
 
 type bankCmd struct {
-	Import bankImport `cmd:"" help:"Take the questions of a file into a bank."`
-	Check  bankCheck  `cmd:"" help:"Find faults in a bank or a file."`
-	Export bankExport `cmd:"" help:"Write a bank as JSON."`
+	Import bankImport `cmd:"" help:"Import the questions of a file into a bank."`
+	Check  bankCheck  `cmd:"" help:"Check a bank or a file for errors."`
+	Export bankExport `cmd:"" help:"Export a bank as JSON."`
 }
 
 // Help implements kong's help provider.
 func (*bankCmd) Help() string { return "Example: server bank check builtin" }
 
-// source is a file of questions, and what holds for those that do not say.
+// source says how to read a file of questions, with defaults for missing fields.
 type source struct {
-	Format     string `enum:"auto,json,opentdb,gift,csv" default:"auto" placeholder:"auto" help:"json, opentdb, gift or csv; auto finds out from the file."`
-	Lang       string `placeholder:"TAG" help:"Language of questions that do not say, as en or zh-CN."`
-	Category   string `placeholder:"NAME" help:"Category of questions that do not say."`
-	Difficulty string `enum:"easy,medium,hard" default:"medium" placeholder:"medium" help:"easy, medium or hard, for questions that do not say."`
-	Source     string `placeholder:"TEXT" help:"Where questions come from that do not say."`
-	Licence    string `placeholder:"SPDX" help:"Licence of questions that do not say, as CC-BY-4.0."`
+	Format     string `enum:"auto,json,opentdb,gift,csv" default:"auto" placeholder:"auto" help:"The format: json, opentdb, gift or csv (default: detected)."`
+	Lang       string `placeholder:"TAG" help:"The language of questions without one, such as en or zh-CN."`
+	Category   string `placeholder:"NAME" help:"The category of questions without one."`
+	Difficulty string `enum:"easy,medium,hard" default:"medium" placeholder:"medium" help:"The difficulty of questions without one: easy, medium or hard (default medium)."`
+	Source     string `placeholder:"TEXT" help:"The source of questions without one."`
+	Licence    string `placeholder:"SPDX" help:"The licence of questions without one, such as CC-BY-4.0."`
 }
 
 // stdin stands for standard input in place of a file.
@@ -39,7 +39,7 @@ func (s source) read(path string) (bank.Import, error) {
 	if path != stdin {
 		f, err := os.Open(path)
 		if err != nil {
-			return bank.Import{}, fmt.Errorf("the file of questions cannot be read: %w", err)
+			return bank.Import{}, fmt.Errorf("read the questions: %w", err)
 		}
 		defer f.Close()
 		from = f
@@ -58,13 +58,13 @@ func (s source) read(path string) (bank.Import, error) {
 }
 
 type bankExport struct {
-	Name string `arg:"" help:"The bank's name."`
+	Name string `arg:"" help:"The name of the bank."`
 	Out  string `placeholder:"FILE" help:"The file to write (default: standard output)."`
 }
 
 // Help implements kong's help provider.
 func (*bankExport) Help() string {
-	return "Writes what import reads, with nothing lost.\n\nExample: server bank export trivia --out trivia.json"
+	return "`server bank import` reads the output, and loses nothing.\n\nExample: server bank export trivia --out trivia.json"
 }
 
 // Run writes a bank in the form that import reads.
@@ -79,7 +79,7 @@ func (b *bankExport) Run(flags *cli, to console) error {
 		}
 		f, err := os.Create(b.Out)
 		if err != nil {
-			return fmt.Errorf("the bank cannot be written: %w", err)
+			return fmt.Errorf("write the bank: %w", err)
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
 		return bank.Export(f, exported)

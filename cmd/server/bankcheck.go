@@ -12,16 +12,15 @@ import (
 
 type bankCheck struct {
 	source
-	Name string `arg:"" help:"A bank's name, or a file; - for standard input."`
+	Name string `arg:"" help:"The name of a bank, or a file; - means standard input."`
 }
 
 // Help implements kong's help provider.
 func (*bankCheck) Help() string {
-	return "Ends with 1 if there is an error; warnings are none.\n\nExample: server bank check --lang en questions.gift"
+	return "The command exits with 1 if it finds an error. Warnings do not count.\n\nExample: server bank check --lang en questions.gift"
 }
 
-// Run lists what is wrong with a bank. Errors in it are an error of the
-// command; warnings are not.
+// Run prints the errors and warnings of a bank. It fails if there are errors.
 func (b *bankCheck) Run(flags *cli, to console) error {
 	if _, err := os.Stat(b.Name); err == nil || b.Name == stdin {
 		return b.file(to)
@@ -58,7 +57,7 @@ func report(b *bank.Bank, errs int, to console) error {
 	}
 	fmt.Fprintf(to.out, "%s: %d questions, %d errors, %d warnings\n", b.Name, len(b.Questions), errs, warnings)
 	if errs > 0 {
-		return errors.New("there are errors; mend them in the file and import it again")
+		return errors.New("the bank has errors; fix them in the file and import it again")
 	}
 	return nil
 }

@@ -11,21 +11,21 @@ import (
 
 type bankImport struct {
 	source
-	Bank   string `required:"" placeholder:"NAME" help:"The bank's name; made if there is none."`
-	DryRun bool   `name:"dry-run" help:"Say what would be taken, take nothing."`
-	File   string `arg:"" help:"The file; - for standard input."`
+	Bank   string `required:"" placeholder:"NAME" help:"The name of the bank; the command creates it if it does not exist."`
+	DryRun bool   `name:"dry-run" help:"Print what the import would do, without importing."`
+	File   string `arg:"" help:"The file; - means standard input."`
 }
 
 // Help implements kong's help provider.
 func (*bankImport) Help() string {
-	return "Lists what it cannot take with line and reason. A running server asks new questions within seconds.\n\n" +
+	return "The command lists skipped questions with line and reason. A running server uses new questions within seconds.\n\n" +
 		"Example: server bank import --bank trivia --lang en questions.gift"
 }
 
-// Run takes what can be taken, and lists the rest with line and reason.
+// Run imports the questions, and lists those that it skips with line and reason.
 func (b *bankImport) Run(flags *cli, to console) error {
 	if b.Bank == bank.BuiltinName || !bankName.MatchString(b.Bank) {
-		return fmt.Errorf("--bank %q: a name of 1 to 64 of A-Z a-z 0-9 _ . : - other than builtin", b.Bank)
+		return fmt.Errorf("--bank %q is not a valid name; use 1 to 64 of A-Z a-z 0-9 _ . : - and not builtin", b.Bank)
 	}
 	in, err := b.read(b.File)
 	if err != nil {
@@ -37,26 +37,26 @@ func (b *bankImport) Run(flags *cli, to console) error {
 			return err
 		}
 		for _, d := range in.SkipDuplicates(existing) {
-			fmt.Fprintf(to.out, "conflict: %s has the text of %s and another answer; check both\n", in.Questions[d.Index].ID, d.Of)
+			fmt.Fprintf(to.out, "conflict: %s has the same text as %s but another answer; check both\n", in.Questions[d.Index].ID, d.Of)
 		}
 		for _, s := range in.Skipped {
 			fmt.Fprintln(to.out, "skipped:", s)
 		}
-		return b.take(ctx, l, in, to)
+		return b.save(ctx, l, in, to)
 	})
 }
 
-func (b *bankImport) take(ctx context.Context, l *ledger.Ledger, in bank.Import, to console) error {
-	taken, skipped := len(in.Questions), len(in.Skipped)
+func (b *bankImport) save(ctx context.Context, l *ledger.Ledger, in bank.Import, to console) error {
+	imported, skipped := len(in.Questions), len(in.Skipped)
 	if b.DryRun {
-		fmt.Fprintf(to.out, "dry run: %d questions would be taken into bank %s, %d skipped\n", taken, b.Bank, skipped)
+		fmt.Fprintf(to.out, "dry run: %d questions would be imported into bank %s, %d skipped\n", imported, b.Bank, skipped)
 		return nil
 	}
-	if taken > 0 {
+	if imported > 0 {
 		if err := l.SaveBank(ctx, b.Bank, in.Questions); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(to.out, "%d questions taken into bank %s, %d skipped\n", taken, b.Bank, skipped)
+	fmt.Fprintf(to.out, "%d questions imported into bank %s, %d skipped\n", imported, b.Bank, skipped)
 	return nil
 }

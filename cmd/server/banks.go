@@ -60,7 +60,7 @@ func (b *banks) Run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		if err := b.refresh(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			b.log.Warn("question banks could not be read again; the ones in memory go on serving", "error", err)
+			b.log.Warn("question bank reload failed; keeping the loaded banks", "error", err)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func (b *banks) refresh(ctx context.Context) error {
 		return err
 	}
 	b.revision = revision
-	b.log.Info("question banks were read again", "revision", revision)
+	b.log.Info("question banks reloaded", "revision", revision)
 	return nil
 }
 
@@ -125,7 +125,7 @@ func loadBank(ctx context.Context, l *ledger.Ledger, name string) (*bank.Bank, e
 	}
 	questions, err := l.LoadBank(ctx, name)
 	if errors.Is(err, ledger.ErrNotFound) {
-		return nil, fmt.Errorf("there is no bank %q: import one with `server bank import --bank %s FILE`", name, name)
+		return nil, fmt.Errorf("bank %q does not exist; import it with `server bank import --bank %s FILE`", name, name)
 	}
 	if err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ var samples = []struct {
 	file, format   string
 	taken, skipped int
 }{
-	{"opentdb.json", "opentdb", 6, 6}, {"school.gift", "gift", 15, 14}, {"spreadsheet.csv", "csv", 7, 9}, {"native.json", "json", 3, 4},
+	{"opentdb.json", "opentdb", 6, 6}, {"school.gift", "gift", 15, 14}, {"office.csv", "csv", 7, 9}, {"native.json", "json", 3, 4},
 }
 
 func sample(file string) string { return filepath.Join("../../internal/quiz/bank/testdata", file) }
@@ -46,7 +46,7 @@ func TestImport(t *testing.T) {
 		for _, s := range samples {
 			fill := []string{"import", "--bank=b." + s.format, "--lang=en", "--category=General", sample(s.file)}
 			named := slices.Concat(fill, []string{"--format=" + s.format})
-			would := fmt.Sprintf("dry run: %d questions would be taken into bank b.%s, %d skipped\n", s.taken, s.format, s.skipped)
+			would := fmt.Sprintf("dry run: %d questions would be imported into bank b.%s, %d skipped\n", s.taken, s.format, s.skipped)
 			for _, args := range [][]string{slices.Concat(fill, []string{"--dry-run"}), slices.Concat(named, []string{"--dry-run"})} {
 				out := bankCommand(t, db, args...)
 				if !strings.HasSuffix(out, would) || strings.Count(out, "skipped: line ") != s.skipped {
@@ -56,11 +56,11 @@ func TestImport(t *testing.T) {
 			if code, _, errs := command(append(ledgerOf(db), "bank", "export", "b."+s.format)...); code != 1 || !strings.Contains(errs, "bank import") {
 				t.Errorf("after a dry run the bank's export ended with %d: %s", code, errs)
 			}
-			if out := bankCommand(t, db, fill...); !strings.HasSuffix(out, fmt.Sprintf("\n%d questions taken into bank b.%s, %d skipped\n", s.taken, s.format, s.skipped)) {
+			if out := bankCommand(t, db, fill...); !strings.HasSuffix(out, fmt.Sprintf("\n%d questions imported into bank b.%s, %d skipped\n", s.taken, s.format, s.skipped)) {
 				t.Errorf("%s: %s", s.file, out)
 			}
 			again := bankCommand(t, db, fill...)
-			if !strings.HasSuffix(again, fmt.Sprintf("\n0 questions taken into bank b.%s, %d skipped\n", s.format, s.taken+s.skipped)) ||
+			if !strings.HasSuffix(again, fmt.Sprintf("\n0 questions imported into bank b.%s, %d skipped\n", s.format, s.taken+s.skipped)) ||
 				strings.Count(again, "it is the same question as ") != s.taken {
 				t.Errorf("%s taken again: %s", s.file, again)
 			}
@@ -80,7 +80,7 @@ func TestExportAndImport(t *testing.T) {
 	for name, count := range map[string]int{"mixed": 13, "builtin": 340} {
 		first, second := filepath.Join(t.TempDir(), "first.json"), filepath.Join(t.TempDir(), "second.json")
 		bankCommand(t, db, "export", name, "--out="+first)
-		if out := bankCommand(t, db, "import", "--bank=copy."+name, first); out != fmt.Sprintf("%d questions taken into bank copy.%s, 0 skipped\n", count, name) {
+		if out := bankCommand(t, db, "import", "--bank=copy."+name, first); out != fmt.Sprintf("%d questions imported into bank copy.%s, 0 skipped\n", count, name) {
 			t.Fatalf("%s: %s", name, out)
 		}
 		bankCommand(t, db, "export", "copy."+name, "--out="+second)
@@ -106,14 +106,14 @@ func TestBankCommandsThatCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line, want := range map[string]string{
-		"import --bank=builtin " + sample("spreadsheet.csv"):   "other than builtin",
+		"import --bank=builtin " + sample("spreadsheet.csv"):   "is not a valid name",
 		"import --bank=a/b " + sample("spreadsheet.csv"):       "--bank",
 		"import --bank=b " + filepath.Join(dir, "none.csv"):    "no such file",
 		"import --bank=b " + torn:                              torn,
-		"check none":                                           "there is no bank",
-		"export none":                                          "there is no bank",
-		"export builtin --out=" + filepath.Join(dir, "a", "b"): "cannot be written",
-		"check " + sample("spreadsheet.csv"):                   "there are errors",
+		"check none":                                           "does not exist; import it",
+		"export none":                                          "does not exist; import it",
+		"export builtin --out=" + filepath.Join(dir, "a", "b"): "write the bank",
+		"check " + sample("spreadsheet.csv"):                   "has errors",
 	} {
 		code, _, errs := command(append([]string{"bank", "--data=" + filepath.Join(dir, "data")}, strings.Fields(line)...)...)
 		if code != 1 || !strings.Contains(errs, want) || strings.Contains(errs, "panic") {

@@ -12,17 +12,17 @@ import (
 )
 
 type boardsCmd struct {
-	Verify     boardsVerify     `cmd:"" help:"Compare the boards with the ledger."`
-	Rebuild    boardsRebuild    `cmd:"" help:"Build the boards anew beside the live ones."`
-	Disqualify boardsDisqualify `cmd:"" help:"Take back what a match gave."`
+	Verify     boardsVerify     `cmd:"" help:"Verify the leaderboards against the ledger."`
+	Rebuild    boardsRebuild    `cmd:"" help:"Rebuild the leaderboards from the ledger."`
+	Disqualify boardsDisqualify `cmd:"" help:"Disqualify the results of a match, or of one player."`
 }
 
 // Help implements kong's help provider.
 func (*boardsCmd) Help() string {
-	return "Speaks to the running server, at its --ops-listen.\n\nExample: server boards verify --game demo"
+	return opsHelp + "\n\nExample: server boards verify --game demo"
 }
 
-// ofGame names the game that a command is about.
+// ofGame names the game of a command.
 type ofGame struct {
 	Game string `required:"" placeholder:"NAME" help:"The game."`
 }
@@ -33,21 +33,21 @@ type boardsVerify struct{ ofGame }
 
 // Help implements kong's help provider.
 func (*boardsVerify) Help() string {
-	return "Prints each difference, and ends with 1 if there is one.\n\nExample: server boards verify --game demo"
+	return "The command prints each difference, and exits with 1 if there is one.\n\nExample: server boards verify --game demo"
 }
 
-// compared is a line of a verification.
-type compared struct {
-	Kind, Span, Holder, What, Want, Have string
+// verifyLine is one line of a verification.
+type verifyLine struct {
+	Kind, Window, ID, Field, Ledger, Leaderboard string
 
-	Verified *struct{ Boards, Entries, Differences, Pos int64 }
+	Verified *struct{ Leaderboards, Entries, Differences, Position int64 }
 	Error    *struct{ Detail string }
 }
 
-// Run prints what boards have and the ledger does not, or the other way round.
+// Run prints where leaderboards differ from the ledger.
 func (b *boardsVerify) Run(flags *cli, to console) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		body, err := a.open(ctx, http.MethodGet, b.path("/boards/verify"), nil)
+		body, err := a.open(ctx, http.MethodGet, b.path("/leaderboards/verify"), nil)
 		if err != nil {
 			return err
 		}
@@ -58,22 +58,22 @@ func (b *boardsVerify) Run(flags *cli, to console) error {
 
 func (b *boardsVerify) print(lines *json.Decoder, to console) error {
 	for {
-		var line compared
+		var line verifyLine
 		switch err := lines.Decode(&line); {
 		case errors.Is(err, io.EOF):
-			return errors.New("the server broke the comparison off; look at its log")
+			return errors.New("the server stopped the verification; see its log")
 		case err != nil:
-			return fmt.Errorf("the comparison broke off: %w", err)
+			return fmt.Errorf("verification failed: %w", err)
 		case line.Error != nil:
-			return fmt.Errorf("the comparison broke off: %s", line.Error.Detail)
+			return fmt.Errorf("verification failed: %s", line.Error.Detail)
 		case line.Verified == nil:
-			fmt.Fprintf(to.out, "%s %s %s: %s: the ledger says %s, the board %s\n", line.Kind, line.Span, line.Holder, line.What, line.Want, line.Have)
+			fmt.Fprintf(to.out, "%s %s %s: %s: ledger %s, leaderboard %s\n", line.Kind, line.Window, line.ID, line.Field, line.Ledger, line.Leaderboard)
 			continue
 		}
 		v := line.Verified
-		fmt.Fprintf(to.out, "%s: %d boards with %d entries compared at position %d: %d differences\n", b.Game, v.Boards, v.Entries, v.Pos, v.Differences)
+		fmt.Fprintf(to.out, "%s: %d leaderboards with %d entries compared at position %d: %d differences\n", b.Game, v.Leaderboards, v.Entries, v.Position, v.Differences)
 		if v.Differences > 0 {
-			return fmt.Errorf("boards are not what the ledger says; `server boards rebuild --game %s` puts them right", b.Game)
+			return fmt.Errorf("leaderboards differ from the ledger; run `server boards rebuild --game %s`", b.Game)
 		}
 		return nil
 	}
@@ -81,26 +81,26 @@ func (b *boardsVerify) print(lines *json.Decoder, to console) error {
 
 type boardsRebuild struct {
 	ofGame
-	Wait bool `help:"End only when the new boards are served."`
+	Wait bool `help:"Wait until the new leaderboards are served."`
 }
 
 // Help implements kong's help provider.
 func (*boardsRebuild) Help() string {
-	return "The live boards go on serving until the new ones are whole.\n\nExample: server boards rebuild --game demo --wait"
+	return "The server serves the current leaderboards until the new ones are complete.\n\nExample: server boards rebuild --game demo --wait"
 }
 
-// rebuildPoll is how often it is asked whether the boards are built.
+// rebuildPoll is how often --wait asks whether the rebuild has ended.
 const rebuildPoll = 200 * time.Millisecond
 
-// Run has the boards of a game built anew.
+// Run rebuilds the leaderboards of a game.
 func (b *boardsRebuild) Run(flags *cli, to console) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
 		var state struct{ Building bool }
-		if err := a.call(ctx, http.MethodPost, b.path("/boards/rebuild"), nil, &state); err != nil {
+		if err := a.call(ctx, http.MethodPost, b.path("/leaderboards/rebuild"), nil, &state); err != nil {
 			return err
 		}
 		if !b.Wait {
-			fmt.Fprintf(to.out, "%s: boards are being built beside the live ones\n", b.Game)
+			fmt.Fprintf(to.out, "%s: rebuild started\n", b.Game)
 			return nil
 		}
 		for state.Building {
@@ -109,11 +109,11 @@ func (b *boardsRebuild) Run(flags *cli, to console) error {
 				return ctx.Err()
 			case <-time.After(rebuildPoll):
 			}
-			if err := a.call(ctx, http.MethodGet, b.path("/boards/rebuild"), nil, &state); err != nil {
+			if err := a.call(ctx, http.MethodGet, b.path("/leaderboards/rebuild"), nil, &state); err != nil {
 				return err
 			}
 		}
-		fmt.Fprintf(to.out, "%s: new boards are served\n", b.Game)
+		fmt.Fprintf(to.out, "%s: new leaderboards are served\n", b.Game)
 		return nil
 	})
 }
@@ -121,17 +121,17 @@ func (b *boardsRebuild) Run(flags *cli, to console) error {
 type boardsDisqualify struct {
 	ofGame
 	Match  string `required:"" placeholder:"ID" help:"The match."`
-	Player string `placeholder:"ID" help:"The player (default: all of the match, and their teams)."`
-	Reason string `required:"" placeholder:"TEXT" help:"Why; it is kept."`
+	Player string `placeholder:"ID" help:"The player (default: all players of the match and their teams)."`
+	Reason string `required:"" placeholder:"TEXT" help:"The reason; the server keeps it."`
 }
 
 // Help implements kong's help provider.
 func (*boardsDisqualify) Help() string {
-	return "Puts every board, totals and days right by a correction in the ledger; done twice it changes nothing.\n\n" +
+	return "The command adds a correction to the ledger, which takes effect on all leaderboards, totals and days. Running it again changes nothing.\n\n" +
 		"Example: server boards disqualify --game demo --match m_1 --player p_42 --reason 'two accounts'"
 }
 
-// Run takes results back.
+// Run disqualifies results.
 func (b *boardsDisqualify) Run(flags *cli, to console) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
 		var done struct{ Rows int }
@@ -139,7 +139,7 @@ func (b *boardsDisqualify) Run(flags *cli, to console) error {
 		if err := a.call(ctx, http.MethodPost, b.path("/corrections"), body, &done); err != nil {
 			return err
 		}
-		fmt.Fprintf(to.out, "%s: %d rows of the ledger taken back\n", b.Match, done.Rows)
+		fmt.Fprintf(to.out, "%s: %d rows of the ledger cancelled\n", b.Match, done.Rows)
 		return nil
 	})
 }

@@ -33,7 +33,7 @@ func TestBoardsByHand(t *testing.T) {
 		loser := games[0].guest.ID
 		spoil(t, cache, loser)
 		run(1, "player all "+loser+": score", "boards", "verify")
-		run(0, "new boards are served", "boards", "rebuild", "--wait")
+		run(0, "new leaderboards are served", "boards", "rebuild", "--wait")
 		run(0, ": 0 differences", "boards", "verify")
 		checkKept(t, n.url, games)
 

@@ -8,23 +8,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"laststand/internal/trial"
 	"laststand/loadtest/player"
 )
 
-// commands are all that the command line knows.
-var commands = [][]string{
-	{}, {"serve"}, {"bank"}, {"bank", "import"}, {"bank", "check"}, {"bank", "export"}, {"token"}, {"config"}, {"version"},
-	{"bars"}, {"bars", "list"}, {"bars", "ban"}, {"bars", "revoke"}, {"bars", "lift"}, {"players"}, {"players", "erase"}, {"days"}, {"days", "confirm"}, {"keys"}, {"keys", "list"}, {"keys", "rotate"}, {"keys", "retire"},
-	{"boards"}, {"boards", "verify"}, {"boards", "rebuild"}, {"boards", "disqualify"},
-	{"tasks"}, {"tasks", "list"}, {"tasks", "lines"}, {"tasks", "show"}, {"tasks", "edit"}, {"tasks", "requeue"}, {"tasks", "discard"},
-	{"queue"}, {"queue", "list"}, {"queue", "peek"}, {"queue", "drain"}, {"queue", "pause"}, {"queue", "resume"}, {"queue", "bound"}, {"queue", "key"},
-	{"webhooks"}, {"webhooks", "list"}, {"webhooks", "ping"}, {"webhooks", "enable"}, {"webhooks", "disable"}, {"webhooks", "key"},
+// commandsOf lists the words of a command and of the commands below it.
+func commandsOf(n *kong.Node) [][]string {
+	all := [][]string{strings.Fields(n.Path())}
+	for _, child := range n.Children {
+		all = append(all, commandsOf(child)...)
+	}
+	return all
 }
 
-func TestEveryHelpHasAnExample(t *testing.T) {
+func TestEveryCommandPrintsItsHelp(t *testing.T) {
 	t.Parallel()
-	for _, words := range commands {
+	for _, words := range commandsOf(model(t)) {
 		code, out, errs := command(append(words, "--help")...)
 		if code != 0 || errs != "" || !strings.Contains(out, "Example: ") || !strings.Contains(out, "Usage: server") {
 			t.Errorf("%v --help ended with %d: %s\n%s", words, code, errs, out)
@@ -57,11 +58,14 @@ func TestWrongCommandLines(t *testing.T) {
 		"boards verify":                          "`server boards verify --help`",
 		"boards disqualify --game demo --match m": "`server boards disqualify --help`",
 		"tasks list --state alive":                "`server tasks list --help`",
-		"tasks lines --limit few":                 "`server tasks lines --help`",
+		"task-queues list --limit few":            "`server task-queues list --help`",
 		"tasks edit t1":                           "`server tasks edit --help`",
-		"bars":                                    "`server bars --help`",
-		"bars ban --game demo --player p":         "`server bars ban --help`",
-		"bars lift --game demo":                   "`server bars lift --help`",
+		"bans":                                    "`server bans --help`",
+		"bans add --game demo --player p":         "`server bans add --help`",
+		"bans remove --game demo":                 "`server bans remove --help`",
+		"tokens revoke --game demo --reason r":    "`server tokens revoke --help`",
+		"tokens restore --subject p":              "`server tokens restore --help`",
+		"tokens list-revoked":                     "`server tokens list-revoked --help`",
 		"days confirm --game demo":                "`server days confirm --help`",
 		"days confirm --game demo --day soon":     "`server days confirm --help`",
 		"players erase --game demo":               "`server players erase --help`",
@@ -71,13 +75,13 @@ func TestWrongCommandLines(t *testing.T) {
 		"queue drain --game":                      "`server queue drain --help`",
 		"queue pause --game demo":                 "`server queue pause --help`",
 		"queue resume":                            "`server queue resume --help`",
-		"queue bound --game demo":                 "`server queue bound --help`",
-		"queue bound --game demo many":            "`server queue bound --help`",
-		"queue key":                               "`server queue key --help`",
+		"queue set-max-len --game demo":           "`server queue set-max-len --help`",
+		"queue set-max-len --game demo many":      "`server queue set-max-len --help`",
+		"queue show-key":                          "`server queue show-key --help`",
 		"webhooks ping rewards":                   "`server webhooks ping --help`",
 		"webhooks enable --game demo":             "`server webhooks enable --help`",
 		"webhooks disable --game demo rewards":    "`server webhooks disable --help`",
-		"webhooks key":                            "`server webhooks key --help`",
+		"webhooks show-key":                       "`server webhooks show-key --help`",
 	} {
 		code, out, errs := command(strings.Fields(line)...)
 		if code != 2 || out != "" || !strings.Contains(errs, want) || strings.Count(errs, "\n") != 1 {

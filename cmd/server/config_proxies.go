@@ -62,7 +62,7 @@ func (n *node) alone() func(netip.Addr) {
 		}
 		counted.Inc()
 		once.Do(func() {
-			n.log.Warn("all websockets are of one private address, which has as many as one may: if it is a proxy or balancer of yours, name it in trusted_proxies and have it send X-Forwarded-For or the PROXY protocol; else raise limits.connections_per_address", "address", from)
+			n.log.Warn("one private address has all websockets and reached its limit; add your proxy to trusted_proxies and let it send X-Forwarded-For or the PROXY protocol, or raise limits.connections_per_address", "address", from)
 		})
 	}
 }
@@ -85,7 +85,7 @@ func (n *node) trusted() *proxies.Trusted {
 	t.Doubted = func(peer netip.Addr) {
 		counted.Inc()
 		if named.add(peer) {
-			n.log.Warn("X-Forwarded-For of an address that is not among trusted_proxies is not believed; if it is a proxy of yours, all its players count as one address", "peer", peer)
+			n.log.Warn("X-Forwarded-For of an untrusted address ignored; add the address to trusted_proxies if it is your proxy, because otherwise all its players count as one address", "peer", peer)
 		}
 	}
 	return t

@@ -33,7 +33,7 @@ func (*configCmd) Run(flags *cli, to console) error {
 	e := yaml.NewEncoder(to.out)
 	e.SetIndent(2)
 	if err := e.Encode(c); err != nil {
-		return fmt.Errorf("the configuration cannot be printed: %w", err)
+		return fmt.Errorf("print the configuration: %w", err)
 	}
 	return e.Close()
 }

@@ -8,12 +8,12 @@ import (
 )
 
 type daysCmd struct {
-	Confirm daysConfirm `cmd:"" help:"Confirm a jump of the database's clock."`
+	Confirm daysConfirm `cmd:"" help:"Confirm that a day may begin after a jump of the database clock."`
 }
 
 // Help implements kong's help provider.
 func (*daysCmd) Help() string {
-	return "Speaks to the running server, at its --ops-listen.\n\nExample: server days confirm --game demo --day 2026-11-22"
+	return opsHelp + "\n\nExample: server days confirm --game demo --day 2026-11-22"
 }
 
 type daysConfirm struct {
@@ -23,14 +23,14 @@ type daysConfirm struct {
 
 // Help implements kong's help provider.
 func (*daysConfirm) Help() string {
-	return "The day of a game is held while the database's clock is days ahead, or cluster time disagrees. Confirm the day that it really is.\n\n" +
+	return "The server holds the day of a game while the database clock is days ahead or disagrees with cluster time. Confirm the real date.\n\n" +
 		"Example: server days confirm --game demo --day 2026-11-22"
 }
 
 // Validate implements kong's validation.
 func (d *daysConfirm) Validate() error {
 	if _, err := time.Parse(time.DateOnly, d.Day); err != nil {
-		return fmt.Errorf("--day %q is no date; write YYYY-MM-DD", d.Day)
+		return fmt.Errorf("--day %q is not a date; use YYYY-MM-DD", d.Day)
 	}
 	return nil
 }
@@ -45,7 +45,7 @@ func (d *daysConfirm) Run(flags *cli, to console) error {
 		if err := body.Close(); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(to.out, "days of %s may turn up to %s\n", d.Game, d.Day)
+		_, err = fmt.Fprintf(to.out, "%s: days up to %s may begin\n", d.Game, d.Day)
 		return err
 	})
 }

@@ -7,27 +7,27 @@ import (
 	"net/url"
 )
 
-// ofPlayer names a player.
+// ofPlayer names the player of a command.
 type ofPlayer struct {
 	ofGame
-	Player string `required:"" placeholder:"ID" help:"The guest, or its account."`
+	Player string `required:"" placeholder:"ID" help:"The id of the guest, or of its account."`
 }
 
 func (p ofPlayer) path(rest string) string {
 	return p.ofGame.path("/players/" + url.PathEscape(p.Player) + rest)
 }
 
-type resetDevice struct{ ofPlayer }
+type playersResetDevice struct{ ofPlayer }
 
 // Help implements kong's help provider.
-func (*resetDevice) Help() string {
-	return "Prints the new secret alone on a line; it is shown this once. The old one is a stranger's from then on. " +
-		"Tokens stay in force: revoke them first, by server bars revoke.\n\n" +
+func (*playersResetDevice) Help() string {
+	return "The command prints the new secret, which is shown only once. The old secret no longer belongs to the player. " +
+		"Tokens stay valid: revoke them first with `server tokens revoke`.\n\n" +
 		"Example: server players reset-device --game demo --player p_42"
 }
 
-// Run gives a guest a new device.
-func (d *resetDevice) Run(flags *cli, to console) error {
+// Run resets the device secret of a guest.
+func (d *playersResetDevice) Run(flags *cli, to console) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
 		var made struct{ Device string }
 		if err := a.call(ctx, http.MethodPost, d.path("/device"), nil, &made); err != nil {
@@ -38,22 +38,22 @@ func (d *resetDevice) Run(flags *cli, to console) error {
 	})
 }
 
-type playersUntie struct{ ofPlayer }
+type playersUnlinkAccount struct{ ofPlayer }
 
 // Help implements kong's help provider.
-func (*playersUntie) Help() string {
-	return "The account speaks for the guest no longer, and its connections as the guest are closed with 4401. The next token of the account is a new player's.\n\n" +
-		"Example: server players untie --game demo --player p_42"
+func (*playersUnlinkAccount) Help() string {
+	return "The server closes connections of the account as the guest with 4401. The next token of the account creates a new player.\n\n" +
+		"Example: server players unlink-account --game demo --player p_42"
 }
 
-// Run unties a guest from its account.
-func (u *playersUntie) Run(flags *cli, to console) error {
+// Run unlinks a guest from its account.
+func (u *playersUnlinkAccount) Run(flags *cli, to console) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
 		var was struct{ Account string }
 		if err := a.call(ctx, http.MethodDelete, u.path("/account"), nil, &was); err != nil {
 			return err
 		}
-		fmt.Fprintf(to.out, "%s is untied\n", was.Account)
+		fmt.Fprintf(to.out, "%s is unlinked\n", was.Account)
 		return nil
 	})
 }

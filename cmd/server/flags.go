@@ -8,40 +8,41 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// cli is the command line. A flag that is not given leaves what the
-// environment, the configuration file and the defaults say, in this order.
+// cli is the command line. A missing flag takes its value from the environment, then
+// from the configuration file, then from the defaults.
 type cli struct {
-	Listen    *string `placeholder:"ADDR" env:"LASTSTAND_LISTEN" help:"Address for players and HTTP (default 127.0.0.1:8080); port 0 picks a free one."`
-	OpsListen *string `placeholder:"ADDR" env:"LASTSTAND_OPS_LISTEN" help:"Address for metrics, profiles and admin (default 127.0.0.1:8081)."`
-	Data      *string `placeholder:"DIR" env:"LASTSTAND_DATA" help:"Folder of the embedded database (default data)."`
-	Redis     *string `placeholder:"URL" env:"LASTSTAND_REDIS" help:"redis://, rediss://, several addresses or ?cluster=true, redis+sentinel:// (default: embedded)."`
-	Database  *string `placeholder:"URL" env:"LASTSTAND_DATABASE" help:"postgres:// (default: embedded SQLite)."`
-	Config    string  `placeholder:"FILE" env:"LASTSTAND_CONFIG" help:"A YAML file with games, limits and all of these."`
-	Drain     *string `placeholder:"TIME" env:"LASTSTAND_DRAIN" help:"How long a stop waits for matches (default 20s)."`
-	TLSCert   *string `name:"tls-cert" placeholder:"FILE" env:"LASTSTAND_TLS_CERT" help:"Certificate for --listen, PEM, with its chain; followed as it changes."`
-	TLSKey    *string `name:"tls-key" placeholder:"FILE" env:"LASTSTAND_TLS_KEY" help:"Its private key."`
+	Listen    *string `placeholder:"ADDR" env:"LASTSTAND_LISTEN" help:"The address for players and HTTP (default 127.0.0.1:8080); port 0 picks a free one."`
+	OpsListen *string `placeholder:"ADDR" env:"LASTSTAND_OPS_LISTEN" help:"The address for metrics, profiles and the admin API (default 127.0.0.1:8081)."`
+	Data      *string `placeholder:"DIR" env:"LASTSTAND_DATA" help:"The folder of the embedded database (default data)."`
+	Redis     *string `placeholder:"URL" env:"LASTSTAND_REDIS" help:"The Redis URL: redis://, rediss://, redis+sentinel://; several addresses or ?cluster=true for a cluster (default: embedded)."`
+	Database  *string `placeholder:"URL" env:"LASTSTAND_DATABASE" help:"The database URL: postgres:// (default: embedded SQLite)."`
+	Config    string  `placeholder:"FILE" env:"LASTSTAND_CONFIG" help:"The YAML file with games, limits and these settings."`
+	Drain     *string `placeholder:"TIME" env:"LASTSTAND_DRAIN" help:"How long a stop waits for matches to end (default 20s)."`
+	TLSCert   *string `name:"tls-cert" placeholder:"FILE" env:"LASTSTAND_TLS_CERT" help:"The PEM file with the certificate chain for --listen; the server reloads it on change."`
+	TLSKey    *string `name:"tls-key" placeholder:"FILE" env:"LASTSTAND_TLS_KEY" help:"The PEM file with the private key of --tls-cert."`
 
-	Serve      serveCmd    `cmd:"" default:"withargs" help:"Run the server (the default)."`
-	Bank       bankCmd     `cmd:"" help:"Import, check and export banks of questions."`
-	Boards     boardsCmd   `cmd:"" help:"Verify and rebuild boards, disqualify results."`
-	Tasks      tasksCmd    `cmd:"" help:"List, mend and requeue what could not be done."`
-	Queue      queueCmd    `cmd:"" help:"Look at queues of behaviours, drain, pause and bound them."`
-	Webhooks   webhooksCmd `cmd:"" help:"List, ping, enable and disable webhooks."`
-	Acts       actsCmd     `cmd:"" help:"List what operators changed."`
-	Token      tokenCmd    `cmd:"" help:"Print a signed token."`
-	Keys       keysCmd     `cmd:"" help:"List, rotate and retire generated keys."`
-	Bars       barsCmd     `cmd:"" help:"Ban players, revoke tokens, lift both."`
-	Players    playersCmd  `cmd:"" help:"Erase players."`
-	Days       daysCmd     `cmd:"" help:"Confirm a jump of the database's clock."`
-	ShowConfig configCmd   `cmd:"" name:"config" help:"Print the configuration in force, secrets masked."`
-	Version    versionCmd  `cmd:"" help:"Print the version of the server."`
+	Serve      serveCmd      `cmd:"" default:"withargs" help:"Run the server (the default)."`
+	Bank       bankCmd       `cmd:"" help:"Import, check and export question banks."`
+	Boards     boardsCmd     `cmd:"" help:"Verify and rebuild leaderboards, disqualify results."`
+	Tasks      tasksCmd      `cmd:"" help:"List, edit, requeue and discard tasks."`
+	TaskQueues taskQueuesCmd `cmd:"" help:"List the queues of tasks."`
+	Queue      queueCmd      `cmd:"" help:"List, peek, drain, pause and resize behaviour queues."`
+	Webhooks   webhooksCmd   `cmd:"" help:"List, ping, enable and disable webhooks."`
+	Audit      auditCmd      `cmd:"" help:"List what operators changed or read."`
+	Token      tokenCmd      `cmd:"" help:"Print a signed token."`
+	Keys       keysCmd       `cmd:"" help:"List, rotate and retire generated signing keys."`
+	Tokens     tokensCmd     `cmd:"" help:"Revoke tokens, restore them, list revocations."`
+	Bans       bansCmd       `cmd:"" help:"Add, remove and list bans of players."`
+	Players    playersCmd    `cmd:"" help:"Erase players, reset devices, unlink accounts."`
+	Days       daysCmd       `cmd:"" help:"Confirm days after a jump of the database clock."`
+	ShowConfig configCmd     `cmd:"" name:"config" help:"Print the configuration in force, with secrets masked."`
+	Version    versionCmd    `cmd:"" help:"Print the version of the server."`
 }
 
-// console is where a command writes to.
+// console has the outputs of a command.
 type console struct{ out, err io.Writer }
 
-// load reads the configuration that the command line asks for, with its files of
-// keys.
+// load reads and validates the configuration, including its key files.
 func (f *cli) load() (config, error) {
 	c, err := f.read()
 	if err == nil {
@@ -50,7 +51,7 @@ func (f *cli) load() (config, error) {
 	return c, err
 }
 
-// loadWithoutKeys is load for commands, which read those keys that they need.
+// loadWithoutKeys is load without the key files, for commands that read only some keys.
 func (f *cli) loadWithoutKeys() (config, error) {
 	c, err := f.read()
 	if err == nil {
@@ -78,16 +79,22 @@ func (f *cli) read() (config, error) {
 	return c, nil
 }
 
-const about = "Laststand, a backend for live quiz battles. With no flags it runs with nothing installed.\n\n" +
+const about = "Laststand is a backend for live quiz matches. Without flags it needs no other software.\n\n" +
 	"Example: server --listen :8080 --config laststand.yaml"
 
-// run parses a command line and runs its command. It gives the exit code: 0,
-// 1 for what failed, 2 for a command line that says nothing.
+// newParser returns the parser of the command line, which fills flags. It calls exit
+// after it has printed help.
+func newParser(flags *cli, to console, exit func(int)) (*kong.Kong, error) {
+	return kong.New(flags, kong.Name("server"), kong.Writers(to.out, to.err),
+		kong.Description(about), kong.Exit(exit), kong.BindTo(to, (*console)(nil)), kong.Bind(to))
+}
+
+// run parses a command line and runs its command. It returns the exit code: 0, 1 for a
+// command that failed, 2 for a command line that is wrong.
 func run(args []string, to console) int {
 	var flags cli
 	code := -1
-	parser, err := kong.New(&flags, kong.Name("server"), kong.Writers(to.out, to.err),
-		kong.Description(about), kong.Exit(func(c int) { code = c }), kong.BindTo(to, (*console)(nil)), kong.Bind(to))
+	parser, err := newParser(&flags, to, func(c int) { code = c })
 	if err != nil {
 		fmt.Fprintln(to.err, "server:", err)
 		return 1
@@ -97,7 +104,7 @@ func run(args []string, to console) int {
 		return code
 	}
 	if err != nil {
-		fmt.Fprintf(to.err, "server: %v; see `%s --help`\n", err, meant(err))
+		fmt.Fprintf(to.err, "server: %v; see `%s --help`\n", err, commandOf(err))
 		return 2
 	}
 	if err := command.Run(&flags, to); err != nil {
@@ -107,8 +114,8 @@ func run(args []string, to console) int {
 	return 0
 }
 
-// meant is the command that a faulty command line is about.
-func meant(err error) string {
+// commandOf returns the command of a command line that does not parse.
+func commandOf(err error) string {
 	command := "server"
 	if faulty, ok := errors.AsType[*kong.ParseError](err); ok {
 		for _, step := range faulty.Context.Path {

@@ -101,7 +101,7 @@ func (k *gameKeys) take(ctx context.Context, c *config, game string) (changed bo
 		return false, err
 	}
 	k.held[game] = keys
-	k.log.InfoContext(ctx, "the keys of a game were read again", "game", game, "keys", len(keys))
+	k.log.InfoContext(ctx, "game keys reloaded", "game", game, "keys", len(keys))
 	return true, nil
 }
 
@@ -116,7 +116,7 @@ func (k *gameKeys) tell(game string, err error) {
 		text = err.Error()
 	}
 	if text != "" && text != k.fault[game] {
-		k.log.Error("the keys of a game cannot be read again; the ones before stay in force", "game", game, "error", err)
+		k.log.Error("game key reload failed; keeping the earlier keys", "game", game, "error", err)
 	}
 	k.fault[game] = text
 }

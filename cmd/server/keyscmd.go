@@ -11,25 +11,25 @@ import (
 )
 
 type keysCmd struct {
-	List   keysList   `cmd:"" help:"List the keys that tokens are signed by, without their secrets."`
-	Rotate keysRotate `cmd:"" help:"Make a new key, which signs from 10 s later on."`
-	Retire keysRetire `cmd:"" help:"Forget a key: tokens signed by it are refused."`
+	List   keysList   `cmd:"" help:"List signing keys, without their secrets."`
+	Rotate keysRotate `cmd:"" help:"Rotate the signing key: create a key that signs after 10 s."`
+	Retire keysRetire `cmd:"" help:"Retire a key, so that the server refuses its tokens."`
 }
 
 // Help implements kong's help provider.
 func (*keysCmd) Help() string {
-	return "Of generated keys; configured ones are rotated in their files, which are read again every 10 s. " +
-		"Speaks to the running server, at its --ops-listen.\n\nExample: server keys rotate --game demo"
+	return "These commands change generated keys. To rotate configured keys, change their files; the server reads them again every 10 s. " +
+		opsHelp + "\n\nExample: server keys rotate --game demo"
 }
 
-// keysOf names whose keys a command is about.
+// keysOf names the owner of the keys of a command.
 type keysOf struct {
-	Game string `placeholder:"NAME" help:"The game; none for the server's own keys, of admin tokens."`
+	Game string `placeholder:"NAME" help:"The game of the keys (default: the server's own keys, which sign admin tokens)."`
 }
 
 func (k keysOf) path(rest string) string { return pathOf(k.Game, "/keys"+rest) }
 
-// pathOf is a path of a game, or where there is none of the server's own.
+// pathOf is a path of a game, or for "" of the server.
 func pathOf(game, rest string) string {
 	if game == "" {
 		return rest
@@ -62,10 +62,10 @@ type keysRotate struct{ keysOf }
 
 // Help implements kong's help provider.
 func (*keysRotate) Help() string {
-	return "The former keys go on verifying until they are retired.\n\nExample: server keys rotate --game demo"
+	return "Earlier keys stay valid for verification until you retire them.\n\nExample: server keys rotate --game demo"
 }
 
-// Run makes a key.
+// Run creates a key.
 func (k *keysRotate) Run(flags *cli, to console) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
 		var made identity.KeyShown
@@ -79,12 +79,12 @@ func (k *keysRotate) Run(flags *cli, to console) error {
 
 type keysRetire struct {
 	keysOf
-	ID string `arg:"" help:"The key's id."`
+	ID string `arg:"" help:"The id of the key."`
 }
 
 // Help implements kong's help provider.
 func (*keysRetire) Help() string {
-	return "Connections that began with a token of it are closed with 4401.\n\nExample: server keys retire --game demo k_5YTSVMLPDQIV"
+	return "The server closes connections that began with a token of the key, with 4401.\n\nExample: server keys retire --game demo k_5YTSVMLPDQIV"
 }
 
 // Run retires a key.

@@ -57,24 +57,24 @@ type node struct {
 	pressure *pressure.Gauge
 	room     *pressure.Room // for duels
 
-	banks    *banks
-	identity *identity.Registry
-	gameKeys *gameKeys
-	engine   *match.Engine
-	played   *redismatch.Store
-	lobby    *lobby.Lobby
-	arenas   *arena.Service
-	boards   *leaderboard.Applier
-	reader   *leaderboard.Reader
-	display  *display.Display
-	settler  *settle.Settler
-	keeper   *taskqueue.Maintainer
-	waking   *waking
-	book     *hooks.Book // of who is told what happens
-	office   *hooks.Office
-	workers  *taskqueue.Workers
-	sessions *ws.Server
-	standing *httpapi.Standing
+	banks        *banks
+	identity     *identity.Registry
+	gameKeys     *gameKeys
+	engine       *match.Engine
+	played       *redismatch.Store
+	lobby        *lobby.Lobby
+	arenas       *arena.Service
+	boards       *leaderboard.Applier
+	reader       *leaderboard.Reader
+	display      *display.Display
+	settler      *settle.Settler
+	keeper       *taskqueue.Maintainer
+	taskNotifier *taskNotifier
+	book         *hooks.Book // of who is told what happens
+	office       *hooks.Office
+	workers      *taskqueue.Workers
+	sessions     *ws.Server
+	standing     *httpapi.Standing
 
 	reporting reporting
 
@@ -103,7 +103,7 @@ func openWithMetrics(ctx context.Context, c config, log *slog.Logger, metrics me
 	n.registry.MustRegister(collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(aliveMetric)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	registerBuildInfo(n.registry, currentBuild())
 	showTimers(n.registry, n.wheel)
-	n.waking = newWaking(&n.bell, n.registry)
+	n.taskNotifier = newTaskNotifier(&n.bell, n.registry)
 	err := n.openCertificate()
 	if err == nil {
 		err = n.openStores(ctx)
@@ -131,7 +131,7 @@ func (n *node) openStores(ctx context.Context) (err error) {
 		return err
 	}
 	kept := n.config.ledgerConfig(n.log)
-	kept.Wake, kept.Events, kept.Registry = n.waking.Notify, n.book, n.registry
+	kept.Wake, kept.Events, kept.Registry = n.taskNotifier.Notify, n.book, n.registry
 	if n.redis.Kind != redisx.KindEmbedded { // else it is the database's machine, whose own clock it is
 		kept.Cluster = n.now
 	}
@@ -146,17 +146,17 @@ func (n *node) openStores(ctx context.Context) (err error) {
 func (n *node) close() {
 	n.wheel.Close()
 	if err := errors.Join(n.reporting.close()...); err != nil {
-		n.log.Warn("a sink of behaviours did not close in order", "error", err)
+		n.log.Warn("behaviour sink close failed", "error", err)
 	}
 	n.clients.close()
 	if n.ledger != nil {
 		if err := n.ledger.Close(); err != nil {
-			n.log.Warn("the ledger did not close in order", "error", err)
+			n.log.Warn("ledger close failed", "error", err)
 		}
 	}
 	if n.redis != nil {
 		if err := n.redis.Close(); err != nil {
-			n.log.Warn("redis did not close in order", "error", err)
+			n.log.Warn("redis close failed", "error", err)
 		}
 	}
 }
@@ -167,14 +167,14 @@ func (n *node) close() {
 // ended in order.
 func (n *node) run(ctx context.Context, players, operators net.Listener, announce func()) error {
 	defer n.close()
-	days := turns{n.config.gameNames(), n.ledger, n.boards, n.log}
-	settling := start(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.boards.Run, n.keeper.Run, n.waking.Run)
+	days := dayChanges{n.config.gameNames(), n.ledger, n.boards, n.log}
+	settling := start(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.boards.Run, n.keeper.Run, n.taskNotifier.Run)
 	working := start(n.log, n.office.Run, n.workers.Run)
 	reporting := start(n.log, n.reporting.Run, n.keys.Run, n.gameKeys.Run, n.identity.Bars.Run)
 	visiting := start(n.log, n.reporting.visits.Run)
 	playing := start(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.pressure.Run, n.room.Run, days.Run, days.Sum)
-	erasing := erasing{n.ledger, n.boards, ledger.ErasureKept, n.log}
-	following := start(n.log, append(n.followCertificate(), acts{n.ledger, n.config.Audit.keep(), n.log}.Run, erasing.Run)...)
+	erasures := erasures{n.ledger, n.boards, ledger.ErasureKept, n.log}
+	following := start(n.log, append(n.followCertificate(), auditRetention{n.ledger, n.config.Audit.keep(), n.log}.Run, erasures.Run)...)
 	failed := make(chan error, 2)
 	go func() { failed <- n.operators.Serve(operators) }() // ends with Close below
 	n.awaitBoards(ctx)
@@ -205,7 +205,7 @@ func (n *node) awaitBoards(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, boardsWithin)
 	defer cancel()
 	if err := n.boards.Await(ctx); err != nil {
-		n.log.Info("starting before the leaderboards are built; /readyz fails until then", "error", err)
+		n.log.Info("server started before the leaderboards are built; /readyz fails until then", "error", err)
 	}
 }
 
@@ -226,14 +226,14 @@ func (n *node) endReporting(reporting *loops) {
 func (n *node) leave() {
 	n.draining.Store(true)
 	patience, _ := n.config.drain() // validated
-	n.log.Info("leaving", "drain", patience)
+	n.log.Info("server is stopping", "drain", patience)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	n.sessions.Drain(ctx)
 	ctx, cancel = context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := n.players.Shutdown(ctx); err != nil {
-		n.log.Warn("some requests were cut off", "error", err)
+		n.log.Warn("HTTP shutdown timed out; requests were aborted", "error", err)
 	}
 }
 
@@ -252,7 +252,7 @@ func start(log *slog.Logger, run ...loop) *loops {
 	for _, f := range run {
 		l.running.Go(func() {
 			if err := f(ctx); err != nil {
-				log.Error("a loop ended early", "error", err)
+				log.Error("background task ended early", "error", err)
 			}
 		})
 	}

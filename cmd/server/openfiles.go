@@ -24,6 +24,6 @@ func (n *node) warnOfOpenFiles(allowed uint64, known bool) {
 	if !known || enough {
 		return
 	}
-	n.log.Warn("this process may open fewer files than limits.connections takes, and so loses players before it is full; let it open more (ulimit -n, LimitNOFILE= of systemd, ulimits of a container), or lower limits.connections to what there is room for",
-		"may_open", allowed, "needs", need, "room_for_connections", room)
+	n.log.Warn("open file limit is too low for limits.connections; raise it (ulimit -n, LimitNOFILE= in systemd, ulimits of a container) or lower limits.connections",
+		"allowed", allowed, "needed", need, "possible_connections", room)
 }

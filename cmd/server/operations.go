@@ -11,21 +11,21 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// operations is what the operators' address serves.
+// operations configures the handler of the operations address.
 func (n *node) operations() ops.Config {
 	return ops.Config{
-		Gatherer: n.registry, Registry: n.registry, Acts: n.ledger, Admin: n.admin, Games: n.config.gameNames(), Tasks: n.ledger, Desk: n.desk(), Boards: n.boards,
-		Queues: n.reporting.desk, Drain: n.reporting.Drain, Hooks: n.office, Bars: n.barring(), Keys: n.barring(),
+		Gatherer: n.registry, Registry: n.registry, Audit: n.ledger, Admin: n.admin, Games: n.config.gameNames(), Tasks: n.ledger, Desk: n.desk(), Leaderboards: n.boards,
+		Queues: n.reporting.desk, Drain: n.reporting.Drain, Hooks: n.office, Revocations: n.accessControl(), Players: n.accessControl(), Keys: n.accessControl(),
 		Corrections: corrections{n.ledger, n.boards}, Days: n.ledger, Now: n.now, Down: unavailable, Logger: n.log,
 	}
 }
 
-// desk is where operators deal with tasks: settlement tries its own.
+// desk changes tasks on behalf of operators. Settlement handles its own topic.
 func (n *node) desk() taskqueue.TaskActions {
 	return taskqueue.NewAdmin(n.ledger, map[string]taskqueue.TaskActions{taskqueue.Settle: n.settler})
 }
 
-// admin gives whom a token of the role admin speaks for.
+// admin returns the subject of an admin token.
 func (n *node) admin(ctx context.Context, token string) (string, error) {
 	claims, err := n.identity.Verify(ctx, token)
 	if err == nil && claims.Role != identity.RoleAdmin {
@@ -34,7 +34,7 @@ func (n *node) admin(ctx context.Context, token string) (string, error) {
 	return claims.Subject, err
 }
 
-// corrections takes results back, in the ledger and then on the boards. It
+// corrections disqualifies results, in the ledger and then on the leaderboards. It
 // implements ops.Corrections.
 type corrections struct {
 	ledger *ledger.Ledger

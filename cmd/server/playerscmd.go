@@ -8,25 +8,25 @@ import (
 )
 
 type playersCmd struct {
-	Erase       playersErase `cmd:"" help:"Erase a player."`
-	ResetDevice resetDevice  `cmd:"" help:"Give a guest a new device secret."`
-	Untie       playersUntie `cmd:"" help:"Untie a guest from its account."`
+	Erase         playersErase         `cmd:"" help:"Erase a player."`
+	ResetDevice   playersResetDevice   `cmd:"" help:"Reset the device secret of a guest."`
+	UnlinkAccount playersUnlinkAccount `cmd:"" help:"Unlink a guest from its account."`
 }
 
 // Help implements kong's help provider.
 func (*playersCmd) Help() string {
-	return "Speaks to the running server, at its --ops-listen.\n\nExample: server players erase --game demo --player p_42"
+	return opsHelp + "\n\nExample: server players erase --game demo --player p_42"
 }
 
 type playersErase struct {
 	ofGame
-	Player   string `placeholder:"ID" help:"The player's id, as boards show it."`
-	Nickname string `placeholder:"NAME" help:"The player's nickname, exactly as boards show it."`
+	Player   string `placeholder:"ID" help:"The id of the player, as leaderboards show it."`
+	Nickname string `placeholder:"NAME" help:"The nickname of the player, exactly as leaderboards show it."`
 }
 
 // Help implements kong's help provider.
 func (*playersErase) Help() string {
-	return "Erases name, device and profile for good. Results stay without a name, under an opaque id.\n\n" +
+	return "The server deletes the nickname, the device and the profile for good. Results stay under an opaque id.\n\n" +
 		"Example: server players erase --game demo --player p_42\n" +
 		"         server players erase --game demo --nickname Ada"
 }
@@ -34,7 +34,7 @@ func (*playersErase) Help() string {
 // Validate implements kong's validation.
 func (p *playersErase) Validate() error {
 	if (p.Player == "") == (p.Nickname == "") {
-		return fmt.Errorf("name either --player or --nickname")
+		return fmt.Errorf("give either --player or --nickname")
 	}
 	return nil
 }
@@ -52,8 +52,8 @@ func (p *playersErase) Run(flags *cli, to console) error {
 	return remove(flags, to, p.path("/players/"+url.PathEscape(id)), called+" is erased")
 }
 
-// find gives the id of the player of a nickname. Who is called by another that
-// only looks like it is not erased for it.
+// find returns the id of the player with a nickname. It refuses a player whose nickname
+// only looks the same.
 func (p *playersErase) find(flags *cli) (id string, err error) {
 	err = withAdmin(flags, func(ctx context.Context, a adminClient) error {
 		var found struct {
@@ -65,7 +65,7 @@ func (p *playersErase) find(flags *cli) (id string, err error) {
 			return err
 		}
 		if found.Nickname != p.Nickname {
-			return fmt.Errorf("nobody is called exactly %q; %q is %s: erase that by --player if it is who you mean", p.Nickname, found.Nickname, found.PlayerID)
+			return fmt.Errorf("no player has the nickname %q; %q belongs to %s: use --player if you mean this one", p.Nickname, found.Nickname, found.PlayerID)
 		}
 		id = found.PlayerID
 		return nil

@@ -38,7 +38,7 @@ func TestWhomANodeBelieves(t *testing.T) {
 			t.Errorf("%s: closed %d, want %d", visit.name, got, visit.want)
 		}
 	}
-	if !strings.Contains(n.log.String(), "not among trusted_proxies") {
+	if !strings.Contains(n.log.String(), "untrusted address") {
 		t.Errorf("nothing is said of the doubted one:\n%s", n.log)
 	}
 	if refused := metric(t, n.ops, "laststand_limit_refusals_total", `rule="websockets_per_address"`); refused != 5 {

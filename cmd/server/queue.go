@@ -13,22 +13,22 @@ import (
 )
 
 type queueCmd struct {
-	List   queueList   `cmd:"" help:"List the queues of behaviours."`
-	Peek   queuePeek   `cmd:"" help:"Print the oldest behaviours of a queue."`
-	Drain  queueDrain  `cmd:"" help:"Have a queue sent now, or drop what it holds."`
-	Pause  queuePause  `cmd:"" help:"Have nothing of a game sent."`
-	Resume queueResume `cmd:"" help:"End a pause."`
-	Bound  queueBound  `cmd:"" help:"Bound a queue otherwise than configured."`
-	Key    queueKey    `cmd:"" help:"Print the generated key of a game's webhook."`
+	List      queueList      `cmd:"" help:"List the behaviour queues."`
+	Peek      queuePeek      `cmd:"" help:"Print the oldest behaviours of a queue."`
+	Drain     queueDrain     `cmd:"" help:"Send all queued behaviours now, or discard them."`
+	Pause     queuePause     `cmd:"" help:"Pause the reporting of a game."`
+	Resume    queueResume    `cmd:"" help:"Resume the reporting of a game."`
+	SetMaxLen queueSetMaxLen `cmd:"" help:"Set the maximum length of a queue."`
+	ShowKey   queueShowKey   `cmd:"" help:"Print the generated key that signs the batches of a game."`
 }
 
 // Help implements kong's help provider.
 func (*queueCmd) Help() string {
-	return "Behaviours wait here to be reported, for 3 minutes at the most. Speaks to the running server, at its --ops-listen.\n\n" +
+	return "A behaviour queue holds the behaviours of a game until the server reports them, for at most 3 minutes. " + opsHelp + "\n\n" +
 		"Example: server queue list"
 }
 
-// queueState is the state of a queue, as the server tells it.
+// queueState is the state of a queue as the admin API shows it.
 type queueState struct {
 	eventq.Status
 	AsOf      int64 `json:"as_of"`
@@ -37,12 +37,12 @@ type queueState struct {
 
 type queuePeek struct {
 	ofGame
-	Limit int `default:"50" placeholder:"N" help:"How many at the most, up to 200 (default 50)."`
+	Limit int `default:"50" placeholder:"N" help:"Print at most N behaviours, up to 200 (default 50)."`
 }
 
 // Help implements kong's help provider.
 func (*queuePeek) Help() string {
-	return "Prints a line of JSON each, and leaves them there. What it prints is personal data.\n\n" +
+	return "Prints one JSON object per line. The behaviours stay in the queue. They are personal data.\n\n" +
 		"Example: server queue peek --game demo --limit 3"
 }
 
@@ -51,7 +51,7 @@ func (p *queuePeek) Run(flags *cli, to console) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
 		var peeked struct{ Items []json.RawMessage }
 		query := url.Values{"limit": {strconv.Itoa(p.Limit)}}
-		if err := a.call(ctx, http.MethodGet, p.path("/queue/peek?"+query.Encode()), nil, &peeked); err != nil {
+		if err := a.call(ctx, http.MethodGet, p.path("/queue/items?"+query.Encode()), nil, &peeked); err != nil {
 			return err
 		}
 		for _, item := range peeked.Items {
@@ -63,12 +63,12 @@ func (p *queuePeek) Run(flags *cli, to console) error {
 
 type queueDrain struct {
 	ofGame
-	Discard bool `help:"Drop what is queued instead; it is counted as shutdown."`
+	Discard bool `help:"Discard the queued behaviours instead; they count as dropped with reason shutdown."`
 }
 
 // Help implements kong's help provider.
 func (*queueDrain) Help() string {
-	return "What is queued leaves at once, as the rate allows; waits up to 20 s for that, and ends with 1 if something is left.\n\n" +
+	return "The server sends at the configured rate. The command waits up to 20 s, and exits with 1 if behaviours are left.\n\n" +
 		"Example: server queue drain --game demo"
 }
 
@@ -80,11 +80,11 @@ func (d *queueDrain) Run(flags *cli, to console) error {
 			return err
 		}
 		if d.Discard {
-			fmt.Fprintf(to.out, "%s: %d behaviours dropped\n", d.Game, q.Discarded)
+			fmt.Fprintf(to.out, "%s: %d behaviours discarded\n", d.Game, q.Discarded)
 			return nil
 		}
 		if left := q.Counts.Queued + q.Counts.InFlight; left > 0 {
-			return fmt.Errorf("%s: %d behaviours are left (%d in flight); `server queue list --game %s` may say why", d.Game, left, q.Counts.InFlight, d.Game)
+			return fmt.Errorf("%s: %d behaviours are left (%d in flight); see `server queue list --game %s` for the last error", d.Game, left, q.Counts.InFlight, d.Game)
 		}
 		fmt.Fprintf(to.out, "%s: the queue is empty\n", d.Game)
 		return nil
@@ -93,18 +93,18 @@ func (d *queueDrain) Run(flags *cli, to console) error {
 
 type queuePause struct {
 	ofGame
-	Why string `required:"" placeholder:"TEXT" help:"Why; it is shown."`
+	Reason string `required:"" placeholder:"TEXT" help:"The reason that the list of queues shows."`
 }
 
 // Help implements kong's help provider.
 func (*queuePause) Help() string {
-	return "What is offered is queued on, and dropped when it is too old.\n\n" +
-		"Example: server queue pause --game demo --why 'their maintenance until noon'"
+	return "The queue still accepts behaviours. It drops those that become too old.\n\n" +
+		"Example: server queue pause --game demo --reason 'receiver maintenance until noon'"
 }
 
 // Run pauses a queue.
 func (p *queuePause) Run(flags *cli, to console) error {
-	return askQueue(flags, to, http.MethodPost, p.path("/queue/pause"), map[string]string{"why": p.Why})
+	return askQueue(flags, to, http.MethodPost, p.path("/queue/pause"), map[string]string{"reason": p.Reason})
 }
 
 type queueResume struct{ ofGame }
@@ -112,29 +112,28 @@ type queueResume struct{ ofGame }
 // Help implements kong's help provider.
 func (*queueResume) Help() string { return "Example: server queue resume --game demo" }
 
-// Run ends a pause.
+// Run resumes a queue.
 func (r *queueResume) Run(flags *cli, to console) error {
 	return askQueue(flags, to, http.MethodPost, r.path("/queue/resume"), nil)
 }
 
-type queueBound struct {
+type queueSetMaxLen struct {
 	ofGame
-	MaxLen int `arg:"" help:"How many behaviours it may hold; 0 for what is configured."`
+	MaxLen int `arg:"" help:"The maximum number of behaviours; 0 restores the configured length."`
 }
 
 // Help implements kong's help provider.
-func (*queueBound) Help() string {
-	return "Holds at all nodes at once, and until it is set again; the oldest beyond it are dropped.\n\n" +
-		"Example: server queue bound --game demo 50000"
+func (*queueSetMaxLen) Help() string {
+	return "The length applies to all nodes at once, until you set another. The queue drops the oldest behaviours beyond it.\n\n" +
+		"Example: server queue set-max-len --game demo 50000"
 }
 
-// Run bounds a queue.
-func (b *queueBound) Run(flags *cli, to console) error {
-	return askQueue(flags, to, http.MethodPut, b.path("/queue/bound"), map[string]int{"max_len": b.MaxLen})
+// Run sets the maximum length of a queue.
+func (b *queueSetMaxLen) Run(flags *cli, to console) error {
+	return askQueue(flags, to, http.MethodPatch, b.path("/queue"), map[string]int{"max_len": b.MaxLen})
 }
 
-// askQueue asks for a queue, or for it to be changed, and prints what it is
-// then.
+// askQueue sends a request about a queue and prints the queue of the answer.
 func askQueue(flags *cli, to console, method, path string, body any) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
 		var q queueState
@@ -145,22 +144,22 @@ func askQueue(flags *cli, to console, method, path string, body any) error {
 	})
 }
 
-type queueKey struct{ ofGame }
+type queueShowKey struct{ ofGame }
 
 // Help implements kong's help provider.
-func (*queueKey) Help() string {
-	return "The receiver of the webhook needs it to verify signatures. Works beside a running server.\n\n" +
-		"Example: server queue key --game demo"
+func (*queueShowKey) Help() string {
+	return "The receiver needs the key to verify signatures. The command reads the database, also beside a running server.\n\n" +
+		"Example: server queue show-key --game demo"
 }
 
-// Run prints the key of a webhook that no file has.
-func (k *queueKey) Run(flags *cli, to console) error {
+// Run prints the key.
+func (k *queueShowKey) Run(flags *cli, to console) error {
 	return withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
 		if _, known := c.Games[k.Game]; !known {
-			return fmt.Errorf("there is no game %q in the configuration", k.Game)
+			return fmt.Errorf("game %q is not in the configuration", k.Game)
 		}
 		if s := c.sink(k.Game); s.Type != sinkWebhook {
-			return fmt.Errorf("the sink of %s is of type %s, and has no generated key", k.Game, s.Type)
+			return fmt.Errorf("the sink of game %s has type %s; only type webhook has a generated key", k.Game, s.Type)
 		}
 		return c.sinkKeyPlace(k.Game).print(ctx, l, to)
 	})

@@ -91,7 +91,7 @@ func (s *shelf) Hurry(context.Context, string, int64) error { return errors.New(
 func (s *shelf) served(t *testing.T, games ...string) []string {
 	t.Helper()
 	server := httptest.NewServer(ops.New(ops.Config{
-		Gatherer: prometheus.NewRegistry(), Acts: unread{}, Games: games, Queues: s, Drain: s.drain, Logger: quiet(),
+		Gatherer: prometheus.NewRegistry(), Audit: unread{}, Games: games, Queues: s, Drain: s.drain, Logger: quiet(),
 		Admin: func(context.Context, string) (string, error) { return "ops", nil },
 		Now:   func() int64 { return queueClock }, Down: func(error) bool { return false },
 	}))
@@ -99,14 +99,14 @@ func (s *shelf) served(t *testing.T, games ...string) []string {
 	return []string{"--data=" + t.TempDir(), "--ops-listen=" + server.Listener.Addr().String()}
 }
 
-type auditLog = ops.Acts
+type auditLog = ops.Audit
 
 // unread is one that nobody looks into.
 type unread struct{ auditLog }
 
-func (unread) BeginAct(context.Context, audit.Act) error { return nil }
+func (unread) BeginAudit(context.Context, audit.Entry) error { return nil }
 
-func (unread) EndAct(context.Context, string, int) error { return nil }
+func (unread) EndAudit(context.Context, string, int) error { return nil }
 
 func TestQueuesByHand(t *testing.T) {
 	t.Parallel()
@@ -127,7 +127,7 @@ func TestQueuesByHand(t *testing.T) {
 			t.Errorf("%v ended with %d and said\n%s%s\nwant %d and %q", words, code, out, errs, want, says)
 		}
 	}
-	const head = "GAME QUEUED IN FLIGHT OLDEST DUE LANE SENT DROPPED PAUSED LAST ERROR "
+	const head = "GAME QUEUED IN FLIGHT OLDEST NEXT BATCH WORKER POOL SENT DROPPED PAUSED LAST ERROR "
 	const demo = "demo 45 of 500 10 12.3s in 59s slow 40 5 (queue_full 2, too_old 3) - 1m1s ago: connection refused"
 	run(0, head+demo+" held 7 0 5ms now - 0 0 - - idle 0 0 - - - 0 0 - -", "queue", "list")
 	run(0, head+demo, "queue", "list", "--game=demo")
@@ -136,14 +136,14 @@ func TestQueuesByHand(t *testing.T) {
 	run(0, `{"id":"a"}}`, "queue", "peek", "--game=demo", "--limit=1")
 	run(1, "1 to 200", "queue", "peek", "--game=demo", "--limit=201")
 
-	run(0, "- 0 0 maintenance -", "queue", "pause", "--game=held", "--why=maintenance")
+	run(0, "- 0 0 maintenance -", "queue", "pause", "--game=held", "--reason=maintenance")
 	run(1, "paused (maintenance)", "queue", "drain", "--game=held")
 	run(0, head+"held 7 0", "queue", "resume", "--game=held")
-	run(0, "held 7 of 9 0", "queue", "bound", "--game=held", "9")
-	run(0, "held 7 0", "queue", "bound", "--game=held", "0")
-	run(1, "max_len: a whole number up to 10000000", "queue", "bound", "--game=held", "10000001")
+	run(0, "held 7 of 9 0", "queue", "set-max-len", "--game=held", "9")
+	run(0, "held 7 0", "queue", "set-max-len", "--game=held", "0")
+	run(1, "use 1 to 10000000", "queue", "set-max-len", "--game=held", "10000001")
 	run(0, "held: the queue is empty", "queue", "drain", "--game=held")
-	run(0, "demo: 45 behaviours dropped", "queue", "drain", "--game=demo", "--discard")
+	run(0, "demo: 45 behaviours discarded", "queue", "drain", "--game=demo", "--discard")
 	run(1, "demo: 10 behaviours are left (10 in flight)", "queue", "drain", "--game=demo")
 }
 
@@ -168,7 +168,7 @@ func TestTheKeyOfAWebhookIsPrinted(t *testing.T) {
 	beside(t, path, "hook.key", oldWebhookKey)
 	beside(t, path, "nppa.key", nppaKey)
 	show := func(game string) (code int, out, errs string) {
-		return command("queue", "key", "--game="+game, data, "--config="+path)
+		return command("queue", "show-key", "--game="+game, data, "--config="+path)
 	}
 	code, key, errs := show("made")
 	if code != 0 || checkWebhookKey(strings.TrimSuffix(key, "\n")) != nil {
@@ -177,7 +177,7 @@ func TestTheKeyOfAWebhookIsPrinted(t *testing.T) {
 	if _, again, _ := show("made"); again != key {
 		t.Errorf("printed %q and then %q", key, again)
 	}
-	for game, want := range map[string]string{"hook": "hook.key", "nppa": "type nppa", "plain": "type file", "nope": `no game "nope"`} {
+	for game, want := range map[string]string{"hook": "hook.key", "nppa": "type nppa", "plain": "type file", "nope": `game "nope" is not in`} {
 		if code, out, errs := show(game); code != 1 || out != "" || !strings.Contains(errs, want) {
 			t.Errorf("%s: ended with %d, printed %q, said %q", game, code, out, errs)
 		}

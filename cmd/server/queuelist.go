@@ -14,12 +14,12 @@ import (
 )
 
 type queueList struct {
-	Game string `placeholder:"NAME" help:"Only that of a game."`
+	Game string `placeholder:"NAME" help:"List only the queue of this game."`
 }
 
 // Help implements kong's help provider.
 func (*queueList) Help() string {
-	return "OLDEST is how long the oldest has waited, DUE when the next batch leaves.\n\nExample: server queue list --game demo"
+	return "OLDEST is the age of the oldest behaviour. NEXT BATCH is when the server sends next.\n\nExample: server queue list --game demo"
 }
 
 // Run lists queues.
@@ -36,7 +36,7 @@ func (l *queueList) Run(flags *cli, to console) error {
 	})
 }
 
-// allQueues are those of all games.
+// allQueues returns the queues of all games.
 func allQueues(ctx context.Context, a adminClient) ([]queueState, error) {
 	var all []queueState
 	query := url.Values{"limit": {"200"}}
@@ -56,13 +56,13 @@ func allQueues(ctx context.Context, a adminClient) ([]queueState, error) {
 	}
 }
 
-// none stands for what there is not.
+// none is shown for an empty value of a table.
 const none = "-"
 
 // printQueues prints a table of queues.
 func printQueues(to console, queues ...queueState) error {
 	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "GAME\tQUEUED\tIN FLIGHT\tOLDEST\tDUE\tLANE\tSENT\tDROPPED\tPAUSED\tLAST ERROR")
+	fmt.Fprintln(table, "GAME\tQUEUED\tIN FLIGHT\tOLDEST\tNEXT BATCH\tWORKER POOL\tSENT\tDROPPED\tPAUSED\tLAST ERROR")
 	for _, q := range queues {
 		n := q.Counts
 		fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", q.Game, q.length(), n.InFlight, q.oldest(), q.due(),
@@ -71,7 +71,7 @@ func printQueues(to console, queues ...queueState) error {
 	return table.Flush()
 }
 
-// length is how many are queued, and of how many an operator lets it have.
+// length is how many behaviours are queued, and the maximum that an operator set.
 func (q queueState) length() string {
 	if q.MaxLen == 0 {
 		return fmt.Sprint(q.Counts.Queued)
@@ -104,7 +104,7 @@ func (q queueState) lastError() string {
 	return span(q.AsOf-q.ErrorAt) + " ago: " + q.Error
 }
 
-// span is a time in ms for people.
+// span formats a duration in ms.
 func span(ms int64) string {
 	d := time.Duration(max(0, ms)) * time.Millisecond
 	switch {
@@ -116,18 +116,18 @@ func span(ms int64) string {
 	return d.String()
 }
 
-// dropped is how many were, and why.
+// dropped formats how many behaviours the queue dropped, with the reasons.
 func dropped(c eventq.Counts) string {
 	var sum int64
-	var why []string
+	var reasons []string
 	for _, reason := range eventq.Reasons() {
 		if n := c.Dropped[reason]; n > 0 {
 			sum += n
-			why = append(why, fmt.Sprintf("%s %d", reason, n))
+			reasons = append(reasons, fmt.Sprintf("%s %d", reason, n))
 		}
 	}
 	if sum == 0 {
 		return "0"
 	}
-	return fmt.Sprintf("%d (%s)", sum, strings.Join(why, ", "))
+	return fmt.Sprintf("%d (%s)", sum, strings.Join(reasons, ", "))
 }

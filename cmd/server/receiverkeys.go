@@ -144,12 +144,12 @@ func (k *receiverKeys) reread(held *heldKeys) {
 	switch {
 	case err != nil && err.Error() != held.fault:
 		held.fault = err.Error()
-		k.log.Error("the keys of a receiver cannot be read again; the ones before stay in force", "setting", held.place.setting, "error", err)
+		k.log.Error("receiver key reload failed; keeping the earlier keys", "setting", held.place.setting, "error", err)
 	case err == nil:
 		held.fault = ""
 		if keys != nil && !slices.Equal(keys, *held.keys.Load()) {
 			held.keys.Store(&keys)
-			k.log.Info("the keys of a receiver were read again", "setting", held.place.setting, "keys", len(keys))
+			k.log.Info("receiver keys reloaded", "setting", held.place.setting, "keys", len(keys))
 		}
 	}
 }

@@ -105,7 +105,7 @@ func (r *reporting) lose(games []string, log *slog.Logger) {
 	for _, game := range games {
 		n, err := r.desk.Discard(ctx, game, math.MaxInt32, eventq.Shutdown)
 		if n > 0 || err != nil {
-			log.Warn("behaviours were lost with the embedded Redis", "game", game, "behaviours", n, "error", err)
+			log.Warn("behaviours lost with the embedded Redis", "game", game, "behaviours", n, "error", err)
 		}
 	}
 }

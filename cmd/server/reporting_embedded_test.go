@@ -44,7 +44,7 @@ func TestAnEmbeddedServerReportsBeforeItEnds(t *testing.T) {
 	if lines := bytes.Count(text, []byte("\n")); lines != 302 || !bytes.Contains(text, []byte(`"offline"`)) {
 		t.Errorf("%d lines of 300 posted, an online and an offline", lines)
 	}
-	if told := p.log.String(); !bytes.Contains([]byte(told), []byte("behaviours were lost")) || !bytes.Contains([]byte(told), []byte("game=deaf behaviours=3")) {
+	if told := p.log.String(); !bytes.Contains([]byte(told), []byte("behaviours lost")) || !bytes.Contains([]byte(told), []byte("game=deaf behaviours=3")) {
 		t.Errorf("nothing told of what was lost:\n%s", told)
 	}
 }

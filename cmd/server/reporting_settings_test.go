@@ -25,7 +25,7 @@ func TestSettingsOfReporting(t *testing.T) {
 	n := r.node(t)
 	beside(t, r.config, "hook.key", newWebhookKey+"\n"+oldWebhookKey)
 	for _, game := range r.games {
-		r.queue(n, "paused", "pause", "--game="+game, "--why=paused")
+		r.queue(n, "paused", "pause", "--game="+game, "--reason=paused")
 	}
 	for game, want := range map[string]map[eventq.Reason]int64{
 		"oldest": {eventq.QueueFull: 3}, "newest": {eventq.QueueFull: 3}, "aged": {}, "batch": {}, "rate": {}, "hot": {},
@@ -37,7 +37,7 @@ func TestSettingsOfReporting(t *testing.T) {
 	}
 	r.postLines(n, "reject", 8, -1)
 	r.postLines(n, "reject", 5, 5)
-	r.queue(n, "batch 4 of 4", "bound", "--game=batch", "4")
+	r.queue(n, "batch 4 of 4", "set-max-len", "--game=batch", "4")
 	r.queue(n, `{"id":"batch-7"`, "peek", "--game=batch")
 	eventually(t, "what aged has is too old", func() bool {
 		all, err := r.desk.Status(t.Context(), []string{"aged"}, 0)
@@ -115,7 +115,7 @@ func (r *reports) digits(game string) string {
 func (r *reports) checkNewKey(n *running) {
 	r.t.Helper()
 	eventually(r.t, "the keys are read again", func() bool {
-		return strings.Count(n.log.String(), "the keys of a receiver were read again") == len(r.games)
+		return strings.Count(n.log.String(), "receiver keys reloaded") == len(r.games)
 	})
 	r.mu.Lock()
 	r.key = newWebhookKey

@@ -51,7 +51,7 @@ games:
 		unsaid(t, r.method+" "+r.url, call(t, r.method, r.url, r.bearer, r.body))
 	}
 	token := mintAdmin(t, dir)
-	for _, path := range []string{"GET /webhooks", "POST /games/demo/webhooks/hook/ping", "GET /webhooks", "GET /games/demo/queue", "GET /tasks", "GET /keys", "GET /games/demo/keys", "GET /acts"} {
+	for _, path := range []string{"GET /webhooks", "POST /games/demo/webhooks/hook/ping", "GET /webhooks", "GET /games/demo/queue", "GET /tasks", "GET /keys", "GET /games/demo/keys", "GET /audit-log"} {
 		method, rest, _ := strings.Cut(path, " ")
 		unsaid(t, path, call(t, method, n.ops+"/admin/v1"+rest, token, ""))
 	}

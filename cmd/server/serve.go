@@ -25,7 +25,7 @@ func (*serveCmd) Run(flags *cli, to console) error {
 	}
 	memory := memoryLimit(c.Limits.MaxMemoryMiB)
 	holdMemory(memory)
-	defer collectNoSooner(garbage(c.Limits.GCHeadroomMiB, memory))()
+	defer startGCTuner(gcHeadroom(c.Limits.GCHeadroomMiB, memory))()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once

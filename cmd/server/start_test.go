@@ -142,7 +142,7 @@ func TestBanksThatDoNotDo(t *testing.T) {
 	bankCommand(t, db, "import", "--bank=small", questionFile(t, "en", 9))
 	file := configFile(t, "games:\n  one: {banks: [none, builtin]}\n  two: {banks: [small]}\n")
 	says(t, badStart(t, "--data="+db.Dir, "--config="+file),
-		`games.one.banks: there is no bank "none": import one with`, "games.two.banks: a duel needs 10 questions of one language, and there are 9")
+		`games.one.banks: bank "none" does not exist; import it with`, "games.two.banks: a duel needs 10 questions of one language, and there are 9")
 }
 
 func TestKeysThatDoNotDo(t *testing.T) {

@@ -14,45 +14,44 @@ import (
 
 type tasksCmd struct {
 	List    tasksList    `cmd:"" help:"List tasks, newest first."`
-	Lines   tasksLines   `cmd:"" help:"List lines: how much waits in each."`
 	Show    tasksShow    `cmd:"" help:"Print a task with its payload and errors."`
-	Edit    tasksEdit    `cmd:"" help:"Give a task another payload."`
-	Requeue tasksRequeue `cmd:"" help:"Try tasks again, now."`
-	Discard tasksDiscard `cmd:"" help:"Give tasks up."`
+	Edit    tasksEdit    `cmd:"" help:"Replace the payload of a task."`
+	Requeue tasksRequeue `cmd:"" help:"Requeue tasks, so that workers try them again at once."`
+	Discard tasksDiscard `cmd:"" help:"Discard tasks, so that nobody tries them again."`
 }
 
 // Help implements kong's help provider.
 func (*tasksCmd) Help() string {
-	return "Tasks that are dead wait for you: webhooks that failed to the last try, results that the ledger refused ten times. " +
-		"Speaks to the running server, at its --ops-listen.\n\n" +
+	return "Dead tasks wait for you: webhook deliveries that failed on the last try, results that the ledger refused ten times. " +
+		opsHelp + "\n\n" +
 		"Example: server tasks list"
 }
 
-// chosen says which tasks a command is about.
-type chosen struct {
-	Game  string `placeholder:"NAME" help:"Only those of a game."`
-	Topic string `placeholder:"NAME" help:"Only those of a topic, as webhook/demo/rewards."`
+// taskFilter selects tasks.
+type taskFilter struct {
+	Game  string `placeholder:"NAME" help:"Select only tasks of this game."`
+	Topic string `placeholder:"NAME" help:"Select only tasks of this topic, such as webhook/demo/rewards."`
 }
 
-// taskPage is a part of a list of tasks.
+// taskPage is one page of tasks.
 type taskPage struct {
 	Tasks      []taskqueue.Task
 	NextCursor string `json:"next_cursor"`
 }
 
 type tasksList struct {
-	chosen
-	State string `enum:"waiting,claimed,later,dead,done,discarded,all" default:"dead" placeholder:"dead" help:"waiting, claimed, later, dead, done, discarded or all."`
+	taskFilter
+	State string `enum:"waiting,claimed,later,dead,done,discarded,all" default:"dead" placeholder:"dead" help:"List only tasks in this state: waiting, claimed, later, dead, done, discarded or all (default dead)."`
 }
 
 // Help implements kong's help provider.
 func (*tasksList) Help() string { return "Example: server tasks list --game demo --state all" }
 
-// Run lists tasks with the last reason of each.
+// Run prints a table of tasks with the last error of each.
 func (l *tasksList) Run(flags *cli, to console) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
 		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(table, "ID\tGAME\tTOPIC\tKEY\tSTATE\tTRIES\tSINCE\tLAST ERROR")
+		fmt.Fprintln(table, "ID\tGAME\tTOPIC\tKEY\tSTATE\tTRIES\tCREATED (UTC)\tLAST ERROR")
 		query := url.Values{"limit": {"200"}}
 		for name, value := range map[string]string{"game": l.Game, "topic": l.Topic, "state": l.State} {
 			if value != "" && value != "all" {
@@ -65,8 +64,8 @@ func (l *tasksList) Run(flags *cli, to console) error {
 				return err
 			}
 			for _, t := range page.Tasks {
-				since := time.UnixMilli(t.CreatedAt).UTC().Format(time.DateTime)
-				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", t.ID, t.Game, t.Topic, t.Key, t.State, t.Tries, since, lastError(t))
+				created := time.UnixMilli(t.CreatedAt).UTC().Format(time.DateTime)
+				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", t.ID, t.Game, t.Topic, t.Key, t.State, t.Tries, created, lastError(t))
 			}
 			if page.NextCursor == "" {
 				return table.Flush()
@@ -76,7 +75,7 @@ func (l *tasksList) Run(flags *cli, to console) error {
 	})
 }
 
-// lastError is why a task failed last.
+// lastError is the error of the last failed try of a task.
 func lastError(t taskqueue.Task) string {
 	if len(t.Errors) == 0 {
 		return ""
@@ -87,7 +86,7 @@ func lastError(t taskqueue.Task) string {
 func taskPath(id, rest string) string { return "/tasks/" + url.PathEscape(id) + rest }
 
 type tasksShow struct {
-	ID string `arg:"" help:"The task's id."`
+	ID string `arg:"" help:"The id of the task."`
 }
 
 // Help implements kong's help provider.

@@ -82,7 +82,7 @@ func TestADeadLetterIsMended(t *testing.T) {
 			t.Errorf("%v: %s", err, shown)
 		}
 		out, errs := run(1, "tasks", "requeue", id)
-		says(t, out+errs, id+": dead: ", "negative", "1 still dead")
+		says(t, out+errs, id+": dead: ", "negative", "still dead: 1")
 
 		file := filepath.Join(t.TempDir(), "mended.json")
 		if err := os.WriteFile(file, letter(t, "m_dead", c.id, 150), 0o600); err != nil {
@@ -92,7 +92,7 @@ func TestADeadLetterIsMended(t *testing.T) {
 		says(t, errs, "m_worse")
 		run(0, "tasks", "edit", id, file)
 		out, errs = run(1, "tasks", "requeue", "--all")
-		says(t, out+errs, id+": done", worse+": dead: ", "1 still dead")
+		says(t, out+errs, id+": done", worse+": dead: ", "still dead: 1")
 		c.until(t, protocol.TypeSettled)
 		if p := profileOf(t, n.url, "demo", c.id); p != (profile{Score: 150, Matches: 1, Asked: 1}) {
 			t.Errorf("the profile says %+v", p)
@@ -143,9 +143,9 @@ func TestTasksOfAnyTopic(t *testing.T) {
 		if tasks, err := l.Claim(t.Context(), "mail", 2, time.Minute); err != nil || len(tasks) != 2 {
 			t.Fatalf("%d claimed, %v", len(tasks), err)
 		}
-		says(t, run("tasks", "lines", "--busy", "--limit=1"), "mail/a  0 ", "there are more than 1")
-		says(t, run("tasks", "lines", "--kind=mail"), "mail/a  0 ", "mail/b  5 ")
-		_, line, _ := strings.Cut(run("tasks", "lines", "--topic=mail/a"), "\n")
+		says(t, run("task-queues", "list", "--busy", "--limit=1"), "mail/a  0 ", "there are more than 1")
+		says(t, run("task-queues", "list", "--kind=mail"), "mail/a  0 ", "mail/b  5 ")
+		_, line, _ := strings.Cut(run("task-queues", "list", "--topic=mail/a"), "\n")
 		if got, want := strings.Fields(line), strings.Fields("mail/a 0 - 2 1 0 1 1 -"); !slices.Equal(got, want) {
 			t.Errorf("the line is %q, want %q", got, want)
 		}
@@ -170,12 +170,12 @@ func TestCommandsThatTheServerDoesNotTake(t *testing.T) {
 	for line, want := range map[string]string{
 		"tasks list " + data + " --ops-listen=127.0.0.1:1":                               "no server answers at 127.0.0.1:1",
 		"tasks list " + other + " " + here:                                               "has another key",
-		"tasks list " + data + " --ops-listen=" + strings.TrimPrefix(n.url, "http://"):   "is no operations address",
+		"tasks list " + data + " --ops-listen=" + strings.TrimPrefix(n.url, "http://"):   "is not the operations address",
 		"tasks show nope " + data + " " + here:                                           "no such task",
 		"tasks requeue " + data + " " + here:                                             "--all",
 		"tasks requeue x --all " + data + " " + here:                                     "--all",
 		"tasks discard " + data + " " + here:                                             "--all",
-		"tasks lines --limit=0 " + data + " " + here:                                     "1 or more",
+		"task-queues list --limit=0 " + data + " " + here:                                "1 or more",
 		"tasks edit x /nowhere/x.json " + data + " " + here:                              "/nowhere/x.json",
 		"boards verify --game nope " + data + " " + here:                                 "there are: demo",
 		"boards rebuild --game nope " + data + " " + here:                                "there are: demo",

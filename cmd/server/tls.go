@@ -52,7 +52,7 @@ func (n *node) servePlayers(l net.Listener) error {
 	return n.players.ServeTLS(l, "", "")
 }
 
-// scheme is that of the players' address.
+// scheme is the URL scheme of the players' address.
 func (c *config) scheme() string {
 	if c.TLSCert != "" {
 		return "https"
@@ -60,11 +60,10 @@ func (c *config) scheme() string {
 	return "http"
 }
 
-// warnOfOpenOperations says so where other machines reach the operators'
-// address: metrics are open there.
+// warnOfOpenOperations logs a warning if other machines reach the operations address.
 func (n *node) warnOfOpenOperations(at net.Addr) {
 	if tcp, ok := at.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		n.log.Warn("the operations address is not only this machine's: whoever reaches it reads /metrics, and tokens of admins pass over it without TLS; keep it in a private network",
+		n.log.Warn("operations address is reachable from other machines; keep it in a private network, because /metrics is open and admin tokens pass without TLS",
 			"address", at.String())
 	}
 }

@@ -12,16 +12,16 @@ import (
 )
 
 type tokenCmd struct {
-	Game string        `placeholder:"NAME" help:"The game; none for the role admin."`
-	Role string        `required:"" enum:"player,host,service,admin" placeholder:"ROLE" help:"player, host, service or admin."`
-	Sub  string        `required:"" placeholder:"ID" help:"Whom it speaks for: a player's or a client's id."`
-	PI   string        `name:"pi" placeholder:"ID" help:"A player's id at the NPPA, who is verified then."`
-	TTL  time.Duration `default:"24h" help:"How long it lasts."`
+	Game string        `placeholder:"NAME" help:"The game (default: none, for role admin)."`
+	Role string        `required:"" enum:"player,host,service,admin" placeholder:"ROLE" help:"The role: player, host, service or admin."`
+	Sub  string        `required:"" placeholder:"ID" help:"The subject: the id of a player or client."`
+	PI   string        `name:"pi" placeholder:"ID" help:"The id of a verified player at the NPPA."`
+	TTL  time.Duration `default:"24h" help:"The lifetime of the token (default 24h)."`
 }
 
 // Help implements kong's help provider.
 func (*tokenCmd) Help() string {
-	return "Prints the token alone on a line; works beside a running server.\n\n" +
+	return "The command reads the database, also beside a running server.\n\n" +
 		"Example: server token --game demo --role player --sub p_42 --ttl 1h"
 }
 

@@ -39,7 +39,7 @@ func TestMetrics(t *testing.T) {
 // some let a process open fewer files than the default of limits.connections needs.
 func (n *running) warnings() (lines []string) {
 	for line := range strings.Lines(n.log.String()) {
-		if (strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR")) && !strings.Contains(line, "may open fewer files") {
+		if (strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR")) && !strings.Contains(line, "open file limit is too low") {
 			lines = append(lines, line)
 		}
 	}

@@ -15,15 +15,15 @@ import (
 
 type webhooksCmd struct {
 	List    webhooksList    `cmd:"" help:"List the webhooks of all games."`
-	Ping    webhooksPing    `cmd:"" help:"Send a webhook a message now, and say how it answers."`
-	Enable  webhooksEnable  `cmd:"" help:"Have a webhook told again."`
-	Disable webhooksDisable `cmd:"" help:"Have a webhook told nothing."`
-	Key     webhooksKey     `cmd:"" help:"Print the generated key of a webhook."`
+	Ping    webhooksPing    `cmd:"" help:"Send a test event to a webhook and print its response."`
+	Enable  webhooksEnable  `cmd:"" help:"Enable a webhook."`
+	Disable webhooksDisable `cmd:"" help:"Disable a webhook."`
+	ShowKey webhooksShowKey `cmd:"" help:"Print the generated key that signs the events of a webhook."`
 }
 
 // Help implements kong's help provider.
 func (*webhooksCmd) Help() string {
-	return "Your services that are told of settled matches, ended arenas and sealed days. Speaks to the running server, at its --ops-listen.\n\n" +
+	return "A webhook receives events: settled matches, ended arenas, sealed days. " + opsHelp + "\n\n" +
 		"Example: server webhooks list"
 }
 
@@ -41,7 +41,7 @@ type webhooksList struct{}
 
 // Help implements kong's help provider.
 func (*webhooksList) Help() string {
-	return "WAITING are deliveries to come, DEAD those given up: see `server tasks list --topic webhook/GAME/NAME`.\n\nExample: server webhooks list"
+	return "WAITING counts the deliveries to come, DEAD those that failed for good: see `server tasks list --topic webhook/GAME/NAME`.\n\nExample: server webhooks list"
 }
 
 // Run lists webhooks.
@@ -58,7 +58,7 @@ func (*webhooksList) Run(flags *cli, to console) error {
 // printHooks prints a table of webhooks.
 func printHooks(to console, all ...hooks.Status) error {
 	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "GAME\tNAME\tURL\tEVENTS\tWAITING\tDEAD\tDISABLED\tLAST ERROR HERE")
+	fmt.Fprintln(table, "GAME\tNAME\tURL\tEVENTS\tWAITING\tDEAD\tDISABLED\tLAST ERROR (THIS NODE)")
 	for _, h := range all {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\n",
 			h.Game, h.Name, h.URL, strings.Join(h.Events, ","), h.Waiting, h.Dead, disabledSince(h), lastHookError(h))
@@ -84,7 +84,7 @@ type webhooksPing struct{ ofHook }
 
 // Help implements kong's help provider.
 func (*webhooksPing) Help() string {
-	return "Sends webhook.ping past the queue, also where the webhook is disabled; ends with 1 unless it is accepted.\n\n" +
+	return "The server sends the event webhook.ping at once, also to a disabled webhook. The command exits with 1 unless the webhook accepts it.\n\n" +
 		"Example: server webhooks ping --game demo rewards"
 }
 
@@ -107,7 +107,7 @@ type webhooksEnable struct{ ofHook }
 
 // Help implements kong's help provider.
 func (*webhooksEnable) Help() string {
-	return "What died while it was disabled is told with `server tasks requeue --all --topic webhook/GAME/NAME`.\n\n" +
+	return "To send what failed in the meantime, run `server tasks requeue --all --topic webhook/GAME/NAME`.\n\n" +
 		"Example: server webhooks enable --game demo rewards"
 }
 
@@ -118,21 +118,21 @@ func (e *webhooksEnable) Run(flags *cli, to console) error {
 
 type webhooksDisable struct {
 	ofHook
-	Why string `required:"" placeholder:"TEXT" help:"Why; it is shown."`
+	Reason string `required:"" placeholder:"TEXT" help:"The reason that the list of webhooks shows."`
 }
 
 // Help implements kong's help provider.
 func (*webhooksDisable) Help() string {
-	return "What happens from now on is not told, and counted; what waits dies, and may be requeued.\n\n" +
-		"Example: server webhooks disable --game demo --why 'it moves' rewards"
+	return "The server drops new events and counts them. Waiting deliveries become dead tasks, which you can requeue.\n\n" +
+		"Example: server webhooks disable --game demo --reason 'moving to a new host' rewards"
 }
 
 // Run disables a webhook.
 func (d *webhooksDisable) Run(flags *cli, to console) error {
-	return askHook(flags, to, d.path("/disable"), map[string]string{"why": d.Why})
+	return askHook(flags, to, d.path("/disable"), map[string]string{"reason": d.Reason})
 }
 
-// askHook asks for a webhook to be changed, and prints what it is then.
+// askHook sends a request that changes a webhook and prints the webhook of the answer.
 func askHook(flags *cli, to console, path string, body any) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
 		var h hooks.Status
@@ -143,22 +143,22 @@ func askHook(flags *cli, to console, path string, body any) error {
 	})
 }
 
-type webhooksKey struct{ ofHook }
+type webhooksShowKey struct{ ofHook }
 
 // Help implements kong's help provider.
-func (*webhooksKey) Help() string {
-	return "The receiver needs it to verify signatures. Works beside a running server.\n\n" +
-		"Example: server webhooks key --game demo rewards"
+func (*webhooksShowKey) Help() string {
+	return "The receiver needs the key to verify signatures. The command reads the database, also beside a running server.\n\n" +
+		"Example: server webhooks show-key --game demo rewards"
 }
 
-// Run prints the key of a webhook that no file has.
-func (k *webhooksKey) Run(flags *cli, to console) error {
+// Run prints the key.
+func (k *webhooksShowKey) Run(flags *cli, to console) error {
 	return withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
 		for _, h := range c.Games[k.Game].Webhooks {
 			if h.Name == k.Name {
 				return c.hookKeyPlace(k.Game, h).print(ctx, l, to)
 			}
 		}
-		return fmt.Errorf("there is no webhook %q of game %q in the configuration", k.Name, k.Game)
+		return fmt.Errorf("webhook %q of game %q is not in the configuration", k.Name, k.Game)
 	})
 }

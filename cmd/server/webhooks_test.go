@@ -48,7 +48,7 @@ func TestWebhooksAreTold(t *testing.T) {
 		flags := cli{Config: configFile(t, hooked(earlyZone, endpoints)), Data: &db.Dir, Database: &db.URL}
 		beside(t, flags.Config, "hook.key", oldWebhookKey)
 		for _, name := range []string{"matches", "days"} {
-			code, key, errs := command("webhooks", "key", "--game=demo", name, "--config="+flags.Config, "--data="+db.Dir, "--database="+db.URL)
+			code, key, errs := command("webhooks", "show-key", "--game=demo", name, "--config="+flags.Config, "--data="+db.Dir, "--database="+db.URL)
 			if code != 0 || checkWebhookKey(strings.TrimSpace(key)) != nil {
 				t.Fatalf("%d %q %s", code, key, errs)
 			}
@@ -215,7 +215,7 @@ func TestWebhooksThatRefuse(t *testing.T) {
 	says(t, out, "gone")
 	run(0, "tasks", "requeue", "--all", "--topic=webhook/demo/gone")
 	e.taken("gone", hooks.MatchSettled, dead)
-	run(0, "webhooks", "disable", "--game=demo", "--why=it moves", "gone")
+	run(0, "webhooks", "disable", "--game=demo", "--reason=it moves", "gone")
 	out, _ = run(0, "webhooks", "list")
 	says(t, out, "it moves")
 	_, errs = run(1, "webhooks", "enable", "--game=demo", "other")

@@ -68,10 +68,10 @@ func (n *node) wire(ctx context.Context) error {
 		return err
 	}
 	n.wireBoards()
-	n.wireWaking()
+	n.wireTaskNotifier()
 	n.wireMatches()
 	n.wireEdges()
-	n.wireBars()
+	n.wireRevocations()
 	return nil
 }
 
@@ -106,21 +106,21 @@ func (n *node) wireMatches() {
 	matches := redismatch.New(n.redis.Client, n.redis.Pipelined, redismatch.ConfirmByReplica(n.redis.Replicated, unconfirmed(n.registry)))
 	n.played = matches
 	tickets := redislobby.New(n.redis.Client)
-	tell := teller{presence: &n.presence, boards: n.reader, matches: matches, inbox: n.inbox, wheel: n.wheel, log: n.log}
+	notifier := settledNotifier{presence: &n.presence, boards: n.reader, matches: matches, inbox: n.inbox, wheel: n.wheel, log: n.log}
 	n.engine = match.New(match.Config{
 		Store: matches, Index: matches, Wheel: n.wheel, Presence: &n.presence, Now: n.now, Node: n.id, Bus: n.inbox,
 		OnResult:    func(r *match.Result) { n.settler.Offer(*r) },
 		OnArenaEnd:  func(a *match.Arena, game string) { n.arenas.ReleaseCode(game, a.Code) },
-		OnSettled:   tell.settled,
+		OnSettled:   notifier.push,
 		OnLifecycle: func(t match.LifecycleEvent) { n.reporting.visits.Turned(t) },
 		Logger:      n.log, Registry: n.registry,
 	})
-	tell.engine = n.engine
+	notifier.engine = n.engine
 	n.settler = settle.New(settle.Config{
-		Ledger: n.ledger, Pending: pending{matches, tickets}, Tasks: n.ledger, Boards: n.boards,
-		Tell: tell.tell, Down: ledger.Unavailable, Refuses: ledger.RefusesResult, Now: n.now, Logger: n.log, Registry: n.registry,
+		Ledger: n.ledger, Pending: pendingResults{matches, tickets}, Tasks: n.ledger, Boards: n.boards,
+		Tell: notifier.notify, Down: ledger.Unavailable, Refuses: ledger.RefusesResult, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
-	n.receive(tell)
+	n.handleMessages(notifier)
 	n.lobby = lobby.New(lobby.Config{
 		Games: n.config.duelRules(), Store: tickets, Matches: n.engine, Bank: n.banks, SeenStore: matches, Players: seats{n.ledger}, Pairs: n.ledger,
 		Wheel: n.wheel, Now: n.now, Logger: n.log, Registry: n.registry, AddressKey: n.ledger.DeriveKey("addresses of duels"),
@@ -165,30 +165,30 @@ func (n *node) wireArenas(matches *redismatch.Store) {
 	})
 }
 
-// wireWaking has other nodes' workers hear of this one's tasks, over what the
-// nodes share.
-func (n *node) wireWaking() {
+// wireTaskNotifier connects the task notifiers of the nodes through the Redis or the
+// database that they share.
+func (n *node) wireTaskNotifier() {
 	if n.redis.Kind == redisx.KindEmbedded {
-		n.waking.byDatabase(n.ledger)
+		n.taskNotifier.useDatabase(n.ledger)
 		return
 	}
-	n.waking.byInbox(n.inbox, func() []string {
+	n.taskNotifier.useInbox(n.inbox, func() []string {
 		_, alive := n.reporting.Duty()
 		return alive
 	})
 }
 
-// receive says what is done with the messages of other nodes.
-func (n *node) receive(tell teller) {
+// handleMessages registers the handlers of messages from other nodes.
+func (n *node) handleMessages(notifier settledNotifier) {
 	for kind, f := range n.engine.Handlers() {
 		n.inbox.Handle(kind, f)
 	}
 	n.inbox.HandleMissed(func() {
 		n.engine.FillGapsNow()
-		n.waking.Receive(nil)
+		n.taskNotifier.Receive(nil)
 	})
-	n.inbox.Handle(kindSettled, tell.onSettled)
-	n.inbox.Handle(kindReplaced, n.onReplaced)
+	n.inbox.Handle(kindSettled, notifier.onMessage)
+	n.inbox.Handle(kindSessionReplaced, n.onSessionReplaced)
 }
 
 func (n *node) wireEdges() {
@@ -198,7 +198,7 @@ func (n *node) wireEdges() {
 	entrances := n.entrances()
 	n.sessions = ws.New(ws.Config{
 		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Arenas: n.arenas, Boards: n.display, Presence: &n.presence, Visits: n.reporting.visits,
-		Numbers: redissession.New(n.redis.Client, n.id, n.now), NotifyReplaced: n.replace, Wheel: n.wheel, Now: n.now,
+		Numbers: redissession.New(n.redis.Client, n.id, n.now), NotifyReplaced: n.sendSessionReplaced, Wheel: n.wheel, Now: n.now,
 		Logger: n.log, Registry: n.registry, Origins: n.config.Origins, Connections: n.config.Limits.Connections,
 		PerSecond: n.config.Limits.MessagesPerSecond, PingEvery: pingEvery,
 		Limits: n.sessionLimits(entrances.Codes), LoadShedder: n.pressure, DuelLimit: n.room, ClientAddress: n.proxies.Client, OnSingleAddress: n.alone(), IsTLS: n.proxies.Secure,
@@ -206,7 +206,7 @@ func (n *node) wireEdges() {
 	n.standing = httpapi.NewStanding(func(c identity.Claims) error { return n.identity.Stands(c, c.Subject) })
 	front := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger, Notifier: &n.bell, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{
-		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.barring(), Arenas: n.arenas, Players: n.ledger.Public(), History: n.ledger.Public(), Boards: n.display, Behaviours: n.reporting, Tasks: front,
+		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.accessControl(), Arenas: n.arenas, Players: n.ledger.Public(), History: n.ledger.Public(), Boards: n.display, Behaviours: n.reporting, Tasks: front,
 		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(n.config.gameNames()), Origins: n.config.Origins,
 		Checks: map[string]func(context.Context) error{
 			"boards":   n.boards.Ready,

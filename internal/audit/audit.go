@@ -1,6 +1,7 @@
-// Package audit says what is kept of acts: requests by which operators change
-// something. An act is written before it is done and again when it has ended, so
-// that one which a crash cut short has left a trace.
+// Package audit defines the entries of the audit log: one for each request by which
+// an operator changes something or reads something sensitive. The server writes an
+// entry before it carries out the request and completes it afterwards, so that a
+// request which a crash cut short leaves a trace.
 package audit
 
 import (
@@ -9,29 +10,29 @@ import (
 	"unicode"
 )
 
-// Act is one of them.
-type Act struct {
-	ID      string `json:"id"`                 // the request's too
-	At      int64  `json:"at"`                 // by the ledger's clock, epoch ms
-	By      string `json:"by"`                 // whom the token spoke for
-	What    string `json:"what"`               // method and route
-	Game    string `json:"game,omitempty"`     // "" where it is of none
-	Target  string `json:"target,omitempty"`   // what it was done to, as "match=m_1 player=p_2"
-	Status  int    `json:"status,omitempty"`   // that it was answered with; 0: under way, or nobody knows
-	EndedAt int64  `json:"ended_at,omitempty"` // 0: it has not
+// Entry is one line of the audit log.
+type Entry struct {
+	ID      string `json:"id"`                 // also the X-Request-Id of the response
+	At      int64  `json:"at"`                 // when the request came, epoch ms by the ledger's clock
+	Actor   string `json:"actor"`              // subject of the token
+	Action  string `json:"action"`             // method and route
+	Game    string `json:"game,omitempty"`     // "" for a route without a game
+	Target  string `json:"target,omitempty"`   // what the request was about, as "match=m_1 player=p_2"
+	Status  int    `json:"status,omitempty"`   // HTTP status of the response; 0: not known (yet)
+	EndedAt int64  `json:"ended_at,omitempty"` // epoch ms; 0: not known (yet)
 }
 
-// Filter chooses acts; empty fields choose all.
-type Filter struct{ Game, By string }
+// Filter selects entries; an empty field selects all.
+type Filter struct{ Game, Actor string }
 
-// ErrBadCursor is of a cursor that was not given with a page of acts.
-var ErrBadCursor = errors.New("the cursor is none of a list of acts")
+// ErrBadCursor reports a cursor that did not come with a page of the audit log.
+var ErrBadCursor = errors.New("the cursor is not from a page of the audit log; start again without a cursor")
 
-// maxText bounds a text of an act, in characters.
+// maxText bounds a text of an entry, in characters.
 const maxText = 200
 
-// Text is a text as an act holds it: short, on one line, and such as a database
-// takes.
+// Text returns a text as an entry holds it: short, on one line, and valid for a
+// database.
 func Text(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {

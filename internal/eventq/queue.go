@@ -153,9 +153,9 @@ type Status struct {
 	MaxLen    int    `json:"max_len,omitempty"`   // that an operator has set
 	OldestAt  int64  `json:"oldest_at,omitempty"` // when its oldest item was queued
 	DueAt     int64  `json:"due_at,omitempty"`
-	CoolUntil int64  `json:"cool_until,omitempty"` // no try before
-	Lane      string `json:"lane,omitempty"`
-	Paused    string `json:"paused,omitempty"` // why
+	CoolUntil int64  `json:"retry_at,omitempty"` // no try before
+	Lane      string `json:"worker_pool,omitempty"`
+	Paused    string `json:"paused_reason,omitempty"` // "": the queue is not paused
 	Error     string `json:"last_error,omitempty"`
 	ErrorAt   int64  `json:"last_error_at,omitempty"`
 }

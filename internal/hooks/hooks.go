@@ -72,8 +72,8 @@ type Poster interface {
 type State struct {
 	Game     string `json:"game"`
 	Name     string `json:"name"`
-	Disabled string `json:"disabled,omitempty"` // why nothing is sent to it; "": it is
-	Since    int64  `json:"since,omitempty"`    // epoch ms, by the database's clock
+	Disabled string `json:"disabled_reason,omitempty"` // "": the endpoint is enabled
+	Since    int64  `json:"disabled_at,omitempty"`     // epoch ms, by the database's clock
 }
 
 // States keeps what is said of endpoints; *ledger.Ledger. Those of whom nothing

@@ -46,21 +46,21 @@ const MaxReason = 500
 func (b Bar) Check(now int64) error {
 	switch {
 	case b.Kind != BarBan && b.Kind != BarToken && b.Kind != BarSubject:
-		return fmt.Errorf("%w: kind is %s, %s or %s", ErrBadBar, BarBan, BarToken, BarSubject)
+		return fmt.Errorf("%w: the kind must be %s, %s or %s", ErrBadBar, BarBan, BarToken, BarSubject)
 	case b.Game == "" && b.Kind == BarBan:
-		return fmt.Errorf("%w: admins are in no game: bar their tokens, by kind %s or %s", ErrBadBar, BarToken, BarSubject)
+		return fmt.Errorf("%w: an admin cannot be banned from a game; revoke the tokens by kind %s or %s", ErrBadBar, BarToken, BarSubject)
 	case !ValidID(b.ID) || b.ID == reserved:
-		return fmt.Errorf("%w: the id is 1 to %d of A-Z a-z 0-9 _ . : -", ErrBadBar, maxID)
+		return fmt.Errorf("%w: id %q is not 1 to %d of A-Z a-z 0-9 _ . : -", ErrBadBar, b.ID, maxID)
 	case b.Reason == "" || len(b.Reason) > MaxReason || !utf8.ValidString(b.Reason):
-		return fmt.Errorf("%w: reason: 1 to %d bytes that say why; who is banned reads them", ErrBadBar, MaxReason)
+		return fmt.Errorf("%w: the reason must have 1 to %d bytes of UTF-8; a banned player sees it", ErrBadBar, MaxReason)
 	case b.EndsAt != 0 && b.EndsAt <= now:
-		return fmt.Errorf("%w: it would have ended already", ErrBadBar)
+		return fmt.Errorf("%w: the end %d is in the past; use epoch ms, or 0 for no end", ErrBadBar, b.EndsAt)
 	case b.EndsAt < 0 || b.EndsAt > latest*1000:
-		return fmt.Errorf("%w: its end is no instant in epoch ms", ErrBadBar)
+		return fmt.Errorf("%w: the end %d is out of range; use epoch ms", ErrBadBar, b.EndsAt)
 	case b.Kind != BarSubject && b.IssuedBefore != 0:
-		return fmt.Errorf("%w: only the tokens of a subject are barred by when they were issued", ErrBadBar)
+		return fmt.Errorf("%w: issued_before is for the tokens of a subject only", ErrBadBar)
 	case b.IssuedBefore < 0 || b.IssuedBefore > now+Leeway.Milliseconds():
-		return fmt.Errorf("%w: tokens can be barred that are issued up to now, not later ones", ErrBadBar)
+		return fmt.Errorf("%w: issued_before %d is in the future; use epoch ms up to now", ErrBadBar, b.IssuedBefore)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ const (
 	selectBar  = `SELECT game, kind, id, issued_before, ends_at, reason, by_sub, at, seq FROM bars WHERE `
 	selectBars = selectBar + `seq > $1 ORDER BY seq LIMIT $2`
 
-	selectBarsOfGame = selectBar + `game = $1 AND seq < $2 AND ($3 = '' OR kind = $3) AND (ends_at = 0 OR ends_at > {now}) ORDER BY seq DESC LIMIT $4`
+	selectBarsOfGame = selectBar + `game = $1 AND seq < $2 AND (kind = $3 OR $3 = '' AND kind <> 'ban') AND (ends_at = 0 OR ends_at > {now}) ORDER BY seq DESC LIMIT $4`
 )
 
 // BarsSince implements identity.BarStore.
@@ -36,8 +36,9 @@ func (l *Ledger) BarsSince(ctx context.Context, revision int64, limit int) ([]id
 	return readBars(l.read.QueryContext(ctx, selectBars, revision, limit))
 }
 
-// BarsOf gives bars in force of a game, of one kind or of all for "", the last
-// change first, from before a position that a page ended with; 0: from the last.
+// BarsOf returns the bars in force of a game: of one kind, or of all kinds but bans
+// for "". The last change comes first, from before a position that a page ended with;
+// 0: from the last.
 func (l *Ledger) BarsOf(ctx context.Context, game string, kind identity.BarKind, before int64, limit int) ([]identity.Bar, error) {
 	if before == 0 {
 		before = math.MaxInt64

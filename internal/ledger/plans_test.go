@@ -110,11 +110,11 @@ func TestPlansUseIndexes(t *testing.T) {
 		"disable endpoint": {insertDisabled, []any{"g", "e", "w"}},
 		"enable endpoint":  {deleteDisabled, []any{"g", "e"}},
 		"counted tasks":    {selectCounts, []any{"t", 10}},
-		"end act":          {endAct, []any{"a", 200}},
-		"forget acts":      {forgetAct, []any{1, 10}},
-		"acts":             chosenActsBy(audit.Filter{}),
-		"acts of a game":   chosenActsBy(audit.Filter{Game: "g"}),
-		"acts of somebody": chosenActsBy(audit.Filter{By: "ops"}),
+		"end audit entry":  {endAudit, []any{"a", 200}},
+		"forget audit":     {forgetAudit, []any{1, 10}},
+		"audit":            auditPage(audit.Filter{}),
+		"audit of a game":  auditPage(audit.Filter{Game: "g"}),
+		"audit of actor":   auditPage(audit.Filter{Actor: "ops"}),
 		"player by name":   {selectPlayerNamed, []any{"g", "s"}},
 		"update player":    {updatePlayer, []any{"g", "p", "r", int64(1), int64(1), int64(1), int64(1), int64(1), int64(1), int64(1), int64(1)}},
 	}
@@ -146,9 +146,9 @@ func chosenBy(f taskqueue.Filter) statement {
 	return statement{strings.Replace(selectTasks, "{chosen}", chosen, 1), args}
 }
 
-func chosenActsBy(f audit.Filter) statement {
-	chosen, args := chosenActs(f, []any{1, "a", 10})
-	return statement{strings.Replace(selectActs, "{chosen}", chosen, 1), args}
+func auditPage(f audit.Filter) statement {
+	chosen, args := auditCondition(f, []any{1, "a", 10})
+	return statement{strings.Replace(selectAudit, "{chosen}", chosen, 1), args}
 }
 
 // explain asks the database how it would run a statement.

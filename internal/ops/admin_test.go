@@ -91,20 +91,20 @@ func (w *world) many(t *testing.T, what string) (page taskPage) {
 	return page
 }
 
-func TestLinesAreListed(t *testing.T) {
+func TestTaskQueuesAreListed(t *testing.T) {
 	t.Parallel()
-	const line = `{"topic":"work/a","priority":3,"pos":9,"scan":7,"done":5,"head":"t1"}`
+	const line = `{"topic":"work/a","priority":3,"last_position":9,"claimed_position":7,"finished_position":5,"blocked_by":"t1"}`
 	w := newWorld()
 	for query, want := range map[string]struct {
 		filter taskqueue.QueueFilter
 		answer string
 	}{
-		"":                             {taskqueue.QueueFilter{}, `{"lines":[` + line + `],"next_cursor":"50"}`},
-		"?kind=work&busy=true&limit=7": {taskqueue.QueueFilter{Kind: "work", Busy: true}, `{"lines":[` + line + `],"next_cursor":"7"}`},
-		"?topic=work/a&busy=false":     {taskqueue.QueueFilter{Topic: "work/a"}, `{"lines":[` + line + `],"next_cursor":"50"}`},
-		"?cursor=x":                    {taskqueue.QueueFilter{}, `{"lines":[]}`},
+		"":                             {taskqueue.QueueFilter{}, `{"task_queues":[` + line + `],"next_cursor":"50"}`},
+		"?kind=work&busy=true&limit=7": {taskqueue.QueueFilter{Kind: "work", Busy: true}, `{"task_queues":[` + line + `],"next_cursor":"7"}`},
+		"?topic=work/a&busy=false":     {taskqueue.QueueFilter{Topic: "work/a"}, `{"task_queues":[` + line + `],"next_cursor":"50"}`},
+		"?cursor=x":                    {taskqueue.QueueFilter{}, `{"task_queues":[]}`},
 	} {
-		status, _, body := ask(t, w.handler(), "GET", "/admin/v1/lines"+query, "")
+		status, _, body := ask(t, w.handler(), "GET", "/admin/v1/task-queues"+query, "")
 		if status != http.StatusOK || w.lines != want.filter || body != want.answer {
 			t.Errorf("%s: %d %s, asked for %+v", query, status, body, w.lines)
 		}
@@ -114,21 +114,21 @@ func TestLinesAreListed(t *testing.T) {
 func TestVerification(t *testing.T) {
 	t.Parallel()
 	d := leaderboard.Difference{Board: leaderboard.Board{Kind: leaderboard.Players, Span: "all"}, Holder: "p_1", What: "score", Want: "5", Have: "4"}
-	const line = `{"kind":"player","span":"all","holder":"p_1","what":"score","want":"5","have":"4"}`
+	const line = `{"kind":"player","window":"all","id":"p_1","field":"score","ledger":"5","leaderboard":"4"}`
 	for name, tt := range map[string]struct {
 		world func(*world)
 		want  string
 	}{
-		"equal": {func(*world) {}, `{"verified":{"boards":3,"entries":40,"differences":0,"pos":99}}`},
+		"equal": {func(*world) {}, `{"verified":{"leaderboards":3,"entries":40,"differences":0,"position":99}}`},
 		"two differences": {func(w *world) { w.found = []leaderboard.Difference{d, d} },
-			line + "\n" + line + "\n" + `{"verified":{"boards":3,"entries":40,"differences":2,"pos":99}}`},
+			line + "\n" + line + "\n" + `{"verified":{"leaderboards":3,"entries":40,"differences":2,"position":99}}`},
 		"ended early": {func(w *world) { w.found, w.late = []leaderboard.Difference{d}, errDown },
 			line + "\n" + `{"error":{"type":"about:blank","title":"Service Unavailable","status":503,` +
-				`"detail":"a store is out of reach; try again soon: dial tcp: refused","code":"unavailable"}}`},
+				`"detail":"a store is out of reach; retry in a few seconds: dial tcp: refused","code":"unavailable"}}`},
 	} {
 		w := newWorld()
 		tt.world(w)
-		status, header, body := ask(t, w.handler(), "GET", "/admin/v1/games/demo/boards/verify", "")
+		status, header, body := ask(t, w.handler(), "GET", "/admin/v1/games/demo/leaderboards/verify", "")
 		if status != http.StatusOK || header.Get("Content-Type") != "application/x-ndjson" || body != tt.want {
 			t.Errorf("%s: %d %s\n%s\nwant\n%s", name, status, header, body, tt.want)
 		}
@@ -162,12 +162,12 @@ func TestLongVerification(t *testing.T) {
 	w := newWorld()
 	p := patient{w, make(chan struct{})}
 	c := w.config()
-	c.Boards = p
+	c.Leaderboards = p
 	server := httptest.NewUnstartedServer(New(c))
 	server.Config.ReadTimeout, server.Config.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond
 	server.Start()
 	defer server.Close()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/admin/v1/games/demo/boards/verify", nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/admin/v1/games/demo/leaderboards/verify", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,12 +178,12 @@ func TestLongVerification(t *testing.T) {
 	}
 	defer answer.Body.Close()
 	type line struct {
-		What     string
+		Field    string
 		Verified *verified
 	}
 	var first, last line
 	lines := json.NewDecoder(answer.Body)
-	if err := lines.Decode(&first); err != nil || first.What != "first" {
+	if err := lines.Decode(&first); err != nil || first.Field != "first" {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	close(p.seen)
@@ -205,7 +205,7 @@ func TestRebuild(t *testing.T) {
 	}{
 		{"GET", http.StatusOK, `{"building":false}`}, {"POST", http.StatusAccepted, `{"building":true}`}, {"GET", http.StatusOK, `{"building":true}`},
 	} {
-		if status, _, body := ask(t, w.handler(), step.method, "/admin/v1/games/demo/boards/rebuild", ""); status != step.status || body != step.body {
+		if status, _, body := ask(t, w.handler(), step.method, "/admin/v1/games/demo/leaderboards/rebuild", ""); status != step.status || body != step.body {
 			t.Errorf("%s: %d %s", step.method, status, body)
 		}
 	}
@@ -230,60 +230,60 @@ func TestRefusals(t *testing.T) {
 		status             int
 		code               string
 	}{
-		"no such path":      {"GET", "/admin/v2", "", nil, 404, "not_found"},
-		"no such method":    {"DELETE", tasks + "/t1", "", nil, 404, "not_found"},
-		"no such task":      {"GET", tasks + "/t3", "", nil, 404, "not_found"},
-		"busy or not":       {"GET", "/admin/v1/lines?busy=yes", "", nil, 400, "bad_request"},
-		"limit of lines":    {"GET", "/admin/v1/lines?limit=201", "", nil, 400, "bad_request"},
-		"cursor of lines":   {"GET", "/admin/v1/lines?cursor=bad", "", nil, 400, "bad_request"},
-		"lines while down":  {"GET", "/admin/v1/lines", "", errDown, 503, "unavailable"},
-		"discard as text":   {"POST", tasks + "/discard", "", nil, 415, "bad_request"},
-		"bad task":          {"PUT", tasks + "/t1/payload", "{}", taskqueue.ErrBadTask, 400, "bad_request"},
-		"no such game":      {"POST", "/admin/v1/games/other/boards/rebuild", "", nil, 404, "not_found"},
-		"no such match":     {"POST", game + "/corrections", `{"match":"m9","reason":"x"}`, ErrNoResult, 404, "not_found"},
-		"being erased":      {"POST", game + "/corrections", `{"match":"m1","reason":"x"}`, ErrErasing, 503, "unavailable"},
-		"unknown parameter": {"GET", tasks + "?states=dead", "", nil, 400, "bad_request"},
-		"empty parameter":   {"GET", tasks + "?game=", "", nil, 400, "bad_request"},
-		"unknown state":     {"GET", tasks + "?state=alive", "", nil, 400, "bad_request"},
-		"bad limit":         {"GET", tasks + "?limit=0", "", nil, 400, "bad_request"},
-		"bad cursor":        {"GET", tasks + "?cursor=bad", "", nil, 400, "bad_request"},
-		"bad payload":       {"PUT", tasks + "/t1/payload", "{", nil, 400, "bad_request"},
-		"done":              {"POST", tasks + "/t2/discard", "", nil, 409, "bad_request"},
-		"no reason":         {"POST", game + "/corrections", `{"match":"m1","reason":""}`, nil, 400, "bad_request"},
-		"unknown field":     {"POST", game + "/corrections", `{"match":"m1","reason":"x","all":true}`, nil, 400, "bad_request"},
-		"no JSON":           {"POST", tasks + "/requeue", "", nil, 415, "bad_request"},
-		"too large":         {"PUT", tasks + "/t1/payload", `"` + strings.Repeat("x", maxBody) + `"`, nil, 413, "payload_too_large"},
-		"down":              {"GET", tasks, "", errDown, 503, "unavailable"},
-		"not ready":         {"GET", game + "/boards/verify", "", leaderboard.ErrNotReady, 503, "unavailable"},
-		"slow":              {"POST", game + "/boards/rebuild", "", context.DeadlineExceeded, 503, "unavailable"},
-		"defect":            {"GET", game + "/boards/rebuild", "", errDefect, 500, "internal"},
-		"queue of no game":  {"GET", "/admin/v1/games/other/queue", "", nil, 404, "not_found"},
-		"list of queues":    {"POST", "/admin/v1/queues", "{}", nil, 404, "not_found"},
-		"limit of queues":   {"GET", "/admin/v1/queues?limit=201", "", nil, 400, "bad_request"},
-		"cursor of queues":  {"GET", "/admin/v1/queues?cursor=dem", "", nil, 400, "bad_request"},
-		"limit of a peek":   {"GET", game + "/queue/peek?limit=0", "", nil, 400, "bad_request"},
-		"cursor of a peek":  {"GET", game + "/queue/peek?cursor=x", "", nil, 400, "bad_request"},
-		"pause and no why":  {"POST", game + "/queue/pause", "{}", nil, 400, "bad_request"},
-		"an empty why":      {"POST", game + "/queue/pause", `{"why":""}`, nil, 400, "bad_request"},
-		"a long why":        {"POST", game + "/queue/pause", `{"why":"` + strings.Repeat("x", maxReason+1) + `"}`, nil, 400, "bad_request"},
-		"pause and no body": {"POST", game + "/queue/pause", "", nil, 415, "bad_request"},
-		"no bound":          {"PUT", game + "/queue/bound", "{}", nil, 400, "bad_request"},
-		"a bound below 0":   {"PUT", game + "/queue/bound", `{"max_len":-1}`, nil, 400, "bad_request"},
-		"a bound too high":  {"PUT", game + "/queue/bound", `{"max_len":10000001}`, nil, 400, "bad_request"},
-		"a bound in parts":  {"PUT", game + "/queue/bound", `{"max_len":1.5}`, nil, 400, "bad_request"},
-		"drain of a kind":   {"POST", game + "/queue/drain", `{"drop":true}`, nil, 400, "bad_request"},
-		"drain while down":  {"POST", game + "/queue/drain", "", errDown, 503, "unavailable"},
-		"bound while down":  {"PUT", game + "/queue/bound", `{"max_len":5}`, errDown, 503, "unavailable"},
-		"queues while down": {"GET", "/admin/v1/queues", "", errDown, 503, "unavailable"},
-		"page of webhooks":  {"GET", "/admin/v1/webhooks?limit=1", "", nil, 400, "bad_request"},
-		"webhooks and down": {"GET", "/admin/v1/webhooks", "", errDown, 503, "unavailable"},
-		"no such webhook":   {"POST", "/admin/v1/games/demo/webhooks/other/enable", "", nil, 404, "not_found"},
-		"ping of nobody":    {"POST", "/admin/v1/games/demo/webhooks/other/ping", "", nil, 404, "not_found"},
-		"disable and why":   {"POST", rewards + "/disable", "{}", nil, 400, "bad_request"},
-		"query of a change": {"POST", rewards + "/enable?why=x", "", nil, 400, "bad_request"},
-		"a zero in a query": {"GET", tasks + "?key=a%00", "", nil, 400, "bad_request"},
-		"a zero in a path":  {"GET", tasks + "/t%00", "", nil, 400, "bad_request"},
-		"a zero in a body":  {"POST", game + "/corrections", `{"match":"m1","reason":"\u0000"}`, nil, 400, "bad_request"},
+		"no such path":           {"GET", "/admin/v2", "", nil, 404, "not_found"},
+		"no such method":         {"DELETE", tasks + "/t1", "", nil, 404, "not_found"},
+		"no such task":           {"GET", tasks + "/t3", "", nil, 404, "not_found"},
+		"busy or not":            {"GET", "/admin/v1/task-queues?busy=yes", "", nil, 400, "bad_request"},
+		"limit of task queues":   {"GET", "/admin/v1/task-queues?limit=201", "", nil, 400, "bad_request"},
+		"cursor of task queues":  {"GET", "/admin/v1/task-queues?cursor=bad", "", nil, 400, "bad_request"},
+		"task queues while down": {"GET", "/admin/v1/task-queues", "", errDown, 503, "unavailable"},
+		"discard as text":        {"POST", tasks + "/discard", "", nil, 415, "bad_request"},
+		"bad task":               {"PUT", tasks + "/t1/payload", "{}", taskqueue.ErrBadTask, 400, "bad_request"},
+		"no such game":           {"POST", "/admin/v1/games/other/leaderboards/rebuild", "", nil, 404, "not_found"},
+		"no such match":          {"POST", game + "/corrections", `{"match":"m9","reason":"x"}`, ErrNoResult, 404, "not_found"},
+		"being erased":           {"POST", game + "/corrections", `{"match":"m1","reason":"x"}`, ErrErasing, 503, "unavailable"},
+		"unknown parameter":      {"GET", tasks + "?states=dead", "", nil, 400, "bad_request"},
+		"empty parameter":        {"GET", tasks + "?game=", "", nil, 400, "bad_request"},
+		"unknown state":          {"GET", tasks + "?state=alive", "", nil, 400, "bad_request"},
+		"bad limit":              {"GET", tasks + "?limit=0", "", nil, 400, "bad_request"},
+		"bad cursor":             {"GET", tasks + "?cursor=bad", "", nil, 400, "bad_request"},
+		"bad payload":            {"PUT", tasks + "/t1/payload", "{", nil, 400, "bad_request"},
+		"done":                   {"POST", tasks + "/t2/discard", "", nil, 409, "bad_request"},
+		"no reason":              {"POST", game + "/corrections", `{"match":"m1","reason":""}`, nil, 400, "bad_request"},
+		"unknown field":          {"POST", game + "/corrections", `{"match":"m1","reason":"x","all":true}`, nil, 400, "bad_request"},
+		"no JSON":                {"POST", tasks + "/requeue", "", nil, 415, "bad_request"},
+		"too large":              {"PUT", tasks + "/t1/payload", `"` + strings.Repeat("x", maxBody) + `"`, nil, 413, "payload_too_large"},
+		"down":                   {"GET", tasks, "", errDown, 503, "unavailable"},
+		"not ready":              {"GET", game + "/leaderboards/verify", "", leaderboard.ErrNotReady, 503, "unavailable"},
+		"slow":                   {"POST", game + "/leaderboards/rebuild", "", context.DeadlineExceeded, 503, "unavailable"},
+		"defect":                 {"GET", game + "/leaderboards/rebuild", "", errDefect, 500, "internal"},
+		"queue of no game":       {"GET", "/admin/v1/games/other/queue", "", nil, 404, "not_found"},
+		"list of queues":         {"POST", "/admin/v1/queues", "{}", nil, 404, "not_found"},
+		"limit of queues":        {"GET", "/admin/v1/queues?limit=201", "", nil, 400, "bad_request"},
+		"cursor of queues":       {"GET", "/admin/v1/queues?cursor=dem", "", nil, 400, "bad_request"},
+		"limit of items":         {"GET", game + "/queue/items?limit=0", "", nil, 400, "bad_request"},
+		"cursor of items":        {"GET", game + "/queue/items?cursor=x", "", nil, 400, "bad_request"},
+		"pause, no reason":       {"POST", game + "/queue/pause", "{}", nil, 400, "bad_request"},
+		"an empty reason":        {"POST", game + "/queue/pause", `{"reason":""}`, nil, 400, "bad_request"},
+		"a long reason":          {"POST", game + "/queue/pause", `{"reason":"` + strings.Repeat("x", maxReason+1) + `"}`, nil, 400, "bad_request"},
+		"pause and no body":      {"POST", game + "/queue/pause", "", nil, 415, "bad_request"},
+		"no max_len":             {"PATCH", game + "/queue", "{}", nil, 400, "bad_request"},
+		"max_len below 0":        {"PATCH", game + "/queue", `{"max_len":-1}`, nil, 400, "bad_request"},
+		"max_len too high":       {"PATCH", game + "/queue", `{"max_len":10000001}`, nil, 400, "bad_request"},
+		"max_len in parts":       {"PATCH", game + "/queue", `{"max_len":1.5}`, nil, 400, "bad_request"},
+		"drain of a kind":        {"POST", game + "/queue/drain", `{"drop":true}`, nil, 400, "bad_request"},
+		"drain while down":       {"POST", game + "/queue/drain", "", errDown, 503, "unavailable"},
+		"patch while down":       {"PATCH", game + "/queue", `{"max_len":5}`, errDown, 503, "unavailable"},
+		"queues while down":      {"GET", "/admin/v1/queues", "", errDown, 503, "unavailable"},
+		"page of webhooks":       {"GET", "/admin/v1/webhooks?limit=1", "", nil, 400, "bad_request"},
+		"webhooks and down":      {"GET", "/admin/v1/webhooks", "", errDown, 503, "unavailable"},
+		"no such webhook":        {"POST", "/admin/v1/games/demo/webhooks/other/enable", "", nil, 404, "not_found"},
+		"ping of nobody":         {"POST", "/admin/v1/games/demo/webhooks/other/ping", "", nil, 404, "not_found"},
+		"disable, no body":       {"POST", rewards + "/disable", "{}", nil, 400, "bad_request"},
+		"query of a change":      {"POST", rewards + "/enable?reason=x", "", nil, 400, "bad_request"},
+		"a zero in a query":      {"GET", tasks + "?key=a%00", "", nil, 400, "bad_request"},
+		"a zero in a path":       {"GET", tasks + "/t%00", "", nil, 400, "bad_request"},
+		"a zero in a body":       {"POST", game + "/corrections", `{"match":"m1","reason":"\u0000"}`, nil, 400, "bad_request"},
 	} {
 		w := newWorld()
 		w.fail = tt.fail
@@ -305,9 +305,9 @@ func TestOnlyAdmins(t *testing.T) {
 	t.Parallel()
 	h := newWorld().handler()
 	for path, method := range map[string]string{
-		"/admin/v1/tasks": "GET", "/admin/v1/lines": "GET", "/admin/v1/tasks/discard": "POST", "/admin/v1/games/demo/boards/rebuild": "POST", "/admin/nothing": "GET",
+		"/admin/v1/tasks": "GET", "/admin/v1/task-queues": "GET", "/admin/v1/tasks/discard": "POST", "/admin/v1/games/demo/leaderboards/rebuild": "POST", "/admin/nothing": "GET",
 		"/admin/v1/webhooks": "GET", rewards + "/ping": "POST",
-		"/admin/v1/queues": "GET", demoQueue + "/peek": "GET", demoQueue + "/drain": "POST", demoQueue + "/bound": "PUT", "/debug/pprof/heap": "GET", "/debug/pprof/": "GET",
+		"/admin/v1/queues": "GET", demoQueue + "/items": "GET", demoQueue + "/drain": "POST", demoQueue: "PATCH", "/debug/pprof/heap": "GET", "/debug/pprof/": "GET",
 	} {
 		for token, want := range map[string]int{"Bearer player": 401, "Basic admin": 401, "": 401, "Bearer unknowable": 503} {
 			r := httptest.NewRequestWithContext(t.Context(), method, path, nil)

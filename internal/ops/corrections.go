@@ -6,31 +6,29 @@ import (
 	"net/http"
 )
 
-// ErrNoResult says that a correction is of a match or player that the ledger
-// has no result of.
+// ErrNoResult reports a correction of a match or player without a result in the ledger.
 var ErrNoResult = errors.New("the ledger has no such match, or the match no such player")
 
-// ErrErasing says that a correction has to wait for the erasure of a player of the
-// match.
+// ErrErasing reports a correction that must wait until a player of the match is erased.
 var ErrErasing = errors.New("a player of this match is being erased; retry in a few seconds")
 
-// Correction takes back what a match gave a player, or all that it gave.
+// Correction cancels the result of one player of a match, or of all.
 type Correction struct {
 	Game, Match string
 	Player      string // "": all players, and their teams
 	Reason      string
-	By          string // whom the token speaks for
+	By          string // subject of the token
 }
 
-// correction is the body that asks for one.
+// correction is the body of a request for a Correction.
 type correction struct {
 	Match  string `json:"match" need:"true"`
 	Player string `json:"player,omitempty"`
 	Reason string `json:"reason" need:"true"`
 }
 
-// Corrections takes results back. Correct counts the rows of the ledger that
-// it took back, 0 where that had been done before. ErrNoResult, ErrErasing.
+// Corrections cancels results. Correct returns the number of ledger rows that it
+// cancelled, 0 if an earlier call did. Errors: ErrNoResult, ErrErasing.
 type Corrections interface {
 	Correct(ctx context.Context, c Correction) (rows int, err error)
 }
@@ -38,7 +36,7 @@ type Corrections interface {
 // maxReason bounds a correction's reason, in bytes.
 const maxReason = 500
 
-// corrected says how many rows were taken back.
+// corrected says how many rows of the ledger a correction cancelled.
 type corrected struct {
 	Rows int `json:"rows"`
 }
@@ -49,15 +47,15 @@ func (a *api) postCorrection(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	if body.Match == "" || body.Reason == "" || len(body.Reason) > maxReason {
-		return badRequest("match and reason: the match's id, and 1 to %d bytes that say why and are kept", maxReason)
+		return badRequest("give a match and a reason of 1 to %d bytes", maxReason)
 	}
-	c := Correction{Game: r.game, Match: body.Match, Player: body.Player, Reason: body.Reason, By: r.by}
+	c := Correction{Game: r.game, Match: body.Match, Player: body.Player, Reason: body.Reason, By: r.actor}
 	ctx, cancel := r.within()
 	defer cancel()
 	rows, err := a.Corrections.Correct(ctx, c)
 	if err != nil {
 		return err
 	}
-	a.Logger.InfoContext(ctx, "results were taken back", "game", c.Game, "match", c.Match, "player", c.Player, "reason", c.Reason, "by", c.By, "rows", rows)
+	a.Logger.InfoContext(ctx, "results disqualified", "game", c.Game, "match", c.Match, "player", c.Player, "reason", c.Reason, "actor", c.By, "rows", rows)
 	return answer(w, http.StatusOK, corrected{rows})
 }

@@ -8,24 +8,24 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Days are the days of games, as the ledger turns them.
+// Days confirms days; *ledger.Ledger implements it.
 type Days interface {
-	// ConfirmDay lets the days of a game turn up to one although other clocks
-	// than the database's disagree.
+	// ConfirmDay allows the days of a game to begin, up to this one, although the
+	// database's clock and the others disagree.
 	ConfirmDay(ctx context.Context, game, day string) error
 }
 
 func (a *api) confirmDay(w http.ResponseWriter, r *request) error {
 	day := r.PathValue("day")
 	if _, err := time.Parse(time.DateOnly, day); err != nil {
-		return refuse(protocol.CodeBadRequest, "day %q is no date; write YYYY-MM-DD", day)
+		return refuse(protocol.CodeBadRequest, "day %q is not a date; use YYYY-MM-DD", day)
 	}
 	ctx, cancel := r.within()
 	defer cancel()
 	if err := a.Days.ConfirmDay(ctx, r.game, day); err != nil {
 		return err
 	}
-	a.Logger.InfoContext(ctx, "day confirmed", "game", r.game, "day", day, "by", r.by)
+	a.Logger.InfoContext(ctx, "day confirmed", "game", r.game, "day", day, "actor", r.actor)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

@@ -23,8 +23,8 @@ func TestConfirmDay(t *testing.T) {
 		if answer.Code != want || (w.built == "demo 2026-11-22") != (want == http.StatusNoContent) {
 			t.Errorf("%s: %d %s, confirmed %q", path, answer.Code, answer.Body, w.built)
 		}
-		if want == http.StatusNoContent && len(w.book.acts) != 1 {
-			t.Errorf("%s: %d entries in the audit log", path, len(w.book.acts))
+		if want == http.StatusNoContent && len(w.book.entries) != 1 {
+			t.Errorf("%s: %d entries in the audit log", path, len(w.book.entries))
 		}
 	}
 }

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// drainWithin is how long it is waited for a queue to become empty.
-	drainWithin = 20 * time.Second
-	// discardStep is how many items are dropped in one step of the store.
+	// drainTimeout bounds how long a drain waits for the queue to become empty.
+	drainTimeout = 20 * time.Second
+	// discardStep is how many items one call of the store drops.
 	discardStep = 1000
 )
 
-// drain asks for a queue to be emptied: to be sent now, or to be dropped.
+// drain is the body of a request that empties a queue: by sending, or by discarding.
 type drain struct {
 	Discard bool `json:"discard,omitempty"`
 }
 
-// drained is a queue after that.
+// drained is the answer: the queue afterwards.
 type drained struct {
 	queue
 	Discarded int64 `json:"discarded"`
@@ -44,7 +44,7 @@ func (a *api) drainQueue(w http.ResponseWriter, r *request) error {
 	var dropped int64
 	if body.Discard {
 		q, dropped, err = a.discard(ctx, q)
-		a.Logger.InfoContext(ctx, "queued behaviours were dropped", "game", r.game, "items", dropped, "by", r.by)
+		a.Logger.InfoContext(ctx, "queued behaviours discarded", "game", r.game, "items", dropped, "actor", r.actor)
 	} else {
 		q, err = a.sendAll(ctx, q)
 	}
@@ -54,8 +54,8 @@ func (a *api) drainQueue(w http.ResponseWriter, r *request) error {
 	return answer(w, http.StatusOK, drained{q, dropped})
 }
 
-// discard drops the items of a queue that were there: what is pushed meanwhile
-// stays. It gives the queue as it is then.
+// discard drops as many items as the queue had, so that it ends although others arrive.
+// It returns the queue afterwards.
 func (a *api) discard(ctx context.Context, q queue) (after queue, dropped int64, err error) {
 	for dropped < q.Counts.Queued {
 		n, err := a.Queues.Discard(ctx, q.Game, int(min(discardStep, q.Counts.Queued-dropped)), eventq.Shutdown)
@@ -71,13 +71,13 @@ func (a *api) discard(ctx context.Context, q queue) (after queue, dropped int64,
 	return after, dropped, err
 }
 
-// sendAll has what is queued leave now, and waits until all of it has, or it
-// cannot, or time is up. It gives the queue as it is then.
+// sendAll sends the queued items now. It waits until the queue is empty, is paused, or
+// drainTimeout has passed, and returns the queue afterwards.
 func (a *api) sendAll(ctx context.Context, q queue) (queue, error) {
 	if q.Paused != "" {
-		return q, &refused{protocol.CodeBadRequest, http.StatusConflict, "the queue is paused (" + q.Paused + "): resume it first, or discard what it holds"}
+		return q, &refused{protocol.CodeBadRequest, http.StatusConflict, "the queue is paused (" + q.Paused + "); resume it first, or discard its items"}
 	}
-	soon, cancel := context.WithTimeout(ctx, drainWithin)
+	soon, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
 	err := a.Drain(soon, q.Game)
 	if err != nil && soon.Err() == nil && !errors.Is(err, eventq.ErrPaused) {

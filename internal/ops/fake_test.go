@@ -40,7 +40,7 @@ type world struct {
 	asked   Correction
 	built   string
 	queues  map[string]*fakeQueue
-	book    *book
+	book    *auditBook
 }
 
 func (w *world) ConfirmDay(_ context.Context, game, day string) error {
@@ -49,7 +49,7 @@ func (w *world) ConfirmDay(_ context.Context, game, day string) error {
 }
 
 func newWorld() *world {
-	return &world{queues: newQueues(), book: new(book), tasks: map[string]taskqueue.Task{
+	return &world{queues: newQueues(), book: new(auditBook), tasks: map[string]taskqueue.Task{
 		"t1": {ID: "t1", Game: "demo", Topic: taskqueue.Settle, Key: "m1", State: taskqueue.Dead, Tries: 10, Payload: json.RawMessage(`{"match":"m1"}`),
 			Errors: []taskqueue.Failure{{At: 7, Error: "why"}}},
 		"t2": {ID: "t2", Game: "demo", Topic: taskqueue.Settle, Key: "m2", State: taskqueue.Done, Payload: json.RawMessage(`{}`)},
@@ -60,8 +60,8 @@ func (w *world) handler() http.Handler { return New(w.config()) }
 
 func (w *world) config() Config {
 	return Config{
-		Gatherer: prometheus.NewRegistry(), Registry: prometheus.NewRegistry(), Acts: w.book, Games: []string{"demo"}, Tasks: w, Desk: w, Boards: w, Corrections: w, Days: w,
-		Queues: desk{w}, Drain: w.drain, Hooks: newEndpoint(w), Bars: newRegistrar(w), Keys: newRegistrar(w), Now: func() int64 { return clock },
+		Gatherer: prometheus.NewRegistry(), Registry: prometheus.NewRegistry(), Audit: w.book, Games: []string{"demo"}, Tasks: w, Desk: w, Leaderboards: w, Corrections: w, Days: w,
+		Queues: desk{w}, Drain: w.drain, Hooks: newEndpoint(w), Revocations: newRegistrar(w), Players: newRegistrar(w), Keys: newRegistrar(w), Now: func() int64 { return clock },
 		Admin: func(_ context.Context, token string) (string, error) {
 			switch token {
 			case "admin":

@@ -7,21 +7,21 @@ import (
 	"laststand/internal/hooks"
 )
 
-// Hooks looks after the endpoints of webhooks, as *hooks.Office does:
-// hooks.ErrNoEndpoint where there is none of the name.
+// Hooks lists and changes webhooks; *hooks.Office implements it. The error for an
+// unknown name is hooks.ErrNoEndpoint.
 type Hooks interface {
 	List(ctx context.Context) ([]hooks.Status, error)
 	Ping(ctx context.Context, game, name string) (hooks.Pinged, error)
 	Enable(ctx context.Context, game, name string) (hooks.Status, error)
-	Disable(ctx context.Context, game, name, why string) (hooks.Status, error)
+	Disable(ctx context.Context, game, name, reason string) (hooks.Status, error)
 }
 
-// endpoints is a list of them, whole: there are at most some of each game.
+// endpoints is the list of all webhooks. It has no pages, because a game has few.
 type endpoints struct {
 	Webhooks []hooks.Status `json:"webhooks"`
 }
 
-// getHooks lists the endpoints of all games.
+// getHooks lists the webhooks of all games.
 func (a *api) getHooks(w http.ResponseWriter, r *request) error {
 	ctx, cancel := r.within()
 	defer cancel()
@@ -32,7 +32,7 @@ func (a *api) getHooks(w http.ResponseWriter, r *request) error {
 	return answer(w, http.StatusOK, endpoints{all})
 }
 
-// pingHook sends a message of its own to an endpoint, and says how it answered.
+// pingHook sends a test event to a webhook and answers with its response.
 func (a *api) pingHook(w http.ResponseWriter, r *request) error {
 	ctx, cancel := r.within()
 	defer cancel()
@@ -50,21 +50,21 @@ func (a *api) enableHook(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	a.Logger.InfoContext(ctx, "a webhook is enabled", "game", s.Game, "webhook", s.Name, "by", r.by)
+	a.Logger.InfoContext(ctx, "webhook enabled", "game", s.Game, "webhook", s.Name, "actor", r.actor)
 	return answer(w, http.StatusOK, s)
 }
 
 func (a *api) disableHook(w http.ResponseWriter, r *request) error {
-	why, err := readWhy(w, r)
+	reason, err := readReason(w, r)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := r.within()
 	defer cancel()
-	s, err := a.Hooks.Disable(ctx, r.game, r.PathValue("webhook"), why)
+	s, err := a.Hooks.Disable(ctx, r.game, r.PathValue("webhook"), reason)
 	if err != nil {
 		return err
 	}
-	a.Logger.InfoContext(ctx, "a webhook is disabled", "game", s.Game, "webhook", s.Name, "why", why, "by", r.by)
+	a.Logger.InfoContext(ctx, "webhook disabled", "game", s.Game, "webhook", s.Name, "reason", reason, "actor", r.actor)
 	return answer(w, http.StatusOK, s)
 }

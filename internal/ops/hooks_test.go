@@ -11,7 +11,7 @@ import (
 const (
 	rewards      = "/admin/v1/games/demo/webhooks/rewards"
 	rewardsState = `{"game":"demo","name":"rewards","url":"https://rewards.test","events":["day.sealed"],"waiting":3,"dead":1}`
-	rewardsOff   = `{"game":"demo","name":"rewards","disabled":"it moves","since":7,"url":"https://rewards.test","events":["day.sealed"],"waiting":3,"dead":1}`
+	rewardsOff   = `{"game":"demo","name":"rewards","disabled_reason":"it moves","disabled_at":7,"url":"https://rewards.test","events":["day.sealed"],"waiting":3,"dead":1}`
 )
 
 // endpoint is the one webhook of a world, rewards of demo. It implements Hooks.
@@ -57,7 +57,7 @@ func TestWebhooksAreDealtWith(t *testing.T) {
 	for _, step := range []struct{ method, path, body, want string }{
 		{"GET", "/admin/v1/webhooks", "", `{"webhooks":[` + rewardsState + `]}`},
 		{"POST", rewards + "/ping", "", `{"id":"evt_1","status":500,"took_ms":12,"error":"it answered 500"}`},
-		{"POST", rewards + "/disable", `{"why":"it moves"}`, rewardsOff},
+		{"POST", rewards + "/disable", `{"reason":"it moves"}`, rewardsOff},
 		{"GET", "/admin/v1/webhooks", "", `{"webhooks":[` + rewardsOff + `]}`},
 		{"POST", rewards + "/enable", "", rewardsState},
 	} {

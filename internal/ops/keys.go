@@ -7,9 +7,9 @@ import (
 	"laststand/internal/identity"
 )
 
-// Keys are those that tokens are signed by; game "" has the server's own. What
-// is told of one never has its secret. identity.ErrKeysOfFiles, ErrManyKeys,
-// ErrNoKey, ErrKeyInUse.
+// Keys lists and changes the keys that sign tokens; game "" has the server's own. No
+// answer has the secret of a key. Errors: identity.ErrKeysOfFiles, ErrManyKeys, ErrNoKey,
+// ErrKeyInUse.
 type Keys interface {
 	KeysOf(game string) []identity.KeyShown
 	RotateKey(ctx context.Context, game string) (identity.KeyShown, error)
@@ -31,7 +31,7 @@ func (a *api) rotateKey(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	a.Logger.InfoContext(ctx, "a key was made", "game", r.game, "key", made.ID, "by", r.by)
+	a.Logger.InfoContext(ctx, "signing key created", "game", r.game, "key", made.ID, "actor", r.actor)
 	return answer(w, http.StatusCreated, made)
 }
 
@@ -42,7 +42,7 @@ func (a *api) retireKey(w http.ResponseWriter, r *request) error {
 	if err := a.Keys.RetireKey(ctx, r.game, id); err != nil {
 		return err
 	}
-	a.Logger.InfoContext(ctx, "a key was retired", "game", r.game, "key", id, "by", r.by)
+	a.Logger.InfoContext(ctx, "signing key retired", "game", r.game, "key", id, "actor", r.actor)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

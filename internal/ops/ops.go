@@ -1,6 +1,6 @@
-// Package ops is the operators' edge, on an address of its own: metrics,
-// profiles, and the admin API, by which tasks, boards, results, queues of
-// behaviours, bans and keys are looked after.
+// Package ops serves operators on an address of its own: metrics, profiles, and the
+// admin API for tasks, leaderboards, results, behaviour queues, bans, revocations, keys
+// and the audit log.
 package ops
 
 import (
@@ -15,41 +15,42 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// Config is what the operators' handler is made of; all fields are needed.
+// Config has what the handler needs; all fields are required.
 type Config struct {
 	Gatherer prometheus.Gatherer
 	Registry prometheus.Registerer
-	// Admin gives whom a bearer token of the role admin speaks for that is
-	// signed by the server's own key, or an error for any other token.
-	Admin       func(ctx context.Context, token string) (subject string, err error)
-	Games       []string // sorted
-	Tasks       Tasks
-	Desk        taskqueue.TaskActions
-	Boards      Boards
-	Corrections Corrections
-	Days        Days
-	Queues      eventq.Desk
-	Hooks       Hooks
-	Acts        Acts
-	Bars        Bars
-	Keys        Keys
-	// Drain has what is queued of a game leave now, and waits until it has:
-	// eventq.ErrPaused, an error of the context.
+	// Admin returns the subject of an admin token that the server's own key signed, and
+	// an error for any other token.
+	Admin        func(ctx context.Context, token string) (subject string, err error)
+	Games        []string // sorted
+	Tasks        Tasks
+	Desk         taskqueue.TaskActions
+	Leaderboards Leaderboards
+	Corrections  Corrections
+	Days         Days
+	Queues       eventq.Desk
+	Hooks        Hooks
+	Audit        Audit
+	Revocations  Revocations
+	Players      Players
+	Keys         Keys
+	// Drain sends the queued behaviours of a game now and waits until the queue is
+	// empty: eventq.ErrPaused, or the error of the context.
 	Drain  func(ctx context.Context, game string) error
 	Now    func() int64     // cluster time, epoch ms
-	Down   func(error) bool // an error is a store's condition, not a defect
+	Down   func(error) bool // reports an error of an unavailable store
 	Logger *slog.Logger
 }
 
 type api struct {
 	Config
-	acts *prometheus.CounterVec // by outcome
+	audits *prometheus.CounterVec // audited requests, by outcome
 }
 
-func newAPI(c Config) *api { return &api{c, newActs(c.Registry)} }
+func newAPI(c Config) *api { return &api{c, newAuditCounter(c.Registry)} }
 
-// New makes the operators' handler: /metrics, open to whoever reaches the
-// address; /debug/pprof/ and /admin/v1/ for the role admin.
+// New returns the handler: /metrics for everybody who reaches the address, /debug/pprof/
+// and /admin/v1/ for admin tokens.
 func New(c Config) http.Handler { return newAPI(c).handler() }
 
 func (a *api) handler() http.Handler {

@@ -29,7 +29,7 @@ func TestHandler(t *testing.T) {
 		{"a profile with a token of another scheme", "/debug/pprof/heap", "Basic admin", 401, "admin"},
 		{"profiles for an admin", "/debug/pprof/", "Bearer admin", 200, "goroutine"},
 		{"a profile for an admin", "/debug/pprof/goroutine?debug=1", "Bearer admin", 200, "goroutine profile"},
-		{"the command line for an admin", "/debug/pprof/cmdline", "Bearer admin", 404, "nothing at this path"},
+		{"the command line for an admin", "/debug/pprof/cmdline", "Bearer admin", 404, "no such path or method"},
 		{"nothing else", "/", "Bearer admin", 404, ""},
 	}
 	for _, tt := range tests {

@@ -1,21 +1,39 @@
 package ops
 
 import (
+	"context"
 	"net/http"
+
+	"laststand/internal/identity"
 )
 
-// shownPlayer is a player as operators find one.
+// Players changes accounts of players on behalf of an operator.
+type Players interface {
+	// Erase deletes a player for good: identity.ErrNotFound.
+	Erase(ctx context.Context, game, player string) error
+	// ResetDevice gives a guest a new device secret. The id is the guest's or its
+	// account's: identity.ErrNotFound, ErrNotGuest.
+	ResetDevice(ctx context.Context, game, id string) (player, device string, err error)
+	// Untie removes the link between a guest and its account. The id is that of
+	// either: identity.ErrNoAccount.
+	Untie(ctx context.Context, game, id string) (account string, err error)
+	// PlayerNamed finds the holder of a nickname, or of one that looks the same:
+	// identity.ErrNotFound, nickname.ErrInvalid.
+	PlayerNamed(ctx context.Context, game, name string) (identity.Player, error)
+}
+
+// shownPlayer is a player as the admin API shows one.
 type shownPlayer struct {
 	PlayerID string `json:"player_id"`
 	Nickname string `json:"nickname"`
 }
 
-// findPlayer finds who holds a nickname, or one that cannot be told from it: as
-// it is shown, so that whoever asks sees whom they have found.
+// findPlayer finds the holder of a nickname. The answer has the nickname as it is
+// stored, because it may differ from the one in the query.
 func (a *api) findPlayer(w http.ResponseWriter, r *request) error {
 	ctx, cancel := r.within()
 	defer cancel()
-	p, err := a.Bars.PlayerNamed(ctx, r.game, r.query.Get("nickname"))
+	p, err := a.Players.PlayerNamed(ctx, r.game, r.query.Get("nickname"))
 	if err != nil {
 		return err
 	}
@@ -26,44 +44,44 @@ func (a *api) deletePlayer(w http.ResponseWriter, r *request) error {
 	player := r.PathValue("player")
 	ctx, cancel := r.within()
 	defer cancel()
-	if err := a.Bars.Erase(ctx, r.game, player); err != nil {
+	if err := a.Players.Erase(ctx, r.game, player); err != nil {
 		return err
 	}
-	a.Logger.InfoContext(ctx, "a player was erased", "game", r.game, "player", player, "by", r.by)
+	a.Logger.InfoContext(ctx, "player erased", "game", r.game, "player", player, "actor", r.actor)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-// newDevice is the only time that a device's secret is shown.
+// newDevice is the only answer that shows the secret of a device.
 type newDevice struct {
 	PlayerID string `json:"player_id"`
 	Device   string `json:"device"`
 }
 
-// resetDevice detaches a guest's device and gives it a new one.
+// resetDevice replaces the device secret of a guest.
 func (a *api) resetDevice(w http.ResponseWriter, r *request) error {
 	ctx, cancel := r.within()
 	defer cancel()
-	player, device, err := a.Bars.ResetDevice(ctx, r.game, r.PathValue("player"))
+	player, device, err := a.Players.ResetDevice(ctx, r.game, r.PathValue("player"))
 	if err != nil {
 		return err
 	}
-	a.Logger.InfoContext(ctx, "device reset", "game", r.game, "player", player, "by", r.by)
+	a.Logger.InfoContext(ctx, "device reset", "game", r.game, "player", player, "actor", r.actor)
 	return answer(w, http.StatusCreated, newDevice{player, device})
 }
 
-type untied struct {
+type unlinkedAccount struct {
 	Account string `json:"account"`
 }
 
-// untiePlayer has the account of a guest speak for it no longer.
-func (a *api) untiePlayer(w http.ResponseWriter, r *request) error {
+// unlinkAccount removes the link between a guest and its account.
+func (a *api) unlinkAccount(w http.ResponseWriter, r *request) error {
 	ctx, cancel := r.within()
 	defer cancel()
-	account, err := a.Bars.Untie(ctx, r.game, r.PathValue("player"))
+	account, err := a.Players.Untie(ctx, r.game, r.PathValue("player"))
 	if err != nil {
 		return err
 	}
-	a.Logger.InfoContext(ctx, "account untied", "game", r.game, "account", account, "by", r.by)
-	return answer(w, http.StatusOK, untied{account})
+	a.Logger.InfoContext(ctx, "account unlinked", "game", r.game, "account", account, "actor", r.actor)
+	return answer(w, http.StatusOK, unlinkedAccount{account})
 }

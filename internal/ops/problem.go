@@ -18,7 +18,7 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// problem is an error's body (RFC 9457), of the same form as the players' API.
+// problem is the body of an error (RFC 9457), in the same form as in the player API.
 type problem struct {
 	Type   string        `json:"type"`
 	Title  string        `json:"title"`
@@ -27,7 +27,7 @@ type problem struct {
 	Code   protocol.Code `json:"code"`
 }
 
-// refused is an error as an operator is to see it.
+// refused is an error as the admin API shows it.
 type refused struct {
 	code   protocol.Code
 	status int // 0: the code's own
@@ -53,8 +53,8 @@ var statuses = map[protocol.Code]int{
 	protocol.CodeInternal:        http.StatusInternalServerError,
 }
 
-// outcomes is what each error of the game is to an operator. The first that
-// fits holds; a status of 0 is the code's own.
+// outcomes maps errors to codes. The first match counts; status 0 means the status of
+// the code.
 var outcomes = []struct {
 	is     error
 	code   protocol.Code
@@ -83,8 +83,8 @@ var outcomes = []struct {
 	{identity.ErrKeysOfFiles, protocol.CodeBadRequest, http.StatusConflict},
 }
 
-// refusalOf is an error as an operator is to see it. Operators see the text of
-// every error: they have to mend it.
+// refusalOf converts an error to what the admin API shows. Operators see the text of
+// every error, because they must fix it.
 func (a *api) refusalOf(err error) *refused {
 	if e, ok := errors.AsType[*refused](err); ok {
 		return e
@@ -98,7 +98,7 @@ func (a *api) refusalOf(err error) *refused {
 		}
 	}
 	if a.Down(err) || errors.Is(err, context.DeadlineExceeded) {
-		return &refused{code: protocol.CodeUnavailable, detail: "a store is out of reach; try again soon: " + err.Error()}
+		return &refused{code: protocol.CodeUnavailable, detail: "a store is out of reach; retry in a few seconds: " + err.Error()}
 	}
 	return &refused{code: protocol.CodeInternal, detail: err.Error()}
 }
@@ -108,11 +108,11 @@ func problemOf(e *refused) problem {
 	return problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: e.detail, Code: e.code}
 }
 
-// fail answers a request with its error, and logs what is not the operator's.
+// fail answers a request with its error. It logs errors of the server.
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(a.refusalOf(err))
 	if p.Status >= http.StatusInternalServerError {
-		a.Logger.WarnContext(r.Context(), "an operator's request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+		a.Logger.WarnContext(r.Context(), "admin request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
 	switch p.Status {
 	case http.StatusUnauthorized:
@@ -129,8 +129,7 @@ func answer(w http.ResponseWriter, status int, body any) error {
 	return nil
 }
 
-// write sends a body of this package, which JSON can hold. A client that went
-// away is no error of ours.
+// write sends a body that encodes as JSON. It ignores a client that has disconnected.
 func write(w http.ResponseWriter, status int, contentType string, body any) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)

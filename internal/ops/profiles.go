@@ -6,8 +6,8 @@ import (
 	runtime "runtime/pprof"
 )
 
-// profiles are those that are no named profile of the runtime. The command line is
-// left out: it may hold passwords.
+// profiles are the profiles without a name in the runtime. The command line is left out,
+// because it may hold passwords.
 var profiles = map[string]http.HandlerFunc{"profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace}
 
 // getProfiles lists the profiles.
@@ -19,7 +19,7 @@ func (a *api) getProfiles(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// getProfile gives a profile, which is written down.
+// getProfile answers with a profile. The audit log has an entry of it.
 func (a *api) getProfile(w http.ResponseWriter, r *request) error {
 	name := r.PathValue("profile")
 	handle := profiles[name]

@@ -9,20 +9,20 @@ import (
 	"laststand/internal/eventq"
 )
 
-// queue is the state of a game's queue of behaviours.
+// queue is the state of the behaviour queue of a game.
 type queue struct {
 	eventq.Status
 	AsOf int64 `json:"as_of"` // cluster time, epoch ms
 }
 
-// queuePage is a list of queues; the cursor is absent after the last.
+// queuePage is one page of queues; the last page has no cursor.
 type queuePage struct {
 	Queues     []queue `json:"queues"`
 	NextCursor string  `json:"next_cursor,omitempty"`
 }
 
-// getQueues lists the queues of all games, in the order of their names. A
-// cursor is the last one of the page before.
+// getQueues lists the queues of all games by name. The cursor is the last name of the
+// page before.
 func (a *api) getQueues(w http.ResponseWriter, r *request) error {
 	limit, err := readLimit(r.query.Get("limit"))
 	if err != nil {
@@ -30,11 +30,11 @@ func (a *api) getQueues(w http.ResponseWriter, r *request) error {
 	}
 	games := a.Games
 	if cursor := r.query.Get("cursor"); cursor != "" {
-		at, found := slices.BinarySearch(games, cursor)
+		position, found := slices.BinarySearch(games, cursor)
 		if !found {
-			return badRequest("the cursor is not one that this path has given")
+			return badCursor(cursor)
 		}
-		games = games[at+1:]
+		games = games[position+1:]
 	}
 	var page queuePage
 	if len(games) > limit {
@@ -65,7 +65,7 @@ func (a *api) queues(ctx context.Context, games ...string) ([]queue, error) {
 	return all, nil
 }
 
-// queue is the state of one game's.
+// queue returns the state of the queue of one game.
 func (a *api) queue(ctx context.Context, game string) (queue, error) {
 	one, err := a.queues(ctx, game)
 	if err != nil {
@@ -75,15 +75,14 @@ func (a *api) queue(ctx context.Context, game string) (queue, error) {
 }
 
 func (a *api) getQueue(w http.ResponseWriter, r *request) error {
-	return a.afterwards(w, r, func(context.Context) error { return nil })
+	return a.changeQueue(w, r, func(context.Context) error { return nil })
 }
 
-// afterwards answers with the queue of the path after something was done with
-// it.
-func (a *api) afterwards(w http.ResponseWriter, r *request, do func(context.Context) error) error {
+// changeQueue calls change and answers with the state of the queue after it.
+func (a *api) changeQueue(w http.ResponseWriter, r *request, change func(context.Context) error) error {
 	ctx, cancel := r.within()
 	defer cancel()
-	if err := do(ctx); err != nil {
+	if err := change(ctx); err != nil {
 		return err
 	}
 	q, err := a.queue(ctx, r.game)
@@ -93,19 +92,19 @@ func (a *api) afterwards(w http.ResponseWriter, r *request, do func(context.Cont
 	return answer(w, http.StatusOK, q)
 }
 
-// queued is an item as operators see it.
-type queued struct {
+// queueItem is a queued behaviour as the admin API shows it.
+type queueItem struct {
 	QueuedAt  int64           `json:"queued_at"`
 	Behaviour json.RawMessage `json:"behaviour"`
 }
 
-// peeked are the oldest items of a queue.
-type peeked struct {
-	Items []queued `json:"items"`
+// queueItems are the oldest items of a queue.
+type queueItems struct {
+	Items []queueItem `json:"items"`
 }
 
-// peekQueue shows what waits, which is personal data.
-func (a *api) peekQueue(w http.ResponseWriter, r *request) error {
+// getQueueItems shows the oldest items. They are personal data.
+func (a *api) getQueueItems(w http.ResponseWriter, r *request) error {
 	limit, err := readLimit(r.query.Get("limit"))
 	if err != nil {
 		return err
@@ -116,63 +115,64 @@ func (a *api) peekQueue(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	shown := peeked{make([]queued, len(items))}
+	shown := queueItems{make([]queueItem, len(items))}
 	for i, item := range items {
-		shown.Items[i] = queued{item.QueuedAt, json.RawMessage(item.Body)}
+		shown.Items[i] = queueItem{item.QueuedAt, json.RawMessage(item.Body)}
 	}
-	a.Logger.InfoContext(ctx, "queued behaviours were looked at", "game", r.game, "items", len(items), "by", r.by)
+	a.Logger.InfoContext(ctx, "queued behaviours read", "game", r.game, "items", len(items), "actor", r.actor)
 	return answer(w, http.StatusOK, shown)
 }
 
-// pause says why nothing is to leave, of a queue or to a webhook.
-type pause struct {
-	Why string `json:"why" need:"true"`
+// reasonBody is the body of a request that pauses a queue or disables a webhook.
+type reasonBody struct {
+	Reason string `json:"reason" need:"true"`
 }
 
 func (a *api) pauseQueue(w http.ResponseWriter, r *request) error {
-	why, err := readWhy(w, r)
+	reason, err := readReason(w, r)
 	if err != nil {
 		return err
 	}
-	return a.afterwards(w, r, func(ctx context.Context) error {
-		a.Logger.InfoContext(ctx, "a queue of behaviours is paused", "game", r.game, "why", why, "by", r.by)
-		return a.Queues.Pause(ctx, r.game, why)
+	return a.changeQueue(w, r, func(ctx context.Context) error {
+		a.Logger.InfoContext(ctx, "behaviour queue paused", "game", r.game, "reason", reason, "actor", r.actor)
+		return a.Queues.Pause(ctx, r.game, reason)
 	})
 }
 
-func readWhy(w http.ResponseWriter, r *request) (string, error) {
-	var body pause
+// readReason reads the reason that other operators see.
+func readReason(w http.ResponseWriter, r *request) (string, error) {
+	var body reasonBody
 	if err := readObject(w, r.Request, &body); err != nil {
 		return "", err
 	}
-	if body.Why == "" || len(body.Why) > maxReason {
-		return "", badRequest("why: 1 to %d bytes, which are shown", maxReason)
+	if body.Reason == "" || len(body.Reason) > maxReason {
+		return "", badRequest("the reason has %d bytes; use 1 to %d", len(body.Reason), maxReason)
 	}
-	return body.Why, nil
+	return body.Reason, nil
 }
 
 func (a *api) resumeQueue(w http.ResponseWriter, r *request) error {
-	return a.afterwards(w, r, func(ctx context.Context) error {
-		a.Logger.InfoContext(ctx, "a queue of behaviours is resumed", "game", r.game, "by", r.by)
+	return a.changeQueue(w, r, func(ctx context.Context) error {
+		a.Logger.InfoContext(ctx, "behaviour queue resumed", "game", r.game, "actor", r.actor)
 		return a.Queues.Resume(ctx, r.game, a.Now())
 	})
 }
 
-// bound is the most that a queue may hold, 0 for what is configured.
-type bound struct {
+// queueSettings is the body of PATCH …/queue. MaxLen 0 restores the configured length.
+type queueSettings struct {
 	MaxLen int `json:"max_len" need:"true"`
 }
 
-func (a *api) boundQueue(w http.ResponseWriter, r *request) error {
-	var body bound
+func (a *api) patchQueue(w http.ResponseWriter, r *request) error {
+	var body queueSettings
 	if err := readObject(w, r.Request, &body); err != nil {
 		return err
 	}
 	if body.MaxLen < 0 || body.MaxLen > eventq.MostLen {
-		return badRequest("max_len: a whole number up to %d; 0 for what is configured", eventq.MostLen)
+		return badRequest("max_len %d is out of range; use 1 to %d, or 0 for the configured length", body.MaxLen, eventq.MostLen)
 	}
-	return a.afterwards(w, r, func(ctx context.Context) error {
-		a.Logger.InfoContext(ctx, "a queue of behaviours is bounded", "game", r.game, "max_len", body.MaxLen, "by", r.by)
+	return a.changeQueue(w, r, func(ctx context.Context) error {
+		a.Logger.InfoContext(ctx, "behaviour queue length changed", "game", r.game, "max_len", body.MaxLen, "actor", r.actor)
 		return a.Queues.Bound(ctx, r.game, body.MaxLen)
 	})
 }

@@ -16,7 +16,7 @@ import (
 const (
 	demoQueue = "/admin/v1/games/demo/queue"
 	demoState = `{"game":"demo","counts":{"offered":10,"sent":5,"dropped":{"too_old":3},"queued":2,"in_flight":0},` +
-		`"oldest_at":1795212344878,"due_at":1795212345878,"lane":"shared","last_error":"connection refused","last_error_at":1795212340678,"as_of":1795212345678}`
+		`"oldest_at":1795212344878,"due_at":1795212345878,"worker_pool":"shared","last_error":"connection refused","last_error_at":1795212340678,"as_of":1795212345678}`
 )
 
 func TestQueuesAreListed(t *testing.T) {
@@ -68,7 +68,7 @@ func TestQueuesArePaged(t *testing.T) {
 	}
 }
 
-func TestPeek(t *testing.T) {
+func TestQueueItems(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	const first = `{"queued_at":1795212344878,"behaviour":{"id":"b_1","type":"online"}}`
@@ -76,18 +76,18 @@ func TestPeek(t *testing.T) {
 		"":         `{"items":[` + first + `,{"queued_at":1795212345178,"behaviour":{"id":"b_2","type":"offline"}}]}`,
 		"?limit=1": `{"items":[` + first + `]}`,
 	} {
-		if status, _, body := ask(t, w.handler(), "GET", demoQueue+"/peek"+query, ""); status != http.StatusOK || body != want {
+		if status, _, body := ask(t, w.handler(), "GET", demoQueue+"/items"+query, ""); status != http.StatusOK || body != want {
 			t.Errorf("%q: %d %s", query, status, body)
 		}
 	}
 	w.queues["demo"].items = nil
-	if _, _, body := ask(t, w.handler(), "GET", demoQueue+"/peek", ""); body != `{"items":[]}` {
+	if _, _, body := ask(t, w.handler(), "GET", demoQueue+"/items", ""); body != `{"items":[]}` {
 		t.Errorf("of nothing: %s", body)
 	}
 }
 
-// What is done with a queue is answered with what it is then.
-func TestQueueOnItsWay(t *testing.T) {
+// A request that changes a queue is answered with its new state.
+func TestQueueChangesAnswerWithTheQueue(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	h := w.handler()
@@ -95,10 +95,10 @@ func TestQueueOnItsWay(t *testing.T) {
 		method, path, body string
 		want               string // a part of the answer
 	}{
-		{"POST", "/pause", `{"why":"their maintenance"}`, `"paused":"their maintenance"`},
+		{"POST", "/pause", `{"reason":"their maintenance"}`, `"paused_reason":"their maintenance"`},
 		{"POST", "/resume", "", `"due_at":1795212345678`},
-		{"PUT", "/bound", `{"max_len":500}`, `"max_len":500`},
-		{"PUT", "/bound", `{"max_len":0}`, `"queued":2,"in_flight":0},"oldest_at"`},
+		{"PATCH", "", `{"max_len":500}`, `"max_len":500`},
+		{"PATCH", "", `{"max_len":0}`, `"queued":2,"in_flight":0},"oldest_at"`},
 	} {
 		status, _, body := ask(t, h, step.method, demoQueue+step.path, step.body)
 		if status != http.StatusOK || !strings.Contains(body, step.want) || !strings.HasPrefix(body, `{"game":"demo"`) {
@@ -136,8 +136,8 @@ func TestDrain(t *testing.T) {
 	}{
 		"what leaves":         {func(q *fakeQueue) { q.Counts.Queued, q.leaves = 4, 2 }, 2 * time.Second, `"sent":9,"dropped":{"too_old":3},"queued":0,`},
 		"nothing":             {func(q *fakeQueue) { q.Counts.Queued = 0 }, 0, `"queued":0,`},
-		"what does not leave": {func(q *fakeQueue) { q.Counts.InFlight = 2 }, drainWithin, `"queued":2,"in_flight":2}`},
-		"what is stopped":     {func(q *fakeQueue) { q.stops = true }, 0, `"paused":"410 of the far side"`},
+		"what does not leave": {func(q *fakeQueue) { q.Counts.InFlight = 2 }, drainTimeout, `"queued":2,"in_flight":2}`},
+		"what is stopped":     {func(q *fakeQueue) { q.stops = true }, 0, `"paused_reason":"410 of the far side"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

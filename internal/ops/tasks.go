@@ -10,7 +10,8 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// Tasks shows tasks, newest first unless asked otherwise, and their lines, as *ledger.Ledger does.
+// Tasks lists tasks, newest first unless the filter says otherwise, and task queues;
+// *ledger.Ledger implements it.
 type Tasks interface {
 	Task(ctx context.Context, id string) (taskqueue.Task, error)
 	Tasks(ctx context.Context, f taskqueue.Filter, cursor string, limit int) (page []taskqueue.Task, next string, err error)
@@ -22,8 +23,7 @@ const (
 	maxLimit     = 200
 )
 
-// taskPage is a list of tasks without payloads; the cursor is absent after the
-// last.
+// taskPage is one page of tasks without payloads; the last page has no cursor.
 type taskPage struct {
 	Tasks      []taskqueue.Task `json:"tasks"`
 	NextCursor string           `json:"next_cursor,omitempty"`
@@ -52,7 +52,7 @@ func readFilter(r *request) (taskqueue.Filter, error) {
 		Game: r.query.Get("game"), Topic: r.query.Get("topic"), Key: r.query.Get("key"), State: taskqueue.State(r.query.Get("state")),
 	}
 	if f.State != "" && !slices.Contains(taskqueue.States(), f.State) {
-		return f, badRequest("state=%q: one of %v", f.State, taskqueue.States())
+		return f, badRequest("state=%q is unknown; use one of %v", f.State, taskqueue.States())
 	}
 	return f, nil
 }
@@ -63,21 +63,21 @@ func readLimit(text string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > maxLimit {
-		return 0, badRequest("limit=%q: a whole number from 1 to %d", text, maxLimit)
+		return 0, badRequest("limit=%q is out of range; use 1 to %d", text, maxLimit)
 	}
 	return n, nil
 }
 
 func (a *api) getTask(w http.ResponseWriter, r *request) error {
-	return oneTask(w, r, a.Tasks.Task)
+	return answerTask(w, r, a.Tasks.Task)
 }
 
 func (a *api) requeueTask(w http.ResponseWriter, r *request) error {
-	return oneTask(w, r, a.Desk.Requeue)
+	return answerTask(w, r, a.Desk.Requeue)
 }
 
 func (a *api) discardTask(w http.ResponseWriter, r *request) error {
-	return oneTask(w, r, a.Desk.Discard)
+	return answerTask(w, r, a.Desk.Discard)
 }
 
 func (a *api) putPayload(w http.ResponseWriter, r *request) error {
@@ -85,11 +85,11 @@ func (a *api) putPayload(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return oneTask(w, r, func(ctx context.Context, id string) (taskqueue.Task, error) { return a.Desk.Edit(ctx, id, payload) })
+	return answerTask(w, r, func(ctx context.Context, id string) (taskqueue.Task, error) { return a.Desk.Edit(ctx, id, payload) })
 }
 
-// oneTask answers with the task of the path after something was done with it.
-func oneTask(w http.ResponseWriter, r *request, do func(context.Context, string) (taskqueue.Task, error)) error {
+// answerTask calls do for the task of the path and answers with the task that it returns.
+func answerTask(w http.ResponseWriter, r *request, do func(context.Context, string) (taskqueue.Task, error)) error {
 	ctx, cancel := r.within()
 	defer cancel()
 	t, err := do(ctx, r.PathValue("task"))
@@ -99,36 +99,37 @@ func oneTask(w http.ResponseWriter, r *request, do func(context.Context, string)
 	return answer(w, http.StatusOK, t)
 }
 
-// many asks for a page of the dead tasks that it chooses.
-type many struct {
+// deadTasks is the body of a request that changes dead tasks, page by page. Empty fields
+// select all.
+type deadTasks struct {
 	Game   string `json:"game,omitempty"`
 	Topic  string `json:"topic,omitempty"`
 	Cursor string `json:"cursor,omitempty"`
 }
 
-// manyAtOnce is how many tasks are changed by one request.
-const manyAtOnce = 20
+// deadTasksPage is how many tasks one request changes.
+const deadTasksPage = 20
 
 func (a *api) requeueTasks(w http.ResponseWriter, r *request) error {
-	return a.manyTasks(w, r, a.Desk.Requeue)
+	return a.changeDeadTasks(w, r, a.Desk.Requeue)
 }
 
 func (a *api) discardTasks(w http.ResponseWriter, r *request) error {
-	return a.manyTasks(w, r, a.Desk.Discard)
+	return a.changeDeadTasks(w, r, a.Desk.Discard)
 }
 
-// manyTasks answers with a page of dead tasks after something was done with each,
-// the oldest first, so that they come back into their lines in the order that they
-// had; what was done or forgotten meanwhile is left out.
-func (a *api) manyTasks(w http.ResponseWriter, r *request, do func(context.Context, string) (taskqueue.Task, error)) error {
-	var body many
+// changeDeadTasks calls do for each task of a page of dead tasks and answers with the
+// tasks that it returns. The oldest task comes first, so that requeued tasks keep their
+// order. Tasks that another request has finished or deleted are left out.
+func (a *api) changeDeadTasks(w http.ResponseWriter, r *request, do func(context.Context, string) (taskqueue.Task, error)) error {
+	var body deadTasks
 	if err := readObject(w, r.Request, &body); err != nil {
 		return err
 	}
 	ctx, cancel := r.within()
 	defer cancel()
 	dead := taskqueue.Filter{Game: body.Game, Topic: body.Topic, State: taskqueue.Dead, OldestFirst: true}
-	tasks, next, err := a.Tasks.Tasks(ctx, dead, body.Cursor, manyAtOnce)
+	tasks, next, err := a.Tasks.Tasks(ctx, dead, body.Cursor, deadTasksPage)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 var operatorsOnly = map[string]string{
 	"/metrics": "laststand_", "/debug/pprof/": "profile", "/debug/pprof/heap?debug=1": "heap profile", "/debug/pprof/cmdline": "--listen",
 	"/debug/vars": "cmdline", "/admin/": "tasks", "/admin/v1/tasks": `"tasks"`, "/admin/v1/queues": `"queues"`, "/admin/v1/webhooks": `"webhooks"`,
-	"/admin/v1/games/demo/queue/peek": `"behaviours"`, "//admin/v1/tasks": `"tasks"`, "/v1/../admin/v1/tasks": `"tasks"`, "/v1/games/demo/../../../metrics": "laststand_",
+	"/admin/v1/games/demo/queue/items": `"behaviours"`, "//admin/v1/tasks": `"tasks"`, "/v1/../admin/v1/tasks": `"tasks"`, "/v1/games/demo/../../../metrics": "laststand_",
 	"/%61dmin/v1/tasks": `"tasks"`, "/Admin/v1/tasks": `"tasks"`, "/.env": "SECRET", "/.git/config": "[core]", "/load.yaml": "games:", "/load.key": "secret",
 }
 
@@ -51,7 +51,7 @@ func (a *attacker) askForAdmin(ctx context.Context) {
 func (a *attacker) askOperations(ctx context.Context, worker int, header http.Header) {
 	for _, c := range []call{
 		{method: "GET", path: "/admin/v1/tasks"}, {method: "GET", path: "/debug/pprof/heap"},
-		{method: "POST", path: "/admin/v1/games/demo/queue/drain", body: "{}"}, {method: "POST", path: "/admin/v1/games/demo/boards/rebuild"},
+		{method: "POST", path: "/admin/v1/games/demo/queue/drain", body: "{}"}, {method: "POST", path: "/admin/v1/games/demo/leaderboards/rebuild"},
 	} {
 		c.ops, c.header = true, header
 		if got := a.ask(ctx, worker, c); got.status != 0 && got.status < 400 {

@@ -17,7 +17,7 @@ import (
 
 // barred is who an operator keeps out in the middle of it.
 type barred struct {
-	kind, id, body string
+	path, id, body string         // path of the admin API below the game
 	claims         map[string]any // of the token, beside the usual
 	code           int            // that closes the live connection
 }
@@ -33,9 +33,9 @@ func (s *siege) bar(ctx context.Context) (map[string]string, error) {
 	soon := time.Now().Add(10 * time.Second).UnixMilli()
 	tokens := map[string]string{}
 	for _, b := range []barred{
-		{"ban", "bad_banned", `{"reason":"bots"}`, nil, protocol.CloseBanned},
-		{"token", "bad_one", `{"reason":"lost"}`, map[string]any{"jti": "bad_one"}, protocol.CloseUnauthorized},
-		{"subject", "bad_all", fmt.Sprintf(`{"reason":"lost","issued_before":%d}`, soon), nil, protocol.CloseUnauthorized},
+		{"bans", "bad_banned", `{"reason":"bots"}`, nil, protocol.CloseBanned},
+		{"revocations/token", "bad_one", `{"reason":"lost"}`, map[string]any{"jti": "bad_one"}, protocol.CloseUnauthorized},
+		{"revocations/subject", "bad_all", fmt.Sprintf(`{"reason":"lost","issued_before":%d}`, soon), nil, protocol.CloseUnauthorized},
 	} {
 		claims := rig.Claims("demo", "player", b.id)
 		for name, value := range b.claims {
@@ -48,7 +48,7 @@ func (s *siege) bar(ctx context.Context) (map[string]string, error) {
 		if err := s.barOne(ctx, b, token); err != nil {
 			return nil, err
 		}
-		tokens["barred by "+b.kind] = token
+		tokens["barred by "+b.path] = token
 	}
 	return tokens, nil
 }
@@ -59,7 +59,7 @@ func (s *siege) barOne(ctx context.Context, b barred, token string) error {
 		return err
 	}
 	defer live.Close()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPut, s.Server.Ops+"/admin/v1/games/demo/bars/"+b.kind+"/"+b.id, strings.NewReader(b.body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPut, s.Server.Ops+"/admin/v1/games/demo/"+b.path+"/"+b.id, strings.NewReader(b.body))
 	if err != nil {
 		return err
 	}
@@ -71,14 +71,14 @@ func (s *siege) barOne(ctx context.Context, b barred, token string) error {
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("a bar of the kind %s was answered with %s", b.kind, answer.Status)
+		return fmt.Errorf("%s was answered with %s", b.path, answer.Status)
 	}
 	until := time.Now().Add(closedWithin)
 	for err == nil {
 		_, err = live.Read(time.Until(until))
 	}
 	if why, ok := errors.AsType[*websocket.CloseError](err); !ok || why.Code != b.code {
-		s.report.untrue(fmt.Sprintf("a live connection, barred by %s, ended with %v, and %d was due within %s", b.kind, err, b.code, closedWithin))
+		s.report.untrue(fmt.Sprintf("a live connection, barred by %s, ended with %v, and %d was due within %s", b.path, err, b.code, closedWithin))
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 
 // woken is a node that tells others of what wakes, and hears of it.
 type woken struct {
-	*waking
+	*taskNotifier
 	ear       <-chan struct{} // of a worker of the kind work
 	runs      []func(context.Context) error
 	listening func() bool
@@ -24,7 +24,7 @@ type woken struct {
 
 func newWoken() *woken {
 	bell := &taskqueue.Notifier{}
-	w := &woken{waking: newWaking(bell, prometheus.NewRegistry()), ear: bell.Subscribe("work")}
+	w := &woken{taskNotifier: newTaskNotifier(bell, prometheus.NewRegistry()), ear: bell.Subscribe("work")}
 	w.runs = append(w.runs, w.Run)
 	return w
 }
@@ -72,7 +72,7 @@ func TestWakingByInboxes(t *testing.T) {
 		t.Cleanup(func() { conn.Close() })
 		n := newWoken()
 		inbox := redisx.NewInbox(conn, redisx.InboxConfig{Node: id})
-		n.byInbox(inbox, func() []string { return ids })
+		n.useInbox(inbox, func() []string { return ids })
 		n.runs = append(n.runs, inbox.Run)
 		n.listening = func() bool { return inbox.Ready(t.Context()) == nil }
 		nodes = append(nodes, n)
@@ -91,7 +91,7 @@ func TestWakingByTheDatabase(t *testing.T) {
 		}
 		t.Cleanup(func() { l.Close() })
 		n := newWoken()
-		n.byDatabase(l)
+		n.useDatabase(l)
 		n.listening = n.rung // for what it may have missed
 		nodes = append(nodes, n)
 	}

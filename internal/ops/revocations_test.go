@@ -11,9 +11,12 @@ import (
 	"laststand/internal/nickname"
 )
 
-const demoBars = "/admin/v1/games/demo/bars"
+const (
+	demoBans        = "/admin/v1/games/demo/bans"
+	demoRevocations = "/admin/v1/games/demo/revocations"
+)
 
-// registrar keeps bars and keys; fail is its world's.
+// registrar keeps bans, revocations and keys in memory; fail is its world's.
 type registrar struct {
 	*world
 	bars   []identity.Bar // the last change first
@@ -46,7 +49,7 @@ func (r *registrar) LiftBar(_ context.Context, b identity.Bar) error {
 
 func (r *registrar) BarsOf(_ context.Context, _ string, kind identity.BarKind, before int64, limit int) (page []identity.Bar, _ error) {
 	for _, b := range r.bars {
-		if (kind == "" || b.Kind == kind) && (before == 0 || b.Seq < before) && len(page) < limit {
+		if (b.Kind == kind || kind == "" && b.Kind != identity.BarBan) && (before == 0 || b.Seq < before) && len(page) < limit {
 			page = append(page, b)
 		}
 	}
@@ -108,11 +111,11 @@ func (r *registrar) RetireKey(_ context.Context, game, id string) error {
 func (w *world) registered() (*registrar, http.Handler) {
 	c := w.config()
 	r := newRegistrar(w)
-	c.Bars, c.Keys = r, r
+	c.Revocations, c.Players, c.Keys = r, r, r
 	return r, New(c)
 }
 
-func TestBarsAreSetListedAndLifted(t *testing.T) {
+func TestBansAndRevocationsAreSetListedAndRemoved(t *testing.T) {
 	t.Parallel()
 	r, h := newWorld().registered()
 	for _, step := range []struct {
@@ -120,26 +123,30 @@ func TestBarsAreSetListedAndLifted(t *testing.T) {
 		status             int
 		want               string
 	}{
-		{"GET", demoBars, "", 200, `{"bars":[]}`},
-		{"PUT", demoBars + "/ban/p_1", `{"reason":"two accounts"}`, 200, `{"kind":"ban","id":"p_1","reason":"two accounts","by":"ops","at":`},
-		{"PUT", demoBars + "/subject/p_2", `{"reason":"a lost phone","issued_before":1000}`, 200, `"issued_before":1000}`},
-		{"PUT", demoBars + "/token/t:1", `{"reason":"x","ends_at":9999999999999}`, 200, `"ends_at":9999999999999}`},
-		{"GET", demoBars + "?limit=2", "", 200, `"next_cursor":"2"}`},
-		{"GET", demoBars + "?limit=2&cursor=2", "", 200, `{"bars":[{"kind":"ban","id":"p_1",`},
-		{"GET", demoBars + "?kind=token", "", 200, `{"bars":[{"kind":"token","id":"t:1",`},
-		{"DELETE", demoBars + "/ban/p_1", "", 204, ""},
-		{"DELETE", demoBars + "/ban/p_1", "", 404, "no such bar"},
-		{"PUT", "/admin/v1/bars/subject/ops", `{"reason":"a lost laptop"}`, 200, `{"kind":"subject","id":"ops",`},
-		{"PUT", "/admin/v1/bars/token/t:2", `{"reason":"leaked"}`, 200, `{"kind":"token","id":"t:2",`},
-		{"GET", "/admin/v1/bars?kind=subject", "", 200, `"id":"ops"`},
-		{"DELETE", "/admin/v1/bars/token/t:2", "", 204, ""},
+		{"GET", demoBans, "", 200, `{"bans":[]}`},
+		{"GET", demoRevocations, "", 200, `{"revocations":[]}`},
+		{"PUT", demoRevocations + "/subject/p_2", `{"reason":"a lost phone","issued_before":1000}`, 200, `"issued_before":1000}`},
+		{"PUT", demoBans + "/p_1", `{"reason":"two accounts"}`, 200, `{"player":"p_1","reason":"two accounts","created_by":"ops","created_at":`},
+		{"PUT", demoBans + "/p_3", `{"reason":"x","expires_at":9999999999999}`, 200, `"expires_at":9999999999999}`},
+		{"PUT", demoRevocations + "/token/t:1", `{"reason":"x","expires_at":9999999999999}`, 200, `"expires_at":9999999999999}`},
+		{"GET", demoBans + "?limit=1", "", 200, `"next_cursor":"3"}`},
+		{"GET", demoBans + "?limit=1&cursor=3", "", 200, `{"bans":[{"player":"p_1",`},
+		{"GET", demoRevocations + "?limit=1", "", 200, `{"revocations":[{"kind":"token","id":"t:1",`},
+		{"GET", demoRevocations + "?limit=1&cursor=4", "", 200, `{"revocations":[{"kind":"subject","id":"p_2",`},
+		{"GET", demoRevocations + "?kind=token", "", 200, `{"revocations":[{"kind":"token","id":"t:1",`},
+		{"DELETE", demoBans + "/p_1", "", 204, ""},
+		{"DELETE", demoBans + "/p_1", "", 404, "not banned or revoked"},
+		{"PUT", "/admin/v1/revocations/subject/ops", `{"reason":"a lost laptop"}`, 200, `{"kind":"subject","id":"ops",`},
+		{"PUT", "/admin/v1/revocations/token/t:2", `{"reason":"leaked"}`, 200, `{"kind":"token","id":"t:2",`},
+		{"GET", "/admin/v1/revocations?kind=subject", "", 200, `"id":"ops"`},
+		{"DELETE", "/admin/v1/revocations/token/t:2", "", 204, ""},
 		{"GET", "/admin/v1/games/demo/players?nickname=ada", "", 200, `{"player_id":"p_1","nickname":"Ada"}`},
 		{"GET", "/admin/v1/games/demo/players?nickname=eve", "", 404, "no such player"},
 		{"GET", "/admin/v1/games/demo/players", "", 400, "nickname"},
 		{"POST", "/admin/v1/games/demo/players/p_1/device", "", 201, `{"player_id":"p_1","device":"new-device-of-p_1"}`},
 		{"POST", "/admin/v1/games/demo/players/op:1/device", "", 409, "only a guest"},
 		{"DELETE", "/admin/v1/games/demo/players/p_1/account", "", 200, `{"account":"op:1"}`},
-		{"DELETE", "/admin/v1/games/demo/players/p_9/account", "", 404, "no account"},
+		{"DELETE", "/admin/v1/games/demo/players/p_9/account", "", 404, "not linked"},
 		{"DELETE", "/admin/v1/games/demo/players/p_1", "", 204, ""},
 		{"DELETE", "/admin/v1/games/demo/players/p_9", "", 404, "no such player"},
 	} {
@@ -148,8 +155,8 @@ func TestBarsAreSetListedAndLifted(t *testing.T) {
 			t.Errorf("%s %s: %d %s, want %d %s", step.method, step.path, status, body, step.status, step.want)
 		}
 	}
-	if len(r.bars) != 3 || r.bars[0].By != "ops" || r.bars[0].Game != "" || r.bars[1].Game != "demo" || r.erased != "demo/p_1" {
-		t.Errorf("bars %+v, erased %q", r.bars, r.erased)
+	if len(r.bars) != 4 || r.bars[0].By != "ops" || r.bars[0].Game != "" || r.bars[1].Game != "demo" || r.erased != "demo/p_1" {
+		t.Errorf("stored %+v, erased %q", r.bars, r.erased)
 	}
 }
 
@@ -179,27 +186,28 @@ func TestKeysAreListedRotatedAndRetired(t *testing.T) {
 	}
 }
 
-func TestBarsAndKeysRefuse(t *testing.T) {
+func TestBansRevocationsAndKeysRefuse(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		method, path, body string
 		fail               error
 		status             int
 	}{
-		"no reason":         {"PUT", demoBars + "/ban/p_1", `{}`, nil, 400},
-		"an empty reason":   {"PUT", demoBars + "/ban/p_1", `{"reason":""}`, nil, 400},
-		"a banned admin":    {"PUT", "/admin/v1/bars/ban/ops", `{"reason":"x"}`, nil, 400},
-		"another kind":      {"PUT", demoBars + "/erased/p_1", `{"reason":"x"}`, nil, 400},
-		"a bad id":          {"PUT", demoBars + "/ban/p%201", `{"reason":"x"}`, nil, 400},
-		"in the past":       {"PUT", demoBars + "/ban/p_1", `{"reason":"x","ends_at":1}`, nil, 400},
-		"unknown field":     {"PUT", demoBars + "/ban/p_1", `{"reason":"x","for":"1h"}`, nil, 400},
-		"no game":           {"PUT", "/admin/v1/games/other/bars/ban/p_1", `{"reason":"x"}`, nil, 404},
-		"lift another kind": {"DELETE", demoBars + "/tied/p_1", "", nil, 400},
-		"no kind of bars":   {"GET", demoBars + "?kind=x", "", nil, 400},
-		"cursor":            {"GET", demoBars + "?cursor=x", "", nil, 400},
-		"limit":             {"GET", demoBars + "?limit=0", "", nil, 400},
-		"down":              {"PUT", demoBars + "/ban/p_1", `{"reason":"x"}`, errDown, 503},
-		"list while down":   {"GET", demoBars, "", errDown, 503},
+		"no reason":         {"PUT", demoBans + "/p_1", `{}`, nil, 400},
+		"an empty reason":   {"PUT", demoBans + "/p_1", `{"reason":""}`, nil, 400},
+		"a banned admin":    {"PUT", "/admin/v1/bans/ops", `{"reason":"x"}`, nil, 404},
+		"a ban by revoking": {"PUT", demoRevocations + "/ban/p_1", `{"reason":"x"}`, nil, 400},
+		"another kind":      {"PUT", demoRevocations + "/erased/p_1", `{"reason":"x"}`, nil, 400},
+		"a bad id":          {"PUT", demoBans + "/p%201", `{"reason":"x"}`, nil, 400},
+		"in the past":       {"PUT", demoBans + "/p_1", `{"reason":"x","expires_at":1}`, nil, 400},
+		"unknown field":     {"PUT", demoBans + "/p_1", `{"reason":"x","for":"1h"}`, nil, 400},
+		"no game":           {"PUT", "/admin/v1/games/other/bans/p_1", `{"reason":"x"}`, nil, 404},
+		"another removed":   {"DELETE", demoRevocations + "/linked/p_1", "", nil, 400},
+		"an unknown kind":   {"GET", demoRevocations + "?kind=x", "", nil, 400},
+		"cursor":            {"GET", demoBans + "?cursor=x", "", nil, 400},
+		"limit":             {"GET", demoBans + "?limit=0", "", nil, 400},
+		"down":              {"PUT", demoBans + "/p_1", `{"reason":"x"}`, errDown, 503},
+		"list while down":   {"GET", demoBans, "", errDown, 503},
 		"erase while down":  {"DELETE", "/admin/v1/games/demo/players/p_1", "", errDown, 503},
 		"keys of files":     {"POST", "/admin/v1/games/demo/keys/rotate", "", identity.ErrKeysOfFiles, 409},
 		"too many keys":     {"POST", "/admin/v1/keys/rotate", "", identity.ErrManyKeys, 409},

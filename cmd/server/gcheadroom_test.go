@@ -16,7 +16,7 @@ func TestWhenGarbageIsCollected(t *testing.T) { //nolint:paralleltest // the env
 		{"", 0, 1 << 29, 32 << 20}, {"", 0, 64 << 30, 4 << 30}, {"", 0, 0, 256 << 20}, {"", 7, 1 << 30, 7 << 20}, {"100", 7, 1 << 30, 0},
 	} {
 		t.Setenv("GOGC", test.gogc)
-		if got := garbage(test.mib, test.memory); got != test.want {
+		if got := gcHeadroom(test.mib, test.memory); got != test.want {
 			t.Errorf("GOGC=%s, %d MiB of %d: %d, want %d", test.gogc, test.mib, test.memory, got, test.want)
 		}
 	}
@@ -26,15 +26,15 @@ func TestWhenGarbageIsCollected(t *testing.T) { //nolint:paralleltest // the env
 // has doubled, whichever is later.
 func TestShareOfTheHeap(t *testing.T) {
 	t.Parallel()
-	c := collector{garbage: 64 << 20}
+	c := gcTuner{headroom: 64 << 20}
 	for name, test := range map[string]struct {
-		alive alive
-		want  int
+		live liveMemory
+		want int
 	}{
-		"nothing": {alive{}, 1600}, "little": {alive{heap: 1 << 20}, 1600}, "some": {alive{12 << 20, 4 << 20}, 400},
-		"half": {alive{heap: 32 << 20}, 200}, "as much": {alive{heap: 64 << 20}, 100}, "more": {alive{heap: 500 << 20}, 100},
+		"nothing": {liveMemory{}, 1600}, "little": {liveMemory{heap: 1 << 20}, 1600}, "some": {liveMemory{12 << 20, 4 << 20}, 400},
+		"half": {liveMemory{heap: 32 << 20}, 200}, "as much": {liveMemory{heap: 64 << 20}, 100}, "more": {liveMemory{heap: 500 << 20}, 100},
 	} {
-		if got := c.due(test.alive); got != test.want {
+		if got := c.percentFor(test.live); got != test.want {
 			t.Errorf("%s alive: %d%%, want %d%%", name, got, test.want)
 		}
 	}
@@ -43,7 +43,7 @@ func TestShareOfTheHeap(t *testing.T) {
 // Garbage is let be while the heap is small; once much is alive the share is the
 // usual one again, and so it is at the end.
 func TestCollectedNoSooner(t *testing.T) { //nolint:paralleltest // the heap is the process's
-	stop := collectNoSooner(1 << 30)
+	stop := startGCTuner(1 << 30)
 	if percent := sharedPercent(); percent < 1000 {
 		t.Errorf("at first %d%%", percent)
 	}
@@ -58,11 +58,11 @@ func TestCollectedNoSooner(t *testing.T) { //nolint:paralleltest // the heap is 
 	})
 	runtime.KeepAlive(held)
 	stop()
-	if percent := sharedPercent(); percent != usualPercent {
+	if percent := sharedPercent(); percent != defaultPercent {
 		t.Errorf("in the end %d%%", percent)
 	}
-	collectNoSooner(0)()
-	if percent := sharedPercent(); percent != usualPercent {
+	startGCTuner(0)()
+	if percent := sharedPercent(); percent != defaultPercent {
 		t.Errorf("where nothing is wanted %d%%", percent)
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// What operators do by the admin API and by commands stands in the audit log,
-// with who did it and what became of it.
-func TestActsOfOperators(t *testing.T) {
+// The audit log has what operators do by the admin API and by commands, with the actor
+// and the status.
+func TestAuditLogOfAdminRequests(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	n := startNode(t, cli{Data: &dir, Config: configFile(t, fast)})
@@ -37,7 +37,7 @@ func TestActsOfOperators(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = answer.Body.Close()
-	_, listed, errs := command(append(here, "acts", "--game=demo")...)
+	_, listed, errs := command(append(here, "audit", "list", "--game=demo")...)
 	lines := strings.Split(strings.TrimSpace(listed), "\n")
 	if len(lines) != 4 {
 		t.Fatalf("%s%s", listed, errs)
@@ -45,21 +45,21 @@ func TestActsOfOperators(t *testing.T) {
 	for i, want := range [][]string{
 		{"eve ", "POST /admin/v1/games/{game}/queue/resume ", " 200 ", answer.Header.Get("X-Request-Id")},
 		{"command ", "POST /admin/v1/games/{game}/corrections ", " match=m_none ", " 404 "},
-		{"command ", "POST /admin/v1/games/{game}/boards/rebuild ", " 202 "},
+		{"command ", "POST /admin/v1/games/{game}/leaderboards/rebuild ", " 202 "},
 	} {
 		if !containsAll(lines[i+1], want) {
 			t.Errorf("line %d is %q, want %q", i+1, lines[i+1], want)
 		}
 	}
 	if strings.Contains(listed, "s3cret") {
-		t.Error("the audit log holds what was said besides")
+		t.Error("the audit log holds the reason")
 	}
-	if _, one, _ := command(append(here, "acts", "--by=command", "--limit=1")...); strings.Count(one, "\n") != 2 || !strings.Contains(one, "corrections") {
+	if _, one, _ := command(append(here, "audit", "list", "--actor=command", "--limit=1")...); strings.Count(one, "\n") != 2 || !strings.Contains(one, "corrections") {
 		t.Errorf("the last of the commands: %s", one)
 	}
 }
 
-// forgetful has some acts that are old, and fails at first.
+// forgetful has some old audit entries. Its first calls fail.
 type forgetful struct {
 	mu    sync.Mutex
 	fails int
@@ -67,7 +67,7 @@ type forgetful struct {
 	asked []time.Duration
 }
 
-func (f *forgetful) ForgetActs(_ context.Context, older time.Duration, limit int) (int64, error) {
+func (f *forgetful) ForgetAuditEntries(_ context.Context, older time.Duration, limit int) (int64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked = append(f.asked, older)
@@ -85,15 +85,15 @@ func (f *forgetful) left() (old int64, asked []time.Duration) {
 	return f.old, slices.Clone(f.asked)
 }
 
-func TestOldActsAreForgotten(t *testing.T) {
+func TestOldAuditEntriesAreDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := &forgetful{fails: 1, old: 2*forgetStep + 1}
+		f := &forgetful{fails: 1, old: 2*auditRetentionBatch + 1}
 		ctx, stop := context.WithCancel(t.Context())
-		go func() { _ = acts{f, auditing{400}.keep(), slog.New(slog.DiscardHandler)}.Run(ctx) }()
-		time.Sleep(forgetEvery - time.Nanosecond)
+		go func() { _ = auditRetention{f, auditing{400}.keep(), slog.New(slog.DiscardHandler)}.Run(ctx) }()
+		time.Sleep(auditRetentionEvery - time.Nanosecond)
 		synctest.Wait()
-		if old, _ := f.left(); old != 2*forgetStep+1 {
+		if old, _ := f.left(); old != 2*auditRetentionBatch+1 {
 			t.Error("it did not wait")
 		}
 		time.Sleep(2 * time.Nanosecond)

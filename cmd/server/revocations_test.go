@@ -56,7 +56,7 @@ func guestOf(t *testing.T, url, device string) *contestant {
 
 // A player is banned, let in again, has its tokens revoked and is tied and erased,
 // each at one node: the other, where the player is, knows it.
-func TestBarsReachAllNodes(t *testing.T) {
+func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, listedRedis(t), unhurried("demo"))
 	here, there := h.node(t), h.node(t)
@@ -72,7 +72,7 @@ func TestBarsReachAllNodes(t *testing.T) {
 
 	bad := guestOf(t, there.url, device)
 	d := meet(t, bad, stranger(t, here.url, "demo")).begun(t)
-	operate("bars", "ban", "--game=demo", "--player="+bad.ID, "--reason=two accounts", "--for=1h")
+	operate("bans", "add", "--game=demo", "--player="+bad.ID, "--reason=two accounts", "--for=1h")
 	if code := closed(t, bad.Player); code != protocol.CloseBanned {
 		t.Errorf("the banned was closed with %d", code)
 	}
@@ -84,17 +84,17 @@ func TestBarsReachAllNodes(t *testing.T) {
 	if status, p := said(t, "POST", there.url+"/v1/games/demo/guests", "", map[string]string{"device": device}); status != http.StatusForbidden || p["code"] != "forbidden" {
 		t.Errorf("the banned as a guest: %d %v", status, p)
 	}
-	if list := operate("bars", "list", "--game=demo", "--kind=ban"); !strings.Contains(list, bad.ID) || !strings.Contains(list, "two accounts") {
+	if list := operate("bans", "list", "--game=demo"); !strings.Contains(list, bad.ID) || !strings.Contains(list, "two accounts") {
 		t.Errorf("listed: %s", list)
 	}
 
-	operate("bars", "lift", "--game=demo", "--id="+bad.ID)
+	operate("bans", "remove", "--game=demo", "--player="+bad.ID)
 	eventually(t, "the player is let in", func() bool {
 		status, _ := said(t, "POST", there.url+"/v1/games/demo/guests", "", map[string]string{"device": device})
 		return status == http.StatusOK
 	})
 	back := guestOf(t, there.url, device)
-	operate("bars", "revoke", "--game=demo", "--subject="+back.ID, "--reason=a lost phone")
+	operate("tokens", "revoke", "--game=demo", "--subject="+back.ID, "--reason=a lost phone")
 	if code := closed(t, back.Player); code != protocol.CloseUnauthorized {
 		t.Errorf("the revoked was closed with %d", code)
 	}
@@ -125,7 +125,7 @@ func TestBarsReachAllNodes(t *testing.T) {
 		t.Errorf("the guest's connection was closed with %d", code)
 	}
 
-	operate("players", "untie", "--game=demo", "--player="+back.ID)
+	operate("players", "unlink-account", "--game=demo", "--player="+back.ID)
 	if code := closed(t, asAccount); code != protocol.CloseUnauthorized {
 		t.Errorf("the untied was closed with %d", code)
 	}
@@ -188,7 +188,7 @@ func TestBarsReachAllNodes(t *testing.T) {
 	if f := inLobby.request(t, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: arena.Code}); f.Type != protocol.TypeArenaJoined || players() != 1 {
 		t.Fatalf("in the arena: %s", f.Raw)
 	}
-	operate("bars", "ban", "--game=demo", "--player="+inLobby.ID, "--reason=spam")
+	operate("bans", "add", "--game=demo", "--player="+inLobby.ID, "--reason=spam")
 	if code := closed(t, inLobby.Player); code != protocol.CloseBanned || players() != 0 {
 		t.Errorf("closed with %d, and %d in the lobby", code, players())
 	}
@@ -238,20 +238,20 @@ func checkRevoked(t *testing.T, there *running, operate func(...string) string, 
 		polled <- status
 	}()
 	eventually(t, "the poll waits", func() bool { return metric(t, there.ops, "laststand_game_tasks_polls") == 1 })
-	acts := func() int {
-		status, _ := said(t, "GET", there.ops+"/admin/v1/acts", admin, nil)
+	audited := func() int {
+		status, _ := said(t, "GET", there.ops+"/admin/v1/audit-log", admin, nil)
 		return status
 	}
-	if status := acts(); status != http.StatusOK {
+	if status := audited(); status != http.StatusOK {
 		t.Errorf("the admin: %d", status)
 	}
-	operate("bars", "revoke", "--game=demo", "--subject=mailer", "--reason=a leak")
-	operate("bars", "revoke", "--admins", "--subject=ops-2", "--reason=a lost laptop")
+	operate("tokens", "revoke", "--game=demo", "--subject=mailer", "--reason=a leak")
+	operate("tokens", "revoke", "--admins", "--subject=ops-2", "--reason=a lost laptop")
 	if status := <-polled; status != http.StatusUnauthorized {
 		t.Errorf("the poll ended with %d", status)
 	}
-	eventually(t, "the admin is refused", func() bool { return acts() == http.StatusUnauthorized })
-	if list := operate("bars", "list", "--admins"); !strings.Contains(list, "ops-2") || strings.Contains(list, "mailer") {
+	eventually(t, "the admin is refused", func() bool { return audited() == http.StatusUnauthorized })
+	if list := operate("tokens", "list-revoked", "--admins"); !strings.Contains(list, "ops-2") || strings.Contains(list, "mailer") {
 		t.Errorf("listed: %s", list)
 	}
 }

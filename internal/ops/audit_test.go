@@ -20,79 +20,79 @@ import (
 	"laststand/internal/audit"
 )
 
-// book is an audit log in memory. Where it fails to begin or to end an act it
-// answers that.
-type book struct {
-	acts               []audit.Act
+// auditBook is an audit log in memory. failBegin and failEnd are the errors of its
+// writes.
+type auditBook struct {
+	entries            []audit.Entry
 	failBegin, failEnd error
 	asked              audit.Filter
 	cursor             string
 }
 
-func (b *book) BeginAct(_ context.Context, a audit.Act) error {
+func (b *auditBook) BeginAudit(_ context.Context, e audit.Entry) error {
 	if b.failBegin == nil {
-		b.acts = append(b.acts, a)
+		b.entries = append(b.entries, e)
 	}
 	return b.failBegin
 }
 
-func (b *book) EndAct(ctx context.Context, id string, status int) error {
+func (b *auditBook) EndAudit(ctx context.Context, id string, status int) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	for i := range b.acts {
-		if b.acts[i].ID == id && b.failEnd == nil {
-			b.acts[i].Status = status
+	for i := range b.entries {
+		if b.entries[i].ID == id && b.failEnd == nil {
+			b.entries[i].Status = status
 		}
 	}
 	return b.failEnd
 }
 
-func (b *book) Acts(_ context.Context, f audit.Filter, cursor string, limit int) ([]audit.Act, string, error) {
+func (b *auditBook) AuditEntries(_ context.Context, f audit.Filter, cursor string, limit int) ([]audit.Entry, string, error) {
 	b.asked, b.cursor = f, cursor
 	if cursor == "bad" {
 		return nil, "", audit.ErrBadCursor
 	}
-	return b.acts[:min(limit, len(b.acts))], "next", nil
+	return b.entries[:min(limit, len(b.entries))], "next", nil
 }
 
-// said is what the last act was.
-func (b *book) said(t *testing.T) string {
+// last describes the newest entry.
+func (b *auditBook) last(t *testing.T) string {
 	t.Helper()
-	if len(b.acts) == 0 {
+	if len(b.entries) == 0 {
 		return ""
 	}
-	a := b.acts[len(b.acts)-1]
-	return fmt.Sprint(a.By, " ", a.What, " game=", a.Game, " ", a.Target, " ", a.Status)
+	e := b.entries[len(b.entries)-1]
+	return fmt.Sprint(e.Actor, " ", e.Action, " game=", e.Game, " ", e.Target, " ", e.Status)
 }
 
-// Every route that changes something or reads something sensitive is an act, and no
-// other is: also one that is added later.
-func TestEveryChangeIsAnAct(t *testing.T) {
+// The audit log has an entry of every route that changes something or reads something
+// sensitive, and of no other; also of routes that are added later.
+func TestEveryChangeIsAudited(t *testing.T) {
 	t.Parallel()
 	routes := (&api{}).routes()
 	if len(routes) < 20 {
 		t.Fatalf("there are %d routes", len(routes))
 	}
 	for _, rt := range routes {
-		synctest.Test(t, func(t *testing.T) { checkAct(t, rt) }) // some wait
+		synctest.Test(t, func(t *testing.T) { checkAudit(t, rt) }) // some wait
 	}
 }
 
-func checkAct(t *testing.T, rt route) {
+func checkAudit(t *testing.T, rt route) {
 	w := newWorld()
-	path := strings.NewReplacer("{game}", "demo", "{task}", "t1", "{webhook}", "rewards", "{player}", "p_1", "{kind}", "ban", "{id}", "p_1", "{key}", "k1").Replace(rt.path)
+	path := strings.NewReplacer("{game}", "demo", "{task}", "t1", "{webhook}", "rewards", "{player}", "p_1", "{kind}", "token", "{id}", "p_1", "{key}", "k1").Replace(rt.path)
 	ask(t, w.handler(), rt.method, path, "")
-	act := rt.method != http.MethodGet || rt.sensitive
-	if got := len(w.book.acts); act && got != 1 || !act && got != 0 {
-		t.Errorf("%s %s: %d acts", rt.method, rt.path, got)
+	audited := rt.method != http.MethodGet || rt.sensitive
+	if got := len(w.book.entries); audited && got != 1 || !audited && got != 0 {
+		t.Errorf("%s %s: %d entries", rt.method, rt.path, got)
 	}
-	if len(w.book.acts) > 0 && w.book.acts[0].Status == 0 {
-		t.Errorf("%s %s: it is not written what became of it", rt.method, rt.path)
+	if len(w.book.entries) > 0 && w.book.entries[0].Status == 0 {
+		t.Errorf("%s %s: the entry has no status", rt.method, rt.path)
 	}
 }
 
-func TestWhatIsKeptOfAnAct(t *testing.T) {
+func TestAuditEntryNamesActorActionAndTarget(t *testing.T) {
 	t.Parallel()
 	const corrections, task = "/admin/v1/games/demo/corrections", "/admin/v1/tasks/t1"
 	for name, tt := range map[string]struct{ method, path, body, want string }{
@@ -106,10 +106,10 @@ func TestWhatIsKeptOfAnAct(t *testing.T) {
 	} {
 		w := newWorld()
 		_, header, _ := ask(t, w.handler(), tt.method, tt.path, tt.body)
-		if got := w.book.said(t); got != tt.want {
+		if got := w.book.last(t); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
-		if id := header.Get("X-Request-Id"); id == "" || id != w.book.acts[0].ID {
+		if id := header.Get("X-Request-Id"); id == "" || id != w.book.entries[0].ID {
 			t.Errorf("%s: the request is told as %q", name, id)
 		}
 	}
@@ -117,12 +117,12 @@ func TestWhatIsKeptOfAnAct(t *testing.T) {
 
 // Profiles and what players did or sent are read by name, and are answered also while
 // the audit log is out of reach.
-func TestSensitiveReadsAreActs(t *testing.T) {
+func TestSensitiveReadsAreAudited(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
 		"/debug/pprof/goroutine":                        "ops GET /debug/pprof/{profile} game= profile=goroutine 200",
 		"/debug/pprof/symbol":                           "ops GET /debug/pprof/{profile} game= profile=symbol 200",
-		"/admin/v1/games/demo/queue/peek":               "ops GET /admin/v1/games/{game}/queue/peek game=demo  200",
+		"/admin/v1/games/demo/queue/items":              "ops GET /admin/v1/games/{game}/queue/items game=demo  200",
 		"/admin/v1/tasks/t1":                            "ops GET /admin/v1/tasks/{task} game= task=t1 200",
 		"/admin/v1/games/demo/players?nickname=Nobody1": "ops GET /admin/v1/games/{game}/players game=demo  404",
 		"/debug/pprof/cmdline":                          "",
@@ -132,7 +132,7 @@ func TestSensitiveReadsAreActs(t *testing.T) {
 	} {
 		w := newWorld()
 		status, _, _ := ask(t, w.handler(), "GET", path, "")
-		if got := w.book.said(t); got != want {
+		if got := w.book.last(t); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 		w.book.failBegin = errors.New("away")
@@ -146,7 +146,7 @@ func TestSensitiveReadsAreActs(t *testing.T) {
 func TestALargeBodyIsReadWhole(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	reason := strings.Repeat("a", 2*maxNamed)
+	reason := strings.Repeat("a", 2*maxPeek)
 	if status, _, body := ask(t, w.handler(), "POST", "/admin/v1/games/demo/corrections", `{"match":"m_1","reason":"`+reason+`"}`); status == http.StatusOK || !strings.Contains(body, "reason") {
 		t.Errorf("%d %.200s", status, body)
 	}
@@ -161,7 +161,7 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errDown }
 
-func TestWhatCannotBeWrittenDownIsNotDone(t *testing.T) {
+func TestChangesAreRefusedWithoutAuditLog(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	w.book.failBegin = errDown
@@ -169,21 +169,21 @@ func TestWhatCannotBeWrittenDownIsNotDone(t *testing.T) {
 	var log bytes.Buffer
 	c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	a := newAPI(c)
-	status, _, body := ask(t, a.handler(), "POST", "/admin/v1/games/demo/boards/rebuild", "")
+	status, _, body := ask(t, a.handler(), "POST", "/admin/v1/games/demo/leaderboards/rebuild", "")
 	if status != http.StatusServiceUnavailable || !strings.Contains(body, "audit log") || w.built != "" {
 		t.Errorf("%d %s, and it was done: %q", status, body, w.built)
 	}
-	if n := testutil.ToFloat64(a.acts.WithLabelValues(actUnwritten)); n != 1 || !strings.Contains(log.String(), "was not done") {
+	if n := testutil.ToFloat64(a.audits.WithLabelValues(auditWriteFailed)); n != 1 || !strings.Contains(log.String(), "refusing the change") {
 		t.Errorf("%v are counted, logged %s", n, &log)
 	}
 	w.book.failBegin, w.book.failEnd = nil, errDown
-	status, _, _ = ask(t, a.handler(), "POST", "/admin/v1/games/demo/boards/rebuild", "")
-	if n := testutil.ToFloat64(a.acts.WithLabelValues(actUnended)); status != http.StatusAccepted || n != 1 || w.book.acts[0].Status != 0 {
-		t.Errorf("%d, %v are counted, kept is %+v", status, n, w.book.acts)
+	status, _, _ = ask(t, a.handler(), "POST", "/admin/v1/games/demo/leaderboards/rebuild", "")
+	if n := testutil.ToFloat64(a.audits.WithLabelValues(auditIncomplete)); status != http.StatusAccepted || n != 1 || w.book.entries[0].Status != 0 {
+		t.Errorf("%d, %v are counted, kept is %+v", status, n, w.book.entries)
 	}
 }
 
-// hasty asks and goes: its context ends while the act is done.
+// hasty asks and goes: its context ends while the server handles the request.
 type hasty struct {
 	*world
 	leave func()
@@ -199,14 +199,14 @@ type panicking struct{ *world }
 
 func (panicking) Rebuild(context.Context, string) error { panic("a defect") }
 
-func TestTheEndOfAnActIsWrittenWhateverHappens(t *testing.T) {
+func TestAuditEntriesAreCompletedWhateverHappens(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		boards func(*world, func()) Boards
-		want   int
+		leaderboards func(*world, func()) Leaderboards
+		want         int
 	}{
-		"who asked goes": {func(w *world, leave func()) Boards { return hasty{w, leave} }, http.StatusAccepted},
-		"a panic":        {func(w *world, _ func()) Boards { return panicking{w} }, http.StatusInternalServerError},
+		"who asked goes": {func(w *world, leave func()) Leaderboards { return hasty{w, leave} }, http.StatusAccepted},
+		"a panic":        {func(w *world, _ func()) Leaderboards { return panicking{w} }, http.StatusInternalServerError},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -214,42 +214,42 @@ func TestTheEndOfAnActIsWrittenWhateverHappens(t *testing.T) {
 			c := w.config()
 			ctx, leave := context.WithCancel(t.Context())
 			defer leave()
-			c.Boards = tt.boards(w, leave)
-			r := httptest.NewRequestWithContext(ctx, "POST", "/admin/v1/games/demo/boards/rebuild", nil)
+			c.Leaderboards = tt.leaderboards(w, leave)
+			r := httptest.NewRequestWithContext(ctx, "POST", "/admin/v1/games/demo/leaderboards/rebuild", nil)
 			r.Header.Set("Authorization", "Bearer admin")
 			func() {
 				defer func() { _ = recover() }()
 				New(c).ServeHTTP(httptest.NewRecorder(), r)
 			}()
-			if len(w.book.acts) != 1 || w.book.acts[0].Status != tt.want {
-				t.Errorf("kept is %+v, want status %d", w.book.acts, tt.want)
+			if len(w.book.entries) != 1 || w.book.entries[0].Status != tt.want {
+				t.Errorf("kept is %+v, want status %d", w.book.entries, tt.want)
 			}
 		})
 	}
 }
 
-func TestActsAreListed(t *testing.T) {
+func TestAuditLogIsListed(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	w.book.acts = []audit.Act{{ID: "a2", At: 7, By: "ops", What: "POST /x", Game: "demo", Target: "task=t1", Status: 200, EndedAt: 8}, {ID: "a1", At: 5, By: "ops", What: "PUT /x"}}
-	status, _, body := ask(t, w.handler(), "GET", "/admin/v1/acts?game=demo&by=ops&cursor=c", "")
-	want := `{"acts":[{"id":"a2","at":7,"by":"ops","what":"POST /x","game":"demo","target":"task=t1","status":200,"ended_at":8},{"id":"a1","at":5,"by":"ops","what":"PUT /x"}],"next_cursor":"next"}`
-	if status != http.StatusOK || body != want || w.book.asked != (audit.Filter{Game: "demo", By: "ops"}) || w.book.cursor != "c" {
+	w.book.entries = []audit.Entry{{ID: "a2", At: 7, Actor: "ops", Action: "POST /x", Game: "demo", Target: "task=t1", Status: 200, EndedAt: 8}, {ID: "a1", At: 5, Actor: "ops", Action: "PUT /x"}}
+	status, _, body := ask(t, w.handler(), "GET", "/admin/v1/audit-log?game=demo&actor=ops&cursor=c", "")
+	want := `{"entries":[{"id":"a2","at":7,"actor":"ops","action":"POST /x","game":"demo","target":"task=t1","status":200,"ended_at":8},{"id":"a1","at":5,"actor":"ops","action":"PUT /x"}],"next_cursor":"next"}`
+	if status != http.StatusOK || body != want || w.book.asked != (audit.Filter{Game: "demo", Actor: "ops"}) || w.book.cursor != "c" {
 		t.Errorf("%d %s, asked for %+v", status, body, w.book.asked)
 	}
 	for _, query := range []string{"?cursor=bad", "?limit=0", "?player=x"} {
-		if status, _, body := ask(t, w.handler(), "GET", "/admin/v1/acts"+query, ""); status != http.StatusBadRequest {
+		if status, _, body := ask(t, w.handler(), "GET", "/admin/v1/audit-log"+query, ""); status != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", query, status, body)
 		}
 	}
-	if !slices.ContainsFunc(w.book.acts, func(a audit.Act) bool { return a.ID == "a1" }) || len(w.book.acts) != 2 {
-		t.Error("reading is an act")
+	if !slices.ContainsFunc(w.book.entries, func(e audit.Entry) bool { return e.ID == "a1" }) || len(w.book.entries) != 2 {
+		t.Error("the audit log has an entry of a read of itself")
 	}
 }
 
-// FuzzAct holds that whatever an admin sends is an act of which a line is kept,
-// and nothing but what is named.
-func FuzzAct(f *testing.F) {
+// FuzzAuditTarget checks that the target of any request is one line of valid text, and
+// that the body stays readable as it was sent.
+func FuzzAuditTarget(f *testing.F) {
 	for _, body := range []string{`{"match":"m_1","player":"p_1","reason":"x"}`, `{"match":"a\nb"}`, `{"match":{"a":1}}`, `{`, ``, `{"player":"\ud800"}`, "{\"match\":\"\xff\"}", `{"MATCH":"m"}`} {
 		f.Add("t1", body)
 	}

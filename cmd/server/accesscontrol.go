@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"laststand/internal/arena"
+	"laststand/internal/identity"
+	"laststand/internal/ledger"
+	"laststand/internal/lobby"
+	"laststand/internal/match"
+	"laststand/internal/nickname"
+	"laststand/internal/protocol"
+	"laststand/internal/redisx"
+	"laststand/internal/ws/redissession"
+)
+
+const kindRevocations = "revocations"
+
+// accessControl changes bans, revocations, keys and accounts: first in the ledger, then at
+// this node, and through their inboxes at the other nodes. A node that misses the message
+// reads the change within a second. It implements ops.Revocations, Players and Keys, and
+// httpapi.Accounts.
+type accessControl struct {
+	*ledger.Ledger
+	identity *identity.Registry
+	engine   *match.Engine
+	lobby    *lobby.Lobby
+	arenas   *arena.Service
+	forget   func(ctx context.Context, game, player string) error // what Redis keeps of a player for days
+	inbox    *redisx.Inbox
+	alive    func() []string // all nodes
+	log      *slog.Logger
+}
+
+func (n *node) accessControl() accessControl {
+	forget := func(ctx context.Context, game, player string) error {
+		return errors.Join(n.played.ForgetSeen(ctx, game, player), redissession.New(n.redis.Client, n.id, n.now).Forget(ctx, game, player))
+	}
+	return accessControl{n.ledger, n.identity, n.engine, n.lobby, n.arenas, forget, n.inbox, func() []string {
+		_, alive := n.reporting.Duty()
+		return alive
+	}, n.log}
+}
+
+// wireRevocations applies changes of bans and revocations to the sessions and names here.
+func (n *node) wireRevocations() {
+	n.identity.Bars.OnChange(func(bars []identity.Bar) {
+		for _, b := range bars {
+			if b.Kind == identity.BarErased {
+				n.display.Renamed(b.Game, b.ID)
+			}
+		}
+		n.recheck()
+	})
+	n.inbox.Handle(kindRevocations, func([]byte) { n.identity.Bars.Wake() })
+}
+
+// recheck closes the websockets and polls of players and services without access.
+func (n *node) recheck() {
+	n.sessions.Recheck()
+	n.standing.Recheck()
+}
+
+// followUpTimeout bounds what happens after a change has been committed.
+const followUpTimeout = 5 * time.Second
+
+// followUp returns the context of what happens after a change. It does not end when the
+// client disconnects.
+func followUp(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), followUpTimeout)
+}
+
+// publish applies a change here and tells the other nodes. If the store cannot be read now,
+// the next periodic read applies the change.
+func (a accessControl) publish(ctx context.Context) {
+	ctx, cancel := followUp(ctx)
+	defer cancel()
+	_ = a.identity.Bars.Refresh(ctx) // Refresh logs its errors
+	a.inbox.Send(ctx, a.alive(), kindRevocations, nil)
+}
+
+// SetBar implements ops.Revocations. A banned player forfeits.
+func (a accessControl) SetBar(ctx context.Context, bar identity.Bar) (identity.Bar, error) {
+	set, err := a.Ledger.SetBar(ctx, bar)
+	if err != nil {
+		return set, err
+	}
+	a.publish(ctx)
+	if set.Kind == identity.BarBan {
+		a.forfeit(ctx, set.Game, set.ID)
+	}
+	return set, nil
+}
+
+// LiftBar implements ops.Revocations.
+func (a accessControl) LiftBar(ctx context.Context, bar identity.Bar) error {
+	err := a.Ledger.LiftBar(ctx, bar)
+	if err == nil {
+		a.publish(ctx)
+	}
+	return err
+}
+
+// Erase implements ops.Players and httpapi.Accounts. The player forfeits. Keys of the player
+// in Redis are deleted now, or else when they expire.
+func (a accessControl) Erase(ctx context.Context, game, player string) error {
+	if err := a.Ledger.Erase(ctx, game, player); err != nil {
+		return err
+	}
+	a.publish(ctx)
+	a.forfeit(ctx, game, player)
+	ctx, cancel := followUp(ctx)
+	defer cancel()
+	if err := errors.Join(a.forget(ctx, game, player), a.lobby.Release(ctx, game, player)); err != nil {
+		a.log.WarnContext(ctx, "Redis cleanup of an erased player failed; the keys stay until they expire", "game", game, "error", err)
+	}
+	return nil
+}
+
+// RotateDevice implements httpapi.Accounts.
+func (a accessControl) RotateDevice(ctx context.Context, c identity.DeviceChange) error {
+	return a.identity.RotateDevice(ctx, c)
+}
+
+// ResetDevice implements ops.Players.
+func (a accessControl) ResetDevice(ctx context.Context, game, id string) (player, device string, err error) {
+	return a.identity.ResetDevice(ctx, game, id)
+}
+
+// Untie implements ops.Players.
+func (a accessControl) Untie(ctx context.Context, game, id string) (account string, err error) {
+	if account, err = a.Ledger.Untie(ctx, game, id); err == nil {
+		a.publish(ctx)
+	}
+	return account, err
+}
+
+// PlayerNamed implements ops.Players. It also finds nicknames that the word lists now
+// refuse.
+func (a accessControl) PlayerNamed(ctx context.Context, game, name string) (identity.Player, error) {
+	n, err := nickname.ParseHeld(name)
+	if err != nil {
+		return identity.Player{}, err
+	}
+	return a.Ledger.PlayerNamed(ctx, game, n.Skeleton)
+}
+
+// forfeit makes a player leave the lobby, arena or match. If that fails, the match continues
+// without the player.
+func (a accessControl) forfeit(ctx context.Context, game, player string) {
+	ctx, cancel := followUp(ctx)
+	defer cancel()
+	if err := a.leave(ctx, game, player); err != nil {
+		a.log.WarnContext(ctx, "forfeit of a banned or erased player failed; the match continues without the player", "game", game, "player", player, "error", err)
+	}
+}
+
+func (a accessControl) leave(ctx context.Context, game, player string) error {
+	if err := a.lobby.Leave(ctx, game, player); err != nil {
+		return err
+	}
+	playing, err := a.lobby.Playing(ctx, game, player)
+	switch {
+	case err != nil || playing == nil:
+		return err
+	case playing.ArenaID != "":
+		return a.arenas.Leave(ctx, game, player, playing.ArenaID)
+	}
+	return a.engine.Leave(ctx, playing.Match, player)
+}
+
+// Tie implements httpapi.Accounts. It refuses an account whose own player is in a match: the
+// result would belong to nobody.
+func (a accessControl) Tie(ctx context.Context, t identity.Tying) (string, error) {
+	account, err := a.identity.AccountOf(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	game, guest := t.Guest.Game, t.Guest.Subject
+	if account != guest {
+		playing, err := a.lobby.Playing(ctx, game, account)
+		if err == nil && playing != nil {
+			err = fmt.Errorf("%w: its player is in a match; retry when the match is over", identity.ErrAccountTaken)
+		}
+		if err == nil {
+			err = a.allSettled(ctx, game, account)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	if err := a.Ledger.Tie(ctx, game, guest, account); err != nil {
+		return "", err
+	}
+	a.publish(ctx)
+	if account != guest {
+		a.forfeit(ctx, game, account) // the ticket of the deleted player
+	}
+	return account, nil
+}
+
+// allSettled refuses for now to delete a player whose last result is not in the ledger yet.
+func (a accessControl) allSettled(ctx context.Context, game, player string) error {
+	unsettled, err := a.lobby.IsUnsettled(ctx, game, player)
+	if err == nil && unsettled {
+		err = protocol.RetryAfter(protocol.CodeUnavailable, 1000, "the last match of the account is not settled yet; retry after 1 s")
+	}
+	return err
+}
+
+// KeysOf implements ops.Keys.
+func (a accessControl) KeysOf(game string) []identity.KeyShown { return a.identity.KeysOf(game) }
+
+// RotateKey implements ops.Keys.
+func (a accessControl) RotateKey(ctx context.Context, game string) (identity.KeyShown, error) {
+	made, err := a.identity.RotateKey(ctx, game)
+	if err == nil {
+		a.publish(ctx)
+	}
+	return made, err
+}
+
+// RetireKey implements ops.Keys.
+func (a accessControl) RetireKey(ctx context.Context, game, id string) error {
+	err := a.identity.RetireKey(ctx, game, id)
+	if err == nil {
+		a.publish(ctx)
+	}
+	return err
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// gcHeadroom returns how many bytes the node allocates before the garbage collector runs:
+// the configured number, else 1/16 of the memory; 0 if GOGC is set, which then decides. A
+// collection takes 0.1 s of two busy processors, in which answers wait. With 1/16 of 24 GiB
+// it runs every 25 s at 5,000 players of whom 1,500 play duels.
+func gcHeadroom(mib, memory int64) int64 {
+	const share, unknown = 16, 256 << 20
+	switch {
+	case os.Getenv("GOGC") != "":
+		return 0
+	case mib > 0:
+		return mib << 20
+	case memory > 0:
+		return memory / share
+	}
+	return unknown
+}
+
+// aliveMetric is go_gc_heap_live_bytes: the live heap at the last collection. The heap in
+// use is mostly garbage.
+var aliveMetric = collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile(`^/gc/heap/live:bytes$`)}
+
+// gcTuner sets the GC percentage so that the collector runs after the headroom at the
+// earliest. A node with few players has a small live heap, and would otherwise collect many
+// times a second. The tuner runs after each collection, until it is stopped.
+type gcTuner struct {
+	headroom float64 // bytes
+
+	mu      sync.Mutex
+	percent int // in force
+	stopped bool
+}
+
+// defaultPercent is the default of GOGC.
+const defaultPercent = 100
+
+// startGCTuner starts a tuner. It does nothing for 0 bytes. The returned function stops it.
+func startGCTuner(bytes int64) (stop func()) {
+	if bytes <= 0 {
+		return func() {}
+	}
+	t := &gcTuner{headroom: float64(bytes)}
+	t.tune()
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.stopped = true
+		debug.SetGCPercent(defaultPercent)
+	}
+}
+
+// tune sets the percentage for the live heap, and calls itself again after the next
+// collection, when the collector frees the object that tune allocates.
+func (t *gcTuner) tune() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stopped {
+		return
+	}
+	if percent := t.percentFor(readLiveMemory()); t.percent == 0 || differ(percent, t.percent) {
+		t.percent = percent // each change stops the world for some µs
+		debug.SetGCPercent(percent)
+	}
+	next := new(struct{ _ *gcTuner }) // with a pointer, because the allocator batches small objects without one
+	runtime.AddCleanup(next, (*gcTuner).tune, t)
+}
+
+// liveMemory is what the last collection found, in bytes: the live heap and the roots.
+type liveMemory struct{ heap, roots float64 }
+
+func readLiveMemory() liveMemory {
+	seen := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
+	metrics.Read(seen)
+	return liveMemory{float64(seen[0].Value.Uint64()), float64(seen[1].Value.Uint64() + seen[2].Value.Uint64())}
+}
+
+// percentFor returns the percentage that leaves the headroom, at least the default. The
+// goal of the collector is the live heap plus that percentage of live heap and roots, and at
+// least that percentage of 4 MiB.
+func (t *gcTuner) percentFor(live liveMemory) int {
+	const leastGoal = 4 << 20
+	return max(defaultPercent, int(100*t.headroom/max(live.heap+live.roots, leastGoal)))
+}
+
+// differ reports whether two percentages differ by more than a tenth.
+func differ(a, b int) bool { return 10*a > 11*b || 10*b > 11*a }

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"text/tabwriter"
+	"time"
+)
+
+type tokensCmd struct {
+	Revoke      tokensRevoke  `cmd:"" help:"Revoke a token, or all tokens of a subject."`
+	Restore     tokensRestore `cmd:"" help:"Remove a revocation."`
+	ListRevoked revokedList   `cmd:"" help:"List revocations, newest first."`
+}
+
+// Help implements kong's help provider.
+func (*tokensCmd) Help() string {
+	return "A revocation takes effect on all nodes within seconds, also on live connections. " + opsHelp + "\n\n" +
+		"Example: server tokens revoke --game demo --subject p_42 --reason 'a lost phone'"
+}
+
+// shownRevocation is a revocation as the admin API shows it.
+type shownRevocation struct {
+	Kind, ID, Reason string
+	CreatedBy        string `json:"created_by"`
+	CreatedAt        int64  `json:"created_at"`
+	ExpiresAt        int64  `json:"expires_at"`
+	IssuedBefore     int64  `json:"issued_before"`
+}
+
+// tokenOwner says whether tokens of a game or of admins are meant.
+type tokenOwner struct {
+	Game   string `placeholder:"NAME" help:"The game of the tokens."`
+	Admins bool   `help:"Admin tokens, which belong to no game."`
+}
+
+// Validate implements kong's validation.
+func (o tokenOwner) Validate() error {
+	if (o.Game != "") == o.Admins {
+		return errors.New("give either --game or --admins")
+	}
+	return nil
+}
+
+func (o tokenOwner) path(rest string) string { return pathOf(o.Game, "/revocations"+rest) }
+
+// revoked names what a revocation is about.
+type revoked struct {
+	tokenOwner
+	TokenID string `name:"token-id" placeholder:"JTI" help:"The jti of one token."`
+	Subject string `placeholder:"ID" help:"The sub of the tokens."`
+}
+
+// Validate implements kong's validation.
+func (r revoked) Validate() error {
+	if (r.TokenID == "") == (r.Subject == "") {
+		return errors.New("give either --token-id or --subject")
+	}
+	return r.tokenOwner.Validate()
+}
+
+func (r revoked) path() string {
+	if r.Subject == "" {
+		return r.tokenOwner.path("/token/" + url.PathEscape(r.TokenID))
+	}
+	return r.tokenOwner.path("/subject/" + url.PathEscape(r.Subject))
+}
+
+type tokensRevoke struct {
+	revoked
+	Before time.Time     `placeholder:"TIME" help:"With --subject: revoke only tokens issued before this time in RFC 3339 (default: 30 s from now, because clocks differ)."`
+	Reason string        `required:"" placeholder:"TEXT" help:"The reason; the server keeps it."`
+	For    time.Duration `placeholder:"TIME" help:"How long the revocation lasts; the lifetime of the tokens is enough (default: forever)."`
+}
+
+// Help implements kong's help provider.
+func (*tokensRevoke) Help() string {
+	return "The server closes connections that began with such a token, with 4401. Players keep their seats and return with a new token. " +
+		"Revoking all tokens of a guest also detaches its device: see `server players reset-device`.\n\n" +
+		"Example: server tokens revoke --game demo --subject p_42 --reason 'a lost phone'\n" +
+		"         server tokens revoke --admins --subject ops --reason 'a lost laptop'"
+}
+
+// Run revokes tokens.
+func (c *tokensRevoke) Run(flags *cli, to console) error {
+	body := map[string]any{"reason": c.Reason, "expires_at": expiresIn(c.For)}
+	if c.Subject != "" && !c.Before.IsZero() {
+		body["issued_before"] = c.Before.UnixMilli()
+	}
+	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
+		var set shownRevocation
+		if err := a.call(ctx, http.MethodPut, c.path(), body, &set); err != nil {
+			return err
+		}
+		fmt.Fprintf(to.out, "%s %s is revoked %s\n", set.Kind, set.ID, untilText(set.ExpiresAt))
+		return nil
+	})
+}
+
+type tokensRestore struct{ revoked }
+
+// Help implements kong's help provider.
+func (*tokensRestore) Help() string {
+	return "Tokens that have not expired are valid again.\n\nExample: server tokens restore --game demo --subject p_42"
+}
+
+// Run removes a revocation.
+func (c *tokensRestore) Run(flags *cli, to console) error {
+	return remove(flags, to, c.path(), "the revocation of "+c.TokenID+c.Subject+" is removed")
+}
+
+type revokedList struct {
+	tokenOwner
+	Kind string `enum:"token,subject,erased,linked,unlinked,all" default:"all" placeholder:"all" help:"List only one kind: token, subject, erased, linked or unlinked (default: all)."`
+}
+
+// Help implements kong's help provider.
+func (*revokedList) Help() string {
+	return "Kinds token and subject are yours. The server adds the others: erased players, and sessions that ended when an account was linked or unlinked.\n\n" +
+		"Example: server tokens list-revoked --game demo --kind subject"
+}
+
+// Run prints a table of revocations.
+func (c *revokedList) Run(flags *cli, to console) error {
+	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
+		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(table, "KIND\tID\tSINCE (UTC)\tUNTIL (UTC)\tISSUED BEFORE (UTC)\tCREATED BY\tREASON")
+		query := url.Values{"limit": {"200"}}
+		if c.Kind != "all" {
+			query.Set("kind", c.Kind)
+		}
+		for {
+			var page struct {
+				Revocations []shownRevocation
+				NextCursor  string `json:"next_cursor"`
+			}
+			if err := a.call(ctx, http.MethodGet, c.path("?"+query.Encode()), nil, &page); err != nil {
+				return err
+			}
+			for _, r := range page.Revocations {
+				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Kind, r.ID, instant(r.CreatedAt), instant(r.ExpiresAt), instant(r.IssuedBefore), r.CreatedBy, r.Reason)
+			}
+			if page.NextCursor == "" {
+				return table.Flush()
+			}
+			query.Set("cursor", page.NextCursor)
+		}
+	})
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+)
+
+const kindSessionReplaced = "replaced"
+
+// sessionReplaced is the message that a player has a newer session at another node.
+type sessionReplaced struct {
+	Game   string `json:"game"`
+	Player string `json:"player"`
+	Number int64  `json:"number"`
+}
+
+// sendSessionReplaced implements ws.Config.Replace.
+func (n *node) sendSessionReplaced(ctx context.Context, node, game, player string, number int64) {
+	payload, _ := json.Marshal(sessionReplaced{game, player, number}) // plain fields always encode
+	n.inbox.Send(ctx, []string{node}, kindSessionReplaced, payload)
+}
+
+func (n *node) onSessionReplaced(payload []byte) {
+	var r sessionReplaced
+	if err := json.Unmarshal(payload, &r); err != nil {
+		n.log.Warn("message from another node ignored; it does not parse", "error", err)
+		return
+	}
+	n.sessions.Replaced(r.Game, r.Player, r.Number)
+}

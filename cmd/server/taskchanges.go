@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+
+	"laststand/internal/taskqueue"
+)
+
+type tasksEdit struct {
+	ID   string `arg:"" help:"The id of the task."`
+	File string `arg:"" help:"The file with the payload as JSON; - means standard input."`
+}
+
+// Help implements kong's help provider.
+func (*tasksEdit) Help() string {
+	return "The payload of topic settle is the complete result of the match, as `server tasks show` prints it. Payloads of other topics have up to 64 KiB of JSON.\n\n" +
+		"Example: server tasks edit 5YTSVMLPDQIVPJ4EMMGBQXUCBD fixed.json"
+}
+
+// Run replaces the payload of a task.
+func (e *tasksEdit) Run(flags *cli, to console) error {
+	payload, err := readPayload(e.File)
+	if err != nil {
+		return fmt.Errorf("read the payload: %w", err)
+	}
+	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
+		var t taskqueue.Task
+		if err := a.call(ctx, http.MethodPut, taskPath(e.ID, "/payload"), payload, &t); err != nil {
+			return err
+		}
+		fmt.Fprintf(to.out, "%s: edited; run `server tasks requeue %s` to try it\n", t.ID, t.ID)
+		return nil
+	})
+}
+
+func readPayload(path string) ([]byte, error) {
+	if path == stdin {
+		return io.ReadAll(os.Stdin)
+	}
+	return os.ReadFile(path)
+}
+
+type tasksRequeue struct{ taskSelection }
+
+// Help implements kong's help provider.
+func (*tasksRequeue) Help() string {
+	return "Requeued tasks have all their tries again. The command prints the state of each task, and exits with 1 if one is still dead or was refused.\n\n" +
+		"Example: server tasks requeue --all --game demo"
+}
+
+// Run requeues tasks.
+func (r *tasksRequeue) Run(flags *cli, to console) error {
+	dead := 0
+	err := r.ask(flags, "requeue", func(t taskqueue.Task) {
+		printState(t, to)
+		if t.State == taskqueue.Dead {
+			dead++
+		}
+	})
+	if dead > 0 {
+		err = errors.Join(err, fmt.Errorf("tasks still dead: %d; see `server tasks show ID` for the payload and the errors", dead))
+	}
+	return err
+}
+
+type tasksDiscard struct{ taskSelection }
+
+// Help implements kong's help provider.
+func (*tasksDiscard) Help() string {
+	return "Discarded tasks stay in the list for 7 days, and you can requeue them. The command exits with 1 if one was refused.\n\n" +
+		"Example: server tasks discard --all --topic webhook/demo/rewards"
+}
+
+// Run discards tasks.
+func (d *tasksDiscard) Run(flags *cli, to console) error {
+	return d.ask(flags, "discard", func(t taskqueue.Task) { printState(t, to) })
+}
+
+// taskSelection names tasks by their ids, or selects dead tasks with --all.
+type taskSelection struct {
+	taskFilter
+	IDs []string `arg:"" optional:"" name:"id" help:"The ids of the tasks."`
+	All bool     `help:"Select all dead tasks, or those of --game and --topic."`
+}
+
+// ask requests an action for each selected task and calls done with the changed task.
+func (s *taskSelection) ask(flags *cli, action string, done func(taskqueue.Task)) error {
+	if s.All == (len(s.IDs) > 0) {
+		return fmt.Errorf("give either the ids of the tasks to %s, or --all", action)
+	}
+	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
+		if s.All {
+			return s.askForAll(ctx, a, action, done)
+		}
+		return s.askForEach(ctx, a, action, done)
+	})
+}
+
+// askForEach continues after a task that the server refuses. Its error names all of them.
+func (s *taskSelection) askForEach(ctx context.Context, a adminClient, action string, done func(taskqueue.Task)) error {
+	var errs []error
+	for _, id := range s.IDs {
+		var t taskqueue.Task
+		if err := a.call(ctx, http.MethodPost, taskPath(id, "/"+action), nil, &t); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", id, err))
+			continue
+		}
+		done(t)
+	}
+	return errors.Join(errs...)
+}
+
+func (s *taskSelection) askForAll(ctx context.Context, a adminClient, action string, done func(taskqueue.Task)) error {
+	body := map[string]string{"game": s.Game, "topic": s.Topic}
+	for {
+		var page taskPage
+		if err := a.call(ctx, http.MethodPost, "/tasks/"+action, body, &page); err != nil {
+			return err
+		}
+		for _, t := range page.Tasks {
+			done(t)
+		}
+		if body["cursor"] = page.NextCursor; page.NextCursor == "" {
+			return nil
+		}
+	}
+}
+
+// printState prints the state of a task.
+func printState(t taskqueue.Task, to console) {
+	if t.State == taskqueue.Dead {
+		fmt.Fprintf(to.out, "%s: dead: %s\n", t.ID, lastError(t))
+		return
+	}
+	fmt.Fprintf(to.out, "%s: %s\n", t.ID, t.State)
+}

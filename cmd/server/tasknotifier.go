@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"laststand/internal/ledger"
+	"laststand/internal/redisx"
+	"laststand/internal/taskqueue"
+)
+
+const kindTasksAdded = "woken"
+
+// taskNotifier tells the task workers of all nodes about new tasks: through the inboxes of
+// the nodes if they share a Redis, else through the database.
+type taskNotifier struct {
+	*taskqueue.CrossNodeNotifier
+
+	send   func(ctx context.Context, kinds []string) error
+	listen func(ctx context.Context, received func(kinds []string)) error
+}
+
+// newTaskNotifier returns a notifier for the workers that listen to bell. Call useInbox or
+// useDatabase before Run.
+func newTaskNotifier(bell *taskqueue.Notifier, r prometheus.Registerer) *taskNotifier {
+	n := new(taskNotifier)
+	n.CrossNodeNotifier = taskqueue.NewCrossNodeNotifier(taskqueue.CrossNodeConfig{
+		Notifier: bell, Publish: func(ctx context.Context, kinds []string) error { return n.send(ctx, kinds) }, Registry: r,
+	})
+	return n
+}
+
+// useInbox sends to the inboxes of the nodes that are alive. After a node may have missed
+// messages it calls Heard with nil.
+func (n *taskNotifier) useInbox(inbox *redisx.Inbox, alive func() []string) {
+	n.send = func(ctx context.Context, kinds []string) error {
+		inbox.Send(ctx, alive(), kindTasksAdded, []byte(strings.Join(kinds, " ")))
+		return nil
+	}
+	n.listen = func(ctx context.Context, _ func([]string)) error {
+		<-ctx.Done() // the inbox runs by itself
+		return nil
+	}
+	inbox.Handle(kindTasksAdded, func(payload []byte) { n.Receive(strings.Fields(string(payload))) })
+}
+
+// useDatabase sends by NOTIFY of PostgreSQL.
+func (n *taskNotifier) useDatabase(l *ledger.Ledger) { n.send, n.listen = l.Notify, l.Listen }
+
+// Run sends and receives until the context ends.
+func (n *taskNotifier) Run(ctx context.Context) error {
+	var both errgroup.Group
+	both.Go(func() error { return n.CrossNodeNotifier.Run(ctx) })
+	both.Go(func() error { return n.listen(ctx, n.Receive) })
+	return both.Wait()
+}

@@ -1,0 +1,86 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"laststand/internal/audit"
+)
+
+const (
+	insertAudit = `INSERT INTO acts (id, at, who, what, game, target) VALUES ($1, {now}, $2, $3, $4, $5)`
+	endAudit    = `UPDATE acts SET status = $2, ended_at = {now} WHERE id = $1`
+	forgetAudit = `DELETE FROM acts WHERE id IN (SELECT id FROM acts WHERE at < {now} - $1 ORDER BY at, id LIMIT $2)`
+
+	selectAudit = `
+SELECT id, at, who, what, game, target, status, ended_at FROM acts
+WHERE (at, id) < ($1, $2) AND {chosen} ORDER BY at DESC, id DESC LIMIT $3`
+)
+
+// BeginAudit adds the entry of a request that the server is about to carry out. The
+// ledger sets the times and the status.
+func (l *Ledger) BeginAudit(ctx context.Context, a audit.Entry) error {
+	_, err := l.exec(ctx, insertAudit, a.ID, audit.Text(a.Actor), audit.Text(a.Action), audit.Text(a.Game), audit.Text(a.Target))
+	if err != nil {
+		return fmt.Errorf("ledger: begin audit entry: %w", err)
+	}
+	return nil
+}
+
+// EndAudit stores the HTTP status that a request was answered with.
+func (l *Ledger) EndAudit(ctx context.Context, id string, status int) error {
+	if _, err := l.exec(ctx, endAudit, id, status); err != nil {
+		return fmt.Errorf("ledger: end audit entry %s: %w", id, err)
+	}
+	return nil
+}
+
+// AuditEntries returns up to limit (at least 1) entries, newest first, and the cursor of the
+// next page, "" after the last. audit.ErrBadCursor for one that it has not given.
+func (l *Ledger) AuditEntries(ctx context.Context, f audit.Filter, cursor string, limit int) (page []audit.Entry, next string, err error) {
+	at, id, ok := parseCursor(cursor)
+	if !ok {
+		return nil, "", audit.ErrBadCursor
+	}
+	chosen, args := auditCondition(f, []any{at, id, limit + 1})
+	err = scanAll(func(rows *sql.Rows) error {
+		var a audit.Entry
+		err := rows.Scan(&a.ID, &a.At, &a.Actor, &a.Action, &a.Game, &a.Target, &a.Status, &a.EndedAt)
+		page = append(page, a)
+		return err
+	})(l.read.QueryContext(ctx, strings.Replace(selectAudit, "{chosen}", chosen, 1), args...))
+	if err != nil {
+		return nil, "", fmt.Errorf("ledger: list audit entries: %w", err)
+	}
+	if len(page) <= limit {
+		return page, "", nil
+	}
+	page = page[:limit]
+	last := page[limit-1]
+	return page, cursorAt(last.At, last.ID), nil
+}
+
+// auditCondition returns the SQL condition of a filter, and args with its arguments appended.
+func auditCondition(f audit.Filter, args []any) (string, []any) {
+	conditions := []string{"true"}
+	for column, value := range map[string]string{"game": f.Game, "who": f.Actor} {
+		if value != "" {
+			args = append(args, value)
+			conditions = append(conditions, fmt.Sprintf("%s = $%d", column, len(args)))
+		}
+	}
+	return strings.Join(conditions, " AND "), args
+}
+
+// ForgetAuditEntries deletes up to limit entries that are older than a duration, the
+// oldest first, and returns how many it deleted.
+func (l *Ledger) ForgetAuditEntries(ctx context.Context, older time.Duration, limit int) (int64, error) {
+	n, err := l.exec(ctx, forgetAudit, older.Milliseconds(), limit)
+	if err != nil {
+		return 0, fmt.Errorf("ledger: delete old audit entries: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,85 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"laststand/internal/audit"
+	"laststand/internal/trial"
+)
+
+func TestAuditEntries(t *testing.T) {
+	t.Parallel()
+	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+		t.Parallel()
+		l := openClock(t, db, time.UTC)
+		begin := func(at int64, id, by, game string) {
+			t.Helper()
+			l.set(t, at)
+			if err := l.BeginAudit(t.Context(), audit.Entry{ID: id, Actor: by, Action: "POST /x", Game: game, Target: "task=t\x00\n1"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		begin(1000, "a1", "ops", "g")
+		begin(1000, "a2", "eve", "")
+		begin(2000, "a3", "ops", "h")
+		l.set(t, 2500)
+		if err := l.EndAudit(t.Context(), "a2", 503); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.BeginAudit(t.Context(), audit.Entry{ID: "a3"}); err == nil {
+			t.Error("an entry with a known id is accepted")
+		}
+		for _, tt := range []struct {
+			filter audit.Filter
+			want   []string
+		}{
+			{audit.Filter{}, []string{"a3 2000 ops h 0 0", "a2 1000 eve  503 2500", "a1 1000 ops g 0 0"}},
+			{audit.Filter{Actor: "ops"}, []string{"a3 2000 ops h 0 0", "a1 1000 ops g 0 0"}},
+			{audit.Filter{Game: "g"}, []string{"a1 1000 ops g 0 0"}},
+			{audit.Filter{Game: "h", Actor: "eve"}, nil},
+		} {
+			for limit := 1; limit < 5; limit++ {
+				if got := l.auditLines(t, tt.filter, limit); !slices.Equal(got, tt.want) {
+					t.Errorf("%+v, %d a page: %q, want %q", tt.filter, limit, got, tt.want)
+				}
+			}
+		}
+		if _, _, err := l.AuditEntries(t.Context(), audit.Filter{}, "x", 1); !errors.Is(err, audit.ErrBadCursor) {
+			t.Errorf("a cursor of its own making: %v", err)
+		}
+		l.set(t, 11_500)
+		for _, want := range []int64{1, 1, 0} { // a3 is younger than 10 s
+			if n := must(l.ForgetAuditEntries(t.Context(), 10*time.Second, 1))(t); n != want {
+				t.Errorf("%d entries were deleted, want %d", n, want)
+			}
+		}
+		if got := l.auditLines(t, audit.Filter{}, 9); len(got) != 1 || !strings.HasPrefix(got[0], "a3 ") {
+			t.Errorf("left are %q", got)
+		}
+	})
+}
+
+// auditLines returns all entries that a filter selects, read in pages.
+func (c clocked) auditLines(t *testing.T, f audit.Filter, limit int) (all []string) {
+	t.Helper()
+	for cursor := ""; ; {
+		page, next, err := c.AuditEntries(t.Context(), f, cursor, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range page {
+			if a.Action != "POST /x" || a.Target != "task=t??1" {
+				t.Errorf("an entry is %+v", a)
+			}
+			all = append(all, fmt.Sprint(a.ID, " ", a.At, " ", a.Actor, " ", a.Game, " ", a.Status, " ", a.EndedAt))
+		}
+		if cursor = next; cursor == "" {
+			return all
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package ops
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"laststand/internal/leaderboard"
+)
+
+// Leaderboards verifies and rebuilds the leaderboards of games; leaderboard.Applier
+// implements it. Rebuild starts a build beside the live leaderboards; Building reports
+// whether one is in progress.
+type Leaderboards interface {
+	Verify(ctx context.Context, game string, report func(leaderboard.Difference)) (leaderboard.Verified, error)
+	Rebuild(ctx context.Context, game string) error
+	Building(ctx context.Context, game string) (bool, error)
+}
+
+// verifyLine is one line of a verification: a difference, or as the last line either the
+// totals or the error that ended it.
+type verifyLine struct {
+	*difference
+	Verified *verified `json:"verified,omitempty"`
+	Error    *problem  `json:"error,omitempty"`
+}
+
+// difference is one field in which a leaderboard differs from the ledger.
+type difference struct {
+	Kind        leaderboard.Kind `json:"kind"`
+	Window      string           `json:"window"`
+	ID          string           `json:"id,omitempty"` // of the entry; absent: the leaderboard as a whole
+	Field       string           `json:"field"`
+	Ledger      string           `json:"ledger"`      // value by the ledger
+	Leaderboard string           `json:"leaderboard"` // value on the leaderboard
+}
+
+type verified struct {
+	Leaderboards int64 `json:"leaderboards"`
+	Entries      int64 `json:"entries"`
+	Differences  int64 `json:"differences"`
+	Position     int64 `json:"position"` // ledger position of the comparison
+}
+
+// verifyLeaderboards compares leaderboards with the ledger. It sends each difference at
+// once, as one JSON object per line.
+func (a *api) verifyLeaderboards(w http.ResponseWriter, r *request) error {
+	out := &lineWriter{w: w, control: http.NewResponseController(w)}
+	out.liftDeadlines()
+	found, err := a.Leaderboards.Verify(r.Context(), r.game, func(d leaderboard.Difference) {
+		out.write(verifyLine{difference: &difference{d.Board.Kind, d.Board.Span, d.Holder, d.What, d.Want, d.Have}})
+	})
+	switch {
+	case err != nil && !out.started:
+		return err
+	case err != nil:
+		p := problemOf(a.refusalOf(err))
+		out.write(verifyLine{Error: &p})
+	default:
+		out.write(verifyLine{Verified: &verified{found.Boards, found.Entries, found.Differences, found.Pos}})
+	}
+	return nil
+}
+
+// lineWriter sends a response line by line, for as long as it takes.
+type lineWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	started bool
+}
+
+// lineTimeout bounds how long a client may take to accept a line.
+const lineTimeout = 30 * time.Second
+
+// liftDeadlines removes the server's deadlines for the request. Errors are ignored: the
+// response writer of a test has no deadlines.
+func (l *lineWriter) liftDeadlines() {
+	_ = l.control.SetReadDeadline(time.Time{})
+	_ = l.control.SetWriteDeadline(time.Time{})
+}
+
+// write sends a line at once. A client that disconnects ends the context of the request.
+func (l *lineWriter) write(v verifyLine) {
+	if !l.started {
+		l.w.Header().Set("Content-Type", "application/x-ndjson")
+		l.started = true
+	}
+	_ = l.control.SetWriteDeadline(time.Now().Add(lineTimeout))
+	_ = json.NewEncoder(l.w).Encode(v)
+	_ = l.control.Flush()
+}
+
+// building says whether a rebuild is in progress.
+type building struct {
+	Building bool `json:"building"`
+}
+
+func (a *api) rebuildLeaderboards(w http.ResponseWriter, r *request) error {
+	ctx, cancel := r.within()
+	defer cancel()
+	if err := a.Leaderboards.Rebuild(ctx, r.game); err != nil {
+		return err
+	}
+	return answer(w, http.StatusAccepted, building{true})
+}
+
+func (a *api) getRebuild(w http.ResponseWriter, r *request) error {
+	ctx, cancel := r.within()
+	defer cancel()
+	inProgress, err := a.Leaderboards.Building(ctx, r.game)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, building{inProgress})
+}

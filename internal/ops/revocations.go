@@ -1,0 +1,162 @@
+package ops
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"laststand/internal/identity"
+)
+
+// Revocations stores bans and revocations, which take effect on all nodes. The game ""
+// has those of admin tokens. LiftBar returns identity.ErrNoBar.
+type Revocations interface {
+	SetBar(ctx context.Context, b identity.Bar) (identity.Bar, error)
+	LiftBar(ctx context.Context, b identity.Bar) error
+	// BarsOf returns what is in force of one kind, or of all kinds but bans for "": the
+	// last change first, from before a position; 0: from the last.
+	BarsOf(ctx context.Context, game string, kind identity.BarKind, before int64, limit int) ([]identity.Bar, error)
+}
+
+// revocationKinds are the kinds of revocations by their names in the admin API.
+var revocationKinds = map[string]identity.BarKind{
+	"token": identity.BarToken, "subject": identity.BarSubject, "erased": identity.BarErased,
+	"linked": identity.BarTied, "unlinked": identity.BarUntied,
+}
+
+// kindName returns the name of a kind in the admin API.
+func kindName(kind identity.BarKind) string {
+	for name, k := range revocationKinds {
+		if k == kind {
+			return name
+		}
+	}
+	return string(kind)
+}
+
+// revocation is a revocation as the admin API shows it.
+type revocation struct {
+	Kind         string `json:"kind"`
+	ID           string `json:"id"`
+	Reason       string `json:"reason"`
+	CreatedBy    string `json:"created_by,omitempty"`
+	CreatedAt    int64  `json:"created_at"` // epoch ms, as all times
+	ExpiresAt    int64  `json:"expires_at,omitempty"`
+	IssuedBefore int64  `json:"issued_before,omitempty"` // of a subject: only tokens issued before
+}
+
+func revocationOf(b identity.Bar) revocation {
+	return revocation{kindName(b.Kind), b.ID, b.Reason, b.By, b.At, b.EndsAt, b.IssuedBefore}
+}
+
+// revocationPage is one page of revocations; the last page has no cursor.
+type revocationPage struct {
+	Revocations []revocation `json:"revocations"`
+	NextCursor  string       `json:"next_cursor,omitempty"`
+}
+
+// revocationBody is the body of a request that revokes tokens.
+type revocationBody struct {
+	Reason       string `json:"reason" need:"true"`
+	ExpiresAt    int64  `json:"expires_at,omitempty"`
+	IssuedBefore int64  `json:"issued_before,omitempty"`
+}
+
+func (a *api) getRevocations(w http.ResponseWriter, r *request) error {
+	name := r.query.Get("kind")
+	kind := revocationKinds[name]
+	if name != "" && kind == "" {
+		return badRequest("kind=%q is unknown; use token, subject, erased, linked or unlinked", name)
+	}
+	bars, next, err := a.barPage(r, kind)
+	if err != nil {
+		return err
+	}
+	page := revocationPage{Revocations: []revocation{}, NextCursor: next}
+	for _, b := range bars {
+		page.Revocations = append(page.Revocations, revocationOf(b))
+	}
+	return answer(w, http.StatusOK, page)
+}
+
+// revocation returns the revocation that the path names: of one token, or of all
+// tokens of a subject.
+func (r *request) revocation() (identity.Bar, error) {
+	name := r.PathValue("kind")
+	if name != "token" && name != "subject" {
+		return identity.Bar{}, badRequest("kind %q cannot be changed here; use token or subject", name)
+	}
+	return identity.Bar{Game: r.game, Kind: revocationKinds[name], ID: r.PathValue("id"), By: r.actor}, nil
+}
+
+func (a *api) putRevocation(w http.ResponseWriter, r *request) error {
+	var body revocationBody
+	if err := readObject(w, r.Request, &body); err != nil {
+		return err
+	}
+	b, err := r.revocation()
+	if err != nil {
+		return err
+	}
+	b.Reason, b.EndsAt, b.IssuedBefore = body.Reason, body.ExpiresAt, body.IssuedBefore
+	set, err := a.setBar(r, b)
+	if err != nil {
+		return err
+	}
+	a.Logger.InfoContext(r.Context(), "tokens revoked", "game", set.Game, "kind", set.Kind, "id", set.ID, "reason", set.Reason, "expires_at", set.EndsAt, "actor", r.actor)
+	return answer(w, http.StatusOK, revocationOf(set))
+}
+
+func (a *api) deleteRevocation(w http.ResponseWriter, r *request) error {
+	b, err := r.revocation()
+	if err == nil {
+		err = a.liftBar(r, b)
+	}
+	if err != nil {
+		return err
+	}
+	a.Logger.InfoContext(r.Context(), "revocation removed", "game", b.Game, "kind", b.Kind, "id", b.ID, "actor", r.actor)
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// barPage returns a page of what is in force, and the cursor of the next page.
+func (a *api) barPage(r *request, kind identity.BarKind) (page []identity.Bar, next string, err error) {
+	limit, err := readLimit(r.query.Get("limit"))
+	if err != nil {
+		return nil, "", err
+	}
+	before := int64(0)
+	if cursor := r.query.Get("cursor"); cursor != "" {
+		if before, err = strconv.ParseInt(cursor, 10, 64); err != nil || before <= 0 {
+			return nil, "", badCursor(cursor)
+		}
+	}
+	ctx, cancel := r.within()
+	defer cancel()
+	page, err = a.Revocations.BarsOf(ctx, r.game, kind, before, limit+1)
+	if len(page) > limit {
+		page = page[:limit]
+		next = strconv.FormatInt(page[limit-1].Seq, 10)
+	}
+	return page, next, err
+}
+
+func (a *api) setBar(r *request, b identity.Bar) (identity.Bar, error) {
+	if err := b.Check(a.Now()); err != nil {
+		return identity.Bar{}, err
+	}
+	ctx, cancel := r.within()
+	defer cancel()
+	return a.Revocations.SetBar(ctx, b)
+}
+
+func (a *api) liftBar(r *request, b identity.Bar) error {
+	b.Reason = "lifted"
+	if err := b.Check(a.Now()); err != nil {
+		return err
+	}
+	ctx, cancel := r.within()
+	defer cancel()
+	return a.Revocations.LiftBar(ctx, b)
+}

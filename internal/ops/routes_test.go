@@ -1,0 +1,73 @@
+package ops
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// singletons are the path segments of which a parent has one.
+var singletons = []string{"queue", "device", "account", "payload", "confirmation", "audit-log"}
+
+// actions are the verbs that end a path: POST starts the action, GET reads its result.
+var actions = []string{"requeue", "discard", "verify", "rebuild", "pause", "resume", "drain", "rotate", "ping", "enable", "disable"}
+
+// retiredWords occur in no path and no parameter.
+var retiredWords = regexp.MustCompile(`\b(acts?|bars?|lines?|bound|boards?|peek|hooks?|by|why)\b`)
+
+// faultsOf lists what is wrong with the names of a route.
+func faultsOf(rt route) (faults []string) {
+	rest, ok := strings.CutPrefix(rt.path, "/admin/v1/")
+	if !ok {
+		return []string{rt.path + " is not below /admin/v1/"}
+	}
+	segments := strings.Split(rest, "/")
+	for i, s := range segments {
+		last := i == len(segments)-1
+		switch {
+		case strings.HasPrefix(s, "{"), strings.HasSuffix(s, "s"), slices.Contains(singletons, s), last && slices.Contains(actions, s):
+		default:
+			faults = append(faults, rt.path+": "+s+" is no plural noun")
+		}
+	}
+	if word := retiredWords.FindString(strings.Join(append(rt.query, rest), " ")); word != "" {
+		faults = append(faults, rt.path+": retired word "+word)
+	}
+	return faults
+}
+
+func TestRoutesArePluralNouns(t *testing.T) {
+	t.Parallel()
+	routes := newAPI(newWorld().config()).routes()
+	if len(routes) < 40 {
+		t.Fatalf("there are %d routes", len(routes))
+	}
+	for _, rt := range routes {
+		for _, fault := range faultsOf(rt) {
+			t.Error(fault)
+		}
+	}
+}
+
+// The check finds what it looks for.
+func TestRouteCheckFindsFaults(t *testing.T) {
+	t.Parallel()
+	for want, rt := range map[string]route{
+		"is no plural noun":      {path: "/admin/v1/games/{game}/pausing"},
+		"is not below":           {path: "/v1/games"},
+		"retired word acts":      {path: "/admin/v1/acts"},
+		"retired word by":        {path: "/admin/v1/audit-log", query: []string{"by"}},
+		"pause is no plural":     {path: "/admin/v1/games/pause/{game}"},
+		"retired word bars":      {path: "/admin/v1/games/{game}/bars/{kind}/{id}"},
+		"retired word lines":     {path: "/admin/v1/lines"},
+		"bound is no plural":     {path: "/admin/v1/games/{game}/queue/bound"},
+		"audit is no plural":     {path: "/admin/v1/audit"},
+		"retired word boards":    {path: "/admin/v1/games/{game}/boards/verify"},
+		"peek is no plural noun": {path: "/admin/v1/games/{game}/queue/peek"},
+	} {
+		if found := strings.Join(faultsOf(rt), "\n"); !strings.Contains(found, want) {
+			t.Errorf("%s: found only %q, want %q", rt.path, found, want)
+		}
+	}
+}

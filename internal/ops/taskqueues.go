@@ -1,0 +1,54 @@
+package ops
+
+import (
+	"net/http"
+
+	"laststand/internal/taskqueue"
+)
+
+// taskQueue is the state of a task queue, which has the tasks of one topic and
+// priority. Positions count its tasks from 1.
+type taskQueue struct {
+	Topic    string             `json:"topic"`
+	Priority int64              `json:"priority"`
+	Ordering taskqueue.Ordering `json:"ordering,omitempty"`
+	// LastPosition is that of the newest task, ClaimedPosition that up to which workers
+	// have claimed tasks, FinishedPosition that up to which all have ended or wait for a
+	// retry.
+	LastPosition     int64  `json:"last_position"`
+	ClaimedPosition  int64  `json:"claimed_position"`
+	FinishedPosition int64  `json:"finished_position"`
+	BlockedBy        string `json:"blocked_by,omitempty"` // the task that an ordered queue waits for
+}
+
+// taskQueuePage is one page of task queues; the last page has no cursor.
+type taskQueuePage struct {
+	TaskQueues []taskQueue `json:"task_queues"`
+	NextCursor string      `json:"next_cursor,omitempty"`
+}
+
+func (a *api) getTaskQueues(w http.ResponseWriter, r *request) error {
+	f := taskqueue.QueueFilter{Kind: r.query.Get("kind"), Topic: r.query.Get("topic")}
+	switch busy := r.query.Get("busy"); busy {
+	case "", "false":
+	case "true":
+		f.Busy = true
+	default:
+		return badRequest("busy=%q is unknown; use true or false", busy)
+	}
+	limit, err := readLimit(r.query.Get("limit"))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := r.within()
+	defer cancel()
+	queues, next, err := a.Tasks.Lines(ctx, f, r.query.Get("cursor"), limit)
+	if err != nil {
+		return err
+	}
+	page := taskQueuePage{TaskQueues: []taskQueue{}, NextCursor: next}
+	for _, q := range queues {
+		page.TaskQueues = append(page.TaskQueues, taskQueue{q.Topic, q.Priority, q.Ordering, q.Pos, q.Scan, q.Done, q.Head})
+	}
+	return answer(w, http.StatusOK, page)
+}
