@@ -57,7 +57,7 @@ var rooms = map[string]room{
 	"internal/hooks":               {game, nil},
 	"internal/limit":               {game, nil},
 	"internal/identity":            {game, []string{"github.com/golang-jwt/jwt/v5"}},
-	"internal/pressure":            {game, nil},
+	"internal/loadshed":            {game, nil},
 
 	"internal/identity/namefile":      {edge, nil},
 	"internal/quiz/bank":              {edge, nil},

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"laststand/internal/limit"
-	"laststand/internal/pressure"
+	"laststand/internal/loadshed"
 	"laststand/internal/proxies"
 	"laststand/internal/ws"
 )
@@ -75,18 +75,18 @@ const loadShedding = "load_shedding"
 
 // gauge is the pressure on the node, by its memory, the lag of its goroutines and
 // its requests under way.
-func (n *node) gauge() *pressure.Gauge {
+func (n *node) gauge() *loadshed.Shedder {
 	c := n.config.Limits
-	var signals []pressure.Signal
+	var signals []loadshed.Signal
 	if bytes := memoryLimit(c.MaxMemoryMiB); bytes > 0 {
-		signals = append(signals, pressure.Memory(bytes))
+		signals = append(signals, loadshed.MemorySignal(bytes))
 	}
 	if c.MaxSchedulerLagMS > 0 {
-		signals = append(signals, pressure.Lag(time.Duration(c.MaxSchedulerLagMS)*time.Millisecond))
+		signals = append(signals, loadshed.LagSignal(time.Duration(c.MaxSchedulerLagMS)*time.Millisecond))
 	}
-	return pressure.New(pressure.Config{
-		Signals: signals, Requests: c.MaxConcurrentRequests, Registry: n.registry, Trial: c.DryRun.has(loadShedding),
-		Relieve: func() int { return n.sessions.CloseIdle() },
+	return loadshed.New(loadshed.Config{
+		Signals: signals, MaxRequests: c.MaxConcurrentRequests, Registry: n.registry, DryRun: c.DryRun.has(loadShedding),
+		CloseIdle: func() int { return n.sessions.CloseIdle() },
 	})
 }
 
@@ -102,12 +102,12 @@ const leastRoomLag = 2 * time.Millisecond
 const unknownUse = 0.7
 
 // duels is the room for those who play them.
-func (n *node) duels() *pressure.Room {
+func (n *node) duels() *loadshed.DuelLimit {
 	most := time.Duration(n.config.Limits.MaxSchedulerLagMS) * time.Millisecond / roomOfLag
 	if most > 0 {
 		most = max(most, leastRoomLag)
 	}
-	return pressure.NewRoom(n.pressure, most, newUse().read)
+	return loadshed.NewDuelLimit(n.pressure, most, newUse().read)
 }
 
 func doubted(r prometheus.Registerer) prometheus.Counter {

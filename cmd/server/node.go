@@ -26,7 +26,7 @@ import (
 	"laststand/internal/lobby"
 	"laststand/internal/match"
 	"laststand/internal/match/redismatch"
-	"laststand/internal/pressure"
+	"laststand/internal/loadshed"
 	"laststand/internal/proxies"
 	"laststand/internal/redisx"
 	"laststand/internal/settle"
@@ -54,8 +54,8 @@ type node struct {
 	keys     *receiverKeys
 	proxies  *proxies.Trusted
 	limiter  *limit.Limiter
-	pressure *pressure.Gauge
-	room     *pressure.Room // for duels
+	pressure *loadshed.Shedder
+	room     *loadshed.DuelLimit // for duels
 
 	banks        *banks
 	identity     *identity.Registry

@@ -8,26 +8,26 @@ import (
 	"sync"
 	"testing"
 
-	"laststand/internal/pressure"
+	"laststand/internal/loadshed"
 	"laststand/internal/protocol"
 )
 
 // pressed is a Pressure that refuses one thing, and so many requests.
 type pressed struct {
-	refuses pressure.What
+	refuses loadshed.Kind
 	room    int
 }
 
-func (p *pressed) Presses(w pressure.What) bool { return w == p.refuses }
+func (p *pressed) ShouldShed(w loadshed.Kind) bool { return w == p.refuses }
 
-func (p *pressed) Refuse(w pressure.What) error {
-	if !p.Presses(w) {
+func (p *pressed) Check(w loadshed.Kind) error {
+	if !p.ShouldShed(w) {
 		return nil
 	}
 	return protocol.RetryAfter(protocol.CodeOverloaded, 4000, "too much to do")
 }
 
-func (p *pressed) Enter() error {
+func (p *pressed) AcquireRequest() error {
 	if p.room <= 0 {
 		return protocol.RetryAfter(protocol.CodeOverloaded, 4000, "too much to do")
 	}
@@ -35,7 +35,7 @@ func (p *pressed) Enter() error {
 	return nil
 }
 
-func (p *pressed) Leave() { p.room++ }
+func (p *pressed) ReleaseRequest() { p.room++ }
 
 // What a hard-pressed node refuses, and whom: reading without a token, guests, the
 // making of arenas. All else is answered.
@@ -48,7 +48,7 @@ func TestShed(t *testing.T) {
 	guest := send("POST", demo+"/guests", `{"device":"`+device+`"}`)
 	made := send("POST", demo+"/arenas", newArena, bearerGood)
 	calm := []call{get("/healthz"), get("/readyz"), get("/openapi.yaml"), get(demo + "/arenas/402951"), send("PUT", demo+"/players/me/nickname", `{"nickname":"Bob"}`, bearerGood)}
-	for what, refused := range map[pressure.What][]call{"": nil, pressure.Reading: reads, pressure.Guests: {guest}, pressure.Joining: {made}} {
+	for what, refused := range map[loadshed.Kind][]call{"": nil, loadshed.Reading: reads, loadshed.NewGuests: {guest}, loadshed.Joining: {made}} {
 		h := configOf(&world{})
 		h.Pressure = &pressed{refuses: what, room: 1}
 		handler := New(h)
@@ -61,10 +61,10 @@ func TestShed(t *testing.T) {
 			if got := status(c); want != (got == http.StatusServiceUnavailable) {
 				t.Errorf("while %q is refused: %s %s is answered %d", what, c.method, c.target, got)
 			}
-			if c.headers = append(c.headers, bearerGood); what == pressure.Reading && want && status(c) != http.StatusOK {
+			if c.headers = append(c.headers, bearerGood); what == loadshed.Reading && want && status(c) != http.StatusOK {
 				t.Errorf("with a token: %s %s is refused", c.method, c.target)
 			}
-			if c.headers[len(c.headers)-1] = "Authorization: Bearer forged"; what == pressure.Reading && want && status(c) != http.StatusServiceUnavailable {
+			if c.headers[len(c.headers)-1] = "Authorization: Bearer forged"; what == loadshed.Reading && want && status(c) != http.StatusServiceUnavailable {
 				t.Errorf("with a forged token: %s %s is answered", c.method, c.target)
 			}
 		}
@@ -127,7 +127,7 @@ func TestASlowBodyTakesNoPlace(t *testing.T) {
 	t.Parallel()
 	for _, want := range []int{http.StatusOK, http.StatusServiceUnavailable} {
 		c := configOf(&world{})
-		gauge := pressure.New(pressure.Config{Requests: 1})
+		gauge := loadshed.New(loadshed.Config{MaxRequests: 1})
 		c.Pressure = gauge
 		h := New(c)
 		end, guest := slowGuest(h)
@@ -135,7 +135,7 @@ func TestASlowBodyTakesNoPlace(t *testing.T) {
 			t.Errorf("beside a slow body: %d", rec.Code)
 		}
 		if want != http.StatusOK {
-			if err := gauge.Enter(); err != nil {
+			if err := gauge.AcquireRequest(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -144,7 +144,7 @@ func TestASlowBodyTakesNoPlace(t *testing.T) {
 			t.Errorf("the slow one: %d %s, want %d", rec.Code, rec.Body, want)
 		}
 		if want != http.StatusOK {
-			gauge.Leave()
+			gauge.ReleaseRequest()
 		}
 		if rec := answerTo(t, h, get(demo+"/leaderboards")); rec.Code != http.StatusOK {
 			t.Errorf("after it: %d", rec.Code)
@@ -168,7 +168,7 @@ func (s unread) Write(b []byte) (int, error) {
 func TestASlowReaderTakesNoPlace(t *testing.T) {
 	t.Parallel()
 	c := configOf(&world{})
-	c.Pressure = pressure.New(pressure.Config{Requests: 1})
+	c.Pressure = loadshed.New(loadshed.Config{MaxRequests: 1})
 	h := New(c)
 	slow := unread{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
 	ended := make(chan struct{})

@@ -15,7 +15,7 @@ type turn struct {
 }
 
 func (t *turn) take() error {
-	err := t.pressure.Enter()
+	err := t.pressure.AcquireRequest()
 	t.taken = err == nil
 	return err
 }
@@ -23,7 +23,7 @@ func (t *turn) take() error {
 func (t *turn) leave() {
 	if t != nil && t.taken {
 		t.taken = false
-		t.pressure.Leave()
+		t.pressure.ReleaseRequest()
 	}
 }
 

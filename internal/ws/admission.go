@@ -5,7 +5,7 @@ import (
 
 	"laststand/internal/identity"
 	"laststand/internal/limit"
-	"laststand/internal/pressure"
+	"laststand/internal/loadshed"
 	"laststand/internal/protocol"
 )
 
@@ -55,7 +55,7 @@ func (s *Server) addressShare(open int64) int64 {
 func (se *session) checkAdmission(ctx context.Context, p identity.Player, resumes bool) error {
 	s := se.server
 	resumes = resumes && s.Limits.HellosInAll != nil
-	if !resumes && (se.claims.Role != identity.RolePlayer || se.class == openAdmission && !s.LoadShedder.Presses(pressure.Entering)) {
+	if !resumes && (se.claims.Role != identity.RolePlayer || se.class == openAdmission && !s.LoadShedder.ShouldShed(loadshed.NewSessions)) {
 		return nil
 	}
 	playing := se.claims.Role != identity.RolePlayer // a host always counts as playing
@@ -77,7 +77,7 @@ func (se *session) checkAdmission(ctx context.Context, p identity.Player, resume
 	if refused := se.class.check(&s.Limits); refused != nil {
 		return refused
 	}
-	return s.LoadShedder.Refuse(pressure.Entering)
+	return s.LoadShedder.Check(loadshed.NewSessions)
 }
 
 // check rejects a player who is in no match, if the class reserves the place.

@@ -18,7 +18,7 @@ import (
 	"laststand/internal/identity"
 	"laststand/internal/limit"
 	"laststand/internal/lobby"
-	"laststand/internal/pressure"
+	"laststand/internal/loadshed"
 	"laststand/internal/protocol"
 )
 
@@ -263,26 +263,26 @@ func TestCosts(t *testing.T) {
 // fakeShedder is a LoadShedder that sheds the kinds that a test sets.
 type fakeShedder struct {
 	mu   sync.Mutex
-	shed map[pressure.What]bool
+	shed map[loadshed.Kind]bool
 }
 
-func (p *fakeShedder) set(kinds ...pressure.What) {
+func (p *fakeShedder) set(kinds ...loadshed.Kind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.shed = map[pressure.What]bool{}
+	p.shed = map[loadshed.Kind]bool{}
 	for _, kind := range kinds {
 		p.shed[kind] = true
 	}
 }
 
-func (p *fakeShedder) Presses(w pressure.What) bool {
+func (p *fakeShedder) ShouldShed(kind loadshed.Kind) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.shed[w]
+	return p.shed[kind]
 }
 
-func (p *fakeShedder) Refuse(w pressure.What) error {
-	if !p.Presses(w) {
+func (p *fakeShedder) Check(kind loadshed.Kind) error {
+	if !p.ShouldShed(kind) {
 		return nil
 	}
 	return protocol.RetryAfter(protocol.CodeOverloaded, 4000, "too much to do")
@@ -301,7 +301,7 @@ func TestPlayersInAMatchAreAdmittedUnderLoad(t *testing.T) {
 	a, b := n.duel("d")
 	found := a.expect(protocol.TypeMatchFound).Match
 	b.expect(protocol.TypeMatchFound)
-	p.set(pressure.Reading, pressure.Watching, pressure.Guests, pressure.Entering, pressure.Joining)
+	p.set(loadshed.Reading, loadshed.Watching, loadshed.NewGuests, loadshed.NewSessions, loadshed.Joining)
 	a.disconnect()
 	back, w := n.resume("d.a", &protocol.Resume{Match: found})
 	if w.Playing == nil || w.Playing.Match != found {
@@ -325,8 +325,8 @@ func TestPlayersInAMatchAreAdmittedUnderLoad(t *testing.T) {
 // retryAtOnce is a LoadShedder that refuses everything with a retry time of 1 ms.
 type retryAtOnce struct{}
 
-func (retryAtOnce) Presses(pressure.What) bool { return true }
-func (retryAtOnce) Refuse(pressure.What) error {
+func (retryAtOnce) ShouldShed(loadshed.Kind) bool { return true }
+func (retryAtOnce) Check(loadshed.Kind) error {
 	return protocol.RetryAfter(protocol.CodeOverloaded, 1, "a token will be there")
 }
 
@@ -383,17 +383,17 @@ func TestShed(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		ask   func()
-		level []pressure.What
+		level []loadshed.Kind
 		let   string // the reply; "" for overloaded
 	}{
-		{"a board", watch, []pressure.What{pressure.Watching}, ""},
-		{"a spectator", join("spectator"), []pressure.What{pressure.Watching}, ""},
-		{"a player while only watching is refused", join("player"), []pressure.What{pressure.Watching}, protocol.TypeArenaJoined},
-		{"a player", join(""), []pressure.What{pressure.Joining}, ""},
-		{"the host", join("host"), []pressure.What{pressure.Watching, pressure.Joining}, protocol.TypeArenaJoined},
-		{"a duel", duel, []pressure.What{pressure.Joining}, ""},
+		{"a board", watch, []loadshed.Kind{loadshed.Watching}, ""},
+		{"a spectator", join("spectator"), []loadshed.Kind{loadshed.Watching}, ""},
+		{"a player while only watching is refused", join("player"), []loadshed.Kind{loadshed.Watching}, protocol.TypeArenaJoined},
+		{"a player", join(""), []loadshed.Kind{loadshed.Joining}, ""},
+		{"the host", join("host"), []loadshed.Kind{loadshed.Watching, loadshed.Joining}, protocol.TypeArenaJoined},
+		{"a duel", duel, []loadshed.Kind{loadshed.Joining}, ""},
 		{"a board when all is calm", watch, nil, protocol.TypeBoardOK},
-		{"a duel while only watching is refused", duel, []pressure.What{pressure.Watching}, protocol.TypeDuelQueued},
+		{"a duel while only watching is refused", duel, []loadshed.Kind{loadshed.Watching}, protocol.TypeDuelQueued},
 	} {
 		p.set(test.level...)
 		test.ask()

@@ -6,7 +6,7 @@ import (
 	"laststand/internal/arena"
 	"laststand/internal/limit"
 	"laststand/internal/match"
-	"laststand/internal/pressure"
+	"laststand/internal/loadshed"
 	"laststand/internal/protocol"
 )
 
@@ -65,9 +65,9 @@ func (se *session) checkArenaLoad(as string) error {
 	case string(match.AsHost):
 		return nil
 	case string(match.AsSpectator):
-		return se.server.LoadShedder.Refuse(pressure.Watching)
+		return se.server.LoadShedder.Check(loadshed.Watching)
 	}
-	return se.server.LoadShedder.Refuse(pressure.Joining)
+	return se.server.LoadShedder.Check(loadshed.Joining)
 }
 
 // arenaHandler makes the handler of a request whose data is an arena's id only.

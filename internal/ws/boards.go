@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"laststand/internal/leaderboard"
-	"laststand/internal/pressure"
+	"laststand/internal/loadshed"
 	"laststand/internal/protocol"
 )
 
@@ -66,7 +66,7 @@ func (se *session) onBoardWatch(ctx context.Context, r request) (func(), error) 
 	if !replaces && len(se.watches.open) >= maxBoards {
 		return noop, protocol.Errorf(protocol.CodeBadRequest, "a connection can watch at most %d boards; unwatch one first", maxBoards)
 	}
-	if err := se.server.LoadShedder.Refuse(pressure.Watching); err != nil {
+	if err := se.server.LoadShedder.Check(loadshed.Watching); err != nil {
 		return noop, err
 	}
 	se.watches.started++

@@ -19,7 +19,7 @@ type fakeDuelLimit struct {
 	acquired    func()     // see onAcquire
 }
 
-func (h *fakeDuelLimit) Await(ctx context.Context) error {
+func (h *fakeDuelLimit) AwaitHello(ctx context.Context) error {
 	if h.waiting != nil {
 		h.waiting <- nil // it waits now
 		<-ctx.Done()
@@ -40,7 +40,7 @@ func (h *fakeDuelLimit) close() {
 	h.closed = true
 }
 
-func (h *fakeDuelLimit) Enter() error {
+func (h *fakeDuelLimit) Acquire() error {
 	h.mu.Lock()
 	if h.used == h.limit {
 		h.mu.Unlock()
@@ -62,13 +62,13 @@ func (h *fakeDuelLimit) onAcquire(f func()) {
 	h.acquired = f
 }
 
-func (h *fakeDuelLimit) Return() {
+func (h *fakeDuelLimit) Add() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.used++
 }
 
-func (h *fakeDuelLimit) Leave() {
+func (h *fakeDuelLimit) Release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.used--

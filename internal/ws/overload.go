@@ -8,36 +8,36 @@ import (
 
 	"laststand/internal/identity"
 	"laststand/internal/match"
-	"laststand/internal/pressure"
+	"laststand/internal/loadshed"
 	"laststand/internal/protocol"
 )
 
-// LoadShedder says which work the node refuses while it is overloaded; *pressure.Gauge
+// LoadShedder says which work the node refuses while it is overloaded; *loadshed.Gauge
 // implements it. Presses returns true if Refuse would return an error.
 type LoadShedder interface {
-	Presses(w pressure.What) bool
-	Refuse(w pressure.What) error
+	ShouldShed(w loadshed.Kind) bool
+	Check(w loadshed.Kind) error
 }
 
 // DuelLimit bounds the players at this node who play a duel or wait for one;
-// *pressure.Room implements it. Each successful Enter and each Return is followed by
+// *loadshed.Room implements it. Each successful Enter and each Return is followed by
 // one Leave. Await is for new hellos.
 type DuelLimit interface {
-	Await(ctx context.Context) error
-	Enter() error
-	Return() // for a player who is already in a duel
-	Leave()
+	AwaitHello(ctx context.Context) error
+	Acquire() error
+	Add() // for a player who is already in a duel
+	Release()
 }
 
 // unlimited is the LoadShedder and the DuelLimit of a node without them.
 type unlimited struct{}
 
-func (unlimited) Presses(pressure.What) bool  { return false }
-func (unlimited) Refuse(pressure.What) error  { return nil }
-func (unlimited) Await(context.Context) error { return nil }
-func (unlimited) Enter() error                { return nil }
-func (unlimited) Return()                     {}
-func (unlimited) Leave()                      {}
+func (unlimited) ShouldShed(loadshed.Kind) bool  { return false }
+func (unlimited) Check(loadshed.Kind) error  { return nil }
+func (unlimited) AwaitHello(context.Context) error { return nil }
+func (unlimited) Acquire() error                { return nil }
+func (unlimited) Add()                     {}
+func (unlimited) Release()                      {}
 
 // awaitAdmission makes a new player wait for admission, or returns the refusal. A
 // player in a match is never refused. No hello waits any more after a drain has closed
@@ -46,7 +46,7 @@ func (se *session) awaitAdmission(ctx context.Context, c identity.Claims) error 
 	waitCtx, stop := context.WithCancel(ctx)
 	defer context.AfterFunc(se.server.awaiting, stop)()
 	defer stop()
-	refused := se.server.DuelLimit.Await(waitCtx)
+	refused := se.server.DuelLimit.AwaitHello(waitCtx)
 	if refused == nil {
 		return nil
 	}
@@ -63,11 +63,11 @@ func (se *session) acquireDuel() (acquired bool, err error) {
 	if se.inDuelLimit.Load() {
 		return false, nil
 	}
-	if err := se.server.DuelLimit.Enter(); err != nil {
+	if err := se.server.DuelLimit.Acquire(); err != nil {
 		return false, err
 	}
 	if se.inDuelLimit.Swap(true) { // a duel has begun in the meantime, see trackDuel
-		se.server.DuelLimit.Leave()
+		se.server.DuelLimit.Release()
 		return false, nil
 	}
 	return true, nil
@@ -76,14 +76,14 @@ func (se *session) acquireDuel() (acquired bool, err error) {
 // addDuel counts a player who was in a duel before this session.
 func (se *session) addDuel() {
 	if !se.inDuelLimit.Swap(true) {
-		se.server.DuelLimit.Return()
+		se.server.DuelLimit.Add()
 	}
 }
 
 // releaseDuel stops counting the player, if it was counted.
 func (se *session) releaseDuel() {
 	if se.inDuelLimit.Swap(false) {
-		se.server.DuelLimit.Leave()
+		se.server.DuelLimit.Release()
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"laststand/internal/limit"
 	"laststand/internal/lobby"
 	"laststand/internal/match"
-	"laststand/internal/pressure"
+	"laststand/internal/loadshed"
 	"laststand/internal/protocol"
 )
 
@@ -39,7 +39,7 @@ func (se *session) onDuelJoin(ctx context.Context, r request) (func(), error) {
 	if err := se.server.Limits.checkDuelJoin(limit.Named(se.game, se.player), se.addressKey()); err != nil {
 		return noop, err
 	}
-	if err := se.server.LoadShedder.Refuse(pressure.Joining); err != nil {
+	if err := se.server.LoadShedder.Check(loadshed.Joining); err != nil {
 		return noop, err
 	}
 	acquired, err := se.acquireDuel()

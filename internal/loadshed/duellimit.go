@@ -1,0 +1,98 @@
+package loadshed
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// DuelLimitConfig configures a DuelLimit. Both functions measure since their last call,
+// and one goroutine calls them.
+type DuelLimitConfig struct {
+	Lag        func() float64 // see LagSignal, in seconds
+	Busy       func() float64 // share of the processors in use, 0 to 1
+	MaxLag     float64        // lag in seconds from which on players are refused, 0 for no limit
+	MinPlayers int64          // so many players are always accepted
+}
+
+// DuelLimit bounds the players of duels at a node. While the processors have spare time
+// it accepts all. After that it accepts as many as leave some time, see
+// limitController. So the last players to come are refused before those in duels are
+// slowed down. All methods but Run are safe for concurrent use.
+type DuelLimit struct {
+	DuelLimitConfig
+	shedder    *Shedder
+	players    atomic.Int64
+	limit      atomic.Int64
+	admissions admissionQueue
+	controller limitController // only update uses it
+	limitGauge prometheus.Gauge
+}
+
+const (
+	duelUpdateEvery        = 250 * time.Millisecond
+	minPlayersPerProcessor = 100
+	duelRetryFactor        = 2 // a refusal for lack of duels has twice the usual retry time: a spike consists mostly of these
+)
+
+// NewDuelLimit makes the limit of a node. It refuses players when goroutines wait for a
+// processor for maxLag or more; 0 accepts all. The shedder makes the refusals. For busy
+// see DuelLimitConfig.
+func NewDuelLimit(s *Shedder, maxLag time.Duration, busy func() float64) *DuelLimit {
+	minPlayers := minPlayersPerProcessor * int64(runtime.GOMAXPROCS(0))
+	return newDuelLimit(s, DuelLimitConfig{Lag: newLagReader().read, Busy: busy, MaxLag: maxLag.Seconds(), MinPlayers: minPlayers})
+}
+
+func newDuelLimit(s *Shedder, c DuelLimitConfig) *DuelLimit {
+	d := &DuelLimit{DuelLimitConfig: c, shedder: s, controller: newLimitController(c.MinPlayers)}
+	d.admissions = admissionQueue{rate: math.Inf(1), minRate: minHellosPerProcessor * float64(runtime.GOMAXPROCS(0))}
+	d.limit.Store(math.MaxInt64)
+	factory := promauto.With(s.Registry)
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "laststand_duel_players", Help: "Players at this node who play a duel or wait for one.",
+	}, func() float64 { return float64(d.players.Load()) })
+	d.limitGauge = factory.NewGauge(prometheus.GaugeOpts{
+		Name: "laststand_duel_players_limit", Help: "Players for whom this node has capacity in duels now; +Inf means all.",
+	})
+	d.limitGauge.Set(d.controller.limit)
+	return d
+}
+
+// Acquire counts a player until Release, or returns the refusal.
+func (d *DuelLimit) Acquire() error {
+	if d.players.Add(1) <= d.limit.Load() {
+		return nil
+	}
+	err := d.shedder.refuseFor(Duels, duelRetryFactor*retryDelay())
+	if err != nil {
+		d.Release()
+	}
+	return err
+}
+
+// Add counts a player without a limit: one whose duel has begun is not refused.
+func (d *DuelLimit) Add() { d.players.Add(1) }
+
+// Release stops counting a player.
+func (d *DuelLimit) Release() { d.players.Add(-1) }
+
+// Run updates the limit four times a second until ctx ends. It returns nil.
+func (d *DuelLimit) Run(ctx context.Context) error {
+	if d.MaxLag == 0 {
+		return nil
+	}
+	return runEvery(ctx, duelUpdateEvery, d.update)
+}
+
+func (d *DuelLimit) update() {
+	lag, busy := d.Lag()/d.MaxLag, d.Busy()
+	d.admissions.adapt(lag >= 1 || lag >= 0.5 && busy >= highBusy)
+	limit := d.controller.update(lag, busy, d.players.Load())
+	d.limitGauge.Set(limit)
+	d.limit.Store(int64(min(limit, math.MaxInt64/2)))
+}

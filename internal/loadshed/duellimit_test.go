@@ -1,0 +1,428 @@
+package loadshed
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/protocol"
+)
+
+// fakeMachine is a machine with a DuelLimit. It has capacity for so many players, who
+// cause load some updates after they were accepted.
+type fakeMachine struct {
+	capacity  float64
+	otherLoad float64 // share of the machine that others use
+	duels     *DuelLimit
+	history   []int64 // players at each update
+}
+
+func newFakeMachine(capacity float64, c Config) *fakeMachine {
+	m := &fakeMachine{capacity: capacity}
+	m.duels = newDuelLimit(newTestShedder(c), DuelLimitConfig{Lag: m.lag, Busy: func() float64 { return min(m.load(), 1) }, MaxLag: .015, MinPlayers: 20})
+	return m
+}
+
+// load returns the work that there is, as a share of the capacity.
+func (m *fakeMachine) load() float64 {
+	active := int64(0)
+	if index := len(m.history) - 6; index >= 0 {
+		active = m.history[index]
+	}
+	return float64(active)/m.capacity + m.otherLoad
+}
+
+func (m *fakeMachine) lag() float64 {
+	if m.load() > 1 {
+		return .1
+	}
+	return .012 * m.load()
+}
+
+// offer makes the number of players who want to play equal to players, for some
+// updates. At each update a thirtieth of the players leave and come back.
+func (m *fakeMachine) offer(players int64, updates int) (most int64, refused int) {
+	for range updates {
+		for range m.duels.players.Load() / 30 {
+			m.duels.Release()
+		}
+		for m.duels.players.Load() < players {
+			if m.duels.Acquire() != nil {
+				refused++
+				break
+			}
+		}
+		m.history = append(m.history, m.duels.players.Load())
+		most = max(most, m.duels.players.Load())
+		m.duels.update()
+	}
+	return most, refused
+}
+
+// In a spike of three times the capacity about as many play as the machine can serve,
+// and never many more. Before and after it no player is refused.
+func TestDuelLimitInASpike(t *testing.T) {
+	t.Parallel()
+	m := newFakeMachine(1000, Config{})
+	if _, refused := m.offer(850, 100); refused > 0 {
+		t.Errorf("%d refused below the capacity", refused)
+	}
+	if most, refused := m.offer(2550, 80); most > 1080 || refused == 0 {
+		t.Errorf("up to %d players in the spike, %d refused", most, refused)
+	}
+	if n := m.duels.players.Load(); n < 850 {
+		t.Errorf("only %d players in the end", n)
+	}
+	for m.duels.players.Load() > 700 {
+		m.duels.Release()
+	}
+	if _, refused := m.offer(700, 8); refused > 0 {
+		t.Errorf("%d refused after it", refused)
+	}
+	if m.offer(850, 20); m.duels.players.Load() != 850 {
+		t.Errorf("%d players again", m.duels.players.Load())
+	}
+}
+
+// While many want to play, the number of players stays near the target load, even with
+// uneven processor use and lag from garbage collection.
+func TestDuelLimitIsStable(t *testing.T) {
+	t.Parallel()
+	m := newFakeMachine(1000, Config{})
+	m.offer(800, 50)
+	updates := 0
+	m.duels.Busy = func() float64 { updates++; return min(m.load()*[]float64{.8, 1.2, 1, .9, 1.1}[updates%5], 1) }
+	m.duels.Lag = func() float64 {
+		if updates%16 == 0 {
+			return .02
+		}
+		return .008
+	}
+	m.offer(2550, 60)
+	least, most := int64(math.MaxInt64), int64(0)
+	for range 200 {
+		n, _ := m.offer(2550, 1)
+		least, most = min(least, n), max(most, n)
+	}
+	if least < 780 || most > 920 {
+		t.Errorf("from %d to %d players, although the processors are 85%% busy with 850", least, most)
+	}
+}
+
+// When very many come at once to an idle node, not all are accepted.
+func TestDuelLimitFromZeroPlayers(t *testing.T) {
+	t.Parallel()
+	m := newFakeMachine(1000, Config{})
+	m.offer(10, 50)
+	for wanted := int64(0); wanted < 4000; wanted += 250 {
+		m.offer(wanted, 1)
+	}
+	if n, _ := m.offer(4000, 60); n > 2400 { // includes the players accepted before they cause load
+		t.Errorf("%d accepted", n)
+	}
+	if m.offer(4000, floorPeriod); m.duels.players.Load() < 700 || m.duels.players.Load() > 1000 { // the floor keeps a half for a while
+		t.Errorf("%d players in the end", m.duels.players.Load())
+	}
+}
+
+// A wave on a half-busy node, which is busier at times, is accepted whole.
+func TestDuelLimitDoesNotRefuseASmallWave(t *testing.T) {
+	t.Parallel()
+	m := newFakeMachine(1000, Config{})
+	m.offer(450, 50)
+	updates := 0
+	m.duels.Busy = func() float64 {
+		if updates++; updates%4 == 0 {
+			return .6
+		}
+		return m.load()
+	}
+	for wanted := int64(450); wanted <= 600; wanted += 50 {
+		if _, refused := m.offer(wanted, 1); refused > 0 {
+			t.Errorf("%d refused of %d", refused, wanted)
+		}
+	}
+}
+
+// Other load that leaves some lag, but uses all processors, halves the players at most.
+func TestDuelLimitBesideModerateLoad(t *testing.T) {
+	t.Parallel()
+	m := newFakeMachine(1000, Config{})
+	m.offer(600, 50)
+	m.duels.Busy = func() float64 { return 1 }
+	m.duels.Lag = func() float64 { return .01 }
+	if m.offer(600, 10*floorPeriod); m.duels.players.Load() < 300 {
+		t.Errorf("%d players left", m.duels.players.Load())
+	}
+}
+
+// The floor of players before an idle time does not apply after it.
+func TestDuelLimitResetsItsFloor(t *testing.T) {
+	t.Parallel()
+	m := newFakeMachine(1000, Config{})
+	m.offer(900, 50)
+	m.otherLoad = 2
+	m.offer(900, 20)
+	m.otherLoad = 0
+	for m.duels.players.Load() > 200 {
+		m.duels.Release()
+	}
+	m.offer(200, 20)
+	m.otherLoad = 2
+	if m.offer(200, 20); m.duels.controller.limit > 200 {
+		t.Errorf("limit %v while goroutines wait", m.duels.controller.limit)
+	}
+}
+
+// Load that uses all processors without lag refuses no player.
+func TestDuelLimitIgnoresLoadWithoutLag(t *testing.T) {
+	t.Parallel()
+	r := newDuelLimit(newTestShedder(Config{}), DuelLimitConfig{Lag: func() float64 { return .001 }, Busy: func() float64 { return 1 }, MaxLag: .015})
+	for range 500 {
+		if r.Acquire() != nil {
+			t.Fatal("refused")
+		}
+	}
+	for range floorPeriod {
+		r.update()
+	}
+	if r.controller.limit < 500 {
+		t.Errorf("limit %v with 500 players", r.controller.limit)
+	}
+}
+
+// If other programs use the machine, half of the players stay for a minute, and the
+// minimum is always accepted.
+func TestDuelLimitBesideOtherLoad(t *testing.T) {
+	t.Parallel()
+	m := newFakeMachine(1000, Config{})
+	m.offer(800, 50)
+	m.otherLoad = 2
+	if m.offer(800, floorPeriod-10); m.duels.players.Load() < 380 {
+		t.Errorf("%d players left within a minute", m.duels.players.Load())
+	}
+	if m.offer(800, 10*floorPeriod); m.duels.players.Load() >= 30 { // below 30 players nobody leaves in this test
+		t.Errorf("%d players left in the end", m.duels.players.Load())
+	}
+	m.otherLoad = 0
+	if m.offer(800, 30); m.duels.players.Load() != 800 {
+		t.Errorf("%d players again", m.duels.players.Load())
+	}
+}
+
+// The floor is half of the players when the other load begins, even if there were few
+// at an earlier time.
+func TestDuelLimitFloorFollowsThePlayers(t *testing.T) {
+	t.Parallel()
+	m := newFakeMachine(1000, Config{})
+	m.offer(100, 50)
+	m.otherLoad = 2
+	m.offer(100, 4)
+	m.otherLoad = 0
+	m.offer(800, 50)
+	m.otherLoad = 2
+	if m.offer(800, 100); m.duels.players.Load() < 380 {
+		t.Errorf("%d players left", m.duels.players.Load())
+	}
+}
+
+// A single update with too much lag does not lower the limit.
+func TestSingleLagSpikeIsIgnored(t *testing.T) {
+	t.Parallel()
+	lag := 0.0
+	r := newDuelLimit(newTestShedder(Config{}), DuelLimitConfig{Lag: func() float64 { return lag }, Busy: func() float64 { return 1 }, MaxLag: .015})
+	for range 9 {
+		if r.Acquire() != nil {
+			t.Fatal("refused")
+		}
+	}
+	for _, l := range []float64{.1, .01, .1, .01} {
+		lag = l
+		r.update()
+	}
+	if r.controller.limit < 9 {
+		t.Errorf("limit %v", r.controller.limit)
+	}
+}
+
+// A refused player gets a retry time, and is counted; in dry run only counted. Add
+// always counts a player.
+func TestDuelLimitRefuses(t *testing.T) {
+	t.Parallel()
+	for _, dryRun := range []bool{false, true} {
+		g := newTestShedder(Config{DryRun: dryRun})
+		r := newDuelLimit(g, DuelLimitConfig{})
+		r.limit.Store(1)
+		if err := r.Acquire(); err != nil {
+			t.Fatal(err)
+		}
+		err := r.Acquire()
+		var reported *protocol.Error
+		switch {
+		case dryRun && (err != nil || testutil.ToFloat64(g.metrics.wouldShed[Duels]) != 1 || r.players.Load() != 2):
+			t.Errorf("dry run: %v, %d players", err, r.players.Load())
+		case !dryRun && (!errors.As(err, &reported) || reported.Code != protocol.CodeOverloaded || reported.RetryAfterMS < 4000 || testutil.ToFloat64(g.metrics.shed[Duels]) != 1 || r.players.Load() != 1):
+			t.Errorf("%v, %d players", err, r.players.Load())
+		}
+		before := r.players.Load()
+		if r.Add(); r.players.Load() != before+1 {
+			t.Error("Add did not count the player")
+		}
+	}
+}
+
+// With lag new hellos are admitted one after another at a falling rate, and those that
+// would wait too long are refused. Soon after the lag all are admitted at once again.
+func TestHellosAreQueuedUnderLag(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		lag := 1.0
+		g := newTestShedder(Config{})
+		r := newDuelLimit(g, DuelLimitConfig{Lag: func() float64 { return lag }, Busy: func() float64 { return 1 }, MaxLag: .015})
+		r.admissions.minRate = 4
+		began := time.Now()
+		await := func(n int) (waited time.Duration) {
+			for range n {
+				if err := r.AwaitHello(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return time.Since(began)
+		}
+		if waited := await(100); waited > 0 {
+			t.Errorf("they wait for %v without lag", waited)
+		}
+		r.update() // 400 per second were admitted
+		if waited := await(101); waited.Round(time.Millisecond) != 500*time.Millisecond {
+			t.Errorf("100 are admitted in %v, at 200 per second", waited)
+		}
+		for range 9 {
+			r.update()
+		}
+		done := make(chan error, 20)
+		for range cap(done) {
+			go func() { done <- r.AwaitHello(t.Context()) }()
+		}
+		refused := 0
+		for range cap(done) {
+			var reported *protocol.Error
+			if err := <-done; errors.As(err, &reported) && reported.Code == protocol.CodeOverloaded {
+				refused++
+			}
+		}
+		if refused < 2 || refused > 4 || testutil.ToFloat64(g.metrics.shed[NewSessions]) != float64(refused) {
+			t.Errorf("%d of 20 refused, at 4 per second", refused)
+		}
+		lag = 0
+		for range 40 {
+			r.update()
+		}
+		time.Sleep(maxWait)
+		began = time.Now()
+		if waited := await(100); waited > 0 {
+			t.Errorf("they wait for %v after the lag", waited)
+		}
+	})
+}
+
+// Refused hellos get distinct retry times up to maxPromise. If all retry then, none is
+// refused again.
+func TestRefusedHellosGetDistinctRetryTimes(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(0, 0)
+	queue := admissionQueue{rate: 10}
+	var waits []time.Duration
+	for range 150 {
+		if wait, ok := queue.reserve(now); !ok {
+			waits = append(waits, wait)
+		}
+	}
+	if len(waits) != 109 {
+		t.Fatalf("%d of 150 were refused, at 10 per second for 4 s", len(waits))
+	}
+	for i, wait := range waits {
+		if want := maxWait + time.Duration(i+1)*100*time.Millisecond; wait != want {
+			t.Fatalf("retry %d is after %v, want %v", i, wait, want)
+		}
+		if _, ok := queue.reserve(now.Add(wait)); !ok {
+			t.Fatalf("retry %d is refused", i)
+		}
+	}
+	for range 500 {
+		if wait, ok := queue.reserve(now); !ok && (wait < maxWait || wait > 2*maxPromise) {
+			t.Fatalf("refused for %v", wait)
+		}
+	}
+	for range 99 {
+		queue.adapt(false)
+	}
+	queue.rate = 1
+	for range 20 {
+		if wait, ok := queue.reserve(now.Add(time.Minute)); !ok && wait > maxPromise {
+			t.Fatalf("refused for %v, because of earlier retry times", wait)
+		}
+	}
+}
+
+// When many hellos arrive at once and others keep arriving, most of those refused are
+// admitted on their retry.
+func TestMostRefusedHellosSucceedOnRetry(t *testing.T) {
+	t.Parallel()
+	queue := admissionQueue{rate: 100}
+	due := map[int]int{0: 1500} // first attempts, by second
+	retries, refusedAgain := map[int]int{}, 0
+	for second := range 60 {
+		now := time.Unix(int64(second), 0)
+		count := due[second] + retries[second] + 20
+		for i := range count {
+			wait, ok := queue.reserve(now.Add(time.Duration(i) * time.Second / time.Duration(count)))
+			switch {
+			case ok:
+			case i < retries[second]:
+				refusedAgain++
+				fallthrough
+			default:
+				retries[second+int(wait/time.Second)]++
+			}
+		}
+	}
+	if refusedAgain > 500 {
+		t.Errorf("%d were refused again", refusedAgain)
+	}
+}
+
+// A hello waits for its turn no longer than its context.
+func TestAwaitHelloEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	r := newDuelLimit(newTestShedder(Config{}), DuelLimitConfig{})
+	r.admissions.rate = 1
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	_ = r.AwaitHello(ctx) // the first turn is free
+	if err := r.AwaitHello(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Run updates the limit, unless there is none.
+func TestDuelLimitRuns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		updates := 0
+		c := DuelLimitConfig{Lag: func() float64 { updates++; return 0 }, Busy: func() float64 { return 0 }, MaxLag: 1}
+		ctx, stop := context.WithTimeout(t.Context(), time.Second+time.Millisecond)
+		defer stop()
+		if err := newDuelLimit(newTestShedder(Config{}), c).Run(ctx); err != nil || updates != 4 {
+			t.Errorf("%v after %d updates", err, updates)
+		}
+		c.MaxLag = 0
+		if err := newDuelLimit(newTestShedder(Config{}), c).Run(t.Context()); err != nil || updates != 4 {
+			t.Errorf("%v after %d updates", err, updates)
+		}
+	})
+}
