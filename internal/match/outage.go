@@ -5,9 +5,8 @@ import (
 	"errors"
 )
 
-// storeOutageMS is how long, up to now, this node could not do anything for the open
-// question of a match: since the store was last found in reach. 0 while that is
-// as it should be.
+// storeOutageMS returns how long this node could not reach the store during the
+// open question. It is 0 in normal operation.
 func (e *Engine) storeOutageMS(v View) int64 {
 	lostMS := e.Now() - max(e.storeReachedAt.Load(), v.OpensAt)
 	if lostMS < pollEvery.Milliseconds()+outageMS {
@@ -16,8 +15,8 @@ func (e *Engine) storeOutageMS(v View) int64 {
 	return lostMS
 }
 
-// noteStoreReached notes that the store is in reach. After an outage the time that it
-// took is given back to the open questions here.
+// noteStoreReached records that the store was reached. After an outage it gives
+// the lost time back to the open questions of this node.
 func (e *Engine) noteStoreReached(ctx context.Context) {
 	now := e.Now()
 	since := e.storeReachedAt.Swap(now)
@@ -42,9 +41,8 @@ func (e *Engine) noteStoreReached(ctx context.Context) {
 	}
 }
 
-// handleLoss ends a match here that the store has forgotten, or has forgotten
-// something of, and gives the error that there was. Others are given back as
-// they are.
+// handleLoss ends a local match that the store has lost completely or partly,
+// and returns the error. It returns other errors unchanged.
 func (e *Engine) handleLoss(ctx context.Context, l *localMatch, err error) error {
 	switch {
 	case errors.Is(err, ErrNotFound):
@@ -55,8 +53,8 @@ func (e *Engine) handleLoss(ctx context.Context, l *localMatch, err error) error
 	return err
 }
 
-// handleMissing lets go of a match that is not there any more. One that was not over
-// is abandoned.
+// handleMissing releases a match that the store no longer has. If the match was
+// not over, it is abandoned.
 func (e *Engine) handleMissing(l *localMatch) {
 	l.mu.Lock()
 	running := !l.state.Phase.hasEnded()
@@ -70,15 +68,15 @@ func (e *Engine) handleMissing(l *localMatch) {
 	e.dropLocal(l)
 }
 
-// abandon ends a match, on all nodes, of which the store has forgotten what it
-// had acknowledged. It gives ErrAbandoned once that is done.
+// abandon ends a match on all nodes after the store has lost acknowledged
+// steps. It returns ErrAbandoned when that is done.
 func (e *Engine) abandon(ctx context.Context, l *localMatch) error {
 	for range maxSteps {
 		v, err := e.Store.Read(ctx, ReadQuery{Match: l.plan.ID, After: -1})
 		if err != nil {
 			return e.handleLoss(ctx, l, err)
 		}
-		if v.Phase.hasEnded() { // perhaps by what was left of it: that result stands, here too it is over
+		if v.Phase.hasEnded() { // perhaps ended by what was left of it: that result stands, and it is over here too
 			v.EndReason = Abandoned
 			e.adoptView(l, v)
 			return ErrAbandoned
