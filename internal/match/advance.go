@@ -105,7 +105,7 @@ func (e *Engine) reportEnd(ctx context.Context, l *localMatch, s *Step) {
 		return
 	}
 	if err := CompleteStandings(ctx, e.Store, s.Result); err != nil {
-		e.Logger.Warn("the standings of a match could not be read; settlement comes back to them", "match", l.plan.ID, "error", err)
+		e.Logger.Warn("standings read failed; settlement retries", "match", l.plan.ID, "error", err)
 		return
 	}
 	e.OnResult(s.Result)
@@ -157,7 +157,7 @@ func (e *Engine) advanceDue(l *localMatch) {
 	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrAbandoned) {
 		return
 	}
-	e.Logger.Warn("a match could not be advanced; trying again", "match", l.plan.ID, "error", err)
+	e.Logger.Warn("match step failed; retrying", "match", l.plan.ID, "error", err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e.Wheel.Set(&l.timer, retryAfter, func() { e.advanceDue(l) })

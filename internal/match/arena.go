@@ -100,7 +100,7 @@ func (e *Engine) Broadcast(ctx context.Context, match string, frame []byte) {
 func (e *Engine) send(ctx context.Context, match, kind string, payload []byte) {
 	nodes, err := e.Store.Nodes(ctx, match)
 	if err != nil {
-		e.Logger.Warn("other nodes could not be told", "match", match, "kind", kind, "error", err)
+		e.Logger.Warn("message to other nodes failed", "match", match, "kind", kind, "error", err)
 		return
 	}
 	e.Bus.Send(ctx, nodes, kind, payload)
@@ -134,6 +134,6 @@ func (e *Engine) reportHost(ctx context.Context, l *localMatch) {
 		return
 	}
 	if err := e.Store.PostponeHostDeadline(ctx, l.plan.ID, now+hostAwayMS); err != nil {
-		e.Logger.Warn("a host's presence could not be noted", "match", l.plan.ID, "error", err)
+		e.Logger.Warn("host presence report failed", "match", l.plan.ID, "error", err)
 	}
 }

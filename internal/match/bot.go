@@ -89,7 +89,7 @@ func (e *Engine) submitBotAnswer(l *localMatch, player string, question int, giv
 		Answer: protocol.Answer{Match: l.plan.ID, Question: &question, Given: given},
 	})
 	if err != nil {
-		e.Logger.Debug("a bot's answer was refused", "match", l.plan.ID, "error", err)
+		e.Logger.Debug("bot answer refused", "match", l.plan.ID, "error", err)
 	}
 	followUp()
 }

@@ -110,7 +110,7 @@ func (e *Engine) catchUp(l *localMatch) {
 	v, err := e.read(ctx, l, l.knownState().Seq)
 	if err != nil {
 		if e.handleLoss(ctx, l, err) != nil {
-			e.Logger.Debug("missed pushes could not be read; the next search does", "match", l.plan.ID, "error", err)
+			e.Logger.Debug("read of missed pushes failed; the next search retries", "match", l.plan.ID, "error", err)
 		}
 		return
 	}
@@ -147,7 +147,7 @@ func (e *Engine) onLobby(payload []byte) {
 func (e *Engine) findMessageMatch(payload []byte) (*localMatch, header, [][]byte) {
 	h, lines, err := decodeMessage(payload)
 	if err != nil {
-		e.Logger.Warn("a message of another node is not understood; is it of another version?", "error", err)
+		e.Logger.Warn("message of another node not decoded; check that all nodes run compatible versions", "error", err)
 		return nil, h, nil
 	}
 	return e.findLocal(h.Match), h, lines

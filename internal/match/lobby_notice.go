@@ -69,7 +69,7 @@ func (e *Engine) sendLobbyNotice(l *localMatch) {
 	notifyNodes := l.beginLobbyNotice()
 	v, err := e.read(ctx, l, -1)
 	if err != nil {
-		e.Logger.Warn("a lobby could not be read", "match", l.plan.ID, "error", e.handleLoss(ctx, l, err))
+		e.Logger.Warn("lobby read failed; retrying", "match", l.plan.ID, "error", e.handleLoss(ctx, l, err))
 		l.retryLobbyNotice(notifyNodes, e.Now())
 		e.scheduleLobbyNotice(l, true)
 		return

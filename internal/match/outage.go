@@ -23,7 +23,7 @@ func (e *Engine) noteStoreReached(ctx context.Context) {
 	if now-since < pollEvery.Milliseconds()+outageMS {
 		return
 	}
-	e.Logger.Warn("nothing could be done for matches for a while", "ms", now-since)
+	e.Logger.Warn("store was unreachable; extending the open questions", "outage_ms", now-since)
 	err := forEach(e.runningMatches(), func(l *localMatch) error {
 		if l.knownState().Phase != Open {
 			return nil
@@ -37,7 +37,7 @@ func (e *Engine) noteStoreReached(ctx context.Context) {
 		})
 	})
 	if err != nil {
-		e.Logger.Warn("time lost to an outage could not be given back everywhere", "error", err)
+		e.Logger.Warn("question extension after an outage failed for some matches", "error", err)
 	}
 }
 
@@ -63,7 +63,7 @@ func (e *Engine) handleMissing(l *localMatch) {
 	e.scheduleLifecycle(l)
 	if running {
 		e.metrics.ended.WithLabelValues(string(l.plan.Mode), string(Abandoned)).Inc()
-		e.Logger.Warn("a running match is gone from the store; it is abandoned", "match", l.plan.ID)
+		e.Logger.Warn("running match missing in the store; abandoned it", "match", l.plan.ID)
 	}
 	e.dropLocal(l)
 }
@@ -92,7 +92,7 @@ func (e *Engine) abandon(ctx context.Context, l *localMatch) error {
 			return err
 		}
 		if won {
-			e.Logger.Warn("the store has forgotten steps of a match; it is abandoned", "match", l.plan.ID)
+			e.Logger.Warn("store lost steps of a match; abandoned it", "match", l.plan.ID)
 			return ErrAbandoned
 		}
 	}

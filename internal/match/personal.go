@@ -149,7 +149,7 @@ func (e *Engine) sendPersonal(l *localMatch, question int, players []string, tri
 			e.Wheel.After(retryAfter, func() { e.sendPersonal(l, question, players, tries-1) })
 			return
 		case err != nil:
-			e.Logger.Warn("players could not be told their own; match.state says it", "match", l.plan.ID, "players", len(players), "error", err)
+			e.Logger.Warn("personal results not sent; players get them with match.state", "match", l.plan.ID, "players", len(players), "error", err)
 			return
 		case v.Question != question:
 			e.metrics.personalSkipped.Inc()

@@ -54,7 +54,7 @@ func (e *Engine) runRound(ctx context.Context, name string, work func(context.Co
 	defer cancel()
 	if err := work(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		e.metrics.failedRounds.WithLabelValues(name).Inc()
-		e.Logger.Warn("a round of recovery failed; the next one makes up for it", "round", name, "error", err)
+		e.Logger.Warn("recovery round failed; the next round retries", "round", name, "error", err)
 	}
 }
 

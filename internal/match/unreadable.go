@@ -99,7 +99,7 @@ func (e *Engine) countUnreadable(match string, err error) {
 	}
 	e.metrics.unreadable.WithLabelValues(unreadable.Reason).Inc()
 	if e.unreadable.add(match) {
-		e.Logger.Warn("a match cannot be read by this node; its players count as not playing", "match", match, "reason", unreadable.Reason, "error", unreadable.Err)
+		e.Logger.Warn("match not readable by this node; its players count as not playing", "match", match, "reason", unreadable.Reason, "error", unreadable.Err)
 	}
 }
 
@@ -114,6 +114,6 @@ func (e *Engine) removeOrphan(ctx context.Context, match string, sweeps int) err
 		return err
 	}
 	e.metrics.removedOrphans.Inc()
-	e.Logger.Warn("a match that no living node can read was removed; nothing of it counts", "match", match)
+	e.Logger.Warn("removed a match that no live node can read; it does not count", "match", match)
 	return nil
 }

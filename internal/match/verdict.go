@@ -75,7 +75,7 @@ func (e *Engine) followUp(l *localMatch, out Outcome, advances bool) {
 		err = e.advance(ctx, l, l.viewAfterAnswer(out))
 	}
 	if err != nil { // the store has the answer; a sweep completes the follow-up
-		e.Logger.Warn("an accepted answer could not be followed up here", "match", l.plan.ID, "error", err)
+		e.Logger.Warn("follow-up of an accepted answer failed; a sweep completes it", "match", l.plan.ID, "error", err)
 	}
 }
 
