@@ -51,7 +51,7 @@ func (n *node) wireRevocations() {
 	n.identity.Bars.OnChange(func(bars []identity.Bar) {
 		for _, b := range bars {
 			if b.Kind == identity.BarErased {
-				n.display.Renamed(b.Game, b.ID)
+				n.display.ForgetName(b.Game, b.ID)
 			}
 		}
 		n.recheck()

@@ -89,7 +89,7 @@ func (t settledNotifier) push(ctx context.Context, s match.Settlement) error {
 		return nil
 	}
 	ids := slices.Collect(maps.Keys(s.Sessions))
-	places, _, err := t.boards.Places(ctx, s.Game, ids)
+	places, _, err := t.boards.WindowStandings(ctx, s.Game, ids)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func (n *node) wireBoards() {
 		Games: games, Ledger: n.ledger, Store: store, Now: n.now, Log: n.log, Registry: n.registry,
 	})
 	n.reader = leaderboard.NewReader(leaderboard.ReaderOptions{
-		Games: games, Source: store, Forms: store, Archive: leaderboard.NewArchive(n.ledger.Public()), Now: n.now,
+		Games: games, Source: store, Configs: store, Archive: leaderboard.NewArchive(n.ledger.Public()), Now: n.now,
 	})
 	n.display = display.New(display.Config{Reader: n.reader, Names: n.ledger.Public(), Now: n.now, Registry: n.registry})
 }

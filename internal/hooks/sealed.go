@@ -80,7 +80,7 @@ func (d dayData) first(most int) any {
 func entriesOf(top []leaderboard.TopEntry) []leaderboard.Entry {
 	entries := make([]leaderboard.Entry, len(top))
 	for i, e := range top {
-		p := e.Parts
+		p := e.Aggregates
 		entries[i] = leaderboard.Entry{
 			Rank: e.Rank, ID: e.Holder, Nickname: e.Name, Value: e.Value, Score: p.Score, TimeMS: p.TimeMS, Matches: p.Matches,
 			Asked: p.Asked, Answered: p.Answered, Correct: p.Correct, Accuracy: p.Accuracy(),

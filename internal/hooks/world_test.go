@@ -202,7 +202,7 @@ func (w *world) Top(_ context.Context, _, date string, kind leaderboard.Kind, n 
 	if w.away {
 		return nil, 0, errAway
 	}
-	parts := leaderboard.Parts{Score: 7, TimeMS: 6, LimitMS: 50, Matches: 1, Asked: 3, Answered: 2, Correct: 1}
-	entry := leaderboard.TopEntry{Rank: 1, Holder: string(kind) + date, Name: "Ada", Value: int64(n), Parts: parts}
+	parts := leaderboard.Aggregates{Score: 7, TimeMS: 6, LimitMS: 50, Matches: 1, Asked: 3, Answered: 2, Correct: 1}
+	entry := leaderboard.TopEntry{Rank: 1, Holder: string(kind) + date, Name: "Ada", Value: int64(n), Aggregates: parts}
 	return []leaderboard.TopEntry{entry}, 5, nil
 }

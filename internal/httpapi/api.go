@@ -96,10 +96,10 @@ type Tasks interface {
 // Boards answers leaderboard queries; *display.Display. Renamed has it show a
 // player's new name from now on.
 type Boards interface {
-	Listing(ctx context.Context, game string) (display.Shown, error)
-	Page(ctx context.Context, game string, q leaderboard.Query) (display.Shown, error)
-	Standing(ctx context.Context, game string, q leaderboard.StandingQuery) (display.Shown, error)
-	Renamed(game, player string)
+	Listing(ctx context.Context, game string) (display.Answer, error)
+	Page(ctx context.Context, game string, q leaderboard.Query) (display.Answer, error)
+	Standing(ctx context.Context, game string, q leaderboard.StandingQuery) (display.Answer, error)
+	ForgetName(game, player string)
 }
 
 // Config is what the handler is made of. All fields of the first group are

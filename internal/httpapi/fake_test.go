@@ -143,7 +143,7 @@ func (w *world) Player(_ context.Context, game, id string) (identity.Player, err
 }
 
 // parts have an accuracy of 0.90488…, shown as 0.9049.
-var parts = leaderboard.Parts{Score: 41000, TimeMS: 812345, Matches: 41, Asked: 410, Answered: 405, Correct: 371}
+var parts = leaderboard.Aggregates{Score: 41000, TimeMS: 812345, Matches: 41, Asked: 410, Answered: 405, Correct: 371}
 
 func (w *world) Nicknames(_ context.Context, _ string, ids []string) (map[string]string, error) {
 	names := map[string]string{}
@@ -299,8 +299,8 @@ func (w *world) Standing(_ context.Context, _ string, q leaderboard.StandingQuer
 	s := leaderboard.Standing{Entry: entry, Total: 3, Percentile: 66.6, ToNext: &next}
 	if q.Explain {
 		s.Explain = &leaderboard.Explanation{
-			Parts: leaderboard.Explain(parts, leaderboard.DefaultWeights),
-			Tie:   &leaderboard.Tie{SharedBy: 2, Place: 1, Position: 17},
+			Aggregates: leaderboard.Explain(parts, leaderboard.DefaultWeights),
+			Tie:        &leaderboard.Tie{SharedBy: 2, Place: 1, Position: 17},
 		}
 	}
 	return s, w.fail

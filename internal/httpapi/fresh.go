@@ -16,13 +16,13 @@ const (
 )
 
 // answerShown writes what a board or a match shows, or 304 to who has it already.
-func answerShown(w http.ResponseWriter, r *request, shown display.Shown) error {
+func answerShown(w http.ResponseWriter, r *request, shown display.Answer) error {
 	h := w.Header()
 	h.Set("Cache-Control", forASecond)
-	if shown.Over {
+	if shown.IsFinal {
 		h.Set("Cache-Control", forAMinute)
 	}
-	tag := `"` + shown.Tag + `"`
+	tag := `"` + shown.ETag + `"`
 	h.Set("ETag", tag)
 	if matches(r.Header.Values("If-None-Match"), tag) {
 		w.WriteHeader(http.StatusNotModified)

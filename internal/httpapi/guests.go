@@ -112,7 +112,7 @@ func (a *api) putNickname(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	a.Boards.Renamed(r.game, claims.Subject)
+	a.Boards.ForgetName(r.game, claims.Subject)
 	return answer(w, http.StatusOK, map[string]string{"nickname": name})
 }
 

@@ -67,7 +67,7 @@ func (a *api) getMatch(w http.ResponseWriter, r *request) error {
 	if view.Standings, err = a.History.Standings(r.Context(), m, from, to); err != nil {
 		return err
 	}
-	shown := display.Show(view)
-	shown.Over = true
+	shown := display.EncodeAnswer(view)
+	shown.IsFinal = true
 	return answerShown(w, r, shown)
 }

@@ -15,7 +15,7 @@ type Player struct {
 	JoinedAt int64         // epoch ms
 	Rating   rating.Rating // the zero value before the first rated match
 	Rated    int64         // rated matches
-	Totals   leaderboard.Parts
+	Totals   leaderboard.Aggregates
 }
 
 // NewPlayer is a player to be.

@@ -12,48 +12,49 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-func appliersOf(l Ledger, s Store, games ...Config) *Applier {
+func newTestApplier(l Ledger, s Store, games ...Config) *Applier {
 	return NewApplier(ApplierOptions{
 		Games: games, Ledger: l, Store: s, Registry: prometheus.NewRegistry(),
 		Now: func() int64 { return time.Now().UnixMilli() }, Log: slog.New(slog.DiscardHandler),
 	})
 }
 
-// bench is an applier of one game with what it stands between.
-type bench struct {
+// applierFixture is an applier of one game with its fake ledger and store.
+type applierFixture struct {
 	*Applier
-	book   *book
-	memory *memory
+	ledger *fakeLedger
+	store  *memoryStore
 	cfg    Config
 }
 
-func newBench() *bench {
-	b := &bench{book: newBook(), memory: newMemory(), cfg: everyBoard()}
-	b.Applier = appliersOf(b.book, b.memory, b.cfg)
+func newApplierFixture() *applierFixture {
+	b := &applierFixture{ledger: newFakeLedger(), store: newMemoryStore(), cfg: allBoardsConfig()}
+	b.Applier = newTestApplier(b.ledger, b.store, b.cfg)
 	return b
 }
 
-func (b *bench) apply(t *testing.T) {
+func (b *applierFixture) apply(t *testing.T) {
 	t.Helper()
 	if err := b.Apply(t.Context(), b.cfg.Game); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (b *bench) state(t *testing.T) State {
+func (b *applierFixture) state(t *testing.T) State {
 	t.Helper()
-	state, err := b.memory.Served(t.Context(), b.cfg.Game, b.cfg.Form())
+	state, err := b.store.ServedState(t.Context(), b.cfg.Game, b.cfg.Hash())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return state
 }
 
-// pieces works until there is nothing to do, and says how many pieces it was.
-func (b *bench) pieces(t *testing.T) (n int) {
+// maintainAll runs maintenance until there is nothing to do, and returns the number of
+// steps.
+func (b *applierFixture) maintainAll(t *testing.T) (n int) {
 	t.Helper()
 	for ; ; n++ {
-		left, err := b.piece(t.Context(), b.cfg, nil)
+		left, err := b.maintainOnce(t.Context(), b.cfg, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +66,7 @@ func (b *bench) pieces(t *testing.T) (n int) {
 
 func TestRunAppliesAtOnceThenEveryFewSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench()
+		b := newApplierFixture()
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- b.Run(ctx) }()
@@ -73,11 +74,11 @@ func TestRunAppliesAtOnceThenEveryFewSeconds(t *testing.T) {
 		if at := b.state(t).Mark.Pos; at != 1 {
 			t.Errorf("at the start applied to %d", at)
 		}
-		b.book.fail(errors.New("no database"))
-		b.book.result(Players, "p", 1)
-		time.Sleep(applyEvery + time.Millisecond)
-		b.book.fail(nil)
-		time.Sleep(applyEvery)
+		b.ledger.setError(errors.New("no database"))
+		b.ledger.addResult(Players, "p", 1)
+		time.Sleep(applyInterval + time.Millisecond)
+		b.ledger.setError(nil)
+		time.Sleep(applyInterval)
 		synctest.Wait()
 		if at := b.state(t).Mark.Pos; at != 2 {
 			t.Errorf("after an outage applied to %d", at)
@@ -89,15 +90,15 @@ func TestRunAppliesAtOnceThenEveryFewSeconds(t *testing.T) {
 	})
 }
 
-// A day that turns is prepared for by Run alone.
-func TestRunTakesDaysOut(t *testing.T) {
+// Run evicts days without calls of Apply.
+func TestRunEvictsDays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench()
+		b := newApplierFixture()
 		for range 12 {
 			for i := range 130 {
-				b.book.result(Players, string(rune('a'+i)), int64(i))
+				b.ledger.addResult(Players, string(rune('a'+i)), int64(i))
 			}
-			b.book.turns(1)
+			b.ledger.startDays(1)
 		}
 		b.apply(t)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -106,8 +107,8 @@ func TestRunTakesDaysOut(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		state := b.state(t)
-		for w, r := range state.Rolls {
-			if r.due(state.Mark.Day, w.Days()) || r.Lo[r.Served] != addDays(state.Mark.Day, 1-w.Days()) {
+		for w, r := range state.Rolling {
+			if r.mustEvict(state.Mark.Day, w.Days()) || r.FirstDay[r.Served] != addDays(state.Mark.Day, 1-w.Days()) {
 				t.Errorf("after a minute %s is at %+v", w, r)
 			}
 		}
@@ -121,13 +122,13 @@ func TestRunTakesDaysOut(t *testing.T) {
 
 func TestStepsAreBoundedAndChained(t *testing.T) {
 	t.Parallel()
-	b := newBench()
+	b := newApplierFixture()
 	b.apply(t)
 	state := b.state(t)
 	for i := range 2*pageRows + 7 {
-		b.book.result(Players, string(rune('a'+i)), int64(i))
+		b.ledger.addResult(Players, string(rune('a'+i)), int64(i))
 	}
-	rows, _, err := b.above(t.Context(), b.cfg.Game, state.Mark)
+	rows, _, err := b.rowsAfter(t.Context(), b.cfg.Game, state.Mark)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,10 +137,10 @@ func TestStepsAreBoundedAndChained(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, step := range steps {
-		if n := writes(step); n == 0 || n > stepWrites {
+		if n := countWrites(step); n == 0 || n > stepWrites {
 			t.Errorf("step %d writes %d", i, n)
 		}
-		if i > 0 && step.Expect != steps[i-1].Stamp {
+		if i > 0 && step.ExpectedVersion != steps[i-1].Version {
 			t.Errorf("step %d does not follow the one before", i)
 		}
 	}
@@ -149,52 +150,52 @@ func TestStepsAreBoundedAndChained(t *testing.T) {
 	}
 }
 
-// What a row costs does not depend on how long the windows are.
+// The cost of a row does not depend on the length of the windows.
 func TestWritesOfARowDoNotDependOnTheWindow(t *testing.T) {
 	t.Parallel()
 	var costs []int
 	for _, w := range []Window{"2d", "30d", "400d"} {
-		b := newBench()
+		b := newApplierFixture()
 		b.cfg.Windows = []Window{All, Day, w}
-		b.Applier = appliersOf(b.book, b.memory, b.cfg)
+		b.Applier = newTestApplier(b.ledger, b.store, b.cfg)
 		b.apply(t)
-		b.book.result(Players, "p", 1)
+		b.ledger.addResult(Players, "p", 1)
 		state := b.state(t)
-		steps, err := plan(b.cfg, 1, state, b.book.rows[1:], contents{})
+		steps, err := plan(b.cfg, 1, state, b.ledger.rows[1:], contents{})
 		if err != nil || len(steps) != 1 {
 			t.Fatalf("%d steps, %v", len(steps), err)
 		}
-		costs = append(costs, writes(steps[0]))
+		costs = append(costs, countWrites(steps[0]))
 	}
 	if len(slices.Compact(costs)) != 1 {
 		t.Errorf("a row costs %v writes in windows of 2, 30 and 400 days", costs)
 	}
 }
 
-func TestWhatCannotBeAppliedStopsTheBoards(t *testing.T) {
+func TestUnknownOrMissingRowsStopTheBoards(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func([]Row){
 		"a gap":     func(r []Row) { r[4].Pos = 9 },
 		"new kinds": func(r []Row) { r[4].Kind = "loan" },
 	} {
-		b := newBench()
+		b := newApplierFixture()
 		b.apply(t)
 		for range 5 {
-			b.book.result(Players, "p", 1)
+			b.ledger.addResult(Players, "p", 1)
 		}
-		spoil(b.book.rows)
+		spoil(b.ledger.rows)
 		if err := b.Apply(t.Context(), b.cfg.Game); !errors.Is(err, ErrLedger) || b.state(t).Mark.Pos != 1 {
 			t.Errorf("%s: %v, applied to %d", name, err, b.state(t).Mark.Pos)
 		}
 	}
 }
 
-func TestAnotherLedgerIsAnotherTruth(t *testing.T) {
+func TestAnotherLedgerNeedsNewBoards(t *testing.T) {
 	t.Parallel()
-	b := newBench()
-	b.book.result(Players, "p", 1)
+	b := newApplierFixture()
+	b.ledger.addResult(Players, "p", 1)
 	for _, epoch := range []string{"e", "f"} {
-		b.book.epoch = epoch
+		b.ledger.epoch = epoch
 		b.apply(t)
 		if mark := b.state(t).Mark; mark.Epoch != epoch || mark.Pos != 2 {
 			t.Errorf("ledger %s: at %+v", epoch, mark)
@@ -202,23 +203,23 @@ func TestAnotherLedgerIsAnotherTruth(t *testing.T) {
 	}
 }
 
-// Boards that are behind are asked to be built once, not at every look, and
-// those that were replaced leave at once.
-func TestRunBuildsAndSweepsWhatIsBehind(t *testing.T) {
+// A build of boards that are behind is requested once, and replaced boards are
+// removed at once.
+func TestRunRebuildsAndSweepsOldBoards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench()
+		b := newApplierFixture()
 		b.apply(t)
-		b.book.turns(20)
+		b.ledger.startDays(20)
 		b.apply(t)
 		var calls []string
-		b.memory.fail = func(method string) error {
+		b.store.beforeCall = func(method string) error {
 			if method == "Begin" || method == "Publish" || method == "Sweep" {
 				calls = append(calls, method)
 			}
 			return nil
 		}
 		for range 3 {
-			if err := b.tend(t.Context(), b.cfg); err != nil {
+			if err := b.maintain(t.Context(), b.cfg); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -235,12 +236,12 @@ func TestRunBuildsAndSweepsWhatIsBehind(t *testing.T) {
 	})
 }
 
-func TestApplyGivesUpAtLast(t *testing.T) {
+func TestApplyGivesUpAfterManyTries(t *testing.T) {
 	t.Parallel()
-	b := newBench()
+	b := newApplierFixture()
 	b.apply(t)
-	b.book.result(Players, "p", 1)
-	b.memory.fail = func(method string) error {
+	b.ledger.addResult(Players, "p", 1)
+	b.store.beforeCall = func(method string) error {
 		if method == "Commit" {
 			return ErrStale
 		}
@@ -254,16 +255,16 @@ func TestApplyGivesUpAtLast(t *testing.T) {
 	}
 }
 
-// A node that waits for another's lease goes on when that one dies.
+// A node that waits for the lease of a dead node continues when it expires.
 func TestALeaseEndsWithItsNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench()
+		b := newApplierFixture()
 		b.apply(t)
 		dead := applyDuty(b.cfg)
-		if mine, err := b.memory.Lease(t.Context(), dead, "dead", leaseTTL); !mine || err != nil {
+		if mine, err := b.store.AcquireLease(t.Context(), dead, "dead", leaseTTL); !mine || err != nil {
 			t.Fatal(mine, err)
 		}
-		b.book.result(Players, "p", 1)
+		b.ledger.addResult(Players, "p", 1)
 		done := make(chan error)
 		go func() { done <- b.Apply(t.Context(), b.cfg.Game) }()
 		time.Sleep(leaseTTL)

@@ -8,136 +8,136 @@ import (
 	"sync/atomic"
 )
 
-// DayStore is what the ledger keeps of the days that are over.
+// DayStore reads what the ledger keeps of past days.
 type DayStore interface {
-	// DayVersion returns another number whenever the sums of a day have changed.
+	// DayVersion returns a new number whenever the sums of a day have changed.
 	DayVersion(ctx context.Context, game, day string) (int64, error)
-	// DaySums calls each for every holder of a kind that has something from
-	// the day, ascending in bytes, and stops with its error.
-	DaySums(ctx context.Context, game, day string, whose Kind, each func(Sum) error) error
+	// ReadDaySums calls each for every holder of a kind with results on the day,
+	// in ascending byte order. It stops at the first error of each and returns it.
+	ReadDaySums(ctx context.Context, game, day string, kind Kind, each func(Sum) error) error
 }
 
 const (
-	archiveEntries = 1 << 20 // kept at most, some 100 bytes each: days that were read last
-	fetchTries     = 4       // of a day that corrections change while it is read
+	archiveEntries = 1 << 20 // limit of cached entries, about 100 bytes each
+	fetchTries     = 4       // reads of a day that corrections change during the read
 )
 
-// Archive ranks days whose boards have left, by what the ledger keeps of them.
-// It holds the days that were read last, up to so many entries, or one day with
-// more, and besides the one being fetched, and asks at every read whether the day
-// is still the same. Safe for concurrent use: readers of a day at the same time
-// share the asking.
+// Archive ranks past days whose boards were dropped, from the sums in the ledger. It
+// caches the days that were read last, up to maxEntries entries or one larger day. Each
+// read checks the day's version, so a cached day is never stale. Safe for concurrent
+// use: concurrent readers of a day share one check.
 type Archive struct {
-	days  DayStore
-	keep  int  // entries
-	fetch door // whatever is asked for, memory holds
+	days       DayStore
+	maxEntries int     // entries
+	fetchLock  ctxLock // one fetch at a time, to bound the memory
 
-	mu      sync.Mutex
-	shelves map[dayOf]*list.Element
-	recent  *list.List // of *shelf, the one read last in front
-	size    int        // of all shelves
+	mu     sync.Mutex
+	cached map[dayKey]*list.Element
+	recent *list.List // of *cachedDay, the most recently read first
+	size   int        // entries of all cached days
 }
 
-// dayOf names the entries of one kind of a day.
-type dayOf struct {
+// dayKey identifies the entries of one kind on one day.
+type dayKey struct {
 	game, day string
-	whose     Kind
+	kind      Kind
 }
 
-// shelf holds one day, nothing at first.
-type shelf struct {
-	of    dayOf
-	turns *turnstile
-	day   atomic.Pointer[pastDay]
-	size  int // guarded by the archive's mutex
+// cachedDay holds one day. It is empty until the first refresh.
+type cachedDay struct {
+	key         dayKey
+	refreshOnce *singleflight
+	day         atomic.Pointer[pastDay]
+	size        int // guarded by the archive's mutex
 }
 
-// NewArchive returns an empty archive of the days that days has.
+// NewArchive returns an archive with an empty cache.
 func NewArchive(days DayStore) *Archive {
-	return &Archive{days: days, keep: archiveEntries, fetch: newDoor(), shelves: map[dayOf]*list.Element{}, recent: list.New()}
+	return &Archive{days: days, maxEntries: archiveEntries, fetchLock: newCtxLock(), cached: map[dayKey]*list.Element{}, recent: list.New()}
 }
 
-// ranking returns the day of a view, which is over, in the view's order.
-func (a *Archive) ranking(ctx context.Context, cfg Config, v View) (ranking, error) {
-	s := a.take(dayOf{v.Game, v.Board.Span, v.Board.Kind})
-	err := s.turns.do(ctx, func() error { return a.refresh(ctx, s) })
+// readRanking returns the past day of a view, in the view's order.
+func (a *Archive) readRanking(ctx context.Context, cfg Config, v View) (ranking, error) {
+	s := a.cachedDay(dayKey{v.Game, v.Board.Span, v.Board.Kind})
+	err := s.refreshOnce.do(ctx, func() error { return a.refresh(ctx, s) })
 	if err != nil {
 		return ranking{}, fmt.Errorf("read the leaderboard of %s: %w", v.Board.Span, err)
 	}
 	return s.day.Load().ranking(cfg, v.Ranking), nil
 }
 
-// take returns the shelf of a day, a new one where there is none.
-func (a *Archive) take(of dayOf) *shelf {
+// cachedDay returns the cache entry of a day. It adds an empty one if there is none.
+func (a *Archive) cachedDay(key dayKey) *cachedDay {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	at, kept := a.shelves[of]
-	if !kept {
-		at = a.recent.PushFront(&shelf{of: of, turns: newTurnstile()})
-		a.shelves[of] = at
+	element, found := a.cached[key]
+	if !found {
+		element = a.recent.PushFront(&cachedDay{key: key, refreshOnce: newSingleflight()})
+		a.cached[key] = element
 	}
-	a.recent.MoveToFront(at)
-	return at.Value.(*shelf)
+	a.recent.MoveToFront(element)
+	return element.Value.(*cachedDay)
 }
 
-// refresh fetches the day of a shelf unless it is there and the same still.
-func (a *Archive) refresh(ctx context.Context, s *shelf) error {
-	version, err := a.days.DayVersion(ctx, s.of.game, s.of.day)
+// refresh fetches the day unless the cached version is current.
+func (a *Archive) refresh(ctx context.Context, s *cachedDay) error {
+	version, err := a.days.DayVersion(ctx, s.key.game, s.key.day)
 	if err != nil {
 		return err
 	}
 	if day := s.day.Load(); day != nil && day.version == version {
 		return nil
 	}
-	if err := a.fetch.enter(ctx); err != nil {
+	if err := a.fetchLock.lock(ctx); err != nil {
 		return err
 	}
-	defer a.fetch.leave()
-	day, err := a.read(ctx, s.of, version)
+	defer a.fetchLock.unlock()
+	day, err := a.readDay(ctx, s.key, version)
 	if err != nil {
 		return err
 	}
 	s.day.Store(day)
-	a.makeRoom(s, 1+len(day.newest))
+	a.evictDays(s, 1+len(day.newest))
 	return nil
 }
 
-// read reads a day that had that version just now.
-func (a *Archive) read(ctx context.Context, of dayOf, version int64) (*pastDay, error) {
+// readDay reads a day whose version was just read. It reads again if the version changes
+// during the read.
+func (a *Archive) readDay(ctx context.Context, key dayKey, version int64) (*pastDay, error) {
 	for range fetchTries {
-		day := &pastDay{version: version, orders: map[orderOf][]uint32{}}
-		if err := a.days.DaySums(ctx, of.game, of.day, of.whose, day.add); err != nil {
+		day := &pastDay{version: version, orders: map[orderKey][]uint32{}}
+		if err := a.days.ReadDaySums(ctx, key.game, key.day, key.kind, day.add); err != nil {
 			return nil, err
 		}
-		now, err := a.days.DayVersion(ctx, of.game, of.day)
+		after, err := a.days.DayVersion(ctx, key.game, key.day)
 		if err != nil {
 			return nil, err
 		}
-		if now == version {
+		if after == version {
 			return day, nil
 		}
-		version = now
+		version = after
 	}
 	return nil, fmt.Errorf("%w: its day is being corrected", ErrNotReady)
 }
 
-// makeRoom accounts for a shelf's new size, and lets the days go that were
-// read the longest ago, but never that one.
-func (a *Archive) makeRoom(s *shelf, size int) {
+// evictDays records the new size of a cached day. While the cache is too large, it
+// evicts the days that were read longest ago, but never this one.
+func (a *Archive) evictDays(s *cachedDay, size int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if at, kept := a.shelves[s.of]; !kept || at.Value != s {
-		return // it had to go meanwhile
+	if element, found := a.cached[s.key]; !found || element.Value != s {
+		return // another caller evicted it
 	}
 	a.size += size - s.size
 	s.size = size
-	for at := a.recent.Back(); at != nil && a.size > a.keep; {
-		old, before := at.Value.(*shelf), at.Prev()
-		if old != s {
-			a.recent.Remove(at)
-			delete(a.shelves, old.of)
-			a.size -= old.size
+	for element := a.recent.Back(); element != nil && a.size > a.maxEntries; {
+		candidate, previous := element.Value.(*cachedDay), element.Prev()
+		if candidate != s {
+			a.recent.Remove(element)
+			delete(a.cached, candidate.key)
+			a.size -= candidate.size
 		}
-		at = before
+		element = previous
 	}
 }

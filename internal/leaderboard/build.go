@@ -9,59 +9,59 @@ import (
 
 const (
 	buildLease = 30 * time.Second
-	buildRenew = buildLease / 6 // between two renewals by a load
+	buildRenew = buildLease / 6 // time between two renewals during a load
 	buildPoll  = 20 * time.Millisecond
 )
 
-// Why boards are built.
+// Reasons for a build: label values of a metric.
 const (
-	neverBuilt  = "first"       // there are none of this form
-	copyLost    = "lost"        // with Redis, or torn by a step that was cut short
-	otherLedger = "ledger"      // they are a view of another one
-	rolledBack  = "rolled_back" // they hold rows that the ledger does not, or not there
-	askedFor    = "asked"       // Rebuild
-	drifted     = "drift"       // the slow check found differences
-	rollBroken  = "roll"        // the days of a rolling window do not add up
-	takenOver   = "taken_over"  // who was building has left it half loaded
+	neverBuilt  = "first"       // there are no boards of this configuration
+	copyLost    = "lost"        // Redis lost the boards, or a step was cut short
+	otherLedger = "ledger"      // the boards belong to another ledger
+	rolledBack  = "rolled_back" // the boards hold rows that the ledger lacks
+	requested   = "asked"       // Rebuild was called
+	drifted     = "drift"       // the drift check found differences
+	rollBroken  = "roll"        // the entries of a rolling window's days do not add up
+	takenOver   = "taken_over"  // another node left the copy half built
 )
 
-// need says what is to be done about the boards of a form.
-type need struct {
+// buildNeed says whether the boards of a configuration must be built.
+type buildNeed struct {
 	served, building State
-	build            bool
-	reason           string // for which a copy is to be begun
+	isNeeded         bool
+	reason           string // set if isNeeded
 }
 
-func (a *Applier) need(ctx context.Context, cfg Config) (n need, err error) {
-	if n.served, err = a.store.Served(ctx, cfg.Game, cfg.Form()); err != nil {
-		return need{}, err
+func (a *Applier) checkBuild(ctx context.Context, cfg Config) (found buildNeed, err error) {
+	if found.served, err = a.store.ServedState(ctx, cfg.Game, cfg.Hash()); err != nil {
+		return buildNeed{}, err
 	}
-	if n.building, err = a.store.Building(ctx, cfg.Game, cfg.Form()); err != nil {
-		return need{}, err
+	if found.building, err = a.store.BuildingState(ctx, cfg.Game, cfg.Hash()); err != nil {
+		return buildNeed{}, err
 	}
-	if n.building.ID != "" {
-		n.build, n.reason = true, takenOver
-		return n, nil
+	if found.building.ID != "" {
+		found.isNeeded, found.reason = true, takenOver
+		return found, nil
 	}
-	n.reason, err = a.unfit(ctx, n.served)
-	n.build = n.reason != ""
-	return n, err
+	found.reason, err = a.unusableReason(ctx, found.served)
+	found.isNeeded = found.reason != ""
+	return found, err
 }
 
-// unfit says why a copy cannot be carried on; empty: it can. One read of the
-// ledger tells whether it holds the row of the copy's watermark.
-func (a *Applier) unfit(ctx context.Context, s State) (reason string, err error) {
+// unusableReason returns why no rows can be applied to a copy, or "" if they can. One
+// read of the ledger tells whether it holds the row of the copy's watermark.
+func (a *Applier) unusableReason(ctx context.Context, s State) (reason string, err error) {
 	switch {
 	case s.ID == "":
 		return neverBuilt, nil
-	case s.Stamp == "":
+	case s.Version == "":
 		return copyLost, nil
 	case s.Mark.Epoch != a.ledger.Epoch():
 		return otherLedger, nil
 	case s.Mark.Pos == 0:
 		return "", nil
 	}
-	rows, err := a.ledger.Rows(ctx, s.Game, s.Mark.Pos-1, 1)
+	rows, err := a.ledger.ReadRows(ctx, s.Game, s.Mark.Pos-1, 1)
 	if err != nil {
 		return "", err
 	}
@@ -71,14 +71,14 @@ func (a *Applier) unfit(ctx context.Context, s State) (reason string, err error)
 	return "", nil
 }
 
-// build returns once boards of cfg's form are served that can be carried on,
-// and none are being built beside them. It notes whether that failed.
+// build returns once boards of cfg are served, rows can be applied to them, and no other
+// copy of cfg is being built. It records success or failure for Ready and the metrics.
 func (a *Applier) build(ctx context.Context, cfg Config) error {
-	err := a.buildAlone(ctx, cfg)
-	if err != nil && ctx.Err() != nil { // the caller's end says nothing
+	err := a.buildWithLease(ctx, cfg)
+	if err != nil && ctx.Err() != nil { // the caller gave up; the build did not fail
 		return err
 	}
-	a.ready.note(cfg.Game, err != nil)
+	a.ready.recordBuild(cfg.Game, err != nil)
 	failing := 0.0
 	if err != nil {
 		failing = 1
@@ -87,29 +87,29 @@ func (a *Applier) build(ctx context.Context, cfg Config) error {
 	return err
 }
 
-// buildAlone is build. One node at a time is at it; the others
-// wait for it, or go on with it should it die. It may be ended anywhere.
-func (a *Applier) buildAlone(ctx context.Context, cfg Config) error {
-	if err := a.builds[cfg.Game].enter(ctx); err != nil {
+// buildWithLease does the work of build. One node at a time builds. The others wait, and
+// continue the build if that node dies. The context may end at any point.
+func (a *Applier) buildWithLease(ctx context.Context, cfg Config) error {
+	if err := a.buildLocks[cfg.Game].lock(ctx); err != nil {
 		return err
 	}
-	defer a.builds[cfg.Game].leave()
+	defer a.buildLocks[cfg.Game].unlock()
 	duty := buildDuty(cfg)
 	for ctx.Err() == nil {
-		n, err := a.need(ctx, cfg)
-		if err != nil || !n.build {
+		need, err := a.checkBuild(ctx, cfg)
+		if err != nil || !need.isNeeded {
 			return err
 		}
-		mine, err := a.store.Lease(ctx, duty, a.id, buildLease)
+		isOurs, err := a.store.AcquireLease(ctx, duty, a.holderID, buildLease)
 		if err != nil {
 			return err
 		}
-		if !mine {
-			rest(ctx, buildPoll)
+		if !isOurs {
+			sleep(ctx, buildPoll)
 			continue
 		}
-		err = a.construct(ctx, cfg, n)
-		err = errors.Join(err, a.store.Release(context.WithoutCancel(ctx), duty, a.id))
+		err = a.runBuild(ctx, cfg, need)
+		err = errors.Join(err, a.store.ReleaseLease(context.WithoutCancel(ctx), duty, a.holderID))
 		if err != nil && !errors.Is(err, ErrStale) {
 			return err
 		}
@@ -117,16 +117,16 @@ func (a *Applier) buildAlone(ctx context.Context, cfg Config) error {
 	return ctx.Err()
 }
 
-// construct carries on with the copy that is being built, or with another one
-// where that is of no use, until readers see it. ErrStale: others are at it.
-func (a *Applier) construct(ctx context.Context, cfg Config, n need) error {
-	s := n.building
-	useless, err := a.unfit(ctx, s)
+// runBuild continues the copy being built, or replaces it if it is unusable, until
+// readers see it. ErrStale means that another node is building.
+func (a *Applier) runBuild(ctx context.Context, cfg Config, need buildNeed) error {
+	s := need.building
+	reason, err := a.unusableReason(ctx, s)
 	if err != nil {
 		return err
 	}
-	if useless != "" || s.Loading && s.Mark.Pos > 0 { // one moment's sums cannot be read on at another
-		if s, err = a.afresh(ctx, cfg, n); err != nil {
+	if reason != "" || s.Loading && s.Mark.Pos > 0 { // sums of one snapshot cannot be completed from another
+		if s, err = a.restartCopy(ctx, cfg, need); err != nil {
 			return err
 		}
 	}
@@ -135,82 +135,82 @@ func (a *Applier) construct(ctx context.Context, cfg Config, n need) error {
 			return err
 		}
 	}
-	return a.follow(ctx, cfg, s)
+	return a.catchUpCopy(ctx, cfg, s)
 }
 
-// afresh begins an empty copy and returns it.
-func (a *Applier) afresh(ctx context.Context, cfg Config, n need) (State, error) {
-	instead := n.served.ID
-	if n.building.ID != "" {
-		instead = n.building.ID
+// restartCopy begins an empty copy and returns its state.
+func (a *Applier) restartCopy(ctx context.Context, cfg Config, need buildNeed) (State, error) {
+	replaced := need.served.ID
+	if need.building.ID != "" {
+		replaced = need.building.ID
 	}
-	fresh, err := a.begin(ctx, cfg, instead, n.reason)
+	fresh, err := a.beginCopy(ctx, cfg, replaced, need.reason)
 	if err != nil {
 		return State{}, err
 	}
-	s, err := a.store.Building(ctx, cfg.Game, cfg.Form())
+	s, err := a.store.BuildingState(ctx, cfg.Game, cfg.Hash())
 	if err == nil && s.ID != fresh {
 		return State{}, ErrStale
 	}
 	return s, err
 }
 
-// begin starts an empty copy instead of a served one, or of one being built,
-// and returns its id. Nothing is in it yet, so whoever finds it may load it.
-func (a *Applier) begin(ctx context.Context, cfg Config, instead, reason string) (id string, err error) {
+// beginCopy begins an empty copy that replaces a served one or one being built. It
+// returns the new id. Any node may load the empty copy.
+func (a *Applier) beginCopy(ctx context.Context, cfg Config, replaced, reason string) (id string, err error) {
 	fresh := State{
-		Generation: Generation{Game: cfg.Game, Form: cfg.Form(), ID: rand.Text()[:8]},
-		Stamp:      rand.Text(), Loading: true, At: a.now(),
+		Generation: Generation{Game: cfg.Game, ConfigHash: cfg.Hash(), ID: rand.Text()[:8]},
+		Version:    rand.Text(), Loading: true, BegunAt: a.now(),
 		Progress: Progress{Mark: Watermark{Epoch: a.ledger.Epoch()}},
 	}
-	a.log.InfoContext(ctx, "leaderboard build started", "game", cfg.Game, "form", fresh.Form, "reason", reason, "instead_of", instead)
+	a.log.InfoContext(ctx, "leaderboard build started", "game", cfg.Game, "form", fresh.ConfigHash, "reason", reason, "instead_of", replaced)
 	a.metrics.builds.WithLabelValues(cfg.Game, reason).Inc()
-	return fresh.ID, a.store.Begin(ctx, cfg, fresh, instead)
+	return fresh.ID, a.store.Begin(ctx, cfg, fresh, replaced)
 }
 
-// follow applies to a loaded copy the rows that came since. Within a page of the
-// ledger's end it has the boards that readers see hold still, so that the copy
-// lacks nothing of theirs when it is read instead of them.
-func (a *Applier) follow(ctx context.Context, cfg Config, s State) error {
+// catchUpCopy applies the rows since the load to a loaded copy, and publishes it. It
+// publishes under the apply lease, so the new copy lacks no row of the boards that it
+// replaces.
+func (a *Applier) catchUpCopy(ctx context.Context, cfg Config, s State) error {
 	for {
-		if err := a.renew(ctx, buildDuty(cfg), buildLease); err != nil {
+		if err := a.renewLease(ctx, buildDuty(cfg), buildLease); err != nil {
 			return err
 		}
-		more, err := a.advance(ctx, cfg, s)
+		more, err := a.advanceCopy(ctx, cfg, s)
 		if err != nil {
 			return err
 		}
 		if !more {
 			break
 		}
-		if s, err = a.store.Building(ctx, cfg.Game, cfg.Form()); err != nil {
+		if s, err = a.store.BuildingState(ctx, cfg.Game, cfg.Hash()); err != nil {
 			return err
 		}
 	}
-	seen, err := a.seen(ctx, cfg)
+	served, err := a.servedConfig(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	return a.alone(ctx, seen, func() error { return a.swap(ctx, cfg) }, nil)
+	return a.withApplyLease(ctx, served, func() error { return a.publishCopy(ctx, cfg) }, nil)
 }
 
-// advance applies the next rows to a copy that is being built, and reports
-// whether there may be more. ErrStale: it is not one to apply rows to any more.
-func (a *Applier) advance(ctx context.Context, cfg Config, s State) (more bool, err error) {
-	if s.Stamp == "" || s.Loading {
+// advanceCopy applies the next rows to a copy being built. It reports whether there may
+// be more. ErrStale means that rows no longer apply to the copy.
+func (a *Applier) advanceCopy(ctx context.Context, cfg Config, s State) (more bool, err error) {
+	if s.Version == "" || s.Loading {
 		return false, ErrStale
 	}
-	rows, holds, err := a.above(ctx, cfg.Game, s.Mark)
-	if err == nil && !holds {
+	rows, isHeld, err := a.rowsAfter(ctx, cfg.Game, s.Mark)
+	if err == nil && !isHeld {
 		err = ErrStale
 	}
 	if err != nil {
 		return false, err
 	}
-	// No day is being taken out of it, so no row waits.
-	err = a.apply(ctx, cfg, s, rows)
-	if errors.Is(err, errTorn) { // it does not get better
-		if _, err := a.begin(ctx, cfg, s.ID, copyLost); err != nil {
+	// A copy being built evicts no day, so no row has to wait.
+	err = a.commitRows(ctx, cfg, s, rows)
+	if errors.Is(err, errCorrupt) { // a retry does not help
+		if _, err := a.beginCopy(ctx, cfg, s.ID, copyLost); err != nil {
 			return false, err
 		}
 		return false, ErrStale
@@ -218,17 +218,17 @@ func (a *Applier) advance(ctx context.Context, cfg Config, s State) (more bool, 
 	return len(rows) == pageRows, err
 }
 
-// swap has the copy read that is being built, unless there are too many rows
-// by now that it lacks.
-func (a *Applier) swap(ctx context.Context, cfg Config) error {
-	s, err := a.store.Building(ctx, cfg.Game, cfg.Form())
+// publishCopy makes the built copy the served one, unless it lacks more than a page of
+// rows.
+func (a *Applier) publishCopy(ctx context.Context, cfg Config) error {
+	s, err := a.store.BuildingState(ctx, cfg.Game, cfg.Hash())
 	if err != nil {
 		return err
 	}
-	if more, err := a.advance(ctx, cfg, s); err != nil || more {
+	if more, err := a.advanceCopy(ctx, cfg, s); err != nil || more {
 		return err
 	}
 	return a.store.Publish(ctx, s)
 }
 
-func buildDuty(cfg Config) Duty { return Duty{Game: cfg.Game, Form: cfg.Form(), Name: "build"} }
+func buildDuty(cfg Config) Duty { return Duty{Game: cfg.Game, ConfigHash: cfg.Hash(), Name: "build"} }

@@ -9,33 +9,33 @@ import (
 	"time"
 )
 
-func TestABuildFromSumsIsWhatTheRowsComeTo(t *testing.T) {
+func TestABuildFromSumsEqualsTheRows(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			random := seeded(seed)
-			w := newWorld(weighted())
-			w.history(random, 1+random.IntN(9), func() {
+			random := newRandom(seed)
+			w := newTestGame(weightedConfig())
+			w.playHistory(random, 1+random.IntN(9), func() {
 				if random.IntN(10) == 0 {
 					w.apply(t)
-					w.tend(t)
+					w.maintain(t)
 				}
 			})
 			w.apply(t)
 			w.checkBoards(t)
-			before := w.store.served[w.cfg.Form()]
+			before := w.store.served[w.cfg.Hash()]
 			w.rebuild(t)
-			if w.store.served[w.cfg.Form()] == before {
+			if w.store.served[w.cfg.Hash()] == before {
 				t.Fatal("the boards were not built anew")
 			}
 			w.checkBoards(t)
-			for range 8 { // a copy that was built goes on like any other
-				w.ledger.turns(1)
-				w.ledger.result(Players, "p1", random.Int64N(9))
+			for range 8 { // rows apply to a built copy as to any other
+				w.ledger.startDays(1)
+				w.ledger.addResult(Players, "p1", random.Int64N(9))
 				w.ledger.correct(1 + random.Int64N(int64(len(w.ledger.rows))))
 				w.apply(t)
-				w.tend(t)
+				w.maintain(t)
 				w.checkBoards(t)
 			}
 		})
@@ -44,22 +44,22 @@ func TestABuildFromSumsIsWhatTheRowsComeTo(t *testing.T) {
 
 var errKilled = errors.New("killed")
 
-func TestABuildThatIsKilledAnywhereIsTakenUp(t *testing.T) {
+func TestAKilledBuildIsContinued(t *testing.T) {
 	t.Parallel()
 	for at := 1; ; at++ {
-		w := newWorld(weighted())
-		w.history(seeded(3), 20, func() {})
+		w := newTestGame(weightedConfig())
+		w.playHistory(newRandom(3), 20, func() {})
 		calls := 0
-		w.store.fail = func(string) error {
+		w.store.beforeCall = func(string) error {
 			if calls++; calls >= at {
 				return errKilled
 			}
 			return nil
 		}
 		err := w.build(t.Context())
-		w.store.fail = func(string) error { return nil }
-		w.store.expire()
-		for pos := range w.ledger.size() { // what was loaded of p0 is nothing by now
+		w.store.beforeCall = func(string) error { return nil }
+		w.store.expireLeases()
+		for pos := range w.ledger.rowCount() { // the loaded sums of p0 are outdated now
 			if w.ledger.rows[pos].Holder == "p0" {
 				w.ledger.correct(pos + 1)
 			}
@@ -67,7 +67,7 @@ func TestABuildThatIsKilledAnywhereIsTakenUp(t *testing.T) {
 		if err != nil && !errors.Is(err, errKilled) {
 			t.Fatalf("killed at call %d: %v", at, err)
 		}
-		next := onStores(w.cfg, w.ledger, w.store)
+		next := newTestNode(w.cfg, w.ledger, w.store)
 		next.apply(t)
 		next.checkBoards(t)
 		if t.Failed() || err == nil {
@@ -78,21 +78,21 @@ func TestABuildThatIsKilledAnywhereIsTakenUp(t *testing.T) {
 
 func TestBoardsAreReadAndAppliedWhileOthersAreBuilt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(weighted())
-	w.history(seeded(4), 5, func() {})
+	w := newTestGame(weightedConfig())
+	w.playHistory(newRandom(4), 5, func() {})
 	w.apply(t)
-	other := onStores(w.cfg, w.ledger, w.store)
+	other := newTestNode(w.cfg, w.ledger, w.store)
 	steps := 0
-	w.ledger.during = func() {
+	w.ledger.beforeSum = func() {
 		if steps++; steps > 20 {
 			return
 		}
-		w.ledger.result(Players, "busy", 1000)
+		w.ledger.addResult(Players, "busy", 1000)
 		other.apply(t)
 		if p := other.page(t, Query{Window: All, Players: []string{"busy"}}); p.Entries[0].Score != int64(1000*steps) {
 			t.Errorf("after %d results the score is %d", steps, p.Entries[0].Score)
 		}
-		if on, err := other.applier.Building(t.Context(), w.cfg.Game); err != nil || !on {
+		if on, err := other.applier.IsBuilding(t.Context(), w.cfg.Game); err != nil || !on {
 			t.Errorf("building is %v, %v", on, err)
 		}
 	}
@@ -101,26 +101,26 @@ func TestBoardsAreReadAndAppliedWhileOthersAreBuilt(t *testing.T) {
 		t.Fatalf("the build had %d sums", steps)
 	}
 	w.checkBoards(t)
-	if on, err := other.applier.Building(t.Context(), w.cfg.Game); err != nil || on {
+	if on, err := other.applier.IsBuilding(t.Context(), w.cfg.Game); err != nil || on {
 		t.Errorf("after it building is %v, %v", on, err)
 	}
 }
 
-// A lease does not keep a node from itself: what Apply and Run build at once
-// would be given up by turns for ever.
+// Leases do not exclude goroutines of one node. Without a lock, Apply and Run would
+// give up each other's copies for ever.
 func TestANodeBuildsOneCopyAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(weighted())
-		w.history(seeded(6), 5, func() {})
+		w := newTestGame(weightedConfig())
+		w.playHistory(newRandom(6), 5, func() {})
 		begun, again := 0, 0
-		w.store.fail = func(method string) error {
+		w.store.beforeCall = func(method string) error {
 			if method == "Begin" {
 				begun++
 			}
 			return nil
 		}
-		w.ledger.during = func() {
+		w.ledger.beforeSum = func() {
 			if again++; again > 1 {
 				return
 			}
@@ -138,46 +138,46 @@ func TestANodeBuildsOneCopyAtATime(t *testing.T) {
 	})
 }
 
-func TestWhoseDutyHasExpiredLeavesTheBuild(t *testing.T) {
+func TestBuilderStopsWhenItsLeaseExpires(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(weighted())
-		w.history(seeded(6), 5, func() {})
-		w.ledger.during = func() {
+		w := newTestGame(weightedConfig())
+		w.playHistory(newRandom(6), 5, func() {})
+		w.ledger.beforeSum = func() {
 			w.store.mu.Lock()
 			defer w.store.mu.Unlock()
-			w.store.leases[buildDuty(w.cfg)] = leased{"another", time.Now().Add(time.Hour)}
+			w.store.leases[buildDuty(w.cfg)] = heldLease{"another", time.Now().Add(time.Hour)}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := w.build(ctx); !errors.Is(err, context.DeadlineExceeded) || w.served() != nil {
-			t.Errorf("it ended with %v, served: %v", err, w.served() != nil)
+		if err := w.build(ctx); !errors.Is(err, context.DeadlineExceeded) || w.servedCopy() != nil {
+			t.Errorf("it ended with %v, served: %v", err, w.servedCopy() != nil)
 		}
-		w.store.expire()
-		w.ledger.during = nil
+		w.store.expireLeases()
+		w.ledger.beforeSum = nil
 		w.apply(t)
 		w.checkBoards(t)
 	})
 }
 
-func TestALedgerThatWasRolledBackIsBuiltAnew(t *testing.T) {
+func TestARolledBackLedgerRebuildsBoards(t *testing.T) {
 	t.Parallel()
-	for name, roll := range map[string]func(*annals){
-		"shorter":        func(l *annals) { l.rollBack(len(l.rows) - 3) },
-		"grown again":    func(l *annals) { l.rows[len(l.rows)-1].ID = "other" },
-		"another ledger": func(l *annals) { l.epoch = "e2" },
+	for name, rollBack := range map[string]func(*dayLedger){
+		"shorter":        func(l *dayLedger) { l.rollBack(len(l.rows) - 3) },
+		"grown again":    func(l *dayLedger) { l.rows[len(l.rows)-1].ID = "other" },
+		"another ledger": func(l *dayLedger) { l.epoch = "e2" },
 	} {
-		w := newWorld(weighted())
-		w.history(seeded(5), 3, func() {})
+		w := newTestGame(weightedConfig())
+		w.playHistory(newRandom(5), 3, func() {})
 		for range 4 {
-			w.ledger.result(Players, "p1", 5)
+			w.ledger.addResult(Players, "p1", 5)
 		}
 		w.apply(t)
-		before := w.store.served[w.cfg.Form()]
-		roll(w.ledger)
+		before := w.store.served[w.cfg.Hash()]
+		rollBack(w.ledger)
 		w.apply(t)
 		w.checkBoards(t)
-		if w.store.served[w.cfg.Form()] == before {
+		if w.store.served[w.cfg.Hash()] == before {
 			t.Errorf("%s: the boards are the same", name)
 		}
 	}
@@ -185,7 +185,7 @@ func TestALedgerThatWasRolledBackIsBuiltAnew(t *testing.T) {
 
 func TestAnEmptyGameIsBuiltAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(weighted())
+	w := newTestGame(weightedConfig())
 	w.ledger.rollBack(0)
 	w.apply(t)
 	if p := w.page(t, Query{Window: "5d"}); p.Total != 0 || p.From != addDays(p.To, -4) {
@@ -194,17 +194,17 @@ func TestAnEmptyGameIsBuiltAtOnce(t *testing.T) {
 	if err := w.applier.Rebuild(t.Context(), "other"); err == nil {
 		t.Error("another game is rebuilt")
 	}
-	if _, err := w.applier.Building(t.Context(), "other"); err == nil {
+	if _, err := w.applier.IsBuilding(t.Context(), "other"); err == nil {
 		t.Error("another game is being built")
 	}
 }
 
 func TestABuildEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	w := newWorld(weighted())
+	w := newTestGame(weightedConfig())
 	ctx, cancel := context.WithCancel(t.Context())
 	duty := buildDuty(w.cfg)
-	if mine, err := w.store.Lease(ctx, duty, "another", buildLease); err != nil || !mine {
+	if mine, err := w.store.AcquireLease(ctx, duty, "another", buildLease); err != nil || !mine {
 		t.Fatal(mine, err)
 	}
 	cancel()

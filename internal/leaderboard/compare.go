@@ -5,66 +5,66 @@ import (
 	"strconv"
 )
 
-// board compares what a board has of holders with what it should have.
-func (v *verification) board(b Board, holders []string, want map[string]Held, have Inspected) {
-	at := map[string]int{}
-	for i, h := range have.Held {
-		at[h.ID] = i
+// compareBoard compares the entries of a board with the expected ones.
+func (v *verification) compareBoard(b Board, holders []string, want map[string]BoardEntry, have Inspected) {
+	indexes := map[string]int{}
+	for i, h := range have.Found {
+		indexes[h.ID] = i
 	}
 	for _, id := range holders {
-		v.done.Entries++
-		should, wanted := want[id]
-		i, there := at[id]
+		v.result.Entries++
+		expected, isExpected := want[id]
+		i, isThere := indexes[id]
 		switch {
-		case wanted && there:
-			v.entry(b, should, have.Held[i], have.Keys[i])
-		case wanted:
-			v.differ(Difference{Board: b, Holder: id, What: "entry", Want: shown(should)})
-		case there:
-			v.differ(Difference{Board: b, Holder: id, What: "entry", Have: shown(have.Held[i])})
+		case isExpected && isThere:
+			v.compareEntry(b, expected, have.Found[i], have.Keys[i])
+		case isExpected:
+			v.addDifference(Difference{Board: b, Holder: id, Field: "entry", Want: formatEntry(expected)})
+		case isThere:
+			v.addDifference(Difference{Board: b, Holder: id, Field: "entry", Have: formatEntry(have.Found[i])})
 		}
 	}
 }
 
-func shown(h Held) string { return fmt.Sprintf("newest %d, %+v", h.Newest, h.Parts) }
+func formatEntry(h BoardEntry) string { return fmt.Sprintf("newest %d, %+v", h.Newest, h.Aggregates) }
 
-// entry compares one that is there and should be.
-func (v *verification) entry(b Board, want, have Held, keys map[Order]float64) {
-	compare := func(what, should, is string) {
-		if should != is {
-			v.differ(Difference{Board: b, Holder: want.ID, What: what, Want: should, Have: is})
+// compareEntry compares an entry with the expected one.
+func (v *verification) compareEntry(b Board, want, have BoardEntry, keys map[Order]float64) {
+	compare := func(field, expected, actual string) {
+		if expected != actual {
+			v.addDifference(Difference{Board: b, Holder: want.ID, Field: field, Want: expected, Have: actual})
 		}
 	}
 	compare("newest", decimal(want.Newest), decimal(have.Newest))
-	has := have.Parts.named()
-	for i, part := range want.Parts.named() {
-		compare(part.name, decimal(part.amount), decimal(has[i].amount))
+	actuals := have.Aggregates.named()
+	for i, part := range want.Aggregates.named() {
+		compare(part.name, decimal(part.amount), decimal(actuals[i].amount))
 	}
 	for _, o := range v.cfg.Rankings() {
-		var should, is string
-		if Rankable(o, want.Parts, v.cfg.MinAnswers) {
-			should = exact(Key(o, want.Parts, v.cfg.Weights))
+		var expected, actual string
+		if Rankable(o, want.Aggregates, v.cfg.MinAnswers) {
+			expected = formatKey(Key(o, want.Aggregates, v.cfg.Weights))
 		}
 		if key, ranked := keys[o]; ranked {
-			is = exact(key)
+			actual = formatKey(key)
 		}
-		compare("key by "+string(o), should, is)
+		compare("key by "+string(o), expected, actual)
 	}
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// exact writes a key so that every other one is written otherwise.
-func exact(key float64) string { return strconv.FormatFloat(key, 'g', -1, 64) }
+// formatKey formats a key so that different keys have different texts.
+func formatKey(key float64) string { return strconv.FormatFloat(key, 'g', -1, 64) }
 
-// namedPart is one of an entry's Parts by its name on the wire.
-type namedPart struct {
+// namedAggregate is one field of an entry's Aggregates with its name on the wire.
+type namedAggregate struct {
 	name   string
 	amount int64
 }
 
-func (p Parts) named() []namedPart {
-	return []namedPart{
+func (p Aggregates) named() []namedAggregate {
+	return []namedAggregate{
 		{"score", p.Score}, {"time_ms", p.TimeMS}, {"limit_ms", p.LimitMS}, {"matches", p.Matches},
 		{"asked", p.Asked}, {"answered", p.Answered}, {"correct", p.Correct},
 	}

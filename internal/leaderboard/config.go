@@ -10,22 +10,23 @@ import (
 	"time"
 )
 
-// Config says which boards a game has. It is not changed once in use.
+// Config says which boards a game has. Callers must not change a Config in use.
 type Config struct {
 	Game       string
 	Windows    []Window
 	Orders     []Order
 	Weights    Weights
-	MinAnswers int64 // asked, before accuracy or time ranks an entry
+	MinAnswers int64 // questions asked before accuracy or time ranks an entry
 	Location   *time.Location
 
-	form string // see formed
+	hash string // cached by withHash; empty: not cached
 }
 
-// An identifier of the wire contract; games name hash tags and so hold no brace.
+// identifier matches an identifier of the wire contract. A game's name goes into a hash
+// tag, so it must not contain braces.
 var identifier = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
 
-// Validate reports everything that is wrong, joined.
+// Validate returns all faults, joined.
 func (c Config) Validate() error {
 	var faults []error
 	fault := func(format string, args ...any) {
@@ -80,7 +81,7 @@ func (c Config) weightFaults() (faults []error) {
 	if c.Weights == (Weights{}) {
 		faults = append(faults, errors.New("all weights are 0: every value would be 0"))
 	}
-	for _, t := range Explain(Parts{}, c.Weights) {
+	for _, t := range Explain(Aggregates{}, c.Weights) {
 		if t.Weight < 0 || t.Weight > MaxWeight {
 			faults = append(faults, fmt.Errorf("weight %s %d: 0 to %d", t.Name, t.Weight, MaxWeight))
 		}
@@ -88,16 +89,16 @@ func (c Config) weightFaults() (faults []error) {
 	return faults
 }
 
-// rolling are the windows of the last N days.
-func (c Config) rolling() []Window {
+// rollingWindows returns the windows of the last N days.
+func (c Config) rollingWindows() []Window {
 	return slices.DeleteFunc(slices.Clone(c.Windows), func(w Window) bool { return !w.Rolling() })
 }
 
-// keeps reports whether a window is configured.
-func (c Config) keeps(w Window) bool { return slices.Contains(c.Windows, w) }
+// hasWindow reports whether the game has a window.
+func (c Config) hasWindow(w Window) bool { return slices.Contains(c.Windows, w) }
 
-// Ranking is the order whose ranking an order is read from: under default
-// weights the value is the score and has none of its own.
+// Ranking returns the order whose ranking answers queries for o. Under default weights
+// the value equals the score, so ByValue has no ranking of its own.
 func (c Config) Ranking(o Order) Order {
 	if o == ByValue && c.Weights == DefaultWeights {
 		return ByScore
@@ -105,22 +106,22 @@ func (c Config) Ranking(o Order) Order {
 	return o
 }
 
-// Rankings are the orders that are kept, each once, the same for every
-// sequence of the same orders. One of them ranks every entry.
+// Rankings returns each order that has a ranking once, sorted. At least one of them
+// ranks every entry.
 func (c Config) Rankings() []Order {
-	kept := make([]Order, len(c.Orders))
+	rankings := make([]Order, len(c.Orders))
 	for i, o := range c.Orders {
-		kept[i] = c.Ranking(o)
+		rankings[i] = c.Ranking(o)
 	}
-	slices.Sort(kept)
-	return slices.Compact(kept)
+	slices.Sort(rankings)
+	return slices.Compact(rankings)
 }
 
-// Form names what boards are made by. Boards of another form, from before the
-// configuration changed, are never read or written: each form has its own.
-func (c Config) Form() string {
-	if c.form != "" {
-		return c.form
+// Hash identifies the content of the boards. Boards of another hash belong to another
+// configuration; appliers never mix them.
+func (c Config) Hash() string {
+	if c.hash != "" {
+		return c.hash
 	}
 	windows := slices.Clone(c.Windows)
 	slices.Sort(windows)
@@ -128,9 +129,8 @@ func (c Config) Form() string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// formed is a Config that is not changed any more and keeps its Form, which every
-// read asks for.
-func (c Config) formed() Config {
-	c.form = c.Form()
+// withHash returns a copy of c that caches its Hash, because every read needs it.
+func (c Config) withHash() Config {
+	c.hash = c.Hash()
 	return c
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func valid() Config {
+func validConfig() Config {
 	return Config{
 		Game: "demo", Windows: []Window{All, Day, "7d", "30d"}, Orders: Orders(),
 		Weights: DefaultWeights, MinAnswers: 20, Location: time.UTC,
@@ -16,7 +16,7 @@ func valid() Config {
 
 func TestValidateNamesEveryFault(t *testing.T) {
 	t.Parallel()
-	if err := valid().Validate(); err != nil {
+	if err := validConfig().Validate(); err != nil {
 		t.Fatalf("the default configuration: %v", err)
 	}
 	bad := Config{
@@ -35,7 +35,7 @@ func TestValidateNamesEveryFault(t *testing.T) {
 			t.Errorf("%q is not among the faults:\n%v", want, err)
 		}
 	}
-	none := valid()
+	none := validConfig()
 	none.Windows, none.Weights = nil, Weights{}
 	if err := none.Validate(); err == nil || !strings.Contains(err.Error(), "no windows") || !strings.Contains(err.Error(), "all weights are 0") {
 		t.Errorf("nothing configured: %v", err)
@@ -44,7 +44,7 @@ func TestValidateNamesEveryFault(t *testing.T) {
 
 func TestTheValueSharesTheScoresRankingUnderDefaultWeights(t *testing.T) {
 	t.Parallel()
-	cfg := valid()
+	cfg := validConfig()
 	if got := cfg.Rankings(); !slices.Equal(got, []Order{ByAccuracy, ByMatches, ByScore, ByTime}) {
 		t.Errorf("kept are %v", got)
 	}
@@ -54,9 +54,9 @@ func TestTheValueSharesTheScoresRankingUnderDefaultWeights(t *testing.T) {
 	}
 }
 
-func TestTheFormChangesWithWhatBoardsHold(t *testing.T) {
+func TestTheHashChangesWithTheConfig(t *testing.T) {
 	t.Parallel()
-	forms := map[string]string{}
+	configs := map[string]string{}
 	for name, change := range map[string]func(*Config){
 		"nothing":     func(*Config) {},
 		"weights":     func(c *Config) { c.Weights.Speed = 1 },
@@ -64,17 +64,17 @@ func TestTheFormChangesWithWhatBoardsHold(t *testing.T) {
 		"windows":     func(c *Config) { c.Windows = []Window{All} },
 		"orders":      func(c *Config) { c.Orders = []Order{ByValue} },
 	} {
-		cfg := valid()
+		cfg := validConfig()
 		change(&cfg)
-		if other, taken := forms[cfg.Form()]; taken {
+		if other, taken := configs[cfg.Hash()]; taken {
 			t.Errorf("changing %s leaves the form of changing %s", name, other)
 		}
-		forms[cfg.Form()] = name
+		configs[cfg.Hash()] = name
 	}
-	same := valid()
+	same := validConfig()
 	slices.Reverse(same.Windows)
 	slices.Reverse(same.Orders)
-	if forms[same.Form()] != "nothing" {
+	if configs[same.Hash()] != "nothing" {
 		t.Error("another sequence of the same is another form")
 	}
 }

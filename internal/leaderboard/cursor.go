@@ -9,34 +9,34 @@ import (
 	"strings"
 )
 
-// cursor is where a page was cut: the board, the direction and the entry at
-// the edge, by its key and member. So it holds its place also when entries
-// before it come and go, and pages neither repeat nor skip one that stayed.
+// cursor says where a page was cut: the board, the direction, and the key and member of
+// the entry at the edge. Entries before the edge may come and go: pages neither repeat
+// nor skip an entry that stayed.
 type cursor struct {
-	view View // its board's span is resolved: a cursor stays on its day
-	from From // After, Since, Before or Until
+	view View    // its span is a date for the open day: a cursor stays on its day
+	from CutFrom // After, Since, Before or Until
 	edge Ranked
 }
 
 const maxCursor = 512
 
 var (
-	memberForm = regexp.MustCompile(`^[0-9]{16}:[A-Za-z0-9_.:-]{1,64}$`)
-	dateForm   = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
+	memberPattern = regexp.MustCompile(`^[0-9]{16}:[A-Za-z0-9_.:-]{1,64}$`)
+	datePattern   = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
 )
 
-// turned leads back from a page with nothing on it: to what the page's own
-// cursor left out.
-var turned = map[From]From{After: Until, Since: Before, Before: Since, Until: After}
+// opposite maps the cut of an empty page to the cut that leads back: to the entries that
+// the page's own cursor left out.
+var opposite = map[CutFrom]CutFrom{After: Until, Since: Before, Before: Since, Until: After}
 
-// cursors returns those to the pages before and after a slice cut by cut.
-// Either is empty where the ranking ends.
+// cursors returns the cursors to the pages before and after a slice. A cursor is empty
+// if the ranking ends there.
 func cursors(v View, cut Cut, s Slice) (prev, next string) {
 	first, last := cursor{v, Before, cut.Edge}, cursor{v, After, cut.Edge}
 	if n := len(s.Rows); n > 0 {
 		first.edge, last.edge = s.Rows[0].edge(), s.Rows[n-1].edge()
-	} else if back, byCursor := turned[cut.From]; byCursor {
-		first.from, last.from = back, back
+	} else if reversed, hasCursor := opposite[cut.From]; hasCursor {
+		first.from, last.from = reversed, reversed
 	}
 	if s.Start > 0 {
 		prev = first.String()
@@ -47,7 +47,7 @@ func cursors(v View, cut Cut, s Slice) (prev, next string) {
 	return prev, next
 }
 
-// String is the cursor's opaque form: letters, digits, - and _.
+// String returns the cursor's opaque form: letters, digits, - and _.
 func (c cursor) String() string {
 	text := strings.Join([]string{
 		"1", c.view.identity(), string(c.from),
@@ -56,38 +56,38 @@ func (c cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(text))
 }
 
-// identity tells rankings apart.
+// identity differs between any two rankings.
 func (v View) identity() string {
-	return fmt.Sprintf("%s|%s|%s|%s|%s", v.Game, v.Form, v.Board.Kind, v.Board.Span, v.Ranking)
+	return fmt.Sprintf("%s|%s|%s|%s|%s", v.Game, v.ConfigHash, v.Board.Kind, v.Board.Span, v.Ranking)
 }
 
-// parseCursor reads a cursor for the ranking asked for, whose span it may
-// narrow from the open day to the day that the cursor began on. Anything else,
-// a cursor from before the configuration changed too, is ErrBadCursor.
-func parseCursor(s string, asked View) (cursor, error) {
+// parseCursor reads a cursor for the requested ranking. If the request is for the open
+// day, the view stays on the day on which the cursor began. All other cursors, and those
+// of another configuration, are ErrBadCursor.
+func parseCursor(s string, requested View) (cursor, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil || len(s) > maxCursor {
 		return cursor{}, ErrBadCursor
 	}
-	f := strings.Split(string(raw), "|")
-	if len(f) != 9 || f[0] != "1" {
+	fields := strings.Split(string(raw), "|")
+	if len(fields) != 9 || fields[0] != "1" {
 		return cursor{}, ErrBadCursor
 	}
-	c := cursor{view: asked, from: From(f[6])}
-	if asked.Board.Span == OpenDay && dateForm.MatchString(f[4]) {
-		c.view.Board.Span = f[4]
+	c := cursor{view: requested, from: CutFrom(fields[6])}
+	if requested.Board.Span == OpenDay && datePattern.MatchString(fields[4]) {
+		c.view.Board.Span = fields[4]
 	}
-	if c.view.identity() != strings.Join(f[1:6], "|") || turned[c.from] == "" {
+	if c.view.identity() != strings.Join(fields[1:6], "|") || opposite[c.from] == "" {
 		return cursor{}, ErrBadCursor
 	}
-	c.edge, err = parseEdge(f[7], f[8])
+	c.edge, err = parseEdge(fields[7], fields[8])
 	return c, err
 }
 
 func parseEdge(bits, member string) (Ranked, error) {
 	n, err := strconv.ParseUint(bits, 16, 64)
 	key := math.Float64frombits(n)
-	if err != nil || math.IsNaN(key) || math.IsInf(key, 0) || !memberForm.MatchString(member) {
+	if err != nil || math.IsNaN(key) || math.IsInf(key, 0) || !memberPattern.MatchString(member) {
 		return Ranked{}, ErrBadCursor
 	}
 	return Ranked{Key: key, Member: member}, nil

@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-func dayView(span string) View {
-	return View{Game: "demo", Form: "f", Board: Board{Players, span}, Ranking: ByTime}
+func newDayView(span string) View {
+	return View{Game: "demo", ConfigHash: "f", Board: Board{Players, span}, Ranking: ByTime}
 }
 
-func TestACursorHoldsItsPlace(t *testing.T) {
+func TestACursorKeepsItsPosition(t *testing.T) {
 	t.Parallel()
 	for _, key := range []float64{0, -41000, -1.0 / 3, math.Nextafter(1234.5, 2000)} {
-		want := cursor{dayView("2026-11-20"), Before, Ranked{Key: key, Member: "0000000000000042:p_8Zk"}}
+		want := cursor{newDayView("2026-11-20"), Before, Ranked{Key: key, Member: "0000000000000042:p_8Zk"}}
 		for _, asked := range []string{"2026-11-20", OpenDay} {
-			if got, err := parseCursor(want.String(), dayView(asked)); err != nil || got != want {
+			if got, err := parseCursor(want.String(), newDayView(asked)); err != nil || got != want {
 				t.Errorf("asked for %s: %+v, %v, want %+v", asked, got, err, want)
 			}
 		}
@@ -26,7 +26,7 @@ func TestACursorHoldsItsPlace(t *testing.T) {
 
 func TestAForeignOrDamagedCursorIsRefused(t *testing.T) {
 	t.Parallel()
-	good := cursor{dayView("2026-11-20"), After, Ranked{Key: 1, Member: "0000000000000042:p"}}
+	good := cursor{newDayView("2026-11-20"), After, Ranked{Key: 1, Member: "0000000000000042:p"}}
 	edit := func(from, to string) string {
 		raw, err := base64.RawURLEncoding.DecodeString(good.String())
 		if err != nil {
@@ -53,23 +53,23 @@ func TestAForeignOrDamagedCursorIsRefused(t *testing.T) {
 		"a glob":        edit("42:p", "42:*"),
 		"too long":      good.String() + strings.Repeat("A", maxCursor),
 	} {
-		if got, err := parseCursor(s, dayView(OpenDay)); !errors.Is(err, ErrBadCursor) || !errors.Is(err, ErrBadQuery) {
+		if got, err := parseCursor(s, newDayView(OpenDay)); !errors.Is(err, ErrBadCursor) || !errors.Is(err, ErrBadQuery) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
-	if _, err := parseCursor(good.String(), dayView("2026-11-21")); !errors.Is(err, ErrBadCursor) {
+	if _, err := parseCursor(good.String(), newDayView("2026-11-21")); !errors.Is(err, ErrBadCursor) {
 		t.Errorf("a cursor of another date: %v", err)
 	}
 }
 
 func FuzzCursor(f *testing.F) {
-	f.Add(cursor{dayView("2026-11-20"), After, Ranked{Key: -0.5, Member: "0000000000000042:p"}}.String())
+	f.Add(cursor{newDayView("2026-11-20"), After, Ranked{Key: -0.5, Member: "0000000000000042:p"}}.String())
 	f.Fuzz(func(t *testing.T, s string) {
-		c, err := parseCursor(s, dayView(OpenDay))
+		c, err := parseCursor(s, newDayView(OpenDay))
 		if err != nil {
 			return
 		}
-		again, err := parseCursor(c.String(), dayView(OpenDay))
+		again, err := parseCursor(c.String(), newDayView(OpenDay))
 		if err != nil || again != c {
 			t.Fatalf("%q is %+v, which is written and read as %+v, %v", s, c, again, err)
 		}

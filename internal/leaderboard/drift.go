@@ -8,76 +8,76 @@ import (
 )
 
 const (
-	driftEvery = 10 * time.Minute // between the beginnings of two checks, at the least
-	driftPace  = time.Second      // for each page of holders
-	driftLease = time.Minute      // kept by every page
-	driftShown = 20               // differences of a check that are logged
+	driftInterval        = 10 * time.Minute // minimum time between the starts of two checks
+	driftPageInterval    = time.Second      // pause before each page of holders
+	driftLease           = time.Minute      // renewed before every page
+	maxLoggedDifferences = 20               // per check
 )
 
-// errOther means that another node is at the check.
-var errOther = errors.New("another node checks the boards")
+// errOtherNode means that another node is checking.
+var errOtherNode = errors.New("another node checks the boards")
 
-// watch checks a game's boards against the ledger, slowly, over and over until
-// ctx ends. Of all nodes one at a time does.
-func (a *Applier) watch(ctx context.Context, game string) {
-	again := time.NewTicker(driftEvery)
-	defer again.Stop()
+// checkPeriodically checks a game's boards against the ledger until ctx ends. One node
+// at a time checks.
+func (a *Applier) checkPeriodically(ctx context.Context, game string) {
+	ticker := time.NewTicker(driftInterval)
+	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-again.C:
-			a.report(ctx, game, "verify", a.check(ctx, a.games[game]))
+		case <-ticker.C:
+			a.logError(ctx, game, "verify", a.checkDrift(ctx, a.games[game]))
 		}
 	}
 }
 
-// check goes over the boards once. Differences are counted and logged, and ask
-// for a rebuild.
-func (a *Applier) check(ctx context.Context, cfg Config) error {
-	duty := Duty{Game: cfg.Game, Form: cfg.Form(), Name: "verify"}
-	at := func() error {
-		mine, err := a.store.Lease(ctx, duty, a.id, driftLease)
+// checkDrift checks all boards once. It counts and logs differences. If there are any,
+// it requests a rebuild.
+func (a *Applier) checkDrift(ctx context.Context, cfg Config) error {
+	duty := Duty{Game: cfg.Game, ConfigHash: cfg.Hash(), Name: "verify"}
+	renew := func() error {
+		mine, err := a.store.AcquireLease(ctx, duty, a.holderID, driftLease)
 		if err == nil && !mine {
-			return errOther
+			return errOtherNode
 		}
 		return err
 	}
-	if err := at(); err != nil {
-		return ignore(err, errOther)
+	if err := renew(); err != nil {
+		return ignore(err, errOtherNode)
 	}
-	v, err := a.verify(ctx, cfg, a.drift(ctx, cfg), func() error {
-		rest(ctx, driftPace)
-		return errors.Join(ctx.Err(), at())
+	v, err := a.verify(ctx, cfg, a.recordDifference(ctx, cfg), func() error {
+		sleep(ctx, driftPageInterval)
+		return errors.Join(ctx.Err(), renew())
 	})
-	released := a.store.Release(context.WithoutCancel(ctx), duty, a.id)
+	released := a.store.ReleaseLease(context.WithoutCancel(ctx), duty, a.holderID)
 	if err != nil {
-		return ignore(err, errOther, ErrStale, ErrNotReady) // other boards are read by now, or will be
+		return ignore(err, errOtherNode, ErrStale, ErrNotReady) // other boards are served or will be
 	}
 	a.metrics.verified.WithLabelValues(cfg.Game).Set(float64(a.now()) / 1000)
-	if v.done.Differences > 0 {
-		return errors.Join(released, a.ask(ctx, cfg, v.copy.ID, drifted))
+	if v.result.Differences > 0 {
+		return errors.Join(released, a.requestBuild(ctx, cfg, v.generation.ID, drifted))
 	}
 	return released
 }
 
-// drift counts differences, and logs the first of them.
-func (a *Applier) drift(ctx context.Context, cfg Config) func(Difference) {
-	shown := 0
+// recordDifference returns a function that counts differences and logs the first ones.
+func (a *Applier) recordDifference(ctx context.Context, cfg Config) func(Difference) {
+	logged := 0
 	return func(d Difference) {
 		a.metrics.drift.WithLabelValues(cfg.Game).Inc()
-		if shown++; shown > driftShown {
+		if logged++; logged > maxLoggedDifferences {
 			return
 		}
-		a.log.LogAttrs(ctx, slog.LevelError, "a leaderboard is not what the ledger says", slog.String("game", cfg.Game),
+		a.log.LogAttrs(ctx, slog.LevelError, "leaderboard differs from ledger", slog.String("game", cfg.Game),
 			slog.String("kind", string(d.Board.Kind)), slog.String("board", d.Board.Span), slog.String("holder", d.Holder),
-			slog.String("what", d.What), slog.String("want", d.Want), slog.String("have", d.Have))
+			slog.String("what", d.Field), slog.String("want", d.Want), slog.String("have", d.Have))
 	}
 }
 
-// ignore returns nil for an error that is one of some.
-func ignore(err error, some ...error) error {
-	for _, e := range some {
+// ignore returns nil if err is one of ignored.
+func ignore(err error, ignored ...error) error {
+	for _, e := range ignored {
 		if errors.Is(err, e) {
 			return nil
 		}

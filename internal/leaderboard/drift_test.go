@@ -9,17 +9,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-func TestDriftIsFoundCountedAndBuiltAway(t *testing.T) {
+func TestDriftIsFoundCountedAndRepaired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := lived(t)
+		w := newPlayedGame(t)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			w.applier.watch(ctx, w.cfg.Game)
+			w.applier.checkPeriodically(ctx, w.cfg.Game)
 		}()
 		m, game := w.applier.metrics, w.cfg.Game
-		time.Sleep(driftEvery + time.Minute)
+		time.Sleep(driftInterval + time.Minute)
 		synctest.Wait()
 		if n := testutil.ToFloat64(m.drift.WithLabelValues(game)); n != 0 {
 			t.Errorf("right boards have drifted by %v", n)
@@ -28,14 +28,14 @@ func TestDriftIsFoundCountedAndBuiltAway(t *testing.T) {
 			t.Errorf("they were verified at %v", at)
 		}
 		w.store.mu.Lock()
-		spoil(w.served(), Board{Players, string(All)}, func(h *Held) { h.Parts.Score++ })
+		corruptEntry(w.servedCopy(), Board{Players, string(All)}, func(h *BoardEntry) { h.Aggregates.Score++ })
 		w.store.mu.Unlock()
-		time.Sleep(driftEvery)
+		time.Sleep(driftInterval)
 		synctest.Wait()
 		if n := testutil.ToFloat64(m.drift.WithLabelValues(game)); n != 1 {
 			t.Errorf("of one fault %v were counted", n)
 		}
-		if on, err := w.applier.Building(t.Context(), game); err != nil || !on {
+		if on, err := w.applier.IsBuilding(t.Context(), game); err != nil || !on {
 			t.Errorf("a build was asked for: %v, %v", on, err)
 		}
 		if err := w.build(t.Context()); err != nil {
@@ -52,13 +52,13 @@ func TestDriftIsFoundCountedAndBuiltAway(t *testing.T) {
 
 func TestOneNodeAtATimeChecks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := lived(t)
-		spoil(w.served(), Board{Players, string(All)}, func(h *Held) { h.Parts.Score++ })
-		duty := Duty{Game: w.cfg.Game, Form: w.cfg.Form(), Name: "verify"}
-		if mine, err := w.store.Lease(t.Context(), duty, "another", driftLease); err != nil || !mine {
+		w := newPlayedGame(t)
+		corruptEntry(w.servedCopy(), Board{Players, string(All)}, func(h *BoardEntry) { h.Aggregates.Score++ })
+		duty := Duty{Game: w.cfg.Game, ConfigHash: w.cfg.Hash(), Name: "verify"}
+		if mine, err := w.store.AcquireLease(t.Context(), duty, "another", driftLease); err != nil || !mine {
 			t.Fatal(mine, err)
 		}
-		if err := w.applier.check(t.Context(), w.cfg); err != nil {
+		if err := w.applier.checkDrift(t.Context(), w.cfg); err != nil {
 			t.Error(err)
 		}
 		if n := testutil.ToFloat64(w.applier.metrics.drift.WithLabelValues(w.cfg.Game)); n != 0 {

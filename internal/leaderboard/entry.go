@@ -1,9 +1,8 @@
 package leaderboard
 
-// Entry is one entry of a leaderboard, as the wire contract has it. Nickname
-// is the caller's to fill in.
+// Entry is one entry of a leaderboard on the wire. The caller fills in Nickname.
 type Entry struct {
-	Rank     int64  `json:"rank"` // from 1; equals share a rank
+	Rank     int64  `json:"rank"` // from 1; equal entries share a rank
 	ID       string `json:"id"`
 	Nickname string `json:"nickname"`
 	Value    int64  `json:"value"`
@@ -17,16 +16,15 @@ type Entry struct {
 	Accuracy float64 `json:"accuracy"` // rounded half up to 4 decimals
 }
 
-// Page is a leaderboard query's answer, read at one moment. The cursors are
-// there while the board goes on in their direction. Kind is the caller's to
-// fill in.
+// Page is the answer to a leaderboard query, read at one moment. A cursor is set if
+// there are entries in its direction. The caller fills in Kind.
 type Page struct {
 	Game       string  `json:"game"`
 	Window     Window  `json:"window"`
 	Order      Order   `json:"order"`
 	Kind       Kind    `json:"kind"`
-	From       string  `json:"from"`  // first day that the entries sum over
-	To         string  `json:"to"`    // last day
+	From       string  `json:"from"`  // first day of the sums
+	To         string  `json:"to"`    // last day of the sums
 	AsOf       int64   `json:"as_of"` // when the newest result on the board was settled, epoch ms; 0 without any
 	Total      int64   `json:"total"` // entries ranked in this order
 	Entries    []Entry `json:"entries"`
@@ -34,11 +32,11 @@ type Page struct {
 	PrevCursor string  `json:"prev_cursor,omitempty"`
 }
 
-// Standing is one player's entry and what it means. Percentile is the share of
-// entries ranked below or equal, 0 to 100. ToNext is what is missing to the
-// next better rank, in what the order compares: value, score and matches
-// whole, accuracy as a share of 1 and time as ms a question, both rounded up
-// to 4 decimals; nil at rank 1.
+// Standing is one entry with its position among all entries. Percentile is the share of
+// entries with the same or a lower rank, 0 to 100. ToNext is the distance to the next
+// better rank; it is nil at rank 1. Its unit follows the order: whole numbers for value,
+// score and matches, a share of 1 for accuracy, ms per question for time. Accuracy and
+// time are rounded up to 4 decimals.
 type Standing struct {
 	Entry
 	Total      int64        `json:"total"`
@@ -47,28 +45,28 @@ type Standing struct {
 	Explain    *Explanation `json:"explain,omitempty"`
 }
 
-// Explanation says how an entry comes by its value and, where others share
-// its rank, by its place among them.
+// Explanation says how an entry's value is computed, and how its place among entries of
+// the same rank is decided.
 type Explanation struct {
-	Parts []Term `json:"parts"` // their values add up to the entry's
-	Tie   *Tie   `json:"tie,omitempty"`
+	Aggregates []Term `json:"parts"` // their values add up to the entry's value
+	Tie        *Tie   `json:"tie,omitempty"`
 }
 
-// Tie says how equals are ordered: the lower ledger position of the newest
-// result stands first.
+// Tie is the place among entries of one rank. The entry whose newest result has the
+// lower ledger position comes first.
 type Tie struct {
-	SharedBy int64 `json:"shared_by"` // entries of this rank, this one too
-	Place    int64 `json:"place"`     // among them, from 1
+	SharedBy int64 `json:"shared_by"` // entries of this rank, including this one
+	Place    int64 `json:"place"`     // among the entries of this rank, from 1
 	Position int64 `json:"position"`  // ledger position of the newest result
 }
 
-// Place is a player's rank and value, as `settled` tells it.
-type Place struct {
+// WindowStanding is a player's rank and value in one window, as `settled` sends it.
+type WindowStanding struct {
 	Rank  int64 `json:"rank"`
 	Value int64 `json:"value"`
 }
 
-// Listing is what leaderboards a game has.
+// Listing describes the leaderboards of a game.
 type Listing struct {
 	Windows  []ListedWindow `json:"windows"`
 	Kinds    []Kind         `json:"kinds"`
@@ -76,14 +74,14 @@ type Listing struct {
 	Day      string         `json:"day"` // the open day
 }
 
-// ListedWindow is one of them.
+// ListedWindow is one window of a Listing.
 type ListedWindow struct {
 	ID     Window  `json:"id"`
 	Orders []Order `json:"orders"`
 }
 
-func (c Config) entry(h Held, rank int64) Entry {
-	p := h.Parts
+func (c Config) entry(h BoardEntry, rank int64) Entry {
+	p := h.Aggregates
 	return Entry{
 		Rank: rank, ID: h.ID, Value: Value(p, c.Weights),
 		Score: p.Score, TimeMS: p.TimeMS, Matches: p.Matches,

@@ -7,80 +7,83 @@ import (
 )
 
 const (
-	leaseTTL  = 5 * time.Second // of a node that died
+	leaseTTL  = 5 * time.Second // how long the lease of a dead node blocks others
 	leasePoll = 4 * time.Millisecond
 )
 
-// alone does work on a form of a game's boards while nobody else does, here or
-// on another node. While it waits, spared, unless nil, may find the work done.
-func (a *Applier) alone(ctx context.Context, cfg Config, work func() error, spared func() (bool, error)) error {
-	if err := a.work[cfg.Game].enter(ctx); err != nil {
+// withApplyLease calls work while no other goroutine or node applies rows to the boards
+// of cfg. While it waits, isDone may report that the work is done already; isDone may be
+// nil.
+func (a *Applier) withApplyLease(ctx context.Context, cfg Config, work func() error, isDone func() (bool, error)) error {
+	if err := a.applyLocks[cfg.Game].lock(ctx); err != nil {
 		return err
 	}
-	defer a.work[cfg.Game].leave()
-	ours, err := a.lease(ctx, cfg, spared)
-	if err != nil || !ours {
+	defer a.applyLocks[cfg.Game].unlock()
+	isOurs, err := a.acquireApplyLease(ctx, cfg, isDone)
+	if err != nil || !isOurs {
 		return err
 	}
-	// Given back also by who is being stopped; else it ends by itself.
-	defer func() { _ = a.store.Release(context.WithoutCancel(ctx), applyDuty(cfg), a.id) }()
+	// Release the lease even if ctx has ended. If that fails, it expires.
+	defer func() { _ = a.store.ReleaseLease(context.WithoutCancel(ctx), applyDuty(cfg), a.holderID) }()
 	return work()
 }
 
-// lease waits for the duty to apply. It reports false where the work is spared.
-func (a *Applier) lease(ctx context.Context, cfg Config, spared func() (bool, error)) (ours bool, err error) {
+// acquireApplyLease waits for the apply lease. It returns false if isDone reports that
+// the work is done.
+func (a *Applier) acquireApplyLease(ctx context.Context, cfg Config, isDone func() (bool, error)) (isOurs bool, err error) {
 	for {
-		ours, err = a.store.Lease(ctx, applyDuty(cfg), a.id, leaseTTL)
-		if err != nil || ours {
-			return ours, err
+		isOurs, err = a.store.AcquireLease(ctx, applyDuty(cfg), a.holderID, leaseTTL)
+		if err != nil || isOurs {
+			return isOurs, err
 		}
 		a.metrics.waits.WithLabelValues(cfg.Game).Inc()
-		if spared != nil {
-			if done, err := spared(); err != nil || done {
+		if isDone != nil {
+			if done, err := isDone(); err != nil || done {
 				return false, err
 			}
 		}
-		rest(ctx, leasePoll/2+rand.N(leasePoll)) //nolint:gosec // a wait is no secret
+		sleep(ctx, leasePoll/2+rand.N(leasePoll)) //nolint:gosec // a wait is no secret
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
 	}
 }
 
-// applied returns a look at whether the boards that readers see hold the rows
-// that the ledger held when it was looked first. Until the boards have moved
-// that far a look costs the ledger nothing.
-func (a *Applier) applied(ctx context.Context, cfg Config) func() (bool, error) {
-	need := int64(-1) // the last of those rows, once it is known
+// newAppliedCheck returns a function that reports whether the served boards hold all
+// rows that the ledger held at the function's first call. Until the boards have reached
+// that position, a call does not read the ledger.
+func (a *Applier) newAppliedCheck(ctx context.Context, cfg Config) func() (bool, error) {
+	lastPos := int64(-1) // position of the last of those rows; -1: not known yet
 	return func() (bool, error) {
-		state, err := a.store.Served(ctx, cfg.Game, cfg.Form())
-		if err != nil || state.Stamp == "" || state.Mark.Epoch != a.ledger.Epoch() || state.Mark.Pos < need {
+		state, err := a.store.ServedState(ctx, cfg.Game, cfg.Hash())
+		if err != nil || state.Version == "" || state.Mark.Epoch != a.ledger.Epoch() || state.Mark.Pos < lastPos {
 			return false, err
 		}
-		rows, holds, err := a.above(ctx, cfg.Game, state.Mark)
-		if err != nil || !holds {
+		rows, isHeld, err := a.rowsAfter(ctx, cfg.Game, state.Mark)
+		if err != nil || !isHeld {
 			return false, err
 		}
-		if need < 0 && len(rows) < pageRows {
-			need = state.Mark.Pos + int64(len(rows))
+		if lastPos < 0 && len(rows) < pageRows {
+			lastPos = state.Mark.Pos + int64(len(rows))
 		}
-		return need >= 0 && state.Mark.Pos >= need, nil
+		return lastPos >= 0 && state.Mark.Pos >= lastPos, nil
 	}
 }
 
-// renew keeps a duty for what comes next. Who has lost it stops: ErrStale.
-func (a *Applier) renew(ctx context.Context, d Duty, ttl time.Duration) error {
-	ours, err := a.store.Lease(ctx, d, a.id, ttl)
-	if err == nil && !ours {
+// renewLease extends a lease for the next step. It returns ErrStale if the lease was
+// lost.
+func (a *Applier) renewLease(ctx context.Context, d Duty, ttl time.Duration) error {
+	isOurs, err := a.store.AcquireLease(ctx, d, a.holderID, ttl)
+	if err == nil && !isOurs {
 		err = ErrStale
 	}
 	return err
 }
 
-func applyDuty(cfg Config) Duty { return Duty{Game: cfg.Game, Form: cfg.Form(), Name: "apply"} }
+func applyDuty(cfg Config) Duty { return Duty{Game: cfg.Game, ConfigHash: cfg.Hash(), Name: "apply"} }
 
-// rest waits, or until ctx ends.
-func rest(ctx context.Context, d time.Duration) {
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

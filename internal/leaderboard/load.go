@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// load puts the ledger's sums of one moment into an empty copy, and returns it
-// as it stands for that moment. Beside boards that are read it rests as long as
-// it works.
-func (a *Applier) load(ctx context.Context, cfg Config, empty State) (State, error) {
-	forms, err := a.store.Forms(ctx, cfg.Game)
+// load writes the ledger's sums of one snapshot into an empty copy, and returns the
+// copy's state after that. If other boards are being read, it pauses as long as each
+// write takes.
+func (a *Applier) load(ctx context.Context, cfg Config, emptyState State) (State, error) {
+	configs, err := a.store.ServedConfigs(ctx, cfg.Game)
 	if err != nil {
 		return State{}, err
 	}
-	l := &loader{a: a, cfg: cfg, state: empty, gentle: len(forms) > 0, boards: map[Board]*loaded{}, rankings: cfg.Rankings()}
+	l := &loader{applier: a, cfg: cfg, state: emptyState, isThrottled: len(configs) > 0, boards: map[Board]*loadedBoard{}, rankings: cfg.Rankings()}
 	err = a.ledger.Snapshot(ctx, cfg.Game, func(s Snapshot) error {
-		l.state.Progress = cfg.standing(s)
-		l.reach = cfg.reach(l.state.Progress)
+		l.state.Progress = cfg.initialProgress(s)
+		l.coverage = cfg.coverage(l.state.Progress)
 		for sums, err := range byHolder(s.Sums) {
 			if err != nil {
 				return err
 			}
-			if err := l.add(ctx, sums); err != nil {
+			if err := l.addHolder(ctx, sums); err != nil {
 				return err
 			}
 		}
@@ -31,124 +31,124 @@ func (a *Applier) load(ctx context.Context, cfg Config, empty State) (State, err
 		return State{}, err
 	}
 	l.state.Loading = false
-	return l.state, l.commit(ctx, l.sealed())
+	return l.state, l.commit(ctx, l.sealedDays())
 }
 
-// standing is what a copy stands for once it holds the sums of a snapshot: its
-// rolling windows are where a turn to its day leaves them at best.
-func (c Config) standing(s Snapshot) Progress {
+// initialProgress returns the progress of a copy that holds the sums of a snapshot. Its
+// rolling windows begin where they would be after all evictions.
+func (c Config) initialProgress(s Snapshot) Progress {
 	p := Progress{Mark: s.Mark, First: s.First}
 	if s.First == "" {
 		return p
 	}
-	p.Rolls = c.startRolls(s.Mark.Day)
+	p.Rolling = c.startRolling(s.Mark.Day)
 	p.Oldest = addDays(s.Mark.Day, -1)
-	if rolls := earliest(p.Rolls); rolls != "" {
-		p.Oldest = min(p.Oldest, rolls)
+	if rolling := earliestDay(p.Rolling); rolling != "" {
+		p.Oldest = min(p.Oldest, rolling)
 	}
 	p.Oldest = max(p.Oldest, p.First)
 	return p
 }
 
-// loader draws up the steps that fill a copy.
+// loader plans and commits the steps that fill a copy.
 type loader struct {
-	a      *Applier
-	cfg    Config
-	state  State
-	reach  reach
-	gentle bool
-	boards map[Board]*loaded
-	kept   time.Time // when the duty was renewed
+	applier     *Applier
+	cfg         Config
+	state       State
+	coverage    coverage
+	isThrottled bool
+	boards      map[Board]*loadedBoard
+	renewedAt   time.Time // when the lease was renewed last
 
-	rankings []Order // the configuration's
+	rankings []Order // those of cfg
 
-	touched []*loaded // by the step being drawn up, in order
-	writes  int       // of it
+	changedBoards []*loadedBoard // by the step being planned, in order
+	writes        int            // of the step being planned
 }
 
-// loaded is what a board has so far.
-type loaded struct {
+// loadedBoard is what a board has been given so far.
+type loadedBoard struct {
 	entries int64
 	asOf    int64
-	change  Change // in the step being drawn up
+	change  Change // in the step being planned
 }
 
-// add puts what one holder has on the boards.
-func (l *loader) add(ctx context.Context, sums []Sum) error {
+// addHolder adds one holder's entries to the boards.
+func (l *loader) addHolder(ctx context.Context, sums []Sum) error {
 	cost := 1 + len(l.rankings)
-	for _, p := range l.reach.postings(sums) {
+	for _, p := range l.coverage.postings(sums) {
 		if l.writes+cost > stepWrites {
 			if err := l.commit(ctx, nil); err != nil {
 				return err
 			}
 		}
 		l.writes += cost
-		l.put(p)
+		l.addPosting(p)
 	}
 	return nil
 }
 
-func (l *loader) put(p posting) {
+func (l *loader) addPosting(p posting) {
 	b := l.boards[p.board]
 	if b == nil {
-		b = &loaded{}
+		b = &loadedBoard{}
 		l.boards[p.board] = b
 	}
 	if len(b.change.Put) == 0 {
-		b.change = Change{Board: p.board, Out: map[Order][]string{}, In: map[Order][]Ranked{}}
-		l.touched = append(l.touched, b)
+		b.change = Change{Board: p.board, RemovedMembers: map[Order][]string{}, AddedMembers: map[Order][]Ranked{}}
+		l.changedBoards = append(l.changedBoards, b)
 	}
 	b.entries++
-	b.asOf = max(b.asOf, p.at)
-	l.cfg.change(l.rankings, &b.change, Held{}, p.entry)
+	b.asOf = max(b.asOf, p.committedAt)
+	l.cfg.addChange(l.rankings, &b.change, BoardEntry{}, p.entry)
 }
 
-// commit writes what was drawn up, and keeps the duty while it takes long.
-func (l *loader) commit(ctx context.Context, seal []Sealed) error {
+// commit writes the planned step, and renews the lease if that is due.
+func (l *loader) commit(ctx context.Context, seal []SealedDay) error {
 	began := time.Now()
-	step := l.state.next(l.a.now())
-	step.Seal = seal
-	for _, b := range l.touched {
+	step := l.state.nextStep(l.applier.now())
+	step.SealedDays = seal
+	for _, b := range l.changedBoards {
 		b.change.AsOf = b.asOf
 		step.Changes = append(step.Changes, b.change)
 		b.change = Change{}
 	}
-	l.touched, l.writes = nil, 0
-	if err := l.a.store.Commit(ctx, l.state.Generation, []Step{step}); err != nil {
+	l.changedBoards, l.writes = nil, 0
+	if err := l.applier.store.Commit(ctx, l.state.Generation, []Step{step}); err != nil {
 		return err
 	}
-	l.state.Stamp = step.Stamp
-	if l.gentle {
-		rest(ctx, time.Since(began))
+	l.state.Version = step.Version
+	if l.isThrottled {
+		sleep(ctx, time.Since(began))
 	}
-	return l.keep(ctx)
+	return l.renewLease(ctx)
 }
 
-// keep renews the duty now and then: a step takes a round trip, and this
-// another.
-func (l *loader) keep(ctx context.Context) error {
-	if time.Since(l.kept) < buildRenew {
+// renewLease renews the build lease at intervals, because each renewal costs a round
+// trip.
+func (l *loader) renewLease(ctx context.Context) error {
+	if time.Since(l.renewedAt) < buildRenew {
 		return nil
 	}
-	l.kept = time.Now()
-	return l.a.renew(ctx, buildDuty(l.cfg), buildLease)
+	l.renewedAt = time.Now()
+	return l.applier.renewLease(ctx, buildDuty(l.cfg), buildLease)
 }
 
-// sealed is what the days had that are over.
-func (l *loader) sealed() []Sealed {
-	var all []Sealed
-	for _, day := range l.reach.days() {
-		if day == l.reach.open {
+// sealedDays returns the sizes of the past days' boards.
+func (l *loader) sealedDays() []SealedDay {
+	var all []SealedDay
+	for _, day := range l.coverage.days() {
+		if day == l.coverage.openDay {
 			break
 		}
-		s := Sealed{Day: day, Entries: map[Kind]int64{}}
-		for _, whose := range Kinds() {
-			s.Entries[whose] = 0
-			if b := l.boards[Board{whose, day}]; b != nil {
-				s.Entries[whose] = b.entries
+		sealed := SealedDay{Day: day, Sizes: map[Kind]int64{}}
+		for _, kind := range Kinds() {
+			sealed.Sizes[kind] = 0
+			if b := l.boards[Board{kind, day}]; b != nil {
+				sealed.Sizes[kind] = b.entries
 			}
 		}
-		all = append(all, s)
+		all = append(all, sealed)
 	}
 	return all
 }

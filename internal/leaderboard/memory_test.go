@@ -12,51 +12,51 @@ import (
 	"time"
 )
 
-// memory is a Store of one game in memory, with every promise of the real one.
-// Fail is asked before each call by the name of the method, and may call back;
-// lost after each that writes.
-type memory struct {
-	mu       sync.Mutex
-	copies   map[string]*memoryCopy // by id
-	served   map[string]string      // form → id
-	building map[string]string
-	forms    []Config // published, the last one first
-	leases   map[Duty]leased
-	swept    []int64
-	fail     func(method string) error
-	lost     func(method string) error
+// memoryStore is a Store of one game in memory that keeps all promises of the interface.
+// It calls beforeCall with the name of the method before each call, and afterWrite after
+// each call that writes.
+type memoryStore struct {
+	mu         sync.Mutex
+	copies     map[string]*memoryCopy // by id
+	served     map[string]string      // config hash → id
+	building   map[string]string
+	configs    []Config // published last first
+	leases     map[Duty]heldLease
+	swept      []int64
+	beforeCall func(method string) error
+	afterWrite func(method string) error
 
-	writes int // calls that may write
-	steps  int
-	widest int      // most writes of a step
-	faults []string // of steps that do not fit what they build on
+	writes    int // number of calls that may write
+	steps     int
+	maxWrites int      // largest number of writes in a step
+	faults    []string // steps that contradict the stored entries
 }
 
-type leased struct {
+type heldLease struct {
 	holder string
 	until  time.Time
 }
 
 // memoryCopy is one generation.
 type memoryCopy struct {
-	state  State
-	boards map[Board]map[string]Held
-	ranked map[Board]map[Order]map[string]float64
-	asOf   map[Board]int64
-	days   map[string]map[Kind]int64
+	state      State
+	boards     map[Board]map[string]BoardEntry
+	ranked     map[Board]map[Order]map[string]float64
+	asOf       map[Board]int64
+	sealedDays map[string]map[Kind]int64
 }
 
-func newMemory() *memory {
-	return &memory{
+func newMemoryStore() *memoryStore {
+	return &memoryStore{
 		copies: map[string]*memoryCopy{}, served: map[string]string{}, building: map[string]string{},
-		leases: map[Duty]leased{},
-		fail:   func(string) error { return nil }, lost: func(string) error { return nil },
+		leases:     map[Duty]heldLease{},
+		beforeCall: func(string) error { return nil }, afterWrite: func(string) error { return nil },
 	}
 }
 
 // lock begins a call.
-func (m *memory) lock(method string) error {
-	err := m.fail(method)
+func (m *memoryStore) lock(method string) error {
+	err := m.beforeCall(method)
 	m.mu.Lock()
 	switch method {
 	case "Begin", "Publish", "Sweep", "Commit":
@@ -65,120 +65,120 @@ func (m *memory) lock(method string) error {
 	return err
 }
 
-func (m *memory) find(pointers map[string]string, game, form string) State {
-	state := State{Generation: Generation{Game: game, Form: form, ID: pointers[form]}}
+func (m *memoryStore) stateOf(pointers map[string]string, game, configHash string) State {
+	state := State{Generation: Generation{Game: game, ConfigHash: configHash, ID: pointers[configHash]}}
 	c := m.copies[state.ID]
 	if c == nil {
 		return state
 	}
 	state = c.state
-	state.Rolls = maps.Clone(c.state.Rolls)
+	state.Rolling = maps.Clone(c.state.Rolling)
 	return state
 }
 
-func (m *memory) Served(_ context.Context, game, form string) (State, error) {
-	err := m.lock("Served")
+func (m *memoryStore) ServedState(_ context.Context, game, configHash string) (State, error) {
+	err := m.lock("ServedState")
 	defer m.mu.Unlock()
 	if err != nil {
 		return State{}, err
 	}
-	state := m.find(m.served, game, form)
+	state := m.stateOf(m.served, game, configHash)
 	state.Served = state.ID != ""
 	return state, nil
 }
 
-func (m *memory) Building(_ context.Context, game, form string) (State, error) {
-	err := m.lock("Building")
+func (m *memoryStore) BuildingState(_ context.Context, game, configHash string) (State, error) {
+	err := m.lock("BuildingState")
 	defer m.mu.Unlock()
 	if err != nil {
 		return State{}, err
 	}
-	state := m.find(m.building, game, form)
+	state := m.stateOf(m.building, game, configHash)
 	if state.ID != "" {
-		state.Before = m.served[form]
+		state.ReplacedID = m.served[configHash]
 	}
 	return state, nil
 }
 
-func (m *memory) Begin(_ context.Context, cfg Config, fresh State, instead string) error {
+func (m *memoryStore) Begin(_ context.Context, cfg Config, fresh State, instead string) error {
 	err := m.lock("Begin")
 	defer m.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	form := fresh.Form
-	building, served := m.building[form], m.served[form]
+	configHash := fresh.ConfigHash
+	building, served := m.building[configHash], m.served[configHash]
 	if building != "" && building != instead || building == "" && served != "" && served != instead {
 		return nil
 	}
 	delete(m.copies, building)
-	m.building[form] = fresh.ID
+	m.building[configHash] = fresh.ID
 	m.copies[fresh.ID] = &memoryCopy{
-		state: fresh, boards: map[Board]map[string]Held{}, ranked: map[Board]map[Order]map[string]float64{},
-		asOf: map[Board]int64{}, days: map[string]map[Kind]int64{},
+		state: fresh, boards: map[Board]map[string]BoardEntry{}, ranked: map[Board]map[Order]map[string]float64{},
+		asOf: map[Board]int64{}, sealedDays: map[string]map[Kind]int64{},
 	}
-	m.forms = append(slices.DeleteFunc(m.forms, func(c Config) bool { return c.Form() == form }), cfg)
-	return m.lost("Begin")
+	m.configs = append(slices.DeleteFunc(m.configs, func(c Config) bool { return c.Hash() == configHash }), cfg)
+	return m.afterWrite("Begin")
 }
 
-func (m *memory) Publish(_ context.Context, s State) error {
+func (m *memoryStore) Publish(_ context.Context, s State) error {
 	err := m.lock("Publish")
 	defer m.mu.Unlock()
 	if err != nil {
 		return err
 	}
 	c := m.copies[s.ID]
-	if m.building[s.Form] != s.ID || m.served[s.Form] != s.Before || c == nil || c.state.Loading {
+	if m.building[s.ConfigHash] != s.ID || m.served[s.ConfigHash] != s.ReplacedID || c == nil || c.state.Loading {
 		return nil
 	}
-	delete(m.copies, s.Before)
-	delete(m.building, s.Form)
-	m.served[s.Form] = s.ID
-	slices.SortStableFunc(m.forms, func(a, b Config) int {
-		return cmp.Compare(truth(b.Form() == s.Form), truth(a.Form() == s.Form))
+	delete(m.copies, s.ReplacedID)
+	delete(m.building, s.ConfigHash)
+	m.served[s.ConfigHash] = s.ID
+	slices.SortStableFunc(m.configs, func(a, b Config) int {
+		return cmp.Compare(boolToInt(b.Hash() == s.ConfigHash), boolToInt(a.Hash() == s.ConfigHash))
 	})
-	return m.lost("Publish")
+	return m.afterWrite("Publish")
 }
 
-func truth(b bool) int {
+func boolToInt(b bool) int {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-func (m *memory) Forms(_ context.Context, game string) ([]Config, error) {
-	err := m.lock("Forms")
+func (m *memoryStore) ServedConfigs(_ context.Context, game string) ([]Config, error) {
+	err := m.lock("ServedConfigs")
 	defer m.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	unserved := func(c Config) bool { return c.Game != game || m.served[c.Form()] == "" }
-	return slices.DeleteFunc(slices.Clone(m.forms), unserved), nil
+	unserved := func(c Config) bool { return c.Game != game || m.served[c.Hash()] == "" }
+	return slices.DeleteFunc(slices.Clone(m.configs), unserved), nil
 }
 
-func (m *memory) Sweep(_ context.Context, _, _ string, before int64) error {
+func (m *memoryStore) Sweep(_ context.Context, _, _ string, before int64) error {
 	err := m.lock("Sweep")
 	defer m.mu.Unlock()
 	m.swept = append(m.swept, before)
 	return err
 }
 
-func (m *memory) Lease(_ context.Context, d Duty, holder string, ttl time.Duration) (bool, error) {
-	err := m.lock("Lease")
+func (m *memoryStore) AcquireLease(_ context.Context, d Duty, holder string, ttl time.Duration) (bool, error) {
+	err := m.lock("AcquireLease")
 	defer m.mu.Unlock()
 	if err != nil {
 		return false, err
 	}
-	if l, taken := m.leases[d]; taken && l.holder != holder && time.Now().Before(l.until) {
+	if l, exists := m.leases[d]; exists && l.holder != holder && time.Now().Before(l.until) {
 		return false, nil
 	}
-	m.leases[d] = leased{holder, time.Now().Add(ttl)}
+	m.leases[d] = heldLease{holder, time.Now().Add(ttl)}
 	return true, nil
 }
 
-func (m *memory) Release(_ context.Context, d Duty, holder string) error {
-	err := m.lock("Release")
+func (m *memoryStore) ReleaseLease(_ context.Context, d Duty, holder string) error {
+	err := m.lock("ReleaseLease")
 	defer m.mu.Unlock()
 	if err == nil && m.leases[d].holder == holder {
 		delete(m.leases, d)
@@ -186,41 +186,41 @@ func (m *memory) Release(_ context.Context, d Duty, holder string) error {
 	return err
 }
 
-// expire ends every lease, as its time does for who died.
-func (m *memory) expire() {
+// expireLeases ends every lease.
+func (m *memoryStore) expireLeases() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	clear(m.leases)
 }
 
-func (m *memory) Held(_ context.Context, g Generation, wants []Want) ([]Content, error) {
-	err := m.lock("Held")
+func (m *memoryStore) ReadEntries(_ context.Context, g Generation, wants []EntryRequest) ([]EntryAnswer, error) {
+	err := m.lock("ReadEntries")
 	defer m.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	return m.held(g, wants), nil
+	return m.entriesOf(g, wants), nil
 }
 
-func (m *memory) held(g Generation, wants []Want) []Content {
-	answers := make([]Content, len(wants))
+func (m *memoryStore) entriesOf(g Generation, wants []EntryRequest) []EntryAnswer {
+	answers := make([]EntryAnswer, len(wants))
 	c := m.copies[g.ID]
 	for i, w := range wants {
 		if c == nil {
 			continue
 		}
-		answers[i].Entries = int64(len(c.boards[w.Board]))
+		answers[i].Size = int64(len(c.boards[w.Board]))
 		for _, id := range w.IDs {
-			if h, there := c.boards[w.Board][id]; there {
-				answers[i].Held = append(answers[i].Held, h)
+			if h, exists := c.boards[w.Board][id]; exists {
+				answers[i].Found = append(answers[i].Found, h)
 			}
 		}
 	}
 	return answers
 }
 
-func (m *memory) Members(_ context.Context, g Generation, v View, from int64, limit int) ([]Held, error) {
-	err := m.lock("Members")
+func (m *memoryStore) ReadMembers(_ context.Context, g Generation, v View, from int64, limit int) ([]BoardEntry, error) {
+	err := m.lock("ReadMembers")
 	defer m.mu.Unlock()
 	if err != nil {
 		return nil, err
@@ -233,7 +233,7 @@ func (m *memory) Members(_ context.Context, g Generation, v View, from int64, li
 	members := slices.SortedFunc(maps.Keys(keys), func(a, b string) int {
 		return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(a, b))
 	})
-	var held []Held
+	var held []BoardEntry
 	for _, member := range members[min(int(from), len(members)):min(int(from)+limit, len(members))] {
 		_, id, _ := strings.Cut(member, ":")
 		held = append(held, c.boards[v.Board][id])
@@ -241,52 +241,52 @@ func (m *memory) Members(_ context.Context, g Generation, v View, from int64, li
 	return held, nil
 }
 
-func (m *memory) Sealed(_ context.Context, g Generation, day string) (Sealed, bool, error) {
-	err := m.lock("Sealed")
+func (m *memoryStore) ReadSealedDay(_ context.Context, g Generation, day string) (SealedDay, bool, error) {
+	err := m.lock("ReadSealedDay")
 	defer m.mu.Unlock()
 	if err != nil {
-		return Sealed{}, false, err
+		return SealedDay{}, false, err
 	}
 	c := m.copies[g.ID]
-	if c == nil || c.days[day] == nil {
-		return Sealed{}, false, nil
+	if c == nil || c.sealedDays[day] == nil {
+		return SealedDay{}, false, nil
 	}
-	return Sealed{Day: day, Entries: maps.Clone(c.days[day])}, true, nil
+	return SealedDay{Day: day, Sizes: maps.Clone(c.sealedDays[day])}, true, nil
 }
 
-func (m *memory) Inspect(_ context.Context, g Generation, rankings []Order, wants []Want) (Inspection, error) {
+func (m *memoryStore) Inspect(_ context.Context, g Generation, rankings []Order, wants []EntryRequest) (Inspection, error) {
 	err := m.lock("Inspect")
 	defer m.mu.Unlock()
 	if err != nil {
 		return Inspection{}, err
 	}
 	c := m.copies[g.ID]
-	if c == nil || c.state.Stamp == "" {
+	if c == nil || c.state.Version == "" {
 		return Inspection{}, ErrStale
 	}
-	seen := Inspection{Progress: c.state.Progress}
-	seen.Rolls = maps.Clone(seen.Rolls)
-	for i, content := range m.held(g, wants) {
+	inspection := Inspection{Progress: c.state.Progress}
+	inspection.Rolling = maps.Clone(inspection.Rolling)
+	for i, content := range m.entriesOf(g, wants) {
 		board := wants[i].Board
-		one := Inspected{Content: content, Ranked: map[Order]int64{}}
-		for _, h := range content.Held {
+		inspected := Inspected{EntryAnswer: content, Ranked: map[Order]int64{}}
+		for _, h := range content.Found {
 			keys := map[Order]float64{}
 			for _, o := range rankings {
-				if key, there := c.ranked[board][o][h.Member()]; there {
+				if key, exists := c.ranked[board][o][h.Member()]; exists {
 					keys[o] = key
 				}
 			}
-			one.Keys = append(one.Keys, keys)
+			inspected.Keys = append(inspected.Keys, keys)
 		}
 		for _, o := range rankings {
-			one.Ranked[o] = int64(len(c.ranked[board][o]))
+			inspected.Ranked[o] = int64(len(c.ranked[board][o]))
 		}
-		seen.Boards = append(seen.Boards, one)
+		inspection.Boards = append(inspection.Boards, inspected)
 	}
-	return seen, nil
+	return inspection, nil
 }
 
-func (m *memory) Commit(_ context.Context, g Generation, steps []Step) error {
+func (m *memoryStore) Commit(_ context.Context, g Generation, steps []Step) error {
 	err := m.lock("Commit")
 	defer m.mu.Unlock()
 	if err != nil {
@@ -297,50 +297,50 @@ func (m *memory) Commit(_ context.Context, g Generation, steps []Step) error {
 		switch {
 		case c == nil:
 			return ErrStale
-		case c.state.Stamp == s.Stamp:
+		case c.state.Version == s.Version:
 			continue
-		case c.state.Stamp != s.Expect:
+		case c.state.Version != s.ExpectedVersion:
 			return ErrStale
 		}
 		m.steps++
-		m.widest = max(m.widest, writes(s))
-		m.faults = append(m.faults, c.take(s)...)
+		m.maxWrites = max(m.maxWrites, countWrites(s))
+		m.faults = append(m.faults, c.applyStep(s)...)
 	}
-	return m.lost("Commit")
+	return m.afterWrite("Commit")
 }
 
-// writes counts what a step changes.
-func writes(s Step) int {
-	n := len(s.Seal) + len(s.Drop)
+// countWrites returns the number of writes of a step.
+func countWrites(s Step) int {
+	n := len(s.SealedDays) + len(s.DroppedDays)
 	for _, c := range s.Changes {
-		n += len(c.Put) + len(c.Gone)
-		for _, members := range c.Out {
+		n += len(c.Put) + len(c.Removed)
+		for _, members := range c.RemovedMembers {
 			n += len(members)
 		}
-		for _, members := range c.In {
+		for _, members := range c.AddedMembers {
 			n += len(members)
 		}
 	}
 	return n
 }
 
-// take writes a step, and says what does not fit.
-func (c *memoryCopy) take(s Step) (faults []string) {
+// applyStep writes a step, and returns contradictions to the stored entries.
+func (c *memoryCopy) applyStep(s Step) (faults []string) {
 	for _, change := range s.Changes {
 		faults = append(faults, c.change(change)...)
 	}
-	for _, day := range s.Seal {
-		c.days[day.Day] = maps.Clone(day.Entries)
+	for _, day := range s.SealedDays {
+		c.sealedDays[day.Day] = maps.Clone(day.Sizes)
 	}
-	for _, day := range s.Drop {
+	for _, day := range s.DroppedDays {
 		for _, kind := range Kinds() {
 			delete(c.boards, Board{kind, day})
 			delete(c.ranked, Board{kind, day})
 			delete(c.asOf, Board{kind, day})
 		}
-		delete(c.days, day)
+		delete(c.sealedDays, day)
 	}
-	// A step is kept as it is written, so what it holds must bear JSON.
+	// The real store writes progress as JSON, so it must survive that.
 	raw, err := json.Marshal(s.Progress)
 	if err != nil {
 		panic(err)
@@ -349,14 +349,14 @@ func (c *memoryCopy) take(s Step) (faults []string) {
 	if err := json.Unmarshal(raw, &c.state.Progress); err != nil {
 		panic(err)
 	}
-	c.state.Stamp, c.state.Loading = s.Stamp, s.Loading
+	c.state.Version, c.state.Loading = s.Version, s.Loading
 	return faults
 }
 
 func (c *memoryCopy) change(change Change) (faults []string) {
 	b := change.Board
 	if c.boards[b] == nil {
-		c.boards[b], c.ranked[b] = map[string]Held{}, map[Order]map[string]float64{}
+		c.boards[b], c.ranked[b] = map[string]BoardEntry{}, map[Order]map[string]float64{}
 	}
 	if change.AsOf > 0 {
 		c.asOf[b] = change.AsOf
@@ -364,18 +364,18 @@ func (c *memoryCopy) change(change Change) (faults []string) {
 	for _, h := range change.Put {
 		c.boards[b][h.ID] = h
 	}
-	for _, id := range change.Gone {
+	for _, id := range change.Removed {
 		delete(c.boards[b], id)
 	}
-	for o, members := range change.Out {
+	for o, members := range change.RemovedMembers {
 		for _, member := range members {
-			if _, there := c.ranked[b][o][member]; !there {
+			if _, exists := c.ranked[b][o][member]; !exists {
 				faults = append(faults, fmt.Sprintf("%v by %s: %s leaves and is not there", b, o, member))
 			}
 			delete(c.ranked[b][o], member)
 		}
 	}
-	for o, members := range change.In {
+	for o, members := range change.AddedMembers {
 		if c.ranked[b][o] == nil {
 			c.ranked[b][o] = map[string]float64{}
 		}

@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// metrics are an applier's, each by game.
+// metrics holds an applier's metrics. All have the label game.
 type metrics struct {
 	applied             *prometheus.HistogramVec
 	rows, slices, waits *prometheus.CounterVec

@@ -2,59 +2,59 @@ package leaderboard
 
 import "fmt"
 
-// movedOf are the days that have boards which a move is about.
-func (c Config) movedOf(p Progress, r Row) []string {
-	if r.Of == "" || !c.keepsDays() {
+// movedDays returns the days with boards of their own that a move row changes.
+func (c Config) movedDays(p Progress, r Row) []string {
+	if r.TargetDay == "" || !c.hasDayBoards() {
 		return nil
 	}
 	var days []string
-	last := min(LastMoved(r.Of), r.Day)
-	for day := max(r.Of, p.Oldest); day <= last; day = addDays(day, 1) {
+	last := min(LastMovedDay(r.TargetDay), r.Day)
+	for day := max(r.TargetDay, p.Oldest); day <= last; day = addDays(day, 1) {
 		days = append(days, day)
 	}
 	return days
 }
 
-// movedSpans are the spans that a move is about.
+// movedSpans returns the spans of the boards that a move row changes.
 func (c Config) movedSpans(p Progress, r Row) []string {
-	if r.Of != "" {
-		return c.movedOf(p, r)
+	if r.TargetDay != "" {
+		return c.movedDays(p, r)
 	}
 	var spans []string
-	if c.keeps(All) {
+	if c.hasWindow(All) {
 		spans = append(spans, string(All))
 	}
-	for _, w := range c.rolling() {
-		spans = append(spans, Slot(w, 0), Slot(w, 1))
+	for _, w := range c.rollingWindows() {
+		spans = append(spans, RollingSpan(w, 0), RollingSpan(w, 1))
 	}
 	return spans
 }
 
-// move gives the entries of an erased player to the id that the player has now,
-// which has entries of its own if results were settled later. A board that a day is
-// being taken out of holds still until that is done. Who it was is wiped from the
-// ledger some time after: boards that come that late are built anew.
-func (p *planner) move(boards []Board, r Row) error {
-	for _, roll := range p.state.Rolls {
-		for i, lo := range roll.Lo {
-			if roll.Cursor[i] > 0 {
-				return insideError{lo}
+// applyMove moves the entries of an erased player to the player's new id. The new id may
+// have entries already, from results that were settled later. A board with an unfinished
+// eviction must finish it first. The ledger wipes the former id after some time; boards
+// that have not applied the move by then must be rebuilt.
+func (p *planner) applyMove(boards []Board, r Row) error {
+	for _, boards := range p.state.Rolling {
+		for i, firstDay := range boards.FirstDay {
+			if boards.Cursor[i] > 0 {
+				return dayEvictingError{firstDay}
 			}
 		}
 	}
-	if r.From == "" {
-		return fmt.Errorf("%w: game %s: position %d moves nobody any more", errTorn, p.cfg.Game, r.Pos)
+	if r.FormerHolder == "" {
+		return fmt.Errorf("%w: game %s: the former holder of the move at position %d was wiped", errCorrupt, p.cfg.Game, r.Pos)
 	}
-	p.room(1 + 2*len(boards)*p.each)
+	p.reserve(1 + 2*len(boards)*p.writesPerEntry)
 	for _, b := range boards {
-		was, now := p.boards.entry(b, r.From), p.boards.entry(b, r.Holder)
-		if was.Newest == 0 {
+		former, current := p.contents.entry(b, r.FormerHolder), p.contents.entry(b, r.Holder)
+		if former.Newest == 0 {
 			continue
 		}
-		p.put(b, Held{ID: r.From})
-		p.put(b, Held{ID: r.Holder, Newest: max(was.Newest, now.Newest), Parts: was.Parts.Add(now.Parts)})
-		if dateForm.MatchString(b.Span) && b.Span < p.state.Mark.Day {
-			p.open.seals[b.Span] = true
+		p.setEntry(b, BoardEntry{ID: r.FormerHolder})
+		p.setEntry(b, BoardEntry{ID: r.Holder, Newest: max(former.Newest, current.Newest), Aggregates: former.Aggregates.Add(current.Aggregates)})
+		if datePattern.MatchString(b.Span) && b.Span < p.state.Mark.Day {
+			p.batch.sealDays[b.Span] = true
 		}
 	}
 	return nil

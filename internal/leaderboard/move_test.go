@@ -6,63 +6,63 @@ import (
 	"testing"
 )
 
-// An erased player of many days moves in steps of bounded size; results that come
-// later count for the new id, and a build that began before follows.
+// Moving an erased player with many days takes steps of bounded size. Later results
+// count for the new id.
 func TestAMoveOfManyDaysIsSmallSteps(t *testing.T) {
 	t.Parallel()
-	b := newBench()
+	b := newApplierFixture()
 	b.cfg.Windows = append(b.cfg.Windows, "30d")
-	b.Applier = appliersOf(b.book, b.memory, b.cfg)
+	b.Applier = newTestApplier(b.ledger, b.store, b.cfg)
 	for range 28 {
-		b.crowd(3)
-		b.book.turns(1)
+		b.addPlayers(3)
+		b.ledger.startDays(1)
 		b.apply(t)
-		b.pieces(t)
+		b.maintainAll(t)
 	}
-	b.memory.widest = 0
-	b.book.erase("p1", "opaque", false)
-	b.book.result(Players, "opaque", 5)
+	b.store.maxWrites = 0
+	b.ledger.erase("p1", "opaque", false)
+	b.ledger.addResult(Players, "opaque", 5)
 	b.apply(t)
-	if b.memory.widest > stepWrites {
-		t.Errorf("a step of %d writes", b.memory.widest)
+	if b.store.maxWrites > stepWrites {
+		t.Errorf("a step of %d writes", b.store.maxWrites)
 	}
-	b.right(t)
-	if n := b.builds(copyLost); n != 0 {
+	b.checkBoards(t)
+	if n := b.buildCount(copyLost); n != 0 {
 		t.Errorf("%v builds", n)
 	}
 }
 
-// Boards that are behind a move when the ledger has forgotten whose entries it
-// moves are built anew; so is a copy that is being built.
-func TestAMoveThatComesTooLateBuildsAnew(t *testing.T) {
+// Boards that have not applied a move before the ledger wipes the former id are
+// rebuilt. The same holds for a copy that is being built.
+func TestAMoveThatComesTooLateRebuilds(t *testing.T) {
 	t.Parallel()
 	for _, building := range []bool{false, true} {
 		t.Run(fmt.Sprint("building ", building), func(t *testing.T) {
 			t.Parallel()
-			b := newBench()
-			b.days(t, 3, 20)
+			b := newApplierFixture()
+			b.playDays(t, 3, 20)
 			if building {
-				b.halfBuilt(t)
+				b.startUnpublishedBuild(t)
 			}
-			b.book.erase("p1", "opaque", true)
+			b.ledger.erase("p1", "opaque", true)
 			b.apply(t)
 			if err := b.build(t.Context(), b.cfg); err != nil {
 				t.Fatal(err)
 			}
 			b.apply(t)
-			b.right(t)
+			b.checkBoards(t)
 		})
 	}
 }
 
-// halfBuilt has a copy loaded beside the one that is served, and not published.
-func (b *bench) halfBuilt(t *testing.T) {
+// startUnpublishedBuild loads a copy beside the served one, and does not publish it.
+func (b *applierFixture) startUnpublishedBuild(t *testing.T) {
 	t.Helper()
 	if err := b.Rebuild(t.Context(), b.cfg.Game); err != nil {
 		t.Fatal(err)
 	}
-	heal := b.memory.fail
-	b.memory.fail = func(called string) error {
+	heal := b.store.beforeCall
+	b.store.beforeCall = func(called string) error {
 		if called == "Publish" {
 			return errCut
 		}
@@ -71,5 +71,5 @@ func (b *bench) halfBuilt(t *testing.T) {
 	if err := b.build(t.Context(), b.cfg); !errors.Is(err, errCut) {
 		t.Fatal(err)
 	}
-	b.memory.fail = heal
+	b.store.beforeCall = heal
 }

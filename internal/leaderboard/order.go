@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// Order is what a board sorts by.
+// Order is a sort key of a leaderboard.
 type Order string
 
-// The orders of the wire contract.
+// Orders of the wire contract.
 const (
-	ByValue    Order = "value"    // the weighted mix, more is better
+	ByValue    Order = "value"    // the weighted sum, more is better
 	ByScore    Order = "score"    // more is better
 	ByAccuracy Order = "accuracy" // correct/asked, more is better
 	ByTime     Order = "time"     // time_ms/asked, less is better
 	ByMatches  Order = "matches"  // more is better
 )
 
-// Orders are all there are.
+// Orders returns all orders.
 func Orders() []Order {
 	return []Order{ByValue, ByScore, ByAccuracy, ByTime, ByMatches}
 }
 
-// ParseOrder returns the order of that name, or an error that lists them.
+// ParseOrder returns the order of that name. The error lists all orders.
 func ParseOrder(s string) (Order, error) {
 	if o := Order(s); slices.Contains(Orders(), o) {
 		return o, nil
@@ -30,29 +30,29 @@ func ParseOrder(s string) (Order, error) {
 	return "", fmt.Errorf("unknown order %q: one of %v", s, Orders())
 }
 
-// Rankable reports whether an entry takes part in an order. Accuracy and time
-// rank only who was asked at least minAnswers questions, and nobody who was
-// asked none.
-func Rankable(o Order, p Parts, minAnswers int64) bool {
+// Rankable reports whether an order ranks an entry. Accuracy and time rank an entry only
+// if at least minAnswers questions, and at least one, were asked.
+func Rankable(o Order, p Aggregates, minAnswers int64) bool {
 	if o == ByAccuracy || o == ByTime {
 		return p.Asked > 0 && p.Asked >= minAnswers
 	}
 	return true
 }
 
-// Key is what a board sorts entries by, ascending: negated where more is
-// better. The entry must be Rankable.
+// Key returns the number that boards sort by in ascending order; it is negated if more
+// is better. The entry must be Rankable.
 //
-// Value, score and matches are exact up to 2^53. Accuracy and time are
-// fractions of two such integers, divided once: IEEE 754 division rounds the
-// exact quotient correctly, so equal fractions give equal keys, however they
-// are written (1/3, 2/6), and unequal ones are never swapped. They could only
-// meet, where they differ by no more than the distance between neighbouring
-// doubles. Fractions with denominators up to n differ by at least 1/n². So
-// accuracies (at most 1, neighbours at most 2^-53 apart) are told apart up to
-// 94 million questions asked, mean times below 131 s (neighbours at most
-// 2^-36 ms apart) up to 262,000, below 16 s up to 741,000.
-func Key(o Order, p Parts, w Weights) float64 {
+// Value, score and matches are exact up to 2^53. Accuracy and time are quotients of two
+// such integers, divided once. IEEE 754 division rounds the exact quotient correctly. So
+// equal fractions have equal keys (1/3 and 2/6), and the order of unequal fractions is
+// never reversed.
+//
+// Unequal fractions could only get the same key if they differ by less than the distance
+// of neighbouring doubles. Fractions with denominators up to n differ by at least 1/n².
+// Accuracies are at most 1, where doubles are at most 2^-53 apart: they are distinct up
+// to 94 million questions. Mean times below 131 s, where doubles are at most 2^-36 ms
+// apart, are distinct up to 262,000 questions; below 16 s up to 741,000.
+func Key(o Order, p Aggregates, w Weights) float64 {
 	switch o {
 	case ByScore:
 		return float64(-p.Score)

@@ -8,22 +8,22 @@ import (
 	"sync"
 )
 
-// pastDay holds the entries of a day that is over, in columns: with millions
-// of them, every pointer counts. But for its orders it does not change.
+// pastDay holds the entries of a past day in columns, which saves pointers for millions
+// of entries. Only its orders change after it was read.
 type pastDay struct {
 	version int64
-	asOf    int64    // when its newest result was committed, epoch ms
-	ids     []byte   // one after the other, ascending in bytes
-	ends    []uint32 // of each id
+	asOf    int64    // commit time of its newest result, epoch ms
+	ids     []byte   // concatenated, in ascending byte order
+	ends    []uint32 // end of each id in ids
 	newest  []int64
-	parts   []Parts
+	parts   []Aggregates
 
 	mu     sync.Mutex
-	orders map[orderOf][]uint32 // entries as ranked, each order reckoned when it is first asked for
+	orders map[orderKey][]uint32 // ranked entries; each order is computed at its first use
 }
 
-// orderOf is what decides an order, besides the entries.
-type orderOf struct {
+// orderKey is all that decides an order besides the entries.
+type orderKey struct {
 	order      Order
 	weights    Weights
 	minAnswers int64
@@ -33,8 +33,8 @@ func (d *pastDay) add(s Sum) error {
 	d.ids = append(d.ids, s.Holder...)
 	d.ends = append(d.ends, uint32(len(d.ids)))
 	d.newest = append(d.newest, s.Newest)
-	d.parts = append(d.parts, s.Parts)
-	d.asOf = max(d.asOf, s.At)
+	d.parts = append(d.parts, s.Aggregates)
+	d.asOf = max(d.asOf, s.CommittedAt)
 	return nil
 }
 
@@ -50,21 +50,21 @@ func (d *pastDay) id(entry uint32) []byte {
 func (d *pastDay) ranking(cfg Config, order Order) ranking {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	of := orderOf{order, cfg.Weights, cfg.MinAnswers}
-	entries, known := d.orders[of]
+	key := orderKey{order, cfg.Weights, cfg.MinAnswers}
+	entries, known := d.orders[key]
 	if !known {
-		entries = d.rank(of)
-		d.orders[of] = entries
+		entries = d.rank(key)
+		d.orders[key] = entries
 	}
-	return ranking{day: d, of: of, entries: entries}
+	return ranking{day: d, order: key, entries: entries}
 }
 
-func (d *pastDay) rank(of orderOf) []uint32 {
+func (d *pastDay) rank(key orderKey) []uint32 {
 	keys := make([]float64, len(d.parts))
 	var entries []uint32
 	for i, p := range d.parts {
-		if Rankable(of.order, p, of.minAnswers) {
-			keys[i] = Key(of.order, p, of.weights)
+		if Rankable(key.order, p, key.minAnswers) {
+			keys[i] = Key(key.order, p, key.weights)
 			entries = append(entries, uint32(i))
 		}
 	}
@@ -77,37 +77,38 @@ func (d *pastDay) rank(of orderOf) []uint32 {
 // ranking is a past day in one order. Indexes count from 0.
 type ranking struct {
 	day     *pastDay
-	of      orderOf
+	order   orderKey
 	entries []uint32
 }
 
 func (r ranking) row(index int) SliceRow {
 	entry := r.entries[index]
-	h := Held{ID: string(r.day.id(entry)), Newest: r.day.newest[entry], Parts: r.day.parts[entry]}
-	return SliceRow{Held: h, Key: r.key(h.Parts)}
+	h := BoardEntry{ID: string(r.day.id(entry)), Newest: r.day.newest[entry], Aggregates: r.day.parts[entry]}
+	return SliceRow{BoardEntry: h, Key: r.key(h.Aggregates)}
 }
 
-func (r ranking) key(p Parts) float64 { return Key(r.of.order, p, r.of.weights) }
+func (r ranking) key(p Aggregates) float64 { return Key(r.order.order, p, r.order.weights) }
 
-// before counts the entries before an edge, whether or not it is there.
-func (r ranking) before(edge Ranked) int {
+// countBefore counts the entries before an edge. The edge itself need not be in the
+// ranking.
+func (r ranking) countBefore(edge Ranked) int {
 	return sort.Search(len(r.entries), func(i int) bool { return r.row(i).edge().compare(edge) >= 0 })
 }
 
-// better counts the entries with better keys.
-func (r ranking) better(key float64) int { return r.before(Ranked{Key: key}) }
+// countBetter counts the entries with better keys.
+func (r ranking) countBetter(key float64) int { return r.countBefore(Ranked{Key: key}) }
 
-// index says where an id stands; ok false: it is not ranked.
-func (r ranking) index(id string) (index int, ok bool) {
+// find returns the index of an id. ok is false if the id is not ranked.
+func (r ranking) find(id string) (index int, ok bool) {
 	entry, ok := sort.Find(len(r.day.ends), func(i int) int { return bytes.Compare([]byte(id), r.day.id(uint32(i))) })
-	if !ok || !Rankable(r.of.order, r.day.parts[entry], r.of.minAnswers) {
+	if !ok || !Rankable(r.order.order, r.day.parts[entry], r.order.minAnswers) {
 		return 0, false
 	}
-	h := Held{ID: id, Newest: r.day.newest[entry]}
-	return r.before(Ranked{Key: r.key(r.day.parts[entry]), Member: h.Member()}), true
+	h := BoardEntry{ID: id, Newest: r.day.newest[entry]}
+	return r.countBefore(Ranked{Key: r.key(r.day.parts[entry]), Member: h.Member()}), true
 }
 
-// compare orders members as a ranking does.
+// compare returns the order of two members in a ranking.
 func (r Ranked) compare(other Ranked) int {
 	return cmp.Or(cmp.Compare(r.Key, other.Key), cmp.Compare(r.Member, other.Member))
 }

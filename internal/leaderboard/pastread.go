@@ -1,64 +1,66 @@
 package leaderboard
 
-// A past day answers what a board answers: these are the reads of a Source.
+// Reads of a past day. They answer like a Source.
 
-// slice cuts it. ErrNotRanked: it is to be cut around an entry that is not ranked.
-func (r ranking) slice(c Cut) (Slice, error) {
-	start, end, ok := r.cut(c)
+// slice returns the entries of a cut. ErrNotRanked means that the cut is around an entry
+// that is not ranked.
+func (boards ranking) slice(c Cut) (Slice, error) {
+	start, end, ok := boards.bounds(c)
 	if !ok {
 		return Slice{}, ErrNotRanked
 	}
-	start, end = max(start, 0), min(end, len(r.entries))
+	start, end = max(start, 0), min(end, len(boards.entries))
 	s := Slice{Start: int64(start)}
 	for i := start; i < end; i++ {
-		s.Rows = append(s.Rows, r.row(i))
+		s.Rows = append(s.Rows, boards.row(i))
 	}
 	if len(s.Rows) > 0 {
-		s.Better = int64(r.better(s.Rows[0].Key))
+		s.Better = int64(boards.countBetter(s.Rows[0].Key))
 	}
 	return s, nil
 }
 
-// cut says from which index on and up to which, either may lie outside.
-func (r ranking) cut(c Cut) (start, end int, ok bool) {
-	at := r.before(c.Edge)
-	behind := at
-	if at < len(r.entries) && r.row(at).edge() == c.Edge {
-		behind++
+// bounds returns the first index of a cut and the index after its last. Either may be
+// out of range.
+func (r ranking) bounds(c Cut) (start, end int, ok bool) {
+	edge := r.countBefore(c.Edge)
+	afterEdge := edge
+	if edge < len(r.entries) && r.row(edge).edge() == c.Edge {
+		afterEdge++
 	}
 	switch c.From {
 	case Around:
-		index, ok := r.index(c.ID)
+		index, ok := r.find(c.ID)
 		start = index - c.Limit/2
 		return start, start + c.Limit, ok
 	case After:
-		return behind, behind + c.Limit, true
+		return afterEdge, afterEdge + c.Limit, true
 	case Since:
-		return at, at + c.Limit, true
+		return edge, edge + c.Limit, true
 	case Before:
-		return at - c.Limit, at, true
+		return edge - c.Limit, edge, true
 	case Until:
-		return behind - c.Limit, behind, true
+		return afterEdge - c.Limit, afterEdge, true
 	}
 	return 0, c.Limit, true
 }
 
-// places returns the ranked ones of ids, in their order.
-func (r ranking) places(ids []string) []PlaceRow {
-	var places []PlaceRow
+// standings returns the ranked entries among ids, in the order of ids.
+func (r ranking) standings(ids []string) []StandingRow {
+	var places []StandingRow
 	for _, id := range ids {
-		index, ok := r.index(id)
+		index, ok := r.find(id)
 		if !ok {
 			continue
 		}
 		row := r.row(index)
-		places = append(places, PlaceRow{SliceRow: row, Better: int64(r.better(row.Key))})
+		places = append(places, StandingRow{SliceRow: row, Better: int64(r.countBetter(row.Key))})
 	}
 	return places
 }
 
-// frame is what a read of the day saw, told besides what the boards said.
-func (r ranking) frame(boards Read, day string) Read {
+// boardState returns the state of the dropped boards with the day's own data filled in.
+func (r ranking) boardState(boards BoardState, day string) BoardState {
 	boards.Span, boards.AsOf, boards.Total = day, r.day.asOf, int64(len(r.entries))
 	return boards
 }

@@ -7,179 +7,180 @@ import (
 	"maps"
 )
 
-// stepWrites bounds the writes of a step, entries and ranking members, and
-// sliceWrites those that take a day out of a board, which go on for minutes: so
-// that no script takes 5 ms on boards of ten million.
+// Limits of writes per step, which count entries and ranking members. evictionWrites
+// is lower because an eviction goes on for minutes. They keep each script below 5 ms
+// on boards of ten million entries.
 const (
-	stepWrites  = 250
-	sliceWrites = 125
+	stepWrites     = 250
+	evictionWrites = 125
 )
 
 var (
-	// ErrLedger means that the ledger's rows cannot be applied: a gap, or a kind of
-	// row that a newer version writes. Boards stay where they are.
+	// ErrLedger means that the ledger's rows cannot be applied: there is a gap, or a
+	// row of a kind that only a newer program knows. Boards stay where they are.
 	ErrLedger = errors.New("ledger rows cannot be applied")
 
-	// errTorn means that boards do not hold what their progress says.
-	errTorn = errors.New("the boards are not what they should be")
+	// errCorrupt means that the entries of boards contradict their progress.
+	errCorrupt = errors.New("the boards contradict their progress")
 
-	// errBehind is an errTorn: a window is behind by its length.
-	errBehind = fmt.Errorf("%w: a window is behind by its length", errTorn)
+	// errBehind is an errCorrupt: a rolling window is behind by its own length.
+	errBehind = fmt.Errorf("%w: a window is behind by its length", errCorrupt)
 )
 
-// insideError means that a row waits until a day has been taken out of a
-// board, which is under way.
-type insideError struct{ day string }
+// dayEvictingError means that a row has to wait until the eviction of a day is finished.
+type dayEvictingError struct{ day string }
 
-func (e insideError) Error() string { return e.day + " is being taken out of a board" }
+func (e dayEvictingError) Error() string { return e.day + " is being evicted from a board" }
 
-// planner turns rows into steps. Its boards follow the rows that it took.
+// planner turns rows into steps. Its contents follow the planned rows.
 type planner struct {
-	cfg    Config
-	each   int // writes of an entry
-	now    int64
-	state  State
-	boards contents
-	open   *draft
-	steps  []Step
+	cfg            Config
+	writesPerEntry int // writes that a change of one entry needs
+	now            int64
+	state          State
+	contents       contents
+	batch          *writeBatch
+	steps          []Step
 }
 
-// plan draws up the steps that apply rows, in order, to a copy in that state
-// with those contents (all that the rows touch must be given). Every step ends
-// with a row, so its watermark says what its boards hold. With an insideError
-// the steps apply the rows before the one that waits.
+// plan returns the steps that apply rows, in order, to a copy with the given state. held
+// must have all entries that the rows change. Every step ends with a row, so its
+// watermark tells exactly what its boards hold. If the error is a dayEvictingError, the
+// steps apply the rows before the one that has to wait.
 func plan(cfg Config, now int64, state State, rows []Row, held contents) ([]Step, error) {
-	p := &planner{cfg: cfg, each: cfg.cost(), now: now, state: state, boards: held}
+	p := &planner{cfg: cfg, writesPerEntry: cfg.writesPerEntry(), now: now, state: state, contents: held}
 	for _, r := range rows {
 		if r.Pos != p.state.Mark.Pos+1 {
 			return nil, fmt.Errorf("%w: game %s: position %d follows %d", ErrLedger, cfg.Game, r.Pos, p.state.Mark.Pos)
 		}
-		err := p.take(r)
-		if errors.As(err, new(insideError)) {
-			p.close()
+		err := p.applyRow(r)
+		if errors.As(err, new(dayEvictingError)) {
+			p.closeStep()
 			return p.steps, err
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	p.close()
+	p.closeStep()
 	return p.steps, nil
 }
 
-// take adds a row to the open step, or to a new one where it has no room.
-func (p *planner) take(r Row) error {
-	touched := p.cfg.touched(p.state.Progress, r)
+// applyRow adds a row to the open step, or to a new one if the open step is full.
+func (p *planner) applyRow(r Row) error {
+	boards := p.cfg.changedBoards(p.state.Progress, r)
 	switch r.Kind {
 	case ResultRow:
-		p.room(len(touched) * p.each)
-		for _, b := range touched {
-			p.count(b, r)
+		p.reserve(len(boards) * p.writesPerEntry)
+		for _, b := range boards {
+			p.addResult(b, r)
 		}
 	case CorrectionRow:
-		if err := p.correct(touched, r); err != nil {
+		if err := p.applyCorrection(boards, r); err != nil {
 			return err
 		}
 	case MoveRow:
-		if err := p.move(touched, r); err != nil {
+		if err := p.applyMove(boards, r); err != nil {
 			return err
 		}
-	case TurnRow:
-		p.room(1)
-		p.turn(r)
+	case DayStartRow:
+		p.reserve(1)
+		p.endDay(r)
 	default:
 		return fmt.Errorf("%w: game %s: position %d is a %q", ErrLedger, p.cfg.Game, r.Pos, r.Kind)
 	}
-	p.mark(r)
+	p.advanceMark(r)
 	return nil
 }
 
-// room closes the open step where it has no room for that many writes.
-func (p *planner) room(writes int) {
-	if p.open != nil && p.open.writes+writes > stepWrites {
-		p.close()
+// reserve makes sure that the open step has room for that many writes. It closes a step
+// that is too full.
+func (p *planner) reserve(writes int) {
+	if p.batch != nil && p.batch.writes+writes > stepWrites {
+		p.closeStep()
 	}
-	if p.open == nil {
-		p.open = newDraft()
+	if p.batch == nil {
+		p.batch = newWriteBatch()
 	}
-	p.open.writes += writes
+	p.batch.writes += writes
 }
 
-// cost is the writes of an entry.
-func (c Config) cost() int { return 1 + 2*len(c.Rankings()) }
+// writesPerEntry returns how many writes a change of one entry needs: the entry, and for
+// each ranking a removal and an addition.
+func (c Config) writesPerEntry() int { return 1 + 2*len(c.Rankings()) }
 
-// count adds a result to its entry on a board.
-func (p *planner) count(b Board, r Row) {
-	was := p.boards.entry(b, r.Holder)
-	p.put(b, Held{ID: r.Holder, Newest: r.Pos, Parts: was.Parts.Add(r.Parts)})
-	p.open.asOf[b] = r.At
+// addResult adds a result to its holder's entry on a board.
+func (p *planner) addResult(b Board, r Row) {
+	before := p.contents.entry(b, r.Holder)
+	p.setEntry(b, BoardEntry{ID: r.Holder, Newest: r.Pos, Aggregates: before.Aggregates.Add(r.Aggregates)})
+	p.batch.asOf[b] = r.CommittedAt
 }
 
-// correct takes back what a row gave. A day that is being taken out of a board
-// holds still until that is done.
-func (p *planner) correct(boards []Board, r Row) error {
-	for _, roll := range p.state.Rolls {
-		if roll.inside(r.Of) {
-			return insideError{r.Of}
+// applyCorrection subtracts a result. A day with an unfinished eviction must not change,
+// so its correction has to wait.
+func (p *planner) applyCorrection(boards []Board, r Row) error {
+	for _, boards := range p.state.Rolling {
+		if boards.isEvicting(r.TargetDay) {
+			return dayEvictingError{r.TargetDay}
 		}
 	}
-	p.room(len(boards)*p.each + 1)
+	p.reserve(len(boards)*p.writesPerEntry + 1)
 	for _, b := range boards {
-		after := Held{ID: r.Holder, Newest: r.Newest, Parts: p.boards.entry(b, r.Holder).Parts.Add(r.Parts)}
-		if b.Span == r.Of {
-			after.Newest = r.NewestOfThatDay
+		after := BoardEntry{ID: r.Holder, Newest: r.Newest, Aggregates: p.contents.entry(b, r.Holder).Aggregates.Add(r.Aggregates)}
+		if b.Span == r.TargetDay {
+			after.Newest = r.NewestOfTargetDay
 		}
-		if !after.Parts.possible() {
-			return fmt.Errorf("%w: game %s: position %d takes more from %s on %s than it has", errTorn, p.cfg.Game, r.Pos, r.Holder, b.Span)
+		if !after.Aggregates.isPossible() {
+			return fmt.Errorf("%w: game %s: position %d subtracts more from %s on %s than it has", errCorrupt, p.cfg.Game, r.Pos, r.Holder, b.Span)
 		}
-		p.put(b, after)
-		if b.Span == r.Of && r.Of < p.state.Mark.Day {
-			p.open.seals[r.Of] = true
+		p.setEntry(b, after)
+		if b.Span == r.TargetDay && r.TargetDay < p.state.Mark.Day {
+			p.batch.sealDays[r.TargetDay] = true
 		}
 	}
 	return nil
 }
 
-// turn ends the day that the boards are at.
-func (p *planner) turn(r Row) {
+// endDay ends the open day: it seals its boards, and rolling windows switch boards.
+func (p *planner) endDay(r Row) {
 	if p.state.Mark.Day == "" {
 		return
 	}
-	if p.cfg.keepsDays() {
-		p.open.seals[p.state.Mark.Day] = true
+	if p.cfg.hasDayBoards() {
+		p.batch.sealDays[p.state.Mark.Day] = true
 	}
-	p.state.Rolls = rollsOn(p.state.Rolls, r.Day)
+	p.state.Rolling = startDayInAll(p.state.Rolling, r.Day)
 }
 
-// put makes an entry what it is after a row; without a match it leaves.
-func (p *planner) put(b Board, after Held) {
-	p.open.touch(b, after.ID, p.boards.entry(b, after.ID))
-	p.boards.put(b, after)
+// setEntry stores an entry as it is after a row. An entry without a match is removed.
+func (p *planner) setEntry(b Board, after BoardEntry) {
+	p.batch.noteBefore(b, after.ID, p.contents.entry(b, after.ID))
+	p.contents.set(b, after)
 }
 
-// mark moves the watermark to a row.
-func (p *planner) mark(r Row) {
+// advanceMark moves the watermark to a row.
+func (p *planner) advanceMark(r Row) {
 	p.state.Mark.Pos, p.state.Mark.RowID, p.state.Mark.Day = r.Pos, r.ID, r.Day
 	if p.state.First == "" {
-		p.state.First, p.state.Oldest, p.state.Rolls = r.Day, r.Day, p.cfg.startRolls(r.Day)
+		p.state.First, p.state.Oldest, p.state.Rolling = r.Day, r.Day, p.cfg.startRolling(r.Day)
 	}
 }
 
-// close makes the open draft a step.
-func (p *planner) close() {
-	if p.open == nil {
+// closeStep turns the open batch into a step.
+func (p *planner) closeStep() {
+	if p.batch == nil {
 		return
 	}
-	step := p.state.next(p.now)
-	step.Changes, step.Seal = p.open.changes(p.cfg, p.boards), p.open.sealed(p.boards)
-	p.state.Stamp = step.Stamp
+	step := p.state.nextStep(p.now)
+	step.Changes, step.SealedDays = p.batch.changes(p.cfg, p.contents), p.batch.sealedDays(p.contents)
+	p.state.Version = step.Version
 	p.steps = append(p.steps, step)
-	p.open = nil
+	p.batch = nil
 }
 
-// next is a step from a state to the progress that it has by then.
-func (s State) next(now int64) Step {
-	step := Step{Expect: s.Stamp, Stamp: rand.Text(), Loading: s.Loading, At: now, Progress: s.Progress}
-	step.Rolls = maps.Clone(s.Rolls)
+// nextStep returns a step from a stored state to the progress that s has now.
+func (s State) nextStep(now int64) Step {
+	step := Step{ExpectedVersion: s.Version, Version: rand.Text(), Loading: s.Loading, PlannedAt: now, Progress: s.Progress}
+	step.Rolling = maps.Clone(s.Rolling)
 	return step
 }

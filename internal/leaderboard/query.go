@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	// DefaultLimit is how many entries a page has unless told.
+	// DefaultLimit is the number of entries of a page if the query does not set a limit.
 	DefaultLimit = 50
-	// MaxLimit bounds a page, and the players that a query may name.
+	// MaxLimit is the largest limit of a page, and the largest number of players that a
+	// query may name.
 	MaxLimit = 200
 )
 
-// Query asks for a page of a leaderboard. Zero fields mean the contract's
-// defaults. At most one of Cursor, Around and Players is set.
+// Query asks for a page of a leaderboard. Zero fields mean the defaults of the wire
+// contract. At most one of Cursor, Around and Players may be set.
 type Query struct {
 	Window  Window
 	Order   Order
@@ -30,7 +31,7 @@ type Query struct {
 	Date    string // of window Day only
 }
 
-// ParseQuery reads the query string of a leaderboard, whose window is in the
+// ParseQuery reads the query string of a leaderboard request. The window comes from the
 // path. Errors wrap ErrBadQuery.
 func ParseQuery(window string, values url.Values) (Query, error) {
 	q := Query{Window: Window(window)}
@@ -71,8 +72,8 @@ type StandingQuery struct {
 	Explain bool
 }
 
-// ParseStandingQuery reads the query string of one standing, whose window and
-// player are in the path. Errors wrap ErrBadQuery.
+// ParseStandingQuery reads the query string of a request for one standing. The window
+// and the player come from the path. Errors wrap ErrBadQuery.
 func ParseStandingQuery(window, player string, values url.Values) (StandingQuery, error) {
 	q := StandingQuery{Window: Window(window), Player: player}
 	err := eachValue(values, func(name, value string) error {
@@ -94,20 +95,20 @@ func ParseStandingQuery(window, player string, values url.Values) (StandingQuery
 	return q, err
 }
 
-// eachValue calls f for each parameter. An empty or a repeated one is refused.
+// eachValue calls f for each parameter. It refuses empty and repeated parameters.
 func eachValue(values url.Values, f func(name, value string) error) error {
-	for name, all := range values {
-		if len(all) != 1 || all[0] == "" {
+	for name, occurrences := range values {
+		if len(occurrences) != 1 || occurrences[0] == "" {
 			return badQuery("parameter %q: give it once, with a value", name)
 		}
-		if err := f(name, all[0]); err != nil {
+		if err := f(name, occurrences[0]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// view checks window, kind and order and names the ranking that they are.
+// view checks window, kind and order, and returns the ranking that they name.
 func (c Config) view(w Window, k Kind, o Order) (View, error) {
 	if !slices.Contains(c.Windows, w) {
 		return View{}, fmt.Errorf("%w: %q, only %v", ErrNoWindow, w, c.Windows)
@@ -120,20 +121,20 @@ func (c Config) view(w Window, k Kind, o Order) (View, error) {
 		return View{}, badQuery("order=%q: one of %v", o, c.Orders)
 	}
 	return View{
-		Game: c.Game, Form: c.Form(),
+		Game: c.Game, ConfigHash: c.Hash(),
 		Board: Board{Kind: k, Span: string(w)}, Ranking: c.Ranking(o),
 	}, nil
 }
 
-// check refuses what does not go together and fills in the defaults.
+// check refuses contradictory fields and fills in the defaults.
 func (q *Query) check() error {
-	given := 0
-	for _, set := range []bool{q.Cursor != "", q.Around != "", q.Players != nil} {
-		if set {
-			given++
+	exclusive := 0
+	for _, isSet := range []bool{q.Cursor != "", q.Around != "", q.Players != nil} {
+		if isSet {
+			exclusive++
 		}
 	}
-	if given > 1 {
+	if exclusive > 1 {
 		return badQuery("cursor, around and players exclude each other")
 	}
 	if len(q.Players) > MaxLimit {

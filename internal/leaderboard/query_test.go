@@ -45,14 +45,14 @@ func TestParseStandingQuery(t *testing.T) {
 	}
 }
 
-// noSource fails the test of a query that should not get as far.
-type noSource struct {
+// unusedSource panics when it is read.
+type unusedSource struct {
 	Source
 }
 
 func TestABadQueryReadsNothing(t *testing.T) {
 	t.Parallel()
-	r := NewReader(ReaderOptions{Games: []Config{valid()}, Source: noSource{}, Forms: newMemory(), Now: func() int64 { return 0 }})
+	r := NewReader(ReaderOptions{Games: []Config{validConfig()}, Source: unusedSource{}, Configs: newMemoryStore(), Now: func() int64 { return 0 }})
 	for name, tt := range map[string]struct {
 		q    Query
 		want error
@@ -79,7 +79,7 @@ func TestABadQueryReadsNothing(t *testing.T) {
 	if _, err := r.Standing(t.Context(), "demo", StandingQuery{Window: All, Player: "a b"}); !errors.Is(err, ErrNotRanked) {
 		t.Errorf("the standing of no id: %v", err)
 	}
-	if _, _, err := r.Places(t.Context(), "other", []string{"a"}); !errors.Is(err, ErrNoWindow) {
+	if _, _, err := r.WindowStandings(t.Context(), "other", []string{"a"}); !errors.Is(err, ErrNoWindow) {
 		t.Errorf("places of another game: %v", err)
 	}
 }

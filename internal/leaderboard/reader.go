@@ -7,39 +7,40 @@ import (
 	"time"
 )
 
-// Reader answers the questions of the wire contract about leaderboards. Safe
-// for concurrent use; what it returns is the caller's own. Its errors wrap ErrNoWindow, ErrBadQuery, ErrBadCursor,
-// ErrNotRanked or ErrNotReady; any other is the source's, the archive's or the forms'.
+// Reader answers the leaderboard queries of the wire contract. It is safe for concurrent
+// use, and callers own what it returns. Errors wrap ErrNoWindow, ErrBadQuery,
+// ErrBadCursor, ErrNotRanked or ErrNotReady. Other errors come from the source, the
+// archive or the configurations.
 type Reader struct {
 	games   map[string]Config
 	source  Source
-	forms   Forms
+	configs ServedConfigs
 	archive *Archive
 	now     func() int64
 }
 
-// ReaderOptions are all needed. Games are valid Configs. Now is cluster time,
-// epoch ms; it dates only what is asked before a game's ledger has a first row.
+// ReaderOptions must be complete. Games are valid Configs. Now returns cluster time in
+// epoch ms; it decides the day only before a game's ledger has a first row.
 type ReaderOptions struct {
 	Games   []Config
 	Source  Source
-	Forms   Forms
+	Configs ServedConfigs
 	Archive *Archive
 	Now     func() int64
 }
 
-// NewReader returns a reader of those games' boards.
+// NewReader returns a reader of these games' boards.
 func NewReader(o ReaderOptions) *Reader {
-	r := &Reader{games: map[string]Config{}, source: o.Source, forms: o.Forms, archive: o.Archive, now: o.Now}
+	r := &Reader{games: map[string]Config{}, source: o.Source, configs: o.Configs, archive: o.Archive, now: o.Now}
 	for _, c := range o.Games {
-		r.games[c.Game] = c.formed()
+		r.games[c.Game] = c.withHash()
 	}
 	return r
 }
 
-// Listing says what leaderboards the game has.
+// Listing returns which leaderboards the game has.
 func (r *Reader) Listing(ctx context.Context, game string) (l Listing, err error) {
-	err = r.served(ctx, game, func(cfg Config) error {
+	err = r.withServedConfig(ctx, game, func(cfg Config) error {
 		l, err = r.listing(ctx, cfg)
 		return err
 	})
@@ -47,8 +48,8 @@ func (r *Reader) Listing(ctx context.Context, game string) (l Listing, err error
 }
 
 func (r *Reader) listing(ctx context.Context, cfg Config) (Listing, error) {
-	v := View{Game: cfg.Game, Form: cfg.Form(), Board: Board{Players, OpenDay}, Ranking: cfg.Ranking(ByValue)}
-	s, err := r.source.Slice(ctx, v, Cut{From: Top})
+	v := View{Game: cfg.Game, ConfigHash: cfg.Hash(), Board: Board{Players, OpenDay}, Ranking: cfg.Ranking(ByValue)}
+	s, err := r.source.ReadSlice(ctx, v, Cut{From: Top})
 	if err != nil {
 		return Listing{}, err
 	}
@@ -61,14 +62,14 @@ func (r *Reader) listing(ctx context.Context, cfg Config) (Listing, error) {
 
 // Page returns the entries that a query asks for.
 func (r *Reader) Page(ctx context.Context, game string, q Query) (p Page, err error) {
-	err = r.served(ctx, game, func(cfg Config) error {
-		p, err = r.query(ctx, cfg, q)
+	err = r.withServedConfig(ctx, game, func(cfg Config) error {
+		p, err = r.queryPage(ctx, cfg, q)
 		return err
 	})
 	return p, err
 }
 
-func (r *Reader) query(ctx context.Context, cfg Config, q Query) (Page, error) {
+func (r *Reader) queryPage(ctx context.Context, cfg Config, q Query) (Page, error) {
 	v, err := cfg.view(q.Window, q.Kind, q.Order)
 	if err != nil {
 		return Page{}, err
@@ -80,20 +81,20 @@ func (r *Reader) query(ctx context.Context, cfg Config, q Query) (Page, error) {
 		v.Board.Span = q.Date
 	}
 	if q.Players != nil {
-		return r.some(ctx, cfg, v, q)
+		return r.readPlayers(ctx, cfg, v, q)
 	}
-	top, err := r.piece(ctx, cfg, v, q)
+	top, err := r.readPage(ctx, cfg, v, q)
 	return top.Page, err
 }
 
-// TopPage is a page from the top of a leaderboard, from which shorter ones are cut.
+// TopPage is a page from the top of a leaderboard. Shorter pages can be cut from it.
 type TopPage struct {
 	Page
-	Next func(n int) string // the NextCursor of the page with the first n entries
+	Next func(n int) string // returns the NextCursor of a page with the first n entries
 }
 
-// Cut is the page that the same query answered with a limit that is not above its
-// own. It shares its entries with the page.
+// Cut returns the page for a limit that is not above t's own. It shares its entries with
+// t.
 func (t TopPage) Cut(limit int) Page {
 	p := t.Page
 	if limit < len(p.Entries) {
@@ -102,11 +103,11 @@ func (t TopPage) Cut(limit int) Page {
 	return p
 }
 
-// Top returns the first entries of a board. Only Window, Order, Kind and Limit of
-// the query are read.
+// Top returns the first entries of a board. It uses only Window, Order, Kind and Limit
+// of the query.
 func (r *Reader) Top(ctx context.Context, game string, q Query) (top TopPage, err error) {
 	q = Query{Window: q.Window, Order: q.Order, Kind: q.Kind, Limit: q.Limit}
-	err = r.served(ctx, game, func(cfg Config) error {
+	err = r.withServedConfig(ctx, game, func(cfg Config) error {
 		v, err := cfg.view(q.Window, q.Kind, q.Order)
 		if err != nil {
 			return err
@@ -114,14 +115,14 @@ func (r *Reader) Top(ctx context.Context, game string, q Query) (top TopPage, er
 		if err := q.check(); err != nil {
 			return err
 		}
-		top, err = r.piece(ctx, cfg, v, q)
+		top, err = r.readPage(ctx, cfg, v, q)
 		return err
 	})
 	return top, err
 }
 
-// piece reads a page that is one piece of the ranking.
-func (r *Reader) piece(ctx context.Context, cfg Config, v View, q Query) (TopPage, error) {
+// readPage reads a page of adjacent entries.
+func (r *Reader) readPage(ctx context.Context, cfg Config, v View, q Query) (TopPage, error) {
 	cut := Cut{From: Top, Limit: q.Limit}
 	switch {
 	case q.Around != "":
@@ -133,16 +134,16 @@ func (r *Reader) piece(ctx context.Context, cfg Config, v View, q Query) (TopPag
 		}
 		v, cut.From, cut.Edge = c.view, c.from, c.edge
 	}
-	s, err := r.slice(ctx, cfg, v, cut)
+	s, err := r.readSlice(ctx, cfg, v, cut)
 	if err != nil {
 		return TopPage{}, err
 	}
-	p, err := r.page(cfg, q, s.Read)
+	p, err := r.newPage(cfg, q, s.BoardState)
 	if err != nil {
 		return TopPage{}, err
 	}
 	for i, row := range s.Rows {
-		p.Entries = append(p.Entries, cfg.entry(row.Held, s.rank(i, p.Entries)))
+		p.Entries = append(p.Entries, cfg.entry(row.BoardEntry, s.rankOf(i, p.Entries)))
 	}
 	if v.Board.Span == OpenDay {
 		v.Board.Span = s.Span
@@ -156,8 +157,9 @@ func (r *Reader) piece(ctx context.Context, cfg Config, v View, q Query) (TopPag
 	}}, nil
 }
 
-// rank is row i's: one more than the entries with better keys.
-func (s Slice) rank(i int, before []Entry) int64 {
+// rankOf returns the rank of row i: one more than the number of entries with better
+// keys.
+func (s Slice) rankOf(i int, before []Entry) int64 {
 	switch {
 	case i == 0:
 		return s.Better + 1
@@ -169,30 +171,30 @@ func (s Slice) rank(i int, before []Entry) int64 {
 
 func (r SliceRow) edge() Ranked { return Ranked{Key: r.Key, Member: r.Member()} }
 
-// some reads a page of the players or teams that were named.
-func (r *Reader) some(ctx context.Context, cfg Config, v View, q Query) (Page, error) {
+// readPlayers reads a page of the players or teams that the query names.
+func (r *Reader) readPlayers(ctx context.Context, cfg Config, v View, q Query) (Page, error) {
 	ids := slices.Clone(q.Players)
 	slices.Sort(ids)
-	places, err := r.places(ctx, cfg, v, slices.Compact(ids))
+	places, err := r.readStandings(ctx, cfg, v, slices.Compact(ids))
 	if err != nil {
 		return Page{}, err
 	}
 	rows := places.Rows
-	slices.SortFunc(rows, func(a, b PlaceRow) int {
+	slices.SortFunc(rows, func(a, b StandingRow) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Newest, b.Newest))
 	})
-	p, err := r.page(cfg, q, places.Read)
+	p, err := r.newPage(cfg, q, places.BoardState)
 	if err != nil {
 		return Page{}, err
 	}
 	for _, row := range rows {
-		p.Entries = append(p.Entries, cfg.entry(row.Held, row.Better+1))
+		p.Entries = append(p.Entries, cfg.entry(row.BoardEntry, row.Better+1))
 	}
 	return p, nil
 }
 
-// page is the frame around the entries of a read.
-func (r *Reader) page(cfg Config, q Query, read Read) (Page, error) {
+// newPage returns a page without entries for a state of a board.
+func (r *Reader) newPage(cfg Config, q Query, read BoardState) (Page, error) {
 	today := r.today(cfg, read.Mark)
 	p := Page{
 		Game: cfg.Game, Window: q.Window, Order: cmp.Or(q.Order, ByValue),
@@ -212,7 +214,8 @@ func (r *Reader) page(cfg Config, q Query, read Read) (Page, error) {
 	return p, nil
 }
 
-// today is the day that the ledger is at, before its first row the clock's.
+// today returns the day of the ledger's last row. Before the first row it is the clock's
+// day.
 func (r *Reader) today(cfg Config, mark Watermark) string {
 	return cmp.Or(mark.Day, r.clockDay(cfg))
 }

@@ -9,7 +9,7 @@ import (
 
 func TestAPageSaysWhichDaysItHolds(t *testing.T) {
 	t.Parallel()
-	w := lived(t)
+	w := newPlayedGame(t)
 	today, first := w.ledger.day(), w.ledger.rows[0].Day
 	for window, from := range map[Window]string{
 		All: first, Day: today, "2d": addDays(today, -1), "5d": addDays(today, -4),
@@ -18,13 +18,13 @@ func TestAPageSaysWhichDaysItHolds(t *testing.T) {
 			t.Errorf("%s is from %s to %s, want %s to %s", window, p.From, p.To, from, today)
 		}
 	}
-	w.ledger.turns(1)
-	w.ledger.turns(1)
-	w.apply(t) // the other board of 2d is a day short: the one that is served says so
+	w.ledger.startDays(1)
+	w.ledger.startDays(1)
+	w.apply(t) // the unserved board of 2d needs an eviction, so the served one begins a day early
 	if p := w.page(t, Query{Window: "2d"}); p.From != today || p.To != addDays(today, 2) {
 		t.Errorf("after two turns 2d is from %s to %s", p.From, p.To)
 	}
-	w.tend(t)
+	w.maintain(t)
 	if p := w.page(t, Query{Window: "2d"}); p.From != addDays(today, 1) || p.Total != 0 {
 		t.Errorf("once that is made good 2d is from %s with %d entries", p.From, p.Total)
 	}
@@ -32,13 +32,13 @@ func TestAPageSaysWhichDaysItHolds(t *testing.T) {
 
 func TestTeamsHaveBoardsOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	w := lived(t)
+	w := newPlayedGame(t)
 	for _, window := range w.cfg.Windows {
 		for _, kind := range Kinds() {
-			want := w.ledger.board(w.ledger.size(), kind, w.page(t, Query{Window: window}).From, w.ledger.day())
+			want := w.ledger.expectedBoard(w.ledger.rowCount(), kind, w.page(t, Query{Window: window}).From, w.ledger.day())
 			p := w.page(t, Query{Window: window, Kind: kind, Limit: MaxLimit})
-			if p.Total != int64(len(want)) || slices.ContainsFunc(ids(p), func(id string) bool { return want[id].ID == "" }) {
-				t.Errorf("%s of %s: %v, want %v", window, kind, ids(p), want)
+			if p.Total != int64(len(want)) || slices.ContainsFunc(entryIDs(p), func(id string) bool { return want[id].ID == "" }) {
+				t.Errorf("%s of %s: %v, want %v", window, kind, entryIDs(p), want)
 			}
 		}
 	}
@@ -54,14 +54,14 @@ func TestTeamsHaveBoardsOfTheirOwn(t *testing.T) {
 
 func TestACursorGoesOnWhenAWindowRolls(t *testing.T) {
 	t.Parallel()
-	w := lived(t)
+	w := newPlayedGame(t)
 	p := w.page(t, Query{Window: "5d", Limit: 2})
-	seen := ids(p)
-	w.ledger.turns(1)
+	seen := entryIDs(p)
+	w.ledger.startDays(1)
 	w.apply(t)
 	for p.NextCursor != "" {
 		p = w.page(t, Query{Window: "5d", Limit: 2, Cursor: p.NextCursor})
-		seen = append(seen, ids(p)...)
+		seen = append(seen, entryIDs(p)...)
 	}
 	slices.Sort(seen)
 	if len(slices.Compact(slices.Clone(seen))) != len(seen) || !slices.Contains(seen, "x") {
@@ -69,11 +69,11 @@ func TestACursorGoesOnWhenAWindowRolls(t *testing.T) {
 	}
 }
 
-// What is cut from the top is what a query with a smaller limit answers.
-func TestACutIsThePage(t *testing.T) {
+// A page cut from the top equals the answer to a query with a smaller limit.
+func TestACutEqualsASmallerPage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(weighted())
-	w.history(seeded(4), 9, func() {})
+	w := newTestGame(weightedConfig())
+	w.playHistory(newRandom(4), 9, func() {})
 	w.apply(t)
 	for _, window := range w.cfg.Windows {
 		for _, order := range w.cfg.Orders {

@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// notReady checks that exactly these games are named as not built.
-func notReady(t *testing.T, a *Applier, games ...string) {
+// checkNotBuilt checks that Ready names exactly these games.
+func checkNotBuilt(t *testing.T, a *Applier, games ...string) {
 	t.Helper()
 	err := a.Ready(t.Context())
 	if len(games) == 0 {
@@ -26,86 +26,86 @@ func notReady(t *testing.T, a *Applier, games ...string) {
 	}
 }
 
-// An empty game has to be built too, which costs nothing; one that cannot be
-// built is named, and the others are not.
-func TestAllGamesHaveToBeBuilt(t *testing.T) {
+// Boards of an empty game have to be built too. Ready names the games whose boards
+// are not built, and no others.
+func TestReadyNamesGamesWithoutBoards(t *testing.T) {
 	t.Parallel()
-	one, two := weighted(), weighted()
+	one, two := weightedConfig(), weightedConfig()
 	one.Game, two.Game = "one", "two"
 	two.MinAnswers++
-	store, ledger := newMemory(), newAnnals()
+	store, ledger := newMemoryStore(), newDayLedger()
 	ledger.rollBack(0)
-	a := appliersOf(ledger, store, one, two)
-	notReady(t, a, "one", "two")
+	a := newTestApplier(ledger, store, one, two)
+	checkNotBuilt(t, a, "one", "two")
 	if err := a.build(t.Context(), two); err != nil {
 		t.Fatal(err)
 	}
-	notReady(t, a, "one")
-	ledger.fail(errors.New("out of reach"))
+	checkNotBuilt(t, a, "one")
+	ledger.setError(errors.New("out of reach"))
 	if err := a.build(t.Context(), one); err == nil {
 		t.Fatal("built without a ledger")
 	}
-	notReady(t, a, "one")
-	ledger.fail(nil)
+	checkNotBuilt(t, a, "one")
+	ledger.setError(nil)
 	if err := a.build(t.Context(), one); err != nil {
 		t.Fatal(err)
 	}
-	notReady(t, a)
+	checkNotBuilt(t, a)
 }
 
-// Boards that are lost do not take a node from its players, but one that starts
-// then waits for new ones.
+// Lost boards do not make a running node unready. A node that starts after the loss
+// waits for new boards.
 func TestAGameStaysReady(t *testing.T) {
 	t.Parallel()
-	w := newWorld(weighted())
-	w.history(seeded(1), 3, func() {})
+	w := newTestGame(weightedConfig())
+	w.playHistory(newRandom(1), 3, func() {})
 	w.apply(t)
-	notReady(t, w.applier)
+	checkNotBuilt(t, w.applier)
 	clear(w.store.served)
-	w.store.fail = func(string) error { return errors.New("away") }
-	notReady(t, w.applier)
-	next := onStores(w.cfg, w.ledger, w.store)
+	w.store.beforeCall = func(string) error { return errors.New("away") }
+	checkNotBuilt(t, w.applier)
+	next := newTestNode(w.cfg, w.ledger, w.store)
 	if err := next.applier.Ready(t.Context()); err == nil || errors.Is(err, ErrNotBuilt) {
 		t.Errorf("without a store ready is %v", err)
 	}
-	w.store.fail = func(string) error { return nil }
-	notReady(t, next.applier, w.cfg.Game)
+	w.store.beforeCall = func(string) error { return nil }
+	checkNotBuilt(t, next.applier, w.cfg.Game)
 }
 
-// A node is ready with complete older boards of its ledger, of its configuration or
-// of the one before, and with no others.
-func TestWhichBoardsAreReady(t *testing.T) {
+// A node is ready if complete boards of its ledger are served, of its configuration
+// or the one before. They may be behind the ledger.
+func TestReadyNeedsCompleteBoardsOfTheLedger(t *testing.T) {
 	t.Parallel()
-	w := newWorld(weighted())
-	w.history(seeded(2), 3, func() {})
+	w := newTestGame(weightedConfig())
+	w.playHistory(newRandom(2), 3, func() {})
 	w.apply(t)
 	if err := w.applier.Rebuild(t.Context(), w.cfg.Game); err != nil {
 		t.Fatal(err)
 	}
-	w.ledger.result(Players, "late", 1)
-	notReady(t, onStores(w.cfg, w.ledger, w.store).applier)
+	w.ledger.addResult(Players, "late", 1)
+	checkNotBuilt(t, newTestNode(w.cfg, w.ledger, w.store).applier)
 
 	changed := w.cfg
 	changed.MinAnswers++
-	notReady(t, onStores(changed, w.ledger, w.store).applier)
-	w.served().state.Stamp = "" // as of a torn copy
-	notReady(t, onStores(w.cfg, w.ledger, w.store).applier, w.cfg.Game)
-	next := onStores(changed, w.ledger, w.store)
-	notReady(t, next.applier, changed.Game)
+	checkNotBuilt(t, newTestNode(changed, w.ledger, w.store).applier)
+	w.servedCopy().state.Version = "" // as for a corrupt copy
+	checkNotBuilt(t, newTestNode(w.cfg, w.ledger, w.store).applier, w.cfg.Game)
+	next := newTestNode(changed, w.ledger, w.store)
+	checkNotBuilt(t, next.applier, changed.Game)
 	if err := next.build(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	notReady(t, next.applier)
+	checkNotBuilt(t, next.applier)
 
 	w.ledger.epoch = "another"
-	notReady(t, onStores(changed, w.ledger, w.store).applier, changed.Game)
+	checkNotBuilt(t, newTestNode(changed, w.ledger, w.store).applier, changed.Game)
 }
 
 func TestAwaitEndsWhenTheBoardsAreBuilt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(weighted())
-		w.history(seeded(3), 3, func() {})
+		w := newTestGame(weightedConfig())
+		w.playHistory(newRandom(3), 3, func() {})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := w.applier.Await(ctx); !errors.Is(err, ErrNotBuilt) {
@@ -124,18 +124,18 @@ func TestAwaitEndsWhenTheBoardsAreBuilt(t *testing.T) {
 	})
 }
 
-// A node that starts with other windows is ready at once: reads are answered from
-// the boards of the windows before, and from its own once they are built.
+// A node that starts with other windows is ready at once. Readers see the boards of
+// the former configuration until the new ones are built.
 func TestChangedWindowsAreReadyAtOnce(t *testing.T) {
 	t.Parallel()
-	old := newWorld(weighted())
-	old.history(seeded(4), 3, func() {})
-	old.ledger.result(Players, "x", 5)
+	old := newTestGame(weightedConfig())
+	old.playHistory(newRandom(4), 3, func() {})
+	old.ledger.addResult(Players, "x", 5)
 	old.apply(t)
 	changed := old.cfg
 	changed.Windows = []Window{All, Day, "3d"}
-	w := onStores(changed, old.ledger, old.store)
-	notReady(t, w.applier)
+	w := newTestNode(changed, old.ledger, old.store)
+	checkNotBuilt(t, w.applier)
 	if p := w.page(t, Query{Window: All}); p.Total == 0 {
 		t.Error("before the new boards are built the old ones are not read")
 	}
@@ -145,51 +145,51 @@ func TestChangedWindowsAreReadyAtOnce(t *testing.T) {
 	if err := w.build(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	notReady(t, w.applier)
+	checkNotBuilt(t, w.applier)
 	if p := w.page(t, Query{Window: "3d"}); p.Total == 0 {
 		t.Error("the new window is empty")
 	}
 	w.checkBoards(t)
 }
 
-// oneBroken is a ledger from which one game cannot be built.
-type oneBroken struct {
-	*annals
+// brokenGameLedger is a ledger whose snapshot of one game fails.
+type brokenGameLedger struct {
+	*dayLedger
 	game string
 }
 
-func (l oneBroken) Snapshot(ctx context.Context, game string, work func(Snapshot) error) error {
+func (l brokenGameLedger) Snapshot(ctx context.Context, game string, work func(Snapshot) error) error {
 	if game == l.game {
 		return errors.New("a row cannot be read")
 	}
-	return l.annals.Snapshot(ctx, game, work)
+	return l.dayLedger.Snapshot(ctx, game, work)
 }
 
-// A game that cannot be built keeps a node unready for a minute at the most, and no
-// other game's reads.
-func TestAGameThatCannotBeBuiltHoldsUpNoOther(t *testing.T) {
+// A game that cannot be built keeps a node unready for at most a minute. Other games
+// are not affected.
+func TestAGameThatCannotBeBuiltDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		one, two := weighted(), weighted()
+		one, two := weightedConfig(), weightedConfig()
 		one.Game, two.Game = "one", "two"
 		two.MinAnswers++
-		store, ledger := newMemory(), newAnnals()
+		store, ledger := newMemoryStore(), newDayLedger()
 		ledger.rollBack(0)
-		a := appliersOf(oneBroken{ledger, "one"}, store, one, two)
+		a := newTestApplier(brokenGameLedger{ledger, "one"}, store, one, two)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- a.Run(ctx) }() // waited for below
 		time.Sleep(maxFailing / 2)
-		notReady(t, a, "one")
+		checkNotBuilt(t, a, "one")
 		time.Sleep(maxFailing)
-		notReady(t, a)
+		checkNotBuilt(t, a)
 		for game, want := range map[string]float64{"one": 1, "two": 0} {
 			if is := testutil.ToFloat64(a.metrics.failing.WithLabelValues(game)); is != want {
 				t.Errorf("failing of %s is %v, want %v", game, is, want)
 			}
 		}
 		reader := NewReader(ReaderOptions{
-			Games: []Config{one, two}, Source: naive{store}, Forms: store, Archive: NewArchive(ledger), Now: a.now,
+			Games: []Config{one, two}, Source: sortingSource{store}, Configs: store, Archive: NewArchive(ledger), Now: a.now,
 		})
 		if _, err := reader.Page(t.Context(), "one", Query{Window: All}); !errors.Is(err, ErrNotReady) {
 			t.Errorf("the game that cannot be built: %v", err)

@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// Rebuild has the game's boards built anew beside the ones that are read, which
-// go on meanwhile. It returns once that is asked for, which outlives the node;
-// Building says when it is done. Where boards are being built already, those are it.
+// Rebuild requests new boards of the game. Readers see the old boards until the new ones
+// are complete. The request survives the node; IsBuilding reports when the build is
+// over. If a build is running already, Rebuild adds none.
 func (a *Applier) Rebuild(ctx context.Context, game string) error {
 	cfg, known := a.games[game]
 	if !known {
 		return fmt.Errorf("rebuild the leaderboards of %q: no such game", game)
 	}
-	served, err := a.store.Served(ctx, game, cfg.Form())
+	served, err := a.store.ServedState(ctx, game, cfg.Hash())
 	if err == nil {
-		err = a.ask(ctx, cfg, served.ID, askedFor)
+		err = a.requestBuild(ctx, cfg, served.ID, requested)
 	}
 	if err != nil {
 		return fmt.Errorf("rebuild the leaderboards of %q: %w", game, err)
@@ -23,26 +23,26 @@ func (a *Applier) Rebuild(ctx context.Context, game string) error {
 	return nil
 }
 
-// ask begins a copy to be built instead of the served one, by whichever node
-// takes it up first, unless there is one already.
-func (a *Applier) ask(ctx context.Context, cfg Config, served, reason string) error {
-	building, err := a.store.Building(ctx, cfg.Game, cfg.Form())
+// requestBuild begins a copy that replaces the served one, unless one is being built.
+// Any node may build it.
+func (a *Applier) requestBuild(ctx context.Context, cfg Config, served, reason string) error {
+	building, err := a.store.BuildingState(ctx, cfg.Game, cfg.Hash())
 	if err != nil || building.ID != "" {
 		return err
 	}
-	if _, err := a.begin(ctx, cfg, served, reason); err != nil {
+	if _, err := a.beginCopy(ctx, cfg, served, reason); err != nil {
 		return err
 	}
-	a.wake(cfg.Game)
+	a.wakeBuilder(cfg.Game)
 	return nil
 }
 
-// Building reports whether boards of the game are being built, or to be.
-func (a *Applier) Building(ctx context.Context, game string) (bool, error) {
+// IsBuilding reports whether a build of the game's boards is requested or running.
+func (a *Applier) IsBuilding(ctx context.Context, game string) (bool, error) {
 	cfg, known := a.games[game]
 	if !known {
 		return false, fmt.Errorf("leaderboards of %q: no such game", game)
 	}
-	building, err := a.store.Building(ctx, game, cfg.Form())
+	building, err := a.store.BuildingState(ctx, game, cfg.Hash())
 	return building.ID != "", err
 }

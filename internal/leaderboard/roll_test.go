@@ -2,27 +2,27 @@ package leaderboard
 
 import "testing"
 
-// After k missed days the window's days are served once at most k days have been
-// taken out, and until then the first day shown never goes back.
-func TestMissedDaysAreTakenOutOfOneBoard(t *testing.T) {
+// After k missed days, at most k evictions lead to a board that begins with the
+// window's first day. Until then the first day shown never goes back.
+func TestMissedDaysAreEvictedFromOneBoard(t *testing.T) {
 	t.Parallel()
 	for n := 2; n <= 9; n++ {
 		for k := 1; k <= 3*n; k++ {
 			day := "2026-03-01"
-			r := startRoll(day, n)
+			r := newRollingBoards(day, n)
 			for range k {
 				day = addDays(day, 1)
-				r = r.onDay(day, n)
+				r = r.startDay(day, n)
 			}
 			first, calls := addDays(day, 1-n), 0
-			for r.Lo[r.Served] < first {
-				shown := r.Lo[r.Served]
-				r = r.past(day, n)
+			for r.FirstDay[r.Served] < first {
+				shown := r.FirstDay[r.Served]
+				r = r.finishDay(day, n)
 				if calls++; calls > k {
-					t.Fatalf("%d missed days of a window of %d: %d days taken out, and %s is served instead of %s", k, n, calls, r.Lo[r.Served], first)
+					t.Fatalf("%d missed days of a window of %d: %d days taken out, and %s is served instead of %s", k, n, calls, r.FirstDay[r.Served], first)
 				}
-				if r.Lo[r.Served] < shown || r.Lo[r.Served] > first {
-					t.Fatalf("%d missed days of a window of %d: after %s comes %s", k, n, shown, r.Lo[r.Served])
+				if r.FirstDay[r.Served] < shown || r.FirstDay[r.Served] > first {
+					t.Fatalf("%d missed days of a window of %d: after %s comes %s", k, n, shown, r.FirstDay[r.Served])
 				}
 			}
 		}

@@ -11,286 +11,289 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// crowd gives each of n players one match.
-func (b *bench) crowd(n int) {
+// addPlayers adds one match for each of n players.
+func (b *applierFixture) addPlayers(n int) {
 	for i := range n {
-		b.book.result(Players, fmt.Sprint("p", i), int64(i%9))
+		b.ledger.addResult(Players, fmt.Sprint("p", i), int64(i%9))
 	}
 }
 
-// days are some with a crowd each, all applied and all worked off.
-func (b *bench) days(t *testing.T, days, crowd int) {
+// playDays plays some days with many players each. It applies all rows and runs all
+// maintenance.
+func (b *applierFixture) playDays(t *testing.T, days, crowd int) {
 	t.Helper()
 	for range days {
-		b.crowd(crowd)
-		b.book.turns(1)
+		b.addPlayers(crowd)
+		b.ledger.startDays(1)
 		b.apply(t)
-		b.pieces(t)
+		b.maintainAll(t)
 	}
 }
 
-// right compares every board with the ledger.
-func (b *bench) right(t *testing.T) {
+// checkBoards compares every board with the ledger.
+func (b *applierFixture) checkBoards(t *testing.T) {
 	t.Helper()
-	h := &history{cfg: b.cfg, book: b.book, memory: b.memory}
+	h := &ledgerModel{cfg: b.cfg, ledger: b.ledger, store: b.store}
 	h.compareAll(t)
 }
 
-// exact says that windows begin where they should, and the next day's are ready.
-func (b *bench) exact(t *testing.T) {
+// checkWindows checks that all windows begin with the right day, and that tomorrow's
+// boards are prepared.
+func (b *applierFixture) checkWindows(t *testing.T) {
 	t.Helper()
 	state := b.state(t)
-	for w, r := range state.Rolls {
+	for w, r := range state.Rolling {
 		first := addDays(state.Mark.Day, 1-w.Days())
-		if r.Lo[r.Served] != first || r.Lo[r.other()] != addDays(first, 1) || r.Cursor != [2]int64{} {
+		if r.FirstDay[r.Served] != first || r.FirstDay[r.unserved()] != addDays(first, 1) || r.Cursor != [2]int64{} {
 			t.Errorf("on %s %s is at %+v", state.Mark.Day, w, r)
 		}
 	}
-	b.right(t)
+	b.checkBoards(t)
 }
 
-// builds counts the copies begun for a reason.
-func (b *bench) builds(reason string) float64 {
+// buildCount returns the number of builds for a reason.
+func (b *applierFixture) buildCount(reason string) float64 {
 	return testutil.ToFloat64(b.metrics.builds.WithLabelValues(b.cfg.Game, reason))
 }
 
-func TestATurnIsOneSmallStepAndServesWhatWasPrepared(t *testing.T) {
+func TestANewDayIsOneSmallStep(t *testing.T) {
 	t.Parallel()
-	b := newBench()
-	b.days(t, 9, 60)
-	steps := b.memory.steps
-	b.memory.widest = 0
-	b.book.turns(1)
+	b := newApplierFixture()
+	b.playDays(t, 9, 60)
+	steps := b.store.steps
+	b.store.maxWrites = 0
+	b.ledger.startDays(1)
 	b.apply(t)
-	if b.memory.steps != steps+1 || b.memory.widest > 3 {
-		t.Errorf("a turn was %d steps, the widest of %d writes", b.memory.steps-steps, b.memory.widest)
+	if b.store.steps != steps+1 || b.store.maxWrites > 3 {
+		t.Errorf("a turn was %d steps, the widest of %d writes", b.store.steps-steps, b.store.maxWrites)
 	}
 	state := b.state(t)
-	for w, r := range state.Rolls {
-		if r.Lo[r.Served] != addDays(state.Mark.Day, 1-w.Days()) {
-			t.Errorf("after the turn %s is served from %s on", w, r.Lo[r.Served])
+	for w, r := range state.Rolling {
+		if r.FirstDay[r.Served] != addDays(state.Mark.Day, 1-w.Days()) {
+			t.Errorf("after the turn %s is served from %s on", w, r.FirstDay[r.Served])
 		}
 	}
-	b.right(t)
+	b.checkBoards(t)
 }
 
-func TestDaysMissedAreCaughtUpWith(t *testing.T) {
+func TestMissedDaysAreCaughtUp(t *testing.T) {
 	t.Parallel()
 	for _, missed := range []int{1, 2, 5, 6} {
-		b := newBench()
+		b := newApplierFixture()
 		b.cfg.Windows = []Window{All, Day, "7d"}
-		b.Applier = appliersOf(b.book, b.memory, b.cfg)
-		b.days(t, 9, 60)
-		built := b.builds(rollBroken)
-		b.book.turns(missed)
-		b.crowd(3)
+		b.Applier = newTestApplier(b.ledger, b.store, b.cfg)
+		b.playDays(t, 9, 60)
+		built := b.buildCount(rollBroken)
+		b.ledger.startDays(missed)
+		b.addPlayers(3)
 		b.apply(t)
-		b.right(t)
-		b.pieces(t)
-		b.exact(t)
-		if b.builds(rollBroken) != built {
+		b.checkBoards(t)
+		b.maintainAll(t)
+		b.checkWindows(t)
+		if b.buildCount(rollBroken) != built {
 			t.Errorf("%d days missed of a window of 7 asked for a build", missed)
 		}
 	}
 }
 
-// broken expects the next upkeep to ask for a build, which puts things right.
-func (b *bench) broken(t *testing.T, want error) {
+// checkRebuilt checks that the next maintenance requests a build, and that the build
+// repairs the boards.
+func (b *applierFixture) checkRebuilt(t *testing.T, want error) {
 	t.Helper()
-	if err := b.tillError(t); !errors.Is(err, want) || !errors.Is(err, errLost) {
+	if err := b.maintainUntilError(t); !errors.Is(err, want) || !errors.Is(err, errNoBoards) {
 		t.Fatalf("the boards are not found torn: %v", err)
 	}
-	if n := b.builds(rollBroken); n != 1 {
+	if n := b.buildCount(rollBroken); n != 1 {
 		t.Fatalf("%v builds were asked for", n)
 	}
 	if err := b.build(t.Context(), b.cfg); err != nil {
 		t.Fatal(err)
 	}
 	b.apply(t)
-	b.pieces(t)
-	b.exact(t)
+	b.maintainAll(t)
+	b.checkWindows(t)
 }
 
-func (b *bench) tillError(t *testing.T) error {
+func (b *applierFixture) maintainUntilError(t *testing.T) error {
 	for {
-		left, err := b.piece(t.Context(), b.cfg, nil)
+		left, err := b.maintainOnce(t.Context(), b.cfg, nil)
 		if err != nil || left == nil {
 			return err
 		}
 	}
 }
 
-func TestAWindowBehindByItsLengthIsBuiltAnew(t *testing.T) {
+func TestAWindowBehindByItsLengthIsRebuilt(t *testing.T) {
 	t.Parallel()
 	for _, missed := range []int{8, 30} {
-		b := newBench()
+		b := newApplierFixture()
 		b.cfg.Windows = []Window{All, Day, "7d"}
-		b.Applier = appliersOf(b.book, b.memory, b.cfg)
-		b.days(t, 9, 60)
-		b.book.turns(missed)
+		b.Applier = newTestApplier(b.ledger, b.store, b.cfg)
+		b.playDays(t, 9, 60)
+		b.ledger.startDays(missed)
 		b.apply(t)
-		b.broken(t, errBehind)
+		b.checkRebuilt(t, errBehind)
 	}
 }
 
-func TestADayThatIsShortIsBuiltAnew(t *testing.T) {
+func TestADayThatLacksAnEntryIsRebuilt(t *testing.T) {
 	t.Parallel()
-	b := newBench()
-	b.days(t, 9, 60)
-	b.book.turns(1)
+	b := newApplierFixture()
+	b.playDays(t, 9, 60)
+	b.ledger.startDays(1)
 	b.apply(t)
-	c := b.memory.copies[b.state(t).ID]
-	leaving := Board{Players, c.state.Rolls["2d"].Lo[c.state.Rolls["2d"].other()]}
+	c := b.store.copies[b.state(t).ID]
+	leaving := Board{Players, c.state.Rolling["2d"].FirstDay[c.state.Rolling["2d"].unserved()]}
 	for member := range c.ranked[leaving][ByValue] {
 		delete(c.ranked[leaving][ByValue], member)
 		break
 	}
-	b.broken(t, errTorn)
+	b.checkRebuilt(t, errCorrupt)
 }
 
-func TestADayThatIsMissingIsBuiltAnew(t *testing.T) {
+func TestAMissingDayIsRebuilt(t *testing.T) {
 	t.Parallel()
-	b := newBench()
-	b.days(t, 9, 60)
-	b.book.turns(1)
+	b := newApplierFixture()
+	b.playDays(t, 9, 60)
+	b.ledger.startDays(1)
 	b.apply(t)
-	c := b.memory.copies[b.state(t).ID]
-	delete(c.days, c.state.Rolls["2d"].Lo[c.state.Rolls["2d"].other()])
-	b.broken(t, errTorn)
+	c := b.store.copies[b.state(t).ID]
+	delete(c.sealedDays, c.state.Rolling["2d"].FirstDay[c.state.Rolling["2d"].unserved()])
+	b.checkRebuilt(t, errCorrupt)
 }
 
-func TestAMemberThatARollingBoardLacksIsBuiltAnew(t *testing.T) {
+func TestARollingBoardThatLacksAMemberIsRebuilt(t *testing.T) {
 	t.Parallel()
-	b := newBench()
-	b.days(t, 9, 60)
-	b.book.turns(1)
+	b := newApplierFixture()
+	b.playDays(t, 9, 60)
+	b.ledger.startDays(1)
 	b.apply(t)
-	c := b.memory.copies[b.state(t).ID]
-	delete(c.boards[Board{Players, Slot("2d", c.state.Rolls["2d"].other())}], "p7")
-	b.broken(t, errTorn)
+	c := b.store.copies[b.state(t).ID]
+	delete(c.boards[Board{Players, RollingSpan("2d", c.state.Rolling["2d"].unserved())}], "p7")
+	b.checkRebuilt(t, errCorrupt)
 }
 
-// What is read of a copy that moves meanwhile says nothing of it.
-func TestBoardsThatMoveWhileTheyAreReadAreNotTorn(t *testing.T) {
+// Reads of a copy that changes in between prove nothing about it.
+func TestBoardsThatMoveWhileTheyAreReadAreNotCorrupt(t *testing.T) {
 	t.Parallel()
-	b := newBench()
-	b.days(t, 9, 60)
-	b.book.turns(1)
+	b := newApplierFixture()
+	b.playDays(t, 9, 60)
+	b.ledger.startDays(1)
 	b.apply(t)
-	r := b.state(t).Rolls["2d"]
-	leaving := r.Lo[r.other()]
-	other := appliersOf(b.book, b.memory, b.cfg)
-	b.memory.fail = func(method string) error {
-		if method != "Members" {
+	r := b.state(t).Rolling["2d"]
+	leaving := r.FirstDay[r.unserved()]
+	other := newTestApplier(b.ledger, b.store, b.cfg)
+	b.store.beforeCall = func(method string) error {
+		if method != "ReadMembers" {
 			return nil
 		}
-		b.memory.fail = b.memory.lost
-		b.book.correct(b.book.newest(Players, "p7", leaving))
+		b.store.beforeCall = b.store.afterWrite
+		b.ledger.correct(b.ledger.newestResult(Players, "p7", leaving))
 		return other.Apply(t.Context(), b.cfg.Game)
 	}
-	if _, err := b.piece(t.Context(), b.cfg, nil); !errors.Is(err, ErrStale) {
+	if _, err := b.maintainOnce(t.Context(), b.cfg, nil); !errors.Is(err, ErrStale) {
 		t.Errorf("boards that moved are %v", err)
 	}
-	b.pieces(t)
-	b.exact(t)
+	b.maintainAll(t)
+	b.checkWindows(t)
 }
 
-// slicing stops inside a day that is being taken out of a board of 2d.
-func (b *bench) slicing(t *testing.T, crowd int) (day string) {
+// stopInsideDay stops in the middle of an eviction from a board of the window 2d.
+func (b *applierFixture) stopInsideDay(t *testing.T, crowd int) (day string) {
 	t.Helper()
-	b.crowd(crowd)
+	b.addPlayers(crowd)
 	b.apply(t)
-	b.book.turns(1)
+	b.ledger.startDays(1)
 	b.apply(t)
 	for {
-		r := b.state(t).Rolls["2d"]
-		if r.Cursor[r.other()] > 0 {
-			return r.Lo[r.other()]
+		r := b.state(t).Rolling["2d"]
+		if r.Cursor[r.unserved()] > 0 {
+			return r.FirstDay[r.unserved()]
 		}
-		if left, err := b.piece(t.Context(), b.cfg, nil); err != nil || left == nil {
+		if left, err := b.maintainOnce(t.Context(), b.cfg, nil); err != nil || left == nil {
 			t.Fatal("no day was stopped inside", err)
 		}
 	}
 }
 
-func TestACorrectionInsideADayBeingTakenOutWaitsForItsEnd(t *testing.T) {
+func TestACorrectionOfADayBeingEvictedWaits(t *testing.T) {
 	t.Parallel()
-	for _, crowd := range []int{100, 46 * fruitless} { // the second in more slices than there may be fruitless passes
-		b := newBench()
+	for _, crowd := range []int{100, 46 * maxFailedTries} { // the second needs more slices than maxFailedTries
+		b := newApplierFixture()
 		b.cfg.Windows = []Window{All, Day, "2d"}
-		b.Applier = appliersOf(b.book, b.memory, b.cfg)
-		day := b.slicing(t, crowd)
-		b.book.result(Players, "before", 1)
-		if !b.book.correct(b.book.newest(Players, "p1", day)) {
+		b.Applier = newTestApplier(b.ledger, b.store, b.cfg)
+		day := b.stopInsideDay(t, crowd)
+		b.ledger.addResult(Players, "before", 1)
+		if !b.ledger.correct(b.ledger.newestResult(Players, "p1", day)) {
 			t.Fatal("nothing was corrected")
 		}
-		b.book.result(Players, "after", 1)
+		b.ledger.addResult(Players, "after", 1)
 		b.apply(t)
-		if at := b.state(t).Mark.Pos; at != int64(len(b.book.rows)) {
-			t.Errorf("with a crowd of %d applied to %d of %d", crowd, at, len(b.book.rows))
+		if at := b.state(t).Mark.Pos; at != int64(len(b.ledger.rows)) {
+			t.Errorf("with a crowd of %d applied to %d of %d", crowd, at, len(b.ledger.rows))
 		}
-		b.right(t)
-		b.pieces(t)
-		b.exact(t)
+		b.checkBoards(t)
+		b.maintainAll(t)
+		b.checkWindows(t)
 	}
 }
 
-func TestACorrectionOfAnEntryThatLeavesSealsItsDayAnew(t *testing.T) {
+func TestACorrectionThatRemovesAnEntryUpdatesTheSealedDay(t *testing.T) {
 	t.Parallel()
-	b := newBench()
-	b.crowd(5)
-	b.book.result(Teams, "t", 3)
-	b.book.turns(1)
+	b := newApplierFixture()
+	b.addPlayers(5)
+	b.ledger.addResult(Teams, "t", 3)
+	b.ledger.startDays(1)
 	b.apply(t)
 	day := b.state(t).First
-	b.book.correct(b.book.newest(Players, "p2", day))
+	b.ledger.correct(b.ledger.newestResult(Players, "p2", day))
 	b.apply(t)
-	sealed, said, err := b.memory.Sealed(t.Context(), b.state(t).Generation, day)
-	if err != nil || !said || sealed.Entries[Players] != 4 || sealed.Entries[Teams] != 1 {
-		t.Errorf("the day is sealed with %v (%t): %v", sealed.Entries, said, err)
+	sealed, said, err := b.store.ReadSealedDay(t.Context(), b.state(t).Generation, day)
+	if err != nil || !said || sealed.Sizes[Players] != 4 || sealed.Sizes[Teams] != 1 {
+		t.Errorf("the day is sealed with %v (%t): %v", sealed.Sizes, said, err)
 	}
-	b.book.turns(1)
+	b.ledger.startDays(1)
 	b.apply(t)
-	b.pieces(t)
-	b.exact(t)
+	b.maintainAll(t)
+	b.checkWindows(t)
 }
 
-func TestADayThatIsNotSummedIsNotRetired(t *testing.T) {
+func TestADayWithoutSumsKeepsItsBoards(t *testing.T) {
 	t.Parallel()
-	b := newBench()
-	b.book.unsummed = true
-	b.days(t, 12, 3)
+	b := newApplierFixture()
+	b.ledger.hasNoSums = true
+	b.playDays(t, 12, 3)
 	if state := b.state(t); state.Oldest != state.First {
 		t.Errorf("days are kept from %s on, the first is %s", state.Oldest, state.First)
 	}
-	b.book.unsummed = false
-	b.pieces(t)
+	b.ledger.hasNoSums = false
+	b.maintainAll(t)
 	if state := b.state(t); state.Oldest != addDays(state.Mark.Day, -6) {
 		t.Errorf("on %s days are kept from %s on", state.Mark.Day, state.Oldest)
 	}
-	b.right(t)
+	b.checkBoards(t)
 }
 
 func TestWithoutRollingWindowsTwoDaysStay(t *testing.T) {
 	t.Parallel()
-	b := newBench()
+	b := newApplierFixture()
 	b.cfg.Windows = []Window{All, Day}
-	b.Applier = appliersOf(b.book, b.memory, b.cfg)
-	b.days(t, 5, 3)
+	b.Applier = newTestApplier(b.ledger, b.store, b.cfg)
+	b.playDays(t, 5, 3)
 	if state := b.state(t); state.Oldest != addDays(state.Mark.Day, -1) {
 		t.Errorf("on %s days are kept from %s on", state.Mark.Day, state.Oldest)
 	}
-	b.right(t)
+	b.checkBoards(t)
 }
 
-// Who waits for another node goes on when that one has applied the rows.
-func TestWhoWaitsIsSparedRowsThatAreApplied(t *testing.T) {
+// A node that waits for another node continues when that one has applied the rows.
+func TestWaitingNodeSkipsRowsThatAreApplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench()
+		b := newApplierFixture()
 		b.apply(t)
-		b.book.result(Players, "p", 1)
-		other, began := appliersOf(b.book, b.memory, b.cfg), time.Now()
-		err := other.alone(t.Context(), b.cfg, func() error {
+		b.ledger.addResult(Players, "p", 1)
+		other, began := newTestApplier(b.ledger, b.store, b.cfg), time.Now()
+		err := other.withApplyLease(t.Context(), b.cfg, func() error {
 			done := make(chan error)
 			go func() { done <- b.Apply(t.Context(), b.cfg.Game) }()
 			time.Sleep(10 * leasePoll)
@@ -299,7 +302,7 @@ func TestWhoWaitsIsSparedRowsThatAreApplied(t *testing.T) {
 				t.Errorf("done before the row was applied: %v", err)
 			default:
 			}
-			if err := other.rows(t.Context(), b.cfg); err != nil {
+			if err := other.applyRows(t.Context(), b.cfg); err != nil {
 				return err
 			}
 			return <-done
@@ -313,38 +316,39 @@ func TestWhoWaitsIsSparedRowsThatAreApplied(t *testing.T) {
 	})
 }
 
-// Two nodes at one board would give Redis no rest: the one that is passed stops.
-func TestOneNodeAtATimeTends(t *testing.T) {
+// Two nodes that maintain one board would leave Redis no pause. So a node stops when
+// another one has continued from its state.
+func TestOneNodeAtATimeMaintains(t *testing.T) {
 	t.Parallel()
-	b := newBench()
-	b.days(t, 4, 150)
-	b.book.turns(1)
+	b := newApplierFixture()
+	b.playDays(t, 4, 150)
+	b.ledger.startDays(1)
 	b.apply(t)
-	other := appliersOf(b.book, b.memory, b.cfg)
-	left, err := b.piece(t.Context(), b.cfg, nil)
+	other := newTestApplier(b.ledger, b.store, b.cfg)
+	left, err := b.maintainOnce(t.Context(), b.cfg, nil)
 	if err != nil || left == nil {
 		t.Fatal("there is nothing to do", err)
 	}
-	theirs, err := other.piece(t.Context(), b.cfg, nil)
+	theirs, err := other.maintainOnce(t.Context(), b.cfg, nil)
 	if err != nil || theirs == nil {
 		t.Fatal("there is nothing left to do", err)
 	}
-	if again, err := b.piece(t.Context(), b.cfg, left); err != nil || again != nil {
+	if again, err := b.maintainOnce(t.Context(), b.cfg, left); err != nil || again != nil {
 		t.Errorf("the first goes on beside the second: %v", err)
 	}
-	b.crowd(3)
-	b.book.turns(1)
+	b.addPlayers(3)
+	b.ledger.startDays(1)
 	b.apply(t)
-	if again, err := other.piece(t.Context(), b.cfg, theirs); err != nil || again == nil {
+	if again, err := other.maintainOnce(t.Context(), b.cfg, theirs); err != nil || again == nil {
 		t.Errorf("rows and a turn stopped the second: %v", err)
 	}
 }
 
-// The day's work begins with the turn, not at the next tick.
-func TestATurnWakesTheUpkeep(t *testing.T) {
+// Evictions begin with the new day, not at the next tick.
+func TestANewDayWakesMaintenance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench()
-		b.days(t, 9, 60)
+		b := newApplierFixture()
+		b.playDays(t, 9, 60)
 		ended := make(chan error)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { ended <- b.Run(ctx) }()
@@ -354,11 +358,11 @@ func TestATurnWakesTheUpkeep(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		time.Sleep(tendEvery / 2)
-		b.book.turns(1)
+		time.Sleep(maintainInterval / 2)
+		b.ledger.startDays(1)
 		b.apply(t)
-		time.Sleep(tendEvery / 4)
+		time.Sleep(maintainInterval / 4)
 		synctest.Wait()
-		b.exact(t)
+		b.checkWindows(t)
 	})
 }

@@ -1,21 +1,18 @@
-// Package leaderboard ranks players by what the ledger holds: windows of
-// days, orders, weights, and the applier that keeps the boards a view of the
-// ledger. Boards themselves live behind Store (redisboard).
 package leaderboard
 
-// RowKind says what a ledger row means to the boards.
+// RowKind says how a ledger row changes the boards.
 type RowKind string
 
-// The kinds of a row.
+// Kinds of rows.
 const (
-	ResultRow     RowKind = "result"     // what one result gave a player or a team
-	CorrectionRow RowKind = "correction" // takes back what a ResultRow gave
-	MoveRow       RowKind = "move"       // gives the entries of an erased player another id
-	TurnRow       RowKind = "day.turn"   // Day begins: rows that follow belong to it
+	ResultRow     RowKind = "result"     // adds one result of a player or a team
+	CorrectionRow RowKind = "correction" // subtracts a ResultRow
+	MoveRow       RowKind = "move"       // moves the entries of an erased player to another id
+	DayStartRow   RowKind = "day.turn"   // starts Day; the rows that follow belong to it
 )
 
-// Parts are the additive parts of an entry: sums over the rows of a window.
-type Parts struct {
+// Aggregates are the additive values of an entry: sums over the rows of a window.
+type Aggregates struct {
 	Score    int64 `json:"score"`
 	TimeMS   int64 `json:"time_ms"`
 	LimitMS  int64 `json:"limit_ms"`
@@ -25,52 +22,51 @@ type Parts struct {
 	Correct  int64 `json:"correct"`
 }
 
-// Row is one row of a game's ledger, in commit order. Positions of a game
-// count from 1 without gaps; ID is the row's own random id, by which a view
-// tells a ledger that was rolled back and grew again from the one it applied.
+// Row is one row of a game's ledger, in commit order. Positions of a game count from 1
+// without gaps. ID is a random id of the row. A ledger that was rolled back and has
+// grown again has another ID at the same position.
 type Row struct {
-	Pos    int64
-	ID     string
-	Kind   RowKind
-	Day    string // the ledger's day at Pos: civil date of the game's zone, YYYY-MM-DD
-	At     int64  // when it was committed, by the database's clock, epoch ms
-	Whose  Kind   // of the holder; empty for a turn
-	Holder string // id of the player or team whose entry changes; empty for a turn
-	Parts  Parts  // zero for a turn, those of a correction negated
+	Pos         int64
+	ID          string
+	Kind        RowKind
+	Day         string     // ledger day at Pos: a civil date in the game's time zone, YYYY-MM-DD
+	CommittedAt int64      // commit time by the database's clock, epoch ms
+	HolderKind  Kind       // kind of the holder; empty for the start of a day
+	Holder      string     // id of the player or team whose entry changes; empty for the start of a day
+	Aggregates  Aggregates // zero for the start of a day; negated for a correction
 
-	// Of a correction alone: the day that the row counted on which it takes
-	// back, and the positions of the holder's newest results that still count
-	// after it, of all and of that day; 0 for none.
-	Of              string
-	Newest          int64
-	NewestOfThatDay int64
+	// Of a correction: the day of the subtracted result, and the positions of the
+	// holder's newest remaining results, of all days and of TargetDay; 0: none.
+	// Of a move: TargetDay is the first of the days whose boards the row changes, up
+	// to LastMovedDay; "": the row changes the boards that hold several days.
+	TargetDay         string
+	Newest            int64
+	NewestOfTargetDay int64
 
-	// Of a move alone: the id that the holder had before, "" once that is wiped. Of
-	// is the first of the days whose boards it is about, up to LastMoved; "": the
-	// boards that hold many days.
-	From string
+	// Of a move: the id that the holder had before; "": the ledger has wiped it.
+	FormerHolder string
 }
 
-// movedDays is how many days one move is about: few enough for one step.
-const movedDays = 10
+// daysPerMove is the number of days that one move row changes: few enough for one step.
+const daysPerMove = 10
 
-// LastMoved is the last of the days that a move from a day on is about.
-func LastMoved(day string) string { return addDays(day, movedDays-1) }
+// LastMovedDay returns the last day that a move row with the given target day changes.
+func LastMovedDay(day string) string { return addDays(day, daysPerMove-1) }
 
-// Sum is what one holder has from one day: results less corrections. It has
-// at least one match.
+// Sum is the total of one holder's results on one day, less corrections. It has at least
+// one match.
 type Sum struct {
-	Whose  Kind
-	Holder string
-	Day    string
-	Newest int64 // ledger position of the newest result that counts
-	At     int64 // when that was committed, epoch ms
-	Parts  Parts
+	HolderKind  Kind
+	Holder      string
+	Day         string
+	Newest      int64 // ledger position of the newest result that was not corrected
+	CommittedAt int64 // commit time of that result, epoch ms
+	Aggregates  Aggregates
 }
 
-// Watermark says how far a view has applied a game's ledger: everything up
-// to and including Pos, which held the row ID then, in the ledger of Epoch.
-// The zero value is an empty view.
+// Watermark says how far a view has applied a game's ledger: all rows up to and
+// including Pos, whose row id was RowID, of the ledger named Epoch. The zero value is an
+// empty view.
 type Watermark struct {
 	Epoch string
 	Pos   int64

@@ -2,91 +2,96 @@ package leaderboard
 
 import "context"
 
-// OpenDay is, as the span of a View's board, the day that the ledger is at.
+// OpenDay is a span for views: the board of the ledger's current day.
 const OpenDay = string(Day)
 
-// View is one ranking to read. The span of its board is one of Board's, or
-// OpenDay, or a rolling window: then the board of it that is served is read.
+// View identifies one ranking to read. The span of its board is one of Board's, or
+// OpenDay, or a rolling window. For a rolling window, the served one of its two boards
+// is read.
 type View struct {
-	Game, Form string
-	Board      Board
-	Ranking    Order
+	Game, ConfigHash string
+	Board            Board
+	Ranking          Order
 }
 
-// From says where a Cut lies.
-type From string
+// CutFrom says which entries a Cut selects.
+type CutFrom string
 
-// The places to cut.
+// Values of CutFrom.
 const (
-	Top    From = "top"
-	After  From = "after"  // starts next behind Edge, whether or not Edge is still there
-	Since  From = "since"  // starts at Edge
-	Before From = "before" // ends next before Edge
-	Until  From = "until"  // ends at Edge
-	Around From = "around" // ⌊Limit/2⌋ entries before ID, cut at the ends
+	Top    CutFrom = "top"
+	After  CutFrom = "after"  // starts right after Edge, which need not be in the ranking
+	Since  CutFrom = "since"  // starts at Edge
+	Before CutFrom = "before" // ends right before Edge
+	Until  CutFrom = "until"  // ends at Edge
+	Around CutFrom = "around" // starts ⌊Limit/2⌋ entries before ID
 )
 
-// Cut is which entries of a ranking to read: up to Limit, in page order.
+// Cut selects up to Limit entries of a ranking, in page order.
 type Cut struct {
-	From  From
+	From  CutFrom
 	Limit int
 	Edge  Ranked
 	ID    string
 }
 
-// Read says what a read saw: one moment of one board.
-type Read struct {
+// BoardState describes a board at the moment of a read.
+type BoardState struct {
 	Mark   Watermark
 	First  string // first ledger day, empty before the first row
-	Oldest string // the oldest day that has boards; those before are read from the ledger
-	From   string // of a rolling window: the first day that the board holds
-	Span   string // of the board, OpenDay resolved; empty before the first row
-	AsOf   int64  // when the newest of the board's rows was committed, epoch ms; 0 on an empty board
+	Oldest string // oldest day with boards; earlier days are read from the ledger
+	From   string // first day of the served board; set for a rolling window
+	Span   string // of the board; a date for OpenDay; empty before the first row
+	AsOf   int64  // commit time of the board's newest row, epoch ms; 0 on an empty board
 	Total  int64  // ranked entries
 }
 
-// Slice is a cut that was read.
+// Slice holds the entries of a cut.
 type Slice struct {
-	Read
-	Start  int64 // entries before the first
-	Better int64 // of those, with another key than the first
+	BoardState
+	Start  int64 // entries before the first row
+	Better int64 // of those, entries with a better key than the first row
 	Rows   []SliceRow
 }
 
 // SliceRow is an entry of a slice.
 type SliceRow struct {
-	Held
+	BoardEntry
 	Key float64
 }
 
-// Ask wants the standings of a few entries in one ranking. Next asks for the next
-// better one too, Tie for their places among equals: each costs Redis as much again.
-type Ask struct {
-	View      View
-	IDs       []string
-	Next, Tie bool
+// StandingsRequest asks for the standings of a few entries in one ranking. WithNext adds
+// the key of the next better rank, WithTie the place among equal entries. Each doubles
+// the cost for Redis.
+type StandingsRequest struct {
+	View              View
+	IDs               []string
+	WithNext, WithTie bool
 }
 
-// Places are an Ask's answer: the ranked ones of its ids, in its order.
-type Places struct {
-	Read
-	Rows []PlaceRow
+// StandingsResult answers a StandingsRequest: the ranked entries among its ids, in their
+// order.
+type StandingsResult struct {
+	BoardState
+	Rows []StandingRow
 }
 
-// PlaceRow is one entry's place: its rank is Better+1. Where it was asked
-// for, Next is the key of the next better rank, unless Better is 0; and Index counts
-// from 0 in page order, Equal the entries of its key, itself too.
-type PlaceRow struct {
+// StandingRow is the standing of one entry. Its rank is Better+1. NextKey is the key of
+// the next better rank; it is unset if Better is 0. Index counts from 0 in page order.
+// Equal counts the entries with its key, including itself. The last three are set only
+// if requested.
+type StandingRow struct {
 	SliceRow
 	Better, Index, Equal int64
-	Next                 float64
+	NextKey              float64
 }
 
-// Source reads boards. Each Slice and each Places is one moment. Safe for
-// concurrent use. ErrNotReady where no boards of the form are served.
+// Source reads boards. Each call of ReadSlice, and each result of ReadStandings, is one
+// moment. Safe for concurrent use. The error is ErrNotReady if no boards of the
+// configuration are served.
 type Source interface {
-	// Slice returns ErrNotRanked for a cut around an entry that is not ranked.
-	Slice(ctx context.Context, v View, c Cut) (Slice, error)
-	// Places answers asks, in their order, in one round trip.
-	Places(ctx context.Context, asks []Ask) ([]Places, error)
+	// ReadSlice returns ErrNotRanked for a cut around an entry that is not ranked.
+	ReadSlice(ctx context.Context, v View, c Cut) (Slice, error)
+	// ReadStandings answers requests, in their order, in one round trip.
+	ReadStandings(ctx context.Context, asks []StandingsRequest) ([]StandingsResult, error)
 }

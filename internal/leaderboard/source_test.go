@@ -6,29 +6,29 @@ import (
 	"slices"
 )
 
-// naive reads what a memory serves, by sorting everything at every read: it is
-// the oracle of what reads mean.
-type naive struct{ *memory }
+// sortingSource reads a memoryStore by sorting all entries at every read. It is the
+// oracle of reads.
+type sortingSource struct{ *memoryStore }
 
-func (n naive) look(v View) (Read, []SliceRow, error) {
-	id := n.served[v.Form]
+func (n sortingSource) readAll(v View) (BoardState, []SliceRow, error) {
+	id := n.served[v.ConfigHash]
 	c := n.copies[id]
-	if c == nil || c.state.Stamp == "" {
-		return Read{}, nil, ErrNotReady
+	if c == nil || c.state.Version == "" {
+		return BoardState{}, nil, ErrNotReady
 	}
 	p := c.state.Progress
-	read := Read{Mark: p.Mark, First: p.First, Oldest: p.Oldest, Span: v.Board.Span}
+	read := BoardState{Mark: p.Mark, First: p.First, Oldest: p.Oldest, Span: v.Board.Span}
 	if v.Board.Span == OpenDay {
 		read.Span = p.Mark.Day
 	}
 	board := Board{v.Board.Kind, read.Span}
-	if roll, rolls := p.Rolls[Window(read.Span)]; rolls {
-		read.From, board.Span = roll.Lo[roll.Served], Slot(Window(read.Span), roll.Served)
+	if boards, rolling := p.Rolling[Window(read.Span)]; rolling {
+		read.From, board.Span = boards.FirstDay[boards.Served], RollingSpan(Window(read.Span), boards.Served)
 	}
 	var rows []SliceRow
 	for _, h := range c.boards[board] {
 		if key, ranked := c.ranked[board][v.Ranking][h.Member()]; ranked {
-			rows = append(rows, SliceRow{Held: h, Key: key})
+			rows = append(rows, SliceRow{BoardEntry: h, Key: key})
 		}
 	}
 	slices.SortFunc(rows, func(a, b SliceRow) int {
@@ -38,48 +38,48 @@ func (n naive) look(v View) (Read, []SliceRow, error) {
 	return read, rows, nil
 }
 
-func (n naive) Slice(_ context.Context, v View, c Cut) (Slice, error) {
+func (n sortingSource) ReadSlice(_ context.Context, v View, c Cut) (Slice, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	read, rows, err := n.look(v)
+	read, rows, err := n.readAll(v)
 	if err != nil {
 		return Slice{}, err
 	}
-	before, upTo := 0, 0 // entries before the edge, and with it
+	beforeEdge, throughEdge := 0, 0 // number of entries before the edge, and including it
 	for _, r := range rows {
 		if order := cmp.Or(cmp.Compare(r.Key, c.Edge.Key), cmp.Compare(r.Member(), c.Edge.Member)); order < 0 {
-			before++
-			upTo++
+			beforeEdge++
+			throughEdge++
 		} else if order == 0 {
-			upTo++
+			throughEdge++
 		}
 	}
 	start, end := 0, c.Limit
 	switch c.From {
 	case Around:
-		at := slices.IndexFunc(rows, func(r SliceRow) bool { return r.ID == c.ID })
-		if at < 0 {
+		index := slices.IndexFunc(rows, func(r SliceRow) bool { return r.ID == c.ID })
+		if index < 0 {
 			return Slice{}, ErrNotRanked
 		}
-		start, end = at-c.Limit/2, at-c.Limit/2+c.Limit
+		start, end = index-c.Limit/2, index-c.Limit/2+c.Limit
 	case After:
-		start, end = upTo, upTo+c.Limit
+		start, end = throughEdge, throughEdge+c.Limit
 	case Since:
-		start, end = before, before+c.Limit
+		start, end = beforeEdge, beforeEdge+c.Limit
 	case Before:
-		start, end = before-c.Limit, before
+		start, end = beforeEdge-c.Limit, beforeEdge
 	case Until:
-		start, end = upTo-c.Limit, upTo
+		start, end = throughEdge-c.Limit, throughEdge
 	}
 	start, end = max(start, 0), min(end, len(rows))
-	s := Slice{Read: read, Start: int64(start), Rows: rows[start:max(start, end)]}
+	s := Slice{BoardState: read, Start: int64(start), Rows: rows[start:max(start, end)]}
 	if len(s.Rows) > 0 {
-		s.Better = better(rows, s.Rows[0].Key)
+		s.Better = countBetter(rows, s.Rows[0].Key)
 	}
 	return s, nil
 }
 
-func better(rows []SliceRow, key float64) (n int64) {
+func countBetter(rows []SliceRow, key float64) (n int64) {
 	for _, r := range rows {
 		if r.Key < key {
 			n++
@@ -88,19 +88,19 @@ func better(rows []SliceRow, key float64) (n int64) {
 	return n
 }
 
-func (n naive) Places(_ context.Context, asks []Ask) ([]Places, error) {
+func (n sortingSource) ReadStandings(_ context.Context, asks []StandingsRequest) ([]StandingsResult, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var all []Places
+	var all []StandingsResult
 	for _, ask := range asks {
-		read, rows, err := n.look(ask.View)
+		read, rows, err := n.readAll(ask.View)
 		if err != nil {
 			return nil, err
 		}
-		p := Places{Read: read}
+		p := StandingsResult{BoardState: read}
 		for _, id := range ask.IDs {
-			if at := slices.IndexFunc(rows, func(r SliceRow) bool { return r.ID == id }); at >= 0 {
-				p.Rows = append(p.Rows, PlaceRow{SliceRow: rows[at], Better: better(rows, rows[at].Key)})
+			if index := slices.IndexFunc(rows, func(r SliceRow) bool { return r.ID == id }); index >= 0 {
+				p.Rows = append(p.Rows, StandingRow{SliceRow: rows[index], Better: countBetter(rows, rows[index].Key)})
 			}
 		}
 		all = append(all, p)

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Standing returns one player's or team's standing.
+// Standing returns the standing of one player or team.
 func (r *Reader) Standing(ctx context.Context, game string, q StandingQuery) (s Standing, err error) {
-	err = r.served(ctx, game, func(cfg Config) error {
+	err = r.withServedConfig(ctx, game, func(cfg Config) error {
 		s, err = r.standing(ctx, cfg, q)
 		return err
 	})
@@ -23,7 +23,7 @@ func (r *Reader) standing(ctx context.Context, cfg Config, q StandingQuery) (Sta
 	if !identifier.MatchString(q.Player) {
 		return Standing{}, ErrNotRanked
 	}
-	places, err := r.source.Places(ctx, []Ask{{View: v, IDs: []string{q.Player}, Next: true, Tie: q.Explain}})
+	places, err := r.source.ReadStandings(ctx, []StandingsRequest{{View: v, IDs: []string{q.Player}, WithNext: true, WithTie: q.Explain}})
 	if err != nil {
 		return Standing{}, err
 	}
@@ -32,49 +32,49 @@ func (r *Reader) standing(ctx context.Context, cfg Config, q StandingQuery) (Sta
 	}
 	row := places[0].Rows[0]
 	s := Standing{
-		Entry:      cfg.entry(row.Held, row.Better+1),
+		Entry:      cfg.entry(row.BoardEntry, row.Better+1),
 		Total:      places[0].Total,
 		Percentile: 100 * float64(places[0].Total-row.Better) / float64(places[0].Total),
 		ToNext:     row.toNext(),
 	}
 	if q.Explain {
-		s.Explain = &Explanation{Parts: Explain(row.Parts, cfg.Weights), Tie: row.tie()}
+		s.Explain = &Explanation{Aggregates: Explain(row.Aggregates, cfg.Weights), Tie: row.tie()}
 	}
 	return s, nil
 }
 
-// toNext is the distance of keys to the next better rank. Between whole keys
-// it is exact; between fractions it is rounded up to 4 decimals, so that it is
-// enough and not 0.
-func (r PlaceRow) toNext() *float64 {
+// toNext returns the distance of keys to the next better rank. Between whole keys it is
+// exact. Between fractions it is rounded up to 4 decimals, so that it is enough and
+// never 0.
+func (r StandingRow) toNext() *float64 {
 	if r.Better == 0 {
 		return nil
 	}
-	distance := r.Key - r.Next
+	distance := r.Key - r.NextKey
 	if distance != math.Trunc(distance) {
 		distance = math.Ceil(10000*distance) / 10000
 	}
 	return &distance
 }
 
-func (r PlaceRow) tie() *Tie {
+func (r StandingRow) tie() *Tie {
 	if r.Equal < 2 {
 		return nil
 	}
 	return &Tie{SharedBy: r.Equal, Place: r.Index - r.Better + 1, Position: r.Newest}
 }
 
-// Places returns rank and value, in the order ByValue, of players in every
-// window of a game, unranked ones left out, and the ledger position that all of
-// it holds at least. It never answers from a cache. Each MaxLimit players are a
-// round trip of their own, and read later than those before.
-func (r *Reader) Places(
+// WindowStandings returns the rank and value, in the order ByValue, of players in every
+// window of a game. Unranked players are missing. position is a ledger position up to
+// which all answers are current. The answers never come from a cache. Each MaxLimit
+// players need one round trip of their own.
+func (r *Reader) WindowStandings(
 	ctx context.Context, game string, players []string,
-) (places map[string]map[Window]Place, position int64, err error) {
-	err = r.served(ctx, game, func(cfg Config) error {
-		places, position = map[string]map[Window]Place{}, math.MaxInt64
+) (places map[string]map[Window]WindowStanding, position int64, err error) {
+	err = r.withServedConfig(ctx, game, func(cfg Config) error {
+		places, position = map[string]map[Window]WindowStanding{}, math.MaxInt64
 		for some := range slices.Chunk(players, MaxLimit) {
-			held, err := r.placesOf(ctx, cfg, some, places)
+			held, err := r.addWindowStandings(ctx, cfg, some, places)
 			if err != nil {
 				return err
 			}
@@ -88,17 +88,18 @@ func (r *Reader) Places(
 	return places, position, nil
 }
 
-// placesOf adds the places of at most MaxLimit players.
-func (r *Reader) placesOf(ctx context.Context, cfg Config, players []string, places map[string]map[Window]Place) (int64, error) {
-	var asks []Ask
+// addWindowStandings adds the standings of at most MaxLimit players, and returns their
+// ledger position.
+func (r *Reader) addWindowStandings(ctx context.Context, cfg Config, players []string, places map[string]map[Window]WindowStanding) (int64, error) {
+	var asks []StandingsRequest
 	for _, w := range cfg.Windows {
 		v, err := cfg.view(w, Players, ByValue)
 		if err != nil {
 			return 0, err
 		}
-		asks = append(asks, Ask{View: v, IDs: players})
+		asks = append(asks, StandingsRequest{View: v, IDs: players})
 	}
-	answers, err := r.source.Places(ctx, asks)
+	answers, err := r.source.ReadStandings(ctx, asks)
 	if err != nil {
 		return 0, err
 	}
@@ -107,9 +108,9 @@ func (r *Reader) placesOf(ctx context.Context, cfg Config, players []string, pla
 		position = min(position, answer.Mark.Pos)
 		for _, row := range answer.Rows {
 			if places[row.ID] == nil {
-				places[row.ID] = map[Window]Place{}
+				places[row.ID] = map[Window]WindowStanding{}
 			}
-			places[row.ID][cfg.Windows[i]] = Place{Rank: row.Better + 1, Value: Value(row.Parts, cfg.Weights)}
+			places[row.ID][cfg.Windows[i]] = WindowStanding{Rank: row.Better + 1, Value: Value(row.Aggregates, cfg.Weights)}
 		}
 	}
 	return position, nil

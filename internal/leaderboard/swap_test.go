@@ -8,58 +8,58 @@ import (
 	"time"
 )
 
-// ahead of the first call of a method it does something else. A Lease is called
-// by its duty: "Lease apply".
-type ahead struct {
-	*memory
-	of string
-	do func()
+// callInterceptor calls hook before the first call of a method. The method of a lease
+// includes its duty: "AcquireLease apply".
+type callInterceptor struct {
+	*memoryStore
+	method string
+	hook   func()
 }
 
-func (a *ahead) meet(method string) {
-	if do := a.do; method == a.of && do != nil {
-		a.do = nil
-		do()
+func (a *callInterceptor) intercept(method string) {
+	if hook := a.hook; method == a.method && hook != nil {
+		a.hook = nil
+		hook()
 	}
 }
 
-func (a *ahead) Publish(ctx context.Context, s State) error {
-	a.meet("Publish")
-	return a.memory.Publish(ctx, s)
+func (a *callInterceptor) Publish(ctx context.Context, s State) error {
+	a.intercept("Publish")
+	return a.memoryStore.Publish(ctx, s)
 }
 
-func (a *ahead) Lease(ctx context.Context, d Duty, holder string, ttl time.Duration) (bool, error) {
-	a.meet("Lease " + d.Name)
-	return a.memory.Lease(ctx, d, holder, ttl)
+func (a *callInterceptor) AcquireLease(ctx context.Context, d Duty, holder string, ttl time.Duration) (bool, error) {
+	a.intercept("AcquireLease " + d.Name)
+	return a.memoryStore.AcquireLease(ctx, d, holder, ttl)
 }
 
-// What Apply said to be on the boards stays there when others are read, also
-// those of another form.
-func TestNewBoardsHoldAllThatTheFormerHeld(t *testing.T) {
+// Rows that Apply has reported as applied are on all boards that are served later,
+// also on those of another configuration.
+func TestNewBoardsHoldAllRowsOfTheFormerBoards(t *testing.T) {
 	t.Parallel()
 	for _, minAnswers := range []int64{6, 7} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(weighted())
-			w.history(seeded(7), 5, func() {})
+			w := newTestGame(weightedConfig())
+			w.playHistory(newRandom(7), 5, func() {})
 			w.apply(t)
 			changed := w.cfg
 			changed.MinAnswers = minAnswers
-			w = onStores(changed, w.ledger, w.store)
+			w = newTestNode(changed, w.ledger, w.store)
 			said := int64(0)
-			between := &ahead{memory: w.store, of: "Publish", do: func() {
-				row := w.ledger.result(Players, "late", 1000)
+			between := &callInterceptor{memoryStore: w.store, method: "Publish", hook: func() {
+				row := w.ledger.addResult(Players, "late", 1000)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				if err := w.applier.Apply(ctx, w.cfg.Game); err == nil {
 					said = row.Pos
 				}
 			}}
-			builder := appliersOf(w.ledger, between, w.cfg)
+			builder := newTestApplier(w.ledger, between, w.cfg)
 			if err := errors.Join(builder.Rebuild(t.Context(), w.cfg.Game), builder.build(t.Context(), w.cfg)); err != nil {
 				t.Fatal(err)
 			}
-			if between.do != nil || w.served().state.Mark.Pos < said {
-				t.Errorf("min_answers %d: the boards went back to %d from %d", minAnswers, w.served().state.Mark.Pos, said)
+			if between.hook != nil || w.servedCopy().state.Mark.Pos < said {
+				t.Errorf("min_answers %d: the boards went back to %d from %d", minAnswers, w.servedCopy().state.Mark.Pos, said)
 			}
 			w.apply(t)
 			w.checkBoards(t)
@@ -67,48 +67,48 @@ func TestNewBoardsHoldAllThatTheFormerHeld(t *testing.T) {
 	}
 }
 
-// Apply answers for the boards that are read when it returns.
-func TestBoardsOfANewFormAreServedBeforeApplyReturns(t *testing.T) {
+// Apply promises rows on the boards that are served when it returns.
+func TestBoardsOfANewConfigAreServedBeforeApplyReturns(t *testing.T) {
 	t.Parallel()
-	old := newWorld(weighted())
-	old.history(seeded(8), 5, func() {})
+	old := newTestGame(weightedConfig())
+	old.playHistory(newRandom(8), 5, func() {})
 	old.apply(t)
 	changed := old.cfg
 	changed.MinAnswers++
-	w := onStores(changed, old.ledger, old.store)
-	between := &ahead{memory: w.store, of: "Lease apply", do: func() {
+	w := newTestNode(changed, old.ledger, old.store)
+	between := &callInterceptor{memoryStore: w.store, method: "AcquireLease apply", hook: func() {
 		if err := w.build(t.Context()); err != nil {
 			t.Error(err)
 		}
-		w.ledger.result(Players, "late", 1000)
+		w.ledger.addResult(Players, "late", 1000)
 	}}
-	if err := appliersOf(w.ledger, between, w.cfg).Apply(t.Context(), w.cfg.Game); err != nil {
+	if err := newTestApplier(w.ledger, between, w.cfg).Apply(t.Context(), w.cfg.Game); err != nil {
 		t.Fatal(err)
 	}
 	w.checkBoards(t)
 }
 
-// A row that Apply puts on the former boards while the builder waits for the duty
-// to apply is on the new ones too.
+// A row that Apply adds to the old boards while the builder waits for the apply
+// lease is on the new boards too.
 func TestNewBoardsHoldARowThatCameLast(t *testing.T) {
 	t.Parallel()
-	w := newWorld(weighted())
-	w.history(seeded(9), 5, func() {})
+	w := newTestGame(weightedConfig())
+	w.playHistory(newRandom(9), 5, func() {})
 	w.apply(t)
 	var row Row
-	between := &ahead{memory: w.store, of: "Lease apply", do: func() {
-		row = w.ledger.result(Players, "late", 1000)
+	between := &callInterceptor{memoryStore: w.store, method: "AcquireLease apply", hook: func() {
+		row = w.ledger.addResult(Players, "late", 1000)
 		w.apply(t)
 	}}
-	before := w.store.served[w.cfg.Form()]
-	builder := appliersOf(w.ledger, between, w.cfg)
+	before := w.store.served[w.cfg.Hash()]
+	builder := newTestApplier(w.ledger, between, w.cfg)
 	if err := errors.Join(builder.Rebuild(t.Context(), w.cfg.Game), builder.build(t.Context(), w.cfg)); err != nil {
 		t.Fatal(err)
 	}
-	if between.do != nil || w.store.served[w.cfg.Form()] == before {
+	if between.hook != nil || w.store.served[w.cfg.Hash()] == before {
 		t.Fatal("no other boards are served")
 	}
-	if p := w.page(t, Query{Window: All, Players: []string{"late"}}); len(p.Entries) != 1 || w.served().state.Mark.Pos < row.Pos {
+	if p := w.page(t, Query{Window: All, Players: []string{"late"}}); len(p.Entries) != 1 || w.servedCopy().state.Mark.Pos < row.Pos {
 		t.Errorf("the new boards end before position %d: %+v", row.Pos, p)
 	}
 	w.checkBoards(t)

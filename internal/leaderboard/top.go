@@ -7,31 +7,31 @@ import (
 	"slices"
 )
 
-// Names knows who stands on boards; *ledger.Ledger. Both are asked for MaxLimit
-// ids at most and leave unknown ones out.
+// Names looks up the names of players and teams; *ledger.Ledger implements it. Callers
+// pass at most MaxLimit ids. Unknown ids are missing from the answer.
 type Names interface {
 	Nicknames(ctx context.Context, game string, ids []string) (map[string]string, error)
 	TeamNames(ctx context.Context, game string, ids []string) (map[string]string, error)
 }
 
-// TopEntry is one of the best of a day.
+// TopEntry is one of the best entries of a day.
 type TopEntry struct {
-	Rank   int64  // from 1; equals share a rank
-	Holder string // id of the player or team
-	Name   string // "": nobody knows it
-	Value  int64
-	Parts  Parts
+	Rank       int64  // from 1; equals share a rank
+	Holder     string // id of the player or team
+	Name       string // "": unknown
+	Value      int64
+	Aggregates Aggregates
 }
 
-// TopLists reads the best of single days from the ledger, whether or not the day
-// still has boards, as these rank them. Safe for concurrent use.
+// TopLists reads the best entries of single days from the ledger, ranked like the
+// boards, whether or not the day still has boards. Safe for concurrent use.
 type TopLists struct {
 	games map[string]Config
 	days  DayStore
 	names Names
 }
 
-// NewTopLists returns the top lists of those games, whose Configs are valid.
+// NewTopLists returns the top lists of games. Their Configs must be valid.
 func NewTopLists(games []Config, days DayStore, names Names) *TopLists {
 	t := &TopLists{games: map[string]Config{}, days: days, names: names}
 	for _, c := range games {
@@ -40,10 +40,9 @@ func NewTopLists(games []Config, days DayStore, names Names) *TopLists {
 	return t
 }
 
-// Top returns the first n entries of a day by value, 1 to MaxLimit, and how many
-// are ranked. It holds no more of the day than twice as many. A day without
-// results, or that the game has not had, has none. ErrNoWindow: there is no such
-// game; ErrBadQuery.
+// Top returns the first n entries (1 to MaxLimit) of a day by value, and the number of
+// ranked entries. It never holds more than 2n entries. A day without results has none.
+// Errors wrap ErrNoWindow for an unknown game, and ErrBadQuery.
 func (t *TopLists) Top(ctx context.Context, game, date string, kind Kind, n int) (entries []TopEntry, total int64, err error) {
 	cfg, known := t.games[game]
 	switch {
@@ -54,18 +53,18 @@ func (t *TopLists) Top(ctx context.Context, game, date string, kind Kind, n int)
 	case n < 1 || n > MaxLimit:
 		return nil, 0, badQuery("%d entries: 1 to %d", n, MaxLimit)
 	}
-	b := best{cfg: cfg, order: cfg.Ranking(ByValue), n: n}
-	if err := t.days.DaySums(ctx, game, date, kind, b.add); err != nil {
+	b := topKeeper{cfg: cfg, order: cfg.Ranking(ByValue), n: n}
+	if err := t.days.ReadDaySums(ctx, game, date, kind, b.add); err != nil {
 		return nil, 0, fmt.Errorf("top of %s: %w", date, err)
 	}
 	entries = b.entries()
-	if err := t.name(ctx, game, kind, entries); err != nil {
+	if err := t.addNames(ctx, game, kind, entries); err != nil {
 		return nil, 0, fmt.Errorf("names of the top of %s: %w", date, err)
 	}
 	return entries, b.total, nil
 }
 
-func (t *TopLists) name(ctx context.Context, game string, kind Kind, entries []TopEntry) error {
+func (t *TopLists) addNames(ctx context.Context, game string, kind Kind, entries []TopEntry) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -73,11 +72,11 @@ func (t *TopLists) name(ctx context.Context, game string, kind Kind, entries []T
 	for i, e := range entries {
 		ids[i] = e.Holder
 	}
-	ask := t.names.Nicknames
+	lookUp := t.names.Nicknames
 	if kind == Teams {
-		ask = t.names.TeamNames
+		lookUp = t.names.TeamNames
 	}
-	found, err := ask(ctx, game, ids)
+	found, err := lookUp(ctx, game, ids)
 	if err != nil {
 		return err
 	}
@@ -87,42 +86,42 @@ func (t *TopLists) name(ctx context.Context, game string, kind Kind, entries []T
 	return nil
 }
 
-// best keeps the first n of the entries that come by, in the order of the boards.
-type best struct {
+// topKeeper keeps the first n of the entries that are added, in the order of the boards.
+type topKeeper struct {
 	cfg   Config
 	order Order
 	n     int
 	rows  []SliceRow // never more than 2n
-	total int64      // that are ranked
+	total int64      // ranked entries
 }
 
-func (b *best) add(s Sum) error {
-	if !Rankable(b.order, s.Parts, b.cfg.MinAnswers) {
+func (b *topKeeper) add(s Sum) error {
+	if !Rankable(b.order, s.Aggregates, b.cfg.MinAnswers) {
 		return nil
 	}
 	b.total++
-	h := Held{ID: s.Holder, Newest: s.Newest, Parts: s.Parts}
-	b.rows = append(b.rows, SliceRow{Held: h, Key: Key(b.order, s.Parts, b.cfg.Weights)})
+	entry := BoardEntry{ID: s.Holder, Newest: s.Newest, Aggregates: s.Aggregates}
+	b.rows = append(b.rows, SliceRow{BoardEntry: entry, Key: Key(b.order, s.Aggregates, b.cfg.Weights)})
 	if len(b.rows) == 2*b.n {
-		b.cut()
+		b.trim()
 	}
 	return nil
 }
 
-func (b *best) cut() {
+func (b *topKeeper) trim() {
 	slices.SortFunc(b.rows, func(x, y SliceRow) int {
 		return cmp.Or(cmp.Compare(x.Key, y.Key), cmp.Compare(x.Newest, y.Newest))
 	})
 	b.rows = b.rows[:min(len(b.rows), b.n)]
 }
 
-// entries are those that are kept: nobody before one of them is missing, so that
-// their ranks follow from them alone.
-func (b *best) entries() []TopEntry {
-	b.cut()
+// entries returns the kept entries. All entries before them are kept too, so their ranks
+// follow from them alone.
+func (b *topKeeper) entries() []TopEntry {
+	b.trim()
 	entries := make([]TopEntry, len(b.rows))
 	for i, row := range b.rows {
-		e := TopEntry{Rank: int64(i) + 1, Holder: row.ID, Value: Value(row.Parts, b.cfg.Weights), Parts: row.Parts}
+		e := TopEntry{Rank: int64(i) + 1, Holder: row.ID, Value: Value(row.Aggregates, b.cfg.Weights), Aggregates: row.Aggregates}
 		if i > 0 && row.Key == b.rows[i-1].Key {
 			e.Rank = entries[i-1].Rank
 		}

@@ -8,37 +8,37 @@ import (
 	"testing"
 )
 
-// badges are names made of ids, but for nobody's. They do not take more than
-// they promise.
-type badges struct{ err error }
+// fakeNames makes names of ids, except for p1, which has none. It refuses more ids than
+// MaxLimit.
+type fakeNames struct{ err error }
 
-func (b badges) Nicknames(_ context.Context, _ string, ids []string) (map[string]string, error) {
-	return b.of("player ", ids)
+func (b fakeNames) Nicknames(_ context.Context, _ string, ids []string) (map[string]string, error) {
+	return b.namesOf("player ", ids)
 }
 
-func (b badges) TeamNames(_ context.Context, _ string, ids []string) (map[string]string, error) {
-	return b.of("team ", ids)
+func (b fakeNames) TeamNames(_ context.Context, _ string, ids []string) (map[string]string, error) {
+	return b.namesOf("team ", ids)
 }
 
-func (b badges) of(what string, ids []string) (map[string]string, error) {
+func (b fakeNames) namesOf(prefix string, ids []string) (map[string]string, error) {
 	if len(ids) == 0 || len(ids) > MaxLimit {
 		return nil, fmt.Errorf("%d names", len(ids))
 	}
 	found := map[string]string{}
 	for _, id := range ids {
 		if id != "p1" {
-			found[id] = what + id
+			found[id] = prefix + id
 		}
 	}
 	return found, b.err
 }
 
-func (w *world) tops() *TopLists { return NewTopLists([]Config{w.cfg}, w.ledger, badges{}) }
+func (w *testGame) topLists() *TopLists { return NewTopLists([]Config{w.cfg}, w.ledger, fakeNames{}) }
 
-// top is a top list, as the entries of a page.
-func (w *world) top(t *testing.T, day string, kind Kind, n int) (entries []Entry, total int64) {
+// top returns a top list as entries of a page.
+func (w *testGame) top(t *testing.T, day string, kind Kind, n int) (entries []Entry, total int64) {
 	t.Helper()
-	top, total, err := w.tops().Top(t.Context(), w.cfg.Game, day, kind, n)
+	top, total, err := w.topLists().Top(t.Context(), w.cfg.Game, day, kind, n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func (w *world) top(t *testing.T, day string, kind Kind, n int) (entries []Entry
 		if e.Name != name {
 			t.Errorf("%s is called %q", e.Holder, e.Name)
 		}
-		shown := w.cfg.entry(Held{ID: e.Holder, Parts: e.Parts}, e.Rank)
+		shown := w.cfg.entry(BoardEntry{ID: e.Holder, Aggregates: e.Aggregates}, e.Rank)
 		if shown.Value != e.Value {
 			t.Errorf("%s has value %d, want %d", e.Holder, e.Value, shown.Value)
 		}
@@ -59,25 +59,25 @@ func (w *world) top(t *testing.T, day string, kind Kind, n int) (entries []Entry
 	return entries, total
 }
 
-// Whatever was played and taken back, and whether or not a day has left the
-// boards, its top lists are the first pages of what the reader says.
+// The top lists of a day equal the first pages of the reader, after any results and
+// corrections, and whether or not the day's boards were dropped.
 func TestTopIsTheFirstPageOfADay(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			random := seeded(seed)
-			cfg := weighted()
+			random := newRandom(seed)
+			cfg := weightedConfig()
 			cfg.Windows = []Window{All, Day}
 			if seed%2 == 0 {
 				cfg.Weights = DefaultWeights
 			}
-			w := newWorld(cfg)
+			w := newTestGame(cfg)
 			first := w.ledger.day()
-			w.history(random, 7, func() {})
+			w.playHistory(random, 7, func() {})
 			w.apply(t)
-			w.tend(t)
-			for n := range 9 { // two of them are not the ledger's
+			w.maintain(t)
+			for n := range 9 { // two of these days are outside the ledger
 				day := addDays(first, n-1)
 				for _, kind := range Kinds() {
 					w.checkTop(t, day, kind)
@@ -87,11 +87,11 @@ func TestTopIsTheFirstPageOfADay(t *testing.T) {
 	}
 }
 
-func (w *world) checkTop(t *testing.T, day string, kind Kind) {
+func (w *testGame) checkTop(t *testing.T, day string, kind Kind) {
 	t.Helper()
 	for _, n := range []int{1, 2, 3, MaxLimit} {
 		have, total := w.top(t, day, kind, n)
-		if day > w.ledger.day() { // the reader refuses it
+		if day > w.ledger.day() { // the reader refuses such a day
 			if len(have) > 0 || total > 0 {
 				t.Errorf("%d of %d of a day to come", len(have), total)
 			}
@@ -104,14 +104,14 @@ func (w *world) checkTop(t *testing.T, day string, kind Kind) {
 	}
 }
 
-// Of a day of any size little is held, and it is the best, also where each one is
-// better than all before.
+// A top list of a large day holds few entries, also if each entry is better than all
+// before it.
 func TestTopHoldsLittle(t *testing.T) {
 	t.Parallel()
 	const n, many = 3, 5000
-	b := best{cfg: valid(), order: ByScore, n: n}
+	b := topKeeper{cfg: validConfig(), order: ByScore, n: n}
 	for i := range int64(many) {
-		if err := b.add(Sum{Holder: fmt.Sprint("p", i), Newest: i + 1, Parts: Parts{Score: i / 2, Matches: 1}}); err != nil {
+		if err := b.add(Sum{Holder: fmt.Sprint("p", i), Newest: i + 1, Aggregates: Aggregates{Score: i / 2, Matches: 1}}); err != nil {
 			t.Fatal(err)
 		}
 		if len(b.rows) >= 2*n || cap(b.rows) > 4*n {
@@ -127,9 +127,9 @@ func TestTopHoldsLittle(t *testing.T) {
 	}
 }
 
-func TestTopRefuses(t *testing.T) {
+func TestTopRefusesBadRequests(t *testing.T) {
 	t.Parallel()
-	w, day := kept(t)
+	w, day := newGameWithPastDay(t)
 	for _, c := range []struct {
 		game string
 		kind Kind
@@ -139,23 +139,23 @@ func TestTopRefuses(t *testing.T) {
 		{"another", Players, 1, ErrNoWindow}, {"demo", "bot", 1, ErrBadQuery},
 		{"demo", Players, 0, ErrBadQuery}, {"demo", Players, MaxLimit + 1, ErrBadQuery},
 	} {
-		if _, _, err := w.tops().Top(t.Context(), c.game, day, c.kind, c.n); !errors.Is(err, c.want) {
+		if _, _, err := w.topLists().Top(t.Context(), c.game, day, c.kind, c.n); !errors.Is(err, c.want) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	nameless := NewTopLists([]Config{w.cfg}, w.ledger, badges{errCut})
+	nameless := NewTopLists([]Config{w.cfg}, w.ledger, fakeNames{errCut})
 	if _, _, err := nameless.Top(t.Context(), w.cfg.Game, day, Players, 1); !errors.Is(err, errCut) {
 		t.Errorf("without names: %v", err)
 	}
-	broken := NewTopLists([]Config{w.cfg}, brokenDays{}, badges{})
+	broken := NewTopLists([]Config{w.cfg}, brokenDays{}, fakeNames{})
 	if _, _, err := broken.Top(t.Context(), w.cfg.Game, day, Players, 1); !errors.Is(err, errKilled) {
 		t.Errorf("without a ledger: %v", err)
 	}
 }
 
-// brokenDays end in the middle of a day.
+// brokenDays fails in the middle of a day.
 type brokenDays struct{ DayStore }
 
-func (brokenDays) DaySums(_ context.Context, _, _ string, _ Kind, each func(Sum) error) error {
-	return errors.Join(each(Sum{Holder: "p", Newest: 2, Parts: Parts{Matches: 1}}), errKilled)
+func (brokenDays) ReadDaySums(_ context.Context, _, _ string, _ Kind, each func(Sum) error) error {
+	return errors.Join(each(Sum{Holder: "p", Newest: 2, Aggregates: Aggregates{Matches: 1}}), errKilled)
 }

@@ -8,170 +8,171 @@ import (
 )
 
 const (
-	verifyPage    = 100 // holders compared at a time
-	verifyEntries = 300 // entries that are inspected at one moment: some 2 ms of a Redis
+	verifyPage    = 100 // holders per page
+	verifyEntries = 300 // entries per Inspect: about 2 ms of Redis time
 )
 
-// Difference is one thing in which a board is not what the ledger says.
+// Difference is one difference between a board and the ledger.
 type Difference struct {
 	Board  Board
-	Holder string // empty: of the board as a whole
-	What   string // entry, newest, a part or "key by ORDER"; of a board entries or "ranked by ORDER"
-	Want   string // by the ledger; empty: nothing
-	Have   string // on the board; empty: nothing
+	Holder string // empty: the board as a whole
+	Field  string // "entry", "newest", an aggregate or "key by ORDER"; of a board "entries" or "ranked by ORDER"
+	Want   string // value by the ledger; empty: none
+	Have   string // value on the board; empty: none
 }
 
-// Verified says what was compared. Boards are those that were whole at the end,
-// Entries the pairs of a holder and a board, Pos is the ledger's that the boards had last applied.
-type Verified struct {
+// VerifyResult counts what was compared. Boards are those that were complete at the end,
+// Entries the pairs of a holder and a board. Pos is the last ledger position of the
+// boards.
+type VerifyResult struct {
 	Boards, Entries, Differences int64
 	Pos                          int64
 }
 
-// Verify compares the served boards with the ledger's rows, entry by entry, each
-// at the position that its board had when it was read, so rows may be applied
-// meanwhile, and then how many entries they have, at one more moment. It
-// reports each difference. A slot of a rolling window is left out while it is in
-// work. ErrNotReady: none are served, or others by the end; verify those.
-func (a *Applier) Verify(ctx context.Context, game string, report func(Difference)) (Verified, error) {
+// Verify compares the served boards with the ledger's rows, entry by entry, and then the
+// sizes of all boards. It compares each board at the position that the board had when it
+// was read, so rows may be applied during the check. It reports each difference. It
+// skips a rolling board with an unfinished eviction. ErrNotReady means that no boards
+// are served, or other boards by the end.
+func (a *Applier) Verify(ctx context.Context, game string, report func(Difference)) (VerifyResult, error) {
 	cfg, known := a.games[game]
 	if !known {
-		return Verified{}, fmt.Errorf("verify the leaderboards of %q: no such game", game)
+		return VerifyResult{}, fmt.Errorf("verify the leaderboards of %q: no such game", game)
 	}
 	v, err := a.verify(ctx, cfg, report, ctx.Err)
 	if errors.Is(err, ErrStale) {
 		err = ErrNotReady
 	}
 	if err != nil {
-		return Verified{}, fmt.Errorf("verify the leaderboards of %q: %w", game, err)
+		return VerifyResult{}, fmt.Errorf("verify the leaderboards of %q: %w", game, err)
 	}
-	return v.done, nil
+	return v.result, nil
 }
 
-// verify calls pace before each page of holders. ErrStale: the copy is not whole
-// any more.
-func (a *Applier) verify(ctx context.Context, cfg Config, report func(Difference), pace func() error) (*verification, error) {
-	served, err := a.store.Served(ctx, cfg.Game, cfg.Form())
+// verify does the work of Verify. It calls wait before each page of holders. ErrStale
+// means that the copy is no longer complete.
+func (a *Applier) verify(ctx context.Context, cfg Config, report func(Difference), wait func() error) (*verification, error) {
+	served, err := a.store.ServedState(ctx, cfg.Game, cfg.Hash())
 	if err != nil {
 		return nil, err
 	}
-	if served.Stamp == "" || served.Mark.Epoch != a.ledger.Epoch() {
+	if served.Version == "" || served.Mark.Epoch != a.ledger.Epoch() {
 		return nil, ErrNotReady
 	}
-	v := &verification{cfg: cfg, copy: served.Generation, ledger: a.ledger, boards: a.store, report: report}
-	for _, whose := range Kinds() {
-		if err := v.kind(ctx, whose, pace); err != nil {
+	v := &verification{cfg: cfg, generation: served.Generation, ledger: a.ledger, boards: a.store, report: report}
+	for _, kind := range Kinds() {
+		if err := v.compareKind(ctx, kind, wait); err != nil {
 			return nil, err
 		}
 	}
-	if err := v.sizes(ctx); err != nil {
+	if err := v.compareSizes(ctx); err != nil {
 		return nil, err
 	}
 	return v, nil
 }
 
-// verification is one pass over a copy.
+// verification is one check of a copy.
 type verification struct {
-	cfg    Config
-	copy   Generation
-	ledger Ledger
-	boards Boards
-	report func(Difference)
-	done   Verified
+	cfg        Config
+	generation Generation
+	ledger     Ledger
+	boards     Boards
+	report     func(Difference)
+	result     VerifyResult
 }
 
-// kind compares every holder of a kind, page by page.
-func (v *verification) kind(ctx context.Context, whose Kind, pace func() error) error {
+// compareKind compares all holders of a kind, page by page.
+func (v *verification) compareKind(ctx context.Context, kind Kind, wait func() error) error {
 	for after := ""; ; {
-		if err := pace(); err != nil {
+		if err := wait(); err != nil {
 			return err
 		}
-		holders, err := v.ledger.Holders(ctx, v.cfg.Game, whose, after, verifyPage)
+		holders, err := v.ledger.ReadHolders(ctx, v.cfg.Game, kind, after, verifyPage)
 		if err != nil || len(holders) == 0 {
 			return err
 		}
-		if err := v.page(ctx, whose, holders); err != nil {
+		if err := v.comparePage(ctx, kind, holders); err != nil {
 			return err
 		}
 		after = holders[len(holders)-1]
 	}
 }
 
-// page compares holders on all boards, a few of those at a moment.
-func (v *verification) page(ctx context.Context, whose Kind, holders []string) error {
+// comparePage compares holders on all boards, a few boards per read.
+func (v *verification) comparePage(ctx context.Context, kind Kind, holders []string) error {
 	now, err := v.inspect(ctx, nil)
 	if err != nil {
 		return err
 	}
 	sums, pos := map[string][]Sum(nil), int64(-1)
-	for boards := range slices.Chunk(v.cfg.reach(now.Progress).boards(whose), max(1, verifyEntries/len(holders))) {
-		seen, err := v.inspect(ctx, wantAll(boards, holders))
+	for boards := range slices.Chunk(v.cfg.coverage(now.Progress).boards(kind), max(1, verifyEntries/len(holders))) {
+		inspection, err := v.inspect(ctx, requestAll(boards, holders))
 		if err != nil {
 			return err
 		}
-		if seen.Mark.Pos != pos {
-			pos = seen.Mark.Pos
-			if sums, err = v.sums(ctx, pos, whose, holders); err != nil {
+		if inspection.Mark.Pos != pos {
+			pos = inspection.Mark.Pos
+			if sums, err = v.sums(ctx, pos, kind, holders); err != nil {
 				return err
 			}
 		}
-		v.entries(boards, holders, seen, sums)
+		v.compareEntries(boards, holders, inspection, sums)
 	}
 	return nil
 }
 
-func wantAll(boards []Board, ids []string) []Want {
-	wants := make([]Want, len(boards))
+func requestAll(boards []Board, ids []string) []EntryRequest {
+	requests := make([]EntryRequest, len(boards))
 	for i, b := range boards {
-		wants[i] = Want{Board: b, IDs: ids}
+		requests[i] = EntryRequest{Board: b, IDs: ids}
 	}
-	return wants
+	return requests
 }
 
-func (v *verification) inspect(ctx context.Context, wants []Want) (Inspection, error) {
-	seen, err := v.boards.Inspect(ctx, v.copy, v.cfg.Rankings(), wants)
+func (v *verification) inspect(ctx context.Context, wants []EntryRequest) (Inspection, error) {
+	inspection, err := v.boards.Inspect(ctx, v.generation, v.cfg.Rankings(), wants)
 	if err != nil {
 		return Inspection{}, err
 	}
-	v.done.Pos = seen.Mark.Pos
-	return seen, nil
+	v.result.Pos = inspection.Mark.Pos
+	return inspection, nil
 }
 
-// sums returns what holders have from the rows up to a position.
-func (v *verification) sums(ctx context.Context, upTo int64, whose Kind, holders []string) (map[string][]Sum, error) {
-	all, err := v.ledger.SumsOf(ctx, v.cfg.Game, upTo, whose, holders)
+// sums returns the sums of holders up to a position, by holder.
+func (v *verification) sums(ctx context.Context, upTo int64, kind Kind, holders []string) (map[string][]Sum, error) {
+	rows, err := v.ledger.ReadSums(ctx, v.cfg.Game, upTo, kind, holders)
 	if err != nil {
 		return nil, err
 	}
 	sums := map[string][]Sum{}
-	for _, s := range all {
+	for _, s := range rows {
 		sums[s.Holder] = append(sums[s.Holder], s)
 	}
 	return sums, nil
 }
 
-// entries compares what boards had of holders with their sums at that moment.
-func (v *verification) entries(boards []Board, holders []string, seen Inspection, sums map[string][]Sum) {
-	reach := v.cfg.reach(seen.Progress)
-	want := map[Board]map[string]Held{}
+// compareEntries compares entries of boards with the holders' sums at the same position.
+func (v *verification) compareEntries(boards []Board, holders []string, inspection Inspection, sums map[string][]Sum) {
+	coverage := v.cfg.coverage(inspection.Progress)
+	expected := map[Board]map[string]BoardEntry{}
 	for _, b := range boards {
-		want[b] = map[string]Held{}
+		expected[b] = map[string]BoardEntry{}
 	}
-	for _, of := range sums {
-		for _, p := range reach.postings(of) {
-			if want[p.board] != nil {
-				want[p.board][p.entry.ID] = p.entry
+	for _, sums := range sums {
+		for _, p := range coverage.postings(sums) {
+			if expected[p.board] != nil {
+				expected[p.board][p.entry.ID] = p.entry
 			}
 		}
 	}
 	for i, b := range boards {
-		if reach.has(b) { // not in work since, or gone
-			v.board(b, holders, want[b], seen.Boards[i])
+		if coverage.covers(b) { // no eviction has begun since, and it was not dropped
+			v.compareBoard(b, holders, expected[b], inspection.Boards[i])
 		}
 	}
 }
 
-func (v *verification) differ(d Difference) {
-	v.done.Differences++
+func (v *verification) addDifference(d Difference) {
+	v.result.Differences++
 	v.report(d)
 }

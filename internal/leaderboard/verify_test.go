@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// verified returns the differences that Verify finds.
-func (w *world) verified(t *testing.T) (Verified, []Difference) {
+// verify returns the differences that Verify finds.
+func (w *testGame) verify(t *testing.T) (VerifyResult, []Difference) {
 	t.Helper()
 	var found []Difference
 	v, err := w.applier.Verify(t.Context(), w.cfg.Game, func(d Difference) { found = append(found, d) })
@@ -24,45 +24,45 @@ func (w *world) verified(t *testing.T) (Verified, []Difference) {
 	return v, found
 }
 
-// lived is a game with some days, of which boards hold every kind.
-func lived(t *testing.T) *world {
+// newPlayedGame returns a game with some days and all kinds of boards.
+func newPlayedGame(t *testing.T) *testGame {
 	t.Helper()
-	w := newWorld(weighted())
-	w.history(seeded(11), 4, func() {})
-	for _, whose := range Kinds() {
+	w := newTestGame(weightedConfig())
+	w.playHistory(newRandom(11), 4, func() {})
+	for _, kind := range Kinds() {
 		for range 3 {
-			w.ledger.result(whose, "x", 7) // ranked in every order, on every board
-			w.ledger.result(whose, "y", 9)
+			w.ledger.addResult(kind, "x", 7) // ranked in every order, on every board
+			w.ledger.addResult(kind, "y", 9)
 		}
-		w.ledger.result(whose, "z", 1) // asked too little for some
+		w.ledger.addResult(kind, "z", 1) // too few questions for some orders
 	}
 	w.apply(t)
-	w.tend(t)
+	w.maintain(t)
 	return w
 }
 
 func TestRightBoardsHaveNoDifferences(t *testing.T) {
 	t.Parallel()
-	w := lived(t)
-	v, found := w.verified(t)
+	w := newPlayedGame(t)
+	v, found := w.verify(t)
 	if len(found) > 0 {
 		t.Errorf("found %v", found)
 	}
-	if v.Pos != int64(len(w.ledger.rows)) || v.Boards != int64(2*len(w.cfg.reach(w.served().state.Progress).boards(Players))) || v.Entries == 0 {
+	if v.Pos != int64(len(w.ledger.rows)) || v.Boards != int64(2*len(w.cfg.coverage(w.servedCopy().state.Progress).boards(Players))) || v.Entries == 0 {
 		t.Errorf("verified %+v", v)
 	}
 }
 
-// faults spoil the entry of x on a board, each in its way.
-var faults = map[string]func(c *memoryCopy, b Board){
-	"score":             func(c *memoryCopy, b Board) { spoil(c, b, func(h *Held) { h.Parts.Score++ }) },
-	"time_ms":           func(c *memoryCopy, b Board) { spoil(c, b, func(h *Held) { h.Parts.TimeMS-- }) },
-	"limit_ms":          func(c *memoryCopy, b Board) { spoil(c, b, func(h *Held) { h.Parts.LimitMS++ }) },
-	"matches":           func(c *memoryCopy, b Board) { spoil(c, b, func(h *Held) { h.Parts.Matches++ }) },
-	"asked":             func(c *memoryCopy, b Board) { spoil(c, b, func(h *Held) { h.Parts.Asked++ }) },
-	"answered":          func(c *memoryCopy, b Board) { spoil(c, b, func(h *Held) { h.Parts.Answered-- }) },
-	"correct":           func(c *memoryCopy, b Board) { spoil(c, b, func(h *Held) { h.Parts.Correct++ }) },
-	"newest":            func(c *memoryCopy, b Board) { spoil(c, b, func(h *Held) { h.Newest-- }) },
+// corruptions change the entry of x on a board, each in its own way.
+var corruptions = map[string]func(c *memoryCopy, b Board){
+	"score":             func(c *memoryCopy, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.Score++ }) },
+	"time_ms":           func(c *memoryCopy, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.TimeMS-- }) },
+	"limit_ms":          func(c *memoryCopy, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.LimitMS++ }) },
+	"matches":           func(c *memoryCopy, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.Matches++ }) },
+	"asked":             func(c *memoryCopy, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.Asked++ }) },
+	"answered":          func(c *memoryCopy, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.Answered-- }) },
+	"correct":           func(c *memoryCopy, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.Correct++ }) },
+	"newest":            func(c *memoryCopy, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Newest-- }) },
 	"entry":             func(c *memoryCopy, b Board) { delete(c.boards[b], "x") },
 	"entries":           func(c *memoryCopy, b Board) { c.boards[b]["nobody"] = c.boards[b]["x"] },
 	"key by value":      func(c *memoryCopy, b Board) { c.ranked[b][ByValue][c.boards[b]["x"].Member()]++ },
@@ -71,7 +71,7 @@ var faults = map[string]func(c *memoryCopy, b Board){
 	"ranked by matches": func(c *memoryCopy, b Board) { c.ranked[b][ByMatches]["0000000000000001:x"] = -9 },
 }
 
-func spoil(c *memoryCopy, b Board, change func(*Held)) {
+func corruptEntry(c *memoryCopy, b Board, change func(*BoardEntry)) {
 	h := c.boards[b]["x"]
 	change(&h)
 	c.boards[b]["x"] = h
@@ -79,17 +79,17 @@ func spoil(c *memoryCopy, b Board, change func(*Held)) {
 
 func TestEveryFaultOfEveryBoardIsFound(t *testing.T) {
 	t.Parallel()
-	w := lived(t)
-	p := w.served().state.Progress
-	spans := []string{string(All), p.Mark.Day, Slot("2d", 0), Slot("2d", 1), Slot("5d", 0), Slot("5d", 1)}
-	for _, whose := range Kinds() {
+	w := newPlayedGame(t)
+	p := w.servedCopy().state.Progress
+	spans := []string{string(All), p.Mark.Day, RollingSpan("2d", 0), RollingSpan("2d", 1), RollingSpan("5d", 0), RollingSpan("5d", 1)}
+	for _, kind := range Kinds() {
 		for _, span := range spans {
-			for what, spoil := range faults {
+			for what, spoil := range corruptions {
 				w.rebuild(t)
-				b := Board{whose, span}
-				spoil(w.served(), b)
-				_, found := w.verified(t)
-				named := func(d Difference) bool { return d.Board == b && d.What == what && d.Want != d.Have }
+				b := Board{kind, span}
+				spoil(w.servedCopy(), b)
+				_, found := w.verify(t)
+				named := func(d Difference) bool { return d.Board == b && d.Field == what && d.Want != d.Have }
 				if !slices.ContainsFunc(found, named) {
 					t.Errorf("%s of %v: found %v", what, b, found)
 				}
@@ -105,14 +105,14 @@ func TestEveryFaultOfEveryBoardIsFound(t *testing.T) {
 
 func TestADayAndAHolderWithoutRowsAreMissed(t *testing.T) {
 	t.Parallel()
-	w := lived(t)
-	c := w.served()
+	w := newPlayedGame(t)
+	c := w.servedCopy()
 	first := Board{Players, c.state.Oldest}
 	want := int64(len(c.boards[first]))
 	delete(c.boards, first)
 	delete(c.ranked, first)
-	_, found := w.verified(t)
-	entries := slices.DeleteFunc(slices.Clone(found), func(d Difference) bool { return d.What != "entry" })
+	_, found := w.verify(t)
+	entries := slices.DeleteFunc(slices.Clone(found), func(d Difference) bool { return d.Field != "entry" })
 	if want == 0 || int64(len(entries)) != want {
 		t.Errorf("%d entries of a lost day: found %v", want, found)
 	}
@@ -120,12 +120,12 @@ func TestADayAndAHolderWithoutRowsAreMissed(t *testing.T) {
 
 func TestNothingIsFoundWhileRowsAreApplied(t *testing.T) {
 	t.Parallel()
-	w := lived(t)
+	w := newPlayedGame(t)
 	for i := range 3 * verifyPage {
-		w.ledger.result(Players, fmt.Sprintf("many%d", i), int64(i))
+		w.ledger.addResult(Players, fmt.Sprintf("many%d", i), int64(i))
 	}
 	w.apply(t)
-	busy := onStores(w.cfg, w.ledger, w.store)
+	busy := newTestNode(w.cfg, w.ledger, w.store)
 	var goOn sync.WaitGroup
 	stop := make(chan struct{})
 	goOn.Go(func() {
@@ -135,17 +135,17 @@ func TestNothingIsFoundWhileRowsAreApplied(t *testing.T) {
 				return
 			default:
 			}
-			w.ledger.result(Players, fmt.Sprintf("many%d", n%400), n)
-			w.ledger.result(Teams, "t1", n)
-			w.ledger.correct(1 + n*7%w.ledger.size())
+			w.ledger.addResult(Players, fmt.Sprintf("many%d", n%400), n)
+			w.ledger.addResult(Teams, "t1", n)
+			w.ledger.correct(1 + n*7%w.ledger.rowCount())
 			if n%20 == 19 {
-				w.ledger.turns(1)
+				w.ledger.startDays(1)
 			}
 			if err := busy.applier.Apply(t.Context(), w.cfg.Game); err != nil {
 				t.Error(err)
 				return
 			}
-			if err := busy.applier.tend(t.Context(), w.cfg); err != nil {
+			if err := busy.applier.maintain(t.Context(), w.cfg); err != nil {
 				t.Error(err)
 				return
 			}
@@ -167,26 +167,26 @@ func TestNothingIsFoundWhileRowsAreApplied(t *testing.T) {
 
 func TestRowsBetweenBoardsAndLedgerAreNoDifference(t *testing.T) {
 	t.Parallel()
-	w := lived(t)
-	size := w.ledger.size()
-	w.ledger.before = func() {
-		w.ledger.result(Players, "new", 1)
-		w.ledger.turns(1)
-		w.ledger.result(Teams, "x", 1)
+	w := newPlayedGame(t)
+	size := w.ledger.rowCount()
+	w.ledger.beforeSnapshot = func() {
+		w.ledger.addResult(Players, "new", 1)
+		w.ledger.startDays(1)
+		w.ledger.addResult(Teams, "x", 1)
 		for pos := range size {
 			if w.ledger.rows[pos].Holder == "y" {
 				w.ledger.correct(pos + 1)
 			}
 		}
 	}
-	if v, found := w.verified(t); len(found) > 0 || v.Pos != size {
+	if v, found := w.verify(t); len(found) > 0 || v.Pos != size {
 		t.Errorf("at %d of %d found %v", v.Pos, size, found)
 	}
 }
 
-func TestWhatIsNotServedIsNotVerified(t *testing.T) {
+func TestUnservedBoardsAreNotVerified(t *testing.T) {
 	t.Parallel()
-	w := newWorld(weighted())
+	w := newTestGame(weightedConfig())
 	none := func(d Difference) { t.Errorf("found %v", d) }
 	if _, err := w.applier.Verify(t.Context(), w.cfg.Game, none); !errors.Is(err, ErrNotReady) {
 		t.Errorf("without boards: %v", err)
@@ -194,14 +194,14 @@ func TestWhatIsNotServedIsNotVerified(t *testing.T) {
 	if _, err := w.applier.Verify(t.Context(), "other", none); err == nil || !strings.Contains(err.Error(), "other") {
 		t.Errorf("another game: %v", err)
 	}
-	w = lived(t)
-	w.ledger.rollBack(int(w.ledger.size()) - 2)
+	w = newPlayedGame(t)
+	w.ledger.rollBack(int(w.ledger.rowCount()) - 2)
 	if _, err := w.applier.Verify(t.Context(), w.cfg.Game, func(Difference) {}); !errors.Is(err, ErrNotReady) {
 		t.Errorf("ahead of the ledger: %v", err)
 	}
-	w = lived(t)
+	w = newPlayedGame(t)
 	gone := maps.Clone(w.store.copies)
-	w.store.fail = func(method string) error {
+	w.store.beforeCall = func(method string) error {
 		if method == "Inspect" {
 			clear(w.store.copies)
 		}

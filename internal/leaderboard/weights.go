@@ -1,7 +1,7 @@
 package leaderboard
 
-// Weights mix the parts of an entry into its value. The default is the score
-// alone.
+// Weights say how the value of an entry is computed from its aggregates. By default the
+// value is the score.
 type Weights struct {
 	Score    int64
 	Accuracy int64
@@ -9,8 +9,8 @@ type Weights struct {
 	Matches  int64
 }
 
-// MaxWeight bounds each weight, so that values stay far inside the 2^53 up to
-// which a board's keys are exact.
+// MaxWeight is the largest weight. It keeps values far below 2^53, up to which keys are
+// exact.
 const MaxWeight = 1_000_000
 
 // DefaultWeights make the value the score.
@@ -24,12 +24,12 @@ type Term struct {
 	Value  int64  `json:"value"`
 }
 
-// Value is the wire contract's weighted mix, in integers:
+// Value returns the weighted sum of the wire contract, in integers:
 //
 //	score·w + ⌊10000·correct/asked⌋·w + ⌊10000·(1 - time_ms/limit_ms)⌋·w + matches·w
 //
-// each with its own weight; with nothing asked the middle two are 0.
-func Value(p Parts, w Weights) int64 {
+// Each term has its own weight. If nothing was asked, the middle terms are 0.
+func Value(p Aggregates, w Weights) int64 {
 	var sum int64
 	for _, t := range Explain(p, w) {
 		sum += t.Value
@@ -37,8 +37,9 @@ func Value(p Parts, w Weights) int64 {
 	return sum
 }
 
-// Explain lists the terms of Value, those of weight 0 too. They add up to it.
-func Explain(p Parts, w Weights) []Term {
+// Explain lists the terms of Value, including those with weight 0. They add up to the
+// value.
+func Explain(p Aggregates, w Weights) []Term {
 	return []Term{
 		term("score", w.Score, p.Score),
 		term("accuracy", w.Accuracy, tenThousandths(p.Correct, p.Asked, p.Asked)),
@@ -51,7 +52,8 @@ func term(name string, weight, amount int64) Term {
 	return Term{Name: name, Weight: weight, Amount: amount, Value: weight * amount}
 }
 
-// tenThousandths is ⌊10000·part/whole⌋, 0 with nothing asked or no whole.
+// tenThousandths returns ⌊10000·part/whole⌋. It is 0 if nothing was asked or whole is
+// not positive.
 func tenThousandths(part, whole, asked int64) int64 {
 	if asked == 0 || whole <= 0 {
 		return 0

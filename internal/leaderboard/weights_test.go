@@ -9,20 +9,20 @@ import (
 
 func TestValue(t *testing.T) {
 	t.Parallel()
-	ada := Parts{Score: 41000, TimeMS: 812345, LimitMS: 6_150_000, Matches: 41, Asked: 410, Answered: 405, Correct: 371}
+	ada := Aggregates{Score: 41000, TimeMS: 812345, LimitMS: 6_150_000, Matches: 41, Asked: 410, Answered: 405, Correct: 371}
 	tests := []struct {
 		name  string
-		parts Parts
+		parts Aggregates
 		w     Weights
 		want  int64
 	}{
 		{"the default is the score", ada, DefaultWeights, 41000},
-		{"accuracy is cut, not rounded", ada, Weights{Accuracy: 1}, 9048},      // 9048.78
-		{"speed is what was saved of the limit", ada, Weights{Speed: 1}, 8679}, // 8679.11
+		{"accuracy is truncated, not rounded", ada, Weights{Accuracy: 1}, 9048},  // 9048.78
+		{"speed is the unused share of the limit", ada, Weights{Speed: 1}, 8679}, // 8679.11
 		{"all of it", ada, Weights{Score: 2, Accuracy: 3, Speed: 5, Matches: 7}, 82000 + 27144 + 43395 + 287},
-		{"nothing asked", Parts{Matches: 3, LimitMS: 10}, Weights{Score: 1, Accuracy: 9, Speed: 9, Matches: 1}, 3},
-		{"no limit", Parts{Asked: 1, Correct: 1}, Weights{Speed: 1}, 0},
-		{"speed is cut down, not towards 0", Parts{Asked: 1, TimeMS: 4, LimitMS: 3}, Weights{Speed: 1}, -3334},
+		{"nothing asked", Aggregates{Matches: 3, LimitMS: 10}, Weights{Score: 1, Accuracy: 9, Speed: 9, Matches: 1}, 3},
+		{"no limit", Aggregates{Asked: 1, Correct: 1}, Weights{Speed: 1}, 0},
+		{"speed is rounded down, not towards 0", Aggregates{Asked: 1, TimeMS: 4, LimitMS: 3}, Weights{Speed: 1}, -3334},
 	}
 	for _, tt := range tests {
 		if got := Value(tt.parts, tt.w); got != tt.want {
@@ -37,7 +37,7 @@ func TestValue(t *testing.T) {
 func TestAccuracyIsRoundedHalfUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		p := Parts{Asked: rapid.Int64Range(1, 50_000).Draw(t, "asked")}
+		p := Aggregates{Asked: rapid.Int64Range(1, 50_000).Draw(t, "asked")}
 		p.Correct = rapid.Int64Range(0, p.Asked).Draw(t, "correct")
 		half := new(big.Rat).Add(big.NewRat(10000*p.Correct, p.Asked), big.NewRat(1, 2))
 		want := new(big.Int).Div(half.Num(), half.Denom()).Int64()
@@ -45,7 +45,7 @@ func TestAccuracyIsRoundedHalfUp(t *testing.T) {
 			t.Fatalf("%d/%d is %v, want %d/10000", p.Correct, p.Asked, got, want)
 		}
 	})
-	if got := (Parts{Asked: 20000, Correct: 1}).Accuracy(); got != 0.0001 {
+	if got := (Aggregates{Asked: 20000, Correct: 1}).Accuracy(); got != 0.0001 {
 		t.Errorf("half a ten-thousandth is shown as %v", got)
 	}
 }

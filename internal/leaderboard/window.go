@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// Window is the span of days that a board sums over: All, Day, or the last N
-// days, written "7d".
+// Window is the span of days that a board sums over: All, Day, or the last N days,
+// written "7d".
 type Window string
 
 // The windows without a number.
 const (
-	All Window = "all" // since the game's first day
-	Day Window = "day" // the open day; it starts empty
+	All Window = "all" // all days of the game
+	Day Window = "day" // the current day
 )
 
-// MaxWindowDays is the longest rolling window.
+// MaxWindowDays is the length of the longest rolling window.
 const MaxWindowDays = 400
 
-// ParseWindow returns the window of that name. Rolling windows have 2 to
-// MaxWindowDays days: one of a single day is Day.
+// ParseWindow returns the window of that name. Rolling windows have 2 to MaxWindowDays
+// days; a single day is Day.
 func ParseWindow(s string) (Window, error) {
 	w := Window(s)
 	switch n := w.Days(); {
@@ -31,11 +31,11 @@ func ParseWindow(s string) (Window, error) {
 	return "", fmt.Errorf("unknown window %q: %q, %q, or 2d to %dd", s, All, Day, MaxWindowDays)
 }
 
-// Rolling reports whether the window is of the last N days.
+// Rolling reports whether the window is the last N days.
 func (w Window) Rolling() bool { return w.Days() > 0 }
 
-// Days is the N of "Nd", of up to three digits, else 0. It is asked for of each row of
-// the ledger.
+// Days returns the N of "Nd", which has at most three digits, or 0. Appliers call it for
+// each row of the ledger.
 func (w Window) Days() int {
 	digits, ok := strings.CutSuffix(string(w), "d")
 	if !ok || digits == "" || len(digits) > 3 || digits[0] == '0' {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A window has days where it is one to three digits, the first no 0, and a d.
+// A rolling window is one to three digits without a leading 0, and a d.
 func TestDaysOfWindows(t *testing.T) {
 	t.Parallel()
 	rolling := regexp.MustCompile(`^[1-9][0-9]{0,2}d$`)

@@ -257,7 +257,7 @@ func TestKilledProcessTellsAll(t *testing.T) {
 	dir := t.TempDir()
 	killAfter(t, "TestTellUntilKilled", tellDir+"="+dir, 30)
 	l := openWith(t, Config{Dir: dir})
-	rows := must(l.Rows(t.Context(), game, 0, 100_000))(t)
+	rows := must(l.ReadRows(t.Context(), game, 0, 100_000))(t)
 	keys := told(t, l)
 	if matches := len(rows) / 2; matches < 30 || len(keys) != 2*matches {
 		t.Errorf("%d matches, told of %d times", matches, len(keys))

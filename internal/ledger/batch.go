@@ -162,8 +162,8 @@ func playerRows(game string, items []*item) ([][]any, error) {
 	}
 	for _, it := range items {
 		for _, e := range it.entries {
-			if e.Whose == leaderboard.Players {
-				of(e.Holder).add(e.Parts)
+			if e.HolderKind == leaderboard.Players {
+				of(e.Holder).add(e.Aggregates)
 			}
 		}
 		for s := range humans(it.result) {
@@ -184,12 +184,12 @@ func playerRows(game string, items []*item) ([][]any, error) {
 
 // playerSum is what a batch does to one player.
 type playerSum struct {
-	parts  leaderboard.Parts
+	parts  leaderboard.Aggregates
 	rating string // JSON; "": as it was
 	rated  int64
 }
 
-func (p *playerSum) add(q leaderboard.Parts) { p.parts = p.parts.Add(q) }
+func (p *playerSum) add(q leaderboard.Aggregates) { p.parts = p.parts.Add(q) }
 
 func (p *playerSum) rate(change *match.RatingChange) error {
 	text, err := json.Marshal(change.After)

@@ -42,10 +42,10 @@ func TestCommit(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("committed %+v, want %+v", got, want)
 		}
-		rows := must(l.Rows(t.Context(), game, 1, 100))(t)
+		rows := must(l.ReadRows(t.Context(), game, 1, 100))(t)
 		wantRow := leaderboard.Row{
-			Pos: 2, ID: rows[0].ID, Kind: leaderboard.ResultRow, Day: rows[0].Day, At: done[0].At, Whose: leaderboard.Players, Holder: "p1",
-			Parts: leaderboard.Parts{Score: 300, TimeMS: 99_998, LimitMS: 150_000, Matches: 1, Asked: 10, Answered: 3, Correct: 2},
+			Pos: 2, ID: rows[0].ID, Kind: leaderboard.ResultRow, Day: rows[0].Day, CommittedAt: done[0].At, HolderKind: leaderboard.Players, Holder: "p1",
+			Aggregates: leaderboard.Aggregates{Score: 300, TimeMS: 99_998, LimitMS: 150_000, Matches: 1, Asked: 10, Answered: 3, Correct: 2},
 		}
 		if len(rows) != 4 || rows[0] != wantRow {
 			t.Errorf("%d rows, the first %+v, want %+v", len(rows), rows[0], wantRow)
@@ -258,17 +258,17 @@ func (o *oracle) check(rt *rapid.T) {
 
 func (o *oracle) checkGame(rt *rapid.T, game string) {
 	want, played := o.sums(game)
-	got := map[string]leaderboard.Parts{}
-	rows := must(o.l.Rows(o.t.Context(), game, 0, 10_000))(o.t)
+	got := map[string]leaderboard.Aggregates{}
+	rows := must(o.l.ReadRows(o.t.Context(), game, 0, 10_000))(o.t)
 	for i, r := range rows {
 		if r.Pos != int64(i)+1 {
 			rt.Errorf("%s: position %d is at place %d", game, r.Pos, i+1)
 		}
-		if (i == 0) != (r.Kind == leaderboard.TurnRow) || r.Holder != o.at[game][r.Pos] {
+		if (i == 0) != (r.Kind == leaderboard.DayStartRow) || r.Holder != o.at[game][r.Pos] {
 			rt.Errorf("%s: row %+v, the commit told of player %q there", game, r, o.at[game][r.Pos])
 		}
 		if r.Kind == leaderboard.ResultRow {
-			got[r.Holder] = got[r.Holder].Add(r.Parts)
+			got[r.Holder] = got[r.Holder].Add(r.Aggregates)
 		}
 	}
 	if !maps.Equal(got, want) {
@@ -285,8 +285,8 @@ func (o *oracle) checkGame(rt *rapid.T, game string) {
 	}
 }
 
-func (o *oracle) sums(game string) (sums map[string]leaderboard.Parts, played map[string]int) {
-	sums, played = map[string]leaderboard.Parts{}, map[string]int{}
+func (o *oracle) sums(game string) (sums map[string]leaderboard.Aggregates, played map[string]int) {
+	sums, played = map[string]leaderboard.Aggregates{}, map[string]int{}
 	for _, r := range o.taken {
 		for _, s := range r.Standings {
 			if r.Game != game || s.Bot {
@@ -294,7 +294,7 @@ func (o *oracle) sums(game string) (sums map[string]leaderboard.Parts, played ma
 			}
 			played[s.Player]++
 			if r.Counts {
-				sums[s.Player] = sums[s.Player].Add(leaderboard.Parts{
+				sums[s.Player] = sums[s.Player].Add(leaderboard.Aggregates{
 					Score: s.Score, TimeMS: s.TimeMS, LimitMS: s.LimitMS, Matches: 1,
 					Asked: int64(s.Asked), Answered: int64(s.Answered), Correct: int64(s.Correct),
 				})
@@ -331,7 +331,7 @@ func TestPositionsAreInCommitOrder(t *testing.T) {
 				ended = true // and read once more
 			default:
 			}
-			for _, r := range must(l.Rows(t.Context(), game, pos, 1000))(t) {
+			for _, r := range must(l.ReadRows(t.Context(), game, pos, 1000))(t) {
 				if r.Pos != pos+1 {
 					t.Fatalf("position %d was read after %d", r.Pos, pos)
 				}

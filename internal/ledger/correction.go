@@ -105,7 +105,7 @@ func (l *Ledger) entriesBeside(ctx context.Context, tx *sql.Tx, d Disqualificati
 	var all []*entry
 	err = scanAll(func(rows *sql.Rows) error {
 		e := &entry{match: d.Match}
-		err := rows.Scan(append([]any{&e.Pos, &e.Day, &e.Whose, &e.Holder}, partPlaces(&e.Parts)...)...)
+		err := rows.Scan(append([]any{&e.Pos, &e.Day, &e.HolderKind, &e.Holder}, partPlaces(&e.Aggregates)...)...)
 		all = append(all, e)
 		return err
 	})(tx.QueryContext(ctx, selectMatchEntries, d.Game, d.Match, pos-beside, pos+beside))
@@ -166,16 +166,16 @@ func (l *Ledger) corrections(ctx context.Context, tx *sql.Tx, game string, given
 	var rows [][]any
 	for _, e := range given {
 		byPos[e.Pos] = e
-		rows = append(rows, []any{game, e.Pos, string(e.Whose), e.Holder, day.pos, cmp.Or(day.end, math.MaxInt64)})
+		rows = append(rows, []any{game, e.Pos, string(e.HolderKind), e.Holder, day.pos, cmp.Or(day.end, math.MaxInt64)})
 	}
 	var all []*entry
 	err := l.bulk(tx).run(ctx, selectRemaining, rows, func(r *sql.Rows) error {
 		c := &entry{Row: leaderboard.Row{Kind: leaderboard.CorrectionRow}}
-		if err := r.Scan(&c.ofPos, &c.Newest, &c.NewestOfThatDay); err != nil {
+		if err := r.Scan(&c.ofPos, &c.Newest, &c.NewestOfTargetDay); err != nil {
 			return err
 		}
 		e := byPos[c.ofPos]
-		c.match, c.Of, c.Whose, c.Holder, c.Parts = e.match, e.Day, e.Whose, e.Holder, negated(e.Parts)
+		c.match, c.TargetDay, c.HolderKind, c.Holder, c.Aggregates = e.match, e.Day, e.HolderKind, e.Holder, negated(e.Aggregates)
 		all = append(all, c)
 		return nil
 	})

@@ -41,25 +41,25 @@ func TestDisqualify(t *testing.T) {
 						must(l.sum(t.Context(), d))(t)
 					}
 				}
-				if got := must(l.Summed(t.Context(), game, "1970-01-01"))(t); got != (name == "summed") {
+				if got := must(l.HasDaySums(t.Context(), game, "1970-01-01"))(t); got != (name == "summed") {
 					t.Fatalf("summed %v", got)
 				}
 				head := must(l.Head(t.Context(), game))(t)
 				if done := disqualify(t, l.Ledger, "m2", "p1"); done != (Disqualified{1, head.Pos + 1, head.Pos + 1}) {
 					t.Errorf("done %+v at head %+v", done, head)
 				}
-				row := must(l.Rows(t.Context(), game, head.Pos, 10))(t)[0]
+				row := must(l.ReadRows(t.Context(), game, head.Pos, 10))(t)[0]
 				want := leaderboard.Row{
-					Pos: head.Pos + 1, ID: row.ID, Kind: leaderboard.CorrectionRow, Day: day, At: row.At, Whose: leaderboard.Players, Holder: "p1",
-					Parts: leaderboard.Parts{Score: -300, TimeMS: -99_998, LimitMS: -150_000, Matches: -1, Asked: -10, Answered: -3, Correct: -2},
-					Of:    "1970-01-01", Newest: 2, NewestOfThatDay: 2,
+					Pos: head.Pos + 1, ID: row.ID, Kind: leaderboard.CorrectionRow, Day: day, CommittedAt: row.CommittedAt, HolderKind: leaderboard.Players, Holder: "p1",
+					Aggregates: leaderboard.Aggregates{Score: -300, TimeMS: -99_998, LimitMS: -150_000, Matches: -1, Asked: -10, Answered: -3, Correct: -2},
+					TargetDay:  "1970-01-01", Newest: 2, NewestOfTargetDay: 2,
 				}
 				if row != want {
 					t.Errorf("row %+v, want %+v", row, want)
 				}
 				must(l.SumDays(t.Context(), game))(t)
 				sums := daySumsOf(t, l.Ledger, "1970-01-01", leaderboard.Players)
-				if len(sums) != 2 || sums[0].Parts.Matches != 1 || sums[0].Newest != 2 || sums[1].Parts.Matches != 2 || sums[1].Newest != 5 {
+				if len(sums) != 2 || sums[0].Aggregates.Matches != 1 || sums[0].Newest != 2 || sums[1].Aggregates.Matches != 2 || sums[1].Newest != 5 {
 					t.Errorf("sums %+v", sums)
 				}
 				if p := must(l.Player(t.Context(), game, "p1"))(t); p.Totals.Matches != 1 || p.Totals.Score != 300 {
@@ -147,7 +147,7 @@ func TestDisqualifyAgain(t *testing.T) {
 		}
 		var matches []int64
 		for _, s := range snapshotOf(t, l) {
-			matches = append(matches, s.Parts.Matches)
+			matches = append(matches, s.Aggregates.Matches)
 		}
 		if !slices.Equal(matches, []int64{2, 2}) { // p1 and p2, of m0 and m4
 			t.Errorf("matches left %v", matches)
@@ -209,16 +209,16 @@ func TestCorrectionsAtOnce(t *testing.T) {
 				}
 			}
 		})
-		rows := must(l.Rows(t.Context(), game, 0, 10_000))(t)
+		rows := must(l.ReadRows(t.Context(), game, 0, 10_000))(t)
 		if want := 2 + 2*matches + matches + 4*matches; len(rows) != want {
 			t.Errorf("%d rows, want %d", len(rows), want)
 		}
-		totals := map[string]leaderboard.Parts{}
+		totals := map[string]leaderboard.Aggregates{}
 		for i, r := range rows {
 			if r.Pos != int64(i)+1 {
 				t.Fatalf("position %d at place %d", r.Pos, i+1)
 			}
-			totals[r.Holder] = totals[r.Holder].Add(r.Parts)
+			totals[r.Holder] = totals[r.Holder].Add(r.Aggregates)
 		}
 		for _, id := range ids {
 			if got := must(l.Player(t.Context(), game, id))(t).Totals; got != totals[id] {
@@ -235,8 +235,8 @@ func checkSums(t *testing.T, l *Ledger) {
 	var want []leaderboard.Sum
 	head := must(l.Head(t.Context(), game))(t)
 	for _, whose := range leaderboard.Kinds() {
-		holders := must(l.Holders(t.Context(), game, whose, "", 10_000))(t)
-		want = append(want, must(l.SumsOf(t.Context(), game, head.Pos, whose, holders))(t)...)
+		holders := must(l.ReadHolders(t.Context(), game, whose, "", 10_000))(t)
+		want = append(want, must(l.ReadSums(t.Context(), game, head.Pos, whose, holders))(t)...)
 	}
 	if got := snapshotOf(t, l); !slices.Equal(got, want) || len(got) == 0 {
 		t.Errorf("sums\n%+v, the rows say\n%+v", got, want)

@@ -57,7 +57,7 @@ func TestCorrectionsWaitForErasures(t *testing.T) {
 		}
 		eraseAll(t, l)
 		done := disqualify(t, l, "m1", "")
-		rows := must(l.Rows(t.Context(), game, done.FirstPos-2, 10))(t)
+		rows := must(l.ReadRows(t.Context(), game, done.FirstPos-2, 10))(t)
 		if done.Rows != 2 || rows[0].Kind != leaderboard.MoveRow || rows[1].Holder != e.opaque || rows[2].Holder != "other" {
 			t.Errorf("done %+v, rows %+v", done, rows)
 		}

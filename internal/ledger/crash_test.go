@@ -77,8 +77,8 @@ func killAfter(t *testing.T, test, variable string, n int) (told []string) {
 // and the first one is the first day's turn.
 func checkWhole(t *testing.T, l *Ledger, atLeast int) {
 	t.Helper()
-	rows := must(l.Rows(t.Context(), game, 0, 100_000))(t)
-	if len(rows)%2 != 1 || len(rows) < 1+2*atLeast || rows[0].Kind != leaderboard.TurnRow {
+	rows := must(l.ReadRows(t.Context(), game, 0, 100_000))(t)
+	if len(rows)%2 != 1 || len(rows) < 1+2*atLeast || rows[0].Kind != leaderboard.DayStartRow {
 		t.Fatalf("%d rows for at least %d matches", len(rows), atLeast)
 	}
 	for i, r := range rows {

@@ -41,8 +41,8 @@ func (c clocked) set(t *testing.T, ms int64) {
 func (c clocked) days(t *testing.T) []string {
 	t.Helper()
 	var days []string
-	for _, r := range must(c.Rows(t.Context(), game, 0, 1000))(t) {
-		if r.Kind == leaderboard.TurnRow {
+	for _, r := range must(c.ReadRows(t.Context(), game, 0, 1000))(t) {
+		if r.Kind == leaderboard.DayStartRow {
 			r.Day = "turn " + r.Day
 		}
 		days = append(days, r.Day)
@@ -113,7 +113,7 @@ func TestQuietGameTurns(t *testing.T) {
 		if got := l.days(t); !slices.Equal(got, want) {
 			t.Errorf("days %q, want %q", got, want)
 		}
-		rows := must(l.Rows(t.Context(), game, 3, 10))(t)
+		rows := must(l.ReadRows(t.Context(), game, 3, 10))(t)
 		head := must(l.Head(t.Context(), game))(t)
 		if want := (leaderboard.Watermark{Epoch: l.Epoch(), Pos: 4, RowID: rows[0].ID, Day: "1970-01-04"}); head != want {
 			t.Errorf("head %+v, want %+v", head, want)

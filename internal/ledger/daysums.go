@@ -42,8 +42,8 @@ func dayOf(row *sql.Row) (d ledgerDay, found bool, err error) {
 	return d, err == nil, err
 }
 
-// Summed reports whether the ledger keeps the sums of a day that is over.
-func (l *Ledger) Summed(ctx context.Context, game, day string) (bool, error) {
+// HasDaySums reports whether the ledger keeps the sums of a day that is over.
+func (l *Ledger) HasDaySums(ctx context.Context, game, day string) (bool, error) {
 	d, _, err := dayOf(l.read.QueryRowContext(ctx, selectDay, game, day))
 	if err != nil {
 		return false, fmt.Errorf("ledger: day %s of %s: %w", day, game, err)
@@ -71,10 +71,10 @@ func (l *Ledger) DayVersion(ctx context.Context, game, day string) (int64, error
 
 var selectRowsOfDay = sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $2 AND (e.pos < $3 OR $3 = 0) AND e.whose = $4 AND `+stillCounts) + inBytes
 
-// DaySums calls each with what every holder of a kind has from a day, ascending
+// ReadDaySums calls each with what every holder of a kind has from a day, ascending
 // by id in bytes, until it returns an error, which DaySums then returns. A day
 // that is not summed yet is reckoned from its rows.
-func (l *Ledger) DaySums(ctx context.Context, game, day string, whose leaderboard.Kind, each func(leaderboard.Sum) error) error {
+func (l *Ledger) ReadDaySums(ctx context.Context, game, day string, whose leaderboard.Kind, each func(leaderboard.Sum) error) error {
 	err := l.look(ctx, func(tx *sql.Tx) error {
 		d, found, err := dayOf(tx.QueryRowContext(ctx, selectDay, game, day))
 		if err != nil || !found {

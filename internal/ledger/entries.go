@@ -32,7 +32,7 @@ func teamEntries(r *match.Result) []*entry {
 	if len(r.Teams) == 0 {
 		return nil
 	}
-	sums := map[string]leaderboard.Parts{}
+	sums := map[string]leaderboard.Aggregates{}
 	for s := range humans(r) {
 		sums[s.Team] = sums[s.Team].Add(partsOf(s))
 	}
@@ -48,12 +48,12 @@ func teamEntries(r *match.Result) []*entry {
 	return all
 }
 
-func resultEntry(r *match.Result, whose leaderboard.Kind, holder string, p leaderboard.Parts) *entry {
-	return &entry{match: r.Match, Row: leaderboard.Row{Kind: leaderboard.ResultRow, Whose: whose, Holder: holder, Parts: p}}
+func resultEntry(r *match.Result, whose leaderboard.Kind, holder string, p leaderboard.Aggregates) *entry {
+	return &entry{match: r.Match, Row: leaderboard.Row{Kind: leaderboard.ResultRow, HolderKind: whose, Holder: holder, Aggregates: p}}
 }
 
-func partsOf(s *match.Standing) leaderboard.Parts {
-	return leaderboard.Parts{
+func partsOf(s *match.Standing) leaderboard.Aggregates {
+	return leaderboard.Aggregates{
 		Score: s.Score, TimeMS: s.TimeMS, LimitMS: s.LimitMS, Matches: 1,
 		Asked: int64(s.Asked), Answered: int64(s.Answered), Correct: int64(s.Correct),
 	}
@@ -67,22 +67,22 @@ INSERT INTO entries (` + entryColumns + `) SELECT ` + entryColumns + ` FROM v WH
 
 // row is the entry's row of insertEntry.
 func (e *entry) row(game string) []any {
-	return append([]any{game, e.Pos, e.ID, string(e.Kind), e.Day, e.At, e.match, string(e.Whose), e.Holder,
-		e.Of, e.ofPos, e.Newest, e.NewestOfThatDay}, partValues(e.Parts)...)
+	return append([]any{game, e.Pos, e.ID, string(e.Kind), e.Day, e.CommittedAt, e.match, string(e.HolderKind), e.Holder,
+		e.TargetDay, e.ofPos, e.Newest, e.NewestOfTargetDay}, partValues(e.Aggregates)...)
 }
 
 const selectEntries = `
 SELECT pos, id, kind, day, at, whose, holder, of_day, newest, newest_of_day, ` + partColumns + `
 FROM entries WHERE game = $1 AND pos > $2 ORDER BY pos LIMIT $3`
 
-// Rows gives up to limit rows of a game's ledger after a position, in order
+// ReadRows gives up to limit rows of a game's ledger after a position, in order
 // and without gaps.
-func (l *Ledger) Rows(ctx context.Context, game string, after int64, limit int) ([]leaderboard.Row, error) {
+func (l *Ledger) ReadRows(ctx context.Context, game string, after int64, limit int) ([]leaderboard.Row, error) {
 	var all []leaderboard.Row
 	err := scanAll(func(rows *sql.Rows) error {
 		var r leaderboard.Row
-		err := rows.Scan(append([]any{&r.Pos, &r.ID, &r.Kind, &r.Day, &r.At, &r.Whose, &r.Holder,
-			&r.Of, &r.Newest, &r.NewestOfThatDay}, partPlaces(&r.Parts)...)...)
+		err := rows.Scan(append([]any{&r.Pos, &r.ID, &r.Kind, &r.Day, &r.CommittedAt, &r.HolderKind, &r.Holder,
+			&r.TargetDay, &r.Newest, &r.NewestOfTargetDay}, partPlaces(&r.Aggregates)...)...)
 		all = append(all, r)
 		return err
 	})(l.read.QueryContext(ctx, selectEntries, game, after, limit))

@@ -85,10 +85,10 @@ func (l *Ledger) saveMoves(ctx context.Context, tx *sql.Tx, h *head, e erasure) 
 	for last := ""; len(days) > 0; days = days[1:] {
 		if days[0] > last {
 			h.add(moveOf(e, days[0]))
-			last = leaderboard.LastMoved(days[0])
+			last = leaderboard.LastMovedDay(days[0])
 		}
 	}
-	first := h.entries[turned+1].Of
+	first := h.entries[turned+1].TargetDay
 	if err := l.saveHead(ctx, tx, h); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (l *Ledger) saveMoves(ctx context.Context, tx *sql.Tx, h *head, e erasure) 
 }
 
 func moveOf(e erasure, day string) *entry {
-	return &entry{Row: leaderboard.Row{Kind: leaderboard.MoveRow, Whose: leaderboard.Players, Holder: e.opaque, Of: day}}
+	return &entry{Row: leaderboard.Row{Kind: leaderboard.MoveRow, HolderKind: leaderboard.Players, Holder: e.opaque, TargetDay: day}}
 }
 
 // nameMoves says in moves who it was, for as long as that is kept.
@@ -126,7 +126,7 @@ func (l *Ledger) nameMoves(ctx context.Context, game string, page []leaderboard.
 				return err
 			}
 		}
-		r.From = subjects[r.Holder]
+		r.FormerHolder = subjects[r.Holder]
 	}
 	return nil
 }

@@ -129,12 +129,12 @@ func TestErasedSubjectIsInNoStore(t *testing.T) {
 		checkSums(t, l.Ledger)
 		opaque := standingsOf(t, l.Ledger, "late")[0].Player
 		var moves []leaderboard.Row
-		for _, r := range must(l.Rows(t.Context(), game, 0, 10_000))(t) {
+		for _, r := range must(l.ReadRows(t.Context(), game, 0, 10_000))(t) {
 			if r.Kind == leaderboard.MoveRow {
 				moves = append(moves, r)
 			}
 		}
-		if len(moves) != 6 || moves[0].From != jane || moves[5].Holder != opaque || moves[0].Of != "" || moves[1].Of != "1970-01-01" || moves[2].Of != "1970-01-11" {
+		if len(moves) != 6 || moves[0].FormerHolder != jane || moves[5].Holder != opaque || moves[0].TargetDay != "" || moves[1].TargetDay != "1970-01-01" || moves[2].TargetDay != "1970-01-11" {
 			t.Errorf("moves %+v", moves)
 		}
 		disqualify(t, l.Ledger, "later", "")
@@ -176,17 +176,17 @@ func TestErasedSubjectIsInNoStore(t *testing.T) {
 	})
 }
 
-func resultParts(t *testing.T, id, player string) leaderboard.Parts {
+func resultParts(t *testing.T, id, player string) leaderboard.Aggregates {
 	t.Helper()
 	r := duel(id, 1, player, "other")
 	return partsOf(&r.Standings[0])
 }
 
-func totalOf(t *testing.T, l *Ledger, player string) (total leaderboard.Parts) {
+func totalOf(t *testing.T, l *Ledger, player string) (total leaderboard.Aggregates) {
 	t.Helper()
 	for _, s := range snapshotOf(t, l) {
 		if s.Holder == player {
-			total = total.Add(s.Parts)
+			total = total.Add(s.Aggregates)
 		}
 	}
 	return total
@@ -233,7 +233,7 @@ func TestErasureRacesCommits(t *testing.T) {
 				t.Errorf("%d rows with %s, the first %s", len(found), id, found[0])
 			}
 		}
-		if len(must(l.Holders(t.Context(), game, leaderboard.Players, "", 10))(t)) != 4 {
+		if len(must(l.ReadHolders(t.Context(), game, leaderboard.Players, "", 10))(t)) != 4 {
 			t.Error("an erased player has several ids")
 		}
 	})
@@ -242,7 +242,7 @@ func TestErasureRacesCommits(t *testing.T) {
 func totalMatches(t *testing.T, l *Ledger) (n int64) {
 	t.Helper()
 	for _, s := range snapshotOf(t, l) {
-		n += s.Parts.Matches
+		n += s.Aggregates.Matches
 	}
 	return n
 }

@@ -26,7 +26,7 @@ func TestErasedSubjectLikeAGuest(t *testing.T) {
 		for must(l.ForgetErased(t.Context(), 0))(t) {
 		}
 		must(l.Commit(t.Context(), results(duel("m4", 4, subject, "other"))))(t)
-		if all := must(l.Holders(t.Context(), game, leaderboard.Players, "", 10))(t); len(all) != 2 {
+		if all := must(l.ReadHolders(t.Context(), game, leaderboard.Players, "", 10))(t); len(all) != 2 {
 			t.Errorf("holders %q", all)
 		}
 		if found := rowsWith(t, l, subject); len(found) > 0 {

@@ -118,7 +118,7 @@ func (l *Ledger) lockHead(ctx context.Context, tx *sql.Tx, game string) (*head, 
 			h.ended = append(h.ended, h.day)
 		}
 		h.day = day
-		h.add(&entry{Row: leaderboard.Row{Kind: leaderboard.TurnRow}})
+		h.add(&entry{Row: leaderboard.Row{Kind: leaderboard.DayStartRow}})
 	}
 	return h, nil
 }
@@ -144,7 +144,7 @@ func (l *Ledger) hold(ctx context.Context, tx *sql.Tx, game string) (*head, erro
 func (h *head) add(entries ...*entry) {
 	for _, e := range entries {
 		h.pos++
-		e.Pos, e.ID, e.Day, e.At = h.pos, rand.Text(), h.day, h.at
+		e.Pos, e.ID, e.Day, e.CommittedAt = h.pos, rand.Text(), h.day, h.at
 	}
 	h.entries = append(h.entries, entries...)
 }
@@ -157,7 +157,7 @@ func (l *Ledger) saveHead(ctx context.Context, tx *sql.Tx, h *head) error {
 	var rows, days [][]any
 	for _, e := range h.entries {
 		rows = append(rows, e.row(h.game))
-		if e.Kind == leaderboard.TurnRow {
+		if e.Kind == leaderboard.DayStartRow {
 			days = append(days, []any{h.game, e.Day, e.Pos})
 		}
 	}

@@ -99,10 +99,10 @@ VALUES ('t1', 'g', 'settle', 'm1', '{}', 'dead', 10, '[{"at":1,"error":"why"}]',
 
 func (c clocked) checkVersion1(t *testing.T) {
 	t.Helper()
-	rows := must(c.Rows(t.Context(), game, 0, 10))(t)
+	rows := must(c.ReadRows(t.Context(), game, 0, 10))(t)
 	var got []string
 	for _, r := range rows {
-		got = append(got, fmt.Sprintf("%s %s %s%s %d", r.ID, r.Kind, r.Whose, r.Holder, r.Parts.Score))
+		got = append(got, fmt.Sprintf("%s %s %s%s %d", r.ID, r.Kind, r.HolderKind, r.Holder, r.Aggregates.Score))
 	}
 	if want := []string{"r1 day.turn  0", "r2 result playerp1 7", "r3 result playerp2 5", "r4 day.turn  0", "r5 result playerp1 9"}; !slices.Equal(got, want) {
 		t.Errorf("rows %q, want %q", got, want)
@@ -110,7 +110,7 @@ func (c clocked) checkVersion1(t *testing.T) {
 	if n := must(c.SumDays(t.Context(), game))(t); n != 1 {
 		t.Errorf("%d days summed", n)
 	}
-	if sums := daySumsOf(t, c.Ledger, "1970-01-01", leaderboard.Players); len(sums) != 2 || sums[0].Parts.Score != 7 || sums[1].Newest != 3 {
+	if sums := daySumsOf(t, c.Ledger, "1970-01-01", leaderboard.Players); len(sums) != 2 || sums[0].Aggregates.Score != 7 || sums[1].Newest != 3 {
 		t.Errorf("sums %+v", sums)
 	}
 	checkSums(t, c.Ledger)
@@ -137,7 +137,7 @@ func TestHoldersInBytesInAnyLocale(t *testing.T) {
 		}
 		must(l.SumDays(t.Context(), game))(t)
 		slices.Sort(ids)
-		if got := must(l.Holders(t.Context(), game, leaderboard.Players, "A", 100))(t); !slices.Equal(got, ids) {
+		if got := must(l.ReadHolders(t.Context(), game, leaderboard.Players, "A", 100))(t); !slices.Equal(got, ids) {
 			t.Errorf("holders %q, want %q", got, ids)
 		}
 		var got []string

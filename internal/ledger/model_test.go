@@ -38,7 +38,7 @@ func newModel(limit int64) *model {
 }
 
 func (m *model) add(r leaderboard.Row) int64 {
-	r.Pos, r.Day, r.At = int64(len(m.rows))+1, m.day, m.now
+	r.Pos, r.Day, r.CommittedAt = int64(len(m.rows))+1, m.day, m.now
 	m.rows = append(m.rows, r)
 	return r.Pos
 }
@@ -53,7 +53,7 @@ func (m *model) turn() {
 			next = d.AddDate(0, 0, 1).Format(time.DateOnly)
 		}
 		m.day = next
-		m.add(leaderboard.Row{Kind: leaderboard.TurnRow})
+		m.add(leaderboard.Row{Kind: leaderboard.DayStartRow})
 	}
 }
 
@@ -74,9 +74,9 @@ func (m *model) commit(r match.Result) bool {
 	if !r.Counts {
 		return false
 	}
-	inTeam := map[string]leaderboard.Parts{}
+	inTeam := map[string]leaderboard.Aggregates{}
 	for _, s := range r.Standings {
-		parts := leaderboard.Parts{
+		parts := leaderboard.Aggregates{
 			Score: s.Score, TimeMS: s.TimeMS, LimitMS: s.LimitMS, Matches: 1,
 			Asked: int64(s.Asked), Answered: int64(s.Answered), Correct: int64(s.Correct),
 		}
@@ -98,8 +98,8 @@ func pairKey(r match.Result) string {
 	return fmt.Sprint(slices.Sorted(slices.Values(ids)))
 }
 
-func (m *model) give(id string, whose leaderboard.Kind, holder string, p leaderboard.Parts) {
-	pos := m.add(leaderboard.Row{Kind: leaderboard.ResultRow, Whose: whose, Holder: holder, Parts: p})
+func (m *model) give(id string, whose leaderboard.Kind, holder string, p leaderboard.Aggregates) {
+	pos := m.add(leaderboard.Row{Kind: leaderboard.ResultRow, HolderKind: whose, Holder: holder, Aggregates: p})
 	m.of[id] = append(m.of[id], pos)
 }
 
@@ -111,7 +111,7 @@ func (m *model) disqualify(id, player string) (rows int, ok bool) {
 	}
 	for _, pos := range m.of[id] {
 		row := m.rows[pos-1]
-		if m.taken[pos] > 0 || player != "" && (row.Whose != leaderboard.Players || row.Holder != player) {
+		if m.taken[pos] > 0 || player != "" && (row.HolderKind != leaderboard.Players || row.Holder != player) {
 			continue
 		}
 		if rows == 0 {
@@ -119,11 +119,11 @@ func (m *model) disqualify(id, player string) (rows int, ok bool) {
 		}
 		rows++
 		m.taken[pos] = int64(len(m.rows)) + 1
-		c := leaderboard.Row{Kind: leaderboard.CorrectionRow, Of: row.Day, Whose: row.Whose, Holder: row.Holder, Parts: negated(row.Parts)}
-		for _, s := range m.sums(int64(len(m.rows))+1, row.Whose, row.Holder) {
+		c := leaderboard.Row{Kind: leaderboard.CorrectionRow, TargetDay: row.Day, HolderKind: row.HolderKind, Holder: row.Holder, Aggregates: negated(row.Aggregates)}
+		for _, s := range m.sums(int64(len(m.rows))+1, row.HolderKind, row.Holder) {
 			c.Newest = max(c.Newest, s.Newest)
 			if s.Day == row.Day {
-				c.NewestOfThatDay = s.Newest
+				c.NewestOfTargetDay = s.Newest
 			}
 		}
 		m.add(c)
@@ -143,16 +143,16 @@ func (m *model) sums(upTo int64, whose leaderboard.Kind, holder string) []leader
 	sums := map[key]leaderboard.Sum{}
 	for _, r := range m.rows[:min(upTo, int64(len(m.rows)))] {
 		back := m.taken[r.Pos]
-		if r.Kind != leaderboard.ResultRow || back > 0 && back <= upTo || holder != "" && (r.Whose != whose || r.Holder != holder) {
+		if r.Kind != leaderboard.ResultRow || back > 0 && back <= upTo || holder != "" && (r.HolderKind != whose || r.Holder != holder) {
 			continue
 		}
-		k := key{r.Whose, r.Holder, r.Day}
-		s := leaderboard.Sum{Whose: r.Whose, Holder: r.Holder, Day: r.Day, Newest: r.Pos, At: r.At}
-		s.Parts = sums[k].Parts.Add(r.Parts)
+		k := key{r.HolderKind, r.Holder, r.Day}
+		s := leaderboard.Sum{HolderKind: r.HolderKind, Holder: r.Holder, Day: r.Day, Newest: r.Pos, CommittedAt: r.CommittedAt}
+		s.Aggregates = sums[k].Aggregates.Add(r.Aggregates)
 		sums[k] = s
 	}
 	return slices.SortedFunc(maps.Values(sums), func(a, b leaderboard.Sum) int {
-		return cmp.Or(cmp.Compare(a.Whose, b.Whose), cmp.Compare(a.Holder, b.Holder), cmp.Compare(a.Day, b.Day))
+		return cmp.Or(cmp.Compare(a.HolderKind, b.HolderKind), cmp.Compare(a.Holder, b.Holder), cmp.Compare(a.Day, b.Day))
 	})
 }
 
@@ -240,7 +240,7 @@ func (h *history) disqualify(rt *rapid.T) {
 
 func (h *history) check(rt *rapid.T) {
 	ctx := h.t.Context()
-	rows := must(h.l.Rows(ctx, game, 0, 10_000))(h.t)
+	rows := must(h.l.ReadRows(ctx, game, 0, 10_000))(h.t)
 	for i := range rows {
 		rows[i].ID = ""
 	}
@@ -276,7 +276,7 @@ func (h *history) check(rt *rapid.T) {
 
 func (h *history) checkDay(rt *rapid.T, day string, all []leaderboard.Sum) {
 	for _, whose := range leaderboard.Kinds() {
-		want := slices.DeleteFunc(slices.Clone(all), func(s leaderboard.Sum) bool { return s.Day != day || s.Whose != whose })
+		want := slices.DeleteFunc(slices.Clone(all), func(s leaderboard.Sum) bool { return s.Day != day || s.HolderKind != whose })
 		if got := daySumsOf(h.t, h.l.Ledger, day, whose); !slices.Equal(got, want) {
 			rt.Errorf("%s of %s\n%+v, want\n%+v", whose, day, got, want)
 		}
@@ -294,28 +294,28 @@ func (h *history) checkHolders(rt *rapid.T, head int64) {
 	upTo := rapid.Int64Range(0, head+1).Draw(rt, "up to")
 	for _, whose := range leaderboard.Kinds() {
 		given := map[string]bool{}
-		totals := map[string]leaderboard.Parts{}
+		totals := map[string]leaderboard.Aggregates{}
 		for _, r := range h.m.rows {
-			if r.Whose == whose {
+			if r.HolderKind == whose {
 				given[r.Holder] = true
-				totals[r.Holder] = totals[r.Holder].Add(r.Parts)
+				totals[r.Holder] = totals[r.Holder].Add(r.Aggregates)
 			}
 		}
 		var got []string
 		for page := []string{""}; len(page) > 0; got = append(got, page...) {
-			page = must(h.l.Holders(ctx, game, whose, page[len(page)-1], 2))(h.t)
+			page = must(h.l.ReadHolders(ctx, game, whose, page[len(page)-1], 2))(h.t)
 		}
 		if want := slices.Sorted(maps.Keys(given)); !slices.Equal(got, want) {
 			rt.Errorf("holders %q, want %q", got, want)
 		}
 		var want []leaderboard.Sum
 		for _, s := range h.m.sums(upTo, "", "") {
-			if s.Whose == whose {
+			if s.HolderKind == whose {
 				want = append(want, s)
 			}
 		}
 		slices.Reverse(got)
-		if sums := must(h.l.SumsOf(ctx, game, upTo, whose, append(got, "nobody")))(h.t); !reflect.DeepEqual(sums, want) {
+		if sums := must(h.l.ReadSums(ctx, game, upTo, whose, append(got, "nobody")))(h.t); !reflect.DeepEqual(sums, want) {
 			rt.Errorf("sums up to %d\n%+v, want\n%+v", upTo, sums, want)
 		}
 		if whose == leaderboard.Teams {
@@ -348,7 +348,7 @@ func snapshotOf(t *testing.T, l *Ledger) (all []leaderboard.Sum) {
 
 func daySumsOf(t *testing.T, l *Ledger, day string, whose leaderboard.Kind) (all []leaderboard.Sum) {
 	t.Helper()
-	err := l.DaySums(t.Context(), game, day, whose, func(s leaderboard.Sum) error {
+	err := l.ReadDaySums(t.Context(), game, day, whose, func(s leaderboard.Sum) error {
 		all = append(all, s)
 		return nil
 	})

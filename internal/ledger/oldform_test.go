@@ -136,7 +136,7 @@ func TestErasedByAnOlderNode(t *testing.T) {
 				t.Errorf("rows %q", found)
 			}
 		}
-		if all := must(l.Holders(t.Context(), game, "player", "", 10))(t); len(all) != 2 {
+		if all := must(l.ReadHolders(t.Context(), game, "player", "", 10))(t); len(all) != 2 {
 			t.Errorf("holders %q", all)
 		}
 		checkSums(t, l)

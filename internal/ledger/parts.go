@@ -19,17 +19,17 @@ func eachPart(piece string) string {
 	return strings.Join(columns, ", ")
 }
 
-func partValues(p leaderboard.Parts) []any {
+func partValues(p leaderboard.Aggregates) []any {
 	return []any{p.Score, p.TimeMS, p.LimitMS, p.Matches, p.Asked, p.Answered, p.Correct}
 }
 
 // partPlaces are where Scan puts the columns.
-func partPlaces(p *leaderboard.Parts) []any {
+func partPlaces(p *leaderboard.Aggregates) []any {
 	return []any{&p.Score, &p.TimeMS, &p.LimitMS, &p.Matches, &p.Asked, &p.Answered, &p.Correct}
 }
 
-func negated(p leaderboard.Parts) leaderboard.Parts {
-	return leaderboard.Parts{
+func negated(p leaderboard.Aggregates) leaderboard.Aggregates {
+	return leaderboard.Aggregates{
 		Score: -p.Score, TimeMS: -p.TimeMS, LimitMS: -p.LimitMS, Matches: -p.Matches,
 		Asked: -p.Asked, Answered: -p.Answered, Correct: -p.Correct,
 	}

@@ -34,7 +34,7 @@ func TestPublicReadsDoNotStarveSettlement(t *testing.T) {
 		if _, err := l.Commit(ctx, results(duel("m1", 1000, "p1", "p2"))); err != nil {
 			t.Errorf("settlement: %v", err)
 		}
-		if rows, err := l.Rows(ctx, game, 0, 10); err != nil || len(rows) == 0 {
+		if rows, err := l.ReadRows(ctx, game, 0, 10); err != nil || len(rows) == 0 {
 			t.Errorf("the boards' applier: %d rows, %v", len(rows), err)
 		}
 		if _, err := l.BarsSince(ctx, 0, 10); err != nil {

@@ -33,7 +33,7 @@ FROM v WHERE sums.game = v.game AND sums.whose = v.whose AND sums.holder = v.hol
 // putRight writes what follows from corrections, which are of one day: their
 // reason, the players' totals, and the day's sums as far as there are any.
 func (l *Ledger) putRight(ctx context.Context, tx *sql.Tx, d Disqualification, corrections []*entry) error {
-	day := corrections[0].Of
+	day := corrections[0].TargetDay
 	var summedTo int64
 	err := tx.QueryRowContext(ctx, changeVersion, d.Game, day, rand.Int64()).Scan(&summedTo) //nolint:gosec // a version is no secret
 	if err != nil {
@@ -42,16 +42,16 @@ func (l *Ledger) putRight(ctx context.Context, tx *sql.Tx, d Disqualification, c
 	var reasons, players, sums, keys [][]any
 	for _, c := range corrections {
 		reasons = append(reasons, []any{d.Game, c.Pos, d.Reason, d.By})
-		if c.Whose == leaderboard.Players {
-			players = append(players, (&playerSum{parts: c.Parts}).row(d.Game, c.Holder))
+		if c.HolderKind == leaderboard.Players {
+			players = append(players, (&playerSum{parts: c.Aggregates}).row(d.Game, c.Holder))
 		}
-		key := []any{d.Game, string(c.Whose), c.Holder, day}
+		key := []any{d.Game, string(c.HolderKind), c.Holder, day}
 		keys = append(keys, key)
-		var summed leaderboard.Parts
+		var summed leaderboard.Aggregates
 		if c.ofPos <= summedTo {
-			summed = c.Parts
+			summed = c.Aggregates
 		}
-		sums = append(sums, append(append(key[:4:4], c.NewestOfThatDay), partValues(summed)...))
+		sums = append(sums, append(append(key[:4:4], c.NewestOfTargetDay), partValues(summed)...))
 	}
 	for _, step := range []struct {
 		text string

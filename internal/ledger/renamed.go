@@ -90,7 +90,7 @@ SELECT v.id FROM v JOIN erasures e ON e.game = v.game AND e.ended_at = 0 AND (e.
 // head, under which no erasure ends.
 func (l *Ledger) refuseErasing(ctx context.Context, tx *sql.Tx, game string, given []*entry, players ...string) error {
 	for _, e := range given {
-		if e.Whose == leaderboard.Players {
+		if e.HolderKind == leaderboard.Players {
 			players = append(players, e.Holder)
 		}
 	}

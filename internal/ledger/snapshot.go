@@ -86,7 +86,7 @@ func eachSum(ctx context.Context, tx *sql.Tx, query string, args ...any) iter.Se
 }
 
 func scanSum(rows *sql.Rows) (s leaderboard.Sum, err error) {
-	err = rows.Scan(append([]any{&s.Whose, &s.Holder, &s.Day, &s.Newest, &s.At}, partPlaces(&s.Parts)...)...)
+	err = rows.Scan(append([]any{&s.HolderKind, &s.Holder, &s.Day, &s.Newest, &s.CommittedAt}, partPlaces(&s.Aggregates)...)...)
 	return s, err
 }
 
@@ -97,9 +97,9 @@ WITH RECURSIVE h (holder) AS (
     SELECT (SELECT MIN(e.holder) FROM entries e WHERE e.game = $1 AND e.whose = $2 AND e.holder > h.holder) FROM h WHERE h.holder IS NOT NULL
 ) SELECT holder FROM h WHERE holder IS NOT NULL LIMIT $4`
 
-// Holders gives up to limit ids of a kind that have entries, those after an id,
+// ReadHolders gives up to limit ids of a kind that have entries, those after an id,
 // ascending in bytes.
-func (l *Ledger) Holders(ctx context.Context, game string, whose leaderboard.Kind, after string, limit int) ([]string, error) {
+func (l *Ledger) ReadHolders(ctx context.Context, game string, whose leaderboard.Kind, after string, limit int) ([]string, error) {
 	var all []string
 	err := scanAll(func(rows *sql.Rows) error {
 		var id string
@@ -120,9 +120,9 @@ WITH v (game, whose, holder, up_to) AS ({rows})` + sumsFrom(`v JOIN entries e
     WHERE e.kind = 'result' AND NOT EXISTS (
         SELECT 1 FROM entries c WHERE c.game = e.game AND c.of_pos = e.pos AND c.of_pos > 0 AND c.pos <= v.up_to)`) + inBytes
 
-// SumsOf gives what holders have from the rows up to a position, reckoned from
+// ReadSums gives what holders have from the rows up to a position, reckoned from
 // the rows alone, by holder and day, ascending in bytes.
-func (l *Ledger) SumsOf(ctx context.Context, game string, upTo int64, whose leaderboard.Kind, holders []string) ([]leaderboard.Sum, error) {
+func (l *Ledger) ReadSums(ctx context.Context, game string, upTo int64, whose leaderboard.Kind, holders []string) ([]leaderboard.Sum, error) {
 	var all []leaderboard.Sum
 	var rows [][]any
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(holders))) {

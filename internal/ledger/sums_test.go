@@ -37,7 +37,7 @@ func TestSumDays(t *testing.T) {
 			t.Errorf("%d days the second time", n)
 		}
 		for day, want := range map[string]bool{"1970-01-01": true, "1970-01-05": true, "1970-01-06": false, "1970-01-07": false} {
-			if got := must(l.Summed(t.Context(), game, day))(t); got != want {
+			if got := must(l.HasDaySums(t.Context(), game, day))(t); got != want {
 				t.Errorf("%s summed: %v", day, got)
 			}
 		}
@@ -170,7 +170,7 @@ func TestKilledSumsGoOn(t *testing.T) {
 	l.set(t, dayMS)
 	must(l.Turn(t.Context(), game))(t)
 	killAfter(t, "TestSumUntilKilled", sumDir+"="+dir, 20)
-	if must(l.Summed(t.Context(), game, "1970-01-01"))(t) {
+	if must(l.HasDaySums(t.Context(), game, "1970-01-01"))(t) {
 		t.Fatal("the process was killed too late")
 	}
 	disqualify(t, l.Ledger, "m1", "")
@@ -191,7 +191,7 @@ func TestSumsOfADayOf25Hours(t *testing.T) {
 		}
 		must(l.SumDays(t.Context(), game))(t)
 		for day, want := range map[string]int64{"2026-10-24": 1, "2026-10-25": 2, "2026-10-26": 1} {
-			if got := daySumsOf(t, l.Ledger, day, leaderboard.Players); len(got) != 1 || got[0].Parts.Matches != want {
+			if got := daySumsOf(t, l.Ledger, day, leaderboard.Players); len(got) != 1 || got[0].Aggregates.Matches != want {
 				t.Errorf("%s: %+v, want %d matches", day, got, want)
 			}
 		}

@@ -20,7 +20,7 @@ func teamRows(game string, items []*item) [][]any {
 	for _, it := range items {
 		counts := map[string]bool{}
 		for _, e := range it.entries {
-			counts[e.Holder] = counts[e.Holder] || e.Whose == leaderboard.Teams
+			counts[e.Holder] = counts[e.Holder] || e.HolderKind == leaderboard.Teams
 		}
 		for _, t := range it.result.Teams {
 			if counts[t.ID] && t.Name != "" {

@@ -6,20 +6,19 @@ import (
 	"slices"
 )
 
-// LifecycleEvent reports the start or the end of a match to the players of one
-// node.
+// LifecycleEvent is the start or the end of a match, as a node sees it.
 type LifecycleEvent struct {
 	Game, Match string
 	Mode        Mode
-	Ended       bool     // false: the match started; true: it ended
-	Reason      Reason   // why it ended
-	At          int64    // cluster time: when question 0 opened, or when this node saw the end
-	Players     []string // players with a seat and a session at this node
+	Ended       bool     // it is its end
+	Reason      Reason   // of the end
+	At          int64    // cluster time: when question 0 has opened, or the end was seen
+	Players     []string // with a seat in it, and a session here just now
 }
 
-// scheduleLifecycle reports the start and the end of a match to OnLifecycle,
-// each once. A match that never began has no end. Events from before this node
-// loaded the match were reported by other nodes.
+// scheduleLifecycle has it told who is here when a match begins, and when it is over:
+// one that never began has no end, and what was past when this node has taken
+// the match up others have told.
 func (e *Engine) scheduleLifecycle(l *localMatch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -5,9 +5,8 @@ import (
 	"laststand/internal/rating"
 )
 
-// judge returns the record of an answer: whether it is right, and its points.
-// It is pure and uses the time at which the frame arrived. An extension of the
-// question does not increase the points.
+// judge says what an answer is worth: pure, by the stamp on its frame. Time
+// given back to a question does not lengthen what counts.
 func judge(p *Plan, s State, j validAnswer, sub Submission) Record {
 	elapsed := elapsedMS(p, s, sub.At)
 	r := Record{
@@ -25,13 +24,13 @@ func judge(p *Plan, s State, j validAnswer, sub Submission) Record {
 	return r
 }
 
-// earlyMS is the accepted clock difference between two nodes. An answer that
-// arrives up to this early counts as given at the opening.
+// earlyMS is how far the clocks of two nodes may differ for an answer stamped
+// before the question opened to count as given at once.
 const earlyMS = 50
 
-// elapsedMS is the time that an answer took. An arrival before the opening
-// comes from a clock that is behind and says nothing about the time. It counts
-// as the full limit and earns no speed points.
+// elapsedMS is the time an answer took. A stamp before the opening comes from a
+// clock that is behind, which says nothing of the time: it counts as the limit,
+// so that it earns no speed points.
 func elapsedMS(p *Plan, s State, at int64) int64 {
 	if at < s.OpensAt-earlyMS {
 		return p.LimitMS
@@ -39,10 +38,9 @@ func elapsedMS(p *Plan, s State, at int64) int64 {
 	return max(at-s.OpensAt, 0)
 }
 
-// isAheadFunc returns the ranking order of standings: the higher score in duel
-// and buzzer, the longer survival in survival, then less time. A player who
-// leaves a duel loses it. A player who leaves an arena ranks behind all who
-// stayed.
+// isAheadFunc says who of two standings is ahead: by the higher score in duel and
+// buzzer, by the longer survival there, then by less time. Who leaves a
+// duel loses it, who leaves an arena is behind all who have not.
 func isAheadFunc(p *Plan, s State) func(a, b Standing) bool {
 	switch {
 	case s.Leaver != "":
@@ -63,7 +61,7 @@ func isAheadFunc(p *Plan, s State) func(a, b Standing) bool {
 	}
 }
 
-// assignRanks numbers sorted standings from 1; equal ones share a rank.
+// assignRanks numbers sorted standings from 1; equals share a rank.
 func assignRanks(sorted []Standing, isAhead func(a, b Standing) bool) {
 	for i := range sorted {
 		sorted[i].Rank = i + 1
@@ -73,8 +71,8 @@ func assignRanks(sorted []Standing, isAhead func(a, b Standing) bool) {
 	}
 }
 
-// rate computes the provisional ratings of both players of a duel. The ledger
-// computes the final ones when it commits the result.
+// rate gives both players of a duel their provisional rating after it. The
+// ledger computes the final one when it commits the result.
 func rate(p *Plan, r *Result) {
 	if len(p.Seats) != 2 || p.Seats[0].Rating == nil || p.Seats[1].Rating == nil {
 		return

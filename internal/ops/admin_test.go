@@ -113,7 +113,7 @@ func TestTaskQueuesAreListed(t *testing.T) {
 
 func TestVerification(t *testing.T) {
 	t.Parallel()
-	d := leaderboard.Difference{Board: leaderboard.Board{Kind: leaderboard.Players, Span: "all"}, Holder: "p_1", What: "score", Want: "5", Have: "4"}
+	d := leaderboard.Difference{Board: leaderboard.Board{Kind: leaderboard.Players, Span: "all"}, Holder: "p_1", Field: "score", Want: "5", Have: "4"}
 	const line = `{"kind":"player","window":"all","id":"p_1","field":"score","ledger":"5","leaderboard":"4"}`
 	for name, tt := range map[string]struct {
 		world func(*world)
@@ -142,8 +142,8 @@ type patient struct {
 	seen chan struct{}
 }
 
-func (p patient) Verify(ctx context.Context, _ string, report func(leaderboard.Difference)) (leaderboard.Verified, error) {
-	report(leaderboard.Difference{What: "first"})
+func (p patient) Verify(ctx context.Context, _ string, report func(leaderboard.Difference)) (leaderboard.VerifyResult, error) {
+	report(leaderboard.Difference{Field: "first"})
 	select {
 	case <-ctx.Done():
 	case <-p.seen:
@@ -152,7 +152,7 @@ func (p patient) Verify(ctx context.Context, _ string, report func(leaderboard.D
 	case <-ctx.Done():
 	case <-time.After(200 * time.Millisecond): // twice the server's bounds
 	}
-	return leaderboard.Verified{}, ctx.Err()
+	return leaderboard.VerifyResult{}, ctx.Err()
 }
 
 // A difference is told at once, and a verification may take longer than any

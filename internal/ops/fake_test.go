@@ -140,14 +140,14 @@ func (w *world) Discard(_ context.Context, id string) (taskqueue.Task, error) {
 	return w.change(id, (*taskqueue.Task).Discard)
 }
 
-func (w *world) Verify(_ context.Context, _ string, report func(leaderboard.Difference)) (leaderboard.Verified, error) {
+func (w *world) Verify(_ context.Context, _ string, report func(leaderboard.Difference)) (leaderboard.VerifyResult, error) {
 	if w.fail != nil {
-		return leaderboard.Verified{}, w.fail
+		return leaderboard.VerifyResult{}, w.fail
 	}
 	for _, d := range w.found {
 		report(d)
 	}
-	return leaderboard.Verified{Boards: 3, Entries: 40, Differences: int64(len(w.found)), Pos: 99}, w.late
+	return leaderboard.VerifyResult{Boards: 3, Entries: 40, Differences: int64(len(w.found)), Pos: 99}, w.late
 }
 
 func (w *world) Rebuild(_ context.Context, game string) error {
@@ -155,7 +155,7 @@ func (w *world) Rebuild(_ context.Context, game string) error {
 	return w.fail
 }
 
-func (w *world) Building(_ context.Context, game string) (bool, error) {
+func (w *world) IsBuilding(_ context.Context, game string) (bool, error) {
 	return w.built == game, w.fail
 }
 

@@ -13,9 +13,9 @@ import (
 // implements it. Rebuild starts a build beside the live leaderboards; Building reports
 // whether one is in progress.
 type Leaderboards interface {
-	Verify(ctx context.Context, game string, report func(leaderboard.Difference)) (leaderboard.Verified, error)
+	Verify(ctx context.Context, game string, report func(leaderboard.Difference)) (leaderboard.VerifyResult, error)
 	Rebuild(ctx context.Context, game string) error
-	Building(ctx context.Context, game string) (bool, error)
+	IsBuilding(ctx context.Context, game string) (bool, error)
 }
 
 // verifyLine is one line of a verification: a difference, or as the last line either the
@@ -49,7 +49,7 @@ func (a *api) verifyLeaderboards(w http.ResponseWriter, r *request) error {
 	out := &lineWriter{w: w, control: http.NewResponseController(w)}
 	out.liftDeadlines()
 	found, err := a.Leaderboards.Verify(r.Context(), r.game, func(d leaderboard.Difference) {
-		out.write(verifyLine{difference: &difference{d.Board.Kind, d.Board.Span, d.Holder, d.What, d.Want, d.Have}})
+		out.write(verifyLine{difference: &difference{d.Board.Kind, d.Board.Span, d.Holder, d.Field, d.Want, d.Have}})
 	})
 	switch {
 	case err != nil && !out.started:
@@ -93,7 +93,7 @@ func (l *lineWriter) write(v verifyLine) {
 
 // building says whether a rebuild is in progress.
 type building struct {
-	Building bool `json:"building"`
+	IsBuilding bool `json:"building"`
 }
 
 func (a *api) rebuildLeaderboards(w http.ResponseWriter, r *request) error {
@@ -108,7 +108,7 @@ func (a *api) rebuildLeaderboards(w http.ResponseWriter, r *request) error {
 func (a *api) getRebuild(w http.ResponseWriter, r *request) error {
 	ctx, cancel := r.within()
 	defer cancel()
-	inProgress, err := a.Leaderboards.Building(ctx, r.game)
+	inProgress, err := a.Leaderboards.IsBuilding(ctx, r.game)
 	if err != nil {
 		return err
 	}

@@ -10,10 +10,10 @@ import (
 	"laststand/internal/timer"
 )
 
-// timerPlan says what happens to one timer, in ms since the start.
+// A plan is what to do with one timer, in ms since the start.
 type timerPlan struct{ at, wait, stop int }
 
-// outcome is how one timer ended.
+// A fate is how one timer ended.
 type outcome struct {
 	calls   int
 	elapsed time.Duration
@@ -31,9 +31,8 @@ var plans = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) timerPlan {
 	}
 }), 1, 40)
 
-// The runtime's timers are the reference. Every timer must end the same way,
-// except for a call up to two ticks later and a Stop that succeeds in that
-// time.
+// The runtime's timers are the oracle: but for a call up to two ticks later,
+// and a Stop that this lets in, every timer ends the same way.
 func TestWheelAgreesWithTheRuntime(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -53,7 +52,7 @@ func TestWheelAgreesWithTheRuntime(t *testing.T) {
 	})
 }
 
-// runPlans executes the plans and returns how each timer ended.
+// runPlans carries the plans out and tells how each ended.
 func runPlans(plans []timerPlan, after func(time.Duration, func()) stoppable) []outcome {
 	outcomes := make([]outcome, len(plans))
 	for i, p := range plans {

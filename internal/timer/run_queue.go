@@ -2,18 +2,19 @@ package timer
 
 import "sync"
 
-// runQueue holds the due slots in order, and wakes the workers. It has no
-// capacity limit, because the timers stay in their slots.
+// runQueue is the slots that are due, in order, and who works them off. A tick's
+// wake-up costs the same however many timers it has: it only queues the slot.
+// Nothing here is ever full, for the timers wait where they were.
 type runQueue struct {
-	mu         sync.Mutex // locked before a shard's mutex
+	mu         sync.Mutex // taken before a stripe's
 	available  sync.Cond
 	head, tail *slot
-	idle       int  // number of waiting workers
-	waking     bool // true: a worker has been signalled and has not run yet
+	idle       int  // workers that wait
+	waking     bool // one of them is on its way
 	closed     bool
 }
 
-// push queues a slot that its shard has made due. The caller holds mu.
+// push queues a slot that its stripe has made due. The caller holds mu.
 func (r *runQueue) push(s *slot) {
 	if r.head == nil {
 		r.head = s
@@ -24,10 +25,10 @@ func (r *runQueue) push(s *slot) {
 	r.wakeWorker()
 }
 
-// wakeWorker wakes one idle worker, if there is one and none is waking already.
-// A woken worker wakes the next one if more work is queued. So short functions
-// use as many workers as there are processors, and blocking functions use all.
-// The caller holds mu.
+// wakeWorker has one more worker come, if one is idle. One at a time: who comes
+// rouses the next where that is worth it, so that short functions are called by
+// as many workers as there are processors, and ones that block by all. The
+// caller holds mu.
 func (r *runQueue) wakeWorker() {
 	if r.idle > 0 && !r.waking {
 		r.waking = true
@@ -35,7 +36,7 @@ func (r *runQueue) wakeWorker() {
 	}
 }
 
-// next waits for a timer to call. It returns false after close.
+// next waits for a timer to be called; false if there will be none any more.
 func (r *runQueue) next() (call, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,7 +63,7 @@ func (r *runQueue) next() (call, bool) {
 	}
 }
 
-// close ends the workers and returns the slots that are left.
+// close sends the workers home and returns what they have left.
 func (r *runQueue) close() (remaining *slot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +73,7 @@ func (r *runQueue) close() (remaining *slot) {
 	return remaining
 }
 
-// worker calls functions one after the other and counts the calls.
+// worker calls functions, one after the other, and counts.
 type worker struct {
 	wheel  *Wheel
 	counts counts

@@ -10,15 +10,15 @@ import (
 	"github.com/RussellLuo/timingwheel"
 )
 
-// faultyLibrary is a library wheel that works until its fault is set.
+// faultyLibrary is a clockwork that runs true until its fault is set.
 type faultyLibrary struct {
 	libraryWheel
 	fault     atomic.Int32
 	adds      atomic.Int32
-	blockStop chan struct{} // if set, Stop waits for it
+	blockStop chan struct{} // Stop waits for it, if there is one
 
 	mu      sync.Mutex
-	dropped []func() // functions that the stuck wheel did not call
+	dropped []func() // what the stuck wheel did not call
 }
 
 const (
@@ -43,7 +43,7 @@ func (b *faultyLibrary) AfterFunc(d time.Duration, f func()) *timingwheel.Timer 
 	})
 }
 
-// callDropped calls, too late, the functions that the stuck wheel did not call.
+// callDropped calls, too late, what the stuck wheel kept back.
 func (b *faultyLibrary) callDropped() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,8 +59,7 @@ func (b *faultyLibrary) Stop() {
 	}
 }
 
-// newFaultyWheel returns a wheel whose first generation is faulty; later ones
-// work.
+// newFaultyWheel has a broken first movement, and good ones afterwards.
 func newFaultyWheel(first *faultyLibrary) *Wheel {
 	first.libraryWheel = newLibraryWheel()
 	builds := 0
@@ -151,7 +150,7 @@ func TestHealthyReportsAStuckWheel(t *testing.T) {
 	})
 }
 
-// Neither a replacement of a deadlocked wheel nor Close waits for it forever.
+// Neither taking over from a deadlocked wheel nor Close waits for it for ever.
 func TestADeadlockedWheelDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -171,8 +170,8 @@ func TestADeadlockedWheelDoesNotBlock(t *testing.T) {
 	})
 }
 
-// A wheel whose time has jumped ahead calls everything at once. Neither may the
-// functions be called early, nor may a busy loop result.
+// A wheel whose time has jumped ahead calls everything at once: that must
+// neither reach the functions nor become a busy loop.
 func TestAJumpedWheelIsReplaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -217,8 +216,7 @@ func TestASteppedWallClockIsNoticed(t *testing.T) {
 	}
 }
 
-// Goroutines add and stop timers, and timers become due, while the wheel is
-// replaced again and again.
+// Many add, stop and are due while wheel after wheel is replaced.
 func TestReplacingLosesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -231,12 +231,12 @@ func startRun(b *testing.B, a *lb.Applier) (stop func()) {
 func rolled(b *testing.B, store *redisboard.Store, ledger *synthetic) {
 	want := ledger.date(2 - window.Days())
 	for {
-		state, err := store.Served(b.Context(), game, config().Form())
+		state, err := store.ServedState(b.Context(), game, config().Hash())
 		if err != nil {
 			b.Fatal(err)
 		}
-		r := state.Rolls[window]
-		if other := 1 - r.Served; r.Lo[other] == want && r.Cursor[other] == 0 {
+		r := state.Rolling[window]
+		if other := 1 - r.Served; r.FirstDay[other] == want && r.Cursor[other] == 0 {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)

@@ -46,12 +46,12 @@ func (s *synthetic) turn() {
 	defer s.mu.Unlock()
 	s.today = s.today.AddDate(0, 0, 1)
 	last := s.tail[len(s.tail)-1]
-	s.tail = append(s.tail, lb.Row{Pos: last.Pos + 1, ID: "turn", Kind: lb.TurnRow, Day: s.date(0), At: 1})
+	s.tail = append(s.tail, lb.Row{Pos: last.Pos + 1, ID: "turn", Kind: lb.DayStartRow, Day: s.date(0), CommittedAt: 1})
 }
 
 func (s *synthetic) Epoch() string { return "synthetic" }
 
-func (s *synthetic) Rows(_ context.Context, _ string, after int64, limit int) ([]lb.Row, error) {
+func (s *synthetic) ReadRows(_ context.Context, _ string, after int64, limit int) ([]lb.Row, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	from := max(0, min(int(after-s.tail[0].Pos)+1, len(s.tail)))
@@ -74,8 +74,8 @@ func (s *synthetic) sums() iter.Seq2[lb.Sum, error] {
 	return func(yield func(lb.Sum, error) bool) {
 		for i := range s.players {
 			sum := lb.Sum{
-				Whose: lb.Players, Holder: player(i), Day: days[i%len(days)], Newest: int64(i) + 1, At: 1,
-				Parts: lb.Parts{Score: int64(i*7919%5000) + 1, TimeMS: int64(i * 31 % 150_000), LimitMS: 150_000, Matches: 1, Asked: 10, Answered: 10, Correct: 5},
+				HolderKind: lb.Players, Holder: player(i), Day: days[i%len(days)], Newest: int64(i) + 1, CommittedAt: 1,
+				Aggregates: lb.Aggregates{Score: int64(i*7919%5000) + 1, TimeMS: int64(i * 31 % 150_000), LimitMS: 150_000, Matches: 1, Asked: 10, Answered: 10, Correct: 5},
 			}
 			if !yield(sum, nil) {
 				return
@@ -86,13 +86,13 @@ func (s *synthetic) sums() iter.Seq2[lb.Sum, error] {
 
 func player(i int) string { return fmt.Sprintf("p_%012d", i) }
 
-func (s *synthetic) Summed(context.Context, string, string) (bool, error) { return true, nil }
+func (s *synthetic) HasDaySums(context.Context, string, string) (bool, error) { return true, nil }
 
 // Nobody verifies it.
-func (s *synthetic) Holders(context.Context, string, lb.Kind, string, int) ([]string, error) {
+func (s *synthetic) ReadHolders(context.Context, string, lb.Kind, string, int) ([]string, error) {
 	return nil, nil
 }
 
-func (s *synthetic) SumsOf(context.Context, string, int64, lb.Kind, []string) ([]lb.Sum, error) {
+func (s *synthetic) ReadSums(context.Context, string, int64, lb.Kind, []string) ([]lb.Sum, error) {
 	return nil, nil
 }

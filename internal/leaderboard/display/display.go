@@ -1,6 +1,3 @@
-// Package display is what clients see of the boards: answers with names in
-// them, encoded once for all who ask in the same moment, and pushed to who
-// watches. Everybody sees the same bytes, over HTTP and over the websocket.
 package display
 
 import (
@@ -17,7 +14,7 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// Reader reads boards; *leaderboard.Reader.
+// Reader reads boards. *leaderboard.Reader implements it.
 type Reader interface {
 	Listing(ctx context.Context, game string) (leaderboard.Listing, error)
 	Page(ctx context.Context, game string, q leaderboard.Query) (leaderboard.Page, error)
@@ -25,98 +22,97 @@ type Reader interface {
 	Standing(ctx context.Context, game string, q leaderboard.StandingQuery) (leaderboard.Standing, error)
 }
 
-// Config is what a display is made of; all fields are needed.
+// Config configures a Display. All fields are required.
 type Config struct {
 	Reader   Reader
 	Names    leaderboard.Names
-	Now      func() int64 // cluster time, epoch ms: says which days are over
+	Now      func() int64 // cluster time, epoch ms; decides which days are past
 	Registry prometheus.Registerer
 }
 
-// Shown is an answer as clients get it.
-type Shown struct {
-	JSON []byte // shared: nobody writes to it
-	Tag  string // names the bytes, on every node alike
-	Over bool   // of a day that is over: only corrections and names change it
+// Answer is an encoded answer for clients.
+type Answer struct {
+	JSON    []byte // shared; must not be changed
+	ETag    string // hash of the bytes, the same on every node
+	IsFinal bool   // about a past day: only corrections and renames change it
 }
 
-// Display shows the boards of a node. Safe for concurrent use. Its errors are
-// the reader's, and those of the names.
+// Display encodes answers about the boards of a node. Safe for concurrent use. Its
+// errors come from the reader and from the lookup of names.
 type Display struct {
 	reader  Reader
 	now     func() int64
-	names   *names
-	pages   *pages
+	names   *nameCache
+	pages   *pageCache
 	feeds   *feeds
 	metrics *metrics
 }
 
-// New makes a display. Run has it push.
+// New returns a Display. Run must be called for pushes.
 func New(c Config) *Display {
-	d := &Display{reader: c.Reader, now: c.Now, names: newNames(c.Names), metrics: newMetrics(c.Registry)}
-	d.pages = newPages(d.metrics)
+	d := &Display{reader: c.Reader, now: c.Now, names: newNameCache(c.Names), metrics: newMetrics(c.Registry)}
+	d.pages = newPageCache(d.metrics)
 	d.feeds = newFeeds(d.readTop, d.metrics)
 	return d
 }
 
-// Run pushes boards to who watches them until ctx ends.
+// Run pushes watched boards until ctx ends.
 func (d *Display) Run(ctx context.Context) error { return d.feeds.run(ctx) }
 
-// Listing says what leaderboards a game has.
-func (d *Display) Listing(ctx context.Context, game string) (Shown, error) {
+// Listing returns which leaderboards a game has.
+func (d *Display) Listing(ctx context.Context, game string) (Answer, error) {
 	l, err := d.reader.Listing(ctx, game)
 	if err != nil {
-		return Shown{}, err
+		return Answer{}, err
 	}
-	return Show(l), nil
+	return EncodeAnswer(l), nil
 }
 
-// Page answers a query. Pages that lie somewhere on the board are up to 250 ms
-// old; those of named players and around one are read anew.
-func (d *Display) Page(ctx context.Context, game string, q leaderboard.Query) (Shown, error) {
+// Page answers a query. An answer may be up to 250 ms old, except for queries by player
+// or around a player.
+func (d *Display) Page(ctx context.Context, game string, q leaderboard.Query) (Answer, error) {
 	if q.Around != "" || q.Players != nil {
 		return d.page(ctx, game, q)
 	}
-	return d.pages.get(ctx, keyOf(game, q), func(ctx context.Context) (Shown, error) { return d.page(ctx, game, q) })
+	return d.pages.get(ctx, newPageKey(game, q), func(ctx context.Context) (Answer, error) { return d.page(ctx, game, q) })
 }
 
-func (d *Display) page(ctx context.Context, game string, q leaderboard.Query) (Shown, error) {
+func (d *Display) page(ctx context.Context, game string, q leaderboard.Query) (Answer, error) {
 	page, err := d.reader.Page(ctx, game, q)
 	if err != nil {
-		return Shown{}, err
+		return Answer{}, err
 	}
-	if err := d.names.fill(ctx, game, q.Kind, page.Entries); err != nil {
-		return Shown{}, err
+	if err := d.names.addNames(ctx, game, q.Kind, page.Entries); err != nil {
+		return Answer{}, err
 	}
 	page.Kind = cmp.Or(q.Kind, leaderboard.Players)
-	shown := Show(page)
-	shown.Over = over(q.Date, d.now())
-	return shown, nil
+	answer := EncodeAnswer(page)
+	answer.IsFinal = isOver(q.Date, d.now())
+	return answer, nil
 }
 
-// Standing answers for one entry, read anew.
-func (d *Display) Standing(ctx context.Context, game string, q leaderboard.StandingQuery) (Shown, error) {
+// Standing answers for one entry. It does not use the page cache.
+func (d *Display) Standing(ctx context.Context, game string, q leaderboard.StandingQuery) (Answer, error) {
 	s, err := d.reader.Standing(ctx, game, q)
 	if err != nil {
-		return Shown{}, err
+		return Answer{}, err
 	}
 	entry := []leaderboard.Entry{s.Entry}
-	if err := d.names.fill(ctx, game, q.Kind, entry); err != nil {
-		return Shown{}, err
+	if err := d.names.addNames(ctx, game, q.Kind, entry); err != nil {
+		return Answer{}, err
 	}
 	s.Entry = entry[0]
-	return Show(s), nil
+	return EncodeAnswer(s), nil
 }
 
-// Renamed has every later answer of this node show a player's new name.
-func (d *Display) Renamed(game, player string) {
+// ForgetName makes all later answers of this node look up a player's name.
+func (d *Display) ForgetName(game, player string) {
 	d.names.forget(game, player)
 	d.pages.clear()
 }
 
-// Show encodes an answer, which always succeeds: it panics on what JSON does
-// not have.
-func Show(answer any) Shown {
+// EncodeAnswer encodes an answer. It panics if JSON cannot represent it.
+func EncodeAnswer(answer any) Answer {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -124,15 +120,15 @@ func Show(answer any) Shown {
 		panic(err)
 	}
 	sum := sha256.Sum256(b.Bytes())
-	return Shown{JSON: b.Bytes(), Tag: base64.RawURLEncoding.EncodeToString(sum[:12])}
+	return Answer{JSON: b.Bytes(), ETag: base64.RawURLEncoding.EncodeToString(sum[:12])}
 }
 
-// behind is how long after a day's end at Greenwich it has ended everywhere,
-// and the ledger knows.
-const behind = 13 * time.Hour
+// dayEndMargin is the time after the end of a day in UTC by which the day has ended in
+// all time zones, and in the ledger.
+const dayEndMargin = 13 * time.Hour
 
-// over reports whether a civil date, "" for none, is surely over.
-func over(date string, now int64) bool {
+// isOver reports whether a civil date is past in all time zones. It is false for "".
+func isOver(date string, now int64) bool {
 	day, err := time.Parse(time.DateOnly, date)
-	return err == nil && day.AddDate(0, 0, 1).Add(behind).UnixMilli() <= now
+	return err == nil && day.AddDate(0, 0, 1).Add(dayEndMargin).UnixMilli() <= now
 }

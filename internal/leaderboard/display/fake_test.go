@@ -19,8 +19,8 @@ func TestMain(m *testing.M) { trial.Main(m) }
 
 var errStore = errors.New("the store is out of reach")
 
-// hall is the boards and the names behind a display, all windows alike.
-type hall struct {
+// fakeReader is the reader and the names behind a display. All its windows are equal.
+type fakeReader struct {
 	slow time.Duration // that each read takes
 
 	mu    sync.Mutex
@@ -33,23 +33,23 @@ type hall struct {
 	names map[string]string
 }
 
-func newHall() *hall {
-	return &hall{total: 1, size: 2, names: map[string]string{"p_1": "Ada", "p_2": "Bob"}}
+func newFakeReader() *fakeReader {
+	return &fakeReader{total: 1, size: 2, names: map[string]string{"p_1": "Ada", "p_2": "Bob"}}
 }
 
-func (h *hall) Show() *Display {
+func (h *fakeReader) Show() *Display {
 	return New(Config{Reader: h, Names: h, Now: func() int64 { return time.Now().UnixMilli() }, Registry: prometheus.NewRegistry()})
 }
 
-// set changes the hall.
-func (h *hall) set(f func()) {
+// set changes the fake under its lock.
+func (h *fakeReader) set(f func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f()
 }
 
-// readings gives how often boards were read since it was called last.
-func (h *hall) readings() int {
+// readCount returns the number of reads since its last call.
+func (h *fakeReader) readCount() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := h.reads
@@ -57,7 +57,7 @@ func (h *hall) readings() int {
 	return n
 }
 
-func (h *hall) read(ctx context.Context) (int64, error) {
+func (h *fakeReader) read(ctx context.Context) (int64, error) {
 	if h.slow > 0 {
 		select {
 		case <-time.After(h.slow):
@@ -71,12 +71,12 @@ func (h *hall) read(ctx context.Context) (int64, error) {
 	return h.total, h.fail
 }
 
-func (h *hall) Listing(ctx context.Context, _ string) (leaderboard.Listing, error) {
+func (h *fakeReader) Listing(ctx context.Context, _ string) (leaderboard.Listing, error) {
 	_, err := h.read(ctx)
 	return leaderboard.Listing{Day: "2026-11-20"}, err
 }
 
-func (h *hall) Page(ctx context.Context, game string, q leaderboard.Query) (leaderboard.Page, error) {
+func (h *fakeReader) Page(ctx context.Context, game string, q leaderboard.Query) (leaderboard.Page, error) {
 	total, err := h.read(ctx)
 	limit := cmp.Or(q.Limit, leaderboard.DefaultLimit)
 	p := leaderboard.Page{
@@ -94,13 +94,13 @@ func (h *hall) Page(ctx context.Context, game string, q leaderboard.Query) (lead
 	return p, err
 }
 
-func (h *hall) Top(ctx context.Context, game string, q leaderboard.Query) (leaderboard.TopPage, error) {
+func (h *fakeReader) Top(ctx context.Context, game string, q leaderboard.Query) (leaderboard.TopPage, error) {
 	p, err := h.Page(ctx, game, q)
 	return leaderboard.TopPage{Page: p, Next: h.next}, err
 }
 
-// next is the cursor of a page of the first n entries.
-func (h *hall) next(n int) (cursor string) {
+// next returns the cursor of a page with the first n entries.
+func (h *fakeReader) next(n int) (cursor string) {
 	h.set(func() {
 		if n < h.size {
 			cursor = fmt.Sprint("behind-", n)
@@ -109,12 +109,12 @@ func (h *hall) next(n int) (cursor string) {
 	return cursor
 }
 
-func (h *hall) Standing(ctx context.Context, _ string, q leaderboard.StandingQuery) (leaderboard.Standing, error) {
+func (h *fakeReader) Standing(ctx context.Context, _ string, q leaderboard.StandingQuery) (leaderboard.Standing, error) {
 	total, err := h.read(ctx)
 	return leaderboard.Standing{Entry: leaderboard.Entry{Rank: 1, ID: q.Player}, Total: total}, err
 }
 
-func (h *hall) Nicknames(_ context.Context, _ string, ids []string) (map[string]string, error) {
+func (h *fakeReader) Nicknames(_ context.Context, _ string, ids []string) (map[string]string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.asked = append(h.asked, ids)
@@ -127,7 +127,7 @@ func (h *hall) Nicknames(_ context.Context, _ string, ids []string) (map[string]
 	return found, h.fail
 }
 
-func (h *hall) TeamNames(_ context.Context, _ string, ids []string) (map[string]string, error) {
+func (h *fakeReader) TeamNames(_ context.Context, _ string, ids []string) (map[string]string, error) {
 	found := map[string]string{}
 	for _, id := range ids {
 		found[id] = "Team " + id

@@ -9,27 +9,27 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// feed is one watched board, read with the largest limit of its watchers.
+// feed is one watched board. It is read with the largest limit of its watchers.
 type feed struct {
-	feeds *feeds
-	key   pageKey // its limit is 0
-	held  int     // guarded by feeds.mu
+	feeds      *feeds
+	key        pageKey // with limit 0
+	references int     // guarded by feeds.mu
 
 	mu       sync.Mutex
-	top      *top          // nil until the board was ready
-	frames   map[int]frame // cut from top, by limit: at most leaderboard.MaxLimit
+	top      *top          // nil: the board has not been ready yet
+	frames   map[int]frame // by limit; at most leaderboard.MaxLimit of them
 	watchers map[*watcher]struct{}
 }
 
-// watcher is one session's watch of a feed. Its fields are guarded by feed.mu.
+// watcher is one session that watches a feed. feed.mu guards its fields.
 type watcher struct {
-	push  func(frame []byte)
-	limit int
-	seen  uint64 // what it was pushed last, see frame.sum; 0: nothing
-	rest  bool   // it was pushed within this second
+	push             func(frame []byte)
+	limit            int
+	lastSum          uint64 // frame.sum of the last push; 0: none
+	pushedThisSecond bool   // the board was pushed since the last poll
 }
 
-// frame is a push. Equal sums mean equal bytes.
+// frame is an encoded push. Equal sums mean equal bytes.
 type frame struct {
 	bytes []byte
 	sum   uint64
@@ -37,13 +37,13 @@ type frame struct {
 
 var frameSeed = maphash.MakeSeed()
 
-// first reads the board unless enough of it is known. One that is not ready is no
-// error.
-func (f *feed) first(ctx context.Context, limit int) error {
+// ensureRead reads the board unless enough entries are known. A board that is not ready
+// is no error.
+func (f *feed) ensureRead(ctx context.Context, limit int) error {
 	f.mu.Lock()
-	known := f.top.covers(limit)
+	isCovered := f.top.covers(limit)
 	f.mu.Unlock()
-	if known {
+	if isCovered {
 		return nil
 	}
 	top, err := f.feeds.read(ctx, f.key, limit)
@@ -56,42 +56,42 @@ func (f *feed) first(ctx context.Context, limit int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.top.covers(limit) {
-		f.show(top)
+		f.setTop(top)
 	}
 	return nil
 }
 
-// join has the board pushed from now on.
-func (f *feed) join(limit int, push func([]byte)) *watcher {
+// addWatcher adds a watcher and pushes the board to it.
+func (f *feed) addWatcher(limit int, push func([]byte)) *watcher {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	w := &watcher{push: push, limit: limit}
 	f.watchers[w] = struct{}{}
-	f.tell(w)
+	f.pushTo(w)
 	return w
 }
 
-func (f *feed) leave(w *watcher) {
+func (f *feed) removeWatcher(w *watcher) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.watchers, w)
 }
 
-// largest is the largest limit of the watchers, 0 without any.
-func (f *feed) largest() int {
+// largestLimit returns the largest limit of the watchers, or 0 without watchers.
+func (f *feed) largestLimit() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	most := 0
+	limit := 0
 	for w := range f.watchers {
-		most = max(most, w.limit)
+		limit = max(limit, w.limit)
 	}
-	return most
+	return limit
 }
 
-// look reads the board and pushes it to each watcher that has not seen it so.
-// What cannot be read now is read at the next look.
-func (f *feed) look(ctx context.Context) {
-	limit := f.largest()
+// poll reads the board and pushes it to each watcher for which it has changed. After an
+// error the next poll tries again.
+func (f *feed) poll(ctx context.Context) {
+	limit := f.largestLimit()
 	if ctx.Err() != nil || limit == 0 {
 		return
 	}
@@ -101,44 +101,44 @@ func (f *feed) look(ctx context.Context) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.show(top)
+	f.setTop(top)
 	for w := range f.watchers {
-		if w.rest {
-			w.rest = false
+		if w.pushedThisSecond {
+			w.pushedThisSecond = false
 			continue
 		}
-		f.tell(w)
-		w.rest = false
+		f.pushTo(w)
+		w.pushedThisSecond = false
 	}
 }
 
-// show makes a reading the one that is pushed. The caller holds mu.
-func (f *feed) show(t *top) {
+// setTop replaces the entries to push. The caller holds mu.
+func (f *feed) setTop(t *top) {
 	f.top, f.frames = t, make(map[int]frame)
 }
 
-// tell pushes the board to a watcher that has not seen it so. One that came while
-// less was read waits for the next look. The caller holds mu.
-func (f *feed) tell(w *watcher) {
+// pushTo pushes the board to a watcher if it has changed for that watcher. A watcher
+// with a larger limit than was read waits for the next poll. The caller holds mu.
+func (f *feed) pushTo(w *watcher) {
 	if !f.top.covers(w.limit) {
 		return
 	}
-	cut := f.frame(w.limit)
-	if w.seen == cut.sum {
+	current := f.frameFor(w.limit)
+	if w.lastSum == current.sum {
 		return
 	}
-	w.seen, w.rest = cut.sum, true
-	w.push(cut.bytes)
+	w.lastSum, w.pushedThisSecond = current.sum, true
+	w.push(current.bytes)
 	f.feeds.metrics.pushes.Inc()
 }
 
-// frame is the push with a limit. The caller holds mu.
-func (f *feed) frame(limit int) frame {
-	if kept, ok := f.frames[limit]; ok {
-		return kept
+// frameFor returns the push for a limit. The caller holds mu.
+func (f *feed) frameFor(limit int) frame {
+	if cached, ok := f.frames[limit]; ok {
+		return cached
 	}
-	made := frame{bytes: f.top.frame(limit)}
-	made.sum = maphash.Bytes(frameSeed, made.bytes)
-	f.frames[limit] = made
-	return made
+	created := frame{bytes: f.top.frameFor(limit)}
+	created.sum = maphash.Bytes(frameSeed, created.bytes)
+	f.frames[limit] = created
+	return created
 }

@@ -10,54 +10,55 @@ import (
 )
 
 const (
-	// mostNames bounds, by a half, the names that are kept: some 50 MB in all.
-	mostNames = 1 << 17
-	// nameFor is how old a name is shown, after a rename at another node.
-	nameFor = 5 * time.Second
+	// maxNames is half the bound of cached names, which take about 50 MB in all.
+	maxNames = 1 << 17
+	// nameTTL is how long a node may show an old name after a rename at another node.
+	nameTTL = 5 * time.Second
 )
 
-// names remembers what players and teams are called, nobody's ids too.
-type names struct {
+// nameCache caches the names of players and teams. It also caches that an id has no
+// name.
+type nameCache struct {
 	source leaderboard.Names
 
-	mu        sync.Mutex
-	kept      recent[holder, name]
-	forgotten int64 // counts forget: what was asked before it is not kept
+	mu          sync.Mutex
+	cache       recentCache[holderKey, name]
+	forgetCount int64 // number of forget calls: a lookup that began before one is not stored
 }
 
-type holder struct {
+type holderKey struct {
 	kind     leaderboard.Kind
 	game, id string
 }
 
 type name struct {
-	text  string
-	until time.Time
+	text      string
+	expiresAt time.Time
 }
 
-func newNames(source leaderboard.Names) *names {
-	return &names{source: source, kept: newRecent[holder, name](mostNames)}
+func newNameCache(source leaderboard.Names) *nameCache {
+	return &nameCache{source: source, cache: newRecentCache[holderKey, name](maxNames)}
 }
 
-// fill puts the names of entries in. While nobody can be asked, it puts in those
-// that were known last, if all were.
-func (n *names) fill(ctx context.Context, game string, kind leaderboard.Kind, entries []leaderboard.Entry) error {
-	at := holder{kind: cmp.Or(kind, leaderboard.Players), game: game}
-	missing, old, as := n.recall(at, entries)
+// addNames fills in the names of entries. If the lookup fails, it uses expired names,
+// provided that all missing names are known.
+func (n *nameCache) addNames(ctx context.Context, game string, kind leaderboard.Kind, entries []leaderboard.Entry) error {
+	key := holderKey{kind: cmp.Or(kind, leaderboard.Players), game: game}
+	missing, expired, forgetCount := n.addKnownNames(key, entries)
 	if len(missing) == 0 {
 		return nil
 	}
-	ask := n.source.Nicknames
-	if at.kind == leaderboard.Teams {
-		ask = n.source.TeamNames
+	lookUp := n.source.Nicknames
+	if key.kind == leaderboard.Teams {
+		lookUp = n.source.TeamNames
 	}
 	ids := make([]string, len(missing))
 	for i, e := range missing {
 		ids[i] = e.ID
 	}
-	found, err := ask(ctx, game, ids)
+	found, err := lookUp(ctx, game, ids)
 	switch {
-	case err != nil && old == len(missing):
+	case err != nil && expired == len(missing):
 		return nil
 	case err != nil:
 		return err
@@ -65,48 +66,48 @@ func (n *names) fill(ctx context.Context, game string, kind leaderboard.Kind, en
 	for _, e := range missing {
 		e.Nickname = found[e.ID]
 	}
-	n.learn(at, missing, as)
+	n.store(key, missing, forgetCount)
 	return nil
 }
 
-// recall puts in the names that are known, and gives the entries that are to be
-// asked for, how many of them have an old name, and what learn is to be told.
-func (n *names) recall(at holder, entries []leaderboard.Entry) (missing []*leaderboard.Entry, old int, as int64) {
+// addKnownNames fills in cached names. It returns the entries that need a lookup, how
+// many of them have an expired name, and the forgetCount to pass to store.
+func (n *nameCache) addKnownNames(key holderKey, entries []leaderboard.Entry) (missing []*leaderboard.Entry, expired int, forgetCount int64) {
 	now := time.Now()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for i := range entries {
-		at.id = entries[i].ID
-		known, ok := n.kept.get(at)
-		entries[i].Nickname = known.text
-		if ok && !now.After(known.until) {
+		key.id = entries[i].ID
+		cached, ok := n.cache.get(key)
+		entries[i].Nickname = cached.text
+		if ok && !now.After(cached.expiresAt) {
 			continue
 		}
 		missing = append(missing, &entries[i])
 		if ok {
-			old++
+			expired++
 		}
 	}
-	return missing, old, n.forgotten
+	return missing, expired, n.forgetCount
 }
 
-func (n *names) learn(at holder, entries []*leaderboard.Entry, as int64) {
-	until := time.Now().Add(nameFor)
+func (n *nameCache) store(key holderKey, entries []*leaderboard.Entry, forgetCount int64) {
+	expiresAt := time.Now().Add(nameTTL)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.forgotten != as {
+	if n.forgetCount != forgetCount {
 		return
 	}
 	for _, e := range entries {
-		at.id = e.ID
-		n.kept.put(at, name{e.Nickname, until})
+		key.id = e.ID
+		n.cache.put(key, name{e.Nickname, expiresAt})
 	}
 }
 
-// forget has a player's name asked for anew.
-func (n *names) forget(game, player string) {
+// forget removes a player's name from the cache.
+func (n *nameCache) forget(game, player string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.forgotten++
-	n.kept.drop(holder{leaderboard.Players, game, player})
+	n.forgetCount++
+	n.cache.remove(holderKey{leaderboard.Players, game, player})
 }

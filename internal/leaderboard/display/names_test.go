@@ -12,8 +12,8 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// named is the name that a standing shows.
-func (h *hall) named(t *testing.T, d *Display, q leaderboard.StandingQuery) string {
+// nickname returns the name that a standing shows.
+func (h *fakeReader) nickname(t *testing.T, d *Display, q leaderboard.StandingQuery) string {
 	t.Helper()
 	shown, err := d.Standing(t.Context(), "demo", q)
 	if err != nil {
@@ -27,11 +27,11 @@ func (h *hall) named(t *testing.T, d *Display, q leaderboard.StandingQuery) stri
 func TestNamesAreAskedForOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall()
+		h := newFakeReader()
 		d := h.Show()
 		of := func(id string) leaderboard.StandingQuery { return leaderboard.StandingQuery{Player: id} }
 		for range 3 {
-			if got := h.named(t, d, of("p_1")) + "," + h.named(t, d, of("p_9")); got != "Ada," {
+			if got := h.nickname(t, d, of("p_1")) + "," + h.nickname(t, d, of("p_9")); got != "Ada," {
 				t.Errorf("named %q", got)
 			}
 		}
@@ -42,23 +42,23 @@ func TestNamesAreAskedForOnce(t *testing.T) {
 			t.Errorf("asked for %q, want %q", h.asked, want)
 		}
 		h.set(func() { h.names["p_1"] = "Eve" })
-		time.Sleep(nameFor)
-		if got := h.named(t, d, of("p_1")); got != "Ada" {
-			t.Errorf("within %v: %q", nameFor, got)
+		time.Sleep(nameTTL)
+		if got := h.nickname(t, d, of("p_1")); got != "Ada" {
+			t.Errorf("within %v: %q", nameTTL, got)
 		}
 		time.Sleep(time.Nanosecond)
-		if got := h.named(t, d, of("p_1")); got != "Eve" {
-			t.Errorf("after %v: %q", nameFor, got)
+		if got := h.nickname(t, d, of("p_1")); got != "Eve" {
+			t.Errorf("after %v: %q", nameTTL, got)
 		}
 	})
 }
 
 func TestATeamHasItsOwnName(t *testing.T) {
 	t.Parallel()
-	h := newHall()
+	h := newFakeReader()
 	d := h.Show()
 	for kind, want := range map[leaderboard.Kind]string{leaderboard.Teams: "Team p_1", leaderboard.Players: "Ada", "": "Ada"} {
-		if got := h.named(t, d, leaderboard.StandingQuery{Kind: kind, Player: "p_1"}); got != want {
+		if got := h.nickname(t, d, leaderboard.StandingQuery{Kind: kind, Player: "p_1"}); got != want {
 			t.Errorf("kind %q: %q, want %q", kind, got, want)
 		}
 	}
@@ -66,7 +66,7 @@ func TestATeamHasItsOwnName(t *testing.T) {
 
 func TestARenameIsSeenAtOnce(t *testing.T) {
 	t.Parallel()
-	h := newHall()
+	h := newFakeReader()
 	d := h.Show()
 	page := func() string {
 		shown, err := d.Page(t.Context(), "demo", leaderboard.Query{})
@@ -79,66 +79,66 @@ func TestARenameIsSeenAtOnce(t *testing.T) {
 		t.Fatal(before)
 	}
 	h.set(func() { h.names["p_1"] = "Eve" })
-	d.Renamed("demo", "p_1")
+	d.ForgetName("demo", "p_1")
 	if after := page(); strings.Contains(after, "Ada") || !strings.Contains(after, "Eve") {
 		t.Error(after)
 	}
 }
 
-// overtaken is a hall in which something happens after a name was read.
-type overtaken struct {
-	*hall
+// interruptedNames calls a function after a name was read.
+type interruptedNames struct {
+	*fakeReader
 	meanwhile func()
 }
 
-func (o *overtaken) Nicknames(ctx context.Context, game string, ids []string) (map[string]string, error) {
-	found, err := o.hall.Nicknames(ctx, game, ids)
+func (o *interruptedNames) Nicknames(ctx context.Context, game string, ids []string) (map[string]string, error) {
+	found, err := o.fakeReader.Nicknames(ctx, game, ids)
 	o.meanwhile()
 	return found, err
 }
 
-// A name that was read before a rename is not remembered after it.
-func TestARenameOvertakesARead(t *testing.T) {
+// A name that was read before a rename is not cached after it.
+func TestARenameDuringAReadWins(t *testing.T) {
 	t.Parallel()
-	h := newHall()
-	late := &overtaken{hall: h}
-	n := newNames(late)
+	h := newFakeReader()
+	late := &interruptedNames{fakeReader: h}
+	n := newNameCache(late)
 	late.meanwhile = func() {
 		h.set(func() { h.names["p_1"] = "Eve" })
 		n.forget("demo", "p_1")
 	}
 	for _, want := range []string{"Ada", "Eve"} {
 		entries := []leaderboard.Entry{{ID: "p_1"}}
-		if err := n.fill(t.Context(), "demo", leaderboard.Players, entries); err != nil || entries[0].Nickname != want {
+		if err := n.addNames(t.Context(), "demo", leaderboard.Players, entries); err != nil || entries[0].Nickname != want {
 			t.Errorf("%q, %v; want %q", entries[0].Nickname, err, want)
 		}
 	}
 }
 
-func TestNamesOutOfReach(t *testing.T) {
+func TestNamesAreUnavailable(t *testing.T) {
 	t.Parallel()
-	h := newHall()
+	h := newFakeReader()
 	h.fail = errStore
-	n := newNames(h)
+	n := newNameCache(h)
 	for range 2 {
-		if err := n.fill(t.Context(), "demo", leaderboard.Players, []leaderboard.Entry{{ID: "p_1"}}); !errors.Is(err, errStore) {
+		if err := n.addNames(t.Context(), "demo", leaderboard.Players, []leaderboard.Entry{{ID: "p_1"}}); !errors.Is(err, errStore) {
 			t.Error(err)
 		}
 	}
 }
 
-// Boards outlive the database: who was named before is named so while it is away.
-func TestNamesOutliveAnOutage(t *testing.T) {
+// While the database is unavailable, boards show the names that are known.
+func TestKnownNamesAreShownDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall()
-		n := newNames(h)
+		h := newFakeReader()
+		n := newNameCache(h)
 		fill := func(ids ...string) (named []string, err error) {
 			entries := make([]leaderboard.Entry, len(ids))
 			for i, id := range ids {
 				entries[i].ID = id
 			}
-			err = n.fill(t.Context(), "demo", leaderboard.Players, entries)
+			err = n.addNames(t.Context(), "demo", leaderboard.Players, entries)
 			for _, e := range entries {
 				named = append(named, e.Nickname)
 			}
@@ -147,7 +147,7 @@ func TestNamesOutliveAnOutage(t *testing.T) {
 		if _, err := fill("p_1", "p_9"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(nameFor + 1)
+		time.Sleep(nameTTL + 1)
 		h.fail = errStore
 		if named, err := fill("p_1", "p_9"); err != nil || !slices.Equal(named, []string{"Ada", ""}) {
 			t.Errorf("%q, %v", named, err)

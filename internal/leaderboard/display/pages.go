@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	// mostPages bounds, by a half, the pages that are kept.
-	mostPages = 256
-	// pageFor is how old a page is shown, counted from before it was read.
-	pageFor = 250 * time.Millisecond
-	// readWithin bounds a read that several may wait for.
-	readWithin = 5 * time.Second
+	// maxPages is half the bound of cached pages.
+	maxPages = 256
+	// pageTTL is how long a page is valid, counted from the start of its read.
+	pageTTL = 250 * time.Millisecond
+	// readTimeout bounds a read for which several callers may wait.
+	readTimeout = 5 * time.Second
 )
 
-// pages has each page read once for all who ask for it in the same moment.
-type pages struct {
+// pageCache shares reads: concurrent callers for the same page cause one read.
+type pageCache struct {
 	metrics *metrics
 
-	mu   sync.Mutex
-	kept recent[pageKey, *reading]
+	mu    sync.Mutex
+	cache recentCache[pageKey, *pageRead]
 }
 
-// pageKey tells pages apart.
+// pageKey identifies a page.
 type pageKey struct {
 	game   string
 	window leaderboard.Window
@@ -37,77 +37,78 @@ type pageKey struct {
 	date   string
 }
 
-// keyOf is the key of a query that names no player.
-func keyOf(game string, q leaderboard.Query) pageKey {
+// newPageKey returns the key of a query that names no player.
+func newPageKey(game string, q leaderboard.Query) pageKey {
 	return pageKey{
 		game: game, window: q.Window, order: cmp.Or(q.Order, leaderboard.ByValue), kind: cmp.Or(q.Kind, leaderboard.Players),
 		limit: cmp.Or(q.Limit, leaderboard.DefaultLimit), cursor: q.Cursor, date: q.Date,
 	}
 }
 
-// reading is one read of a page: whoever began it does it, others wait.
-type reading struct {
-	began time.Time
-	done  chan struct{} // closed once the two below are there
-	shown Shown
-	err   error
+// pageRead is one read of a page. The caller that created it reads; others wait for
+// done.
+type pageRead struct {
+	began  time.Time
+	done   chan struct{} // closed when answer and err are set
+	answer Answer
+	err    error
 }
 
-func newPages(m *metrics) *pages {
-	return &pages{metrics: m, kept: newRecent[pageKey, *reading](mostPages)}
+func newPageCache(m *metrics) *pageCache {
+	return &pageCache{metrics: m, cache: newRecentCache[pageKey, *pageRead](maxPages)}
 }
 
-// get gives a page, read by this call or by one that began shortly before.
-func (p *pages) get(ctx context.Context, key pageKey, read func(context.Context) (Shown, error)) (Shown, error) {
-	r, mine := p.join(key)
-	if mine {
-		r.do(ctx, read)
+// get returns a page that this call or another recent call has read.
+func (p *pageCache) get(ctx context.Context, key pageKey, read func(context.Context) (Answer, error)) (Answer, error) {
+	r, isNew := p.startOrJoin(key)
+	if isNew {
+		r.run(ctx, read)
 		p.metrics.read.Inc()
-		return r.shown, r.err
+		return r.answer, r.err
 	}
-	p.metrics.shared.Inc()
+	p.metrics.fromCache.Inc()
 	select {
 	case <-r.done:
-		return r.shown, r.err
+		return r.answer, r.err
 	case <-ctx.Done():
-		return Shown{}, ctx.Err()
+		return Answer{}, ctx.Err()
 	}
 }
 
-// join gives the reading of a page that is under way or young, or a new one
-// that is the caller's to do.
-func (p *pages) join(key pageKey) (r *reading, mine bool) {
+// startOrJoin returns a running or recent read of the page. If isNew, the caller must
+// run it.
+func (p *pageCache) startOrJoin(key pageKey) (r *pageRead, isNew bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if r, ok := p.kept.get(key); ok && r.serves() {
+	if r, ok := p.cache.get(key); ok && r.isUsable() {
 		return r, false
 	}
-	r = &reading{began: time.Now(), done: make(chan struct{})}
-	p.kept.put(key, r)
+	r = &pageRead{began: time.Now(), done: make(chan struct{})}
+	p.cache.put(key, r)
 	return r, true
 }
 
-func (r *reading) serves() bool {
+func (r *pageRead) isUsable() bool {
 	select {
 	case <-r.done:
-		return r.err == nil && time.Since(r.began) < pageFor
+		return r.err == nil && time.Since(r.began) < pageTTL
 	default:
 		return true
 	}
 }
 
-// do reads, also when the caller has given up: others wait.
-func (r *reading) do(ctx context.Context, read func(context.Context) (Shown, error)) {
+// run reads the page. It goes on if the caller gives up, because others may wait.
+func (r *pageRead) run(ctx context.Context, read func(context.Context) (Answer, error)) {
 	defer close(r.done)
-	r.err = context.Canceled // where read panics
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
+	r.err = context.Canceled // kept if read panics
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
 	defer cancel()
-	r.shown, r.err = read(ctx)
+	r.answer, r.err = read(ctx)
 }
 
-// clear forgets all pages, those being read too.
-func (p *pages) clear() {
+// clear removes all pages, including those being read.
+func (p *pageCache) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.kept = newRecent[pageKey, *reading](mostPages)
+	p.cache = newRecentCache[pageKey, *pageRead](maxPages)
 }

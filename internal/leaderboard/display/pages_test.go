@@ -12,10 +12,10 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-func TestAHotPageIsReadOnceAMoment(t *testing.T) {
+func TestAHotPageIsReadOncePerTTL(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall()
+		h := newFakeReader()
 		h.slow = 20 * time.Millisecond
 		d := h.Show()
 		var group sync.WaitGroup
@@ -29,31 +29,31 @@ func TestAHotPageIsReadOnceAMoment(t *testing.T) {
 					if _, err := d.Page(t.Context(), "demo", q); err != nil {
 						t.Error(err)
 					}
-					time.Sleep(pageFor / 20)
+					time.Sleep(pageTTL / 20)
 				}
 			})
 		}
 		group.Wait()
-		if n := h.readings(); n != 1 {
+		if n := h.readCount(); n != 1 {
 			t.Errorf("%d reads", n)
 		}
-		time.Sleep(pageFor)
+		time.Sleep(pageTTL)
 		_, _ = d.Page(t.Context(), "demo", leaderboard.Query{Window: leaderboard.All})
-		if n := h.readings(); n != 1 {
-			t.Errorf("after %v: %d reads", pageFor, n)
+		if n := h.readCount(); n != 1 {
+			t.Errorf("after %v: %d reads", pageTTL, n)
 		}
 	})
 }
 
-func TestPagesAreToldApart(t *testing.T) {
+func TestDifferentQueriesAreDifferentPages(t *testing.T) {
 	t.Parallel()
-	h := newHall()
+	h := newFakeReader()
 	d := h.Show()
 	queries := []leaderboard.Query{
 		{Window: leaderboard.All}, {Window: leaderboard.Day}, {Window: leaderboard.All, Order: leaderboard.ByTime},
 		{Window: leaderboard.All, Kind: leaderboard.Teams}, {Window: leaderboard.All, Limit: 7}, {Window: leaderboard.All, Cursor: "c"},
 		{Window: leaderboard.Day, Date: "2026-11-19"},
-		// These are read for whoever asks.
+		// These are read at every request.
 		{Around: "p_1"}, {Around: "p_1"}, {Players: []string{"p_1"}}, {Players: []string{"p_1"}},
 	}
 	for _, game := range []string{"demo", "other"} {
@@ -63,14 +63,14 @@ func TestPagesAreToldApart(t *testing.T) {
 			}
 		}
 	}
-	if n := h.readings(); n != 2*len(queries) {
+	if n := h.readCount(); n != 2*len(queries) {
 		t.Errorf("%d reads for %d queries", n, 2*len(queries))
 	}
 }
 
-func TestAFaultIsKeptForNobody(t *testing.T) {
+func TestErrorsAreNotCached(t *testing.T) {
 	t.Parallel()
-	h := newHall()
+	h := newFakeReader()
 	d := h.Show()
 	h.set(func() { h.fail = errStore })
 	if _, err := d.Page(t.Context(), "demo", leaderboard.Query{}); !errors.Is(err, errStore) {
@@ -82,11 +82,11 @@ func TestAFaultIsKeptForNobody(t *testing.T) {
 	}
 }
 
-// Who gives up a page leaves it to those who wait for it too.
-func TestWhoGivesUpDisturbsNobody(t *testing.T) {
+// A caller that gives up does not cancel the read for the others.
+func TestACallerThatGivesUpDisturbsNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall()
+		h := newFakeReader()
 		h.slow = time.Second
 		d := h.Show()
 		var group sync.WaitGroup
@@ -102,41 +102,41 @@ func TestWhoGivesUpDisturbsNobody(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if n := h.readings(); n != 1 {
+		if n := h.readCount(); n != 1 {
 			t.Errorf("%d reads", n)
 		}
 	})
 }
 
-func TestAReadThatPanicsIsNobodysWait(t *testing.T) {
+func TestAReadThatPanicsReleasesWaiters(t *testing.T) {
 	t.Parallel()
-	p := newPages(newHall().Show().metrics)
+	p := newPageCache(newFakeReader().Show().metrics)
 	func() {
 		defer func() { _ = recover() }()
-		_, _ = p.get(t.Context(), pageKey{}, func(context.Context) (Shown, error) { panic("a secret") })
+		_, _ = p.get(t.Context(), pageKey{}, func(context.Context) (Answer, error) { panic("a secret") })
 	}()
-	if _, err := p.get(t.Context(), pageKey{}, func(context.Context) (Shown, error) { return Shown{}, nil }); err != nil {
+	if _, err := p.get(t.Context(), pageKey{}, func(context.Context) (Answer, error) { return Answer{}, nil }); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestEqualAnswersHaveEqualTags(t *testing.T) {
 	t.Parallel()
-	one, same, other := Show(1), Show(1), Show(2)
-	if one.Tag != same.Tag || one.Tag == other.Tag || len(one.Tag) != 16 {
-		t.Errorf("tags %q %q %q", one.Tag, same.Tag, other.Tag)
+	one, same, other := EncodeAnswer(1), EncodeAnswer(1), EncodeAnswer(2)
+	if one.ETag != same.ETag || one.ETag == other.ETag || len(one.ETag) != 16 {
+		t.Errorf("tags %q %q %q", one.ETag, same.ETag, other.ETag)
 	}
 }
 
-func TestWhichDaysAreOver(t *testing.T) {
+func TestIsOver(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 59, 59, 0, time.UTC)
 	for date, want := range map[string]bool{"": false, "2026-11-19": true, "2026-11-20": false, "2026-11-21": false, "never": false} {
-		if got := over(date, now.UnixMilli()); got != want {
+		if got := isOver(date, now.UnixMilli()); got != want {
 			t.Errorf("%q is over: %v", date, got)
 		}
 	}
-	if !over("2026-11-20", now.Add(time.Second).UnixMilli()) {
+	if !isOver("2026-11-20", now.Add(time.Second).UnixMilli()) {
 		t.Error(fmt.Sprint("2026-11-20 is not over at ", now.Add(time.Second)))
 	}
 }

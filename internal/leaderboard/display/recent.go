@@ -1,17 +1,17 @@
 package display
 
-// recent keeps what was put in or asked for last: at least most keys, at most
-// twice as many. The owner guards it.
-type recent[K comparable, V any] struct {
-	most       int
+// recentCache keeps the keys that were put or read most recently: at least capacity and
+// at most twice as many. It is not safe for concurrent use.
+type recentCache[K comparable, V any] struct {
+	capacity   int
 	young, old map[K]V
 }
 
-func newRecent[K comparable, V any](most int) recent[K, V] {
-	return recent[K, V]{most: most, young: make(map[K]V)}
+func newRecentCache[K comparable, V any](capacity int) recentCache[K, V] {
+	return recentCache[K, V]{capacity: capacity, young: make(map[K]V)}
 }
 
-func (r *recent[K, V]) get(key K) (V, bool) {
+func (r *recentCache[K, V]) get(key K) (V, bool) {
 	value, ok := r.young[key]
 	if ok {
 		return value, true
@@ -22,14 +22,14 @@ func (r *recent[K, V]) get(key K) (V, bool) {
 	return value, ok
 }
 
-func (r *recent[K, V]) put(key K, value V) {
-	if len(r.young) >= r.most {
+func (r *recentCache[K, V]) put(key K, value V) {
+	if len(r.young) >= r.capacity {
 		r.young, r.old = make(map[K]V), r.young
 	}
 	r.young[key] = value
 }
 
-func (r *recent[K, V]) drop(key K) {
+func (r *recentCache[K, V]) remove(key K) {
 	delete(r.young, key)
 	delete(r.old, key)
 }

@@ -2,9 +2,9 @@ package display
 
 import "testing"
 
-func TestWhatIsAskedForStays(t *testing.T) {
+func TestRecentlyReadKeysStay(t *testing.T) {
 	t.Parallel()
-	r := newRecent[int, int](10)
+	r := newRecentCache[int, int](10)
 	for key := range 1000 {
 		r.put(key, -key)
 		if value, ok := r.get(0); !ok || value != 0 {
@@ -20,7 +20,7 @@ func TestWhatIsAskedForStays(t *testing.T) {
 	if _, ok := r.get(500); ok {
 		t.Error("the 500th is kept")
 	}
-	r.drop(0)
+	r.remove(0)
 	if _, ok := r.get(0); ok {
 		t.Error("what was dropped is kept")
 	}

@@ -9,27 +9,27 @@ import (
 	"laststand/internal/protocol"
 )
 
-// top is the first entries of a board with each entry encoded once, from which the
-// pushes of all limits are cut. It is not changed once made.
+// top holds the first entries of a board, each encoded once. Pushes for all limits are
+// cut from it. It does not change.
 type top struct {
 	page    leaderboard.TopPage
-	limit   int    // that it was read with
-	entries []byte // in JSON, with commas between
-	ends    []int  // where each of them ends
+	limit   int    // limit of the read
+	entries []byte // JSON, separated by commas
+	ends    []int  // end of each entry in entries
 }
 
 // readTop reads the first entries of a board, with their names.
-func (d *Display) readTop(ctx context.Context, of pageKey, limit int) (*top, error) {
-	ctx, cancel := context.WithTimeout(ctx, readWithin)
+func (d *Display) readTop(ctx context.Context, key pageKey, limit int) (*top, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	page, err := d.reader.Top(ctx, of.game, leaderboard.Query{Window: of.window, Order: of.order, Kind: of.kind, Limit: limit})
+	page, err := d.reader.Top(ctx, key.game, leaderboard.Query{Window: key.window, Order: key.order, Kind: key.kind, Limit: limit})
 	if err != nil {
 		return nil, err
 	}
-	if err := d.names.fill(ctx, of.game, of.kind, page.Entries); err != nil {
+	if err := d.names.addNames(ctx, key.game, key.kind, page.Entries); err != nil {
 		return nil, err
 	}
-	page.Kind = of.kind
+	page.Kind = key.kind
 	d.metrics.read.Inc()
 	return newTop(page, limit), nil
 }
@@ -44,7 +44,7 @@ func newTop(page leaderboard.TopPage, limit int) *top {
 			b.WriteByte(',')
 		}
 		if err := e.Encode(entry); err != nil {
-			panic(err) // as in show
+			panic(err) // as in EncodeAnswer
 		}
 		b.Truncate(b.Len() - 1) // the line end that Encode writes
 		ends[i] = b.Len()
@@ -52,17 +52,17 @@ func newTop(page leaderboard.TopPage, limit int) *top {
 	return &top{page: page, limit: limit, entries: b.Bytes(), ends: ends}
 }
 
-// covers reports whether it holds all that a push with that limit shows.
+// covers reports whether t has all entries of a push with that limit.
 func (t *top) covers(limit int) bool {
 	return t != nil && (limit <= t.limit || len(t.ends) < t.limit)
 }
 
-// noEntries is where the entries go in a page without any. The fields before it
-// hold no quotes of clients.
+// noEntries marks the place of the entries in the encoding of an empty page. Earlier
+// fields hold no text of clients, so its first occurrence is the right one.
 var noEntries = []byte(`"entries":[]`)
 
-// frame is the push with a limit that it covers.
-func (t *top) frame(limit int) []byte {
+// frameFor returns the push for a limit that t covers.
+func (t *top) frameFor(limit int) []byte {
 	page := t.page.Cut(limit)
 	n := len(page.Entries)
 	page.Entries = []leaderboard.Entry{}
@@ -71,8 +71,8 @@ func (t *top) frame(limit int) []byte {
 		return empty
 	}
 	entries := t.entries[:t.ends[n-1]]
-	at := bytes.Index(empty, noEntries) + len(noEntries) - 1
-	frame := append(make([]byte, 0, len(empty)+len(entries)), empty[:at]...)
+	index := bytes.Index(empty, noEntries) + len(noEntries) - 1
+	frame := append(make([]byte, 0, len(empty)+len(entries)), empty[:index]...)
 	frame = append(frame, entries...)
-	return append(frame, empty[at:]...)
+	return append(frame, empty[index:]...)
 }

@@ -13,22 +13,22 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// inbox keeps what one watcher was pushed, and when.
-type inbox struct {
+// pushRecorder records the pushes of one watcher and their times.
+type pushRecorder struct {
 	mu     sync.Mutex
 	frames []string
 	times  []time.Time
 }
 
-func (b *inbox) push(frame []byte) {
+func (b *pushRecorder) push(frame []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.frames = append(b.frames, string(frame))
 	b.times = append(b.times, time.Now())
 }
 
-// take gives what was pushed since it was called last.
-func (b *inbox) take() []string {
+// takeAll returns the pushes since its last call.
+func (b *pushRecorder) takeAll() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	frames := b.frames
@@ -36,14 +36,14 @@ func (b *inbox) take() []string {
 	return frames
 }
 
-// running runs a display in the bubble of a test, until it ends.
-func running(t *testing.T, h *hall) *Display {
+// startDisplay runs a display in the test's bubble until the test ends.
+func startDisplay(t *testing.T, h *fakeReader) *Display {
 	t.Helper()
 	d := h.Show()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
-	time.Sleep(pushEvery / 2) // the looks lie between the instants of the test
+	time.Sleep(pushInterval / 2) // the looks lie between the instants of the test
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -53,9 +53,9 @@ func running(t *testing.T, h *hall) *Display {
 	return d
 }
 
-func watching(t *testing.T, d *Display, q leaderboard.Query) (*inbox, func()) {
+func watch(t *testing.T, d *Display, q leaderboard.Query) (*pushRecorder, func()) {
 	t.Helper()
-	in := new(inbox)
+	in := new(pushRecorder)
 	leave, err := d.Watch(t.Context(), "demo", q, in.push)
 	if err != nil {
 		t.Fatal(err)
@@ -63,24 +63,24 @@ func watching(t *testing.T, d *Display, q leaderboard.Query) (*inbox, func()) {
 	return in, leave
 }
 
-// A thousand watchers of a board cost one read a second, are pushed when it has
-// changed and only then, each within a second and none twice within one.
+// A thousand watchers of a board cost one read a second. Each gets a push within a
+// second of a change, and never two within one second.
 func TestAThousandWatchers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall()
-		d := running(t, h)
-		all := make([]*inbox, 1000)
+		h := newFakeReader()
+		d := startDisplay(t, h)
+		all := make([]*pushRecorder, 1000)
 		for i := range all {
-			all[i], _ = watching(t, d, leaderboard.Query{Window: leaderboard.All})
-			time.Sleep(pushEvery / 2500)
+			all[i], _ = watch(t, d, leaderboard.Query{Window: leaderboard.All})
+			time.Sleep(pushInterval / 2500)
 		}
-		time.Sleep(2 * pushEvery)
-		if n := h.readings(); n > 4 {
+		time.Sleep(2 * pushInterval)
+		if n := h.readCount(); n > 4 {
 			t.Errorf("%d reads while they came", n)
 		}
 		for i, in := range all {
-			if got := in.take(); len(got) != 1 || !strings.HasPrefix(got[0], `{"type":"board","data":{"game":"demo",`) {
+			if got := in.takeAll(); len(got) != 1 || !strings.HasPrefix(got[0], `{"type":"board","data":{"game":"demo",`) {
 				t.Fatalf("watcher %d was first pushed %q", i, got)
 			}
 		}
@@ -91,38 +91,38 @@ func TestAThousandWatchers(t *testing.T) {
 					h.total++
 				}
 			})
-			time.Sleep(pushEvery)
+			time.Sleep(pushInterval)
 			for i, in := range all {
-				if got := in.take(); (len(got) == 1) != changed || len(got) > 1 {
+				if got := in.takeAll(); (len(got) == 1) != changed || len(got) > 1 {
 					t.Fatalf("second %d, changed %v: watcher %d was pushed %d times", second, changed, i, len(got))
 				}
 			}
 		}
-		if n := h.readings(); n != 10 {
+		if n := h.readCount(); n != 10 {
 			t.Errorf("%d reads in 10 seconds", n)
 		}
 	})
 }
 
-// Whoever comes when, a board that always changes is pushed at most once a second.
-func TestAtMostOnceASecond(t *testing.T) {
+// A board that changes all the time is pushed at most once a second to each watcher.
+func TestAWatcherIsPushedAtMostOnceASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall()
-		d := running(t, h)
-		var all []*inbox
+		h := newFakeReader()
+		d := startDisplay(t, h)
+		var all []*pushRecorder
 		for i := range 200 {
 			h.set(func() { h.total++ })
 			if i%10 == 0 {
-				in, _ := watching(t, d, leaderboard.Query{Window: leaderboard.All})
+				in, _ := watch(t, d, leaderboard.Query{Window: leaderboard.All})
 				all = append(all, in)
 			}
 			time.Sleep(70 * time.Millisecond)
 		}
 		for i, in := range all {
-			in.take()
+			in.takeAll()
 			for n := range len(in.times) - 1 {
-				if gap := in.times[n+1].Sub(in.times[n]); gap < pushEvery || gap > 2*pushEvery {
+				if gap := in.times[n+1].Sub(in.times[n]); gap < pushInterval || gap > 2*pushInterval {
 					t.Errorf("watcher %d waited %v between pushes %d and %d", i, gap, n, n+1)
 				}
 			}
@@ -130,25 +130,25 @@ func TestAtMostOnceASecond(t *testing.T) {
 	})
 }
 
-func TestWhoLeavesIsPushedNothing(t *testing.T) {
+func TestARemovedWatcherIsPushedNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall()
-		d := running(t, h)
-		stays, leaveLast := watching(t, d, leaderboard.Query{Window: leaderboard.All})
-		leaves, leave := watching(t, d, leaderboard.Query{Window: leaderboard.All})
+		h := newFakeReader()
+		d := startDisplay(t, h)
+		stays, leaveLast := watch(t, d, leaderboard.Query{Window: leaderboard.All})
+		leaves, leave := watch(t, d, leaderboard.Query{Window: leaderboard.All})
 		leave()
 		leave()
 		h.set(func() { h.total++ })
-		time.Sleep(3 * pushEvery)
-		if one, other := len(stays.take()), len(leaves.take()); one != 2 || other != 1 {
+		time.Sleep(3 * pushInterval)
+		if one, other := len(stays.takeAll()), len(leaves.takeAll()); one != 2 || other != 1 {
 			t.Errorf("who stays was pushed %d times, who left %d times", one, other)
 		}
 		leaveLast()
-		h.readings()
-		time.Sleep(3 * pushEvery)
-		if n := h.readings(); n != 0 || len(d.feeds.open) != 0 {
-			t.Errorf("with nobody watching: %d reads, %d feeds", n, len(d.feeds.open))
+		h.readCount()
+		time.Sleep(3 * pushInterval)
+		if n := h.readCount(); n != 0 || len(d.feeds.byKey) != 0 {
+			t.Errorf("with nobody watching: %d reads, %d feeds", n, len(d.feeds.byKey))
 		}
 	})
 }
@@ -156,32 +156,32 @@ func TestWhoLeavesIsPushedNothing(t *testing.T) {
 func TestABoardThatIsNotReadyComesLater(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall()
-		d := running(t, h)
+		h := newFakeReader()
+		d := startDisplay(t, h)
 		h.set(func() { h.fail = fmt.Errorf("%w: being built", leaderboard.ErrNotReady) })
-		in, _ := watching(t, d, leaderboard.Query{Window: leaderboard.All})
-		time.Sleep(3 * pushEvery)
-		if got := in.take(); len(got) != 0 {
+		in, _ := watch(t, d, leaderboard.Query{Window: leaderboard.All})
+		time.Sleep(3 * pushInterval)
+		if got := in.takeAll(); len(got) != 0 {
 			t.Errorf("pushed %q", got)
 		}
 		h.set(func() { h.fail = nil })
-		time.Sleep(pushEvery)
-		if got := in.take(); len(got) != 1 {
+		time.Sleep(pushInterval)
+		if got := in.takeAll(); len(got) != 1 {
 			t.Errorf("once ready: pushed %q", got)
 		}
 		h.set(func() { h.fail, h.total = errStore, 7 })
-		time.Sleep(3 * pushEvery)
+		time.Sleep(3 * pushInterval)
 		h.set(func() { h.fail = nil })
-		time.Sleep(pushEvery)
-		if got := in.take(); len(got) != 1 || !strings.Contains(got[0], `"total":7`) {
+		time.Sleep(pushInterval)
+		if got := in.takeAll(); len(got) != 1 || !strings.Contains(got[0], `"total":7`) {
 			t.Errorf("after an outage: pushed %q", got)
 		}
 	})
 }
 
-func TestWhatCannotBeWatched(t *testing.T) {
+func TestWatchRefusesBadQueries(t *testing.T) {
 	t.Parallel()
-	h := newHall()
+	h := newFakeReader()
 	d := h.Show()
 	for _, fault := range []error{leaderboard.ErrNoWindow, leaderboard.ErrBadQuery, errStore} {
 		h.set(func() { h.fail = fault })
@@ -190,7 +190,7 @@ func TestWhatCannotBeWatched(t *testing.T) {
 		}
 	}
 	h.set(func() { h.fail = nil })
-	if len(d.feeds.open) != 0 {
-		t.Errorf("%d feeds are left", len(d.feeds.open))
+	if len(d.feeds.byKey) != 0 {
+		t.Errorf("%d feeds are left", len(d.feeds.byKey))
 	}
 }

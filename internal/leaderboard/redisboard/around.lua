@@ -1,8 +1,8 @@
--- Cuts around an entry, for page.lua: half the limit before it, cut at the ends.
--- KEYS  as ready.lua, which it follows
--- ARGV  1 limit, 1 to 200; 2 id
--- Returns what ready.lua read, alone, where the ranking has no such entry.
--- Otherwise it leaves start and stop, indexes from 0.
+-- Selects the entries around an entry, for page.lua: half the limit before it, cut at the ends.
+-- KEYS  as ready.lua, which runs before.
+-- ARGV  1 limit, 1 to 200; 2 id.
+-- Returns only what ready.lua read if the ranking does not have the entry.
+-- Otherwise it sets start and stop, indexes from 0.
 local packed = redis.call('HGET', KEYS[3], ARGV[2])
 local index = packed and redis.call('ZRANK', ranking, string.sub(packed, 1, 16) .. ':' .. ARGV[2])
 if not index then

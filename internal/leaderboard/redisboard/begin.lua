@@ -1,7 +1,9 @@
--- Starts to build a generation, instead of one that cannot be carried on.
--- KEYS  1 served, 2 building (hashes: form → generation), 3 retired (set), 4 state of the new one (hash)
--- ARGV  1 form, 2 new generation, 3 the one that it replaces, or empty, 4.. fields and values of its state by turns
--- Returns 1; 0 when another is being built, or one other than ARGV 3 is served: nothing was written.
+-- Begins to build a generation that replaces another one.
+-- KEYS  1 served, 2 building (hashes: config hash → generation).
+--       3 retired (set), 4 state of the new generation (hash).
+-- ARGV  1 config hash, 2 new generation, 3 replaced generation or empty.
+--       4.. fields and values of the new state, alternately.
+-- Returns 1. Returns 0 and writes nothing if a generation other than ARGV 3 is being built or served.
 local building = redis.call('HGET', KEYS[2], ARGV[1])
 if building and building ~= ARGV[3] then
   return 0

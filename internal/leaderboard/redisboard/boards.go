@@ -17,9 +17,9 @@ var membersLua string
 
 var membersScript = script(membersLua)
 
-// Held implements leaderboard.Boards. It reads board after board: who writes
-// by what it read has the stamp tell whether they moved meanwhile.
-func (s *Store) Held(ctx context.Context, g leaderboard.Generation, wants []leaderboard.Want) ([]leaderboard.Content, error) {
+// ReadEntries implements leaderboard.Boards. It reads the boards one after the other. A
+// caller that writes afterwards notices by the version if a board changed in between.
+func (s *Store) ReadEntries(ctx context.Context, g leaderboard.Generation, wants []leaderboard.EntryRequest) ([]leaderboard.EntryAnswer, error) {
 	pipe := s.rdb.Pipeline()
 	parts := make([]*redis.SliceCmd, len(wants))
 	entries := make([]*redis.IntCmd, len(wants))
@@ -33,22 +33,22 @@ func (s *Store) Held(ctx context.Context, g leaderboard.Generation, wants []lead
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, fmt.Errorf("read leaderboard entries: %w", err)
 	}
-	contents := make([]leaderboard.Content, len(wants))
+	contents := make([]leaderboard.EntryAnswer, len(wants))
 	for i, w := range wants {
-		contents[i].Entries = entries[i].Val()
+		contents[i].Size = entries[i].Val()
 		if parts[i] == nil {
 			continue
 		}
 		var err error
-		if contents[i].Held, err = unpackAll(w.IDs, parts[i].Val()); err != nil {
+		if contents[i].Found, err = unpackAll(w.IDs, parts[i].Val()); err != nil {
 			return nil, err
 		}
 	}
 	return contents, nil
 }
 
-// Members implements leaderboard.Boards.
-func (s *Store) Members(ctx context.Context, g leaderboard.Generation, v leaderboard.View, from int64, limit int) ([]leaderboard.Held, error) {
+// ReadMembers implements leaderboard.Boards.
+func (s *Store) ReadMembers(ctx context.Context, g leaderboard.Generation, v leaderboard.View, from int64, limit int) ([]leaderboard.BoardEntry, error) {
 	keys := keysOf(g, v.Board)
 	values, err := membersScript.Run(ctx, s.rdb, []string{keys.by(v.Ranking), keys.parts()}, from, from+int64(limit)-1).Slice()
 	if err != nil {
@@ -63,23 +63,24 @@ func (s *Store) Members(ctx context.Context, g leaderboard.Generation, v leaderb
 	return unpackAll(ids, parts)
 }
 
-// Sealed implements leaderboard.Boards. A day is sealed once all kinds are.
-func (s *Store) Sealed(ctx context.Context, g leaderboard.Generation, day string) (sealed leaderboard.Sealed, ok bool, err error) {
+// ReadSealedDay implements leaderboard.Boards. A day is sealed if the sizes of all kinds
+// are stored.
+func (s *Store) ReadSealedDay(ctx context.Context, g leaderboard.Generation, day string) (sealed leaderboard.SealedDay, ok bool, err error) {
 	var fields []string
 	for _, kind := range leaderboard.Kinds() {
 		fields = append(fields, sealedField(kind, day))
 	}
 	values, err := s.rdb.HMGet(ctx, sealedKey(g), fields...).Result()
 	if err != nil {
-		return leaderboard.Sealed{}, false, fmt.Errorf("read what the leaderboards of %s had: %w", day, err)
+		return leaderboard.SealedDay{}, false, fmt.Errorf("read what the leaderboards of %s had: %w", day, err)
 	}
 	if slices.Contains(values, nil) {
-		return leaderboard.Sealed{}, false, nil
+		return leaderboard.SealedDay{}, false, nil
 	}
 	r := newReply(values)
-	sealed = leaderboard.Sealed{Day: day, Entries: map[leaderboard.Kind]int64{}}
+	sealed = leaderboard.SealedDay{Day: day, Sizes: map[leaderboard.Kind]int64{}}
 	for _, kind := range leaderboard.Kinds() {
-		sealed.Entries[kind] = r.number()
+		sealed.Sizes[kind] = r.number()
 	}
 	return sealed, true, r.err()
 }

@@ -9,24 +9,24 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// maxPages bounds a cache. When it is full of fresh pages it starts afresh.
+// maxPages bounds a cache. A cache that is full of valid pages is emptied.
 const maxPages = 1024
 
-type pageOf struct {
+type pageKey struct {
 	view leaderboard.View
 	cut  leaderboard.Cut
 }
 
-// cache keeps slices for a while, counted from the moment that their reading
-// began, and has one caller read for all who ask meanwhile. Errors are not kept.
+// cache keeps slices for ttl, counted from the start of their read. Concurrent callers
+// share one read. It does not keep errors.
 type cache struct {
 	ttl time.Duration
 
 	mu    sync.Mutex
-	pages map[pageOf]*cachedPage
+	pages map[pageKey]*cachedPage
 }
 
-// cachedPage is being read until done is closed, and does not change after it.
+// cachedPage is being read until done is closed. It does not change after that.
 type cachedPage struct {
 	began time.Time
 	done  chan struct{}
@@ -35,16 +35,17 @@ type cachedPage struct {
 }
 
 func newCache(ttl time.Duration) *cache {
-	return &cache{ttl: ttl, pages: map[pageOf]*cachedPage{}}
+	return &cache{ttl: ttl, pages: map[pageKey]*cachedPage{}}
 }
 
-// get returns the page as kept, as another caller reads it, or as read does.
-func (c *cache) get(ctx context.Context, of pageOf, read func() (leaderboard.Slice, error)) (leaderboard.Slice, error) {
+// get returns the cached page, the result of another caller's read, or the result of
+// read.
+func (c *cache) get(ctx context.Context, key pageKey, read func() (leaderboard.Slice, error)) (leaderboard.Slice, error) {
 	for {
-		p, mine := c.claim(of)
-		if mine {
+		p, isNew := c.claim(key)
+		if isNew {
 			p.slice, p.err = read()
-			c.finish(of, p)
+			c.finish(key, p)
 			return p.slice, p.err
 		}
 		select {
@@ -52,33 +53,33 @@ func (c *cache) get(ctx context.Context, of pageOf, read func() (leaderboard.Sli
 		case <-ctx.Done():
 			return leaderboard.Slice{}, ctx.Err()
 		}
-		// The reader may have given up for reasons of its own.
+		// The other caller gave up, which says nothing about the page.
 		if !errors.Is(p.err, context.Canceled) && !errors.Is(p.err, context.DeadlineExceeded) {
 			return p.slice, p.err
 		}
 	}
 }
 
-// claim returns the page that is kept or being read, or a new one for the
-// caller to read.
-func (c *cache) claim(of pageOf) (p *cachedPage, mine bool) {
+// claim returns the page that is cached or being read. If isNew, the caller must read
+// it.
+func (c *cache) claim(key pageKey) (p *cachedPage, isNew bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p := c.pages[of]; p != nil && time.Since(p.began) < c.ttl {
+	if p := c.pages[key]; p != nil && time.Since(p.began) < c.ttl {
 		return p, false
 	}
 	if len(c.pages) >= maxPages {
-		c.makeRoom()
+		c.evict()
 	}
 	p = &cachedPage{began: time.Now(), done: make(chan struct{})}
-	c.pages[of] = p
+	c.pages[key] = p
 	return p, true
 }
 
-func (c *cache) makeRoom() {
-	for of, p := range c.pages {
+func (c *cache) evict() {
+	for key, p := range c.pages {
 		if time.Since(p.began) >= c.ttl {
-			delete(c.pages, of)
+			delete(c.pages, key)
 		}
 	}
 	if len(c.pages) >= maxPages {
@@ -86,11 +87,11 @@ func (c *cache) makeRoom() {
 	}
 }
 
-func (c *cache) finish(of pageOf, p *cachedPage) {
+func (c *cache) finish(key pageKey, p *cachedPage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p.err != nil && c.pages[of] == p {
-		delete(c.pages, of)
+	if p.err != nil && c.pages[key] == p {
+		delete(c.pages, key)
 	}
 	close(p.done)
 }

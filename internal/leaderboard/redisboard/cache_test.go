@@ -10,36 +10,36 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// reading counts reads that each take a while.
-type reading struct {
+// blockingRead counts reads that each take a while.
+type blockingRead struct {
 	times int64
 	err   error
 }
 
-func (r *reading) read() (leaderboard.Slice, error) {
+func (r *blockingRead) read() (leaderboard.Slice, error) {
 	r.times++
 	s := leaderboard.Slice{Start: r.times}
 	time.Sleep(10 * time.Millisecond)
 	return s, r.err
 }
 
-func TestOneReadsForAllWhoAskMeanwhile(t *testing.T) {
+func TestConcurrentReadersShareOneRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, r := newCache(250*time.Millisecond), &reading{}
+		c, r := newCache(250*time.Millisecond), &blockingRead{}
 		for range 5 {
 			go func() {
-				s, err := c.get(t.Context(), pageOf{}, r.read)
+				s, err := c.get(t.Context(), pageKey{}, r.read)
 				if err != nil || s.Start != 1 {
 					t.Errorf("read %d: %v", s.Start, err)
 				}
 			}()
 		}
 		time.Sleep(249 * time.Millisecond)
-		if s, _ := c.get(t.Context(), pageOf{}, r.read); s.Start != 1 {
+		if s, _ := c.get(t.Context(), pageKey{}, r.read); s.Start != 1 {
 			t.Errorf("read %d while the first is fresh", s.Start)
 		}
 		time.Sleep(time.Millisecond)
-		if s, _ := c.get(t.Context(), pageOf{}, r.read); s.Start != 2 {
+		if s, _ := c.get(t.Context(), pageKey{}, r.read); s.Start != 2 {
 			t.Errorf("read %d once the first is old", s.Start)
 		}
 	})
@@ -47,33 +47,33 @@ func TestOneReadsForAllWhoAskMeanwhile(t *testing.T) {
 
 func TestAnErrorIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, r := newCache(time.Minute), &reading{err: leaderboard.ErrNotReady}
-		if _, err := c.get(t.Context(), pageOf{}, r.read); !errors.Is(err, leaderboard.ErrNotReady) {
+		c, r := newCache(time.Minute), &blockingRead{err: leaderboard.ErrNotReady}
+		if _, err := c.get(t.Context(), pageKey{}, r.read); !errors.Is(err, leaderboard.ErrNotReady) {
 			t.Errorf("the reader's error became %v", err)
 		}
 		r.err = nil
-		if s, err := c.get(t.Context(), pageOf{}, r.read); err != nil || s.Start != 2 {
+		if s, err := c.get(t.Context(), pageKey{}, r.read); err != nil || s.Start != 2 {
 			t.Errorf("read %d after an error: %v", s.Start, err)
 		}
 	})
 }
 
-func TestAReaderThatGivesUpDoesNotSpeakForOthers(t *testing.T) {
+func TestAReaderThatGivesUpDoesNotFailOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, r := newCache(time.Minute), &reading{}
+		c, r := newCache(time.Minute), &blockingRead{}
 		go func() {
-			_, _ = c.get(t.Context(), pageOf{}, func() (leaderboard.Slice, error) {
+			_, _ = c.get(t.Context(), pageKey{}, func() (leaderboard.Slice, error) {
 				time.Sleep(time.Second)
 				return leaderboard.Slice{}, context.Canceled
 			})
 		}()
 		synctest.Wait()
-		if s, err := c.get(t.Context(), pageOf{}, r.read); err != nil || s.Start != 1 {
+		if s, err := c.get(t.Context(), pageKey{}, r.read); err != nil || s.Start != 1 {
 			t.Errorf("read %d: %v", s.Start, err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		other := pageOf{cut: leaderboard.Cut{Limit: 1}}
+		other := pageKey{cut: leaderboard.Cut{Limit: 1}}
 		go func() { _, _ = c.get(t.Context(), other, r.read) }()
 		synctest.Wait()
 		if _, err := c.get(ctx, other, r.read); !errors.Is(err, context.Canceled) {
@@ -87,7 +87,7 @@ func TestACacheIsBounded(t *testing.T) {
 	t.Parallel()
 	c := newCache(time.Hour)
 	for i := range 3 * maxPages {
-		_, _ = c.get(t.Context(), pageOf{cut: leaderboard.Cut{Limit: i}}, func() (leaderboard.Slice, error) {
+		_, _ = c.get(t.Context(), pageKey{cut: leaderboard.Cut{Limit: i}}, func() (leaderboard.Slice, error) {
 			return leaderboard.Slice{}, nil
 		})
 		if len(c.pages) > maxPages {

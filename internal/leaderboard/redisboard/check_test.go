@@ -14,9 +14,9 @@ import (
 // checkAll compares every board and order of players and teams, as node reads
 // it in pages of limit, with the oracle. Of the boards a third, and of their
 // entries a third, are looked at entry by entry; limit chooses which.
-func (w *world) checkAll(t failer, node, limit int) {
+func (w *testCluster) checkAll(t failingTest, node, limit int) {
 	t.Helper()
-	o := newOracle(t, w.cfg, w.ledger.all())
+	o := newOracle(t, w.cfg, w.ledger.allRows())
 	defer o.close(t)
 	today := w.ledger.today()
 	var queries []lb.Query
@@ -39,10 +39,10 @@ func (w *world) checkAll(t failer, node, limit int) {
 	w.checkPlaces(t, o, node, []string{"p0", "p1", "p2", "nobody"})
 }
 
-// span are the days that a page says it holds, after checking that it may.
-func (w *world) span(t failer, q lb.Query, p lb.Page) days {
+// span returns the days that a page says it holds, after checking that they are allowed.
+func (w *testCluster) span(t failingTest, q lb.Query, p lb.Page) days {
 	t.Helper()
-	rows, today := w.ledger.all(), w.ledger.today()
+	rows, today := w.ledger.allRows(), w.ledger.today()
 	if len(rows) == 0 {
 		return days{p.From, p.To}
 	}
@@ -58,11 +58,11 @@ func (w *world) span(t failer, q lb.Query, p lb.Page) days {
 	return d
 }
 
-func (w *world) checkBoard(t failer, o *oracle, node int, q lb.Query) board {
+func (w *testCluster) checkBoard(t failingTest, o *oracle, node int, q lb.Query) board {
 	t.Helper()
 	page := w.page(t, node, q)
 	want := o.board(t, q.Kind, q.Order, w.span(t, q, page))
-	// The newest of its rows may be a result or, until the next build, a correction or what one took back.
+	// as_of may be the time of a result or, until the next build, of a corrected result.
 	if page.AsOf < want.asOf || page.AsOf > max(want.asOf, want.corrected) {
 		t.Fatalf("%+v: as of %d, want %d (corrected %d)", q, page.AsOf, want.asOf, want.corrected)
 	}
@@ -70,7 +70,7 @@ func (w *world) checkBoard(t failer, o *oracle, node int, q lb.Query) board {
 	return want
 }
 
-func (w *world) checkEntries(t failer, node int, q lb.Query, want board) {
+func (w *testCluster) checkEntries(t failingTest, node int, q lb.Query, want board) {
 	t.Helper()
 	w.checkAround(t, node, q, want.ranking)
 	w.checkSome(t, node, q, want.ranking)
@@ -80,7 +80,7 @@ func (w *world) checkEntries(t failer, node int, q lb.Query, want board) {
 }
 
 // checkWalk follows the cursors to the end and back.
-func (w *world) checkWalk(t failer, node int, q lb.Query, want []lb.Entry) {
+func (w *testCluster) checkWalk(t failingTest, node int, q lb.Query, want []lb.Entry) {
 	t.Helper()
 	got := []lb.Entry{}
 	pages := 0
@@ -120,7 +120,7 @@ func (w *world) checkWalk(t failer, node int, q lb.Query, want []lb.Entry) {
 	}
 }
 
-func (w *world) page(t failer, node int, q lb.Query) lb.Page {
+func (w *testCluster) page(t failingTest, node int, q lb.Query) lb.Page {
 	t.Helper()
 	page, err := w.nodes[node].reader.Page(t.Context(), w.cfg.Game, q)
 	if err != nil {
@@ -129,7 +129,7 @@ func (w *world) page(t failer, node int, q lb.Query) lb.Page {
 	return page
 }
 
-func (w *world) checkAround(t failer, node int, q lb.Query, want []lb.Entry) {
+func (w *testCluster) checkAround(t failingTest, node int, q lb.Query, want []lb.Entry) {
 	t.Helper()
 	for i, e := range want {
 		if i%3 != q.Limit%3 {
@@ -148,7 +148,7 @@ func (w *world) checkAround(t failer, node int, q lb.Query, want []lb.Entry) {
 	}
 }
 
-func (w *world) checkSome(t failer, node int, q lb.Query, want []lb.Entry) {
+func (w *testCluster) checkSome(t failingTest, node int, q lb.Query, want []lb.Entry) {
 	t.Helper()
 	q.Players = []string{"nobody", "p3", "p0", "p3", "p5", "t1"}
 	some := []lb.Entry{}
@@ -163,7 +163,7 @@ func (w *world) checkSome(t failer, node int, q lb.Query, want []lb.Entry) {
 	}
 }
 
-func (w *world) checkStandings(t failer, node int, q lb.Query, b board) {
+func (w *testCluster) checkStandings(t failingTest, node int, q lb.Query, b board) {
 	t.Helper()
 	for i, e := range b.ranking {
 		if i%3 != q.Limit%3 {
@@ -178,19 +178,19 @@ func (w *world) checkStandings(t failer, node int, q lb.Query, b board) {
 			t.Fatalf("standing %+v of %d, want %+v of %d", s.Entry, s.Total, e, len(b.ranking))
 		}
 		w.checkUnexplained(t, node, q, s)
-		checkNear(t, s, q.Order, b, i)
+		checkToNext(t, s, q.Order, b, i)
 		value := int64(0)
-		for _, p := range s.Explain.Parts {
+		for _, p := range s.Explain.Aggregates {
 			value += p.Value
 		}
 		if value != e.Value {
-			t.Fatalf("explained parts %+v add up to %d, not %d", s.Explain.Parts, value, e.Value)
+			t.Fatalf("explained parts %+v add up to %d, not %d", s.Explain.Aggregates, value, e.Value)
 		}
 	}
 }
 
 // checkUnexplained checks that a standing is the same without an explanation.
-func (w *world) checkUnexplained(t failer, node int, q lb.Query, explained lb.Standing) {
+func (w *testCluster) checkUnexplained(t failingTest, node int, q lb.Query, explained lb.Standing) {
 	t.Helper()
 	s, err := w.nodes[node].reader.Standing(t.Context(), w.cfg.Game,
 		lb.StandingQuery{Window: q.Window, Order: q.Order, Kind: q.Kind, Player: explained.ID})
@@ -200,7 +200,7 @@ func (w *world) checkUnexplained(t failer, node int, q lb.Query, explained lb.St
 	}
 }
 
-func checkNear(t failer, s lb.Standing, order lb.Order, b board, i int) {
+func checkToNext(t failingTest, s lb.Standing, order lb.Order, b board, i int) {
 	t.Helper()
 	rank := b.ranking[i].Rank
 	equal, place := int64(0), int64(0)
@@ -247,13 +247,13 @@ func better(order lb.Order, e lb.Entry) *big.Rat {
 	return big.NewRat(e.Value, 1)
 }
 
-func (w *world) checkPlaces(t failer, o *oracle, node int, ids []string) {
+func (w *testCluster) checkPlaces(t failingTest, o *oracle, node int, ids []string) {
 	t.Helper()
-	got, position, err := w.nodes[node].reader.Places(t.Context(), w.cfg.Game, ids)
-	if want := int64(len(w.ledger.all())); err != nil || position != want {
+	got, position, err := w.nodes[node].reader.WindowStandings(t.Context(), w.cfg.Game, ids)
+	if want := int64(len(w.ledger.allRows())); err != nil || position != want {
 		t.Fatalf("places at %d: %v, want %d", position, err, want)
 	}
-	want := map[string]map[lb.Window]lb.Place{}
+	want := map[string]map[lb.Window]lb.WindowStanding{}
 	for _, window := range w.cfg.Windows {
 		q := lb.Query{Window: window, Order: lb.ByValue, Kind: lb.Players}
 		for _, e := range o.board(t, lb.Players, lb.ByValue, w.span(t, q, w.page(t, node, q))).ranking {
@@ -261,9 +261,9 @@ func (w *world) checkPlaces(t failer, o *oracle, node int, ids []string) {
 				continue
 			}
 			if want[e.ID] == nil {
-				want[e.ID] = map[lb.Window]lb.Place{}
+				want[e.ID] = map[lb.Window]lb.WindowStanding{}
 			}
-			want[e.ID][window] = lb.Place{Rank: e.Rank, Value: e.Value}
+			want[e.ID][window] = lb.WindowStanding{Rank: e.Rank, Value: e.Value}
 		}
 	}
 	if !reflect.DeepEqual(got, want) {

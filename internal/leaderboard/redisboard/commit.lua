@@ -1,14 +1,15 @@
--- Applies one step to a generation: its writes, and the state that they stand for.
--- KEYS  1 state (hash), 2.. what the writes touch
--- ARGV  1 stamp expected, 2 stamp to leave,
---       then for each write: command, index of its key in KEYS, count n of arguments (at most 1000), n arguments
--- Returns 1 when applied, now or by an earlier run of this very step; 0 when the stamp is another: nothing was written.
--- A run that an error cuts short leaves the stamp "torn", on which nothing builds.
-local stamp = redis.call('HGET', KEYS[1], 'stamp')
-if stamp == ARGV[2] then
+-- Applies one step to a generation: its writes and the state after them.
+-- KEYS  1 state (hash), 2.. keys of the writes.
+-- ARGV  1 expected version, 2 version after the step.
+--       Then for each write: command, index of its key in KEYS, count n of arguments (at most 1000), n arguments.
+-- Returns 1 if this run or an earlier run has applied the step.
+-- Returns 0 and writes nothing if the version is another one.
+-- A run that an error cuts short leaves the version "torn"; no later step applies to it.
+local version = redis.call('HGET', KEYS[1], 'stamp')
+if version == ARGV[2] then
   return 1
 end
-if stamp ~= ARGV[1] then
+if version ~= ARGV[1] then
   return 0
 end
 redis.call('HSET', KEYS[1], 'stamp', 'torn')

@@ -15,24 +15,24 @@ import (
 	"laststand/internal/trial"
 )
 
-// some gives ten players and a team results.
-func (w *world) some() {
+// addResults adds results of ten players and a team.
+func (w *testCluster) addResults() {
 	for i := range 10 {
-		w.ledger.result(fmt.Sprintf("p%d", i), right(int64(i)/2))
+		w.ledger.result(fmt.Sprintf("p%d", i), newAggregates(int64(i)/2))
 	}
-	w.ledger.give(lb.Teams, "t1", right(3))
+	w.ledger.addResult(lb.Teams, "t1", newAggregates(3))
 }
 
-// eachWorld runs f on every kind of Redis.
-func eachWorld(t *testing.T, nodes int, f func(t *testing.T, w *world)) {
+// eachCluster runs f on every kind of Redis.
+func eachCluster(t *testing.T, nodes int, f func(t *testing.T, w *testCluster)) {
 	t.Parallel()
 	trial.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
-		f(t, newWorld(rdb, mixed(), nodes))
+		f(t, newTestCluster(rdb, mixedConfig(), nodes))
 	})
 }
 
-func TestNotReadyIsToldFromEmpty(t *testing.T) {
-	eachWorld(t, 1, func(t *testing.T, w *world) {
+func TestNotReadyDiffersFromEmpty(t *testing.T) {
+	eachCluster(t, 1, func(t *testing.T, w *testCluster) {
 		ask := func() error {
 			_, err := w.nodes[0].reader.Page(t.Context(), w.cfg.Game, lb.Query{Window: lb.Day})
 			return err
@@ -48,7 +48,7 @@ func TestNotReadyIsToldFromEmpty(t *testing.T) {
 				t.Fatalf("a new game's page: %+v", page)
 			}
 		}
-		w.some()
+		w.addResults()
 		w.apply(t, 0)
 		w.checkAll(t, 0, 3)
 		w.flush(t)
@@ -58,10 +58,10 @@ func TestNotReadyIsToldFromEmpty(t *testing.T) {
 	})
 }
 
-// doubled runs every commit twice, as a client does that had no reply.
-type doubled struct{ *redisboard.Store }
+// repeatingStore runs every commit twice, as a client does that got no reply.
+type repeatingStore struct{ *redisboard.Store }
 
-func (d doubled) Commit(ctx context.Context, g lb.Generation, steps []lb.Step) error {
+func (d repeatingStore) Commit(ctx context.Context, g lb.Generation, steps []lb.Step) error {
 	err := d.Store.Commit(ctx, g, steps)
 	again := d.Store.Commit(ctx, g, steps)
 	if err == nil && len(steps) == 1 && again != nil {
@@ -74,33 +74,33 @@ func (d doubled) Commit(ctx context.Context, g lb.Generation, steps []lb.Step) e
 }
 
 func TestARepeatedScriptWritesNothingMore(t *testing.T) {
-	eachWorld(t, 1, func(t *testing.T, w *world) {
-		applier := w.applierOn(doubled{w.nodes[0].store})
+	eachCluster(t, 1, func(t *testing.T, w *testCluster) {
+		applier := w.applierOn(repeatingStore{w.nodes[0].store})
 		for range 30 {
-			w.some()
+			w.addResults()
 		}
-		w.ledger.turn()
-		w.some()
+		w.ledger.startDay()
+		w.addResults()
 		for range 2 {
 			if err := applier.Apply(t.Context(), w.cfg.Game); err != nil {
 				t.Fatal(err)
 			}
 			w.checkAll(t, 0, 4)
-			w.ledger.result("p1", right(3))
+			w.ledger.result("p1", newAggregates(3))
 		}
 	})
 }
 
-func TestATornStepIsNotBuiltOn(t *testing.T) {
-	eachWorld(t, 1, func(t *testing.T, w *world) {
-		w.some()
+func TestACorruptCopyIsNotContinued(t *testing.T) {
+	eachCluster(t, 1, func(t *testing.T, w *testCluster) {
+		w.addResults()
 		w.apply(t, 0)
-		served, err := w.nodes[0].store.Served(t.Context(), w.cfg.Game, w.cfg.Form())
+		served, err := w.nodes[0].store.ServedState(t.Context(), w.cfg.Game, w.cfg.Hash())
 		if err != nil {
 			t.Fatal(err)
 		}
-		torn := lb.Step{Expect: served.Stamp, Stamp: "next", Progress: served.Progress, Changes: []lb.Change{{
-			Board: players("all"), AsOf: 99, Put: []lb.Held{{ID: "p1", Newest: 99, Parts: right(5)}},
+		torn := lb.Step{ExpectedVersion: served.Version, Version: "next", Progress: served.Progress, Changes: []lb.Change{{
+			Board: players("all"), AsOf: 99, Put: []lb.BoardEntry{{ID: "p1", Newest: 99, Aggregates: newAggregates(5)}},
 		}}}
 		key := "{b:" + w.cfg.Game + "}:" + served.ID + ":player:all:meta"
 		if err := errors.Join(w.rdb.Del(t.Context(), key).Err(), w.rdb.Set(t.Context(), key, "no hash", 0).Err()); err != nil {
@@ -109,14 +109,14 @@ func TestATornStepIsNotBuiltOn(t *testing.T) {
 		if err := w.nodes[0].store.Commit(t.Context(), served.Generation, []lb.Step{torn}); err == nil {
 			t.Fatal("the step was not cut short")
 		}
-		w.ledger.result("p1", right(1))
+		w.ledger.result("p1", newAggregates(1))
 		w.apply(t, 0)
 		w.checkAll(t, 0, 5)
 	})
 }
 
 func TestReadersNeverSeeAHalfAppliedRow(t *testing.T) {
-	eachWorld(t, 2, func(t *testing.T, w *world) {
+	eachCluster(t, 2, func(t *testing.T, w *testCluster) {
 		w.apply(t, 0)
 		done := make(chan struct{})
 		var readers sync.WaitGroup
@@ -133,10 +133,10 @@ func TestReadersNeverSeeAHalfAppliedRow(t *testing.T) {
 			})
 		}
 		for i := range 40 {
-			w.some()
+			w.addResults()
 			switch i {
 			case 5, 15, 17:
-				w.ledger.turn()
+				w.ledger.startDay()
 			case 12:
 				w.ledger.correct(3)
 			case 25:
@@ -151,10 +151,10 @@ func TestReadersNeverSeeAHalfAppliedRow(t *testing.T) {
 }
 
 // checkMoment reads a day and a rolling window once, whatever else goes on.
-func (w *world) checkMoment(t *testing.T, node int) {
+func (w *testCluster) checkMoment(t *testing.T, node int) {
 	for _, span := range []string{lb.OpenDay, "2d"} {
-		view := lb.View{Game: w.cfg.Game, Form: w.cfg.Form(), Board: players(span), Ranking: lb.ByTime}
-		s, err := w.nodes[node].store.Slice(t.Context(), view, lb.Cut{From: lb.Top, Limit: lb.MaxLimit})
+		view := lb.View{Game: w.cfg.Game, ConfigHash: w.cfg.Hash(), Board: players(span), Ranking: lb.ByTime}
+		s, err := w.nodes[node].store.ReadSlice(t.Context(), view, lb.Cut{From: lb.Top, Limit: lb.MaxLimit})
 		if errors.Is(err, lb.ErrNotReady) || err == nil && s.Mark.Pos == 0 {
 			continue
 		}
@@ -166,7 +166,7 @@ func (w *world) checkMoment(t *testing.T, node int) {
 		if span == lb.OpenDay {
 			held.from = s.Span
 		}
-		o := newOracle(t, w.cfg, w.ledger.upTo(s.Mark.Pos))
+		o := newOracle(t, w.cfg, w.ledger.rowsUpTo(s.Mark.Pos))
 		want := o.board(t, lb.Players, lb.ByTime, held)
 		o.close(t)
 		if len(s.Rows) != len(want.ranking) || s.Total != int64(len(want.ranking)) {
@@ -174,8 +174,8 @@ func (w *world) checkMoment(t *testing.T, node int) {
 			return
 		}
 		for i, row := range s.Rows {
-			if row.Held != want.held[want.ranking[i].ID] {
-				t.Errorf("%s at %d: entry %d is %+v, want %+v", span, s.Mark.Pos, i, row.Held, want.ranking[i])
+			if row.BoardEntry != want.held[want.ranking[i].ID] {
+				t.Errorf("%s at %d: entry %d is %+v, want %+v", span, s.Mark.Pos, i, row.BoardEntry, want.ranking[i])
 			}
 		}
 	}

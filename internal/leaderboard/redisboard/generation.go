@@ -23,13 +23,13 @@ var (
 	publishScript = script(publishLua)
 )
 
-// torn is the stamp of a generation in which a step was cut short.
-const torn = "torn"
+// corruptVersion is the version of a generation in which a step was cut short.
+const corruptVersion = "torn"
 
-// Served implements leaderboard.Generations.
-func (s *Store) Served(ctx context.Context, game, form string) (leaderboard.State, error) {
-	state := leaderboard.State{Generation: leaderboard.Generation{Game: game, Form: form}}
-	served, err := s.rdb.HGet(ctx, servedKey(game), form).Result()
+// ServedState implements leaderboard.Generations.
+func (s *Store) ServedState(ctx context.Context, game, configHash string) (leaderboard.State, error) {
+	state := leaderboard.State{Generation: leaderboard.Generation{Game: game, ConfigHash: configHash}}
+	served, err := s.rdb.HGet(ctx, servedKey(game), configHash).Result()
 	if errors.Is(err, redis.Nil) {
 		return state, nil
 	}
@@ -40,24 +40,24 @@ func (s *Store) Served(ctx context.Context, game, form string) (leaderboard.Stat
 	return s.load(ctx, state)
 }
 
-// Building implements leaderboard.Generations.
-func (s *Store) Building(ctx context.Context, game, form string) (leaderboard.State, error) {
-	state := leaderboard.State{Generation: leaderboard.Generation{Game: game, Form: form}}
+// BuildingState implements leaderboard.Generations.
+func (s *Store) BuildingState(ctx context.Context, game, configHash string) (leaderboard.State, error) {
+	state := leaderboard.State{Generation: leaderboard.Generation{Game: game, ConfigHash: configHash}}
 	pipe := s.rdb.Pipeline()
-	served := pipe.HGet(ctx, servedKey(game), form)
-	building := pipe.HGet(ctx, buildingKey(game), form)
+	served := pipe.HGet(ctx, servedKey(game), configHash)
+	building := pipe.HGet(ctx, buildingKey(game), configHash)
 	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 		return state, fmt.Errorf("find leaderboards: %w", err)
 	}
 	if building.Val() == "" {
 		return state, nil
 	}
-	state.ID, state.Before = building.Val(), served.Val()
+	state.ID, state.ReplacedID = building.Val(), served.Val()
 	return s.load(ctx, state)
 }
 
-// load fills in how far a generation is. It leaves the stamp empty where a
-// step was cut short in it, or it is not what the pointer says.
+// load fills in the progress of a generation. It leaves Version empty if a step was cut
+// short or the generation does not exist.
 func (s *Store) load(ctx context.Context, state leaderboard.State) (leaderboard.State, error) {
 	fields := append([]string{"ready", "stamp", "loading"}, progressFields...)
 	values, err := s.rdb.HMGet(ctx, stateKey(state.Generation), fields...).Result()
@@ -65,45 +65,45 @@ func (s *Store) load(ctx context.Context, state leaderboard.State) (leaderboard.
 		return state, fmt.Errorf("read the state of leaderboards: %w", err)
 	}
 	r := newReply(values)
-	ready, stamp, loading := r.text() == "1", r.text(), r.text() == "1"
-	if stamp == "" || stamp == torn || state.Served && !ready {
+	isServed, version, loading := r.text() == "1", r.text(), r.text() == "1"
+	if version == "" || version == corruptVersion || state.Served && !isServed {
 		return state, nil
 	}
-	state.Stamp, state.Loading, state.Progress = stamp, loading, r.progress()
+	state.Version, state.Loading, state.Progress = version, loading, r.progress()
 	return state, r.err()
 }
 
 // Begin implements leaderboard.Generations.
-func (s *Store) Begin(ctx context.Context, cfg leaderboard.Config, fresh leaderboard.State, instead string) error {
-	config, err := packForm(cfg)
+func (s *Store) Begin(ctx context.Context, cfg leaderboard.Config, fresh leaderboard.State, replaced string) error {
+	config, err := packConfig(cfg)
 	if err != nil {
 		return fmt.Errorf("begin leaderboards: %w", err)
 	}
-	fields, err := stateFields(fresh.Progress, fresh.Loading, fresh.At)
+	fields, err := stateFields(fresh.Progress, fresh.Loading, fresh.BegunAt)
 	if err != nil {
 		return fmt.Errorf("begin leaderboards: %w", err)
 	}
 	game := fresh.Game
 	keys := []string{servedKey(game), buildingKey(game), retiredKey(game), stateKey(fresh.Generation)}
-	args := append([]any{fresh.Form, fresh.ID, instead, "stamp", fresh.Stamp, "config", config}, fields...)
+	args := append([]any{fresh.ConfigHash, fresh.ID, replaced, "stamp", fresh.Version, "config", config}, fields...)
 	if err := beginScript.Run(ctx, s.rdb, keys, args...).Err(); err != nil {
 		return fmt.Errorf("begin leaderboards: %w", err)
 	}
 	return nil
 }
 
-// Publish implements leaderboard.Generations. A copy that is Loading, lost or
-// torn is not published.
+// Publish implements leaderboard.Generations. It does not publish a copy that is
+// loading, lost or corrupt.
 func (s *Store) Publish(ctx context.Context, state leaderboard.State) error {
 	game, before := state.Game, state.Generation
-	if state.Before != "" {
-		before.ID = state.Before
+	if state.ReplacedID != "" {
+		before.ID = state.ReplacedID
 	}
 	keys := []string{
 		servedKey(game), buildingKey(game), retiredKey(game), formsKey(game), publishedKey(game),
 		stateKey(state.Generation), stateKey(before),
 	}
-	if err := publishScript.Run(ctx, s.rdb, keys, state.Form, state.ID, state.Before).Err(); err != nil {
+	if err := publishScript.Run(ctx, s.rdb, keys, state.ConfigHash, state.ID, state.ReplacedID).Err(); err != nil {
 		return fmt.Errorf("publish leaderboards: %w", err)
 	}
 	return nil

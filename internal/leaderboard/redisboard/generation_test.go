@@ -10,13 +10,13 @@ import (
 	lb "laststand/internal/leaderboard"
 )
 
-func (s *shelf) states(t *testing.T) (served, building lb.State) {
+func (s *storeFixture) states(t *testing.T) (served, building lb.State) {
 	t.Helper()
-	served, err := s.Served(t.Context(), s.cfg.Game, s.cfg.Form())
+	served, err := s.ServedState(t.Context(), s.cfg.Game, s.cfg.Hash())
 	if err != nil {
 		t.Fatal(err)
 	}
-	building, err = s.Building(t.Context(), s.cfg.Game, s.cfg.Form())
+	building, err = s.BuildingState(t.Context(), s.cfg.Game, s.cfg.Hash())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,28 +24,28 @@ func (s *shelf) states(t *testing.T) (served, building lb.State) {
 }
 
 func TestACopyIsBuiltBesideTheServedOne(t *testing.T) {
-	eachShelf(t, func(t *testing.T, s *shelf) {
+	eachStore(t, func(t *testing.T, s *storeFixture) {
 		if served, building := s.states(t); served.ID != "" || building.ID != "" {
 			t.Fatalf("served %+v, building %+v of nothing", served, building)
 		}
-		s.served(t, players("all"), crowd(3)...)
+		s.publishWith(t, players("all"), manyEntries(3)...)
 		served, building := s.states(t)
-		if !served.Served || served.ID != "first" || served.Stamp != s.last.Stamp || served.Mark.Pos != 10 || building.ID != "" {
+		if !served.Served || served.ID != "first" || served.Version != s.last.Version || served.Mark.Pos != 10 || building.ID != "" {
 			t.Fatalf("served %+v, building %+v", served, building)
 		}
 		s.begin(t, "second", "first")
 		before := s.last
 		served, building = s.states(t)
-		if served.ID != "first" || building.ID != "second" || building.Before != "first" || building.Served || !building.Loading ||
-			building.Stamp != before.Stamp || !reflect.DeepEqual(building.Progress, before.Progress) {
+		if served.ID != "first" || building.ID != "second" || building.ReplacedID != "first" || building.Served || !building.Loading ||
+			building.Version != before.Version || !reflect.DeepEqual(building.Progress, before.Progress) {
 			t.Fatalf("served %+v, building %+v", served, building)
 		}
-		s.commit(t, s.step(12, s.enter(players("all"), crowd(5)...)))
-		if slice, err := s.Slice(t.Context(), s.view("all"), lb.Cut{From: lb.Top}); err != nil || slice.Total != 3 {
+		s.commit(t, s.step(12, s.addEntries(players("all"), manyEntries(5)...)))
+		if slice, err := s.ReadSlice(t.Context(), s.view("all"), lb.Cut{From: lb.Top}); err != nil || slice.Total != 3 {
 			t.Fatalf("read %d, %v, before the copy is published", slice.Total, err)
 		}
 		s.publish(t)
-		if slice, err := s.Slice(t.Context(), s.view("all"), lb.Cut{From: lb.Top}); err != nil || slice.Total != 5 {
+		if slice, err := s.ReadSlice(t.Context(), s.view("all"), lb.Cut{From: lb.Top}); err != nil || slice.Total != 5 {
 			t.Fatalf("read %d, %v, after the copy is published", slice.Total, err)
 		}
 		served, building = s.states(t)
@@ -56,7 +56,7 @@ func TestACopyIsBuiltBesideTheServedOne(t *testing.T) {
 }
 
 func TestOnlyOneCopyIsBuilt(t *testing.T) {
-	eachShelf(t, func(t *testing.T, s *shelf) {
+	eachStore(t, func(t *testing.T, s *storeFixture) {
 		s.begin(t, "one", "")
 		for _, instead := range []string{"", "other"} {
 			s.begin(t, "late", instead)
@@ -78,14 +78,14 @@ func TestOnlyOneCopyIsBuilt(t *testing.T) {
 	})
 }
 
-func TestOnlyAWholeCopyIsPublished(t *testing.T) {
-	eachShelf(t, func(t *testing.T, s *shelf) {
+func TestOnlyACompleteCopyIsPublished(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *storeFixture) {
 		s.begin(t, "one", "")
 		_, building := s.states(t)
 		for name, spoil := range map[string]func(*lb.State){
 			"loading":           func(*lb.State) {},
 			"another":           func(st *lb.State) { st.ID = "other" },
-			"instead of others": func(st *lb.State) { st.Before = "other" },
+			"instead of others": func(st *lb.State) { st.ReplacedID = "other" },
 		} {
 			state := building
 			spoil(&state)
@@ -104,23 +104,23 @@ func TestOnlyAWholeCopyIsPublished(t *testing.T) {
 		if err := s.Publish(t.Context(), building); err != nil {
 			t.Fatal(err)
 		}
-		if served, _ := s.states(t); served.Stamp != s.last.Stamp {
+		if served, _ := s.states(t); served.Version != s.last.Version {
 			t.Fatalf("published twice: %+v", served)
 		}
 	})
 }
 
-func (s *shelf) forms(t *testing.T) []lb.Config {
+func (s *storeFixture) servedConfigs(t *testing.T) []lb.Config {
 	t.Helper()
-	forms, err := s.Forms(t.Context(), s.cfg.Game)
+	forms, err := s.ServedConfigs(t.Context(), s.cfg.Game)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return forms
 }
 
-func TestFormsAreThoseServedTheLastOneFirst(t *testing.T) {
-	eachShelf(t, func(t *testing.T, s *shelf) {
+func TestServedConfigsListsTheNewestFirst(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *storeFixture) {
 		zone, err := time.LoadLocation("America/St_Johns")
 		if err != nil {
 			t.Fatal(err)
@@ -129,94 +129,94 @@ func TestFormsAreThoseServedTheLastOneFirst(t *testing.T) {
 		changed := s.cfg
 		changed.Weights.Accuracy++
 		changed.Location = zone
-		if forms := s.forms(t); forms != nil {
+		if forms := s.servedConfigs(t); forms != nil {
 			t.Fatalf("forms %+v of nothing", forms)
 		}
-		s.served(t, players("all"), crowd(3)...)
+		s.publishWith(t, players("all"), manyEntries(3)...)
 		s.cfg = changed
 		s.begin(t, "changed", "")
-		if forms := s.forms(t); !reflect.DeepEqual(forms, []lb.Config{old}) {
+		if forms := s.servedConfigs(t); !reflect.DeepEqual(forms, []lb.Config{old}) {
 			t.Fatalf("forms %+v, want %+v", forms, old)
 		}
 		s.commit(t, s.step(10))
 		s.publish(t)
-		if forms := s.forms(t); !reflect.DeepEqual(forms, []lb.Config{changed, old}) {
+		if forms := s.servedConfigs(t); !reflect.DeepEqual(forms, []lb.Config{changed, old}) {
 			t.Fatalf("forms %+v, want %+v and %+v", forms, changed, old)
 		}
 		s.cfg = old
 		s.begin(t, "again", "first")
 		s.commit(t, s.step(10))
 		s.publish(t)
-		if forms := s.forms(t); !reflect.DeepEqual(forms, []lb.Config{old, changed}) {
+		if forms := s.servedConfigs(t); !reflect.DeepEqual(forms, []lb.Config{old, changed}) {
 			t.Fatalf("forms %+v, want %+v and %+v", forms, old, changed)
 		}
-		if err := s.Sweep(t.Context(), old.Game, old.Form(), 2001); err != nil {
+		if err := s.Sweep(t.Context(), old.Game, old.Hash(), 2001); err != nil {
 			t.Fatal(err)
 		}
-		if forms := s.forms(t); !reflect.DeepEqual(forms, []lb.Config{old}) {
+		if forms := s.servedConfigs(t); !reflect.DeepEqual(forms, []lb.Config{old}) {
 			t.Fatalf("forms %+v after the sweep, want %+v", forms, old)
 		}
 	})
 }
 
-func TestSweepLeavesOnlyWhatIsKept(t *testing.T) {
-	eachShelf(t, func(t *testing.T, s *shelf) {
-		s.served(t, players("all"), crowd(3)...)
-		kept := s.keys(t)
+func TestSweepKeepsOnlyServedCopies(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *storeFixture) {
+		s.publishWith(t, players("all"), manyEntries(3)...)
+		kept := s.allKeys(t)
 		old := s.cfg
 		s.begin(t, "given up", "first") // while it was being loaded: no progress says what it has
-		step := s.step(12, s.enter(players("2026-10-01"), crowd(3)...), s.enter(lb.Board{Kind: lb.Teams, Span: "7d.1"}, crowd(3)...))
+		step := s.step(12, s.addEntries(players("2026-10-01"), manyEntries(3)...), s.addEntries(lb.Board{Kind: lb.Teams, Span: "7d.1"}, manyEntries(3)...))
 		step.Loading, step.Progress = true, lb.Progress{}
-		step.Seal = []lb.Sealed{{Day: "2026-10-01", Entries: map[lb.Kind]int64{lb.Players: 3}}}
+		step.SealedDays = []lb.SealedDay{{Day: "2026-10-01", Sizes: map[lb.Kind]int64{lb.Players: 3}}}
 		s.commit(t, step)
 		s.begin(t, "given up too", "given up")
 		s.cfg.MinAnswers++
-		s.served(t, players("all"), crowd(7)...)
+		s.publishWith(t, players("all"), manyEntries(7)...)
 		sweep := func(before int64) {
 			t.Helper()
-			if err := s.Sweep(t.Context(), old.Game, old.Form(), before); err != nil {
+			if err := s.Sweep(t.Context(), old.Game, old.Hash(), before); err != nil {
 				t.Fatal(err)
 			}
 		}
 		sweep(2000)
-		if slice, err := s.Slice(t.Context(), s.view("all"), lb.Cut{From: lb.Top}); err != nil || slice.Total != 7 {
+		if slice, err := s.ReadSlice(t.Context(), s.view("all"), lb.Cut{From: lb.Top}); err != nil || slice.Total != 7 {
 			t.Fatalf("a form that was just written to was swept: %d, %v", slice.Total, err)
 		}
 		sweep(2001)
-		if _, err := s.Slice(t.Context(), s.view("all"), lb.Cut{From: lb.Top}); !errors.Is(err, lb.ErrNotReady) {
+		if _, err := s.ReadSlice(t.Context(), s.view("all"), lb.Cut{From: lb.Top}); !errors.Is(err, lb.ErrNotReady) {
 			t.Fatalf("the other form: %v", err)
 		}
 		s.cfg = old
 		s.begin(t, "third", "given up too")
-		s.commit(t, s.step(10, s.enter(players("all"), crowd(3)...)))
+		s.commit(t, s.step(10, s.addEntries(players("all"), manyEntries(3)...)))
 		s.publish(t)
 		sweep(2001)
-		if got := s.keys(t); len(got) != len(kept) {
+		if got := s.allKeys(t); len(got) != len(kept) {
 			t.Fatalf("%v are left, not %v", got, kept)
 		}
 	})
 }
 
 func TestALostPointerIsNotReady(t *testing.T) {
-	eachShelf(t, func(t *testing.T, s *shelf) {
-		g := s.served(t, players("all"), crowd(3)...)
+	eachStore(t, func(t *testing.T, s *storeFixture) {
+		g := s.publishWith(t, players("all"), manyEntries(3)...)
 		state := "{b:" + s.cfg.Game + "}:" + g.ID + ":state"
-		if !slices.Contains(s.keys(t), state) {
-			t.Fatalf("no %s in %v", state, s.keys(t))
+		if !slices.Contains(s.allKeys(t), state) {
+			t.Fatalf("no %s in %v", state, s.allKeys(t))
 		}
 		if err := s.rdb.Del(t.Context(), state).Err(); err != nil {
 			t.Fatal(err)
 		}
-		if served, _ := s.states(t); served.ID != g.ID || served.Stamp != "" {
+		if served, _ := s.states(t); served.ID != g.ID || served.Version != "" {
 			t.Fatalf("served %+v", served)
 		}
-		if _, err := s.Slice(t.Context(), s.view("all"), lb.Cut{From: lb.Top}); !errors.Is(err, lb.ErrNotReady) {
+		if _, err := s.ReadSlice(t.Context(), s.view("all"), lb.Cut{From: lb.Top}); !errors.Is(err, lb.ErrNotReady) {
 			t.Fatalf("a lost copy: %v", err)
 		}
 		s.begin(t, "second", g.ID)
 		s.commit(t, s.step(10))
 		s.publish(t)
-		if served, _ := s.states(t); served.ID != "second" || served.Stamp != s.last.Stamp {
+		if served, _ := s.states(t); served.ID != "second" || served.Version != s.last.Version {
 			t.Fatalf("served %+v", served)
 		}
 	})

@@ -12,50 +12,50 @@ import (
 )
 
 // drawParts draws a result small enough that sums often meet.
-func drawParts(t *rapid.T) lb.Parts {
+func drawParts(t *rapid.T) lb.Aggregates {
 	asked := rapid.Int64Range(0, 3).Draw(t, "asked")
 	answered := rapid.Int64Range(0, asked).Draw(t, "answered")
 	correct := rapid.Int64Range(0, answered).Draw(t, "correct")
 	limit := 1000 * asked
-	return lb.Parts{
+	return lb.Aggregates{
 		Score: 100 * correct, Matches: 1,
 		Asked: asked, Answered: answered, Correct: correct,
 		LimitMS: limit, TimeMS: limit - 250*correct*rapid.Int64Range(0, 2).Draw(t, "saved"),
 	}
 }
 
-func drawResult(t *rapid.T, w *world) {
+func drawResult(t *rapid.T, w *testCluster) {
 	if rapid.IntRange(0, 4).Draw(t, "whose") == 0 {
-		w.ledger.give(lb.Teams, fmt.Sprintf("t%d", rapid.IntRange(0, 3).Draw(t, "team")), drawParts(t))
+		w.ledger.addResult(lb.Teams, fmt.Sprintf("t%d", rapid.IntRange(0, 3).Draw(t, "team")), drawParts(t))
 		return
 	}
 	w.ledger.result(fmt.Sprintf("p%d", rapid.IntRange(0, 9).Draw(t, "player")), drawParts(t))
 }
 
-// Whatever happens to ledger and Redis, an Apply makes every board the sum of
-// the results that count.
+// After any events in the ledger and in Redis, Apply makes every board the sum of
+// the uncorrected results.
 func TestBoardsEqualTheOracleAfterAnyHistory(t *testing.T) {
 	t.Parallel()
 	trial.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
 		rapid.Check(t, func(t *rapid.T) {
-			cfg := mixed()
+			cfg := mixedConfig()
 			if rapid.Bool().Draw(t, "plain weights") {
-				cfg = plain()
+				cfg = plainConfig()
 			}
-			w := newWorld(rdb, cfg, 3)
+			w := newTestCluster(rdb, cfg, 3)
 			defer w.flush(t)
-			w.live(t, rapid.IntRange(5, 40).Draw(t, "events"))
+			w.playHistory(t, rapid.IntRange(5, 40).Draw(t, "events"))
 			w.apply(t, 0)
 			reader, limit := rapid.IntRange(0, 2), rapid.IntRange(1, 12)
 			w.checkAll(t, reader.Draw(t, "reader"), limit.Draw(t, "limit"))
-			w.rest(t, 1)
+			w.maintainAll(t, 1)
 			w.checkAll(t, reader.Draw(t, "reader at rest"), limit.Draw(t, "limit at rest"))
 		})
 	})
 }
 
-// live lets things happen to the world.
-func (w *world) live(t *rapid.T, events int) {
+// playHistory runs random events.
+func (w *testCluster) playHistory(t *rapid.T, events int) {
 	saved := w.snapshot(t)
 	node := rapid.IntRange(0, 2)
 	for range events {
@@ -70,21 +70,21 @@ func (w *world) live(t *rapid.T, events int) {
 				drawResult(t, w)
 			}
 		case "correction":
-			if rows := len(w.ledger.all()); rows > 0 {
+			if rows := len(w.ledger.allRows()); rows > 0 {
 				w.ledger.correct(rapid.Int64Range(1, int64(rows)).Draw(t, "wrong"))
 			}
 		case "turn":
 			for range rapid.SampledFrom([]int{1, 1, 1, 2, 6, 7, 45}).Draw(t, "days") {
-				w.ledger.turn()
+				w.ledger.startDay()
 			}
 		case "apply":
 			w.apply(t, node.Draw(t, "node"))
 		case "apply at once":
 			w.applyAtOnce(t)
 		case "upkeep":
-			w.rest(t, node.Draw(t, "node"))
+			w.maintainAll(t, node.Draw(t, "node"))
 		case "kill":
-			w.killed(t, rapid.Int64Range(0, 4).Draw(t, "commits"), rapid.Bool().Draw(t, "written"))
+			w.applyWithCrash(t, rapid.Int64Range(0, 4).Draw(t, "commits"), rapid.Bool().Draw(t, "written"))
 		case "flush":
 			w.flush(t)
 		case "save":
@@ -92,9 +92,9 @@ func (w *world) live(t *rapid.T, events int) {
 		case "restore":
 			w.restore(t, saved)
 		case "replace":
-			w.ledger.replace()
+			w.ledger.replaceLedger()
 		case "roll back":
-			w.ledger.rollBack(rapid.IntRange(0, len(w.ledger.all())).Draw(t, "to"))
+			w.ledger.rollBack(rapid.IntRange(0, len(w.ledger.allRows())).Draw(t, "to"))
 		}
 	}
 }

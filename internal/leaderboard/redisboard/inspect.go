@@ -16,10 +16,10 @@ var inspectLua string
 
 var inspectScript = script(inspectLua)
 
-// Inspect implements leaderboard.Boards, of at most 1000 ids a board. It
-// stalls Redis for some microseconds for each id and ranking.
+// Inspect implements leaderboard.Boards, for at most 1000 ids per board. It blocks Redis
+// for a few microseconds per id and ranking.
 func (s *Store) Inspect(
-	ctx context.Context, g leaderboard.Generation, rankings []leaderboard.Order, wants []leaderboard.Want,
+	ctx context.Context, g leaderboard.Generation, rankings []leaderboard.Order, wants []leaderboard.EntryRequest,
 ) (leaderboard.Inspection, error) {
 	keys := []string{stateKey(g)}
 	args := []any{len(rankings)}
@@ -30,7 +30,7 @@ func (s *Store) Inspect(
 			keys = append(keys, board.by(o))
 		}
 		args = append(args, len(w.IDs))
-		args = appendAll(args, w.IDs)
+		args = appendTexts(args, w.IDs)
 	}
 	values, err := inspectScript.Run(ctx, s.rdb, keys, args...).Slice()
 	if redis.HasErrorPrefix(err, "STALE") {
@@ -40,34 +40,34 @@ func (s *Store) Inspect(
 		return leaderboard.Inspection{}, fmt.Errorf("inspect leaderboards: %w", err)
 	}
 	r := newReply(values)
-	inspection := leaderboard.Inspection{Progress: r.inner().progress()}
+	inspection := leaderboard.Inspection{Progress: r.subReply().progress()}
 	for _, w := range wants {
-		inspection.Boards = append(inspection.Boards, r.inner().inspected(rankings, w.IDs))
+		inspection.Boards = append(inspection.Boards, r.subReply().board(rankings, w.IDs))
 	}
 	return inspection, r.err()
 }
 
-// inspected reads what inspect.lua read of one board.
-func (r *reply) inspected(rankings []leaderboard.Order, ids []string) leaderboard.Inspected {
+// board reads what inspect.lua returned for one board.
+func (r *reply) board(rankings []leaderboard.Order, ids []string) leaderboard.Inspected {
 	board := leaderboard.Inspected{Ranked: map[leaderboard.Order]int64{}}
-	board.Entries = r.number()
+	board.Size = r.number()
 	parts := r.listOf(len(ids))
 	keys := map[leaderboard.Order][]any{}
 	for _, o := range rankings {
 		board.Ranked[o], keys[o] = r.number(), r.listOf(len(ids))
 	}
 	for i, id := range ids {
-		packed, there := parts[i].(string)
-		if !there {
+		packed, exists := parts[i].(string)
+		if !exists {
 			continue
 		}
 		ranked := map[leaderboard.Order]float64{}
 		for o, all := range keys {
-			if text, has := all[i].(string); has {
+			if text, exists := all[i].(string); exists {
 				ranked[o] = r.parseKey(text)
 			}
 		}
-		board.Held = append(board.Held, r.held(id, packed))
+		board.Found = append(board.Found, r.entry(id, packed))
 		board.Keys = append(board.Keys, ranked)
 	}
 	return board

@@ -1,9 +1,10 @@
 -- Reads entries of several boards with their keys in every ranking, at one moment.
--- KEYS  1 state (hash), then for each board: parts (hash), its rankings (sorted sets)
--- ARGV  1 rankings of a board, then for each board: count n of ids (at most 1000), n ids
--- Returns the values of the state's progress, and for each board a list: its size, parts of the ids (nil: none),
---         and for each ranking by turns its size and the keys of the ids (nil: none).
---         The error STALE where the generation is lost, torn or being loaded.
+-- KEYS  1 state (hash). Then for each board: parts (hash), its rankings (sorted sets).
+-- ARGV  1 number of rankings per board. Then for each board: count n of ids (at most 1000), n ids.
+-- Returns the values of the state's progress, and one list per board.
+--         A list has the board's size and the parts of the ids (nil: none).
+--         Then for each ranking: its size and the keys of the ids (nil: none).
+--         The error is STALE if the generation is lost, corrupt or being loaded.
 local state = redis.call('HMGET', KEYS[1], 'stamp', 'loading',
   'epoch', 'pos', 'row', 'day', 'first', 'oldest', 'rolls')
 if not state[1] or state[1] == 'torn' or state[2] ~= '0' then
@@ -11,16 +12,16 @@ if not state[1] or state[1] == 'torn' or state[2] ~= '0' then
 end
 local reply = { { unpack(state, 3, 9) } }
 local rankings = tonumber(ARGV[1])
-local key, at = 2, 2
-while at <= #ARGV do
-  local count = tonumber(ARGV[at])
+local key, arg = 2, 2
+while arg <= #ARGV do
+  local count = tonumber(ARGV[arg])
   local parts, members = {}, {}
   if count > 0 then
-    parts = redis.call('HMGET', KEYS[key], unpack(ARGV, at + 1, at + count))
+    parts = redis.call('HMGET', KEYS[key], unpack(ARGV, arg + 1, arg + count))
   end
   for i = 1, count do
     local newest = parts[i] and string.sub(parts[i], 1, 16) or ''
-    members[i] = newest .. ':' .. ARGV[at + i]
+    members[i] = newest .. ':' .. ARGV[arg + i]
   end
   local board = { redis.call('HLEN', KEYS[key]), parts }
   for i = key + 1, key + rankings do
@@ -29,6 +30,6 @@ while at <= #ARGV do
   end
   reply[#reply + 1] = board
   key = key + 1 + rankings
-  at = at + 1 + count
+  arg = arg + 1 + count
 end
 return reply

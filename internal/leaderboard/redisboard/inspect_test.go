@@ -9,19 +9,19 @@ import (
 )
 
 func TestInspectSeesEntriesAndTheirKeys(t *testing.T) {
-	eachShelf(t, func(t *testing.T, s *shelf) {
+	eachStore(t, func(t *testing.T, s *storeFixture) {
 		g := s.begin(t, "a", "")
 		if _, err := s.Inspect(t.Context(), g, s.cfg.Rankings(), nil); !errors.Is(err, lb.ErrStale) {
 			t.Fatalf("inspecting a copy that is being loaded: %v", err)
 		}
-		held := crowd(3)
-		held[2].Parts = lb.Parts{Score: 7, Matches: 1, Asked: 3} // too few for accuracy and time
-		ghost := s.enter(players("all"), lb.Held{ID: "ghost", Newest: 9, Parts: right(1)})
+		held := manyEntries(3)
+		held[2].Aggregates = lb.Aggregates{Score: 7, Matches: 1, Asked: 3} // too few for accuracy and time
+		ghost := s.addEntries(players("all"), lb.BoardEntry{ID: "ghost", Newest: 9, Aggregates: newAggregates(1)})
 		ghost.Put = nil
-		step := s.step(10, s.enter(players("all"), held...), ghost)
-		step.Rolls = map[lb.Window]lb.Roll{"7d": {Lo: [2]string{"2026-11-14", "2026-11-15"}}}
+		step := s.step(10, s.addEntries(players("all"), held...), ghost)
+		step.Rolling = map[lb.Window]lb.RollingBoards{"7d": {FirstDay: [2]string{"2026-11-14", "2026-11-15"}}}
 		s.commit(t, step)
-		wants := []lb.Want{
+		wants := []lb.EntryRequest{
 			{Board: players("all"), IDs: []string{"p0002", "nobody", "p0000", "ghost"}},
 			{Board: players("7d.0"), IDs: []string{"p0000"}},
 			{Board: players("all")},
@@ -36,18 +36,18 @@ func TestInspectSeesEntriesAndTheirKeys(t *testing.T) {
 		sizes := map[lb.Order]int64{lb.ByValue: 4, lb.ByScore: 4, lb.ByMatches: 4, lb.ByAccuracy: 3, lb.ByTime: 3}
 		none := map[lb.Order]int64{lb.ByValue: 0, lb.ByScore: 0, lb.ByMatches: 0, lb.ByAccuracy: 0, lb.ByTime: 0}
 		keys := make([]map[lb.Order]float64, 2)
-		for i, h := range []lb.Held{held[2], held[0]} {
+		for i, h := range []lb.BoardEntry{held[2], held[0]} {
 			keys[i] = map[lb.Order]float64{}
 			for _, o := range s.cfg.Rankings() {
-				if lb.Rankable(o, h.Parts, s.cfg.MinAnswers) {
-					keys[i][o] = lb.Key(o, h.Parts, s.cfg.Weights)
+				if lb.Rankable(o, h.Aggregates, s.cfg.MinAnswers) {
+					keys[i][o] = lb.Key(o, h.Aggregates, s.cfg.Weights)
 				}
 			}
 		}
 		want := []lb.Inspected{
-			{Content: lb.Content{Held: []lb.Held{held[2], held[0]}, Entries: 3}, Keys: keys, Ranked: sizes},
+			{EntryAnswer: lb.EntryAnswer{Found: []lb.BoardEntry{held[2], held[0]}, Size: 3}, Keys: keys, Ranked: sizes},
 			{Ranked: none},
-			{Content: lb.Content{Entries: 3}, Ranked: sizes},
+			{EntryAnswer: lb.EntryAnswer{Size: 3}, Ranked: sizes},
 		}
 		if !reflect.DeepEqual(got.Boards, want) {
 			t.Fatalf("saw %+v, want %+v", got.Boards, want)

@@ -2,57 +2,61 @@ package redisboard
 
 import "laststand/internal/leaderboard"
 
-// The keys of one game share the hash tag {b:GAME}, so that one script may
-// change all its boards.
+// The keys of one game share the hash tag {b:GAME}, so that one script can change
+// all its boards. CONFIG is the hash of a configuration, GEN the id of a generation.
 //
-//	{b:GAME}:served                        hash: form → generation that is read
-//	{b:GAME}:building                      hash: form → generation being built
-//	{b:GAME}:retired                       set: generations to remove
-//	{b:GAME}:forms                         hash: form that is served → its Config, as JSON
-//	{b:GAME}:published                     sorted set: form that is served, by the order of publishing
-//	{b:GAME}:lease:FORM:DUTY               text: who is at it; it expires
-//	{b:GAME}:GEN:state                     hash: ready, stamp, loading, touched, config, and progressFields
-//	{b:GAME}:GEN:boards                    set: KIND:SPAN of each board that there is
-//	{b:GAME}:GEN:sealed                    hash: KIND:DAY of a day that is over → entries
-//	{b:GAME}:GEN:KIND:SPAN:parts           hash: id → packed entry
-//	{b:GAME}:GEN:KIND:SPAN:meta            hash: as_of
-//	{b:GAME}:GEN:KIND:SPAN:by:ORDER        sorted set: member by key
+//	{b:GAME}:served                        hash: CONFIG → served generation.
+//	{b:GAME}:building                      hash: CONFIG → generation being built.
+//	{b:GAME}:retired                       set: generations to remove.
+//	{b:GAME}:forms                         hash: served CONFIG → its Config as JSON.
+//	{b:GAME}:published                     sorted set: served CONFIG, by the order of publishing.
+//	{b:GAME}:lease:CONFIG:DUTY             text: holder of the lease; it expires.
+//	{b:GAME}:GEN:state                     hash: ready, stamp (the version), loading, touched, config and progressFields.
+//	{b:GAME}:GEN:boards                    set: KIND:SPAN of each existing board.
+//	{b:GAME}:GEN:sealed                    hash: KIND:DAY of a past day → number of entries.
+//	{b:GAME}:GEN:KIND:SPAN:parts           hash: id → packed entry.
+//	{b:GAME}:GEN:KIND:SPAN:meta            hash: as_of.
+//	{b:GAME}:GEN:KIND:SPAN:by:ORDER        sorted set: member by key.
 
-func tag(game string) string { return "{b:" + game + "}:" }
+func keyPrefix(game string) string { return "{b:" + game + "}:" }
 
-func servedKey(game string) string    { return tag(game) + "served" }
-func buildingKey(game string) string  { return tag(game) + "building" }
-func retiredKey(game string) string   { return tag(game) + "retired" }
-func formsKey(game string) string     { return tag(game) + "forms" }
-func publishedKey(game string) string { return tag(game) + "published" }
+func servedKey(game string) string    { return keyPrefix(game) + "served" }
+func buildingKey(game string) string  { return keyPrefix(game) + "building" }
+func retiredKey(game string) string   { return keyPrefix(game) + "retired" }
+func formsKey(game string) string     { return keyPrefix(game) + "forms" }
+func publishedKey(game string) string { return keyPrefix(game) + "published" }
 
-func leaseKey(d leaderboard.Duty) string { return tag(d.Game) + "lease:" + d.Form + ":" + d.Name }
-
-func stateKey(g leaderboard.Generation) string  { return tag(g.Game) + g.ID + ":state" }
-func boardsKey(g leaderboard.Generation) string { return tag(g.Game) + g.ID + ":boards" }
-func sealedKey(g leaderboard.Generation) string { return tag(g.Game) + g.ID + ":sealed" }
-
-// boardKeys are one board's.
-type boardKeys string
-
-func keysOf(g leaderboard.Generation, b leaderboard.Board) boardKeys { return keysOfName(g, name(b)) }
-
-// name is a board's in the set of boards.
-func name(b leaderboard.Board) string { return string(b.Kind) + ":" + b.Span }
-
-func sealedField(kind leaderboard.Kind, day string) string {
-	return name(leaderboard.Board{Kind: kind, Span: day})
+func leaseKey(d leaderboard.Duty) string {
+	return keyPrefix(d.Game) + "lease:" + d.ConfigHash + ":" + d.Name
 }
 
-func keysOfName(g leaderboard.Generation, name string) boardKeys {
-	return boardKeys(tag(g.Game) + g.ID + ":" + name)
+func stateKey(g leaderboard.Generation) string  { return keyPrefix(g.Game) + g.ID + ":state" }
+func boardsKey(g leaderboard.Generation) string { return keyPrefix(g.Game) + g.ID + ":boards" }
+func sealedKey(g leaderboard.Generation) string { return keyPrefix(g.Game) + g.ID + ":sealed" }
+
+// boardKeys is the prefix of one board's keys.
+type boardKeys string
+
+func keysOf(g leaderboard.Generation, b leaderboard.Board) boardKeys {
+	return keysOfBoardName(g, boardName(b))
+}
+
+// boardName is a board's name in the set of boards.
+func boardName(b leaderboard.Board) string { return string(b.Kind) + ":" + b.Span }
+
+func sealedField(kind leaderboard.Kind, day string) string {
+	return boardName(leaderboard.Board{Kind: kind, Span: day})
+}
+
+func keysOfBoardName(g leaderboard.Generation, name string) boardKeys {
+	return boardKeys(keyPrefix(g.Game) + g.ID + ":" + name)
 }
 
 func (k boardKeys) parts() string                 { return string(k) + ":parts" }
 func (k boardKeys) meta() string                  { return string(k) + ":meta" }
 func (k boardKeys) by(o leaderboard.Order) string { return string(k) + ":by:" + string(o) }
 
-// all lists the keys that the board may have, in any form.
+// all lists the keys that the board can have under any configuration.
 func (k boardKeys) all() []string {
 	keys := []string{k.parts(), k.meta()}
 	for _, o := range leaderboard.Orders() {

@@ -6,13 +6,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-func (s *shelf) keys(t failer) []string {
+func (s *storeFixture) allKeys(t failingTest) []string {
 	t.Helper()
 	return keysOf(t, s.rdb, s.cfg.Game)
 }
 
 // keysOf lists all keys of a game.
-func keysOf(t failer, rdb redis.UniversalClient, game string) []string {
+func keysOf(t failingTest, rdb redis.UniversalClient, game string) []string {
 	t.Helper()
 	var keys []string
 	scan := func(ctx context.Context, c redis.Cmdable) error {
@@ -37,8 +37,8 @@ func keysOf(t failer, rdb redis.UniversalClient, game string) []string {
 	return keys
 }
 
-// failer is what testing.T and rapid.T have in common.
-type failer interface {
+// failingTest is what testing.T and rapid.T have in common.
+type failingTest interface {
 	Helper()
 	Fatalf(format string, args ...any)
 	Context() context.Context

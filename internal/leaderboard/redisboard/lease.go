@@ -21,8 +21,8 @@ var (
 	releaseScript = script(releaseLua)
 )
 
-// Lease implements leaderboard.Leases, to the millisecond.
-func (s *Store) Lease(ctx context.Context, d leaderboard.Duty, holder string, ttl time.Duration) (bool, error) {
+// AcquireLease implements leaderboard.Leases, with a precision of 1 ms.
+func (s *Store) AcquireLease(ctx context.Context, d leaderboard.Duty, holder string, ttl time.Duration) (bool, error) {
 	held, err := leaseScript.Run(ctx, s.rdb, []string{leaseKey(d)}, holder, ttl.Milliseconds()).Bool()
 	if err != nil {
 		return false, fmt.Errorf("take the lease of %s: %w", d.Name, err)
@@ -30,8 +30,8 @@ func (s *Store) Lease(ctx context.Context, d leaderboard.Duty, holder string, tt
 	return held, nil
 }
 
-// Release implements leaderboard.Leases.
-func (s *Store) Release(ctx context.Context, d leaderboard.Duty, holder string) error {
+// ReleaseLease implements leaderboard.Leases.
+func (s *Store) ReleaseLease(ctx context.Context, d leaderboard.Duty, holder string) error {
 	if err := releaseScript.Run(ctx, s.rdb, []string{leaseKey(d)}, holder).Err(); err != nil {
 		return fmt.Errorf("give back the lease of %s: %w", d.Name, err)
 	}

@@ -1,7 +1,7 @@
--- Takes a duty, or keeps it.
--- KEYS  1 the duty's lease (text)
--- ARGV  1 holder, 2 time to live (ms)
--- Returns 1; 0 when it is another's: nothing was written.
+-- Acquires or renews a lease.
+-- KEYS  1 lease (text).
+-- ARGV  1 holder, 2 time to live (ms).
+-- Returns 1. Returns 0 and writes nothing if another holder has the lease.
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then
   return 0

@@ -7,12 +7,12 @@ import (
 	lb "laststand/internal/leaderboard"
 )
 
-func TestADutyIsOnesAtATime(t *testing.T) {
-	eachShelf(t, func(t *testing.T, s *shelf) {
-		duty := lb.Duty{Game: s.cfg.Game, Form: s.cfg.Form(), Name: "apply"}
+func TestOneHolderHasALeaseAtATime(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *storeFixture) {
+		duty := lb.Duty{Game: s.cfg.Game, ConfigHash: s.cfg.Hash(), Name: "apply"}
 		lease := func(d lb.Duty, holder string, ttl time.Duration) bool {
 			t.Helper()
-			held, err := s.Lease(t.Context(), d, holder, ttl)
+			held, err := s.AcquireLease(t.Context(), d, holder, ttl)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -20,7 +20,7 @@ func TestADutyIsOnesAtATime(t *testing.T) {
 		}
 		release := func(holder string) {
 			t.Helper()
-			if err := s.Release(t.Context(), duty, holder); err != nil {
+			if err := s.ReleaseLease(t.Context(), duty, holder); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -16,13 +16,13 @@ import (
 type ledger struct {
 	mu     sync.Mutex
 	epoch  string
-	rows   []entered
+	rows   []ledgerRow
 	day    string
 	nextID int
 }
 
-// entered is a row, and of a correction the position of what it takes back.
-type entered struct {
+// ledgerRow is a row. A correction has the position of the corrected result.
+type ledgerRow struct {
 	lb.Row
 	of int64
 }
@@ -31,59 +31,59 @@ const firstDay = "2026-11-20"
 
 func newLedger() *ledger { return &ledger{epoch: "e1", day: firstDay} }
 
-func (l *ledger) result(player string, p lb.Parts) { l.give(lb.Players, player, p) }
+func (l *ledger) result(player string, p lb.Aggregates) { l.addResult(lb.Players, player, p) }
 
-func (l *ledger) give(whose lb.Kind, holder string, p lb.Parts) {
+func (l *ledger) addResult(kind lb.Kind, holder string, p lb.Aggregates) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.add(entered{Row: lb.Row{Kind: lb.ResultRow, Whose: whose, Holder: holder, Parts: p}})
+	l.add(ledgerRow{Row: lb.Row{Kind: lb.ResultRow, HolderKind: kind, Holder: holder, Aggregates: p}})
 }
 
-// correct takes the row at a position back, unless it is no result that counts.
+// correct subtracts the result at a position, if there is one that is not corrected yet.
 func (l *ledger) correct(pos int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	counts := l.counting(int64(len(l.rows)))
+	counts := l.countedRows(int64(len(l.rows)))
 	wrong, ok := counts[pos]
 	if !ok {
 		return
 	}
 	delete(counts, pos)
-	row := lb.Row{Kind: lb.CorrectionRow, Whose: wrong.Whose, Holder: wrong.Holder, Parts: negated(wrong.Parts), Of: wrong.Day}
+	row := lb.Row{Kind: lb.CorrectionRow, HolderKind: wrong.HolderKind, Holder: wrong.Holder, Aggregates: negated(wrong.Aggregates), TargetDay: wrong.Day}
 	for _, r := range counts {
-		if r.Whose != row.Whose || r.Holder != row.Holder {
+		if r.HolderKind != row.HolderKind || r.Holder != row.Holder {
 			continue
 		}
 		row.Newest = max(row.Newest, r.Pos)
-		if r.Day == row.Of {
-			row.NewestOfThatDay = max(row.NewestOfThatDay, r.Pos)
+		if r.Day == row.TargetDay {
+			row.NewestOfTargetDay = max(row.NewestOfTargetDay, r.Pos)
 		}
 	}
-	l.add(entered{Row: row, of: pos})
+	l.add(ledgerRow{Row: row, of: pos})
 }
 
-func negated(p lb.Parts) lb.Parts {
-	return lb.Parts{
+func negated(p lb.Aggregates) lb.Aggregates {
+	return lb.Aggregates{
 		Score: -p.Score, TimeMS: -p.TimeMS, LimitMS: -p.LimitMS, Matches: -p.Matches,
 		Asked: -p.Asked, Answered: -p.Answered, Correct: -p.Correct,
 	}
 }
 
-func (l *ledger) turn() {
+func (l *ledger) startDay() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.day = before(l.day, -1)
-	l.add(entered{Row: lb.Row{Kind: lb.TurnRow}})
+	l.add(ledgerRow{Row: lb.Row{Kind: lb.DayStartRow}})
 }
 
-func (l *ledger) add(r entered) {
+func (l *ledger) add(r ledgerRow) {
 	l.nextID++
 	r.Pos, r.ID = int64(len(l.rows)+1), fmt.Sprintf("r%d", l.nextID)
-	r.Day, r.At = l.day, 1_000_000+int64(l.nextID)
+	r.Day, r.CommittedAt = l.day, 1_000_000+int64(l.nextID)
 	l.rows = append(l.rows, r)
 }
 
-// rollBack forgets the rows above n.
+// rollBack removes the rows above n.
 func (l *ledger) rollBack(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,16 +94,16 @@ func (l *ledger) rollBack(n int) {
 	}
 }
 
-// replace puts an empty ledger in this one's place.
-func (l *ledger) replace() {
+// replaceLedger replaces the ledger by an empty one.
+func (l *ledger) replaceLedger() {
 	l.rollBack(0)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.epoch += "'"
 }
 
-// counting are the results up to a position that nothing up to it takes back.
-func (l *ledger) counting(upTo int64) map[int64]lb.Row {
+// countedRows returns the results up to a position that are not corrected up to it.
+func (l *ledger) countedRows(upTo int64) map[int64]lb.Row {
 	counts := map[int64]lb.Row{}
 	for _, r := range l.rows[:upTo] {
 		switch r.Kind {
@@ -116,14 +116,14 @@ func (l *ledger) counting(upTo int64) map[int64]lb.Row {
 	return counts
 }
 
-// upTo returns the rows up to a position.
-func (l *ledger) upTo(pos int64) []entered {
+// rowsUpTo returns the rows up to a position.
+func (l *ledger) rowsUpTo(pos int64) []ledgerRow {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.rows[:pos])
 }
 
-func (l *ledger) all() []entered {
+func (l *ledger) allRows() []ledgerRow {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.rows)
@@ -135,14 +135,14 @@ func (l *ledger) today() string {
 	return l.day
 }
 
-// mark is the watermark of a view that has applied everything.
-func (l *ledger) mark() lb.Watermark {
+// watermark is the watermark of a view that has applied everything.
+func (l *ledger) watermark() lb.Watermark {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.end()
+	return l.lastWatermark()
 }
 
-func (l *ledger) end() lb.Watermark {
+func (l *ledger) lastWatermark() lb.Watermark {
 	if len(l.rows) == 0 {
 		return lb.Watermark{Epoch: l.epoch}
 	}
@@ -150,7 +150,7 @@ func (l *ledger) end() lb.Watermark {
 	return lb.Watermark{Epoch: l.epoch, Pos: last.Pos, RowID: last.ID, Day: last.Day}
 }
 
-// before is a date some days earlier.
+// before returns the date some days earlier.
 func before(date string, days int) string {
 	d, err := time.Parse(time.DateOnly, date)
 	if err != nil {
@@ -167,7 +167,7 @@ func (l *ledger) Epoch() string {
 	return l.epoch
 }
 
-func (l *ledger) Rows(_ context.Context, _ string, after int64, limit int) ([]lb.Row, error) {
+func (l *ledger) ReadRows(_ context.Context, _ string, after int64, limit int) ([]lb.Row, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	from := min(int(after), len(l.rows))
@@ -180,7 +180,7 @@ func (l *ledger) Rows(_ context.Context, _ string, after int64, limit int) ([]lb
 
 func (l *ledger) Snapshot(_ context.Context, _ string, work func(lb.Snapshot) error) error {
 	l.mu.Lock()
-	s := lb.Snapshot{Mark: l.end()}
+	s := lb.Snapshot{Mark: l.lastWatermark()}
 	if len(l.rows) > 0 {
 		s.First = l.rows[0].Day
 	}
@@ -199,15 +199,15 @@ func (l *ledger) Snapshot(_ context.Context, _ string, work func(lb.Snapshot) er
 // sums are in the order of a Snapshot.
 func (l *ledger) sums(upTo int64) []lb.Sum {
 	of := map[lb.Sum]*lb.Sum{}
-	for _, r := range l.counting(upTo) {
-		key := lb.Sum{Whose: r.Whose, Holder: r.Holder, Day: r.Day}
+	for _, r := range l.countedRows(upTo) {
+		key := lb.Sum{HolderKind: r.HolderKind, Holder: r.Holder, Day: r.Day}
 		if of[key] == nil {
-			of[key] = &lb.Sum{Whose: r.Whose, Holder: r.Holder, Day: r.Day}
+			of[key] = &lb.Sum{HolderKind: r.HolderKind, Holder: r.Holder, Day: r.Day}
 		}
 		sum := of[key]
-		sum.Parts = sum.Parts.Add(r.Parts)
+		sum.Aggregates = sum.Aggregates.Add(r.Aggregates)
 		if r.Pos > sum.Newest {
-			sum.Newest, sum.At = r.Pos, r.At
+			sum.Newest, sum.CommittedAt = r.Pos, r.CommittedAt
 		}
 	}
 	var sums []lb.Sum
@@ -215,15 +215,15 @@ func (l *ledger) sums(upTo int64) []lb.Sum {
 		sums = append(sums, *sum)
 	}
 	slices.SortFunc(sums, func(a, b lb.Sum) int {
-		return cmp.Or(cmp.Compare(a.Whose, b.Whose), cmp.Compare(a.Holder, b.Holder), cmp.Compare(a.Day, b.Day))
+		return cmp.Or(cmp.Compare(a.HolderKind, b.HolderKind), cmp.Compare(a.Holder, b.Holder), cmp.Compare(a.Day, b.Day))
 	})
 	return sums
 }
 
-func (l *ledger) Holders(_ context.Context, _ string, whose lb.Kind, after string, limit int) ([]string, error) {
+func (l *ledger) ReadHolders(_ context.Context, _ string, kind lb.Kind, after string, limit int) ([]string, error) {
 	var holders []string
-	for _, r := range l.all() {
-		if r.Kind == lb.ResultRow && r.Whose == whose && r.Holder > after {
+	for _, r := range l.allRows() {
+		if r.Kind == lb.ResultRow && r.HolderKind == kind && r.Holder > after {
 			holders = append(holders, r.Holder)
 		}
 	}
@@ -232,15 +232,17 @@ func (l *ledger) Holders(_ context.Context, _ string, whose lb.Kind, after strin
 	return holders[:min(limit, len(holders))], nil
 }
 
-func (l *ledger) SumsOf(_ context.Context, _ string, upTo int64, whose lb.Kind, holders []string) ([]lb.Sum, error) {
+func (l *ledger) ReadSums(_ context.Context, _ string, upTo int64, kind lb.Kind, holders []string) ([]lb.Sum, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.DeleteFunc(l.sums(upTo), func(s lb.Sum) bool {
-		return s.Whose != whose || !slices.Contains(holders, s.Holder)
+		return s.HolderKind != kind || !slices.Contains(holders, s.Holder)
 	}), nil
 }
 
-func (l *ledger) Summed(_ context.Context, _, day string) (bool, error) { return day < l.today(), nil }
+func (l *ledger) HasDaySums(_ context.Context, _, day string) (bool, error) {
+	return day < l.today(), nil
+}
 
 func (l *ledger) DayVersion(context.Context, string, string) (int64, error) {
 	l.mu.Lock()
@@ -248,12 +250,12 @@ func (l *ledger) DayVersion(context.Context, string, string) (int64, error) {
 	return int64(l.nextID), nil
 }
 
-func (l *ledger) DaySums(_ context.Context, _, day string, whose lb.Kind, each func(lb.Sum) error) error {
+func (l *ledger) ReadDaySums(_ context.Context, _, day string, kind lb.Kind, each func(lb.Sum) error) error {
 	l.mu.Lock()
 	sums := l.sums(int64(len(l.rows)))
 	l.mu.Unlock()
 	for _, s := range sums {
-		if s.Day != day || s.Whose != whose {
+		if s.Day != day || s.HolderKind != kind {
 			continue
 		}
 		if err := each(s); err != nil {

@@ -1,7 +1,7 @@
 -- Reads entries of a ranking by index, at one moment.
--- KEYS  1 ranking (sorted set), 2 parts (hash)
--- ARGV  1 first and 2 last index, from 0, of at most 1000 entries
--- Returns a list of ids, and a list of the same entries' parts (nil: none).
+-- KEYS  1 ranking (sorted set), 2 parts (hash).
+-- ARGV  1 first and 2 last index, from 0, of at most 1000 entries.
+-- Returns a list of ids, and a list of the parts of these entries (nil: none).
 local ids, parts = {}, {}
 for i, member in ipairs(redis.call('ZRANGE', KEYS[1], ARGV[1], ARGV[2])) do
   ids[i] = string.sub(member, 18)

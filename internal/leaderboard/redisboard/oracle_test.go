@@ -10,8 +10,8 @@ import (
 	lb "laststand/internal/leaderboard"
 )
 
-// oracle reckons boards in plain SQL, by the wire contract's words, from the
-// results of a ledger that are not taken back.
+// oracle computes boards in plain SQL, by the rules of the wire contract, from the
+// uncorrected results of a ledger.
 type oracle struct {
 	cfg lb.Config
 	db  *sql.DB
@@ -22,8 +22,8 @@ const oracleSchema = `CREATE TABLE results (
 	limit_ms INTEGER, matches INTEGER, asked INTEGER, answered INTEGER, correct INTEGER,
 	corrected INTEGER NOT NULL DEFAULT 0)` // when it was taken back; 0: it counts
 
-// oracleRanking wants the weights of accuracy, speed, score and matches, kind,
-// first and last day, what ranks an entry, and twice the order.
+// The arguments of oracleRanking are the weights of accuracy, speed, score and
+// matches, kind, first and last day, the condition for a rank, and the order twice.
 const oracleRanking = `WITH summed AS (
 	SELECT holder, MAX(pos) newest, SUM(score) score, SUM(time_ms) time_ms, SUM(limit_ms) limit_ms,
 		SUM(matches) matches, SUM(asked) asked, SUM(answered) answered, SUM(correct) correct
@@ -45,7 +45,7 @@ var oracleOrders = map[lb.Order]string{
 	lb.ByMatches:  "-matches",
 }
 
-func newOracle(t failer, cfg lb.Config, rows []entered) *oracle {
+func newOracle(t failingTest, cfg lb.Config, rows []ledgerRow) *oracle {
 	t.Helper()
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
@@ -55,12 +55,12 @@ func newOracle(t failer, cfg lb.Config, rows []entered) *oracle {
 	o := &oracle{cfg: cfg, db: db}
 	o.run(t, oracleSchema)
 	var results []string
-	var corrections []entered
+	var corrections []ledgerRow
 	for _, r := range rows {
-		p := r.Parts
+		p := r.Aggregates
 		switch r.Kind {
 		case lb.ResultRow:
-			results = append(results, fmt.Sprintf("(%d,%d,'%s','%s','%s',%d,%d,%d,%d,%d,%d,%d,0)", r.Pos, r.At, r.Day, r.Whose, r.Holder,
+			results = append(results, fmt.Sprintf("(%d,%d,'%s','%s','%s',%d,%d,%d,%d,%d,%d,%d,0)", r.Pos, r.CommittedAt, r.Day, r.HolderKind, r.Holder,
 				p.Score, p.TimeMS, p.LimitMS, p.Matches, p.Asked, p.Answered, p.Correct))
 		case lb.CorrectionRow:
 			corrections = append(corrections, r)
@@ -70,19 +70,19 @@ func newOracle(t failer, cfg lb.Config, rows []entered) *oracle {
 		o.run(t, "INSERT INTO results VALUES "+strings.Join(results, ","))
 	}
 	for _, r := range corrections {
-		o.run(t, fmt.Sprintf("UPDATE results SET corrected = %d WHERE pos = %d", r.At, r.of))
+		o.run(t, fmt.Sprintf("UPDATE results SET corrected = %d WHERE pos = %d", r.CommittedAt, r.of))
 	}
 	return o
 }
 
-func (o *oracle) run(t failer, statement string) {
+func (o *oracle) run(t failingTest, statement string) {
 	t.Helper()
 	if _, err := o.db.ExecContext(t.Context(), statement); err != nil {
 		t.Fatalf("oracle: %v", err)
 	}
 }
 
-func (o *oracle) close(t failer) {
+func (o *oracle) close(t failingTest) {
 	t.Helper()
 	if err := o.db.Close(); err != nil {
 		t.Fatalf("oracle: %v", err)
@@ -92,15 +92,15 @@ func (o *oracle) close(t failer) {
 // days are those that a board sums over.
 type days struct{ from, to string }
 
-// board is all of one in page order, as it is to be shown.
+// board is a whole board in page order.
 type board struct {
 	ranking   []lb.Entry
-	held      map[string]lb.Held
+	held      map[string]lb.BoardEntry
 	asOf      int64 // of the newest result that counts
 	corrected int64 // when the last one was taken back, 0 for never
 }
 
-func (o *oracle) board(t failer, whose lb.Kind, order lb.Order, d days) board {
+func (o *oracle) board(t failingTest, kind lb.Kind, order lb.Order, d days) board {
 	t.Helper()
 	rankable := "1"
 	if order == lb.ByAccuracy || order == lb.ByTime {
@@ -108,36 +108,36 @@ func (o *oracle) board(t failer, whose lb.Kind, order lb.Order, d days) board {
 	}
 	w := o.cfg.Weights
 	rows, err := o.db.QueryContext(t.Context(), fmt.Sprintf(oracleRanking,
-		w.Accuracy, w.Speed, w.Score, w.Matches, whose, d.from, d.to, rankable, oracleOrders[order]))
+		w.Accuracy, w.Speed, w.Score, w.Matches, kind, d.from, d.to, rankable, oracleOrders[order]))
 	if err != nil {
 		t.Fatalf("oracle: %v", err)
 	}
 	defer func() { _ = rows.Close() }() // it says by Err whether all were read
-	b := board{ranking: []lb.Entry{}, held: map[string]lb.Held{}}
+	b := board{ranking: []lb.Entry{}, held: map[string]lb.BoardEntry{}}
 	for rows.Next() {
 		var e lb.Entry
-		var h lb.Held
-		err := rows.Scan(&e.Rank, &e.ID, &h.Newest, &e.Value, &e.Score, &e.TimeMS, &h.Parts.LimitMS,
+		var h lb.BoardEntry
+		err := rows.Scan(&e.Rank, &e.ID, &h.Newest, &e.Value, &e.Score, &e.TimeMS, &h.Aggregates.LimitMS,
 			&e.Matches, &e.Asked, &e.Answered, &e.Correct, &e.Accuracy)
 		if err != nil {
 			t.Fatalf("oracle: %v", err)
 		}
-		h.ID, h.Parts.Score, h.Parts.TimeMS, h.Parts.Matches = e.ID, e.Score, e.TimeMS, e.Matches
-		h.Parts.Asked, h.Parts.Answered, h.Parts.Correct = e.Asked, e.Answered, e.Correct
+		h.ID, h.Aggregates.Score, h.Aggregates.TimeMS, h.Aggregates.Matches = e.ID, e.Score, e.TimeMS, e.Matches
+		h.Aggregates.Asked, h.Aggregates.Answered, h.Aggregates.Correct = e.Asked, e.Answered, e.Correct
 		b.ranking = append(b.ranking, e)
 		b.held[h.ID] = h
 	}
 	if err := rows.Err(); err != nil {
 		t.Fatalf("oracle: %v", err)
 	}
-	b.asOf, b.corrected = o.asOf(t, whose, d)
+	b.asOf, b.corrected = o.asOf(t, kind, d)
 	return b
 }
 
-func (o *oracle) asOf(t failer, whose lb.Kind, d days) (newest, corrected int64) {
+func (o *oracle) asOf(t failingTest, kind lb.Kind, d days) (newest, corrected int64) {
 	t.Helper()
 	err := o.db.QueryRowContext(t.Context(), `SELECT COALESCE(MAX(CASE corrected WHEN 0 THEN at END), 0), COALESCE(MAX(corrected), 0)
-		FROM results WHERE whose = ? AND day BETWEEN ? AND ?`, whose, d.from, d.to).Scan(&newest, &corrected)
+		FROM results WHERE whose = ? AND day BETWEEN ? AND ?`, kind, d.from, d.to).Scan(&newest, &corrected)
 	if err != nil {
 		t.Fatalf("oracle: %v", err)
 	}

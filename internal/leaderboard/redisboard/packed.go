@@ -9,11 +9,11 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// pack writes an entry as a parts hash holds it: the newest position
-// zero-padded to 16, so that a script makes the member of it by cutting, then
-// the sums.
-func pack(h leaderboard.Held) string {
-	p := h.Parts
+// pack formats an entry for the parts hash: the newest position, zero-padded to 16
+// digits, and the sums. A script cuts the first 16 characters to get the member.
+// Example: "0000000000000042 900 3100 8000 1 5 5 4".
+func pack(h leaderboard.BoardEntry) string {
+	p := h.Aggregates
 	text := leaderboard.AppendPosition(make([]byte, 0, packedLength), h.Newest)
 	for _, n := range [...]int64{p.Score, p.TimeMS, p.LimitMS, p.Matches, p.Asked, p.Answered, p.Correct} {
 		text = strconv.AppendInt(append(text, ' '), n, 10)
@@ -21,17 +21,17 @@ func pack(h leaderboard.Held) string {
 	return string(text)
 }
 
-// packedLength is room for most entries.
+// packedLength is enough for most entries.
 const packedLength = 80
 
-func unpack(id, text string) (leaderboard.Held, error) {
-	h := leaderboard.Held{ID: id}
-	p := &h.Parts
-	into := [...]*int64{&h.Newest, &p.Score, &p.TimeMS, &p.LimitMS, &p.Matches, &p.Asked, &p.Answered, &p.Correct}
-	if fields := 1 + strings.Count(text, " "); fields != len(into) {
-		return h, fmt.Errorf("leaderboard entry of %s: %d fields, not %d", id, fields, len(into))
+func unpack(id, text string) (leaderboard.BoardEntry, error) {
+	h := leaderboard.BoardEntry{ID: id}
+	p := &h.Aggregates
+	targets := [...]*int64{&h.Newest, &p.Score, &p.TimeMS, &p.LimitMS, &p.Matches, &p.Asked, &p.Answered, &p.Correct}
+	if fields := 1 + strings.Count(text, " "); fields != len(targets) {
+		return h, fmt.Errorf("leaderboard entry of %s: %d fields, not %d", id, fields, len(targets))
 	}
-	for _, to := range into {
+	for _, to := range targets {
 		field, rest, _ := strings.Cut(text, " ")
 		n, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
@@ -42,12 +42,12 @@ func unpack(id, text string) (leaderboard.Held, error) {
 	return h, nil
 }
 
-// unpackAll reads what HMGET of ids answered, leaving out what is not there.
-func unpackAll(ids []string, values []any) ([]leaderboard.Held, error) {
-	var held []leaderboard.Held
+// unpackAll reads the reply of HMGET for ids. It skips missing entries.
+func unpackAll(ids []string, values []any) ([]leaderboard.BoardEntry, error) {
+	var held []leaderboard.BoardEntry
 	for i, v := range values {
-		text, there := v.(string)
-		if !there {
+		text, exists := v.(string)
+		if !exists {
 			continue
 		}
 		h, err := unpack(ids[i], text)
@@ -59,8 +59,8 @@ func unpackAll(ids []string, values []any) ([]leaderboard.Held, error) {
 	return held, nil
 }
 
-// appendAll adds texts to a script's arguments.
-func appendAll(args []any, texts []string) []any {
+// appendTexts appends texts to a script's arguments.
+func appendTexts(args []any, texts []string) []any {
 	args = slices.Grow(args, len(texts))
 	for _, t := range texts {
 		args = append(args, t)
@@ -68,5 +68,5 @@ func appendAll(args []any, texts []string) []any {
 	return args
 }
 
-// formatKey writes a sorted set's score so that it reads back the same.
+// formatKey formats the score of a sorted set without loss.
 func formatKey(k float64) string { return strconv.FormatFloat(k, 'g', -1, 64) }

@@ -1,8 +1,8 @@
--- Reads the cut from start to stop, at one moment. It follows ready.lua and one of top.lua, edge.lua, around.lua.
--- KEYS  as ready.lua
--- ARGV  none of its own
--- Returns what ready.lua read, then start (entries before the first), better (of those, with another key),
---         a list of member and key by turns, and a list of the same entries' parts.
+-- Reads the entries from start to stop, at one moment. It runs after ready.lua and one of top.lua, edge.lua, around.lua.
+-- KEYS  as ready.lua.
+-- ARGV  none of its own.
+-- Returns what ready.lua read, then start (entries before the first) and better (of those, entries with a better key).
+--         Then a list of member and key, alternately, and a list of the parts of these entries.
 local found, ids, parts = {}, {}, {}
 local better = 0
 if stop >= start then

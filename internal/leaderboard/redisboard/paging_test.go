@@ -11,13 +11,13 @@ import (
 	"laststand/internal/trial"
 )
 
-// What does not move while someone pages through a board is seen once, in
+// An entry that does not move while a reader pages through a board is seen once, in
 // both directions.
-func TestPagingSkipsAndRepeatsNothingThatStands(t *testing.T) {
+func TestPagingSkipsAndRepeatsNoUnmovedEntry(t *testing.T) {
 	t.Parallel()
 	trial.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
 		rapid.Check(t, func(t *rapid.T) {
-			w := newWorld(rdb, mixed(), 1)
+			w := newTestCluster(rdb, mixedConfig(), 1)
 			defer w.flush(t)
 			for i := range 20 {
 				w.ledger.result(fmt.Sprintf("p%d", i), drawParts(t))
@@ -42,9 +42,9 @@ func TestPagingSkipsAndRepeatsNothingThatStands(t *testing.T) {
 func next(p lb.Page) string { return p.NextCursor }
 func prev(p lb.Page) string { return p.PrevCursor }
 
-// walk counts how often it sees whom, while others get results and at most two
+// walk counts how often it sees each entry, while others get results and at most two
 // days begin between pages.
-func (w *world) walk(t *rapid.T, q lb.Query, from lb.Page, moved map[string]bool, to func(lb.Page) string) (map[string]int, lb.Page) {
+func (w *testCluster) walk(t *rapid.T, q lb.Query, from lb.Page, moved map[string]bool, to func(lb.Page) string) (map[string]int, lb.Page) {
 	seen := map[string]int{}
 	for page := from; ; page = w.page(t, 0, q) {
 		for _, e := range page.Entries {
@@ -60,7 +60,7 @@ func (w *world) walk(t *rapid.T, q lb.Query, from lb.Page, moved map[string]bool
 			w.ledger.result(id, drawParts(t))
 		}
 		if w.ledger.today() < before(firstDay, -2) && rapid.IntRange(0, 9).Draw(t, "midnight") == 0 {
-			w.ledger.turn()
+			w.ledger.startDay()
 		}
 		w.apply(t, 0)
 	}

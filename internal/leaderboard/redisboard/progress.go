@@ -7,19 +7,19 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// progressFields hold a generation's Progress in its state, in the order in
+// progressFields are the fields of the state hash that hold a Progress, in the order in
 // which scripts return them.
 var progressFields = []string{"epoch", "pos", "row", "day", "first", "oldest", "rolls"}
 
-// stateFields are the fields and values of a state by turns, but for ready,
+// stateFields returns fields and values of the state hash alternately, without ready,
 // stamp and config.
-func stateFields(p leaderboard.Progress, loading bool, at int64) ([]any, error) {
-	rolls, err := packRolls(p.Rolls)
+func stateFields(p leaderboard.Progress, loading bool, touchedAt int64) ([]any, error) {
+	rolling, err := packRolling(p.Rolling)
 	if err != nil {
 		return nil, err
 	}
-	fields := []any{"touched", at, "loading", loading}
-	values := []any{p.Mark.Epoch, p.Mark.Pos, p.Mark.RowID, p.Mark.Day, p.First, p.Oldest, rolls}
+	fields := []any{"touched", touchedAt, "loading", loading}
+	values := []any{p.Mark.Epoch, p.Mark.Pos, p.Mark.RowID, p.Mark.Day, p.First, p.Oldest, rolling}
 	for i, v := range values {
 		fields = append(fields, progressFields[i], v)
 	}
@@ -29,11 +29,11 @@ func stateFields(p leaderboard.Progress, loading bool, at int64) ([]any, error) 
 // progress reads the values of progressFields.
 func (r *reply) progress() leaderboard.Progress {
 	p := leaderboard.Progress{Mark: r.mark(), First: r.text(), Oldest: r.text()}
-	rolls, err := unpackRolls(r.text())
+	rolling, err := unpackRolling(r.text())
 	if err != nil {
 		r.fail(err.Error())
 	}
-	p.Rolls = rolls
+	p.Rolling = rolling
 	return p
 }
 
@@ -41,22 +41,23 @@ func (r *reply) mark() leaderboard.Watermark {
 	return leaderboard.Watermark{Epoch: r.text(), Pos: r.number(), RowID: r.text(), Day: r.text()}
 }
 
-// packRolls writes the same rolls as the same text, none as an empty one.
-func packRolls(rolls map[leaderboard.Window]leaderboard.Roll) (string, error) {
-	if len(rolls) == 0 {
+// packRolling returns equal texts for equal values. It returns an empty text if there
+// are no rolling windows.
+func packRolling(rolling map[leaderboard.Window]leaderboard.RollingBoards) (string, error) {
+	if len(rolling) == 0 {
 		return "", nil
 	}
-	packed, err := json.Marshal(rolls)
+	packed, err := json.Marshal(rolling)
 	return string(packed), err
 }
 
-func unpackRolls(packed string) (map[leaderboard.Window]leaderboard.Roll, error) {
+func unpackRolling(packed string) (map[leaderboard.Window]leaderboard.RollingBoards, error) {
 	if packed == "" {
 		return nil, nil
 	}
-	var rolls map[leaderboard.Window]leaderboard.Roll
-	if err := json.Unmarshal([]byte(packed), &rolls); err != nil {
+	var rolling map[leaderboard.Window]leaderboard.RollingBoards
+	if err := json.Unmarshal([]byte(packed), &rolling); err != nil {
 		return nil, fmt.Errorf("rolling windows of leaderboards: %w", err)
 	}
-	return rolls, nil
+	return rolling, nil
 }

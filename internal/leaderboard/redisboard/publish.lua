@@ -1,8 +1,10 @@
--- Has readers see a generation that was being built.
--- KEYS  1 served, 2 building (hashes: form → generation), 3 retired (set), 4 forms (hash), 5 published (sorted set),
---       6 state of the generation (hash), 7 state of the one served before (KEYS 6 again if none)
--- ARGV  1 form, 2 generation, 3 the one served before, or empty
--- Returns 1; 0 when it is not being built, is not whole, or another one is served: nothing was written.
+-- Makes a generation that was being built the served one.
+-- KEYS  1 served, 2 building (hashes: config hash → generation).
+--       3 retired (set), 4 forms (hash), 5 published (sorted set), 6 state of the generation (hash).
+--       7 state of the generation served before (KEYS 6 again if none).
+-- ARGV  1 config hash, 2 generation, 3 the generation served before, or empty.
+-- Returns 1. Returns 0 and writes nothing if the generation is incomplete or not being built.
+--         It also returns 0 if another generation than ARGV 3 is served.
 local served = redis.call('HGET', KEYS[1], ARGV[1]) or ''
 if redis.call('HGET', KEYS[2], ARGV[1]) ~= ARGV[2] or served ~= ARGV[3] then
   return 0
@@ -15,8 +17,8 @@ if served ~= '' then
   redis.call('HDEL', KEYS[7], 'ready')
   redis.call('SADD', KEYS[3], served)
 end
-local last = redis.call('ZREVRANGE', KEYS[5], 0, 0, 'WITHSCORES')
-redis.call('ZADD', KEYS[5], string.format('%.0f', (tonumber(last[2]) or 0) + 1), ARGV[1])
+local newest = redis.call('ZREVRANGE', KEYS[5], 0, 0, 'WITHSCORES')
+redis.call('ZADD', KEYS[5], string.format('%.0f', (tonumber(newest[2]) or 0) + 1), ARGV[1])
 redis.call('HSET', KEYS[4], ARGV[1], state[3])
 redis.call('HSET', KEYS[6], 'ready', '1')
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])

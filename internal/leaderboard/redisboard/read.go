@@ -27,44 +27,45 @@ var aroundLua string
 //go:embed edge.lua
 var edgeLua string
 
-//go:embed places.lua
-var placesLua string
+//go:embed standings.lua
+var standingsLua string
 
 var (
-	topScript    = script(readyLua, topLua, pageLua)
-	aroundScript = script(readyLua, aroundLua, pageLua)
-	edgeScript   = script(readyLua, edgeLua, pageLua)
-	placesScript = script(readyLua, placesLua)
+	topScript       = script(readyLua, topLua, pageLua)
+	aroundScript    = script(readyLua, aroundLua, pageLua)
+	edgeScript      = script(readyLua, edgeLua, pageLua)
+	standingsScript = script(readyLua, standingsLua)
 )
 
-// A read is tried again when what this node took for served has changed: the
-// generation, and the day or the board of a window. Each can happen once at a time.
+// readTries bounds the tries of a read. A read is repeated if the served generation,
+// the open day or the served board of a rolling window has changed.
 const readTries = 4
 
-// errMoved asks to look up what is served and to read again.
+// errMoved means that another generation, day or board is served now. The caller reads
+// again.
 var errMoved = errors.New("another generation, day or board is served")
 
-// Slice implements leaderboard.Source. Callers share what CachePages keeps and
-// do not change it.
-func (s *Store) Slice(ctx context.Context, v leaderboard.View, c leaderboard.Cut) (leaderboard.Slice, error) {
+// ReadSlice implements leaderboard.Source. With CachePages, callers share the slices and
+// must not change them.
+func (s *Store) ReadSlice(ctx context.Context, v leaderboard.View, c leaderboard.Cut) (leaderboard.Slice, error) {
 	if s.pages == nil {
-		return s.slice(ctx, v, c)
+		return s.readSlice(ctx, v, c)
 	}
-	return s.pages.get(ctx, pageOf{v, c}, func() (leaderboard.Slice, error) { return s.slice(ctx, v, c) })
+	return s.pages.get(ctx, pageKey{v, c}, func() (leaderboard.Slice, error) { return s.readSlice(ctx, v, c) })
 }
 
-func (s *Store) slice(ctx context.Context, v leaderboard.View, c leaderboard.Cut) (slice leaderboard.Slice, err error) {
+func (s *Store) readSlice(ctx context.Context, v leaderboard.View, c leaderboard.Cut) (slice leaderboard.Slice, err error) {
 	sc, args := cutScript(c)
-	err = s.whileMoving(func() error {
-		at, err := s.find(ctx, v)
+	err = s.retryWhileMoved(func() error {
+		served, err := s.lookUpServed(ctx, v)
 		if err != nil {
 			return err
 		}
-		values, err := sc.Run(ctx, s.rdb, at.keys(v), args...).Slice()
+		values, err := sc.Run(ctx, s.rdb, served.keys(v), args...).Slice()
 		if err != nil {
-			return s.failed(v, err)
+			return s.readError(v, err)
 		}
-		read, err := s.settle(v, at, values[0])
+		read, err := s.checkServed(v, served, values[0])
 		if err != nil {
 			return err
 		}
@@ -72,9 +73,9 @@ func (s *Store) slice(ctx context.Context, v leaderboard.View, c leaderboard.Cut
 		if len(values) == 1 {
 			err = leaderboard.ErrNotRanked
 		} else {
-			slice, err = readSlice(values[1:])
+			slice, err = parseSlice(values[1:])
 		}
-		slice.Read = read
+		slice.BoardState = read
 		return err
 	})
 	return slice, err
@@ -90,51 +91,51 @@ func cutScript(c leaderboard.Cut) (*redis.Script, []any) {
 	return topScript, []any{c.Limit}
 }
 
-// Places implements leaderboard.Source.
-func (s *Store) Places(ctx context.Context, asks []leaderboard.Ask) (places []leaderboard.Places, err error) {
-	err = s.whileMoving(func() error {
-		places, err = s.places(ctx, asks)
+// ReadStandings implements leaderboard.Source.
+func (s *Store) ReadStandings(ctx context.Context, requests []leaderboard.StandingsRequest) (results []leaderboard.StandingsResult, err error) {
+	err = s.retryWhileMoved(func() error {
+		results, err = s.readStandings(ctx, requests)
 		return err
 	})
-	return places, err
+	return results, err
 }
 
-func (s *Store) places(ctx context.Context, asks []leaderboard.Ask) ([]leaderboard.Places, error) {
-	ats := make([]servedNow, len(asks))
-	calls := make([]call, len(asks))
-	for i, ask := range asks {
-		at, err := s.find(ctx, ask.View)
+func (s *Store) readStandings(ctx context.Context, requests []leaderboard.StandingsRequest) ([]leaderboard.StandingsResult, error) {
+	served := make([]servedBoards, len(requests))
+	calls := make([]call, len(requests))
+	for i, request := range requests {
+		current, err := s.lookUpServed(ctx, request.View)
 		if err != nil {
 			return nil, err
 		}
-		ats[i], calls[i] = at, call{keys: at.keys(ask.View), args: placesArgs(ask)}
+		served[i], calls[i] = current, call{keys: current.keys(request.View), args: standingsArgs(request)}
 	}
-	replies, err := s.runAll(ctx, placesScript, calls)
+	replies, err := s.runAll(ctx, standingsScript, calls)
 	if err != nil {
 		return nil, fmt.Errorf("read leaderboard: %w", err)
 	}
-	places := make([]leaderboard.Places, len(asks))
-	for i, ask := range asks {
+	results := make([]leaderboard.StandingsResult, len(requests))
+	for i, request := range requests {
 		values, err := replies[i].Slice()
 		if err != nil {
-			return nil, s.failed(ask.View, err)
+			return nil, s.readError(request.View, err)
 		}
-		if places[i].Read, err = s.settle(ask.View, ats[i], values[0]); err != nil {
+		if results[i].BoardState, err = s.checkServed(request.View, served[i], values[0]); err != nil {
 			return nil, err
 		}
-		if places[i].Rows, err = readPlaces(values[1:]); err != nil {
+		if results[i].Rows, err = parseStandings(values[1:]); err != nil {
 			return nil, err
 		}
 	}
-	return places, nil
+	return results, nil
 }
 
-func placesArgs(ask leaderboard.Ask) []any {
-	return appendAll([]any{ask.Next, ask.Tie}, ask.IDs)
+func standingsArgs(request leaderboard.StandingsRequest) []any {
+	return appendTexts([]any{request.WithNext, request.WithTie}, request.IDs)
 }
 
-// whileMoving repeats a read while it is told that what is served moved.
-func (s *Store) whileMoving(read func() error) error {
+// retryWhileMoved repeats a read while it returns errMoved.
+func (s *Store) retryWhileMoved(read func() error) error {
 	for range readTries {
 		if err := read(); !errors.Is(err, errMoved) {
 			return err

@@ -12,11 +12,11 @@ import (
 )
 
 func TestDaysAreReadWhenTheirBoardsHaveLeft(t *testing.T) {
-	eachWorld(t, 1, func(t *testing.T, w *world) {
-		w.some()
+	eachCluster(t, 1, func(t *testing.T, w *testCluster) {
+		w.addResults()
 		w.apply(t, 0)
 		for range 12 {
-			w.ledger.turn()
+			w.ledger.startDay()
 			w.apply(t, 0)
 		}
 		if got := w.page(t, 0, lb.Query{Window: lb.Day, Date: firstDay}); got.Total != 10 || got.To != firstDay {
@@ -34,13 +34,13 @@ func TestDaysAreReadWhenTheirBoardsHaveLeft(t *testing.T) {
 }
 
 func TestACursorStaysOnItsDay(t *testing.T) {
-	eachWorld(t, 2, func(t *testing.T, w *world) {
-		w.some()
+	eachCluster(t, 2, func(t *testing.T, w *testCluster) {
+		w.addResults()
 		w.apply(t, 0)
 		q := lb.Query{Window: lb.Day, Limit: 6}
 		first := w.page(t, 1, q)
-		w.ledger.turn()
-		w.ledger.result("p3", right(2))
+		w.ledger.startDay()
+		w.ledger.result("p3", newAggregates(2))
 		w.apply(t, 0)
 		q.Cursor = first.NextCursor
 		if rest := w.page(t, 1, q); len(rest.Entries) != 4 || rest.To != first.To || rest.NextCursor != "" {
@@ -64,10 +64,10 @@ func TestACursorStaysOnItsDay(t *testing.T) {
 	})
 }
 
-func TestAPageThatEmptiedLeadsBack(t *testing.T) {
-	eachWorld(t, 1, func(t *testing.T, w *world) {
+func TestAnEmptiedPageHasCursorsBack(t *testing.T) {
+	eachCluster(t, 1, func(t *testing.T, w *testCluster) {
 		for i := range 10 {
-			w.ledger.result(fmt.Sprintf("p%d", i), right(1))
+			w.ledger.result(fmt.Sprintf("p%d", i), newAggregates(1))
 		}
 		w.apply(t, 0)
 		follow := func(limit int, cursor string) lb.Page {
@@ -75,7 +75,7 @@ func TestAPageThatEmptiedLeadsBack(t *testing.T) {
 		}
 		move := func(by int64) {
 			for _, id := range []string{"p0", "p1", "p2"} {
-				w.ledger.result(id, right(by))
+				w.ledger.result(id, newAggregates(by))
 			}
 			w.apply(t, 0)
 		}
@@ -104,34 +104,34 @@ func TestAPageThatEmptiedLeadsBack(t *testing.T) {
 }
 
 func TestCachedPagesAreStillRight(t *testing.T) {
-	eachWorld(t, 1, func(t *testing.T, w *world) {
+	eachCluster(t, 1, func(t *testing.T, w *testCluster) {
 		w.nodes = append(w.nodes, w.node(w.cfg, redisboard.CachePages(1<<40)))
-		w.some()
+		w.addResults()
 		w.apply(t, 0)
 		w.checkAll(t, 1, 3)
 		old := w.page(t, 1, lb.Query{Window: lb.All})
-		w.ledger.result("p0", right(5))
+		w.ledger.result("p0", newAggregates(5))
 		w.apply(t, 0)
 		if got := w.page(t, 1, lb.Query{Window: lb.All}); !reflect.DeepEqual(got, old) {
 			t.Fatalf("the page was read again: %+v", got)
 		}
-		_, position, err := w.nodes[1].reader.Places(t.Context(), w.cfg.Game, []string{"p0"})
-		if want := int64(len(w.ledger.all())); err != nil || position != want {
+		_, position, err := w.nodes[1].reader.WindowStandings(t.Context(), w.cfg.Game, []string{"p0"})
+		if want := int64(len(w.ledger.allRows())); err != nil || position != want {
 			t.Fatalf("places at %d: %v, want %d", position, err, want)
 		}
 	})
 }
 
-// Of more players than a page has, each is where a page would show it.
-func TestPlacesOfManyPlayers(t *testing.T) {
-	eachWorld(t, 1, func(t *testing.T, w *world) {
+// Standings of more players than one page has agree with the pages.
+func TestStandingsOfManyPlayers(t *testing.T) {
+	eachCluster(t, 1, func(t *testing.T, w *testCluster) {
 		ids := []string{"nobody"}
 		for i := range 2*lb.MaxLimit + 1 {
 			ids = append(ids, fmt.Sprint("p", i))
-			w.ledger.result(ids[i+1], right(int64(i%100)))
+			w.ledger.result(ids[i+1], newAggregates(int64(i%100)))
 		}
 		w.apply(t, 0)
-		o := newOracle(t, w.cfg, w.ledger.all())
+		o := newOracle(t, w.cfg, w.ledger.allRows())
 		defer o.close(t)
 		w.checkPlaces(t, o, 0, ids)
 	})

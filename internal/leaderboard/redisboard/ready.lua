@@ -1,8 +1,8 @@
--- Opens every reading script: checks that the generation is served, and whole.
--- KEYS  1 state (hash), 2 ranking (sorted set), 3 parts (hash), 4 meta (hash)
--- ARGV  none of its own: those of the pieces that follow
--- Returns only the error NOTREADY, where no such generation is served. Otherwise it leaves ranking, and read:
---       the values of the state's progress, as_of (epoch ms, nil: no entries), total.
+-- First part of every read script. It checks that the generation is served and not corrupt.
+-- KEYS  1 state (hash), 2 ranking (sorted set), 3 parts (hash), 4 meta (hash).
+-- ARGV  none of its own.
+-- Returns the error NOTREADY if the generation is not served. Otherwise it sets ranking and read.
+--       read has the values of the state's progress, as_of (epoch ms, nil: no entries) and total.
 local state = redis.call('HMGET', KEYS[1], 'ready', 'stamp',
   'epoch', 'pos', 'row', 'day', 'first', 'oldest', 'rolls')
 if state[1] ~= '1' or state[2] == 'torn' then

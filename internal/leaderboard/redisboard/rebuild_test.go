@@ -11,13 +11,13 @@ import (
 	"laststand/internal/leaderboard/redisboard"
 )
 
-// watched calls its hook before and after a generation is published.
-type watched struct {
+// publishHookStore calls its hook before and after a generation is published.
+type publishHookStore struct {
 	*redisboard.Store
 	hook func(published bool)
 }
 
-func (s watched) Publish(ctx context.Context, state lb.State) error {
+func (s publishHookStore) Publish(ctx context.Context, state lb.State) error {
 	s.hook(false)
 	err := s.Store.Publish(ctx, state)
 	s.hook(true)
@@ -25,17 +25,17 @@ func (s watched) Publish(ctx context.Context, state lb.State) error {
 }
 
 func TestARebuildShowsOldOrNewAndLeavesNothing(t *testing.T) {
-	eachWorld(t, 1, func(t *testing.T, w *world) {
-		w.some()
-		w.ledger.turn()
-		w.some()
+	eachCluster(t, 1, func(t *testing.T, w *testCluster) {
+		w.addResults()
+		w.ledger.startDay()
+		w.addResults()
 		w.apply(t, 0)
 		old := w.page(t, 0, lb.Query{Window: lb.All})
 		w.ledger.rollBack(13)
-		w.ledger.result("p9", right(5))
-		w.ledger.give(lb.Teams, "t1", right(5))
+		w.ledger.result("p9", newAggregates(5))
+		w.ledger.addResult(lb.Teams, "t1", newAggregates(5))
 		var seen []lb.Page
-		applier := w.applierOn(watched{w.nodes[0].store, func(bool) {
+		applier := w.applierOn(publishHookStore{w.nodes[0].store, func(bool) {
 			seen = append(seen, w.page(t, 0, lb.Query{Window: lb.All}))
 		}})
 		if err := applier.Apply(t.Context(), w.cfg.Game); err != nil {
@@ -45,19 +45,19 @@ func TestARebuildShowsOldOrNewAndLeavesNothing(t *testing.T) {
 		if len(seen) != 2 || !reflect.DeepEqual(seen[0], old) || reflect.DeepEqual(seen[1], old) {
 			t.Fatalf("readers saw %+v, first of all %+v", seen, old)
 		}
-		w.tidy(t)
+		w.checkNothingLeft(t)
 		w.checkAll(t, 0, 2)
 	})
 }
 
-// tidy sweeps all but the served copy away, and checks that nothing else is left.
-func (w *world) tidy(t failer) {
+// checkNothingLeft sweeps, and checks that only the served copy is left.
+func (w *testCluster) checkNothingLeft(t failingTest) {
 	t.Helper()
 	store := w.nodes[0].store
-	if err := store.Sweep(t.Context(), w.cfg.Game, w.cfg.Form(), fixedNow()+1); err != nil {
+	if err := store.Sweep(t.Context(), w.cfg.Game, w.cfg.Hash(), fixedNow()+1); err != nil {
 		t.Fatalf("sweep: %v", err)
 	}
-	served, err := store.Served(t.Context(), w.cfg.Game, w.cfg.Form())
+	served, err := store.ServedState(t.Context(), w.cfg.Game, w.cfg.Hash())
 	if err != nil {
 		t.Fatalf("tidy: %v", err)
 	}
@@ -70,34 +70,34 @@ func (w *world) tidy(t failer) {
 	}
 }
 
-func TestFormsStandBesideEachOtherUntilOneIsAbandoned(t *testing.T) {
-	eachWorld(t, 1, func(t *testing.T, w *world) {
-		w.some()
+func TestBoardsOfTwoConfigsExistUntilOneIsAbandoned(t *testing.T) {
+	eachCluster(t, 1, func(t *testing.T, w *testCluster) {
+		w.addResults()
 		w.apply(t, 0)
 		old, changed := w.cfg, w.cfg
 		changed.Weights.Accuracy++
 		w.nodes = append(w.nodes, w.node(changed))
-		w.ledger.result("p4", right(4))
+		w.ledger.result("p4", newAggregates(4))
 		w.apply(t, 1) // those of the old form, which stand in
 		w.checkAll(t, 1, 3)
 		w.cfg = changed
-		w.rest(t, 1)
+		w.maintainAll(t, 1)
 		for range 2 { // nodes of both configurations work at the same time
 			for i, cfg := range []lb.Config{old, changed} {
 				w.cfg = cfg
 				w.apply(t, i)
 				w.checkAll(t, i, 3)
 			}
-			w.ledger.result("p4", right(4))
-			if err := w.nodes[1].store.Sweep(t.Context(), changed.Game, changed.Form(), fixedNow()); err != nil {
+			w.ledger.result("p4", newAggregates(4))
+			if err := w.nodes[1].store.Sweep(t.Context(), changed.Game, changed.Hash(), fixedNow()); err != nil {
 				t.Fatal(err)
 			}
-			if forms, err := w.nodes[1].store.Forms(t.Context(), changed.Game); err != nil || len(forms) != 2 {
+			if forms, err := w.nodes[1].store.ServedConfigs(t.Context(), changed.Game); err != nil || len(forms) != 2 {
 				t.Fatalf("forms %+v, %v: one that was just written to was swept", forms, err)
 			}
 		}
 		w.apply(t, 1)
-		w.tidy(t)
+		w.checkNothingLeft(t)
 		w.checkAll(t, 1, 3)
 	})
 }

@@ -1,7 +1,7 @@
--- Gives a duty back.
--- KEYS  1 the duty's lease (text)
--- ARGV  1 holder
--- Returns 1; 0 when it is not the holder's: nothing was written.
+-- Releases a lease.
+-- KEYS  1 lease (text).
+-- ARGV  1 holder.
+-- Returns 1. Returns 0 and writes nothing if the holder does not have the lease.
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return 0
 end

@@ -9,17 +9,17 @@ import (
 	"laststand/internal/trial"
 )
 
-// A replica is promoted that has forgotten acknowledged steps, a turn and
-// slices among them: its boards go on from its own watermark.
+// A promoted replica may lack acknowledged steps, also evictions and the start of a
+// day. Its boards continue from its own watermark.
 func TestALaggingReplicaIsPromoted(t *testing.T) {
 	t.Parallel()
 	master := trial.Redis(t)
 	replica := trial.Replica(t, master)
 	before, after := clientOf(t, master), clientOf(t, replica)
-	w := newWorld(before, mixed(), 1)
+	w := newTestCluster(before, mixedConfig(), 1)
 	for range 9 {
-		w.some()
-		w.ledger.turn()
+		w.addResults()
+		w.ledger.startDay()
 	}
 	w.apply(t, 0)
 	if n, err := before.Do(t.Context(), "WAIT", 1, 10_000).Int(); err != nil || n != 1 {
@@ -28,9 +28,9 @@ func TestALaggingReplicaIsPromoted(t *testing.T) {
 	if err := after.Do(t.Context(), "REPLICAOF", "NO", "ONE").Err(); err != nil {
 		t.Fatal(err)
 	}
-	w.some()
-	w.ledger.turn()
-	w.some()
+	w.addResults()
+	w.ledger.startDay()
+	w.addResults()
 	w.apply(t, 0)
 	w.checkAll(t, 0, 2)
 

@@ -8,37 +8,37 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// reply takes a reply of Redis apart, value by value. The first value that is
-// not what was asked for is remembered; what follows it is zero.
+// reply parses a reply of Redis value by value. It remembers the first value of an
+// unexpected type; all later values are zero.
 type reply struct {
-	left  []any
-	fault *error // shared with the lists within
+	values   []any
+	firstErr *error // shared with nested lists
 }
 
-func newReply(values []any) *reply { return &reply{left: values, fault: new(error)} }
+func newReply(values []any) *reply { return &reply{values: values, firstErr: new(error)} }
 
-func (r *reply) err() error { return *r.fault }
+func (r *reply) err() error { return *r.firstErr }
 
-// inner takes the list apart that comes next.
-func (r *reply) inner() *reply { return &reply{left: r.list(), fault: r.fault} }
+// subReply parses the next value, which must be a list.
+func (r *reply) subReply() *reply { return &reply{values: r.list(), firstErr: r.firstErr} }
 
 func (r *reply) next() any {
-	if len(r.left) == 0 {
+	if len(r.values) == 0 {
 		r.fail("a value is missing")
 		return nil
 	}
-	v := r.left[0]
-	r.left = r.left[1:]
+	v := r.values[0]
+	r.values = r.values[1:]
 	return v
 }
 
-func (r *reply) fail(what string) {
-	if *r.fault == nil {
-		*r.fault = fmt.Errorf("reply about leaderboards: %s", what)
+func (r *reply) fail(problem string) {
+	if *r.firstErr == nil {
+		*r.firstErr = fmt.Errorf("reply about leaderboards: %s", problem)
 	}
 }
 
-// text is also the empty text of a nil.
+// text returns "" for nil.
 func (r *reply) text() string {
 	switch v := r.next().(type) {
 	case string:
@@ -60,7 +60,8 @@ func (r *reply) list() []any {
 	return l
 }
 
-// listOf is a list of n values, all nil where it is not.
+// listOf returns the next list, which must have n values. If it has not, all returned
+// values are nil.
 func (r *reply) listOf(n int) []any {
 	l := r.list()
 	if len(l) != n {
@@ -71,19 +72,19 @@ func (r *reply) listOf(n int) []any {
 }
 
 func (r *reply) texts() []string {
-	in := r.inner()
-	texts := make([]string, len(in.left))
+	in := r.subReply()
+	texts := make([]string, len(in.values))
 	for i := range texts {
 		texts[i] = in.text()
 	}
 	return texts
 }
 
-// number reads an integer, also written as text; empty is 0.
+// number returns the next integer, which may be a text. An empty text is 0.
 func (r *reply) number() int64 {
-	if len(r.left) > 0 {
-		if n, ok := r.left[0].(int64); ok {
-			r.left = r.left[1:]
+	if len(r.values) > 0 {
+		if n, ok := r.values[0].(int64); ok {
+			r.values = r.values[1:]
 			return n
 		}
 	}
@@ -98,7 +99,7 @@ func (r *reply) number() int64 {
 	return n
 }
 
-// key reads a sorted set's score; empty is 0.
+// key returns the next score of a sorted set. An empty text is 0.
 func (r *reply) key() float64 {
 	text := r.text()
 	if text == "" {
@@ -115,7 +116,7 @@ func (r *reply) parseKey(text string) float64 {
 	return k
 }
 
-func (r *reply) held(id, packed string) leaderboard.Held {
+func (r *reply) entry(id, packed string) leaderboard.BoardEntry {
 	h, err := unpack(id, packed)
 	if err != nil {
 		r.fail(err.Error())
@@ -123,28 +124,28 @@ func (r *reply) held(id, packed string) leaderboard.Held {
 	return h
 }
 
-// readSlice reads what page.lua read, without the head.
-func readSlice(values []any) (leaderboard.Slice, error) {
+// parseSlice parses the reply of page.lua without its head.
+func parseSlice(values []any) (leaderboard.Slice, error) {
 	r := newReply(values)
 	s := leaderboard.Slice{Start: r.number(), Better: r.number()}
-	found, packed := r.inner(), r.inner()
-	for len(found.left) > 0 && r.err() == nil {
+	found, packed := r.subReply(), r.subReply()
+	for len(found.values) > 0 && r.err() == nil {
 		_, id, _ := strings.Cut(found.text(), ":")
 		key := found.key()
-		s.Rows = append(s.Rows, leaderboard.SliceRow{Held: r.held(id, packed.text()), Key: key})
+		s.Rows = append(s.Rows, leaderboard.SliceRow{BoardEntry: r.entry(id, packed.text()), Key: key})
 	}
 	return s, r.err()
 }
 
-// readPlaces reads what places.lua read, without the head.
-func readPlaces(values []any) ([]leaderboard.PlaceRow, error) {
+// parseStandings parses the reply of standings.lua without its head.
+func parseStandings(values []any) ([]leaderboard.StandingRow, error) {
 	r := newReply(values)
-	var rows []leaderboard.PlaceRow
-	for len(r.left) > 0 && r.err() == nil {
-		in := r.inner()
+	var rows []leaderboard.StandingRow
+	for len(r.values) > 0 && r.err() == nil {
+		in := r.subReply()
 		id, key := in.text(), in.key()
-		row := leaderboard.PlaceRow{SliceRow: leaderboard.SliceRow{Held: in.held(id, in.text()), Key: key}}
-		row.Better, row.Index, row.Equal, row.Next = in.number(), in.number(), in.number(), in.key()
+		row := leaderboard.StandingRow{SliceRow: leaderboard.SliceRow{BoardEntry: in.entry(id, in.text()), Key: key}}
+		row.Better, row.Index, row.Equal, row.NextKey = in.number(), in.number(), in.number(), in.key()
 		rows = append(rows, row)
 	}
 	return rows, r.err()

@@ -7,23 +7,23 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// Whatever Redis answers, it is either refused or read as it was written.
+// Every reply of Redis is either refused or read as it was written.
 func FuzzReplies(f *testing.F) {
 	f.Add("7", "-0.5", "0000000000000003 1 2 3 4 5 6 7", `{"7d":{"Lo":["2026-11-14","2026-11-15"],"Cursor":[0,9],"Served":0}}`)
-	f.Fuzz(func(t *testing.T, number, key, packed, rolls string) {
-		slice, err := readSlice([]any{number, int64(0), []any{"0000000000000003:p", key}, []any{packed}})
-		if err == nil && pack(slice.Rows[0].Held) != pack(mustUnpack(t, packed)) {
+	f.Fuzz(func(t *testing.T, number, key, packed, rolling string) {
+		slice, err := parseSlice([]any{number, int64(0), []any{"0000000000000003:p", key}, []any{packed}})
+		if err == nil && pack(slice.Rows[0].BoardEntry) != pack(mustUnpack(t, packed)) {
 			t.Fatalf("%q became %+v", packed, slice.Rows[0])
 		}
-		if _, err := readPlaces([]any{[]any{number, key, packed}}); err == nil {
+		if _, err := parseStandings([]any{[]any{number, key, packed}}); err == nil {
 			t.Fatal("a short reply was taken")
 		}
 		r := newReply([]any{int64(1), []any{packed, nil}, int64(2), []any{key, key}})
-		board := r.inspected([]leaderboard.Order{leaderboard.ByScore}, []string{"p", "q"})
-		if r.err() == nil && (len(board.Held) != 1 || len(board.Keys) != 1) {
+		board := r.board([]leaderboard.Order{leaderboard.ByScore}, []string{"p", "q"})
+		if r.err() == nil && (len(board.Found) != 1 || len(board.Keys) != 1) {
 			t.Fatalf("%q became %+v", packed, board)
 		}
-		r = newReply([]any{"e", number, "r", "2026-11-20", "2026-11-20", nil, rolls})
+		r = newReply([]any{"e", number, "r", "2026-11-20", "2026-11-20", nil, rolling})
 		progress := r.progress()
 		if r.err() == nil {
 			checkProgress(t, progress)
@@ -44,18 +44,18 @@ func checkProgress(t *testing.T, p leaderboard.Progress) {
 	}
 	r := newReply(nil)
 	for _, name := range progressFields {
-		r.left = append(r.left, state[name])
+		r.values = append(r.values, state[name])
 	}
 	again := r.progress()
-	if len(p.Rolls) == 0 {
-		p.Rolls = nil
+	if len(p.Rolling) == 0 {
+		p.Rolling = nil
 	}
 	if r.err() != nil || !reflect.DeepEqual(again, p) {
 		t.Fatalf("%+v, %v, was %+v", again, r.err(), p)
 	}
 }
 
-func mustUnpack(t *testing.T, packed string) leaderboard.Held {
+func mustUnpack(t *testing.T, packed string) leaderboard.BoardEntry {
 	t.Helper()
 	h, err := unpack("p", packed)
 	if err != nil {

@@ -1,8 +1,9 @@
--- Gives up a generation of a form that nobody keeps any more.
--- KEYS  1 served or building (hash: form → generation), 2 retired (set), 3 state of the generation (hash),
---       and of one that is served 4 forms (hash), 5 published (sorted set)
--- ARGV  1 form, 2 generation, 3 instant (epoch ms) since which it must not have been touched
--- Returns 1; 0 when it was touched, or the form has another one by now: nothing was written.
+-- Gives up an abandoned generation of another configuration.
+-- KEYS  1 served or building (hash: config hash → generation).
+--       2 retired (set), 3 state of the generation (hash).
+--       For a served generation also 4 forms (hash), 5 published (sorted set).
+-- ARGV  1 config hash, 2 generation, 3 instant (epoch ms) of the last write that counts as abandoned.
+-- Returns 1. Returns 0 and writes nothing if a write came later, or the configuration has another generation.
 local touched = tonumber(redis.call('HGET', KEYS[3], 'touched') or '0')
 if touched >= tonumber(ARGV[3]) or redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then
   return 0

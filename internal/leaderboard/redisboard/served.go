@@ -10,102 +10,103 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// servedNow is what this node last saw served. It may be out of date: every
-// read checks it.
-type servedNow struct {
-	gen, day string
-	packed   string // rolls as Redis holds them
-	rolls    map[leaderboard.Window]leaderboard.Roll
+// servedBoards is what this node last saw as served. It may be outdated, so every read
+// checks it.
+type servedBoards struct {
+	generation, day string
+	packedRolling   string // rolling windows as stored in Redis
+	rolling         map[leaderboard.Window]leaderboard.RollingBoards
 }
 
-// find says what is served for a view, as this node last saw it, or else asks.
-func (s *Store) find(ctx context.Context, v leaderboard.View) (servedNow, error) {
-	key := formOf{v.Game, v.Form}
+// lookUpServed returns what this node last saw as served for a view. It asks Redis if
+// the node has not seen any.
+func (s *Store) lookUpServed(ctx context.Context, v leaderboard.View) (servedBoards, error) {
+	key := configKey{v.Game, v.ConfigHash}
 	s.mu.Lock()
-	at, known := s.served[key]
+	served, isKnown := s.served[key]
 	s.mu.Unlock()
-	if known {
-		return at, nil
+	if isKnown {
+		return served, nil
 	}
-	gen, err := s.rdb.HGet(ctx, servedKey(v.Game), v.Form).Result()
+	gen, err := s.rdb.HGet(ctx, servedKey(v.Game), v.ConfigHash).Result()
 	if errors.Is(err, redis.Nil) {
-		return servedNow{}, leaderboard.ErrNotReady
+		return servedBoards{}, leaderboard.ErrNotReady
 	}
 	if err != nil {
-		return servedNow{}, fmt.Errorf("find leaderboards: %w", err)
+		return servedBoards{}, fmt.Errorf("find leaderboards: %w", err)
 	}
-	at = servedNow{gen: gen}
-	s.learn(v, at)
-	return at, nil
+	served = servedBoards{generation: gen}
+	s.remember(v, served)
+	return served, nil
 }
 
-func (s *Store) learn(v leaderboard.View, at servedNow) {
+func (s *Store) remember(v leaderboard.View, served servedBoards) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.served[formOf{v.Game, v.Form}] = at
+	s.served[configKey{v.Game, v.ConfigHash}] = served
 }
 
-// failed turns a reading script's error into errMoved where the generation is
-// not served any more.
-func (s *Store) failed(v leaderboard.View, err error) error {
+// readError converts the error of a read script. If the generation is not served any
+// more, it forgets what it saw and returns errMoved.
+func (s *Store) readError(v leaderboard.View, err error) error {
 	if !redis.HasErrorPrefix(err, "NOTREADY") {
 		return fmt.Errorf("read leaderboard: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.served, formOf{v.Game, v.Form})
+	delete(s.served, configKey{v.Game, v.ConfigHash})
 	return errMoved
 }
 
-// settle reads the head of a reading script's reply, which tells what is
-// served. It returns errMoved where another board was meant than that of at.
-func (s *Store) settle(v leaderboard.View, at servedNow, head any) (leaderboard.Read, error) {
-	r := newReply([]any{head}).inner()
-	read := leaderboard.Read{Mark: r.mark(), First: r.text(), Oldest: r.text()}
-	now := servedNow{gen: at.gen, day: read.Mark.Day, packed: r.text(), rolls: at.rolls}
+// checkServed parses the head of a read script's reply, which says what is served now.
+// It returns errMoved if that is another board than expected.
+func (s *Store) checkServed(v leaderboard.View, expected servedBoards, head any) (leaderboard.BoardState, error) {
+	r := newReply([]any{head}).subReply()
+	read := leaderboard.BoardState{Mark: r.mark(), First: r.text(), Oldest: r.text()}
+	current := servedBoards{generation: expected.generation, day: read.Mark.Day, packedRolling: r.text(), rolling: expected.rolling}
 	read.AsOf, read.Total = r.number(), r.number()
-	if now.packed != at.packed {
+	if current.packedRolling != expected.packedRolling {
 		var err error
-		if now.rolls, err = unpackRolls(now.packed); err != nil {
+		if current.rolling, err = unpackRolling(current.packedRolling); err != nil {
 			return read, err
 		}
 	}
-	if now.packed != at.packed || now.day != at.day {
-		s.learn(v, now)
+	if current.packedRolling != expected.packedRolling || current.day != expected.day {
+		s.remember(v, current)
 	}
-	if now.span(v) != at.span(v) {
+	if current.span(v) != expected.span(v) {
 		return read, errMoved
 	}
 	read.Span = v.Board.Span
 	if read.Span == leaderboard.OpenDay {
-		read.Span = now.day
+		read.Span = current.day
 	}
-	if roll, rolling := now.roll(v); rolling {
-		read.From = roll.Lo[roll.Served]
+	if boards, isRolling := current.rollingBoards(v); isRolling {
+		read.From = boards.FirstDay[boards.Served]
 	}
 	return read, r.err()
 }
 
-// span is that of the board to read. Before the first row there is none for
-// the open day and for a rolling window: it is one without a board then.
-func (n servedNow) span(v leaderboard.View) string {
+// span returns the span of the board to read. Before the first row, the open day and
+// rolling windows have no board, and the span names a board that does not exist.
+func (n servedBoards) span(v leaderboard.View) string {
 	if v.Board.Span == leaderboard.OpenDay {
 		return n.day
 	}
-	if roll, rolling := n.roll(v); rolling {
-		return leaderboard.Slot(leaderboard.Window(v.Board.Span), roll.Served)
+	if boards, isRolling := n.rollingBoards(v); isRolling {
+		return leaderboard.RollingSpan(leaderboard.Window(v.Board.Span), boards.Served)
 	}
 	return v.Board.Span
 }
 
-func (n servedNow) roll(v leaderboard.View) (leaderboard.Roll, bool) {
-	roll, rolling := n.rolls[leaderboard.Window(v.Board.Span)]
-	return roll, rolling
+func (n servedBoards) rollingBoards(v leaderboard.View) (leaderboard.RollingBoards, bool) {
+	boards, isRolling := n.rolling[leaderboard.Window(v.Board.Span)]
+	return boards, isRolling
 }
 
-// keys are those of ready.lua.
-func (n servedNow) keys(v leaderboard.View) []string {
-	g := leaderboard.Generation{Game: v.Game, Form: v.Form, ID: n.gen}
+// keys returns the KEYS of ready.lua.
+func (n servedBoards) keys(v leaderboard.View) []string {
+	g := leaderboard.Generation{Game: v.Game, ConfigHash: v.ConfigHash, ID: n.generation}
 	k := keysOf(g, leaderboard.Board{Kind: v.Board.Kind, Span: n.span(v)})
 	return []string{stateKey(g), k.by(v.Ranking), k.parts(), k.meta()}
 }

@@ -9,40 +9,40 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Store keeps the boards of every game. It implements leaderboard.Store and
+// Store stores the boards of every game. It implements leaderboard.Store and
 // leaderboard.Source. Safe for concurrent use.
 type Store struct {
 	rdb   redis.UniversalClient
-	pages *cache // nil: none
+	pages *cache // nil: no cache
 
 	mu     sync.Mutex
-	served map[formOf]servedNow
+	served map[configKey]servedBoards
 }
 
-// formOf is one form of a game's boards.
-type formOf struct{ game, form string }
+// configKey identifies the boards of one configuration of a game.
+type configKey struct{ game, configHash string }
 
-// Option changes a Store.
+// Option configures a Store.
 type Option func(*Store)
 
-// CachePages answers a Slice that was read within ttl again without asking
-// Redis, and reads one asked for by several at once once. It is for the
-// embedded Redis, which sorts the whole ranking at every read: 18 ms at 100,000
-// entries, with all else waiting. 250 ms are a good ttl. Places are always read.
+// CachePages makes ReadSlice answer from a cache for ttl, and lets concurrent callers
+// share one read. It is meant for the embedded Redis, which sorts the whole ranking at
+// every read: 18 ms at 100,000 entries, during which all other commands wait. A good ttl
+// is 250 ms. ReadStandings never uses the cache.
 func CachePages(ttl time.Duration) Option {
 	return func(s *Store) { s.pages = newCache(ttl) }
 }
 
-// New returns a store on that Redis.
+// New returns a store on rdb.
 func New(rdb redis.UniversalClient, options ...Option) *Store {
-	s := &Store{rdb: rdb, served: map[formOf]servedNow{}}
+	s := &Store{rdb: rdb, served: map[configKey]servedBoards{}}
 	for _, o := range options {
 		o(s)
 	}
 	return s
 }
 
-// script joins the pieces of one script.
+// script joins the parts of a script.
 func script(pieces ...string) *redis.Script {
 	return redis.NewScript(strings.Join(pieces, "\n"))
 }
@@ -53,9 +53,9 @@ type call struct {
 	args []any
 }
 
-// runAll runs a script once for each call, in order, in one round trip. A
-// server that does not know the script yet is told, and all of it is run again:
-// scripts bear that. The error is of the connection; each reply has its own.
+// runAll runs a script once per call, in order, in one round trip. If the server does
+// not know the script, runAll loads it and runs all calls again; the scripts allow
+// repetition. The returned error is about the connection. Each reply has its own error.
 func (s *Store) runAll(ctx context.Context, sc *redis.Script, calls []call) ([]*redis.Cmd, error) {
 	replies := s.evalAll(ctx, sc, calls)
 	for _, r := range replies {
@@ -72,7 +72,7 @@ func (s *Store) runAll(ctx context.Context, sc *redis.Script, calls []call) ([]*
 
 func (s *Store) evalAll(ctx context.Context, sc *redis.Script, calls []call) []*redis.Cmd {
 	replies := make([]*redis.Cmd, len(calls))
-	// Pipelined returns the first of the replies' errors, which each reply has.
+	// Each reply has its own error. Pipelined returns the first of them.
 	_, _ = s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, c := range calls {
 			replies[i] = p.EvalSha(ctx, sc.Hash(), c.keys, c.args...)

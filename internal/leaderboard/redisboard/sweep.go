@@ -17,18 +17,18 @@ var retireLua string
 var retireScript = script(retireLua)
 
 // Sweep implements leaderboard.Generations.
-func (s *Store) Sweep(ctx context.Context, game, form string, before int64) error {
-	if err := s.sweep(ctx, game, form, before); err != nil {
+func (s *Store) Sweep(ctx context.Context, game, kept string, before int64) error {
+	if err := s.sweep(ctx, game, kept, before); err != nil {
 		return fmt.Errorf("sweep leaderboards: %w", err)
 	}
 	return nil
 }
 
-func (s *Store) sweep(ctx context.Context, game, form string, before int64) error {
-	if err := s.retire(ctx, game, form, before, buildingKey(game)); err != nil {
+func (s *Store) sweep(ctx context.Context, game, kept string, before int64) error {
+	if err := s.retire(ctx, game, kept, before, buildingKey(game)); err != nil {
 		return err
 	}
-	if err := s.retire(ctx, game, form, before, servedKey(game), formsKey(game), publishedKey(game)); err != nil {
+	if err := s.retire(ctx, game, kept, before, servedKey(game), formsKey(game), publishedKey(game)); err != nil {
 		return err
 	}
 	retired, err := s.rdb.SMembers(ctx, retiredKey(game)).Result()
@@ -43,17 +43,17 @@ func (s *Store) sweep(ctx context.Context, game, form string, before int64) erro
 	return nil
 }
 
-// retire gives up the generations of other forms that pointers names, with
-// what else is known of those forms.
-func (s *Store) retire(ctx context.Context, game, form string, before int64, pointers string, known ...string) error {
+// retire gives up abandoned generations of other configurations than kept. otherKeys
+// hold more data of those configurations.
+func (s *Store) retire(ctx context.Context, game, kept string, before int64, pointers string, otherKeys ...string) error {
 	ids, err := s.rdb.HGetAll(ctx, pointers).Result()
 	if err != nil {
 		return err
 	}
-	delete(ids, form)
+	delete(ids, kept)
 	for other, id := range ids {
 		state := stateKey(leaderboard.Generation{Game: game, ID: id})
-		keys := append([]string{pointers, retiredKey(game), state}, known...)
+		keys := append([]string{pointers, retiredKey(game), state}, otherKeys...)
 		if err := retireScript.Run(ctx, s.rdb, keys, other, id, before).Err(); err != nil {
 			return err
 		}
@@ -61,9 +61,9 @@ func (s *Store) retire(ctx context.Context, game, form string, before int64, poi
 	return nil
 }
 
-// remove unlinks all of a retired generation. First its stamp, so that nobody
-// writes to it again; then its boards, before the set that names them; and last
-// its own name, so that a removal that was cut short is taken up again.
+// remove deletes a retired generation. It deletes the version first, so that no step
+// applies any more, then the boards, then the set that lists them. It deletes the
+// generation's own name last, so that an interrupted removal is repeated.
 func (s *Store) remove(ctx context.Context, g leaderboard.Generation) error {
 	if err := s.rdb.HDel(ctx, stateKey(g), "stamp", "ready").Err(); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (s *Store) remove(ctx context.Context, g leaderboard.Generation) error {
 	}
 	_, err = s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, board := range boards {
-			p.Unlink(ctx, keysOfName(g, board).all()...)
+			p.Unlink(ctx, keysOfBoardName(g, board).all()...)
 		}
 		return nil
 	})

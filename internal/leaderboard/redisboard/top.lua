@@ -1,6 +1,6 @@
--- Cuts from the top, for page.lua.
--- KEYS  as ready.lua, which it follows
--- ARGV  1 limit, 0 to 200
--- Returns nothing. It leaves start and stop, indexes from 0, stop below start for nothing.
+-- Selects the first entries, for page.lua.
+-- KEYS  as ready.lua, which runs before.
+-- ARGV  1 limit, 0 to 200.
+-- Returns nothing. It sets start and stop, indexes from 0. If stop is below start, no entry is selected.
 local start = 0
 local stop = tonumber(ARGV[1]) - 1

@@ -11,8 +11,8 @@ import (
 	"laststand/internal/match"
 )
 
-// Commit implements match.Store. Concurrent answers to one match at this node
-// share a script, see batcher.
+// Commit implements match.Store. The answers to a match that come to this node
+// at the same time share a script, see queue.
 func (s *Store) Commit(ctx context.Context, a match.Attempt) (match.Outcome, error) {
 	out, err := s.batcher.commit(ctx, &a)
 	if err != nil && !errors.Is(err, match.ErrAbandoned) {
@@ -21,8 +21,8 @@ func (s *Store) Commit(ctx context.Context, a match.Attempt) (match.Outcome, err
 	return out, err
 }
 
-// commitBatch judges attempts of one match, each of another player, with one
-// script.
+// commitBatch has attempts of one match judged by one script, each of another
+// player.
 func (s *Store) commitBatch(ctx context.Context, all []*pendingAttempt) error {
 	a := all[0]
 	script, width := scriptFor(a.Mode)
@@ -46,11 +46,10 @@ func (s *Store) commitBatch(ctx context.Context, all []*pendingAttempt) error {
 	return setOutcomes(reply, all)
 }
 
-// commonArgs is how many ARGV each attempt has in every mode.
+// commonArgs is how many ARGV every mode's script has for an attempt.
 const commonArgs = 9
 
-// scriptFor returns the script that accepts answers in a mode, and the number
-// of its ARGV per attempt.
+// scriptFor is the script that accepts answers, and how many ARGV it has for each.
 func scriptFor(m match.Mode) (script *redis.Script, width int) {
 	switch m {
 	case match.Survival:
@@ -61,7 +60,7 @@ func scriptFor(m match.Mode) (script *redis.Script, width int) {
 	return acceptDuelScript, commonArgs + 2
 }
 
-// modeKeys are the KEYS that only the script of one mode has.
+// modeKeys are the KEYS that the script of a mode has beyond those of every mode.
 func (k keys) modeKeys(all []*pendingAttempt) []string {
 	switch all[0].Mode {
 	case match.Survival:
@@ -76,8 +75,8 @@ func (k keys) modeKeys(all []*pendingAttempt) []string {
 	return []string{k.log()}
 }
 
-// appendModeArgs appends the ARGV of an attempt that only the script of one
-// mode has.
+// appendModeArgs appends the ARGV that the script of a mode has for an attempt
+// beyond those of every mode.
 func appendModeArgs(args []any, a *match.Attempt) []any {
 	switch {
 	case a.Mode == match.Survival:
@@ -90,8 +89,8 @@ func appendModeArgs(args []any, a *match.Attempt) []any {
 	return append(args, a.Push.Head, a.Push.Tail)
 }
 
-// lockoutMS is how long a wrong answer locks its team out. It is 0 for a player
-// without a team.
+// lockoutMS is how long a wrong answer shuts its team out; who is in none has
+// nobody to shut out.
 func lockoutMS(a *match.Attempt) int64 {
 	if a.Seat.Team == "" {
 		return 0
@@ -118,7 +117,7 @@ func setOutcomes(reply lua.Reply, all []*pendingAttempt) error {
 	return nil
 }
 
-// setOutcome reads the outcome of one attempt.
+// setOutcome reads what has become of one of them.
 func (w *pendingAttempt) setOutcome(reply lua.Reply, i int) (err error) {
 	out := &w.out
 	fields := reply.List(i)
@@ -141,6 +140,5 @@ func (w *pendingAttempt) setOutcome(reply lua.Reply, i int) (err error) {
 	return nil
 }
 
-// abandoned is the reply of scripts if the stored version is lower than the
-// seen one.
+// abandoned is what scripts call a version that is behind.
 const abandoned = "abandoned"

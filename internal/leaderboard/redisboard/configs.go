@@ -11,8 +11,9 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// form is a leaderboard.Config as Redis holds it: the time zone by its name.
-type form struct {
+// storedConfig is a leaderboard.Config as JSON in Redis. The time zone is stored by
+// name.
+type storedConfig struct {
 	Game       string               `json:"game"`
 	Windows    []leaderboard.Window `json:"windows"`
 	Orders     []leaderboard.Order  `json:"orders"`
@@ -21,31 +22,31 @@ type form struct {
 	TimeZone   string               `json:"time_zone"`
 }
 
-func packForm(c leaderboard.Config) (string, error) {
-	packed, err := json.Marshal(form{
+func packConfig(c leaderboard.Config) (string, error) {
+	packed, err := json.Marshal(storedConfig{
 		Game: c.Game, Windows: c.Windows, Orders: c.Orders, Weights: c.Weights,
 		MinAnswers: c.MinAnswers, TimeZone: c.Location.String(),
 	})
 	return string(packed), err
 }
 
-func unpackForm(packed string) (leaderboard.Config, error) {
-	var f form
-	if err := json.Unmarshal([]byte(packed), &f); err != nil {
+func unpackConfig(packed string) (leaderboard.Config, error) {
+	var stored storedConfig
+	if err := json.Unmarshal([]byte(packed), &stored); err != nil {
 		return leaderboard.Config{}, err
 	}
-	zone, err := time.LoadLocation(f.TimeZone)
+	zone, err := time.LoadLocation(stored.TimeZone)
 	if err != nil {
 		return leaderboard.Config{}, err
 	}
 	return leaderboard.Config{
-		Game: f.Game, Windows: f.Windows, Orders: f.Orders, Weights: f.Weights,
-		MinAnswers: f.MinAnswers, Location: zone,
+		Game: stored.Game, Windows: stored.Windows, Orders: stored.Orders, Weights: stored.Weights,
+		MinAnswers: stored.MinAnswers, Location: zone,
 	}, nil
 }
 
-// Forms implements leaderboard.Generations.
-func (s *Store) Forms(ctx context.Context, game string) ([]leaderboard.Config, error) {
+// ServedConfigs implements leaderboard.Generations.
+func (s *Store) ServedConfigs(ctx context.Context, game string) ([]leaderboard.Config, error) {
 	var published *redis.StringSliceCmd
 	var packed *redis.MapStringStringCmd
 	_, err := s.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
@@ -56,13 +57,13 @@ func (s *Store) Forms(ctx context.Context, game string) ([]leaderboard.Config, e
 	if err != nil {
 		return nil, fmt.Errorf("read the forms of leaderboards: %w", err)
 	}
-	var forms []leaderboard.Config
+	var configs []leaderboard.Config
 	for _, name := range published.Val() {
-		c, err := unpackForm(packed.Val()[name])
+		c, err := unpackConfig(packed.Val()[name])
 		if err != nil {
 			return nil, fmt.Errorf("form %s of leaderboards: %w", name, err)
 		}
-		forms = append(forms, c)
+		configs = append(configs, c)
 	}
-	return forms, nil
+	return configs, nil
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-func TestManyAtOnceAreTwoJobs(t *testing.T) {
+func TestManyCallersShareTwoJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns, jobs := newTurnstile(), 0
+		turns, jobs := newSingleflight(), 0
 		var returned atomic.Int64
 		job := func() error {
 			jobs++
@@ -25,7 +25,7 @@ func TestManyAtOnceAreTwoJobs(t *testing.T) {
 				}
 				returned.Add(1)
 			}()
-			synctest.Wait() // the first has begun before the others ask
+			synctest.Wait() // the first job has begun before the other calls
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -40,9 +40,9 @@ func TestManyAtOnceAreTwoJobs(t *testing.T) {
 	})
 }
 
-func TestAFailedJobIsNotSharedAndAWaiterMayLeave(t *testing.T) {
+func TestAFailedJobIsNotSharedAndAWaiterCanLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns, failure := newTurnstile(), errors.New("failed")
+		turns, failure := newSingleflight(), errors.New("failed")
 		first, second := make(chan error, 1), make(chan error, 1)
 		go func() {
 			first <- turns.do(t.Context(), func() error { time.Sleep(time.Second); return failure })

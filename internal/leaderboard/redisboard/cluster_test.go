@@ -11,48 +11,48 @@ import (
 	"laststand/internal/leaderboard/redisboard"
 )
 
-func plain() lb.Config {
-	cfg := mixed()
+func plainConfig() lb.Config {
+	cfg := mixedConfig()
 	cfg.Weights = lb.DefaultWeights
 	return cfg
 }
 
-// world is one game with nodes of its own on a Redis.
-type world struct {
+// testCluster is one game with several nodes on one Redis.
+type testCluster struct {
 	cfg    lb.Config
 	rdb    redis.UniversalClient
 	ledger *ledger
 	nodes  []node
 }
 
-// node is what one server has of its own.
+// node is the part of a game that each server has.
 type node struct {
 	store   *redisboard.Store
 	applier *lb.Applier
 	reader  *lb.Reader
 }
 
-func newWorld(rdb redis.UniversalClient, cfg lb.Config, nodes int) *world {
-	w := &world{cfg: cfg, rdb: rdb, ledger: newLedger()}
+func newTestCluster(rdb redis.UniversalClient, cfg lb.Config, nodes int) *testCluster {
+	w := &testCluster{cfg: cfg, rdb: rdb, ledger: newLedger()}
 	for range nodes {
 		w.nodes = append(w.nodes, w.node(cfg))
 	}
 	return w
 }
 
-func (w *world) node(cfg lb.Config, options ...redisboard.Option) node {
+func (w *testCluster) node(cfg lb.Config, options ...redisboard.Option) node {
 	store := redisboard.New(w.rdb, options...)
 	return node{
 		store:   store,
 		applier: applier(cfg, w.ledger, store),
 		reader: lb.NewReader(lb.ReaderOptions{
-			Games: []lb.Config{cfg}, Source: store, Forms: store, Archive: lb.NewArchive(w.ledger), Now: fixedNow,
+			Games: []lb.Config{cfg}, Source: store, Configs: store, Archive: lb.NewArchive(w.ledger), Now: fixedNow,
 		}),
 	}
 }
 
-// applierOn is one on a store that stands before the real one.
-func (w *world) applierOn(store lb.Store) *lb.Applier { return applier(w.cfg, w.ledger, store) }
+// applierOn returns an applier on a store that wraps the real one.
+func (w *testCluster) applierOn(store lb.Store) *lb.Applier { return applier(w.cfg, w.ledger, store) }
 
 func applier(cfg lb.Config, ledger lb.Ledger, store lb.Store) *lb.Applier {
 	return lb.NewApplier(lb.ApplierOptions{
@@ -64,15 +64,15 @@ func applier(cfg lb.Config, ledger lb.Ledger, store lb.Store) *lb.Applier {
 // fixedNow is noon of the ledger's first day.
 func fixedNow() int64 { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).UnixMilli() }
 
-func (w *world) apply(t failer, node int) {
+func (w *testCluster) apply(t failingTest, node int) {
 	t.Helper()
 	if err := w.nodes[node].applier.Apply(t.Context(), w.cfg.Game); err != nil {
 		t.Fatalf("apply: %v", err)
 	}
 }
 
-// applyAtOnce has every node apply twice at the same time.
-func (w *world) applyAtOnce(t failer) {
+// applyAtOnce calls Apply twice on every node at the same time.
+func (w *testCluster) applyAtOnce(t failingTest) {
 	t.Helper()
 	var all sync.WaitGroup
 	errs := make([]error, 2*len(w.nodes))
@@ -89,13 +89,13 @@ func (w *world) applyAtOnce(t failer) {
 	}
 }
 
-func (w *world) keys(t failer) []string {
+func (w *testCluster) keys(t failingTest) []string {
 	t.Helper()
 	return keysOf(t, w.rdb, w.cfg.Game)
 }
 
-// flush loses all of the game.
-func (w *world) flush(t failer) {
+// flush deletes all keys of the game.
+func (w *testCluster) flush(t failingTest) {
 	t.Helper()
 	keys := w.keys(t)
 	if len(keys) == 0 {
@@ -106,14 +106,14 @@ func (w *world) flush(t failer) {
 	}
 }
 
-// snapshot is what a game's keys held, but for the leases, which expire.
+// snapshot holds a game's keys, except leases, which expire.
 type snapshot struct {
 	hashes map[string]map[string]string
 	sets   map[string][]string
 	zsets  map[string][]redis.Z
 }
 
-func (w *world) snapshot(t failer) snapshot {
+func (w *testCluster) snapshot(t failingTest) snapshot {
 	t.Helper()
 	s := snapshot{map[string]map[string]string{}, map[string][]string{}, map[string][]redis.Z{}}
 	for _, key := range w.keys(t) {
@@ -133,8 +133,8 @@ func (w *world) snapshot(t failer) snapshot {
 	return s
 }
 
-// restore brings the Redis back to a snapshot.
-func (w *world) restore(t failer, s snapshot) {
+// restore writes a snapshot back to Redis.
+func (w *testCluster) restore(t failingTest, s snapshot) {
 	t.Helper()
 	w.flush(t)
 	pipe := w.rdb.Pipeline()

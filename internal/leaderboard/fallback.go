@@ -1,0 +1,53 @@
+package leaderboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// While boards of a changed configuration are built, readers see the boards that
+// were published last, and appliers keep these up to date.
+
+// ServedConfigs lists the configurations whose boards are served. A Store implements it.
+type ServedConfigs interface {
+	ServedConfigs(ctx context.Context, game string) ([]Config, error)
+}
+
+// withServedConfig calls read with the game's configuration. If its boards are not
+// served, it calls read with the configuration that was published last. An answer comes
+// from one configuration only.
+func (r *Reader) withServedConfig(ctx context.Context, game string, read func(Config) error) error {
+	newest, known := r.games[game]
+	if !known {
+		return fmt.Errorf("%w: no game %q", ErrNoWindow, game)
+	}
+	err := read(newest)
+	if !errors.Is(err, ErrNotReady) && !errors.Is(err, ErrBadCursor) { // a cursor may come from the fallback's boards
+		return err
+	}
+	fallback, found, fallbackErr := fallbackConfig(ctx, r.configs, newest)
+	if fallbackErr != nil {
+		return fallbackErr
+	}
+	if !found {
+		return err
+	}
+	err = read(fallback)
+	if errors.Is(err, ErrNoWindow) || errors.Is(err, ErrBadQuery) && !errors.Is(err, ErrBadCursor) {
+		return fmt.Errorf("%w: the configuration has changed", ErrNotReady) // the request needs the new configuration
+	}
+	return err
+}
+
+// fallbackConfig returns the configuration that was published last, in own's time zone.
+// It may equal own by now. found is false if no boards are served.
+func fallbackConfig(ctx context.Context, source ServedConfigs, newest Config) (fallback Config, found bool, err error) {
+	configs, err := source.ServedConfigs(ctx, newest.Game)
+	if err != nil || len(configs) == 0 {
+		return Config{}, false, err
+	}
+	fallback = configs[0]
+	fallback.Game, fallback.Location = newest.Game, newest.Location
+	return fallback, true, nil
+}

@@ -1,0 +1,159 @@
+package leaderboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	applyInterval    = 5 * time.Second  // in case no caller applies a row
+	maintainInterval = time.Second      // in case another node applied the start of a day
+	staleAfter       = 48 * time.Hour   // age of the last write at which a copy counts as abandoned
+	minPause         = time.Millisecond // pause after a maintenance step
+)
+
+// maintainGame does the work of Run for one game.
+func (a *Applier) maintainGame(ctx context.Context, game string) {
+	cfg := a.games[game]
+	var others sync.WaitGroup
+	others.Go(func() { a.maintainBuilds(ctx, cfg) })
+	others.Go(func() { a.checkPeriodically(ctx, game) })
+	defer others.Wait()
+	applyTicker, maintainTicker := time.NewTicker(applyInterval), time.NewTicker(maintainInterval)
+	defer applyTicker.Stop()
+	defer maintainTicker.Stop()
+	a.logError(ctx, game, "apply", a.Apply(ctx, game))
+	for {
+		a.logError(ctx, game, "upkeep", a.maintain(ctx, cfg))
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.dayEnded[game]:
+		case <-maintainTicker.C:
+		case <-applyTicker.C:
+			a.logError(ctx, game, "apply", a.Apply(ctx, game))
+		}
+	}
+}
+
+// maintainBuilds builds requested copies and removes replaced ones, until ctx ends.
+func (a *Applier) maintainBuilds(ctx context.Context, cfg Config) {
+	ticker := time.NewTicker(applyInterval)
+	defer ticker.Stop()
+	for {
+		a.logError(ctx, cfg.Game, "build", a.build(ctx, cfg))
+		a.logError(ctx, cfg.Game, "sweep", a.sweep(ctx, cfg))
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-a.buildRequests[cfg.Game]:
+		}
+	}
+}
+
+// wakeBuilder makes maintainBuilds look at once.
+func (a *Applier) wakeBuilder(game string) { signal(a.buildRequests[game]) }
+
+// signal stores one signal for the next receiver. It does not block.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+func (a *Applier) logError(ctx context.Context, game, step string, err error) {
+	if err != nil && ctx.Err() == nil {
+		a.log.ErrorContext(ctx, "leaderboard maintenance failed", "step", step, "game", game, "error", err)
+	}
+}
+
+func (a *Applier) sweep(ctx context.Context, cfg Config) error {
+	return a.store.Sweep(ctx, cfg.Game, cfg.Hash(), a.now()-staleAfter.Milliseconds())
+}
+
+// maintain works on the served boards until no day has to be evicted or dropped. Rows
+// have priority. After each step it pauses as long as the step took, to leave time for
+// other users of Redis. It stops if another node does the same work.
+func (a *Applier) maintain(ctx context.Context, newest Config) error {
+	cfg, err := a.servedConfig(ctx, newest)
+	if err != nil {
+		return err
+	}
+	var rolling map[Window]RollingBoards // as the last step left them
+	for ctx.Err() == nil {
+		var duration time.Duration
+		err := a.withApplyLease(ctx, cfg, func() error {
+			began := time.Now()
+			after, err := a.maintainOnce(ctx, cfg, rolling)
+			rolling, duration = after, time.Since(began)
+			return err
+		}, nil)
+		if errors.Is(err, errNoBoards) {
+			return nil // markCorrupt has logged it and requested a build
+		}
+		if err != nil && !errors.Is(err, ErrStale) {
+			return err
+		}
+		if err == nil && rolling == nil {
+			return nil
+		}
+		sleep(ctx, max(duration, minPause))
+	}
+	return nil
+}
+
+// maintainOnce does one step of maintenance. It returns the windows' state after the
+// step. nil means that there is nothing to do, or that another node continued from the
+// previous state.
+func (a *Applier) maintainOnce(ctx context.Context, cfg Config, previous map[Window]RollingBoards) (map[Window]RollingBoards, error) {
+	state, err := a.store.ServedState(ctx, cfg.Game, cfg.Hash())
+	if err != nil || state.Version == "" || state.Mark.Day == "" { // Apply handles copies that are corrupt or incomplete
+		return nil, err
+	}
+	if previous != nil && haveEvicted(previous, state.Rolling) {
+		return nil, nil
+	}
+	for w, boards := range state.Rolling {
+		if boards.isTooFarBehind(state.Mark.Day, w.Days()) {
+			return nil, a.markCorrupt(ctx, cfg, state, fmt.Errorf("%w: game %s: %s", errBehind, cfg.Game, w))
+		}
+	}
+	if previous, err = a.evictNext(ctx, cfg, state); err != nil || previous != nil {
+		return previous, err
+	}
+	retired, err := a.dropOldestDay(ctx, cfg, state)
+	if err != nil || !retired {
+		return nil, err
+	}
+	return state.Rolling, nil
+}
+
+// markCorrupt requests a rebuild of a copy that was found corrupt, and returns
+// errNoBoards. Readers see the corrupt copy until then. It returns ErrStale if the copy
+// has changed since found was read, because the finding may be outdated.
+func (a *Applier) markCorrupt(ctx context.Context, cfg Config, found State, cause error) error {
+	current, err := a.store.ServedState(ctx, cfg.Game, cfg.Hash())
+	if err != nil {
+		return err
+	}
+	if current.ID != found.ID || current.Version != found.Version {
+		return ErrStale
+	}
+	building, err := a.store.BuildingState(ctx, cfg.Game, cfg.Hash())
+	if err != nil {
+		return err
+	}
+	if building.ID == "" && cfg.Hash() == a.games[cfg.Game].Hash() { // the successor of a fallback is being built already
+		a.log.WarnContext(ctx, "leaderboard rebuild started", "game", cfg.Game, "error", cause)
+		if err := a.requestBuild(ctx, cfg, found.ID, rollBroken); err != nil {
+			return err
+		}
+	}
+	a.wakeBuilder(cfg.Game)
+	return fmt.Errorf("%w: %w", errNoBoards, cause)
+}
