@@ -41,7 +41,7 @@ func (s *Service) ReleaseCode(game, code string) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	if err := s.Codes.RetireCode(ctx, game, code); err != nil {
-		s.Logger.Warn("the code of an arena stays taken until its time is up", "game", game, "code", code, "error", err)
+		s.Logger.Warn("arena code not released; it expires by itself", "game", game, "code", code, "error", err)
 	}
 }
 

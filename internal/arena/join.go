@@ -101,7 +101,7 @@ func (s *Service) giveSeat(ctx context.Context, r JoinRequest, p *match.Plan) (P
 		return reply, err
 	}
 	if err := s.Activities.Free(ctx, r.Game, r.Player, p.ID); err != nil {
-		s.Logger.Warn("a player without a seat stays busy, which is void", "match", p.ID, "error", err)
+		s.Logger.Warn("player not freed after a refused seat; the stale match is ignored", "match", p.ID, "error", err)
 	}
 	return checkPlace(reply, nil)
 }

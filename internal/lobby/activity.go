@@ -9,10 +9,10 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Occupy makes a player busy with a match that takes no ticket, unless busy
-// with anything but former; then it tells with what ("" where it succeeded):
-// the id of a match, or of a ticket where ticket is set. It implements
-// arena.Busy.
+// Occupy records that a player is in a match that needs no ticket, unless the
+// player is in anything except former. On success with is "". Otherwise with is
+// the id of the match, or of a ticket if ticket is true. It implements
+// arena.Activities.
 func (l *Lobby) Occupy(ctx context.Context, game, player, id, former string) (with string, ticket bool, err error) {
 	activity, err := l.Store.Occupy(ctx, OccupyRequest{Game: game, Player: player, Match: id, Former: former}, l.Now())
 	if activity.Ticket != "" {
@@ -21,13 +21,15 @@ func (l *Lobby) Occupy(ctx context.Context, game, player, id, former string) (wi
 	return activity.Match, false, err
 }
 
-// Free ends a player's being busy with a match. It implements arena.Busy.
+// Free records that a player is no longer in a match. It implements
+// arena.Activities.
 func (l *Lobby) Free(ctx context.Context, game, player, id string) error {
 	return l.Store.Free(ctx, game, player, id)
 }
 
-// Release forgets what an erased player is in or was in last: the match, and the last
-// duel. The last duel may be another match, and has no result to settle if it ended early.
+// Release removes an erased player from the current match and from the last
+// duel. The last duel may be another match. It has no result to settle if it
+// ended early.
 func (l *Lobby) Release(ctx context.Context, game, player string) error {
 	activity, err := l.Store.ReadActivity(ctx, game, player)
 	for _, id := range []string{activity.Match, activity.Duel} {
@@ -38,16 +40,16 @@ func (l *Lobby) Release(ctx context.Context, game, player string) error {
 	return err
 }
 
-// Playing says which running match a player is in; nil where there is none.
+// Playing returns the running match that a player is in, or nil.
 func (l *Lobby) Playing(ctx context.Context, game, player string) (*protocol.Playing, error) {
 	playing, _, err := l.ReadOnConnect(ctx, game, player)
 	return playing, err
 }
 
-// ReadOnConnect says what a player is in whose session has just come: the running match,
-// nil where there is none, and the newest match that was created before, over or
-// not, "" where none is known. The player is told of that one already, or will be
-// by match.sync: it must not be found once more.
+// ReadOnConnect returns what a player is in whose session has just connected:
+// the running match (nil for none), and the newest match created before, "" if
+// unknown. The player knows that match or will learn of it by match.sync. The
+// server must not announce it again.
 func (l *Lobby) ReadOnConnect(ctx context.Context, game, player string) (playing *protocol.Playing, before string, err error) {
 	activity, err := l.Store.ReadActivity(ctx, game, player)
 	if err != nil || activity.Match == "" {
@@ -59,15 +61,16 @@ func (l *Lobby) ReadOnConnect(ctx context.Context, game, player string) (playing
 		return nil, "", err
 	case seated:
 		return &protocol.Playing{Match: activity.Match, Seq: status.Seq, ArenaID: status.ArenaID}, activity.Match, nil
-	case activity.Forming && status.Seq == 0: // it is still to be created
+	case activity.Forming && status.Seq == 0: // it does not exist yet
 		return nil, "", nil
 	}
 	return nil, activity.Match, nil
 }
 
-// statusWithSeat says whether the match that a player is busy with is not over and has a
-// seat for the player. One without is what a node has left that died before the
-// player sat down, or after the seat was taken away.
+// statusWithSeat returns the status of a player's match. It also reports
+// whether the match is running and has a seat for the player. A match without
+// that seat is left over from a node that died before the player was seated, or
+// after the seat was removed.
 func (l *Lobby) statusWithSeat(ctx context.Context, id, player string) (match.Status, bool, error) {
 	status, err := l.Matches.Status(ctx, id)
 	if err != nil || !status.Running {
@@ -80,9 +83,9 @@ func (l *Lobby) statusWithSeat(ctx context.Context, id, player string) (match.St
 	return status, err == nil, err
 }
 
-// readFormer is what the player may be busy with and yet join: a match that does
-// not hold the player any more. A rating is read only after its result is
-// committed, for which some time is waited.
+// readFormer returns the match that the player may be in and still join: one
+// that no longer has the player. A rating is read only after the last result is
+// committed, so readFormer waits up to settleWait for that.
 func (l *Lobby) readFormer(ctx context.Context, r Request) (Activity, error) {
 	until := time.Now().Add(settleWait)
 	for {
@@ -112,8 +115,8 @@ func (l *Lobby) readFormer(ctx context.Context, r Request) (Activity, error) {
 	}
 }
 
-// isUnsettled says whether the match that a player is busy with, or the player's last
-// duel, is over and its result not committed yet.
+// isUnsettled reports whether the player's current match or last duel is over
+// and its result is not committed yet.
 func (l *Lobby) isUnsettled(ctx context.Context, activity Activity) (bool, error) {
 	if activity.Match != "" {
 		if unsettled, err := l.Matches.IsUnsettled(ctx, activity.Match); err != nil || unsettled {
@@ -126,8 +129,8 @@ func (l *Lobby) isUnsettled(ctx context.Context, activity Activity) (bool, error
 	return l.Matches.IsUnsettled(ctx, activity.Duel)
 }
 
-// IsUnsettled says whether a result of a player's last match, or last duel, still
-// waits for the ledger.
+// IsUnsettled reports whether a result of a player's last match or last duel
+// still waits for the ledger.
 func (l *Lobby) IsUnsettled(ctx context.Context, game, player string) (bool, error) {
 	activity, err := l.Store.ReadActivity(ctx, game, player)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"laststand/internal/limit"
 )
 
-// addressHash returns what a ticket keeps of its player's address: a keyed hash,
-// of an IPv6 address that of its /64. It returns "" if the game counts duels of
-// one address, or if the address is unknown.
+// addressHash returns a keyed hash of a player's address for the ticket. For
+// IPv6 it covers the /64 network. It returns "" if the game counts duels
+// between players of one address, or if the address is unknown.
 func (l *Lobby) addressHash(game string, a netip.Addr) string {
 	if l.Games[game].CountSameAddress || !a.IsValid() {
 		return ""
@@ -21,8 +21,8 @@ func (l *Lobby) addressHash(game string, a netip.Addr) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// hasSameAddress reports whether two players wait at one address whose duels do not
-// count.
+// hasSameAddress reports whether two players have the same address in a game
+// that does not count such duels.
 func (p Pairing) hasSameAddress() bool {
 	return len(p.Tickets) == 2 && p.Tickets[0].Address != "" && p.Tickets[0].Address == p.Tickets[1].Address
 }

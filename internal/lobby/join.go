@@ -8,8 +8,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Request asks for an opponent. BotAfterMS nil means the game's default. Address
-// is the client's; the zero value means unknown.
+// Request asks for an opponent. A nil BotAfterMS means the game's default.
+// Address is the client's address; the zero value means unknown.
 type Request struct {
 	Game, Player string
 	Filter       Filter
@@ -17,12 +17,12 @@ type Request struct {
 	Address      netip.Addr
 }
 
-// maxBotAfterMS bounds how long a bot may be waited for.
+// maxBotAfterMS limits how long a player may wait for a bot.
 const maxBotAfterMS = 10 * 60 * 1000
 
-// Join puts a ticket in. What it gives is the reply, an *protocol.Error where
-// it is refused, and what is to be done once the reply is on its way: the first
-// try at a pairing. The second is never nil.
+// Join adds a ticket. It returns the reply, or a *protocol.Error if the request
+// is refused. It also returns a function that tries to pair the ticket. The
+// caller must call it after it has sent the reply. The function is never nil.
 func (l *Lobby) Join(ctx context.Context, r Request) (protocol.DuelQueued, func(), error) {
 	t, err := l.newTicket(r)
 	if err != nil {
@@ -47,7 +47,7 @@ func (l *Lobby) Join(ctx context.Context, r Request) (protocol.DuelQueued, func(
 	return protocol.DuelQueued{Ticket: t.ID, Waiting: waiting}, func() { l.tryPairing(t) }, nil
 }
 
-// Leave takes a player's ticket out; there need not be one.
+// Leave removes a player's ticket, if there is one.
 func (l *Lobby) Leave(ctx context.Context, game, player string) error {
 	id, err := l.Store.RemoveTicket(ctx, game, player)
 	if err == nil && id != "" {
@@ -56,7 +56,7 @@ func (l *Lobby) Leave(ctx context.Context, game, player string) error {
 	return err
 }
 
-// newTicket checks a request and makes its ticket, but for the seat.
+// newTicket checks a request and returns its ticket without the seat.
 func (l *Lobby) newTicket(r Request) (Ticket, error) {
 	duel := l.Games[r.Game]
 	if err := l.Matches.CheckOverload(); err != nil {
@@ -85,7 +85,7 @@ func (l *Lobby) refuse(err error) (protocol.DuelQueued, func(), error) {
 	return protocol.DuelQueued{}, func() {}, err
 }
 
-// seats are the seats of a pairing; where one ticket is alone a bot sits down.
+// seats returns the seats of a pairing. A bot plays against a single ticket.
 func (p Pairing) seats() []match.Seat {
 	seats := make([]match.Seat, 0, 2)
 	for _, t := range p.Tickets {

@@ -18,40 +18,42 @@ import (
 // Store keeps tickets and pairings. Every write is atomic over all nodes and
 // idempotent.
 type Store interface {
-	// Enter puts a ticket in, unless its player is busy with anything but
-	// former; then it tells with what.
+	// AddTicket adds a ticket, unless its player is in anything except former.
+	// Then it returns that activity instead.
 	AddTicket(ctx context.Context, t Ticket, former Activity, now int64) (waiting int64, with Activity, err error)
-	// Near lists a Slice of the tickets nearest by rating, without t: those rated as
-	// it or higher, of equals the oldest first, and those rated lower, of equals the
-	// newest first. It says whether the ticket itself still waits; asking
-	// keeps it alive, also in a pairing. One that has expired, and that its
-	// player has not replaced, waits again.
+	// ListNearest lists a Slice of the tickets with the nearest ratings,
+	// without t. First come those rated like t or higher, the oldest first
+	// among equals. Then come those rated lower, the newest first among equals.
+	//
+	// It also reports whether t still waits. The call keeps t alive, also in a
+	// pairing. An expired ticket that its player has not replaced waits again.
 	ListNearest(ctx context.Context, t Ticket, s Slice, now int64) (candidates []Ticket, waits bool, err error)
 	// Pair moves the tickets to the pairing if all of them still wait.
 	Pair(ctx context.Context, p Pairing) (bool, error)
-	// Done ends a pairing whose match has been created.
+	// CompletePairing removes a pairing whose match has been created.
 	CompletePairing(ctx context.Context, p Pairing) error
-	// Undo ends a pairing whose match will never be created: its tickets wait
-	// again, and the players of those that have expired meanwhile are free. It
-	// says whether the pairing was there.
+	// RollBackPairing removes a pairing whose match will never be created. Its
+	// tickets wait again. The players of tickets that have expired become free.
+	// It reports whether the pairing existed.
 	RollBackPairing(ctx context.Context, p Pairing, now int64) (bool, error)
-	// Leave takes a player's ticket out, and says which it was, "" for none.
+	// RemoveTicket removes a player's ticket and returns its id, or "".
 	RemoveTicket(ctx context.Context, game, player string) (string, error)
-	// Ticket reads a ticket that waits; false where it does not.
+	// ReadTicket reads a waiting ticket; false if it does not wait.
 	ReadTicket(ctx context.Context, game, id string) (Ticket, bool, error)
-	// Where says what a player is busy with.
+	// ReadActivity returns what a player is in.
 	ReadActivity(ctx context.Context, game, player string) (Activity, error)
-	// Occupy makes a player busy with a match that takes no ticket, unless busy
-	// with anything but the former; then it tells with what.
+	// Occupy records that a player is in a match that needs no ticket, unless
+	// the player is in anything except the former match. Then it returns that
+	// activity.
 	Occupy(ctx context.Context, o OccupyRequest, now int64) (with Activity, err error)
-	// Free ends a player's being busy with a match.
+	// Free records that a player is no longer in a match.
 	Free(ctx context.Context, game, player, match string) error
-	// Pairings lists the pairings of a game.
+	// ListPairings lists the pairings of a game.
 	ListPairings(ctx context.Context, game string) ([]Pairing, error)
 }
 
-// Activity says what a player is in: one ticket or one match, or nothing. Forming
-// says that the match is paired and not created yet. Duel is the player's last
+// Activity is what a player is in: one ticket, one match, or nothing. Forming
+// means that the match is paired and not created yet. Duel is the player's last
 // duel until it is settled, whatever the player has been in since.
 type Activity struct {
 	Ticket, Match string
@@ -59,62 +61,63 @@ type Activity struct {
 	Duel          string
 }
 
-// OccupyRequest says that a player is in a match. Former is a match that the
-// player may be busy with all the same, "" for none.
+// OccupyRequest records that a player is in a match. Former is a match that the
+// player may be in before, "" for none.
 type OccupyRequest struct{ Game, Player, Match, Former string }
 
-// Matches plays what the lobby forms.
+// Matches runs the matches that the lobby forms.
 type Matches interface {
-	// Start creates a match unless it has been created before;
-	// match.ErrNotFound where it never will be.
+	// Start creates a match unless it exists. It returns match.ErrNotFound if
+	// it will never exist.
 	Start(ctx context.Context, p *match.Plan) error
-	// Void makes sure that a match is never created, unless it has been; it
-	// says whether it has.
+	// Tombstone prevents a match from ever being created. It reports whether
+	// the match already exists.
 	Tombstone(ctx context.Context, match string) (exists bool, err error)
 	CheckOverload() error
 	Status(ctx context.Context, id string) (match.Status, error)
-	// Sits says whether a player has a seat; match.ErrNotFound where not.
+	// CheckSeat returns match.ErrNotFound unless the player has a seat.
 	CheckSeat(ctx context.Context, match, player string) error
 	IsUnsettled(ctx context.Context, match string) (bool, error)
 	AttachSession(ctx context.Context, game, match, player string) error
 }
 
-// Bank draws questions. Draw avoids those seen as long as there are others.
+// Bank draws questions. Draw avoids the seen ones as long as there are others.
 type Bank interface {
 	Count(game string, w Filter) int
 	Draw(game string, w Filter, count int, seen map[string]struct{}) ([]quiz.Drawn, error)
 }
 
-// SeenStore remembers which questions players saw lately.
+// SeenStore remembers which questions players saw recently.
 type SeenStore interface {
 	SeenQuestions(ctx context.Context, game string, players []string) (map[string]struct{}, error)
 	AddSeen(ctx context.Context, game string, players, questions []string) error
 }
 
-// Players gives the seat of a player: nickname and committed rating.
+// Players returns the seat of a player: nickname and committed rating.
 type Players interface {
 	Seat(ctx context.Context, game, player string) (match.Seat, error)
 }
 
-// Pairs knows how often two players have met today in duels that counted. It
-// may lag behind by what is not settled yet.
+// Pairs counts the duels of two players today that counted. It may not include
+// duels that are not settled yet.
 type Pairs interface {
 	PairDuels(ctx context.Context, game, one, other string) (int64, error)
 }
 
-// Duel is how a game plays its duels.
+// Duel contains the settings of a game's duels.
 type Duel struct {
 	Questions                      int
 	LimitMS, CountdownMS, RevealMS int64
 	BotAfterMS                     int64 // 0: no bot
 	Rated                          bool
-	PairLimitPerDay                int64 // of one pair, beyond which duels do not count; 0: none
-	CountSameAddress               bool  // duels between players of one address count
+	PairLimitPerDay                int64 // further duels of the same two players do not count; 0: no limit
+	CountSameAddress               bool  // true: duels between players of one address count
 }
 
-// Config is what a lobby is made of. Registry may be nil, and Pairs where no
-// game has a limit. AddressKey is needed unless all games count duels between
-// players of one address; all nodes have the same. All else is needed.
+// Config configures a Lobby. Registry may be nil. Pairs may be nil if no game
+// has a limit. AddressKey is required unless all games count duels between
+// players of one address; it must be the same on all nodes. Everything else is
+// required.
 type Config struct {
 	Games     map[string]Duel
 	Store     Store
@@ -128,29 +131,28 @@ type Config struct {
 	Logger    *slog.Logger
 	Registry  prometheus.Registerer
 
-	AddressKey []byte // of the hashes of addresses in tickets
+	AddressKey []byte // key of the address hashes in tickets
 }
 
-// Lobby pairs the tickets that came in at this node with those of all nodes,
-// and knows what players are busy with. It is safe for concurrent use.
+// Lobby pairs the tickets of this node with those of all nodes. It knows what
+// each player is in. It is safe for concurrent use.
 type Lobby struct {
 	Config
 	metrics *metrics
 
 	mu      sync.Mutex
-	tickets map[string]localTicket // of this node, by ticket id
-	waiting map[playerKey]string   // the ids of these, by player
+	tickets map[string]localTicket // tickets of this node by id
+	waiting map[playerKey]string   // ticket ids of this node by player
 }
 
 const (
 	tryEvery    = 500 * time.Millisecond
 	callTimeout = 2 * time.Second
-	settleWait  = 2 * time.Second // for a player's last result before a rated pairing
+	settleWait  = 2 * time.Second // wait for a player's last result before a rated pairing
 	settlePoll  = 20 * time.Millisecond
 )
 
-// New makes a lobby. Run has to be called for pairings of dead nodes to be
-// seen to.
+// New makes a lobby. Pairings of dead nodes are handled only while Run runs.
 func New(c Config) *Lobby {
 	return &Lobby{Config: c, metrics: newMetrics(c.Registry), tickets: make(map[string]localTicket), waiting: make(map[playerKey]string)}
 }

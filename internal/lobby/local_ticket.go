@@ -6,16 +6,16 @@ import (
 	"laststand/internal/timer"
 )
 
-// localTicket is a ticket that this node sees to.
+// localTicket is a ticket that this node handles.
 type localTicket struct {
 	nextTry *timer.Timer // try
 	player  playerKey
 }
 
-// playerKey is a player with a ticket.
+// playerKey identifies a player with a ticket.
 type playerKey struct{ game, player string }
 
-// scheduleTry sets the next try of a ticket of this node.
+// scheduleTry schedules the next pairing attempt for a ticket of this node.
 func (l *Lobby) scheduleTry(t Ticket, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -38,13 +38,13 @@ func (l *Lobby) dropTicket(id string) {
 		}
 	}
 	delete(l.tickets, id)
-	if len(l.tickets) == 0 { // of a rush the maps would keep all the room
+	if len(l.tickets) == 0 { // new maps, because maps never shrink
 		l.tickets, l.waiting = make(map[string]localTicket), make(map[playerKey]string)
 	}
 	l.metrics.tickets.Set(float64(len(l.tickets)))
 }
 
-// HasTicket says whether this node sees to a ticket of a player's.
+// HasTicket reports whether this node handles a ticket of the player.
 func (l *Lobby) HasTicket(game, player string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,15 +10,15 @@ import (
 	"laststand/internal/protocol"
 )
 
-// tryPairing looks for an opponent for a ticket of this node, and else for the next
-// time to look.
+// tryPairing tries to pair a ticket of this node, and otherwise schedules the
+// next try.
 func (l *Lobby) tryPairing(t Ticket) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	waits, err := l.pair(ctx, t)
 	switch {
 	case err != nil:
-		l.Logger.Warn("a ticket could not be paired; trying again", "ticket", t.ID, "error", err)
+		l.Logger.Warn("ticket pairing failed; retrying", "ticket", t.ID, "error", err)
 		l.scheduleTry(t, tryEvery)
 	case waits:
 		l.scheduleTry(t, l.nextTryDelay(t))
@@ -27,8 +27,8 @@ func (l *Lobby) tryPairing(t Ticket) {
 	}
 }
 
-// pair tries to pair a ticket, and says whether it still waits, be it for
-// the match that another node is about to create.
+// pair tries to pair a ticket. It reports whether the ticket still waits,
+// possibly for a match that another node is about to create.
 func (l *Lobby) pair(ctx context.Context, t Ticket) (waits bool, err error) {
 	other, waits, err := l.findOpponent(ctx, t)
 	if err != nil {
@@ -51,7 +51,7 @@ func (l *Lobby) pair(ctx context.Context, t Ticket) (waits bool, err error) {
 	l.metrics.pairings.WithLabelValues(opponentKind(p)).Inc()
 	l.metrics.waitSeconds.Observe(float64(now-min(t.JoinedAt, p.Tickets[len(p.Tickets)-1].JoinedAt)) / 1000)
 	if err := l.startMatch(ctx, p); err != nil {
-		return true, err // the tickets are looked after until there is a match
+		return true, err // keep the tickets alive until the match exists
 	}
 	for _, paired := range p.Tickets {
 		l.dropTicket(paired.ID)
@@ -59,9 +59,9 @@ func (l *Lobby) pair(ctx context.Context, t Ticket) (waits bool, err error) {
 	return false, nil
 }
 
-// findOpponent looks for an opponent among the tickets that wait, the nearest first,
-// nil for none, and says whether the ticket itself still waits. It looks at the
-// next slice as long as that may hold a better one.
+// findOpponent returns the best opponent among the waiting tickets, or nil, and
+// reports whether t still waits. It reads the next slice as long as that may
+// contain a better opponent.
 func (l *Lobby) findOpponent(ctx context.Context, t Ticket) (other *Ticket, waits bool, err error) {
 	var seen []Ticket
 	for _, s := range searchSlices {
@@ -85,27 +85,27 @@ func (l *Lobby) findOpponent(ctx context.Context, t Ticket) (other *Ticket, wait
 	return other, true, nil
 }
 
-// hasEnoughQuestions says whether the bank holds a duel's questions for a wish: two wishes
-// that fit may leave too few together.
+// hasEnoughQuestions reports whether the bank has the questions of a duel for a
+// filter. Two compatible filters may leave too few questions together.
 func (l *Lobby) hasEnoughQuestions(game string, w Filter) bool {
 	return l.Bank.Count(game, w) >= l.Games[game].Questions
 }
 
-// attachPaired leads the player of a ticket that another node has paired into the
-// match, and says whether that has still to be created.
+// attachPaired attaches the player of a ticket that another node has paired. It
+// reports whether the match does not exist yet.
 func (l *Lobby) attachPaired(ctx context.Context, t Ticket) (forming bool, err error) {
 	activity, err := l.Store.ReadActivity(ctx, t.Game, t.Seat.Player)
 	if err != nil || activity.Match == "" || activity.Forming {
 		return activity.Forming, err
 	}
 	err = l.Matches.AttachSession(ctx, t.Game, activity.Match, t.Seat.Player)
-	if errors.Is(err, match.ErrNotFound) { // long over
+	if errors.Is(err, match.ErrNotFound) { // the match has expired
 		return false, nil
 	}
 	return false, err
 }
 
-// startMatch creates the match of a pairing, unless it has been created before.
+// startMatch creates the match of a pairing, unless it exists.
 func (l *Lobby) startMatch(ctx context.Context, p Pairing) error {
 	plan, err := l.newPlan(ctx, p)
 	if err != nil {
@@ -117,8 +117,8 @@ func (l *Lobby) startMatch(ctx context.Context, p Pairing) error {
 	return l.Store.CompletePairing(ctx, p)
 }
 
-// newPlan draws the questions of a pairing's match: none that its players saw
-// lately, as long as there are others.
+// newPlan draws the questions of a pairing's match. It avoids those that its
+// players saw recently, as long as there are others.
 func (l *Lobby) newPlan(ctx context.Context, p Pairing) (*match.Plan, error) {
 	game, filter := p.Tickets[0].Game, p.Tickets[0].Filter
 	players := make([]string, len(p.Tickets))
@@ -153,9 +153,9 @@ func (l *Lobby) newPlan(ctx context.Context, p Pairing) (*match.Plan, error) {
 	}, nil
 }
 
-// shouldCount says whether a duel counts for boards and ratings: not one against a
-// bot, nor one of a pair that has met too often today, nor one of players at the
-// same address if the game does not count those.
+// shouldCount reports whether a duel counts for leaderboards and ratings. These
+// do not count: duels against a bot, duels of a pair that has reached its daily
+// limit, and duels at one address unless the game counts those.
 func (l *Lobby) shouldCount(ctx context.Context, p Pairing, players []string) (bool, error) {
 	if len(players) < 2 || p.hasSameAddress() {
 		return false, nil
@@ -169,8 +169,8 @@ func (l *Lobby) shouldCount(ctx context.Context, p Pairing, players []string) (b
 	return met < limit, err
 }
 
-// nextTryDelay is how long until a ticket's next try: the next look at the others, or
-// the instant at which a bot may play.
+// nextTryDelay returns the delay until a ticket's next try: tryEvery, or less
+// if a bot may play earlier.
 func (l *Lobby) nextTryDelay(t Ticket) time.Duration {
 	if untilBot := time.Duration(t.BotAt-l.Now()) * time.Millisecond; t.BotAt > 0 && untilBot < tryEvery {
 		return max(untilBot, time.Millisecond)

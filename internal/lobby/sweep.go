@@ -8,11 +8,12 @@ import (
 
 const (
 	sweepEvery      = 2 * time.Second
-	takeOverAfterMS = 3000   // ms until a pairing counts as left by a dead node
-	rollBackAfterMS = 30_000 // ms until its match counts as one that cannot be created
+	takeOverAfterMS = 3000   // ms until the node of a pairing counts as dead
+	rollBackAfterMS = 30_000 // ms until the match of a pairing counts as impossible to create
 )
 
-// Run finishes or undoes the pairings that have no match yet, until ctx ends.
+// Run completes or rolls back the pairings that have no match yet, until ctx
+// ends.
 func (l *Lobby) Run(ctx context.Context) error {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
@@ -24,13 +25,13 @@ func (l *Lobby) Run(ctx context.Context) error {
 		}
 		for game := range l.Games {
 			if err := l.sweep(ctx, game); err != nil && !errors.Is(err, context.Canceled) {
-				l.Logger.Warn("pairings could not be swept; the next round makes up for it", "game", game, "error", err)
+				l.Logger.Warn("pairing sweep failed; the next round retries", "game", game, "error", err)
 			}
 		}
 	}
 }
 
-// sweep sees to what was paired a while ago and has no match yet.
+// sweep handles old pairings of a game that have no match yet.
 func (l *Lobby) sweep(ctx context.Context, game string) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -51,9 +52,9 @@ func (l *Lobby) sweep(ctx context.Context, game string) error {
 	return errors.Join(errs...)
 }
 
-// rollBack has the tickets of a pairing wait again. Before that its match is made
-// impossible, so that a node that was stalled cannot create it any more; where
-// it was created after all the pairing is done.
+// rollBack makes the tickets of a pairing wait again. It first tombstones the
+// match, so that a stalled node cannot create it later. If the match exists,
+// the pairing is complete.
 func (l *Lobby) rollBack(ctx context.Context, p Pairing) error {
 	exists, err := l.Matches.Tombstone(ctx, p.Match)
 	if err != nil {
@@ -65,7 +66,7 @@ func (l *Lobby) rollBack(ctx context.Context, p Pairing) error {
 	rolledBack, err := l.Store.RollBackPairing(ctx, p, l.Now())
 	if rolledBack {
 		l.metrics.rolledBack.Inc()
-		l.Logger.Warn("a match could not be created; its players wait again", "match", p.Match)
+		l.Logger.Warn("match creation failed; its tickets wait again", "match", p.Match)
 	}
 	return err
 }

@@ -7,13 +7,13 @@ import (
 	"laststand/internal/match"
 )
 
-// takeOverTimeout bounds how long a match that is being formed is waited for: longer
-// than it takes to undo its pairing.
+// takeOverTimeout limits the wait for a match that is being created. It is
+// longer than the time to roll its pairing back.
 const takeOverTimeout = 2 * rollBackAfterMS * time.Millisecond
 
-// TakeOver has this node look after what a player waits for whose session has come
-// from another node: the ticket, or the match that is being formed of it. It
-// returns once that is under way.
+// TakeOver makes this node responsible for a player whose session has moved
+// here from another node. It takes over the ticket, or waits for the match that
+// is being created. It returns once that has started.
 func (l *Lobby) TakeOver(ctx context.Context, game, player string) error {
 	activity, err := l.Store.ReadActivity(ctx, game, player)
 	if err != nil || activity == (Activity{}) {
@@ -28,7 +28,7 @@ func (l *Lobby) TakeOver(ctx context.Context, game, player string) error {
 			l.scheduleTry(t, tryEvery)
 			return nil
 		}
-		activity.Forming = true // it has just been paired
+		activity.Forming = true // it was just paired
 	}
 	if activity.Forming {
 		l.attachWhenFormed(game, player, time.Now().Add(takeOverTimeout))
@@ -40,14 +40,14 @@ func (l *Lobby) TakeOver(ctx context.Context, game, player string) error {
 	return l.Matches.AttachSession(ctx, game, activity.Match, player)
 }
 
-// attachWhenFormed leads a player into the match that is being formed, once it is.
+// attachWhenFormed attaches a player to a match once the match is created.
 func (l *Lobby) attachWhenFormed(game, player string, until time.Time) {
 	l.Wheel.After(tryEvery, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 		defer cancel()
 		forming, err := l.attachPaired(ctx, Ticket{Game: game, Seat: match.Seat{Player: player}})
 		if err != nil {
-			l.Logger.Warn("a player could not be led into a match; trying again", "error", err)
+			l.Logger.Warn("attaching a player to a match failed; retrying", "error", err)
 		}
 		if (forming || err != nil) && time.Now().Before(until) {
 			l.attachWhenFormed(game, player, until)

@@ -1,26 +1,23 @@
-// Package lobby is where tickets wait and matches form: who may play whom, and
-// the pairing that turns two tickets into one match, whichever nodes they came
-// in at. Tickets live behind Store (redislobby).
 package lobby
 
 import (
 	"laststand/internal/match"
 )
 
-// Filter narrows what a player wants to be asked; an empty field matches any.
+// Filter narrows the questions that a player wants. An empty field matches any.
 type Filter struct {
 	Category   string `json:"category,omitempty"`
 	Lang       string `json:"lang,omitempty"`
 	Difficulty string `json:"difficulty,omitempty"`
 }
 
-// IsCompatible says whether one match can meet both wishes.
+// IsCompatible reports whether one match can meet both filters.
 func (w Filter) IsCompatible(o Filter) bool {
 	compatible := func(a, b string) bool { return a == "" || b == "" || a == b }
 	return compatible(w.Category, o.Category) && compatible(w.Lang, o.Lang) && compatible(w.Difficulty, o.Difficulty)
 }
 
-// Merge is the wish that meets two that fit.
+// Merge returns the filter that meets both of two compatible filters.
 func (w Filter) Merge(o Filter) Filter {
 	firstSet := func(a, b string) string {
 		if a != "" {
@@ -40,21 +37,22 @@ type Ticket struct {
 	Seat     match.Seat `json:"seat"`
 	Filter   Filter     `json:"wish"`
 	JoinedAt int64      `json:"joined_at"` // cluster time
-	BotAt    int64      `json:"bot_at"`    // when a bot may play; 0 for never
+	BotAt    int64      `json:"bot_at"`    // when a bot may play, cluster time; 0 means never
 
 	// Address is a keyed hash of the player's address. It is empty if the game
 	// counts duels between players of one address.
 	Address string `json:"address,omitempty"`
 }
 
-// Pairing is two tickets, or one and a bot, on their way to a match.
+// Pairing is two tickets, or one ticket and a bot, whose match is about to be
+// created.
 type Pairing struct {
 	Match   string   `json:"match"`
 	At      int64    `json:"at"` // cluster time
 	Tickets []Ticket `json:"tickets"`
 }
 
-// Rating is what a ticket is matched by.
+// Rating is the number by which tickets are matched.
 func (t Ticket) Rating() float64 {
 	if t.Seat.Rating == nil {
 		return unratedRating
@@ -62,18 +60,20 @@ func (t Ticket) Rating() float64 {
 	return t.Seat.Rating.R
 }
 
-// unratedRating is where a player without a rating stands among the others.
+// unratedRating is the rating of a player without one, for matching.
 const unratedRating = 1500
 
 const (
-	firstWindow     = 100.0 // rating points either way for a ticket that is new
-	widerPerSecond  = 50.0  // by how much it widens while the ticket waits
-	anyoneAfterSecs = 15.0  // from then on anyone fits
+	firstWindow     = 100.0 // rating points in both directions for a new ticket
+	widerPerSecond  = 50.0  // the window grows by this much per second of waiting
+	anyoneAfterSecs = 15.0  // after this wait any rating is accepted
 )
 
-// pickOpponent is the best opponent among the candidates at an instant: within the
-// window of whichever of the two has waited longer, the nearest by rating,
-// among equals who has waited longest.
+// pickOpponent returns the best opponent among the candidates. The rating
+// difference must be within the window of whichever ticket has waited longer.
+// The nearest rating wins; among equals, the longest wait.
+//
+// Example: after 4 s of waiting the window is 100 + 4·50 = 300 rating points.
 func pickOpponent(t Ticket, candidates []Ticket, now int64) (Ticket, bool) {
 	best, found := Ticket{}, false
 	for _, c := range candidates {

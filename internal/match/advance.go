@@ -10,23 +10,25 @@ import (
 )
 
 const (
-	// retryAfter is how soon a step is tried again that the store failed.
+	// retryAfter is the delay before the engine retries a step that the store
+	// failed.
 	retryAfter = 500 * time.Millisecond
-	// maxSteps bounds the steps that one call tries: several times what the
-	// longest course without a wait has, for those that others take first.
+	// maxSteps limits the steps that one call tries. It is several times the
+	// longest chain of steps without a wait, because other nodes may win some
+	// of them.
 	maxSteps = 16
 )
 
-// errMatchChanging says that others have taken every step first.
+// errMatchChanging reports that other nodes won every step first.
 var errMatchChanging = protocol.RetryAfter(protocol.CodeUnavailable, 100, "the match is just changing; try again")
 
-// stepFunc is the step that somebody asks for, by what was read of a match; false
-// where none is.
+// stepFunc returns a requested step, given what was read of a match. It returns
+// false if there is none.
 type stepFunc func(p *Plan, v View, now int64) (Step, bool)
 
-// Leave forfeits a duel for one of its players. A match that is over, or has
-// been left before, is left as it is, and so is an arena; ErrNotFound where
-// the player has no seat in it.
+// Leave forfeits a duel for one of its players. It changes nothing if the match
+// is over or was left before, or if it is an arena. It returns ErrNotFound if
+// the player has no seat.
 func (e *Engine) Leave(ctx context.Context, match, player string) error {
 	if err := e.CheckSeat(ctx, match, player); err != nil {
 		return err
@@ -34,8 +36,8 @@ func (e *Engine) Leave(ctx context.Context, match, player string) error {
 	return e.requestStep(ctx, match, func(p *Plan, v View, now int64) (Step, bool) { return forfeitStep(p, v, player, now) })
 }
 
-// requestStep takes a step that somebody asks for, once the steps are taken that have
-// to come first, and then what is due after it.
+// requestStep applies the steps that must come first, then the requested step,
+// then the steps that become due.
 func (e *Engine) requestStep(ctx context.Context, match string, wanted stepFunc) error {
 	l, err := e.loadMatch(ctx, match)
 	if err != nil {
@@ -44,15 +46,14 @@ func (e *Engine) requestStep(ctx context.Context, match string, wanted stepFunc)
 	return e.runSteps(ctx, l, View{}, wanted)
 }
 
-// advance takes all steps of a match that are due, beginning with what a view
-// says; where that is not enough, or out of date so that the step is lost, the
-// match is read.
+// advance applies all due steps, beginning with what the view shows. If the
+// view is insufficient or outdated, it reads the match.
 func (e *Engine) advance(ctx context.Context, l *localMatch, v View) error {
 	return e.runSteps(ctx, l, v, nil)
 }
 
-// runSteps takes steps until none is due. The wheel is set once all are taken:
-// else it would take those that follow at once beside this course.
+// runSteps applies steps until none is due, then sets the timer. An earlier
+// timer would apply the following steps a second time.
 func (e *Engine) runSteps(ctx context.Context, l *localMatch, v View, wanted stepFunc) error {
 	st := stepRun{engine: e, match: l}
 	err := cmp.Or(st.run(ctx, v, wanted), st.flush(ctx))
@@ -62,7 +63,7 @@ func (e *Engine) runSteps(ctx context.Context, l *localMatch, v View, wanted ste
 	return err
 }
 
-// chooseStep is the step that is asked for, or else the one that is due.
+// chooseStep returns the requested step, or else the step that is due.
 func (e *Engine) chooseStep(p *Plan, v View, wanted stepFunc) (s Step, requested, due bool) {
 	if wanted != nil {
 		if s, requested = wanted(p, v, e.Now()); requested {
@@ -73,8 +74,8 @@ func (e *Engine) chooseStep(p *Plan, v View, wanted stepFunc) (s Step, requested
 	return s, false, due
 }
 
-// deliver pushes to the sessions here what steps of a match have led to. What this
-// node has missed before that is read from the log first.
+// deliver pushes the effect of steps to the sessions at this node. If this node
+// has missed earlier pushes, it reads them from the log first.
 func (e *Engine) deliver(ctx context.Context, l *localMatch, d delivery) error {
 	if l.deliver(d) {
 		return nil
@@ -90,7 +91,7 @@ func (e *Engine) deliver(ctx context.Context, l *localMatch, d delivery) error {
 	return nil
 }
 
-// reportEnd hands on the result of a match that this node has ended.
+// reportEnd passes on the result of a match that this node has ended.
 func (e *Engine) reportEnd(ctx context.Context, l *localMatch, s *Step) {
 	reason := s.To.EndReason
 	if s.Result != nil {
@@ -104,7 +105,7 @@ func (e *Engine) reportEnd(ctx context.Context, l *localMatch, s *Step) {
 		return
 	}
 	if err := CompleteStandings(ctx, e.Store, s.Result); err != nil {
-		e.Logger.Warn("the standings of a match could not be read; settlement comes back to them", "match", l.plan.ID, "error", err)
+		e.Logger.Warn("standings read failed; settlement retries", "match", l.plan.ID, "error", err)
 		return
 	}
 	e.OnResult(s.Result)
@@ -120,18 +121,17 @@ func (e *Engine) adoptView(l *localMatch, v View) {
 	e.scheduleNotices(l)
 }
 
-// scheduleNotices follows a change of what is known of a match here: those in its lobby
-// are told who is there, players of a match of many what a revealed question
-// did to them, and who listens that the match begins or is over.
+// scheduleNotices reacts to a change of the local state: it schedules the lobby
+// notice, the personal results and the lifecycle events.
 func (e *Engine) scheduleNotices(l *localMatch) {
 	e.scheduleLifecycle(l)
 	e.scheduleLobbyNotice(l, false)
 	e.schedulePersonal(l)
 }
 
-// armTimer waits until the next step of the newest state known here is this node's to
-// take, and sets the bots on a question that is new here. A match that is over is
-// kept while its players may still ask for it, then let go.
+// armTimer sets the timer to the instant at which this node must take the next
+// step, and schedules the bots for a new question. A match that is over is kept
+// for keepMS and then dropped.
 func (e *Engine) armTimer(l *localMatch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -148,8 +148,8 @@ func (e *Engine) armTimer(l *localMatch) {
 	e.Wheel.Set(&l.timer, wait, func() { e.advanceDue(l) })
 }
 
-// advanceDue advances a match whose deadline has passed; where the store fails it
-// tries again soon.
+// advanceDue advances a match whose deadline has passed. If the store fails, it
+// retries after retryAfter.
 func (e *Engine) advanceDue(l *localMatch) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
@@ -157,7 +157,7 @@ func (e *Engine) advanceDue(l *localMatch) {
 	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrAbandoned) {
 		return
 	}
-	e.Logger.Warn("a match could not be advanced; trying again", "match", l.plan.ID, "error", err)
+	e.Logger.Warn("match step failed; retrying", "match", l.plan.ID, "error", err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e.Wheel.Set(&l.timer, retryAfter, func() { e.advanceDue(l) })

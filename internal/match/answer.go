@@ -8,20 +8,20 @@ import (
 	"laststand/internal/quiz"
 )
 
-// ttlSlackMS is how long beyond its longest course a match's keys live.
+// ttlSlackMS is how long the keys of a match live beyond its longest duration.
 const ttlSlackMS = 60 * 60 * 1000
 
-// Submission is a player's answer as it came in.
+// Submission is a player's answer as it was received.
 type Submission struct {
 	Player string
 	At     int64 // cluster time at which its frame was read
 	Answer protocol.Answer
 }
 
-// Answer judges an answer and has it accepted. What it gives is the reply to
-// the player, an *protocol.Error where it is refused; and what is to be done
-// once that reply is on its way: the pushes that the answer causes. The second
-// is never nil.
+// Answer judges an answer and submits it. It returns the reply to the player,
+// or a *protocol.Error if the answer is refused. It also returns a function
+// that pushes the effects of the answer. The caller must call it after it has
+// sent the reply. The function is never nil.
 func (e *Engine) Answer(ctx context.Context, s Submission) (protocol.Answered, func(), error) {
 	l, seat, err := e.findAddressed(ctx, s)
 	if err != nil {
@@ -39,12 +39,12 @@ func (e *Engine) Answer(ctx context.Context, s Submission) (protocol.Answered, f
 	return e.replyToOutcome(l, out, j)
 }
 
-// givenValue is what an answer carries, as questions take it.
+// givenValue converts an answer to the form that questions accept.
 func givenValue(a protocol.Answer) quiz.Given {
 	return quiz.Given{Choice: a.Choice, Choices: a.Choices, Value: a.Value}
 }
 
-// validAnswer is an answer whose form is in order.
+// validAnswer is an answer whose form is valid.
 type validAnswer struct {
 	seat     Seat
 	question int
@@ -52,7 +52,7 @@ type validAnswer struct {
 	given    json.RawMessage
 }
 
-// findAddressed finds the match, the seat and the question that an answer is for.
+// findAddressed returns the match, the seat and the question of an answer.
 func (e *Engine) findAddressed(ctx context.Context, s Submission) (*localMatch, Seat, error) {
 	l, err := e.loadMatch(ctx, s.Answer.Match)
 	if err != nil {
@@ -75,8 +75,9 @@ func (e *Engine) findAddressed(ctx context.Context, s Submission) (*localMatch, 
 	return l, m.Seat, nil
 }
 
-// refuseInvalid is the refusal of an answer whose form is wrong: that its question
-// is not open yet comes first, then that the player is out.
+// refuseInvalid returns the refusal of an answer with an invalid form. Two
+// refusals come first: the question is not open yet, and the player is
+// eliminated.
 func (e *Engine) refuseInvalid(ctx context.Context, l *localMatch, s Submission, cause error) error {
 	v, err := e.read(ctx, l, -1, s.Player)
 	switch {

@@ -7,10 +7,10 @@ import (
 	"laststand/internal/protocol"
 )
 
-// maxLobbyMS is how long an arena may wait for its start.
+// maxLobbyMS is how long an arena may stay in its lobby.
 const maxLobbyMS = 12 * 60 * 60 * 1000
 
-// CreateArena creates the match of an arena, in its lobby.
+// CreateArena creates the match of an arena in its lobby.
 func (e *Engine) CreateArena(ctx context.Context, p *Plan) error {
 	_, err := e.create(ctx, p, State{
 		Phase: Lobby, Question: -1, LastDecided: -1, DueAt: e.Now() + maxLobbyMS, HostPaced: p.Arena.HostPaced,
@@ -18,7 +18,8 @@ func (e *Engine) CreateArena(ctx context.Context, p *Plan) error {
 	return err
 }
 
-// ReadArena reads an arena: its plan, state, shown seats and teams; ErrNotFound.
+// ReadArena returns the plan, state, listed seats and teams of an arena, or
+// ErrNotFound.
 func (e *Engine) ReadArena(ctx context.Context, match string) (View, error) {
 	l, err := e.loadMatch(ctx, match)
 	if err != nil {
@@ -29,23 +30,24 @@ func (e *Engine) ReadArena(ctx context.Context, match string) (View, error) {
 	return v, err
 }
 
-// StartArena starts the countdown of an arena. One that has begun is left as it is.
+// StartArena starts the countdown of an arena. It does nothing if the arena has
+// begun.
 func (e *Engine) StartArena(ctx context.Context, match string) error {
 	return e.requestStep(ctx, match, beginStep)
 }
 
-// CloseArena ends an arena. One that is over is left as it is.
+// CloseArena ends an arena. It does nothing if the arena is over.
 func (e *Engine) CloseArena(ctx context.Context, match string) error {
 	return e.requestStep(ctx, match, closeArenaStep)
 }
 
-// Proceed goes on from a question, -1 before the first: it closes it if it is
-// open, else it opens the next; a question left behind is left. Before the
-// countdown is over it is refused.
+// Proceed moves on from a question, -1 before the first. It closes the question
+// if it is open, else opens the next one. It does nothing if the match has
+// already moved on. It is refused before the countdown is over.
 func (e *Engine) Proceed(ctx context.Context, match string, after int) error {
 	seenPhase, remainingMS := Phase(""), int64(0)
 	err := e.requestStep(ctx, match, func(p *Plan, v View, now int64) (Step, bool) {
-		if seenPhase != "" && seenPhase != v.Phase { // what the host was looking at is over by itself
+		if seenPhase != "" && seenPhase != v.Phase { // the phase that the host saw has ended by itself
 			return Step{}, false
 		}
 		seenPhase = v.Phase
@@ -60,8 +62,8 @@ func (e *Engine) Proceed(ctx context.Context, match string, after int) error {
 	return err
 }
 
-// Expel takes somebody's session out of an arena's feed, on whatever node, and
-// pushes it a frame; nil for none.
+// Expel removes a player's session from an arena on all nodes and pushes it a
+// frame; nil for none.
 func (e *Engine) Expel(ctx context.Context, match, player string, frame []byte) {
 	var frames [][]byte
 	if frame != nil {
@@ -85,7 +87,7 @@ func (e *Engine) expel(l *localMatch, player string, frames [][]byte) {
 	}
 }
 
-// Broadcast pushes a frame without a number to everybody in a match, on all
+// Broadcast pushes a frame without a number to all sessions of a match on all
 // nodes.
 func (e *Engine) Broadcast(ctx context.Context, match string, frame []byte) {
 	if l := e.findLocal(match); l != nil {
@@ -98,16 +100,17 @@ func (e *Engine) Broadcast(ctx context.Context, match string, frame []byte) {
 func (e *Engine) send(ctx context.Context, match, kind string, payload []byte) {
 	nodes, err := e.Store.Nodes(ctx, match)
 	if err != nil {
-		e.Logger.Warn("other nodes could not be told", "match", match, "kind", kind, "error", err)
+		e.Logger.Warn("message to other nodes failed", "match", match, "kind", kind, "error", err)
 		return
 	}
 	e.Bus.Send(ctx, nodes, kind, payload)
 }
 
-// hostReportEvery is how often the store is told that a host is here.
+// hostReportEvery is the interval at which a node reports a present host to the
+// store.
 const hostReportEvery = 3 * time.Second
 
-// reportHosts tells the store which hosts are here, whose arenas wait for them.
+// reportHosts reports the hosts at this node whose arenas wait for them.
 func (e *Engine) reportHosts(ctx context.Context) error {
 	for _, l := range e.runningMatches() {
 		if l.knownState().HostPaced && l.hasHost() {
@@ -117,8 +120,8 @@ func (e *Engine) reportHosts(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// reportHost tells the store, from time to time, that the host of an arena is
-// here.
+// reportHost reports to the store that the host of an arena is present, at most
+// once per hostReportEvery.
 func (e *Engine) reportHost(ctx context.Context, l *localMatch) {
 	now := e.Now()
 	l.mu.Lock()
@@ -131,6 +134,6 @@ func (e *Engine) reportHost(ctx context.Context, l *localMatch) {
 		return
 	}
 	if err := e.Store.PostponeHostDeadline(ctx, l.plan.ID, now+hostAwayMS); err != nil {
-		e.Logger.Warn("a host's presence could not be noted", "match", l.plan.ID, "error", err)
+		e.Logger.Warn("host presence report failed", "match", l.plan.ID, "error", err)
 	}
 }

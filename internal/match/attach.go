@@ -8,24 +8,25 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Attachment asks for a session to be attached to a match: First is called
-// with the match as it stands, then come all frames after the number, then
-// live ones, in order and without a gap. First must not block; where it is nil
-// a session that is attached already is left as it is. A session that is not
-// the player's any more is not attached. Replay is called before all that with
-// the size of the frames, and its error refuses the attachment.
+// Attachment asks to attach a session to a match. OnState is called with the
+// current state of the match. Then the session gets all frames after number
+// After, then live frames, in order and without gaps. OnState must not block.
+// If OnState is nil, a session that is attached already stays as it is.
+//
+// CheckReplay is called first with the size of the frames; its error refuses
+// the attachment. A session that another one has replaced is not attached.
 type Attachment struct {
 	Match       string
 	Player      string
 	Sub         Subscriber
 	After       int64
 	OnState     func(protocol.MatchState)
-	CheckReplay func(bytes int64) error // nil: any
+	CheckReplay func(bytes int64) error // nil accepts any size
 }
 
-// Attach attaches a session to a match that its player has a place in:
-// ErrNotFound where there is none, or no place in it, and with First where it
-// is an arena that has not begun.
+// Attach attaches a session to a match in which its player has a place. It
+// returns ErrNotFound if there is no match or no place. With OnState it also
+// returns ErrNotFound for an arena that has not begun.
 func (e *Engine) Attach(ctx context.Context, a Attachment) error {
 	l, err := e.loadMatch(ctx, a.Match)
 	if err != nil {
@@ -38,7 +39,7 @@ func (e *Engine) Attach(ctx context.Context, a Attachment) error {
 	return e.attachAndSchedule(ctx, l, a, m)
 }
 
-// AttachFrom leads a player's session at this node into an arena's feed, from a
+// AttachFrom attaches a player's session at this node to an arena, from a push
 // number on.
 func (e *Engine) AttachFrom(ctx context.Context, match, player string, after int64) error {
 	l, err := e.loadMatch(ctx, match)
@@ -52,7 +53,8 @@ func (e *Engine) AttachFrom(ctx context.Context, match, player string, after int
 	return e.Attach(ctx, Attachment{Match: match, Player: player, Sub: sub, After: after})
 }
 
-// attachAndSchedule attaches somebody's session, and takes up what was news to this node.
+// attachAndSchedule attaches a session and schedules what the read state
+// requires.
 func (e *Engine) attachAndSchedule(ctx context.Context, l *localMatch, a Attachment, m Member) error {
 	if err := e.attach(ctx, l, a, m); err != nil {
 		return err
@@ -77,7 +79,7 @@ func (e *Engine) attach(ctx context.Context, l *localMatch, a Attachment, m Memb
 		q.Players, q.WantRanks = []string{a.Player}, true
 	}
 	v, err := e.Store.Read(ctx, q)
-	if err = e.handleLoss(ctx, l, err); errors.Is(err, ErrAbandoned) { // as it is: this session is told too
+	if err = e.handleLoss(ctx, l, err); errors.Is(err, ErrAbandoned) { // read it as it is: this session needs the end as well
 		q.SeenVersion, q.After, replayed = 0, from, nil
 		v, err = e.Store.Read(ctx, q)
 	}
@@ -98,9 +100,9 @@ func (e *Engine) attach(ctx context.Context, l *localMatch, a Attachment, m Memb
 	return nil
 }
 
-// addToFeed adds a session to the feed of a match that was just read. It is
-// remembered before it is found to be present: so who gives it up meanwhile
-// finds it.
+// addToFeed adds a session to a match that was just read. It registers the
+// session before it checks that the session is still present. A concurrent
+// Detach therefore finds it.
 func (e *Engine) addToFeed(l *localMatch, a Attachment, v View) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,7 +124,7 @@ func (e *Engine) addToFeed(l *localMatch, a Attachment, v View) {
 	l.addSubscriber(a, v)
 }
 
-// addAttached notes that a player's session is fed from a match.
+// addAttached records that a player's session gets the pushes of a match.
 func (e *Engine) addAttached(l *localMatch, player string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -132,7 +134,7 @@ func (e *Engine) addAttached(l *localMatch, player string) {
 	}
 }
 
-// removeAttached takes a match off those that a player is fed from.
+// removeAttached undoes addAttached.
 func (e *Engine) removeAttached(l *localMatch, player string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -145,8 +147,8 @@ func (e *Engine) removeAttached(l *localMatch, player string) {
 	e.attached[key] = others
 }
 
-// IsInMatch says whether a player or host at this node is in a match that has
-// begun and is not over.
+// IsInMatch reports whether a player or host at this node is in a match that
+// has begun and is not over.
 func (e *Engine) IsInMatch(game, player string) bool {
 	for _, l := range e.attachedMatches(game, player) {
 		if s := l.knownState(); !s.Phase.hasEnded() && s.Phase != Lobby && s.Phase != Starting && !l.isSpectator(player) {
@@ -156,22 +158,22 @@ func (e *Engine) IsInMatch(game, player string) bool {
 	return false
 }
 
-// IsFollowing says whether somebody at this node is fed from a match that is not over,
-// be it in its lobby or looking on.
+// IsFollowing reports whether a person at this node gets the pushes of a match
+// that is not over. Its lobby and spectators count.
 func (e *Engine) IsFollowing(game, player string) bool {
 	return slices.ContainsFunc(e.attachedMatches(game, player), func(l *localMatch) bool { return !l.knownState().Phase.hasEnded() })
 }
 
-// Detach removes a player's session from the matches that it is fed from. To
-// be rid of it for good it is taken out of Presence before.
+// Detach removes a player's session from its matches. To prevent that it is
+// attached again, remove it from Presence first.
 func (e *Engine) Detach(game, player string, sub Subscriber) {
 	for _, l := range e.attachedMatches(game, player) {
 		e.detach(l, player, sub)
 	}
 }
 
-// detach removes a session from a feed, unless a newer one of the same player
-// has replaced it.
+// detach removes a session from a match, unless a newer session of the same
+// player has replaced it.
 func (e *Engine) detach(l *localMatch, player string, sub Subscriber) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

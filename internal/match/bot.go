@@ -12,7 +12,7 @@ import (
 	"laststand/internal/quiz"
 )
 
-// NewBot makes a bot's seat.
+// NewBot returns the seat of a new bot.
 func NewBot() Seat {
 	name := botNames[rand.N(len(botNames))] //nolint:gosec // a name is no secret
 	return Seat{Player: "bot_" + newID(), Nickname: name, Bot: true}
@@ -20,12 +20,12 @@ func NewBot() Seat {
 
 var botNames = []string{"Robo Ada", "Robo Blaise", "Robo Grace", "Robo Kurt", "Robo Zu", "Robo Emmy", "Robo Alan", "Robo Sofia"}
 
-// botSkill is how often a bot is right, by difficulty.
+// botSkill is the probability that a bot is right, by difficulty.
 var botSkill = map[quiz.Difficulty]float64{quiz.Easy: 0.8, quiz.Medium: 0.6, quiz.Hard: 0.4}
 
-// planBotAnswer is what a bot does with a question: when, and what it answers. It
-// follows from match, question and seat alone, so that every node that plays
-// the bot plays it alike, and the lock against second answers does the rest.
+// planBotAnswer returns when a bot answers a question, and what. Both depend
+// only on match, question and seat. Every node that plays the bot computes the
+// same, and the store accepts only one answer.
 func planBotAnswer(p *Plan, question int, player string) (time.Duration, protocol.Given) {
 	h := fnv.New64a()
 	h.Write([]byte(p.ID + "/" + player + "/" + strconv.Itoa(question)))
@@ -63,8 +63,8 @@ func botGiven(q quiz.Drawn, right bool, rng *rand.Rand) protocol.Given {
 	return protocol.Given{Value: value}
 }
 
-// scheduleBots has the bots of a match answer the open question, once. The caller
-// holds mu.
+// scheduleBots schedules the bots' answers to the open question, once per
+// question. The caller holds mu.
 func (e *Engine) scheduleBots(l *localMatch) {
 	s := l.state
 	if s.Phase != Open || s.Question == l.botsQuestion {
@@ -89,7 +89,7 @@ func (e *Engine) submitBotAnswer(l *localMatch, player string, question int, giv
 		Answer: protocol.Answer{Match: l.plan.ID, Question: &question, Given: given},
 	})
 	if err != nil {
-		e.Logger.Debug("a bot's answer was refused", "match", l.plan.ID, "error", err)
+		e.Logger.Debug("bot answer refused", "match", l.plan.ID, "error", err)
 	}
 	followUp()
 }

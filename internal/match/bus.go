@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// Bus carries messages to other nodes. It is best effort: what is lost is found
-// by the search for missed pushes. Send returns soon and leaves this node out.
+// Bus sends messages to other nodes. It is best effort: the search for missed
+// pushes recovers lost messages. Send returns quickly and skips this node.
 type Bus interface {
 	Send(ctx context.Context, nodes []string, kind string, payload []byte)
 }
 
-// noBus is the bus of a node that has no others.
+// noBus is the bus of a single node.
 type noBus struct{}
 
 func (noBus) Send(context.Context, []string, string, []byte) {}
 
 // The kinds of messages that engines send each other.
 const (
-	kindStep  = "match.step"  // frames of a match, and the state they lead to
-	kindLobby = "match.lobby" // players of an arena came or went
-	kindPush  = "match.push"  // a frame without a number for everybody in a match
-	kindExpel = "match.expel" // somebody has no place in an arena any more
+	kindStep  = "match.step"  // a step: frames of a match, and the state after them
+	kindLobby = "match.lobby" // players joined or left an arena
+	kindPush  = "match.push"  // a frame without a number for every session of a match
+	kindExpel = "match.expel" // a player has lost the place in an arena
 )
 
-// Handlers are what is to be done with the messages of other nodes, by kind.
+// Handlers returns the functions that handle messages of other nodes, by kind.
 // They do not block.
 func (e *Engine) Handlers() map[string]func(payload []byte) {
 	return map[string]func([]byte){
@@ -35,15 +35,15 @@ func (e *Engine) Handlers() map[string]func(payload []byte) {
 	}
 }
 
-// stepEvent is what a node tells of a match: frames, and the state that they lead to
-// where there is a new one.
+// stepEvent tells other nodes about frames of a match and, if there is one, the
+// new state.
 type stepEvent struct {
 	frames  frames
 	state   *State
 	version int64
 }
 
-// header is the first line of a message; what follows are frames, a line each.
+// header is the first line of a message. Frames follow, one per line.
 type header struct {
 	Match   string `json:"match"`
 	Player  string `json:"player,omitempty"`
@@ -62,8 +62,8 @@ func decodeMessage(payload []byte) (h header, frames [][]byte, err error) {
 	return h, lines[1:], json.Unmarshal(lines[0], &h)
 }
 
-// publishStep tells other nodes what this one has done to a match; where there are
-// none it encodes nothing.
+// publishStep sends a step to the other nodes that hold sessions of the match.
+// It encodes nothing if there are none.
 func (e *Engine) publishStep(ctx context.Context, l *localMatch, nodes []string, n stepEvent) {
 	if !slices.ContainsFunc(nodes, func(node string) bool { return node != e.Node }) {
 		return
@@ -72,8 +72,8 @@ func (e *Engine) publishStep(ctx context.Context, l *localMatch, nodes []string,
 	e.Bus.Send(ctx, nodes, kindStep, h.encode(n.frames.bytes...))
 }
 
-// onStep delivers what another node has done to a match that this one holds.
-// Where something before it was missed, that is read from the log, aside.
+// onStep delivers a step of another node to the local match. If earlier pushes
+// are missing, it schedules a read of the log.
 func (e *Engine) onStep(payload []byte) {
 	l, h, lines := e.findMessageMatch(payload)
 	if l == nil {
@@ -92,8 +92,8 @@ func (e *Engine) onStep(payload []byte) {
 	}
 }
 
-// setCatchingUp notes whether what was missed is about to be read, and says whether
-// that is new.
+// setCatchingUp records whether a read of missed pushes is scheduled. It
+// reports whether that changed.
 func (l *localMatch) setCatchingUp(catchingUp bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,15 +110,15 @@ func (e *Engine) catchUp(l *localMatch) {
 	v, err := e.read(ctx, l, l.knownState().Seq)
 	if err != nil {
 		if e.handleLoss(ctx, l, err) != nil {
-			e.Logger.Debug("missed pushes could not be read; the next search does", "match", l.plan.ID, "error", err)
+			e.Logger.Debug("read of missed pushes failed; the next search retries", "match", l.plan.ID, "error", err)
 		}
 		return
 	}
 	e.adoptView(l, v)
 }
 
-// FillGapsNow looks at once for what messages may have been lost: the bus calls it
-// when it was out of reach. It does not block.
+// FillGapsNow searches for missed pushes at once. The bus calls it after it was
+// disconnected. It does not block.
 func (e *Engine) FillGapsNow() {
 	e.Wheel.After(time.Millisecond, func() { e.runRound(context.Background(), roundGaps, e.fillGaps) })
 }
@@ -142,12 +142,12 @@ func (e *Engine) onLobby(payload []byte) {
 	}
 }
 
-// findMessageMatch finds the match that a message is about, nil where this node does
-// not hold it or the message is not understood.
+// findMessageMatch returns the local match of a message. It returns nil if this
+// node does not hold the match or cannot decode the message.
 func (e *Engine) findMessageMatch(payload []byte) (*localMatch, header, [][]byte) {
 	h, lines, err := decodeMessage(payload)
 	if err != nil {
-		e.Logger.Warn("a message of another node is not understood; is it of another version?", "error", err)
+		e.Logger.Warn("message of another node not decoded; check that all nodes run compatible versions", "error", err)
 		return nil, h, nil
 	}
 	return e.findLocal(h.Match), h, lines

@@ -8,13 +8,13 @@ import (
 	"laststand/internal/protocol"
 )
 
-// placesChunk is how many places are looked up at once.
+// placesChunk is how many places are looked up per call.
 const placesChunk = 500
 
-// checkPlaces takes sessions out of an arena's feed whose places have ended
-// without a word of it coming here. It looks only where places have ended since
-// all was in order, and acts on what it finds twice: the word may be on its way,
-// or somebody about to come back.
+// checkPlaces removes sessions from an arena whose places have ended without a
+// message to this node. It checks only if places have ended since the last
+// clean check. It acts on a missing place only when it finds it twice, because
+// the message may be on its way or the player may be rejoining.
 func (e *Engine) checkPlaces(ctx context.Context, l *localMatch) error {
 	sessions, ended := l.sessionsToCheck()
 	withoutPlace := make(map[string]Subscriber)
@@ -35,8 +35,9 @@ func (e *Engine) checkPlaces(ctx context.Context, l *localMatch) error {
 	return nil
 }
 
-// sessionsToCheck are the sessions here whose places may have ended, none where there
-// is no news, and how many places of the arena have.
+// sessionsToCheck returns the local sessions whose places may have ended, and
+// how many places of the arena have ended. It returns no sessions if no place
+// has ended since the last clean check.
 func (l *localMatch) sessionsToCheck() (sessions map[string]Subscriber, ended int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,8 +47,8 @@ func (l *localMatch) sessionsToCheck() (sessions map[string]Subscriber, ended in
 	return maps.Clone(l.subs), l.state.EndedPlaces
 }
 
-// confirmWithoutPlace notes who has a session here and no place, and gives those of whom
-// that was noted before.
+// confirmWithoutPlace records which sessions have no place, and returns the
+// players who had none at the previous check either.
 func (l *localMatch) confirmWithoutPlace(withoutPlace map[string]Subscriber, ended int64) (confirmed []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

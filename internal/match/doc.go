@@ -1,5 +1,29 @@
-// Package match plays matches: modes as rules, the steps of a match, and
-// their recovery. Nobody owns a match: its state lies behind Store, every step
-// is a compare-and-set that one node wins, and a repeated or late one loses
-// harmlessly.
+// Package match runs matches. It contains the rules of the three modes (duel,
+// buzzer, survival), the steps of a match, and the recovery of missed steps and
+// pushes.
+//
+// No node owns a match. Its state is in a Store that all nodes share. A step is
+// a compare-and-set: one node wins it, and a repeated or late step changes
+// nothing.
+//
+// Words:
+//
+//   - Plan: the fixed parameters of a match. State: the part that changes.
+//     View: both, as read in one atomic operation.
+//   - Step: one change of the phase, for example to seal a question. nextStep
+//     in next_step.go computes it as a pure function.
+//   - Push: a frame of a match. Numbered pushes form a log, so a session that
+//     missed some can catch up.
+//   - Local match: the copy of a match that this node holds, with its timer and
+//     the sessions of its players.
+//   - Personal result: a frame for one player about a revealed question. Only
+//     matches with over FullView players have them.
+//   - Version: raised by every write. A store whose version is lower than one
+//     that was seen has lost data; then the match is abandoned.
+//
+// The main type is Engine. Start reading in engine.go, then next_step.go for
+// the flow of a match and advance.go for how steps are applied.
+//
+// This package must not know about Redis, SQL, HTTP or websockets. Those
+// implement Store, Index, Bus and Subscriber.
 package match

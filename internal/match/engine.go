@@ -17,8 +17,8 @@ import (
 	"laststand/internal/timer"
 )
 
-// Config is what an engine is made of; all fields of the first group but
-// Registry are needed.
+// Config configures an Engine. Every field of the first group except Registry
+// is required.
 type Config struct {
 	Store    Store
 	Index    Index
@@ -29,50 +29,52 @@ type Config struct {
 	Logger   *slog.Logger
 	Registry prometheus.Registerer
 
-	// Node names this node among all; Bus tells the others what it has done.
-	// A node that is alone needs neither.
+	// Node is the name of this node, unique in the cluster. Bus sends messages
+	// to the other nodes. A single node needs neither.
 	Node string
 	Bus  Bus
-	// Ended is told of the end of an arena; nil for nobody.
+	// OnArenaEnd is called with an arena and its game when the arena ends. It
+	// may be nil.
 	OnArenaEnd func(*Arena, string)
-	// Settled tells players here that the result of a match of theirs is in the
-	// ledger and on the boards; nil for nobody. After an error it is called
-	// again.
+	// OnSettled notifies the players at this node that the result of their
+	// match is in the ledger and on the leaderboards. It may be nil. After an
+	// error the engine calls it again.
 	OnSettled func(context.Context, Settlement) error
-	// Turned is told, off the way of the match, when one begins and when it is
-	// over for players here; nil for nobody. It does not block.
+	// OnLifecycle is called when a match starts or ends for players at this
+	// node. The engine calls it outside the steps of the match. It must not
+	// block and may be nil.
 	OnLifecycle func(LifecycleEvent)
 
-	// MaxUnsettled is how many results may wait for the ledger before new
-	// matches are refused; 0 means 100,000.
+	// MaxUnsettled limits how many results may wait for the ledger before the
+	// engine refuses new matches. 0 means 100,000.
 	MaxUnsettled int64
 }
 
-// Engine plays the matches that have players at this node, and those that no
-// living node advances. It is safe for concurrent use.
+// Engine runs the matches that have players at this node, and overdue matches
+// that no live node advances. It is safe for concurrent use.
 type Engine struct {
 	Config
 	metrics    *metrics
-	instanceID string        // among all engines
-	attempts   atomic.Uint64 // made so far
+	instanceID string        // unique among all engines
+	attempts   atomic.Uint64 // number of attempts of this engine so far
 
 	mu           sync.Mutex
 	localMatches map[string]*localMatch
-	attached     map[playerKey][]*localMatch // the matches that a session at this node is fed from
+	attached     map[playerKey][]*localMatch // the matches that push to a player's session at this node
 
 	unreadable     unreadableMatches
-	replayBytes    atomic.Int64 // of the copies of logs
+	replayBytes    atomic.Int64 // size of all replay copies
 	overloaded     atomic.Bool
-	storeReachedAt atomic.Int64 // when the store was last found in reach, cluster time
+	storeReachedAt atomic.Int64 // cluster time of the last successful round trip to the store
 }
 
-// ErrOverloaded says that too many results wait for the ledger.
+// ErrOverloaded reports that too many results wait for the ledger.
 var ErrOverloaded = errors.New("match: too many results wait for the ledger")
 
-// callTimeout bounds what one timer or sweep may take with the store.
+// callTimeout limits the store calls of one timer or one sweep.
 const callTimeout = 2 * time.Second
 
-// New makes an engine. Run has to be called for it to recover matches.
+// New makes an engine. Matches are recovered only while Run runs.
 func New(c Config) *Engine {
 	if c.MaxUnsettled == 0 {
 		c.MaxUnsettled = 100_000
@@ -100,8 +102,8 @@ func New(c Config) *Engine {
 	return e
 }
 
-// CheckOverload says whether new matches are taken: ErrOverloaded where too many
-// results wait for the ledger.
+// CheckOverload returns ErrOverloaded if too many results wait for the ledger
+// to accept new matches.
 func (e *Engine) CheckOverload() error {
 	if e.overloaded.Load() {
 		return ErrOverloaded
@@ -109,9 +111,9 @@ func (e *Engine) CheckOverload() error {
 	return nil
 }
 
-// Start creates a duel, unless it has been created before, and attaches those
-// of its players that have a session here: ErrNotFound where it was made sure
-// that it never is.
+// Start creates a duel unless it exists, and attaches the sessions that its
+// players have at this node. It returns ErrNotFound if Tombstone was called for
+// the match first.
 func (e *Engine) Start(ctx context.Context, p *Plan) error {
 	seats := int64(len(p.Seats))
 	first := State{
@@ -141,14 +143,15 @@ func (e *Engine) create(ctx context.Context, p *Plan, first State, found *protoc
 	return created, err
 }
 
-// Tombstone makes sure that a match is never created, unless it has been; it says
-// whether it has.
+// Tombstone prevents a match from ever being created. It reports whether the
+// match already exists; then it changes nothing.
 func (e *Engine) Tombstone(ctx context.Context, match string) (exists bool, err error) {
 	return e.Store.Tombstone(ctx, match)
 }
 
-// AttachSession leads a player's session at this node, if there is one that expects it,
-// into a match; ErrNotFound where there is no such match yet.
+// AttachSession attaches a player's session at this node to a match, if there
+// is one and it accepts the match. It returns ErrNotFound if the match does not
+// exist yet.
 func (e *Engine) AttachSession(ctx context.Context, game, match, player string) error {
 	sub, ok := e.Presence.Find(game, player)
 	if !ok || !sub.CanAttach(match) {
@@ -157,7 +160,7 @@ func (e *Engine) AttachSession(ctx context.Context, game, match, player string) 
 	return e.Attach(ctx, Attachment{Match: match, Player: player, Sub: sub})
 }
 
-// CheckSeat says whether a player has a seat in a match: ErrNotFound where not.
+// CheckSeat returns ErrNotFound unless the player has a seat in the match.
 func (e *Engine) CheckSeat(ctx context.Context, match, player string) error {
 	l, err := e.loadMatch(ctx, match)
 	if err != nil {
@@ -170,9 +173,9 @@ func (e *Engine) CheckSeat(ctx context.Context, match, player string) error {
 	return err
 }
 
-// Status says where a match stands: its last number, its arena if it is one's,
-// and whether it is not over yet. A match that is not there, or not any more,
-// or that the store has set back, is not running.
+// Status returns the last push number of a match, its arena if it has one, and
+// whether it is still running. A match that is unknown, expired or abandoned is
+// not running.
 func (e *Engine) Status(ctx context.Context, match string) (r Status, err error) {
 	l, err := e.loadMatch(ctx, match)
 	if errors.Is(err, ErrNotFound) {
@@ -193,20 +196,20 @@ func (e *Engine) Status(ctx context.Context, match string) (r Status, err error)
 	return r, err
 }
 
-// Status is where a match stands that a player is in.
+// Status describes how far a match has come.
 type Status struct {
 	Seq     int64
 	ArenaID string
 	Running bool
 }
 
-// IsUnsettled says whether a match is over and its result not yet committed,
-// also when the match itself is not kept any more.
+// IsUnsettled reports whether a match is over and its result is not committed
+// yet. It works even after the match itself has expired.
 func (e *Engine) IsUnsettled(ctx context.Context, match string) (bool, error) {
 	return e.Index.IsPending(ctx, match)
 }
 
-// query is what has to be read of a match for its rules, and for the players given.
+// query returns what the rules need to read of a match, for the given players.
 func (l *localMatch) query(after int64, players ...string) ReadQuery {
 	q := ReadQuery{Match: l.plan.ID, Players: players, After: after, SeenVersion: l.knownVersion(), WantListed: true, WantRanks: true}
 	if l.plan.Arena == nil {
@@ -215,7 +218,7 @@ func (l *localMatch) query(after int64, players ...string) ReadQuery {
 	return q
 }
 
-// read reads all of a match that its rules need, and of the players given.
+// read reads everything that the rules need of a match, for the given players.
 func (e *Engine) read(ctx context.Context, l *localMatch, after int64, players ...string) (View, error) {
 	return e.readQuery(ctx, l, l.query(after, players...))
 }
@@ -228,7 +231,7 @@ func (e *Engine) readQuery(ctx context.Context, l *localMatch, q ReadQuery) (Vie
 
 func newID() string { return ulid.Make().String() }
 
-// attemptID is an id that no other attempt has, of whatever node.
+// attemptID returns an id that is unique among all nodes.
 func (e *Engine) attemptID() string {
 	return e.instanceID + "." + strconv.FormatUint(e.attempts.Add(1), 36)
 }

@@ -4,12 +4,12 @@ import "laststand/internal/protocol"
 
 // frames are consecutive numbered pushes.
 type frames struct {
-	first int64 // number of the first
+	first int64 // number of the first frame
 	bytes [][]byte
 }
 
-// indexAfter is where the frames beyond a number begin, at their end where there are
-// none or one before them is missing.
+// indexAfter returns the index of the first frame after a number. It returns
+// the length if there is none or if an earlier frame is missing.
 func (f frames) indexAfter(seq int64) int {
 	from := seq + 1 - f.first
 	if from < 0 || from > int64(len(f.bytes)) {
@@ -26,15 +26,15 @@ func encodeFrames(pushes []protocol.Numbered, first int64) frames {
 	return f
 }
 
-// delivery is what is delivered together: frames, what players are told of their
-// own, and the state that the frames lead to, nil for none.
+// delivery is delivered as one unit: frames, personal results, and the state
+// after the frames (nil for none).
 type delivery struct {
 	frames   frames
 	personal personalResults
 	state    *State
 }
 
-// addStep adds a step: its frames follow on those of the steps before.
+// addStep adds the frames of a step after those of earlier steps.
 func (d *delivery) addStep(f frames, to State) {
 	if len(d.frames.bytes) == 0 {
 		d.frames.first = f.first
@@ -43,8 +43,8 @@ func (d *delivery) addStep(f frames, to State) {
 	d.state = &to
 }
 
-// deliver delivers what follows on what was delivered; false where something
-// before it is missing here.
+// deliver pushes what follows the last delivered push. It returns false if
+// pushes in between are missing here.
 func (l *localMatch) deliver(d delivery) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,9 +61,9 @@ func (l *localMatch) deliver(d delivery) bool {
 	return true
 }
 
-// catchUp delivers what a view's frames hold beyond the last delivered, and
-// takes its state over. A match that has ended by fewer frames than were seen
-// here is another than was seen. The caller holds mu.
+// catchUp pushes the frames of a view that were not delivered yet and adopts
+// its state. If the match ended with fewer frames than were delivered here, the
+// store has lost data. The caller holds mu.
 func (l *localMatch) catchUp(v View) {
 	switch {
 	case l.isAbandoned():
@@ -76,13 +76,13 @@ func (l *localMatch) catchUp(v View) {
 	l.adoptState(v.State)
 }
 
-// pushFrames delivers frames to the sessions, in order and once each: those that do
-// not follow on what was delivered are left out. The caller holds mu. Sessions
-// are visited from a random one on (map order).
+// pushFrames delivers frames to the sessions, in order and once each. It skips
+// frames that were delivered before. The order of the sessions is random (map
+// order). The caller holds mu.
 func (l *localMatch) pushFrames(f frames) { l.pushWithPersonal(f, personalResults{}) }
 
-// pushWithPersonal is push that tells players their own behind the frame that it is
-// about. The caller holds mu.
+// pushWithPersonal works like pushFrames and inserts each player's personal
+// result after the frame that it belongs to. The caller holds mu.
 func (l *localMatch) pushWithPersonal(f frames, o personalResults) {
 	from := f.indexAfter(l.state.Seq)
 	all := f.bytes[from:]
@@ -103,7 +103,8 @@ func (l *localMatch) pushWithPersonal(f frames, o personalResults) {
 	}
 }
 
-// adoptState takes a state over, unless a newer one is known. The caller holds mu.
+// adoptState takes over a state unless a newer one is known. The caller holds
+// mu.
 func (l *localMatch) adoptState(s State) {
 	switch {
 	case s.Phase.hasEnded() && s.EndReason == Abandoned:
@@ -111,15 +112,15 @@ func (l *localMatch) adoptState(s State) {
 		return
 	case s.Version < l.state.Version:
 		return
-	case s.Phase.hasEnded() && s.Seq == 0 && !l.state.Phase.hasEnded(): // it never left its lobby
+	case s.Phase.hasEnded() && s.Seq == 0 && !l.state.Phase.hasEnded(): // it ended in the lobby
 		l.broadcastLocked(lobbyClosedFrame(l.plan, Closed))
 	}
 	s.Seq = l.state.Seq
 	l.state = s
 }
 
-// endAbandoned ends a match of which the store has forgotten something: what
-// its players here have seen goes on by one number. The caller holds mu.
+// endAbandoned ends a match of which the store has lost data. The final push
+// gets the next number after those delivered here. The caller holds mu.
 func (l *localMatch) endAbandoned() {
 	if l.state.Phase.hasEnded() {
 		return
@@ -133,14 +134,15 @@ func (l *localMatch) endAbandoned() {
 	l.state.Phase, l.state.EndReason = Over, Abandoned
 }
 
-// broadcastLocked hands a frame without a number to every session. The caller holds mu.
+// broadcastLocked pushes a frame without a number to every session. The caller
+// holds mu.
 func (l *localMatch) broadcastLocked(frame []byte) {
 	for _, sub := range l.subs {
 		sub.Push("", frame)
 	}
 }
 
-// broadcast hands frames without a number to every session.
+// broadcast pushes frames without numbers to every session.
 func (l *localMatch) broadcast(frames ...[]byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,9 +151,9 @@ func (l *localMatch) broadcast(frames ...[]byte) {
 	}
 }
 
-// beginAttach keeps the frames that are delivered from now on, until left is called,
-// for a session that has seen all up to a number; it gives the number after
-// which that session and those here need the log.
+// beginAttach starts to keep the delivered frames for a session that has all
+// frames up to a number. endAttach stops that. It returns the number after
+// which the log must be read, for this session and for those already here.
 func (l *localMatch) beginAttach(after int64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,16 +169,16 @@ func (l *localMatch) endAttach() {
 	}
 }
 
-// framesSince are the frames beyond a number that were delivered since a session has
-// joined. The caller holds mu.
+// framesSince returns the frames after a number that were delivered since
+// beginAttach. The caller holds mu.
 func (l *localMatch) framesSince(seq int64) [][]byte {
 	all := int64(len(l.recentFrames))
 	return l.recentFrames[all-min(max(l.state.Seq-seq, 0), all):]
 }
 
-// addSubscriber adds a session to the feed, after what it has not seen: the view's
-// frames, and those that were delivered since the view was read. The caller
-// holds mu, and has joined before reading.
+// addSubscriber adds a session. It first pushes the frames that the session has
+// not seen: those of the view, then those delivered since the view was read.
+// The caller holds mu and has called beginAttach before the read.
 func (l *localMatch) addSubscriber(a Attachment, v View) {
 	l.subs[a.Player] = a.Sub
 	first := v.Seq - int64(len(v.Frames)) + 1

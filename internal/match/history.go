@@ -2,7 +2,7 @@ package match
 
 import "errors"
 
-// HistoryEntry is a settled match as one of its players sees it in the history.
+// HistoryEntry is a settled match in the history of one of its players.
 type HistoryEntry struct {
 	Match   string `json:"match"`
 	Mode    Mode   `json:"mode"`
@@ -13,5 +13,5 @@ type HistoryEntry struct {
 	Players int    `json:"players"`
 }
 
-// ErrBadCursor says that a cursor is none that the history has given.
+// ErrBadCursor reports a cursor that the history did not return.
 var ErrBadCursor = errors.New("match: cursor not understood")

@@ -2,7 +2,7 @@ package match
 
 import "laststand/internal/protocol"
 
-// beginStep ends the joining of an arena; false where it has begun before.
+// beginStep ends the joining of an arena; false if it has begun before.
 func beginStep(p *Plan, v View, now int64) (Step, bool) {
 	if v.Phase != Lobby {
 		return Step{}, false
@@ -12,8 +12,9 @@ func beginStep(p *Plan, v View, now int64) (Step, bool) {
 	return newStep(p, v, to), true
 }
 
-// announceStep opens the match of an arena that takes no more seats. It names and
-// counts who is there, so it holds only if nobody has left since.
+// announceStep announces the match of an arena that accepts no more seats. The
+// announcement lists and counts the players, so the step fails if anyone has
+// left since.
 func announceStep(p *Plan, v View, now int64) Step {
 	to := v.State
 	to.Phase, to.StartsAt = Countdown, now+p.CountdownMS
@@ -28,9 +29,9 @@ func announceStep(p *Plan, v View, now int64) Step {
 	return s
 }
 
-// proceedStep is the step that the host of an arena asks for: it closes the open
-// question, else opens the one after it. A question left behind asks for
-// nothing.
+// proceedStep returns the step that the host requests: it closes the open
+// question, else opens the next one. It returns false unless after is the
+// current question.
 func proceedStep(p *Plan, v View, after int, now int64) (Step, bool) {
 	if v.Question != after {
 		return Step{}, false
@@ -48,9 +49,9 @@ func proceedStep(p *Plan, v View, after int, now int64) (Step, bool) {
 	return Step{}, false
 }
 
-// closeArenaStep is the step by which a host ends an arena; false where another step has
-// to come first, or where it is over. What stands open is revealed, and counts.
-// An arena that has not begun leaves no result.
+// closeArenaStep returns the step by which a host ends an arena. It returns
+// false if another step must come first or the arena is over. An open question
+// is revealed and counts. An arena that has not begun leaves no result.
 func closeArenaStep(p *Plan, v View, now int64) (Step, bool) {
 	to := v.State
 	to.EndReason = Closed

@@ -1,12 +1,13 @@
 package match
 
-// forfeitStep is the step by which a player forfeits a duel; false where another step
-// has to come first, or where the match is over. What stands open then is
-// sealed first, so that no answer can slip in while the result is reckoned, and
-// counts for nobody. Once the last question is revealed nothing is left to
-// forfeit: the match ends as it stands.
+// forfeitStep returns the step by which a player forfeits a duel. It returns
+// false if another step must come first or the match is over.
+//
+// An open question is sealed first, so that no answer arrives while the result
+// is computed. The question does not count. After the last reveal nothing is
+// left to forfeit, and the match ends normally.
 func forfeitStep(p *Plan, v View, player string, now int64) (Step, bool) {
-	if p.Mode != Duel { // the others play on
+	if p.Mode != Duel { // in an arena the other players continue
 		return Step{}, false
 	}
 	if v.Phase == Revealed && v.isLastQuestion(p) {
@@ -22,8 +23,8 @@ func forfeitStep(p *Plan, v View, player string, now int64) (Step, bool) {
 	return Step{}, false
 }
 
-// ForfeitedEarly says whether a player has ended a duel, which this node holds,
-// by leaving it before a question was closed.
+// ForfeitedEarly reports whether a player forfeited a duel before a question
+// was closed. It returns false if this node does not hold the duel.
 func (e *Engine) ForfeitedEarly(match, player string) bool {
 	l := e.findLocal(match)
 	if l == nil {
@@ -33,19 +34,19 @@ func (e *Engine) ForfeitedEarly(match, player string) bool {
 	return s.Phase.hasEnded() && s.Leaver == player && !s.hasClosedQuestion()
 }
 
-// isUnrevealed says whether the question that the match stands at is not
-// revealed yet, or never will be, because a player left while it was open.
+// isUnrevealed reports whether the current question is not revealed. After a
+// forfeit during an open question it never will be.
 func (s State) isUnrevealed() bool {
 	return s.Phase == Open || s.Phase == Sealed || s.CloseReason == string(Forfeit)
 }
 
-// hasClosedQuestion says whether at least one question was closed and revealed. A match
-// without one counts for nothing.
+// hasClosedQuestion reports whether at least one question was closed and
+// revealed. A match without one counts for nothing.
 func (s State) hasClosedQuestion() bool {
 	return s.Question > 0 || s.Question == 0 && !s.isUnrevealed()
 }
 
-// revealedTotals are a player's totals as of the last reveal.
+// revealedTotals returns a player's totals as of the last reveal.
 func (v View) revealedTotals(player string) Totals {
 	t := v.Totals[player]
 	if r, ok := v.Records[player]; ok && v.isUnrevealed() && !t.isRetracted(r) {

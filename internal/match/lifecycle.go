@@ -6,19 +6,20 @@ import (
 	"slices"
 )
 
-// LifecycleEvent is the start or the end of a match, as a node sees it.
+// LifecycleEvent reports the start or the end of a match to the players of one
+// node.
 type LifecycleEvent struct {
 	Game, Match string
 	Mode        Mode
-	Ended       bool     // it is its end
-	Reason      Reason   // of the end
-	At          int64    // cluster time: when question 0 has opened, or the end was seen
-	Players     []string // with a seat in it, and a session here just now
+	Ended       bool     // false: the match started; true: it ended
+	Reason      Reason   // why it ended
+	At          int64    // cluster time: when question 0 opened, or when this node saw the end
+	Players     []string // players with a seat and a session at this node
 }
 
-// scheduleLifecycle has it told who is here when a match begins, and when it is over:
-// one that never began has no end, and what was past when this node has taken
-// the match up others have told.
+// scheduleLifecycle reports the start and the end of a match to OnLifecycle,
+// each once. A match that never began has no end. Events from before this node
+// loaded the match were reported by other nodes.
 func (e *Engine) scheduleLifecycle(l *localMatch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,18 +8,18 @@ import (
 	"laststand/internal/timer"
 )
 
-// lobbyNoticeEvery is how often those in an arena's lobby are told at the most who is
-// there.
+// lobbyNoticeEvery is the shortest interval between two notices to the players
+// in an arena's lobby.
 const lobbyNoticeEvery = 500 * time.Millisecond
 
-// lobbyNotifier is the push of who is in a lobby: told at most once in a while, and
-// the last change always. It is guarded by the mu of its match.
+// lobbyNotifier schedules the push about who is in a lobby. It limits the rate
+// and always sends the last change. The mutex of the match guards it.
 type lobbyNotifier struct {
-	timer       *timer.Timer // set from when it is due until it is told
-	changed     bool         // there is news since it is being told
-	notifyNodes bool         // other nodes are to be told that there is news
-	sentAt      int64        // when, cluster time
-	sentVersion int64        // of the match, as it was told last
+	timer       *timer.Timer // set while a notice is scheduled
+	changed     bool         // something changed since the current notice began
+	notifyNodes bool         // the next notice must also notify other nodes
+	sentAt      int64        // last notice, cluster time
+	sentVersion int64        // version of the match in the last notice
 }
 
 func (n *lobbyNotifier) stop() {
@@ -28,9 +28,10 @@ func (n *lobbyNotifier) stop() {
 	}
 }
 
-// NotifyPlacesChanged says that players came to an arena or left it: those in its lobby are
-// told in time, at the other nodes too. It does not block. Where this node
-// dies, or does not hold the arena, the search for what was missed finds it.
+// NotifyPlacesChanged tells the engine that players joined or left an arena.
+// The players in its lobby get a notice soon, on all nodes. It does not block.
+// If this node dies or does not hold the arena, the search for missed pushes
+// finds the change.
 func (e *Engine) NotifyPlacesChanged(match string) {
 	l := e.findLocal(match)
 	if l == nil {
@@ -40,13 +41,13 @@ func (e *Engine) NotifyPlacesChanged(match string) {
 	l.lobbyNotice.notifyNodes = true
 	l.mu.Unlock()
 	e.scheduleLobbyNotice(l, true)
-	if l.knownState().Phase == Open { // who has left may have been the last to be waited for
+	if l.knownState().Phase == Open { // the player who left may have been the last one without an answer
 		e.Wheel.After(0, func() { e.advanceDue(l) })
 	}
 }
 
-// scheduleLobbyNotice has those who are here told who is in the lobby, where there is
-// news or the match has moved on since they were told.
+// scheduleLobbyNotice schedules a notice to the local players in a lobby, if
+// something changed or the match has a newer version than the last notice.
 func (e *Engine) scheduleLobbyNotice(l *localMatch, changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,15 +61,15 @@ func (e *Engine) scheduleLobbyNotice(l *localMatch, changed bool) {
 	}
 }
 
-// sendLobbyNotice reads who is in a lobby and tells those who are here. What comes
-// meanwhile, or cannot be read, is told the next time.
+// sendLobbyNotice reads who is in a lobby and pushes it to the local sessions.
+// Later changes and failed reads lead to another notice.
 func (e *Engine) sendLobbyNotice(l *localMatch) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	notifyNodes := l.beginLobbyNotice()
 	v, err := e.read(ctx, l, -1)
 	if err != nil {
-		e.Logger.Warn("a lobby could not be read", "match", l.plan.ID, "error", e.handleLoss(ctx, l, err))
+		e.Logger.Warn("lobby read failed; retrying", "match", l.plan.ID, "error", e.handleLoss(ctx, l, err))
 		l.retryLobbyNotice(notifyNodes, e.Now())
 		e.scheduleLobbyNotice(l, true)
 		return
@@ -81,7 +82,7 @@ func (e *Engine) sendLobbyNotice(l *localMatch) {
 	}
 }
 
-// beginLobbyNotice says whether other nodes are to be told that there is news.
+// beginLobbyNotice reports whether other nodes must be notified.
 func (l *localMatch) beginLobbyNotice() (notifyNodes bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,15 +91,15 @@ func (l *localMatch) beginLobbyNotice() (notifyNodes bool) {
 	return notifyNodes
 }
 
-// retryLobbyNotice ends a notice that could not be read.
+// retryLobbyNotice ends a notice whose read failed.
 func (l *localMatch) retryLobbyNotice(notifyNodes bool, now int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lobbyNotice.timer, l.lobbyNotice.sentAt, l.lobbyNotice.notifyNodes = nil, now, l.lobbyNotice.notifyNodes || notifyNodes
 }
 
-// endLobbyNotice tells those who are here what was read, and says whether there is
-// more to tell.
+// endLobbyNotice pushes what was read and reports whether something has changed
+// since.
 func (l *localMatch) endLobbyNotice(v View, now int64) (changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,13 +112,13 @@ func (l *localMatch) endLobbyNotice(v View, now int64) (changed bool) {
 	return l.lobbyNotice.changed
 }
 
-// lobbyClosedFrame tells those in a lobby that nothing will come of it.
+// lobbyClosedFrame tells the players in a lobby that the match will not begin.
 func lobbyClosedFrame(p *Plan, reason Reason) []byte {
 	return protocol.EncodePush(protocol.TypeArenaClosed, protocol.ArenaEnd{ArenaID: p.Arena.ID, Reason: string(reason)})
 }
 
-// TeamCounts are an arena's teams and how many players they have, in the order
-// of the arena; none is not nil.
+// TeamCounts lists the teams of an arena with their number of players, in the
+// arena's order. The list is never nil.
 func (v View) TeamCounts(a *Arena) []protocol.TeamCount {
 	counts := make([]protocol.TeamCount, 0, len(a.Teams))
 	for _, t := range a.Teams {

@@ -8,37 +8,37 @@ import (
 	"laststand/internal/timer"
 )
 
-// localMatch is a match as this node holds it: its plan, what it knows of its
-// state, its timer, and its feed: the numbered pushes on their way to the
-// sessions of its players at this node.
+// localMatch is the copy of a match that this node holds: its plan, the known
+// state, its timer, and the sessions of its players that get the numbered
+// pushes.
 type localMatch struct {
 	plan     *Plan
-	raceSlot chan struct{} // of a buzzer match: held by the answer that tries to be the first here
+	raceSlot chan struct{} // buzzer: held by the answer of this node that currently tries to be first
 	replay   replay
 
-	mu                 sync.Mutex // taken before the engine's; never held while the store is asked
-	state              State      // the newest seen here; its Seq is the last number delivered
-	version            int64      // the highest seen
-	remoteStepVersion  int64      // that of the newest step that another node took; -1 for none
+	mu                 sync.Mutex // locked before the engine's mutex; never held during store calls
+	state              State      // newest known state; its Seq is the last push delivered here
+	version            int64      // highest known version
+	remoteStepVersion  int64      // version of the newest step of another node; -1 for none
 	subs               map[string]Subscriber
-	members            map[string]Member // of an arena, as far as they have been looked up; nil: none has
-	attaching          int               // sessions that are about to be attached
-	recentFrames       [][]byte          // delivered since the first of those began; the last is number state.Seq
-	catchingUp         bool              // what was missed is about to be read
+	members            map[string]Member // arena: the members looked up so far; nil for none
+	attaching          int               // number of sessions that are being attached
+	recentFrames       [][]byte          // pushes delivered since the first of those began; the last has number state.Seq
+	catchingUp         bool              // a read of missed pushes is scheduled
 	timer              timer.Timer
-	botsQuestion       int             // question that the bots were set on last; -1 for none
-	records            acceptedRecords // of the newest question, where they are few enough to be told with the reveal
-	personalQuestion   int             // question that the players here were last told their own of; -1 for none
-	wonQuestion        int             // question that is known to be won; -1 for none
-	startReported      bool            // its start was told here, or is left to others
-	endReported        bool            // its end was, or is
+	botsQuestion       int             // last question that bots were scheduled for; -1 for none
+	records            acceptedRecords // accepted here for the newest question; empty if there are too many
+	personalQuestion   int             // last question whose personal results were sent; -1 for none
+	wonQuestion        int             // question known to be won; -1 for none
+	startReported      bool            // the start was reported, or other nodes report it
+	endReported        bool            // the end was reported, or other nodes report it
 	lobbyNotice        lobbyNotifier
-	hostReportedAt     int64                 // when the store was last told that the host is here
-	checkedEndedPlaces int64                 // places that had ended when all who are fed here had one
-	settledNotified    bool                  // the players here, that the result is settled
-	settledCheckAt     int64                 // when to look whether it is; 0 before it is over
-	settledCheckInMS   int64                 // ms from one look to the next
-	withoutPlace       map[string]Subscriber // who is fed here and had none when looked for last
+	hostReportedAt     int64                 // when this node last reported the host as present, cluster time
+	checkedEndedPlaces int64                 // value of State.EndedPlaces at the last clean check of places
+	settledNotified    bool                  // the players here were notified that the result is settled
+	settledCheckAt     int64                 // when to check whether it is settled, cluster time; 0 before the end
+	settledCheckInMS   int64                 // delay between two checks, ms
+	withoutPlace       map[string]Subscriber // sessions without a place at the last check
 }
 
 func newLocalMatch(v View) *localMatch {
@@ -57,15 +57,15 @@ func newLocalMatch(v View) *localMatch {
 	return l
 }
 
-// knownState is the newest state seen here.
+// knownState returns the newest known state.
 func (l *localMatch) knownState() State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.state
 }
 
-// knownVersion is the highest version seen here, see notes one. What is abandoned may
-// be read as it is.
+// knownVersion returns the highest known version, for the store to compare. It
+// returns 0 for an abandoned match, which may be read as it is.
 func (l *localMatch) knownVersion() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +81,7 @@ func (l *localMatch) updateVersion(version int64) {
 	l.version = max(l.version, version)
 }
 
-// noteOutcome sees what has become of an attempt.
+// noteOutcome records the outcome of an attempt.
 func (l *localMatch) noteOutcome(out Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,13 +91,13 @@ func (l *localMatch) noteOutcome(out Outcome) {
 	}
 }
 
-// remoteStepGraceMS is how long after its deadline a step is left to the node that took
-// the one before, which is most likely at it: else every node that has players of a
-// match reads it in vain. A question that opens so late still opens when it was due
-// (lateMS).
+// remoteStepGraceMS is how long after the deadline a step is left to the node
+// that applied the previous one. That node most likely handles it. Without this
+// delay every node with players of a match would read it for nothing. A
+// question that opens this late still counts as opened on time (lateMS).
 const remoteStepGraceMS = 50
 
-// noteRemoteStep notes the state that a step of another node has led to; nil for none.
+// noteRemoteStep records the state after a step of another node; nil for none.
 func (l *localMatch) noteRemoteStep(s *State) {
 	if s == nil {
 		return
@@ -107,7 +107,8 @@ func (l *localMatch) noteRemoteStep(s *State) {
 	l.remoteStepVersion = max(l.remoteStepVersion, s.Version)
 }
 
-// nextStepAt is when the next step is this node's to take. The caller holds mu.
+// nextStepAt is when this node should take the next step, cluster time. The
+// caller holds mu.
 func (l *localMatch) nextStepAt() int64 {
 	if l.state.Version == l.remoteStepVersion {
 		return l.state.DueAt + remoteStepGraceMS
@@ -115,22 +116,22 @@ func (l *localMatch) nextStepAt() int64 {
 	return l.state.DueAt
 }
 
-// isBehind says whether a match has come further than is known of it here, or
-// has been set back. All that happens in a duel is pushed; who comes and goes
-// in a lobby is not, nor is its end there.
+// isBehind reports whether the match has progressed beyond the known state, or
+// was set back. Everything in a duel is pushed. Changes in an arena's lobby,
+// and its end there, are not.
 func (l *localMatch) isBehind(m Progress) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return m.Seq > l.state.Seq || m.Version < l.version || l.plan.Arena != nil && m.Version > l.state.Version
 }
 
-// isAbandoned says whether the match has ended here because the store has
-// forgotten something of it. The caller holds mu.
+// isAbandoned reports whether the match ended because the store lost data of
+// it. The caller holds mu.
 func (l *localMatch) isAbandoned() bool {
 	return l.state.Phase.hasEnded() && l.state.EndReason == Abandoned
 }
 
-// release stops the timers and tells who was fed.
+// release stops the timers and returns the players with a session.
 func (l *localMatch) release() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

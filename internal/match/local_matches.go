@@ -8,8 +8,9 @@ import (
 	"laststand/internal/protocol"
 )
 
-// loadMatch finds a match of this node, or loads it. Clients send any text as the id
-// of a match: what is none is not found, and never becomes part of a key.
+// loadMatch returns a match that this node holds, or loads it. Clients send any
+// text as a match id. A text that is not a valid id is not found and never
+// becomes part of a key.
 func (e *Engine) loadMatch(ctx context.Context, match string) (*localMatch, error) {
 	if l := e.findLocal(match); l != nil {
 		return l, nil
@@ -27,14 +28,15 @@ func (e *Engine) loadMatch(ctx context.Context, match string) (*localMatch, erro
 	return l, nil
 }
 
-// findLocal is a match of this node, nil if it is not.
+// findLocal returns a match that this node holds, or nil.
 func (e *Engine) findLocal(match string) *localMatch {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.localMatches[match]
 }
 
-// keepLocal keeps a match that was loaded, unless another has been faster.
+// keepLocal stores a loaded match, unless another goroutine stored it first. It
+// returns the stored one.
 func (e *Engine) keepLocal(l *localMatch) *localMatch {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -46,7 +48,7 @@ func (e *Engine) keepLocal(l *localMatch) *localMatch {
 	return l
 }
 
-// dropLocal lets go of a match that is over.
+// dropLocal releases a match that is over.
 func (e *Engine) dropLocal(l *localMatch) {
 	for _, player := range l.release() {
 		e.removeAttached(l, player)
@@ -60,15 +62,15 @@ func (e *Engine) dropLocal(l *localMatch) {
 	}
 }
 
-// runningMatches lists the matches here that are not known to be over.
+// runningMatches lists the matches at this node that are not known to be over.
 func (e *Engine) runningMatches() []*localMatch {
 	return e.filterLocal(func(l *localMatch) bool { return !l.knownState().Phase.hasEnded() })
 }
 
-// filterLocal lists the matches here of which something holds.
+// filterLocal lists the matches at this node for which keep returns true.
 func (e *Engine) filterLocal(keep func(*localMatch) bool) []*localMatch {
 	e.mu.Lock()
 	all := slices.Collect(maps.Values(e.localMatches))
-	e.mu.Unlock() // the locks of the matches are taken before it
+	e.mu.Unlock() // unlock first: the lock order is match, then engine
 	return slices.DeleteFunc(all, func(l *localMatch) bool { return !keep(l) })
 }

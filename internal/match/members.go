@@ -2,8 +2,8 @@ package match
 
 import "context"
 
-// member finds somebody's place in a match; ErrNotFound where there is none.
-// What this node has looked up before it knows.
+// member returns a player's place in a match, or ErrNotFound. It uses what this
+// node looked up before.
 func (e *Engine) member(ctx context.Context, l *localMatch, player string) (Member, error) {
 	if m, ok := l.member(player); ok {
 		return m, nil
@@ -11,7 +11,7 @@ func (e *Engine) member(ctx context.Context, l *localMatch, player string) (Memb
 	return e.lookUpMember(ctx, l, player)
 }
 
-// lookUpMember looks somebody's place in a match up.
+// lookUpMember reads a player's place in a match from the store.
 func (e *Engine) lookUpMember(ctx context.Context, l *localMatch, player string) (Member, error) {
 	if l.plan.Arena == nil {
 		seat, ok := l.plan.Seat(player)
@@ -34,7 +34,7 @@ func (l *localMatch) member(player string) (Member, bool) {
 	return m, ok
 }
 
-// keepMember keeps somebody's place in an arena.
+// keepMember remembers a place in an arena.
 func (l *localMatch) keepMember(m Member) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,13 +44,13 @@ func (l *localMatch) keepMember(m Member) {
 	l.members[m.Seat.Player] = m
 }
 
-// isSpectator says whether somebody only looks on.
+// isSpectator reports whether the player only watches.
 func (l *localMatch) isSpectator(player string) bool {
 	m, ok := l.member(player)
 	return ok && m.Role == AsSpectator
 }
 
-// playerSessions are those with a seat and a session here.
+// playerSessions returns the sessions at this node whose players have a seat.
 func (l *localMatch) playerSessions() map[string]Subscriber {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,8 +63,8 @@ func (l *localMatch) playerSessions() map[string]Subscriber {
 	return here
 }
 
-// hasHost says whether the host of an arena has a session here, in whatever
-// role.
+// hasHost reports whether the host of an arena has a session at this node, in
+// any role.
 func (l *localMatch) hasHost() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

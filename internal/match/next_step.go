@@ -3,23 +3,23 @@ package match
 import "laststand/internal/protocol"
 
 const (
-	// sealGraceMS is how long after closes_at a question is sealed, for the
-	// answers stamped in time that are still on their way.
+	// sealGraceMS is the delay between closes_at and the seal of a question.
+	// Answers that arrived in time may still be on their way to the store.
 	sealGraceMS = 150
-	// lateMS is how late a question may open and still be said to have opened
-	// when it was due; a later one opens when it does.
+	// lateMS is the delay up to which a question is recorded as opened on time.
+	// After a longer delay it opens at the actual time.
 	lateMS = 100
-	// outageMS is how late a question's seal has to be for the time to count as
-	// lost to an outage, and to be given back.
+	// outageMS is the delay of a seal that counts as an outage. The lost time
+	// is then given back.
 	outageMS = 1000
-	// hostAwayMS is how long a host may be away before the arena goes on by
-	// itself.
+	// hostAwayMS is how long a host may be away before the arena continues
+	// without one.
 	hostAwayMS = 60_000
 	// keepMS is how long a match can be read after it is over.
 	keepMS = 6 * 60 * 1000
 )
 
-// Reasons of a question's close.
+// Reasons why a question closed.
 const (
 	allAnswered  = "all_answered"
 	timeout      = "timeout"
@@ -27,13 +27,17 @@ const (
 	byHost       = "host"
 )
 
-// nextStep is the step that is due at an instant, and whether one is: the whole
-// course of a match as one pure function of what was read of it. lostMS is how
-// long the node that asks could not advance anything up to now.
+// nextStep returns the step that is due, and whether one is. It is a pure
+// function of the view and contains the complete flow of a match. lostMS is how
+// long the calling node could not advance anything until now.
+//
+// Example: a duel whose question 0 opened at 1000 with a limit of 10,000 is
+// sealed at 11,150 (closes_at 11,000 plus sealGraceMS). It is revealed at once,
+// and question 1 opens RevealMS later.
 func nextStep(p *Plan, v View, now, lostMS int64) (Step, bool) {
 	switch v.Phase {
 	case Lobby:
-		if v.isDue(now) { // nobody has started it
+		if v.isDue(now) { // the host never started it
 			return closeArenaStep(p, v, now)
 		}
 	case Starting:
@@ -55,7 +59,8 @@ func nextStep(p *Plan, v View, now, lostMS int64) (Step, bool) {
 	return Step{}, false
 }
 
-// decidesNextStep says whether a view without records and totals tells the next step.
+// decidesNextStep reports whether a view without records and totals is
+// sufficient to compute the next step.
 func (v View) decidesNextStep(p *Plan) bool {
 	if v.Records != nil {
 		return true
@@ -66,21 +71,22 @@ func (v View) decidesNextStep(p *Plan) bool {
 	case Open:
 		return p.Arena == nil && v.hasAllAnswers()
 	case Revealed:
-		return !v.isLastQuestion(p) && !v.HostPaced // a host who is here moves its deadline
+		return !v.isLastQuestion(p) && !v.HostPaced // a present host moves the deadline
 	}
 	return false
 }
 
-// isLastQuestion says whether nothing is asked after the question.
+// isLastQuestion reports whether no question follows.
 func (v View) isLastQuestion(p *Plan) bool {
 	return v.Question+1 >= len(p.Questions) || p.Mode == Survival && v.Alive <= 1
 }
 
-// closeQuestionStep ends a question that all have answered, or whose time is over. Time
-// that an outage took is given back once, if nobody had answered. Where all of an
-// arena have answered nothing is to be sealed before it is revealed: no answer is
-// accepted any more, and who leaves meanwhile moves the version that the reveal is
-// counted by.
+// closeQuestionStep ends a question that everyone has answered or whose time is
+// over. Time lost to an outage is given back once, if there is no answer yet.
+//
+// If everyone in an arena has answered, the question is revealed without a
+// seal. No answer is accepted any more, and a player who leaves raises the
+// version that the reveal compares.
 func closeQuestionStep(p *Plan, v View, now, lostMS int64) (Step, bool) {
 	switch {
 	case v.hasAllAnswers() && p.Arena != nil:
@@ -96,11 +102,11 @@ func closeQuestionStep(p *Plan, v View, now, lostMS int64) (Step, bool) {
 		return extendStep(p, v, lost, now), true
 	}
 	s := sealStep(p, v, timeout, now)
-	s.Version = v.Version // not if another node has given time back since
+	s.Version = v.Version // fails if another node has extended the question
 	return s, true
 }
 
-// afterRevealStep is what follows on a reveal.
+// afterRevealStep returns the step that follows a reveal.
 func afterRevealStep(p *Plan, v View, now int64) (Step, bool) {
 	switch {
 	case v.EndReason != "":
@@ -113,8 +119,8 @@ func afterRevealStep(p *Plan, v View, now int64) (Step, bool) {
 	return openDueStep(p, v, v.Question+1, now), true
 }
 
-// openDueStep opens a question that is due: at its instant, or now if that has
-// passed. Where a host was to open it, the host has been away.
+// openDueStep opens a due question at its deadline, or now if that has passed.
+// If a host had to open it, the host was away.
 func openDueStep(p *Plan, v View, question int, now int64) Step {
 	at := v.DueAt
 	if v.HostPaced || now-at > lateMS {
@@ -141,11 +147,11 @@ func openStep(p *Plan, v View, question int, at int64) Step {
 	return s
 }
 
-// canExtend says whether an outage of ours may be made up for.
+// canExtend reports whether time lost to an outage may be given back.
 func (v View) canExtend() bool { return v.Phase == Open && v.Answered == 0 && !v.Extended }
 
-// extendStep gives time back to the open question, at most as much as it had. It
-// is taken only if no answer comes in between.
+// extendStep gives lost time back to the open question, at most its full limit.
+// It fails if an answer arrives first.
 func extendStep(p *Plan, v View, lostMS, now int64) Step {
 	to := v.State
 	to.Extended = true
@@ -197,14 +203,15 @@ func endStep(p *Plan, v View, now int64) Step {
 	return s
 }
 
-// leavesResult says whether a match that ends in a state leaves a result. A duel
-// without a closed question leaves none: else a loop of duel.join and
-// match.leave would fill the ledger.
+// leavesResult reports whether a match that ends in state s leaves a result. A
+// duel without a closed question leaves none. Otherwise a loop of duel.join and
+// match.leave could fill the ledger.
 func (p *Plan) leavesResult(s State) bool { return p.Mode != Duel || s.hasClosedQuestion() }
 
-// abandonStep ends a match of which the store has forgotten something: nothing of
-// it counts. Its push is not kept: the store does not know any more which
-// numbers were given, so each node numbers it by what its players have seen.
+// abandonStep ends a match of which the store has lost data. Nothing of the
+// match counts. The step stores no push, because the store no longer knows
+// which numbers were used. Each node numbers the final push by what its players
+// have seen.
 func abandonStep(p *Plan, v View) Step {
 	to := v.State
 	to.Phase, to.DueAt, to.EndReason = Over, 0, Abandoned
@@ -223,8 +230,8 @@ func newStep(p *Plan, v View, to State) Step {
 	return Step{Match: p.ID, From: v.Phase, Question: v.Question, To: to, Large: v.Players > FullView, Buzzer: p.Mode == Buzzer}
 }
 
-// newVersionedStep is a step that says how many may answer: in an arena it holds only if
-// nobody has left since the match was read.
+// newVersionedStep returns a step that depends on how many players may answer.
+// In an arena it fails if anyone has left since the match was read.
 func newVersionedStep(p *Plan, v View, to State) Step {
 	s := newStep(p, v, to)
 	if p.Arena != nil {

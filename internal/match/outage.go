@@ -5,9 +5,8 @@ import (
 	"errors"
 )
 
-// storeOutageMS is how long, up to now, this node could not do anything for the open
-// question of a match: since the store was last found in reach. 0 while that is
-// as it should be.
+// storeOutageMS returns how long this node could not reach the store during the
+// open question. It is 0 in normal operation.
 func (e *Engine) storeOutageMS(v View) int64 {
 	lostMS := e.Now() - max(e.storeReachedAt.Load(), v.OpensAt)
 	if lostMS < pollEvery.Milliseconds()+outageMS {
@@ -16,15 +15,15 @@ func (e *Engine) storeOutageMS(v View) int64 {
 	return lostMS
 }
 
-// noteStoreReached notes that the store is in reach. After an outage the time that it
-// took is given back to the open questions here.
+// noteStoreReached records that the store was reached. After an outage it gives
+// the lost time back to the open questions of this node.
 func (e *Engine) noteStoreReached(ctx context.Context) {
 	now := e.Now()
 	since := e.storeReachedAt.Swap(now)
 	if now-since < pollEvery.Milliseconds()+outageMS {
 		return
 	}
-	e.Logger.Warn("nothing could be done for matches for a while", "ms", now-since)
+	e.Logger.Warn("store was unreachable; extending the open questions", "outage_ms", now-since)
 	err := forEach(e.runningMatches(), func(l *localMatch) error {
 		if l.knownState().Phase != Open {
 			return nil
@@ -38,13 +37,12 @@ func (e *Engine) noteStoreReached(ctx context.Context) {
 		})
 	})
 	if err != nil {
-		e.Logger.Warn("time lost to an outage could not be given back everywhere", "error", err)
+		e.Logger.Warn("question extension after an outage failed for some matches", "error", err)
 	}
 }
 
-// handleLoss ends a match here that the store has forgotten, or has forgotten
-// something of, and gives the error that there was. Others are given back as
-// they are.
+// handleLoss ends a local match that the store has lost completely or partly,
+// and returns the error. It returns other errors unchanged.
 func (e *Engine) handleLoss(ctx context.Context, l *localMatch, err error) error {
 	switch {
 	case errors.Is(err, ErrNotFound):
@@ -55,8 +53,8 @@ func (e *Engine) handleLoss(ctx context.Context, l *localMatch, err error) error
 	return err
 }
 
-// handleMissing lets go of a match that is not there any more. One that was not over
-// is abandoned.
+// handleMissing releases a match that the store no longer has. If the match was
+// not over, it is abandoned.
 func (e *Engine) handleMissing(l *localMatch) {
 	l.mu.Lock()
 	running := !l.state.Phase.hasEnded()
@@ -65,20 +63,20 @@ func (e *Engine) handleMissing(l *localMatch) {
 	e.scheduleLifecycle(l)
 	if running {
 		e.metrics.ended.WithLabelValues(string(l.plan.Mode), string(Abandoned)).Inc()
-		e.Logger.Warn("a running match is gone from the store; it is abandoned", "match", l.plan.ID)
+		e.Logger.Warn("running match missing in the store; abandoned it", "match", l.plan.ID)
 	}
 	e.dropLocal(l)
 }
 
-// abandon ends a match, on all nodes, of which the store has forgotten what it
-// had acknowledged. It gives ErrAbandoned once that is done.
+// abandon ends a match on all nodes after the store has lost acknowledged
+// steps. It returns ErrAbandoned when that is done.
 func (e *Engine) abandon(ctx context.Context, l *localMatch) error {
 	for range maxSteps {
 		v, err := e.Store.Read(ctx, ReadQuery{Match: l.plan.ID, After: -1})
 		if err != nil {
 			return e.handleLoss(ctx, l, err)
 		}
-		if v.Phase.hasEnded() { // perhaps by what was left of it: that result stands, here too it is over
+		if v.Phase.hasEnded() { // perhaps ended by what was left of it: that result stands, and it is over here too
 			v.EndReason = Abandoned
 			e.adoptView(l, v)
 			return ErrAbandoned
@@ -94,7 +92,7 @@ func (e *Engine) abandon(ctx context.Context, l *localMatch) error {
 			return err
 		}
 		if won {
-			e.Logger.Warn("the store has forgotten steps of a match; it is abandoned", "match", l.plan.ID)
+			e.Logger.Warn("store lost steps of a match; abandoned it", "match", l.plan.ID)
 			return ErrAbandoned
 		}
 	}

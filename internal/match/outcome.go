@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// resultOf is the outcome of a match that stands at its end. The standings of
-// one of over FullView players are left to Complete.
+// resultOf returns the result of a match that ends. In a match of over FullView
+// players, CompleteStandings adds the standings later.
 func resultOf(p *Plan, v View, now int64) *Result {
 	r := &Result{
 		Match: p.ID, Game: p.Game, Mode: p.Mode, StartedAt: v.StartedAt, OverAt: now,
 		Reason: cmp.Or(v.EndReason, Finished), Questions: v.closedCount(), Counts: p.Counts && v.hasClosedQuestion(),
 		Firsts: v.Firsts, Paged: v.Players > FullView,
 	}
-	if r.StartedAt == 0 { // left during the countdown
+	if r.StartedAt == 0 { // forfeited during the countdown
 		r.StartedAt = now
 	}
 	if p.Arena != nil {
@@ -34,7 +34,7 @@ func resultOf(p *Plan, v View, now int64) *Result {
 	return r
 }
 
-// closedCount is how many questions were closed and are not void.
+// closedCount is the number of questions that closed and are not void.
 func (v View) closedCount() int {
 	n := v.Question + 1 - len(v.Voids)
 	if v.isUnrevealed() { // it counts for nobody
@@ -43,7 +43,8 @@ func (v View) closedCount() int {
 	return n
 }
 
-// listedSeats are the seats of a duel, or those that a view of an arena shows.
+// listedSeats are the seats of a duel, or those that the view of an arena
+// lists.
 func (p *Plan) listedSeats(v View) []Seat {
 	if p.Arena != nil {
 		return v.Seats
@@ -51,7 +52,7 @@ func (p *Plan) listedSeats(v View) []Seat {
 	return p.Seats
 }
 
-// ranked are the standings of seats, best first.
+// ranked returns the standings of seats, best first.
 func ranked(p *Plan, v View, seats []Seat) []Standing {
 	all := make([]Standing, 0, len(seats))
 	for _, seat := range seats {
@@ -101,8 +102,8 @@ func teamResults(a *Arena, totals map[string]TeamTotals) []TeamResult {
 	return teams
 }
 
-// winner is who alone is at rank 1: in a buzzer match of teams a team, else a
-// player; "" where nobody is alone there.
+// winner returns the only one at rank 1: a team in a buzzer match with teams,
+// else a player. It returns "" if several share rank 1.
 func winner(p *Plan, teams []TeamResult, standings []Standing) string {
 	if p.Mode == Buzzer && len(teams) > 0 {
 		if len(teams) == 1 || teams[1].Rank > 1 {
@@ -116,7 +117,7 @@ func winner(p *Plan, teams []TeamResult, standings []Standing) string {
 	return ""
 }
 
-// RankedPlayer is a player of an arena and what the player has.
+// RankedPlayer is a player of an arena with the player's totals.
 type RankedPlayer struct {
 	Seat   Seat
 	Totals Totals
@@ -142,7 +143,7 @@ func CompleteStandings(ctx context.Context, store RankReader, r *Result) error {
 		return fmt.Errorf("match: complete %s: %w", r.Match, err)
 	}
 	p := v.Plan
-	if p == nil { // all of the plan that standings need; its form may be another
+	if p == nil { // the standings need only these fields; the stored plan may have another form
 		p = &Plan{Mode: r.Mode, LimitMS: r.LimitMS}
 	}
 	var seats []Seat

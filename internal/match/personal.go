@@ -9,35 +9,37 @@ import (
 )
 
 const (
-	// ownChunk is how many players are read at once to be told their own.
+	// personalChunk is how many players one read covers.
 	personalChunk = 200
-	// ownTries bounds how often a node reads them where the store fails.
+	// personalTries limits how often a node retries a failed read.
 	personalTries = 3
 )
 
-// personalResults are frames that tell players here what the question did to them that is
-// revealed with them.
+// personalResults are frames for single players: what the revealed question did
+// to each of them.
 type personalResults struct {
 	question int
 	position int               // how many frames of the delivery come before them
-	byPlayer map[string][]byte // by player
+	byPlayer map[string][]byte // frame by player
 }
 
-// acceptedRecords are those of a question, by player, as this node has accepted them.
+// acceptedRecords are the records of one question that this node has accepted,
+// by player.
 type acceptedRecords struct {
 	question int
 	byPlayer map[string]Record
 }
 
-// personalRecipients are the players here who are to be told their own with the reveal that
-// follows: none in a match of few, and none where there are so many that it
-// would wait for them.
+// personalRecipients are the local players who get a personal result with the
+// next reveal. The list is empty in a small match. It is also empty if there
+// are so many players that the reveal would have to wait.
 type personalRecipients struct {
 	players []string
-	records acceptedRecords // theirs, where this node has accepted all of them; else they are read
+	records acceptedRecords // their records if this node accepted all of them; else they are read
 }
 
-// hasPersonalRecipients says whether there are some, for what a view says.
+// hasPersonalRecipients reports whether the next reveal has personal results
+// for local players.
 func (l *localMatch) hasPersonalRecipients(v View) bool {
 	if v.Phase != Sealed && !v.hasAllAnswers() || v.Players <= FullView {
 		return false
@@ -46,7 +48,8 @@ func (l *localMatch) hasPersonalRecipients(v View) bool {
 	return 0 < here && here <= personalChunk
 }
 
-// claimRecipients takes the debt over. The records of a question are given out once.
+// claimRecipients returns the recipients. The records of a question are handed
+// out once.
 func (l *localMatch) claimRecipients(v View) (d personalRecipients) {
 	if !l.hasPersonalRecipients(v) {
 		return personalRecipients{}
@@ -63,13 +66,14 @@ func (l *localMatch) claimRecipients(v View) (d personalRecipients) {
 	return d
 }
 
-// isOutdated says whether a view is of another question than the records.
+// isOutdated reports whether the records belong to another question than the
+// view.
 func (d personalRecipients) isOutdated(v View) bool {
 	return d.records.byPlayer != nil && d.records.question != v.Question
 }
 
-// keepRecord keeps the record of an answer that was accepted here, where its player
-// will be told their own with others. The caller holds mu.
+// keepRecord keeps the record of an answer accepted at this node, if its player
+// will get a personal result. The caller holds mu.
 func (l *localMatch) keepRecord(r Record) {
 	if l.state.Players <= FullView || len(l.subs) > personalChunk || r.Question < l.records.question {
 		return
@@ -80,8 +84,9 @@ func (l *localMatch) keepRecord(r Record) {
 	l.records.byPlayer[r.Player] = r
 }
 
-// addPersonal adds what players are told of their own with the reveal that was just
-// added; they are in the view that it was taken by, but for the records of a debt.
+// addPersonal adds the personal results that belong to the reveal just added.
+// They come from the view of the step, except for records that the recipients
+// carry.
 func (d *delivery) addPersonal(p *Plan, v View, recipients personalRecipients) {
 	if len(recipients.players) == 0 {
 		return
@@ -96,14 +101,15 @@ func (d *delivery) addPersonal(p *Plan, v View, recipients personalRecipients) {
 	}
 }
 
-// hasPersonalFor says whether nobody is to be told their own aside between the last step
-// and the next.
+// hasPersonalFor reports whether no separate personal results are needed
+// between the last step and the next.
 func (d *delivery) hasPersonalFor(v View) bool {
 	return v.Players <= FullView || d.personal.byPlayer != nil
 }
 
-// claimPersonal are those that nobody has told yet. Where somebody is here whom they leave
-// out all are told aside, by noteOwn. The caller holds mu.
+// claimPersonal returns the personal results that were not sent yet. If they
+// leave out a local player, it returns none, and schedulePersonal sends all of
+// them separately. The caller holds mu.
 func (l *localMatch) claimPersonal(o personalResults) personalResults {
 	if o.byPlayer == nil || l.personalQuestion >= o.question {
 		return personalResults{}
@@ -117,8 +123,8 @@ func (l *localMatch) claimPersonal(o personalResults) personalResults {
 	return o
 }
 
-// schedulePersonal has the players here of a match of many told what a question did to
-// them, once it is revealed to them.
+// schedulePersonal sends the personal results of a revealed question in a large
+// match, unless they were sent with the reveal.
 func (e *Engine) schedulePersonal(l *localMatch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,8 +138,8 @@ func (e *Engine) schedulePersonal(l *localMatch) {
 	})
 }
 
-// sendPersonal reads what a question did to players, some at a time, and tells those
-// who are here. Where that fails it goes on from there a little later.
+// sendPersonal reads the personal results of players in chunks and pushes them.
+// After an error it continues with the rest after retryAfter.
 func (e *Engine) sendPersonal(l *localMatch, question int, players []string, tries int) {
 	for len(players) > 0 {
 		chunk := players[:min(personalChunk, len(players))]
@@ -143,7 +149,7 @@ func (e *Engine) sendPersonal(l *localMatch, question int, players []string, tri
 			e.Wheel.After(retryAfter, func() { e.sendPersonal(l, question, players, tries-1) })
 			return
 		case err != nil:
-			e.Logger.Warn("players could not be told their own; match.state says it", "match", l.plan.ID, "players", len(players), "error", err)
+			e.Logger.Warn("personal results not sent; players get them with match.state", "match", l.plan.ID, "players", len(players), "error", err)
 			return
 		case v.Question != question:
 			e.metrics.personalSkipped.Inc()

@@ -5,47 +5,48 @@ import (
 	"laststand/internal/rating"
 )
 
-// Form is the version of a plan's and a state's form. A node takes no step of
-// a match of another form than its own: it would misread it.
+// Form is the version of the stored plan and state. A node takes no step of a
+// match that has another form, because it would misread it.
 const Form = 3
 
-// Plan is what a match was made of. It is written once and never changes.
+// Plan holds the fixed parameters of a match. It is written once and never
+// changes.
 type Plan struct {
 	Form        int          `json:"form"`
 	ID          string       `json:"id"`
 	Game        string       `json:"game"`
 	Mode        Mode         `json:"mode"`
 	Questions   []quiz.Drawn `json:"questions"`
-	Seats       []Seat       `json:"seats"`     // of a duel; those of an arena are in the store
-	StartsAt    int64        `json:"starts_at"` // of a duel, cluster time; an arena's is part of its state
-	LimitMS     int64        `json:"limit_ms"`  // of each question
+	Seats       []Seat       `json:"seats"`     // duels only; the seats of an arena are in the store
+	StartsAt    int64        `json:"starts_at"` // duels only, cluster time; the start of an arena is in State
+	LimitMS     int64        `json:"limit_ms"`  // time limit of each question
 	CountdownMS int64        `json:"countdown_ms"`
 	RevealMS    int64        `json:"reveal_ms"`
 	Rated       bool         `json:"rated"`
-	Counts      bool         `json:"counts"` // for the boards
+	Counts      bool         `json:"counts"` // true: the result counts for leaderboards
 	Arena       *Arena       `json:"arena,omitempty"`
 }
 
-// Arena is what a match has that players join by a code.
+// Arena is the part of a plan that only matches with a join code have.
 type Arena struct {
 	ID            string `json:"id"`
 	Code          string `json:"code"`
 	Name          string `json:"name"`
-	Host          string `json:"host"` // who created it; a player or a client of role host
+	Host          string `json:"host"` // id of the creator: a player or a client with role host
 	Teams         []Team `json:"teams,omitempty"`
 	MaxPlayers    int    `json:"max_players"`
 	TeamLockoutMS int64  `json:"team_lockout_ms,omitempty"`
-	HostPaced     bool   `json:"host_paced,omitempty"` // at its start
+	HostPaced     bool   `json:"host_paced,omitempty"` // the pace at the start
 }
 
-// Team is a side that players of an arena take.
+// Team is a side that players of an arena join.
 type Team struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
 
-// Seat is a player's place in a match; it outlives a reconnect. Rating is the
-// player's before the match, nil where there is none.
+// Seat is a player's place in a match. It survives a reconnect. Rating is the
+// player's rating before the match, or nil.
 type Seat struct {
 	Player   string         `json:"player"`
 	Nickname string         `json:"nickname"`
@@ -54,8 +55,9 @@ type Seat struct {
 	Rating   *rating.Rating `json:"rating,omitempty"`
 }
 
-// FullView is the most players of a match that everyone in it is told of; of
-// more only the first ShortView are named, and each is told of itself.
+// FullView is the largest match in which every player is listed. In a larger
+// match only the first ShortView players are listed, and each player also gets
+// a personal result.
 const (
 	FullView  = 50
 	ShortView = 10
@@ -80,8 +82,8 @@ func (p *Plan) players() []string {
 	return ids
 }
 
-// maxDurationMS is how long a match may take at the most, its outages and what a
-// host takes left out.
+// maxDurationMS is the longest duration of a match without outages and host
+// pauses.
 func (p *Plan) maxDurationMS() int64 {
 	return p.CountdownMS + int64(len(p.Questions))*(p.LimitMS+sealGraceMS+p.RevealMS)
 }

@@ -2,23 +2,25 @@ package match
 
 import "sync"
 
-// Subscriber is a player's session at this node. Its methods return at once
-// and are safe for concurrent use; none may call back into this package.
+// Subscriber is a player's session at this node. Its methods return at once and
+// are safe for concurrent use. They must not call back into this package.
 type Subscriber interface {
-	// Push hands over encoded frames of a match ("" for none), in order; those of
-	// one call are best sent together. It keeps the frames, not the slice.
+	// Push hands over encoded frames of a match ("" for none), in order. Frames
+	// of one call should be sent together. Push keeps the frames, not the
+	// slice.
 	Push(match string, frames ...[]byte)
-	// Forget drops the frames of a match that are held back and not sent yet,
-	// because they are about to be pushed again.
+	// DiscardHeld drops the unsent frames of a match, because they are about to
+	// be pushed again.
 	DiscardHeld(match string)
-	// Expects says whether the session may be led into a match that has just been
-	// found, from its first push on. It may not while its hello is answered, nor
-	// into a match that its player was in before: the welcome tells of that one.
+	// CanAttach reports whether the session may be attached to a newly found
+	// match, from its first push on. It returns false while the hello is being
+	// answered. It also returns false for a match that the player was in
+	// before, because the welcome already contains it.
 	CanAttach(match string) bool
 }
 
-// Presence knows which players have a session at this node. The zero value
-// is ready for use.
+// Presence knows which players have a session at this node. The zero value is
+// ready for use.
 type Presence struct {
 	mu   sync.RWMutex
 	subs map[playerKey]Subscriber
@@ -26,8 +28,8 @@ type Presence struct {
 
 type playerKey struct{ game, player string }
 
-// Enter registers a player's session and returns the one that it replaces,
-// nil where there was none.
+// Enter registers a player's session and returns the session that it replaces,
+// or nil.
 func (p *Presence) Enter(game, player string, sub Subscriber) Subscriber {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,8 +42,8 @@ func (p *Presence) Enter(game, player string, sub Subscriber) Subscriber {
 	return former
 }
 
-// Leave removes a player's session unless a newer one has replaced it, and
-// says whether it did.
+// Leave removes a player's session unless a newer one has replaced it. It
+// reports whether it did.
 func (p *Presence) Leave(game, player string, sub Subscriber) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,7 +55,7 @@ func (p *Presence) Leave(game, player string, sub Subscriber) bool {
 	return true
 }
 
-// Find finds a player's session.
+// Find returns a player's session.
 func (p *Presence) Find(game, player string) (Subscriber, bool) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()

@@ -11,8 +11,8 @@ import (
 
 const (
 	pollEvery = time.Second
-	// sweepGraceMS is how long after its deadline a match is left to the
-	// nodes that have its players.
+	// sweepGraceMS is how long after its deadline a match is left to the nodes
+	// that have its players.
 	sweepGraceMS = 1000
 )
 
@@ -25,10 +25,12 @@ const (
 	roundUnsettled = "count of unsettled results"
 )
 
-// Run recovers what was missed, until ctx ends: matches whose deadline has
-// passed and that no living node has advanced, pushes that this node has not
-// delivered, the word that a result is settled, and the count of results that
-// wait for the ledger.
+// Run recovers what was missed, until ctx ends:
+//
+//   - overdue matches that no live node has advanced
+//   - pushes that this node has not delivered
+//   - notifications that a result is settled
+//   - the count of results that wait for the ledger
 func (e *Engine) Run(ctx context.Context) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -46,21 +48,22 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 }
 
-// runRound runs one round of a recovery; the next round is the retry.
+// runRound runs one recovery round. After an error the next round is the retry.
 func (e *Engine) runRound(ctx context.Context, name string, work func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if err := work(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		e.metrics.failedRounds.WithLabelValues(name).Inc()
-		e.Logger.Warn("a round of recovery failed; the next one makes up for it", "round", name, "error", err)
+		e.Logger.Warn("recovery round failed; the next round retries", "round", name, "error", err)
 	}
 }
 
-// recoveryConcurrency is how many matches a round of recovery deals with at the same time.
+// recoveryConcurrency is how many matches a recovery round handles at the same
+// time.
 const recoveryConcurrency = 32
 
-// forEach does something for many matches, some at the same time; one that fails
-// does not hold up the others. It gives the first error.
+// forEach runs do for all items, several at the same time. An item that fails
+// does not stop the others. It returns the first error.
 func forEach[T any](all []T, do func(T) error) error {
 	var group errgroup.Group
 	group.SetLimit(recoveryConcurrency)
@@ -70,8 +73,9 @@ func forEach[T any](all []T, do func(T) error) error {
 	return group.Wait()
 }
 
-// sweep advances what is overdue: the wheel's persistent twin. Every node has
-// its own order, so that they do not all begin with the same.
+// sweep advances overdue matches. It is the persistent counterpart of the
+// timing wheel. Each node uses a random order, so that not all nodes begin with
+// the same match.
 func (e *Engine) sweep(ctx context.Context) error {
 	ids, err := e.Index.ListDue(ctx, e.Now()-sweepGraceMS)
 	if err != nil {
@@ -82,7 +86,8 @@ func (e *Engine) sweep(ctx context.Context) error {
 	return forEach(ids, func(id string) error { return e.sweepMatch(ctx, id) })
 }
 
-// sweepMatch advances an overdue match. One that is gone leaves the index.
+// sweepMatch advances an overdue match. A match that no longer exists is
+// removed from the index.
 func (e *Engine) sweepMatch(ctx context.Context, id string) error {
 	if sweeps := e.unreadable.countOverdue(id); sweeps > 0 {
 		return e.removeOrphan(ctx, id, sweeps)
@@ -93,7 +98,7 @@ func (e *Engine) sweepMatch(ctx context.Context, id string) error {
 		err = e.advance(ctx, l, View{})
 	}
 	switch {
-	case errors.Is(err, ErrUnreadable): // perhaps not by other nodes
+	case errors.Is(err, ErrUnreadable): // other nodes may be able to read it
 		return nil
 	case errors.Is(err, ErrNotFound):
 		return e.Index.RemoveIndex(ctx, id)
@@ -103,8 +108,8 @@ func (e *Engine) sweepMatch(ctx context.Context, id string) error {
 	return err
 }
 
-// fillGaps looks for what this node has missed of its matches, and takes it
-// over. That all could be asked about says that the store is in reach.
+// fillGaps finds and adopts what this node has missed of its matches. If all
+// reads succeed, the store is reachable.
 func (e *Engine) fillGaps(ctx context.Context) error {
 	running := e.runningMatches()
 	ids := make([]string, len(running))
@@ -117,7 +122,7 @@ func (e *Engine) fillGaps(ctx context.Context) error {
 	}
 	e.noteStoreReached(ctx)
 	return forEach(running, func(l *localMatch) error {
-		if l.isBehind(marks[l.plan.ID]) { // what has no mark is
+		if l.isBehind(marks[l.plan.ID]) { // a match without progress is behind
 			if err := e.fillGap(ctx, l); err != nil {
 				return err
 			}

@@ -7,26 +7,27 @@ import (
 )
 
 const (
-	// fewFrames is the longest gap that a session's own read fills. Longer ones
-	// are filled from the copy of the log that all sessions here share.
+	// maxOwnReadFrames is the longest gap that a session's own read fills.
+	// Longer gaps are filled from the copy of the log that all local sessions
+	// share.
 	maxOwnReadFrames = 8
-	// maxReplayBytes bounds the copies of a node. Over it all are dropped; those
-	// that are asked for again are read again.
+	// maxReplayBytes limits the copies of a node. Above it all copies are
+	// dropped; they are read again when needed.
 	maxReplayBytes = 64 << 20
 )
 
-// replay is this node's copy of a match's log, read once it is asked for.
+// replay is this node's copy of a match's log. It is read when first needed.
 type replay struct {
-	loading chan struct{} // held while the store is asked
+	loading chan struct{} // held during the read of the log
 
 	mu     sync.Mutex
-	frames [][]byte // from number 1 on
+	frames [][]byte // all pushes from number 1 on
 	bytes  int64
-	closed bool // the node has let go of the match
+	closed bool // true: the node has dropped the match
 }
 
-// framesBetween gives the frames after one number up to another, and how many there
-// are in all; ok is false where some are missing.
+// framesBetween returns the frames after one number up to another, and the
+// total number of frames. ok is false if some are missing.
 func (r *replay) framesBetween(after, to int64) (part [][]byte, all int64, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,8 +38,8 @@ func (r *replay) framesBetween(after, to int64) (part [][]byte, all int64, ok bo
 	return r.frames[after:to:to], all, true
 }
 
-// appendFrames appends the frames that follow on a number and gives the bytes that the
-// copy has grown by; 0 where it has changed meanwhile.
+// appendFrames appends the frames that follow a number. It returns the added
+// bytes, or 0 if the copy has changed in between.
 func (r *replay) appendFrames(after int64, frames [][]byte) (grown int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,7 +52,7 @@ func (r *replay) appendFrames(after int64, frames [][]byte) (grown int64) {
 	return grown
 }
 
-// clear drops the copy and gives its bytes.
+// clear drops the copy and returns its size in bytes.
 func (r *replay) clear(closed bool) (freed int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,9 +67,9 @@ func sizeOf(frames [][]byte) (n int64) {
 	return n
 }
 
-// replayFrames gives the frames after a number up to the last one delivered here,
-// from the shared copy. It gives none where they are few or cannot be had: then
-// the caller's own read tells what there is.
+// replayFrames returns the frames after a number up to the last one delivered
+// here, from the shared copy. It returns none if they are few or unavailable;
+// the caller's own read then returns them.
 func (e *Engine) replayFrames(ctx context.Context, l *localMatch, after int64) [][]byte {
 	l.mu.Lock()
 	to, abandoned := l.state.Seq, l.isAbandoned()
@@ -98,7 +99,8 @@ func (e *Engine) replayFrames(ctx context.Context, l *localMatch, after int64) [
 	return part
 }
 
-// countReplayBytes counts what a copy has grown by.
+// countReplayBytes adds to the size of all copies and drops them all above
+// maxReplayBytes.
 func (e *Engine) countReplayBytes(grown int64) {
 	if e.replayBytes.Add(grown) <= maxReplayBytes {
 		return
@@ -108,15 +110,15 @@ func (e *Engine) countReplayBytes(grown int64) {
 	}
 }
 
-// prependFrames puts frames of the shared copy before those of a view that was read
-// after them. Where the log has expired or was set back, it leaves the view.
+// prependFrames puts frames of the shared copy before those of a view that was
+// read after them. If the log has expired or was set back, it changes nothing.
 func (v *View) prependFrames(earlier [][]byte, after int64) {
 	if len(earlier) > 0 && v.Seq-int64(len(v.Frames)) == after {
 		v.Frames = slices.Concat(earlier, v.Frames)
 	}
 }
 
-// bytesAfter is the size of a view's frames after a number.
+// bytesAfter returns the size of a view's frames after a number.
 func (v *View) bytesAfter(after int64) int64 {
 	skip := after - (v.Seq - int64(len(v.Frames)))
 	return sizeOf(v.Frames[min(max(skip, 0), int64(len(v.Frames))):])

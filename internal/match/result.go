@@ -16,7 +16,7 @@ const (
 	Survival Mode = "survival"
 )
 
-// Reason says why a match ended.
+// Reason tells why a match ended.
 type Reason string
 
 // The reasons of the wire contract.
@@ -27,9 +27,9 @@ const (
 	Abandoned Reason = "abandoned"
 )
 
-// Result is the final, immutable outcome of a match: what the last step of a
-// match leaves behind and what the ledger takes. Standings and teams are in
-// rank order, firsts in that of the questions.
+// Result is the final, immutable outcome of a match. The last step writes it
+// and the ledger stores it. Standings and Teams are in rank order, Firsts in
+// the order of questions.
 type Result struct {
 	Match     string     `json:"match"`
 	ArenaID   string     `json:"arena_id,omitempty"`
@@ -42,21 +42,23 @@ type Result struct {
 	Counts    bool       `json:"counts"`    // for the boards and the players' totals
 	Winner    string     `json:"winner,omitempty"`
 	Standings []Standing `json:"standings"`
-	// Paged says that the last step has left the standings beside the match,
-	// where they are read in pages.
+	// Paged reports that the standings are not in the result. They stay with
+	// the match and are read in pages.
 	Paged bool `json:"paged,omitempty"`
-	// LimitMS is each question's limit, of a paged result only: Complete then
-	// needs nothing of the plan, which another form may have written.
+	// LimitMS is the limit of each question, set only in a paged result.
+	// CompleteStandings then does not need the plan, which may have another
+	// form.
 	LimitMS int64 `json:"limit_ms,omitempty"`
 
 	Teams  []TeamResult `json:"teams,omitempty"`
 	Firsts []First      `json:"firsts,omitempty"` // of a buzzer match
 }
 
-// IsComplete says whether the standings are in the result, as the ledger needs it.
+// IsComplete reports whether the result contains the standings, as the ledger
+// requires.
 func (r Result) IsComplete() bool { return !r.Paged || len(r.Standings) > 0 }
 
-// TeamResult is what a result says of one team.
+// TeamResult is the result of one team.
 type TeamResult struct {
 	Rank  int    `json:"rank"` // from 1; equals share a rank
 	ID    string `json:"id"`
@@ -64,7 +66,7 @@ type TeamResult struct {
 	Score int64  `json:"score"`
 }
 
-// Standing is what a result says of one seat.
+// Standing is the result of one seat.
 type Standing struct {
 	Rank     int    `json:"rank"` // from 1; equals share a rank
 	Player   string `json:"player"`
@@ -75,27 +77,28 @@ type Standing struct {
 	Correct  int    `json:"correct"`
 	Answered int    `json:"answered"`
 	Asked    int    `json:"asked"`
-	TimeMS   int64  `json:"time_ms"`  // elapsed of right answers, the full limit otherwise
+	TimeMS   int64  `json:"time_ms"`  // sum over questions: elapsed time of a right answer, else the full limit
 	LimitMS  int64  `json:"limit_ms"` // limit × asked
-	// Rating is nil in a match that is not rated. It is provisional until the
-	// ledger commits the result and computes it anew.
+	// Rating is nil unless the match is rated. It is provisional until the
+	// ledger commits the result and computes it again.
 	Rating *RatingChange `json:"rating,omitempty"`
 
-	// Only to rank by: questions up to the last one survived, and whether the
-	// player has left.
+	// Only for ranking: questions up to the last one survived, and whether the
+	// player left.
 	survived int
 	hasLeft  bool
 }
 
-// IsRated says whether the result changes ratings: both players of a duel have one.
+// IsRated reports whether the result changes ratings: it is a duel of two rated
+// players.
 func (r *Result) IsRated() bool {
 	rated := func(s Standing) bool { return s.Rating != nil && !s.Bot }
 	return r.Mode == Duel && len(r.Standings) == 2 && rated(r.Standings[0]) && rated(r.Standings[1])
 }
 
-// Rate gives both players of a duel their rating after it, by who won and by
-// their ratings before: a Glicko-2 rating period of one game. Copies of the
-// result keep the ratings that they have.
+// Rate computes the ratings of both players of a duel after the match, from the
+// winner and the ratings before. It is a Glicko-2 rating period of one game.
+// Copies of the result keep their ratings.
 func (r *Result) Rate(ratingBefore func(Standing) rating.Rating) {
 	r.Standings = slices.Clone(r.Standings)
 	old := [2]rating.Rating{ratingBefore(r.Standings[0]), ratingBefore(r.Standings[1])}
@@ -113,8 +116,8 @@ func (r *Result) Rate(ratingBefore func(Standing) rating.Rating) {
 	}
 }
 
-// Ratings are the players' ratings after a rated match, as they are shown; nil
-// where the match is not rated.
+// Ratings returns the players' ratings after a rated match, rounded; nil if the
+// match is not rated.
 func (r *Result) Ratings() map[string]int {
 	if !r.IsRated() {
 		return nil

@@ -5,8 +5,9 @@ import (
 	"laststand/internal/rating"
 )
 
-// judge says what an answer is worth: pure, by the stamp on its frame. Time
-// given back to a question does not lengthen what counts.
+// judge returns the record of an answer: whether it is right, and its points.
+// It is pure and uses the time at which the frame arrived. An extension of the
+// question does not increase the points.
 func judge(p *Plan, s State, j validAnswer, sub Submission) Record {
 	elapsed := elapsedMS(p, s, sub.At)
 	r := Record{
@@ -24,13 +25,13 @@ func judge(p *Plan, s State, j validAnswer, sub Submission) Record {
 	return r
 }
 
-// earlyMS is how far the clocks of two nodes may differ for an answer stamped
-// before the question opened to count as given at once.
+// earlyMS is the accepted clock difference between two nodes. An answer that
+// arrives up to this early counts as given at the opening.
 const earlyMS = 50
 
-// elapsedMS is the time an answer took. A stamp before the opening comes from a
-// clock that is behind, which says nothing of the time: it counts as the limit,
-// so that it earns no speed points.
+// elapsedMS is the time that an answer took. An arrival before the opening
+// comes from a clock that is behind and says nothing about the time. It counts
+// as the full limit and earns no speed points.
 func elapsedMS(p *Plan, s State, at int64) int64 {
 	if at < s.OpensAt-earlyMS {
 		return p.LimitMS
@@ -38,9 +39,10 @@ func elapsedMS(p *Plan, s State, at int64) int64 {
 	return max(at-s.OpensAt, 0)
 }
 
-// isAheadFunc says who of two standings is ahead: by the higher score in duel and
-// buzzer, by the longer survival there, then by less time. Who leaves a
-// duel loses it, who leaves an arena is behind all who have not.
+// isAheadFunc returns the ranking order of standings: the higher score in duel
+// and buzzer, the longer survival in survival, then less time. A player who
+// leaves a duel loses it. A player who leaves an arena ranks behind all who
+// stayed.
 func isAheadFunc(p *Plan, s State) func(a, b Standing) bool {
 	switch {
 	case s.Leaver != "":
@@ -61,7 +63,7 @@ func isAheadFunc(p *Plan, s State) func(a, b Standing) bool {
 	}
 }
 
-// assignRanks numbers sorted standings from 1; equals share a rank.
+// assignRanks numbers sorted standings from 1; equal ones share a rank.
 func assignRanks(sorted []Standing, isAhead func(a, b Standing) bool) {
 	for i := range sorted {
 		sorted[i].Rank = i + 1
@@ -71,8 +73,8 @@ func assignRanks(sorted []Standing, isAhead func(a, b Standing) bool) {
 	}
 }
 
-// rate gives both players of a duel their provisional rating after it. The
-// ledger computes the final one when it commits the result.
+// rate computes the provisional ratings of both players of a duel. The ledger
+// computes the final ones when it commits the result.
 func rate(p *Plan, r *Result) {
 	if len(p.Seats) != 2 || p.Seats[0].Rating == nil || p.Seats[1].Rating == nil {
 		return

@@ -5,30 +5,30 @@ import (
 	"errors"
 )
 
-// settledCheckAfterMS is how long the players of a match that is over wait for the word
-// that its result is settled before this node looks for itself; then twice as
-// long, and so on while the match is kept.
+// settledCheckAfterMS is how long a node waits for the notification that a
+// result is settled before it checks the store itself. The delay doubles with
+// every check while the match is kept.
 const settledCheckAfterMS = 3000
 
-// Settlement is a match whose result is settled, with those of its players who
-// have a session at this node.
+// Settlement is a match whose result is settled, with the sessions of its
+// players at this node.
 type Settlement struct {
 	Game, Match string
 	Ratings     map[string]int // final, by player; nil where the match is not rated
 	Sessions    map[string]Subscriber
 }
 
-// MarkSettledNotified notes that the players of a match here were told that its result is
-// settled.
+// MarkSettledNotified records that the players at this node were notified of
+// the settled result.
 func (e *Engine) MarkSettledNotified(match string) {
 	if l := e.findLocal(match); l != nil {
 		l.claimSettledNotice()
 	}
 }
 
-// NotifySettled has the players of a match here told that its result is settled, with
-// their final ratings, unless they were; where this node does not hold it there is
-// nobody to tell.
+// NotifySettled notifies the players at this node that the result is settled,
+// with their final ratings. It does nothing if they were notified before or if
+// this node does not hold the match.
 func (e *Engine) NotifySettled(ctx context.Context, match string, ratings map[string]int) error {
 	l := e.findLocal(match)
 	if l == nil || !l.claimSettledNotice() {
@@ -41,8 +41,8 @@ func (e *Engine) NotifySettled(ctx context.Context, match string, ratings map[st
 	return err
 }
 
-// checkSettled tells those whose result is settled where the word of it has not
-// come here.
+// checkSettled notifies players whose result is settled but whose notification
+// did not arrive.
 func (e *Engine) checkSettled(ctx context.Context) error {
 	now := e.Now()
 	return forEach(e.filterLocal(func(l *localMatch) bool { return l.shouldCheckSettled(now) }), func(l *localMatch) error {
@@ -57,7 +57,8 @@ func (e *Engine) checkSettled(ctx context.Context) error {
 	})
 }
 
-// shouldCheckSettled says whether it is time to look whether the result of a match is settled.
+// shouldCheckSettled reports whether it is time to check whether the result of
+// a match is settled.
 func (l *localMatch) shouldCheckSettled(now int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,8 +73,9 @@ func (l *localMatch) shouldCheckSettled(now int64) bool {
 	return due
 }
 
-// claimSettledNotice says whether players here are still to be told, by the caller now;
-// untell takes that back, and has it looked for anew.
+// claimSettledNotice reports whether players at this node still need the
+// notification; the caller must then send it. releaseSettledNotice undoes the
+// claim and restarts the checks.
 func (l *localMatch) claimSettledNotice() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,16 +6,16 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Phase is where a match stands.
+// Phase is the stage of a match.
 //
 //	lobby → starting → countdown → open → sealed → revealed → open … | over → settled
 //
-// A duel begins with countdown. An arena's question that all have answered is
-// revealed without being sealed.
+// A duel begins with countdown. If all players of an arena have answered, the
+// question goes from open to revealed directly.
 type Phase string
 
-// The phases. Starting is lobby to the players' eyes and takes no more seats;
-// sealed is open to them and takes no more answers.
+// The phases. Players see starting as lobby, but it accepts no more seats. They
+// see sealed as open, but it accepts no more answers.
 const (
 	Lobby     Phase = "lobby"
 	Starting  Phase = "starting"
@@ -27,93 +27,94 @@ const (
 	Settled   Phase = "settled"
 )
 
-// hasEnded says whether nothing more is played.
+// hasEnded reports whether the match is over.
 func (p Phase) hasEnded() bool { return p == Over || p == Settled }
 
-// State is what changes of a match. Question counts from 0, and is -1 before
-// the first has opened. Instants are cluster time.
+// State is the part of a match that changes. Question counts from 0 and is -1
+// before the first question opens. Times are cluster time in ms.
 //
-// Fields of the first group are written by steps only. Those of the second are
-// the store's own: its other writes move them, and a step leaves them alone,
-// but for Answered and Right, which opening a question sets to 0.
+// Only steps write the fields of the first group. Other writes of the store
+// move the fields of the second group. A step leaves those alone, except that
+// opening a question sets Answered and Right to 0.
 type State struct {
 	Phase       Phase
 	Question    int
-	StartsAt    int64 // when question 0 is to open
-	OpensAt     int64 // of the question
+	StartsAt    int64 // when question 0 opens
+	OpensAt     int64 // when the question opened
 	ClosesAt    int64
 	DueAt       int64  // when the next step is due; 0 for never
 	StartedAt   int64  // when question 0 opened
-	CloseReason string // why the question was closed
-	EndReason   Reason // set where the match is to end at the next step
-	Leaver      string // whose leaving ends it
-	HostPaced   bool   // no question opens by itself
-	Extended    bool   // time was given back to the question
-	Alive       int64  // how many may answer the question: all with a seat, in survival those still in
-	LastDecided int    // survival: the last question that was not void, -1 before
-	Voids       []int  // survival: the questions that nobody survived
+	CloseReason string // why the question closed: all_answered, timeout, first_correct, host or forfeit
+	EndReason   Reason // if set, the next step ends the match for this reason
+	Leaver      string // the player who forfeited the duel
+	HostPaced   bool   // true: the host opens each question
+	Extended    bool   // true: the question was already extended after an outage
+	Alive       int64  // how many players may answer: all with a seat; in survival only those still in
+	LastDecided int    // survival: the last question that somebody survived; -1 before the first
+	Voids       []int  // survival: questions that nobody survived
 
-	Answered        int64 // accepted answers to the question; in survival of those who have stayed
-	Right           int64 // right ones among them
+	Answered        int64 // accepted answers to the question; in survival without those of players who left
+	Right           int64 // right answers among them
 	Players         int64 // seats
-	LeftSeats       int64 // seats whose players have left while it was played
-	EndedPlaces     int64 // places that have ended, of players and of who watched
-	Locked          bool  // the lobby takes no more players
-	SettledNotified bool  // its result is settled, and on the boards
-	// Ratings are the final ones of a rated match, by player, once Told.
+	LeftSeats       int64 // seats whose players left during the match
+	EndedPlaces     int64 // ended places of players and watchers
+	Locked          bool  // true: the lobby accepts no more players
+	SettledNotified bool  // true: the result is settled and on the leaderboards
+	// Ratings are the final ratings of a rated match by player. They are set
+	// together with SettledNotified.
 	Ratings map[string]int
-	First   *First // who took the question, in a buzzer match
+	First   *First // buzzer: the first right answer to the question
 	Seq     int64  // number of the last push
-	Version int64  // moved by every accepted write
+	Version int64  // every accepted write raises it
 }
 
-// isDue says whether the next step is due at an instant.
+// isDue reports whether the next step is due.
 func (s State) isDue(now int64) bool { return !s.Phase.hasEnded() && s.DueAt != 0 && now >= s.DueAt }
 
-// hasAllAnswers says whether nobody is waited for at an open question.
+// hasAllAnswers reports whether everyone who may answer the open question has
+// answered.
 func (s State) hasAllAnswers() bool { return s.Phase == Open && s.Answered >= s.Alive }
 
-// Record is an accepted answer and what it was judged by and worth.
+// Record is an accepted answer, what it was judged by, and its points.
 type Record struct {
 	Player    string          `json:"player"`
 	Question  int             `json:"question"`
 	Given     json.RawMessage `json:"given"`  // as sent
 	Normal    string          `json:"normal"` // as normalised
 	Correct   bool            `json:"correct"`
-	At        int64           `json:"at"` // the stamp on the frame
+	At        int64           `json:"at"` // when the frame arrived, cluster time
 	ElapsedMS int64           `json:"elapsed_ms"`
 	Points    int64           `json:"points"`
-	SavedMS   int64           `json:"saved_ms"`       // limit less elapsed, of a right answer
-	Node      string          `json:"node,omitempty"` // where it arrived
+	SavedMS   int64           `json:"saved_ms"`       // limit minus elapsed for a right answer, else 0
+	Node      string          `json:"node,omitempty"` // the node that received it
 	First     bool            `json:"first,omitempty"`
 }
 
-// First is a decision: who answered a question right before everyone else, and
-// what that was judged by.
+// First tells who answered a buzzer question right first, and what decided it.
 type First struct {
 	Question  int    `json:"question"`
 	Player    string `json:"player"`
 	Nickname  string `json:"nickname"`
 	Team      string `json:"team,omitempty"`
-	At        int64  `json:"at"` // the stamp on its frame, cluster time
+	At        int64  `json:"at"` // when its frame arrived, cluster time
 	ElapsedMS int64  `json:"elapsed_ms"`
-	Node      string `json:"node"` // where it arrived
+	Node      string `json:"node"` // the node that received it
 }
 
-// Totals are the sums of a player's records. Last counts the questions up to
-// and including the last one answered right, Latest to the last one answered;
-// 0 where there is none.
+// Totals are the sums of a player's records. LastCorrect is 1 plus the index of
+// the last question answered right; LastAnswered is the same for the last
+// question answered. 0 means none.
 type Totals struct {
 	Score, Correct, Answered, SavedMS int64
 	LastCorrect, LastAnswered         int
-	Left                              bool // the player has left the match
+	Left                              bool // true: the player left the match
 }
 
-// isRetracted says whether a record does not count any more, because its player
-// has left before it was revealed.
+// isRetracted reports whether a record no longer counts because its player left
+// before the reveal.
 func (t Totals) isRetracted(r Record) bool { return t.Left && t.LastAnswered <= r.Question }
 
-// minus takes a record's effect on the sums away.
+// minus returns the totals without one record.
 func (t Totals) minus(r Record) Totals {
 	t.Score -= r.Points
 	t.Answered--
@@ -124,74 +125,74 @@ func (t Totals) minus(r Record) Totals {
 	return t
 }
 
-// TeamTotals are what a team has: its players and the points they made, in a
-// buzzer match one for each first.
+// TeamTotals are the number of players and the points of a team. In a buzzer
+// match every first answer is one point.
 type TeamTotals struct{ Players, Score int64 }
 
-// View is a match read in one atomic step: its state, and of the players asked
-// for and those shown the records of the current question and the totals.
+// View is a match, read in one atomic step: its state, and the current records
+// and totals of the listed and requested players.
 type View struct {
 	State
-	Plan    *Plan             // where asked for
-	Seats   []Seat            // an arena's shown ones: all up to FullView, else the first ShortView, best first
-	Records map[string]Record // of the current question
+	Plan    *Plan             // set if WantPlan
+	Seats   []Seat            // an arena's listed seats, best first: all up to FullView, else the first ShortView
+	Records map[string]Record // records of the current question by player
 	Totals  map[string]Totals
-	Ranks   map[string]int64 // where asked for: 1 + the count of better ones, by the records as they are
+	Ranks   map[string]int64 // set if WantRanks: 1 + the number of better players, including unrevealed records
 	Teams   map[string]TeamTotals
-	Nodes   []string // that hold sessions of the match
-	Frames  [][]byte // of its log after the number asked for
-	Scores  []byte   // what the last reveal has shown of a match of over FullView players; nil before
-	Firsts  []First  // of all questions so far, where an arena's seats to show were asked for
+	Nodes   []string // nodes that hold sessions of the match
+	Frames  [][]byte // pushes after ReadQuery.After
+	Scores  []byte   // the scores of the last reveal in a match of over FullView players; nil before
+	Firsts  []First  // set if WantListed: the firsts of all questions so far
 }
 
-// ReadQuery says what to read of a match. After is the number after which
-// frames are wanted, -1 for none.
+// ReadQuery says what to read of a match. After is the number of the last push
+// that the caller has; -1 asks for no pushes.
 type ReadQuery struct {
 	Match       string
 	WantPlan    bool
-	Players     []string // beside those shown
-	OmitRecords bool     // who asks has the records of Players: they are left out
-	WantRanks   bool     // of Players
-	WantListed  bool     // an arena's seats to show, and its teams
+	Players     []string // in addition to the listed ones
+	OmitRecords bool     // true: leave out the records of Players, because the caller has them
+	WantRanks   bool     // ranks of Players
+	WantListed  bool     // the listed seats of an arena, and its teams
 	After       int64
-	Node        string // joins the nodes that hold sessions, "" for none
-	SeenVersion int64  // the highest version seen
+	Node        string // added to the nodes that hold sessions; "" for none
+	SeenVersion int64  // the highest version that the caller has seen
 }
 
-// Attempt is a judged answer on its way to being accepted.
+// Attempt is a judged answer that the store may accept.
 type Attempt struct {
 	Match       string
-	ID          string // of this attempt
-	OpensAt     int64  // of the question, as it was judged by
+	ID          string // unique id of this attempt
+	OpensAt     int64  // the opening time that the answer was judged by
 	Record      Record
 	Seat        Seat
 	Mode        Mode
-	Limit       int64 // of the question
+	Limit       int64 // time limit of the question, ms
 	TTLMS       int64
-	LockoutMS   int64              // ms that a wrong answer shuts its team out for
-	Push        *protocol.Numbered // pushed where accepted; nil for none
+	LockoutMS   int64              // how long a wrong answer locks its team out, ms
+	Push        *protocol.Numbered // pushed if the answer is accepted; may be nil
 	SeenVersion int64              // the highest version seen
 }
 
-// Verdict is what became of an attempt.
+// Verdict is the store's decision about an attempt.
 type Verdict string
 
 // The verdicts of a store.
 const (
 	Accepted   Verdict = "accepted"
-	Duplicate  Verdict = "duplicate"  // an answer was there; Record is it
-	Late       Verdict = "late"       // the question is closed, or closed before the stamp
+	Duplicate  Verdict = "duplicate"  // the player answered before; Outcome.Record is that answer
+	Late       Verdict = "late"       // the question closed before the answer arrived
 	Early      Verdict = "early"      // the question is not open yet
-	Stale      Verdict = "stale"      // judged by another opening instant
-	Eliminated Verdict = "eliminated" // the player is out
-	LockedOut  Verdict = "locked_out" // the team is, for RetryMS
-	Gone       Verdict = "gone"       // no such match, or no seat in it
+	Stale      Verdict = "stale"      // judged by another opening time; judge it again
+	Eliminated Verdict = "eliminated" // the player is eliminated
+	LockedOut  Verdict = "locked_out" // the team is locked out for RetryMS
+	Gone       Verdict = "gone"       // no such match, or the player has no seat in it
 )
 
-// Outcome is a verdict, and with Accepted how many have answered of how many
-// that may, and the number of the push that says so, 0 where it is not known
-// any more or none was asked for. With Sealed the answer has closed its
-// question.
+// Outcome is the store's reply to an attempt. If accepted, Answered and Alive
+// tell how many players have answered and how many may. Seq is the number of
+// the push about the answer; 0 means unknown or no push. Sealed reports that
+// the answer closed its question.
 type Outcome struct {
 	Verdict  Verdict
 	Record   Record
@@ -205,24 +206,25 @@ type Outcome struct {
 }
 
 // Step is one step of a match: a compare-and-set on phase and question, and on
-// the version where one is given.
+// the version if Version is set.
 type Step struct {
 	Match       string
-	ID          string // of this attempt
+	ID          string // unique id of this attempt
 	From        Phase
 	Question    int
-	Version     int64 // exactly this one; 0 for any
+	Version     int64 // the version must be exactly this; 0 accepts any
 	SeenVersion int64 // the highest version seen
-	To          State // its first group
-	Large       bool  // over FullView players wait for it
-	Buzzer      bool  // opening offers the question's first, whatever ends it takes it back
+	To          State // the new state; only its first group is written
+	Large       bool  // over FullView players wait for this step
+	Buzzer      bool  // buzzer match: opening a question offers its first, ending it withdraws the offer
 	Pushes      []protocol.Numbered
-	Scores      []byte  // kept as View.Scores; nil for as before
-	Result      *Result // with the step to Over
-	KeepMS      int64   // how long the match is kept from now on; 0: as before
+	Scores      []byte  // stored as View.Scores; nil leaves them unchanged
+	Result      *Result // set on the step to Over if the match leaves a result
+	KeepMS      int64   // how long to keep the match from now on; 0 leaves it unchanged
 }
 
-// StepResult says whether the step was taken, and the number of its first push.
+// StepResult reports whether the step was applied, and the number of its first
+// push.
 type StepResult struct {
 	Applied  bool
 	FirstSeq int64

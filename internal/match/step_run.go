@@ -2,16 +2,16 @@ package match
 
 import "context"
 
-// stepRun is a part of a match's course: the steps that one call takes.
+// stepRun is one run of steps: those that a single call applies.
 type stepRun struct {
 	engine      *Engine
 	match       *localMatch
-	recipients  personalRecipients // who is here and was read to be told their own
-	hasStepped  bool               // a step was
-	undelivered delivery           // what steps have led to that is not delivered yet
+	recipients  personalRecipients // local players whose records were read for their personal results
+	hasStepped  bool               // true: at least one step was applied
+	undelivered delivery           // the effect of steps that is not delivered yet
 }
 
-// run takes steps until none is due.
+// run applies steps until none is due.
 func (st *stepRun) run(ctx context.Context, v View, wanted stepFunc) error {
 	for range maxSteps {
 		if wanted != nil || !v.decidesNextStep(st.match.plan) {
@@ -44,8 +44,9 @@ func (st *stepRun) run(ctx context.Context, v View, wanted stepFunc) error {
 	return errMatchChanging
 }
 
-// read reads the match, and those with it who are owed their own: once more where
-// only the reading shows that they are, or by which question.
+// read reads the match, together with the records of the players who get
+// personal results. It reads again if only the first read shows that personal
+// results are due, or for which question.
 func (st *stepRun) read(ctx context.Context, v View) (View, error) {
 	for {
 		var err error
@@ -59,8 +60,7 @@ func (st *stepRun) read(ctx context.Context, v View) (View, error) {
 	}
 }
 
-// tryStep tries a step and, where this node has won it, tells the other nodes what
-// it caused.
+// tryStep tries a step. If this node wins it, the other nodes get its event.
 func (st *stepRun) tryStep(ctx context.Context, s *Step, v View) (won bool, err error) {
 	s.ID, s.SeenVersion = st.engine.attemptID(), st.match.knownVersion()
 	result, err := st.engine.Store.Step(ctx, *s)
@@ -85,8 +85,8 @@ func (st *stepRun) tryStep(ctx context.Context, s *Step, v View) (won bool, err 
 	return true, nil
 }
 
-// afterStep delivers what steps have led to, unless the next is due at once too and
-// nothing is to be read before it; it says whether none is.
+// afterStep delivers the effect of the steps, unless the next step is due at
+// once and needs no read. It reports whether no further step is due.
 func (st *stepRun) afterStep(ctx context.Context, last *Step, v View) (idle bool, err error) {
 	nextIsDue := v.isDue(st.engine.Now())
 	if !nextIsDue || !v.decidesNextStep(st.match.plan) || !st.undelivered.hasPersonalFor(v) {
@@ -98,8 +98,8 @@ func (st *stepRun) afterStep(ctx context.Context, last *Step, v View) (idle bool
 	return !nextIsDue, err
 }
 
-// flush delivers what steps have led to. Where that fails the state known here
-// stays behind, and recovery pushes it.
+// flush delivers the effect of the steps. If that fails, the local state stays
+// behind and recovery pushes it later.
 func (st *stepRun) flush(ctx context.Context) error {
 	d := st.undelivered
 	if d.state == nil {

@@ -7,8 +7,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// commit has a judged answer accepted. Where this node judged by an opening
-// instant that is out of date it reads the match and judges once more.
+// commit submits a judged answer. If this node judged by an outdated opening
+// time, it reads the match and judges again.
 func (e *Engine) commit(ctx context.Context, l *localMatch, s Submission, j validAnswer) (Outcome, error) {
 	a := e.newAttempt(l, j)
 	state := l.knownState()
@@ -34,7 +34,7 @@ func (e *Engine) commit(ctx context.Context, l *localMatch, s Submission, j vali
 	return Outcome{}, protocol.RetryAfter(protocol.CodeUnavailable, 100, "the question is just changing; send the answer again")
 }
 
-// newAttempt is a judged answer but for what it is judged by.
+// newAttempt returns an attempt without the record, which depends on the state.
 func (e *Engine) newAttempt(l *localMatch, j validAnswer) Attempt {
 	a := Attempt{
 		Match: l.plan.ID, ID: e.attemptID(), Seat: j.seat, Mode: l.plan.Mode, Limit: l.plan.LimitMS,
@@ -54,8 +54,8 @@ func answerSeenPush(p *Plan, question int, player string) protocol.Numbered {
 	return newPush(p, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: question, Player: player})
 }
 
-// submit gives an attempt to the store: a right answer of a buzzer match races
-// those of all nodes for the question.
+// submit passes an attempt to the store. A right answer in a buzzer match
+// competes with those of all nodes for the question.
 func (e *Engine) submit(ctx context.Context, l *localMatch, a Attempt) (Outcome, error) {
 	if a.Mode == Buzzer && a.Record.Correct {
 		return e.race(ctx, l, a)
@@ -63,9 +63,9 @@ func (e *Engine) submit(ctx context.Context, l *localMatch, a Attempt) (Outcome,
 	return e.Store.Commit(ctx, a)
 }
 
-// race lets one right answer of this node at a time try to be the first, and
-// none that cannot be any more: what is known to be won costs one look at
-// whether the answer is a repeated one.
+// race lets one right answer at a time from this node try to be first. If the
+// question is known to be won, it only checks whether the answer repeats an
+// accepted one.
 func (e *Engine) race(ctx context.Context, l *localMatch, a Attempt) (Outcome, error) {
 	out, raced, err := e.tryFirst(ctx, l, a)
 	if err != nil || raced {
@@ -95,15 +95,16 @@ func (e *Engine) tryFirst(ctx context.Context, l *localMatch, a Attempt) (out Ou
 	return out, true, err
 }
 
-// isWon says whether nobody can be the first to answer a question any more.
+// isWon reports whether no answer can be first on a question any more.
 func (l *localMatch) isWon(question int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.wonQuestion >= question || l.state.Question > question || l.state.Question == question && l.state.Phase != Open
 }
 
-// noteWon notes that the question of an answer has been won, or is closed; unless
-// the answer itself was late, which says nothing of those stamped before it.
+// noteWon records that the question of an answer is won or closed. It ignores
+// an answer that was late itself, because that says nothing about earlier
+// answers.
 func (l *localMatch) noteWon(r Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,8 +113,9 @@ func (l *localMatch) noteWon(r Record) {
 	}
 }
 
-// outcomeOfOther is the outcome of an answer to a question that is not the current
-// one: it has not opened yet, or it is closed and perhaps was answered.
+// outcomeOfOther returns the outcome of an answer to a question that is not the
+// current one. The question has not opened yet, or it is closed and may have
+// been answered.
 func (e *Engine) outcomeOfOther(ctx context.Context, l *localMatch, player string, question int, v View) (Outcome, error) {
 	switch {
 	case question > v.Question:
@@ -124,7 +126,7 @@ func (e *Engine) outcomeOfOther(ctx context.Context, l *localMatch, player strin
 	return e.outcomeOfClosed(ctx, l, player, question)
 }
 
-// outcomeOfClosed is the outcome of an answer to a question that is closed.
+// outcomeOfClosed returns the outcome of an answer to a closed question.
 func (e *Engine) outcomeOfClosed(ctx context.Context, l *localMatch, player string, question int) (Outcome, error) {
 	r, ok, err := e.Store.Record(ctx, l.plan.ID, player, question)
 	if err != nil {
@@ -136,7 +138,8 @@ func (e *Engine) outcomeOfClosed(ctx context.Context, l *localMatch, player stri
 	return Outcome{Verdict: Late}, nil
 }
 
-// asNotInMatch is the refusal of an answer to a match that is not the player's.
+// asNotInMatch turns ErrNotFound into the refusal for a match that the player
+// is not in.
 func asNotInMatch(err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return notInMatch()

@@ -2,9 +2,9 @@ package match
 
 import "laststand/internal/protocol"
 
-// Summary is what the ledger keeps of a settled match beside the standings of
-// its players, each of which is a row of its own. It holds no nicknames of
-// players: a reader joins those of today.
+// Summary is what the ledger stores of a settled match in addition to the
+// players' standings, which are rows of their own. It contains no nicknames; a
+// reader joins the current ones.
 type Summary struct {
 	Match     string            `json:"-"`
 	Game      string            `json:"-"`
@@ -14,21 +14,22 @@ type Summary struct {
 	OverAt    int64             `json:"over_at"`    // cluster time, epoch ms
 	Reason    Reason            `json:"reason"`
 	Questions int               `json:"questions"`      // closed and not void
-	Counts    bool              `json:"counts"`         // for the boards and the players' totals
+	Counts    bool              `json:"counts"`         // for the leaderboards and the players' totals
 	Players   int               `json:"players"`        // standings, those of bots too
 	Recorded  []IndexedStanding `json:"bots,omitempty"` // standings without a row: of bots; all, if an older program has written the record
 	Teams     []TeamResult      `json:"teams,omitempty"`
 	Firsts    []First           `json:"firsts,omitempty"` // of a buzzer match
 }
 
-// IndexedStanding is a standing and its place in the list of
-// all standings, from 0.
+// IndexedStanding is a standing and its index in the list of all standings,
+// from 0.
 type IndexedStanding struct {
 	Index int `json:"index"`
 	protocol.OverStanding
 }
 
-// Summary gives what the ledger keeps of a result beside its players' standings.
+// Summary returns what the ledger stores of a result in addition to its
+// players' standings.
 func (r Result) Summary() Summary {
 	s := Summary{
 		Match: r.Match, Game: r.Game, ArenaID: r.ArenaID, Mode: r.Mode, StartedAt: r.StartedAt, OverAt: r.OverAt,

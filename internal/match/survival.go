@@ -2,9 +2,10 @@ package match
 
 import "slices"
 
-// applySurvival is what the reveal of a question does to those still in: who was
-// wrong, late or silent is out, unless that would leave nobody. Being right is
-// written with the answer (Totals.Last), so nobody has to be visited.
+// applySurvival applies the reveal of a question to the players still in.
+// Players who were wrong, late or silent are out, unless no player would be
+// left. The store records with each right answer that its player survives
+// (Totals.LastCorrect), so no player has to be updated.
 func applySurvival(v View, to *State) {
 	if v.isVoid() {
 		to.Voids = append(slices.Clone(v.Voids), v.Question)
@@ -13,16 +14,16 @@ func applySurvival(v View, to *State) {
 	to.LastDecided, to.Alive = v.Question, v.Right
 }
 
-// isVoid says whether nobody has survived a sealed question, so that it counts
-// for none. Who has left is not among the right ones any more.
+// isVoid reports whether no player survived a sealed question, so that the
+// question does not count. The right answers of players who left do not count.
 func (v View) isVoid() bool { return v.Right == 0 }
 
-// isEliminated says whether a player is out: the last question that somebody survived
-// was not answered right.
+// isEliminated reports whether a player is out: the player did not answer the
+// last decided question right.
 func (v View) isEliminated(t Totals) bool { return t.LastCorrect <= v.LastDecided }
 
-// askedCount is how many questions were put to a player: those survived, and the one
-// that the player went out on.
+// askedCount is the number of questions that count as asked for a player: those
+// survived, and the one that eliminated the player.
 func (v View) askedCount(t Totals) int {
 	if v.isEliminated(t) {
 		return int(t.Correct) + 1
@@ -30,7 +31,7 @@ func (v View) askedCount(t Totals) int {
 	return int(t.Correct)
 }
 
-// answeredCount is how many of those the player answered.
+// answeredCount is how many of the asked questions the player answered.
 func (v View) answeredCount(t Totals) int {
 	if v.isEliminated(t) && t.LastAnswered > t.LastCorrect && !slices.Contains(v.Voids, t.LastAnswered-1) {
 		return int(t.Correct) + 1

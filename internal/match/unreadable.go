@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// ErrUnreadable says that a match is there and that this node cannot read it:
-// its plan or state is corrupt, or of another form. Players of such a match
-// count as not playing, so it is an ErrNotFound too.
+// ErrUnreadable reports that a match exists but this node cannot read it: its
+// plan or state is corrupt or has another form. Players of such a match count
+// as not playing, so it wraps ErrNotFound.
 var ErrUnreadable = fmt.Errorf("%w: this node cannot read it", ErrNotFound)
 
 // UnreadableError is an ErrUnreadable with its reason.
@@ -30,25 +30,25 @@ func (e *UnreadableError) Error() string {
 	return fmt.Sprintf("%v (%s): %v", ErrUnreadable, e.Reason, e.Err)
 }
 
-// Unwrap gives ErrUnreadable and the cause.
+// Unwrap returns ErrUnreadable and the cause.
 func (e *UnreadableError) Unwrap() []error { return []error{ErrUnreadable, e.Err} }
 
-// orphanSweeps is how many sweeps, one a second, find an unreadable match
-// overdue before it is removed. A living node that can read it advances it
-// within seconds.
+// orphanSweeps is how many sweeps in a row, one per second, must find an
+// unreadable match overdue before it is removed. A live node that can read the
+// match advances it within seconds.
 const orphanSweeps = 60
 
-// maxUnreadable bounds the unreadable matches that a node remembers.
+// maxUnreadable limits the unreadable matches that a node remembers.
 const maxUnreadable = 20_000
 
-// unreadableMatches holds the matches that this node could not read lately, each with
-// the number of sweeps in a row that found it overdue.
+// unreadableMatches holds the matches that this node could not read. For each
+// it counts the sweeps in a row that found the match overdue.
 type unreadableMatches struct {
 	mu     sync.Mutex
 	sweeps map[string]int
 }
 
-// add notes a match and says whether it is new.
+// add remembers a match and reports whether it is new.
 func (u *unreadableMatches) add(match string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -62,8 +62,9 @@ func (u *unreadableMatches) add(match string) bool {
 	return true
 }
 
-// countOverdue notes that one more sweep found the match overdue and gives their
-// number; 0 for a match that is not known to be unreadable.
+// countOverdue counts a sweep that found the match overdue and returns the
+// number of such sweeps. It returns 0 for a match that is not known to be
+// unreadable.
 func (u *unreadableMatches) countOverdue(match string) int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -75,7 +76,7 @@ func (u *unreadableMatches) countOverdue(match string) int {
 	return n + 1
 }
 
-// retain forgets all matches but those given.
+// retain forgets all matches except the given ones.
 func (u *unreadableMatches) retain(matches []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -89,8 +90,8 @@ func (u *unreadableMatches) retain(matches []string) {
 	maps.DeleteFunc(u.sweeps, func(id string, _ int) bool { return !due[id] })
 }
 
-// countUnreadable counts an unreadable match and logs it once until it is
-// forgotten.
+// countUnreadable counts an unreadable match. It logs the match once until it
+// is forgotten.
 func (e *Engine) countUnreadable(match string, err error) {
 	var unreadable *UnreadableError
 	if !errors.As(err, &unreadable) {
@@ -98,12 +99,12 @@ func (e *Engine) countUnreadable(match string, err error) {
 	}
 	e.metrics.unreadable.WithLabelValues(unreadable.Reason).Inc()
 	if e.unreadable.add(match) {
-		e.Logger.Warn("a match cannot be read by this node; its players count as not playing", "match", match, "reason", unreadable.Reason, "error", unreadable.Err)
+		e.Logger.Warn("match not readable by this node; its players count as not playing", "match", match, "reason", unreadable.Reason, "error", unreadable.Err)
 	}
 }
 
-// removeOrphan removes an unreadable match that was found overdue by so many sweeps
-// that no living node can read it either.
+// removeOrphan removes an unreadable match after so many overdue sweeps that no
+// live node can read it.
 func (e *Engine) removeOrphan(ctx context.Context, match string, sweeps int) error {
 	if sweeps < orphanSweeps {
 		return nil
@@ -113,6 +114,6 @@ func (e *Engine) removeOrphan(ctx context.Context, match string, sweeps int) err
 		return err
 	}
 	e.metrics.removedOrphans.Inc()
-	e.Logger.Warn("a match that no living node can read was removed; nothing of it counts", "match", match)
+	e.Logger.Warn("removed a match that no live node can read; it does not count", "match", match)
 	return nil
 }

@@ -7,7 +7,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// replyToOutcome turns an outcome into the reply, and into what follows on it.
+// replyToOutcome turns an outcome into the reply and the function that runs
+// after it.
 func (e *Engine) replyToOutcome(l *localMatch, out Outcome, j validAnswer) (protocol.Answered, func(), error) {
 	r := out.Record
 	switch out.Verdict {
@@ -34,8 +35,9 @@ func (e *Engine) replyToOutcome(l *localMatch, out Outcome, j validAnswer) (prot
 	return e.refuse(notInMatch())
 }
 
-// replyTo answers an accepted answer. Where the first right one closes a
-// question its sender is told at once what it was worth.
+// replyTo returns the reply to an accepted answer. In a buzzer match it tells
+// the sender at once whether the answer is right, because the first right
+// answer closes the question.
 func replyTo(p *Plan, r Record) protocol.Answered {
 	reply := protocol.Answered{Question: r.Question, At: r.At, ElapsedMS: r.ElapsedMS}
 	if p.Mode == Buzzer {
@@ -44,20 +46,21 @@ func replyTo(p *Plan, r Record) protocol.Answered {
 	return reply
 }
 
-// followUpFunc is what follows on an accepted answer: most cause nothing.
+// followUpFunc returns what to do after the reply to an accepted answer. Most
+// answers need nothing.
 func (e *Engine) followUpFunc(l *localMatch, out Outcome) func() {
 	pushUnknown := l.plan.Mode == Duel && out.Seq == 0
 	advances := pushUnknown || out.Sealed || out.Answered >= out.Alive
 	if out.Seq == 0 && !advances {
 		return doNothing
 	}
-	known := out // kept only here
+	known := out // copy it only on this path
 	return func() { e.followUp(l, known, advances) }
 }
 
-// followUp pushes that an answer was accepted, where the mode says so, and where
-// it was the last one, or has won, closes the question. Where the push's number
-// is not known any more advancing pushes it from the log.
+// followUp pushes that an answer was accepted, if the mode does so. If the
+// answer was the last one or the winning one, it closes the question. If the
+// push number is unknown, advancing pushes it from the log.
 func (e *Engine) followUp(l *localMatch, out Outcome, advances bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
@@ -71,13 +74,13 @@ func (e *Engine) followUp(l *localMatch, out Outcome, advances bool) {
 	if err == nil && advances {
 		err = e.advance(ctx, l, l.viewAfterAnswer(out))
 	}
-	if err != nil { // the store has it all: the sweeps make up for it
-		e.Logger.Warn("an accepted answer could not be followed up here", "match", l.plan.ID, "error", err)
+	if err != nil { // the store has the answer; a sweep completes the follow-up
+		e.Logger.Warn("follow-up of an accepted answer failed; a sweep completes it", "match", l.plan.ID, "error", err)
 	}
 }
 
-// viewAfterAnswer is what an accepted answer makes of the state known here; nothing
-// where a duel's push of it is lost, or the match has moved on.
+// viewAfterAnswer returns the local state after an accepted answer. It is empty
+// if the push of a duel is unknown or the match has moved on.
 func (l *localMatch) viewAfterAnswer(out Outcome) View {
 	s, pushUnknown := l.knownState(), l.plan.Mode == Duel && out.Seq == 0
 	if pushUnknown || out.Sealed || s.Phase != Open || s.Question != out.Record.Question {

@@ -9,7 +9,8 @@ import (
 	"laststand/internal/quiz"
 )
 
-// foundView is the match as it is announced. Of many players none is named.
+// foundView is the announcement of a match. In a large match it lists no
+// players.
 func foundView(p *Plan, v View) protocol.MatchFound {
 	f := protocol.MatchFound{
 		Mode: string(p.Mode), Questions: len(p.Questions), Players: len(p.Seats), StartsAt: p.StartsAt,
@@ -26,8 +27,8 @@ func foundView(p *Plan, v View) protocol.MatchFound {
 	return f
 }
 
-// seatViews are the seats of a duel in their order, those of an arena by
-// player, so that they stand alike whenever they are shown.
+// seatViews lists the seats of a duel in order, and those of an arena by player
+// id, so that the order never changes.
 func seatViews(p *Plan, v View) []protocol.SeatView {
 	seats := slices.Clone(p.listedSeats(v))
 	if p.Arena != nil {
@@ -45,7 +46,7 @@ func seatViews(p *Plan, v View) []protocol.SeatView {
 	return views
 }
 
-// questionView is the current question as asked: nothing of its answer.
+// questionView is the current question without anything about its answer.
 func questionView(p *Plan, s State) protocol.Question {
 	q := p.Questions[s.Question]
 	points := quiz.FullPoints
@@ -59,8 +60,8 @@ func questionView(p *Plan, s State) protocol.Question {
 	}
 }
 
-// closedView reveals the question that the view stands at, which nobody can answer
-// any more. Of many players it names the best.
+// closedView reveals the current question, which accepts no more answers. In a
+// large match it lists the best players.
 func closedView(p *Plan, v View) protocol.QuestionClosed {
 	q := p.Questions[v.Question]
 	c := protocol.QuestionClosed{
@@ -85,8 +86,8 @@ func closedView(p *Plan, v View) protocol.QuestionClosed {
 	return c
 }
 
-// personalView tells a player of a match of many what the view's question did to
-// them, from when it is revealed on.
+// personalView tells one player of a large match how the question went. It is
+// valid from the reveal on.
 func personalView(p *Plan, v View, player string) protocol.Own {
 	t := v.Totals[player]
 	o := protocol.Own{
@@ -98,8 +99,8 @@ func personalView(p *Plan, v View, player string) protocol.Own {
 	return o
 }
 
-// overView is the end of a match as its players see it: all standings up to
-// FullView players, else the best.
+// overView is the end of a match for its players: all standings up to FullView
+// players, else the best.
 func overView(p *Plan, v View, r *Result) protocol.MatchOver {
 	over := protocol.MatchOver{Reason: string(r.Reason), Winner: r.Winner, Standings: []protocol.OverStanding{}}
 	for _, t := range r.Teams {
@@ -115,7 +116,7 @@ func overView(p *Plan, v View, r *Result) protocol.MatchOver {
 	return over
 }
 
-// View is a standing as players see it.
+// View returns a standing as players see it.
 func (s Standing) View() protocol.OverStanding {
 	v := protocol.OverStanding{
 		Rank: s.Rank, Player: s.Player, Nickname: s.Nickname, Team: s.Team, Score: s.Score,
@@ -129,8 +130,8 @@ func (s Standing) View() protocol.OverStanding {
 	return v
 }
 
-// stateView is where the match stands, for one of its players or watchers: the
-// scores are those of the last reveal, so that none betrays an open answer.
+// stateView is the current state of a match for one of its players or watchers.
+// Scores are those of the last reveal, so they disclose no open answer.
 func stateView(p *Plan, v View, player string) protocol.MatchState {
 	s := protocol.MatchState{Seq: v.Seq, Phase: shownPhase(v.Phase), Found: foundView(p, v)}
 	if v.Phase == Open || v.Phase == Sealed || v.Phase == Revealed {
@@ -151,8 +152,8 @@ func stateView(p *Plan, v View, player string) protocol.MatchState {
 	return s
 }
 
-// revealedRank is a player's rank at the last reveal: in a match of many 0 while
-// that cannot be told.
+// revealedRank is a player's rank at the last reveal. In a large match it is 0
+// while a question is unrevealed.
 func revealedRank(v View, player string, shown []protocol.ScoreView) int {
 	if v.Players > FullView {
 		if v.isUnrevealed() {
@@ -169,8 +170,9 @@ func revealedRank(v View, player string, shown []protocol.ScoreView) int {
 	return rank
 }
 
-// scores are those of the last reveal, the highest first; equal ones by player,
-// since the seats of an arena come in an order that answers have moved already.
+// scores are those of the last reveal, highest first, then by player id. The
+// store's order of an arena's seats cannot be used, because open answers have
+// already changed it.
 func scores(p *Plan, v View) []protocol.ScoreView {
 	all := make([]protocol.ScoreView, 0, len(p.listedSeats(v)))
 	for _, s := range p.listedSeats(v) {
@@ -182,7 +184,7 @@ func scores(p *Plan, v View) []protocol.ScoreView {
 	return all
 }
 
-// encodeScores keeps what a reveal shows of a match of many.
+// encodeScores encodes the scores of a reveal in a large match.
 func encodeScores(p *Plan, v View) []byte {
 	v.Phase = Revealed
 	raw, _ := json.Marshal(scores(p, v)) // plain texts and numbers always encode

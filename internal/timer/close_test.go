@@ -54,8 +54,8 @@ func TestCloseWaitsForRunningFunctions(t *testing.T) {
 	})
 }
 
-// Close amid adds, stops and firings: nothing is called afterwards, nothing
-// hangs, nothing is left behind (TestMain looks).
+// Close runs at the same time as adds, stops and calls. No function is called
+// afterwards, nothing hangs, and no goroutine is left (TestMain checks that).
 func TestCloseRacesWithEverything(t *testing.T) {
 	t.Parallel()
 	for range 20 {

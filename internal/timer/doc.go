@@ -1,33 +1,45 @@
-// Package timer is the timing wheel behind After and Stop: question deadlines,
-// bots, pings, whatever waits. One Wheel serves a process.
+// Package timer provides the timing wheel for question deadlines, bots, pings
+// and other delays. One Wheel serves a process.
 //
-// Timers that are due in the same tick of 10 ms are a slot, which has one entry
-// at the wheel of github.com/RussellLuo/timingwheel, one wake-up, and one place
-// in the queue of the workers that call functions: adding, stopping and calling
-// cost the same however many timers there are, and a tick does the same work
-// however many are due in it.
+// Timers that are due in the same tick of 10 ms share a slot. A slot is one
+// entry in the wheel of github.com/RussellLuo/timingwheel. It causes one
+// wake-up and takes one place in the queue of the workers that call functions.
+// Adding, stopping and calling cost the same for any number of timers. A tick
+// does the same work however many timers are due in it.
 //
-// The library's weaknesses are fenced off:
+// Words:
 //
-//   - It fires up to a tick early and goes by the wall clock. Ticks end when
-//     its own do, every wake-up is checked against a monotonic deadline, and
-//     waits on if early.
-//   - Cascading between its levels can lose a Stop. One level, wide enough
-//     (10 ms × 16384), is all that is used: a hop goes at most a quarter
-//     round, longer waits are chains of hops.
-//   - A goroutine held up for most of a round in the wrong place can jump or
-//     deadlock the library's wheel, a step of the wall clock can put it off. A
-//     heartbeat runs on the wheel; when it stays away, or anything wakes
-//     much too early, or the wall clock has stepped, a fresh wheel takes over
-//     all slots that wait.
+//   - Tick: 10 ms. Slot: all timers of one tick. Shard: every 64th slot, under
+//     one mutex.
+//   - Entry: a timer of the library. A slot that is far away uses a chain of
+//     entries.
+//   - Run queue: the due slots that wait for a worker.
+//   - Generation: one library wheel with its heartbeat. A faulty generation is
+//     replaced by the next one.
+//
+// This package works around these weaknesses of the library:
+//
+//   - It fires up to a tick early and uses the wall clock. Our ticks end when
+//     its ticks end. Every wake-up is checked against a monotonic deadline and
+//     waits again if it is early.
+//   - A cascade between its levels can lose a Stop. This package uses one level
+//     only (10 ms × 16384). An entry waits for at most a quarter of a round;
+//     longer waits are chains of entries.
+//   - A goroutine that stalls for most of a round can make the library's wheel
+//     jump or deadlock. A step of the wall clock can delay it. A heartbeat
+//     detects this. If the heartbeat stops, a wake-up is much too early or the
+//     wall clock has stepped, a new generation takes over all waiting slots.
 //   - It starts a goroutine for every firing. Here that goroutine only queues
-//     the slot; a fixed set of workers calls the functions.
-//   - Its Stop can hang while a timer is being added. A lock keeps them apart.
+//     the slot. A fixed set of workers calls the functions.
+//   - Its Stop can hang while a timer is being added. A lock separates the two.
 //
-// What is left: a deadlocked library wheel cannot be ended, so its goroutine
-// stays behind, with whoever is the first in a slot, or the last to leave one,
-// that is in the very bucket it holds, before it is replaced.
+// One problem remains: a deadlocked library wheel cannot be ended. Its
+// goroutine stays until the process ends. So does a goroutine that adds to or
+// removes from the blocked bucket before the wheel is replaced.
 //
-// Concurrency: everything here may be called from any goroutine, functions of
-// timers included, but for Close, which waits for those.
+// Concurrency: all functions may be called from any goroutine, also from
+// functions of timers. The exception is Close, which waits for those functions.
+//
+// The main types are Wheel and Timer. Start reading in wheel.go. This package
+// must not know what its timers are for.
 package timer

@@ -14,14 +14,14 @@ const (
 	maxEntryWait = tick * slots / 4
 
 	beatEvery = time.Second
-	// maxStep is how far the wall clock may step against the monotonic one
-	// before timers are taken over by a fresh wheel.
+	// maxClockStep is how far the wall clock may step against the monotonic
+	// clock before a new generation takes over.
 	maxClockStep = 5 * tick
 )
 
-// libraryWheel is what we use of the library's wheel. Durations in are rounded
-// down to its ticks, those of the wall clock; functions are called in goroutines
-// of their own.
+// libraryWheel is the part of the library's wheel that this package uses. The
+// library rounds durations down to its ticks, which follow the wall clock. It
+// calls functions in their own goroutines.
 type libraryWheel interface {
 	AfterFunc(d time.Duration, f func()) *timingwheel.Timer
 	Stop()
@@ -33,19 +33,19 @@ func newLibraryWheel() libraryWheel {
 	return wheel
 }
 
-// generation is one wheel of the library, with its heartbeat, as long as it
-// runs true. A Wheel replaces it by one of a higher number when it does not.
+// generation is one wheel of the library with its heartbeat. The Wheel replaces
+// a faulty generation by one with a higher number.
 type generation struct {
 	wheel       *Wheel
 	number      uint32
 	startedAt   time.Time // by the monotonic clock
-	startedWall time.Time // the same instant by the wall clock
+	startedWall time.Time // the same time by the wall clock
 
 	beats            atomic.Uint64
 	lastBeat         atomic.Int64 // since wheel.start, ns
 	replaceRequested atomic.Bool
 
-	mu      sync.RWMutex // nobody adds while clockwork stops
+	mu      sync.RWMutex // read-locked to add, locked to stop
 	stopped bool
 	library libraryWheel
 }
@@ -58,15 +58,16 @@ func startGeneration(w *Wheel, number uint32) *generation {
 	return m
 }
 
-// alignedStart is the instant, at most a tick and a bit before now, that ticks are
-// counted from so that they end when the library's do, or a bit before: a wake-up
-// is rounded to the nearest of the library's ticks, and is not early.
+// alignedStart returns the time from which ticks are counted, at most a tick
+// and a margin before now. From there our ticks end when the library's ticks
+// end, or up to 1 ms earlier. A wake-up is rounded to the nearest library tick
+// and is therefore not early.
 func alignedStart(now time.Time) time.Time {
-	const margin = time.Millisecond // the library reckons in these
+	const margin = time.Millisecond // the library counts in ms
 	return now.Add(-time.Duration(now.UnixNano()%int64(tick)) - margin)
 }
 
-// wakeAfter wakes s after d, which is at most maxHop.
+// wakeAfter wakes s after d, which is at most maxEntryWait.
 func (m *generation) wakeAfter(s *slot, d time.Duration) { m.scheduleWake(s, d, m.wheel.now()+d) }
 
 func (m *generation) scheduleWake(s *slot, d, due time.Duration) {
@@ -75,10 +76,11 @@ func (m *generation) scheduleWake(s *slot, d, due time.Duration) {
 	}
 }
 
-// wake runs in a goroutine of the library, so it must be short. Where slots
-// wake much too early it does not arm again, for that would be a busy loop: the
-// next movement takes s over. Where they do by a little, the wall clock has
-// stepped by as much: the next of the library's ticks is soon enough.
+// wake runs in a goroutine of the library, so it must be short. If a slot wakes
+// much too early, wake does not wait again, because that would be a busy loop.
+// The next generation takes the slot over. If a slot wakes slightly too early,
+// the wall clock has stepped by as much, and the next library tick is soon
+// enough.
 func (m *generation) wake(s *slot, due time.Duration) {
 	remaining := due - m.wheel.now()
 	switch {
@@ -92,8 +94,8 @@ func (m *generation) wake(s *slot, due time.Duration) {
 	}
 }
 
-// beat keeps the library's idea of the time fresh, which moves only when a
-// slot is due, and shows that the wheel turns.
+// beat refreshes the library's current time, which advances only when a slot is
+// due, and shows that the wheel runs.
 func (m *generation) beat() {
 	now := m.wheel.now()
 	due := time.Duration(m.lastBeat.Swap(int64(now))) + beatEvery
@@ -105,8 +107,8 @@ func (m *generation) beat() {
 	m.after(beatEvery, m.beat)
 }
 
-// after calls f at that of the library's ticks which is nearest to d from now,
-// for it rounds down. It returns nil, and f is not called, once stopped.
+// after calls f at the library tick nearest to d from now; the library itself
+// rounds down. After stop it returns nil and never calls f.
 func (m *generation) after(d time.Duration, f func()) *timingwheel.Timer {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -116,24 +118,24 @@ func (m *generation) after(d time.Duration, f func()) *timingwheel.Timer {
 	return m.library.AfterFunc(d+tick/2, f)
 }
 
-// hasClockStepped reports that the wall clock, by which the library goes, has been
-// set since the movement was born.
+// hasClockStepped reports whether the wall clock, which the library follows,
+// was set since the generation started.
 func (m *generation) hasClockStepped() bool {
 	now := time.Now()
 	return (now.Round(0).Sub(m.startedWall) - now.Sub(m.startedAt)).Abs() > maxClockStep
 }
 
-// requestReplacement asks the watch for a replacement.
+// requestReplacement asks the watch goroutine for a new generation.
 func (m *generation) requestReplacement() {
 	m.replaceRequested.Store(true)
 	select {
 	case m.wheel.replace <- struct{}{}:
-	default: // an alarm is waiting already
+	default: // a request is waiting already
 	}
 }
 
-// stop ends the library's goroutines. It stops waiting for them when they
-// would have had time to end many times over: they are deadlocked.
+// stop ends the library's goroutines. It gives up after stuckAfter, because
+// then they are deadlocked.
 func (m *generation) stop() {
 	done := make(chan struct{})
 	go func() {

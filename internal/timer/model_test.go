@@ -10,10 +10,10 @@ import (
 	"laststand/internal/timer"
 )
 
-// A plan is what to do with one timer, in ms since the start.
+// timerPlan says what happens to one timer, in ms since the start.
 type timerPlan struct{ at, wait, stop int }
 
-// A fate is how one timer ended.
+// outcome is how one timer ended.
 type outcome struct {
 	calls   int
 	elapsed time.Duration
@@ -31,8 +31,9 @@ var plans = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) timerPlan {
 	}
 }), 1, 40)
 
-// The runtime's timers are the oracle: but for a call up to two ticks later,
-// and a Stop that this lets in, every timer ends the same way.
+// The runtime's timers are the reference. Every timer must end the same way,
+// except for a call up to two ticks later and a Stop that succeeds in that
+// time.
 func TestWheelAgreesWithTheRuntime(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -52,7 +53,7 @@ func TestWheelAgreesWithTheRuntime(t *testing.T) {
 	})
 }
 
-// runPlans carries the plans out and tells how each ended.
+// runPlans executes the plans and returns how each timer ended.
 func runPlans(plans []timerPlan, after func(time.Duration, func()) stoppable) []outcome {
 	outcomes := make([]outcome, len(plans))
 	for i, p := range plans {

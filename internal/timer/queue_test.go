@@ -10,7 +10,7 @@ import (
 	"laststand/internal/timer"
 )
 
-// A wheel whose only worker is busy until the release is closed.
+// busyWheel returns a wheel whose only worker is busy until release is closed.
 func busyWheel() (w *timer.Wheel, release chan struct{}) {
 	w = timer.New(timer.Config{Workers: 1})
 	release = make(chan struct{})
@@ -48,8 +48,8 @@ func TestBusyWorkersLoseNoTimer(t *testing.T) {
 	})
 }
 
-// Functions that block take workers up one by one, to the last; those behind
-// them wait for none that is idle.
+// Functions that block occupy the workers one by one, to the last. Those behind
+// them do not wait for an idle worker.
 func TestBlockingFunctionsUseAllWorkers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -2,19 +2,18 @@ package timer
 
 import "sync"
 
-// runQueue is the slots that are due, in order, and who works them off. A tick's
-// wake-up costs the same however many timers it has: it only queues the slot.
-// Nothing here is ever full, for the timers wait where they were.
+// runQueue holds the due slots in order, and wakes the workers. It has no
+// capacity limit, because the timers stay in their slots.
 type runQueue struct {
-	mu         sync.Mutex // taken before a stripe's
+	mu         sync.Mutex // locked before a shard's mutex
 	available  sync.Cond
 	head, tail *slot
-	idle       int  // workers that wait
-	waking     bool // one of them is on its way
+	idle       int  // number of waiting workers
+	waking     bool // true: a worker has been signalled and has not run yet
 	closed     bool
 }
 
-// push queues a slot that its stripe has made due. The caller holds mu.
+// push queues a slot that its shard has made due. The caller holds mu.
 func (r *runQueue) push(s *slot) {
 	if r.head == nil {
 		r.head = s
@@ -25,10 +24,10 @@ func (r *runQueue) push(s *slot) {
 	r.wakeWorker()
 }
 
-// wakeWorker has one more worker come, if one is idle. One at a time: who comes
-// rouses the next where that is worth it, so that short functions are called by
-// as many workers as there are processors, and ones that block by all. The
-// caller holds mu.
+// wakeWorker wakes one idle worker, if there is one and none is waking already.
+// A woken worker wakes the next one if more work is queued. So short functions
+// use as many workers as there are processors, and blocking functions use all.
+// The caller holds mu.
 func (r *runQueue) wakeWorker() {
 	if r.idle > 0 && !r.waking {
 		r.waking = true
@@ -36,7 +35,7 @@ func (r *runQueue) wakeWorker() {
 	}
 }
 
-// next waits for a timer to be called; false if there will be none any more.
+// next waits for a timer to call. It returns false after close.
 func (r *runQueue) next() (call, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,7 +62,7 @@ func (r *runQueue) next() (call, bool) {
 	}
 }
 
-// close sends the workers home and returns what they have left.
+// close ends the workers and returns the slots that are left.
 func (r *runQueue) close() (remaining *slot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,7 +72,7 @@ func (r *runQueue) close() (remaining *slot) {
 	return remaining
 }
 
-// worker calls functions, one after the other, and counts.
+// worker calls functions one after the other and counts the calls.
 type worker struct {
 	wheel  *Wheel
 	counts counts

@@ -36,8 +36,8 @@ func TestSetReplacesTheCall(t *testing.T) {
 	})
 }
 
-// Many set, stop and await the same timers at once: each Set ends once, by its
-// call, by a Stop, or by the Set that follows.
+// Several goroutines set, stop and await the same timers. Each Set ends once:
+// by its call, by a Stop, or by the next Set.
 func TestSetsOfOneTimerExcludeEachOther(t *testing.T) {
 	t.Parallel()
 	w := timer.New(timer.Config{Workers: 3})
@@ -68,7 +68,7 @@ func TestSetsOfOneTimerExcludeEachOther(t *testing.T) {
 	}
 }
 
-// Timers of one tick share an entry; one that is emptied goes where it would
+// Timers of one tick share a slot. An emptied slot is removed if it would
 // otherwise stay for long.
 func TestTimersOfATickShareASlot(t *testing.T) {
 	t.Parallel()

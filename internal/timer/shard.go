@@ -6,26 +6,26 @@ import (
 	"github.com/RussellLuo/timingwheel"
 )
 
-// shardCount share the slots among them by tick, so that adding and stopping
-// seldom wait for each other. A power of two.
+// shardCount is how many shards share the slots, by tick, so that adding and
+// stopping rarely wait for each other. It is a power of two.
 const shardCount = 64
 
-// shard is the slots of every 64th tick, and all that is counted of them.
+// shard holds the slots of every 64th tick, with their counters.
 type shard struct {
 	wheel *Wheel
 
-	mu      sync.Mutex // held for moments; never while the library is called
+	mu      sync.Mutex // held briefly; never during calls of the library
 	closed  bool
-	slots   map[int64]*slot // that wait, by tick
-	pending int             // timers that wait, in slots that are due too
-	waiting int             // of these in slots that are due
+	slots   map[int64]*slot // waiting slots by tick
+	pending int             // waiting timers, also in due slots
+	waiting int             // waiting timers in due slots
 	stopped uint64
 
-	_ [64]byte // neighbours are not on one cache line
+	_ [64]byte // keeps neighbours off the same cache line
 }
 
-// findOrAdd finds or makes the slot of a tick; fresh ones must be armed. The caller
-// holds mu.
+// findOrAdd returns the slot of a tick and reports whether it is new. The
+// caller must assign a new slot to a generation. The caller holds mu.
 func (st *shard) findOrAdd(at int64) (s *slot, added bool) {
 	if s = st.slots[at]; s != nil {
 		return s, false
@@ -35,9 +35,10 @@ func (st *shard) findOrAdd(at int64) (s *slot, added bool) {
 	return s, true
 }
 
-// removeIfEmpty lets go of a slot that has been emptied, if it is not due soon: others
-// are left to be used again, at most one for each tick of a hop. It returns
-// what is to be stopped at the library once mu is free. The caller holds mu.
+// removeIfEmpty removes an empty slot that is not due soon. Others stay for
+// reuse, at most one for each tick of maxEntryWait. It returns the library
+// entry that the caller must stop after it has unlocked mu. The caller holds
+// mu.
 func (st *shard) removeIfEmpty(s *slot) *timingwheel.Timer {
 	if s.size > 0 || s.due || s.end()-st.wheel.now() <= maxEntryWait {
 		return nil
@@ -48,7 +49,7 @@ func (st *shard) removeIfEmpty(s *slot) *timingwheel.Timer {
 	return entry
 }
 
-// waitingSlots is a copy of what waits now.
+// waitingSlots returns a copy of the waiting slots.
 func (st *shard) waitingSlots() []*slot {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -59,7 +60,8 @@ func (st *shard) waitingSlots() []*slot {
 	return waiting
 }
 
-// close stops what waits, and refuses what comes. The caller does not hold mu.
+// close stops the waiting timers and refuses new ones. The caller does not hold
+// mu.
 func (st *shard) close() {
 	st.mu.Lock()
 	defer st.mu.Unlock()

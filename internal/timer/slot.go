@@ -6,27 +6,27 @@ import (
 	"github.com/RussellLuo/timingwheel"
 )
 
-// slot is all timers that are due in one tick, in a list through the timers
-// themselves. They share one entry of the library's wheel, and one wake-up.
+// slot holds all timers that are due in one tick, in a list through the timers
+// themselves. They share one library entry and one wake-up.
 type slot struct {
 	shard *shard
-	tick  int64 // it is due at the end of this one
+	tick  int64 // the slot is due at the end of this tick
 
-	// guarded by stripe.mu
+	// Guarded by shard.mu.
 	head       *Timer
 	size       int
-	due        bool               // it was woken: no timer is added any more
-	generation uint32             // of the movement that it runs on
-	entry      *timingwheel.Timer // the newest, to free it early
+	due        bool               // true: no timer is added any more
+	generation uint32             // number of the generation that the slot runs on
+	entry      *timingwheel.Timer // the newest library entry, to free it early
 
-	nextDue *slot // among those that are due; guarded by rota.mu
+	nextDue *slot // next slot in the run queue; guarded by runQueue.mu
 }
 
-// end is when the slot is due: not before any of its timers.
+// end is when the slot is due. No timer in it has a later deadline.
 func (s *slot) end() time.Duration { return time.Duration(s.tick) * tick }
 
-// link puts t, which waits for nothing, into the slot. It reports false if
-// somebody else was faster to set the same timer. The caller holds stripe.mu.
+// link adds t, which waits for nothing, to the slot. It returns false if
+// another goroutine has set the same timer first. The caller holds shard.mu.
 func (s *slot) link(t *Timer, c call) bool {
 	if !t.slot.CompareAndSwap(nil, s) {
 		return false
@@ -41,7 +41,7 @@ func (s *slot) link(t *Timer, c call) bool {
 	return true
 }
 
-// unlink takes t out of the slot. The caller holds stripe.mu.
+// unlink removes t from the slot. The caller holds shard.mu.
 func (s *slot) unlink(t *Timer) call {
 	if t.prev != nil {
 		t.prev.next = t.next
@@ -58,11 +58,11 @@ func (s *slot) unlink(t *Timer) call {
 	if s.due {
 		s.shard.waiting--
 	}
-	t.slot.Store(nil) // the last: from here on others may set it
+	t.slot.Store(nil) // last: after this, other goroutines may set the timer
 	return c
 }
 
-// stop reports whether t waited here, and waits no more.
+// stop removes t from the slot and reports whether it was there.
 func (s *slot) stop(t *Timer) bool {
 	st := s.shard
 	st.mu.Lock()
@@ -80,8 +80,8 @@ func (s *slot) stop(t *Timer) bool {
 	return true
 }
 
-// pop takes out a timer that is to be called, and says if there are more; ok is
-// false if there was none.
+// pop removes a timer that must be called and reports whether there are more.
+// ok is false if the slot is empty.
 func (s *slot) pop() (c call, more, ok bool) {
 	s.shard.mu.Lock()
 	defer s.shard.mu.Unlock()
@@ -92,8 +92,8 @@ func (s *slot) pop() (c call, more, ok bool) {
 	return c, s.head != nil, true
 }
 
-// keepEntry keeps the library's timer of the present hop. A slot that is gone lets
-// go of it at once.
+// keepEntry stores the current library entry, or stops it if the slot is
+// retired.
 func (s *slot) keepEntry(entry *timingwheel.Timer) {
 	st := s.shard
 	st.mu.Lock()
@@ -107,14 +107,16 @@ func (s *slot) keepEntry(entry *timingwheel.Timer) {
 	}
 }
 
-// isRetired reports that the slot waits no more: it was due, or emptied.
+// isRetired reports whether the slot waits no more: it was due, or it was
+// emptied.
 func (s *slot) isRetired() bool {
 	s.shard.mu.Lock()
 	defer s.shard.mu.Unlock()
 	return s.shard.slots[s.tick] != s
 }
 
-// assign reports that the slot runs on a movement from here on, and did not.
+// assign records the generation on which the slot runs. It returns false if the
+// slot runs there already or is retired.
 func (s *slot) assign(number uint32) bool {
 	s.shard.mu.Lock()
 	defer s.shard.mu.Unlock()
@@ -125,7 +127,8 @@ func (s *slot) assign(number uint32) bool {
 	return true
 }
 
-// makeDue makes the slot due, once; false if it was, or nothing is in it.
+// makeDue makes the slot due, once. It returns false if the slot was due before
+// or is empty.
 func (s *slot) makeDue() bool {
 	st := s.shard
 	st.mu.Lock()
@@ -143,7 +146,7 @@ func (s *slot) makeDue() bool {
 	return true
 }
 
-// stopAllLocked stops all that is in the slot. The caller holds stripe.mu.
+// stopAllLocked stops all timers in the slot. The caller holds shard.mu.
 func (s *slot) stopAllLocked() {
 	for s.head != nil {
 		s.unlink(s.head)
@@ -151,7 +154,7 @@ func (s *slot) stopAllLocked() {
 	}
 }
 
-// stopAll is empty for a caller who does not hold stripe.mu.
+// stopAll stops all timers in the slot.
 func (s *slot) stopAll() {
 	s.shard.mu.Lock()
 	defer s.shard.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/RussellLuo/timingwheel"
 )
 
-// However many timers a tick has, the library is asked once for each hop of
-// theirs, and has one wake-up to do.
+// A tick needs one library call per entry and one wake-up, for any number of
+// timers.
 func TestATickIsOneEntry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -34,8 +34,8 @@ func TestATickIsOneEntry(t *testing.T) {
 	})
 }
 
-// shiftedLibrary goes as the library does, but that its ticks end earlier than they
-// ought to, as they do once the wall clock has stepped forward.
+// shiftedLibrary works like the library, except that its ticks end too early,
+// as after a forward step of the wall clock.
 type shiftedLibrary struct {
 	by   time.Duration // below a tick
 	adds atomic.Int32
@@ -54,7 +54,8 @@ func (s *shiftedLibrary) AfterFunc(d time.Duration, f func()) *timingwheel.Timer
 
 func (s *shiftedLibrary) Stop() {}
 
-// A step too small for a fresh wheel makes nothing early, nor a tick a busy loop.
+// A clock step that is too small for a replacement makes no call early and
+// causes no busy loop.
 func TestTicksMayBeShifted(t *testing.T) {
 	t.Parallel()
 	for by := time.Millisecond; by < tick; by += 2 * time.Millisecond {

@@ -5,34 +5,34 @@ import (
 	"time"
 )
 
-// Stats is what a wheel has done since New. The fields are read one by one, so
-// they may be a moment apart.
+// Stats are the counters of a wheel since New. They are read one after the
+// other, so they may differ by a moment.
 type Stats struct {
-	Pending int    // not called, not stopped
-	Waiting int    // of these due, and waiting for a worker
-	Slots   int    // ticks that Pending are spread over: entries of the library's wheel
-	Running int    // workers that are calling a function
-	Fired   uint64 // functions called
-	Stopped uint64 // by Stop in time, by Set, or by Close
-	Rebuilt uint64 // times that a fresh wheel took over
+	Pending int    // timers neither called nor stopped
+	Waiting int    // pending timers that are due and wait for a worker
+	Slots   int    // ticks with pending timers: entries of the library's wheel
+	Running int    // workers that run a function
+	Fired   uint64 // called functions
+	Stopped uint64 // timers stopped in time by Stop, Set or Close
+	Rebuilt uint64 // number of replaced generations
 	Late    Lateness
 }
 
-// Lateness is the time from deadlines to the calls of their functions.
+// Lateness is the delay between deadlines and the calls of their functions.
 type Lateness struct {
 	Max    time.Duration
 	Sum    time.Duration
-	Within [len(Bounds)]uint64 // calls at most so late; Stats.Fired counts all
+	Within [len(Bounds)]uint64 // calls with at most this delay (Bounds); Stats.Fired counts all
 }
 
-// Bounds are those that Lateness.Within counts by. Up to two ticks is what a
-// wheel promises.
+// Bounds are the limits of Lateness.Within. The wheel promises at most two
+// ticks.
 var Bounds = [...]time.Duration{
 	tick, 2 * tick, 3 * tick, 5 * tick, 10 * tick, 25 * tick, 50 * tick,
 	time.Second, 2500 * time.Millisecond, 5 * time.Second,
 }
 
-// Stats is cheap enough for every scrape of metrics.
+// Stats is cheap enough to be called for every scrape of metrics.
 func (w *Wheel) Stats() Stats {
 	s := Stats{Rebuilt: w.rebuilt.Load()}
 	for i := range w.shards {
@@ -56,9 +56,9 @@ func (st *shard) addTo(s *Stats) {
 	s.Stopped += st.stopped
 }
 
-// counts is what one worker has called. Only it writes.
+// counts are the calls of one worker. Only that worker writes them.
 type counts struct {
-	late    [len(Bounds) + 1]atomic.Uint64 // by the first bound that holds; the last: none does
+	late    [len(Bounds) + 1]atomic.Uint64 // by the first bound that is not exceeded; the last one: all are exceeded
 	sum     atomic.Int64                   // ns
 	max     atomic.Int64                   // ns
 	running atomic.Bool

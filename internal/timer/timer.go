@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// Timer is one pending call. It takes 40 bytes, besides the function's own. The
-// zero value waits for nothing and is ready for Wheel.Set; it must not be
+// Timer is one pending call. It takes 40 bytes plus the function's own memory.
+// The zero value waits for nothing and is ready for Wheel.Set. It must not be
 // copied after that.
 type Timer struct {
-	slot atomic.Pointer[slot] // it waits there; nil: it does not wait. Written under the stripe's mu
+	slot atomic.Pointer[slot] // the slot in which the timer waits; nil: it does not wait. Written under the shard's mu
 
-	// guarded by the stripe's mu while it waits
+	// Guarded by the shard's mu while the timer waits.
 	f          func()
 	deadline   time.Duration // since wheel.start
 	prev, next *Timer
 }
 
-// Stop reports whether it prevented the call: true exactly once, and then the
-// function is never called. False if the function has been called (it may be
-// running still: Stop does not wait), or the timer was stopped before, by
-// Close too, or never set.
+// Stop reports whether it prevented the call. It returns true exactly once, and
+// then the function is never called. It returns false if the function has been
+// called, the timer was stopped before (also by Close), or it was never set.
+// Stop does not wait for a function that is still running.
 func (t *Timer) Stop() bool {
 	for s := t.slot.Load(); s != nil; s = t.slot.Load() {
 		if s.stop(t) {
@@ -30,7 +30,7 @@ func (t *Timer) Stop() bool {
 	return false
 }
 
-// call is what is left of a timer that is called.
+// call is the function and deadline of a timer that is being called.
 type call struct {
 	f        func()
 	deadline time.Duration

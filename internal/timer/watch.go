@@ -8,9 +8,9 @@ const (
 	stuckAfter     = maxMissedBeats * beatEvery
 )
 
-// Healthy reports whether the wheel turns: open, and the last heartbeat not
-// older than 3 s. A stuck wheel is replaced some 5 s after its last heartbeat,
-// so false for longer means that the process gets no CPU.
+// Healthy reports whether the wheel is open and its last heartbeat is at most 3
+// s old. A stuck wheel is replaced about 5 s after its last heartbeat. If
+// Healthy returns false for longer, the process gets no CPU.
 func (w *Wheel) Healthy() bool {
 	w.mu.RLock()
 	closed := w.closed
@@ -18,8 +18,8 @@ func (w *Wheel) Healthy() bool {
 	return !closed && w.BeatAge() <= unhealthyAfter
 }
 
-// BeatAge is how long ago the wheel last showed that it turns: about 1 s at
-// most while all is well.
+// BeatAge is the time since the last heartbeat: at most about 1 s in normal
+// operation.
 func (w *Wheel) BeatAge() time.Duration {
 	return w.now() - time.Duration(w.current().lastBeat.Load())
 }
@@ -30,9 +30,10 @@ func (w *Wheel) current() *generation {
 	return w.generation
 }
 
-// watch replaces a movement that is condemned, stuck, or goes by a wall clock
-// that was set. It counts its own rounds without a beat, not the beat's age: a
-// process that was suspended for a while comes back to a wheel that is fine.
+// watch replaces a generation that requested it, is stuck, or follows a wall
+// clock that was set. It counts its own rounds without a heartbeat, not the age
+// of the heartbeat. After a process was suspended, its wheel is therefore not
+// replaced.
 func (w *Wheel) watch() {
 	ticker := time.NewTicker(beatEvery)
 	defer ticker.Stop()
@@ -57,8 +58,8 @@ func (w *Wheel) watch() {
 	}
 }
 
-// rebuild puts a fresh movement in place of old, with all slots that wait.
-// Those that came while it ran are adopted by Set, by this, or by both.
+// rebuild replaces old by a new generation that takes over all waiting slots.
+// Slots added in the meantime are assigned by Set, by rebuild, or by both.
 func (w *Wheel) rebuild(old *generation) {
 	fresh := startGeneration(w, old.number+1)
 	w.mu.Lock()

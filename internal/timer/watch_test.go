@@ -10,15 +10,15 @@ import (
 	"github.com/RussellLuo/timingwheel"
 )
 
-// faultyLibrary is a clockwork that runs true until its fault is set.
+// faultyLibrary is a library wheel that works until its fault is set.
 type faultyLibrary struct {
 	libraryWheel
 	fault     atomic.Int32
 	adds      atomic.Int32
-	blockStop chan struct{} // Stop waits for it, if there is one
+	blockStop chan struct{} // if set, Stop waits for it
 
 	mu      sync.Mutex
-	dropped []func() // what the stuck wheel did not call
+	dropped []func() // functions that the stuck wheel did not call
 }
 
 const (
@@ -43,7 +43,7 @@ func (b *faultyLibrary) AfterFunc(d time.Duration, f func()) *timingwheel.Timer 
 	})
 }
 
-// callDropped calls, too late, what the stuck wheel kept back.
+// callDropped calls, too late, the functions that the stuck wheel did not call.
 func (b *faultyLibrary) callDropped() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,7 +59,8 @@ func (b *faultyLibrary) Stop() {
 	}
 }
 
-// newFaultyWheel has a broken first movement, and good ones afterwards.
+// newFaultyWheel returns a wheel whose first generation is faulty; later ones
+// work.
 func newFaultyWheel(first *faultyLibrary) *Wheel {
 	first.libraryWheel = newLibraryWheel()
 	builds := 0
@@ -150,7 +151,7 @@ func TestHealthyReportsAStuckWheel(t *testing.T) {
 	})
 }
 
-// Neither taking over from a deadlocked wheel nor Close waits for it for ever.
+// Neither a replacement of a deadlocked wheel nor Close waits for it forever.
 func TestADeadlockedWheelDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -170,8 +171,8 @@ func TestADeadlockedWheelDoesNotBlock(t *testing.T) {
 	})
 }
 
-// A wheel whose time has jumped ahead calls everything at once: that must
-// neither reach the functions nor become a busy loop.
+// A wheel whose time has jumped ahead calls everything at once. Neither may the
+// functions be called early, nor may a busy loop result.
 func TestAJumpedWheelIsReplaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -216,7 +217,8 @@ func TestASteppedWallClockIsNoticed(t *testing.T) {
 	}
 }
 
-// Many add, stop and are due while wheel after wheel is replaced.
+// Goroutines add and stop timers, and timers become due, while the wheel is
+// replaced again and again.
 func TestReplacingLosesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Config sizes a Wheel. The zero value is good for a server.
+// Config configures a Wheel. The zero value is suitable for a server.
 type Config struct {
-	Workers int // functions running at once; 32 if not above 0
+	Workers int // number of functions that run at the same time; 32 if not above 0
 }
 
 func (c Config) withDefaults() Config {
@@ -19,28 +19,29 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Wheel holds pending timers and calls their functions once they are due,
-// never early. Close ends it.
+// Wheel holds pending timers and calls their functions when they are due, never
+// early. Close ends it.
 type Wheel struct {
-	start      time.Time // deadlines count from here, by the monotonic clock
+	start      time.Time // deadlines count from here, monotonic
 	newLibrary func() libraryWheel
 	shards     [shardCount]shard
 	queue      runQueue
 	workers    []worker
 	rebuilt    atomic.Uint64
 
-	mu         sync.RWMutex // guards closed and movement; held for moments only
+	mu         sync.RWMutex // guards closed and generation; held briefly
 	closed     bool
 	generation *generation
 
 	replace     chan struct{}
 	quit        chan struct{}  // closed when Close begins
 	done        chan struct{}  // closed when Close ends
-	watchDone   sync.WaitGroup // the watch, and the movements that it retires
+	watchDone   sync.WaitGroup // watch, and the generations that it stops
 	workersDone sync.WaitGroup
 }
 
-// New starts a Wheel: its workers, its watch, and the library's two goroutines.
+// New starts a Wheel: its workers, its watch goroutine, and the library's two
+// goroutines.
 func New(config Config) *Wheel {
 	return newWheel(config, newLibraryWheel)
 }
@@ -68,12 +69,14 @@ func newWheel(config Config, newLibrary func() libraryWheel) *Wheel {
 	return w
 }
 
-// After calls f on a worker once d has passed, never before, as a rule within
-// two ticks (20 ms), and exactly once unless Stop prevents it. With d not
-// above 0 that is at once, still on a worker. Timers due within the same tick
-// are called in no given order. A function that blocks holds up a worker: when
-// all are busy, due timers wait for one, in the order of their ticks
-// (Stats.Waiting counts them), and nothing else does.
+// After calls f on a worker once d has passed. The call is never early, usually
+// at most two ticks (20 ms) late, and happens exactly once unless Stop prevents
+// it. If d is not above 0, f is called at once, still on a worker. Timers of
+// the same tick are called in any order.
+//
+// A function that blocks occupies a worker. If all workers are busy, due timers
+// wait in the order of their ticks (Stats.Waiting counts them). Nothing else
+// waits for workers.
 //
 // On a closed wheel the timer is stopped from the beginning and f is never
 // called. After panics if f is nil.
@@ -83,9 +86,9 @@ func (w *Wheel) After(d time.Duration, f func()) *Timer {
 	return t
 }
 
-// Set has t, which may be part of whatever it belongs to, call f after d, as
-// After does, instead of what it was to call before. While others set it too
-// one of them is the last, and the calls of the rest do not come.
+// Set makes t call f after d, like After, and cancels its earlier call. t may
+// be a field of another struct. If several goroutines set t at the same time,
+// one is the last, and the calls of the others do not happen.
 func (w *Wheel) Set(t *Timer, d time.Duration, f func()) {
 	if f == nil {
 		panic("timer: a timer needs a function to call")
@@ -99,8 +102,8 @@ func (w *Wheel) Set(t *Timer, d time.Duration, f func()) {
 	}
 }
 
-// add lets t, which waits for nothing, wait. It reports false if somebody else
-// was faster to set the same timer.
+// add makes t wait. It returns false if another goroutine has set the same
+// timer first. t must not be waiting.
 func (w *Wheel) add(t *Timer, c call, due bool) bool {
 	at := tickOf(c.deadline)
 	st := w.shardOf(at)
@@ -121,7 +124,8 @@ func (w *Wheel) add(t *Timer, c call, due bool) bool {
 	return linked
 }
 
-// addDue is put for a timer that waits for a worker only, in a slot of its own.
+// addDue is add for a timer that is due at once. The timer gets a slot of its
+// own and waits only for a worker.
 func (w *Wheel) addDue(st *shard, t *Timer, c call) bool {
 	w.queue.mu.Lock()
 	defer w.queue.mu.Unlock()
@@ -139,9 +143,9 @@ func (w *Wheel) addDue(st *shard, t *Timer, c call) bool {
 	return true
 }
 
-// Close stops all pending timers, waits for functions already called and for
-// everything that New started, and frees it all; a second Close waits for the
-// first. Calling it from the function of a timer would wait for ever.
+// Close stops all pending timers and waits for running functions and for all
+// goroutines that New started. A second Close waits for the first. A function
+// of a timer must not call Close, because it would wait forever.
 func (w *Wheel) Close() {
 	w.mu.Lock()
 	closing := w.closed
@@ -159,7 +163,7 @@ func (w *Wheel) Close() {
 	for s := w.queue.close(); s != nil; s = s.nextDue {
 		s.stopAll()
 	}
-	w.current().stop() // the watch has ended: nobody replaces it any more
+	w.current().stop() // the watch has ended, so the generation cannot change
 	w.workersDone.Wait()
 	close(w.done)
 }
@@ -169,24 +173,24 @@ func (w *Wheel) now() time.Duration { return time.Since(w.start) }
 func (w *Wheel) deadlineAfter(d time.Duration) time.Duration {
 	now := w.now()
 	if d > math.MaxInt64-tick-now {
-		return math.MaxInt64 - tick // room to round it up
+		return math.MaxInt64 - tick // leaves room to round up
 	}
 	return now + max(d, 0)
 }
 
-// tickOf is the first tick at whose end a deadline has passed.
+// tickOf is the first tick whose end is not before a deadline.
 func tickOf(deadline time.Duration) int64 { return int64((deadline + tick - 1) / tick) }
 
 func (w *Wheel) shardOf(at int64) *shard { return &w.shards[at%shardCount] }
 
-// assign lets s run on m, once: Set and a rebuild may both ask for it.
+// assign makes s run on m, once, although Set and rebuild may both request it.
 func (w *Wheel) assign(m *generation, s *slot) {
 	if s.assign(m.number) {
 		w.advance(m, s)
 	}
 }
 
-// advance takes s one hop further on m, or to the workers if it is due.
+// advance schedules the next entry of s on m, or queues s if it is due.
 func (w *Wheel) advance(m *generation, s *slot) {
 	if remaining := s.end() - w.now(); remaining > 0 {
 		m.wakeAfter(s, min(remaining, maxEntryWait))

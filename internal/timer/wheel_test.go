@@ -14,7 +14,7 @@ import (
 
 const tick = 10 * time.Millisecond
 
-// In real time, beside the runtime's own timers.
+// This test runs in real time, next to the runtime's own timers.
 func TestThousandsOfTimersAreNeverEarly(t *testing.T) {
 	t.Parallel()
 	w := timer.New(timer.Config{})
@@ -119,8 +119,8 @@ func TestStopPreventsTheCallOnce(t *testing.T) {
 	})
 }
 
-// Many stop a timer around the moment that it is due: either one of them
-// prevents the call, or it comes.
+// Several goroutines stop a timer around its deadline. Either one of them
+// prevents the call, or it happens.
 func TestStopAndCallExcludeEachOther(t *testing.T) {
 	t.Parallel()
 	w := timer.New(timer.Config{})

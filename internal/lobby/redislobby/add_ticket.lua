@@ -1,10 +1,10 @@
--- Puts a ticket in, unless its player is busy.
+-- Adds a ticket, unless its player is in something else.
 -- KEYS  1 busy (string), 2 tickets (hash), 3 waiting (zset), 4 alive (zset)
 -- ARGV  1 ticket id, 2 ticket (JSON), 3 rating, 4 now (ms), 5 alive until (ms),
---       6 what the player may be busy with and yet join, '' for nothing,
+--       6 former activity that does not count, '' for none,
 --       7 time to live of busy (ms)
--- Returns {number of tickets that wait, ''}, or {0, what the player is busy
--- with}. A ticket whose node has let it expire does not count.
+-- Returns {number of waiting tickets, ''}, or {0, the player's activity}. An
+-- expired ticket does not count.
 local own = 'ticket:' .. ARGV[1]
 local busy = redis.call('GET', KEYS[1])
 if busy and busy ~= ARGV[6] and busy ~= own then

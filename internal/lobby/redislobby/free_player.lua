@@ -1,8 +1,8 @@
--- Ends a player's being busy with one match, and notes that the player's last duel
--- is settled if it is that match.
+-- Records that a player is no longer in a match. If the match is the player's
+-- last duel, it is settled.
 -- KEYS  1 busy (string), 2 last duel (string)
--- ARGV  1 what busy has to be, 2 match id
--- Returns 1 where busy was that, else 0.
+-- ARGV  1 required value of busy, 2 match id
+-- Returns 1 if busy had that value, else 0.
 if redis.call('GET', KEYS[2]) == ARGV[2] then
   redis.call('DEL', KEYS[2])
 end

@@ -1,12 +1,12 @@
--- Lists a slice of the tickets nearest to one by rating, and keeps that one
--- alive, also in a pairing; where it has expired and its player has taken no
--- other, it comes back. Others that their nodes have let expire leave, and hide
--- nobody: who comes next is listed instead, until eight lists have held some.
+-- Lists a slice of the tickets with the nearest ratings, and keeps the ticket
+-- itself alive, also in a pairing. If the ticket has expired and its player has
+-- no other, it comes back. Other expired tickets are removed, and the search
+-- repeats, at most eight times, so that they hide no live ticket.
 -- KEYS  1 tickets (hash), 2 waiting (zset), 3 alive (zset), 4 busy (string)
--- ARGV  1 ticket id, 2 rating, 3 now (ms), 4 alive until (ms), 5 how many
---       either way, 6 how many to leave out either way, 7 ticket (JSON),
+-- ARGV  1 ticket id, 2 rating, 3 now (ms), 4 alive until (ms), 5 number
+--       of tickets per side, 6 number to skip per side, 7 ticket (JSON),
 --       8 time to live of busy (ms)
--- Returns the tickets (JSON); nil where the one itself does not wait any more.
+-- Returns the tickets (JSON); nil if the ticket itself does not wait any more.
 if not redis.call('ZSCORE', KEYS[2], ARGV[1]) then
   if redis.call('GET', KEYS[4]) ~= 'ticket:' .. ARGV[1] then
     redis.call('ZADD', KEYS[3], 'XX', ARGV[4], ARGV[1])

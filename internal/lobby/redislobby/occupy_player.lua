@@ -1,15 +1,15 @@
--- Makes a player busy with a match that takes no ticket.
+-- Records that a player is in a match that needs no ticket.
 -- KEYS  1 busy (string), 2 tickets (hash), 3 waiting (zset), 4 alive (zset),
 --       5 pairings (hash)
--- ARGV  1 match id, 2 the match that the player may be busy with all the same,
---       '' for none, 3 now (ms), 4 time to live of busy (ms)
--- Returns what the player is busy with, '' where it is the match now. A ticket
--- whose node has let it expire does not count and leaves; a match that is still
--- to be created does.
+-- ARGV  1 match id, 2 former match that does not count, '' for none,
+--       3 now (ms), 4 time to live of busy (ms)
+-- Returns the player's other activity, or '' if the player is in the match now. An
+-- expired ticket does not count and is removed. A match that does not exist yet
+-- counts.
 local own, former = 'match:' .. ARGV[1], 'match:' .. ARGV[2]
 local busy = redis.call('GET', KEYS[1])
-local void = busy == former and redis.call('HEXISTS', KEYS[5], ARGV[2]) == 0
-if busy and busy ~= own and not void then
+local stale = busy == former and redis.call('HEXISTS', KEYS[5], ARGV[2]) == 0
+if busy and busy ~= own and not stale then
   local id = string.match(busy, '^ticket:(.*)')
   local alive = id and redis.call('ZSCORE', KEYS[4], id)
   if not id or (alive and tonumber(alive) >= tonumber(ARGV[3])) then

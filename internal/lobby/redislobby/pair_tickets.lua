@@ -1,10 +1,10 @@
--- Moves tickets to a pairing, if all of them still wait. Their nodes keep them
+-- Moves tickets to a pairing if all of them still wait. Their nodes keep them
 -- alive there.
 -- KEYS  1 tickets (hash), 2 waiting (zset), 3 pairings (hash), 4… busy (string)
 --       of each ticket's player, then last duel (string) of each
 -- ARGV  1 match id, 2 pairing (JSON), 3 time to live of busy (ms),
 --       4… ticket ids, in the order of the busy keys
--- Returns 1 where they were moved, also when asked again; else 0.
+-- Returns 1 if they were moved, also for a repeated call; else 0.
 if redis.call('HEXISTS', KEYS[3], ARGV[1]) == 1 then
   return 1
 end

@@ -1,7 +1,7 @@
--- Takes a player's ticket out.
+-- Removes a player's ticket.
 -- KEYS  1 busy (string), 2 tickets (hash), 3 waiting (zset), 4 alive (zset)
 -- ARGV  none
--- Returns the ticket's id, '' where the player has none.
+-- Returns the ticket's id, '' if the player has none.
 local busy = redis.call('GET', KEYS[1])
 local id = busy and string.match(busy, '^ticket:(.*)')
 if not id then

@@ -1,10 +1,10 @@
--- Ends a pairing whose match will never be created: its tickets wait again. One
--- that its node has let expire leaves, and its player is free.
+-- Removes a pairing whose match will never be created. Its tickets wait again.
+-- An expired ticket is removed, and its player is free.
 -- KEYS  1 tickets (hash), 2 waiting (zset), 3 alive (zset), 4 pairings (hash),
 --       5… busy (string) of each ticket's player
 -- ARGV  1 match id, 2 now (ms), 3 time to live of busy (ms), 4… of each ticket
 --       its id, rating and JSON, in the order of the busy keys
--- Returns 1 where the pairing was there, else 0.
+-- Returns 1 if the pairing existed, else 0.
 if redis.call('HDEL', KEYS[4], ARGV[1]) == 0 then
   return 0
 end

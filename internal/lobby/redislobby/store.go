@@ -1,6 +1,3 @@
-// Package redislobby keeps tickets and pairings in Redis. All keys of a
-// game's lobby share one hash tag, so that every move is one script. It
-// implements lobby.Store.
 package redislobby
 
 import (
@@ -17,9 +14,9 @@ import (
 )
 
 const (
-	// aliveMS is how long a ticket waits that its node does not look after.
+	// aliveMS is how long a ticket lives without being renewed by its node.
 	aliveMS = 5000
-	// busyTTL is longer than any arena waits and is played; looking after a
+	// busyTTL is longer than any arena waits and is played. Each try of a
 	// ticket renews it.
 	busyTTL = 48 * time.Hour
 )
@@ -55,7 +52,7 @@ var (
 	readActivityScript    = redis.NewScript(readActivitySource)
 )
 
-// Store is safe for concurrent use.
+// Store implements lobby.Store. It is safe for concurrent use.
 type Store struct{ client redis.UniversalClient }
 
 // New makes a store.

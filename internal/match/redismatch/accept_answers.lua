@@ -1,6 +1,6 @@
--- Accepts answers: lock, record, totals, counters, and the deadline where one is
--- the last. After judge_answers.lua and what the mode does. Sums are 'score correct
--- answered saved last latest'.
+-- Accepts answers: lock, record, totals, counters, and the deadline if an
+-- answer is the last one. Runs after judge_answers.lua and the mode's script.
+-- Sums are 'score correct answered saved last latest'.
 -- KEYS  as of judge_answers.lua
 -- ARGV  as of judge_answers.lua
 -- Returns as judge_answers.lua.
@@ -21,7 +21,7 @@ for i = 1, n do
     totals[at + 1] = a[2]
     totals[at + 2] = score .. ' ' .. correct .. ' ' .. count + 1 .. ' ' .. saved .. ' ' .. last .. ' ' .. a[3] + 1
     answered, right, version, stamp = answered + 1, right + a[8], version + 1, a[4]
-    outcomes[i] = moved(i, a, answered, score, saved)
+    outcomes[i] = apply_mode(i, a, answered, score, saved)
   end
 end
 if stamp then
@@ -30,7 +30,7 @@ if stamp then
   redis.call('HSET', KEYS[1], 'answered', answered, 'right', right, 'version', version)
   redis.call('HSET', KEYS[7], ARGV[1] .. '|v', version)
   local ttl = m[5] == '0' and redis.call('PTTL', KEYS[1]) or 0
-  if ttl > 0 then -- the two may be new
+  if ttl > 0 then -- both keys may be new
     redis.call('PEXPIRE', KEYS[2], ttl)
     redis.call('PEXPIRE', KEYS[3], ttl)
   end

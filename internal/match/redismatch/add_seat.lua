@@ -1,5 +1,5 @@
--- Gives a player a seat in an arena that is in its lobby. Who has one keeps it,
--- also when the match is over, as long as it can be read.
+-- Gives a player a seat in an arena that is in its lobby. A player who has a
+-- seat keeps it. That also holds after the end, while the match can be read.
 -- KEYS  1 match (hash), 2 seats (hash), 3 roles (hash), 4 banned (set),
 --       5 totals (hash), 6 teams (hash), 7 rank (zset), 8 top (zset),
 --       9 nodes (set), 10 due:{p} (zset), 11 seq:{p} (hash)
@@ -7,29 +7,29 @@
 --       the one with the fewest players, 5 how many seats there are, 6… teams
 -- Returns {verdict, team, role, phase, nodes}.
 local m = redis.call('HMGET', KEYS[1], 'phase', 'locked', 'players', 'mode', 'seq')
-local function told(verdict, team)
+local function reply(verdict, team)
   return {verdict, team or '', 'player', m[1] or '', redis.call('SMEMBERS', KEYS[9])}
 end
 local seat = redis.call('HGET', KEYS[2], ARGV[2])
-local sits = seat and redis.call('HEXISTS', KEYS[5], 'left|' .. ARGV[2]) == 0
+local seated = seat and redis.call('HEXISTS', KEYS[5], 'left|' .. ARGV[2]) == 0
 local ended = m[1] == 'over' or m[1] == 'settled'
-if not m[1] or ended and (not sits or m[5] == '0') then -- a match without a push has never begun
-  return told('gone')
+if not m[1] or ended and (not seated or m[5] == '0') then -- a match without a push has never begun
+  return reply('gone')
 end
 if redis.call('SISMEMBER', KEYS[4], ARGV[2]) == 1 then
-  return told('banned')
+  return reply('banned')
 end
-if sits then
-  return told('in', string.match(seat, '^[^\n]*'))
+if seated then
+  return reply('in', string.match(seat, '^[^\n]*'))
 end
 if m[1] ~= 'lobby' then
-  return told('started')
+  return reply('started')
 end
 if m[2] == '1' then
-  return told('locked')
+  return reply('locked')
 end
 if tonumber(m[3]) >= tonumber(ARGV[5]) then
-  return told('full')
+  return reply('full')
 end
 local team, fewest = ARGV[4], nil
 for i = 6, ARGV[4] == '' and #ARGV or 0 do
@@ -48,11 +48,11 @@ if team ~= '' then
   redis.call('HINCRBY', KEYS[6], 'players|' .. team, 1)
 end
 local ttl = redis.call('PTTL', KEYS[1])
-if redis.call('HINCRBY', KEYS[1], 'players', 1) == 1 and ttl > 0 then -- these are new
+if redis.call('HINCRBY', KEYS[1], 'players', 1) == 1 and ttl > 0 then -- these keys are new
   redis.call('HSET', KEYS[5], '|wide', string.rep('.', 65))
   for _, key in ipairs({KEYS[2], KEYS[5], KEYS[6], KEYS[7], KEYS[8]}) do
     redis.call('PEXPIRE', key, ttl)
   end
 end
 redis.call('HSET', KEYS[11], ARGV[1] .. '|v', redis.call('HINCRBY', KEYS[1], 'version', 1))
-return told('in', team)
+return reply('in', team)

@@ -9,34 +9,37 @@ import (
 )
 
 const (
-	// mostTogether bounds the attempts of one script, which takes some 10 µs for
+	// maxBatch limits the attempts of one script, which needs about 10 µs for
 	// each.
 	maxBatch = 64
-	// togetherWithin bounds a script of attempts that have waited.
+	// batchTimeout limits a script of attempts that have waited.
 	batchTimeout = 5 * time.Second
 )
 
-// batcher let the attempts of each match go to Redis one script at a time: those
-// that come while one is under way wait, and go together with the next. So who
-// comes alone waits for nobody, and of many the state of the match is read and
-// written once.
+// batcher sends the attempts of each match to Redis one script at a time.
+// Attempts that arrive while a script runs wait and share the next script. A
+// single answer never waits, and many answers read and write the state of the
+// match once.
+//
+// Example: answers A, B and C arrive within 1 ms. A is sent at once. B and C
+// wait until the reply to A and are then sent in one script.
 type batcher struct {
-	send func(context.Context, []*pendingAttempt) error // sets out of each
+	send func(context.Context, []*pendingAttempt) error // sets out of each attempt
 
 	mu      sync.Mutex
-	pending map[string][]*pendingAttempt // by match; there while a script is under way
+	pending map[string][]*pendingAttempt // by match; the entry exists while a script of the match runs
 }
 
 // pendingAttempt is an attempt that waits for its outcome.
 type pendingAttempt struct {
 	*match.Attempt
 	ctx  context.Context //nolint:containedctx // of the one who waits; nobody else's
-	done chan error      // tells that out is set, or what went wrong; nil of the first
+	done chan error      // receives nil when out is set, or an error; nil for the first attempt
 	out  match.Outcome
 }
 
-// commit has an attempt judged. Whose context ends is let go, though the script
-// may run yet.
+// commit judges an attempt. If ctx ends, commit returns, though the script may
+// still run.
 func (q *batcher) commit(ctx context.Context, a *match.Attempt) (match.Outcome, error) {
 	w := &pendingAttempt{Attempt: a, ctx: ctx}
 	if !q.enqueue(w) {
@@ -52,22 +55,23 @@ func (q *batcher) commit(ctx context.Context, a *match.Attempt) (match.Outcome, 
 	}
 }
 
-// enqueue queues an attempt behind the script of its match that is under way; false
-// where none is, so that it has to be sent.
+// enqueue adds an attempt to those that wait for the running script of its
+// match. It returns false if no script runs; then the caller must send the
+// attempt.
 func (q *batcher) enqueue(w *pendingAttempt) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	others, busy := q.pending[w.Match]
 	if busy {
-		w.done = make(chan error, 1) // who has given up does not take it
+		w.done = make(chan error, 1) // buffered: the receiver may have given up
 		others = append(others, w)
 	}
 	q.pending[w.Match] = others
 	return busy
 }
 
-// drain sends what has come while a script was under way, in a goroutine that
-// ends when nobody waits: each script is bounded.
+// drain sends what arrived during a script, in a goroutine that ends when
+// nothing waits. Each script has a timeout.
 func (q *batcher) drain(id string) {
 	if batch := q.nextBatch(id); batch != nil {
 		go func() {
@@ -87,8 +91,9 @@ func (q *batcher) sendBatch(batch []*pendingAttempt) {
 	}
 }
 
-// nextBatch takes those who go together: one attempt of a player, and none that nobody
-// waits for any more. Nil where there is none: the next to come is the first.
+// nextBatch takes the attempts for the next script: at most one per player, and
+// none whose caller has given up. It returns nil if there is none; then the
+// next attempt is sent at once.
 func (q *batcher) nextBatch(id string) (batch []*pendingAttempt) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

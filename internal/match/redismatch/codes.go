@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// codeFor is how long a code is taken that nobody lets rest: as long as its
-	// match can live.
+	// codeTTL is how long a code stays claimed if it is never retired: as long
+	// as its match can live.
 	codeTTL        = maxLifeMS * time.Millisecond
 	retiredCodeTTL = time.Hour
 )

@@ -11,8 +11,8 @@ import (
 	"laststand/internal/match"
 )
 
-// Commit implements match.Store. The answers to a match that come to this node
-// at the same time share a script, see queue.
+// Commit implements match.Store. Concurrent answers to one match at this node
+// share a script, see batcher.
 func (s *Store) Commit(ctx context.Context, a match.Attempt) (match.Outcome, error) {
 	out, err := s.batcher.commit(ctx, &a)
 	if err != nil && !errors.Is(err, match.ErrAbandoned) {
@@ -21,8 +21,8 @@ func (s *Store) Commit(ctx context.Context, a match.Attempt) (match.Outcome, err
 	return out, err
 }
 
-// commitBatch has attempts of one match judged by one script, each of another
-// player.
+// commitBatch judges attempts of one match, each of another player, with one
+// script.
 func (s *Store) commitBatch(ctx context.Context, all []*pendingAttempt) error {
 	a := all[0]
 	script, width := scriptFor(a.Mode)
@@ -46,10 +46,11 @@ func (s *Store) commitBatch(ctx context.Context, all []*pendingAttempt) error {
 	return setOutcomes(reply, all)
 }
 
-// commonArgs is how many ARGV every mode's script has for an attempt.
+// commonArgs is how many ARGV each attempt has in every mode.
 const commonArgs = 9
 
-// scriptFor is the script that accepts answers, and how many ARGV it has for each.
+// scriptFor returns the script that accepts answers in a mode, and the number
+// of its ARGV per attempt.
 func scriptFor(m match.Mode) (script *redis.Script, width int) {
 	switch m {
 	case match.Survival:
@@ -60,7 +61,7 @@ func scriptFor(m match.Mode) (script *redis.Script, width int) {
 	return acceptDuelScript, commonArgs + 2
 }
 
-// modeKeys are the KEYS that the script of a mode has beyond those of every mode.
+// modeKeys are the KEYS that only the script of one mode has.
 func (k keys) modeKeys(all []*pendingAttempt) []string {
 	switch all[0].Mode {
 	case match.Survival:
@@ -75,8 +76,8 @@ func (k keys) modeKeys(all []*pendingAttempt) []string {
 	return []string{k.log()}
 }
 
-// appendModeArgs appends the ARGV that the script of a mode has for an attempt
-// beyond those of every mode.
+// appendModeArgs appends the ARGV of an attempt that only the script of one
+// mode has.
 func appendModeArgs(args []any, a *match.Attempt) []any {
 	switch {
 	case a.Mode == match.Survival:
@@ -89,8 +90,8 @@ func appendModeArgs(args []any, a *match.Attempt) []any {
 	return append(args, a.Push.Head, a.Push.Tail)
 }
 
-// lockoutMS is how long a wrong answer shuts its team out; who is in none has
-// nobody to shut out.
+// lockoutMS is how long a wrong answer locks its team out. It is 0 for a player
+// without a team.
 func lockoutMS(a *match.Attempt) int64 {
 	if a.Seat.Team == "" {
 		return 0
@@ -117,7 +118,7 @@ func setOutcomes(reply lua.Reply, all []*pendingAttempt) error {
 	return nil
 }
 
-// setOutcome reads what has become of one of them.
+// setOutcome reads the outcome of one attempt.
 func (w *pendingAttempt) setOutcome(reply lua.Reply, i int) (err error) {
 	out := &w.out
 	fields := reply.List(i)
@@ -140,5 +141,6 @@ func (w *pendingAttempt) setOutcome(reply lua.Reply, i int) (err error) {
 	return nil
 }
 
-// abandoned is what scripts call a version that is behind.
+// abandoned is the reply of scripts if the stored version is lower than the
+// seen one.
 const abandoned = "abandoned"

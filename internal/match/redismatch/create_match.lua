@@ -1,11 +1,11 @@
--- Writes a new match with its deadline, and its first push where there is one,
--- if there is none of its id and none has been.
+-- Writes a new match with its deadline and, if there is one, its first push.
+-- Does nothing if the id exists or existed before.
 -- KEYS  1 match (hash), 2 plan (string), 3 log (list), 4 due:{p} (zset),
 --       5 seq:{p} (hash), 6 tomb (string)
 -- ARGV  1 match id, 2 attempt id, 3 plan (JSON), 4 due at (ms, 0 for never),
 --       5 time to live (ms), 6 the frame of push 1, '' for none,
 --       7… field, value, … of the match
--- Returns 1 where it was written, also to the same attempt again, else 0.
+-- Returns 1 if the match was written, also for a repeated attempt; else 0.
 if redis.call('EXISTS', KEYS[1], KEYS[6]) > 0 then
   return redis.call('HGET', KEYS[1], 'made') == ARGV[2] and 1 or 0
 end

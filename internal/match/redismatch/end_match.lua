@@ -1,5 +1,5 @@
--- What the last step of a match leaves: its result, and an end to its keys.
--- Between check_step.lua and apply_step.lua; other steps have nothing of this.
+-- Stores the result of the last step and sets the keys to expire. Runs between
+-- check_step.lua and apply_step.lua. Other steps skip all of it.
 -- KEYS  as of check_step.lua
 -- ARGV  as of check_step.lua
 -- Returns nothing.

@@ -1,7 +1,7 @@
--- What it does to a match that a player has left: in rank the player is behind
--- all who have not, nobody waits for an answer that may still have come, and a
--- buzzer race that saw the player there fails. After remove_place.lua; goes on to
--- retract_answer.lua where an answer is to be taken back.
+-- Applies the effect of a player who leaves a running match. In rank the player
+-- is behind all who stay. The question no longer waits for an answer of the
+-- player. A buzzer race of the player fails. Runs after remove_place.lua;
+-- continues with retract_answer.lua if an answer must be retracted.
 -- KEYS  as of remove_place.lua
 -- ARGV  as of remove_place.lua
 -- Returns as add_seat.lua.
@@ -15,7 +15,7 @@ if not survival then
 else
   redis.call('ZINCRBY', KEYS[8], -1e15, ARGV[2])
   if tonumber(last) <= tonumber(m[6]) then
-    return told('left') -- was out before
+    return reply('left') -- was eliminated before
   end
 end
 if m[1] == 'countdown' or m[1] == 'revealed' or survival and closing or m[1] == 'open' and not answered then
@@ -26,5 +26,5 @@ if m[1] == 'countdown' or m[1] == 'revealed' or survival and closing or m[1] == 
   end
 end
 if not survival or not answered then
-  return told('left')
+  return reply('left')
 end

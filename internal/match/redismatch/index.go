@@ -11,10 +11,10 @@ import (
 	"laststand/internal/match"
 )
 
-// dueLimit is how many matches of one partition a sweep takes up at once.
+// dueLimit is how many matches of one partition a sweep handles.
 const dueLimit = 64
 
-// ListDue implements match.Index, with one command a partition.
+// ListDue implements match.Index, with one command per partition.
 func (s *Store) ListDue(ctx context.Context, before int64) ([]string, error) {
 	until := redis.ZRangeBy{Min: "-inf", Max: "(" + strconv.FormatInt(before, 10), Count: dueLimit}
 	cmds := make([]*redis.StringSliceCmd, Partitions)
@@ -48,7 +48,7 @@ func (s *Store) RemoveIndex(ctx context.Context, id string) error {
 	return nil
 }
 
-// RemoveOrphan implements match.Index. The keys of single answers end by
+// RemoveOrphan implements match.Index. The keys of single answers expire by
 // themselves.
 func (s *Store) RemoveOrphan(ctx context.Context, id string, dueBefore int64) (bool, error) {
 	k := newKeys(id)
@@ -60,7 +60,8 @@ func (s *Store) RemoveOrphan(ctx context.Context, id string, dueBefore int64) (b
 	return removed, nil
 }
 
-// ReadProgress implements match.Index, with one command a partition that has matches.
+// ReadProgress implements match.Index, with one command per partition that has
+// matches.
 func (s *Store) ReadProgress(ctx context.Context, matches []string) (map[string]match.Progress, error) {
 	byKey, names := make(map[string][]string), make(map[string][]string)
 	for _, id := range matches {

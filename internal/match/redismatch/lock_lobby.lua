@@ -1,7 +1,7 @@
--- Ends the joining of players; later than in the lobby there is none.
+-- Ends the joining of players. Outside the lobby no player can join anyway.
 -- KEYS  as of add_seat.lua
 -- ARGV  1 match id
--- Returns 1; nil where there is no such match.
+-- Returns 1; nil if there is no such match.
 local m = redis.call('HMGET', KEYS[1], 'phase', 'locked')
 if not m[1] then
   return false

@@ -1,9 +1,9 @@
--- Marks a match as settled: its result is in the ledger. What waited for that
--- gets an end.
+-- Marks a match as settled: its result is in the ledger. Keys that waited for
+-- that get an expiry.
 -- KEYS  1 match (hash), 2 seq:{p} (hash), 3 result:{p} (hash), 4 tomb (string),
---       5… those that may have no end
+--       5… keys that may have no expiry
 -- ARGV  1 match id, 2 time to live from now on (ms), 3 of the tomb (ms)
--- Returns 1 where its result was waiting, else 0.
+-- Returns 1 if its result was waiting, else 0.
 redis.call('HDEL', KEYS[2], ARGV[1], ARGV[1] .. '|v')
 if redis.call('EXISTS', KEYS[1]) == 1 then
   redis.call('HSET', KEYS[1], 'phase', 'settled')

@@ -1,8 +1,8 @@
--- Moves the deadline of a match that waits for its host to open a question; it
--- is never moved back.
+-- Moves the deadline of a match that waits for its host to open a question. It
+-- never moves the deadline back.
 -- KEYS  1 match (hash), 2 due:{p} (zset)
 -- ARGV  1 match id, 2 due at (ms)
--- Returns 1 where it was moved, else 0.
+-- Returns 1 if it was moved, else 0.
 local m = redis.call('HMGET', KEYS[1], 'host_paced', 'phase', 'question', 'questions', 'mode', 'alive', 'ending', 'due_at')
 if m[1] ~= '1' or m[7] ~= '' or tonumber(ARGV[2]) <= tonumber(m[8]) then
   return 0

@@ -1,10 +1,10 @@
--- Pushes that an answer was accepted in a duel. Between judge_answers.lua and
--- accept_answers.lua.
+-- Pushes that an answer was accepted in a duel. Runs between judge_answers.lua
+-- and accept_answers.lua.
 -- KEYS  as of judge_answers.lua, 8 log (list)
--- ARGV  as of judge_answers.lua, of each 10 head and 11 tail of the push around its
---       number, '' for no push
+-- ARGV  as of judge_answers.lua, per attempt 10 head and 11 tail of the push around
+--       its number, '' for no push
 -- Returns as judge_answers.lua.
-local function moved(_, a, answered)
+local function apply_mode(_, a, answered)
   if a[10] == '' then
     return answered
   end

@@ -7,28 +7,32 @@ import (
 )
 
 const (
-	// questionsKept is how many bytes a generation holds: those of some 5,000 questions.
+	// generationBytes is the size of a generation, enough for about 5,000
+	// questions.
 	generationBytes = 4 << 20
-	// questionCost is what a question takes beside its texts and lists: its record and
-	// target, and two entries of a map, of which half may be empty.
+	// questionBaseBytes is the memory of a question in addition to its texts
+	// and lists: its struct and target, and two map entries, of which half may
+	// be empty.
 	questionBaseBytes = 240 + 16 + 2*40
 )
 
-// questionCache lets equal questions be one in memory: matches that draw the same ones,
-// each with an order of its own for the choices, share them for as long as they are
-// known here. What was not met for as long as questionsKept of others were is
-// forgotten. It is safe for concurrent use; the zero value is empty.
+// questionCache lets matches share equal questions in memory. Each match has
+// its own order of choices. The cache has two generations: when the current one
+// is full, it replaces the previous one. A question that was not used during a
+// full generation is forgotten. The cache is safe for concurrent use; the zero
+// value is empty.
 type questionCache struct {
 	mu                sync.Mutex
 	current, previous map[questionKey]*quiz.Question
-	size              int // of young, in bytes
+	size              int // size of current in bytes
 }
 
-// questionKey is what questions are known by. Those of two banks may have one id.
+// questionKey identifies a question. Questions of two banks may have the same
+// id.
 type questionKey struct{ id, text string }
 
-// share has questions that were read, and that nobody else has yet, be those that are
-// known, or else be known from now on.
+// share replaces questions that were just read by equal cached ones, and caches
+// the others. The caller must be the only user of read.
 func (k *questionCache) share(read []quiz.Drawn) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -53,20 +57,20 @@ func (k *questionCache) add(q *quiz.Question) {
 		k.current, k.previous, k.size = make(map[questionKey]*quiz.Question), k.current, 0
 	}
 	key := questionKey{q.ID, q.Text}
-	if former := k.current[key]; former != nil { // edited
+	if former := k.current[key]; former != nil { // the question was edited
 		k.size -= sizeOf(former)
 	}
 	k.current[key] = q
 	k.size += sizeOf(q)
 }
 
-// clipLists has the lists of a question take no more room than they need.
+// clipLists removes the unused capacity from the lists of a question.
 func clipLists(q *quiz.Question) *quiz.Question {
 	q.Choices, q.Right, q.Accepted = clip(q.Choices), clip(q.Right), clip(q.Accepted)
 	return q
 }
 
-// sizeOf is how many bytes a question takes.
+// sizeOf is the memory of a question in bytes.
 func sizeOf(q *quiz.Question) int {
 	size := questionBaseBytes + 8*len(q.Right) + len(q.ID) + len(q.Kind) + len(q.Lang) + len(q.Category) + len(q.Difficulty) +
 		len(q.Text) + len(q.Explanation) + len(q.Media) + len(q.Source) + len(q.Licence)

@@ -13,22 +13,23 @@ import (
 )
 
 const (
-	// raceTries bounds how often a race begins anew because what it watches has
-	// moved: the first, the lock and the exit move once, so more are never needed
-	// but for the team's lockout.
+	// raceTries limits how often a race restarts because a watched key changed.
+	// The first, the lock and the exit change only once. Only the team's
+	// lockout can cause more restarts.
 	raceTries = 8
-	// againTimeout bounds finding out what became of an EXEC without a reply.
+	// retryTimeout limits the search for the outcome of an EXEC without a
+	// reply.
 	retryTimeout = 2 * time.Second
-	// waitFor is how long a first waits for a replica.
+	// replicaTimeout is how long a first waits for a replica.
 	replicaTimeout = 100 * time.Millisecond
 )
 
 var errRaceContended = errors.New("what is watched kept moving")
 
-// Race implements match.Store. Where it fails it is run once more, as the client
-// library does with scripts: a transaction without a reply may have been done,
-// or may yet be, and the second run finds that it was, or moves what the first
-// one watches.
+// Race implements match.Store. After an error it runs once more, as the client
+// library does with scripts. A transaction without a reply may have been
+// executed, or may be executed later. The second run finds its result, or
+// changes a key that the first run watches.
 func (s *Store) Race(ctx context.Context, a match.Attempt) (match.Outcome, error) {
 	r, err := s.newRace(a)
 	if err != nil {
@@ -96,8 +97,8 @@ func (r *race) tryOnce(ctx context.Context, tx *redis.Tx) (match.Outcome, error)
 	return r.commitFirst(ctx, tx, l)
 }
 
-// commitFirst takes the question: lock, first, record, totals, rank, team, and the
-// match sealed and due, all at once or not at all.
+// commitFirst takes the question in one transaction: lock, first, record,
+// totals, rank, team, and the match sealed and due.
 func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, l snapshot) (match.Outcome, error) {
 	k, rec := r.keys, r.Record
 	var answered, version *redis.IntCmd
@@ -108,7 +109,7 @@ func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, l snapshot) (match
 		p.PExpire(ctx, k.first(rec.Question), closedFirstMS*time.Millisecond)
 		p.HSet(ctx, k.answers(), answerField(rec.Question, rec.Player), r.record)
 		r.addTotals(ctx, p, l.sums)
-		if l.ttl > 0 { // the two may be new
+		if l.ttl > 0 { // answers and totals may be new keys
 			p.PExpire(ctx, k.answers(), l.ttl)
 			p.PExpire(ctx, k.totals(), l.ttl)
 		}
@@ -132,9 +133,9 @@ func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, l snapshot) (match
 	}, nil
 }
 
-// addTotals adds the record to the sums of its player and team. Nothing else moves
-// the sums of a player meanwhile: an answer takes the lock, leaving touches the
-// exit, and both are watched.
+// addTotals adds the record to the sums of its player and team. No other write
+// changes these sums in between: an answer takes the lock, leaving writes the
+// exit key, and both are watched.
 func (r *race) addTotals(ctx context.Context, p redis.Pipeliner, sums match.Totals) {
 	k, rec := r.keys, r.Record
 	p.HSet(ctx, k.totals(), rec.Player, sumsOf(match.Totals{
@@ -147,8 +148,8 @@ func (r *race) addTotals(ctx context.Context, p redis.Pipeliner, sums match.Tota
 	}
 }
 
-// waitForReplica waits until a replica has the transaction, on its own connection,
-// where there are replicas.
+// waitForReplica waits until a replica has the transaction, if there are
+// replicas. It uses the connection of the transaction.
 func (r *race) waitForReplica(ctx context.Context, tx *redis.Tx) {
 	if !r.store.replicas() {
 		return

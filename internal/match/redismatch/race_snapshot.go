@@ -11,17 +11,17 @@ import (
 	"laststand/internal/match"
 )
 
-// snapshot is what a race has to know of its match, read in one round trip under
-// WATCH.
+// snapshot is what a race needs to know of its match. It is read in one round
+// trip under WATCH.
 type snapshot struct {
 	state       match.State
-	first       string // 1 while it is to be had
-	holder      string // the attempt that holds the player's lock
-	record      string // the accepted answer, JSON
+	first       string // "1" while nobody has answered right
+	holder      string // id of the attempt that holds the player's lock
+	record      string // the player's accepted answer, JSON
 	sums        match.Totals
 	seated      bool
-	lockoutLeft time.Duration // how long the team is locked out yet
-	ttl         time.Duration // of the match
+	lockoutLeft time.Duration // remaining lockout of the team
+	ttl         time.Duration // remaining time to live of the match
 	nodes       []string
 }
 
@@ -58,11 +58,12 @@ func (r *race) readSnapshot(ctx context.Context, tx *redis.Tx) (snapshot, error)
 	return l, err
 }
 
-// snapshotFields are the fields of the match that a race has to know.
+// snapshotFields are the fields of the match that a race needs.
 var snapshotFields = []string{"phase", "question", "opens_at", "closes_at", "answered", "alive", "version"}
 
-// decide is what becomes of a race, in the order of judge_answers.lua. Accepted is
-// what the question is to be taken for, or has been by this very attempt.
+// decide returns the outcome of a race. The checks have the same order as in
+// judge_answers.lua. Accepted means that the attempt may take the question, or
+// that this very attempt has already taken it.
 func (r *race) decide(l snapshot) (match.Outcome, error) {
 	s, rec := l.state, r.Record
 	switch {
@@ -88,7 +89,7 @@ func (r *race) decide(l snapshot) (match.Outcome, error) {
 	return match.Outcome{Verdict: match.Accepted}, nil
 }
 
-// existingOutcome is the outcome of an attempt whose player's answer is there.
+// existingOutcome is the outcome if the player's answer exists already.
 func (l snapshot) existingOutcome(v match.Verdict) (match.Outcome, error) {
 	out := match.Outcome{
 		Verdict: v, Sealed: v == match.Accepted,

@@ -14,12 +14,12 @@ import (
 	"laststand/internal/quiz"
 )
 
-// maxPlayers bounds the players that one read is about, and so how long it takes.
+// maxPlayers limits the players of one read, and so its duration.
 const maxPlayers = 500
 
 var errTooManyPlayers = fmt.Errorf("at most %d players can be asked for at once", maxPlayers)
 
-// Read implements match.Store. It is about at most 500 players asked for.
+// Read implements match.Store. It accepts at most 500 players.
 func (s *Store) Read(ctx context.Context, q match.ReadQuery) (match.View, error) {
 	if len(q.Players) > maxPlayers {
 		return match.View{}, fmt.Errorf("redismatch: read %s: %w", q.Match, errTooManyPlayers)
@@ -60,8 +60,8 @@ func (s *Store) Read(ctx context.Context, q match.ReadQuery) (match.View, error)
 // pageBytes is about how much of a log one command reads, see read_match.lua.
 const pageBytes = 64 << 10
 
-// readRestOfLog reads the frames of a view that were too many for one command, page
-// by page. A log only grows, so they are those that were there.
+// readRestOfLog reads the frames of a view that did not fit into one command,
+// page by page. A log only grows, so the pages belong together.
 func (s *Store) readRestOfLog(ctx context.Context, q match.ReadQuery, v *match.View) error {
 	key, size := newKeys(q.Match).log(), 0
 	for _, frame := range v.Frames {
@@ -73,7 +73,7 @@ func (s *Store) readRestOfLog(ctx context.Context, q match.ReadQuery, v *match.V
 		if err != nil {
 			return fmt.Errorf("redismatch: read %s: %w", q.Match, err)
 		}
-		if len(page) == 0 { // it has just expired
+		if len(page) == 0 { // the log has expired in between
 			v.Frames = nil
 			return nil
 		}
@@ -85,9 +85,9 @@ func (s *Store) readRestOfLog(ctx context.Context, q match.ReadQuery, v *match.V
 	return nil
 }
 
-// viewOf reads the reply of read_match.lua.
+// viewOf decodes the reply of read_match.lua.
 func viewOf(reply lua.Reply, q match.ReadQuery) (v match.View, err error) {
-	if v.Plan, err = planOf(reply.Text(1)); err != nil { // first, as it names its form
+	if v.Plan, err = planOf(reply.Text(1)); err != nil { // first, because the plan contains the form
 		return v, err
 	}
 	if q.WantPlan && v.Plan == nil {
@@ -127,7 +127,7 @@ func viewOf(reply lua.Reply, q match.ReadQuery) (v match.View, err error) {
 
 var errNoPlan = errors.New("it has no plan")
 
-// unreadable is the error of what is there and cannot be read.
+// unreadable marks the error of data that exists but cannot be decoded.
 func unreadable(err error) error {
 	if errors.Is(err, match.ErrUnreadable) {
 		return err
@@ -135,8 +135,8 @@ func unreadable(err error) error {
 	return &match.UnreadableError{Reason: match.Corrupt, Err: err}
 }
 
-// planOf reads a plan, nil where none was asked for. A plan of the form before
-// would be converted here; no release has written one.
+// planOf decodes a plan; nil if none was requested. A plan of the previous form
+// would be converted here. No release has written one.
 func planOf(raw string) (*match.Plan, error) {
 	if raw == "" {
 		return nil, nil
@@ -164,8 +164,8 @@ func planOf(raw string) (*match.Plan, error) {
 	return p, nil
 }
 
-// clip is a list in no more room than it takes: read it has room for four or up to
-// twice as many, for as long as the match is known here.
+// clip returns a list without unused capacity. A decoded list may have capacity
+// for four or for twice its elements, as long as the match is in memory.
 func clip[T any](list []T) []T {
 	if len(list) == cap(list) {
 		return list
@@ -173,7 +173,8 @@ func clip[T any](list []T) []T {
 	return slices.Clone(list)
 }
 
-// addTotals reads the records of the current question and the totals of players.
+// addTotals decodes the records of the current question and the totals of
+// players.
 func addTotals(v *match.View, players []string, reply lua.Reply) error {
 	records, sums, left := reply.List(7), reply.List(8), reply.List(9)
 	v.Records = make(map[string]match.Record, len(records))

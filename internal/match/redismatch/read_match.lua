@@ -1,18 +1,17 @@
--- Reads a match as it stands at one instant; a node may join those that hold
--- sessions of it.
+-- Reads a match at one instant. A node may join those that hold sessions of it.
 -- KEYS  1 match (hash), 2 plan (string), 3 log (list), 4 answers (hash),
 --       5 totals (hash), 6 nodes (set), 7 seats (hash), 8 teams (hash),
 --       9 rank (zset), 10 top (zset)
 -- ARGV  1 1 if the plan is wanted, else 0, 2 number after which frames are
 --       wanted (about 64 KiB of them, the caller reads the rest), -1 for none,
 --       3 highest version seen, 4 node that joins, '' for none, 5 1 if ranks are
---       wanted, else 0, 6 players of whom all are shown, 0 if none are wanted,
---       7 how many of more, 8 1 if the records of the players asked for are
---       wanted, else 0, 9… these players
--- Returns {state, plan, frames, nodes, teams, players shown, their seats,
--- records of the current question, sums and what says that they have left ({}
--- where nobody has) of those shown and those asked for, ranks of those asked
--- for}; {} where the version is behind; nil if it is gone.
+--       wanted, else 0, 6 largest match with all players listed, 0 for no
+--       list, 7 number of listed players of a larger one, 8 1 if the records of
+--       the requested players are wanted, else 0, 9… requested players
+-- Returns {state, plan, frames, nodes, teams, listed players, their seats,
+-- records of the current question, sums and left marks ({} if no player has left)
+-- of listed and requested players, ranks of requested players}; {} if the version
+-- is behind; nil if the match does not exist.
 local m = redis.call('HMGET', KEYS[1], 'phase', 'question', 'version', 'players', 'ending', 'mode', 'left')
 if not m[1] then
   return false
@@ -27,8 +26,8 @@ end
 local shown, seats, teams, ranks = {}, {}, {}, {}
 if ARGV[6] ~= '0' then
   local ranked = m[1] == 'revealed' or m[1] == 'over' or m[1] == 'settled' or m[5] ~= '' or m[6] ~= 'survival'
-  local most = tonumber(m[4]) <= tonumber(ARGV[6]) and ARGV[6] or ARGV[7]
-  shown = redis.call('ZREVRANGE', KEYS[ranked and 9 or 10], 0, most - 1)
+  local count = tonumber(m[4]) <= tonumber(ARGV[6]) and ARGV[6] or ARGV[7]
+  shown = redis.call('ZREVRANGE', KEYS[ranked and 9 or 10], 0, count - 1)
   seats = #shown > 0 and redis.call('HMGET', KEYS[7], unpack(shown)) or {}
   teams = redis.call('HGETALL', KEYS[8])
 end

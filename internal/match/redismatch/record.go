@@ -9,11 +9,11 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Records are kept as JSON, which retract_answer.lua reads too. What stands here reads
-// and writes them without the reflection of the standard library, as every answer
-// is written, and most are read once.
+// Records are stored as JSON, which retract_answer.lua reads too. This file
+// encodes and decodes them without reflection, because every answer writes a
+// record and most are read once.
 
-// recordText is a record as it is kept.
+// recordText encodes a record.
 func recordText(r match.Record) []byte {
 	b := make([]byte, 0, 256+len(r.Normal)+len(r.Given))
 	b = protocol.AppendText(append(b, `{"player":`...), r.Player)
@@ -33,7 +33,7 @@ func recordText(r match.Record) []byte {
 	return append(b, '}')
 }
 
-// recordOf reads a record as it is kept, by nodes of former versions too.
+// recordOf decodes a record. It also accepts records of earlier versions.
 func recordOf(raw string) (r match.Record, err error) {
 	in := recordReader{rest: raw}
 	r.Player = in.text(`{"player":`)
@@ -54,14 +54,14 @@ func recordOf(raw string) (r match.Record, err error) {
 	return r, err
 }
 
-// recordReader reads those of a record one after the other, as recordText has written
-// them.
+// recordReader reads the members of a record one after the other, in the order
+// of recordText.
 type recordReader struct {
 	rest      string
-	malformed bool // it is written otherwise
+	malformed bool // true: the text has another form; decode it as general JSON
 }
 
-// after is what follows on a member's name.
+// after returns the text after a member's name.
 func (m *recordReader) after(name string) string {
 	rest, found := strings.CutPrefix(m.rest, name)
 	m.malformed = m.malformed || !found

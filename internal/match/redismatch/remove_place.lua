@@ -1,42 +1,42 @@
--- Ends somebody's place in an arena. A seat is taken away in the lobby, and
--- left to stand later on: then the player may not answer any more, and nobody
--- waits for the answer. Counts the places that have ended, so that nodes look
--- for sessions without one.
+-- Ends a place in an arena. In the lobby it deletes the seat. Later the seat
+-- stays, but the player may not answer any more, and the question does not wait
+-- for the player. It counts the ended places, so that nodes look for sessions
+-- without a place.
 -- KEYS  1…11 as of add_seat.lua, 12 answers (hash), 13 exit:PLAYER (string)
--- ARGV  1 match id, 2 who, 3 to refuse another place: how many may be refused
---       one, else 0, 4 time to live of the exit (ms)
--- Returns as add_seat.lua; banned where who has no place is refused one already, full
--- where too many are: then nothing is done.
+-- ARGV  1 match id, 2 person, 3 with a ban: how many bans the arena may have, else
+--       0, 4 time to live of the exit (ms)
+-- Returns as add_seat.lua. 'banned': the person has no place and is banned already.
+-- 'full': there are too many bans, and nothing was changed.
 local m = redis.call('HMGET', KEYS[1], 'phase', 'question', 'mode', 'alive', 'answered', 'last', 'opens_at')
 local role, team, ttl = redis.call('HGET', KEYS[3], ARGV[2]) or '', '', redis.call('PTTL', KEYS[1])
-local function told(verdict)
+local function reply(verdict)
   return {verdict, team, role, m[1] or '', redis.call('SMEMBERS', KEYS[9])}
 end
 local function expire(key)
   return ttl > 0 and redis.call('PEXPIRE', key, ttl)
 end
 if not m[1] or m[1] == 'over' or m[1] == 'settled' then
-  return told('gone')
+  return reply('gone')
 end
 local seat, banned = redis.call('HGET', KEYS[2], ARGV[2]), redis.call('SISMEMBER', KEYS[4], ARGV[2]) == 1
 if role == '' and not seat then
-  return told(banned and 'banned' or 'out')
+  return reply(banned and 'banned' or 'out')
 end
 if ARGV[3] ~= '0' and not banned then
   if redis.call('SCARD', KEYS[4]) >= tonumber(ARGV[3]) then
-    return told('full')
+    return reply('full')
   end
   redis.call('SADD', KEYS[4], ARGV[2])
   expire(KEYS[4])
 end
 local watched = redis.call('HDEL', KEYS[3], ARGV[2]) == 1
-local gone = watched or m[1] == 'lobby'
+local removed = watched or m[1] == 'lobby'
 if not watched then
   team, role = string.match(seat, '^[^\n]*'), 'player'
 end
-if not gone then
+if not removed then
   if redis.call('HSETNX', KEYS[5], 'left|' .. ARGV[2], 1) == 0 then
-    return told('left')
+    return reply('left')
   end
   expire(KEYS[5])
   redis.call('HINCRBY', KEYS[1], 'left', 1)
@@ -51,6 +51,6 @@ elseif not watched then
 end
 redis.call('HINCRBY', KEYS[1], 'ended', 1)
 redis.call('HSET', KEYS[11], ARGV[1] .. '|v', redis.call('HINCRBY', KEYS[1], 'version', 1))
-if gone then
-  return told('out')
+if removed then
+  return reply('out')
 end

@@ -32,14 +32,15 @@ func (s *Store) CountUnsettled(ctx context.Context) (int64, error) {
 	return n, err
 }
 
-// maxStandings bounds the standings that Results gives at once, but for those of
+// maxStandings limits the standings that Results returns, except for those of
 // its last result.
 const maxStandings = 20_000
 
-// Results reads up to limit results that wait for the ledger, from a random
-// partition on by the order of partitions. They are whole, but for those whose
-// standings are gone or cannot be read by this node. An error speaks of those
-// and of results that could not be read now; the others are there beside it.
+// Results reads up to limit results that wait for the ledger. It starts at a
+// random partition and continues in the order of partitions. A result is
+// complete unless its standings are gone or this node cannot read them. The
+// error covers those, and results that could not be read now. The readable
+// results are returned in any case.
 func (s *Store) Results(ctx context.Context, limit int) ([]match.Result, error) {
 	counts, err := s.countPending(ctx)
 	if err != nil {
@@ -72,7 +73,7 @@ func (s *Store) Results(ctx context.Context, limit int) ([]match.Result, error) 
 	return results, errors.Join(errs...)
 }
 
-// countPending counts the results of each partition.
+// countPending counts the pending results of each partition.
 func (s *Store) countPending(ctx context.Context) ([]int64, error) {
 	cmds := make([]*redis.IntCmd, Partitions)
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -91,7 +92,7 @@ func (s *Store) countPending(ctx context.Context) ([]int64, error) {
 	return counts, nil
 }
 
-// readResults reads about limit results of a partition, or all where there are
+// readResults reads about limit results of a partition, or all if there are
 // few.
 func (s *Store) readResults(ctx context.Context, p, limit int) ([]match.Result, error) {
 	raw, _, err := s.client.HScan(ctx, partition(p).result(), 0, "", int64(limit)).Result()
@@ -111,8 +112,9 @@ func (s *Store) readResults(ctx context.Context, p, limit int) ([]match.Result, 
 	return results, errors.Join(errs...)
 }
 
-// SetSettledNotified notes that players can be told that a match is settled, with the final
-// ratings of a rated one, and lists the nodes that hold sessions of it.
+// SetSettledNotified records that players may be notified of the settled match,
+// with the final ratings of a rated one. It lists the nodes that hold sessions
+// of the match.
 func (s *Store) SetSettledNotified(ctx context.Context, id string, ratings map[string]int) ([]string, error) {
 	k, final := newKeys(id), []byte(nil)
 	if ratings != nil {
@@ -125,13 +127,11 @@ func (s *Store) SetSettledNotified(ctx context.Context, id string, ratings map[s
 	return nodes, nil
 }
 
-// settledConcurrency is how many matches are marked at a time; on a real Redis they
-// share round trips.
+// settledConcurrency is how many matches are marked at the same time. On a real
+// Redis they share round trips.
 const settledConcurrency = 64
 
-// Settled marks matches whose results are in the ledger, or are dead letters. What
-// the standings are read from lives longer for a result without them: an operator
-// may requeue it.
+// Settled marks matches whose results are in the ledger.
 func (s *Store) Settled(ctx context.Context, results []match.Result) error {
 	var group errgroup.Group
 	group.SetLimit(settledConcurrency)

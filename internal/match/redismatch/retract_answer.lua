@@ -1,6 +1,6 @@
--- Takes the answer of a player back who leaves a survival match before it is
--- revealed: the question is for those who stay to survive. The lock and the
--- record stay, so that there is no second one. After forfeit_place.lua.
+-- Retracts the unrevealed answer of a player who leaves a survival match. The
+-- question is for those who stay. The lock and the record stay, so that there
+-- is no second answer. Runs after forfeit_place.lua.
 -- KEYS  as of remove_place.lua
 -- ARGV  as of remove_place.lua
 -- Returns as add_seat.lua.
@@ -18,4 +18,4 @@ if r.correct then
 end
 redis.call('HSET', KEYS[5], ARGV[2],
   string.format('%.0f %.0f %.0f %.0f %.0f %.0f', score + 0, correct + 0, count - 1, saved + 0, survived, survived))
-return told('left')
+return reply('left')

@@ -24,7 +24,7 @@ func (k keys) placeKeys() []string {
 // AddSeat implements arena.Seats.
 func (s *Store) AddSeat(ctx context.Context, r arena.SeatRequest) (arena.PlaceReply, error) {
 	team := r.Seat.Team
-	r.Seat.Team = "" // the script may choose it, and keeps it beside the seat
+	r.Seat.Team = "" // the script may choose the team, and stores it next to the seat
 	seat, err := json.Marshal(r.Seat)
 	if err != nil {
 		return arena.PlaceReply{}, fmt.Errorf("redismatch: sit in %s: %w", r.Match, err)
@@ -36,8 +36,8 @@ func (s *Store) AddSeat(ctx context.Context, r arena.SeatRequest) (arena.PlaceRe
 	return s.runPlaceScript(ctx, addSeatScript, newKeys(r.Match).placeKeys(), args...)
 }
 
-// AddWatcher implements arena.Seats. Who has a seat keeps it, and is told so by the
-// role.
+// AddWatcher implements arena.Seats. A player with a seat keeps it, as the role
+// of the reply shows.
 func (s *Store) AddWatcher(ctx context.Context, id, player string, role match.Role) (arena.PlaceReply, error) {
 	return s.runPlaceScript(ctx, addWatcherScript, newKeys(id).placeKeys(), id, player, string(role))
 }
@@ -48,8 +48,8 @@ func (s *Store) RemovePlace(ctx context.Context, id, player string, bans int) (a
 	return s.runPlaceScript(ctx, removePlaceScript, append(k.placeKeys(), k.answers(), k.exit(player)), id, player, bans, closedFirstMS)
 }
 
-// runPlaceScript runs a script about somebody's place in an arena, whose match is the
-// first of its ARGV.
+// runPlaceScript runs a script about a place in an arena. The first of its ARGV
+// is the match.
 func (s *Store) runPlaceScript(ctx context.Context, script *redis.Script, names []string, args ...any) (arena.PlaceReply, error) {
 	values, err := script.Run(ctx, s.scripts, names, args...).Slice()
 	if err != nil {
@@ -74,8 +74,8 @@ func (s *Store) LockLobby(ctx context.Context, id string) error {
 	return nil
 }
 
-// Member implements match.Store. Who has left a match that is played has no
-// place in it any more.
+// Member implements match.Store. A player who left a running match has no place
+// in it.
 func (s *Store) Member(ctx context.Context, id, player string) (match.Member, error) {
 	k := newKeys(id)
 	var seat, role *redis.StringCmd
@@ -122,12 +122,12 @@ func (s *Store) WithoutPlace(ctx context.Context, id string, players []string) (
 	return withoutPlace, nil
 }
 
-// seatOf reads a seat as it is kept: its team, a line end, the rest.
+// seatOf decodes a stored seat: its team, a newline, the rest as JSON.
 func seatOf(kept string) (seat match.Seat, err error) {
 	team, raw, _ := strings.Cut(kept, "\n")
 	in := recordReader{rest: raw}
 	seat.Player, seat.Nickname = in.text(`{"player":`), in.text(`,"nickname":`)
-	if in.malformed || in.rest != "}" { // it has more, or texts that are escaped
+	if in.malformed || in.rest != "}" { // it has more fields or escaped texts
 		seat = match.Seat{}
 		err = json.Unmarshal([]byte(raw), &seat)
 	}
@@ -146,7 +146,7 @@ func seatsOf(kept []string) ([]match.Seat, error) {
 	return seats, nil
 }
 
-// teamsOf reads the hash of what teams have.
+// teamsOf decodes the hash of the teams.
 func teamsOf(flat lua.Reply) map[string]match.TeamTotals {
 	teams := make(map[string]match.TeamTotals)
 	for i := 0; i+1 < len(flat); i += 2 {

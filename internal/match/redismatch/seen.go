@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// seenMost is how many questions a player is remembered to have seen.
+	// maxSeen is how many seen questions are kept per player.
 	maxSeen = 300
 	seenTTL = 7 * 24 * time.Hour
 )
 
-// SeenQuestions lists the questions that the players of a game saw lately.
+// SeenQuestions lists the questions that the players of a game saw recently.
 func (s *Store) SeenQuestions(ctx context.Context, game string, players []string) (map[string]struct{}, error) {
 	cmds := make([]*redis.StringSliceCmd, len(players))
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -35,7 +35,7 @@ func (s *Store) SeenQuestions(ctx context.Context, game string, players []string
 	return seen, nil
 }
 
-// AddSeen remembers that the players of a game are about to see questions.
+// AddSeen records that the players of a game are about to see questions.
 func (s *Store) AddSeen(ctx context.Context, game string, players, questions []string) error {
 	ids := make([]any, len(questions))
 	for i, id := range questions {
@@ -56,7 +56,7 @@ func (s *Store) AddSeen(ctx context.Context, game string, players, questions []s
 	return nil
 }
 
-// ForgetSeen forgets which questions a player has seen.
+// ForgetSeen deletes the list of questions that a player has seen.
 func (s *Store) ForgetSeen(ctx context.Context, game, player string) error {
 	if err := s.client.Del(ctx, seenKey(game, player)).Err(); err != nil {
 		return fmt.Errorf("redismatch: forget what was seen: %w", err)

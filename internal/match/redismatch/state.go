@@ -9,8 +9,8 @@ import (
 	"laststand/internal/match"
 )
 
-// stepFields are the fields of a state that a step writes. Sealing leaves alive as
-// it is: players may have left since the state was read.
+// stepFields are the fields of a state that a step writes. Sealing leaves alive
+// unchanged, because players may have left since the state was read.
 func stepFields(s match.State) []any {
 	fields := []any{
 		"phase", string(s.Phase), "question", s.Question, "starts_at", s.StartsAt, "opens_at", s.OpensAt,
@@ -24,8 +24,8 @@ func stepFields(s match.State) []any {
 	return fields
 }
 
-// createFields are all fields of a match's first state, but for those that creating
-// it numbers.
+// createFields are all fields of a match's first state, except those that the
+// script numbers.
 func createFields(p *match.Plan, s match.State) []any {
 	fields := append(stepFields(s),
 		"answered", s.Answered, "right", s.Right,
@@ -37,18 +37,19 @@ func createFields(p *match.Plan, s match.State) []any {
 	return fields
 }
 
-// forceHashTable is a field that nobody reads. Redis looks through a hash from end to end
-// for every field of a command, until it has 512 of them or one of over 64
-// bytes: an answer of many cost twice as much. Duels stay small.
+// forceHashTable is a field that is never read. Redis searches a small hash
+// from end to end for every field of a command. It stops doing so when the hash
+// has 512 fields or one value of over 64 bytes. Without this field an answer in
+// a large match costs twice as much. Duels stay small.
 var forceHashTable = []any{"wide", strings.Repeat(".", 65)}
 
-// firstField holds who was the first to answer a buzzer question.
+// firstField names the field with the first right answer to a buzzer question.
 func firstField(question int) string { return "first|" + strconv.Itoa(question) }
 
-// fields are a hash as it was read.
+// fields is a decoded hash.
 type fields map[string]string
 
-// fieldsOf reads a list of names and values in turn.
+// fieldsOf decodes a list of alternating names and values.
 func fieldsOf(flat lua.Reply) fields {
 	f := make(fields, len(flat)/2)
 	for i := 0; i+1 < len(flat); i += 2 {
@@ -83,7 +84,7 @@ func (f fields) state() (match.State, error) {
 	return s, err
 }
 
-// first is who took a buzzer question.
+// first returns the first right answer to a buzzer question.
 func (f fields) first(question int) (first match.First, ok bool, err error) {
 	raw, ok := f[firstField(question)]
 	if !ok {
@@ -93,7 +94,7 @@ func (f fields) first(question int) (first match.First, ok bool, err error) {
 	return first, err == nil, err
 }
 
-// firsts are those of all questions so far.
+// firsts returns the first right answers of all questions so far.
 func (f fields) firsts() ([]match.First, error) {
 	var all []match.First
 	for q := range int(f.number("question")) + 1 {

@@ -9,12 +9,12 @@ import (
 	"laststand/internal/match"
 )
 
-// closedFirstMS is how long a question's first is remembered once the question is
-// closed, when the phase says it too.
+// closedFirstMS is how long the first of a question is kept after the question
+// closed. The phase then contains the same information.
 const closedFirstMS = 60 * 1000
 
-// Step implements match.Store. A step that abandons the match is taken however
-// far the store's version is behind, and moves it beyond the highest seen.
+// Step implements match.Store. A step that abandons the match ignores the
+// store's version and moves it above the highest seen one.
 func (s *Store) Step(ctx context.Context, st match.Step) (match.StepResult, error) {
 	args, err := stepArgs(st)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Store) Step(ctx context.Context, st match.Step) (match.StepResult, erro
 		return match.StepResult{}, match.ErrNotFound
 	case "abandoned":
 		return match.StepResult{}, match.ErrAbandoned
-	case "elsewhere":
+	case "moved_on":
 		return match.StepResult{}, nil
 	}
 	return match.StepResult{Applied: true, FirstSeq: reply.Number(1), Version: reply.Number(2), Nodes: reply.Texts(3)}, nil
@@ -77,12 +77,12 @@ func stepArgs(st match.Step) ([]any, error) {
 	return args, nil
 }
 
-// opensQuestion says whether a step opens a question, rather than giving it more time.
+// opensQuestion reports whether a step opens a question. An extension does not.
 func opensQuestion(st match.Step) bool { return st.To.Phase == match.Open && st.From != match.Open }
 
-// firstChange is what a step does to the first of a buzzer question: opening offers
-// it, and whatever ends that takes it back, so that exactly one of that and a
-// race closes the question.
+// firstChange is what a step does to the first of a buzzer question. Opening
+// sets it to 1, and every end of the question sets it to 0. So either that end
+// or one race closes the question, never both.
 func firstChange(st match.Step) (question int, offer string, ms int64) {
 	switch {
 	case st.Buzzer && opensQuestion(st):

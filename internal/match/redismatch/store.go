@@ -1,7 +1,3 @@
-// Package redismatch keeps matches in Redis: one hash, log and index per match
-// in the slot of its partition, and a script for each atomic step; who is the
-// first to answer a buzzer question is a transaction. It implements match.Store,
-// match.Index, arena.Seats, arena.Codes and the pending results of settlement.
 package redismatch
 
 import (
@@ -19,18 +15,20 @@ import (
 )
 
 const (
-	// keptMS is how long a match lives that nobody ends: a lobby of half a day,
-	// and a match that its host draws out.
+	// maxLifeMS is how long a match lives if it never ends: half a day in the
+	// lobby, and a match that its host prolongs.
 	maxLifeMS = 48 * 60 * 60 * 1000
 	// readableMS is how long the match of an arena can be read after its result
 	// is settled.
 	readableMS = 6 * 60 * 1000
-	// tombMS is how long an id is remembered whose match is over or void.
+	// tombMS is how long the store remembers the id of a match that is over or
+	// tombstoned.
 	tombMS = 60 * 60 * 1000
 )
 
-// Store is safe for concurrent use. Every write is idempotent, so that it may
-// be run again after an ambiguous error, which the client library does.
+// Store implements match.Store, match.Index, arena.Seats and arena.Codes. It is
+// safe for concurrent use. Every write is idempotent, because the client
+// library repeats commands after an ambiguous error.
 type Store struct {
 	client    redis.UniversalClient
 	scripts   redis.Scripter
@@ -41,18 +39,19 @@ type Store struct {
 	unconfirmed func()
 }
 
-// Option changes how a store works.
+// Option configures a Store.
 type Option func(*Store)
 
-// ConfirmByReplica has a first declared only once a replica has it, while replicas
-// says that there are any. One that none has in time is declared all the same,
-// and unconfirmed is called. Without this option no replica is waited for.
+// ConfirmByReplica announces a first right answer only after a replica has it,
+// while replicas returns true. If no replica confirms in time, the answer is
+// announced anyway and unconfirmed is called. Without this option the store
+// does not wait for replicas.
 func ConfirmByReplica(replicas func() bool, unconfirmed func()) Option {
 	return func(s *Store) { s.replicas, s.unconfirmed = replicas, unconfirmed }
 }
 
-// New makes a store. Scripts run on scripts, which may share pipelines among
-// its callers; everything else runs on client. Both must reach the same Redis.
+// New makes a store. Scripts run on scripts, which may share pipelines between
+// callers. Everything else runs on client. Both must reach the same Redis.
 func New(client redis.UniversalClient, scripts redis.Scripter, options ...Option) *Store {
 	s := &Store{client: client, scripts: scripts, replicas: func() bool { return false }}
 	s.batcher = batcher{send: s.commitBatch, pending: make(map[string][]*pendingAttempt)}
@@ -62,8 +61,9 @@ func New(client redis.UniversalClient, scripts redis.Scripter, options ...Option
 	return s
 }
 
-// scripter is what a script runs on: one that many players wait for goes by itself,
-// rather than after those under way, which are the answers of other matches.
+// scripter returns what a script runs on. A script that many players wait for
+// gets its own connection. It does not queue behind the answers of other
+// matches.
 func (s *Store) scripter(large bool) redis.Scripter {
 	if large {
 		return s.client

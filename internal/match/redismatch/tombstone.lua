@@ -1,7 +1,7 @@
--- Makes sure that a match is never created, unless it has been.
+-- Prevents a match from ever being created, unless it exists.
 -- KEYS  1 match (hash), 2 tomb (string)
--- ARGV  1 how long to remember it (ms)
--- Returns 1 where it has been created, else 0.
+-- ARGV  1 time to live of the tomb (ms)
+-- Returns 1 if the match exists or existed, else 0.
 if redis.call('EXISTS', KEYS[1]) == 1 or redis.call('GET', KEYS[2]) == 'over' then
   return 1
 end

@@ -8,7 +8,8 @@ import (
 	"laststand/internal/match"
 )
 
-// leftField is there once a player has left a match that is played.
+// leftField names the field that exists after a player has left a running
+// match.
 func leftField(player string) string { return "left|" + player }
 
 func leftFields(players []string) []string {
@@ -19,19 +20,19 @@ func leftFields(players []string) []string {
 	return fields
 }
 
-// sumsOf is how a player's sums are kept, in the field of the player: one field
-// is read and written in a third of the time of six.
+// sumsOf encodes a player's sums as one field. One field is read and written in
+// a third of the time of six.
 func sumsOf(t match.Totals) string {
 	return fmt.Sprintf("%d %d %d %d %d %d", t.Score, t.Correct, t.Answered, t.SavedMS, t.LastCorrect, t.LastAnswered)
 }
 
-// totalsOf reads a player's sums, and what says that the player has left.
+// totalsOf decodes a player's sums and the field of leftField.
 func totalsOf(sums, left string) match.Totals {
 	var n [6]int64
 	for i := range n {
 		var number string
 		number, sums, _ = strings.Cut(sums, " ")
-		n[i], _ = strconv.ParseInt(number, 10, 64) // written as a whole number, or not there
+		n[i], _ = strconv.ParseInt(number, 10, 64) // a whole number, or missing
 	}
 	return match.Totals{
 		Score: n[0], Correct: n[1], Answered: n[2], SavedMS: n[3], LastCorrect: int(n[4]), LastAnswered: int(n[5]), Left: left == "1",

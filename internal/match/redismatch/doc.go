@@ -1,0 +1,23 @@
+// Package redismatch keeps matches in Redis. It implements match.Store,
+// match.Index, arena.Seats, arena.Codes and the list of pending results that
+// settlement reads.
+//
+// Each match has a hash with its state, a log of its pushes and entries in the
+// index of its partition. All keys of a match share the partition's hash tag,
+// so that each atomic write is one Lua script. The first right answer to a
+// buzzer question is a transaction under WATCH instead (race.go), because it
+// may have to wait for a replica. docs/STORAGE.md lists the keys and fields.
+//
+// Words:
+//
+//   - Partition: one of 256 hash tags over which matches are spread.
+//   - First: the key that decides who answered a buzzer question right first.
+//   - Lock: the key that allows one accepted answer per player and question.
+//   - Tombstone: the key that prevents a match from being created (again).
+//   - Batch: the answers to one match that share a script.
+//
+// The main type is Store. Start reading in store.go and keys.go. scripts.go
+// shows which Lua files form which script.
+//
+// This package must not know about nodes' sessions, timers or SQL.
+package redismatch
