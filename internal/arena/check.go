@@ -10,7 +10,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// The bounds of an arena's body.
+// Limits of an arena's body.
 const (
 	maxName      = 64 // characters
 	minTeams     = 2
@@ -27,8 +27,8 @@ const (
 	paceHost = "host"
 )
 
-// checkBody refuses what an arena cannot be, and gives the body with the blanks
-// filled in by the game.
+// checkBody refuses an invalid body. It returns the body with the missing
+// values set to the game's defaults.
 func checkBody(b protocol.NewArena, g Game) (_ protocol.NewArena, err error) {
 	limit, players := b.TimeLimitMS, b.MaxPlayers
 	switch {
@@ -99,7 +99,7 @@ func checkQuestions(q protocol.ArenaQuestions) (protocol.ArenaQuestions, error) 
 	return q, nil
 }
 
-// checkTitle takes a name that all in the arena are shown.
+// checkTitle checks a name that all players of the arena see.
 func checkTitle(field, raw string, g Game) (string, error) {
 	line, err := nickname.Line(raw, maxName)
 	if err != nil {
@@ -111,7 +111,7 @@ func checkTitle(field, raw string, g Game) (string, error) {
 	return line, nil
 }
 
-// titleError is a refusal with what it counts as.
+// titleError is a refusal with its outcome in the metrics.
 type titleError struct {
 	outcome string
 	refusal error

@@ -13,14 +13,14 @@ import (
 
 const (
 	codeDigits = 6
-	// claims is how many codes are tried: with nine of ten taken one in thirty
-	// arenas would still find none.
+	// maxCodeTries is how many random codes are tried. With nine of ten codes
+	// taken, one arena in thirty would still find none.
 	maxCodeTries = 32
-	// fullMS is after what time codes may have come free.
+	// noCodeRetryMS is when a client may retry because codes may be free again.
 	noCodeRetryMS = 60_000
 )
 
-// claimCode takes a random code for the match of an arena.
+// claimCode claims a random code for the match of an arena.
 func (s *Service) claimCode(ctx context.Context, p *match.Plan) (string, error) {
 	for range maxCodeTries {
 		code, err := newCode()
@@ -35,8 +35,8 @@ func (s *Service) claimCode(ctx context.Context, p *match.Plan) (string, error) 
 	return "", protocol.RetryAfter(protocol.CodeOverloaded, noCodeRetryMS, "nearly all codes are taken; try again in a minute")
 }
 
-// ReleaseCode frees the code of an arena whose match is over, or never came to be, in
-// an hour.
+// ReleaseCode frees the code of an arena in an hour. The match of the arena is
+// over or was never created.
 func (s *Service) ReleaseCode(game, code string) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
@@ -45,7 +45,7 @@ func (s *Service) ReleaseCode(game, code string) {
 	}
 }
 
-// newCode is a code of random digits.
+// newCode returns a code of random digits.
 func newCode() (string, error) {
 	n, err := rand.Int(rand.Reader, big.NewInt(1_000_000))
 	if err != nil {
@@ -54,7 +54,7 @@ func newCode() (string, error) {
 	return fmt.Sprintf("%0*d", codeDigits, n), nil
 }
 
-// CodeKey is what a code opens, of its own among those of all games.
+// CodeKey identifies a code among those of all games.
 func CodeKey(game, code string) string { return game + "/" + code }
 
 func isCode(s string) bool {

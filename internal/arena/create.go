@@ -12,16 +12,16 @@ import (
 	"laststand/internal/quiz"
 )
 
-// CreateRequest asks for an arena, in the name of the bearer of a token, who becomes
-// its host.
+// CreateRequest asks for a new arena. Creator is the subject of the token and
+// becomes the host.
 type CreateRequest struct {
 	Game, Creator string
 	Role          identity.Role
 	protocol.NewArena
 }
 
-// Create makes an arena. Its join URL is left to the edge, which knows under
-// what name it is reached.
+// Create makes an arena. The caller adds the join URL, because it knows the
+// public address.
 func (s *Service) Create(ctx context.Context, c CreateRequest) (protocol.ArenaMade, error) {
 	made, err := s.create(ctx, c)
 	s.metrics.creations.WithLabelValues(outcome(err, "created")).Inc()
@@ -56,7 +56,7 @@ func (s *Service) create(ctx context.Context, c CreateRequest) (protocol.ArenaMa
 	return protocol.ArenaMade{ArenaID: p.Arena.ID, Code: p.Arena.Code}, nil
 }
 
-// checkAllowed says who may make an arena, and which.
+// checkAllowed refuses requests that the role of the token does not allow.
 func checkAllowed(c CreateRequest, g Game) error {
 	switch {
 	case c.Role == identity.RoleHost:
@@ -69,7 +69,8 @@ func checkAllowed(c CreateRequest, g Game) error {
 	return nil
 }
 
-// drawQuestions gets an arena's questions: those named, or some by the wish.
+// drawQuestions returns an arena's questions: the named ones, or random ones
+// that match the filter.
 func (s *Service) drawQuestions(game string, q protocol.ArenaQuestions, host bool) ([]quiz.Drawn, error) {
 	if len(q.IDs) > 0 {
 		questions, err := s.Bank.Pick(game, q.Bank, q.IDs, host)
@@ -85,7 +86,7 @@ func (s *Service) drawQuestions(game string, q protocol.ArenaQuestions, host boo
 	return s.Bank.Draw(game, w, q.Count)
 }
 
-// newPlan is the match of an arena, but for the code.
+// newPlan returns the plan of an arena's match without the code.
 func newPlan(c CreateRequest, g Game, questions []quiz.Drawn) *match.Plan {
 	id := ulid.Make().String()
 	p := &match.Plan{

@@ -7,7 +7,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// readAsHost reads an arena for its host, and refuses it to anybody else.
+// readAsHost reads an arena for its host and refuses it to others.
 func (s *Service) readAsHost(ctx context.Context, game, host, arenaID string) (match.View, error) {
 	v, err := s.readByID(ctx, game, arenaID)
 	if err == nil && v.Plan.Arena.Host != host {
@@ -20,8 +20,8 @@ func notHost() error {
 	return newRefusal(protocol.CodeForbidden, "only who made the arena is its host")
 }
 
-// Start begins the match of an arena for its host. Where it has begun nothing
-// happens.
+// Start starts the match of an arena for its host. It does nothing if the match
+// has begun.
 func (s *Service) Start(ctx context.Context, game, host, arenaID string) error {
 	v, err := s.readAsHost(ctx, game, host, arenaID)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Service) Start(ctx context.Context, game, host, arenaID string) error {
 	return s.Matches.StartArena(ctx, v.Plan.ID)
 }
 
-// Lock ends the joining of players for the host of an arena.
+// Lock ends the joining of players on request of the host.
 func (s *Service) Lock(ctx context.Context, game, host, arenaID string) error {
 	v, err := s.readAsHost(ctx, game, host, arenaID)
 	if err != nil {
@@ -42,8 +42,8 @@ func (s *Service) Lock(ctx context.Context, game, host, arenaID string) error {
 	return s.Seats.LockLobby(ctx, v.Plan.ID)
 }
 
-// Next goes on from a question for the host of an arena at whose pace it is
-// played; from one left behind it does not.
+// Next moves on from a question on request of the host, in an arena with pace
+// host. It does nothing if the match has already moved on.
 func (s *Service) Next(ctx context.Context, game, host string, n protocol.ArenaNext) error {
 	v, err := s.readAsHost(ctx, game, host, n.ArenaID)
 	if err != nil {
@@ -58,8 +58,8 @@ func (s *Service) Next(ctx context.Context, game, host string, n protocol.ArenaN
 	return s.Matches.Proceed(ctx, v.Plan.ID, n.After)
 }
 
-// Close ends an arena for its host. Everybody there is told: by the match itself
-// while it is in its lobby, which may end without a host too.
+// Close ends an arena for its host. All sessions get a notice. In the lobby the
+// match itself sends it, because a lobby may also end without a host.
 func (s *Service) Close(ctx context.Context, game, host, arenaID string) error {
 	v, err := s.readAsHost(ctx, game, host, arenaID)
 	if err != nil {

@@ -10,19 +10,19 @@ import (
 	"laststand/internal/protocol"
 )
 
-// JoinRequest asks for a place in an arena, in the name of the bearer of a
-// token.
+// JoinRequest asks for a place in an arena for the subject of a token.
 type JoinRequest struct {
 	Game, Player string
 	Role         identity.Role
 	protocol.ArenaJoin
 }
 
-// Join gives somebody a place in an arena and leads the session into its feed,
-// from where the reply saw it on; who has a place keeps it. Where it fails the
-// place may have been given: asking again goes on from there. What it gives is
-// the reply, and what is to be done once the reply is on its way: having the
-// others told who is there. The second is never nil.
+// Join gives a person a place in an arena and attaches the session, from the
+// push number of the reply on. A person with a place keeps it. If Join fails,
+// the place may exist; a repeated call continues from there.
+//
+// It returns the reply and a function that notifies the others. The caller must
+// call the function after it has sent the reply. The function is never nil.
 func (s *Service) Join(ctx context.Context, r JoinRequest) (protocol.ArenaJoined, func(), error) {
 	joined, then, err := s.join(ctx, r)
 	s.metrics.joins.WithLabelValues(outcome(err, joined.As)).Inc()
@@ -41,7 +41,7 @@ func (s *Service) join(ctx context.Context, r JoinRequest) (protocol.ArenaJoined
 	if err != nil {
 		return protocol.ArenaJoined{}, nil, err
 	}
-	if v, err = s.readArena(ctx, r.Game, v.Plan.ID); err != nil { // with who has just come
+	if v, err = s.readArena(ctx, r.Game, v.Plan.ID); err != nil { // including the new place
 		return protocol.ArenaJoined{}, nil, err
 	}
 	a := v.Plan.Arena
@@ -58,7 +58,7 @@ func (s *Service) join(ctx context.Context, r JoinRequest) (protocol.ArenaJoined
 	return joined, func() { s.Matches.NotifyPlacesChanged(v.Plan.ID) }, nil
 }
 
-// givePlace gives somebody the place that is asked for.
+// givePlace gives a person the requested place.
 func (s *Service) givePlace(ctx context.Context, r JoinRequest, p *match.Plan) (PlaceReply, error) {
 	switch role := match.Role(cmp.Or(r.As, string(match.AsPlayer))); role {
 	case match.AsPlayer:
@@ -74,9 +74,9 @@ func (s *Service) givePlace(ctx context.Context, r JoinRequest, p *match.Plan) (
 	return PlaceReply{}, badRequest("as is player, spectator or host")
 }
 
-// giveSeat gives a player a seat. The player is busy with the match first, so that
-// nobody has a seat and plays elsewhere; what a node leaves that dies in between
-// is void.
+// giveSeat gives a player a seat. It first records that the player is in the
+// match, so that no player has a seat and plays elsewhere. If a node dies in
+// between, the record is stale and does not count.
 func (s *Service) giveSeat(ctx context.Context, r JoinRequest, p *match.Plan) (PlaceReply, error) {
 	if r.Role != identity.RolePlayer {
 		return PlaceReply{}, newRefusal(protocol.CodeForbidden, "only players play; join as host or as spectator")
@@ -92,7 +92,7 @@ func (s *Service) giveSeat(ctx context.Context, r JoinRequest, p *match.Plan) (P
 	if err != nil {
 		return PlaceReply{}, err
 	}
-	seat.Team, seat.Rating = r.Team, nil // nothing is rated here
+	seat.Team, seat.Rating = r.Team, nil // arenas are not rated
 	if err := s.occupy(ctx, r, p.ID); err != nil {
 		return PlaceReply{}, err
 	}
@@ -106,7 +106,7 @@ func (s *Service) giveSeat(ctx context.Context, r JoinRequest, p *match.Plan) (P
 	return checkPlace(reply, nil)
 }
 
-// checkPlace turns a verdict that gives no place into its refusal.
+// checkPlace turns a verdict without a place into its refusal.
 func checkPlace(reply PlaceReply, err error) (PlaceReply, error) {
 	if err != nil {
 		return PlaceReply{}, err

@@ -8,8 +8,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Leave ends somebody's place in an arena. A player of one that is played
-// forfeits.
+// Leave ends a place in an arena. A player of a running match forfeits.
 func (s *Service) Leave(ctx context.Context, game, player, arenaID string) error {
 	v, err := s.readByID(ctx, game, arenaID)
 	if err != nil {
@@ -25,12 +24,12 @@ func (s *Service) Leave(ctx context.Context, game, player, arenaID string) error
 	return s.endPlace(ctx, v.Plan, player, nil)
 }
 
-// bansPerPlace is how many players the host of an arena may ban for each place
-// that it has.
+// bansPerPlace is how many players the host may ban per place of the arena.
 const bansPerPlace = 4
 
-// Kick ends somebody's place in an arena for its host, with a ban for good. For a
-// ban there must be a place: else invented ids would fill the store.
+// Kick ends a person's place in an arena for its host, optionally with a
+// permanent ban. Only a person with a place can be banned. Otherwise invented
+// ids could fill the store.
 func (s *Service) Kick(ctx context.Context, game, host string, k protocol.ArenaKick) error {
 	v, err := s.readAsHost(ctx, game, host, k.ArenaID)
 	if err != nil {
@@ -59,9 +58,9 @@ func (s *Service) Kick(ctx context.Context, game, host string, k protocol.ArenaK
 	return s.endPlace(ctx, v.Plan, k.Player, protocol.EncodePush(protocol.TypeArenaKicked, end))
 }
 
-// endPlace lets go of somebody whose place has ended: out of the feed, with a
-// last frame or none, and free for something else. Where that fails it may be
-// asked for again.
+// endPlace releases a person whose place has ended. It removes the session from
+// the arena, with a last frame if there is one, and frees the player for other
+// matches. After an error it may be called again.
 func (s *Service) endPlace(ctx context.Context, p *match.Plan, player string, frame []byte) error {
 	s.Matches.Expel(ctx, p.ID, player, frame)
 	s.Matches.NotifyPlacesChanged(p.ID)

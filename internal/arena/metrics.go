@@ -26,13 +26,14 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}
 }
 
-// What refused names of arenas and teams count as, instead of their code.
+// Outcomes of refused names of arenas and teams, instead of their code.
 const (
 	outcomeBadName = "bad_name"
 	outcomeBadWord = "bad_word"
 )
 
-// outcome is what became of a request that succeeds as done.
+// outcome returns the metric label of a request: success, a refusal code, or
+// failed.
 func outcome(err error, done string) string {
 	var refused *protocol.Error
 	var title *titleError

@@ -8,9 +8,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// occupy makes a player busy with a match, and with nothing else. A match that
-// does not hold the player any more does not count, unless it is still to be
-// created.
+// occupy records that a player is in a match and in nothing else. A match that
+// no longer has the player does not count, unless it does not exist yet.
 func (s *Service) occupy(ctx context.Context, r JoinRequest, id string) error {
 	for former := ""; ; {
 		with, ticket, err := s.Activities.Occupy(ctx, r.Game, r.Player, id, former)
@@ -31,8 +30,8 @@ func (s *Service) occupy(ctx context.Context, r JoinRequest, id string) error {
 	}
 }
 
-// isStale says whether a match does not hold a player any more who is busy with
-// it: it is over, or has no seat for the player.
+// isStale reports whether a recorded match no longer has the player: it is
+// over, or it has no seat for the player.
 func (s *Service) isStale(ctx context.Context, id, player string) (bool, error) {
 	err := s.Matches.CheckSeat(ctx, id, player)
 	v := match.View{}

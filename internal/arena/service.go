@@ -15,46 +15,46 @@ import (
 	"laststand/internal/quiz"
 )
 
-// Bank gives questions, the choices of each in an order drawn for the match.
+// Bank provides questions. Each match gets its own order of choices.
 type Bank interface {
-	// Count says how many questions a match can draw by a wish.
+	// Count returns how many questions match a filter.
 	Count(game string, w Filter) int
-	// Draw draws different questions at random.
+	// Draw returns different random questions.
 	Draw(game string, w Filter, count int) ([]quiz.Drawn, error)
-	// Pick gives the questions of these ids in their order, of one bank, or of
-	// all of the game's where it is "". Errors wrap ErrUnknownQuestion. Banks that
-	// only hosts draw from are there for a host alone.
+	// Pick returns the questions with these ids in this order, from one bank,
+	// or from all banks of the game if bank is "". Errors wrap
+	// ErrUnknownQuestion. Banks reserved for hosts are used only if host is
+	// true.
 	Pick(game, bank string, ids []string, host bool) ([]quiz.Drawn, error)
 }
 
-// ErrUnknownQuestion says that there is no bank of a name, or no question of
-// an id in it.
+// ErrUnknownQuestion reports an unknown bank, or an unknown question of a bank.
 var ErrUnknownQuestion = errors.New("arena: unknown question")
 
-// Filter narrows what an arena asks; an empty field matches any. Of a bank that
-// the game does not have there are no questions. Host says that banks which only
-// hosts draw from are meant too.
+// Filter narrows the questions of an arena. An empty field matches any. A bank
+// that the game does not have contains no questions. Host includes banks that
+// are reserved for hosts.
 type Filter struct {
 	Bank, Category, Lang, Difficulty string
 	Host                             bool
 }
 
-// Players gives the seat of a player, of which the nickname counts.
+// Players returns the seat of a player. Only the nickname is used.
 type Players interface {
 	Seat(ctx context.Context, game, player string) (match.Seat, error)
 }
 
-// Game is how a game plays its arenas. LimitMS and MaxPlayers are what an arena
-// has that does not ask for less, and MaxPlayers is the most.
+// Game contains the settings of a game's arenas. LimitMS and MaxPlayers are the
+// defaults of an arena. MaxPlayers is also the maximum.
 type Game struct {
 	PlayersMayHost                 bool
 	LimitMS, CountdownMS, RevealMS int64
 	MaxPlayers                     int
 	TeamLockoutMS                  int64
-	Words                          *nickname.Words // that no name of an arena or a team may hold; nil: all may
+	Words                          *nickname.Words // words that names of arenas and teams must not contain; nil allows all
 }
 
-// Config is what a service is made of; all fields but Registry are needed.
+// Config configures a Service. Every field except Registry is required.
 type Config struct {
 	Games      map[string]Game
 	Seats      Seats
@@ -67,22 +67,22 @@ type Config struct {
 	Registry   prometheus.Registerer
 }
 
-// Service makes arenas, lets people in and does what their hosts ask for. What
-// it refuses is an *protocol.Error. It keeps nothing of its own, and is safe
-// for concurrent use.
+// Service creates arenas, admits people and executes the requests of hosts. Its
+// refusals are *protocol.Error. It has no state of its own and is safe for
+// concurrent use.
 type Service struct {
 	Config
 	metrics *metrics
 }
 
-// callTimeout bounds what is done after a reply, or for nobody who waits.
+// callTimeout limits work that runs after a reply or that no caller waits for.
 const callTimeout = 2 * time.Second
 
-// New makes a service.
+// New makes a Service.
 func New(c Config) *Service { return &Service{Config: c, metrics: newMetrics(c.Registry)} }
 
-// readByID reads an arena by its id. Its match has the same but for the first
-// letter.
+// readByID reads an arena by its id. The id of its match differs only in the
+// first letter.
 func (s *Service) readByID(ctx context.Context, game, arenaID string) (match.View, error) {
 	v, err := s.readArena(ctx, game, "m_"+strings.TrimPrefix(arenaID, "a_"))
 	if err == nil && v.Plan.Arena.ID != arenaID {
@@ -122,7 +122,7 @@ const (
 	stateOver    = "over"
 )
 
-// publicState is a phase as people see it.
+// publicState returns the state of a phase in the wire contract.
 func publicState(p match.Phase) string {
 	switch p {
 	case match.Lobby, match.Starting:

@@ -6,14 +6,14 @@ import (
 	"laststand/internal/protocol"
 )
 
-// JoinInfo is what is to be known of an arena to let somebody come to it.
+// JoinInfo is what the server needs to know of an arena before a person joins.
 type JoinInfo struct {
 	ID         string
 	MaxPlayers int
 	Over       bool
 }
 
-// FindJoinInfo finds the arena that a code leads to.
+// FindJoinInfo returns the arena of a code.
 func (s *Service) FindJoinInfo(ctx context.Context, game, code string) (JoinInfo, error) {
 	v, err := s.readByCode(ctx, game, code)
 	if err != nil {
@@ -22,7 +22,7 @@ func (s *Service) FindJoinInfo(ctx context.Context, game, code string) (JoinInfo
 	return JoinInfo{ID: v.Plan.Arena.ID, MaxPlayers: v.Plan.Arena.MaxPlayers, Over: publicState(v.Phase) == stateOver}, nil
 }
 
-// Show shows an arena to whoever has its code.
+// Show describes an arena to a person who has its code.
 func (s *Service) Show(ctx context.Context, game, code string) (protocol.ArenaLook, error) {
 	v, err := s.readByCode(ctx, game, code)
 	if err != nil {

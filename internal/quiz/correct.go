@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Correct tells whether an answer is right. It takes the canonical form that
-// Normalize of the same question returned; any other string is wrong.
+// Correct reports whether an answer is right. It expects the canonical form
+// that Normalize of the same question returned. Any other string is wrong.
 func (d Drawn) Correct(normalized string) bool {
 	form, answer, found := strings.Cut(normalized, ":")
 	if !found {
@@ -52,10 +52,10 @@ func (d Drawn) isRightSet(answer string) bool {
 	return given == right
 }
 
-// roundingSlack is how far, relative to the numbers, a difference of two
-// decimals may be off once they are float64: 1.1 is within 0.1 of 1 although
-// their float64 difference is 0.10000000000000009. Too small to let in another
-// whole number below 2^50.
+// roundingSlack is the accepted rounding error of the difference of two
+// decimals, relative to their size. For example, 1.1 is within 0.1 of 1,
+// although the float64 difference is 0.10000000000000009. It is too small to
+// include another whole number below 2^50.
 const roundingSlack = 0x1p-51
 
 func (q *Question) isNear(answer string) bool {

@@ -6,23 +6,27 @@ import (
 	"slices"
 )
 
-// Drawn is a question as one match asks it: the question, which it shares with its
-// bank when it was drawn, and with other matches that ask it when it was read, and an
-// order of the match's own for its choices. Choices, Right and all that is said of an answer are in that order; the
-// question's own are reached by its name alone. It is small, and copied freely.
+// Drawn is a question as one match asks it: the question, and the match's own
+// order of its choices. Choices, Right and the judgement of answers use that
+// order. The question's own order is only in Drawn.Question. Drawn is small and
+// may be copied.
 //
-// As JSON it is a question like any other, with its choices in that order. It is read
-// into a zero one only, and holds a question of its own then, until Share; one that is read from null or from
-// an object without any field of a question holds none, like the zero value, and must
-// be given one.
+// Drawn questions share the Question with their bank. Decoded ones share it
+// with other matches after Share.
+//
+// Encoded as JSON, a Drawn is a normal question with its choices in the match's
+// order. It must be decoded into a zero Drawn, which then has a Question of its
+// own. If the JSON is null or has no field of a question, Question stays nil,
+// and the caller must set it.
 type Drawn struct {
 	*Question
 	order order
 }
 
-// Shuffle draws the question: its choices in an order from rng, every order equally
-// likely, of true and false too. Of over 16 choices, which no sound question has, the
-// order stays. rng must not be in use elsewhere meanwhile.
+// Shuffle draws the question: it puts its choices, also true and false, in a
+// random order from rng. Every order is equally likely. With over 16 choices,
+// which no valid question has, the order stays. No other goroutine may use rng
+// at the same time.
 func (q *Question) Shuffle(rng *rand.Rand) Drawn {
 	d := Drawn{Question: q}
 	if len(q.Choices) <= maxOrdered {
@@ -33,7 +37,7 @@ func (q *Question) Shuffle(rng *rand.Rand) Drawn {
 	return d
 }
 
-// Choices returns the choices in the order in which they are asked.
+// Choices returns the choices in the order of the match.
 func (d Drawn) Choices() []string {
 	if d.Question.Choices == nil {
 		return nil
@@ -45,7 +49,7 @@ func (d Drawn) Choices() []string {
 	return choices
 }
 
-// Right returns the indexes, in Choices, of those that are right, ascending.
+// Right returns the ascending indexes, in Choices, of the right choices.
 func (d Drawn) Right() (right []int) {
 	for place := range d.Question.Choices {
 		if slices.Contains(d.Question.Right, d.order.indexAt(place)) {
@@ -55,7 +59,7 @@ func (d Drawn) Right() (right []int) {
 	return right
 }
 
-// MarshalJSON writes the question as it is asked.
+// MarshalJSON encodes the question with the choices in the order of the match.
 func (d Drawn) MarshalJSON() ([]byte, error) {
 	if d.Question == nil {
 		return json.Marshal(Question{})
@@ -65,9 +69,10 @@ func (d Drawn) MarshalJSON() ([]byte, error) {
 	return json.Marshal(&q)
 }
 
-// Share has d hold a known question in the place of its own, if that is the same but
-// for the order of its choices, and tells whether it is. d is asked as before. Only one
-// in its question's own order, as one that was read, can come to share.
+// Share replaces d's own question by an equal known one, which may have another
+// order of choices. It reports whether d now uses the known question. The order
+// of the match stays. Only a question in its own order, such as a decoded one,
+// can be replaced.
 func (d *Drawn) Share(known *Question) bool {
 	if d.Question == known || d.order != 0 {
 		return d.Question == known
@@ -80,8 +85,8 @@ func (d *Drawn) Share(known *Question) bool {
 	return true
 }
 
-// orderLike finds the order in which the choices of another question, and which of them
-// are right, are those of q.
+// orderLike returns the order in which the choices of known equal those of q,
+// including which of them are right.
 func (q *Question) orderLike(known *Question) (o order, ok bool) {
 	if len(q.Choices) != len(known.Choices) || len(q.Right) != len(known.Right) || len(q.Choices) > maxOrdered {
 		return 0, false
@@ -98,7 +103,7 @@ func (q *Question) orderLike(known *Question) (o order, ok bool) {
 	return o, true
 }
 
-// findChoice is the index of a choice that is not taken; -1 if there is none.
+// findChoice returns the index of a choice that is not taken, or -1.
 func (q *Question) findChoice(choice string, right bool, taken *[maxOrdered]bool) int {
 	for i, c := range q.Choices {
 		if !taken[i] && c == choice && slices.Contains(q.Right, i) == right {
@@ -108,7 +113,8 @@ func (q *Question) findChoice(choice string, right bool, taken *[maxOrdered]bool
 	return -1
 }
 
-// equalExceptChoices tells whether questions are the same but for their choices.
+// equalExceptChoices reports whether two questions are equal in everything
+// except their choices.
 func (q *Question) equalExceptChoices(other *Question) bool {
 	return q.ID == other.ID && q.Text == other.Text && q.Kind == other.Kind &&
 		q.Lang == other.Lang && q.Category == other.Category && q.Difficulty == other.Difficulty &&

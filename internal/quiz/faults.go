@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Bounds of a question's texts, in characters (Unicode code points).
+// Limits of a question's texts, in characters (Unicode code points).
 const (
 	MaxQuestionLen    = 1000
 	MaxChoiceLen      = 200
@@ -19,11 +19,11 @@ const (
 	MaxCategoryLen    = 100
 	MaxOriginLen      = 500 // Source and Licence
 	MaxMediaLen       = 2000
-	MaxAccepted       = 50 // texts that answer one question
+	MaxAccepted       = 50 // accepted texts per question
 )
 
-// Faults returns every reason for which the question must not be asked, each a
-// text for the bank's author; none if it is sound.
+// Faults returns every reason why the question must not be asked, as texts for
+// the author of the bank. It returns none for a valid question.
 func (q *Question) Faults() []string {
 	var f faults
 	f.checkIdentity(q)
@@ -50,8 +50,7 @@ func (q *Question) Faults() []string {
 	return f
 }
 
-// Warnings returns what the question can be asked without but would be better
-// with.
+// Warnings returns what is missing in a question that may be asked.
 func (q *Question) Warnings() []string {
 	var f faults
 	if q.Explanation == "" {
@@ -144,7 +143,8 @@ func (f *faults) checkText(field, text string, limit int) {
 	}
 }
 
-// isForbidden finds the controls that SQL, terminals and pages trip over.
+// isForbidden reports control characters that cause problems in SQL, terminals
+// and pages.
 func isForbidden(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t'
 }

@@ -34,8 +34,8 @@ func (f *faults) checkChoices(q *Question, lowest, highest int) {
 	}
 }
 
-// firstDuplicates returns the first two texts that fold to the same; 0, 0 if all
-// differ.
+// firstDuplicates returns the first two texts that fold to the same text; 0, 0
+// if all differ.
 func firstDuplicates(texts []string) (int, int) {
 	first := make(map[string]int, len(texts))
 	for j, t := range texts {
@@ -83,7 +83,7 @@ func (f *faults) checkAccepted(accepted []string) {
 	}
 }
 
-// checkUnexpected finds fields that belong to another kind.
+// checkUnexpected reports fields that belong to another kind.
 func (f *faults) checkUnexpected(q *Question) {
 	chosen := fieldOf(q.Kind) != "value"
 	if !chosen && (len(q.Choices) > 0 || len(q.Right) > 0) {

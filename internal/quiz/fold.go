@@ -24,20 +24,21 @@ func Fold(s string) string {
 	return s
 }
 
-// maxFoldRounds bounds the search for a fixed point. One round reaches it but
-// for runs of over 30 combining marks, which package norm breaks up.
+// maxFoldRounds limits the search for a fixed point. One round is enough except
+// for runs of over 30 combining marks, which package norm splits.
 const maxFoldRounds = 4
 
 func foldOnce(s string) string {
-	// The first fold needs the decomposed form (a iota subscript hides behind
-	// composed letters), the second one what compatibility mapping brought up.
+	// The first fold needs the decomposed form, because composed letters can
+	// contain an iota subscript. The second fold handles what compatibility
+	// mapping produced.
 	fold := cases.Fold()
 	s = norm.NFKC.String(fold.String(norm.NFD.String(s)))
 	s = norm.NFKC.String(fold.String(s))
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// isFolded spares most answers the work: lower-case ASCII and the unified
+// isFolded detects most folded texts cheaply: lower-case ASCII and the unified
 // ideographs are their own folded form.
 func isFolded(s string) bool {
 	before := ' '

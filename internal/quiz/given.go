@@ -10,19 +10,19 @@ import (
 	"unicode/utf8"
 )
 
-// MaxTextLen bounds an answer to a question of kind Text, and each accepted
+// MaxTextLen limits an answer to a question of kind Text, and each accepted
 // text, in characters (Unicode code points) as sent.
 const MaxTextLen = 100
 
-// maxNumberLen bounds the digits of a number as sent.
+// maxNumberLen limits the digits of a number as sent.
 const maxNumberLen = 100
 
 // ErrInvalidAnswer is wrapped by every error of Normalize.
 var ErrInvalidAnswer = errors.New("invalid answer")
 
-// Given is what a player submitted: Choice for kinds Single and Boolean,
+// Given is what a player submitted: Choice for the kinds Single and Boolean,
 // Choices for Multiple, Value for Number (a JSON number) and Text (a JSON
-// string). A field that is JSON null counts as absent.
+// string). JSON null counts as absent.
 type Given struct {
 	Choice  *int            `json:"choice,omitempty"`
 	Choices []int           `json:"choices,omitempty"`
@@ -30,15 +30,15 @@ type Given struct {
 }
 
 // Normalize checks that g has exactly the field of the question's kind, within
-// its range, and returns its canonical form: answers that mean the same have
-// the same form, which Correct judges.
+// its range. It returns the canonical form, which Correct judges. Answers that
+// mean the same have the same form:
 //
 //	"c:1"         the choice with index 1
 //	"m:0,2"       the set of choices 0 and 2, ascending
 //	"n:1969"      a number, as the shortest decimal of the float64
 //	"t:the moon"  a text, folded (see Fold)
 //
-// Every error wraps ErrInvalidAnswer and says to the player what is wrong.
+// Every error wraps ErrInvalidAnswer and tells the player what is wrong.
 func (q *Question) Normalize(g Given) (string, error) {
 	field := fieldOf(q.Kind)
 	if field == "" {
@@ -159,8 +159,8 @@ func normalizeNumber(value []byte) (string, error) {
 	return "n:" + formatNumber(v), nil
 }
 
-// formatNumber writes whole numbers without an exponent up to 1e21, as
-// encoding/json does, and has one form for both zeros.
+// formatNumber writes numbers up to 1e21 without an exponent, as encoding/json
+// does. Both zeros have the same form.
 func formatNumber(v float64) string {
 	if v == 0 {
 		return "0"
@@ -186,8 +186,7 @@ func normalizeText(value []byte) (string, error) {
 	return "t:" + folded, nil
 }
 
-// plainText reads a text in which every character stands for itself, without the
-// decoder.
+// plainText reads a text without escapes, without the JSON decoder.
 func plainText(value []byte) (text string, ok bool) {
 	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
 		return "", false

@@ -1,11 +1,14 @@
 package quiz
 
-// maxOrdered is how many choices an order is of at the most.
+// maxOrdered is the largest number of choices that an order covers.
 const maxOrdered = 16
 
-// order is one of choices: by the place where a choice is shown, its index in the
-// question. Each place has four bits, its index exclusive-or itself, so that the zero
-// value is the question's own order, of however many choices.
+// order is an order of choices: it maps each place to an index in the question.
+// Each place has four bits, which hold its index XOR the place. The zero value
+// is therefore the question's own order, for any number of choices.
+//
+// Example: with the order 2, 0, 1 place 0 holds 2 XOR 0 = 2, place 1 holds 0
+// XOR 1 = 1, and place 2 holds 1 XOR 2 = 3.
 type order uint64
 
 func (o order) indexAt(place int) (index int) {
@@ -15,7 +18,8 @@ func (o order) indexAt(place int) (index int) {
 	return place ^ int(o>>(4*place)&(maxOrdered-1))
 }
 
-// withIndex has a place, which had its own, show another choice.
+// withIndex returns the order in which a place, which had its own index before,
+// shows another choice.
 func (o order) withIndex(place, index int) order {
 	return o | order(place^index)<<(4*place)
 }

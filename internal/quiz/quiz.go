@@ -1,6 +1,3 @@
-// Package quiz holds what a question is and what an answer to it is worth.
-// It is pure: no I/O, no clock. A question is read, never written, once it is
-// in a pool or a match, which share it, so all methods are safe for concurrent use.
 package quiz
 
 // Kind says how a question is asked and answered.
@@ -32,11 +29,15 @@ type Target struct {
 	Tolerance float64 `json:"tolerance"`
 }
 
-// Question is one question of a bank. Which fields are set depends on Kind:
-// Choices and Right (indexes into Choices) for the three kinds with choices,
-// Target for Number, Accepted (the first is the one shown) for Text. Faults
-// tells whether a question keeps to this; the methods that judge answers, those of
-// Drawn, never panic on one that does not, they just find nothing right.
+// Question is one question of a bank. Kind determines which fields are set:
+//
+//   - the three kinds with choices: Choices, and Right with indexes into
+//     Choices
+//   - Number: Target
+//   - Text: Accepted, whose first text is the one shown
+//
+// Faults reports violations. The methods of Drawn that judge answers never
+// panic on an invalid question; they find no answer right.
 type Question struct {
 	ID          string     `json:"id"`
 	Kind        Kind       `json:"kind"`

@@ -17,8 +17,8 @@ type Solution struct {
 	Accepted  []string `json:"accepted,omitempty"`
 }
 
-// Solution returns the right answer, sharing nothing with the question. A
-// question without one has the empty solution.
+// Solution returns the right answer and shares nothing with the question. A
+// question without a right answer has the empty solution.
 func (d Drawn) Solution() Solution {
 	switch {
 	case d.Kind == Multiple:

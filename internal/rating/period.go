@@ -7,13 +7,14 @@ const (
 	middle = 1500
 )
 
-// evidence is what the games of a period say, on the Glicko-2 scale.
+// evidence is the information from the games of a period, on the Glicko-2
+// scale.
 type evidence struct {
 	information float64 // Σ g²E(1−E): 1/v of step 3
 	surprise    float64 // Σ g(s−E): Δ/v of step 4
 }
 
-// weigh is steps 2 to 4 of the paper.
+// weigh implements steps 2 to 4 of the paper.
 func weigh(player Rating, games []Game) evidence {
 	var sum evidence
 	mu := (player.R - middle) / scale
@@ -30,11 +31,11 @@ func weigh(player Rating, games []Game) evidence {
 
 const (
 	tolerance = 1e-6 // ε of step 5
-	maxRounds = 100  // the search takes some five rounds
+	maxRounds = 100  // the search usually takes about five rounds
 )
 
-// volatility is step 5 of the paper: the new σ, as the root of f by the
-// Illinois variant of regula falsi.
+// volatility implements step 5 of the paper: the new σ is the root of f, found
+// by the Illinois variant of regula falsi.
 func volatility(player Rating, games evidence) float64 {
 	var (
 		phi2   = player.RD / scale * player.RD / scale
@@ -65,7 +66,7 @@ func volatility(player Rating, games evidence) float64 {
 	return math.Exp(low / 2)
 }
 
-// bracket finds the other end of an interval around the root of f that starts
+// bracket returns the other end of an interval around the root of f that starts
 // at a. excess is Δ²−φ²−v.
 func bracket(f func(float64) float64, a, excess float64) float64 {
 	if excess > 0 {

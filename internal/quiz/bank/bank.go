@@ -1,6 +1,3 @@
-// Package bank loads, imports, checks and writes question banks, and draws the
-// questions of a match from them. It reads what it is given and keeps nothing:
-// where imported banks are stored is the business of others.
 package bank
 
 import (
@@ -26,9 +23,9 @@ const BuiltinName = "builtin"
 //go:embed builtin/*.json
 var builtin embed.FS
 
-// Builtin reads the bank that comes with the server, ordered by id; every call
-// returns a bank of its own. An error is a fault of the build: a file that is
-// no bank, or any question in it with a fault.
+// Builtin reads the bank that comes with the server, ordered by id. Every call
+// returns a new bank. An error is a fault of the build: a file that is not a
+// bank, or an invalid question.
 func Builtin() (*Bank, error) {
 	files, err := fs.Glob(builtin, "builtin/*.json")
 	if err != nil {

@@ -12,16 +12,16 @@ const (
 	SeverityWarning = "warning"
 )
 
-// Finding is one thing to mend in a bank.
+// Finding is one problem in a bank.
 type Finding struct {
 	QuestionID string `json:"question"`
 	Severity   string `json:"severity"`
 	Text       string `json:"text"`
 }
 
-// Check returns all that is wrong with a bank, in its order: faults of its
-// questions, ids and questions that are there twice (errors), what questions
-// lack and texts that are there twice with different answers (warnings).
+// Check returns all problems of a bank in its order. Errors are faults of
+// questions, duplicate ids and duplicate questions. Warnings are missing
+// fields, and equal texts with different answers.
 func Check(b *Bank) []Finding {
 	var findings []Finding
 	add := func(q *quiz.Question, severity string, texts ...string) {

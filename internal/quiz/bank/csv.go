@@ -28,8 +28,8 @@ func choiceColumns() []string {
 }
 
 // ReadCSV reads comma-separated values as in RFC 4180, in UTF-8 with or without
-// byte order mark, under a header row naming columns in any order. Only text
-// and kind must be there; a column with another name makes the input unreadable.
+// byte order mark. A header row names the columns in any order. Only text and
+// kind are required. A column with another name makes the input unreadable.
 //
 //	kind                single, boolean, multiple, number, text
 //	choice1 … choice8   the choices, without gaps; none for boolean: true and false

@@ -9,7 +9,7 @@ import (
 	"laststand/internal/quiz"
 )
 
-// A csvRow holds the cells that are not empty by column.
+// csvRow holds the non-empty cells of a row by column.
 type csvRow map[string]string
 
 func (row csvRow) question(defaultLang string) (quiz.Question, error) {

@@ -8,18 +8,18 @@ import (
 	"laststand/internal/quiz"
 )
 
-// Duplicate says that a question is there already.
+// Duplicate reports that a question exists already.
 type Duplicate struct {
-	Index    int    // of the question in incoming
-	Of       string // the id of the question that was there first
-	Conflict bool   // the same text with another answer: one of the two may be wrong
+	Index    int    // index of the question in incoming
+	Of       string // id of the earlier question
+	Conflict bool   // same text with another answer: one of the two may be wrong
 }
 
-// Duplicates compares incoming questions with existing ones and with those
-// before them. Two are the same when they share the language, the folded text
-// and an answer; sharing only language and text they conflict, which may be
-// right ("Which of these is a prime?") and wants a look. Both lists stay as
-// they are; the result is in the order of incoming.
+// Duplicates compares incoming questions with existing ones and with earlier
+// incoming ones. Two questions are the same if they share the language, the
+// folded text and an answer. They conflict if they share only language and
+// text. A conflict may be correct ("Which of these is a prime?") and needs a
+// review. Both lists stay unchanged. The result is in the order of incoming.
 func Duplicates(existing, incoming []quiz.Question) []Duplicate {
 	known := make(textIndex, len(existing)+len(incoming))
 	for i := range existing {
@@ -36,7 +36,7 @@ func Duplicates(existing, incoming []quiz.Question) []Duplicate {
 	return found
 }
 
-// A book finds questions by language and folded text.
+// textIndex finds questions by language and folded text.
 type textIndex map[string][]indexEntry
 
 type indexEntry struct {
@@ -54,7 +54,7 @@ func (b textIndex) add(q *quiz.Question) {
 	b[key] = append(b[key], indexEntry{q.ID, answerKeys(q)})
 }
 
-// find prefers a question with the same answer to one that conflicts.
+// find prefers a question with the same answer to a conflicting one.
 func (b textIndex) find(q *quiz.Question) (duplicate, bool) {
 	entries := b[textKey(q)]
 	if len(entries) == 0 {
@@ -73,8 +73,9 @@ func textKey(q *quiz.Question) string {
 	return strings.ToLower(q.Lang) + "\n" + quiz.Fold(q.Text)
 }
 
-// answerKeys returns the folded texts each of which is the whole right answer,
-// whatever the kind: "1969" may be a choice here and a number there.
+// answerKeys returns the folded texts each of which is the complete right
+// answer, for any kind. "1969" may be a choice in one question and a number in
+// another.
 func answerKeys(q *quiz.Question) []string {
 	switch {
 	case q.Kind == quiz.Number && q.Target != nil:

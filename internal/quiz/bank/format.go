@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Format is a form of questions that can be imported.
+// Format is a file format of questions that can be imported.
 type Format string
 
 // The formats.
@@ -26,9 +26,9 @@ func Formats() []Format {
 	return []Format{FormatJSON, FormatOpenTrivia, FormatGIFT, FormatCSV}
 }
 
-// Read imports questions in format f. An empty f is found out from the file
-// name's ending and the contents (see Detect). Errors wrap ErrFormat or
-// ErrTooLarge, or are those of r.
+// Read imports questions in format f. If f is empty, Read detects the format
+// from the extension of the file name and the contents (see Detect). Errors
+// wrap ErrFormat or ErrTooLarge, or come from r.
 func Read(r io.Reader, name string, f Format, o Options) (Import, error) {
 	data, err := readAll(r)
 	if err != nil {
@@ -52,8 +52,8 @@ func Read(r io.Reader, name string, f Format, o Options) (Import, error) {
 	return Import{}, fmt.Errorf("%w: unknown format %q, it is one of %v", ErrFormat, f, Formats())
 }
 
-// Detect tells the format of an input: by the endings .csv and .gift, else by
-// what the contents look like. The error wraps ErrFormat.
+// Detect returns the format of an input. It uses the extensions .csv and .gift
+// first, then the contents. The error wraps ErrFormat.
 func Detect(name string, data []byte) (Format, error) {
 	extension := Format(strings.ToLower(strings.TrimPrefix(path.Ext(name), ".")))
 	if slices.Contains([]Format{FormatCSV, FormatGIFT}, extension) {
@@ -73,8 +73,8 @@ func Detect(name string, data []byte) (Format, error) {
 	return "", fmt.Errorf("%w: the format of %q is not clear, name it: one of %v", ErrFormat, name, Formats())
 }
 
-// looksLikeJSON tells {"… and [{… from GIFT, which may begin with [html] or
-// with answers in braces.
+// looksLikeJSON distinguishes {"… and [{… from GIFT, which may begin with
+// [html] or with answers in braces.
 func looksLikeJSON(data []byte) bool {
 	start := strings.Join(strings.Fields(string(data[:min(len(data), 200)])), "")
 	for _, opening := range []string{`{"`, `[{"`, `[]`, `{}`} {

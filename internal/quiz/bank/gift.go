@@ -6,15 +6,23 @@ import (
 	"strings"
 )
 
-// ReadGIFT reads Moodle's GIFT format. Taken are single choice (=right ~wrong),
-// multiple choice by weights (~%50%right ~%-100%wrong), true or false ({T}),
-// short answers ({=one =another}: kind text, without answers that are only partly
-// right or use the wildcard *), numbers ({#1969:2}, {#1..5}) and missing words
-// ("text {…} text", shown as _____). General feedback (####) becomes the
-// explanation; titles, comments and other feedback are dropped; HTML is turned
-// into plain text. The last part of a $CATEGORY path is the category, it goes
-// before o's. Skipped are matching, essays, descriptions, pictures, several
-// right answers of which one would be enough, and choices that are partly right.
+// ReadGIFT reads Moodle's GIFT format. It imports these kinds:
+//
+//   - single choice (=right ~wrong)
+//   - multiple choice by weights (~%50%right ~%-100%wrong)
+//   - true or false ({T})
+//   - short answers ({=one =another}) as kind text, without answers that are
+//     partly right or contain the wildcard *
+//   - numbers ({#1969:2}, {#1..5})
+//   - missing words ("text {…} text", shown as _____)
+//
+// General feedback (####) becomes the explanation. Titles, comments and other
+// feedback are dropped. HTML becomes plain text. The last part of a $CATEGORY
+// path is the category and overrides the one of o.
+//
+// It skips matching, essays, descriptions and pictures. It also skips questions
+// with several right answers of which one would be enough, and choices that are
+// partly right.
 func ReadGIFT(r io.Reader, o Options) (Import, error) {
 	data, err := readAll(r)
 	if err != nil {
@@ -33,17 +41,17 @@ func ReadGIFT(r io.Reader, o Options) (Import, error) {
 	return g.in.Import, nil
 }
 
-// maxGIFTBlock bounds what is looked at as one question, in bytes; a sound one
-// stays far below.
+// maxGIFTBlock limits the size of one question, in bytes. A valid question is
+// much smaller.
 const maxGIFTBlock = 64 << 10
 
-// A giftReader gathers lines to blocks: a blank line ends a question, whatever
-// is open; comment lines are as if they were not there.
+// giftReader collects lines into blocks. A blank line always ends a question.
+// Comment lines are ignored.
 type giftReader struct {
 	in       *importer
 	category string
 	line     int
-	start    int // the line that the block begins on
+	start    int // first line of the block
 	block    []string
 }
 

@@ -11,14 +11,14 @@ import (
 	"laststand/internal/quiz"
 )
 
-// A giftAnswer is one of the answers between braces, its feedback cut off.
+// giftAnswer is one of the answers between braces, without its feedback.
 type giftAnswer struct {
-	mark   byte // '=', '~', or 0 for what stands before the first mark
+	mark   byte // '=', '~', or 0 for text before the first mark
 	weight float64
 	text   string
 }
 
-// isFull tells an answer that is right from one that is only partly so.
+// isFull reports whether an answer is completely right.
 func (a *giftAnswer) isFull() bool { return a.weight >= 100 }
 
 func (a *giftAnswer) isPart() bool { return a.weight > 0 && a.weight < 100 }
@@ -57,8 +57,8 @@ func newGIFTAnswer(mark byte, piece string) giftAnswer {
 	return a
 }
 
-// readChoices takes one right choice marked = as kind single, weights without
-// any = as kind multiple.
+// readChoices reads one right choice marked = as kind single, and weights
+// without any = as kind multiple.
 func (b *giftBody) readChoices() error {
 	b.q.Kind = quiz.Multiple
 	parts := 0
@@ -147,7 +147,8 @@ func giftTarget(s string) (quiz.Target, error) {
 	return target, err
 }
 
-// roundDecimal rounds away what halving decimals leaves: 0.1, not 0.09999999999999999.
+// roundDecimal removes the rounding error of halved decimals: 0.1, not
+// 0.09999999999999999.
 func roundDecimal(v float64) float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return v

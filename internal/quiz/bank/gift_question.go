@@ -54,7 +54,7 @@ func cutGIFTAnswers(text string) (stem, answers, tail string, err error) {
 	return stem, answers, tail, nil
 }
 
-// joinGIFTText shows a missing word as a gap, but for true and false.
+// joinGIFTText shows a missing word as a gap, except for true and false.
 func joinGIFTText(stem, tail string, kind quiz.Kind) string {
 	if strings.TrimSpace(tail) == "" {
 		return stem
@@ -65,16 +65,16 @@ func joinGIFTText(stem, tail string, kind quiz.Kind) string {
 	return stem + "_____" + tail
 }
 
-// A giftBody turns what is between the braces into the kind of question and
-// what is right.
+// giftBody determines the kind of a question and its right answers from the
+// text between the braces.
 type giftBody struct {
 	answers string
-	format  giftFormat // of answers that name none
+	format  giftFormat // default format of the answers
 	lang    string
 	q       quiz.Question
 }
 
-// read tells the kinds apart in Moodle's own order.
+// read distinguishes the kinds in Moodle's own order.
 func (b *giftBody) read() error {
 	switch {
 	case b.answers == "":

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// giftFormat is how a text is marked up.
+// giftFormat is the markup of a text.
 type giftFormat string
 
 const (
-	giftMoodle   giftFormat = "moodle" // what texts without a format are: HTML allowed, lines kept
+	giftMoodle   giftFormat = "moodle" // default for texts without a format: HTML allowed, lines kept
 	giftHTML     giftFormat = "html"
 	giftPlain    giftFormat = "plain"
 	giftMarkdown giftFormat = "markdown"
@@ -20,7 +20,8 @@ const (
 
 var giftFormatTag = regexp.MustCompile(`^\s*\[(?i:(html|moodle|plain|markdown))\]`)
 
-// cutGIFTFormat takes a format tag off a text; without one it is inherited.
+// cutGIFTFormat removes a format tag from a text. Without a tag the format is
+// inherited.
 func cutGIFTFormat(text string, inherited giftFormat) (giftFormat, string) {
 	m := giftFormatTag.FindStringSubmatch(text)
 	if m == nil {
@@ -29,8 +30,8 @@ func cutGIFTFormat(text string, inherited giftFormat) (giftFormat, string) {
 	return giftFormat(strings.ToLower(m[1])), text[len(m[0]):]
 }
 
-// giftIndexAny returns the index of the first of some ASCII characters that
-// has no backslash before it, or -1.
+// giftIndexAny returns the index of the first of some ASCII characters that is
+// not escaped by a backslash, or -1.
 func giftIndexAny(s, chars string) int {
 	for i := 0; i < len(s); i++ {
 		if s[i] == '\\' {
@@ -42,8 +43,8 @@ func giftIndexAny(s, chars string) int {
 	return -1
 }
 
-// giftIndex returns the index of the first mark without a backslash before it,
-// or -1.
+// giftIndex returns the index of the first mark that is not escaped by a
+// backslash, or -1.
 func giftIndex(s, mark string) int {
 	for from := 0; ; from++ {
 		i := giftIndexAny(s[from:], mark[:1])
@@ -57,7 +58,7 @@ func giftIndex(s, mark string) int {
 	}
 }
 
-// giftCut is strings.Cut that knows backslashes.
+// giftCut is strings.Cut that respects backslashes.
 func giftCut(s, mark string) (before, after string, found bool) {
 	if i := giftIndex(s, mark); i >= 0 {
 		return s[:i], s[i+len(mark):], true
@@ -75,13 +76,14 @@ var (
 	giftPicture = regexp.MustCompile(`(?i)<(?:img|audio|video|object|iframe|embed|svg)[\s>]|@@PLUGINFILE@@|!\[[^\]]*\]\(`)
 	htmlNewline = regexp.MustCompile(`(?i)<br\s*/?>|</(?:p|div|li|tr|h[1-6])>`)
 	htmlPower   = regexp.MustCompile(`(?i)<sup>\s*([^<>]*?)\s*</sup>`)
-	// Known elements only, and attributes in their form, so that a<b and c>d stays.
+	// Only known elements with well-formed attributes, so that a<b and c>d
+	// stays.
 	htmlTag = regexp.MustCompile(`(?i)</?(?:p|br|hr|div|span|b|i|u|s|a|em|strong|small|big|sub|sup|ul|ol|li|dl|dt|dd|` +
 		`table|thead|tbody|tr|td|th|caption|pre|code|tt|h[1-6]|font|center|blockquote|strike|del|ins|mark|q|cite|label)` +
 		`(?:\s+[a-z-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>=]+))*\s*/?>|<!--.*?-->`)
 )
 
-// giftText turns a text of the file into plain text.
+// giftText converts a text of the file to plain text.
 func giftText(raw string, format giftFormat) (string, error) {
 	text := giftUnescape(raw)
 	if giftPicture.MatchString(text) {
@@ -104,7 +106,7 @@ var (
 	ordinals = []string{"", "st", "nd", "rd", "th", "er", "re", "e", "o", "a"}
 )
 
-// plainPower keeps 10<sup>2</sup> from becoming 102.
+// plainPower prevents that 10<sup>2</sup> becomes 102.
 func plainPower(element string) string {
 	power := htmlPower.FindStringSubmatch(element)[1]
 	switch {

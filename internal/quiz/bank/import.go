@@ -7,24 +7,24 @@ import (
 	"laststand/internal/quiz"
 )
 
-// Bounds of one import.
+// Limits of one import.
 const (
 	MaxBytes     = 64 << 20
-	MaxQuestions = 200_000 // items, taken and skipped
+	MaxQuestions = 200_000 // imported and skipped items
 )
 
 var (
-	// ErrFormat is wrapped by the error of an input that as a whole is not what
-	// it should be; nothing of it is taken.
+	// ErrFormat is wrapped by the error of an input that is unreadable as a
+	// whole. Nothing is imported.
 	ErrFormat = errors.New("bank: unreadable input")
 	// ErrTooLarge is wrapped by the error of an input beyond MaxBytes or
-	// MaxQuestions; nothing of it is taken.
+	// MaxQuestions. Nothing is imported.
 	ErrTooLarge = errors.New("bank: input too large")
 )
 
-// Options are used for what an item of the input does not say itself. A
-// difficulty that is given nowhere is medium; a language or category that is
-// given nowhere makes the item skipped.
+// Options are defaults for fields that an item of the input does not have. A
+// missing difficulty becomes medium. An item without language or category is
+// skipped.
 type Options struct {
 	Lang       string
 	Category   string
@@ -33,19 +33,20 @@ type Options struct {
 	Licence    string
 }
 
-// Import is what was read: every item of the input is in Questions or Skipped.
+// Import is the outcome of an import: every item of the input is in Questions
+// or Skipped.
 type Import struct {
-	Bank      string // the name that the input gives itself, if any
+	Bank      string // name in the input, if any
 	Questions []quiz.Question
-	Lines     []int // where in the input each question begins, from 1
+	Lines     []int // first line of each question, from 1
 	Skipped   []Skip
 }
 
-// Skip is an item that was not taken.
+// Skip is an item that was not imported.
 type Skip struct {
-	Line   int    // where it begins, from 1
+	Line   int    // first line, from 1
 	Item   string // its first characters, on one line
-	Reason string // for the author: what is wrong, what to do
+	Reason string // tells the author what is wrong and what to do
 }
 
 // String returns "line 12: reason: item".
@@ -53,9 +54,9 @@ func (s Skip) String() string {
 	return fmt.Sprintf("line %d: %s: %s", s.Line, s.Reason, s.Item)
 }
 
-// SkipDuplicates moves the questions that are the same as an existing or an
-// earlier one to Skipped, and those that contradict one under its very id. It
-// returns the conflicts that stay, with their indexes in Questions.
+// SkipDuplicates moves duplicates of existing or earlier questions to Skipped.
+// It also moves questions that conflict with another question of the same id.
+// It returns the remaining conflicts with their indexes in Questions.
 func (in *Import) SkipDuplicates(existing []quiz.Question) []Duplicate {
 	found := Duplicates(existing, in.Questions)
 	questions, lines := in.Questions, in.Lines

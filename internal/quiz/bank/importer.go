@@ -9,11 +9,11 @@ import (
 	"laststand/internal/quiz"
 )
 
-// An intake collects what a reader finds.
+// importer collects the questions that a reader finds.
 type importer struct {
 	Import
 	options Options
-	ids     map[string]int // the line of each id
+	ids     map[string]int // line of each id
 }
 
 func newImporter(o Options) *importer {
@@ -76,7 +76,7 @@ func setDefault[T ~string](field *T, value T) {
 	}
 }
 
-// excerpt returns the first 60 characters of a text, on one line.
+// excerpt returns the first 60 characters of a text on one line.
 func excerpt(text string) string {
 	const limit = 60
 	text = text[:min(len(text), 8*limit)]

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// readAll returns the whole input, which must be UTF-8, without a byte order
-// mark.
+// readAll returns the complete input without a byte order mark. The input must
+// be UTF-8.
 func readAll(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
@@ -37,7 +37,8 @@ func firstInvalid(data []byte) int {
 	}
 }
 
-// lineAt returns the number of the line that holds the byte at offset, from 1.
+// lineAt returns the number of the line that contains the byte at offset, from
+// 1.
 func lineAt(data []byte, offset int) int {
 	return 1 + bytes.Count(data[:offset], []byte("\n"))
 }

@@ -8,15 +8,15 @@ import (
 	"io"
 )
 
-// A jsonItem is one element of the list that a JSON input consists of.
+// jsonItem is one element of the list in a JSON input.
 type jsonItem struct {
 	line int
 	raw  json.RawMessage
 }
 
-// jsonItems returns the elements of the list under a key of the top object, or
-// of a list that is the whole document, with the lines that they begin on. The
-// other fields of the object go to field, which refuses what it does not know.
+// jsonItems returns the elements of a list with their first lines. The list is
+// either the whole document or under a key of the top object. The other fields
+// of the object are passed to field, which refuses unknown ones.
 func jsonItems(data []byte, list string, field func(key string, raw json.RawMessage) error) ([]jsonItem, error) {
 	d := &jsonDocument{data: data, decoder: json.NewDecoder(bytes.NewReader(data)), line: 1}
 	items, err := d.read(list, field)
@@ -29,7 +29,7 @@ func jsonItems(data []byte, list string, field func(key string, raw json.RawMess
 type jsonDocument struct {
 	data    []byte
 	decoder *json.Decoder
-	offset  int // what line was counted up to
+	offset  int // offset up to which line was counted
 	line    int
 }
 
@@ -94,7 +94,7 @@ func (d *jsonDocument) field(key string, field func(string, json.RawMessage) err
 	return field(key, raw)
 }
 
-// elements reads the rest of a list whose [ has been read.
+// elements reads the rest of a list after its [.
 func (d *jsonDocument) elements() ([]jsonItem, error) {
 	var items []jsonItem
 	for d.decoder.More() {
@@ -118,7 +118,7 @@ func (d *jsonDocument) lineAt(offset int) int {
 	return d.line
 }
 
-// locate adds the line to what made the document unreadable.
+// locate adds the line to the error of an unreadable document.
 func (d *jsonDocument) locate(err error) error {
 	if errors.Is(err, ErrTooLarge) || errors.Is(err, ErrFormat) {
 		return err
@@ -134,7 +134,7 @@ func (d *jsonDocument) locate(err error) error {
 	return fmt.Errorf("%w: JSON, line %d: %w", ErrFormat, lineAt(d.data, min(offset, len(d.data))), err)
 }
 
-// jsonFault says without Go's words why an item is no question.
+// jsonFault explains why an item is not a question, without Go terms.
 func jsonFault(err error) error {
 	var mismatch *json.UnmarshalTypeError
 	if !errors.As(err, &mismatch) {

@@ -10,8 +10,8 @@ import (
 	"laststand/internal/quiz"
 )
 
-// document is the native form of a bank: one JSON object. Lang to Licence are
-// for the questions that do not say themselves.
+// document is the native format of a bank: one JSON object. Lang to Licence are
+// defaults of its questions.
 type document struct {
 	Bank       string          `json:"bank"`
 	Lang       string          `json:"lang,omitempty"`
@@ -22,8 +22,8 @@ type document struct {
 	Questions  []quiz.Question `json:"questions"`
 }
 
-// Export writes a bank in the native form, ordered by id; ReadJSON of it gives
-// the same questions. The bank stays as it is.
+// Export writes a bank in the native format, ordered by id. ReadJSON reads the
+// same questions back. The bank stays unchanged.
 func Export(w io.Writer, b *Bank) error {
 	d := document{Bank: b.Name, Questions: slices.Clone(b.Questions)}
 	if d.Questions == nil {
@@ -39,15 +39,16 @@ func Export(w io.Writer, b *Bank) error {
 	return nil
 }
 
-// ReadJSON reads the native form:
+// ReadJSON reads the native format:
 //
 //	{"bank":"name","lang":"en","category":"History","source":"…","licence":"…","questions":[
 //	  {"id":"q_1","kind":"single","difficulty":"easy","text":"…","choices":["…","…"],"right":[0],"explanation":"…"},
 //	  {"kind":"number","difficulty":"hard","text":"…","target":{"value":1969,"tolerance":0}}]}
 //
-// A question's own fields go before the document's, those before o's. A list
-// of questions without the object around it is taken too. A field that it does
-// not know makes a question skipped, and the document unreadable.
+// A question's own fields override the document's, which override those of o. A
+// list of questions without the object around it is accepted too. An unknown
+// field in a question skips it; an unknown field in the document makes it
+// unreadable.
 func ReadJSON(r io.Reader, o Options) (Import, error) {
 	data, err := readAll(r)
 	if err != nil {

@@ -5,9 +5,10 @@ import (
 	"math/rand/v2"
 )
 
-// randomOrder yields the elements of a list in a random order, each order
-// equally likely, in time and space in proportion to what is taken: Fisher and
-// Yates's shuffle, with the swapped places in a map instead of a copy.
+// randomOrder yields the elements of a list in a random order. Each order is
+// equally likely. Time and memory are proportional to the number of yielded
+// elements. It is Fisher and Yates's shuffle with the swapped places in a map
+// instead of a copy.
 func randomOrder(list []int32, rng *rand.Rand) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		swapped := make(map[int]int32)

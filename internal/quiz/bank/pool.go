@@ -21,8 +21,8 @@ type Pool struct {
 	categories map[string][]string // by lower-case language range
 }
 
-// NewPool indexes banks. Of questions with the same id the first one counts;
-// one with faults is left out.
+// NewPool indexes banks. The first of several questions with the same id
+// counts. Invalid questions are left out.
 func NewPool(banks ...*Bank) *Pool {
 	p := &Pool{byID: make(map[string]int32), lists: make(map[poolKey][]int32)}
 	for _, b := range banks {
@@ -68,18 +68,18 @@ func (p *Pool) indexLists() {
 	}
 }
 
-// Languages returns the language tags that questions have, sorted.
+// Languages returns the language tags of the questions, sorted.
 func (p *Pool) Languages() []string { return slices.Clone(p.languages) }
 
-// Categories returns the categories of the questions that lang matches (all if
-// it is empty), sorted, each in the spelling that came first.
+// Categories returns the sorted categories of the questions that lang matches
+// (all if it is empty), each in its first spelling.
 func (p *Pool) Categories(lang string) []string {
 	return slices.Clone(p.categories[strings.ToLower(lang)])
 }
 
-// Count returns how many questions a match with this spec can draw from,
-// whatever its Count. Without a language that is the number in the language
-// that has most, since a match keeps to one.
+// Count returns how many questions a match with this spec can draw from;
+// spec.Count is ignored. Without a language it is the number in the largest
+// language, because a match uses only one.
 func (p *Pool) Count(spec Spec) int {
 	key := spec.key()
 	if key.lang != "" {
@@ -93,18 +93,21 @@ func (p *Pool) Count(spec Spec) int {
 	return highest
 }
 
-// HasEnough tells whether Draw can give spec.Count questions.
+// HasEnough reports whether Draw can return spec.Count questions.
 func (p *Pool) HasEnough(spec Spec) bool { return p.Count(spec) >= spec.Count }
 
-// Draw returns spec.Count different questions that match, drawn at random,
-// their choices shuffled; the questions are the pool's own. Those
-// whose ids are in seen come only when there are too few others, then as many
-// as are missing, at random; seen may be nil and stays as it is. Without a
-// language one is drawn first among those with enough questions, each in
-// proportion to how many it has. Less than spec.Count questions, seen ones
-// counted: an error that wraps ErrTooFew. rng must not be in use elsewhere
-// meanwhile. The time is in proportion to spec.Count and the seen questions
-// met, never to more than those that match.
+// Draw returns spec.Count different random questions that match, with their
+// choices shuffled. The questions are the pool's own.
+//
+// Questions whose ids are in seen are used only if there are too few others,
+// and then as few as possible, at random. seen may be nil and stays unchanged.
+// Without a language, Draw first draws one among those with enough questions,
+// in proportion to their number of questions.
+//
+// If there are fewer than spec.Count questions, including seen ones, the error
+// wraps ErrTooFew. No other goroutine may use rng at the same time. The time is
+// proportional to spec.Count plus the seen questions encountered, at most to
+// the number of matches.
 func (p *Pool) Draw(spec Spec, seen map[string]struct{}, rng *rand.Rand) ([]quiz.Drawn, error) {
 	if spec.Count < 1 {
 		return nil, fmt.Errorf("bank: draw: %d questions were asked for", spec.Count)
@@ -124,10 +127,9 @@ func (p *Pool) Draw(spec Spec, seen map[string]struct{}, rng *rand.Rand) ([]quiz
 	return drawn, nil
 }
 
-// Pick returns the questions of these ids in their order, their choices
-// shuffled; the questions are the pool's own. An id that is unknown is an
-// error that names it and wraps ErrUnknown. rng must not be in use elsewhere
-// meanwhile.
+// Pick returns the questions of these ids in this order, with their choices
+// shuffled. The questions are the pool's own. The error of an unknown id names
+// it and wraps ErrUnknown. No other goroutine may use rng at the same time.
 func (p *Pool) Pick(ids []string, rng *rand.Rand) ([]quiz.Drawn, error) {
 	picked := make([]quiz.Drawn, 0, len(ids))
 	for _, id := range ids {
@@ -140,7 +142,8 @@ func (p *Pool) Pick(ids []string, rng *rand.Rand) ([]quiz.Drawn, error) {
 	return picked, nil
 }
 
-// drawLanguage returns "-", which no question has, when no language has enough.
+// drawLanguage returns a random language with enough questions, or "-", which
+// no question has.
 func (p *Pool) drawLanguage(key poolKey, count int, rng *rand.Rand) string {
 	drawn, total := "-", 0
 	for _, lang := range p.languages {
@@ -149,7 +152,8 @@ func (p *Pool) drawLanguage(key poolKey, count int, rng *rand.Rand) string {
 		if n < count {
 			continue
 		}
-		// Keeping the latest with probability n/total leaves each with its share.
+		// Replacing the choice with probability n/total gives each language its
+		// share.
 		if total += n; rng.IntN(total) < n {
 			drawn = key.lang
 		}
@@ -157,8 +161,8 @@ func (p *Pool) drawLanguage(key poolKey, count int, rng *rand.Rand) string {
 	return drawn
 }
 
-// drawIndexes goes through the list in a random order until it has count
-// unseen questions, and fills up with the seen ones that it met. len(list) must
+// drawIndexes goes through the list in a random order until it has count unseen
+// questions. It fills up with the seen ones that it encountered. len(list) must
 // be at least count.
 func (p *Pool) drawIndexes(list []int32, count int, seen map[string]struct{}, rng *rand.Rand) []int32 {
 	var drawn, seenIndexes []int32

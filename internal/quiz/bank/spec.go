@@ -7,15 +7,14 @@ import (
 	"laststand/internal/quiz"
 )
 
-// ErrTooFew is wrapped by the error of a draw that asks for more questions
-// than match.
+// ErrTooFew is wrapped by the error of a draw that asks for more questions than
+// match.
 var ErrTooFew = errors.New("bank: too few questions")
 
-// ErrUnknown is wrapped by the error of a pick that names a question which is
-// not there.
+// ErrUnknown is wrapped by the error of a pick with an unknown id.
 var ErrUnknown = errors.New("bank: no question of this id")
 
-// Spec says which questions a match asks for. An empty wish matches any.
+// Spec describes the questions of a match. An empty field matches any.
 type Spec struct {
 	Category   string // compared folded, see quiz.Fold
 	Lang       string // "en" matches en and en-GB: basic filtering, RFC 4647, 3.3.1
@@ -23,7 +22,7 @@ type Spec struct {
 	Count      int
 }
 
-// A poolKey names a list of questions of a Pool; "" stands for any.
+// poolKey identifies a list of questions of a Pool; "" stands for any.
 type poolKey struct {
 	category   string // folded
 	lang       string // lower case
@@ -34,7 +33,7 @@ func (s *Spec) key() poolKey {
 	return poolKey{quiz.Fold(s.Category), strings.ToLower(s.Lang), quiz.Difficulty(s.Difficulty)}
 }
 
-// poolKeys returns the keys of all lists that a question is in.
+// poolKeys returns the keys of all lists that contain a question.
 func poolKeys(q *quiz.Question) []poolKey {
 	var keys []poolKey
 	category := quiz.Fold(q.Category)

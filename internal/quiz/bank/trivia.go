@@ -14,8 +14,8 @@ import (
 	"laststand/internal/quiz"
 )
 
-// The origin of Open Trivia Database questions, as the site states it, unless
-// the options give another one.
+// The default source and licence of Open Trivia Database questions, as the site
+// states them.
 const (
 	triviaSource  = "Open Trivia Database (opentdb.com)"
 	triviaLicence = "CC-BY-SA-4.0"
@@ -30,14 +30,14 @@ type triviaItem struct {
 	Incorrect  []string `json:"incorrect_answers"`
 }
 
-// ReadOpenTrivia reads what the Open Trivia Database answers,
+// ReadOpenTrivia reads the replies of the Open Trivia Database,
 //
 //	{"response_code":0,"results":[{"type":"multiple","difficulty":"easy","category":"…",
 //	  "question":"…","correct_answer":"…","incorrect_answers":["…","…","…"]}]}
 //
-// or its list of results alone, in each of its encodings: HTML entities (the
-// default), base64 and both URL encodings, told apart item by item. Its type
-// "multiple" is our kind single. The language is English unless o says another.
+// or only the list of results. It accepts each of its encodings: HTML entities
+// (the default), base64 and both URL encodings, detected per item. Its type
+// "multiple" is our kind single. The default language is English.
 func ReadOpenTrivia(r io.Reader, o Options) (Import, error) {
 	setDefault(&o.Lang, "en")
 	setDefault(&o.Source, triviaSource)
@@ -65,7 +65,7 @@ func ReadOpenTrivia(r io.Reader, o Options) (Import, error) {
 	return in.Import, nil
 }
 
-// triviaCodes are the response codes of the API that come without results.
+// triviaCodes explains the response codes of replies without results.
 var triviaCodes = map[int]string{
 	1: "it has not that many questions of this sort, ask for fewer",
 	2: "it did not understand the request",
@@ -117,7 +117,7 @@ func triviaQuestion(raw json.RawMessage) (quiz.Question, error) {
 	return q, nil
 }
 
-// decode undoes the encoding of all fields, or of none.
+// decode decodes all fields with the encoding of the item.
 func (item *triviaItem) decode() error {
 	decode := item.decoder()
 	fields := []*string{&item.Type, &item.Difficulty, &item.Category, &item.Question, &item.Correct}
@@ -136,8 +136,8 @@ func (item *triviaItem) decode() error {
 
 var percentEncoded = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 
-// decoder tells the encoding by the type, which base64 hides, and by the
-// question, which has no spaces left when it is URL-encoded.
+// decoder detects the encoding: base64 by the type, URL encoding by a question
+// without spaces.
 func (item *triviaItem) decoder() func(string) (string, error) {
 	switch {
 	case item.Type == "bXVsdGlwbGU=" || item.Type == "Ym9vbGVhbg==":
