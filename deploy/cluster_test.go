@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"laststand/internal/redisx"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
-func TestMain(m *testing.M) { trial.Main(m) }
+func TestMain(m *testing.M) { testenv.Main(m) }
 
 // The script starts what it prints, and nothing is left when it is interrupted.
 func TestCluster(t *testing.T) {
 	t.Parallel()
-	trial.Redis(t).Stop() // skips where there is none
+	testenv.Redis(t).Stop() // skips where there is none
 	cmd := exec.CommandContext(t.Context(), "bash", "cluster.sh", "-m", "2", "-r", "1", "-p", "17000", "-d", t.TempDir())
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	out, err := cmd.StdoutPipe()

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/internal/webhook"
 )
 
@@ -134,7 +134,7 @@ print(json.dumps([verify("%s", d["headers"], d["body"].encode(), %d) for d in js
 	} {
 		t.Run(c.language, func(t *testing.T) {
 			t.Parallel()
-			interpreter, ok := trial.Interpreter(t, c.interpreter)
+			interpreter, ok := testenv.Interpreter(t, c.interpreter)
 			if !ok {
 				return
 			}

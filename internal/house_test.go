@@ -82,7 +82,7 @@ var rooms = map[string]room{
 	"internal/certificate":            {edge, nil},
 	"internal/httpguard":              {edge, nil},
 
-	"internal/trial": {support, nil},
+	"internal/testenv": {support, nil},
 }
 
 // gameLibraries are open to every game package.
@@ -310,7 +310,7 @@ func TestHouseFindsBreaches(t *testing.T) {
 		"internal in the papers":       {"docs/a.go", imports("laststand/internal/protocol"), "ground stands"},
 		"internal in the page":         {"web/a.go", imports("laststand/internal/protocol"), "nothing of internal"},
 		"the game in the load":         {"loadtest/swarm/a.go", imports("laststand/internal/match"), "only the protocol"},
-		"test support in the product":  {"cmd/server/a.go", imports("laststand/internal/trial"), "tests only"},
+		"test support in the product":  {"cmd/server/a.go", imports("laststand/internal/testenv"), "tests only"},
 		"a new package":                {"internal/voice/a.go", "package voice\n", "on no floor"},
 		"a new command":                {"cmd/other/a.go", "package main\n", "on no floor"},
 		"a package nobody classified":  {"internal/ws/a.go", imports("laststand/internal/voice"), "on no floor"},
@@ -342,14 +342,14 @@ func TestHouseAllowsTheRest(t *testing.T) {
 		"internal/match/a.go":              {"log/slog", "golang.org/x/sync/errgroup", "laststand/internal/quiz", "laststand/internal/settle"},
 		"internal/identity/a.go":           {"github.com/golang-jwt/jwt/v5"},
 		"internal/ledger/a.go":             {"database/sql", "os", "github.com/jackc/pgx/v5", "laststand/internal/settle"},
-		"internal/match/match_test.go":     {"os", "pgregory.net/rapid", "laststand/internal/trial", "laststand/internal/match/redismatch"},
-		"internal/trial/a.go":              {"testing", "laststand/internal/redisx"},
+		"internal/match/match_test.go":     {"os", "pgregory.net/rapid", "laststand/internal/testenv", "laststand/internal/match/redismatch"},
+		"internal/testenv/a.go":            {"testing", "laststand/internal/redisx"},
 		"cmd/server/a.go":                  {"laststand/internal/ws", "laststand/internal/ledger", "laststand/web"},
 		"internal/httpapi/a.go":            {"net/http", "laststand/docs"},
 		"docs/docs.go":                     {"embed"},
 		"loadtest/swarm/a.go":              {"laststand/internal/protocol", "laststand/loadtest/player", "github.com/gorilla/websocket"},
-		".cache/util.go":                   {"laststand/internal/trial"},
-		"internal/quiz/bank/testdata/a.go": {"laststand/internal/trial"},
+		".cache/util.go":                   {"laststand/internal/testenv"},
+		"internal/quiz/bank/testdata/a.go": {"laststand/internal/testenv"},
 	}
 	tree := fstest.MapFS{
 		"internal/match/redismatch/a.lua": {Data: []byte("-- KEYS 1\n-- ARGV 1\n-- Returns 1\n" + strings.Repeat("local a\n", maxLua-3))},

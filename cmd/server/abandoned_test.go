@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/player"
 )
 
@@ -21,16 +21,16 @@ var abandonDuels = map[string]duel{
 // of them is settled, and their players may play again at once.
 func TestRedisIsEmptied(t *testing.T) {
 	t.Parallel()
-	for how, empty := range map[string]func(*testing.T, *trial.Server){
-		"flushed": func(t *testing.T, s *trial.Server) { tell(t, s, "FLUSHALL") },
-		"restarted": func(_ *testing.T, s *trial.Server) {
+	for how, empty := range map[string]func(*testing.T, *testenv.Server){
+		"flushed": func(t *testing.T, s *testenv.Server) { tell(t, s, "FLUSHALL") },
+		"restarted": func(_ *testing.T, s *testenv.Server) {
 			s.Kill()
 			s.Restart()
 		},
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			server := trial.Redis(t)
+			server := testenv.Redis(t)
 			h := newHouse(t, server.URL, duelsOf(abandonDuels))
 			here, there := h.node(t), h.node(t)
 			duels := inEveryPhase(t, here.url, there.url)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // A host, two companies and a big screen in a buzzer arena: who is wrong is
@@ -13,7 +13,7 @@ import (
 // nobody.
 func TestAnArenaIsHostedAndPlayed(t *testing.T) {
 	t.Parallel()
-	chromium, ok := trial.Chromium(t)
+	chromium, ok := testenv.Chromium(t)
 	if !ok {
 		return
 	}
@@ -61,7 +61,7 @@ func TestAnArenaIsHostedAndPlayed(t *testing.T) {
 // one is left.
 func TestSurvivalOnThePage(t *testing.T) {
 	t.Parallel()
-	chromium, ok := trial.Chromium(t)
+	chromium, ok := testenv.Chromium(t)
 	if !ok {
 		return
 	}
@@ -109,7 +109,7 @@ func TestSurvivalOnThePage(t *testing.T) {
 // second tab and returns to the first.
 func TestAReloadedTabGoesOn(t *testing.T) {
 	t.Parallel()
-	chromium, ok := trial.Chromium(t)
+	chromium, ok := testenv.Chromium(t)
 	if !ok {
 		return
 	}

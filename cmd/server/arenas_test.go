@@ -8,7 +8,7 @@ import (
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/player"
 )
 
@@ -25,12 +25,12 @@ limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
 // and PostgreSQL.
 func eachHouse(t *testing.T, f func(t *testing.T, urls []string, token func(role, sub string) string)) {
 	t.Helper()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		flags := cli{Config: configFile(t, arenasFast), Data: &db.Dir, Database: &db.URL}
 		nodes := 1
 		if db.URL != "" {
-			cluster := trial.ClusterOf(t, 3, 0).URL
+			cluster := testenv.ClusterOf(t, 3, 0).URL
 			flags.Redis, nodes = &cluster, 3
 		}
 		var urls []string

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // samples are files of each format, with how many of their items are taken.
@@ -23,12 +23,12 @@ var samples = []struct {
 func sample(file string) string { return filepath.Join("../../internal/quiz/bank/testdata", file) }
 
 // ledgerOf are the flags that name a database.
-func ledgerOf(db trial.SQL) []string {
+func ledgerOf(db testenv.SQL) []string {
 	return []string{"--data=" + db.Dir, "--database=" + db.URL}
 }
 
 // bankCommand runs a command of `server bank` that has to end well.
-func bankCommand(t *testing.T, db trial.SQL, args ...string) string {
+func bankCommand(t *testing.T, db testenv.SQL, args ...string) string {
 	t.Helper()
 	code, out, errs := command(append(append([]string{"bank"}, args...), ledgerOf(db)...)...)
 	if code != 0 || errs != "" {
@@ -41,7 +41,7 @@ func bankCommand(t *testing.T, db trial.SQL, args ...string) string {
 // taken twice; what is skipped is listed by line and reason.
 func TestImport(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		for _, s := range samples {
 			fill := []string{"import", "--bank=b." + s.format, "--lang=en", "--category=General", sample(s.file)}
@@ -74,7 +74,7 @@ func TestImport(t *testing.T) {
 // What is exported is imported again with nothing lost, and exported the same.
 func TestExportAndImport(t *testing.T) {
 	t.Parallel()
-	db := trial.SQL{Dir: t.TempDir()}
+	db := testenv.SQL{Dir: t.TempDir()}
 	bankCommand(t, db, "import", "--bank=mixed", "--lang=en", "--category=General", sample("spreadsheet.csv"))
 	bankCommand(t, db, "import", "--bank=mixed", sample("opentdb.json"))
 	for name, count := range map[string]int{"mixed": 13, "builtin": 340} {
@@ -125,7 +125,7 @@ func TestBankCommandsThatCannotBe(t *testing.T) {
 // A running server asks the questions of a bank within seconds of its import.
 func TestARunningServerReadsAnImportedBank(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		bankCommand(t, db, "import", "--bank=mine", questionFile(t, "de", 3))
 		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL, Config: configFile(t, "games: {demo: {banks: [mine], duel: {questions: 3}}}\nlimits: {messages_per_second: 1000, guests_per_minute_per_address: 0}")})

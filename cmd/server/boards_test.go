@@ -8,14 +8,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // Boards are compared with the ledger, built anew beside the ones that are
 // read, and put right by a correction, while the server runs.
 func TestBoardsByHand(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		cache := listedRedis(t)
 		n := startNode(t, cli{Config: configFile(t, fast), Data: &db.Dir, Database: &db.URL, Redis: &cache})

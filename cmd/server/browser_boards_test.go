@@ -8,7 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // row selects the row of a board that is the n-th on its page, from 1.
@@ -35,7 +35,7 @@ func (p *tab) comeOnline(nickname string) {
 // are over, and sees the boards change without doing anything.
 func TestTheBoardsOnThePage(t *testing.T) {
 	t.Parallel()
-	chromium, ok := trial.Chromium(t)
+	chromium, ok := testenv.Chromium(t)
 	if !ok {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // rightAnswers of testdata/kinds.csv, by the question's text.
@@ -103,7 +103,7 @@ func (p *tab) ended() (outcome string) {
 // kindsNode is a node that knows one question of each kind.
 func kindsNode(t *testing.T, config string) *running {
 	t.Helper()
-	db := trial.SQL{Dir: t.TempDir()}
+	db := testenv.SQL{Dir: t.TempDir()}
 	bankCommand(t, db, "import", "--bank=kinds", "testdata/kinds.csv")
 	return startNode(t, cli{Data: &db.Dir, Config: configFile(t, config)})
 }
@@ -112,7 +112,7 @@ func kindsNode(t *testing.T, config string) *running {
 // which counts for no board.
 func TestAPersonPlaysTheBot(t *testing.T) {
 	t.Parallel()
-	chromium, ok := trial.Chromium(t)
+	chromium, ok := testenv.Chromium(t)
 	if !ok {
 		return
 	}
@@ -133,7 +133,7 @@ func TestAPersonPlaysTheBot(t *testing.T) {
 // profiles and in their histories.
 func TestTwoTabsPlayEachOther(t *testing.T) {
 	t.Parallel()
-	chromium, ok := trial.Chromium(t)
+	chromium, ok := testenv.Chromium(t)
 	if !ok {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/chaos/ordeal"
 )
 
@@ -28,8 +28,8 @@ func TestManyNodesLoseNothing(t *testing.T) {
 	dir := chaosDir(t, seed)
 	report, err := ordeal.Run(t.Context(), ordeal.Config{
 		Server:   ordeal.Command{Path: os.Args[0], Env: []string{actAs + "=server"}},
-		Redis:    trial.ClusterOf(t, 3, 0).URL,
-		Database: trial.Postgres(t).URL,
+		Redis:    testenv.ClusterOf(t, 3, 0).URL,
+		Database: testenv.Postgres(t).URL,
 		Dir:      dir,
 		Nodes:    3, Players: 40, Arenas: 6,
 		Kills: 4, Stalls: 3, Drains: 2,

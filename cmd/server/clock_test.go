@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/player"
 )
 
@@ -25,7 +25,7 @@ const wallOff = 37 * time.Minute
 // questions open, close and are answered as ever.
 func TestAWallClockIsOff(t *testing.T) {
 	t.Parallel()
-	server := trial.Redis(t)
+	server := testenv.Redis(t)
 	h := newHouse(t, otherTime(t, server.Addr, wallOff), duelsOf(map[string]duel{
 		"demo": {Questions: 2, TimeLimitMS: 3000, CountdownMS: 200, RevealMS: 100},
 	}))
@@ -58,7 +58,7 @@ func TestAWallClockIsOff(t *testing.T) {
 // time throughout.
 func TestNodesAgreeWhileRedisTimeLeaps(t *testing.T) {
 	t.Parallel()
-	server, by := trial.Redis(t), new(atomic.Int64)
+	server, by := testenv.Redis(t), new(atomic.Int64)
 	h := newHouse(t, changingTime(t, server.Addr, by), unhurried("demo"))
 	by.Store(int64(10 * time.Second))
 	here := h.node(t)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/player"
 )
 
@@ -116,7 +116,7 @@ func TestTokensThatCannotBe(t *testing.T) {
 // Tokens are printed alone on a line beside a running server, which takes them.
 func TestTokensBesideARunningServer(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
 		token := func(args ...string) string {

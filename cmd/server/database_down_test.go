@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // tooMany is how many unsettled results have new matches refused.
@@ -18,8 +18,8 @@ const tooMany = 100_000
 // the result is settled and both players are told.
 func TestADatabaseThatIsDownForAWhile(t *testing.T) {
 	t.Parallel()
-	database, store := trial.Postgres(t), trial.Redis(t)
-	h := house{config: configFile(t, fast), redis: store.URL, db: trial.SQL{URL: database.URL, Dir: t.TempDir()}}
+	database, store := testenv.Postgres(t), testenv.Redis(t)
+	h := house{config: configFile(t, fast), redis: store.URL, db: testenv.SQL{URL: database.URL, Dir: t.TempDir()}}
 	here, there := h.node(t), h.node(t)
 	idle := stranger(t, here.url, "demo")
 	d := meet(t, stranger(t, here.url, "demo"), stranger(t, there.url, "demo")).begun(t)

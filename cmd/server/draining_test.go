@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // A node is told to leave. Its idle players, who waits for an opponent and who
@@ -15,7 +15,7 @@ import (
 // node ends in order, long before it would lose patience.
 func TestANodeLeavesAndItsPlayersGoOn(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, trial.ClusterOf(t, 3, 0).URL, unhurried("demo", "queue"))
+	h := newHouse(t, testenv.ClusterOf(t, 3, 0).URL, unhurried("demo", "queue"))
 	leaving, staying := h.process(t), h.node(t)
 	idle, waiting := stranger(t, leaving.url, "demo"), stranger(t, leaving.url, "queue")
 	d := meet(t, stranger(t, leaving.url, "demo"), stranger(t, staying.url, "demo")).begun(t)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/player"
 )
 
@@ -25,7 +25,7 @@ const (
 // was said against the rules and all that was kept against what was said.
 func TestDuelsEndToEnd(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		flags := cli{Config: configFile(t, fast), Data: &db.Dir, Database: &db.URL}
 		if db.URL != "" {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // ears are the far side of webhooks, a path an endpoint. What is not signed by
@@ -56,12 +56,12 @@ type told struct {
 func newEars(t *testing.T) *ears {
 	t.Helper()
 	e := &ears{t: t, keys: oldWebhookKey, says: map[string]func(int) int{}}
-	e.URL = trial.Serve(t, e.hear)
+	e.URL = testenv.Serve(t, e.hear)
 	return e
 }
 
 func (e *ears) hear(w http.ResponseWriter, q *http.Request) {
-	p, err := trial.ReadPosted(q)
+	p, err := testenv.ReadPosted(q)
 	if err != nil {
 		return
 	}

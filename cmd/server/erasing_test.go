@@ -15,7 +15,7 @@ import (
 
 	"laststand/internal/ledger"
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/player"
 )
 
@@ -37,9 +37,9 @@ limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
 // Redis still has of a match expires; nothing else has anything.
 func TestErasedPlayersAreInNoStore(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		server := trial.Redis(t)
+		server := testenv.Redis(t)
 		h := house{config: configFile(t, erasingFast), redis: server.URL, db: db}
 		if db.Dir == "" {
 			h.db.Dir = t.TempDir()

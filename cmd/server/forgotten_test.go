@@ -6,7 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // Redis dies and comes back with data of some time ago. A match that went on
@@ -14,7 +14,7 @@ import (
 // there, and neither keeps its players from the next.
 func TestRedisComesBackWithOldData(t *testing.T) {
 	t.Parallel()
-	server := trial.Redis(t)
+	server := testenv.Redis(t)
 	h := newHouse(t, server.URL, unhurried("demo", "ended"))
 	here, there := h.node(t), h.node(t)
 	lost := meet(t, stranger(t, here.url, "demo"), stranger(t, there.url, "demo")).begun(t)
@@ -45,7 +45,7 @@ func TestRedisComesBackWithOldData(t *testing.T) {
 // and everybody may play again.
 func TestAReplicaIsPromotedThatWasBehind(t *testing.T) {
 	t.Parallel()
-	cluster := trial.ClusterOf(t, 3, 1)
+	cluster := testenv.ClusterOf(t, 3, 1)
 	master, replica := cluster.Masters[0], cluster.Replicas[0]
 	h := newHouse(t, cluster.URL, unhurried("demo"))
 	here, there := h.node(t), h.node(t)
@@ -82,7 +82,7 @@ func TestAReplicaIsPromotedThatWasBehind(t *testing.T) {
 
 // stopFollowing has a replica that follows its master be refused by it from now
 // on.
-func stopFollowing(t *testing.T, replica, master *trial.Server) {
+func stopFollowing(t *testing.T, replica, master *testenv.Server) {
 	t.Helper()
 	tell(t, master, "WAIT", 1, 10_000)
 	tell(t, replica, "CONFIG", "SET", "masteruser", "nobody", "masterauth", "nothing")
@@ -90,7 +90,7 @@ func stopFollowing(t *testing.T, replica, master *trial.Server) {
 }
 
 // tell has a Redis server do something.
-func tell(t *testing.T, s *trial.Server, args ...any) any {
+func tell(t *testing.T, s *testenv.Server, args ...any) any {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{Addr: s.Addr})
 	defer c.Close()

@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/player"
 )
 
@@ -15,7 +15,7 @@ import (
 // release does not read. Its players log in, count as not playing, and play on.
 func TestAMatchOfAnotherFormLocksNobodyOut(t *testing.T) {
 	t.Parallel()
-	server := trial.Redis(t)
+	server := testenv.Redis(t)
 	h := newHouse(t, server.URL, unhurried("demo"))
 	before := startNode(t, cli{Config: h.config, Data: &h.db.Dir, Database: &h.db.URL, Redis: &h.redis, Drain: ptr("1ms")})
 	left := meet(t, stranger(t, before.url, "demo"), stranger(t, before.url, "demo")).begun(t)
@@ -46,7 +46,7 @@ func TestAMatchOfAnotherFormLocksNobodyOut(t *testing.T) {
 }
 
 // rewritePlans replaces a text in the stored plans of all matches.
-func rewritePlans(t *testing.T, s *trial.Server, old, with string) {
+func rewritePlans(t *testing.T, s *testenv.Server, old, with string) {
 	t.Helper()
 	keys, ok := tell(t, s, "KEYS", "m:*:plan").([]any)
 	if !ok || len(keys) == 0 {

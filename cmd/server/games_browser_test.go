@@ -5,7 +5,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // severalGames are games of which none is the default one.
@@ -20,7 +20,7 @@ limits: {guests_per_minute_per_address: 0}
 // leads into that arena, whatever its game.
 func TestThePagePlaysEveryGame(t *testing.T) {
 	t.Parallel()
-	chromium, ok := trial.Chromium(t)
+	chromium, ok := testenv.Chromium(t)
 	if !ok {
 		return
 	}

@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"testing"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func TestWhenGarbageIsCollected(t *testing.T) { //nolint:paralleltest // the environment is the process's
@@ -68,4 +68,4 @@ func TestCollectedNoSooner(t *testing.T) { //nolint:paralleltest // the heap is 
 }
 
 // sharedPercent is what is in force.
-func sharedPercent() int { return int(trial.Runtime("/gc/gogc:percent")) }
+func sharedPercent() int { return int(testenv.Runtime("/gc/gogc:percent")) }

@@ -9,7 +9,7 @@ import (
 	"laststand/internal/ledger"
 	"laststand/internal/lobby"
 	"laststand/internal/quiz"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // What only hosts may ask is neither in duels nor in players' arenas: not by the
@@ -17,7 +17,7 @@ import (
 func TestOnlyHostsDrawFromTheirBanks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	db := trial.SQL{Dir: dir}
+	db := testenv.SQL{Dir: dir}
 	bankCommand(t, db, "import", "--bank=mine", questionFile(t, "fr", 3))
 	bankCommand(t, db, "import", "--bank=final", questionFile(t, "de", 3))
 	var final struct{ Questions []quiz.Question }

@@ -10,18 +10,18 @@ import (
 	"testing"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // house is what the nodes of a test share: a configuration, Redis, a ledger.
 type house struct {
 	config, redis string
-	db            trial.SQL
+	db            testenv.SQL
 }
 
 func newHouse(t *testing.T, redis, config string) house {
 	t.Helper()
-	return house{config: configFile(t, config), redis: redis, db: trial.Database(t)}
+	return house{config: configFile(t, config), redis: redis, db: testenv.Database(t)}
 }
 
 // node starts a node in this process.

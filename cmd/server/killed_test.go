@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 const (
@@ -31,7 +31,7 @@ var killDuels = map[string]duel{
 // off come back there, and every match ends and counts.
 func TestANodeIsKilled(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, trial.ClusterOf(t, 3, 0).URL, duelsOf(killDuels))
+	h := newHouse(t, testenv.ClusterOf(t, 3, 0).URL, duelsOf(killDuels))
 	survivor := h.node(t)
 	for phase, bring := range map[string]func(*testing.T, duelling) step{
 		"countdown": toCountdown, "open": toOpen, "closing": toClosing, "reveal": toReveal,

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/player"
 )
 
@@ -22,7 +22,7 @@ func unhurried(games ...string) string {
 // nodes' players are told the same to the end.
 func TestTicketsOfTwoNodesArePaired(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, trial.ClusterOf(t, 3, 0).URL, unhurried("demo"))
+	h := newHouse(t, testenv.ClusterOf(t, 3, 0).URL, unhurried("demo"))
 	here, there := h.node(t), h.node(t)
 	var all []*contestant
 	var duels []duelling

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/player"
 )
 
@@ -20,7 +20,7 @@ func TestTimeLostToRedisIsGivenBack(t *testing.T) {
 	for _, when := range []string{"open", "reveal"} {
 		t.Run(when, func(t *testing.T) {
 			t.Parallel()
-			server := trial.Redis(t)
+			server := testenv.Redis(t)
 			h := newHouse(t, server.URL, duelsOf(map[string]duel{"demo": outageDuel}))
 			here, there := h.node(t), h.node(t)
 			d := meet(t, stranger(t, here.url, "demo"), stranger(t, there.url, "demo")).begun(t)
@@ -41,7 +41,7 @@ func TestTimeLostToRedisIsGivenBack(t *testing.T) {
 }
 
 // stall keeps Redis from answering for 5 s, in which players ask in vain.
-func stall(t *testing.T, server *trial.Server, d duelling) {
+func stall(t *testing.T, server *testenv.Server, d duelling) {
 	t.Helper()
 	server.Pause()
 	wake := time.After(5 * time.Second)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // actAs is the environment variable by which this test binary is, in a process
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	case "command":
 		main()
 	}
-	trial.Main(m)
+	testenv.Main(m)
 }
 
 // command runs a command line in this process.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // shortDuels are over within seconds, although the bot thinks about its answers.
@@ -43,7 +43,7 @@ func readmeExample(t *testing.T, url string) string {
 // against the bot and prints the standings.
 func TestTheExampleOfTheReadmePlaysADuel(t *testing.T) {
 	t.Parallel()
-	chromium, ok := trial.Chromium(t)
+	chromium, ok := testenv.Chromium(t)
 	if !ok {
 		return
 	}

@@ -13,7 +13,7 @@ import (
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // unlimited is fast on a node that refuses no reads, however busy the machine is.
@@ -29,12 +29,12 @@ const readyStarts = 3
 func TestReadsWorkOnceANodeIsReady(t *testing.T) {
 	t.Parallel()
 	file := configFile(t, unlimited)
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		args := []string{"--config=" + file, "--data=" + db.Dir, "--database=" + db.URL}
 		empty := func() {}
 		if db.URL != "" {
-			cache := trial.Redis(t)
+			cache := testenv.Redis(t)
 			args = append(args, "--redis="+cache.URL)
 			empty = func() { tell(t, cache, "FLUSHALL") }
 		}
@@ -167,12 +167,12 @@ func bodyOf(t *testing.T, url string) (status int, body string) {
 // while they are built anew: the node stays ready.
 func TestBuildsRefuseNoReads(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		flags := cli{Config: configFile(t, unlimited), Data: &db.Dir, Database: &db.URL}
-		var cache *trial.Server
+		var cache *testenv.Server
 		if db.URL != "" {
-			cache = trial.Redis(t)
+			cache = testenv.Redis(t)
 			flags.Redis = &cache.URL
 		}
 		n := startNode(t, flags)

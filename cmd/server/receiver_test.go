@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // receiver is the far side of webhooks, a path a game. What is not signed by its
@@ -39,12 +39,12 @@ func newReceiver(t *testing.T) *receiver {
 	t.Helper()
 	r := &receiver{t: t, key: oldWebhookKey, refusing: map[string]int{}, gate: make(chan struct{})}
 	close(r.gate)
-	r.URL = trial.Serve(t, r.receive)
+	r.URL = testenv.Serve(t, r.receive)
 	return r
 }
 
 func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
-	p, err := trial.ReadPosted(q)
+	p, err := testenv.ReadPosted(q)
 	if err != nil {
 		return
 	}
@@ -70,7 +70,7 @@ func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
 }
 
 // enter notes a try. Without a message it is not genuine.
-func (r *receiver) enter(game string, p trial.Posted) (m *message, gate chan struct{}, again string) {
+func (r *receiver) enter(game string, p testenv.Posted) (m *message, gate chan struct{}, again string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.open++

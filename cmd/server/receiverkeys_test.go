@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"laststand/internal/ledger"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 var (
@@ -159,7 +159,7 @@ func TestKeysOfSinksChange(t *testing.T) {
 // after a restart.
 func TestWebhookKeysAreGenerated(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		c := configured(t, "games:\n  a: {behaviours: {sink: {type: webhook, url: 'https://x.example'}}}\n  b: {behaviours: {sink: {type: webhook, url: 'https://x.example'}}}\n  c:\n")
 		keys := make([]*receiverKeys, 4)
@@ -189,7 +189,7 @@ func TestWebhookKeysAreGenerated(t *testing.T) {
 }
 
 // openedKeys are the keys of sinks as a node opens them.
-func openedKeys(t *testing.T, c *config, db trial.SQL) *receiverKeys {
+func openedKeys(t *testing.T, c *config, db testenv.SQL) *receiverKeys {
 	l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: quiet()})
 	if err != nil {
 		t.Error(err)

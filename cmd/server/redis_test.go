@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // Redis stalls for 5 s in the middle of a duel: players are told to try again,
@@ -14,7 +14,7 @@ import (
 // acknowledged.
 func TestRedisStallsInMidDuel(t *testing.T) {
 	t.Parallel()
-	server := trial.Redis(t)
+	server := testenv.Redis(t)
 	n := startNode(t, cli{Data: ptr(t.TempDir()), Redis: &server.URL, Config: configFile(t, slow)})
 	both, match := newPair(t, n.url)
 	first := push[protocol.Question](t, both[0], protocol.TypeQuestion)

@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // metricInfo is a metric as the reference shows it.
@@ -81,7 +81,7 @@ func openMeasuredNode(t *testing.T, registry *recordingRegistry) {
 	t.Helper()
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	trial.Certificate(t, cert, key, 1, time.Hour)
+	testenv.Certificate(t, cert, key, 1, time.Hour)
 	flags := cli{Data: &dir, TLSCert: &cert, TLSKey: &key, Config: configFile(t, "games: {demo: {webhooks: [{name: w, url: \"https://x.example\"}]}}\n")}
 	c, err := flags.load()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/player"
 )
 
@@ -15,7 +15,7 @@ import (
 func TestReplaysOfALongMatchAreBounded(t *testing.T) {
 	t.Parallel()
 	const players, questions, syncs = 50, 30, 150
-	server := trial.Redis(t)
+	server := testenv.Redis(t)
 	h := newHouse(t, server.URL, arenasFast)
 	node := h.node(t)
 	watcher, host := drawnOut(t, node, players, questions)
@@ -95,7 +95,7 @@ func replayed(t *testing.T, p *player.Player, match string, from, last int64) st
 }
 
 // bytesOut is how many bytes a Redis has sent.
-func bytesOut(t *testing.T, s *trial.Server) int {
+func bytesOut(t *testing.T, s *testenv.Server) int {
 	t.Helper()
 	info, _ := tell(t, s, "INFO", "stats").(string)
 	_, rest, _ := strings.Cut(info, "total_net_output_bytes:")

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/player"
 )
 
@@ -16,7 +16,7 @@ import (
 // leaves before, the last offline too, and what cannot is told.
 func TestAnEmbeddedServerReportsBeforeItEnds(t *testing.T) {
 	t.Parallel()
-	db := trial.Database(t)
+	db := testenv.Database(t)
 	file := filepath.Join(t.TempDir(), "reports.ndjson")
 	const slow = "batch: {flush_interval: 1m}"
 	config := configFile(t, fmt.Sprintf(`games:

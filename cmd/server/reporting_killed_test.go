@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/eventq"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/player"
 )
 
@@ -20,8 +20,8 @@ import (
 func TestANodeThatReportsIsKilled(t *testing.T) {
 	t.Parallel()
 	for name, redisURL := range map[string]func(t *testing.T) string{
-		"single":  func(t *testing.T) string { t.Helper(); return trial.Redis(t).URL },
-		"cluster": func(t *testing.T) string { t.Helper(); return trial.ClusterOf(t, 3, 0).URL },
+		"single":  func(t *testing.T) string { t.Helper(); return testenv.Redis(t).URL },
+		"cluster": func(t *testing.T) string { t.Helper(); return testenv.ClusterOf(t, 3, 0).URL },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // Redis forgets its scripts again and again, and then stalls, while behaviours
@@ -15,7 +15,7 @@ import (
 // the counts begin anew.
 func TestReportingWhileRedisFails(t *testing.T) {
 	t.Parallel()
-	server := trial.Redis(t)
+	server := testenv.Redis(t)
 	r := newReports(t, server.URL, map[string]string{"a": swift, "b": swift, "c": swift + ", hot: true", "d": swift + ", hot: true"})
 	here, there := r.node(t), r.node(t)
 	defer r.watched()()
@@ -63,7 +63,7 @@ func TestReportingOverAFailOver(t *testing.T) {
 	for i := range 8 { // on each of the masters
 		settings[fmt.Sprint("g", i)] = swift
 	}
-	cluster := trial.ClusterOf(t, 3, 1)
+	cluster := testenv.ClusterOf(t, 3, 1)
 	r := newReports(t, cluster.URL, settings)
 	here, there := r.node(t), r.node(t)
 	defer r.watched()()

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // What a game's section says takes effect in a running server, what operators
@@ -17,7 +17,7 @@ import (
 func TestSettingsOfReporting(t *testing.T) {
 	t.Parallel()
 	const five = swift + ", max_len: 5, overflow: "
-	r := newReports(t, trial.Redis(t).URL, map[string]string{
+	r := newReports(t, testenv.Redis(t).URL, map[string]string{
 		"oldest": five + "drop_oldest", "newest": five + "drop_newest", "reject": five + "reject",
 		"batch": "batch: {max_size: 3}, rate: {per_second: 1000, burst: 1000}", "aged": swift + ", max_age: 1s",
 		"rate": "batch: {max_size: 1, flush_interval: 50ms}, rate: {per_second: 2, burst: 1}", "hot": swift + ", hot: true",

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/player"
 )
 
@@ -15,7 +15,7 @@ import (
 func TestANodeThatReportsLeaves(t *testing.T) {
 	t.Parallel()
 	const ban, players = 2, 5
-	r := newReports(t, trial.Redis(t).URL, map[string]string{
+	r := newReports(t, testenv.Redis(t).URL, map[string]string{
 		"banned": swift, "busy": swift, "home": swift + ", report: [online, offline]",
 	})
 	leaving := r.process(t)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/player"
 )
 
@@ -68,7 +68,7 @@ func TestASchoolFitsTheDefaults(t *testing.T) {
 // connected from it, though each of the arenas has places for more.
 func TestManyArenasLetInNoMoreGuestsOfAnAddress(t *testing.T) {
 	t.Parallel()
-	redis := trial.Redis(t).URL
+	redis := testenv.Redis(t).URL
 	node := startNode(t, cli{Data: new(t.TempDir()), Redis: &redis, Config: configFile(t, crowdedSchool)})
 	teacher := newGuests(t, []string{node.url}, 1)[0]
 	made := 0
@@ -97,7 +97,7 @@ limits: {connections_per_address: 20, guests_per_minute_per_address: 2, arena_gu
 func TestASchoolBehindOneAddress(t *testing.T) {
 	t.Parallel()
 	n := pupils(t)
-	dir, redis := t.TempDir(), trial.Redis(t).URL
+	dir, redis := t.TempDir(), testenv.Redis(t).URL
 	node := startNode(t, cli{Data: &dir, Redis: &redis, Config: configFile(t, school)})
 	teacher := newGuests(t, []string{node.url}, 1)[0]
 	made := makeArena(t, node.url, teacher.Token, protocol.NewArena{

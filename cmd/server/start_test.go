@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // badStart starts a server that cannot be, and gives what it says. It has to
@@ -78,7 +78,7 @@ func freeAddress(t *testing.T) string {
 
 func TestRedisThatRefuses(t *testing.T) {
 	t.Parallel()
-	server := trial.Redis(t)
+	server := testenv.Redis(t)
 	c := redis.NewClient(&redis.Options{Addr: server.Addr})
 	defer c.Close()
 	if err := c.ConfigSet(t.Context(), "requirepass", "right").Err(); err != nil {
@@ -95,7 +95,7 @@ func TestRedisThatRefuses(t *testing.T) {
 
 func TestADatabaseThatIsNotThere(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		if db.URL == "" {
 			says(t, badStart(t, "--data="+afile(t)), "--data", "not a directory")
@@ -138,7 +138,7 @@ func TestADatabaseThatIsNone(t *testing.T) {
 
 func TestBanksThatDoNotDo(t *testing.T) {
 	t.Parallel()
-	db := trial.SQL{Dir: t.TempDir()}
+	db := testenv.SQL{Dir: t.TempDir()}
 	bankCommand(t, db, "import", "--bank=small", questionFile(t, "en", 9))
 	file := configFile(t, "games:\n  one: {banks: [none, builtin]}\n  two: {banks: [small]}\n")
 	says(t, badStart(t, "--data="+db.Dir, "--config="+file),

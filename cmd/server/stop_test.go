@@ -10,7 +10,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/player"
 )
 
@@ -92,7 +92,7 @@ func kept(t *testing.T, url string, over protocol.MatchOver) {
 // match is over; what they played is kept, and the process ends with 0.
 func TestAStopWaitsForMatches(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		flags := append(ledgerOf(db), "--config="+configFile(t, slow))
 		p := startProcess(t, flags...)
@@ -164,7 +164,7 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 // A kill in mid-match loses nothing that was settled, and nobody is stuck.
 func TestAKillLosesNothingSettled(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		flags := append(ledgerOf(db), "--config="+configFile(t, fast))
 		p := startProcess(t, flags...)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // Every table of the ledger has a row in docs/STORAGE.md, and every row a table.
@@ -37,7 +37,7 @@ func TestEveryTableIsListed(t *testing.T) {
 	if err := rows.Err(); err != nil || len(tables) == 0 {
 		t.Fatalf("%d tables, %v", len(tables), err)
 	}
-	listed := trial.StorageRows("Tables of the ledger")
+	listed := testenv.StorageRows("Tables of the ledger")
 	for _, name := range tables {
 		if !slices.Contains(listed, name) {
 			t.Errorf("docs/STORAGE.md does not list the table %s: add a row with its owner, bounds and end", name)
@@ -58,7 +58,7 @@ func TestAnUnlistedKeyIsFound(t *testing.T) {
 		"{b:demo}:g1:player:all:by:value", "busy:{lobby:com.example.quiz}:p_1", "session:{demo/a:b}",
 	}
 	unlisted := []string{"x", "m:{12}:m_1:new", "m:{12}:m_1:lock:0:p_1:new", "{b:demo}:new", "new:{demo/p_1}"}
-	if got := trial.Unlisted(slices.Concat(listed, unlisted)); !slices.Equal(got, unlisted) {
+	if got := testenv.Unlisted(slices.Concat(listed, unlisted)); !slices.Equal(got, unlisted) {
 		t.Errorf("unlisted are %q, want %q", got, unlisted)
 	}
 }
@@ -67,7 +67,7 @@ func TestAnUnlistedKeyIsFound(t *testing.T) {
 // that docs/STORAGE.md lists.
 func listedRedis(t *testing.T) string {
 	t.Helper()
-	url := trial.Redis(t).URL
+	url := testenv.Redis(t).URL
 	t.Cleanup(func() {
 		options, err := redis.ParseURL(url)
 		if err != nil {
@@ -76,7 +76,7 @@ func listedRedis(t *testing.T) string {
 		}
 		client := redis.NewClient(options)
 		defer client.Close()
-		trial.OnlyListedKeys(t, client)
+		testenv.OnlyListedKeys(t, client)
 	})
 	return url
 }

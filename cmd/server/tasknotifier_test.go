@@ -11,7 +11,7 @@ import (
 	"laststand/internal/ledger"
 	"laststand/internal/redisx"
 	"laststand/internal/taskqueue"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // woken is a node that tells others of what wakes, and hears of it.
@@ -61,7 +61,7 @@ func wantTold(t *testing.T, nodes ...*woken) {
 
 func TestWakingByInboxes(t *testing.T) {
 	t.Parallel()
-	server := trial.Redis(t)
+	server := testenv.Redis(t)
 	ids := []string{ulid.Make().String(), ulid.Make().String()}
 	var nodes []*woken
 	for _, id := range ids {
@@ -82,7 +82,7 @@ func TestWakingByInboxes(t *testing.T) {
 
 func TestWakingByTheDatabase(t *testing.T) {
 	t.Parallel()
-	db := trial.Database(t)
+	db := testenv.Database(t)
 	var nodes []*woken
 	for range 2 {
 		l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Logger: quiet()})

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // service speaks for a game's own producers and workers to a node.
@@ -20,7 +20,7 @@ type service struct {
 }
 
 // servicesOf gives a service of each game.
-func servicesOf(t *testing.T, url string, db trial.SQL, config string, games ...string) (all []service) {
+func servicesOf(t *testing.T, url string, db testenv.SQL, config string, games ...string) (all []service) {
 	t.Helper()
 	for _, game := range games {
 		code, out, errs := command("token", "--config="+config, "--data="+db.Dir, "--database="+db.URL, "--game="+game, "--role=service", "--sub=worker")
@@ -135,7 +135,7 @@ func (s service) state(h handed) string {
 // is another's, and no other game's.
 func TestTasksOfAGamesOwn(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		config := configFile(t, "games: {demo: , other: }\n")
 		n := startNode(t, cli{Config: config, Data: &db.Dir, Database: &db.URL})
@@ -190,7 +190,7 @@ func TestTasksOfAGamesOwn(t *testing.T) {
 // node leaves.
 func TestClaimsWait(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
 		demo := servicesOf(t, n.url, db, "", "demo")[0]

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // toil is tasks of a game's own under load, while what they stand on dies: what
@@ -117,9 +117,9 @@ func (o *toil) complete(ctx context.Context, task handed) {
 func TestTasksOutliveNodesAndDatabase(t *testing.T) {
 	t.Parallel()
 	const rounds = 6
-	database := trial.Postgres(t)
-	db := trial.SQL{URL: database.URL, Dir: t.TempDir()}
-	h := house{config: configFile(t, "games: {demo: }\n"), redis: trial.Redis(t).URL, db: db}
+	database := testenv.Postgres(t)
+	db := testenv.SQL{URL: database.URL, Dir: t.TempDir()}
+	h := house{config: configFile(t, "games: {demo: }\n"), redis: testenv.Redis(t).URL, db: db}
 	nodes := []*process{h.process(t), h.process(t)}
 	o := &toil{
 		t: t, token: servicesOf(t, nodes[0].url, db, h.config, "demo")[0].token, urls: []string{nodes[0].url, nodes[1].url},

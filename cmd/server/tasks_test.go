@@ -15,12 +15,12 @@ import (
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 	"laststand/internal/taskqueue"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // bury puts a dead letter beside a running server: a result of one player that
 // the ledger refuses for its score.
-func bury(t *testing.T, db trial.SQL, id, player string) {
+func bury(t *testing.T, db testenv.SQL, id, player string) {
 	t.Helper()
 	l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: quiet()})
 	if err != nil {
@@ -65,7 +65,7 @@ func idOf(t *testing.T, listed, key string) string {
 // is told and it is on the boards.
 func TestADeadLetterIsMended(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
 		run := commandsTo(t, n, ledgerOf(db)...)
@@ -119,7 +119,7 @@ func TestADeadLetterIsMended(t *testing.T) {
 // Tasks of any topic are dealt with by hand, and their lines are shown.
 func TestTasksOfAnyTopic(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
 		ask := commandsTo(t, n, ledgerOf(db)...)

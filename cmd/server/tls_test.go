@@ -17,7 +17,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // A node with a certificate speaks HTTPS, by HTTP/2 too, and websockets over TLS;
@@ -27,7 +27,7 @@ func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	roots := x509.NewCertPool()
-	roots.AddCert(trial.Certificate(t, cert, key, 1, time.Hour))
+	roots.AddCert(testenv.Certificate(t, cert, key, 1, time.Hour))
 	n := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, fast), TLSCert: &cert, TLSKey: &key})
 	host, ok := strings.CutPrefix(n.url, "https://")
 	if !ok {
@@ -101,7 +101,7 @@ func TestCertificatesThatDoNotDo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	trial.Certificate(t, cert, key, 1, -time.Minute)
+	testenv.Certificate(t, cert, key, 1, -time.Minute)
 	for name, tt := range map[string]struct {
 		args []string
 		want string

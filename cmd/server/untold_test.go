@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/player"
 )
 
@@ -63,7 +63,7 @@ func seenOf(f player.Frame, id string) bool {
 // mute starts two nodes that Redis keeps from telling each other anything.
 func (h house) mute(t *testing.T) (one, two *running) {
 	t.Helper()
-	server := trial.Redis(t)
+	server := testenv.Redis(t)
 	admin := redis.NewClient(&redis.Options{Addr: server.Addr})
 	t.Cleanup(func() { admin.Close() })
 	acl := func(user string, rules ...any) {

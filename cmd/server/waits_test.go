@@ -12,14 +12,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // An account whose player's last result is not in the ledger yet is not tied to a
 // guest: the player would be deleted, and the result nobody's.
 func TestAnAccountWaitsForItsLastResult(t *testing.T) {
 	t.Parallel()
-	store := trial.Redis(t)
+	store := testenv.Redis(t)
 	h := newHouse(t, store.URL, unhurried("demo"))
 	n := h.node(t)
 	guest := guestOf(t, n.url, device)

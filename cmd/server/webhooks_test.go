@@ -11,7 +11,7 @@ import (
 	"laststand/internal/hooks"
 	"laststand/internal/leaderboard"
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/player"
 )
 
@@ -38,7 +38,7 @@ const (
 // with the same id, whichever node does it.
 func TestWebhooksAreTold(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		e := newEars(t)
 		endpoints := fmt.Sprintf(`

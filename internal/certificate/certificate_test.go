@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/goleak"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -36,7 +36,7 @@ func newFiles(t *testing.T) *files {
 // write writes a pair of a serial number that lasts so long.
 func (f *files) write(serial int64, lasts time.Duration) {
 	f.Helper()
-	trial.Certificate(f.T, f.cert, f.key, serial, lasts)
+	testenv.Certificate(f.T, f.cert, f.key, serial, lasts)
 }
 
 func (f *files) put(name string, text []byte) {
@@ -105,7 +105,9 @@ func TestAChangedPairIsServed(t *testing.T) {
 func TestAPairThatDoesNotDoLeavesTheOneBefore(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*files){
-		"only the certificate is new": func(f *files) { trial.Certificate(f.T, f.cert, filepath.Join(f.TempDir(), "other.key"), 9, time.Hour) },
+		"only the certificate is new": func(f *files) {
+			testenv.Certificate(f.T, f.cert, filepath.Join(f.TempDir(), "other.key"), 9, time.Hour)
+		},
 		"the key is broken": func(f *files) {
 			f.put(f.key, []byte("-----BEGIN PRIVATE KEY-----\ns3cret\n-----END PRIVATE KEY-----\n"))
 		},

@@ -20,7 +20,7 @@ import (
 	"laststand/internal/match"
 	"laststand/internal/outbound"
 	"laststand/internal/taskqueue"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/internal/webhook"
 )
 
@@ -32,7 +32,7 @@ const game = "demo"
 // that is gone is disabled at both.
 func TestDeliveriesOfTheLedger(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		at := newShop(t)
 		var nodes []*node
@@ -138,7 +138,7 @@ type node struct {
 	office *hooks.Office
 }
 
-func (at *shop) open(t *testing.T, db trial.SQL) *node {
+func (at *shop) open(t *testing.T, db testenv.SQL) *node {
 	t.Helper()
 	book, err := hooks.NewBook([]hooks.Endpoint{{Game: game, Name: "gone"}, {Game: game, Name: "good"}}, nil)
 	if err != nil {

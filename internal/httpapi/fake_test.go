@@ -23,10 +23,10 @@ import (
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 	"laststand/internal/rating"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
-func TestMain(m *testing.M) { trial.Main(m) }
+func TestMain(m *testing.M) { testenv.Main(m) }
 
 const (
 	start  = int64(1795212345678)

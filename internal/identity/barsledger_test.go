@@ -9,7 +9,7 @@ import (
 	"laststand/internal/identity"
 	"laststand/internal/ledger"
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // barred is a node's registry with its view of bars; refresh has it read.
@@ -66,7 +66,7 @@ func eventually(t *testing.T, r *identity.Registry, device string) identity.Gues
 // databases.
 func TestBarsOfTwoNodes(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := open(t, db)
 		a, _ := barred(t, l)
@@ -159,7 +159,7 @@ func TestBarsOfTwoNodes(t *testing.T) {
 // still ends its sessions, by the hash that is kept.
 func TestACutOffNodeEndsSessionsOfTheErased(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := open(t, db)
 		r, refresh := barred(t, l)

@@ -22,7 +22,7 @@ import (
 	"laststand/internal/identity"
 	"laststand/internal/identity/namefile"
 	"laststand/internal/ledger"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 var benchNames = flag.Int("names", 1_000_000, "names in the ledger of BenchmarkStart and BenchmarkPoll")
@@ -166,7 +166,7 @@ func (r *running) compare(b *testing.B) {
 // BenchmarkChecks asks for names that nobody has, as GET nicknames does: the
 // name is parsed and looked up in the filter.
 func BenchmarkChecks(b *testing.B) {
-	r := start(b, openBench(b, trial.SQL{Dir: b.TempDir()}), b.TempDir())
+	r := start(b, openBench(b, testenv.SQL{Dir: b.TempDir()}), b.TempDir())
 	r.ready(b)
 	var n atomic.Int64
 	b.ReportAllocs()
@@ -230,15 +230,15 @@ func BenchmarkPoll(b *testing.B) {
 
 // databases are the kinds there are, by name, each made for the benchmark that
 // asks for it.
-func databases(b *testing.B) map[string]func(testing.TB) trial.SQL {
+func databases(b *testing.B) map[string]func(testing.TB) testenv.SQL {
 	b.Helper()
-	return map[string]func(testing.TB) trial.SQL{
-		"sqlite":   func(t testing.TB) trial.SQL { return trial.SQL{Dir: t.TempDir()} },
-		"postgres": func(t testing.TB) trial.SQL { return trial.SQL{URL: trial.Postgres(t).URL} }, // durable, unlike the shared one
+	return map[string]func(testing.TB) testenv.SQL{
+		"sqlite":   func(t testing.TB) testenv.SQL { return testenv.SQL{Dir: t.TempDir()} },
+		"postgres": func(t testing.TB) testenv.SQL { return testenv.SQL{URL: testenv.Postgres(t).URL} }, // durable, unlike the shared one
 	}
 }
 
-func openBench(b *testing.B, db trial.SQL) *ledger.Ledger {
+func openBench(b *testing.B, db testenv.SQL) *ledger.Ledger {
 	b.Helper()
 	l, err := ledger.Open(b.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -253,7 +253,7 @@ func openBench(b *testing.B, db trial.SQL) *ledger.Ledger {
 }
 
 // fill puts players into the ledger that were named an hour ago.
-func fill(b *testing.B, at trial.SQL, names int) {
+func fill(b *testing.B, at testenv.SQL, names int) {
 	b.Helper()
 	driver, url, series := "pgx", at.URL, "generate_series(1, $1::BIGINT) AS s (i)"
 	if at.URL == "" {

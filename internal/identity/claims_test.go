@@ -21,7 +21,7 @@ import (
 	"laststand/internal/ledger"
 	"laststand/internal/nickname"
 	"laststand/internal/redisx"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // variants are ways to write one name.
@@ -35,7 +35,7 @@ type site struct {
 	metrics *prometheus.Registry
 }
 
-func newSite(t *testing.T, db trial.SQL, cache *trial.Server) site {
+func newSite(t *testing.T, db testenv.SQL, cache *testenv.Server) site {
 	t.Helper()
 	conn, err := redisx.Open(t.Context(), redisx.Config{URL: cache.URL})
 	if err != nil {
@@ -106,7 +106,7 @@ func (s site) claim(t *testing.T, i int, name string) told {
 // others are told of three that are free, and nobody of the same ones that were kept.
 func TestOneOf200GetsAName(t *testing.T) {
 	t.Parallel()
-	db, cache := trial.Database(t), trial.Redis(t)
+	db, cache := testenv.Database(t), testenv.Redis(t)
 	nodes := []site{newSite(t, db, cache), newSite(t, db, cache), newSite(t, db, cache)}
 	answers := make([]told, 200)
 	var all sync.WaitGroup
@@ -191,7 +191,7 @@ func unkeptOf(t *testing.T, nodes []site) (times int) {
 // BenchmarkClaim is a new name for a player, at one node, one after the other
 // and many at once: the check, the claim on disk and the answer.
 func BenchmarkClaim(b *testing.B) {
-	for name, db := range map[string]trial.SQL{"sqlite": {Dir: b.TempDir()}, "postgres": trial.Database(b)} {
+	for name, db := range map[string]testenv.SQL{"sqlite": {Dir: b.TempDir()}, "postgres": testenv.Database(b)} {
 		b.Run(name, func(b *testing.B) {
 			at := node(b, open(b, db))
 			var mu sync.Mutex

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"laststand/internal/nickname"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
-func TestMain(m *testing.M) { trial.Main(m) }
+func TestMain(m *testing.M) { testenv.Main(m) }
 
 const (
 	game   = "demo"

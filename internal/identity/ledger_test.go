@@ -11,7 +11,7 @@ import (
 
 	"laststand/internal/identity"
 	"laststand/internal/ledger"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 const (
@@ -41,7 +41,7 @@ func measuredNode(t testing.TB, l *ledger.Ledger, metrics prometheus.Registerer)
 	})
 }
 
-func open(t testing.TB, db trial.SQL) *ledger.Ledger {
+func open(t testing.TB, db testenv.SQL) *ledger.Ledger {
 	t.Helper()
 	l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -57,7 +57,7 @@ func open(t testing.TB, db trial.SQL) *ledger.Ledger {
 
 func TestNodesOnOneLedger(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := open(t, db)
 		a, b := node(t, l), node(t, l)
@@ -97,7 +97,7 @@ func TestNodesOnOneLedger(t *testing.T) {
 
 func TestOneNicknameForManyGuestsAtOnce(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := open(t, db)
 		nodes := []*identity.Registry{node(t, l), node(t, l)}
@@ -127,7 +127,7 @@ func TestOneNicknameForManyGuestsAtOnce(t *testing.T) {
 
 func TestManyNewPlayersOfOneSubject(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := open(t, db)
 		nodes := []*identity.Registry{node(t, l), node(t, l)}
@@ -155,7 +155,7 @@ func TestManyNewPlayersOfOneSubject(t *testing.T) {
 // of the other, and with its snapshot a third starts without reading all names.
 func TestNodesFollowEachOther(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l, folder := open(t, db), t.TempDir()
 		a, b := start(t, l, folder), start(t, l, t.TempDir())

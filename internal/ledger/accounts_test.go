@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"laststand/internal/identity"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // addGuest makes a guest p with a device and a name of its own.
@@ -32,7 +32,7 @@ func subject(t testing.TB, l *Ledger, sub string) string {
 
 func TestTie(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		for _, id := range []string{"p1", "p2", "p3"} {
@@ -86,7 +86,7 @@ func TestTie(t *testing.T) {
 // A subject that comes for the first time while it is tied is one or the other.
 func TestTieRacesTheFirstToken(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		for i := range 8 {
@@ -116,7 +116,7 @@ func TestTieRacesTheFirstToken(t *testing.T) {
 
 func TestErase(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		addGuest(t, l, "p1")
@@ -177,7 +177,7 @@ func TestErase(t *testing.T) {
 // Who is erased while tokens bring the id in does not come back.
 func TestEraseRacesTokens(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		for i := range 8 {

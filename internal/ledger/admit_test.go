@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"laststand/internal/identity"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 const gathering = 30 * time.Second // for all calls to come
@@ -76,7 +76,7 @@ func (l *Ledger) let(ctx context.Context, p identity.NewPlayer) (identity.Player
 // would have got alone.
 func TestManyNewPlayersAtOnce(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		all := crowd()
@@ -153,7 +153,7 @@ func (l *Ledger) checkCrowds(t *testing.T, other *Ledger, all []come) map[string
 // is made once, and none fails for the other node's.
 func TestTwoNodesLetTheSamePlayersIn(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		one, other := openOn(t, db), openOn(t, db)
 		all := crowd()
@@ -168,7 +168,7 @@ func TestTwoNodesLetTheSamePlayersIn(t *testing.T) {
 // in all the same.
 func TestWhatCannotBeWrittenFailsAlone(t *testing.T) {
 	t.Parallel()
-	l := openOn(t, trial.Database(t))
+	l := openOn(t, testenv.Database(t))
 	all := names("p", 20)
 	l.gathered(len(all))
 	atOnceN(len(all), func(i int) {

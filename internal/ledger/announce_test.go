@@ -14,7 +14,7 @@ import (
 
 	"laststand/internal/match"
 	"laststand/internal/taskqueue"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // endpoints want to know of every result and every day, each by a line of its own
@@ -65,7 +65,7 @@ func wantTold(t *testing.T, l *Ledger, want ...string) {
 // order of the ledger; what was known is not told again.
 func TestNewResultsAreTold(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openClock(t, db, time.UTC)
 		l.tell, l.pairs = endpoints{"a", "b"}, map[string]int64{game: 1}
@@ -88,7 +88,7 @@ func TestNewResultsAreTold(t *testing.T) {
 // A day is told once it is over, by whatever turns it, before what comes after it.
 func TestEndedDaysAreTold(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		const day = 24 * 3600 * 1000
 		l := openClock(t, db, time.UTC)
@@ -124,7 +124,7 @@ func TestEndedDaysAreTold(t *testing.T) {
 // nobody is rung for; afterwards the same result is new.
 func TestNothingIsToldOfWhatFailed(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		rung := 0
 		l := openWith(t, Config{URL: db.URL, Dir: db.Dir, Events: endpoints{"a"}, Wake: func(string) { rung++ }})
@@ -170,7 +170,7 @@ func (c cutOff) Settled(r *match.Result, at int64) []taskqueue.NewTask {
 // to hand out already is not rung for.
 func TestRungOnceItIsThere(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		var l *Ledger
 		var rung []string
@@ -192,7 +192,7 @@ func TestRungOnceItIsThere(t *testing.T) {
 // neither the result nor other tasks.
 func TestBadEventHoldsUpNothing(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openWith(t, Config{URL: db.URL, Dir: db.Dir, Events: spoilt{endpoints{"a"}}, Registry: prometheus.NewRegistry()})
 		for _, id := range []string{"m1", "m2"} {

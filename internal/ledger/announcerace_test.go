@@ -14,14 +14,14 @@ import (
 
 	"laststand/internal/match"
 	"laststand/internal/taskqueue"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // However many nodes commit the same results and turn the same days at once, each
 // is told once, results in the order of the ledger.
 func TestTwoNodesTellOnce(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		const day, rounds, matches = 24 * 3600 * 1000, 4, 6
 		l := openClock(t, db, time.UTC)
@@ -91,7 +91,7 @@ func checkTold(t *testing.T, l *Ledger, at map[string]int64, days int) {
 // line, never wait for each other in a circle, nor for workers of their tasks.
 func TestTellingDoesNotDeadlock(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		if db.URL == "" { // SQLite has one writer
 			return
 		}

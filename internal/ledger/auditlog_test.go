@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"laststand/internal/audit"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func TestAuditEntries(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openClock(t, db, time.UTC)
 		begin := func(at int64, id, by, game string) {

@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"laststand/internal/quiz"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func TestBanks(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		a := quiz.Question{ID: "a", Kind: quiz.Single, Lang: "zh-CN", Text: "哪一个?", Choices: []string{"甲", "乙"}, Right: []int{1}}
@@ -66,7 +66,7 @@ func TestBanks(t *testing.T) {
 // each other for good.
 func TestBanksSavedAtOnce(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		processes := []*Ledger{openOn(t, db), openOn(t, db)}
 		orders := [][]quiz.Question{{{ID: "a"}, {ID: "b"}}, {{ID: "b"}, {ID: "a"}}}

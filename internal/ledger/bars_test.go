@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"laststand/internal/identity"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func ban(id string) identity.Bar {
@@ -16,7 +16,7 @@ func ban(id string) identity.Bar {
 
 func TestBars(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		addGuest(t, l, "p1")
@@ -79,7 +79,7 @@ func TestBars(t *testing.T) {
 // again by its own id, or the guest's.
 func TestABarFromBeforeTheTieIsLifted(t *testing.T) {
 	t.Parallel()
-	l := openOn(t, trial.SQL{Dir: t.TempDir()})
+	l := openOn(t, testenv.SQL{Dir: t.TempDir()})
 	revoked := identity.Bar{Game: game, Kind: identity.BarSubject, Reason: "lost", IssuedBefore: 1000}
 	for i, by := range []string{"account0", "p1"} {
 		p, account := fmt.Sprint("p", i), fmt.Sprint("account", i)
@@ -102,7 +102,7 @@ func TestABarFromBeforeTheTieIsLifted(t *testing.T) {
 // What has ended long ago is forgotten with the next change, be it no bar.
 func TestEndedBarsAreForgotten(t *testing.T) {
 	t.Parallel()
-	l := openOn(t, trial.SQL{Dir: t.TempDir()})
+	l := openOn(t, testenv.SQL{Dir: t.TempDir()})
 	past := must(l.SetBar(t.Context(), ban("p1")))(t).At - identity.BarsKept.Milliseconds()
 	for _, b := range []identity.Bar{{ID: "late", EndsAt: past + 60_000}, {ID: "old", EndsAt: past - 1000}} {
 		b.Game, b.Kind = game, identity.BarBan
@@ -124,7 +124,7 @@ func TestEndedBarsAreForgotten(t *testing.T) {
 // Revisions are in commit order: who has read up to one misses none before it.
 func TestRevisionsAreInCommitOrder(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		const writers, each = 4, 10
@@ -153,7 +153,7 @@ func TestRevisionsAreInCommitOrder(t *testing.T) {
 
 func TestKeysAreRotated(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		key := func(id string) identity.Key {

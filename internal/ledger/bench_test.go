@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"laststand/internal/match"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // BenchmarkCommit commits batches of 256 rated duels among 10,000 players, on
@@ -31,7 +31,7 @@ func BenchmarkCommitArena(b *testing.B) {
 func BenchmarkGuests(b *testing.B) {
 	for name, config := range map[string]func(b *testing.B) Config{
 		"sqlite":   func(b *testing.B) Config { return Config{Dir: b.TempDir()} },
-		"postgres": func(b *testing.B) Config { return Config{URL: trial.Postgres(b).URL} },
+		"postgres": func(b *testing.B) Config { return Config{URL: testenv.Postgres(b).URL} },
 	} {
 		b.Run(name, func(b *testing.B) {
 			l := openWith(b, config(b))

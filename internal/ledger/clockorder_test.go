@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"laststand/internal/settle"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // A commit that waits for the lock on the head is dated by the clock from when it
@@ -14,7 +14,7 @@ import (
 // writer, whose transaction begins with the lock.
 func TestTheClockIsReadUnderTheLock(t *testing.T) {
 	t.Parallel()
-	db := trial.Database(t)
+	db := testenv.Database(t)
 	holder, other := openOn(t, db), openOn(t, db)
 	must(holder.Turn(t.Context(), game))(t)
 	var done []settle.Committed

@@ -14,12 +14,12 @@ import (
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func TestCommit(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		bot := duel("m2", 2, "p1", "robot")
@@ -55,7 +55,7 @@ func TestCommit(t *testing.T) {
 
 func TestCommitOfNothing(t *testing.T) {
 	t.Parallel()
-	l := openOn(t, trial.SQL{Dir: t.TempDir()})
+	l := openOn(t, testenv.SQL{Dir: t.TempDir()})
 	if done := must(l.Commit(t.Context(), nil))(t); len(done) != 0 {
 		t.Errorf("committed %v", done)
 	}
@@ -66,7 +66,7 @@ func TestCommitOfNothing(t *testing.T) {
 
 func TestBadResults(t *testing.T) {
 	t.Parallel()
-	l := openOn(t, trial.SQL{Dir: t.TempDir()})
+	l := openOn(t, testenv.SQL{Dir: t.TempDir()})
 	for name, spoil := range map[string]func(*match.Result){
 		"no match":      func(r *match.Result) { r.Match = "" },
 		"no game":       func(r *match.Result) { r.Game = "" },
@@ -94,7 +94,7 @@ func TestBadResults(t *testing.T) {
 // fault.
 func TestFaultOfTheResultIsNotTheDatabases(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		if db.URL == "" {
 			return
 		}
@@ -110,7 +110,7 @@ func TestFaultOfTheResultIsNotTheDatabases(t *testing.T) {
 // What is wrong with the tables, or forbidden, is no fault of a result.
 func TestFaultOfTheTablesIsNotTheResults(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		for _, way := range [][2]string{{"place", "place_of"}, {"place_of", "place"}} {
@@ -149,7 +149,7 @@ func draw(t *rapid.T) []match.Result {
 // order, and rows, totals and histories are the sums of the matches given.
 func TestEveryMatchOnce(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		nodes := []*Ledger{openOn(t, db)}
 		if db.URL != "" { // SQLite has one process; TestProcessBeside has two
 			nodes = append(nodes, openOn(t, db))
@@ -308,7 +308,7 @@ func (o *oracle) sums(game string) (sums map[string]leaderboard.Aggregates, play
 // what was read: positions are in commit order.
 func TestPositionsAreInCommitOrder(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openOn(t, db)
 		const writers, batches = 4, 20
 		var writing sync.WaitGroup

@@ -9,7 +9,7 @@ import (
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func disqualify(t *testing.T, l *Ledger, id, player string) Disqualified {
@@ -24,7 +24,7 @@ func TestDisqualify(t *testing.T) {
 	for name, pages := range map[string]int{"open": -1, "sealed": 0, "half summed": 1, "summed": 100} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+			testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 				t.Parallel()
 				l := openClock(t, db, time.UTC)
 				l.sumPage = 3
@@ -75,7 +75,7 @@ func TestDisqualify(t *testing.T) {
 // ledger that was rolled back.
 func TestVersionsOfADayDoNotComeAgain(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openClock(t, db, time.UTC)
 		must(l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"), duel("m2", 2, "p1", "p2"))))(t)
@@ -119,7 +119,7 @@ func back(t *testing.T, l *Ledger, pos int64, day string) {
 // match after one of its players is the rest of it.
 func TestDisqualifyAgain(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		r := duel("m1", 1, "p1", "p2", "p3")
@@ -161,7 +161,7 @@ func TestDisqualifyAgain(t *testing.T) {
 // Why and by whom is kept beside each correction.
 func TestCorrectionsSayWhy(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		must(l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
@@ -179,7 +179,7 @@ func TestCorrectionsSayWhy(t *testing.T) {
 // taken back once, and what is left is what the rows say.
 func TestCorrectionsAtOnce(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openClock(t, db, time.UTC)
 		l.sumPage = 7
@@ -246,7 +246,7 @@ func checkSums(t *testing.T, l *Ledger) {
 // A match of more players than one statement takes is taken back whole.
 func TestDisqualifyALargeMatch(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		large := duel("m1", 1, names("p", maxAtOnce+1)...)

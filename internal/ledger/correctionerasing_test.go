@@ -7,7 +7,7 @@ import (
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func (l *Ledger) taking(t *testing.T, id, player string) error {
@@ -21,7 +21,7 @@ func (l *Ledger) taking(t *testing.T, id, player string) error {
 // it by the opaque id, behind the moves. Others of the match do not wait.
 func TestCorrectionsWaitForErasures(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		addPlayer(t, l, jane)
@@ -68,7 +68,7 @@ func TestCorrectionsWaitForErasures(t *testing.T) {
 // A match that counts has entries: none is a fault, and not a success.
 func TestCorrectionOfAMatchWithoutEntries(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		must(l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"laststand/internal/leaderboard"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 const crashDir = "LASTSTAND_LEDGER_CRASH_DIR"
@@ -95,7 +95,7 @@ func checkWhole(t *testing.T, l *Ledger, atLeast int) {
 // the same ledger goes on, with all that was committed.
 func TestKilledServerForgetsNothing(t *testing.T) {
 	t.Parallel()
-	server := trial.Postgres(t)
+	server := testenv.Postgres(t)
 	l := openWith(t, Config{URL: server.URL})
 	const before = 10
 	for i := range before {

@@ -9,11 +9,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // openClocks is openClock with a cluster time beside it, and noon of a day.
-func openClocks(t *testing.T, db trial.SQL) (l clocked, cluster *atomic.Int64) {
+func openClocks(t *testing.T, db testenv.SQL) (l clocked, cluster *atomic.Int64) {
 	t.Helper()
 	cluster = new(atomic.Int64)
 	cluster.Store(12 * 3600 * 1000)
@@ -41,7 +41,7 @@ func (c clocked) wantDays(t *testing.T, want ...string) {
 // turns, results count on the day that it is, and days go on afterwards.
 func TestAWrongClockTurnsNoDay(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		for _, ahead := range []int64{365 * dayMS, 3 * dayMS, dayMS, 500 * 365 * dayMS, dayMS/2 + 2*3600*1000} {
 			l, cluster := openClocks(t, onItsOwn(t, db))
@@ -70,7 +70,7 @@ func TestAWrongClockTurnsNoDay(t *testing.T) {
 // whether results come or the game is quiet.
 func TestACorrectedClockHoldsNoDay(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l, _ := openClocks(t, db)
 		for id, quiet := range map[string]bool{"m1": true, "m2": false} {
@@ -95,7 +95,7 @@ func TestACorrectedClockHoldsNoDay(t *testing.T) {
 // Clocks a little apart around midnight turn the day.
 func TestClocksALittleApart(t *testing.T) {
 	t.Parallel()
-	l, cluster := openClocks(t, trial.SQL{Dir: t.TempDir()})
+	l, cluster := openClocks(t, testenv.SQL{Dir: t.TempDir()})
 	l.set(t, dayMS)
 	cluster.Store(dayMS - 50*60*1000)
 	if !must(l.Turn(t.Context(), game))(t) {
@@ -106,7 +106,7 @@ func TestClocksALittleApart(t *testing.T) {
 // A server that was off for a week turns its days by itself when it starts.
 func TestAWeekOff(t *testing.T) {
 	t.Parallel()
-	l, cluster := openClocks(t, trial.SQL{Dir: t.TempDir()})
+	l, cluster := openClocks(t, testenv.SQL{Dir: t.TempDir()})
 	l.set(t, 7*dayMS)
 	cluster.Store(7 * dayMS)
 	if must(l.Turn(t.Context(), game))(t) {
@@ -121,7 +121,7 @@ func TestAWeekOff(t *testing.T) {
 // An operator confirms a day: it turns up to that, and not further.
 func TestAConfirmedDayTurns(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l, _ := openClocks(t, db)
 		l.set(t, 5*dayMS)
@@ -137,10 +137,10 @@ func TestAConfirmedDayTurns(t *testing.T) {
 }
 
 // onItsOwn is a new database like another.
-func onItsOwn(t *testing.T, db trial.SQL) trial.SQL {
+func onItsOwn(t *testing.T, db testenv.SQL) testenv.SQL {
 	t.Helper()
 	if db.URL == "" {
-		return trial.SQL{Dir: t.TempDir()}
+		return testenv.SQL{Dir: t.TempDir()}
 	}
-	return trial.Database(t)
+	return testenv.Database(t)
 }

@@ -7,7 +7,7 @@ import (
 	_ "time/tzdata"
 
 	"laststand/internal/leaderboard"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // clocked is a ledger whose database's clock stands where the test sets it: the
@@ -16,7 +16,7 @@ type clocked struct{ *Ledger }
 
 const testClock = "(SELECT ms FROM test_clock)"
 
-func openClock(t *testing.T, db trial.SQL, zone *time.Location) clocked {
+func openClock(t *testing.T, db testenv.SQL, zone *time.Location) clocked {
 	t.Helper()
 	l := openWith(t, Config{
 		URL: db.URL, Dir: db.Dir, Zones: map[string]*time.Location{game: zone},
@@ -79,7 +79,7 @@ func TestDaysTurnAtTheZonesMidnight(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			zone := must(time.LoadLocation(c.zone))(t)
-			trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+			testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 				t.Parallel()
 				l := openClock(t, db, zone)
 				for i, at := range c.commits {
@@ -96,7 +96,7 @@ func TestDaysTurnAtTheZonesMidnight(t *testing.T) {
 
 func TestQuietGameTurns(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openClock(t, db, time.UTC)
 		const day = 24 * 3600 * 1000
@@ -123,7 +123,7 @@ func TestQuietGameTurns(t *testing.T) {
 
 func TestTurnOfManyNodesAtOnce(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openClock(t, db, time.UTC)
 		atOnceN(10, func(int) {
@@ -139,7 +139,7 @@ func TestTurnOfManyNodesAtOnce(t *testing.T) {
 
 func TestAbsurdClockIsRefused(t *testing.T) {
 	t.Parallel()
-	l := openClock(t, trial.SQL{Dir: t.TempDir()}, time.UTC)
+	l := openClock(t, testenv.SQL{Dir: t.TempDir()}, time.UTC)
 	must(l.Turn(t.Context(), game))(t)
 	l.set(t, time.Date(2500, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
 	if _, err := l.Turn(t.Context(), game); err == nil {
@@ -153,7 +153,7 @@ func TestAbsurdClockIsRefused(t *testing.T) {
 // The real clock of both databases is epoch milliseconds now.
 func TestDatabaseClock(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		before := time.Now().UnixMilli()

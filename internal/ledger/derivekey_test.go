@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"testing"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // All nodes of a ledger derive the same key for a purpose, other than for others.
 func TestDerivedKeys(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		open := func() *Ledger { return openWith(t, Config{URL: db.URL, Dir: db.Dir}) }
 		one, other := open(), open()

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"laststand/internal/identity"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // ofDevice is whose a device is, "" for a stranger's.
@@ -21,7 +21,7 @@ func ofDevice(t *testing.T, l *Ledger, device string) string {
 // A revocation, of a guest or of its account, takes the device from the guest.
 func TestRevokingDetachesTheDevice(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		for _, id := range []string{"p1", "p2", "p3"} {
@@ -50,7 +50,7 @@ func TestRevokingDetachesTheDevice(t *testing.T) {
 
 func TestRotateDevice(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		addGuest(t, l, "p1")
@@ -83,7 +83,7 @@ func TestRotateDevice(t *testing.T) {
 
 func TestResetDevice(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		for _, id := range []string{"p1", "p2", "gone"} {
@@ -117,7 +117,7 @@ func TestResetDevice(t *testing.T) {
 
 func TestUntie(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		addGuest(t, l, "p1")

@@ -10,12 +10,12 @@ import (
 
 	"laststand/internal/hooks"
 	"laststand/internal/taskqueue"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func TestEndpointStates(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openClock(t, db, time.UTC)
 		l.set(t, 1000)
@@ -97,7 +97,7 @@ func (q *queued) checkCounts(upTo int, waiting, dead int64) {
 // What has ended is many times what waits: no count reads over it.
 func TestCountsReadOnlyWhatWaits(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		plan := openOn(t, db).explain(t, selectCounts, []any{"t", 10})
 		if strings.Count(plan, "tasks_place") != 1 || strings.Count(plan, "tasks_aside") != 2 || strings.Contains(plan, "tasks_key") {

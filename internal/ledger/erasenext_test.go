@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"laststand/internal/match"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // An erasure whose step fails, as the record of a match is missing, does not stop
@@ -16,7 +16,7 @@ import (
 // has stood far ahead meanwhile.
 func TestABadErasureHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openClock(t, db, time.UTC)
 		var logged bytes.Buffer

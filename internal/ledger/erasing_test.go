@@ -16,7 +16,7 @@ import (
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 const jane = "jane.doe.1984"
@@ -95,7 +95,7 @@ func filesWith(t *testing.T, dir, text string) (found []string) {
 // table, and from the files of SQLite; all sums stay, under one opaque id.
 func TestErasedSubjectIsInNoStore(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openClock(t, db, time.UTC)
 		l.pairs = map[string]int64{game: 1000}
@@ -196,7 +196,7 @@ func totalOf(t *testing.T, l *Ledger, player string) (total leaderboard.Aggregat
 // several nodes, lose and leave nothing.
 func TestErasureRacesCommits(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		subjects := names("op.", 4)

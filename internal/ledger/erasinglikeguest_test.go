@@ -4,14 +4,14 @@ import (
 	"testing"
 
 	"laststand/internal/leaderboard"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // A subject in the form of a guest's id, which an operator's service minted, is not
 // split in two: what it settles before, during and after its erasure has one id.
 func TestErasedSubjectLikeAGuest(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		subject := newOpaqueID()

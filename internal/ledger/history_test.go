@@ -9,12 +9,12 @@ import (
 	"pgregory.net/rapid"
 
 	"laststand/internal/match"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func TestHistoryEntry(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		r := duel("m1", 99, "p1", "p2")
@@ -35,7 +35,7 @@ func TestHistoryEntry(t *testing.T) {
 // it was at the first page.
 func TestPagesNeitherRepeatNorSkip(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openOn(t, db)
 		rapid.Check(t, func(rt *rapid.T) {
 			wipe(t, l)
@@ -74,7 +74,7 @@ func TestPagesNeitherRepeatNorSkip(t *testing.T) {
 
 func TestBadCursor(t *testing.T) {
 	t.Parallel()
-	l := openOn(t, trial.SQL{Dir: t.TempDir()})
+	l := openOn(t, testenv.SQL{Dir: t.TempDir()})
 	for _, cursor := range []string{"!", "MTIz", "eDpt", "MTI6", cursorAt(0, "m 1")} {
 		if _, _, err := l.Matches(t.Context(), game, "p1", cursor, 10); !errors.Is(err, match.ErrBadCursor) {
 			t.Errorf("cursor %q: %v", cursor, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/taskqueue"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // statements counts what a PostgreSQL of a test's own is asked for in a database.
@@ -24,9 +24,9 @@ type statements struct {
 
 // counted gives an empty database whose statements are counted, BEGIN and COMMIT
 // among them.
-func counted(t *testing.T) (*statements, trial.SQL) {
+func counted(t *testing.T) (*statements, testenv.SQL) {
 	t.Helper()
-	server := trial.Postgres(t)
+	server := testenv.Postgres(t)
 	once := func(text string) {
 		conn := must(pgx.Connect(t.Context(), server.URL))(t)
 		defer conn.Close(t.Context())
@@ -38,7 +38,7 @@ func counted(t *testing.T) (*statements, trial.SQL) {
 	once("CREATE DATABASE idle")
 	s := &statements{t: t, admin: must(pgx.Connect(t.Context(), server.URL))(t), name: "idle"}
 	t.Cleanup(func() { _ = s.admin.Close(context.Background()) })
-	return s, trial.SQL{URL: fmt.Sprintf("postgres://postgres@%s/idle?sslmode=disable", server.Addr)}
+	return s, testenv.SQL{URL: fmt.Sprintf("postgres://postgres@%s/idle?sslmode=disable", server.Addr)}
 }
 
 func (s *statements) count() (n int) {
@@ -102,7 +102,7 @@ type idler struct {
 	run []func(context.Context) error
 }
 
-func openIdler(t *testing.T, db trial.SQL, kinds []string) *idler {
+func openIdler(t *testing.T, db testenv.SQL, kinds []string) *idler {
 	t.Helper()
 	n := &idler{t: t}
 	bell, registry, log := &taskqueue.Notifier{}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)

@@ -9,18 +9,18 @@ import (
 
 	"laststand/internal/identity"
 	"laststand/internal/match"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
 	_ = flag.Set("rapid.checks", "50") // each of them is a history, on two databases; the command line may say more
-	trial.Main(m)
+	testenv.Main(m)
 }
 
 const game = "com.example.quiz"
 
 // openOn opens the test's database and closes it with the test.
-func openOn(t testing.TB, db trial.SQL) *Ledger {
+func openOn(t testing.TB, db testenv.SQL) *Ledger {
 	t.Helper()
 	return openWith(t, Config{URL: db.URL, Dir: db.Dir})
 }

@@ -14,7 +14,7 @@ import (
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
 	"laststand/internal/taskqueue"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 const version1Rows = `
@@ -30,7 +30,7 @@ INSERT INTO entries (game, pos, id, kind, day, at, match_id, player, score, time
 // all, and can be taken down again to a program of that version.
 func TestLedgerOfVersion1(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openClock(t, db, time.UTC)
 		provider := must(l.provider(slog.New(slog.DiscardHandler)))(t)
@@ -72,7 +72,7 @@ func TestLedgerOfVersion1(t *testing.T) {
 // program of that version.
 func TestTasksOfVersion4(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		provider := must(l.provider(slog.New(slog.DiscardHandler)))(t)
@@ -119,7 +119,7 @@ func (c clocked) checkVersion1(t *testing.T) {
 // The order of holders is that of their bytes in a database of any locale.
 func TestHoldersInBytesInAnyLocale(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		if db.URL == "" {
 			return
 		}
@@ -129,7 +129,7 @@ func TestHoldersInBytesInAnyLocale(t *testing.T) {
 		t.Cleanup(func() { must(admin.exec(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)"))(t) })
 		u := must(url.Parse(db.URL))(t)
 		u.Path = "/" + name
-		l := openClock(t, trial.SQL{URL: u.String()}, time.UTC)
+		l := openClock(t, testenv.SQL{URL: u.String()}, time.UTC)
 		ids := []string{"b", "B", "a-b", "a", "A_", "a_", "aB"}
 		for day := range int64(3) {
 			l.set(t, day*dayMS)

@@ -13,7 +13,7 @@ import (
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // model is what the ledger of one game has to hold, reckoned in plain Go.
@@ -361,7 +361,7 @@ func daySumsOf(t *testing.T, l *Ledger, day string, whose leaderboard.Kind) (all
 // Whatever happens, in whatever order, the ledger holds what the model does.
 func TestLedgerIsItsModel(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openClock(t, db, time.UTC)
 		l.sumPage = 3
 		for _, id := range modelPlayers {

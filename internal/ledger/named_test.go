@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"laststand/internal/identity"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // namesOf are the names claimed from one instant to another, as game/skeleton@at.
@@ -27,7 +27,7 @@ func (l *Ledger) namesOf(t *testing.T, from, to int64) (all []string) {
 // too that do not fit a page, each once.
 func TestNamedBetween(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openClock(t, db, nil)
 		l.namePage = 3
@@ -77,7 +77,7 @@ func TestNamedBetween(t *testing.T) {
 
 func TestEachSkeleton(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		l.namePage = 3
@@ -104,7 +104,7 @@ func TestEachSkeleton(t *testing.T) {
 // Names of many scripts are all read, whatever order the database has of them.
 func TestEachSkeletonOfAllScripts(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		l.namePage = 2
@@ -130,7 +130,7 @@ func TestEachSkeletonOfAllScripts(t *testing.T) {
 // Instants are the database's, whatever the clock of who claims says.
 func TestNamesHaveTheDatabasesInstant(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		before, err := l.Clock(t.Context())

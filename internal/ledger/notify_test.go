@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // listener is a process that listens at a database.
@@ -21,7 +21,7 @@ type listener struct {
 }
 
 // listen opens a ledger that listens until the test ends, and from now on.
-func listen(t *testing.T, db trial.SQL) *listener {
+func listen(t *testing.T, db testenv.SQL) *listener {
 	t.Helper()
 	p := &listener{Ledger: openOn(t, db)}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -62,7 +62,7 @@ func (p *listener) heard() []string {
 
 func TestProcessesTellEachOther(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		one, other := listen(t, db), listen(t, db)
 		if err := one.Notify(t.Context(), []string{"work", "webhook"}); err != nil {
@@ -88,7 +88,7 @@ func TestProcessesTellEachOther(t *testing.T) {
 // Of a thousand kinds with the longest names all are heard of.
 func TestManyKindsAreTold(t *testing.T) {
 	t.Parallel()
-	db := trial.Database(t)
+	db := testenv.Database(t)
 	one, other := listen(t, db), listen(t, db)
 	all := names(strings.Repeat("k", 197), 1000)
 	if err := one.Notify(t.Context(), all); err != nil {
@@ -101,7 +101,7 @@ func TestManyKindsAreTold(t *testing.T) {
 // known to be lost.
 func TestListenerIsCutOff(t *testing.T) {
 	t.Parallel()
-	db := trial.Database(t)
+	db := testenv.Database(t)
 	one, other := listen(t, db), listen(t, db)
 	for times := 2; times <= 3; times++ {
 		_, err := one.exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -120,8 +120,8 @@ WHERE datname = current_database() AND query LIKE 'LISTEN%'`)
 // A database that is away ends neither side's process, and is listened to again.
 func TestListenerOutlivesItsDatabase(t *testing.T) {
 	t.Parallel()
-	server := trial.Postgres(t)
-	db := trial.SQL{URL: server.URL}
+	server := testenv.Postgres(t)
+	db := testenv.SQL{URL: server.URL}
 	one, other := listen(t, db), listen(t, db)
 	server.Kill()
 	if err := one.Notify(t.Context(), []string{"lost"}); !Unavailable(err) {
@@ -138,7 +138,7 @@ func TestListenerOutlivesItsDatabase(t *testing.T) {
 
 func TestListenEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()

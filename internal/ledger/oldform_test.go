@@ -9,7 +9,7 @@ import (
 	"laststand/internal/identity"
 	"laststand/internal/match"
 	"laststand/internal/rating"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // commitAsOlder settles a result and leaves of it what an older program does: the
@@ -36,7 +36,7 @@ func eraseAsOlder(t *testing.T, l *Ledger, subject string) {
 // they are.
 func TestLedgerOfVersion23(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		first := openOn(t, db)
 		addPlayer(t, first, "p1")
@@ -112,7 +112,7 @@ func (l *Ledger) checkErasesPlain(t *testing.T) {
 // Subjects that look like guests' are wiped too, and several nodes may do so at once.
 func TestErasedByAnOlderNode(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		const likeGuest = "p_01kagx7m1c9v5w2e8r4t6y0z3b"
 		l := openOn(t, db)
@@ -146,7 +146,7 @@ func TestErasedByAnOlderNode(t *testing.T) {
 // A step of an erasure rewrites so many bytes of records, and one record at least.
 func TestErasureIsBoundedByBytes(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		addPlayer(t, l, jane)

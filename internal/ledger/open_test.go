@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func TestEpochIsWrittenOnce(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		epochs := make([]string, 4)
 		atOnceN(len(epochs), func(i int) { // as several processes that start at once
@@ -39,7 +39,7 @@ func TestEpochIsWrittenOnce(t *testing.T) {
 
 func TestPing(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		if err := l.Ping(t.Context()); err != nil {
@@ -57,7 +57,7 @@ func TestPing(t *testing.T) {
 // A panic ends its transaction: SQLite's one connection that writes is free again.
 func TestAPanicEndsItsTransaction(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		for name, in := range map[string]func(context.Context, func(*sql.Tx) error) error{"writing": l.inTx, "reading": l.look} {
@@ -75,7 +75,7 @@ func TestAPanicEndsItsTransaction(t *testing.T) {
 
 func TestNewerTablesAreRefused(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		if _, err := l.exec(t.Context(), "INSERT INTO migrations (version_id, is_applied) VALUES (99999, TRUE)"); err != nil {
@@ -127,7 +127,7 @@ func TestPostgresOutOfReach(t *testing.T) {
 
 func TestPostgresThatForgetsIsRefused(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		if db.URL == "" {
 			return
 		}
@@ -178,7 +178,7 @@ func TestFilesArePrivate(t *testing.T) {
 // takes them once there is room.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	l := openOn(t, trial.SQL{Dir: t.TempDir()})
+	l := openOn(t, testenv.SQL{Dir: t.TempDir()})
 	limit := func(pages string) {
 		if _, err := l.write.ExecContext(t.Context(), "PRAGMA max_page_count = "+pages); err != nil {
 			t.Fatal(err)

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"laststand/internal/match"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // Duels of a pair beyond the limit count for nothing, however they come in, and
 // the next day there are new ones. Other duels are not touched.
 func TestPairLimit(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openClock(t, db, time.UTC)
 		l.pairs = map[string]int64{game: 2}
@@ -58,7 +58,7 @@ func TestPairLimit(t *testing.T) {
 // count as may.
 func TestPairLimitAtOnce(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		l.pairs = map[string]int64{game: 3}

@@ -11,7 +11,7 @@ import (
 
 	"laststand/internal/audit"
 	"laststand/internal/taskqueue"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // The statements of every day find what they need by an index, however large
@@ -118,7 +118,7 @@ func TestPlansUseIndexes(t *testing.T) {
 		"player by name":   {selectPlayerNamed, []any{"g", "s"}},
 		"update player":    {updatePlayer, []any{"g", "p", "r", int64(1), int64(1), int64(1), int64(1), int64(1), int64(1), int64(1), int64(1)}},
 	}
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openOn(t, db)
 		for name, s := range statements {
 			plan := l.explain(t, s.text, s.args)

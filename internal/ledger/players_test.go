@@ -9,7 +9,7 @@ import (
 
 	"laststand/internal/identity"
 	"laststand/internal/rating"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func guest(id, device, skeleton string) identity.NewPlayer {
@@ -18,7 +18,7 @@ func guest(id, device, skeleton string) identity.NewPlayer {
 
 func TestOneGuestPerDevice(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		got := make([]identity.Player, 50)
@@ -45,7 +45,7 @@ func TestOneGuestPerDevice(t *testing.T) {
 
 func TestOneHolderPerNickname(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		var created, taken atomic.Int64
@@ -74,7 +74,7 @@ func TestOneHolderPerNickname(t *testing.T) {
 
 func TestGuestNeedsADevice(t *testing.T) {
 	t.Parallel()
-	l := openOn(t, trial.SQL{Dir: t.TempDir()})
+	l := openOn(t, testenv.SQL{Dir: t.TempDir()})
 	for range 2 {
 		if _, _, err := l.CreateGuest(t.Context(), guest("p1", "", "ada")); err == nil {
 			t.Error("a guest without a device was created")
@@ -84,7 +84,7 @@ func TestGuestNeedsADevice(t *testing.T) {
 
 func TestEnsurePlayer(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		if _, err := l.Player(t.Context(), game, "sub1"); !errors.Is(err, identity.ErrNotFound) {
@@ -105,7 +105,7 @@ func TestEnsurePlayer(t *testing.T) {
 
 func TestRename(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		addPlayer(t, l, "p1")
@@ -134,7 +134,7 @@ func TestRename(t *testing.T) {
 
 func TestOneClaimWins(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		ids := names("p", 20)
@@ -158,7 +158,7 @@ func TestOneClaimWins(t *testing.T) {
 
 func TestNicknamesOfManySizes(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		ids := names("p", MaxNames)
@@ -179,7 +179,7 @@ func TestNicknamesOfManySizes(t *testing.T) {
 
 func TestKeysOfNodesThatStartAtOnce(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		read := make([]string, 10)

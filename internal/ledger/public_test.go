@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // A flood of public reads that takes all of their connections keeps nobody from
 // settling, applying and looking for bans.
 func TestPublicReadsDoNotStarveSettlement(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		public := l.Public()

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"laststand/internal/taskqueue"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 const (
@@ -26,7 +26,7 @@ type queued struct {
 	clocked
 
 	t     *testing.T
-	db    trial.SQL
+	db    testenv.SQL
 	now   int64
 	mu    sync.Mutex
 	woken []string
@@ -35,7 +35,7 @@ type queued struct {
 // eachQueue runs a test on both databases, each with an empty queue.
 func eachQueue(t *testing.T, f func(t *testing.T, q *queued)) {
 	t.Helper()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		q := &queued{clocked: openClock(t, db, time.UTC), t: t, db: db, now: 1_000_000}
 		q.wake = func(topic string) {

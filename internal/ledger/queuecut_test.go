@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"laststand/internal/taskqueue"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // fate is what befalls a commit on its way to the database or back.
@@ -36,7 +36,7 @@ type cutter struct {
 }
 
 // cutterFor gives the proxy and the database's address through it.
-func cutterFor(t *testing.T, db trial.SQL) (*cutter, string) {
+func cutterFor(t *testing.T, db testenv.SQL) (*cutter, string) {
 	t.Helper()
 	u := must(url.Parse(db.URL))(t)
 	l := must(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
@@ -229,7 +229,7 @@ func TestCutCommits(t *testing.T) {
 	for name, befalls := range map[string]fate{"cut before": cutBefore, "cut after": cutAfter, "hangs after": hangsAfter} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := trial.Database(t)
+			db := testenv.Database(t)
 			q := &queued{clocked: openClock(t, db, time.UTC), t: t, db: db, now: 1_000_000}
 			q.set(t, q.now)
 			c, through := cutterFor(t, db)

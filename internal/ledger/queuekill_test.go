@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"laststand/internal/taskqueue"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // process is a test of this binary that runs in a process of its own.
@@ -27,7 +27,7 @@ type process struct {
 
 // begin runs a test in a process that works at a database, and hands on each
 // line that it prints.
-func begin(t *testing.T, test, name string, db trial.SQL, take func(line string)) *process {
+func begin(t *testing.T, test, name string, db testenv.SQL, take func(line string)) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+test+"$"), read: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), handName+"="+name, handURL+"="+db.URL, handDir+"="+db.Dir)
@@ -64,7 +64,7 @@ func (p *process) signal(sig syscall.Signal) {
 // what else befalls them.
 type storm struct {
 	t      *testing.T
-	db     trial.SQL
+	db     testenv.SQL
 	docket *docket
 	hands  int
 }
@@ -122,7 +122,7 @@ func (s *storm) settle() {
 // that was acknowledged, and nothing is completed twice.
 func TestKilledHandsLoseNothing(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		s := &storm{t: t, db: db, docket: newDocket()}
 		for range queueRounds(3) {
@@ -136,8 +136,8 @@ func TestKilledHandsLoseNothing(t *testing.T) {
 // longer than its leases.
 func TestKilledPostgresLosesNothing(t *testing.T) {
 	t.Parallel()
-	server := trial.Postgres(t)
-	s := &storm{t: t, db: trial.SQL{URL: server.URL}, docket: newDocket()}
+	server := testenv.Postgres(t)
+	s := &storm{t: t, db: testenv.SQL{URL: server.URL}, docket: newDocket()}
 	for range queueRounds(2) {
 		s.blow(func(hands [2]*process) {
 			hands[0].signal(syscall.SIGSTOP)
@@ -158,7 +158,7 @@ func TestQueueSleeper(t *testing.T) {
 	if os.Getenv(handName) == "" {
 		return
 	}
-	l := openOn(t, trial.SQL{URL: os.Getenv(handURL), Dir: os.Getenv(handDir)})
+	l := openOn(t, testenv.SQL{URL: os.Getenv(handURL), Dir: os.Getenv(handDir)})
 	tasks := must(l.Claim(t.Context(), kind, 1, handLease))(t)
 	fmt.Println(word("claimed", &tasks[0]))
 	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
@@ -179,7 +179,7 @@ func TestQueueSleeper(t *testing.T) {
 // when it goes on, whatever became of the task.
 func TestStoppedWorkerChangesNothing(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		must(l.Enqueue(t.Context(), []taskqueue.NewTask{work("a", "k")}))(t)

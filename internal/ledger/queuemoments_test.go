@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"laststand/internal/taskqueue"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 const moments = 8 // tries of what two do at the same moment
@@ -215,7 +215,7 @@ func TestComingBackOrdersNothing(t *testing.T) {
 // that of a language.
 func TestTasksInACollation(t *testing.T) {
 	t.Parallel()
-	l := openOn(t, trial.Database(t))
+	l := openOn(t, testenv.Database(t))
 	for _, column := range []string{"tasks ALTER COLUMN id", "tasks ALTER COLUMN topic", "lines ALTER COLUMN topic"} {
 		must(l.exec(t.Context(), "ALTER TABLE "+column+` TYPE TEXT COLLATE "en-x-icu"`))(t)
 	}
@@ -249,7 +249,7 @@ func TestTasksInACollation(t *testing.T) {
 // line only for a moment; one that only reads may take its time.
 func TestStalledTransactionLetsGo(t *testing.T) {
 	t.Parallel()
-	db := trial.Database(t)
+	db := testenv.Database(t)
 	const patience = time.Second
 	stalled, other := openWith(t, Config{URL: db.URL, stall: patience}), openOn(t, db)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -11,7 +11,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"laststand/internal/taskqueue"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // planned is a statement of the queue, a row of its list or its parameters, and
@@ -66,7 +66,7 @@ func plannedStatements() map[string]planned {
 // one that is made of what is known later.
 func TestQueuePlans(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		if l.name == goose.DialectSQLite3 {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"laststand/internal/taskqueue"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // rush is producers, workers, keepers and watchers at one queue, each of several
@@ -33,7 +33,7 @@ const rushTasks = 80
 // one at a time in their order, and cursors only move forward.
 func TestQueueRush(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		r := &rush{t: t, processes: []*Ledger{openOn(t, db), openOn(t, db)}, leases: map[taskqueue.Lease]bool{}, done: map[string]bool{}}
 		const producers, workers = 3, 6
@@ -209,7 +209,7 @@ func (r *rush) checkEnd() {
 // Of a key that several processes enqueue at once one task comes to be.
 func TestKeyEnqueuedAtOnce(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		processes := []*Ledger{openOn(t, db), openOn(t, db)}
 		for round := range 10 {

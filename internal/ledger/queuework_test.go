@@ -12,14 +12,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/taskqueue"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // Workers and keepers of two processes do all there is, each task as often as it
 // has to be, and give back at their end what they have not done.
 func TestWorkersAtTheLedger(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		const tasks = 60
 		s := &shop{tries: map[string]int{}, held: make(chan struct{})}
@@ -61,7 +61,7 @@ type shop struct {
 	tries map[string]int
 }
 
-func (s *shop) open(ctx context.Context, t *testing.T, db trial.SQL, running *sync.WaitGroup) *taskqueue.Batcher {
+func (s *shop) open(ctx context.Context, t *testing.T, db testenv.SQL, running *sync.WaitGroup) *taskqueue.Batcher {
 	t.Helper()
 	bell := &taskqueue.Notifier{}
 	l := openWith(t, Config{URL: db.URL, Dir: db.Dir, Wake: bell.Notify})

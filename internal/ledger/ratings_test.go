@@ -10,7 +10,7 @@ import (
 
 	"laststand/internal/match"
 	"laststand/internal/rating"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // ratedDuel is a duel that the first player has won, with provisional ratings that
@@ -44,7 +44,7 @@ func wantRating(t *testing.T, l *Ledger, player string, want rating.Rating, rate
 // and what is told of the results, show the ratings of the ledger.
 func TestRatingsAreComputedInTheCommit(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		for _, p := range []string{"p1", "p2", "p3"} {
@@ -87,7 +87,7 @@ func TestRatingsAreComputedInTheCommit(t *testing.T) {
 // newest rating and does not bring an old one back.
 func TestALateResultKeepsNewerRatings(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		addPlayer(t, l, "p1")
@@ -109,7 +109,7 @@ func TestALateResultKeepsNewerRatings(t *testing.T) {
 // An opponent who is no more still counts, with the rating of the pairing.
 func TestRatingAgainstANobody(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		addPlayer(t, l, "p1")
@@ -124,7 +124,7 @@ func TestRatingAgainstANobody(t *testing.T) {
 // ratings that those before it have left, in the order of their entries.
 func TestRatingsAreInCommitOrder(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		nodes := []*Ledger{openOn(t, db)}
 		if db.URL != "" { // SQLite has one process

@@ -14,7 +14,7 @@ import (
 
 	"laststand/internal/identity"
 	"laststand/internal/nickname"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // called is a player's nickname with a skeleton, claimed at an instant.
@@ -51,7 +51,7 @@ func (l *Ledger) skeletons(t *testing.T) map[string]string {
 // alike.
 func TestNamesOfOldRules(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		l.call(t,
@@ -123,7 +123,7 @@ func inGame(skeletons []string) (all []string) {
 // it went back for is taken up all the same.
 func TestRespellBesideAClaim(t *testing.T) {
 	t.Parallel()
-	l := openOn(t, trial.Database(t))
+	l := openOn(t, testenv.Database(t))
 	l.call(t, called{"tom", "Tom", "torn", 10_000})
 	must(l.Respell(t.Context()))(t)
 	l.call(t, called{"late", "Eｖa", "eｖa", 9_000}) // by a program of the old rules, committed late
@@ -207,7 +207,7 @@ func (c course) check(t *testing.T, l *Ledger, bare int) {
 
 func TestRespell(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		for seed := range uint64(4) {
@@ -240,7 +240,7 @@ func TestRespell(t *testing.T) {
 // Nodes that start together and a node that is ended half-way come to the same.
 func TestRespellAtOnceAndCutOff(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		c := newCourse(rand.New(rand.NewPCG(9, 9)), 3, 100)

@@ -14,7 +14,7 @@ import (
 
 	"laststand/internal/identity"
 	"laststand/internal/nickname"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // newRules are rules after those of this program, by which hyphens do not count.
@@ -31,7 +31,7 @@ func newcomer(n int, name, skeleton string) identity.NewPlayer {
 // is left behind that looks like another's.
 func TestClaimsByOldRules(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		older, newer := openOn(t, db), openOn(t, db)
 		newer.rules = newRules.rules
@@ -122,7 +122,7 @@ func second(_ identity.Player, _ bool, err error) error { return err }
 // others.
 func TestRespellWaitsForClaims(t *testing.T) {
 	t.Parallel()
-	db := trial.Database(t)
+	db := testenv.Database(t)
 	older, newer := openOn(t, db), openOn(t, db)
 	ended := make(chan error, 1)
 	err := older.inTx(t.Context(), func(tx *sql.Tx) error {
@@ -161,7 +161,7 @@ func (l *Ledger) awaitLock(ctx context.Context, over func() bool) error {
 // counts whom it refuses, and serves who is known.
 func TestRegistryOfOldRules(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		logged := &counting{}
 		older, newer := registryOn(t, openOn(t, db), logged), registryOn(t, openOn(t, db), logged)

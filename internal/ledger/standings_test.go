@@ -9,7 +9,7 @@ import (
 
 	"laststand/internal/match"
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // standingsOf are all standings of a match, read in one page.
@@ -40,7 +40,7 @@ func shownAs(r match.Result, named ...string) []protocol.OverStanding {
 
 func TestMatchComesBackWhole(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		addPlayer(t, l, "p1")
@@ -63,7 +63,7 @@ func TestMatchComesBackWhole(t *testing.T) {
 // too, and its record holds no nickname.
 func TestMatchOfAnArena(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		addPlayer(t, l, "p001")

@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"laststand/internal/leaderboard"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // Several days that nobody summed, some of them empty, are summed together; the
 // open one is not.
 func TestSumDays(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openClock(t, db, time.UTC)
 		l.sumPage = 3
@@ -52,7 +52,7 @@ func TestSumDays(t *testing.T) {
 // it is read.
 func TestSnapshotIsOneMoment(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openClock(t, db, time.UTC)
 		must(l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
@@ -97,7 +97,7 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 // Nodes that sum the same days at once share them.
 func TestSumDaysOfManyNodesAtOnce(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openClock(t, db, time.UTC)
 		l.sumPage = 2
@@ -123,7 +123,7 @@ func TestSumDaysOfManyNodesAtOnce(t *testing.T) {
 // A context that ends leaves what was summed, and the next call goes on.
 func TestSumDaysIsEnded(t *testing.T) {
 	t.Parallel()
-	l := openClock(t, trial.SQL{Dir: t.TempDir()}, time.UTC)
+	l := openClock(t, testenv.SQL{Dir: t.TempDir()}, time.UTC)
 	l.sumPage = 1
 	must(l.Commit(t.Context(), results(duel("m", 1, names("p", 100)...))))(t)
 	l.set(t, dayMS)
@@ -161,7 +161,7 @@ func TestSumUntilKilled(t *testing.T) {
 func TestKilledSumsGoOn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	l := openClock(t, trial.SQL{Dir: dir}, time.UTC)
+	l := openClock(t, testenv.SQL{Dir: dir}, time.UTC)
 	var batch = results()
 	for i := range 300 {
 		batch = append(batch, duel(fmt.Sprint("m", i), 1, "p1", "p2"))
@@ -182,7 +182,7 @@ func TestKilledSumsGoOn(t *testing.T) {
 // A day is what the zone's clocks say, also where they are changed on it.
 func TestSumsOfADayOf25Hours(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openClock(t, db, must(time.LoadLocation("Europe/Berlin"))(t))
 		for i, at := range []string{"2026-10-24T21:59:59Z", "2026-10-24T22:00:00Z", "2026-10-25T22:59:59Z", "2026-10-25T23:00:00Z"} {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"laststand/internal/taskqueue"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // deadTask is a result that failed once.
@@ -22,7 +22,7 @@ func deadTask(t testing.TB, key string) taskqueue.Task {
 
 func TestTasks(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		added := deadTask(t, "m1")
@@ -59,7 +59,7 @@ func TestTasks(t *testing.T) {
 
 func TestTaskThatIsNotThere(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		if _, err := l.Task(t.Context(), "x"); !errors.Is(err, taskqueue.ErrNotFound) {
@@ -78,7 +78,7 @@ func TestTaskThatIsNotThere(t *testing.T) {
 
 func TestRefusedChangeOfATask(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		must(l.AddTask(t.Context(), deadTask(t, "m1")))(t)
@@ -100,7 +100,7 @@ func TestRefusedChangeOfATask(t *testing.T) {
 // However many processes change a task at once, no change is lost.
 func TestTaskChangedAtOnce(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		processes := []*Ledger{openOn(t, db), openOn(t, db)}
 		must(processes[0].AddTask(t.Context(), deadTask(t, "m1")))(t)
@@ -124,7 +124,7 @@ func TestTaskChangedAtOnce(t *testing.T) {
 
 func TestTasksByPageAndFilter(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
 		for i := range 7 {

@@ -8,13 +8,13 @@ import (
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // The top lists of a day that is over, before it is summed and after.
 func TestTopLists(t *testing.T) {
 	t.Parallel()
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openClock(t, db, time.UTC)
 		addPlayer(t, l.Ledger, "p1")

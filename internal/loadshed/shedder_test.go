@@ -15,10 +15,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
-func TestMain(m *testing.M) { trial.Main(m) }
+func TestMain(m *testing.M) { testenv.Main(m) }
 
 // fakeSignal is a signal that a test sets.
 type fakeSignal struct{ value atomic.Uint64 }
@@ -169,11 +169,11 @@ func TestMemory(t *testing.T) { //nolint:paralleltest // it measures the memory 
 		t.Errorf("from %v to %v with three quarters less", risen, fallen)
 	}
 	const forced = "/gc/cycles/forced:gc-cycles"
-	before := trial.Runtime(forced)
+	before := testenv.Runtime(forced)
 	for range 3 * staleAfter {
 		s.Read()
 	}
-	if n := trial.Runtime(forced) - before; n > 0 {
+	if n := testenv.Runtime(forced) - before; n > 0 {
 		t.Errorf("%d collections with %v in use", n, fallen)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // BenchmarkScript is what shared round trips are worth: EVALSHA of a script
@@ -17,7 +17,7 @@ func BenchmarkScript(b *testing.B) {
 	for _, kind := range []string{"single", "embedded"} {
 		url := ""
 		if kind == "single" {
-			url = trial.Redis(b).URL
+			url = testenv.Redis(b).URL
 		}
 		for name, client := range faces(open(b, url)) {
 			b.Run(fmt.Sprintf("%s/%s", kind, name), func(b *testing.B) {

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/redisx"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // clock makes one that runs until the test ends.
@@ -50,7 +50,7 @@ func TestClockOfEachKind(t *testing.T) {
 
 func TestClockAgreesWithItsServer(t *testing.T) {
 	t.Parallel()
-	conn := open(t, trial.Redis(t).URL)
+	conn := open(t, testenv.Redis(t).URL)
 	c := clock(t, conn, time.Minute)
 	for range 100 {
 		between(t, c, func() int64 { return conn.Client.Time(t.Context()).Val().UnixMilli() })
@@ -72,7 +72,7 @@ func between(t *testing.T, c *redisx.Clock, read func() int64) {
 
 func TestClockOfAStalledServer(t *testing.T) {
 	t.Parallel()
-	server := trial.Redis(t)
+	server := testenv.Redis(t)
 	c := clock(t, open(t, server.URL), 2*time.Second)
 	server.Pause()
 	await(t, "not ready", func() bool { return errors.Is(c.Ready(t.Context()), redisx.ErrClock) })
@@ -83,8 +83,8 @@ func TestClockOfAStalledServer(t *testing.T) {
 // A replica has a clock as well, which is not asked.
 func TestClockOfAReplica(t *testing.T) {
 	t.Parallel()
-	conn := open(t, trial.Redis(t).URL)
-	host, port, _ := strings.Cut(trial.Redis(t).Addr, ":")
+	conn := open(t, testenv.Redis(t).URL)
+	host, port, _ := strings.Cut(testenv.Redis(t).Addr, ":")
 	if err := conn.Client.SlaveOf(t.Context(), host, port).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestClockOfAReplica(t *testing.T) {
 // is by now. The key's slot, in which nobody has keys, moves there and back.
 func TestClockFollowsItsMaster(t *testing.T) {
 	t.Parallel()
-	conn := open(t, trial.Cluster(t))
+	conn := open(t, testenv.Cluster(t))
 	cluster := conn.Client.(*redis.ClusterClient)
 	owner, other := masters(t, cluster, "clock")
 	before, never := calls(t, owner, "time"), calls(t, other, "time")

@@ -14,17 +14,17 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/redisx"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
-func TestMain(m *testing.M) { trial.Main(m) }
+func TestMain(m *testing.M) { testenv.Main(m) }
 
 // eachKind runs f on a connection of each kind, its keys under a prefix that
 // shares a slot and that nobody else has: the cluster is every test's.
 func eachKind(t *testing.T, f func(t *testing.T, conn *redisx.Conn, prefix string)) {
 	t.Run(redisx.KindEmbedded, func(t *testing.T) { f(t, open(t, ""), "{e}") })
-	t.Run(redisx.KindSingle, func(t *testing.T) { f(t, open(t, trial.Redis(t).URL), "{s}") })
-	t.Run(redisx.KindCluster, func(t *testing.T) { f(t, open(t, trial.Cluster(t)), "{"+rand.Text()+"}") })
+	t.Run(redisx.KindSingle, func(t *testing.T) { f(t, open(t, testenv.Redis(t).URL), "{s}") })
+	t.Run(redisx.KindCluster, func(t *testing.T) { f(t, open(t, testenv.Cluster(t)), "{"+rand.Text()+"}") })
 }
 
 func open(t testing.TB, url string) *redisx.Conn {
@@ -195,7 +195,7 @@ func TestWatchOnBothFaces(t *testing.T) {
 // A caller with no time left is not left waiting for a server that is stalled.
 func TestStalledServer(t *testing.T) {
 	t.Parallel()
-	server := trial.Redis(t)
+	server := testenv.Redis(t)
 	conn := open(t, server.URL)
 	script := redis.NewScript("return redis.call('SET', KEYS[1], ARGV[1])")
 	for name, client := range faces(conn) {
@@ -252,7 +252,7 @@ func TestEndedContext(t *testing.T) {
 
 func TestServerComesBack(t *testing.T) {
 	t.Parallel()
-	server := trial.Redis(t)
+	server := testenv.Redis(t)
 	conn := open(t, server.URL)
 	get := redis.NewScript("return redis.call('GET', KEYS[1])")
 	set := redis.NewScript("return redis.call('SET', KEYS[1], 1)")

@@ -6,12 +6,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func TestInboxOfARestartedRedis(t *testing.T) {
 	t.Parallel()
-	server := trial.Redis(t)
+	server := testenv.Redis(t)
 	conn := open(t, server.URL)
 	a, b := inbox(t, conn), inbox(t, conn)
 	b.hears(t, a)
@@ -33,7 +33,7 @@ func TestInboxOfARestartedRedis(t *testing.T) {
 // A connection that is there but silent is no subscription.
 func TestInboxOfAStalledRedis(t *testing.T) {
 	t.Parallel()
-	server := trial.Redis(t)
+	server := testenv.Redis(t)
 	b := inbox(t, open(t, server.URL))
 	server.Pause()
 	await(t, "deaf", func() bool { return b.Ready(t.Context()) != nil })
@@ -45,7 +45,7 @@ func TestInboxOfAStalledRedis(t *testing.T) {
 // Nobody else's messages are needed to tell that the subscription holds.
 func TestQuietInbox(t *testing.T) {
 	t.Parallel()
-	conn := open(t, trial.Redis(t).URL)
+	conn := open(t, testenv.Redis(t).URL)
 	b := inbox(t, conn)
 	await(t, "five seconds", func() bool { return calls(t, conn.Client, "publish") >= 5 })
 	if lost := metric(t, b.registry, "laststand_inbox_subscription_losses_total", "", ""); lost != 0 || b.misses() != 1 {
@@ -56,7 +56,7 @@ func TestQuietInbox(t *testing.T) {
 // A slot that moves ends its subscriptions by a word that is easy to miss.
 func TestInboxFollowsItsSlot(t *testing.T) {
 	t.Parallel()
-	conn := open(t, trial.Cluster(t))
+	conn := open(t, testenv.Cluster(t))
 	a, b := inbox(t, conn), inbox(t, conn)
 	channel := "inbox:" + b.node
 	cluster := conn.Client.(*redis.ClusterClient)
@@ -73,7 +73,7 @@ func TestInboxFollowsItsSlot(t *testing.T) {
 
 func TestFollowsAFailOver(t *testing.T) {
 	t.Parallel()
-	nodes := trial.ClusterOf(t, 3, 3)
+	nodes := testenv.ClusterOf(t, 3, 3)
 	conn := open(t, nodes.URL)
 	if !conn.Replicated() {
 		t.Error("not replicated")
@@ -85,7 +85,7 @@ func TestFollowsAFailOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dead := slices.IndexFunc(nodes.Masters, func(s *trial.Server) bool { return s.Addr == master.Options().Addr })
+	dead := slices.IndexFunc(nodes.Masters, func(s *testenv.Server) bool { return s.Addr == master.Options().Addr })
 	nodes.Masters[dead].Kill()
 	set := redis.NewScript("return redis.call('SET', KEYS[1], 1)")
 	for name, client := range faces(conn) {

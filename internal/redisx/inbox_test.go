@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/redisx"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // box is an inbox that runs and keeps what comes.
@@ -172,7 +172,7 @@ func TestSendToMany(t *testing.T) {
 
 func TestSlowHandler(t *testing.T) {
 	t.Parallel()
-	conn := open(t, trial.Redis(t).URL)
+	conn := open(t, testenv.Redis(t).URL)
 	a, b := inbox(t, conn), inbox(t, conn)
 	b.mu.Lock() // its handlers wait
 	missed := b.missed

@@ -8,18 +8,18 @@ import (
 	"time"
 
 	"laststand/internal/redisx"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func TestOpenErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
-	server := trial.Redis(t)
+	server := testenv.Redis(t)
 	if err := open(t, server.URL).Client.ConfigSet(t.Context(), "requirepass", "hush").Err(); err != nil {
 		t.Fatal(err)
 	}
 	locked := strings.TrimPrefix(server.URL, "redis://")
-	single := strings.TrimPrefix(trial.Redis(t).URL, "redis://")
-	gone := trial.Redis(t)
+	single := strings.TrimPrefix(testenv.Redis(t).URL, "redis://")
+	gone := testenv.Redis(t)
 	gone.Stop()
 
 	tests := map[string][]string{
@@ -61,7 +61,7 @@ func TestOpenErrorsSayWhatToDo(t *testing.T) {
 
 func TestOpenWarnsOfEviction(t *testing.T) {
 	t.Parallel()
-	server := trial.Redis(t)
+	server := testenv.Redis(t)
 	warnings := func() int {
 		count := &counter{}
 		conn, err := redisx.Open(t.Context(), redisx.Config{URL: server.URL, Logger: slog.New(count)})

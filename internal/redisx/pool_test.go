@@ -6,12 +6,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/redisx"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func TestPoolMetrics(t *testing.T) {
 	t.Parallel()
-	for _, url := range []string{"", trial.Redis(t).URL, trial.Cluster(t)} {
+	for _, url := range []string{"", testenv.Redis(t).URL, testenv.Cluster(t)} {
 		registry := prometheus.NewPedanticRegistry()
 		conn, err := redisx.Open(t.Context(), redisx.Config{URL: url, Registry: registry})
 		if err != nil {

@@ -7,17 +7,17 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/redisx"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func TestReplicated(t *testing.T) {
 	t.Parallel()
-	master := trial.Redis(t)
+	master := testenv.Redis(t)
 	conn := open(t, master.URL)
 	if conn.Replicated() {
 		t.Error("replicated by nobody")
 	}
-	replica := trial.Replica(t, master)
+	replica := testenv.Replica(t, master)
 	conn.LookForReplicas(t.Context())
 	if !conn.Replicated() {
 		t.Error("does not see its replica")
@@ -41,7 +41,7 @@ func TestReplicated(t *testing.T) {
 // One master of a cluster is enough.
 func TestReplicatedInPart(t *testing.T) {
 	t.Parallel()
-	nodes := trial.ClusterOf(t, 2, 1)
+	nodes := testenv.ClusterOf(t, 2, 1)
 	conn := open(t, nodes.URL)
 	if !conn.Replicated() {
 		t.Error("does not see the replica")

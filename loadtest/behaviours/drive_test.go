@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // A way takes events of games from producers to reporters.
@@ -111,7 +111,7 @@ func start(b *testing.B, f func(ctx context.Context) error) (stop func()) {
 }
 
 func connect(b *testing.B) *redis.Client {
-	o, err := redis.ParseURL(trial.Redis(b).URL)
+	o, err := redis.ParseURL(testenv.Redis(b).URL)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/rig"
 )
 
@@ -49,7 +49,7 @@ SELECT 'bench', lpad(to_hex(i), 32, '0')::uuid, 'player ' || i, i*7919 % 5000 + 
 
 // startNakama starts it on a board that is full and returns its address.
 func startNakama(b *testing.B) string {
-	db := trial.Postgres(b).URL
+	db := testenv.Postgres(b).URL
 	at, err := url.Parse(db)
 	if err != nil {
 		b.Fatal(err)

@@ -13,7 +13,7 @@ import (
 
 	lb "laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/redisboard"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // slow is what no script may take, in µs.
@@ -22,7 +22,7 @@ const slow = 5000
 // BenchmarkRoll turns the day of a rolling board and prepares it for the next
 // turn, which takes two days of entries out of it.
 func BenchmarkRoll(b *testing.B) {
-	rdb := redis.NewClient(options(b, trial.Redis(b).URL))
+	rdb := redis.NewClient(options(b, testenv.Redis(b).URL))
 	defer rdb.Close()
 	ledger := newSynthetic(*entries)
 	store := redisboard.New(rdb)
@@ -181,7 +181,7 @@ func largest(b *testing.B, rdb *redis.Client) []string {
 // BenchmarkNaiveRoll takes the same day out of a plain sorted set in one
 // command, as it is usually done.
 func BenchmarkNaiveRoll(b *testing.B) {
-	rdb := redis.NewClient(options(b, trial.Redis(b).URL))
+	rdb := redis.NewClient(options(b, testenv.Redis(b).URL))
 	defer rdb.Close()
 	for from := 0; from < *entries; from += 1000 {
 		pipe := rdb.Pipeline()

@@ -23,7 +23,7 @@ import (
 	"laststand/internal/ledger"
 	"laststand/internal/match"
 	"laststand/internal/settle"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/rig"
 )
 
@@ -39,7 +39,7 @@ const (
 // is not in it.
 func BenchmarkSettle(b *testing.B) {
 	b.Run("postgres", func(b *testing.B) {
-		url := trial.Postgres(b).URL
+		url := testenv.Postgres(b).URL
 		c, open := ledger.Config{URL: url}, func() (*sql.DB, error) { return sql.Open("pgx", url) }
 		benchSettle(b, c, open, func() writer { return copies(b, url) })
 	})
@@ -58,7 +58,7 @@ func benchSettle(b *testing.B, c ledger.Config, open func() (*sql.DB, error), ba
 	}
 	defer l.Close()
 	enrol(b, open)
-	rdb := redis.NewClient(options(b, trial.Redis(b).URL))
+	rdb := redis.NewClient(options(b, testenv.Redis(b).URL))
 	defer rdb.Close()
 	told, settler, stop := startSettler(b, l, rdb)
 	defer stop()

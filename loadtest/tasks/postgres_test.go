@@ -13,7 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/loadtest/rig"
 )
 
@@ -27,7 +27,7 @@ type postgres struct {
 
 func startPostgres(b *testing.B) *postgres {
 	b.Helper()
-	p := &postgres{url: trial.Postgres(b).URL}
+	p := &postgres{url: testenv.Postgres(b).URL}
 	var err error
 	if p.conn, err = pgx.Connect(b.Context(), p.url); err != nil {
 		b.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 	"laststand/internal/eventq"
 	"laststand/internal/eventq/playerevents"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 const someday = 1_795_212_345_678
@@ -30,7 +30,7 @@ type hall struct {
 
 func eachHall(t *testing.T, f func(h *hall)) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		id := ulid.Make().String()
 		h := &hall{T: t, Attendance: NewAttendance(c), game: "game." + id, a: "a " + id, b: "b " + id}
 		h.part = partitionOf(h.game)

@@ -10,13 +10,13 @@ import (
 
 	"laststand/internal/eventq"
 	"laststand/internal/redisx"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // benchLine is a queue in a real Redis, over the client that shares round trips,
 // with usual bodies of 200 bytes.
 func benchLine(b *testing.B) (*Store, eventq.Terms, []eventq.Item) {
-	conn, err := redisx.Open(b.Context(), redisx.Config{URL: trial.Redis(b).URL})
+	conn, err := redisx.Open(b.Context(), redisx.Config{URL: testenv.Redis(b).URL})
 	if err != nil {
 		b.Fatal(err)
 	}

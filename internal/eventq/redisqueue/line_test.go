@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/eventq"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 const epoch = 1_795_212_345_678
@@ -31,7 +31,7 @@ type line struct {
 
 func each(t *testing.T, f func(l *line)) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) { f(newLine(t, c)) })
+	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) { f(newLine(t, c)) })
 }
 
 func newLine(t *testing.T, c redis.UniversalClient) *line {

@@ -11,7 +11,7 @@ import (
 
 	"laststand/internal/eventq"
 	"laststand/internal/outbound"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func TestTryWithoutAnswer(t *testing.T) {
@@ -22,15 +22,15 @@ func TestTryWithoutAnswer(t *testing.T) {
 		options outbound.Options
 		want    eventq.Outcome
 	}{
-		"a private address":      {trial.Serve(t, trial.Hang), outbound.Options{}, eventq.Outcome{Fate: eventq.Barred, Code: "blocked"}},
-		"nobody there":           {trial.ServeNobody(t), own, eventq.Outcome{Code: "dial"}},
-		"an unknown name":        {"http://receiver.invalid.", outbound.Options{Resolver: trial.Nowhere}, eventq.Outcome{Code: "dns"}},
-		"a slow receiver":        {trial.Serve(t, trial.Hang), own, eventq.Outcome{Code: "timeout"}},
-		"a connection cut off":   {trial.Serve(t, trial.HangUp), own, eventq.Outcome{Code: "transport"}},
-		"what is no HTTP":        {trial.Serve(t, trial.Babble), own, eventq.Outcome{Code: "transport"}},
-		"an unknown certificate": {trial.ServeTLS(t, nil), own, eventq.Outcome{Code: "tls"}},
-		"TLS of other versions":  {trial.ServeTLS(t, &tls.Config{MaxVersion: tls.VersionTLS11}), own, eventq.Outcome{Code: "tls"}},
-		"no TLS":                 {strings.Replace(trial.Serve(t, trial.HangUp), "http:", "https:", 1), own, eventq.Outcome{Code: "tls"}},
+		"a private address":      {testenv.Serve(t, testenv.Hang), outbound.Options{}, eventq.Outcome{Fate: eventq.Barred, Code: "blocked"}},
+		"nobody there":           {testenv.ServeNobody(t), own, eventq.Outcome{Code: "dial"}},
+		"an unknown name":        {"http://receiver.invalid.", outbound.Options{Resolver: testenv.Nowhere}, eventq.Outcome{Code: "dns"}},
+		"a slow receiver":        {testenv.Serve(t, testenv.Hang), own, eventq.Outcome{Code: "timeout"}},
+		"a connection cut off":   {testenv.Serve(t, testenv.HangUp), own, eventq.Outcome{Code: "transport"}},
+		"what is no HTTP":        {testenv.Serve(t, testenv.Babble), own, eventq.Outcome{Code: "transport"}},
+		"an unknown certificate": {testenv.ServeTLS(t, nil), own, eventq.Outcome{Code: "tls"}},
+		"TLS of other versions":  {testenv.ServeTLS(t, &tls.Config{MaxVersion: tls.VersionTLS11}), own, eventq.Outcome{Code: "tls"}},
+		"no TLS":                 {strings.Replace(testenv.Serve(t, testenv.HangUp), "http:", "https:", 1), own, eventq.Outcome{Code: "tls"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestSendIsCanceled(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
-	sink, err := New(Options{URL: trial.Serve(t, func(w http.ResponseWriter, r *http.Request) { close(began); trial.Hang(w, r) }), Keys: keysOf(oldKey),
+	sink, err := New(Options{URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) { close(began); testenv.Hang(w, r) }), Keys: keysOf(oldKey),
 		Client: guarded(t, outbound.Options{AllowPrivate: true})})
 	if err != nil {
 		t.Fatal(err)
@@ -76,10 +76,10 @@ func TestKeptConnectionIsClosed(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
 	seen := make(chan string, 3)
-	sink, err := New(Options{URL: trial.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+	sink, err := New(Options{URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		seen <- r.Header.Get("webhook-id")
 		if calls.Add(1) == 2 {
-			trial.HangUp(w, r)
+			testenv.HangUp(w, r)
 		}
 	}), Keys: keysOf(oldKey), Client: guarded(t, outbound.Options{AllowPrivate: true})})
 	if err != nil {

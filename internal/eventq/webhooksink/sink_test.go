@@ -12,7 +12,7 @@ import (
 
 	"laststand/internal/eventq"
 	"laststand/internal/outbound"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/internal/webhook"
 )
 
@@ -184,14 +184,14 @@ func TestManySendAtOnce(t *testing.T) {
 }
 
 // receiver is one with sinks that post to it.
-type receiver struct{ *trial.Receiver }
+type receiver struct{ *testenv.Receiver }
 
 func receive(t *testing.T, status int, answer string, headers ...string) receiver {
 	t.Helper()
-	return receiver{trial.Receive(t, status, answer, headers...)}
+	return receiver{testenv.Receive(t, status, answer, headers...)}
 }
 
-func (at receiver) only(t *testing.T) trial.Posted {
+func (at receiver) only(t *testing.T) testenv.Posted {
 	t.Helper()
 	if len(at.Posted()) != 1 {
 		t.Fatalf("%d requests", len(at.Posted()))

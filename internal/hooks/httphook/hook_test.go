@@ -10,7 +10,7 @@ import (
 
 	"laststand/internal/hooks"
 	"laststand/internal/outbound"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 	"laststand/internal/webhook"
 )
 
@@ -27,7 +27,7 @@ var (
 // A receiver with the old key only verifies what is signed by both.
 func TestPostIsSigned(t *testing.T) {
 	t.Parallel()
-	at := trial.Receive(t, http.StatusNoContent, "")
+	at := testenv.Receive(t, http.StatusNoContent, "")
 	reply := posterTo(t, at, keysOf(newKey+"\n"+oldKey)).Post(t.Context(), endpoint, message)
 	if reply != (hooks.Reply{Status: 204}) {
 		t.Errorf("reply %+v", reply)
@@ -49,13 +49,13 @@ func TestPostIsSigned(t *testing.T) {
 func TestEachStatus(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{200, 201, 202, 204, 299} {
-		at := trial.Receive(t, status, "secret")
+		at := testenv.Receive(t, status, "secret")
 		if reply := posterTo(t, at, keysOf(oldKey)).Post(t.Context(), endpoint, message); reply != (hooks.Reply{Status: status}) {
 			t.Errorf("%d: %+v", status, reply)
 		}
 	}
 	for _, status := range []int{300, 301, 307, 400, 401, 404, 410, 418, 429, 499, 500, 503, 599} {
-		at := trial.Receive(t, status, "secret", "Location", "/secret")
+		at := testenv.Receive(t, status, "secret", "Location", "/secret")
 		reply := posterTo(t, at, keysOf(oldKey)).Post(t.Context(), endpoint, message)
 		if reply.Status != status || reply.Err == nil || !strings.Contains(reply.Err.Error(), fmt.Sprint(status)) || strings.Contains(reply.Err.Error(), "secret") {
 			t.Errorf("%d: %+v", status, reply)
@@ -76,7 +76,7 @@ func TestRetryAfterIsRead(t *testing.T) {
 		{429, "7", 7 * time.Second}, {503, "0", time.Second}, {503, "86400", time.Hour}, {500, "2", 2 * time.Second}, {429, "soon", 0}, {200, "7", 0},
 	}
 	for _, test := range tests {
-		at := trial.Receive(t, test.status, "", "Retry-After", test.header)
+		at := testenv.Receive(t, test.status, "", "Retry-After", test.header)
 		if reply := posterTo(t, at, keysOf(oldKey)).Post(t.Context(), endpoint, message); reply.After != test.want {
 			t.Errorf("%d with %q: after %s, want %s", test.status, test.header, reply.After, test.want)
 		}
@@ -86,7 +86,7 @@ func TestRetryAfterIsRead(t *testing.T) {
 // The keys are read with every try; without them nothing is sent.
 func TestKeysChange(t *testing.T) {
 	t.Parallel()
-	at := trial.Receive(t, http.StatusOK, "")
+	at := testenv.Receive(t, http.StatusOK, "")
 	text, fault := oldKey, error(nil)
 	p := posterTo(t, at, func() ([]webhook.Key, error) {
 		if fault != nil {
@@ -144,7 +144,7 @@ func TestHost(t *testing.T) {
 }
 
 // posterTo posts to a receiver.
-func posterTo(t *testing.T, at *trial.Receiver, keys func() ([]webhook.Key, error)) *Poster {
+func posterTo(t *testing.T, at *testenv.Receiver, keys func() ([]webhook.Key, error)) *Poster {
 	t.Helper()
 	return posting(t, Target{URL: at.URL, Keys: keys}, outbound.Options{AllowPrivate: true})
 }

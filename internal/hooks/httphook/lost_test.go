@@ -13,7 +13,7 @@ import (
 
 	"laststand/internal/hooks"
 	"laststand/internal/outbound"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func TestTryWithoutAnswer(t *testing.T) {
@@ -24,15 +24,15 @@ func TestTryWithoutAnswer(t *testing.T) {
 		options outbound.Options
 		want    string // in the error
 	}{
-		"a private address":      {trial.Serve(t, trial.Hang), outbound.Options{}, "not an address of the public internet"},
-		"nobody there":           {trial.ServeNobody(t), own, "refused"},
-		"an unknown name":        {"http://receiver.invalid.", outbound.Options{Resolver: trial.Nowhere}, "receiver.invalid"},
-		"a slow receiver":        {trial.Serve(t, trial.Hang), own, errTime.Error()},
-		"a connection cut off":   {trial.Serve(t, trial.HangUp), own, errExchange.Error()},
-		"what is no HTTP":        {trial.Serve(t, trial.Babble), own, errExchange.Error()},
-		"an unknown certificate": {trial.ServeTLS(t, nil), own, "certificate"},
-		"TLS of other versions":  {trial.ServeTLS(t, &tls.Config{MaxVersion: tls.VersionTLS11}), own, "protocol version"},
-		"no TLS":                 {strings.Replace(trial.Serve(t, trial.HangUp), "http:", "https:", 1), own, "HTTPS"},
+		"a private address":      {testenv.Serve(t, testenv.Hang), outbound.Options{}, "not an address of the public internet"},
+		"nobody there":           {testenv.ServeNobody(t), own, "refused"},
+		"an unknown name":        {"http://receiver.invalid.", outbound.Options{Resolver: testenv.Nowhere}, "receiver.invalid"},
+		"a slow receiver":        {testenv.Serve(t, testenv.Hang), own, errTime.Error()},
+		"a connection cut off":   {testenv.Serve(t, testenv.HangUp), own, errExchange.Error()},
+		"what is no HTTP":        {testenv.Serve(t, testenv.Babble), own, errExchange.Error()},
+		"an unknown certificate": {testenv.ServeTLS(t, nil), own, "certificate"},
+		"TLS of other versions":  {testenv.ServeTLS(t, &tls.Config{MaxVersion: tls.VersionTLS11}), own, "protocol version"},
+		"no TLS":                 {strings.Replace(testenv.Serve(t, testenv.HangUp), "http:", "https:", 1), own, "HTTPS"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestPostIsCanceled(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
-	p := posting(t, Target{URL: trial.Serve(t, func(w http.ResponseWriter, r *http.Request) { close(began); trial.Hang(w, r) }), Keys: keysOf(oldKey)},
+	p := posting(t, Target{URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) { close(began); testenv.Hang(w, r) }), Keys: keysOf(oldKey)},
 		outbound.Options{AllowPrivate: true})
 	go func() { // ends before Post does
 		<-began
@@ -75,9 +75,9 @@ func TestPostIsCanceled(t *testing.T) {
 func TestKeptConnectionIsClosed(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
-	p := posting(t, Target{Keys: keysOf(oldKey), URL: trial.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+	p := posting(t, Target{Keys: keysOf(oldKey), URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if calls.Add(1) == 2 {
-			trial.HangUp(w, r)
+			testenv.HangUp(w, r)
 		}
 	})}, outbound.Options{AllowPrivate: true})
 	for range 2 {
@@ -93,7 +93,7 @@ func TestKeptConnectionIsClosed(t *testing.T) {
 // An answer without an end costs no more than its status.
 func TestEndlessAnswer(t *testing.T) {
 	t.Parallel()
-	p := posting(t, Target{Keys: keysOf(oldKey), URL: trial.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+	p := posting(t, Target{Keys: keysOf(oldKey), URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
 			if _, err := io.WriteString(w, strings.Repeat("x", 1<<12)); err != nil {
 				return

@@ -11,10 +11,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/identity"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
-func TestMain(m *testing.M) { trial.Main(m) }
+func TestMain(m *testing.M) { testenv.Main(m) }
 
 // shelf is a store in a game of its own, and a test of it.
 type shelf struct {
@@ -25,7 +25,7 @@ type shelf struct {
 
 func each(t *testing.T, f func(s *shelf)) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		f(&shelf{T: t, Store: New(c), game: "game." + ulid.Make().String()})
 	})
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/leaderboard"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
-func TestMain(m *testing.M) { trial.Main(m) }
+func TestMain(m *testing.M) { testenv.Main(m) }
 
 var errStore = errors.New("the store is out of reach")
 

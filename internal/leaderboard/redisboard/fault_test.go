@@ -12,7 +12,7 @@ import (
 
 	lb "laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/redisboard"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // addResults adds results of ten players and a team.
@@ -26,7 +26,7 @@ func (w *testCluster) addResults() {
 // eachCluster runs f on every kind of Redis.
 func eachCluster(t *testing.T, nodes int, f func(t *testing.T, w *testCluster)) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
 		f(t, newTestCluster(rdb, mixedConfig(), nodes))
 	})
 }

@@ -11,7 +11,7 @@ import (
 
 	lb "laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/redisboard"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // mixedConfig has a separate ranking for every order.
@@ -41,7 +41,7 @@ type storeFixture struct {
 
 func eachStore(t *testing.T, f func(t *testing.T, s *storeFixture)) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
 		f(t, &storeFixture{Store: redisboard.New(rdb), rdb: rdb, cfg: mixedConfig()})
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	lb "laststand/internal/leaderboard"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // drawParts draws a result small enough that sums often meet.
@@ -36,7 +36,7 @@ func drawResult(t *rapid.T, w *testCluster) {
 // the uncorrected results.
 func TestBoardsEqualTheOracleAfterAnyHistory(t *testing.T) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
 		rapid.Check(t, func(t *rapid.T) {
 			cfg := mixedConfig()
 			if rapid.Bool().Draw(t, "plain weights") {

@@ -4,10 +4,10 @@ import (
 	"flag"
 	"testing"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
 	_ = flag.Set("rapid.checks", "8") // each of them walks every board, on three kinds of Redis; the command line may say more
-	trial.Main(m)
+	testenv.Main(m)
 }

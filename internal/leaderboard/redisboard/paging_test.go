@@ -8,14 +8,14 @@ import (
 	"pgregory.net/rapid"
 
 	lb "laststand/internal/leaderboard"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // An entry that does not move while a reader pages through a board is seen once, in
 // both directions.
 func TestPagingSkipsAndRepeatsNoUnmovedEntry(t *testing.T) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
 		rapid.Check(t, func(t *rapid.T) {
 			w := newTestCluster(rdb, mixedConfig(), 1)
 			defer w.flush(t)

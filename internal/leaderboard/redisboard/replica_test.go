@@ -6,15 +6,15 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	lb "laststand/internal/leaderboard"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // A promoted replica may lack acknowledged steps, also evictions and the start of a
 // day. Its boards continue from its own watermark.
 func TestALaggingReplicaIsPromoted(t *testing.T) {
 	t.Parallel()
-	master := trial.Redis(t)
-	replica := trial.Replica(t, master)
+	master := testenv.Redis(t)
+	replica := testenv.Replica(t, master)
 	before, after := clientOf(t, master), clientOf(t, replica)
 	w := newTestCluster(before, mixedConfig(), 1)
 	for range 9 {
@@ -43,7 +43,7 @@ func TestALaggingReplicaIsPromoted(t *testing.T) {
 	w.checkAll(t, 1, 2)
 }
 
-func clientOf(t *testing.T, s *trial.Server) *redis.Client {
+func clientOf(t *testing.T, s *testenv.Server) *redis.Client {
 	t.Helper()
 	o, err := redis.ParseURL(s.URL)
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 
 	"laststand/internal/limit"
 	"laststand/internal/protocol"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // Any history of holds and takes is that of one bucket in which what is held has
 // its place: giving back restores what was, and nothing refills there meanwhile.
 func TestHold(t *testing.T) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		var now atomic.Int64
 		now.Store(epoch)
 		nodes := []*Store{New(c, now.Load), New(c, now.Load)}
@@ -68,7 +68,7 @@ func TestHold(t *testing.T) {
 // What a node holds that died lapses: it is spent, and others wait no more for it.
 func TestLapse(t *testing.T) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		s := New(c, func() int64 { return epoch })
 		d := limit.Demand{Rule: "codes", Key: ulid.Make().String(), Burst: 1, Interval: time.Hour}
 		first, _ := s.Hold(t.Context(), d)
@@ -91,7 +91,7 @@ func TestLapse(t *testing.T) {
 // has shown it at one.
 func TestGuessesOverNodes(t *testing.T) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		const most = 20
 		rule, address, nodes := ulid.Make().String(), limit.Named("", "school"), make([]*limit.Guesses, 4)
 		registry := prometheus.NewRegistry()
@@ -150,7 +150,7 @@ func decidedAlone(t *testing.T, r *prometheus.Registry) (n int64) {
 // Secrets are kept for a day, the newest of them.
 func TestVouched(t *testing.T) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		now := int64(epoch)
 		s, of := New(c, func() int64 { now++; return now }), ulid.Make().String()
 		for i := range limit.MostVouched + 3 {
@@ -169,7 +169,7 @@ func TestVouched(t *testing.T) {
 // A node goes on by its own bucket when Redis dies during a try.
 func TestRedisDiesDuringATry(t *testing.T) {
 	t.Parallel()
-	server := trial.Redis(t)
+	server := testenv.Redis(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
 	g := &limit.Guesses{Wrong: limit.New(limit.Config{Shared: New(client, func() int64 { return epoch })}).

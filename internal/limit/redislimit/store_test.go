@@ -15,7 +15,7 @@ import (
 
 	"laststand/internal/limit"
 	"laststand/internal/redisx"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 const epoch = 1_795_212_345_678
@@ -23,7 +23,7 @@ const epoch = 1_795_212_345_678
 // Any history is that of one bucket, whichever node it is asked at.
 func TestStoreIsABucket(t *testing.T) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		var now atomic.Int64
 		now.Store(epoch)
 		nodes := []*Store{New(c, now.Load), New(c, now.Load)}
@@ -58,7 +58,7 @@ func TestStoreIsABucket(t *testing.T) {
 // Demands with different bursts spend from one bucket.
 func TestBurstsShareABucket(t *testing.T) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		node := New(c, func() int64 { return epoch })
 		d := limit.Demand{Rule: "coming", Key: ulid.Make().String(), Cost: 1, Interval: time.Minute, Mode: limit.Take}
 		for i, step := range [][2]int{{3, 3}, {2, 0}, {5, 2}, {3, 0}, {6, 1}} {
@@ -81,7 +81,7 @@ func TestBurstsShareABucket(t *testing.T) {
 // its bucket leaves Redis.
 func TestOverNodes(t *testing.T) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		d := limit.Demand{Rule: "codes", Key: ulid.Make().String(), Cost: 1, Burst: 60, Interval: time.Minute, Mode: limit.Take}
 		var allowed atomic.Int64
 		var all sync.WaitGroup
@@ -114,7 +114,7 @@ func TestOverNodes(t *testing.T) {
 // A node goes on by its own bucket when Redis dies.
 func TestRedisDies(t *testing.T) {
 	t.Parallel()
-	server := trial.Redis(t)
+	server := testenv.Redis(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
 	rule := limit.New(limit.Config{Shared: New(client, func() int64 { return epoch })}).
@@ -136,7 +136,7 @@ func TestRedisDies(t *testing.T) {
 // BenchmarkTake is a rule over all nodes on a Redis of its own, which all asks
 // reach.
 func BenchmarkTake(b *testing.B) {
-	conn, err := redisx.Open(b.Context(), redisx.Config{URL: trial.Redis(b).URL})
+	conn, err := redisx.Open(b.Context(), redisx.Config{URL: testenv.Redis(b).URL})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/lobby"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // BenchmarkListNearest is what a look at those who wait costs Redis, by how many are
 // listed on either side.
 func BenchmarkListNearest(b *testing.B) {
-	o, err := redis.ParseURL(trial.Redis(b).URL)
+	o, err := redis.ParseURL(testenv.Redis(b).URL)
 	if err != nil {
 		b.Fatal(err)
 	}

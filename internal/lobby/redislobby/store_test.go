@@ -14,7 +14,7 @@ import (
 	"laststand/internal/lobby"
 	"laststand/internal/match"
 	"laststand/internal/rating"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 const epoch = 1_795_212_345_678
@@ -32,7 +32,7 @@ type testLobby struct {
 
 func each(t *testing.T, f func(h *testLobby)) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		f(&testLobby{T: t, Store: New(c), client: c, game: "game." + ulid.Make().String()})
 	})
 }

@@ -9,7 +9,7 @@ import (
 
 	"laststand/internal/arena"
 	"laststand/internal/match"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 var (
@@ -20,7 +20,7 @@ var (
 // eachArena runs a test with an arena on every kind of Redis, in its lobby.
 func eachArena(t *testing.T, mode match.Mode, f func(p *testMatch)) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) { f(begin(t, c, arenaPlan(mode), lobbyState())) })
+	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) { f(begin(t, c, arenaPlan(mode), lobbyState())) })
 }
 
 func arenaPlan(mode match.Mode) *match.Plan {

@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/match"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // attempts are of players for whom everything happens that can within a script.
@@ -54,7 +54,7 @@ func (p *testMatch) outcomes(commit func(all []match.Attempt) []match.Outcome) (
 // Answers in one script become what they become one after the other.
 func TestABatchActsLikeSingleAnswers(t *testing.T) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		store := begin(t, c, newPlan(), duelState())
 		for _, mode := range []match.Mode{match.Duel, match.Survival, match.Buzzer} {
 			plan, first := arenaPlan(mode), lobbyState()

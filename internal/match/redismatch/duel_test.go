@@ -12,8 +12,8 @@ import (
 
 	"laststand/internal/match"
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 	"laststand/internal/timer"
-	"laststand/internal/trial"
 )
 
 // player is a session that answers each question as soon as it comes.
@@ -65,7 +65,7 @@ func (pl *player) receive(id string, raw []byte) {
 // the same frames for both, and the result of their answers.
 func TestTwoNodesPlayADuel(t *testing.T) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		store := New(c, scripts(t, c))
 		plan := newPlan()
 		plan.StartsAt, plan.LimitMS, plan.RevealMS = time.Now().UnixMilli(), 2000, 10

@@ -15,7 +15,7 @@ import (
 	"laststand/internal/arena"
 	"laststand/internal/match"
 	"laststand/internal/redisx"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // BenchmarkFirsts is what it takes to decide who was the first of a hundred, all
@@ -23,7 +23,7 @@ import (
 // node has it decide, and by WATCH, GET, MULTI, DECR, EXEC of every answer. An
 // operation is a question; both say decisions/s, of which each answer is one.
 func BenchmarkFirsts(b *testing.B) {
-	conn, err := redisx.Open(b.Context(), redisx.Config{URL: trial.Redis(b).URL})
+	conn, err := redisx.Open(b.Context(), redisx.Config{URL: testenv.Redis(b).URL})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"laststand/internal/arena"
 	"laststand/internal/match"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // doubleScripter runs every script twice, as the client library may, and gives the
@@ -28,7 +28,7 @@ func (s doubleScripter) Eval(ctx context.Context, script string, keys []string, 
 // Matches whose every script is run twice are as if it had been once.
 func TestEveryScriptIsRunTwice(t *testing.T) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		p := &testMatch{T: t, Store: New(c, doubleScripter{c}), client: c}
 		p.another(newPlan(), duelState()).runDuelTwice()
 		p.another(arenaPlan(match.Survival), lobbyState()).runArenaTwice()

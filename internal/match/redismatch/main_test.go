@@ -4,10 +4,10 @@ import (
 	"flag"
 	"testing"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
 	_ = flag.Set("rapid.checks", "30") // each of them plays a match; the command line may say more
-	trial.Main(m)
+	testenv.Main(m)
 }

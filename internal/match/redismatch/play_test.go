@@ -16,7 +16,7 @@ import (
 	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 	"laststand/internal/rating"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // epoch is an instant as long as any: a script that reckons with too few digits
@@ -38,7 +38,7 @@ type testMatch struct {
 // countdown.
 func each(t *testing.T, f func(p *testMatch)) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		f(begin(t, c, newPlan(), duelState()))
 	})
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/match"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // A first waits for a replica; where none has it in time it is declared all the
 // same, and counted.
 func TestAFirstWaitsForAReplica(t *testing.T) {
 	t.Parallel()
-	master, replica := trial.Redis(t), trial.Redis(t)
+	master, replica := testenv.Redis(t), testenv.Redis(t)
 	c := redis.NewClient(&redis.Options{Addr: master.Addr, ContextTimeoutEnabled: true})
 	t.Cleanup(func() { c.Close() })
 	var replicated atomic.Bool

@@ -9,7 +9,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/redis/go-redis/v9"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 const epoch = 1_795_212_345_678
@@ -25,7 +25,7 @@ type fixture struct {
 func each(t *testing.T, f func(p *fixture)) {
 	t.Parallel()
 	now := func() int64 { return epoch }
-	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		f(&fixture{T: t, a: New(c, "node a", now), b: New(c, "node b", now), client: c, game: "game." + ulid.Make().String()})
 	})
 }

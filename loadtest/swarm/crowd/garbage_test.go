@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // A process that is told to collects its garbage, and then none by itself.
@@ -20,11 +20,11 @@ func TestCollectsWhenTold(t *testing.T) { //nolint:paralleltest // the collector
 	c := Start(t.Context(), Order{Every: time.Second})
 	stopped := make(chan struct{})
 	const forced = "/gc/cycles/forced:gc-cycles"
-	before := trial.Runtime(forced)
+	before := testenv.Runtime(forced)
 	c.hear(bufio.NewReader(strings.NewReader("{\"collect\":true}\n{\"stop\":true}\n")), func() {}, stopped)
 	<-stopped
 	c.Wait()
-	percent, more, most := trial.Runtime("/gc/gogc:percent"), trial.Runtime(forced)-before, debug.SetMemoryLimit(-1)
+	percent, more, most := testenv.Runtime("/gc/gogc:percent"), testenv.Runtime(forced)-before, debug.SetMemoryLimit(-1)
 	if percent != math.MaxUint64 || more == 0 || most != mostMeasured {
 		t.Errorf("a share of %d, %d collections more, a limit of %d", percent, more, most)
 	}

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 // When whoever started them is gone a guard ends the processes that it was told
@@ -69,7 +69,7 @@ func (h *heard) Write(line []byte) (int, error) { return h.Buffer.Write(line) }
 // What runs is seen to before anything else is started: this may be killed then.
 func TestSeenToAtOnce(t *testing.T) {
 	t.Parallel()
-	trial.Redis(t) // is needed
+	testenv.Redis(t) // is needed
 	told := new(heard)
 	if _, err := build(t.Context(), Config{Binary: "false", Nodes: 1}, &guarding{process: told}); err == nil {
 		t.Fatal("a node was started that ends at once")

@@ -1,4 +1,4 @@
-package trial
+package testenv
 
 import (
 	"fmt"
@@ -28,7 +28,7 @@ func sharedDir() (string, error) {
 	if shared.dir != "" {
 		return shared.dir, nil
 	}
-	dir, err := os.MkdirTemp("", "laststand-trial-")
+	dir, err := os.MkdirTemp("", "laststand-testenv-")
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package trial
+package testenv
 
 import (
 	"os/exec"

@@ -1,4 +1,4 @@
-package trial_test
+package testenv_test
 
 import (
 	"bufio"
@@ -18,19 +18,19 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/redisx"
-	"laststand/internal/trial"
+	"laststand/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
 	if os.Getenv("TRIAL_VICTIM") != "" {
 		os.Exit(m.Run()) // it is killed or panics, and never comes to the end
 	}
-	trial.Main(m)
+	testenv.Main(m)
 }
 
 func TestEachRedis(t *testing.T) {
 	t.Parallel()
-	trial.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		ctx := t.Context()
 		for i := range 20 {
 			key := fmt.Sprintf("session:{trial/%d}", i)
@@ -47,7 +47,7 @@ func TestEachRedis(t *testing.T) {
 // The cluster is there to catch keys without a common hash tag.
 func TestClusterRefusesKeysOfTwoSlots(t *testing.T) {
 	t.Parallel()
-	conn := open(t, trial.Cluster(t))
+	conn := open(t, testenv.Cluster(t))
 	err := conn.Client.Eval(t.Context(), "return 1", []string{"{a}", "{b}"}).Err()
 	if !redis.HasErrorPrefix(err, "CROSSSLOT") {
 		t.Errorf("a script over two slots: %v, want CROSSSLOT", err)
@@ -56,7 +56,7 @@ func TestClusterRefusesKeysOfTwoSlots(t *testing.T) {
 
 func TestClusterOf(t *testing.T) {
 	t.Parallel()
-	nodes := trial.ClusterOf(t, 3, 3)
+	nodes := testenv.ClusterOf(t, 3, 3)
 	cluster := open(t, nodes.URL).Client.(*redis.ClusterClient)
 	owners := map[string]bool{}
 	for i := range 100 {
@@ -81,11 +81,11 @@ func TestClusterOf(t *testing.T) {
 
 func TestReplica(t *testing.T) {
 	t.Parallel()
-	master := trial.Redis(t)
+	master := testenv.Redis(t)
 	if err := open(t, master.URL).Client.Set(t.Context(), "k", "v", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
-	copied := redis.NewClient(&redis.Options{Addr: trial.Replica(t, master).Addr})
+	copied := redis.NewClient(&redis.Options{Addr: testenv.Replica(t, master).Addr})
 	defer copied.Close()
 	if got := copied.Get(t.Context(), "k").Val(); got != "v" {
 		t.Errorf("the replica has %q", got)
@@ -94,7 +94,7 @@ func TestReplica(t *testing.T) {
 
 func TestServerFaults(t *testing.T) {
 	t.Parallel()
-	server := trial.Redis(t)
+	server := testenv.Redis(t)
 	conn := open(t, server.URL)
 	ctx := t.Context()
 	if err := conn.Client.Set(ctx, "k", "v", 0).Err(); err != nil {
@@ -123,7 +123,7 @@ func TestServerFaults(t *testing.T) {
 func TestEachSQL(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	trial.EachSQL(t, func(t *testing.T, db trial.SQL) {
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		if info, err := os.Stat(db.Dir); err != nil || !info.IsDir() {
 			t.Errorf("no folder: %v", err)
 		}
@@ -139,7 +139,7 @@ func TestEachSQL(t *testing.T) {
 
 func TestPostgresKeepsWhatIsCommitted(t *testing.T) {
 	t.Parallel()
-	server := trial.Postgres(t)
+	server := testenv.Postgres(t)
 	run(t, server.URL, "CREATE TABLE kept AS SELECT 42 AS n")
 	server.Kill()
 	server.Restart()
@@ -156,7 +156,7 @@ func TestPostgresKeepsWhatIsCommitted(t *testing.T) {
 
 func TestChromium(t *testing.T) {
 	t.Parallel()
-	if path, ok := trial.Chromium(t); ok {
+	if path, ok := testenv.Chromium(t); ok {
 		if out, err := exec.CommandContext(t.Context(), path, "--version").CombinedOutput(); err != nil {
 			t.Errorf("%s: %v: %s", path, err, out)
 		}
@@ -169,8 +169,8 @@ func TestVictim(t *testing.T) {
 	if how == "" {
 		return
 	}
-	addrs := strings.Split(strings.TrimPrefix(trial.Cluster(t), "redis://"), ",")
-	for _, addr := range append(addrs, trial.Redis(t).Addr, trial.Postgres(t).Addr) {
+	addrs := strings.Split(strings.TrimPrefix(testenv.Cluster(t), "redis://"), ",")
+	for _, addr := range append(addrs, testenv.Redis(t).Addr, testenv.Postgres(t).Addr) {
 		fmt.Println("victim at", addr)
 	}
 	fmt.Println("victim ready")
@@ -183,8 +183,8 @@ func TestVictim(t *testing.T) {
 // Whichever way a test binary ends, nothing of it is left.
 func TestNothingOutlivesTheBinary(t *testing.T) {
 	t.Parallel()
-	trial.Redis(t).Stop()
-	trial.Postgres(t).Stop()
+	testenv.Redis(t).Stop()
+	testenv.Postgres(t).Stop()
 	for _, how := range []string{"panic", "kill"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
@@ -204,7 +204,7 @@ func TestNothingOutlivesTheBinary(t *testing.T) {
 				await(t, "the end of "+addr, func() bool { return !answers(addr) })
 			}
 			await(t, "an empty "+temp, func() bool {
-				left, err := filepath.Glob(filepath.Join(temp, "laststand-trial-*"))
+				left, err := filepath.Glob(filepath.Join(temp, "laststand-testenv-*"))
 				return err == nil && len(left) == 0
 			})
 		})

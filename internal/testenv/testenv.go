@@ -1,4 +1,4 @@
-// Package trial lends tests the real things they run against: Redis embedded,
+// Package testenv lends tests the real things they run against: Redis embedded,
 // alone and as a cluster, SQLite and PostgreSQL, a browser, receivers of webhooks.
 // Only _test.go files import it.
 //
@@ -10,7 +10,7 @@
 // A program that is not installed fails the test where the environment says
 // LASTSTAND_TEST_REQUIRE=all. Elsewhere what needs it is left out, logged, and
 // its name is appended as a line to the file that LASTSTAND_TEST_UNTRIED names.
-package trial
+package testenv
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ import (
 // Main runs a package's tests, stops what they shared and then fails the run
 // if a goroutine is left over. It exits the process:
 //
-//	func TestMain(m *testing.M) { trial.Main(m) }
+//	func TestMain(m *testing.M) { testenv.Main(m) }
 func Main(m *testing.M) {
 	code := m.Run()
 	stopShared()

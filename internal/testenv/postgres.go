@@ -1,4 +1,4 @@
-package trial
+package testenv
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func database(t testing.TB) string {
 	if err != nil {
 		t.Fatalf("start PostgreSQL: %v", err)
 	}
-	name := fmt.Sprintf("trial_%d", databases.Add(1))
+	name := fmt.Sprintf("testenv_%d", databases.Add(1))
 	if err := execute(t.Context(), s.URL, "CREATE DATABASE "+name); err != nil {
 		t.Fatal(err)
 	}
