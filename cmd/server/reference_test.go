@@ -22,6 +22,7 @@ var references = map[string]func(t *testing.T) string{
 	"cli.md":           cliReference,
 	"metrics.md":       metricsReference,
 	"errors.md":        errorsReference,
+	"admin.md":         adminReference,
 }
 
 func TestReferencesAreCurrent(t *testing.T) {

@@ -17,59 +17,80 @@ type route struct {
 	handle       handler
 	query        []string
 	sensitive    bool
+	summary      string // what it does, for the reference
 }
 
 // reads reports whether the route changes nothing.
 func (rt route) reads() bool { return rt.method == http.MethodGet || rt.sensitive }
 
+// isAudited reports whether the audit log gets an entry of each request.
+func (rt route) isAudited() bool { return rt.method != http.MethodGet || rt.sensitive }
+
+// Operation is an operation of the admin API as the reference shows it.
+type Operation struct {
+	Method, Path string
+	Query        []string // parameters
+	IsAudited    bool     // the audit log gets an entry of each request
+	Summary      string
+}
+
+// Operations lists the whole admin API.
+func Operations() []Operation {
+	var list []Operation
+	for _, rt := range new(api).routes() {
+		list = append(list, Operation{rt.method, rt.path, rt.query, rt.isAudited(), rt.summary})
+	}
+	return list
+}
+
 // routes lists the whole admin API.
 func (a *api) routes() []route {
 	const tasks, game = "/admin/v1/tasks", "/admin/v1/games/{game}"
 	return []route{
-		{"GET", tasks, a.getTasks, []string{"game", "topic", "key", "state", "limit", "cursor"}, false},
-		{"POST", tasks + "/requeue", a.requeueTasks, nil, false},
-		{"POST", tasks + "/discard", a.discardTasks, nil, false},
-		{"GET", tasks + "/{task}", a.getTask, nil, true},
-		{"PUT", tasks + "/{task}/payload", a.putPayload, nil, false},
-		{"POST", tasks + "/{task}/requeue", a.requeueTask, nil, false},
-		{"POST", tasks + "/{task}/discard", a.discardTask, nil, false},
-		{"GET", "/admin/v1/task-queues", a.getTaskQueues, []string{"kind", "topic", "busy", "limit", "cursor"}, false},
-		{"GET", game + "/leaderboards/verify", a.verifyLeaderboards, nil, false},
-		{"POST", game + "/leaderboards/rebuild", a.rebuildLeaderboards, nil, false},
-		{"GET", game + "/leaderboards/rebuild", a.getRebuild, nil, false},
-		{"POST", game + "/corrections", a.postCorrection, nil, false},
-		{"PUT", game + "/days/{day}/confirmation", a.confirmDay, nil, false},
-		{"GET", "/admin/v1/queues", a.getQueues, []string{"limit", "cursor"}, false},
-		{"GET", game + "/queue", a.getQueue, nil, false},
-		{"GET", game + "/queue/items", a.getQueueItems, []string{"limit"}, true},
-		{"POST", game + "/queue/pause", a.pauseQueue, nil, false},
-		{"POST", game + "/queue/resume", a.resumeQueue, nil, false},
-		{"POST", game + "/queue/drain", a.drainQueue, nil, false},
-		{"PATCH", game + "/queue", a.patchQueue, nil, false},
-		{"GET", "/admin/v1/audit-log", a.getAuditLog, []string{"game", "actor", "limit", "cursor"}, false},
-		{"GET", game + "/bans", a.getBans, []string{"limit", "cursor"}, false},
-		{"PUT", game + "/bans/{player}", a.putBan, nil, false},
-		{"DELETE", game + "/bans/{player}", a.deleteBan, nil, false},
-		{"GET", game + "/revocations", a.getRevocations, []string{"kind", "limit", "cursor"}, false},
-		{"PUT", game + "/revocations/{kind}/{id}", a.putRevocation, nil, false},
-		{"DELETE", game + "/revocations/{kind}/{id}", a.deleteRevocation, nil, false},
-		{"GET", "/admin/v1/revocations", a.getRevocations, []string{"kind", "limit", "cursor"}, false}, // of admin tokens
-		{"PUT", "/admin/v1/revocations/{kind}/{id}", a.putRevocation, nil, false},
-		{"DELETE", "/admin/v1/revocations/{kind}/{id}", a.deleteRevocation, nil, false},
-		{"GET", game + "/players", a.findPlayer, []string{"nickname"}, true},
-		{"DELETE", game + "/players/{player}", a.deletePlayer, nil, false},
-		{"POST", game + "/players/{player}/device", a.resetDevice, nil, false},
-		{"DELETE", game + "/players/{player}/account", a.unlinkAccount, nil, false},
-		{"GET", game + "/keys", a.getKeys, nil, false},
-		{"POST", game + "/keys/rotate", a.rotateKey, nil, false},
-		{"DELETE", game + "/keys/{key}", a.retireKey, nil, false},
-		{"GET", "/admin/v1/keys", a.getKeys, nil, false}, // the server's own keys
-		{"POST", "/admin/v1/keys/rotate", a.rotateKey, nil, false},
-		{"DELETE", "/admin/v1/keys/{key}", a.retireKey, nil, false},
-		{"GET", "/admin/v1/webhooks", a.getHooks, nil, false},
-		{"POST", game + "/webhooks/{webhook}/ping", a.pingHook, nil, false},
-		{"POST", game + "/webhooks/{webhook}/enable", a.enableHook, nil, false},
-		{"POST", game + "/webhooks/{webhook}/disable", a.disableHook, nil, false},
+		{"GET", tasks, a.getTasks, []string{"game", "topic", "key", "state", "limit", "cursor"}, false, "List tasks, newest first, without payloads."},
+		{"POST", tasks + "/requeue", a.requeueTasks, nil, false, "Requeue up to 20 dead tasks of `game` and `topic`, oldest first; repeat with `cursor`."},
+		{"POST", tasks + "/discard", a.discardTasks, nil, false, "Discard up to 20 dead tasks of `game` and `topic`, oldest first; repeat with `cursor`."},
+		{"GET", tasks + "/{task}", a.getTask, nil, true, "Return a task with its payload and errors."},
+		{"PUT", tasks + "/{task}/payload", a.putPayload, nil, false, "Replace the payload of a task; the body is the JSON payload."},
+		{"POST", tasks + "/{task}/requeue", a.requeueTask, nil, false, "Requeue a task and return it."},
+		{"POST", tasks + "/{task}/discard", a.discardTask, nil, false, "Discard a task and return it."},
+		{"GET", "/admin/v1/task-queues", a.getTaskQueues, []string{"kind", "topic", "busy", "limit", "cursor"}, false, "List task queues by topic and priority."},
+		{"GET", game + "/leaderboards/verify", a.verifyLeaderboards, nil, false, "Compare the leaderboards with the ledger: a line of JSON per difference, last `verified` or `error`."},
+		{"POST", game + "/leaderboards/rebuild", a.rebuildLeaderboards, nil, false, "Start to rebuild the leaderboards: 202."},
+		{"GET", game + "/leaderboards/rebuild", a.getRebuild, nil, false, "Report whether a rebuild is running."},
+		{"POST", game + "/corrections", a.postCorrection, nil, false, "Take back what `match` gave `player`, or all players, for a `reason`."},
+		{"PUT", game + "/days/{day}/confirmation", a.confirmDay, nil, false, "Confirm that a day may begin."},
+		{"GET", "/admin/v1/queues", a.getQueues, []string{"limit", "cursor"}, false, "List the behaviour queues of all games."},
+		{"GET", game + "/queue", a.getQueue, nil, false, "Return the behaviour queue of a game."},
+		{"GET", game + "/queue/items", a.getQueueItems, []string{"limit"}, true, "Return the oldest behaviours of a queue, and leave them there."},
+		{"POST", game + "/queue/pause", a.pauseQueue, nil, false, "Pause the reporting of a game for a `reason`."},
+		{"POST", game + "/queue/resume", a.resumeQueue, nil, false, "Resume the reporting of a game."},
+		{"POST", game + "/queue/drain", a.drainQueue, nil, false, "Send all queued behaviours now, or drop them with `discard`; returns after 20 s at the latest."},
+		{"PATCH", game + "/queue", a.patchQueue, nil, false, "Set `max_len` of a queue at all nodes; 0: the configured length."},
+		{"GET", "/admin/v1/audit-log", a.getAuditLog, []string{"game", "actor", "limit", "cursor"}, false, "List the audit log, newest first."},
+		{"GET", game + "/bans", a.getBans, []string{"limit", "cursor"}, false, "List bans, newest first."},
+		{"PUT", game + "/bans/{player}", a.putBan, nil, false, "Ban a player for a `reason`, until `expires_at` if given."},
+		{"DELETE", game + "/bans/{player}", a.deleteBan, nil, false, "Remove a ban."},
+		{"GET", game + "/revocations", a.getRevocations, []string{"kind", "limit", "cursor"}, false, "List revocations, newest first."},
+		{"PUT", game + "/revocations/{kind}/{id}", a.putRevocation, nil, false, "Revoke a token, or all tokens of a subject."},
+		{"DELETE", game + "/revocations/{kind}/{id}", a.deleteRevocation, nil, false, "Remove a revocation."},
+		{"GET", "/admin/v1/revocations", a.getRevocations, []string{"kind", "limit", "cursor"}, false, "List revocations of admin tokens."},
+		{"PUT", "/admin/v1/revocations/{kind}/{id}", a.putRevocation, nil, false, "Revoke admin tokens."},
+		{"DELETE", "/admin/v1/revocations/{kind}/{id}", a.deleteRevocation, nil, false, "Remove a revocation of admin tokens."},
+		{"GET", game + "/players", a.findPlayer, []string{"nickname"}, true, "Find the player of a nickname, or of one that looks like it."},
+		{"DELETE", game + "/players/{player}", a.deletePlayer, nil, false, "Erase a player."},
+		{"POST", game + "/players/{player}/device", a.resetDevice, nil, false, "Give a guest a new device secret: 201. The answer is the only place that shows it."},
+		{"DELETE", game + "/players/{player}/account", a.unlinkAccount, nil, false, "Unlink a guest from its account."},
+		{"GET", game + "/keys", a.getKeys, nil, false, "List the signing keys of a game, without secrets."},
+		{"POST", game + "/keys/rotate", a.rotateKey, nil, false, "Create a key that signs after 10 s."},
+		{"DELETE", game + "/keys/{key}", a.retireKey, nil, false, "Retire a key."},
+		{"GET", "/admin/v1/keys", a.getKeys, nil, false, "List the server's own signing keys, without secrets."},
+		{"POST", "/admin/v1/keys/rotate", a.rotateKey, nil, false, "Create a key of the server's own that signs after 10 s."},
+		{"DELETE", "/admin/v1/keys/{key}", a.retireKey, nil, false, "Retire a key of the server's own."},
+		{"GET", "/admin/v1/webhooks", a.getHooks, nil, false, "List the webhooks of all games."},
+		{"POST", game + "/webhooks/{webhook}/ping", a.pingHook, nil, false, "Send a test event to a webhook and return its status."},
+		{"POST", game + "/webhooks/{webhook}/enable", a.enableHook, nil, false, "Enable a webhook."},
+		{"POST", game + "/webhooks/{webhook}/disable", a.disableHook, nil, false, "Disable a webhook for a `reason`."},
 	}
 }
 
@@ -91,10 +112,10 @@ func (a *api) operation(rt route) handler {
 		if r.query, err = protocol.ReadQuery(r.URL, rt.query); err != nil {
 			return err
 		}
-		if rt.method == http.MethodGet && !rt.sensitive {
-			return rt.handle(w, r)
+		if rt.isAudited() {
+			return a.audited(rt, w, r)
 		}
-		return a.audited(rt, w, r)
+		return rt.handle(w, r)
 	}
 }
 
@@ -133,5 +154,5 @@ func (a *api) subject(r *http.Request) (string, error) {
 }
 
 func nothing(http.ResponseWriter, *request) error {
-	return refuse(protocol.CodeNotFound, "no such path or method; see docs/OPERATIONS.md for the admin API")
+	return refuse(protocol.CodeNotFound, "no such path or method; see docs/reference/admin.md for the admin API")
 }

@@ -9,9 +9,8 @@ import (
 	"laststand/internal/redisx"
 )
 
-// The queue as a bounded first-in-first-out log of anything, as
-// docs/OPERATIONS.md has it for operators: entries go in at the end, the oldest
-// make room where there are too many, and are read back, left there or taken out.
+// The queue serves as a bounded first-in-first-out log. Entries go in at the end. If
+// there are too many, the oldest are dropped. A reader peeks at them or takes them out.
 func Example() {
 	ctx := context.Background()
 	embedded, err := redisx.Open(ctx, redisx.Config{})

@@ -1,0 +1,119 @@
+package docs_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// documents returns the Markdown files of the repository by their paths from its root.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	read := func(path string) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, err := filepath.Rel("..", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[filepath.ToSlash(name)] = string(text)
+	}
+	for _, name := range []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "loadtest/k6/README.md"} {
+		read(filepath.Join("..", name))
+	}
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".md") {
+			read(filepath.Join("..", "docs", path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+var (
+	fence   = regexp.MustCompile("(?s)```.*?```")
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	dropped = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// anchors returns the names by which GitHub links to the headings of a document.
+func anchors(text string) map[string]bool {
+	found := map[string]bool{}
+	for _, m := range heading.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+		found[strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")] = true
+	}
+	return found
+}
+
+// brokenLinks lists the links of a document that lead to no file or heading.
+func brokenLinks(name, text string, all map[string]string) (broken []string) {
+	for _, m := range link.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+		target, anchor, _ := strings.Cut(m[1], "#")
+		if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+			continue
+		}
+		path := name
+		if target != "" {
+			path = filepath.ToSlash(filepath.Join(filepath.Dir(name), target))
+		}
+		if _, err := os.Stat(filepath.Join("..", path)); err != nil {
+			broken = append(broken, m[1])
+			continue
+		}
+		if other, ok := all[path]; anchor != "" && ok && !anchors(other)[anchor] {
+			broken = append(broken, m[1])
+		}
+	}
+	return broken
+}
+
+func TestLinksOfDocumentsLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	all := documents(t)
+	for name, text := range all {
+		for _, target := range brokenLinks(name, text, all) {
+			t.Errorf("%s links to %s, which does not exist", name, target)
+		}
+	}
+	planted := map[string]string{"docs/README.md": "# One thing\n[a](#one-thing) [b](#other) [c](none.md) [d](STORAGE.md) [e](https://example.com)"}
+	if got := strings.Join(brokenLinks("docs/README.md", planted["docs/README.md"], planted), " "); got != "#other none.md" {
+		t.Errorf("of planted links, %q are broken, want #other and none.md", got)
+	}
+}
+
+// The documents stay short enough to be read. References are generated and not counted.
+func TestDocumentsAreShort(t *testing.T) {
+	t.Parallel()
+	const (
+		maxWords         = 23_000
+		maxReadmeWords   = 900
+		maxReadmeLines   = 110
+		maxDecisionWords = 400
+	)
+	total := 0
+	for name, text := range documents(t) {
+		words := len(strings.Fields(text))
+		if !strings.HasPrefix(name, "docs/reference/") {
+			total += words
+		}
+		if strings.HasPrefix(name, "docs/decisions/0") && words > maxDecisionWords {
+			t.Errorf("%s has %d words; use at most %d", name, words, maxDecisionWords)
+		}
+		if lines := strings.Count(text, "\n"); name == "README.md" && (words > maxReadmeWords || lines > maxReadmeLines) {
+			t.Errorf("README.md has %d words and %d lines; use at most %d and %d", words, lines, maxReadmeWords, maxReadmeLines)
+		}
+	}
+	if total > maxWords {
+		t.Errorf("the documents have %d words; use at most %d", total, maxWords)
+	}
+}
