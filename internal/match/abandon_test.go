@@ -12,8 +12,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// checkAbandoned says that a session was told, once, that its match is
-// abandoned, with the number that follows on what it has seen.
+// checkAbandoned checks that a session received exactly one end of its match,
+// as abandoned, with the number after the last push it has seen.
 func (w *cluster) checkAbandoned(in *frameRecorder) {
 	w.Helper()
 	frames := in.numbered(w)
@@ -29,7 +29,7 @@ func (w *cluster) checkAbandoned(in *frameRecorder) {
 	}
 }
 
-// countAbandoned is how many matches nodes say that they have abandoned.
+// countAbandoned is the number of matches that nodes count as abandoned.
 func countAbandoned(nodes ...*node) (n float64) {
 	for _, one := range nodes {
 		for _, mode := range []Mode{Duel, Buzzer, Survival} {
@@ -39,8 +39,8 @@ func countAbandoned(nodes ...*node) (n float64) {
 	return n
 }
 
-// A replica is promoted that is behind: by whatever comes next it is found out,
-// and the match is over for all, the same once.
+// A replica that was behind is promoted. The next operation detects it, and the
+// match ends once, in the same way for all players.
 func TestTheStoreForgetsSteps(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []Mode{Buzzer, Survival} {
@@ -80,8 +80,8 @@ func TestTheStoreForgetsSteps(t *testing.T) {
 	}
 }
 
-// checkSyncAbandoned says that who asks for an abandoned match, at any node, is
-// told so.
+// checkSyncAbandoned checks that a player who asks for an abandoned match gets
+// its end, at any node.
 func (w *cluster) checkSyncAbandoned(p *Plan, nodes ...*node) {
 	w.Helper()
 	for _, n := range nodes {
@@ -99,8 +99,8 @@ func (w *cluster) checkSyncAbandoned(p *Plan, nodes ...*node) {
 	}
 }
 
-// Who meets the forgotten match first may be a player who comes back: the
-// session is told like those who are there.
+// A player who reconnects may be the first to reach a match that lost data. The
+// new session gets the end like the existing ones.
 func TestAttachDetectsALossOfTheStore(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -124,7 +124,7 @@ func TestAttachDetectsALossOfTheStore(t *testing.T) {
 	})
 }
 
-// An answer finds it out, too.
+// An answer detects the loss, too.
 func TestAnAnswerDetectsALossOfTheStore(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -143,7 +143,8 @@ func TestAnAnswerDetectsALossOfTheStore(t *testing.T) {
 	})
 }
 
-// The store is empty after a fail-over: a running match is abandoned, for good.
+// The store is empty after a failover. A running match is abandoned and stays
+// abandoned.
 func TestTheStoreIsEmpty(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -171,7 +172,8 @@ func TestTheStoreIsEmpty(t *testing.T) {
 	})
 }
 
-// Who waits in a lobby that is lost has seen no match that could be over.
+// Players in a lost lobby have seen no match, so they get arena.closed instead
+// of match.over.
 func TestALobbyIsLost(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -188,8 +190,8 @@ func TestALobbyIsLost(t *testing.T) {
 	})
 }
 
-// Others have played a match to its end by what was left of it: that result
-// stands; where more was seen of it the match is over all the same.
+// Other nodes ended a match that had lost data. Their result stands. At a node
+// that had seen more of it, the match is over, too.
 func TestAResultOfWhatWasLeftStands(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -220,7 +222,7 @@ func TestAResultOfWhatWasLeftStands(t *testing.T) {
 	})
 }
 
-// What comes late of a match that is abandoned is not delivered behind its end.
+// Late pushes of an abandoned match are not delivered after its end.
 func TestNothingComesAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	p := newPlan("m_1", 0, 2)
@@ -241,8 +243,8 @@ func TestNothingComesAfterTheEnd(t *testing.T) {
 	}
 }
 
-// Others have gone on with what was left of a match until nothing tells the two
-// courses apart but the end: who has not been told of it is now.
+// Other nodes continued a match that had lost data, until its push number
+// equals the number seen here. Players who have not seen the end get one.
 func TestAnEndThatWasNotSeen(t *testing.T) {
 	t.Parallel()
 	in := new(frameRecorder)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A node that hears of each step from another leaves the next one to it: it does not
-// read the match, and tries nothing.
+// A node that gets each step from another node leaves the next one to it. It
+// neither reads the match nor tries a step.
 func TestTheNodeOfTheLastStepTakesTheNext(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		w.mail.set(func(string) (int, time.Duration) { return 1, 5 * time.Millisecond })
@@ -17,7 +17,7 @@ func TestTheNodeOfTheLastStepTakesTheNext(t *testing.T) {
 		if err := b.AttachSession(w.Context(), "demo", p.ID, bob); err != nil {
 			w.Fatal(err)
 		}
-		w.passUntil(p, Open, 0) // which both have tried
+		w.passUntil(p, Open, 0) // both nodes have tried this step
 		var tries [2]atomic.Int64
 		for i, n := range []*node{a, b} {
 			n.link.set(func(method, _ string) fault {
@@ -31,7 +31,7 @@ func TestTheNodeOfTheLastStepTakesTheNext(t *testing.T) {
 		if few := min(tries[0].Load(), tries[1].Load()); few > 0 {
 			w.Errorf("one node took the steps, and the other tried %d times", few)
 		}
-		time.Sleep(time.Second) // until the last word has come
+		time.Sleep(time.Second) // wait for the last message
 		w.checkComplete(p, inA, 0)
 		w.checkComplete(p, inB, 0)
 	})

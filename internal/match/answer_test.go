@@ -9,7 +9,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// codeOf is an error's code on the wire, "" for none, "failed" for no refusal.
+// codeOf is the wire code of an error: "" for nil, "failed" for an error that
+// is not a refusal.
 func codeOf(err error) string {
 	var refused *protocol.Error
 	switch {
@@ -21,7 +22,8 @@ func codeOf(err error) string {
 	return "failed"
 }
 
-// Of all that is wrong with an answer, what the contract names first is said.
+// If several things are wrong with an answer, the refusal names the one that
+// comes first in the contract.
 func TestTheOrderOfRefusals(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -71,8 +73,8 @@ func TestTheOrderOfRefusals(t *testing.T) {
 	})
 }
 
-// The same answer gets the same reply for as long as the match is kept,
-// another one is told what was accepted.
+// A repeated answer gets the same reply for as long as the match is kept. A
+// different one is refused with the accepted answer.
 func TestSecondAnswers(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -80,7 +82,7 @@ func TestSecondAnswers(t *testing.T) {
 		p := n.begin(w, 2)
 		w.passUntil(p, Open, 0)
 		w.passUntil(p, Revealed, 0)
-		w.passUntil(p, Open, 1) // the multiple one
+		w.passUntil(p, Open, 1) // the question of kind multiple
 		first, err := n.answer(p, ada, 1, protocol.Given{Choices: []int{2, 0}})
 		if err != nil {
 			w.Fatal(err)
@@ -114,7 +116,8 @@ func TestSecondAnswers(t *testing.T) {
 	})
 }
 
-// The reply is first: what the answer causes is pushed by what follows on it.
+// The reply comes first. The pushes of an answer follow when the caller runs
+// the returned function.
 func TestPushesWaitForTheReply(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -131,15 +134,15 @@ func TestPushesWaitForTheReply(t *testing.T) {
 				w.Errorf("%d pushes before the reply", more)
 			}
 			then()
-			if more := len(in.frames()) - before; more != 1+i { // seen, then closed too
+			if more := len(in.frames()) - before; more != 1+i { // answer.seen, then also question.closed
 				w.Errorf("%d pushes after the reply", more)
 			}
 		}
 	})
 }
 
-// A node that does not know yet that a question is open asks the store. What
-// it pushes then is preceded by what it has missed.
+// A node that does not know yet that a question is open asks the store. Before
+// its own pushes it delivers the missed ones.
 func TestAnAnswerAtANodeThatIsBehind(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -162,7 +165,7 @@ func TestAnAnswerAtANodeThatIsBehind(t *testing.T) {
 	})
 }
 
-// A node that has judged by another opening instant judges again.
+// A node that judged by an outdated opening time judges again.
 func TestAnAnswerJudgedByAnOldOpening(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// gather opens an arena and has players come to nodes in turn.
+// gather creates an arena and distributes its players over the nodes.
 func (w *cluster) gather(p *Plan, players int, nodes ...*node) []*frameRecorder {
 	w.Helper()
 	if err := nodes[0].CreateArena(w.Context(), p); err != nil {
@@ -46,8 +46,8 @@ func (w *cluster) must(err error) {
 	}
 }
 
-// arenaRun is a whole match of an arena, played by its players at their nodes,
-// and the oracle that is told the same.
+// arenaRun is a complete match of an arena, played by its players at their
+// nodes. An oracle gets the same events.
 type arenaRun struct {
 	*cluster
 	plan   *Plan
@@ -69,7 +69,7 @@ func (w *cluster) newArenaRun(p *Plan, players int, nodes ...*node) *arenaRun {
 	return e
 }
 
-// play has everybody who may answer do so, some wrong.
+// play answers for everyone who may answer, sometimes wrong.
 func (e *arenaRun) play() {
 	e.Helper()
 	e.must(e.nodes[0].StartArena(e.Context(), e.plan.ID))
@@ -85,7 +85,7 @@ func (e *arenaRun) play() {
 		e.passUntil(e.plan, Revealed, q)
 		e.oracle.close(q)
 	}
-	time.Sleep(2100 * time.Millisecond) // rounds of recovery
+	time.Sleep(2100 * time.Millisecond) // two recovery rounds
 	synctest.Wait()
 }
 
@@ -119,8 +119,8 @@ func (e *arenaRun) answers(q int) {
 	}
 }
 
-// check says that all have seen all of it, and that it counted as the oracle
-// has it.
+// check checks that all sessions have the complete log and that the result
+// agrees with the oracle.
 func (e *arenaRun) check() {
 	e.Helper()
 	e.checkStepsAppliedOnce()
@@ -146,8 +146,8 @@ func (e *arenaRun) check() {
 	}
 }
 
-// checkPersonal says that each player of a match of many is told of each question
-// behind its close, once, and others never.
+// checkPersonal checks that each player of a large match gets one personal
+// result after each close. In a small match there must be none.
 func (e *arenaRun) checkPersonal(in *frameRecorder) {
 	e.Helper()
 	closed, told := -1, -1
@@ -167,8 +167,8 @@ func (e *arenaRun) checkPersonal(in *frameRecorder) {
 	}
 }
 
-// Three nodes play a match of few and of many, whatever becomes of what they
-// send each other.
+// Three nodes play a small and a large match while messages between the nodes
+// are lost, repeated or delayed.
 func TestAnArenaOnManyNodes(t *testing.T) {
 	t.Parallel()
 	var sent atomic.Int64
@@ -194,8 +194,8 @@ func TestAnArenaOnManyNodes(t *testing.T) {
 	}
 }
 
-// The first push of a match is its announcement, for who comes in the last
-// moment too: whether a seat is taken, or a session led in, before or after.
+// The first push of a match is its announcement. That also holds for a player
+// who joins in the last moment, before or after the start.
 func TestJoiningInTheLastMoment(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"Member", "Read", "never"} {
@@ -228,7 +228,7 @@ func TestJoiningInTheLastMoment(t *testing.T) {
 	}
 }
 
-// A spectator gets what comes from joining on, and may ask for the rest.
+// A spectator gets the pushes after joining and may request earlier ones.
 func TestASpectator(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -263,8 +263,8 @@ func TestASpectator(t *testing.T) {
 	})
 }
 
-// Who looks for a match that is still in its lobby finds none, and none of it
-// comes before its announcement.
+// A match in its lobby is not found, and none of its pushes precedes the
+// announcement.
 func TestNoMatchInTheLobby(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -290,7 +290,7 @@ func TestNoMatchInTheLobby(t *testing.T) {
 
 func (n *node) lacksMatch(id string) bool { return n.findLocal(id) == nil }
 
-// Leaving a match of an arena is none of its engine's business.
+// Engine.Leave does nothing in an arena.
 func TestNobodyForfeitsAnArenaThatRuns(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()

@@ -30,8 +30,8 @@ func TestAttachRefusals(t *testing.T) {
 	})
 }
 
-// A session that asks is told where the match stands, then what it missed, from
-// the number it names; the live pushes go on behind.
+// A session that asks for the state gets it first, then the pushes after its
+// number, then the live pushes.
 func TestAttachWithState(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -48,7 +48,7 @@ func TestAttachWithState(t *testing.T) {
 		for _, after := range []int64{0, 3, 7} {
 			w.checkSync(n, p, after)
 		}
-		if frames := in.frames(); len(frames) != 3 { // until others took its place
+		if frames := in.frames(); len(frames) != 3 { // until newer sessions replaced it
 			w.Errorf("the replaced session has %d frames", len(frames))
 		}
 	})
@@ -74,8 +74,8 @@ func (w *cluster) checkSync(n *node, p *Plan, after int64) {
 	w.checkComplete(p, in, min(after, s.Seq))
 }
 
-// Sessions come and go while frames fly: each has every frame after the number
-// it asked for once, in order.
+// Sessions connect and disconnect during pushes. Each gets every frame after
+// its number once, in order.
 func TestAttachDuringPushes(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -109,8 +109,8 @@ func (w *cluster) answerOnceOpen(p *Plan, n *node, player string, question int) 
 	w.Errorf("question %d never opened", question)
 }
 
-// attachRepeatedly attaches one session after the other, each from the last number of
-// the one before, until the match is over.
+// attachRepeatedly attaches one session after the other, each from the last
+// number of the previous one, until the match is over.
 func (w *cluster) attachRepeatedly(n *node, p *Plan, player string) {
 	after := int64(0)
 	for last := false; !last; {
@@ -137,8 +137,8 @@ func (w *cluster) attachRepeatedly(n *node, p *Plan, player string) {
 	}
 }
 
-// A client may have seen more than its new node has: that hands it nothing
-// twice, and brings the others here up to it.
+// A client may have seen more than its new node. The client gets no frame
+// twice, and the other sessions of the node catch up.
 func TestAttachAtANodeThatIsBehind(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -166,7 +166,8 @@ func TestAttachAtANodeThatIsBehind(t *testing.T) {
 	})
 }
 
-// A session that has the match already gets nothing twice, unless it asks.
+// A session that is already attached gets no frame twice, unless it asks for
+// the state.
 func TestAttachAgain(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -184,8 +185,7 @@ func TestAttachAgain(t *testing.T) {
 	})
 }
 
-// A session that a newer one has replaced meanwhile must not take its place in
-// the feed again.
+// A session that a newer one has replaced must not be attached again.
 func TestAttachOfASessionThatWasReplaced(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -202,8 +202,8 @@ func TestAttachOfASessionThatWasReplaced(t *testing.T) {
 	})
 }
 
-// Leaving the connection keeps the seat; an old session's end does not cut off
-// the one that replaced it.
+// A disconnect keeps the seat. The end of an old session does not affect the
+// session that replaced it.
 func TestDetach(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -225,8 +225,7 @@ func TestDetach(t *testing.T) {
 	})
 }
 
-// Looking at a match that is over does not make a player leave the one that
-// they are in.
+// A request for an old match does not remove a player from the current one.
 func TestAnOldMatchReplacesNoSeat(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()

@@ -10,8 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever a bot gives is a well-formed answer, right when it means to be, and
-// for one of a wrong choice wrong when it does not.
+// A bot always gives a well-formed answer. It is right or wrong as intended.
 func TestBotGiven(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

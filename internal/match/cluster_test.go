@@ -25,7 +25,7 @@ type cluster struct {
 	nodes int
 }
 
-// inBubble runs a test in a world of its own.
+// inBubble runs a test in a cluster of its own.
 func inBubble(t *testing.T, f func(w *cluster)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { f(&cluster{T: t, store: newMemoryStore(), mail: newFakeBus()}) })
@@ -35,7 +35,7 @@ func inBubble(t *testing.T, f func(w *cluster)) {
 type node struct {
 	*Engine
 	link *faultyStore
-	kill func() // it takes no further step
+	kill func() // stops the node: it takes no further step
 
 	mu    sync.Mutex
 	overs []*Result
@@ -44,7 +44,7 @@ type node struct {
 
 func (w *cluster) node() *node { return w.nodeAhead(0) }
 
-// nodeAhead is a node whose clock is ahead of those of others.
+// nodeAhead starts a node whose clock is ahead of the others.
 func (w *cluster) nodeAhead(ahead time.Duration) *node {
 	w.nodes++
 	name := "n" + strconv.Itoa(w.nodes)
@@ -88,15 +88,14 @@ func (n *node) end(a *Arena, _ string) {
 	n.ended = append(n.ended, a)
 }
 
-// results are those that this node has ended matches with.
+// results returns the results of the matches that this node ended.
 func (n *node) results() []*Result {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.overs
 }
 
-// countHeld says how many matches, and players that it feeds, the node has in
-// memory.
+// countHeld counts the matches and attached players in the node's memory.
 func (n *node) countHeld() (matches, fed int) {
 	n.Engine.mu.Lock()
 	defer n.Engine.mu.Unlock()
@@ -120,7 +119,7 @@ func (n *node) begin(w *cluster, questions int) *Plan {
 	return p
 }
 
-// answer submits an answer, and does what follows on it.
+// answer submits an answer and runs its follow-up.
 func (n *node) answer(p *Plan, player string, question int, given protocol.Given) (protocol.Answered, error) {
 	reply, then, err := n.Answer(context.Background(), Submission{
 		Player: player, At: now(), Answer: answerTo(p, question, given),
@@ -129,7 +128,7 @@ func (n *node) answer(p *Plan, player string, question int, given protocol.Given
 	return reply, err
 }
 
-// frameRecorder keeps the frames that a session was given.
+// frameRecorder is a session that records its frames.
 type frameRecorder struct {
 	mu     sync.Mutex
 	raw    [][]byte
@@ -192,7 +191,7 @@ func frameOf(t rapid.TB, raw []byte) (f frame) {
 	return f
 }
 
-// numbered are the frames that have a number.
+// numbered returns the frames that have a number.
 func (in *frameRecorder) numbered(t testing.TB) (raw [][]byte) {
 	t.Helper()
 	for _, frame := range in.frames() {
@@ -203,7 +202,7 @@ func (in *frameRecorder) numbered(t testing.TB) (raw [][]byte) {
 	return raw
 }
 
-// count is how many frames of a type there are.
+// count counts the frames of a type.
 func (in *frameRecorder) count(t testing.TB, kind string) (n int) {
 	t.Helper()
 	for _, f := range in.read(t) {
@@ -214,7 +213,7 @@ func (in *frameRecorder) count(t testing.TB, kind string) (n int) {
 	return n
 }
 
-// last is the newest frame of a type.
+// last returns the newest frame of a type.
 func (in *frameRecorder) last(t testing.TB, kind string) frame {
 	t.Helper()
 	frames := in.read(t)
@@ -227,7 +226,7 @@ func (in *frameRecorder) last(t testing.TB, kind string) frame {
 	return frame{}
 }
 
-// seqs are the numbers of the frames, in the order of their coming.
+// seqs returns the numbers of the frames in order of arrival.
 func (in *frameRecorder) seqs(t testing.TB) []int64 {
 	t.Helper()
 	var seqs []int64
@@ -237,8 +236,8 @@ func (in *frameRecorder) seqs(t testing.TB) []int64 {
 	return seqs
 }
 
-// passUntil lets virtual time pass until the store has a match in a phase of a
-// question, and what is due then has been done.
+// passUntil advances the virtual time until a match is in a phase of a question
+// and everything due then is done.
 func (w *cluster) passUntil(p *Plan, phase Phase, question int) {
 	w.Helper()
 	for range 60_000 {
@@ -251,7 +250,7 @@ func (w *cluster) passUntil(p *Plan, phase Phase, question int) {
 	w.Fatalf("%s is at %+v and never %s of question %d", p.ID, w.store.state(p.ID), phase, question)
 }
 
-// checkComplete says that an inbox holds the match's log from a number on,
+// checkComplete checks that a session has the match's log from a number on:
 // every frame once and in order.
 func (w *cluster) checkComplete(p *Plan, in *frameRecorder, after int64) {
 	w.Helper()
@@ -275,7 +274,7 @@ func (w *cluster) checkComplete(p *Plan, in *frameRecorder, after int64) {
 	}
 }
 
-// checkStepsAppliedOnce says that no step of any match was taken twice.
+// checkStepsAppliedOnce checks that no step of any match was applied twice.
 func (w *cluster) checkStepsAppliedOnce() {
 	w.Helper()
 	w.store.mu.Lock()

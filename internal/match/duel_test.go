@@ -87,7 +87,8 @@ func TestNobodyAnswers(t *testing.T) {
 	})
 }
 
-// An answer stamped at the close counts, though it comes within the grace.
+// An answer that arrived at the close counts, although it is processed during
+// the grace period.
 func TestTheStampDecidesWhetherAnAnswerIsInTime(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -162,7 +163,7 @@ func TestLeavingInEachPhase(t *testing.T) {
 	}
 }
 
-// Both leave at once, at two nodes: one of them was first.
+// Both players leave at the same time at two nodes. One of them is first.
 func TestBothLeave(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -222,8 +223,8 @@ func TestABotPlays(t *testing.T) {
 	})
 }
 
-// Every node that holds the match plays the bot, so that it answers although
-// the node that opened the question is gone.
+// Every node that holds the match plays the bot. It answers even if the node
+// that opened the question is dead.
 func TestABotOutlivesItsNode(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -248,8 +249,8 @@ func TestABotOutlivesItsNode(t *testing.T) {
 	})
 }
 
-// A match that is over can be asked for until its time is up, then nothing of
-// it stays.
+// A match that is over can be read for keepMS. Then the node drops it
+// completely.
 func TestAMatchIsDroppedOnceItsTimeIsUp(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n, late := w.node(), w.node()
@@ -282,7 +283,8 @@ func TestAMatchIsDroppedOnceItsTimeIsUp(t *testing.T) {
 	})
 }
 
-// Who asks for a match that is over makes a node load it, and is forgotten too.
+// An answer to a match that is over makes a node load the match. The node drops
+// it later, too.
 func TestAMatchLoadedByARefusedAnswerIsDropped(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n, other := w.node(), w.node()

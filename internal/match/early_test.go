@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A node's clock is 9.5 s behind that of the node that opens questions: its
-// player earns no speed points by that, and is told so.
+// A node's clock is 9.5 s behind the clock of the node that opens the
+// questions. Its player earns no speed points by that, and the reply shows it.
 func TestAClockThatIsBehindEarnsNoSpeedPoints(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		ahead, behind := w.nodeAhead(9500*time.Millisecond), w.node()

@@ -9,7 +9,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// The store fails for 5 s at each phase: the match goes on, nothing is lost.
+// The store fails for 5 s in each phase. The match continues, and nothing is
+// lost.
 func TestTheStoreIsDownForAWhile(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []Phase{Countdown, Open, Revealed} {
@@ -23,7 +24,7 @@ func TestTheStoreIsDownForAWhile(t *testing.T) {
 				n.link.set(func(string, string) fault { return fails })
 				time.Sleep(5 * time.Second)
 				n.link.set(nil)
-				if phase == Revealed { // nobody has answered question 0
+				if phase == Revealed { // there is no answer to question 0
 					w.passUntil(p, Over, 2)
 					w.checkComplete(p, inA, 0)
 					return
@@ -35,7 +36,7 @@ func TestTheStoreIsDownForAWhile(t *testing.T) {
 	}
 }
 
-// After a short fault a step is tried again soon.
+// After a short fault the step is retried soon.
 func TestAStepIsTriedAgainSoon(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -52,8 +53,8 @@ func TestAStepIsTriedAgainSoon(t *testing.T) {
 	})
 }
 
-// A question that an outage kept from opening in time opens when it does, and
-// is open for its whole time.
+// An outage delays the opening of a question. The question is then open for its
+// full limit.
 func TestALateQuestionIsOpenForItsWholeTime(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -70,8 +71,8 @@ func TestALateQuestionIsOpenForItsWholeTime(t *testing.T) {
 	})
 }
 
-// A third of all calls do their work and then lose their reply, or fail; what
-// is tried again is never done twice.
+// A third of all calls execute and lose their reply, or fail. Nothing that is
+// retried is applied twice.
 func TestLostReplies(t *testing.T) {
 	t.Parallel()
 	for name, what := range map[string]fault{"lost": loses, "failed": fails} {
@@ -102,8 +103,8 @@ func TestLostReplies(t *testing.T) {
 	}
 }
 
-// The client library runs a script again whose reply did not come. Others may
-// have pushed since: no frame may take another's number.
+// The client library repeats a script without a reply. Others may have pushed
+// in between. Every frame must keep its number.
 func TestACommitThatIsRunAgain(t *testing.T) {
 	t.Parallel()
 	for name, other := range map[string]bool{"alone": false, "after another": true} {
@@ -133,8 +134,7 @@ func TestACommitThatIsRunAgain(t *testing.T) {
 	}
 }
 
-// commitElsewhere has a wrong answer accepted that this process hears nothing
-// of.
+// commitElsewhere commits a wrong answer of which this node gets no message.
 func (w *cluster) commitElsewhere(p *Plan, player string, question int) {
 	w.Helper()
 	s := w.store.state(p.ID)
@@ -146,8 +146,8 @@ func (w *cluster) commitElsewhere(p *Plan, player string, question int) {
 	}
 }
 
-// Where a step was taken and its pushes could not be delivered, recovery
-// delivers them: the end of a match too.
+// If a step was applied and its pushes were not delivered, recovery delivers
+// them, also at the end of a match.
 func TestTheEndIsPushedThoughItsDeliveryFailed(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()

@@ -11,28 +11,29 @@ import (
 
 var errDown = errors.New("the store is down")
 
-// A fault is what becomes of one call of the store.
+// fault is what happens to one call of the store.
 type fault int
 
 const (
 	works   fault = iota
 	fails         // nothing is done
-	loses         // it is done, and the reply is lost
-	unreads       // nothing is done: this node cannot read the match
+	loses         // the call is executed, and its reply is lost
+	unreads       // the call does nothing: this node cannot read the match
 )
 
-// faultyStore is a node's way to the store. The fault is asked for with the name of
-// the method and the match, "" for none, and may take its time; nil always works.
+// faultyStore is a node's connection to the store. It asks a function for the
+// fault of each call, with the method and the match ("" for none). The function
+// may block. nil means no faults.
 type faultyStore struct {
 	*memoryStore
 	mu    sync.Mutex
 	fault func(method, match string) fault
-	delay func(method string) // of the reply; nil: there is none
-	reads []ReadQuery         // since watch was called; until then none is kept
+	delay func(method string) // delay of the reply; may be nil
+	reads []ReadQuery         // reads since recordReads was called first
 	keeps bool
 }
 
-// recordReads gives what has been read since it was called last.
+// recordReads returns the reads since its previous call.
 func (l *faultyStore) recordReads() []ReadQuery {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,7 +66,7 @@ func (l *faultyStore) askFault(method, match string) fault {
 	return f(method, match)
 }
 
-// slow has replies of the store take their time.
+// slow delays the replies of the store.
 func (l *faultyStore) slow(delay func(method string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -148,7 +149,8 @@ func (l *faultyStore) CountUnsettled(ctx context.Context) (int64, error) {
 	return callStore(l, "CountUnsettled", "", func() (int64, error) { return l.memoryStore.CountUnsettled(ctx) })
 }
 
-// followsNothing is a fault of a node that takes no step and looks for none.
+// followsNothing is the fault of a node that takes no step and searches for
+// none.
 func followsNothing(method, _ string) fault {
 	if method == "Step" || method == "ListDue" || method == "ReadProgress" {
 		return fails
@@ -172,8 +174,8 @@ func (r *retryingStore) Commit(ctx context.Context, a Attempt) (Outcome, error) 
 	return r.memoryStore.Commit(ctx, a)
 }
 
-// fakeBus is the bus between nodes: every message is delivered at once, unless
-// route says when: how often, and after how long.
+// fakeBus is the bus between nodes. It delivers every message at once, unless
+// route returns how often and after which delay.
 type fakeBus struct {
 	mu    sync.Mutex
 	boxes map[string]map[string]func([]byte)
@@ -203,7 +205,7 @@ func (m *fakeBus) leave(node string) {
 	delete(m.boxes, node)
 }
 
-// box is what takes messages of a kind at a node; nil for nothing.
+// box returns the handler of a kind at a node; nil for none.
 func (m *fakeBus) box(node, kind string) func([]byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -220,7 +222,7 @@ func (m *fakeBus) plan(kind string) (times int, after time.Duration) {
 	return m.route(kind)
 }
 
-// busSender is a node's side of the mail.
+// busSender is a node's side of the bus.
 type busSender struct {
 	*fakeBus
 	node string

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// hosted is an arena at its host's pace, with the host at a node.
+// hosted creates an arena with pace host whose host is at a node.
 func (w *cluster) hosted(p *Plan, n *node, players int) (*frameRecorder, []*frameRecorder) {
 	w.Helper()
 	p.Arena.HostPaced = true
@@ -14,7 +14,7 @@ func (w *cluster) hosted(p *Plan, n *node, players int) (*frameRecorder, []*fram
 	return w.host(p, n), in
 }
 
-// host has the host of an arena come to a node.
+// host attaches the host of an arena at a node.
 func (w *cluster) host(p *Plan, n *node) *frameRecorder {
 	w.Helper()
 	w.store.addWatcher(p.ID, host, AsHost)
@@ -23,7 +23,7 @@ func (w *cluster) host(p *Plan, n *node) *frameRecorder {
 	return in
 }
 
-// While the host is here, at whatever node, nothing opens by itself.
+// While the host is present at any node, no question opens by itself.
 func TestTheHostIsHere(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -46,7 +46,7 @@ func TestTheHostIsHere(t *testing.T) {
 			if s := w.store.state(p.ID); s.Phase != Open || s.Question != step.after+1 || s.OpensAt != now() {
 				w.Fatalf("%+v", s)
 			}
-			w.must(b.Proceed(w.Context(), p.ID, step.after)) // a repeated one: left behind
+			w.must(b.Proceed(w.Context(), p.ID, step.after)) // a repeated request does nothing
 		}
 		time.Sleep(time.Second)
 		w.must(b.Proceed(w.Context(), p.ID, 1))
@@ -62,8 +62,8 @@ func TestTheHostIsHere(t *testing.T) {
 	})
 }
 
-// A host who is away for a minute has given the pace away; one who comes back
-// before that, at another node, has not.
+// A host who is away for a minute loses the pace. A host who returns earlier,
+// even at another node, keeps it.
 func TestTheHostGoesAway(t *testing.T) {
 	t.Parallel()
 	for name, comesBack := range map[string]bool{"for good": false, "for 50 s": true} {
@@ -95,7 +95,7 @@ func TestTheHostGoesAway(t *testing.T) {
 					w.must(b.CloseArena(w.Context(), p.ID))
 					return
 				}
-				w.passUntil(p, Over, 2) // all by itself from now on
+				w.passUntil(p, Over, 2) // from now on everything opens by itself
 				if late := now() - w.store.state(p.ID).ClosesAt; late > 2800 {
 					w.Errorf("%d ms after the last close", late)
 				}
@@ -104,7 +104,7 @@ func TestTheHostGoesAway(t *testing.T) {
 	}
 }
 
-// A client of role host may have no session at all.
+// A client with role host may have no session at all.
 func TestNobodyIsTheHost(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()

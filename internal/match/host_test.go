@@ -21,7 +21,8 @@ func TestBeginStep(t *testing.T) {
 	}
 }
 
-// The countdown names who is there, at the version at which they are.
+// The announcement lists the players. Its step requires the version at which
+// they were read.
 func TestAnnounceStep(t *testing.T) {
 	t.Parallel()
 	for _, hostPaced := range []bool{false, true} {
@@ -108,8 +109,8 @@ func TestCloseArena(t *testing.T) {
 	}
 }
 
-// What a host shuts is revealed and ends without a wait, also where the node
-// dies that has been asked.
+// When a host closes the arena, the open question is revealed and the match
+// ends at once, even if the node of the request dies.
 func TestCloseArenaWhileAQuestionIsOpen(t *testing.T) {
 	t.Parallel()
 	p := newArena(Buzzer, 3)
@@ -130,7 +131,7 @@ func TestCloseArenaWhileAQuestionIsOpen(t *testing.T) {
 	}
 }
 
-// Nothing opens by itself at a host's pace for a minute; then everything does.
+// With pace host nothing opens by itself for a minute; then everything does.
 func TestAHostIsAway(t *testing.T) {
 	t.Parallel()
 	p := newArena(Buzzer, 3)
@@ -152,7 +153,7 @@ func TestAHostIsAway(t *testing.T) {
 	}
 }
 
-// After its last question an arena at a host's pace ends by itself.
+// After its last question an arena with pace host ends by itself.
 func TestTheLastRevealWaitsForNoHost(t *testing.T) {
 	t.Parallel()
 	for name, v := range map[string]View{
@@ -183,7 +184,7 @@ func TestALobbyThatNobodyStarts(t *testing.T) {
 	}
 }
 
-// Who has left a buzzer match is not waited for.
+// A question does not wait for players who have left a buzzer match.
 func TestOpeningCountsWhoMayAnswer(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[Mode]int64{Buzzer: 3, Survival: 4} {

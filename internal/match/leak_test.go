@@ -7,8 +7,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// While a question is open its answers move the seats of an arena; what is
-// shown of equal scores does not follow them.
+// The answers to an open question change the store's order of an arena's seats.
+// The shown order of equal scores must not change.
 func TestEqualScoresRevealNoAnswer(t *testing.T) {
 	t.Parallel()
 	p := newArena(Survival, 2)

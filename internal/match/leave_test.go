@@ -2,15 +2,15 @@ package match
 
 import "testing"
 
-// The open question counts for nobody: not the answers given, not the time of
-// those that were not.
+// The open question does not count: neither its answers nor the time of missing
+// answers.
 func TestLeave(t *testing.T) {
 	t.Parallel()
 	totals := map[string]Totals{ada: {Score: 350, Correct: 2, Answered: 2, SavedMS: 15_000}, bob: {Score: 150, Correct: 1, Answered: 2, SavedMS: 5000}}
 	records := map[string]Record{ada: {Player: ada, Question: 1, Correct: true, Points: 150, SavedMS: 5000}}
 	for name, c := range map[string]struct {
 		state State
-		want  Phase // of the first step, "" where another has to come first
+		want  Phase // reason of the first step, "" if another step must come first
 		asked int
 		score int64 // ada's
 		time  int64 // ada's
@@ -74,7 +74,7 @@ func TestLeavingAfterTheLastRevealForfeitsNothing(t *testing.T) {
 	}
 }
 
-// An arena goes on without who leaves it.
+// An arena continues without a player who leaves.
 func TestNobodyForfeitsAnArena(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []Mode{Buzzer, Survival} {

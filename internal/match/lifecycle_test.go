@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// lifecycleRecorder keeps the turns that a node tells of.
+// lifecycleRecorder records the lifecycle events of a node.
 type lifecycleRecorder struct {
 	mu    sync.Mutex
 	turns []LifecycleEvent
@@ -26,8 +26,8 @@ func (n *node) recordLifecycle() *lifecycleRecorder {
 	return heard
 }
 
-// check says what was heard, once all that was due is told; instants are
-// checked apart.
+// check compares the events after everything due was reported. It checks times
+// separately.
 func (recorder *lifecycleRecorder) check(t *testing.T, want ...LifecycleEvent) {
 	t.Helper()
 	time.Sleep(5 * time.Second)
@@ -53,8 +53,8 @@ func endEvent(p *Plan, reason Reason, players ...string) LifecycleEvent {
 	return t
 }
 
-// Each node tells of those who are there, when the first question opens and
-// when the match is over.
+// Each node reports its own players, at the opening of the first question and
+// at the end.
 func TestLifecycleOfADuel(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b, empty := w.node(), w.node(), w.node()
@@ -83,8 +83,8 @@ func TestLifecycleOfADuel(t *testing.T) {
 	})
 }
 
-// Who leaves a duel that has begun ends it for both; in the countdown it never
-// began.
+// A forfeit after the start ends the duel for both players. A duel that is
+// forfeited in its countdown never began.
 func TestLifecycleOfAForfeit(t *testing.T) {
 	for name, c := range map[string]struct {
 		begun bool
@@ -110,8 +110,9 @@ func TestLifecycleOfAForfeit(t *testing.T) {
 	}
 }
 
-// Who is not here is told of by no node, or by the other; a node that takes the
-// match up in its middle does not tell that it began.
+// A player without a session is reported by no node. A player who moves is
+// reported by the new node. A node that loads a running match does not report
+// its start.
 func TestLifecycleOfAPlayerWhoMoves(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -134,7 +135,7 @@ func TestLifecycleOfAPlayerWhoMoves(t *testing.T) {
 	})
 }
 
-// A node that takes a match up after its end tells of neither.
+// A node that loads a match after its end reports nothing.
 func TestLifecycleAfterTheEnd(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -148,8 +149,8 @@ func TestLifecycleAfterTheEnd(t *testing.T) {
 	})
 }
 
-// Of an arena, players are told of on all nodes, and no spectator; one that is
-// closed before it begins has no turns.
+// All nodes report the players of an arena, and no spectators. An arena that is
+// closed before it begins causes no events.
 func TestLifecycleOfAnArena(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -178,7 +179,7 @@ func TestLifecycleOfAnArenaThatNeverBegins(t *testing.T) {
 	})
 }
 
-// Who is told may take long over many players: the match goes on meanwhile.
+// OnLifecycle may take long. The match continues.
 func TestLifecycleEventsDoNotBlock(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()

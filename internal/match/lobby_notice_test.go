@@ -11,7 +11,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// timedRecorder is a session that notes when a frame came.
+// timedRecorder is a session that records when each frame arrived.
 type timedRecorder struct {
 	frameRecorder
 	at []int64
@@ -26,8 +26,9 @@ func (t *timedRecorder) Push(match string, frames ...[]byte) {
 	}
 }
 
-// Players pour into a lobby over three nodes. Those who are there are told at
-// most twice a second, and of the last change always, whatever is lost.
+// Many players join a lobby over three nodes. Each session gets at most two
+// notices per second, and always one about the last change, whatever messages
+// are lost.
 func TestLobbyNotices(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -60,7 +61,7 @@ func TestLobbyNotices(t *testing.T) {
 				for i := range 200 {
 					time.Sleep(rand.N(40 * time.Millisecond))
 					w.store.addSeat(p.ID, p.seatOf(i))
-					if name != "nothing comes" || i%10 > 0 { // a node may die before it says so
+					if name != "nothing comes" || i%10 > 0 { // a node may die before it notifies the others
 						nodes[i%3].NotifyPlacesChanged(p.ID)
 					}
 				}
@@ -80,7 +81,7 @@ func TestLobbyNotices(t *testing.T) {
 	}
 }
 
-// watchers are sessions in the lobby, one at each node.
+// watchers attaches a session in the lobby at each node.
 func (w *cluster) watchers(p *Plan, nodes []*node) []*timedRecorder {
 	w.Helper()
 	in := make([]*timedRecorder, len(nodes))
@@ -110,7 +111,7 @@ func (w *cluster) checkLobby(in *timedRecorder, players int64) {
 	}
 }
 
-// An idle lobby is not told of, and nodes do not go on telling each other.
+// A lobby without changes causes no notices and no messages between nodes.
 func TestALobbyWithoutChanges(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -131,8 +132,8 @@ func (m *fakeBus) count(kind string) int {
 	return m.sent[kind]
 }
 
-// An arena is closed in its lobby: all who are there are told, once, though
-// messages are lost and its node dies; its code is free again.
+// An arena is closed in its lobby. Every session gets one arena.closed,
+// although messages are lost and the node dies. The code becomes free.
 func TestALobbyIsClosed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -182,7 +183,8 @@ func TestALobbyIsClosed(t *testing.T) {
 	}
 }
 
-// Closed in its countdown a match is over like any other, and nothing counts.
+// A match that is closed in its countdown is over like any other and does not
+// count.
 func TestACountdownIsClosed(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -203,7 +205,7 @@ func TestACountdownIsClosed(t *testing.T) {
 	})
 }
 
-// Who is kicked is told at whatever node, and gets nothing more.
+// A kicked player gets one frame at any node, and then nothing more.
 func TestExpel(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -231,9 +233,9 @@ func TestExpel(t *testing.T) {
 	})
 }
 
-// The word that somebody was kicked is lost. It is found out that there is no
-// place any more: of who watches too, in the lobby and while it is played. Who
-// comes back at once is left alone.
+// The message that a person was kicked is lost. The node detects the missing
+// place, of players and spectators, in the lobby and during the match. A person
+// who rejoins at once stays.
 func TestALostExpel(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []Phase{Lobby, Open} {

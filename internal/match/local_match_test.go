@@ -2,7 +2,7 @@ package match
 
 import "testing"
 
-// Of the states that a node is told of, in whatever order, the newest stays.
+// A node keeps the newest state, in whatever order states arrive.
 func TestTheNewestStateStays(t *testing.T) {
 	t.Parallel()
 	course := []State{
@@ -29,7 +29,8 @@ func TestTheNewestStateStays(t *testing.T) {
 	}
 }
 
-// What only other matches need is not made for a duel, of which there are most.
+// A duel allocates nothing that only other modes need, because most matches are
+// duels.
 func TestADuelHoldsNothingOfArenas(t *testing.T) {
 	t.Parallel()
 	duel := newLocalMatch(View{Plan: newPlan("m_1", 0, 2)})

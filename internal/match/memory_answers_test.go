@@ -40,8 +40,7 @@ func (m *memoryStore) Race(_ context.Context, a Attempt) (Outcome, error) {
 	return out, nil
 }
 
-// judge is what becomes of an attempt, also of one that was accepted before.
-// The caller holds mu.
+// judge decides about an attempt, also a repeated one. The caller holds mu.
 func (m *memoryStore) judge(a Attempt) (*storedMatch, Outcome, error) {
 	k, err := m.find(a.Match, a.SeenVersion)
 	switch {
@@ -82,7 +81,7 @@ func (k *storedMatch) outcome(v Verdict, r Record) Outcome {
 	return Outcome{Verdict: v, Record: r, Answered: k.state.Answered, Alive: k.state.Alive, Version: k.state.Version}
 }
 
-// accept writes what every accepted answer does.
+// accept writes the effect of an accepted answer.
 func (k *storedMatch) accept(a Attempt) {
 	r, s := a.Record, &k.state
 	k.locks[a.place()], k.records[a.place()] = a.ID, r

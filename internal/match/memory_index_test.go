@@ -64,15 +64,16 @@ func (m *memoryStore) CountUnsettled(context.Context) (int64, error) {
 	return int64(len(m.pending)), nil
 }
 
-// setSettledNotified notes that the result of a match is settled and on the boards.
+// setSettledNotified records that the result of a match is settled and on the
+// leaderboards.
 func (m *memoryStore) setSettledNotified(id string, ratings map[string]int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.matches[id].state.SettledNotified, m.matches[id].state.Ratings = true, ratings
 }
 
-// copyOf is a match as it stands, put brings one back: a replica that is
-// promoted may be behind.
+// copyOf copies a match; put restores the copy, as when a replica that was
+// behind is promoted.
 func (m *memoryStore) copyOf(id string) *storedMatch {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,7 +86,7 @@ func (m *memoryStore) put(id string, k *storedMatch) {
 	m.matches[id] = k
 }
 
-// clear loses everything.
+// clear deletes everything.
 func (m *memoryStore) clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

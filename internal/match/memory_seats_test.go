@@ -2,8 +2,8 @@ package match
 
 import "context"
 
-// addSeat gives a player a seat in an arena that is in its lobby, and says whether
-// the player has one.
+// addSeat gives a player a seat in an arena's lobby and reports whether the
+// player has one.
 func (m *memoryStore) addSeat(id string, seat Seat) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -30,14 +30,14 @@ func (k *storedMatch) count(team string, n int64) {
 	}
 }
 
-// addWatcher lets somebody watch.
+// addWatcher gives a person a place as a watcher.
 func (m *memoryStore) addWatcher(id, player string, as Role) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.matches[id].roles[player] = as
 }
 
-// removePlace ends somebody's place.
+// removePlace ends a place.
 func (m *memoryStore) removePlace(id, player string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -60,8 +60,8 @@ func (m *memoryStore) removePlace(id, player string) {
 	k.state.Version++
 }
 
-// leave has a player leave a match that is played: nobody waits for the answer
-// any more, and in survival one that is not revealed is taken back.
+// leave removes a player from a running match. The question no longer waits for
+// the player. In survival an unrevealed answer is retracted.
 func (k *storedMatch) leave(player string) {
 	s, t := &k.state, k.totals[player]
 	survival, closing := k.plan.Mode == Survival, s.Phase == Open || s.Phase == Sealed
@@ -83,7 +83,7 @@ func (k *storedMatch) leave(player string) {
 	}
 }
 
-// retractAnswer takes a player's answer to the current question back.
+// retractAnswer retracts a player's answer to the current question.
 func (k *storedMatch) retractAnswer(player string) Totals {
 	r := k.records[place(k.state.Question, player)]
 	k.state.Answered--

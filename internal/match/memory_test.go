@@ -12,13 +12,14 @@ import (
 	"laststand/internal/protocol"
 )
 
-// memoryStore is Store and Index in a map: the contract of both, as a model.
+// memoryStore implements Store and Index with a map. It is the model of their
+// contracts.
 type memoryStore struct {
 	mu      sync.Mutex
 	matches map[string]*storedMatch
-	tombs   map[string]bool // ids that are never created any more
+	tombs   map[string]bool // ids of tombstoned matches
 	pending map[string]Result
-	taken   map[string]int // how often each step of a match was taken, as phase/question
+	taken   map[string]int // how often each step of a match was applied, as phase/question
 }
 
 // storedMatch is one match.
@@ -30,14 +31,14 @@ type storedMatch struct {
 	records  map[string]Record // by question|player
 	totals   map[string]Totals
 	seats    map[string]Seat // of an arena
-	roles    map[string]Role // of those who have no seat
+	roles    map[string]Role // of people without a seat
 	teams    map[string]TeamTotals
 	lockouts map[string]int64 // until when, by question|team
-	offered  map[int]bool     // questions whose first is to be had
+	offered  map[int]bool     // questions whose first is still open
 	firsts   []First
 	nodes    map[string]bool
 	scores   []byte
-	step     string // the last attempt that moved the match, and its first number
+	step     string // the last applied attempt, and the number of its first push
 	first    int64
 	due      int64
 	until    int64 // when it expires, 0 for never
@@ -49,7 +50,7 @@ func newMemoryStore() *memoryStore {
 	}
 }
 
-// clone is a match as a replica has it that is left behind.
+// clone copies a match, as a replica that fell behind has it.
 func (k *storedMatch) clone() *storedMatch {
 	c := *k
 	c.state.Voids, c.log, c.firsts = slices.Clone(k.state.Voids), slices.Clone(k.log), slices.Clone(k.firsts)
@@ -59,7 +60,7 @@ func (k *storedMatch) clone() *storedMatch {
 	return &c
 }
 
-// find is a match that has not expired. The caller holds mu.
+// find returns a match that has not expired. The caller holds mu.
 func (m *memoryStore) find(id string, seen int64) (*storedMatch, error) {
 	k := m.matches[id]
 	if k == nil || k.until > 0 && time.Now().UnixMilli() >= k.until {
@@ -152,8 +153,8 @@ func ids(seats []Seat) []string {
 	return players
 }
 
-// shown are an arena's seats to show, best first: of a survival question that
-// is open or sealed by the score.
+// shown lists an arena's listed seats, best first. While a survival question is
+// open or sealed, the order is by score.
 func (k *storedMatch) shown() []Seat {
 	order := k.byRank
 	if s := k.state; k.plan.Mode == Survival && (s.Phase == Open || s.Phase == Sealed) && s.EndReason == "" {
@@ -175,7 +176,7 @@ func (k *storedMatch) sorted(order func(a, b string) int) []Seat {
 	return all
 }
 
-// byRank orders players by the rules of the mode, equals by their ids.
+// byRank orders players by the rules of the mode, and equal ones by id.
 func (k *storedMatch) byRank(a, b string) int { return cmp.Or(k.compare(a, b), cmp.Compare(b, a)) }
 
 func (k *storedMatch) compare(a, b string) int {
@@ -222,7 +223,7 @@ func (m *memoryStore) Step(_ context.Context, s Step) (StepResult, error) {
 	return StepResult{Applied: true, FirstSeq: k.first, Version: k.state.Version, Nodes: k.sortedNodes()}, nil
 }
 
-// name says where a step leads to.
+// name returns the phase and question of a step.
 func (s Step) name() string {
 	if s.From == Open && s.To.Phase == Open {
 		return "extended/" + strconv.Itoa(s.Question)
@@ -230,7 +231,7 @@ func (s Step) name() string {
 	return string(s.To.Phase) + "/" + strconv.Itoa(s.To.Question)
 }
 
-// move takes a step. The caller holds mu.
+// move applies a step. The caller holds mu.
 func (m *memoryStore) move(k *storedMatch, s Step) {
 	k.step, k.first, k.due = s.ID, k.state.Seq+1, s.To.DueAt
 	opens := s.To.Phase == Open && s.From != Open
@@ -263,8 +264,8 @@ func (k *storedMatch) offer(s Step, opens bool) {
 	}
 }
 
-// write takes over the fields that steps write; sealing leaves it alone how
-// many may answer, since some may have left meanwhile.
+// write takes over the fields that steps write. Sealing keeps Alive, because
+// players may have left in between.
 func (k *storedMatch) write(to State, opens bool) {
 	was := k.state
 	k.state = to
@@ -305,14 +306,14 @@ func (m *memoryStore) Nodes(_ context.Context, id string) ([]string, error) {
 	return k.sortedNodes(), nil
 }
 
-// state is where a match stands.
+// state returns the state of a match.
 func (m *memoryStore) state(id string) State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.matches[id].state
 }
 
-// result is the pending result of a match.
+// result returns the pending result of a match.
 func (m *memoryStore) result(id string) (Result, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The course of a duel, step by step.
+// The flow of a duel, step by step.
 func TestNextStep(t *testing.T) {
 	t.Parallel()
 	countdown := State{Phase: Countdown, Question: -1, DueAt: 5000, Alive: 2}
@@ -16,7 +16,7 @@ func TestNextStep(t *testing.T) {
 		state State
 		now   int64
 		lost  int64
-		want  *State // what the step leads to, nil for none
+		want  *State // the state after the step, nil for none
 	}{
 		"countdown, early":                 {countdown, 4999, 0, nil},
 		"countdown, due":                   {countdown, 5000, 0, &open},
@@ -89,7 +89,7 @@ func TestNextStep(t *testing.T) {
 	}
 }
 
-// with is a state that differs in something, to is a pointer to it.
+// with returns a changed copy of a state; to returns a pointer to it.
 func (s State) with(change func(*State)) State {
 	change(&s)
 	return s
@@ -100,8 +100,8 @@ func (s State) to(change func(*State)) *State {
 	return &s
 }
 
-// What tells the next step of a duel without its records does so; of an arena
-// nothing does, since players come and go.
+// In a duel some views decide the next step without records. In an arena none
+// does, because players join and leave.
 func TestDecidesNextStep(t *testing.T) {
 	t.Parallel()
 	duel, arena := newPlan("m_1", 0, 2), newArena(Survival, 2)
@@ -127,8 +127,9 @@ func TestDecidesNextStep(t *testing.T) {
 	}
 }
 
-// What all of an arena have answered is revealed without being sealed before, only
-// as it was read; where many wait for it that is said.
+// If everyone in an arena has answered, the question is revealed without a
+// seal, at exactly the version that was read. The step is marked as large in a
+// large match.
 func TestAllOfAnArenaHaveAnswered(t *testing.T) {
 	t.Parallel()
 	for _, players := range []int64{FullView, FullView + 1} {

@@ -5,18 +5,19 @@ import (
 	"slices"
 )
 
-// oracle reckons a match as the wire contract says, from what happened: who
-// answered what when, and what was closed. It knows nothing of the product.
+// oracle computes a match from its events as the wire contract describes: who
+// answered what and when, and which questions closed. It uses no code of the
+// engine.
 type oracle struct {
 	mode    Mode
 	limit   int64
 	players map[string]*playerTotals
-	answers map[string]givenAnswer // to the open question
+	answers map[string]givenAnswer // answers to the open question
 	closed  int                    // questions closed and not void
-	first   string                 // who took the buzzer question
+	first   string                 // the player who won the buzzer question
 }
 
-// playerTotals is what the contract has of one player.
+// playerTotals are the totals of one player by the contract.
 type playerTotals struct {
 	team                     string
 	score, time              int64
@@ -31,7 +32,7 @@ type givenAnswer struct {
 	elapsed int64
 }
 
-// expectedResult is what a question did to one player.
+// expectedResult is the effect of a question on one player.
 type expectedResult struct {
 	givenAnswer
 	answered, out bool
@@ -42,10 +43,10 @@ func newOracle(mode Mode, limit int64) *oracle {
 	return &oracle{mode: mode, limit: limit, players: map[string]*playerTotals{}}
 }
 
-// open forgets the answers to the question before.
+// open clears the answers to the previous question.
 func (o *oracle) open() { o.answers, o.first = map[string]givenAnswer{}, "" }
 
-// canAnswer says whether a player may answer the open question.
+// canAnswer reports whether a player may answer the open question.
 func (o *oracle) canAnswer(player string) bool {
 	t := o.players[player]
 	_, twice := o.answers[player]
@@ -53,7 +54,7 @@ func (o *oracle) canAnswer(player string) bool {
 }
 
 func (o *oracle) answer(player string, right bool, elapsed int64) {
-	if elapsed < -50 { // by a clock that is behind
+	if elapsed < -50 { // the clock is behind
 		elapsed = o.limit
 	}
 	o.answers[player] = givenAnswer{right, max(elapsed, 0)}
@@ -62,7 +63,7 @@ func (o *oracle) answer(player string, right bool, elapsed int64) {
 	}
 }
 
-// asked are those who are asked the open question, gone or not.
+// asked lists the players who are asked the open question, also those who left.
 func (o *oracle) asked() []string {
 	var asked []string
 	for player, t := range o.players {
@@ -73,7 +74,7 @@ func (o *oracle) asked() []string {
 	return asked
 }
 
-// leave has a player go. In survival an answer that is not closed yet goes too.
+// leave removes a player. In survival an unrevealed answer is removed, too.
 func (o *oracle) leave(player string) {
 	o.players[player].gone = true
 	if o.mode == Survival {
@@ -81,7 +82,7 @@ func (o *oracle) leave(player string) {
 	}
 }
 
-// haveAllAnswered says whether nobody is left who may answer.
+// haveAllAnswered reports whether everyone who may answer has answered.
 func (o *oracle) haveAllAnswered() bool {
 	for _, player := range o.asked() {
 		if o.canAnswer(player) {
@@ -102,8 +103,8 @@ func (o *oracle) points(s givenAnswer) int64 {
 	return 100 + 100*(o.limit-elapsed)/o.limit
 }
 
-// close closes the open question, and says what it did to those it was put to,
-// of survival to those who have stayed.
+// close closes the open question and returns its effect on the players who were
+// asked. In survival it leaves out those who left.
 func (o *oracle) close(question int) (verdicts map[string]expectedResult, void bool) {
 	void = o.mode == Survival
 	for _, s := range o.answers {
@@ -157,7 +158,7 @@ func (o *oracle) compare(a, b string) int {
 	return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.time, y.time))
 }
 
-// rank is 1 and the count of better ones.
+// rank is 1 plus the number of better players.
 func (o *oracle) rank(player string) int {
 	rank := 1
 	for other := range o.players {
@@ -168,7 +169,7 @@ func (o *oracle) rank(player string) int {
 	return rank
 }
 
-// remaining is how many are still in, those who have gone left out.
+// remaining counts the players who are still in.
 func (o *oracle) remaining() (n int) {
 	for _, t := range o.players {
 		if !t.out && !t.gone {
@@ -178,7 +179,8 @@ func (o *oracle) remaining() (n int) {
 	return n
 }
 
-// winner is who alone is at rank 1, of a buzzer match of teams the team.
+// winner returns the only one at rank 1: the team in a buzzer match with teams,
+// else the player.
 func (o *oracle) winner(teams []Team) string {
 	best := func(n int, score func(i int) int64, id func(i int) string) string {
 		order := make([]int, n)
@@ -201,7 +203,7 @@ func (o *oracle) winner(teams []Team) string {
 	return best(len(all), func(i int) int64 { return -int64(o.rank(all[i])) }, func(i int) string { return all[i] })
 }
 
-// team is a team's score: in a buzzer match one for each first.
+// team returns a team's score: in a buzzer match one point per first.
 func (o *oracle) team(id string) (score int64) {
 	for _, t := range o.players {
 		switch {

@@ -9,8 +9,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// The store was out of reach within a question: that time is given back, once,
-// and only where nobody has answered.
+// The store is unreachable during a question. The lost time is given back once,
+// and only if there is no answer.
 func TestAnOutageWithinAQuestion(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -58,7 +58,7 @@ func TestAnOutageWithinAQuestion(t *testing.T) {
 	}
 }
 
-// cutStore has nodes not reach the store for a while.
+// cutStore disconnects nodes from the store for a while.
 func (w *cluster) cutStore(d time.Duration, nodes ...*node) {
 	for _, n := range nodes {
 		n.link.set(func(string, string) fault { return fails })
@@ -69,8 +69,8 @@ func (w *cluster) cutStore(d time.Duration, nodes ...*node) {
 	}
 }
 
-// checkExtendedJudgement answers in the time given back: it is in time, and
-// counts as the limit.
+// checkExtendedJudgement answers during the extension. The answer is in time,
+// and its time counts as the limit.
 func (w *cluster) checkExtendedJudgement(p *Plan, n *node, given int64) {
 	w.Helper()
 	if given == 0 {
@@ -88,8 +88,8 @@ func (w *cluster) checkExtendedJudgement(p *Plan, n *node, given int64) {
 	}
 }
 
-// The node of a question dies: who takes it up late gives the time back, and
-// tells so within 3 s.
+// The node of a question dies. The node that takes over extends the question
+// and pushes that within 3 s.
 func TestALateSealGivesTheTimeBack(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -115,15 +115,14 @@ func TestALateSealGivesTheTimeBack(t *testing.T) {
 	})
 }
 
-// Many matches are given their time back at once, by a store that takes its
-// time.
+// Many matches are extended at the same time, by a slow store.
 func TestAnOutageOfManyMatches(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
 		for i := range 500 {
 			w.must(n.Start(w.Context(), newPlan(fmt.Sprint("m_", i), now()+1000, 1)))
 		}
-		time.Sleep(4 * time.Second) // nobody is there: a sweep opens them
+		time.Sleep(4 * time.Second) // there are no sessions: a sweep opens the questions
 		w.cutStore(3*time.Second, n)
 		n.link.set(func(string, string) fault {
 			time.Sleep(10 * time.Millisecond)
@@ -142,8 +141,8 @@ func TestAnOutageOfManyMatches(t *testing.T) {
 	})
 }
 
-// A node that read a question before time was given back to it does not seal it
-// at its former end.
+// A node that read a question before its extension does not seal it at the
+// former end.
 func TestAnExtendedQuestionIsNotSealedByWhatWasReadBefore(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a := w.node()

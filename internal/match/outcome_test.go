@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// fakeRanking is a store of a match that is over and has many players.
+// fakeRanking is a store with one finished match of many players.
 type fakeRanking struct {
 	view   View
 	placed []RankedPlayer
@@ -25,7 +25,7 @@ func (p *fakeRanking) RankedPlayers(_ context.Context, _ string, from, limit int
 	return p.placed[from:min(from+limit, len(p.placed))], nil
 }
 
-// newFakeRanking are players of a buzzer match, two of each score.
+// newFakeRanking returns players of a buzzer match, two with each score.
 func newFakeRanking(plan *Plan, n int) *fakeRanking {
 	p := &fakeRanking{view: View{Plan: plan, State: State{Phase: Over, Question: len(plan.Questions) - 1}}}
 	for i := range n {
@@ -55,7 +55,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// A result that cannot be read whole stays as it is.
+// A result whose standings cannot be read stays unchanged.
 func TestCompleteFails(t *testing.T) {
 	t.Parallel()
 	store := newFakeRanking(newArena(Buzzer, 4), 900)
@@ -106,7 +106,7 @@ func TestTeamResults(t *testing.T) {
 	}
 }
 
-// Of many players some are shown, and the ranks are those of all.
+// In a large match only some players are listed, with their ranks among all.
 func TestTheBestOfMany(t *testing.T) {
 	t.Parallel()
 	p := newArena(Survival, 2)

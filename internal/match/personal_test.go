@@ -12,8 +12,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// The store fails while players of a match of many are to be told their own, at a
-// node that others have revealed for: they are told a little later, once.
+// The store fails when a node must send personal results of a question that
+// another node revealed. The players get them once, a little later.
 func TestPersonalResultsFollowALateClose(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n, other := w.node(), w.node()
@@ -37,7 +37,7 @@ func TestPersonalResultsFollowALateClose(t *testing.T) {
 	})
 }
 
-// bundleRecorder keeps what was pushed together.
+// bundleRecorder is a session that records which frames were pushed together.
 type bundleRecorder struct {
 	frameRecorder
 	all []*frameRecorder
@@ -52,7 +52,7 @@ func (b *bundleRecorder) Push(match string, frames ...[]byte) {
 	b.all = append(b.all, one)
 }
 
-// kinds are the types of what was pushed together each time.
+// kinds returns the types of the frames that were pushed together, per push.
 func (b *bundleRecorder) kinds(t testing.TB) []string {
 	t.Helper()
 	b.mu.Lock()
@@ -68,8 +68,9 @@ func (b *bundleRecorder) kinds(t testing.TB) []string {
 	return kinds
 }
 
-// Who is at the node that reveals a question is told the own with it, and the
-// next question too where that is opened at once; nothing is read in between.
+// Players at the revealing node get their personal result with the reveal, and
+// also the next question if it opens at once. The node reads nothing in
+// between.
 func TestPersonalResultsComeWithTheReveal(t *testing.T) {
 	for name, test := range map[string]struct {
 		revealMS int64
@@ -109,8 +110,8 @@ func TestPersonalResultsComeWithTheReveal(t *testing.T) {
 	}
 }
 
-// A node that learns only by reading that all have answered reads once more what
-// players are to be told with the reveal.
+// A node that learns only from a read that everyone has answered reads once
+// more for the personal results of the reveal.
 func TestPersonalResultsOfACloseByAnotherNode(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n, p := w.node(), newArena(Survival, 2)
@@ -139,8 +140,9 @@ func TestPersonalResultsOfACloseByAnotherNode(t *testing.T) {
 	})
 }
 
-// A node that goes to close a question and finds that all have answered the next one
-// tells players their own of that, and nothing that it remembers of the former.
+// A node that wants to close a question finds that everyone has answered the
+// next one. It sends the personal results of the next one, without the records
+// of the former.
 func TestPersonalResultsOfTheNextQuestion(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n, other, p := w.node(), w.node(), newArena(Survival, 3)
@@ -185,8 +187,9 @@ func TestPersonalResultsOfTheNextQuestion(t *testing.T) {
 	})
 }
 
-// What a node has accepted itself it does not read again for the own, nor before it
-// closes a question that all have answered; what another has accepted it does.
+// A node does not read the records that it accepted itself, neither for
+// personal results nor before it closes a question. It reads those that another
+// node accepted.
 func TestPersonalResultsFromLocalRecords(t *testing.T) {
 	for name, moved := range map[string]bool{"all here": false, "one elsewhere": true} {
 		t.Run(name, func(t *testing.T) {
@@ -224,7 +227,7 @@ func TestPersonalResultsFromLocalRecords(t *testing.T) {
 	}
 }
 
-// lastRaw is the newest frame of a type, as it was pushed.
+// lastRaw returns the newest frame of a type as pushed.
 func (in *frameRecorder) lastRaw(t testing.TB, kind string) (last []byte) {
 	t.Helper()
 	for _, frame := range in.frames() {

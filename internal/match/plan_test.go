@@ -17,7 +17,7 @@ const (
 	bob = "p_bob"
 )
 
-// samples is one question of each kind.
+// samples contains one question of each kind.
 var samples = []quiz.Drawn{
 	{Question: &quiz.Question{Kind: quiz.Single, Text: "Which?", Choices: []string{"a", "b", "c", "d"}, Right: []int{2}}},
 	{Question: &quiz.Question{Kind: quiz.Multiple, Text: "Which ones?", Choices: []string{"a", "b", "c"}, Right: []int{0, 2}}},
@@ -26,7 +26,8 @@ var samples = []quiz.Drawn{
 	{Question: &quiz.Question{Kind: quiz.Text, Text: "Who?", Accepted: []string{"Lovelace", "Augusta"}}},
 }
 
-// newPlan is a rated duel of ada and bob; all kinds of question take turns.
+// newPlan returns a rated duel of ada and bob with alternating kinds of
+// questions.
 func newPlan(id string, startsAt int64, questions int) *Plan {
 	p := &Plan{
 		Form: Form, ID: id, Game: "demo", Mode: Duel, StartsAt: startsAt,
@@ -76,7 +77,7 @@ func wrongAnswer(q *quiz.Drawn) protocol.Given {
 	return protocol.Given{Choice: &wrong}
 }
 
-// judgedBy is an answer to a question as the engine judges it.
+// judgedBy returns an answer as the engine judges it.
 func judgedBy(t rapid.TB, p *Plan, s State, sub Submission) Record {
 	t.Helper()
 	question := *sub.Answer.Question
@@ -95,8 +96,8 @@ func answerTo(p *Plan, question int, given protocol.Given) protocol.Answer {
 	return protocol.Answer{Match: p.ID, Question: &question, Given: given}
 }
 
-// newArena is an arena of everyday questions; all kinds take turns. Teams are
-// given by their ids.
+// newArena returns an arena with alternating kinds of questions and teams with
+// the given ids.
 func newArena(mode Mode, questions int, teams ...string) *Plan {
 	p := newPlan("m_1", 0, questions)
 	p.Mode, p.Seats, p.Rated, p.Counts = mode, nil, false, false
@@ -109,7 +110,7 @@ func newArena(mode Mode, questions int, teams ...string) *Plan {
 
 const host = "p_host"
 
-// seatOf is the seat of the n-th player of an arena; teams take turns.
+// seatOf returns the seat of the n-th player of an arena; the teams alternate.
 func (p *Plan) seatOf(n int) Seat {
 	s := Seat{Player: fmt.Sprintf("p_%03d", n), Nickname: fmt.Sprint("Player ", n)}
 	if teams := p.Arena.Teams; len(teams) > 0 {

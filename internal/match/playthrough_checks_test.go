@@ -8,7 +8,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// checkClose says that a question is closed for the reason that is told.
+// checkClose checks the reason of a closed question.
 func (c *playthrough) checkClose(before, to State) {
 	all := c.oracle.haveAllAnswered()
 	if to.CloseReason == allAnswered && !all {
@@ -19,7 +19,7 @@ func (c *playthrough) checkClose(before, to State) {
 	}
 }
 
-// checkFrames follows the log with the oracle.
+// checkFrames compares the log with the oracle.
 func (c *playthrough) checkFrames() {
 	v := c.view()
 	for i, raw := range v.Frames[min(c.frames, len(v.Frames)):] {
@@ -51,7 +51,7 @@ func (c *playthrough) checkFrame(f frame, raw []byte) {
 	}
 }
 
-// checkClosed says that a reveal tells what the oracle has reckoned.
+// checkClosed checks that a reveal agrees with the oracle.
 func (c *playthrough) checkClosed(f frame, raw []byte) {
 	answered, right := int64(len(c.oracle.answers)), int64(0)
 	for _, s := range c.oracle.answers {
@@ -96,8 +96,8 @@ func (c *playthrough) checkResult(r protocol.QuestionResult, verdicts map[string
 	}
 }
 
-// checkUnnamed says that nobody is left out of a reveal who has more than one
-// who is named, but for those who have gone; of survival among those alike.
+// checkUnnamed checks that no unlisted player has more points than a listed
+// one, except players who left or were eliminated.
 func (c *playthrough) checkUnnamed(verdicts map[string]expectedResult, least int64, raw []byte) {
 	for player, v := range verdicts {
 		if t := c.oracle.players[player]; t.score > least && !v.out && !t.gone {
@@ -106,8 +106,8 @@ func (c *playthrough) checkUnnamed(verdicts map[string]expectedResult, least int
 	}
 }
 
-// checkPersonal says what each player of a match of many who has stayed is told
-// beside a reveal.
+// checkPersonal checks the personal results of the players of a large match who
+// have stayed.
 func (c *playthrough) checkPersonal() {
 	players := slices.Sorted(maps.Keys(c.oracle.players))
 	v, err := c.store.Read(context.Background(), ReadQuery{Match: c.plan.ID, Players: players, WantRanks: true, After: -1})

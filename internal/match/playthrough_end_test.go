@@ -7,19 +7,18 @@ import (
 	"laststand/internal/protocol"
 )
 
-// checkEnd says that a match has ended as the oracle has it, and that its end is
-// told so.
+// checkEnd checks that the end of a match and its push agree with the oracle.
 func (c *playthrough) checkEnd() {
 	v := c.view()
 	r, ok := c.store.result(c.plan.ID)
 	switch {
 	case v.Phase != Over:
 		c.Fatalf("ends at %+v", v.State)
-	case !ok && v.Question < 0 && v.EndReason == Closed: // before anything was asked
+	case !ok && v.Question < 0 && v.EndReason == Closed: // no question was asked
 		return
 	case ok != c.plan.leavesResult(v.State):
 		c.Fatalf("%+v, with a result: %v", v.State, ok)
-	case !ok: // a duel without a closed question: told to its players only
+	case !ok: // a duel without a closed question leaves only a push
 		if over := frameOf(c, v.Frames[len(v.Frames)-1]); over.Type != protocol.TypeMatchOver {
 			c.Fatalf("%+v ends with %+v", v.State, over)
 		}
@@ -49,7 +48,7 @@ func (c *playthrough) checkEnd() {
 	}
 }
 
-// checkReason says that a match has ended when it had to.
+// checkReason checks that a match ended for a valid reason.
 func (c *playthrough) checkReason(v View, r Result) {
 	whole := v.Question+1 == len(c.plan.Questions)
 	one := c.plan.Mode == Survival && c.oracle.remaining() <= 1
@@ -106,7 +105,8 @@ func (c *playthrough) checkTeams(r Result) {
 	}
 }
 
-// checkShown says that who asks is shown the scores of the last reveal.
+// checkShown checks that the state for a player contains the scores of the last
+// reveal.
 func (c *playthrough) checkShown(v View) {
 	for player, t := range c.oracle.players {
 		if _, read := v.Totals[player]; !read {

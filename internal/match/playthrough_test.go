@@ -12,8 +12,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// playthrough is a match without nodes: what may happen to it, in any order, and
-// the oracle beside it.
+// playthrough is a match without nodes. Random operations are applied to it in
+// any order, and an oracle follows them.
 type playthrough struct {
 	*rapid.T
 	plan   *Plan
@@ -21,16 +21,16 @@ type playthrough struct {
 	oracle *oracle
 	now    int64
 	tries  int
-	stale  View // as a stalled node knows it
+	stale  View // the view of a stalled node
 
-	frames   int // of the log, checked so far
-	extended int // question that was given time last, -1 for none
+	frames   int // frames of the log that were checked
+	extended int // last extended question, -1 for none
 	closesAt int64
 	reveals  map[string]int64 // scores at the last reveal
 }
 
-// Whatever players, hosts and nodes do, however late they are: a match ends,
-// skips no question, and all that it says is what the contract says.
+// Whatever players, hosts and nodes do, and however late, a match ends and
+// skips no question. All its pushes agree with the contract.
 func TestAnyPlaythrough(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []Mode{Duel, Buzzer, Survival} {
@@ -46,8 +46,8 @@ func TestAnyPlaythrough(t *testing.T) {
 	}
 }
 
-// newPlaythrough is a match in its countdown, of players whose number lies about either
-// side of what is shown of them all.
+// newPlaythrough returns a match in its countdown. The number of its players is
+// around FullView.
 func newPlaythrough(rt *rapid.T, mode Mode) *playthrough {
 	questions := rapid.IntRange(1, 4).Draw(rt, "questions")
 	c := &playthrough{T: rt, store: newMemoryStore(), extended: -1, reveals: map[string]int64{}}
@@ -78,8 +78,8 @@ func (c *playthrough) create(s State, found *protocol.Numbered) {
 	}
 }
 
-// gather has players come to an arena and some go, up to its countdown. Who
-// goes while it starts keeps a seat.
+// gather adds players to an arena and removes some, up to the countdown. A
+// player who leaves during the start keeps a seat.
 func (c *playthrough) gather(players int) {
 	for i := range players {
 		seat := c.plan.seatOf(i)
@@ -179,15 +179,14 @@ func (c *playthrough) playOn() {
 	}
 }
 
-// tick takes the step that is due by what a node knows.
+// tick applies the step that is due according to a view.
 func (c *playthrough) tick(v View, lost int64) {
 	if s, due := nextStep(c.plan, v, c.now, lost); due {
 		c.applyStep(s)
 	}
 }
 
-// tickEarly has a node take a step whose clock is a second ahead: whatever that
-// does, the course goes on from there.
+// tickEarly applies a step of a node whose clock is a second ahead.
 func (c *playthrough) tickEarly() {
 	c.now += 1000
 	c.tick(c.view(), 0)
@@ -217,7 +216,7 @@ func (c *playthrough) applyStep(s Step) {
 	c.checkFrames()
 }
 
-// answer commits an answer as a node would that knows a view.
+// answer commits an answer like a node with the given view.
 func (c *playthrough) answer(v View, player string, right bool) {
 	if v.Question < 0 {
 		return
@@ -274,7 +273,7 @@ func (c *playthrough) seat(player string) Seat {
 	return seat
 }
 
-// leave has a player leave: a duel is forfeited.
+// leave removes a player; a duel is forfeited.
 func (c *playthrough) leave(player string) {
 	if c.plan.Arena == nil {
 		c.requestStep(func(p *Plan, v View, now int64) (Step, bool) { return forfeitStep(p, v, player, now) })

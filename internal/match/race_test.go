@@ -8,8 +8,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Right answers come to three nodes at once: one is the first, and who is told
-// so is who everybody is told of.
+// Right answers arrive at three nodes at the same time. One is first, and its
+// reply agrees with the push to everyone.
 func TestOneIsTheFirst(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]func(string, string) fault{
@@ -57,8 +57,7 @@ func TestOneIsTheFirst(t *testing.T) {
 	}
 }
 
-// An answer that comes too late says nothing of those that were in time and are
-// still on their way.
+// A late answer does not affect earlier answers that are still being processed.
 func TestALateAnswerClosesNothing(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -88,7 +87,7 @@ func TestALateAnswerClosesNothing(t *testing.T) {
 	})
 }
 
-// A wrong answer shuts its player out, and the team for a while.
+// A wrong answer locks its player out, and the team for a while.
 func TestLockouts(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -118,7 +117,7 @@ func TestLockouts(t *testing.T) {
 	})
 }
 
-// All are wrong: the question is closed at once.
+// If all answers are wrong, the question closes at once.
 func TestAllAreWrong(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -139,7 +138,7 @@ func TestAllAreWrong(t *testing.T) {
 	})
 }
 
-// Answers in a survival match, by who is in and who is out.
+// Answers in a survival match, by players who are in and who are out.
 func TestEliminatedPlayersMayNotAnswer(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -171,7 +170,7 @@ func TestEliminatedPlayersMayNotAnswer(t *testing.T) {
 		if closed := in[2].last(w, protocol.TypeQuestionClosed).Data; closed.Void || !closed.Results[2].Out && !closed.Results[0].Out && !closed.Results[1].Out {
 			w.Errorf("%+v", closed)
 		}
-		w.passUntil(p, Revealed, 1) // nobody answers: it is void
+		w.passUntil(p, Revealed, 1) // there are no answers: the question is void
 		if closed := in[2].last(w, protocol.TypeQuestionClosed).Data; !closed.Void || len(closed.Results) != 2 {
 			w.Errorf("%+v", closed)
 		}

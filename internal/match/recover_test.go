@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// play has both players answer every question right, at their nodes, for as
-// long as it takes the store to accept that.
+// play answers every question right for both players at their nodes, and
+// retries until the store accepts.
 func (w *cluster) play(p *Plan, a, b *node) {
 	w.Helper()
 	for i := range p.Questions {
@@ -19,7 +19,7 @@ func (w *cluster) play(p *Plan, a, b *node) {
 	w.passUntil(p, Over, len(p.Questions)-1)
 }
 
-// answerUntilAccepted sends an answer until it is accepted, as a player's client does.
+// answerUntilAccepted sends an answer until it is accepted, like a client.
 func (w *cluster) answerUntilAccepted(p *Plan, n *node, player string, question int) {
 	w.Helper()
 	for range 100 {
@@ -35,7 +35,7 @@ func (w *cluster) answerUntilAccepted(p *Plan, n *node, player string, question 
 	w.Fatalf("question %d of %s was never accepted", question, player)
 }
 
-// checkAllComplete says that a match was played to its end with all of its answers.
+// checkAllComplete checks that a match was played to its end with all answers.
 func (w *cluster) checkAllComplete(p *Plan, all ...*frameRecorder) {
 	w.Helper()
 	r, ok := w.store.result(p.ID)
@@ -53,7 +53,8 @@ func (w *cluster) checkAllComplete(p *Plan, all ...*frameRecorder) {
 	w.checkStepsAppliedOnce()
 }
 
-// Two nodes race each step of a match; one takes it, and both players see all.
+// Two nodes compete for each step of a match. One applies it, and both players
+// see everything.
 func TestTwoNodesPlayOneMatch(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -63,7 +64,7 @@ func TestTwoNodesPlayOneMatch(t *testing.T) {
 			w.Fatal(err)
 		}
 		w.play(p, a, b)
-		time.Sleep(1100 * time.Millisecond) // a round of recovery
+		time.Sleep(1100 * time.Millisecond) // one recovery round
 		synctest.Wait()
 		w.checkAllComplete(p, inA, inB)
 		if all := len(a.results()) + len(b.results()); all != 1 {
@@ -72,7 +73,7 @@ func TestTwoNodesPlayOneMatch(t *testing.T) {
 	})
 }
 
-// What another node has pushed comes within a second, from the log.
+// The pushes of another node arrive within a second, from the log.
 func TestAGapIsFilledWithinASecond(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -83,7 +84,7 @@ func TestAGapIsFilledWithinASecond(t *testing.T) {
 			w.Fatal(err)
 		}
 		w.passUntil(p, Open, 0)
-		time.Sleep(1500 * time.Millisecond) // both know that it is open
+		time.Sleep(1500 * time.Millisecond) // both nodes know that it is open
 		if _, err := a.answer(p, ada, 0, rightAnswer(&p.Questions[0])); err != nil {
 			w.Fatal(err)
 		}
@@ -96,8 +97,8 @@ func TestAGapIsFilledWithinASecond(t *testing.T) {
 	})
 }
 
-// Whatever phase its node dies in, another that never had a player of it goes
-// on within 3 s, and the players who come there see all of it.
+// A node dies in any phase. Another node, which never had a player of the
+// match, continues it within 3 s. Players who move there see everything.
 func TestANodeDies(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []Phase{Countdown, Open, Revealed} {
@@ -131,8 +132,8 @@ func TestANodeDies(t *testing.T) {
 	}
 }
 
-// The node dies after the last answer was accepted and before it closed the
-// question: that is due at once.
+// The node dies after the last answer and before the close. The close is due at
+// once.
 func TestANodeDiesBeforeTheClose(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -155,7 +156,7 @@ func TestANodeDiesBeforeTheClose(t *testing.T) {
 	})
 }
 
-// One match that cannot be read does not hold up those behind it.
+// A match that cannot be read does not delay those after it.
 func TestASweepGoesOnAfterAFault(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		dead, n := w.node(), w.node()
@@ -180,7 +181,8 @@ func TestASweepGoesOnAfterAFault(t *testing.T) {
 	})
 }
 
-// A match whose keys have gone leaves the index, and the node's memory.
+// A match whose keys have expired is removed from the index and from the node's
+// memory.
 func TestAMatchThatIsGoneIsForgotten(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -219,7 +221,7 @@ func TestCheckOverload(t *testing.T) {
 		if waits, err := n.IsUnsettled(w.Context(), p.ID); err != nil || !waits {
 			w.Errorf("unsettled: %v, %v", waits, err)
 		}
-		time.Sleep(10 * time.Minute) // the match itself is gone
+		time.Sleep(10 * time.Minute) // the match itself has expired
 		if waits, err := n.IsUnsettled(w.Context(), p.ID); err != nil || !waits {
 			w.Errorf("unsettled, long after: %v, %v", waits, err)
 		}

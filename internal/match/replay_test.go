@@ -10,7 +10,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// readFrames is how many frames the store has given since watch was called.
+// readFrames counts the frames that the store has returned since recordReads
+// was called.
 func (w *cluster) readFrames(n *node, p *Plan) (frames int) {
 	for _, q := range n.link.recordReads() {
 		if q.After >= 0 {
@@ -20,7 +21,8 @@ func (w *cluster) readFrames(n *node, p *Plan) (frames int) {
 	return frames
 }
 
-// However often sessions ask for all of a match, the store gives its log once.
+// However often sessions request the complete match, the store returns its log
+// once.
 func TestReplaysShareOneCopy(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -53,7 +55,7 @@ func TestReplaysShareOneCopy(t *testing.T) {
 	})
 }
 
-// Copies that are too large in sum are dropped, and read again.
+// If the copies are too large in total, they are dropped and read again.
 func TestReplayCopiesAreBounded(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -96,8 +98,8 @@ func TestAReplayIsRefusedByItsSize(t *testing.T) {
 	})
 }
 
-// Sessions ask again and again for the whole match while frames fly and the store
-// takes its time: each gets all of it in order, once.
+// Sessions request the complete match again and again during pushes, with a
+// slow store. Each gets everything once, in order.
 func TestWholeReplaysDuringPushes(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		nodes := []*node{w.node(), w.node()}

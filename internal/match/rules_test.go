@@ -51,7 +51,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// In whatever order its choices are: as asked, it is judged, and as judged, it is shown.
+// For any order of choices, questions, judgement and solution agree.
 func TestJudgeKnowsEveryKind(t *testing.T) {
 	t.Parallel()
 	p := newPlan("m_1", 0, len(samples))
@@ -111,7 +111,7 @@ func TestDuelResult(t *testing.T) {
 	}
 }
 
-// duelResult is the result of a duel that ends after its last question.
+// duelResult returns the result of a duel that ends after its last question.
 func duelResult(p *Plan, s State, totals map[string]Totals, now int64) *Result {
 	s.Phase, s.Question = Revealed, len(p.Questions)-1
 	return resultOf(p, View{State: s, Totals: totals}, now)

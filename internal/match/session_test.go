@@ -11,8 +11,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// bufferedSession is a player's websocket as the edge has it: while a request is
-// handled its pushes are held back, and the reply is written first.
+// bufferedSession is a player's websocket session. While it handles a request,
+// it holds pushes back, because the reply must come first.
 type bufferedSession struct {
 	mu      sync.Mutex
 	holding bool
@@ -51,7 +51,7 @@ func (s *bufferedSession) DiscardHeld(match string) {
 
 func (s *bufferedSession) CanAttach(string) bool { return true }
 
-// sync asks for the match from a number on, as match.sync does.
+// sync requests the match from a number on, like match.sync.
 func (s *bufferedSession) sync(w *cluster, n *node, p *Plan, player string, after int64) {
 	s.mu.Lock()
 	s.holding = true
@@ -72,15 +72,15 @@ func (s *bufferedSession) sync(w *cluster, n *node, p *Plan, player string, afte
 	}
 }
 
-// reader is what a player has read, over all sessions.
+// reader is what a player has read over all sessions.
 type reader struct {
 	last   int64 // number
 	closed int   // question
 }
 
-// read reads what was written to a session that asked from where the reader was:
-// after each state comes what was asked for. No own push comes before the close
-// that it is about.
+// read reads the frames of a session that started at the reader's position.
+// After each state come the requested frames. No personal result comes before
+// its close.
 func (r *reader) read(t *testing.T, s *bufferedSession) {
 	t.Helper()
 	s.mu.Lock()
@@ -104,9 +104,9 @@ func (r *reader) read(t *testing.T, s *bufferedSession) {
 	}
 }
 
-// Sessions of a match of many ask again and again where it stands, from where
-// they are, or come anew at another node, while frames fly and the store takes
-// its time, also over its reply: none loses a frame, or gets one twice.
+// Sessions of a large match request the state again and again or reconnect at
+// another node, during pushes and with a slow store. No session loses a frame
+// or gets one twice.
 func TestSyncDuringPushes(t *testing.T) {
 	t.Parallel()
 	for _, players := range []int{4, 52} {
@@ -141,7 +141,8 @@ func TestSyncDuringPushes(t *testing.T) {
 	}
 }
 
-// moveBetweenNodes has a player's sessions ask and move until the match is over.
+// moveBetweenNodes lets a player's sessions sync and move until the match is
+// over.
 func (w *cluster) moveBetweenNodes(nodes []*node, p *Plan, player string) {
 	r, over := reader{closed: -1}, false
 	for turn := 0; !over; turn++ {
@@ -161,8 +162,7 @@ func (w *cluster) moveBetweenNodes(nodes []*node, p *Plan, player string) {
 	}
 }
 
-// A session that a newer one has replaced must not take its place in the feed
-// by asking.
+// A session that a newer one has replaced must not be attached again by a sync.
 func TestSyncOfASessionThatWasReplaced(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -188,7 +188,7 @@ func TestSyncOfASessionThatWasReplaced(t *testing.T) {
 
 func (n *node) hasFeed(player string) bool { return len(n.attachedMatches("demo", player)) > 0 }
 
-// A session that goes while it is being led into a match is not fed for ever.
+// A session that ends during its attach must not stay attached.
 func TestASessionThatGoesWhileItIsAttached(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()

@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// settledCounter counts how often players of a node were told that a match is settled.
+// settledCounter counts how often the players of a node were notified of a
+// settled match.
 type settledCounter struct {
 	players atomic.Int64
-	fails   atomic.Int64 // how often it goes wrong yet
+	fails   atomic.Int64 // remaining failures
 }
 
 func (n *node) countSettled() *settledCounter {
@@ -28,13 +29,13 @@ func (n *node) countSettled() *settledCounter {
 	return c
 }
 
-// The word that a result is settled is lost: a node finds it out, and tells its
-// players once, also where that goes wrong at first.
+// The notification of a settled result is lost. The node detects it and
+// notifies its players once, also after failures.
 func TestSettledWithoutANotification(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		fails   int64
-		word    bool // comes, before the node looks
+		word    bool // joins before the node checks
 		counts  bool
 		players int64
 	}{
@@ -76,7 +77,7 @@ func TestSettledWithoutANotification(t *testing.T) {
 	}
 }
 
-// Who has told the players of a match does not look for it again.
+// A node that has notified its players does not check again.
 func TestSettledIsNotifiedOnce(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()

@@ -11,8 +11,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// stall holds up every call that a node makes to the store, until it is let go
-// on: then what it was about to do is done, late.
+// stall blocks every store call of a node until the returned function is
+// called. Then the calls continue, late.
 func (n *node) stall() (resume func()) {
 	held := make(chan struct{})
 	n.link.set(func(string, string) fault {
@@ -25,8 +25,8 @@ func (n *node) stall() (resume func()) {
 	})
 }
 
-// A node is stopped in the midst of a match and goes on later: others have gone
-// on meanwhile, its late steps lose, and its sessions see all.
+// A node stalls during a match and continues later. Other nodes have continued
+// the match. The late steps lose, and its sessions see everything.
 func TestAStalledNodeGoesOn(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []Mode{Buzzer, Survival} {
@@ -65,7 +65,7 @@ func TestAStalledNodeGoesOn(t *testing.T) {
 	}
 }
 
-// lastOf waits for the end of a match and gives the question it ended at.
+// lastOf waits for the end of a match and returns its last question.
 func (w *cluster) lastOf(p *Plan) int {
 	w.Helper()
 	for range 60_000 {
@@ -78,8 +78,8 @@ func (w *cluster) lastOf(p *Plan) int {
 	return 0
 }
 
-// A node takes a step and dies before it says so: the sessions at the others
-// see it within a second.
+// A node dies after a step and before its pushes. Sessions at other nodes get
+// them within a second.
 func TestANodeDiesBetweenStepAndPush(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []Phase{Countdown, Open, Revealed} {
@@ -90,7 +90,7 @@ func TestANodeDiesBetweenStepAndPush(t *testing.T) {
 				in := w.gather(p, 4, a, b)
 				w.must(a.StartArena(w.Context(), p.ID))
 				w.passUntil(p, phase, map[Phase]int{Countdown: -1}[phase])
-				deaf := b.stall() // so that a takes the step
+				deaf := b.stall() // so that node a applies the step
 				a.link.set(func(method, _ string) fault {
 					if method == "Step" {
 						return loses
@@ -116,7 +116,7 @@ func TestANodeDiesBetweenStepAndPush(t *testing.T) {
 	}
 }
 
-// All nodes are asked for the same at once: it is done once.
+// All nodes get the same request at the same time. It is applied once.
 func TestTwoNodesAreAskedForTheSame(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		nodes := []*node{w.node(), w.node(), w.node()}
@@ -154,8 +154,8 @@ func TestTwoNodesAreAskedForTheSame(t *testing.T) {
 	})
 }
 
-// The clock of a node is a second ahead, or behind: the match goes on for
-// everybody, and nothing is done twice or left out.
+// The clock of a node is a second ahead or behind. The match continues for
+// everyone, and nothing is applied twice or skipped.
 func TestAClockThatIsOff(t *testing.T) {
 	t.Parallel()
 	for name, ahead := range map[string]time.Duration{"ahead": time.Second, "behind": -time.Second} {
@@ -194,12 +194,12 @@ func TestAClockThatIsOff(t *testing.T) {
 	}
 }
 
-// losingStore is a store whose steps others have always taken before.
+// losingStore is a store in which other nodes apply every step first.
 type losingStore struct{ *faultyStore }
 
 func (losingStore) Step(context.Context, Step) (StepResult, error) { return StepResult{}, nil }
 
-// A course that always loses ends with an error, rather than never.
+// A call that loses every step ends with an error.
 func TestStepsOfOneCallAreBounded(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()

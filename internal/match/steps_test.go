@@ -11,11 +11,12 @@ import (
 // openedDuel is a duel over two nodes whose first question is open.
 type openedDuel struct {
 	*Plan
-	taker, other *node  // the one that has opened it
-	here, there  string // who plays at taker, and at other
+	taker, other *node  // the node that opened it
+	here, there  string // the players at taker and at other
 }
 
-// open begins such a duel; news between the nodes takes so long from the start.
+// open starts such a duel. From then on messages between the nodes have this
+// delay.
 func (w *cluster) open(questions int, news time.Duration) openedDuel {
 	w.Helper()
 	w.mail.set(func(string) (int, time.Duration) { return 1, news })
@@ -31,7 +32,7 @@ func (w *cluster) open(questions int, news time.Duration) openedDuel {
 	return openedDuel{p, b, a, bob, ada}
 }
 
-// moves says whether what a match is at has moved on so long after its deadline.
+// moves reports whether the match has progressed this long after its deadline.
 func (w *cluster) moves(p *Plan, afterMS int64) bool {
 	was := w.store.state(p.ID)
 	time.Sleep(time.Duration(was.DueAt+afterMS-now()) * time.Millisecond)
@@ -39,7 +40,7 @@ func (w *cluster) moves(p *Plan, afterMS int64) bool {
 	return w.store.state(p.ID).Version != was.Version
 }
 
-// A step is left to who took the last only for a while.
+// A step is left to the node of the last one only for a short time.
 func TestAStepIsNotLeftForLong(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		o := w.open(1, 0)
@@ -50,7 +51,8 @@ func TestAStepIsNotLeftForLong(t *testing.T) {
 	})
 }
 
-// An answer is no step: that another node has accepted one holds up nobody.
+// An answer is not a step. An answer accepted at another node delays no step
+// here.
 func TestAnAnswerAtAnotherNodeLeavesNoStep(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		o := w.open(1, 0)
@@ -61,7 +63,7 @@ func TestAnAnswerAtAnotherNodeLeavesNoStep(t *testing.T) {
 	})
 }
 
-// Nor does news of a step that comes behind one that was taken here since.
+// A late message about an older step delays no step here either.
 func TestLateStepEventsLeaveNoStep(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		o := w.open(2, 2*time.Second)

@@ -32,8 +32,8 @@ func TestApplySurvival(t *testing.T) {
 	}
 }
 
-// Who is out follows from the last question answered right and the last that
-// somebody survived: nobody has to be visited.
+// Elimination follows from two numbers: the last question that the player
+// answered right and the last one with a survivor.
 func TestIsEliminated(t *testing.T) {
 	t.Parallel()
 	v := View{State: State{Question: 4, LastDecided: 2, Voids: []int{1, 3}}}

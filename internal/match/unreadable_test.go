@@ -8,7 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// unreadableNode makes a node that can read no match, as one of another form.
+// unreadableNode returns a node that cannot read any match, as if its form
+// differed.
 func (w *cluster) unreadableNode() *node {
 	n := w.node()
 	n.link.set(func(method, _ string) fault {
@@ -20,8 +21,8 @@ func (w *cluster) unreadableNode() *node {
 	return n
 }
 
-// Players of a match that a node cannot read count as not playing there, while
-// the match goes on at nodes that can.
+// Players of a match that a node cannot read count as not playing at that node.
+// The match continues at other nodes.
 func TestAnUnreadableMatchCountsAsNone(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.unreadableNode()
@@ -45,7 +46,7 @@ func TestAnUnreadableMatchCountsAsNone(t *testing.T) {
 	})
 }
 
-// A text that is no id of a match is not looked up in the store.
+// A text that is not a match id is not looked up in the store.
 func TestAMalformedIDIsNotFound(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -65,7 +66,7 @@ func TestAMalformedIDIsNotFound(t *testing.T) {
 	})
 }
 
-// A match that no living node can read is removed after a minute, not before.
+// A match that no live node can read is removed after a minute, not before.
 func TestAnUnreadableMatchIsRemovedInTheEnd(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.unreadableNode()
@@ -91,7 +92,8 @@ func TestAnUnreadableMatchIsRemovedInTheEnd(t *testing.T) {
 	})
 }
 
-// A node that can read a match comes back within the minute: the match goes on.
+// A node that can read the match returns within the minute. The match
+// continues.
 func TestAnUnreadableMatchGoesOnWhenANodeCanReadIt(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a := w.node()

@@ -10,7 +10,7 @@ import (
 	"laststand/internal/quiz"
 )
 
-// withOtherAnswers is the same plan with everything else right.
+// withOtherAnswers returns the same plan with other right answers.
 func withOtherAnswers(p *Plan) *Plan {
 	o := *p
 	o.Questions = make([]quiz.Drawn, len(p.Questions))
@@ -30,8 +30,8 @@ func withOtherAnswers(p *Plan) *Plan {
 	return &o
 }
 
-// What is told before a question's close is the same whatever is right: so it
-// cannot betray it. Played with a right answer of ada's and a wrong one of bob's.
+// All pushes before a question's close are the same whatever is right, so they
+// cannot disclose it. Ada answers right and bob wrong.
 func TestNothingRevealsTheAnswerBeforeTheClose(t *testing.T) {
 	t.Parallel()
 	for i, sample := range samples {

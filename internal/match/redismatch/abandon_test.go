@@ -7,8 +7,8 @@ import (
 	"laststand/internal/match"
 )
 
-// A match that is behind the version that a node has seen takes nothing of that
-// node, but that it is over.
+// A match with a lower version than a node has seen refuses all writes of that
+// node, except the step that abandons it.
 func TestAStoreThatLostData(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada", "p_bob")
@@ -46,12 +46,12 @@ func TestAStoreThatLostData(t *testing.T) {
 			p.Errorf("a first is to be had: %q", offered)
 		}
 		if marks, err := p.ReadProgress(p.Context(), []string{p.plan.ID}); err != nil || len(marks) != 0 {
-			p.Errorf("%v, %v", marks, err) // nobody would take it off once it is settled
+			p.Errorf("%v, %v", marks, err) // nothing would remove it after the settlement
 		}
 	})
 }
 
-// Every write that others can see moves the version by one.
+// Every visible write raises the version by one.
 func TestVersions(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		version := int64(0)
@@ -92,7 +92,7 @@ func (p *testMatch) checkMark() {
 	}
 }
 
-// A step that names a version is taken at that one only.
+// A step with a version is applied at exactly that version.
 func TestStepComparesTheVersion(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob")
@@ -110,7 +110,7 @@ func TestStepComparesTheVersion(t *testing.T) {
 	})
 }
 
-// An id that a match had, or was refused, is not used again.
+// The id of a former or tombstoned match is not used again.
 func TestTombstones(t *testing.T) {
 	each(t, func(p *testMatch) {
 		create := func(id string, want bool) {

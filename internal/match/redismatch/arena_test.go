@@ -36,7 +36,7 @@ func lobbyState() match.State {
 	return match.State{Phase: match.Lobby, Question: -1, LastDecided: -1, DueAt: epoch + 1000}
 }
 
-// addSeat asks for a seat, "" as team for the smallest, and expects a verdict.
+// addSeat requests a seat ("" for the smallest team) and expects a verdict.
 func (p *testMatch) addSeat(player, team string, want arena.Verdict) arena.PlaceReply {
 	p.Helper()
 	sat, err := p.AddSeat(p.Context(), p.request(player, team))
@@ -76,7 +76,7 @@ func (p *testMatch) checkPlace(player string, want arena.Verdict, sat arena.Plac
 	return sat
 }
 
-// seat gives players seats in turn in red and blue.
+// seat gives players seats, alternating between red and blue.
 func (p *testMatch) seat(players ...string) {
 	p.Helper()
 	for _, player := range players {
@@ -84,7 +84,7 @@ func (p *testMatch) seat(players ...string) {
 	}
 }
 
-// start takes an arena from its lobby to its open question 0.
+// start moves an arena from its lobby to its open question 0.
 func (p *testMatch) start() match.State {
 	p.Helper()
 	p.applyStep(match.Starting, -1)
@@ -92,7 +92,7 @@ func (p *testMatch) start() match.State {
 	return p.applyStep(match.Open, 0)
 }
 
-// next reveals the open question and opens the one after it.
+// next reveals the open question and opens the next one.
 func (p *testMatch) next() match.State {
 	p.Helper()
 	if p.read().Phase == match.Open {
@@ -102,7 +102,7 @@ func (p *testMatch) next() match.State {
 	return p.applyStep(match.Open, s.Question+1)
 }
 
-// race races for the open question and expects a verdict.
+// race tries to be first on the open question and expects a verdict.
 func (p *testMatch) race(a match.Attempt, want match.Verdict) match.Outcome {
 	p.Helper()
 	out, err := p.Race(p.Context(), a)
@@ -112,13 +112,13 @@ func (p *testMatch) race(a match.Attempt, want match.Verdict) match.Outcome {
 	return out
 }
 
-// inTeam puts an attempt's player into a team.
+// inTeam returns an attempt whose player is in a team.
 func inTeam(team match.Team, a match.Attempt) match.Attempt {
 	a.Seat.Team = team.ID
 	return a
 }
 
-// playerIDs names players.
+// playerIDs returns the ids of n players.
 func playerIDs(n int) []string {
 	players := make([]string, n)
 	for i := range players {

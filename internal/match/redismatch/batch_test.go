@@ -10,7 +10,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// attempts are of players for whom everything happens that can within a script.
+// attempts returns attempts that cover every verdict of a script.
 func (p *testMatch) attempts(open match.State) []match.Attempt {
 	stale := inTeam(blue, p.attempt(open, "p_eve", 20))
 	stale.OpensAt--
@@ -32,8 +32,8 @@ func (p *testMatch) attempts(open match.State) []match.Attempt {
 	return all
 }
 
-// outcomes are what becomes of the attempts of two questions, and what the match
-// is then.
+// outcomes returns the outcomes of the attempts at two questions, and the match
+// afterwards.
 func (p *testMatch) outcomes(commit func(all []match.Attempt) []match.Outcome) ([]match.Outcome, match.View) {
 	p.Helper()
 	if p.plan.Mode != match.Duel {
@@ -51,7 +51,7 @@ func (p *testMatch) outcomes(commit func(all []match.Attempt) []match.Outcome) (
 	return outs, v
 }
 
-// Answers in one script become what they become one after the other.
+// Answers in one script have the same outcomes as one after the other.
 func TestABatchActsLikeSingleAnswers(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
@@ -93,7 +93,7 @@ func TestABatchActsLikeSingleAnswers(t *testing.T) {
 			}
 			for i := range single {
 				for _, out := range []*match.Outcome{&together[i], &single[i]} {
-					out.Version, out.RetryMS = 0, min(out.RetryMS, 1) // all are told the last; time goes on
+					out.Version, out.RetryMS = 0, min(out.RetryMS, 1) // a batch reports the last count, and the remaining time differs
 				}
 				if !reflect.DeepEqual(together[i], single[i]) {
 					t.Errorf("%s: attempt %d together %+v, alone %+v", mode, i, together[i], single[i])

@@ -14,10 +14,11 @@ import (
 	"laststand/internal/match"
 )
 
-// fakeSender answers scripts when it is told to, and keeps what came with each.
+// fakeSender answers scripts when the test allows it, and records the players
+// of each.
 type fakeSender struct {
 	batcher
-	open  chan error // one for each script
+	open  chan error // one signal per script
 	mu    sync.Mutex
 	came  [][]string // the players of each script
 	tells sync.WaitGroup
@@ -45,8 +46,8 @@ func (c *fakeSender) serve(ctx context.Context, all []*pendingAttempt) error {
 	}
 }
 
-// submit has a player answer and checks what becomes of it.
-func (c *fakeSender) submit(t *testing.T, ctx context.Context, id, player string, want error) { //nolint:revive // the test comes first
+// submit commits an answer of a player and checks the error.
+func (c *fakeSender) submit(t *testing.T, ctx context.Context, id, player string, want error) { // t comes first in tests
 	c.tells.Go(func() {
 		a := &match.Attempt{Match: id, Record: match.Record{Player: player}}
 		out, err := c.commit(ctx, a)
@@ -57,7 +58,7 @@ func (c *fakeSender) submit(t *testing.T, ctx context.Context, id, player string
 	synctest.Wait()
 }
 
-// scripts are the players of each script so far.
+// scripts returns the players of each script so far.
 func (c *fakeSender) scripts() []string {
 	synctest.Wait()
 	c.mu.Lock()
@@ -76,8 +77,8 @@ func (c *fakeSender) checkCame(t *testing.T, want ...string) {
 	}
 }
 
-// Who comes while a script of the match is under way goes with the next, together
-// with all others, but for a player who is in it already.
+// Answers that arrive while a script runs share the next script. Two answers of
+// one player never share a script.
 func TestAnswersShareAScript(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -86,7 +87,7 @@ func TestAnswersShareAScript(t *testing.T) {
 		for _, player := range []string{"bob", "cyd", "bob", "dan"} {
 			c.submit(t, ctx, "m_1", player, nil)
 		}
-		c.submit(t, ctx, "m_2", "eve", nil) // another match waits for nothing
+		c.submit(t, ctx, "m_2", "eve", nil) // another match does not wait
 		c.checkCame(t, "[ada]", "[eve]")
 		c.open <- nil
 		c.open <- nil
@@ -104,7 +105,7 @@ func TestAnswersShareAScript(t *testing.T) {
 	})
 }
 
-// Where a script fails all fail who are in it, and nobody behind it.
+// If a script fails, all its answers fail, and no later ones.
 func TestAnswersFailTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -123,8 +124,8 @@ func TestAnswersFailTogether(t *testing.T) {
 	})
 }
 
-// Who gives up is let go at once, and is not sent any more; whoever comes first
-// gives up for nobody else.
+// A cancelled answer returns at once and is not sent. A cancelled first answer
+// cancels no other.
 func TestACancelledAnswerWaitsForNoScript(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -140,7 +141,8 @@ func TestACancelledAnswerWaitsForNoScript(t *testing.T) {
 	})
 }
 
-// A script has so many attempts and no more, and ends though Redis is silent.
+// A script has at most maxBatch attempts, and it ends although Redis does not
+// reply.
 func TestAScriptOfAnswersIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -47,14 +47,14 @@ func TestRace(t *testing.T) {
 	})
 }
 
-// first is an attempt of the red team to be the first.
+// first returns an attempt of the red team to be first.
 func (p *testMatch) first(s match.State, player string, after int64) match.Attempt {
 	a := inTeam(red, p.attempt(s, player, after))
 	a.Record.Points, a.Record.Node = 100, "n_1"
 	return a
 }
 
-// Which verdict a race gets, by where the match stands.
+// The verdict of a race in each state of the match.
 func TestRaceVerdicts(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd")
@@ -88,8 +88,7 @@ func TestRaceVerdicts(t *testing.T) {
 	})
 }
 
-// The question is closed for good by whoever closes it, also where it gets more
-// time in between.
+// A closed question stays closed, also after an extension.
 func TestTheFirstIsOfferedOnce(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada")
@@ -103,7 +102,7 @@ func TestTheFirstIsOfferedOnce(t *testing.T) {
 			p.Errorf("taken: %q", offered())
 		}
 		next := p.next()
-		p.client.Del(p.Context(), p.keys.first(1)) // as if it had been forgotten
+		p.client.Del(p.Context(), p.keys.first(1)) // as if the store had lost it
 		p.race(p.first(next, "p_ada", 10), match.Late)
 		p.applyStep(match.Over, 1)
 		if got := p.client.Get(p.Context(), p.keys.first(1)).Val(); got != "0" {
@@ -112,14 +111,14 @@ func TestTheFirstIsOfferedOnce(t *testing.T) {
 	})
 }
 
-// A wrong answer shuts its player out, and its team for a while.
+// A wrong answer locks its player out, and the team for a while.
 func TestWrongAnswers(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd", "p_dan")
 		open := p.start()
 		fault := inTeam(red, wrong(p.attempt(open, "p_ada", 10)))
 		fault.LockoutMS = 60_000
-		for range 2 { // it may be run again
+		for range 2 { // it may be repeated
 			if out := p.commit(fault, match.Accepted); out.Answered != 1 || out.Alive != 4 || out.Seq != 0 {
 				p.Errorf("%+v", out)
 			}
@@ -139,17 +138,17 @@ func TestWrongAnswers(t *testing.T) {
 		p.commit(other, match.Accepted)
 		alone := wrong(p.attempt(open, "p_dan", 50))
 		alone.LockoutMS = 60_000
-		p.commit(alone, match.Accepted) // of no team: nobody is shut out
+		p.commit(alone, match.Accepted) // no team: nobody is locked out
 		if v := p.read(); v.Answered != 3 || v.Right != 0 || v.Phase != match.Open || p.due() != open.DueAt {
 			p.Errorf("%+v, due at %d", v.State, p.due())
 		}
-		p.client.Del(p.Context(), p.keys.lockout(0, "red")) // as time would
+		p.client.Del(p.Context(), p.keys.lockout(0, "red")) // simulate the expiry
 		p.race(raced, match.Accepted)
 	})
 }
 
-// At its last instant a team's time-out is over: whoever waits for it comes just
-// then, and would be told no time to come again.
+// In the last millisecond of a lockout the team may answer. Otherwise the reply
+// would contain a retry time of 0.
 func TestTheLastInstantOfATimeOut(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.plan.Arena.MaxPlayers = 100
@@ -169,7 +168,7 @@ func TestTheLastInstantOfATimeOut(t *testing.T) {
 	})
 }
 
-// The team's time-out ends with the question.
+// A lockout ends with its question.
 func TestALockoutIsOfItsQuestion(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada", "p_bob")
@@ -187,7 +186,7 @@ func TestAllWrongIsDueAtOnce(t *testing.T) {
 		p.seat("p_ada", "p_bob", "p_cyd")
 		open := p.start()
 		p.commit(wrong(p.attempt(open, "p_ada", 10)), match.Accepted)
-		p.removePlace("p_ada", arena.Left) // who has answered is not waited for
+		p.removePlace("p_ada", arena.Left) // the question does not wait for players who have answered
 		if v := p.read(); v.Alive != 3 || p.due() != open.DueAt {
 			p.Errorf("%+v, due at %d", v.State, p.due())
 		}

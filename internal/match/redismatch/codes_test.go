@@ -7,10 +7,10 @@ import (
 
 func TestCodes(t *testing.T) {
 	each(t, func(p *testMatch) {
-		game := p.plan.ID // nobody else's
+		game := p.plan.ID // not used by other tests
 		claim := func(code, id string, want bool) {
 			p.Helper()
-			for range 2 { // it may be run again
+			for range 2 { // it may be repeated
 				if got, err := p.ClaimCode(p.Context(), game, code, id); err != nil || got != want {
 					p.Errorf("%s for %s: %v, %v", code, id, got, err)
 				}
@@ -40,7 +40,7 @@ func TestCodes(t *testing.T) {
 		if ttl := p.client.TTL(p.Context(), key).Val(); ttl > time.Hour || ttl < 50*time.Minute {
 			p.Errorf("rests for %v", ttl)
 		}
-		p.client.Del(p.Context(), key) // as time would
+		p.client.Del(p.Context(), key) // simulate the expiry
 		claim("123456", "m_two", true)
 	})
 }

@@ -38,7 +38,7 @@ func TestCommit(t *testing.T) {
 	})
 }
 
-// Which verdict an attempt gets, by where the match stands.
+// The verdict of an attempt in each state of the match.
 func TestVerdicts(t *testing.T) {
 	each(t, func(p *testMatch) {
 		early := p.attempt(match.State{Question: 0, OpensAt: epoch}, "p_ada", 0)
@@ -70,7 +70,7 @@ func TestVerdicts(t *testing.T) {
 		}
 		second := p.applyStep(match.Open, 1)
 		p.commit(p.attempt(open, "p_bob", 10), match.Late)
-		behind := p.attempt(open, "p_bob", 10) // with the right opening instant, too
+		behind := p.attempt(open, "p_bob", 10) // also with the right opening time
 		behind.OpensAt = second.OpensAt
 		p.commit(behind, match.Late)
 		p.applyStep(match.Over, 1)
@@ -82,8 +82,9 @@ func TestVerdicts(t *testing.T) {
 	})
 }
 
-// An attempt that the client library runs again is accepted as at first, and
-// does nothing more. Its number is not told: others may have pushed since.
+// An attempt that the client library repeats is accepted again and changes
+// nothing. Its push number is not returned, because others may have pushed in
+// between.
 func TestCommitRunAgain(t *testing.T) {
 	each(t, func(p *testMatch) {
 		open := p.applyStep(match.Open, 0)
@@ -118,8 +119,8 @@ func TestCommitWithoutAPush(t *testing.T) {
 	})
 }
 
-// Fifty devices of one player answer at once: one answer is accepted, all
-// others are told which.
+// Fifty devices of one player answer at the same time. One answer is accepted,
+// and the others get it in their reply.
 func TestOneAnswerIsAccepted(t *testing.T) {
 	each(t, func(p *testMatch) {
 		open := p.applyStep(match.Open, 0)
@@ -162,7 +163,8 @@ func TestOneAnswerIsAccepted(t *testing.T) {
 	})
 }
 
-// What as many ask for as answer takes no connection of its own.
+// Record runs as a script on the shared pipeline, because it is as frequent as
+// answers.
 func TestARecordIsFoundByAScript(t *testing.T) {
 	each(t, func(p *testMatch) {
 		a := p.attempt(p.applyStep(match.Open, 0), "p_ada", 10)

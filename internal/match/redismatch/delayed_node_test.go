@@ -15,22 +15,22 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// delayed gets through, but only after its sender has seen the connection break:
-// beside whole, unsent and unheard.
+// delayed: the command gets through, but only after its sender has seen the
+// connection break. The other fates are whole, unsent and unheard.
 const delayed = severed + 1
 
-// delayedConnections is a way to a Redis on which anything can get lost: fate says what
-// becomes of what is written at once.
+// delayedConnections are connections to Redis that can lose anything. fate
+// decides about each write.
 type delayedConnections struct {
 	fate      func(written []byte) int32
-	meanwhile func()       // happens at every loss, before its sender knows; nil for nothing
-	count     atomic.Int64 // of losses
+	meanwhile func()       // called at every loss before the sender notices it; may be nil
+	count     atomic.Int64 // number of losses
 
 	mu      sync.Mutex
-	waiting []func() // to get through
+	waiting []func() // delayed writes
 }
 
-// once loses the first that is of a command.
+// once returns a fate that loses the first write of a command.
 func once(command string, fate int32) func([]byte) int32 {
 	var done atomic.Bool
 	of := regexp.MustCompile(`\n` + command + `\r\n`)
@@ -42,8 +42,9 @@ func once(command string, fate int32) func([]byte) int32 {
 	}
 }
 
-// client is another client of the same Redis, on this way. It tries twice, as
-// the product's does, but has more patience: what fails has got lost.
+// client returns another client of the same Redis over these connections. Like
+// the product's client it tries twice, but it waits longer. So every error is
+// caused by a loss.
 func (r *delayedConnections) client(t *testing.T, c redis.UniversalClient) redis.UniversalClient {
 	t.Helper()
 	var other redis.UniversalClient
@@ -71,7 +72,7 @@ func (r *delayedConnections) dialer(dial dialer) dialer {
 	}
 }
 
-// arrive lets get through what is belated.
+// arrive delivers the delayed writes.
 func (r *delayedConnections) arrive() {
 	r.mu.Lock()
 	waiting := r.waiting
@@ -91,7 +92,7 @@ func (r *delayedConnections) wait(through func()) {
 type delayedConn struct {
 	net.Conn
 	way  *delayedConnections
-	gone atomic.Bool // to its client
+	gone atomic.Bool // the reply goes to its client
 }
 
 func (c *delayedConn) Write(b []byte) (int, error) {
@@ -106,7 +107,7 @@ func (c *delayedConn) Write(b []byte) (int, error) {
 	case unheard:
 		c.through(b)
 	case delayed:
-		late := bytes.Clone(b) // its buffer is used again
+		late := bytes.Clone(b) // the caller reuses its buffer
 		c.way.wait(func() { c.through(late) })
 	}
 	c.way.count.Add(1)
@@ -116,7 +117,8 @@ func (c *delayedConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// through has the server do all that was written: it hangs up only then.
+// through delivers a write and waits until the server has executed it; only
+// then it closes the connection.
 func (c *delayedConn) through(b []byte) {
 	defer c.Conn.Close()
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
@@ -136,7 +138,7 @@ func (c *delayedConn) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// SetReadDeadline works on what the other side has closed.
+// SetReadDeadline ignores that the other side has closed the connection.
 func (c *delayedConn) SetReadDeadline(t time.Time) error {
 	if c.gone.Load() {
 		return nil
@@ -146,22 +148,22 @@ func (c *delayedConn) SetReadDeadline(t time.Time) error {
 
 func (c *delayedConn) Close() error {
 	if c.gone.Load() {
-		return nil // through closes it, or unsent has
+		return nil // through closes it, or unsent has closed it
 	}
 	return c.Conn.Close()
 }
 
-// node is a store with a way to Redis of its own, nil where that is calm.
+// node is a store with connections of its own; nil if they lose nothing.
 type node struct {
 	*Store
 	way *delayedConnections
 }
 
-// matters is all but how a connection begins.
+// matters matches everything except the beginning of a connection.
 var matters = regexp.MustCompile(`\n(watch|hmget|hget|exec|evalsha|eval)\r\n`)
 
-// delayedNodes are three stores of the same matches, on whose ways one in twelve
-// of what matters gets lost. What is belated gets through at a later loss.
+// delayedNodes returns three stores of the same matches. Each loses one in
+// twelve relevant writes. A delayed write gets through at a later loss.
 func (p *testMatch) delayedNodes() []node {
 	p.Helper()
 	nodes := make([]node, 3)
@@ -183,7 +185,7 @@ func (p *testMatch) delayedNodes() []node {
 	return nodes
 }
 
-// lost counts what got lost on a node's way.
+// lost counts the losses of a node.
 func (n node) lost() int64 {
 	if n.way == nil {
 		return 0

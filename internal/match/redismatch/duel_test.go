@@ -16,7 +16,7 @@ import (
 	"laststand/internal/timer"
 )
 
-// player is a session that answers each question as soon as it comes.
+// player is a session that answers each question at once.
 type player struct {
 	id     string
 	engine *match.Engine
@@ -61,8 +61,8 @@ func (pl *player) receive(id string, raw []byte) {
 	}
 }
 
-// Two nodes play a duel over one Redis, each with a player who is there alone:
-// the same frames for both, and the result of their answers.
+// Two nodes play a duel over one Redis, each with one player. Both players get
+// the same frames, and the result agrees with their answers.
 func TestTwoNodesPlayADuel(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/match"
 )
 
-// losing is a node that loses the next of a command, once.
+// losing returns a node that loses the next write of a command once.
 func (p *testMatch) losing(command string, fate int32) node {
 	p.Helper()
 	way := &delayedConnections{fate: once(command, fate)}
@@ -19,8 +19,8 @@ func (p *testMatch) losing(command string, fate int32) node {
 	return node{New(c, uncachedScripter{c}), way}
 }
 
-// uncachedScripter sends every script whole: whether a server knows it is up to the other
-// tests on the cluster.
+// uncachedScripter sends the complete text of every script, because other tests
+// on the cluster influence which scripts a server has cached.
 type uncachedScripter struct{ redis.Scripter }
 
 func (uncachedScripter) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
@@ -29,8 +29,8 @@ func (uncachedScripter) EvalSha(ctx context.Context, _ string, _ []string, _ ...
 	return cmd
 }
 
-// checkBelated expects that one thing got lost, and that nothing more comes of
-// it once it gets through.
+// checkBelated expects exactly one loss, and that nothing changes when the
+// delayed write gets through.
 func (p *testMatch) checkBelated(n node) {
 	p.Helper()
 	before := p.read()
@@ -41,8 +41,8 @@ func (p *testMatch) checkBelated(n node) {
 	p.checkLog()
 }
 
-// A script whose reply is lost is run again by the client library, and so is
-// one that did not get through, or does so too late. Each is done once.
+// The client library repeats a script whose reply is lost, which did not get
+// through, or which gets through too late. Each is applied once.
 func TestAScriptIsRunTwiceByTheClientLibrary(t *testing.T) {
 	for name, fate := range map[string]int32{"unsent": unsent, "unheard": unheard, "belated": delayed} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestAScriptIsRunTwiceByTheClientLibrary(t *testing.T) {
 	}
 }
 
-// A seat that is asked for twice is given once.
+// A seat that is requested twice is given once.
 func TestASeatWhoseReplyIsLost(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		n := p.losing("eval", unheard)
@@ -79,8 +79,8 @@ func TestASeatWhoseReplyIsLost(t *testing.T) {
 	})
 }
 
-// A step that is taken but told only when another node has taken the next is
-// told as lost; its pushes are in the log, once.
+// The reply to a step is lost, and another node applies the next step. The
+// repeated step is then reported as lost. Its pushes are in the log once.
 func TestAStepIsOvertakenWhileItsReplyIsLost(t *testing.T) {
 	each(t, func(p *testMatch) {
 		n := p.losing("eval", unheard)
@@ -96,8 +96,8 @@ func TestAStepIsOvertakenWhileItsReplyIsLost(t *testing.T) {
 	})
 }
 
-// The seal is lost on its way, or its reply is, and the first right answer
-// comes in between: one of the two closes the question, and both are told so.
+// The seal or its reply is lost, and the first right answer arrives in between.
+// One of the two closes the question, and both replies agree.
 func TestALostSealRacesTheFirst(t *testing.T) {
 	for name, test := range map[string]struct {
 		fate int32
@@ -122,8 +122,8 @@ func TestALostSealRacesTheFirst(t *testing.T) {
 	}
 }
 
-// An EXEC that gets through only after the race was run again changes nothing
-// any more, whatever the second run has found.
+// An EXEC that gets through after the race was repeated changes nothing,
+// whatever the second run has found.
 func TestAnExecIsBelated(t *testing.T) {
 	for name, test := range map[string]struct {
 		meanwhile func(p *testMatch, open match.State)

@@ -18,10 +18,10 @@ import (
 	"laststand/internal/testenv"
 )
 
-// BenchmarkFirsts is what it takes to decide who was the first of a hundred, all
-// right at once and without sockets between: by the store, as the engine of a
-// node has it decide, and by WATCH, GET, MULTI, DECR, EXEC of every answer. An
-// operation is a question; both say decisions/s, of which each answer is one.
+// BenchmarkFirsts measures how long it takes to decide who of a hundred players
+// was first, if all are right at the same time, without sockets. It compares
+// the engine with a plain WATCH, GET, MULTI, DECR, EXEC for every answer. One
+// operation is one question. Each answer counts as one decision in decisions/s.
 func BenchmarkFirsts(b *testing.B) {
 	conn, err := redisx.Open(b.Context(), redisx.Config{URL: testenv.Redis(b).URL})
 	if err != nil {
@@ -44,7 +44,7 @@ func BenchmarkFirsts(b *testing.B) {
 	})
 }
 
-// decide has all players answer one question after the other.
+// decide lets all players answer one question after the other.
 func decide(b *testing.B, open func(question int), answer func(ctx context.Context, player string) error) {
 	players := playerIDs(100)
 	question := 0
@@ -81,8 +81,8 @@ func plain(ctx context.Context, client redis.UniversalClient, key string) error 
 	}
 }
 
-// races is a node's part in a match: one right answer at a time tries to be the
-// first, and none once the question is known to be won.
+// races simulates one node: one right answer at a time tries to be first, and
+// none after the question is known to be won.
 type races struct {
 	*Store
 	b      *testing.B
@@ -107,7 +107,7 @@ func newRaces(b *testing.B, store *Store) *races {
 	return r
 }
 
-// open opens a question, after one that must have been won once.
+// open opens a question. The previous one must have been won exactly once.
 func (r *races) open(question int) {
 	if got := r.firsts.Swap(0); got != int64(min(question, 1)) {
 		r.b.Fatalf("question %d had %d firsts", question-1, got)

@@ -10,22 +10,22 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// operation is one that several nodes do to an object of state S. As the object
-// stands, on says whether the act can have given what it gave, and how the
-// object stands after it. An act that failed gave nil: it may have been done at
-// any time from its beginning on, or never.
+// operation is one operation on an object of state S. applyTo reports whether
+// the operation can have returned its output in a state, and returns the next
+// state. A failed operation has output nil: it may have been executed at any
+// time after its beginning, or never.
 type operation[S comparable] interface {
 	applyTo(stands S, gave any) (possible bool, after S)
 }
 
-// history is what was done to an object, and what it gave.
+// history records operations and their outputs.
 type history struct {
 	mu   sync.Mutex
-	now  int64 // counts beginnings and ends
+	now  int64 // counts starts and ends
 	acts []porcupine.Operation
 }
 
-// record does an act and notes it.
+// record runs an operation and records it.
 func (h *history) record(input any, call func() (output any, err error)) {
 	begun := h.tick()
 	output, err := call()
@@ -35,7 +35,7 @@ func (h *history) record(input any, call func() (output any, err error)) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	done.ClientId = len(h.acts) // a row of its own in the picture
+	done.ClientId = len(h.acts) // a row of its own in the drawing
 	h.acts = append(h.acts, done)
 }
 
@@ -46,7 +46,7 @@ func (h *history) tick() int64 {
 	return h.now
 }
 
-// failed counts the acts of which nobody knows whether they were done.
+// failed counts the operations whose effect is unknown.
 func (h *history) failed() (n int) {
 	for _, a := range h.acts {
 		if a.Output == nil {
@@ -56,14 +56,14 @@ func (h *history) failed() (n int) {
 	return n
 }
 
-// isLinearizable says whether there is an order in which the acts can have been done
-// one at a time, each at an instant between its beginning and its end.
+// isLinearizable reports whether an order exists in which the operations can
+// have run one at a time, each between its start and its end.
 func isLinearizable[S comparable](h *history, start S) bool {
 	return porcupine.CheckOperations(modelOf(start), h.acts)
 }
 
-// checkLinearizable fails a test whose history is not linear, and draws it: go test
-// -artifacts keeps the picture.
+// checkLinearizable fails the test if the history is not linearizable, and
+// draws it; go test -artifacts keeps the drawing.
 func checkLinearizable[S comparable](t *testing.T, h *history, start S) {
 	t.Helper()
 	model := modelOf(start)

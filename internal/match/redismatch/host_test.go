@@ -6,7 +6,7 @@ import (
 	"laststand/internal/match"
 )
 
-// The deadline is moved while the host is waited for, and only then.
+// The deadline moves only while the match waits for the host.
 func TestPostponeHostDeadline(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		late := int64(epoch + 1_000_000)

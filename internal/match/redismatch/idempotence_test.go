@@ -11,8 +11,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// doubleScripter runs every script twice, as the client library may, and gives the
-// second reply.
+// doubleScripter runs every script twice, as the client library may, and
+// returns the second reply.
 type doubleScripter struct{ redis.Scripter }
 
 func (s doubleScripter) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
@@ -25,7 +25,8 @@ func (s doubleScripter) Eval(ctx context.Context, script string, keys []string, 
 	return s.Scripter.Eval(ctx, script, keys, args...)
 }
 
-// Matches whose every script is run twice are as if it had been once.
+// A match whose scripts all run twice has the same state as one whose scripts
+// run once.
 func TestEveryScriptIsRunTwice(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {

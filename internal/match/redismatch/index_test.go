@@ -41,7 +41,7 @@ func TestListDue(t *testing.T) {
 func TestReadProgress(t *testing.T) {
 	each(t, func(p *testMatch) {
 		ids := []string{"m_none", p.plan.ID}
-		for range 20 { // of many partitions
+		for range 20 { // in many partitions
 			other := newPlan()
 			if _, err := p.Create(p.Context(), other, duelState(), found(other)); err != nil {
 				p.Fatal(err)
@@ -86,8 +86,8 @@ func TestResultsKeepToTheirLimit(t *testing.T) {
 	})
 }
 
-// Whatever a match leaves has an end, but for the indexes, which steps and
-// sweeps keep, and the results, which wait for the ledger.
+// Every key of a match expires. The exceptions are the indexes, which steps and
+// sweeps maintain, and results, which wait for the ledger.
 func TestEveryKeyExpires(t *testing.T) {
 	each(t, func(p *testMatch) {
 		check := func(when string, most time.Duration) {
@@ -117,7 +117,7 @@ func TestEveryKeyExpires(t *testing.T) {
 	})
 }
 
-// allKeys are the keys that belong to the match alone.
+// allKeys returns the keys that belong only to this match.
 func (p *testMatch) allKeys() []string {
 	p.Helper()
 	var mu sync.Mutex
@@ -134,7 +134,7 @@ func (p *testMatch) allKeys() []string {
 
 func TestSeenQuestions(t *testing.T) {
 	each(t, func(p *testMatch) {
-		ada, bob := p.plan.ID+"_ada", p.plan.ID+"_bob" // ids that nobody else uses
+		ada, bob := p.plan.ID+"_ada", p.plan.ID+"_bob" // ids that no other test uses
 		if err := p.AddSeen(p.Context(), "demo", []string{ada, bob}, []string{"q_1", "q_2"}); err != nil {
 			p.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
-// That players can be told is noted with a match, and nothing where it is gone.
+// The mark is stored with a match; nothing is stored if the match is gone.
 func TestSetSettledNotified(t *testing.T) {
 	each(t, func(p *testMatch) {
 		ratings := map[string]int{"p_ada": 1533}
@@ -204,7 +204,7 @@ func TestSetSettledNotified(t *testing.T) {
 			if v := p.read(); err != nil || !slices.Equal(nodes, []string{"n_1"}) || !v.SettledNotified || !maps.Equal(v.Ratings, ratings) {
 				p.Errorf("%q, %v, %+v", nodes, err, v.State)
 			}
-			ratings = nil // as of a match that is not rated
+			ratings = nil // as for an unrated match
 			p.client.HDel(p.Context(), p.keys.match(), "told")
 		}
 		if nodes, err := p.SetSettledNotified(p.Context(), "m_none", nil); err != nil || len(nodes) != 0 || p.client.Exists(p.Context(), newKeys("m_none").match()).Val() != 0 {

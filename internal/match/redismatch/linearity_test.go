@@ -10,12 +10,12 @@ import (
 	"laststand/internal/match"
 )
 
-// stepHistory is a duel that several nodes take all steps of.
+// stepHistory is a duel whose steps several nodes apply.
 type stepHistory struct {
 	*testMatch
 	history
 	questions int
-	attempts  [][2][2]match.Attempt // two of each player at each question
+	attempts  [][2][2]match.Attempt // two per player and question
 }
 
 // newStepHistory plays a duel to its end.
@@ -39,10 +39,10 @@ func (p *testMatch) newStepHistory(questions int, nodes []node) *stepHistory {
 	return c
 }
 
-// runClient goes on from what it sees, with answers in between, until the duel is
-// over. Now and then it takes a step twice, on two nodes.
+// runClient applies the next step that it sees, with answers in between, until
+// the duel is over. Sometimes it applies a step twice, on two nodes.
 func (c *stepHistory) runClient(hand int, nodes []node) {
-	mine := *c.testMatch // it numbers its own steps
+	mine := *c.testMatch // each client numbers its own steps
 	for {
 		n, other := nodes[rand.IntN(len(nodes))], nodes[rand.IntN(len(nodes))]
 		v, err := c.view(n)
@@ -70,7 +70,7 @@ func (c *stepHistory) runClient(hand int, nodes []node) {
 	}
 }
 
-// nextTarget is what follows on a state.
+// nextTarget returns what follows a state.
 func (c *stepHistory) nextTarget(s match.State) (from match.State, to match.Phase, question int) {
 	switch {
 	case s.Phase == match.Open:
@@ -112,8 +112,8 @@ func (c *stepHistory) view(n node) (v match.View, err error) {
 	return v, err
 }
 
-// logged is how many frames there are, numbered from 1 without gaps; -1 where
-// they are not.
+// logged counts the frames. It returns -1 unless they are numbered from 1
+// without gaps.
 func logged(frames [][]byte) int64 {
 	for i, f := range frames {
 		if !strings.Contains(string(f), fmt.Sprintf(`"seq":%d,`, i+1)) {
@@ -123,8 +123,8 @@ func logged(frames [][]byte) int64 {
 	return int64(len(frames))
 }
 
-// Every step is taken once and every push has its number, in one order that all
-// nodes agree on, however rough their ways are.
+// Every step is applied once and every push keeps its number, in one order on
+// which all nodes agree, whatever is lost.
 func TestStepsAreLinearizable(t *testing.T) {
 	each(t, func(p *testMatch) {
 		nodes := p.delayedNodes()

@@ -7,7 +7,7 @@ import (
 	"laststand/internal/match"
 )
 
-// shown are the players whom a match names, in order.
+// shown returns the listed players in order.
 func (p *testMatch) shown() []string {
 	p.Helper()
 	v := p.read()
@@ -21,8 +21,8 @@ func (p *testMatch) shown() []string {
 	return players
 }
 
-// Of many players those are shown who stand best: in a reveal of a survival
-// match by score among those furthest, from then on by rank.
+// In a large match the best players are listed. The reveal of a survival match
+// orders those who came furthest by score; afterwards the order is by rank.
 func TestListedPlayersOfMany(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		players := playerIDs(51)
@@ -32,7 +32,7 @@ func TestListedPlayersOfMany(t *testing.T) {
 		}
 		open := p.start()
 		scored, quick := p.attempt(open, "p_0007", 50), p.attempt(open, "p_0008", 10)
-		scored.Record.Points, quick.Record.Points = 200, 199 // as no rule gives them
+		scored.Record.Points, quick.Record.Points = 200, 199 // an order that no rule produces
 		p.commit(scored, match.Accepted)
 		p.commit(quick, match.Accepted)
 		p.commit(wrong(p.attempt(open, "p_0009", 1)), match.Accepted)
@@ -74,7 +74,7 @@ func TestAllOfAFewAreListed(t *testing.T) {
 	})
 }
 
-// Equals share a rank; who has no seat has none.
+// Equal players share a rank. A player without a seat has none.
 func TestRanks(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd", "p_dan")
@@ -92,8 +92,7 @@ func TestRanks(t *testing.T) {
 	})
 }
 
-// The records of those asked for are left out where who asks has them; those of the
-// shown are not, nor is anything else.
+// OmitRecords leaves out the records of requested players, and nothing else.
 func TestRecordsLeftOut(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat(playerIDs(51)...)
@@ -124,7 +123,7 @@ func TestRecordsLeftOut(t *testing.T) {
 	})
 }
 
-// What a reveal has shown is kept until the next one.
+// The scores of a reveal are kept until the next one.
 func TestScoresAreKept(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada", "p_bob")
@@ -146,8 +145,8 @@ func TestScoresAreKept(t *testing.T) {
 	})
 }
 
-// A node that reads a match to hold sessions of it is among its nodes from then
-// on, also as steps and answers tell it.
+// A node that reads a match for a session is among its nodes from then on, also
+// in the replies to steps and answers.
 func TestNodesJoin(t *testing.T) {
 	each(t, func(p *testMatch) {
 		for _, node := range []string{"n_1", "n_1", "n_2", ""} {

@@ -9,7 +9,7 @@ import (
 	"laststand/internal/match"
 )
 
-// A long log is read in pages of about 64 KiB, and whole.
+// A long log is read completely, in pages of about 64 KiB.
 func TestALongLogIsReadInPages(t *testing.T) {
 	each(t, func(p *testMatch) {
 		const frames = 100

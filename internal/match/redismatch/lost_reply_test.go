@@ -16,17 +16,17 @@ import (
 	"laststand/internal/match"
 )
 
-// What becomes of the next EXEC that is sent.
+// Fates of the next EXEC that is sent.
 const (
 	whole   int32 = iota
 	unsent        // the connection breaks before
-	unheard       // the connection breaks before the reply is read, but after the server gave it
-	severed       // as unheard, and nothing gets through from then on
+	unheard       // the connection breaks after the server has replied
+	severed       // like unheard, and nothing gets through afterwards
 )
 
 var errSevered = errors.New("severed")
 
-// faultyConnections is the way to a Redis, on which an EXEC can get lost.
+// faultyConnections are connections to Redis that can lose an EXEC.
 type faultyConnections struct {
 	fate   atomic.Int32
 	down   atomic.Bool
@@ -35,7 +35,7 @@ type faultyConnections struct {
 	before func() // every EXEC
 }
 
-// client is another client of the same Redis, on this line.
+// client returns another client of the same Redis over these connections.
 func (l *faultyConnections) client(t *testing.T, c redis.UniversalClient) redis.UniversalClient {
 	t.Helper()
 	var other redis.UniversalClient
@@ -103,7 +103,7 @@ func (c *faultyConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Whatever gets lost, a race says what is the case.
+// Whatever is lost, the outcome of a race is correct.
 func TestALostExec(t *testing.T) {
 	for name, fate := range map[string]int32{"unsent": unsent, "unheard": unheard} {
 		t.Run(name, func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestALostExec(t *testing.T) {
 	}
 }
 
-// While an attempt finds out what became of it another one wins.
+// While an attempt searches for its outcome, another attempt wins.
 func TestALostExecIsOvertaken(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		l := new(faultyConnections)
@@ -153,7 +153,7 @@ func TestALostExecIsOvertaken(t *testing.T) {
 	})
 }
 
-// Where nothing can be found out the race fails; once it can, it is known.
+// If the outcome cannot be found, the race fails. A later attempt finds it.
 func TestALostExecWithoutAWayBack(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		l := new(faultyConnections)
@@ -174,7 +174,7 @@ func TestALostExecWithoutAWayBack(t *testing.T) {
 	})
 }
 
-// What happens between a look at the question and taking it is not overlooked.
+// A race notices every change between its snapshot and its EXEC.
 func TestRaceWatchedKeys(t *testing.T) {
 	for name, test := range map[string]struct {
 		act  func(p *testMatch, open match.State)
@@ -217,7 +217,7 @@ func TestRaceWatchedKeys(t *testing.T) {
 	}
 }
 
-// A race that is disturbed for ever ends, and has done nothing.
+// A race whose keys keep changing ends without effect.
 func TestARaceThatKeepsMoving(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada")
@@ -232,7 +232,7 @@ func TestARaceThatKeepsMoving(t *testing.T) {
 	})
 }
 
-// A caller that gives up while EXEC is under way does not leave it unknown.
+// If the caller gives up during EXEC, the outcome is still found.
 func TestARaceIsGivenUp(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		ctx, giveUp := context.WithCancel(p.Context())

@@ -2,21 +2,21 @@ package redismatch
 
 import "laststand/internal/match"
 
-// matchModel is where a duel stands: a register that steps compare and set. Pushes
-// are numbered in it.
+// matchModel is a duel as a register that steps compare and set. It numbers the
+// pushes.
 type matchModel struct {
 	phase        match.Phase
 	question     int
 	seq, version int64
-	held         [2]string // by player, the attempt that was accepted at the question
-	step         string    // the one taken last
-	first        int64     // the number of its first push
+	held         [2]string // accepted attempt at the question by player
+	step         string    // the last applied attempt
+	first        int64     // number of its first push
 }
 
-// initialMatch is where a duel stands that has just been created.
+// initialMatch is a duel that was just created.
 var initialMatch = matchModel{phase: match.Countdown, question: -1, seq: 1, version: 1}
 
-// The acts on a duel.
+// Operations on a duel.
 type (
 	stepping struct {
 		id       string
@@ -31,8 +31,8 @@ type (
 	viewing struct{}
 )
 
-// What they give. One that was rough may have been run more than once, and is
-// told of the last time.
+// Their outputs. If rough is true, the operation may have run more than once,
+// and the output is that of the last run.
 type (
 	taken struct {
 		taken bool
@@ -71,7 +71,7 @@ func (s stepping) applyTo(d matchModel, gave any) (bool, matchModel) {
 		return out.taken && out.first == d.first, d
 	case out.taken:
 		return here && out.first == after.first, after
-	case out.rough: // it may have been taken, and run again only after the next
+	case out.rough: // it may have been applied and repeated after the next step
 		return true, after
 	}
 	return !here, d

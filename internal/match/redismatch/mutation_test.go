@@ -13,13 +13,13 @@ import (
 	"laststand/internal/redisx"
 )
 
-// mutant is the store with one thing wrong: a script with a text changed, or
-// commands that never reach the server.
+// mutant is the store with one fault: a script with a changed text, or commands
+// that never reach the server.
 type mutant struct {
 	script         *redis.Script
-	fragments      []string // of the script
-	old, new       string   // text in it
-	droppedCommand string   // name of the commands
+	fragments      []string // fragments of the script
+	old, new       string   // replaced text
+	droppedCommand string   // name of the lost commands
 }
 
 var (
@@ -28,13 +28,13 @@ var (
 	duelFragments  = []string{"judge_answers", "push_answer_seen", "accept_answers"}
 )
 
-// Texts of the scripts.
+// Texts in the scripts.
 const (
 	takesLock = "redis.call('SET', KEYS[lock + i], a[1], 'PX', ARGV[3])\n"
 	compares  = "m[1] ~= ARGV[3] or m[2] ~= ARGV[4] or ARGV[5] ~= '0' and m[6] ~= ARGV[5]"
 )
 
-// What nodes race for is not linear any more with any of these.
+// Each of these mutants makes the races for a question not linearizable.
 var firstMutants = map[string]mutant{
 	"an answer takes no lock":        {script: acceptWrongScript, fragments: wrongFragments, old: takesLock},
 	"an answer run again is another": {script: acceptWrongScript, fragments: wrongFragments, old: "holders[i] == a[1]", new: "false"},
@@ -44,7 +44,7 @@ var firstMutants = map[string]mutant{
 	"a seal compares nothing":        {script: stepScript, fragments: stepFragments, old: compares, new: "false"},
 }
 
-// A course is not linear any more with any of these.
+// Each of these mutants makes the steps of a match not linearizable.
 var stepMutants = map[string]mutant{
 	"a step compares nothing":     {script: stepScript, fragments: stepFragments, old: compares, new: "false"},
 	"a step compares no question": {script: stepScript, fragments: stepFragments, old: "or m[2] ~= ARGV[4]"},
@@ -53,12 +53,12 @@ var stepMutants = map[string]mutant{
 	"an answer takes no lock":     {script: acceptDuelScript, fragments: duelFragments, old: takesLock},
 }
 
-// maxRounds is how often a mutant is given a chance to show itself: many times
-// what it needs.
+// maxRounds is how many rounds a mutant has to be detected: many times what it
+// needs.
 const maxRounds = 500
 
-// Each mutant is found out by the check of what nodes race for, so the check is
-// worth something; what is no mutant passes.
+// The check for linearizability detects each mutant and accepts the unchanged
+// store.
 func TestMutantsOfTheFirst(t *testing.T) {
 	t.Parallel()
 	checkMutants(t, firstMutants, func(p *testMatch) bool {
@@ -101,7 +101,7 @@ func checkMutants(t *testing.T, mutants map[string]mutant, linear func(p *testMa
 	})
 }
 
-// play is in the embedded Redis, where the fewest things differ.
+// play uses the embedded Redis, which has the least variation.
 func (m mutant) play(t *testing.T) *testMatch {
 	t.Helper()
 	conn, err := redisx.Open(t.Context(), redisx.Config{})
@@ -119,8 +119,8 @@ func (m mutant) play(t *testing.T) *testMatch {
 	return &testMatch{T: t, Store: New(conn.Client, swapped), client: conn.Client}
 }
 
-// source is the mutant's script. It fails where the product's has changed so
-// that this is no mutant of it any more.
+// source returns the mutant's script. It fails if the product's script has
+// changed so that the mutant does not apply.
 func (m mutant) source(t *testing.T) *redis.Script {
 	t.Helper()
 	source := lua.Join(sources, m.fragments...)
@@ -133,7 +133,7 @@ func (m mutant) source(t *testing.T) *redis.Script {
 	return redis.NewScript(strings.Replace(source, m.old, m.new, 1))
 }
 
-// swappedScripter runs another script in place of one.
+// swappedScripter runs another script instead of one.
 type swappedScripter struct {
 	redis.Scripter
 	hash    string

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/quiz"
 )
 
-// planRaw is a plan of ten questions of a length that is usual, as it is in Redis.
+// planRaw returns a stored plan of ten questions of usual length.
 func planRaw(t testing.TB) string {
 	t.Helper()
 	p := match.Plan{Form: match.Form, ID: "m_1", Game: "demo", Mode: match.Duel, Seats: []match.Seat{{Player: "p_ada"}, {Player: "p_bob"}}}
@@ -29,8 +29,8 @@ func planRaw(t testing.TB) string {
 	return string(raw)
 }
 
-// What is read of a plan, which stays for as long as its match, takes no more than
-// it holds.
+// A decoded plan, which stays in memory as long as its match, uses no more
+// memory than its content needs.
 func TestPlanSize(t *testing.T) {
 	t.Parallel()
 	raw, err := json.Marshal(match.Plan{Form: match.Form, Questions: slices.Repeat([]quiz.Drawn{{Question: &quiz.Question{
@@ -51,8 +51,8 @@ func TestPlanSize(t *testing.T) {
 	}
 }
 
-// A plan as versions before wrote it, of which each question had its choices in the
-// order of the match, and one with questions that hold nothing.
+// Plans of earlier versions are decoded, whose questions had their choices in
+// the order of the match. So is a plan with empty questions.
 func TestPlanIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	const before = `{"form":3,"id":"m_1","game":"demo","mode":"duel","questions":[` +
@@ -82,7 +82,8 @@ func TestPlanIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// What a node does with the plan of each match that it learns of, once.
+// BenchmarkPlan measures what a node does once with the plan of each match that
+// it loads.
 func BenchmarkPlan(b *testing.B) {
 	raw := planRaw(b)
 	var shared questionCache

@@ -19,12 +19,12 @@ import (
 	"laststand/internal/testenv"
 )
 
-// epoch is an instant as long as any: a script that reckons with too few digits
-// fails with it. It is far ahead, so that no sweep of another test on the same
-// Redis takes its matches up.
+// epoch is a time with many digits, so that a script that loses digits fails.
+// It is far in the future, so that no sweep of another test on the same Redis
+// finds its matches.
 const epoch = 4_795_212_345_678
 
-// testMatch is a match of its own in a Redis, and a test of it.
+// testMatch is a test with a match of its own in Redis.
 type testMatch struct {
 	*testing.T
 	*Store
@@ -34,8 +34,7 @@ type testMatch struct {
 	tries  int
 }
 
-// each runs a test with a match on every kind of Redis, the match in its
-// countdown.
+// each runs a test on every kind of Redis, with a match in its countdown.
 func each(t *testing.T, f func(p *testMatch)) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
@@ -62,8 +61,8 @@ func (p *testMatch) another(plan *match.Plan, first match.State) *testMatch {
 	return p
 }
 
-// scripts is where scripts run in the product: in shared pipelines, but for
-// the embedded Redis.
+// scripts returns what runs scripts in the product: shared pipelines, except
+// for the embedded Redis.
 func scripts(t *testing.T, c redis.UniversalClient) redis.Scripter {
 	t.Helper()
 	if strings.HasSuffix(t.Name(), "/embedded") {
@@ -81,7 +80,8 @@ func scripts(t *testing.T, c redis.UniversalClient) redis.Scripter {
 	return shared
 }
 
-// cleanUp takes the match off the indexes, which others share on the cluster.
+// cleanUp removes the match from the indexes, which other tests on the cluster
+// share.
 func (p *testMatch) cleanUp(ctx context.Context) {
 	if err := p.RemoveIndex(ctx, p.plan.ID); err != nil {
 		p.Error(err)
@@ -91,7 +91,7 @@ func (p *testMatch) cleanUp(ctx context.Context) {
 	}
 }
 
-// duelState is what a duel begins with.
+// duelState is the first state of a duel.
 func duelState() match.State {
 	return match.State{Phase: match.Countdown, Question: -1, LastDecided: -1, StartsAt: epoch, DueAt: epoch, Players: 2, Alive: 2}
 }
@@ -113,7 +113,7 @@ func newPlan() *match.Plan {
 	return p
 }
 
-// found is the first push of a duel; an arena has none before it begins.
+// found returns the first push of a duel. An arena has none before it begins.
 func found(p *match.Plan) *protocol.Numbered {
 	if p.Arena != nil {
 		return nil
@@ -122,7 +122,7 @@ func found(p *match.Plan) *protocol.Numbered {
 	return &n
 }
 
-// read reads the match with both players, those shown, and all frames.
+// read reads the match with both players, the listed players and all frames.
 func (p *testMatch) read() match.View {
 	p.Helper()
 	v, err := p.Read(p.Context(), match.ReadQuery{
@@ -134,7 +134,7 @@ func (p *testMatch) read() match.View {
 	return v
 }
 
-// step is a step from where a state stands to another phase.
+// step returns a step from a state to another phase.
 func (p *testMatch) step(from match.State, to match.Phase, question int) match.Step {
 	p.tries++
 	s := match.Step{
@@ -160,7 +160,7 @@ func (p *testMatch) step(from match.State, to match.Phase, question int) match.S
 	return s
 }
 
-// applyStep takes a step that has to be there to take.
+// applyStep applies a step that must succeed.
 func (p *testMatch) applyStep(to match.Phase, question int) match.State {
 	p.Helper()
 	done, err := p.Step(p.Context(), p.step(p.read().State, to, question))
@@ -170,8 +170,8 @@ func (p *testMatch) applyStep(to match.Phase, question int) match.State {
 	return p.read().State
 }
 
-// attempt is a right answer to the open question, a number of ms after it
-// opened.
+// attempt returns a right answer to the open question, this many ms after its
+// opening.
 func (p *testMatch) attempt(s match.State, player string, after int64) match.Attempt {
 	p.tries++
 	seen := protocol.EncodeNumbered(p.plan.ID, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: s.Question, Player: player})
@@ -185,7 +185,7 @@ func (p *testMatch) attempt(s match.State, player string, after int64) match.Att
 	}
 }
 
-// wrong makes an attempt a wrong answer.
+// wrong returns an attempt with a wrong answer.
 func wrong(a match.Attempt) match.Attempt {
 	a.Record.Correct, a.Record.Points, a.Record.SavedMS = false, 0, 0
 	return a
@@ -201,7 +201,7 @@ func (p *testMatch) commit(a match.Attempt, want match.Verdict) match.Outcome {
 	return out
 }
 
-// checkLog says that the log is numbered from 1 without gaps, and as long as
+// checkLog checks that the log is numbered from 1 without gaps and as long as
 // the match and the index say.
 func (p *testMatch) checkLog() {
 	p.Helper()
@@ -217,7 +217,7 @@ func (p *testMatch) checkLog() {
 	}
 }
 
-// due is the match's score in the index of deadlines, -1 where it has none.
+// due returns the match's score in the index of deadlines, or -1.
 func (p *testMatch) due() int64 {
 	p.Helper()
 	score, err := p.client.ZScore(p.Context(), p.keys.due(), p.plan.ID).Result()

@@ -12,7 +12,7 @@ import (
 	"laststand/internal/quiz"
 )
 
-// A question that is read anew, as from a plan, in an order of its own.
+// read decodes a question in an order of its own, as from a plan.
 func read(t *testing.T, text, explanation string) []quiz.Drawn {
 	t.Helper()
 	q := quiz.Question{
@@ -30,8 +30,8 @@ func read(t *testing.T, text, explanation string) []quiz.Drawn {
 	return read
 }
 
-// What two matches draw is in memory once, in whatever order each asks its choices;
-// what was edited in between is shown to neither.
+// Two matches share a drawn question in memory, whatever their orders of
+// choices. A question that was edited in between is not shared.
 func TestQuestionsAreShared(t *testing.T) {
 	t.Parallel()
 	var shared questionCache
@@ -57,7 +57,7 @@ func TestQuestionsAreShared(t *testing.T) {
 	}
 }
 
-// Banks whose questions have the same ids do not keep each other's from being known.
+// Two banks may use the same ids. Questions of both are cached.
 func TestQuestionsOfOneIDAreShared(t *testing.T) {
 	t.Parallel()
 	var shared questionCache
@@ -75,8 +75,8 @@ func TestQuestionsOfOneIDAreShared(t *testing.T) {
 	}
 }
 
-// However many there are, what is kept is bounded; what is met stays; what is edited
-// meanwhile is nobody else's.
+// The cache is bounded. Used questions stay. An edited question replaces only
+// itself.
 func TestQuestionsAreBounded(t *testing.T) {
 	t.Parallel()
 	var shared questionCache
@@ -114,7 +114,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 	}
 }
 
-// A store reads equal questions as one, of whatever match.
+// A store shares equal questions of all matches.
 func TestPlansShareQuestions(t *testing.T) {
 	each(t, func(p *testMatch) {
 		one, other := p.planRead(), p.planRead()

@@ -2,20 +2,20 @@ package redismatch
 
 import "laststand/internal/match"
 
-// rivals is how many players go for a question at once.
+// rivals is how many players compete for a question.
 const rivals = 4
 
-// questionModel is a buzzer question, open while nobody has won or sealed it.
+// questionModel is a buzzer question. It is open until it is won or sealed.
 type questionModel struct {
-	won    string         // the attempt that took it
+	won    string         // the attempt that won it
 	sealed string         // the step that sealed it
-	held   [rivals]string // by player, the attempt that was accepted
+	held   [rivals]string // accepted attempt by player
 }
 
 func (q questionModel) open() bool { return q.won == "" && q.sealed == "" }
 
-// The acts on a question: an answer, the seal, reading the match and reading a
-// player's record.
+// Operations on a question: an answer, the seal, a read of the match, and a
+// read of a player's record.
 type (
 	try struct {
 		id     string
@@ -27,14 +27,15 @@ type (
 	recall  struct{ player int }
 )
 
-// acceptedAnswer is what an answer gives: of is the attempt whose record came with it.
+// acceptedAnswer is the output of an answer: of is the attempt whose record was
+// returned.
 type acceptedAnswer struct {
 	verdict match.Verdict
 	of      string
 	sealed  bool
 }
 
-// questionView is what reading the match gives.
+// questionView is the output of a read of the match.
 type questionView struct {
 	open            bool
 	won             string
@@ -42,8 +43,8 @@ type questionView struct {
 	answered, right int64
 }
 
-// applyTo is as it is however often an attempt is run: it is accepted once and told
-// so every time.
+// applyTo allows repeated attempts: an attempt is accepted once, and each
+// repetition returns that.
 func (a try) applyTo(q questionModel, gave any) (bool, questionModel) {
 	held, after := q.held[a.player], q
 	free := q.open() && held == ""

@@ -9,13 +9,13 @@ import (
 	"laststand/internal/match"
 )
 
-// raceHistory is many going for one open question, on several nodes.
+// raceHistory records the competition for one open question on several nodes.
 type raceHistory struct {
 	*testMatch
 	history
 	open    match.State
 	players []string
-	sent    map[string]match.Record // what each attempt has accepted
+	sent    map[string]match.Record // accepted record of each attempt
 }
 
 // newRaceHistory plays an open question to its end.
@@ -42,7 +42,8 @@ func (p *testMatch) newRaceHistory(open match.State, nodes []node) *raceHistory 
 	return c
 }
 
-// operations are all that is done to a question, attempts and seals twice over.
+// operations returns all operations on a question, with attempts and seals
+// twice.
 func (c *raceHistory) operations() (operations []func(node)) {
 	for player := range rivals {
 		right, fault := c.try(player, true), c.try(player, false)
@@ -74,7 +75,7 @@ func (c *raceHistory) try(player int, right bool) func(node) {
 	}
 }
 
-// attemptOf is the attempt that a record is of, to the letter.
+// attemptOf returns the attempt with exactly this record.
 func (c *raceHistory) attemptOf(r match.Record) string {
 	if reflect.DeepEqual(r, match.Record{}) || reflect.DeepEqual(r, c.sent[r.Normal]) {
 		return r.Normal
@@ -107,7 +108,7 @@ func (c *raceHistory) look(n node) {
 	})
 }
 
-// winner is the attempt that was the first, by the record of who is said to be.
+// winner returns the attempt that was first according to its record.
 func (c *raceHistory) winner(f match.First, records map[string]match.Record) string {
 	if r := records[f.Player]; r.First && r.Question == f.Question && r.At == f.At && r.ElapsedMS == f.ElapsedMS {
 		return c.attemptOf(r)
@@ -124,8 +125,7 @@ func (c *raceHistory) recall(player int) func(node) {
 	}
 }
 
-// Who is the first is decided at one instant, and so is every answer, however
-// rough the ways of the nodes are.
+// The first and every answer are decided at one instant, whatever is lost.
 func TestTheFirstIsLinearizable(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat(playerIDs(rivals)...)

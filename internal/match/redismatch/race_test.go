@@ -10,8 +10,8 @@ import (
 	"laststand/internal/match"
 )
 
-// A hundred are right at once, on two nodes: one is the first, and the question
-// is sealed by it, over and over.
+// A hundred players are right at the same time on two nodes. One is first and
+// seals the question. The test repeats this.
 func TestOneIsTheFirst(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		players := playerIDs(100)
@@ -56,8 +56,8 @@ func (p *testMatch) raceAll(attempts []match.Attempt) []match.Outcome {
 	return outs
 }
 
-// onlyFirst expects one to be the first, and all others to be late, and gives
-// the one.
+// onlyFirst expects one attempt to be first and all others to be late, and
+// returns the first.
 func (p *testMatch) onlyFirst(attempts []match.Attempt, outs []match.Outcome) (first string) {
 	p.Helper()
 	for i, out := range outs {
@@ -74,7 +74,7 @@ func (p *testMatch) onlyFirst(attempts []match.Attempt, outs []match.Outcome) (f
 	return first
 }
 
-// Fifty devices of one player race: one wins, all others are told so.
+// Fifty devices of one player race. One wins, and the others get its record.
 func TestOneRaceOfAPlayerWins(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada")
@@ -96,8 +96,8 @@ func TestOneRaceOfAPlayerWins(t *testing.T) {
 	})
 }
 
-// Wrong answers come in while somebody takes the question: none holds it up,
-// and all that were accepted are counted.
+// Wrong answers arrive while a right one takes the question. They do not delay
+// it, and all accepted ones are counted.
 func TestWrongAnswersDoNotHoldUpARace(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		players := playerIDs(60)
@@ -139,7 +139,8 @@ func TestWrongAnswersDoNotHoldUpARace(t *testing.T) {
 	})
 }
 
-// A race against the step that seals: exactly one of them closes the question.
+// A race competes with the step that seals. Exactly one of them closes the
+// question.
 func TestARaceAgainstTheSeal(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada", "p_bob")
@@ -177,7 +178,7 @@ func TestARaceAgainstTheSeal(t *testing.T) {
 	})
 }
 
-// Leaving while the own answer races.
+// A player leaves while the player's own answer races.
 func TestARaceAgainstLeaving(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada", "p_bob")

@@ -10,15 +10,15 @@ import (
 	"laststand/internal/match"
 )
 
-// The result of many waits for the ledger with all that its players are paged
-// from, and is gone some time after.
+// The result of a large match waits for the ledger with everything that paging
+// needs. It expires some time later.
 func TestRankedPlayers(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		p.plan.Arena.MaxPlayers = 600
 		players := playerIDs(60)
 		p.seat(players...)
 		open := p.start()
-		for i, player := range players { // the later ones are faster
+		for i, player := range players { // later players are faster
 			p.commit(p.attempt(open, player, int64(600-10*i)), match.Accepted)
 		}
 		p.next()
@@ -44,8 +44,8 @@ func TestRankedPlayers(t *testing.T) {
 	})
 }
 
-// Of a result that died without its standings all that players are paged from
-// stays for two days: it may be requeued.
+// If a result became a dead letter without its standings, the keys for paging
+// stay for two days, because it may be requeued.
 func TestAnIncompleteResultStaysReadable(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		players := playerIDs(60)
@@ -63,7 +63,7 @@ func TestAnIncompleteResultStaysReadable(t *testing.T) {
 			p.Fatal(err)
 		}
 		for _, key := range p.keys.rankingKeys() {
-			if ttl := p.client.PTTL(p.Context(), key).Val(); ttl != -2 && ttl < 47*time.Hour { // -2: there is no such key
+			if ttl := p.client.PTTL(p.Context(), key).Val(); ttl != -2 && ttl < 47*time.Hour { // -2: no such key
 				p.Errorf("%s lives for %v", key, ttl)
 			}
 		}
@@ -74,7 +74,7 @@ func TestAnIncompleteResultStaysReadable(t *testing.T) {
 	})
 }
 
-// addWatchers has a node join a match that has no end.
+// addWatchers adds a node to a match without expiry.
 func (p *testMatch) addWatchers() {
 	p.Helper()
 	if _, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, Node: "n_late", After: -1}); err != nil {
@@ -82,7 +82,7 @@ func (p *testMatch) addWatchers() {
 	}
 }
 
-// expirePlayKeys does at once what time does to a match that is over.
+// expirePlayKeys simulates the expiry of the keys after the end of a match.
 func (p *testMatch) expirePlayKeys() {
 	p.Helper()
 	if err := p.client.Del(p.Context(), p.keys.playKeys()...).Err(); err != nil {
@@ -131,7 +131,7 @@ func (p *testMatch) checkEnds(right func(key string, ttl time.Duration) bool) {
 	}
 }
 
-// The result of few stands by itself: its match ends as a duel does.
+// The result of a small match is complete, and the match ends like a duel.
 func TestASmallArenaEnds(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada", "p_bob")

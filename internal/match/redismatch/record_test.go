@@ -11,9 +11,9 @@ import (
 	"laststand/internal/rating"
 )
 
-// A record is read as it was, whoever has written it: this version, or the
-// encoder of the standard library as former ones; and that reads what this one
-// writes, as scripts do.
+// A record is decoded correctly whether this version or the standard encoder of
+// earlier versions wrote it. The standard decoder and scripts can read what
+// this version writes.
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -48,7 +48,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// A seat is read as it was, plain or not.
+// A seat is decoded correctly, with and without escapes.
 func TestSeatsAreRead(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

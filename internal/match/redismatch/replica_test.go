@@ -12,8 +12,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// A first waits for a replica; where none has it in time it is declared all the
-// same, and counted.
+// A first waits for a replica. If none confirms in time, it is announced anyway
+// and counted.
 func TestAFirstWaitsForAReplica(t *testing.T) {
 	t.Parallel()
 	master, replica := testenv.Redis(t), testenv.Redis(t)
@@ -31,9 +31,9 @@ func TestAFirstWaitsForAReplica(t *testing.T) {
 			t.Errorf("%d unconfirmed, want %d", n, want)
 		}
 	}
-	check(p.start(), 0) // no replicas are said to be there
+	check(p.start(), 0) // the option reports no replicas
 	replicated.Store(true)
-	check(p.next(), 1) // none is there
+	check(p.next(), 1) // there is no replica
 
 	r := redis.NewClient(&redis.Options{Addr: replica.Addr})
 	t.Cleanup(func() { r.Close() })
@@ -47,7 +47,7 @@ func TestAFirstWaitsForAReplica(t *testing.T) {
 		}
 	}
 	open := p.next()
-	for c.Wait(t.Context(), 1, time.Second).Val() < 1 { // it has all so far
+	for c.Wait(t.Context(), 1, time.Second).Val() < 1 { // it has everything so far
 		t.Log("the replica is behind")
 	}
 	check(open, 1)

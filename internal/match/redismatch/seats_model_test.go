@@ -9,9 +9,9 @@ import (
 	"laststand/internal/match"
 )
 
-// lobbyModel is what an arena's lobby should be, in the simplest form.
+// lobbyModel is the simplest model of an arena's lobby.
 type lobbyModel struct {
-	teams  map[string]string // of the players
+	teams  map[string]string // teams by player
 	roles  map[string]match.Role
 	banned map[string]bool
 	locked bool
@@ -77,7 +77,7 @@ func (l *lobbyModel) removePlace(player string, ban bool) arena.Verdict {
 	return arena.Out
 }
 
-// Whatever people do in a lobby, it is what the model says.
+// Any sequence of operations on a lobby agrees with the model.
 func TestLobbyIsAsItsModel(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		rapid.Check(p.T, func(r *rapid.T) {

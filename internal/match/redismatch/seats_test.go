@@ -23,7 +23,7 @@ func TestAddSeat(t *testing.T) {
 		if sat := p.addSeat("p_ada", "", arena.In); !reflect.DeepEqual(sat, want) {
 			p.Errorf("%+v", sat)
 		}
-		for player, team := range map[string]string{"p_bob": "blue"} { // the smallest
+		for player, team := range map[string]string{"p_bob": "blue"} { // the smallest team
 			if sat := p.addSeat(player, "", arena.In); sat.Team != team {
 				p.Errorf("%s sits in %s", player, sat.Team)
 			}
@@ -32,7 +32,7 @@ func TestAddSeat(t *testing.T) {
 			p.Errorf("%+v", sat)
 		}
 		before := p.read()
-		for _, wish := range []string{"", "blue"} { // who has a seat keeps it
+		for _, wish := range []string{"", "blue"} { // a player with a seat keeps it
 			if sat := p.addSeat("p_ada", wish, arena.In); sat.Team != "red" {
 				p.Errorf("%+v", sat)
 			}
@@ -56,19 +56,19 @@ func TestAddSeat(t *testing.T) {
 func TestAddSeatRefusals(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.plan.Arena.MaxPlayers = 2
-		p.ban("p_eve", arena.Out) // who has no place cannot be banned
+		p.ban("p_eve", arena.Out) // a person without a place cannot be banned
 		if n := p.client.Exists(p.Context(), p.keys.banned()).Val(); n != 0 {
 			p.Error("an invented player is kept among the banned")
 		}
 		p.addWatcher("p_eve", match.AsSpectator, arena.In)
 		p.ban("p_eve", arena.Out)
-		p.ban("p_eve", arena.Banned) // asked again
+		p.ban("p_eve", arena.Banned) // repeated
 		p.seat("p_ada", "p_bob")
 		if sat, err := p.RemovePlace(p.Context(), p.plan.ID, "p_ada", 1); err != nil || sat.Verdict != arena.Full {
 			p.Errorf("a ban beyond as many as may be: %+v, %v", sat, err)
 		}
 		p.addSeat("p_cyd", "", arena.Full)
-		p.addSeat("p_eve", "", arena.Banned) // that comes first
+		p.addSeat("p_eve", "", arena.Banned) // the ban comes first
 		p.plan.Arena.MaxPlayers = 3
 		for range 2 {
 			if err := p.LockLobby(p.Context(), p.plan.ID); err != nil {
@@ -107,8 +107,8 @@ func TestAddSeatRefusals(t *testing.T) {
 	})
 }
 
-// Players, spectators and the host who were away while the match ended find their
-// places again, and nobody else does.
+// Players, spectators and the host who were away at the end of the match find
+// their places again. Other people do not.
 func TestPlacesAfterTheEnd(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_eve")
@@ -134,7 +134,7 @@ func TestPlacesAfterTheEnd(t *testing.T) {
 	})
 }
 
-// An arena that never left its lobby has no match to come back to.
+// An arena that was closed in its lobby has no match to return to.
 func TestPlacesAfterALobbyWasClosed(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada")
@@ -152,7 +152,7 @@ func TestPlacesAfterALobbyWasClosed(t *testing.T) {
 func TestRemovePlaceInTheLobby(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd")
-		for i := range 2 { // it may be run again
+		for i := range 2 { // it may be repeated
 			if sat := p.removePlace("p_ada", arena.Out); i == 0 && sat.Team != "red" {
 				p.Errorf("%+v", sat)
 			}
@@ -230,7 +230,7 @@ func TestWithoutPlace(t *testing.T) {
 	})
 }
 
-// member expects somebody to be in an arena as something, "" for not at all.
+// member expects a person to have a role in an arena, "" for none.
 func (p *testMatch) member(player string, as match.Role) match.Member {
 	p.Helper()
 	m, err := p.Member(p.Context(), p.plan.ID, player)
@@ -240,7 +240,8 @@ func (p *testMatch) member(player string, as match.Role) match.Member {
 	return m
 }
 
-// A thousand ask two nodes for five hundred seats, each of them twice at once.
+// A thousand players request five hundred seats at two nodes, each twice at the
+// same time.
 func TestNoSeatTooMany(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		p.plan.Arena.MaxPlayers = 500
@@ -275,8 +276,8 @@ func TestNoSeatTooMany(t *testing.T) {
 	})
 }
 
-// checkSeats says that everybody with a seat, and nobody else, has a place in
-// both orders, and that all keys of it have an end.
+// checkSeats checks that exactly the players with a seat are in both orders,
+// and that all these keys expire.
 func (p *testMatch) checkSeats(n int64) {
 	p.Helper()
 	seats := p.client.HKeys(p.Context(), p.keys.seats()).Val()

@@ -19,7 +19,7 @@ func TestStep(t *testing.T) {
 		s.Pushes = append(s.Pushes, s.Pushes[0])
 		s.To.CloseReason, s.To.EndReason, s.To.Leaver = "why", match.Forfeit, "p_ada"
 		s.To.HostPaced, s.To.Extended, s.To.Voids, s.To.LastDecided, s.To.StartsAt = true, true, []int{0, 12}, 1, 77
-		s.To.Answered, s.To.Right, s.To.EndedPlaces, s.To.Seq, s.To.Version = 9, 9, 9, 9, 9 // the store's own
+		s.To.Answered, s.To.Right, s.To.EndedPlaces, s.To.Seq, s.To.Version = 9, 9, 9, 9, 9 // fields of the store
 		s.To.Players, s.To.LeftSeats, s.To.Locked, s.To.First = 9, 9, true, new(match.First)
 		done, err := p.Step(p.Context(), s)
 		if err != nil || !reflect.DeepEqual(done, match.StepResult{Applied: true, FirstSeq: 2, Version: 2}) {
@@ -38,7 +38,7 @@ func TestStep(t *testing.T) {
 	})
 }
 
-// A step begins where it says, or not at all.
+// A step is applied only at its phase and question.
 func TestStepComparesPhaseAndQuestion(t *testing.T) {
 	each(t, func(p *testMatch) {
 		p.applyStep(match.Open, 0)
@@ -73,7 +73,7 @@ func TestStepRunAgain(t *testing.T) {
 			p.Fatal(err)
 		}
 		open := p.read().State
-		p.commit(p.attempt(open, "p_ada", 10), match.Accepted) // moves the number on
+		p.commit(p.attempt(open, "p_ada", 10), match.Accepted) // raises the number
 		before := p.read()
 		again, err := p.Step(p.Context(), s)
 		if err != nil || again.FirstSeq != first.FirstSeq || !again.Applied {
@@ -90,8 +90,8 @@ func TestStepRunAgain(t *testing.T) {
 	})
 }
 
-// Twenty nodes race a step that answers race too: one takes it, and no number
-// is given twice.
+// Twenty nodes try the same step while answers arrive. One applies it, and no
+// push number is used twice.
 func TestOneStepIsTaken(t *testing.T) {
 	each(t, func(p *testMatch) {
 		open := p.applyStep(match.Open, 0)
@@ -144,8 +144,8 @@ func TestOneStepIsTaken(t *testing.T) {
 	})
 }
 
-// A match that is over leaves a result, which waits until it is settled,
-// although the match itself has gone.
+// A match that is over leaves a result, which waits until it is settled, even
+// after the match has expired.
 func TestAResultWaitsUntilItIsSettled(t *testing.T) {
 	each(t, func(p *testMatch) {
 		p.applyStep(match.Open, 0)
@@ -162,7 +162,7 @@ func TestAResultWaitsUntilItIsSettled(t *testing.T) {
 		if r == nil || r.OverAt != epoch+99 || len(r.Standings) != 1 {
 			p.Fatalf("%+v", r)
 		}
-		for range 2 { // it may be told again
+		for range 2 { // it may be repeated
 			if err := p.Settled(p.Context(), []match.Result{*r}); err != nil {
 				p.Error(err)
 			}
@@ -193,7 +193,7 @@ func TestSettledMarksTheMatch(t *testing.T) {
 	})
 }
 
-// pending is the match's result among all that wait.
+// pending returns the match's pending result.
 func (p *testMatch) pending() *match.Result {
 	p.Helper()
 	results, err := p.Results(p.Context(), 100_000)
@@ -221,7 +221,7 @@ func (p *testMatch) checkPending(want bool) {
 	}
 }
 
-// expire does at once what time would do.
+// expire simulates the expiry of keys.
 func (p *testMatch) expire() {
 	p.Helper()
 	for _, key := range append(p.keys.rankingKeys(), p.keys.playKeys()...) {
@@ -231,7 +231,7 @@ func (p *testMatch) expire() {
 	}
 }
 
-// The scripts are loaded anew by whoever misses them.
+// Scripts are loaded again if a server has lost them.
 func TestScriptsAreFlushed(t *testing.T) {
 	each(t, func(p *testMatch) {
 		flush := func(ctx context.Context, c redis.Cmdable) error { return c.ScriptFlush(ctx).Err() }
@@ -265,7 +265,7 @@ func (p *testMatch) eachMaster(f func(ctx context.Context, c redis.Cmdable) erro
 	}
 }
 
-// What many players wait for goes by itself; what few do shares round trips.
+// Scripts of large matches use their own connection; others share round trips.
 func TestLargeMatchesUseTheirOwnConnection(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat(playerIDs(51)...)

@@ -8,7 +8,7 @@ import (
 	"laststand/internal/match"
 )
 
-// Who is in, who is out, and what an answer does, over two questions.
+// Two questions: who is in, who is out, and the effect of answers.
 func TestSurvival(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd", "p_dan")
@@ -37,7 +37,7 @@ func TestSurvival(t *testing.T) {
 		next := p.next()
 		p.commit(p.attempt(next, "p_cyd", 0), match.Eliminated) // was wrong
 		p.commit(p.attempt(next, "p_dan", 0), match.Eliminated) // was silent
-		p.commit(p.attempt(open, "p_cyd", 0), match.Eliminated) // before that the answer is a second one
+		p.commit(p.attempt(open, "p_cyd", 0), match.Eliminated) // until then the answer is a duplicate
 		p.commit(p.attempt(match.State{Question: 2}, "p_cyd", 0), match.Early)
 		p.commit(p.attempt(open, "p_bob", 0), match.Duplicate)
 		p.commit(p.attempt(next, "p_eve", 0), match.Gone)
@@ -56,7 +56,7 @@ func TestSurvival(t *testing.T) {
 	})
 }
 
-// A question that nobody survives puts nobody out.
+// A question without a survivor eliminates nobody.
 func TestAVoidQuestion(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob")
@@ -74,7 +74,7 @@ func TestAVoidQuestion(t *testing.T) {
 	})
 }
 
-// Running an attempt again answers as at first and changes nothing, also once
+// A repeated attempt returns the same outcome and changes nothing, also after
 // its player is out or has left.
 func TestSurvivalRunAgain(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
@@ -99,8 +99,8 @@ func TestSurvivalRunAgain(t *testing.T) {
 	})
 }
 
-// What leaving does to how many are waited for, by when and by what the player
-// has done.
+// The effect of leaving on the number of expected answers, by phase and by what
+// the player has done.
 func TestLeavingASurvivalMatch(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd", "p_dan", "p_eve", "p_fay")
@@ -121,7 +121,7 @@ func TestLeavingASurvivalMatch(t *testing.T) {
 		p.commit(p.attempt(open, "p_bob", 10), match.Accepted)
 		p.commit(p.attempt(open, "p_cyd", 10), match.Accepted)
 		p.commit(p.attempt(open, "p_eve", 10), match.Gone)
-		for range 2 { // it may be run again
+		for range 2 { // it may be repeated
 			p.removePlace("p_cyd", arena.Left)
 		}
 		expect("open, was right", 3, 3, 2)
@@ -147,8 +147,8 @@ func TestLeavingASurvivalMatch(t *testing.T) {
 	})
 }
 
-// An answer that is not revealed is taken back from who leaves, and the question
-// is for those who stay: alone with one who was wrong, nobody survives it.
+// The unrevealed answer of a player who leaves is retracted, and the question
+// is for those who stay. If the only one left was wrong, nobody survives it.
 func TestLeavingRetractsAnAnswer(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd")
@@ -185,7 +185,7 @@ func TestLeavingRetractsAnAnswer(t *testing.T) {
 	})
 }
 
-// Who is out changes nothing by leaving.
+// An eliminated player changes nothing by leaving.
 func TestLeavingOnceOut(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd")
@@ -200,7 +200,7 @@ func TestLeavingOnceOut(t *testing.T) {
 	})
 }
 
-// A step that seals a question does not undo that somebody has left meanwhile.
+// A step that seals a question keeps that a player has left in between.
 func TestSealingKeepsWhoLeft(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob")

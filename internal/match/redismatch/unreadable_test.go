@@ -22,8 +22,8 @@ func (p *testMatch) setPlan(change func(string) string) {
 
 func older(plan string) string { return strings.Replace(plan, `"form":3`, `"form":2`, 1) }
 
-// Whatever is wrong with what is kept of a match, the error says that it cannot
-// be read, and why.
+// For every fault of stored data the error reports that the match cannot be
+// read, and why.
 func TestUnreadable(t *testing.T) {
 	for name, plan := range map[string]string{match.OlderForm: `{"form":2}`, match.NewerForm: `{"form":99}`, match.Corrupt: `{"form":3`} {
 		t.Run(name, func(t *testing.T) {
@@ -49,8 +49,8 @@ func TestUnreadable(t *testing.T) {
 	})
 }
 
-// An orphan is removed with all of its keys; a match that was advanced, or is
-// over, is not.
+// An orphan is removed with all its keys. A match that was advanced or is over
+// is not.
 func TestRemoveOrphan(t *testing.T) {
 	each(t, func(p *testMatch) {
 		check := func(before int64, want bool) {
@@ -76,8 +76,8 @@ func TestRemoveOrphan(t *testing.T) {
 	})
 }
 
-// The result of many settles at a node of another form: Complete needs nothing
-// of the plan.
+// The result of a large match can be settled by a node of another form, because
+// CompleteStandings does not need the plan.
 func TestAPagedResultIsCompletedByAnyForm(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.plan.Arena.MaxPlayers = 600
@@ -106,8 +106,8 @@ func TestAPagedResultIsCompletedByAnyForm(t *testing.T) {
 	})
 }
 
-// resultOf is the result of the match as settlement finds it. Results of other
-// tests on the same Redis may be unreadable.
+// resultOf returns the result of the match as settlement finds it. Results of
+// other tests on the same Redis may be unreadable.
 func (p *testMatch) resultOf() match.Result {
 	p.Helper()
 	results, err := p.Results(p.Context(), 100_000)
