@@ -16,7 +16,7 @@ type fault int
 
 const (
 	works   fault = iota
-	fails         // nothing is done
+	fails         // the call does nothing
 	loses         // the call is executed, and its reply is lost
 	unreads       // the call does nothing: this node cannot read the match
 )

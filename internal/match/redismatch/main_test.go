@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("rapid.checks", "30") // each of them plays a match; the command line may say more
+	_ = flag.Set("rapid.checks", "30") // each check plays a match; flags may raise the number
 	testenv.Main(m)
 }
