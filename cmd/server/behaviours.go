@@ -64,11 +64,11 @@ func (b *behaviours) fill(said bool) {
 }
 
 // terms are what the queue of a game is kept by.
-func (c *config) terms(name string) eventq.Terms {
+func (c *config) terms(name string) eventq.Policy {
 	b := c.Games[name].Behaviours
 	flush, _ := time.ParseDuration(b.Batch.FlushInterval) // validated, both
 	age, _ := time.ParseDuration(b.MaxAge)
-	return eventq.Terms{
+	return eventq.Policy{
 		Game: name, MaxLen: b.MaxLen, Overflow: eventq.Overflow(b.Overflow), BatchSize: b.Batch.MaxSize,
 		FlushMS: flush.Milliseconds(), MaxAgeMS: age.Milliseconds(), PerSecond: b.Rate.PerSecond, Burst: b.Rate.Burst,
 		Hot: b.Hot, Report: b.Report,
@@ -95,7 +95,7 @@ func (c *config) validateBehaviours(name string, f *faults) {
 
 const (
 	maxAge  = eventq.MaxAgeMS * time.Millisecond
-	tryTime = eventq.TryMS * time.Millisecond
+	tryTime = eventq.SendTimeoutMS * time.Millisecond
 )
 
 // oneOf checks a word.

@@ -23,7 +23,7 @@ func configured(t *testing.T, text string) *config {
 func TestTerms(t *testing.T) {
 	t.Parallel()
 	every := []string{eventq.Online, eventq.Offline, eventq.MatchStart, eventq.MatchEnd}
-	usual := eventq.Terms{MaxLen: 10_000, Overflow: eventq.DropOldest, BatchSize: 128, FlushMS: 1000, MaxAgeMS: 170_000, PerSecond: 8, Burst: 8}
+	usual := eventq.Policy{MaxLen: 10_000, Overflow: eventq.DropOldest, BatchSize: 128, FlushMS: 1000, MaxAgeMS: 170_000, PerSecond: 8, Burst: 8}
 	c := configured(t, `games:
   silent:
   empty: {behaviours: {}}
@@ -33,15 +33,15 @@ func TestTerms(t *testing.T) {
   zeros: {behaviours: {max_len: 0, batch: {max_size: 0}, max_age: "", rate: {burst: 0}, report: [match_end]}}
   all: {behaviours: {max_len: 5, overflow: reject, batch: {max_size: 2, flush_interval: 1500ms}, max_age: 175s, rate: {per_second: 0.5, burst: 3}, hot: true}}
 `)
-	for name, change := range map[string]func(*eventq.Terms){
-		"silent": func(*eventq.Terms) {},
-		"empty":  func(w *eventq.Terms) { w.Report = every },
-		"blank":  func(w *eventq.Terms) { w.Report = every },
-		"none":   func(w *eventq.Terms) { w.Report = []string{} },
-		"nppa":   func(w *eventq.Terms) { w.Report, w.Burst = every[:2], 1 },
-		"zeros":  func(w *eventq.Terms) { w.Report = []string{eventq.MatchEnd} },
-		"all": func(w *eventq.Terms) {
-			*w = eventq.Terms{
+	for name, change := range map[string]func(*eventq.Policy){
+		"silent": func(*eventq.Policy) {},
+		"empty":  func(w *eventq.Policy) { w.Report = every },
+		"blank":  func(w *eventq.Policy) { w.Report = every },
+		"none":   func(w *eventq.Policy) { w.Report = []string{} },
+		"nppa":   func(w *eventq.Policy) { w.Report, w.Burst = every[:2], 1 },
+		"zeros":  func(w *eventq.Policy) { w.Report = []string{eventq.MatchEnd} },
+		"all": func(w *eventq.Policy) {
+			*w = eventq.Policy{
 				MaxLen: 5, Overflow: eventq.Reject, BatchSize: 2, FlushMS: 1500, MaxAgeMS: eventq.MaxAgeMS,
 				PerSecond: 0.5, Burst: 3, Hot: true, Report: every,
 			}

@@ -58,7 +58,7 @@ func (s *shelf) Resume(_ context.Context, game string, _ int64) error {
 	return s.change(game, func(q *eventq.Status) { q.Paused = "" })
 }
 
-func (s *shelf) Bound(_ context.Context, game string, maxLen int) error {
+func (s *shelf) SetMaxLen(_ context.Context, game string, maxLen int) error {
 	return s.change(game, func(q *eventq.Status) { q.MaxLen = maxLen })
 }
 
@@ -85,7 +85,7 @@ func (s *shelf) Totals(context.Context) (eventq.Counts, error) {
 	return eventq.Counts{}, errors.New("nobody asks")
 }
 
-func (s *shelf) Hurry(context.Context, string, int64) error { return errors.New("nobody asks") }
+func (s *shelf) FlushNow(context.Context, string, int64) error { return errors.New("nobody asks") }
 
 // served are the flags of a command that speaks to an admin API over a shelf.
 func (s *shelf) served(t *testing.T, games ...string) []string {
@@ -112,13 +112,13 @@ func TestQueuesByHand(t *testing.T) {
 	t.Parallel()
 	s := &shelf{games: map[string]*eventq.Status{
 		"demo": {
-			Game: "demo", MaxLen: 500, OldestAt: queueClock - 12_345, DueAt: queueClock + 50, CoolUntil: queueClock + 59_000, Lane: "slow",
+			Game: "demo", MaxLen: 500, OldestAt: queueClock - 12_345, DueAt: queueClock + 50, CoolUntil: queueClock + 59_000, Pool: "slow",
 			Error: "connection refused", ErrorAt: queueClock - 61_000,
 			Counts: eventq.Counts{Offered: 100, Sent: 40, Dropped: map[eventq.Reason]int64{eventq.TooOld: 3, eventq.QueueFull: 2}, Queued: 45, InFlight: 10},
 		},
 		"held": {Game: "held", Counts: eventq.Counts{Offered: 7, Queued: 7}, OldestAt: queueClock - 5, DueAt: queueClock - 1},
 	}}
-	s.items = []eventq.Item{{QueuedAt: 1, Once: true, Body: []byte(`{"id":"a"}`)}, {QueuedAt: 2, Body: []byte(`{"id":"b"}`)}}
+	s.items = []eventq.Item{{QueuedAt: 1, Unique: true, Body: []byte(`{"id":"a"}`)}, {QueuedAt: 2, Body: []byte(`{"id":"b"}`)}}
 	flags := s.served(t, "demo", "held", "idle")
 	run := func(want int, says string, words ...string) {
 		t.Helper()

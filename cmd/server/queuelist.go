@@ -66,7 +66,7 @@ func printQueues(to console, queues ...queueState) error {
 	for _, q := range queues {
 		n := q.Counts
 		fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", q.Game, q.length(), n.InFlight, q.oldest(), q.due(),
-			cmp.Or(q.Lane, none), n.Sent, dropped(n), cmp.Or(q.Paused, none), q.lastError())
+			cmp.Or(q.Pool, none), n.Sent, dropped(n), cmp.Or(q.Paused, none), q.lastError())
 	}
 	return table.Flush()
 }

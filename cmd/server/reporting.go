@@ -22,7 +22,7 @@ import (
 type reporting struct {
 	*eventq.Service
 	visits *playerevents.Service
-	desk   eventq.Desk
+	desk   eventq.Admin
 	sinks  map[string]eventq.Sink
 }
 
@@ -31,18 +31,18 @@ func (n *node) wireReporting() error {
 	if err := r.openSinks(&n.config, n.keys, n.clients); err != nil {
 		return err
 	}
-	var games []eventq.Terms
+	var games []eventq.Policy
 	for _, name := range n.config.gameNames() {
 		games = append(games, n.config.terms(name))
 	}
 	queue := redisqueue.New(n.redis.Bulk)
 	r.desk = queue
 	r.Service = eventq.New(eventq.Config{
-		Games: games, Sinks: r.sinks, Queue: queue, Desk: queue, Nodes: queue,
+		Games: games, Sinks: r.sinks, Queue: queue, Admin: queue, Nodes: queue,
 		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
 	r.visits = playerevents.New(playerevents.Config{
-		Games: games, Offer: r.OfferOnce, Duty: r.Duty, Attendance: redisqueue.NewAttendance(n.redis.Bulk),
+		Games: games, Offer: r.OfferUnique, Duty: r.Duty, Sessions: redisqueue.NewSessionStore(n.redis.Bulk),
 		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
 	return nil
@@ -80,7 +80,7 @@ func openSink(o sinkOptions, clients clients) (eventq.Sink, error) {
 			HTTP: clients[o.AllowPrivate], URL: o.URL, AppID: o.AppID, BizID: o.BizID, Keys: o.Keys, TestCode: o.TestCode,
 		})
 	}
-	return filesink.Open(filesink.Options{Path: o.Path, MaxBytes: int64(o.MaxFileMiB) << 20, Keep: o.MaxFiles, Later: o.Later})
+	return filesink.Open(filesink.Options{Path: o.Path, MaxBytes: int64(o.MaxFileMiB) << 20, Keep: o.MaxFiles, CreateLater: o.Later})
 }
 
 // lastReports is how long the end of a server goes on reporting whose queues

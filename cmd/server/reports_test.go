@@ -100,7 +100,7 @@ func (r *reports) post(game string, count int, nodes ...string) {
 }
 
 // postTo makes one try; the status is 0 where there is no answer.
-func (r *reports) postTo(url, game, lines string) (status int, said eventq.Posted) {
+func (r *reports) postTo(url, game, lines string) (status int, said eventq.PostResult) {
 	r.t.Helper()
 	q, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, url+"/v1/games/"+game+"/behaviours", bytes.NewBufferString(lines))
 	if err != nil {

@@ -112,7 +112,7 @@ func (n *node) wireMatches() {
 		OnResult:    func(r *match.Result) { n.settler.Offer(*r) },
 		OnArenaEnd:  func(a *match.Arena, game string) { n.arenas.ReleaseCode(game, a.Code) },
 		OnSettled:   notifier.push,
-		OnLifecycle: func(t match.LifecycleEvent) { n.reporting.visits.Turned(t) },
+		OnLifecycle: func(t match.LifecycleEvent) { n.reporting.visits.OnMatchLifecycle(t) },
 		Logger:      n.log, Registry: n.registry,
 	})
 	notifier.engine = n.engine

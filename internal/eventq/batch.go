@@ -11,45 +11,45 @@ import (
 // A batch is items of a game that this node has taken. Whoever deals with it
 // has locked it; before it waits, only its worker knows it.
 type batch struct {
-	game  *game
-	id    string // in the queue
-	taken int64  // cluster time
-	began time.Time
+	game      *game
+	id        string // in the queue
+	takenAt   int64  // cluster time
+	startedAt time.Time
 
-	mu         sync.Mutex
-	sendID     string     // to the far side: a new one once a part was answered
-	items      []Item     // without an answer
-	settlement Settlement // what became of the others
-	tries      int
-	weight     int       // items as counted among those that wait
-	doubtful   bool      // nobody knows whether it was taken
-	waits      bool      // in its partition's list
-	called     bool      // in the slow lane, to be retried
-	closed     bool      // nothing is left but to settle it
-	over       bool      // settled, or gone
-	tryAt      time.Time // no retry before
-	renewAt    time.Time // the lease
+	mu               sync.Mutex
+	sendID           string      // to the far side: a new one once a part was answered
+	items            []Item      // without an answer
+	result           BatchResult // what became of the others
+	attempts         int
+	waitingItems     int       // items as counted among those that wait
+	isOutcomeUnknown bool      // nobody knows whether it was taken
+	isWaiting        bool      // in its partition's list
+	isQueued         bool      // in the slow lane, to be retried
+	isClosed         bool      // nothing is left but to settle it
+	isFinished       bool      // settled, or gone
+	retryAt          time.Time // no retry before
+	renewAt          time.Time // the lease
 }
 
 // newBatch makes one that is taken now.
 func newBatch(g *game, id string, taken int64) *batch {
-	return &batch{game: g, id: id, sendID: id, taken: taken, began: time.Now(), settlement: Settlement{Batch: id}}
+	return &batch{game: g, id: id, sendID: id, takenAt: taken, startedAt: time.Now(), result: BatchResult{Batch: id}}
 }
 
 // now is cluster time, but never runs back while the batch is here, so that
 // nothing becomes fresh again.
 func (b *batch) now(cluster int64) int64 {
-	return max(cluster, b.taken+time.Since(b.began).Milliseconds())
+	return max(cluster, b.takenAt+time.Since(b.startedAt).Milliseconds())
 }
 
 // dropStale drops the items that must not be sent.
 func (b *batch) dropStale(now int64) {
-	if !slices.ContainsFunc(b.items, func(i Item) bool { return b.game.stale(i, now) != "" }) {
+	if !slices.ContainsFunc(b.items, func(i Item) bool { return b.game.staleReason(i, now) != "" }) {
 		return
 	}
 	var fresh []Item
 	for _, item := range b.items {
-		if reason := b.game.stale(item, now); reason != "" {
+		if reason := b.game.staleReason(item, now); reason != "" {
 			b.drop(item, reason)
 			continue
 		}
@@ -60,9 +60,9 @@ func (b *batch) dropStale(now int64) {
 
 // stale says why an item must not be sent now, or "". One from the future was
 // queued before the clock jumped back, and nobody knows how old it is.
-func (g *game) stale(item Item, now int64) Reason {
+func (g *game) staleReason(item Item, now int64) Reason {
 	switch {
-	case max(item.At, item.QueuedAt) > now+AheadMS:
+	case max(item.At, item.QueuedAt) > now+MaxAheadMS:
 		return Future
 	case max(now, item.QueuedAt)-item.At > g.MaxAgeMS:
 		return TooOld
@@ -71,12 +71,12 @@ func (g *game) stale(item Item, now int64) Reason {
 }
 
 func (b *batch) drop(item Item, reason Reason) {
-	if b.settlement.Dropped == nil {
-		b.settlement.Dropped = map[Reason]int64{}
+	if b.result.Dropped == nil {
+		b.result.Dropped = map[Reason]int64{}
 	}
-	b.settlement.Dropped[reason]++
-	if item.Once {
-		b.settlement.Forget = append(b.settlement.Forget, item.ID)
+	b.result.Dropped[reason]++
+	if item.Unique {
+		b.result.ForgetIDs = append(b.result.ForgetIDs, item.ID)
 	}
 }
 
@@ -89,57 +89,57 @@ func (b *batch) dropAll(reason Reason) {
 }
 
 // giveBack returns what is left to the queue.
-func (b *batch) giveBack() {
-	if !b.closed {
-		b.settlement.Back, b.items = b.items, nil
+func (b *batch) requeue() {
+	if !b.isClosed {
+		b.result.Requeue, b.items = b.items, nil
 	}
 }
 
-func (b *batch) goesBack() bool { return len(b.settlement.Back) > 0 }
+func (b *batch) isRequeued() bool { return len(b.result.Requeue) > 0 }
 
-func (b *batch) sentWhole() bool {
-	return b.settlement.Sent > 0 && b.settlement.Dropped == nil && !b.goesBack()
+func (b *batch) isFullySent() bool {
+	return b.result.Sent > 0 && b.result.Dropped == nil && !b.isRequeued()
 }
 
 // answer takes note of an answer; barred says that the game has no right to send.
-func (b *batch) answer(o Outcome) (barred bool) {
+func (b *batch) applyOutcome(o Outcome) (isForbidden bool) {
 	var again []Item
 	for i, item := range b.items {
-		switch o.of(i, len(b.items)) {
-		case Arrived:
-			b.settlement.Sent++
+		switch o.deliveryOf(i, len(b.items)) {
+		case Delivered:
+			b.result.Sent++
 		case Refused:
 			b.drop(item, Rejected)
-		case Barred:
+		case Forbidden:
 			b.drop(item, Unauthorized)
-			barred = true
+			isForbidden = true
 		default:
 			again = append(again, item)
 		}
 	}
 	if len(again) < len(b.items) {
-		b.sendID = b.id + "-" + strconv.Itoa(b.tries)
+		b.sendID = b.id + "-" + strconv.Itoa(b.attempts)
 	}
 	b.items = again
-	return barred
+	return isForbidden
 }
 
 // of is the fate of one of so many items.
-func (o Outcome) of(i, items int) Fate {
+func (o Outcome) deliveryOf(i, items int) Delivery {
 	if len(o.Items) == items {
 		return o.Items[i]
 	}
-	return o.Fate
+	return o.Delivery
 }
 
 const (
-	firstWait = 500 * time.Millisecond
-	maxWait   = 30 * time.Second
+	firstBackoff = 500 * time.Millisecond
+	maxBackoff   = 30 * time.Second
 )
 
 // backoff is how long to wait after so many tries: anything up to a bound that
 // doubles (full jitter), so that batches do not come back all at once.
 func backoff(tries int) time.Duration {
-	bound := min(firstWait<<min(tries-1, 10), maxWait)
+	bound := min(firstBackoff<<min(tries-1, 10), maxBackoff)
 	return rand.N(bound) //nolint:gosec // a wait is no secret
 }

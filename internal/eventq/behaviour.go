@@ -37,7 +37,7 @@ const (
 // Item is a behaviour in a queue.
 type Item struct {
 	ID       string // its behaviour's
-	Once     bool   // its id is taken once within SeenForMS
+	Unique   bool   // its id is taken once within SeenForMS
 	At       int64  // its behaviour's, epoch ms: how fresh it is
 	QueuedAt int64  // cluster time at the door, epoch ms: how long it has waited
 	Body     []byte // the behaviour as compact JSON, so without a line feed
@@ -45,7 +45,7 @@ type Item struct {
 
 // SeenForMS is how long the id of an item that is taken once is remembered. That
 // of one that was dropped is not.
-const SeenForMS = 180_000
+const DedupeWindowMS = 180_000
 
 // Reason says why an item was dropped.
 type Reason string
@@ -81,7 +81,7 @@ type Counts struct {
 }
 
 // Posted is what became of the behaviours of one post.
-type Posted struct {
+type PostResult struct {
 	Accepted int            `json:"accepted"`
 	Dropped  map[Reason]int `json:"dropped"` // those that are not 0
 }

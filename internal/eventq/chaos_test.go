@@ -12,30 +12,30 @@ import (
 )
 
 // chaos is a far side that answers at random, and notes what it took.
-type chaos struct {
+type chaosSink struct {
 	mu   sync.Mutex
 	rng  *rand.Rand
 	took map[string]int
 }
 
-func (c *chaos) answer(ctx context.Context, _ int, b Batch) Outcome {
+func (c *chaosSink) answer(ctx context.Context, _ int, b Batch) Outcome {
 	c.mu.Lock()
-	o := Outcome{Code: "x", Items: make([]Fate, len(b.Items))}
+	o := Outcome{Code: "x", Items: make([]Delivery, len(b.Items))}
 	kind, delay := c.rng.IntN(6), time.Duration(c.rng.IntN(3000))*time.Millisecond
 	for i, item := range b.Items {
-		o.Items[i] = []Fate{Arrived, Arrived, Refused, Again}[c.rng.IntN(4)]
+		o.Items[i] = []Delivery{Delivered, Delivered, Refused, TryAgain}[c.rng.IntN(4)]
 		switch kind {
 		case 0, 1:
-			o.Items[i] = Arrived
+			o.Items[i] = Delivered
 		case 2:
-			o.Items[i] = Again
+			o.Items[i] = TryAgain
 		}
-		if o.Items[i] == Arrived {
+		if o.Items[i] == Delivered {
 			c.took[item.ID]++
 		}
 	}
 	if kind == 3 {
-		o.After = time.Second
+		o.RetryAfter = time.Second
 	}
 	c.mu.Unlock()
 	wait(ctx, delay)
@@ -58,14 +58,14 @@ func TestNothingIsLostUncounted(t *testing.T) {
 func disturb(t *testing.T, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	games := []string{"a", "b", "c", "d"}
-	var all []Terms
+	var all []Policy
 	for _, game := range games {
-		term := terms(game)
-		term.PerSecond, term.Burst, term.BatchSize, term.MaxLen = 20, 20, 1+rng.IntN(MaxBatch), 400
-		all = append(all, term)
+		policy := policyOf(game)
+		policy.PerSecond, policy.Burst, policy.BatchSize, policy.MaxLen = 20, 20, 1+rng.IntN(MaxBatch), 400
+		all = append(all, policy)
 	}
-	w := newWorld(t, all...)
-	c := &chaos{rng: rand.New(rand.NewPCG(seed, 1)), took: map[string]int{}}
+	w := newCluster(t, all...)
+	c := &chaosSink{rng: rand.New(rand.NewPCG(seed, 1)), took: map[string]int{}}
 	for _, game := range games {
 		w.sink(game).answer = c.answer
 	}
@@ -98,7 +98,7 @@ func disturb(t *testing.T, seed uint64) {
 		if got.Queued+got.InFlight != 0 {
 			t.Errorf("%s: %+v is left", game, got)
 		}
-		for _, try := range w.sink(game).tried() {
+		for _, try := range w.sink(game).allAttempts() {
 			if len(try.ids) > MaxBatch || try.oldest > MaxAgeMS || len(slices.Compact(slices.Sorted(slices.Values(try.ids)))) != len(try.ids) {
 				t.Errorf("a batch of %d, the oldest of %d ms", len(try.ids), try.oldest)
 			}

@@ -21,7 +21,7 @@ func TestClockThatJumps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, terms("a"))
+				w := newCluster(t, policyOf("a"))
 				n := w.start("n")
 				defer n.stop()
 				n.offer("a", 0, 10)
@@ -43,12 +43,12 @@ func TestClockThatJumps(t *testing.T) {
 }
 
 // A batch that waits does not become fresh again as the clock goes back.
-func TestClockThatRunsBackKeepsAges(t *testing.T) {
+func TestClockThatGoesBackKeepsAges(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, terms("a"))
+		w := newCluster(t, policyOf("a"))
 		w.sink("a").answer = func(context.Context, int, Batch) Outcome {
-			return Outcome{Code: "429", After: 50 * time.Second, Err: errFar}
+			return Outcome{Code: "429", RetryAfter: 50 * time.Second, Err: errSink}
 		}
 		n := w.start("n")
 		defer n.stop()
@@ -58,7 +58,7 @@ func TestClockThatRunsBackKeepsAges(t *testing.T) {
 			time.Sleep(30 * time.Second)
 			w.shift.Add(-30_000)
 		}
-		for _, try := range w.sink("a").tried() {
+		for _, try := range w.sink("a").allAttempts() {
 			if try.at.Sub(began) > 170*time.Second {
 				t.Errorf("tried after %v", try.at.Sub(began))
 			}

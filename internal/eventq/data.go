@@ -7,7 +7,7 @@ import (
 
 // appendObject appends an object, compacted.
 func appendObject(out []byte, object json.RawMessage) ([]byte, error) {
-	if flat(object) {
+	if isCompactObject(object) {
 		return append(out, object...), nil
 	}
 	var compact bytes.Buffer
@@ -22,32 +22,32 @@ func appendObject(out []byte, object json.RawMessage) ([]byte, error) {
 
 // flat says of most objects, many times as fast as json.Compact, that they are
 // compact JSON: of such as have a member, with plain strings and whole numbers.
-func flat(object []byte) bool {
-	at, before := 0, byte('{')
-	for at < len(object) && object[at] == before {
-		at = skipString(object, at+1)
-		if at >= len(object) || object[at] != ':' {
+func isCompactObject(object []byte) bool {
+	pos, before := 0, byte('{')
+	for pos < len(object) && object[pos] == before {
+		pos = skipString(object, pos+1)
+		if pos >= len(object) || object[pos] != ':' {
 			return false
 		}
-		at, before = skipValue(object, at+1), ','
+		pos, before = skipValue(object, pos+1), ','
 	}
-	return at > 0 && string(object[at:]) == "}"
+	return pos > 0 && string(object[pos:]) == "}"
 }
 
 // skipValue gives where a string or a number ends that begins there; the end of
 // the text where there is none.
 func skipValue(text []byte, from int) int {
-	at := from
-	for at < len(text) && '0' <= text[at] && text[at] <= '9' {
-		at++
+	pos := from
+	for pos < len(text) && '0' <= text[pos] && text[pos] <= '9' {
+		pos++
 	}
 	switch {
-	case at == from:
+	case pos == from:
 		return skipString(text, from)
-	case text[from] == '0' && at > from+1: // no number begins like that
+	case text[from] == '0' && pos > from+1: // no number begins like that
 		return len(text)
 	}
-	return at
+	return pos
 }
 
 // skipString gives where a string without escapes ends, as skipValue.
@@ -55,10 +55,10 @@ func skipString(text []byte, from int) int {
 	if from >= len(text) || text[from] != '"' {
 		return len(text)
 	}
-	for at := from + 1; at < len(text); at++ {
-		switch c := text[at]; {
+	for pos := from + 1; pos < len(text); pos++ {
+		switch c := text[pos]; {
 		case c == '"':
-			return at + 1
+			return pos + 1
 		case c < ' ' || c == '\\':
 			return len(text)
 		}

@@ -8,10 +8,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestFlatDataIsCompactJSON(t *testing.T) {
+func TestIsCompactObject(t *testing.T) {
 	t.Parallel()
 	for _, usual := range []string{`{"a":1}`, `{"match":"m 1","rank":0,"mode":"duel"}`} {
-		if !flat([]byte(usual)) {
+		if !isCompactObject([]byte(usual)) {
 			t.Errorf("%s is not flat", usual)
 		}
 	}
@@ -23,7 +23,7 @@ func TestFlatDataIsCompactJSON(t *testing.T) {
 		}
 		object = rapid.SampledFrom([][]byte{object, []byte(`{"a":` + string(object) + `}`), []byte(`{"a":"` + string(object) + `","b":3}`)}).Draw(t, "object")
 		var compact bytes.Buffer
-		if err := json.Compact(&compact, object); flat(object) && (err != nil || !bytes.Equal(compact.Bytes(), object)) {
+		if err := json.Compact(&compact, object); isCompactObject(object) && (err != nil || !bytes.Equal(compact.Bytes(), object)) {
 			t.Errorf("%q is not compact JSON: %v", object, err)
 		}
 	})

@@ -11,7 +11,7 @@ import (
 var ErrPaused = errors.New("the game is paused")
 
 // drainEvery is how often a drain hurries a queue and looks whether it is empty.
-const drainEvery = 200 * time.Millisecond
+const drainInterval = 200 * time.Millisecond
 
 // Drain has everything in a game's queue reported at once, by whichever node
 // reports it, and waits until nothing is queued or in flight, nor collected
@@ -21,14 +21,14 @@ func (s *Service) Drain(ctx context.Context, game string) error {
 	if g == nil || g.sink == nil {
 		return ErrNoQueue
 	}
-	g.course.drains.Add(1)
-	defer g.course.drains.Add(-1)
+	g.reporter.drains.Add(1)
+	defer g.reporter.drains.Add(-1)
 	for {
-		empty, err := s.hurry(ctx, g)
+		empty, err := s.flushNow(ctx, g)
 		if err != nil || empty {
 			return err
 		}
-		pause(ctx, drainEvery)
+		sleep(ctx, drainInterval)
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("drain %s: %w", game, err)
 		}
@@ -36,17 +36,17 @@ func (s *Service) Drain(ctx context.Context, game string) error {
 }
 
 // hurry makes what is queued due, and says whether nothing is left.
-func (s *Service) hurry(ctx context.Context, g *game) (empty bool, err error) {
-	if err := s.Desk.Hurry(ctx, g.Game, s.Now()); err != nil {
+func (s *Service) flushNow(ctx context.Context, g *game) (empty bool, err error) {
+	if err := s.Admin.FlushNow(ctx, g.Game, s.Now()); err != nil {
 		return false, err
 	}
-	signal(g.partition.nudge)
-	statuses, err := s.Desk.Status(ctx, []string{g.Game}, s.Now())
+	signal(g.partition.pollNow)
+	statuses, err := s.Admin.Status(ctx, []string{g.Game}, s.Now())
 	if err != nil || len(statuses) == 0 {
 		return false, err
 	}
 	if statuses[0].Paused != "" {
 		return false, fmt.Errorf("drain %s: %w", g.Game, ErrPaused)
 	}
-	return g.collected.empty() && statuses[0].Counts.Queued+statuses[0].Counts.InFlight == 0, nil
+	return g.buffer.isEmpty() && statuses[0].Counts.Queued+statuses[0].Counts.InFlight == 0, nil
 }

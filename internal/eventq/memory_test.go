@@ -13,23 +13,23 @@ const partitions = 4
 // switch on.
 type memory struct {
 	mu     sync.Mutex
-	games  map[string]*kept
-	flight map[string]*flying
-	pushes map[string]Pushed
+	games  map[string]*memoryGame
+	flight map[string]*inFlightBatch
+	pushes map[string]PushResult
 	ended  map[string]bool // batches, by settlement
 	beats  map[string]int64
 
 	noMoreIDs bool // of what is taken once
 
 	calls  map[string]int
-	asked  int                           // batches, by a take at the most
-	beyond int                           // those that there were, at the most
-	fault  func(what, game string) error // before the call; nil: none
-	loss   func(what, game string) error // after it
+	asked  int                                // batches, by a take at the most
+	beyond int                                // those that there were, at the most
+	fault  func(operation, game string) error // before the call; nil: none
+	loss   func(operation, game string) error // after it
 }
 
 // kept is a game's queue.
-type kept struct {
+type memoryGame struct {
 	items  []Item
 	counts Counts
 	seen   map[string]int64
@@ -45,7 +45,7 @@ type kept struct {
 	batch  int
 }
 
-type flying struct {
+type inFlightBatch struct {
 	game  string
 	items []Item
 	lease int64
@@ -53,21 +53,21 @@ type flying struct {
 
 func newMemory() *memory {
 	return &memory{
-		games: map[string]*kept{}, flight: map[string]*flying{}, pushes: map[string]Pushed{},
+		games: map[string]*memoryGame{}, flight: map[string]*inFlightBatch{}, pushes: map[string]PushResult{},
 		ended: map[string]bool{}, beats: map[string]int64{}, calls: map[string]int{},
 	}
 }
 
-func (m *memory) failing(what, game string) error {
+func (m *memory) failing(operation, game string) error {
 	if m.fault == nil {
 		return nil
 	}
-	return m.fault(what, game)
+	return m.fault(operation, game)
 }
 
-func (m *memory) game(name string) *kept {
+func (m *memory) game(name string) *memoryGame {
 	if m.games[name] == nil {
-		m.games[name] = &kept{seen: map[string]int64{}, counts: Counts{Dropped: map[Reason]int64{}}, tokens: -1}
+		m.games[name] = &memoryGame{seen: map[string]int64{}, counts: Counts{Dropped: map[Reason]int64{}}, tokens: -1}
 	}
 	return m.games[name]
 }
@@ -81,10 +81,10 @@ func (m *memory) Partition(game string) int {
 }
 
 // act does one call: fails before it, or does it and then loses the answer.
-func (m *memory) act(what, game string, do func(k *kept) error) error {
+func (m *memory) act(operation, game string, do func(k *memoryGame) error) error {
 	m.mu.Lock()
-	m.calls[what]++
-	err := m.failing(what, game)
+	m.calls[operation]++
+	err := m.failing(operation, game)
 	loss := m.loss
 	if err == nil {
 		err = do(m.game(game))
@@ -93,13 +93,13 @@ func (m *memory) act(what, game string, do func(k *kept) error) error {
 	}
 	m.mu.Unlock()
 	if err == nil && loss != nil {
-		return loss(what, game)
+		return loss(operation, game)
 	}
 	return err
 }
 
 // mark says when the game is due.
-func (k *kept) mark(now int64) {
+func (k *memoryGame) mark(now int64) {
 	switch {
 	case len(k.items) == 0 || k.paused != "":
 		k.due = 0
@@ -110,11 +110,11 @@ func (k *kept) mark(now int64) {
 	}
 }
 
-func (m *memory) Beat(_ context.Context, node string, now int64) (alive []string, err error) {
-	err = m.act("beat", "", func(*kept) error {
+func (m *memory) Heartbeat(_ context.Context, node string, now int64) (alive []string, err error) {
+	err = m.act("heartbeat", "", func(*memoryGame) error {
 		m.beats[node] = now
 		for other, at := range m.beats {
-			if now-at <= NodeMS {
+			if now-at <= NodeTTLMS {
 				alive = append(alive, other)
 			}
 		}
@@ -124,8 +124,8 @@ func (m *memory) Beat(_ context.Context, node string, now int64) (alive []string
 	return alive, err
 }
 
-func (m *memory) Bye(_ context.Context, node string) error {
-	return m.act("bye", "", func(*kept) error {
+func (m *memory) Leave(_ context.Context, node string) error {
+	return m.act("leave", "", func(*memoryGame) error {
 		delete(m.beats, node)
 		return nil
 	})

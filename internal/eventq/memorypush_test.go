@@ -5,13 +5,13 @@ import (
 	"context"
 )
 
-func (m *memory) Push(_ context.Context, t Terms, p Push) (done Pushed, err error) {
-	err = m.act("push", t.Game, func(k *kept) error {
+func (m *memory) Push(_ context.Context, t Policy, p Push) (done PushResult, err error) {
+	err = m.act("push", t.Game, func(k *memoryGame) error {
 		if was, ok := m.pushes[p.ID]; ok {
 			done = was
 			return nil
 		}
-		if m.noMoreIDs && len(p.Items) > 0 && p.Items[0].Once {
+		if m.noMoreIDs && len(p.Items) > 0 && p.Items[0].Unique {
 			return ErrFull
 		}
 		done, err = k.push(t, p)
@@ -24,15 +24,15 @@ func (m *memory) Push(_ context.Context, t Terms, p Push) (done Pushed, err erro
 }
 
 // PushAll makes the pushes to those queues that have items, as one step.
-func (m *memory) PushAll(_ context.Context, all []GamePush) (done []Pushed, err error) {
-	err = m.act("push all", "", func(*kept) error {
+func (m *memory) PushAll(_ context.Context, all []GamePush) (done []PushResult, err error) {
+	err = m.act("push all", "", func(*memoryGame) error {
 		for _, one := range all {
-			var pushed Pushed
+			var pushed PushResult
 			was, known := m.pushes[one.Push.ID]
-			if k := m.game(one.Terms.Game); known {
+			if k := m.game(one.Policy.Game); known {
 				pushed = was
-			} else if m.failing("push", one.Terms.Game) == nil && len(k.items) > 0 {
-				pushed, _ = k.push(one.Terms, one.Push)
+			} else if m.failing("push", one.Policy.Game) == nil && len(k.items) > 0 {
+				pushed, _ = k.push(one.Policy, one.Push)
 				m.pushes[one.Push.ID] = pushed
 			}
 			done = append(done, pushed)
@@ -42,13 +42,13 @@ func (m *memory) PushAll(_ context.Context, all []GamePush) (done []Pushed, err 
 	return done, err
 }
 
-func (k *kept) push(t Terms, p Push) (Pushed, error) {
+func (k *memoryGame) push(t Policy, p Push) (PushResult, error) {
 	bound := cmp.Or(k.bound, t.MaxLen)
 	if p.Posted && t.Overflow == Reject && len(k.items)+len(p.Items) > bound {
-		return Pushed{}, ErrFull
+		return PushResult{}, ErrFull
 	}
 	k.flush, k.batch = t.FlushMS, t.BatchSize
-	done := Pushed{Dropped: map[Reason]int64{}}
+	done := PushResult{Dropped: map[Reason]int64{}}
 	for reason, n := range p.Refused {
 		k.counts.Offered += n
 		k.counts.Dropped[reason] += n
@@ -56,7 +56,7 @@ func (k *kept) push(t Terms, p Push) (Pushed, error) {
 	for _, item := range p.Items {
 		k.counts.Offered++
 		reason := Reason("")
-		if at, ok := k.seen[item.ID]; item.Once && ok && p.Now-at < SeenForMS {
+		if at, ok := k.seen[item.ID]; item.Unique && ok && p.Now-at < DedupeWindowMS {
 			reason = Duplicate
 		} else if len(k.items) >= bound {
 			reason = QueueFull
@@ -70,7 +70,7 @@ func (k *kept) push(t Terms, p Push) (Pushed, error) {
 			done.Dropped[reason]++
 			continue
 		}
-		if item.Once {
+		if item.Unique {
 			k.seen[item.ID] = p.Now
 		}
 		k.items = append(k.items, item)
@@ -81,7 +81,7 @@ func (k *kept) push(t Terms, p Push) (Pushed, error) {
 	return done, nil
 }
 
-func (k *kept) evict() {
+func (k *memoryGame) evict() {
 	delete(k.seen, k.items[0].ID)
 	k.items = k.items[1:]
 	k.counts.Dropped[QueueFull]++

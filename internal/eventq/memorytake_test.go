@@ -8,7 +8,7 @@ import (
 )
 
 func (m *memory) Due(_ context.Context, partition int, now int64, limit int) (due []string, next int64, err error) {
-	err = m.act("due", "", func(*kept) error {
+	err = m.act("due", "", func(*memoryGame) error {
 		for name, k := range m.games {
 			switch {
 			case m.Partition(name) != partition || k.due == 0:
@@ -28,7 +28,7 @@ func (m *memory) Due(_ context.Context, partition int, now int64, limit int) (du
 }
 
 // token takes a try of the rate, or says when there is one.
-func (k *kept) token(t Terms, now int64) (next int64) {
+func (k *memoryGame) token(t Policy, now int64) (next int64) {
 	if t.PerSecond == 0 {
 		return 0
 	}
@@ -44,9 +44,9 @@ func (k *kept) token(t Terms, now int64) (next int64) {
 	return 0
 }
 
-func (m *memory) Take(_ context.Context, t Terms, take Take) (taken Taken, err error) {
-	err = m.act("take", t.Game, func(k *kept) error {
-		taken.Left, k.lane = len(k.items), take.Lane
+func (m *memory) Take(_ context.Context, t Policy, take Take) (taken TakeResult, err error) {
+	err = m.act("take", t.Game, func(k *memoryGame) error {
+		taken.Left, k.lane = len(k.items), take.Pool
 		there := max((len(k.items)+MaxBatch-1)/MaxBatch, 1)
 		m.asked, m.beyond = max(m.asked, len(take.Batches)), max(m.beyond, len(take.Batches)-there)
 		for _, id := range take.Batches {
@@ -75,30 +75,30 @@ func (m *memory) Take(_ context.Context, t Terms, take Take) (taken Taken, err e
 			k.items = k.items[len(items):]
 			k.counts.InFlight += int64(len(items))
 			taken.Items = append(taken.Items, items...)
-			m.flight[id] = &flying{game: t.Game, items: items, lease: take.Now + take.Lease}
+			m.flight[id] = &inFlightBatch{game: t.Game, items: items, lease: take.Now + take.Lease}
 		}
 		k.mark(take.Now)
 		taken.Left, taken.Next = len(k.items), k.due
 		return nil
 	})
 	if err != nil {
-		return Taken{}, err
+		return TakeResult{}, err
 	}
 	return taken, nil
 }
 
-func (m *memory) Permit(_ context.Context, t Terms, r Renewal) (wait time.Duration, err error) {
-	err = m.act("permit", t.Game, func(k *kept) error {
+func (m *memory) Acquire(_ context.Context, t Policy, r Renewal) (wait time.Duration, err error) {
+	err = m.act("acquire", t.Game, func(k *memoryGame) error {
 		f := m.flight[r.Batch]
 		if f == nil {
-			return ErrGone
+			return ErrNotInFlight
 		}
 		f.lease = r.Now + r.Lease
 		next := k.cool
 		if k.paused != "" {
 			next = r.Now + 1000
 		}
-		if next <= r.Now && !r.Only {
+		if next <= r.Now && !r.LeaseOnly {
 			next = k.token(t, r.Now)
 		}
 		wait = max(time.Duration(next-r.Now)*time.Millisecond, 0)
@@ -107,16 +107,16 @@ func (m *memory) Permit(_ context.Context, t Terms, r Renewal) (wait time.Durati
 	return wait, err
 }
 
-func (m *memory) Settle(_ context.Context, t Terms, s Settlement) error {
-	return m.act("settle", t.Game, func(k *kept) error {
+func (m *memory) Finish(_ context.Context, t Policy, s BatchResult) error {
+	return m.act("finish", t.Game, func(k *memoryGame) error {
 		f := m.flight[s.Batch]
 		if m.ended[s.Batch] {
 			return nil
 		}
 		if f == nil {
-			return ErrGone
+			return ErrNotInFlight
 		}
-		sum := s.Sent + int64(len(s.Back))
+		sum := s.Sent + int64(len(s.Requeue))
 		for reason, n := range s.Dropped {
 			k.counts.Dropped[reason] += n
 			sum += n
@@ -126,14 +126,14 @@ func (m *memory) Settle(_ context.Context, t Terms, s Settlement) error {
 		}
 		k.counts.InFlight -= sum
 		k.counts.Sent += s.Sent
-		for _, id := range s.Forget {
+		for _, id := range s.ForgetIDs {
 			delete(k.seen, id)
 		}
 		if s.Unused {
 			k.tokens++
 		}
-		if len(s.Back) > 0 {
-			k.items = append(slices.Clone(s.Back), k.items...)
+		if len(s.Requeue) > 0 {
+			k.items = append(slices.Clone(s.Requeue), k.items...)
 			k.mark(s.Now)
 		}
 		m.ended[s.Batch] = true
@@ -142,18 +142,18 @@ func (m *memory) Settle(_ context.Context, t Terms, s Settlement) error {
 	})
 }
 
-func (m *memory) SettleSent(ctx context.Context, t Terms, all []Settlement) error {
-	err := m.act("settle sent", t.Game, func(*kept) error {
+func (m *memory) FinishSent(ctx context.Context, t Policy, all []BatchResult) error {
+	err := m.act("settle sent", t.Game, func(*memoryGame) error {
 		for _, s := range all {
 			if m.flight[s.Batch] == nil && !m.ended[s.Batch] {
-				return ErrGone
+				return ErrNotInFlight
 			}
 		}
 		return nil
 	})
 	for _, s := range all {
 		if err == nil {
-			err = m.Settle(ctx, t, s)
+			err = m.Finish(ctx, t, s)
 		}
 	}
 	return err

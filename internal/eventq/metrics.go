@@ -12,7 +12,7 @@ import (
 type metrics struct {
 	batch, age, seconds         prometheus.Histogram
 	sends, flushes, storeErrors *prometheus.CounterVec
-	retries, limited, unpushed  prometheus.Counter
+	retries, limited, flushLost prometheus.Counter
 }
 
 func newMetrics(registry prometheus.Registerer) *metrics {
@@ -35,18 +35,18 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		storeErrors: counters("store_errors_total", "Calls of the queue's store that failed.", "call"),
 		retries:     counter("retries_total", "Attempts of this node to send a batch again."),
 		limited:     counter("rate_limit_waits_total", "Times that this node waited for a game's rate limit or cool-down."),
-		unpushed:    counter("flush_lost_total", "Behaviours lost when this node stopped before the queue confirmed them."),
+		flushLost:   counter("flush_lost_total", "Behaviours lost when this node stopped before the queue confirmed them."),
 	}
 }
 
-func (m *metrics) tried(b *batch, now int64) {
+func (m *metrics) observeSend(b *batch, now int64) {
 	m.batch.Observe(float64(len(b.items)))
 	for _, item := range b.items {
 		m.age.Observe(float64(now-item.At) / 1000)
 	}
 }
 
-func (m *metrics) answered(o Outcome, took time.Duration) {
+func (m *metrics) observeAnswer(o Outcome, took time.Duration) {
 	m.seconds.Observe(took.Seconds())
 	m.sends.WithLabelValues(o.Code).Inc()
 }

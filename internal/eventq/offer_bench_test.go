@@ -6,16 +6,16 @@ import (
 )
 
 func BenchmarkOffer(b *testing.B) {
-	g := &game{Terms: Terms{Game: "a", MaxLen: 1 << 40, MaxAgeMS: MaxAgeMS, Report: []string{Online, Offline}}, partition: newPartition(0), sink: &sink{}}
+	g := &game{Policy: Policy{Game: "a", MaxLen: 1 << 40, MaxAgeMS: MaxAgeMS, Report: []string{Online, Offline}}, partition: newPartition(0), sink: &sink{}}
 	s := &Service{Config: Config{Now: func() int64 { return 1_700_000_000_000 }}, games: map[string]*game{"a": g}}
 	offered := Behaviour{Type: Online, Player: "p_01hzy3k9w8", Session: "s_01hzy3k9w8", Account: Guest, Data: json.RawMessage(`{"match":"m_01hzy3k9w8","rank":1}`)}
 	b.ReportAllocs()
 	for b.Loop() {
 		s.Offer("a", offered)
-		if len(g.collected.items) == MaxPush {
-			g.collected.next(&s.ids)
-			g.collected.done()
-			s.held.Store(0)
+		if len(g.buffer.items) == MaxPush {
+			g.buffer.nextPush(&s.ids)
+			g.buffer.finishPush()
+			s.buffered.Store(0)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func parse(raw json.RawMessage) (Behaviour, error) {
 		return b, errors.New("at is missing")
 	}
 	for name, value := range members {
-		if err := b.set(name, value); err != nil {
+		if err := b.setField(name, value); err != nil {
 			return b, fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -37,7 +37,7 @@ func parse(raw json.RawMessage) (Behaviour, error) {
 }
 
 // set reads one member.
-func (b *Behaviour) set(name string, value json.RawMessage) error {
+func (b *Behaviour) setField(name string, value json.RawMessage) error {
 	if string(value) == "null" { // which Unmarshal would take for a missing one
 		return errors.New("null")
 	}
@@ -45,7 +45,7 @@ func (b *Behaviour) set(name string, value json.RawMessage) error {
 		b.Data = value
 		return nil
 	}
-	into := b.member(name)
+	into := b.fieldFor(name)
 	if into == nil {
 		return errors.New("unknown")
 	}
@@ -54,7 +54,7 @@ func (b *Behaviour) set(name string, value json.RawMessage) error {
 
 // member is where one goes that is a text or a number, nil where none is called
 // so.
-func (b *Behaviour) member(name string) any {
+func (b *Behaviour) fieldFor(name string) any {
 	switch name {
 	case "id":
 		return &b.ID
@@ -78,7 +78,7 @@ func (b *Behaviour) member(name string) any {
 
 // check says what the wire contract has against a behaviour, other than its id.
 // That its data is an object and that it is not too long shows when it is encoded.
-func (b *Behaviour) check() error {
+func (b *Behaviour) validate() error {
 	switch {
 	case !identity.ValidID(b.Type):
 		return errors.New("type is none")

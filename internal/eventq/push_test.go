@@ -16,19 +16,19 @@ func TestFewItemsArePushedTogether(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				games := []string{"a", "e", "i"} // of one partition
-				var all []Terms
+				var all []Policy
 				for _, game := range games {
-					term := terms(game)
-					term.FlushMS = 60_000
-					all = append(all, term)
+					policy := policyOf(game)
+					policy.FlushMS = 60_000
+					all = append(all, policy)
 				}
-				w := newWorld(t, all...)
+				w := newCluster(t, all...)
 				n := w.start("n")
 				defer n.stop()
 				left := lost
 				w.set(func() {
-					w.loss = func(what, _ string) error {
-						if what != "push all" || left == 0 {
+					w.loss = func(operation, _ string) error {
+						if operation != "push all" || left == 0 {
 							return nil
 						}
 						left--
@@ -55,8 +55,8 @@ func TestFewItemsArePushedTogether(t *testing.T) {
 				for _, game := range games {
 					w.want(game, Counts{Offered: 4, Queued: 4})
 				}
-				if n.held.Load() != 0 {
-					t.Errorf("%d are held", n.held.Load())
+				if n.buffered.Load() != 0 {
+					t.Errorf("%d are held", n.buffered.Load())
 				}
 			})
 		})

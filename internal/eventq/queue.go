@@ -11,7 +11,7 @@ var (
 	ErrFull = errors.New("the queue of behaviours is full")
 	// ErrGone says that a batch is not in flight any more: its lease has ended, or
 	// it was settled.
-	ErrGone = errors.New("the batch is not in flight")
+	ErrNotInFlight = errors.New("the batch is not in flight")
 )
 
 // Queue keeps the queues of games, and counts in the same step as it moves. A
@@ -26,35 +26,35 @@ type Queue interface {
 	// Push puts items at the end of a game's queue, all in one step, bounds it,
 	// marks when it is due, and has it vanish when nothing is pushed and taken for
 	// long. With ErrFull nothing has changed.
-	Push(ctx context.Context, t Terms, p Push) (Pushed, error)
+	Push(ctx context.Context, t Policy, p Push) (PushResult, error)
 	// PushAll makes pushes From one process to several games of a partition, of
 	// items that are not Once and nothing else, as far as it can in one step; what
 	// it could not is left alone, and Queued as nothing.
-	PushAll(ctx context.Context, all []GamePush) ([]Pushed, error)
+	PushAll(ctx context.Context, all []GamePush) ([]PushResult, error)
 	// Due gives games of a partition with a due batch, the earliest first, and when
 	// the next of the others is due, 0 where none is.
 	Due(ctx context.Context, partition int, now int64, limit int) (games []string, next int64, err error)
 	// Take moves the oldest items in flight, unless the game is paused, cools down,
 	// or has no try left just now: several batches where that many are full and
 	// have a try each, or else one.
-	Take(ctx context.Context, t Terms, take Take) (Taken, error)
+	Take(ctx context.Context, t Policy, take Take) (TakeResult, error)
 	// Permit lets a batch in flight be tried again, which takes a try of the rate,
 	// or says how long to wait before asking again. Either way it renews the lease.
 	// ErrGone: it must not be sent.
-	Permit(ctx context.Context, t Terms, r Renewal) (wait time.Duration, err error)
+	Acquire(ctx context.Context, t Policy, r Renewal) (wait time.Duration, err error)
 	// Settle ends a batch. ErrGone: nothing has changed.
-	Settle(ctx context.Context, t Terms, s Settlement) error
+	Finish(ctx context.Context, t Policy, s BatchResult) error
 	// SettleSent ends batches of a game all of whose items have been sent. ErrGone:
 	// one of them is not in flight, and nothing has changed.
-	SettleSent(ctx context.Context, t Terms, all []Settlement) error
+	FinishSent(ctx context.Context, t Policy, all []BatchResult) error
 	// Fault notes that a try failed; no try of the game begins before until, where
 	// that is not 0.
-	Fault(ctx context.Context, game, why string, now, until int64) error
+	RecordFailure(ctx context.Context, game, why string, now, until int64) error
 	// Reap counts the batches of a partition as NodeLost whose lease has ended.
 	Reap(ctx context.Context, partition int, now int64) (items int64, err error)
 	// Keep makes a queue what it should be by its terms: shrinks it to its bound,
 	// counts as Expired what has vanished, marks it due where that was lost.
-	Keep(ctx context.Context, t Terms, now int64) error
+	Maintain(ctx context.Context, t Policy, now int64) error
 }
 
 // Push is what is put into a queue. Refused are those that were dropped at the
@@ -70,8 +70,8 @@ type Push struct {
 
 // GamePush is a push to one of several games.
 type GamePush struct {
-	Terms Terms
-	Push  Push
+	Policy Policy
+	Push   Push
 }
 
 // MaxPush and MaxOwnPush are the most items of a push, and of one of such as are
@@ -83,7 +83,7 @@ const (
 
 // Pushed is what became of a push's items; with DropOldest older items may have
 // been dropped for them.
-type Pushed struct {
+type PushResult struct {
 	Queued  int              // of the items
 	Dropped map[Reason]int64 // of the items: QueueFull, Duplicate
 	Length  int              // of the queue, after it
@@ -93,14 +93,14 @@ type Pushed struct {
 type Take struct {
 	Batches []string // their ids, new, for as many at the most
 	Node    string
-	Lane    string // in which the game is reported, to be shown
+	Pool    string // in which the game is reported, to be shown
 	Now     int64
 	Lease   int64 // how long they may stay in flight, ms
 }
 
 // Taken are batches, one after the other: only the last may not be full. There
 // are no items where there was none to take.
-type Taken struct {
+type TakeResult struct {
 	Items []Item
 	Left  int   // in the queue
 	Next  int64 // when the game may be taken from again; 0: when more is pushed, or it is resumed
@@ -108,26 +108,26 @@ type Taken struct {
 
 // Renewal is a wish to try a batch again.
 type Renewal struct {
-	Batch string
-	Now   int64
-	Lease int64 // ms from now
-	Only  bool  // the lease: no try is meant yet, so none is taken of the rate
+	Batch     string
+	Now       int64
+	Lease     int64 // ms from now
+	LeaseOnly bool  // the lease: no try is meant yet, so none is taken of the rate
 }
 
 // Settlement is what became of a batch: all of its items are Sent, Dropped or
 // given Back.
-type Settlement struct {
-	Batch   string
-	Sent    int64
-	Dropped map[Reason]int64
-	Forget  []string // ids of dropped items that were to be taken once: they may come again
-	Back    []Item   // not sent, to the head of the queue, in order
-	Unused  bool     // no try was made: it is given back too
-	Now     int64
+type BatchResult struct {
+	Batch     string
+	Sent      int64
+	Dropped   map[Reason]int64
+	ForgetIDs []string // ids of dropped items that were to be taken once: they may come again
+	Requeue   []Item   // not sent, to the head of the queue, in order
+	Unused    bool     // no try was made: it is given back too
+	Now       int64
 }
 
 // Desk is what operators see of the queues, and do with them.
-type Desk interface {
+type Admin interface {
 	// Status gives the games that it is asked for, in that order.
 	Status(ctx context.Context, games []string, now int64) ([]Status, error)
 	// Totals count all games.
@@ -139,9 +139,9 @@ type Desk interface {
 	Resume(ctx context.Context, game string, now int64) error
 	// Bound sets a bound for a game at all nodes, at once, and drops the oldest
 	// beyond it; 0: as configured again.
-	Bound(ctx context.Context, game string, maxLen int) error
+	SetMaxLen(ctx context.Context, game string, maxLen int) error
 	// Hurry makes what is queued due now.
-	Hurry(ctx context.Context, game string, now int64) error
+	FlushNow(ctx context.Context, game string, now int64) error
 	// Discard drops the oldest items, at most so many, for a reason.
 	Discard(ctx context.Context, game string, most int, r Reason) (dropped int64, err error)
 }
@@ -154,7 +154,7 @@ type Status struct {
 	OldestAt  int64  `json:"oldest_at,omitempty"` // when its oldest item was queued
 	DueAt     int64  `json:"due_at,omitempty"`
 	CoolUntil int64  `json:"retry_at,omitempty"` // no try before
-	Lane      string `json:"worker_pool,omitempty"`
+	Pool      string `json:"worker_pool,omitempty"`
 	Paused    string `json:"paused_reason,omitempty"` // "": the queue is not paused
 	Error     string `json:"last_error,omitempty"`
 	ErrorAt   int64  `json:"last_error_at,omitempty"`
@@ -164,10 +164,10 @@ type Status struct {
 type Nodes interface {
 	// Beat notes that a node lives, and gives all that have said so within NodeMS,
 	// sorted.
-	Beat(ctx context.Context, node string, now int64) (alive []string, err error)
+	Heartbeat(ctx context.Context, node string, now int64) (alive []string, err error)
 	// Bye takes a node out at once.
-	Bye(ctx context.Context, node string) error
+	Leave(ctx context.Context, node string) error
 }
 
 // NodeMS is how long a node counts as alive after a beat.
-const NodeMS = 3000
+const NodeTTLMS = 3000

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-var errFar = errors.New("the far side is ill")
+var errSink = errors.New("the far side is ill")
 
-func failed(context.Context, int, Batch) Outcome { return Outcome{Code: "500", Err: errFar} }
+func failAlways(context.Context, int, Batch) Outcome { return Outcome{Code: "500", Err: errSink} }
 
 func TestBatchesLeaveBySizeAndByAge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, terms("a"))
+		w := newCluster(t, policyOf("a"))
 		n := w.start("n")
 		defer n.stop()
 		began := time.Now()
@@ -27,7 +27,7 @@ func TestBatchesLeaveBySizeAndByAge(t *testing.T) {
 			t.Fatalf("batches of %v at first, want two full ones", got)
 		}
 		time.Sleep(2 * time.Second)
-		tries := w.sink("a").tried()
+		tries := w.sink("a").allAttempts()
 		if len(tries) != 3 || len(tries[2].ids) != 30 || tries[2].at.Sub(began) < time.Second || tries[2].at.Sub(began) > 1300*time.Millisecond {
 			t.Fatalf("the rest left as %+v", tries[2:])
 		}
@@ -44,9 +44,9 @@ func TestBatchesLeaveBySizeAndByAge(t *testing.T) {
 func TestBatchHasOneGameAndAtMost128(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		greedy := terms("a")
+		greedy := policyOf("a")
 		greedy.BatchSize = 129
-		w := newWorld(t, greedy, terms("b"))
+		w := newCluster(t, greedy, policyOf("b"))
 		n := w.start("n")
 		for i := range 1000 {
 			n.Offer([]string{"a", "b"}[i%2], Behaviour{ID: id(i), Type: Online, Account: Guest})
@@ -54,7 +54,7 @@ func TestBatchHasOneGameAndAtMost128(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		n.stop()
 		for g, game := range []string{"a", "b"} {
-			for _, try := range w.sink(game).tried() {
+			for _, try := range w.sink(game).allAttempts() {
 				if len(try.ids) > MaxBatch {
 					t.Errorf("a batch of %d", len(try.ids))
 				}
@@ -72,9 +72,9 @@ func TestBatchHasOneGameAndAtMost128(t *testing.T) {
 func TestStaleAtTheTake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		term := terms("a")
-		term.PerSecond, term.Burst = 0.001, 1
-		w := newWorld(t, term)
+		policy := policyOf("a")
+		policy.PerSecond, policy.Burst = 0.001, 1
+		w := newCluster(t, policy)
 		n := w.start("n")
 		defer n.stop()
 		n.Offer("a", Behaviour{ID: "old", Type: Online, Account: Guest, At: w.now() - 169_500})
@@ -93,9 +93,9 @@ func TestStaleAtTheTake(t *testing.T) {
 func TestStaleBeforeARetry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, terms("a"))
+		w := newCluster(t, policyOf("a"))
 		w.sink("a").answer = func(context.Context, int, Batch) Outcome {
-			return Outcome{Code: "429", After: 20 * time.Second, Err: errFar}
+			return Outcome{Code: "429", RetryAfter: 20 * time.Second, Err: errSink}
 		}
 		n := w.start("n")
 		defer n.stop()
@@ -104,7 +104,7 @@ func TestStaleBeforeARetry(t *testing.T) {
 		}
 		time.Sleep(3 * time.Minute)
 		w.want("a", Counts{Offered: 3, Dropped: map[Reason]int64{TooOld: 2, RetriesExhausted: 1}})
-		tries := w.sink("a").tried()
+		tries := w.sink("a").allAttempts()
 		if len(tries[0].ids) != 3 || !slices.Equal(tries[1].ids, []string{id(0), id(2)}) || !slices.Equal(tries[7].ids, ids(0, 1)) {
 			t.Errorf("tried %+v", tries)
 		}
@@ -122,15 +122,15 @@ func TestStaleBeforeARetry(t *testing.T) {
 func TestRetriesEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, terms("a"))
-		w.sink("a").answer = failed
+		w := newCluster(t, policyOf("a"))
+		w.sink("a").answer = failAlways
 		n := w.start("n")
 		defer n.stop()
 		n.offer("a", 0, 3)
 		time.Sleep(150 * time.Second)
 		w.want("a", Counts{Offered: 3, Dropped: map[Reason]int64{RetriesExhausted: 3}})
-		tries := w.sink("a").tried()
-		if len(tries) != maxTries {
+		tries := w.sink("a").allAttempts()
+		if len(tries) != maxAttempts {
 			t.Fatalf("%d tries", len(tries))
 		}
 		for _, try := range tries {
@@ -138,7 +138,7 @@ func TestRetriesEnd(t *testing.T) {
 				t.Error("the batch has another id")
 			}
 		}
-		if got := n.metric(t, "retries_total", ""); got != maxTries-1 {
+		if got := n.metric(t, "retries_total", ""); got != maxAttempts-1 {
 			t.Errorf("%v retries counted", got)
 		}
 	})
@@ -147,10 +147,10 @@ func TestRetriesEnd(t *testing.T) {
 func TestLaterBatchesGoOnBesideARetry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, terms("a"))
+		w := newCluster(t, policyOf("a"))
 		w.sink("a").answer = func(_ context.Context, _ int, b Batch) Outcome {
 			if b.Items[0].ID == id(0) && b.Now < b.Items[0].At+1000 {
-				return Outcome{Code: "500", Err: errFar}
+				return Outcome{Code: "500", Err: errSink}
 			}
 			return arrived
 		}
@@ -167,13 +167,13 @@ func TestLaterBatchesGoOnBesideARetry(t *testing.T) {
 func TestBatchesThatWaitAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, terms("a"))
-		w.sink("a").answer = failed
+		w := newCluster(t, policyOf("a"))
+		w.sink("a").answer = failAlways
 		n := w.start("n")
 		defer n.stop()
 		n.offer("a", 0, 10*MaxBatch)
 		time.Sleep(2 * time.Second) // so short that no tries are used up
-		if c := w.counts("a"); c.InFlight > maxAside*MaxBatch || c.Queued < 6*MaxBatch {
+		if c := w.counts("a"); c.InFlight > maxWaitingBatches*MaxBatch || c.Queued < 6*MaxBatch {
 			t.Errorf("%d in flight, %d queued", c.InFlight, c.Queued)
 		}
 	})
@@ -182,13 +182,13 @@ func TestBatchesThatWaitAreBounded(t *testing.T) {
 func TestPartialAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, terms("a"))
+		w := newCluster(t, policyOf("a"))
 		w.sink("a").answer = func(_ context.Context, n int, _ Batch) Outcome {
 			switch n {
 			case 1:
-				return Outcome{Code: "500", Err: errFar}
+				return Outcome{Code: "500", Err: errSink}
 			case 2:
-				return Outcome{Items: []Fate{Arrived, Again, Refused, Again}, Code: "200", Err: errFar}
+				return Outcome{Items: []Delivery{Delivered, TryAgain, Refused, TryAgain}, Code: "200", Err: errSink}
 			}
 			return arrived
 		}
@@ -197,7 +197,7 @@ func TestPartialAnswers(t *testing.T) {
 		n.offer("a", 0, 4)
 		time.Sleep(10 * time.Second)
 		w.want("a", Counts{Offered: 4, Sent: 3, Dropped: map[Reason]int64{Rejected: 1}})
-		tries := w.sink("a").tried()
+		tries := w.sink("a").allAttempts()
 		if len(tries) != 3 || tries[0].batch != tries[1].batch || tries[2].batch == tries[0].batch {
 			t.Fatalf("tries %+v", tries)
 		}
@@ -207,11 +207,11 @@ func TestPartialAnswers(t *testing.T) {
 	})
 }
 
-func TestBarredCoolsDown(t *testing.T) {
+func TestForbiddenCoolsDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, terms("a"))
-		w.sink("a").answer = firstly(Outcome{Fate: Barred, Code: "401", Err: errFar})
+		w := newCluster(t, policyOf("a"))
+		w.sink("a").answer = answerFirst(Outcome{Delivery: Forbidden, Code: "401", Err: errSink})
 		n := w.start("n")
 		defer n.stop()
 		n.offer("a", 0, MaxBatch+1)
@@ -222,19 +222,19 @@ func TestBarredCoolsDown(t *testing.T) {
 	})
 }
 
-func TestStopPauses(t *testing.T) {
+func TestPauseOutcomePausesTheGame(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, terms("a"))
+		w := newCluster(t, policyOf("a"))
 		w.sink("a").answer = func(context.Context, int, Batch) Outcome {
-			return Outcome{Code: "410", Stop: true, Err: errFar}
+			return Outcome{Code: "410", Pause: true, Err: errSink}
 		}
 		n := w.start("n")
 		defer n.stop()
 		n.offer("a", 0, 200)
 		time.Sleep(10 * time.Second)
 		w.want("a", Counts{Offered: 200, Queued: 200})
-		if tries := w.sink("a").tried(); len(tries) != 1 {
+		if tries := w.sink("a").allAttempts(); len(tries) != 1 {
 			t.Errorf("%d tries", len(tries))
 		}
 		if err := n.Drain(t.Context(), "a"); !errors.Is(err, ErrPaused) {
@@ -249,7 +249,7 @@ func TestStopPauses(t *testing.T) {
 func TestPanicIsAFailedTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, terms("a"))
+		w := newCluster(t, policyOf("a"))
 		w.sink("a").check = func(b Behaviour) error {
 			if b.ID == id(1) {
 				panic("check")
@@ -276,14 +276,14 @@ func TestPanicIsAFailedTry(t *testing.T) {
 func TestRateIsKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		term := terms("a")
-		term.PerSecond, term.Burst = 8, 8
-		w := newWorld(t, term)
+		policy := policyOf("a")
+		policy.PerSecond, policy.Burst = 8, 8
+		w := newCluster(t, policy)
 		n := w.start("n")
 		defer n.stop()
 		n.offer("a", 0, 60*MaxBatch)
 		time.Sleep(5 * time.Second)
-		if tries := len(w.sink("a").tried()); tries > 48 || tries < 40 {
+		if tries := len(w.sink("a").allAttempts()); tries > 48 || tries < 40 {
 			t.Errorf("%d tries in 5 s", tries)
 		}
 		time.Sleep(3 * time.Second)
@@ -294,35 +294,35 @@ func TestRateIsKept(t *testing.T) {
 func TestSlowGamesHoldUpNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		all := []Terms{terms("quick")}
+		all := []Policy{policyOf("quick")}
 		for i := range 600 {
-			all = append(all, terms(fmt.Sprint("slow", i)))
+			all = append(all, policyOf(fmt.Sprint("slow", i)))
 		}
-		w := newWorld(t, all...)
-		for _, term := range all[1:] {
-			w.sink(term.Game).answer = func(ctx context.Context, _ int, _ Batch) Outcome {
+		w := newCluster(t, all...)
+		for _, policy := range all[1:] {
+			w.sink(policy.Game).answer = func(ctx context.Context, _ int, _ Batch) Outcome {
 				<-ctx.Done()
-				return Outcome{Code: "timeout", Err: errFar}
+				return Outcome{Code: "timeout", Err: errSink}
 			}
 		}
 		n := w.start("n")
 		defer n.stop()
 		for second := range 20 {
-			for _, term := range all {
-				n.offer(term.Game, second, 1)
+			for _, policy := range all {
+				n.offer(policy.Game, second, 1)
 			}
 			time.Sleep(time.Second)
 		}
 		time.Sleep(8 * time.Second)
 		var worst int64
-		for _, try := range w.sink("quick").tried() {
+		for _, try := range w.sink("quick").allAttempts() {
 			worst = max(worst, try.oldest)
 		}
 		if worst > 10_000 {
 			t.Errorf("a behaviour of the quick game waited %d ms", worst)
 		}
 		w.want("quick", Counts{Offered: 20, Sent: 20})
-		if slow := n.slow.workers; slow > lendable {
+		if slow := n.slow.workers; slow > maxSlowWorkers {
 			t.Errorf("%d workers", slow)
 		}
 	})

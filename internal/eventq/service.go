@@ -12,10 +12,10 @@ import (
 
 // Config is what a service is made of; all fields are needed.
 type Config struct {
-	Games    []Terms
+	Games    []Policy
 	Sinks    map[string]Sink // by game; where there is none, nothing is taken from the game's queue
 	Queue    Queue
-	Desk     Desk
+	Admin    Admin
 	Nodes    Nodes
 	Node     string       // names this node among all
 	Now      func() int64 // cluster time, epoch ms
@@ -36,12 +36,12 @@ type Service struct {
 	metrics      *metrics
 	games        map[string]*game
 	partitions   []*partition
-	shared, slow *lane
+	shared, slow *workerPool
 	members      atomic.Pointer[membership]
-	ids          naming
-	held         atomic.Int64 // items that are collected and not pushed, of all games
-	parked       atomic.Int64 // items in batches that wait for a retry, of all games
-	complained   atomic.Int64 // when a failure of the store was last logged, epoch ms of this node
+	ids          idGenerator
+	buffered     atomic.Int64 // items that are collected and not pushed, of all games
+	waitingItems atomic.Int64 // items in batches that wait for a retry, of all games
+	lastLoggedAt atomic.Int64 // when a failure of the store was last logged, epoch ms of this node
 
 	// running are the loops, workers and reporters. Only they start more of them,
 	// and Run.
@@ -50,25 +50,25 @@ type Service struct {
 
 // A game is what the service keeps of one: what goes in, and what goes out.
 type game struct {
-	Terms
+	Policy
 	sink      Sink
 	partition *partition
-	collected collected
-	course    course
+	buffer    gameBuffer
+	reporter  gameReporter
 }
 
 const (
-	callTimeout   = 2 * time.Second // of the store
-	complainEvery = 10 * time.Second
+	callTimeout = 2 * time.Second // of the store
+	logInterval = 10 * time.Second
 )
 
 // New makes a service. What is offered before Run waits for it.
 func New(c Config) *Service {
 	s := &Service{
 		Config: c, games: make(map[string]*game, len(c.Games)),
-		shared: &lane{name: "shared", bound: 64}, slow: &lane{name: "slow", bound: 64},
+		shared: &workerPool{name: "shared", limit: 64}, slow: &workerPool{name: "slow", limit: 64},
 	}
-	s.ids.draw()
+	s.ids.init()
 	s.members.Store(&membership{owned: make([]bool, c.Queue.Partitions())})
 	for i := range c.Queue.Partitions() {
 		s.partitions = append(s.partitions, newPartition(i))
@@ -77,12 +77,12 @@ func New(c Config) *Service {
 		t.BatchSize = min(max(t.BatchSize, 1), MaxBatch)
 		t.MaxAgeMS = min(t.MaxAgeMS, MaxAgeMS)
 		p := s.partitions[c.Queue.Partition(t.Game)]
-		g := &game{Terms: t, sink: c.Sinks[t.Game], partition: p}
+		g := &game{Policy: t, sink: c.Sinks[t.Game], partition: p}
 		s.games[t.Game] = g
 		p.games = append(p.games, g)
 	}
 	s.metrics = newMetrics(c.Registry)
-	c.Registry.MustRegister(newCensus(s))
+	c.Registry.MustRegister(newStatsCollector(s))
 	return s
 }
 
@@ -93,15 +93,15 @@ func New(c Config) *Service {
 func (s *Service) Run(ctx context.Context) error {
 	var collectors sync.WaitGroup
 	for _, p := range s.partitions {
-		collectors.Go(func() { s.collect(ctx, p) })
-		s.running.Go(func() { s.tend(ctx, p) })
+		collectors.Go(func() { s.runCollector(ctx, p) })
+		s.running.Go(func() { s.runPartition(ctx, p) })
 	}
-	s.running.Go(func() { s.beat(ctx) })
-	s.running.Go(func() { s.keep(ctx) })
+	s.running.Go(func() { s.runHeartbeats(ctx) })
+	s.running.Go(func() { s.runMaintenance(ctx) })
 	s.running.Wait()
 	collectors.Wait()
-	s.leave(ctx)
-	s.bye(ctx)
+	s.requeueAll(ctx)
+	s.leaveNodes(ctx)
 	return nil
 }
 
@@ -118,24 +118,24 @@ func (s *Service) Duty() (partitions []int, alive []string) {
 }
 
 // call bounds a call of the store; the end of the service does not cut it off.
-func call(ctx context.Context) (context.Context, context.CancelFunc) {
+func callContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 }
 
 // note counts a failed call of the store, and now and then logs one.
-func (s *Service) note(what string, err error) {
+func (s *Service) recordError(operation string, err error) {
 	if err == nil {
 		return
 	}
-	s.metrics.storeErrors.WithLabelValues(what).Inc()
-	now, last := time.Now().UnixMilli(), s.complained.Load()
-	if now-last >= complainEvery.Milliseconds() && s.complained.CompareAndSwap(last, now) {
-		s.Logger.Warn("the queue of behaviours does not answer as it should; what is collected waits", "call", what, "error", err)
+	s.metrics.storeErrors.WithLabelValues(operation).Inc()
+	now, last := time.Now().UnixMilli(), s.lastLoggedAt.Load()
+	if now-last >= logInterval.Milliseconds() && s.lastLoggedAt.CompareAndSwap(last, now) {
+		s.Logger.Warn("the queue of behaviours does not answer as it should; what is collected waits", "call", operation, "error", err)
 	}
 }
 
 // pause waits, or until the context ends.
-func pause(ctx context.Context, d time.Duration) {
+func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

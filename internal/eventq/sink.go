@@ -25,22 +25,22 @@ type Batch struct {
 }
 
 // Fate is what the far side did with an item.
-type Fate int
+type Delivery int
 
 // The fates.
 const (
-	Again   Fate = iota // not taken: worth another try
-	Arrived             // taken
-	Refused             // for good: dropped as Rejected
-	Barred              // the game's keys or rights are at fault: dropped as Unauthorized
+	TryAgain  Delivery = iota // not taken: worth another try
+	Delivered                 // taken
+	Refused                   // for good: dropped as Rejected
+	Forbidden                 // the game's keys or rights are at fault: dropped as Unauthorized
 )
 
 // Outcome is the answer to a batch.
 type Outcome struct {
-	Fate  Fate
-	Items []Fate        // of each item, where they differ; nil: all have Fate
-	After time.Duration // no try of the game sooner: a ban, Retry-After
-	Stop  bool          // the far side wants no more: pause the game
-	Code  string        // of the answer, of a small set: "200", "timeout", "1006"
-	Err   error         // why it was not taken, whole or in part; never with personal data or keys
+	Delivery   Delivery
+	Items      []Delivery    // of each item, where they differ; nil: all have Fate
+	RetryAfter time.Duration // no try of the game sooner: a ban, Retry-After
+	Pause      bool          // the far side wants no more: pause the game
+	Code       string        // of the answer, of a small set: "200", "timeout", "1006"
+	Err        error         // why it was not taken, whole or in part; never with personal data or keys
 }

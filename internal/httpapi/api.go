@@ -79,7 +79,7 @@ type Arenas interface {
 // any text: one that is no behaviour is dropped as such, and the others taken.
 // eventq.ErrFull: none was taken.
 type Behaviours interface {
-	Post(ctx context.Context, game string, bodies []json.RawMessage) (eventq.Posted, error)
+	Post(ctx context.Context, game string, bodies []json.RawMessage) (eventq.PostResult, error)
 }
 
 // Tasks are the durable queue of each game's own services; *taskqueue.Front, which

@@ -243,12 +243,12 @@ func (w *world) FindJoinInfo(ctx context.Context, game, code string) (arena.Join
 }
 
 // Post drops what is no JSON object.
-func (w *world) Post(_ context.Context, game string, bodies []json.RawMessage) (eventq.Posted, error) {
+func (w *world) Post(_ context.Context, game string, bodies []json.RawMessage) (eventq.PostResult, error) {
 	if w.fail != nil || game != "demo" {
-		return eventq.Posted{}, w.fail
+		return eventq.PostResult{}, w.fail
 	}
 	w.posts = bodies
-	p := eventq.Posted{Accepted: len(bodies)}
+	p := eventq.PostResult{Accepted: len(bodies)}
 	for _, body := range bodies {
 		if json.Unmarshal(body, &map[string]any{}) == nil && string(body) != "null" {
 			continue

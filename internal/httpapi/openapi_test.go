@@ -116,7 +116,7 @@ func TestAnswersHaveTheFieldsOfTheContract(t *testing.T) {
 		"Match": finishedMatch{}, "MatchStanding": protocol.OverStanding{}, "Health": health{},
 		"ArenaMade": protocol.ArenaMade{}, "ArenaLook": protocol.ArenaLook{}, "Problem": problem{},
 		"Listing": leaderboard.Listing{}, "Page": leaderboard.Page{}, "Standing": leaderboard.Standing{},
-		"Posted": eventq.Posted{}, "Behaviour": eventq.Behaviour{},
+		"Posted": eventq.PostResult{}, "Behaviour": eventq.Behaviour{},
 		"Enqueued": enqueued{}, "Claimed": claimed{}, "Lost": lost{}, "Task": taskView{},
 	} {
 		for _, fault := range openAPI().fieldFaults("/components/schemas/"+schema, answer) {

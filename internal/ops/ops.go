@@ -28,7 +28,7 @@ type Config struct {
 	Leaderboards Leaderboards
 	Corrections  Corrections
 	Days         Days
-	Queues       eventq.Desk
+	Queues       eventq.Admin
 	Hooks        Hooks
 	Audit        Audit
 	Revocations  Revocations

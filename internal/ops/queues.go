@@ -168,11 +168,11 @@ func (a *api) patchQueue(w http.ResponseWriter, r *request) error {
 	if err := readObject(w, r.Request, &body); err != nil {
 		return err
 	}
-	if body.MaxLen < 0 || body.MaxLen > eventq.MostLen {
-		return badRequest("max_len %d is out of range; use 1 to %d, or 0 for the configured length", body.MaxLen, eventq.MostLen)
+	if body.MaxLen < 0 || body.MaxLen > eventq.MaxQueueLen {
+		return badRequest("max_len %d is out of range; use 1 to %d, or 0 for the configured length", body.MaxLen, eventq.MaxQueueLen)
 	}
 	return a.changeQueue(w, r, func(ctx context.Context) error {
 		a.Logger.InfoContext(ctx, "behaviour queue length changed", "game", r.game, "max_len", body.MaxLen, "actor", r.actor)
-		return a.Queues.Bound(ctx, r.game, body.MaxLen)
+		return a.Queues.SetMaxLen(ctx, r.game, body.MaxLen)
 	})
 }

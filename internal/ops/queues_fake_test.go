@@ -22,11 +22,11 @@ type fakeQueue struct {
 
 func newQueues() map[string]*fakeQueue {
 	q := &fakeQueue{items: []eventq.Item{
-		{ID: "b_1", Once: true, At: clock - 900, QueuedAt: clock - 800, Body: []byte(`{"id":"b_1","type":"online"}`)},
+		{ID: "b_1", Unique: true, At: clock - 900, QueuedAt: clock - 800, Body: []byte(`{"id":"b_1","type":"online"}`)},
 		{ID: "b_2", At: clock - 600, QueuedAt: clock - 500, Body: []byte(`{"id":"b_2","type":"offline"}`)},
 	}}
 	q.Status = eventq.Status{
-		Game: "demo", Lane: "shared", OldestAt: clock - 800, DueAt: clock + 200, Error: "connection refused", ErrorAt: clock - 5000,
+		Game: "demo", Pool: "shared", OldestAt: clock - 800, DueAt: clock + 200, Error: "connection refused", ErrorAt: clock - 5000,
 		Counts: eventq.Counts{Offered: 10, Sent: 5, Dropped: map[eventq.Reason]int64{eventq.TooOld: 3}, Queued: 2},
 	}
 	return map[string]*fakeQueue{"demo": q}
@@ -51,7 +51,7 @@ func (w *world) drain(ctx context.Context, game string) error {
 	return w.fail
 }
 
-// desk is the operators' side of a world's queues. It implements eventq.Desk.
+// desk is the operators' side of a world's queues. It implements eventq.Admin.
 type desk struct{ *world }
 
 func (d desk) Status(_ context.Context, games []string, _ int64) ([]eventq.Status, error) {
@@ -86,12 +86,12 @@ func (d desk) Resume(_ context.Context, game string, now int64) error {
 	return d.fail
 }
 
-func (d desk) Bound(_ context.Context, game string, maxLen int) error {
+func (d desk) SetMaxLen(_ context.Context, game string, maxLen int) error {
 	d.queues[game].MaxLen = maxLen
 	return d.fail
 }
 
-func (d desk) Hurry(context.Context, string, int64) error { return errors.New("left to Drain") }
+func (d desk) FlushNow(context.Context, string, int64) error { return errors.New("left to Drain") }
 
 // Discard drops at most 700 in a step.
 func (d desk) Discard(_ context.Context, game string, most int, r eventq.Reason) (int64, error) {

@@ -38,9 +38,9 @@ func newOurs(b *testing.B, rdb *redis.Client, f *flow, games []string) *ours {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = conn.Close() })
-	terms, sinks := make([]eventq.Terms, len(games)), make(map[string]eventq.Sink, len(games))
+	terms, sinks := make([]eventq.Policy, len(games)), make(map[string]eventq.Sink, len(games))
 	for i, game := range games {
-		terms[i] = eventq.Terms{
+		terms[i] = eventq.Policy{
 			Game: game, MaxLen: int(*window), Overflow: eventq.DropOldest, BatchSize: eventq.MaxBatch,
 			FlushMS: flush.Milliseconds(), MaxAgeMS: eventq.MaxAgeMS, PerSecond: 100_000, Burst: 100_000,
 			Report: []string{eventq.MatchEnd},
@@ -49,7 +49,7 @@ func newOurs(b *testing.B, rdb *redis.Client, f *flow, games []string) *ours {
 	}
 	queue := redisqueue.New(conn.Bulk)
 	return &ours{queue: queue, flow: f, games: games, Service: eventq.New(eventq.Config{
-		Games: terms, Sinks: sinks, Queue: queue, Desk: queue, Nodes: queue, Node: "bench",
+		Games: terms, Sinks: sinks, Queue: queue, Admin: queue, Nodes: queue, Node: "bench",
 		Now: func() int64 { return time.Now().UnixMilli() }, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 	})}
 }
@@ -61,7 +61,7 @@ func (counting) Check(eventq.Behaviour) error { return nil }
 
 func (c counting) Send(_ context.Context, batch eventq.Batch) eventq.Outcome {
 	c.flow.arrived(len(batch.Items), func(i int) int64 { return batch.Items[i].At })
-	return eventq.Outcome{Fate: eventq.Arrived, Code: "200"}
+	return eventq.Outcome{Delivery: eventq.Delivered, Code: "200"}
 }
 
 func (counting) Close() error { return nil }

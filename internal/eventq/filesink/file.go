@@ -10,32 +10,32 @@ import (
 )
 
 // ErrTaken says that another sink writes to the file.
-var ErrTaken = errors.New("another sink writes to the file")
+var ErrInUse = errors.New("another sink writes to the file")
 
 // ready has the file open that the path leads to, which is another one after
 // the last was moved away, and gives its size, which others may have cut.
-func (s *Sink) ready() (int64, error) {
+func (s *Sink) openCurrent() (int64, error) {
 	if s.file == nil {
 		return s.open()
 	}
-	there, err := os.Stat(s.options.Path)
+	current, err := os.Stat(s.options.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, err
 	}
-	ours, errOurs := s.file.Stat()
-	if errOurs != nil {
-		return 0, errOurs
+	opened, openedErr := s.file.Stat()
+	if openedErr != nil {
+		return 0, openedErr
 	}
-	if err == nil && os.SameFile(there, ours) {
-		return ours.Size(), nil
+	if err == nil && os.SameFile(current, opened) {
+		return opened.Size(), nil
 	}
-	_ = s.forget() // it is of no more use
+	_ = s.closeFile() // it is of no more use
 	return s.open()
 }
 
 // forget closes the file, whose lock does not stay with a process that is being
 // started just now and has a copy of its descriptor.
-func (s *Sink) forget() error {
+func (s *Sink) closeFile() error {
 	file := s.file
 	s.file = nil
 	return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
@@ -50,7 +50,7 @@ func (s *Sink) open() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	size, err := claim(file)
+	size, err := lockAndRepair(file)
 	if err != nil {
 		_ = file.Close()
 		return 0, err
@@ -60,10 +60,10 @@ func (s *Sink) open() (int64, error) {
 }
 
 // claim locks a file, until it is closed, and makes it whole.
-func claim(file *os.File) (size int64, err error) {
+func lockAndRepair(file *os.File) (size int64, err error) {
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return 0, fmt.Errorf("%w: %s", ErrTaken, file.Name())
+		return 0, fmt.Errorf("%w: %s", ErrInUse, file.Name())
 	}
 	if err != nil {
 		return 0, fmt.Errorf("lock %s: %w", file.Name(), err)

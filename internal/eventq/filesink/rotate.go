@@ -12,10 +12,10 @@ func (s *Sink) rotate() (int64, error) {
 	if err := s.makeRoom(); err != nil {
 		return 0, err
 	}
-	if err := os.Rename(s.options.Path, s.full(1)); err != nil {
+	if err := os.Rename(s.options.Path, s.rotatedPath(1)); err != nil {
 		return 0, err
 	}
-	if err := s.forget(); err != nil {
+	if err := s.closeFile(); err != nil {
 		return 0, err
 	}
 	return s.open()
@@ -25,18 +25,18 @@ func (s *Sink) rotate() (int64, error) {
 // halves is not done twice; without a gap the oldest goes.
 func (s *Sink) makeRoom() error {
 	gap := 1
-	for gap < s.options.Keep && exists(s.full(gap)) {
+	for gap < s.options.Keep && exists(s.rotatedPath(gap)) {
 		gap++
 	}
 	for i := gap; i > 1; i-- {
-		if err := os.Rename(s.full(i-1), s.full(i)); err != nil {
+		if err := os.Rename(s.rotatedPath(i-1), s.rotatedPath(i)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Sink) full(i int) string { return s.options.Path + "." + strconv.Itoa(i) }
+func (s *Sink) rotatedPath(i int) string { return s.options.Path + "." + strconv.Itoa(i) }
 
 func exists(path string) bool {
 	_, err := os.Lstat(path)

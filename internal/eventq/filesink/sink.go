@@ -14,10 +14,10 @@ import (
 
 // Options say where a game's behaviours go. Sinks do not share a file.
 type Options struct {
-	Path     string
-	MaxBytes int64 // a batch that would make the file larger goes into a new one; 0: 64 MiB
-	Keep     int   // full files, Path.1 the newest; 0: 8
-	Later    bool  // it is made with the first batch, whose try fails where it cannot be
+	Path        string
+	MaxBytes    int64 // a batch that would make the file larger goes into a new one; 0: 64 MiB
+	Keep        int   // full files, Path.1 the newest; 0: 8
+	CreateLater bool  // it is made with the first batch, whose try fails where it cannot be
 }
 
 const (
@@ -30,10 +30,10 @@ const (
 type Sink struct {
 	options Options
 
-	mu    sync.Mutex
-	file  *os.File // nil: to be opened
-	lines []byte
-	ended bool
+	mu       sync.Mutex
+	file     *os.File // nil: to be opened
+	lines    []byte
+	isClosed bool
 }
 
 // Open makes the file, and folders that are missing. Nobody else may write to
@@ -46,10 +46,10 @@ func Open(o Options) (*Sink, error) {
 		o.Keep = keep
 	}
 	s := &Sink{options: o}
-	if o.Later {
+	if o.CreateLater {
 		return s, nil
 	}
-	if _, err := s.ready(); err != nil {
+	if _, err := s.openCurrent(); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -68,31 +68,31 @@ func (s *Sink) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
 		err = s.append(b.Items)
 	}
 	if err != nil {
-		return eventq.Outcome{Fate: eventq.Again, Code: cause(err), Err: err}
+		return eventq.Outcome{Delivery: eventq.TryAgain, Code: codeOf(err), Err: err}
 	}
-	return eventq.Outcome{Fate: eventq.Arrived, Code: "ok"}
+	return eventq.Outcome{Delivery: eventq.Delivered, Code: "ok"}
 }
 
 // Close has the file on the disk. What is sent afterwards does not arrive.
 func (s *Sink) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ended = true
+	s.isClosed = true
 	if s.file == nil {
 		return nil
 	}
-	return errors.Join(s.file.Sync(), s.forget())
+	return errors.Join(s.file.Sync(), s.closeFile())
 }
 
 func (s *Sink) append(items []eventq.Item) error {
-	if s.ended {
+	if s.isClosed {
 		return os.ErrClosed
 	}
 	s.lines = s.lines[:0]
 	for _, item := range items {
 		s.lines = append(append(s.lines, item.Body...), '\n')
 	}
-	size, err := s.ready()
+	size, err := s.openCurrent()
 	if err != nil {
 		return err
 	}
@@ -102,29 +102,29 @@ func (s *Sink) append(items []eventq.Item) error {
 		}
 	}
 	if _, err := s.file.Write(s.lines); err != nil {
-		return errors.Join(err, s.cut(size))
+		return errors.Join(err, s.truncate(size))
 	}
 	return nil
 }
 
 // cut takes back what was written of a batch. Where even that fails the file is
 // opened anew, which ends the torn line.
-func (s *Sink) cut(size int64) error {
+func (s *Sink) truncate(size int64) error {
 	err := s.file.Truncate(size)
 	if err != nil {
-		_ = s.forget()
+		_ = s.closeFile()
 	}
 	return err
 }
 
 // cause is a word of a closed set.
-func cause(err error) string {
+func codeOf(err error) string {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return "canceled"
 	case errors.Is(err, os.ErrClosed):
 		return "closed"
-	case errors.Is(err, ErrTaken):
+	case errors.Is(err, ErrInUse):
 		return "taken"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		return "full"

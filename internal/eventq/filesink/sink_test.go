@@ -34,7 +34,7 @@ func TestSendAppends(t *testing.T) {
 	wantFile(t, path, "{\"id\":\"a\"}\n{\"id\":\"b\"}\n{\"id\":\"c\"}\n{\"id\":\"d\"}\n")
 }
 
-func TestClosedSinkTakesNothing(t *testing.T) {
+func TestClosedSinkRefusesBatches(t *testing.T) {
 	t.Parallel()
 	sink := opened(t, Options{Path: filepath.Join(t.TempDir(), "f")})
 	for range 2 {
@@ -113,16 +113,16 @@ func TestFileInTheWay(t *testing.T) {
 func TestFileThatIsMadeLater(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
-	sink := opened(t, Options{Path: path, Later: true})
+	sink := opened(t, Options{Path: path, CreateLater: true})
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it is there before the first batch: %v", err)
 	}
 	send(t, sink, "1")
 	wantFile(t, path, "1\n")
-	wantOutcome(t, opened(t, Options{Path: path, Later: true}).Send(t.Context(), batchOf("2")), "taken", ErrTaken)
+	wantOutcome(t, opened(t, Options{Path: path, CreateLater: true}).Send(t.Context(), batchOf("2")), "taken", ErrInUse)
 }
 
-func TestFileIsTaken(t *testing.T) {
+func TestFileInUseIsRefused(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
 	sink := opened(t, Options{Path: path})
@@ -131,7 +131,7 @@ func TestFileIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{path, link} {
-		if _, err := Open(Options{Path: name}); !errors.Is(err, ErrTaken) {
+		if _, err := Open(Options{Path: name}); !errors.Is(err, ErrInUse) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -201,7 +201,7 @@ func batchOf(lines ...string) eventq.Batch {
 
 func send(t *testing.T, sink *Sink, lines ...string) {
 	t.Helper()
-	if got := sink.Send(t.Context(), batchOf(lines...)); got.Fate != eventq.Arrived || got.Code != "ok" || got.Err != nil {
+	if got := sink.Send(t.Context(), batchOf(lines...)); got.Delivery != eventq.Delivered || got.Code != "ok" || got.Err != nil {
 		t.Errorf("%q: %+v", lines, got)
 	}
 }
@@ -209,7 +209,7 @@ func send(t *testing.T, sink *Sink, lines ...string) {
 // wantOutcome wants another try, for a reason.
 func wantOutcome(t *testing.T, got eventq.Outcome, code string, err error) {
 	t.Helper()
-	if got.Fate != eventq.Again || got.Items != nil || got.Code != code || got.Err == nil || err != nil && !errors.Is(got.Err, err) {
+	if got.Delivery != eventq.TryAgain || got.Items != nil || got.Code != code || got.Err == nil || err != nil && !errors.Is(got.Err, err) {
 		t.Errorf("got %+v, want %s, %v", got, code, err)
 	}
 }

@@ -15,17 +15,17 @@ import (
 
 // answer is what became of a request.
 type answer struct {
-	code  string
-	fate  eventq.Fate // of the items that it does not name
-	items map[int]int // the errcodes of those that it names, by number
-	after time.Duration
-	err   error
+	code       string
+	delivery   eventq.Delivery // of the items that it does not name
+	items      map[int]int     // the errcodes of those that it names, by number
+	retryAfter time.Duration
+	err        error
 
-	otherKey bool // may be taken
+	tryNextKey bool // may be taken
 }
 
 // read understands the body of an answer.
-func read(body []byte) answer {
+func parseAnswer(body []byte) answer {
 	var reply struct {
 		Code *int            `json:"errcode"`
 		Data json.RawMessage `json:"data"`
@@ -33,24 +33,24 @@ func read(body []byte) answer {
 	if err := json.Unmarshal(body, &reply); err != nil || reply.Code == nil {
 		return failed("unreadable", errors.New("the answer is not one of the interface"))
 	}
-	code, items := *reply.Code, results(reply.Data)
-	a := answer{code: label(code), fate: meaningOf(code).fate, items: items, otherKey: code == forged || code == garbled}
+	code, items := *reply.Code, parseResults(reply.Data)
+	a := answer{code: codeLabel(code), delivery: meaningOf(code).delivery, items: items, tryNextKey: code == codeBadSignature || code == codeBadMessage}
 	switch {
-	case code == taken:
-	case code >= partial && code < 4000 && len(items) > 0:
-		a.fate = eventq.Arrived // it names what was not
+	case code == codeAccepted:
+	case code >= codePartial && code < 4000 && len(items) > 0:
+		a.delivery = eventq.Delivered // it names what was not
 	default:
-		a.err = errors.New("the NPPA answers " + fault(code))
+		a.err = errors.New("the NPPA answers " + describeCode(code))
 	}
-	if code == busy {
-		a.after = ban
+	if code == codeBusy {
+		a.retryAfter = banPeriod
 	}
 	return a
 }
 
 // results gives the errcodes of the items that data names. It is specified as an
 // object and documented as the text "", and may be absent.
-func results(data json.RawMessage) map[int]int {
+func parseResults(data json.RawMessage) map[int]int {
 	var named struct {
 		Results []struct {
 			No   int `json:"no"`
@@ -69,12 +69,12 @@ func results(data json.RawMessage) map[int]int {
 
 // failed is for a request that the interface itself gave no answer to.
 func failed(code string, err error) answer {
-	return answer{code: code, fate: eventq.Again, err: err}
+	return answer{code: code, delivery: eventq.TryAgain, err: err}
 }
 
 // unreached names why no answer came, without the address, in which the test
 // code is.
-func unreached(err error) answer {
+func connectionFailed(err error) answer {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
@@ -85,7 +85,7 @@ func unreached(err error) answer {
 		code = "canceled"
 	case errors.Is(err, context.DeadlineExceeded), ok && timeout.Timeout():
 		code = "timeout"
-	case !ofOurs(err):
+	case !isConnectionError(err):
 		err = errExchange
 	}
 	return failed(code, fmt.Errorf("reach the NPPA: %w", err))
@@ -95,7 +95,7 @@ func unreached(err error) answer {
 var errExchange = errors.New("the exchange broke off")
 
 // ofOurs holds for errors of the connection itself.
-func ofOurs(err error) bool {
+func isConnectionError(err error) bool {
 	_, connection := errors.AsType[*net.OpError](err)
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
 	return connection || certificate

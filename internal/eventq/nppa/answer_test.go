@@ -15,12 +15,12 @@ import (
 func TestReadForms(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{"", `,"data":""`, `,"data":null`, `,"data":{}`, `,"data":[]`, `,"data":{"results":null}`, `,"data":{"results":[]}`, `,"data":{"results":"?"}`} {
-		a := read([]byte(`{"errcode":0,"errmsg":"OK"` + data + `}`))
-		if a.code != "0" || a.fate != eventq.Arrived || a.err != nil || len(a.items) > 0 {
+		a := parseAnswer([]byte(`{"errcode":0,"errmsg":"OK"` + data + `}`))
+		if a.code != "0" || a.delivery != eventq.Delivered || a.err != nil || len(a.items) > 0 {
 			t.Errorf("%s: %+v", data, a)
 		}
-		a = read([]byte(`{"errcode":3001,"errmsg":"BUS COLL PARTIAL ERROR"` + data + `}`))
-		if a.code != "3001" || a.fate != eventq.Again || a.err == nil {
+		a = parseAnswer([]byte(`{"errcode":3001,"errmsg":"BUS COLL PARTIAL ERROR"` + data + `}`))
+		if a.code != "3001" || a.delivery != eventq.TryAgain || a.err == nil {
 			t.Errorf("a part that is not named, %s: %+v", data, a)
 		}
 	}
@@ -29,7 +29,7 @@ func TestReadForms(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"", "<html>", "null", "{}", "[]", `{"errcode":"0"}`, `{"errcode":0`, `{"errmsg":"ok"}`} {
-		if a := read([]byte(body)); a.code != "unreadable" || a.fate != eventq.Again || a.err == nil {
+		if a := parseAnswer([]byte(body)); a.code != "unreadable" || a.delivery != eventq.TryAgain || a.err == nil {
 			t.Errorf("%q: %+v", body, a)
 		}
 	}
@@ -37,16 +37,16 @@ func TestReadRefuses(t *testing.T) {
 
 func TestCodes(t *testing.T) {
 	t.Parallel()
-	fates := map[eventq.Fate][]int{
-		eventq.Arrived: {0},
-		eventq.Again:   {1001, 1006, 1007, 3001, 4001, 9999},
-		eventq.Barred:  {1002, 1003, 1004, 1005, 1008, 1009, 1010, 1011, 1012, 4002},
-		eventq.Refused: {3002, 3003, 3004, 3005, 3006, 3007, 3008, 3009, 3010, 4003},
+	fates := map[eventq.Delivery][]int{
+		eventq.Delivered: {0},
+		eventq.TryAgain:  {1001, 1006, 1007, 3001, 4001, 9999},
+		eventq.Forbidden: {1002, 1003, 1004, 1005, 1008, 1009, 1010, 1011, 1012, 4002},
+		eventq.Refused:   {3002, 3003, 3004, 3005, 3006, 3007, 3008, 3009, 3010, 4003},
 	}
 	for fate, codes := range fates {
 		for _, code := range codes {
-			a := read(fmt.Appendf(nil, `{"errcode":%d,"errmsg":"%s","data":""}`, code, pi))
-			if a.fate != fate || (a.err == nil) != (code == 0) || (a.after != 0) != (code == 1006) {
+			a := parseAnswer(fmt.Appendf(nil, `{"errcode":%d,"errmsg":"%s","data":""}`, code, pi))
+			if a.delivery != fate || (a.err == nil) != (code == 0) || (a.retryAfter != 0) != (code == 1006) {
 				t.Errorf("%d: %+v, want fate %d", code, a, fate)
 			}
 			if a.err != nil && strings.Contains(a.err.Error(), pi) {
@@ -54,10 +54,10 @@ func TestCodes(t *testing.T) {
 			}
 		}
 	}
-	if a := read([]byte(`{"errcode":1006}`)); a.after != time.Minute || a.code != "1006" {
+	if a := parseAnswer([]byte(`{"errcode":1006}`)); a.retryAfter != time.Minute || a.code != "1006" {
 		t.Errorf("a ban: %+v", a)
 	}
-	if a := read([]byte(`{"errcode":9999}`)); a.code != "other" {
+	if a := parseAnswer([]byte(`{"errcode":9999}`)); a.code != "other" {
 		t.Errorf("an errcode that nobody knows: %+v", a)
 	}
 }
@@ -65,24 +65,24 @@ func TestCodes(t *testing.T) {
 // Items that an answer names go by their own errcode, the others by the whole's.
 func TestOutcomeOfItems(t *testing.T) {
 	t.Parallel()
-	const arrived, again, refused, barred = eventq.Arrived, eventq.Again, eventq.Refused, eventq.Barred
+	const arrived, again, refused, barred = eventq.Delivered, eventq.TryAgain, eventq.Refused, eventq.Forbidden
 	tests := map[string]struct {
 		body string
-		want []eventq.Fate // of three
+		want []eventq.Delivery // of three
 	}{
-		"the failed ones":            {`{"errcode":3001,"data":{"results":[{"no":2,"errcode":3008}]}}`, []eventq.Fate{arrived, refused, arrived}},
-		"all of them":                {`{"errcode":3001,"data":{"results":[{"no":1,"errcode":0},{"no":2,"errcode":1001},{"no":3,"errcode":0}]}}`, []eventq.Fate{arrived, again, arrived}},
-		"under success":              {`{"errcode":0,"data":{"results":[{"no":3,"errcode":3010}]}}`, []eventq.Fate{arrived, arrived, refused}},
-		"under the code of one item": {`{"errcode":3005,"data":{"results":[{"no":1,"errcode":3005}]}}`, []eventq.Fate{refused, arrived, arrived}},
-		"of rights":                  {`{"errcode":3001,"data":{"results":[{"no":1,"errcode":1010}]}}`, []eventq.Fate{barred, arrived, arrived}},
-		"of a number never sent":     {`{"errcode":3001,"data":{"results":[{"no":9,"errcode":3005},{"no":1,"errcode":3005}]}}`, []eventq.Fate{refused, arrived, arrived}},
+		"the failed ones":            {`{"errcode":3001,"data":{"results":[{"no":2,"errcode":3008}]}}`, []eventq.Delivery{arrived, refused, arrived}},
+		"all of them":                {`{"errcode":3001,"data":{"results":[{"no":1,"errcode":0},{"no":2,"errcode":1001},{"no":3,"errcode":0}]}}`, []eventq.Delivery{arrived, again, arrived}},
+		"under success":              {`{"errcode":0,"data":{"results":[{"no":3,"errcode":3010}]}}`, []eventq.Delivery{arrived, arrived, refused}},
+		"under the code of one item": {`{"errcode":3005,"data":{"results":[{"no":1,"errcode":3005}]}}`, []eventq.Delivery{refused, arrived, arrived}},
+		"of rights":                  {`{"errcode":3001,"data":{"results":[{"no":1,"errcode":1010}]}}`, []eventq.Delivery{barred, arrived, arrived}},
+		"of a number never sent":     {`{"errcode":3001,"data":{"results":[{"no":9,"errcode":3005},{"no":1,"errcode":3005}]}}`, []eventq.Delivery{refused, arrived, arrived}},
 	}
 	for name, test := range tests {
-		report := collect(eventq.Batch{Now: vectorNow, Items: []eventq.Item{item(t, verified()), item(t, guest()), item(t, verified())}})
-		o := report.outcome(read([]byte(test.body)))
+		report := newReport(eventq.Batch{Now: vectorNow, Items: []eventq.Item{item(t, verified()), item(t, guest()), item(t, verified())}})
+		o := report.outcome(parseAnswer([]byte(test.body)))
 		for i, want := range test.want {
-			if fateOf(o, i) != want {
-				t.Errorf("%s: item %d has fate %d, want %d", name, i, fateOf(o, i), want)
+			if deliveryOf(o, i) != want {
+				t.Errorf("%s: item %d has fate %d, want %d", name, i, deliveryOf(o, i), want)
 			}
 		}
 		if o.Err == nil {
@@ -102,15 +102,15 @@ func TestUnreached(t *testing.T) {
 		"cut":     {errors.New("EOF"), "network"},
 	}
 	for name, test := range tests {
-		if a := unreached(test.err); a.code != test.want || a.fate != eventq.Again {
+		if a := connectionFailed(test.err); a.code != test.want || a.delivery != eventq.TryAgain {
 			t.Errorf("%s: %+v", name, a)
 		}
 	}
 }
 
-func fateOf(o eventq.Outcome, i int) eventq.Fate {
+func deliveryOf(o eventq.Outcome, i int) eventq.Delivery {
 	if o.Items == nil {
-		return o.Fate
+		return o.Delivery
 	}
 	return o.Items[i]
 }

@@ -11,10 +11,10 @@ import (
 
 func TestSendWithoutReadingKeys(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(_ *interfaces.Options, near *Options) {
+	s := newTestSystem(t, func(_ *interfaces.Options, near *Options) {
 		near.Keys = func() ([]string, error) { return nil, errors.New("no such file") }
 	})
-	if o := s.send(t, guest()); o.Code != "keys" || o.Fate != eventq.Again {
+	if o := s.send(t, guest()); o.Code != "keys" || o.Delivery != eventq.TryAgain {
 		t.Errorf("%+v", o)
 	}
 }
@@ -22,7 +22,7 @@ func TestSendWithoutReadingKeys(t *testing.T) {
 // While the keys change nothing is lost, and only the first try is made twice.
 func TestKeysChange(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, nil)
+	s := newTestSystem(t, nil)
 	expect := func(step string, wrongSignatures int) {
 		t.Helper()
 		if o := s.send(t, guest()); o.Code != "0" {
@@ -47,15 +47,15 @@ func TestKeysChange(t *testing.T) {
 
 func TestNoKeyIsTaken(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, nil)
+	s := newTestSystem(t, nil)
 	s.fake.SetKeys("ffeeddccbbaa99887766554433221100")
 	s.keys.Store(&[]string{vectorKey, nextKey})
 	o := s.send(t, guest())
-	if o.Code != "1011" || o.Fate != eventq.Barred || s.fake.Answers()[1011] != 2 {
+	if o.Code != "1011" || o.Delivery != eventq.Forbidden || s.fake.Answers()[1011] != 2 {
 		t.Errorf("%+v, answers %v", o, s.fake.Answers())
 	}
 	s.fake.Plan(interfaces.Fault{Code: 1012}, interfaces.Fault{Status: http.StatusBadGateway})
-	if o = s.send(t, guest()); o.Code != "http 502" || o.Fate != eventq.Again {
+	if o = s.send(t, guest()); o.Code != "http 502" || o.Delivery != eventq.TryAgain {
 		t.Errorf("the other key may yet be taken: %+v", o)
 	}
 }

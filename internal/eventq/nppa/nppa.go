@@ -43,11 +43,11 @@ type Options struct {
 
 // Sink reports the players of one game.
 type Sink struct {
-	http     *http.Client
-	endpoint string
-	app, biz string
-	keys     func() ([]string, error)
-	good     atomic.Pointer[string] // the key that was not refused last
+	http        *http.Client
+	endpoint    string
+	app, biz    string
+	keys        func() ([]string, error)
+	lastGoodKey atomic.Pointer[string] // the key that was not refused last
 }
 
 var _ eventq.Sink = (*Sink)(nil)
@@ -83,15 +83,15 @@ func (*Sink) Check(b eventq.Behaviour) error { return check(b) }
 // Send tries once. A key that the far side does not know is followed by the next
 // at once: one request more than the rate knows of, at a change of keys.
 func (s *Sink) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
-	report := collect(b)
+	report := newReport(b)
 	if len(report.Records) == 0 {
-		return report.outcome(answer{code: "unsent", fate: eventq.Refused})
+		return report.outcome(answer{code: "unsent", delivery: eventq.Refused})
 	}
 	plain, err := json.Marshal(report)
 	if err != nil {
-		return eventq.Outcome{Fate: eventq.Refused, Code: "unsent", Err: fmt.Errorf("encode a report: %w", err)}
+		return eventq.Outcome{Delivery: eventq.Refused, Code: "unsent", Err: fmt.Errorf("encode a report: %w", err)}
 	}
-	return report.outcome(s.ask(ctx, plain, b.Now))
+	return report.outcome(s.sendWithKeys(ctx, plain, b.Now))
 }
 
 // Close has nothing to end: the client is the caller's.

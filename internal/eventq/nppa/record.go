@@ -49,7 +49,7 @@ func check(b eventq.Behaviour) error {
 		return errType
 	case b.Session == "":
 		return errSession
-	case b.Account == eventq.Verified && !wellFormed(b.PI):
+	case b.Account == eventq.Verified && !isPIWellFormed(b.PI):
 		return errPI
 	case b.Account == eventq.Guest && b.Device == "" && b.Player == "":
 		return errGuest
@@ -60,9 +60,9 @@ func check(b eventq.Behaviour) error {
 }
 
 // wellFormed leaves it to the far side what the characters mean.
-func wellFormed(pi string) bool {
-	strange := func(c rune) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'z') }
-	return len(pi) == piLength && !strings.ContainsFunc(strings.ToLower(pi), strange)
+func isPIWellFormed(pi string) bool {
+	isOther := func(c rune) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'z') }
+	return len(pi) == piLength && !strings.ContainsFunc(strings.ToLower(pi), isOther)
 }
 
 // newRecord gives an item as it is reported at an instant, without its number.
@@ -95,23 +95,23 @@ func device(b eventq.Behaviour) string {
 	if b.Device == "" {
 		return digest("player " + b.Player)
 	}
-	return fit(b.Device)
+	return fitID(b.Device)
 }
 
 // session is an id of 32 characters as it is, of any other a hash: padded ones
 // could meet.
 func session(id string) string {
 	if len(id) == idLength {
-		return fit(id)
+		return fitID(id)
 	}
 	return digest(id)
 }
 
 // fit makes a text 32 characters long, always in the same way: zeros go before a
 // shorter one; of a longer one, or one that is not plain ASCII, it is a hash.
-func fit(text string) string {
-	strange := func(c rune) bool { return c <= ' ' || c > '~' }
-	if len(text) > idLength || strings.ContainsFunc(text, strange) {
+func fitID(text string) string {
+	isOther := func(c rune) bool { return c <= ' ' || c > '~' }
+	if len(text) > idLength || strings.ContainsFunc(text, isOther) {
 		return digest(text)
 	}
 	return strings.Repeat("0", idLength-len(text)) + text

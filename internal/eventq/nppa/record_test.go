@@ -59,7 +59,7 @@ func TestFit(t *testing.T) {
 		"with a space":            {"my phone", digest("my phone")},
 	}
 	for name, test := range tests {
-		if got := fit(test.text); got != test.want || len(got) != 32 {
+		if got := fitID(test.text); got != test.want || len(got) != 32 {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}

@@ -14,13 +14,13 @@ import (
 type report struct {
 	Records []record `json:"collections"` // numbered from 1
 
-	places []int          // of the records in the batch
-	size   int            // of the batch
-	faults map[string]int // why the rest cannot be, and how many each
+	positions []int          // of the records in the batch
+	batchSize int            // of the batch
+	faults    map[string]int // why the rest cannot be, and how many each
 }
 
-func collect(b eventq.Batch) report {
-	r := report{size: len(b.Items), faults: make(map[string]int)}
+func newReport(b eventq.Batch) report {
+	r := report{batchSize: len(b.Items), faults: make(map[string]int)}
 	for i, item := range b.Items {
 		one, err := newRecord(item, b.Now)
 		if err != nil {
@@ -29,7 +29,7 @@ func collect(b eventq.Batch) report {
 		}
 		one.No = len(r.Records) + 1
 		r.Records = append(r.Records, one)
-		r.places = append(r.places, i)
+		r.positions = append(r.positions, i)
 	}
 	return r
 }
@@ -37,37 +37,37 @@ func collect(b eventq.Batch) report {
 // outcome is what the answer makes of the batch; what could not be reported is
 // refused.
 func (r report) outcome(a answer) eventq.Outcome {
-	fates := slices.Repeat([]eventq.Fate{eventq.Refused}, r.size)
+	deliveries := slices.Repeat([]eventq.Delivery{eventq.Refused}, r.batchSize)
 	faults := maps.Clone(r.faults)
-	for i, place := range r.places {
+	for i, position := range r.positions {
 		code, named := a.items[i+1]
 		if !named {
-			fates[place] = a.fate
+			deliveries[position] = a.delivery
 			continue
 		}
-		fates[place] = meaningOf(code).fate
-		if code != taken {
-			faults[fault(code)]++
+		deliveries[position] = meaningOf(code).delivery
+		if code != codeAccepted {
+			faults[describeCode(code)]++
 		}
 	}
-	o := eventq.Outcome{Fate: a.fate, After: a.after, Code: a.code, Err: because(a.err, faults)}
-	if slices.ContainsFunc(fates, func(f eventq.Fate) bool { return f != o.Fate }) {
-		o.Items = fates
+	o := eventq.Outcome{Delivery: a.delivery, RetryAfter: a.retryAfter, Code: a.code, Err: joinCauses(a.err, faults)}
+	if slices.ContainsFunc(deliveries, func(f eventq.Delivery) bool { return f != o.Delivery }) {
+		o.Items = deliveries
 	}
 	return o
 }
 
 // because puts together why a batch was not taken, and why items of it were not.
-func because(whole error, faults map[string]int) error {
+func joinCauses(whole error, faults map[string]int) error {
 	if len(faults) == 0 {
 		return whole
 	}
-	var why []string
+	var causes []string
 	if whole != nil {
-		why = append(why, whole.Error())
+		causes = append(causes, whole.Error())
 	}
 	for _, fault := range slices.Sorted(maps.Keys(faults)) {
-		why = append(why, fmt.Sprintf("%d × %s", faults[fault], fault))
+		causes = append(causes, fmt.Sprintf("%d × %s", faults[fault], fault))
 	}
-	return errors.New(strings.Join(why, "; "))
+	return errors.New(strings.Join(causes, "; "))
 }

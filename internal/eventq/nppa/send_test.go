@@ -21,13 +21,13 @@ import (
 
 func TestSend(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, nil)
-	if o := s.send(t, verified(), guest()); o.Code != "0" || o.Fate != eventq.Arrived || o.Items != nil {
+	s := newTestSystem(t, nil)
+	if o := s.send(t, verified(), guest()); o.Code != "0" || o.Delivery != eventq.Delivered || o.Items != nil {
 		t.Fatalf("%+v", o)
 	}
 	want := []interfaces.Record{
 		{No: 1, SI: session("s1"), BT: 1, OT: 1584949893, CT: 0, PI: pi},
-		{No: 2, SI: session("s2"), BT: 0, OT: 1584949893, CT: 2, DI: fit("d")},
+		{No: 2, SI: session("s2"), BT: 0, OT: 1584949893, CT: 2, DI: fitID("d")},
 	}
 	if got := s.collected(); !slices.Equal(got, want) {
 		t.Errorf("accepted %+v, want %+v", got, want)
@@ -36,12 +36,12 @@ func TestSend(t *testing.T) {
 
 func TestSendToTheTestSystem(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(_ *interfaces.Options, near *Options) { near.URL, near.TestCode = interfaces.TestPath, testCode })
+	s := newTestSystem(t, func(_ *interfaces.Options, near *Options) { near.URL, near.TestCode = interfaces.TestPath, testCode })
 	if o := s.send(t, guest()); o.Code != "0" || len(s.collected()) != 1 {
 		t.Errorf("%+v", o)
 	}
-	s = newStand(t, func(_ *interfaces.Options, near *Options) { near.URL, near.TestCode = interfaces.TestPath, "over" })
-	if o := s.send(t, guest()); o.Code != "4002" || o.Fate != eventq.Barred {
+	s = newTestSystem(t, func(_ *interfaces.Options, near *Options) { near.URL, near.TestCode = interfaces.TestPath, "over" })
+	if o := s.send(t, guest()); o.Code != "4002" || o.Delivery != eventq.Forbidden {
 		t.Errorf("a test that is over: %+v", o)
 	}
 }
@@ -85,9 +85,9 @@ func TestSendWithAWrongConfiguration(t *testing.T) {
 		}, "keys"},
 	}
 	for name, test := range tests {
-		s := newStand(t, test.change)
+		s := newTestSystem(t, test.change)
 		o := s.send(t, guest())
-		if o.Code != test.code || o.Fate != eventq.Barred || o.Items != nil || len(s.collected()) > 0 {
+		if o.Code != test.code || o.Delivery != eventq.Forbidden || o.Items != nil || len(s.collected()) > 0 {
 			t.Errorf("%s: %+v", name, o)
 		}
 	}
@@ -97,11 +97,11 @@ func TestSendWithAWrongConfiguration(t *testing.T) {
 func TestSendInPart(t *testing.T) {
 	t.Parallel()
 	for _, all := range []bool{false, true} {
-		s := newStand(t, func(far *interfaces.Options, _ *Options) { far.ListAll = all })
+		s := newTestSystem(t, func(far *interfaces.Options, _ *Options) { far.ListAll = all })
 		wrong := verified()
 		wrong.PI = "zzzzzz" + pi[6:] // of no day
 		o := s.send(t, guest(), wrong, verified())
-		if want := []eventq.Fate{eventq.Arrived, eventq.Refused, eventq.Arrived}; o.Code != "3001" || !slices.Equal(o.Items, want) {
+		if want := []eventq.Delivery{eventq.Delivered, eventq.Refused, eventq.Delivered}; o.Code != "3001" || !slices.Equal(o.Items, want) {
 			t.Errorf("all listed: %v: %+v", all, o)
 		}
 		if !strings.Contains(o.Err.Error(), "3010") || strings.Contains(o.Err.Error(), wrong.PI) {
@@ -116,11 +116,11 @@ func TestSendInPart(t *testing.T) {
 // What can never be reported does not keep the rest.
 func TestSendWithoutTheUnreportable(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, nil)
+	s := newTestSystem(t, nil)
 	other, stale := guest(), guest()
 	other.Type, stale.At = "answer", vectorNow-200_000
 	o := s.send(t, other, guest(), stale, verified())
-	want := []eventq.Fate{eventq.Refused, eventq.Arrived, eventq.Refused, eventq.Arrived}
+	want := []eventq.Delivery{eventq.Refused, eventq.Delivered, eventq.Refused, eventq.Delivered}
 	if o.Code != "0" || !slices.Equal(o.Items, want) {
 		t.Errorf("%+v", o)
 	}
@@ -128,7 +128,7 @@ func TestSendWithoutTheUnreportable(t *testing.T) {
 	if len(records) != 2 || records[0].No != 1 || records[1].No != 2 {
 		t.Errorf("accepted %+v", records)
 	}
-	if o = s.send(t, other, stale); o.Fate != eventq.Refused || o.Code != "unsent" || len(s.fake.Answers()) != 1 {
+	if o = s.send(t, other, stale); o.Delivery != eventq.Refused || o.Code != "unsent" || len(s.fake.Answers()) != 1 {
 		t.Errorf("nothing to report: %+v", o)
 	}
 }
@@ -148,9 +148,9 @@ func TestSendMeetsFaults(t *testing.T) {
 		"a fault of its own": {interfaces.Fault{Code: 1001}, "1001"},
 	}
 	for name, test := range tests {
-		s := newStand(t, nil)
+		s := newTestSystem(t, nil)
 		s.fake.Plan(test.fault)
-		if o := s.send(t, guest()); o.Code != test.code || o.Fate != eventq.Again || o.Items != nil || o.After != 0 {
+		if o := s.send(t, guest()); o.Code != test.code || o.Delivery != eventq.TryAgain || o.Items != nil || o.RetryAfter != 0 {
 			t.Errorf("%s: %+v", name, o)
 		}
 		if o := s.send(t, guest()); o.Code != "0" {
@@ -161,17 +161,17 @@ func TestSendMeetsFaults(t *testing.T) {
 
 func TestSendGivesUp(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, nil)
+	s := newTestSystem(t, nil)
 	s.fake.Plan(interfaces.Fault{Delay: time.Minute}, interfaces.Fault{Delay: time.Minute})
 	b := eventq.Batch{Now: vectorNow, Items: []eventq.Item{item(t, guest())}}
 	late, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if o := s.sink.Send(late, b); o.Code != "timeout" || o.Fate != eventq.Again {
+	if o := s.sink.Send(late, b); o.Code != "timeout" || o.Delivery != eventq.TryAgain {
 		t.Errorf("late: %+v", o)
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	if o := s.sink.Send(stopped, b); o.Code != "canceled" || o.Fate != eventq.Again {
+	if o := s.sink.Send(stopped, b); o.Code != "canceled" || o.Delivery != eventq.TryAgain {
 		t.Errorf("stopped: %+v", o)
 	}
 }
@@ -179,7 +179,7 @@ func TestSendGivesUp(t *testing.T) {
 // The tenth request within a second passes, the next shuts the game out.
 func TestSendIsBanned(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(far *interfaces.Options, _ *Options) { far.PerSecond = 10 })
+	s := newTestSystem(t, func(far *interfaces.Options, _ *Options) { far.PerSecond = 10 })
 	for range 10 {
 		if o := s.send(t, guest()); o.Code != "0" {
 			t.Fatalf("%+v", o)
@@ -187,7 +187,7 @@ func TestSendIsBanned(t *testing.T) {
 	}
 	for range 2 {
 		o := s.send(t, guest())
-		if o.Code != "1006" || o.Fate != eventq.Again || o.After != time.Minute {
+		if o.Code != "1006" || o.Delivery != eventq.TryAgain || o.RetryAfter != time.Minute {
 			t.Fatalf("over the limit: %+v", o)
 		}
 		s.now.Add(59_999)
@@ -202,9 +202,9 @@ func TestSendIsBanned(t *testing.T) {
 // A try is signed for its own instant, with a nonce of its own.
 func TestRetriesAreSignedAfresh(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, nil)
+	s := newTestSystem(t, nil)
 	var seen [][]byte
-	s.sink.http = &http.Client{Transport: watched{s.sink.http.Transport, func(r *http.Request) {
+	s.sink.http = &http.Client{Transport: recordingTransport{s.sink.http.Transport, func(r *http.Request) {
 		raw, err := httputil.DumpRequestOut(r, true)
 		if err != nil {
 			t.Error(err)
@@ -212,7 +212,7 @@ func TestRetriesAreSignedAfresh(t *testing.T) {
 		seen = append(seen, raw)
 	}}}
 	s.fake.Plan(interfaces.Fault{Code: 1007})
-	if o := s.send(t, guest()); o.Code != "1007" || o.Fate != eventq.Again {
+	if o := s.send(t, guest()); o.Code != "1007" || o.Delivery != eventq.TryAgain {
 		t.Errorf("%+v", o)
 	}
 	s.now.Add(6000) // the first signature would have expired
@@ -234,12 +234,12 @@ func TestRetriesAreSignedAfresh(t *testing.T) {
 }
 
 // watched looks at requests as they leave.
-type watched struct {
+type recordingTransport struct {
 	http.RoundTripper
 	look func(*http.Request)
 }
 
-func (w watched) RoundTrip(r *http.Request) (*http.Response, error) {
+func (w recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.look(r)
 	return w.RoundTripper.RoundTrip(r)
 }
@@ -247,9 +247,9 @@ func (w watched) RoundTrip(r *http.Request) (*http.Response, error) {
 // The far side says nothing of a longest body; this is the longest of ours.
 func TestFullBatchOfTheLongest(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, nil)
+	s := newTestSystem(t, nil)
 	var longest int64
-	s.sink.http = &http.Client{Transport: watched{s.sink.http.Transport, func(r *http.Request) { longest = r.ContentLength }}}
+	s.sink.http = &http.Client{Transport: recordingTransport{s.sink.http.Transport, func(r *http.Request) { longest = r.ContentLength }}}
 	full := make([]eventq.Behaviour, eventq.MaxBatch)
 	for i := range full {
 		full[i] = verified()
@@ -265,7 +265,7 @@ func TestFullBatchOfTheLongest(t *testing.T) {
 
 func TestConcurrentSends(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, nil)
+	s := newTestSystem(t, nil)
 	s.keys.Store(&[]string{nextKey, vectorKey})
 	var sends sync.WaitGroup
 	const senders, each = 8, 10
@@ -287,10 +287,10 @@ func TestConcurrentSends(t *testing.T) {
 // Nothing of a person or a key is in what is told of a failure.
 func TestErrorsAreDiscreet(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(_ *interfaces.Options, near *Options) {
+	s := newTestSystem(t, func(_ *interfaces.Options, near *Options) {
 		near.URL, near.TestCode = interfaces.TestPath, "secret-code"
 	})
-	s.sink.http = &http.Client{Transport: refusing{}}
+	s.sink.http = &http.Client{Transport: brokenTransport{}}
 	b, wrong := verified(), verified()
 	b.Player, b.Device, wrong.PI = "player-name", "device-name", pi[1:]
 	o := s.send(t, b, wrong)
@@ -299,7 +299,7 @@ func TestErrorsAreDiscreet(t *testing.T) {
 			t.Errorf("%q is in %v", secret, o.Err)
 		}
 	}
-	if o.Code != "network" || fateOf(o, 0) != eventq.Again || fateOf(o, 1) != eventq.Refused {
+	if o.Code != "network" || deliveryOf(o, 0) != eventq.TryAgain || deliveryOf(o, 1) != eventq.Refused {
 		t.Errorf("%+v", o)
 	}
 }
@@ -317,13 +317,15 @@ func TestErrorsQuoteNothing(t *testing.T) {
 		_ = conn.Close()
 	}))
 	t.Cleanup(server.Close)
-	s := newStand(t, nil)
+	s := newTestSystem(t, nil)
 	s.sink.endpoint = server.URL
 	if o := s.send(t, verified()); o.Code != "network" || strings.Contains(o.Err.Error(), pi[:8]) {
 		t.Errorf("%+v", o)
 	}
 }
 
-type refusing struct{}
+type brokenTransport struct{}
 
-func (refusing) RoundTrip(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }
+func (brokenTransport) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, io.ErrUnexpectedEOF
+}

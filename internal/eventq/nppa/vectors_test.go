@@ -46,7 +46,7 @@ func TestCollectionVector(t *testing.T) {
 		body = `{"data":"AAECAwQFBgcICQoLg9p0V+gbH+xWE2mRrIY2XFES972KU11Q1vFXTjmLy9G/P72qK0+G09gWOJ/WJhXEwfFloTERAQeIr5tqpebUW+xKMcx3iRIGl08U11BPIg5YX8vl1nGAiWqViejjEX8yUtEpT2Pc5QrLAb0lGagcH3gfQLfBN1dMfcp5tH4EiXk5lowqSgAzSGjlxl5yiBPaFOaR9OgU/Z3XSTVI4PJ/97LX8V8cS0TJvj8F69duTQs/bDX3d+EqYjQyWs8BklyelyGsJ1p45aAnaUbI6CNufxZGSdl/upFb55ozdNwTKUibLVv0BinWtZ/U5kpml3n/9fN8A0S7zIfxle10UgTIRGGN9QeY/R48faVZ8jhbIeKjD4LQJw=="}`
 		sign = "2c19547b6a54120f41668a681039f5b582fa1d85088a7a5ed78b7346a6ef99fe"
 	)
-	report := collect(eventq.Batch{Now: vectorNow, Items: []eventq.Item{
+	report := newReport(eventq.Batch{Now: vectorNow, Items: []eventq.Item{
 		item(t, eventq.Behaviour{Type: eventq.Online, At: 1584949894000, Session: "0123456789abcdef0123456789abcdef", Account: eventq.Verified, PI: "1FFFBJZOS82BS9CNYJ1DNA7D6D29ZG4ESNH99U"}),
 		item(t, eventq.Behaviour{Type: eventq.Offline, At: 1584949895300, Session: "fedcba9876543210fedcba9876543210", Account: eventq.Guest, Device: "1", Player: "p"}),
 	}})

@@ -6,10 +6,10 @@ import (
 )
 
 type metrics struct {
-	here     prometheus.Gauge
-	unlisted prometheus.Counter
-	failed   prometheus.Counter
-	orphans  prometheus.Counter
+	here             prometheus.Gauge
+	recordFailures   prometheus.Counter
+	storeErrors      prometheus.Counter
+	deadNodeSessions prometheus.Counter
 }
 
 func newMetrics(r prometheus.Registerer) metrics {
@@ -18,9 +18,9 @@ func newMetrics(r prometheus.Registerer) metrics {
 		return on.NewCounter(prometheus.CounterOpts{Name: "laststand_behaviours_" + name, Help: help})
 	}
 	return metrics{
-		here:     on.NewGauge(prometheus.GaugeOpts{Name: "laststand_behaviours_player_sessions", Help: "Sessions of players at this node whose end the server will report."}),
-		unlisted: count("session_record_failures_total", "Sessions that this node could not record because too many waited; their end is lost if the node dies."),
-		failed:   count("session_store_errors_total", "Calls of the session store that failed."),
-		orphans:  count("dead_node_sessions_total", "Sessions of dead nodes whose end this node reported."),
+		here:             on.NewGauge(prometheus.GaugeOpts{Name: "laststand_behaviours_player_sessions", Help: "Sessions of players at this node whose end the server will report."}),
+		recordFailures:   count("session_record_failures_total", "Sessions that this node could not record because too many waited; their end is lost if the node dies."),
+		storeErrors:      count("session_store_errors_total", "Calls of the session store that failed."),
+		deadNodeSessions: count("dead_node_sessions_total", "Sessions of dead nodes whose end this node reported."),
 	}
 }

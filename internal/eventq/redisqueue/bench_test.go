@@ -15,7 +15,7 @@ import (
 
 // benchLine is a queue in a real Redis, over the client that shares round trips,
 // with usual bodies of 200 bytes.
-func benchLine(b *testing.B) (*Store, eventq.Terms, []eventq.Item) {
+func benchQueue(b *testing.B) (*Store, eventq.Policy, []eventq.Item) {
 	conn, err := redisx.Open(b.Context(), redisx.Config{URL: testenv.Redis(b).URL})
 	if err != nil {
 		b.Fatal(err)
@@ -27,7 +27,7 @@ func benchLine(b *testing.B) (*Store, eventq.Terms, []eventq.Item) {
 		items[i] = eventq.Item{ID: id, At: epoch, QueuedAt: epoch, Body: fmt.Appendf(nil,
 			`{"id":%q,"type":"match_end","at":%d,"player":"p_%012x","session":"%032x","account":"guest","data":{"score":%d}}`, id, epoch, i*i, i*i*i, i)}
 	}
-	return New(conn.Bulk), eventq.Terms{
+	return New(conn.Bulk), eventq.Policy{
 		Game: "com.example.quiz", MaxLen: 100_000, Overflow: eventq.DropOldest,
 		BatchSize: eventq.MaxBatch, FlushMS: 1000, MaxAgeMS: 170_000,
 	}, items
@@ -59,7 +59,7 @@ func cpu(b *testing.B, s *Store) (spent float64) {
 }
 
 // aside runs what is not to be counted.
-func (w *stopwatch) aside(f func()) {
+func (w *stopwatch) pauseDuring(f func()) {
 	w.b.StopTimer()
 	w.spent += cpu(w.b, w.store) - w.from
 	f()
@@ -86,7 +86,7 @@ func BenchmarkPush(b *testing.B) {
 }
 
 func benchPush(b *testing.B, full, posted bool, n int) {
-	s, terms, items := benchLine(b)
+	s, terms, items := benchQueue(b)
 	if full {
 		terms.MaxLen = 10 * n
 	}
@@ -95,7 +95,7 @@ func benchPush(b *testing.B, full, posted bool, n int) {
 	for b.Loop() {
 		if posted {
 			for i := range n {
-				items[i].ID, items[i].Once = ulid.Make().String(), true
+				items[i].ID, items[i].Unique = ulid.Make().String(), true
 			}
 		}
 		pushed, err := s.Push(b.Context(), terms, eventq.Push{ID: ulid.Make().String(), Items: items[:n], Now: epoch})
@@ -103,7 +103,7 @@ func benchPush(b *testing.B, full, posted bool, n int) {
 			b.Fatal(err)
 		}
 		if !full && pushed.Length > 50_000 {
-			w.aside(func() { s.client.FlushDB(b.Context()) })
+			w.pauseDuring(func() { s.client.FlushDB(b.Context()) })
 		}
 	}
 	w.report(n)
@@ -118,21 +118,21 @@ func BenchmarkTake(b *testing.B) {
 }
 
 func benchTake(b *testing.B, n int) {
-	s, terms, items := benchLine(b)
+	s, terms, items := benchQueue(b)
 	w := watch(b, s)
 	b.ReportAllocs()
 	left := 0
 	for b.Loop() {
 		for left < eventq.MaxBatch {
-			w.aside(func() { left = fill(b, s, terms, items[:n]) })
+			w.pauseDuring(func() { left = fill(b, s, terms, items[:n]) })
 		}
 		batch := ulid.Make().String()
-		taken, err := s.Take(b.Context(), terms, eventq.Take{Batches: []string{batch}, Lane: "own", Now: epoch, Lease: 20_000})
+		taken, err := s.Take(b.Context(), terms, eventq.Take{Batches: []string{batch}, Pool: "own", Now: epoch, Lease: 20_000})
 		if err != nil || len(taken.Items) != eventq.MaxBatch {
 			b.Fatal(len(taken.Items), err)
 		}
 		left = taken.Left
-		if err := s.Settle(b.Context(), terms, eventq.Settlement{Batch: batch, Sent: eventq.MaxBatch, Now: epoch}); err != nil {
+		if err := s.Finish(b.Context(), terms, eventq.BatchResult{Batch: batch, Sent: eventq.MaxBatch, Now: epoch}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -140,7 +140,7 @@ func benchTake(b *testing.B, n int) {
 }
 
 // fill pushes some thousand items, and gives the length of the queue.
-func fill(b *testing.B, s *Store, terms eventq.Terms, items []eventq.Item) (length int) {
+func fill(b *testing.B, s *Store, terms eventq.Policy, items []eventq.Item) (length int) {
 	for length < min(50_000, 2000*len(items)) {
 		pushed, err := s.Push(b.Context(), terms, eventq.Push{ID: ulid.Make().String(), Items: items, Now: epoch})
 		if err != nil {
@@ -154,7 +154,7 @@ func fill(b *testing.B, s *Store, terms eventq.Terms, items []eventq.Item) (leng
 // BenchmarkBoth is producers and consumers at once, of some games.
 func BenchmarkBoth(b *testing.B) {
 	const n, games = 64, 32
-	s, terms, items := benchLine(b)
+	s, terms, items := benchQueue(b)
 	w := watch(b, s)
 	b.ReportAllocs()
 	b.SetParallelism(16)
@@ -168,11 +168,11 @@ func BenchmarkBoth(b *testing.B) {
 				}
 			}
 			batch := ulid.Make().String()
-			taken, err := s.Take(b.Context(), own, eventq.Take{Batches: []string{batch}, Lane: "own", Now: epoch, Lease: 20_000})
+			taken, err := s.Take(b.Context(), own, eventq.Take{Batches: []string{batch}, Pool: "own", Now: epoch, Lease: 20_000})
 			if err != nil {
 				b.Error(err)
 			}
-			if err := s.Settle(b.Context(), own, eventq.Settlement{Batch: batch, Sent: int64(len(taken.Items)), Now: epoch}); err != nil {
+			if err := s.Finish(b.Context(), own, eventq.BatchResult{Batch: batch, Sent: int64(len(taken.Items)), Now: epoch}); err != nil {
 				b.Error(err)
 			}
 		}

@@ -11,13 +11,13 @@ import (
 )
 
 // unpack reads the oldest items of bundles, at most so many.
-func unpack(bundles lua.Reply, most int) ([]eventq.Item, error) {
+func unpackBundles(bundles lua.Reply, limit int) ([]eventq.Item, error) {
 	if len(bundles) == 0 {
 		return nil, nil
 	}
-	items := make([]eventq.Item, 0, min(most, len(bundles)/2*bundleMost))
-	for i := 0; i+1 < len(bundles) && len(items) < most; i += 2 {
-		h, err := readHead(bundles.Text(i))
+	items := make([]eventq.Item, 0, min(limit, len(bundles)/2*maxBundle))
+	for i := 0; i+1 < len(bundles) && len(items) < limit; i += 2 {
+		h, err := readHeader(bundles.Text(i))
 		if err == nil {
 			items, err = h.unpack(items, bundles.Text(i+1))
 		}
@@ -25,17 +25,17 @@ func unpack(bundles lua.Reply, most int) ([]eventq.Item, error) {
 			return nil, err
 		}
 	}
-	return items[:min(len(items), most)], nil
+	return items[:min(len(items), limit)], nil
 }
 
 // head is that of a bundle, see bundles.lua, but for its oldest item.
-type head struct {
+type bundleHeader struct {
 	count, skipped int
 	once           bool
 	newest         int64
 }
 
-func readHead(text string) (h head, err error) {
+func readHeader(text string) (h bundleHeader, err error) {
 	fields := strings.Fields(text)
 	if len(fields) != 5 {
 		return h, fmt.Errorf("the head %.60q of a bundle", text)
@@ -52,7 +52,7 @@ func readHead(text string) (h head, err error) {
 }
 
 // unpack appends the items of a bundle. Their bodies share room, their ids the text.
-func (h head) unpack(items []eventq.Item, text string) ([]eventq.Item, error) {
+func (h bundleHeader) unpack(items []eventq.Item, text string) ([]eventq.Item, error) {
 	all := h.skipped + h.count
 	room := make([]byte, 0, 2*len(text)*h.count/max(all, 1)) // what is usual
 	for i := range all {
@@ -68,7 +68,7 @@ func (h head) unpack(items []eventq.Item, text string) ([]eventq.Item, error) {
 			return nil, fmt.Errorf("an item that begins %.60q", line)
 		}
 		from := len(room)
-		room = expand(room, short, &item)
+		room = decompress(room, short, &item)
 		item.Body = room[from:len(room):len(room)]
 		items = append(items, item)
 	}
@@ -76,7 +76,7 @@ func (h head) unpack(items []eventq.Item, text string) ([]eventq.Item, error) {
 }
 
 // unpackLine reads an item but for its body, which is given as it is kept.
-func (h head) unpackLine(line string) (item eventq.Item, short string, ok bool) {
+func (h bundleHeader) unpackLine(line string) (item eventq.Item, short string, ok bool) {
 	waited, rest, _ := strings.Cut(line, " ")
 	late, rest, _ := strings.Cut(rest, " ")
 	id, short, ok := strings.Cut(rest, " ")
@@ -84,7 +84,7 @@ func (h head) unpackLine(line string) (item eventq.Item, short string, ok bool) 
 	item.QueuedAt, faults[0] = strconv.ParseInt(waited, 10, 64)
 	item.At, faults[1] = strconv.ParseInt(late, 10, 64)
 	item.ID, faults[2] = url.PathUnescape(id)
-	item.Once, item.QueuedAt = h.once, h.newest-item.QueuedAt
+	item.Unique, item.QueuedAt = h.once, h.newest-item.QueuedAt
 	item.At = item.QueuedAt - item.At
 	return item, short, ok && faults == [3]error{}
 }

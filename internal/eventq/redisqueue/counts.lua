@@ -1,4 +1,4 @@
--- Counts. The first piece of every script that does.
+-- Counts items. The first part of every script that counts.
 -- KEYS  2 game (hash), 4 total (hash)
 -- ARGV  none of its own
 -- Returns nothing.

@@ -1,23 +1,24 @@
--- Deals bundles out to batches. After bundles.lua.
+-- Divides bundles among batches. Runs after bundles.lua.
 -- KEYS  none of its own
 -- ARGV  none of its own
 -- Returns nothing.
 
--- Gives a function that takes the first n items off bundles, and gives theirs.
-local function dealer(bundles)
-  local at, head = 1, bundles[1]
+-- Returns a function that removes the first n items from the bundles and returns
+-- the bundles of those items.
+local function new_dealer(bundles)
+  local position, header = 1, bundles[1]
   return function(n)
     local dealt = {}
     while n > 0 do
-      local size, part = size_of(head), head
+      local size, part = size_of(header), header
       if size > n then
-        part, head = cut(head, n)
+        part, header = split(header, n)
       else
-        head = bundles[at + 2]
+        header = bundles[position + 2]
       end
       dealt[#dealt + 1] = part
-      dealt[#dealt + 1] = bundles[at + 1]
-      at = size > n and at or at + 2
+      dealt[#dealt + 1] = bundles[position + 1]
+      position = size > n and position or position + 2
       n = n - size
     end
     return dealt

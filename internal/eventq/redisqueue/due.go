@@ -13,7 +13,7 @@ import (
 )
 
 // reapMost bounds the batches of one Reap.
-const reapMost = 100
+const maxReaped = 100
 
 // Due implements eventq.Queue.
 func (s *Store) Due(ctx context.Context, partition int, now int64, limit int) (games []string, next int64, err error) {
@@ -26,22 +26,22 @@ func (s *Store) Due(ctx context.Context, partition int, now int64, limit int) (g
 }
 
 // Keep implements eventq.Queue.
-func (s *Store) Keep(ctx context.Context, t eventq.Terms, now int64) error {
+func (s *Store) Maintain(ctx context.Context, t eventq.Policy, now int64) error {
 	part := gamePartition(t.Game)
-	args := append(termArgs(t, now, 3), longestCoolMS, apartMS, now-t.MaxAgeMS-eventq.AheadMS)
-	return s.shrink(ctx, "keep", keepScript, part.of(t.Game), args...)
+	args := append(policyArgs(t, now, 3), longestCoolMS, clockSkewMS, now-t.MaxAgeMS-eventq.MaxAheadMS)
+	return s.runUntilShort(ctx, "keep", maintainScript, part.keysOf(t.Game), args...)
 }
 
 // Fault implements eventq.Queue.
-func (s *Store) Fault(ctx context.Context, game, why string, now, until int64) error {
+func (s *Store) RecordFailure(ctx context.Context, game, why string, now, until int64) error {
 	part := gamePartition(game)
-	return s.do(ctx, "note a fault", faultScript, []string{part.state(game), part.due()}, game, why, now, until)
+	return s.run(ctx, "note a fault", recordFailureScript, []string{part.state(game), part.due()}, game, why, now, until)
 }
 
 // Reap implements eventq.Queue, some batches at a time.
 func (s *Store) Reap(ctx context.Context, partition int, now int64) (items int64, err error) {
 	part := newPartition(partition)
-	ended, err := s.overdue(ctx, part, now)
+	ended, err := s.endedLeases(ctx, part, now)
 	if err != nil {
 		return 0, fmt.Errorf("redisqueue: reap: %w", err)
 	}
@@ -57,22 +57,22 @@ func (s *Store) Reap(ctx context.Context, partition int, now int64) (items int64
 
 // overdue are batches whose lease has ended, and those that have one which
 // nobody gives.
-func (s *Store) overdue(ctx context.Context, part partition, now int64) ([]string, error) {
-	var ended, strange *redis.StringSliceCmd
+func (s *Store) endedLeases(ctx context.Context, part partition, now int64) ([]string, error) {
+	var ended, unplausible *redis.StringSliceCmd
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		ended = p.ZRangeByScore(ctx, part.taken(), &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatInt(now, 10), Count: reapMost})
-		strange = p.ZRangeByScore(ctx, part.taken(), &redis.ZRangeBy{Min: strconv.FormatInt(now+longestLeaseMS+1, 10), Max: "+inf", Count: reapMost})
+		ended = p.ZRangeByScore(ctx, part.taken(), &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatInt(now, 10), Count: maxReaped})
+		unplausible = p.ZRangeByScore(ctx, part.taken(), &redis.ZRangeBy{Min: strconv.FormatInt(now+longestLeaseMS+1, 10), Max: "+inf", Count: maxReaped})
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return append(ended.Val(), strange.Val()...), nil
+	return append(ended.Val(), unplausible.Val()...), nil
 }
 
 // reapOne counts a batch as lost, unless its lease was renewed meanwhile.
 func (s *Store) reapOne(ctx context.Context, part partition, member string, now int64) (items int64, err error) {
 	batch, rest, _ := strings.Cut(member, " ")
 	count, game, _ := strings.Cut(rest, " ")
-	return lostScript.Run(ctx, s.client, part.of(game, part.taken(), part.batch(batch)), game, now, member, count, longestLeaseMS).Int64()
+	return reapScript.Run(ctx, s.client, part.keysOf(game, part.taken(), part.batch(batch)), game, now, member, count, longestLeaseMS).Int64()
 }

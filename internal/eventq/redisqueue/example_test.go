@@ -19,7 +19,7 @@ func Example() {
 	}
 	defer embedded.Close()
 	log := redisqueue.New(embedded.Bulk)
-	audit := eventq.Terms{Game: "audit", MaxLen: 3, Overflow: eventq.DropOldest, BatchSize: 2, MaxAgeMS: eventq.MaxAgeMS}
+	audit := eventq.Policy{Game: "audit", MaxLen: 3, Overflow: eventq.DropOldest, BatchSize: 2, MaxAgeMS: eventq.MaxAgeMS}
 
 	now := int64(1795212345678)
 	push := eventq.Push{ID: "push 1", Now: now}
@@ -30,12 +30,12 @@ func Example() {
 	if _, err := log.Push(ctx, audit, push); err != nil {
 		panic(err)
 	}
-	show := func(what string, items []eventq.Item, err error) {
+	show := func(operation string, items []eventq.Item, err error) {
 		if err != nil {
 			panic(err)
 		}
 		for _, entry := range items {
-			fmt.Printf("%s %s\n", what, entry.Body)
+			fmt.Printf("%s %s\n", operation, entry.Body)
 		}
 	}
 	peeked, err := log.Peek(ctx, "audit", 10)
@@ -44,8 +44,8 @@ func Example() {
 	batch := "batch 1"
 	taken, err := log.Take(ctx, audit, eventq.Take{Batches: []string{batch}, Node: "reader", Now: now, Lease: 20_000})
 	show("taken", taken.Items, err)
-	done := eventq.Settlement{Batch: batch, Sent: int64(len(taken.Items)), Now: now}
-	if err := log.Settle(ctx, audit, done); err != nil {
+	done := eventq.BatchResult{Batch: batch, Sent: int64(len(taken.Items)), Now: now}
+	if err := log.Finish(ctx, audit, done); err != nil {
 		panic(err)
 	}
 	counted, err := log.Status(ctx, []string{"audit"}, now)

@@ -15,8 +15,8 @@ import (
 )
 
 // history lets a line and its model live through the same.
-type history struct {
-	*line
+type modelTest struct {
+	*queueTest
 	t     *rapid.T
 	m     *model
 	calls int
@@ -26,27 +26,27 @@ type history struct {
 // Whatever happens to a queue, and though the client's library runs scripts
 // twice: order, bound, counters and due are as the model has them.
 func TestAQueueEqualsItsModelAfterAnyHistory(t *testing.T) {
-	each(t, func(l *line) {
+	each(t, func(l *queueTest) {
 		number := partitionOf(l.terms.Game)
 		rapid.Check(t, func(t *rapid.T) {
 			l.client.Del(l.Context(), l.keys.total(), l.keys.taken(), l.keys.due())
 			l.now, l.terms = epoch, drawTerms(t)
 			l.terms.Game = gameIn(number)
-			h := &history{line: l, t: t, m: newModel(l.terms)}
+			h := &modelTest{queueTest: l, t: t, m: newModel(l.terms)}
 			t.Repeat(map[string]func(*rapid.T){
-				"": h.check, "push": h.drawPush, "push in turn": h.drawTurn, "take": h.drawTake, "take more": h.drawTake,
-				"permit": h.drawPermit, "settle": h.drawSettle, "settle again": h.settleAgain, "reap": h.drawReap,
-				"time": h.drawTime, "fault": h.drawFault, "pause": h.drawPause, "bound": h.drawBound,
-				"discard": h.drawDiscard, "hurry": h.drawHurry, "keep": h.drawKeep, "lose": h.lose, "flush": h.flush,
-				"twice": func(t *rapid.T) { l.again.on.Store(rapid.Bool().Draw(t, "on")) },
+				"": h.check, "push": h.drawPush, "push in turn": h.drawPushFrom, "take": h.drawTake, "take more": h.drawTake,
+				"permit": h.drawAcquire, "settle": h.drawFinish, "settle again": h.finishAgain, "reap": h.drawReap,
+				"time": h.drawTime, "fault": h.drawFailure, "pause": h.drawPause, "bound": h.drawMaxLen,
+				"discard": h.drawDiscard, "hurry": h.drawFlushNow, "keep": h.drawMaintain, "lose": h.loseQueue, "flush": h.flush,
+				"twice": func(t *rapid.T) { l.again.enabled.Store(rapid.Bool().Draw(t, "on")) },
 			})
-			l.again.on.Store(false)
+			l.again.enabled.Store(false)
 		})
 	})
 }
 
-func drawTerms(t *rapid.T) eventq.Terms {
-	return eventq.Terms{
+func drawTerms(t *rapid.T) eventq.Policy {
+	return eventq.Policy{
 		MaxLen:    rapid.IntRange(1, 12).Draw(t, "max len"),
 		Overflow:  rapid.SampledFrom([]eventq.Overflow{eventq.DropOldest, eventq.DropNewest, eventq.Reject}).Draw(t, "overflow"),
 		BatchSize: rapid.IntRange(1, 5).Draw(t, "batch"),
@@ -58,7 +58,7 @@ func drawTerms(t *rapid.T) eventq.Terms {
 }
 
 // id is a new one, or one that was used.
-func (h *history) id(t *rapid.T, kind string) string {
+func (h *modelTest) id(t *rapid.T, kind string) string {
 	if h.calls > 0 && rapid.IntRange(0, 3).Draw(t, "repeat") == 0 {
 		return fmt.Sprint(h.terms.Game, kind, rapid.IntRange(0, h.calls).Draw(t, "call"))
 	}
@@ -66,27 +66,27 @@ func (h *history) id(t *rapid.T, kind string) string {
 	return fmt.Sprint(h.terms.Game, kind, h.calls)
 }
 
-func (h *history) drawPush(t *rapid.T) {
+func (h *modelTest) drawPush(t *rapid.T) {
 	names := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c d", "e", "f", "g", "h"}), 0, 9).Draw(t, "ids")
-	p := eventq.Push{ID: h.id(t, "push"), Items: h.own(names...), Posted: rapid.Bool().Draw(t, "posted"), Now: h.now}
+	p := eventq.Push{ID: h.id(t, "push"), Items: h.ownItems(names...), Posted: rapid.Bool().Draw(t, "posted"), Now: h.now}
 	if rapid.Bool().Draw(t, "posted") {
-		p.Items = h.posted(names...)
+		p.Items = h.postedItems(names...)
 	}
 	if n := rapid.Int64Range(0, 2).Draw(t, "refused"); n > 0 {
-		p.Refused = drops{eventq.Invalid: n}
+		p.Refused = dropCounts{eventq.Invalid: n}
 	}
 	h.checkPush(t, p, h.Push)
 }
 
 // drawTurn makes a push of a process that makes them in turn, or its last again:
 // by itself, or together with those of other games where that can be.
-func (h *history) drawTurn(t *rapid.T) {
+func (h *modelTest) drawPushFrom(t *rapid.T) {
 	if h.turns == 0 || rapid.IntRange(0, 3).Draw(t, "repeat") > 0 {
 		h.turns++
 	}
 	p := eventq.Push{
 		ID: fmt.Sprintf("%s-%06d", h.terms.Game, h.turns), From: "process", Now: h.now,
-		Items: h.own(ids(0, rapid.IntRange(1, 9).Draw(t, "items"))...),
+		Items: h.ownItems(ids(0, rapid.IntRange(1, 9).Draw(t, "items"))...),
 	}
 	push := h.Push
 	if rapid.Bool().Draw(t, "together") {
@@ -96,15 +96,15 @@ func (h *history) drawTurn(t *rapid.T) {
 }
 
 // pushTogether makes by itself what cannot be made together.
-func (h *history) pushTogether(ctx context.Context, t eventq.Terms, p eventq.Push) (eventq.Pushed, error) {
-	pushed, err := h.PushAll(ctx, []eventq.GamePush{{Terms: t, Push: p}})
+func (h *modelTest) pushTogether(ctx context.Context, t eventq.Policy, p eventq.Push) (eventq.PushResult, error) {
+	pushed, err := h.PushAll(ctx, []eventq.GamePush{{Policy: t, Push: p}})
 	if err == nil && pushed[0].Length == 0 {
 		return h.Push(ctx, t, p)
 	}
 	return pushed[0], err
 }
 
-func (h *history) checkPush(t *rapid.T, p eventq.Push, push func(context.Context, eventq.Terms, eventq.Push) (eventq.Pushed, error)) {
+func (h *modelTest) checkPush(t *rapid.T, p eventq.Push, push func(context.Context, eventq.Policy, eventq.Push) (eventq.PushResult, error)) {
 	want, wantErr := h.m.push(p)
 	got, err := push(h.Context(), h.terms, p)
 	if !errors.Is(err, wantErr) || got.Queued != want.Queued || got.Length != want.Length || len(got.Dropped) != len(want.Dropped) ||
@@ -113,8 +113,8 @@ func (h *history) checkPush(t *rapid.T, p eventq.Push, push func(context.Context
 	}
 }
 
-func (h *history) drawTake(t *rapid.T) {
-	take := eventq.Take{Lane: "own", Now: h.now, Lease: rapid.Int64Range(2000, 9000).Draw(t, "lease")}
+func (h *modelTest) drawTake(t *rapid.T) {
+	take := eventq.Take{Pool: "own", Now: h.now, Lease: rapid.Int64Range(2000, 9000).Draw(t, "lease")}
 	for range rapid.IntRange(1, 4).Draw(t, "batches") {
 		if id := h.id(t, "batch"); !slices.Contains(take.Batches, id) {
 			take.Batches = append(take.Batches, id)
@@ -130,7 +130,7 @@ func (h *history) drawTake(t *rapid.T) {
 func sameItem(a, b eventq.Item) bool { return reflect.DeepEqual(a, b) }
 
 // flying draws a batch in flight, or one that is not.
-func (h *history) flying(t *rapid.T) string {
+func (h *modelTest) inFlight(t *rapid.T) string {
 	batches := []string{h.terms.Game + "never"}
 	for batch := range h.m.flights {
 		batches = append(batches, batch)
@@ -139,56 +139,56 @@ func (h *history) flying(t *rapid.T) string {
 	return rapid.SampledFrom(batches).Draw(t, "batch")
 }
 
-func (h *history) drawPermit(t *rapid.T) {
-	r := eventq.Renewal{Batch: h.flying(t), Now: h.now, Lease: 4000}
-	want := h.m.permit(r)
-	wait, err := h.Permit(h.Context(), h.terms, r)
-	if want < 0 && !errors.Is(err, eventq.ErrGone) || want >= 0 && (err != nil || wait != time.Duration(want)*time.Millisecond) {
+func (h *modelTest) drawAcquire(t *rapid.T) {
+	r := eventq.Renewal{Batch: h.inFlight(t), Now: h.now, Lease: 4000}
+	want := h.m.acquire(r)
+	wait, err := h.Acquire(h.Context(), h.terms, r)
+	if want < 0 && !errors.Is(err, eventq.ErrNotInFlight) || want >= 0 && (err != nil || wait != time.Duration(want)*time.Millisecond) {
 		t.Fatalf("wait %v, %v, want %d", wait, err, want)
 	}
 }
 
-func (h *history) drawSettle(t *rapid.T) {
-	s := eventq.Settlement{Batch: h.flying(t), Now: h.now}
+func (h *modelTest) drawFinish(t *rapid.T) {
+	s := eventq.BatchResult{Batch: h.inFlight(t), Now: h.now}
 	f := h.m.flights[s.Batch]
 	if f == nil {
-		h.gone(s)
+		h.wantNotInFlight(s)
 		return
 	}
 	n := len(f.things)
 	sent := rapid.IntRange(0, n).Draw(t, "sent")
 	dropped := rapid.IntRange(0, n-sent).Draw(t, "dropped")
 	s.Sent = int64(sent)
-	s.Back = itemsOf(f.things[sent+dropped:])
+	s.Requeue = itemsOf(f.things[sent+dropped:])
 	s.Unused = sent == 0 && rapid.Bool().Draw(t, "unused")
 	if dropped > 0 {
-		s.Dropped = drops{rapid.SampledFrom(eventq.Reasons()).Draw(t, "reason"): int64(dropped)}
+		s.Dropped = dropCounts{rapid.SampledFrom(eventq.Reasons()).Draw(t, "reason"): int64(dropped)}
 	}
 	for _, one := range f.things[sent : sent+dropped] {
-		if one.Once {
-			s.Forget = append(s.Forget, one.ID)
+		if one.Unique {
+			s.ForgetIDs = append(s.ForgetIDs, one.ID)
 		}
 	}
-	h.m.settle(s)
-	if err := h.Settle(h.Context(), h.terms, s); err != nil {
+	h.m.finish(s)
+	if err := h.Finish(h.Context(), h.terms, s); err != nil {
 		t.Fatalf("settle %+v: %v", s, err)
 	}
 }
 
 // settleAgain settles what was settled, in the same way and in another.
-func (h *history) settleAgain(t *rapid.T) {
+func (h *modelTest) finishAgain(t *rapid.T) {
 	for _, s := range h.m.settled {
-		if err := h.Settle(h.Context(), h.terms, s); err != nil {
+		if err := h.Finish(h.Context(), h.terms, s); err != nil {
 			t.Fatalf("settle %+v again: %v", s, err)
 		}
 		s.Unused = !s.Unused
-		h.gone(s)
+		h.wantNotInFlight(s)
 	}
 }
 
-func (h *history) drawReap(t *rapid.T) {
+func (h *modelTest) drawReap(t *rapid.T) {
 	want := h.m.reap(h.now)
-	if h.again.on.Load() {
+	if h.again.enabled.Load() {
 		want = 0 // told to whom asked first
 	}
 	if lost, err := h.Reap(h.Context(), partitionOf(h.terms.Game), h.now); err != nil || lost != want {
@@ -196,17 +196,17 @@ func (h *history) drawReap(t *rapid.T) {
 	}
 }
 
-func (h *history) drawTime(t *rapid.T) {
-	steps := []int64{-3000, -1, 1, 10, 400, 1000, 5000, eventq.SeenForMS}
+func (h *modelTest) drawTime(t *rapid.T) {
+	steps := []int64{-3000, -1, 1, 10, 400, 1000, 5000, eventq.DedupeWindowMS}
 	h.now = max(epoch, h.now+rapid.SampledFrom(steps).Draw(t, "ms"))
 }
 
-func (h *history) drawFault(t *rapid.T) {
+func (h *modelTest) drawFailure(t *rapid.T) {
 	until := int64(0)
 	if ms := rapid.Int64Range(0, 6000).Draw(t, "cool"); ms > 0 {
 		until = h.now + ms
 	}
-	h.must(t, h.Fault(h.Context(), h.terms.Game, "why", h.now, until))
+	h.must(t, h.RecordFailure(h.Context(), h.terms.Game, "why", h.now, until))
 	if until > h.m.cool {
 		h.m.cool = until
 		if h.m.due > 0 {
@@ -215,7 +215,7 @@ func (h *history) drawFault(t *rapid.T) {
 	}
 }
 
-func (h *history) drawPause(t *rapid.T) {
+func (h *modelTest) drawPause(t *rapid.T) {
 	if rapid.IntRange(0, 2).Draw(t, "resume") == 0 {
 		h.must(t, h.Pause(h.Context(), h.terms.Game, "why"))
 		h.m.paused, h.m.due = true, 0
@@ -224,31 +224,31 @@ func (h *history) drawPause(t *rapid.T) {
 	h.must(t, h.Resume(h.Context(), h.terms.Game, h.now))
 	if h.m.paused {
 		h.m.paused = false
-		h.hurried()
+		h.markFlushed()
 	}
 }
 
-func (h *history) drawHurry(t *rapid.T) {
-	h.must(t, h.Hurry(h.Context(), h.terms.Game, h.now))
-	h.hurried()
+func (h *modelTest) drawFlushNow(t *rapid.T) {
+	h.must(t, h.FlushNow(h.Context(), h.terms.Game, h.now))
+	h.markFlushed()
 }
 
-func (h *history) hurried() {
-	h.m.hurried = h.now
+func (h *modelTest) markFlushed() {
+	h.m.flushBefore = h.now
 	if len(h.m.queue) > 0 && !h.m.paused {
 		h.m.due = max(h.now, h.m.cool)
 	}
 }
 
-func (h *history) drawBound(t *rapid.T) {
+func (h *modelTest) drawMaxLen(t *rapid.T) {
 	h.m.bound = rapid.IntRange(0, 15).Draw(t, "bound")
-	h.must(t, h.Bound(h.Context(), h.terms.Game, h.m.bound))
+	h.must(t, h.SetMaxLen(h.Context(), h.terms.Game, h.m.bound))
 	if h.m.bound > 0 {
 		h.m.shrink()
 	}
 }
 
-func (h *history) drawDiscard(t *rapid.T) {
+func (h *modelTest) drawDiscard(t *rapid.T) {
 	most := rapid.IntRange(1, 6).Draw(t, "most")
 	want := min(most, len(h.m.queue))
 	h.m.dropOldest(want, eventq.Shutdown)
@@ -260,31 +260,31 @@ func (h *history) drawDiscard(t *rapid.T) {
 	}
 }
 
-func (h *history) drawKeep(t *rapid.T) {
-	h.m.keep(h.now)
-	h.must(t, h.Keep(h.Context(), h.terms, h.now))
+func (h *modelTest) drawMaintain(t *rapid.T) {
+	h.m.maintain(h.now)
+	h.must(t, h.Maintain(h.Context(), h.terms, h.now))
 }
 
 // lose has the list vanish, and the next keep see it.
-func (h *history) lose(t *rapid.T) {
+func (h *modelTest) loseQueue(t *rapid.T) {
 	h.client.Del(h.Context(), h.keys.queue(h.terms.Game))
 	h.m.vanish()
 	if got := h.status().Counts; !reflect.DeepEqual(got, h.m.counts()) {
 		t.Fatalf("counts %+v, want %+v", got, h.m.counts())
 	}
-	h.drawKeep(t)
+	h.drawMaintain(t)
 }
 
 // flush has the server forget its scripts.
-func (h *history) flush(t *rapid.T) { h.must(t, h.client.ScriptFlush(h.Context()).Err()) }
+func (h *modelTest) flush(t *rapid.T) { h.must(t, h.client.ScriptFlush(h.Context()).Err()) }
 
-func (h *history) must(t *rapid.T, err error) {
+func (h *modelTest) must(t *rapid.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (h *history) check(t *rapid.T) {
+func (h *modelTest) check(t *rapid.T) {
 	status, want := h.status(), h.m.counts()
 	if !reflect.DeepEqual(status.Counts, want) || !reflect.DeepEqual(h.total(), want) {
 		t.Fatalf("counts %+v, of the partition %+v, want %+v", status.Counts, h.total(), want)

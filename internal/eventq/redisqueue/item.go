@@ -10,7 +10,7 @@ import (
 
 // bundleMost is the most items of a bundle: so large that few commands move a
 // batch, so small that little is moved twice where that ends within one.
-const bundleMost = 32
+const maxBundle = 32
 
 // appendBundles appends items as they are kept to the arguments of a script, in
 // bundles: a head and a text, see bundles.lua. The flag is p for items that are
@@ -20,32 +20,32 @@ const bundleMost = 32
 // shortened body.
 func appendBundles(args []any, items []eventq.Item) []any {
 	for len(items) > 0 {
-		n := alike(items)
+		n := countSameKind(items)
 		newest := items[0].QueuedAt
 		for i := range n {
 			newest = max(newest, items[i].QueuedAt)
 		}
-		args = append(args, bundleHead(items[:n], newest), bundleText(items[:n], newest))
+		args = append(args, header(items[:n], newest), textOf(items[:n], newest))
 		items = items[n:]
 	}
 	return args
 }
 
 // alike is how many items at the beginning make one bundle.
-func alike(items []eventq.Item) int {
-	most := min(len(items), bundleMost)
-	other := slices.IndexFunc(items[:most], func(item eventq.Item) bool { return item.Once != items[0].Once })
+func countSameKind(items []eventq.Item) int {
+	limit := min(len(items), maxBundle)
+	other := slices.IndexFunc(items[:limit], func(item eventq.Item) bool { return item.Unique != items[0].Unique })
 	if other < 0 {
-		return most
+		return limit
 	}
 	return other
 }
 
 // bundleHead is the head of a bundle of which nothing was taken yet.
-func bundleHead(items []eventq.Item, newest int64) string {
+func header(items []eventq.Item, newest int64) string {
 	var room [64]byte
 	flag := " 0 s "
-	if items[0].Once {
+	if items[0].Unique {
 		flag = " 0 p "
 	}
 	head := append(strconv.AppendInt(room[:0], int64(len(items)), 10), flag...)
@@ -53,7 +53,7 @@ func bundleHead(items []eventq.Item, newest int64) string {
 	return string(strconv.AppendInt(head, items[0].QueuedAt, 10))
 }
 
-func bundleText(items []eventq.Item, newest int64) []byte {
+func textOf(items []eventq.Item, newest int64) []byte {
 	size := 0
 	for i := range items {
 		size += len(items[i].ID) + len(items[i].Body) + 16
@@ -64,25 +64,25 @@ func bundleText(items []eventq.Item, newest int64) []byte {
 		text = append(text, ' ')
 		text = strconv.AppendInt(text, items[i].QueuedAt-items[i].At, 10)
 		text = append(text, ' ')
-		text = append(text, packID(items[i].ID)...)
+		text = append(text, escapeID(items[i].ID)...)
 		text = append(text, ' ')
-		text = shorten(text, &items[i])
+		text = compress(text, &items[i])
 		text = append(text, '\n')
 	}
 	return text
 }
 
 // plain are the bytes that an escaped id has as they are.
-var plain = func() (plain [256]bool) {
+var unescaped = func() (unescaped [256]bool) {
 	for _, c := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~" {
-		plain[c] = true
+		unescaped[c] = true
 	}
-	return plain
+	return unescaped
 }()
 
-func packID(id string) string {
+func escapeID(id string) string {
 	for i := range len(id) {
-		if !plain[id[i]] {
+		if !unescaped[id[i]] {
 			return url.PathEscape(id)
 		}
 	}

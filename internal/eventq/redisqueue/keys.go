@@ -48,19 +48,19 @@ func newPartition(number int) partition { return partition("{b:" + strconv.Itoa(
 
 func gamePartition(game string) partition { return newPartition(partitionOf(game)) }
 
-func (p partition) due() string               { return string(p) + "due" }
-func (p partition) taken() string             { return string(p) + "taken" }
-func (p partition) attending() string         { return string(p) + "attending" }
-func (p partition) visits(node string) string { return string(p) + "attending:" + node }
-func (p partition) total() string             { return string(p) + "total" }
-func (p partition) batch(id string) string    { return string(p) + "batch:" + id }
-func (p partition) once(id string) string     { return string(p) + "once:" + id }
-func (p partition) pushed(from string) string { return string(p) + "pushed:" + from }
-func (p partition) queue(game string) string  { return string(p) + "queue:" + game }
-func (p partition) state(game string) string  { return string(p) + "game:" + game }
-func (p partition) seen(game string) string   { return string(p) + "seen:" + game }
+func (p partition) due() string                   { return string(p) + "due" }
+func (p partition) taken() string                 { return string(p) + "taken" }
+func (p partition) sessionNodes() string          { return string(p) + "session_nodes" }
+func (p partition) sessions(node string) string   { return string(p) + "sessions:" + node }
+func (p partition) total() string                 { return string(p) + "total" }
+func (p partition) batch(id string) string        { return string(p) + "batch:" + id }
+func (p partition) reply(id string) string        { return string(p) + "reply:" + id }
+func (p partition) lastPushes(from string) string { return string(p) + "last_push:" + from }
+func (p partition) queue(game string) string      { return string(p) + "queue:" + game }
+func (p partition) state(game string) string      { return string(p) + "game:" + game }
+func (p partition) seen(game string) string       { return string(p) + "seen:" + game }
 
 // of are the keys of game.lua and the scripts' own.
-func (p partition) of(game string, own ...string) []string {
-	return append([]string{p.queue(game), p.state(game), p.due(), p.total(), p.seen(game)}, own...)
+func (p partition) keysOf(game string, more ...string) []string {
+	return append([]string{p.queue(game), p.state(game), p.due(), p.total(), p.seen(game)}, more...)
 }

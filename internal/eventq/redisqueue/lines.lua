@@ -1,14 +1,14 @@
--- The lines of a text.
+-- Splits a text into lines.
 -- KEYS  none of its own
 -- ARGV  none of its own
 -- Returns nothing.
 
--- Walks a text: gives where each line begins and ends.
+-- Returns an iterator over the first and last byte of each line.
 local function lines(text)
-  local till = 0
+  local to = 0
   return function()
-    local from = till + 1
-    till = string.find(text, '\n', from, true)
-    return till and from, till
+    local from = to + 1
+    to = string.find(text, '\n', from, true)
+    return to and from, to
   end
 end

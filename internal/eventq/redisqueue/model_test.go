@@ -10,35 +10,35 @@ import (
 // model is what a queue should do, told plainly: each item has one fate, and the
 // counters are a tally of fates.
 type model struct {
-	terms   eventq.Terms
-	fates   map[*thing]eventq.Reason // "" while it is queued or in flight
+	terms   eventq.Policy
+	fates   map[*modelItem]eventq.Reason // "" while it is queued or in flight
 	sent    int64
-	queue   []*thing
-	flights map[string]*flight
-	settled map[string]eventq.Settlement
+	queue   []*modelItem
+	flights map[string]*modelBatch
+	settled map[string]eventq.BatchResult
 	seen    map[string]int64 // id to when it was accepted
-	pushes  map[string]eventq.Pushed
+	pushes  map[string]eventq.PushResult
 
-	tokens             float64 // thousandths, as at tokensAt
-	tokensAt           int64
-	cool, hurried, due int64
-	paused             bool
-	bound              int // an operator's
+	tokens                 float64 // thousandths, as at tokensAt
+	tokensAt               int64
+	cool, flushBefore, due int64
+	paused                 bool
+	bound                  int // an operator's
 }
 
-type thing struct{ eventq.Item }
+type modelItem struct{ eventq.Item }
 
-type flight struct {
-	things    []*thing
+type modelBatch struct {
+	things    []*modelItem
 	till      int64
 	permitted int64
 }
 
-func newModel(t eventq.Terms) *model {
+func newModel(t eventq.Policy) *model {
 	return &model{
 		terms: t, tokens: 1000 * float64(t.Burst),
-		fates: map[*thing]eventq.Reason{}, flights: map[string]*flight{}, settled: map[string]eventq.Settlement{},
-		seen: map[string]int64{}, pushes: map[string]eventq.Pushed{},
+		fates: map[*modelItem]eventq.Reason{}, flights: map[string]*modelBatch{}, settled: map[string]eventq.BatchResult{},
+		seen: map[string]int64{}, pushes: map[string]eventq.PushResult{},
 	}
 }
 
@@ -54,8 +54,8 @@ func (m *model) fresh(p eventq.Push) (fresh []eventq.Item) {
 	met := map[string]bool{}
 	for _, item := range p.Items {
 		at, known := m.seen[item.ID]
-		known = known && p.Now-at < eventq.SeenForMS || met[item.ID]
-		if item.Once && known {
+		known = known && p.Now-at < eventq.DedupeWindowMS || met[item.ID]
+		if item.Unique && known {
 			continue
 		}
 		met[item.ID] = true
@@ -64,10 +64,10 @@ func (m *model) fresh(p eventq.Push) (fresh []eventq.Item) {
 	return fresh
 }
 
-func (m *model) push(p eventq.Push) (eventq.Pushed, error) {
-	if len(p.Items) > 0 && p.Items[0].Once { // such a push drives out what is forgotten
+func (m *model) push(p eventq.Push) (eventq.PushResult, error) {
+	if len(p.Items) > 0 && p.Items[0].Unique { // such a push drives out what is forgotten
 		for id, at := range m.seen {
-			if p.Now-at >= eventq.SeenForMS {
+			if p.Now-at >= eventq.DedupeWindowMS {
 				delete(m.seen, id)
 			}
 		}
@@ -77,27 +77,27 @@ func (m *model) push(p eventq.Push) (eventq.Pushed, error) {
 	}
 	fresh, had := m.fresh(p), len(m.queue)
 	if m.terms.Overflow == eventq.Reject && p.Posted && len(fresh) > 0 && len(m.queue)+len(fresh) > m.maxLen() {
-		return eventq.Pushed{}, eventq.ErrFull
+		return eventq.PushResult{}, eventq.ErrFull
 	}
 	m.shrink()
-	dropped := drops{}
+	dropped := dropCounts{}
 	for reason, n := range p.Refused {
 		m.refuse(n, reason)
 	}
 	duplicates := int64(len(p.Items) - len(fresh))
 	m.refuse(duplicates, eventq.Duplicate)
 	dropped[eventq.Duplicate] = duplicates
-	var mine []*thing
+	var mine []*modelItem
 	for _, item := range fresh {
 		if m.terms.Overflow != eventq.DropOldest && len(m.queue) >= m.maxLen() {
 			m.refuse(1, eventq.QueueFull)
 			dropped[eventq.QueueFull]++
 			continue
 		}
-		one := &thing{item}
+		one := &modelItem{item}
 		m.fates[one] = ""
 		m.queue, mine = append(m.queue, one), append(mine, one)
-		if len(p.Items) > 0 && p.Items[0].Once {
+		if len(p.Items) > 0 && p.Items[0].Unique {
 			m.seen[item.ID] = p.Now
 		}
 	}
@@ -113,9 +113,9 @@ func (m *model) push(p eventq.Push) (eventq.Pushed, error) {
 		}
 	}
 	if full := had >= m.terms.BatchSize; had == 0 || len(m.queue) < had+len(mine) || !full && len(m.queue) >= m.terms.BatchSize {
-		m.mark(p.Now) // nothing else makes it due earlier
+		m.markDue(p.Now) // nothing else makes it due earlier
 	}
-	m.pushes[p.ID] = eventq.Pushed{
+	m.pushes[p.ID] = eventq.PushResult{
 		Queued: len(fresh) - int(dropped[eventq.QueueFull]), Dropped: dropped, Length: len(m.queue),
 	}
 	return m.pushes[p.ID], nil
@@ -123,14 +123,14 @@ func (m *model) push(p eventq.Push) (eventq.Pushed, error) {
 
 func (m *model) refuse(n int64, r eventq.Reason) {
 	for range n {
-		m.fates[&thing{}] = r
+		m.fates[&modelItem{}] = r
 	}
 }
 
 func (m *model) dropOldest(n int, r eventq.Reason) {
 	for _, one := range m.queue[:n] {
 		m.fates[one] = r
-		if one.Once {
+		if one.Unique {
 			delete(m.seen, one.ID)
 		}
 	}
@@ -148,63 +148,63 @@ func (m *model) vanish() {
 }
 
 // grown are the tokens by now, or by when they were last written.
-func (m *model) grown(now int64) (tokens float64, at int64) {
+func (m *model) tokensNow(now int64) (tokens float64, at int64) {
 	at = max(now, m.tokensAt)
 	return min(1000*float64(m.terms.Burst), m.tokens+float64(at-m.tokensAt)*m.terms.PerSecond), at
 }
 
 func (m *model) spend(now int64, tries float64) {
-	tokens, at := m.grown(now)
+	tokens, at := m.tokensNow(now)
 	if m.terms.PerSecond > 0 {
 		m.tokens, m.tokensAt = min(1000*float64(m.terms.Burst), tokens-1000*tries), at
 	}
 }
 
-func (m *model) keep(now int64) {
-	stale := slices.IndexFunc(m.queue, func(one *thing) bool { return one.QueuedAt > now-m.terms.MaxAgeMS-eventq.AheadMS })
+func (m *model) maintain(now int64) {
+	stale := slices.IndexFunc(m.queue, func(one *modelItem) bool { return one.QueuedAt > now-m.terms.MaxAgeMS-eventq.MaxAheadMS })
 	if stale < 0 {
 		stale = len(m.queue)
 	}
 	m.dropOldest(stale, eventq.TooOld)
 	m.shrink()
-	if m.hurried > now+apartMS {
-		m.hurried = 0
+	if m.flushBefore > now+clockSkewMS {
+		m.flushBefore = 0
 	}
-	if m.tokensAt > now+apartMS {
+	if m.tokensAt > now+clockSkewMS {
 		m.tokensAt = now
 	}
-	m.mark(now)
+	m.markDue(now)
 }
 
 // free is when a try may begin.
-func (m *model) free(now int64) int64 {
+func (m *model) nextFree(now int64) int64 {
 	at := max(now, m.cool)
-	if tokens, then := m.grown(now); m.terms.PerSecond > 0 && tokens < 1000 {
+	if tokens, then := m.tokensNow(now); m.terms.PerSecond > 0 && tokens < 1000 {
 		at = max(at, then+int64(math.Ceil((1000-tokens)/m.terms.PerSecond)))
 	}
 	return at
 }
 
-func (m *model) mark(now int64) int64 {
+func (m *model) markDue(now int64) int64 {
 	m.due = 0
 	if len(m.queue) == 0 || m.paused {
 		return 0
 	}
-	m.due = m.free(now)
-	if oldest := m.queue[0].QueuedAt; len(m.queue) < m.terms.BatchSize && oldest > m.hurried {
+	m.due = m.nextFree(now)
+	if oldest := m.queue[0].QueuedAt; len(m.queue) < m.terms.BatchSize && oldest > m.flushBefore {
 		m.due = max(m.due, min(oldest, now)+m.terms.FlushMS)
 	}
 	return m.due
 }
 
-func (m *model) take(t eventq.Take) eventq.Taken {
+func (m *model) take(t eventq.Take) eventq.TakeResult {
 	again := false
 	for _, id := range t.Batches {
 		_, ended := m.settled[id]
 		again = again || ended || m.flights[id] != nil
 	}
-	if !again && !m.paused && m.free(t.Now) <= t.Now {
-		m.fly(t)
+	if !again && !m.paused && m.nextFree(t.Now) <= t.Now {
+		m.putInFlight(t)
 	}
 	var items []eventq.Item
 	for _, id := range t.Batches {
@@ -212,19 +212,19 @@ func (m *model) take(t eventq.Take) eventq.Taken {
 			items = append(items, itemsOf(held.things)...)
 		}
 	}
-	return eventq.Taken{Items: items, Left: len(m.queue), Next: m.mark(t.Now)}
+	return eventq.TakeResult{Items: items, Left: len(m.queue), Next: m.markDue(t.Now)}
 }
 
 // fly takes as many batches as may be, which is one at the least where there are items.
-func (m *model) fly(t eventq.Take) {
+func (m *model) putInFlight(t eventq.Take) {
 	tries := len(t.Batches)
-	if tokens, _ := m.grown(t.Now); m.terms.PerSecond > 0 {
+	if tokens, _ := m.tokensNow(t.Now); m.terms.PerSecond > 0 {
 		tries = min(tries, int(tokens/1000))
 	}
 	taken := 0
 	for len(m.queue) > 0 && taken < tries && (taken == 0 || len(m.queue) >= m.terms.BatchSize) {
 		n := min(len(m.queue), m.terms.BatchSize)
-		m.flights[t.Batches[taken]] = &flight{things: slices.Clone(m.queue[:n]), till: t.Now + t.Lease}
+		m.flights[t.Batches[taken]] = &modelBatch{things: slices.Clone(m.queue[:n]), till: t.Now + t.Lease}
 		m.queue = m.queue[n:]
 		taken++
 	}
@@ -233,7 +233,7 @@ func (m *model) fly(t eventq.Take) {
 	}
 }
 
-func itemsOf(things []*thing) (items []eventq.Item) {
+func itemsOf(things []*modelItem) (items []eventq.Item) {
 	for _, one := range things {
 		items = append(items, one.Item)
 	}
@@ -241,13 +241,13 @@ func itemsOf(things []*thing) (items []eventq.Item) {
 }
 
 // permit gives the wait in ms, -1 where the batch is gone.
-func (m *model) permit(r eventq.Renewal) int64 {
+func (m *model) acquire(r eventq.Renewal) int64 {
 	f := m.flights[r.Batch]
 	if f == nil {
 		return -1
 	}
 	f.till = r.Now + r.Lease
-	switch wait := m.free(r.Now) - r.Now; {
+	switch wait := m.nextFree(r.Now) - r.Now; {
 	case f.permitted == r.Now:
 		return 0
 	case m.paused:
@@ -257,12 +257,12 @@ func (m *model) permit(r eventq.Renewal) int64 {
 	}
 	f.permitted = r.Now
 	m.spend(r.Now, 1)
-	m.mark(r.Now)
+	m.markDue(r.Now)
 	return 0
 }
 
 // settle takes the first items as sent, then as dropped, then as given back.
-func (m *model) settle(s eventq.Settlement) {
+func (m *model) finish(s eventq.BatchResult) {
 	f := m.flights[s.Batch]
 	rest := f.things[s.Sent:]
 	for _, one := range f.things[:s.Sent] {
@@ -275,7 +275,7 @@ func (m *model) settle(s eventq.Settlement) {
 		}
 		rest = rest[n:]
 	}
-	for _, id := range s.Forget {
+	for _, id := range s.ForgetIDs {
 		delete(m.seen, id)
 	}
 	m.queue = append(slices.Clone(rest), m.queue...)
@@ -286,7 +286,7 @@ func (m *model) settle(s eventq.Settlement) {
 		m.spend(s.Now, -1)
 	}
 	if len(rest) > 0 || s.Unused {
-		m.mark(s.Now)
+		m.markDue(s.Now)
 	}
 	delete(m.flights, s.Batch)
 	m.settled[s.Batch] = s
@@ -308,7 +308,7 @@ func (m *model) reap(now int64) (lost int64) {
 
 func (m *model) counts() eventq.Counts {
 	counts := eventq.Counts{
-		Offered: m.sent + int64(len(m.fates)), Sent: m.sent, Dropped: drops{}, Queued: int64(len(m.queue)),
+		Offered: m.sent + int64(len(m.fates)), Sent: m.sent, Dropped: dropCounts{}, Queued: int64(len(m.queue)),
 	}
 	for _, f := range m.flights {
 		counts.InFlight += int64(len(f.things))

@@ -9,8 +9,8 @@ import (
 )
 
 // Beat implements eventq.Nodes.
-func (s *Store) Beat(ctx context.Context, node string, now int64) ([]string, error) {
-	alive, err := beatScript.Run(ctx, s.client, []string{nodesKey}, node, now, now-eventq.NodeMS, now+apartMS).StringSlice()
+func (s *Store) Heartbeat(ctx context.Context, node string, now int64) ([]string, error) {
+	alive, err := heartbeatScript.Run(ctx, s.client, []string{nodesKey}, node, now, now-eventq.NodeTTLMS, now+clockSkewMS).StringSlice()
 	if err != nil {
 		return nil, fmt.Errorf("redisqueue: beat: %w", err)
 	}
@@ -19,7 +19,7 @@ func (s *Store) Beat(ctx context.Context, node string, now int64) ([]string, err
 }
 
 // Bye implements eventq.Nodes.
-func (s *Store) Bye(ctx context.Context, node string) error {
+func (s *Store) Leave(ctx context.Context, node string) error {
 	if err := s.client.ZRem(ctx, nodesKey, node).Err(); err != nil {
 		return fmt.Errorf("redisqueue: bye: %w", err)
 	}

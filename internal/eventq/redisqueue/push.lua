@@ -1,52 +1,53 @@
--- Puts the fresh items at the end of the queue, as far as it takes them. After
--- kept.lua.
--- KEYS  as of fresh.lua
--- ARGV  as of fresh.lua
--- Returns the verdict 'QUEUED FULL DUPLICATE LENGTH': the items queued, dropped
--- as queue_full and as duplicate, and the length of the queue; the same when run
--- again; or 'full' where the push is refused, with nothing changed.
-local was, kept = length, fresh
-most = math.max(most, fresh)
-local had = was - beyond(was) -- the bound was lowered: the queue shrinks with each push
+-- Appends the new items of a push to the queue, as far as the queue accepts them.
+-- Runs after fit.lua.
+-- KEYS  as in deduplicate.lua
+-- ARGV  as in deduplicate.lua
+-- Returns the verdict 'QUEUED FULL DUPLICATE LENGTH': how many items were queued,
+-- dropped as queue_full and dropped as duplicate, and the length of the queue
+-- afterwards; the same when it runs again. Or 'full' if the push is refused and
+-- nothing has changed.
+local length_before, accepted = length, new_count
+max_dropped = math.max(max_dropped, new_count)
+local shrunk = length_before - excess(length_before) -- an operator may have lowered the limit; each push shrinks the queue
 if ARGV[9] ~= 'drop_oldest' then
-  kept = math.min(fresh, math.max(0, bound - had))
+  accepted = math.min(new_count, math.max(0, max_len - shrunk))
 end
-if fresh > 0 and (ARGV[9] == 'reject' and kept < fresh
-    or #ids > 0 and redis.call('ZCARD', KEYS[5]) + fresh > tonumber(ARGV[12])) then
-  return told() or 'full'
+if new_count > 0 and (ARGV[9] == 'reject' and accepted < new_count
+    or #new_ids > 0 and redis.call('ZCARD', KEYS[5]) + new_count > tonumber(ARGV[12])) then
+  return read_verdict() or 'full'
 end
-local gone = beyond(had + kept)
-local lasting, after = kept - math.max(0, gone - had), had + kept - gone
-local verdict = string.format('%.0f %.0f %.0f %.0f', lasting, fresh - lasting, pushed - fresh, after)
-local before = told()
-if before then
-  return before
+local dropped = excess(shrunk + accepted)
+local lasting, after = accepted - math.max(0, dropped - shrunk), shrunk + accepted - dropped
+local verdict = string.format('%.0f %.0f %.0f %.0f', lasting, new_count - lasting, pushed - new_count, after)
+local stored = read_verdict()
+if stored then
+  return stored
 end
-tell(verdict)
+store_verdict(verdict)
 shrink()
 
 count('offered', pushed)
-count('d:duplicate', pushed - fresh)
-count('d:queue_full', fresh - kept)
-for i = refused + 1, first - 1, 2 do
+count('d:duplicate', pushed - new_count)
+count('d:queue_full', new_count - accepted)
+for i = refused_at + 1, ids_at - 1, 2 do
   count('offered', tonumber(ARGV[i + 1]))
   count(ARGV[i], tonumber(ARGV[i + 1]))
 end
-if kept > 0 then
-  redis.call('RPUSH', KEYS[1], unpack(fitting(kept)))
-  length = length + kept
+if accepted > 0 then
+  redis.call('RPUSH', KEYS[1], unpack(first_items(accepted)))
+  length = length + accepted
   local kept_at = tonumber(game[8] or 0)
-  if was == 0 or now < kept_at or now >= kept_at + 1000 then -- once a second is enough
+  if length_before == 0 or now < kept_at or now >= kept_at + 1000 then -- once a second is enough
     redis.call('PEXPIRE', KEYS[1], ARGV[8])
-    write('kept_at', ARGV[2])
+    set_field('kept_at', ARGV[2])
   end
-  if #ids > 0 then
-    remember(kept)
+  if #new_ids > 0 then
+    remember_ids(accepted)
   end
 end
 shrink()
-if was == 0 or was < batch and length >= batch or length < was + kept then
-  mark() -- nothing else makes it due earlier
+if length_before == 0 or length_before < batch_size and length >= batch_size or length < length_before + accepted then
+  mark_due() -- in all other cases the queue is not due earlier
 end
-save()
+save_fields()
 return verdict

@@ -11,12 +11,12 @@ import (
 )
 
 func TestItemsComeOutAsTheyWentIn(t *testing.T) {
-	each(t, func(l *line) {
-		first := l.own("a", "", "with blank", "line\nfeed", "100% é", "p x ")
-		second := l.posted("b", "with two blanks", "猫\n")
+	each(t, func(l *queueTest) {
+		first := l.ownItems("a", "", "with blank", "line\nfeed", "100% é", "p x ")
+		second := l.postedItems("b", "with two blanks", "猫\n")
 		second[1].At, second[1].QueuedAt, second[1].Body = -3, 7, []byte(`{"data":{"a b":"c\nd p e"}}`)
-		checkPushed(t, l.push(first), eventq.Pushed{Queued: 6, Length: 6})
-		checkPushed(t, l.push(second), eventq.Pushed{Queued: 3, Length: 9})
+		checkPushed(t, l.push(first), eventq.PushResult{Queued: 6, Length: 6})
+		checkPushed(t, l.push(second), eventq.PushResult{Queued: 3, Length: 9})
 		want := slices.Concat(first, second)
 		if got, err := l.Peek(l.Context(), l.terms.Game, 100); err != nil || !reflect.DeepEqual(got, want) {
 			l.Errorf("peeked %+v, want %+v, %v", got, want, err)
@@ -28,34 +28,34 @@ func TestItemsComeOutAsTheyWentIn(t *testing.T) {
 }
 
 func TestAFullQueueDropsTheOldest(t *testing.T) {
-	each(t, func(l *line) {
+	each(t, func(l *queueTest) {
 		l.terms.MaxLen = 5
-		l.push(l.own(ids(0, 5)...))
-		checkPushed(t, l.push(l.own(ids(5, 3)...)), eventq.Pushed{Queued: 3, Length: 5}) // one push, many dropped
+		l.push(l.ownItems(ids(0, 5)...))
+		checkPushed(t, l.push(l.ownItems(ids(5, 3)...)), eventq.PushResult{Queued: 3, Length: 5}) // one push, many dropped
 		l.queued(ids(3, 5)...)
-		checkPushed(t, l.push(l.own(ids(8, 7)...)), eventq.Pushed{Queued: 5, Dropped: drops{eventq.QueueFull: 2}, Length: 5})
+		checkPushed(t, l.push(l.ownItems(ids(8, 7)...)), eventq.PushResult{Queued: 5, Dropped: dropCounts{eventq.QueueFull: 2}, Length: 5})
 		l.queued(ids(10, 5)...)
-		l.count(eventq.Counts{Offered: 15, Queued: 5, Dropped: drops{eventq.QueueFull: 10}})
+		l.count(eventq.Counts{Offered: 15, Queued: 5, Dropped: dropCounts{eventq.QueueFull: 10}})
 	})
 }
 
 func TestAFullQueueDropsTheNewest(t *testing.T) {
-	each(t, func(l *line) {
+	each(t, func(l *queueTest) {
 		l.terms.MaxLen, l.terms.Overflow = 5, eventq.DropNewest
-		l.push(l.posted(ids(0, 4)...))
-		checkPushed(t, l.push(l.posted(ids(3, 4)...)), // one is known, one fits
-			eventq.Pushed{Queued: 1, Dropped: drops{eventq.QueueFull: 2, eventq.Duplicate: 1}, Length: 5})
+		l.push(l.postedItems(ids(0, 4)...))
+		checkPushed(t, l.push(l.postedItems(ids(3, 4)...)), // one is known, one fits
+			eventq.PushResult{Queued: 1, Dropped: dropCounts{eventq.QueueFull: 2, eventq.Duplicate: 1}, Length: 5})
 		l.queued(ids(0, 5)...)
 		l.remembered(ids(0, 5)...)
-		l.count(eventq.Counts{Offered: 8, Queued: 5, Dropped: drops{eventq.QueueFull: 2, eventq.Duplicate: 1}})
+		l.count(eventq.Counts{Offered: 8, Queued: 5, Dropped: dropCounts{eventq.QueueFull: 2, eventq.Duplicate: 1}})
 	})
 }
 
 func TestAPostIsRefusedThatDoesNotFitWhole(t *testing.T) {
-	each(t, func(l *line) {
+	each(t, func(l *queueTest) {
 		l.terms.MaxLen, l.terms.Overflow = 5, eventq.Reject
-		l.push(l.posted(ids(0, 4)...))
-		post := eventq.Push{ID: "p1", Items: l.posted(ids(5, 2)...), Posted: true, Refused: drops{eventq.Invalid: 3}, Now: l.now}
+		l.push(l.postedItems(ids(0, 4)...))
+		post := eventq.Push{ID: "p1", Items: l.postedItems(ids(5, 2)...), Posted: true, Refused: dropCounts{eventq.Invalid: 3}, Now: l.now}
 		if _, err := l.Push(l.Context(), l.terms, post); !errors.Is(err, eventq.ErrFull) {
 			l.Errorf("refused with %v", err)
 		}
@@ -63,64 +63,64 @@ func TestAPostIsRefusedThatDoesNotFitWhole(t *testing.T) {
 		l.remembered(ids(0, 4)...)
 		l.count(eventq.Counts{Offered: 4, Queued: 4})
 
-		checkPushed(t, l.push(l.posted(ids(3, 2)...)), eventq.Pushed{Queued: 1, Dropped: drops{eventq.Duplicate: 1}, Length: 5})
-		checkPushed(t, l.push(l.posted(ids(0, 5)...)), eventq.Pushed{Dropped: drops{eventq.Duplicate: 5}, Length: 5})
+		checkPushed(t, l.push(l.postedItems(ids(3, 2)...)), eventq.PushResult{Queued: 1, Dropped: dropCounts{eventq.Duplicate: 1}, Length: 5})
+		checkPushed(t, l.push(l.postedItems(ids(0, 5)...)), eventq.PushResult{Dropped: dropCounts{eventq.Duplicate: 5}, Length: 5})
 		l.terms.MaxLen = 3
-		checkPushed(t, l.push(l.posted(ids(4, 1)...)), eventq.Pushed{Dropped: drops{eventq.Duplicate: 1}, Length: 3})
+		checkPushed(t, l.push(l.postedItems(ids(4, 1)...)), eventq.PushResult{Dropped: dropCounts{eventq.Duplicate: 1}, Length: 3})
 		l.take("b1")
 		pushed, err := l.Push(l.Context(), l.terms, post) // there was no verdict to repeat
 		if err != nil {
 			l.Fatal(err)
 		}
-		checkPushed(t, pushed, eventq.Pushed{Queued: 2, Length: 2})
+		checkPushed(t, pushed, eventq.PushResult{Queued: 2, Length: 2})
 	})
 }
 
-func TestWhatIsOfferedToAFullQueueIsDroppedWherePostsAreRefused(t *testing.T) {
-	each(t, func(l *line) {
+func TestOffersToAFullQueueAreDroppedWherePostsAreRefused(t *testing.T) {
+	each(t, func(l *queueTest) {
 		l.terms.MaxLen, l.terms.Overflow = 5, eventq.Reject
-		checkPushed(t, l.push(l.own(ids(0, 7)...)), eventq.Pushed{Queued: 5, Dropped: drops{eventq.QueueFull: 2}, Length: 5})
+		checkPushed(t, l.push(l.ownItems(ids(0, 7)...)), eventq.PushResult{Queued: 5, Dropped: dropCounts{eventq.QueueFull: 2}, Length: 5})
 		l.queued(ids(0, 5)...)
 		l.take("b1")
-		pushed, err := l.Push(l.Context(), l.terms, eventq.Push{ID: "p1", Items: l.posted(ids(7, 6)...), Now: l.now})
+		pushed, err := l.Push(l.Context(), l.terms, eventq.Push{ID: "p1", Items: l.postedItems(ids(7, 6)...), Now: l.now})
 		if err != nil { // such of the server's own that are taken once
 			l.Fatal(err)
 		}
-		checkPushed(t, pushed, eventq.Pushed{Queued: 5, Dropped: drops{eventq.QueueFull: 1}, Length: 5})
+		checkPushed(t, pushed, eventq.PushResult{Queued: 5, Dropped: dropCounts{eventq.QueueFull: 1}, Length: 5})
 	})
 }
 
 func TestAPostedIDIsTakenOnceInThreeMinutes(t *testing.T) {
-	each(t, func(l *line) {
-		duplicate := drops{eventq.Duplicate: 1}
-		checkPushed(t, l.push(l.posted("a", "a", "b")), eventq.Pushed{Queued: 2, Dropped: duplicate, Length: 2})
+	each(t, func(l *queueTest) {
+		duplicate := dropCounts{eventq.Duplicate: 1}
+		checkPushed(t, l.push(l.postedItems("a", "a", "b")), eventq.PushResult{Queued: 2, Dropped: duplicate, Length: 2})
 		l.queued("a", "b")
 		l.take("b1")
-		l.settle(eventq.Settlement{Batch: "b1", Sent: 2})
-		checkPushed(t, l.push(l.own("a")), eventq.Pushed{Queued: 1, Length: 1}) // the server's own are not judged
-		l.now += eventq.SeenForMS - 1
-		checkPushed(t, l.push(l.posted("a", "c")), eventq.Pushed{Queued: 1, Dropped: duplicate, Length: 2})
+		l.finish(eventq.BatchResult{Batch: "b1", Sent: 2})
+		checkPushed(t, l.push(l.ownItems("a")), eventq.PushResult{Queued: 1, Length: 1}) // the server's own are not judged
+		l.now += eventq.DedupeWindowMS - 1
+		checkPushed(t, l.push(l.postedItems("a", "c")), eventq.PushResult{Queued: 1, Dropped: duplicate, Length: 2})
 		l.now++
-		checkPushed(t, l.push(l.posted("a", "c")), eventq.Pushed{Queued: 1, Dropped: duplicate, Length: 3})
+		checkPushed(t, l.push(l.postedItems("a", "c")), eventq.PushResult{Queued: 1, Dropped: duplicate, Length: 3})
 		l.remembered("a", "c")
 	})
 }
 
 func TestADroppedIDMayBePostedAgain(t *testing.T) {
-	each(t, func(l *line) {
+	each(t, func(l *queueTest) {
 		l.terms.MaxLen = 3
-		l.push(l.posted("a", "b", "c d"))
-		l.push(l.own("x"))
+		l.push(l.postedItems("a", "b", "c d"))
+		l.push(l.ownItems("x"))
 		l.remembered("b", "c%20d")
-		l.push(l.posted("e", "f", "g", "h"))
+		l.push(l.postedItems("e", "f", "g", "h"))
 		l.remembered("f", "g", "h")
-		checkPushed(t, l.push(l.posted("a", "h")), eventq.Pushed{Queued: 1, Dropped: drops{eventq.Duplicate: 1}, Length: 3})
+		checkPushed(t, l.push(l.postedItems("a", "h")), eventq.PushResult{Queued: 1, Dropped: dropCounts{eventq.Duplicate: 1}, Length: 3})
 		l.queued("g", "h", "a")
 
 		l.take("b1")
-		l.settle(eventq.Settlement{Batch: "b1", Sent: 1, Dropped: drops{eventq.TooOld: 2}, Forget: []string{"a", "g"}})
+		l.finish(eventq.BatchResult{Batch: "b1", Sent: 1, Dropped: dropCounts{eventq.TooOld: 2}, ForgetIDs: []string{"a", "g"}})
 		l.remembered("h")
-		l.push(l.posted("c d"))
+		l.push(l.postedItems("c d"))
 		if _, err := l.Discard(l.Context(), l.terms.Game, 1, eventq.Shutdown); err != nil {
 			l.Fatal(err)
 		}
@@ -129,57 +129,57 @@ func TestADroppedIDMayBePostedAgain(t *testing.T) {
 }
 
 func TestAllOfALargePostIsRemembered(t *testing.T) {
-	each(t, func(l *line) {
+	each(t, func(l *queueTest) {
 		l.terms.MaxLen = 1500
-		l.push(l.posted(ids(0, 1000)...))
+		l.push(l.postedItems(ids(0, 1000)...))
 		l.remembered(ids(0, 1000)...)
-		l.push(l.posted(ids(1000, 1000)...))
+		l.push(l.postedItems(ids(1000, 1000)...))
 		l.remembered(ids(500, 1500)...)
 		l.queued(ids(500, 1500)...)
 		l.terms.MaxLen = 1
-		l.keep() // more than one LPOP
+		l.maintain() // more than one LPOP
 		l.remembered(ids(1999, 1)...)
 		l.queued(ids(1999, 1)...)
 	})
 }
 
 func TestIDsAreRememberedUpToABound(t *testing.T) {
-	each(t, func(l *line) {
+	each(t, func(l *queueTest) {
 		l.maxSeen = 3
-		l.push(l.posted("a", "b"))
+		l.push(l.postedItems("a", "b"))
 		for range 2 {
-			_, err := l.Push(l.Context(), l.terms, eventq.Push{ID: "p1", Items: l.posted("c", "d"), Now: l.now})
+			_, err := l.Push(l.Context(), l.terms, eventq.Push{ID: "p1", Items: l.postedItems("c", "d"), Now: l.now})
 			if !errors.Is(err, eventq.ErrFull) {
 				l.Errorf("the fourth id: %v", err)
 			}
 		}
 		l.count(eventq.Counts{Offered: 2, Queued: 2})
-		l.push(l.posted("c", "a"))
-		l.push(l.own("d", "e"))
+		l.push(l.postedItems("c", "a"))
+		l.push(l.ownItems("d", "e"))
 		l.queued("a", "b", "c", "d", "e")
-		l.now += eventq.SeenForMS
-		l.push(l.posted("d", "f", "g"))
+		l.now += eventq.DedupeWindowMS
+		l.push(l.postedItems("d", "f", "g"))
 	})
 }
 
-func TestWhatWasRefusedAtTheDoorIsCounted(t *testing.T) {
-	each(t, func(l *line) {
-		push := eventq.Push{ID: "p1", Refused: drops{eventq.Invalid: 2, eventq.Future: 1}, Now: l.now}
-		for _, items := range [][]eventq.Item{nil, l.posted("a"), l.own("b")} {
+func TestItemsRefusedBeforeThePushAreCounted(t *testing.T) {
+	each(t, func(l *queueTest) {
+		push := eventq.Push{ID: "p1", Refused: dropCounts{eventq.Invalid: 2, eventq.Future: 1}, Now: l.now}
+		for _, items := range [][]eventq.Item{nil, l.postedItems("a"), l.ownItems("b")} {
 			push.ID, push.Items = push.ID+"+", items
 			if _, err := l.Push(l.Context(), l.terms, push); err != nil {
 				l.Fatal(err)
 			}
 		}
-		l.count(eventq.Counts{Offered: 11, Queued: 2, Dropped: drops{eventq.Invalid: 6, eventq.Future: 3}})
+		l.count(eventq.Counts{Offered: 11, Queued: 2, Dropped: dropCounts{eventq.Invalid: 6, eventq.Future: 3}})
 	})
 }
 
 func TestAPushMayBeRepeated(t *testing.T) {
-	each(t, func(l *line) {
+	each(t, func(l *queueTest) {
 		l.terms.MaxLen = 3
-		push := eventq.Push{ID: "p1", Items: l.posted("a", "b", "b", "c", "d"), Refused: drops{eventq.TooOld: 1}, Now: l.now}
-		want := eventq.Pushed{Queued: 3, Dropped: drops{eventq.QueueFull: 1, eventq.Duplicate: 1}, Length: 3}
+		push := eventq.Push{ID: "p1", Items: l.postedItems("a", "b", "b", "c", "d"), Refused: dropCounts{eventq.TooOld: 1}, Now: l.now}
+		want := eventq.PushResult{Queued: 3, Dropped: dropCounts{eventq.QueueFull: 1, eventq.Duplicate: 1}, Length: 3}
 		for range 3 {
 			pushed, err := l.Push(l.Context(), l.terms, push)
 			if err != nil {
@@ -188,47 +188,47 @@ func TestAPushMayBeRepeated(t *testing.T) {
 			checkPushed(t, pushed, want)
 			l.take("b1")
 		}
-		l.count(eventq.Counts{Offered: 6, InFlight: 3, Dropped: drops{eventq.QueueFull: 1, eventq.Duplicate: 1, eventq.TooOld: 1}})
+		l.count(eventq.Counts{Offered: 6, InFlight: 3, Dropped: dropCounts{eventq.QueueFull: 1, eventq.Duplicate: 1, eventq.TooOld: 1}})
 	})
 }
 
-func TestAQueueVanishesThatIsNotPushedTo(t *testing.T) {
-	each(t, func(l *line) {
+func TestAnUnusedQueueExpires(t *testing.T) {
+	each(t, func(l *queueTest) {
 		left := func(key string) time.Duration { return l.client.PTTL(l.Context(), key).Val() }
-		kept := time.Duration(l.terms.MaxAgeMS+staleMS) * time.Millisecond
-		l.push(l.posted("a"))
+		kept := time.Duration(l.terms.MaxAgeMS+keepLateMS) * time.Millisecond
+		l.push(l.postedItems("a"))
 		if ttl := left(l.keys.queue(l.terms.Game)); ttl <= kept-time.Minute || ttl > kept {
 			l.Errorf("the list lives on for %v", ttl)
 		}
-		if ttl := left(l.keys.seen(l.terms.Game)); ttl <= 0 || ttl > eventq.SeenForMS*time.Millisecond {
+		if ttl := left(l.keys.seen(l.terms.Game)); ttl <= 0 || ttl > eventq.DedupeWindowMS*time.Millisecond {
 			l.Errorf("the ids live on for %v", ttl)
 		}
 		l.take("b1")
-		l.settle(eventq.Settlement{Batch: "b1", Back: l.posted("a")})
+		l.finish(eventq.BatchResult{Batch: "b1", Requeue: l.postedItems("a")})
 		if ttl := left(l.keys.queue(l.terms.Game)); ttl <= kept-time.Minute || ttl > kept {
 			l.Errorf("the list lives on for %v after it was given back to", ttl)
 		}
 		if _, err := l.Push(l.Context(), l.terms, eventq.Push{ID: "p", Now: l.now}); err != nil {
 			l.Fatal(err)
 		}
-		if ttl := left(l.keys.once("p")); ttl <= 0 || ttl > onceMS*time.Millisecond {
+		if ttl := left(l.keys.reply("p")); ttl <= 0 || ttl > repeatMS*time.Millisecond {
 			l.Errorf("the verdict lives on for %v", ttl)
 		}
-		if ttl := left(l.keys.batch("b1")); ttl <= staleMS*time.Millisecond || ttl > (20_000+staleMS)*time.Millisecond {
+		if ttl := left(l.keys.batch("b1")); ttl <= keepLateMS*time.Millisecond || ttl > (20_000+keepLateMS)*time.Millisecond {
 			l.Errorf("what was settled lives on for %v", ttl)
 		}
 	})
 }
 
 func TestALargePushDropsAsMuchAsItBrings(t *testing.T) {
-	each(t, func(l *line) {
+	each(t, func(l *queueTest) {
 		l.terms.MaxLen = 1500
-		l.push(l.own(ids(0, 1000)...))
-		checkPushed(t, l.push(l.own(ids(1000, eventq.MaxOwnPush)...)),
-			eventq.Pushed{Queued: 1500, Dropped: drops{eventq.QueueFull: 2500}, Length: 1500})
+		l.push(l.ownItems(ids(0, 1000)...))
+		checkPushed(t, l.push(l.ownItems(ids(1000, eventq.MaxOwnPush)...)),
+			eventq.PushResult{Queued: 1500, Dropped: dropCounts{eventq.QueueFull: 2500}, Length: 1500})
 		l.queued(ids(3500, 1500)...)
-		checkPushed(t, l.push(l.own(ids(5000, 1000)...)), eventq.Pushed{Queued: 1000, Length: 1500})
+		checkPushed(t, l.push(l.ownItems(ids(5000, 1000)...)), eventq.PushResult{Queued: 1000, Length: 1500})
 		l.queued(ids(4500, 1500)...)
-		l.count(eventq.Counts{Offered: 6000, Queued: 1500, Dropped: drops{eventq.QueueFull: 4500}})
+		l.count(eventq.Counts{Offered: 6000, Queued: 1500, Dropped: dropCounts{eventq.QueueFull: 4500}})
 	})
 }

@@ -1,7 +1,7 @@
--- Ends a pause, before hurry.lua. After game.lua.
--- KEYS  as of game.lua
+-- Ends a pause. Runs after game.lua and before flush_now.lua.
+-- KEYS  as in game.lua
 -- ARGV  none of its own
--- Returns nothing where there is no pause.
+-- Returns nothing. The script ends here if the game is not paused.
 if redis.call('HDEL', KEYS[2], 'paused') == 0 then
   return
 end

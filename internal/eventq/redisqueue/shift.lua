@@ -1,35 +1,35 @@
--- Takes items off a queue. After lines.lua.
--- KEYS  as of game.lua
+-- Removes items from the head of a queue. Runs after lines.lua.
+-- KEYS  as in game.lua
 -- ARGV  none of its own
 -- Returns nothing.
 
--- Takes the oldest n off, which must be there, and gives their bundles; none
--- where they need not be read.
+-- Removes the oldest n items, which must exist. Returns their bundles, or an empty
+-- table if unread is true.
 local function shift(n, unread)
-  local whole, more, head = reach(n)
-  local taken = {}
+  local whole, more, header = locate(n)
+  local removed = {}
   if unread and whole > 0 then
     redis.call('LTRIM', KEYS[1], 2 * whole, -1)
   elseif whole > 0 then
-    taken = redis.call('LPOP', KEYS[1], 2 * whole)
+    removed = redis.call('LPOP', KEYS[1], 2 * whole)
   end
-  first = nil
+  oldest_header = nil
   if more > 0 then
     local part
-    part, first = cut(head, more)
-    redis.call('LSET', KEYS[1], 0, first)
+    part, oldest_header = split(header, more)
+    redis.call('LSET', KEYS[1], 0, oldest_header)
     if not unread then
-      taken[#taken + 1] = part
-      taken[#taken + 1] = redis.call('LINDEX', KEYS[1], 1)
+      removed[#removed + 1] = part
+      removed[#removed + 1] = redis.call('LINDEX', KEYS[1], 1)
     end
   end
   length = length - n
-  return taken
+  return removed
 end
 
--- Forgets the ids of a bundle of items that are taken once.
-local function forget(head, text)
-  local size, skipped = string.match(head, '^(%d+) (%d+)')
+-- Forgets the ids of a bundle of unique items.
+local function forget_ids(header, text)
+  local size, skipped = string.match(header, '^(%d+) (%d+)')
   local ids, i = {}, 0
   for from in lines(text) do
     i = i + 1
@@ -40,12 +40,12 @@ local function forget(head, text)
   redis.call('ZREM', KEYS[5], unpack(ids))
 end
 
--- Drops the oldest n, which must be there.
+-- Drops the oldest n items, which must exist, and counts them.
 local function drop_oldest(n, field)
   local dropped = shift(n, redis.call('EXISTS', KEYS[5]) == 0)
   for i = 1, #dropped, 2 do
     if string.find(dropped[i], 'p', 1, true) then
-      forget(dropped[i], dropped[i + 1])
+      forget_ids(dropped[i], dropped[i + 1])
     end
   end
   count(field, n)

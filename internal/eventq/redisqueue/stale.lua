@@ -1,17 +1,17 @@
--- What has become too old in a queue, as nothing is taken of it. After terms.lua.
--- KEYS  as of game.lua
--- ARGV  11 when an item was queued, at the latest, that is too old by now (ms)
+-- Counts items that became too old in the queue. Runs after policy.lua.
+-- KEYS  as in game.lua
+-- ARGV  11 items queued at this time or earlier are too old (ms)
 -- Returns nothing.
 
--- How many of the oldest are, by whole bundles, 1000 at the most.
+-- Returns how many of the oldest items are too old, in whole bundles, at most 1000.
 local function count_stale()
-  local n, at = 0, 0
+  local n, position = 0, 0
   while n < 1000 do
-    local head = redis.call('LINDEX', KEYS[1], at)
-    if not head or tonumber(string.match(head, '(%d+) %d+$')) > tonumber(ARGV[11]) then
+    local header = redis.call('LINDEX', KEYS[1], position)
+    if not header or tonumber(string.match(header, '(%d+) %d+$')) > tonumber(ARGV[11]) then
       return n
     end
-    n, at = n + size_of(head), at + 2
+    n, position = n + size_of(header), position + 2
   end
   return 1000
 end

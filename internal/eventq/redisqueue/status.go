@@ -14,14 +14,14 @@ import (
 )
 
 // statusAtOnce is how many games are read at once.
-const statusAtOnce = 64
+const statusConcurrency = 64
 
 // Status implements eventq.Desk. What has vanished with a list counts as
 // expired, though only the next move of the queue writes that.
 func (s *Store) Status(ctx context.Context, games []string, now int64) ([]eventq.Status, error) {
 	all := make([]eventq.Status, len(games))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(statusAtOnce)
+	group.SetLimit(statusConcurrency)
 	for i, game := range games {
 		group.Go(func() error {
 			var err error
@@ -44,17 +44,17 @@ func (s *Store) statusOf(ctx context.Context, game string, now int64) (eventq.St
 	reply := lua.Reply(values)
 	fields := pairs(reply.Texts(0))
 	status := eventq.Status{
-		Game: game, Counts: countsOf(fields), DueAt: reply.Number(2),
-		MaxLen: int(whole(fields["max_len"])), Lane: fields["lane"], Paused: fields["paused"],
-		Error: fields["error"], ErrorAt: whole(fields["error_at"]),
+		Game: game, Counts: parseCounts(fields), DueAt: reply.Number(2),
+		MaxLen: int(parseNumber(fields["max_len"])), Pool: fields["pool"], Paused: fields["paused"],
+		Error: fields["error"], ErrorAt: parseNumber(fields["error_at"]),
 	}
-	status.OldestAt = whole(reply.Text(1))
-	if queued := whole(fields["queued"]); reply.Text(1) != "" {
+	status.OldestAt = parseNumber(reply.Text(1))
+	if queued := parseNumber(fields["queued"]); reply.Text(1) != "" {
 		status.Counts.Queued = queued
 	} else if queued > 0 {
 		status.Counts.Dropped[eventq.Expired] += queued
 	}
-	if cool := whole(fields["cool_until"]); cool > now {
+	if cool := parseNumber(fields["cool_until"]); cool > now {
 		status.CoolUntil = cool
 	}
 	return status, nil
@@ -75,7 +75,7 @@ func (s *Store) Totals(ctx context.Context) (eventq.Counts, error) {
 	}
 	total := eventq.Counts{Dropped: map[eventq.Reason]int64{}}
 	for _, reply := range replies {
-		counts := countsOf(reply.Val())
+		counts := parseCounts(reply.Val())
 		total.Offered += counts.Offered
 		total.Sent += counts.Sent
 		total.InFlight += counts.InFlight
@@ -89,14 +89,14 @@ func (s *Store) Totals(ctx context.Context) (eventq.Counts, error) {
 }
 
 // countsOf reads the counters of a hash, but for what is queued.
-func countsOf(fields map[string]string) eventq.Counts {
+func parseCounts(fields map[string]string) eventq.Counts {
 	counts := eventq.Counts{
-		Offered: whole(fields["offered"]), Sent: whole(fields["sent"]), InFlight: whole(fields["in_flight"]),
+		Offered: parseNumber(fields["offered"]), Sent: parseNumber(fields["sent"]), InFlight: parseNumber(fields["in_flight"]),
 		Dropped: map[eventq.Reason]int64{},
 	}
 	for field, value := range fields {
 		if reason, ok := strings.CutPrefix(field, dropPrefix); ok {
-			counts.Dropped[eventq.Reason(reason)] = whole(value)
+			counts.Dropped[eventq.Reason(reason)] = parseNumber(value)
 		}
 	}
 	return counts
@@ -111,7 +111,7 @@ func pairs(flat []string) map[string]string {
 }
 
 // whole reads a whole number that a script wrote; what is not there is 0.
-func whole(text string) int64 {
+func parseNumber(text string) int64 {
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n
 }

@@ -19,44 +19,44 @@ import (
 const (
 	// staleMS is how long a list outlives its last item's freshness, and a batch
 	// its lease: what is late is counted for what it is.
-	staleMS = 60_000
+	keepLateMS = 60_000
 	// onceMS is how long a call may be repeated.
-	onceMS = 60_000
+	repeatMS = 60_000
 	// longestCoolMS is more than any cool-down, longestLeaseMS than any lease,
 	// apartMS than what the clocks of two nodes are apart.
 	longestCoolMS  = 2 * 3_600_000
 	longestLeaseMS = 60_000
-	apartMS        = 5000
+	clockSkewMS    = 5000
 )
 
 //go:embed *.lua
 var sources embed.FS
 
 var (
-	pushScript   = script("usual", "own", "counts", "game", "bundles", "lines", "shift", "terms", "fresh", "kept", "push")
-	pushesScript = script("usual", "several")
-	takeScript   = script("counts", "game", "bundles", "lines", "shift", "terms", "deal", "take")
-	permitScript = script("counts", "game", "bundles", "lines", "shift", "terms", "permit")
-	sentScript   = script("counts", "sent")
-	settleScript = script("counts", "settle")
-	backScript   = script("counts", "game", "bundles", "lines", "shift", "terms", "settle", "back")
-	keepScript   = script("counts", "game", "bundles", "lines", "shift", "terms", "stale", "keep")
+	pushScript        = script("fast_path", "fast_push", "counts", "game", "bundles", "lines", "shift", "policy", "deduplicate", "fit", "push")
+	pushSeveralScript = script("fast_path", "push_several")
+	takeScript        = script("counts", "game", "bundles", "lines", "shift", "policy", "deal", "take")
+	acquireScript     = script("counts", "game", "bundles", "lines", "shift", "policy", "acquire")
+	finishSentScript  = script("counts", "finish_sent")
+	finishScript      = script("counts", "finish")
+	requeueScript     = script("counts", "game", "bundles", "lines", "shift", "policy", "finish", "requeue")
+	maintainScript    = script("counts", "game", "bundles", "lines", "shift", "policy", "stale", "maintain")
 
-	lostScript    = script("counts", "lost")
-	boundScript   = script("counts", "game", "bundles", "lines", "shift", "bound")
-	discardScript = script("counts", "game", "bundles", "lines", "shift", "discard")
-	hurryScript   = script("counts", "game", "hurry")
-	resumeScript  = script("counts", "game", "resume", "hurry")
+	reapScript      = script("counts", "reap")
+	setMaxLenScript = script("counts", "game", "bundles", "lines", "shift", "set_max_len")
+	discardScript   = script("counts", "game", "bundles", "lines", "shift", "discard")
+	flushNowScript  = script("counts", "game", "flush_now")
+	resumeScript    = script("counts", "game", "resume", "flush_now")
 
-	pauseScript  = script("pause")
-	faultScript  = script("fault")
-	dueScript    = script("due")
-	statusScript = script("status")
-	peekScript   = script("peek")
-	beatScript   = script("beat")
+	pauseScript         = script("pause")
+	recordFailureScript = script("record_failure")
+	dueScript           = script("due")
+	statusScript        = script("status")
+	peekScript          = script("peek")
+	heartbeatScript     = script("heartbeat")
 )
 
-func script(pieces ...string) *redis.Script { return redis.NewScript(lua.Join(sources, pieces...)) }
+func script(files ...string) *redis.Script { return redis.NewScript(lua.Join(sources, files...)) }
 
 // Store is safe for concurrent use.
 type Store struct {
@@ -75,17 +75,17 @@ func (s *Store) Partitions() int { return partitions }
 func (s *Store) Partition(game string) int { return partitionOf(game) }
 
 // do runs a script that returns nothing.
-func (s *Store) do(ctx context.Context, what string, sc *redis.Script, keys []string, args ...any) error {
+func (s *Store) run(ctx context.Context, operation string, sc *redis.Script, keys []string, args ...any) error {
 	if err := sc.Run(ctx, s.client, keys, args...).Err(); err != nil && !errors.Is(err, redis.Nil) {
-		return fmt.Errorf("redisqueue: %s: %w", what, err)
+		return fmt.Errorf("redisqueue: %s: %w", operation, err)
 	}
 	return nil
 }
 
 // termArgs are ARGV 1 to 8 of game.lua and terms.lua, with room for more.
-func termArgs(t eventq.Terms, now int64, more int) []any {
+func policyArgs(t eventq.Policy, now int64, more int) []any {
 	args := make([]any, 0, 8+more)
-	return append(args, t.Game, now, t.BatchSize, t.FlushMS, t.PerSecond, max(1, t.Burst), t.MaxLen, t.MaxAgeMS+staleMS)
+	return append(args, t.Game, now, t.BatchSize, t.FlushMS, t.PerSecond, max(1, t.Burst), t.MaxLen, t.MaxAgeMS+keepLateMS)
 }
 
 // counter is the field of a hash that counts what was dropped for a reason.

@@ -10,10 +10,10 @@ import (
 )
 
 // Take implements eventq.Queue.
-func (s *Store) Take(ctx context.Context, t eventq.Terms, take eventq.Take) (eventq.Taken, error) {
-	args := append(termArgs(t, take.Now, 3+len(take.Batches)), take.Now+take.Lease, take.Lease+staleMS, take.Lane)
+func (s *Store) Take(ctx context.Context, t eventq.Policy, take eventq.Take) (eventq.TakeResult, error) {
+	args := append(policyArgs(t, take.Now, 3+len(take.Batches)), take.Now+take.Lease, take.Lease+keepLateMS, take.Pool)
 	part := gamePartition(t.Game)
-	keys := part.of(t.Game, part.taken())
+	keys := part.keysOf(t.Game, part.taken())
 	for _, batch := range take.Batches {
 		args, keys = append(args, batch), append(keys, part.batch(batch))
 	}
@@ -22,28 +22,28 @@ func (s *Store) Take(ctx context.Context, t eventq.Terms, take eventq.Take) (eve
 		err = fmt.Errorf("a reply of %d elements", len(values))
 	}
 	if err != nil {
-		return eventq.Taken{}, fmt.Errorf("redisqueue: take: %w", err)
+		return eventq.TakeResult{}, fmt.Errorf("redisqueue: take: %w", err)
 	}
 	reply := lua.Reply(values)
-	taken := eventq.Taken{Left: int(reply.Number(0)), Next: reply.Number(1)}
-	if taken.Items, err = unpack(reply[2:], len(take.Batches)*t.BatchSize); err != nil {
-		return eventq.Taken{}, fmt.Errorf("redisqueue: take: %w", err)
+	taken := eventq.TakeResult{Left: int(reply.Number(0)), Next: reply.Number(1)}
+	if taken.Items, err = unpackBundles(reply[2:], len(take.Batches)*t.BatchSize); err != nil {
+		return eventq.TakeResult{}, fmt.Errorf("redisqueue: take: %w", err)
 	}
 	return taken, nil
 }
 
 // Permit implements eventq.Queue. Who waits as long as it says keeps the
 // lease: a longer wait is told in parts.
-func (s *Store) Permit(ctx context.Context, t eventq.Terms, r eventq.Renewal) (time.Duration, error) {
-	args := append(termArgs(t, r.Now, 5), r.Batch, r.Now+r.Lease, r.Lease+staleMS, r.Lease/2, r.Only)
+func (s *Store) Acquire(ctx context.Context, t eventq.Policy, r eventq.Renewal) (time.Duration, error) {
+	args := append(policyArgs(t, r.Now, 5), r.Batch, r.Now+r.Lease, r.Lease+keepLateMS, r.Lease/2, r.LeaseOnly)
 	part := gamePartition(t.Game)
-	keys := part.of(t.Game, part.taken(), part.batch(r.Batch))
-	wait, err := permitScript.Run(ctx, s.client, keys, args...).Int64()
+	keys := part.keysOf(t.Game, part.taken(), part.batch(r.Batch))
+	wait, err := acquireScript.Run(ctx, s.client, keys, args...).Int64()
 	if err != nil {
 		return 0, fmt.Errorf("redisqueue: permit: %w", err)
 	}
 	if wait < 0 {
-		return 0, eventq.ErrGone
+		return 0, eventq.ErrNotInFlight
 	}
 	return time.Duration(wait) * time.Millisecond, nil
 }

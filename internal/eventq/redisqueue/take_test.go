@@ -13,10 +13,10 @@ import (
 )
 
 func TestABatchIsNeverLargerThanItsTerms(t *testing.T) {
-	each(t, func(l *line) {
+	each(t, func(l *queueTest) {
 		l.terms.BatchSize = eventq.MaxBatch
-		l.push(l.own(ids(0, 300)...))
-		for i, want := range []eventq.Taken{{Left: 172, Next: l.now}, {Left: 44, Next: l.now + 1000}, {}} {
+		l.push(l.ownItems(ids(0, 300)...))
+		for i, want := range []eventq.TakeResult{{Left: 172, Next: l.now}, {Left: 44, Next: l.now + 1000}, {}} {
 			got := l.take("b" + string(rune('0'+i)))
 			n := min(128, 300-128*i)
 			if !slices.Equal(idsOf(got.Items), ids(128*i, n)) || got.Left != want.Left || got.Next != want.Next {
@@ -27,16 +27,16 @@ func TestABatchIsNeverLargerThanItsTerms(t *testing.T) {
 			l.Errorf("took %+v of nothing", got)
 		}
 		l.count(eventq.Counts{Offered: 300, InFlight: 300})
-		if status := l.status(); status.Lane != "shared" {
-			l.Errorf("lane %q", status.Lane)
+		if status := l.status(); status.Pool != "shared" {
+			l.Errorf("lane %q", status.Pool)
 		}
 	})
 }
 
 func TestATakeMayBeRepeated(t *testing.T) {
-	each(t, func(l *line) {
+	each(t, func(l *queueTest) {
 		l.terms.PerSecond, l.terms.Burst = 1, 2
-		l.push(l.own(ids(0, 15)...))
+		l.push(l.ownItems(ids(0, 15)...))
 		first := l.take("b1")
 		if again := l.take("b1"); !reflect.DeepEqual(again, first) || len(again.Items) != 10 {
 			l.Errorf("again %+v, first %+v", again, first)
@@ -44,8 +44,8 @@ func TestATakeMayBeRepeated(t *testing.T) {
 		if got := l.take("b2"); len(got.Items) != 5 { // the second token is there
 			l.Errorf("took %+v", got)
 		}
-		l.settle(eventq.Settlement{Batch: "b1", Sent: 10})
-		l.push(l.own(ids(20, 1)...))
+		l.finish(eventq.BatchResult{Batch: "b1", Sent: 10})
+		l.push(l.ownItems(ids(20, 1)...))
 		l.now += 5000
 		if got := l.take("b1"); got.Items != nil || got.Left != 1 {
 			l.Errorf("took %+v of a batch that is settled", got)
@@ -56,11 +56,11 @@ func TestATakeMayBeRepeated(t *testing.T) {
 
 // tries are the instants, from the epoch on, at which a try is let through of
 // those asked for at each.
-func (l *line) tries(at ...int64) (let []int64) {
+func (l *queueTest) tries(at ...int64) (let []int64) {
 	l.Helper()
 	for _, at := range at {
 		l.now = epoch + at
-		l.push(l.own("x"))
+		l.push(l.ownItems("x"))
 		if taken := l.take(ulid.Make().String()); len(taken.Items) > 0 {
 			let = append(let, at)
 		} else if taken.Next <= l.now {
@@ -71,7 +71,7 @@ func (l *line) tries(at ...int64) (let []int64) {
 }
 
 func TestTriesAreBoundedByTheRate(t *testing.T) {
-	each(t, func(l *line) {
+	each(t, func(l *queueTest) {
 		l.terms.FlushMS, l.terms.PerSecond, l.terms.Burst = 10, 2.5, 2
 		let := l.tries(0, 1, 2, 399, 400, 401, 799, 801, 5000, 5001, 5002)
 		if want := []int64{0, 1, 400, 801, 5000, 5001}; !slices.Equal(let, want) {
@@ -86,7 +86,7 @@ func TestTriesAreBoundedByTheRate(t *testing.T) {
 }
 
 func TestAClockThatJumpsBackGivesNoTries(t *testing.T) {
-	each(t, func(l *line) {
+	each(t, func(l *queueTest) {
 		l.terms.PerSecond, l.terms.Burst = 1, 1
 		if let := l.tries(10_000, 4000, 9000, 10_999, 4000, 11_000, 6000, 11_999, 12_000); !slices.Equal(let, []int64{10_000, 11_000, 12_000}) {
 			l.Errorf("let through at %v", let)
@@ -99,7 +99,7 @@ func TestAClockThatJumpsBackGivesNoTries(t *testing.T) {
 }
 
 func TestAnUnboundedRate(t *testing.T) {
-	each(t, func(l *line) {
+	each(t, func(l *queueTest) {
 		if let := l.tries(0, 0, 0, 1); len(let) != 4 {
 			l.Errorf("let through at %v", let)
 		}
@@ -110,20 +110,20 @@ func TestAnUnboundedRate(t *testing.T) {
 }
 
 func TestNothingIsTakenWhileAGameIsPausedOrCoolsDown(t *testing.T) {
-	each(t, func(l *line) {
+	each(t, func(l *queueTest) {
 		game := l.terms.Game
-		l.push(l.own(ids(0, 25)...))
+		l.push(l.ownItems(ids(0, 25)...))
 		l.due(l.now)
-		if err := l.Fault(l.Context(), game, "banned", l.now, l.now+5000); err != nil {
+		if err := l.RecordFailure(l.Context(), game, "banned", l.now, l.now+5000); err != nil {
 			l.Fatal(err)
 		}
 		l.due(l.now + 5000)
-		l.push(l.own("x"))
+		l.push(l.ownItems("x"))
 		l.due(l.now + 5000)
 		if got := l.take("b1"); got.Items != nil || got.Next != l.now+5000 || got.Left != 26 {
 			l.Errorf("took %+v in the cool-down", got)
 		}
-		if err := l.Fault(l.Context(), game, "again", l.now+1, l.now+3000); err != nil { // the later end stands
+		if err := l.RecordFailure(l.Context(), game, "again", l.now+1, l.now+3000); err != nil { // the later end stands
 			l.Fatal(err)
 		}
 		if s := l.status(); s.CoolUntil != l.now+5000 || s.Error != "again" || s.ErrorAt != l.now+1 {
@@ -134,8 +134,8 @@ func TestNothingIsTakenWhileAGameIsPausedOrCoolsDown(t *testing.T) {
 		}
 		l.due(0)
 		l.now += 5000
-		l.push(l.own("y"))
-		l.keep()
+		l.push(l.ownItems("y"))
+		l.maintain()
 		l.due(0)
 		if got := l.take("b1"); got.Items != nil || got.Next != 0 || got.Left != 27 {
 			l.Errorf("took %+v in a pause", got)
@@ -155,10 +155,10 @@ func TestNothingIsTakenWhileAGameIsPausedOrCoolsDown(t *testing.T) {
 	})
 }
 
-func TestAFaultWithoutACoolDown(t *testing.T) {
-	each(t, func(l *line) {
-		l.push(l.own("a"))
-		if err := l.Fault(l.Context(), l.terms.Game, "once", l.now, 0); err != nil {
+func TestAFailureWithoutACoolDown(t *testing.T) {
+	each(t, func(l *queueTest) {
+		l.push(l.ownItems("a"))
+		if err := l.RecordFailure(l.Context(), l.terms.Game, "once", l.now, 0); err != nil {
 			l.Fatal(err)
 		}
 		l.due(l.now + 1000)
@@ -166,7 +166,7 @@ func TestAFaultWithoutACoolDown(t *testing.T) {
 			l.Errorf("status %+v", s)
 		}
 		// One that ends before the queue is due does not make it due earlier.
-		if err := l.Fault(l.Context(), l.terms.Game, "twice", l.now, l.now+10); err != nil {
+		if err := l.RecordFailure(l.Context(), l.terms.Game, "twice", l.now, l.now+10); err != nil {
 			l.Fatal(err)
 		}
 		l.due(l.now + 1000)
@@ -174,30 +174,30 @@ func TestAFaultWithoutACoolDown(t *testing.T) {
 }
 
 // permit asks to try a batch again.
-func (l *line) permit(batch string) (time.Duration, error) {
+func (l *queueTest) acquire(batch string) (time.Duration, error) {
 	l.Helper()
-	return l.Permit(l.Context(), l.terms, eventq.Renewal{Batch: batch, Now: l.now, Lease: 20_000})
+	return l.Acquire(l.Context(), l.terms, eventq.Renewal{Batch: batch, Now: l.now, Lease: 20_000})
 }
 
-func (l *line) checkPermit(batch string, want time.Duration) {
+func (l *queueTest) checkAcquire(batch string, want time.Duration) {
 	l.Helper()
-	if wait, err := l.permit(batch); err != nil || wait != want {
+	if wait, err := l.acquire(batch); err != nil || wait != want {
 		l.Errorf("wait %v, %v, want %v", wait, err, want)
 	}
 }
 
 func TestATryAgainTakesAToken(t *testing.T) {
-	each(t, func(l *line) {
+	each(t, func(l *queueTest) {
 		l.terms.PerSecond, l.terms.Burst = 1, 2
-		l.push(l.own(ids(0, 30)...))
+		l.push(l.ownItems(ids(0, 30)...))
 		l.take("b1")
-		l.checkPermit("b1", 0)
-		l.due(l.now + 1000)    // a token is gone
-		l.checkPermit("b1", 0) // repeated: the same
+		l.checkAcquire("b1", 0)
+		l.due(l.now + 1000)     // a token is gone
+		l.checkAcquire("b1", 0) // repeated: the same
 		l.now++
-		l.checkPermit("b1", 999*time.Millisecond)
+		l.checkAcquire("b1", 999*time.Millisecond)
 		l.now += 999
-		l.checkPermit("b1", 0)
+		l.checkAcquire("b1", 0)
 		if got := l.take("b2"); got.Items != nil || got.Next != l.now+1000 {
 			l.Errorf("took %+v without a token", got)
 		}
@@ -208,31 +208,31 @@ func TestATryAgainTakesAToken(t *testing.T) {
 }
 
 func TestATryAgainWaits(t *testing.T) {
-	each(t, func(l *line) {
-		l.push(l.own("a"))
+	each(t, func(l *queueTest) {
+		l.push(l.ownItems("a"))
 		l.take("b1")
-		if err := l.Fault(l.Context(), l.terms.Game, "banned", l.now, l.now+60_000); err != nil {
+		if err := l.RecordFailure(l.Context(), l.terms.Game, "banned", l.now, l.now+60_000); err != nil {
 			l.Fatal(err)
 		}
 		for range 5 { // as long as the lease allows, which each asking renews
-			l.checkPermit("b1", 10*time.Second)
+			l.checkAcquire("b1", 10*time.Second)
 			l.now += 10_000
 		}
 		l.now += 9000
-		l.checkPermit("b1", time.Second)
+		l.checkAcquire("b1", time.Second)
 		if err := l.Pause(l.Context(), l.terms.Game, "stop"); err != nil {
 			l.Fatal(err)
 		}
 		for range 30 {
 			l.now += 1000
-			l.checkPermit("b1", time.Second)
+			l.checkAcquire("b1", time.Second)
 			l.reap(0)
 		}
 		if err := l.Resume(l.Context(), l.terms.Game, l.now); err != nil {
 			l.Fatal(err)
 		}
 		l.client.PExpire(l.Context(), l.keys.batch("b1"), time.Second)
-		l.checkPermit("b1", 0)
+		l.checkAcquire("b1", 0)
 		if ttl := l.client.PTTL(l.Context(), l.keys.batch("b1")).Val(); ttl <= 20*time.Second {
 			l.Errorf("the batch lives on for %v", ttl)
 		}
@@ -240,40 +240,40 @@ func TestATryAgainWaits(t *testing.T) {
 }
 
 func TestALeaseIsRenewedWithoutATry(t *testing.T) {
-	each(t, func(l *line) {
+	each(t, func(l *queueTest) {
 		l.terms.PerSecond, l.terms.Burst = 1, 2
-		l.push(l.own("a"))
+		l.push(l.ownItems("a"))
 		l.take("b1")
 		for range 5 {
 			l.now += 15_000
-			if _, err := l.Permit(l.Context(), l.terms, eventq.Renewal{Batch: "b1", Now: l.now, Lease: 20_000, Only: true}); err != nil {
+			if _, err := l.Acquire(l.Context(), l.terms, eventq.Renewal{Batch: "b1", Now: l.now, Lease: 20_000, LeaseOnly: true}); err != nil {
 				l.Fatal(err)
 			}
 			l.reap(0)
 		}
-		l.checkPermit("b1", 0)
+		l.checkAcquire("b1", 0)
 		l.now++
-		l.checkPermit("b1", 0) // of two
+		l.checkAcquire("b1", 0) // of two
 	})
 }
 
 // A clock that was ahead has left instants that are far ahead.
-func TestAClockThatWentBackStopsNothing(t *testing.T) {
-	each(t, func(l *line) {
+func TestAClockThatGoesBackBlocksNothing(t *testing.T) {
+	each(t, func(l *queueTest) {
 		const hours = 3 * 3_600_000
 		l.terms.PerSecond, l.terms.Burst = 1, 1
 		l.now += hours
-		l.push(l.own("a", "b"))
+		l.push(l.ownItems("a", "b"))
 		l.take("b1")
-		if err := l.Fault(l.Context(), l.terms.Game, "slow down", l.now, l.now+60_000); err != nil {
+		if err := l.RecordFailure(l.Context(), l.terms.Game, "slow down", l.now, l.now+60_000); err != nil {
 			l.Fatal(err)
 		}
-		l.push(l.own("c"))
-		if err := l.Hurry(l.Context(), l.terms.Game, l.now); err != nil {
+		l.push(l.ownItems("c"))
+		if err := l.FlushNow(l.Context(), l.terms.Game, l.now); err != nil {
 			l.Fatal(err)
 		}
 		l.now -= hours
-		l.keep()
+		l.maintain()
 		l.now += 1000 // for the token that was used
 		l.due(l.now)
 		if got := l.take("b2"); !slices.Equal(idsOf(got.Items), []string{"c"}) {
@@ -283,16 +283,16 @@ func TestAClockThatWentBackStopsNothing(t *testing.T) {
 }
 
 func TestABatchThatHasEndedMustNotBeTried(t *testing.T) {
-	each(t, func(l *line) {
+	each(t, func(l *queueTest) {
 		l.terms.BatchSize = 1
-		l.push(l.own("a", "b"))
+		l.push(l.ownItems("a", "b"))
 		l.take("settled")
 		l.take("lost")
-		l.settle(eventq.Settlement{Batch: "settled", Sent: 1})
+		l.finish(eventq.BatchResult{Batch: "settled", Sent: 1})
 		l.now += 20_000
 		l.reap(1)
 		for _, batch := range []string{"settled", "lost", "never"} {
-			if _, err := l.permit(batch); !errors.Is(err, eventq.ErrGone) {
+			if _, err := l.acquire(batch); !errors.Is(err, eventq.ErrNotInFlight) {
 				l.Errorf("%s: %v", batch, err)
 			}
 			if n := l.client.ZCard(l.Context(), l.keys.taken()).Val(); n != 0 {
@@ -305,14 +305,14 @@ func TestABatchThatHasEndedMustNotBeTried(t *testing.T) {
 // A clock that goes back does not keep what is lost in flight until it has made
 // up for that, and takes nothing away from who is at it.
 func TestALeaseOfAClockThatHasGoneBack(t *testing.T) {
-	each(t, func(l *line) {
+	each(t, func(l *queueTest) {
 		reap := func(want int64) {
 			l.Helper()
 			if lost, err := l.Reap(l.Context(), partitionOf(l.terms.Game), l.now); err != nil || lost != want {
 				l.Errorf("%d are lost, %v, want %d", lost, err, want)
 			}
 		}
-		l.push(l.own(ids(0, 20)...))
+		l.push(l.ownItems(ids(0, 20)...))
 		l.now += 1000
 		lost, kept := "lost", "kept"
 		l.take(lost)
@@ -321,16 +321,16 @@ func TestALeaseOfAClockThatHasGoneBack(t *testing.T) {
 		reap(0)
 		l.now += longestLeaseMS - 1
 		reap(0)
-		l.settle(eventq.Settlement{Batch: kept, Sent: 10})
+		l.finish(eventq.BatchResult{Batch: kept, Sent: 10})
 		l.now++
 		reap(10)
-		l.count(eventq.Counts{Offered: 20, Sent: 10, Dropped: drops{eventq.NodeLost: 10}})
+		l.count(eventq.Counts{Offered: 20, Sent: 10, Dropped: dropCounts{eventq.NodeLost: 10}})
 	})
 }
 
-func (l *line) takeSome(batches ...string) eventq.Taken {
+func (l *queueTest) takeSome(batches ...string) eventq.TakeResult {
 	l.Helper()
-	taken, err := l.Take(l.Context(), l.terms, eventq.Take{Batches: batches, Lane: "own", Now: l.now, Lease: 20_000})
+	taken, err := l.Take(l.Context(), l.terms, eventq.Take{Batches: batches, Pool: "own", Now: l.now, Lease: 20_000})
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -340,10 +340,10 @@ func (l *line) takeSome(batches ...string) eventq.Taken {
 // Full batches are taken together, each to be settled by itself; one that is not
 // full is taken alone.
 func TestBatchesAreTakenTogether(t *testing.T) {
-	each(t, func(l *line) {
-		l.push(l.own(ids(0, 17)...))
-		l.push(l.posted(ids(17, 18)...)) // 35: three batches and a half
-		for range 2 {                    // again the same
+	each(t, func(l *queueTest) {
+		l.push(l.ownItems(ids(0, 17)...))
+		l.push(l.postedItems(ids(17, 18)...)) // 35: three batches and a half
+		for range 2 {                         // again the same
 			got := l.takeSome("b1", "b2")
 			if !slices.Equal(idsOf(got.Items), ids(0, 20)) || got.Left != 15 || got.Next != l.now {
 				l.Errorf("took %q, %d left, next %d", idsOf(got.Items), got.Left, got.Next)
@@ -358,25 +358,25 @@ func TestBatchesAreTakenTogether(t *testing.T) {
 		if got := l.takeSome("b6", "b7"); !slices.Equal(idsOf(got.Items), ids(30, 5)) || got.Left != 0 {
 			l.Errorf("at last %q, %d left", idsOf(got.Items), got.Left)
 		}
-		l.settle(eventq.Settlement{Batch: "b2", Sent: 10})
-		l.settle(eventq.Settlement{Batch: "b1", Back: l.own(ids(0, 10)...)})
+		l.finish(eventq.BatchResult{Batch: "b2", Sent: 10})
+		l.finish(eventq.BatchResult{Batch: "b1", Requeue: l.ownItems(ids(0, 10)...)})
 		l.now += 20_000
 		l.reap(15)
-		l.count(eventq.Counts{Offered: 35, Sent: 10, Queued: 10, Dropped: drops{eventq.NodeLost: 15}})
+		l.count(eventq.Counts{Offered: 35, Sent: 10, Queued: 10, Dropped: dropCounts{eventq.NodeLost: 15}})
 	})
 }
 
 func TestBatchesThatAreTakenTogetherHaveATryEach(t *testing.T) {
-	each(t, func(l *line) {
+	each(t, func(l *queueTest) {
 		l.terms.PerSecond, l.terms.Burst = 1, 3
-		l.push(l.own(ids(0, 100)...))
+		l.push(l.ownItems(ids(0, 100)...))
 		if got := l.takeSome("b1", "b2", "b3", "b4"); len(got.Items) != 30 || got.Next != l.now+1000 {
 			l.Errorf("took %d items, next at %d", len(got.Items), got.Next-epoch)
 		}
 		if got := l.takeSome("b5", "b6"); got.Items != nil || got.Left != 70 {
 			l.Errorf("took %+v without a try", got)
 		}
-		l.settle(eventq.Settlement{Batch: "b2", Back: l.own(ids(10, 10)...), Unused: true})
+		l.finish(eventq.BatchResult{Batch: "b2", Requeue: l.ownItems(ids(10, 10)...), Unused: true})
 		if got := l.takeSome("b7", "b8"); !slices.Equal(idsOf(got.Items), ids(10, 10)) {
 			l.Errorf("took %q for the try that was given back", idsOf(got.Items))
 		}

@@ -17,18 +17,18 @@ import (
 const maxReply = 256 << 10
 
 // judge reads an answer. Its text is not repeated, as it may quote the batch.
-func judge(reply *http.Response, b eventq.Batch) eventq.Outcome {
+func readAnswer(reply *http.Response, b eventq.Batch) eventq.Outcome {
 	body, err := io.ReadAll(io.LimitReader(reply.Body, maxReply))
 	if err != nil {
 		body = nil // the status says enough
 	}
-	outcome := eventq.Outcome{Fate: fate(reply.StatusCode), Code: label(reply.StatusCode)}
-	if outcome.Fate == eventq.Arrived {
-		return single(outcome, body, len(b.Items))
+	outcome := eventq.Outcome{Delivery: deliveryOf(reply.StatusCode), Code: codeLabel(reply.StatusCode)}
+	if outcome.Delivery == eventq.Delivered {
+		return applyItemErrors(outcome, body, len(b.Items))
 	}
-	if outcome.Fate == eventq.Again {
-		outcome.After = webhook.RetryAfter(reply.Header.Get("Retry-After"), time.UnixMilli(b.Now))
-		outcome.Stop = reply.StatusCode == http.StatusGone
+	if outcome.Delivery == eventq.TryAgain {
+		outcome.RetryAfter = webhook.RetryAfter(reply.Header.Get("Retry-After"), time.UnixMilli(b.Now))
+		outcome.Pause = reply.StatusCode == http.StatusGone
 	}
 	outcome.Err = fmt.Errorf("the webhook answered %s", outcome.Code)
 	return outcome
@@ -37,26 +37,26 @@ func judge(reply *http.Response, b eventq.Batch) eventq.Outcome {
 // fate is that of all items. A redirect is not followed: the URL has to be put
 // right. With 410 the batch waits, as the game is paused, for as long as it is
 // fresh.
-func fate(status int) eventq.Fate {
+func deliveryOf(status int) eventq.Delivery {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return eventq.Barred
+		return eventq.Forbidden
 	case http.StatusGone, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
-		return eventq.Again
+		return eventq.TryAgain
 	}
 	switch status / 100 {
 	case 2:
-		return eventq.Arrived
+		return eventq.Delivered
 	case 1, 3:
-		return eventq.Barred
+		return eventq.Forbidden
 	case 4:
 		return eventq.Refused
 	}
-	return eventq.Again
+	return eventq.TryAgain
 }
 
 // label is of a closed set, whatever the receiver makes up.
-func label(status int) string {
+func codeLabel(status int) string {
 	if http.StatusText(status) != "" {
 		return strconv.Itoa(status)
 	}
@@ -66,34 +66,34 @@ func label(status int) string {
 // single applies {"results":[{"no":1,"error":"…"}]}: the item of that number,
 // from 1, is refused where there is an error. All have arrived where the body is
 // something else.
-func single(outcome eventq.Outcome, body []byte, items int) eventq.Outcome {
-	var said struct {
+func applyItemErrors(outcome eventq.Outcome, body []byte, items int) eventq.Outcome {
+	var reply struct {
 		Results []struct {
 			No    int    `json:"no"`
 			Error string `json:"error"`
 		} `json:"results"`
 	}
-	if json.Unmarshal(body, &said) != nil {
+	if json.Unmarshal(body, &reply) != nil {
 		return outcome
 	}
-	fates, refused := arrived(items), 0
-	for _, result := range said.Results {
-		if result.Error == "" || result.No < 1 || result.No > items || fates[result.No-1] == eventq.Refused {
+	deliveries, refused := allDelivered(items), 0
+	for _, result := range reply.Results {
+		if result.Error == "" || result.No < 1 || result.No > items || deliveries[result.No-1] == eventq.Refused {
 			continue
 		}
-		fates[result.No-1] = eventq.Refused
+		deliveries[result.No-1] = eventq.Refused
 		refused++
 	}
 	if refused > 0 {
-		outcome.Items, outcome.Err = fates, fmt.Errorf("the webhook refused %d of %d items", refused, items)
+		outcome.Items, outcome.Err = deliveries, fmt.Errorf("the webhook refused %d of %d items", refused, items)
 	}
 	return outcome
 }
 
-func arrived(items int) []eventq.Fate {
-	fates := make([]eventq.Fate, items)
-	for i := range fates {
-		fates[i] = eventq.Arrived
+func allDelivered(items int) []eventq.Delivery {
+	deliveries := make([]eventq.Delivery, items)
+	for i := range deliveries {
+		deliveries[i] = eventq.Delivered
 	}
-	return fates
+	return deliveries
 }

@@ -12,11 +12,11 @@ import (
 
 func TestEachStatus(t *testing.T) {
 	t.Parallel()
-	fates := map[eventq.Fate][]int{
-		eventq.Arrived: {200, 201, 202, 204, 299},
-		eventq.Barred:  {300, 301, 302, 303, 304, 307, 308, 401, 403},
-		eventq.Refused: {400, 404, 405, 413, 415, 418, 422, 499},
-		eventq.Again:   {408, 410, 425, 429, 500, 501, 502, 503, 504, 599, 777},
+	fates := map[eventq.Delivery][]int{
+		eventq.Delivered: {200, 201, 202, 204, 299},
+		eventq.Forbidden: {300, 301, 302, 303, 304, 307, 308, 401, 403},
+		eventq.Refused:   {400, 404, 405, 413, 415, 418, 422, 499},
+		eventq.TryAgain:  {408, 410, 425, 429, 500, 501, 502, 503, 504, 599, 777},
 	}
 	for fate, list := range fates {
 		for _, status := range list {
@@ -26,10 +26,10 @@ func TestEachStatus(t *testing.T) {
 				if http.StatusText(status) == "" {
 					code = code[:1] + "xx"
 				}
-				at := receive(t, status, "", "Location", "/elsewhere")
+				at := newReceiver(t, status, "", "Location", "/elsewhere")
 				outcome := at.sink(t, Options{}).Send(t.Context(), batchOf(`{"id":"a","type":"online"}`))
-				want(t, outcome, eventq.Outcome{Fate: fate, Code: code, Stop: status == 410})
-				at.only(t) // no redirect was followed
+				want(t, outcome, eventq.Outcome{Delivery: fate, Code: code, Pause: status == 410})
+				at.onlyPost(t) // no redirect was followed
 			})
 		}
 	}
@@ -47,18 +47,18 @@ func TestRetryAfterIsKept(t *testing.T) {
 		{503, date, 90*time.Second - 123*time.Millisecond}, {429, "soon", 0}, {200, "7", 0}, {400, "7", 0}, {403, "7", 0},
 	}
 	for _, test := range tests {
-		at := receive(t, test.status, "", "Retry-After", test.header)
+		at := newReceiver(t, test.status, "", "Retry-After", test.header)
 		outcome := at.sink(t, Options{}).Send(t.Context(), batchOf(`{"id":"a","type":"online"}`))
-		if outcome.After != test.want {
-			t.Errorf("%d with %q: after %s, want %s", test.status, test.header, outcome.After, test.want)
+		if outcome.RetryAfter != test.want {
+			t.Errorf("%d with %q: after %s, want %s", test.status, test.header, outcome.RetryAfter, test.want)
 		}
 	}
 }
 
 func TestSingleItemsAreRefused(t *testing.T) {
 	t.Parallel()
-	const a, r = eventq.Arrived, eventq.Refused
-	tests := map[string][]eventq.Fate{
+	const a, r = eventq.Delivered, eventq.Refused
+	tests := map[string][]eventq.Delivery{
 		`{"results":[{"no":2,"error":"unknown player"}]}`:                               {a, r, a},
 		`{"results":[{"no":1,"error":"x"},{"no":3,"error":"y"},{"no":3,"error":"y"}]}`:  {r, a, r},
 		`{"results":[{"no":1},{"no":2,"error":""},{"no":3,"error":null,"other":1}]}`:    nil,
@@ -71,9 +71,9 @@ func TestSingleItemsAreRefused(t *testing.T) {
 		`{"results":[{"no":1,"error":"` + strings.Repeat("x", maxReply-100) + `"}]}`: {r, a, a},
 	}
 	for answer, fates := range tests {
-		at := receive(t, 200, answer)
+		at := newReceiver(t, 200, answer)
 		outcome := at.sink(t, Options{}).Send(t.Context(), batchOf(`{"id":"a","type":"t"}`, `{"id":"b","type":"t"}`, `{"id":"c","type":"t"}`))
-		want(t, outcome, eventq.Outcome{Fate: eventq.Arrived, Items: fates, Code: "200"})
+		want(t, outcome, eventq.Outcome{Delivery: eventq.Delivered, Items: fates, Code: "200"})
 		if outcome.Err != nil && strings.ContainsAny(outcome.Err.Error(), "xy") {
 			t.Errorf("the error repeats the answer: %v", outcome.Err)
 		}
@@ -83,9 +83,9 @@ func TestSingleItemsAreRefused(t *testing.T) {
 // Only success speaks of single items.
 func TestRefusalOfAllBeatsResults(t *testing.T) {
 	t.Parallel()
-	at := receive(t, 422, `{"results":[{"no":1,"error":"secret"}]}`)
+	at := newReceiver(t, 422, `{"results":[{"no":1,"error":"secret"}]}`)
 	outcome := at.sink(t, Options{}).Send(t.Context(), batchOf(`{"id":"a","type":"t"}`, `{"id":"b","type":"t"}`))
-	want(t, outcome, eventq.Outcome{Fate: eventq.Refused, Code: "422"})
+	want(t, outcome, eventq.Outcome{Delivery: eventq.Refused, Code: "422"})
 	if strings.Contains(outcome.Err.Error(), "secret") {
 		t.Errorf("the error repeats the answer: %v", outcome.Err)
 	}
@@ -94,7 +94,7 @@ func TestRefusalOfAllBeatsResults(t *testing.T) {
 // Success stands though the rest of the answer is lost.
 func TestAnswerBreaksOff(t *testing.T) {
 	t.Parallel()
-	at := receive(t, 200, `{"results":[{"no":1,"error":"x"}]}`, "Content-Length", "1000")
+	at := newReceiver(t, 200, `{"results":[{"no":1,"error":"x"}]}`, "Content-Length", "1000")
 	outcome := at.sink(t, Options{}).Send(t.Context(), batchOf(`{"id":"a","type":"t"}`))
-	want(t, outcome, eventq.Outcome{Fate: eventq.Arrived, Code: "200"})
+	want(t, outcome, eventq.Outcome{Delivery: eventq.Delivered, Code: "200"})
 }

@@ -18,7 +18,7 @@ func envelope(b eventq.Batch) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := make([]byte, 0, size(b.Items, 1)+len(game)+128)
+	body := make([]byte, 0, sizeOf(b.Items, 1)+len(game)+128)
 	body = append(body, `{"type":"game.behaviour.batch","timestamp":"`...)
 	body = appendInstant(body, b.Now)
 	body = append(body, `","data":{"game":`...)
@@ -36,10 +36,10 @@ func envelope(b eventq.Batch) ([]byte, error) {
 // cloudEvents has the whole behaviour, as posted, as the data of its event.
 func cloudEvents(b eventq.Batch) ([]byte, error) {
 	source := `","source":"/v1/games/` + url.PathEscape(b.Game) + `","type":"game.behaviour.`
-	body := make([]byte, 0, size(b.Items, len(source)+192))
+	body := make([]byte, 0, sizeOf(b.Items, len(source)+192))
 	body = append(body, '[')
 	for i, item := range b.Items {
-		id, kind, err := marks(item.Body)
+		id, kind, err := idAndType(item.Body)
 		if err != nil {
 			return nil, err
 		}
@@ -61,19 +61,19 @@ func cloudEvents(b eventq.Batch) ([]byte, error) {
 
 // marks are the id and the type of a behaviour as they stand in it between
 // their quotes, escaped as JSON already.
-func marks(body []byte) (id, kind []byte, err error) {
+func idAndType(body []byte) (id, kind []byte, err error) {
 	var b struct {
 		ID   json.RawMessage `json:"id"`
 		Type json.RawMessage `json:"type"`
 	}
 	if err := json.Unmarshal(body, &b); err != nil || !isText(b.ID) || !isText(b.Type) {
-		return nil, nil, errMarks
+		return nil, nil, errNoID
 	}
 	return b.ID[1 : len(b.ID)-1], b.Type[1 : len(b.Type)-1], nil
 }
 
 // errMarks quotes nothing of the behaviour.
-var errMarks = errors.New("a behaviour without id or type in the queue")
+var errNoID = errors.New("a behaviour without id or type in the queue")
 
 // isText holds for a JSON string that is not empty.
 func isText(value json.RawMessage) bool { return len(value) > 2 && value[0] == '"' }
@@ -83,10 +83,10 @@ func appendInstant(to []byte, ms int64) []byte {
 }
 
 // size is of all items, each with so many bytes about it.
-func size(items []eventq.Item, about int) int {
+func sizeOf(items []eventq.Item, overhead int) int {
 	n := 0
 	for _, item := range items {
-		n += len(item.Body) + about
+		n += len(item.Body) + overhead
 	}
 	return n
 }

@@ -75,10 +75,10 @@ func (s *Sink) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
 	}
 	reply, err := s.Client.Do(request)
 	if err != nil {
-		return lost(err)
+		return outcomeOfError(err)
 	}
 	defer reply.Body.Close()
-	return judge(reply, b)
+	return readAnswer(reply, b)
 }
 
 // Close does nothing: the client is its owner's.
@@ -88,19 +88,19 @@ func (s *Sink) Close() error { return nil }
 func (s *Sink) request(ctx context.Context, b eventq.Batch) (*http.Request, eventq.Outcome) {
 	body, err := s.encode(b)
 	if err != nil {
-		return nil, eventq.Outcome{Fate: eventq.Refused, Code: "encoding", Err: err}
+		return nil, eventq.Outcome{Delivery: eventq.Refused, Code: "encoding", Err: err}
 	}
 	keys, err := s.Keys()
 	if err != nil {
-		return nil, unsigned(err)
+		return nil, signingFailed(err)
 	}
 	stamp, err := webhook.Sign(keys, b.ID, time.UnixMilli(b.Now), body)
 	if err != nil {
-		return nil, unsigned(err)
+		return nil, signingFailed(err)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(body))
 	if err != nil {
-		return nil, unsigned(errors.New("the webhook's URL makes no request"))
+		return nil, signingFailed(errors.New("the webhook's URL makes no request"))
 	}
 	request.Header = http.Header{
 		"Content-Type": {s.contentType},
@@ -116,6 +116,6 @@ func (s *Sink) request(ctx context.Context, b eventq.Batch) (*http.Request, even
 }
 
 // unsigned is worth another try: a secret file may be about to be put right.
-func unsigned(err error) eventq.Outcome {
-	return eventq.Outcome{Fate: eventq.Again, Code: "keys", Err: fmt.Errorf("sign the batch: %w", err)}
+func signingFailed(err error) eventq.Outcome {
+	return eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: fmt.Errorf("sign the batch: %w", err)}
 }

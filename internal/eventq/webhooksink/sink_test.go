@@ -25,11 +25,11 @@ const (
 // A receiver with the old key only verifies what is signed by both.
 func TestSendIsSigned(t *testing.T) {
 	t.Parallel()
-	at := receive(t, http.StatusNoContent, "")
+	at := newReceiver(t, http.StatusNoContent, "")
 	sink := at.sink(t, Options{Keys: keysOf(newKey + "\n" + oldKey)})
-	want(t, sink.Send(t.Context(), batchOf(`{"id":"a","type":"online"}`, `{"id":"b","type":"offline"}`)), eventq.Outcome{Fate: eventq.Arrived, Code: "204"})
+	want(t, sink.Send(t.Context(), batchOf(`{"id":"a","type":"online"}`, `{"id":"b","type":"offline"}`)), eventq.Outcome{Delivery: eventq.Delivered, Code: "204"})
 
-	r := at.only(t)
+	r := at.onlyPost(t)
 	if err := r.Verify(oldKey, time.UnixMilli(now)); err != nil {
 		t.Errorf("by the old key: %v", err)
 	}
@@ -51,7 +51,7 @@ func TestSendIsSigned(t *testing.T) {
 // The id stays over tries, the time is that of the try.
 func TestSendAgain(t *testing.T) {
 	t.Parallel()
-	at := receive(t, http.StatusBadGateway, "")
+	at := newReceiver(t, http.StatusBadGateway, "")
 	sink := at.sink(t, Options{})
 	b := batchOf(`{"id":"a","type":"online"}`)
 	sink.Send(t.Context(), b)
@@ -68,12 +68,12 @@ func TestSendAgain(t *testing.T) {
 
 func TestCloudEvents(t *testing.T) {
 	t.Parallel()
-	at := receive(t, http.StatusAccepted, "")
+	at := newReceiver(t, http.StatusAccepted, "")
 	sink := at.sink(t, Options{Format: CloudEventsBatch})
 	b := batchOf(`{"id":"a\"1","type":"online","at":1}`, `{"id":"b","type":"a \u00e4","data":{"id":"x","type":"y"}}`)
 	b.Items[0].At, b.Items[1].At = 1_000, 1_795_000_000_001
-	want(t, sink.Send(t.Context(), b), eventq.Outcome{Fate: eventq.Arrived, Code: "202"})
-	r := at.only(t)
+	want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.Delivered, Code: "202"})
+	r := at.onlyPost(t)
 	if kind := r.Header.Get("Content-Type"); kind != "application/cloudevents-batch+json; charset=UTF-8" {
 		t.Errorf("Content-Type %s", kind)
 	}
@@ -100,7 +100,7 @@ func TestCloudEvents(t *testing.T) {
 // The keys are read with every try; without them nothing is sent.
 func TestKeysChange(t *testing.T) {
 	t.Parallel()
-	at := receive(t, http.StatusOK, "")
+	at := newReceiver(t, http.StatusOK, "")
 	text, fault := oldKey, error(nil)
 	sink := at.sink(t, Options{Keys: func() ([]webhook.Key, error) {
 		if fault != nil {
@@ -118,11 +118,11 @@ func TestKeysChange(t *testing.T) {
 		}
 	}
 	text = ""
-	want(t, sink.Send(t.Context(), b), eventq.Outcome{Fate: eventq.Again, Code: "keys", Err: webhook.ErrKey})
+	want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: webhook.ErrKey})
 	fault = errors.New("no such file")
-	want(t, sink.Send(t.Context(), b), eventq.Outcome{Fate: eventq.Again, Code: "keys", Err: fault})
+	want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: fault})
 	b.ID, fault, text = "a.b", nil, oldKey
-	want(t, sink.Send(t.Context(), b), eventq.Outcome{Fate: eventq.Again, Code: "keys", Err: webhook.ErrID})
+	want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: webhook.ErrID})
 	if len(at.Posted()) != 2 {
 		t.Errorf("sent %d times", len(at.Posted()))
 	}
@@ -130,11 +130,11 @@ func TestKeysChange(t *testing.T) {
 
 func TestFaultyItemIsNotSent(t *testing.T) {
 	t.Parallel()
-	at := receive(t, http.StatusOK, "")
+	at := newReceiver(t, http.StatusOK, "")
 	sink := at.sink(t, Options{Format: CloudEventsBatch})
 	for _, body := range []string{`{}`, `{"id":"a"}`, `{"type":"a"}`, `{"id":"","type":"a"}`, `{"id":1111,"type":"a"}`, `secret`} {
 		outcome := sink.Send(t.Context(), batchOf(body))
-		if outcome.Fate != eventq.Refused || outcome.Code != "encoding" || outcome.Err == nil || strings.Contains(outcome.Err.Error(), "secret") {
+		if outcome.Delivery != eventq.Refused || outcome.Code != "encoding" || outcome.Err == nil || strings.Contains(outcome.Err.Error(), "secret") {
 			t.Errorf("%s: %+v", body, outcome)
 		}
 	}
@@ -157,14 +157,14 @@ func TestNewRefuses(t *testing.T) {
 
 func TestManySendAtOnce(t *testing.T) {
 	t.Parallel()
-	at := receive(t, http.StatusOK, "")
+	at := newReceiver(t, http.StatusOK, "")
 	sink := at.sink(t, Options{})
 	var sends sync.WaitGroup
 	for i := range 20 {
 		sends.Go(func() {
 			b := batchOf(fmt.Sprintf(`{"id":"%d","type":"online"}`, i))
 			b.ID = fmt.Sprint(i)
-			want(t, sink.Send(t.Context(), b), eventq.Outcome{Fate: eventq.Arrived, Code: "200"})
+			want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.Delivered, Code: "200"})
 		})
 	}
 	sends.Wait()
@@ -186,12 +186,12 @@ func TestManySendAtOnce(t *testing.T) {
 // receiver is one with sinks that post to it.
 type receiver struct{ *testenv.Receiver }
 
-func receive(t *testing.T, status int, answer string, headers ...string) receiver {
+func newReceiver(t *testing.T, status int, answer string, headers ...string) receiver {
 	t.Helper()
 	return receiver{testenv.Receive(t, status, answer, headers...)}
 }
 
-func (at receiver) only(t *testing.T) testenv.Posted {
+func (at receiver) onlyPost(t *testing.T) testenv.Posted {
 	t.Helper()
 	if len(at.Posted()) != 1 {
 		t.Fatalf("%d requests", len(at.Posted()))
@@ -240,7 +240,7 @@ func want(t *testing.T, got, want eventq.Outcome) {
 	if want.Err != nil && !errors.Is(got.Err, want.Err) {
 		t.Errorf("error %v, want %v", got.Err, want.Err)
 	}
-	if fine := got.Fate == eventq.Arrived && got.Items == nil; fine != (got.Err == nil) {
+	if fine := got.Delivery == eventq.Delivered && got.Items == nil; fine != (got.Err == nil) {
 		t.Errorf("error %v of %+v", got.Err, got)
 	}
 	got.Err, want.Err = nil, nil

@@ -1,0 +1,214 @@
+package eventq
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Where tries are quick, several batches are taken and settled together: each is
+// tried by itself, and in order.
+func TestBatchesAreTakenTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newCluster(t, policyOf("a"))
+		n := w.service("n")
+		n.offer("a", 0, 33*MaxBatch+5)
+		stop := w.run(n)
+		defer stop()
+		time.Sleep(3 * time.Second)
+		w.want("a", Counts{Offered: 33*MaxBatch + 5, Sent: 33*MaxBatch + 5})
+		if got := w.sink("a").ids(); !slices.Equal(got, ids(0, 33*MaxBatch+5)) {
+			t.Error("the order is lost")
+		}
+		if sizes := w.sink("a").sizes(); len(sizes) != 34 || slices.Max(sizes) != MaxBatch {
+			t.Errorf("batches of %v", sizes)
+		}
+		w.set(func() {
+			if w.calls["take"] > 8 || w.calls["settle sent"] < 2 {
+				t.Errorf("calls: %v", w.calls)
+			}
+		})
+		if size := n.metric(t, "flushes_total", "size"); size != 33 {
+			t.Errorf("%v full batches are counted", size)
+		}
+	})
+}
+
+// However quick tries are, no more batches are asked for than there are.
+func TestTakeAsksForAvailableBatches(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newCluster(t, policyOf("a"))
+		n := w.start("n")
+		defer n.stop()
+		n.offer("a", 0, 4*MaxBatch)
+		time.Sleep(time.Second)
+		n.offer("a", 4*MaxBatch, 5)
+		time.Sleep(2 * time.Second)
+		w.set(func() {
+			if w.asked < 2 || w.beyond > 0 {
+				t.Errorf("up to %d batches asked for at once, %d more than there were", w.asked, w.beyond)
+			}
+		})
+		w.want("a", Counts{Offered: 4*MaxBatch + 5, Sent: 4*MaxBatch + 5})
+	})
+}
+
+// Slow tries have one batch taken at a time, so that none grows old in wait.
+func TestBatchesOfASlowSinkAreTakenOneByOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newCluster(t, policyOf("a"))
+		w.sink("a").answer = answerSlowly(50 * time.Millisecond)
+		n := w.start("n")
+		defer n.stop()
+		n.offer("a", 0, 20*MaxBatch)
+		time.Sleep(3 * time.Second)
+		w.set(func() {
+			if w.calls["take"] < 20 {
+				t.Errorf("%d takes of 20 batches", w.calls["take"])
+			}
+		})
+	})
+}
+
+// Once a try fails, what was taken with it goes back and is tried in its order.
+func TestTheRestOfATakeGoesBack(t *testing.T) {
+	t.Parallel()
+	for name, bad := range map[string]func(ctx context.Context) Outcome{
+		"it fails": func(context.Context) Outcome { return Outcome{Code: "500", Err: errSink} },
+		"it is slow": func(ctx context.Context) Outcome {
+			wait(ctx, 2*time.Second)
+			return arrived
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newCluster(t, policyOf("a"))
+				w.sink("a").answer = func(ctx context.Context, n int, _ Batch) Outcome {
+					if n == 4 {
+						return bad(ctx)
+					}
+					return arrived
+				}
+				n := w.service("n")
+				n.offer("a", 0, 12*MaxBatch)
+				stop := w.run(n)
+				defer stop()
+				time.Sleep(time.Minute)
+				w.want("a", Counts{Offered: 12 * MaxBatch, Sent: 12 * MaxBatch})
+				first, again := firstTimes(w.sink("a").ids())
+				if !slices.Equal(first, ids(0, 12*MaxBatch)) {
+					t.Error("the order is lost")
+				}
+				if len(again) > 0 && !slices.Equal(again, ids(3*MaxBatch, MaxBatch)) {
+					t.Errorf("tried again: %v", again)
+				}
+				if n.waitingItems.Load() != 0 || n.games["a"].reporter.waitingBatches != 0 {
+					t.Error("a batch still waits")
+				}
+			})
+		})
+	}
+}
+
+// firstTimes splits what a sink was sent into what it had not been sent before and
+// what it was sent again. A retry may come before, between or after other batches.
+func firstTimes(sent []string) (first, again []string) {
+	seen := make(map[string]bool, len(sent))
+	for _, id := range sent {
+		if seen[id] {
+			again = append(again, id)
+			continue
+		}
+		seen[id] = true
+		first = append(first, id)
+	}
+	return first, again
+}
+
+// A node that ends while it is at a take gives the rest of that back.
+func TestEndWithinATake(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newCluster(t, policyOf("a"))
+		w.sink("a").answer = func(ctx context.Context, n int, _ Batch) Outcome {
+			if n == 4 {
+				wait(ctx, 900*time.Millisecond)
+			}
+			return arrived
+		}
+		n := w.service("n")
+		n.offer("a", 0, 7*MaxBatch)
+		stop := w.run(n)
+		time.Sleep(500 * time.Millisecond)
+		w.want("a", Counts{Offered: 7 * MaxBatch, Sent: MaxBatch, InFlight: 6 * MaxBatch})
+		stop()
+		w.want("a", Counts{Offered: 7 * MaxBatch, Sent: 4 * MaxBatch, Queued: 3 * MaxBatch})
+		w.set(func() {
+			for i, item := range w.games["a"].items {
+				if item.ID != id(4*MaxBatch+i) {
+					t.Fatalf("number %d is %s", i, item.ID)
+				}
+			}
+		})
+	})
+}
+
+// All batches of a take without an answer are found out about.
+func TestATakeOfSeveralWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	for name, taken := range map[string]bool{"it was taken": true, "it was not": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newCluster(t, policyOf("a"))
+				n := w.start("n")
+				defer n.stop()
+				n.offer("a", 0, MaxBatch)
+				time.Sleep(time.Second)
+				w.failTakes(taken)
+				n.offer("a", MaxBatch, 5*MaxBatch+50)
+				time.Sleep(10 * time.Second)
+				w.set(func() { w.fault, w.loss = nil, nil })
+				time.Sleep(30 * time.Second)
+				w.want("a", Counts{Offered: 6*MaxBatch + 50, Sent: 6*MaxBatch + 50})
+				if n.waitingItems.Load() != 0 || n.games["a"].reporter.waitingBatches != 0 {
+					t.Error("a batch still waits")
+				}
+			})
+		})
+	}
+}
+
+// Where some of a take are gone, the others are settled all the same.
+func TestBatchOfATakeNotInFlight(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newCluster(t, policyOf("a"))
+		w.sink("a").answer = func(_ context.Context, n int, _ Batch) Outcome {
+			if n == 4 { // the store loses the one before it
+				w.set(func() {
+					for id, f := range w.flight {
+						if f.items[0].ID == "b000256" {
+							delete(w.flight, id)
+							w.games["a"].counts.InFlight -= MaxBatch
+							w.games["a"].counts.Dropped[NodeLost] += MaxBatch
+						}
+					}
+				})
+			}
+			return arrived
+		}
+		n := w.service("n")
+		n.offer("a", 0, 5*MaxBatch)
+		stop := w.run(n)
+		defer stop()
+		time.Sleep(time.Second)
+		w.want("a", Counts{Offered: 5 * MaxBatch, Sent: 4 * MaxBatch, Dropped: map[Reason]int64{NodeLost: MaxBatch}})
+	})
+}

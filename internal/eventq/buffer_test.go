@@ -1,0 +1,171 @@
+package eventq
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var errStore = errors.New("the store is down")
+
+func TestPushIsRepeatedUntilItIsAnswered(t *testing.T) {
+	t.Parallel()
+	for name, unknown := range map[string]bool{"it did not arrive": false, "its answer is lost": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newCluster(t, policyOf("a"), policyOf("b"))
+				down := func(operation, game string) error {
+					if operation == "push" && game == "a" {
+						return errStore
+					}
+					return nil
+				}
+				w.set(func() {
+					if w.fault = down; unknown {
+						w.fault, w.loss = nil, down
+					}
+				})
+				n := w.start("n")
+				defer n.stop()
+				n.offer("a", 0, 10)
+				n.offer("b", 0, 10)
+				time.Sleep(5 * time.Second)
+				n.offer("a", 10, 10)
+				w.want("b", Counts{Offered: 10, Sent: 10})
+				w.set(func() { w.fault, w.loss = nil, nil })
+				time.Sleep(5 * time.Second)
+				w.want("a", Counts{Offered: 20, Sent: 20})
+				if got := w.sink("a").ids(); !slices.Equal(got, ids(0, 20)) {
+					t.Errorf("sent %v", got)
+				}
+				if n.metric(t, "store_errors_total", "push") < 3 || n.buffered.Load() != 0 {
+					t.Error("the failures do not show, or items are still held")
+				}
+			})
+		})
+	}
+}
+
+func TestFailingPushIsRepeatedBesideABusyGame(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newCluster(t, policyOf("a"), policyOf("e")) // of one partition
+		if w.Partition("a") != w.Partition("e") {
+			t.Fatal("they are of two partitions")
+		}
+		w.set(func() {
+			w.fault = func(operation, game string) error {
+				if operation == "push" && game == "a" && w.calls["push"] < 10 {
+					return errStore
+				}
+				return nil
+			}
+		})
+		n := w.start("n")
+		defer n.stop()
+		n.offer("a", 0, 1)
+		for i := range 500 {
+			n.offer("e", i, 1)
+			time.Sleep(10 * time.Millisecond)
+		}
+		w.want("a", Counts{Offered: 1, Sent: 1})
+	})
+}
+
+func TestCollectorIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		small := policyOf("a")
+		small.MaxLen = 300
+		w := newCluster(t, small)
+		w.set(func() { w.fault = func(string, string) error { return errStore } })
+		n := w.start("n")
+		defer n.stop()
+		for i := range 10 {
+			n.offer("a", 50*i, 50)
+			time.Sleep(100 * time.Millisecond) // some are being pushed, some are not
+		}
+		w.set(func() { w.fault = nil })
+		time.Sleep(5 * time.Second)
+		w.want("a", Counts{Offered: 500, Sent: 300, Dropped: map[Reason]int64{QueueFull: 200}})
+	})
+}
+
+func TestCollectorsAreBoundedInAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := numbered(30)
+		w := newCluster(t, all...)
+		n := w.service("n") // nobody pushes yet
+		for _, policy := range all {
+			n.offer(policy.Game, 0, 9000)
+		}
+		if n.buffered.Load() != maxBuffered {
+			t.Errorf("%d held", n.buffered.Load())
+		}
+		stop := w.run(n)
+		time.Sleep(2 * time.Second)
+		stop()
+		var full int64
+		for _, policy := range all {
+			full += w.counts(policy.Game).Dropped[QueueFull]
+		}
+		if full != 30*9000-maxBuffered {
+			t.Errorf("%d did not fit", full)
+		}
+	})
+}
+
+func TestPushesGrowWhenTheStoreIsSlow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newCluster(t, policyOf("a"))
+		n := w.service("n")
+		n.offer("a", 0, 4500)
+		stop := w.run(n)
+		time.Sleep(100 * time.Millisecond)
+		w.set(func() {
+			if w.calls["push"] != 2 {
+				t.Errorf("%d pushes", w.calls["push"])
+			}
+		})
+		stop()
+		// The last 20 are too few for a batch, and too young, but may go along with others.
+		if c := w.counts("a"); c.Offered != 4500 || c.Sent < 35*MaxBatch || c.Sent+c.Queued != c.Offered {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
+func TestFewItemsWaitForOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		prompt := policyOf("b")
+		prompt.FlushMS = 50
+		w := newCluster(t, policyOf("a"), prompt, policyOf("c"))
+		n := w.start("n")
+		defer n.stop()
+		n.offer("a", 0, MaxBatch-1)
+		n.offer("b", 0, 1)
+		n.offer("c", 0, MaxBatch+1)
+		time.Sleep(flushDelay + time.Millisecond)
+		w.want("a", Counts{})
+		w.want("b", Counts{Offered: 1, Queued: 1})
+		w.want("c", Counts{Offered: MaxBatch + 1, Sent: MaxBatch, Queued: 1}) // found without a poll
+		time.Sleep(maxFlushDelay)
+		w.want("a", Counts{Offered: MaxBatch - 1, Queued: MaxBatch - 1})
+		w.set(func() { clear(w.calls) })
+		for i := range 100 {
+			n.offer("a", MaxBatch+i, 1)
+			time.Sleep(10 * time.Millisecond)
+		}
+		w.set(func() {
+			if pushes := w.calls["push"]; pushes < 8 || pushes > 10 {
+				t.Errorf("%d pushes of a game in a second", pushes)
+			}
+		})
+	})
+}

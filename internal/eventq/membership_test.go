@@ -1,0 +1,150 @@
+package eventq
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestOwnersStayWhenAnotherGoes(t *testing.T) {
+	t.Parallel()
+	all := []string{"n1", "n2", "n3", "n4"}
+	share := map[string]int{}
+	for p := range 64 {
+		was := owner(all, p)
+		share[was]++
+		for _, gone := range all {
+			left := slices.DeleteFunc(slices.Clone(all), func(n string) bool { return n == gone })
+			if now := owner(left, p); was != gone && now != was {
+				t.Errorf("partition %d moves from %s to %s as %s goes", p, was, now, gone)
+			}
+		}
+	}
+	for _, node := range all {
+		if share[node] < 4 {
+			t.Errorf("%s has %d of 64", node, share[node])
+		}
+	}
+}
+
+func TestNodesShareAndTakeOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := numbered(20)
+		w := newCluster(t, all...)
+		a, b := w.start("a"), w.start("b")
+		time.Sleep(2 * time.Second)
+		for _, p := range a.partitions {
+			if a.owns(p) == b.owns(b.partitions[p.index]) {
+				t.Errorf("partition %d has not one owner", p.index)
+			}
+		}
+		for _, policy := range all {
+			a.offer(policy.Game, 0, 5)
+		}
+		time.Sleep(2 * time.Second)
+		a.stop() // says goodbye
+		for _, policy := range all {
+			b.offer(policy.Game, 5, 5)
+		}
+		time.Sleep(3 * time.Second)
+		b.stop()
+		for _, policy := range all {
+			w.want(policy.Game, Counts{Offered: 10, Sent: 10})
+		}
+	})
+}
+
+// After the store was away the first beat finds nobody else's: nobody takes over
+// from those who are there again in a moment.
+func TestNoTakeoverWhileTheStoreRecovers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := numbered(20)
+		w := newCluster(t, all...)
+		a, b := w.start("a"), w.start("b")
+		defer a.stop()
+		time.Sleep(10 * time.Second)
+		owned, _ := a.Duty()
+		away := heartbeats{last: time.Now().Add(-NodeTTLMS * time.Millisecond)}
+		w.set(func() { clear(w.beats) })
+		a.sendHeartbeat(t.Context(), &away)
+		if now, _ := a.Duty(); !slices.Equal(now, owned) {
+			t.Errorf("%d partitions at once, %d before", len(now), len(owned))
+		}
+		b.stop() // for good
+		time.Sleep(3 * NodeTTLMS * time.Millisecond)
+		if now, _ := a.Duty(); len(now) != partitions {
+			t.Errorf("%d partitions of %d at last", len(now), partitions)
+		}
+	})
+}
+
+func TestBatchOfALostNodeIsCountedAndOthersGoOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newCluster(t, policyOf("a"))
+		taken, err := w.Push(t.Context(), w.policies[0], Push{ID: "p", Items: []Item{{ID: "x", At: w.now(), QueuedAt: w.now()}}, Now: w.now()})
+		if err != nil || taken.Queued != 1 {
+			t.Fatal(taken, err)
+		}
+		w.Take(t.Context(), w.policies[0], Take{Batches: []string{"lost"}, Node: "dead", Now: w.now(), Lease: leaseMS})
+		w.Heartbeat(t.Context(), "dead", w.now())
+		n := w.start("n")
+		defer n.stop()
+		n.offer("a", 0, 1)
+		time.Sleep(6 * time.Second)
+		w.want("a", Counts{Offered: 2, Sent: 1, InFlight: 1})
+		time.Sleep(20 * time.Second)
+		w.want("a", Counts{Offered: 2, Sent: 1, Dropped: map[Reason]int64{NodeLost: 1}})
+	})
+}
+
+func TestIdleNodeOnlyLooksForDueGames(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var all []Policy
+		for i := range 50 {
+			all = append(all, policyOf(fmt.Sprint("g", i)))
+		}
+		all[0].Hot = true
+		w := newCluster(t, all...)
+		n := w.start("n")
+		defer n.stop()
+		n.offer("g0", 0, 1) // so that its reporter is there
+		time.Sleep(2 * time.Minute)
+		w.set(func() { clear(w.calls) })
+		time.Sleep(time.Minute)
+		w.set(func() {
+			if due := w.calls["due"]; due > partitions*5*60+partitions || due < partitions*4*60 {
+				t.Errorf("%d polls in a minute", due)
+			}
+			if w.calls["take"]+w.calls["push"]+w.calls["acquire"]+w.calls["finish"] > 0 || w.calls["maintain"] > 2*len(all) {
+				t.Errorf("calls: %v", w.calls)
+			}
+		})
+	})
+}
+
+// Only partitions with games are looked through for due ones.
+func TestPartitionsWithoutGamesAreNotPolled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newCluster(t, policyOf("a"))
+		n := w.start("n")
+		defer n.stop()
+		time.Sleep(2 * time.Second)
+		w.set(func() { clear(w.calls) })
+		time.Sleep(10 * time.Second)
+		w.set(func() {
+			if polls, most := w.calls["due"], int(10*time.Second/pollInterval); polls > most+1 {
+				t.Errorf("%d polls of one partition with a game, want %d", polls, most)
+			}
+			if w.calls["reap"] < partitions {
+				t.Error("what an earlier configuration's games left in flight is not counted")
+			}
+		})
+	})
+}

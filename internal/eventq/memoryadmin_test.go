@@ -1,0 +1,101 @@
+package eventq
+
+import (
+	"cmp"
+	"context"
+	"maps"
+)
+
+func (m *memory) RecordFailure(_ context.Context, game, why string, now, until int64) error {
+	return m.act("record_failure", game, func(k *memoryGame) error {
+		k.why = why
+		if until > k.cool {
+			k.cool = until
+			k.mark(now)
+		}
+		return nil
+	})
+}
+
+func (m *memory) Reap(_ context.Context, partition int, now int64) (items int64, err error) {
+	err = m.act("reap", "", func(*memoryGame) error {
+		for id, f := range m.flight {
+			if m.Partition(f.game) == partition && f.lease <= now {
+				n := int64(len(f.items))
+				k := m.games[f.game]
+				k.counts.InFlight -= n
+				k.counts.Dropped[NodeLost] += n
+				items += n
+				delete(m.flight, id)
+			}
+		}
+		return nil
+	})
+	return items, err
+}
+
+func (m *memory) Maintain(_ context.Context, t Policy, now int64) error {
+	return m.act("maintain", t.Game, func(k *memoryGame) error {
+		for len(k.items) > cmp.Or(k.bound, t.MaxLen) {
+			k.evict()
+		}
+		k.mark(now)
+		return nil
+	})
+}
+
+func (m *memory) Status(_ context.Context, games []string, _ int64) (all []Status, err error) {
+	err = m.act("status", "", func(*memoryGame) error {
+		for _, name := range games {
+			k := m.game(name)
+			s := Status{Game: name, Counts: k.count(), Pool: k.lane, Paused: k.paused, Error: k.why, CoolUntil: k.cool, DueAt: k.due}
+			if len(k.items) > 0 {
+				s.OldestAt = k.items[0].QueuedAt
+			}
+			all = append(all, s)
+		}
+		return nil
+	})
+	return all, err
+}
+
+func (k *memoryGame) count() Counts {
+	c := k.counts
+	c.Queued = int64(len(k.items))
+	c.Dropped = maps.Clone(c.Dropped)
+	return c
+}
+
+func (m *memory) Totals(context.Context) (sum Counts, err error) {
+	err = m.act("totals", "", func(*memoryGame) error {
+		sum = Counts{Dropped: map[Reason]int64{}}
+		for _, k := range m.games {
+			c := k.count()
+			sum.Offered += c.Offered
+			sum.Sent += c.Sent
+			sum.Queued += c.Queued
+			sum.InFlight += c.InFlight
+			for reason, n := range c.Dropped {
+				sum.Dropped[reason] += n
+			}
+		}
+		return nil
+	})
+	return sum, err
+}
+
+func (m *memory) Pause(_ context.Context, game, why string) error {
+	return m.act("pause", game, func(k *memoryGame) error {
+		k.paused, k.due = why, 0
+		return nil
+	})
+}
+
+func (m *memory) FlushNow(_ context.Context, game string, now int64) error {
+	return m.act("flush_now", game, func(k *memoryGame) error {
+		if len(k.items) > 0 && k.paused == "" {
+			k.due = max(now, k.cool)
+		}
+		return nil
+	})
+}

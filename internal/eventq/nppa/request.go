@@ -1,0 +1,97 @@
+package nppa
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"laststand/internal/eventq"
+)
+
+// maxReply bounds an answer, whose 128 results take 16 KiB.
+const maxReply = 64 << 10
+
+var errNoKey = errors.New("there is no key: take one from the portal")
+
+// ask sends a plaintext with the first key that is not refused.
+func (s *Sink) sendWithKeys(ctx context.Context, plain []byte, now int64) answer {
+	keys, err := s.keys()
+	if err != nil {
+		return failed("keys", fmt.Errorf("get the keys: %w", err))
+	}
+	last := answer{code: "keys", delivery: eventq.Forbidden, err: errNoKey}
+	for _, text := range s.orderKeys(keys) {
+		k, err := parseKey(text)
+		if err != nil {
+			last.err = err
+			continue
+		}
+		last = s.post(ctx, k, plain, now)
+		if !last.tryNextKey {
+			s.lastGoodKey.Store(&text)
+			break
+		}
+	}
+	return last
+}
+
+// order puts the key first that was not refused last: between the change of keys
+// here and there it would else be a request more at every try, and then a ban.
+func (s *Sink) orderKeys(keys []string) []string {
+	good := s.lastGoodKey.Load()
+	if good == nil || !slices.Contains(keys, *good) {
+		return keys
+	}
+	others := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == *good })
+	return slices.Insert(others, 0, *good)
+}
+
+func (s *Sink) post(ctx context.Context, k key, plain []byte, now int64) answer {
+	request, err := s.request(ctx, k, plain, now)
+	if err != nil {
+		return failed("unsent", err)
+	}
+	response, err := s.http.Do(request)
+	if err != nil {
+		return connectionFailed(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode/100 != 2 {
+		code := fmt.Sprintf("http %d", response.StatusCode)
+		return failed(code, errors.New("the NPPA answers "+code))
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxReply))
+	if err != nil {
+		return connectionFailed(err)
+	}
+	return parseAnswer(body)
+}
+
+// request is signed for one instant, and good for 5 s from it.
+func (s *Sink) request(ctx context.Context, k key, plain []byte, now int64) (*http.Request, error) {
+	nonce := make([]byte, nonceSize)
+	if _, err := rand.Read(nonce); err != nil {
+		return nil, err
+	}
+	body := k.seal(nonce, plain)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.endpoint, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	instant := strconv.FormatInt(now, 10)
+	// As specified, letter by letter, which Set would change.
+	request.Header = http.Header{
+		"Content-Type": {"application/json; charset=utf-8"},
+		"appId":        {s.app},
+		"bizId":        {s.biz},
+		"timestamps":   {instant},
+		"sign":         {k.sign(map[string]string{"appId": s.app, "bizId": s.biz, "timestamps": instant}, body)},
+	}
+	return request, nil
+}

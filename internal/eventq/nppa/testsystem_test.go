@@ -1,0 +1,81 @@
+package nppa
+
+import (
+	"net/http/httptest"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"laststand/internal/eventq"
+	interfaces "laststand/loadtest/nppa"
+)
+
+const (
+	nextKey  = "00112233445566778899aabbccddeeff"
+	testCode = "case-07"
+)
+
+// stand is a sink before a stand-in for the interface, under one clock.
+type testSystem struct {
+	fake *interfaces.Fake
+	sink *Sink
+	keys atomic.Pointer[[]string] // of the sink
+	now  atomic.Int64
+}
+
+func newTestSystem(t *testing.T, change func(far *interfaces.Options, near *Options)) *testSystem {
+	t.Helper()
+	s := new(testSystem)
+	s.now.Store(vectorNow)
+	s.keys.Store(&[]string{vectorKey})
+	far := interfaces.Options{
+		AppID: "test-appId", BizIDs: []string{"test-bizId"}, Keys: []string{vectorKey}, TestCode: testCode,
+		Now: func() time.Time { return time.UnixMilli(s.now.Load()) },
+	}
+	near := Options{AppID: "test-appId", BizID: "test-bizId", Keys: func() ([]string, error) { return *s.keys.Load(), nil }}
+	if change != nil {
+		change(&far, &near)
+	}
+	s.fake = interfaces.New(far)
+	server := httptest.NewServer(s.fake)
+	t.Cleanup(server.Close)
+	near.HTTP = server.Client()
+	if near.URL == "" {
+		near.URL = interfaces.ProductionPath
+	}
+	near.URL = server.URL + near.URL
+	var err error
+	if s.sink, err = New(near); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.sink.Close() })
+	return s
+}
+
+// send reports behaviours, and checks what holds for every outcome.
+func (s *testSystem) send(t *testing.T, behaviours ...eventq.Behaviour) eventq.Outcome {
+	t.Helper()
+	b := eventq.Batch{ID: "b1", Game: "g", Now: s.now.Load()}
+	for _, one := range behaviours {
+		b.Items = append(b.Items, item(t, one))
+	}
+	o := s.sink.Send(t.Context(), b)
+	if o.Items != nil && len(o.Items) != len(b.Items) {
+		t.Errorf("%d fates for %d items", len(o.Items), len(b.Items))
+	}
+	lost := o.Items == nil && o.Delivery != eventq.Delivered ||
+		slices.ContainsFunc(o.Items, func(f eventq.Delivery) bool { return f != eventq.Delivered })
+	if lost != (o.Err != nil) {
+		t.Errorf("it says why where something was not taken, and only there: %+v", o)
+	}
+	return o
+}
+
+// collected gives the records that were accepted.
+func (s *testSystem) collected() (records []interfaces.Record) {
+	for _, report := range s.fake.Collect() {
+		records = append(records, report.Items...)
+	}
+	return records
+}

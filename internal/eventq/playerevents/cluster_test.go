@@ -1,0 +1,233 @@
+package playerevents
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/eventq"
+)
+
+// hall is what nodes share, in virtual time: an Attendance in memory, of one
+// partition, and whoever takes what is offered, each id once.
+type cluster struct {
+	*testing.T
+
+	mu     sync.Mutex
+	visits map[string]map[string]SessionRecord // by node and session
+	seen   map[string]int64
+	down   bool
+	taken  []eventq.Behaviour
+	ids    map[string]bool
+	twice  int // offered again
+	early  int // orphans that Exit before their end is offered
+}
+
+var errHall = errors.New("the hall is out of reach")
+
+func withCluster(t *testing.T, f func(h *cluster)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f(&cluster{T: t, visits: map[string]map[string]SessionRecord{}, seen: map[string]int64{}, ids: map[string]bool{}})
+	})
+}
+
+// porter is a node's Service, and what it knows.
+type testNode struct {
+	*Service
+	hall *cluster
+	stop func() // in order
+
+	// Guarded by the hall's mu.
+	alive []string
+	dead  bool // what it does has no effect
+}
+
+// node runs a node of which all games report everything.
+func (h *cluster) node(name string, alive ...string) *testNode {
+	all := []string{eventq.Online, eventq.Offline, eventq.MatchStart, eventq.MatchEnd}
+	p := &testNode{hall: h, alive: alive}
+	p.Service = New(Config{
+		Games: []eventq.Policy{{Game: "demo", Report: all}, {Game: "starts", Report: []string{eventq.MatchStart}}, {Game: "none"}},
+		Offer: p.offer, Sessions: fakeSessionStore{p}, Node: name, Now: now, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
+		Duty: p.duty,
+	})
+	ctx, cancel := context.WithCancel(h.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := p.Run(ctx); err != nil {
+			h.Error(err)
+		}
+	})
+	p.stop = sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+	})
+	h.Cleanup(p.stop)
+	return p
+}
+
+func now() int64 { return time.Now().UnixMilli() }
+
+func (p *testNode) duty() ([]int, []string) {
+	p.hall.mu.Lock()
+	defer p.hall.mu.Unlock()
+	return []int{3, 7}, p.alive
+}
+
+// know says who is alive from now on.
+func (p *testNode) setAlive(alive ...string) {
+	p.hall.mu.Lock()
+	defer p.hall.mu.Unlock()
+	p.alive = alive
+}
+
+// die ends a node without a word more.
+func (p *testNode) die() {
+	p.hall.mu.Lock()
+	p.dead = true
+	p.hall.mu.Unlock()
+	p.stop()
+}
+
+func (p *testNode) offer(game string, b eventq.Behaviour) {
+	h := p.hall
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case p.dead:
+	case h.ids[game+" "+b.ID]:
+		h.twice++
+	default:
+		h.ids[game+" "+b.ID] = true
+		h.taken = append(h.taken, b)
+	}
+}
+
+// reach takes the hall, unless it is out of reach.
+func (p *testNode) checkStore() error {
+	p.hall.mu.Lock()
+	if p.dead || p.hall.down {
+		p.hall.mu.Unlock()
+		return errHall
+	}
+	return nil
+}
+
+// attendance is the hall as a node reaches it.
+type fakeSessionStore struct{ *testNode }
+
+func (a fakeSessionStore) Add(_ context.Context, node string, visits ...SessionRecord) error {
+	if err := a.checkStore(); err != nil {
+		return err
+	}
+	defer a.hall.mu.Unlock()
+	if a.hall.visits[node] == nil {
+		a.hall.visits[node] = map[string]SessionRecord{}
+	}
+	for _, v := range visits {
+		a.hall.visits[node][v.Session] = v
+		a.hall.seen[node] = max(a.hall.seen[node], v.Offline.At)
+	}
+	return nil
+}
+
+func (a fakeSessionStore) Remove(_ context.Context, node string, visits ...SessionRecord) error {
+	if err := a.checkStore(); err != nil {
+		return err
+	}
+	defer a.hall.mu.Unlock()
+	for _, v := range visits {
+		if node != a.Node && !a.hall.ids[v.Game+" "+v.Offline.ID] {
+			a.hall.early++
+		}
+		delete(a.hall.visits[node], v.Session)
+	}
+	return nil
+}
+
+func (a fakeSessionStore) Renew(_ context.Context, node string, games []string, now int64) error {
+	if err := a.checkStore(); err != nil {
+		return err
+	}
+	defer a.hall.mu.Unlock()
+	if slices.Contains(games, "demo") {
+		a.hall.seen[node] = now
+	}
+	return nil
+}
+
+func (a fakeSessionStore) DeadNodeSessions(_ context.Context, partition int, alive []string, limit int) (visits []SessionRecord, node string, err error) {
+	if err := a.checkStore(); err != nil {
+		return nil, "", err
+	}
+	defer a.hall.mu.Unlock()
+	for node, all := range a.hall.visits {
+		if partition != 7 || len(all) == 0 || slices.Contains(alive, node) {
+			continue
+		}
+		for _, v := range all {
+			v.Offline.At = max(v.Offline.At, a.hall.seen[node])
+			if visits = append(visits, v); len(visits) == limit {
+				break
+			}
+		}
+		return visits, node, nil
+	}
+	return nil, "", nil
+}
+
+// reported is what was taken, of a type; all of them for "".
+func (h *cluster) reported(kind string) (found []eventq.Behaviour) {
+	synctest.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, b := range h.taken {
+		if b.Type == kind || kind == "" {
+			found = append(found, b)
+		}
+	}
+	return found
+}
+
+// attend is how many visits the hall knows at a node.
+func (h *cluster) recordedAt(node string) int {
+	synctest.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.visits[node])
+}
+
+func (h *cluster) setDown(down bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.down = down
+}
+
+// pairs checks that each online of so many has one offline, and no offline is
+// alone.
+func (h *cluster) pairs(want int) {
+	h.Helper()
+	online, offline := map[string]int{}, map[string]int{}
+	for _, b := range h.reported(eventq.Online) {
+		online[b.Session]++
+	}
+	for _, b := range h.reported(eventq.Offline) {
+		offline[b.Session]++
+	}
+	if len(online) != want || len(offline) != want {
+		h.Errorf("%d online, %d offline, want %d", len(online), len(offline), want)
+	}
+	for session, times := range online {
+		if times != 1 || offline[session] != 1 {
+			h.Errorf("%s: %d times online, %d offline", session, times, offline[session])
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package playerevents
+
+import (
+	"encoding/json"
+
+	"laststand/internal/eventq"
+	"laststand/internal/match"
+)
+
+// Turned reports that a match has begun, or is over, for its players who are
+// here. All nodes that see so give it the same id.
+func (s *Service) OnMatchLifecycle(t match.LifecycleEvent) {
+	kind, prefix := eventq.MatchStart, "start"
+	if t.Ended {
+		kind, prefix = eventq.MatchEnd, "end"
+	}
+	if !s.reports[t.Game][kind] {
+		return
+	}
+	data, _ := json.Marshal(matchData{t.Match, string(t.Mode), string(t.Reason)}) // plain texts always encode
+	for _, player := range t.Players {
+		if current := s.sessionOf(t.Game, player); current != nil {
+			b := current.behaviour(kind, eventID(prefix, t.Match, player), t.At)
+			b.Data = data
+			s.Offer(t.Game, b)
+		}
+	}
+}
+
+type matchData struct {
+	Match  string `json:"match"`
+	Mode   string `json:"mode"`
+	Reason string `json:"reason,omitempty"` // of the end
+}
+
+// maxTurnID bounds an id, in bytes.
+const maxEventID = 64
+
+// turnID is the same at all nodes, for the start or the end of a player's match.
+func eventID(prefix, match, player string) string {
+	if id := prefix + ":" + match + ":" + player; len(id) <= maxEventID {
+		return id
+	}
+	return prefix + ":" + digest("laststand turn", match, player)
+}

@@ -1,0 +1,112 @@
+package playerevents
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"laststand/internal/eventq"
+	"laststand/internal/match"
+)
+
+func started(players ...string) match.LifecycleEvent {
+	return match.LifecycleEvent{Game: "demo", Match: "01KAH3ZVXV1T7Q5E8W2R9Y6P4M", Mode: match.Duel, At: 1234, Players: players}
+}
+
+func finished(players ...string) match.LifecycleEvent {
+	t := started(players...)
+	t.Ended, t.Reason, t.At = true, match.Finished, 5678
+	return t
+}
+
+// A match is reported for its players who are here, with what their visit is.
+func TestMatchEventsAreReported(t *testing.T) {
+	withCluster(t, func(h *cluster) {
+		a, b := h.node("a", "a"), h.node("b", "a")
+		a.Enter("demo", "p_ada", pi)
+		a.Enter("demo", "p_gone", "")()
+		visit := h.reported(eventq.Online)[0]
+		a.OnMatchLifecycle(started("p_ada", "p_gone", "p_never"))
+		a.OnMatchLifecycle(finished("p_ada", "p_gone", "p_never"))
+		b.OnMatchLifecycle(finished("p_ada")) // is not there
+		var got []eventq.Behaviour
+		for _, b := range h.reported("") {
+			if b.Type == eventq.MatchStart || b.Type == eventq.MatchEnd {
+				got = append(got, b)
+			}
+		}
+		begin, end := visit, visit
+		begin.ID, begin.Type, begin.At = "start:01KAH3ZVXV1T7Q5E8W2R9Y6P4M:p_ada", eventq.MatchStart, 1234
+		begin.Data = []byte(`{"match":"01KAH3ZVXV1T7Q5E8W2R9Y6P4M","mode":"duel"}`)
+		end.ID, end.Type, end.At = "end:01KAH3ZVXV1T7Q5E8W2R9Y6P4M:p_ada", eventq.MatchEnd, 5678
+		end.Data = []byte(`{"match":"01KAH3ZVXV1T7Q5E8W2R9Y6P4M","mode":"duel","reason":"finished"}`)
+		if fmt.Sprint(got) != fmt.Sprint([]eventq.Behaviour{begin, end}) {
+			t.Errorf("%+v, want %+v and %+v", got, begin, end)
+		}
+	})
+}
+
+// Two nodes that see the same of a player say it by one id; that of a long name
+// fits too, and is no other's.
+func TestMatchEventsOfTwoNodesHaveOneID(t *testing.T) {
+	withCluster(t, func(h *cluster) {
+		a, b := h.node("a", "a"), h.node("b", "a")
+		long := strings.Repeat("x", 63)
+		players := []string{"p_ada", long + "1", long + "2"}
+		for _, player := range players {
+			a.Enter("demo", player, "")
+			b.Enter("demo", player, "")
+		}
+		for _, node := range []*testNode{a, b} {
+			node.OnMatchLifecycle(started(players...))
+			node.OnMatchLifecycle(finished(players...))
+		}
+		starts, ends := h.reported(eventq.MatchStart), h.reported(eventq.MatchEnd)
+		if len(starts) != 3 || len(ends) != 3 || h.twice != 6 {
+			t.Errorf("%d starts, %d ends, %d offered again", len(starts), len(ends), h.twice)
+		}
+		for _, b := range append(starts, ends...) {
+			if len(b.ID) > 64 {
+				t.Errorf("id %q", b.ID)
+			}
+		}
+	})
+}
+
+// Of two visits of a player at a node it is the newer's.
+func TestMatchEventWhileASessionIsReplaced(t *testing.T) {
+	withCluster(t, func(h *cluster) {
+		p := h.node("a", "a")
+		former := p.Enter("demo", "p_ada", "")
+		newer := p.Enter("demo", "p_ada", "")
+		former()
+		p.OnMatchLifecycle(started("p_ada"))
+		newer()
+		p.OnMatchLifecycle(finished("p_ada"))
+		online, starts := h.reported(eventq.Online), h.reported(eventq.MatchStart)
+		if len(starts) != 1 || starts[0].Session != online[1].Session || len(h.reported(eventq.MatchEnd)) != 0 {
+			t.Errorf("%+v in the visits %+v", starts, online)
+		}
+		h.pairs(2)
+	})
+}
+
+// An arena of many is reported whole, in a game that asks only for that too.
+func TestMatchEventsOfManyPlayers(t *testing.T) {
+	withCluster(t, func(h *cluster) {
+		p := h.node("a", "a")
+		const players = 10_000
+		who := make([]string, players)
+		for i := range who {
+			who[i] = fmt.Sprint("p_", i)
+			p.Enter("starts", who[i], "")
+		}
+		begin, end := started(who...), finished(who...)
+		begin.Game, end.Game = "starts", "starts"
+		p.OnMatchLifecycle(begin)
+		p.OnMatchLifecycle(end)
+		if all := h.reported(""); len(all) != players || all[0].Type != eventq.MatchStart {
+			t.Errorf("%d of %d", len(all), players)
+		}
+	})
+}

@@ -1,0 +1,138 @@
+package playerevents
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// watchEvery is how often it is noted who lives, attendEvery how often the
+	// visits here are said to go on and those of lost nodes looked for.
+	observeInterval = time.Second
+	renewInterval   = 5 * time.Second
+	// attendWithin bounds a call of Attendance, closeWithin all of them at the end.
+	storeTimeout = 2 * time.Second
+	closeTimeout = 3 * time.Second
+	// attendAgain is how soon a call that failed is tried again.
+	storeRetryDelay = 500 * time.Millisecond
+)
+
+// Run keeps Attendance up to date, and reports the end of visits whose nodes
+// are lost. When ctx ends it ends the visits that are left here: those who take
+// what is offered have to outlive it.
+func (s *Service) Run(ctx context.Context) error {
+	var loops sync.WaitGroup
+	loops.Go(func() { s.runSync(ctx) })
+	loops.Go(func() { atIntervals(ctx, observeInterval, s.observeNodes) })
+	loops.Go(func() { atIntervals(ctx, renewInterval, s.renewSessions) })
+	loops.Go(func() { atIntervals(ctx, renewInterval, s.endDeadNodeSessions) })
+	loops.Wait()
+	for _, open := range s.openSessions() {
+		s.leave(open)
+	}
+	s.syncRest()
+	return nil
+}
+
+func atIntervals(ctx context.Context, every time.Duration, f func(context.Context)) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			f(ctx)
+		}
+	}
+}
+
+// write has Attendance follow the roll until ctx ends.
+func (s *Service) runSync(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.queue.wake:
+		}
+		for s.queue.size() > 0 && ctx.Err() == nil {
+			if err := s.syncBatch(ctx); err != nil {
+				s.recordError("the visits here could not be noted; trying again", err)
+				waitForRetry(ctx)
+			}
+		}
+	}
+}
+
+func (s *Service) syncBatch(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	changes := s.queue.peek()
+	started, ended := splitChanges(changes)
+	if len(started) > 0 {
+		if err := s.Sessions.Add(ctx, s.Node, started...); err != nil {
+			return err
+		}
+	}
+	if len(ended) > 0 {
+		if err := s.Sessions.Remove(ctx, s.Node, ended...); err != nil {
+			return err
+		}
+	}
+	s.queue.drop(len(changes))
+	return nil
+}
+
+// close writes what is left of the roll. What it cannot write others find, and
+// report again by the same ids.
+func (s *Service) syncRest() {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	for s.queue.size() > 0 {
+		if err := s.syncBatch(ctx); err != nil {
+			s.recordError("ends of visits could not be noted; another node reports them again", err)
+			return
+		}
+	}
+}
+
+// goOn says that the visits here go on.
+func (s *Service) renewSessions(ctx context.Context) {
+	games := s.gamesWithSessions()
+	if len(games) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	if err := s.Sessions.Renew(ctx, s.Node, games, s.Now()); err != nil {
+		s.recordError("it could not be noted that visits go on; it is again soon", err)
+	}
+}
+
+// listed are the games with visits here that Attendance knows, or is to.
+func (s *Service) gamesWithSessions() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.games))
+}
+
+func (s *Service) openSessions() []*session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.all))
+}
+
+func (s *Service) recordError(message string, err error) {
+	s.metrics.storeErrors.Inc()
+	s.Logger.Warn(message, "error", err)
+}
+
+func waitForRetry(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(storeRetryDelay):
+	}
+}

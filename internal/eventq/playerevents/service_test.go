@@ -1,0 +1,193 @@
+package playerevents
+
+import (
+	"fmt"
+	"regexp"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/eventq"
+)
+
+const pi = "1fffbjzos82bs9cnyj1dna7d6d29zg4esnh99u"
+
+var hex32 = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+// A guest goes by a device that says nothing, a verified player by the pi.
+func TestReportedPlayers(t *testing.T) {
+	withCluster(t, func(h *cluster) {
+		p := h.node("a", "a")
+		came := now()
+		guest, known := p.Enter("demo", "p_guest", ""), p.Enter("demo", "p_known", pi)
+		time.Sleep(time.Minute)
+		guest()
+		known()
+		guest() // again
+		h.pairs(2)
+		all := h.reported("")
+		device, session := all[0].Device, all[0].Session
+		if !hex32.MatchString(device) || !hex32.MatchString(session) || device == session {
+			t.Errorf("device %q, session %q", device, session)
+		}
+		for i, want := range []eventq.Behaviour{
+			{ID: "on:" + session, Type: eventq.Online, At: came, Player: "p_guest", Device: device, Session: session, Account: eventq.Guest},
+			{ID: "on:" + all[1].Session, Type: eventq.Online, At: came, Player: "p_known", Session: all[1].Session, Account: eventq.Verified, PI: pi},
+			{ID: "off:" + session, Type: eventq.Offline, At: came + 60_000, Player: "p_guest", Device: device, Session: session, Account: eventq.Guest},
+			{ID: "off:" + all[1].Session, Type: eventq.Offline, At: came + 60_000, Player: "p_known", Session: all[1].Session, Account: eventq.Verified, PI: pi},
+		} {
+			if fmt.Sprint(all[i]) != fmt.Sprint(want) {
+				t.Errorf("%+v, want %+v", all[i], want)
+			}
+		}
+		p.Enter("demo", "p_guest", "")()
+		if again := h.reported(eventq.Online)[2]; again.Device != device || again.Session == session {
+			t.Errorf("on another visit: device %q, session %q", again.Device, again.Session)
+		}
+		if deviceOf("starts", "p_guest") == device || deviceOf("demo", "p_other") == device {
+			t.Error("others have the same device")
+		}
+	})
+}
+
+// A game has reported what it chose, and a game that chose nothing costs
+// nothing.
+func TestReportedTypes(t *testing.T) {
+	withCluster(t, func(h *cluster) {
+		p := h.node("a", "a")
+		for _, game := range []string{"none", "starts", "unknown"} {
+			leave := p.Enter(game, "ada", "")
+			h.wantNoneAt("a")
+			leave()
+		}
+		if all := h.reported(""); len(all) > 0 {
+			t.Errorf("%+v", all)
+		}
+	})
+}
+
+func (h *cluster) wantNoneAt(node string) {
+	h.Helper()
+	if n := h.recordedAt(node); n != 0 {
+		h.Errorf("%d visits at %s", n, node)
+	}
+}
+
+// The hall knows who is here, and forgets who has left.
+func TestSessionStoreFollows(t *testing.T) {
+	withCluster(t, func(h *cluster) {
+		p := h.node("a", "a")
+		var leave []func()
+		for i := range 1000 {
+			leave = append(leave, p.Enter("demo", fmt.Sprint("p", i), ""))
+		}
+		if n := h.recordedAt("a"); n != 1000 {
+			t.Errorf("%d of 1000", n)
+		}
+		if n := testutil.ToFloat64(p.metrics.here); n != 1000 {
+			t.Errorf("%v of 1000 counted", n)
+		}
+		for _, f := range leave {
+			f()
+		}
+		h.wantNoneAt("a")
+		h.pairs(1000)
+		if n := testutil.ToFloat64(p.metrics.here); n != 0 {
+			t.Errorf("%v counted of none", n)
+		}
+	})
+}
+
+// While the hall is out of reach nobody waits for it; then it is told all.
+func TestSessionStoreOutOfReach(t *testing.T) {
+	withCluster(t, func(h *cluster) {
+		p := h.node("a", "a")
+		h.setDown(true)
+		stays, goes := p.Enter("demo", "stays", ""), p.Enter("demo", "goes", "")
+		time.Sleep(10 * time.Second)
+		goes()
+		if failed := testutil.ToFloat64(p.metrics.storeErrors); failed < 2 {
+			t.Errorf("%v failures counted", failed)
+		}
+		h.setDown(false)
+		time.Sleep(2 * storeRetryDelay)
+		if n := h.recordedAt("a"); n != 1 {
+			t.Errorf("%d visits of 1", n)
+		}
+		stays()
+		h.wantNoneAt("a")
+		h.pairs(2)
+	})
+}
+
+// Too many changes at once are not kept, and counted; ends of those that were
+// are kept always.
+func TestTooManySessions(t *testing.T) {
+	withCluster(t, func(h *cluster) {
+		p := h.node("a", "a")
+		h.setDown(true)
+		synctest.Wait()
+		listed := p.Enter("demo", "first", "")
+		for i := range maxPending - 1 {
+			p.queue.add(change{SessionRecord: SessionRecord{Game: "demo", Session: fmt.Sprint(i)}})
+		}
+		unlisted := p.Enter("demo", "last", "")
+		if n := testutil.ToFloat64(p.metrics.recordFailures); n != 1 {
+			t.Errorf("%v counted", n)
+		}
+		listed()
+		unlisted()
+		if waiting := p.queue.size(); waiting != maxPending+1 {
+			t.Errorf("%d changes wait", waiting)
+		}
+		h.pairs(2)
+		h.setDown(false)
+		time.Sleep(2 * storeRetryDelay)
+		if n := h.recordedAt("a"); n != maxPending-1 {
+			t.Errorf("%d visits", n)
+		}
+	})
+}
+
+// A node that stops ends the visits that are left, and leaves none to others.
+func TestStop(t *testing.T) {
+	withCluster(t, func(h *cluster) {
+		a := h.node("a", "a", "b")
+		b := h.node("b", "b")
+		var leave []func()
+		for i := range 1000 {
+			leave = append(leave, a.Enter("demo", fmt.Sprint("p", i), ""))
+		}
+		leave[0]()
+		a.stop()
+		h.wantNoneAt("a")
+		leave[1]()
+		h.pairs(1000)
+		time.Sleep(time.Minute)
+		if n := testutil.ToFloat64(b.metrics.deadNodeSessions); n != 0 || h.twice != 0 {
+			t.Errorf("%v orphans, %d offered twice", n, h.twice)
+		}
+	})
+}
+
+// One that stops while the hall is out of reach is not kept by that; others
+// report the same ends.
+func TestStopOutOfReach(t *testing.T) {
+	withCluster(t, func(h *cluster) {
+		a := h.node("a", "a")
+		a.Enter("demo", "ada", "")
+		h.recordedAt("a")
+		h.setDown(true)
+		a.stop()
+		h.setDown(false)
+		h.node("b", "b")
+		time.Sleep(time.Minute)
+		h.pairs(1)
+		h.wantNoneAt("a")
+		if h.twice != 1 {
+			t.Errorf("offered %d times again", h.twice)
+		}
+	})
+}

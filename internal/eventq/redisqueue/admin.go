@@ -1,0 +1,81 @@
+package redisqueue
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/eventq"
+)
+
+// dropMost is how many items one script drops at the most, see shift.lua.
+const maxDropped = 1000
+
+// Peek implements eventq.Desk.
+func (s *Store) Peek(ctx context.Context, game string, limit int) ([]eventq.Item, error) {
+	bundles, err := peekScript.Run(ctx, s.client, []string{gamePartition(game).queue(game)}, limit).Slice()
+	if err != nil {
+		return nil, fmt.Errorf("redisqueue: peek: %w", err)
+	}
+	items, err := unpackBundles(bundles, limit)
+	if err != nil {
+		return nil, fmt.Errorf("redisqueue: peek: %w", err)
+	}
+	return items, nil
+}
+
+// Pause implements eventq.Desk. Without a reason it shows "paused".
+func (s *Store) Pause(ctx context.Context, game, why string) error {
+	part := gamePartition(game)
+	return s.run(ctx, "pause", pauseScript, []string{part.state(game), part.due()}, game, cmp.Or(why, "paused"))
+}
+
+// Resume implements eventq.Desk. What is queued is due then.
+func (s *Store) Resume(ctx context.Context, game string, now int64) error {
+	return s.run(ctx, "resume", resumeScript, gamePartition(game).keysOf(game), game, now)
+}
+
+// Hurry implements eventq.Desk. All that is queued stays due, whatever is
+// taken of it first.
+func (s *Store) FlushNow(ctx context.Context, game string, now int64) error {
+	return s.run(ctx, "hurry", flushNowScript, gamePartition(game).keysOf(game), game, now)
+}
+
+// Bound implements eventq.Desk, some items at a time. What it did not come to
+// goes with the next pushes, or as the queue is kept.
+func (s *Store) SetMaxLen(ctx context.Context, game string, maxLen int) error {
+	return s.runUntilShort(ctx, "bound", setMaxLenScript, gamePartition(game).keysOf(game), game, 0, maxLen)
+}
+
+// shrink runs a script until it says that nothing is beyond the bound.
+func (s *Store) runUntilShort(ctx context.Context, operation string, sc *redis.Script, keys []string, args ...any) error {
+	for beyond := int64(1); beyond > 0; {
+		var err error
+		if beyond, err = sc.Run(ctx, s.client, keys, args...).Int64(); err != nil {
+			return fmt.Errorf("redisqueue: %s: %w", operation, err)
+		}
+	}
+	return nil
+}
+
+// Discard implements eventq.Desk, some items at a time.
+func (s *Store) Discard(ctx context.Context, game string, most int, r eventq.Reason) (dropped int64, err error) {
+	part := gamePartition(game)
+	for left := most; left > 0; {
+		now := min(left, maxDropped)
+		once := part.reply(ulid.Make().String())
+		n, err := discardScript.Run(ctx, s.client, part.keysOf(game, once), game, 0, now, counter(r), repeatMS).Int64()
+		dropped += n
+		if err != nil {
+			return dropped, fmt.Errorf("redisqueue: discard: %w", err)
+		}
+		if int(n) < now {
+			break
+		}
+		left -= now
+	}
+	return dropped, nil
+}

@@ -1,0 +1,197 @@
+package redisqueue
+
+import (
+	"errors"
+	"testing"
+
+	"laststand/internal/eventq"
+)
+
+func (l *queueTest) reap(want int64) {
+	l.Helper()
+	if lost, err := l.Reap(l.Context(), partitionOf(l.terms.Game), l.now); err != nil || lost != want {
+		l.Errorf("reaped %d, %v, want %d", lost, err, want)
+	}
+}
+
+func (l *queueTest) wantNotInFlight(s eventq.BatchResult) {
+	l.Helper()
+	if err := l.Finish(l.Context(), l.terms, s); !errors.Is(err, eventq.ErrNotInFlight) {
+		l.Errorf("settle %+v: %v", s, err)
+	}
+}
+
+func TestABatchIsFinishedOnce(t *testing.T) {
+	each(t, func(l *queueTest) {
+		l.push(l.ownItems(ids(0, 10)...))
+		items := l.take("b1").Items
+		s := eventq.BatchResult{Batch: "b1", Sent: 4, Dropped: dropCounts{eventq.Rejected: 3, eventq.TooOld: 1}, Requeue: items[8:], Now: l.now}
+		l.finish(s)
+		s.Now++
+		l.finish(s) // the same
+		different := []func(s *eventq.BatchResult){
+			func(s *eventq.BatchResult) { s.Sent++; s.Requeue = s.Requeue[1:] },
+			func(s *eventq.BatchResult) { s.Dropped = dropCounts{eventq.Rejected: 1, eventq.TooOld: 3} },
+			func(s *eventq.BatchResult) { s.Requeue = items[:2] },
+			func(s *eventq.BatchResult) { s.Unused = true },
+			func(s *eventq.BatchResult) { s.Batch = "b2" },
+		}
+		for _, change := range different {
+			other := s
+			change(&other)
+			l.wantNotInFlight(other)
+		}
+		l.queued(ids(8, 2)...)
+		l.count(eventq.Counts{Offered: 10, Sent: 4, Queued: 2, Dropped: dropCounts{eventq.Rejected: 3, eventq.TooOld: 1}})
+		l.reap(0)
+	})
+}
+
+func TestABatchResultCoversAllItems(t *testing.T) {
+	each(t, func(l *queueTest) {
+		l.push(l.ownItems("a", "b", "c"))
+		l.take("b1")
+		for _, sent := range []int64{2, 4} {
+			err := l.Finish(l.Context(), l.terms, eventq.BatchResult{Batch: "b1", Sent: sent, Now: l.now})
+			if err == nil || errors.Is(err, eventq.ErrNotInFlight) {
+				l.Errorf("%d of 3 were settled: %v", sent, err)
+			}
+		}
+		l.count(eventq.Counts{Offered: 3, InFlight: 3})
+		l.finish(eventq.BatchResult{Batch: "b1", Sent: 3})
+	})
+}
+
+func TestItemsGoBackToTheHead(t *testing.T) {
+	each(t, func(l *queueTest) {
+		l.terms.MaxLen = 5
+		l.push(l.postedItems(ids(0, 4)...))
+		items := l.take("b1").Items
+		l.due(0)
+		l.push(l.ownItems("x", "y"))
+		l.finish(eventq.BatchResult{Batch: "b1", Dropped: dropCounts{eventq.TooOld: 1}, Requeue: items[1:]})
+		l.queued("i0001", "i0002", "i0003", "x", "y")
+		l.due(l.now + 1000)
+
+		items = l.take("b2").Items // and those that have come meanwhile go before them
+		l.push(l.ownItems("z1", "z2"))
+		l.finish(eventq.BatchResult{Batch: "b2", Requeue: items})
+		l.queued("i0003", "x", "y", "z1", "z2")
+		l.remembered("i0000", "i0003")
+		l.count(eventq.Counts{Offered: 8, Queued: 5, Dropped: dropCounts{eventq.TooOld: 1, eventq.QueueFull: 2}})
+	})
+}
+
+func TestABatchThatWasNotSentReturnsItsToken(t *testing.T) {
+	each(t, func(l *queueTest) {
+		l.terms.PerSecond, l.terms.Burst = 1, 1
+		l.push(l.ownItems(ids(0, 20)...))
+		items := l.take("b1").Items
+		l.due(l.now + 1000)
+		l.finish(eventq.BatchResult{Batch: "b1", Dropped: dropCounts{eventq.TooOld: int64(len(items))}, Unused: true})
+		l.due(l.now)
+		if got := l.take("b2"); len(got.Items) != 10 {
+			l.Errorf("took %+v", got)
+		}
+		l.now += 1000 // there is no more than the burst
+		l.finish(eventq.BatchResult{Batch: "b2", Requeue: l.ownItems(ids(10, 10)...), Unused: true})
+		l.take("b3")
+		l.push(l.ownItems("x"))
+		if got := l.take("b4"); got.Items != nil {
+			l.Errorf("took %+v", got)
+		}
+	})
+}
+
+func TestABatchIsLostWithItsLease(t *testing.T) {
+	each(t, func(l *queueTest) {
+		l.terms.BatchSize = 3
+		other := *l
+		other.terms.Game = gameIn(partitionOf(l.terms.Game))
+		l.push(l.postedItems(ids(0, 8)...))
+		other.push(l.ownItems("x"))
+		l.take("b1")
+		other.take("b2")
+		l.now += 10_000
+		l.take("b3")
+		l.now += 9999
+		l.reap(0)
+		l.now++
+		l.reap(4)
+		l.reap(0)
+		l.wantNotInFlight(eventq.BatchResult{Batch: "b1", Sent: 3})
+		if counts := other.status().Counts; counts.Dropped[eventq.NodeLost] != 1 || counts.InFlight != 0 {
+			l.Errorf("of the other game: %+v", counts)
+		}
+		l.client.Del(l.Context(), l.keys.batch("b3")) // it has expired, as no node was there
+		l.now += 10_000
+		l.reap(3)
+		counts := l.status().Counts
+		if counts.Dropped[eventq.NodeLost] != 6 || counts.InFlight != 0 || counts.Queued != 2 {
+			l.Errorf("counts %+v", counts)
+		}
+		l.remembered(ids(0, 8)...) // they may have been sent
+	})
+}
+
+// Between the search and the script a batch may be renewed or reaped.
+func TestABatchIsReapedAsItIsThen(t *testing.T) {
+	each(t, func(l *queueTest) {
+		l.push(l.ownItems("a"))
+		l.take("b1")
+		for _, want := range []struct{ after, lost int64 }{{19_999, 0}, {20_000, 1}, {20_000, 0}} {
+			lost, err := l.reapOne(l.Context(), l.keys, "b1 1 "+l.terms.Game, l.now+want.after)
+			if err != nil || lost != want.lost {
+				l.Errorf("after %d ms %d are lost, %v", want.after, lost, err)
+			}
+		}
+		l.count(eventq.Counts{Offered: 1, Dropped: dropCounts{eventq.NodeLost: 1}})
+	})
+}
+
+func TestManyBatchesAreReapedSomeAtATime(t *testing.T) {
+	each(t, func(l *queueTest) {
+		l.terms.BatchSize = 1
+		l.push(l.ownItems(ids(0, maxReaped+5)...))
+		for _, id := range ids(0, maxReaped+5) {
+			l.take(id)
+		}
+		l.now += 20_000
+		l.reap(maxReaped)
+		l.reap(5)
+		l.count(eventq.Counts{Offered: maxReaped + 5, Dropped: dropCounts{eventq.NodeLost: maxReaped + 5}})
+	})
+}
+
+func TestSentBatchesAreFinishedTogether(t *testing.T) {
+	each(t, func(l *queueTest) {
+		sent := []eventq.BatchResult{{Batch: "b1", Sent: 10}, {Batch: "b2", Sent: 10}, {Batch: "b3", Sent: 4}}
+		settle := func(want error, all ...eventq.BatchResult) {
+			l.Helper()
+			if err := l.FinishSent(l.Context(), l.terms, all); !errors.Is(err, want) {
+				l.Errorf("settled %+v: %v, want %v", all, err, want)
+			}
+		}
+		l.push(l.ownItems(ids(0, 24)...))
+		l.takeSome("b1", "b2")
+		l.take("b3")
+		settle(eventq.ErrNotInFlight, append(sent, eventq.BatchResult{Batch: "never", Sent: 1})...)
+		settle(eventq.ErrNotInFlight, sent[0], sent[1], eventq.BatchResult{Batch: "b3", Sent: 5})
+		l.count(eventq.Counts{Offered: 24, InFlight: 24})
+		l.finish(sent[1]) // along with those that are so already
+		for range 2 {
+			settle(nil, sent...)
+			l.count(eventq.Counts{Offered: 24, Sent: 24})
+		}
+		l.finish(sent[0])
+		l.wantNotInFlight(eventq.BatchResult{Batch: "b1", Dropped: dropCounts{eventq.TooOld: 10}})
+		l.now += 20_000
+		l.reap(0)
+
+		l.push(l.ownItems(ids(24, 20)...))
+		l.takeSome("b4", "b5")
+		l.now += 20_000
+		l.reap(20)
+		settle(eventq.ErrNotInFlight, eventq.BatchResult{Batch: "b4", Sent: 10}, eventq.BatchResult{Batch: "b5", Sent: 10})
+	})
+}

@@ -1,0 +1,98 @@
+package eventq
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"time"
+)
+
+const (
+	maxAttempts    = 8
+	forbiddenPause = time.Minute            // no try of a game whose keys or rights are at fault
+	slowPoolAfter  = 200 * time.Millisecond // a try, from the shared lane to the slow one
+)
+
+// try sends what is fresh of a batch. True: it is to be settled; otherwise it
+// waits.
+func (s *Service) sendFresh(ctx context.Context, b *batch, w *worker) (isDone bool) {
+	now := b.now(s.Now())
+	b.dropStale(now)
+	if len(b.items) == 0 || ctx.Err() != nil { // at the end, nothing is begun any more
+		b.requeue()
+		return true
+	}
+	b.attempts++
+	o, took := s.send(ctx, b, now, w)
+	isForbidden := b.applyOutcome(o)
+	b.game.reporter.recordSend(len(b.items) == 0 && !isForbidden, took)
+	s.apply(ctx, b, o, isForbidden)
+	switch {
+	case len(b.items) == 0:
+	case o.Pause:
+		b.requeue()
+	case b.attempts >= maxAttempts:
+		b.dropAll(RetriesExhausted)
+	default:
+		b.retryAt = time.Now().Add(max(backoff(b.attempts), o.RetryAfter))
+		s.scheduleRetry(ctx, b)
+		return false
+	}
+	return true
+}
+
+// send makes one try, which the end of the service does not cut off.
+func (s *Service) send(ctx context.Context, b *batch, now int64, w *worker) (Outcome, time.Duration) {
+	sending, cancel := context.WithTimeout(context.WithoutCancel(ctx), SendTimeoutMS*time.Millisecond)
+	defer cancel()
+	if w != nil {
+		w.startSend()
+		timer := time.AfterFunc(slowPoolAfter, func() { s.moveToSlowPool(ctx, w) })
+		defer timer.Stop()
+		defer w.endSend()
+	}
+	s.metrics.observeSend(b, now)
+	began := time.Now()
+	o := s.callSink(sending, b.game, Batch{ID: b.sendID, Game: b.game.Game, Items: b.items, Now: now})
+	took := time.Since(began)
+	s.metrics.observeAnswer(o, took)
+	return o, took
+}
+
+// ask asks the sink; one that panics has not sent.
+func (s *Service) callSink(ctx context.Context, g *game, b Batch) (o Outcome) {
+	defer func() {
+		if recover() != nil { // what it said may be personal
+			s.Logger.Error("a sink panicked", "game", g.Game, "stack", string(debug.Stack()))
+			o = Outcome{Code: "panic", Err: errors.New("the sink panicked")}
+		}
+	}()
+	return g.sink.Send(ctx, b)
+}
+
+// heed follows an answer: the game cools down, or is paused, and an operator
+// sees why.
+func (s *Service) apply(ctx context.Context, b *batch, o Outcome, isForbidden bool) {
+	cool := o.RetryAfter
+	if isForbidden {
+		cool = max(cool, forbiddenPause)
+	}
+	if cool == 0 && !o.Pause && o.Err == nil && len(b.items) == 0 {
+		return
+	}
+	cause, now, until := o.Code, s.Now(), int64(0)
+	if o.Err != nil {
+		cause = o.Err.Error()
+	}
+	if cool > 0 {
+		b.game.reporter.coolDown(cool)
+		until = now + cool.Milliseconds()
+	}
+	ctx, cancel := callContext(ctx)
+	defer cancel()
+	s.recordError("record_failure", s.Queue.RecordFailure(ctx, b.game.Game, cause, now, until))
+	if o.Pause {
+		s.Logger.Warn("a game is paused, as the far side wants no more behaviours", "game", b.game.Game, "reason", cause)
+		s.recordError("pause", s.Admin.Pause(ctx, b.game.Game, cause))
+	}
+}

@@ -1,0 +1,133 @@
+package eventq
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const (
+	prefix = "laststand_behaviours_"
+
+	maxLabelledGames = 1000 // games with metrics of their own; the rest are otherGame
+	otherGame        = "other"
+	statsInterval    = time.Second
+	statsTimeout     = time.Second
+)
+
+// census shows at a scrape what the store has counted, the same at every node.
+// While the store does not answer it shows nothing.
+type statsCollector struct {
+	service *Service
+	games   []string
+
+	offered, sent, dropped, queued, inFlight, oldest, paused *prometheus.Desc
+
+	mu       sync.Mutex
+	loadedAt time.Time
+	statuses []Status
+	totals   Counts
+	valid    bool
+}
+
+func newStatsCollector(s *Service) *statsCollector {
+	describe := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(prefix+name, help+" The same at every node.", append([]string{"game"}, labels...), nil)
+	}
+	c := &statsCollector{
+		service:  s,
+		offered:  describe("offered_total", "Behaviours offered to the queue, including those that the server dropped at once."),
+		sent:     describe("sent_total", "Behaviours that the sink accepted."),
+		dropped:  describe("dropped_total", "Behaviours that the server dropped, by reason.", "reason"),
+		queued:   describe("queued", "Behaviours in the queue."),
+		inFlight: describe("in_flight", "Behaviours that a node is sending."),
+		oldest:   describe("oldest_age_seconds", "Time that the oldest behaviour in the queue has waited."),
+		paused:   describe("queue_paused", "1 while the game's queue is paused, else 0."),
+	}
+	for _, t := range s.Games[:min(len(s.Games), maxLabelledGames)] {
+		c.games = append(c.games, t.Game)
+	}
+	return c
+}
+
+func (c *statsCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.offered, c.sent, c.dropped, c.queued, c.inFlight, c.oldest, c.paused} {
+		out <- d
+	}
+}
+
+func (c *statsCollector) Collect(out chan<- prometheus.Metric) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.loadedAt) >= statsInterval {
+		c.valid = c.load() == nil
+		c.loadedAt = time.Now()
+	}
+	if !c.valid {
+		return
+	}
+	rest := c.totals
+	rest.Dropped = maps.Clone(c.totals.Dropped)
+	now := c.service.Now()
+	for _, status := range c.statuses {
+		c.emit(out, status.Game, status.Counts)
+		c.emitQueue(out, status, now)
+		rest.subtract(status.Counts)
+	}
+	if len(c.service.Games) > maxLabelledGames {
+		c.emit(out, otherGame, rest)
+	}
+}
+
+// count asks the store.
+func (c *statsCollector) load() error {
+	ctx, cancel := context.WithTimeout(context.Background(), statsTimeout)
+	defer cancel()
+	statuses, err := c.service.Admin.Status(ctx, c.games, c.service.Now())
+	if err == nil {
+		c.totals, err = c.service.Admin.Totals(ctx)
+	}
+	c.statuses = statuses
+	c.service.recordError("stats", err)
+	return err
+}
+
+func (c *statsCollector) emit(out chan<- prometheus.Metric, game string, counts Counts) {
+	add := func(d *prometheus.Desc, kind prometheus.ValueType, n int64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, kind, float64(max(n, 0)), append([]string{game}, labels...)...)
+	}
+	add(c.offered, prometheus.CounterValue, counts.Offered)
+	add(c.sent, prometheus.CounterValue, counts.Sent)
+	add(c.queued, prometheus.GaugeValue, counts.Queued)
+	add(c.inFlight, prometheus.GaugeValue, counts.InFlight)
+	for _, reason := range Reasons() {
+		add(c.dropped, prometheus.CounterValue, counts.Dropped[reason], string(reason))
+	}
+}
+
+func (c *statsCollector) emitQueue(out chan<- prometheus.Metric, s Status, now int64) {
+	age, paused := 0.0, 0.0
+	if s.OldestAt > 0 {
+		age = max(float64(now-s.OldestAt)/1000, 0)
+	}
+	if s.Paused != "" {
+		paused = 1
+	}
+	out <- prometheus.MustNewConstMetric(c.oldest, prometheus.GaugeValue, age, s.Game)
+	out <- prometheus.MustNewConstMetric(c.paused, prometheus.GaugeValue, paused, s.Game)
+}
+
+// subtract takes away what is counted elsewhere. The two may have been read at
+// different moments.
+func (c *Counts) subtract(other Counts) {
+	c.Offered -= other.Offered
+	c.Sent -= other.Sent
+	c.Queued -= other.Queued
+	c.InFlight -= other.InFlight
+	for reason, n := range other.Dropped {
+		c.Dropped[reason] -= n
+	}
+}

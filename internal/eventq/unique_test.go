@@ -1,0 +1,127 @@
+package eventq
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// offerMixed offers so many behaviours, in runs of so many that may be repeated
+// and that are taken once, by turns.
+func (n *node) offerMixed(count, run int) {
+	for i := range count {
+		offer := n.Offer
+		if i/run%2 == 1 {
+			offer = n.OfferUnique
+		}
+		offer("a", Behaviour{ID: id(i), Type: Online, Account: Guest})
+	}
+}
+
+// A push is of one kind only, so what is mixed is pushed run by run, and keeps
+// its order.
+func TestOffersOfBothKindsKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	for run, pushes := range map[int]int{1: 50, 7: 8, 25: 2, 50: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newCluster(t, policyOf("a"))
+			n := w.service("n")
+			n.offerMixed(50, run)
+			stop := w.run(n)
+			defer stop()
+			time.Sleep(3 * time.Second)
+			w.want("a", Counts{Offered: 50, Sent: 50})
+			if got := w.sink("a").ids(); !slices.Equal(got, ids(0, 50)) {
+				t.Errorf("runs of %d: sent %v", run, got)
+			}
+			w.set(func() {
+				if w.calls["push"] != pushes {
+					t.Errorf("runs of %d: %d pushes, want %d", run, w.calls["push"], pushes)
+				}
+			})
+			n.offerMixed(50, run)
+			time.Sleep(3 * time.Second)
+			once := 0
+			for i := range 50 {
+				once += i / run % 2
+			}
+			w.want("a", Counts{Offered: 100, Sent: int64(100 - once), Dropped: map[Reason]int64{Duplicate: int64(once)}})
+		})
+	}
+}
+
+// A store that takes no more ids has what was offered dropped, counted once, and
+// the runs around it pushed as ever; nothing is held.
+func TestOffersThatTheStoreRefuses(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]bool{"answered": false, "once without an answer": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newCluster(t, policyOf("a"))
+				w.set(func() { w.noMoreIDs = true })
+				n := w.service("n")
+				n.offerMixed(60, 10)
+				n.Offer("a", Behaviour{Type: Online}) // of nobody
+				calls := 0
+				w.set(func() {
+					w.loss = func(operation, _ string) error {
+						if operation != "push" || !lost {
+							return nil
+						}
+						if calls++; calls%2 == 1 {
+							return errStore
+						}
+						return nil
+					}
+				})
+				stop := w.run(n)
+				defer stop()
+				time.Sleep(20 * time.Second)
+				w.want("a", Counts{Offered: 61, Sent: 30, Dropped: map[Reason]int64{QueueFull: 30, Invalid: 1}})
+				if held := n.buffered.Load(); held != 0 {
+					t.Errorf("%d are held", held)
+				}
+				for i, got := range w.sink("a").ids() {
+					if want := id(i/10*20 + i%10); got != want {
+						t.Fatalf("number %d is %s, want %s", i, got, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Nobody is on duty who does not know who lives; then the partitions are shared,
+// and those of a node that leaves go to the other.
+func TestDuty(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newCluster(t, policyOf("a"))
+		idle := w.service("idle")
+		if mine, alive := idle.Duty(); mine != nil || alive != nil {
+			t.Errorf("before it runs: %v of %v", mine, alive)
+		}
+		a, b := w.start("a"), w.start("b")
+		time.Sleep(2 * time.Second)
+		ofA, aliveA := a.Duty()
+		ofB, aliveB := b.Duty()
+		both := slices.Concat(ofA, ofB)
+		if slices.Sort(both); !slices.Equal(both, []int{0, 1, 2, 3}) || !slices.Equal(aliveA, []string{"a", "b"}) || !slices.Equal(aliveB, aliveA) {
+			t.Errorf("a has %v of %v, b %v of %v", ofA, aliveA, ofB, aliveB)
+		}
+		a.stop()
+		time.Sleep(2 * time.Second)
+		if mine, alive := b.Duty(); !slices.Equal(mine, []int{0, 1, 2, 3}) || !slices.Equal(alive, []string{"b"}) {
+			t.Errorf("alone b has %v of %v", mine, alive)
+		}
+		w.set(func() { w.fault = func(string, string) error { return errStore } })
+		time.Sleep(time.Minute)
+		if mine, alive := b.Duty(); len(mine) != partitions || len(alive) != 1 {
+			t.Errorf("while the store is down b has %v of %v", mine, alive)
+		}
+		w.set(func() { w.fault = nil })
+		b.stop()
+	})
+}

@@ -1,0 +1,63 @@
+package webhooksink
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+
+	"laststand/internal/eventq"
+)
+
+// lost is the outcome of a try without an answer. It may have arrived: the
+// message's id tells the receiver so when it comes again.
+func outcomeOfError(err error) eventq.Outcome {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err // without the URL, which may hold a secret
+	}
+	if blocked, ok := errors.AsType[interface {
+		error
+		Blocked() bool
+	}](err); ok && blocked.Blocked() {
+		return eventq.Outcome{Delivery: eventq.Forbidden, Code: "blocked", Err: blocked}
+	}
+	code := codeOf(err)
+	if code == "transport" {
+		err = errExchange
+	}
+	return eventq.Outcome{Delivery: eventq.TryAgain, Code: code, Err: err}
+}
+
+// errExchange stands for errors that may quote what was read.
+var errExchange = errors.New("the exchange with the webhook broke off")
+
+// cause is a word of a closed set for why there was no answer.
+func codeOf(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "canceled"
+	}
+	if hasType[*net.DNSError](err) {
+		return "dns"
+	}
+	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
+		return "timeout"
+	}
+	operation, ok := errors.AsType[*net.OpError](err)
+	if ok && operation.Op == "dial" {
+		return "dial"
+	}
+	// An alert of TLS is an OpError too.
+	if ok && (operation.Op == "remote error" || operation.Op == "local error") ||
+		hasType[*tls.CertificateVerificationError](err) || hasType[tls.RecordHeaderError](err) ||
+		errors.Is(err, http.ErrSchemeMismatch) {
+		return "tls"
+	}
+	return "transport"
+}
+
+func hasType[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
