@@ -32,29 +32,29 @@ const freeMatches = 20
 
 // earlyForfeits limits the duels that players leave before a question is closed.
 // They are rare, so each is counted over all nodes.
-func (n *node) earlyForfeits() *limit.Deeds {
+func (n *node) earlyForfeits() *limit.ActionLimit {
 	l := n.config.Limits.matchLimits
 	rule := func(name, whose string, most int) *limit.Rule {
-		return n.limiter.Rule(limit.Terms{
-			Name: name, What: "duels left before their first question was closed, " + whose, Most: most, Per: time.Hour, Wide: true,
+		return n.limiter.Rule(limit.RuleConfig{
+			Name: name, Subject: "duels left before their first question was closed, " + whose, Limit: most, Per: time.Hour, ClusterWide: true,
 		})
 	}
-	return &limit.Deeds{
-		Each: rule("early_forfeits_per_hour_per_player", "by this player", l.EarlyForfeitsPerHourPerPlayer),
-		From: rule("early_forfeits_per_hour_per_address", "from this address", l.EarlyForfeitsPerHourPerAddress),
+	return &limit.ActionLimit{
+		PerPlayer: rule("early_forfeits_per_hour_per_player", "by this player", l.EarlyForfeitsPerHourPerPlayer),
+		PerAddress: rule("early_forfeits_per_hour_per_address", "from this address", l.EarlyForfeitsPerHourPerAddress),
 	}
 }
 
 // matches limits the duels and arenas that players join. Those of a player are
 // counted at each node, so that joining costs one more round trip and not two.
-func (n *node) matches() *limit.Deeds {
+func (n *node) matches() *limit.ActionLimit {
 	l, day := n.config.Limits.matchLimits, 24*time.Hour
-	return &limit.Deeds{
-		Each: n.limiter.Rule(limit.Terms{
-			Name: "matches_per_day_per_player", What: "matches of this player", Most: l.MatchesPerDayPerPlayer, Per: day,
+	return &limit.ActionLimit{
+		PerPlayer: n.limiter.Rule(limit.RuleConfig{
+			Name: "matches_per_day_per_player", Subject: "matches of this player", Limit: l.MatchesPerDayPerPlayer, Per: day,
 		}),
-		From: n.limiter.Rule(limit.Terms{
-			Name: "matches_per_day_per_address", What: "matches from this address", Most: l.MatchesPerDayPerAddress, Per: day, Wide: true,
+		PerAddress: n.limiter.Rule(limit.RuleConfig{
+			Name: "matches_per_day_per_address", Subject: "matches from this address", Limit: l.MatchesPerDayPerAddress, Per: day, ClusterWide: true,
 		}),
 		Free: l.MatchesPerDayPerPlayer / freeMatches,
 	}

@@ -32,7 +32,7 @@ func (n *node) door(l net.Listener) net.Listener {
 	d := proxies.New(l, proxies.Config{
 		Trusted: n.proxies, Protocol: proxies.Protocol(n.config.ProxyProtocol),
 		Most: mostConnections(c.Connections), MostEach: each,
-		Refuse: func(rule string) bool { return caps[rule].Stands() },
+		Refuse: func(rule string) bool { return caps[rule].Refuse() },
 	})
 	promauto.With(n.registry).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "laststand_connections", Help: "Connections to --listen, websockets and others.",
@@ -42,21 +42,21 @@ func (n *node) door(l net.Listener) net.Listener {
 
 // sessionLimits are those of the websocket, which shares the one of wrong codes
 // with HTTP.
-func (n *node) sessionLimits(codes *limit.Guesses) ws.Limits {
+func (n *node) sessionLimits(codes *limit.FailureLimiter) ws.Limits {
 	c := n.config.Limits
 	return ws.Limits{
 		PerAddress: c.ConnectionsPerAddress, CodeAttempts: codes,
 		TotalCap: n.limiter.Cap("websockets"), AddressCap: n.limiter.Cap("websockets_per_address"),
 		PendingHelloCap: n.limiter.Cap("unauthenticated_websockets"), IdleCap: n.limiter.Cap("idle_websockets"), MessageCap: n.limiter.Cap("messages_per_second"),
-		Hellos: n.limiter.Rule(limit.Terms{
-			Name: "hellos_per_minute_per_address", What: "hellos from this address", Most: c.HellosPerMinutePerAddress, Per: time.Minute,
+		Hellos: n.limiter.Rule(limit.RuleConfig{
+			Name: "hellos_per_minute_per_address", Subject: "hellos from this address", Limit: c.HellosPerMinutePerAddress, Per: time.Minute,
 		}),
-		HellosInAll: n.limiter.Rule(limit.Terms{
-			Name: "hellos_per_minute", What: "hellos at this node", Most: c.HellosPerMinute, Per: time.Minute,
+		HellosInAll: n.limiter.Rule(limit.RuleConfig{
+			Name: "hellos_per_minute", Subject: "hellos at this node", Limit: c.HellosPerMinute, Per: time.Minute,
 			Burst: (c.HellosPerMinute + 29) / 30, // those of 2 s
 		}),
-		Replays: n.limiter.Rule(limit.Terms{
-			Name: longReplays, What: "KiB of long replays for this address", Most: replayKiB, Per: time.Second, Burst: replaySeconds * replayKiB,
+		Replays: n.limiter.Rule(limit.RuleConfig{
+			Name: longReplays, Subject: "KiB of long replays for this address", Limit: replayKiB, Per: time.Second, Burst: replaySeconds * replayKiB,
 		}),
 		EarlyForfeits: n.earlyForfeits(), Matches: n.matches(),
 	}

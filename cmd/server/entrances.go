@@ -12,9 +12,9 @@ import (
 // newLimiter makes what the limits of a node are made by. With the embedded
 // Redis the node is all nodes.
 func (n *node) newLimiter() *limit.Limiter {
-	c := limit.Config{Trial: n.config.Limits.DryRun.has, Registry: n.registry}
+	c := limit.Config{DryRun: n.config.Limits.DryRun.has, Registry: n.registry}
 	if n.redis.Kind != redisx.KindEmbedded {
-		c.Shared = redislimit.New(n.redis.Pipelined, n.now)
+		c.Store = redislimit.New(n.redis.Pipelined, n.now)
 	}
 	return limit.New(c)
 }
@@ -46,43 +46,43 @@ func (c *config) guestsAtOnce() int {
 func (n *node) entrances() httpapi.Limits {
 	l := n.config.Limits.entranceLimits
 	wide := func(name, what string, most int, per time.Duration) *limit.Rule {
-		return n.limiter.Rule(limit.Terms{Name: name, What: what, Most: most, Per: per, Wide: true})
+		return n.limiter.Rule(limit.RuleConfig{Name: name, Subject: what, Limit: most, Per: per, ClusterWide: true})
 	}
 	return httpapi.Limits{
-		GuestCalls: n.limiter.Rule(limit.Terms{
-			Name: "guest_requests_per_minute_per_address", What: "calls for players from this address",
-			Most: l.GuestRequestsPerMinutePerAddress, Per: time.Minute, Burst: callsAtOnce * l.GuestRequestsPerMinutePerAddress,
+		GuestCalls: n.limiter.Rule(limit.RuleConfig{
+			Name: "guest_requests_per_minute_per_address", Subject: "calls for players from this address",
+			Limit: l.GuestRequestsPerMinutePerAddress, Per: time.Minute, Burst: callsAtOnce * l.GuestRequestsPerMinutePerAddress,
 		}),
 		Guests:     wide("guests_per_minute_per_address", "new players from this address", l.GuestsPerMinutePerAddress, time.Minute),
 		GuestsADay: wide("guests_per_day_per_address", "new players from this address", l.GuestsPerDayPerAddress, 24*time.Hour),
-		ComingTo: n.limiter.Rule(limit.Terms{
-			Name: "arena_guests_per_minute_per_address", What: "new players from this address for arenas", Wide: true,
-			Most: l.ArenaGuestsPerMinutePerAddress, Per: time.Minute, Burst: n.config.guestsAtOnce(),
+		ComingTo: n.limiter.Rule(limit.RuleConfig{
+			Name: "arena_guests_per_minute_per_address", Subject: "new players from this address for arenas", ClusterWide: true,
+			Limit: l.ArenaGuestsPerMinutePerAddress, Per: time.Minute, Burst: n.config.guestsAtOnce(),
 		}),
 		ArenaGuests: wide("guests_per_minute_per_arena", "new players for this arena", l.GuestsPerMinutePerArena, time.Minute),
 		Codes:       n.codes(),
 		Hosting:     wide("arenas_per_hour_per_host", "arenas of one host", l.ArenasPerHourPerHost, time.Hour),
 		HostingFrom: wide("arenas_per_hour_per_address", "arenas from this address", l.ArenasPerHourPerAddress, time.Hour),
 		Changes:     wide("account_changes_per_hour_per_player", "changes of name and account", l.AccountChangesPerHourPerPlayer, time.Hour),
-		Erasures: n.limiter.Rule(limit.Terms{
-			Name: "erasures_per_minute_per_address", What: "players from this address who erase themselves", Wide: true,
-			Most: l.ErasuresPerMinutePerAddress, Per: time.Minute, Burst: 6 * l.ErasuresPerMinutePerAddress, // a class does so at once
+		Erasures: n.limiter.Rule(limit.RuleConfig{
+			Name: "erasures_per_minute_per_address", Subject: "players from this address who erase themselves", ClusterWide: true,
+			Limit: l.ErasuresPerMinutePerAddress, Per: time.Minute, Burst: 6 * l.ErasuresPerMinutePerAddress, // a class does so at once
 		}),
-		Behaviours: n.limiter.Rule(limit.Terms{
-			Name: "behaviours_per_second_per_service", What: "behaviours of one service", Wide: true,
-			Most: l.BehavioursPerSecondPerService, Per: time.Second, Burst: max(l.BehavioursPerSecondPerService, mostPosted),
+		Behaviours: n.limiter.Rule(limit.RuleConfig{
+			Name: "behaviours_per_second_per_service", Subject: "behaviours of one service", ClusterWide: true,
+			Limit: l.BehavioursPerSecondPerService, Per: time.Second, Burst: max(l.BehavioursPerSecondPerService, mostPosted),
 		}),
-		Nicknames: n.limiter.Rule(limit.Terms{
-			Name: "nickname_lookups_per_minute_per_address", What: "looks at nicknames from this address",
-			Most: l.NicknameLookupsPerMinutePerAddress, Per: time.Minute,
+		Nicknames: n.limiter.Rule(limit.RuleConfig{
+			Name: "nickname_lookups_per_minute_per_address", Subject: "looks at nicknames from this address",
+			Limit: l.NicknameLookupsPerMinutePerAddress, Per: time.Minute,
 		}),
-		Reads: n.limiter.Rule(limit.Terms{
-			Name: "reads_per_second_per_address", What: "reads from this address",
-			Most: l.ReadsPerSecondPerAddress, Per: time.Second, Burst: 10 * l.ReadsPerSecondPerAddress, // after a match a school reads the board at once
+		Reads: n.limiter.Rule(limit.RuleConfig{
+			Name: "reads_per_second_per_address", Subject: "reads from this address",
+			Limit: l.ReadsPerSecondPerAddress, Per: time.Second, Burst: 10 * l.ReadsPerSecondPerAddress, // after a match a school reads the board at once
 		}),
-		Tasks: n.limiter.Rule(limit.Terms{
-			Name: "task_requests_per_second_per_service", What: "calls about tasks of one service",
-			Most: l.TaskRequestsPerSecondPerService, Per: time.Second,
+		Tasks: n.limiter.Rule(limit.RuleConfig{
+			Name: "task_requests_per_second_per_service", Subject: "calls about tasks of one service",
+			Limit: l.TaskRequestsPerSecondPerService, Per: time.Second,
 		}),
 	}
 }
@@ -102,16 +102,16 @@ const (
 // codes bound what may be guessed: so many an hour by address, and half as many
 // more of players, who have few each. What is refused is counted at the node, so
 // that it costs nothing.
-func (n *node) codes() *limit.Guesses {
+func (n *node) codes() *limit.FailureLimiter {
 	most := n.config.Limits.CodeAttemptsPerHourPerAddress
 	rule := func(name, what string, most int) *limit.Rule {
-		return n.limiter.Rule(limit.Terms{Name: name, What: what, Most: most, Per: time.Hour, Wide: true})
+		return n.limiter.Rule(limit.RuleConfig{Name: name, Subject: what, Limit: most, Per: time.Hour, ClusterWide: true})
 	}
-	g := &limit.Guesses{Wrong: rule("code_attempts_per_hour_per_address", "wrong codes of arenas from this address", most)}
+	g := &limit.FailureLimiter{PerAddress: rule("code_attempts_per_hour_per_address", "wrong codes of arenas from this address", most)}
 	if most > 0 {
-		g.Vain = n.limiter.Rule(limit.Terms{Name: codeAttemptsRefused, What: "refused codes from this address", Most: refusedAttemptsTimes * most, Per: time.Hour})
-		g.Late = rule(codeAttemptsByPlayers, "wrong codes of players from this address", max(most/2, 1))
-		g.LateEach = rule(codeAttemptsPerPlayer, "wrong codes of this player", attemptsPerPlayer)
+		g.Refused = n.limiter.Rule(limit.RuleConfig{Name: codeAttemptsRefused, Subject: "refused codes from this address", Limit: refusedAttemptsTimes * most, Per: time.Hour})
+		g.ByPlayers = rule(codeAttemptsByPlayers, "wrong codes of players from this address", max(most/2, 1))
+		g.PerPlayer = rule(codeAttemptsPerPlayer, "wrong codes of this player", attemptsPerPlayer)
 	}
 	return g
 }

@@ -45,7 +45,7 @@ func (a *api) postArena(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	a.Limits.Codes.Vouch(r.Context(), a.guessOf(r, made.Code)) // they often sit where their host does
+	a.Limits.Codes.AddSecret(r.Context(), a.guessOf(r, made.Code)) // they often sit where their host does
 	made.JoinURL = from.JoinPath("g", r.game, "join", made.Code).String()
 	return answer(w, http.StatusCreated, made)
 }

@@ -18,7 +18,7 @@ type Limits struct {
 	ComingTo    *limit.Rule    // those of an address with the code of an arena; its burst is that of the largest arena
 	ArenaGuests *limit.Rule    // those of an arena
 	GuestsADay  *limit.Rule    // all new guests of an address
-	Codes       *limit.Guesses // of arenas
+	Codes       *limit.FailureLimiter // of arenas
 	Nicknames   *limit.Rule    // looks at nicknames, of an address
 	Reads       *limit.Rule    // boards, profiles, matches and arenas read by an address
 	Hosting     *limit.Rule    // arenas made by a host
@@ -65,7 +65,7 @@ func (a *api) admit(r *request, rt route) error {
 // that who is refused for the minute takes nothing of the day's.
 func (a *api) admitGuest(r *request, code string) error {
 	ctx, from := r.Context(), a.from(r)
-	if err := a.Limits.GuestsADay.Ask(ctx, from); err != nil {
+	if err := a.Limits.GuestsADay.Check(ctx, from); err != nil {
 		return err
 	}
 	door, err := a.door(r, code)
@@ -101,7 +101,7 @@ func (a *api) door(r *request, code string) (door arena.JoinInfo, err error) {
 
 // bear counts a new player for an arena.
 func (a *api) bear(r *request, door arena.JoinInfo) error {
-	if err := a.Limits.ComingTo.Take(r.Context(), a.from(r).UpTo(door.MaxPlayers), 1); err != nil {
+	if err := a.Limits.ComingTo.Take(r.Context(), a.from(r).WithBurst(door.MaxPlayers), 1); err != nil {
 		return err
 	}
 	return a.Limits.ArenaGuests.Take(r.Context(), limit.Named(r.game, door.ID), 1)
@@ -125,8 +125,8 @@ func (a *api) guess(r *request, code string, try func() error) error {
 
 // guessOf is a code by whom it comes from. The token of who tries it, if there is
 // one, is not looked at: players come over the websocket.
-func (a *api) guessOf(r *request, code string) limit.Guess {
-	return limit.Guess{From: a.from(r), Secret: arena.CodeKey(r.game, code)}
+func (a *api) guessOf(r *request, code string) limit.Attempt {
+	return limit.Attempt{Address: a.from(r), Secret: arena.CodeKey(r.game, code)}
 }
 
 // admitArena takes what an arena costs its host, and the address of a player,

@@ -18,7 +18,7 @@ func twice(what string) *limit.Rule { return hourly(what, 2) }
 
 // hourly is a rule that allows a thing so often an hour; 0: as often as one likes.
 func hourly(what string, most int) *limit.Rule {
-	return limit.New(limit.Config{}).Rule(limit.Terms{Name: what, What: what, Most: most, Per: time.Hour})
+	return limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: what, Subject: what, Limit: most, Per: time.Hour})
 }
 
 // entrance is a handler on a world, and a test of it.
@@ -114,7 +114,7 @@ func post(n int) call { return send("POST", behaviours, bodyOf(n, online), beare
 // Behaviours are counted one by one, not by the call.
 func TestBehavioursAreCounted(t *testing.T) {
 	t.Parallel()
-	e := enter(t, Limits{Behaviours: limit.New(limit.Config{}).Rule(limit.Terms{Name: "b", What: "behaviours", Most: 100, Per: time.Hour})})
+	e := enter(t, Limits{Behaviours: limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "b", Subject: "behaviours", Limit: 100, Per: time.Hour})})
 	e.passes(post(90), 202)
 	e.refused(post(20), "behaviours", 10*36)
 	e.passes(post(10), 202)
@@ -149,7 +149,7 @@ func TestLimitsAreApart(t *testing.T) {
 // address's; one that has been right here, or was given out here, goes on.
 func TestWrongCodes(t *testing.T) {
 	t.Parallel()
-	e := enter(t, Limits{Codes: &limit.Guesses{Wrong: twice("codes")}, Guests: twice("guests")})
+	e := enter(t, Limits{Codes: &limit.FailureLimiter{PerAddress: twice("codes")}, Guests: twice("guests")})
 	right, wrong := get(demo+"/arenas/402951"), get(demo+"/arenas/999999")
 	for range 5 {
 		e.passes(get(demo+"/arenas/40295"), 404) // no code: it says nothing
@@ -170,7 +170,7 @@ func TestWrongCodes(t *testing.T) {
 		e.passes(newGuest("402951"), 201)
 	}
 
-	e = enter(t, Limits{Codes: &limit.Guesses{Wrong: twice("codes")}})
+	e = enter(t, Limits{Codes: &limit.FailureLimiter{PerAddress: twice("codes")}})
 	e.passes(right, 200)
 	e.passes(wrong, 404)
 	e.passes(wrong, 404)
@@ -201,7 +201,7 @@ func TestGuestsOfArenas(t *testing.T) {
 	t.Parallel()
 	const places = 3 // of the world's arenas
 	coming := func(most int) *limit.Rule {
-		return limit.New(limit.Config{}).Rule(limit.Terms{Name: "coming", What: "coming", Most: most, Per: time.Hour, Burst: 100})
+		return limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "coming", Subject: "coming", Limit: most, Per: time.Hour, Burst: 100})
 	}
 	for name, c := range map[string]struct {
 		limits Limits
@@ -231,7 +231,7 @@ func TestOneClientHasManyArenas(t *testing.T) {
 	t.Parallel()
 	address := "10.0.0.1"
 	e := enter(t, Limits{
-		ComingTo: limit.New(limit.Config{}).Rule(limit.Terms{Name: "coming", What: "coming", Most: 5, Per: time.Hour, Burst: 100}),
+		ComingTo: limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "coming", Subject: "coming", Limit: 5, Per: time.Hour, Burst: 100}),
 		Guests:   hourly("guests", 2),
 	}, func(c *Config) {
 		c.Address = func(*http.Request) netip.Addr { return netip.MustParseAddr(address) }
@@ -252,7 +252,7 @@ func TestOneClientHasManyArenas(t *testing.T) {
 // All new guests of an address count for its day, known devices do not.
 func TestGuestsOfADay(t *testing.T) {
 	t.Parallel()
-	day := limit.New(limit.Config{}).Rule(limit.Terms{Name: "day", What: "new players", Most: 4, Per: 24 * time.Hour})
+	day := limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "day", Subject: "new players", Limit: 4, Per: 24 * time.Hour})
 	e := enter(t, Limits{GuestsADay: day})
 	for range 2 {
 		e.passes(newGuest(""), 201)
@@ -269,7 +269,7 @@ func TestGuestsBeyondADayLeaveTheArenaItsOwn(t *testing.T) {
 	address := "10.0.0.1"
 	e := enter(t, Limits{
 		ArenaGuests: hourly("arena", 5), Guests: hourly("guests", 1),
-		GuestsADay: limit.New(limit.Config{}).Rule(limit.Terms{Name: "day", What: "new players", Most: 2, Per: 24 * time.Hour}),
+		GuestsADay: limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "day", Subject: "new players", Limit: 2, Per: 24 * time.Hour}),
 	}, func(c *Config) {
 		c.Address = func(*http.Request) netip.Addr { return netip.MustParseAddr(address) }
 	})
@@ -304,7 +304,7 @@ func TestGuestCallsAreCountedFirst(t *testing.T) {
 // A store that is out of reach is no wrong code.
 func TestCodesWithoutAStore(t *testing.T) {
 	t.Parallel()
-	e := enter(t, Limits{Codes: &limit.Guesses{Wrong: twice("codes")}})
+	e := enter(t, Limits{Codes: &limit.FailureLimiter{PerAddress: twice("codes")}})
 	e.world.fail = errStore
 	for range 3 {
 		e.passes(newGuest("402951"), 503)

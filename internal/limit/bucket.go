@@ -7,25 +7,25 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// bucket is a key's at this node.
+// bucket is the bucket of a key at this node.
 type bucket struct {
 	tokens *rate.Limiter
 
-	mu      sync.Mutex
-	until   time.Time // no demand that needs as many or more was answered by the shared bucket before
-	costly  int
-	guessed *guessed // nil where nobody has guessed
+	mu           sync.Mutex
+	refusedUntil time.Time // the store has refused demands of refusedCost or more tokens until then
+	refusedCost  int
+	attempts     *attemptState // nil before the first attempt
 }
 
-func newBucket(most, burst int, per time.Duration) *bucket {
-	return &bucket{tokens: rate.NewLimiter(rate.Limit(float64(most)/per.Seconds()), burst)}
+func newBucket(limit, burst int, per time.Duration) *bucket {
+	return &bucket{tokens: rate.NewLimiter(rate.Limit(float64(limit)/per.Seconds()), burst)}
 }
 
-// amount is what is asked of a bucket: cost tokens, if needed are there.
+// amount is a demand of a bucket: it takes cost tokens if the bucket has needed.
 type amount struct{ cost, needed int }
 
-// demand does by the node's own bucket what the mode says, and gives how long
-// until the tokens are there.
+// demand applies a demand to the node's own bucket. It returns 0, or how long until the
+// tokens are there.
 func (b *bucket) demand(now time.Time, a amount, mode Mode) time.Duration {
 	switch mode {
 	case Take:
@@ -34,31 +34,30 @@ func (b *bucket) demand(now time.Time, a amount, mode Mode) time.Duration {
 		b.charge(now, a.cost)
 		return 0
 	}
-	return b.lacks(now, a.needed)
+	return b.timeUntil(now, a.needed)
 }
 
-// take looks and takes in one step, where no other take comes between.
+// take checks and takes in one step.
 func (b *bucket) take(now time.Time, a amount) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if wait := b.lacks(now, a.needed); wait > 0 {
+	if wait := b.timeUntil(now, a.needed); wait > 0 {
 		return wait
 	}
 	b.charge(now, a.cost)
 	return 0
 }
 
-// charge takes tokens, those that are not there from the future, up to a whole
-// bucket.
+// charge takes tokens. Missing ones become a debt of at most a full bucket.
 func (b *bucket) charge(now time.Time, cost int) {
-	left := int(b.tokens.TokensAt(now)) + b.tokens.Burst()
-	if cost = min(cost, left); cost > 0 {
+	available := int(b.tokens.TokensAt(now)) + b.tokens.Burst()
+	if cost = min(cost, available); cost > 0 {
 		b.tokens.ReserveN(now, cost)
 	}
 }
 
-// lacks is how long until there are tokens, 0 where they are there.
-func (b *bucket) lacks(now time.Time, cost int) time.Duration {
+// timeUntil returns how long until there are cost tokens, 0 if there are.
+func (b *bucket) timeUntil(now time.Time, cost int) time.Duration {
 	missing := float64(cost) - b.tokens.TokensAt(now)
 	if missing <= 0 {
 		return 0
@@ -66,19 +65,19 @@ func (b *bucket) lacks(now time.Time, cost int) time.Duration {
 	return max(time.Duration(missing/float64(b.tokens.Limit())*float64(time.Second)), 1)
 }
 
-// shut is how long the shared bucket is known to refuse such a demand.
-func (b *bucket) shut(now time.Time, needed int) time.Duration {
+// knownWait returns how long the store, or this bucket, is known to refuse a demand.
+func (b *bucket) knownWait(now time.Time, needed int) time.Duration {
 	b.mu.Lock()
-	until, costly := b.until, b.costly
+	until, costly := b.refusedUntil, b.refusedCost
 	b.mu.Unlock()
 	if needed >= costly && now.Before(until) {
 		return until.Sub(now)
 	}
-	return b.lacks(now, needed)
+	return b.timeUntil(now, needed)
 }
 
-// heed remembers what the shared bucket said.
-func (b *bucket) heed(now time.Time, a amount, wait time.Duration, mode Mode) {
+// applySharedWait applies the store's answer to this node's bucket.
+func (b *bucket) applySharedWait(now time.Time, a amount, wait time.Duration, mode Mode) {
 	if mode == Charge {
 		a.needed = 1 // the wait is for the next token
 		b.charge(now, a.cost)
@@ -86,7 +85,7 @@ func (b *bucket) heed(now time.Time, a amount, wait time.Duration, mode Mode) {
 	switch {
 	case wait > 0:
 		b.mu.Lock()
-		b.until, b.costly = now.Add(wait), a.needed
+		b.refusedUntil, b.refusedCost = now.Add(wait), a.needed
 		b.mu.Unlock()
 	case mode == Take:
 		b.charge(now, a.cost)

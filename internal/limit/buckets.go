@@ -6,83 +6,86 @@ import (
 	"time"
 )
 
-// shards divide the keys, so that those who ask at once seldom meet.
-const shards = 16
+// shardCount divides the keys, so that concurrent calls rarely wait for the same mutex.
+const shardCount = 16
 
-// buckets are the keys' of a rule.
+// buckets holds the buckets of a rule's keys.
 type buckets struct {
 	seed   maphash.Seed
-	shards [shards]shard
+	shards [shardCount]shard
 }
 
-// shard holds keys in two generations: those that were asked for since the last
-// turn, and those that were before it. A turn forgets the latter. It comes when
-// all of them are full again, or else when the former are as many as may be.
+// shard holds keys in two generations: recent has those used since the last rotation,
+// old has the others. A rotation evicts old and makes recent the old one. It happens
+// when all buckets in old are full again, or when recent has maxKeys.
+//
+// Example with idleAfter of one hour: a key used at 10:05 stays at the rotation at
+// 11:00 as old, and is evicted at 12:00.
 type shard struct {
-	most      int           // keys of a generation
-	every     time.Duration // after which an idle bucket is full
-	forgotten func(float64) // is told how many keys were forgotten before that
+	maxKeys   int           // of one generation
+	idleAfter time.Duration // when an unused bucket is full again
+	onEvict   func(float64) // called with the number of keys that were evicted before their bucket was full
 
-	mu     sync.Mutex
-	young  map[Key]*bucket
-	old    map[Key]*bucket
-	turned time.Time
+	mu        sync.Mutex
+	recent    map[Key]*bucket
+	old       map[Key]*bucket
+	rotatedAt time.Time
 }
 
-func newBuckets(keys int, every time.Duration, forgotten func(float64)) *buckets {
+func newBuckets(keys int, idleAfter time.Duration, onEvict func(float64)) *buckets {
 	b := &buckets{seed: maphash.MakeSeed()}
 	for i := range b.shards {
 		s := &b.shards[i]
-		s.most, s.every, s.forgotten = max(keys/shards/2, 1), every, forgotten
-		s.young, s.turned = make(map[Key]*bucket), time.Now()
+		s.maxKeys, s.idleAfter, s.onEvict = max(keys/shardCount/2, 1), idleAfter, onEvict
+		s.recent, s.rotatedAt = make(map[Key]*bucket), time.Now()
 	}
 	return b
 }
 
-// of is a key's bucket, a full one where there is none.
-func (b *buckets) of(now time.Time, k Key, full func() *bucket) *bucket {
-	s := &b.shards[maphash.Comparable(b.seed, k)%shards]
+// get returns a key's bucket, or a full one for a new key.
+func (b *buckets) get(now time.Time, k Key, newFull func() *bucket) *bucket {
+	s := &b.shards[maphash.Comparable(b.seed, k)%shardCount]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.turnInTime(now)
-	if found := s.young[k]; found != nil {
+	s.rotateIfDue(now)
+	if found := s.recent[k]; found != nil {
 		return found
 	}
 	found := s.old[k]
 	if found == nil {
-		found = full()
+		found = newFull()
 	}
 	delete(s.old, k)
-	if len(s.young) >= s.most {
-		s.turn(now)
+	if len(s.recent) >= s.maxKeys {
+		s.rotate(now)
 	}
-	s.young[k] = found
+	s.recent[k] = found
 	return found
 }
 
-// turnInTime forgets who has been idle for long enough.
-func (s *shard) turnInTime(now time.Time) {
-	switch idle := now.Sub(s.turned); {
-	case idle >= 2*s.every:
-		s.young, s.old, s.turned = make(map[Key]*bucket), nil, now
-	case idle >= s.every:
-		s.old, s.young, s.turned = s.young, make(map[Key]*bucket), now
+// rotateIfDue evicts keys that were unused for long enough.
+func (s *shard) rotateIfDue(now time.Time) {
+	switch idle := now.Sub(s.rotatedAt); {
+	case idle >= 2*s.idleAfter:
+		s.recent, s.old, s.rotatedAt = make(map[Key]*bucket), nil, now
+	case idle >= s.idleAfter:
+		s.old, s.recent, s.rotatedAt = s.recent, make(map[Key]*bucket), now
 	}
 }
 
-// turn makes room before its time.
-func (s *shard) turn(now time.Time) {
-	s.forgotten(float64(len(s.old)))
-	s.old, s.young, s.turned = s.young, make(map[Key]*bucket, s.most), now
+// rotate evicts keys before their time, because there are too many.
+func (s *shard) rotate(now time.Time) {
+	s.onEvict(float64(len(s.old)))
+	s.old, s.recent, s.rotatedAt = s.recent, make(map[Key]*bucket, s.maxKeys), now
 }
 
-// len is how many keys are remembered.
+// len returns how many keys are stored.
 func (b *buckets) len() (n int) {
 	for i := range b.shards {
 		s := &b.shards[i]
 		s.mu.Lock()
-		s.turnInTime(time.Now())
-		n += len(s.young) + len(s.old)
+		s.rotateIfDue(time.Now())
+		n += len(s.recent) + len(s.old)
 		s.mu.Unlock()
 	}
 	return n

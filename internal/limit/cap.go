@@ -1,27 +1,27 @@
 package limit
 
-// Cap is a limit on how many there are at once, whoever counts them: it counts
-// what is refused, as rules do. It is safe for concurrent use.
+// Cap counts the refusals of a limit that its caller enforces, such as a number of
+// connections. It is safe for concurrent use.
 type Cap struct {
-	trial bool
-	told  told
+	dryRun   bool
+	counters ruleCounters
 }
 
-// Cap makes one, by a name that no rule has.
+// Cap makes a Cap. The name must differ from those of all rules.
 func (l *Limiter) Cap(name string) *Cap {
-	return &Cap{trial: l.config.Trial(name), told: l.metrics.of(name)}
+	return &Cap{dryRun: l.config.DryRun(name), counters: l.metrics.countersOf(name)}
 }
 
-// Stands counts a refusal, and says whether it is one: on trial it is not. With a
-// nil Cap all are, uncounted.
-func (c *Cap) Stands() bool {
+// Refuse counts a refusal and returns true if the caller must refuse. In dry run it
+// returns false. A nil Cap returns true and counts nothing.
+func (c *Cap) Refuse() bool {
 	if c == nil {
 		return true
 	}
-	if c.trial {
-		c.told.wouldRefuse.Inc()
+	if c.dryRun {
+		c.counters.wouldRefuse.Inc()
 		return false
 	}
-	c.told.refused.Inc()
+	c.counters.refused.Inc()
 	return true
 }

@@ -4,41 +4,41 @@ import (
 	"net/netip"
 )
 
-// Key is whom a rule counts for. Keys compare by ==.
+// Key is what a rule counts for: an address, a player or an arena. Keys compare by ==.
 type Key struct {
 	address    netip.Addr
 	game, name string
-	burst      int // 0: the rule's own
+	burst      int // 0 means the rule's own burst
 }
 
-// hostBits are those of an IPv6 address that one customer has for its own.
+// hostBits are the low bits of an IPv6 address, which one customer has as a whole.
 const hostBits = 64
 
-// Address is a client's address: one of IPv6 counts with all of its /64, since
-// who has one has them all; one of IPv4 within IPv6 is that of IPv4. All that
-// have none, the zero Addr, count together.
+// Address returns the key of a client's address. An IPv6 address counts as its /64,
+// since a customer has all of it. IPv4 within IPv6 counts as IPv4. All zero Addr share
+// a key.
 func Address(a netip.Addr) Key {
 	a = a.Unmap().WithZone("")
 	if a.Is6() {
-		if p, err := a.Prefix(hostBits); err == nil {
-			a = p.Addr()
+		if prefix, err := a.Prefix(hostBits); err == nil {
+			a = prefix.Addr()
 		}
 	}
 	return Key{address: a}
 }
 
-// Named is somebody or something of a game, by its id there.
+// Named returns the key of a player or another object of a game, by its id.
 func Named(game, name string) Key { return Key{game: game, name: name} }
 
-// UpTo gives the key a smaller burst than the rule's own for one call, though no
-// smaller than the rule's Most. All calls of a key share its bucket: what one has
-// taken is missing from every burst.
-func (k Key) UpTo(burst int) Key {
-	k.burst = max(burst, 1) // 0 would be the rule's own
+// WithBurst returns the key with a burst smaller than the rule's, though at least the
+// rule's Limit. It holds for one call. All calls of a key share one bucket: tokens that
+// one call takes are missing for all.
+func (k Key) WithBurst(burst int) Key {
+	k.burst = max(burst, 1) // 0 would be the rule's own burst
 	return k
 }
 
-// String is the key as text, of its own among those of a rule.
+// String returns the key as text, unique among the keys of a rule.
 func (k Key) String() string {
 	switch {
 	case k.name != "" || k.game != "":

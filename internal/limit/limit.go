@@ -1,9 +1,3 @@
-// Package limit says how often something may be done: each rule gives every key
-// of its own, an address or a player, a bucket of tokens (golang.org/x/time/rate)
-// at this node, and where it is to hold over all nodes one that they share.
-//
-// A refusal is counted by its rule and says when to try again. A rule that is on
-// trial counts what it would refuse and refuses nothing.
 package limit
 
 import (
@@ -14,38 +8,39 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Terms are what a rule allows: Most in each Per, of which Burst at once after
-// a rest; Burst 0 is Most. Most 0 is no limit.
-type Terms struct {
-	Name  string // in metrics and among what is on trial
-	What  string // that there may be too many of, as clients read it: "players from this address"
-	Most  int
-	Per   time.Duration
-	Burst int
-	Wide  bool // over all nodes
+// RuleConfig is what a rule allows: Limit actions per Per, of which Burst at once after
+// a pause. Burst 0 means Limit. Limit 0 means no limit.
+type RuleConfig struct {
+	Name        string // in metrics and in the list of dry runs
+	Subject     string // that there may be too many of, as clients read it: "players from this address"
+	Limit       int
+	Per         time.Duration
+	Burst       int
+	ClusterWide bool // over all nodes
 }
 
-// Shared keeps the buckets that all nodes have in common. Its time is theirs.
-type Shared interface {
-	// Take says how long one has to wait, 0 where what is asked for is there; of a
-	// Charge, how long until the next token is there. Called again for a lost reply it may charge twice.
+// Store keeps the buckets that all nodes share. Its clock is the cluster's.
+type Store interface {
+	// Take returns 0, or how long to wait for the tokens. For a Charge it returns how
+	// long until the next token. A call that is repeated after a lost reply may charge
+	// twice.
 	Take(ctx context.Context, d Demand) (wait time.Duration, err error)
 
-	// Hold takes one token that may be given back, and says how long one has to
-	// wait; Soon where all are held. Settle ends that: the token is spent, or given
-	// back. One that is never settled is spent after seconds. Mode and Cost of the
-	// demand do not count.
-	Hold(ctx context.Context, d Demand) (wait time.Duration, err error)
-	Settle(ctx context.Context, d Demand, spent bool) error
+	// Reserve takes one token that may be returned. It returns how long to wait,
+	// RetrySoon if all tokens are reserved. FinishReservation spends or returns the
+	// token. A reservation that is never finished counts as spent after some seconds.
+	// Both ignore Mode and Cost of the demand.
+	Reserve(ctx context.Context, d Demand) (wait time.Duration, err error)
+	FinishReservation(ctx context.Context, d Demand, spent bool) error
 
-	// Vouch remembers for a rule's key that a secret is right, and Vouched gives
-	// those, the newest MostVouched, as long as there are any of the last day.
-	Vouch(ctx context.Context, rule, key, secret string) error
-	Vouched(ctx context.Context, rule, key string) ([]string, error)
+	// AddSecret adds a secret that is right for a rule's key. ListSecrets returns the
+	// newest MaxSecrets, as long as one was used in the last day.
+	AddSecret(ctx context.Context, rule, key, secret string) error
+	ListSecrets(ctx context.Context, rule, key string) ([]string, error)
 }
 
-// Demand is what is asked of a shared bucket: Cost of its Burst tokens, of which
-// one comes back in every Interval.
+// Demand is a demand of a shared bucket: Cost tokens of at most Burst. A token comes
+// back every Interval.
 type Demand struct {
 	Rule, Key   string
 	Cost, Burst int
@@ -53,22 +48,22 @@ type Demand struct {
 	Mode        Mode
 }
 
-// Mode is what becomes of the tokens.
+// Mode is what happens to the tokens.
 type Mode string
 
 // The modes.
 const (
-	Take   Mode = "take"   // they are taken if all are there
-	Ask    Mode = "ask"    // they are left
-	Charge Mode = "charge" // they are taken, at worst owed: up to Burst, more is remitted
+	Take   Mode = "take"   // taken if all are there
+	Check  Mode = "check"  // not taken
+	Charge Mode = "charge" // taken, with a debt of at most Burst if some are missing
 )
 
-// Config is what a limiter is made of.
+// Config configures a limiter.
 type Config struct {
-	Shared   Shared                 // nil: wide rules hold for this node only, as they do while it fails
-	Trial    func(rule string) bool // whether a rule refuses nothing; nil: none is on trial
-	Keys     int                    // at the most of each rule at this node; 0: 65,536
-	Registry prometheus.Registerer  // nil for none
+	Store    Store                  // nil: cluster-wide rules count at each node alone, as they do while the store fails
+	DryRun   func(rule string) bool // whether a rule counts refusals without making them; nil: none does
+	MaxKeys  int                    // maximum per rule at this node; 0: 65,536
+	Registry prometheus.Registerer  // nil: no metrics
 }
 
 // Limiter makes rules, which share their metrics.
@@ -79,46 +74,45 @@ type Limiter struct {
 
 const (
 	defaultKeys = 1 << 16
-	// sharedWithin bounds the wait for a shared bucket, beyond which the node's
-	// own decides.
-	sharedWithin = 250 * time.Millisecond
+	// storeTimeout bounds the wait for the store. After it the node decides alone.
+	storeTimeout = 250 * time.Millisecond
 )
 
 // New makes a limiter.
 func New(c Config) *Limiter {
-	if c.Trial == nil {
-		c.Trial = func(string) bool { return false }
+	if c.DryRun == nil {
+		c.DryRun = func(string) bool { return false }
 	}
-	if c.Keys == 0 {
-		c.Keys = defaultKeys
+	if c.MaxKeys == 0 {
+		c.MaxKeys = defaultKeys
 	}
 	return &Limiter{config: c, metrics: newMetrics(c.Registry)}
 }
 
-// Rule makes a rule, nil where its terms set no limit: that one allows all. It
-// panics over a name that another rule of the registry has.
-func (l *Limiter) Rule(t Terms) *Rule {
-	if t.Most <= 0 {
+// Rule makes a rule; nil if the config has no limit, which allows all. It panics if
+// another rule has the name.
+func (l *Limiter) Rule(c RuleConfig) *Rule {
+	if c.Limit <= 0 {
 		return nil
 	}
-	if t.Burst == 0 {
-		t.Burst = t.Most
+	if c.Burst == 0 {
+		c.Burst = c.Limit
 	}
-	r := &Rule{terms: t, trial: l.config.Trial(t.Name), told: l.metrics.of(t.Name)}
-	if t.Wide {
-		r.shared = l.config.Shared
+	r := &Rule{config: c, dryRun: l.config.DryRun(c.Name), counters: l.metrics.countersOf(c.Name)}
+	if c.ClusterWide {
+		r.store = l.config.Store
 	}
-	r.buckets = newBuckets(l.config.Keys, r.refilled(), r.told.forgotten.Add)
-	l.metrics.show(t.Name, r.buckets)
+	r.buckets = newBuckets(l.config.MaxKeys, r.idleAfter(), r.counters.evicted.Add)
+	l.metrics.addKeyGauge(c.Name, r.buckets)
 	return r
 }
 
-// often says how often, for people.
-func (t Terms) often() string {
+// rateText returns the rate for people, such as "60 a minute".
+func (c RuleConfig) rateText() string {
 	names := map[time.Duration]string{time.Second: "a second", time.Minute: "a minute", time.Hour: "an hour", 24 * time.Hour: "a day"}
-	per, ok := names[t.Per]
+	per, ok := names[c.Per]
 	if !ok {
-		per = "in " + t.Per.String()
+		per = "in " + c.Per.String()
 	}
-	return fmt.Sprintf("%d %s", t.Most, per)
+	return fmt.Sprintf("%d %s", c.Limit, per)
 }

@@ -6,38 +6,38 @@ import (
 )
 
 type metrics struct {
-	on                                              promauto.Factory
-	allowed, refused, wouldRefuse, alone, forgotten *prometheus.CounterVec
+	factory                                             promauto.Factory
+	allowed, refused, wouldRefuse, storeErrors, evicted *prometheus.CounterVec
 }
 
-// told are a rule's own.
-type told struct{ allowed, refused, wouldRefuse, alone, forgotten prometheus.Counter }
+// ruleCounters are the counters of one rule.
+type ruleCounters struct{ allowed, refused, wouldRefuse, storeErrors, evicted prometheus.Counter }
 
 func newMetrics(r prometheus.Registerer) *metrics {
-	on := promauto.With(r)
+	factory := promauto.With(r)
 	counter := func(name, help string) *prometheus.CounterVec {
-		return on.NewCounterVec(prometheus.CounterOpts{Namespace: "laststand", Subsystem: "limit", Name: name, Help: help}, []string{"rule"})
+		return factory.NewCounterVec(prometheus.CounterOpts{Namespace: "laststand", Subsystem: "limit", Name: name, Help: help}, []string{"rule"})
 	}
 	return &metrics{
-		on:          on,
+		factory:     factory,
 		allowed:     counter("passes_total", "Requests that a limit let through."),
 		refused:     counter("refusals_total", "Requests that a limit refused."),
 		wouldRefuse: counter("dry_run_refusals_total", "Requests that a limit in dry run (limits.dry_run) would have refused."),
-		alone:       counter("store_errors_total", "Decisions of a cluster-wide limit that this node made alone because the shared store did not answer."),
-		forgotten:   counter("evicted_keys_total", "Keys that this node evicted before their bucket was full again because there were too many keys."),
+		storeErrors: counter("store_errors_total", "Decisions of a cluster-wide limit that this node made alone because the shared store did not answer."),
+		evicted:     counter("evicted_keys_total", "Keys that this node evicted before their bucket was full again because there were too many keys."),
 	}
 }
 
-func (m *metrics) of(rule string) told {
-	return told{
+func (m *metrics) countersOf(rule string) ruleCounters {
+	return ruleCounters{
 		m.allowed.WithLabelValues(rule), m.refused.WithLabelValues(rule), m.wouldRefuse.WithLabelValues(rule),
-		m.alone.WithLabelValues(rule), m.forgotten.WithLabelValues(rule),
+		m.storeErrors.WithLabelValues(rule), m.evicted.WithLabelValues(rule),
 	}
 }
 
-// show tells how many keys a rule remembers.
-func (m *metrics) show(rule string, b *buckets) {
-	m.on.NewGaugeFunc(prometheus.GaugeOpts{
+// addKeyGauge adds the gauge of the keys that a rule stores.
+func (m *metrics) addKeyGauge(rule string, b *buckets) {
+	m.factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "laststand_limit_keys", Help: "Addresses, players and other keys that a limit remembers at this node.",
 		ConstLabels: prometheus.Labels{"rule": rule},
 	}, func() float64 { return float64(b.len()) })

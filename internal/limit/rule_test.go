@@ -20,16 +20,16 @@ import (
 
 var ada, bob = Named("demo", "ada"), Named("demo", "bob")
 
-// counts are what a rule of a name has told.
-func counts(r *Rule) [5]float64 {
-	t := r.told
+// countersOf returns the counters of a rule.
+func countersOf(r *Rule) [5]float64 {
+	t := r.counters
 	return [5]float64{
 		testutil.ToFloat64(t.allowed), testutil.ToFloat64(t.refused), testutil.ToFloat64(t.wouldRefuse),
-		testutil.ToFloat64(t.alone), testutil.ToFloat64(t.forgotten),
+		testutil.ToFloat64(t.storeErrors), testutil.ToFloat64(t.evicted),
 	}
 }
 
-// refusedFor is how long an error has one wait, 0 where there is none.
+// refusedFor returns the retry time of a refusal, 0 for a nil error.
 func refusedFor(t *testing.T, err error) time.Duration {
 	t.Helper()
 	if err == nil {
@@ -42,12 +42,12 @@ func refusedFor(t *testing.T, err error) time.Duration {
 	return time.Duration(refused.RetryAfterMS) * time.Millisecond
 }
 
-// A full bucket is there at once, and then as much as comes back. A refusal says
-// what of, how many and when, and that is true.
+// A full bucket is available at once, then tokens come back at the rate. A refusal says
+// of what, how many and when to retry, and the retry succeeds.
 func TestTake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := New(Config{}).Rule(Terms{Name: "guests", What: "new players from this address", Most: 60, Per: time.Minute, Burst: 3})
+		r := New(Config{}).Rule(RuleConfig{Name: "guests", Subject: "new players from this address", Limit: 60, Per: time.Minute, Burst: 3})
 		for range 3 {
 			if err := r.Take(t.Context(), ada, 1); err != nil {
 				t.Fatal(err)
@@ -65,19 +65,19 @@ func TestTake(t *testing.T) {
 		}
 		time.Sleep(wait - time.Millisecond)
 		if again := refusedFor(t, r.Take(t.Context(), ada, 1)); again != time.Millisecond {
-			t.Errorf("told %v, and %v a millisecond before that", wait, again)
+			t.Errorf("retry time %v, and %v a millisecond before it", wait, again)
 		}
 		time.Sleep(time.Millisecond)
 		if err := r.Take(t.Context(), ada, 1); err != nil {
-			t.Errorf("after the time that was told: %v", err)
+			t.Errorf("after the retry time: %v", err)
 		}
-		if got := counts(r); got != [5]float64{5, 2} {
+		if got := countersOf(r); got != [5]float64{5, 2} {
 			t.Errorf("counted %v", got)
 		}
 	})
 }
 
-// step is what happens to a key some time after the last.
+// step is an action on a key, some time after the last one.
 type step struct {
 	eighths int // of a second
 	mode    Mode
@@ -87,19 +87,19 @@ type step struct {
 var steps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 	return step{
 		rapid.SampledFrom([]int{0, 0, 0, 1, 2, 5, 40}).Draw(t, "eighths of a second"),
-		rapid.SampledFrom([]Mode{Take, Take, Ask, Charge}).Draw(t, "mode"),
+		rapid.SampledFrom([]Mode{Take, Take, Check, Charge}).Draw(t, "mode"),
 		rapid.IntRange(1, 14).Draw(t, "cost"),
 	}
 }), 1, 40)
 
-// Any history of a key is that of a bucket which is reckoned in whole tokens,
-// also when the key has been forgotten in between.
+// Any sequence of actions on a key equals one on a model of a bucket in whole tokens,
+// even if the key was evicted in between.
 func TestRuleIsABucket(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		burst, history := rapid.IntRange(1, 12).Draw(rt, "burst"), steps.Draw(rt, "steps")
 		synctest.Test(t, func(t *testing.T) {
-			r := New(Config{Keys: 1}).Rule(Terms{Name: "r", Most: 8, Per: time.Second, Burst: burst})
+			r := New(Config{MaxKeys: 1}).Rule(RuleConfig{Name: "r", Limit: 8, Per: time.Second, Burst: burst})
 			tokens := burst
 			for _, s := range history {
 				time.Sleep(time.Duration(s.eighths) * time.Second / 8)
@@ -111,8 +111,8 @@ func TestRuleIsABucket(t *testing.T) {
 					if want == 0 {
 						tokens -= need
 					}
-				case Ask:
-					wait, want = refusedFor(t, r.Ask(t.Context(), ada)), max(0, time.Duration(1-had)*time.Second/8)
+				case Check:
+					wait, want = refusedFor(t, r.Check(t.Context(), ada)), max(0, time.Duration(1-had)*time.Second/8)
 				case Charge:
 					r.Charge(t.Context(), ada, s.cost)
 					tokens = max(tokens-need, -burst)
@@ -125,102 +125,101 @@ func TestRuleIsABucket(t *testing.T) {
 	})
 }
 
-// Calls with different bursts spend from one bucket: what one took is missing
-// from every other.
-func TestUpTo(t *testing.T) {
+// Calls with different bursts use one bucket: what one takes is missing for all.
+func TestWithBurst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := New(Config{}).Rule(Terms{Name: "coming", Most: 5, Per: 5 * time.Second, Burst: 100})
-		took := func(burst int) (n int) {
-			for r.Take(t.Context(), ada.UpTo(burst), 1) == nil {
+		r := New(Config{}).Rule(RuleConfig{Name: "coming", Limit: 5, Per: 5 * time.Second, Burst: 100})
+		taken := func(burst int) (n int) {
+			for r.Take(t.Context(), ada.WithBurst(burst), 1) == nil {
 				n++
 			}
 			return n
 		}
 		for i, c := range [][2]int{{10, 10}, {1, 0}, {30, 20}, {10, 0}, {1000, 70}, {100, 0}} {
-			if n := took(c[0]); n != c[1] {
+			if n := taken(c[0]); n != c[1] {
 				t.Errorf("call %d: burst %d let %d through, want %d", i, c[0], n, c[1])
 			}
 		}
-		if wait := refusedFor(t, r.Take(t.Context(), ada.UpTo(40), 1)); wait != 61*time.Second {
+		if wait := refusedFor(t, r.Take(t.Context(), ada.WithBurst(40), 1)); wait != 61*time.Second {
 			t.Errorf("wait %v", wait)
 		}
 		time.Sleep(75 * time.Second)
-		if n := took(40); n != 15 {
+		if n := taken(40); n != 15 {
 			t.Errorf("%d after a rest, want 15", n)
 		}
 		time.Sleep(time.Hour)
-		if n := took(1); n != 5 {
+		if n := taken(1); n != 5 {
 			t.Errorf("the smallest burst lets %d through, want the rule's 5", n)
 		}
 	})
 }
 
-// What the nodes share refuses a small burst; a larger one is still asked for.
-func TestUpToWide(t *testing.T) {
+// If the store refuses a small burst, a larger one is still dryRun.
+func TestWithBurstClusterWide(t *testing.T) {
 	t.Parallel()
-	s := &store{wait: time.Hour}
-	r := New(Config{Shared: s}).Rule(Terms{Name: "coming", Most: 5, Per: time.Minute, Burst: 100, Wide: true})
+	s := &fakeStore{wait: time.Hour}
+	r := New(Config{Store: s}).Rule(RuleConfig{Name: "coming", Limit: 5, Per: time.Minute, Burst: 100, ClusterWide: true})
 	for range 2 {
-		if r.Take(t.Context(), ada.UpTo(10), 1) == nil {
+		if r.Take(t.Context(), ada.WithBurst(10), 1) == nil {
 			t.Error("the small burst is let through")
 		}
 	}
 	s.wait = 0
-	if err := r.Take(t.Context(), ada.UpTo(50), 1); err != nil || len(s.asked) != 2 || s.asked[1].Burst != 50 {
-		t.Errorf("%v, asked %+v", err, s.asked)
+	if err := r.Take(t.Context(), ada.WithBurst(50), 1); err != nil || len(s.demands) != 2 || s.demands[1].Burst != 50 {
+		t.Errorf("%v, asked %+v", err, s.demands)
 	}
 }
 
 func TestNoLimit(t *testing.T) {
 	t.Parallel()
-	r := New(Config{}).Rule(Terms{Name: "off"})
+	r := New(Config{}).Rule(RuleConfig{Name: "off"})
 	r.Charge(t.Context(), ada, 5)
-	if r != nil || r.Take(t.Context(), ada, 1_000_000) != nil || r.Ask(t.Context(), ada) != nil {
+	if r != nil || r.Take(t.Context(), ada, 1_000_000) != nil || r.Check(t.Context(), ada) != nil {
 		t.Error("it limits")
 	}
 }
 
-// On trial a rule counts what it would refuse, and refuses nothing.
-func TestTrial(t *testing.T) {
+// In dry run a rule counts what it would refuse, and refuses nothing.
+func TestDryRun(t *testing.T) {
 	t.Parallel()
-	l := New(Config{Trial: func(rule string) bool { return rule == "tried" }})
-	tried, other := l.Rule(Terms{Name: "tried", Most: 2, Per: time.Hour}), l.Rule(Terms{Name: "other", Most: 2, Per: time.Hour})
+	l := New(Config{DryRun: func(rule string) bool { return rule == "dry" }})
+	dryRun, other := l.Rule(RuleConfig{Name: "dry", Limit: 2, Per: time.Hour}), l.Rule(RuleConfig{Name: "other", Limit: 2, Per: time.Hour})
 	refused := 0
 	for range 5 {
-		if err := tried.Take(t.Context(), ada, 1); err != nil {
+		if err := dryRun.Take(t.Context(), ada, 1); err != nil {
 			t.Error(err)
 		}
 		if other.Take(t.Context(), ada, 1) != nil {
 			refused++
 		}
 	}
-	if err := tried.Ask(t.Context(), ada); err != nil {
+	if err := dryRun.Check(t.Context(), ada); err != nil {
 		t.Error(err)
 	}
-	if got := counts(tried); got != [5]float64{2, 0, 4} || refused != 3 {
+	if got := countersOf(dryRun); got != [5]float64{2, 0, 4} || refused != 3 {
 		t.Errorf("counted %v; the other refused %d", got, refused)
 	}
 }
 
-// All of a customer's IPv6 addresses are one, and IPv4 within IPv6 is IPv4.
+// All IPv6 addresses of a customer are one key, and IPv4 within IPv6 is IPv4.
 func TestAddress(t *testing.T) {
 	t.Parallel()
-	of := func(s string) Key { return Address(netip.MustParseAddr(s)) }
+	address := func(s string) Key { return Address(netip.MustParseAddr(s)) }
 	for _, same := range [][2]string{
 		{"2001:db8::1", "2001:db8::ffff:0:0:2"}, {"::ffff:10.0.0.1", "10.0.0.1"}, {"fe80::1%eth0", "fe80::2%eth1"},
 	} {
-		if of(same[0]) != of(same[1]) {
+		if address(same[0]) != address(same[1]) {
 			t.Errorf("%s and %s are two", same[0], same[1])
 		}
 	}
 	for _, two := range [][2]string{{"2001:db8:0:1::1", "2001:db8::1"}, {"10.0.0.1", "10.0.0.2"}} {
-		if of(two[0]) == of(two[1]) {
+		if address(two[0]) == address(two[1]) {
 			t.Errorf("%s and %s are one", two[0], two[1])
 		}
 	}
 	for key, want := range map[Key]string{
-		of("2001:db8::1"): "2001:db8::/64", of("10.0.0.1"): "10.0.0.1", ada: "demo/ada", Address(netip.Addr{}): "invalid IP",
+		address("2001:db8::1"): "2001:db8::/64", address("10.0.0.1"): "10.0.0.1", ada: "demo/ada", Address(netip.Addr{}): "invalid IP",
 	} {
 		if got := key.String(); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -228,63 +227,65 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// store is a Shared that answers as told.
-type store struct {
-	mu    sync.Mutex
-	wait  time.Duration
-	err   error
-	asked []Demand
+// fakeStore is a Store that answers as a test sets.
+type fakeStore struct {
+	mu      sync.Mutex
+	wait    time.Duration
+	err     error
+	demands []Demand
 
-	vouched []string
-	heard   int // how often it was asked for them
+	secrets []string
+	fetches int // calls of ListSecrets
 }
 
-func (s *store) fail(err error) {
+func (s *fakeStore) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
 }
 
-func (s *store) Hold(ctx context.Context, d Demand) (time.Duration, error) { return s.Take(ctx, d) }
+func (s *fakeStore) Reserve(ctx context.Context, d Demand) (time.Duration, error) {
+	return s.Take(ctx, d)
+}
 
-func (s *store) Settle(context.Context, Demand, bool) error {
+func (s *fakeStore) FinishReservation(context.Context, Demand, bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-func (s *store) Vouch(_ context.Context, _, _, secret string) error {
+func (s *fakeStore) AddSecret(_ context.Context, _, _, secret string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.vouched = append(s.vouched, secret)
+	s.secrets = append(s.secrets, secret)
 	return s.err
 }
 
-func (s *store) Vouched(context.Context, string, string) ([]string, error) {
+func (s *fakeStore) ListSecrets(context.Context, string, string) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.heard++
-	return s.vouched, s.err
+	s.fetches++
+	return s.secrets, s.err
 }
 
-func (s *store) Take(_ context.Context, d Demand) (time.Duration, error) {
+func (s *fakeStore) Take(_ context.Context, d Demand) (time.Duration, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked = append(s.asked, d)
+	s.demands = append(s.demands, d)
 	return s.wait, s.err
 }
 
-// What the nodes share decides; what it is known to refuse it is not asked.
-func TestWide(t *testing.T) {
+// The store decides, and is not asked while its refusal is known.
+func TestClusterWideRule(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &store{}
-		r := New(Config{Shared: s}).Rule(Terms{Name: "codes", Most: 4, Per: time.Hour, Wide: true})
+		s := &fakeStore{}
+		r := New(Config{Store: s}).Rule(RuleConfig{Name: "codes", Limit: 4, Per: time.Hour, ClusterWide: true})
 		if err := r.Take(t.Context(), ada, 1); err != nil {
 			t.Fatal(err)
 		}
-		if want := (Demand{"codes", "demo/ada", 1, 4, 15 * time.Minute, Take}); len(s.asked) != 1 || s.asked[0] != want {
-			t.Errorf("asked %+v, want %+v", s.asked, want)
+		if want := (Demand{"codes", "demo/ada", 1, 4, 15 * time.Minute, Take}); len(s.demands) != 1 || s.demands[0] != want {
+			t.Errorf("asked %+v, want %+v", s.demands, want)
 		}
 		s.wait = 20 * time.Minute // other nodes have taken the rest
 		if wait := refusedFor(t, r.Take(t.Context(), ada, 1)); wait != s.wait {
@@ -292,46 +293,46 @@ func TestWide(t *testing.T) {
 		}
 		s.wait = 0
 		time.Sleep(time.Minute)
-		if wait := refusedFor(t, r.Ask(t.Context(), ada)); wait != 19*time.Minute || len(s.asked) != 2 {
-			t.Errorf("wait %v, asked %d times", wait, len(s.asked))
+		if wait := refusedFor(t, r.Check(t.Context(), ada)); wait != 19*time.Minute || len(s.demands) != 2 {
+			t.Errorf("wait %v, asked %d times", wait, len(s.demands))
 		}
 		time.Sleep(19 * time.Minute)
-		for range 10 { // this node alone spends all
+		for range 10 { // this node alone uses up the bucket
 			_ = r.Take(t.Context(), ada, 1)
 		}
-		if len(s.asked) != 6 {
-			t.Errorf("asked %d times of a bucket of 4 that is empty", len(s.asked))
+		if len(s.demands) != 6 {
+			t.Errorf("asked %d times of a bucket of 4 that is empty", len(s.demands))
 		}
 		r.Charge(t.Context(), ada, 1)
-		if last := s.asked[len(s.asked)-1]; last.Mode != Charge {
+		if last := s.demands[len(s.demands)-1]; last.Mode != Charge {
 			t.Errorf("a charge did not get there: %+v", last)
 		}
 	})
 }
 
-// While what the nodes share is out of reach each decides alone.
-func TestWideAlone(t *testing.T) {
+// While the store is unreachable each node decides alone.
+func TestClusterWideRuleWithoutItsStore(t *testing.T) {
 	t.Parallel()
-	s := &store{err: errors.New("out of reach")}
-	r := New(Config{Shared: s}).Rule(Terms{Name: "codes", Most: 2, Per: time.Hour, Wide: true})
+	s := &fakeStore{err: errors.New("out of reach")}
+	r := New(Config{Store: s}).Rule(RuleConfig{Name: "codes", Limit: 2, Per: time.Hour, ClusterWide: true})
 	refused := 0
 	for range 5 {
 		if r.Take(t.Context(), ada, 1) != nil {
 			refused++
 		}
 	}
-	if got := counts(r); refused != 3 || got != [5]float64{2, 3, 0, 2} {
+	if got := countersOf(r); refused != 3 || got != [5]float64{2, 3, 0, 2} {
 		t.Errorf("refused %d, counted %v", refused, got)
 	}
 }
 
-// Many addresses are not remembered all at once, and what is forgotten too
-// soon is counted. Who is asked for all the while is not forgotten.
+// The number of stored keys is bounded, and early evictions are counted. A key that is
+// used all the time is not evicted.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	const keys, flood = 1 << 10, 30_000
 	registry := prometheus.NewRegistry()
-	r := New(Config{Keys: keys, Registry: registry}).Rule(Terms{Name: "flood", Most: 100, Per: time.Hour})
+	r := New(Config{MaxKeys: keys, Registry: registry}).Rule(RuleConfig{Name: "flood", Limit: 100, Per: time.Hour})
 	for range 100 {
 		if err := r.Take(t.Context(), ada, 1); err != nil {
 			t.Fatal(err)
@@ -348,7 +349,7 @@ func TestFlood(t *testing.T) {
 	if n := r.buckets.len(); n > keys || n < keys/2 {
 		t.Errorf("%d keys, at most %d", n, keys)
 	}
-	if got := counts(r)[4]; got < flood-keys || got > flood {
+	if got := countersOf(r)[4]; got < flood-keys || got > flood {
 		t.Errorf("%g counted as forgotten", got)
 	}
 	if n, err := testutil.GatherAndCount(registry, "laststand_limit_keys"); n != 1 || err != nil {
@@ -356,11 +357,11 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// Who was idle until the bucket was full is forgotten, and that is not counted.
-func TestIdle(t *testing.T) {
+// A key whose bucket is full again is evicted, and that is not counted.
+func TestIdleKeysAreEvicted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := New(Config{}).Rule(Terms{Name: "idle", Most: 10, Per: time.Second})
+		r := New(Config{}).Rule(RuleConfig{Name: "idle", Limit: 10, Per: time.Second})
 		for i := range 100 {
 			_ = r.Take(t.Context(), Named("demo", strconv.Itoa(i)), 1)
 		}
@@ -369,8 +370,8 @@ func TestIdle(t *testing.T) {
 			t.Errorf("%d keys after a rest", n)
 		}
 		time.Sleep(2 * time.Second)
-		if n := r.buckets.len(); n != 0 || counts(r)[4] != 0 {
-			t.Errorf("%d keys after a long rest, counted %v", n, counts(r))
+		if n := r.buckets.len(); n != 0 || countersOf(r)[4] != 0 {
+			t.Errorf("%d keys after a long rest, counted %v", n, countersOf(r))
 		}
 	})
 }
@@ -378,7 +379,7 @@ func TestIdle(t *testing.T) {
 func BenchmarkTake(b *testing.B) {
 	for name, keys := range map[string]int{"one key": 1, "10,000 keys": 10_000} {
 		b.Run(name, func(b *testing.B) {
-			r := New(Config{}).Rule(Terms{Name: "r", Most: 1 << 40, Per: time.Second, Burst: 1 << 40})
+			r := New(Config{}).Rule(RuleConfig{Name: "r", Limit: 1 << 40, Per: time.Second, Burst: 1 << 40})
 			all := make([]Key, keys)
 			for i := range all {
 				all[i] = Address(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}))
@@ -396,11 +397,10 @@ func BenchmarkTake(b *testing.B) {
 	}
 }
 
-// BenchmarkKeys floods a rule with a million addresses, and tells the memory of
-// all that it remembers.
+// BenchmarkKeys floods a rule with a million addresses and reports the memory per key.
 func BenchmarkKeys(b *testing.B) {
 	for b.Loop() {
-		r := New(Config{}).Rule(Terms{Name: "r", Most: 60, Per: time.Hour})
+		r := New(Config{}).Rule(RuleConfig{Name: "r", Limit: 60, Per: time.Hour})
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)

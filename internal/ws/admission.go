@@ -83,9 +83,9 @@ func (se *session) checkAdmission(ctx context.Context, p identity.Player, resume
 // check rejects a player who is in no match, if the class reserves the place.
 func (c admissionClass) check(l *Limits) error {
 	switch {
-	case c == reservedPlace && l.TotalCap.Stands():
+	case c == reservedPlace && l.TotalCap.Refuse():
 		return protocol.RetryAfter(protocol.CodeOverloaded, retryMS, "the last places are reserved for players in a match")
-	case c == overAddressShare && l.AddressCap.Stands():
+	case c == overAddressShare && l.AddressCap.Refuse():
 		return protocol.RetryAfter(protocol.CodeOverloaded, retryMS, "this address has too many connections; its last places are reserved for players in a match")
 	}
 	return nil

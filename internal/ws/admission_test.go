@@ -96,7 +96,7 @@ func TestHelloRate(t *testing.T) {
 	t.Parallel()
 	rules := limit.New(limit.Config{})
 	hourly := func(name string, most int) *limit.Rule {
-		return rules.Rule(limit.Terms{Name: name, What: "hellos", Most: most, Per: time.Hour})
+		return rules.Rule(limit.RuleConfig{Name: name, Subject: "hellos", Limit: most, Per: time.Hour})
 	}
 	t.Run("of an address", func(t *testing.T) {
 		t.Parallel()
@@ -159,8 +159,8 @@ func TestHelloRate(t *testing.T) {
 // tried.
 func TestWrongCodes(t *testing.T) {
 	t.Parallel()
-	codes := limit.New(limit.Config{}).Rule(limit.Terms{Name: "codes", What: "wrong codes", Most: 2, Per: time.Hour})
-	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.Duel) { c.Limits.CodeAttempts = &limit.Guesses{Wrong: codes} })
+	codes := limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "codes", Subject: "wrong codes", Limit: 2, Per: time.Hour})
+	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.Duel) { c.Limits.CodeAttempts = &limit.FailureLimiter{PerAddress: codes} })
 	a, b := n.dialFrom("198.51.100.1").expectWelcome("ada"), n.dialFrom("198.51.100.1").expectWelcome("bob")
 	code := "123456"
 	join := func(c *client, want string) frame {
@@ -196,13 +196,13 @@ func TestWrongCodes(t *testing.T) {
 func TestLimitsInDryRun(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	rules := limit.New(limit.Config{Trial: func(string) bool { return true }, Registry: registry})
+	rules := limit.New(limit.Config{DryRun: func(string) bool { return true }, Registry: registry})
 	n := startNode(t, perSecond(0.001), func(c *Config, _ *lobby.Duel) {
 		c.Connections = 0
 		c.Limits = Limits{
 			PerAddress: 1, TotalCap: rules.Cap("connections"), AddressCap: rules.Cap("connections_per_address"),
 			PendingHelloCap: rules.Cap("hello_missing"), MessageCap: rules.Cap("messages_per_second"),
-			Hellos: rules.Rule(limit.Terms{Name: "hellos_per_address", Most: 1, Per: time.Hour}),
+			Hellos: rules.Rule(limit.RuleConfig{Name: "hellos_per_address", Limit: 1, Per: time.Hour}),
 		}
 	})
 	n.enter("ada").expectPong()

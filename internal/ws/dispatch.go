@@ -82,7 +82,7 @@ func (se *session) dispatch(ctx context.Context, r request, err error) func() {
 // third time within 10 s, the session is closed.
 func (se *session) takeTokens(cost int) bool {
 	now := sinceStart()
-	if se.limiter.allow(now, se.server.PerSecond, cost) || !se.server.Limits.MessageCap.Stands() {
+	if se.limiter.allow(now, se.server.PerSecond, cost) || !se.server.Limits.MessageCap.Refuse() {
 		return true
 	}
 	if se.limiter.recordViolation(now) {

@@ -50,7 +50,7 @@ func (s *Server) evictIdle() {
 	s.mu.Unlock()
 	idle := s.idleSessions(sample, waitingIdleAfter)
 	for i, se := range idle[:min(len(idle), int(excess), maxEvictAtOnce)] {
-		if s.Limits.IdleCap.Stands() {
+		if s.Limits.IdleCap.Refuse() {
 			s.markEvicted(se)
 			se.closeWithRetry(i)
 		}

@@ -109,7 +109,7 @@ func TestIdleEvictionInDryRun(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	n := startNode(t, func(c *Config, _ *lobby.Duel) {
 		c.Connections = 1
-		c.Limits.IdleCap = limit.New(limit.Config{Registry: registry, Trial: func(string) bool { return true }}).Cap("idle")
+		c.Limits.IdleCap = limit.New(limit.Config{Registry: registry, DryRun: func(string) bool { return true }}).Cap("idle")
 	})
 	idle := n.enter("idle")
 	n.ageRequests(2*time.Minute, "idle")

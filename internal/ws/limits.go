@@ -18,23 +18,23 @@ type Limits struct {
 	IdleCap         *limit.Cap // evicts an idle session while places are low
 	MessageCap      *limit.Cap // refuses a message that the session's bucket does not hold
 
-	CodeAttempts *limit.Guesses // of arenas; nil for any number
+	CodeAttempts *limit.FailureLimiter // of arenas; nil for any number
 	Hellos       *limit.Rule    // of an address; nil for any number
 	HellosInAll  *limit.Rule    // of the node; nil for any number
 	Replays      *limit.Rule    // KiB of long replays of an address, counted by this node alone; nil for any number
 
-	EarlyForfeits *limit.Deeds // duels that a player leaves before a question was closed; nil for any number
-	Matches       *limit.Deeds // duels and arenas that a player has joined; nil for any number
+	EarlyForfeits *limit.ActionLimit // duels that a player leaves before a question was closed; nil for any number
+	Matches       *limit.ActionLimit // duels and arenas that a player has joined; nil for any number
 }
 
 // checkJoin refuses a player who may join no more matches for now.
 func (l *Limits) checkJoin(player, from limit.Key) error {
-	return l.Matches.Refuse(player, from)
+	return l.Matches.Check(player, from)
 }
 
 // checkDuelJoin is checkJoin for a duel.
 func (l *Limits) checkDuelJoin(player, from limit.Key) error {
-	if err := l.EarlyForfeits.Refuse(player, from); err != nil {
+	if err := l.EarlyForfeits.Check(player, from); err != nil {
 		return err
 	}
 	return l.checkJoin(player, from)
@@ -51,7 +51,7 @@ func (se *session) countMatchThen(then func()) func() {
 }
 
 // countAction counts an action of the session's player.
-func (se *session) countAction(d *limit.Deeds) {
+func (se *session) countAction(d *limit.ActionLimit) {
 	ctx, cancel := context.WithTimeout(context.Background(), se.server.callWithin)
 	defer cancel()
 	d.Count(ctx, limit.Named(se.game, se.player), se.addressKey())
@@ -84,4 +84,4 @@ func (l *Limits) checkResume(ctx context.Context, playing bool) error {
 
 // chargeForgedResume charges a resume with an invalid token to new hellos. It never
 // leaves the bucket negative, so that a flood of them leaves room for new hellos.
-func (l *Limits) chargeForgedResume(ctx context.Context) { l.HellosInAll.Spend(ctx, newHelloKey) }
+func (l *Limits) chargeForgedResume(ctx context.Context) { l.HellosInAll.TakeIfAvailable(ctx, newHelloKey) }

@@ -14,9 +14,9 @@ import (
 func matchesADay(each, from int) func(*Config, *lobby.Duel) {
 	return func(c *Config, _ *lobby.Duel) {
 		rules := limit.New(limit.Config{})
-		c.Limits.Matches = &limit.Deeds{
-			Each: rules.Rule(limit.Terms{Name: "each", What: "matches", Most: each, Per: 24 * time.Hour}),
-			From: rules.Rule(limit.Terms{Name: "from", What: "matches", Most: from, Per: 24 * time.Hour}),
+		c.Limits.Matches = &limit.ActionLimit{
+			PerPlayer: rules.Rule(limit.RuleConfig{Name: "each", Subject: "matches", Limit: each, Per: 24 * time.Hour}),
+			PerAddress: rules.Rule(limit.RuleConfig{Name: "from", Subject: "matches", Limit: from, Per: 24 * time.Hour}),
 		}
 	}
 }

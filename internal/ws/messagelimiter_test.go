@@ -88,7 +88,7 @@ func TestLongReplaysAreLimited(t *testing.T) {
 func TestLongReplaysAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		replays := limit.New(limit.Config{}).Rule(limit.Terms{Name: "replays", What: "KiB", Most: 100, Per: time.Second, Burst: 200})
+		replays := limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "replays", Subject: "KiB", Limit: 100, Per: time.Second, Burst: 200})
 		server := &Server{Config: Config{PerSecond: 20, Limits: Limits{Replays: replays}}}
 		here, there := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 		check := func(player string, from netip.Addr, isAllowed bool) {

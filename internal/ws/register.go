@@ -30,7 +30,7 @@ func (s *Server) register(se *session) registration {
 	if s.draining.Load() {
 		return registration{code: protocol.CloseDraining, reason: "draining"}
 	}
-	if l := s.Limits; l.PerAddress > 0 && s.perAddress[se.addressKey()] >= l.PerAddress && l.AddressCap.Stands() {
+	if l := s.Limits; l.PerAddress > 0 && s.perAddress[se.addressKey()] >= l.PerAddress && l.AddressCap.Refuse() {
 		return registration{code: protocol.CloseOverloaded, reason: retryReason, onlyAddress: len(s.perAddress) == 1}
 	}
 	e := s.findPlace(se)
@@ -51,10 +51,10 @@ func (s *Server) findPlace(se *session) registration {
 	victim, held := s.pendingHello.evictionCandidate()
 	full := int64(len(s.sessions))-min(s.evicted, maxRejecting) >= s.Connections
 	switch {
-	case full && s.evicted < maxRejecting && held > s.pendingHello.countOf(se.addressKey())+1 && s.Limits.PendingHelloCap.Stands(): // the victim is evicted below
-	case full && s.Limits.TotalCap.Stands():
+	case full && s.evicted < maxRejecting && held > s.pendingHello.countOf(se.addressKey())+1 && s.Limits.PendingHelloCap.Refuse(): // the victim is evicted below
+	case full && s.Limits.TotalCap.Refuse():
 		return registration{code: protocol.CloseOverloaded, reason: retryReason}
-	case full, s.pendingHello.count < max(s.Connections/pendingHelloShare, minPendingHello), !s.Limits.PendingHelloCap.Stands():
+	case full, s.pendingHello.count < max(s.Connections/pendingHelloShare, minPendingHello), !s.Limits.PendingHelloCap.Refuse():
 		return registration{} // there is a place, or the limit is not enforced
 	}
 	e := registration{evict: victim, abrupt: s.evicted >= maxRejecting}

@@ -31,7 +31,7 @@ const (
 // whole log each time.
 func (se *session) checkReplay(bytes int64) error {
 	now := sinceStart()
-	if bytes > longReplay && se.server.Limits.MessageCap.Stands() {
+	if bytes > longReplay && se.server.Limits.MessageCap.Refuse() {
 		every := max(replayEvery, time.Duration(bytes)*time.Second/replayPerSecond)
 		player := limit.Named(se.game, se.player)
 		if wait := se.server.replays.allow(player, now, every); wait > 0 {

@@ -20,7 +20,7 @@ import (
 
 const epoch = 1_795_212_345_678
 
-// Any history is that of one bucket, whichever node it is asked at.
+// Any sequence of demands, at any node, equals one on a model of a bucket.
 func TestStoreIsABucket(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
@@ -36,7 +36,7 @@ func TestStoreIsABucket(t *testing.T) {
 				tokens = min(burst, tokens+hours)
 				d := limit.Demand{
 					Rule: "hourly", Key: key, Cost: rapid.IntRange(1, burst).Draw(t, "cost"), Burst: burst, Interval: time.Hour,
-					Mode: rapid.SampledFrom([]limit.Mode{limit.Take, limit.Take, limit.Ask, limit.Charge}).Draw(t, "mode"),
+					Mode: rapid.SampledFrom([]limit.Mode{limit.Take, limit.Take, limit.Check, limit.Charge}).Draw(t, "mode"),
 				}
 				wait, err := rapid.SampledFrom(nodes).Draw(t, "node").Take(t.Context(), d)
 				want := max(0, time.Duration(d.Cost-tokens)*time.Hour)
@@ -55,7 +55,7 @@ func TestStoreIsABucket(t *testing.T) {
 	})
 }
 
-// Demands with different bursts spend from one bucket.
+// Demands with different bursts use one bucket.
 func TestBurstsShareABucket(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
@@ -77,7 +77,7 @@ func TestBurstsShareABucket(t *testing.T) {
 	})
 }
 
-// Over two nodes that are asked at once a key gets what it is due, and no more;
+// With concurrent demands at two nodes a key gets exactly its tokens. Afterwards
 // its bucket leaves Redis.
 func TestOverNodes(t *testing.T) {
 	t.Parallel()
@@ -105,20 +105,20 @@ func TestOverNodes(t *testing.T) {
 			t.Errorf("%d let through, want 60", n)
 		}
 		ttl, err := c.PTTL(t.Context(), key(d.Rule, d.Key)).Result()
-		if err != nil || ttl < 59*time.Minute || ttl > time.Hour { // one that left sooner would be full too soon
+		if err != nil || ttl < 59*time.Minute || ttl > time.Hour { // a key that expires sooner would be full too soon
 			t.Errorf("a bucket that was just emptied lives %v, want the hour that its refill takes; %v", ttl, err)
 		}
 	})
 }
 
-// A node goes on by its own bucket when Redis dies.
+// A node continues with its own bucket when Redis fails.
 func TestRedisDies(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
-	rule := limit.New(limit.Config{Shared: New(client, func() int64 { return epoch })}).
-		Rule(limit.Terms{Name: "codes", Most: 4, Per: time.Hour, Wide: true})
+	rule := limit.New(limit.Config{Store: New(client, func() int64 { return epoch })}).
+		Rule(limit.RuleConfig{Name: "codes", Limit: 4, Per: time.Hour, ClusterWide: true})
 	ada := limit.Named("demo", "ada")
 	take := func() error { return rule.Take(context.Background(), ada, 1) }
 	if err := errors.Join(take(), take()); err != nil {
@@ -133,16 +133,15 @@ func TestRedisDies(t *testing.T) {
 	}
 }
 
-// BenchmarkTake is a rule over all nodes on a Redis of its own, which all asks
-// reach.
+// BenchmarkTake measures a cluster-wide rule; every call reaches its Redis.
 func BenchmarkTake(b *testing.B) {
 	conn, err := redisx.Open(b.Context(), redisx.Config{URL: testenv.Redis(b).URL})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer conn.Close()
-	rule := limit.New(limit.Config{Shared: New(conn.Pipelined, func() int64 { return epoch })}).
-		Rule(limit.Terms{Name: "r", Most: 1_000_000, Per: time.Second, Burst: 1 << 40, Wide: true})
+	rule := limit.New(limit.Config{Store: New(conn.Pipelined, func() int64 { return epoch })}).
+		Rule(limit.RuleConfig{Name: "r", Limit: 1_000_000, Per: time.Second, Burst: 1 << 40, ClusterWide: true})
 	b.SetParallelism(64)
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {

@@ -1,22 +1,23 @@
--- take: tokens of a bucket that all nodes share, as a generic cell rate algorithm:
--- the key holds when the bucket will be full.
--- KEYS 1: the bucket
--- ARGV 1: now, 2: the time in which a token comes back, 3: tokens of a full bucket,
---   4: tokens asked for, at most 3, 5: take, ask or charge
--- Returns how long until they are there, 0 where they are, and were taken unless only asked for;
--- of a charge, how long until the next one is there. Times are whole microseconds. A charge that
--- finds too few owes them, up to a bucket.
+-- Takes tokens of a bucket that all nodes share, by the generic cell rate algorithm:
+-- the key holds the time when the bucket will be full.
+-- KEYS  1 bucket
+-- ARGV  1 now, 2 time per token, 3 tokens of a full bucket, 4 tokens to take (at most ARGV 3),
+--       5 mode: take, check (takes nothing) or charge (takes also missing tokens)
+-- Returns the time until the tokens are there, 0 if they are. For a charge: the time
+-- until the next token is there. Times are whole microseconds. A charge leaves a debt
+-- of at most a full bucket.
+-- Example: 3 tokens, 1 per second. Take 2: 0. Take 2: one second. Take 1: 0.
 local now, interval, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[4])
-local span = interval * tonumber(ARGV[3])
-local full = tonumber(redis.call('GET', KEYS[1]) or now)
-full = math.max(now, math.min(full, now + 2 * span))
-local after = full + cost * interval
-local wait = math.max(0, after - span - now)
+local capacity = interval * tonumber(ARGV[3])
+local full_at = tonumber(redis.call('GET', KEYS[1]) or now)
+full_at = math.max(now, math.min(full_at, now + 2 * capacity))
+local full_after = full_at + cost * interval
+local wait = math.max(0, full_after - capacity - now)
 if ARGV[5] == 'charge' then
-  after = math.min(after, now + 2 * span)
-  wait = math.max(0, after + interval - span - now)
+  full_after = math.min(full_after, now + 2 * capacity)
+  wait = math.max(0, full_after + interval - capacity - now)
 end
 if ARGV[5] == 'charge' or ARGV[5] == 'take' and wait == 0 then
-  redis.call('SET', KEYS[1], string.format('%.0f', after), 'PX', math.ceil((after - now) / 1000))
+  redis.call('SET', KEYS[1], string.format('%.0f', full_after), 'PX', math.ceil((full_after - now) / 1000))
 end
 return wait

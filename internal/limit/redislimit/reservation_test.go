@@ -20,9 +20,9 @@ import (
 	"laststand/internal/testenv"
 )
 
-// Any history of holds and takes is that of one bucket in which what is held has
-// its place: giving back restores what was, and nothing refills there meanwhile.
-func TestHold(t *testing.T) {
+// Any sequence of reservations equals one on a model of a bucket. Returning a token
+// restores the bucket exactly, and a reserved token does not refill.
+func TestReserve(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		var now atomic.Int64
@@ -39,7 +39,7 @@ func TestHold(t *testing.T) {
 				node := rapid.SampledFrom(nodes).Draw(t, "node")
 				if held > 0 && rapid.Bool().Draw(t, "settle") {
 					spent := rapid.Bool().Draw(t, "spent")
-					if err := node.Settle(t.Context(), d, spent); err != nil {
+					if err := node.FinishReservation(t.Context(), d, spent); err != nil {
 						t.Fatal(err)
 					}
 					if held--; !spent {
@@ -47,13 +47,13 @@ func TestHold(t *testing.T) {
 					}
 					continue
 				}
-				wait, err := node.Hold(t.Context(), d)
+				wait, err := node.Reserve(t.Context(), d)
 				want := time.Duration(0)
 				switch {
 				case tokens > 0:
 					tokens, held = tokens-1, held+1
 				case held > 0:
-					want = limit.Soon
+					want = limit.RetrySoon
 				default:
 					want = time.Hour
 				}
@@ -65,47 +65,48 @@ func TestHold(t *testing.T) {
 	})
 }
 
-// What a node holds that died lapses: it is spent, and others wait no more for it.
-func TestLapse(t *testing.T) {
+// A reservation of a node that died expires: its token counts as spent, and others do
+// not wait for it any more.
+func TestReservationExpires(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		s := New(c, func() int64 { return epoch })
 		d := limit.Demand{Rule: "codes", Key: ulid.Make().String(), Burst: 1, Interval: time.Hour}
-		first, _ := s.Hold(t.Context(), d)
-		ttl, err := c.PTTL(t.Context(), heldKey(d.Rule, d.Key)).Result()
-		if beside, _ := s.Hold(t.Context(), d); err != nil || first != 0 || beside != limit.Soon || ttl <= 0 || ttl > lapse {
+		first, _ := s.Reserve(t.Context(), d)
+		ttl, err := c.PTTL(t.Context(), reservedKey(d.Rule, d.Key)).Result()
+		if beside, _ := s.Reserve(t.Context(), d); err != nil || first != 0 || beside != limit.RetrySoon || ttl <= 0 || ttl > reservationTTL {
 			t.Errorf("%v, beside it %v, for %v, %v", first, beside, ttl, err)
 		}
-		c.Del(t.Context(), heldKey(d.Rule, d.Key)) // its time is up
-		if err := s.Settle(t.Context(), d, false); err != nil {
+		c.Del(t.Context(), reservedKey(d.Rule, d.Key)) // it has expired
+		if err := s.FinishReservation(t.Context(), d, false); err != nil {
 			t.Error(err)
 		}
-		if after, err := s.Hold(t.Context(), d); err != nil || after != time.Hour {
+		if after, err := s.Reserve(t.Context(), d); err != nil || after != time.Hour {
 			t.Errorf("given back after it lapsed: wait %v, %v", after, err)
 		}
 	})
 }
 
-// Over three nodes that are asked at once as many wrong ones are tried as may be;
-// then a school that has the right one comes in at all of them, once one of it
-// has shown it at one.
-func TestGuessesOverNodes(t *testing.T) {
+// With attempts at three nodes at once, exactly as many wrong ones are made as allowed.
+// A school with the right code is let in at all nodes, after one player has used it at
+// one.
+func TestAttemptsOverNodes(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		const most = 20
-		rule, address, nodes := ulid.Make().String(), limit.Named("", "school"), make([]*limit.Guesses, 4)
+		rule, address, nodes := ulid.Make().String(), limit.Named("", "school"), make([]*limit.FailureLimiter, 4)
 		registry := prometheus.NewRegistry()
 		for i := range nodes {
 			r := prometheus.WrapRegistererWith(prometheus.Labels{"node": fmt.Sprint(i)}, registry)
-			l := limit.New(limit.Config{Shared: New(c, func() int64 { return epoch }), Registry: r})
-			nodes[i] = &limit.Guesses{Wrong: l.Rule(limit.Terms{Name: rule, What: "codes", Most: most, Per: time.Hour, Wide: true})}
+			l := limit.New(limit.Config{Store: New(c, func() int64 { return epoch }), Registry: r})
+			nodes[i] = &limit.FailureLimiter{PerAddress: l.Rule(limit.RuleConfig{Name: rule, Subject: "codes", Limit: most, Per: time.Hour, ClusterWide: true})}
 		}
 		all := func(n int, secret func(int) string, end error) (done int64) {
 			var did atomic.Int64
 			var tries sync.WaitGroup
 			for i := range n {
 				tries.Go(func() {
-					_ = nodes[i%3].Try(context.Background(), limit.Guess{From: address, Secret: secret(i)}, func() error {
+					_ = nodes[i%3].Try(context.Background(), limit.Attempt{Address: address, Secret: secret(i)}, func() error {
 						did.Add(1)
 						return end
 					})
@@ -123,14 +124,14 @@ func TestGuessesOverNodes(t *testing.T) {
 		if alone := decidedAlone(t, registry); n > most+alone || n < most-alone {
 			t.Errorf("%d wrong ones were tried, want %d, or %d more or less", n, most, alone)
 		}
-		err := nodes[3].Try(t.Context(), limit.Guess{From: address, Secret: right(0)}, func() error { return nil })
+		err := nodes[3].Try(t.Context(), limit.Attempt{Address: address, Secret: right(0)}, func() error { return nil })
 		if err != nil && decidedAlone(t, registry) == 0 {
 			t.Errorf("at a node that has never seen it: %v", err)
 		}
 	})
 }
 
-// decidedAlone is how often Redis was too slow on a busy machine.
+// decidedAlone returns how often a node decided alone: Redis is slow on a busy machine.
 func decidedAlone(t *testing.T, r *prometheus.Registry) (n int64) {
 	t.Helper()
 	families, err := r.Gather()
@@ -147,35 +148,35 @@ func decidedAlone(t *testing.T, r *prometheus.Registry) (n int64) {
 	return n
 }
 
-// Secrets are kept for a day, the newest of them.
-func TestVouched(t *testing.T) {
+// The newest secrets are kept for a day.
+func TestListSecrets(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		now := int64(epoch)
-		s, of := New(c, func() int64 { now++; return now }), ulid.Make().String()
-		for i := range limit.MostVouched + 3 {
-			if err := s.Vouch(t.Context(), "codes", of, fmt.Sprint(i)); err != nil {
+		s, key := New(c, func() int64 { now++; return now }), ulid.Make().String()
+		for i := range limit.MaxSecrets + 3 {
+			if err := s.AddSecret(t.Context(), "codes", key, fmt.Sprint(i)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		got, err := s.Vouched(t.Context(), "codes", of)
-		ttl := c.PTTL(t.Context(), vouchedKey("codes", of)).Val()
-		if err != nil || len(got) != limit.MostVouched || slices.Contains(got, "2") || !slices.Contains(got, "3") || ttl <= 0 || ttl > vouchedFor {
+		got, err := s.ListSecrets(t.Context(), "codes", key)
+		ttl := c.PTTL(t.Context(), secretsKey("codes", key)).Val()
+		if err != nil || len(got) != limit.MaxSecrets || slices.Contains(got, "2") || !slices.Contains(got, "3") || ttl <= 0 || ttl > secretTTL {
 			t.Errorf("%d for %v, %v", len(got), ttl, err)
 		}
 	})
 }
 
-// A node goes on by its own bucket when Redis dies during a try.
-func TestRedisDiesDuringATry(t *testing.T) {
+// A node continues with its own bucket when Redis fails during an attempt.
+func TestRedisFailsDuringAnAttempt(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
-	g := &limit.Guesses{Wrong: limit.New(limit.Config{Shared: New(client, func() int64 { return epoch })}).
-		Rule(limit.Terms{Name: "codes", Most: 2, Per: time.Hour, Wide: true})}
+	g := &limit.FailureLimiter{PerAddress: limit.New(limit.Config{Store: New(client, func() int64 { return epoch })}).
+		Rule(limit.RuleConfig{Name: "codes", Limit: 2, Per: time.Hour, ClusterWide: true})}
 	try := func(during func()) error {
-		return g.Try(context.Background(), limit.Guess{From: limit.Named("", "a"), Secret: "x"}, func() error {
+		return g.Try(context.Background(), limit.Attempt{Address: limit.Named("", "a"), Secret: "x"}, func() error {
 			during()
 			return protocol.Errorf(protocol.CodeNotFound, "none")
 		})

@@ -1,0 +1,35 @@
+-- Reserves a token of a bucket (see take.lua) until it is known whether it is spent.
+-- KEYS  1 bucket: when it will be full, 2 number of its reserved tokens
+-- ARGV  1 now, 2 time per token, 3 tokens of a full bucket, 4 action: reserve, return
+--       or spend, 5 ms after which reserved tokens count as spent
+-- Returns the time until a token is there, 0 if it was reserved, -1 if all tokens are
+-- reserved and may come back at any time. Times are whole microseconds.
+-- A reserved token does not refill, so that returning it restores the bucket exactly.
+-- Example: 2 tokens, 1 per hour. Reserve twice: 0, 0. Reserve again: -1. Spend both:
+-- the next reserve returns one hour.
+local now, interval = tonumber(ARGV[1]), tonumber(ARGV[2])
+local capacity = interval * tonumber(ARGV[3])
+local reserved = tonumber(redis.call('GET', KEYS[2]) or 0)
+local full_at = tonumber(redis.call('GET', KEYS[1]) or now)
+full_at = math.max(now + reserved * interval, math.min(full_at, now + 2 * capacity))
+if ARGV[4] == 'reserve' then
+  full_at = full_at + interval
+  if full_at > now + capacity then
+    return reserved > 0 and -1 or full_at - capacity - now
+  end
+  reserved = reserved + 1
+elseif reserved > 0 then
+  reserved = reserved - 1
+  full_at = ARGV[4] == 'return' and full_at - interval or full_at
+end
+if full_at > now then
+  redis.call('SET', KEYS[1], string.format('%.0f', full_at), 'PX', math.ceil((full_at - now) / 1000))
+else
+  redis.call('DEL', KEYS[1])
+end
+if reserved > 0 then
+  redis.call('SET', KEYS[2], reserved, 'PX', ARGV[5])
+else
+  redis.call('DEL', KEYS[2])
+end
+return 0

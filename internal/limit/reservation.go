@@ -1,0 +1,140 @@
+package limit
+
+import (
+	"context"
+	"time"
+)
+
+// reservation is a reserved token that is not known to be spent yet.
+type reservation struct {
+	rule      *Rule
+	bucket    *bucket
+	demand    Demand
+	localOnly bool // only this node's bucket knows of it
+}
+
+type reservations []reservation
+
+// finish ends all reservations: the tokens are spent or returned. It runs even if ctx
+// has ended: a client that disconnects must pay for its attempt.
+func (all reservations) finish(ctx context.Context, spent bool) {
+	for _, res := range all {
+		res.bucket.finishReservation(time.Now(), spent)
+		if res.localOnly {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+		if res.rule.store.FinishReservation(ctx, res.demand, spent) != nil {
+			res.rule.counters.storeErrors.Inc() // the store spends it when the reservation expires
+		}
+		cancel()
+	}
+}
+
+// The pauses between attempts to reserve a token double from the first to the last;
+// together they take a second.
+const (
+	firstPause = 2 * time.Millisecond
+	lastPause  = 512 * time.Millisecond
+)
+
+// reserve reserves a token of a key, or returns how long until there is one. While all
+// tokens are reserved it waits for them, or until isNeedless returns true. A rule in
+// dry run reserves nothing that it would refuse.
+func (r *Rule) reserve(ctx context.Context, k Key, isNeedless func() bool) (reservations, time.Duration) {
+	res, wait := r.tryReserve(ctx, k)
+	for pause := firstPause; wait == RetrySoon; pause *= 2 {
+		if pause > lastPause || !sleep(ctx, pause) {
+			wait = time.Second
+			break
+		}
+		if isNeedless() {
+			return nil, 0
+		}
+		res, wait = r.tryReserve(ctx, k)
+	}
+	switch {
+	case wait == 0:
+		return reservations{res}, 0
+	case r.dryRun:
+		r.counters.wouldRefuse.Inc()
+		return nil, 0
+	}
+	return nil, wait
+}
+
+// sleep waits for d and returns true, or false if ctx ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// tryReserve asks this node's bucket, and then the shared one.
+func (r *Rule) tryReserve(ctx context.Context, k Key) (res reservation, wait time.Duration) {
+	now := time.Now()
+	res = reservation{r, r.bucket(now, k), r.newDemand(k, 1, ""), r.store == nil}
+	if wait = res.bucket.reserve(now); wait != 0 || res.localOnly {
+		return res, wait
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	wait, err := r.store.Reserve(ctx, res.demand)
+	switch {
+	case err != nil:
+		r.counters.storeErrors.Inc()
+		res.localOnly = true
+		return res, 0
+	case wait > RetrySoon:
+		res.bucket.applySharedWait(time.Now(), amount{1, 1}, wait, Check)
+	}
+	if wait != 0 {
+		res.bucket.finishReservation(time.Now(), false)
+	}
+	return res, wait
+}
+
+// addSecret adds a right secret at this node and publishes it to all nodes.
+func (r *Rule) addSecret(ctx context.Context, a Attempt) {
+	b := r.bucket(time.Now(), a.Address)
+	if !b.addSecret(time.Now(), a.Secret) || r.store == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	if r.store.AddSecret(ctx, r.config.Name, a.Address.String(), a.Secret) != nil {
+		r.counters.storeErrors.Inc()
+		b.markUnpublished(time.Now(), a.Secret)
+	}
+}
+
+// knowsSecret returns true if this node knows a secret as right.
+func (r *Rule) knowsSecret(a Attempt) bool {
+	return r.bucket(time.Now(), a.Address).knowsSecret(a.Secret)
+}
+
+// fetchEvery is how often a node fetches the secrets of other nodes, for each key with
+// refusals.
+const fetchEvery = time.Second
+
+// fetchSecret returns true if any node knows a secret as right.
+func (r *Rule) fetchSecret(ctx context.Context, a Attempt) bool {
+	b := r.bucket(time.Now(), a.Address)
+	if r.store != nil && b.startFetch(time.Now()) {
+		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+		defer cancel()
+		secrets, err := r.store.ListSecrets(ctx, r.config.Name, a.Address.String())
+		if err != nil {
+			r.counters.storeErrors.Inc()
+		}
+		for _, s := range secrets {
+			b.addSecret(time.Now(), s)
+		}
+	}
+	return b.knowsSecret(a.Secret)
+}
