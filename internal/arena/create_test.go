@@ -72,7 +72,7 @@ func TestCreateRefusesBodies(t *testing.T) {
 	numbered := func(i int) string { return fmt.Sprint("t", i) }
 	for name, c := range map[string]struct {
 		tune func(*protocol.NewArena)
-		says string // a word of the message; "" where it is let in
+		says string // a word of the message; "" if the request succeeds
 	}{
 		"a duel":                {func(b *protocol.NewArena) { b.Mode = "duel" }, "mode"},
 		"no name":               {func(b *protocol.NewArena) { b.Name = " \t" }, "name"},
@@ -170,7 +170,7 @@ func TestCreateWhenOverloaded(t *testing.T) {
 	}
 }
 
-// A code that is taken is passed over, some times.
+// Create tries other codes if a code is taken, up to maxCodeTries.
 func TestCodes(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -190,7 +190,7 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// A match that cannot be created leaves no code behind.
+// If the match cannot be created, the code is released.
 func TestCreateWhenTheStoreIsDown(t *testing.T) {
 	t.Parallel()
 	for method, rested := range map[string]int{"ClaimCode": 0, "CreateArena": 1} {

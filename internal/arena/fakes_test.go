@@ -14,33 +14,34 @@ import (
 
 var errDown = errors.New("the store is down")
 
-// fakeBackend is all that a service stands on, in maps, by the contracts.
+// fakeBackend implements every dependency of a Service with maps, by their
+// contracts.
 type fakeBackend struct {
 	mu      sync.Mutex
 	matches map[string]*fakeArena
 	codes   map[string]string // match by game/code
 	rested  []string          // game/code
-	taken   int               // how many claims are refused first
+	taken   int               // number of claims to refuse first
 	busy    map[string]string // match by game/player
 	tickets map[string]string // ticket by game/player
-	forming map[string]bool   // matches that are still to be created
-	full    bool              // too much is waiting to be settled
-	fails   map[string]bool   // calls that fail, by method
+	forming map[string]bool   // matches that do not exist yet
+	full    bool              // CheckOverload fails
+	fails   map[string]bool   // failing calls by method
 	entered []string          // match/player
 	moved   []string          // matches
-	sent    []string          // match/player frame, player * for all
+	sent    []string          // "match/player frame", player * for all
 }
 
-// fakeArena is a match with who has a place in it.
+// fakeArena is a match with its places.
 type fakeArena struct {
 	plan   *match.Plan
 	phase  match.Phase
 	locked bool
 	seats  []match.Seat
-	roles  map[string]match.Role // of those who watch
+	roles  map[string]match.Role // roles of watchers by player
 	banned map[string]bool
 	left   map[string]bool
-	asked  []int // what was gone on from
+	asked  []int // questions passed to Proceed
 }
 
 func newFakeBackend() *fakeBackend {
@@ -50,7 +51,8 @@ func newFakeBackend() *fakeBackend {
 	}
 }
 
-// call takes the lock for a method, which fails where that was asked for.
+// call locks the backend for a method, or returns the failure that the test has
+// set for it.
 func (h *fakeBackend) call(method string) (unlock func(), err error) {
 	h.mu.Lock()
 	if h.fails[method] {
@@ -207,8 +209,8 @@ func (h *fakeBackend) NotifyPlacesChanged(id string) {
 	h.moved = append(h.moved, id)
 }
 
-// fakeBank has the questions q0 to q29, all in English, and as many in the bank
-// "own" of a game.
+// fakeBank has the questions q0 to q29, all in English, and as many in a game's
+// bank "own".
 type fakeBank struct{}
 
 func (fakeBank) Count(_ string, w Filter) int {
@@ -244,7 +246,7 @@ func (h *fakeBackend) Seat(_ context.Context, _, player string) (match.Seat, err
 	return match.Seat{Player: player, Nickname: "Nick " + player, Rating: &rating.Rating{R: 1500}}, err
 }
 
-// encoded is a value as JSON, for comparing and telling.
+// encoded returns a value as JSON, for comparisons and messages.
 func encoded(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 var _ Matches = (*match.Engine)(nil)
 
-// fixture is a service on a hall of its own, and a test of it.
+// fixture is a test with a Service on its own fakeBackend.
 type fixture struct {
 	*testing.T
 	*Service
@@ -33,7 +33,7 @@ func newFixture(t *testing.T) *fixture {
 	})}
 }
 
-// body is what a valid request asks for, as tuned.
+// body returns a valid request body, changed by tune.
 func body(tune ...func(*protocol.NewArena)) protocol.NewArena {
 	b := protocol.NewArena{
 		Mode: "buzzer", Name: "  Summer party ", Pace: "host", Questions: protocol.ArenaQuestions{Count: 3},
@@ -45,7 +45,7 @@ func body(tune ...func(*protocol.NewArena)) protocol.NewArena {
 	return b
 }
 
-// createArena is an arena whose host is the player hana.
+// createArena creates an arena whose host is the player hana.
 func (h *fixture) createArena(tune ...func(*protocol.NewArena)) (protocol.ArenaMade, *fakeArena) {
 	h.Helper()
 	made, err := h.Create(h.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: body(tune...)})
@@ -55,7 +55,7 @@ func (h *fixture) createArena(tune ...func(*protocol.NewArena)) (protocol.ArenaM
 	return made, h.hall.matches["m_"+made.ArenaID[2:]]
 }
 
-// joinRequest is a player's request for a place.
+// joinRequest returns a player's request for a place.
 func joinRequest(player, code string, tune ...func(*JoinRequest)) JoinRequest {
 	r := JoinRequest{Game: "demo", Player: player, Role: identity.RolePlayer, ArenaJoin: protocol.ArenaJoin{Code: code}}
 	for _, f := range tune {
@@ -70,7 +70,7 @@ func inTeam(id string) func(*JoinRequest) { return func(r *JoinRequest) { r.Team
 
 func asHostClient(r *JoinRequest) { r.Role = identity.RoleHost }
 
-// mustJoin joins somebody who has to be let in, and does what follows on it.
+// mustJoin joins a person, who must be admitted, and runs the follow-up.
 func (h *fixture) mustJoin(r JoinRequest) protocol.ArenaJoined {
 	h.Helper()
 	joined, then, err := h.Join(h.Context(), r)
@@ -81,8 +81,8 @@ func (h *fixture) mustJoin(r JoinRequest) protocol.ArenaJoined {
 	return joined
 }
 
-// checkRefused says that a request was refused with a code, and with a message
-// for people.
+// checkRefused checks that a request was refused with a code and a message for
+// people.
 func (h *fixture) checkRefused(err error, want protocol.Code) *protocol.Error {
 	h.Helper()
 	var refused *protocol.Error
@@ -92,7 +92,7 @@ func (h *fixture) checkRefused(err error, want protocol.Code) *protocol.Error {
 	return refused
 }
 
-// checkBusy says what a player of demo is busy with, "" for nothing.
+// checkBusy checks what a player of demo is in, "" for nothing.
 func (h *fixture) checkBusy(player, want string) {
 	h.Helper()
 	if got := h.hall.busy["demo/"+player]; got != want {
@@ -127,7 +127,7 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// Whatever leads to no arena is not found; a store that is down is no refusal.
+// An unknown code is not found. A store that is down is not a refusal.
 func TestShowFindsNothing(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -12,8 +12,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// FuzzArenaBody holds that a body of an arena is refused in words for its sender,
-// or is within every bound: and is then taken again as it was taken.
+// FuzzArenaBody checks that a body is either refused with a message for its
+// sender, or within every limit. An accepted body is accepted again unchanged.
 func FuzzArenaBody(f *testing.F) {
 	for _, seed := range []string{
 		`{"mode":"buzzer","name":"Summer party","pace":"host","questions":{"count":3},"teams":[{"id":"a","name":"A"},{"id":"b","name":"B"}]}`,

@@ -10,7 +10,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// calls are what a host may ask for.
+// calls returns the requests of a host.
 func (h *fixture) calls() map[string]func(host, arenaID string) error {
 	ctx := h.Context()
 	return map[string]func(host, arenaID string) error{
@@ -26,7 +26,7 @@ func (h *fixture) calls() map[string]func(host, arenaID string) error {
 	}
 }
 
-// Only its host may do anything with an arena, and only with one that there is.
+// Only the host may control an arena, and only an existing one.
 func TestOnlyTheHost(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -93,8 +93,8 @@ func TestNext(t *testing.T) {
 	h.checkRefused(h.Next(t.Context(), "demo", "hana", protocol.ArenaNext{ArenaID: auto.ArenaID, After: -1}), protocol.CodeBadRequest)
 }
 
-// Everybody in a match that is closed is told; in the lobby the match itself
-// does it. Closing again tells nobody again.
+// Every session in a match that is closed gets a notice; in the lobby the match
+// sends it. A second close sends nothing.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	for phase, told := range map[match.Phase]bool{match.Lobby: false, match.Starting: false, match.Countdown: true, match.Revealed: true, match.Over: false} {
@@ -116,7 +116,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// What fails can be asked for again.
+// A failed request can be repeated.
 func TestCloseWhenTheStoreIsDown(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

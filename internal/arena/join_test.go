@@ -44,7 +44,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// Who has a seat keeps it, whatever is asked for and however far the match is.
+// A player with a seat keeps it, whatever the request and the phase.
 func TestJoinAgain(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -62,8 +62,8 @@ func TestJoinAgain(t *testing.T) {
 	h.checkBusy("ada", m.plan.ID)
 }
 
-// Spectators and the host may come whenever the match is not over, and are not
-// busy with it.
+// Spectators and the host may join while the match is not over. Watching does
+// not occupy them.
 func TestJoinToWatch(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -128,18 +128,18 @@ func TestJoinRefusals(t *testing.T) {
 	}
 }
 
-// leftBy seats a player who has left while it was played.
+// leftBy adds the seat of a player who left during the match.
 func (h *fakeArena) leftBy(player string) {
 	h.phase, h.seats, h.left[player] = match.Open, append(h.seats, match.Seat{Player: player}), true
 }
 
-// One is in one match at a time; what is over, gone, or has no seat for the
-// player does not count, but a match that is just forming does.
+// A player is in one match at a time. A match that is over, gone or without a
+// seat for the player does not count. A match that is being created does.
 func TestJoinWhenBusy(t *testing.T) {
 	t.Parallel()
 	seats := []match.Seat{{Player: "ada"}}
 	for name, c := range map[string]struct {
-		other *fakeArena // nil: there is none any more
+		other *fakeArena // nil: the match is gone
 		form  bool
 		want  protocol.Code
 	}{
@@ -173,13 +173,13 @@ func TestJoinWhenBusy(t *testing.T) {
 				t.Errorf("%+v", refused)
 			}
 			h.checkBusy("ada", "m_other")
-			h.mustJoin(joinRequest("ada", made.Code, withRole("spectator"))) // looking on is free
+			h.mustJoin(joinRequest("ada", made.Code, withRole("spectator"))) // watching occupies no player
 		})
 	}
 }
 
-// The node dies, or the store fails, between making a player busy and seating
-// the player: what is left keeps the player from nothing, here or elsewhere.
+// The node dies or the store fails after the player was recorded and before the
+// seat exists. The stale record does not stop the player here or elsewhere.
 func TestACrashBetweenOccupyingAndTheSeat(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -199,7 +199,7 @@ func TestACrashBetweenOccupyingAndTheSeat(t *testing.T) {
 	h.checkBusy("bob", m.plan.ID)
 }
 
-// Whatever fails, no refusal is made up, and asking again goes on.
+// A failure never looks like a refusal, and a repeated request continues.
 func TestJoinWhenTheStoreIsDown(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"FindCode", "ReadArena", "Seat", "Occupy", "CheckSeat", "AddSeat", "AttachFrom"} {
@@ -221,7 +221,7 @@ func TestJoinWhenTheStoreIsDown(t *testing.T) {
 	}
 }
 
-// A refusal is said, also where the player could not be freed again.
+// A refusal is returned even if freeing the player fails.
 func TestARefusalIsReportedWhenFreeingFails(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -230,11 +230,11 @@ func TestARefusalIsReportedWhenFreeingFails(t *testing.T) {
 	_, _, err := h.Join(t.Context(), joinRequest("ada", made.Code))
 	h.checkRefused(err, protocol.CodeArenaLocked)
 	other, _ := h.createArena()
-	h.mustJoin(joinRequest("ada", other.Code)) // it was void
+	h.mustJoin(joinRequest("ada", other.Code)) // the record was stale
 }
 
-// Forty players come at once, each by two requests: everybody has one seat, and
-// the teams are even.
+// Forty players join at the same time, each with two requests. Each has one
+// seat, and the teams have equal size.
 func TestEverybodyHasOneSeat(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -25,8 +25,8 @@ func TestLeaveTheLobby(t *testing.T) {
 	h.mustJoin(joinRequest("ada", made.Code))
 }
 
-// Who leaves a match forfeits: the seat stays, and the player may play
-// elsewhere. Asked again the same holds.
+// A player who leaves a match forfeits: the seat stays, and the player may play
+// elsewhere. A repeated request changes nothing.
 func TestLeaveTheMatch(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -94,7 +94,7 @@ func TestKick(t *testing.T) {
 			made, m := h.createArena()
 			h.mustJoin(joinRequest("ada", made.Code))
 			m.phase = phase
-			for range 2 { // asked again
+			for range 2 { // repeated
 				if err := h.Kick(t.Context(), "demo", "hana", protocol.ArenaKick{ArenaID: made.ArenaID, Player: "ada", Ban: ban}); err != nil {
 					t.Fatal(err)
 				}
@@ -117,7 +117,7 @@ func TestKick(t *testing.T) {
 	}
 }
 
-// Only somebody in the arena can be banned, and not any number of them.
+// Only a person with a place can be banned, and the number of bans is limited.
 func TestBansAreOfThoseInTheArena(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

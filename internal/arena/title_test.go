@@ -11,8 +11,9 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Names of arenas and teams are shown to all players: they show what they say,
-// and hold no word that the game refuses. Words for staff may stand in them.
+// All players see the names of arenas and teams. The names must be readable
+// lines without words that the game refuses. Words reserved for staff are
+// allowed.
 func TestTitles(t *testing.T) {
 	t.Parallel()
 	words, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.Lists(), Own: []nickname.WordList{{Name: "own", Text: "admin\n"}}})
@@ -28,7 +29,7 @@ func TestTitles(t *testing.T) {
 		"a\u0007b": "control", "a\u2028b": "control", "a\ue000b": "private", "a\u0378b": "not assigned", "a\ufffdb": "damaged",
 		"Z" + strings.Repeat("\u0301", 5) + "algo": "accents", "\t \u3000": "shows nothing",
 		"Fuck Cup": "does not allow", "f\u200duck": "does not allow", "F u c k": "does not allow", "$h1t happens": "does not allow", "大笨蛋队": "does not allow",
-		"4dm1n": "does not allow", // the game's own list has it too
+		"4dm1n": "does not allow", // the game's own list contains it, too
 	} {
 		for _, field := range []string{"name", "teams[1].name"} {
 			h := newFixture(t)

@@ -15,7 +15,7 @@ var (
 	_ Matches          = (*match.Engine)(nil)
 )
 
-// open opens the match of an arena in which players have seats.
+// open creates the match of an arena in which players have seats.
 func (w *cluster) open(id string, players ...string) {
 	p := &match.Plan{ID: "m_" + id, Game: "demo", Mode: match.Survival, Arena: &match.Arena{ID: "a_" + id}}
 	for _, player := range players {
@@ -26,7 +26,8 @@ func (w *cluster) open(id string, players ...string) {
 	w.hall.plans[p.ID] = p
 }
 
-// checkOccupy says what keeps a player from an arena's match, "" for nothing.
+// checkOccupy checks which activity keeps a player from an arena's match, ""
+// for none.
 func (w *cluster) checkOccupy(n *node, id, former, want string, ticket bool) {
 	w.Helper()
 	with, isTicket, err := n.Occupy(w.Context(), "demo", "ada", id, former)
@@ -65,9 +66,9 @@ func TestPlaying(t *testing.T) {
 	})
 }
 
-// A session that comes must be led into the match that is made of its player's
-// ticket, and into no match that was there before, also where the node that made it
-// has not got round to saying so.
+// A new session must be attached to the match that its player's ticket leads
+// to, but not to an earlier match. That also holds if the node that created the
+// match has not removed the pairing yet.
 func TestReadOnConnect(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		check := func(n *node, when, want string) {
@@ -95,8 +96,8 @@ func TestReadOnConnect(t *testing.T) {
 	})
 }
 
-// Whoever has a seat in an arena waits for no opponent, and the other way
-// round.
+// A player with a seat in an arena cannot wait for an opponent, and the other
+// way round.
 func TestOneThingAtATime(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -113,7 +114,7 @@ func TestOneThingAtATime(t *testing.T) {
 		}
 		w.mustJoin(n, "ada", botAfter(0))
 		w.checkOccupy(n, "m_y", "", w.store.copied().busy["ada"].Ticket, true)
-		n.kill() // her ticket is not looked after any more
+		n.kill() // no node renews her ticket any more
 		pass((aliveMS + 1) * time.Millisecond)
 		w.checkOccupy(n, "m_y", "", "", false)
 		if left := w.store.copied().tickets; len(left) != 0 {
@@ -122,8 +123,8 @@ func TestOneThingAtATime(t *testing.T) {
 	})
 }
 
-// What a node has left that died between occupying and seating a player keeps
-// the player from nothing.
+// A node died between recording a player and adding the seat. The stale record
+// does not stop the player.
 func TestJoinWhenBusyWithAnArenaThatHasNoSeat(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -148,8 +149,8 @@ func TestAMatchThatIsFormingIsNoFormerOne(t *testing.T) {
 	})
 }
 
-// A player who is erased is busy with nothing then, also where the last match is not
-// the last duel, which ended early and will never be settled.
+// An erased player is in nothing afterwards, even if the last match is not the
+// last duel, and that duel ended early and will never be settled.
 func TestReleaseForgetsTheLastDuelToo(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()

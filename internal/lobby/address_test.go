@@ -13,8 +13,8 @@ func fromAddress(address string) func(*Request) {
 	return func(r *Request) { r.Address, _ = netip.ParseAddr(address) }
 }
 
-// Two players of one address play a duel that counts, unless the game says
-// otherwise. An IPv6 address stands for its /64.
+// A duel between two players of one address counts only if the game allows it.
+// An IPv6 address stands for its /64.
 func TestDuelsOfOneAddressCountIfTheGameSaysSo(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -46,7 +46,7 @@ func TestDuelsOfOneAddressCountIfTheGameSaysSo(t *testing.T) {
 	}
 }
 
-// A pairing whose node dies is finished by another one by the same rule.
+// If the node of a pairing dies, another node applies the same rule.
 func TestATakenOverDuelOfOneAddressDoesNotCount(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		w.addressesMatter = true
@@ -59,8 +59,9 @@ func TestATakenOverDuelOfOneAddressDoesNotCount(t *testing.T) {
 	})
 }
 
-// By default a ticket keeps nothing of an address, and otherwise only what says
-// nothing without the key, and differs between games.
+// If the game counts duels of one address, a ticket stores nothing about the
+// address. Otherwise it stores a hash that is useless without the key and
+// differs between games.
 func TestATicketKeepsNoAddress(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		for _, matter := range []bool{false, true} {
@@ -77,7 +78,7 @@ func TestATicketKeepsNoAddress(t *testing.T) {
 			if strings.Contains(string(text), "192.0.2") || strings.Contains(string(text), `"address"`) != matter {
 				w.Errorf("matter %v: %s", matter, text)
 			}
-			other := n.addressHash("other", netip.MustParseAddr("192.0.2.7")) // a game without rules counts none
+			other := n.addressHash("other", netip.MustParseAddr("192.0.2.7")) // the zero settings do not count them
 			if matter && (other == "" || other == ticket.Address) {
 				w.Errorf("another game has %q, this one %q", other, ticket.Address)
 			}

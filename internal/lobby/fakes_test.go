@@ -11,17 +11,17 @@ import (
 	"laststand/internal/quiz"
 )
 
-// matchRecords is where matches are played, seen by all nodes.
+// matchRecords are the matches that all nodes see.
 type matchRecords struct {
 	mu        sync.Mutex
 	plans     map[string]*match.Plan
-	void      map[string]bool // never to be created
-	left      map[string]bool // players without a seat in their match any more
+	void      map[string]bool // tombstoned matches
+	left      map[string]bool // players who lost their seat
 	over      map[string]bool
 	unsettled map[string]bool
 }
 
-// created lists the matches.
+// created lists the created matches.
 func (h *matchRecords) created() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -35,21 +35,22 @@ func (h *matchRecords) set(marks map[string]bool, id string) {
 	marks[id] = true
 }
 
-// voided says whether a match can never be created.
+// voided reports whether a match is tombstoned.
 func (h *matchRecords) voided(id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.void[id]
 }
 
-// fakeMatches is a node's way to the hall, with the players who are at that node.
+// fakeMatches is a node's connection to matchRecords, with the players at the
+// node.
 type fakeMatches struct {
 	*matchRecords
 	full bool
-	shut func() bool // starting fails; nil for never
+	shut func() bool // error of Start; nil for none
 
 	here map[string]bool
-	led  map[string]string // the match that a player here was led into
+	led  map[string]string // the match to which each local player was attached
 }
 
 var errShut = errors.New("the match cannot be created")
@@ -72,7 +73,8 @@ func (d *fakeMatches) Start(_ context.Context, p *match.Plan) error {
 	return nil
 }
 
-// recordAttach leads a player into a match. The caller holds mu.
+// recordAttach records that a player was attached to a match. The caller holds
+// mu.
 func (d *fakeMatches) recordAttach(match, player string) {
 	if d.here[player] {
 		d.led[player] = match
@@ -134,14 +136,15 @@ func (d *fakeMatches) IsUnsettled(_ context.Context, id string) (bool, error) {
 	return d.unsettled[id], nil
 }
 
-// match is the match that a player at this node was led into, "" for none.
+// match returns the match to which a local player was attached, or "".
 func (d *fakeMatches) match(player string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.led[player]
 }
 
-// fakeBank is a bank of 30 questions: 20 of sport and 20 in English, 10 of both.
+// fakeBank has 30 questions: 20 about sport and 20 in English, of which 10 are
+// both.
 type fakeBank struct{}
 
 func (fakeBank) questions(w Filter) []quiz.Drawn {
@@ -176,7 +179,7 @@ func (s fakeBank) Draw(_ string, w Filter, count int, seen map[string]struct{}) 
 	return all[:count], nil
 }
 
-// fakeSeenStore are what the players have seen.
+// fakeSeenStore records what the players have seen.
 type fakeSeenStore struct {
 	mu   sync.Mutex
 	seen map[string][]string

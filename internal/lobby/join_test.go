@@ -9,7 +9,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// code is an error's code on the wire, "" for none, "failed" for no refusal.
+// code is the wire code of an error: "" for nil, "failed" for an error that is
+// not a refusal.
 func code(err error) string {
 	if err == nil {
 		return ""
@@ -36,7 +37,8 @@ func TestJoin(t *testing.T) {
 	})
 }
 
-// The reply comes first: nobody is led anywhere before what follows on it.
+// The reply comes first. No player is attached before the returned function
+// runs.
 func TestTheReplyComesBeforeTheMatch(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -90,7 +92,7 @@ func TestJoinRefusals(t *testing.T) {
 	}
 }
 
-// lastMatch leaves a player with a match that is over.
+// lastMatch gives a player a finished match.
 func (w *cluster) lastMatch(n *node, unsettled bool) string {
 	w.Helper()
 	w.mustJoin(n, "ada")
@@ -114,7 +116,7 @@ func TestJoinAfterAMatchThatIsSettled(t *testing.T) {
 	})
 }
 
-// A rating is read once the last result is committed, and no sooner.
+// A rating is read only after the last result is committed.
 func TestJoinWaitsForTheLastResult(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -132,7 +134,8 @@ func TestJoinWaitsForTheLastResult(t *testing.T) {
 	})
 }
 
-// Who joins and leaves an arena after a duel still waits for the duel's result.
+// A player who joined and left an arena after a duel still waits for the result
+// of the duel.
 func TestJoinWaitsForTheLastDuel(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -150,7 +153,7 @@ func TestJoinWaitsForTheLastDuel(t *testing.T) {
 		if err := n.join("ada"); !errors.As(err, &refused) || refused.Code != protocol.CodeUnavailable {
 			w.Errorf("let in: %v", err)
 		}
-		if err := n.Free(w.Context(), "demo", "ada", id); err != nil { // as settlement does
+		if err := n.Free(w.Context(), "demo", "ada", id); err != nil { // as the settlement does
 			w.Fatal(err)
 		}
 		w.mustJoin(n, "ada")

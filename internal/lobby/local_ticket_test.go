@@ -10,8 +10,8 @@ import (
 	"laststand/internal/match"
 )
 
-// The room that the tickets of a rush took is given back when all are gone; while
-// some wait they are where they were.
+// When all tickets are gone, the memory of a large number of tickets is
+// released.
 func TestManyTicketsLeaveNoMemoryBehind(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()

@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-const aliveMS = 5000 // how long a ticket of the memory waits unattended
+const aliveMS = 5000 // how long a ticket lives without renewal
 
-// memoryStore is a Store in maps, by the contract of the scripts.
+// memoryStore implements Store with maps, by the contract of the scripts.
 type memoryStore struct {
 	mu sync.Mutex
 	tables
@@ -31,7 +31,7 @@ func newMemory() *memoryStore {
 	}}
 }
 
-// copied copies all that is kept.
+// copied returns a copy of all tables.
 func (m *memoryStore) copied() tables {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,7 +53,7 @@ func (m *memoryStore) AddTicket(_ context.Context, t Ticket, former Activity, no
 	return int64(len(m.tickets)), Activity{}, nil
 }
 
-// drop takes a ticket out. The caller holds mu.
+// drop removes a ticket. The caller holds mu.
 func (m *memoryStore) drop(id string) {
 	delete(m.tickets, id)
 	delete(m.alive, id)
@@ -72,7 +72,7 @@ func (m *memoryStore) ListNearest(_ context.Context, t Ticket, s Slice, now int6
 		m.tickets[t.ID] = t
 	}
 	m.alive[t.ID] = now + aliveMS
-	var higher, lower []Ticket // the ticket itself takes a place, as in the scripts
+	var higher, lower []Ticket // the ticket itself counts, as in the scripts
 	for id, c := range m.tickets {
 		switch {
 		case m.alive[id] < now:
@@ -210,17 +210,17 @@ func (m *memoryStore) ListPairings(context.Context, string) ([]Pairing, error) {
 
 var errDown = errors.New("the store is down")
 
-// A fault is what becomes of one call of the store.
+// fault is what happens to one call of the store.
 type fault int
 
 const (
 	works fault = iota
-	fails       // nothing is done
-	loses       // it is done, and the reply is lost
+	fails       // the call does nothing
+	loses       // the call is executed, and its reply is lost
 )
 
-// faultyStore is a node's way to the store; its fault is asked for with the method's
-// name, nil always works.
+// faultyStore is a node's connection to the store. It asks a function for the
+// fault of each call, by method; nil means no faults.
 type faultyStore struct {
 	*memoryStore
 	mu    sync.Mutex

@@ -13,14 +13,14 @@ import (
 	"laststand/internal/timer"
 )
 
-// cluster is a store, a hall and the nodes that share them, in virtual time.
+// cluster is a store, matches and the nodes that share them, in virtual time.
 type cluster struct {
 	*testing.T
 	store *memoryStore
 	hall  *matchRecords
 	minds *fakeSeenStore
 	skill map[string]float64 // ratings of players; 1500 else
-	limit int64              // of duels of one pair
+	limit int64              // daily limit of duels of one pair
 	met   func(one, other string) (int64, error)
 
 	addressesMatter bool // duels between players of one address do not count
@@ -97,7 +97,7 @@ func (n *node) addPlayer(player string) {
 	n.door.here[player] = true
 }
 
-// join has a player who is at the node ask for an opponent.
+// join requests an opponent for a player at the node.
 func (n *node) join(player string, tune ...func(*Request)) error {
 	n.addPlayer(player)
 	r := Request{Game: "demo", Player: player}
@@ -113,7 +113,7 @@ func withFilter(w Filter) func(*Request) { return func(r *Request) { r.Filter = 
 
 func botAfter(ms int64) func(*Request) { return func(r *Request) { r.BotAfterMS = &ms } }
 
-// mustJoin joins a player who has to be let in.
+// mustJoin joins a player, who must be accepted.
 func (w *cluster) mustJoin(n *node, player string, tune ...func(*Request)) {
 	w.Helper()
 	if err := n.join(player, tune...); err != nil {
@@ -121,7 +121,7 @@ func (w *cluster) mustJoin(n *node, player string, tune ...func(*Request)) {
 	}
 }
 
-// plan is the plan of the match that a player at a node was led into.
+// plan returns the plan of the match to which a local player was attached.
 func (w *cluster) plan(n *node, player string) *match.Plan {
 	w.Helper()
 	synctest.Wait()
@@ -134,7 +134,7 @@ func (w *cluster) plan(n *node, player string) *match.Plan {
 	return p
 }
 
-// checkWaits says that a player was led nowhere yet.
+// checkWaits checks that a player was not attached to a match yet.
 func (w *cluster) checkWaits(n *node, player string) {
 	w.Helper()
 	synctest.Wait()

@@ -46,7 +46,8 @@ func TestCompatibleTicketsArePairedAtOnce(t *testing.T) {
 	})
 }
 
-// 400 points apart fit after 6 s, by the window of 100 + 50 a second.
+// A difference of 400 points is accepted after 6 s: the window is 100 plus 50
+// per second.
 func TestTheWindowWidens(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		w.skill["ada"], w.skill["bob"] = 1500, 1900
@@ -88,7 +89,8 @@ func TestABotComes(t *testing.T) {
 	}
 }
 
-// Two who have met too often today play all the same, for nothing.
+// Two players who have reached their daily limit are still paired, but the duel
+// does not count.
 func TestDuelsOfAPairBeyondItsLimitDoNotCount(t *testing.T) {
 	t.Parallel()
 	for met, counts := range map[int64]bool{0: true, 2: true, 3: false, 9: false} {
@@ -162,8 +164,8 @@ func (l *Lobby) countTickets() int {
 	return len(l.tickets)
 }
 
-// Two wishes that fit may leave too few questions together: those two are not
-// paired.
+// Two compatible filters may leave too few questions together. Such tickets are
+// not paired.
 func TestFiltersThatLeaveTooFewQuestions(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
@@ -184,7 +186,7 @@ func TestQuestionsAvoidThoseSeen(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
 		seen := map[string]bool{}
-		for i := range 3 { // the bank holds 30
+		for i := range 3 { // the bank has 30 questions
 			w.mustJoin(n, "ada")
 			w.mustJoin(n, fmt.Sprint("other ", i))
 			p := w.plan(n, "ada")
@@ -204,7 +206,7 @@ func TestQuestionsAvoidThoseSeen(t *testing.T) {
 	})
 }
 
-// Whoever pairs, the other node leads its player into the match soon.
+// When one node pairs two tickets, the other node attaches its player soon.
 func TestANodeFollowsThePairingOfAnother(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -222,8 +224,8 @@ func TestANodeFollowsThePairingOfAnother(t *testing.T) {
 	})
 }
 
-// The node that has paired two dies before it has created their match: another
-// does, and leads its player in.
+// A node dies after it has paired two tickets and before it creates the match.
+// Another node creates it and attaches its player.
 func TestASweepFinishesThePairingOfADeadNode(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -234,13 +236,13 @@ func TestASweepFinishesThePairingOfADeadNode(t *testing.T) {
 		if len(w.store.pairings) != 1 {
 			w.Fatalf("%v", w.store.pairings)
 		}
-		for _, player := range []string{"ada", "bob"} { // who is paired cannot join again
+		for _, player := range []string{"ada", "bob"} { // a paired player cannot join again
 			if err := a.join(player); code(err) != "already_playing" {
 				w.Errorf("%s: %v", player, err)
 			}
 		}
 		time.Sleep(2900 * time.Millisecond)
-		w.checkWaits(a, "ada") // it might only be slow
+		w.checkWaits(a, "ada") // the node might only be slow
 		time.Sleep(2200 * time.Millisecond)
 		p := w.plan(a, "ada")
 		if _, ok := p.Seat("bob"); !ok || len(w.store.pairings) != 0 || len(w.hall.plans) != 1 {
@@ -249,8 +251,8 @@ func TestASweepFinishesThePairingOfADeadNode(t *testing.T) {
 	})
 }
 
-// The one that has paired is slow, and the players of the other node wait for
-// the match, however often they look before.
+// The pairing node is slow. The players at the other node wait for the match,
+// however often their tickets are tried.
 func TestANodeWaitsForAMatchThatIsForming(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
@@ -265,8 +267,8 @@ func TestANodeWaitsForAMatchThatIsForming(t *testing.T) {
 	})
 }
 
-// The store is down for longer than a ticket lives unattended: the tickets come
-// back, and the tries meanwhile are few.
+// The store is down for longer than a ticket lives without renewal. The tickets
+// come back, and there are few tries in between.
 func TestTheStoreIsDownForAWhile(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		w.skill["bob"] = 9000
@@ -291,12 +293,12 @@ func TestTheStoreIsDownForAWhile(t *testing.T) {
 	})
 }
 
-// However many wait nearby with other wishes, one who fits is seen, as far as a
-// ticket looks.
+// A compatible ticket is found behind many tickets with other filters, within
+// the search range.
 func TestATicketLooksBeyondOtherFilters(t *testing.T) {
 	t.Parallel()
 	last := searchSlices[len(searchSlices)-1]
-	side := last.Skip + last.Count // of which ada and bob have places
+	side := last.Skip + last.Count // including the places of ada and bob
 	for others, want := range map[int]bool{side - 2: true, side - 1: false} {
 		t.Run(fmt.Sprint(others), func(t *testing.T) {
 			inBubble(t, func(w *cluster) {
@@ -319,8 +321,8 @@ func TestATicketLooksBeyondOtherFilters(t *testing.T) {
 	}
 }
 
-// Forty players at three nodes, with a third of all calls failing or losing
-// their reply: each is in one match, and led there.
+// Forty players are at three nodes, and a third of all calls fail or lose their
+// reply. Each player is in exactly one match and attached to it.
 func TestEverybodyIsPairedOnce(t *testing.T) {
 	t.Parallel()
 	for name, what := range map[string]fault{"all well": works, "lost": loses, "failed": fails} {
@@ -340,7 +342,7 @@ func TestEverybodyIsPairedOnce(t *testing.T) {
 				}
 				var all sync.WaitGroup
 				for i := range 40 {
-					all.Go(func() { // until the store lets it in
+					all.Go(func() { // until the store accepts it
 						err := errDown
 						for errors.Is(err, errDown) {
 							err = nodes[i%3].join(fmt.Sprint("p_", i), botAfter(0))

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whoever a ticket finds is whom it would find if it were shown all who wait:
-// though it mostly looks at few of them.
+// A ticket finds the same opponent as if it read all waiting tickets, although
+// it usually reads few of them.
 func TestTheBestIsFoundAmongTheNearest(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -25,11 +25,11 @@ func TestTheBestIsFoundAmongTheNearest(t *testing.T) {
 			}
 			return c
 		}
-		all = append(all, draw("own")) // mostly with few who fit
+		all = append(all, draw("own")) // usually with few compatible ones
 		for i := range rapid.IntRange(0, 100).Draw(t, "others") {
 			all = append(all, draw(fmt.Sprint("p_", i)))
 		}
-		own := all[0] // pick leaves it out
+		own := all[0] // pickOpponent ignores it
 		want, found := pickOpponent(own, all, 20_000)
 		got, waits, err := lobby.findOpponent(t.Context(), own)
 		switch {
@@ -43,12 +43,12 @@ func TestTheBestIsFoundAmongTheNearest(t *testing.T) {
 	})
 }
 
-// A ticket looks no further than it has to: once, where few wait or one of the
-// nearest fits.
+// A ticket reads no further than necessary: once, if few wait or one of the
+// nearest is suitable.
 func TestATicketLooksOnce(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
-		n.link.set(func(string) fault { return works }) // and counts
+		n.link.set(func(string) fault { return works }) // and counts the reads
 		w.skill["far"] = 9000
 		w.mustJoin(n, "far", botAfter(0))
 		w.mustJoin(n, "alone", botAfter(0))

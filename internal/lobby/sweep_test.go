@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// pass lets time pass, and what is due then happen.
+// pass advances the virtual time and runs what is due then.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// newFormingMatch pairs two players at two nodes whose match cannot be created until
-// open is called.
+// newFormingMatch pairs two players at two nodes. Their match cannot be created
+// until open is called.
 func (w *cluster) newFormingMatch(tune ...func(*Request)) (a, b *node, id string, open func()) {
 	w.Helper()
 	a, b = w.node(), w.node()
-	shut := true // under the hall's mu
+	shut := true // under the mutex of matchRecords
 	for _, n := range []*node{a, b} {
 		n.door.shut = func() bool { return shut }
 	}
@@ -36,8 +36,8 @@ func (w *cluster) newFormingMatch(tune ...func(*Request)) (a, b *node, id string
 	return nil, nil, "", nil
 }
 
-// A pairing whose match cannot be created is undone after 30 s: its match is
-// made impossible, and the tickets wait again, no younger than they are.
+// A pairing whose match cannot be created is rolled back after 30 s. Its match
+// is tombstoned, and the tickets wait again with their age.
 func TestAPairingIsRolledBack(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		began := now()
@@ -51,7 +51,7 @@ func TestAPairingIsRolledBack(t *testing.T) {
 		if _, still := kept.pairings[first]; still || !w.hall.voided(first) {
 			w.Fatalf("pairings %v, void %v", kept.pairings, w.hall.voided(first))
 		}
-		for _, p := range kept.pairings { // they have met again
+		for _, p := range kept.pairings { // the two are paired again
 			for _, t := range p.Tickets {
 				if t.JoinedAt != began {
 					w.Errorf("%s has joined at %d, not %d", t.ID, t.JoinedAt, began)
@@ -67,8 +67,7 @@ func TestAPairingIsRolledBack(t *testing.T) {
 	})
 }
 
-// One of the two is not there any more: that player is free, and the other one
-// waits.
+// One ticket has expired: its player is free, and the other player waits.
 func TestRollBackFreesThePlayerOfAnExpiredTicket(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b, _, _ := w.newFormingMatch()
@@ -82,8 +81,8 @@ func TestRollBackFreesThePlayerOfAnExpiredTicket(t *testing.T) {
 	})
 }
 
-// The match was created after all, and only the word of it was lost: the
-// pairing is done, and nobody waits again.
+// The match was created, and only the reply was lost. The pairing is complete,
+// and no ticket waits again.
 func TestAPairingWithAMatchIsNotRolledBack(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n, began := w.node(), now()
@@ -104,8 +103,8 @@ func TestAPairingWithAMatchIsNotRolledBack(t *testing.T) {
 	})
 }
 
-// A node was stalled since before it created the match of a pairing that others
-// have undone: it cannot create it any more.
+// A node stalls before it creates the match of a pairing, and others roll the
+// pairing back. The stalled node cannot create the match any more.
 func TestAStalledNodeCannotCreateARolledBackMatch(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		_, b, first, open := w.newFormingMatch()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// moveTo has a player's session end at the node and begin at another, which
-// adopts what the player waits for.
+// moveTo ends a player's session at the node and starts one at another node,
+// which takes over.
 func (n *node) moveTo(w *cluster, other *node, player string) {
 	w.Helper()
 	n.door.mu.Lock()
@@ -19,14 +19,14 @@ func (n *node) moveTo(w *cluster, other *node, player string) {
 	}
 }
 
-// A player who comes to another node with a ticket is led into the match there,
-// whichever node pairs it.
+// A player with a ticket who moves to another node is attached to the match
+// there, whichever node pairs the ticket.
 func TestATicketIsTakenOver(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		w.mustJoin(a, "ada", botAfter(0))
 		a.moveTo(w, b, "ada")
-		w.mustJoin(a, "bob", botAfter(0)) // a pairs them, and has no session of ada's
+		w.mustJoin(a, "bob", botAfter(0)) // node a pairs them and has no session of ada
 		pass(2 * time.Second)
 		if p := w.plan(b, "ada"); p != w.plan(a, "bob") {
 			w.Errorf("ada is in %s", p.ID)
@@ -34,14 +34,14 @@ func TestATicketIsTakenOver(t *testing.T) {
 	})
 }
 
-// It is so too where the ticket's own node has died.
+// The same holds if the ticket's node has died.
 func TestATicketOfADeadNodeIsTakenOver(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		w.mustJoin(a, "ada", botAfter(0))
 		a.kill()
 		a.moveTo(w, b, "ada")
-		pass(time.Minute) // it would have expired
+		pass(time.Minute) // otherwise it would have expired
 		w.checkWaits(b, "ada")
 		w.mustJoin(b, "bob", botAfter(0))
 		if p := w.plan(b, "ada"); p != w.plan(b, "bob") {
@@ -50,7 +50,8 @@ func TestATicketOfADeadNodeIsTakenOver(t *testing.T) {
 	})
 }
 
-// One who comes while the match is being formed is led into it once it is.
+// A player who moves while the match is being created is attached once it
+// exists.
 func TestAFormingMatchIsTakenOver(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b, _, open := w.newFormingMatch()
@@ -65,7 +66,7 @@ func TestAFormingMatchIsTakenOver(t *testing.T) {
 	})
 }
 
-// One who waits for nothing, or whose match is over, is led nowhere.
+// A player without a ticket, or whose match is over, is not attached.
 func TestNothingToTakeOver(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()

@@ -14,7 +14,7 @@ import (
 	"laststand/internal/quiz"
 )
 
-// anyOrder draws a question and shuffles one that is the same.
+// anyOrder draws a question and shuffles an equal one.
 func anyOrder(t *rapid.T, choices int) (quiz.Question, quiz.Drawn) {
 	q := quiz.Question{
 		ID: "q", Kind: quiz.Multiple, Lang: "en", Category: "c", Difficulty: quiz.Hard, Text: "Which?", Explanation: "So.",
@@ -42,7 +42,7 @@ func TestShuffleKeepsWhatIsRight(t *testing.T) {
 	})
 }
 
-// Nobody who has what was drawn can change what others have: everything is theirs.
+// The user of a drawn question cannot change the drawn questions of others.
 func TestShuffleNeverChangesTheQuestion(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -50,7 +50,7 @@ func TestShuffleNeverChangesTheQuestion(t *testing.T) {
 		before := encoded(t, q)
 		other := one.Shuffle(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "other"), 0)))
 		shown := encoded(t, other)
-		for _, d := range []quiz.Drawn{one, drawnInOrder(*one.Question)} { // in an order of its own, and in the question's
+		for _, d := range []quiz.Drawn{one, drawnInOrder(*one.Question)} { // in its own order, and in the question's
 			d.Choices()[0], d.Right()[0] = "changed", 99
 			d.Solution().Choices[0] = 99
 		}
@@ -105,12 +105,12 @@ func TestShuffleReachesEveryOrder(t *testing.T) {
 	}
 }
 
-// As JSON, what is drawn is a question as it always was; read again it is asked alike,
-// of its own and of the one that was drawn.
+// A drawn question is encoded like a normal question. The decoded one is asked
+// in the same way.
 func TestDrawnIsAQuestionAsJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		q, d := anyOrder(t, 20) // of over 16, which no sound question has, nothing is shared
+		q, d := anyOrder(t, 20) // over 16 choices, which no valid question has, are not shared
 		written := encoded(t, d)
 		flat := q
 		flat.Choices, flat.Right = d.Choices(), d.Right()
@@ -129,7 +129,8 @@ func TestDrawnIsAQuestionAsJSON(t *testing.T) {
 	})
 }
 
-// checkAlike asks both questions, and answers every subset of the choices.
+// checkAlike checks that two questions are asked alike and judge every subset
+// of the choices alike.
 func checkAlike(t *rapid.T, a, b quiz.Drawn) {
 	t.Helper()
 	if encoded(t, a) != encoded(t, b) || encoded(t, a.Solution()) != encoded(t, b.Solution()) {
@@ -156,7 +157,7 @@ func forms(set []int) string {
 	return "m:" + strings.Trim(strings.ReplaceAll(fmt.Sprint(set), " ", ","), "[]")
 }
 
-// A choice is judged where it stood when it was asked.
+// A choice is judged by its place in the asked order.
 func TestAnswersAreJudgedInTheOrderAsked(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -175,7 +176,7 @@ func TestAnswersAreJudgedInTheOrderAsked(t *testing.T) {
 	}
 }
 
-// fullQuestion is a question of which each field is set, by a number.
+// fullQuestion returns a question with a distinct value in each field.
 func fullQuestion() quiz.Question {
 	q := quiz.Question{
 		Choices: []string{"a", "b", "c"}, Right: []int{0}, Target: &quiz.Target{Value: 1}, Accepted: []string{"x", "y"},
@@ -188,7 +189,7 @@ func fullQuestion() quiz.Question {
 	return q
 }
 
-// Questions of which anything is another are never one.
+// Questions that differ in any field are not shared.
 func TestOnlyEqualQuestionsAreShared(t *testing.T) {
 	t.Parallel()
 	known := fullQuestion()
@@ -238,7 +239,7 @@ func checkNotShared(t *testing.T, change string, q quiz.Question, known *quiz.Qu
 	}
 }
 
-// Choices that are the same text are told apart by which of them is right.
+// Choices with equal texts are distinguished by whether they are right.
 func TestEqualChoicesAreSharedByCorrectness(t *testing.T) {
 	t.Parallel()
 	known := quiz.Question{Choices: []string{"a", "a", "b"}, Right: []int{1}}
@@ -248,7 +249,7 @@ func TestEqualChoicesAreSharedByCorrectness(t *testing.T) {
 	}
 }
 
-// None but a question's own fields are read; nothing that lacks them is a fault.
+// Only a question's own fields are decoded. Missing fields are not an error.
 func TestDrawnIsReadFromAnything(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]bool{`null`: false, `{}`: false, `{"new":1}`: false, `{"id":"q"}`: true, `{"right":[1]}`: true} {

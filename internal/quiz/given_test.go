@@ -21,7 +21,7 @@ var (
 	text     = drawnInOrder(quiz.Question{Kind: quiz.Text, Accepted: []string{"The Moon", "Luna", "月球"}})
 )
 
-// drawnInOrder is a question whose choices are asked in its own order.
+// drawnInOrder returns a question whose choices are asked in its own order.
 func drawnInOrder(q quiz.Question) quiz.Drawn { return quiz.Drawn{Question: &q} }
 
 func given(t *testing.T, document string) quiz.Given {
@@ -153,7 +153,8 @@ func TestNumbersThatAreEqualHaveOneForm(t *testing.T) {
 func TestToleranceIsInclusiveInDecimals(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		// All in thousandths, where the right verdict is plain integer arithmetic.
+		// All values are thousandths, so the correct verdict is integer
+		// arithmetic.
 		target := rapid.IntRange(-10_000_000, 10_000_000).Draw(t, "target")
 		tolerance := rapid.IntRange(0, 5_000).Draw(t, "tolerance")
 		off := rapid.OneOf(
@@ -190,7 +191,7 @@ func TestCorrectNeverPanics(t *testing.T) {
 	}
 }
 
-// A text is what the decoder reads, whether or not it is plain.
+// A text is decoded as JSON, with and without the shortcut for plain texts.
 func TestTextsAreReadAsJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -239,10 +240,10 @@ func FuzzNormalize(f *testing.F) {
 	})
 }
 
-// isTooLong tells a text that outgrew the limit by being folded.
+// isTooLong reports a text that exceeded the limit through folding.
 func isTooLong(form string) bool { return len([]rune(form)) > quiz.MaxTextLen+2 }
 
-// reread turns a canonical form back into the answer that it stands for.
+// reread converts a canonical form back to an answer.
 func reread(t *testing.T, form string) quiz.Given {
 	t.Helper()
 	value := form[2:]

@@ -31,8 +31,8 @@ func TestUpdateGivesThePapersExample(t *testing.T) {
 	checkNear(t, "Sigma", got.Sigma, 0.05999, 0.00001)
 }
 
-// A first duel of two newcomers. Worked by hand from the formulas: φ = 2.014762,
-// g = 0.669069, E = 0.5, v = 8.935475; σ hardly moves.
+// The first duel of two new players, computed by hand: φ = 2.014762, g =
+// 0.669069, E = 0.5, v = 8.935475; σ hardly changes.
 func TestUpdateRatesADuelOfNewcomers(t *testing.T) {
 	t.Parallel()
 	won := rating.Update(rating.Default(), []rating.Game{{Opponent: rating.Default(), Score: 1}})
@@ -79,7 +79,8 @@ func TestZeroRatingCountsAsDefault(t *testing.T) {
 	}
 }
 
-// An end that was beyond doubt says nothing, and must not divide by zero.
+// A game with a certain outcome contains no information and must not cause a
+// division by zero.
 func TestUpdateSurvivesAbsurdDistances(t *testing.T) {
 	t.Parallel()
 	god := rating.Rating{R: 1e9, RD: 30, Sigma: 0.06}
@@ -159,7 +160,7 @@ func TestADrawOfEqualsChangesNobody(t *testing.T) {
 	})
 }
 
-// Equal players with equal certainty exchange what one wins and the other loses.
+// Two equal players exchange points: one wins what the other loses.
 func TestADuelOfTwinsIsSymmetric(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

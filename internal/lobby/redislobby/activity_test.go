@@ -6,7 +6,7 @@ import (
 	"laststand/internal/lobby"
 )
 
-// busyWith makes a player busy with a match.
+// busyWith records that a player is in a match.
 func (h *testLobby) busyWith(player, id string) {
 	h.Helper()
 	if err := h.client.Set(h.Context(), keys{h.game}.busy(player), "match:"+id, busyTTL).Err(); err != nil {
@@ -14,7 +14,7 @@ func (h *testLobby) busyWith(player, id string) {
 	}
 }
 
-// Free ends what it names, and nothing that came after it.
+// Free removes the given match, and no later activity.
 func TestFree(t *testing.T) {
 	each(t, func(h *testLobby) {
 		h.busyWith("ada", "m_1")
@@ -35,7 +35,8 @@ func TestFree(t *testing.T) {
 	})
 }
 
-// checkOccupy says what keeps ada from a match, nothing where want is empty.
+// checkOccupy checks which activity keeps ada from a match; an empty want means
+// none.
 func (h *testLobby) checkOccupy(id, former string, now int64, want lobby.Activity) {
 	h.Helper()
 	with, err := h.Occupy(h.Context(), lobby.OccupyRequest{Game: h.game, Player: "ada", Match: id, Former: former}, now)
@@ -46,7 +47,7 @@ func (h *testLobby) checkOccupy(id, former string, now int64, want lobby.Activit
 
 func TestOccupy(t *testing.T) {
 	each(t, func(h *testLobby) {
-		for range 2 { // run again
+		for range 2 { // repeated
 			h.checkOccupy("m_1", "", epoch, lobby.Activity{})
 		}
 		h.checkOccupy("m_2", "", epoch, lobby.Activity{Match: "m_1"})
@@ -67,8 +68,8 @@ func TestOccupy(t *testing.T) {
 	})
 }
 
-// Who waits for an opponent is busy, until the ticket has expired; then it
-// leaves.
+// A waiting player is occupied until the ticket has expired; then the ticket is
+// removed.
 func TestOccupyBesideATicket(t *testing.T) {
 	each(t, func(h *testLobby) {
 		ada := h.addedTicket("ada", epoch)
@@ -84,7 +85,7 @@ func TestOccupyBesideATicket(t *testing.T) {
 	})
 }
 
-// A match that is still to be created is no former one.
+// A match that does not exist yet does not count as a former one.
 func TestOccupyBesideAPairing(t *testing.T) {
 	each(t, func(h *testLobby) {
 		ada := h.addedTicket("ada", epoch)

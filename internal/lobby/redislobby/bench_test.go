@@ -13,8 +13,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// BenchmarkListNearest is what a look at those who wait costs Redis, by how many are
-// listed on either side.
+// BenchmarkListNearest measures the cost of a search for Redis, by the number
+// of listed tickets per side.
 func BenchmarkListNearest(b *testing.B) {
 	o, err := redis.ParseURL(testenv.Redis(b).URL)
 	if err != nil {
@@ -45,7 +45,7 @@ func BenchmarkListNearest(b *testing.B) {
 	}
 }
 
-// spent is the processor time of Redis so far, in seconds.
+// spent returns the CPU time of Redis so far, in seconds.
 func spent(ctx context.Context, client *redis.Client) (seconds float64) {
 	for line := range strings.Lines(client.Info(ctx, "cpu").Val()) {
 		var part float64

@@ -7,7 +7,7 @@ import (
 	"laststand/internal/lobby"
 )
 
-// rollBack undoes a pairing, and says whether it was there.
+// rollBack rolls a pairing back and reports whether it existed.
 func (h *testLobby) rollBack(p lobby.Pairing, now int64) bool {
 	h.Helper()
 	undone, err := h.RollBackPairing(h.Context(), p, now)
@@ -17,8 +17,7 @@ func (h *testLobby) rollBack(p lobby.Pairing, now int64) bool {
 	return undone
 }
 
-// Tickets that are looked after in a pairing wait again when it is undone, as
-// they were.
+// Live tickets of a pairing that is rolled back wait again, unchanged.
 func TestRollBackPairing(t *testing.T) {
 	each(t, func(h *testLobby) {
 		ada, bob := h.addedTicket("ada", epoch), h.addedTicket("bob", epoch)
@@ -33,7 +32,7 @@ func TestRollBackPairing(t *testing.T) {
 			}
 		}
 		now += aliveMS
-		if !h.rollBack(p, now) || h.rollBack(p, now) { // the second is run again
+		if !h.rollBack(p, now) || h.rollBack(p, now) { // the second call is a repetition
 			h.Error("it was not undone once")
 		}
 		h.checkActivity("ada", lobby.Activity{Ticket: "t_ada"})
@@ -52,8 +51,8 @@ func TestRollBackPairing(t *testing.T) {
 	})
 }
 
-// One that its node has let expire does not wait again: its player is free, if
-// not busy with something else by now.
+// An expired ticket does not wait again. Its player is free, unless the player
+// is in something else by now.
 func TestRollBackLeavesOutExpiredTickets(t *testing.T) {
 	each(t, func(h *testLobby) {
 		ada, bob, eve := h.addedTicket("ada", epoch), h.addedTicket("bob", epoch), h.addedTicket("eve", epoch)
@@ -81,7 +80,7 @@ func TestRollBackLeavesOutExpiredTickets(t *testing.T) {
 	})
 }
 
-// A pairing that is done is not undone.
+// A completed pairing is not rolled back.
 func TestRollBackAfterCompletion(t *testing.T) {
 	each(t, func(h *testLobby) {
 		ada := h.addedTicket("ada", epoch)
@@ -102,7 +101,7 @@ func TestRollBackAfterCompletion(t *testing.T) {
 	})
 }
 
-// A player's last duel is kept whatever the player does, until it is settled.
+// A player's last duel is kept, whatever the player does, until it is settled.
 func TestTheLastDuelIsKept(t *testing.T) {
 	each(t, func(h *testLobby) {
 		ada, bob := h.addedTicket("ada", epoch), h.addedTicket("bob", epoch)

@@ -11,8 +11,8 @@ import (
 	"laststand/internal/lobby"
 )
 
-// Forty tickets come in at three nodes at once, each with an eye on all others:
-// every one is in one pairing, none in two.
+// Forty tickets arrive at three nodes at the same time and may be paired in any
+// way. Each ends up in exactly one pairing.
 func TestEveryTicketIsPairedOnce(t *testing.T) {
 	each(t, func(h *testLobby) {
 		nodes := []*Store{New(h.client), New(h.client), New(h.client)}
@@ -49,14 +49,14 @@ func TestEveryTicketIsPairedOnce(t *testing.T) {
 	})
 }
 
-// countTickets counts what is kept of tickets.
+// countTickets counts the stored tickets.
 func (h *testLobby) countTickets() int64 {
 	k := keys{h.game}
 	return h.client.HLen(h.Context(), k.tickets()).Val() + h.client.ZCard(h.Context(), k.waiting()).Val() + h.client.ZCard(h.Context(), k.alive()).Val()
 }
 
-// Two nodes pair bob at once, one with ada and the other with eve: he is in one
-// match, and who is left over waits on.
+// Two nodes pair bob at the same time, with ada and with eve. He is in one
+// match, and the other player keeps waiting.
 func TestTwoNodesPairOneTicketAtOnce(t *testing.T) {
 	each(t, func(h *testLobby) {
 		for round := range 50 {
@@ -91,8 +91,7 @@ func TestTwoNodesPairOneTicketAtOnce(t *testing.T) {
 	})
 }
 
-// findPair enters a ticket and pairs it with anyone until it does not wait any
-// more.
+// findPair adds a ticket and pairs it with any other until it no longer waits.
 func (h *testLobby) findPair(node *Store, t lobby.Ticket) {
 	if _, with, err := node.AddTicket(h.Context(), t, lobby.Activity{}, epoch); err != nil || with != (lobby.Activity{}) {
 		h.Errorf("%s: %+v, %v", t.ID, with, err)

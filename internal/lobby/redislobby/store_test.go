@@ -19,10 +19,10 @@ import (
 
 const epoch = 1_795_212_345_678
 
-// nearest are more than wait in most tests.
+// nearest is a slice that covers all tickets of most tests.
 var nearest = lobby.Slice{Count: 32}
 
-// testLobby is a game of its own in a Redis, and a test of it.
+// testLobby is a test with a game of its own in Redis.
 type testLobby struct {
 	*testing.T
 	*Store
@@ -44,7 +44,7 @@ func (h *testLobby) ticket(player string, r float64) lobby.Ticket {
 	}
 }
 
-// addTicket enters a ticket that has to be let in.
+// addTicket adds a ticket, which must be accepted.
 func (h *testLobby) addTicket(t lobby.Ticket, now int64) int64 {
 	h.Helper()
 	waiting, with, err := h.AddTicket(h.Context(), t, lobby.Activity{}, now)
@@ -54,7 +54,7 @@ func (h *testLobby) addTicket(t lobby.Ticket, now int64) int64 {
 	return waiting
 }
 
-// nearest are the players whose tickets are near, sorted; nil where the ticket
+// nearest returns the sorted players of the listed tickets; nil if the ticket
 // itself does not wait.
 func (h *testLobby) nearest(t lobby.Ticket, now int64) []string {
 	h.Helper()
@@ -84,7 +84,7 @@ func (h *testLobby) checkActivity(player string, want lobby.Activity) {
 	h.Helper()
 	got, err := h.ReadActivity(h.Context(), h.game, player)
 	if want.Duel == "" {
-		got.Duel = "" // TestTheLastDuelIsKept looks at it
+		got.Duel = "" // TestTheLastDuelIsKept checks it
 	}
 	if err != nil || got != want {
 		h.Errorf("%s is busy with %+v, %v, want %+v", player, got, err, want)
@@ -129,8 +129,7 @@ func TestAddTicket(t *testing.T) {
 	})
 }
 
-// A player may join anew whose node has let the ticket expire, and then has one
-// ticket.
+// A player whose ticket has expired may join again, and then has one ticket.
 func TestAddTicketAfterAnExpiredTicket(t *testing.T) {
 	each(t, func(h *testLobby) {
 		ada := h.ticket("ada", 1500)
@@ -175,7 +174,7 @@ func TestAddTicketAfterAMatch(t *testing.T) {
 	})
 }
 
-// All that wait are listed, a slice at a time, the nearest by rating on either
+// All waiting tickets are listed slice by slice, the nearest rating on each
 // side first.
 func TestListNearest(t *testing.T) {
 	each(t, func(h *testLobby) {
@@ -208,7 +207,8 @@ func TestListNearest(t *testing.T) {
 	})
 }
 
-// Looking after a ticket keeps its player busy for as long as it waits.
+// Renewing a ticket keeps its player's activity for as long as the ticket
+// waits.
 func TestListNearestKeepsTheActivity(t *testing.T) {
 	each(t, func(h *testLobby) {
 		ada := h.addedTicket("ada", epoch)
@@ -223,8 +223,8 @@ func TestListNearestKeepsTheActivity(t *testing.T) {
 	})
 }
 
-// A ticket that its node does not look after leaves once its time is up; one
-// that is looked after stays.
+// A ticket that its node does not renew is removed when it expires. A renewed
+// one stays.
 func TestExpiredTicketsLeave(t *testing.T) {
 	each(t, func(h *testLobby) {
 		own, other := h.addedTicket("own", epoch), h.addedTicket("other", epoch)
@@ -239,7 +239,7 @@ func TestExpiredTicketsLeave(t *testing.T) {
 		if h.pair("m_1", own, other) {
 			h.Error("an expired ticket was paired")
 		}
-		// Its node was only slow: the ticket comes back, with its age.
+		// The node was only slow: the ticket comes back with its age.
 		h.checkNearest(other, now+2, "own")
 		got, _, err := h.ListNearest(h.Context(), own, nearest, now+2)
 		if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], other) {
@@ -248,7 +248,7 @@ func TestExpiredTicketsLeave(t *testing.T) {
 	})
 }
 
-// Tickets of a node that has died do not hide those who wait beyond them.
+// Tickets of a dead node do not hide the waiting tickets behind them.
 func TestExpiredTicketsHideNobody(t *testing.T) {
 	each(t, func(h *testLobby) {
 		own := h.ticket("own", 1500)
@@ -268,7 +268,7 @@ func TestExpiredTicketsHideNobody(t *testing.T) {
 	})
 }
 
-// A ticket that has left for good does not come back.
+// A removed ticket does not come back.
 func TestATicketThatHasLeftStaysAway(t *testing.T) {
 	each(t, func(h *testLobby) {
 		ada, bob := h.addedTicket("ada", epoch), h.addedTicket("bob", epoch)

@@ -19,7 +19,7 @@ import (
 // Fates of the next EXEC that is sent.
 const (
 	whole   int32 = iota
-	unsent        // the connection breaks before
+	unsent        // the connection breaks before the EXEC is sent
 	unheard       // the connection breaks after the server has replied
 	severed       // like unheard, and nothing gets through afterwards
 )
@@ -103,7 +103,7 @@ func (c *faultyConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Whatever is lost, the outcome of a race is correct.
+// The outcome of a race is correct for every kind of loss.
 func TestALostExec(t *testing.T) {
 	for name, fate := range map[string]int32{"unsent": unsent, "unheard": unheard} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"laststand/internal/match"
 )
 
-// Two questions: who is in, who is out, and the effect of answers.
+// Two questions: the players who are in or out, and the effect of answers.
 func TestSurvival(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd", "p_dan")
@@ -56,7 +56,7 @@ func TestSurvival(t *testing.T) {
 	})
 }
 
-// A question without a survivor eliminates nobody.
+// A question without a survivor eliminates no player.
 func TestAVoidQuestion(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob")
@@ -148,7 +148,7 @@ func TestLeavingASurvivalMatch(t *testing.T) {
 }
 
 // The unrevealed answer of a player who leaves is retracted, and the question
-// is for those who stay. If the only one left was wrong, nobody survives it.
+// is for those who stay. If the only one left was wrong, there is no survivor.
 func TestLeavingRetractsAnAnswer(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd")

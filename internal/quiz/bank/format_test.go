@@ -70,7 +70,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// endless is an input that a reader must not take to its end.
+// endless is an input without an end, which a reader must not read completely.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {

@@ -19,7 +19,8 @@ func fuzzReader(f *testing.F, format bank.Format, seeds ...string) {
 	f.Fuzz(func(t *testing.T, input []byte) { checkReader(t, format, input) })
 }
 
-// sampleParts cuts a sample in parts: small seeds are soon varied.
+// sampleParts splits a sample into parts, because small seeds are varied
+// faster.
 func sampleParts(f *testing.F, name, separator string) []string {
 	sample, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
@@ -28,7 +29,7 @@ func sampleParts(f *testing.F, name, separator string) []string {
 	return strings.Split(string(sample), separator)
 }
 
-// checkReader holds whatever was read to what Import promises.
+// checkReader checks the promises of Import for any input.
 func checkReader(t *testing.T, format bank.Format, input []byte) {
 	in, err := bank.Read(bytes.NewReader(input), "", format, defaults)
 	if err != nil {

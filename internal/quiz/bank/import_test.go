@@ -28,7 +28,7 @@ func readSample(t *testing.T, name string, o bank.Options) bank.Import {
 	return in
 }
 
-// describe writes a question on one line: what is right has a star.
+// describe writes a question on one line and marks right answers with a star.
 func describe(line int, q quiz.Question) string {
 	s := fmt.Sprintf("%d %s %s %s %s: %s", line, q.Kind, q.Lang, q.Category, q.Difficulty, q.Text)
 	for i, c := range q.Choices {
@@ -54,7 +54,7 @@ func describe(line int, q quiz.Question) string {
 
 type wantImport struct {
 	taken   []string
-	skipped []string // "line: reason" beginnings
+	skipped []string // prefixes of "line: reason"
 }
 
 func (want wantImport) check(t *testing.T, in bank.Import) {

@@ -170,7 +170,7 @@ func checkDrawn(t *rapid.T, p *bank.Pool, spec bank.Spec, seen map[string]struct
 	}
 }
 
-// countSeen draws all that match to see how many of them were seen.
+// countSeen draws all matching questions and counts the seen ones.
 func countSeen(p *bank.Pool, spec bank.Spec, seen map[string]struct{}) int {
 	spec.Count = p.Count(spec)
 	all, _ := p.Draw(spec, nil, newRand())
@@ -210,7 +210,7 @@ func TestDrawIsEven(t *testing.T) {
 	}
 }
 
-// isEven allows 6 standard deviations or so.
+// isEven accepts about 6 standard deviations.
 func isEven(t *testing.T, label string, n, expected int) {
 	t.Helper()
 	if math.Abs(float64(n-expected)) > 6*math.Sqrt(float64(expected)) {

@@ -10,7 +10,8 @@ import (
 	"laststand/internal/quiz/bank"
 )
 
-// anyText draws texts of 1 to n characters with all that is awkward in files.
+// anyText draws texts of 1 to n characters, including those that are difficult
+// in files.
 func anyText(n int) *rapid.Generator[string] {
 	awkward := rapid.SampledFrom([]rune(`",;|{}=~#:\<>&%*$/-. ` + "\n\té月Ａß\u2028\ufeff"))
 	letters := rapid.SampledFrom([]rune("abcdefghijklmnopqrstuvwxyz0123456789"))
@@ -20,7 +21,7 @@ func anyText(n int) *rapid.Generator[string] {
 	})
 }
 
-// anyQuestion draws questions without faults.
+// anyQuestion draws valid questions.
 func anyQuestion() *rapid.Generator[quiz.Question] {
 	kinds := []quiz.Kind{quiz.Single, quiz.Boolean, quiz.Multiple, quiz.Number, quiz.Text}
 	return rapid.Custom(func(t *rapid.T) quiz.Question {
@@ -63,7 +64,7 @@ func setSolution(t *rapid.T, q *quiz.Question) {
 
 func idOf(q quiz.Question) string { return q.ID }
 
-// numbered returns n sound questions with the ids PREFIX0, PREFIX1 …
+// numbered returns n valid questions with the ids PREFIX0, PREFIX1 …
 func numbered(prefix, lang, category string, difficulty quiz.Difficulty, n int) []quiz.Question {
 	var questions []quiz.Question
 	for i := range n {
