@@ -38,8 +38,8 @@ func TestCluster(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if !conn.Replicated() || len(addrs) != 4 {
-		t.Errorf("servers at %v, replicated %t", addrs, conn.Replicated())
+	if !conn.HasReplicas() || len(addrs) != 4 {
+		t.Errorf("servers at %v, replicated %t", addrs, conn.HasReplicas())
 	}
 	if err := conn.Close(); err != nil {
 		t.Error(err)

@@ -142,7 +142,7 @@ func (a accessControl) Untie(ctx context.Context, game, id string) (account stri
 // PlayerNamed implements ops.Players. It also finds nicknames that the word lists now
 // refuse.
 func (a accessControl) PlayerNamed(ctx context.Context, game, name string) (identity.Player, error) {
-	n, err := nickname.ParseHeld(name)
+	n, err := nickname.ParseExisting(name)
 	if err != nil {
 		return identity.Player{}, err
 	}

@@ -34,7 +34,7 @@ func (c *config) words(game string) (*nickname.Words, error) {
 			faults = append(faults, fmt.Errorf("blocklist_files: %s: %w", file, err))
 			continue
 		}
-		lists.Own = append(lists.Own, nickname.WordList{Name: "blocklist_files: " + file, Text: text})
+		lists.Custom = append(lists.Custom, nickname.WordList{Name: "blocklist_files: " + file, Text: text})
 	}
 	w, err := nickname.NewWords(lists)
 	return w, errors.Join(append(faults, err)...)

@@ -138,7 +138,7 @@ func (n *node) openStores(ctx context.Context) (err error) {
 	if n.ledger, err = ledger.Open(ctx, kept); err != nil {
 		return err
 	}
-	n.clock.SetWitness(n.ledger.Now)
+	n.clock.SetSecondClock(n.ledger.Now)
 	return nil
 }
 

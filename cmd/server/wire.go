@@ -103,7 +103,7 @@ func (n *node) wireBoards() {
 }
 
 func (n *node) wireMatches() {
-	matches := redismatch.New(n.redis.Client, n.redis.Pipelined, redismatch.ConfirmByReplica(n.redis.Replicated, unconfirmed(n.registry)))
+	matches := redismatch.New(n.redis.Client, n.redis.Pipelined, redismatch.ConfirmByReplica(n.redis.HasReplicas, unconfirmed(n.registry)))
 	n.played = matches
 	tickets := redislobby.New(n.redis.Client)
 	notifier := settledNotifier{presence: &n.presence, boards: n.reader, matches: matches, inbox: n.inbox, wheel: n.wheel, log: n.log}

@@ -16,7 +16,7 @@ import (
 // allowed.
 func TestTitles(t *testing.T) {
 	t.Parallel()
-	words, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.Lists(), Own: []nickname.WordList{{Name: "own", Text: "admin\n"}}})
+	words, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.Lists(), Custom: []nickname.WordList{{Name: "own", Text: "admin\n"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestManyClaimsAgainstTheory(t *testing.T) {
 	for i := range claims {
 		n := nickname.Name{Display: "x", Skeleton: strconv.Itoa(i * 7919)}
 		f := k.serving.Load()
-		expected += f.Theory(f.Len())
+		expected += f.TheoreticalRate(f.Len())
 		free, err := r.free(t.Context(), game, n)
 		if err != nil || !free {
 			t.Fatalf("claim %d: free %v, %v", i, free, err)

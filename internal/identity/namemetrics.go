@@ -118,7 +118,7 @@ func (m *nameMetrics) Collect(to chan<- prometheus.Metric) {
 		gauge(filterNames, float64(f.Len()))
 		gauge(filterCap, float64(f.Cap()))
 		gauge(filterBytes, float64(f.Bytes()))
-		gauge(filterRates, f.Estimate(), "estimated")
+		gauge(filterRates, f.EstimatedRate(), "estimated")
 	}
 }
 

@@ -64,21 +64,21 @@ func (f *follower) load(game string, clock int64) (*nickname.Filter, int64) {
 	return nil, 0
 }
 
-func (f *follower) open(game string) (*nickname.Filter, nickname.Stamp, error) {
+func (f *follower) open(game string) (*nickname.Filter, nickname.SnapshotInfo, error) {
 	r, err := f.Snapshots.Open(game)
 	if err != nil {
-		return nil, nickname.Stamp{}, err
+		return nil, nickname.SnapshotInfo{}, err
 	}
 	filter, stamp, err := nickname.ReadFilter(r)
 	return filter, stamp, errors.Join(err, r.Close())
 }
 
 // judge says whether a snapshot is one of this ledger's past, and in our form.
-func (f *follower) judge(game string, clock int64, filter *nickname.Filter, s nickname.Stamp, err error) string {
+func (f *follower) judge(game string, clock int64, filter *nickname.Filter, s nickname.SnapshotInfo, err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return missing
-	case errors.Is(err, nickname.ErrVersion):
+	case errors.Is(err, nickname.ErrSnapshotVersion):
 		return newer
 	case err != nil:
 		return broken
@@ -115,6 +115,6 @@ func (f *follower) saveAll() {
 }
 
 func (f *follower) save(game string, filter *nickname.Filter) error {
-	stamp := nickname.Stamp{Game: game, Epoch: f.Epoch, Rules: nickname.RulesVersion, Watermark: f.whole.Load()}
+	stamp := nickname.SnapshotInfo{Game: game, Epoch: f.Epoch, Rules: nickname.RulesVersion, Watermark: f.whole.Load()}
 	return f.Snapshots.Save(game, func(w io.Writer) error { return filter.Write(w, stamp) })
 }

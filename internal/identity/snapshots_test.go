@@ -103,7 +103,7 @@ func TestAStartFromSnapshots(t *testing.T) {
 }
 
 // rewritten is a snapshot with another stamp.
-func rewritten(t *testing.T, b []byte, change func(*nickname.Stamp)) []byte {
+func rewritten(t *testing.T, b []byte, change func(*nickname.SnapshotInfo)) []byte {
 	t.Helper()
 	f, stamp, err := nickname.ReadFilter(bytes.NewReader(b))
 	if err != nil {
@@ -120,7 +120,7 @@ func rewritten(t *testing.T, b []byte, change func(*nickname.Stamp)) []byte {
 // A snapshot that is broken, or of something else, is counted, and the view is
 // built from the ledger.
 func TestSnapshotsThatAreNotUsed(t *testing.T) {
-	stamped := func(change func(*nickname.Stamp)) func(*testing.T, []byte) []byte {
+	stamped := func(change func(*nickname.SnapshotInfo)) func(*testing.T, []byte) []byte {
 		return func(t *testing.T, b []byte) []byte { return rewritten(t, b, change) }
 	}
 	for name, tt := range map[string]struct {
@@ -133,10 +133,10 @@ func TestSnapshotsThatAreNotUsed(t *testing.T) {
 		"newer": {newer, func(_ *testing.T, b []byte) []byte {
 			return bytes.Replace(b, []byte("version 1\n"), []byte("version 2\n"), 1)
 		}},
-		"other ledger": {foreign, stamped(func(s *nickname.Stamp) { s.Epoch = "second" })},
-		"other game":   {foreign, stamped(func(s *nickname.Stamp) { s.Game = other })},
-		"other rules":  {foreign, stamped(func(s *nickname.Stamp) { s.Rules++ })},
-		"ahead":        {ahead, stamped(func(s *nickname.Stamp) { s.Watermark += wholeOverlap.Milliseconds() + 1 })},
+		"other ledger": {foreign, stamped(func(s *nickname.SnapshotInfo) { s.Epoch = "second" })},
+		"other game":   {foreign, stamped(func(s *nickname.SnapshotInfo) { s.Game = other })},
+		"other rules":  {foreign, stamped(func(s *nickname.SnapshotInfo) { s.Rules++ })},
+		"ahead":        {ahead, stamped(func(s *nickname.SnapshotInfo) { s.Watermark += wholeOverlap.Milliseconds() + 1 })},
 		"other rate": {foreign, func(t *testing.T, b []byte) []byte {
 			var out bytes.Buffer
 			_, stamp, err := nickname.ReadFilter(bytes.NewReader(b))

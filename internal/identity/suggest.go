@@ -60,7 +60,7 @@ func (s *suggester) draw(place int, freely bool) (nickname.Name, bool) {
 	case freely:
 		n = nickname.Generate(s.lang, s.rng)
 	case place == suggestions-1:
-		n = nickname.Dress(s.wish, s.lang, s.rng)
+		n = nickname.SuggestWithWords(s.wish, s.lang, s.rng)
 	default:
 		n = nickname.Suggest(s.wish, s.rng)
 	}

@@ -229,7 +229,7 @@ func TestSuggestionsHoldNoRefusedWords(t *testing.T) {
 			}
 		}
 	}
-	words, err := nickname.NewWords(nickname.WordsConfig{Own: []nickname.WordList{{Name: "own", Text: "*ad*"}}})
+	words, err := nickname.NewWords(nickname.WordsConfig{Custom: []nickname.WordList{{Name: "own", Text: "*ad*"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

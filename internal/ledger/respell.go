@@ -22,7 +22,7 @@ type spelling struct {
 
 func ourSpelling() spelling {
 	return spelling{nickname.RulesVersion, func(name string) (string, error) {
-		n, err := nickname.ParseHeld(name)
+		n, err := nickname.ParseExisting(name)
 		return n.Skeleton, err
 	}, respellPage}
 }

@@ -1,5 +1,3 @@
-// Package lua is what the scripts of all adapters to Redis share: how they are
-// put together, and how their replies are read.
 package lua
 
 import (
@@ -7,17 +5,17 @@ import (
 	"strings"
 )
 
-// Join makes a script of embedded pieces, NAME.lua each, that run one after the
-// other with the same KEYS and ARGV; a later piece sees the locals of those
-// before it. A piece that is missing panics.
+// Join returns a script that consists of embedded files, NAME.lua each. They run one
+// after the other with the same KEYS and ARGV. A later file sees the local variables of
+// earlier ones. Join panics if a file is missing.
 func Join(sources fs.FS, names ...string) string {
 	var script strings.Builder
 	for _, name := range names {
-		piece, err := fs.ReadFile(sources, name+".lua")
+		content, err := fs.ReadFile(sources, name+".lua")
 		if err != nil {
 			panic(err)
 		}
-		script.Write(piece)
+		script.Write(content)
 	}
 	return script.String()
 }

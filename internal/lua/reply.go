@@ -2,24 +2,24 @@ package lua
 
 import "strconv"
 
-// Reply is what a script returns, or a list in that. What is not there, or is of
-// another type, reads as empty.
+// Reply is the reply of a script, or a list in it. Missing values and values of another
+// type read as empty.
 type Reply []any
 
-func (r Reply) at(i int) any {
+func (r Reply) element(i int) any {
 	if i >= len(r) {
 		return nil
 	}
 	return r[i]
 }
 
-// List is an element that is a list itself.
+// List returns element i, which is a list.
 func (r Reply) List(i int) Reply {
-	l, _ := r.at(i).([]any)
+	l, _ := r.element(i).([]any)
 	return l
 }
 
-// Texts is a list of texts.
+// Texts returns element i, which is a list of texts.
 func (r Reply) Texts(i int) []string {
 	l := r.List(i)
 	var all []string
@@ -29,19 +29,19 @@ func (r Reply) Texts(i int) []string {
 	return all
 }
 
-// Text is a text.
+// Text returns element i as a text.
 func (r Reply) Text(i int) string {
-	s, _ := r.at(i).(string)
+	s, _ := r.element(i).(string)
 	return s
 }
 
-// Number is a whole number, also one that is written as a text.
+// Number returns element i as a whole number. The element may be a number or a text.
 func (r Reply) Number(i int) int64 {
-	switch n := r.at(i).(type) {
+	switch value := r.element(i).(type) {
 	case int64:
-		return n
+		return value
 	case string:
-		parsed, _ := strconv.ParseInt(n, 10, 64) // written as a whole number
+		parsed, _ := strconv.ParseInt(value, 10, 64) // 0 if it is no whole number
 		return parsed
 	}
 	return 0

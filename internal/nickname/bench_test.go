@@ -21,7 +21,8 @@ var tenMillion = sync.OnceValue(func() *nickname.Filter {
 	return f
 })
 
-// names are skeletons of different lengths, so that making them is not measured.
+// names returns skeletons of different lengths in advance, so that benchmarks do not
+// measure making them.
 func names(prefix string) []string {
 	all := make([]string, 1<<16)
 	for i := range all {
@@ -30,7 +31,7 @@ func names(prefix string) []string {
 	return all
 }
 
-// BenchmarkFilter looks into a filter of 10 million names: alone, from all
+// BenchmarkFilter reads a filter of 10 million names: by one goroutine, by all
 // processors, and while another goroutine adds.
 func BenchmarkFilter(b *testing.B) {
 	f := tenMillion()
@@ -77,7 +78,7 @@ func BenchmarkFilter(b *testing.B) {
 	})
 }
 
-// BenchmarkSnapshot writes and reads a filter of 10 million names, in memory.
+// BenchmarkSnapshot writes and reads a filter of 10 million names in memory.
 func BenchmarkSnapshot(b *testing.B) {
 	f := tenMillion()
 	var out bytes.Buffer

@@ -11,8 +11,8 @@ import (
 	"laststand/internal/nickname"
 )
 
-// Against a set as the oracle: what was added is never denied.
-func TestFilterNeverDeniesWhatItHas(t *testing.T) {
+// With a set as the oracle: added skeletons are never denied.
+func TestFilterNeverDeniesAddedNames(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := nickname.NewFilter(rapid.IntRange(0, 50).Draw(t, "expected"), 0.01)
@@ -33,9 +33,9 @@ func TestFilterNeverDeniesWhatItHas(t *testing.T) {
 	})
 }
 
-// What is measured is what theory says (Bloom's formula), at every fill up to
-// twice what the filter was made for, and so is what the fill tells.
-func TestFilterKeepsToTheory(t *testing.T) {
+// The measured rate and the estimate equal Bloom's formula, up to twice the capacity
+// of the filter.
+func TestFilterRateFollowsTheory(t *testing.T) {
 	t.Parallel()
 	const names, rate, probes = 50_000, 0.01, 100_000
 	f := nickname.NewFilter(names, rate)
@@ -49,16 +49,16 @@ func TestFilterKeepsToTheory(t *testing.T) {
 				mistaken++
 			}
 		}
-		theory := f.Theory(half * names / 2)
+		theory := f.TheoreticalRate(half * names / 2)
 		spread := 5*math.Sqrt(theory*probes) + 0.02*theory*probes
 		if math.Abs(mistaken-theory*probes) > spread {
 			t.Errorf("%d names: %v of %d mistaken for known, theory says %.1f±%.1f", half*names/2, mistaken, probes, theory*probes, spread)
 		}
-		if e := f.Estimate(); math.Abs(e-theory) > 0.03*theory {
+		if e := f.EstimatedRate(); math.Abs(e-theory) > 0.03*theory {
 			t.Errorf("%d names: estimated %v, theory says %v", half*names/2, e, theory)
 		}
 	}
-	if theory := f.Theory(names); math.Abs(theory-rate) > 0.0005 {
+	if theory := f.TheoreticalRate(names); math.Abs(theory-rate) > 0.0005 {
 		t.Errorf("full, theory says %v, made for %v", theory, rate)
 	}
 	if per := float64(f.Bytes()) / names; per > 1.2 {

@@ -14,9 +14,8 @@ import (
 	"laststand/internal/nickname"
 )
 
-// FuzzWords holds that every list is taken or refused with its lines, and that
-// what is taken does as it says: a name that is a word of it is refused, and one
-// that is allowed is not.
+// FuzzWords checks that every list is accepted, or refused with line numbers. A name
+// that is a word of an accepted list is refused, and an allowed name is not.
 func FuzzWords(f *testing.F) {
 	f.Add("troll\n*zonk*\n官方\n+五官方\n# none\n", "5 Troll 官方")
 	f.Add("\ufeffh88\n+H88\n", "h88")
@@ -25,14 +24,14 @@ func FuzzWords(f *testing.F) {
 	f.Add("*ll*\n1l\n@@a\n||\n", "IlI")
 	f.Add("一一\n+丿一\n士士\n", "士一士")
 	f.Fuzz(func(t *testing.T, list, wish string) {
-		w, err := nickname.NewWords(nickname.WordsConfig{Own: []nickname.WordList{{Name: "own", Text: list}}})
+		w, err := nickname.NewWords(nickname.WordsConfig{Custom: []nickname.WordList{{Name: "own", Text: list}}})
 		if err != nil {
 			if w != nil || !strings.Contains(err.Error(), "own: ") {
 				t.Fatalf("%q: %v", list, err)
 			}
 			return
 		}
-		fine := strings.Contains(list, "+") // of which any may hold the word
+		fine := strings.Contains(list, "+") // any allowed phrase may contain the word
 		for line := range strings.Lines(strings.TrimPrefix(list, "\ufeff")) {
 			word, _, _ := strings.Cut(line, "#")
 			n, err := nickname.Parse(strings.Trim(strings.TrimSpace(word), "*"))
@@ -51,7 +50,7 @@ func FuzzWords(f *testing.F) {
 		if title := w.RefuseLine(n.Display); (title == nil) != (refused == nil) {
 			t.Fatalf("%q is refused as a name: %v, as a title: %v", n.Display, refused, title)
 		}
-		allowed, err := nickname.NewWords(nickname.WordsConfig{Own: []nickname.WordList{{Name: "own", Text: list}}, Allow: []string{n.Display}})
+		allowed, err := nickname.NewWords(nickname.WordsConfig{Custom: []nickname.WordList{{Name: "own", Text: list}}, Allow: []string{n.Display}})
 		if err == nil {
 			if err := allowed.Refuse(n); err != nil {
 				t.Fatalf("%q is allowed, and refused: %v", n.Display, err)
@@ -60,8 +59,8 @@ func FuzzWords(f *testing.F) {
 	})
 }
 
-// FuzzSkeleton holds that a name is one with itself in other cases and other forms
-// of writing.
+// FuzzSkeleton checks that other cases and Unicode forms of a name have the same
+// skeleton.
 func FuzzSkeleton(f *testing.F) {
 	for _, seed := range []string{"Ada", "Straße", "ΌΣΟΣ", "İstanbul", "ǅungla", "ꭰꮹ", "ﬀﬁ", "Å", "rnm", "1lI|", "0oO", "ｱﾊﾟｰﾄ", "한글", "ŉa"} {
 		f.Add(seed)
@@ -83,8 +82,7 @@ func FuzzSkeleton(f *testing.F) {
 	})
 }
 
-// FuzzLine holds that a title is taken as it is shown, and again so, and has
-// nothing of what it must not.
+// FuzzLine checks that an accepted title is stable and has no forbidden characters.
 func FuzzLine(f *testing.F) {
 	for _, seed := range []string{"Quiz Night", " a  b ", "a\u202eb", "❤️‍🔥", "می\u200cخواهم", "\u200d", "Z\u0301\u0301\u0301\u0301\u0301", "\xffa", "ㅤ", "1️⃣", strings.Repeat("x", 65)} {
 		f.Add(seed)

@@ -7,19 +7,18 @@ import (
 
 const generatedLength = 4
 
-// Generate makes up a friendly name for a guest who gave none: an adjective,
-// an animal and a random string, over 100 million of them; Chinese when lang
-// begins with "zh", English otherwise. It is a valid name and may be taken.
-// The generator is used by one goroutine at a time.
+// Generate makes a friendly name for a guest without one: an adjective, an animal and a
+// random text, over 100 million in all. It is Chinese if lang begins with "zh", else
+// English. The name is valid but may be taken. rng must not be used concurrently.
 func Generate(lang string, rng *rand.Rand) Name {
-	words := wordsIn(lang)
+	words := wordListFor(lang)
 	adjective := words.adjectives[rng.IntN(len(words.adjectives))]
 	animal := words.animals[rng.IntN(len(words.animals))]
-	return plain(adjective + animal + joint + randomString(rng, generatedLength))
+	return mustParse(adjective + animal + separator + randomString(rng, generatedLength))
 }
 
-// wordsIn are the words that names are made of in a language.
-func wordsIn(lang string) wordList {
+// wordListFor returns the words of names in a language.
+func wordListFor(lang string) wordList {
 	if strings.HasPrefix(strings.ToLower(lang), "zh") {
 		return chinese
 	}
@@ -28,7 +27,7 @@ func wordsIn(lang string) wordList {
 
 type wordList struct{ adjectives, animals []string }
 
-// English words have at most 5 and 6 letters, so that the whole fits.
+// English words have at most 5 and 6 letters, so that the whole name fits.
 var english = wordList{
 	adjectives: strings.Fields(`
 		Able Agile Alert Bold Brave Brisk Calm Clear Cosy Deft Eager Early Fair Fast Fine Fresh

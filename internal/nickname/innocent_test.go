@@ -8,8 +8,7 @@ import (
 	"laststand/internal/nickname"
 )
 
-// Names that mean no harm, and hold by chance what a list has: by kind, each
-// between commas.
+// Harmless names that contain a listed word by chance: by kind, separated by commas.
 var innocent = map[string]string{
 	"given names and surnames": `Dick, Dick Grayson, Moby Dick, Randy, Willy, Fanny, Rod, Peter, Gaylord, Johnson, Wang, Dong, Phuc, Nguyen Phuc,
 		Dikshit, Lipschitz, Kuntz, Fuchs, Koch, Cockburn, Hancock, Hitchcock, Babcock, Wilcock, Woodcock, Alcock, Dickens, Dickinson, Dickson,
@@ -52,8 +51,8 @@ func TestInnocentNames(t *testing.T) {
 	}
 }
 
-// Each stands beside an innocent one.
-func TestRefusedBesideInnocentNames(t *testing.T) {
+// Each of these resembles a harmless name.
+func TestRefusedNamesNearInnocentOnes(t *testing.T) {
 	t.Parallel()
 	w := wordsOf(t, "H88\nb00b\n1488\n王8\n")
 	for _, name := range strings.Split(`dickhead, D1ckhead, Dicks, a55hole, A55 hole, @sshole, 4ss, as5, a5s, $h1t, 5h17, 5hit, sh1t007, Ａss, a.s.s, A S S, 4dmin007, mod team,
@@ -72,7 +71,7 @@ func TestRefusedBesideInnocentNames(t *testing.T) {
 	}
 }
 
-// In titles words for staff are fine, insults are not.
+// Titles may contain words that suggest staff, but no insults.
 func TestRefusedInLines(t *testing.T) {
 	t.Parallel()
 	w := wordsOf(t, "")

@@ -11,30 +11,29 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// lookalikes says for each character, folded, what stands for it in a skeleton.
-// Characters that look alike have one that stands for all of them; some look
-// like several others (m like rn).
+// lookalikes maps each case-folded character to its replacement in skeletons. Characters
+// that look alike have the same replacement. Some look like several others: m looks like
+// rn.
 //
-// It is the data of UTS #39 (confusables.txt) made one equivalence together with
-// case: Cyrillic в looks like no b, but its capital В like B, so all four are
-// one. Such chains would in the end make one letter of n and v (by the Greek ν,
-// of which the capital looks like N), which nobody takes for each other. So a
-// pair of the data is left out that would make one of two different ASCII
-// characters, beyond what the data says of these themselves and beyond i and l;
-// of two such pairs that stays which is about capitals.
+// The table combines the data of UTS #39 (confusables.txt) and case folding into one
+// equivalence. Example: Cyrillic в does not look like b, but its capital В looks like B,
+// so all four are equal. Such chains would finally make n and v equal: the capital of
+// Greek ν looks like N. No reader confuses n with v, so the table leaves out pairs that
+// would make two different ASCII characters equal. Exceptions are i and l, and pairs
+// that the data itself has. Of two such pairs, the one about capitals stays.
 var lookalikes = sync.OnceValue(func() lookalikeTable {
-	j := &joining{parent: map[rune]rune{}, anchors: map[rune]rune{}, spelt: map[rune]string{}}
-	return j.table(confusables())
+	j := &classBuilder{parent: map[rune]rune{}, anchors: map[rune]rune{}, spelling: map[rune]string{}}
+	return j.buildTable(confusables())
 })
 
 type lookalikeTable struct {
-	ascii   [utf8.RuneSelf]string // "": itself
-	others  map[rune]string
-	leftOut []confusion
+	ascii    [utf8.RuneSelf]string // "": itself
+	others   map[rune]string
+	excluded []confusion
 }
 
-// of is what stands for a folded character.
-func (t *lookalikeTable) of(r rune) (string, bool) {
+// replacement returns the replacement of a folded character.
+func (t *lookalikeTable) replacement(r rune) (string, bool) {
 	if r < utf8.RuneSelf {
 		return t.ascii[r], t.ascii[r] != ""
 	}
@@ -50,13 +49,12 @@ type confusion struct {
 	foldTo   string
 }
 
-// lastConfusable is beyond all characters that the data speaks of, but for one
-// that shows nothing.
+// lastConfusable is above all characters of the data, except one that is invisible.
 const lastConfusable = 0x40000
 
-// confusables are the pairs of the data about characters that a name may have,
-// those first that stay of two that exclude each other. What folding takes
-// apart is in no name once it is folded.
+// confusables returns the pairs of the data about characters that a name can have. If
+// two pairs exclude each other, the one that stays comes first. Characters that folding
+// decomposes are in no folded name.
 func confusables() []confusion {
 	var all []confusion
 	for r := range rune(lastConfusable) {
@@ -64,7 +62,7 @@ func confusables() []confusion {
 		if to == "" || !norm.NFKC.IsNormalString(string(r)) {
 			continue
 		}
-		c := confusion{from: r, to: to, foldFrom: folded(string(r)), foldTo: folded(to)}
+		c := confusion{from: r, to: to, foldFrom: foldText(string(r)), foldTo: foldText(to)}
 		if utf8.RuneCountInString(c.foldFrom) == 1 {
 			all = append(all, c)
 		}
@@ -85,43 +83,43 @@ func (c confusion) rank() int {
 	return 2
 }
 
-// joining makes classes of characters that count as one (union-find).
-type joining struct {
-	parent  map[rune]rune
-	anchors map[rune]rune   // of a class that has ASCII characters: the one that stands for it
-	spelt   map[rune]string // of a class that looks like several characters: these
+// classBuilder builds classes of characters that count as equal (union-find).
+type classBuilder struct {
+	parent   map[rune]rune
+	anchors  map[rune]rune   // ASCII character that represents a class
+	spelling map[rune]string // characters that a class looks like, if there are several
 }
 
-func (j *joining) table(all []confusion) lookalikeTable {
+func (j *classBuilder) buildTable(all []confusion) lookalikeTable {
 	var t lookalikeTable
-	j.join('i', 'l', true)
+	j.merge('i', 'l', true)
 	for _, c := range all {
-		from, to := only(c.foldFrom), only(c.foldTo)
-		if to != 0 && !j.join(from, to, c.from < utf8.RuneSelf) {
-			t.leftOut = append(t.leftOut, c)
+		from, to := singleRune(c.foldFrom), singleRune(c.foldTo)
+		if to != 0 && !j.merge(from, to, c.from < utf8.RuneSelf) {
+			t.excluded = append(t.excluded, c)
 		}
 	}
 	for _, c := range all {
-		if only(c.foldTo) == 0 && !j.spell(c) {
-			t.leftOut = append(t.leftOut, c)
+		if singleRune(c.foldTo) == 0 && !j.setSpelling(c) {
+			t.excluded = append(t.excluded, c)
 		}
 	}
 	t.others = map[rune]string{}
 	for r := range j.parent {
-		stands := j.resolve(string(r))
+		replacement := j.resolve(string(r))
 		switch {
-		case stands == string(r):
+		case replacement == string(r):
 		case r < utf8.RuneSelf:
-			t.ascii[r] = stands
+			t.ascii[r] = replacement
 		default:
-			t.others[r] = stands
+			t.others[r] = replacement
 		}
 	}
 	return t
 }
 
-// only is the one character of s, or 0.
-func only(s string) rune {
+// singleRune returns the only character of s, or 0.
+func singleRune(s string) rune {
 	r, size := utf8.DecodeRuneInString(s)
 	if size != len(s) {
 		return 0
@@ -129,8 +127,8 @@ func only(s string) rune {
 	return r
 }
 
-// root is the character that a class is known by.
-func (j *joining) root(r rune) rune {
+// root returns the character that identifies a class.
+func (j *classBuilder) root(r rune) rune {
 	p, known := j.parent[r]
 	if !known {
 		j.parent[r] = r
@@ -146,15 +144,15 @@ func (j *joining) root(r rune) rune {
 	return p
 }
 
-// join makes one class of two, unless that would make one of two different
-// ASCII characters and they are not meant to be.
-func (j *joining) join(from, to rune, meant bool) bool {
+// merge makes two classes one. It refuses to make two different ASCII characters equal
+// unless that is intended.
+func (j *classBuilder) merge(from, to rune, isIntended bool) bool {
 	a, b := j.root(from), j.root(to)
 	if a == b {
 		return true
 	}
 	x, y := j.anchors[a], j.anchors[b]
-	if x != 0 && y != 0 && !meant {
+	if x != 0 && y != 0 && !isIntended {
 		return false
 	}
 	// The smallest is the root, so that the table is the same each time.
@@ -171,40 +169,41 @@ func (j *joining) join(from, to rune, meant bool) bool {
 	return true
 }
 
-// spell has a class look like several characters, unless it looks like
-// something else already, or would look like a part of itself.
-func (j *joining) spell(c confusion) bool {
-	root := j.root(only(c.foldFrom))
+// setSpelling makes a class look like several characters. It refuses if the class has
+// another look already, or would look like a part of itself.
+func (j *classBuilder) setSpelling(c confusion) bool {
+	root := j.root(singleRune(c.foldFrom))
 	if anchor := j.anchors[root]; anchor != 0 && c.from >= utf8.RuneSelf {
 		return j.resolve(string(anchor)) == j.resolve(c.foldTo)
 	}
-	if j.spelt[root] != "" {
-		return j.spelt[root] == c.foldTo || j.resolve(j.spelt[root]) == j.resolve(c.foldTo)
+	if j.spelling[root] != "" {
+		return j.spelling[root] == c.foldTo || j.resolve(j.spelling[root]) == j.resolve(c.foldTo)
 	}
-	if j.holds(c.foldTo, root) {
+	if j.contains(c.foldTo, root) {
 		return false
 	}
-	j.spelt[root] = c.foldTo
+	j.spelling[root] = c.foldTo
 	return true
 }
 
-// holds reports whether text, spelt out, holds a character of the class.
-func (j *joining) holds(text string, root rune) bool {
+// contains reports whether text, with all spellings replaced, contains a character of
+// the class.
+func (j *classBuilder) contains(text string, root rune) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
 		class := j.root(r)
-		return class == root || j.spelt[class] != "" && j.holds(j.spelt[class], root)
+		return class == root || j.spelling[class] != "" && j.contains(j.spelling[class], root)
 	})
 }
 
-// resolve puts in what stands for each character. It ends, as no class is spelt
-// by itself.
-func (j *joining) resolve(text string) string {
+// resolve replaces each character by its replacement. It ends because no class is spelt
+// with itself.
+func (j *classBuilder) resolve(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		root := j.root(r)
-		switch spelt := j.spelt[root]; {
-		case spelt != "":
-			b.WriteString(j.resolve(spelt))
+		switch spelling := j.spelling[root]; {
+		case spelling != "":
+			b.WriteString(j.resolve(spelling))
 		case j.anchors[root] != 0:
 			b.WriteRune(j.anchors[root])
 		default:

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// tableLetters are all letters and digits of the data that a name may have.
+// tableLetters returns all letters and digits of the data that a name may have.
 func tableLetters(t *testing.T) []rune {
 	t.Helper()
 	var all []rune
@@ -32,16 +32,16 @@ func tableLetters(t *testing.T) []rune {
 	return all
 }
 
-// leftOut are the pairs of the data that are none here: each would make one of
-// two different ASCII characters, or of a letter and itself with an accent.
+// leftOut are the pairs of the data that the table leaves out. Each would make two
+// different ASCII characters equal, or a letter and its accented form.
 const leftOut = "ƽ ν υ ϭ 𑣄 𑣆 𑣕 𑣜 Г Ꮁ Ⲅ ð Ƒ ƙ ƥ ƭ ƴ ɓ ɖ ɗ ɠ β η Б ҋ ґ ғ ꞵ ꭴ"
 
-// Whoever writes a letter of the data, or what it looks like, writes one name.
+// A name with a letter of the data equals the name with its lookalike.
 func TestLettersThatLookAlikeAreOne(t *testing.T) {
 	t.Parallel()
 	table := lookalikes()
 	var out []string
-	for _, c := range table.leftOut {
+	for _, c := range table.excluded {
 		out = append(out, string(c.from))
 	}
 	if got := strings.Join(out, " "); got != leftOut {
@@ -50,8 +50,8 @@ func TestLettersThatLookAlikeAreOne(t *testing.T) {
 	for _, r := range tableLetters(t) {
 		to := confusable.GetReplacement(r)
 		alike := skeletonOf("x"+string(r)+"x") == skeletonOf("x"+to+"x")
-		// What folding takes apart the data speaks of in parts.
-		if !alike && only(folded(string(r))) != 0 && !slices.Contains(out, string(r)) {
+		// The data has entries for the parts of characters that folding decomposes.
+		if !alike && singleRune(foldText(string(r))) != 0 && !slices.Contains(out, string(r)) {
 			t.Errorf("%q (%U) and %q have skeletons %q and %q", r, r, to, skeletonOf(string(r)), skeletonOf(to))
 		}
 	}
@@ -64,7 +64,7 @@ func TestNamesWrittenInLookalikesAreOne(t *testing.T) {
 		var written, alike strings.Builder
 		for _, r := range rapid.SliceOfN(rapid.SampledFrom(letters), 2, 16).Draw(t, "letters") {
 			to := confusable.GetReplacement(r)
-			if strings.ContainsRune(leftOut, r) || only(folded(string(r))) == 0 || !rapid.Bool().Draw(t, "rewritten") {
+			if strings.ContainsRune(leftOut, r) || singleRune(foldText(string(r))) == 0 || !rapid.Bool().Draw(t, "rewritten") {
 				to = string(r)
 			}
 			written.WriteRune(r)
@@ -76,8 +76,8 @@ func TestNamesWrittenInLookalikesAreOne(t *testing.T) {
 	})
 }
 
-// Two ASCII characters are one by case, by what the data says of them, or as i
-// and l; no chain through other alphabets makes more of them one.
+// Two ASCII characters are equal by case, by a pair of the data, or as i and l. No
+// chain through other alphabets makes others equal.
 func TestPlainCharactersStayDifferent(t *testing.T) {
 	t.Parallel()
 	classes := map[string]string{}
@@ -109,7 +109,7 @@ func TestSkeletonIsAFixedPoint(t *testing.T) {
 	})
 }
 
-// What skeletonOf gives is kept in ledgers: when this fails, raise RulesVersion
+// Ledgers store the results of skeletonOf. If this test fails, raise RulesVersion
 // together with the sum.
 func TestRulesHaveAVersion(t *testing.T) {
 	t.Parallel()

@@ -1,8 +1,3 @@
-// Package nickname says what a player's name may be, holds the filter that
-// answers for free that a name is not taken, and makes up names. Who holds a
-// name is decided elsewhere, by one unique index over skeletons.
-//
-// Everything here but Filter is pure; Filter may be shared by goroutines.
 package nickname
 
 import (
@@ -16,50 +11,50 @@ import (
 	"golang.org/x/text/secure/precis"
 )
 
-// The bounds of a name as it is shown.
+// Bounds of a displayed name.
 const (
-	MinLength = 2  // graphemes: what people count as characters
+	MinLength = 2  // graphemes, which people count as characters
 	MaxLength = 16 // graphemes
 	MaxBytes  = 64
 
 	maxRawBytes = 4 * MaxBytes // before the profile trims and folds
 )
 
-// ErrInvalid is wrapped by every refusal. The whole message is a reason that
-// a player can read and act on.
+// ErrInvalid is wrapped by every refusal. The whole message is a reason that a player
+// can read and act on.
 var ErrInvalid = errors.New("this nickname cannot be used")
 
-// Name is a nickname that Parse has accepted. The zero Name is none.
+// Name is a nickname that Parse has accepted. The zero Name is no name.
 type Name struct {
-	Display  string // as it is shown, and what Parse gives again for itself
-	Skeleton string // equal for names that count as one
+	Display  string // as shown; Parse does not change it
+	Skeleton string // equal for names that count as the same
 }
 
-// Parse takes a name as a player typed it. It applies the Nickname profile of
-// RFC 8266 (spaces trimmed and joined, compatibility forms unified) and then
-// wants MinLength to MaxLength graphemes in at most MaxBytes bytes, a letter or
-// a digit among them, at most 4 accents on a character, and nothing that is
-// invisible, private, unassigned or turns the direction of text. The error wraps
+// Parse checks a name as a player typed it. It applies the Nickname profile of RFC 8266,
+// which trims and joins spaces and unifies compatibility forms. A name has MinLength to
+// MaxLength graphemes in at most MaxBytes bytes, at least one letter or digit, and at
+// most 4 accents on a character. It must not have invisible, private or unassigned
+// characters, or characters that change the direction of text. The error wraps
 // ErrInvalid.
 func Parse(raw string) (Name, error) {
-	n, err := ParseHeld(raw)
-	if err == nil && overMarked(n.Display) {
+	n, err := ParseExisting(raw)
+	if err == nil && hasTooManyMarks(n.Display) {
 		return Name{}, invalid(tooManyMarks)
 	}
 	return n, err
 }
 
-// ParseHeld takes a name that a player may have had for long. It is Parse without
+// ParseExisting checks a name that a player may have had for long. It is Parse without
 // the limit of accents, which is newer than some names.
-func ParseHeld(raw string) (Name, error) {
-	if reason := refuseRaw(raw); reason != "" {
+func ParseExisting(raw string) (Name, error) {
+	if reason := reasonAgainstRaw(raw); reason != "" {
 		return Name{}, invalid(reason)
 	}
-	display, err := profiled(raw)
+	display, err := applyProfile(raw)
 	if err != nil {
 		return Name{}, err
 	}
-	if reason := refuseDisplay(display); reason != "" {
+	if reason := reasonAgainstDisplay(display); reason != "" {
 		return Name{}, invalid(reason)
 	}
 	skeleton := skeletonOf(display)
@@ -71,20 +66,20 @@ func ParseHeld(raw string) (Name, error) {
 
 func invalid(reason string) error { return fmt.Errorf("%w: %s", ErrInvalid, reason) }
 
-// refuseRaw gives the reason to refuse before anything is mapped, or "".
-func refuseRaw(raw string) string {
+// reasonAgainstRaw returns why the raw text is refused before any mapping, or "".
+func reasonAgainstRaw(raw string) string {
 	switch {
 	case !utf8.ValidString(raw):
 		return "it is not valid UTF-8 text"
 	case len(raw) > maxRawBytes:
 		return tooLong
 	}
-	return refuseRunes(raw)
+	return reasonAgainstRunes(raw)
 }
 
-// profiled applies the profile until the text stays as it is. The profile
-// itself tries a few times; what it has not settled then has no settled form.
-func profiled(raw string) (string, error) {
+// applyProfile applies the profile until the text does not change any more. The profile
+// itself tries a few times. A text that still changes then is refused.
+func applyProfile(raw string) (string, error) {
 	if strings.TrimSpace(raw) == "" {
 		return "", invalid("it is empty")
 	}
@@ -100,10 +95,10 @@ func profiled(raw string) (string, error) {
 
 var tooLong = fmt.Sprintf("it is too long, at most %d characters (%d bytes) are allowed", MaxLength, MaxBytes)
 
-// refuseDisplay gives the reason to refuse the mapped form, or "". Mapping can
-// bring up what the raw form hid.
-func refuseDisplay(display string) string {
-	if reason := refuseRunes(display); reason != "" {
+// reasonAgainstDisplay returns why the mapped form is refused, or "". Mapping can
+// produce characters that the raw form did not have.
+func reasonAgainstDisplay(display string) string {
+	if reason := reasonAgainstRunes(display); reason != "" {
 		return reason
 	}
 	length := uniseg.GraphemeClusterCount(display)

@@ -28,7 +28,7 @@ func TestParseAccepts(t *testing.T) {
 		"नि३":                         {Display: "नि३", Skeleton: "\u0928\u093f3"},
 		"a🎮":                          {Display: "a🎮", Skeleton: "a🎮"},
 		"7!":                          {Display: "7!", Skeleton: "7!"},
-		"Аdа":                         {Display: "Аdа", Skeleton: "ada"}, // Cyrillic, but for the d
+		"Аdа":                         {Display: "Аdа", Skeleton: "ada"}, // Cyrillic except the d
 		"ΑԁА":                         {Display: "ΑԁА", Skeleton: "ada"},
 		"ＡＤＡ":                         {Display: "ADA", Skeleton: "ada"},
 		"Max 01":                      {Display: "Max 01", Skeleton: "rnax ol"},
@@ -83,7 +83,7 @@ func TestParseRefusesWithAReason(t *testing.T) {
 		"ab\u0316\u0317\u0318\u0319\u031c": "more than 4 accents",
 		"--":                               "letter or a digit",
 		"🎮🎮":                               "letter or a digit",
-		"か\u0640":                          "cannot have", // an Arabic stretch belongs to Arabic
+		"か\u0640":                          "cannot have", // an Arabic tatweel is allowed in Arabic only
 		"\u0660\u06f0":                     "cannot have", // digits of two scripts
 		"a\u1100b":                         "cannot have", // a lone jamo
 	} {
@@ -94,8 +94,8 @@ func TestParseRefusesWithAReason(t *testing.T) {
 	}
 }
 
-// Four accents on a character are a name, in scripts that need them too. A name
-// that somebody already has may have more.
+// A character of a name may have four accents, which some scripts need. An existing
+// name may have more.
 func TestAccentsOfNames(t *testing.T) {
 	t.Parallel()
 	const zalgo = "ab\u0316\u0317\u0318\u0319\u031c\u0301\u0302\u0304"
@@ -107,13 +107,13 @@ func TestAccentsOfNames(t *testing.T) {
 	if _, err := nickname.Parse(zalgo); !errors.Is(err, nickname.ErrInvalid) {
 		t.Errorf("Parse(%q): %v", zalgo, err)
 	}
-	if n, err := nickname.ParseHeld(zalgo); err != nil || n.Skeleton == "" {
+	if n, err := nickname.ParseExisting(zalgo); err != nil || n.Skeleton == "" {
 		t.Errorf("ParseHeld(%q): %+v, %v", zalgo, n, err)
 	}
 }
 
-// Names that differ only in case count as one, whatever the script.
-func TestSkeletonIsBlindToCase(t *testing.T) {
+// Names that differ only in case have the same skeleton, in all scripts.
+func TestSkeletonIgnoresCase(t *testing.T) {
 	t.Parallel()
 	letters := rapid.RuneFrom(nil, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Han, unicode.Nd)
 	rapid.Check(t, func(t *rapid.T) {

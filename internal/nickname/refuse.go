@@ -10,102 +10,101 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Refuse gives the error of a name that holds a refused word, or nil. It wraps
-// ErrInvalid and ErrWord. Case, letters that look alike, accents, digits in
-// place of letters (4dm1n), separators within (a.d.m.i.n), letters repeated and
-// digits before and after are seen through.
+// Refuse returns an error if a name contains a refused word. The error wraps ErrInvalid
+// and ErrWord. Refuse ignores case, accents, lookalikes, digits in place of letters
+// (4dm1n), separators inside (a.d.m.i.n), repeated letters, and digits before and after
+// a word.
 func (w *Words) Refuse(n Name) error {
-	why := w.find(n.Display, nothing)
-	if why == "" {
+	cause := w.find(n.Display, noReason)
+	if cause == "" {
 		return nil
 	}
-	return fmt.Errorf("%w: %s%w", ErrInvalid, why, silent{ErrWord})
+	return fmt.Errorf("%w: %s%w", ErrInvalid, cause, silentError{ErrWord})
 }
 
-// RefuseLine gives the error of a title, as Line gives it, that holds a refused
-// word, or nil. It wraps ErrWord, and its text is the reason. Words for staff are
-// fine: a team may be called Support, and passes for nobody.
+// RefuseLine returns an error if a title, as returned by Line, contains a refused word.
+// The error wraps ErrWord, and its text is the reason. Words that suggest staff are
+// allowed: a team may be called Support.
 func (w *Words) RefuseLine(line string) error {
-	why := w.find(line, forStaff)
-	if why == "" {
+	cause := w.find(line, staffReason)
+	if cause == "" {
 		return nil
 	}
-	return fmt.Errorf("%s%w", why, silent{ErrWord})
+	return fmt.Errorf("%s%w", cause, silentError{ErrWord})
 }
 
-// silent is an error to be found by errors.Is that adds nothing to a message
-// for players.
-type silent struct{ error }
+// silentError can be found by errors.Is but adds no text to a message for players.
+type silentError struct{ error }
 
-func (silent) Error() string   { return "" }
-func (s silent) Unwrap() error { return s.error }
+func (silentError) Error() string   { return "" }
+func (s silentError) Unwrap() error { return s.error }
 
-// find gives why a text is refused, or "". Words that are refused for the reason
-// but are overlooked.
-func (w *Words) find(text string, but reason) reason {
+// find returns why a text is refused, or "". It ignores words that are refused for the
+// reason ignored.
+func (w *Words) find(text string, ignored reason) reason {
 	if w == nil {
 		return ""
 	}
 	words, whole := wordsOf(text)
-	all := form(whole)
+	all := canonicalForm(whole)
 	if slices.Contains(w.allowed, all) || isCode(whole) && slices.Contains(w.allowed, codeOf(whole)) {
 		return ""
 	}
-	for _, word := range distinct(words) {
-		for _, f := range formsOf(word) {
-			if why := w.whole[f]; why != "" && why != but {
-				return why
+	for _, word := range sortUnique(words) {
+		for _, f := range variantForms(word) {
+			if found := w.blockedWords[f]; found != "" && found != ignored {
+				return found
 			}
 		}
 	}
-	return w.findWithin(all, but)
+	return w.findWithin(all, ignored)
 }
 
-// findWithin looks at every part of a name of the lengths that there are.
-func (w *Words) findWithin(all string, but reason) reason {
-	for _, f := range []string{all, squeezed(all, 1), squeezed(all, 2)} {
-		if why := w.partOf(f, but); why == "" {
+// findWithin checks every part of a name that has the length of a blocked part.
+func (w *Words) findWithin(all string, ignored reason) reason {
+	for _, f := range []string{all, limitRepeats(all, 1), limitRepeats(all, 2)} {
+		if found := w.findPart(f, ignored); found == "" {
 			continue
 		}
-		for _, fine := range w.allowed {
-			f = strings.ReplaceAll(f, fine, " ")
+		for _, allowed := range w.allowed {
+			f = strings.ReplaceAll(f, allowed, " ")
 		}
-		if why := w.partOf(f, but); why != "" {
-			return why
+		if found := w.findPart(f, ignored); found != "" {
+			return found
 		}
 	}
 	return ""
 }
 
-// partOf gives why a part of a form is refused, or "".
-func (w *Words) partOf(f string, but reason) reason {
-	for _, length := range w.lengths {
-		for at := 0; at+length <= len(f); at++ {
-			if why := w.within[f[at:at+length]]; why != "" && why != but {
-				return why
+// findPart returns why a part of a form is refused, or "".
+func (w *Words) findPart(f string, ignored reason) reason {
+	for _, length := range w.partLengths {
+		for start := 0; start+length <= len(f); start++ {
+			if found := w.blockedParts[f[start:start+length]]; found != "" && found != ignored {
+				return found
 			}
 		}
 	}
 	return ""
 }
 
-// posing are the signs that pose as letters.
-const posing = "@$!|"
+// letterSigns are signs that may stand for letters.
+const letterSigns = "@$!|"
 
-// wordsOf are the words that may be meant in a name: what stands between
-// spaces or other separators, the humps of that in camel case, what would stand
-// there without separators other than spaces, letters set apart one by one, and
-// the whole name without any.
+// wordsOf returns the words that a name may contain: parts between spaces or other
+// separators, and words of these parts in camel case. Parts between spaces are also
+// joined without other separators, and single letters are joined to a word. whole is the
+// name without any separator.
 func wordsOf(display string) (words []string, whole string) {
 	spelt := ""
 	for chunk := range strings.FieldsSeq(display) {
-		parts := strings.FieldsFunc(chunk, separates)
+		parts := strings.FieldsFunc(chunk, isSeparator)
 		joined := strings.Join(parts, "")
 		whole += joined
 		words = append(words, joined)
 		for _, part := range parts {
-			words = append(append(words, part), humps(part)...)
-			if utf8.RuneCountInString(strings.TrimFunc(part, padding)) > 1 {
+			words = append(append(words, part), splitCamelCase(part)...)
+			if utf8.RuneCountInString(strings.TrimFunc(part, isPadding)) > 1 {
 				words = append(words, spelt)
 				spelt = ""
 				continue
@@ -116,16 +115,17 @@ func wordsOf(display string) (words []string, whole string) {
 	return append(words, spelt, whole), whole
 }
 
-func separates(r rune) bool {
-	return !unicode.In(r, unicode.L, unicode.M, unicode.N) && !strings.ContainsRune(posing, r)
+func isSeparator(r rune) bool {
+	return !unicode.In(r, unicode.L, unicode.M, unicode.N) && !strings.ContainsRune(letterSigns, r)
 }
 
-// padding is what is set before and after a word to make another one of it.
-func padding(r rune) bool { return unicode.IsDigit(r) || strings.ContainsRune(posing, r) }
+// isPadding reports whether a character may be put before or after a word to disguise
+// it.
+func isPadding(r rune) bool { return unicode.IsDigit(r) || strings.ContainsRune(letterSigns, r) }
 
-// humps cuts camel case: GameAdmin into Game and Admin, HTTPServer into HTTP
-// and Server. None for a part of one hump.
-func humps(part string) (all []string) {
+// splitCamelCase splits GameAdmin into Game and Admin, and HTTPServer into HTTP and
+// Server. It returns none for a single word.
+func splitCamelCase(part string) (all []string) {
 	runes, from := []rune(part), 0
 	for i := 1; i < len(runes); i++ {
 		if !unicode.IsUpper(runes[i]) {
@@ -142,17 +142,18 @@ func humps(part string) (all []string) {
 	return all
 }
 
-// formsOf are the forms of what a word may stand for: with and without the
-// digits and signs before and after it, of which the innermost two may pose as
-// letters, and with repeated letters once or twice. A code is read as it is.
-func formsOf(word string) (forms []string) {
+// variantForms returns the canonical forms of what a word may mean. It tries the word
+// with and without the digits and signs before and after it, of which up to two may be
+// read as letters. It tries repeated letters once and twice. Example: "4dm1n99" has the
+// form "admin". A code has one form.
+func variantForms(word string) (forms []string) {
 	runes := []rune(word)
-	first := slices.IndexFunc(runes, func(r rune) bool { return !padding(r) })
+	first := slices.IndexFunc(runes, func(r rune) bool { return !isPadding(r) })
 	if first < 0 {
 		return []string{codeOf(word)}
 	}
 	last := len(runes)
-	for padding(runes[last-1]) {
+	for isPadding(runes[last-1]) {
 		last--
 	}
 	var variants []string
@@ -161,59 +162,59 @@ func formsOf(word string) (forms []string) {
 			variants = append(variants, string(runes[from:to]))
 		}
 	}
-	for _, variant := range distinct(variants) {
+	for _, variant := range sortUnique(variants) {
 		if isCode(variant) {
 			forms = append(forms, codeOf(variant))
 			continue
 		}
-		f := form(variant)
-		forms = append(forms, f, squeezed(f, 1), squeezed(f, 2))
+		f := canonicalForm(variant)
+		forms = append(forms, f, limitRepeats(f, 1), limitRepeats(f, 2))
 	}
-	return distinct(forms)
+	return sortUnique(forms)
 }
 
-// isCode holds for what nobody reads as letters: digits and signs alone, and one
-// letter with a number before or after it (A55), as of a road, a room or a
-// telephone.
+// isCode reports whether a word cannot be read as letters. Such words are digits and
+// signs alone, or one letter with a number before or after it (A55), like a road or a
+// room.
 func isCode(word string) bool {
-	if strings.TrimFunc(word, padding) == "" {
+	if strings.TrimFunc(word, isPadding) == "" {
 		return true
 	}
-	if strings.ContainsFunc(word, unspaced) { // 王8
+	if strings.ContainsFunc(word, isUnspacedScript) { // 王8
 		return false
 	}
 	number := strings.TrimFunc(word, unicode.IsLetter)
 	return number != "" && !strings.ContainsFunc(number, isNoDigit) && utf8.RuneCountInString(word) == utf8.RuneCountInString(number)+1
 }
 
-// codeOf is the form of a code. It is none of another word.
+// codeOf returns the form of a code, which no other word has.
 func codeOf(word string) string { return "\x00" + skeletonOf(word) }
 
 func isNoDigit(r rune) bool { return !unicode.IsDigit(r) }
 
-func distinct(texts []string) []string {
+func sortUnique(texts []string) []string {
 	slices.Sort(texts)
 	return slices.Compact(texts)
 }
 
-// digits that stand for letters, where the skeleton does not say so.
-var readAsLetters = strings.NewReplacer("4", "a", "@", "a", "3", "e", "5", "s", "$", "s", "7", "t", "8", "b", "!", "l")
+// digitsAsLetters maps digits and signs to letters that the skeleton does not map.
+var digitsAsLetters = strings.NewReplacer("4", "a", "@", "a", "3", "e", "5", "s", "$", "s", "7", "t", "8", "b", "!", "l")
 
-// form is a text's skeleton without accents and separators, digits and signs
-// read as letters.
-func form(text string) string {
+// canonicalForm returns a text's skeleton without accents and separators, with digits
+// and signs read as letters.
+func canonicalForm(text string) string {
 	bare := strings.Map(func(r rune) rune {
 		if unicode.IsMark(r) {
 			return -1
 		}
 		return r
 	}, norm.NFKD.String(text))
-	if f, whole := lettersOf(bare); whole {
+	if f, whole := keepLetters(bare); whole {
 		return f
 	}
 	var b strings.Builder
 	for _, r := range bare {
-		f, _ := lettersOf(string(r))
+		f, _ := keepLetters(string(r))
 		if f == "" && unicode.In(r, unicode.L, unicode.N) {
 			f = string(r) // a letter that looks like a sign
 		}
@@ -222,10 +223,10 @@ func form(text string) string {
 	return b.String()
 }
 
-// lettersOf are the letters and numbers of a text's skeleton, and whether there is
-// nothing else in it.
-func lettersOf(text string) (letters string, whole bool) {
-	skeleton := readAsLetters.Replace(skeletonOf(text))
+// keepLetters returns the letters and numbers of a text's skeleton, and whether it has
+// nothing else.
+func keepLetters(text string) (letters string, whole bool) {
+	skeleton := digitsAsLetters.Replace(skeletonOf(text))
 	letters = strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.L, unicode.N) {
 			return r
@@ -235,8 +236,8 @@ func lettersOf(text string) (letters string, whole bool) {
 	return letters, len(letters) == len(skeleton)
 }
 
-// squeezed leaves so many of three or more equal characters in a row.
-func squeezed(f string, keep int) string {
+// limitRepeats shortens each run of three or more equal characters to keep characters.
+func limitRepeats(f string, keep int) string {
 	runes := []rune(f)
 	var b strings.Builder
 	for i := 0; i < len(runes); {

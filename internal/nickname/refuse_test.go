@@ -11,11 +11,11 @@ import (
 	"laststand/internal/nickname"
 )
 
-// wordsOf makes words of all samples, an own list and what is allowed.
+// wordsOf makes words of all samples, an own list and allowed words.
 func wordsOf(t *testing.T, own string, allow ...string) *nickname.Words {
 	t.Helper()
 	w, err := nickname.NewWords(nickname.WordsConfig{
-		Lists: nickname.Lists(), Own: []nickname.WordList{{Name: "own.txt", Text: own}}, Allow: allow,
+		Lists: nickname.Lists(), Custom: []nickname.WordList{{Name: "own.txt", Text: own}}, Allow: allow,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestRefusedWords(t *testing.T) {
 		"管理员": staff, "小管理员": staff, "管.理.员 a": staff, "我是官方1号": staff, "客服小美": staff, "官 方": staff,
 		"Dick": "", "Dickhead": other, "a55hole": other, "$hit": other, "fuuuuuck": other, "refuckx": other, "白痴啊": other, "大笨蛋": other,
 		"TROLL": other, "trollo": "", "gezonkt": other, "z0nk": other, "小ナマズ": other, "Red Team": other, "redteam": other,
-		// What is said by chance in other words.
+		// Refused words that appear inside other words by chance.
 		"Scunthorpe": "", "Badminton": "", "Assassin": "", "Penistone": "", "Cockburn": "", "Classic": "", "Dickens": "", "Hancock": "",
 		"Systematic": "", "Staffordshire": "", "Bassist": "", "Mishit": "", "Ada": "", "小明": "", "妈妈的宝贝": "", "奶奶和媽媽的": "", "体操你好": "", "1455": "", "Adm Inge": "", "HTTPServer": "",
 	} {
@@ -88,12 +88,12 @@ func TestNoWordsRefuseNothing(t *testing.T) {
 	}
 }
 
-// All that is wrong with lists is told at once, with its line.
+// All faults of lists are reported at once, with their lines.
 func TestFaultsOfLists(t *testing.T) {
 	t.Parallel()
 	_, err := nickname.NewWords(nickname.WordsConfig{
 		Lists: []string{"en", "fr"},
-		Own: []nickname.WordList{
+		Custom: []nickname.WordList{
 			{Name: "own.txt", Text: "fine\n\na\n*half\nha*lf\n  # nothing\n--\n" + strings.Repeat("x", 65) + "\n字\n"},
 			{Name: "latin.txt", Text: "caf\xe9"},
 			{Name: "long.txt", Text: strings.Repeat("!\n", 50)},
@@ -119,7 +119,7 @@ func TestFaultsOfLists(t *testing.T) {
 	}
 }
 
-// A refused word is found however it is dressed up.
+// A refused word is found in any disguise.
 func TestRefusedWordsInDisguise(t *testing.T) {
 	t.Parallel()
 	w := wordsOf(t, "")
@@ -164,7 +164,7 @@ func BenchmarkRefuse(b *testing.B) {
 	for i := range 20_000 {
 		fmt.Fprintf(own, "word%dx\n", i)
 	}
-	w, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.Lists(), Own: []nickname.WordList{{Name: "own", Text: own.String()}}})
+	w, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.Lists(), Custom: []nickname.WordList{{Name: "own", Text: own.String()}}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -6,19 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// refuseRunes gives the reason to refuse the first character that no name may
-// have, or "".
-func refuseRunes(s string) string {
+// reasonAgainstRunes returns why a character is refused that no name may have, or "".
+func reasonAgainstRunes(s string) string {
 	for _, r := range s {
-		if kind := forbidden(r); kind != "" {
+		if kind := forbiddenKind(r); kind != "" {
 			return fmt.Sprintf("it holds %s (%U)", kind, r)
 		}
 	}
 	return ""
 }
 
-// forbidden names the kind of a character that no name may have, or "".
-func forbidden(r rune) string {
+// forbiddenKind returns the kind of a character that no name may have, or "".
+func forbiddenKind(r rune) string {
 	switch {
 	case r == utf8.RuneError:
 		return "a character that was damaged on its way"
@@ -38,8 +37,9 @@ func forbidden(r rune) string {
 
 const brailleBlank = '\u2800'
 
-// isInvisible covers what takes no width (joiners and variation selectors
-// too, so no emoji made of several) and letters that show nothing.
+// isInvisible reports whether a character has no width or shows nothing. This includes
+// joiners and variation selectors, so names cannot have emoji made of several
+// characters.
 func isInvisible(r rune) bool {
 	return r == brailleBlank || unicode.In(r, unicode.Cf,
 		unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)

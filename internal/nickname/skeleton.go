@@ -9,25 +9,24 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// RulesVersion moves with every change of what skeletonOf gives: what was kept
-// of other rules (skeletons in a ledger, snapshots of filters) is then reckoned
-// anew.
+// RulesVersion must be raised with every change of the result of skeletonOf. Skeletons
+// in ledgers and snapshots of filters with another version are then computed again.
 const RulesVersion = 2
 
-// MaxSkeleton bounds a skeleton, in bytes.
+// MaxSkeleton is the largest length of a skeleton, in bytes.
 const MaxSkeleton = 512
 
-// skeletonOf is the key under which names count as one: folded, each character
-// then replaced by the one that stands for all that look like it. Doing it again
-// changes nothing.
+// skeletonOf returns the key under which names count as the same. It folds the text and
+// replaces each character by the one that represents all lookalikes. The skeleton of a
+// skeleton is itself. Example: "Аdа" with Cyrillic А and "ada" have the skeleton "ada".
 func skeletonOf(text string) string {
 	table := lookalikes()
-	text = folded(text)
+	text = foldText(text)
 	var b strings.Builder
 	b.Grow(len(text))
 	for _, r := range text {
-		if stands, ok := table.of(r); ok {
-			b.WriteString(stands)
+		if replacement, ok := table.replacement(r); ok {
+			b.WriteString(replacement)
 		} else {
 			b.WriteRune(r)
 		}
@@ -35,10 +34,10 @@ func skeletonOf(text string) string {
 	return norm.NFKD.String(b.String())
 }
 
-// folded is a text blind to case and to forms of writing, taken apart: NFKD of
-// its full case folding, since lower case alone tells ß from ss and ς from σ.
-// What folding brings up may have to be folded again (Unicode, D146).
-func folded(text string) string {
+// foldText removes differences of case and of Unicode forms: NFKD of the full case
+// folding. Lower case alone would distinguish ß from ss, and ς from σ. The result of
+// folding may need folding again (Unicode, D146).
+func foldText(text string) string {
 	if isASCII(text) {
 		return strings.ToLower(text)
 	}
@@ -52,8 +51,8 @@ func folded(text string) string {
 	return text
 }
 
-// foldCherokee gives the capitals of Cherokee, to which its small letters fold
-// (Unicode, CaseFolding.txt). cases.Fold exchanges the two.
+// foldCherokee maps Cherokee letters to capitals, to which small letters fold (Unicode,
+// CaseFolding.txt). cases.Fold maps them the other way.
 func foldCherokee(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Cherokee, r) }) {
 		return text

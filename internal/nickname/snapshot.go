@@ -14,49 +14,49 @@ import (
 	"sync/atomic"
 )
 
-// Why a snapshot is not taken.
+// Errors of ReadFilter.
 var (
-	ErrBroken  = errors.New("the snapshot is broken")
-	ErrVersion = errors.New("the snapshot is of another version of the program")
+	ErrCorruptSnapshot = errors.New("the snapshot is broken")
+	ErrSnapshotVersion = errors.New("the snapshot is of another version of the program")
 )
 
-// Stamp says of what a snapshot is.
-type Stamp struct {
+// SnapshotInfo says from which ledger and rules a snapshot was made.
+type SnapshotInfo struct {
 	Game      string `json:"game"`
-	Epoch     string `json:"epoch"`     // of the ledger
+	Epoch     string `json:"epoch"`     // epoch of the ledger
 	Rules     int    `json:"rules"`     // RulesVersion
-	Watermark int64  `json:"watermark"` // by the ledger's clock, epoch ms: how far the filter has followed it
+	Watermark int64  `json:"watermark"` // epoch ms by the ledger's clock: the filter has all names up to then
 }
 
-// A snapshot is a line of text with the version, the length of a head (4 bytes),
-// the head in JSON, the words of the filter, and the SHA-256 of all that. Numbers
-// are little-endian.
+// A snapshot has these parts: a line of text with the version, the length of the head
+// (4 bytes), the head in JSON, and the words of the filter. The SHA-256 of all these
+// parts follows. Numbers are little-endian.
 const (
-	snapshotLine = "laststand names, version %d\n"
-	snapshotForm = 1
+	snapshotLine    = "laststand names, version %d\n"
+	snapshotVersion = 1
 
 	maxLine = 64
 	maxHead = 4 << 10
 )
 
 type snapshotHead struct {
-	Stamp
+	SnapshotInfo
 	Capacity int     `json:"capacity"`
 	Rate     float64 `json:"rate"`
 	Size     int     `json:"size"`
 	Words    int     `json:"words"`
 }
 
-// Write writes the filter so that ReadFilter gives it again. What is added
-// meanwhile is in it or not: the stamp has to be older than the call.
-func (f *Filter) Write(w io.Writer, s Stamp) error {
+// Write writes the filter for ReadFilter. Skeletons that are added during the call may
+// be missing. So the watermark of the info must be older than the call.
+func (f *Filter) Write(w io.Writer, s SnapshotInfo) error {
 	sum := sha256.New()
 	out := bufio.NewWriterSize(io.MultiWriter(w, sum), 1<<16)
-	head, err := json.Marshal(snapshotHead{Stamp: s, Capacity: f.capacity, Rate: f.rate, Size: f.Len(), Words: len(f.words)})
+	head, err := json.Marshal(snapshotHead{SnapshotInfo: s, Capacity: f.capacity, Rate: f.rate, Size: f.Len(), Words: len(f.words)})
 	if err != nil {
 		return fmt.Errorf("nickname: snapshot: %w", err)
 	}
-	b := fmt.Appendf(nil, snapshotLine, snapshotForm)
+	b := fmt.Appendf(nil, snapshotLine, snapshotVersion)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(head)))
 	_, err = out.Write(append(b, head...))
 	for i := 0; i < len(f.words) && err == nil; i++ {
@@ -75,99 +75,99 @@ func (f *Filter) Write(w io.Writer, s Stamp) error {
 	return nil
 }
 
-// ReadFilter reads a snapshot to its end. The error wraps ErrBroken for whatever
-// was not written so, ErrVersion, or is the reader's own.
-func ReadFilter(r io.Reader) (*Filter, Stamp, error) {
+// ReadFilter reads a snapshot to its end. The error wraps ErrCorruptSnapshot or
+// ErrSnapshotVersion, or is the reader's own.
+func ReadFilter(r io.Reader) (*Filter, SnapshotInfo, error) {
 	sum := sha256.New()
-	in := &summed{Reader: bufio.NewReaderSize(r, 1<<16), sum: sum}
-	head, err := in.head()
+	in := &checksumReader{Reader: bufio.NewReaderSize(r, 1<<16), hash: sum}
+	head, err := in.readHead()
 	if err != nil {
-		return nil, Stamp{}, err
+		return nil, SnapshotInfo{}, err
 	}
-	f, err := head.filter()
+	f, err := head.newFilter()
 	if err != nil {
-		return nil, Stamp{}, err
+		return nil, SnapshotInfo{}, err
 	}
-	if err := in.words(f.words); err != nil {
-		return nil, Stamp{}, err
+	if err := in.readWords(f.words); err != nil {
+		return nil, SnapshotInfo{}, err
 	}
-	if err := in.end(); err != nil {
-		return nil, Stamp{}, err
+	if err := in.verify(); err != nil {
+		return nil, SnapshotInfo{}, err
 	}
-	f.count(head.Size)
-	return f, head.Stamp, nil
+	f.recount(head.Size)
+	return f, head.SnapshotInfo, nil
 }
 
-// filter is the empty filter that the head tells of, before the sum is known to
-// be right: so it bounds what is taken.
-func (h *snapshotHead) filter() (*Filter, error) {
+// newFilter returns the empty filter that the head describes. The checksum has not been
+// verified yet, so it bounds the memory.
+func (h *snapshotHead) newFilter() (*Filter, error) {
 	if h.Capacity < 1 || h.Capacity > MaxFilter || !(h.Rate > 0.0001 && h.Rate < 1) {
-		return nil, broken("a filter of no such size")
+		return nil, corruptError("the size of its filter is out of range")
 	}
-	if h.Words != wordsFor(h.Capacity, h.Rate) {
-		return nil, broken("its size does not fit what it was made for")
+	if h.Words != wordCount(h.Capacity, h.Rate) {
+		return nil, corruptError("the size of its filter does not match its capacity")
 	}
 	return NewFilter(h.Capacity, h.Rate), nil
 }
 
-// count puts the counts of a filter right whose words were read.
-func (f *Filter) count(size int) {
+// recount sets the counts of a filter whose words were read.
+func (f *Filter) recount(size int) {
 	set := 0
 	for i := range f.words {
 		set += bits.OnesCount64(f.words[i].Load())
 	}
-	f.size.Store(int64(size))
-	f.set.Store(int64(set))
+	f.added.Store(int64(size))
+	f.bitsSet.Store(int64(set))
 }
 
-func broken(how string) error { return fmt.Errorf("%w: %s", ErrBroken, how) }
+func corruptError(problem string) error { return fmt.Errorf("%w: %s", ErrCorruptSnapshot, problem) }
 
-// summed reads parts of a snapshot and sums them.
-type summed struct {
+// checksumReader reads parts of a snapshot and computes their checksum.
+type checksumReader struct {
 	*bufio.Reader
-	sum hash.Hash
+	hash hash.Hash
 }
 
-func (s *summed) head() (h snapshotHead, err error) {
+func (s *checksumReader) readHead() (h snapshotHead, err error) {
 	line := make([]byte, 0, maxLine)
 	for len(line) < maxLine && !bytes.HasSuffix(line, []byte{'\n'}) {
 		c, err := s.ReadByte()
 		if err != nil {
-			return h, cut(err)
+			return h, readError(err)
 		}
 		line = append(line, c)
 	}
 	version := 0
 	if _, err := fmt.Sscanf(string(line), snapshotLine, &version); err != nil {
-		return h, broken("it does not begin as one")
+		return h, corruptError("it does not begin like a snapshot")
 	}
-	if version != snapshotForm {
-		return h, fmt.Errorf("%w: %d, this one knows %d", ErrVersion, version, snapshotForm)
+	if version != snapshotVersion {
+		return h, fmt.Errorf("%w: %d, this one knows %d", ErrSnapshotVersion, version, snapshotVersion)
 	}
-	s.sum.Write(line)
+	s.hash.Write(line)
 	length := make([]byte, 4)
-	if err := s.fill(length); err != nil {
+	if err := s.readFull(length); err != nil {
 		return h, err
 	}
 	n := binary.LittleEndian.Uint32(length)
 	if n > maxHead {
-		return h, broken("its head has no such length")
+		return h, corruptError("the length of its head is out of range")
 	}
 	text := make([]byte, n)
-	if err := s.fill(text); err != nil {
+	if err := s.readFull(text); err != nil {
 		return h, err
 	}
 	if json.Unmarshal(text, &h) != nil {
-		return h, broken("its head cannot be read")
+		return h, corruptError("its head cannot be read")
 	}
 	return h, nil
 }
 
-func (s *summed) words(to []atomic.Uint64) error {
+func (s *checksumReader) readWords(to []atomic.Uint64) error {
 	b := make([]byte, 1<<15)
 	for len(to) > 0 {
 		n := min(len(to), len(b)/8)
-		if err := s.fill(b[:n*8]); err != nil {
+		if err := s.readFull(b[:n*8]); err != nil {
 			return err
 		}
 		for i := range n {
@@ -178,36 +178,36 @@ func (s *summed) words(to []atomic.Uint64) error {
 	return nil
 }
 
-func (s *summed) end() error {
-	want := s.sum.Sum(nil)
+func (s *checksumReader) verify() error {
+	want := s.hash.Sum(nil)
 	got := make([]byte, len(want))
 	if _, err := io.ReadFull(s, got); err != nil {
-		return cut(err)
+		return readError(err)
 	}
 	if !bytes.Equal(got, want) {
-		return broken("its sum is another")
+		return corruptError("its checksum does not match")
 	}
 	switch _, err := s.ReadByte(); {
 	case err == nil:
-		return broken("it goes on after its end")
+		return corruptError("it goes on after its end")
 	case !errors.Is(err, io.EOF):
 		return fmt.Errorf("nickname: snapshot: %w", err)
 	}
 	return nil
 }
 
-func (s *summed) fill(b []byte) error {
+func (s *checksumReader) readFull(b []byte) error {
 	if _, err := io.ReadFull(s, b); err != nil {
-		return cut(err)
+		return readError(err)
 	}
-	s.sum.Write(b)
+	s.hash.Write(b)
 	return nil
 }
 
-// cut is what went wrong with reading on.
-func cut(err error) error {
+// readError converts an error of the reader.
+func readError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return broken("it ends too early")
+		return corruptError("it ends too early")
 	}
 	return fmt.Errorf("nickname: snapshot: %w", err)
 }

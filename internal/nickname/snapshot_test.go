@@ -15,10 +15,10 @@ import (
 	"laststand/internal/nickname"
 )
 
-var stamp = nickname.Stamp{Game: "demo", Epoch: "first", Rules: 7, Watermark: 1795212345678}
+var stamp = nickname.SnapshotInfo{Game: "demo", Epoch: "first", Rules: 7, Watermark: 1795212345678}
 
-// snapshot is that of a small filter with some names.
-func snapshot(t fatal, names ...string) []byte {
+// snapshot returns a snapshot of a small filter with some names.
+func snapshot(t fatalTest, names ...string) []byte {
 	t.Helper()
 	f := nickname.NewFilter(20, 0.01)
 	for _, name := range names {
@@ -31,7 +31,7 @@ func snapshot(t fatal, names ...string) []byte {
 	return b.Bytes()
 }
 
-func TestSnapshotGivesTheFilterAgain(t *testing.T) {
+func TestSnapshotRestoresTheFilter(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := nickname.NewFilter(rapid.IntRange(0, 3000).Draw(t, "capacity"), rapid.Float64Range(0.001, 0.9).Draw(t, "rate"))
@@ -47,8 +47,8 @@ func TestSnapshotGivesTheFilterAgain(t *testing.T) {
 		if err != nil || s != stamp {
 			t.Fatalf("ReadFilter: %+v, %v", s, err)
 		}
-		if got.Len() != f.Len() || got.Cap() != f.Cap() || got.Rate() != f.Rate() || got.Bytes() != f.Bytes() || got.Estimate() != f.Estimate() {
-			t.Fatalf("another filter: %d of %d, %v; was %d of %d, %v", got.Len(), got.Cap(), got.Estimate(), f.Len(), f.Cap(), f.Estimate())
+		if got.Len() != f.Len() || got.Cap() != f.Cap() || got.Rate() != f.Rate() || got.Bytes() != f.Bytes() || got.EstimatedRate() != f.EstimatedRate() {
+			t.Fatalf("another filter: %d of %d, %v; was %d of %d, %v", got.Len(), got.Cap(), got.EstimatedRate(), f.Len(), f.Cap(), f.EstimatedRate())
 		}
 		for _, name := range names {
 			if !got.MayHave(name) {
@@ -62,21 +62,21 @@ func TestSnapshotGivesTheFilterAgain(t *testing.T) {
 	})
 }
 
-// No part of a snapshot is a snapshot, nor one that goes on.
-func TestSnapshotsThatAreCutAreRefused(t *testing.T) {
+// A truncated snapshot is refused, and so is one with more bytes at the end.
+func TestTruncatedSnapshotsAreRefused(t *testing.T) {
 	t.Parallel()
 	whole := snapshot(t, "ada", "grace")
 	for n := range whole {
-		if f, s, err := nickname.ReadFilter(bytes.NewReader(whole[:n])); !errors.Is(err, nickname.ErrBroken) || f != nil || s != (nickname.Stamp{}) {
+		if f, s, err := nickname.ReadFilter(bytes.NewReader(whole[:n])); !errors.Is(err, nickname.ErrCorruptSnapshot) || f != nil || s != (nickname.SnapshotInfo{}) {
 			t.Errorf("%d of %d bytes: %v", n, len(whole), err)
 		}
 	}
-	if _, _, err := nickname.ReadFilter(bytes.NewReader(append(whole, 0))); !errors.Is(err, nickname.ErrBroken) {
+	if _, _, err := nickname.ReadFilter(bytes.NewReader(append(whole, 0))); !errors.Is(err, nickname.ErrCorruptSnapshot) {
 		t.Errorf("one byte more: %v", err)
 	}
 }
 
-// Whatever bit is turned, the snapshot is not taken.
+// A snapshot with any flipped bit is refused.
 func TestSnapshotsWithAFlippedBitAreRefused(t *testing.T) {
 	t.Parallel()
 	whole := snapshot(t, "ada", "grace")
@@ -84,7 +84,7 @@ func TestSnapshotsWithAFlippedBitAreRefused(t *testing.T) {
 		flipped := bytes.Clone(whole)
 		flipped[bit/8] ^= 1 << (bit % 8)
 		f, _, err := nickname.ReadFilter(bytes.NewReader(flipped))
-		if f != nil || !errors.Is(err, nickname.ErrBroken) && !errors.Is(err, nickname.ErrVersion) {
+		if f != nil || !errors.Is(err, nickname.ErrCorruptSnapshot) && !errors.Is(err, nickname.ErrSnapshotVersion) {
 			t.Errorf("bit %d: %v", bit, err)
 		}
 	}
@@ -93,13 +93,13 @@ func TestSnapshotsWithAFlippedBitAreRefused(t *testing.T) {
 func TestSnapshotsOfAnotherVersionAreRefused(t *testing.T) {
 	t.Parallel()
 	text := bytes.Replace(snapshot(t, "ada"), []byte("version 1\n"), []byte("version 2\n"), 1)
-	if _, _, err := nickname.ReadFilter(bytes.NewReader(text)); !errors.Is(err, nickname.ErrVersion) {
+	if _, _, err := nickname.ReadFilter(bytes.NewReader(text)); !errors.Is(err, nickname.ErrSnapshotVersion) {
 		t.Errorf("a newer version: %v", err)
 	}
 }
 
-// A head with a right sum does not make a reader take more memory than a filter
-// has, or another filter than it tells of.
+// A head with a correct checksum cannot make a reader use more memory than a filter
+// needs, or accept a filter of another size.
 func TestSnapshotsOfNoSuchFilterAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, head := range []string{
@@ -110,13 +110,13 @@ func TestSnapshotsOfNoSuchFilterAreRefused(t *testing.T) {
 		text := fmt.Appendf(nil, "laststand names, version 1\n%c%c%c%c%s", byte(len(head)), len(head)>>8, 0, 0, head)
 		text = append(text, make([]byte, 24)...)
 		sum := sha256.Sum256(text)
-		if _, _, err := nickname.ReadFilter(bytes.NewReader(append(text, sum[:]...))); !errors.Is(err, nickname.ErrBroken) {
+		if _, _, err := nickname.ReadFilter(bytes.NewReader(append(text, sum[:]...))); !errors.Is(err, nickname.ErrCorruptSnapshot) {
 			t.Errorf("%.60s: %v", head, err)
 		}
 	}
 }
 
-func TestSnapshotErrorsAreTold(t *testing.T) {
+func TestSnapshotErrorsAreReturned(t *testing.T) {
 	t.Parallel()
 	torn := errors.New("torn")
 	whole := snapshot(t, "ada")
@@ -124,19 +124,19 @@ func TestSnapshotErrorsAreTold(t *testing.T) {
 		if _, _, err := nickname.ReadFilter(io.MultiReader(bytes.NewReader(whole[:n]), iotest.ErrReader(torn))); !errors.Is(err, torn) {
 			t.Errorf("reading %d bytes: %v", n, err)
 		}
-		if err := nickname.NewFilter(20, 0.01).Write(&full{left: n, err: torn}, stamp); n < len(snapshot(t)) && !errors.Is(err, torn) {
+		if err := nickname.NewFilter(20, 0.01).Write(&limitedWriter{left: n, err: torn}, stamp); n < len(snapshot(t)) && !errors.Is(err, torn) {
 			t.Errorf("writing %d bytes: %v", n, err)
 		}
 	}
 }
 
-// full is a writer with room for so many bytes.
-type full struct {
+// limitedWriter is a writer with room for a number of bytes.
+type limitedWriter struct {
 	left int
 	err  error
 }
 
-func (f *full) Write(b []byte) (int, error) {
+func (f *limitedWriter) Write(b []byte) (int, error) {
 	if f.left -= len(b); f.left < 0 {
 		return 0, f.err
 	}
@@ -151,7 +151,7 @@ func FuzzReadFilter(f *testing.F) {
 	f.Add(whole[:len(whole)-sha256.Size])
 	f.Fuzz(func(t *testing.T, b []byte) {
 		checkSnapshot(t, b)
-		sum := sha256.Sum256(b) // past which nothing else would come
+		sum := sha256.Sum256(b) // so that only the checks before the checksum fail
 		checkSnapshot(t, append(b, sum[:]...))
 	})
 }
@@ -160,7 +160,7 @@ func checkSnapshot(t *testing.T, b []byte) {
 	t.Helper()
 	filter, s, err := nickname.ReadFilter(bytes.NewReader(b))
 	if err != nil {
-		if !errors.Is(err, nickname.ErrBroken) && !errors.Is(err, nickname.ErrVersion) {
+		if !errors.Is(err, nickname.ErrCorruptSnapshot) && !errors.Is(err, nickname.ErrSnapshotVersion) {
 			t.Fatal(err)
 		}
 		return
@@ -170,7 +170,7 @@ func checkSnapshot(t *testing.T, b []byte) {
 	if err := filter.Write(&again, s); err != nil {
 		t.Fatal(err)
 	}
-	if twin, at, err := nickname.ReadFilter(&again); err != nil || at != s || !twin.MayHave("ada") || twin.Estimate() != filter.Estimate() {
+	if twin, at, err := nickname.ReadFilter(&again); err != nil || at != s || !twin.MayHave("ada") || twin.EstimatedRate() != filter.EstimatedRate() {
 		t.Fatalf("again: %+v, %v", at, err)
 	}
 }

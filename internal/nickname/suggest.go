@@ -8,59 +8,58 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// readable are the characters of random strings: none that is taken for another
-// in some typeface, and no vowel nor a digit that stands for one, so that they
+// readableChars are the characters of random texts. None looks like another one in some
+// typeface. There are no vowels, and no digits that look like vowels, so random texts
 // spell no word.
-const readable = "bdghjmnpqtwxz679"
+const readableChars = "bdghjmnpqtwxz679"
 
 const (
-	joint        = "-"
-	suffixLength = 3
-	aloneLength  = 6 // of a random string that stands alone
+	separator        = "-"
+	suffixLength     = 3
+	standaloneLength = 6 // length of a random text without a name
 )
 
-// Suggest gives one candidate near the wish: as much of it as fits, and a
-// short random string. It is a valid name, also for a wish that is none, but
-// may be taken: ask the filter, then the ledger, and call again for another.
-// The generator is used by one goroutine at a time.
-func Suggest(wish Name, rng *rand.Rand) Name {
-	suffix := joint + randomString(rng, suffixLength)
+// Suggest returns one candidate near the requested name: as much of it as fits, and a
+// short random text. The candidate is valid, even if the requested name is not, but may
+// be taken. Ask the filter, then the ledger, and call again for another. rng must not be
+// used concurrently.
+func Suggest(requested Name, rng *rand.Rand) Name {
+	suffix := separator + randomString(rng, suffixLength)
 	for length := MaxLength - len(suffix); length > 0; length-- {
-		// What was cut off may have been what the profile wants beside the
-		// rest, so a shorter piece can be valid where a longer one is not.
-		if name, err := Parse(clip(wish.Display, length) + suffix); err == nil {
+		// The profile may need a character that was cut off. So a shorter part can be
+		// valid where a longer one is not.
+		if name, err := Parse(clip(requested.Display, length) + suffix); err == nil {
 			return name
 		}
 	}
-	return plain(randomString(rng, aloneLength))
+	return mustParse(randomString(rng, standaloneLength))
 }
 
-// Dress gives one candidate near the wish with words of the player's language:
-// an adjective before as much of the wish as fits, or after it an animal. It is
-// a valid name and may be taken, as for Suggest; for a wish that goes with no
-// word it is a generated one.
-func Dress(wish Name, lang string, rng *rand.Rand) Name {
-	words := wordsIn(lang)
+// SuggestWithWords returns one candidate near the requested name with a word of the
+// player's language: an adjective before as much of the name as fits, or an animal after
+// it. The candidate is valid but may be taken. If no word fits, it is a generated name.
+func SuggestWithWords(requested Name, lang string, rng *rand.Rand) Name {
+	words := wordListFor(lang)
 	before, after := words.adjectives[rng.IntN(len(words.adjectives))], ""
 	if rng.IntN(2) == 0 {
 		before, after = "", words.animals[rng.IntN(len(words.animals))]
 	}
 	for length := MaxLength - utf8.RuneCountInString(before+after); length > 0; length-- {
-		if name, err := Parse(before + clip(wish.Display, length) + after); err == nil {
+		if name, err := Parse(before + clip(requested.Display, length) + after); err == nil {
 			return name
 		}
 	}
 	return Generate(lang, rng)
 }
 
-// clip is at most the first so many graphemes of s, within the bytes that a
-// suffix leaves, without a space at the end.
+// clip returns at most the first length graphemes of s, short enough for a suffix,
+// without spaces at the end.
 func clip(s string, length int) string {
 	end, state := 0, -1
 	for rest := s; length > 0 && rest != ""; length-- {
 		var cluster string
 		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
-		if end+len(cluster) > MaxBytes-len(joint)-suffixLength {
+		if end+len(cluster) > MaxBytes-len(separator)-suffixLength {
 			break
 		}
 		end += len(cluster)
@@ -71,13 +70,13 @@ func clip(s string, length int) string {
 func randomString(rng *rand.Rand, length int) string {
 	b := make([]byte, length)
 	for i := range b {
-		b[i] = readable[rng.IntN(len(readable))]
+		b[i] = readableChars[rng.IntN(len(readableChars))]
 	}
 	return string(b)
 }
 
-// plain is the Name of a text from our own words and characters.
-func plain(text string) Name {
+// mustParse returns the Name of a text from our own words and characters.
+func mustParse(text string) Name {
 	name, err := Parse(text)
 	if err != nil {
 		panic("nickname: made up an invalid name: " + err.Error())

@@ -13,20 +13,20 @@ import (
 
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 
-// fatal is what *testing.T and *rapid.T share.
-type fatal interface {
+// fatalTest is what *testing.T and *rapid.T have in common.
+type fatalTest interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-func checkSuggestion(t fatal, wish nickname.Name) {
+func checkSuggestion(t fatalTest, requested nickname.Name) {
 	t.Helper()
-	got := nickname.Suggest(wish, newRand())
+	got := nickname.Suggest(requested, newRand())
 	if again, err := nickname.Parse(got.Display); err != nil || again != got {
-		t.Fatalf("Suggest(%+q) = %+q, which parses as %+q, %v", wish, got, again, err)
+		t.Fatalf("Suggest(%+q) = %+q, which parses as %+q, %v", requested, got, again, err)
 	}
-	if got.Skeleton == wish.Skeleton {
-		t.Fatalf("Suggest(%+q) gives the wish itself", wish)
+	if got.Skeleton == requested.Skeleton {
+		t.Fatalf("Suggest(%+q) gives the wish itself", requested)
 	}
 }
 
@@ -39,7 +39,7 @@ func parse(t *testing.T, raw string) nickname.Name {
 	return name
 }
 
-func TestSuggestKeepsTheWish(t *testing.T) {
+func TestSuggestKeepsTheRequestedName(t *testing.T) {
 	t.Parallel()
 	for raw, kept := range map[string]string{
 		"Ada":                   "Ada-",
@@ -50,7 +50,7 @@ func TestSuggestKeepsTheWish(t *testing.T) {
 		strings.Repeat("字", 16): strings.Repeat("字", 12) + "-",
 		"l·ll·ll·ll·l":          "l·ll·ll·ll·l-",
 		"l·ll·ll·ll·ll·l":       "l·ll·ll·ll·l-",
-		"al·ll·ll·ll·ll·l":      "al·ll·ll·ll-", // a middle dot stands between two l
+		"al·ll·ll·ll·ll·l":      "al·ll·ll·ll-", // a middle dot is allowed only between two l
 	} {
 		got := nickname.Suggest(parse(t, raw), newRand()).Display
 		if !strings.HasPrefix(got, kept) || len(got) != len(kept)+3 {

@@ -12,7 +12,7 @@ func TestEveryGeneratedNameIsValid(t *testing.T) {
 	for _, words := range []wordList{english, chinese} {
 		for _, adjective := range words.adjectives {
 			for _, animal := range words.animals {
-				text := adjective + animal + joint + strings.Repeat(readable[:1], generatedLength)
+				text := adjective + animal + separator + strings.Repeat(readableChars[:1], generatedLength)
 				if name, err := Parse(text); err != nil || name.Display != text {
 					t.Errorf("%q parses as %+q, %v", text, name, err)
 				}
@@ -21,9 +21,9 @@ func TestEveryGeneratedNameIsValid(t *testing.T) {
 	}
 }
 
-// Names that the server makes up hold no word of the samples: no two words of
-// theirs do, and of the characters of random strings no word can be spelt.
-func TestGeneratedNamesAreFine(t *testing.T) {
+// Generated names contain no word of the samples: no pair of words does, and random
+// texts cannot spell a word.
+func TestGeneratedNamesHoldNoRefusedWord(t *testing.T) {
 	t.Parallel()
 	w, err := NewWords(WordsConfig{Lists: Lists()})
 	if err != nil {
@@ -32,14 +32,14 @@ func TestGeneratedNamesAreFine(t *testing.T) {
 	for _, words := range []wordList{english, chinese} {
 		for _, adjective := range words.adjectives {
 			for _, animal := range words.animals {
-				if err := w.Refuse(plain(adjective + animal + joint + readable[:generatedLength])); err != nil {
+				if err := w.Refuse(mustParse(adjective + animal + separator + readableChars[:generatedLength])); err != nil {
 					t.Errorf("%s %s: %v", adjective, animal, err)
 				}
 			}
 		}
 	}
-	spelt := form(readable)
-	for _, list := range []map[string]reason{w.whole, w.within} {
+	spelt := canonicalForm(readableChars)
+	for _, list := range []map[string]reason{w.blockedWords, w.blockedParts} {
 		for word := range list {
 			if strings.Trim(word, spelt) == "" {
 				t.Errorf("random strings may hold %q", word)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The kinds of Redis that a Conn may have.
+// Kinds of Redis.
 const (
 	KindEmbedded = "embedded"
 	KindSingle   = "single"
@@ -17,13 +17,13 @@ const (
 	KindCluster  = "cluster"
 )
 
-// ErrAddress is what every error about the form of a URL wraps.
+// ErrAddress is wrapped by every error about the form of a URL.
 var ErrAddress = errors.New("invalid Redis address")
 
-// address is a URL taken apart.
+// address is a parsed URL.
 type address struct {
 	kind     string
-	hosts    []string // host:port, at least one but for embedded
+	hosts    []string // host:port; empty for embedded only
 	username string
 	password string
 	tls      bool
@@ -31,8 +31,8 @@ type address struct {
 	master   string // sentinel
 }
 
-// Validate reports what is wrong with the form of a URL, without connecting.
-// Errors wrap ErrAddress, say what to write instead and never show a password.
+// Validate checks the form of a URL without connecting. Errors wrap ErrAddress, say what
+// to write instead, and never show a password.
 func Validate(rawURL string) error {
 	_, err := parse(rawURL)
 	return err
@@ -44,9 +44,9 @@ func parse(rawURL string) (address, error) {
 	}
 	scheme, rest, found := strings.Cut(rawURL, "://")
 	if !found {
-		return address{}, bad("it has no scheme: write redis://host:port")
+		return address{}, addressError("it has no scheme: write redis://host:port")
 	}
-	rest = strings.ReplaceAll(rest, ","+scheme+"://", ",") // each address may repeat it
+	rest = strings.ReplaceAll(rest, ","+scheme+"://", ",") // each address may repeat the scheme
 	authority, tail := rest, ""
 	if end := strings.IndexAny(rest, "/?"); end >= 0 {
 		authority, tail = rest[:end], rest[end:]
@@ -67,19 +67,19 @@ func parse(rawURL string) (address, error) {
 	case "redis+sentinel":
 		return a, a.setSentinel(path, query)
 	}
-	return address{}, bad("unknown scheme %q: write redis://, rediss:// or redis+sentinel://", scheme)
+	return address{}, addressError("unknown scheme %q: write redis://, rediss:// or redis+sentinel://", scheme)
 }
 
 // setAuthority reads [user:password@]host[:port][,host[:port]]...
 func (a *address) setAuthority(scheme, authority string) error {
 	hosts := authority
 	if strings.Count(authority, "@") > 1 {
-		return bad("several addresses share one user and password: write them once, before the first host, an @ in them as %%40")
+		return addressError("several addresses share one user and password: write them once, before the first host, an @ in them as %%40")
 	}
-	if at := strings.Index(authority, "@"); at >= 0 {
-		hosts = authority[at+1:]
+	if index := strings.Index(authority, "@"); index >= 0 {
+		hosts = authority[index+1:]
 		// The error of url.Parse would show the password.
-		u, err := url.Parse("redis://" + authority[:at] + "@host")
+		u, err := url.Parse("redis://" + authority[:index] + "@host")
 		if err != nil || u.Host != "host" {
 			return errCredentials
 		}
@@ -100,27 +100,27 @@ func (a *address) setAuthority(scheme, authority string) error {
 	return nil
 }
 
-// hostPort adds the port that is usual where none is given.
-func hostPort(host, usual string) (string, error) {
+// hostPort adds the default port if the host has none.
+func hostPort(host, defaultPort string) (string, error) {
 	u, err := url.Parse("redis://" + host)
 	if err != nil || u.Hostname() == "" || u.Host != host {
-		return "", bad("%q is not an address: write host:port", host)
+		return "", addressError("%q is not an address: write host:port", host)
 	}
 	port := u.Port()
 	if port == "" {
-		port = usual
+		port = defaultPort
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-		return "", bad("%q has no port between 1 and 65535", host)
+		return "", addressError("%q has no port between 1 and 65535", host)
 	}
 	return net.JoinHostPort(u.Hostname(), port), nil
 }
 
-// setData reads the number of the database and what makes a cluster of it.
+// setData reads the database number and the option that selects a cluster.
 func (a *address) setData(path, query string) error {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return bad("the part after ? does not parse: write ?cluster=true or leave it out")
+		return addressError("the part after ? does not parse: write ?cluster=true or leave it out")
 	}
 	a.kind = KindSingle
 	if len(a.hosts) > 1 {
@@ -128,10 +128,10 @@ func (a *address) setData(path, query string) error {
 	}
 	for name := range values {
 		if name != "cluster" {
-			return bad("unknown option %q: only cluster=true is known", name)
+			return addressError("unknown option %q: only cluster=true is known", name)
 		}
 		if values.Get(name) != "true" {
-			return bad("cluster=%q: write cluster=true or leave it out", values.Get(name))
+			return addressError("cluster=%q: write cluster=true or leave it out", values.Get(name))
 		}
 		a.kind = KindCluster
 	}
@@ -144,10 +144,10 @@ func (a *address) setDB(path string) error {
 	}
 	db, err := strconv.Atoi(path)
 	if err != nil || db < 0 {
-		return bad("%q is not the number of a database: write redis://host:port/0", path)
+		return addressError("%q is not the number of a database: write redis://host:port/0", path)
 	}
 	if a.kind == KindCluster && db != 0 {
-		return bad("a cluster has only database 0, not %d", db)
+		return addressError("a cluster has only database 0, not %d", db)
 	}
 	a.db = db
 	return nil
@@ -156,18 +156,18 @@ func (a *address) setDB(path string) error {
 // setSentinel reads MASTER[/db].
 func (a *address) setSentinel(path, query string) error {
 	if query != "" {
-		return bad("redis+sentinel:// takes no options after ?")
+		return addressError("redis+sentinel:// takes no options after ?")
 	}
 	a.kind = KindSentinel
 	master, db, _ := strings.Cut(path, "/")
 	if master == "" {
-		return bad("the name of the master is missing: write redis+sentinel://host:port,host:port/MASTER")
+		return addressError("the name of the master is missing: write redis+sentinel://host:port,host:port/MASTER")
 	}
 	a.master = master
 	return a.setDB(db)
 }
 
-// String names the servers, without credentials, for errors and logs.
+// String returns the servers without credentials, for errors and logs.
 func (a address) String() string {
 	switch a.kind {
 	case KindEmbedded:
@@ -178,9 +178,9 @@ func (a address) String() string {
 	return strings.Join(a.hosts, ",")
 }
 
-// errCredentials shows nothing of what it is about.
-var errCredentials = bad("user and password do not parse: write special characters as %%XX")
+// errCredentials shows no part of the credentials.
+var errCredentials = addressError("user and password do not parse: write special characters as %%XX")
 
-func bad(format string, args ...any) error {
+func addressError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrAddress, fmt.Sprintf(format, args...))
 }

@@ -10,8 +10,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// BenchmarkScript is what shared round trips are worth: EVALSHA of a script
-// with two calls, by 256 callers at once.
+// BenchmarkScript measures EVALSHA of a script with two calls, by 256 concurrent
+// callers, with and without shared round trips.
 func BenchmarkScript(b *testing.B) {
 	script := redis.NewScript("redis.call('HSET', KEYS[1], ARGV[1], 1) return redis.call('HLEN', KEYS[1])")
 	for _, kind := range []string{"single", "embedded"} {
@@ -19,7 +19,7 @@ func BenchmarkScript(b *testing.B) {
 		if kind == "single" {
 			url = testenv.Redis(b).URL
 		}
-		for name, client := range faces(open(b, url)) {
+		for name, client := range clients(open(b, url)) {
 			b.Run(fmt.Sprintf("%s/%s", kind, name), func(b *testing.B) {
 				b.SetParallelism(256 / runtime.GOMAXPROCS(0))
 				b.RunParallel(func(pb *testing.PB) {

@@ -15,14 +15,14 @@ import (
 // ErrVersion is wrapped by the error about a server older than Redis 7.0.
 var ErrVersion = errors.New("not Redis 7.0 or newer")
 
-// openTimeout bounds the first answer of all servers together.
+// openTimeout bounds the first answers of all servers together.
 const openTimeout = 5 * time.Second
 
-// check asks every master what it is.
+// check checks the version and settings of every master.
 func check(ctx context.Context, client redis.UniversalClient, addr address, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	one := func(ctx context.Context, c redis.UniversalClient) error {
+	checkOne := func(ctx context.Context, c redis.UniversalClient) error {
 		info, err := c.Info(ctx).Result()
 		if err != nil {
 			return err
@@ -30,13 +30,13 @@ func check(ctx context.Context, client redis.UniversalClient, addr address, log 
 		warnEviction(info, addr, log)
 		return checkVersion(info)
 	}
-	if err := eachMaster(ctx, client, one); err != nil {
+	if err := eachMaster(ctx, client, checkOne); err != nil {
 		return fmt.Errorf("redis at %s: %w; %s", addr, err, remedy(err, addr))
 	}
 	return nil
 }
 
-// remedy is what an operator can do about an error of the first contact.
+// remedy returns what an operator can do about an error of the first contact.
 func remedy(err error, addr address) string {
 	switch text := err.Error(); {
 	case errors.Is(err, ErrVersion):
@@ -66,7 +66,8 @@ func checkVersion(info string) error {
 	return nil
 }
 
-// warnEviction tells of a server that would drop live matches when full.
+// warnEviction logs a warning if the server would evict running matches when its memory
+// is full.
 func warnEviction(info string, addr address, log *slog.Logger) {
 	policy := field(info, "maxmemory_policy")
 	if policy == "" || policy == "noeviction" {
@@ -76,7 +77,7 @@ func warnEviction(info string, addr address, log *slog.Logger) {
 		"redis", addr.String(), "maxmemory_policy", policy)
 }
 
-// field is the value of a line of INFO, or "".
+// field returns the value of a line of INFO, or "".
 func field(info, name string) string {
 	for line := range strings.Lines(info) {
 		if value, ok := strings.CutPrefix(line, name+":"); ok {

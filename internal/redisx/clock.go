@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// ErrClock is wrapped by what Ready returns.
+// ErrClock is wrapped by the errors of Ready.
 var ErrClock = errors.New("cluster time is not certain")
 
 const (
@@ -19,68 +19,71 @@ const (
 	maxAge         = 30 * time.Second
 )
 
-// ClockConfig says whom a Clock tells.
+// ClockConfig configures a Clock.
 type ClockConfig struct {
-	// Registry takes the metrics; nil for none. It takes those of one Clock only.
+	// Registry gets the metrics; nil: none. A registry can have one Clock only.
 	Registry prometheus.Registerer
-	// Logger hears when the reference falls silent, answers again or jumps; nil for none.
+	// Logger logs when the reference stops or starts to answer, or steps; nil: no log.
 	Logger *slog.Logger
 
-	keep keeper // nil: there is none
+	recordStore recordStore // nil: none
 }
 
-// Clock is cluster time at this node: the process's monotonic clock and its
-// offset to the clock of one Redis, the master that owns the key `clock`, on
-// which all nodes agree. The key keeps the newest cluster time told, from which a
-// new node starts. A leap of over 5 s is followed only once a second clock
-// agrees. An embedded Redis has no other node to agree with:
-// there it is the wall clock at the start and the monotonic clock from then on.
+// Clock provides cluster time, on which all nodes agree. It adds an offset to the
+// process's monotonic clock. The offset leads to the clock of the reference: the Redis
+// master that owns the key `clock`. The key holds the newest cluster time of any node,
+// from which a new node starts. Cluster time follows a step of the reference of over 5 s
+// only if a second clock confirms it.
 //
-// Now and Ready are for concurrent use, also while Run runs.
+// An embedded Redis has no other nodes. There, cluster time is the wall clock at the
+// start plus the monotonic clock.
+//
+// Now and Ready are safe for concurrent use, also while Run runs.
 type Clock struct {
-	start    time.Time // where local time is counted from; of no other meaning
-	at       atomic.Pointer[estimate]
-	told     atomic.Int64 // the latest that Now has returned
-	ask      reference    // nil: there is none
-	keep     keeper       // nil: there is none
-	witness  Witness      // nil: there is none
-	held     atomic.Int64 // ns of a leap of the reference that is not followed; 0: none
-	maxAge   time.Duration
-	log      *slog.Logger
-	metrics  *clockMetrics
-	readings filter // NewClock's, then Run's
-	silent   bool   // Run's: the last reading failed
+	start        time.Time // origin of local time
+	estimate     atomic.Pointer[estimate]
+	lastReturned atomic.Int64 // the latest result of Now
+	reference    reference    // nil: none
+	recordStore  recordStore  // nil: none
+	secondClock  SecondClock  // nil: none
+	ignoredStep  atomic.Int64 // ns; step of the reference that cluster time does not follow; 0: none
+	maxAge       time.Duration
+	log          *slog.Logger
+	metrics      *clockMetrics
+	readings     readingFilter // used by NewClock, then by Run only
+	isSilent     bool          // used by Run only; true: the last reading failed
 }
 
-// estimate is what is known of the reference, never changed once published.
+// estimate is what is known about the reference. It does not change after it was
+// published.
 type estimate struct {
-	line
-	best  reading // the most certain, which the line leads to
-	heard int64   // ns of local time when the reference last answered
+	slew
+	best       reading // the most certain reading, to which the slew leads
+	answeredAt int64   // local time of the last answer, ns
 }
 
-// NewClock takes a first reading, so that Now is right from the start. Where
-// none succeeds within 5 s it fails, and says what to do. The context bounds
-// this only; Run keeps the clock right afterwards.
+// NewClock takes a first reading, so that Now is right from the start. If no reading
+// succeeds within 5 s, it fails and says what to do. The context bounds only NewClock.
+// Run keeps the clock right afterwards.
 func NewClock(ctx context.Context, conn *Conn, cfg ClockConfig) (*Clock, error) {
 	if conn.Kind == KindEmbedded {
 		return newClock(ctx, nil, cfg)
 	}
-	cfg.keep = masterRecord(conn.Client)
-	return newClock(ctx, masterTime(conn.Client), cfg)
+	cfg.recordStore = newMasterRecordStore(conn.Client)
+	return newClock(ctx, newMasterReference(conn.Client), cfg)
 }
 
-func newClock(ctx context.Context, ask reference, cfg ClockConfig) (*Clock, error) {
-	c := &Clock{start: time.Now(), ask: ask, keep: cfg.keep, maxAge: maxAge, log: cfg.Logger}
+func newClock(ctx context.Context, reference reference, cfg ClockConfig) (*Clock, error) {
+	c := &Clock{start: time.Now(), reference: reference, recordStore: cfg.recordStore, maxAge: maxAge, log: cfg.Logger}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
 	c.metrics = newClockMetrics(c)
-	if ask == nil {
-		c.at.Store(&estimate{line: line{offset: c.start.UnixNano()}})
+	if reference == nil {
+		c.estimate.Store(&estimate{slew: slew{offset: c.start.UnixNano()}})
 		return c, nil
 	}
-	if err := c.first(ctx); err != nil {
+	if err := c.firstReading(ctx); err != nil {
 		return nil, fmt.Errorf("cluster time: ask redis for its time: %w; %s", err, remedy(err, address{}))
 	}
 	if cfg.Registry == nil {
@@ -92,40 +95,38 @@ func newClock(ctx context.Context, ask reference, cfg ClockConfig) (*Clock, erro
 	return c, nil
 }
 
-// Now is cluster time in epoch ms. It never goes backwards, over all callers:
-// whoever calls after another has returned gets no less. Where the reference
-// turns out to be ahead it leaps; where behind it goes slower by a tenth until
-// they meet. It does not block.
+// Now returns cluster time in epoch ms. It never goes backwards, also across callers. If
+// the reference is ahead, cluster time steps forward. If the reference is behind,
+// cluster time runs slower by a tenth until they meet. Now does not block.
 func (c *Clock) Now() int64 {
-	now := c.at.Load().read(c.local()) / int64(time.Millisecond)
+	now := c.estimate.Load().at(c.localTime()) / int64(time.Millisecond)
 	for {
-		told := c.told.Load()
-		if now <= told {
-			return told
+		last := c.lastReturned.Load()
+		if now <= last {
+			return last
 		}
-		if c.told.CompareAndSwap(told, now) {
+		if c.lastReturned.CompareAndSwap(last, now) {
 			return now
 		}
 	}
 }
 
-// Ready is nil while cluster time can be relied on, and else an error that
-// wraps ErrClock: the reference has not answered for over 30 s, or the offset
-// is uncertain by over 100 ms. It asks nobody and does not block. Embedded it
-// is always nil.
+// Ready returns nil while cluster time is reliable. Otherwise the error wraps ErrClock:
+// the reference has not answered for over 30 s, or the offset is uncertain by over 100
+// ms. Ready does not block or contact Redis. For the embedded server it is always nil.
 func (c *Clock) Ready(context.Context) error {
-	if c.ask == nil {
+	if c.reference == nil {
 		return nil
 	}
-	now, known := c.local(), c.at.Load()
-	if age := time.Duration(now - known.heard); age > c.maxAge {
+	now, estimate := c.localTime(), c.estimate.Load()
+	if age := time.Duration(now - estimate.answeredAt); age > c.maxAge {
 		return fmt.Errorf("%w: redis has not told its time for %s; is it reachable?", ErrClock, age.Round(time.Millisecond))
 	}
-	if unsure := time.Duration(known.best.uncertainty(now)); unsure > maxUncertainty {
-		return fmt.Errorf("%w: it may be off by %s, over %s; is redis slow or far away?", ErrClock, unsure.Round(time.Millisecond), maxUncertainty)
+	if uncertainty := time.Duration(estimate.best.uncertainty(now)); uncertainty > maxUncertainty {
+		return fmt.Errorf("%w: it may be off by %s, over %s; is redis slow or far away?", ErrClock, uncertainty.Round(time.Millisecond), maxUncertainty)
 	}
 	return nil
 }
 
-// local is the process's own time in ns, which nobody sets.
-func (c *Clock) local() int64 { return int64(time.Since(c.start)) }
+// localTime returns the monotonic time of the process in ns. No clock change affects it.
+func (c *Clock) localTime() int64 { return int64(time.Since(c.start)) }

@@ -2,11 +2,11 @@ package redisx
 
 import "time"
 
-// SetMaxAge makes a clock stale sooner, before it runs.
+// SetMaxAge sets the age at which a clock is stale. It must be called before Run.
 func (c *Clock) SetMaxAge(d time.Duration) { c.maxAge = d }
 
-// Slack is how far Now may be off, by its own account, in ms rounded up.
+// Slack returns the uncertainty of Now in ms, rounded up.
 func (c *Clock) Slack() int64 {
-	now, known := c.local(), c.at.Load()
+	now, known := c.localTime(), c.estimate.Load()
 	return (known.best.uncertainty(now)+known.aheadAt(now))/int64(time.Millisecond) + 1
 }

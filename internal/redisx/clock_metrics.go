@@ -6,16 +6,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// clockMetrics are one collector, so that they are registered all or none.
+// clockMetrics is one collector, so that all metrics are registered together or not at
+// all.
 type clockMetrics struct {
-	steps  *prometheus.CounterVec
-	failed prometheus.Counter
-	all    []prometheus.Collector
+	steps      *prometheus.CounterVec
+	failed     prometheus.Counter
+	collectors []prometheus.Collector
 }
 
 func newClockMetrics(c *Clock) *clockMetrics {
 	gauge := func(name, help string, ns func(e *estimate, now int64) int64) prometheus.Collector {
-		read := func() float64 { return time.Duration(ns(c.at.Load(), c.local())).Seconds() }
+		read := func() float64 { return time.Duration(ns(c.estimate.Load(), c.localTime())).Seconds() }
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "laststand_clock_" + name, Help: help}, read)
 	}
 	m := &clockMetrics{
@@ -28,21 +29,21 @@ func newClockMetrics(c *Clock) *clockMetrics {
 	}
 	m.steps.WithLabelValues("ahead")
 	m.steps.WithLabelValues("behind")
-	m.all = []prometheus.Collector{
+	m.collectors = []prometheus.Collector{
 		m.steps, m.failed,
 		gauge("offset_seconds", "Time by which cluster time is ahead of the reference clock.",
 			func(e *estimate, now int64) int64 { return e.aheadAt(now) }),
 		gauge("unconfirmed_step_seconds", "Step of the reference clock that cluster time does not follow because no second clock confirms it; 0 when there is none.",
-			func(*estimate, int64) int64 { return c.held.Load() }),
+			func(*estimate, int64) int64 { return c.ignoredStep.Load() }),
 		gauge("uncertainty_seconds", "Largest error of the estimate of the reference clock.",
 			func(e *estimate, now int64) int64 { return e.best.uncertainty(now) }),
 		gauge("reference_age_seconds", "Time since the reference clock last answered.",
-			func(e *estimate, now int64) int64 { return now - e.heard }),
+			func(e *estimate, now int64) int64 { return now - e.answeredAt }),
 	}
 	return m
 }
 
-func (m *clockMetrics) stepped(jump time.Duration) {
+func (m *clockMetrics) recordStep(jump time.Duration) {
 	direction := "ahead"
 	if jump < 0 {
 		direction = "behind"
@@ -50,16 +51,16 @@ func (m *clockMetrics) stepped(jump time.Duration) {
 	m.steps.WithLabelValues(direction).Inc()
 }
 
-// Describe is for the registry.
+// Describe implements prometheus.Collector.
 func (m *clockMetrics) Describe(out chan<- *prometheus.Desc) {
-	for _, one := range m.all {
-		one.Describe(out)
+	for _, collector := range m.collectors {
+		collector.Describe(out)
 	}
 }
 
-// Collect is for the registry.
+// Collect implements prometheus.Collector.
 func (m *clockMetrics) Collect(out chan<- prometheus.Metric) {
-	for _, one := range m.all {
-		one.Collect(out)
+	for _, collector := range m.collectors {
+		collector.Collect(out)
 	}
 }

@@ -12,27 +12,27 @@ func TestClockMetrics(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewPedanticRegistry()
-		o := &oracle{there: 10 * time.Millisecond, back: 10 * time.Millisecond}
-		c, err := newClock(t.Context(), o.ask, ClockConfig{Registry: registry})
+		o := &fakeReference{delayTo: 10 * time.Millisecond, delayFrom: 10 * time.Millisecond}
+		c, err := newClock(t.Context(), o.read, ClockConfig{Registry: registry})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := newClock(t.Context(), o.ask, ClockConfig{Registry: registry}); err == nil {
+		if _, err := newClock(t.Context(), o.read, ClockConfig{Registry: registry}); err == nil {
 			t.Error("two clocks on one registry")
 		}
 		for _, skew := range []time.Duration{time.Second, 0, 0, 4 * time.Second} {
-			o.skewed(skew)
+			o.setSkew(skew)
 			if err := c.sample(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		o.skewed(time.Second)
+		o.setSkew(time.Second)
 		if err := c.sample(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		o.set(func(o *oracle) { o.err = errRefused })
-		c.report(t.Context(), c.sample(t.Context()))
-		pass(10 * time.Second)
+		o.set(func(o *fakeReference) { o.err = errRefused })
+		c.logFailure(t.Context(), c.sample(t.Context()))
+		advance(10 * time.Second)
 		want := map[string]float64{
 			"laststand_clock_steps_total ahead":        2,
 			"laststand_clock_steps_total behind":       2,
@@ -42,7 +42,7 @@ func TestClockMetrics(t *testing.T) {
 			"laststand_clock_uncertainty_seconds":      0.015011,
 			"laststand_clock_reference_age_seconds":    10,
 		}
-		for name, value := range gathered(t, registry) {
+		for name, value := range gatherValues(t, registry) {
 			if off := value - want[name]; off > 1e-9 || off < -1e-9 {
 				t.Errorf("%s is %v, want %v", name, value, want[name])
 			}
@@ -54,8 +54,8 @@ func TestClockMetrics(t *testing.T) {
 	})
 }
 
-// gathered are the values of a registry by name and label.
-func gathered(t *testing.T, registry *prometheus.Registry) map[string]float64 {
+// gatherValues are the values of a registry by name and label.
+func gatherValues(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)

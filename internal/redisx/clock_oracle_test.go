@@ -11,33 +11,33 @@ import (
 
 var errRefused = errors.New("refused")
 
-// oracle is a reference on a network, in virtual time.
-type oracle struct {
-	mu          sync.Mutex
-	skew        time.Duration // of its clock to this machine's
-	there, back time.Duration
-	silent      bool
-	err         error
-	last        record
+// fakeReference is a reference on a network, in virtual time.
+type fakeReference struct {
+	mu                 sync.Mutex
+	skew               time.Duration // of its clock against this machine's
+	delayTo, delayFrom time.Duration
+	isSilent           bool
+	err                error
+	record             record
 }
 
-func (o *oracle) set(change func(*oracle)) {
+func (o *fakeReference) set(change func(*fakeReference)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	change(o)
 }
 
-func (o *oracle) skewed(skew time.Duration) { o.set(func(o *oracle) { o.skew = skew }) }
+func (o *fakeReference) setSkew(skew time.Duration) { o.set(func(o *fakeReference) { o.skew = skew }) }
 
-func (o *oracle) now() int64 {
+func (o *fakeReference) now() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return time.Now().Add(o.skew).UnixNano()
 }
 
-func (o *oracle) ask(ctx context.Context) (int64, error) {
+func (o *fakeReference) read(ctx context.Context) (int64, error) {
 	o.mu.Lock()
-	there, back, silent, err := o.there, o.back, o.silent, o.err
+	there, back, silent, err := o.delayTo, o.delayFrom, o.isSilent, o.err
 	o.mu.Unlock()
 	if err != nil {
 		return 0, err
@@ -52,27 +52,27 @@ func (o *oracle) ask(ctx context.Context) (int64, error) {
 	return told, nil
 }
 
-// keep keeps the record as clock_record.lua does.
-func (o *oracle) keep(_ context.Context, mine, at int64) (last record, err error) {
-	time.Sleep(o.there)
+// storeRecord stores the record like clock_record.lua.
+func (o *fakeReference) storeRecord(_ context.Context, own, refTime int64) (last record, err error) {
+	time.Sleep(o.delayTo)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	last = o.last
-	age := time.Duration(at - last.at)
-	if mine != 0 && (last.at == 0 || mine > last.told || age > 30*time.Second || age < 0) {
-		o.last = record{told: mine, at: at}
+	last = o.record
+	age := time.Duration(refTime - last.refTime)
+	if own != 0 && (last.refTime == 0 || own > last.clusterTime || age > 30*time.Second || age < 0) {
+		o.record = record{clusterTime: own, refTime: refTime}
 	}
 	return last, nil
 }
 
-// off is how far cluster time is ahead of the reference, in ms.
-func (o *oracle) off(c *Clock) int64 { return c.Now() - o.now()/int64(time.Millisecond) }
+// aheadOf returns how far cluster time is ahead of the reference, in ms.
+func (o *fakeReference) aheadOf(c *Clock) int64 { return c.Now() - o.now()/int64(time.Millisecond) }
 
-// virtual runs f in virtual time with a clock that runs.
-func virtual(t *testing.T, o *oracle, f func(t *testing.T, c *Clock)) {
+// runVirtual runs f in virtual time with a running clock.
+func runVirtual(t *testing.T, o *fakeReference, f func(t *testing.T, c *Clock)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c, err := newClock(t.Context(), o.ask, ClockConfig{})
+		c, err := newClock(t.Context(), o.read, ClockConfig{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,8 +87,8 @@ func virtual(t *testing.T, o *oracle, f func(t *testing.T, c *Clock)) {
 	})
 }
 
-// pass lets virtual time pass, and all that it set off end.
-func pass(d time.Duration) {
+// advance lets virtual time pass, and waits for everything that this starts.
+func advance(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }

@@ -9,86 +9,87 @@ import (
 
 func ms(n int64) int64 { return n * int64(time.Millisecond) }
 
-// answer is a reading of a reference that is ahead by offset, all in ms.
-func answer(sent, there, back, offset int64) reading {
-	return reading{sent: ms(sent), received: ms(sent + there + back), told: ms(sent + there + offset)}
+// newReading returns a reading of a reference that is ahead by offset. All arguments are
+// in ms.
+func newReading(sent, there, back, offset int64) reading {
+	return reading{sent: ms(sent), received: ms(sent + there + back), refTime: ms(sent + there + offset)}
 }
 
 func TestReadingIsHalfWay(t *testing.T) {
 	t.Parallel()
-	r := answer(1000, 30, 10, 5000)
+	r := newReading(1000, 30, 10, 5000)
 	if got := r.offset(); got != ms(5010) {
 		t.Errorf("offset %d, want half-way", got)
 	}
-	if got := r.uncertainty(r.received); got != ms(20)+ms(40)/drift+grain {
+	if got := r.uncertainty(r.received); got != ms(20)+ms(40)/driftDivisor+resolution {
 		t.Errorf("uncertain by %d, want half the round trip", got)
 	}
-	if got := r.uncertainty(r.sent + ms(10_000)); got != ms(25)+grain {
+	if got := r.uncertainty(r.sent + ms(10_000)); got != ms(25)+resolution {
 		t.Errorf("uncertain by %d after 10 s, want 5 ms more", got)
 	}
 }
 
-func TestFilterTakesTheShortestRoundTrip(t *testing.T) {
+func TestFilterPrefersTheShortestRoundTrip(t *testing.T) {
 	t.Parallel()
-	f := filter{}
-	f.take(answer(0, 40, 0, 0))
-	quick := answer(1000, 1, 1, 0)
-	f.take(quick)
-	for i := range int64(window - 1) {
-		if got := f.take(answer(2000+i*1000, 40, 0, 0)); got != quick {
+	f := readingFilter{}
+	f.add(newReading(0, 40, 0, 0))
+	quick := newReading(1000, 1, 1, 0)
+	f.add(quick)
+	for i := range int64(filterSize - 1) {
+		if got := f.add(newReading(2000+i*1000, 40, 0, 0)); got != quick {
 			t.Errorf("%d later the best is %+v", i+1, got)
 		}
 	}
-	if got := f.take(answer(20_000, 40, 0, 0)); got == quick {
+	if got := f.add(newReading(20_000, 40, 0, 0)); got == quick {
 		t.Error("the best has left and is still taken")
 	}
-	if !f.full() || len(f.readings) != window {
-		t.Errorf("%d readings, want %d", len(f.readings), window)
+	if !f.isFull() || len(f.readings) != filterSize {
+		t.Errorf("%d readings, want %d", len(f.readings), filterSize)
 	}
 }
 
-// An old reading is less certain by what clocks drift.
-func TestFilterPrefersTheNewOfTheSame(t *testing.T) {
+// An old reading is less certain by the drift of clocks.
+func TestFilterPrefersTheNewerOfEquals(t *testing.T) {
 	t.Parallel()
-	f := filter{}
-	f.take(answer(0, 5, 5, 0))
-	next := answer(1000, 5, 5, 0)
-	if got := f.take(next); got != next {
+	f := readingFilter{}
+	f.add(newReading(0, 5, 5, 0))
+	next := newReading(1000, 5, 5, 0)
+	if got := f.add(next); got != next {
 		t.Errorf("the best is %+v", got)
 	}
 }
 
-func TestFilterBelievesTheNewest(t *testing.T) {
+func TestFilterPrefersTheNewestReference(t *testing.T) {
 	t.Parallel()
 	for _, jump := range []int64{-1000, -50, 50, 1000} {
-		f := filter{}
+		f := readingFilter{}
 		for i := range int64(4) {
-			f.take(answer(i*1000, 1, 1, 0))
+			f.add(newReading(i*1000, 1, 1, 0))
 		}
-		if slow := answer(4000, 1100, 1100, jump); f.take(slow) == slow {
+		if slow := newReading(4000, 1100, 1100, jump); f.add(slow) == slow {
 			t.Errorf("%d: a reading that may as well be of the old clock was taken", jump)
 		}
-		next := answer(7000, 10, 10, jump)
-		if got := f.take(next); got != next {
+		next := newReading(7000, 10, 10, jump)
+		if got := f.add(next); got != next {
 			t.Errorf("%d: the best is %+v", jump, got)
 		}
 	}
 }
 
-// Of a clock that drifts as clocks may, over a network that delays as it likes,
-// the offset in use is never further off than is said, nor is a jump seen.
-func TestOffsetIsWithinItsBound(t *testing.T) {
+// With any allowed drift and any network delay, the error of the offset is never
+// larger than its uncertainty, and no step is reported.
+func TestOffsetIsWithinItsUncertainty(t *testing.T) {
 	t.Parallel()
 	delays := rapid.OneOf(rapid.Int64Range(0, 1e6), rapid.Int64Range(0, 1e9))
 	rapid.Check(t, func(r *rapid.T) {
 		start := rapid.Int64Range(0, 2e18).Draw(r, "start")
-		ppm := rapid.Int64Range(-1e6/drift, 1e6/drift).Draw(r, "ppm")
+		ppm := rapid.Int64Range(-1e6/driftDivisor, 1e6/driftDivisor).Draw(r, "ppm")
 		truth := func(local int64) int64 { return start + local + local*ppm/1e6 }
-		f, local := filter{}, int64(0)
-		for range rapid.IntRange(1, 3*window).Draw(r, "readings") {
+		f, local := readingFilter{}, int64(0)
+		for range rapid.IntRange(1, 3*filterSize).Draw(r, "readings") {
 			one := reading{sent: local}
 			local += delays.Draw(r, "there")
-			one.told = truth(local) / grain * grain
+			one.refTime = truth(local) / resolution * resolution
 			local += delays.Draw(r, "back")
 			one.received = local
 			for _, old := range f.readings {
@@ -96,7 +97,7 @@ func TestOffsetIsWithinItsBound(t *testing.T) {
 					r.Fatalf("%+v contradicts %+v", old, one)
 				}
 			}
-			best := f.take(one)
+			best := f.add(one)
 			later := local + rapid.Int64Range(0, 60e9).Draw(r, "later")
 			off := later + best.offset() - truth(later)
 			if bound := best.uncertainty(later) + 2; max(off, -off) > bound {

@@ -6,69 +6,73 @@ import (
 )
 
 const (
-	// recordTTL is how long the told time is kept once no node is alive.
+	// recordTTL is how long the record is kept after the last write of any node.
 	recordTTL = time.Minute
-	// recordAge is the age up to which a living node has written it.
-	recordAge = 5 * time.Second
-	// recordWait is how long a new node waits for a living one to write an older
-	// one again: longer than they pause between two readings.
+	// maxRecordAge is the age up to which a record counts as written by a living node.
+	maxRecordAge = 5 * time.Second
+	// recordWait is how long a new node waits for a living node to replace an old
+	// record. It is longer than the pause between two readings.
 	recordWait = 1500 * time.Millisecond
-	// recordAhead bounds how far ahead of the reference a node starts when no
-	// living node is.
-	recordAhead = time.Minute
+	// maxRecordAhead bounds how far ahead of the reference a node starts if no other
+	// node is alive.
+	maxRecordAhead = time.Minute
 )
 
-// record is the cluster time that a node told last, and the time of the
-// reference then, both in ns; zero: there is none.
-type record struct{ told, at int64 }
+// record is the newest published cluster time and the time of the reference at that
+// moment, both in ns. Zero means that there is none.
+type record struct{ clusterTime, refTime int64 }
 
-// fresh says whether a living node has told it by a time of the reference.
-func (r record) fresh(now int64) bool { return r.at > 0 && now >= r.at && now-r.at <= int64(recordAge) }
-
-// now is cluster time at a time of the reference, as the nodes have it that run.
-func (r record) now(at int64) int64 {
-	since := max(at-r.at, 0)
-	if r.told > r.at { // they slow until they have met the reference
-		since -= since / slowBy
-	}
-	return r.told + since
+// isFresh reports whether a living node has written the record, at a time of the
+// reference.
+func (r record) isFresh(refTime int64) bool {
+	return r.refTime > 0 && refTime >= r.refTime && refTime-r.refTime <= int64(maxRecordAge)
 }
 
-// tell tells other nodes the cluster time here at a reading, once there is one,
-// and gives what was told last.
-func (c *Clock) tell(ctx context.Context, r reading) (last record) {
-	if c.keep == nil {
-		return last
+// clusterTimeAt returns the cluster time of the running nodes at a time of the
+// reference.
+func (r record) clusterTimeAt(refTime int64) int64 {
+	elapsed := max(refTime-r.refTime, 0)
+	if r.clusterTime > r.refTime { // the nodes run slower until they meet the reference
+		elapsed -= elapsed / slewDivisor
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	return r.clusterTime + elapsed
+}
+
+// publishRecord publishes this node's cluster time at a reading, if it has one. It
+// returns the former record.
+func (c *Clock) publishRecord(ctx context.Context, r reading) (previous record) {
+	if c.recordStore == nil {
+		return previous
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	mine := int64(0)
-	if known := c.at.Load(); known != nil {
-		mine = known.read(r.sent + (r.received-r.sent)/2)
+	own := int64(0)
+	if known := c.estimate.Load(); known != nil {
+		own = known.at(r.sent + (r.received-r.sent)/2)
 	}
-	last, err := c.keep(ctx, mine, r.told)
-	if err != nil { // the reading is good all the same
+	previous, err := c.recordStore(ctx, own, r.refTime)
+	if err != nil { // the reading is valid without the record
 		c.metrics.failed.Inc()
 		c.log.DebugContext(ctx, "cluster time record failed", "error", err)
 	}
-	return last
+	return previous
 }
 
-// begin starts from the time that other nodes have, where it is not about that
-// of the reference: a new node must not be seconds apart from them.
-func (c *Clock) begin(r reading, last record) {
-	if last.at == 0 {
+// startFromRecord starts from the cluster time of the other nodes if that differs from
+// the reference. A new node must not differ from them by seconds.
+func (c *Clock) startFromRecord(r reading, previous record) {
+	if previous.refTime == 0 {
 		return
 	}
-	own := last.now(r.told)
-	apart := time.Duration(own - r.told)
-	if !last.fresh(r.told) && (apart < 0 || apart > recordAhead) {
-		return // of nodes that are gone
+	start := previous.clusterTimeAt(r.refTime)
+	difference := time.Duration(start - r.refTime)
+	if !previous.isFresh(r.refTime) && (difference < 0 || difference > maxRecordAhead) {
+		return // the nodes that wrote it have ended
 	}
-	if apart.Abs() <= maxUncertainty {
+	if difference.Abs() <= maxUncertainty {
 		return
 	}
-	c.log.Warn("cluster time of other nodes differs from the redis clock; starting from cluster time", "difference", apart)
-	theirs := reading{sent: r.sent, received: r.received, told: own}
-	c.at.Store(&estimate{line: line{offset: theirs.offset(), from: r.received}, best: theirs, heard: r.received})
+	c.log.Warn("cluster time of other nodes differs from the redis clock; starting from cluster time", "difference", difference)
+	started := reading{sent: r.sent, received: r.received, refTime: start}
+	c.estimate.Store(&estimate{slew: slew{offset: started.offset(), start: r.received}, best: started, answeredAt: r.received})
 }

@@ -1,12 +1,12 @@
--- Keeps the newest cluster time that a node has told. It is only replaced by a
--- later one, unless it is over 30 s old or from the master's future.
--- KEYS 1: string "TOLD AT": cluster time and the master's time then, in µs
--- ARGV 1: cluster time at the caller in µs, 0 if it has none yet; 2: the
---      master's time then, in µs; 3: time to live of the key in ms
--- Returns {TOLD, AT} as they were, '' each where there was none.
-local told, at = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (%d+)$')
-local age = at and tonumber(ARGV[2]) - at or 0
-if ARGV[1] ~= '0' and (not told or tonumber(ARGV[1]) > tonumber(told) or age > 30000000 or age < 0) then
+-- Stores the newest cluster time of any node. Only a later time replaces it, unless it is over 30 s old
+-- or from the master's future.
+-- KEYS 1: text "CLUSTER_TIME REF_TIME": cluster time, and the master's time at that moment, in µs.
+-- ARGV 1: cluster time of the caller in µs, 0 if it has none yet. 2: the master's time at that moment, in µs.
+--      3: time to live of the key in ms.
+-- Returns {CLUSTER_TIME, REF_TIME} of the former record, or two empty texts.
+local cluster_time, ref_time = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (%d+)$')
+local age = ref_time and tonumber(ARGV[2]) - ref_time or 0
+if ARGV[1] ~= '0' and (not cluster_time or tonumber(ARGV[1]) > tonumber(cluster_time) or age > 30000000 or age < 0) then
   redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. ARGV[2], 'PX', ARGV[3])
 end
-return {told or '', at or ''}
+return {cluster_time or '', ref_time or ''}

@@ -13,8 +13,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// clock makes one that runs until the test ends.
-func clock(t *testing.T, conn *redisx.Conn, maxAge time.Duration) *redisx.Clock {
+// newRunningClock makes a clock that runs until the test ends.
+func newRunningClock(t *testing.T, conn *redisx.Conn, maxAge time.Duration) *redisx.Clock {
 	t.Helper()
 	c, err := redisx.NewClock(t.Context(), conn, redisx.ClockConfig{})
 	if err != nil {
@@ -33,14 +33,14 @@ func clock(t *testing.T, conn *redisx.Conn, maxAge time.Duration) *redisx.Clock 
 	return c
 }
 
-// All these servers have this machine's clock, so cluster time is that but for
-// what the clock itself says it may be off.
+// All these servers have this machine's clock, so cluster time equals it up to the
+// uncertainty of the clock.
 func TestClockOfEachKind(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, _ string) {
-		c := clock(t, conn, time.Minute)
+		c := newRunningClock(t, conn, time.Minute)
 		for range 100 {
-			between(t, c, func() int64 { return time.Now().UnixMilli() })
+			checkBetween(t, c, func() int64 { return time.Now().UnixMilli() })
 		}
 		if c.Slack() < 100 && c.Ready(t.Context()) != nil {
 			t.Error(c.Ready(t.Context()))
@@ -51,15 +51,15 @@ func TestClockOfEachKind(t *testing.T) {
 func TestClockAgreesWithItsServer(t *testing.T) {
 	t.Parallel()
 	conn := open(t, testenv.Redis(t).URL)
-	c := clock(t, conn, time.Minute)
+	c := newRunningClock(t, conn, time.Minute)
 	for range 100 {
-		between(t, c, func() int64 { return conn.Client.Time(t.Context()).Val().UnixMilli() })
+		checkBetween(t, c, func() int64 { return conn.Client.Time(t.Context()).Val().UnixMilli() })
 	}
 }
 
-// between checks that another clock, read between two looks at this one, says
-// what is between them.
-func between(t *testing.T, c *redisx.Clock, read func() int64) {
+// checkBetween checks that another clock, read between two calls of Now, is between
+// them.
+func checkBetween(t *testing.T, c *redisx.Clock, read func() int64) {
 	t.Helper()
 	slack, before := c.Slack(), c.Now()
 	told := read()
@@ -73,14 +73,14 @@ func between(t *testing.T, c *redisx.Clock, read func() int64) {
 func TestClockOfAStalledServer(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	c := clock(t, open(t, server.URL), 2*time.Second)
+	c := newRunningClock(t, open(t, server.URL), 2*time.Second)
 	server.Pause()
-	await(t, "not ready", func() bool { return errors.Is(c.Ready(t.Context()), redisx.ErrClock) })
+	waitUntil(t, "not ready", func() bool { return errors.Is(c.Ready(t.Context()), redisx.ErrClock) })
 	server.Resume()
-	await(t, "ready again", func() bool { return c.Ready(t.Context()) == nil })
+	waitUntil(t, "ready again", func() bool { return c.Ready(t.Context()) == nil })
 }
 
-// A replica has a clock as well, which is not asked.
+// The clock of a replica is not used.
 func TestClockOfAReplica(t *testing.T) {
 	t.Parallel()
 	conn := open(t, testenv.Redis(t).URL)
@@ -101,28 +101,28 @@ func TestClockOfAReplica(t *testing.T) {
 	}
 }
 
-// The one reference of a cluster is the master of the key `clock`, whoever that
-// is by now. The key's slot, in which nobody has keys, moves there and back.
+// The reference of a cluster is the current master of the key `clock`. The test moves
+// the key's slot, which has no other keys, to another master and back.
 func TestClockFollowsItsMaster(t *testing.T) {
 	t.Parallel()
 	conn := open(t, testenv.Cluster(t))
 	cluster := conn.Client.(*redis.ClusterClient)
 	owner, other := masters(t, cluster, "clock")
 	before, never := calls(t, owner, "time"), calls(t, other, "time")
-	c := clock(t, conn, 10*time.Second)
-	await(t, "the owner is asked", func() bool { return calls(t, owner, "time") > before })
+	c := newRunningClock(t, conn, 10*time.Second)
+	waitUntil(t, "the owner is asked", func() bool { return calls(t, owner, "time") > before })
 	if n := calls(t, other, "time") - never; n != 0 {
 		t.Errorf("another master was asked %d times", n)
 	}
 	moveSlot(t, other, "clock", owner, other)
 	defer moveSlot(t, owner, "clock", owner, other)
-	await(t, "the next owner is asked", func() bool { return calls(t, other, "time") > never+1 })
+	waitUntil(t, "the next owner is asked", func() bool { return calls(t, other, "time") > never+1 })
 	if err := c.Ready(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
-// calls is how often a server was given a command.
+// calls returns how often a server was given a command.
 func calls(t *testing.T, server redis.UniversalClient, command string) int {
 	info, err := server.Info(t.Context(), "commandstats").Result()
 	if err != nil {
@@ -140,11 +140,11 @@ func calls(t *testing.T, server redis.UniversalClient, command string) int {
 	return n
 }
 
-// await looks until it is so, as real servers take real time.
-func await(t *testing.T, what string, so func() bool) {
+// waitUntil polls a condition, because real servers take real time.
+func waitUntil(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
-	for !so() {
+	for !condition() {
 		if time.Now().After(deadline) {
 			t.Fatalf("never %s", what)
 		}

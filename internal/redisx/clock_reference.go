@@ -10,20 +10,21 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// clockKey names the reference, the master that owns it, and keeps the record.
+// clockKey is the key that selects the reference, the master that owns it. It holds the
+// record.
 const clockKey = "clock"
 
-// mayWrite heads the script. Since it does not say that nothing is written, a
-// replica answers READONLY and not its own time, though its client may still
-// take it for the master.
-const mayWrite = "#!lua flags=allow-oom\n"
+// scriptHeader is the first line of the scripts. It does not declare them as read-only,
+// so a replica answers READONLY instead of its own time, even if its client takes it for
+// the master.
+const scriptHeader = "#!lua flags=allow-oom\n"
 
-// reference tells its time in ns since the epoch.
+// reference returns its time in ns since the epoch.
 type reference func(ctx context.Context) (int64, error)
 
-// keeper gives the record as it was. It keeps mine, the caller's cluster time (0:
-// it has none yet), as the next one, with the time of the reference then.
-type keeper func(ctx context.Context, mine, at int64) (last record, err error)
+// recordStore replaces the record by own, the caller's cluster time (0: none yet), with
+// the time of the reference. It returns the former record.
+type recordStore func(ctx context.Context, mine, at int64) (last record, err error)
 
 //go:embed clock.lua
 var clockLua string
@@ -31,48 +32,48 @@ var clockLua string
 //go:embed clock_record.lua
 var recordLua string
 
-// masterTime asks by a script, since TIME alone names no key and every server
-// answers it: one that was demoted or cut off too, and the client would not
-// learn of its successor.
-func masterTime(client redis.UniversalClient) reference {
-	script := redis.NewScript(mayWrite + clockLua)
+// newMasterReference asks the master by a script. TIME alone names no key, so every
+// server answers it, also a demoted or isolated one. The client would not learn of the
+// new master then.
+func newMasterReference(client redis.UniversalClient) reference {
+	script := redis.NewScript(scriptHeader + clockLua)
 	return func(ctx context.Context) (int64, error) {
-		told, err := script.Run(ctx, client, []string{clockKey}).StringSlice()
+		reply, err := script.Run(ctx, client, []string{clockKey}).StringSlice()
 		if err != nil {
 			return 0, err
 		}
-		return nanoseconds(told)
+		return nanoseconds(reply)
 	}
 }
 
-// masterRecord keeps the record in the key.
-func masterRecord(client redis.UniversalClient) keeper {
-	script := redis.NewScript(mayWrite + recordLua)
-	return func(ctx context.Context, mine, at int64) (last record, err error) {
-		kept, err := script.Run(ctx, client, []string{clockKey}, mine/1000, at/1000, recordTTL.Milliseconds()).StringSlice()
-		if err == nil && len(kept) == 2 && kept[0] != "" {
-			last = record{told: micros(kept[0]), at: micros(kept[1])}
+// newMasterRecordStore stores the record in the key.
+func newMasterRecordStore(client redis.UniversalClient) recordStore {
+	script := redis.NewScript(scriptHeader + recordLua)
+	return func(ctx context.Context, own, refTime int64) (previous record, err error) {
+		reply, err := script.Run(ctx, client, []string{clockKey}, own/1000, refTime/1000, recordTTL.Milliseconds()).StringSlice()
+		if err == nil && len(reply) == 2 && reply[0] != "" {
+			previous = record{clusterTime: micros(reply[0]), refTime: micros(reply[1])}
 		}
-		return last, err
+		return previous, err
 	}
 }
 
-// micros reads µs, digits that the script has matched, as ns.
+// micros converts µs, which the script has checked to be digits, to ns.
 func micros(text string) int64 {
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n * 1000
 }
 
-// nanoseconds reads a reply of TIME.
-func nanoseconds(told []string) (int64, error) {
-	if len(told) != 2 {
-		return 0, fmt.Errorf("redis told its time as %q, want seconds and microseconds", told)
+// nanoseconds converts a reply of TIME.
+func nanoseconds(reply []string) (int64, error) {
+	if len(reply) != 2 {
+		return 0, fmt.Errorf("redis returned the time %q; want seconds and microseconds", reply)
 	}
-	seconds, err := strconv.ParseInt(told[0], 10, 64)
+	seconds, err := strconv.ParseInt(reply[0], 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("seconds of redis's time: %w", err)
 	}
-	micros, err := strconv.ParseInt(told[1], 10, 64)
+	micros, err := strconv.ParseInt(reply[1], 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("microseconds of redis's time: %w", err)
 	}

@@ -7,22 +7,22 @@ import (
 )
 
 const (
-	askTimeout = time.Second            // of a reading; a slower one would say too little
-	askEvery   = time.Second            // give or take a quarter
-	askSoon    = 50 * time.Millisecond  // while there are few readings to choose from
-	askAgain   = 200 * time.Millisecond // while there is none yet
+	readTimeout     = time.Second            // timeout of a reading; a slower one is too uncertain
+	readInterval    = time.Second            // plus or minus a quarter
+	initialInterval = 50 * time.Millisecond  // interval while there are few readings to choose from
+	retryInterval   = 200 * time.Millisecond // interval before the first reading
 )
 
-// Run asks the reference about every second, and more often at first and after
-// it has jumped, until ctx ends, and returns nil then. It logs what fails and
-// tries again. It is called once; without it, or while the reference is silent,
-// Now goes on by the process's own clock.
+// Run reads the reference about every second until ctx ends, and returns nil then. At
+// first and after a step it reads more often. It logs failures and tries again. It must
+// be called only once. Without it, or while the reference does not answer, Now continues
+// by the process's own clock.
 func (c *Clock) Run(ctx context.Context) error {
-	if c.ask == nil {
+	if c.reference == nil {
 		<-ctx.Done()
 		return nil
 	}
-	next := time.NewTimer(askSoon)
+	next := time.NewTimer(initialInterval)
 	defer next.Stop()
 	for {
 		select {
@@ -31,31 +31,32 @@ func (c *Clock) Run(ctx context.Context) error {
 		case <-next.C:
 		}
 		err := c.sample(ctx)
-		c.report(ctx, err)
-		next.Reset(c.pause(err))
+		c.logFailure(ctx, err)
+		next.Reset(c.nextDelay(err))
 	}
 }
 
-// first tries until a reading succeeds, and returns why none did.
-func (c *Clock) first(ctx context.Context) error {
+// firstReading tries until a reading succeeds, and returns the cause of failure
+// otherwise.
+func (c *Clock) firstReading(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	var cause error
-	var since time.Time // of the first reading
+	var firstAt time.Time // time of the first reading
 	for {
-		r, err := c.read(ctx)
-		if err == nil && since.IsZero() {
-			since = time.Now()
+		r, err := c.readReference(ctx)
+		if err == nil && firstAt.IsZero() {
+			firstAt = time.Now()
 		}
-		last := record{}
+		previous := record{}
 		if err == nil {
-			last = c.tell(ctx, r)
+			previous = c.publishRecord(ctx, r)
 		}
-		gone := last.at == 0 || last.fresh(r.told) || time.Since(since) >= recordWait
+		isUsable := previous.refTime == 0 || previous.isFresh(r.refTime) || time.Since(firstAt) >= recordWait
 		switch {
-		case err == nil && gone:
-			c.begin(r, last)
-			c.take(c.steady(ctx, r))
+		case err == nil && isUsable:
+			c.startFromRecord(r, previous)
+			c.apply(c.removeUnconfirmedStep(ctx, r))
 			return nil
 		case err != nil && (cause == nil || ctx.Err() == nil):
 			cause = err
@@ -63,74 +64,74 @@ func (c *Clock) first(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return cause
-		case <-time.After(askAgain):
+		case <-time.After(retryInterval):
 		}
 	}
 }
 
 func (c *Clock) sample(ctx context.Context) error {
-	r, err := c.read(ctx)
+	r, err := c.readReference(ctx)
 	if err == nil {
-		c.take(c.steady(ctx, r))
-		c.tell(ctx, r)
+		c.apply(c.removeUnconfirmedStep(ctx, r))
+		c.publishRecord(ctx, r)
 	}
 	return err
 }
 
-func (c *Clock) read(ctx context.Context) (r reading, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+func (c *Clock) readReference(ctx context.Context) (r reading, err error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	r.sent = c.local()
-	r.told, err = c.ask(ctx)
-	r.received = c.local()
+	r.sent = c.localTime()
+	r.refTime, err = c.reference(ctx)
+	r.received = c.localTime()
 	return r, err
 }
 
-// take publishes what a reading changes.
-func (c *Clock) take(r reading) {
-	now := &estimate{best: c.readings.take(r), heard: r.received}
-	now.line = line{offset: now.best.offset(), from: r.received}
-	if former := c.at.Load(); former != nil {
-		now.line = former.towards(now.offset, r.received)
-		c.notice(former.best, r)
+// apply publishes the estimate that follows from a reading.
+func (c *Clock) apply(r reading) {
+	next := &estimate{best: c.readings.add(r), answeredAt: r.received}
+	next.slew = slew{offset: next.best.offset(), start: r.received}
+	if previous := c.estimate.Load(); previous != nil {
+		next.slew = previous.slewTo(next.offset, r.received)
+		c.logStep(previous.best, r)
 	}
-	c.at.Store(now)
+	c.estimate.Store(next)
 }
 
-// notice tells of a reference that is not where it was.
-func (c *Clock) notice(former, r reading) {
+// logStep records a step of the reference.
+func (c *Clock) logStep(former, r reading) {
 	if !former.contradicts(r) {
 		return
 	}
 	jump := time.Duration(r.offset() - former.offset())
-	c.metrics.stepped(jump)
+	c.metrics.recordStep(jump)
 	if jump.Abs() > maxUncertainty {
 		c.log.Warn("reference clock stepped; check for a redis failover or a changed clock", "step", jump)
 	}
 }
 
-// report logs where silence begins and ends.
-func (c *Clock) report(ctx context.Context, err error) {
+// logFailure logs the first failure and the recovery.
+func (c *Clock) logFailure(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
 	}
 	if err != nil {
 		c.metrics.failed.Inc()
 	}
-	switch was := c.silent; {
-	case err != nil && !was:
+	switch wasSilent := c.isSilent; {
+	case err != nil && !wasSilent:
 		c.log.WarnContext(ctx, "redis clock read failed", "error", err)
-	case err == nil && was:
+	case err == nil && wasSilent:
 		c.log.InfoContext(ctx, "redis clock reads recovered")
 	}
-	c.silent = err != nil
+	c.isSilent = err != nil
 }
 
-// pause is the wait for the next reading. Nodes that started together drift
-// apart by it.
-func (c *Clock) pause(err error) time.Duration {
-	if err == nil && !c.readings.full() {
-		return askSoon
+// nextDelay returns the time until the next reading. It is random, so that nodes that
+// started together do not stay in step.
+func (c *Clock) nextDelay(err error) time.Duration {
+	if err == nil && !c.readings.isFull() {
+		return initialInterval
 	}
-	return askEvery*3/4 + rand.N(askEvery/2) //nolint:gosec // a wait is no secret
+	return readInterval*3/4 + rand.N(readInterval/2) //nolint:gosec // a wait is no secret
 }

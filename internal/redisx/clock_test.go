@@ -25,13 +25,13 @@ func TestClockIsRightFromTheStart(t *testing.T) {
 	}
 	for name, tt := range tests {
 		for _, skew := range []time.Duration{0, -time.Hour, 24 * time.Hour} {
-			o := &oracle{skew: skew, there: tt.there, back: tt.back}
+			o := &fakeReference{skew: skew, delayTo: tt.there, delayFrom: tt.back}
 			synctest.Test(t, func(t *testing.T) {
-				c, err := newClock(t.Context(), o.ask, ClockConfig{})
+				c, err := newClock(t.Context(), o.read, ClockConfig{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if off := o.off(c); off != tt.off {
+				if off := o.aheadOf(c); off != tt.off {
 					t.Errorf("%s, %s: off by %d ms, want %d", name, skew, off, tt.off)
 				}
 				if err := c.Ready(t.Context()); err != nil {
@@ -42,14 +42,14 @@ func TestClockIsRightFromTheStart(t *testing.T) {
 	}
 }
 
-func TestClockTakesReadingsAheadAtOnce(t *testing.T) {
+func TestClockFollowsReadingsAheadAtOnce(t *testing.T) {
 	t.Parallel()
-	o := &oracle{there: time.Millisecond, back: time.Millisecond}
-	virtual(t, o, func(t *testing.T, c *Clock) {
-		pass(time.Minute)
-		o.skewed(time.Second)
-		pass(askEvery * 5 / 4)
-		if off := o.off(c); off != 0 {
+	o := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
+	runVirtual(t, o, func(t *testing.T, c *Clock) {
+		advance(time.Minute)
+		o.setSkew(time.Second)
+		advance(readInterval * 5 / 4)
+		if off := o.aheadOf(c); off != 0 {
 			t.Errorf("off by %d ms after a reading", off)
 		}
 	})
@@ -57,39 +57,39 @@ func TestClockTakesReadingsAheadAtOnce(t *testing.T) {
 
 func TestClockSlowsForReadingsBehind(t *testing.T) {
 	t.Parallel()
-	o := &oracle{there: time.Millisecond, back: time.Millisecond}
-	virtual(t, o, func(t *testing.T, c *Clock) {
-		pass(time.Minute)
-		o.skewed(-time.Second)
-		pass(askEvery * 5 / 4)
+	o := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
+	runVirtual(t, o, func(t *testing.T, c *Clock) {
+		advance(time.Minute)
+		o.setSkew(-time.Second)
+		advance(readInterval * 5 / 4)
 		before := c.Now()
 		for range 50 {
-			pass(100 * time.Millisecond)
+			advance(100 * time.Millisecond)
 			now := c.Now()
 			if went := now - before; went < 89 || went > 91 {
 				t.Errorf("went %d ms in 100, want 90", went)
 			}
 			before = now
 		}
-		if off := o.off(c); off < 350 || off > 550 {
+		if off := o.aheadOf(c); off < 350 || off > 550 {
 			t.Errorf("ahead by %d ms half-way", off)
 		}
-		pass(6 * time.Second)
-		if off := o.off(c); off != 0 {
+		advance(6 * time.Second)
+		if off := o.aheadOf(c); off != 0 {
 			t.Errorf("off by %d ms in the end", off)
 		}
 	})
 }
 
-// Two masters by turns, as while clients disagree on who it is.
+// Two masters answer alternately, as while clients disagree about the master.
 func TestClockOfAReferenceThatJumps(t *testing.T) {
 	t.Parallel()
-	o := &oracle{there: time.Millisecond, back: 3 * time.Millisecond}
-	virtual(t, o, func(t *testing.T, c *Clock) {
+	o := &fakeReference{delayTo: time.Millisecond, delayFrom: 3 * time.Millisecond}
+	runVirtual(t, o, func(t *testing.T, c *Clock) {
 		begun, last, lastAt := time.Now(), c.Now(), time.Now()
 		for range 200 {
-			o.skewed(time.Duration(rand.IntN(3)-1) * time.Second)
-			pass(rand.N(5 * time.Second))
+			o.setSkew(time.Duration(rand.IntN(3)-1) * time.Second)
+			advance(rand.N(5 * time.Second))
 			now := c.Now()
 			if now-last < time.Since(lastAt).Milliseconds()*9/10-1 {
 				t.Fatalf("went %d ms in %s", now-last, time.Since(lastAt))
@@ -99,9 +99,9 @@ func TestClockOfAReferenceThatJumps(t *testing.T) {
 				t.Fatalf("at %d, outside of %d and 2 s more", now, least)
 			}
 		}
-		o.skewed(0)
-		pass(15 * time.Second)
-		if off := o.off(c); off < -2 || off > 2 {
+		o.setSkew(0)
+		advance(15 * time.Second)
+		if off := o.aheadOf(c); off < -2 || off > 2 {
 			t.Errorf("off by %d ms once it stays", off)
 		}
 	})
@@ -109,16 +109,16 @@ func TestClockOfAReferenceThatJumps(t *testing.T) {
 
 func TestClockKeepsTheBestReading(t *testing.T) {
 	t.Parallel()
-	o := &oracle{there: time.Millisecond, back: time.Millisecond}
-	virtual(t, o, func(t *testing.T, c *Clock) {
-		pass(time.Minute)
-		o.set(func(o *oracle) { o.there = 180 * time.Millisecond })
-		pass(3 * time.Second)
-		if off := o.off(c); off != 0 {
+	o := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
+	runVirtual(t, o, func(t *testing.T, c *Clock) {
+		advance(time.Minute)
+		o.set(func(o *fakeReference) { o.delayTo = 180 * time.Millisecond })
+		advance(3 * time.Second)
+		if off := o.aheadOf(c); off != 0 {
 			t.Errorf("off by %d ms after some slow readings", off)
 		}
-		pass(time.Minute)
-		if off := o.off(c); off < 0 || off > 91 {
+		advance(time.Minute)
+		if off := o.aheadOf(c); off < 0 || off > 91 {
 			t.Errorf("off by %d ms after only slow ones, more than half of the way", off)
 		}
 		if err := c.Ready(t.Context()); err != nil {
@@ -129,48 +129,48 @@ func TestClockKeepsTheBestReading(t *testing.T) {
 
 func TestClockThatIsUncertainIsNotReady(t *testing.T) {
 	t.Parallel()
-	o := &oracle{there: 150 * time.Millisecond, back: 150 * time.Millisecond}
-	virtual(t, o, func(t *testing.T, c *Clock) {
+	o := &fakeReference{delayTo: 150 * time.Millisecond, delayFrom: 150 * time.Millisecond}
+	runVirtual(t, o, func(t *testing.T, c *Clock) {
 		for range 2 {
 			if err := c.Ready(t.Context()); !errors.Is(err, ErrClock) || !strings.Contains(err.Error(), "slow") {
 				t.Errorf("uncertain by 150 ms: %v", err)
 			}
-			pass(time.Minute)
+			advance(time.Minute)
 		}
-		o.set(func(o *oracle) { o.there = time.Millisecond })
-		pass(2 * time.Second)
+		o.set(func(o *fakeReference) { o.delayTo = time.Millisecond })
+		advance(2 * time.Second)
 		if err := c.Ready(t.Context()); err != nil {
 			t.Errorf("uncertain by 75 ms: %v", err)
 		}
 	})
 }
 
-func TestClockOutOfReach(t *testing.T) {
+func TestClockOfAnUnreachableReference(t *testing.T) {
 	t.Parallel()
-	for name, fail := range map[string]func(*oracle){
-		"silent":  func(o *oracle) { o.silent = true },
-		"refused": func(o *oracle) { o.err = errRefused },
+	for name, fail := range map[string]func(*fakeReference){
+		"silent":  func(o *fakeReference) { o.isSilent = true },
+		"refused": func(o *fakeReference) { o.err = errRefused },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := &oracle{there: time.Millisecond, back: time.Millisecond}
-			virtual(t, o, func(t *testing.T, c *Clock) {
-				pass(time.Minute)
+			o := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
+			runVirtual(t, o, func(t *testing.T, c *Clock) {
+				advance(time.Minute)
 				o.set(fail)
-				pass(28 * time.Second)
+				advance(28 * time.Second)
 				if err := c.Ready(t.Context()); err != nil {
 					t.Errorf("after 28 s: %v", err)
 				}
-				pass(3 * time.Second)
+				advance(3 * time.Second)
 				if err := c.Ready(t.Context()); !errors.Is(err, ErrClock) || !strings.Contains(err.Error(), "reachable") {
 					t.Errorf("after 31 s: %v", err)
 				}
-				pass(time.Hour)
-				if off := o.off(c); off != 0 {
+				advance(time.Hour)
+				if off := o.aheadOf(c); off != 0 {
 					t.Errorf("off by %d ms: it did not go on by itself", off)
 				}
-				o.set(func(o *oracle) { o.silent, o.err = false, nil })
-				pass(3 * time.Second)
+				o.set(func(o *fakeReference) { o.isSilent, o.err = false, nil })
+				advance(3 * time.Second)
 				if err := c.Ready(t.Context()); err != nil {
 					t.Errorf("after it came back: %v", err)
 				}
@@ -182,18 +182,18 @@ func TestClockOutOfReach(t *testing.T) {
 func TestClockNeedsAFirstReading(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := &oracle{err: errRefused}
+		o := &fakeReference{err: errRefused}
 		go func() {
 			time.Sleep(3 * time.Second)
-			o.set(func(o *oracle) { o.err = nil })
+			o.set(func(o *fakeReference) { o.err = nil })
 		}()
-		if _, err := newClock(t.Context(), o.ask, ClockConfig{}); err != nil {
+		if _, err := newClock(t.Context(), o.read, ClockConfig{}); err != nil {
 			t.Errorf("back after 3 s: %v", err)
 		}
 
-		o.set(func(o *oracle) { o.err = errRefused })
+		o.set(func(o *fakeReference) { o.err = errRefused })
 		begun := time.Now()
-		_, err := newClock(t.Context(), o.ask, ClockConfig{})
+		_, err := newClock(t.Context(), o.read, ClockConfig{})
 		if !errors.Is(err, errRefused) || !strings.Contains(err.Error(), "start it") {
 			t.Errorf("refused: %v", err)
 		}
@@ -201,53 +201,53 @@ func TestClockNeedsAFirstReading(t *testing.T) {
 			t.Errorf("gave up after %s", waited)
 		}
 
-		o.set(func(o *oracle) { o.err, o.silent = nil, true })
-		if _, err := newClock(t.Context(), o.ask, ClockConfig{}); !errors.Is(err, context.DeadlineExceeded) {
+		o.set(func(o *fakeReference) { o.err, o.isSilent = nil, true })
+		if _, err := newClock(t.Context(), o.read, ClockConfig{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("silent: %v", err)
 		}
 
-		o.set(func(o *oracle) { o.err = errRefused })
+		o.set(func(o *fakeReference) { o.err = errRefused })
 		go func() {
 			time.Sleep(openTimeout - 300*time.Millisecond)
-			o.set(func(o *oracle) { o.err = nil })
+			o.set(func(o *fakeReference) { o.err = nil })
 		}()
-		if _, err := newClock(t.Context(), o.ask, ClockConfig{}); !errors.Is(err, errRefused) {
+		if _, err := newClock(t.Context(), o.read, ClockConfig{}); !errors.Is(err, errRefused) {
 			t.Errorf("refused, then silent to the end: %v, want the cause", err)
 		}
 	})
 }
 
-// A process may stall between hearing a reading and heeding it, and others may
-// have asked meanwhile.
-func TestClockStandsRatherThanGoBack(t *testing.T) {
+// A process may pause between receiving a reading and applying it, while other
+// callers read the clock.
+func TestClockStopsRatherThanGoBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := &oracle{}
-		c, err := newClock(t.Context(), o.ask, ClockConfig{})
+		o := &fakeReference{}
+		c, err := newClock(t.Context(), o.read, ClockConfig{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.skewed(-time.Second)
-		at := c.local()
-		late := reading{sent: at, received: at, told: o.now()}
-		pass(5 * time.Second)
+		o.setSkew(-time.Second)
+		at := c.localTime()
+		late := reading{sent: at, received: at, refTime: o.now()}
+		advance(5 * time.Second)
 		before := c.Now()
-		c.take(late)
+		c.apply(late)
 		if now := c.Now(); now != before {
 			t.Errorf("%d after %d", now, before)
 		}
-		pass(5 * time.Second)
-		if off := o.off(c); off != 0 {
+		advance(5 * time.Second)
+		if off := o.aheadOf(c); off != 0 {
 			t.Errorf("off by %d ms in the end", off)
 		}
 	})
 }
 
-// Whoever asks after another was answered gets no less, while the reference
-// jumps about.
+// A call that starts after another has returned gets no earlier time, while the
+// reference steps at random.
 func TestClockNeverGoesBackForAnyone(t *testing.T) {
 	t.Parallel()
-	c, err := newClock(t.Context(), (&oracle{}).ask, ClockConfig{})
+	c, err := newClock(t.Context(), (&fakeReference{}).read, ClockConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,8 +270,8 @@ func TestClockNeverGoesBackForAnyone(t *testing.T) {
 		})
 	}
 	for range 20_000 {
-		at := c.local()
-		c.take(reading{sent: at, received: at, told: time.Now().UnixNano() + rand.Int64N(2e8) - 1e8})
+		at := c.localTime()
+		c.apply(reading{sent: at, received: at, refTime: time.Now().UnixNano() + rand.Int64N(2e8) - 1e8})
 	}
 	done.Store(true)
 	callers.Wait()

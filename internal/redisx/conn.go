@@ -1,6 +1,3 @@
-// Package redisx connects to Redis as --redis says: to one inside the process,
-// to a single server, through sentinels or to a cluster, with the same settings
-// and checks for each.
 package redisx
 
 import (
@@ -19,13 +16,15 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Config says where Redis is and whom to tell.
+// Config configures a connection.
 type Config struct {
-	// URL is the value of --redis: "" for the embedded one,
-	// redis[s]://[user:password@]host[:port][/db] for one server, several
-	// addresses separated by commas or ?cluster=true for a cluster,
-	// redis+sentinel://[user:password@]host[:port],.../MASTER[/db] for the
-	// master that sentinels know. User and password are the data servers'.
+	// URL is the value of --redis. It has one of these forms:
+	//   - "": the embedded server.
+	//   - redis[s]://[user:password@]host[:port][/db]: one server.
+	//   - the same with several addresses, separated by commas, or with
+	//     ?cluster=true: a cluster.
+	//   - redis+sentinel://[user:password@]host[:port],.../MASTER[/db]: the master
+	//     that the sentinels know. User and password are those of the data servers.
 	URL string
 	// Registry takes the metrics of the connection pools; nil for none.
 	Registry prometheus.Registerer
@@ -33,36 +32,36 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Conn is an open connection, safe for concurrent use. Close it, never the
-// clients in it.
+// Conn is an open connection. It is safe for concurrent use. Callers close it, and never
+// the clients in it.
 type Conn struct {
 	// Kind is one of the Kind constants.
 	Kind string
-	// Client runs every command, WATCH, pub/sub and pipelines included. It heeds
-	// the deadline of a context. A call gives up after some seconds in any case:
-	// it waits 1 s for a connection and 1 s for a reply, and tries twice, so a
-	// script that writes may run twice and must be idempotent.
+	// Client runs all commands, including WATCH, pub/sub and pipelines. It observes
+	// the deadline of a context. Without a deadline a call still fails after some
+	// seconds: it waits 1 s for a connection and 1 s for a reply, and tries twice.
+	// So a script that writes may run twice and must be idempotent.
 	Client redis.UniversalClient
-	// Pipelined is Client but for EVALSHA, and so redis.Script.Run: the scripts of
-	// concurrent callers share round trips, which more than doubles what a server
-	// takes. A caller whose context ends is let go, though its script may run yet.
-	// With 16,384 scripts under way a further one fails at once with
-	// redis.ErrAutoPipelineQueueFull and was not sent. Embedded it is Client,
-	// which has no round trips to save.
+	// Pipelined is like Client, except that EVALSHA (and so redis.Script.Run) of
+	// concurrent callers share round trips. This more than doubles the throughput of
+	// a server. A caller whose context ends returns at once; its script may still run.
+	// If 16,384 scripts are waiting, another one fails at once with
+	// redis.ErrAutoPipelineQueueFull and is not sent. For the embedded server,
+	// Pipelined is Client.
 	Pipelined redis.UniversalClient
-	// Bulk is Pipelined on connections of its own, for what is much and may hold up
-	// no player. Where 16,384 scripts are under way a further one waits.
+	// Bulk is like Pipelined with separate connections, for bulk work that must not
+	// delay players. If 16,384 scripts are waiting, another one waits too.
 	Bulk redis.UniversalClient
 
-	replicated atomic.Bool
-	closers    []func() error // in the order of closing
-	closed     sync.Once
-	cause      error // of Close, set once
+	hasReplicas atomic.Bool
+	closers     []func() error // in the order of closing
+	closed      sync.Once
+	cause       error // result of Close
 }
 
-// Open connects and checks the server: it must answer within 5 s and be Redis
-// 7.0 or newer, every master of a cluster too. Errors name the address, the
-// cause and what to do. The context bounds the opening only.
+// Open connects and checks the server. The server must answer within 5 s and be Redis
+// 7.0 or newer; so must every master of a cluster. Errors name the address, the cause
+// and what to do. The context bounds only the opening.
 func Open(ctx context.Context, cfg Config) (*Conn, error) {
 	addr, err := parse(cfg.URL)
 	if err != nil {
@@ -81,8 +80,8 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 	return conn, nil
 }
 
-// Close ends the embedded Redis and everything that Open started, waiting for
-// it. Commands after it fail with redis.ErrClosed. Closing again returns the
+// Close closes the connection, stops the embedded server and waits for everything that
+// Open has started. Later commands fail with redis.ErrClosed. Further calls return the
 // same error.
 func (c *Conn) Close() error {
 	c.closed.Do(func() {
@@ -99,32 +98,32 @@ func dial(addr address) (*Conn, error) {
 	if addr.kind == KindEmbedded {
 		return openEmbedded()
 	}
-	client, heavy := newClient(addr), newClient(addr)
-	pipelined, err := share(client)
+	client, bulkClient := newClient(addr), newClient(addr)
+	pipelined, err := newAutopipeline(client)
 	if err != nil {
-		return nil, errors.Join(err, client.Close(), heavy.Close())
+		return nil, errors.Join(err, client.Close(), bulkClient.Close())
 	}
-	bulk, err := stream(heavy)
+	bulk, err := newStreamingAutopipeline(bulkClient)
 	if err != nil {
-		return nil, errors.Join(err, pipelined.queue.Close(), client.Close(), heavy.Close())
+		return nil, errors.Join(err, pipelined.queue.Close(), client.Close(), bulkClient.Close())
 	}
 	return &Conn{
 		Kind: addr.kind, Client: client, Pipelined: pipelined, Bulk: bulk,
-		closers: []func() error{bulk.queue.Close, heavy.Close, pipelined.queue.Close, client.Close},
+		closers: []func() error{bulk.queue.Close, bulkClient.Close, pipelined.queue.Close, client.Close},
 	}, nil
 }
 
-// newClient makes a client, which shares round trips in one way at the most: the
-// library keeps the first.
+// newClient makes a client. The library allows one auto-pipeline per client: it keeps
+// the first.
 func newClient(addr address) redis.UniversalClient {
 	client := redis.NewUniversalClient(options(addr))
 	if cluster, ok := client.(*redis.ClusterClient); ok {
-		cluster.AddHook(following{cluster.ReloadState}) // which does so at most every 200 ms
+		cluster.AddHook(topologyRefresher{cluster.ReloadState}) // the library does it at most every 200 ms
 	}
 	return client
 }
 
-// prepare does what can fail once there is a client to close.
+// prepare does the steps of Open that need a client and may fail.
 func (c *Conn) prepare(ctx context.Context, addr address, cfg Config) error {
 	if c.Kind != KindEmbedded {
 		if err := check(ctx, c.Client, addr, cfg.Logger); err != nil {
@@ -144,11 +143,11 @@ func (c *Conn) prepare(ctx context.Context, addr address, cfg Config) error {
 	return nil
 }
 
-// options are short where the library waits long: a player waits behind every
-// command. Pools and buffers are per node of a cluster.
+// options have short timeouts, because a player waits for each command. Pools and
+// buffers are per node of a cluster.
 func options(addr address) *redis.UniversalOptions {
 	o := &redis.UniversalOptions{
-		Addrs:         slices.Clone(addr.hosts), // a client adds to its own
+		Addrs:         slices.Clone(addr.hosts), // a client appends to its slice
 		MasterName:    addr.master,
 		IsClusterMode: addr.kind == KindCluster,
 		Username:      addr.username,

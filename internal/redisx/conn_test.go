@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// eachKind runs f on a connection of each kind, its keys under a prefix that
-// shares a slot and that nobody else has: the cluster is every test's.
+// eachKind runs f on a connection of each kind. Its keys have a prefix that shares a
+// slot and belongs to this test only, because all tests share the cluster.
 func eachKind(t *testing.T, f func(t *testing.T, conn *redisx.Conn, prefix string)) {
 	t.Run(redisx.KindEmbedded, func(t *testing.T) { f(t, open(t, ""), "{e}") })
 	t.Run(redisx.KindSingle, func(t *testing.T) { f(t, open(t, testenv.Redis(t).URL), "{s}") })
@@ -41,15 +41,15 @@ func open(t testing.TB, url string) *redisx.Conn {
 	return conn
 }
 
-// faces are the ways in, which are one embedded.
-func faces(conn *redisx.Conn) map[string]redis.UniversalClient {
+// clients returns the clients of a connection, which are one for the embedded server.
+func clients(conn *redisx.Conn) map[string]redis.UniversalClient {
 	if conn.Kind == redisx.KindEmbedded {
 		return map[string]redis.UniversalClient{"client": conn.Client}
 	}
 	return map[string]redis.UniversalClient{"client": conn.Client, "pipelined": conn.Pipelined, "bulk": conn.Bulk}
 }
 
-func TestOpenTellsTheKind(t *testing.T) {
+func TestOpenSetsTheKind(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, _ string) {
 		if !strings.HasSuffix(t.Name(), "/"+conn.Kind) {
@@ -62,7 +62,7 @@ func TestBigPipelines(t *testing.T) {
 	t.Parallel()
 	kilobyte := strings.Repeat("x", 1000)
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
-		for name, client := range faces(conn) {
+		for name, client := range clients(conn) {
 			cmds, err := client.Pipelined(t.Context(), func(p redis.Pipeliner) error {
 				for i := range 2000 {
 					p.Set(t.Context(), fmt.Sprint(prefix, i), kilobyte, time.Minute)
@@ -82,12 +82,12 @@ func TestBigPipelines(t *testing.T) {
 	})
 }
 
-// Each of many callers at once gets the answer to its own question.
+// Each of many concurrent callers gets the answer to its own command.
 func TestManyCallers(t *testing.T) {
 	t.Parallel()
 	double := redis.NewScript("return {KEYS[1], 2 * ARGV[1]}")
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
-		for name, client := range faces(conn) {
+		for name, client := range clients(conn) {
 			var callers sync.WaitGroup
 			for caller := range 256 {
 				callers.Go(func() {
@@ -106,8 +106,8 @@ func TestManyCallers(t *testing.T) {
 	})
 }
 
-// The error of one caller's command is not another's, though they share a
-// round trip.
+// An error goes only to the caller of its command, although callers share a round
+// trip.
 func TestErrorsStayWithTheirCommand(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
@@ -120,7 +120,7 @@ func TestErrorsStayWithTheirCommand(t *testing.T) {
 		incr := redis.NewScript("return redis.call('INCR', KEYS[1])")
 		refuse := redis.NewScript(`return redis.error_reply("MINE " .. ARGV[1])`)
 		var callers sync.WaitGroup
-		for name, client := range faces(conn) {
+		for name, client := range clients(conn) {
 			for i := range 64 {
 				callers.Go(func() {
 					if err := set.Run(ctx, client, []string{fmt.Sprint(prefix, i)}, i).Err(); err != nil {
@@ -148,7 +148,7 @@ func TestScriptsAreSentAgain(t *testing.T) {
 	t.Parallel()
 	count := redis.NewScript("return redis.call('INCR', KEYS[1])")
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
-		for name, client := range faces(conn) {
+		for name, client := range clients(conn) {
 			for want := range int64(3) {
 				if err := conn.Client.ScriptFlush(t.Context()).Err(); err != nil {
 					t.Fatal(err)
@@ -162,10 +162,10 @@ func TestScriptsAreSentAgain(t *testing.T) {
 	})
 }
 
-func TestWatchOnBothFaces(t *testing.T) {
+func TestWatchOnAllClients(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
-		for name, client := range faces(conn) {
+		for name, client := range clients(conn) {
 			key := prefix + name
 			take := func(meanwhile func()) error {
 				return client.Watch(t.Context(), func(tx *redis.Tx) error {
@@ -192,13 +192,13 @@ func TestWatchOnBothFaces(t *testing.T) {
 	})
 }
 
-// A caller with no time left is not left waiting for a server that is stalled.
+// A caller whose context ends does not wait for a stalled server.
 func TestStalledServer(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	conn := open(t, server.URL)
 	script := redis.NewScript("return redis.call('SET', KEYS[1], ARGV[1])")
-	for name, client := range faces(conn) {
+	for name, client := range clients(conn) {
 		if err := script.Run(t.Context(), client, []string{"k"}, "before").Err(); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -225,7 +225,7 @@ func TestStalledServer(t *testing.T) {
 	}
 	callers.Wait()
 	server.Resume()
-	for name, client := range faces(conn) {
+	for name, client := range clients(conn) {
 		if err := script.Run(t.Context(), client, []string{name}, "after").Err(); err != nil {
 			t.Errorf("%s after the stall: %v", name, err)
 		}
@@ -239,7 +239,7 @@ func TestEndedContext(t *testing.T) {
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		for name, client := range faces(conn) {
+		for name, client := range clients(conn) {
 			if err := script.Run(ctx, client, []string{prefix}).Err(); !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: %v, want canceled", name, err)
 			}
@@ -257,13 +257,13 @@ func TestServerComesBack(t *testing.T) {
 	get := redis.NewScript("return redis.call('GET', KEYS[1])")
 	set := redis.NewScript("return redis.call('SET', KEYS[1], 1)")
 	server.Kill()
-	for name, client := range faces(conn) {
+	for name, client := range clients(conn) {
 		if err := get.Run(t.Context(), client, []string{"k"}).Err(); err == nil || errors.Is(err, redis.Nil) {
 			t.Errorf("%s of a killed server: %v", name, err)
 		}
 	}
 	server.Restart()
-	for name, client := range faces(conn) {
+	for name, client := range clients(conn) {
 		if err := set.Run(t.Context(), client, []string{"k"}).Err(); err != nil {
 			t.Errorf("%s after the restart: %v", name, err)
 		}
@@ -278,7 +278,7 @@ func TestClosed(t *testing.T) {
 				t.Errorf("close: %v", err)
 			}
 		}
-		for name, client := range faces(conn) {
+		for name, client := range clients(conn) {
 			if err := client.EvalSha(t.Context(), "0", []string{prefix}).Err(); !errors.Is(err, redis.ErrClosed) {
 				t.Errorf("%s after close: %v", name, err)
 			}

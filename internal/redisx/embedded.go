@@ -12,14 +12,14 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// minTick is how often keys expire at most. Expiry is by these steps, so a key
-// may go up to a step before or after its time.
+// minTick is the minimum time between two expiry steps. A key may expire up to a step
+// early or late.
 const minTick = 100 * time.Millisecond
 
-// embedded is miniredis as a server inside the process: one node, no port
-// open, nothing kept. It is for one process and some thousand commands a
-// second. It has no sharded pub/sub, and its PUBLISH stalls behind a slow
-// subscriber: nothing uses pub/sub here.
+// embedded is miniredis as a server inside the process. It has one node, opens no port
+// and stores nothing on disk. It is for one process and a few thousand commands a
+// second. It has no sharded pub/sub, and its PUBLISH blocks behind a slow subscriber; no
+// code uses pub/sub with it.
 type embedded struct {
 	redis *miniredis.Miniredis
 	peers *server.Server
@@ -33,8 +33,8 @@ func openEmbedded() (*Conn, error) {
 		stop:  make(chan struct{}),
 		ended: make(chan struct{}),
 	}
-	// The first Dial is what makes it a server without a listener. Its pipe is
-	// not used: unbuffered, it stalls on a pipeline of more than 4 KiB.
+	// The first Dial starts the server without a listener. Its pipe is not used,
+	// because it has no buffer and blocks on pipelines of more than 4 KiB.
 	pipe, err := e.redis.Dial()
 	if err != nil {
 		return nil, fmt.Errorf("start the embedded redis: %w", err)
@@ -44,7 +44,7 @@ func openEmbedded() (*Conn, error) {
 	go e.expire()
 
 	client := redis.NewClient(e.options())
-	client.AddHook(pieces{})
+	client.AddHook(pipelineChunker{})
 	return &Conn{
 		Kind:      KindEmbedded,
 		Client:    client,
@@ -54,9 +54,9 @@ func openEmbedded() (*Conn, error) {
 	}, nil
 }
 
-// options have few connections, since a mutex lets one command run at a time,
-// and patience, since its scripts are slow (0.1 ms, some ms on a busy machine)
-// and no network can fail: who cannot wait says so by a context.
+// options allow few connections, because a mutex lets one command run at a time.
+// Timeouts are long, because scripts are slow (0.1 ms, some ms on a busy machine) and no
+// network can fail. A caller that cannot wait uses a context.
 func (e *embedded) options() *redis.Options {
 	return &redis.Options{
 		Addr:                     "embedded",
@@ -85,9 +85,9 @@ func (e *embedded) dial(context.Context, string, string) (net.Conn, error) {
 	return ours, nil
 }
 
-// expire moves time on for the keys, which miniredis does not by itself. A step
-// walks over all keys under the lock, so with many keys the steps become rarer
-// and cost at most a twentieth of the time.
+// expire advances the time of keys, which miniredis does not do by itself. A step visits
+// all keys under the lock. With many keys the steps become rarer, so that they cost at
+// most a twentieth of the time.
 func (e *embedded) expire() {
 	defer close(e.ended)
 	last := time.Now()
@@ -106,7 +106,7 @@ func (e *embedded) expire() {
 	}
 }
 
-// close waits for the clock and for every connection.
+// close waits for the expiry loop and for every connection.
 func (e *embedded) close() error {
 	close(e.stop)
 	<-e.ended

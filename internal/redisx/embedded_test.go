@@ -12,7 +12,7 @@ import (
 	"laststand/internal/redisx"
 )
 
-// Time moves on for keys by itself, which miniredis alone does not do.
+// Keys expire by themselves, which miniredis alone does not do.
 func TestEmbeddedKeysExpire(t *testing.T) {
 	t.Parallel()
 	client := open(t, "").Client
@@ -28,7 +28,7 @@ func TestEmbeddedKeysExpire(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("the key does not expire")
 		}
-		time.Sleep(5 * time.Millisecond) // the clock of the embedded one is the real clock
+		time.Sleep(5 * time.Millisecond) // the embedded server uses the real clock
 	}
 	left := client.PTTL(ctx, "lasting").Val()
 	if left <= time.Hour-time.Minute || left >= time.Hour {
@@ -36,7 +36,7 @@ func TestEmbeddedKeysExpire(t *testing.T) {
 	}
 }
 
-func TestEmbeddedOnesAreApart(t *testing.T) {
+func TestEmbeddedServersAreSeparate(t *testing.T) {
 	t.Parallel()
 	one, other := open(t, ""), open(t, "")
 	if err := one.Client.Set(t.Context(), "k", 1, 0).Err(); err != nil {
@@ -47,7 +47,7 @@ func TestEmbeddedOnesAreApart(t *testing.T) {
 	}
 }
 
-// A transaction that would stall the connection is refused whole.
+// A transaction that would block the connection is refused as a whole.
 func TestEmbeddedTransactionSize(t *testing.T) {
 	t.Parallel()
 	client := open(t, "").Client
@@ -75,7 +75,7 @@ func TestEmbeddedTransactionSize(t *testing.T) {
 	}
 }
 
-// One large command is no pipeline, and nothing is cut.
+// One large command is not split.
 func TestEmbeddedLargeValue(t *testing.T) {
 	t.Parallel()
 	client := open(t, "").Client
@@ -88,9 +88,9 @@ func TestEmbeddedLargeValue(t *testing.T) {
 	}
 }
 
-// A pipeline in pieces is one pipeline to its caller: every command runs,
-// whatever became of those before it, and the first error is the pipeline's.
-func TestEmbeddedPiecesKeepErrors(t *testing.T) {
+// A pipeline in chunks behaves like one pipeline: every command runs, also after
+// errors, and the caller gets the first error.
+func TestEmbeddedChunksKeepErrors(t *testing.T) {
 	t.Parallel()
 	client := open(t, "").Client
 	ctx := t.Context()

@@ -12,35 +12,35 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrInbox is what Ready returns.
+// ErrInbox is returned by Ready while the inbox is not subscribed.
 var ErrInbox = errors.New("the inbox is not subscribed")
 
-// Bounds of the messages that wait for their handlers.
+// Bounds of the queue of received messages.
 const (
-	maxWaiting      = 8192
-	maxWaitingBytes = 64 << 20
+	maxQueuedMessages = 8192
+	maxQueuedBytes    = 64 << 20
 )
 
-// InboxConfig says whose inbox it is and whom it tells.
+// InboxConfig configures an Inbox.
 type InboxConfig struct {
-	// Node is the id of this node, which no other has.
+	// Node is the unique id of this node.
 	Node string
-	// Registry takes the metrics; nil for none. It takes those of one Inbox only.
+	// Registry gets the metrics; nil: none. A registry can have one Inbox only.
 	Registry prometheus.Registerer
-	// Logger hears when the subscription is lost and had again; nil for none.
+	// Logger logs losses and recoveries of the subscription; nil: no log.
 	Logger *slog.Logger
 }
 
-// Inbox is where a node gets what other nodes send it, through one channel of
-// Redis a node: a sharded one on a cluster. Messages can be lost, and one can
-// come twice; those that come from one caller of Send come in its order. What a
-// message tells must therefore be found elsewhere too: the function given to
-// HandleMissed is called when there may be something to find.
+// Inbox receives messages of other nodes, through one Redis channel per node. On a
+// cluster this is a sharded channel. Messages can be lost, and a message can come twice.
+// Messages of one caller of Send come in the caller's order. Receivers must find the
+// content of lost messages elsewhere: Inbox calls the function of HandleMissed when
+// messages may have been lost.
 //
-// An embedded Redis has no other node: there nothing is sent, nothing comes and
+// With an embedded Redis there are no other nodes. Then nothing is sent or received, and
 // the inbox is always ready.
 //
-// Send and Ready are for concurrent use, also while Run runs.
+// Send and Ready are safe for concurrent use, also while Run runs.
 type Inbox struct {
 	client   redis.UniversalClient // nil: embedded
 	sharded  bool
@@ -50,11 +50,11 @@ type Inbox struct {
 	handlers map[string]func(payload []byte)
 	onMissed func()
 
-	waiting    chan message
-	bytes      atomic.Int64  // of waiting
-	missed     chan struct{} // holds one while onMissed is to be called
-	subscribed atomic.Bool
-	deaf       bool // Run's: it has said that the inbox is not subscribed
+	queue       chan message
+	queuedBytes atomic.Int64  // bytes in queue
+	missed      chan struct{} // holds one value while a call of onMissed is due
+	subscribed  atomic.Bool
+	lossLogged  bool // used by Run only; true: the loss has been logged
 }
 
 type message struct {
@@ -62,12 +62,12 @@ type message struct {
 	payload []byte
 }
 
-// NewInbox makes a node's inbox. Nothing is received before Run.
+// NewInbox makes a node's inbox. It receives nothing before Run.
 func NewInbox(conn *Conn, cfg InboxConfig) *Inbox {
 	b := &Inbox{
 		sharded: conn.Kind == KindCluster, node: cfg.Node, log: cfg.Logger,
 		handlers: map[string]func([]byte){}, onMissed: func() {},
-		waiting: make(chan message, maxWaiting), missed: make(chan struct{}, 1),
+		queue: make(chan message, maxQueuedMessages), missed: make(chan struct{}, 1),
 	}
 	if conn.Kind != KindEmbedded {
 		b.client = conn.Client
@@ -79,38 +79,39 @@ func NewInbox(conn *Conn, cfg InboxConfig) *Inbox {
 	return b
 }
 
-// Handle has messages of a kind, a word without line breaks, handled by f. It
-// is called before Run, once for a kind, and panics otherwise. Handlers, and
-// the function of HandleMissed, are called one after the other, in the order in
-// which messages came, by Run; a payload is theirs to keep. While one is busy
-// up to 8,192 messages or 64 MiB wait. What comes beyond that is dropped,
-// counted, and missed.
+// Handle sets the handler for messages of a kind, which must be a word without line
+// breaks. It must be called before Run, once per kind; otherwise it panics. Run calls
+// handlers, and the function of HandleMissed, one after the other, in the order of the
+// messages. A handler owns its payload. Up to 8,192 messages or 64 MiB wait for a busy
+// handler. Further messages are dropped, counted, and reported as missed.
 func (b *Inbox) Handle(kind string, f func(payload []byte)) {
 	if kind == "" || strings.Contains(kind, "\n") || b.handlers[kind] != nil {
 		panic(fmt.Sprintf("inbox: kind %q is taken or no word", kind))
 	}
 	b.handlers[kind] = f
-	b.metrics.know(kind)
+	b.metrics.initKind(kind)
 }
 
-// HandleMissed has f called, before Run, when messages may have been missed: at
-// every subscription, the first one too, and after some were dropped.
+// HandleMissed sets the function to call when messages may have been missed: after every
+// subscription, also the first, and after dropped messages. It must be called before
+// Run.
 func (b *Inbox) HandleMissed(f func()) { b.onMissed = f }
 
-// Ready is nil while the inbox is subscribed, and else ErrInbox. It asks nobody.
+// Ready returns nil while the inbox is subscribed, else ErrInbox. It does not contact
+// Redis.
 func (b *Inbox) Ready(context.Context) error {
-	if !b.listening() {
+	if !b.isSubscribed() {
 		return ErrInbox
 	}
 	return nil
 }
 
-func (b *Inbox) listening() bool { return b.client == nil || b.subscribed.Load() }
+func (b *Inbox) isSubscribed() bool { return b.client == nil || b.subscribed.Load() }
 
-// Send sends a message to the inboxes of other nodes, in one round trip to each
-// master concerned; this node among them is left out. It returns once Redis has
-// the message or after some seconds at most. What could not be sent, or was
-// heard by nobody, is only counted: a message may be lost anyway.
+// Send sends a message to the inboxes of other nodes, with one round trip per master. It
+// skips this node. It returns once Redis has the message, or after some seconds at most.
+// Failures, and messages without a subscriber, are only counted, because messages may be
+// lost anyway.
 func (b *Inbox) Send(ctx context.Context, nodes []string, kind string, payload []byte) {
 	if b.client == nil {
 		return
@@ -126,8 +127,8 @@ func (b *Inbox) Send(ctx context.Context, nodes []string, kind string, payload [
 		return nil
 	})
 	for _, cmd := range cmds {
-		heard, err := cmd.Result()
-		b.metrics.sentOne(b.label(kind), heard, err)
+		subscribers, err := cmd.Result()
+		b.metrics.recordSent(b.kindLabel(kind), subscribers, err)
 	}
 }
 
@@ -140,8 +141,9 @@ func (b *Inbox) publish(ctx context.Context, c redis.Cmdable, node string, frame
 
 func channelOf(node string) string { return "inbox:" + node }
 
-// label is a kind as the metrics name it: one that is handled, or other.
-func (b *Inbox) label(kind string) string {
+// kindLabel returns the label of a kind in metrics: the kind if it has a handler, else
+// other.
+func (b *Inbox) kindLabel(kind string) string {
 	if b.handlers[kind] == nil {
 		return otherKind
 	}

@@ -13,58 +13,58 @@ func TestInboxOfARestartedRedis(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	conn := open(t, server.URL)
-	a, b := inbox(t, conn), inbox(t, conn)
-	b.hears(t, a)
+	a, b := newTestInbox(t, conn), newTestInbox(t, conn)
+	b.awaitMessage(t, a)
 	server.Kill()
-	await(t, "deaf", func() bool { return b.Ready(t.Context()) != nil })
+	waitUntil(t, "deaf", func() bool { return b.Ready(t.Context()) != nil })
 	a.Send(t.Context(), []string{b.node}, "word", nil)
 	if failed := metric(t, a.registry, "laststand_inbox_messages_sent_total", "outcome", "failed"); failed != 1 {
 		t.Errorf("%v failed", failed)
 	}
 	server.Restart()
-	await(t, "subscribed again", func() bool { return b.Ready(t.Context()) == nil })
-	await(t, "told of it", func() bool { return b.misses() == 2 })
-	b.hears(t, a)
+	waitUntil(t, "subscribed again", func() bool { return b.Ready(t.Context()) == nil })
+	waitUntil(t, "told of it", func() bool { return b.misses() == 2 })
+	b.awaitMessage(t, a)
 	if lost := metric(t, b.registry, "laststand_inbox_subscription_losses_total", "", ""); lost != 1 {
 		t.Errorf("lost %v times", lost)
 	}
 }
 
-// A connection that is there but silent is no subscription.
+// A connection that stays open without any message is no subscription.
 func TestInboxOfAStalledRedis(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	b := inbox(t, open(t, server.URL))
+	b := newTestInbox(t, open(t, server.URL))
 	server.Pause()
-	await(t, "deaf", func() bool { return b.Ready(t.Context()) != nil })
+	waitUntil(t, "deaf", func() bool { return b.Ready(t.Context()) != nil })
 	server.Resume()
-	await(t, "subscribed again", func() bool { return b.Ready(t.Context()) == nil })
-	await(t, "told of it", func() bool { return b.misses() == 2 })
+	waitUntil(t, "subscribed again", func() bool { return b.Ready(t.Context()) == nil })
+	waitUntil(t, "told of it", func() bool { return b.misses() == 2 })
 }
 
-// Nobody else's messages are needed to tell that the subscription holds.
-func TestQuietInbox(t *testing.T) {
+// A node notices that it is subscribed without messages of other nodes.
+func TestInboxWithoutMessagesStaysSubscribed(t *testing.T) {
 	t.Parallel()
 	conn := open(t, testenv.Redis(t).URL)
-	b := inbox(t, conn)
-	await(t, "five seconds", func() bool { return calls(t, conn.Client, "publish") >= 5 })
+	b := newTestInbox(t, conn)
+	waitUntil(t, "five seconds", func() bool { return calls(t, conn.Client, "publish") >= 5 })
 	if lost := metric(t, b.registry, "laststand_inbox_subscription_losses_total", "", ""); lost != 0 || b.misses() != 1 {
 		t.Errorf("lost %v times, missed %d times", lost, b.misses())
 	}
 }
 
-// A slot that moves ends its subscriptions by a word that is easy to miss.
+// A slot that moves ends its subscriptions with a message that is easy to miss.
 func TestInboxFollowsItsSlot(t *testing.T) {
 	t.Parallel()
 	conn := open(t, testenv.Cluster(t))
-	a, b := inbox(t, conn), inbox(t, conn)
+	a, b := newTestInbox(t, conn), newTestInbox(t, conn)
 	channel := "inbox:" + b.node
 	cluster := conn.Client.(*redis.ClusterClient)
 	owner, other := masters(t, cluster, channel)
 	for i, to := range []*redis.Client{other, owner} {
 		moveSlot(t, to, channel, owner, other)
-		await(t, "told of it", func() bool { return b.misses() == i+2 })
-		b.hears(t, a)
+		waitUntil(t, "told of it", func() bool { return b.misses() == i+2 })
+		b.awaitMessage(t, a)
 		if n := to.PubSubShardNumSub(t.Context(), channel).Val()[channel]; n != 1 {
 			t.Errorf("%d subscriptions at its master", n)
 		}
@@ -75,11 +75,11 @@ func TestFollowsAFailOver(t *testing.T) {
 	t.Parallel()
 	nodes := testenv.ClusterOf(t, 3, 3)
 	conn := open(t, nodes.URL)
-	if !conn.Replicated() {
+	if !conn.HasReplicas() {
 		t.Error("not replicated")
 	}
-	a, b := inbox(t, conn), inbox(t, conn)
-	b.hears(t, a)
+	a, b := newTestInbox(t, conn), newTestInbox(t, conn)
+	b.awaitMessage(t, a)
 	channel := "inbox:" + b.node
 	master, err := conn.Client.(*redis.ClusterClient).MasterForKey(t.Context(), channel)
 	if err != nil {
@@ -88,12 +88,12 @@ func TestFollowsAFailOver(t *testing.T) {
 	dead := slices.IndexFunc(nodes.Masters, func(s *testenv.Server) bool { return s.Addr == master.Options().Addr })
 	nodes.Masters[dead].Kill()
 	set := redis.NewScript("return redis.call('SET', KEYS[1], 1)")
-	for name, client := range faces(conn) {
-		await(t, "the new master by "+name, func() bool {
+	for name, client := range clients(conn) {
+		waitUntil(t, "the new master by "+name, func() bool {
 			return set.Run(t.Context(), client, []string{"{" + channel + "}"}).Err() == nil
 		})
 	}
-	b.hears(t, a)
+	b.awaitMessage(t, a)
 	if b.misses() < 2 {
 		t.Error("not told of it")
 	}

@@ -5,13 +5,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// otherKind stands for every kind that this node does not handle.
+// otherKind is the label of every kind that this node does not handle.
 const otherKind = "other"
 
-// The outcomes of laststand_inbox_messages_sent_total.
+// Outcomes of laststand_inbox_messages_sent_total.
 const (
 	outcomeDelivered    = "delivered"
-	outcomeNoSubscriber = "no_subscriber" // nobody is subscribed: the node is gone, or between two subscriptions
+	outcomeNoSubscriber = "no_subscriber" // the node has ended, or is between two subscriptions
 	outcomeFailed       = "failed"
 )
 
@@ -27,14 +27,14 @@ func newInboxMetrics(b *Inbox, r prometheus.Registerer) *inboxMetrics {
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "laststand_inbox_subscription_active", Help: "1 while this node receives messages of other nodes, else 0.",
 	}, func() float64 {
-		if b.listening() {
+		if b.isSubscribed() {
 			return 1
 		}
 		return 0
 	})
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "laststand_inbox_queue_length", Help: "Messages of other nodes that wait for their handler.",
-	}, func() float64 { return float64(len(b.waiting)) })
+	}, func() float64 { return float64(len(b.queue)) })
 	m := &inboxMetrics{
 		sent: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_inbox_messages_sent_total", Help: "Messages to other nodes, by kind and outcome.",
@@ -49,12 +49,12 @@ func newInboxMetrics(b *Inbox, r prometheus.Registerer) *inboxMetrics {
 			Name: "laststand_inbox_subscription_losses_total", Help: "Subscriptions that this node lost.",
 		}),
 	}
-	m.know(otherKind)
+	m.initKind(otherKind)
 	return m
 }
 
-// know begins the counts of a kind at 0.
-func (m *inboxMetrics) know(kind string) {
+// initKind creates the counters of a kind with the value 0.
+func (m *inboxMetrics) initKind(kind string) {
 	for _, outcome := range []string{outcomeDelivered, outcomeNoSubscriber, outcomeFailed} {
 		m.sent.WithLabelValues(kind, outcome)
 	}
@@ -62,7 +62,7 @@ func (m *inboxMetrics) know(kind string) {
 	m.dropped.WithLabelValues(kind)
 }
 
-func (m *inboxMetrics) sentOne(kind string, listeners int64, err error) {
+func (m *inboxMetrics) recordSent(kind string, listeners int64, err error) {
 	outcome := outcomeDelivered
 	switch {
 	case err != nil:

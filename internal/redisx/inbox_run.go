@@ -14,36 +14,35 @@ import (
 )
 
 const (
-	echoEvery = time.Second     // a node sends itself something, so that silence tells
-	maxSilent = 3 * time.Second // then the subscription is taken for lost
+	echoInterval = time.Second     // a node sends itself messages, so that silence means a loss
+	maxSilence   = 3 * time.Second // after this the subscription counts as lost
 
-	minPause = 50 * time.Millisecond // before subscribing again, doubled while that fails
+	minPause = 50 * time.Millisecond // before a new subscription; doubled after each failure
 	maxPause = 2 * time.Second
 )
 
-// echo is a message of no kind, which nobody handles.
-const echo = "\n"
+// echoFrame is the message that a node sends to itself. It has no kind and no handler.
+const echoFrame = "\n"
 
-var errMoved = errors.New("redis has ended the subscription, as when its slot moves")
+var errUnsubscribed = errors.New("redis has ended the subscription, for example because its slot has moved")
 
-// Run receives messages and has them handled until ctx ends, and returns nil
-// then; what still waits is dropped. It subscribes again whenever the
-// subscription is lost, also where Redis does not say so: every second the node
-// sends itself a message, by the way that those of others take. It is called
-// once.
+// Run receives messages and calls their handlers until ctx ends, and returns nil then.
+// It drops messages that still wait. It subscribes again after every loss. To notice
+// losses that Redis does not report, the node sends itself a message every second. Run
+// must be called only once.
 func (b *Inbox) Run(ctx context.Context) error {
 	if b.client == nil {
 		<-ctx.Done()
 		return nil
 	}
-	var handling sync.WaitGroup
-	handling.Go(func() { b.handle(ctx) })
+	var handlers sync.WaitGroup
+	handlers.Go(func() { b.handle(ctx) })
 	b.listen(ctx)
-	handling.Wait()
+	handlers.Wait()
 	return nil
 }
 
-// handle calls whom messages are for.
+// handle calls the handlers of queued messages.
 func (b *Inbox) handle(ctx context.Context) {
 	for {
 		select {
@@ -51,61 +50,61 @@ func (b *Inbox) handle(ctx context.Context) {
 			return
 		case <-b.missed:
 			b.onMissed()
-		case m := <-b.waiting:
-			b.bytes.Add(-int64(len(m.payload)))
+		case m := <-b.queue:
+			b.queuedBytes.Add(-int64(len(m.payload)))
 			b.handlers[m.kind](m.payload)
 		}
 	}
 }
 
-// listen keeps a subscription.
+// listen keeps the inbox subscribed.
 func (b *Inbox) listen(ctx context.Context) {
-	wait := minPause
+	pause := minPause
 	for {
 		err := b.receive(ctx)
-		had := b.subscribed.Swap(false)
+		wasSubscribed := b.subscribed.Swap(false)
 		if ctx.Err() != nil {
 			return
 		}
-		if had {
-			wait = minPause
+		if wasSubscribed {
+			pause = minPause
 			b.metrics.lost.Inc()
 		}
-		if !b.deaf {
-			b.deaf = true
+		if !b.lossLogged {
+			b.lossLogged = true
 			b.log.WarnContext(ctx, "inbox subscription failed; the node finds changes of other nodes by polling", "error", err)
 		}
 		if cluster, ok := b.client.(*redis.ClusterClient); ok {
-			cluster.ReloadState(ctx) // the connection of a subscription is not the client's to judge by
+			cluster.ReloadState(ctx) // the client does not notice failures of a subscription's connection
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(wait/2 + rand.N(wait/2)): //nolint:gosec // a wait is no secret
+		case <-time.After(pause/2 + rand.N(pause/2)): //nolint:gosec // a wait is no secret
 		}
-		wait = min(2*wait, maxPause)
+		pause = min(2*pause, maxPause)
 	}
 }
 
-// receive subscribes and takes in what comes, and says why no more does. A
-// connection that was lost is not used again, although the library would: it
-// asks the same server, which may not be the channel's any more.
+// receive subscribes, queues what it receives, and returns the error that ends the
+// subscription. It does not use a lost connection again, although the library would. The
+// library asks the same server, which may not own the channel any more.
 func (b *Inbox) receive(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	sub, err := b.subscribe(ctx)
-	var attending sync.WaitGroup
-	attending.Go(func() { b.attend(ctx, sub) })
-	defer attending.Wait()
+	var echoes sync.WaitGroup
+	echoes.Go(func() { b.sendEchoes(ctx, sub) })
+	defer echoes.Wait()
 	defer cancel()
 	for err == nil {
-		var got any
-		got, err = sub.ReceiveTimeout(ctx, maxSilent)
+		var received any
+		received, err = sub.ReceiveTimeout(ctx, maxSilence)
 		if err == nil {
-			err = b.take(ctx, got)
+			err = b.dispatch(ctx, received)
 		}
 	}
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
-		return fmt.Errorf("not even the node's own messages came for %s: %w", maxSilent, err)
+		return fmt.Errorf("not even the node's own messages came for %s: %w", maxSilence, err)
 	}
 	return err
 }
@@ -119,73 +118,73 @@ func (b *Inbox) subscribe(ctx context.Context) (*redis.PubSub, error) {
 	return sub, sub.Subscribe(ctx, channelOf(b.node))
 }
 
-// attend echoes until ctx ends, and then ends the subscription.
-func (b *Inbox) attend(ctx context.Context, sub *redis.PubSub) {
+// sendEchoes sends echoes until ctx ends, and closes the subscription.
+func (b *Inbox) sendEchoes(ctx context.Context, sub *redis.PubSub) {
 	defer sub.Close()
-	next := time.NewTicker(echoEvery)
+	next := time.NewTicker(echoInterval)
 	defer next.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-next.C:
-			b.echo(ctx)
+			b.sendEcho(ctx)
 		}
 	}
 }
 
-// echo fails in silence, which is what it is for.
-func (b *Inbox) echo(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, echoEvery)
+// sendEcho ignores errors: a missing echo is the signal.
+func (b *Inbox) sendEcho(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, echoInterval)
 	defer cancel()
-	_ = b.publish(ctx, b.client, b.node, []byte(echo)).Err()
+	_ = b.publish(ctx, b.client, b.node, []byte(echoFrame)).Err()
 }
 
-// take sorts what a subscription receives.
-func (b *Inbox) take(ctx context.Context, got any) error {
-	switch got := got.(type) {
+// dispatch handles a value that the subscription received.
+func (b *Inbox) dispatch(ctx context.Context, received any) error {
+	switch received := received.(type) {
 	case *redis.Message:
-		b.keep(got.Payload)
+		b.enqueue(received.Payload)
 	case *redis.Subscription:
-		if strings.HasSuffix(got.Kind, "unsubscribe") {
-			return errMoved
+		if strings.HasSuffix(received.Kind, "unsubscribe") {
+			return errUnsubscribed
 		}
 		b.subscribed.Store(true)
-		b.miss()
-		if b.deaf {
-			b.deaf = false
+		b.signalMissed()
+		if b.lossLogged {
+			b.lossLogged = false
 			b.log.InfoContext(ctx, "inbox subscription recovered")
 		}
 	}
 	return nil
 }
 
-// keep has a message wait for its handler, if there is one, and room.
-func (b *Inbox) keep(frame string) {
+// enqueue queues a message for its handler. It drops the message if the queue is full.
+func (b *Inbox) enqueue(frame string) {
 	kind, payload, _ := strings.Cut(frame, "\n")
 	if kind == "" {
 		return
 	}
-	label := b.label(kind)
+	label := b.kindLabel(kind)
 	b.metrics.received.WithLabelValues(label).Inc()
 	if label == otherKind {
 		return
 	}
 	size := int64(len(payload))
-	if b.bytes.Add(size) <= maxWaitingBytes {
+	if b.queuedBytes.Add(size) <= maxQueuedBytes {
 		select {
-		case b.waiting <- message{kind, []byte(payload)}:
+		case b.queue <- message{kind, []byte(payload)}:
 			return
 		default:
 		}
 	}
-	b.bytes.Add(-size)
+	b.queuedBytes.Add(-size)
 	b.metrics.dropped.WithLabelValues(label).Inc()
-	b.miss()
+	b.signalMissed()
 }
 
-// miss has the function of HandleMissed called once more, from now.
-func (b *Inbox) miss() {
+// signalMissed requests a call of the function of HandleMissed.
+func (b *Inbox) signalMissed() {
 	select {
 	case b.missed <- struct{}{}:
 	default:

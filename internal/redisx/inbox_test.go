@@ -16,8 +16,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// box is an inbox that runs and keeps what comes.
-type box struct {
+// testInbox is a running inbox that records its messages.
+type testInbox struct {
 	*redisx.Inbox
 	node     string
 	registry *prometheus.Registry
@@ -27,10 +27,11 @@ type box struct {
 	missed int
 }
 
-// inbox runs the inbox of a new node until the test ends, once it is subscribed.
-func inbox(t *testing.T, conn *redisx.Conn) *box {
+// newTestInbox runs the inbox of a new node until the test ends. It returns when the
+// inbox is subscribed.
+func newTestInbox(t *testing.T, conn *redisx.Conn) *testInbox {
 	t.Helper()
-	b := &box{node: rand.Text(), registry: prometheus.NewRegistry()}
+	b := &testInbox{node: rand.Text(), registry: prometheus.NewRegistry()}
 	b.Inbox = redisx.NewInbox(conn, redisx.InboxConfig{Node: b.node, Registry: b.registry})
 	b.Handle("word", func(payload []byte) {
 		b.mu.Lock()
@@ -43,7 +44,7 @@ func inbox(t *testing.T, conn *redisx.Conn) *box {
 		b.missed++
 	})
 	run(t, b.Inbox)
-	await(t, "subscribed", func() bool { return b.Ready(t.Context()) == nil })
+	waitUntil(t, "subscribed", func() bool { return b.Ready(t.Context()) == nil })
 	return b
 }
 
@@ -60,23 +61,24 @@ func run(t *testing.T, b *redisx.Inbox) {
 	})
 }
 
-func (b *box) read() []string {
+func (b *testInbox) read() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.got)
 }
 
-func (b *box) misses() int {
+func (b *testInbox) misses() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.missed
 }
 
-// hears sends until something comes, which is lost while nobody is subscribed.
-func (b *box) hears(t *testing.T, from *box) {
+// awaitMessage sends until a message arrives, because messages without a subscriber are
+// lost.
+func (b *testInbox) awaitMessage(t *testing.T, from *testInbox) {
 	t.Helper()
 	before := len(b.read())
-	await(t, "a message", func() bool {
+	waitUntil(t, "a message", func() bool {
 		from.Send(t.Context(), []string{b.node}, "word", []byte("again"))
 		return len(b.read()) > before
 	})
@@ -86,7 +88,7 @@ func TestMessagesComeInOrder(t *testing.T) {
 	t.Parallel()
 	const n = 10_000
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, _ string) {
-		a, b := inbox(t, conn), inbox(t, conn)
+		a, b := newTestInbox(t, conn), newTestInbox(t, conn)
 		for i := range n {
 			a.Send(t.Context(), []string{a.node, b.node}, "word", strconv.AppendInt(nil, int64(i), 10))
 		}
@@ -96,8 +98,8 @@ func TestMessagesComeInOrder(t *testing.T) {
 			}
 			return
 		}
-		once := func() []string { return slices.Compact(slices.Clone(b.read())) } // one may come twice, after a slow reply
-		await(t, "all of them", func() bool { return len(once()) >= n })
+		once := func() []string { return slices.Compact(slices.Clone(b.read())) } // a message may come twice, after a slow reply
+		waitUntil(t, "all of them", func() bool { return len(once()) >= n })
 		for i, got := range once() {
 			if got != strconv.Itoa(i) {
 				t.Fatalf("message %d is %s", i, got)
@@ -118,7 +120,7 @@ func TestMessagesComeInOrder(t *testing.T) {
 	})
 }
 
-// A payload is any bytes, and large if need be.
+// A payload may be any bytes, also many.
 func TestPayloads(t *testing.T) {
 	t.Parallel()
 	large := make([]byte, 600<<10)
@@ -127,12 +129,12 @@ func TestPayloads(t *testing.T) {
 		if conn.Kind == redisx.KindEmbedded {
 			return
 		}
-		a, b := inbox(t, conn), inbox(t, conn)
+		a, b := newTestInbox(t, conn), newTestInbox(t, conn)
 		payloads := [][]byte{nil, []byte("\n"), []byte("two\nlines"), {0, 0xff, '\r', '\n'}, large}
 		for _, p := range payloads {
 			a.Send(t.Context(), []string{b.node}, "word", p)
 		}
-		await(t, "all of them", func() bool { return len(b.read()) >= len(payloads) })
+		waitUntil(t, "all of them", func() bool { return len(b.read()) >= len(payloads) })
 		for i, got := range b.read() {
 			if !bytes.Equal([]byte(got), payloads[i]) {
 				t.Errorf("payload %d: %.50q, want %.50q", i, got, payloads[i])
@@ -141,26 +143,26 @@ func TestPayloads(t *testing.T) {
 	})
 }
 
-// One call reaches nodes whose inboxes are of several masters, and counts those
-// that nobody hears and kinds that nobody knows.
+// One call reaches nodes whose channels belong to several masters. It counts messages
+// without a subscriber, and messages of unknown kinds.
 func TestSendToMany(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, _ string) {
 		if conn.Kind == redisx.KindEmbedded {
 			return
 		}
-		a := inbox(t, conn)
-		var others []*box
-		nodes := []string{rand.Text()} // nobody
+		a := newTestInbox(t, conn)
+		var others []*testInbox
+		nodes := []string{rand.Text()} // no such node
 		for range 8 {
-			others = append(others, inbox(t, conn))
+			others = append(others, newTestInbox(t, conn))
 			nodes = append(nodes, others[len(others)-1].node)
 		}
 		a.Send(t.Context(), nodes, "word", []byte("hello"))
 		a.Send(t.Context(), nodes, "strange", nil)
 		for _, b := range others {
-			await(t, "the message", func() bool { return slices.Equal(b.read(), []string{"hello"}) })
-			await(t, "the strange one", func() bool {
+			waitUntil(t, "the message", func() bool { return slices.Equal(b.read(), []string{"hello"}) })
+			waitUntil(t, "the strange one", func() bool {
 				return metric(t, b.registry, "laststand_inbox_messages_received_total", "kind", "other") == 1
 			})
 		}
@@ -173,19 +175,19 @@ func TestSendToMany(t *testing.T) {
 func TestSlowHandler(t *testing.T) {
 	t.Parallel()
 	conn := open(t, testenv.Redis(t).URL)
-	a, b := inbox(t, conn), inbox(t, conn)
+	a, b := newTestInbox(t, conn), newTestInbox(t, conn)
 	b.mu.Lock() // its handlers wait
 	missed := b.missed
 	for range 100 {
 		a.Send(t.Context(), slices.Repeat([]string{b.node}, 100), "word", nil)
 	}
-	await(t, "overflow", func() bool {
+	waitUntil(t, "overflow", func() bool {
 		return metric(t, b.registry, "laststand_inbox_messages_received_total", "kind", "word") == 10_000
 	})
 	b.mu.Unlock()
 	dropped := metric(t, b.registry, "laststand_inbox_messages_dropped_total", "kind", "word")
-	await(t, "the rest", func() bool { return float64(len(b.read())) == 10_000-dropped })
-	await(t, "told of it", func() bool { return b.misses() > missed })
+	waitUntil(t, "the rest", func() bool { return float64(len(b.read())) == 10_000-dropped })
+	waitUntil(t, "told of it", func() bool { return b.misses() > missed })
 	if dropped < 1000 || dropped > 2000 {
 		t.Errorf("dropped %v of 10,000, want what is beyond 8,192", dropped)
 	}
@@ -207,7 +209,7 @@ func TestKindsAreWords(t *testing.T) {
 	}
 }
 
-// metric sums what a registry says of a metric, where it has the label.
+// metric sums the values of a metric in a registry, for a label value.
 func metric(t *testing.T, registry *prometheus.Registry, name, label, value string) float64 {
 	t.Helper()
 	families, err := registry.Gather()

@@ -63,7 +63,7 @@ func TestOpenWarnsOfEviction(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	warnings := func() int {
-		count := &counter{}
+		count := &warningCounter{}
 		conn, err := redisx.Open(t.Context(), redisx.Config{URL: server.URL, Logger: slog.New(count)})
 		if err != nil {
 			t.Fatal(err)
@@ -82,14 +82,14 @@ func TestOpenWarnsOfEviction(t *testing.T) {
 	}
 }
 
-// counter is a log that counts.
-type counter struct{ warnings int }
+// warningCounter is a log handler that counts warnings.
+type warningCounter struct{ warnings int }
 
-func (c *counter) Enabled(context.Context, slog.Level) bool { return true }
-func (c *counter) WithAttrs([]slog.Attr) slog.Handler       { return c }
-func (c *counter) WithGroup(string) slog.Handler            { return c }
+func (c *warningCounter) Enabled(context.Context, slog.Level) bool { return true }
+func (c *warningCounter) WithAttrs([]slog.Attr) slog.Handler       { return c }
+func (c *warningCounter) WithGroup(string) slog.Handler            { return c }
 
-func (c *counter) Handle(_ context.Context, r slog.Record) error {
+func (c *warningCounter) Handle(_ context.Context, r slog.Record) error {
 	if r.Level == slog.LevelWarn {
 		c.warnings++
 	}

@@ -5,12 +5,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// poolCollector reads the pools of both clients, over all nodes of a cluster,
-// when the metrics are asked for. The counts are of 32 bits and wrap, which
-// reads as a restart of the counter.
+// poolCollector reports the connection pools of both clients, summed over all nodes of a
+// cluster. The library's counters have 32 bits and wrap, which looks like a restart of
+// the counter.
 type poolCollector struct {
 	client      redis.UniversalClient
-	heavy       redis.UniversalClient // of what is much; client where it has no other
+	bulk        redis.UniversalClient // client for bulk work; equals client if there is no other
 	connections *prometheus.Desc
 	waits       *prometheus.Desc
 	waited      *prometheus.Desc
@@ -18,13 +18,13 @@ type poolCollector struct {
 	stale       *prometheus.Desc
 }
 
-func newPoolCollector(client, heavy redis.UniversalClient) *poolCollector {
+func newPoolCollector(client, bulk redis.UniversalClient) *poolCollector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("laststand_redis_pool_"+name, help, labels, nil)
 	}
 	return &poolCollector{
 		client:      client,
-		heavy:       heavy,
+		bulk:        bulk,
 		connections: desc("connections", "Open connections to Redis, by pool and state.", "pool", "state"),
 		waits:       desc("waits_total", "Commands that waited for a connection.", "pool"),
 		waited:      desc("wait_seconds_total", "Time that commands waited for a connection.", "pool"),
@@ -33,22 +33,22 @@ func newPoolCollector(client, heavy redis.UniversalClient) *poolCollector {
 	}
 }
 
-// Describe is for the registry.
+// Describe implements prometheus.Collector.
 func (p *poolCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{p.connections, p.waits, p.waited, p.timeouts, p.stale} {
 		out <- desc
 	}
 }
 
-// Collect is for the registry.
+// Collect implements prometheus.Collector.
 func (p *poolCollector) Collect(out chan<- prometheus.Metric) {
 	p.collectClient(out, p.client, "commands", "pipelines")
-	if p.heavy != p.client {
-		p.collectClient(out, p.heavy, "bulk", "bulk_pipelines")
+	if p.bulk != p.client {
+		p.collectClient(out, p.bulk, "bulk", "bulk_pipelines")
 	}
 }
 
-// collectClient names the two pools that a client may have.
+// collectClient reports the two pools that a client may have, under the given names.
 func (p *poolCollector) collectClient(out chan<- prometheus.Metric, client redis.UniversalClient, commands, pipelines string) {
 	stats := client.PoolStats()
 	p.collect(out, commands, stats)
@@ -64,7 +64,7 @@ func (p *poolCollector) collect(out chan<- prometheus.Metric, pool string, stats
 	counter := func(desc *prometheus.Desc, value float64) {
 		out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, value, pool)
 	}
-	// The two are read one after the other: idle may be ahead of total.
+	// The two are read one after the other, so idle may exceed total.
 	gauge(p.connections, float64(stats.IdleConns), "idle")
 	gauge(p.connections, max(0, float64(stats.TotalConns)-float64(stats.IdleConns)), "busy")
 	counter(p.waits, float64(stats.WaitCount))

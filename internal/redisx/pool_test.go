@@ -39,7 +39,7 @@ func TestPoolMetrics(t *testing.T) {
 	}
 }
 
-// idle is how many connections of each pool are open and unused.
+// idle returns the number of idle connections of each pool.
 func idle(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := registry.Gather()

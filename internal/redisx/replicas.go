@@ -9,58 +9,59 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// lookEvery is the time between two looks for replicas, lookTimeout bounds one.
+// Interval and timeout of checks for replicas.
 const (
-	lookEvery   = 10 * time.Second
-	lookTimeout = 2 * time.Second
+	replicaCheckInterval = 10 * time.Second
+	replicaCheckTimeout  = 2 * time.Second
 )
 
-// Replicated says whether a master, any of a cluster's, has a replica that
-// keeps up with it: where none has, nobody acknowledges a WAIT. It does not
-// block; the answer is up to some ten seconds old. Embedded it is always false.
-func (c *Conn) Replicated() bool { return c.replicated.Load() }
+// HasReplicas reports whether at least one master has a replica that is online. Without
+// a replica, no server can acknowledge a WAIT. HasReplicas does not block; the answer is
+// up to about ten seconds old. It is always false for the embedded server.
+func (c *Conn) HasReplicas() bool { return c.hasReplicas.Load() }
 
-// watchReplicas looks at once and then until Close, which waits for it.
+// watchReplicas checks for replicas now and then regularly until Close, which waits for
+// it.
 func (c *Conn) watchReplicas(ctx context.Context) {
-	c.lookForReplicas(ctx)
+	c.checkReplicas(ctx)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		again := time.NewTicker(lookEvery)
-		defer again.Stop()
+		ticker := time.NewTicker(replicaCheckInterval)
+		defer ticker.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
-			case <-again.C:
-				c.lookForReplicas(ctx)
+			case <-ticker.C:
+				c.checkReplicas(ctx)
 			}
 		}
 	}()
 	c.closers = append([]func() error{func() error { cancel(); <-ended; return nil }}, c.closers...)
 }
 
-// lookForReplicas asks every master. While one does not answer, what was known
-// holds, unless another has a replica.
-func (c *Conn) lookForReplicas(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+// checkReplicas asks every master. If a master does not answer and no other has a
+// replica, the former result stays.
+func (c *Conn) checkReplicas(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, replicaCheckTimeout)
 	defer cancel()
 	var found atomic.Bool
-	one := func(ctx context.Context, client redis.UniversalClient) error {
+	checkOne := func(ctx context.Context, client redis.UniversalClient) error {
 		info, err := client.Info(ctx, "replication").Result()
 		if strings.Contains(info, "state=online") {
 			found.Store(true)
 		}
 		return err
 	}
-	if err := eachMaster(ctx, c.Client, one); err == nil || found.Load() {
-		c.replicated.Store(found.Load())
+	if err := eachMaster(ctx, c.Client, checkOne); err == nil || found.Load() {
+		c.hasReplicas.Store(found.Load())
 	}
 }
 
-// eachMaster calls f for the masters of a cluster, at the same time, or for the
-// one there is.
+// eachMaster calls f for all masters of a cluster concurrently, or for the single
+// server.
 func eachMaster(ctx context.Context, client redis.UniversalClient, f func(context.Context, redis.UniversalClient) error) error {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {

@@ -2,5 +2,5 @@ package redisx
 
 import "context"
 
-// LookForReplicas looks now.
-func (c *Conn) LookForReplicas(ctx context.Context) { c.lookForReplicas(ctx) }
+// CheckReplicas checks now.
+func (c *Conn) CheckReplicas(ctx context.Context) { c.checkReplicas(ctx) }

@@ -14,26 +14,26 @@ func TestReplicated(t *testing.T) {
 	t.Parallel()
 	master := testenv.Redis(t)
 	conn := open(t, master.URL)
-	if conn.Replicated() {
+	if conn.HasReplicas() {
 		t.Error("replicated by nobody")
 	}
 	replica := testenv.Replica(t, master)
-	conn.LookForReplicas(t.Context())
-	if !conn.Replicated() {
+	conn.CheckReplicas(t.Context())
+	if !conn.HasReplicas() {
 		t.Error("does not see its replica")
 	}
 	if acks := conn.Client.(*redis.Client).Wait(t.Context(), 1, time.Second).Val(); acks != 1 {
 		t.Errorf("%d acknowledge", acks)
 	}
-	if !open(t, master.URL).Replicated() {
+	if !open(t, master.URL).HasReplicas() {
 		t.Error("does not see a replica at the start")
 	}
 	replica.Stop()
-	await(t, "it is gone", func() bool { conn.LookForReplicas(t.Context()); return !conn.Replicated() })
+	waitUntil(t, "it is gone", func() bool { conn.CheckReplicas(t.Context()); return !conn.HasReplicas() })
 
 	master.Stop()
-	conn.LookForReplicas(t.Context())
-	if conn.Replicated() {
+	conn.CheckReplicas(t.Context())
+	if conn.HasReplicas() {
 		t.Error("who does not answer has a replica")
 	}
 }
@@ -43,12 +43,12 @@ func TestReplicatedInPart(t *testing.T) {
 	t.Parallel()
 	nodes := testenv.ClusterOf(t, 2, 1)
 	conn := open(t, nodes.URL)
-	if !conn.Replicated() {
+	if !conn.HasReplicas() {
 		t.Error("does not see the replica")
 	}
 	nodes.Masters[1].Kill()
-	conn.LookForReplicas(t.Context())
-	if !conn.Replicated() {
+	conn.CheckReplicas(t.Context())
+	if !conn.HasReplicas() {
 		t.Error("has forgotten the replica of the other")
 	}
 }
@@ -56,7 +56,7 @@ func TestReplicatedInPart(t *testing.T) {
 func TestNotReplicated(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, _ string) {
-		if conn.Replicated() {
+		if conn.HasReplicas() {
 			t.Error("replicated")
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// masters are the one that owns a key and one that does not.
+// masters returns the master that owns a key, and another one.
 func masters(t *testing.T, cluster *redis.ClusterClient, key string) (owner, other *redis.Client) {
 	owner, err := cluster.MasterForKey(t.Context(), key)
 	if err != nil {
@@ -26,16 +26,15 @@ func masters(t *testing.T, cluster *redis.ClusterClient, key string) (owner, oth
 	return nil, nil
 }
 
-// moveSlot gives the slot of a key, in which nobody has keys, to one of the two
-// masters.
+// moveSlot moves the slot of a key, which has no keys, to one of the two masters.
 func moveSlot(t *testing.T, to *redis.Client, key string, one, two *redis.Client) {
 	t.Helper()
 	id := to.Do(t.Context(), "CLUSTER", "MYID").Val()
-	to.Do(t.Context(), "CLUSTER", "BUMPEPOCH") // its word outweighs what the other has on the way
+	to.Do(t.Context(), "CLUSTER", "BUMPEPOCH") // so that its claim wins over messages of the other master
 	for _, node := range []*redis.Client{to, one, two} {
 		slot := node.ClusterKeySlot(t.Context(), key).Val()
 		err := node.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "NODE", id).Err()
-		for i := 0; err != nil && strings.Contains(err.Error(), "hold keys") && i < 100; i++ { // clocks of other tests go on
+		for i := 0; err != nil && strings.Contains(err.Error(), "hold keys") && i < 100; i++ { // clocks of other tests still write the key
 			node.Del(t.Context(), key)
 			err = node.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "NODE", id).Err()
 		}

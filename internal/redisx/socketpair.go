@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// socketPair is a connection within the process that, unlike net.Pipe, has
-// buffers, and that nobody else can reach.
+// socketPair returns both ends of a connection within the process. Unlike net.Pipe it
+// has buffers. Other processes cannot reach it.
 func socketPair() (ours, theirs net.Conn, err error) {
 	syscall.ForkLock.RLock()
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
@@ -34,7 +34,8 @@ func socketPair() (ours, theirs net.Conn, err error) {
 	return nil, nil, errOurs
 }
 
-// fileConn takes the descriptor over: the connection has a copy of it.
+// fileConn makes a connection of a descriptor. The connection has a copy of the
+// descriptor; the original is closed.
 func fileConn(fd int) (net.Conn, error) {
 	f := os.NewFile(uintptr(fd), "redis")
 	defer f.Close()

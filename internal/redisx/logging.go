@@ -2,5 +2,5 @@ package redisx
 
 import "github.com/redis/go-redis/v9/logging"
 
-// The library prints what it also returns, on a logger of its own.
+// The library logs errors that it also returns.
 func init() { logging.Disable() }

@@ -8,13 +8,13 @@ import (
 )
 
 // running makes a clock that runs until the test ends.
-func (o *oracle) running(t *testing.T, w Witness) *Clock {
+func (o *fakeReference) running(t *testing.T, w SecondClock) *Clock {
 	t.Helper()
-	c, err := newClock(t.Context(), o.ask, ClockConfig{keep: o.keep})
+	c, err := newClock(t.Context(), o.read, ClockConfig{recordStore: o.storeRecord})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.SetWitness(w)
+	c.SetSecondClock(w)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx) }() // waited for below
@@ -36,26 +36,26 @@ func apart(t *testing.T, a, b *Clock, most time.Duration) {
 	}
 }
 
-// Redis is ahead while the first node starts and right again while the second
-// does, as in the audit: the two are never apart, with and without a witness.
+// The reference is ahead while the first node starts, and right again while the
+// second starts. The two nodes never differ, with and without a second clock.
 func TestANewNodeStartsFromTheTimeOfOthers(t *testing.T) {
 	t.Parallel()
-	for name, w := range map[string]Witness{"without a witness": nil, "with one": rightTime} {
+	for name, w := range map[string]SecondClock{"without a witness": nil, "with one": rightTime} {
 		for _, step := range []time.Duration{10 * time.Second, -10 * time.Second, 3 * time.Second, 24 * time.Hour} {
 			t.Run(name+" "+step.String(), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					o := &oracle{skew: step, there: time.Millisecond, back: time.Millisecond}
+					o := &fakeReference{skew: step, delayTo: time.Millisecond, delayFrom: time.Millisecond}
 					first := o.running(t, w)
-					pass(20 * time.Second)
-					o.skewed(0)
+					advance(20 * time.Second)
+					o.setSkew(0)
 					for range 10 {
-						pass(300 * time.Millisecond)
+						advance(300 * time.Millisecond)
 						apart(t, first, o.running(t, w), 120*time.Millisecond)
 					}
 					second := o.running(t, w)
 					for range 20 {
-						pass(10 * time.Second)
+						advance(10 * time.Second)
 						apart(t, first, second, 120*time.Millisecond)
 					}
 				})
@@ -64,32 +64,32 @@ func TestANewNodeStartsFromTheTimeOfOthers(t *testing.T) {
 	}
 }
 
-// A master that is a day ahead, or behind, moves no node while the database's
-// clock disagrees; nodes stay together, and follow once the master is right.
+// A master that is a day ahead or behind moves no node while the database's clock
+// disagrees. The nodes stay together, and follow the master once it is right.
 func TestALeapNeedsAWitness(t *testing.T) {
 	t.Parallel()
 	for _, leap := range []time.Duration{24 * time.Hour, -24 * time.Hour, 10 * time.Second} {
 		t.Run(leap.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o := &oracle{there: time.Millisecond, back: time.Millisecond}
+				o := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
 				a, b := o.running(t, rightTime), o.running(t, rightTime)
-				pass(time.Minute)
-				o.skewed(leap)
+				advance(time.Minute)
+				o.setSkew(leap)
 				for range 10 {
-					pass(time.Minute)
+					advance(time.Minute)
 					apart(t, a, b, 10*time.Millisecond)
 				}
 				if off := a.Now() - time.Now().UnixMilli(); off > 10 || off < -10 {
 					t.Errorf("off by %d ms", off)
 				}
-				if held := time.Duration(a.held.Load()) - leap; held.Abs() > 10*time.Millisecond {
-					t.Errorf("it says that it holds %s", time.Duration(a.held.Load()))
+				if held := time.Duration(a.ignoredStep.Load()) - leap; held.Abs() > 10*time.Millisecond {
+					t.Errorf("it says that it holds %s", time.Duration(a.ignoredStep.Load()))
 				}
 				apart(t, a, o.running(t, rightTime), 120*time.Millisecond)
-				o.skewed(0)
-				pass(2 * time.Second)
-				if off := o.off(a); off > 2 || off < -2 || a.held.Load() != 0 {
+				o.setSkew(0)
+				advance(2 * time.Second)
+				if off := o.aheadOf(a); off > 2 || off < -2 || a.ignoredStep.Load() != 0 {
 					t.Errorf("off by %d ms once it is right", off)
 				}
 			})
@@ -97,32 +97,32 @@ func TestALeapNeedsAWitness(t *testing.T) {
 	}
 }
 
-// A leap that the database's clock confirms is followed: this machine slept, or
-// Redis was wrong before.
+// Cluster time follows a step that the database's clock confirms: this machine slept,
+// or Redis was wrong before.
 func TestAConfirmedLeapIsFollowed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := &oracle{there: time.Millisecond, back: time.Millisecond}
+		o := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
 		c := o.running(t, func(context.Context) (int64, error) { return o.now() / int64(time.Millisecond), nil })
-		pass(time.Minute)
-		o.skewed(time.Hour)
-		pass(2 * time.Second)
-		if off := o.off(c); off > 2 || off < -2 {
+		advance(time.Minute)
+		o.setSkew(time.Hour)
+		advance(2 * time.Second)
+		if off := o.aheadOf(c); off > 2 || off < -2 {
 			t.Errorf("off by %d ms", off)
 		}
 	})
 }
 
-// What nodes told that are long gone does not count.
+// Records of nodes that ended long ago do not count.
 func TestAnOldRecordIsLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := &oracle{}
+		o := &fakeReference{}
 		now := o.now()
-		o.last = record{told: now - int64(time.Hour), at: now - int64(2*time.Hour)}
+		o.record = record{clusterTime: now - int64(time.Hour), refTime: now - int64(2*time.Hour)}
 		begun := time.Now()
 		c := o.running(t, nil)
-		if off := o.off(c); off != 0 || time.Since(begun) > 2*recordWait {
+		if off := o.aheadOf(c); off != 0 || time.Since(begun) > 2*recordWait {
 			t.Errorf("off by %d ms after %s", off, time.Since(begun))
 		}
 	})

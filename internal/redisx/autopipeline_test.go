@@ -15,18 +15,17 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Scripts that come while another is under way, and after those that went together,
-// are not kept back for more to come: in a bubble time goes by only where something
-// is waited for.
-func TestSharedScriptsWaitForNothing(t *testing.T) {
+// Scripts are not delayed to wait for more, neither while another script runs nor
+// after scripts that ran together. In a synctest bubble time passes only during waits.
+func TestPipelinedScriptsAreNotDelayed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		far := &far{held: make(chan struct{})}
+		far := &slowServer{release: make(chan struct{})}
 		client := redis.NewClient(&redis.Options{
 			Addr: "127.0.0.1:1", Protocol: 2, DisableIdentity: true, Dialer: far.dial,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		})
-		shared, err := share(client)
+		shared, err := newAutopipeline(client)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,12 +35,12 @@ func TestSharedScriptsWaitForNothing(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		for range 4 { // the first waits for its reply, and those behind it for the first
+		for range 4 { // the first waits for its reply, the others for the first
 			all.Go(run)
 			synctest.Wait()
 		}
 		began := time.Now()
-		close(far.held)
+		close(far.release)
 		all.Wait()
 		run()
 		if waited := time.Since(began); waited > time.Microsecond {
@@ -57,19 +56,19 @@ func TestSharedScriptsWaitForNothing(t *testing.T) {
 	})
 }
 
-// far is a Redis that runs any script, once held is closed.
-type far struct {
-	held   chan struct{}
-	served sync.WaitGroup
+// slowServer is a Redis that answers any script, once release is closed.
+type slowServer struct {
+	release chan struct{}
+	served  sync.WaitGroup
 }
 
-func (f *far) dial(context.Context, string, string) (net.Conn, error) {
+func (f *slowServer) dial(context.Context, string, string) (net.Conn, error) {
 	near, end := net.Pipe()
 	f.served.Go(func() { f.serve(end) })
 	return near, nil
 }
 
-func (f *far) serve(c net.Conn) {
+func (f *slowServer) serve(c net.Conn) {
 	defer c.Close()
 	for in := bufio.NewReader(c); ; {
 		name, err := command(in)
@@ -81,7 +80,7 @@ func (f *far) serve(c net.Conn) {
 		case "hello":
 			reply = "-ERR unknown command\r\n"
 		case "evalsha":
-			<-f.held
+			<-f.release
 			reply = ":1\r\n"
 		}
 		if _, err := io.WriteString(c, reply); err != nil {
@@ -90,7 +89,7 @@ func (f *far) serve(c net.Conn) {
 	}
 }
 
-// command reads a command and gives its name.
+// command reads a command and returns its name.
 func command(in *bufio.Reader) (name string, err error) {
 	var words, size int
 	if _, err := fmt.Fscanf(in, "*%d\r\n", &words); err != nil {

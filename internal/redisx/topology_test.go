@@ -11,13 +11,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// reply is an error that a server has answered.
+// reply is an error that a server has returned.
 type reply string
 
 func (r reply) Error() string { return string(r) }
 func (reply) RedisError()     {}
 
-func TestFollowingLooksWhereNobodyAnswers(t *testing.T) {
+func TestTopologyIsRefreshedWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	tests := map[error]bool{
 		nil:                      false,
@@ -32,7 +32,7 @@ func TestFollowingLooksWhereNobodyAnswers(t *testing.T) {
 	}
 	for err, want := range tests {
 		looks := 0
-		f := following{func(context.Context) { looks++ }}
+		f := topologyRefresher{func(context.Context) { looks++ }}
 		process := f.ProcessHook(func(context.Context, redis.Cmder) error { return err })
 		pipeline := f.ProcessPipelineHook(func(context.Context, []redis.Cmder) error { return err })
 		if process(t.Context(), nil) != err || pipeline(t.Context(), nil) != err { //nolint:errorlint // the very same

@@ -1,0 +1,96 @@
+package nickname
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxMarks is the largest number of accents on one character of a title or a name.
+// Vietnamese has two, Tibetan and Thai three or four. More accents overflow the line.
+const maxMarks = 4
+
+// Line checks a title that many players see, for example of an arena or a team. It trims
+// spaces around it. A title is one line of up to maxLength characters with at least one
+// visible character. It must not have control, private or unassigned characters, or
+// characters that change the direction of text. Invisible characters are allowed only
+// where they join emoji or letters. Titles need not be unique. The error's text is a
+// reason for the author of the title.
+func Line(raw string, maxLength int) (string, error) {
+	line := strings.TrimSpace(raw)
+	length := utf8.RuneCountInString(line)
+	switch {
+	case !utf8.ValidString(line):
+		return "", errors.New("it is not valid UTF-8 text")
+	case length > maxLength:
+		return "", fmt.Errorf("it is too long, at most %d characters are allowed", maxLength)
+	case !strings.ContainsFunc(line, isVisible):
+		return "", errors.New("it shows nothing")
+	}
+	if reason := reasonAgainstLine(line); reason != "" {
+		return "", errors.New(reason)
+	}
+	return line, nil
+}
+
+// isVisible reports whether a character is visible by itself.
+func isVisible(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && forbiddenKind(r) == ""
+}
+
+func reasonAgainstLine(line string) string {
+	previous := ' '
+	for i, r := range line {
+		isInside := i+utf8.RuneLen(r) < len(line)
+		if kind := forbiddenKind(r); kind != "" && !isAllowedInvisible(previous, r, isInside) {
+			return fmt.Sprintf("it holds %s (%U)", kind, r)
+		}
+		previous = r
+	}
+	if hasTooManyMarks(line) {
+		return tooManyMarks
+	}
+	return ""
+}
+
+var tooManyMarks = fmt.Sprintf("it holds more than %d accents on one character", maxMarks)
+
+// hasTooManyMarks reports whether a character has more than maxMarks accents.
+func hasTooManyMarks(text string) bool {
+	marks := 0
+	for _, r := range text {
+		if !unicode.IsMark(r) || unicode.Is(unicode.Variation_Selector, r) {
+			marks = 0
+			continue
+		}
+		if marks++; marks > maxMarks {
+			return true
+		}
+	}
+	return false
+}
+
+// Characters that join emoji and letters, or select the style of an emoji.
+const (
+	nonJoiner     = '\u200c' // between letters, in Persian
+	joiner        = '\u200d'
+	textSelector  = '\ufe0e'
+	emojiSelector = '\ufe0f'
+)
+
+// isAllowedInvisible reports whether an invisible character has a use in its place:
+// after a visible one.
+func isAllowedInvisible(previous, r rune, isInside bool) bool {
+	followsVisible := isVisible(previous) || unicode.IsMark(previous) && previous != textSelector && previous != emojiSelector
+	switch r {
+	case joiner:
+		return isInside && (followsVisible || previous == emojiSelector)
+	case nonJoiner:
+		return isInside && followsVisible
+	case textSelector, emojiSelector:
+		return followsVisible
+	}
+	return false
+}

@@ -1,0 +1,91 @@
+package redisx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// maxChunkBytes is how much fits into the buffers of a socket pair on any system, in
+// bytes of arguments. Linux gives 208 KiB; macOS gives 8 KiB and grows.
+const maxChunkBytes = 64 << 10
+
+// ErrTransactionSize is wrapped by the error of a transaction that does not fit the
+// connection of the embedded Redis. None of its commands has run.
+var ErrTransactionSize = errors.New("transaction too large for the embedded Redis")
+
+// pipelineChunker splits long pipelines. The client writes a whole pipeline before it
+// reads, and the embedded server answers before it reads on. A pipeline larger than the
+// buffers would block both until the timeout. A pipeline may be split anywhere; a
+// transaction must not be split.
+type pipelineChunker struct{}
+
+func (pipelineChunker) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+func (pipelineChunker) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (pipelineChunker) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		first := chunkLen(cmds)
+		if first == len(cmds) {
+			return next(ctx, cmds)
+		}
+		if cmds[0].Name() == "multi" {
+			err := fmt.Errorf("%w: over %d bytes in %d commands", ErrTransactionSize, maxChunkBytes, len(cmds))
+			for _, cmd := range cmds {
+				cmd.SetErr(err)
+			}
+			return err
+		}
+		return runChunks(ctx, next, cmds)
+	}
+}
+
+// runChunks runs all chunks, even after an error, and returns the first error, as a
+// pipeline does.
+func runChunks(ctx context.Context, next redis.ProcessPipelineHook, cmds []redis.Cmder) error {
+	var first error
+	for len(cmds) > 0 {
+		n := chunkLen(cmds)
+		if err := next(ctx, cmds[:n]); err != nil && first == nil {
+			first = err
+		}
+		cmds = cmds[n:]
+	}
+	return first
+}
+
+// chunkLen returns how many of the commands fit into one chunk: at least one, because
+// the server reads a single command completely before it answers.
+func chunkLen(cmds []redis.Cmder) int {
+	size := 0
+	for i, cmd := range cmds {
+		size += sizeOf(cmd)
+		if i > 0 && size > maxChunkBytes {
+			return i
+		}
+	}
+	return len(cmds)
+}
+
+// sizeOf returns the approximate length of a command on the wire.
+func sizeOf(cmd redis.Cmder) int {
+	size := 0
+	for _, arg := range cmd.Args() {
+		size += 16 // length prefix and line ends
+		switch arg := arg.(type) {
+		case string:
+			size += len(arg)
+		case []byte:
+			size += len(arg)
+		default:
+			size += 32 // numbers, times and the like
+		}
+	}
+	return size
+}
