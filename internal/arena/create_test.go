@@ -42,8 +42,8 @@ func TestCreateAsAsked(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made, err := h.Create(t.Context(), CreateRequest{Game: "closed", Creator: "login-service", Role: identity.RoleHost, NewArena: body(func(b *protocol.NewArena) {
-		limit, most := int64(1000), 2
-		b.Mode, b.Pace, b.Teams, b.TimeLimitMS, b.MaxPlayers, b.Ranked = "survival", "auto", nil, &limit, &most, true
+		limit, fewest := int64(1000), 2
+		b.Mode, b.Pace, b.Teams, b.TimeLimitMS, b.MaxPlayers, b.Ranked = "survival", "auto", nil, &limit, &fewest, true
 		b.Questions = protocol.ArenaQuestions{Bank: "own", IDs: []string{"q7", "q3"}}
 	})})
 	if err != nil {
@@ -136,7 +136,7 @@ func TestCreateRefusesBodies(t *testing.T) {
 	}
 }
 
-func TestWhoMayCreate(t *testing.T) {
+func TestCreateRoles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		game    string

@@ -33,9 +33,9 @@ func FuzzArenaBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		var asked protocol.NewArena
 		err := protocol.Request{Type: "the body", Data: []byte(text)}.Decode(&asked)
-		var taken protocol.NewArena
+		var accepted protocol.NewArena
 		if err == nil {
-			taken, err = checkBody(asked, g)
+			accepted, err = checkBody(asked, g)
 		}
 		if refusal := (*protocol.Error)(nil); err != nil {
 			if !errors.As(err, &refusal) || refusal.Code != protocol.CodeBadRequest || refusal.Message == "" {
@@ -43,14 +43,14 @@ func FuzzArenaBody(f *testing.F) {
 			}
 			return
 		}
-		checkTaken(t, taken)
-		if again, err := checkBody(taken, g); err != nil || !reflect.DeepEqual(again, taken) {
-			t.Fatalf("%+v is taken, and again %+v, %v", taken, again, err)
+		checkAccepted(t, accepted)
+		if again, err := checkBody(accepted, g); err != nil || !reflect.DeepEqual(again, accepted) {
+			t.Fatalf("%+v is taken, and again %+v, %v", accepted, again, err)
 		}
 	})
 }
 
-func checkTaken(t *testing.T, b protocol.NewArena) {
+func checkAccepted(t *testing.T, b protocol.NewArena) {
 	t.Helper()
 	if b.Mode != string(match.Buzzer) && b.Mode != string(match.Survival) || b.Name == "" || utf8.RuneCountInString(b.Name) > maxName ||
 		*b.TimeLimitMS < minLimitMS || *b.TimeLimitMS > maxLimitMS || *b.MaxPlayers < minPlayers || *b.MaxPlayers > 500 ||

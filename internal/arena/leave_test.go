@@ -56,13 +56,13 @@ func TestLeaveAfterWatching(t *testing.T) {
 	h := newFixture(t)
 	made, m := h.createArena()
 	h.hall.busy["demo/eve"] = "m_other" // eve plays elsewhere
-	for who, role := range map[string]string{"eve": "spectator", "hana": "host"} {
-		h.mustJoin(joinRequest(who, made.Code, withRole(role)))
-		if err := h.Leave(t.Context(), "demo", who, made.ArenaID); err != nil {
-			t.Errorf("%s: %v", who, err)
+	for person, role := range map[string]string{"eve": "spectator", "hana": "host"} {
+		h.mustJoin(joinRequest(person, made.Code, withRole(role)))
+		if err := h.Leave(t.Context(), "demo", person, made.ArenaID); err != nil {
+			t.Errorf("%s: %v", person, err)
 		}
-		if !slices.Contains(h.hall.sent, m.plan.ID+"/"+who+" ") {
-			t.Errorf("%s is not out of the feed: %q", who, h.hall.sent)
+		if !slices.Contains(h.hall.sent, m.plan.ID+"/"+person+" ") {
+			t.Errorf("%s is not out of the feed: %q", person, h.hall.sent)
 		}
 	}
 	if len(m.roles) != 0 {

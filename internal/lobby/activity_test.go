@@ -21,9 +21,9 @@ func (w *cluster) open(id string, players ...string) {
 	for _, player := range players {
 		p.Seats = append(p.Seats, match.Seat{Player: player})
 	}
-	w.hall.mu.Lock()
-	defer w.hall.mu.Unlock()
-	w.hall.plans[p.ID] = p
+	w.records.mu.Lock()
+	defer w.records.mu.Unlock()
+	w.records.plans[p.ID] = p
 }
 
 // checkOccupy checks which activity keeps a player from an arena's match, ""
@@ -52,12 +52,12 @@ func TestPlaying(t *testing.T) {
 		w.mustJoin(n, "bob")
 		id := w.plan(n, "ada").ID
 		check("playing", &protocol.Playing{Match: id, Seq: 7})
-		w.hall.set(w.hall.over, id)
+		w.records.set(w.records.over, id)
 		check("over", nil)
 		w.open("x", "ada")
 		w.checkOccupy(n, "m_x", id, "", false)
 		check("in an arena", &protocol.Playing{Match: "m_x", Seq: 7, ArenaID: "a_x"})
-		w.hall.set(w.hall.left, "ada")
+		w.records.set(w.records.left, "ada")
 		check("kicked out of it", nil)
 		n.link.set(func(string) fault { return fails })
 		if _, err := n.Playing(w.Context(), "demo", "ada"); !errors.Is(err, errDown) {
@@ -88,7 +88,7 @@ func TestReadOnConnect(t *testing.T) {
 			w.Fatalf("pairings %v", kept.pairings)
 		}
 		check(a, "created", id)
-		w.hall.set(w.hall.over, id)
+		w.records.set(w.records.over, id)
 		check(a, "over, and its pairing is not done", id)
 		a.link.set(nil)
 		pass(5 * time.Second)
@@ -140,7 +140,7 @@ func TestJoinWhenBusyWithAnArenaThatHasNoSeat(t *testing.T) {
 func TestAMatchThatIsFormingIsNoFormerOne(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
-		n.door.shut = func() bool { return true }
+		n.matches.shut = func() bool { return true }
 		w.mustJoin(n, "ada")
 		w.mustJoin(n, "bob")
 		forming := w.store.copied().busy["ada"].Match
@@ -157,10 +157,10 @@ func TestReleaseForgetsTheLastDuelToo(t *testing.T) {
 		w.mustJoin(n, "ada")
 		w.mustJoin(n, "bob")
 		duel := w.plan(n, "ada").ID
-		w.hall.set(w.hall.over, duel)
+		w.records.set(w.records.over, duel)
 		w.open("x", "ada")
 		w.checkOccupy(n, "m_x", duel, "", false)
-		w.hall.set(w.hall.over, "m_x")
+		w.records.set(w.records.over, "m_x")
 		if err := n.Release(w.Context(), "demo", "ada"); err != nil {
 			w.Error(err)
 		}

@@ -15,7 +15,7 @@ func fromAddress(address string) func(*Request) {
 
 // A duel between two players of one address counts only if the game allows it.
 // An IPv6 address stands for its /64.
-func TestDuelsOfOneAddressCountIfTheGameSaysSo(t *testing.T) {
+func TestDuelsOfOneAddressCountIfTheGameAllowsIt(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		one, other string

@@ -13,12 +13,12 @@ import (
 
 // matchRecords are the matches that all nodes see.
 type matchRecords struct {
-	mu        sync.Mutex
-	plans     map[string]*match.Plan
-	void      map[string]bool // tombstoned matches
-	left      map[string]bool // players who lost their seat
-	over      map[string]bool
-	unsettled map[string]bool
+	mu         sync.Mutex
+	plans      map[string]*match.Plan
+	tombstoned map[string]bool // tombstoned matches
+	left       map[string]bool // players who lost their seat
+	over       map[string]bool
+	unsettled  map[string]bool
 }
 
 // created lists the created matches.
@@ -35,11 +35,11 @@ func (h *matchRecords) set(marks map[string]bool, id string) {
 	marks[id] = true
 }
 
-// voided reports whether a match is tombstoned.
-func (h *matchRecords) voided(id string) bool {
+// isTombstoned reports whether a match is tombstoned.
+func (h *matchRecords) isTombstoned(id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.void[id]
+	return h.tombstoned[id]
 }
 
 // fakeMatches is a node's connection to matchRecords, with the players at the
@@ -49,8 +49,8 @@ type fakeMatches struct {
 	full bool
 	shut func() bool // error of Start; nil for none
 
-	here map[string]bool
-	led  map[string]string // the match to which each local player was attached
+	here       map[string]bool
+	attachedTo map[string]string // the match to which each local player was attached
 }
 
 var errShut = errors.New("the match cannot be created")
@@ -61,7 +61,7 @@ func (d *fakeMatches) Start(_ context.Context, p *match.Plan) error {
 	if d.shut != nil && d.shut() {
 		return errShut
 	}
-	if d.void[p.ID] {
+	if d.tombstoned[p.ID] {
 		return match.ErrNotFound
 	}
 	if d.plans[p.ID] == nil {
@@ -77,7 +77,7 @@ func (d *fakeMatches) Start(_ context.Context, p *match.Plan) error {
 // mu.
 func (d *fakeMatches) recordAttach(match, player string) {
 	if d.here[player] {
-		d.led[player] = match
+		d.attachedTo[player] = match
 	}
 }
 
@@ -104,7 +104,7 @@ func (d *fakeMatches) Tombstone(_ context.Context, id string) (bool, error) {
 	if d.plans[id] != nil {
 		return true, nil
 	}
-	d.void[id] = true
+	d.tombstoned[id] = true
 	return false, nil
 }
 
@@ -140,7 +140,7 @@ func (d *fakeMatches) IsUnsettled(_ context.Context, id string) (bool, error) {
 func (d *fakeMatches) match(player string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.led[player]
+	return d.attachedTo[player]
 }
 
 // fakeBank has 30 questions: 20 about sport and 20 in English, of which 10 are

@@ -65,7 +65,7 @@ func TestJoinRefusals(t *testing.T) {
 		"a negative wait":     {nil, []func(*Request){botAfter(-1)}, "bad_request"},
 		"a wait too long":     {nil, []func(*Request){botAfter(maxBotAfterMS + 1)}, "bad_request"},
 		"the longest wait":    {nil, []func(*Request){botAfter(maxBotAfterMS)}, ""},
-		"too much is waiting": {func(_ *cluster, n *node) { n.door.full = true }, nil, "overloaded"},
+		"too much is waiting": {func(_ *cluster, n *node) { n.matches.full = true }, nil, "overloaded"},
 		"queued":              {func(w *cluster, n *node) { w.mustJoin(n, "ada") }, nil, "already_queued"},
 		"playing":             {func(w *cluster, n *node) { w.mustJoin(n, "ada"); w.mustJoin(n, "bob") }, nil, "already_playing"},
 		"the store is down":   {func(_ *cluster, n *node) { n.link.set(func(string) fault { return fails }) }, nil, "failed"},
@@ -81,7 +81,7 @@ func TestJoinRefusals(t *testing.T) {
 					w.Fatalf("%v, want %q", err, c.want)
 				}
 				var refused *protocol.Error
-				if c.want == "already_playing" && (!errors.As(err, &refused) || refused.Match != n.door.match("ada")) {
+				if c.want == "already_playing" && (!errors.As(err, &refused) || refused.Match != n.matches.match("ada")) {
 					w.Errorf("%+v", refused)
 				}
 				if c.want == "overloaded" && (!errors.As(err, &refused) || refused.RetryAfterMS == 0) {
@@ -98,9 +98,9 @@ func (w *cluster) lastMatch(n *node, unsettled bool) string {
 	w.mustJoin(n, "ada")
 	w.mustJoin(n, "bob")
 	id := w.plan(n, "ada").ID
-	w.hall.mu.Lock()
-	defer w.hall.mu.Unlock()
-	w.hall.over[id], w.hall.unsettled[id] = true, unsettled
+	w.records.mu.Lock()
+	defer w.records.mu.Unlock()
+	w.records.over[id], w.records.unsettled[id] = true, unsettled
 	return id
 }
 
@@ -123,9 +123,9 @@ func TestJoinWaitsForTheLastResult(t *testing.T) {
 		id := w.lastMatch(n, true)
 		began := now()
 		time.AfterFunc(time.Second, func() {
-			w.hall.mu.Lock()
-			defer w.hall.mu.Unlock()
-			w.hall.unsettled[id] = false
+			w.records.mu.Lock()
+			defer w.records.mu.Unlock()
+			w.records.unsettled[id] = false
 		})
 		w.mustJoin(n, "ada")
 		if waited := now() - began; waited < 1000 || waited > 1030 {

@@ -279,9 +279,9 @@ func (l *faultyStore) CompletePairing(ctx context.Context, p Pairing) error {
 	return l.call("CompletePairing", func() error { return l.memoryStore.CompletePairing(ctx, p) })
 }
 
-func (l *faultyStore) RollBackPairing(ctx context.Context, p Pairing, now int64) (undone bool, err error) {
-	err = l.call("RollBackPairing", func() error { undone, err = l.memoryStore.RollBackPairing(ctx, p, now); return err })
-	return undone && err == nil, err
+func (l *faultyStore) RollBackPairing(ctx context.Context, p Pairing, now int64) (rolledBack bool, err error) {
+	err = l.call("RollBackPairing", func() error { rolledBack, err = l.memoryStore.RollBackPairing(ctx, p, now); return err })
+	return rolledBack && err == nil, err
 }
 
 func (l *faultyStore) ReadActivity(ctx context.Context, game, player string) (b Activity, err error) {

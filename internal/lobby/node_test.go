@@ -16,12 +16,12 @@ import (
 // cluster is a store, matches and the nodes that share them, in virtual time.
 type cluster struct {
 	*testing.T
-	store *memoryStore
-	hall  *matchRecords
-	minds *fakeSeenStore
-	skill map[string]float64 // ratings of players; 1500 else
-	limit int64              // daily limit of duels of one pair
-	met   func(one, other string) (int64, error)
+	store      *memoryStore
+	records    *matchRecords
+	seen       *fakeSeenStore
+	skill      map[string]float64 // ratings of players; 1500 else
+	limit      int64              // daily limit of duels of one pair
+	duelsToday func(one, other string) (int64, error)
 
 	addressesMatter bool // duels between players of one address do not count
 }
@@ -30,9 +30,9 @@ func inBubble(t *testing.T, f func(w *cluster)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f(&cluster{
-			T: t, store: newMemory(), minds: &fakeSeenStore{seen: map[string][]string{}}, skill: map[string]float64{},
-			hall: &matchRecords{
-				plans: map[string]*match.Plan{}, void: map[string]bool{}, left: map[string]bool{},
+			T: t, store: newMemory(), seen: &fakeSeenStore{seen: map[string][]string{}}, skill: map[string]float64{},
+			records: &matchRecords{
+				plans: map[string]*match.Plan{}, tombstoned: map[string]bool{}, left: map[string]bool{},
 				over: map[string]bool{}, unsettled: map[string]bool{},
 			},
 		})
@@ -50,26 +50,26 @@ func (w *cluster) Seat(_ context.Context, _, player string) (match.Seat, error) 
 
 // PairDuels implements Pairs.
 func (w *cluster) PairDuels(_ context.Context, _, one, other string) (int64, error) {
-	return w.met(one, other)
+	return w.duelsToday(one, other)
 }
 
 // node is a lobby that runs until it is killed.
 type node struct {
 	*Lobby
-	door *fakeMatches
-	link *faultyStore
-	kill func()
+	matches *fakeMatches
+	link    *faultyStore
+	kill    func()
 }
 
 func (w *cluster) node() *node {
 	n := &node{
-		link: &faultyStore{memoryStore: w.store, calls: map[string]int{}},
-		door: &fakeMatches{matchRecords: w.hall, here: map[string]bool{}, led: map[string]string{}},
+		link:    &faultyStore{memoryStore: w.store, calls: map[string]int{}},
+		matches: &fakeMatches{matchRecords: w.records, here: map[string]bool{}, attachedTo: map[string]string{}},
 	}
 	wheel := timer.New(timer.Config{Workers: 4})
 	n.Lobby = New(Config{
 		Games: map[string]Duel{"demo": {Questions: 10, LimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: w.limit, CountSameAddress: !w.addressesMatter}},
-		Store: n.link, Matches: n.door, Bank: fakeBank{}, SeenStore: w.minds, Players: w, Pairs: w, Wheel: wheel,
+		Store: n.link, Matches: n.matches, Bank: fakeBank{}, SeenStore: w.seen, Players: w, Pairs: w, Wheel: wheel,
 		Now: now, Logger: slog.New(slog.DiscardHandler), AddressKey: []byte("a key"),
 	})
 	ctx, cancel := context.WithCancel(w.Context())
@@ -92,9 +92,9 @@ func now() int64 { return time.Now().UnixMilli() }
 
 // addPlayer gives a player a session at the node.
 func (n *node) addPlayer(player string) {
-	n.door.mu.Lock()
-	defer n.door.mu.Unlock()
-	n.door.here[player] = true
+	n.matches.mu.Lock()
+	defer n.matches.mu.Unlock()
+	n.matches.here[player] = true
 }
 
 // join requests an opponent for a player at the node.
@@ -125,9 +125,9 @@ func (w *cluster) mustJoin(n *node, player string, tune ...func(*Request)) {
 func (w *cluster) plan(n *node, player string) *match.Plan {
 	w.Helper()
 	synctest.Wait()
-	n.door.mu.Lock()
-	defer n.door.mu.Unlock()
-	p := n.door.plans[n.door.led[player]]
+	n.matches.mu.Lock()
+	defer n.matches.mu.Unlock()
+	p := n.matches.plans[n.matches.attachedTo[player]]
 	if p == nil {
 		w.Fatalf("%s was led nowhere", player)
 	}
@@ -138,7 +138,7 @@ func (w *cluster) plan(n *node, player string) *match.Plan {
 func (w *cluster) checkWaits(n *node, player string) {
 	w.Helper()
 	synctest.Wait()
-	if id := n.door.match(player); id != "" {
+	if id := n.matches.match(player); id != "" {
 		w.Fatalf("%s was led into %s", player, id)
 	}
 }

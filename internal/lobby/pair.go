@@ -165,8 +165,8 @@ func (l *Lobby) shouldCount(ctx context.Context, p Pairing, players []string) (b
 	if limit == 0 {
 		return true, nil
 	}
-	met, err := l.Pairs.PairDuels(ctx, game, players[0], players[1])
-	return met < limit, err
+	today, err := l.Pairs.PairDuels(ctx, game, players[0], players[1])
+	return today < limit, err
 }
 
 // nextTryDelay returns the delay until a ticket's next try: tryEvery, or less

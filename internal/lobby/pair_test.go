@@ -40,8 +40,8 @@ func TestCompatibleTicketsArePairedAtOnce(t *testing.T) {
 			w.Errorf("left over: %v, %v", w.store.pairings, w.store.tickets)
 		}
 		time.Sleep(time.Minute)
-		if len(w.hall.plans) != 1 {
-			w.Errorf("%d matches", len(w.hall.plans))
+		if len(w.records.plans) != 1 {
+			w.Errorf("%d matches", len(w.records.plans))
 		}
 	})
 }
@@ -93,16 +93,16 @@ func TestABotComes(t *testing.T) {
 // does not count.
 func TestDuelsOfAPairBeyondItsLimitDoNotCount(t *testing.T) {
 	t.Parallel()
-	for met, counts := range map[int64]bool{0: true, 2: true, 3: false, 9: false} {
-		t.Run(fmt.Sprint(met), func(t *testing.T) {
+	for today, counts := range map[int64]bool{0: true, 2: true, 3: false, 9: false} {
+		t.Run(fmt.Sprint(today), func(t *testing.T) {
 			inBubble(t, func(w *cluster) {
 				began := now()
-				w.limit, w.met = 3, func(one, other string) (int64, error) {
+				w.limit, w.duelsToday = 3, func(one, other string) (int64, error) {
 					if now()-began < 2000 { // the ledger is down at first
 						return 0, errDown
 					}
 					if one == "ada" || other == "ada" {
-						return met, nil
+						return today, nil
 					}
 					return 0, nil
 				}
@@ -152,8 +152,8 @@ func TestLeave(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.checkWaits(a, "ada")
 		w.checkWaits(a, "bob")
-		if len(w.hall.plans) != 0 || len(w.store.busy) != 0 || a.countTickets() != 0 || a.HasTicket("demo", "bob") {
-			w.Errorf("%d matches, busy %v, %d tickets held", len(w.hall.plans), w.store.busy, a.countTickets())
+		if len(w.records.plans) != 0 || len(w.store.busy) != 0 || a.countTickets() != 0 || a.HasTicket("demo", "bob") {
+			w.Errorf("%d matches, busy %v, %d tickets held", len(w.records.plans), w.store.busy, a.countTickets())
 		}
 	})
 }
@@ -196,12 +196,12 @@ func TestQuestionsAvoidThoseSeen(t *testing.T) {
 				}
 				seen[q.ID] = true
 			}
-			w.hall.mu.Lock()
-			w.hall.over[p.ID] = true
-			w.hall.mu.Unlock()
+			w.records.mu.Lock()
+			w.records.over[p.ID] = true
+			w.records.mu.Unlock()
 		}
-		if len(w.minds.seen["ada"]) != 30 || len(w.minds.seen["other 2"]) != 10 {
-			w.Errorf("%v", w.minds.seen)
+		if len(w.seen.seen["ada"]) != 30 || len(w.seen.seen["other 2"]) != 10 {
+			w.Errorf("%v", w.seen.seen)
 		}
 	})
 }
@@ -218,8 +218,8 @@ func TestANodeFollowsThePairingOfAnother(t *testing.T) {
 			w.Error("another match")
 		}
 		time.Sleep(time.Minute)
-		if len(w.hall.plans) != 1 || a.countTickets() != 0 || b.countTickets() != 0 {
-			w.Errorf("%d matches, %d and %d tickets held", len(w.hall.plans), a.countTickets(), b.countTickets())
+		if len(w.records.plans) != 1 || a.countTickets() != 0 || b.countTickets() != 0 {
+			w.Errorf("%d matches, %d and %d tickets held", len(w.records.plans), a.countTickets(), b.countTickets())
 		}
 	})
 }
@@ -230,7 +230,7 @@ func TestASweepFinishesThePairingOfADeadNode(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		w.mustJoin(a, "ada")
-		b.door.shut = func() bool { return true }
+		b.matches.shut = func() bool { return true }
 		w.mustJoin(b, "bob")
 		b.kill()
 		if len(w.store.pairings) != 1 {
@@ -245,7 +245,7 @@ func TestASweepFinishesThePairingOfADeadNode(t *testing.T) {
 		w.checkWaits(a, "ada") // the node might only be slow
 		time.Sleep(2200 * time.Millisecond)
 		p := w.plan(a, "ada")
-		if _, ok := p.Seat("bob"); !ok || len(w.store.pairings) != 0 || len(w.hall.plans) != 1 {
+		if _, ok := p.Seat("bob"); !ok || len(w.store.pairings) != 0 || len(w.records.plans) != 1 {
 			w.Errorf("%+v, pairings %v", p, w.store.pairings)
 		}
 	})
@@ -258,11 +258,11 @@ func TestANodeWaitsForAMatchThatIsForming(t *testing.T) {
 		a, b := w.node(), w.node()
 		w.mustJoin(a, "ada")
 		began := now()
-		b.door.shut = func() bool { return now()-began < 1700 }
+		b.matches.shut = func() bool { return now()-began < 1700 }
 		w.mustJoin(b, "bob")
 		time.Sleep(10 * time.Second)
 		if w.plan(a, "ada") != w.plan(b, "bob") || a.countTickets() != 0 || b.countTickets() != 0 {
-			w.Errorf("%d matches, %d and %d tickets held", len(w.hall.plans), a.countTickets(), b.countTickets())
+			w.Errorf("%d matches, %d and %d tickets held", len(w.records.plans), a.countTickets(), b.countTickets())
 		}
 	})
 }
@@ -295,7 +295,7 @@ func TestTheStoreIsDownForAWhile(t *testing.T) {
 
 // A compatible ticket is found behind many tickets with other filters, within
 // the search range.
-func TestATicketLooksBeyondOtherFilters(t *testing.T) {
+func TestATicketSearchesBeyondOtherFilters(t *testing.T) {
 	t.Parallel()
 	last := searchSlices[len(searchSlices)-1]
 	side := last.Skip + last.Count // including the places of ada and bob
@@ -313,7 +313,7 @@ func TestATicketLooksBeyondOtherFilters(t *testing.T) {
 				w.skill["bob"] = 1550
 				w.mustJoin(n, "bob", botAfter(0), withFilter(Filter{Lang: "en"}))
 				w.mustJoin(n, "ada", botAfter(0), withFilter(Filter{Lang: "en"}))
-				if got := n.door.match("ada") != ""; got != want {
+				if got := n.matches.match("ada") != ""; got != want {
 					w.Errorf("seen: %v", got)
 				}
 			})
@@ -325,14 +325,14 @@ func TestATicketLooksBeyondOtherFilters(t *testing.T) {
 // reply. Each player is in exactly one match and attached to it.
 func TestEverybodyIsPairedOnce(t *testing.T) {
 	t.Parallel()
-	for name, what := range map[string]fault{"all well": works, "lost": loses, "failed": fails} {
+	for name, failure := range map[string]fault{"all well": works, "lost": loses, "failed": fails} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(w *cluster) {
 				nodes := []*node{w.node(), w.node(), w.node()}
 				for _, n := range nodes {
 					n.link.set(func(method string) fault {
 						if method != "AddTicket" && rand.IntN(3) == 0 {
-							return what
+							return failure
 						}
 						return works
 					})
@@ -364,7 +364,7 @@ func TestEverybodyIsPairedOnce(t *testing.T) {
 func (w *cluster) checkAllPaired(nodes []*node, players int) {
 	w.Helper()
 	seats := map[string]string{}
-	for id, p := range w.hall.plans {
+	for id, p := range w.records.plans {
 		for _, s := range p.Seats {
 			if seats[s.Player] != "" || s.Bot {
 				w.Errorf("%s is in %s and %s", s.Player, seats[s.Player], id)
@@ -377,8 +377,8 @@ func (w *cluster) checkAllPaired(nodes []*node, players int) {
 	}
 	for i := range players {
 		player := fmt.Sprint("p_", i)
-		if led := nodes[i%3].door.match(player); led != seats[player] {
-			w.Errorf("%s was led into %q and sits in %q", player, led, seats[player])
+		if attached := nodes[i%3].matches.match(player); attached != seats[player] {
+			w.Errorf("%s was led into %q and sits in %q", player, attached, seats[player])
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestTheBestIsFoundAmongTheNearest(t *testing.T) {
 
 // A ticket reads no further than necessary: once, if few wait or one of the
 // nearest is suitable.
-func TestATicketLooksOnce(t *testing.T) {
+func TestATicketSearchesOnce(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
 		n.link.set(func(string) fault { return works }) // and counts the reads

@@ -19,7 +19,7 @@ func (w *cluster) newFormingMatch(tune ...func(*Request)) (a, b *node, id string
 	a, b = w.node(), w.node()
 	shut := true // under the mutex of matchRecords
 	for _, n := range []*node{a, b} {
-		n.door.shut = func() bool { return shut }
+		n.matches.shut = func() bool { return shut }
 	}
 	tune = append(tune, botAfter(0))
 	w.mustJoin(a, "ada", tune...)
@@ -27,8 +27,8 @@ func (w *cluster) newFormingMatch(tune ...func(*Request)) (a, b *node, id string
 	synctest.Wait()
 	for id = range w.store.copied().pairings {
 		return a, b, id, func() {
-			w.hall.mu.Lock()
-			defer w.hall.mu.Unlock()
+			w.records.mu.Lock()
+			defer w.records.mu.Unlock()
 			shut = false
 		}
 	}
@@ -43,13 +43,13 @@ func TestAPairingIsRolledBack(t *testing.T) {
 		began := now()
 		a, b, first, open := w.newFormingMatch()
 		pass(29 * time.Second)
-		if kept := w.store.copied(); len(kept.pairings) != 1 || kept.pairings[first].Match != first || w.hall.voided(first) {
-			w.Fatalf("pairings %v, void %v", kept.pairings, w.hall.voided(first))
+		if kept := w.store.copied(); len(kept.pairings) != 1 || kept.pairings[first].Match != first || w.records.isTombstoned(first) {
+			w.Fatalf("pairings %v, void %v", kept.pairings, w.records.isTombstoned(first))
 		}
 		pass(3 * time.Second)
 		kept := w.store.copied()
-		if _, still := kept.pairings[first]; still || !w.hall.voided(first) {
-			w.Fatalf("pairings %v, void %v", kept.pairings, w.hall.voided(first))
+		if _, still := kept.pairings[first]; still || !w.records.isTombstoned(first) {
+			w.Fatalf("pairings %v, void %v", kept.pairings, w.records.isTombstoned(first))
 		}
 		for _, p := range kept.pairings { // the two are paired again
 			for _, t := range p.Tickets {
@@ -97,8 +97,8 @@ func TestAPairingWithAMatchIsNotRolledBack(t *testing.T) {
 		id := w.plan(n, "ada").ID
 		pass(33 * time.Second)
 		kept := w.store.copied()
-		if len(kept.pairings) != 0 || len(w.hall.created()) != 1 || kept.busy["ada"].Match != id || n.countTickets() != 0 {
-			w.Errorf("%+v, matches %v, %d held", kept, w.hall.created(), n.countTickets())
+		if len(kept.pairings) != 0 || len(w.records.created()) != 1 || kept.busy["ada"].Match != id || n.countTickets() != 0 {
+			w.Errorf("%+v, matches %v, %d held", kept, w.records.created(), n.countTickets())
 		}
 	})
 }
@@ -115,7 +115,7 @@ func TestAStalledNodeCannotCreateARolledBackMatch(t *testing.T) {
 			w.Error("it was created")
 		}
 		pass(6 * time.Second)
-		if created := w.hall.created(); len(created) != 1 || created[0] == first {
+		if created := w.records.created(); len(created) != 1 || created[0] == first {
 			w.Errorf("%v, %s was undone", created, first)
 		}
 	})

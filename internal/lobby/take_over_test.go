@@ -10,9 +10,9 @@ import (
 // which takes over.
 func (n *node) moveTo(w *cluster, other *node, player string) {
 	w.Helper()
-	n.door.mu.Lock()
-	delete(n.door.here, player)
-	n.door.mu.Unlock()
+	n.matches.mu.Lock()
+	delete(n.matches.here, player)
+	n.matches.mu.Unlock()
 	other.addPlayer(player)
 	if err := other.TakeOver(w.Context(), "demo", player); err != nil {
 		w.Fatal(err)
@@ -73,7 +73,7 @@ func TestNothingToTakeOver(t *testing.T) {
 		a.moveTo(w, b, "eve")
 		w.mustJoin(a, "ada", botAfter(0))
 		w.mustJoin(a, "bob", botAfter(0))
-		w.hall.set(w.hall.over, w.plan(a, "ada").ID)
+		w.records.set(w.records.over, w.plan(a, "ada").ID)
 		a.moveTo(w, b, "ada")
 		pass(5 * time.Second)
 		w.checkWaits(b, "eve")

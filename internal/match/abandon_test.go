@@ -54,7 +54,7 @@ func TestTheStoreForgetsSteps(t *testing.T) {
 					w.passUntil(p, back, map[Phase]int{Countdown: -1}[back])
 					old := w.store.copyOf(p.ID)
 					w.passUntil(p, Open, 1)
-					w.mail.set(func(string) (int, time.Duration) { return 0, 0 })
+					w.bus.set(func(string) (int, time.Duration) { return 0, 0 })
 					if _, err := a.answer(p, p.seatOf(0).Player, 1, wrongAnswer(&p.Questions[1])); err != nil {
 						w.Fatal(err)
 					}
@@ -86,12 +86,12 @@ func (w *cluster) checkSyncAbandoned(p *Plan, nodes ...*node) {
 	w.Helper()
 	for _, n := range nodes {
 		in := n.enter(p.seatOf(0).Player)
-		var told protocol.MatchState
+		var got protocol.MatchState
 		w.must(n.Attach(w.Context(), Attachment{
-			Match: p.ID, Player: p.seatOf(0).Player, Sub: in, After: 2, OnState: func(s protocol.MatchState) { told = s },
+			Match: p.ID, Player: p.seatOf(0).Player, Sub: in, After: 2, OnState: func(s protocol.MatchState) { got = s },
 		}))
-		if over := in.last(w, protocol.TypeMatchOver); over.Data.Reason != "abandoned" || told.Phase != "over" || over.Seq != max(told.Seq, 2)+1 {
-			w.Errorf("%+v after %+v", over, told)
+		if over := in.last(w, protocol.TypeMatchOver); over.Data.Reason != "abandoned" || got.Phase != "over" || over.Seq != max(got.Seq, 2)+1 {
+			w.Errorf("%+v after %+v", over, got)
 		}
 		if n.IsInMatch("demo", p.seatOf(0).Player) {
 			w.Error("still seated")
@@ -192,7 +192,7 @@ func TestALobbyIsLost(t *testing.T) {
 
 // Other nodes ended a match that had lost data. Their result stands. At a node
 // that had seen more of it, the match is over, too.
-func TestAResultOfWhatWasLeftStands(t *testing.T) {
+func TestAResultAfterALossStands(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		p := newPlan("m_1", now()+3000, 2)
@@ -229,8 +229,8 @@ func TestNothingComesAfterTheEnd(t *testing.T) {
 	in := new(frameRecorder)
 	l := newLocalMatch(View{Plan: p, State: State{Phase: Open, Seq: 2, Version: 5}})
 	l.subs[ada] = in
-	gone := State{Phase: Over, EndReason: Abandoned, Version: 3}
-	if !l.deliver(delivery{state: &gone}) || len(in.frames()) != 1 {
+	lost := State{Phase: Over, EndReason: Abandoned, Version: 3}
+	if !l.deliver(delivery{state: &lost}) || len(in.frames()) != 1 {
 		t.Fatalf("%s", in.frames())
 	}
 	late := State{Phase: Revealed, Version: 9}

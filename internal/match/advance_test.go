@@ -10,7 +10,7 @@ import (
 // neither reads the match nor tries a step.
 func TestTheNodeOfTheLastStepTakesTheNext(t *testing.T) {
 	inBubble(t, func(w *cluster) {
-		w.mail.set(func(string) (int, time.Duration) { return 1, 5 * time.Millisecond })
+		w.bus.set(func(string) (int, time.Duration) { return 1, 5 * time.Millisecond })
 		a, b := w.node(), w.node()
 		inA, inB := a.enter(ada), b.enter(bob)
 		p := a.begin(w, 5)

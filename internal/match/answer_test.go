@@ -153,7 +153,7 @@ func TestAnAnswerAtANodeThatIsBehind(t *testing.T) {
 			w.Fatal(err)
 		}
 		b.link.set(followsNothing)
-		w.mail.leave(b.Node)
+		w.bus.leave(b.Node)
 		b.Wheel.Close()
 		for i := range p.Questions {
 			w.passUntil(p, Open, i)

@@ -150,20 +150,20 @@ func (e *arenaRun) check() {
 // result after each close. In a small match there must be none.
 func (e *arenaRun) checkPersonal(in *frameRecorder) {
 	e.Helper()
-	closed, told := -1, -1
+	closed, reported := -1, -1
 	for _, f := range in.read(e) {
 		switch f.Type {
 		case protocol.TypeQuestionClosed:
 			closed = f.Data.Question
 		case protocol.TypeOwn:
-			if f.Data.Question != closed || told == closed {
-				e.Fatalf("own of %d after the close of %d and own of %d", f.Data.Question, closed, told)
+			if f.Data.Question != closed || reported == closed {
+				e.Fatalf("own of %d after the close of %d and own of %d", f.Data.Question, closed, reported)
 			}
-			told = closed
+			reported = closed
 		}
 	}
-	if many := len(e.in) > FullView; many != (told >= 0) || many && told != closed {
-		e.Errorf("told own of %d, %d were closed", told+1, closed+1)
+	if many := len(e.in) > FullView; many != (reported >= 0) || many && reported != closed {
+		e.Errorf("told own of %d, %d were closed", reported+1, closed+1)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestAnArenaOnManyNodes(t *testing.T) {
 			for _, players := range []int{5, 53} {
 				t.Run(fmt.Sprint(name, ", ", mode, " of ", players), func(t *testing.T) {
 					inBubble(t, func(w *cluster) {
-						w.mail.set(route)
+						w.bus.set(route)
 						e := w.newArenaRun(newArena(mode, 4, "red", "blue"), players, w.node(), w.node(), w.node())
 						e.play()
 						e.check()
@@ -248,12 +248,12 @@ func TestASpectator(t *testing.T) {
 		w.passUntil(p, Revealed, 0)
 		time.Sleep(10 * time.Millisecond)
 		w.checkComplete(p, in, 2)
-		var told protocol.MatchState
+		var got protocol.MatchState
 		w.must(b.Attach(w.Context(), Attachment{
-			Match: p.ID, Player: "p_eve", Sub: in, After: 0, OnState: func(s protocol.MatchState) { told = s },
+			Match: p.ID, Player: "p_eve", Sub: in, After: 0, OnState: func(s protocol.MatchState) { got = s },
 		}))
-		if told.Own != (protocol.OwnScore{}) || len(told.Scores) != 2 || told.Phase != "revealed" {
-			w.Errorf("%+v", told)
+		if got.Own != (protocol.OwnScore{}) || len(got.Scores) != 2 || got.Phase != "revealed" {
+			w.Errorf("%+v", got)
 		}
 		if err := b.CheckSeat(w.Context(), p.ID, "p_eve"); err == nil {
 			w.Error("who watches sits")

@@ -57,19 +57,19 @@ func TestAttachWithState(t *testing.T) {
 func (w *cluster) checkSync(n *node, p *Plan, after int64) {
 	w.Helper()
 	in := n.enter(ada)
-	var told *protocol.MatchState
+	var got *protocol.MatchState
 	err := n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: in, After: after, OnState: func(s protocol.MatchState) {
 		if len(in.frames()) > 0 || in.forgot != 1 {
 			w.Errorf("after %d: %d frames before the state, forgot %d times", after, len(in.frames()), in.forgot)
 		}
-		told = &s
+		got = &s
 	}})
-	if err != nil || told == nil {
-		w.Fatalf("after %d: %v, %+v", after, err, told)
+	if err != nil || got == nil {
+		w.Fatalf("after %d: %v, %+v", after, err, got)
 	}
 	s := w.store.state(p.ID)
-	if told.Seq != s.Seq || told.Phase != string(s.Phase) || told.Found.Players != 2 {
-		w.Errorf("after %d: %+v, it is at %+v", after, told, s)
+	if got.Seq != s.Seq || got.Phase != string(s.Phase) || got.Found.Players != 2 {
+		w.Errorf("after %d: %+v, it is at %+v", after, got, s)
 	}
 	w.checkComplete(p, in, min(after, s.Seq))
 }
@@ -149,7 +149,7 @@ func TestAttachAtANodeThatIsBehind(t *testing.T) {
 			w.Fatal(err)
 		}
 		b.link.set(followsNothing)
-		w.mail.leave(b.Node)
+		w.bus.leave(b.Node)
 		b.Wheel.Close()
 		w.passUntil(p, Open, 0)
 		for _, player := range []string{ada, bob} {
@@ -243,10 +243,10 @@ func TestAnOldMatchReplacesNoSeat(t *testing.T) {
 		if !n.IsInMatch("demo", ada) {
 			w.Error("not seated any more")
 		}
-		had := len(in.frames())
+		before := len(in.frames())
 		n.Detach("demo", ada, in)
 		w.passUntil(p, Over, 0)
-		if more := len(in.frames()) - had; more != 0 {
+		if more := len(in.frames()) - before; more != 0 {
 			w.Errorf("%d frames after it went", more)
 		}
 	})

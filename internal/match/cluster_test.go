@@ -21,14 +21,14 @@ import (
 type cluster struct {
 	*testing.T
 	store *memoryStore
-	mail  *fakeBus
+	bus   *fakeBus
 	nodes int
 }
 
 // inBubble runs a test in a cluster of its own.
 func inBubble(t *testing.T, f func(w *cluster)) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { f(&cluster{T: t, store: newMemoryStore(), mail: newFakeBus()}) })
+	synctest.Test(t, func(t *testing.T) { f(&cluster{T: t, store: newMemoryStore(), bus: newFakeBus()}) })
 }
 
 // node is an engine that runs until it is killed.
@@ -54,9 +54,9 @@ func (w *cluster) nodeAhead(ahead time.Duration) *node {
 		Store: n.link, Index: n.link, Wheel: wheel, Presence: new(Presence),
 		Now:      func() int64 { return now() + ahead.Milliseconds() },
 		OnResult: n.over, OnArenaEnd: n.end, Logger: slog.New(slog.DiscardHandler),
-		Node: name, Bus: busSender{w.mail, name},
+		Node: name, Bus: busSender{w.bus, name},
 	})
-	w.mail.enter(name, n.Handlers())
+	w.bus.enter(name, n.Handlers())
 	ctx, cancel := context.WithCancel(w.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -65,7 +65,7 @@ func (w *cluster) nodeAhead(ahead time.Duration) *node {
 		}
 	})
 	n.kill = sync.OnceFunc(func() {
-		w.mail.leave(name)
+		w.bus.leave(name)
 		cancel()
 		running.Wait()
 		wheel.Close()
@@ -279,7 +279,7 @@ func (w *cluster) checkStepsAppliedOnce() {
 	w.Helper()
 	w.store.mu.Lock()
 	defer w.store.mu.Unlock()
-	for step, times := range w.store.taken {
+	for step, times := range w.store.applied {
 		if times != 1 {
 			w.Errorf("%s was taken %d times", step, times)
 		}

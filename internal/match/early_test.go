@@ -17,9 +17,9 @@ func TestAClockThatIsBehindEarnsNoSpeedPoints(t *testing.T) {
 		w.must(behind.AttachSession(w.Context(), "demo", p.ID, bob))
 		w.passUntil(p, Open, 0)
 		time.Sleep(1500 * time.Millisecond)
-		told, err := behind.answer(p, bob, 0, rightAnswer(&p.Questions[0]))
-		if err != nil || told.ElapsedMS != p.LimitMS {
-			w.Fatalf("%+v, %v", told, err)
+		got, err := behind.answer(p, bob, 0, rightAnswer(&p.Questions[0]))
+		if err != nil || got.ElapsedMS != p.LimitMS {
+			w.Fatalf("%+v, %v", got, err)
 		}
 		w.passUntil(p, Revealed, 0)
 		for _, r := range in.last(w, "question.closed").Data.Results {

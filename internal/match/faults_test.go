@@ -37,7 +37,7 @@ func TestTheStoreIsDownForAWhile(t *testing.T) {
 }
 
 // After a short fault the step is retried soon.
-func TestAStepIsTriedAgainSoon(t *testing.T) {
+func TestAStepIsRetriedSoon(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
 		n.enter(ada)
@@ -75,7 +75,7 @@ func TestALateQuestionIsOpenForItsWholeTime(t *testing.T) {
 // retried is applied twice.
 func TestLostReplies(t *testing.T) {
 	t.Parallel()
-	for name, what := range map[string]fault{"lost": loses, "failed": fails} {
+	for name, failure := range map[string]fault{"lost": loses, "failed": fails} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(w *cluster) {
 				a, b := w.node(), w.node()
@@ -87,7 +87,7 @@ func TestLostReplies(t *testing.T) {
 				for _, n := range []*node{a, b} {
 					n.link.set(func(string, string) fault {
 						if rand.IntN(3) == 0 {
-							return what
+							return failure
 						}
 						return works
 					})
@@ -105,7 +105,7 @@ func TestLostReplies(t *testing.T) {
 
 // The client library repeats a script without a reply. Others may have pushed
 // in between. Every frame must keep its number.
-func TestACommitThatIsRunAgain(t *testing.T) {
+func TestARepeatedCommit(t *testing.T) {
 	t.Parallel()
 	for name, other := range map[string]bool{"alone": false, "after another": true} {
 		t.Run(name, func(t *testing.T) {

@@ -235,8 +235,8 @@ func (s busSender) Send(_ context.Context, nodes []string, kind string, payload 
 		}
 		for times, after := s.plan(kind); times > 0; times-- {
 			deliver := func() {
-				if take := s.box(node, kind); take != nil {
-					take(payload)
+				if handler := s.box(node, kind); handler != nil {
+					handler(payload)
 				}
 			}
 			if after == 0 {

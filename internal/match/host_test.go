@@ -185,7 +185,7 @@ func TestALobbyThatNobodyStarts(t *testing.T) {
 }
 
 // A question does not wait for players who have left a buzzer match.
-func TestOpeningCountsWhoMayAnswer(t *testing.T) {
+func TestOpeningCountsAnsweringPlayers(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[Mode]int64{Buzzer: 3, Survival: 4} {
 		v := View{State: State{Phase: Revealed, Question: 0, Players: 5, LeftSeats: 2, Alive: 4, DueAt: 7000}}

@@ -11,19 +11,19 @@ import (
 
 // lifecycleRecorder records the lifecycle events of a node.
 type lifecycleRecorder struct {
-	mu    sync.Mutex
-	turns []LifecycleEvent
+	mu     sync.Mutex
+	events []LifecycleEvent
 }
 
 func (n *node) recordLifecycle() *lifecycleRecorder {
-	heard := new(lifecycleRecorder)
+	recorder := new(lifecycleRecorder)
 	n.OnLifecycle = func(t LifecycleEvent) {
-		heard.mu.Lock()
-		defer heard.mu.Unlock()
+		recorder.mu.Lock()
+		defer recorder.mu.Unlock()
 		slices.Sort(t.Players)
-		heard.turns = append(heard.turns, t)
+		recorder.events = append(recorder.events, t)
 	}
-	return heard
+	return recorder
 }
 
 // check compares the events after everything due was reported. It checks times
@@ -34,7 +34,7 @@ func (recorder *lifecycleRecorder) check(t *testing.T, want ...LifecycleEvent) {
 	synctest.Wait()
 	recorder.mu.Lock()
 	defer recorder.mu.Unlock()
-	got := slices.Clone(recorder.turns)
+	got := slices.Clone(recorder.events)
 	for i := range got {
 		got[i].At = 0
 	}
@@ -58,7 +58,7 @@ func endEvent(p *Plan, reason Reason, players ...string) LifecycleEvent {
 func TestLifecycleOfADuel(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b, empty := w.node(), w.node(), w.node()
-		heardA, heardB, nothing := a.recordLifecycle(), b.recordLifecycle(), empty.recordLifecycle()
+		recorderA, recorderB, nothing := a.recordLifecycle(), b.recordLifecycle(), empty.recordLifecycle()
 		a.enter(ada)
 		b.enter(bob)
 		p := a.begin(w, 2)
@@ -66,16 +66,16 @@ func TestLifecycleOfADuel(t *testing.T) {
 		w.must(empty.CheckSeat(w.Context(), p.ID, ada))
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if len(heardA.turns) > 0 {
-			t.Errorf("in the countdown: %+v", heardA.turns)
+		if len(recorderA.events) > 0 {
+			t.Errorf("in the countdown: %+v", recorderA.events)
 		}
 		w.passUntil(p, Over, 1)
-		heardA.check(t, startEvent(p, ada), endEvent(p, Finished, ada))
-		heardB.check(t, startEvent(p, bob), endEvent(p, Finished, bob))
+		recorderA.check(t, startEvent(p, ada), endEvent(p, Finished, ada))
+		recorderB.check(t, startEvent(p, bob), endEvent(p, Finished, bob))
 		nothing.check(t)
 		s := w.store.state(p.ID)
-		for _, heard := range []*lifecycleRecorder{heardA, heardB} {
-			from, to := heard.turns[0].At, heard.turns[1].At
+		for _, recorder := range []*lifecycleRecorder{recorderA, recorderB} {
+			from, to := recorder.events[0].At, recorder.events[1].At
 			if from != s.StartedAt || to < s.ClosesAt || to > now()-5000 {
 				t.Errorf("from %d to %d, began at %d", from, to, s.StartedAt)
 			}
@@ -92,7 +92,7 @@ func TestLifecycleOfAForfeit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(w *cluster) {
 				n := w.node()
-				heard := n.recordLifecycle()
+				recorder := n.recordLifecycle()
 				n.enter(ada)
 				n.enter(bob)
 				p := n.begin(w, 2)
@@ -101,10 +101,10 @@ func TestLifecycleOfAForfeit(t *testing.T) {
 				}
 				w.must(n.Leave(w.Context(), p.ID, ada))
 				if !c.begun {
-					heard.check(t)
+					recorder.check(t)
 					return
 				}
-				heard.check(t, startEvent(p, ada, bob), endEvent(p, Forfeit, ada, bob))
+				recorder.check(t, startEvent(p, ada, bob), endEvent(p, Forfeit, ada, bob))
 			})
 		})
 	}
@@ -116,7 +116,7 @@ func TestLifecycleOfAForfeit(t *testing.T) {
 func TestLifecycleOfAPlayerWhoMoves(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
-		heardA, heardB := a.recordLifecycle(), b.recordLifecycle()
+		recorderA, recorderB := a.recordLifecycle(), b.recordLifecycle()
 		first := a.enter(ada)
 		away := a.enter(bob)
 		p := a.begin(w, 2)
@@ -130,8 +130,8 @@ func TestLifecycleOfAPlayerWhoMoves(t *testing.T) {
 		again := b.enter(ada)
 		w.must(b.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: again}))
 		w.passUntil(p, Over, 1)
-		heardA.check(t, startEvent(p, ada))
-		heardB.check(t, endEvent(p, Finished, ada))
+		recorderA.check(t, startEvent(p, ada))
+		recorderB.check(t, endEvent(p, Finished, ada))
 	})
 }
 
@@ -139,13 +139,13 @@ func TestLifecycleOfAPlayerWhoMoves(t *testing.T) {
 func TestLifecycleAfterTheEnd(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
-		heard := b.recordLifecycle()
+		recorder := b.recordLifecycle()
 		a.enter(ada)
 		p := a.begin(w, 1)
 		w.passUntil(p, Over, 0)
 		in := b.enter(ada)
 		w.must(b.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: in}))
-		heard.check(t)
+		recorder.check(t)
 	})
 }
 
@@ -154,7 +154,7 @@ func TestLifecycleAfterTheEnd(t *testing.T) {
 func TestLifecycleOfAnArena(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
-		heardA, heardB := a.recordLifecycle(), b.recordLifecycle()
+		recorderA, recorderB := a.recordLifecycle(), b.recordLifecycle()
 		p := newArena(Survival, 1)
 		w.gather(p, 3, a, b)
 		w.store.addWatcher(p.ID, "p_eve", AsSpectator)
@@ -163,19 +163,19 @@ func TestLifecycleOfAnArena(t *testing.T) {
 		w.must(a.StartArena(w.Context(), p.ID))
 		w.passUntil(p, Open, 0)
 		w.must(a.CloseArena(w.Context(), p.ID))
-		heardA.check(t, startEvent(p, p.seatOf(0).Player, p.seatOf(2).Player), endEvent(p, Closed, p.seatOf(0).Player, p.seatOf(2).Player))
-		heardB.check(t, startEvent(p, p.seatOf(1).Player), endEvent(p, Closed, p.seatOf(1).Player))
+		recorderA.check(t, startEvent(p, p.seatOf(0).Player, p.seatOf(2).Player), endEvent(p, Closed, p.seatOf(0).Player, p.seatOf(2).Player))
+		recorderB.check(t, startEvent(p, p.seatOf(1).Player), endEvent(p, Closed, p.seatOf(1).Player))
 	})
 }
 
 func TestLifecycleOfAnArenaThatNeverBegins(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
-		heard := n.recordLifecycle()
+		recorder := n.recordLifecycle()
 		p := newArena(Survival, 1)
 		w.gather(p, 2, n)
 		w.must(n.CloseArena(w.Context(), p.ID))
-		heard.check(t)
+		recorder.check(t)
 	})
 }
 
@@ -199,11 +199,11 @@ func TestLifecycleEventsDoNotBlock(t *testing.T) {
 func TestLifecycleOfALostMatch(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
-		heard := n.recordLifecycle()
+		recorder := n.recordLifecycle()
 		n.enter(ada)
 		p := n.begin(w, 3)
 		w.passUntil(p, Open, 1)
 		w.store.clear()
-		heard.check(t, startEvent(p, ada), endEvent(p, Abandoned, ada))
+		recorder.check(t, startEvent(p, ada), endEvent(p, Abandoned, ada))
 	})
 }

@@ -50,7 +50,7 @@ func TestLobbyNotices(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(w *cluster) {
-				w.mail.set(c.route)
+				w.bus.set(c.route)
 				nodes := []*node{w.node(), w.node(), w.node()}
 				p := newArena(Buzzer, 1, "red", "blue")
 				w.must(nodes[0].CreateArena(w.Context(), p))
@@ -86,11 +86,11 @@ func (w *cluster) watchers(p *Plan, nodes []*node) []*timedRecorder {
 	w.Helper()
 	in := make([]*timedRecorder, len(nodes))
 	for i, n := range nodes {
-		who := fmt.Sprint("p_watches_", i)
+		player := fmt.Sprint("p_watches_", i)
 		in[i] = new(timedRecorder)
-		w.store.addWatcher(p.ID, who, AsSpectator)
-		n.Presence.Enter("demo", who, in[i])
-		w.must(n.AttachFrom(w.Context(), p.ID, who, 0))
+		w.store.addWatcher(p.ID, player, AsSpectator)
+		n.Presence.Enter("demo", player, in[i])
+		w.must(n.AttachFrom(w.Context(), p.ID, player, 0))
 	}
 	return in
 }
@@ -118,10 +118,10 @@ func TestALobbyWithoutChanges(t *testing.T) {
 		p := newArena(Buzzer, 1)
 		in := w.gather(p, 4, a, b)
 		time.Sleep(3 * time.Second)
-		before, sent := len(in[0].frames()), w.mail.count(kindLobby)
+		before, sent := len(in[0].frames()), w.bus.count(kindLobby)
 		time.Sleep(time.Minute)
-		if more := len(in[0].frames()) - before; more > 0 || w.mail.count(kindLobby) != sent {
-			w.Errorf("%d more, %d messages after %d", more, w.mail.count(kindLobby), sent)
+		if more := len(in[0].frames()) - before; more > 0 || w.bus.count(kindLobby) != sent {
+			w.Errorf("%d more, %d messages after %d", more, w.bus.count(kindLobby), sent)
 		}
 	})
 }
@@ -147,7 +147,7 @@ func TestALobbyIsClosed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(w *cluster) {
-				w.mail.set(c.route)
+				w.bus.set(c.route)
 				a, b := w.node(), w.node()
 				p := newArena(Buzzer, 1)
 				in := w.gather(p, 4, a, b)
@@ -221,12 +221,12 @@ func TestExpel(t *testing.T) {
 				w.Errorf("%v", err)
 			}
 		}
-		had := len(in[0].frames())
+		before := len(in[0].frames())
 		if n := in[1].count(w, protocol.TypeArenaKicked); n != 1 || in[0].count(w, protocol.TypeArenaKicked) != 0 {
 			w.Errorf("told %d times", n)
 		}
 		w.passUntil(p, Over, 1)
-		if len(in[0].frames()) != had || len(in[1].seqs(w)) != 2 || a.IsInMatch("demo", p.seatOf(0).Player) {
+		if len(in[0].frames()) != before || len(in[1].seqs(w)) != 2 || a.IsInMatch("demo", p.seatOf(0).Player) {
 			w.Error("the feed goes on")
 		}
 		w.checkComplete(p, in[2], 0)
@@ -249,10 +249,10 @@ func TestALostExpel(t *testing.T) {
 					w.must(a.StartArena(w.Context(), p.ID))
 					w.passUntil(p, Open, 0)
 				}
-				w.mail.set(func(string) (int, time.Duration) { return 0, 0 })
-				for _, who := range []string{p.seatOf(1).Player, "p_watches_0"} {
-					w.store.removePlace(p.ID, who)
-					a.Expel(w.Context(), p.ID, who, []byte(`{"type":"arena.kicked"}`))
+				w.bus.set(func(string) (int, time.Duration) { return 0, 0 })
+				for _, session := range []string{p.seatOf(1).Player, "p_watches_0"} {
+					w.store.removePlace(p.ID, session)
+					a.Expel(w.Context(), p.ID, session, []byte(`{"type":"arena.kicked"}`))
 				}
 				w.store.addWatcher(p.ID, "p_back", AsSpectator)
 				back := b.enter("p_back")
@@ -261,9 +261,9 @@ func TestALostExpel(t *testing.T) {
 				time.Sleep(1100 * time.Millisecond)
 				w.store.addWatcher(p.ID, "p_back", AsSpectator)
 				time.Sleep(2100 * time.Millisecond)
-				had := len(in[1].numbered(w))
-				for who, c := range map[*frameRecorder]int{in[1]: 1, &watcher.frameRecorder: 1, back: 0, in[3]: 0} {
-					if n := who.count(w, protocol.TypeArenaKicked); n != c {
+				before := len(in[1].numbered(w))
+				for session, c := range map[*frameRecorder]int{in[1]: 1, &watcher.frameRecorder: 1, back: 0, in[3]: 0} {
+					if n := session.count(w, protocol.TypeArenaKicked); n != c {
 						w.Errorf("told %d times, want %d", n, c)
 					}
 				}
@@ -272,7 +272,7 @@ func TestALostExpel(t *testing.T) {
 				}
 				w.passUntil(p, Over, 1)
 				time.Sleep(2 * time.Second)
-				if more := len(in[1].numbered(w)) - had; more > 0 {
+				if more := len(in[1].numbered(w)) - before; more > 0 {
 					w.Errorf("%d more for who was kicked", more)
 				}
 				w.checkComplete(p, in[3], 0)

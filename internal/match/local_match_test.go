@@ -5,20 +5,20 @@ import "testing"
 // A node keeps the newest state, in whatever order states arrive.
 func TestTheNewestStateStays(t *testing.T) {
 	t.Parallel()
-	course := []State{
+	states := []State{
 		{Phase: Countdown, Question: -1, Version: 1},
 		{Phase: Open, DueAt: 1, Version: 2}, {Phase: Open, DueAt: 2, Extended: true, Version: 3},
 		{Phase: Sealed, Version: 5}, {Phase: Revealed, Version: 6},
 		{Phase: Open, Question: 1, Version: 7}, {Phase: Over, Question: 1, Version: 12}, {Phase: Settled, Question: 1, Version: 12},
 	}
-	for i, former := range course {
-		for j, later := range course {
+	for i, former := range states {
+		for j, later := range states {
 			l := newLocalMatch(View{Plan: newPlan("m_1", 0, 2), State: former})
 			l.state.Seq = 7
 			if later.Seq = 99; !l.deliver(delivery{state: &later}) {
 				t.Fatal("no frame was missing")
 			}
-			want := course[max(i, j)]
+			want := states[max(i, j)]
 			if former.Version == later.Version {
 				want.Phase = later.Phase
 			}

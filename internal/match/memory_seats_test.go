@@ -114,9 +114,9 @@ func (m *memoryStore) Member(_ context.Context, id, player string) (Member, erro
 }
 
 func (m *memoryStore) WithoutPlace(ctx context.Context, id string, people []string) (absent []string, err error) {
-	for _, who := range people {
-		if _, err := m.Member(ctx, id, who); err != nil {
-			absent = append(absent, who)
+	for _, player := range people {
+		if _, err := m.Member(ctx, id, player); err != nil {
+			absent = append(absent, player)
 		}
 	}
 	return absent, nil

@@ -19,7 +19,7 @@ type memoryStore struct {
 	matches map[string]*storedMatch
 	tombs   map[string]bool // ids of tombstoned matches
 	pending map[string]Result
-	taken   map[string]int // how often each step of a match was applied, as phase/question
+	applied map[string]int // how often each step of a match was applied, as phase/question
 }
 
 // storedMatch is one match.
@@ -46,7 +46,7 @@ type storedMatch struct {
 
 func newMemoryStore() *memoryStore {
 	return &memoryStore{
-		matches: map[string]*storedMatch{}, tombs: map[string]bool{}, pending: map[string]Result{}, taken: map[string]int{},
+		matches: map[string]*storedMatch{}, tombs: map[string]bool{}, pending: map[string]Result{}, applied: map[string]int{},
 	}
 }
 
@@ -217,7 +217,7 @@ func (m *memoryStore) Step(_ context.Context, s Step) (StepResult, error) {
 		if k.state.Phase != s.From || k.state.Question != s.Question || s.Version > 0 && s.Version != k.state.Version {
 			return StepResult{}, nil
 		}
-		m.taken[s.Match+" "+s.name()]++
+		m.applied[s.Match+" "+s.name()]++
 		m.move(k, s)
 	}
 	return StepResult{Applied: true, FirstSeq: k.first, Version: k.state.Version, Nodes: k.sortedNodes()}, nil

@@ -23,7 +23,7 @@ type playerTotals struct {
 	score, time              int64
 	correct, answered, asked int
 	survived                 int // questions up to the last one survived
-	out, gone                bool
+	out, hasLeft             bool
 }
 
 // givenAnswer is an accepted answer.
@@ -50,7 +50,7 @@ func (o *oracle) open() { o.answers, o.first = map[string]givenAnswer{}, "" }
 func (o *oracle) canAnswer(player string) bool {
 	t := o.players[player]
 	_, twice := o.answers[player]
-	return t != nil && !t.out && !t.gone && !twice
+	return t != nil && !t.out && !t.hasLeft && !twice
 }
 
 func (o *oracle) answer(player string, right bool, elapsed int64) {
@@ -76,7 +76,7 @@ func (o *oracle) asked() []string {
 
 // leave removes a player. In survival an unrevealed answer is removed, too.
 func (o *oracle) leave(player string) {
-	o.players[player].gone = true
+	o.players[player].hasLeft = true
 	if o.mode == Survival {
 		delete(o.answers, player)
 	}
@@ -105,26 +105,26 @@ func (o *oracle) points(s givenAnswer) int64 {
 
 // close closes the open question and returns its effect on the players who were
 // asked. In survival it leaves out those who left.
-func (o *oracle) close(question int) (verdicts map[string]expectedResult, void bool) {
-	void = o.mode == Survival
+func (o *oracle) close(question int) (verdicts map[string]expectedResult, isVoid bool) {
+	isVoid = o.mode == Survival
 	for _, s := range o.answers {
-		void = void && !s.right
+		isVoid = isVoid && !s.right
 	}
 	verdicts = map[string]expectedResult{}
 	for _, player := range o.asked() {
 		s, answered := o.answers[player]
-		v := expectedResult{givenAnswer: s, answered: answered, points: o.points(s), out: o.mode == Survival && !s.right && !void}
-		if o.mode != Survival || !o.players[player].gone {
+		v := expectedResult{givenAnswer: s, answered: answered, points: o.points(s), out: o.mode == Survival && !s.right && !isVoid}
+		if o.mode != Survival || !o.players[player].hasLeft {
 			verdicts[player] = v
 		}
-		if !void {
+		if !isVoid {
 			o.players[player].add(v, question, o.limit)
 		}
 	}
-	if !void {
+	if !isVoid {
 		o.closed++
 	}
-	return verdicts, void
+	return verdicts, isVoid
 }
 
 func (t *playerTotals) add(v expectedResult, question int, limit int64) {
@@ -147,9 +147,9 @@ func (t *playerTotals) add(v expectedResult, question int, limit int64) {
 func (o *oracle) compare(a, b string) int {
 	x, y := o.players[a], o.players[b]
 	switch {
-	case x.gone && !y.gone:
+	case x.hasLeft && !y.hasLeft:
 		return 1
-	case y.gone && !x.gone:
+	case y.hasLeft && !x.hasLeft:
 		return -1
 	}
 	if o.mode == Survival {
@@ -172,7 +172,7 @@ func (o *oracle) rank(player string) int {
 // remaining counts the players who are still in.
 func (o *oracle) remaining() (n int) {
 	for _, t := range o.players {
-		if !t.out && !t.gone {
+		if !t.out && !t.hasLeft {
 			n++
 		}
 	}

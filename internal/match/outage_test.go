@@ -143,7 +143,7 @@ func TestAnOutageOfManyMatches(t *testing.T) {
 
 // A node that read a question before its extension does not seal it at the
 // former end.
-func TestAnExtendedQuestionIsNotSealedByWhatWasReadBefore(t *testing.T) {
+func TestAnExtendedQuestionIsNotSealedByAnOldRead(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a := w.node()
 		a.enter(ada)

@@ -59,9 +59,9 @@ func (c *playthrough) checkClosed(f frame, raw []byte) {
 			right++
 		}
 	}
-	verdicts, void := c.oracle.close(f.Data.Question)
-	if f.Data.Answered != answered || f.Data.Right != right || f.Data.Void != void {
-		c.Fatalf("void %v, %d answered, %d right: %s", void, answered, right, raw)
+	verdicts, isVoid := c.oracle.close(f.Data.Question)
+	if f.Data.Answered != answered || f.Data.Right != right || f.Data.Void != isVoid {
+		c.Fatalf("void %v, %d answered, %d right: %s", isVoid, answered, right, raw)
 	}
 	if (f.Data.First != nil) != (c.oracle.first != "") || f.Data.First != nil && f.Data.First.Player != c.oracle.first {
 		c.Fatalf("%q was first: %s", c.oracle.first, raw)
@@ -100,7 +100,7 @@ func (c *playthrough) checkResult(r protocol.QuestionResult, verdicts map[string
 // one, except players who left or were eliminated.
 func (c *playthrough) checkUnnamed(verdicts map[string]expectedResult, least int64, raw []byte) {
 	for player, v := range verdicts {
-		if t := c.oracle.players[player]; t.score > least && !v.out && !t.gone {
+		if t := c.oracle.players[player]; t.score > least && !v.out && !t.hasLeft {
 			c.Fatalf("%s has %d: %s", player, t.score, raw)
 		}
 	}
@@ -118,7 +118,7 @@ func (c *playthrough) checkPersonal() {
 		if c.plan.Arena == nil || v.Phase != Revealed {
 			return
 		}
-		if t.gone {
+		if t.hasLeft {
 			continue
 		}
 		own := personalView(c.plan, v, player)

@@ -134,7 +134,7 @@ func (c *playthrough) moves() map[string]func(*rapid.T) {
 		"answer stalled": func(rt *rapid.T) { c.answer(c.stale, player.Draw(rt, "player"), rapid.Bool().Draw(rt, "right")) },
 		"most answer": func(rt *rapid.T) {
 			c.now += rapid.Int64Range(0, 3000).Draw(rt, "ms")
-			c.mostAnswer()
+			c.answerMostly()
 		},
 		"leave": func(rt *rapid.T) {
 			rarely(rt)
@@ -158,7 +158,7 @@ func (c *playthrough) moves() map[string]func(*rapid.T) {
 	}
 }
 
-func (c *playthrough) mostAnswer() {
+func (c *playthrough) answerMostly() {
 	right := rapid.IntRange(0, 9).Draw(c.T, "of ten are right")
 	v := c.view()
 	for _, player := range slices.Sorted(maps.Keys(c.oracle.players)) {
@@ -172,7 +172,7 @@ func (c *playthrough) mostAnswer() {
 func (c *playthrough) playOn() {
 	for range 8*len(c.plan.Questions) + 8 {
 		if c.tick(c.view(), 0); c.view().Phase == Open && len(c.oracle.answers) == 0 {
-			c.mostAnswer()
+			c.answerMostly()
 			c.tick(c.view(), 0)
 		}
 		c.now += 90_000

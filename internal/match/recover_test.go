@@ -110,13 +110,13 @@ func TestANodeDies(t *testing.T) {
 				question := map[Phase]int{Countdown: -1}[phase]
 				w.passUntil(p, phase, question)
 				a.kill()
-				had := inA.read(w)
+				before := inA.read(w)
 				due := w.store.state(p.ID).DueAt
 				time.Sleep(time.Duration(due-now()+3000) * time.Millisecond)
 				if s := w.store.state(p.ID); s.Phase == phase && s.Question == question && !s.Extended {
 					w.Fatalf("3 s after it was due it still is at %+v", s)
 				}
-				last := had[len(had)-1].Seq
+				last := before[len(before)-1].Seq
 				inB := b.enter(ada)
 				if err := b.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: inB, After: last}); err != nil {
 					w.Fatal(err)
@@ -183,7 +183,7 @@ func TestASweepGoesOnAfterAFault(t *testing.T) {
 
 // A match whose keys have expired is removed from the index and from the node's
 // memory.
-func TestAMatchThatIsGoneIsForgotten(t *testing.T) {
+func TestAnExpiredMatchIsForgotten(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
 		n.enter(ada)

@@ -145,9 +145,9 @@ func TestSyncDuringPushes(t *testing.T) {
 // over.
 func (w *cluster) moveBetweenNodes(nodes []*node, p *Plan, player string) {
 	r, over := reader{closed: -1}, false
-	for turn := 0; !over; turn++ {
+	for round := 0; !over; round++ {
 		over = w.store.state(p.ID).Phase == Over
-		n, s := nodes[turn%len(nodes)], new(bufferedSession)
+		n, s := nodes[round%len(nodes)], new(bufferedSession)
 		n.Presence.Enter("demo", player, s)
 		for range 1 + rand.N(3) {
 			s.sync(w, n, p, player, r.last)
@@ -170,14 +170,14 @@ func TestSyncOfASessionThatWasReplaced(t *testing.T) {
 		p := n.begin(w, 1)
 		newer := n.enter(ada)
 		w.must(n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: newer}))
-		had := len(former.frames())
+		before := len(former.frames())
 		w.must(n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: former, OnState: func(protocol.MatchState) {
 			w.Error("it was told")
 		}}))
 		n.Detach("demo", ada, former)
 		w.passUntil(p, Over, 0)
 		w.checkComplete(p, newer, 0)
-		if more := len(former.frames()) - had; more != 0 {
+		if more := len(former.frames()) - before; more != 0 {
 			w.Errorf("%d more for the former", more)
 		}
 		if !n.hasFeed(ada) {

@@ -90,7 +90,7 @@ func TestANodeDiesBetweenStepAndPush(t *testing.T) {
 				in := w.gather(p, 4, a, b)
 				w.must(a.StartArena(w.Context(), p.ID))
 				w.passUntil(p, phase, map[Phase]int{Countdown: -1}[phase])
-				deaf := b.stall() // so that node a applies the step
+				resume := b.stall() // so that node a applies the step
 				a.link.set(func(method, _ string) fault {
 					if method == "Step" {
 						return loses
@@ -102,7 +102,7 @@ func TestANodeDiesBetweenStepAndPush(t *testing.T) {
 					time.Sleep(5 * time.Millisecond)
 				}
 				a.kill()
-				deaf()
+				resume()
 				time.Sleep(1100 * time.Millisecond)
 				synctest.Wait()
 				w.checkComplete(p, in[1], 0)
@@ -123,10 +123,10 @@ func TestTwoNodesAreAskedForTheSame(t *testing.T) {
 		p := newArena(Buzzer, 2)
 		p.Arena.HostPaced = true
 		in := w.gather(p, 3, nodes...)
-		ask := func(what func(n *node) error) {
+		ask := func(request func(n *node) error) {
 			var all sync.WaitGroup
 			for _, n := range append(nodes, nodes...) {
-				all.Go(func() { w.must(what(n)) })
+				all.Go(func() { w.must(request(n)) })
 			}
 			all.Wait()
 			synctest.Wait()

@@ -17,9 +17,9 @@ type openedDuel struct {
 
 // open starts such a duel. From then on messages between the nodes have this
 // delay.
-func (w *cluster) open(questions int, news time.Duration) openedDuel {
+func (w *cluster) open(questions int, delay time.Duration) openedDuel {
 	w.Helper()
-	w.mail.set(func(string) (int, time.Duration) { return 1, news })
+	w.bus.set(func(string) (int, time.Duration) { return 1, delay })
 	a, b := w.node(), w.node()
 	a.enter(ada)
 	b.enter(bob)

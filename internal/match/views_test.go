@@ -36,7 +36,7 @@ func TestNothingRevealsTheAnswerBeforeTheClose(t *testing.T) {
 	t.Parallel()
 	for i, sample := range samples {
 		p := newPlan("m_1", 5000, len(samples))
-		told := func(p *Plan, phase Phase) string {
+		got := func(p *Plan, phase Phase) string {
 			s := State{Phase: phase, Question: i, OpensAt: 5000, ClosesAt: 15_000, CloseReason: "", Answered: 2, Seq: 9}
 			v := View{State: s, Records: map[string]Record{}, Totals: map[string]Totals{}}
 			for player, given := range map[string]protocol.Given{ada: rightAnswer(&samples[i]), bob: wrongAnswer(&samples[i])} {
@@ -46,11 +46,11 @@ func TestNothingRevealsTheAnswerBeforeTheClose(t *testing.T) {
 			return encoded(t, foundView(p, v), questionView(p, s), stateView(p, v, ada), stateView(p, v, bob))
 		}
 		for _, phase := range []Phase{Open, Sealed} {
-			if this, that := told(p, phase), told(withOtherAnswers(p), phase); this != that {
+			if this, that := got(p, phase), got(withOtherAnswers(p), phase); this != that {
 				t.Errorf("%s, %s: it depends on what is right:\n%s\n%s", sample.Kind, phase, this, that)
 			}
 		}
-		if before := told(p, Open); strings.Contains(before, "explained") || strings.Contains(before, "accepted") {
+		if before := got(p, Open); strings.Contains(before, "explained") || strings.Contains(before, "accepted") {
 			t.Errorf("%s: %s", sample.Kind, before)
 		}
 		v := View{State: State{Question: i}}

@@ -118,7 +118,7 @@ func TestNormalizeRefuses(t *testing.T) {
 	}
 }
 
-func TestTextUpToTheLimitIsTaken(t *testing.T) {
+func TestTextUpToTheLimitIsAccepted(t *testing.T) {
 	t.Parallel()
 	longest := strings.Repeat("月", quiz.MaxTextLen)
 	if _, err := text.Normalize(given(t, `{"value":"`+longest+`"}`)); err != nil {

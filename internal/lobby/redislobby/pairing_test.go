@@ -10,11 +10,11 @@ import (
 // rollBack rolls a pairing back and reports whether it existed.
 func (h *testLobby) rollBack(p lobby.Pairing, now int64) bool {
 	h.Helper()
-	undone, err := h.RollBackPairing(h.Context(), p, now)
+	rolledBack, err := h.RollBackPairing(h.Context(), p, now)
 	if err != nil {
 		h.Fatal(err)
 	}
-	return undone
+	return rolledBack
 }
 
 // Live tickets of a pairing that is rolled back wait again, unchanged.

@@ -55,11 +55,11 @@ func TestAStoreThatLostData(t *testing.T) {
 func TestVersions(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		version := int64(0)
-		moved := func(what string, by int64) {
+		moved := func(operation string, by int64) {
 			p.Helper()
 			version += by
 			if v := p.read(); v.Version != version {
-				p.Fatalf("%s: version %d, want %d", what, v.Version, version)
+				p.Fatalf("%s: version %d, want %d", operation, v.Version, version)
 			}
 			p.checkMark()
 		}
@@ -121,7 +121,7 @@ func TestTombstones(t *testing.T) {
 				p.Errorf("created: %v, %v", made, err)
 			}
 		}
-		void := func(id string, want bool) {
+		tombstone := func(id string, want bool) {
 			p.Helper()
 			for range 2 {
 				if exists, err := p.Tombstone(p.Context(), id); err != nil || exists != want {
@@ -129,12 +129,12 @@ func TestTombstones(t *testing.T) {
 				}
 			}
 		}
-		void(p.plan.ID, true)
+		tombstone(p.plan.ID, true)
 		p.applyStep(match.Over, -1)
-		void(p.plan.ID, true)
+		tombstone(p.plan.ID, true)
 		p.expire()
 		create(p.plan.ID, false)
-		void(p.plan.ID, true)
+		tombstone(p.plan.ID, true)
 		p.client.Del(p.Context(), p.keys.tomb())
 		p.checkPending(true)
 		if err := p.Settled(p.Context(), []match.Result{{Match: p.plan.ID}}); err != nil {
@@ -143,7 +143,7 @@ func TestTombstones(t *testing.T) {
 		create(p.plan.ID, false)
 
 		other := newPlan().ID
-		void(other, false)
+		tombstone(other, false)
 		create(other, false)
 		for _, id := range []string{p.plan.ID, other} {
 			if ttl := p.client.PTTL(p.Context(), newKeys(id).tomb()).Val(); ttl <= 0 || ttl.Hours() > 1 {

@@ -39,8 +39,8 @@ func lobbyState() match.State {
 // addSeat requests a seat ("" for the smallest team) and expects a verdict.
 func (p *testMatch) addSeat(player, team string, want arena.Verdict) arena.PlaceReply {
 	p.Helper()
-	sat, err := p.AddSeat(p.Context(), p.request(player, team))
-	return p.checkPlace(player, want, sat, err)
+	reply, err := p.AddSeat(p.Context(), p.request(player, team))
+	return p.checkPlace(player, want, reply, err)
 }
 
 func (p *testMatch) request(player, team string) arena.SeatRequest {
@@ -52,28 +52,28 @@ func (p *testMatch) request(player, team string) arena.SeatRequest {
 
 func (p *testMatch) addWatcher(player string, as match.Role, want arena.Verdict) arena.PlaceReply {
 	p.Helper()
-	sat, err := p.AddWatcher(p.Context(), p.plan.ID, player, as)
-	return p.checkPlace(player, want, sat, err)
+	reply, err := p.AddWatcher(p.Context(), p.plan.ID, player, as)
+	return p.checkPlace(player, want, reply, err)
 }
 
 func (p *testMatch) removePlace(player string, want arena.Verdict) arena.PlaceReply {
 	p.Helper()
-	sat, err := p.RemovePlace(p.Context(), p.plan.ID, player, 0)
-	return p.checkPlace(player, want, sat, err)
+	reply, err := p.RemovePlace(p.Context(), p.plan.ID, player, 0)
+	return p.checkPlace(player, want, reply, err)
 }
 
 func (p *testMatch) ban(player string, want arena.Verdict) arena.PlaceReply {
 	p.Helper()
-	sat, err := p.RemovePlace(p.Context(), p.plan.ID, player, 100)
-	return p.checkPlace(player, want, sat, err)
+	reply, err := p.RemovePlace(p.Context(), p.plan.ID, player, 100)
+	return p.checkPlace(player, want, reply, err)
 }
 
-func (p *testMatch) checkPlace(player string, want arena.Verdict, sat arena.PlaceReply, err error) arena.PlaceReply {
+func (p *testMatch) checkPlace(player string, want arena.Verdict, reply arena.PlaceReply, err error) arena.PlaceReply {
 	p.Helper()
-	if err != nil || sat.Verdict != want {
-		p.Fatalf("%s: %+v, %v, want %s", player, sat, err, want)
+	if err != nil || reply.Verdict != want {
+		p.Fatalf("%s: %+v, %v, want %s", player, reply, err, want)
 	}
-	return sat
+	return reply
 }
 
 // seat gives players seats, alternating between red and blue.

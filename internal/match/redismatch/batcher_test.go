@@ -18,10 +18,10 @@ import (
 // of each.
 type fakeSender struct {
 	batcher
-	open  chan error // one signal per script
-	mu    sync.Mutex
-	came  [][]string // the players of each script
-	tells sync.WaitGroup
+	open    chan error // one signal per script
+	mu      sync.Mutex
+	came    [][]string // the players of each script
+	callers sync.WaitGroup
 }
 
 func newFakeSender() *fakeSender {
@@ -48,7 +48,7 @@ func (c *fakeSender) serve(ctx context.Context, all []*pendingAttempt) error {
 
 // submit commits an answer of a player and checks the error.
 func (c *fakeSender) submit(t *testing.T, ctx context.Context, id, player string, want error) { // t comes first in tests
-	c.tells.Go(func() {
+	c.callers.Go(func() {
 		a := &match.Attempt{Match: id, Record: match.Record{Player: player}}
 		out, err := c.commit(ctx, a)
 		if !errors.Is(err, want) || want == nil && out.Record.Player != player {
@@ -95,7 +95,7 @@ func TestAnswersShareAScript(t *testing.T) {
 		c.open <- nil
 		c.checkCame(t, "[ada]", "[eve]", "[bob cyd dan]", "[bob]")
 		c.open <- nil
-		c.tells.Wait()
+		c.callers.Wait()
 		c.submit(t, ctx, "m_1", "fay", nil) // alone again
 		c.open <- nil
 		synctest.Wait()
@@ -119,7 +119,7 @@ func TestAnswersFailTogether(t *testing.T) {
 		c.open <- broken
 		synctest.Wait()
 		c.open <- nil
-		c.tells.Wait()
+		c.callers.Wait()
 		c.checkCame(t, "[ada]", "[bob cyd]", "[dan]")
 	})
 }
@@ -137,7 +137,7 @@ func TestACancelledAnswerWaitsForNoScript(t *testing.T) {
 		giveUp()
 		c.checkCame(t, "[ada]", "[cyd]")
 		c.open <- nil
-		c.tells.Wait()
+		c.callers.Wait()
 	})
 }
 
@@ -161,6 +161,6 @@ func TestAScriptOfAnswersIsBounded(t *testing.T) {
 			t.Errorf("scripts of %v", came)
 		}
 		c.open <- nil
-		c.tells.Wait()
+		c.callers.Wait()
 	})
 }

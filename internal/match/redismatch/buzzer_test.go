@@ -66,9 +66,9 @@ func TestRaceVerdicts(t *testing.T) {
 		stale := p.first(open, "p_ada", 0)
 		stale.OpensAt--
 		p.race(stale, match.Stale)
-		gone := p.first(open, "p_ada", 0)
-		gone.Match = "m_none"
-		p.race(gone, match.Gone)
+		missing := p.first(open, "p_ada", 0)
+		missing.Match = "m_none"
+		p.race(missing, match.Gone)
 		fault := wrong(p.attempt(open, "p_bob", 0))
 		p.commit(fault, match.Accepted)
 		if out := p.race(p.first(open, "p_bob", 0), match.Duplicate); !reflect.DeepEqual(out.Record, fault.Record) || out.Sealed {

@@ -50,9 +50,9 @@ func TestVerdicts(t *testing.T) {
 		p.commit(stale, match.Stale)
 		late := p.attempt(open, "p_ada", 10_001)
 		p.commit(late, match.Late)
-		gone := p.attempt(open, "p_ada", 0)
-		gone.Match = "m_none"
-		p.commit(gone, match.Gone)
+		missing := p.attempt(open, "p_ada", 0)
+		missing.Match = "m_none"
+		p.commit(missing, match.Gone)
 		if v := p.read(); v.Seq != 2 || v.Answered != 0 || v.Totals["p_ada"] != (match.Totals{}) {
 			p.Errorf("a refused one left %+v", v)
 		}
@@ -85,7 +85,7 @@ func TestVerdicts(t *testing.T) {
 // An attempt that the client library repeats is accepted again and changes
 // nothing. Its push number is not returned, because others may have pushed in
 // between.
-func TestCommitRunAgain(t *testing.T) {
+func TestRepeatedCommit(t *testing.T) {
 	each(t, func(p *testMatch) {
 		open := p.applyStep(match.Open, 0)
 		a := p.attempt(open, "p_ada", 1000)

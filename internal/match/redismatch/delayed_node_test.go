@@ -156,7 +156,7 @@ func (c *delayedConn) Close() error {
 // node is a store with connections of its own; nil if they lose nothing.
 type node struct {
 	*Store
-	way *delayedConnections
+	connections *delayedConnections
 }
 
 // matters matches everything except the beginning of a connection.
@@ -168,29 +168,29 @@ func (p *testMatch) delayedNodes() []node {
 	p.Helper()
 	nodes := make([]node, 3)
 	for i := range nodes {
-		way := &delayedConnections{fate: func(written []byte) int32 {
+		connections := &delayedConnections{fate: func(written []byte) int32 {
 			if !matters.Match(written) || rand.IntN(12) > 0 {
 				return whole
 			}
 			return []int32{unsent, unheard, delayed}[rand.IntN(3)]
 		}}
-		way.meanwhile = func() {
+		connections.meanwhile = func() {
 			if rand.IntN(2) == 0 {
-				way.arrive()
+				connections.arrive()
 			}
 		}
-		c := way.client(p.T, p.client)
-		nodes[i] = node{New(c, scripts(p.T, c)), way}
+		c := connections.client(p.T, p.client)
+		nodes[i] = node{New(c, scripts(p.T, c)), connections}
 	}
 	return nodes
 }
 
 // lost counts the losses of a node.
 func (n node) lost() int64 {
-	if n.way == nil {
+	if n.connections == nil {
 		return 0
 	}
-	return n.way.count.Load()
+	return n.connections.count.Load()
 }
 
 func losses(nodes []node) (lost int64) {

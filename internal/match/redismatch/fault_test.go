@@ -14,9 +14,9 @@ import (
 // losing returns a node that loses the next write of a command once.
 func (p *testMatch) losing(command string, fate int32) node {
 	p.Helper()
-	way := &delayedConnections{fate: once(command, fate)}
-	c := way.client(p.T, p.client)
-	return node{New(c, uncachedScripter{c}), way}
+	connections := &delayedConnections{fate: once(command, fate)}
+	c := connections.client(p.T, p.client)
+	return node{New(c, uncachedScripter{c}), connections}
 }
 
 // uncachedScripter sends the complete text of every script, because other tests
@@ -29,12 +29,12 @@ func (uncachedScripter) EvalSha(ctx context.Context, _ string, _ []string, _ ...
 	return cmd
 }
 
-// checkBelated expects exactly one loss, and that nothing changes when the
+// checkDelayed expects exactly one loss, and that nothing changes when the
 // delayed write gets through.
-func (p *testMatch) checkBelated(n node) {
+func (p *testMatch) checkDelayed(n node) {
 	p.Helper()
 	before := p.read()
-	n.way.arrive()
+	n.connections.arrive()
 	if n.lost() != 1 || !reflect.DeepEqual(p.read(), before) {
 		p.Errorf("%d losses; %+v became %+v", n.lost(), before, p.read())
 	}
@@ -52,14 +52,14 @@ func TestAScriptIsRunTwiceByTheClientLibrary(t *testing.T) {
 				if done, err := n.Step(p.Context(), s); err != nil || !reflect.DeepEqual(done, match.StepResult{Applied: true, FirstSeq: 2, Version: 2}) {
 					p.Errorf("%+v, %v", done, err)
 				}
-				p.checkBelated(n)
+				p.checkDelayed(n)
 
 				n = p.losing("eval", fate)
 				a := p.attempt(p.read().State, "p_ada", 10)
 				if out, err := n.Commit(p.Context(), a); err != nil || out.Verdict != match.Accepted || out.Answered != 1 || !reflect.DeepEqual(out.Record, a.Record) {
 					p.Errorf("%+v, %v", out, err)
 				}
-				p.checkBelated(n)
+				p.checkDelayed(n)
 				if v := p.read(); v.Seq != 3 || v.Version != 3 || v.Totals["p_ada"].Score != 190 {
 					p.Errorf("%+v", v)
 				}
@@ -72,9 +72,9 @@ func TestAScriptIsRunTwiceByTheClientLibrary(t *testing.T) {
 func TestASeatWhoseReplyIsLost(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		n := p.losing("eval", unheard)
-		sat, err := n.AddSeat(p.Context(), p.request("p_ada", ""))
-		p.checkPlace("p_ada", arena.In, sat, err)
-		p.checkBelated(n)
+		reply, err := n.AddSeat(p.Context(), p.request("p_ada", ""))
+		p.checkPlace("p_ada", arena.In, reply, err)
+		p.checkDelayed(n)
 		p.checkSeats(1)
 	})
 }
@@ -84,7 +84,7 @@ func TestASeatWhoseReplyIsLost(t *testing.T) {
 func TestAStepIsOvertakenWhileItsReplyIsLost(t *testing.T) {
 	each(t, func(p *testMatch) {
 		n := p.losing("eval", unheard)
-		n.way.meanwhile = func() { p.applyStep(match.Sealed, 0) }
+		n.connections.meanwhile = func() { p.applyStep(match.Sealed, 0) }
 		done, err := n.Step(p.Context(), p.step(p.read().State, match.Open, 0))
 		if err != nil || done.Applied {
 			p.Errorf("%+v, %v", done, err)
@@ -92,7 +92,7 @@ func TestAStepIsOvertakenWhileItsReplyIsLost(t *testing.T) {
 		if v := p.read(); v.Phase != match.Sealed || v.Seq != 3 || v.Version != 3 {
 			p.Errorf("%+v", v.State)
 		}
-		p.checkBelated(n)
+		p.checkDelayed(n)
 	})
 }
 
@@ -108,7 +108,7 @@ func TestALostSealRacesTheFirst(t *testing.T) {
 				p.seat("p_ada", "p_bob")
 				open := p.start()
 				n := p.losing("eval", test.fate)
-				n.way.meanwhile = func() { p.race(p.first(open, "p_ada", 10), test.want) }
+				n.connections.meanwhile = func() { p.race(p.first(open, "p_ada", 10), test.want) }
 				seal := p.step(open, match.Sealed, 0)
 				seal.To.CloseReason, seal.Pushes = "timeout", nil
 				done, err := n.Step(p.Context(), seal)
@@ -116,7 +116,7 @@ func TestALostSealRacesTheFirst(t *testing.T) {
 				if v := p.read(); err != nil || done.Applied == won || (v.First != nil) != won || v.Phase != match.Sealed {
 					p.Errorf("%+v, %v, %+v", done, err, v.State)
 				}
-				p.checkBelated(n)
+				p.checkDelayed(n)
 			})
 		})
 	}
@@ -124,7 +124,7 @@ func TestALostSealRacesTheFirst(t *testing.T) {
 
 // An EXEC that gets through after the race was repeated changes nothing,
 // whatever the second run has found.
-func TestAnExecIsBelated(t *testing.T) {
+func TestADelayedExec(t *testing.T) {
 	for name, test := range map[string]struct {
 		meanwhile func(p *testMatch, open match.State)
 		want      match.Verdict
@@ -146,12 +146,12 @@ func TestAnExecIsBelated(t *testing.T) {
 				p.seat("p_ada", "p_bob")
 				open := p.start()
 				n := p.losing("exec", delayed)
-				n.way.meanwhile = func() { test.meanwhile(p, open) }
+				n.connections.meanwhile = func() { test.meanwhile(p, open) }
 				out, err := n.Race(p.Context(), p.first(open, "p_ada", 20))
 				if err != nil || out.Verdict != test.want {
 					p.Errorf("%+v, %v", out, err)
 				}
-				p.checkBelated(n)
+				p.checkDelayed(n)
 			})
 		})
 	}

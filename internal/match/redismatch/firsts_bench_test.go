@@ -99,9 +99,9 @@ func newRaces(b *testing.B, store *Store) *races {
 		b.Fatal(err)
 	}
 	for _, player := range playerIDs(100) {
-		sat, err := r.AddSeat(b.Context(), arena.SeatRequest{Match: r.plan.ID, Seat: match.Seat{Player: player}, Max: 100})
-		if err != nil || sat.Verdict != arena.In {
-			b.Fatal(sat, err)
+		reply, err := r.AddSeat(b.Context(), arena.SeatRequest{Match: r.plan.ID, Seat: match.Seat{Player: player}, Max: 100})
+		if err != nil || reply.Verdict != arena.In {
+			b.Fatal(reply, err)
 		}
 	}
 	return r

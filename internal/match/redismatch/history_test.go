@@ -15,7 +15,7 @@ import (
 // state. A failed operation has output nil: it may have been executed at any
 // time after its beginning, or never.
 type operation[S comparable] interface {
-	applyTo(stands S, gave any) (possible bool, after S)
+	applyTo(stands S, output any) (possible bool, after S)
 }
 
 // history records operations and their outputs.
@@ -81,6 +81,6 @@ func checkLinearizable[S comparable](t *testing.T, h *history, start S) {
 func modelOf[S comparable](start S) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return start },
-		Step: func(stands, what, gave any) (bool, any) { return what.(operation[S]).applyTo(stands.(S), gave) },
+		Step: func(state, input, output any) (bool, any) { return input.(operation[S]).applyTo(state.(S), output) },
 	}
 }

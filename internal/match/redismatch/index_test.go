@@ -90,11 +90,11 @@ func TestResultsKeepToTheirLimit(t *testing.T) {
 // sweeps maintain, and results, which wait for the ledger.
 func TestEveryKeyExpires(t *testing.T) {
 	each(t, func(p *testMatch) {
-		check := func(when string, most time.Duration) {
+		check := func(when string, longest time.Duration) {
 			p.Helper()
 			for _, key := range p.allKeys() {
 				ttl, err := p.client.PTTL(p.Context(), key).Result()
-				if err != nil || ttl <= 0 || ttl > most && !strings.Contains(key, ":lock:") && key != p.keys.tomb() {
+				if err != nil || ttl <= 0 || ttl > longest && !strings.Contains(key, ":lock:") && key != p.keys.tomb() {
 					p.Errorf("%s: %s lives for %v, %v", when, key, ttl, err)
 				}
 			}

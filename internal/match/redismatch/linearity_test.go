@@ -84,11 +84,11 @@ func (c *stepHistory) nextTarget(s match.State) (from match.State, to match.Phas
 }
 
 func (c *stepHistory) applyStep(s match.Step, n node) {
-	what := stepping{s.ID, s.From, s.To.Phase, s.Question, s.To.Question, int64(len(s.Pushes))}
-	c.record(what, func() (any, error) {
+	operation := stepping{s.ID, s.From, s.To.Phase, s.Question, s.To.Question, int64(len(s.Pushes))}
+	c.record(operation, func() (any, error) {
 		lost := n.lost()
 		done, err := n.Step(c.Context(), s)
-		return taken{done.Applied, done.FirstSeq, n.lost() > lost}, err
+		return stepOutput{done.Applied, done.FirstSeq, n.lost() > lost}, err
 	})
 }
 

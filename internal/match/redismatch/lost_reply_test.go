@@ -154,7 +154,7 @@ func TestALostExecIsOvertaken(t *testing.T) {
 }
 
 // If the outcome cannot be found, the race fails. A later attempt finds it.
-func TestALostExecWithoutAWayBack(t *testing.T) {
+func TestALostExecWithoutConnection(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		l := new(faultyConnections)
 		store := New(l.client(p.T, p.client), p.client)

@@ -34,15 +34,15 @@ type (
 // Their outputs. If rough is true, the operation may have run more than once,
 // and the output is that of the last run.
 type (
-	taken struct {
-		taken bool
-		first int64
-		rough bool
+	stepOutput struct {
+		applied bool
+		first   int64
+		lossy   bool
 	}
 	answered struct {
 		verdict match.Verdict
 		seq     int64
-		rough   bool
+		lossy   bool
 	}
 	viewed struct {
 		phase             match.Phase
@@ -52,7 +52,7 @@ type (
 	}
 )
 
-func (s stepping) applyTo(d matchModel, gave any) (bool, matchModel) {
+func (s stepping) applyTo(d matchModel, output any) (bool, matchModel) {
 	here, after := d.phase == s.from && d.question == s.at, d
 	if here {
 		after = matchModel{
@@ -63,21 +63,21 @@ func (s stepping) applyTo(d matchModel, gave any) (bool, matchModel) {
 	if here && s.to == match.Open {
 		after.held = [2]string{}
 	}
-	if gave == nil {
+	if output == nil {
 		return true, after
 	}
-	switch out := gave.(taken); {
+	switch out := output.(stepOutput); {
 	case d.step == s.id: // run again
-		return out.taken && out.first == d.first, d
-	case out.taken:
+		return out.applied && out.first == d.first, d
+	case out.applied:
 		return here && out.first == after.first, after
-	case out.rough: // it may have been applied and repeated after the next step
+	case out.lossy: // it may have been applied and repeated after the next step
 		return true, after
 	}
 	return !here, d
 }
 
-func (a answering) applyTo(d matchModel, gave any) (bool, matchModel) {
+func (a answering) applyTo(d matchModel, output any) (bool, matchModel) {
 	open, held, after := d.phase == match.Open && d.question == a.question, "", d
 	if d.question == a.question {
 		held = d.held[a.player]
@@ -86,13 +86,13 @@ func (a answering) applyTo(d matchModel, gave any) (bool, matchModel) {
 	if free {
 		after.held[a.player], after.seq, after.version = a.id, d.seq+1, d.version+1
 	}
-	if gave == nil {
+	if output == nil {
 		return true, after
 	}
-	out := gave.(answered)
+	out := output.(answered)
 	switch {
 	case out.verdict == match.Accepted && free:
-		return out.seq == after.seq || out.rough && out.seq == 0, after
+		return out.seq == after.seq || out.lossy && out.seq == 0, after
 	case out.verdict == match.Accepted: // run again
 		return out.seq == 0 && (held == a.id || d.question > a.question), d
 	case out.verdict == match.Duplicate:
@@ -101,6 +101,6 @@ func (a answering) applyTo(d matchModel, gave any) (bool, matchModel) {
 	return out.verdict == match.Late && !open && held == "", d
 }
 
-func (viewing) applyTo(d matchModel, gave any) (bool, matchModel) {
-	return gave == nil || gave.(viewed) == viewed{d.phase, d.question, d.seq, d.version, d.seq, d.held}, d
+func (viewing) applyTo(d matchModel, output any) (bool, matchModel) {
+	return output == nil || output.(viewed) == viewed{d.phase, d.question, d.seq, d.version, d.seq, d.held}, d
 }

@@ -30,13 +30,13 @@ var (
 
 // Texts in the scripts.
 const (
-	takesLock = "redis.call('SET', KEYS[lock + i], a[1], 'PX', ARGV[3])\n"
-	compares  = "m[1] ~= ARGV[3] or m[2] ~= ARGV[4] or ARGV[5] ~= '0' and m[6] ~= ARGV[5]"
+	setsLock = "redis.call('SET', KEYS[lock + i], a[1], 'PX', ARGV[3])\n"
+	compares = "m[1] ~= ARGV[3] or m[2] ~= ARGV[4] or ARGV[5] ~= '0' and m[6] ~= ARGV[5]"
 )
 
 // Each of these mutants makes the races for a question not linearizable.
 var firstMutants = map[string]mutant{
-	"an answer takes no lock":        {script: acceptWrongScript, fragments: wrongFragments, old: takesLock},
+	"an answer takes no lock":        {script: acceptWrongScript, fragments: wrongFragments, old: setsLock},
 	"an answer run again is another": {script: acceptWrongScript, fragments: wrongFragments, old: "holders[i] == a[1]", new: "false"},
 	"a race watches nothing":         {droppedCommand: "watch"},
 	"a race takes no lock":           {droppedCommand: "set"},
@@ -50,7 +50,7 @@ var stepMutants = map[string]mutant{
 	"a step compares no question": {script: stepScript, fragments: stepFragments, old: "or m[2] ~= ARGV[4]"},
 	"a step run again is another": {script: stepScript, fragments: stepFragments, old: "m[3] == ARGV[2]", new: "false"},
 	"a step keeps no number":      {script: stepScript, fragments: stepFragments, old: "'seq', seq, "},
-	"an answer takes no lock":     {script: acceptDuelScript, fragments: duelFragments, old: takesLock},
+	"an answer takes no lock":     {script: acceptDuelScript, fragments: duelFragments, old: setsLock},
 }
 
 // maxRounds is how many rounds a mutant has to be detected: many times what it

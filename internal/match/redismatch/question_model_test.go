@@ -45,7 +45,7 @@ type questionView struct {
 
 // applyTo allows repeated attempts: an attempt is accepted once, and each
 // repetition returns that.
-func (a try) applyTo(q questionModel, gave any) (bool, questionModel) {
+func (a try) applyTo(q questionModel, output any) (bool, questionModel) {
 	held, after := q.held[a.player], q
 	free := q.open() && held == ""
 	if free {
@@ -54,10 +54,10 @@ func (a try) applyTo(q questionModel, gave any) (bool, questionModel) {
 			after.won = a.id
 		}
 	}
-	if gave == nil {
+	if output == nil {
 		return true, after
 	}
-	switch out := gave.(acceptedAnswer); out.verdict {
+	switch out := output.(acceptedAnswer); out.verdict {
 	case match.Accepted:
 		return (free || held == a.id) && out.of == a.id && out.sealed == a.right, after
 	case match.Duplicate:
@@ -68,19 +68,19 @@ func (a try) applyTo(q questionModel, gave any) (bool, questionModel) {
 	return false, q
 }
 
-func (s sealing) applyTo(q questionModel, gave any) (bool, questionModel) {
+func (s sealing) applyTo(q questionModel, output any) (bool, questionModel) {
 	after := q
 	if q.open() {
 		after.sealed = s.id
 	}
-	if gave == nil {
+	if output == nil {
 		return true, after
 	}
-	return gave.(bool) == (after.sealed == s.id), after
+	return output.(bool) == (after.sealed == s.id), after
 }
 
-func (reading) applyTo(q questionModel, gave any) (bool, questionModel) {
-	if gave == nil {
+func (reading) applyTo(q questionModel, output any) (bool, questionModel) {
+	if output == nil {
 		return true, q
 	}
 	is := questionView{open: q.open(), won: q.won, held: q.held}
@@ -92,9 +92,9 @@ func (reading) applyTo(q questionModel, gave any) (bool, questionModel) {
 	if q.won != "" {
 		is.right = 1
 	}
-	return gave.(questionView) == is, q
+	return output.(questionView) == is, q
 }
 
-func (r recall) applyTo(q questionModel, gave any) (bool, questionModel) {
-	return gave == nil || gave.(string) == q.held[r.player], q
+func (r recall) applyTo(q questionModel, output any) (bool, questionModel) {
+	return output == nil || output.(string) == q.held[r.player], q
 }

@@ -92,15 +92,15 @@ func TestLobbyIsAsItsModel(t *testing.T) {
 				"sit": func(r *rapid.T) {
 					player, team := someone.Draw(r, "player"), rapid.SampledFrom([]string{"", "red", "blue"}).Draw(r, "team")
 					want, in := l.addSeat(player, team)
-					if sat := p.addSeat(player, team, want); sat.Team != in {
-						r.Fatalf("%+v, want %s", sat, in)
+					if reply := p.addSeat(player, team, want); reply.Team != in {
+						r.Fatalf("%+v, want %s", reply, in)
 					}
 				},
 				"watch": func(r *rapid.T) {
 					player, as := someone.Draw(r, "player"), rapid.SampledFrom([]match.Role{match.AsHost, match.AsSpectator}).Draw(r, "as")
 					want, role := l.addWatcher(player, as)
-					if sat := p.addWatcher(player, as, want); sat.Role != role {
-						r.Fatalf("%+v, want %s", sat, role)
+					if reply := p.addWatcher(player, as, want); reply.Role != role {
+						r.Fatalf("%+v, want %s", reply, role)
 					}
 				},
 				"unsit": func(r *rapid.T) {

@@ -20,21 +20,21 @@ func TestAddSeat(t *testing.T) {
 			p.Fatal(err)
 		}
 		want := arena.PlaceReply{Verdict: arena.In, Team: "red", Role: match.AsPlayer, Phase: match.Lobby, Nodes: []string{"n_1"}}
-		if sat := p.addSeat("p_ada", "", arena.In); !reflect.DeepEqual(sat, want) {
-			p.Errorf("%+v", sat)
+		if reply := p.addSeat("p_ada", "", arena.In); !reflect.DeepEqual(reply, want) {
+			p.Errorf("%+v", reply)
 		}
 		for player, team := range map[string]string{"p_bob": "blue"} { // the smallest team
-			if sat := p.addSeat(player, "", arena.In); sat.Team != team {
-				p.Errorf("%s sits in %s", player, sat.Team)
+			if reply := p.addSeat(player, "", arena.In); reply.Team != team {
+				p.Errorf("%s sits in %s", player, reply.Team)
 			}
 		}
-		if sat := p.addSeat("p_cyd", "blue", arena.In); sat.Team != "blue" {
-			p.Errorf("%+v", sat)
+		if reply := p.addSeat("p_cyd", "blue", arena.In); reply.Team != "blue" {
+			p.Errorf("%+v", reply)
 		}
 		before := p.read()
 		for _, wish := range []string{"", "blue"} { // a player with a seat keeps it
-			if sat := p.addSeat("p_ada", wish, arena.In); sat.Team != "red" {
-				p.Errorf("%+v", sat)
+			if reply := p.addSeat("p_ada", wish, arena.In); reply.Team != "red" {
+				p.Errorf("%+v", reply)
 			}
 		}
 		v := p.read()
@@ -64,8 +64,8 @@ func TestAddSeatRefusals(t *testing.T) {
 		p.ban("p_eve", arena.Out)
 		p.ban("p_eve", arena.Banned) // repeated
 		p.seat("p_ada", "p_bob")
-		if sat, err := p.RemovePlace(p.Context(), p.plan.ID, "p_ada", 1); err != nil || sat.Verdict != arena.Full {
-			p.Errorf("a ban beyond as many as may be: %+v, %v", sat, err)
+		if reply, err := p.RemovePlace(p.Context(), p.plan.ID, "p_ada", 1); err != nil || reply.Verdict != arena.Full {
+			p.Errorf("a ban beyond as many as may be: %+v, %v", reply, err)
 		}
 		p.addSeat("p_cyd", "", arena.Full)
 		p.addSeat("p_eve", "", arena.Banned) // the ban comes first
@@ -85,8 +85,8 @@ func TestAddSeatRefusals(t *testing.T) {
 		p.addSeat("p_eve", "", arena.Banned)
 		p.removePlace("p_bob", arena.Left)
 		p.addSeat("p_bob", "", arena.Started)
-		if sat := p.addSeat("p_ada", "", arena.In); sat.Phase != match.Open {
-			p.Errorf("%+v", sat)
+		if reply := p.addSeat("p_ada", "", arena.In); reply.Phase != match.Open {
+			p.Errorf("%+v", reply)
 		}
 		p.applyStep(match.Over, 0)
 		p.addSeat("p_bob", "", arena.Gone)
@@ -117,11 +117,11 @@ func TestPlacesAfterTheEnd(t *testing.T) {
 		p.start()
 		p.removePlace("p_bob", arena.Left)
 		p.applyStep(match.Over, 0)
-		if sat := p.addSeat("p_ada", "blue", arena.In); sat.Team != "red" || sat.Role != match.AsPlayer || sat.Phase != match.Over {
-			p.Errorf("%+v", sat)
+		if reply := p.addSeat("p_ada", "blue", arena.In); reply.Team != "red" || reply.Role != match.AsPlayer || reply.Phase != match.Over {
+			p.Errorf("%+v", reply)
 		}
-		if sat := p.addWatcher("p_eve", match.AsSpectator, arena.In); sat.Role != match.AsPlayer {
-			p.Errorf("%+v", sat)
+		if reply := p.addWatcher("p_eve", match.AsSpectator, arena.In); reply.Role != match.AsPlayer {
+			p.Errorf("%+v", reply)
 		}
 		p.addWatcher("p_cyd", match.AsSpectator, arena.In)
 		p.addWatcher("p_host", match.AsHost, arena.In)
@@ -153,8 +153,8 @@ func TestRemovePlaceInTheLobby(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd")
 		for i := range 2 { // it may be repeated
-			if sat := p.removePlace("p_ada", arena.Out); i == 0 && sat.Team != "red" {
-				p.Errorf("%+v", sat)
+			if reply := p.removePlace("p_ada", arena.Out); i == 0 && reply.Team != "red" {
+				p.Errorf("%+v", reply)
 			}
 		}
 		v := p.read()
@@ -174,8 +174,8 @@ func TestRemovePlaceInTheLobby(t *testing.T) {
 func TestAddWatcher(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		version := p.read().Version
-		if sat := p.addWatcher("p_host", match.AsHost, arena.In); sat.Role != match.AsHost || sat.Phase != match.Lobby {
-			p.Errorf("%+v", sat)
+		if reply := p.addWatcher("p_host", match.AsHost, arena.In); reply.Role != match.AsHost || reply.Phase != match.Lobby {
+			p.Errorf("%+v", reply)
 		}
 		p.addWatcher("p_cyd", match.AsSpectator, arena.In)
 		if v := p.read(); v.Version != version || v.Players != 0 {
@@ -183,11 +183,11 @@ func TestAddWatcher(t *testing.T) {
 		}
 		p.member("p_host", match.AsHost)
 		p.member("p_cyd", match.AsSpectator)
-		if sat := p.addSeat("p_cyd", "blue", arena.In); sat.Role != match.AsPlayer {
-			p.Errorf("%+v", sat)
+		if reply := p.addSeat("p_cyd", "blue", arena.In); reply.Role != match.AsPlayer {
+			p.Errorf("%+v", reply)
 		}
-		if sat := p.addWatcher("p_cyd", match.AsSpectator, arena.In); sat.Role != match.AsPlayer || sat.Team != "blue" {
-			p.Errorf("a player watches as %+v", sat)
+		if reply := p.addWatcher("p_cyd", match.AsSpectator, arena.In); reply.Role != match.AsPlayer || reply.Team != "blue" {
+			p.Errorf("a player watches as %+v", reply)
 		}
 		if m := p.member("p_cyd", match.AsPlayer); m.Seat.Team != "blue" || m.Seat.Nickname != "Nick of p_cyd" {
 			p.Errorf("%+v", m)
@@ -196,8 +196,8 @@ func TestAddWatcher(t *testing.T) {
 		p.addWatcher("p_dan", match.AsSpectator, arena.In)
 		p.removePlace("p_dan", arena.Out)
 		p.member("p_dan", "")
-		if sat := p.removePlace("p_host", arena.Out); sat.Role != match.AsHost {
-			p.Errorf("%+v", sat)
+		if reply := p.removePlace("p_host", arena.Out); reply.Role != match.AsHost {
+			p.Errorf("%+v", reply)
 		}
 		p.removePlace("p_cyd", arena.Left)
 		p.member("p_cyd", "")
@@ -252,8 +252,8 @@ func TestNoSeatTooMany(t *testing.T) {
 		players := playerIDs(1000)
 		for i, player := range slices.Concat(players, players) {
 			all.Go(func() error {
-				sat, err := stores[i%2].AddSeat(p.Context(), p.request(player, ""))
-				switch sat.Verdict {
+				reply, err := stores[i%2].AddSeat(p.Context(), p.request(player, ""))
+				switch reply.Verdict {
 				case arena.In:
 					in.Add(1)
 				case arena.Full:

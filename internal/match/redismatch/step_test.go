@@ -57,15 +57,15 @@ func TestStepComparesPhaseAndQuestion(t *testing.T) {
 		if waits, err := p.IsPending(p.Context(), p.plan.ID); waits || err != nil {
 			p.Errorf("a result of a step not taken: %v, %v", waits, err)
 		}
-		gone := p.step(match.State{Phase: match.Open}, match.Sealed, 0)
-		gone.Match = "m_none"
-		if _, err := p.Step(p.Context(), gone); !errors.Is(err, match.ErrNotFound) {
+		missing := p.step(match.State{Phase: match.Open}, match.Sealed, 0)
+		missing.Match = "m_none"
+		if _, err := p.Step(p.Context(), missing); !errors.Is(err, match.ErrNotFound) {
 			p.Errorf("no such match: %v", err)
 		}
 	})
 }
 
-func TestStepRunAgain(t *testing.T) {
+func TestRepeatedStep(t *testing.T) {
 	each(t, func(p *testMatch) {
 		s := p.step(p.read().State, match.Open, 0)
 		first, err := p.Step(p.Context(), s)
@@ -92,7 +92,7 @@ func TestStepRunAgain(t *testing.T) {
 
 // Twenty nodes try the same step while answers arrive. One applies it, and no
 // push number is used twice.
-func TestOneStepIsTaken(t *testing.T) {
+func TestOneStepIsApplied(t *testing.T) {
 	each(t, func(p *testMatch) {
 		open := p.applyStep(match.Open, 0)
 		steps := make([]match.Step, 20)
@@ -100,7 +100,7 @@ func TestOneStepIsTaken(t *testing.T) {
 			steps[i] = p.step(open, match.Sealed, 0)
 		}
 		attempts := []match.Attempt{p.attempt(open, "p_ada", 10), p.attempt(open, "p_bob", 10)}
-		taken := make([]bool, len(steps))
+		applied := make([]bool, len(steps))
 		var accepted, counted int64
 		var mu sync.Mutex
 		var all sync.WaitGroup
@@ -110,7 +110,7 @@ func TestOneStepIsTaken(t *testing.T) {
 				if err != nil {
 					p.Error(err)
 				}
-				taken[i] = done.Applied
+				applied[i] = done.Applied
 			})
 		}
 		for i := range attempts {
@@ -128,7 +128,7 @@ func TestOneStepIsTaken(t *testing.T) {
 		}
 		all.Wait()
 		winners := 0
-		for _, won := range taken {
+		for _, won := range applied {
 			if won {
 				winners++
 			}

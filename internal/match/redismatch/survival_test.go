@@ -76,7 +76,7 @@ func TestAVoidQuestion(t *testing.T) {
 
 // A repeated attempt returns the same outcome and changes nothing, also after
 // its player is out or has left.
-func TestSurvivalRunAgain(t *testing.T) {
+func TestRepeatedSurvivalAttempt(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob", "p_cyd")
 		open := p.start()
@@ -201,7 +201,7 @@ func TestLeavingOnceOut(t *testing.T) {
 }
 
 // A step that seals a question keeps that a player has left in between.
-func TestSealingKeepsWhoLeft(t *testing.T) {
+func TestSealingKeepsPlayersWhoLeft(t *testing.T) {
 	eachArena(t, match.Survival, func(p *testMatch) {
 		p.seat("p_ada", "p_bob")
 		seal := p.step(p.start(), match.Sealed, 0)

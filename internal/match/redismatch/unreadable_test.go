@@ -30,8 +30,8 @@ func TestUnreadable(t *testing.T) {
 			each(t, func(p *testMatch) {
 				p.setPlan(func(string) string { return plan })
 				_, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, WantPlan: true, After: -1})
-				var why *match.UnreadableError
-				if !errors.Is(err, match.ErrNotFound) || !errors.As(err, &why) || why.Reason != name {
+				var unreadable *match.UnreadableError
+				if !errors.Is(err, match.ErrNotFound) || !errors.As(err, &unreadable) || unreadable.Reason != name {
 					p.Errorf("%v", err)
 				}
 			})

@@ -25,16 +25,16 @@ func builtin(t *testing.T) *bank.Bank {
 func TestBuiltinHasEnoughQuestions(t *testing.T) {
 	t.Parallel()
 	b := builtin(t)
-	type shelf struct {
+	type group struct {
 		lang string
-		what any
+		value any
 	}
-	counts := make(map[shelf]int)
+	counts := make(map[group]int)
 	categories := make(map[string]struct{})
 	for _, q := range b.Questions {
-		counts[shelf{q.Lang, nil}]++
-		counts[shelf{q.Lang, q.Kind}]++
-		counts[shelf{q.Lang, q.Difficulty}]++
+		counts[group{q.Lang, nil}]++
+		counts[group{q.Lang, q.Kind}]++
+		counts[group{q.Lang, q.Difficulty}]++
 		categories[q.Category] = struct{}{}
 		if q.Explanation == "" {
 			t.Errorf("%s has no explanation", q.ID)
@@ -44,12 +44,12 @@ func TestBuiltinHasEnoughQuestions(t *testing.T) {
 		t.Errorf("%d questions in %d categories", len(b.Questions), len(categories))
 	}
 	for _, lang := range []string{"en", "zh-CN"} {
-		if n := counts[shelf{lang, nil}]; n < 150 {
+		if n := counts[group{lang, nil}]; n < 150 {
 			t.Errorf("%s: %d questions", lang, n)
 		}
-		for _, what := range []any{quiz.Easy, quiz.Medium, quiz.Hard, quiz.Single, quiz.Boolean, quiz.Multiple, quiz.Number, quiz.Text} {
-			if counts[shelf{lang, what}] == 0 {
-				t.Errorf("%s: no %s question", lang, what)
+		for _, value := range []any{quiz.Easy, quiz.Medium, quiz.Hard, quiz.Single, quiz.Boolean, quiz.Multiple, quiz.Number, quiz.Text} {
+			if counts[group{lang, value}] == 0 {
+				t.Errorf("%s: no %s question", lang, value)
 			}
 		}
 	}

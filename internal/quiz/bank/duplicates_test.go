@@ -70,12 +70,12 @@ Last?,single,a,b,1,
 	}
 	existing := []quiz.Question{choice("known", "en", "known?", "a", "z"), choice("same", "en", "Corrected?", "a", "b")}
 	conflicts := in.SkipDuplicates(existing)
-	var taken []string
+	var kept []string
 	for i, q := range in.Questions {
-		taken = append(taken, fmt.Sprintf("%d %s", in.Lines[i], q.Text))
+		kept = append(kept, fmt.Sprintf("%d %s", in.Lines[i], q.Text))
 	}
-	if want := []string{"3 New?", "4 Which is even?", "5 Which is even?", "8 Last?"}; !slices.Equal(taken, want) {
-		t.Errorf("taken %q, want %q", taken, want)
+	if want := []string{"3 New?", "4 Which is even?", "5 Which is even?", "8 Last?"}; !slices.Equal(kept, want) {
+		t.Errorf("taken %q, want %q", kept, want)
 	}
 	var skipped []string
 	for _, s := range in.Skipped {

@@ -43,7 +43,7 @@ func anyQuestion() *rapid.Generator[quiz.Question] {
 }
 
 func setSolution(t *rapid.T, q *quiz.Question) {
-	most := map[quiz.Kind]int{quiz.Single: 6, quiz.Boolean: 2, quiz.Multiple: 8}[q.Kind]
+	limit := map[quiz.Kind]int{quiz.Single: 6, quiz.Boolean: 2, quiz.Multiple: 8}[q.Kind]
 	switch q.Kind {
 	case quiz.Number:
 		q.Target = &quiz.Target{
@@ -53,7 +53,7 @@ func setSolution(t *rapid.T, q *quiz.Question) {
 	case quiz.Text:
 		q.Accepted = rapid.SliceOfN(anyText(30), 1, 4).Draw(t, "accepted")
 	default:
-		q.Choices = rapid.SliceOfNDistinct(anyText(20), 2, most, quiz.Fold).Draw(t, "choices")
+		q.Choices = rapid.SliceOfNDistinct(anyText(20), 2, limit, quiz.Fold).Draw(t, "choices")
 		rights := 1
 		if q.Kind == quiz.Multiple {
 			rights = len(q.Choices)
