@@ -21,78 +21,78 @@ var abandonDuels = map[string]duel{
 // of them is settled, and their players may play again at once.
 func TestRedisIsEmptied(t *testing.T) {
 	t.Parallel()
-	for how, empty := range map[string]func(*testing.T, *testenv.Server){
-		"flushed": func(t *testing.T, s *testenv.Server) { tell(t, s, "FLUSHALL") },
+	for failure, empty := range map[string]func(*testing.T, *testenv.Server){
+		"flushed": func(t *testing.T, s *testenv.Server) { redisCommand(t, s, "FLUSHALL") },
 		"restarted": func(_ *testing.T, s *testenv.Server) {
 			s.Kill()
 			s.Restart()
 		},
 	} {
-		t.Run(how, func(t *testing.T) {
+		t.Run(failure, func(t *testing.T) {
 			t.Parallel()
 			server := testenv.Redis(t)
-			h := newHouse(t, server.URL, duelsOf(abandonDuels))
-			here, there := h.node(t), h.node(t)
-			duels := inEveryPhase(t, here.url, there.url)
-			host, sitting := openLobby(t, here.url, there.url)
+			h := newTestCluster(t, server.URL, duelsOf(abandonDuels))
+			first, second := h.node(t), h.node(t)
+			duels := duelsInEveryPhase(t, first.url, second.url)
+			host, waiting := openLobby(t, first.url, second.url)
 			empty(t, server)
 			for game, d := range duels {
-				d.each(func(c *contestant) { c.abandoned(t) })
-				unsettled(t, here.url, game, d[:]...)
+				d.each(func(c *matchClient) { c.waitForAbandoned(t) })
+				checkUnsettled(t, first.url, game, d[:]...)
 			}
-			host.lobbyAbandoned(t)
-			sitting.lobbyAbandoned(t)
-			for _, n := range []*running{here, there} {
-				if counted := metric(t, n.ops, "laststand_match_ends_total", `reason="abandoned"`); counted != len(duels)+1 {
+			host.waitForAbandonedLobby(t)
+			waiting.waitForAbandonedLobby(t)
+			for _, n := range []*testNode{first, second} {
+				if counted := sumMetric(t, n.ops, "laststand_match_ends_total", `reason="abandoned"`); counted != len(duels)+1 {
 					t.Errorf("%d abandoned matches are counted, want %d", counted, len(duels)+1)
 				}
 			}
 			for _, d := range duels {
-				again := meet(t, d[0].again(), d[1].again()).begun(t)
+				again := pairUp(t, d[0].withoutMatch(), d[1].withoutMatch()).waitForMatch(t)
 				if again[0].Welcome.Game == "demo" {
-					playOn(t, again[:]...)
-					sameFeed(t, again[:]...)
-					settledOnce(t, here.url, "demo", again[0].over)
+					playToEnd(t, again[:]...)
+					checkSamePushes(t, again[:]...)
+					checkSettledOnce(t, first.url, "demo", again[0].over)
 				}
 			}
 		})
 	}
 }
 
-// inEveryPhase are duels of players at two nodes: in the countdown, in a
+// duelsInEveryPhase are duels of players at two nodes: in the countdown, in a
 // question that one has answered, and in a reveal.
-func inEveryPhase(t *testing.T, here, there string) map[string]duelling {
+func duelsInEveryPhase(t *testing.T, first, second string) map[string]duelPair {
 	t.Helper()
-	duels := map[string]duelling{}
+	duels := map[string]duelPair{}
 	for game := range abandonDuels {
-		d := meet(t, stranger(t, here, game), stranger(t, there, game)).begun(t)
+		d := pairUp(t, newDuelClient(t, first, game), newDuelClient(t, second, game)).waitForMatch(t)
 		if game != "countdown" {
-			d.each(func(c *contestant) { c.until(t, protocol.TypeQuestion) })
-			d[0].reply(t, true)
+			d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
+			d[0].submitAndRead(t, true)
 		}
 		if game == "reveal" {
-			d[1].reply(t, true)
-			d.each(func(c *contestant) { c.until(t, protocol.TypeQuestionClosed) })
+			d[1].submitAndRead(t, true)
+			d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestionClosed) })
 		}
 		duels[game] = d
 	}
 	return duels
 }
 
-// abandoned waits until the match ends as such, with the next number.
-func (c *contestant) abandoned(t *testing.T) {
+// waitForAbandoned waits until the match ends as such, with the next number.
+func (c *matchClient) waitForAbandoned(t *testing.T) {
 	t.Helper()
-	c.await(t, "the end", func(f player.Frame) bool { return f.Type == protocol.TypeMatchOver })
+	c.readUntil(t, "the end", func(f player.Frame) bool { return f.Type == protocol.TypeMatchOver })
 	if c.over.Reason != "abandoned" || len(c.over.Standings) != 0 || c.over.Winner != "" {
 		t.Errorf("%s was told %+v", c.id, c.over)
 	}
 }
 
-// lobbyAbandoned waits until the arena ends in whose lobby somebody is.
-func (c *contestant) lobbyAbandoned(t *testing.T) {
+// waitForAbandonedLobby waits until the arena ends in whose lobby somebody is.
+func (c *matchClient) waitForAbandonedLobby(t *testing.T) {
 	t.Helper()
 	var end protocol.ArenaEnd
-	read(t, c.until(t, protocol.TypeArenaClosed), &end)
+	readData(t, c.readUntilPush(t, protocol.TypeArenaClosed), &end)
 	if end.Reason != "abandoned" || end.ArenaID != c.joined.ArenaID {
 		t.Errorf("%s was told of the end of arena %s: %+v", c.id, c.joined.ArenaID, end)
 	}
@@ -100,17 +100,17 @@ func (c *contestant) lobbyAbandoned(t *testing.T) {
 
 // openLobby makes an arena that has not begun, with its host at the one node and
 // a player at the other.
-func openLobby(t *testing.T, here, there string) (host, sitting *contestant) {
+func openLobby(t *testing.T, first, second string) (host, waiting *matchClient) {
 	t.Helper()
-	host, sitting = stranger(t, here, "demo"), stranger(t, there, "demo")
-	made := makeArena(t, here, host.Token, protocol.NewArena{
+	host, waiting = newDuelClient(t, first, "demo"), newDuelClient(t, second, "demo")
+	made := createArena(t, first, host.Token, protocol.NewArena{
 		Mode: "survival", Name: "Too early", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 3},
 	})
-	for c, as := range map[*contestant]string{host: "host", sitting: "player"} {
+	for c, as := range map[*matchClient]string{host: "host", waiting: "player"} {
 		f := c.request(t, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code, As: as})
 		if err := json.Unmarshal(f.Data, &c.joined); err != nil || f.Type != protocol.TypeArenaJoined {
 			t.Fatalf("joining was answered with %s", f.Raw)
 		}
 	}
-	return host, sitting
+	return host, waiting
 }

@@ -26,30 +26,30 @@ const kindRevocations = "revocations"
 // httpapi.Accounts.
 type accessControl struct {
 	*ledger.Ledger
-	identity *identity.Registry
-	engine   *match.Engine
-	lobby    *lobby.Lobby
-	arenas   *arena.Service
-	forget   func(ctx context.Context, game, player string) error // what Redis keeps of a player for days
-	inbox    *redisx.Inbox
-	alive    func() []string // all nodes
-	log      *slog.Logger
+	identity     *identity.Registry
+	engine       *match.Engine
+	lobby        *lobby.Lobby
+	arenas       *arena.Service
+	forgetPlayer func(ctx context.Context, game, player string) error // what Redis keeps of a player for days
+	inbox        *redisx.Inbox
+	aliveNodes   func() []string // all nodes
+	log          *slog.Logger
 }
 
 func (n *node) accessControl() accessControl {
-	forget := func(ctx context.Context, game, player string) error {
-		return errors.Join(n.played.ForgetSeen(ctx, game, player), redissession.New(n.redis.Client, n.id, n.now).Forget(ctx, game, player))
+	forgetPlayer := func(ctx context.Context, game, player string) error {
+		return errors.Join(n.matches.ForgetSeen(ctx, game, player), redissession.New(n.redis.Client, n.id, n.now).Forget(ctx, game, player))
 	}
-	return accessControl{n.ledger, n.identity, n.engine, n.lobby, n.arenas, forget, n.inbox, func() []string {
-		_, alive := n.reporting.Duty()
-		return alive
+	return accessControl{n.ledger, n.identity, n.engine, n.lobby, n.arenas, forgetPlayer, n.inbox, func() []string {
+		_, aliveNodes := n.reporting.Duty()
+		return aliveNodes
 	}, n.log}
 }
 
 // wireRevocations applies changes of bans and revocations to the sessions and names here.
 func (n *node) wireRevocations() {
-	n.identity.Bars.OnChange(func(bars []identity.Bar) {
-		for _, b := range bars {
+	n.identity.Bars.OnChange(func(revocations []identity.Bar) {
+		for _, b := range revocations {
 			if b.Kind == identity.BarErased {
 				n.display.ForgetName(b.Game, b.ID)
 			}
@@ -62,7 +62,7 @@ func (n *node) wireRevocations() {
 // recheck closes the websockets and polls of players and services without access.
 func (n *node) recheck() {
 	n.sessions.Recheck()
-	n.standing.Recheck()
+	n.accessChecker.Recheck()
 }
 
 // followUpTimeout bounds what happens after a change has been committed.
@@ -80,7 +80,7 @@ func (a accessControl) publish(ctx context.Context) {
 	ctx, cancel := followUp(ctx)
 	defer cancel()
 	_ = a.identity.Bars.Refresh(ctx) // Refresh logs its errors
-	a.inbox.Send(ctx, a.alive(), kindRevocations, nil)
+	a.inbox.Send(ctx, a.aliveNodes(), kindRevocations, nil)
 }
 
 // SetBar implements ops.Revocations. A banned player forfeits.
@@ -115,7 +115,7 @@ func (a accessControl) Erase(ctx context.Context, game, player string) error {
 	a.forfeit(ctx, game, player)
 	ctx, cancel := followUp(ctx)
 	defer cancel()
-	if err := errors.Join(a.forget(ctx, game, player), a.lobby.Release(ctx, game, player)); err != nil {
+	if err := errors.Join(a.forgetPlayer(ctx, game, player), a.lobby.Release(ctx, game, player)); err != nil {
 		a.log.WarnContext(ctx, "Redis cleanup of an erased player failed; the keys stay until they expire", "game", game, "error", err)
 	}
 	return nil
@@ -205,8 +205,8 @@ func (a accessControl) Tie(ctx context.Context, t identity.Tying) (string, error
 
 // allSettled refuses for now to delete a player whose last result is not in the ledger yet.
 func (a accessControl) allSettled(ctx context.Context, game, player string) error {
-	unsettled, err := a.lobby.IsUnsettled(ctx, game, player)
-	if err == nil && unsettled {
+	checkUnsettled, err := a.lobby.IsUnsettled(ctx, game, player)
+	if err == nil && checkUnsettled {
 		err = protocol.RetryAfter(protocol.CodeUnavailable, 1000, "the last match of the account is not settled yet; retry after 1 s")
 	}
 	return err

@@ -14,24 +14,24 @@ import (
 type arenaBanks struct{ *banks }
 
 func (b arenaBanks) Count(game string, w arena.Filter) int {
-	return b.of(game, w.Bank, w.Host).Count(wished(w, 0))
+	return b.pool(game, w.Bank, w.Host).Count(specOf(w, 0))
 }
 
 func (b arenaBanks) Draw(game string, w arena.Filter, count int) ([]quiz.Drawn, error) {
-	return b.of(game, w.Bank, w.Host).Draw(wished(w, count), nil, newRand())
+	return b.pool(game, w.Bank, w.Host).Draw(specOf(w, count), nil, newRand())
 }
 
 func (b arenaBanks) Pick(game, name string, ids []string, host bool) ([]quiz.Drawn, error) {
-	questions, err := b.of(game, name, host).Pick(ids, newRand())
+	questions, err := b.pool(game, name, host).Pick(ids, newRand())
 	if errors.Is(err, bank.ErrUnknown) {
 		return nil, errors.Join(arena.ErrUnknownQuestion, err)
 	}
 	return questions, err
 }
 
-// of is one bank of a game, or all of them where the name is "": of those that
+// pool is one bank of a game, or all of them where the name is "": of those that
 // hosts keep for themselves none, but for a host.
-func (b arenaBanks) of(game, name string, host bool) *bank.Pool {
+func (b arenaBanks) pool(game, name string, host bool) *bank.Pool {
 	p, known := (*b.pools.Load())[game]
 	switch {
 	case !known:
@@ -45,6 +45,6 @@ func (b arenaBanks) of(game, name string, host bool) *bank.Pool {
 	return bank.NewPool() // a bank that the game does not have has no questions
 }
 
-func wished(w arena.Filter, count int) bank.Spec {
+func specOf(w arena.Filter, count int) bank.Spec {
 	return spec(lobby.Filter{Category: w.Category, Lang: w.Lang, Difficulty: w.Difficulty}, count)
 }

@@ -19,42 +19,42 @@ func TestAnArenaIsHostedAndPlayed(t *testing.T) {
 	}
 	n := kindsNode(t, kindsHosted)
 	b := newBrowser(t, chromium)
-	h := b.host(n.url, "buzzer", "Red", "Blue")
+	h := b.hostArena(n.url, "buzzer", "Red", "Blue")
 	red, blue, screen := b.open(n.url+"/?guest=new"), b.open(h.link), b.open(h.link+"&watch=1")
 	red.write("arena-code", h.code[:3]+" "+h.code[3:])
 	red.click("arena-enter")
 	red.join("Ruby", "R")
 	blue.join("Basil", "B")
 	for _, p := range []*tab{h.tab, red, blue, screen} {
-		p.sees(marked("players", "value", 2), marked("team-t1", "players", 1), marked("team-t2", "players", 1))
+		p.waitForVisible(withMark("players", "value", 2), withMark("team-t1", "players", 1), withMark("team-t2", "players", 1))
 	}
 	h.click("start")
 	for q, round := range []struct{ first, other *tab }{{red, blue}, {blue, red}, {red, blue}, {}, {red, blue}} {
-		kind := h.open(q, red, blue, screen)
+		kind := h.openQuestion(q, red, blue, screen)
 		if round.first == nil {
-			h.do(chromedp.Click(marked("next", "act", "close")))
-			red.told("none")
+			h.runSteps(chromedp.Click(withMark("next", "act", "close")))
+			red.waitForOutcome("none")
 			continue
 		}
 		round.other.answer(kind, false)
-		round.other.sees(marked("status", "state", "wrong"))
+		round.other.waitForVisible(withMark("status", "state", "wrong"))
 		round.first.answer(kind, true)
-		round.first.told("right")
-		round.other.told("wrong")
-		screen.told("untold")
+		round.first.waitForOutcome("right")
+		round.other.waitForOutcome("wrong")
+		screen.waitForOutcome("untold")
 	}
 	for _, p := range []*tab{h.tab, red, blue, screen} {
-		p.sees(marked("team-t1", "score", 3), marked("team-t2", "score", 1))
+		p.waitForVisible(withMark("team-t1", "score", 3), withMark("team-t2", "score", 1))
 	}
-	red.sees(marked("score-me", "value", 300))
-	h.do(chromedp.Click(marked("next", "act", "finish")))
-	h.over("over", "The winner: Red")
-	screen.over("over", "The winner: Red")
-	blue.over("lost", "The winner: Red")
-	red.over("won", "Your team wins: Red")
-	red.sees(marked("place", "rank", 1), marked("team-t1", "score", 3))
+	red.waitForVisible(withMark("score-me", "value", 300))
+	h.runSteps(chromedp.Click(withMark("next", "act", "finish")))
+	h.waitForEnd("over", "The winner: Red")
+	screen.waitForEnd("over", "The winner: Red")
+	blue.waitForEnd("lost", "The winner: Red")
+	red.waitForEnd("won", "Your team wins: Red")
+	red.waitForVisible(withMark("place", "rank", 1), withMark("team-t1", "score", 3))
 	red.click("home")
-	red.sees(".board-empty") // an arena that is not ranked counts for no board
+	red.waitForVisible(".board-empty") // an arena that is not ranked counts for no board
 }
 
 // Of three in a survival arena one goes out and watches on, then another, and
@@ -67,40 +67,40 @@ func TestSurvivalOnThePage(t *testing.T) {
 	}
 	n := kindsNode(t, kindsHosted)
 	b := newBrowser(t, chromium)
-	h := b.host(n.url, "survival")
+	h := b.hostArena(n.url, "survival")
 	ann := b.open(h.link).join("Ann", "")
 	bob := b.open(h.link).join("Bob", "")
 	cyd := b.open(h.link).join("Cyd", "")
-	h.sees(marked("players", "value", 3))
+	h.waitForVisible(withMark("players", "value", 3))
 	h.click("start")
 
-	kind := h.open(0, ann, bob, cyd)
+	kind := h.openQuestion(0, ann, bob, cyd)
 	ann.answer(kind, true)
-	ann.sees(marked("status", "state", "held"))
+	ann.waitForVisible(withMark("status", "state", "held"))
 	bob.answer(kind, true)
 	cyd.answer(kind, false)
 	for p, outcome := range map[*tab]string{ann: "right", bob: "right", cyd: "wrong", h.tab: "untold"} {
-		p.told(outcome)
-		p.sees(marked("score-them", "value", 2)) // still in
+		p.waitForOutcome(outcome)
+		p.waitForVisible(withMark("score-them", "value", 2)) // still in
 	}
-	cyd.sees(marked("stage", "part", "out"))
+	cyd.waitForVisible(withMark("stage", "part", "out"))
 
-	kind = h.open(1, ann, bob, cyd)
-	cyd.sees(marked("stage", "part", "out"))
+	kind = h.openQuestion(1, ann, bob, cyd)
+	cyd.waitForVisible(withMark("stage", "part", "out"))
 	bob.answer(kind, false)
 	ann.answer(kind, true)
 	for p, outcome := range map[*tab]string{ann: "right", bob: "wrong", cyd: "untold", h.tab: "untold"} {
-		p.told(outcome)
-		p.sees(marked("score-them", "value", 1))
+		p.waitForOutcome(outcome)
+		p.waitForVisible(withMark("score-them", "value", 1))
 	}
 
-	h.do(chromedp.Click(marked("next", "act", "finish")))
-	h.over("over", "Ann is the last one standing")
-	ann.over("won", "You are the last one standing")
-	bob.over("lost", "Ann is the last one standing")
-	cyd.over("lost", "Ann is the last one standing")
+	h.runSteps(chromedp.Click(withMark("next", "act", "finish")))
+	h.waitForEnd("over", "Ann is the last one standing")
+	ann.waitForEnd("won", "You are the last one standing")
+	bob.waitForEnd("lost", "Ann is the last one standing")
+	cyd.waitForEnd("lost", "Ann is the last one standing")
 	for rank, p := range []*tab{ann, bob, cyd} {
-		p.sees(marked("place", "rank", rank+1))
+		p.waitForVisible(withMark("place", "rank", rank+1))
 	}
 }
 
@@ -115,56 +115,56 @@ func TestAReloadedTabGoesOn(t *testing.T) {
 	}
 	n := kindsNode(t, kindsHosted)
 	b := newBrowser(t, chromium)
-	h := b.host(n.url, "survival")
+	h := b.hostArena(n.url, "survival")
 	ann := b.open(n.url+"/g/demo/join/"+h.code).join("Ann", "")
 	bob := b.open(h.link).join("Bob", "")
 
-	comeBackToLobby(n, h, ann, bob)
+	reloadInLobby(n, h, ann, bob)
 	second := b.open(n.url)
-	second.sees(marked("arena-lobby", "as", "player"))
+	second.waitForVisible(withMark("arena-lobby", "as", "player"))
 	ann.click("reconnect")
-	second.sees(named("reconnect"))
-	ann.sees(marked("connection", "kind", "online"), marked("arena-lobby", "as", "player"))
+	second.waitForVisible(withName("reconnect"))
+	ann.waitForVisible(withMark("connection", "kind", "online"), withMark("arena-lobby", "as", "player"))
 	h.click("start")
 
-	kind := h.open(0, ann, bob)
+	kind := h.openQuestion(0, ann, bob)
 	ann.answer(kind, true)
-	ann.sees(marked("status", "state", "held"))
-	ann.do(chromedp.Reload())
-	ann.asked(0)
-	ann.sees(marked("status", "state", "held"))
-	bob.do(chromedp.Reload())
-	bob.asked(0)
+	ann.waitForVisible(withMark("status", "state", "held"))
+	ann.runSteps(chromedp.Reload())
+	ann.waitForQuestion(0)
+	ann.waitForVisible(withMark("status", "state", "held"))
+	bob.runSteps(chromedp.Reload())
+	bob.waitForQuestion(0)
 	bob.answer(kind, true)
 	for p, outcome := range map[*tab]string{ann: "right", bob: "right", h.tab: "untold"} {
-		p.told(outcome)
-		p.do(chromedp.Reload())
-		p.told(outcome)
+		p.waitForOutcome(outcome)
+		p.runSteps(chromedp.Reload())
+		p.waitForOutcome(outcome)
 	}
 
-	kind = h.open(1, ann, bob)
+	kind = h.openQuestion(1, ann, bob)
 	bob.answer(kind, false)
 	ann.answer(kind, true)
-	bob.told("wrong")
-	bob.do(chromedp.Reload())
-	bob.told("wrong")
-	bob.sees(marked("stage", "part", "out"))
-	h.do(chromedp.Click(marked("next", "act", "finish")))
-	ann.over("won", "You are the last one standing")
-	bob.over("lost", "Ann is the last one standing")
-	h.over("over", "Ann is the last one standing")
+	bob.waitForOutcome("wrong")
+	bob.runSteps(chromedp.Reload())
+	bob.waitForOutcome("wrong")
+	bob.waitForVisible(withMark("stage", "part", "out"))
+	h.runSteps(chromedp.Click(withMark("next", "act", "finish")))
+	ann.waitForEnd("won", "You are the last one standing")
+	bob.waitForEnd("lost", "Ann is the last one standing")
+	h.waitForEnd("over", "Ann is the last one standing")
 }
 
-// comeBackToLobby reloads the tabs in the lobby, and has bob turn to another
+// reloadInLobby reloads the tabs in the lobby, and has bob turn to another
 // page in between.
-func comeBackToLobby(n *running, h hosted, ann, bob *tab) {
+func reloadInLobby(n *testNode, h hostedArena, ann, bob *tab) {
 	h.Helper()
 	for _, p := range []*tab{h.tab, ann, bob} {
-		p.do(chromedp.Reload())
-		p.sees(named("arena-lobby"), marked("players", "value", 2))
+		p.runSteps(chromedp.Reload())
+		p.waitForVisible(withName("arena-lobby"), withMark("players", "value", 2))
 	}
-	bob.do(chromedp.Navigate("about:blank"))
-	eventually(bob.T, "a page that was left has hung up", func() bool { return n.sessions(bob.T) == "2" })
-	bob.do(chromedp.Navigate(h.link))
-	bob.sees(marked("arena-lobby", "as", "player"))
+	bob.runSteps(chromedp.Navigate("about:blank"))
+	waitUntil(bob.T, "a page that was left has hung up", func() bool { return n.countSessions(bob.T) == "2" })
+	bob.runSteps(chromedp.Navigate(h.link))
+	bob.waitForVisible(withMark("arena-lobby", "as", "player"))
 }

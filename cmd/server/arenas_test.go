@@ -12,8 +12,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// arenasFast is a configuration for arenas that do not wait for anybody.
-const arenasFast = `
+// fastArenas is a configuration for arenas that do not wait for anybody.
+const fastArenas = `
 games:
   demo:
     duel: {questions: 5, time_limit_ms: 60000, countdown_ms: 50, reveal_ms: 20, bot_after_ms: 0}
@@ -21,13 +21,13 @@ games:
 limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
 `
 
-// eachHouse runs a test on one embedded node, and on three nodes over a cluster
+// onEachCluster runs a test on one embedded node, and on three nodes over a cluster
 // and PostgreSQL.
-func eachHouse(t *testing.T, f func(t *testing.T, urls []string, token func(role, sub string) string)) {
+func onEachCluster(t *testing.T, f func(t *testing.T, urls []string, token func(role, sub string) string)) {
 	t.Helper()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		flags := cli{Config: configFile(t, arenasFast), Data: &db.Dir, Database: &db.URL}
+		flags := cli{Config: configFile(t, fastArenas), Data: &db.Dir, Database: &db.URL}
 		nodes := 1
 		if db.URL != "" {
 			cluster := testenv.ClusterOf(t, 3, 0).URL
@@ -37,12 +37,12 @@ func eachHouse(t *testing.T, f func(t *testing.T, urls []string, token func(role
 		for range nodes {
 			urls = append(urls, startNode(t, flags).url)
 		}
-		f(t, urls, func(role, sub string) string { return mint(t, flags, role, sub) })
+		f(t, urls, func(role, sub string) string { return mintToken(t, flags, role, sub) })
 	})
 }
 
-// mint has the command line print a token.
-func mint(t *testing.T, flags cli, role, sub string) string {
+// mintToken has the command line print a token.
+func mintToken(t *testing.T, flags cli, role, sub string) string {
 	t.Helper()
 	args := []string{"token", "--config=" + flags.Config, "--data=" + *flags.Data, "--database=" + *flags.Database,
 		"--game=demo", "--role=" + role, "--sub=" + sub}
@@ -71,18 +71,18 @@ func newGuests(t *testing.T, urls []string, n int) []player.Guest {
 // one first at most, everybody is told the same, and the ledger says it too.
 func TestBuzzerOverNodes(t *testing.T) {
 	t.Parallel()
-	eachHouse(t, func(t *testing.T, urls []string, token func(role, sub string) string) {
+	onEachCluster(t, func(t *testing.T, urls []string, token func(role, sub string) string) {
 		const questions, players = 6, 12
-		made := makeArena(t, urls[0], token("host", "quizmaster"), protocol.NewArena{
+		made := createArena(t, urls[0], token("host", "quizmaster"), protocol.NewArena{
 			Mode: "buzzer", Name: "Friday", Pace: "auto", Ranked: true, Questions: protocol.ArenaQuestions{Count: questions},
 			Teams: []protocol.ArenaTeam{{ID: "red", Name: "Red"}, {ID: "blue", Name: "Blue"}},
 		})
-		host := seatOf(t, urls[0], player.Guest{ID: "quizmaster", Token: token("host", "quizmaster")}, protocol.ArenaJoin{Code: made.Code, As: "host"})
-		solve := newSolver(t)
-		all := []*contestant{host}
+		host := joinArena(t, urls[0], player.Guest{ID: "quizmaster", Token: token("host", "quizmaster")}, protocol.ArenaJoin{Code: made.Code, As: "host"})
+		key := newAnswerKey(t)
+		all := []*matchClient{host}
 		for i, g := range newGuests(t, urls, players) {
-			c := seatOf(t, urls[(i+1)%len(urls)], g, protocol.ArenaJoin{Code: made.Code})
-			c.solve, c.wait = solve, true
+			c := joinArena(t, urls[(i+1)%len(urls)], g, protocol.ArenaJoin{Code: made.Code})
+			c.key, c.waitForSettled = key, true
 			c.plan = func(q int) (right, silent bool) { return q != 2 && (i+q)%3 != 0, false } // nobody knows question 2
 			all = append(all, c)
 		}
@@ -90,15 +90,15 @@ func TestBuzzerOverNodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, seatOf(t, urls[len(urls)-1], watcher, protocol.ArenaJoin{Code: made.Code, As: "spectator"}))
-		host.must(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
+		all = append(all, joinArena(t, urls[len(urls)-1], watcher, protocol.ArenaJoin{Code: made.Code, As: "spectator"}))
+		host.mustRequest(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
 		playAll(t, all)
 		checkBuzzer(t, all, questions)
 		checkBuzzerKept(t, urls, all)
 	})
 }
 
-func checkBuzzer(t *testing.T, all []*contestant, questions int) {
+func checkBuzzer(t *testing.T, all []*matchClient, questions int) {
 	t.Helper()
 	over := all[0].over
 	scores, teams := map[string]int64{}, map[string]int64{}
@@ -112,10 +112,10 @@ func checkBuzzer(t *testing.T, all []*contestant, questions int) {
 		}
 		firsts := 0
 		for _, c := range all {
-			if told, ok := c.told[q]; ok && *told.First {
+			if perspectives, ok := c.answers[q]; ok && *perspectives.First {
 				firsts++
-				if c.id != closed.First.Player || !*told.Correct {
-					t.Errorf("question %d: %s was told to be the first: %+v; all were told %+v", q, c.id, told, closed.First)
+				if c.id != closed.First.Player || !*perspectives.Correct {
+					t.Errorf("question %d: %s was told to be the first: %+v; all were told %+v", q, c.id, perspectives, closed.First)
 				}
 			}
 			if e, ok := c.refused[q]; ok && e.Code != protocol.CodeQuestionClosed {
@@ -146,7 +146,7 @@ func checkBuzzer(t *testing.T, all []*contestant, questions int) {
 }
 
 // checkBuzzerKept holds the ledger and the board against what was said.
-func checkBuzzerKept(t *testing.T, urls []string, all []*contestant) {
+func checkBuzzerKept(t *testing.T, urls []string, all []*matchClient) {
 	t.Helper()
 	var kept struct {
 		Standings []protocol.OverStanding
@@ -162,8 +162,8 @@ func checkBuzzerKept(t *testing.T, urls []string, all []*contestant) {
 		t.Errorf("the match is kept as %+v", kept)
 	}
 	for _, f := range kept.Firsts {
-		if said := all[0].closed[f.Question].First; said.Player != f.Player || f.Node != "" {
-			t.Errorf("question %d: kept %+v, said %+v", f.Question, f, said)
+		if payload := all[0].closed[f.Question].First; payload.Player != f.Player || f.Node != "" {
+			t.Errorf("question %d: kept %+v, said %+v", f.Question, f, payload)
 		}
 	}
 	for _, s := range all[0].over.Standings {
@@ -179,30 +179,30 @@ func checkBuzzerKept(t *testing.T, urls []string, all []*contestant) {
 // and who stands last is who should.
 func TestSurvivalOfMany(t *testing.T) {
 	t.Parallel()
-	eachHouse(t, func(t *testing.T, urls []string, token func(role, sub string) string) {
+	onEachCluster(t, func(t *testing.T, urls []string, token func(role, sub string) string) {
 		const players = 60
-		made := makeArena(t, urls[0], token("player", "p_host"), protocol.NewArena{
+		made := createArena(t, urls[0], token("player", "p_host"), protocol.NewArena{
 			Mode: "survival", Name: "Last one standing", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 10},
 		})
-		host := seatOf(t, urls[0], player.Guest{ID: "p_host", Token: token("player", "p_host")}, protocol.ArenaJoin{Code: made.Code, As: "host"})
-		solve := newSolver(t)
-		all := []*contestant{host}
+		host := joinArena(t, urls[0], player.Guest{ID: "p_host", Token: token("player", "p_host")}, protocol.ArenaJoin{Code: made.Code, As: "host"})
+		key := newAnswerKey(t)
+		all := []*matchClient{host}
 		for i, g := range newGuests(t, urls, players) {
-			c := seatOf(t, urls[(i+1)%len(urls)], g, protocol.ArenaJoin{Code: made.Code})
-			c.solve = solve
-			c.plan = func(q int) (right, silent bool) { return q != 1 && q < falls(i), false } // nobody survives question 1: void
+			c := joinArena(t, urls[(i+1)%len(urls)], g, protocol.ArenaJoin{Code: made.Code})
+			c.key = key
+			c.plan = func(q int) (right, silent bool) { return q != 1 && q < lastQuestionOf(i), false } // nobody survives question 1: void
 			all = append(all, c)
 		}
-		host.must(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
+		host.mustRequest(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
 		playAll(t, all)
 		checkSurvival(t, all[0], all[1:])
 	})
 }
 
-// falls is the question that a player goes out on: the last two meet at 6.
-func falls(i int) int { return 2 + min(i/12, 4) + i/58 - i/59 }
+// lastQuestionOf is the question that a player goes out on: the last two meet at 6.
+func lastQuestionOf(i int) int { return 2 + min(i/12, 4) + i/58 - i/59 }
 
-func checkSurvival(t *testing.T, host *contestant, players []*contestant) {
+func checkSurvival(t *testing.T, host *matchClient, players []*matchClient) {
 	t.Helper()
 	if got := host.found; got.Players != len(players) || len(got.Seats) != 0 || got.ArenaID == "" {
 		t.Errorf("announced %+v", got)
@@ -211,16 +211,16 @@ func checkSurvival(t *testing.T, host *contestant, players []*contestant) {
 		t.Errorf("question 1 closed %+v, want void", host.closed[1])
 	}
 	for i, c := range players {
-		if len(c.own) != len(c.closed) {
-			t.Fatalf("%s was told its own %d times at %d closes", c.id, len(c.own), len(c.closed))
+		if len(c.personalResults) != len(c.closed) {
+			t.Fatalf("%s was told its own %d times at %d closes", c.id, len(c.personalResults), len(c.closed))
 		}
-		for q, own := range c.own {
-			wantOut := q >= falls(i) && q != 1
+		for q, own := range c.personalResults {
+			wantOut := q >= lastQuestionOf(i) && q != 1
 			if own.Out != wantOut || own.Question != q || own.Rank < 1 {
-				t.Errorf("player %d (out at %d) was told %+v", i, falls(i), own)
+				t.Errorf("player %d (out at %d) was told %+v", i, lastQuestionOf(i), own)
 			}
-			if e, ok := c.refused[q]; ok != (q > falls(i)) || ok && e.Code != protocol.CodeEliminated {
-				t.Errorf("player %d (out at %d): question %d was refused with %+v", i, falls(i), q, e)
+			if e, ok := c.refused[q]; ok != (q > lastQuestionOf(i)) || ok && e.Code != protocol.CodeEliminated {
+				t.Errorf("player %d (out at %d): question %d was refused with %+v", i, lastQuestionOf(i), q, e)
 			}
 		}
 	}

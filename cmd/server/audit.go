@@ -57,8 +57,8 @@ func (c *auditList) print(ctx context.Context, a adminClient, table *tabwriter.W
 			query.Set(name, value)
 		}
 	}
-	for left := c.Limit; left > 0; {
-		query.Set("limit", strconv.Itoa(min(left, 200)))
+	for remaining := c.Limit; remaining > 0; {
+		query.Set("limit", strconv.Itoa(min(remaining, 200)))
 		var page struct {
 			Entries    []audit.Entry
 			NextCursor string `json:"next_cursor"`
@@ -69,7 +69,7 @@ func (c *auditList) print(ctx context.Context, a adminClient, table *tabwriter.W
 		for _, e := range page.Entries {
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", time.UnixMilli(e.At).UTC().Format(time.DateTime), e.Actor, e.Action, e.Game, e.Target, statusText(e), e.ID)
 		}
-		left -= len(page.Entries)
+		remaining -= len(page.Entries)
 		if page.NextCursor == "" {
 			return nil
 		}

@@ -18,7 +18,7 @@ import (
 func TestAuditLogOfAdminRequests(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	n := startNode(t, cli{Data: &dir, Config: configFile(t, fast)})
+	n := startNode(t, cli{Data: &dir, Config: configFile(t, fastDuels)})
 	here := []string{"--data=" + dir, "--ops-listen=" + strings.TrimPrefix(n.ops, "http://")}
 	if code, _, errs := command(append(here, "boards", "rebuild", "--game=demo")...); code != 0 {
 		t.Fatal(errs)
@@ -59,19 +59,19 @@ func TestAuditLogOfAdminRequests(t *testing.T) {
 	}
 }
 
-// forgetful has some old audit entries. Its first calls fail.
-type forgetful struct {
-	mu    sync.Mutex
-	fails int
-	old   int64
-	asked []time.Duration
+// fakeAuditEntries has some old audit entries. Its first calls fail.
+type fakeAuditEntries struct {
+	mu       sync.Mutex
+	failures int
+	old      int64
+	asked    []time.Duration
 }
 
-func (f *forgetful) ForgetAuditEntries(_ context.Context, older time.Duration, limit int) (int64, error) {
+func (f *fakeAuditEntries) ForgetAuditEntries(_ context.Context, older time.Duration, limit int) (int64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked = append(f.asked, older)
-	if f.fails--; f.fails >= 0 {
+	if f.failures--; f.failures >= 0 {
 		return 0, errors.New("the database is away")
 	}
 	n := min(f.old, int64(limit))
@@ -79,7 +79,7 @@ func (f *forgetful) ForgetAuditEntries(_ context.Context, older time.Duration, l
 	return n, nil
 }
 
-func (f *forgetful) left() (old int64, asked []time.Duration) {
+func (f *fakeAuditEntries) remaining() (old int64, asked []time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.old, slices.Clone(f.asked)
@@ -88,17 +88,17 @@ func (f *forgetful) left() (old int64, asked []time.Duration) {
 func TestOldAuditEntriesAreDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := &forgetful{fails: 1, old: 2*auditRetentionBatch + 1}
+		f := &fakeAuditEntries{failures: 1, old: 2*auditRetentionBatch + 1}
 		ctx, stop := context.WithCancel(t.Context())
-		go func() { _ = auditRetention{f, auditing{400}.keep(), slog.New(slog.DiscardHandler)}.Run(ctx) }()
+		go func() { _ = auditRetention{f, auditConfig{400}.keep(), slog.New(slog.DiscardHandler)}.Run(ctx) }()
 		time.Sleep(auditRetentionEvery - time.Nanosecond)
 		synctest.Wait()
-		if old, _ := f.left(); old != 2*auditRetentionBatch+1 {
+		if old, _ := f.remaining(); old != 2*auditRetentionBatch+1 {
 			t.Error("it did not wait")
 		}
 		time.Sleep(2 * time.Nanosecond)
 		synctest.Wait()
-		if old, asked := f.left(); old != 0 || len(asked) != 4 || asked[0] != 400*24*time.Hour {
+		if old, asked := f.remaining(); old != 0 || len(asked) != 4 || asked[0] != 400*24*time.Hour {
 			t.Errorf("%d are left, asked for %v", old, asked)
 		}
 		stop()

@@ -93,7 +93,7 @@ func withLedger(flags *cli, f func(context.Context, *config, *ledger.Ledger) err
 		return err
 	}
 	ctx := context.Background()
-	l, err := ledger.Open(ctx, c.ledgerConfig(quiet()))
+	l, err := ledger.Open(ctx, c.ledgerConfig(discardLog()))
 	if err != nil {
 		return err
 	}

@@ -130,11 +130,11 @@ func TestARunningServerReadsAnImportedBank(t *testing.T) {
 		bankCommand(t, db, "import", "--bank=mine", questionFile(t, "de", 3))
 		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL, Config: configFile(t, "games: {demo: {banks: [mine], duel: {questions: 3}}}\nlimits: {messages_per_second: 1000, guests_per_minute_per_address: 0}")})
 		p := newPlayer(t, n.url)
-		if asked := joinIn(t, p, "fr"); asked.Type != protocol.TypeError {
+		if asked := joinDuel(t, p, "fr"); asked.Type != protocol.TypeError {
 			t.Fatalf("before there are questions a duel was answered with %s", asked.Raw)
 		}
 		bankCommand(t, db, "import", "--bank=mine", questionFile(t, "fr", 3))
-		eventually(t, "a duel in French can be played", func() bool { return joinIn(t, p, "fr").Type == protocol.TypeDuelQueued })
+		waitUntil(t, "a duel in French can be played", func() bool { return joinDuel(t, p, "fr").Type == protocol.TypeDuelQueued })
 	})
 }
 

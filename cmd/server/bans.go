@@ -57,7 +57,7 @@ func (b *bansAdd) Run(flags *cli, to console) error {
 		if err := a.call(ctx, http.MethodPut, b.path(), body, &set); err != nil {
 			return err
 		}
-		fmt.Fprintf(to.out, "%s is banned %s\n", set.Player, untilText(set.ExpiresAt))
+		fmt.Fprintf(to.out, "%s is banned %s\n", set.Player, expiryText(set.ExpiresAt))
 		return nil
 	})
 }

@@ -13,29 +13,29 @@ import (
 
 // Boards are compared with the ledger, built anew beside the ones that are
 // read, and put right by a correction, while the server runs.
-func TestBoardsByHand(t *testing.T) {
+func TestLeaderboardCommands(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		cache := listedRedis(t)
-		n := startNode(t, cli{Config: configFile(t, fast), Data: &db.Dir, Database: &db.URL, Redis: &cache})
-		run := func(want int, says string, words ...string) {
+		n := startNode(t, cli{Config: configFile(t, fastDuels), Data: &db.Dir, Database: &db.URL, Redis: &cache})
+		run := func(want int, output string, words ...string) {
 			t.Helper()
 			code, out, errs := command(append(words, "--data="+db.Dir, "--database="+db.URL, "--game=demo", "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))...)
-			if code != want || !strings.Contains(out, says) {
-				t.Fatalf("%v ended with %d, want %d and %q: %s%s", words, code, want, says, out, errs)
+			if code != want || !strings.Contains(out, output) {
+				t.Fatalf("%v ended with %d, want %d and %q: %s%s", words, code, want, output, out, errs)
 			}
 		}
-		games := playPairs(t, n.url, 3)
-		checkKept(t, n.url, games)
+		games := playDuels(t, n.url, 3)
+		checkStoredResults(t, n.url, games)
 		run(0, ": 0 differences", "boards", "verify")
 
 		loser := games[0].guest.ID
-		spoil(t, cache, loser)
+		corruptEntry(t, cache, loser)
 		run(1, "player all "+loser+": score", "boards", "verify")
 		run(0, "new leaderboards are served", "boards", "rebuild", "--wait")
 		run(0, ": 0 differences", "boards", "verify")
-		checkKept(t, n.url, games)
+		checkStoredResults(t, n.url, games)
 
 		match := games[0].match
 		run(0, match+": 2 rows", "boards", "disqualify", "--match="+match, "--reason=two accounts")
@@ -52,8 +52,8 @@ func TestBoardsByHand(t *testing.T) {
 	})
 }
 
-// spoil changes a player's entry on the board of all, as nothing of ours does.
-func spoil(t *testing.T, url, player string) {
+// corruptEntry changes a player's entry on the board of all, as nothing of ours does.
+func corruptEntry(t *testing.T, url, player string) {
 	t.Helper()
 	o, err := redis.ParseURL(url)
 	if err != nil {
@@ -64,15 +64,15 @@ func spoil(t *testing.T, url, player string) {
 	spoiled := 0
 	keys := rdb.Scan(t.Context(), 0, "{b:demo}:*:player:all:parts", 1000).Iterator()
 	for keys.Next(t.Context()) {
-		spoiled += more(t, rdb, keys.Val(), player)
+		spoiled += addPoint(t, rdb, keys.Val(), player)
 	}
 	if keys.Err() != nil || spoiled != 1 {
 		t.Fatalf("%d entries spoiled: %v", spoiled, keys.Err())
 	}
 }
 
-// more adds a point to an entry's score, if the board has it.
-func more(t *testing.T, rdb *redis.Client, key, player string) int {
+// addPoint adds a point to an entry's score, if the board has it.
+func addPoint(t *testing.T, rdb *redis.Client, key, player string) int {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
 	packed, err := rdb.HGet(ctx, key, player).Result()

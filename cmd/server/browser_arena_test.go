@@ -18,14 +18,14 @@ games:
     arena: {countdown_ms: 200, reveal_ms: 60000}
 `
 
-// hosted is an arena on the page: the tab of its host, and its code.
-type hosted struct {
+// hostedArena is an arena on the page: the tab of its host, and its code.
+type hostedArena struct {
 	*tab
 	code, link string
 }
 
-// host makes an arena of five questions on the page, paced by its host.
-func (b browser) host(url, mode string, teams ...string) hosted {
+// hostArena makes an arena of five questions on the page, paced by its host.
+func (b browser) hostArena(url, mode string, teams ...string) hostedArena {
 	b.Helper()
 	p := b.open(url + "/?guest=new")
 	p.click("arena-host", "mode-"+mode, "pace-host")
@@ -38,55 +38,55 @@ func (b browser) host(url, mode string, teams ...string) hosted {
 	}
 	p.write("nickname", "Quizmaster")
 	p.click("make")
-	code := p.wait(named("code"), "data-code")
-	return hosted{p, code, url + "/g/demo/join/" + code + "?guest=new"}
+	code := p.waitForAttribute(withName("code"), "data-code")
+	return hostedArena{p, code, url + "/g/demo/join/" + code + "?guest=new"}
 }
 
 // join joins at an arena's gate; a team is chosen by its first letters.
 func (p *tab) join(nickname, team string) *tab {
 	p.Helper()
-	p.sees(named("gate"))
+	p.waitForVisible(withName("gate"))
 	p.write("nickname", nickname)
 	if team != "" {
-		p.do(chromedp.SendKeys(named("take-team"), team))
+		p.runSteps(chromedp.SendKeys(withName("take-team"), team))
 	}
 	p.click("join")
-	p.sees(marked("arena-lobby", "as", "player"))
+	p.waitForVisible(withMark("arena-lobby", "as", "player"))
 	return p
 }
 
-// open opens question q, and gives its kind once all the tabs show it.
-func (h hosted) open(q int, tabs ...*tab) (kind string) {
+// openQuestion opens question q, and gives its kind once all the tabs show it.
+func (h hostedArena) openQuestion(q int, tabs ...*tab) (kind string) {
 	h.Helper()
-	h.do(chromedp.Click(marked("next", "act", "open")))
-	kind = h.asked(q)
+	h.runSteps(chromedp.Click(withMark("next", "act", "open")))
+	kind = h.waitForQuestion(q)
 	for _, p := range tabs {
-		p.asked(q)
+		p.waitForQuestion(q)
 	}
 	return kind
 }
 
-// told waits until the page tells how a question went for its player.
-func (p *tab) told(outcome string) {
+// waitForOutcome waits until the page tells how a question went for its player.
+func (p *tab) waitForOutcome(outcome string) {
 	p.Helper()
-	if got := p.wait(named("result"), "data-outcome"); got != outcome {
-		p.Errorf("the question is told as %q, not %q:\n%s", got, outcome, p.shown())
+	if got := p.waitForAttribute(withName("result"), "data-outcome"); got != outcome {
+		p.Errorf("the question is told as %q, not %q:\n%s", got, outcome, p.visibleText())
 	}
 }
 
-// over waits for the last standing.
-func (p *tab) over(outcome, headline string) {
+// waitForEnd waits for the last standing.
+func (p *tab) waitForEnd(outcome, headline string) {
 	p.Helper()
-	if got := p.wait(named("final"), "data-outcome"); got != outcome {
-		p.Errorf("the match is told as %q, not %q:\n%s", got, outcome, p.shown())
+	if got := p.waitForAttribute(withName("final"), "data-outcome"); got != outcome {
+		p.Errorf("the match is told as %q, not %q:\n%s", got, outcome, p.visibleText())
 	}
 	if got := p.text("h1"); !strings.Contains(got, headline) {
 		p.Errorf("the end is headed %q, not %q", got, headline)
 	}
 }
 
-// sessions is how many websockets a node says that it has.
-func (r *running) sessions(t *testing.T) string {
+// countSessions is how many websockets a node says that it has.
+func (r *testNode) countSessions(t *testing.T) string {
 	t.Helper()
 	answer, err := http.Get(r.ops + "/metrics")
 	if err != nil {

@@ -29,79 +29,79 @@ games:
 // clicks, keys, or by typing.
 func (p *tab) answer(kind string, right bool) {
 	p.Helper()
-	known := rightAnswers[p.text(named("question"))]
+	known := rightAnswers[p.text(withName("question"))]
 	switch kind {
 	case "number", "text":
 		typed := known[0]
 		if !right {
 			typed = "7"
 		}
-		p.do(chromedp.SendKeys(named("entry"), typed), chromedp.Click(named("submit")))
+		p.runSteps(chromedp.SendKeys(withName("entry"), typed), chromedp.Click(withName("submit")))
 	case "multiple":
 		for i := range 4 {
-			if tile := fmt.Sprintf(`label:has([data-test="choice-%d"])`, i); p.shows(tile, known) == right {
-				p.do(chromedp.KeyEvent(strconv.Itoa(i + 1)))
+			if tile := fmt.Sprintf(`label:has([data-test="choice-%d"])`, i); p.showsAnswer(tile, known) == right {
+				p.runSteps(chromedp.KeyEvent(strconv.Itoa(i + 1)))
 			}
 		}
-		p.do(chromedp.Click(named("submit")))
+		p.runSteps(chromedp.Click(withName("submit")))
 	default:
 		for i := range 3 {
-			if tile := fmt.Sprintf("choice-%d", i); p.shows(string(named(tile)), known) == right {
-				p.do(chromedp.Click(named(tile)))
+			if tile := fmt.Sprintf("choice-%d", i); p.showsAnswer(string(withName(tile)), known) == right {
+				p.runSteps(chromedp.Click(withName(tile)))
 				return
 			}
 		}
-		p.Fatalf("there is no choice to answer with (right: %v):\n%s", right, p.shown())
+		p.Fatalf("there is no choice to answer with (right: %v):\n%s", right, p.visibleText())
 	}
 }
 
-// asked waits for question q, and gives its kind.
-func (p *tab) asked(q int) (kind string) {
+// waitForQuestion waits for question q, and gives its kind.
+func (p *tab) waitForQuestion(q int) (kind string) {
 	p.Helper()
-	return p.wait(marked("question", "question", q), "data-kind")
+	return p.waitForAttribute(withMark("question", "question", q), "data-kind")
 }
 
-// play plays a duel with every answer right in the tabs of one match.
-func play(tabs ...*tab) {
+// playDuel plays a duel with every answer right in the tabs of one match.
+func playDuel(tabs ...*tab) {
 	for q := range 5 {
 		for _, p := range tabs {
-			p.answer(p.asked(q), true)
+			p.answer(p.waitForQuestion(q), true)
 		}
 		for _, p := range tabs {
-			p.result(q)
+			p.checkResult(q)
 		}
 	}
 }
 
-// result checks what a tab shows of a question that was answered right.
-func (p *tab) result(q int) {
+// checkResult checks what a tab shows of a question that was answered right.
+func (p *tab) checkResult(q int) {
 	p.Helper()
-	if outcome := p.wait(named("result"), "data-outcome"); outcome != "right" {
-		p.Errorf("question %d was answered right, and the result is %q:\n%s", q, outcome, p.shown())
+	if outcome := p.waitForAttribute(withName("result"), "data-outcome"); outcome != "right" {
+		p.Errorf("question %d was answered right, and the result is %q:\n%s", q, outcome, p.visibleText())
 	}
-	if text := p.text(named("result")); len(text) < 60 {
+	if text := p.text(withName("result")); len(text) < 60 {
 		p.Errorf("question %d is explained by %q", q, text)
 	}
-	score, err := strconv.Atoi(p.wait(named("score-me"), "data-value"))
+	score, err := strconv.Atoi(p.waitForAttribute(withName("score-me"), "data-value"))
 	if err != nil || score < p.score+100 || score > p.score+200 {
 		p.Errorf("a right answer took the score from %d to %d (%v)", p.score, score, err)
 	}
 	p.score = score
 }
 
-// ended waits for the final standing and checks the own part of it.
-func (p *tab) ended() (outcome string) {
+// checkEnd waits for the final standing and checks the own part of it.
+func (p *tab) checkEnd() (outcome string) {
 	p.Helper()
-	outcome = p.wait(named("final"), "data-outcome")
+	outcome = p.waitForAttribute(withName("final"), "data-outcome")
 	own := p.text(chromedp.CSS(".rank.me"))
-	if digits := strings.NewReplacer(",", "", ".", "", " ", "").Replace(own); !strings.Contains(digits, strconv.Itoa(p.score)) || !strings.Contains(own, "5/5") {
+	if digitsOf := strings.NewReplacer(",", "", ".", "", " ", "").Replace(own); !strings.Contains(digitsOf, strconv.Itoa(p.score)) || !strings.Contains(own, "5/5") {
 		p.Errorf("the final standing says %q; the score is %d, with 5/5 right", own, p.score)
 	}
 	return outcome
 }
 
 // kindsNode is a node that knows one question of each kind.
-func kindsNode(t *testing.T, config string) *running {
+func kindsNode(t *testing.T, config string) *testNode {
 	t.Helper()
 	db := testenv.SQL{Dir: t.TempDir()}
 	bankCommand(t, db, "import", "--bank=kinds", "testdata/kinds.csv")
@@ -119,14 +119,14 @@ func TestAPersonPlaysTheBot(t *testing.T) {
 	n := kindsNode(t, everyKind)
 	b := newBrowser(t, chromium)
 	p := b.open(n.url)
-	b.refusesTrespasses(n.url)
-	p.do(chromedp.WaitVisible(named("leaderboard")), chromedp.SendKeys(named("nickname"), "Ada of the page"), chromedp.Click(named("play-bot")))
-	play(p)
-	outcome := p.ended()
+	b.checkForbiddenActions(n.url)
+	p.runSteps(chromedp.WaitVisible(withName("leaderboard")), chromedp.SendKeys(withName("nickname"), "Ada of the page"), chromedp.Click(withName("play-bot")))
+	playDuel(p)
+	outcome := p.checkEnd()
 	if own := p.text(chromedp.CSS(".rank.me")); outcome == "lost" || !strings.Contains(own, "Ada of the page") {
 		t.Errorf("with all right the duel is %s, and the standing says %q", outcome, own)
 	}
-	p.do(chromedp.Click(named("home")), chromedp.WaitVisible(chromedp.CSS(".board-empty")))
+	p.runSteps(chromedp.Click(withName("home")), chromedp.WaitVisible(chromedp.CSS(".board-empty")))
 }
 
 // Two tabs play each other; both are then on the page's board, in their
@@ -141,19 +141,19 @@ func TestTwoTabsPlayEachOther(t *testing.T) {
 	b := newBrowser(t, chromium)
 	tabs := []*tab{b.open(n.url + "/?guest=new"), b.open(n.url + "/?guest=new")}
 	for i, p := range tabs {
-		p.do(chromedp.SendKeys(named("nickname"), []string{"Left Tab", "Right Tab"}[i]), chromedp.Click(named("play")))
+		p.runSteps(chromedp.SendKeys(withName("nickname"), []string{"Left Tab", "Right Tab"}[i]), chromedp.Click(withName("play")))
 	}
-	play(tabs...)
-	outcomes := []string{tabs[0].ended(), tabs[1].ended()}
+	playDuel(tabs...)
+	outcomes := []string{tabs[0].checkEnd(), tabs[1].checkEnd()}
 	if slices.Sort(outcomes); !slices.Equal(outcomes, []string{"lost", "won"}) && tabs[0].score != tabs[1].score {
 		t.Errorf("scores %d and %d end %v", tabs[0].score, tabs[1].score, outcomes)
 	}
 	for _, p := range tabs {
-		p.do(chromedp.WaitVisible(named("settled")), chromedp.Click(named("home")), chromedp.WaitVisible(named("entry-row")))
+		p.runSteps(chromedp.WaitVisible(withName("settled")), chromedp.Click(withName("home")), chromedp.WaitVisible(withName("entry-row")))
 	}
 	for _, p := range tabs {
 		p.click("around")
-		p.sees(named("top"))
+		p.waitForVisible(withName("top"))
 		p.checkOwn(n.url)
 	}
 }
@@ -162,7 +162,7 @@ func TestTwoTabsPlayEachOther(t *testing.T) {
 // history.
 func (p *tab) checkOwn(url string) {
 	p.Helper()
-	id := p.wait(`tr.me[data-test="entry-row"]`, "data-player")
+	id := p.waitForAttribute(`tr.me[data-test="entry-row"]`, "data-player")
 	var profile struct{ Score, Matches, Correct int }
 	get(p.T, url+"/v1/games/demo/players/"+id, &profile)
 	if profile.Score != p.score || profile.Matches != 1 || profile.Correct != 5 {

@@ -157,7 +157,7 @@ func TestTokensBesideARunningServer(t *testing.T) {
 
 // commandsTo runs commands that speak to a node, with the flags of its ledger. Each
 // has to end with the code that is wanted.
-func commandsTo(t *testing.T, n *running, flags ...string) func(want int, words ...string) (out, errs string) {
+func commandsTo(t *testing.T, n *testNode, flags ...string) func(want int, words ...string) (out, errs string) {
 	flags = append(flags, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))
 	return func(want int, words ...string) (out, errs string) {
 		t.Helper()

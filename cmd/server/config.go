@@ -38,13 +38,13 @@ type config struct {
 	// Proxies whose X-Forwarded-For and PROXY headers the server believes. Without them all players behind a proxy count as one address.
 	TrustedProxies []string `yaml:"trusted_proxies" allowed:"addresses or CIDR ranges"`
 	// Audit log of the admin API.
-	Audit auditing `yaml:"audit"`
+	Audit auditConfig `yaml:"audit"`
 	// PROXY protocol, version 1 or 2, on connections of trusted proxies. With required, the server closes every connection without the header.
 	ProxyProtocol string `yaml:"proxy_protocol" allowed:"off, optional, required"`
 
-	file string         // it was read from; "": none
-	dir  string         // that relative secret files start from
-	said map[string]any // what the file itself sets
+	file     string         // it was read from; "": none
+	dir      string         // that relative secret files start from
+	fileKeys map[string]any // what the file itself sets
 }
 
 type limits struct {
@@ -54,7 +54,7 @@ type limits struct {
 	// Messages per second of one websocket, with as many at once. Beyond it: error rate_limited; the third in 10 s closes the websocket with 4429.
 	MessagesPerSecond float64 `yaml:"messages_per_second" range:"1..10000"`
 
-	entranceLimits   `yaml:",inline"`
+	requestLimits    `yaml:",inline"`
 	connectionLimits `yaml:",inline"`
 	matchLimits      `yaml:",inline"`
 }
@@ -64,8 +64,8 @@ func defaults() config {
 	return config{
 		Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:8081", Data: "data", Drain: "20s",
 		Games:         map[string]game{"demo": defaultGame()},
-		Limits:        limits{Connections: 100_000, MessagesPerSecond: 20, entranceLimits: defaultEntranceLimits(), connectionLimits: defaultConnectionLimits(), matchLimits: defaultMatchLimits()},
+		Limits:        limits{Connections: 100_000, MessagesPerSecond: 20, requestLimits: defaultRequestLimits(), connectionLimits: defaultConnectionLimits(), matchLimits: defaultMatchLimits()},
 		ProxyProtocol: string(proxies.Off),
-		Audit:         auditing{RetentionDays: 400},
+		Audit:         auditConfig{RetentionDays: 400},
 	}
 }

@@ -2,10 +2,10 @@ package main
 
 import "time"
 
-// auditing is how long the audit log is kept.
-type auditing struct {
+// auditConfig is how long the audit log is kept.
+type auditConfig struct {
 	// Days that the server keeps entries of the audit log. Higher: more rows in the database.
 	RetentionDays int64 `yaml:"retention_days" range:"1..36500"`
 }
 
-func (a auditing) keep() time.Duration { return time.Duration(a.RetentionDays) * 24 * time.Hour }
+func (a auditConfig) keep() time.Duration { return time.Duration(a.RetentionDays) * 24 * time.Hour }

@@ -25,7 +25,7 @@ type game struct {
 	// Words that nicknames must not contain.
 	Names gameNames `yaml:"names"`
 	// Endpoints that receive events of the game.
-	Webhooks []hook `yaml:"webhooks,omitempty"`
+	Webhooks []webhookConfig `yaml:"webhooks,omitempty"`
 }
 
 type gameKey struct {

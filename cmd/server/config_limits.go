@@ -11,10 +11,10 @@ import (
 	"laststand/internal/proxies"
 )
 
-// entranceLimits bound what addresses, players and services do over HTTP, and
+// requestLimits bound what addresses, players and services do over HTTP, and
 // arena codes over the websocket too. 0 is no limit. A key is also the name of
 // its rule in metrics and refusals.
-type entranceLimits struct {
+type requestLimits struct {
 	// New guests of an address without the code of an arena. Known devices do not count. Holds over all nodes.
 	GuestsPerMinutePerAddress int `yaml:"guests_per_minute_per_address" range:"0..1000000"`
 	// New guests of an address with the code of an arena that is not over; as many at once as the largest arena has places. Beyond it they count as guests without a code. Holds over all nodes.
@@ -44,11 +44,11 @@ type entranceLimits struct {
 	// Requests about tasks by one service. Holds at each node.
 	TaskRequestsPerSecondPerService int `yaml:"task_requests_per_second_per_service" range:"0..1000000"`
 	// Rules that count what they would refuse and refuse nothing: true for all, or a list of rules. Try a new number with it.
-	DryRun trials `yaml:"dry_run" allowed:"true, false, or a list of rules"`
+	DryRun dryRun `yaml:"dry_run" allowed:"true, false, or a list of rules"`
 }
 
-func defaultEntranceLimits() entranceLimits {
-	return entranceLimits{
+func defaultRequestLimits() requestLimits {
+	return requestLimits{
 		GuestsPerMinutePerAddress: 60, ArenaGuestsPerMinutePerAddress: 300, GuestsPerMinutePerArena: 3000,
 		GuestsPerDayPerAddress: unset, GuestRequestsPerMinutePerAddress: unset,
 		CodeAttemptsPerHourPerAddress: 100, NicknameLookupsPerMinutePerAddress: 600, ReadsPerSecondPerAddress: 100,
@@ -62,30 +62,30 @@ const unset = math.MinInt
 
 // Defaults of what all calls and new guests of an address come to.
 const (
-	guestsPerDay   = 5000
-	guestCalls     = 600 // a minute
-	fillsADay      = 80  // minutes in which an address has its guests of the day
-	callsForAGuest = 10
+	guestsPerDay         = 5000
+	guestRequests        = 600 // a minute
+	minutesOfDailyGuests = 80  // minutes in which an address has its guests of the day
+	requestsPerGuest     = 10
 )
 
 // fill sets the limits that are left to it: who has raised the limits of new guests
 // in a minute, or has none, is not held back by those of the day and of calls.
-func (l *entranceLimits) fill() {
-	day, calls := 0, 0
-	if alone, coming := l.GuestsPerMinutePerAddress, l.ArenaGuestsPerMinutePerAddress; alone > 0 && coming > 0 {
-		day = min(max(guestsPerDay, fillsADay*min(alone, mostOfALimit), coming), mostOfALimit)
-		calls = min(max(guestCalls, callsForAGuest*min(alone, mostOfALimit), coming), mostOfALimit)
+func (l *requestLimits) fill() {
+	day, requests := 0, 0
+	if withoutCode, withCode := l.GuestsPerMinutePerAddress, l.ArenaGuestsPerMinutePerAddress; withoutCode > 0 && withCode > 0 {
+		day = min(max(guestsPerDay, minutesOfDailyGuests*min(withoutCode, maxLimit), withCode), maxLimit)
+		requests = min(max(guestRequests, requestsPerGuest*min(withoutCode, maxLimit), withCode), maxLimit)
 	}
 	if l.GuestsPerDayPerAddress == unset {
 		l.GuestsPerDayPerAddress = day
 	}
 	if l.GuestRequestsPerMinutePerAddress == unset {
-		l.GuestRequestsPerMinutePerAddress = calls
+		l.GuestRequestsPerMinutePerAddress = requests
 	}
 }
 
-// mostOfALimit bounds all limits of entrances: a token takes a microsecond at the least.
-const mostOfALimit = 1_000_000
+// maxLimit bounds all limits of entrances: a token takes a microsecond at the least.
+const maxLimit = 1_000_000
 
 // ruleNames are the keys of a section of limits that are numbers: each is the
 // name of its rule too.
@@ -101,7 +101,7 @@ func ruleNames(section any) (names []string) {
 
 // limitNames are those of all rules, of which any may be on trial.
 func limitNames() []string {
-	names := append(ruleNames(entranceLimits{}), ruleNames(matchLimits{})...)
+	names := append(ruleNames(requestLimits{}), ruleNames(matchLimits{})...)
 	names = append(names, codeAttemptsByPlayers, codeAttemptsPerPlayer, codeAttemptsRefused, longReplays,
 		"websockets", "websockets_per_address", "unauthenticated_websockets", "idle_websockets",
 		"messages_per_second", "hellos_per_minute", "hellos_per_minute_per_address", loadShedding)
@@ -109,7 +109,7 @@ func limitNames() []string {
 	return slices.Sorted(slices.Values(names))
 }
 
-func (l *entranceLimits) validate(f *faults) {
+func (l *requestLimits) validate(f *faults) {
 	for _, name := range l.DryRun.rules {
 		if known := limitNames(); !slices.Contains(known, name) {
 			f.addf("limits.dry_run: %q is none of %s", name, strings.Join(known, ", "))
@@ -117,16 +117,16 @@ func (l *entranceLimits) validate(f *faults) {
 	}
 }
 
-// trials are the limits that count what they would refuse, and refuse nothing:
+// dryRun are the limits that count what they would refuse, and refuse nothing:
 // all, or those named.
-type trials struct {
+type dryRun struct {
 	all   bool
 	rules []string
 }
 
-var _ yaml.Marshaler = trials{}
+var _ yaml.Marshaler = dryRun{}
 
-func (t trials) has(rule string) bool {
+func (t dryRun) includes(rule string) bool {
 	if t.all {
 		return rule != proxies.RuleHeader && rule != proxies.RuleStranger
 	}
@@ -134,7 +134,7 @@ func (t trials) has(rule string) bool {
 }
 
 // UnmarshalYAML implements yaml.Unmarshaler.
-func (t *trials) UnmarshalYAML(n *yaml.Node) error {
+func (t *dryRun) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		return n.Decode(&t.all)
 	}
@@ -142,7 +142,7 @@ func (t *trials) UnmarshalYAML(n *yaml.Node) error {
 }
 
 // MarshalYAML implements yaml.Marshaler.
-func (t trials) MarshalYAML() (any, error) {
+func (t dryRun) MarshalYAML() (any, error) {
 	if len(t.rules) == 0 {
 		return t.all, nil
 	}

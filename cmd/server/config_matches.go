@@ -26,28 +26,28 @@ func defaultMatchLimits() matchLimits {
 	}
 }
 
-// freeMatches divides a player's matches of a day into those that the player may
+// freeMatchesDivisor divides a player's matches of a day into those that the player may
 // join though the address has spent its own.
-const freeMatches = 20
+const freeMatchesDivisor = 20
 
-// earlyForfeits limits the duels that players leave before a question is closed.
+// earlyForfeitLimits limits the duels that players leave before a question is closed.
 // They are rare, so each is counted over all nodes.
-func (n *node) earlyForfeits() *limit.ActionLimit {
+func (n *node) earlyForfeitLimits() *limit.ActionLimit {
 	l := n.config.Limits.matchLimits
-	rule := func(name, whose string, most int) *limit.Rule {
+	rule := func(name, owner string, quota int) *limit.Rule {
 		return n.limiter.Rule(limit.RuleConfig{
-			Name: name, Subject: "duels left before their first question was closed, " + whose, Limit: most, Per: time.Hour, ClusterWide: true,
+			Name: name, Subject: "duels left before their first question was closed, " + owner, Limit: quota, Per: time.Hour, ClusterWide: true,
 		})
 	}
 	return &limit.ActionLimit{
-		PerPlayer: rule("early_forfeits_per_hour_per_player", "by this player", l.EarlyForfeitsPerHourPerPlayer),
+		PerPlayer:  rule("early_forfeits_per_hour_per_player", "by this player", l.EarlyForfeitsPerHourPerPlayer),
 		PerAddress: rule("early_forfeits_per_hour_per_address", "from this address", l.EarlyForfeitsPerHourPerAddress),
 	}
 }
 
-// matches limits the duels and arenas that players join. Those of a player are
+// matchesPerDayLimits limits the duels and arenas that players join. Those of a player are
 // counted at each node, so that joining costs one more round trip and not two.
-func (n *node) matches() *limit.ActionLimit {
+func (n *node) matchesPerDayLimits() *limit.ActionLimit {
 	l, day := n.config.Limits.matchLimits, 24*time.Hour
 	return &limit.ActionLimit{
 		PerPlayer: n.limiter.Rule(limit.RuleConfig{
@@ -56,6 +56,6 @@ func (n *node) matches() *limit.ActionLimit {
 		PerAddress: n.limiter.Rule(limit.RuleConfig{
 			Name: "matches_per_day_per_address", Subject: "matches from this address", Limit: l.MatchesPerDayPerAddress, Per: day, ClusterWide: true,
 		}),
-		Free: l.MatchesPerDayPerPlayer / freeMatches,
+		Free: l.MatchesPerDayPerPlayer / freeMatchesDivisor,
 	}
 }

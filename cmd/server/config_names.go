@@ -29,7 +29,7 @@ func (c *config) words(game string) (*nickname.Words, error) {
 	lists := nickname.WordsConfig{Lists: g.Blocklists, Allow: g.AllowedWords}
 	var faults []error
 	for _, file := range g.BlocklistFiles {
-		text, err := readWords(c.beside(file))
+		text, err := readWords(c.resolvePath(file))
 		if err != nil {
 			faults = append(faults, fmt.Errorf("blocklist_files: %s: %w", file, err))
 			continue

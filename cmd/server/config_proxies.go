@@ -44,47 +44,47 @@ func (c *config) validateProxies(f *faults) {
 	}
 }
 
-// mostDoubted bounds the peers that are named in the log for forwarding without
+// maxLoggedPeers bounds the peers that are named in the log for forwarding without
 // being trusted.
-const mostDoubted = 8
+const maxLoggedPeers = 8
 
-// alone counts websockets that are refused since all are of one private address
+// warnOfSingleAddress counts websockets that are refused since all are of one private address
 // which has its share, while no proxy is trusted, and says so once in the log: that
 // address is likely a balancer's.
-func (n *node) alone() func(netip.Addr) {
-	counted := promauto.With(n.registry).NewCounter(prometheus.CounterOpts{
+func (n *node) warnOfSingleAddress() func(netip.Addr) {
+	refusals := promauto.With(n.registry).NewCounter(prometheus.CounterOpts{
 		Name: "laststand_ws_single_address_refusals_total", Help: "Websockets refused because all websockets come from one private address while trusted_proxies is empty.",
 	})
 	var once sync.Once
 	return func(from netip.Addr) {
-		if len(n.config.TrustedProxies) > 0 || !private(from) {
+		if len(n.config.TrustedProxies) > 0 || !isPrivate(from) {
 			return
 		}
-		counted.Inc()
+		refusals.Inc()
 		once.Do(func() {
 			n.log.Warn("one private address has all websockets and reached its limit; add your proxy to trusted_proxies and let it send X-Forwarded-For or the PROXY protocol, or raise limits.connections_per_address", "address", from)
 		})
 	}
 }
 
-// carriers is the range that is shared behind carriers' and clouds' translators
+// carrierGradeNAT is the range that is shared behind carriers' and clouds' translators
 // (RFC 6598).
-var carriers = netip.MustParsePrefix("100.64.0.0/10")
+var carrierGradeNAT = netip.MustParsePrefix("100.64.0.0/10")
 
-func private(a netip.Addr) bool {
-	return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || carriers.Contains(a)
+func isPrivate(a netip.Addr) bool {
+	return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || carrierGradeNAT.Contains(a)
 }
 
-// trusted are the proxies that are believed. Who forwards and is not one of them
+// trustedProxies are the proxies that are believed. Who forwards and is not one of them
 // is counted, and named once in the log: it may be a proxy that was forgotten
 // here, whose players then count as one address.
-func (n *node) trusted() *proxies.Trusted {
+func (n *node) trustedProxies() *proxies.Trusted {
 	t, _ := proxies.Trust(n.config.TrustedProxies) // validated
-	counted := doubted(n.registry)
-	var named doubters
+	refusals := newUntrustedCounter(n.registry)
+	var named untrustedPeers
 	t.Doubted = func(peer netip.Addr) {
-		counted.Inc()
-		if named.add(peer) {
+		refusals.Inc()
+		if named.addNew(peer) {
 			n.log.Warn("X-Forwarded-For of an untrusted address ignored; add the address to trusted_proxies if it is your proxy, because otherwise all its players count as one address", "peer", peer)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 
 // keyRange is the tag `range` of a configuration key: "1..100".
 type keyRange struct {
-	least, most float64
-	text        string
+	min, max float64
+	text     string
 }
 
 // rangeOf reads the tag of a field; ok is false for a field without one.
@@ -21,11 +21,11 @@ func rangeOf(field reflect.StructField) (r keyRange, ok bool) {
 	if !ok {
 		return r, false
 	}
-	least, most, _ := strings.Cut(tag, "..")
-	r.text = fmt.Sprintf("%s to %s", least, most)
+	min, max, _ := strings.Cut(tag, "..")
+	r.text = fmt.Sprintf("%s to %s", min, max)
 	var errs [2]error
-	r.least, errs[0] = strconv.ParseFloat(least, 64)
-	r.most, errs[1] = strconv.ParseFloat(most, 64)
+	r.min, errs[0] = strconv.ParseFloat(min, 64)
+	r.max, errs[1] = strconv.ParseFloat(max, 64)
 	if errs[0] != nil || errs[1] != nil {
 		panic(fmt.Sprintf("%s: bad range %q", field.Name, tag))
 	}
@@ -82,7 +82,7 @@ func (f *faults) checkNumber(where string, v reflect.Value, r keyRange) {
 	} else {
 		n = float64(v.Int())
 	}
-	if !(n >= r.least && n <= r.most) {
+	if !(n >= r.min && n <= r.max) {
 		f.addf("%s: %v is out of range; use %s", where, v, r.text)
 	}
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // All that is wrong is told at once, in a file by its lines.
-func TestAllFaultsAreToldAtOnce(t *testing.T) {
+func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, file string

@@ -16,20 +16,20 @@ type tokenRules struct {
 	MaxTokenTTL string `yaml:"max_token_ttl,omitempty" allowed:"1m to 87600h"`
 }
 
-// audienceForm is what may stand in aud: a name or a URL.
-var audienceForm = regexp.MustCompile(`^[!-~]{1,255}$`)
+// validAudience is what may stand in aud: a name or a URL.
+var validAudience = regexp.MustCompile(`^[!-~]{1,255}$`)
 
 const (
 	minTokenTTL = time.Minute
 	maxTokenTTL = 10 * 365 * 24 * time.Hour
 )
 
-func (r tokenRules) validate(in string, f *faults) {
-	if r.TokenAudience != "" && !audienceForm.MatchString(r.TokenAudience) {
-		f.addf("%stoken_audience: %q is not 1 to 255 ASCII characters without spaces", in, r.TokenAudience)
+func (r tokenRules) validate(prefix string, f *faults) {
+	if r.TokenAudience != "" && !validAudience.MatchString(r.TokenAudience) {
+		f.addf("%stoken_audience: %q is not 1 to 255 ASCII characters without spaces", prefix, r.TokenAudience)
 	}
 	_, err := r.maxTTL()
-	f.add(in+"max_token_ttl", err)
+	f.add(prefix+"max_token_ttl", err)
 }
 
 // maxTTL is 0 where tokens may last for as long as they say.
@@ -48,8 +48,8 @@ func (r tokenRules) maxTTL() (time.Duration, error) {
 func (c *config) tokenRules() map[string]identity.TokenRules {
 	rules := make(map[string]identity.TokenRules, len(c.Games))
 	for name, g := range c.Games {
-		most, _ := g.maxTTL() // validated
-		rules[name] = identity.TokenRules{Audience: g.TokenAudience, MaxTTL: most}
+		maxTTL, _ := g.maxTTL() // validated
+		rules[name] = identity.TokenRules{Audience: g.TokenAudience, MaxTTL: maxTTL}
 	}
 	return rules
 }

@@ -20,13 +20,13 @@ func (*configCmd) Run(flags *cli, to console) error {
 	if err != nil {
 		return err
 	}
-	c.Redis, c.Database = masked(c.Redis), masked(c.Database)
+	c.Redis, c.Database = maskPasswords(c.Redis), maskPasswords(c.Database)
 	for name, g := range c.Games {
 		g.Behaviours.Sink = c.sink(name)
-		g.Behaviours.Sink.URL = maskedURL(g.Behaviours.Sink.URL)
+		g.Behaviours.Sink.URL = maskURL(g.Behaviours.Sink.URL)
 		g.Webhooks = slices.Clone(g.Webhooks)
 		for i := range g.Webhooks {
-			g.Webhooks[i].URL = maskedURL(g.Webhooks[i].URL)
+			g.Webhooks[i].URL = maskURL(g.Webhooks[i].URL)
 		}
 		c.Games[name] = g
 	}

@@ -19,8 +19,8 @@ func TestConfigPrintsWhatIsInForce(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := configFile(t, string(sample))
-	beside(t, path, "demo.key", "k3y-bytes-k3y-bytes-k3y-bytes-k3y")
-	beside(t, path, "hook.key", newWebhookKey)
+	writeBeside(t, path, "demo.key", "k3y-bytes-k3y-bytes-k3y-bytes-k3y")
+	writeBeside(t, path, "hook.key", newWebhookKey)
 	code, first, errs := command("config", "--config="+path, "--redis=redis://u:s3cret@a:1,b:2", "--database=postgres://u:s3cret@h/db")
 	if code != 0 || strings.Contains(first, "s3cret") || strings.Contains(first, "k3y") || strings.Contains(first, webhookKey) {
 		t.Fatalf("ended with %d: %s\n%s", code, errs, first)
@@ -42,7 +42,7 @@ func TestConfigPrintsSinks(t *testing.T) {
 	if code != 0 || strings.Contains(out, "s3cret") {
 		t.Fatalf("ended with %d: %s\n%s", code, errs, out)
 	}
-	says(t, out, "path: /srv/laststand/behaviours/plain.ndjson", "max_file_mib: 64", "max_files: 8", "report: []", "max_age: 170s", "per_second: 8",
+	checkMessage(t, out, "path: /srv/laststand/behaviours/plain.ndjson", "max_file_mib: 64", "max_files: 8", "report: []", "max_age: 170s", "per_second: 8",
 		"url: https://u:xxxxx@x.example/a?b=xxxxx&token=xxxxx", "format: standard-webhooks", "report: [online, offline, match_start, match_end]", "count_same_address: true")
 }
 
@@ -64,9 +64,9 @@ func TestMasked(t *testing.T) {
 		{"postgres://u@db/x?password=s3cret&sslmode=disable", "postgres://u@db/x?password=xxxxx&sslmode=disable"},
 		{"postgres://u@db/x?sslmode=disable&sslpassword=s3cret", "postgres://u@db/x?sslmode=disable&sslpassword=xxxxx"},
 	} {
-		got := masked(tt.address)
-		if got != tt.want || masked(got) != got {
-			t.Errorf("masked(%q) = %q, and again %q; want %q", tt.address, got, masked(got), tt.want)
+		got := maskPasswords(tt.address)
+		if got != tt.want || maskPasswords(got) != got {
+			t.Errorf("masked(%q) = %q, and again %q; want %q", tt.address, got, maskPasswords(got), tt.want)
 		}
 		validate := redisx.Validate
 		if strings.HasPrefix(tt.address, "postgres") {
@@ -85,7 +85,7 @@ func FuzzConfigFile(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, seed := range []string{"", string(sample), fast, "games: {a: {behaviours: }, b: {behaviours: {report: [], sink: {type: nppa}}}}", "games: {a: &g {duel: {questions: 2}}, b: *g}", "limits: 3", "games: [", "? []\n: x"} {
+	for _, seed := range []string{"", string(sample), fastDuels, "games: {a: {behaviours: }, b: {behaviours: {report: [], sink: {type: nppa}}}}", "games: {a: &g {duel: {questions: 2}}, b: *g}", "limits: 3", "games: [", "? []\n: x"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -10,8 +10,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// tooMany is how many unsettled results have new matches refused.
-const tooMany = 100_000
+// maxPending is how many unsettled results have new matches refused.
+const maxPending = 100_000
 
 // PostgreSQL dies in mid-duel: the duel is played to its end and its result
 // waits; with too many that wait nobody may begin another match. When it is back
@@ -19,34 +19,34 @@ const tooMany = 100_000
 func TestADatabaseThatIsDownForAWhile(t *testing.T) {
 	t.Parallel()
 	database, store := testenv.Postgres(t), testenv.Redis(t)
-	h := house{config: configFile(t, fast), redis: store.URL, db: testenv.SQL{URL: database.URL, Dir: t.TempDir()}}
-	here, there := h.node(t), h.node(t)
-	idle := stranger(t, here.url, "demo")
-	d := meet(t, stranger(t, here.url, "demo"), stranger(t, there.url, "demo")).begun(t)
-	d.each(func(c *contestant) { c.until(t, protocol.TypeQuestion) })
+	h := testCluster{config: configFile(t, fastDuels), redis: store.URL, db: testenv.SQL{URL: database.URL, Dir: t.TempDir()}}
+	first, isPresent := h.node(t), h.node(t)
+	idle := newDuelClient(t, first.url, "demo")
+	d := pairUp(t, newDuelClient(t, first.url, "demo"), newDuelClient(t, isPresent.url, "demo")).waitForMatch(t)
+	d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
 
 	database.Kill()
-	d.each(func(c *contestant) { c.reply(t, true) })
-	playOn(t, d[:]...)
-	eventually(t, "the result waits", func() bool { return metric(t, here.ops, "laststand_match_unsettled_results") == 1 })
-	leaveWaiting(t, store.URL, true)
-	eventually(t, "both nodes see how many wait", func() bool {
-		return metric(t, here.ops, "laststand_match_unsettled_results") > tooMany && metric(t, there.ops, "laststand_match_unsettled_results") > tooMany
+	d.each(func(c *matchClient) { c.submitAndRead(t, true) })
+	playToEnd(t, d[:]...)
+	waitUntil(t, "the result waits", func() bool { return sumMetric(t, first.ops, "laststand_match_unsettled_results") == 1 })
+	setPendingTasks(t, store.URL, true)
+	waitUntil(t, "both nodes see how many wait", func() bool {
+		return sumMetric(t, first.ops, "laststand_match_unsettled_results") > maxPending && sumMetric(t, isPresent.ops, "laststand_match_unsettled_results") > maxPending
 	})
-	if refused := failure(t, idle.request(t, protocol.TypeDuelJoin, protocol.DuelJoin{})); refused.Code != protocol.CodeOverloaded || refused.RetryAfterMS <= 0 {
+	if refused := decodeError(t, idle.request(t, protocol.TypeDuelJoin, protocol.DuelJoin{})); refused.Code != protocol.CodeOverloaded || refused.RetryAfterMS <= 0 {
 		t.Errorf("while too much waits a player gets %+v", refused)
 	}
 
-	leaveWaiting(t, store.URL, false)
+	setPendingTasks(t, store.URL, false)
 	database.Restart()
-	d.each(func(c *contestant) { c.until(t, protocol.TypeSettled) })
-	settledOnce(t, here.url, "demo", d[0].over)
-	eventually(t, "nothing waits any more", func() bool { return metric(t, there.ops, "laststand_match_unsettled_results") == 0 })
+	d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeSettled) })
+	checkSettledOnce(t, first.url, "demo", d[0].over)
+	waitUntil(t, "nothing waits any more", func() bool { return sumMetric(t, isPresent.ops, "laststand_match_unsettled_results") == 0 })
 }
 
-// leaveWaiting has things wait for the ledger that are no results, beside those
+// setPendingTasks has things wait for the ledger that are no results, beside those
 // that are, or takes them away again.
-func leaveWaiting(t *testing.T, url string, there bool) {
+func setPendingTasks(t *testing.T, url string, isPresent bool) {
 	t.Helper()
 	options, err := redis.ParseURL(url)
 	if err != nil {
@@ -55,8 +55,8 @@ func leaveWaiting(t *testing.T, url string, there bool) {
 	client := redis.NewClient(options)
 	defer client.Close()
 	_, err = client.Pipelined(t.Context(), func(p redis.Pipeliner) error {
-		for i := range tooMany {
-			if name := fmt.Sprint("x", i); there {
+		for i := range maxPending {
+			if name := fmt.Sprint("x", i); isPresent {
 				p.HSet(t.Context(), "result:{255}", name, "-")
 			} else {
 				p.HDel(t.Context(), "result:{255}", name)

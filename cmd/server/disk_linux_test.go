@@ -17,17 +17,17 @@ import (
 	"laststand/internal/protocol"
 )
 
-// disk is a folder that can be made full, for a process, and be given room
+// testDisk is a folder that can be made full, for a process, and be given room
 // again. A start on a full one is by the words of starter before the program.
-type disk struct {
+type testDisk struct {
 	dir        string
 	starter    []string
 	fill, free func(pid int)
 }
 
-// newDisk is a small file system of its own where the test may mount one. Else
+// newTestDisk is a small file system of its own where the test may mount one. Else
 // the files of the process are kept from growing, which SQLite meets alike.
-func newDisk(t *testing.T) disk {
+func newTestDisk(t *testing.T) testDisk {
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16m"); err != nil {
@@ -40,7 +40,7 @@ func newDisk(t *testing.T) disk {
 		}
 	})
 	ballast := filepath.Join(dir, "ballast")
-	return disk{
+	return testDisk{
 		dir: dir,
 		fill: func(int) {
 			for size := 1 << 20; size > 0; size /= 2 { // to the last byte
@@ -67,14 +67,14 @@ func appendTo(t *testing.T, path string, size int) bool {
 	return err == nil
 }
 
-func limitedFiles(t *testing.T, dir string) disk {
+func limitedFiles(t *testing.T, dir string) testDisk {
 	limit := func(pid int, bytes string) {
 		t.Helper()
 		if out, err := exec.Command("prlimit", "--pid="+strconv.Itoa(pid), "--fsize="+bytes+":").CombinedOutput(); err != nil {
 			t.Fatalf("prlimit: %v: %s", err, out)
 		}
 	}
-	return disk{
+	return testDisk{
 		dir: dir, starter: []string{"prlimit", "--fsize=0:"},
 		fill: func(pid int) { limit(pid, "0") }, free: func(pid int) { limit(pid, "unlimited") },
 	}
@@ -82,7 +82,7 @@ func limitedFiles(t *testing.T, dir string) disk {
 
 func TestAFullDiskAtTheStart(t *testing.T) {
 	t.Parallel()
-	d := newDisk(t)
+	d := newTestDisk(t)
 	if d.starter == nil {
 		d.fill(0)
 	}
@@ -93,23 +93,23 @@ func TestAFullDiskAtTheStart(t *testing.T) {
 	if err == nil || cmd.ProcessState.ExitCode() != 1 {
 		t.Errorf("it ended with %v", err)
 	}
-	says(t, string(said), d.dir, "may be full", "--data")
+	checkMessage(t, string(said), d.dir, "may be full", "--data")
 }
 
 // A disk fills up in mid-duel: the duel is played to its end, new players are
 // told to come again, and when there is room the result is settled.
 func TestADiskFillsUp(t *testing.T) {
 	t.Parallel()
-	d := newDisk(t)
-	flags := []string{"--data=" + d.dir, "--config=" + configFile(t, slow)}
+	d := newTestDisk(t)
+	flags := []string{"--data=" + d.dir, "--config=" + configFile(t, slowDuelsConfig)}
 	p := startProcess(t, flags...)
-	both, match := newPair(t, p.url)
+	both, match := newPlayerPair(t, p.url)
 
 	d.fill(p.cmd.Process.Pid)
 	if status, code := postGuest(t, p.url); status != http.StatusServiceUnavailable || code != string(protocol.CodeUnavailable) {
 		t.Errorf("on a full disk a new player gets %d %s", status, code)
 	}
-	over := both.finish(t, match, 0, 3)
+	over := both.finishMatch(t, match, 0, 3)
 	var profile struct{ Matches int }
 	if status := get(t, p.url+"/v1/games/demo/players/"+both[0].ID, &profile); status != http.StatusOK || profile.Matches != 0 {
 		t.Errorf("on a full disk a profile is answered with %d: %+v", status, profile)
@@ -117,9 +117,9 @@ func TestADiskFillsUp(t *testing.T) {
 
 	d.free(p.cmd.Process.Pid)
 	for _, playing := range both {
-		push[protocol.Settled](t, playing, protocol.TypeSettled)
+		readPush[protocol.Settled](t, playing, protocol.TypeSettled)
 	}
-	kept(t, p.url, over)
+	checkProfiles(t, p.url, over)
 	if status, code := postGuest(t, p.url); status != http.StatusCreated {
 		t.Errorf("with room again a new player gets %d %s", status, code)
 	}
@@ -127,7 +127,7 @@ func TestADiskFillsUp(t *testing.T) {
 	if code := p.wait(t); code != 0 {
 		t.Errorf("the process ended with %d\n%s", code, p.log)
 	}
-	kept(t, startProcess(t, flags...).url, over)
+	checkProfiles(t, startProcess(t, flags...).url, over)
 }
 
 // postGuest asks for a new player, and gives the status and the code of a

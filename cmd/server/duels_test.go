@@ -27,47 +27,47 @@ func TestDuelsEndToEnd(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		flags := cli{Config: configFile(t, fast), Data: &db.Dir, Database: &db.URL}
+		flags := cli{Config: configFile(t, fastDuels), Data: &db.Dir, Database: &db.URL}
 		if db.URL != "" {
 			url := listedRedis(t)
 			flags.Redis = &url
 		}
 		n := startNode(t, flags)
-		games := playPairs(t, n.url, 50)
-		byMatch := make(map[string][]*transcript)
-		for _, g := range games {
+		transcripts := playDuels(t, n.url, 50)
+		byMatch := make(map[string][]*duelTranscript)
+		for _, g := range transcripts {
 			g.check(t)
 			byMatch[g.match] = append(byMatch[g.match], g)
 		}
 		if len(byMatch) != 50 {
 			t.Fatalf("%d matches were played, want 50", len(byMatch))
 		}
-		for match, both := range byMatch {
-			if len(both) != 2 || !bytes.Equal(both[0].numbered.Bytes(), both[1].numbered.Bytes()) {
+		for match, perspectives := range byMatch {
+			if len(perspectives) != 2 || !bytes.Equal(perspectives[0].numbered.Bytes(), perspectives[1].numbered.Bytes()) {
 				t.Errorf("the players of %s were pushed different things", match)
 			}
 		}
-		checkKept(t, n.url, games)
+		checkStoredResults(t, n.url, transcripts)
 		if db.URL == "" { // the boards are in the process: they are rebuilt from the ledger
 			n.stop()
-			checkKept(t, startNode(t, flags).url, games)
+			checkStoredResults(t, startNode(t, flags).url, transcripts)
 		}
 	})
 }
 
-// playPairs has pairs of new players play a duel each, all at once.
-func playPairs(t *testing.T, url string, pairs int) []*transcript {
+// playDuels has pairs of new players play a duel each, all at once.
+func playDuels(t *testing.T, url string, pairs int) []*duelTranscript {
 	t.Helper()
-	games := make([]*transcript, 2*pairs)
-	for i := range games {
+	transcripts := make([]*duelTranscript, 2*pairs)
+	for i := range transcripts {
 		g, err := player.NewGuest(t.Context(), url, "demo", "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		games[i] = &transcript{guest: g, told: map[int]protocol.Answered{}}
+		transcripts[i] = &duelTranscript{guest: g, answers: map[int]protocol.Answered{}}
 	}
 	var group errgroup.Group
-	for _, g := range games {
+	for _, g := range transcripts {
 		group.Go(func() error {
 			p, err := player.Connect(t.Context(), url, g.guest, nil)
 			if err != nil {
@@ -80,17 +80,17 @@ func playPairs(t *testing.T, url string, pairs int) []*transcript {
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	return games
+	return transcripts
 }
 
-// transcript is a duel as one of its players saw it.
-type transcript struct {
+// duelTranscript is a duel as one of its players saw it.
+type duelTranscript struct {
 	guest    player.Guest
 	match    string
 	seq      int64
 	numbered bytes.Buffer // all numbered pushes
 	open     int          // the question that is open, -1 for none
-	told     map[int]protocol.Answered
+	answers  map[int]protocol.Answered
 	found    protocol.MatchFound
 	asked    []protocol.Question
 	closed   []protocol.QuestionClosed
@@ -99,7 +99,7 @@ type transcript struct {
 }
 
 // play plays one duel to its end and writes down what it is told.
-func (g *transcript) play(p *player.Player) error {
+func (g *duelTranscript) play(p *player.Player) error {
 	g.open = -1
 	if _, err := p.Send(protocol.TypeDuelJoin, protocol.DuelJoin{Lang: "en"}); err != nil {
 		return err
@@ -109,14 +109,14 @@ func (g *transcript) play(p *player.Player) error {
 		if err != nil {
 			return err
 		}
-		if err := g.take(p, f); err != nil {
+		if err := g.handleFrame(p, f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (g *transcript) take(p *player.Player, f player.Frame) error {
+func (g *duelTranscript) handleFrame(p *player.Player, f player.Frame) error {
 	if f.Seq != 0 {
 		if g.seq++; f.Seq != g.seq {
 			return fmt.Errorf("push %d came where %d was due: %s", f.Seq, g.seq, f.Raw)
@@ -124,7 +124,7 @@ func (g *transcript) take(p *player.Player, f player.Frame) error {
 		g.numbered.Write(f.Raw)
 		g.match = f.Match
 	}
-	if f.Type != protocol.TypeQuestionClosed && betrays(f.Raw) {
+	if f.Type != protocol.TypeQuestionClosed && revealsAnswer(f.Raw) {
 		return fmt.Errorf("this betrays an answer: %s", f.Raw)
 	}
 	switch f.Type {
@@ -135,14 +135,14 @@ func (g *transcript) take(p *player.Player, f player.Frame) error {
 	case protocol.TypeAnswered:
 		var a protocol.Answered
 		err := json.Unmarshal(f.Data, &a)
-		g.told[a.Question] = a
+		g.answers[a.Question] = a
 		return err
 	case protocol.TypeAnswerSeen:
 		var seen protocol.AnswerSeen
 		if err := json.Unmarshal(f.Data, &seen); err != nil {
 			return err
 		}
-		if _, told := g.told[seen.Question]; seen.Player == g.guest.ID && !told {
+		if _, answers := g.answers[seen.Question]; seen.Player == g.guest.ID && !answers {
 			return fmt.Errorf("the push came before the reply that caused it: %s", f.Raw)
 		}
 	case protocol.TypeQuestionClosed:
@@ -160,8 +160,8 @@ func (g *transcript) take(p *player.Player, f player.Frame) error {
 	return nil
 }
 
-// betrays says whether a frame names anything that only a close may say.
-func betrays(frame []byte) bool {
+// revealsAnswer says whether a frame names anything that only a close may say.
+func revealsAnswer(frame []byte) bool {
 	for _, word := range []string{`"answer":`, `"explanation"`, `"right"`, `"accepted":[`, `"target"`, `"tolerance"`} {
 		if bytes.Contains(frame, []byte(word)) {
 			return true
@@ -170,7 +170,7 @@ func betrays(frame []byte) bool {
 	return false
 }
 
-func (g *transcript) answer(p *player.Player, f player.Frame) error {
+func (g *duelTranscript) answer(p *player.Player, f player.Frame) error {
 	var q protocol.Question
 	if err := json.Unmarshal(f.Data, &q); err != nil {
 		return err

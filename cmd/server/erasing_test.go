@@ -21,9 +21,9 @@ import (
 
 // What players are known by who are erased in a test, and is to be found nowhere
 // then.
-var personal = []string{"jane.doe.1984", "Zaphodian", "zaphodian", "Trilliana", "trilliana", device}
+var personalData = []string{"jane.doe.1984", "Zaphodian", "zaphodian", "Trilliana", "trilliana", device}
 
-const erasingFast = `
+const fastErasing = `
 games:
   demo:
     duel: {questions: 4, time_limit_ms: 60000, countdown_ms: 50, reveal_ms: 50, bot_after_ms: 0}
@@ -40,50 +40,50 @@ func TestErasedPlayersAreInNoStore(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		server := testenv.Redis(t)
-		h := house{config: configFile(t, erasingFast), redis: server.URL, db: db}
+		h := testCluster{config: configFile(t, fastErasing), redis: server.URL, db: db}
 		if db.Dir == "" {
 			h.db.Dir = t.TempDir()
 		}
 		n := h.node(t)
 		at := []string{"--data=" + h.db.Dir, "--database=" + h.db.URL, "--config=" + h.config}
-		token := mintedFor(t, "player", personal[0], at)
-		jane := attend(t, n.url, player.Guest{ID: personal[0], Token: token})
-		jane.solve = newSolver(t)
+		token := mintedFor(t, "player", personalData[0], at)
+		jane := newMatchClient(t, n.url, player.Guest{ID: personalData[0], Token: token})
+		jane.key = newAnswerKey(t)
 		named := func(token, name string) {
 			t.Helper()
-			if status, p := said(t, "PUT", n.url+"/v1/games/demo/players/me/nickname", token, map[string]string{"nickname": name}); status != http.StatusOK {
+			if status, p := requestJSON(t, "PUT", n.url+"/v1/games/demo/players/me/nickname", token, map[string]string{"nickname": name}); status != http.StatusOK {
 				t.Fatalf("the name %s: %d %v", name, status, p)
 			}
 		}
 		named(token, "Zaphodian")
-		guest := guestOf(t, n.url, device)
+		guest := newDeviceGuest(t, n.url, device)
 		named(guest.Token, "Trilliana")
-		other := stranger(t, n.url, "demo")
+		other := newDuelClient(t, n.url, "demo")
 
-		first := meet(t, jane, guest).begun(t)
-		playOn(t, first[:]...)
-		eventually(t, "the duel is settled", func() bool { return profileOf(t, n.url, "demo", guest.id).Matches == 1 })
-		early := meet(t, attendAgain(t, n.url, jane), attendAgain(t, n.url, guest)).begun(t)
+		first := pairUp(t, jane, guest).waitForMatch(t)
+		playToEnd(t, first[:]...)
+		waitUntil(t, "the duel is settled", func() bool { return profileOf(t, n.url, "demo", guest.id).Matches == 1 })
+		early := pairUp(t, attendAgain(t, n.url, jane), attendAgain(t, n.url, guest)).waitForMatch(t)
 		early[1].request(t, protocol.TypeMatchLeave, protocol.MatchLeave{Match: early[1].match})
-		early[0].until(t, protocol.TypeMatchOver) // it is not stored
+		early[0].readUntilPush(t, protocol.TypeMatchOver) // it is not stored
 		playArena(t, n.url, mintedFor(t, "host", "quizmaster", at), jane, guest, other)
-		eventually(t, "the arena is settled", func() bool { return profileOf(t, n.url, "demo", other.id).Matches == 1 })
-		last := meet(t, attendAgain(t, n.url, jane), attendAgain(t, n.url, other)).begun(t)
+		waitUntil(t, "the arena is settled", func() bool { return profileOf(t, n.url, "demo", other.id).Matches == 1 })
+		last := pairUp(t, attendAgain(t, n.url, jane), attendAgain(t, n.url, other)).waitForMatch(t)
 		for _, c := range last {
-			c.until(t, protocol.TypeQuestion)
-			c.reply(t, true)
+			c.readUntilPush(t, protocol.TypeQuestion)
+			c.submitAndRead(t, true)
 		}
-		last[1].until(t, protocol.TypeQuestionClosed) // else it is not stored
+		last[1].readUntilPush(t, protocol.TypeQuestionClosed) // else it is not stored
 		for _, token := range []string{token, guest.Token} {
-			if status, _ := said(t, "DELETE", n.url+"/v1/games/demo/players/me", token, nil); status != http.StatusNoContent {
+			if status, _ := requestJSON(t, "DELETE", n.url+"/v1/games/demo/players/me", token, nil); status != http.StatusNoContent {
 				t.Fatalf("erasure: %d", status)
 			}
 		}
-		if status, p := said(t, "POST", n.url+"/v1/games/demo/arenas", mintedFor(t, "host", personal[0], at), quickArena); status != http.StatusUnauthorized {
+		if status, p := requestJSON(t, "POST", n.url+"/v1/games/demo/arenas", mintedFor(t, "host", personalData[0], at), quickArena); status != http.StatusUnauthorized {
 			t.Errorf("an arena of an erased host: %d %v", status, p)
 		}
-		last[1].until(t, protocol.TypeMatchOver)
-		eventually(t, "the last duel is settled", func() bool { return profileOf(t, n.url, "demo", other.id).Matches == 2 })
+		last[1].readUntilPush(t, protocol.TypeMatchOver)
+		waitUntil(t, "the last duel is settled", func() bool { return profileOf(t, n.url, "demo", other.id).Matches == 2 })
 		if last := lastDuelOf(t, h.redis, guest.id); last != "" {
 			t.Errorf("Redis keeps the last duel of the guest, %s", last)
 		}
@@ -107,39 +107,39 @@ func lastDuelOf(t *testing.T, url, player string) string {
 }
 
 // attendAgain is the same player by a new connection.
-func attendAgain(t *testing.T, url string, c *contestant) *contestant {
+func attendAgain(t *testing.T, url string, c *matchClient) *matchClient {
 	t.Helper()
-	again := attend(t, url, player.Guest{ID: c.ID, Nickname: c.Nickname, Token: c.Token})
-	again.solve = newSolver(t)
+	again := newMatchClient(t, url, player.Guest{ID: c.ID, Nickname: c.Nickname, Token: c.Token})
+	again.key = newAnswerKey(t)
 	return again
 }
 
 // playArena has players play a ranked buzzer match to its end.
-func playArena(t *testing.T, url, host string, all ...*contestant) {
+func playArena(t *testing.T, url, host string, all ...*matchClient) {
 	t.Helper()
-	made := makeArena(t, url, host, protocol.NewArena{
+	made := createArena(t, url, host, protocol.NewArena{
 		Mode: "buzzer", Name: "Cup", Pace: "auto", Ranked: true, Questions: protocol.ArenaQuestions{Count: 3},
 		Teams: []protocol.ArenaTeam{{ID: "red", Name: "Red"}, {ID: "blue", Name: "Blue"}},
 	})
-	seated := []*contestant{seatOf(t, url, player.Guest{ID: "quizmaster", Token: host}, protocol.ArenaJoin{Code: made.Code, As: "host"})}
+	seated := []*matchClient{joinArena(t, url, player.Guest{ID: "quizmaster", Token: host}, protocol.ArenaJoin{Code: made.Code, As: "host"})}
 	for _, c := range all {
-		s := seatOf(t, url, player.Guest{ID: c.ID, Nickname: c.Nickname, Token: c.Token}, protocol.ArenaJoin{Code: made.Code})
-		s.solve, s.wait = newSolver(t), true
+		s := joinArena(t, url, player.Guest{ID: c.ID, Nickname: c.Nickname, Token: c.Token}, protocol.ArenaJoin{Code: made.Code})
+		s.key, s.waitForSettled = newAnswerKey(t), true
 		s.plan = func(int) (right, silent bool) { return true, false }
 		seated = append(seated, s)
 	}
-	seated[0].must(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
+	seated[0].mustRequest(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
 	playAll(t, seated)
 }
 
 // checkErasedEverywhere waits for the steps of the erasure and searches all stores.
-func checkErasedEverywhere(t *testing.T, n *running, h house) {
+func checkErasedEverywhere(t *testing.T, n *testNode, h testCluster) {
 	t.Helper()
 	l, err := ledger.Open(t.Context(), ledger.Config{URL: h.db.URL, Dir: h.db.Dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the erasures are forgotten", func() bool {
+	waitUntil(t, "the erasures are forgotten", func() bool {
 		if _, err := l.ForgetErased(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -152,16 +152,16 @@ func checkErasedEverywhere(t *testing.T, n *running, h house) {
 	var board struct {
 		Entries []struct{ ID, Nickname string }
 	}
-	eventually(t, "the boards have applied it", func() bool {
+	waitUntil(t, "the boards have applied it", func() bool {
 		get(t, n.url+"/v1/games/demo/leaderboards/all", &board)
-		return len(board.Entries) == 3 && !strings.Contains(fmt.Sprint(board.Entries), personal[0])
+		return len(board.Entries) == 3 && !strings.Contains(fmt.Sprint(board.Entries), personalData[0])
 	})
 	operations := strings.TrimPrefix(n.ops, "http://")
 	code, out, errs := command("boards", "verify", "--game=demo", "--data="+h.db.Dir, "--database="+h.db.URL, "--config="+h.config, "--ops-listen="+operations)
 	if code != 0 {
 		t.Errorf("the boards: %s %s", out, errs)
 	}
-	eventually(t, "Redis has nothing that lasts", func() bool {
+	waitUntil(t, "Redis has nothing that lasts", func() bool {
 		kept := personalKeys(t, h.redis)
 		if len(kept) > 0 {
 			t.Logf("Redis has %q", kept)
@@ -169,7 +169,7 @@ func checkErasedEverywhere(t *testing.T, n *running, h house) {
 		return len(kept) == 0
 	})
 	n.stop()
-	for _, text := range personal {
+	for _, text := range personalData {
 		for _, found := range append(filesHolding(t, h.db.Dir, text), rowsHolding(t, h.db.URL, text)...) {
 			t.Errorf("%s: %s", text, found)
 		}
@@ -206,7 +206,7 @@ func keysWith(t *testing.T, url string) map[string]time.Duration {
 	for keys.Next(t.Context()) {
 		key := keys.Val()
 		whole := key + contentOf(t, client, key)
-		for _, text := range personal {
+		for _, text := range personalData {
 			if strings.Contains(whole, text) {
 				found[key] = client.TTL(t.Context(), key).Val()
 			}

@@ -10,8 +10,8 @@ func instant(ms int64) string {
 	return time.UnixMilli(ms).UTC().Format(time.DateTime)
 }
 
-// untilText says in a sentence when something expires, in epoch ms; 0: never.
-func untilText(ms int64) string {
+// expiryText says in a sentence when something expires, in epoch ms; 0: never.
+func expiryText(ms int64) string {
 	if ms == 0 {
 		return "forever"
 	}

@@ -33,13 +33,13 @@ func readConfig(path string) (config, error) {
 }
 
 func (c *config) read(raw []byte) error {
-	if err := check(raw); err != nil {
+	if err := checkFields(raw); err != nil {
 		return err
 	}
 	if err := decode(raw, c, false); err != nil {
 		return err
 	}
-	if err := decode(raw, &c.said, false); err != nil {
+	if err := decode(raw, &c.fileKeys, false); err != nil {
 		return err
 	}
 	c.Limits.fill()
@@ -92,27 +92,27 @@ func decode(raw []byte, into any, strict bool) error {
 	return nil
 }
 
-// check finds all unknown fields and wrong types.
-func check(raw []byte) error {
+// checkFields finds all unknown fields and wrong types.
+func checkFields(raw []byte) error {
 	var strict config
 	var tree yaml.Node
 	err := decode(raw, &strict, true)
-	if wrong, ok := errors.AsType[*yaml.TypeError](err); err != nil && !ok {
+	if typeErrors, ok := errors.AsType[*yaml.TypeError](err); err != nil && !ok {
 		return err
 	} else if ok {
-		err = plain(wrong)
+		err = translateTypeErrors(typeErrors)
 	}
 	if err := decode(raw, &tree, false); err != nil {
 		return err
 	}
-	return errors.Join(err, fractions(&tree))
+	return errors.Join(err, checkWholeNumbers(&tree))
 }
 
-// fractions finds what the library would silently cut to a whole number.
-func fractions(n *yaml.Node) error {
+// checkWholeNumbers finds what the library would silently cut to a whole number.
+func checkWholeNumbers(n *yaml.Node) error {
 	var errs []error
 	for i, part := range n.Content {
-		errs = append(errs, fractions(part))
+		errs = append(errs, checkWholeNumbers(part))
 		if n.Kind == yaml.MappingNode && i%2 == 1 && part.Tag == "!!float" && !strings.HasSuffix(n.Content[i-1].Value, "per_second") {
 			errs = append(errs, fmt.Errorf("line %d: %s: the number `%s` is not a whole number", part.Line, n.Content[i-1].Value, part.Value))
 		}
@@ -125,27 +125,27 @@ var (
 	wrongType    = regexp.MustCompile(`cannot unmarshal !!(\w+)(.*) into (\S+)`)
 )
 
-// plain says what is wrong with a file in the words of who wrote it.
-func plain(wrong *yaml.TypeError) error {
+// translateTypeErrors says what is wrong with a file in the words of who wrote it.
+func translateTypeErrors(typeErrors *yaml.TypeError) error {
 	var lines []string
-	for _, line := range wrong.Errors {
+	for _, line := range typeErrors.Errors {
 		line = unknownField.ReplaceAllString(line, "unknown field $1")
 		if m := wrongType.FindStringSubmatch(line); m != nil {
-			line = strings.Replace(line, m[0], fmt.Sprintf("%s%s is not %s", kinds[m[1]], m[2], wanted(m[3])), 1)
+			line = strings.Replace(line, m[0], fmt.Sprintf("%s%s is not %s", yamlKinds[m[1]], m[2], expectedKind(m[3])), 1)
 		}
 		lines = append(lines, line)
 	}
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// kinds are YAML's names of what stands in a file.
-var kinds = map[string]string{
+// yamlKinds are YAML's names of what stands in a file.
+var yamlKinds = map[string]string{
 	"str": "the text", "int": "the number", "float": "the number", "bool": "the value", "map": "a section", "seq": "a list",
 	"null": "nothing", "timestamp": "the date", "binary": "binary data", "merge": "a merge",
 }
 
-// wanted names what a Go type stands for in a file.
-func wanted(kind string) string {
+// expectedKind names what a Go type stands for in a file.
+func expectedKind(kind string) string {
 	switch {
 	case strings.HasPrefix(kind, "int"):
 		return "a whole number"
@@ -161,26 +161,26 @@ func wanted(kind string) string {
 	return "a section of fields"
 }
 
-// sets tells whether the file sets something. The last step of the path may be
+// isSet tells whether the file sets something. The last step of the path may be
 // several, with dots.
-func (c *config) sets(path ...string) bool {
+func (c *config) isSet(path ...string) bool {
 	last := len(path) - 1
 	path = append(path[:last:last], strings.Split(path[last], ".")...)
-	var at any = c.said
+	var value any = c.fileKeys
 	for _, step := range path {
-		section, ok := at.(map[string]any)
+		section, ok := value.(map[string]any)
 		if !ok {
 			return false
 		}
-		if at, ok = section[step]; !ok {
+		if value, ok = section[step]; !ok {
 			return false
 		}
 	}
 	return true
 }
 
-// beside makes the path of a secret file relative to the configuration file.
-func (c *config) beside(path string) string {
+// resolvePath makes the path of a secret file relative to the configuration file.
+func (c *config) resolvePath(path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}

@@ -26,22 +26,22 @@ type gameKeys struct {
 	log     *slog.Logger
 	changed func() // called when keys have been put in force
 
-	held  map[string][]identity.Key // by game
-	seen  map[string][]identity.Key // of the last reading, by game
-	fault map[string]string         // of the last reading, by game
+	inForce   map[string][]identity.Key // by game
+	lastRead  map[string][]identity.Key // of the last reading, by game
+	lastError map[string]string         // of the last reading, by game
 }
 
 func newGameKeys(c *config, tokens *identity.Tokens, log *slog.Logger, changed func()) (*gameKeys, error) {
 	k := &gameKeys{
 		file: c.file, games: c.gameNames(), tokens: tokens, log: log, changed: changed,
-		held: make(map[string][]identity.Key), seen: make(map[string][]identity.Key), fault: make(map[string]string),
+		inForce: make(map[string][]identity.Key), lastRead: make(map[string][]identity.Key), lastError: make(map[string]string),
 	}
 	for _, game := range k.games {
 		keys, err := c.readKeys(game)
 		if err != nil {
 			return nil, err
 		}
-		k.held[game] = keys
+		k.inForce[game] = keys
 	}
 	return k, nil
 }
@@ -58,49 +58,49 @@ func (k *gameKeys) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			k.reread(ctx)
+			k.reload(ctx)
 		}
 	}
 }
 
-// reread takes the keys of games whose have changed. What is wrong with them is
+// reload takes the keys of games whose have changed. What is wrong with them is
 // logged once, and those before stay.
-func (k *gameKeys) reread(ctx context.Context) {
-	c, broken := readConfig(k.file)
-	some := false
+func (k *gameKeys) reload(ctx context.Context) {
+	c, readErr := readConfig(k.file)
+	isChanged := false
 	for _, game := range k.games {
-		changed, err := false, broken
+		changed, err := false, readErr
 		if err == nil {
-			changed, err = k.take(ctx, &c, game)
+			changed, err = k.reloadGame(ctx, &c, game)
 		}
-		some = some || changed
-		k.tell(game, err)
+		isChanged = isChanged || changed
+		k.logError(game, err)
 	}
-	if some {
+	if isChanged {
 		k.changed()
 	}
 }
 
-func (k *gameKeys) take(ctx context.Context, c *config, game string) (changed bool, err error) {
+func (k *gameKeys) reloadGame(ctx context.Context, c *config, game string) (changed bool, err error) {
 	if _, declared := c.Games[game]; !declared {
 		return false, fmt.Errorf("the game is not declared any more: that takes effect at the next start")
 	}
 	keys, err := c.readKeys(game)
-	settled := slices.EqualFunc(keys, k.seen[game], sameKey)
-	k.seen[game] = keys
-	if err != nil || slices.EqualFunc(keys, k.held[game], sameKey) {
+	unchanged := slices.EqualFunc(keys, k.lastRead[game], sameKey)
+	k.lastRead[game] = keys
+	if err != nil || slices.EqualFunc(keys, k.inForce[game], sameKey) {
 		return false, err
 	}
 	if len(keys) == 0 { // as in a file that is half written, which would end every session
 		return false, fmt.Errorf("it has none any more: that takes effect at the next start")
 	}
-	if !settled {
+	if !unchanged {
 		return false, nil
 	}
 	if err := k.tokens.Configure(ctx, game, keys); err != nil {
 		return false, err
 	}
-	k.held[game] = keys
+	k.inForce[game] = keys
 	k.log.InfoContext(ctx, "game keys reloaded", "game", game, "keys", len(keys))
 	return true, nil
 }
@@ -109,14 +109,14 @@ func sameKey(a, b identity.Key) bool {
 	return a.ID == b.ID && a.Alg == b.Alg && bytes.Equal(a.Secret, b.Secret)
 }
 
-// tell logs a fault once.
-func (k *gameKeys) tell(game string, err error) {
+// logError logs a fault once.
+func (k *gameKeys) logError(game string, err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
-	if text != "" && text != k.fault[game] {
+	if text != "" && text != k.lastError[game] {
 		k.log.Error("game key reload failed; keeping the earlier keys", "game", game, "error", err)
 	}
-	k.fault[game] = text
+	k.lastError[game] = text
 }

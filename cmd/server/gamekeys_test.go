@@ -19,13 +19,13 @@ func TestGameKeysAreReadAgain(t *testing.T) {
 	const one, two = "{id: k1, alg: HS256, secret_file: one.key}", "{id: k2, alg: HS256, secret_file: two.key}"
 	write := func(keys ...string) string { return "games: {demo: {keys: [" + strings.Join(keys, ", ") + "]}}\n" }
 	path := configFile(t, write(one))
-	beside(t, path, "one.key", strings.Repeat("1", 32))
-	beside(t, path, "two.key", strings.Repeat("2", 32))
+	writeBeside(t, path, "one.key", strings.Repeat("1", 32))
+	writeBeside(t, path, "two.key", strings.Repeat("2", 32))
 	c, err := (&cli{Config: path, Data: ptr(t.TempDir())}).load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := ledger.Open(t.Context(), c.ledgerConfig(quiet()))
+	l, err := ledger.Open(t.Context(), c.ledgerConfig(discardLog()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestGameKeysAreReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, changes := new(logged), 0
+	log, changes := new(logBuffer), 0
 	keys, err := newGameKeys(&c, tokens, slog.New(slog.NewTextHandler(log, nil)), func() { changes++ })
 	if err != nil {
 		t.Fatal(err)
@@ -54,9 +54,9 @@ func TestGameKeysAreReadAgain(t *testing.T) {
 	first, _ := mint()
 	for _, step := range []struct {
 		what, config, two string
-		signs             string
+		isSigner          string
 		changes           int
-		stands            bool // the first token
+		isValid           bool // the first token
 	}{
 		{"nothing", write(one), "2", "k1", 0, true},
 		{"one more", write(one, two), "2", "k1", 1, true},
@@ -73,17 +73,17 @@ func TestGameKeysAreReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, _ := mint()
-		beside(t, path, "two.key", strings.Repeat("x", 32)) // as if it were being written
-		keys.reread(t.Context())
+		writeBeside(t, path, "two.key", strings.Repeat("x", 32)) // as if it were being written
+		keys.reload(t.Context())
 		if _, err := tokens.Verify(t.Context(), before); err != nil {
 			t.Errorf("%s: by half of a file: %v", step.what, err)
 		}
-		beside(t, path, "two.key", strings.Repeat(step.two, 32))
-		keys.reread(t.Context())
-		keys.reread(t.Context())
+		writeBeside(t, path, "two.key", strings.Repeat(step.two, 32))
+		keys.reload(t.Context())
+		keys.reload(t.Context())
 		_, key := mint()
 		_, err := tokens.Verify(t.Context(), first)
-		if key != step.signs || changes != step.changes || (err == nil) != step.stands {
+		if key != step.isSigner || changes != step.changes || (err == nil) != step.isValid {
 			t.Errorf("%s: %s signs, %d changes, the first token: %v; want %+v", step.what, key, changes, err, step)
 		}
 	}

@@ -27,21 +27,21 @@ func TestThePagePlaysEveryGame(t *testing.T) {
 	dir := t.TempDir()
 	n := startNode(t, cli{Data: &dir, Config: configFile(t, severalGames)})
 	b := newBrowser(t, chromium)
-	b.open(n.url+"/").sees(`a[href="/g/com.example.trivia"]`, `a[href="/g/com.example.quiz"]`)
+	b.open(n.url+"/").waitForVisible(`a[href="/g/com.example.trivia"]`, `a[href="/g/com.example.quiz"]`)
 	host := b.open(n.url + "/g/com.example.quiz?guest=new")
 	host.click("arena-host", "mode-survival", "pace-host")
 	host.write("draft-name", "Friday")
 	host.write("nickname", "Quizmaster")
 	host.click("make")
-	host.sees(named("link"))
-	link, err := chromedp.Run(host.ctx, chromedp.Value(named("link")))
+	host.waitForVisible(withName("link"))
+	link, err := chromedp.Run(host.ctx, chromedp.Value(withName("link")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code := host.wait(named("code"), "data-code"); link != n.url+"/g/com.example.quiz/join/"+code {
+	if code := host.waitForAttribute(withName("code"), "data-code"); link != n.url+"/g/com.example.quiz/join/"+code {
 		t.Errorf("the link of arena %s is %s", code, link)
 	}
 	guest := b.open(link + "?guest=new")
 	guest.join("Ruby", "")
-	host.sees(marked("players", "value", 1))
+	host.waitForVisible(withMark("players", "value", 1))
 }

@@ -7,7 +7,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-func TestWhenGarbageIsCollected(t *testing.T) { //nolint:paralleltest // the environment is the process's
+func TestGCHeadroom(t *testing.T) { //nolint:paralleltest // the environment is the process's
 	for _, test := range []struct {
 		gogc        string
 		mib, memory int64
@@ -42,7 +42,7 @@ func TestShareOfTheHeap(t *testing.T) {
 
 // Garbage is let be while the heap is small; once much is alive the share is the
 // usual one again, and so it is at the end.
-func TestCollectedNoSooner(t *testing.T) { //nolint:paralleltest // the heap is the process's
+func TestCollectionRunsNoSooner(t *testing.T) { //nolint:paralleltest // the heap is the process's
 	stop := startGCTuner(1 << 30)
 	if percent := sharedPercent(); percent < 1000 {
 		t.Errorf("at first %d%%", percent)
@@ -52,7 +52,7 @@ func TestCollectedNoSooner(t *testing.T) { //nolint:paralleltest // the heap is 
 	for i := 0; i < much; i += 4096 {
 		held[i] = 1
 	}
-	eventually(t, "it has looked by what is alive", func() bool {
+	waitUntil(t, "it has looked by what is alive", func() bool {
 		runtime.GC()
 		return sharedPercent() <= (1<<30)/(much/100)
 	})

@@ -59,12 +59,12 @@ func banksOf(t *testing.T, dir, text string) *banks {
 		t.Fatal(err)
 	}
 	c.Data = dir
-	l, err := ledger.Open(t.Context(), c.ledgerConfig(quiet()))
+	l, err := ledger.Open(t.Context(), c.ledgerConfig(discardLog()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	b, err := openBanks(t.Context(), &c, l, quiet())
+	b, err := openBanks(t.Context(), &c, l, discardLog())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func (c *config) readKey(k gameKey) (identity.Key, error) {
 	if k.SecretFile == "" {
 		return identity.Key{}, fmt.Errorf("key %q: it needs a secret_file", k.ID)
 	}
-	file, err := os.ReadFile(c.beside(k.SecretFile))
+	file, err := os.ReadFile(c.resolvePath(k.SecretFile))
 	if err != nil {
 		return identity.Key{}, fmt.Errorf("key %q: its file cannot be read: %w", k.ID, err)
 	}

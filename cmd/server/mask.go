@@ -11,17 +11,17 @@ var (
 	passwordOfQuery = regexp.MustCompile(`([?&](?:ssl)?password=)[^&]*`)
 )
 
-// masked hides the passwords of an address that has been validated, also of
+// maskPasswords hides the passwords of an address that has been validated, also of
 // one with several servers. What it gives is a valid address again.
-func masked(address string) string {
+func maskPasswords(address string) string {
 	address = passwordOfUser.ReplaceAllString(address, "$1:xxxxx@")
 	return passwordOfQuery.ReplaceAllString(address, "${1}xxxxx")
 }
 
-// maskedURL hides also the values of the query, which at receivers are often
+// maskURL hides also the values of the query, which at receivers are often
 // secrets.
-func maskedURL(address string) string {
-	address = masked(address)
+func maskURL(address string) string {
+	address = maskPasswords(address)
 	u, err := url.Parse(address)
 	if err != nil || u.RawQuery == "" {
 		return address

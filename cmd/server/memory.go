@@ -21,11 +21,11 @@ func memoryLimit(mib int64) int64 {
 	return machineMemory(os.DirFS("/"))
 }
 
-// holdMemory has the collector work harder before the process is past what it may
+// setMemoryLimit has the collector work harder before the process is past what it may
 // use, with a twentieth left for what is not Go's: the heap would grow to twice of
 // what is alive, and the process end, before the pressure shows. GOMEMLIMIT goes
 // before; 0 bytes are no bound.
-func holdMemory(bytes int64) {
+func setMemoryLimit(bytes int64) {
 	if bytes > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(bytes / 20 * 19)
 	}
@@ -34,26 +34,26 @@ func holdMemory(bytes int64) {
 // machineMemory is the memory of the container, by cgroups of version 2 or 1, or of
 // the machine, where that is less; 0 where none is told.
 func machineMemory(root fs.FS) int64 {
-	least := int64(0)
+	limit := int64(0)
 	for _, bytes := range []int64{
-		number(root, "sys/fs/cgroup/memory.max"), number(root, "sys/fs/cgroup/memory/memory.limit_in_bytes"), installed(root),
+		readNumber(root, "sys/fs/cgroup/memory.max"), readNumber(root, "sys/fs/cgroup/memory/memory.limit_in_bytes"), totalMemory(root),
 	} {
-		if bytes > 0 && (least == 0 || bytes < least) {
-			least = bytes
+		if bytes > 0 && (limit == 0 || bytes < limit) {
+			limit = bytes
 		}
 	}
-	return least
+	return limit
 }
 
-// number reads a file that is one number; 0 for any other.
-func number(root fs.FS, path string) int64 {
+// readNumber reads a file that is one number; 0 for any other.
+func readNumber(root fs.FS, path string) int64 {
 	text, _ := fs.ReadFile(root, path)
 	n, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 	return n
 }
 
-// installed is what Linux says of the machine.
-func installed(root fs.FS) int64 {
+// totalMemory is what Linux says of the machine.
+func totalMemory(root fs.FS) int64 {
 	text, _ := fs.ReadFile(root, "proc/meminfo")
 	for line := range strings.Lines(string(text)) {
 		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "MemTotal:" {

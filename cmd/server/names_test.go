@@ -18,8 +18,8 @@ func TestAStartUsesTheSnapshotOfNames(t *testing.T) {
 	if _, err := player.NewGuest(t.Context(), n.url, "demo", ""); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the view has the name", func() bool { return metric(t, n.ops, "laststand_name_filter_names", `game="demo"`) == 1 })
-	if got := metric(t, n.ops, "laststand_name_filter_builds_total", `reason="start"`); got != 1 {
+	waitUntil(t, "the view has the name", func() bool { return sumMetric(t, n.ops, "laststand_name_filter_names", `game="demo"`) == 1 })
+	if got := sumMetric(t, n.ops, "laststand_name_filter_builds_total", `reason="start"`); got != 1 {
 		t.Errorf("the first start built %d views", got)
 	}
 	n.stop()
@@ -27,14 +27,14 @@ func TestAStartUsesTheSnapshotOfNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	n = startNode(t, cli{Data: &dir})
-	eventually(t, "the view serves", func() bool { return metric(t, n.ops, "laststand_name_filter_names", `game="demo"`) == 1 })
-	if loaded, built := metric(t, n.ops, "laststand_name_filter_snapshots_total", `outcome="loaded"`), metric(t, n.ops, "laststand_name_filter_builds_total"); loaded != 1 || built != 0 {
+	waitUntil(t, "the view serves", func() bool { return sumMetric(t, n.ops, "laststand_name_filter_names", `game="demo"`) == 1 })
+	if loaded, built := sumMetric(t, n.ops, "laststand_name_filter_snapshots_total", `outcome="loaded"`), sumMetric(t, n.ops, "laststand_name_filter_builds_total"); loaded != 1 || built != 0 {
 		t.Errorf("%d snapshots loaded, %d views built", loaded, built)
 	}
 	if got := get(t, n.url+"/v1/games/demo/nicknames/Nobody", nil); got != http.StatusOK {
 		t.Errorf("status %d", got)
 	}
-	if got := metric(t, n.ops, "laststand_name_filter_lookups_total", `answer="absent"`); got != 1 {
+	if got := sumMetric(t, n.ops, "laststand_name_filter_lookups_total", `answer="absent"`); got != 1 {
 		t.Errorf("%d looks answered by the view alone", got)
 	}
 }

@@ -43,38 +43,38 @@ type node struct {
 	registry metricRegistry
 	now      func() int64 // cluster time, epoch ms
 
-	redis    *redisx.Conn
-	clock    *redisx.Clock
-	inbox    *redisx.Inbox
-	ledger   *ledger.Ledger
-	wheel    *timer.Wheel
-	presence match.Presence
-	bell     taskqueue.Notifier // of the durable queue
-	clients  clients
-	keys     *receiverKeys
-	proxies  *proxies.Trusted
-	limiter  *limit.Limiter
-	pressure *loadshed.Shedder
-	room     *loadshed.DuelLimit // for duels
+	redis      *redisx.Conn
+	clock      *redisx.Clock
+	inbox      *redisx.Inbox
+	ledger     *ledger.Ledger
+	wheel      *timer.Wheel
+	presence   match.Presence
+	taskSignal taskqueue.Notifier // of the durable queue
+	clients    clients
+	keys       *receiverKeys
+	proxies    *proxies.Trusted
+	limiter    *limit.Limiter
+	shedder    *loadshed.Shedder
+	duelLimit  *loadshed.DuelLimit // for duels
 
-	banks        *banks
-	identity     *identity.Registry
-	gameKeys     *gameKeys
-	engine       *match.Engine
-	played       *redismatch.Store
-	lobby        *lobby.Lobby
-	arenas       *arena.Service
-	boards       *leaderboard.Applier
-	reader       *leaderboard.Reader
-	display      *display.Display
-	settler      *settle.Settler
-	keeper       *taskqueue.Maintainer
-	taskNotifier *taskNotifier
-	book         *hooks.Book // of who is told what happens
-	office       *hooks.Office
-	workers      *taskqueue.Workers
-	sessions     *ws.Server
-	standing     *httpapi.Standing
+	banks           *banks
+	identity        *identity.Registry
+	gameKeys        *gameKeys
+	engine          *match.Engine
+	matches         *redismatch.Store
+	lobby           *lobby.Lobby
+	arenas          *arena.Service
+	boards          *leaderboard.Applier
+	reader          *leaderboard.Reader
+	display         *display.Display
+	settler         *settle.Settler
+	maintainer      *taskqueue.Maintainer
+	taskNotifier    *taskNotifier
+	webhookRegistry *hooks.Book // of who is told what happens
+	dispatcher      *hooks.Office
+	workers         *taskqueue.Workers
+	sessions        *ws.Server
+	accessChecker   *httpapi.Standing
 
 	reporting reporting
 
@@ -103,7 +103,7 @@ func openWithMetrics(ctx context.Context, c config, log *slog.Logger, metrics me
 	n.registry.MustRegister(collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(aliveMetric)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	registerBuildInfo(n.registry, currentBuild())
 	showTimers(n.registry, n.wheel)
-	n.taskNotifier = newTaskNotifier(&n.bell, n.registry)
+	n.taskNotifier = newTaskNotifier(&n.taskSignal, n.registry)
 	err := n.openCertificate()
 	if err == nil {
 		err = n.openStores(ctx)
@@ -127,15 +127,15 @@ func (n *node) openStores(ctx context.Context) (err error) {
 	}
 	n.now = n.clock.Now
 	n.inbox = redisx.NewInbox(n.redis, redisx.InboxConfig{Node: n.id, Registry: n.registry, Logger: n.log})
-	if n.book, err = hooks.NewBook(n.config.endpoints(), n.registry); err != nil {
+	if n.webhookRegistry, err = hooks.NewBook(n.config.endpoints(), n.registry); err != nil {
 		return err
 	}
-	kept := n.config.ledgerConfig(n.log)
-	kept.Wake, kept.Events, kept.Registry = n.taskNotifier.Notify, n.book, n.registry
+	ledgerConfig := n.config.ledgerConfig(n.log)
+	ledgerConfig.Wake, ledgerConfig.Events, ledgerConfig.Registry = n.taskNotifier.Notify, n.webhookRegistry, n.registry
 	if n.redis.Kind != redisx.KindEmbedded { // else it is the database's machine, whose own clock it is
-		kept.Cluster = n.now
+		ledgerConfig.Cluster = n.now
 	}
-	if n.ledger, err = ledger.Open(ctx, kept); err != nil {
+	if n.ledger, err = ledger.Open(ctx, ledgerConfig); err != nil {
 		return err
 	}
 	n.clock.SetSecondClock(n.ledger.Now)
@@ -168,13 +168,13 @@ func (n *node) close() {
 func (n *node) run(ctx context.Context, players, operators net.Listener, announce func()) error {
 	defer n.close()
 	days := dayChanges{n.config.gameNames(), n.ledger, n.boards, n.log}
-	settling := start(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.boards.Run, n.keeper.Run, n.taskNotifier.Run)
-	working := start(n.log, n.office.Run, n.workers.Run)
-	reporting := start(n.log, n.reporting.Run, n.keys.Run, n.gameKeys.Run, n.identity.Bars.Run)
-	visiting := start(n.log, n.reporting.visits.Run)
-	playing := start(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.pressure.Run, n.room.Run, days.Run, days.Sum)
+	ledgerLoops := startLoops(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.boards.Run, n.maintainer.Run, n.taskNotifier.Run)
+	webhookLoops := startLoops(n.log, n.dispatcher.Run, n.workers.Run)
+	reporting := startLoops(n.log, n.reporting.Run, n.keys.Run, n.gameKeys.Run, n.identity.Bars.Run)
+	sessionLoops := startLoops(n.log, n.reporting.sessionEvents.Run)
+	matchLoops := startLoops(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.duelLimit.Run, days.Run, days.Sum)
 	erasures := erasures{n.ledger, n.boards, ledger.ErasureKept, n.log}
-	following := start(n.log, append(n.followCertificate(), auditRetention{n.ledger, n.config.Audit.keep(), n.log}.Run, erasures.Run)...)
+	maintenanceLoops := startLoops(n.log, append(n.followCertificate(), auditRetention{n.ledger, n.config.Audit.keep(), n.log}.Run, erasures.Run)...)
 	failed := make(chan error, 2)
 	go func() { failed <- n.operators.Serve(operators) }() // ends with Close below
 	n.awaitBoards(ctx)
@@ -186,48 +186,48 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	case err = <-failed:
 	}
 	n.leave()
-	playing.end()
+	matchLoops.end()
 	n.wheel.Close()
-	visiting.end()
-	n.endReporting(reporting)
-	working.end()
-	settling.end()
-	following.end()
+	sessionLoops.end()
+	n.stopReporting(reporting)
+	webhookLoops.end()
+	ledgerLoops.end()
+	maintenanceLoops.end()
 	return errors.Join(ignoreClosed(err), n.operators.Close())
 }
 
-// boardsWithin is how long a start waits for the first leaderboards. Those of an
+// boardsTimeout is how long a start waits for the first leaderboards. Those of an
 // empty or small ledger take less. Beside a large one the node starts without
 // them, and /readyz says so until they are built.
-const boardsWithin = 3 * time.Second
+const boardsTimeout = 3 * time.Second
 
 func (n *node) awaitBoards(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, boardsWithin)
+	ctx, cancel := context.WithTimeout(ctx, boardsTimeout)
 	defer cancel()
 	if err := n.boards.Await(ctx); err != nil {
 		n.log.Info("server started before the leaderboards are built; /readyz fails until then", "error", err)
 	}
 }
 
-// endReporting ends what reports behaviours. The embedded Redis takes with it
+// stopReporting ends what reports behaviours. The embedded Redis takes with it
 // what is queued; any other keeps it for the other nodes.
-func (n *node) endReporting(reporting *loops) {
+func (n *node) stopReporting(reporting *loops) {
 	if n.redis.Kind != redisx.KindEmbedded {
 		reporting.end()
 		return
 	}
-	n.reporting.finish(n.config.gameNames())
+	n.reporting.flush(n.config.gameNames())
 	reporting.end()
-	n.reporting.lose(n.config.gameNames(), n.log)
+	n.reporting.discard(n.config.gameNames(), n.log)
 }
 
 // leave tells the players that the node goes, waits for their matches as long
 // as configured, and ends the requests under way.
 func (n *node) leave() {
 	n.draining.Store(true)
-	patience, _ := n.config.drain() // validated
-	n.log.Info("server is stopping", "drain", patience)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	drain, _ := n.config.drain() // validated
+	n.log.Info("server is stopping", "drain", drain)
+	ctx, cancel := context.WithTimeout(context.Background(), drain)
 	defer cancel()
 	n.sessions.Drain(ctx)
 	ctx, cancel = context.WithTimeout(context.Background(), 5*time.Second)
@@ -246,7 +246,7 @@ type loops struct {
 // loop runs until its context ends.
 type loop = func(context.Context) error
 
-func start(log *slog.Logger, run ...loop) *loops {
+func startLoops(log *slog.Logger, run ...loop) *loops {
 	ctx, stop := context.WithCancel(context.Background())
 	l := &loops{stop: stop}
 	for _, f := range run {

@@ -9,8 +9,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// unhurried is a configuration of duels whose questions wait for both players.
-func unhurried(games ...string) string {
+// slowDuels is a configuration of duels whose questions wait for both players.
+func slowDuels(games ...string) string {
 	duels := map[string]duel{}
 	for _, name := range games {
 		duels[name] = duel{Questions: 4, TimeLimitMS: 60_000, CountdownMS: 50, RevealMS: 50}
@@ -22,21 +22,21 @@ func unhurried(games ...string) string {
 // nodes' players are told the same to the end.
 func TestTicketsOfTwoNodesArePaired(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, testenv.ClusterOf(t, 3, 0).URL, unhurried("demo"))
-	here, there := h.node(t), h.node(t)
-	var all []*contestant
-	var duels []duelling
+	h := newTestCluster(t, testenv.ClusterOf(t, 3, 0).URL, slowDuels("demo"))
+	first, second := h.node(t), h.node(t)
+	var all []*matchClient
+	var duels []duelPair
 	for range 2 {
-		for _, urls := range [][2]string{{here.url, there.url}, {there.url, here.url}} {
-			d := meet(t, stranger(t, urls[0], "demo"), stranger(t, urls[1], "demo")).begun(t)
-			d.each(func(c *contestant) { c.wait = true })
+		for _, urls := range [][2]string{{first.url, second.url}, {second.url, first.url}} {
+			d := pairUp(t, newDuelClient(t, urls[0], "demo"), newDuelClient(t, urls[1], "demo")).waitForMatch(t)
+			d.each(func(c *matchClient) { c.waitForSettled = true })
 			duels, all = append(duels, d), append(all, d[:]...)
 		}
 	}
-	playOn(t, all...)
+	playToEnd(t, all...)
 	for _, d := range duels {
-		sameFeed(t, d[:]...)
-		settledOnce(t, here.url, "demo", d[0].over)
+		checkSamePushes(t, d[:]...)
+		checkSettledOnce(t, first.url, "demo", d[0].over)
 	}
 }
 
@@ -45,69 +45,69 @@ func TestTicketsOfTwoNodesArePaired(t *testing.T) {
 // and what was answered stays answered.
 func TestAPlayerComesBackAtAnotherNode(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, listedRedis(t), unhurried("demo"))
+	h := newTestCluster(t, listedRedis(t), slowDuels("demo"))
 	urls := []string{h.node(t).url, h.node(t).url}
-	d := meet(t, stranger(t, urls[0], "demo"), stranger(t, urls[1], "demo")).begun(t)
-	rover, other := d[0], d[1]
+	d := pairUp(t, newDuelClient(t, urls[0], "demo"), newDuelClient(t, urls[1], "demo")).waitForMatch(t)
+	traveller, other := d[0], d[1]
 	for q := range 4 {
-		rover.until(t, protocol.TypeQuestion)
-		other.until(t, protocol.TypeQuestion)
-		state := rover.comeBack(t, urls[(q+1)%2])
+		traveller.readUntilPush(t, protocol.TypeQuestion)
+		other.readUntilPush(t, protocol.TypeQuestion)
+		state := traveller.reconnect(t, urls[(q+1)%2])
 		if state.Phase != "open" || state.Question == nil || state.Question.Question != q || state.YourAnswer != nil {
 			t.Errorf("before the answer to question %d: %+v", q, state)
 		}
-		told := rover.reply(t, q%2 == 0)
-		state = rover.comeBack(t, urls[q%2])
-		if state.YourAnswer == nil || state.YourAnswer.ElapsedMS != told.ElapsedMS {
+		isInformed := traveller.submitAndRead(t, q%2 == 0)
+		state = traveller.reconnect(t, urls[q%2])
+		if state.YourAnswer == nil || state.YourAnswer.ElapsedMS != isInformed.ElapsedMS {
 			t.Errorf("after the answer to question %d: %+v", q, state.YourAnswer)
 		}
-		_ = rover.Close()
-		other.reply(t, true)
-		other.until(t, protocol.TypeQuestionClosed)
-		rover.comeBack(t, urls[(q+1)%2])
-		rover.until(t, protocol.TypeQuestionClosed)
+		_ = traveller.Close()
+		other.submitAndRead(t, true)
+		other.readUntilPush(t, protocol.TypeQuestionClosed)
+		traveller.reconnect(t, urls[(q+1)%2])
+		traveller.readUntilPush(t, protocol.TypeQuestionClosed)
 	}
-	playOn(t, rover, other)
-	sameFeed(t, rover, other)
-	settledOnce(t, urls[0], "demo", rover.over)
+	playToEnd(t, traveller, other)
+	checkSamePushes(t, traveller, other)
+	checkSettledOnce(t, urls[0], "demo", traveller.over)
 }
 
 // A second connection of a player, at another node, closes the first with 4409;
 // what the one has not been told the other is, with and without resume.
 func TestANewerConnectionAtAnotherNode(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, listedRedis(t), unhurried("demo"))
+	h := newTestCluster(t, listedRedis(t), slowDuels("demo"))
 	urls := []string{h.node(t).url, h.node(t).url}
-	d := meet(t, stranger(t, urls[0], "demo"), stranger(t, urls[1], "demo")).begun(t)
-	rover, other := d[0], d[1]
-	d.each(func(c *contestant) { c.until(t, protocol.TypeQuestion) })
-	former := rover.Player
-	other.reply(t, true)
-	rover.resume(t, urls[1])
-	checkReplaced(t, former)
-	rover.reply(t, false)
-	other.until(t, protocol.TypeQuestionClosed)
-	rover.until(t, protocol.TypeQuestionClosed)
+	d := pairUp(t, newDuelClient(t, urls[0], "demo"), newDuelClient(t, urls[1], "demo")).waitForMatch(t)
+	traveller, other := d[0], d[1]
+	d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
+	previous := traveller.Player
+	other.submitAndRead(t, true)
+	traveller.resume(t, urls[1])
+	checkReplaced(t, previous)
+	traveller.submitAndRead(t, false)
+	other.readUntilPush(t, protocol.TypeQuestionClosed)
+	traveller.readUntilPush(t, protocol.TypeQuestionClosed)
 
-	former = rover.Player
-	anew, err := player.Connect(t.Context(), urls[0], rover.Guest, nil)
+	previous = traveller.Player
+	reconnected, err := player.Connect(t.Context(), urls[0], traveller.Guest, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer anew.Close()
-	checkReplaced(t, former)
-	if p := anew.Welcome.Playing; p == nil || p.Match != rover.match || p.Seq < rover.seq {
-		t.Fatalf("welcomed with %+v, the match %s is at %d or further", p, rover.match, rover.seq)
+	defer reconnected.Close()
+	checkReplaced(t, previous)
+	if p := reconnected.Welcome.Playing; p == nil || p.Match != traveller.match || p.Seq < traveller.seq {
+		t.Fatalf("welcomed with %+v, the match %s is at %d or further", p, traveller.match, traveller.seq)
 	}
-	rover.Player = anew
-	if anew.Welcome.Playing.Seq == rover.seq { // the next question has not opened yet
-		rover.until(t, protocol.TypeQuestion)
+	traveller.Player = reconnected
+	if reconnected.Welcome.Playing.Seq == traveller.seq { // the next question has not opened yet
+		traveller.readUntilPush(t, protocol.TypeQuestion)
 	}
-	if f := rover.request(t, protocol.TypeMatchSync, protocol.Resume{Match: rover.match, Seq: rover.seq}); f.Type != protocol.TypeMatchState {
+	if f := traveller.request(t, protocol.TypeMatchSync, protocol.Resume{Match: traveller.match, Seq: traveller.seq}); f.Type != protocol.TypeMatchState {
 		t.Fatalf("sync was answered with %s", f.Raw)
 	}
-	playOn(t, rover, other)
-	sameFeed(t, rover, other)
+	playToEnd(t, traveller, other)
+	checkSamePushes(t, traveller, other)
 }
 
 // checkReplaced waits for the end of a connection that has a successor: by word
@@ -115,7 +115,7 @@ func TestANewerConnectionAtAnotherNode(t *testing.T) {
 func checkReplaced(t *testing.T, p *player.Player) {
 	t.Helper()
 	from := time.Now()
-	if code := closed(t, p); code != protocol.CloseReplaced || time.Since(from) > pingEvery/2 {
+	if code := readClose(t, p); code != protocol.CloseReplaced || time.Since(from) > pingEvery/2 {
 		t.Errorf("a connection that has a successor was closed with %d after %s", code, time.Since(from))
 	}
 }

@@ -22,11 +22,11 @@ func TestOpenFiles(t *testing.T) {
 		{1024, 100_000, 111_500, 0, false},
 		{1024, 0, 1500, 0, false},
 	} {
-		need, room, enough := openFiles(test.allowed, test.websockets)
+		need, room, enough := checkOpenFiles(test.allowed, test.websockets)
 		if need != test.need || room != test.room || enough != test.enough {
 			t.Errorf("%d files for %d: need %d, room %d, enough %v", test.allowed, test.websockets, need, room, enough)
 		}
-		if again, _, fits := openFiles(test.allowed, room); room > 0 && !fits {
+		if again, _, fits := checkOpenFiles(test.allowed, room); room > 0 && !fits {
 			t.Errorf("%d files are not enough for %d: %d needed", test.allowed, room, again)
 		}
 	}

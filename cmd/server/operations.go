@@ -14,14 +14,14 @@ import (
 // operations configures the handler of the operations address.
 func (n *node) operations() ops.Config {
 	return ops.Config{
-		Gatherer: n.registry, Registry: n.registry, Audit: n.ledger, Admin: n.admin, Games: n.config.gameNames(), Tasks: n.ledger, Desk: n.desk(), Leaderboards: n.boards,
-		Queues: n.reporting.desk, Drain: n.reporting.Drain, Hooks: n.office, Revocations: n.accessControl(), Players: n.accessControl(), Keys: n.accessControl(),
+		Gatherer: n.registry, Registry: n.registry, Audit: n.ledger, Admin: n.admin, Games: n.config.gameNames(), Tasks: n.ledger, Desk: n.taskAdmin(), Leaderboards: n.boards,
+		Queues: n.reporting.admin, Drain: n.reporting.Drain, Hooks: n.dispatcher, Revocations: n.accessControl(), Players: n.accessControl(), Keys: n.accessControl(),
 		Corrections: corrections{n.ledger, n.boards}, Days: n.ledger, Now: n.now, Down: unavailable, Logger: n.log,
 	}
 }
 
-// desk changes tasks on behalf of operators. Settlement handles its own topic.
-func (n *node) desk() taskqueue.TaskActions {
+// taskAdmin changes tasks on behalf of operators. Settlement handles its own topic.
+func (n *node) taskAdmin() taskqueue.TaskActions {
 	return taskqueue.NewAdmin(n.ledger, map[string]taskqueue.TaskActions{taskqueue.Settle: n.settler})
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// trespasses is what somebody would have the page do who got a script into it:
+// forbiddenActions is what somebody would have the page do who got a script into it:
 // all of it is to be refused, and `refused` says which rule of the policy did.
-const trespasses = `
+const forbiddenActions = `
 window.refused = new Set();
 document.addEventListener('securitypolicyviolation', (e) => refused.add(e.effectiveDirective));
 const attempt = (f) => { try { f(); } catch { /* it was refused at once */ } };
@@ -27,9 +27,9 @@ attempt(() => { const f = document.createElement('iframe'); f.src = 'https://evi
 attempt(() => { const b = document.createElement('base'); b.href = 'https://evil.example/'; document.head.append(b); });
 ''`
 
-// refusesTrespasses holds that a browser refuses what the page's policy does not
+// checkForbiddenActions holds that a browser refuses what the page's policy does not
 // allow, and says so in its console: where it fails a test whose tab sees it.
-func (b browser) refusesTrespasses(url string) {
+func (b browser) checkForbiddenActions(url string) {
 	b.Helper()
 	of, shut := chromedp.NewContext(b.ctx)
 	defer shut()
@@ -39,12 +39,12 @@ func (b browser) refusesTrespasses(url string) {
 	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := chromedp.Run(ctx, chromedp.Evaluate[string](trespasses)); err != nil {
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[string](forbiddenActions)); err != nil {
 		b.Fatal(err)
 	}
 	var refused string
 	want := []string{"script-src", "style-src", "img-src", "connect-src", "frame-src", "base-uri", "require-trusted-types-for"}
-	eventually(b.T, "every trespass is refused", func() bool {
+	waitUntil(b.T, "every trespass is refused", func() bool {
 		var err error
 		if refused, err = chromedp.Run(ctx, chromedp.Evaluate[string](`[...refused].join(' ') + (window.hacked ?? '')`)); err != nil {
 			b.Fatal(err)

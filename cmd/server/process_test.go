@@ -56,7 +56,7 @@ func commandIn(t *testing.T, env []string, args ...string) (code int, out, errs 
 // itself: signals and kills.
 type process struct {
 	url, ops string
-	log      *logged
+	log      *logBuffer
 	cmd      *exec.Cmd
 	ended    chan struct{}
 }
@@ -64,7 +64,7 @@ type process struct {
 // startProcess starts a node on free ports that ends with the test.
 func startProcess(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{log: new(logged), ended: make(chan struct{})}
+	p := &process{log: new(logBuffer), ended: make(chan struct{})}
 	p.cmd = exec.Command(os.Args[0], append([]string{"--listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0"}, args...)...)
 	p.cmd.Env = append(os.Environ(), actAs+"=server")
 	p.cmd.Stderr = p.log

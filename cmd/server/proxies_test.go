@@ -16,11 +16,11 @@ import (
 
 // A node counts websockets by the addresses that its trusted proxies give, in a
 // header of a request or of the connection, and by nobody else's word.
-func TestWhomANodeBelieves(t *testing.T) {
+func TestNodeReadsTheAddressFromTrustedProxies(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	n := startNode(t, cli{Data: &dir, Config: configFile(t, "trusted_proxies: [127.0.0.2]\nproxy_protocol: optional\nlimits: {connections_per_address: 1}\n")})
-	for _, visit := range []struct {
+	for _, connectFrom := range []struct {
 		name, from, forwarded, header string
 		want                          int // the code that it is closed with; 0 for none
 	}{
@@ -34,18 +34,18 @@ func TestWhomANodeBelieves(t *testing.T) {
 		{"the same by another connection", "127.0.0.2", "", "PROXY TCP4 198.51.100.3 127.0.0.1 4445 80\r\n", protocol.CloseOverloaded},
 		{"the same by a header", "127.0.0.2", "198.51.100.3", "", protocol.CloseOverloaded},
 	} {
-		if got := visitNode(t, n.url, visit.from, visit.forwarded, visit.header); got != visit.want {
-			t.Errorf("%s: closed %d, want %d", visit.name, got, visit.want)
+		if got := visitNode(t, n.url, connectFrom.from, connectFrom.forwarded, connectFrom.header); got != connectFrom.want {
+			t.Errorf("%s: closed %d, want %d", connectFrom.name, got, connectFrom.want)
 		}
 	}
 	if !strings.Contains(n.log.String(), "untrusted address") {
 		t.Errorf("nothing is said of the doubted one:\n%s", n.log)
 	}
-	if refused := metric(t, n.ops, "laststand_limit_refusals_total", `rule="websockets_per_address"`); refused != 5 {
+	if refused := sumMetric(t, n.ops, "laststand_limit_refusals_total", `rule="websockets_per_address"`); refused != 5 {
 		t.Errorf("%d refusals are told", refused)
 	}
-	if doubted := metric(t, n.ops, "laststand_untrusted_forwarded_headers_total"); doubted != 1 {
-		t.Errorf("%d requests are told to be doubted", doubted)
+	if untrusted := sumMetric(t, n.ops, "laststand_untrusted_forwarded_headers_total"); untrusted != 1 {
+		t.Errorf("%d requests are told to be doubted", untrusted)
 	}
 }
 

@@ -161,6 +161,6 @@ func (k *queueShowKey) Run(flags *cli, to console) error {
 		if s := c.sink(k.Game); s.Type != sinkWebhook {
 			return fmt.Errorf("the sink of game %s has type %s; only type webhook has a generated key", k.Game, s.Type)
 		}
-		return c.sinkKeyPlace(k.Game).print(ctx, l, to)
+		return c.sinkKeySource(k.Game).print(ctx, l, to)
 	})
 }

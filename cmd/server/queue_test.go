@@ -18,14 +18,14 @@ import (
 
 const queueClock = int64(1795212345678)
 
-// shelf are queues that a test fills. It implements eventq.Desk.
-type shelf struct {
+// fakeQueueAdmin are queues that a test fills. It implements eventq.Desk.
+type fakeQueueAdmin struct {
 	mu    sync.Mutex
 	games map[string]*eventq.Status
 	items []eventq.Item
 }
 
-func (s *shelf) Status(_ context.Context, games []string, _ int64) ([]eventq.Status, error) {
+func (s *fakeQueueAdmin) Status(_ context.Context, games []string, _ int64) ([]eventq.Status, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make([]eventq.Status, len(games))
@@ -38,31 +38,31 @@ func (s *shelf) Status(_ context.Context, games []string, _ int64) ([]eventq.Sta
 	return all, nil
 }
 
-func (s *shelf) Peek(_ context.Context, _ string, limit int) ([]eventq.Item, error) {
+func (s *fakeQueueAdmin) Peek(_ context.Context, _ string, limit int) ([]eventq.Item, error) {
 	return s.items[:min(limit, len(s.items))], nil
 }
 
 // change changes a game's queue.
-func (s *shelf) change(game string, f func(*eventq.Status)) error {
+func (s *fakeQueueAdmin) change(game string, f func(*eventq.Status)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f(s.games[game])
 	return nil
 }
 
-func (s *shelf) Pause(_ context.Context, game, why string) error {
-	return s.change(game, func(q *eventq.Status) { q.Paused = why })
+func (s *fakeQueueAdmin) Pause(_ context.Context, game, reason string) error {
+	return s.change(game, func(q *eventq.Status) { q.Paused = reason })
 }
 
-func (s *shelf) Resume(_ context.Context, game string, _ int64) error {
+func (s *fakeQueueAdmin) Resume(_ context.Context, game string, _ int64) error {
 	return s.change(game, func(q *eventq.Status) { q.Paused = "" })
 }
 
-func (s *shelf) SetMaxLen(_ context.Context, game string, maxLen int) error {
+func (s *fakeQueueAdmin) SetMaxLen(_ context.Context, game string, maxLen int) error {
 	return s.change(game, func(q *eventq.Status) { q.MaxLen = maxLen })
 }
 
-func (s *shelf) Discard(_ context.Context, game string, most int, r eventq.Reason) (dropped int64, err error) {
+func (s *fakeQueueAdmin) Discard(_ context.Context, game string, most int, r eventq.Reason) (dropped int64, err error) {
 	err = s.change(game, func(q *eventq.Status) {
 		dropped = min(int64(most), q.Counts.Queued)
 		q.Counts.Queued -= dropped
@@ -72,7 +72,7 @@ func (s *shelf) Discard(_ context.Context, game string, most int, r eventq.Reaso
 }
 
 // drain sends all but what is in flight; then the far side wants no more.
-func (s *shelf) drain(_ context.Context, game string) error {
+func (s *fakeQueueAdmin) drain(_ context.Context, game string) error {
 	return s.change(game, func(q *eventq.Status) {
 		q.Counts.Sent, q.Counts.Queued = q.Counts.Sent+q.Counts.Queued, 0
 		if q.Counts.InFlight > 0 {
@@ -81,17 +81,19 @@ func (s *shelf) drain(_ context.Context, game string) error {
 	})
 }
 
-func (s *shelf) Totals(context.Context) (eventq.Counts, error) {
+func (s *fakeQueueAdmin) Totals(context.Context) (eventq.Counts, error) {
 	return eventq.Counts{}, errors.New("nobody asks")
 }
 
-func (s *shelf) FlushNow(context.Context, string, int64) error { return errors.New("nobody asks") }
+func (s *fakeQueueAdmin) FlushNow(context.Context, string, int64) error {
+	return errors.New("nobody asks")
+}
 
 // served are the flags of a command that speaks to an admin API over a shelf.
-func (s *shelf) served(t *testing.T, games ...string) []string {
+func (s *fakeQueueAdmin) served(t *testing.T, games ...string) []string {
 	t.Helper()
 	server := httptest.NewServer(ops.New(ops.Config{
-		Gatherer: prometheus.NewRegistry(), Audit: unread{}, Games: games, Queues: s, Drain: s.drain, Logger: quiet(),
+		Gatherer: prometheus.NewRegistry(), Audit: discardAudit{}, Games: games, Queues: s, Drain: s.drain, Logger: discardLog(),
 		Admin: func(context.Context, string) (string, error) { return "ops", nil },
 		Now:   func() int64 { return queueClock }, Down: func(error) bool { return false },
 	}))
@@ -101,16 +103,16 @@ func (s *shelf) served(t *testing.T, games ...string) []string {
 
 type auditLog = ops.Audit
 
-// unread is one that nobody looks into.
-type unread struct{ auditLog }
+// discardAudit is one that nobody looks into.
+type discardAudit struct{ auditLog }
 
-func (unread) BeginAudit(context.Context, audit.Entry) error { return nil }
+func (discardAudit) BeginAudit(context.Context, audit.Entry) error { return nil }
 
-func (unread) EndAudit(context.Context, string, int) error { return nil }
+func (discardAudit) EndAudit(context.Context, string, int) error { return nil }
 
-func TestQueuesByHand(t *testing.T) {
+func TestQueueCommands(t *testing.T) {
 	t.Parallel()
-	s := &shelf{games: map[string]*eventq.Status{
+	s := &fakeQueueAdmin{games: map[string]*eventq.Status{
 		"demo": {
 			Game: "demo", MaxLen: 500, OldestAt: queueClock - 12_345, DueAt: queueClock + 50, CoolUntil: queueClock + 59_000, Pool: "slow",
 			Error: "connection refused", ErrorAt: queueClock - 61_000,
@@ -120,11 +122,11 @@ func TestQueuesByHand(t *testing.T) {
 	}}
 	s.items = []eventq.Item{{QueuedAt: 1, Unique: true, Body: []byte(`{"id":"a"}`)}, {QueuedAt: 2, Body: []byte(`{"id":"b"}`)}}
 	flags := s.served(t, "demo", "held", "idle")
-	run := func(want int, says string, words ...string) {
+	run := func(want int, output string, words ...string) {
 		t.Helper()
 		code, out, errs := command(append(words, flags...)...)
-		if text := strings.Join(strings.Fields(out+errs), " "); code != want || !strings.Contains(text, says) {
-			t.Errorf("%v ended with %d and said\n%s%s\nwant %d and %q", words, code, out, errs, want, says)
+		if text := strings.Join(strings.Fields(out+errs), " "); code != want || !strings.Contains(text, output) {
+			t.Errorf("%v ended with %d and said\n%s%s\nwant %d and %q", words, code, out, errs, want, output)
 		}
 	}
 	const head = "GAME QUEUED IN FLIGHT OLDEST NEXT BATCH WORKER POOL SENT DROPPED PAUSED LAST ERROR "
@@ -154,7 +156,7 @@ func TestManyQueuesAreListed(t *testing.T) {
 	for i := range 401 {
 		games = append(games, fmt.Sprintf("game%03d", i))
 	}
-	code, out, errs := command(append([]string{"queue", "list"}, new(shelf).served(t, games...)...)...)
+	code, out, errs := command(append([]string{"queue", "list"}, new(fakeQueueAdmin).served(t, games...)...)...)
 	if n := strings.Count(out, "\n"); code != 0 || n != 402 {
 		t.Errorf("ended with %d and %d lines: %s", code, n, errs)
 	}
@@ -164,9 +166,9 @@ func TestManyQueuesAreListed(t *testing.T) {
 func TestTheKeyOfAWebhookIsPrinted(t *testing.T) {
 	t.Parallel()
 	data := "--data=" + t.TempDir()
-	path := configFile(t, keyed+"  made: {behaviours: {sink: {type: webhook, url: 'https://x.example'}}}\n  plain:\n")
-	beside(t, path, "hook.key", oldWebhookKey)
-	beside(t, path, "nppa.key", nppaKey)
+	path := configFile(t, configWithKeys+"  made: {behaviours: {sink: {type: webhook, url: 'https://x.example'}}}\n  plain:\n")
+	writeBeside(t, path, "hook.key", oldWebhookKey)
+	writeBeside(t, path, "nppa.key", nppaKey)
 	show := func(game string) (code int, out, errs string) {
 		return command("queue", "show-key", "--game="+game, data, "--config="+path)
 	}

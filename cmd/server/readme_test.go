@@ -51,12 +51,12 @@ func TestTheExampleOfTheReadmePlaysADuel(t *testing.T) {
 	p := newBrowser(t, chromium).open(n.url)
 	const listen = "console.table = (rows) => { window.standings = JSON.stringify(rows); };\n"
 	run := "(async () => {\n" + listen + readmeExample(t, n.url) + "})(); ''"
-	p.do(chromedp.Evaluate[chromedp.Void](run))
+	p.runSteps(chromedp.Evaluate[chromedp.Void](run))
 	var standings []struct {
 		Rank int  `json:"rank"`
 		Bot  bool `json:"bot"`
 	}
-	eventually(t, "the example prints the standings", func() bool {
+	waitUntil(t, "the example prints the standings", func() bool {
 		ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
 		defer cancel()
 		text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("window.standings ?? ''"))

@@ -17,7 +17,7 @@ import (
 )
 
 // unlimited is fast on a node that refuses no reads, however busy the machine is.
-var unlimited = strings.Replace(fast, "limits: {", "limits: {reads_per_second_per_address: 0, max_scheduler_lag_ms: 0, ", 1)
+var unlimited = strings.Replace(fastDuels, "limits: {", "limits: {reads_per_second_per_address: 0, max_scheduler_lag_ms: 0, ", 1)
 
 // readyStarts is how often each house is started anew.
 const readyStarts = 3
@@ -36,7 +36,7 @@ func TestReadsWorkOnceANodeIsReady(t *testing.T) {
 		if db.URL != "" {
 			cache := testenv.Redis(t)
 			args = append(args, "--redis="+cache.URL)
-			empty = func() { tell(t, cache, "FLUSHALL") }
+			empty = func() { redisCommand(t, cache, "FLUSHALL") }
 		}
 		var guest string
 		for i := range readyStarts {
@@ -46,7 +46,7 @@ func TestReadsWorkOnceANodeIsReady(t *testing.T) {
 			}
 		}
 		p := startProcess(t, args...)
-		guest = playPairs(t, p.url, 2)[0].guest.ID
+		guest = playDuels(t, p.url, 2)[0].guest.ID
 		checkReads(t, p, guest, true)
 		p.end(t)
 		for i := range readyStarts {
@@ -62,7 +62,7 @@ func TestReadsWorkOnceANodeIsReady(t *testing.T) {
 func readsOf(t *testing.T, args []string, player string, ranked bool) {
 	t.Helper()
 	p := startProcess(t, args...)
-	eventually(t, "the node is ready", func() bool { return get(t, p.url+"/readyz", nil) == http.StatusOK })
+	waitUntil(t, "the node is ready", func() bool { return get(t, p.url+"/readyz", nil) == http.StatusOK })
 	checkReads(t, p, player, ranked)
 	p.end(t)
 }
@@ -136,14 +136,14 @@ func watchAll(t *testing.T, p *process, list leaderboard.Listing) {
 		for _, order := range w.Orders {
 			for _, kind := range list.Kinds {
 				watch := protocol.BoardWatch{Window: string(w.ID), Order: string(order), Kind: string(kind)}
-				if f := ask(t, c, protocol.TypeBoardWatch, watch); f.Type == protocol.TypeError {
+				if f := request(t, c, protocol.TypeBoardWatch, watch); f.Type == protocol.TypeError {
 					t.Fatalf("%+v: %s", watch, f.Raw)
 				}
-				page := push[leaderboard.Page](t, c, protocol.TypeBoard)
+				page := readPush[leaderboard.Page](t, c, protocol.TypeBoard)
 				if page.Window != w.ID || page.Order != order || page.Kind != kind {
 					t.Errorf("%+v is pushed for %+v", page, watch)
 				}
-				ask(t, c, protocol.TypeBoardUnwatch, watch)
+				request(t, c, protocol.TypeBoardUnwatch, watch)
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func TestBuildsRefuseNoReads(t *testing.T) {
 			flags.Redis = &cache.URL
 		}
 		n := startNode(t, flags)
-		guest := playPairs(t, n.url, 1)[0].guest.ID
+		guest := playDuels(t, n.url, 1)[0].guest.ID
 		stop := readOn(t, n.url, guest)
 		for range 10 {
 			code, _, errs := command("boards", "rebuild", "--wait", "--game=demo", "--data="+db.Dir, "--database="+db.URL, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))
@@ -188,8 +188,8 @@ func TestBuildsRefuseNoReads(t *testing.T) {
 		if cache == nil {
 			return
 		}
-		tell(t, cache, "FLUSHALL")
-		eventually(t, "the boards are built anew", func() bool {
+		redisCommand(t, cache, "FLUSHALL")
+		waitUntil(t, "the boards are built anew", func() bool {
 			if status, body := bodyOf(t, n.url+"/readyz"); status != http.StatusOK {
 				t.Fatalf("a node whose boards are lost is not ready: %s", body)
 			}

@@ -19,20 +19,20 @@ import (
 	"laststand/internal/webhook"
 )
 
-// keyPlace is where the keys are that a receiver knows the server by.
-type keyPlace struct {
-	setting string // that names the file
-	file    string // of keys, one a line; "": there is none
-	check   func(key string) error
-	kept    string // where the ledger keeps those that are generated if there is no file; "": none are
+// keySource is where the keys are that a receiver knows the server by.
+type keySource struct {
+	setting    string // that names the file
+	file       string // of keys, one a line; "": there is none
+	check      func(key string) error
+	ledgerName string // where the ledger keeps those that are generated if there is no file; "": none are
 }
 
-// keyPlaces are those of all receivers: sinks of behaviours and webhooks.
-func (c *config) keyPlaces() (all []keyPlace) {
+// keySources are those of all receivers: sinks of behaviours and webhooks.
+func (c *config) keySources() (all []keySource) {
 	for _, name := range c.gameNames() {
-		all = append(all, c.sinkKeyPlace(name))
+		all = append(all, c.sinkKeySource(name))
 		for _, h := range c.Games[name].Webhooks {
-			all = append(all, c.hookKeyPlace(name, h))
+			all = append(all, c.webhookKeySource(name, h))
 		}
 	}
 	return all
@@ -40,7 +40,7 @@ func (c *config) keyPlaces() (all []keyPlace) {
 
 // read reads the keys of the place's file, none where it has no file. No error
 // shows a key.
-func (p keyPlace) read() ([]string, error) {
+func (p keySource) read() ([]string, error) {
 	if p.file == "" {
 		return nil, nil
 	}
@@ -65,10 +65,10 @@ func (p keyPlace) read() ([]string, error) {
 }
 
 // open gives the keys of the place, from its file or from the ledger.
-func (p keyPlace) open(ctx context.Context, l *ledger.Ledger) ([]string, error) {
+func (p keySource) open(ctx context.Context, l *ledger.Ledger) ([]string, error) {
 	keys, err := p.read()
-	if err == nil && keys == nil && p.kept != "" {
-		keys, err = keptKeys(ctx, p.kept, l)
+	if err == nil && keys == nil && p.ledgerName != "" {
+		keys, err = keysFromLedger(ctx, p.ledgerName, l)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.setting, err)
@@ -77,11 +77,11 @@ func (p keyPlace) open(ctx context.Context, l *ledger.Ledger) ([]string, error) 
 }
 
 // print prints the keys that the ledger keeps of the place, one a line.
-func (p keyPlace) print(ctx context.Context, l *ledger.Ledger, to console) error {
+func (p keySource) print(ctx context.Context, l *ledger.Ledger, to console) error {
 	if p.file != "" {
 		return fmt.Errorf("%s: the keys are those of %s, and none is generated", p.setting, p.file)
 	}
-	keys, err := keptKeys(ctx, p.kept, l)
+	keys, err := keysFromLedger(ctx, p.ledgerName, l)
 	for _, key := range keys {
 		fmt.Fprintln(to.out, key)
 	}
@@ -94,32 +94,32 @@ const receiverKeysEvery = 10 * time.Second
 // receiverKeys are the keys of all places. Those of files are read again while
 // the server runs. It is safe for concurrent use.
 type receiverKeys struct {
-	log  *slog.Logger
-	held map[string]*heldKeys // by their setting
+	log     *slog.Logger
+	watched map[string]*watchedKeys // by their setting
 }
 
-// heldKeys are the keys of one place, the current one first.
-type heldKeys struct {
-	place keyPlace
-	keys  atomic.Pointer[[]string]
-	fault string // of the last reading, owned by Run
+// watchedKeys are the keys of one place, the current one first.
+type watchedKeys struct {
+	source    keySource
+	keys      atomic.Pointer[[]string]
+	lastError string // of the last reading, owned by Run
 }
 
 func openReceiverKeys(ctx context.Context, c *config, l *ledger.Ledger, log *slog.Logger) (*receiverKeys, error) {
-	k := &receiverKeys{log: log, held: make(map[string]*heldKeys)}
-	for _, place := range c.keyPlaces() {
-		keys, err := place.open(ctx, l)
+	k := &receiverKeys{log: log, watched: make(map[string]*watchedKeys)}
+	for _, source := range c.keySources() {
+		keys, err := source.open(ctx, l)
 		if err != nil {
 			return nil, err
 		}
-		k.held[place.setting] = &heldKeys{place: place}
-		k.held[place.setting].keys.Store(&keys)
+		k.watched[source.setting] = &watchedKeys{source: source}
+		k.watched[source.setting].keys.Store(&keys)
 	}
 	return k, nil
 }
 
-// of are the keys of a place as they are now.
-func (k *receiverKeys) of(p keyPlace) []string { return *k.held[p.setting].keys.Load() }
+// keysOf are the keys of a place as they are now.
+func (k *receiverKeys) keysOf(p keySource) []string { return *k.watched[p.setting].keys.Load() }
 
 // Run reads the files again now and then, until ctx ends.
 func (k *receiverKeys) Run(ctx context.Context) error {
@@ -131,32 +131,32 @@ func (k *receiverKeys) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		for _, held := range k.held {
-			k.reread(held)
+		for _, watched := range k.watched {
+			k.reload(watched)
 		}
 	}
 }
 
-// reread takes the keys of a file that has changed. What is wrong with it is
+// reload takes the keys of a file that has changed. What is wrong with it is
 // logged once, and the keys before stay.
-func (k *receiverKeys) reread(held *heldKeys) {
-	keys, err := held.place.read()
+func (k *receiverKeys) reload(watched *watchedKeys) {
+	keys, err := watched.source.read()
 	switch {
-	case err != nil && err.Error() != held.fault:
-		held.fault = err.Error()
-		k.log.Error("receiver key reload failed; keeping the earlier keys", "setting", held.place.setting, "error", err)
+	case err != nil && err.Error() != watched.lastError:
+		watched.lastError = err.Error()
+		k.log.Error("receiver key reload failed; keeping the earlier keys", "setting", watched.source.setting, "error", err)
 	case err == nil:
-		held.fault = ""
-		if keys != nil && !slices.Equal(keys, *held.keys.Load()) {
-			held.keys.Store(&keys)
-			k.log.Info("receiver keys reloaded", "setting", held.place.setting, "keys", len(keys))
+		watched.lastError = ""
+		if keys != nil && !slices.Equal(keys, *watched.keys.Load()) {
+			watched.keys.Store(&keys)
+			k.log.Info("receiver keys reloaded", "setting", watched.source.setting, "keys", len(keys))
 		}
 	}
 }
 
 // parsedKeys are keys of webhooks as they are held, to sign by.
-func parsedKeys(held []string) ([]webhook.Key, error) {
-	return webhook.ParseKeys(strings.Join(held, "\n"))
+func parsedKeys(watched []string) ([]webhook.Key, error) {
+	return webhook.ParseKeys(strings.Join(watched, "\n"))
 }
 
 func checkWebhookKey(key string) error {
@@ -171,18 +171,18 @@ func checkNPPAKey(key string) error {
 	return nil
 }
 
-// keptKeys are the keys of webhooks that the ledger keeps. The first who asks has
+// keysFromLedger are the keys of webhooks that the ledger keeps. The first who asks has
 // one generated: all nodes have the same.
-func keptKeys(ctx context.Context, place string, l *ledger.Ledger) ([]string, error) {
-	fresh := identity.Key{ID: "w_" + rand.Text()[:12], Alg: "v1", Secret: []byte(webhook.Generate())}
-	kept, err := l.Keys(ctx, place)
-	if err == nil && len(kept) == 0 {
-		if err = l.AddKeyIfNone(ctx, place, fresh); err == nil {
-			kept, err = l.Keys(ctx, place)
+func keysFromLedger(ctx context.Context, source string, l *ledger.Ledger) ([]string, error) {
+	generated := identity.Key{ID: "w_" + rand.Text()[:12], Alg: "v1", Secret: []byte(webhook.Generate())}
+	ledgerName, err := l.Keys(ctx, source)
+	if err == nil && len(ledgerName) == 0 {
+		if err = l.AddKeyIfNone(ctx, source, generated); err == nil {
+			ledgerName, err = l.Keys(ctx, source)
 		}
 	}
 	var keys []string
-	for _, k := range kept {
+	for _, k := range ledgerName {
 		keys = append(keys, string(k.Secret))
 	}
 	return keys, err

@@ -25,36 +25,36 @@ var (
 
 const nppaKey = "2836e95fcd10e04b0069bb1ee659955b"
 
-// beside writes a file into the folder of a configuration file.
-func beside(t *testing.T, config, name, text string) {
+// writeBeside writes a file into the folder of a configuration file.
+func writeBeside(t *testing.T, config, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(filepath.Dir(config), name), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-const keyed = `games:
+const configWithKeys = `games:
   hook: {behaviours: {sink: {type: webhook, url: "https://x.example", secret_file: hook.key}}}
   nppa: {behaviours: {sink: {type: nppa, app_id: A, biz_id: B, secret_file: nppa.key}}}
 `
 
 func TestKeysOfSinksAreRead(t *testing.T) {
 	t.Parallel()
-	path := configFile(t, keyed)
-	beside(t, path, "hook.key", newWebhookKey+"\r\n\n  "+oldWebhookKey+"\n")
-	beside(t, path, "nppa.key", nppaKey)
+	path := configFile(t, configWithKeys)
+	writeBeside(t, path, "hook.key", newWebhookKey+"\r\n\n  "+oldWebhookKey+"\n")
+	writeBeside(t, path, "nppa.key", nppaKey)
 	c, err := (&cli{Config: path}).load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := openReceiverKeys(t.Context(), &c, nil, quiet())
-	if err != nil || !slices.Equal(k.of(c.sinkKeyPlace("hook")), []string{newWebhookKey, oldWebhookKey}) || !slices.Equal(k.of(c.sinkKeyPlace("nppa")), []string{nppaKey}) {
-		t.Errorf("%q, %q, %v", k.of(c.sinkKeyPlace("hook")), k.of(c.sinkKeyPlace("nppa")), err)
+	k, err := openReceiverKeys(t.Context(), &c, nil, discardLog())
+	if err != nil || !slices.Equal(k.keysOf(c.sinkKeySource("hook")), []string{newWebhookKey, oldWebhookKey}) || !slices.Equal(k.keysOf(c.sinkKeySource("nppa")), []string{nppaKey}) {
+		t.Errorf("%q, %q, %v", k.keysOf(c.sinkKeySource("hook")), k.keysOf(c.sinkKeySource("nppa")), err)
 	}
 }
 
 // All that is wrong with files of keys is told at once, and no key.
-func TestKeysOfSinksThatDoNotDo(t *testing.T) {
+func TestKeysOfSinksThatAreInvalid(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ hook, nppa, wantHook, wantNPPA string }{
 		"no keys":     {"\n \n", "", "there is no key", "there is no key"},
@@ -67,11 +67,11 @@ func TestKeysOfSinksThatDoNotDo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := configFile(t, keyed)
-			beside(t, path, "hook.key", tt.hook)
-			beside(t, path, "nppa.key", tt.nppa)
-			said := badStart(t, "--data="+t.TempDir(), "--config="+path)
-			says(t, said, "games.hook.behaviours.sink.secret_file: ", tt.wantHook, "games.nppa.behaviours.sink.secret_file: ", tt.wantNPPA)
+			path := configFile(t, configWithKeys)
+			writeBeside(t, path, "hook.key", tt.hook)
+			writeBeside(t, path, "nppa.key", tt.nppa)
+			said := runFailingStart(t, "--data="+t.TempDir(), "--config="+path)
+			checkMessage(t, said, "games.hook.behaviours.sink.secret_file: ", tt.wantHook, "games.nppa.behaviours.sink.secret_file: ", tt.wantNPPA)
 			if strings.Contains(said, "s3cret") || strings.Contains(said, oldWebhookKey[6:20]) || strings.Contains(said, nppaKey[:20]) {
 				t.Errorf("it tells a key: %s", said)
 			}
@@ -81,16 +81,16 @@ func TestKeysOfSinksThatDoNotDo(t *testing.T) {
 
 // Beside a server whose files of keys were spoilt, commands do what needs none of
 // them.
-func TestCommandsBesideSpoiltKeys(t *testing.T) {
+func TestCommandsBesideInvalidKeys(t *testing.T) {
 	t.Parallel()
-	path := configFile(t, keyed+"  one: {keys: [{id: k1, alg: HS256, secret_file: one.key}]}\n")
+	path := configFile(t, configWithKeys+"  one: {keys: [{id: k1, alg: HS256, secret_file: one.key}]}\n")
 	for name, key := range map[string]string{"hook.key": oldWebhookKey, "nppa.key": nppaKey, "one.key": strings.Repeat("k", 32)} {
-		beside(t, path, name, key)
+		writeBeside(t, path, name, key)
 	}
 	dir := t.TempDir()
 	n := startNode(t, cli{Config: path, Data: &dir})
 	for _, name := range []string{"hook.key", "nppa.key", "one.key"} {
-		beside(t, path, name, "short")
+		writeBeside(t, path, name, "short")
 	}
 	for line, want := range map[string]int{
 		"tasks list": 0, "queue list": 0, "webhooks list": 0, "bank check builtin": 0, "token --role=admin --sub=ops": 0,
@@ -107,15 +107,15 @@ func TestCommandsBesideSpoiltKeys(t *testing.T) {
 // the keys before stay.
 func TestKeysOfSinksChange(t *testing.T) {
 	t.Parallel()
-	path := configFile(t, keyed)
-	beside(t, path, "hook.key", oldWebhookKey)
-	beside(t, path, "nppa.key", nppaKey)
+	path := configFile(t, configWithKeys)
+	writeBeside(t, path, "hook.key", oldWebhookKey)
+	writeBeside(t, path, "nppa.key", nppaKey)
 	c, err := readConfig(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		said := new(logged)
+		said := new(logBuffer)
 		k, err := openReceiverKeys(t.Context(), &c, nil, slog.New(slog.NewTextHandler(said, nil)))
 		if err != nil {
 			t.Fatal(err)
@@ -137,11 +137,11 @@ func TestKeysOfSinksChange(t *testing.T) {
 			{"", []string{newWebhookKey}, 3},
 			{oldWebhookKey, []string{oldWebhookKey}, 3},
 		} {
-			beside(t, path, "hook.key", step.text)
+			writeBeside(t, path, "hook.key", step.text)
 			time.Sleep(receiverKeysEvery)
 			synctest.Wait()
-			if got := k.of(c.sinkKeyPlace("hook")); !slices.Equal(got, step.want) || !slices.Equal(k.of(c.sinkKeyPlace("nppa")), []string{nppaKey}) {
-				t.Errorf("%q: %q, %q", step.text, got, k.of(c.sinkKeyPlace("nppa")))
+			if got := k.keysOf(c.sinkKeySource("hook")); !slices.Equal(got, step.want) || !slices.Equal(k.keysOf(c.sinkKeySource("nppa")), []string{nppaKey}) {
+				t.Errorf("%q: %q, %q", step.text, got, k.keysOf(c.sinkKeySource("nppa")))
 			}
 			if n := strings.Count(said.String(), "level=ERROR"); n != step.errors {
 				t.Errorf("%q: %d errors are logged, want %d", step.text, n, step.errors)
@@ -161,7 +161,7 @@ func TestWebhookKeysAreGenerated(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		c := configured(t, "games:\n  a: {behaviours: {sink: {type: webhook, url: 'https://x.example'}}}\n  b: {behaviours: {sink: {type: webhook, url: 'https://x.example'}}}\n  c:\n")
+		c := readTestConfig(t, "games:\n  a: {behaviours: {sink: {type: webhook, url: 'https://x.example'}}}\n  b: {behaviours: {sink: {type: webhook, url: 'https://x.example'}}}\n  c:\n")
 		keys := make([]*receiverKeys, 4)
 		var nodes sync.WaitGroup
 		for i := range keys {
@@ -171,32 +171,32 @@ func TestWebhookKeysAreGenerated(t *testing.T) {
 		if t.Failed() {
 			t.FailNow()
 		}
-		place := c.sinkKeyPlace
-		a, b := keys[0].of(place("a")), keys[0].of(place("b"))
-		if len(a) != 1 || len(b) != 1 || checkWebhookKey(a[0]) != nil || checkWebhookKey(b[0]) != nil || a[0] == b[0] || keys[0].of(place("c")) != nil {
-			t.Fatalf("%q, %q, %q", a, b, keys[0].of(place("c")))
+		place := c.sinkKeySource
+		a, b := keys[0].keysOf(place("a")), keys[0].keysOf(place("b"))
+		if len(a) != 1 || len(b) != 1 || checkWebhookKey(a[0]) != nil || checkWebhookKey(b[0]) != nil || a[0] == b[0] || keys[0].keysOf(place("c")) != nil {
+			t.Fatalf("%q, %q, %q", a, b, keys[0].keysOf(place("c")))
 		}
 		for _, other := range keys[1:] {
-			if !slices.Equal(other.of(place("a")), a) || !slices.Equal(other.of(place("b")), b) {
-				t.Errorf("%q and %q, another node has %q and %q", a, b, other.of(place("a")), other.of(place("b")))
+			if !slices.Equal(other.keysOf(place("a")), a) || !slices.Equal(other.keysOf(place("b")), b) {
+				t.Errorf("%q and %q, another node has %q and %q", a, b, other.keysOf(place("a")), other.keysOf(place("b")))
 			}
 		}
-		keys[0].reread(keys[0].held[place("a").setting])
-		if !slices.Equal(keys[0].of(place("a")), a) {
-			t.Errorf("read again: %q", keys[0].of(place("a")))
+		keys[0].reload(keys[0].watched[place("a").setting])
+		if !slices.Equal(keys[0].keysOf(place("a")), a) {
+			t.Errorf("read again: %q", keys[0].keysOf(place("a")))
 		}
 	})
 }
 
 // openedKeys are the keys of sinks as a node opens them.
 func openedKeys(t *testing.T, c *config, db testenv.SQL) *receiverKeys {
-	l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: quiet()})
+	l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: discardLog()})
 	if err != nil {
 		t.Error(err)
 		return nil
 	}
 	defer l.Close()
-	k, err := openReceiverKeys(t.Context(), c, l, quiet())
+	k, err := openReceiverKeys(t.Context(), c, l, discardLog())
 	if err != nil {
 		t.Error(err)
 	}

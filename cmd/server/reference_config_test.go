@@ -79,7 +79,7 @@ func (w *keyWalk) key(path, named string, field reflect.StructField, v reflect.V
 
 func kindOf(v reflect.Value) string {
 	switch kind := v.Kind(); {
-	case v.Type() == reflect.TypeFor[trials]():
+	case v.Type() == reflect.TypeFor[dryRun]():
 		return "true, false or list"
 	case kind == reflect.Map, kind == reflect.Struct:
 		return "section"
@@ -99,7 +99,7 @@ func kindOf(v reflect.Value) string {
 
 // standardOf is the default of a key; "" where it is empty or the server finds it.
 func standardOf(v reflect.Value) string {
-	if v.Type() == reflect.TypeFor[trials]() {
+	if v.Type() == reflect.TypeFor[dryRun]() {
 		return "false"
 	}
 	if v.Kind() == reflect.Slice {

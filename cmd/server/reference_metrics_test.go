@@ -97,7 +97,7 @@ func openMeasuredNode(t *testing.T, registry *recordingRegistry) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	n.door(l)
+	n.limitConnections(l)
 }
 
 var descParts = regexp.MustCompile(`fqName: "([^"]*)", help: "(.*)", unit: "[^"]*", constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}$`)

@@ -16,26 +16,26 @@ func TestReplaysOfALongMatchAreBounded(t *testing.T) {
 	t.Parallel()
 	const players, questions, syncs = 50, 30, 150
 	server := testenv.Redis(t)
-	h := newHouse(t, server.URL, arenasFast)
+	h := newTestCluster(t, server.URL, fastArenas)
 	node := h.node(t)
 	watcher, host := drawnOut(t, node, players, questions)
-	last := watcher.until(t, protocol.TypeMatchOver).Seq
+	last := watcher.readUntilPush(t, protocol.TypeMatchOver).Seq
 	before := bytesOut(t, server)
 
 	all := replayed(t, watcher.Player, watcher.match, 0, last)
 	refused := 0
 	for range syncs {
-		f := ask(t, watcher.Player, protocol.TypeMatchSync, protocol.Resume{Match: watcher.match})
+		f := request(t, watcher.Player, protocol.TypeMatchSync, protocol.Resume{Match: watcher.match})
 		var e protocol.Error
-		if read(t, f, &e); e.Code != protocol.CodeRateLimited || e.RetryAfterMS <= 0 || e.RetryAfterMS > 30_000 {
+		if readData(t, f, &e); e.Code != protocol.CodeRateLimited || e.RetryAfterMS <= 0 || e.RetryAfterMS > 30_000 {
 			t.Fatalf("another replay was answered with %.200s", f.Raw)
 		}
 		refused++
 	}
 	replayed(t, watcher.Player, watcher.match, last-3, last)
-	again := ask(t, connect(t, node.url, watcher.Guest), protocol.TypeMatchSync, protocol.Resume{Match: watcher.match})
+	again := request(t, connect(t, node.url, watcher.Guest), protocol.TypeMatchSync, protocol.Resume{Match: watcher.match})
 	var e protocol.Error
-	if read(t, again, &e); e.Code != protocol.CodeRateLimited {
+	if readData(t, again, &e); e.Code != protocol.CodeRateLimited {
 		t.Errorf("a new connection of the same player got another replay: %.200s", again.Raw)
 	}
 	if got := replayed(t, host.Player, watcher.match, 0, last); got != all {
@@ -48,26 +48,26 @@ func TestReplaysOfALongMatchAreBounded(t *testing.T) {
 
 // drawnOut plays a match that its host draws out, and gives a spectator of it
 // that has not read any push, and the host.
-func drawnOut(t *testing.T, node *running, players, questions int) (watcher, host *contestant) {
+func drawnOut(t *testing.T, node *testNode, players, questions int) (watcher, host *matchClient) {
 	t.Helper()
 	guests := newGuests(t, []string{node.url}, players+2)
-	made := makeArena(t, node.url, guests[0].Token, protocol.NewArena{
+	made := createArena(t, node.url, guests[0].Token, protocol.NewArena{
 		Mode: "buzzer", Name: "Long", Pace: "host", Questions: protocol.ArenaQuestions{Count: questions},
 	})
-	host = seatOf(t, node.url, guests[0], protocol.ArenaJoin{Code: made.Code, As: "host"})
-	watcher = seatOf(t, node.url, guests[1], protocol.ArenaJoin{Code: made.Code, As: "spectator"})
+	host = joinArena(t, node.url, guests[0], protocol.ArenaJoin{Code: made.Code, As: "host"})
+	watcher = joinArena(t, node.url, guests[1], protocol.ArenaJoin{Code: made.Code, As: "spectator"})
 	for _, g := range guests[2:] {
-		seatOf(t, node.url, g, protocol.ArenaJoin{Code: made.Code})
+		joinArena(t, node.url, g, protocol.ArenaJoin{Code: made.Code})
 	}
 	next := func(after int) bool {
 		return host.request(t, protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: made.ArenaID, After: after}).Type == protocol.TypeArenaOK
 	}
-	host.must(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
-	eventually(t, "the first question opens", func() bool { return next(-1) })
+	host.mustRequest(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
+	waitUntil(t, "the first question opens", func() bool { return next(-1) })
 	for q := range questions {
-		host.until(t, protocol.TypeQuestion)
+		host.readUntilPush(t, protocol.TypeQuestion)
 		closes := next(q)
-		host.until(t, protocol.TypeQuestionClosed)
+		host.readUntilPush(t, protocol.TypeQuestionClosed)
 		if !closes || !next(q) {
 			t.Fatalf("the host cannot go on from question %d", q)
 		}
@@ -80,12 +80,12 @@ func drawnOut(t *testing.T, node *running, players, questions int) (watcher, hos
 func replayed(t *testing.T, p *player.Player, match string, from, last int64) string {
 	t.Helper()
 	var all strings.Builder
-	f := ask(t, p, protocol.TypeMatchSync, protocol.Resume{Match: match, Seq: from})
+	f := request(t, p, protocol.TypeMatchSync, protocol.Resume{Match: match, Seq: from})
 	if f.Type != protocol.TypeMatchState {
 		t.Fatalf("match.sync from %d was answered with %.200s", from, f.Raw)
 	}
 	for seq := from; seq < last; {
-		f := await(t, p, "a push", func(f player.Frame) bool { return f.Seq > 0 })
+		f := readUntil(t, p, "a push", func(f player.Frame) bool { return f.Seq > 0 })
 		if seq++; f.Seq != seq {
 			t.Fatalf("push %d came where %d was due", f.Seq, seq)
 		}
@@ -97,7 +97,7 @@ func replayed(t *testing.T, p *player.Player, match string, from, last int64) st
 // bytesOut is how many bytes a Redis has sent.
 func bytesOut(t *testing.T, s *testenv.Server) int {
 	t.Helper()
-	info, _ := tell(t, s, "INFO", "stats").(string)
+	info, _ := redisCommand(t, s, "INFO", "stats").(string)
 	_, rest, _ := strings.Cut(info, "total_net_output_bytes:")
 	text, _, _ := strings.Cut(rest, "\r\n")
 	n, err := strconv.Atoi(text)

@@ -21,9 +21,9 @@ import (
 // sink.
 type reporting struct {
 	*eventq.Service
-	visits *playerevents.Service
-	desk   eventq.Admin
-	sinks  map[string]eventq.Sink
+	sessionEvents *playerevents.Service
+	admin         eventq.Admin
+	sinks         map[string]eventq.Sink
 }
 
 func (n *node) wireReporting() error {
@@ -33,15 +33,15 @@ func (n *node) wireReporting() error {
 	}
 	var games []eventq.Policy
 	for _, name := range n.config.gameNames() {
-		games = append(games, n.config.terms(name))
+		games = append(games, n.config.queueTerms(name))
 	}
 	queue := redisqueue.New(n.redis.Bulk)
-	r.desk = queue
+	r.admin = queue
 	r.Service = eventq.New(eventq.Config{
 		Games: games, Sinks: r.sinks, Queue: queue, Admin: queue, Nodes: queue,
 		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
-	r.visits = playerevents.New(playerevents.Config{
+	r.sessionEvents = playerevents.New(playerevents.Config{
 		Games: games, Offer: r.OfferUnique, Duty: r.Duty, Sessions: redisqueue.NewSessionStore(n.redis.Bulk),
 		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
@@ -80,16 +80,16 @@ func openSink(o sinkOptions, clients clients) (eventq.Sink, error) {
 			HTTP: clients[o.AllowPrivate], URL: o.URL, AppID: o.AppID, BizID: o.BizID, Keys: o.Keys, TestCode: o.TestCode,
 		})
 	}
-	return filesink.Open(filesink.Options{Path: o.Path, MaxBytes: int64(o.MaxFileMiB) << 20, Keep: o.MaxFiles, CreateLater: o.Later})
+	return filesink.Open(filesink.Options{Path: o.Path, MaxBytes: int64(o.MaxFileMiB) << 20, Keep: o.MaxFiles, CreateLater: o.OpenLater})
 }
 
-// lastReports is how long the end of a server goes on reporting whose queues
+// finalReportTimeout is how long the end of a server goes on reporting whose queues
 // end with it.
-const lastReports = 5 * time.Second
+const finalReportTimeout = 5 * time.Second
 
-// finish has what is queued reported, as far as there is time.
-func (r *reporting) finish(games []string) {
-	ctx, cancel := context.WithTimeout(context.Background(), lastReports)
+// flush has what is queued reported, as far as there is time.
+func (r *reporting) flush(games []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), finalReportTimeout)
 	defer cancel()
 	var all sync.WaitGroup
 	for _, game := range games {
@@ -98,12 +98,12 @@ func (r *reporting) finish(games []string) {
 	all.Wait()
 }
 
-// lose tells what is lost with the queues.
-func (r *reporting) lose(games []string, log *slog.Logger) {
-	ctx, cancel := context.WithTimeout(context.Background(), lastReports)
+// discard tells what is lost with the queues.
+func (r *reporting) discard(games []string, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), finalReportTimeout)
 	defer cancel()
 	for _, game := range games {
-		n, err := r.desk.Discard(ctx, game, math.MaxInt32, eventq.Shutdown)
+		n, err := r.admin.Discard(ctx, game, math.MaxInt32, eventq.Shutdown)
 		if n > 0 || err != nil {
 			log.Warn("behaviours lost with the embedded Redis", "game", game, "behaviours", n, "error", err)
 		}

@@ -29,7 +29,7 @@ func TestAnEmbeddedServerReportsBeforeItEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	connect(t, p.url, g)
-	r := &reports{t: t, posted: map[string][]string{}, tokens: map[string]string{}, games: []string{"deaf", "demo"}, house: house{config: config, db: db}}
+	r := &reportingTest{t: t, posted: map[string][]string{}, tokens: map[string]string{}, games: []string{"deaf", "demo"}, testCluster: testCluster{config: config, db: db}}
 	r.mintAll()
 	r.post("demo", 300, p.url)
 	r.post("deaf", 3, p.url)
@@ -44,7 +44,7 @@ func TestAnEmbeddedServerReportsBeforeItEnds(t *testing.T) {
 	if lines := bytes.Count(text, []byte("\n")); lines != 302 || !bytes.Contains(text, []byte(`"offline"`)) {
 		t.Errorf("%d lines of 300 posted, an online and an offline", lines)
 	}
-	if told := p.log.String(); !bytes.Contains([]byte(told), []byte("behaviours lost")) || !bytes.Contains([]byte(told), []byte("game=deaf behaviours=3")) {
-		t.Errorf("nothing told of what was lost:\n%s", told)
+	if lostMetric := p.log.String(); !bytes.Contains([]byte(lostMetric), []byte("behaviours lost")) || !bytes.Contains([]byte(lostMetric), []byte("game=deaf behaviours=3")) {
+		t.Errorf("nothing told of what was lost:\n%s", lostMetric)
 	}
 }

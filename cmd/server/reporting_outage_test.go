@@ -16,18 +16,18 @@ import (
 func TestReportingWhileRedisFails(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	r := newReports(t, server.URL, map[string]string{"a": swift, "b": swift, "c": swift + ", hot: true", "d": swift + ", hot: true"})
-	here, there := r.node(t), r.node(t)
-	defer r.watched()()
+	r := newReportingTest(t, server.URL, map[string]string{"a": fastReporting, "b": fastReporting, "c": fastReporting + ", hot: true", "d": fastReporting + ", hot: true"})
+	first, second := r.node(t), r.node(t)
+	defer r.watchCounts()()
 	post := func(rounds int) {
 		for range rounds {
 			for _, game := range r.games {
-				r.post(game, 10, here.url, there.url)
+				r.post(game, 10, first.url, second.url)
 			}
 		}
 	}
 	for range 20 {
-		tell(t, server, "SCRIPT", "FLUSH")
+		redisCommand(t, server, "SCRIPT", "FLUSH")
 		post(1)
 	}
 	post(1) // which nobody takes before
@@ -36,8 +36,8 @@ func TestReportingWhileRedisFails(t *testing.T) {
 	defer awake.Stop()
 	post(5)
 	for _, game := range r.games {
-		r.came(game)
-		if c := r.idle(game); c.Sent != int64(len(r.posted[game])) {
+		r.checkArrived(game)
+		if c := r.waitUntilIdle(game); c.Sent != int64(len(r.posted[game])) {
 			t.Errorf("%s: %+v; %d were posted", game, c, len(r.posted[game]))
 		}
 	}
@@ -48,8 +48,8 @@ func TestReportingWhileRedisFails(t *testing.T) {
 	r.series = "again"
 	post(5)
 	for _, game := range r.games {
-		r.came(game)
-		if c := r.idle(game); c.Sent != int64(len(r.posted[game])) || c.Offered != c.Sent+c.Dropped[eventq.Duplicate] {
+		r.checkArrived(game)
+		if c := r.waitUntilIdle(game); c.Sent != int64(len(r.posted[game])) || c.Offered != c.Sent+c.Dropped[eventq.Duplicate] {
 			t.Errorf("%s: since Redis came back %+v", game, c)
 		}
 	}
@@ -61,15 +61,15 @@ func TestReportingOverAFailOver(t *testing.T) {
 	t.Parallel()
 	settings := map[string]string{}
 	for i := range 8 { // on each of the masters
-		settings[fmt.Sprint("g", i)] = swift
+		settings[fmt.Sprint("g", i)] = fastReporting
 	}
 	cluster := testenv.ClusterOf(t, 3, 1)
-	r := newReports(t, cluster.URL, settings)
-	here, there := r.node(t), r.node(t)
-	defer r.watched()()
+	r := newReportingTest(t, cluster.URL, settings)
+	first, second := r.node(t), r.node(t)
+	defer r.watchCounts()()
 	post := func() {
 		for _, game := range r.games {
-			r.post(game, 10, here.url, there.url)
+			r.post(game, 10, first.url, second.url)
 		}
 	}
 	post()
@@ -81,25 +81,25 @@ func TestReportingOverAFailOver(t *testing.T) {
 		post()
 	}
 	for _, game := range r.games {
-		r.came(game)
+		r.checkArrived(game)
 	}
 }
 
-// came waits until what was posted of a game has come, each once.
-func (r *reports) came(game string) {
+// checkArrived waits until what was posted of a game has come, each once.
+func (r *reportingTest) checkArrived(game string) {
 	r.t.Helper()
-	came := map[string]int{}
-	eventually(r.t, "what was posted of "+game+" comes", func() bool {
-		clear(came)
-		all, _ := r.taken(game)
+	checkArrived := map[string]int{}
+	waitUntil(r.t, "what was posted of "+game+" comes", func() bool {
+		clear(checkArrived)
+		all, _ := r.itemsByOutcome(game)
 		for _, b := range all {
-			came[b.ID]++
+			checkArrived[b.ID]++
 		}
-		return !slices.ContainsFunc(r.posted[game], func(id string) bool { return came[id] == 0 })
+		return !slices.ContainsFunc(r.posted[game], func(id string) bool { return checkArrived[id] == 0 })
 	})
 	for _, id := range r.posted[game] {
-		if came[id] != 1 {
-			r.t.Errorf("%s came %d times", id, came[id])
+		if checkArrived[id] != 1 {
+			r.t.Errorf("%s came %d times", id, checkArrived[id])
 		}
 	}
 }

@@ -16,49 +16,49 @@ import (
 // Players of two nodes come, play a match and go: a game reports what it is to.
 func TestPlayersAreReported(t *testing.T) {
 	t.Parallel()
-	r := newReports(t, listedRedis(t), map[string]string{
-		"all": swift, "ends": swift + ", report: [match_end]", "silent": swift + ", report: []",
+	r := newReportingTest(t, listedRedis(t), map[string]string{
+		"all": fastReporting, "ends": fastReporting + ", report: [match_end]", "silent": fastReporting + ", report: []",
 	})
-	here, there := r.node(t), r.node(t)
-	played := map[string]duelling{}
+	first, second := r.node(t), r.node(t)
+	played := map[string]duelPair{}
 	for _, game := range r.games {
-		d := meet(t, stranger(t, here.url, game), stranger(t, there.url, game)).begun(t)
-		d.each(func(c *contestant) {
-			c.until(t, protocol.TypeQuestion)
+		d := pairUp(t, newDuelClient(t, first.url, game), newDuelClient(t, second.url, game)).waitForMatch(t)
+		d.each(func(c *matchClient) {
+			c.readUntilPush(t, protocol.TypeQuestion)
 			q := c.asked[0]
 			id, _ := c.Send(protocol.TypeAnswer, protocol.Answer{Match: c.match, Question: &q.Question, Given: player.Guess(q)})
 			c.sent[id] = q.Question
 		})
-		d.each(func(c *contestant) { c.until(t, protocol.TypeMatchOver) })
+		d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeMatchOver) })
 		played[game] = d
 	}
 	came := func(game string, count int) {
-		eventually(t, "what "+game+" reports comes", func() bool {
-			yes, _ := r.taken(game)
-			return len(yes) == count
+		waitUntil(t, "what "+game+" reports comes", func() bool {
+			online, _ := r.itemsByOutcome(game)
+			return len(online) == count
 		})
 	}
 	came("all", 6) // who goes before the end is told of has none
 	came("ends", 2)
 	for _, d := range played {
-		d.each(func(c *contestant) { _ = c.Close() })
+		d.each(func(c *matchClient) { _ = c.Close() })
 	}
 	came("all", 8)
 	for game, kinds := range map[string][]string{
 		"all":  {eventq.Online, eventq.MatchStart, eventq.MatchEnd, eventq.Offline},
 		"ends": {eventq.MatchEnd},
 	} {
-		all, _ := r.taken(game)
-		played[game].each(func(c *contestant) { checkStay(t, c, kinds, all) })
+		all, _ := r.itemsByOutcome(game)
+		played[game].each(func(c *matchClient) { checkStay(t, c, kinds, all) })
 	}
-	if c := r.idle("silent"); c.Offered != 0 || len(r.of("silent")) > 0 {
+	if c := r.waitUntilIdle("silent"); c.Offered != 0 || len(r.batchesOf("silent")) > 0 {
 		t.Errorf("a game that reports nothing: %+v", c)
 	}
 }
 
 // checkStay holds that of a guest's visit came these kinds, in order, of one
 // session and device, with the match.
-func checkStay(t *testing.T, c *contestant, kinds []string, all []eventq.Behaviour) {
+func checkStay(t *testing.T, c *matchClient, kinds []string, all []eventq.Behaviour) {
 	t.Helper()
 	var stay []eventq.Behaviour
 	var came []string
@@ -85,11 +85,11 @@ func checkStay(t *testing.T, c *contestant, kinds []string, all []eventq.Behavio
 func TestPlayersAreReportedToTheNPPA(t *testing.T) {
 	t.Parallel()
 	fake := nppa.New(nppa.Options{AppID: "app", BizIDs: []string{"biz"}, Keys: []string{nppaKey}, PerSecond: 10})
-	far := httptest.NewServer(fake)
-	defer far.Close()
+	fakeURL := httptest.NewServer(fake)
+	defer fakeURL.Close()
 	path := configFile(t, "games: {demo: {behaviours: {batch: {flush_interval: 50ms}, sink: {type: nppa, app_id: app, biz_id: biz, secret_file: nppa.key, allow_private: true, url: '"+
-		far.URL+nppa.ProductionPath+"'}}}}")
-	beside(t, path, "nppa.key", nppaKey)
+		fakeURL.URL+nppa.ProductionPath+"'}}}}")
+	writeBeside(t, path, "nppa.key", nppaKey)
 	dir := t.TempDir()
 	n := startNode(t, cli{Data: &dir, Config: path})
 	code, token, errs := command("token", "--data="+dir, "--config="+path, "--game=demo", "--role=player", "--sub=p_42", "--pi="+pi)
@@ -102,7 +102,7 @@ func TestPlayersAreReportedToTheNPPA(t *testing.T) {
 		_ = p.Close()
 	}
 	var records []nppa.Record
-	eventually(t, "both have come and gone", func() bool {
+	waitUntil(t, "both have come and gone", func() bool {
 		for _, report := range fake.Collect() {
 			records = append(records, report.Items...)
 		}

@@ -16,14 +16,14 @@ import (
 // do by command too, and a new key of a webhook is in force some seconds later.
 func TestSettingsOfReporting(t *testing.T) {
 	t.Parallel()
-	const five = swift + ", max_len: 5, overflow: "
-	r := newReports(t, testenv.Redis(t).URL, map[string]string{
-		"oldest": five + "drop_oldest", "newest": five + "drop_newest", "reject": five + "reject",
-		"batch": "batch: {max_size: 3}, rate: {per_second: 1000, burst: 1000}", "aged": swift + ", max_age: 1s",
-		"rate": "batch: {max_size: 1, flush_interval: 50ms}, rate: {per_second: 2, burst: 1}", "hot": swift + ", hot: true",
+	const settings = fastReporting + ", max_len: 5, overflow: "
+	r := newReportingTest(t, testenv.Redis(t).URL, map[string]string{
+		"oldest": settings + "drop_oldest", "newest": settings + "drop_newest", "reject": settings + "reject",
+		"batch": "batch: {max_size: 3}, rate: {per_second: 1000, burst: 1000}", "aged": fastReporting + ", max_age: 1s",
+		"rate": "batch: {max_size: 1, flush_interval: 50ms}, rate: {per_second: 2, burst: 1}", "hot": fastReporting + ", hot: true",
 	})
 	n := r.node(t)
-	beside(t, r.config, "hook.key", newWebhookKey+"\n"+oldWebhookKey)
+	writeBeside(t, r.config, "hook.key", newWebhookKey+"\n"+oldWebhookKey)
 	for _, game := range r.games {
 		r.queue(n, "paused", "pause", "--game="+game, "--reason=paused")
 	}
@@ -31,7 +31,7 @@ func TestSettingsOfReporting(t *testing.T) {
 		"oldest": {eventq.QueueFull: 3}, "newest": {eventq.QueueFull: 3}, "aged": {}, "batch": {}, "rate": {}, "hot": {},
 	} {
 		r.postLines(n, game, 8, 8-int(want[eventq.QueueFull]))
-		if c := r.counts(game); c.Queued != 8-want[eventq.QueueFull] || !maps.Equal(c.Dropped, want) {
+		if c := r.countsOf(game); c.Queued != 8-want[eventq.QueueFull] || !maps.Equal(c.Dropped, want) {
 			t.Errorf("%s: %+v, want %v dropped", game, c, want)
 		}
 	}
@@ -39,8 +39,8 @@ func TestSettingsOfReporting(t *testing.T) {
 	r.postLines(n, "reject", 5, 5)
 	r.queue(n, "batch 4 of 4", "set-max-len", "--game=batch", "4")
 	r.queue(n, `{"id":"batch-7"`, "peek", "--game=batch")
-	eventually(t, "what aged has is too old", func() bool {
-		all, err := r.desk.Status(t.Context(), []string{"aged"}, 0)
+	waitUntil(t, "what aged has is too old", func() bool {
+		all, err := r.admin.Status(t.Context(), []string{"aged"}, 0)
 		return err == nil && time.Now().UnixMilli()-all[0].OldestAt > 1500
 	})
 	for _, game := range r.games {
@@ -50,15 +50,15 @@ func TestSettingsOfReporting(t *testing.T) {
 	for game, want := range map[string]string{
 		"oldest": "34567", "newest": "01234", "reject": "01234", "batch": "456,7", "aged": "", "rate": "0,1,2,3,4,5,6,7", "hot": "01234567",
 	} {
-		c := r.idle(game)
+		c := r.waitUntilIdle(game)
 		if got := r.digits(game); got != want || c.Sent != int64(len(strings.ReplaceAll(want, ",", ""))) {
 			t.Errorf("%s: %q came, want %q; %+v", game, got, want, c)
 		}
 	}
-	if c := r.counts("aged"); c.Dropped[eventq.TooOld] != 8 {
+	if c := r.countsOf("aged"); c.Dropped[eventq.TooOld] != 8 {
 		t.Errorf("aged: %+v", c)
 	}
-	all := r.of("rate")
+	all := r.batchesOf("rate")
 	if took := all[7].tries[0].Sub(all[0].tries[0]); took < 3*time.Second {
 		t.Errorf("8 tries at 2 a second took %v", took)
 	}
@@ -67,40 +67,40 @@ func TestSettingsOfReporting(t *testing.T) {
 }
 
 // queue runs a command on queues, which has to say something.
-func (r *reports) queue(n *running, says string, args ...string) {
+func (r *reportingTest) queue(n *testNode, runQueueCommand string, args ...string) {
 	r.t.Helper()
 	flags := append(ledgerOf(r.db), "--config="+r.config, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))
 	code, out, errs := command(append(append([]string{"queue"}, args...), flags...)...)
-	if said := strings.Join(strings.Fields(out), " "); code != 0 || !strings.Contains(" "+said+" ", says) {
+	if stderr := strings.Join(strings.Fields(out), " "); code != 0 || !strings.Contains(" "+stderr+" ", runQueueCommand) {
 		r.t.Errorf("queue %v ended with %d: %s%s", args, code, out, errs)
 	}
 }
 
 // postLines posts behaviours that are numbered by their last digit, of which so
 // many have to be taken; -1: the post is refused.
-func (r *reports) postLines(n *running, game string, count, accepted int) {
+func (r *reportingTest) postLines(n *testNode, game string, count, accepted int) {
 	r.t.Helper()
 	now := time.Now().UnixMilli()
 	var lines strings.Builder
 	for i := range count {
 		lines.WriteString(`{"id":"` + game + "-" + string(rune('0'+i)) + `","type":"answer","account":"guest","at":` + strconv.FormatInt(now, 10) + "}\n")
 	}
-	status, said := r.postTo(n.url, game, lines.String())
+	status, stderr := r.postTo(n.url, game, lines.String())
 	if accepted < 0 {
 		if status != http.StatusServiceUnavailable {
-			r.t.Errorf("a post that does not fit whole got %d, %+v", status, said)
+			r.t.Errorf("a post that does not fit whole got %d, %+v", status, stderr)
 		}
 		return
 	}
-	if status != http.StatusAccepted || said.Accepted != accepted {
-		r.t.Errorf("%s: %d, %+v", game, status, said)
+	if status != http.StatusAccepted || stderr.Accepted != accepted {
+		r.t.Errorf("%s: %d, %+v", game, status, stderr)
 	}
 }
 
 // digits are the last ones of the ids that came, with a comma between batches.
-func (r *reports) digits(game string) string {
+func (r *reportingTest) digits(game string) string {
 	var batches []string
-	for _, m := range r.of(game) {
+	for _, m := range r.batchesOf(game) {
 		batch := ""
 		for _, b := range m.items {
 			batch += b.ID[len(b.ID)-1:]
@@ -112,18 +112,18 @@ func (r *reports) digits(game string) string {
 
 // checkNewKey waits until the node has read the key that was put before the old
 // one, and has it sign.
-func (r *reports) checkNewKey(n *running) {
+func (r *reportingTest) checkNewKey(n *testNode) {
 	r.t.Helper()
-	eventually(r.t, "the keys are read again", func() bool {
+	waitUntil(r.t, "the keys are read again", func() bool {
 		return strings.Count(n.log.String(), "receiver keys reloaded") == len(r.games)
 	})
 	r.mu.Lock()
 	r.key = newWebhookKey
 	r.mu.Unlock()
-	before := len(r.of("hot"))
+	before := len(r.batchesOf("hot"))
 	r.post("hot", 3, n.url)
-	r.idle("hot")
-	if after := r.of("hot"); len(after) != before+1 || !after[before].taken {
+	r.waitUntilIdle("hot")
+	if after := r.batchesOf("hot"); len(after) != before+1 || !after[before].itemsByOutcome {
 		r.t.Errorf("%d messages came, signed by the new key", len(after)-before)
 	}
 }

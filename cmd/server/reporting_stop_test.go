@@ -15,12 +15,12 @@ import (
 func TestANodeThatReportsLeaves(t *testing.T) {
 	t.Parallel()
 	const ban, players = 2, 5
-	r := newReports(t, testenv.Redis(t).URL, map[string]string{
-		"banned": swift, "busy": swift, "home": swift + ", report: [online, offline]",
+	r := newReportingTest(t, testenv.Redis(t).URL, map[string]string{
+		"banned": fastReporting, "busy": fastReporting, "home": fastReporting + ", report: [online, offline]",
 	})
 	leaving := r.process(t)
-	defer r.watched()()
-	r.refuse("banned", ban)
+	defer r.watchCounts()()
+	r.refuseGame("banned", ban)
 	r.post("banned", 300, leaving.url)
 	for range players {
 		g, err := player.NewGuest(t.Context(), leaving.url, "home", "")
@@ -29,8 +29,8 @@ func TestANodeThatReportsLeaves(t *testing.T) {
 		}
 		connect(t, leaving.url, g)
 	}
-	eventually(t, "a batch waits in the ban", func() bool {
-		return len(r.of("banned")) > 0 && r.counts("banned").InFlight > 0
+	waitUntil(t, "a batch waits in the ban", func() bool {
+		return len(r.batchesOf("banned")) > 0 && r.countsOf("banned").InFlight > 0
 	})
 
 	here := r.node(t)
@@ -47,23 +47,23 @@ func TestANodeThatReportsLeaves(t *testing.T) {
 	if code := leaving.wait(t); code != 0 {
 		t.Errorf("the node ended with %d\n%s", code, leaving.log)
 	}
-	r.refuse("banned", 0)
+	r.refuseGame("banned", 0)
 	r.post("busy", 7, leaving.url, here.url)
-	r.once("busy", 0)
+	r.checkSentOnce("busy", 0)
 	r.checkBanned(ban * time.Second)
 	r.checkPairs(players)
 }
 
 // checkBanned holds that all of a game that was banned came in the end, in
 // another batch than the one refused first, and that no try came in a ban.
-func (r *reports) checkBanned(ban time.Duration) {
+func (r *reportingTest) checkBanned(ban time.Duration) {
 	r.t.Helper()
-	if c := r.idle("banned"); c.Sent != c.Offered || c.Sent != int64(len(r.posted["banned"])) {
+	if c := r.waitUntilIdle("banned"); c.Sent != c.Offered || c.Sent != int64(len(r.posted["banned"])) {
 		r.t.Errorf("of %d posted: %+v", len(r.posted["banned"]), c)
 	}
 	came := map[string]int{}
-	for _, m := range r.of("banned") {
-		if !m.taken {
+	for _, m := range r.batchesOf("banned") {
+		if !m.itemsByOutcome {
 			continue
 		}
 		for _, b := range m.items {
@@ -75,7 +75,7 @@ func (r *reports) checkBanned(ban time.Duration) {
 			r.t.Errorf("%s came %d times", id, came[id])
 		}
 	}
-	if first := r.of("banned")[0]; first.taken {
+	if first := r.batchesOf("banned")[0]; first.itemsByOutcome {
 		r.t.Error("the batch that waited in the ban was not given back")
 	}
 	r.checkTries(ban)
@@ -83,24 +83,24 @@ func (r *reports) checkBanned(ban time.Duration) {
 
 // checkTries holds that nothing was tried while a ban was known: of a batch
 // nothing at all, of others what was not on its way yet, as two nodes may try
-// at once when a ban ends.
-func (r *reports) checkTries(ban time.Duration) {
+// when once when a ban ends.
+func (r *reportingTest) checkTries(ban time.Duration) {
 	r.t.Helper()
 	const early, onItsWay = 200 * time.Millisecond, time.Second // clocks are of ms, and machines are busy
-	all := r.of("banned")
+	all := r.batchesOf("banned")
 	for i, refused := range all {
 		answers := refused.tries
-		if refused.taken {
+		if refused.itemsByOutcome {
 			answers = answers[:len(answers)-1]
 		}
-		for _, at := range answers {
+		for _, when := range answers {
 			for j, m := range all {
 				known := time.Duration(0)
 				if i != j {
 					known = onItsWay
 				}
 				for _, try := range m.tries {
-					if after := try.Sub(at); after > known && after < ban-early {
+					if after := try.Sub(when); after > known && after < ban-early {
 						r.t.Errorf("a try came %v after a ban of %v", after, ban)
 					}
 				}
@@ -111,10 +111,10 @@ func (r *reports) checkTries(ban time.Duration) {
 
 // checkPairs holds that so many came and went, each once, in sessions of their
 // own.
-func (r *reports) checkPairs(players int) {
+func (r *reportingTest) checkPairs(players int) {
 	r.t.Helper()
-	r.idle("home")
-	all, _ := r.taken("home")
+	r.waitUntilIdle("home")
+	all, _ := r.itemsByOutcome("home")
 	online, offline := map[string]string{}, map[string]string{}
 	for _, b := range all {
 		switch b.Type {
@@ -124,9 +124,9 @@ func (r *reports) checkPairs(players int) {
 			offline[b.Session] = b.Player
 		}
 	}
-	for session, who := range online {
-		if offline[session] != who {
-			r.t.Errorf("%s is online, and %q offline", who, offline[session])
+	for session, account := range online {
+		if offline[session] != account {
+			r.t.Errorf("%s is online, and %q offline", account, offline[session])
 		}
 	}
 	if len(all) != 2*players || len(online) != players || len(offline) != players {

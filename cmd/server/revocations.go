@@ -95,7 +95,7 @@ func (c *tokensRevoke) Run(flags *cli, to console) error {
 		if err := a.call(ctx, http.MethodPut, c.path(), body, &set); err != nil {
 			return err
 		}
-		fmt.Fprintf(to.out, "%s %s is revoked %s\n", set.Kind, set.ID, untilText(set.ExpiresAt))
+		fmt.Fprintf(to.out, "%s %s is revoked %s\n", set.Kind, set.ID, expiryText(set.ExpiresAt))
 		return nil
 	})
 }

@@ -14,8 +14,8 @@ import (
 // device is the secret of a guest whom a test asks for again.
 const device = "kT3vJ0w9Qm2xB7sLr5Yd8Ze1"
 
-// said sends a request of a player and reads the answer, whatever it says.
-func said(t *testing.T, method, url, token string, body any) (status int, answer map[string]any) {
+// requestJSON sends a request of a player and reads the answer, whatever it says.
+func requestJSON(t *testing.T, method, url, token string, body any) (status int, answer map[string]any) {
 	t.Helper()
 	encoded, err := json.Marshal(body)
 	if err != nil {
@@ -42,15 +42,15 @@ func said(t *testing.T, method, url, token string, body any) (status int, answer
 	return got.StatusCode, answer
 }
 
-// guestOf is the player of a device, at a node, connected.
-func guestOf(t *testing.T, url, device string) *contestant {
+// newDeviceGuest is the player of a device, at a node, connected.
+func newDeviceGuest(t *testing.T, url, device string) *matchClient {
 	t.Helper()
-	status, g := said(t, "POST", url+"/v1/games/demo/guests", "", map[string]string{"device": device})
+	status, g := requestJSON(t, "POST", url+"/v1/games/demo/guests", "", map[string]string{"device": device})
 	if status != http.StatusCreated && status != http.StatusOK {
 		t.Fatalf("a guest: %d %v", status, g)
 	}
-	c := attend(t, url, player.Guest{ID: g["player_id"].(string), Nickname: g["nickname"].(string), Token: g["token"].(string)})
-	c.solve = newSolver(t)
+	c := newMatchClient(t, url, player.Guest{ID: g["player_id"].(string), Nickname: g["nickname"].(string), Token: g["token"].(string)})
+	c.key = newAnswerKey(t)
 	return c
 }
 
@@ -58,9 +58,9 @@ func guestOf(t *testing.T, url, device string) *contestant {
 // each at one node: the other, where the player is, knows it.
 func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, listedRedis(t), unhurried("demo"))
-	here, there := h.node(t), h.node(t)
-	at := []string{"--data=" + h.db.Dir, "--database=" + h.db.URL, "--config=" + h.config, "--ops-listen=" + strings.TrimPrefix(here.ops, "http://")}
+	h := newTestCluster(t, listedRedis(t), slowDuels("demo"))
+	first, second := h.node(t), h.node(t)
+	at := []string{"--data=" + h.db.Dir, "--database=" + h.db.URL, "--config=" + h.config, "--ops-listen=" + strings.TrimPrefix(first.ops, "http://")}
 	operate := func(words ...string) string {
 		t.Helper()
 		code, out, errs := command(append(words, at...)...)
@@ -70,18 +70,18 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 		return out
 	}
 
-	bad := guestOf(t, there.url, device)
-	d := meet(t, bad, stranger(t, here.url, "demo")).begun(t)
+	bad := newDeviceGuest(t, second.url, device)
+	d := pairUp(t, bad, newDuelClient(t, first.url, "demo")).waitForMatch(t)
 	operate("bans", "add", "--game=demo", "--player="+bad.ID, "--reason=two accounts", "--for=1h")
-	if code := closed(t, bad.Player); code != protocol.CloseBanned {
+	if code := readClose(t, bad.Player); code != protocol.CloseBanned {
 		t.Errorf("the banned was closed with %d", code)
 	}
 	var over protocol.MatchOver
-	read(t, d[1].until(t, protocol.TypeMatchOver), &over)
+	readData(t, d[1].readUntilPush(t, protocol.TypeMatchOver), &over)
 	if over.Reason != "forfeit" || over.Winner != d[1].ID {
 		t.Errorf("the match ended %+v", over)
 	}
-	if status, p := said(t, "POST", there.url+"/v1/games/demo/guests", "", map[string]string{"device": device}); status != http.StatusForbidden || p["code"] != "forbidden" {
+	if status, p := requestJSON(t, "POST", second.url+"/v1/games/demo/guests", "", map[string]string{"device": device}); status != http.StatusForbidden || p["code"] != "forbidden" {
 		t.Errorf("the banned as a guest: %d %v", status, p)
 	}
 	if list := operate("bans", "list", "--game=demo"); !strings.Contains(list, bad.ID) || !strings.Contains(list, "two accounts") {
@@ -89,119 +89,119 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 	}
 
 	operate("bans", "remove", "--game=demo", "--player="+bad.ID)
-	eventually(t, "the player is let in", func() bool {
-		status, _ := said(t, "POST", there.url+"/v1/games/demo/guests", "", map[string]string{"device": device})
+	waitUntil(t, "the player is let in", func() bool {
+		status, _ := requestJSON(t, "POST", second.url+"/v1/games/demo/guests", "", map[string]string{"device": device})
 		return status == http.StatusOK
 	})
-	back := guestOf(t, there.url, device)
+	back := newDeviceGuest(t, second.url, device)
 	operate("tokens", "revoke", "--game=demo", "--subject="+back.ID, "--reason=a lost phone")
-	if code := closed(t, back.Player); code != protocol.CloseUnauthorized {
+	if code := readClose(t, back.Player); code != protocol.CloseUnauthorized {
 		t.Errorf("the revoked was closed with %d", code)
 	}
-	if status, _ := said(t, "PUT", there.url+"/v1/games/demo/players/me/nickname", back.Token, map[string]string{"nickname": "Ada"}); status != http.StatusUnauthorized {
+	if status, _ := requestJSON(t, "PUT", second.url+"/v1/games/demo/players/me/nickname", back.Token, map[string]string{"nickname": "Ada"}); status != http.StatusUnauthorized {
 		t.Errorf("the revoked token: %d", status)
 	}
-	if next := guestOf(t, there.url, device); next.ID == back.ID {
+	if next := newDeviceGuest(t, second.url, device); next.ID == back.ID {
 		t.Error("the device of the revoked got a new token")
 	}
-	anew := strings.TrimSpace(operate("players", "reset-device", "--game=demo", "--player="+back.ID))
-	eventually(t, "the new device is the player's", func() bool {
-		status, made := said(t, "POST", there.url+"/v1/games/demo/guests", "", map[string]string{"device": anew})
+	reconnected := strings.TrimSpace(operate("players", "reset-device", "--game=demo", "--player="+back.ID))
+	waitUntil(t, "the new device is the player's", func() bool {
+		status, made := requestJSON(t, "POST", second.url+"/v1/games/demo/guests", "", map[string]string{"device": reconnected})
 		return status == http.StatusOK && made["player_id"] == back.ID
 	})
 
 	const another = device + "-2"
-	back = guestOf(t, there.url, another)
+	back = newDeviceGuest(t, second.url, another)
 	minted := func(sub string) string { return mintedFor(t, "player", sub, at[:3]) }
 	account := minted("user:1")
-	if status, tied := said(t, "PUT", here.url+"/v1/games/demo/players/me/account", back.Token, map[string]string{"token": account}); status != http.StatusOK || tied["account"] != "user:1" {
-		t.Fatalf("tied: %d %v", status, tied)
+	if status, linked := requestJSON(t, "PUT", first.url+"/v1/games/demo/players/me/account", back.Token, map[string]string{"token": account}); status != http.StatusOK || linked["account"] != "user:1" {
+		t.Fatalf("tied: %d %v", status, linked)
 	}
-	asAccount := connect(t, there.url, player.Guest{ID: back.ID, Token: account})
+	asAccount := connect(t, second.url, player.Guest{ID: back.ID, Token: account})
 	if asAccount.Welcome.PlayerID != back.ID || asAccount.Welcome.Nickname != back.Nickname {
 		t.Errorf("welcomed %+v, not as %s", asAccount.Welcome, back.ID)
 	}
-	if code := closed(t, back.Player); code != protocol.CloseReplaced {
+	if code := readClose(t, back.Player); code != protocol.CloseReplaced {
 		t.Errorf("the guest's connection was closed with %d", code)
 	}
 
 	operate("players", "unlink-account", "--game=demo", "--player="+back.ID)
-	if code := closed(t, asAccount); code != protocol.CloseUnauthorized {
+	if code := readClose(t, asAccount); code != protocol.CloseUnauthorized {
 		t.Errorf("the untied was closed with %d", code)
 	}
-	eventually(t, "the account is a player of its own", func() bool {
-		status, p := said(t, "GET", there.url+"/v1/games/demo/players/user:1", "", nil)
-		_, _ = said(t, "PUT", there.url+"/v1/games/demo/players/me/nickname", account, map[string]string{"nickname": "Solo"})
+	waitUntil(t, "the account is a player of its own", func() bool {
+		status, p := requestJSON(t, "GET", second.url+"/v1/games/demo/players/user:1", "", nil)
+		_, _ = requestJSON(t, "PUT", second.url+"/v1/games/demo/players/me/nickname", account, map[string]string{"nickname": "Solo"})
 		return status == http.StatusOK && p["nickname"] == "Solo"
 	})
-	if status, tied := said(t, "PUT", here.url+"/v1/games/demo/players/me/account", back.Token, map[string]string{"token": account}); status != http.StatusOK {
-		t.Fatalf("tied again: %d %v", status, tied)
+	if status, linked := requestJSON(t, "PUT", first.url+"/v1/games/demo/players/me/account", back.Token, map[string]string{"token": account}); status != http.StatusOK {
+		t.Fatalf("tied again: %d %v", status, linked)
 	}
-	eventually(t, "the account is the guest again", func() bool {
-		status, p := said(t, "PUT", there.url+"/v1/games/demo/players/me/nickname", account, map[string]string{"nickname": "Duo"})
+	waitUntil(t, "the account is the guest again", func() bool {
+		status, p := requestJSON(t, "PUT", second.url+"/v1/games/demo/players/me/nickname", account, map[string]string{"nickname": "Duo"})
 		return status == http.StatusOK && p["nickname"] == "Duo"
 	})
-	asAccount = connect(t, there.url, player.Guest{ID: back.ID, Token: account})
+	asAccount = connect(t, second.url, player.Guest{ID: back.ID, Token: account})
 
-	if status, _ := said(t, "DELETE", here.url+"/v1/games/demo/players/me", account, nil); status != http.StatusNoContent {
+	if status, _ := requestJSON(t, "DELETE", first.url+"/v1/games/demo/players/me", account, nil); status != http.StatusNoContent {
 		t.Fatalf("erasure: %d", status)
 	}
-	if code := closed(t, asAccount); code != protocol.CloseUnauthorized {
+	if code := readClose(t, asAccount); code != protocol.CloseUnauthorized {
 		t.Errorf("the erased was closed with %d", code)
 	}
 	for _, token := range []string{account, back.Token} {
-		if status, _ := said(t, "PUT", there.url+"/v1/games/demo/players/me/nickname", token, map[string]string{"nickname": "Ada"}); status != http.StatusUnauthorized {
+		if status, _ := requestJSON(t, "PUT", second.url+"/v1/games/demo/players/me/nickname", token, map[string]string{"nickname": "Ada"}); status != http.StatusUnauthorized {
 			t.Errorf("a token of the erased: %d", status)
 		}
 	}
-	if status, _ := said(t, "GET", there.url+"/v1/games/demo/players/"+back.ID, "", nil); status != http.StatusNotFound {
+	if status, _ := requestJSON(t, "GET", second.url+"/v1/games/demo/players/"+back.ID, "", nil); status != http.StatusNotFound {
 		t.Errorf("the profile of the erased: %d", status)
 	}
-	next := guestOf(t, there.url, another)
+	next := newDeviceGuest(t, second.url, another)
 	if next.ID == back.ID {
 		t.Error("the device is still known")
 	}
 
-	inLobby, second := d[1], minted("user:2")
-	former := attend(t, there.url, player.Guest{ID: "user:2", Token: second})
+	inLobby, otherAccount := d[1], minted("user:2")
+	previous := newMatchClient(t, second.url, player.Guest{ID: "user:2", Token: otherAccount})
 	join := protocol.DuelJoin{BotAfterMS: ptr[int64](0)}
-	if f := former.request(t, protocol.TypeDuelJoin, join); f.Type != protocol.TypeDuelQueued {
+	if f := previous.request(t, protocol.TypeDuelJoin, join); f.Type != protocol.TypeDuelQueued {
 		t.Fatalf("the account's own player: %s", f.Raw)
 	}
-	if status, tied := said(t, "PUT", here.url+"/v1/games/demo/players/me/account", next.Token, map[string]string{"token": second}); status != http.StatusOK {
-		t.Fatalf("tied: %d %v", status, tied)
+	if status, linked := requestJSON(t, "PUT", first.url+"/v1/games/demo/players/me/account", next.Token, map[string]string{"token": otherAccount}); status != http.StatusOK {
+		t.Fatalf("tied: %d %v", status, linked)
 	}
-	if code := closed(t, former.Player); code != protocol.CloseUnauthorized {
+	if code := readClose(t, previous.Player); code != protocol.CloseUnauthorized {
 		t.Errorf("the account's own player was closed with %d", code)
 	}
 	var queued protocol.DuelQueued
-	if read(t, inLobby.request(t, protocol.TypeDuelJoin, join), &queued); queued.Waiting != 1 {
+	if readData(t, inLobby.request(t, protocol.TypeDuelJoin, join), &queued); queued.Waiting != 1 {
 		t.Errorf("%d wait with a player who is no more", queued.Waiting)
 	}
 	inLobby.request(t, protocol.TypeDuelLeave, protocol.Empty{})
-	arena := makeArena(t, there.url, inLobby.Token, protocol.NewArena{Mode: "survival", Name: "Cup", Questions: protocol.ArenaQuestions{Count: 3}, Pace: "auto"})
+	arena := createArena(t, second.url, inLobby.Token, protocol.NewArena{Mode: "survival", Name: "Cup", Questions: protocol.ArenaQuestions{Count: 3}, Pace: "auto"})
 	players := func() int64 {
 		var look protocol.ArenaLook
-		get(t, there.url+"/v1/games/demo/arenas/"+arena.Code, &look)
+		get(t, second.url+"/v1/games/demo/arenas/"+arena.Code, &look)
 		return look.Players
 	}
 	if f := inLobby.request(t, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: arena.Code}); f.Type != protocol.TypeArenaJoined || players() != 1 {
 		t.Fatalf("in the arena: %s", f.Raw)
 	}
 	operate("bans", "add", "--game=demo", "--player="+inLobby.ID, "--reason=spam")
-	if code := closed(t, inLobby.Player); code != protocol.CloseBanned || players() != 0 {
+	if code := readClose(t, inLobby.Player); code != protocol.CloseBanned || players() != 0 {
 		t.Errorf("closed with %d, and %d in the lobby", code, players())
 	}
 
-	named := guestOf(t, there.url, device+"-3")
+	named := newDeviceGuest(t, second.url, device+"-3")
 	if code, _, errs := command(append([]string{"players", "erase", "--game=demo", "--nickname=" + strings.ToUpper(named.Nickname)}, at...)...); code != 1 || !strings.Contains(errs, named.ID) {
 		t.Errorf("by a name that looks like it: %d %s", code, errs)
 	}
 	operate("players", "erase", "--game=demo", "--nickname="+named.Nickname)
-	if code := closed(t, named.Player); code != protocol.CloseUnauthorized {
+	if code := readClose(t, named.Player); code != protocol.CloseUnauthorized {
 		t.Errorf("the erased was closed with %d", code)
 	}
-	checkRevoked(t, there, operate, func(role, sub string) string { return mintedFor(t, role, sub, at[:3]) })
+	checkRevoked(t, second, operate, func(role, sub string) string { return mintedFor(t, role, sub, at[:3]) })
 
 	made := strings.Fields(operate("keys", "rotate", "--game=demo"))[0]
 	if list := operate("keys", "list", "--game=demo"); !strings.Contains(list, made) || strings.Count(list, "true") != 1 {
@@ -210,7 +210,7 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 	if code, _, errs := command(append([]string{"keys", "retire", "--game=demo", "k_none"}, at...)...); code != 1 || !strings.Contains(errs, "no such key") {
 		t.Errorf("an unknown key was retired: %d %s", code, errs)
 	}
-	checkNoSecrets(t, here.log.String()+there.log.String(), device, account, back.Token)
+	checkNoSecrets(t, first.log.String()+second.log.String(), device, account, back.Token)
 }
 
 // mintedFor is a token by the command that mints them; admin's are of no game.
@@ -229,17 +229,17 @@ func mintedFor(t *testing.T, role, sub string, at []string) string {
 
 // checkRevoked holds that a service's poll ends at another node when its tokens are
 // revoked, and that an admin's are refused there.
-func checkRevoked(t *testing.T, there *running, operate func(...string) string, mint func(role, sub string) string) {
+func checkRevoked(t *testing.T, second *testNode, operate func(...string) string, mint func(role, sub string) string) {
 	t.Helper()
 	service, admin := mint("service", "mailer"), mint("admin", "ops-2")
 	polled := make(chan int)
 	go func() {
-		status, _ := said(t, "POST", there.url+"/v1/games/demo/tasks/claim", service, map[string]any{"kind": "mail", "wait_ms": 20_000})
+		status, _ := requestJSON(t, "POST", second.url+"/v1/games/demo/tasks/claim", service, map[string]any{"kind": "mail", "wait_ms": 20_000})
 		polled <- status
 	}()
-	eventually(t, "the poll waits", func() bool { return metric(t, there.ops, "laststand_game_tasks_polls") == 1 })
+	waitUntil(t, "the poll waits", func() bool { return sumMetric(t, second.ops, "laststand_game_tasks_polls") == 1 })
 	audited := func() int {
-		status, _ := said(t, "GET", there.ops+"/admin/v1/audit-log", admin, nil)
+		status, _ := requestJSON(t, "GET", second.ops+"/admin/v1/audit-log", admin, nil)
 		return status
 	}
 	if status := audited(); status != http.StatusOK {
@@ -250,7 +250,7 @@ func checkRevoked(t *testing.T, there *running, operate func(...string) string, 
 	if status := <-polled; status != http.StatusUnauthorized {
 		t.Errorf("the poll ended with %d", status)
 	}
-	eventually(t, "the admin is refused", func() bool { return audited() == http.StatusUnauthorized })
+	waitUntil(t, "the admin is refused", func() bool { return audited() == http.StatusUnauthorized })
 	if list := operate("tokens", "list-revoked", "--admins"); !strings.Contains(list, "ops-2") || strings.Contains(list, "mailer") {
 		t.Errorf("listed: %s", list)
 	}

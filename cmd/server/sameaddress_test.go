@@ -37,9 +37,9 @@ func TestDuelsOfOneAddressCountUnlessTheGameSaysOtherwise(t *testing.T) {
 		winner, loser := strangerFrom(t, n.url, c.game, "127.0.0.1"), strangerFrom(t, n.url, c.game, c.other)
 		winner.plan = func(int) (right, silent bool) { return true, false }
 		loser.plan = func(int) (right, silent bool) { return false, false }
-		d := meet(t, winner, loser)
+		d := pairUp(t, winner, loser)
 		var group errgroup.Group
-		d.each(func(p *contestant) { group.Go(p.play) })
+		d.each(func(p *matchClient) { group.Go(p.play) })
 		if err := group.Wait(); err != nil {
 			t.Fatal(err)
 		}
@@ -48,11 +48,11 @@ func TestDuelsOfOneAddressCountUnlessTheGameSaysOtherwise(t *testing.T) {
 }
 
 // checkCounts checks a duel's record, the leaderboard and its players' profiles.
-func checkCounts(t *testing.T, url, game string, d duelling, counts bool) {
+func checkCounts(t *testing.T, url, game string, d duelPair, counts bool) {
 	t.Helper()
 	base := url + "/v1/games/" + game
 	var match struct{ Standings []struct{ Rating *int } }
-	eventually(t, "the duel is settled", func() bool { return get(t, base+"/matches/"+d[0].match, &match) == http.StatusOK })
+	waitUntil(t, "the duel is settled", func() bool { return get(t, base+"/matches/"+d[0].match, &match) == http.StatusOK })
 	for _, s := range match.Standings {
 		if (s.Rating != nil) != counts {
 			t.Errorf("%s: the record says %+v, want that it counts: %v", game, s, counts)
@@ -63,7 +63,7 @@ func checkCounts(t *testing.T, url, game string, d duelling, counts bool) {
 		entries = 2
 	}
 	var board leaderboard.Page
-	eventually(t, "the leaderboard has those whose duels count", func() bool {
+	waitUntil(t, "the leaderboard has those whose duels count", func() bool {
 		board = leaderboard.Page{}
 		return get(t, base+"/leaderboards/all", &board) == http.StatusOK && len(board.Entries) == entries
 	})
@@ -78,9 +78,9 @@ func checkCounts(t *testing.T, url, game string, d duelling, counts bool) {
 }
 
 // strangerFrom is a new guest of a game, connected from a local address.
-func strangerFrom(t *testing.T, url, game, address string) *contestant {
+func strangerFrom(t *testing.T, url, game, address string) *matchClient {
 	t.Helper()
-	c := stranger(t, url, game)
+	c := newDuelClient(t, url, game)
 	_ = c.Close()
 	from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	p, err := player.ConnectBy(t.Context(), from, url, c.Guest, nil)

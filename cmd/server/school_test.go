@@ -18,9 +18,9 @@ import (
 	"laststand/loadtest/player"
 )
 
-// pupils is how many play in TestASchoolBehindOneAddress: LASTSTAND_SCHOOL, or
+// duelConfigOf is how many play in TestASchoolBehindOneAddress: LASTSTAND_SCHOOL, or
 // some. A tenth of them play duels with each other.
-func pupils(t *testing.T) int {
+func duelConfigOf(t *testing.T) int {
 	t.Helper()
 	text, set := os.LookupEnv("LASTSTAND_SCHOOL")
 	if !set {
@@ -55,7 +55,7 @@ func TestASchoolFitsTheDefaults(t *testing.T) {
 	for name, limit := range map[string]int64{
 		"connections_per_address": l.ConnectionsPerAddress, "hellos_per_minute_per_address": int64(l.HellosPerMinutePerAddress),
 		"guests_per_day_per_address": int64(l.GuestsPerDayPerAddress), "guest_requests_per_minute_per_address, 5 minutes at once": 5 * int64(l.GuestRequestsPerMinutePerAddress),
-		"guests_per_minute_per_arena": int64(l.GuestsPerMinutePerArena), "new guests at once": int64(c.guestsAtOnce()), "max_players": int64(defaultGame().Arena.MaxPlayers),
+		"guests_per_minute_per_arena": int64(l.GuestsPerMinutePerArena), "new guests at once": int64(c.arenaGuestBurst()), "max_players": int64(defaultGame().Arena.MaxPlayers),
 		"matches_per_day_per_address, of 10 matches each": int64(l.MatchesPerDayPerAddress) / 10,
 	} {
 		if limit < people {
@@ -69,13 +69,13 @@ func TestASchoolFitsTheDefaults(t *testing.T) {
 func TestManyArenasLetInNoMoreGuestsOfAnAddress(t *testing.T) {
 	t.Parallel()
 	redis := testenv.Redis(t).URL
-	node := startNode(t, cli{Data: new(t.TempDir()), Redis: &redis, Config: configFile(t, crowdedSchool)})
+	node := startNode(t, cli{Data: new(t.TempDir()), Redis: &redis, Config: configFile(t, schoolConfig)})
 	teacher := newGuests(t, []string{node.url}, 1)[0]
 	made := 0
 	for range 10 {
-		code := makeArena(t, node.url, teacher.Token, quickArena).Code
+		code := createArena(t, node.url, teacher.Token, quickArena).Code
 		for range 8 {
-			status, _ := said(t, "POST", node.url+"/v1/games/demo/guests", "", map[string]string{"device": rand.Text(), "arena": code})
+			status, _ := requestJSON(t, "POST", node.url+"/v1/games/demo/guests", "", map[string]string{"device": rand.Text(), "arena": code})
 			if status == http.StatusCreated {
 				made++
 			}
@@ -86,8 +86,8 @@ func TestManyArenasLetInNoMoreGuestsOfAnAddress(t *testing.T) {
 	}
 }
 
-// crowdedSchool lets in 20 guests of an address at once and few a minute.
-const crowdedSchool = `
+// schoolConfig lets in 20 guests of an address at once and few a minute.
+const schoolConfig = `
 games: {demo: {}}
 limits: {connections_per_address: 20, guests_per_minute_per_address: 2, arena_guests_per_minute_per_address: 1}
 `
@@ -96,24 +96,24 @@ limits: {connections_per_address: 20, guests_per_minute_per_address: 2, arena_gu
 // joins and plays; some play duels. By the default limits nobody is refused.
 func TestASchoolBehindOneAddress(t *testing.T) {
 	t.Parallel()
-	n := pupils(t)
+	n := duelConfigOf(t)
 	dir, redis := t.TempDir(), testenv.Redis(t).URL
 	node := startNode(t, cli{Data: &dir, Redis: &redis, Config: configFile(t, school)})
 	teacher := newGuests(t, []string{node.url}, 1)[0]
-	made := makeArena(t, node.url, teacher.Token, protocol.NewArena{
+	made := createArena(t, node.url, teacher.Token, protocol.NewArena{
 		Mode: "survival", Name: "Lesson", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 2, Lang: "en"},
 	})
-	host := seatOf(t, node.url, teacher, protocol.ArenaJoin{Code: made.Code, As: "host"})
+	host := joinArena(t, node.url, teacher, protocol.ArenaJoin{Code: made.Code, As: "host"})
 	all := make([]*pupil, n)
 	var seated, played sync.WaitGroup
 	for i := range all {
 		p := &pupil{url: node.url, code: made.Code, duels: i%10 == 0}
 		all[i] = p
 		seated.Add(1)
-		played.Go(func() { p.err = p.attendLesson(t.Context(), time.Duration(i)*time.Minute/2000, seated.Done) })
+		played.Go(func() { p.err = p.playDuels(t.Context(), time.Duration(i)*time.Minute/2000, seated.Done) })
 	}
 	host.awaitAll(t, &seated)
-	host.must(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
+	host.mustRequest(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
 	played.Wait()
 	duels := 0
 	for i, p := range all {
@@ -125,16 +125,16 @@ func TestASchoolBehindOneAddress(t *testing.T) {
 	if duels == 0 {
 		t.Error("no duel was played")
 	}
-	if refused := metric(t, node.ops, "laststand_limit_refusals_total"); refused != 0 {
+	if refused := sumMetric(t, node.ops, "laststand_limit_refusals_total"); refused != 0 {
 		t.Errorf("limits refused %d times", refused)
 	}
 	t.Logf("%d pupils played, %d ends of duels were seen; the server was too busy for them %d times",
-		n, duels, metric(t, node.ops, "laststand_load_shed_refusals_total"))
+		n, duels, sumMetric(t, node.ops, "laststand_load_shed_refusals_total"))
 }
 
 // awaitAll waits until all are seated. Meanwhile the host says something now and
 // then: a session that is silent for 75 s is closed.
-func (c *contestant) awaitAll(t *testing.T, seated *sync.WaitGroup) {
+func (c *matchClient) awaitAll(t *testing.T, seated *sync.WaitGroup) {
 	t.Helper()
 	all := make(chan struct{})
 	go func() {
@@ -146,7 +146,7 @@ func (c *contestant) awaitAll(t *testing.T, seated *sync.WaitGroup) {
 		case <-all:
 			return
 		case <-time.After(10 * time.Second):
-			ask(t, c.Player, protocol.TypePing, protocol.Ping{})
+			request(t, c.Player, protocol.TypePing, protocol.Ping{})
 		}
 	}
 }
@@ -159,8 +159,8 @@ type pupil struct {
 	err       error
 }
 
-// attendLesson comes after a while. seated is called once, whatever happens.
-func (p *pupil) attendLesson(ctx context.Context, after time.Duration, seated func()) error {
+// playDuels comes after a while. seated is called once, whatever happens.
+func (p *pupil) playDuels(ctx context.Context, after time.Duration, seated func()) error {
 	done := sync.OnceFunc(seated)
 	defer done()
 	time.Sleep(after) // pupils do not come all at once

@@ -18,7 +18,7 @@ const secret = "s3cret"
 
 // What is secret (tokens, devices, passwords and queries of receivers' addresses)
 // comes back from nowhere, whatever is wrong with it.
-func TestSecretsAreNotTold(t *testing.T) {
+func TestSecretsAreNotShown(t *testing.T) {
 	t.Parallel()
 	nobody := freeAddress(t)
 	dir := t.TempDir()
@@ -48,12 +48,12 @@ games:
 		{"GET", n.ops + "/admin/v1/webhooks", secret, ""},
 		{"GET", n.ops + "/debug/pprof/heap", secret, ""},
 	} {
-		unsaid(t, r.method+" "+r.url, call(t, r.method, r.url, r.bearer, r.body))
+		checkNoSecret(t, r.method+" "+r.url, call(t, r.method, r.url, r.bearer, r.body))
 	}
 	token := mintAdmin(t, dir)
 	for _, path := range []string{"GET /webhooks", "POST /games/demo/webhooks/hook/ping", "GET /webhooks", "GET /games/demo/queue", "GET /tasks", "GET /keys", "GET /games/demo/keys", "GET /audit-log"} {
 		method, rest, _ := strings.Cut(path, " ")
-		unsaid(t, path, call(t, method, n.ops+"/admin/v1"+rest, token, ""))
+		checkNoSecret(t, path, call(t, method, n.ops+"/admin/v1"+rest, token, ""))
 	}
 	conn, answer, err := (&websocket.Dialer{Subprotocols: []string{protocol.Subprotocol}}).Dial("ws"+strings.TrimPrefix(n.url, "http")+"/v1/ws?token="+secret, nil)
 	if err != nil {
@@ -65,10 +65,10 @@ games:
 		t.Fatal(err)
 	}
 	_, text, err := conn.ReadMessage()
-	unsaid(t, "hello", fmt.Sprintf("%s %v", text, err))
-	unsaid(t, "the metrics", n.metrics(t))
+	checkNoSecret(t, "hello", fmt.Sprintf("%s %v", text, err))
+	checkNoSecret(t, "the metrics", n.metrics(t))
 	n.stop()
-	unsaid(t, "the log", n.log.String())
+	checkNoSecret(t, "the log", n.log.String())
 }
 
 func mintAdmin(t *testing.T, dir string) string {
@@ -105,7 +105,7 @@ func call(t *testing.T, method, url, bearer, body string) string {
 	return fmt.Sprint(answer.Status, answer.Header, string(text))
 }
 
-func unsaid(t *testing.T, where, text string) {
+func checkNoSecret(t *testing.T, where, text string) {
 	t.Helper()
 	if strings.Contains(text, secret) {
 		t.Errorf("%s tells it: %s", where, text)

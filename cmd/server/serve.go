@@ -24,7 +24,7 @@ func (*serveCmd) Run(flags *cli, to console) error {
 		return err
 	}
 	memory := memoryLimit(c.Limits.MaxMemoryMiB)
-	holdMemory(memory)
+	setMemoryLimit(memory)
 	defer startGCTuner(gcHeadroom(c.Limits.GCHeadroomMiB, memory))()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -49,7 +49,7 @@ func serve(ctx context.Context, c config, to console) error {
 	}
 	n.warnOfOpenOperations(operators.Addr())
 	n.warnOfOpenFiles(allowedFiles())
-	return n.run(ctx, n.door(players), operators, func() {
+	return n.run(ctx, n.limitConnections(players), operators, func() {
 		fmt.Fprintf(to.out, "listening on %s://%s\n", c.scheme(), players.Addr())
 		fmt.Fprintf(to.out, "operations on http://%s\n", operators.Addr())
 	})

@@ -59,15 +59,15 @@ func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
 
 // The sample of the wire contract is taken without a warning, and all in it but
 // keys and a sink are the defaults.
-func TestTheContractsSample(t *testing.T) {
+func TestTheSampleConfigurationIsAccepted(t *testing.T) {
 	t.Parallel()
 	sample, err := os.ReadFile("testdata/contract.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := configFile(t, string(sample))
-	beside(t, path, "demo.key", strings.Repeat("k", 32))
-	beside(t, path, "hook.key", newWebhookKey)
+	writeBeside(t, path, "demo.key", strings.Repeat("k", 32))
+	writeBeside(t, path, "hook.key", newWebhookKey)
 	dir := t.TempDir()
 	n := startNode(t, cli{Config: path, Data: &dir})
 	for _, line := range n.warnings() {

@@ -12,10 +12,10 @@ import (
 	"laststand/internal/testenv"
 )
 
-// badStart starts a server that cannot be, and gives what it says. It has to
+// runFailingStart starts a server that cannot be, and gives what it says. It has to
 // end by itself with 1, in this process, where a goroutine that it left would
 // fail the run.
-func badStart(t *testing.T, args ...string) string {
+func runFailingStart(t *testing.T, args ...string) string {
 	t.Helper()
 	flags := []string{"--listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0"}
 	code, out, errs := command(append(flags, args...)...)
@@ -25,11 +25,11 @@ func badStart(t *testing.T, args ...string) string {
 	return errs
 }
 
-func says(t *testing.T, said string, wants ...string) {
+func checkMessage(t *testing.T, output string, parts ...string) {
 	t.Helper()
-	for _, want := range wants {
-		if !strings.Contains(said, want) {
-			t.Errorf("it says %q, and not %q", said, want)
+	for _, want := range parts {
+		if !strings.Contains(output, want) {
+			t.Errorf("it says %q, and not %q", output, want)
 		}
 	}
 }
@@ -42,26 +42,26 @@ func TestABusyAddress(t *testing.T) {
 	}
 	defer taken.Close()
 	for _, flag := range []string{"listen", "ops-listen"} {
-		said := badStart(t, "--data="+t.TempDir(), "--"+flag+"="+taken.Addr().String())
-		says(t, said, taken.Addr().String()+" is taken", "--"+flag)
+		output := runFailingStart(t, "--data="+t.TempDir(), "--"+flag+"="+taken.Addr().String())
+		checkMessage(t, output, taken.Addr().String()+" is taken", "--"+flag)
 	}
 }
 
 func TestAnAddressThatIsNotOurs(t *testing.T) {
 	t.Parallel()
-	says(t, badStart(t, "--data="+t.TempDir(), "--listen=192.0.2.1:8080"), "--listen", "192.0.2.1:8080")
+	checkMessage(t, runFailingStart(t, "--data="+t.TempDir(), "--listen=192.0.2.1:8080"), "--listen", "192.0.2.1:8080")
 }
 
 func TestStoresOutOfReach(t *testing.T) {
 	t.Parallel()
 	nobody := freeAddress(t)
 	dir := "--data=" + t.TempDir()
-	says(t, badStart(t, dir, "--redis=redis://:s3cret@"+nobody), nobody, "--redis", "start it")
-	says(t, badStart(t, dir, "--redis=redis://"+nobody+"?cluster=true"), nobody, "--redis")
-	said := badStart(t, dir, "--database=postgres://u:s3cret@"+nobody+"/x")
-	says(t, said, nobody, "--database", "start it")
-	if strings.Contains(said, "s3cret") {
-		t.Errorf("it tells the password: %s", said)
+	checkMessage(t, runFailingStart(t, dir, "--redis=redis://:s3cret@"+nobody), nobody, "--redis", "start it")
+	checkMessage(t, runFailingStart(t, dir, "--redis=redis://"+nobody+"?cluster=true"), nobody, "--redis")
+	output := runFailingStart(t, dir, "--database=postgres://u:s3cret@"+nobody+"/x")
+	checkMessage(t, output, nobody, "--database", "start it")
+	if strings.Contains(output, "s3cret") {
+		t.Errorf("it tells the password: %s", output)
 	}
 }
 
@@ -85,10 +85,10 @@ func TestRedisThatRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, credentials := range []string{"", ":s3cret@"} {
-		said := badStart(t, "--data="+t.TempDir(), "--redis=redis://"+credentials+server.Addr)
-		says(t, said, "correct the user and password in --redis")
-		if strings.Contains(said, "s3cret") {
-			t.Errorf("it tells the password: %s", said)
+		output := runFailingStart(t, "--data="+t.TempDir(), "--redis=redis://"+credentials+server.Addr)
+		checkMessage(t, output, "correct the user and password in --redis")
+		if strings.Contains(output, "s3cret") {
+			t.Errorf("it tells the password: %s", output)
 		}
 	}
 }
@@ -98,11 +98,11 @@ func TestADatabaseThatIsNotThere(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		if db.URL == "" {
-			says(t, badStart(t, "--data="+afile(t)), "--data", "not a directory")
+			checkMessage(t, runFailingStart(t, "--data="+afile(t)), "--data", "not a directory")
 			return
 		}
 		at, _, _ := strings.Cut(db.URL, "/trial_")
-		says(t, badStart(t, "--database="+at+"/nowhere?sslmode=disable"), `"nowhere" does not exist`, "--database")
+		checkMessage(t, runFailingStart(t, "--database="+at+"/nowhere?sslmode=disable"), `"nowhere" does not exist`, "--database")
 	})
 }
 
@@ -124,7 +124,7 @@ func TestADataFolderThatCannotBeWritten(t *testing.T) {
 	if os.Geteuid() == 0 { // to whom that is nothing
 		closed = "/proc/self"
 	}
-	says(t, badStart(t, "--data="+filepath.Join(closed, "data")), closed, "make it writable or name another with --data")
+	checkMessage(t, runFailingStart(t, "--data="+filepath.Join(closed, "data")), closed, "make it writable or name another with --data")
 }
 
 func TestADatabaseThatIsNone(t *testing.T) {
@@ -133,32 +133,32 @@ func TestADatabaseThatIsNone(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "laststand.db"), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	says(t, badStart(t, "--data="+dir), "laststand.db", "--data")
+	checkMessage(t, runFailingStart(t, "--data="+dir), "laststand.db", "--data")
 }
 
-func TestBanksThatDoNotDo(t *testing.T) {
+func TestBanksThatAreInvalid(t *testing.T) {
 	t.Parallel()
 	db := testenv.SQL{Dir: t.TempDir()}
 	bankCommand(t, db, "import", "--bank=small", questionFile(t, "en", 9))
 	file := configFile(t, "games:\n  one: {banks: [none, builtin]}\n  two: {banks: [small]}\n")
-	says(t, badStart(t, "--data="+db.Dir, "--config="+file),
+	checkMessage(t, runFailingStart(t, "--data="+db.Dir, "--config="+file),
 		`games.one.banks: bank "none" does not exist; import it with`, "games.two.banks: a duel needs 10 questions of one language, and there are 9")
 }
 
-func TestKeysThatDoNotDo(t *testing.T) {
+func TestKeysThatAreInvalid(t *testing.T) {
 	t.Parallel()
 	file := configFile(t, "games:\n  one: {keys: [{id: k1, alg: HS256, secret_file: short.key}]}\n  two: {keys: [{id: k2, alg: EdDSA, secret_file: none.pem}]}\n")
 	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "short.key"), []byte("s3cret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	said := badStart(t, "--data="+t.TempDir(), "--config="+file)
-	says(t, said, "games.one.keys:", "6 bytes", "games.two.keys:", `"k2"`, "none.pem", "no such file")
-	if strings.Contains(said, "s3cret") {
-		t.Errorf("it tells the key: %s", said)
+	output := runFailingStart(t, "--data="+t.TempDir(), "--config="+file)
+	checkMessage(t, output, "games.one.keys:", "6 bytes", "games.two.keys:", `"k2"`, "none.pem", "no such file")
+	if strings.Contains(output, "s3cret") {
+		t.Errorf("it tells the key: %s", output)
 	}
 }
 
 func TestNoConfigurationFile(t *testing.T) {
 	t.Parallel()
-	says(t, badStart(t, "--config="+filepath.Join(t.TempDir(), "none.yaml")), "none.yaml", "no such file")
+	checkMessage(t, runFailingStart(t, "--config="+filepath.Join(t.TempDir(), "none.yaml")), "none.yaml", "no such file")
 }

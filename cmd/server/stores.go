@@ -21,8 +21,8 @@ func (c *config) ledgerConfig(log *slog.Logger) ledger.Config {
 	return ledger.Config{URL: c.Database, Dir: c.Data, Zones: zones, Pairs: pairs, Logger: log}
 }
 
-// quiet is the log of commands that print their own answers.
-func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+// discardLog is the log of commands that print their own answers.
+func discardLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // unavailable says whether an error is a store's condition, to be tried again,
 // and not the fault of what was asked.

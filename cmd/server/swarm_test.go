@@ -13,8 +13,8 @@ import (
 	"laststand/loadtest/swarm/drill"
 )
 
-// within is a crowd of the test's own process.
-type within struct {
+// ownProcess is a crowd of the test's own process.
+type ownProcess struct {
 	io.WriteCloser
 	out   *io.PipeReader
 	kill  context.CancelFunc
@@ -25,20 +25,20 @@ type within struct {
 func launch(ctx context.Context) (drill.Process, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	orders, in := io.Pipe()
-	out, told := io.Pipe()
-	w := &within{WriteCloser: in, out: out, kill: cancel}
+	out, report := io.Pipe()
+	w := &ownProcess{WriteCloser: in, out: out, kill: cancel}
 	w.ended.Go(func() {
-		w.err = crowd.Obey(ctx, orders, told)
-		_ = told.Close()
+		w.err = crowd.Obey(ctx, orders, report)
+		_ = report.Close()
 	})
 	return w, nil
 }
 
-func (w *within) Output() io.Reader { return w.out }
-func (w *within) ID() int           { return 0 }
-func (w *within) Kill() error       { w.kill(); return w.out.Close() }
+func (w *ownProcess) Output() io.Reader { return w.out }
+func (w *ownProcess) ID() int           { return 0 }
+func (w *ownProcess) Kill() error       { w.kill(); return w.out.Close() }
 
-func (w *within) End() error {
+func (w *ownProcess) End() error {
 	defer w.kill()
 	err := w.Close()
 	w.ended.Wait()
@@ -66,10 +66,10 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	report := drilled(t, c, node)
+	report := runSwarm(t, c, node)
 	for !playedAll(report) && c.For < 30*time.Second { // on a slow machine nobody may be paired in so short a time
 		c.For *= 4
-		report = drilled(t, c, node)
+		report = runSwarm(t, c, node)
 	}
 	if !playedAll(report) {
 		t.Errorf("not all was played in %v", c.For)
@@ -79,16 +79,16 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 	}
 }
 
-// drilled is the report of a drill in which nothing was untrue.
-func drilled(t *testing.T, c drill.Config, node *running) *drill.Report {
+// runSwarm is the report of a drill in which nothing was untrue.
+func runSwarm(t *testing.T, c drill.Config, node *testNode) *drill.Report {
 	t.Helper()
 	report, err := drill.Run(t.Context(), c)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, node.log)
 	}
 	t.Log(report)
-	if why := report.Failed(); why != "" {
-		t.Fatal(why)
+	if reason := report.Failed(); reason != "" {
+		t.Fatal(reason)
 	}
 	return report
 }

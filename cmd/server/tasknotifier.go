@@ -25,10 +25,10 @@ type taskNotifier struct {
 
 // newTaskNotifier returns a notifier for the workers that listen to bell. Call useInbox or
 // useDatabase before Run.
-func newTaskNotifier(bell *taskqueue.Notifier, r prometheus.Registerer) *taskNotifier {
+func newTaskNotifier(signal *taskqueue.Notifier, r prometheus.Registerer) *taskNotifier {
 	n := new(taskNotifier)
 	n.CrossNodeNotifier = taskqueue.NewCrossNodeNotifier(taskqueue.CrossNodeConfig{
-		Notifier: bell, Publish: func(ctx context.Context, kinds []string) error { return n.send(ctx, kinds) }, Registry: r,
+		Notifier: signal, Publish: func(ctx context.Context, kinds []string) error { return n.send(ctx, kinds) }, Registry: r,
 	})
 	return n
 }

@@ -14,86 +14,86 @@ import (
 	"laststand/internal/testenv"
 )
 
-// woken is a node that tells others of what wakes, and hears of it.
-type woken struct {
+// notifiedNode is a node that tells others of what wakes, and hears of it.
+type notifiedNode struct {
 	*taskNotifier
-	ear       <-chan struct{} // of a worker of the kind work
+	signal    <-chan struct{} // of a worker of the kind work
 	runs      []func(context.Context) error
 	listening func() bool
 }
 
-func newWoken() *woken {
-	bell := &taskqueue.Notifier{}
-	w := &woken{taskNotifier: newTaskNotifier(bell, prometheus.NewRegistry()), ear: bell.Subscribe("work")}
+func newNotifiedNode() *notifiedNode {
+	signal := &taskqueue.Notifier{}
+	w := &notifiedNode{taskNotifier: newTaskNotifier(signal, prometheus.NewRegistry()), signal: signal.Subscribe("work")}
 	w.runs = append(w.runs, w.Run)
 	return w
 }
 
-// rung says whether the worker was rung for since it was asked last.
-func (w *woken) rung() bool {
+// hasSignal says whether the worker was rung for since it was asked last.
+func (w *notifiedNode) hasSignal() bool {
 	select {
-	case <-w.ear:
+	case <-w.signal:
 		return true
 	default:
 		return false
 	}
 }
 
-// wantTold runs nodes until the test ends; what wakes at one wakes the workers of
+// checkNotified runs nodes until the test ends; what wakes at one wakes the workers of
 // the others.
-func wantTold(t *testing.T, nodes ...*woken) {
+func checkNotified(t *testing.T, nodes ...*notifiedNode) {
 	t.Helper()
 	for _, n := range nodes {
-		running := start(quiet(), n.runs...)
+		running := startLoops(discardLog(), n.runs...)
 		t.Cleanup(running.end)
-		eventually(t, "the node listens", n.listening)
+		waitUntil(t, "the node listens", n.listening)
 	}
 	for i, from := range nodes {
 		from.Notify("work/a")
-		if !from.rung() {
+		if !from.hasSignal() {
 			t.Error("the node's own workers are not woken")
 		}
 		for _, to := range slices.Delete(slices.Clone(nodes), i, i+1) {
-			eventually(t, "the other node's workers are woken", to.rung)
+			waitUntil(t, "the other node's workers are woken", to.hasSignal)
 		}
 	}
 }
 
-func TestWakingByInboxes(t *testing.T) {
+func TestNotificationsByInboxes(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	ids := []string{ulid.Make().String(), ulid.Make().String()}
-	var nodes []*woken
+	var nodes []*notifiedNode
 	for _, id := range ids {
-		conn, err := redisx.Open(t.Context(), redisx.Config{URL: server.URL, Registry: prometheus.NewRegistry(), Logger: quiet()})
+		conn, err := redisx.Open(t.Context(), redisx.Config{URL: server.URL, Registry: prometheus.NewRegistry(), Logger: discardLog()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { conn.Close() })
-		n := newWoken()
+		n := newNotifiedNode()
 		inbox := redisx.NewInbox(conn, redisx.InboxConfig{Node: id})
 		n.useInbox(inbox, func() []string { return ids })
 		n.runs = append(n.runs, inbox.Run)
 		n.listening = func() bool { return inbox.Ready(t.Context()) == nil }
 		nodes = append(nodes, n)
 	}
-	wantTold(t, nodes...)
+	checkNotified(t, nodes...)
 }
 
-func TestWakingByTheDatabase(t *testing.T) {
+func TestNotificationsByTheDatabase(t *testing.T) {
 	t.Parallel()
 	db := testenv.Database(t)
-	var nodes []*woken
+	var nodes []*notifiedNode
 	for range 2 {
-		l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Logger: quiet()})
+		l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Logger: discardLog()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { l.Close() })
-		n := newWoken()
+		n := newNotifiedNode()
 		n.useDatabase(l)
-		n.listening = n.rung // for what it may have missed
+		n.listening = n.hasSignal // for what it may have missed
 		nodes = append(nodes, n)
 	}
-	wantTold(t, nodes...)
+	checkNotified(t, nodes...)
 }

@@ -58,18 +58,18 @@ func (s service) call(method, path, body string, into any) int {
 	return answer.StatusCode
 }
 
-// handed is a task that a worker was given.
-type handed struct {
+// claimedTask is a task that a worker was given.
+type claimedTask struct {
 	ID, Topic, Key string
 	Fence          int64
 	Tries          int
 	Payload        json.RawMessage
 }
 
-func (h handed) lease() string { return fmt.Sprintf(`{"id":%q,"fence":%d}`, h.ID, h.Fence) }
+func (h claimedTask) lease() string { return fmt.Sprintf(`{"id":%q,"fence":%d}`, h.ID, h.Fence) }
 
 // enqueue takes a task of each key, and says how many of them are new.
-func (s service) enqueue(topic string, keys ...string) (fresh int) {
+func (s service) enqueue(topic string, keys ...string) (added int) {
 	s.t.Helper()
 	var bodies []string
 	for _, key := range keys {
@@ -81,15 +81,15 @@ func (s service) enqueue(topic string, keys ...string) (fresh int) {
 	}
 	for _, task := range out.Tasks {
 		if task.New {
-			fresh++
+			added++
 		}
 	}
-	return fresh
+	return added
 }
 
-func (s service) claim(kind string, lease, wait time.Duration) []handed {
+func (s service) claim(kind string, lease, wait time.Duration) []claimedTask {
 	s.t.Helper()
-	var out struct{ Tasks []handed }
+	var out struct{ Tasks []claimedTask }
 	body := fmt.Sprintf(`{"kind":%q,"max":10,"lease_ms":%d,"wait_ms":%d}`, kind, lease.Milliseconds(), wait.Milliseconds())
 	if status := s.call(http.MethodPost, "/claim", body, &out); status != http.StatusOK {
 		s.t.Errorf("a claim is answered with %d", status)
@@ -97,8 +97,8 @@ func (s service) claim(kind string, lease, wait time.Duration) []handed {
 	return out.Tasks
 }
 
-// one is the only task that there is to claim.
-func (s service) one(kind string, lease, wait time.Duration) handed {
+// claimOne is the only task that there is to claim.
+func (s service) claimOne(kind string, lease, wait time.Duration) claimedTask {
 	s.t.Helper()
 	tasks := s.claim(kind, lease, wait)
 	if len(tasks) != 1 {
@@ -107,8 +107,8 @@ func (s service) one(kind string, lease, wait time.Duration) handed {
 	return tasks[0]
 }
 
-// tell says how tries of tasks ended, and gives how many leases were lost.
-func (s service) tell(path, body string) int {
+// report says how tries of tasks ended, and gives how many leases were lost.
+func (s service) report(path, body string) int {
 	s.t.Helper()
 	var out struct{ Lost []struct{} }
 	if status := s.call(http.MethodPost, path, body, &out); status != http.StatusOK {
@@ -117,12 +117,12 @@ func (s service) tell(path, body string) int {
 	return len(out.Lost)
 }
 
-func (s service) complete(h handed) (lost int) {
+func (s service) complete(h claimedTask) (lost int) {
 	s.t.Helper()
-	return s.tell("/complete", `{"leases":[`+h.lease()+`]}`)
+	return s.report("/complete", `{"leases":[`+h.lease()+`]}`)
 }
 
-func (s service) state(h handed) string {
+func (s service) state(h claimedTask) string {
 	s.t.Helper()
 	var out struct{ State string }
 	if status := s.call(http.MethodGet, "/"+h.ID, "", &out); status != http.StatusOK {
@@ -142,10 +142,10 @@ func TestTasksOfAGamesOwn(t *testing.T) {
 		services := servicesOf(t, n.url, db, config, "demo", "other")
 		demo, other := services[0], services[1]
 
-		if fresh := demo.enqueue("mail/eu", "a", "b", "a"); fresh != 2 {
-			t.Errorf("%d new tasks of two keys", fresh)
+		if added := demo.enqueue("mail/eu", "a", "b", "a"); added != 2 {
+			t.Errorf("%d new tasks of two keys", added)
 		}
-		if fresh := demo.enqueue("mail/eu", "a"); fresh != 0 {
+		if added := demo.enqueue("mail/eu", "a"); added != 0 {
 			t.Error("a key was taken twice")
 		}
 		if got := other.claim("mail", time.Minute, 0); len(got) > 0 {
@@ -163,26 +163,26 @@ func TestTasksOfAGamesOwn(t *testing.T) {
 				t.Error("the task could not be completed")
 			}
 		}
-		if demo.tell("/renew", `{"leases":[`+both[0].lease()+","+both[1].lease()+`],"lease_ms":1000}`) != 1 {
+		if demo.report("/renew", `{"leases":[`+both[0].lease()+","+both[1].lease()+`],"lease_ms":1000}`) != 1 {
 			t.Error("renewed what is done, or not what is claimed")
 		}
 
-		again := demo.one("mail", time.Minute, 20*time.Second) // once the lease of the second has ended
+		again := demo.claimOne("mail", time.Minute, 20*time.Second) // once the lease of the second has ended
 		if again.ID != both[1].ID || again.Fence <= both[1].Fence || again.Tries != 1 {
 			t.Errorf("claimed %+v after %+v", again, both[1])
 		}
 		if demo.complete(both[1]) != 1 || demo.state(again) != "claimed" {
 			t.Error("a worker completed what is another's")
 		}
-		if demo.tell("/fail", fmt.Sprintf(`{"tasks":[{"id":%q,"fence":%d,"error":"why","retry_after_ms":1}]}`, again.ID, again.Fence)) != 0 {
+		if demo.report("/fail", fmt.Sprintf(`{"tasks":[{"id":%q,"fence":%d,"error":"why","retry_after_ms":1}]}`, again.ID, again.Fence)) != 0 {
 			t.Error("the failure is lost")
 		}
-		again = demo.one("mail", time.Minute, 20*time.Second)
-		if demo.tell("/fail", fmt.Sprintf(`{"tasks":[{"id":%q,"fence":%d,"error":"never","final":true}]}`, again.ID, again.Fence)) != 0 || demo.state(again) != "dead" {
+		again = demo.claimOne("mail", time.Minute, 20*time.Second)
+		if demo.report("/fail", fmt.Sprintf(`{"tasks":[{"id":%q,"fence":%d,"error":"never","final":true}]}`, again.ID, again.Fence)) != 0 || demo.state(again) != "dead" {
 			t.Errorf("given up, the task is %s", demo.state(again))
 		}
 		out, _ := commandsTo(t, n, ledgerOf(db)...)(0, "tasks", "list")
-		says(t, out, again.ID, "own:demo~mail/eu", "never")
+		checkMessage(t, out, again.ID, "own:demo~mail/eu", "never")
 	})
 }
 
@@ -194,10 +194,10 @@ func TestClaimsWait(t *testing.T) {
 		t.Parallel()
 		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
 		demo := servicesOf(t, n.url, db, "", "demo")[0]
-		got := make(chan []handed)
+		got := make(chan []claimedTask)
 		wait := func() {
 			go func() { got <- demo.claim("mail", time.Minute, 20*time.Second) }()
-			eventually(t, "a claim waits", func() bool { return metric(t, n.ops, "laststand_game_tasks_polls") == 1 })
+			waitUntil(t, "a claim waits", func() bool { return sumMetric(t, n.ops, "laststand_game_tasks_polls") == 1 })
 		}
 		wait()
 		demo.enqueue("mail", "a")

@@ -15,22 +15,22 @@ import (
 	"laststand/internal/testenv"
 )
 
-// toil is tasks of a game's own under load, while what they stand on dies: what
+// taskLoad is tasks of a game's own under load, while what they stand on dies: what
 // was answered is noted, and what was not is asked again.
-type toil struct {
+type taskLoad struct {
 	t     *testing.T
 	token string
 
 	mu        sync.Mutex
 	urls      []string          // of the nodes as they are now
-	taken     map[string]string // ids of tasks whose enqueueing was answered, by key
+	enqueued  map[string]string // ids of tasks whose enqueueing was answered, by key
 	completed map[string]int    // completions that were answered and not lost, by key
 }
 
-// ask asks any node, and again while there is no answer; false: the time is over.
-func (o *toil) ask(ctx context.Context, path, body string, want int, into any) bool {
+// request asks any node, and again while there is no answer; false: the time is over.
+func (o *taskLoad) request(ctx context.Context, path, body string, want int, into any) bool {
 	for ctx.Err() == nil {
-		if o.try(ctx, path, body, want, into) {
+		if o.attempt(ctx, path, body, want, into) {
 			return true
 		}
 		time.Sleep(20 * time.Millisecond) // the node is dead, or its database
@@ -38,7 +38,7 @@ func (o *toil) ask(ctx context.Context, path, body string, want int, into any) b
 	return false
 }
 
-func (o *toil) try(ctx context.Context, path, body string, want int, into any) bool {
+func (o *taskLoad) attempt(ctx context.Context, path, body string, want int, into any) bool {
 	o.mu.Lock()
 	url := o.urls[rand.IntN(len(o.urls))]
 	o.mu.Unlock()
@@ -60,7 +60,7 @@ func (o *toil) try(ctx context.Context, path, body string, want int, into any) b
 }
 
 // produce enqueues tasks until the time is over.
-func (o *toil) produce(ctx context.Context, name string) {
+func (o *taskLoad) produce(ctx context.Context, name string) {
 	for n := 0; ctx.Err() == nil; n++ {
 		topic, ordering := fmt.Sprint("work/", n%5), ""
 		if n%5 == 0 {
@@ -69,9 +69,9 @@ func (o *toil) produce(ctx context.Context, name string) {
 		key := fmt.Sprintf("%s-%d", name, n)
 		var out struct{ Tasks []struct{ ID string } }
 		body := fmt.Sprintf(`{"tasks":[{"topic":%q,"key":%q,"max_tries":1000%s,"payload":%d}]}`, topic, key, ordering, n)
-		if o.ask(ctx, "", body, http.StatusAccepted, &out) {
+		if o.request(ctx, "", body, http.StatusAccepted, &out) {
 			o.mu.Lock()
-			o.taken[key] = out.Tasks[0].ID
+			o.enqueued[key] = out.Tasks[0].ID
 			o.mu.Unlock()
 		}
 	}
@@ -79,19 +79,19 @@ func (o *toil) produce(ctx context.Context, name string) {
 
 // work claims tasks until the time is over: most it completes, some it fails, some
 // it forgets, and some it completes when their leases have ended.
-func (o *toil) work(ctx context.Context) {
+func (o *taskLoad) work(ctx context.Context) {
 	for ctx.Err() == nil {
-		var out struct{ Tasks []handed }
-		if !o.ask(ctx, "/claim", `{"kind":"work","max":5,"lease_ms":1000,"wait_ms":200}`, http.StatusOK, &out) {
+		var out struct{ Tasks []claimedTask }
+		if !o.request(ctx, "/claim", `{"kind":"work","max":5,"lease_ms":1000,"wait_ms":200}`, http.StatusOK, &out) {
 			return
 		}
 		for _, task := range out.Tasks {
-			switch luck := rand.IntN(100); {
-			case luck < 5:
+			switch roll := rand.IntN(100); {
+			case roll < 5:
 				var lost struct{ Lost []any }
-				o.ask(ctx, "/fail", `{"tasks":[`+strings.TrimSuffix(task.lease(), "}")+`,"error":"why","retry_after_ms":10}]}`, http.StatusOK, &lost)
-			case luck < 10:
-			case luck < 12:
+				o.request(ctx, "/fail", `{"tasks":[`+strings.TrimSuffix(task.lease(), "}")+`,"error":"why","retry_after_ms":10}]}`, http.StatusOK, &lost)
+			case roll < 10:
+			case roll < 12:
 				time.Sleep(1100 * time.Millisecond)
 				o.complete(ctx, task)
 			default:
@@ -103,9 +103,9 @@ func (o *toil) work(ctx context.Context) {
 
 // complete asks until it is answered: a completion that was carried out and not
 // answered is answered the same.
-func (o *toil) complete(ctx context.Context, task handed) {
+func (o *taskLoad) complete(ctx context.Context, task claimedTask) {
 	var out struct{ Lost []any }
-	if o.ask(ctx, "/complete", `{"leases":[`+task.lease()+`]}`, http.StatusOK, &out) && len(out.Lost) == 0 {
+	if o.request(ctx, "/complete", `{"leases":[`+task.lease()+`]}`, http.StatusOK, &out) && len(out.Lost) == 0 {
 		o.mu.Lock()
 		o.completed[task.Key]++
 		o.mu.Unlock()
@@ -119,11 +119,11 @@ func TestTasksOutliveNodesAndDatabase(t *testing.T) {
 	const rounds = 6
 	database := testenv.Postgres(t)
 	db := testenv.SQL{URL: database.URL, Dir: t.TempDir()}
-	h := house{config: configFile(t, "games: {demo: }\n"), redis: testenv.Redis(t).URL, db: db}
+	h := testCluster{config: configFile(t, "games: {demo: }\n"), redis: testenv.Redis(t).URL, db: db}
 	nodes := []*process{h.process(t), h.process(t)}
-	o := &toil{
+	o := &taskLoad{
 		t: t, token: servicesOf(t, nodes[0].url, db, h.config, "demo")[0].token, urls: []string{nodes[0].url, nodes[1].url},
-		taken: map[string]string{}, completed: map[string]int{},
+		enqueued: map[string]string{}, completed: map[string]int{},
 	}
 	producing, stop := context.WithCancel(t.Context())
 	working, end := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -149,17 +149,17 @@ func TestTasksOutliveNodesAndDatabase(t *testing.T) {
 	}
 	stop()
 	producers.Wait()
-	states := o.await(working)
+	states := o.waitUntilDone(working)
 	end()
 	workers.Wait()
-	o.check(states)
+	o.checkCompletions(states)
 }
 
-// await waits until all that was taken is done, and gives the states by key.
-func (o *toil) await(ctx context.Context) map[string]string {
+// waitUntilDone waits until all that was taken is done, and gives the states by key.
+func (o *taskLoad) waitUntilDone(ctx context.Context) map[string]string {
 	states := map[string]string{}
-	for ctx.Err() == nil && len(states) < len(o.taken) {
-		for key, id := range o.taken {
+	for ctx.Err() == nil && len(states) < len(o.enqueued) {
+		for key, id := range o.enqueued {
 			if states[key] != "" {
 				continue
 			}
@@ -174,13 +174,13 @@ func (o *toil) await(ctx context.Context) map[string]string {
 	return states
 }
 
-func (o *toil) check(states map[string]string) {
+func (o *taskLoad) checkCompletions(states map[string]string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.taken) < 100 {
-		o.t.Errorf("only %d tasks were taken", len(o.taken))
+	if len(o.enqueued) < 100 {
+		o.t.Errorf("only %d tasks were taken", len(o.enqueued))
 	}
-	for key := range o.taken {
+	for key := range o.enqueued {
 		if states[key] != "done" {
 			o.t.Errorf("%s was taken and is not done", key)
 		}

@@ -18,16 +18,16 @@ import (
 	"laststand/internal/testenv"
 )
 
-// bury puts a dead letter beside a running server: a result of one player that
+// addDeadLetter puts a dead letter beside a running server: a result of one player that
 // the ledger refuses for its score.
-func bury(t *testing.T, db testenv.SQL, id, player string) {
+func addDeadLetter(t *testing.T, db testenv.SQL, id, player string) {
 	t.Helper()
-	l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: quiet()})
+	l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: discardLog()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	task := taskqueue.Task{Game: "demo", Topic: taskqueue.Settle, Key: id, Payload: letter(t, id, player, -1)}
+	task := taskqueue.Task{Game: "demo", Topic: taskqueue.Settle, Key: id, Payload: deadLetterPayload(t, id, player, -1)}
 	if err := task.Fail(1795212345678, errors.New("a score below 0")); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func bury(t *testing.T, db testenv.SQL, id, player string) {
 	}
 }
 
-func letter(t *testing.T, id, player string, score int64) []byte {
+func deadLetterPayload(t *testing.T, id, player string, score int64) []byte {
 	t.Helper()
 	r := match.Result{
 		Match: id, Game: "demo", Mode: match.Duel, Reason: match.Finished, Questions: 1, Counts: true, StartedAt: 1, OverAt: 2,
@@ -49,8 +49,8 @@ func letter(t *testing.T, id, player string, score int64) []byte {
 	return text
 }
 
-// idOf finds a task in what `tasks list` prints.
-func idOf(t *testing.T, listed, key string) string {
+// taskIDOf finds a task in what `tasks list` prints.
+func taskIDOf(t *testing.T, listed, key string) string {
 	t.Helper()
 	for line := range strings.Lines(listed) {
 		if fields := strings.Fields(line); len(fields) > 3 && fields[3] == key {
@@ -63,18 +63,18 @@ func idOf(t *testing.T, listed, key string) string {
 
 // A dead letter is listed, shown, mended and requeued by hand; then its player
 // is told and it is on the boards.
-func TestADeadLetterIsMended(t *testing.T) {
+func TestADeadLetterIsEdited(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
 		run := commandsTo(t, n, ledgerOf(db)...)
-		c := stranger(t, n.url, "demo")
-		bury(t, db, "m_dead", c.id)
-		bury(t, db, "m_worse", "p_nobody")
+		c := newDuelClient(t, n.url, "demo")
+		addDeadLetter(t, db, "m_dead", c.id)
+		addDeadLetter(t, db, "m_worse", "p_nobody")
 		listed, _ := run(0, "tasks", "list", "--game=demo")
-		says(t, listed, "m_dead", "m_worse", "a score below 0")
-		id, worse := idOf(t, listed, "m_dead"), idOf(t, listed, "m_worse")
+		checkMessage(t, listed, "m_dead", "m_worse", "a score below 0")
+		id, worse := taskIDOf(t, listed, "m_dead"), taskIDOf(t, listed, "m_worse")
 
 		shown, _ := run(0, "tasks", "show", id)
 		var task taskqueue.Task
@@ -82,37 +82,37 @@ func TestADeadLetterIsMended(t *testing.T) {
 			t.Errorf("%v: %s", err, shown)
 		}
 		out, errs := run(1, "tasks", "requeue", id)
-		says(t, out+errs, id+": dead: ", "negative", "still dead: 1")
+		checkMessage(t, out+errs, id+": dead: ", "negative", "still dead: 1")
 
 		file := filepath.Join(t.TempDir(), "mended.json")
-		if err := os.WriteFile(file, letter(t, "m_dead", c.id, 150), 0o600); err != nil {
+		if err := os.WriteFile(file, deadLetterPayload(t, "m_dead", c.id, 150), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, errs = run(1, "tasks", "edit", worse, file)
-		says(t, errs, "m_worse")
+		checkMessage(t, errs, "m_worse")
 		run(0, "tasks", "edit", id, file)
 		out, errs = run(1, "tasks", "requeue", "--all")
-		says(t, out+errs, id+": done", worse+": dead: ", "still dead: 1")
-		c.until(t, protocol.TypeSettled)
+		checkMessage(t, out+errs, id+": done", worse+": dead: ", "still dead: 1")
+		c.readUntilPush(t, protocol.TypeSettled)
 		if p := profileOf(t, n.url, "demo", c.id); p != (profile{Score: 150, Matches: 1, Asked: 1}) {
 			t.Errorf("the profile says %+v", p)
 		}
 
 		out, errs = run(1, "tasks", "discard", "none", worse, id)
-		says(t, out+errs, "none: ", "no such task", worse+": discarded", id+": ", "is done")
+		checkMessage(t, out+errs, "none: ", "no such task", worse+": discarded", id+": ", "is done")
 		if out, _ = run(0, "tasks", "list"); strings.Count(out, "\n") != 1 {
 			t.Errorf("still dead:\n%s", out)
 		}
 		out, _ = run(0, "tasks", "list", "--state=all")
-		says(t, out, "done", "discarded")
+		checkMessage(t, out, "done", "discarded")
 
-		bury(t, db, "m_many", "p_nobody")
-		bury(t, db, "m_more", "p_nobody")
+		addDeadLetter(t, db, "m_many", "p_nobody")
+		addDeadLetter(t, db, "m_more", "p_nobody")
 		run(0, "tasks", "discard", "--all", "--topic=nothing")
 		listed, _ = run(0, "tasks", "list")
-		says(t, listed, "m_many", "m_more")
+		checkMessage(t, listed, "m_many", "m_more")
 		out, _ = run(0, "tasks", "discard", "--all", "--game=demo", "--topic=settle")
-		says(t, out, idOf(t, listed, "m_many")+": discarded", idOf(t, listed, "m_more")+": discarded")
+		checkMessage(t, out, taskIDOf(t, listed, "m_many")+": discarded", taskIDOf(t, listed, "m_more")+": discarded")
 	})
 }
 
@@ -122,13 +122,13 @@ func TestTasksOfAnyTopic(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
-		ask := commandsTo(t, n, ledgerOf(db)...)
+		request := commandsTo(t, n, ledgerOf(db)...)
 		run := func(words ...string) string {
 			t.Helper()
-			out, errs := ask(0, words...)
+			out, errs := request(0, words...)
 			return out + errs
 		}
-		l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: quiet()})
+		l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: discardLog()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,8 +143,8 @@ func TestTasksOfAnyTopic(t *testing.T) {
 		if tasks, err := l.Claim(t.Context(), "mail", 2, time.Minute); err != nil || len(tasks) != 2 {
 			t.Fatalf("%d claimed, %v", len(tasks), err)
 		}
-		says(t, run("task-queues", "list", "--busy", "--limit=1"), "mail/a  0 ", "there are more than 1")
-		says(t, run("task-queues", "list", "--kind=mail"), "mail/a  0 ", "mail/b  5 ")
+		checkMessage(t, run("task-queues", "list", "--busy", "--limit=1"), "mail/a  0 ", "there are more than 1")
+		checkMessage(t, run("task-queues", "list", "--kind=mail"), "mail/a  0 ", "mail/b  5 ")
 		_, line, _ := strings.Cut(run("task-queues", "list", "--topic=mail/a"), "\n")
 		if got, want := strings.Fields(line), strings.Fields("mail/a 0 - 2 1 0 1 1 -"); !slices.Equal(got, want) {
 			t.Errorf("the line is %q, want %q", got, want)
@@ -155,9 +155,9 @@ func TestTasksOfAnyTopic(t *testing.T) {
 		}
 		id := in[0].ID
 		run("tasks", "edit", id, file)
-		says(t, run("tasks", "discard", id), id+": discarded")
-		says(t, run("tasks", "requeue", id), id+": waiting")
-		says(t, run("tasks", "show", id), `"mended": true`, `"state": "waiting"`)
+		checkMessage(t, run("tasks", "discard", id), id+": discarded")
+		checkMessage(t, run("tasks", "requeue", id), id+": waiting")
+		checkMessage(t, run("tasks", "show", id), `"mended": true`, `"state": "waiting"`)
 	})
 }
 

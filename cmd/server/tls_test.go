@@ -28,7 +28,7 @@ func TestTLS(t *testing.T) {
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	roots := x509.NewCertPool()
 	roots.AddCert(testenv.Certificate(t, cert, key, 1, time.Hour))
-	n := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, fast), TLSCert: &cert, TLSKey: &key})
+	n := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, fastDuels), TLSCert: &cert, TLSKey: &key})
 	host, ok := strings.CutPrefix(n.url, "https://")
 	if !ok {
 		t.Fatalf("it says that it listens on %s", n.url)
@@ -45,7 +45,7 @@ func TestTLS(t *testing.T) {
 	if err != nil || answer.StatusCode != http.StatusOK || answer.ProtoMajor != 2 {
 		t.Errorf("the page: %s %s, %v", answer.Proto, answer.Status, err)
 	}
-	checkSecured(t, answer.Header, "max-age=31536000")
+	checkSecurityHeaders(t, answer.Header, "max-age=31536000")
 
 	for origin, want := range map[string]int{n.url: http.StatusSwitchingProtocols, "http://" + host: http.StatusForbidden, "null": http.StatusForbidden} {
 		d := websocket.Dialer{TLSClientConfig: ours.Clone(), Subprotocols: []string{protocol.Subprotocol}, HandshakeTimeout: 10 * time.Second}
@@ -79,8 +79,8 @@ func sayHello(t *testing.T, conn *websocket.Conn) {
 	}
 }
 
-// checkSecured holds that the page's headers are all there.
-func checkSecured(t *testing.T, h http.Header, transport string) {
+// checkSecurityHeaders holds that the page's headers are all there.
+func checkSecurityHeaders(t *testing.T, h http.Header, transport string) {
 	t.Helper()
 	for name, want := range map[string]string{
 		"Strict-Transport-Security": transport, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
@@ -97,7 +97,7 @@ func checkSecured(t *testing.T, h http.Header, transport string) {
 	}
 }
 
-func TestCertificatesThatDoNotDo(t *testing.T) {
+func TestCertificatesThatAreInvalid(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
@@ -115,19 +115,19 @@ func TestCertificatesThatDoNotDo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			says(t, badStart(t, append(tt.args, "--data="+t.TempDir())...), tt.want)
+			checkMessage(t, runFailingStart(t, append(tt.args, "--data="+t.TempDir())...), tt.want)
 		})
 	}
 }
 
 // Whoever opens the operators' address to other machines is warned.
-func TestOpenOperationsAreTold(t *testing.T) {
+func TestOpenOperationsAddressIsLogged(t *testing.T) {
 	t.Parallel()
-	for address, told := range map[string]bool{"127.0.0.1:1": false, "[::1]:1": false, "0.0.0.0:1": true, "[::]:1": true, "192.0.2.1:1": true} {
+	for address, isWarned := range map[string]bool{"127.0.0.1:1": false, "[::1]:1": false, "0.0.0.0:1": true, "[::]:1": true, "192.0.2.1:1": true} {
 		var log bytes.Buffer
 		n := &node{log: slog.New(slog.NewTextHandler(&log, nil))}
 		n.warnOfOpenOperations(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address)))
-		if got := strings.Contains(log.String(), "level=WARN") && strings.Contains(log.String(), "private network"); got != told {
+		if got := strings.Contains(log.String(), "level=WARN") && strings.Contains(log.String(), "private network"); got != isWarned {
 			t.Errorf("%s: %s", address, &log)
 		}
 	}

@@ -33,7 +33,7 @@ func (c *config) validateKeys(f *faults) {
 		_, err := c.words(name)
 		f.add("games."+name+".names", err)
 	}
-	for _, place := range c.keyPlaces() {
+	for _, place := range c.keySources() {
 		_, err := place.read()
 		f.add(place.setting, err)
 	}
@@ -51,7 +51,7 @@ func (c *config) faults() (f faults) {
 	for _, name := range c.gameNames() {
 		c.validateGame(name, &f)
 	}
-	c.validateHooks(&f)
+	c.validateWebhooks(&f)
 	return f
 }
 
@@ -88,7 +88,7 @@ func (c *config) validateLimits(f *faults) {
 	if _, err := c.drain(); err != nil {
 		f.add("drain", err)
 	}
-	c.Limits.entranceLimits.validate(f)
+	c.Limits.requestLimits.validate(f)
 }
 
 func (c *config) drain() (time.Duration, error) {
@@ -103,19 +103,19 @@ func (c *config) drain() (time.Duration, error) {
 var bankName = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
 
 func (c *config) validateGame(name string, f *faults) {
-	g, in := c.Games[name], "games."+name+"."
+	g, prefix := c.Games[name], "games."+name+"."
 	if _, err := time.LoadLocation(g.TimeZone); err != nil || g.TimeZone == "Local" {
-		f.addf("%stime_zone: %q is no zone of the time zone database, such as Europe/Berlin", in, g.TimeZone)
+		f.addf("%stime_zone: %q is no zone of the time zone database, such as Europe/Berlin", prefix, g.TimeZone)
 	}
 	if len(g.Banks) == 0 {
-		f.addf("%sbanks: name at least one bank, such as builtin", in)
+		f.addf("%sbanks: name at least one bank, such as builtin", prefix)
 	}
 	for _, name := range g.HostBanks {
 		if slices.Contains(g.Banks, name) {
-			f.addf("%shost_banks: %q is in banks too, from which everybody draws; keep it in one of them", in, name)
+			f.addf("%shost_banks: %q is in banks too, from which everybody draws; keep it in one of them", prefix, name)
 		}
 	}
-	g.validate(in, f)
+	g.validate(prefix, f)
 	c.validateBehaviours(name, f)
 	if err := c.boardConfig(name).Validate(); err != nil { // it names the game
 		*f = append(*f, err)

@@ -60,7 +60,7 @@ func TestHealthAndMetricsShowTheVersion(t *testing.T) {
 	labels := []string{
 		fmt.Sprintf("version=%q", b.version), fmt.Sprintf("go_version=%q", b.goVersion), fmt.Sprintf("revision=%q", b.revision),
 	}
-	if value := metric(t, n.ops, "laststand_build_info", labels...); value != 1 {
+	if value := sumMetric(t, n.ops, "laststand_build_info", labels...); value != 1 {
 		t.Errorf("laststand_build_info with the labels %q is %d, want 1", labels, value)
 	}
 }

@@ -156,7 +156,7 @@ func (k *webhooksShowKey) Run(flags *cli, to console) error {
 	return withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
 		for _, h := range c.Games[k.Game].Webhooks {
 			if h.Name == k.Name {
-				return c.hookKeyPlace(k.Game, h).print(ctx, l, to)
+				return c.webhookKeySource(k.Game, h).print(ctx, l, to)
 			}
 		}
 		return fmt.Errorf("webhook %q of game %q is not in the configuration", k.Name, k.Game)

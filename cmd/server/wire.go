@@ -34,7 +34,7 @@ func (n *node) wire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	bars, err := identity.OpenBars(ctx, identity.BarsConfig{Store: n.ledger, Tokens: tokens, Now: wallClock, Logger: n.log, Registry: n.registry})
+	revocations, err := identity.OpenBars(ctx, identity.BarsConfig{Store: n.ledger, Tokens: tokens, Now: wallClock, Logger: n.log, Registry: n.registry})
 	if err != nil {
 		return err
 	}
@@ -42,14 +42,14 @@ func (n *node) wire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	words, err := n.config.allWords()
+	wordLists, err := n.config.allWords()
 	if err != nil {
 		return err
 	}
 	n.identity = identity.Open(identity.Config{
-		Tokens: tokens, Players: n.ledger, Devices: n.ledger, Names: n.ledger.Public(), Named: n.ledger, Bars: bars,
+		Tokens: tokens, Players: n.ledger, Devices: n.ledger, Names: n.ledger.Public(), Named: n.ledger, Bars: revocations,
 		Epoch: n.ledger.Epoch(), Snapshots: n.config.nameSnapshots(), Logger: n.log, Registry: n.registry,
-		Words: words, Offers: redisnames.New(n.redis.Client),
+		Words: wordLists, Offers: redisnames.New(n.redis.Client),
 	})
 	if err := n.identity.Respell(ctx); err != nil {
 		return err
@@ -63,23 +63,23 @@ func (n *node) wire(ctx context.Context) error {
 	if err := n.wireReporting(); err != nil {
 		return err
 	}
-	n.keeper = taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.ledger, Notifier: &n.bell, Logger: n.log, Registry: n.registry})
-	if err := n.wireHooks(); err != nil {
+	n.maintainer = taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.ledger, Notifier: &n.taskSignal, Logger: n.log, Registry: n.registry})
+	if err := n.wireWebhooks(); err != nil {
 		return err
 	}
 	n.wireBoards()
 	n.wireTaskNotifier()
 	n.wireMatches()
-	n.wireEdges()
+	n.wireServers()
 	n.wireRevocations()
 	return nil
 }
 
-func (n *node) boardConfigs() (all []leaderboard.Config) {
+func (n *node) boardConfigs() (configs []leaderboard.Config) {
 	for _, name := range n.config.gameNames() {
-		all = append(all, n.config.boardConfig(name))
+		configs = append(configs, n.config.boardConfig(name))
 	}
-	return all
+	return configs
 }
 
 // pageTTL is how old a page of a board may be that the embedded Redis serves:
@@ -103,8 +103,8 @@ func (n *node) wireBoards() {
 }
 
 func (n *node) wireMatches() {
-	matches := redismatch.New(n.redis.Client, n.redis.Pipelined, redismatch.ConfirmByReplica(n.redis.HasReplicas, unconfirmed(n.registry)))
-	n.played = matches
+	matches := redismatch.New(n.redis.Client, n.redis.Pipelined, redismatch.ConfirmByReplica(n.redis.HasReplicas, unreplicatedWinsCounter(n.registry)))
+	n.matches = matches
 	tickets := redislobby.New(n.redis.Client)
 	notifier := settledNotifier{presence: &n.presence, boards: n.reader, matches: matches, inbox: n.inbox, wheel: n.wheel, log: n.log}
 	n.engine = match.New(match.Config{
@@ -112,7 +112,7 @@ func (n *node) wireMatches() {
 		OnResult:    func(r *match.Result) { n.settler.Offer(*r) },
 		OnArenaEnd:  func(a *match.Arena, game string) { n.arenas.ReleaseCode(game, a.Code) },
 		OnSettled:   notifier.push,
-		OnLifecycle: func(t match.LifecycleEvent) { n.reporting.visits.OnMatchLifecycle(t) },
+		OnLifecycle: func(t match.LifecycleEvent) { n.reporting.sessionEvents.OnMatchLifecycle(t) },
 		Logger:      n.log, Registry: n.registry,
 	})
 	notifier.engine = n.engine
@@ -141,9 +141,9 @@ func (c *config) duelRules() map[string]lobby.Duel {
 	return duels
 }
 
-// mostEmbedded is how many players an arena has at the most that the embedded
+// maxEmbeddedPlayers is how many players an arena has at the most that the embedded
 // Redis serves: it sorts all of them at every look at a rank.
-const mostEmbedded = 1000
+const maxEmbeddedPlayers = 1000
 
 func (n *node) wireArenas(matches *redismatch.Store) {
 	games := make(map[string]arena.Game)
@@ -155,7 +155,7 @@ func (n *node) wireArenas(matches *redismatch.Store) {
 		}
 		if n.redis.Kind == redisx.KindEmbedded {
 			rules := games[name]
-			rules.MaxPlayers = min(rules.MaxPlayers, mostEmbedded)
+			rules.MaxPlayers = min(rules.MaxPlayers, maxEmbeddedPlayers)
 			games[name] = rules
 		}
 	}
@@ -191,22 +191,22 @@ func (n *node) handleMessages(notifier settledNotifier) {
 	n.inbox.Handle(kindSessionReplaced, n.onSessionReplaced)
 }
 
-func (n *node) wireEdges() {
+func (n *node) wireServers() {
 	n.limiter = n.newLimiter()
-	n.proxies, n.pressure = n.trusted(), n.gauge()
-	n.room = n.duels()
-	entrances := n.entrances()
+	n.proxies, n.shedder = n.trustedProxies(), n.newShedder()
+	n.duelLimit = n.newDuelLimit()
+	limits := n.httpLimits()
 	n.sessions = ws.New(ws.Config{
-		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Arenas: n.arenas, Boards: n.display, Presence: &n.presence, Visits: n.reporting.visits,
+		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Arenas: n.arenas, Boards: n.display, Presence: &n.presence, Visits: n.reporting.sessionEvents,
 		Numbers: redissession.New(n.redis.Client, n.id, n.now), NotifyReplaced: n.sendSessionReplaced, Wheel: n.wheel, Now: n.now,
 		Logger: n.log, Registry: n.registry, Origins: n.config.Origins, Connections: n.config.Limits.Connections,
 		PerSecond: n.config.Limits.MessagesPerSecond, PingEvery: pingEvery,
-		Limits: n.sessionLimits(entrances.Codes), LoadShedder: n.pressure, DuelLimit: n.room, ClientAddress: n.proxies.Client, OnSingleAddress: n.alone(), IsTLS: n.proxies.Secure,
+		Limits: n.sessionLimits(limits.Codes), LoadShedder: n.shedder, DuelLimit: n.duelLimit, ClientAddress: n.proxies.Client, OnSingleAddress: n.warnOfSingleAddress(), IsTLS: n.proxies.Secure,
 	})
-	n.standing = httpapi.NewStanding(func(c identity.Claims) error { return n.identity.Stands(c, c.Subject) })
-	front := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger, Notifier: &n.bell, Registry: n.registry})
+	n.accessChecker = httpapi.NewStanding(func(c identity.Claims) error { return n.identity.Stands(c, c.Subject) })
+	tenantQueue := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger, Notifier: &n.taskSignal, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{
-		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.accessControl(), Arenas: n.arenas, Players: n.ledger.Public(), History: n.ledger.Public(), Boards: n.display, Behaviours: n.reporting, Tasks: front,
+		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.accessControl(), Arenas: n.arenas, Players: n.ledger.Public(), History: n.ledger.Public(), Boards: n.display, Behaviours: n.reporting, Tasks: tenantQueue,
 		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(n.config.gameNames()), Origins: n.config.Origins,
 		Checks: map[string]func(context.Context) error{
 			"boards":   n.boards.Ready,
@@ -215,9 +215,9 @@ func (n *node) wireEdges() {
 			"inbox":    n.inbox.Ready,
 			"redis":    func(ctx context.Context) error { return n.redis.Client.Ping(ctx).Err() },
 		},
-		Draining: n.draining.Load, Down: unavailable, Limits: entrances, Address: n.proxies.Client, Secure: n.proxies.Secure, Pressure: n.pressure, Standing: n.standing, Version: version,
+		Draining: n.draining.Load, Down: unavailable, Limits: limits, Address: n.proxies.Client, Secure: n.proxies.Secure, Pressure: n.shedder, Standing: n.accessChecker, Version: version,
 	}))
-	n.players.RegisterOnShutdown(front.Close)
+	n.players.RegisterOnShutdown(tenantQueue.Close)
 	n.operators = n.server("operations", ops.New(n.operations()))
 }
 

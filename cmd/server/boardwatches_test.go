@@ -1,0 +1,39 @@
+package main
+
+import (
+	"testing"
+
+	"laststand/internal/leaderboard"
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+)
+
+// Many connections that watch as many boards and limits as they may take nothing
+// from a player who watches one.
+func TestWatchesOfOthersDoNotEvictAWatch(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, unlimited)})
+	windows, orders := []string{"all", "day", "7d", "30d"}, []string{"value", "score"}
+	others := make([]*player.Player, 64)
+	for i := range others {
+		others[i] = newPlayer(t, n.url)
+		for j := range 8 {
+			watch := protocol.BoardWatch{Window: windows[j%4], Order: orders[j/4], Limit: ptr(100 + i)}
+			if f := request(t, others[i], protocol.TypeBoardWatch, watch); f.Type != protocol.TypeBoardOK {
+				t.Fatalf("connection %d, watch %d: %s", i, j, f.Raw)
+			}
+		}
+	}
+	control := newPlayer(t, n.url)
+	if f := request(t, control, protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"}); f.Type != protocol.TypeBoardOK {
+		t.Fatalf("the honest watch: %s", f.Raw)
+	}
+	readPush[leaderboard.Page](t, control, protocol.TypeBoard)
+	games := playDuels(t, n.url, 1)
+	for {
+		page := readPush[leaderboard.Page](t, control, protocol.TypeBoard)
+		if len(page.Entries) == len(games) {
+			return
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// tab is a tab of a browser that a test drives. What goes wrong in it (errors
+// in its console, requests that fail, files that its policy refuses) fails the
+// test.
+type tab struct {
+	*testing.T
+	ctx   context.Context
+	score int // that the page showed last
+}
+
+// browser is a running Chromium.
+type browser struct {
+	*testing.T
+	ctx context.Context
+}
+
+// newBrowser starts a Chromium of the test's own.
+func newBrowser(t *testing.T, chromium string) browser {
+	t.Helper()
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
+		chromedp.ExecPath(chromium), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox,
+		chromedp.Flag("headless", "new"), chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("lang", "en-US"), chromedp.WindowSize(1000, 900),
+		chromedp.WSURLReadTimeout(time.Minute))
+	allocator, free := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, _ := chromedp.NewContext(allocator)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Errorf("the browser did not end in order: %v", err)
+		}
+		free()
+		chromedp.FromContext(allocator).Allocator.Wait()
+	})
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return browser{t, ctx}
+}
+
+// open opens an address in a tab of its own.
+func (b browser) open(url string) *tab {
+	b.Helper()
+	ctx, closeTab := chromedp.NewContext(b.ctx)
+	p := &tab{T: b.T, ctx: ctx}
+	messages := chromedp.Console(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for m, err := range messages {
+			if err != nil {
+				return // the tab is shut
+			}
+			if m.IsException() || m.Type == chromedp.ConsoleError || m.Type == chromedp.ConsoleWarning {
+				p.Errorf("%s: the console says %s %s", url, m, m.URL)
+			}
+		}
+	})
+	p.Cleanup(func() { closeTab(); watching.Wait() })
+	p.runSteps(chromedp.Navigate(url))
+	return p
+}
+
+// runSteps runs steps, for as long as a duel's longest pause.
+func (p *tab) runSteps(steps ...chromedp.Action[chromedp.Void]) {
+	p.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, 30*time.Second)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		p.Fatalf("%v; the page shows\n%s", err, p.visibleText())
+	}
+}
+
+func withName(name string) chromedp.CSS { return chromedp.CSS(`[data-test="` + name + `"]`) }
+
+// withMark selects what bears a name, and of the page's marks one of a value.
+func withMark(name, mark string, value any) chromedp.CSS {
+	return chromedp.CSS(fmt.Sprintf(`[data-test=%q][data-%s="%v"]`, name, mark, value))
+}
+
+// click clicks on what bears the names, one after the other.
+func (p *tab) click(names ...string) {
+	p.Helper()
+	for _, name := range names {
+		p.runSteps(chromedp.Click(withName(name)))
+	}
+}
+
+// waitForVisible waits until a person sees what the selectors select.
+func (p *tab) waitForVisible(selectors ...chromedp.CSS) {
+	p.Helper()
+	for _, selector := range selectors {
+		p.runSteps(chromedp.WaitVisible(selector))
+	}
+}
+
+// write writes into a field, in place of the word that stands there.
+func (p *tab) write(name, text string) {
+	p.Helper()
+	p.runSteps(chromedp.DoubleClick(withName(name)), chromedp.SendKeys(withName(name), text))
+}
+
+// waitForAttribute waits for the element of a selector, and gives one of its attributes.
+func (p *tab) waitForAttribute(selector chromedp.CSS, attribute string) string {
+	p.Helper()
+	p.runSteps(chromedp.WaitVisible(selector))
+	ctx, cancel := context.WithTimeout(p.ctx, 30*time.Second)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.AttributeValue(selector, attribute))
+	if err != nil {
+		p.Fatal(err)
+	}
+	return value.Value
+}
+
+func (p *tab) text(selector chromedp.CSS) string {
+	p.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, 30*time.Second)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.TextContent(selector))
+	if err != nil {
+		p.Fatalf("%s: %v; the page shows\n%s", selector, err, p.visibleText())
+	}
+	return text
+}
+
+// visibleText is what a person reads on the page.
+func (p *tab) visibleText() string {
+	ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
+	return fmt.Sprint(text, errors.Join(err))
+}
+
+// showsAnswer says whether a tile shows one of the answers.
+func (p *tab) showsAnswer(selector string, answers []string) bool {
+	p.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, 30*time.Second)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf("document.querySelector(%q)?.querySelector('.tile-text')?.textContent ?? ''", selector)))
+	if err != nil {
+		p.Fatal(err)
+	}
+	return slices.Contains(answers, text)
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+
+	"laststand/internal/eventq"
+)
+
+// readTestConfig reads a configuration that has to be taken.
+func readTestConfig(t *testing.T, text string) *config {
+	t.Helper()
+	c, err := readConfig(configFile(t, text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &c
+}
+
+func TestTerms(t *testing.T) {
+	t.Parallel()
+	every := []string{eventq.Online, eventq.Offline, eventq.MatchStart, eventq.MatchEnd}
+	usual := eventq.Policy{MaxLen: 10_000, Overflow: eventq.DropOldest, BatchSize: 128, FlushMS: 1000, MaxAgeMS: 170_000, PerSecond: 8, Burst: 8}
+	c := readTestConfig(t, `games:
+  silent:
+  empty: {behaviours: {}}
+  blank: {behaviours: }
+  none: {behaviours: {report: []}}
+  nppa: {behaviours: {sink: {type: nppa}}}
+  zeros: {behaviours: {max_len: 0, batch: {max_size: 0}, max_age: "", rate: {burst: 0}, report: [match_end]}}
+  all: {behaviours: {max_len: 5, overflow: reject, batch: {max_size: 2, flush_interval: 1500ms}, max_age: 175s, rate: {per_second: 0.5, burst: 3}, hot: true}}
+`)
+	for name, change := range map[string]func(*eventq.Policy){
+		"silent": func(*eventq.Policy) {},
+		"empty":  func(w *eventq.Policy) { w.Report = every },
+		"blank":  func(w *eventq.Policy) { w.Report = every },
+		"none":   func(w *eventq.Policy) { w.Report = []string{} },
+		"nppa":   func(w *eventq.Policy) { w.Report, w.Burst = every[:2], 1 },
+		"zeros":  func(w *eventq.Policy) { w.Report = []string{eventq.MatchEnd} },
+		"all": func(w *eventq.Policy) {
+			*w = eventq.Policy{
+				MaxLen: 5, Overflow: eventq.Reject, BatchSize: 2, FlushMS: 1500, MaxAgeMS: eventq.MaxAgeMS,
+				PerSecond: 0.5, Burst: 3, Hot: true, Report: every,
+			}
+		},
+	} {
+		want := usual
+		change(&want)
+		want.Game = name
+		if got := c.queueTerms(name); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v\nwant %+v", name, got, want)
+		}
+	}
+}
+
+// A section that games share is read for each.
+func TestBehavioursByAlias(t *testing.T) {
+	t.Parallel()
+	c := readTestConfig(t, "games:\n  a: {behaviours: &b {max_len: 7}}\n  b: {behaviours: *b}\n  c: {behaviours: {<<: *b, hot: true}}\n")
+	for _, name := range c.gameNames() {
+		if got := c.queueTerms(name); got.MaxLen != 7 || len(got.Report) != 4 || got.Hot != (name == "c") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestSinkOptions(t *testing.T) {
+	t.Parallel()
+	c := readTestConfig(t, `data: here
+games:
+  plain:
+  file: {behaviours: {sink: {path: /var/log/x.ndjson, max_file_mib: 3, max_files: 2}}}
+  hook: {behaviours: {sink: {type: webhook, url: "https://x/y", format: cloudevents-batch, allow_private: true}}}
+  nppa: {behaviours: {sink: {type: nppa, app_id: A, biz_id: B, test_code: C, secret_file: n.key}}}
+`)
+	keysOf := &receiverKeys{watched: map[string]*watchedKeys{}}
+	for name, want := range map[string]sink{
+		"plain": {Type: "file", Path: "here/behaviours/plain.ndjson", MaxFileMiB: 64, MaxFiles: 8},
+		"file":  {Type: "file", Path: "/var/log/x.ndjson", MaxFileMiB: 3, MaxFiles: 2},
+		"hook":  {Type: "webhook", URL: "https://x/y", Format: "cloudevents-batch", AllowPrivate: true},
+		"nppa":  {Type: "nppa", AppID: "A", BizID: "B", TestCode: "C", SecretFile: "n.key"},
+	} {
+		place := c.sinkKeySource(name)
+		keysOf.watched[place.setting] = new(watchedKeys)
+		keysOf.watched[place.setting].keys.Store(&[]string{"of " + name})
+		got := c.sinkOptions(name, keysOf)
+		if got.sink != want {
+			t.Errorf("%s: %+v\nwant %+v", name, got.sink, want)
+		}
+		if got.OpenLater != (name == "plain") {
+			t.Errorf("%s: later: %t", name, got.OpenLater)
+		}
+		if keys, err := got.Keys(); err != nil || !slices.Equal(keys, []string{"of " + name}) {
+			t.Errorf("%s: keys %q, %v", name, keys, err)
+		}
+	}
+}
+
+// A server that nobody told of behaviours starts where it cannot write.
+func TestSinksThatNobodyAskedFor(t *testing.T) {
+	t.Parallel()
+	for text, fails := range map[string]bool{"games: {demo: }": false, "games: {demo: {behaviours: {sink: {type: file}}}}": true} {
+		c := readTestConfig(t, text)
+		c.Data = filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(c.Data, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var r reporting
+		if err := r.openSinks(c, nil, newClients()); (err != nil) != fails {
+			t.Errorf("%s: %v", text, err)
+		}
+		_ = r.close()
+	}
+}

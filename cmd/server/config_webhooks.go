@@ -1,0 +1,96 @@
+package main
+
+import (
+	"laststand/internal/hooks"
+	"laststand/internal/hooks/httphook"
+	"laststand/internal/leaderboard"
+	"laststand/internal/taskqueue"
+	"laststand/internal/webhook"
+)
+
+// webhookConfig is an endpoint of the operator that receives events of a game.
+type webhookConfig struct {
+	// Name of the endpoint, unique in the game.
+	Name string `yaml:"name" allowed:"1 to 64 of A-Z a-z 0-9 _ . : -"`
+	// Address that the server posts events to.
+	URL string `yaml:"url" allowed:"http:// or https:// URL"`
+	// File with the endpoint's keys, one per line, the current one first, relative to the configuration file. Empty: the server generates a key.
+	SecretFile string `yaml:"secret_file,omitempty" allowed:"a path"`
+	// Events that the endpoint receives. Empty: all.
+	Events []string `yaml:"events,flow" allowed:"names of events"`
+	// Whether the server sends one message at a time, in order. A failing message then holds up the later ones, for at most some 3 days.
+	Ordered bool `yaml:"ordered,omitempty"`
+	// Whether the endpoint may have an address of a private network.
+	AllowPrivate bool `yaml:"allow_private,omitempty"`
+}
+
+func (h *webhookConfig) fill() {
+	if h.Events == nil {
+		h.Events = hooks.Events()
+	}
+}
+
+// webhookKeySource is where the keys of an endpoint are.
+func (c *config) webhookKeySource(game string, h webhookConfig) keySource {
+	p := keySource{
+		setting: "games." + game + ".webhooks." + h.Name + ".secret_file", check: checkWebhookKey,
+		ledgerName: "hook/" + game + "/" + h.Name, // is no name of a game
+	}
+	if h.SecretFile != "" {
+		p.file = c.resolvePath(h.SecretFile)
+	}
+	return p
+}
+
+// validateWebhooks checks what the book of endpoints does not, and has it check the
+// rest.
+func (c *config) validateWebhooks(f *faults) {
+	for _, game := range c.gameNames() {
+		for _, h := range c.Games[game].Webhooks {
+			prefix := "games." + game + ".webhooks." + h.Name + "."
+			f.validateURL(prefix+"url", h.URL)
+			if len(h.Events) == 0 {
+				f.addf("%sevents: name at least one, or leave it out for all: %v", prefix, hooks.Events())
+			}
+		}
+	}
+	if _, err := hooks.NewBook(c.endpoints(), nil); err != nil { // it names the endpoints
+		*f = append(*f, err)
+	}
+}
+
+// endpoints are those of all games.
+func (c *config) endpoints() (all []hooks.Endpoint) {
+	for _, game := range c.gameNames() {
+		for _, h := range c.Games[game].Webhooks {
+			all = append(all, hooks.Endpoint{Game: game, Name: h.Name, Events: h.Events, Ordered: h.Ordered})
+		}
+	}
+	return all
+}
+
+// wireWebhooks makes what tells the endpoints, and the workers of the durable queue.
+func (n *node) wireWebhooks() error {
+	var targets []httphook.Target
+	for _, game := range n.config.gameNames() {
+		for _, h := range n.config.Games[game].Webhooks {
+			source := n.config.webhookKeySource(game, h)
+			targets = append(targets, httphook.Target{
+				Game: game, Name: h.Name, URL: h.URL, Client: n.clients[h.AllowPrivate],
+				Keys: func() ([]webhook.Key, error) { return parsedKeys(n.keys.keysOf(source)) },
+			})
+		}
+	}
+	poster, err := httphook.New(targets)
+	if err != nil {
+		return err
+	}
+	n.dispatcher = hooks.NewOffice(hooks.Config{
+		Book: n.webhookRegistry, States: n.ledger, Counts: n.ledger, Queue: n.ledger, Poster: poster, Logger: n.log,
+		Lists: leaderboard.NewTopLists(n.boardConfigs(), n.ledger, n.ledger),
+	})
+	n.workers = taskqueue.NewWorkers(taskqueue.Config{
+		Claims: n.ledger, Notifier: &n.taskSignal, Services: n.dispatcher.Services(), Logger: n.log, Registry: n.registry,
+	})
+	return nil
+}

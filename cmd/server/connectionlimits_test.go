@@ -1,0 +1,123 @@
+package main
+
+import (
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"testing"
+	"testing/fstest"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// What a process may use is the least that is told.
+func TestMachineMemory(t *testing.T) {
+	t.Parallel()
+	const meminfo = "MemTotal:        2048 kB\nMemFree: 7 kB\n"
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  int64
+	}{
+		"nothing told":             {nil, 0},
+		"a machine":                {map[string]string{"proc/meminfo": meminfo}, 2 << 20},
+		"a container":              {map[string]string{"proc/meminfo": meminfo, "sys/fs/cgroup/memory.max": "1048576\n"}, 1 << 20},
+		"one without a bound":      {map[string]string{"proc/meminfo": meminfo, "sys/fs/cgroup/memory.max": "max\n"}, 2 << 20},
+		"of the first version":     {map[string]string{"proc/meminfo": meminfo, "sys/fs/cgroup/memory/memory.limit_in_bytes": "4096\n"}, 4096},
+		"of it, without a bound":   {map[string]string{"proc/meminfo": meminfo, "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, 2 << 20},
+		"a machine that says less": {map[string]string{"proc/meminfo": "MemFree: 7 kB\n"}, 0},
+	} {
+		if got := machineMemory(machineWith(test.files)); got != test.want {
+			t.Errorf("%s: %d, want %d", name, got, test.want)
+		}
+	}
+	if got := memoryLimit(3); got != 3<<20 {
+		t.Errorf("configured: %d", got)
+	}
+}
+
+// machineWith is the root of a machine that tells so much.
+func machineWith(files map[string]string) fstest.MapFS {
+	all := fstest.MapFS{}
+	for path, text := range files {
+		all[path] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return all
+}
+
+// The collector holds the heap below what the process may use, unless GOMEMLIMIT
+// says otherwise.
+func TestMemoryLimitIsSet(t *testing.T) { //nolint:paralleltest // it is the process's
+	before := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
+	const some = 20 << 30
+	for _, test := range []struct {
+		given string
+		bytes int64
+		want  int64
+	}{{"", some, 19 << 30}, {"", 0, before}, {"1GiB", some, before}} {
+		debug.SetMemoryLimit(before)
+		t.Setenv("GOMEMLIMIT", test.given)
+		if setMemoryLimit(test.bytes); debug.SetMemoryLimit(-1) != test.want {
+			t.Errorf("GOMEMLIMIT=%s, %d bytes: %d, want %d", test.given, test.bytes, debug.SetMemoryLimit(-1), test.want)
+		}
+	}
+	t.Setenv("GOMEMLIMIT", "")
+	if setMemoryLimit(1 << 30); memoryLimit(0) == 1<<30/20*19 {
+		t.Error("what the collector is held to is taken for the memory there is")
+	}
+}
+
+// A node that has less memory than it needs refuses who only reads, and is ready
+// all the same; on trial it only counts.
+func TestOverloadedNode(t *testing.T) {
+	t.Parallel()
+	for _, isDryRun := range []string{"false", "[load_shedding]"} {
+		dir := t.TempDir()
+		n := startNode(t, cli{Data: &dir, Config: configFile(t, "limits: {max_memory_mib: 1, dry_run: "+isDryRun+"}\n")})
+		waitUntil(t, "it is hard-pressed", func() bool { return sumMetric(t, n.ops, "laststand_load_shed_level") == 5 })
+		if sumMetric(t, n.ops, "go_gc_heap_live_bytes") == 0 {
+			t.Error("it does not show what is alive")
+		}
+		want, counted := http.StatusServiceUnavailable, "laststand_load_shed_refusals_total"
+		if isDryRun != "false" {
+			want, counted = http.StatusOK, "laststand_load_shed_dry_run_refusals_total"
+		}
+		if got := get(t, n.url+"/v1/games/demo/leaderboards", nil); got != want {
+			t.Errorf("on trial %s: a reader gets %d", isDryRun, got)
+		}
+		if sumMetric(t, n.ops, counted, `what="reading"`) != 1 {
+			t.Errorf("on trial %s: not counted", isDryRun)
+		}
+		if got := get(t, n.url+"/readyz", nil); got != http.StatusOK {
+			t.Errorf("on trial %s: ready with %d", isDryRun, got)
+		}
+	}
+}
+
+// Who is likely a balancer that the node was not told of: one private address that
+// all are from, while no proxy is trusted.
+func TestOneAddress(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		from    string
+		trusted []string
+		want    float64
+	}{
+		{"10.1.2.3", nil, 2}, {"192.168.0.1", nil, 2}, {"127.0.0.1", nil, 2}, {"100.64.7.7", nil, 2}, {"fd00::1", nil, 2}, {"fe80::1", nil, 2},
+		{"203.0.113.7", nil, 0}, {"2a00:1::1", nil, 0}, {"10.1.2.3", []string{"10.9.0.0/16"}, 0},
+	} {
+		r := prometheus.NewRegistry()
+		n := &node{config: config{TrustedProxies: test.trusted}, registry: r, log: slog.New(slog.DiscardHandler)}
+		logged := n.warnOfSingleAddress()
+		logged(netip.MustParseAddr(test.from))
+		logged(netip.MustParseAddr(test.from))
+		families, err := r.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := families[0].GetMetric()[0].GetCounter().GetValue(); got != test.want {
+			t.Errorf("%s, with %v trusted: %v counted, want %v", test.from, test.trusted, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"math"
+	"runtime"
+	"testing"
+	"testing/fstest"
+)
+
+// What a process may use is what its container has, be it less than one processor.
+func TestProcessors(t *testing.T) {
+	t.Parallel()
+	const two, one = "sys/fs/cgroup/cpu.max", "sys/fs/cgroup/cpu/cpu.cfs_"
+	go1 := float64(runtime.GOMAXPROCS(0))
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  float64
+	}{
+		"a machine":                  {nil, go1},
+		"a container":                {map[string]string{two: "50000 100000\n"}, .5},
+		"one without a bound":        {map[string]string{two: "max 100000\n"}, go1},
+		"one with more than Go uses": {map[string]string{two: "100000000 100000\n"}, go1},
+		"of the first version":       {map[string]string{one + "quota_us": "25000\n", one + "period_us": "100000\n"}, .25},
+		"of it, without a bound":     {map[string]string{one + "quota_us": "-1\n", one + "period_us": "100000\n"}, go1},
+	} {
+		if got := processors(machineWith(test.files)); math.Abs(got-test.want) > 1e-9 {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+// The share of the machine is that of its ticks since the read before.
+func TestUseOfMachine(t *testing.T) {
+	t.Parallel()
+	files := fstest.MapFS{}
+	u := &cpuUsage{root: files}
+	say := func(stat string) float64 {
+		files["proc/stat"] = &fstest.MapFile{Data: []byte(stat)}
+		return u.sample()
+	}
+	for _, test := range []struct {
+		stat        string
+		least, most float64
+	}{
+		{"cpu  100 0 0 100 0 0 0 0 0 0\ncpu0 1\n", assumedCPUUsage, assumedCPUUsage}, // the first
+		{"cpu  110 10 10 110 0 10 20 30 0 0\n", .9, 1},
+		{"cpu  110 10 10 110 0 10 20 30 0 0\n", assumedCPUUsage, assumedCPUUsage}, // too soon
+		{"nonsense", assumedCPUUsage, assumedCPUUsage},
+	} {
+		if got := say(test.stat); got < test.least || got > test.most {
+			t.Errorf("%q: %v", test.stat, got)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+)
+
+// newDuelClient is a new guest of a game, connected.
+func newDuelClient(t *testing.T, url, game string) *matchClient {
+	t.Helper()
+	g, err := player.NewGuest(t.Context(), url, game, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newMatchClient(t, url, g)
+	c.key = newAnswerKey(t)
+	return c
+}
+
+// duelPair are two players who duel.
+type duelPair [2]*matchClient
+
+func (d duelPair) each(do func(c *matchClient)) {
+	for _, c := range d {
+		do(c)
+	}
+}
+
+// pairUp has two players find each other, who are alone in their game's lobby: the
+// second finds the first. The first hears of it when its node looks.
+func pairUp(t *testing.T, first, second *matchClient) duelPair {
+	t.Helper()
+	d := duelPair{first, second}
+	d.each(func(c *matchClient) { c.joinQueue(t) })
+	second.readUntilPush(t, protocol.TypeMatchFound)
+	return d
+}
+
+// waitForMatch has both hear of their match.
+func (d duelPair) waitForMatch(t *testing.T) duelPair {
+	t.Helper()
+	d.each(func(c *matchClient) {
+		if c.seq == 0 {
+			c.readUntilPush(t, protocol.TypeMatchFound)
+		}
+	})
+	return d
+}
+
+// joinQueue waits for an opponent.
+func (c *matchClient) joinQueue(t *testing.T) {
+	t.Helper()
+	if f := c.request(t, protocol.TypeDuelJoin, protocol.DuelJoin{Lang: "en"}); f.Type != protocol.TypeDuelQueued {
+		t.Fatalf("joining was answered with %s", f.Raw)
+	}
+}
+
+// withoutMatch is the same player at the same connection, with a match ahead.
+func (c *matchClient) withoutMatch() *matchClient {
+	return &matchClient{
+		Player: c.Player, id: c.id, key: c.key,
+		answers: map[int]protocol.Answered{}, refused: map[int]protocol.Error{}, sent: map[int64]int{},
+	}
+}
+
+// readUntil takes what comes until a frame is the one waited for.
+func (c *matchClient) readUntil(t *testing.T, description string, isWanted func(player.Frame) bool) player.Frame {
+	t.Helper()
+	for {
+		f, err := c.Read(30 * time.Second)
+		if err == nil {
+			err = c.handleFrame(f)
+		}
+		if err != nil {
+			t.Fatalf("%s waits for %s: %v", c.id, description, err)
+		}
+		if isWanted(f) {
+			return f
+		}
+	}
+}
+
+// readUntilPush takes what comes until a push of a kind.
+func (c *matchClient) readUntilPush(t *testing.T, kind string) player.Frame {
+	t.Helper()
+	return c.readUntil(t, kind, func(f player.Frame) bool { return f.Type == kind })
+}
+
+// request sends a request and takes what comes until its reply.
+func (c *matchClient) request(t *testing.T, kind string, data any) player.Frame {
+	t.Helper()
+	id, err := c.Send(kind, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.readReplyTo(t, id)
+}
+
+func (c *matchClient) readReplyTo(t *testing.T, id int64) player.Frame {
+	t.Helper()
+	return c.readUntil(t, "a reply", func(f player.Frame) bool { return f.Re != nil && *f.Re == id })
+}
+
+// submit sends an answer to the question asked last, and gives the request's id.
+func (c *matchClient) submit(t *testing.T, right bool) int64 {
+	t.Helper()
+	q := c.asked[len(c.asked)-1]
+	id, err := c.Send(protocol.TypeAnswer, protocol.Answer{Match: c.match, Question: &q.Question, Given: c.key.answer(q, right)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.sent[id] = q.Question
+	return id
+}
+
+// submitAndRead answers the question asked last, and is taken at its word.
+func (c *matchClient) submitAndRead(t *testing.T, right bool) protocol.Answered {
+	t.Helper()
+	return decodeAnswered(t, c.readReplyTo(t, c.submit(t, right)))
+}
+
+// reconnect cuts the connection and resumes the match at a node.
+func (c *matchClient) reconnect(t *testing.T, url string) (state protocol.MatchState) {
+	t.Helper()
+	_ = c.Close()
+	c.resume(t, url)
+	readData(t, c.readUntilPush(t, protocol.TypeMatchState), &state)
+	return state
+}
+
+// resume opens another connection, with hello and what was seen so far.
+func (c *matchClient) resume(t *testing.T, url string) {
+	t.Helper()
+	p, err := player.Connect(t.Context(), url, c.Guest, &protocol.Resume{Match: c.match, Seq: c.seq})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	c.Player, c.sent = p, map[int64]int{}
+}
+
+// playToEnd has players answer what they are asked from now on, and first what is
+// open, until their matches are over, and settled for those who wait for it.
+func playToEnd(t *testing.T, clients ...*matchClient) {
+	t.Helper()
+	var group errgroup.Group
+	for i, c := range clients {
+		c.plan = func(question int) (right, silent bool) { return (question+i)%2 == 0, false }
+		if n := len(c.asked); n > len(c.closed) && !c.hasAnswered(n-1) {
+			c.submit(t, true)
+		}
+		group.Go(c.play)
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *matchClient) hasAnswered(question int) bool {
+	_, ok := c.answers[question]
+	return ok
+}

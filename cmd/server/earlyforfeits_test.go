@@ -1,0 +1,110 @@
+package main
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+)
+
+// Duels that are left before a question is closed leave nothing behind, and
+// after ten of them in an hour a player has to wait; others at the same address
+// play on.
+func TestDuelsLeftAtOnceAreNotStoredAndAreLimited(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	n := startNode(t, cli{Data: &dir, Config: configFile(t, "limits: {messages_per_second: 1000, early_forfeits_per_hour_per_address: 12}")})
+	guests := newGuests(t, []string{n.url}, 3)
+	quitter := newMatchClient(t, n.url, guests[0])
+	for range 10 {
+		id := quitter.joinAndLeave(t)
+		if status := get(t, n.url+"/v1/games/demo/matches/"+id, nil); status != http.StatusNotFound {
+			t.Errorf("the duel is kept: %d", status)
+		}
+	}
+	quitter.checkJoinRefused(t)
+	var history struct{ Matches []struct{ Match string } }
+	if get(t, n.url+"/v1/games/demo/players/"+guests[0].ID+"/matches", &history); len(history.Matches) != 0 {
+		t.Errorf("history %+v", history)
+	}
+	if stored := sumMetric(t, n.ops, "laststand_settle_results_total") + sumMetric(t, n.ops, "laststand_match_unsettled_results"); stored != 0 {
+		t.Errorf("%d results were kept", stored)
+	}
+	second := newMatchClient(t, n.url, guests[1])
+	second.joinAndLeave(t)
+	second.joinAndLeave(t) // the address has spent its own
+	second.checkJoinRefused(t)
+	if f := request(t, newMatchClient(t, n.url, guests[2]).Player, protocol.TypeDuelJoin, protocol.DuelJoin{}); f.Type != protocol.TypeDuelQueued {
+		t.Errorf("a player who has left nothing is refused: %s", f.Raw)
+	}
+	for rule, want := range map[string]int{"early_forfeits_per_hour_per_player": 1, "early_forfeits_per_hour_per_address": 1} {
+		if got := sumMetric(t, n.ops, "laststand_limit_refusals_total", rule); got != want {
+			t.Errorf("%s refused %d, want %d", rule, got, want)
+		}
+	}
+}
+
+// Who has begun as many matches as a day has may begin no more, in an arena
+// neither; an arena may still be watched.
+func TestMatchesADayAreLimited(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	n := startNode(t, cli{Data: &dir, Config: configFile(t, "games: {demo: {duel: {countdown_ms: 0, time_limit_ms: 500}}}\nlimits: {matches_per_day_per_player: 2}")})
+	c := newMatchClient(t, n.url, newGuests(t, []string{n.url}, 1)[0])
+	for range 2 {
+		request(t, c.Player, protocol.TypeDuelJoin, joinWithBot())
+		closed := readUntil(t, c.Player, "the end of a question", func(f player.Frame) bool { return f.Type == protocol.TypeQuestionClosed })
+		c.leaveMatch(t, closed.Match)
+	}
+	c.checkJoinRefused(t)
+	made := createArena(t, n.url, newGuests(t, []string{n.url}, 1)[0].Token, protocol.NewArena{
+		Mode: "survival", Name: "Late", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 1},
+	})
+	if f := request(t, c.Player, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}); f.Type != protocol.TypeError {
+		t.Errorf("joining an arena was answered with %s", f.Raw)
+	}
+	if f := request(t, c.Player, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code, As: "spectator"}); f.Type != protocol.TypeArenaJoined {
+		t.Errorf("watching was answered with %s", f.Raw)
+	}
+}
+
+func joinWithBot() protocol.DuelJoin {
+	delay := int64(1)
+	return protocol.DuelJoin{BotAfterMS: &delay}
+}
+
+// joinAndLeave has a player begin a duel against a bot and leave it at once.
+func (c *matchClient) joinAndLeave(t *testing.T) (match string) {
+	t.Helper()
+	if f := request(t, c.Player, protocol.TypeDuelJoin, joinWithBot()); f.Type != protocol.TypeDuelQueued {
+		t.Fatalf("joining was answered with %s", f.Raw)
+	}
+	found := readUntil(t, c.Player, "a duel", func(f player.Frame) bool { return f.Type == protocol.TypeMatchFound })
+	c.leaveMatch(t, found.Match)
+	return found.Match
+}
+
+// leaveMatch has a player leave a duel and wait for its end.
+func (c *matchClient) leaveMatch(t *testing.T, match string) {
+	t.Helper()
+	if _, err := c.Send(protocol.TypeMatchLeave, protocol.MatchLeave{Match: match}); err != nil {
+		t.Fatal(err)
+	}
+	frame := readUntil(t, c.Player, "its end", func(f player.Frame) bool { return f.Type == protocol.TypeMatchOver })
+	var over protocol.MatchOver
+	if readData(t, frame, &over); over.Reason != "forfeit" || len(over.Standings) != 2 {
+		t.Errorf("told %s", frame.Raw)
+	}
+}
+
+// checkJoinRefused has a duel refused to a player, for a while.
+func (c *matchClient) checkJoinRefused(t *testing.T) {
+	t.Helper()
+	f := request(t, c.Player, protocol.TypeDuelJoin, joinWithBot())
+	var e protocol.Error
+	if readData(t, f, &e); e.Code != protocol.CodeRateLimited || e.RetryAfterMS < 1000 || e.RetryAfterMS > 24*time.Hour.Milliseconds() {
+		t.Errorf("joining was answered with %s", f.Raw)
+	}
+}

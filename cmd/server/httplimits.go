@@ -1,0 +1,117 @@
+package main
+
+import (
+	"time"
+
+	"laststand/internal/httpapi"
+	"laststand/internal/limit"
+	"laststand/internal/limit/redislimit"
+	"laststand/internal/redisx"
+)
+
+// newLimiter makes what the limits of a node are made by. With the embedded
+// Redis the node is all nodes.
+func (n *node) newLimiter() *limit.Limiter {
+	c := limit.Config{DryRun: n.config.Limits.DryRun.includes, Registry: n.registry}
+	if n.redis.Kind != redisx.KindEmbedded {
+		c.Store = redislimit.New(n.redis.Pipelined, n.now)
+	}
+	return limit.New(c)
+}
+
+// maxBehavioursPerRequest is how many behaviours a call may have: fewer than that at once
+// would refuse some calls for ever.
+const maxBehavioursPerRequest = 1000
+
+// guestBurstMinutes is for how many minutes an address may call at once for players: a
+// school comes when the lesson begins.
+const guestBurstMinutes = 5
+
+// arenaGuestBurst is how many may come at once from an address with the codes of arenas:
+// those of the largest arena that any game allows, but no more than may be connected.
+// Else a few arenas of the default size would let in all of the day.
+func (c *config) arenaGuestBurst() int {
+	limit := 0
+	for _, g := range c.Games {
+		limit = max(limit, g.Arena.MaxPlayers)
+	}
+	if perAddress := c.Limits.ConnectionsPerAddress; perAddress > 0 {
+		limit = int(min(int64(limit), perAddress))
+	}
+	return max(limit, c.Limits.ArenaGuestsPerMinutePerAddress)
+}
+
+// httpLimits are the limits of HTTP. Those that cost money or memory for long, or
+// guard a secret, hold over all nodes.
+func (n *node) httpLimits() httpapi.Limits {
+	l := n.config.Limits.requestLimits
+	shared := func(name, subject string, quota int, interval time.Duration) *limit.Rule {
+		return n.limiter.Rule(limit.RuleConfig{Name: name, Subject: subject, Limit: quota, Per: interval, ClusterWide: true})
+	}
+	return httpapi.Limits{
+		GuestCalls: n.limiter.Rule(limit.RuleConfig{
+			Name: "guest_requests_per_minute_per_address", Subject: "calls for players from this address",
+			Limit: l.GuestRequestsPerMinutePerAddress, Per: time.Minute, Burst: guestBurstMinutes * l.GuestRequestsPerMinutePerAddress,
+		}),
+		Guests:     shared("guests_per_minute_per_address", "new players from this address", l.GuestsPerMinutePerAddress, time.Minute),
+		GuestsADay: shared("guests_per_day_per_address", "new players from this address", l.GuestsPerDayPerAddress, 24*time.Hour),
+		ComingTo: n.limiter.Rule(limit.RuleConfig{
+			Name: "arena_guests_per_minute_per_address", Subject: "new players from this address for arenas", ClusterWide: true,
+			Limit: l.ArenaGuestsPerMinutePerAddress, Per: time.Minute, Burst: n.config.arenaGuestBurst(),
+		}),
+		ArenaGuests: shared("guests_per_minute_per_arena", "new players for this arena", l.GuestsPerMinutePerArena, time.Minute),
+		Codes:       n.codeAttemptLimits(),
+		Hosting:     shared("arenas_per_hour_per_host", "arenas of one host", l.ArenasPerHourPerHost, time.Hour),
+		HostingFrom: shared("arenas_per_hour_per_address", "arenas from this address", l.ArenasPerHourPerAddress, time.Hour),
+		Changes:     shared("account_changes_per_hour_per_player", "changes of name and account", l.AccountChangesPerHourPerPlayer, time.Hour),
+		Erasures: n.limiter.Rule(limit.RuleConfig{
+			Name: "erasures_per_minute_per_address", Subject: "players from this address who erase themselves", ClusterWide: true,
+			Limit: l.ErasuresPerMinutePerAddress, Per: time.Minute, Burst: 6 * l.ErasuresPerMinutePerAddress, // a class does so at once
+		}),
+		Behaviours: n.limiter.Rule(limit.RuleConfig{
+			Name: "behaviours_per_second_per_service", Subject: "behaviours of one service", ClusterWide: true,
+			Limit: l.BehavioursPerSecondPerService, Per: time.Second, Burst: max(l.BehavioursPerSecondPerService, maxBehavioursPerRequest),
+		}),
+		Nicknames: n.limiter.Rule(limit.RuleConfig{
+			Name: "nickname_lookups_per_minute_per_address", Subject: "looks at nicknames from this address",
+			Limit: l.NicknameLookupsPerMinutePerAddress, Per: time.Minute,
+		}),
+		Reads: n.limiter.Rule(limit.RuleConfig{
+			Name: "reads_per_second_per_address", Subject: "reads from this address",
+			Limit: l.ReadsPerSecondPerAddress, Per: time.Second, Burst: 10 * l.ReadsPerSecondPerAddress, // after a match a school reads the board at once
+		}),
+		Tasks: n.limiter.Rule(limit.RuleConfig{
+			Name: "task_requests_per_second_per_service", Subject: "calls about tasks of one service",
+			Limit: l.TaskRequestsPerSecondPerService, Per: time.Second,
+		}),
+	}
+}
+
+// Rules of code attempts that have no configuration key: their limits follow
+// code_attempts_per_hour_per_address. The first two count attempts of players
+// after their address has used up its own; the last counts refused attempts.
+const (
+	codeAttemptsByPlayers = "code_attempts_by_players_per_hour_per_address"
+	codeAttemptsPerPlayer = "code_attempts_per_hour_per_player"
+	codeAttemptsRefused   = "code_attempts_refused_per_hour_per_address"
+
+	attemptsPerPlayer    = 2  // an hour
+	refusedAttemptsTimes = 10 // times code_attempts_per_hour_per_address
+)
+
+// codeAttemptLimits bound what may be guessed: so many an hour by address, and half as many
+// more of players, who have few each. What is refused is counted at the node, so
+// that it costs nothing.
+func (n *node) codeAttemptLimits() *limit.FailureLimiter {
+	quota := n.config.Limits.CodeAttemptsPerHourPerAddress
+	rule := func(name, subject string, quota int) *limit.Rule {
+		return n.limiter.Rule(limit.RuleConfig{Name: name, Subject: subject, Limit: quota, Per: time.Hour, ClusterWide: true})
+	}
+	g := &limit.FailureLimiter{PerAddress: rule("code_attempts_per_hour_per_address", "wrong codes of arenas from this address", quota)}
+	if quota > 0 {
+		g.Refused = n.limiter.Rule(limit.RuleConfig{Name: codeAttemptsRefused, Subject: "refused codes from this address", Limit: refusedAttemptsTimes * quota, Per: time.Hour})
+		g.ByPlayers = rule(codeAttemptsByPlayers, "wrong codes of players from this address", max(quota/2, 1))
+		g.PerPlayer = rule(codeAttemptsPerPlayer, "wrong codes of this player", attemptsPerPlayer)
+	}
+	return g
+}

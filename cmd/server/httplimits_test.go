@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"laststand/internal/proxies"
+)
+
+// requestGuest asks for a guest by its number, and gives the status and when to try
+// again.
+func requestGuest(t *testing.T, url string, i int) (status int, again string) {
+	t.Helper()
+	device := strings.Repeat(string(rune('a'+i)), 22)
+	answer, err := http.Post(url+"/v1/games/demo/guests", "application/json", strings.NewReader(`{"device":"`+device+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	_, _ = io.Copy(io.Discard, answer.Body)
+	return answer.StatusCode, answer.Header.Get("Retry-After")
+}
+
+// The limits of an address's new guests in a day and of its calls follow those in a
+// minute: who has raised these, or has none, is not held back by the others.
+func TestGuestLimitsFollow(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][2]int{
+		"": {5000, 600},
+		"limits: {guests_per_minute_per_address: 1000}":                                     {80_000, 10_000},
+		"limits: {guests_per_minute_per_address: 2}":                                        {5000, 600},
+		"limits: {guests_per_minute_per_address: 1000000}":                                  {1_000_000, 1_000_000},
+		"limits: {arena_guests_per_minute_per_address: 20000}":                              {20_000, 20_000},
+		"limits: {guests_per_minute_per_address: 0}":                                        {0, 0},
+		"limits: {arena_guests_per_minute_per_address: 0}":                                  {0, 0},
+		"limits: {guests_per_minute_per_address: 0, guests_per_day_per_address: 7}":         {7, 0},
+		"limits: {guests_per_day_per_address: 0, guest_requests_per_minute_per_address: 9}": {0, 9},
+	} {
+		c, err := readConfig(configFile(t, text))
+		if got := [2]int{c.Limits.GuestsPerDayPerAddress, c.Limits.GuestRequestsPerMinutePerAddress}; got != want || err != nil {
+			t.Errorf("%q: %v, %v; want %v", text, got, err, want)
+		}
+	}
+	if c, err := readConfig(""); c.Limits.GuestsPerDayPerAddress != 5000 || err != nil {
+		t.Errorf("without a file: %d, %v", c.Limits.GuestsPerDayPerAddress, err)
+	}
+}
+
+// What is configured limits, and what is on trial is only counted; every rule
+// can be put on trial by the name that metrics have, but for two that stand.
+func TestRequestLimits(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	n := startNode(t, cli{Data: &dir, Config: configFile(t, `
+limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, dry_run: [reads_per_second_per_address]}
+`)})
+	for i, want := range []int{201, 201, 429} {
+		status, again := requestGuest(t, n.url, i)
+		if status != want || (again != "") != (want == 429) {
+			t.Errorf("guest %d: %d, Retry-After %q", i, status, again)
+		}
+	}
+	for range 15 {
+		if status := get(t, n.url+"/v1/games/demo/matches/m_1", nil); status != 404 {
+			t.Errorf("a read on trial: %d", status)
+		}
+	}
+	answer, err := http.Get(n.ops + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	metrics, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(metrics, []byte(`laststand_limit_refusals_total{rule="guests_per_minute_per_address"} 1`)) ||
+		bytes.Contains(metrics, []byte(`laststand_limit_dry_run_refusals_total{rule="reads_per_second_per_address"} 0`)) {
+		t.Errorf("not counted:\n%s", metrics)
+	}
+	rules := regexp.MustCompile(`laststand_limit_refusals_total\{rule="(\w+)"\}`).FindAllSubmatch(metrics, -1)
+	if len(rules) < len(ruleNames(requestLimits{})) {
+		t.Errorf("%d rules", len(rules))
+	}
+	for _, rule := range rules {
+		name := string(rule[1])
+		isRefused := name == proxies.RuleHeader || name == proxies.RuleStranger
+		if slices.Contains(limitNames(), name) == isRefused || (dryRun{all: true}).includes(name) == isRefused {
+			t.Errorf("the rule %s can be put on trial: %t", name, isRefused)
+		}
+	}
+}
+
+// What holds over all nodes is counted by the Redis that they share.
+func TestRequestLimitsOverNodes(t *testing.T) {
+	t.Parallel()
+	shared := listedRedis(t)
+	var nodes []*testNode
+	for range 2 {
+		dir := t.TempDir()
+		nodes = append(nodes, startNode(t, cli{Data: &dir, Redis: &shared, Config: configFile(t, "limits: {guests_per_minute_per_address: 3}")}))
+	}
+	in := 0
+	for i := range 6 { // each alone would let three in
+		if status, _ := requestGuest(t, nodes[i%2].url, i); status == http.StatusCreated {
+			in++
+		}
+	}
+	if in < 3 || in > 4 { // 4: a node that waited in vain for Redis once
+		t.Errorf("%d guests, want 3", in)
+	}
+}
+
+// One address makes a bounded number of guests through however many arenas, and
+// devices that are known come in all the same.
+func TestGuestsOverArenas(t *testing.T) {
+	t.Parallel()
+	redis := listedRedis(t)
+	for name, flags := range map[string]cli{"embedded": {}, "redis": {Redis: &redis}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			flags.Data = new(t.TempDir())
+			flags.Config = configFile(t, "limits: {arena_guests_per_minute_per_address: 20, guests_per_minute_per_address: 5}")
+			n := startNode(t, flags)
+			host := guestWith(t, n.url, "the-host-of-three-arenas", "")
+			if host.status != http.StatusCreated {
+				t.Fatalf("the host: %+v", host)
+			}
+			made := 0
+			for i := range 3 {
+				code := arenaOf(t, n.url, host.Token, 30)
+				for j := 0; guestWith(t, n.url, fmt.Sprintf("a-guest-of-three-arenas-%d-%d", i, j), code).status == http.StatusCreated; j++ {
+					made++
+				}
+			}
+			if made < 30+4 || made > 30+5+5 { // what comes back meanwhile
+				t.Errorf("%d new guests, want the 30 of an arena and 4 of the address", made)
+			}
+			for range 50 {
+				if again := guestWith(t, n.url, "a-guest-of-three-arenas-0-0", ""); again.status != http.StatusOK {
+					t.Fatalf("a known device: %+v", again)
+				}
+			}
+		})
+	}
+}
+
+type guestMade struct {
+	Token  string `json:"token"`
+	Player string `json:"player_id"`
+	status int
+}
+
+// guestWith asks for the guest of a device, who comes with the code of an arena.
+func guestWith(t *testing.T, url, device, arena string) (g guestMade) {
+	t.Helper()
+	body := fmt.Sprintf(`{"device":%q,"arena":%q}`, device, arena)
+	answer, err := http.Post(url+"/v1/games/demo/guests", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if err := json.NewDecoder(answer.Body).Decode(&g); err != nil {
+		t.Fatal(err)
+	}
+	g.status = answer.StatusCode
+	return g
+}
+
+// arenaOf makes an arena of so many places and gives its code.
+func arenaOf(t *testing.T, url, token string, places int) string {
+	t.Helper()
+	body := fmt.Sprintf(`{"mode":"survival","name":"Cup","questions":{"count":3},"pace":"auto","max_players":%d}`, places)
+	r, err := http.NewRequest(http.MethodPost, url+"/v1/games/demo/arenas", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var made struct{ Code string }
+	if err := json.NewDecoder(answer.Body).Decode(&made); err != nil || made.Code == "" {
+		t.Fatalf("no arena: %d, %v", answer.StatusCode, err)
+	}
+	return made.Code
+}

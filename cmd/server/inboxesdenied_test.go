@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/protocol"
+	"laststand/internal/testenv"
+	"laststand/loadtest/player"
+)
+
+// Redis denies the nodes to tell each other anything, which they do not notice:
+// each may publish to its own inbox only. Players are pushed everything all the
+// same, from the log, some later, and that their result is settled too, once.
+func TestInboxesOfOtherNodesAreDenied(t *testing.T) {
+	t.Parallel()
+	h := newTestCluster(t, "", slowDuels("demo"))
+	first, second := h.nodesWithoutInboxes(t)
+	d := pairUp(t, newDuelClient(t, first.url, "demo"), newDuelClient(t, second.url, "demo")).waitForMatch(t)
+	for range 4 {
+		d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
+		for i, c := range d {
+			other := d[1-i]
+			c.submitAndRead(t, true)
+			sentAt := time.Now()
+			seen := other.readUntil(t, "the other's answer", func(f player.Frame) bool { return isAnswerSeen(f, c.id) })
+			t.Logf("seen at the other node after %s", seen.Came.Sub(sentAt))
+			if late := seen.Came.Sub(sentAt); late > maxLatenessAfterGrant {
+				t.Errorf("an answer was seen at the other node after %s", late)
+			}
+		}
+		d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestionClosed) })
+	}
+	d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeMatchOver) })
+	checkSamePushes(t, d[:]...)
+	checkSettledOnce(t, first.url, "demo", d[0].over)
+	waitUntil(t, "both players are told that it is settled", func() bool {
+		d.each(func(c *matchClient) { c.request(t, protocol.TypePing, protocol.Ping{At: json.RawMessage("1")}) })
+		return d[0].settled != nil && d[1].settled != nil
+	})
+	for _, c := range d {
+		var profile struct{ Rating int }
+		get(t, first.url+"/v1/games/demo/players/"+c.id, &profile)
+		if final := c.settled.Rating; final == nil || *final != profile.Rating {
+			t.Errorf("%s was told %+v, and has %d", c.id, c.settled, profile.Rating)
+		}
+	}
+	if sumMetric(t, first.ops, "laststand_match_push_gaps_total")+sumMetric(t, second.ops, "laststand_match_push_gaps_total") == 0 {
+		t.Error("nothing was read from the log: were the nodes denied to tell each other?")
+	}
+}
+
+func isAnswerSeen(f player.Frame, id string) bool {
+	var seen protocol.AnswerSeen
+	return f.Type == protocol.TypeAnswerSeen && json.Unmarshal(f.Data, &seen) == nil && seen.Player == id
+}
+
+// nodesWithoutInboxes starts two nodes that Redis keeps from telling each other anything.
+func (h testCluster) nodesWithoutInboxes(t *testing.T) (one, two *testNode) {
+	t.Helper()
+	server := testenv.Redis(t)
+	admin := redis.NewClient(&redis.Options{Addr: server.Addr})
+	t.Cleanup(func() { admin.Close() })
+	acl := func(user string, rules ...any) {
+		if err := admin.Do(t.Context(), append([]any{"ACL", "SETUSER", user}, rules...)...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var inboxes []string
+	start := func(user string) *testNode {
+		acl(user, "on", ">secret", "~*", "&*", "+@all")
+		h.redis = strings.Replace(server.URL, "redis://", "redis://"+user+":secret@", 1)
+		n := h.node(t)
+		waitUntil(t, "the node's inbox is subscribed", func() bool {
+			channels := admin.PubSubChannels(t.Context(), "inbox:*").Val()
+			if len(channels) == len(inboxes) {
+				return false
+			}
+			ownInbox := slices.DeleteFunc(slices.Clone(channels), func(name string) bool { return slices.Contains(inboxes, name) })
+			acl(user, "resetchannels", "&"+ownInbox[0])
+			inboxes = channels
+			return true
+		})
+		return n
+	}
+	return start("one"), start("two")
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/internal/quiz"
+	"laststand/internal/quiz/bank"
+	"laststand/loadtest/player"
+)
+
+// answerKey knows the right answers of the built-in bank.
+type answerKey map[string]*quiz.Question // by text
+
+func newAnswerKey(t *testing.T) answerKey {
+	t.Helper()
+	s, err := builtinAnswers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+var builtinAnswers = sync.OnceValues(func() (answerKey, error) {
+	b, err := bank.Builtin()
+	s := make(answerKey)
+	for i := range b.Questions {
+		s[b.Questions[i].Text] = &b.Questions[i]
+	}
+	return s, err
+})
+
+// answer is a right answer to a question as asked, or a wrong one.
+func (s answerKey) answer(q protocol.Question, right bool) protocol.Given {
+	known := s[q.Text]
+	switch known.Kind {
+	case quiz.Single, quiz.Boolean:
+		choice := slices.Index(q.Choices, known.Choices[known.Right[0]])
+		if !right {
+			choice = (choice + 1) % len(q.Choices)
+		}
+		return protocol.Given{Choice: &choice}
+	case quiz.Multiple:
+		var set []int
+		for _, i := range known.Right {
+			set = append(set, slices.Index(q.Choices, known.Choices[i]))
+		}
+		if !right {
+			set = []int{(set[0] + 1) % len(q.Choices)}
+			if len(known.Right) == 1 && slices.Contains(known.Right, set[0]) {
+				set[0] = (set[0] + 1) % len(q.Choices)
+			}
+		}
+		return protocol.Given{Choices: set}
+	case quiz.Number:
+		value := known.Target.Value
+		if !right {
+			value += known.Target.Tolerance + 1
+		}
+		raw, _ := json.Marshal(value)
+		return protocol.Given{Value: raw}
+	}
+	text := known.Accepted[0]
+	if !right {
+		text = "surely not"
+	}
+	raw, _ := json.Marshal(text)
+	return protocol.Given{Value: raw}
+}
+
+// matchClient is somebody in a match, player, host or spectator, and all that
+// they are told.
+type matchClient struct {
+	*player.Player
+	id              string
+	plan            func(question int) (right, isSilent bool) // nil: only watches
+	key             answerKey
+	joined          protocol.ArenaJoined
+	seq             int64
+	numbered        bytes.Buffer
+	found           protocol.MatchFound
+	asked           []protocol.Question
+	closed          []protocol.QuestionClosed
+	personalResults []protocol.Own
+	answers         map[int]protocol.Answered
+	refused         map[int]protocol.Error
+	sent            map[int64]int // question, by the id of the request
+	over            *protocol.MatchOver
+	match           string
+	settled         *protocol.Settled
+	waitForSettled  bool // for settled
+}
+
+// newMatchClient connects somebody.
+func newMatchClient(t *testing.T, url string, g player.Guest) *matchClient {
+	t.Helper()
+	return &matchClient{
+		Player: connect(t, url, g), id: g.ID, answers: map[int]protocol.Answered{}, refused: map[int]protocol.Error{}, sent: map[int64]int{},
+	}
+}
+
+// joinArena connects somebody and joins the arena.
+func joinArena(t *testing.T, url string, g player.Guest, join protocol.ArenaJoin) *matchClient {
+	t.Helper()
+	c := newMatchClient(t, url, g)
+	f := request(t, c.Player, protocol.TypeArenaJoin, join)
+	if f.Type != protocol.TypeArenaJoined {
+		t.Fatalf("joining was answered with %s", f.Raw)
+	}
+	readData(t, f, &c.joined)
+	return c
+}
+
+// play answers by the plan until the match is over, and where it counts until
+// it is settled.
+func (c *matchClient) play() error {
+	for c.over == nil || c.waitForSettled && c.settled == nil {
+		f, err := c.Read(time.Minute)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.id, err)
+		}
+		if err := c.handleFrame(f); err != nil {
+			return fmt.Errorf("%s: %w", c.id, err)
+		}
+	}
+	return nil
+}
+
+func (c *matchClient) handleFrame(f player.Frame) error {
+	if f.Seq != 0 {
+		if c.seq++; f.Seq != c.seq {
+			return fmt.Errorf("push %d came where %d was due: %s", f.Seq, c.seq, f.Raw)
+		}
+		c.numbered.Write(f.Raw)
+		c.match = f.Match
+	}
+	switch f.Type {
+	case protocol.TypeMatchFound:
+		return json.Unmarshal(f.Data, &c.found)
+	case protocol.TypeQuestion:
+		return c.answer(f)
+	case protocol.TypeAnswered:
+		var a protocol.Answered
+		err := json.Unmarshal(f.Data, &a)
+		c.answers[a.Question] = a
+		return err
+	case protocol.TypeError:
+		var e protocol.Error
+		err := json.Unmarshal(f.Data, &e)
+		c.refused[c.sent[*f.Re]] = e
+		return err
+	case protocol.TypeQuestionClosed:
+		var closed protocol.QuestionClosed
+		err := json.Unmarshal(f.Data, &closed)
+		c.closed = append(c.closed, closed)
+		return err
+	case protocol.TypeOwn:
+		var personalResults protocol.Own
+		err := json.Unmarshal(f.Data, &personalResults)
+		if c.personalResults = append(c.personalResults, personalResults); len(c.personalResults) > len(c.closed) {
+			return fmt.Errorf("own came before question.closed: %s", f.Raw)
+		}
+		return err
+	case protocol.TypeMatchOver:
+		return json.Unmarshal(f.Data, &c.over)
+	case protocol.TypeSettled:
+		return json.Unmarshal(f.Data, &c.settled)
+	}
+	return nil
+}
+
+func (c *matchClient) answer(f player.Frame) error {
+	var q protocol.Question
+	if err := json.Unmarshal(f.Data, &q); err != nil {
+		return err
+	}
+	c.asked = append(c.asked, q)
+	if c.plan == nil {
+		return nil
+	}
+	right, isSilent := c.plan(q.Question)
+	if isSilent {
+		return nil
+	}
+	id, err := c.Send(protocol.TypeAnswer, protocol.Answer{Match: f.Match, Question: &q.Question, Given: c.key.answer(q, right)})
+	c.sent[id] = q.Question
+	return err
+}
+
+// playAll has everybody play, each in a goroutine that it waits for.
+func playAll(t *testing.T, all []*matchClient) {
+	t.Helper()
+	var group sync.WaitGroup
+	for _, c := range all {
+		group.Go(func() {
+			if err := c.play(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	for _, c := range all {
+		if !bytes.Equal(c.numbered.Bytes(), all[0].numbered.Bytes()) {
+			t.Fatalf("%s and %s were pushed different things", c.id, all[0].id)
+		}
+	}
+}
+
+// createArena makes an arena with a token, and gives what the server answers.
+func createArena(t *testing.T, url, token string, a protocol.NewArena) (created protocol.ArenaMade) {
+	t.Helper()
+	body, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/games/demo/arenas", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var raw bytes.Buffer
+	if _, err := raw.ReadFrom(answer.Body); err != nil || answer.StatusCode != http.StatusCreated {
+		t.Fatalf("making an arena: %s, %v: %s", answer.Status, err, raw.String())
+	}
+	if err := json.Unmarshal(raw.Bytes(), &created); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(created.JoinURL, "/g/demo/join/"+created.Code) {
+		t.Errorf("join_url %q", created.JoinURL)
+	}
+	return created
+}
+
+// mustRequest sends a request of a host and refuses an error.
+func (c *matchClient) mustRequest(t *testing.T, kind string, data any) {
+	t.Helper()
+	if f := request(t, c.Player, kind, data); f.Type != protocol.TypeArenaOK {
+		t.Fatalf("%s was answered with %s", kind, f.Raw)
+	}
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// The operators' address shows metrics of every room, and of the process.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, fastDuels)})
+	playDuels(t, n.url, 1)
+	text := n.metrics(t)
+	for _, line := range []string{
+		`laststand_match_answers_total{verdict="accepted"} 10`, `laststand_match_ends_total{mode="duel",reason="finished"} 1`,
+		`laststand_lobby_pairings_total{opponent="player"} 1`, "laststand_match_unsettled_results ", "laststand_ws_sessions ",
+		"laststand_ws_answer_duration_seconds_count 10", "laststand_timer_timers ", "laststand_timer_due_timers ",
+		`laststand_timer_lateness_seconds_bucket{le="0.02"} `, "laststand_timer_max_lateness_seconds ", "laststand_timer_wheel_rebuilds_total 0", "laststand_redis_pool_connections{", "laststand_settle_", "laststand_http_", "laststand_leaderboards_watches 0",
+		"go_goroutines ", "process_open_fds ",
+	} {
+		if !strings.Contains(text, "\n"+line) {
+			t.Errorf("there is no %s", line)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s", text)
+	}
+	for _, line := range n.warnings() {
+		t.Errorf("a node that nothing ails warns: %s", line)
+	}
+	if status := get(t, n.url+"/metrics", nil); status != http.StatusNotFound {
+		t.Errorf("players get %d for the metrics", status)
+	}
+}
+
+// warnings are the lines of the log that warn, but for one that is of the machine:
+// some let a process open fewer files than the default of limits.connections needs.
+func (n *testNode) warnings() (lines []string) {
+	for line := range strings.Lines(n.log.String()) {
+		if (strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR")) && !strings.Contains(line, "open file limit is too low") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// metrics is what the operators' address shows.
+func (n *testNode) metrics(t *testing.T) string {
+	t.Helper()
+	answer, err := http.Get(n.ops + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("metrics: %s, %v", answer.Status, err)
+	}
+	return string(text)
+}

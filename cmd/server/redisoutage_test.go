@@ -1,0 +1,108 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/internal/testenv"
+	"laststand/loadtest/player"
+)
+
+// outageDuels asks questions that Redis sleeps through.
+var outageDuels = duel{Questions: 3, TimeLimitMS: 3000, CountdownMS: 500, RevealMS: 500}
+
+// Redis stalls for 5 s, over an open question that nobody has answered, or
+// before a question opens. Players are told to try again; then they have the
+// time to answer after all, and it counts as at most the limit.
+func TestTimeLostToRedisIsGivenBack(t *testing.T) {
+	t.Parallel()
+	for _, when := range []string{"open", "reveal"} {
+		t.Run(when, func(t *testing.T) {
+			t.Parallel()
+			server := testenv.Redis(t)
+			h := newTestCluster(t, server.URL, duelsOf(map[string]duel{"demo": outageDuels}))
+			first, second := h.node(t), h.node(t)
+			d := pairUp(t, newDuelClient(t, first.url, "demo"), newDuelClient(t, second.url, "demo")).waitForMatch(t)
+			d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
+			if when == "reveal" {
+				d.each(func(c *matchClient) { c.submitAndRead(t, true) })
+				d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestionClosed) })
+			}
+			stallRedis(t, server, d)
+			d.each(func(c *matchClient) { c.waitUntilAnswer(t, when) })
+			d.each(func(c *matchClient) { c.submitAndRead(t, true) })
+			playToEnd(t, d[:]...)
+			checkSamePushes(t, d[:]...)
+			d.each(func(c *matchClient) { c.checkCapped(t) })
+			checkSettledOnce(t, first.url, "demo", d[0].over)
+		})
+	}
+}
+
+// stallRedis keeps Redis from answering for 5 s, in which players ask in vain.
+func stallRedis(t *testing.T, server *testenv.Server, d duelPair) {
+	t.Helper()
+	server.Pause()
+	wake := time.After(5 * time.Second)
+	var asked [2]int64
+	for i, c := range d {
+		asked[i], _ = c.Send(protocol.TypeMatchSync, protocol.Resume{Match: c.match, Seq: c.seq})
+	}
+	for i, c := range d {
+		refused := decodeError(t, c.readReplyTo(t, asked[i]))
+		if refused.Code != protocol.CodeUnavailable || refused.RetryAfterMS <= 0 {
+			t.Errorf("while Redis stalls a request gets %+v", refused)
+		}
+		delete(c.refused, 0)
+	}
+	<-wake
+	server.Resume()
+}
+
+// waitUntilAnswer waits until there is time to answer: more of it for a question that
+// was open, the whole of it, or more, for one that opens late.
+func (c *matchClient) waitUntilAnswer(t *testing.T, when string) {
+	t.Helper()
+	f := c.readUntil(t, "time to answer", func(f player.Frame) bool {
+		if f.Type == protocol.TypeQuestion && when == "reveal" {
+			return c.asked[len(c.asked)-1].ClosesAt > f.Came.UnixMilli()
+		}
+		return f.Type == protocol.TypeQuestionExtended
+	})
+	if f.Type != protocol.TypeQuestionExtended {
+		return
+	}
+	var allowance protocol.QuestionExtended
+	readData(t, f, &allowance)
+	q := c.asked[len(c.asked)-1]
+	if allowance.Question != q.Question || allowance.ClosesAt <= q.ClosesAt || allowance.ClosesAt > f.Came.UnixMilli()+2*outageDuels.TimeLimitMS {
+		t.Errorf("at %d question %+v was extended to %+v", f.Came.UnixMilli(), q, allowance)
+	}
+}
+
+// checkCapped holds that no answer was taken for slower than the limit allows.
+func (c *matchClient) checkCapped(t *testing.T) {
+	t.Helper()
+	limit := outageDuels.TimeLimitMS
+	scores, times := map[string]int64{}, map[string]int64{}
+	for _, closed := range c.closed {
+		for _, r := range closed.Results {
+			took, points := limit, int64(0)
+			if r.Correct {
+				took = min(*r.ElapsedMS, limit)
+				points = 100 + 100*(limit-took)/limit
+			}
+			scores[r.Player] += points
+			times[r.Player] += took
+			if r.Points != points || r.Given == nil {
+				t.Errorf("question %d: %+v, want %d points", closed.Question, r, points)
+			}
+		}
+	}
+	for _, s := range c.over.Standings {
+		if s.Score != scores[s.Player] || s.TimeMS != times[s.Player] {
+			t.Errorf("%+v, want the score %d and %d ms", s, scores[s.Player], times[s.Player])
+		}
+	}
+}

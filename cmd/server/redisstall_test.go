@@ -1,0 +1,57 @@
+package main
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/internal/testenv"
+)
+
+// Redis stalls for 5 s in the middle of a duel: players are told to try again,
+// the node is not ready, and then the duel goes on with every answer that was
+// acknowledged.
+func TestRedisStallsInMidDuel(t *testing.T) {
+	t.Parallel()
+	server := testenv.Redis(t)
+	n := startNode(t, cli{Data: ptr(t.TempDir()), Redis: &server.URL, Config: configFile(t, slowDuelsConfig)})
+	both, match := newPlayerPair(t, n.url)
+	first := readPush[protocol.Question](t, both[0], protocol.TypeQuestion)
+	readPush[protocol.Question](t, both[1], protocol.TypeQuestion)
+	isInformed := decodeAnswered(t, answer(t, both[0], match, first))
+
+	server.Pause()
+	stall := time.After(5 * time.Second)
+	if refused := decodeError(t, answer(t, both[1], match, first)); refused.Code != protocol.CodeUnavailable || refused.RetryAfterMS <= 0 {
+		t.Errorf("while Redis stalls an answer gets %+v", refused)
+	}
+	if status := get(t, n.url+"/readyz", nil); status != http.StatusServiceUnavailable {
+		t.Errorf("while Redis stalls the node says %d of its readiness", status)
+	}
+	if status := get(t, n.url+"/healthz", nil); status != http.StatusOK {
+		t.Errorf("while Redis stalls the node says %d of its health", status)
+	}
+	<-stall
+	server.Resume()
+	var late protocol.Answered
+	waitUntil(t, "the answer is taken", func() bool {
+		f := answer(t, both[1], match, first)
+		if f.Type == protocol.TypeAnswered {
+			late = decodeAnswered(t, f)
+		}
+		return f.Type == protocol.TypeAnswered
+	})
+	waitUntil(t, "the node is ready again", func() bool { return get(t, n.url+"/readyz", nil) == http.StatusOK })
+
+	shut := readPush[protocol.QuestionClosed](t, both[0], protocol.TypeQuestionClosed)
+	for _, r := range shut.Results {
+		want := map[string]int64{both[0].ID: isInformed.ElapsedMS, both[1].ID: late.ElapsedMS}[r.Player]
+		if r.ElapsedMS == nil || *r.ElapsedMS != want {
+			t.Errorf("the close says %+v; %d ms were acknowledged", r, want)
+		}
+	}
+	over := both.finishMatch(t, match, 1, 3)
+	readPush[protocol.Settled](t, both[0], protocol.TypeSettled)
+	checkProfiles(t, n.url, over)
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"laststand/internal/eventq"
+	"laststand/internal/eventq/redisqueue"
+	"laststand/internal/identity"
+	"laststand/internal/ledger"
+	"laststand/internal/redisx"
+)
+
+// reportingTest are what the games of a house report, from the post to the receiver.
+type reportingTest struct {
+	testCluster
+	*batchReceiver
+	t      *testing.T
+	games  []string
+	admin  *redisqueue.Store
+	conn   *redisx.Conn
+	tokens map[string]string   // of a service, by game
+	posted map[string][]string // ids, in order
+	series string              // of ids
+}
+
+// fastReporting are settings of behaviours by which nothing waits long.
+const fastReporting = "batch: {flush_interval: 50ms}, rate: {per_second: 1000, burst: 1000}"
+
+// newReportingTest makes a house whose games have these settings, and a webhook.
+func newReportingTest(t *testing.T, redis string, settings map[string]string) *reportingTest {
+	t.Helper()
+	r := &reportingTest{batchReceiver: newBatchReceiver(t), t: t, tokens: map[string]string{}, posted: map[string][]string{}}
+	text := "games:\n"
+	for game, own := range settings {
+		r.games = append(r.games, game)
+		text += fmt.Sprintf("  %s: {banks: [small], duel: {questions: 1, time_limit_ms: 60000, countdown_ms: 1000, reveal_ms: 0, bot_after_ms: 0}, "+
+			"behaviours: {%s, sink: {type: webhook, url: %q, secret_file: hook.key, allow_private: true}}}\n", game, own, r.URL+"/"+game)
+	}
+	slices.Sort(r.games)
+	r.testCluster = newTestCluster(t, redis, text)
+	writeBeside(t, r.config, "hook.key", oldWebhookKey)
+	bankCommand(t, r.db, "import", "--bank=small", questionFile(t, "en", 10)) // read in no time
+	conn, err := redisx.Open(t.Context(), redisx.Config{URL: redis})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	r.conn, r.admin = conn, redisqueue.New(conn.Client)
+	r.mintAll()
+	return r
+}
+
+// mintAll gets a service's token of each game.
+func (r *reportingTest) mintAll() {
+	r.t.Helper()
+	flags := &cli{Config: r.config, Data: &r.db.Dir, Database: &r.db.URL}
+	err := withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
+		tokens, err := openTokens(ctx, c, l, c.gameNames(), nil)
+		for _, game := range r.games {
+			if err == nil {
+				r.tokens[game], _, err = tokens.Mint(identity.Claims{Subject: "poster", Game: game, Role: identity.RoleService}, time.Hour)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// post posts so many new behaviours of a game, to the first of the nodes, and
+// again to the next while one does not take them.
+func (r *reportingTest) post(game string, count int, nodes ...string) {
+	r.t.Helper()
+	first := len(r.posted[game])
+	var body strings.Builder
+	for i := range count {
+		id := fmt.Sprintf("%s-%s%06d", game, r.series, first+i)
+		r.posted[game] = append(r.posted[game], id)
+		fmt.Fprintf(&body, `{"id":%q,"type":"answer","at":%d,"account":"guest"}`+"\n", id, time.Now().UnixMilli())
+	}
+	tries := 0
+	waitUntil(r.t, "behaviours of "+game+" are taken", func() bool {
+		status, posted := r.postTo(nodes[tries%len(nodes)], game, body.String())
+		tries++
+		if status == http.StatusAccepted && (tries == 1 && posted.Accepted != count || posted.Accepted+posted.Dropped[eventq.Duplicate] != count) {
+			r.t.Errorf("of %d behaviours of %s: %+v", count, game, posted)
+		}
+		return status == http.StatusAccepted
+	})
+}
+
+// postTo makes one try; the status is 0 where there is no answer.
+func (r *reportingTest) postTo(url, game, lines string) (status int, posted eventq.PostResult) {
+	r.t.Helper()
+	q, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, url+"/v1/games/"+game+"/behaviours", bytes.NewBufferString(lines))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	q.Header.Set("Content-Type", "application/x-ndjson")
+	q.Header.Set("Authorization", "Bearer "+r.tokens[game])
+	answer, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return 0, posted
+	}
+	defer answer.Body.Close()
+	if err := json.NewDecoder(answer.Body).Decode(&posted); err != nil && answer.StatusCode == http.StatusAccepted {
+		r.t.Errorf("%s: %v", game, err)
+	}
+	return answer.StatusCode, posted
+}
+
+// countsOf are those of a game as they stand in Redis, which always add up.
+func (r *reportingTest) countsOf(game string) eventq.Counts {
+	r.t.Helper()
+	all, err := r.admin.Status(r.t.Context(), []string{game}, time.Now().UnixMilli())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.checkSum(all[0])
+	return all[0].Counts
+}
+
+func (r *reportingTest) checkSum(s eventq.Status) {
+	r.t.Helper()
+	c := s.Counts
+	sum := c.Sent + c.Queued + c.InFlight
+	for _, n := range c.Dropped {
+		sum += n
+	}
+	if c.Offered != sum || min(c.Sent, c.Queued, c.InFlight) < 0 {
+		r.t.Errorf("%s: %+v does not add up", s.Game, c)
+	}
+}
+
+// watchCounts adds up the counts of all games again and again, while Redis answers,
+// until stop.
+func (r *reportingTest) watchCounts() (stop func()) {
+	ctx, cancel := context.WithCancel(r.t.Context())
+	samples := 0
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		for ctx.Err() == nil && !r.t.Failed() {
+			all, err := r.admin.Status(ctx, r.games, time.Now().UnixMilli())
+			for i := 0; err == nil && i < len(all); i++ {
+				r.checkSum(all[i])
+				samples++
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
+	return sync.OnceFunc(func() {
+		cancel()
+		watch.Wait()
+		if samples == 0 {
+			r.t.Error("nobody looked")
+		}
+	})
+}
+
+// waitUntilIdle waits until nothing of a game is queued or in flight, and gives its
+// countsOf then.
+func (r *reportingTest) waitUntilIdle(game string) (c eventq.Counts) {
+	r.t.Helper()
+	waitUntil(r.t, "all of "+game+" is reported", func() bool {
+		c = r.countsOf(game)
+		return c.Queued+c.InFlight == 0
+	})
+	return c
+}
+
+// checkSentOnce holds that what was posted of a game was sent but for lost ones, that
+// each came once, lost or not, and in order unless some had to be tried again.
+func (r *reportingTest) checkSentOnce(game string, lost int) {
+	r.t.Helper()
+	c := r.waitUntilIdle(game)
+	posted, dropped := int64(len(r.posted[game])), c.Dropped[eventq.NodeLost]
+	if c.Sent != posted-int64(lost) || dropped != int64(lost) || c.Offered != posted+c.Dropped[eventq.Duplicate] {
+		r.t.Errorf("%s: %+v; %d were posted, and %d of them lost", game, c, posted, lost)
+	}
+	var ids []string
+	again := false
+	for _, m := range r.batchesOf(game) {
+		again = again || len(m.tries) > 1
+		for _, b := range m.items {
+			ids = append(ids, b.ID)
+		}
+	}
+	if again {
+		slices.Sort(ids)
+	}
+	if !slices.Equal(ids, r.posted[game]) {
+		r.t.Errorf("of %s came\n%v\nposted was\n%v", game, ids, r.posted[game])
+	}
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+)
+
+// newPlayer is a new guest, connected until the test ends.
+func newPlayer(t *testing.T, url string) *player.Player {
+	t.Helper()
+	g, err := player.NewGuest(t.Context(), url, "demo", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return connect(t, url, g)
+}
+
+func connect(t *testing.T, url string, g player.Guest) *player.Player {
+	t.Helper()
+	p, err := player.Connect(t.Context(), url, g, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+// joinDuel asks for a duel in a language, and gives the reply.
+func joinDuel(t *testing.T, p *player.Player, lang string) player.Frame {
+	t.Helper()
+	noBot := int64(0)
+	return request(t, p, protocol.TypeDuelJoin, protocol.DuelJoin{Lang: lang, BotAfterMS: &noBot})
+}
+
+// request sends a request and gives its reply; what is pushed before is left out.
+func request(t *testing.T, p *player.Player, kind string, data any) player.Frame {
+	t.Helper()
+	id, err := p.Send(kind, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return readUntil(t, p, "the reply to "+kind, func(f player.Frame) bool { return f.Re != nil && *f.Re == id })
+}
+
+// readUntil reads until a frame is the one waited for.
+func readUntil(t *testing.T, p *player.Player, description string, isWanted func(player.Frame) bool) player.Frame {
+	t.Helper()
+	for {
+		f, err := p.Read(30 * time.Second)
+		if err != nil {
+			t.Fatalf("%s did not come: %v", description, err)
+		}
+		if isWanted(f) {
+			return f
+		}
+	}
+}
+
+// readPush waits for a push of a kind and reads its data.
+func readPush[T any](t *testing.T, p *player.Player, kind string) (data T) {
+	t.Helper()
+	readData(t, readUntil(t, p, kind, func(f player.Frame) bool { return f.Type == kind }), &data)
+	return data
+}
+
+// readData reads the data of a frame.
+func readData(t *testing.T, f player.Frame, into any) {
+	t.Helper()
+	if err := json.Unmarshal(f.Data, into); err != nil {
+		t.Fatalf("%v: %s", err, f.Raw)
+	}
+}
+func decodeAnswered(t *testing.T, f player.Frame) (a protocol.Answered) {
+	t.Helper()
+	if f.Type != protocol.TypeAnswered {
+		t.Fatalf("an answer got %s", f.Raw)
+	}
+	readData(t, f, &a)
+	return a
+}
+
+func decodeError(t *testing.T, f player.Frame) (e protocol.Error) {
+	t.Helper()
+	if f.Type != protocol.TypeError {
+		t.Fatalf("not refused: %s", f.Raw)
+	}
+	readData(t, f, &e)
+	return e
+}

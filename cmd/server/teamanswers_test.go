@@ -1,0 +1,105 @@
+package main
+
+import (
+	"testing"
+
+	"laststand/internal/protocol"
+	"laststand/internal/quiz"
+	"laststand/internal/quiz/bank"
+	"laststand/loadtest/player"
+)
+
+// spreadConfig are the default rules of arenas, but for pauses.
+const spreadConfig = `
+games:
+  demo:
+    arena: {time_limit_ms: 60000, countdown_ms: 0, reveal_ms: 100}
+limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
+`
+
+// By default only the first answer of a team counts within two seconds: six
+// guests of one team that each choose another option do not win every question.
+func TestATeamCannotSubmitAllChoices(t *testing.T) {
+	t.Parallel()
+	const guests, questions = 6, 7
+	dir := t.TempDir()
+	n := startNode(t, cli{Data: &dir, Config: configFile(t, spreadConfig)})
+	owner := newGuests(t, []string{n.url}, 1)[0]
+	made := createArena(t, n.url, owner.Token, protocol.NewArena{
+		Mode: "buzzer", Name: "Spread", Pace: "host", Questions: protocol.ArenaQuestions{IDs: singleChoiceIDs(t, questions)},
+		Teams: []protocol.ArenaTeam{{ID: "red", Name: "Red"}, {ID: "blue", Name: "Blue"}},
+	})
+	host := joinArena(t, n.url, owner, protocol.ArenaJoin{Code: made.Code, As: "host"})
+	var reds []*matchClient
+	for _, g := range newGuests(t, []string{n.url}, guests) {
+		reds = append(reds, joinArena(t, n.url, g, protocol.ArenaJoin{Code: made.Code, Team: "red"}))
+	}
+	joinArena(t, n.url, newGuests(t, []string{n.url}, 1)[0], protocol.ArenaJoin{Code: made.Code, Team: "blue"})
+	host.mustRequest(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
+	next := func(after int) {
+		host.mustRequest(t, protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: made.ArenaID, After: after})
+	}
+	for q := range questions {
+		next(q - 1)
+		if accepted := answerAllChoices(t, reds, q); accepted != 1 {
+			t.Errorf("question %d: %d answers of the team were accepted at once, want 1", q, accepted)
+		}
+		next(q) // closes it; where the one answer was right it opens the next one
+	}
+}
+
+// answerAllChoices has each of a team choose another option of a question, and counts the
+// answers that were accepted.
+func answerAllChoices(t *testing.T, team []*matchClient, question int) (accepted int) {
+	t.Helper()
+	asked := make([]player.Frame, len(team))
+	for i, c := range team {
+		asked[i] = c.readUntilPush(t, protocol.TypeQuestion)
+	}
+	for i, c := range team {
+		var q protocol.Question
+		readData(t, asked[i], &q)
+		choice := i % len(q.Choices)
+		answer := protocol.Answer{Match: asked[i].Match, Question: &question, Given: protocol.Given{Choice: &choice}}
+		if _, err := c.Send(protocol.TypeAnswer, answer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range team {
+		f := c.nextReply(t)
+		if f.Type == protocol.TypeAnswered {
+			accepted++
+			continue
+		}
+		var e protocol.Error
+		readData(t, f, &e)
+		if closed := e.Code == protocol.CodeQuestionClosed; !closed && (!player.LockedOut(e) || e.RetryAfterMS > 2000) {
+			t.Errorf("question %d: refused with %s", question, f.Raw)
+		}
+	}
+	return accepted
+}
+
+// nextReply waits for the next reply. Pushes before it are checked like any others.
+func (c *matchClient) nextReply(t *testing.T) player.Frame {
+	t.Helper()
+	return c.readUntil(t, "a reply", func(f player.Frame) bool { return f.Re != nil })
+}
+
+// singleChoiceIDs are ids of built-in questions of which one choice is right.
+func singleChoiceIDs(t *testing.T, n int) (ids []string) {
+	t.Helper()
+	b, err := bank.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range b.Questions {
+		if q.Kind == quiz.Single && len(ids) < n {
+			ids = append(ids, q.ID)
+		}
+	}
+	if len(ids) < n {
+		t.Fatalf("the built-in bank has %d such questions", len(ids))
+	}
+	return ids
+}

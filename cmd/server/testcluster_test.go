@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"laststand/internal/protocol"
+	"laststand/internal/testenv"
+)
+
+// testCluster is what the nodes of a test share: a configuration, Redis, a ledger.
+type testCluster struct {
+	config, redis string
+	db            testenv.SQL
+}
+
+func newTestCluster(t *testing.T, redis, config string) testCluster {
+	t.Helper()
+	return testCluster{config: configFile(t, config), redis: redis, db: testenv.Database(t)}
+}
+
+// node starts a node in this process.
+func (h testCluster) node(t *testing.T) *testNode {
+	t.Helper()
+	return startNode(t, cli{Config: h.config, Data: &h.db.Dir, Database: &h.db.URL, Redis: &h.redis})
+}
+
+// process starts a node in a process of its own.
+func (h testCluster) process(t *testing.T) *process {
+	t.Helper()
+	return startProcess(t, "--config="+h.config, "--data="+h.db.Dir, "--database="+h.db.URL, "--redis="+h.redis)
+}
+
+// duelsOf is a configuration of games that differ in their duels.
+func duelsOf(games map[string]duel) string {
+	text := "games:\n"
+	for name, d := range games {
+		text += fmt.Sprintf("  %s:\n    duel: {questions: %d, time_limit_ms: %d, countdown_ms: %d, reveal_ms: %d, bot_after_ms: 0}\n",
+			name, d.Questions, d.TimeLimitMS, d.CountdownMS, d.RevealMS)
+	}
+	return text + "limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}\n"
+}
+
+// sumMetric adds up the series of a node's metric whose labels have all the words.
+func sumMetric(t *testing.T, ops, name string, labels ...string) (sum int) {
+	t.Helper()
+	answer, err := http.Get(ops + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		series, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if family, _, _ := strings.Cut(series, "{"); family != name || !containsAll(series, labels) {
+			continue
+		}
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		sum += int(n)
+	}
+	return sum
+}
+
+func containsAll(text string, words []string) bool {
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkSettledOnce waits until the ledger has a match as its players were told, each
+// player's only one.
+func checkSettledOnce(t *testing.T, url, game string, over *protocol.MatchOver) {
+	t.Helper()
+	for _, s := range over.Standings {
+		waitUntil(t, "a match is in the ledger", func() bool { return profileOf(t, url, game, s.Player).Matches > 0 })
+		if p := profileOf(t, url, game, s.Player); p.Matches != 1 || p.Score != s.Score || p.Asked != int64(s.Asked) {
+			t.Errorf("the profile says %+v, the match said %+v", p, s)
+		}
+	}
+}
+
+// checkUnsettled holds that nothing of players is in the ledger.
+func checkUnsettled(t *testing.T, url, game string, clients ...*matchClient) {
+	t.Helper()
+	for _, c := range clients {
+		if p := profileOf(t, url, game, c.id); p != (profile{}) {
+			t.Errorf("%s: %+v", c.id, p)
+		}
+	}
+}
+
+type profile struct{ Score, Matches, Asked int64 }
+
+func profileOf(t *testing.T, url, game, id string) (p profile) {
+	t.Helper()
+	if status := get(t, url+"/v1/games/"+game+"/players/"+id, &p); status != http.StatusOK {
+		t.Errorf("the profile of %s: %d", id, status)
+	}
+	return p
+}
+
+// checkSamePushes holds that all were pushed the same.
+func checkSamePushes(t *testing.T, clients ...*matchClient) {
+	t.Helper()
+	for _, c := range clients[1:] {
+		if !bytes.Equal(c.numbered.Bytes(), clients[0].numbered.Bytes()) {
+			t.Errorf("%s was pushed\n%s\n%s was pushed\n%s", c.id, &c.numbered, clients[0].id, &clients[0].numbered)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// testNode is a node that a test started.
+type testNode struct {
+	url, ops string
+	stop     func() // ends it, once; the test fails if it does not end in order
+	log      *logBuffer
+}
+
+// logBuffer gathers what a node writes, from several goroutines.
+type logBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// fastDuels is a configuration for tests: duels without long pauses.
+const fastDuels = `
+games:
+  demo:
+    duel: {questions: 5, time_limit_ms: 60000, countdown_ms: 50, reveal_ms: 20, bot_after_ms: 0}
+limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
+`
+
+// configFile writes a configuration for a test.
+func configFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "laststand.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// startNode starts a node on free ports, as the command line does, and ends it
+// with the test.
+func startNode(t *testing.T, flags cli) *testNode {
+	t.Helper()
+	free := "127.0.0.1:0"
+	flags.Listen, flags.OpsListen = &free, &free
+	c, err := flags.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, in := io.Pipe()
+	r := &testNode{log: new(logBuffer)}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- serve(ctx, c, console{out: in, err: r.log})
+		_ = in.Close()
+	}()
+	var once sync.Once
+	r.stop = func() {
+		once.Do(func() {
+			cancel()
+			if err := <-ended; err != nil {
+				t.Errorf("the node ended with %v\n%s", err, r.log)
+			}
+		})
+	}
+	t.Cleanup(r.stop)
+	r.url, r.ops = addresses(t, out, r.log)
+	return r
+}
+
+// addresses reads where a node listens from what it prints.
+func addresses(t *testing.T, out io.Reader, log *logBuffer) (players, operators string) {
+	t.Helper()
+	var text strings.Builder
+	buffer := make([]byte, 256)
+	for !strings.Contains(text.String(), "operations on ") || !strings.HasSuffix(text.String(), "\n") {
+		n, err := out.Read(buffer)
+		if err != nil {
+			t.Fatalf("the node did not start: %s\n%s", text.String(), log)
+		}
+		text.Write(buffer[:n])
+	}
+	for line := range strings.Lines(text.String()) {
+		line = strings.TrimSpace(line)
+		if at, ok := strings.CutPrefix(line, "listening on "); ok {
+			players = at
+		}
+		if at, ok := strings.CutPrefix(line, "operations on "); ok {
+			operators = at
+		}
+	}
+	return players, operators
+}
+
+// get reads a JSON answer into v, and returns the status.
+func get(t *testing.T, url string, v any) int {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v != nil && answer.StatusCode == http.StatusOK {
+		if err := json.Unmarshal(raw, v); err != nil {
+			t.Fatalf("GET %s: %v: %s", url, err, raw)
+		}
+	}
+	return answer.StatusCode
+}
+
+// waitUntil waits until a condition holds.
+func waitUntil(t *testing.T, condition string, isTrue func() bool) {
+	t.Helper()
+	waitUntilWithin(t, 20*time.Second, condition, isTrue)
+}
+
+func waitUntilWithin(t *testing.T, timeout time.Duration, condition string, isTrue func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(timeout)
+	for !isTrue() {
+		if time.Now().After(deadline) {
+			t.Fatalf("in %v it did not come about that %s", timeout, condition)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }

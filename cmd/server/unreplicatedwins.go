@@ -1,0 +1,14 @@
+package main
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// unreplicatedWinsCounter counts the firsts of buzzer matches that were declared before any
+// replica had them.
+func unreplicatedWinsCounter(r prometheus.Registerer) func() {
+	c := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "laststand_match_unreplicated_wins_total",
+		Help: "Buzzer questions whose winner was announced although no replica confirmed the answer within 100 ms.",
+	})
+	r.MustRegister(c)
+	return c.Inc
+}

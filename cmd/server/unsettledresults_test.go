@@ -1,0 +1,82 @@
+package main
+
+import (
+	"database/sql"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/protocol"
+	"laststand/internal/testenv"
+)
+
+// An account whose player's last result is not in the ledger yet is not tied to a
+// guest: the player would be deleted, and the result nobody's.
+func TestAnAccountWaitsForItsLastResult(t *testing.T) {
+	t.Parallel()
+	store := testenv.Redis(t)
+	h := newTestCluster(t, store.URL, slowDuels("demo"))
+	n := h.node(t)
+	guest := newDeviceGuest(t, n.url, device)
+	account := mintedFor(t, "player", "user:9", []string{"--data=" + h.db.Dir, "--database=" + h.db.URL, "--config=" + h.config})
+	tie := func() (int, map[string]any) {
+		return requestJSON(t, "PUT", n.url+"/v1/games/demo/players/me/account", guest.Token, map[string]string{"token": account})
+	}
+	if status, p := requestJSON(t, "PUT", n.url+"/v1/games/demo/players/me/nickname", account, map[string]string{"nickname": "Solo"}); status != http.StatusOK {
+		t.Fatalf("the account's own player: %d %v", status, p)
+	}
+	options, err := redis.ParseURL(store.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	defer client.Close()
+	const match = "m_waits"
+	hash := fnv.New32a()
+	hash.Write([]byte(match))
+	results := fmt.Sprintf("result:{%d}", hash.Sum32()%256)
+	if err := client.Set(t.Context(), "duel:{lobby:demo}:user:9", match, 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.HSet(t.Context(), results, match, "-").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if status, p := tie(); status != http.StatusServiceUnavailable || p["code"] != string(protocol.CodeUnavailable) || !strings.Contains(fmt.Sprint(p["detail"]), "settled") {
+		t.Errorf("while a result waits: %d %v", status, p)
+	}
+	if err := client.HDel(t.Context(), results, match).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if status, p := tie(); status != http.StatusOK {
+		t.Errorf("once it is settled: %d %v", status, p)
+	}
+}
+
+// The command confirms a day at the running server, which writes it to the ledger.
+func TestADayIsConfirmed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	n := startNode(t, cli{Data: &dir, Config: configFile(t, fastDuels)})
+	confirm := func(game string) (code int, out, errs string) {
+		return command("days", "confirm", "--game="+game, "--day=2026-11-22", "--data="+dir, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))
+	}
+	if code, out, errs := confirm("demo"); code != 0 || !strings.Contains(out, "days of demo may turn up to 2026-11-22") {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+	if code, _, errs := confirm("nothing"); code == 0 || errs == "" {
+		t.Errorf("a game that is not there: %d %s", code, errs)
+	}
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "laststand.db")+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if days := column(t, db, `SELECT game || ' ' || day FROM confirmed_days`); len(days) != 1 || days[0] != "demo 2026-11-22" {
+		t.Errorf("confirmed %q", days)
+	}
+}
