@@ -10,8 +10,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/harness"
 	"laststand/loadtest/player"
-	"laststand/loadtest/rig"
 )
 
 // contest is what players play, and how all of them answer.
@@ -22,8 +22,8 @@ type contest struct {
 	spread       time.Duration // over which the answers to a question are; 0: all at once
 
 	first   sync.Once
-	machine rig.Machine // when the first reply had come
-	blind   error       // of reading that
+	machine harness.Machine // when the first reply had come
+	blind   error           // of reading that
 
 	mu      sync.Mutex
 	latency *hdrhistogram.Histogram // µs
@@ -41,11 +41,11 @@ func (c *contest) contend(p *player.Player, questions int) error {
 	replies, pause := make([]player.Reply, 0, questions), new(atomic.Int64)
 	pause.Store(int64(c.spread))
 	took := func(r player.Reply) {
-		c.first.Do(func() { c.machine, c.blind = rig.ReadMachine() })
+		c.first.Do(func() { c.machine, c.blind = harness.ReadMachine() })
 		replies = append(replies, r)
 	}
 	d := player.Contender{Player: p, Value: c.answer, Pause: pause, Other: c.lost, Took: took}
-	if err := d.Within(patience); err != nil {
+	if err := d.SetReadTimeout(patience); err != nil {
 		return err
 	}
 	if err := d.Play(); err != nil {

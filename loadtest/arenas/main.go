@@ -36,7 +36,7 @@ import (
 	"strconv"
 	"time"
 
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 type options struct {
@@ -81,11 +81,11 @@ func main() {
 
 // outcome is what one run of one kind took.
 type outcome struct {
-	rate       float64 // answers/s
-	p50, p99   float64 // ms
-	roundTrips float64 // of Redis, an answer
-	commands   float64 // the same
-	cpu        rig.CPU // an answer
+	rate       float64     // answers/s
+	p50, p99   float64     // ms
+	roundTrips float64     // of Redis, an answer
+	commands   float64     // the same
+	cpu        harness.CPU // an answer
 
 	idle, soft, stolen float64 // percent of the machine's processor time, once the first reply has come
 }
@@ -93,31 +93,31 @@ type outcome struct {
 // kind is something that is measured, on a server that was started for it.
 type kind struct {
 	name  string
-	start func(ctx context.Context, o options) (*rig.Server, error)
-	run   func(ctx context.Context, s *rig.Server, o options) (outcome, error)
+	start func(ctx context.Context, o options) (*harness.Server, error)
+	run   func(ctx context.Context, s *harness.Server, o options) (outcome, error)
 }
 
 var kinds = []kind{
 	{"answers", ours, answers}, {"floor", floorOf, bare}, {"firsts", ours, firsts}, {"plain WATCH", ours, plainWatch}, {"one script", ours, oneScript},
 }
 
-func ours(ctx context.Context, o options) (*rig.Server, error) {
-	return rig.Start(ctx, rig.Options{
-		Binary: o.server, Redis: true, Bank: rig.Bank(o.questions), Game: "{banks: [builtin, load], arena: {countdown_ms: 1000, reveal_ms: 0}}",
+func ours(ctx context.Context, o options) (*harness.Server, error) {
+	return harness.Start(ctx, harness.Options{
+		Binary: o.server, Redis: true, Bank: harness.Bank(o.questions), Game: "{banks: [builtin, load], arena: {countdown_ms: 1000, reveal_ms: 0}}",
 	})
 }
 
-func floorOf(ctx context.Context, o options) (*rig.Server, error) {
+func floorOf(ctx context.Context, o options) (*harness.Server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	return rig.Bare(ctx, self, "-as", "floor",
+	return harness.Bare(ctx, self, "-as", "floor",
 		"-arenas", strconv.Itoa(o.arenas), "-players", strconv.Itoa(o.players), "-questions", strconv.Itoa(o.questions))
 }
 
 func measure(o options) error {
-	wanted, err := rig.Choose(kinds, func(k kind) string { return k.name }, o.kinds, ",")
+	wanted, err := harness.Choose(kinds, func(k kind) string { return k.name }, o.kinds, ",")
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func measure(o options) error {
 		"server, Redis, clients µs", "idle, softirq, stolen %")
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()
-	binary, done, err := rig.Build(ctx, o.server)
+	binary, done, err := harness.Build(ctx, o.server)
 	if err != nil {
 		return err
 	}
@@ -163,16 +163,16 @@ func once(ctx context.Context, k kind, o options) (outcome, error) {
 }
 
 func show(name string, runs []outcome) {
-	middle := func(of func(outcome) float64) float64 { return rig.Median(runs, of) }
-	part := func(of func(rig.CPU) time.Duration) float64 {
+	middle := func(of func(outcome) float64) float64 { return harness.Median(runs, of) }
+	part := func(of func(harness.CPU) time.Duration) float64 {
 		return middle(func(r outcome) float64 { return float64(of(r.cpu).Nanoseconds()) / 1000 })
 	}
 	fmt.Printf("%-14s %11.0f %9.2f %9.2f %13.2f %11.1f %8.1f %7.1f %9.1f %8.1f %7.1f %7.1f\n", name,
 		middle(func(r outcome) float64 { return r.rate }), middle(func(r outcome) float64 { return r.p50 }),
 		middle(func(r outcome) float64 { return r.p99 }), middle(func(r outcome) float64 { return r.roundTrips }),
 		middle(func(r outcome) float64 { return r.commands }),
-		part(func(c rig.CPU) time.Duration { return c.Server }), part(func(c rig.CPU) time.Duration { return c.Redis }),
-		part(func(c rig.CPU) time.Duration { return c.Clients }),
+		part(func(c harness.CPU) time.Duration { return c.Server }), part(func(c harness.CPU) time.Duration { return c.Redis }),
+		part(func(c harness.CPU) time.Duration { return c.Clients }),
 		middle(func(r outcome) float64 { return r.idle }), middle(func(r outcome) float64 { return r.soft }),
 		middle(func(r outcome) float64 { return r.stolen }))
 }

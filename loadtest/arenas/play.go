@@ -9,26 +9,26 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/harness"
 	"laststand/loadtest/player"
-	"laststand/loadtest/rig"
 )
 
-func answers(ctx context.Context, s *rig.Server, o options) (outcome, error) {
+func answers(ctx context.Context, s *harness.Server, o options) (outcome, error) {
 	return play(ctx, s, o, &contest{mode: "survival", arenas: o.arenas, answer: `"wrong"`, seat: seated, spread: o.spread()})
 }
 
-func firsts(ctx context.Context, s *rig.Server, o options) (outcome, error) {
+func firsts(ctx context.Context, s *harness.Server, o options) (outcome, error) {
 	return play(ctx, s, o, &contest{mode: "buzzer", arenas: 1, answer: `"right"`, seat: seated})
 }
 
 // bare is answers without a game.
-func bare(ctx context.Context, s *rig.Server, o options) (outcome, error) {
+func bare(ctx context.Context, s *harness.Server, o options) (outcome, error) {
 	return play(ctx, s, o, &contest{mode: "survival", arenas: o.arenas, answer: `"wrong"`, seat: attended, spread: o.spread()})
 }
 
 // play seats the players of all arenas, then starts these and plays them to
 // their end: only that is measured.
-func play(ctx context.Context, s *rig.Server, o options, c *contest) (outcome, error) {
+func play(ctx context.Context, s *harness.Server, o options, c *contest) (outcome, error) {
 	c.latency = hdrhistogram.New(1, 60_000_000, 3)
 	var everybody errgroup.Group
 	var starts []func() error
@@ -79,10 +79,10 @@ type venue struct {
 }
 
 // seating makes an arena and seats its players.
-type seating func(ctx context.Context, s *rig.Server, o options, v venue) (*arena, error)
+type seating func(ctx context.Context, s *harness.Server, o options, v venue) (*arena, error)
 
-func seated(ctx context.Context, s *rig.Server, o options, v venue) (*arena, error) {
-	host, made, err := rig.MakeArena(ctx, s.URL, protocol.NewArena{
+func seated(ctx context.Context, s *harness.Server, o options, v venue) (*arena, error) {
+	host, made, err := harness.MakeArena(ctx, s.URL, protocol.NewArena{
 		Mode: v.mode, Name: "load", Pace: "auto", Questions: protocol.ArenaQuestions{Count: o.questions, Bank: "load"},
 	})
 	if err != nil {
@@ -94,14 +94,14 @@ func seated(ctx context.Context, s *rig.Server, o options, v venue) (*arena, err
 		if err != nil {
 			return nil, err
 		}
-		return player.Door{Lean: true}.Connect(ctx, s.URL, guest, nil)
+		return player.Dialer{Lean: true}.Connect(ctx, s.URL, guest, nil)
 	}, made.Code)
 }
 
 // attended is a hall of the floor: whoever starts it is its host.
-func attended(ctx context.Context, s *rig.Server, o options, v venue) (*arena, error) {
+func attended(ctx context.Context, s *harness.Server, o options, v venue) (*arena, error) {
 	connect := func() (*player.Player, error) {
-		return player.Door{Lean: true}.Connect(ctx, s.URL, player.Guest{}, nil)
+		return player.Dialer{Lean: true}.Connect(ctx, s.URL, player.Guest{}, nil)
 	}
 	host, err := connect()
 	if err != nil {
@@ -117,7 +117,7 @@ func (a *arena) fill(players int, connect func() (*player.Player, error), code s
 		p, err := connect()
 		if err == nil {
 			a.players = append(a.players, p)
-			err = rig.Ask(p, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: code})
+			err = harness.Ask(p, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: code})
 		}
 		if err != nil {
 			a.close()
@@ -128,7 +128,7 @@ func (a *arena) fill(players int, connect func() (*player.Player, error), code s
 }
 
 func (a *arena) start() error {
-	return rig.Ask(a.host, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: a.id})
+	return harness.Ask(a.host, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: a.id})
 }
 
 func (a *arena) close() {

@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 // profile has a server's profiles taken, of the seconds that follow, as -profile
 // says. Its caller calls it before the match is played, and waits for wait.
-func profile(ctx context.Context, s *rig.Server, o options) (wait func() error, err error) {
+func profile(ctx context.Context, s *harness.Server, o options) (wait func() error, err error) {
 	if o.profile == "" || s.Ops == "" {
 		return func() error { return nil }, nil
 	}

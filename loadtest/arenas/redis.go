@@ -12,14 +12,14 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 // cost is what a server and its Redis have done, and the whole machine.
 type cost struct {
 	reads, commands int64 // of Redis
-	cpu             rig.CPU
-	machine         rig.Machine
+	cpu             harness.CPU
+	machine         harness.Machine
 }
 
 func (c cost) less(o cost) cost {
@@ -34,16 +34,16 @@ func (c cost) each(n float64) outcome {
 	return outcome{
 		idle: of(m.Idle), soft: of(m.Soft), stolen: of(m.Stolen),
 		roundTrips: float64(c.reads) / n, commands: float64(c.commands) / n,
-		cpu: rig.CPU{Server: part(c.cpu.Server), Redis: part(c.cpu.Redis), Clients: part(c.cpu.Clients)},
+		cpu: harness.CPU{Server: part(c.cpu.Server), Redis: part(c.cpu.Redis), Clients: part(c.cpu.Clients)},
 	}
 }
 
 // costs reads what a server and its Redis have done so far.
-func costs(ctx context.Context, s *rig.Server) (c cost, err error) {
+func costs(ctx context.Context, s *harness.Server) (c cost, err error) {
 	if c.cpu, err = s.CPU(); err != nil {
 		return c, err
 	}
-	if c.machine, err = rig.ReadMachine(); err != nil {
+	if c.machine, err = harness.ReadMachine(); err != nil {
 		return c, err
 	}
 	client := redis.NewClient(&redis.Options{Addr: s.Redis})
@@ -57,7 +57,7 @@ func costs(ctx context.Context, s *rig.Server) (c cost, err error) {
 }
 
 // plainWatch decides as the design card says: every answer watches.
-func plainWatch(ctx context.Context, s *rig.Server, o options) (outcome, error) {
+func plainWatch(ctx context.Context, s *harness.Server, o options) (outcome, error) {
 	return decide(ctx, s, o, func(ctx context.Context, client *redis.Client, key string) error {
 		for {
 			err := client.Watch(ctx, func(tx *redis.Tx) error {
@@ -80,7 +80,7 @@ redis.call('DECR', KEYS[1])
 return 1`)
 
 // oneScript decides by a script that compares and decrements.
-func oneScript(ctx context.Context, s *rig.Server, o options) (outcome, error) {
+func oneScript(ctx context.Context, s *harness.Server, o options) (outcome, error) {
 	return decide(ctx, s, o, func(ctx context.Context, client *redis.Client, key string) error {
 		return decrement.Run(ctx, client, []string{key}).Err()
 	})
@@ -88,7 +88,7 @@ func oneScript(ctx context.Context, s *rig.Server, o options) (outcome, error) {
 
 // decide races as many goroutines as there are players for each of 40 times as
 // many questions, on the server's Redis.
-func decide(ctx context.Context, s *rig.Server, o options, one func(context.Context, *redis.Client, string) error) (outcome, error) {
+func decide(ctx context.Context, s *harness.Server, o options, one func(context.Context, *redis.Client, string) error) (outcome, error) {
 	client := redis.NewClient(&redis.Options{Addr: s.Redis, PoolSize: 64})
 	defer client.Close()
 	latency := hdrhistogram.New(1, 60_000_000, 3)

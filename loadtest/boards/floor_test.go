@@ -16,7 +16,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 // bareReads are what Redis has to do for each kind of read, and no more.
@@ -40,7 +40,7 @@ return { found, redis.call('HMGET', KEYS[2], unpack(ids)) }`),
 // readFloors measures a command of Redis, then the scripts of each kind of read, by
 // plain go-redis and by a bare HTTP server in a process of its own that answers with
 // as many bytes: no names, no limits, no JSON.
-func readFloors(b *testing.B, s *rig.Server, bytes map[string]int) {
+func readFloors(b *testing.B, s *harness.Server, bytes map[string]int) {
 	rdb := redis.NewClient(&redis.Options{Addr: s.Redis, PoolSize: 128})
 	defer rdb.Close()
 	keys, err := allKeys(b.Context(), rdb)
@@ -68,7 +68,7 @@ func readFloors(b *testing.B, s *rig.Server, bytes map[string]int) {
 	reads(b, kinds, func() (map[string]time.Duration, error) {
 		all, err := servers(s)()
 		if err == nil {
-			all["server"], err = rig.Taken(process)
+			all["server"], err = harness.Taken(process)
 		}
 		return all, err
 	})
@@ -104,7 +104,7 @@ func length(b *testing.B, url string) int {
 
 // startFloor starts the bare server, which is to be ended.
 func startFloor(b *testing.B, address string) (url, process string, end func()) {
-	child, err := rig.StartChild(b.Context(), "-as", address)
+	child, err := harness.StartChild(b.Context(), "-as", address)
 	if err != nil {
 		b.Fatal(err)
 	}

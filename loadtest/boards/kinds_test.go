@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 // kind is a kind of read.
@@ -59,7 +59,7 @@ func costs(b *testing.B, spent spending, do func() int) {
 }
 
 // servers are what a server, its Redis and this process have taken.
-func servers(s *rig.Server) spending {
+func servers(s *harness.Server) spending {
 	return func() (map[string]time.Duration, error) {
 		c, err := s.CPU()
 		return map[string]time.Duration{"server": c.Server, "redis": c.Redis, "clients": c.Clients}, err

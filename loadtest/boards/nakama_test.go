@@ -17,7 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"laststand/internal/testenv"
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 var nakama = flag.String("nakama", "", "path of a nakama binary, see doc.go; none: it is not measured")
@@ -73,7 +73,7 @@ func startNakama(b *testing.B) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	listen, port, err := rig.FreeAddress(b.Context())
+	listen, port, err := harness.FreeAddress(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,12 +5,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 // profiler takes profiles of a server into -profile while it is read; nil without
 // -profile.
-func profiler(b *testing.B, s *rig.Server) func(ctx context.Context, name string) error {
+func profiler(b *testing.B, s *harness.Server) func(ctx context.Context, name string) error {
 	if *profile == "" {
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 
 	"laststand/internal/ledger"
 	"laststand/internal/nickname"
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 // readFor is how long each kind of read is measured.
@@ -47,13 +47,13 @@ func BenchmarkRead(b *testing.B) {
 }
 
 // startRead starts a server with a ledger of players who have played once.
-func startRead(b *testing.B) *rig.Server {
-	binary, done, err := rig.Build(b.Context(), *server)
+func startRead(b *testing.B) *harness.Server {
+	binary, done, err := harness.Build(b.Context(), *server)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(done) // until then it mints tokens too
-	s, err := rig.Start(b.Context(), rig.Options{
+	s, err := harness.Start(b.Context(), harness.Options{
 		Binary: binary, Redis: true, Fill: func(data string) error { return fill(b.Context(), data, *entries) },
 		Game: "{leaderboards: {windows: [all, day], orders: [value]}}",
 	})

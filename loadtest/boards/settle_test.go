@@ -24,7 +24,7 @@ import (
 	"laststand/internal/match"
 	"laststand/internal/settle"
 	"laststand/internal/testenv"
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 const (
@@ -115,10 +115,10 @@ func settlers(b *testing.B, open func() (*sql.DB, error), rdb *redis.Client) spe
 	return func() (map[string]time.Duration, error) {
 		all := map[string]time.Duration{}
 		var failed [3]error
-		all["node"], failed[0] = rig.Taken("self")
-		all["redis"], failed[1] = rig.Taken(info["Server"]["process_id"])
+		all["node"], failed[0] = harness.Taken("self")
+		all["redis"], failed[1] = harness.Taken(info["Server"]["process_id"])
 		if postgres > 0 {
-			all["postgres"], failed[2] = rig.Family(postgres)
+			all["postgres"], failed[2] = harness.Family(postgres)
 		}
 		return all, errors.Join(failed[:]...)
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/harness"
 	"laststand/loadtest/player"
-	"laststand/loadtest/rig"
 )
 
 // pause lies between pushes, so that one is out before the next.
@@ -18,17 +18,17 @@ const pause = 500 * time.Millisecond
 // arena measures the questions of an arena with one player, whose host goes on
 // from question to question.
 func arena(ctx context.Context, o options) (outcome, error) {
-	binary, done, err := rig.Build(ctx, "")
+	binary, done, err := harness.Build(ctx, "")
 	if err != nil {
 		return outcome{}, err
 	}
 	defer done()
-	server, err := rig.Start(ctx, rig.Options{Binary: binary, Redis: true, Game: "{arena: {countdown_ms: 0, reveal_ms: 60000}}"})
+	server, err := harness.Start(ctx, harness.Options{Binary: binary, Redis: true, Game: "{arena: {countdown_ms: 0, reveal_ms: 60000}}"})
 	if err != nil {
 		return outcome{}, err
 	}
 	defer server.Stop()
-	host, made, err := rig.MakeArena(ctx, server.URL, protocol.NewArena{
+	host, made, err := harness.MakeArena(ctx, server.URL, protocol.NewArena{
 		Mode: "buzzer", Name: "broadcast", Pace: "host", Questions: protocol.ArenaQuestions{Count: o.pushes, Lang: "en"},
 	})
 	if err != nil {
@@ -44,7 +44,7 @@ func arena(ctx context.Context, o options) (outcome, error) {
 		return outcome{}, err
 	}
 	defer only.Close()
-	if err := rig.Ask(only, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}); err != nil {
+	if err := harness.Ask(only, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}); err != nil {
 		return outcome{}, err
 	}
 	crowd, err := gather(ctx, o, server.URL, made.Code)
@@ -62,7 +62,7 @@ func arena(ctx context.Context, o options) (outcome, error) {
 
 // taken is the processor time that a server takes while f goes on, of which it
 // writes the profiles where that is wanted.
-func taken(ctx context.Context, s *rig.Server, o options, f func() error) (time.Duration, error) {
+func taken(ctx context.Context, s *harness.Server, o options, f func() error) (time.Duration, error) {
 	profiled := make(chan error, 1)
 	if o.profile == "" {
 		profiled <- nil
@@ -94,13 +94,13 @@ func (o options) perFrame(took time.Duration, each int) float64 {
 
 // lead starts the arena and opens and closes its questions.
 func lead(host *player.Player, arenaID string, questions int) error {
-	if err := rig.Ask(host, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: arenaID}); err != nil {
+	if err := harness.Ask(host, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: arenaID}); err != nil {
 		return err
 	}
 	time.Sleep(2 * pause)
 	for q := range questions {
 		for _, after := range []int{q - 1, q} { // opens it, closes it
-			if err := rig.Ask(host, protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: arenaID, After: after}); err != nil {
+			if err := harness.Ask(host, protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: arenaID, After: after}); err != nil {
 				return err
 			}
 			time.Sleep(pause)

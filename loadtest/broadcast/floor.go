@@ -17,12 +17,12 @@ import (
 	"github.com/gorilla/websocket"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 // bare measures the floor with pushes of a size.
 func bare(ctx context.Context, o options, size int) (outcome, error) {
-	child, err := rig.StartChild(ctx, "-as", "floor", "-size", strconv.Itoa(size),
+	child, err := harness.StartChild(ctx, "-as", "floor", "-size", strconv.Itoa(size),
 		"-watchers", strconv.Itoa(o.watchers))
 	if err != nil {
 		return outcome{}, err
@@ -35,7 +35,7 @@ func bare(ctx context.Context, o options, size int) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	before, err := rig.Taken(strconv.Itoa(child.ID()))
+	before, err := harness.Taken(strconv.Itoa(child.ID()))
 	if err != nil {
 		return outcome{}, err
 	}
@@ -45,7 +45,7 @@ func bare(ctx context.Context, o options, size int) (outcome, error) {
 		}
 		time.Sleep(pause)
 	}
-	after, err := rig.Taken(strconv.Itoa(child.ID()))
+	after, err := harness.Taken(strconv.Itoa(child.ID()))
 	if err != nil {
 		return outcome{}, err
 	}

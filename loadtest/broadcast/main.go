@@ -23,7 +23,7 @@ import (
 	"runtime"
 	"time"
 
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 type options struct {
@@ -94,7 +94,7 @@ type outcome struct {
 }
 
 func show(name string, runs []outcome) {
-	middle := func(of func(outcome) float64) float64 { return rig.Median(runs, of) }
+	middle := func(of func(outcome) float64) float64 { return harness.Median(runs, of) }
 	fmt.Printf("%-12s %10.1f %10.1f %10d %12.2f\n", name, middle(func(r outcome) float64 { return r.p50 }),
 		middle(func(r outcome) float64 { return r.max }), runs[0].bytes, middle(func(r outcome) float64 { return r.server }))
 }

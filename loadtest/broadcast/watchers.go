@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/harness"
 	"laststand/loadtest/player"
-	"laststand/loadtest/rig"
 )
 
 // watching is what a process of watchers does.
@@ -108,7 +108,7 @@ func (w watching) connect(ctx context.Context, number int) (reader, error) {
 		}, nil
 	}
 	sub := "watcher_" + strconv.Itoa(number)
-	token, err := rig.Token("host", sub) // watchers need no row in the ledger
+	token, err := harness.Token("host", sub) // watchers need no row in the ledger
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (w watching) connect(ctx context.Context, number int) (reader, error) {
 type crowd struct{ members []*member }
 
 type member struct {
-	*rig.Child
+	*harness.Child
 	out *bufio.Reader
 }
 
@@ -139,7 +139,7 @@ func gather(ctx context.Context, o options, target, code string) (*crowd, error)
 	c := &crowd{}
 	each := o.watchers / o.processes
 	for i := range o.processes {
-		child, err := rig.StartChild(ctx, "-as", "watchers", "-target", target, "-code", code,
+		child, err := harness.StartChild(ctx, "-as", "watchers", "-target", target, "-code", code,
 			"-watchers", strconv.Itoa(each), "-first", strconv.Itoa(i*each))
 		if err != nil {
 			return nil, err

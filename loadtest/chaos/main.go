@@ -31,12 +31,12 @@ import (
 	"syscall"
 	"time"
 
-	"laststand/loadtest/chaos/ordeal"
-	"laststand/loadtest/rig"
+	"laststand/loadtest/chaos/checker"
+	"laststand/loadtest/harness"
 )
 
 func main() {
-	var c ordeal.Config
+	var c checker.Config
 	flag.StringVar(&c.Server.Path, "server", "", "the server's binary; none: it is built from this tree")
 	flag.StringVar(&c.Redis, "redis", "", "of the nodes; none: a cluster is started")
 	flag.StringVar(&c.Database, "database", "", "of the nodes; none: a PostgreSQL is started")
@@ -54,7 +54,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "chaos: it takes at least 2 nodes and 2 players")
 		os.Exit(2)
 	}
-	c.Say = func(line string) { fmt.Println(line) }
+	c.Log = func(line string) { fmt.Println(line) }
 	if err := run(c, *slack); err != nil {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
 		os.Exit(1)
@@ -63,7 +63,7 @@ func main() {
 
 var errUntrue = errors.New("the nodes did not keep the contract")
 
-func run(c ordeal.Config, slack time.Duration) (err error) {
+func run(c checker.Config, slack time.Duration) (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	if c.Dir, err = os.MkdirTemp("", "chaos-"); err != nil {
@@ -78,11 +78,11 @@ func run(c ordeal.Config, slack time.Duration) (err error) {
 	}()
 	fmt.Println("seed", c.Seed)
 	var done func()
-	if c.Server.Path, done, err = rig.Build(ctx, c.Server.Path); err != nil {
+	if c.Server.Path, done, err = harness.Build(ctx, c.Server.Path); err != nil {
 		return err
 	}
 	defer done()
-	s := rig.Stores{Dir: c.Dir}
+	s := harness.Stores{Dir: c.Dir}
 	defer s.Stop()
 	if c.Redis == "" {
 		if c.Redis, err = s.Cluster(ctx); err != nil {
@@ -94,12 +94,12 @@ func run(c ordeal.Config, slack time.Duration) (err error) {
 			return err
 		}
 	}
-	report, err := ordeal.Run(ctx, c)
+	report, err := checker.Run(ctx, c)
 	if err != nil {
 		return err
 	}
 	fmt.Print(report)
-	if report.Untrue > 0 || report.Over(ordeal.LateMS+slack.Milliseconds()) > 0 {
+	if report.Untrue > 0 || report.Over(checker.LateMS+slack.Milliseconds()) > 0 {
 		return errUntrue
 	}
 	return nil

@@ -14,8 +14,8 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"laststand/loadtest/harness"
 	"laststand/loadtest/player"
-	"laststand/loadtest/rig"
 )
 
 // clients are those of one process.
@@ -128,7 +128,7 @@ func turnedAway(err error) (code string, after time.Duration, again bool) {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
 		return "cut", time.Second, true
 	}
-	after, again = player.ComeBack(err)
+	after, again = player.ReconnectAfter(err)
 	why, said := errors.AsType[*websocket.CloseError](err)
 	if !said {
 		return "", 0, false
@@ -139,7 +139,7 @@ func turnedAway(err error) (code string, after time.Duration, again bool) {
 func (o order) dial(i int) (*client, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	from, at := rig.Source((o.First+i)/rig.PerSource), o.Nodes[i%len(o.Nodes)]
+	from, at := harness.Source((o.First+i)/harness.PerSource), o.Nodes[i%len(o.Nodes)]
 	if o.Ours {
 		g, err := guest(o.First + i)
 		if err != nil {
@@ -170,7 +170,7 @@ func (o order) dial(i int) (*client, error) {
 
 func guest(number int) (player.Guest, error) {
 	id := "resident_" + strconv.Itoa(number)
-	token, err := rig.Token("player", id)
+	token, err := harness.Token("player", id)
 	return player.Guest{ID: id, Token: token}, err
 }
 

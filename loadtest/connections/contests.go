@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/harness"
 	"laststand/loadtest/player"
-	"laststand/loadtest/rig"
 )
 
 // arenaSize is how many players an arena has here.
@@ -36,8 +36,8 @@ func (c *contests) seat() error {
 			return err
 		}
 		r := &player.Roamer{
-			Guest: g, Servers: c.servers(i), Patience: patience, GiveUp: patience,
-			Door: player.Door{From: rig.Source((c.First + i) / rig.PerSource)},
+			Guest: g, Servers: c.servers(i), ReplyTimeout: patience, GiveUp: patience,
+			Dialer: player.Dialer{From: harness.Source((c.First + i) / harness.PerSource)},
 		}
 		go c.contend(r, c.First+i) // ends with the process
 	}
@@ -72,7 +72,7 @@ func (c *contests) contend(r *player.Roamer, number int) {
 
 // take answers the question in arenas, but for one player of each: it is not to
 // be closed.
-func (c *contests) take(r *player.Roamer, h player.Heard, number int) error {
+func (c *contests) take(r *player.Roamer, h player.Received, number int) error {
 	switch h.Type {
 	case protocol.TypeError:
 		return fmt.Errorf("refused: %s", h.Raw)
@@ -91,7 +91,7 @@ func (c *contests) take(r *player.Roamer, h player.Heard, number int) error {
 		if err := json.Unmarshal(h.Data, &q); err != nil {
 			return err
 		}
-		r.Ask(protocol.TypeAnswer, protocol.Answer{Match: h.Match, Question: &q.Question, Given: player.Guess(q)})
+		r.Ask(protocol.TypeAnswer, protocol.Answer{Match: h.Match, Question: &q.Question, Given: player.RandomAnswer(q)})
 	case protocol.TypeAnswered:
 		c.asked.Add(1)
 	}

@@ -30,7 +30,7 @@ import (
 	"strings"
 	"time"
 
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 type options struct {
@@ -42,7 +42,7 @@ type options struct {
 
 func main() {
 	var o options
-	role := flag.String("as", "", "what a process is that this one starts: crowd, plain, lean")
+	role := flag.String("as", "", "role of a child process: clients, plain or lean (set by this program)")
 	flag.IntVar(&o.idle, "idle", 15_000, "connections at rest")
 	flag.IntVar(&o.storm, "storm", 10_000, "connects of a storm")
 	flag.DurationVar(&o.within, "within", 3*time.Second, "that a storm's connects begin in")
@@ -56,7 +56,7 @@ func main() {
 	flag.Parse()
 	var err error
 	switch *role {
-	case "crowd":
+	case "clients":
 		err = serveCrowd(os.Stdin, os.Stdout)
 	case "plain", "lean":
 		err = servePeer(*role)
@@ -89,11 +89,11 @@ func measure(o options) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	all := []part{{"idle", idle}, {"play", play}, {"kill", kill}}
-	parts, err := rig.Choose(all, func(p part) string { return p.name }, o.parts, ",")
+	parts, err := harness.Choose(all, func(p part) string { return p.name }, o.parts, ",")
 	if err != nil {
 		return fmt.Errorf("-parts: %w", err)
 	}
-	binary, done, err := rig.Build(ctx, o.server)
+	binary, done, err := harness.Build(ctx, o.server)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 // memory is what a process has in use, in bytes.
@@ -70,18 +70,18 @@ func rest(ctx context.Context, t target) (m memory, err error) {
 
 // node is our server.
 type node struct {
-	*rig.Server
+	*harness.Server
 	admin string
 	sites bool // of its memory are asked for
 }
 
-func startNode(ctx context.Context, o options, more rig.Options) (*node, error) {
+func startNode(ctx context.Context, o options, more harness.Options) (*node, error) {
 	more.Binary = o.server
 	if o.sites {
 		more.Env = append(more.Env, fmt.Sprintf("GODEBUG=memprofilerate=%d", profileEvery))
 	}
 	more.Env = append(more.Env, "GOGC=100") // as the peers: a heap that grows before it is collected hides what connections take
-	s, err := rig.Start(ctx, more)
+	s, err := harness.Start(ctx, more)
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/harness"
 	"laststand/loadtest/player"
-	"laststand/loadtest/rig"
 )
 
 // idle has clients stay and do nothing at each kind of server, and others come
@@ -19,7 +19,7 @@ func idle(ctx context.Context, o options, r *report) error {
 	}{
 		{"gorilla, default", func() (target, error) { return startPeer(ctx, "plain") }},
 		{"gorilla, leanest", func() (target, error) { return startPeer(ctx, "lean") }},
-		{"laststand", func() (target, error) { return startNode(ctx, o, rig.Options{Redis: true, Game: game}) }},
+		{"laststand", func() (target, error) { return startNode(ctx, o, harness.Options{Redis: true, Game: game}) }},
 	}
 	for _, k := range kinds {
 		t, err := k.start()
@@ -82,7 +82,7 @@ const game = "{duel: {time_limit_ms: 300000, countdown_ms: 0, bot_after_ms: 0, p
 // open.
 func play(ctx context.Context, o options, r *report) error {
 	for _, name := range []string{"playing, arenas", "playing, duels"} {
-		n, err := startNode(ctx, o, rig.Options{Redis: true, Game: game})
+		n, err := startNode(ctx, o, harness.Options{Redis: true, Game: game})
 		if err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ type held struct {
 
 func makeArenas(ctx context.Context, n *node, count int) (all arenas, err error) {
 	for range count {
-		host, made, err := rig.MakeArena(ctx, n.URL, protocol.NewArena{
+		host, made, err := harness.MakeArena(ctx, n.URL, protocol.NewArena{
 			Mode: "survival", Name: "connections", Pace: "host", Questions: protocol.ArenaQuestions{Count: 2},
 		})
 		if err != nil {
@@ -148,7 +148,7 @@ func makeArenas(ctx context.Context, n *node, count int) (all arenas, err error)
 }
 
 // play seats a crowd, duels where there are no arenas, and has everybody asked.
-func (a arenas) play(c *crowd, o order) error {
+func (a arenas) play(c *clientProcess, o order) error {
 	for _, one := range a {
 		o.Codes = append(o.Codes, one.Code)
 	}
@@ -157,13 +157,13 @@ func (a arenas) play(c *crowd, o order) error {
 		return err
 	}
 	for _, one := range a {
-		if err := rig.Ask(one.host, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: one.ArenaID}); err != nil {
+		if err := harness.Ask(one.host, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: one.ArenaID}); err != nil {
 			return err
 		}
 	}
 	time.Sleep(time.Second) // a countdown of none is some ticks
 	for _, one := range a {
-		if err := rig.Ask(one.host, protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: one.ArenaID, After: -1}); err != nil {
+		if err := harness.Ask(one.host, protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: one.ArenaID, After: -1}); err != nil {
 			return err
 		}
 	}
@@ -180,12 +180,12 @@ func (a arenas) close() {
 // kill ends one of two nodes amid a question, and sees its players led back into
 // their matches at the other.
 func kill(ctx context.Context, o options, r *report) error {
-	doomed, err := startNode(ctx, o, rig.Options{Redis: true, Game: game})
+	doomed, err := startNode(ctx, o, harness.Options{Redis: true, Game: game})
 	if err != nil {
 		return err
 	}
 	defer doomed.stop()
-	heir, err := startNode(ctx, o, rig.Options{RedisURL: "redis://" + doomed.Redis, Game: game})
+	heir, err := startNode(ctx, o, harness.Options{RedisURL: "redis://" + doomed.Redis, Game: game})
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func kill(ctx context.Context, o options, r *report) error {
 }
 
 // refusedSince is by what code a node has closed connections since.
-func (n *node) refusedSince(ctx context.Context, before rig.Metrics) (map[string]int, error) {
+func (n *node) refusedSince(ctx context.Context, before harness.Metrics) (map[string]int, error) {
 	now, err := n.Metrics(ctx)
 	refused := map[string]int{}
 	for _, code := range []string{"1008", "1012", "1013", "4401", "4403", "4408", "4409", "4429", "4450", "cut"} {

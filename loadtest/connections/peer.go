@@ -17,8 +17,8 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"laststand/loadtest/harness"
 	"laststand/loadtest/player"
-	"laststand/loadtest/rig"
 )
 
 // servePeer echoes frames as a plain loop does, with default settings (plain), or
@@ -77,12 +77,12 @@ func echo(conn *websocket.Conn) {
 
 // peer is such a server in a process of its own.
 type peer struct {
-	*rig.Child
+	*harness.Child
 	site string
 }
 
 func startPeer(ctx context.Context, as string) (*peer, error) {
-	child, err := rig.StartChild(ctx, "-as", as)
+	child, err := harness.StartChild(ctx, "-as", as)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (p *peer) memory(ctx context.Context) (m memory, err error) {
 	if err := player.Get(ctx, p.site+"/memory", &m); err != nil {
 		return m, err
 	}
-	bytes, err := rig.Resident(p.ID())
+	bytes, err := harness.Resident(p.ID())
 	m.Resident = float64(bytes)
 	return m, err
 }

@@ -21,7 +21,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 type options struct {
@@ -61,7 +61,7 @@ var kinds = []kind{
 }
 
 func measure(o options) error {
-	wanted, err := rig.Choose(kinds, func(k kind) string { return k.name }, o.kinds, ";")
+	wanted, err := harness.Choose(kinds, func(k kind) string { return k.name }, o.kinds, ";")
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func measure(o options) error {
 	if o.url != "" {
 		return repeat(o, o.url, func() (outcome, error) { return play(context.Background(), o.url, o, 0) })
 	}
-	binary, done, err := rig.Build(context.Background(), o.server)
+	binary, done, err := harness.Build(context.Background(), o.server)
 	if err != nil {
 		return err
 	}
@@ -96,11 +96,11 @@ func repeat(o options, name string, run func() (outcome, error)) error {
 		runs = append(runs, r)
 	}
 	ms := func(quantile float64) float64 {
-		return rig.Median(runs, func(r outcome) float64 { return float64(r.latency.ValueAtQuantile(quantile)) / 1000 })
+		return harness.Median(runs, func(r outcome) float64 { return float64(r.latency.ValueAtQuantile(quantile)) / 1000 })
 	}
-	rate := rig.Median(runs, func(r outcome) float64 { return float64(r.latency.TotalCount()) / float64(o.seconds) })
+	rate := harness.Median(runs, func(r outcome) float64 { return float64(r.latency.TotalCount()) / float64(o.seconds) })
 	fmt.Printf("%-20s %12.0f %10.2f %10.2f %10.0f\n", name, rate, ms(50), ms(99),
-		rig.Median(runs, func(r outcome) float64 { return float64(r.matches) }))
+		harness.Median(runs, func(r outcome) float64 { return float64(r.matches) }))
 	return nil
 }
 
@@ -115,7 +115,7 @@ func once(o options, k kind) (outcome, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(o.seconds+60)*time.Second)
 	defer cancel()
 	game := fmt.Sprintf("{duel: {countdown_ms: 0, reveal_ms: %d, bot_after_ms: 0, pair_limit_per_day: 0}}", k.reveal.Milliseconds())
-	s, err := rig.Start(ctx, rig.Options{Binary: o.server, Redis: k.redis, Game: game})
+	s, err := harness.Start(ctx, harness.Options{Binary: o.server, Redis: k.redis, Game: game})
 	if err != nil {
 		return outcome{}, err
 	}

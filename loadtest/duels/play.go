@@ -130,6 +130,6 @@ func (d *duelist) answer(f player.Frame) error {
 		time.Sleep(rand.N(d.think)) //nolint:gosec // load is no secret
 	}
 	d.asked = time.Now()
-	_, err := d.Send(protocol.TypeAnswer, protocol.Answer{Match: f.Match, Question: &q.Question, Given: player.Guess(q)})
+	_, err := d.Send(protocol.TypeAnswer, protocol.Answer{Match: f.Match, Question: &q.Question, Given: player.RandomAnswer(q)})
 	return err
 }

@@ -36,13 +36,13 @@ import (
 	"syscall"
 	"time"
 
+	"laststand/loadtest/harness"
 	"laststand/loadtest/hostile/attack"
-	"laststand/loadtest/hostile/siege"
-	"laststand/loadtest/rig"
+	"laststand/loadtest/hostile/attacker"
 )
 
 type options struct {
-	siege.Config
+	attacker.Config
 	server, database, kinds, report string
 	sources                         int
 	floorMS                         float64
@@ -59,15 +59,15 @@ func main() {
 	flag.StringVar(&o.database, "database", "", "of the server, empty; none: a file")
 	flag.StringVar(&o.kinds, "kinds", "", "of attackers, separated by commas; none: "+strings.Join(attack.Kinds(), ","))
 	flag.StringVar(&o.report, "json", "", "file for the report as JSON")
-	flag.IntVar(&o.Honest.Duelists, "duelists", 40, "honest players at duels, an even number")
-	flag.IntVar(&o.Honest.Seats, "seats", 20, "honest players in an arena")
-	flag.IntVar(&o.Honest.Readers, "readers", 10, "honest readers of boards")
-	flag.IntVar(&o.Honest.Watchers, "watchers", 10, "honest watchers of boards")
-	flag.DurationVar(&o.Calm, "calm", 15*time.Second, "measured before and after")
+	flag.IntVar(&o.Control.Duelists, "duelists", 40, "honest players at duels, an even number")
+	flag.IntVar(&o.Control.Seats, "seats", 20, "honest players in an arena")
+	flag.IntVar(&o.Control.Readers, "readers", 10, "honest readers of boards")
+	flag.IntVar(&o.Control.Watchers, "watchers", 10, "honest watchers of boards")
+	flag.DurationVar(&o.Idle, "calm", 15*time.Second, "measured before and after")
 	flag.DurationVar(&o.Each, "each", 8*time.Second, "of each kind")
 	flag.DurationVar(&o.All, "all", 20*time.Second, "of all kinds at once")
 	flag.DurationVar(&o.Slow, "slow", 20*time.Second, "of kinds that show after seconds")
-	flag.DurationVar(&o.Patience, "patience", 40*time.Second, "how much longer dawdlers are let go on")
+	flag.DurationVar(&o.SlowExtra, "patience", 40*time.Second, "how much longer dawdlers are let go on")
 	flag.DurationVar(&o.Return, "return", 30*time.Second, "by when the server is what it was")
 	flag.Int64Var(&o.MoreMB, "more-mb", 64, "memory that it may then have in use beyond the calm")
 	flag.Float64Var(&o.PerSecond, "rate", 400, "what attackers do a second, twice that all at once")
@@ -91,16 +91,16 @@ func run(o options) (err error) {
 	if o.kinds != "" {
 		wanted = strings.Split(o.kinds, ",")
 	}
-	if o.Kinds, err = siege.Chosen(wanted); err != nil {
+	if o.Kinds, err = attacker.Chosen(wanted); err != nil {
 		return err
 	}
-	binary, done, err := rig.Build(ctx, o.server)
+	binary, done, err := harness.Build(ctx, o.server)
 	if err != nil {
 		return err
 	}
 	defer done()
 	o.server = binary
-	o.Server, err = rig.Start(ctx, rig.Options{Binary: o.server, Redis: true, Database: o.database, Settings: siege.Settings("{}"), Files: attack.Files()})
+	o.Server, err = harness.Start(ctx, harness.Options{Binary: o.server, Redis: true, Database: o.database, Settings: attacker.Settings("{}"), Files: attack.Files()})
 	if err != nil {
 		return err
 	}
@@ -108,10 +108,10 @@ func run(o options) (err error) {
 	if o.Admin, err = o.Server.Admin(ctx); err != nil {
 		return err
 	}
-	o.Honest.URL, o.Sources, o.Bounds, o.Attack = o.Server.URL, siege.Sources(o.sources), bounds, send
+	o.Control.URL, o.Sources, o.Bounds, o.Attack = o.Server.URL, attacker.Sources(o.sources), bounds, send
 	fmt.Printf("machine: %d cores, %s, %s; server, Redis, honest players and attackers (%s) share it\n", runtime.NumCPU(), runtime.GOARCH, runtime.Version(), strings.Join(idly, " "))
-	o.Say = func(line string) { fmt.Println(time.Now().Format(time.TimeOnly), line) }
-	report, err := siege.Run(ctx, o.Config)
+	o.Log = func(line string) { fmt.Println(time.Now().Format(time.TimeOnly), line) }
+	report, err := attacker.Run(ctx, o.Config)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func run(o options) (err error) {
 // bounds are the server's defaults.
 var bounds = attack.Bounds{Guests: 60, Lookups: 600, Codes: 150}
 
-func (o options) tell(report siege.Report) error {
+func (o options) tell(report attacker.Report) error {
 	slow := report.Slow(o.floorMS, o.mostMB)
 	fmt.Print(report)
 	for _, line := range slow {

@@ -24,8 +24,8 @@ var idly = []string{"chrt", "--idle", "0"} // of util-linux
 const grace = 30 * time.Second
 
 // send has a process of its own carry an order out.
-func send(ctx context.Context, o attack.Order) (t attack.Tally, err error) {
-	ctx, cancel := context.WithTimeout(ctx, o.For+o.Patience+grace)
+func send(ctx context.Context, o attack.Order) (t attack.Counts, err error) {
+	ctx, cancel := context.WithTimeout(ctx, o.For+o.SlowTimeout+grace)
 	defer cancel()
 	self, err := os.Executable()
 	if err != nil {
@@ -49,7 +49,7 @@ func obey() {
 	var o attack.Order
 	err := json.NewDecoder(os.Stdin).Decode(&o)
 	if err == nil {
-		var t attack.Tally
+		var t attack.Counts
 		if t, err = attack.Run(context.Background(), o); err == nil {
 			err = json.NewEncoder(os.Stdout).Encode(t)
 		}

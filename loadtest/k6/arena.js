@@ -11,7 +11,7 @@ import { Contest } from './lib/contest.js';
 import { Hall } from './lib/hall.js';
 import { fetch, post, token } from './lib/http.js';
 import { Player, newName, newPlayer } from './lib/player.js';
-import { holds, matches, ofMatches, swift, thresholds } from './lib/truth.js';
+import { holds, matches, ofMatches, swift, thresholds } from './lib/checks.js';
 
 export const options = {
   scenarios: { arenas: { executor: 'constant-vus', vus, duration, gracefulStop: '30s' } },

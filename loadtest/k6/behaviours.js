@@ -8,7 +8,7 @@ import { Counter } from 'k6/metrics';
 import { duration, key, think, vus } from './lib/env.js';
 import { post, random, token } from './lib/http.js';
 import { checkBooks } from './lib/server.js';
-import { holds, thresholds } from './lib/truth.js';
+import { holds, thresholds } from './lib/checks.js';
 
 export const options = {
   scenarios: { behaviours: { executor: 'constant-vus', vus, duration } },

@@ -8,7 +8,7 @@ import { Counter } from 'k6/metrics';
 import { duration, patience, think, vus } from './lib/env.js';
 import { fetch, get } from './lib/http.js';
 import { newPlayer } from './lib/player.js';
-import { holds, thresholds } from './lib/truth.js';
+import { holds, thresholds } from './lib/checks.js';
 import { pause } from './duel.js';
 
 export const options = {

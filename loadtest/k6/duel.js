@@ -6,7 +6,7 @@ import { setTimeout, clearTimeout } from 'k6/timers';
 import { duration, players, vus } from './lib/env.js';
 import { Contest } from './lib/contest.js';
 import { newPlayer } from './lib/player.js';
-import { matches, ofMatches, swift, thresholds } from './lib/truth.js';
+import { matches, ofMatches, swift, thresholds } from './lib/checks.js';
 
 export const options = {
   scenarios: { duels: { executor: 'constant-vus', vus, duration, gracefulStop: '30s' } },

@@ -25,7 +25,7 @@ import (
 	"syscall"
 	"time"
 
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 //go:embed *.js lib/*.js
@@ -102,7 +102,7 @@ func run(o options) (err error) {
 		return err
 	}
 	defer done()
-	k := k6{binary: o.k6, script: filepath.Join(dir, o.script+".js"), told: append(o.told, "KEY_FILE="+server.KeyFile(), "KEY_ID="+rig.KeyID)}
+	k := k6{binary: o.k6, script: filepath.Join(dir, o.script+".js"), told: append(o.told, "KEY_FILE="+server.KeyFile(), "KEY_ID="+harness.KeyID)}
 	err = k.honest(ctx, server.URL, server.Ops, short)
 	if err == nil && short {
 		err = k.lied(ctx, server.URL, server.Ops)
@@ -114,16 +114,16 @@ func run(o options) (err error) {
 }
 
 // start starts the server, built before where none was given.
-func start(ctx context.Context, o options) (s *rig.Server, done func(), err error) {
-	binary, removed, err := rig.Build(ctx, o.server)
+func start(ctx context.Context, o options) (s *harness.Server, done func(), err error) {
+	binary, removed, err := harness.Build(ctx, o.server)
 	if err != nil {
 		return nil, nil, err
 	}
-	settings := rig.Options{Binary: binary, Game: o.game}
+	settings := harness.Options{Binary: binary, Game: o.game}
 	if o.script == "spike" {
-		settings.Settings = fmt.Sprintf(bearing, strings.TrimSuffix(strings.TrimSpace(o.game), "}"), rig.KeysYAML)
+		settings.Settings = fmt.Sprintf(bearing, strings.TrimSuffix(strings.TrimSpace(o.game), "}"), harness.KeysYAML)
 	}
-	s, err = rig.Start(ctx, settings)
+	s, err = harness.Start(ctx, settings)
 	if err != nil {
 		removed()
 		return nil, nil, err

@@ -4,7 +4,7 @@
 //   go run ./loadtest/k6 short
 
 import { duration, vus } from './lib/env.js';
-import { matches, ofMatches, thresholds } from './lib/truth.js';
+import { matches, ofMatches, thresholds } from './lib/checks.js';
 import { checkBooks } from './lib/server.js';
 import { needKey, report } from './behaviours.js';
 import { hold } from './arena.js';

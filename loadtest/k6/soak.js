@@ -4,7 +4,7 @@
 //   k6 run -e VUS=20 -e DURATION=20m -e KEY_FILE=data/demo.key -e OPS=http://127.0.0.1:8081 loadtest/k6/soak.js
 
 import { duration, ops, seconds, vus } from './lib/env.js';
-import { matches, ofMatches, swift, thresholds } from './lib/truth.js';
+import { matches, ofMatches, swift, thresholds } from './lib/checks.js';
 import { checkBooks, watchGrowth } from './lib/server.js';
 import { needKey, report } from './behaviours.js';
 import { hold } from './arena.js';

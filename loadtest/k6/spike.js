@@ -7,7 +7,7 @@
 
 import exec from 'k6/execution';
 import { duration, p99, seconds, vus } from './lib/env.js';
-import { matches, ofMatches, thresholds } from './lib/truth.js';
+import { matches, ofMatches, thresholds } from './lib/checks.js';
 import { hangUp, play } from './duel.js';
 
 const third = seconds(duration) / 3;

@@ -13,44 +13,44 @@ import (
 
 // CloseCode is the close code that ended a connection, 0 where it ended without.
 func CloseCode(err error) int {
-	if why, ok := errors.AsType[*websocket.CloseError](err); ok {
-		return why.Code
+	if closeErr, ok := errors.AsType[*websocket.CloseError](err); ok {
+		return closeErr.Code
 	}
 	return 0
 }
 
-// ComeBack says whether and after what time a client reconnects that lost its
+// ReconnectAfter says whether and after what time a client reconnects that lost its
 // connection by err, as the contract has it for each close code. A connection
 // that was replaced is reconnected too: a Roamer has one at a time, so the newer
 // one was its own, and is lost.
-func ComeBack(err error) (after time.Duration, ok bool) {
-	why, closed := errors.AsType[*websocket.CloseError](err)
+func ReconnectAfter(err error) (after time.Duration, ok bool) {
+	closeErr, closed := errors.AsType[*websocket.CloseError](err)
 	switch {
 	case !closed:
-		return soon(), true
-	case why.Code == protocol.CloseOverloaded:
-		return retryAfter(why.Text), true
-	case why.Code == protocol.CloseTooFast:
+		return shortPause(), true
+	case closeErr.Code == protocol.CloseOverloaded:
+		return retryAfter(closeErr.Text), true
+	case closeErr.Code == protocol.CloseTooFast:
 		return time.Minute, true
-	case why.Code == protocol.CloseSilent, why.Code == protocol.CloseSlowReader, why.Code == protocol.CloseReplaced:
+	case closeErr.Code == protocol.CloseSilent, closeErr.Code == protocol.CloseSlowReader, closeErr.Code == protocol.CloseReplaced:
 		return 0, true
 	}
-	return 0, why.Code < 4000 && why.Code != protocol.CloseTooLarge
+	return 0, closeErr.Code < 4000 && closeErr.Code != protocol.CloseTooLarge
 }
 
 // retryAfter reads the reason of a close by an overloaded server.
 func retryAfter(reason string) time.Duration {
-	var said struct {
+	var body struct {
 		RetryAfterMS int64 `json:"retry_after_ms"`
 	}
-	if json.Unmarshal([]byte(reason), &said) != nil || said.RetryAfterMS == 0 {
-		return soon()
+	if json.Unmarshal([]byte(reason), &body) != nil || body.RetryAfterMS == 0 {
+		return shortPause()
 	}
-	return time.Duration(said.RetryAfterMS) * time.Millisecond
+	return time.Duration(body.RetryAfterMS) * time.Millisecond
 }
 
-// soon is a pause that differs from client to client, so that they do not all
+// shortPause is a pause that differs from client to client, so that they do not all
 // come back at once.
-func soon() time.Duration {
+func shortPause() time.Duration {
 	return 20*time.Millisecond + rand.N(180*time.Millisecond) //nolint:gosec // a pause is no secret
 }

@@ -40,7 +40,7 @@ func (c *Contender) Play() error {
 	if c.sent == nil {
 		c.sent = make(map[int64]time.Time)
 	}
-	return c.lean.each(c.take)
+	return c.fastConn.each(c.take)
 }
 
 // take takes a frame, and says whether it is the last.

@@ -137,7 +137,7 @@ func matched(t *testing.T, replies ...string) *Player {
 		}
 	}))
 	t.Cleanup(func() { <-ended; server.Close() })
-	p, err := Door{Lean: true}.Connect(t.Context(), server.URL, Guest{}, nil)
+	p, err := Dialer{Lean: true}.Connect(t.Context(), server.URL, Guest{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

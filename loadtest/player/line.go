@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// line is the connection of a contender. The library's client connects, says hello
+// fastConn is the connection of a contender. The library's client connects, says hello
 // and joins over it; while a match is played frames are read and written by hand
 // (RFC 6455, 5): the library asks the socket twice for all that comes, which takes
 // more than the rest of a client. It is not safe for concurrent use.
-type line struct {
+type fastConn struct {
 	net.Conn
 	in       []byte    // what is read into
 	from, to int       // what is there of it
@@ -34,11 +34,11 @@ const (
 	pong      = 10
 )
 
-func newLine(c net.Conn) *line { return &line{Conn: c, in: make([]byte, readBuffer)} }
+func newFastConn(c net.Conn) *fastConn { return &fastConn{Conn: c, in: make([]byte, readBuffer)} }
 
 // Read implements net.Conn for the library: a byte at a time, so that it holds
 // nothing of the frames behind the one that it reads.
-func (l *line) Read(b []byte) (int, error) {
+func (l *fastConn) Read(b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, nil
 	}
@@ -57,7 +57,7 @@ func (l *line) Read(b []byte) (int, error) {
 const lookAgain = time.Second
 
 // SetReadDeadline bounds all reading, by the library and by each.
-func (l *line) SetReadDeadline(at time.Time) error {
+func (l *fastConn) SetReadDeadline(at time.Time) error {
 	l.until = at
 	return l.Conn.SetReadDeadline(at)
 }
@@ -66,7 +66,7 @@ func (l *line) SetReadDeadline(at time.Time) error {
 // waits for more once a read has left room: a socket that comes to have something
 // then says so. That it ends is said only once, and with what came before where the
 // two come together, so each looks again now and then.
-func (l *line) each(take func(text []byte) (last bool, err error)) error {
+func (l *fastConn) each(take func(text []byte) (last bool, err error)) error {
 	raw, err := l.Conn.(syscall.Conn).SyscallConn()
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (l *line) each(take func(text []byte) (last bool, err error)) error {
 }
 
 // next is when each looks again, or its time is over.
-func (l *line) next() time.Time {
+func (l *fastConn) next() time.Time {
 	next := time.Now().Add(lookAgain)
 	if !l.until.IsZero() && l.until.Before(next) {
 		return l.until
@@ -97,10 +97,10 @@ func (l *line) next() time.Time {
 	return next
 }
 
-func (l *line) late() bool { return !l.until.IsZero() && !time.Now().Before(l.until) }
+func (l *fastConn) late() bool { return !l.until.IsZero() && !time.Now().Before(l.until) }
 
 // drain deals with all that a socket has.
-func (l *line) drain(fd int, take func([]byte) (bool, error)) (done bool, err error) {
+func (l *fastConn) drain(fd int, take func([]byte) (bool, error)) (done bool, err error) {
 	for {
 		if done, err = l.deal(take); done || err != nil {
 			return done, err
@@ -122,7 +122,7 @@ func (l *line) drain(fd int, take func([]byte) (bool, error)) (done bool, err er
 }
 
 // room is what can be read into: behind what is there.
-func (l *line) room() []byte {
+func (l *fastConn) room() []byte {
 	l.to = copy(l.in, l.in[l.from:l.to])
 	l.from = 0
 	if l.to == len(l.in) {
@@ -132,7 +132,7 @@ func (l *line) room() []byte {
 }
 
 // deal deals with all frames that are there whole.
-func (l *line) deal(take func([]byte) (bool, error)) (done bool, err error) {
+func (l *fastConn) deal(take func([]byte) (bool, error)) (done bool, err error) {
 	for !done && err == nil {
 		first, payload, whole := l.frame()
 		if !whole {
@@ -142,7 +142,7 @@ func (l *line) deal(take func([]byte) (bool, error)) (done bool, err error) {
 		case finalBit | textFrame:
 			done, err = take(payload)
 		case finalBit | ping:
-			err = l.say(pong, payload)
+			err = l.write(pong, payload)
 		case finalBit | bye:
 			err = fmt.Errorf("closed: %q", payload)
 		default:
@@ -154,7 +154,7 @@ func (l *line) deal(take func([]byte) (bool, error)) (done bool, err error) {
 
 // frame takes out the next frame where it is whole. One that is masked or too large
 // fails where it is dealt with, as none of a server.
-func (l *line) frame() (first byte, payload []byte, whole bool) {
+func (l *fastConn) frame() (first byte, payload []byte, whole bool) {
 	b := l.in[l.from:l.to]
 	if len(b) < 2 {
 		return 0, nil, false
@@ -189,8 +189,8 @@ func (l *line) frame() (first byte, payload []byte, whole bool) {
 	return b[0], b[header:end], true
 }
 
-// say writes a frame, masked, in one write.
-func (l *line) say(kind byte, payload []byte) error {
+// write writes a frame, masked, in one write.
+func (l *fastConn) write(kind byte, payload []byte) error {
 	var frame [256]byte
 	b := append(frame[:0], finalBit|kind)
 	if len(payload) < 126 {

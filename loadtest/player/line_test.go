@@ -44,7 +44,7 @@ func served(t *testing.T, serve func(*websocket.Conn) error) *Player {
 		failed <- err
 	}))
 	t.Cleanup(server.Close)
-	p, err := Door{Lean: true}.Connect(t.Context(), server.URL, Guest{}, nil)
+	p, err := Dialer{Lean: true}.Connect(t.Context(), server.URL, Guest{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestLineReads(t *testing.T) {
 	t.Parallel()
 	var ponged string
 	p := served(t, func(conn *websocket.Conn) error {
-		conn.SetPongHandler(func(said string) error { ponged = said; return nil })
+		conn.SetPongHandler(func(body string) error { ponged = body; return nil })
 		for i, n := range lengths {
 			if err := conn.WriteMessage(websocket.TextMessage, []byte(textOf(n))); err != nil {
 				return err
@@ -80,14 +80,14 @@ func TestLineReads(t *testing.T) {
 				return err
 			}
 		}
-		_, said, err := conn.ReadMessage()
-		if want := `{"id":2,"type":"answer","data":{}}`; err == nil && (string(said) != want || ponged != "there?") {
-			err = fmt.Errorf("the line said %s and %q", said, ponged)
+		_, body, err := conn.ReadMessage()
+		if want := `{"id":2,"type":"answer","data":{}}`; err == nil && (string(body) != want || ponged != "there?") {
+			err = fmt.Errorf("the line said %s and %q", body, ponged)
 		}
 		return err
 	})
 	var came []int
-	err := p.lean.each(func(text []byte) (bool, error) {
+	err := p.fastConn.each(func(text []byte) (bool, error) {
 		if string(text) == "last" {
 			return true, nil
 		}
@@ -110,18 +110,18 @@ func TestLineSays(t *testing.T) {
 	t.Parallel()
 	p := served(t, func(conn *websocket.Conn) error {
 		for _, n := range lengths[:7] {
-			if _, said, err := conn.ReadMessage(); err != nil || !bytes.Equal(said, []byte(textOf(n))) {
-				return fmt.Errorf("%d bytes were read as %d: %w", n, len(said), err)
+			if _, body, err := conn.ReadMessage(); err != nil || !bytes.Equal(body, []byte(textOf(n))) {
+				return fmt.Errorf("%d bytes were read as %d: %w", n, len(body), err)
 			}
 		}
 		return conn.WriteMessage(websocket.TextMessage, []byte("thanks"))
 	})
 	for _, n := range lengths[:7] {
-		if err := p.lean.say(textFrame, []byte(textOf(n))); err != nil {
+		if err := p.fastConn.write(textFrame, []byte(textOf(n))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := p.lean.each(func([]byte) (bool, error) { return true, nil }); err != nil {
+	if err := p.fastConn.each(func([]byte) (bool, error) { return true, nil }); err != nil {
 		t.Error(err)
 	}
 }
@@ -146,9 +146,9 @@ func TestLineEnds(t *testing.T) {
 			})
 			defer close(until)
 			if name == "nothing" {
-				_ = p.lean.SetReadDeadline(time.Now())
+				_ = p.fastConn.SetReadDeadline(time.Now())
 			}
-			err := p.lean.each(func(text []byte) (bool, error) { return true, fmt.Errorf("%q was taken", text) })
+			err := p.fastConn.each(func(text []byte) (bool, error) { return true, fmt.Errorf("%q was taken", text) })
 			if err == nil || strings.Contains(err.Error(), "taken") || errors.Is(err, os.ErrDeadlineExceeded) != (name == "nothing") ||
 				errors.Is(err, io.ErrUnexpectedEOF) != (name == "cut amid a frame") {
 				t.Errorf("it ended with %v", err)
@@ -159,7 +159,7 @@ func TestLineEnds(t *testing.T) {
 
 // A line that was cut before anybody read what it has said last ends too: the
 // system tells of both at once, and once only.
-func TestLineSeesAnEndItWasToldOfBefore(t *testing.T) {
+func TestConnReportsAnEarlierClose(t *testing.T) {
 	t.Parallel()
 	connected, ended := make(chan struct{}), make(chan struct{})
 	p := served(t, func(conn *websocket.Conn) error {
@@ -170,15 +170,15 @@ func TestLineSeesAnEndItWasToldOfBefore(t *testing.T) {
 	})
 	close(connected)
 	<-ended
-	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", p.lean.RemoteAddr().String()) // once it has heard of this it has heard of that
+	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", p.fastConn.RemoteAddr().String()) // once it has heard of this it has heard of that
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err := p.Within(20 * time.Second); err != nil {
+	if err := p.SetReadTimeout(20 * time.Second); err != nil {
 		t.Fatal(err)
 	}
-	err = p.lean.each(func(text []byte) (bool, error) { return true, fmt.Errorf("%q was taken", text) })
+	err = p.fastConn.each(func(text []byte) (bool, error) { return true, fmt.Errorf("%q was taken", text) })
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("it ended with %v", err)
 	}

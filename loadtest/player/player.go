@@ -34,12 +34,12 @@ type Frame struct {
 // Player is a connected player. It is not safe for concurrent use.
 type Player struct {
 	Guest
-	Welcome protocol.Welcome
-	Lead    int64 // ms: cluster time is at most so far ahead of this machine's clock
-	conn    *websocket.Conn
-	last    int64  // id of the last request
-	out     []byte // frame of the last SendData
-	lean    *line  // nil: it is read and written by the library
+	Welcome  protocol.Welcome
+	Lead     int64 // ms: cluster time is at most so far ahead of this machine's clock
+	conn     *websocket.Conn
+	lastID   int64     // id of the last request
+	frameBuf []byte    // frame of the last SendData
+	fastConn *fastConn // nil: it is read and written by the library
 }
 
 // readBuffer takes the few frames that follow on a question's end.
@@ -50,23 +50,23 @@ const helloWithin = 10 * time.Second
 
 // Connect connects a guest and says hello; resume may be nil.
 func Connect(ctx context.Context, server string, g Guest, resume *protocol.Resume) (*Player, error) {
-	return Door{}.Connect(ctx, server, g, resume)
+	return Dialer{}.Connect(ctx, server, g, resume)
 }
 
 // ConnectBy is Connect from an address of the dialer's.
 func ConnectBy(ctx context.Context, from *net.Dialer, server string, g Guest, resume *protocol.Resume) (*Player, error) {
-	return Door{From: from}.Connect(ctx, server, g, resume)
+	return Dialer{From: from}.Connect(ctx, server, g, resume)
 }
 
-// Door is how a player connects; the zero value does.
-type Door struct {
+// Dialer is how a player connects; the zero value does.
+type Dialer struct {
 	From   *net.Dialer // nil: any address
 	Buffer int         // bytes to read into; 0: as many as a question's end takes
 	Lean   bool        // what a Contender needs
 }
 
 // Connect connects a guest and says hello; resume may be nil.
-func (d Door) Connect(ctx context.Context, server string, g Guest, resume *protocol.Resume) (*Player, error) {
+func (d Dialer) Connect(ctx context.Context, server string, g Guest, resume *protocol.Resume) (*Player, error) {
 	p := &Player{Guest: g}
 	dialer := websocket.Dialer{
 		NetDialContext: d.dial(p), Subprotocols: []string{protocol.Subprotocol},
@@ -99,7 +99,7 @@ func (d Door) Connect(ctx context.Context, server string, g Guest, resume *proto
 }
 
 // dial is how a player's connection comes about.
-func (d Door) dial(p *Player) func(ctx context.Context, network, address string) (net.Conn, error) {
+func (d Dialer) dial(p *Player) func(ctx context.Context, network, address string) (net.Conn, error) {
 	from := cmp.Or(d.From, new(net.Dialer))
 	if !d.Lean {
 		return from.DialContext
@@ -109,33 +109,33 @@ func (d Door) dial(p *Player) func(ctx context.Context, network, address string)
 		if err != nil {
 			return nil, err
 		}
-		p.lean = newLine(c)
-		return p.lean, nil
+		p.fastConn = newFastConn(c)
+		return p.fastConn, nil
 	}
 }
 
 // Send sends a request and returns its id.
 func (p *Player) Send(kind string, data any) (int64, error) {
-	p.last++
+	p.lastID++
 	frame, err := json.Marshal(struct {
 		ID   int64  `json:"id"`
 		Type string `json:"type"`
 		Data any    `json:"data"`
-	}{p.last, kind, data})
+	}{p.lastID, kind, data})
 	if err != nil {
 		return 0, err
 	}
-	return p.last, p.SendRaw(frame)
+	return p.lastID, p.SendRaw(frame)
 }
 
 // SendData is Send of data that is JSON already, for who is lean; it keeps nothing
 // of it.
 func (p *Player) SendData(kind string, data []byte) (int64, error) {
-	p.last++
-	p.out = append(strconv.AppendInt(append(p.out[:0], `{"id":`...), p.last, 10), `,"type":"`...)
-	p.out = append(append(append(p.out, kind...), `","data":`...), data...)
-	p.out = append(p.out, '}')
-	return p.last, p.lean.say(textFrame, p.out)
+	p.lastID++
+	p.frameBuf = append(strconv.AppendInt(append(p.frameBuf[:0], `{"id":`...), p.lastID, 10), `,"type":"`...)
+	p.frameBuf = append(append(append(p.frameBuf, kind...), `","data":`...), data...)
+	p.frameBuf = append(p.frameBuf, '}')
+	return p.lastID, p.fastConn.write(textFrame, p.frameBuf)
 }
 
 // SendRaw sends a text frame as it is.
@@ -165,14 +165,16 @@ func (p *Player) ReadRaw(within time.Duration) ([]byte, error) {
 	return raw, nil
 }
 
-// Within bounds all that a Contender reads from now on.
-func (p *Player) Within(d time.Duration) error { return p.conn.SetReadDeadline(time.Now().Add(d)) }
+// SetReadTimeout bounds all that a Contender reads from now on.
+func (p *Player) SetReadTimeout(d time.Duration) error {
+	return p.conn.SetReadDeadline(time.Now().Add(d))
+}
 
 // Close ends the connection without a word, as a lost network does.
 func (p *Player) Close() error { return p.conn.Close() }
 
-// Guess is an answer to a question of any kind: well-formed, right by chance.
-func Guess(q protocol.Question) protocol.Given {
+// RandomAnswer is an answer to a question of any kind: well-formed, right by chance.
+func RandomAnswer(q protocol.Question) protocol.Given {
 	zero := 0
 	switch q.Kind {
 	case "single", "boolean":

@@ -38,10 +38,10 @@ func (r *Roamer) connect(ctx context.Context) error {
 }
 
 func (r *Roamer) dial(ctx context.Context) (*Player, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.Patience)
+	ctx, cancel := context.WithTimeout(ctx, r.ReplyTimeout)
 	defer cancel()
 	at := time.Now()
-	p, err := r.Door.Connect(ctx, r.server, r.Guest, r.resumed())
+	p, err := r.Dialer.Connect(ctx, r.server, r.Guest, r.resumed())
 	if r.Tried != nil {
 		r.Tried(time.Since(at), err)
 	}
@@ -59,7 +59,7 @@ func (r *Roamer) resumed() *protocol.Resume {
 // lost follows on the end of a connection.
 func (r *Roamer) lost(ctx context.Context) error {
 	err := r.link.err
-	r.Travels.Lost++
+	r.Reconnects.Lost++
 	r.Move()
 	return r.pause(ctx, err)
 }
@@ -68,11 +68,11 @@ func (r *Roamer) lost(ctx context.Context) error {
 // is to follow.
 func (r *Roamer) pause(ctx context.Context, lost error) error {
 	if CloseCode(lost) == protocol.CloseReplaced {
-		r.Travels.Replaced++
+		r.Reconnects.Replaced++
 	}
-	after, ok := ComeBack(lost)
+	after, ok := ReconnectAfter(lost)
 	if !ok {
-		return r.untrue("the connection was closed for good: %v", lost)
+		return r.violation("the connection was closed for good: %v", lost)
 	}
 	select {
 	case <-ctx.Done():
@@ -85,8 +85,8 @@ func (r *Roamer) pause(ctx context.Context, lost error) error {
 // enter goes on over a new connection: with the match that was resumed, or the
 // one that the player turns out to be in, and with all that was not answered.
 func (r *Roamer) enter(w protocol.Welcome) {
-	r.Travels.Connections++
-	r.note("connected to %s after %d of %q, playing %+v", r.server, r.seq, r.match, w.Playing)
+	r.Reconnects.Connections++
+	r.noteEvent("connected to %s after %d of %q, playing %+v", r.server, r.seq, r.match, w.Playing)
 	r.since = time.Now()
 	r.came, r.leaveAt, r.syncing = r.since, time.Time{}, 0
 	r.asked = slices.DeleteFunc(r.asked, func(q *Request) bool {
@@ -102,12 +102,12 @@ func (r *Roamer) enter(w protocol.Welcome) {
 	}
 	for _, q := range again {
 		if q.Sent > 0 {
-			r.Travels.Again++
+			r.Reconnects.Again++
 		}
 		r.send(q)
 	}
 	data, _ := json.Marshal(w) // it was read from JSON
-	r.ready = append(r.ready, Heard{Frame: Frame{Type: protocol.TypeWelcome, Data: data, Came: r.came}, At: w.ServerAt})
+	r.ready = append(r.ready, Received{Frame: Frame{Type: protocol.TypeWelcome, Data: data, Came: r.came}, At: w.ServerAt})
 }
 
 // sync asks for a match from its first number on.
@@ -132,10 +132,10 @@ func (r *Roamer) send(q *Request) {
 }
 
 // reply takes a reply to the request that it answers.
-func (r *Roamer) reply(h Heard) error {
+func (r *Roamer) reply(h Received) error {
 	i := slices.IndexFunc(r.asked, func(q *Request) bool { return q.id == *h.Re })
 	if i < 0 {
-		return r.untrue("this answers nothing that was asked: %s", h.Raw)
+		return r.violation("this answers nothing that was asked: %s", h.Raw)
 	}
 	h.To = r.asked[i]
 	r.asked = slices.Delete(r.asked, i, i+1)
@@ -155,7 +155,7 @@ func (r *Roamer) reply(h Heard) error {
 }
 
 // joined asks for the beginning of a match that an arena has begun already.
-func (r *Roamer) joined(h Heard) error {
+func (r *Roamer) joined(h Received) error {
 	var a protocol.ArenaJoined
 	if err := json.Unmarshal(h.Data, &a); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (r *Roamer) joined(h Heard) error {
 
 // synced takes the answer to a resume or a match.sync. One that a server could
 // not give is asked for at another.
-func (r *Roamer) synced(h Heard) error {
+func (r *Roamer) synced(h Received) error {
 	if h.Type == protocol.TypeError {
 		var e protocol.Error
 		if err := json.Unmarshal(h.Data, &e); err != nil {
@@ -178,18 +178,18 @@ func (r *Roamer) synced(h Heard) error {
 			r.leaveAt = time.Now().Add(time.Duration(e.RetryAfterMS) * time.Millisecond)
 			return nil
 		}
-		return r.untrue("%s could not be resumed after %d: %s", r.match, r.seq, h.Raw)
+		return r.violation("%s could not be resumed after %d: %s", r.match, r.seq, h.Raw)
 	}
 	var s protocol.MatchState
 	if err := json.Unmarshal(h.Data, &s); err != nil {
 		return err
 	}
 	if s.Seq < r.seq {
-		return r.untrue("%s stands at %d, and %d was seen: %s", r.match, s.Seq, r.seq, h.Raw)
+		return r.violation("%s stands at %d, and %d was seen: %s", r.match, s.Seq, r.seq, h.Raw)
 	}
 	r.syncing = 0
-	r.Travels.Resumed++
-	r.Travels.Filled += s.Seq - r.seq
+	r.Reconnects.Resumed++
+	r.Reconnects.Filled += s.Seq - r.seq
 	r.ready = append(r.ready, h)
 	return nil
 }

@@ -19,24 +19,24 @@ import (
 // not safe for concurrent use.
 type Roamer struct {
 	Guest
-	Servers  func(last string) string // draws a server for the next connection
-	Patience time.Duration            // for a reply; as much silence is asked about by a ping
-	GiveUp   time.Duration            // without any connection until Next fails
-	Travels  Travels
+	Servers      func(last string) string // draws a server for the next connection
+	ReplyTimeout time.Duration            // for a reply; as much silence is asked about by a ping
+	GiveUp       time.Duration            // without any connection until Next fails
+	Reconnects   Reconnects
 
-	Door  Door                                // by which it connects
-	Tried func(took time.Duration, err error) // is told of each try to connect; nil: nobody
-	Clock func(lead int64)                    // is told the Lead of each connection; nil: nobody
+	Dialer Dialer                              // by which it connects
+	Tried  func(took time.Duration, err error) // is told of each try to connect; nil: nobody
+	Clock  func(lead int64)                    // is told the Lead of each connection; nil: nobody
 
 	link    *link
 	server  string    // of the newest connection
 	since   time.Time // its welcome
 	came    time.Time // the last frame
 	asked   []*Request
-	ready   []Heard // heard and not yet given
+	ready   []Received // heard and not yet given
 	leaveAt time.Time
 
-	trail []string // what happened last, for errors
+	recentEvents []string // what happened last, for errors
 
 	match   string // that is played, "" for none
 	seq     int64  // its last number, 0 before the first
@@ -53,10 +53,10 @@ type Request struct {
 	at time.Time
 }
 
-// Heard is a frame, what it answers if it is a reply, and cluster time when it
+// Received is a frame, what it answers if it is a reply, and cluster time when it
 // came, at the latest (epoch ms). It came From a server by a connection that has
 // been there Since its welcome.
-type Heard struct {
+type Received struct {
 	Frame
 	To    *Request
 	At    int64
@@ -64,9 +64,9 @@ type Heard struct {
 	Since time.Time
 }
 
-// ErrFalse is wrapped by the errors of Next that say that a server broke the
+// ErrContract is wrapped by the errors of Next that say that a server broke the
 // contract, and not that none could be reached.
-var ErrFalse = errors.New("against the contract")
+var ErrContract = errors.New("against the contract")
 
 // Ask sends a request; its reply comes out of Next.
 func (r *Roamer) Ask(kind string, data any) {
@@ -75,8 +75,8 @@ func (r *Roamer) Ask(kind string, data any) {
 	r.send(q)
 }
 
-// Waits says whether a request of one of the kinds is not answered yet.
-func (r *Roamer) Waits(kinds ...string) bool {
+// IsWaiting says whether a request of one of the kinds is not answered yet.
+func (r *Roamer) IsWaiting(kinds ...string) bool {
 	return slices.ContainsFunc(r.asked, func(q *Request) bool { return slices.Contains(kinds, q.Kind) })
 }
 
@@ -95,10 +95,10 @@ func (r *Roamer) Close() { r.Move() }
 // welcome of every new connection comes out too, pongs do not. Numbered pushes
 // come once each and in order, whatever the connections: one that does not is
 // an error that wraps ErrFalse.
-func (r *Roamer) Next(ctx context.Context, until time.Time) (Heard, error) {
+func (r *Roamer) Next(ctx context.Context, until time.Time) (Received, error) {
 	for {
 		if err := r.connect(ctx); err != nil {
-			return Heard{}, err
+			return Received{}, err
 		}
 		if len(r.ready) > 0 {
 			h := r.ready[0]
@@ -107,20 +107,20 @@ func (r *Roamer) Next(ctx context.Context, until time.Time) (Heard, error) {
 		}
 		now := time.Now()
 		if !now.Before(until) {
-			return Heard{}, nil
+			return Received{}, nil
 		}
-		if r.attend(now) {
+		if r.checkSilence(now) {
 			continue
 		}
-		if err := r.hear(ctx, until); err != nil {
-			return Heard{}, err
+		if err := r.readFrame(ctx, until); err != nil {
+			return Received{}, err
 		}
 	}
 }
 
-// hear waits for a frame, for the instant, or for a while.
-func (r *Roamer) hear(ctx context.Context, until time.Time) error {
-	wait := time.NewTimer(min(time.Until(until), r.Patience/4))
+// readFrame waits for a frame, for the instant, or for a while.
+func (r *Roamer) readFrame(ctx context.Context, until time.Time) error {
+	wait := time.NewTimer(min(time.Until(until), r.ReplyTimeout/4))
 	defer wait.Stop()
 	select {
 	case <-ctx.Done():
@@ -132,20 +132,20 @@ func (r *Roamer) hear(ctx context.Context, until time.Time) error {
 			return r.lost(ctx)
 		}
 		r.came = f.Came
-		return r.take(f)
+		return r.sortFrame(f)
 	}
 }
 
-// attend asks about silence, and gives up a connection that does not answer or
+// checkSilence asks about silence, and gives up a connection that does not answer or
 // whose server is leaving; it says whether it did so.
-func (r *Roamer) attend(now time.Time) bool {
+func (r *Roamer) checkSilence(now time.Time) bool {
 	switch {
 	case !r.leaveAt.IsZero() && now.After(r.leaveAt):
-		r.Travels.Left++
-	case slices.ContainsFunc(r.asked, func(q *Request) bool { return now.Sub(q.at) > r.Patience }):
-		r.Travels.Silent++
+		r.Reconnects.Left++
+	case slices.ContainsFunc(r.asked, func(q *Request) bool { return now.Sub(q.at) > r.ReplyTimeout }):
+		r.Reconnects.Silent++
 	default:
-		if now.Sub(r.came) > r.Patience && !r.Waits(protocol.TypePing) {
+		if now.Sub(r.came) > r.ReplyTimeout && !r.IsWaiting(protocol.TypePing) {
 			r.Ask(protocol.TypePing, protocol.Ping{At: json.RawMessage("0")})
 		}
 		return false
@@ -154,15 +154,15 @@ func (r *Roamer) attend(now time.Time) bool {
 	return true
 }
 
-// take sorts a frame: to be given out, or for the Roamer itself.
-func (r *Roamer) take(f Frame) error {
-	h := Heard{Frame: f, At: f.Came.UnixMilli() + r.link.Lead, From: r.server, Since: r.since}
-	r.note("%s %d", f.Type, f.Seq)
+// sortFrame sorts a frame: to be given out, or for the Roamer itself.
+func (r *Roamer) sortFrame(f Frame) error {
+	h := Received{Frame: f, At: f.Came.UnixMilli() + r.link.Lead, From: r.server, Since: r.since}
+	r.noteEvent("%s %d", f.Type, f.Seq)
 	switch {
 	case f.Re != nil:
 		return r.reply(h)
 	case f.Seq != 0:
-		return r.numbered(h)
+		return r.takePush(h)
 	case f.Type == protocol.TypeDraining:
 		var d protocol.Draining
 		if err := json.Unmarshal(f.Data, &d); err != nil {
@@ -174,24 +174,24 @@ func (r *Roamer) take(f Frame) error {
 	return nil
 }
 
-// note keeps what happens on the trail, which is short.
-func (r *Roamer) note(format string, args ...any) {
-	if len(r.trail) == trailLength {
-		r.trail = r.trail[1:]
+// noteEvent keeps what happens on the trail, which is short.
+func (r *Roamer) noteEvent(format string, args ...any) {
+	if len(r.recentEvents) == maxRecentEvents {
+		r.recentEvents = r.recentEvents[1:]
 	}
-	r.trail = append(r.trail, fmt.Sprintf(format, args...))
+	r.recentEvents = append(r.recentEvents, fmt.Sprintf(format, args...))
 }
 
-const trailLength = 20
+const maxRecentEvents = 20
 
-// untrue is an error that wraps ErrFalse and ends with the trail.
-func (r *Roamer) untrue(format string, args ...any) error {
-	return fmt.Errorf("%w: %s (before: %s)", ErrFalse, fmt.Sprintf(format, args...), strings.Join(r.trail, ", "))
+// violation is an error that wraps ErrFalse and ends with the trail.
+func (r *Roamer) violation(format string, args ...any) error {
+	return fmt.Errorf("%w: %s (before: %s)", ErrContract, fmt.Sprintf(format, args...), strings.Join(r.recentEvents, ", "))
 }
 
-// numbered takes a push of a match. While its state is to come, live ones are
+// takePush takes a push of a match. While its state is to come, live ones are
 // left out: they come again after it.
-func (r *Roamer) numbered(h Heard) error {
+func (r *Roamer) takePush(h Received) error {
 	if r.syncing != 0 && h.Match == r.match {
 		return nil
 	}
@@ -199,7 +199,7 @@ func (r *Roamer) numbered(h Heard) error {
 		r.match = h.Match
 	}
 	if h.Match != r.match || h.Seq != r.seq+1 {
-		return r.untrue("push %d of %s came where %d of %s was due: %s", h.Seq, h.Match, r.seq+1, r.match, h.Raw)
+		return r.violation("push %d of %s came where %d of %s was due: %s", h.Seq, h.Match, r.seq+1, r.match, h.Raw)
 	}
 	r.seq++
 	if h.Type == protocol.TypeMatchOver {

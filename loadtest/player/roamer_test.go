@@ -13,7 +13,7 @@ import (
 )
 
 // After each end of a connection the client does what the contract says.
-func TestComeBack(t *testing.T) {
+func TestReconnectAfter(t *testing.T) {
 	t.Parallel()
 	const soonest, soon = 0, 200 * time.Millisecond
 	for name, test := range map[string]struct {
@@ -36,7 +36,7 @@ func TestComeBack(t *testing.T) {
 		"not a player":  {&websocket.CloseError{Code: protocol.CloseForbidden}, 0, false},
 		"broken reason": {&websocket.CloseError{Code: protocol.CloseOverloaded, Text: `soon`}, soon, true},
 	} {
-		after, ok := ComeBack(test.lost)
+		after, ok := ReconnectAfter(test.lost)
 		if ok != test.ok || after > test.most || test.most > soon && after != test.most {
 			t.Errorf("%s: after %v, %v", name, after, ok)
 		}
@@ -48,7 +48,7 @@ func TestComeBack(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	t.Parallel()
 	hear := func(r *Roamer, match string, seq int64) error {
-		return r.numbered(Heard{Frame: Frame{Match: match, Seq: seq, Type: protocol.TypeQuestion}})
+		return r.takePush(Received{Frame: Frame{Match: match, Seq: seq, Type: protocol.TypeQuestion}})
 	}
 	for _, order := range []string{"12", "1", "123"} {
 		r := new(Roamer)
@@ -62,11 +62,11 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%s: %d came out", order, len(r.ready))
 		}
 		for _, wrong := range []int64{int64(len(order)), int64(len(order)) + 2} {
-			if err := hear(r, "m_1", wrong); !errors.Is(err, ErrFalse) {
+			if err := hear(r, "m_1", wrong); !errors.Is(err, ErrContract) {
 				t.Errorf("%d after %s: %v", wrong, order, err)
 			}
 		}
-		if err := hear(r, "m_2", 1); !errors.Is(err, ErrFalse) {
+		if err := hear(r, "m_2", 1); !errors.Is(err, ErrContract) {
 			t.Errorf("another match after %s: %v", order, err)
 		}
 	}

@@ -36,7 +36,7 @@ import (
 	"syscall"
 	"time"
 
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 type options struct {
@@ -83,7 +83,7 @@ func (o *options) complete() error {
 		o.nodes = append(o.nodes, count)
 	}
 	among := func(list string, known ...string) []string {
-		all, err := rig.Choose(known, func(one string) string { return one }, list, ",")
+		all, err := harness.Choose(known, func(one string) string { return one }, list, ",")
 		wrong = append(wrong, err)
 		return all
 	}
@@ -101,7 +101,7 @@ func (o *options) complete() error {
 func (o *options) run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	binary, done, err := rig.Build(ctx, o.server)
+	binary, done, err := harness.Build(ctx, o.server)
 	if err != nil {
 		return err
 	}

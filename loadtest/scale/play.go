@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/harness"
 	"laststand/loadtest/player"
-	"laststand/loadtest/rig"
 )
 
 // crowd is all who play.
@@ -54,8 +54,8 @@ func (c *crowd) enter(ctx context.Context, n int) error {
 		group.Go(func() error {
 			g := player.Guest{ID: fmt.Sprintf("player_%d", i)}
 			var err error
-			if g.Token, err = rig.Token("player", g.ID); err == nil {
-				c.players[i], err = player.Door{Lean: true}.Connect(ctx, c.node(i), g, nil)
+			if g.Token, err = harness.Token("player", g.ID); err == nil {
+				c.players[i], err = player.Dialer{Lean: true}.Connect(ctx, c.node(i), g, nil)
 			}
 			return err
 		})
@@ -68,7 +68,7 @@ func (c *crowd) enter(ctx context.Context, n int) error {
 func (c *crowd) arenas(ctx context.Context, n int) error {
 	var starts []func() error
 	for nth := range n {
-		host, made, err := rig.MakeArena(ctx, c.node(nth), protocol.NewArena{
+		host, made, err := harness.MakeArena(ctx, c.node(nth), protocol.NewArena{
 			Mode: "survival", Name: "scale", Pace: "auto", Questions: protocol.ArenaQuestions{Count: questions, Bank: "load"},
 		})
 		if err != nil {
@@ -76,16 +76,18 @@ func (c *crowd) arenas(ctx context.Context, n int) error {
 		}
 		c.hosts = append(c.hosts, host)
 		for _, p := range c.players[nth*len(c.players)/n : (nth+1)*len(c.players)/n] {
-			if err := rig.Ask(p, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}); err != nil {
+			if err := harness.Ask(p, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}); err != nil {
 				return err
 			}
 		}
-		starts = append(starts, func() error { return rig.Ask(host, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID}) })
+		starts = append(starts, func() error {
+			return harness.Ask(host, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
+		})
 	}
 	for _, p := range c.players {
 		d := c.contender(p)
 		c.begin(func() error {
-			if err := errors.Join(p.Within(patience), d.Play()); err != nil {
+			if err := errors.Join(p.SetReadTimeout(patience), d.Play()); err != nil {
 				return err
 			}
 			c.once.Do(func() { close(c.over) })
@@ -108,7 +110,7 @@ func (c *crowd) duels() {
 		}
 		d.Other = func(frame []byte) error { return player.Joining(frame, join) }
 		c.begin(func() error {
-			err := p.Within(patience)
+			err := p.SetReadTimeout(patience)
 			for err == nil {
 				if err = join(); err == nil {
 					err = d.Play()

@@ -9,13 +9,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 // reading is what all have done so far.
 type reading struct {
 	at                time.Time
-	machine           rig.Machine
+	machine           harness.Machine
 	nodes             []time.Duration // of processors
 	postgres, clients time.Duration
 	masters           []master
@@ -36,20 +36,20 @@ type master struct {
 // read reads it. Of PostgreSQL the last second may be missing.
 func (s *stage) read(ctx context.Context) (r reading, err error) {
 	r.at = time.Now()
-	if r.machine, err = rig.ReadMachine(); err != nil {
+	if r.machine, err = harness.ReadMachine(); err != nil {
 		return r, err
 	}
-	if r.clients, err = rig.Taken("self"); err != nil {
+	if r.clients, err = harness.Taken("self"); err != nil {
 		return r, err
 	}
 	for _, one := range s.servers {
-		taken, err := rig.Taken(strconv.Itoa(one.Process()))
+		taken, err := harness.Taken(strconv.Itoa(one.Process()))
 		if err != nil {
 			return r, err
 		}
 		r.nodes = append(r.nodes, taken)
 	}
-	if r.postgres, err = rig.Family(s.postgres); err != nil {
+	if r.postgres, err = harness.Family(s.postgres); err != nil {
 		return r, err
 	}
 	for _, client := range s.masters {

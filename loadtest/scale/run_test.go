@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 // What is done between two readings is shared among answers, and added up over
@@ -16,11 +16,11 @@ func TestBetween(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
 	from := reading{
-		at: began, machine: rig.Machine{Busy: time.Second, Idle: time.Second}, nodes: []time.Duration{time.Second, 0},
+		at: began, machine: harness.Machine{Busy: time.Second, Idle: time.Second}, nodes: []time.Duration{time.Second, 0},
 		masters: []master{{cpu: time.Second, commands: 100, in: 10, calls: map[string]int64{"get": 5}}, {calls: map[string]int64{}}},
 	}
 	to := reading{
-		at: began.Add(2 * time.Second), machine: rig.Machine{Busy: 4 * time.Second, Idle: 2 * time.Second},
+		at: began.Add(2 * time.Second), machine: harness.Machine{Busy: 4 * time.Second, Idle: 2 * time.Second},
 		nodes: []time.Duration{2 * time.Second, time.Second}, postgres: time.Second, clients: time.Second, messages: 500, rows: 100, steps: 300, lost: 200, gaps: 100,
 		masters: []master{
 			{cpu: 2 * time.Second, commands: 400, in: 2010, out: 1000, published: 10, calls: map[string]int64{"get": 25}},

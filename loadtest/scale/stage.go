@@ -9,13 +9,13 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 // stage is what is measured: nodes, and what they share.
 type stage struct {
-	stores   rig.Stores
-	servers  []*rig.Server
+	stores   harness.Stores
+	servers  []*harness.Server
 	masters  []*redis.Client
 	postgres int // process
 	ledger   *pgx.Conn
@@ -49,11 +49,11 @@ func (s *stage) start(ctx context.Context, o *options, store string, nodes int) 
 		return err
 	}
 	for i := range nodes {
-		start := rig.Options{Binary: o.server, RedisURL: url, Database: database, Game: game}
+		start := harness.Options{Binary: o.server, RedisURL: url, Database: database, Game: game}
 		if i == 0 { // its questions are those of all
-			start.Bank = rig.Bank(questions)
+			start.Bank = harness.Bank(questions)
 		}
-		one, err := rig.Start(ctx, start)
+		one, err := harness.Start(ctx, start)
 		if err != nil {
 			return err
 		}

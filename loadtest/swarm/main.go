@@ -40,26 +40,26 @@ import (
 	"syscall"
 	"time"
 
-	"laststand/loadtest/rig"
-	"laststand/loadtest/swarm/crowd"
-	"laststand/loadtest/swarm/drill"
+	"laststand/loadtest/harness"
+	"laststand/loadtest/swarm/clients"
+	"laststand/loadtest/swarm/runner"
 )
 
 // What this program is told to be in the processes that it starts.
 const (
-	asCrowd = "as-crowd"
-	asGuard = "as-guard"
+	asClients = "as-clients"
+	asGuard   = "as-guard"
 )
 
 func main() {
 	if len(os.Args) == 2 {
 		switch os.Args[1] {
 		case asGuard:
-			drill.Guard(os.Stdin)
+			runner.Guard(os.Stdin)
 			return
-		case asCrowd:
-			crowd.CollectRarely()
-			end(crowd.Obey(context.Background(), os.Stdin, os.Stdout))
+		case asClients:
+			clients.CollectRarely()
+			end(clients.RunProcess(context.Background(), os.Stdin, os.Stdout))
 			return
 		}
 	}
@@ -77,7 +77,7 @@ func end(err error) {
 }
 
 type options struct {
-	drill.Config
+	runner.Config
 	attach, ops, json, html string
 	soak                    time.Duration
 }
@@ -171,9 +171,9 @@ func (o *options) run() (err error) {
 		return err
 	}
 	o.Guard = asGuard
-	o.Launch = func(ctx context.Context) (drill.Process, error) { return rig.StartChild(ctx, asCrowd) }
-	o.Say = func(line string) { fmt.Println(line) }
-	report, err := drill.Run(ctx, o.Config)
+	o.Launch = func(ctx context.Context) (runner.Process, error) { return harness.StartChild(ctx, asClients) }
+	o.Log = func(line string) { fmt.Println(line) }
+	report, err := runner.Run(ctx, o.Config)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (o *options) run() (err error) {
 }
 
 // write writes the files that are asked for.
-func (o *options) write(r *drill.Report) error {
+func (o *options) write(r *runner.Report) error {
 	var errs []error
 	if o.json != "" {
 		raw, err := json.MarshalIndent(r, "", "\t")

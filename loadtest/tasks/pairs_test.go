@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"laststand/internal/ledger"
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 // BenchmarkPairs is ours beside River on the same PostgreSQL.
@@ -29,9 +29,9 @@ func BenchmarkPairs(b *testing.B) {
 		"here-us/task":      func(f figures) float64 { return f.Process },
 		"database-us/task":  func(f figures) float64 { return f.Database },
 	} {
-		b.ReportMetric(rig.Median(pair, func(r pairRun) float64 { return of(r.theirs) }), "river-"+name)
-		b.ReportMetric(rig.Median(pair, func(r pairRun) float64 { return of(r.ours) }), "ours-"+name)
-		b.ReportMetric(rig.Median(pair, func(r pairRun) float64 { return of(r.ours) / of(r.theirs) }), "times-"+name)
+		b.ReportMetric(harness.Median(pair, func(r pairRun) float64 { return of(r.theirs) }), "river-"+name)
+		b.ReportMetric(harness.Median(pair, func(r pairRun) float64 { return of(r.ours) }), "ours-"+name)
+		b.ReportMetric(harness.Median(pair, func(r pairRun) float64 { return of(r.ours) / of(r.theirs) }), "times-"+name)
 	}
 	b.ReportMetric(0, "ns/op") // says nothing here: left out
 }

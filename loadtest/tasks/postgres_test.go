@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"laststand/internal/testenv"
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 // postgres is a server with fsync, for as long as a benchmark runs.
@@ -91,7 +91,7 @@ func (p *postgres) cpu(b *testing.B) time.Duration {
 	if p == nil {
 		return 0
 	}
-	taken, err := rig.Family(p.pid)
+	taken, err := harness.Family(p.pid)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func (p *postgres) cpu(b *testing.B) time.Duration {
 // cpu is the processor time that this process has taken.
 func cpu(b *testing.B) time.Duration {
 	b.Helper()
-	taken, err := rig.Taken("self")
+	taken, err := harness.Taken("self")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 // operatorsOnly are paths of the operations listener, and what shows that one of
@@ -29,8 +29,8 @@ func (a *attacker) askForAdmin(ctx context.Context) {
 	}
 	admin := object{"role": "admin", "game": nil, "sub": "root"}
 	good := with(playerClaims("demo", "bad_admin"), admin)
-	byGame, _ := rig.Sign(good) // of texts and numbers
-	tokens := []string{"", a.token("bad_admin"), byGame, unsigned(headerOf("none", rig.KeyID), good) + ".", signed(headerOf("HS256", "server"), good, []byte("admin"))}
+	byGame, _ := harness.Sign(good) // of texts and numbers
+	tokens := []string{"", a.token("bad_admin"), byGame, unsigned(headerOf("none", harness.KeyID), good) + ".", signed(headerOf("HS256", "server"), good, []byte("admin"))}
 	a.rounds(ctx, 16, len(paths)*len(tokens), func(ctx context.Context, worker, n int) {
 		header := http.Header{"X-Forwarded-For": {"127.0.0.1"}, "X-Original-Url": {"/admin/v1/tasks"}}
 		if token := tokens[n%len(tokens)]; token != "" {

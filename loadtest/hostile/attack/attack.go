@@ -23,10 +23,10 @@ type Order struct {
 	PerSecond float64       // things done, by all together
 	Sockets   int           // connections at a time, at the most
 
-	Match    string // one that honest players are in; "" for none
-	Bounds   Bounds
-	Barred   map[string]string // tokens that were good once, by why they are not
-	Patience time.Duration     // how much longer it may take to go through all cases, and the server to cut off who dawdles
+	Match       string // one that honest players are in; "" for none
+	Bounds      Bounds
+	Revoked     map[string]string // tokens that were good once, by why they are not
+	SlowTimeout time.Duration     // how much longer it may take to go through all cases, and the server to cut off who dawdles
 }
 
 // Bounds are what the server grants an address; 0 is not held against it.
@@ -35,14 +35,14 @@ type Bounds struct {
 	Codes           int // wrong ones an hour, those of players with a token among them
 }
 
-// Tally is what became of it.
-type Tally struct {
+// Counts is what became of it.
+type Counts struct {
 	Kind    string           `json:"kind"`
-	Sent    int64            `json:"sent"`              // things done
-	Served  int64            `json:"served"`            // of them, those that a server grants to everybody
-	Refused map[string]int64 `json:"refused,omitempty"` // by how: see heard and asked
-	Untrue  map[string]int64 `json:"untrue,omitempty"`  // what must not have been, the first few kinds of it
-	Untold  int64            `json:"untold,omitempty"`  // how often something else
+	Sent    int64            `json:"sent"`                 // things done
+	Served  int64            `json:"served"`               // of them, those that a server grants to everybody
+	Refused map[string]int64 `json:"refused,omitempty"`    // by how: see heard and asked
+	Untrue  map[string]int64 `json:"violations,omitempty"` // what must not have been, the first few kinds of it
+	Omitted int64            `json:"omitted,omitempty"`    // how often something else
 }
 
 // kinds are all attacks by name, in the order of the issue.
@@ -61,7 +61,7 @@ var kinds = []struct {
 	{"malformed-frames", (*attacker).sendMalformed},
 	{"malformed-http", (*attacker).askMalformed},
 	{"tokens", (*attacker).forgeTokens},
-	{"codes", (*attacker).guessCodes},
+	{"codes", (*attacker).tryRandomCodes},
 	{"bots", (*attacker).cheat},
 	{"forwarded", (*attacker).spoofAddresses},
 	{"admin", (*attacker).askForAdmin},
@@ -83,19 +83,19 @@ func IsSlow(kind string) bool {
 
 // Run carries an order out, and returns when it is over: after its time and its
 // patience, or when ctx ends. All that it opened is closed by then.
-func Run(ctx context.Context, o Order) (Tally, error) {
+func Run(ctx context.Context, o Order) (Counts, error) {
 	for _, k := range kinds {
 		if k.name != o.Kind {
 			continue
 		}
 		a := newAttacker(o)
 		defer a.close()
-		bounded, cancel := context.WithTimeout(ctx, o.For+o.Patience)
+		bounded, cancel := context.WithTimeout(ctx, o.For+o.SlowTimeout)
 		defer cancel()
 		k.run(a, bounded)
-		return a.tally, ctx.Err()
+		return a.counts, ctx.Err()
 	}
-	return Tally{}, fmt.Errorf("attack: there is no kind %q; there are %v", o.Kind, Kinds())
+	return Counts{}, fmt.Errorf("attack: there is no kind %q; there are %v", o.Kind, Kinds())
 }
 
 // attacker is the attackers of one order.
@@ -105,14 +105,14 @@ type attacker struct {
 	until   time.Time // nothing new is begun after it
 	clients clients
 
-	mu    sync.Mutex
-	tally Tally
+	mu     sync.Mutex
+	counts Counts
 }
 
 func newAttacker(o Order) *attacker {
 	return &attacker{
 		Order: o, pace: rate.NewLimiter(rate.Limit(o.PerSecond), 1), until: time.Now().Add(o.For),
-		clients: newClients(o.Sources), tally: Tally{Kind: o.Kind, Refused: map[string]int64{}, Untrue: map[string]int64{}},
+		clients: newClients(o.Sources), counts: Counts{Kind: o.Kind, Refused: map[string]int64{}, Untrue: map[string]int64{}},
 	}
 }
 
@@ -152,14 +152,14 @@ func (a *attacker) next(ctx context.Context) bool {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.tally.Sent++
+	a.counts.Sent++
 	return true
 }
 
 func (a *attacker) served() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.tally.Served++
+	a.counts.Served++
 }
 
 // granted holds how often all addresses together were granted something since
@@ -176,7 +176,7 @@ func (a *attacker) granted(what string, times int64, each int, period time.Durat
 func (a *attacker) refused(how string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.tally.Refused[how]++
+	a.counts.Refused[how]++
 }
 
 // mostUntrue bounds what is kept of untruths.
@@ -186,9 +186,9 @@ func (a *attacker) untrue(format string, args ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	line := a.Kind + ": " + fmt.Sprintf(format, args...)
-	if a.tally.Untrue[line] == 0 && len(a.tally.Untrue) == mostUntrue {
-		a.tally.Untold++
+	if a.counts.Untrue[line] == 0 && len(a.counts.Untrue) == mostUntrue {
+		a.counts.Omitted++
 		return
 	}
-	a.tally.Untrue[line]++
+	a.counts.Untrue[line]++
 }

@@ -12,9 +12,9 @@ import (
 	"laststand/internal/protocol"
 )
 
-// guessCodes guesses the codes of arenas, over HTTP and over websockets. To find
+// tryRandomCodes guesses the codes of arenas, over HTTP and over websockets. To find
 // one is untrue: nobody may have so many tries that it is likely.
-func (a *attacker) guessCodes(ctx context.Context) {
+func (a *attacker) tryRandomCodes(ctx context.Context) {
 	var wrong atomic.Int64
 	ctx, cancel := context.WithDeadline(ctx, a.until)
 	defer cancel()

@@ -89,8 +89,8 @@ func (a *attacker) dawdleOnce(ctx context.Context, worker int, d dawdler) {
 		return
 	}
 	giveUp := a.until
-	if d.by <= a.Patience {
-		giveUp = a.until.Add(a.Patience)
+	if d.by <= a.SlowTimeout {
+		giveUp = a.until.Add(a.SlowTimeout)
 	}
 	ended := make(chan struct{})
 	var reader sync.WaitGroup

@@ -9,12 +9,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 // token is a token of a hostile player of the game demo.
 func (a *attacker) token(sub string) string {
-	token, err := rig.Token("player", sub)
+	token, err := harness.Token("player", sub)
 	if err != nil {
 		a.untrue("a token of our own: %v", err)
 	}

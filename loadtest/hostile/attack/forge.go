@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 // The second game of the attacked server, where bots play, and its key.
@@ -39,11 +39,11 @@ func edPublic() []byte {
 // Games are the keys of the attacked server's games, by game, as settings; Files
 // are what they name.
 var Games = map[string]string{
-	"demo": strings.TrimSuffix(rig.KeysYAML, "]") + ", {id: ed, alg: EdDSA, secret_file: ed.pem}]",
+	"demo": strings.TrimSuffix(harness.KeysYAML, "]") + ", {id: ed, alg: EdDSA, secret_file: ed.pem}]",
 	Arcade: "keys: [{id: arcade, alg: HS256, secret_file: arcade.key}]",
 }
 
-// Files are the files that Games name beside the rig's own.
+// Files are the files that Games name besides those of package harness.
 func Files() map[string][]byte {
 	return map[string][]byte{"ed.pem": edPublic(), "arcade.key": []byte(arcadeSecret)}
 }

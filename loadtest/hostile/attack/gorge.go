@@ -61,8 +61,8 @@ func (a *attacker) gorge(ctx context.Context, worker int) {
 	small(s.Conn)
 	large := `{"id":2,"type":"ping","data":{"at":"` + pad(3900) + `"}}`
 	until := a.until
-	if a.Patience > fullAfter {
-		until = a.until.Add(a.Patience)
+	if a.SlowTimeout > fullAfter {
+		until = a.until.Add(a.SlowTimeout)
 	}
 	again := time.NewTicker(gorgeEvery)
 	defer again.Stop()

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"laststand/loadtest/rig"
+	"laststand/loadtest/harness"
 )
 
 // crooked is a request as it goes over the wire, and the statuses that may
@@ -37,7 +37,7 @@ const (
 
 // crookedRequests are requests that no server may take.
 func crookedRequests() []crooked {
-	service, _ := rig.Token("service", "bad_service") // Sign never fails on texts
+	service, _ := harness.Token("service", "bad_service") // Sign never fails on texts
 	asService := "Authorization: Bearer " + service + "\r\n"
 	behaviours := "/v1/games/demo/behaviours"
 	all := []crooked{

@@ -4,7 +4,7 @@ import { setTimeout, clearTimeout } from 'k6/timers';
 import { patience, resumes, think, twice } from './env.js';
 import { fetch } from './http.js';
 import { alike, answers, learn, points, right } from './rules.js';
-import { answered, holds, matches } from './truth.js';
+import { answered, holds, matches } from './checks.js';
 
 // isLockedOut says whether a teammate has just answered wrong in a buzzer match.
 const isLockedOut = (reply) => reply && reply.type === 'error' && reply.data.code === 'question_not_open' && reply.data.retry_after_ms > 0;

@@ -1,7 +1,7 @@
 // What the players of one arena have in common: all of them are of one VU, so
 // that what they are told can be compared.
 
-import { holds } from './truth.js';
+import { holds } from './checks.js';
 
 export class Hall {
   constructor(ranked) {

@@ -4,7 +4,7 @@ import http from 'k6/http';
 import crypto from 'k6/crypto';
 import encoding from 'k6/encoding';
 import { game, games, key, keyID } from './env.js';
-import { holds, refused } from './truth.js';
+import { holds, refused } from './checks.js';
 
 const json = { 'Content-Type': 'application/json' };
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';

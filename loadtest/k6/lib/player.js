@@ -3,7 +3,7 @@
 import { WebSocket } from 'k6/websockets';
 import { socket } from './env.js';
 import { guest, random } from './http.js';
-import { holds, lost, refused } from './truth.js';
+import { holds, lost, refused } from './checks.js';
 
 export class Player {
   // who has player_id and token, as a new guest is told.

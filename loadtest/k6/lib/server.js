@@ -3,7 +3,7 @@
 import http from 'k6/http';
 import { sleep } from 'k6';
 import { game, ops } from './env.js';
-import { holds } from './truth.js';
+import { holds } from './checks.js';
 
 // metrics reads them all: a function that sums those of a name and labels.
 export function metrics() {

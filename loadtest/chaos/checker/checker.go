@@ -1,0 +1,164 @@
+// Package checker plays duels and arenas on many nodes while nodes are killed,
+// stalled and drained, and holds all that the players saw, and all that the
+// server keeps of it, against the wire contract. It knows the server as a
+// program and by its contract only.
+package checker
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"laststand/loadtest/player"
+)
+
+// Config says what an ordeal is made of. All fields are needed but Say.
+type Config struct {
+	Server          Command
+	Redis, Database string // as for --redis and --database
+	Dir             string // for the nodes' settings and logs
+	Nodes           int    // at least 2
+	Players         int
+	Arenas          int // beside the duels, buzzer and survival by turns
+
+	Kills, Stalls, Drains int
+	For                   time.Duration // of faults and new duels; what has begun then is played to its end
+	Seed                  uint64        // of the faults, and of what players do
+	Log                   func(line string)
+}
+
+// checker is one run.
+type checker struct {
+	Config
+	fleet      *fleet
+	solutions  player.Solutions
+	records    records
+	violations violations
+	counts     counts
+	clock      clock
+	meter      meter
+	seats      chan *seat // in arenas, for whoever has nothing else to do
+	closing    atomic.Bool
+	joinMu     sync.Mutex // held by the one who joins at the end
+	began      time.Time
+}
+
+// settleWithin bounds how long, after all has been played, what the server
+// keeps may take to agree with it.
+const settleWithin = time.Minute
+
+// Run carries an ordeal out and ends all that it started. The error says that
+// it could not be carried out; what was found to be false is in the report.
+func Run(ctx context.Context, c Config) (Report, error) {
+	settings, err := writeSettings(c.Dir)
+	if err != nil {
+		return Report{}, err
+	}
+	if c.Log == nil {
+		c.Log = func(string) {}
+	}
+	o := &checker{Config: c, seats: make(chan *seat, c.Players), began: time.Now()}
+	o.fleet = newFleet(ctx, c, settings, &o.violations)
+	defer o.fleet.stop()
+	if err := o.fleet.start(); err != nil {
+		return Report{}, err
+	}
+	o.log("%d nodes serve", c.Nodes)
+	contenders, err := o.gather(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	if err := o.play(ctx, contenders); err != nil {
+		return Report{}, err
+	}
+	o.log("all has been played; checking what is kept")
+	o.checkMatches()
+	if err := o.checkStored(ctx); err != nil {
+		return Report{}, err
+	}
+	o.fleet.stop()
+	return o.report(contenders), nil
+}
+
+// play has everybody play until the time is over and all faults are, and then
+// has everybody join once more.
+func (o *checker) play(ctx context.Context, contenders []*contender) error {
+	defer func() {
+		for _, c := range contenders {
+			c.Close()
+		}
+	}()
+	o.began = time.Now() // the nodes took their time
+	defer o.meter.start(ctx)()
+	var playing errgroup.Group
+	for _, c := range contenders {
+		playing.Go(func() error { return c.campaign(ctx) })
+	}
+	var events errgroup.Group
+	events.Go(func() error { return o.injectFaults(ctx) })
+	for number := range hosts {
+		events.Go(func() error { return o.host(ctx, number) })
+	}
+	events.Go(func() error { return pause(ctx, o.For) })
+	err := events.Wait()
+	o.log("no new matches")
+	o.closing.Store(true)
+	if played := playing.Wait(); err == nil {
+		err = played
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range contenders {
+		playing.Go(func() error { return c.joinAgain(ctx) })
+	}
+	return playing.Wait()
+}
+
+// log tells how the ordeal goes on.
+func (o *checker) log(format string, args ...any) {
+	o.Log(fmt.Sprintf("%6.1f s  ", time.Since(o.began).Seconds()) + fmt.Sprintf(format, args...))
+}
+
+// dice are random by the seed and by who throws them.
+func (o *checker) dice(who uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(o.Seed, who)) //nolint:gosec // it has to be the same again for a seed
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// How matches are played here, in milliseconds.
+const (
+	limitMS     = 2500
+	revealMS    = 400
+	countdownMS = 600
+	questions   = 4
+)
+
+// writeSettings writes the configuration of the nodes, and gives its path.
+func writeSettings(dir string) (string, error) {
+	path := filepath.Join(dir, "nodes.yaml")
+	return path, os.WriteFile(path, fmt.Appendf(nil, `games:
+  demo:
+    duel: {questions: %d, time_limit_ms: %d, countdown_ms: %d, reveal_ms: %d, bot_after_ms: 0, pair_limit_per_day: 0}
+    arena: {time_limit_ms: %d, countdown_ms: %d, reveal_ms: %d}
+limits: {messages_per_second: 1000, guests_per_minute_per_address: 0, reads_per_second_per_address: 0,
+  arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0,
+  connections_per_address: 0, hellos_per_minute: 0, hellos_per_minute_per_address: 0, max_concurrent_requests: 0, max_scheduler_lag_ms: 0,
+  matches_per_day_per_player: 0, matches_per_day_per_address: 0}
+`, questions, limitMS, countdownMS, revealMS, limitMS, countdownMS, revealMS), 0o600)
+}

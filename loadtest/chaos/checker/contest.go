@@ -1,0 +1,157 @@
+package checker
+
+import (
+	"context"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+)
+
+// entry is what a contender asks for to get into a match.
+type entry struct {
+	kind string
+	data any
+	seat *seat // of an arena, else nil
+}
+
+// contest is a contender's way through one match, from asking for it on.
+type contest struct {
+	*contender
+	entry
+	since   time.Time       // when it was first asked for
+	in      bool            // waits for the match, queued or seated
+	repeat  *player.Request // that is to be made again at
+	at      time.Time
+	tries   int  // to get in while already_playing
+	leaving bool // takes the ticket back
+	gone    bool // is not to get in, as far as is known at
+
+	record *record   // of the match, nil before it
+	pushed time.Time // its newest
+	share  *share
+	answer *protocol.Answer // that is to be sent at
+	due    time.Time
+	over   bool
+}
+
+const (
+	// beginWithin bounds how long a seat in an arena may wait for the beginning.
+	beginWithin = 90 * time.Second
+	// stillWithin bounds how long nothing may be pushed of a match.
+	stillWithin = 30 * time.Second
+	// freeWithin bounds how long after a match its players may count as playing.
+	freeWithin = 30 * time.Second
+	// linger is how long after the last ticket was taken back a match is waited
+	// for that was made before that.
+	linger = 1500 * time.Millisecond
+	look   = 100 * time.Millisecond
+)
+
+// run asks to get in where that was not done, and plays until an end.
+func (c *contest) run(ctx context.Context, end func() bool) error {
+	if c.since.IsZero() {
+		c.since = time.Now()
+		c.Ask(c.kind, c.data)
+	}
+	for !end() {
+		c.act(time.Now())
+		h, err := c.Next(ctx, c.wake())
+		if err == nil {
+			err = c.take(h)
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.checkPace(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkPace finds a match that does not begin, or does not go on.
+func (c *contest) checkPace() error {
+	switch {
+	case c.record == nil && c.seat != nil && time.Since(c.since) > beginWithin:
+		return violation("arena %s has not begun for its player after %v", c.seat.arena.code, beginWithin)
+	case c.record != nil && !c.over && time.Since(c.pushed) > stillWithin:
+		return violation("%s has not gone on for %v after %s", c.record.id, stillWithin, c.record.newest())
+	}
+	return nil
+}
+
+// done says whether the match is over, or none will come.
+func (c *contest) done() bool {
+	if c.IsWaiting(protocol.TypeAnswer, protocol.TypeDuelLeave, c.kind) {
+		return false
+	}
+	return c.over || c.record == nil && c.gone && time.Now().After(c.at)
+}
+
+// wake is when there is something to be done without being told.
+func (c *contest) wake() time.Time {
+	at := time.Now().Add(look)
+	if c.answer != nil && c.due.Before(at) {
+		return c.due
+	}
+	return at
+}
+
+// act does what is due.
+func (c *contest) act(now time.Time) {
+	if c.answer != nil && !now.Before(c.due) {
+		c.share.sent(c.answer)
+		c.Ask(protocol.TypeAnswer, *c.answer)
+		c.answer = nil
+	}
+	if c.record != nil {
+		return
+	}
+	if c.repeat != nil && now.After(c.at) {
+		c.Ask(c.repeat.Kind, c.repeat.Data)
+		c.repeat = nil
+	}
+	if c.in && !c.leaving && c.seat == nil && (c.o.closing.Load() || c.offered()) {
+		c.leaving = true
+		c.Ask(protocol.TypeDuelLeave, protocol.Empty{})
+	}
+}
+
+// take follows on a frame.
+func (c *contest) take(h player.Received) error {
+	if h.Seq != 0 {
+		return c.push(h)
+	}
+	switch h.Type {
+	case protocol.TypeWelcome:
+		return c.reenter(h)
+	case protocol.TypeDuelQueued:
+		c.enter()
+	case protocol.TypeArenaJoined:
+		c.enter()
+		c.seat.arena.join(c.ID)
+	case protocol.TypeDuelLeft:
+		c.left()
+	case protocol.TypeError:
+		return c.refuse(h)
+	case protocol.TypeAnswered:
+		return c.answered(h)
+	case protocol.TypeMatchState:
+		return c.state(h)
+	case protocol.TypeOwn:
+		return c.own(h)
+	case protocol.TypeArenaClosed, protocol.TypeArenaKicked:
+		return violation("nobody asked for %s", h.Raw)
+	case protocol.TypeSettled:
+		c.o.counts.settled.Add(1)
+	}
+	return nil
+}
+
+// enter waits for the match. One that was pushed before has been over by then:
+// it was made when the contender had just taken a ticket back.
+func (c *contest) enter() {
+	c.in = true
+	c.record, c.share, c.over = nil, nil, false
+}

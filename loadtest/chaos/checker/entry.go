@@ -1,0 +1,95 @@
+package checker
+
+import (
+	"encoding/json"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+)
+
+// reenter goes back to where the contender waited, over a new connection: a
+// ticket may have gone with the old one, a seat is still there.
+func (c *contest) reenter(h player.Received) error {
+	var w protocol.Welcome
+	if err := json.Unmarshal(h.Data, &w); err != nil {
+		return err
+	}
+	if c.record == nil && c.in && !c.leaving && w.Playing == nil && !c.IsWaiting(c.kind) && c.repeat == nil {
+		c.Ask(c.kind, c.data)
+	}
+	return nil
+}
+
+// left follows on a ticket that was taken back: for good, or to put in another
+// one.
+func (c *contest) left() {
+	switch {
+	case c.record != nil: // a match came first
+	case c.leaving:
+		c.gone = true
+		if c.offer == nil {
+			c.at = time.Now().Add(linger)
+		}
+	default:
+		c.Ask(c.kind, c.data)
+	}
+}
+
+// refuse follows on an error.
+func (c *contest) refuse(h player.Received) error {
+	var e protocol.Error
+	if err := json.Unmarshal(h.Data, &e); err != nil {
+		return err
+	}
+	patient := e.Code == protocol.CodeUnavailable || e.Code == protocol.CodeOverloaded || e.Code == protocol.CodeRateLimited
+	switch {
+	case h.To.Kind == protocol.TypeAnswer:
+		return c.answerRefused(h, e, patient)
+	case c.record != nil: // what it was asked for has come by itself
+		return nil
+	case patient:
+		c.askAgain(h.To, time.Duration(e.RetryAfterMS)*time.Millisecond)
+		return nil
+	case h.To.Kind != c.kind:
+		return violation("%s was answered with %s", h.To.Kind, h.Raw)
+	}
+	return c.entryRefused(h, e)
+}
+
+// askAgain makes a request once more after a while.
+func (c *contest) askAgain(q *player.Request, after time.Duration) {
+	c.repeat, c.at = q, time.Now().Add(max(after, look))
+}
+
+// entryRefused follows on a refusal to let the contender in.
+func (c *contest) entryRefused(h player.Received, e protocol.Error) error {
+	switch e.Code {
+	case protocol.CodeAlreadyQueued: // by a ticket from before the connection was lost
+		c.Ask(protocol.TypeDuelLeave, protocol.Empty{})
+		return nil
+	case protocol.CodeAlreadyPlaying:
+		return c.alreadyPlaying(h, e)
+	case protocol.CodeArenaStarted, protocol.CodeArenaFull, protocol.CodeArenaLocked, protocol.CodeNotFound:
+		if c.in {
+			return violation("a seat in arena %s was lost: %s", c.seat.arena.code, h.Raw)
+		}
+		c.gone = true
+		return nil
+	}
+	return violation("%s was answered with %s", c.kind, h.Raw)
+}
+
+// alreadyPlaying waits for the match that the contender is said to be in: one
+// that was over is about to be left behind, another is about to be pushed, at a
+// new connection at the latest.
+func (c *contest) alreadyPlaying(h player.Received, e protocol.Error) error {
+	if time.Since(c.since) > freeWithin {
+		return violation("already_playing in %s after %v (over: %v)", e.Match, freeWithin, c.played[e.Match])
+	}
+	if c.tries++; c.tries%10 == 0 {
+		c.Move()
+	}
+	c.askAgain(h.To, 2*look)
+	return nil
+}

@@ -1,0 +1,167 @@
+package checker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+)
+
+// host holds its part of the arenas.
+func (o *checker) host(ctx context.Context, number int) error {
+	if o.Arenas <= number {
+		return nil
+	}
+	sub := fmt.Sprintf("host_%d", number)
+	token, err := o.fleet.token(ctx, sub)
+	if err != nil {
+		return err
+	}
+	dice := o.dice(uint64(100 + number))
+	h := &holder{o: o, Roamer: o.roamer(player.Guest{ID: sub, Token: token}, dice)}
+	defer h.Close()
+	for i := number; i < o.Arenas; i += hosts {
+		size := min(fewest+dice.IntN(most-fewest+1), max(2, o.Players/hosts))
+		err := h.hold(ctx, plan(i, size))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			o.violations.add("arena %d: %v", i+1, err)
+			return nil
+		}
+	}
+	return nil
+}
+
+// holder is a host at work.
+type holder struct {
+	*player.Roamer
+	o      *checker
+	at     string // the node that was last asked for an arena
+	made   protocol.ArenaMade
+	pushed time.Time // the newest push of the match; before that, when it was made or asked to start
+	asked  bool      // to start it
+	begun  bool
+	over   bool
+}
+
+// hold makes an arena, fills it, starts it and sees it to its end.
+func (h *holder) hold(ctx context.Context, e event) error {
+	if err := h.make(ctx, e.NewArena); err != nil {
+		return err
+	}
+	a := h.o.invite(h.made.Code, e)
+	h.asked, h.begun, h.over, h.pushed = false, false, false, time.Now()
+	h.enter()
+	for !h.over {
+		h.start(a, e)
+		f, err := h.Next(ctx, time.Now().Add(look))
+		if err == nil {
+			err = h.take(ctx, f)
+		}
+		if err == nil {
+			err = h.checkPace(a)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start asks for the beginning once all seats are taken, or, after a while, if
+// some are.
+func (h *holder) start(a *arena, e event) {
+	n := a.players()
+	if h.asked || n < e.size && (n < 2 || time.Since(h.pushed) < gatherWithin) {
+		return
+	}
+	h.asked, h.pushed = true, time.Now()
+	a.begun.Store(true)
+	h.o.log("%s with %d players begins", e.Mode, n)
+	h.Ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: h.made.ArenaID})
+}
+
+// checkPace finds an arena that nobody comes to, or that does not go on.
+func (h *holder) checkPace(a *arena) error {
+	still := time.Since(h.pushed)
+	switch {
+	case h.asked && still > stillWithin:
+		return violation("arena %s has not gone on for %v; begun: %v", a.code, stillWithin, h.begun)
+	case !h.asked && still > beginWithin:
+		return violation("arena %s has %d players after %v", a.code, a.players(), beginWithin)
+	}
+	return nil
+}
+
+// make makes the arena at some node, as soon as one does.
+func (h *holder) make(ctx context.Context, a protocol.NewArena) error {
+	var errs error
+	for until := time.Now().Add(giveUp); time.Now().Before(until); {
+		h.at = h.Servers(h.at)
+		made, err := makeArena(ctx, h.at, h.Token, a)
+		if err == nil {
+			h.made = made
+			return nil
+		}
+		errs = err
+		if refused, ok := errors.AsType[*player.Refused](err); ok && refused.Status < 500 && refused.Status != 429 {
+			return err
+		}
+		if err := pause(ctx, 2*look); err != nil {
+			return err
+		}
+	}
+	return errs
+}
+
+func makeArena(ctx context.Context, server, token string, a protocol.NewArena) (protocol.ArenaMade, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return player.NewArena(ctx, server, "demo", token, a)
+}
+
+func (h *holder) enter() {
+	h.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: h.made.Code, As: "host"})
+}
+
+// take follows on a frame: the host is one more witness of the match.
+func (h *holder) take(ctx context.Context, f player.Received) error {
+	switch {
+	case f.Seq != 0:
+		h.begun, h.pushed = true, f.Came
+		h.over = f.Type == protocol.TypeMatchOver
+		return h.o.records.of(f.Match).see(f)
+	case f.Type == protocol.TypeWelcome && !h.begun && !h.IsWaiting(protocol.TypeArenaJoin):
+		h.enter()
+	case f.Type == protocol.TypeError:
+		return h.refused(ctx, f)
+	}
+	return nil
+}
+
+// refused follows on an error: what has been done is refused a second time.
+func (h *holder) refused(ctx context.Context, f player.Received) error {
+	var e protocol.Error
+	if err := json.Unmarshal(f.Data, &e); err != nil {
+		return err
+	}
+	switch e.Code {
+	case protocol.CodeUnavailable, protocol.CodeOverloaded, protocol.CodeRateLimited:
+		if err := pause(ctx, max(time.Duration(e.RetryAfterMS)*time.Millisecond, look)); err != nil {
+			return err
+		}
+		h.Ask(f.To.Kind, f.To.Data)
+		return nil
+	case protocol.CodeArenaStarted:
+		if f.To.Sent > 1 {
+			return nil
+		}
+	}
+	return violation("%s was answered with %s", f.To.Kind, f.Raw)
+}

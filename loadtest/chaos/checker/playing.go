@@ -1,0 +1,141 @@
+package checker
+
+import (
+	"encoding/json"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+)
+
+// earlyMS is how far the clocks of two nodes may be apart.
+const earlyMS = 100
+
+// push takes a numbered push of the match.
+func (c *contest) push(h player.Received) error {
+	if c.record == nil {
+		c.record = c.o.records.of(h.Match)
+		c.share = c.record.share(c.ID)
+	}
+	if err := c.record.see(h); err != nil {
+		return err
+	}
+	c.pushed = h.Came
+	switch h.Type {
+	case protocol.TypeQuestion:
+		return c.question(h)
+	case protocol.TypeQuestionClosed:
+		return c.closed(h)
+	case protocol.TypeMatchOver:
+		c.over, c.share.over, c.answer = true, true, nil
+		c.played[h.Match] = true
+	}
+	return nil
+}
+
+// question thinks of an answer, and of when to send it.
+func (c *contest) question(h player.Received) error {
+	var q protocol.Question
+	if err := json.Unmarshal(h.Data, &q); err != nil {
+		return err
+	}
+	if h.At < q.OpensAt-earlyMS {
+		return violation("%s: question %d opens at %d and came at %d", h.Match, q.Question, q.OpensAt, h.At)
+	}
+	c.share.asked = q
+	c.shown = append(c.shown, arrival{q.OpensAt, h.Came, h.Since, h.From})
+	if c.dice.IntN(50) == 0 { // a network breaks now and then
+		c.Move()
+	}
+	if c.share.out || c.dice.IntN(30) == 0 {
+		return nil
+	}
+	c.answer = &protocol.Answer{Match: h.Match, Question: &q.Question, Given: c.o.solutions.Answer(c.dice, q)}
+	think := time.Duration(c.dice.IntN(limitMS/4)) * time.Millisecond
+	if c.dice.IntN(30) == 0 { // at the last moment, or after it
+		think = limitMS*time.Millisecond - 50*time.Millisecond + time.Duration(c.dice.IntN(100))*time.Millisecond
+	}
+	c.due = time.Now().Add(think)
+	return nil
+}
+
+// closed learns the answer, and whether the contender is still in.
+func (c *contest) closed(h player.Received) error {
+	var closed protocol.QuestionClosed
+	if err := json.Unmarshal(h.Data, &closed); err != nil {
+		return err
+	}
+	c.answer = nil
+	c.o.solutions.Learn(c.share.asked, closed)
+	for _, r := range closed.Results {
+		if r.Player == c.ID {
+			c.share.out = c.share.out || r.Out
+		}
+	}
+	return nil
+}
+
+// own keeps what the contender alone is told.
+func (c *contest) own(h player.Received) error {
+	var o protocol.Own
+	if err := json.Unmarshal(h.Data, &o); err != nil {
+		return err
+	}
+	if c.share != nil && c.record.id == o.Match {
+		c.share.owns[o.Question] = o
+		c.share.out = c.share.out || o.Out
+	}
+	return nil
+}
+
+// answered takes the reply to an answer; one in ten answers is sent once more.
+func (c *contest) answered(h player.Received) error {
+	sent, ok := h.To.Data.(protocol.Answer)
+	if !ok || c.share == nil {
+		return violation("%s was answered with %s", h.To.Kind, h.Raw)
+	}
+	known, err := c.share.accepted(*sent.Question, h.Data)
+	if err != nil {
+		return err
+	}
+	if known {
+		c.o.counts.repeated.Add(1)
+		return nil
+	}
+	c.o.counts.answers.Add(1)
+	if c.dice.IntN(10) == 0 {
+		c.Ask(protocol.TypeAnswer, sent)
+	}
+	return nil
+}
+
+// answerRefused follows on the refusal of an answer: for good, or to send it
+// again.
+func (c *contest) answerRefused(h player.Received, e protocol.Error, patient bool) error {
+	sent, ok := h.To.Data.(protocol.Answer)
+	patient = patient || c.seat != nil && c.seat.team != "" && player.LockedOut(e)
+	switch {
+	case !ok || c.share == nil:
+		return violation("an answer that was not sent got %s", h.Raw)
+	case patient && !c.over:
+		c.answer = &sent
+		c.due = time.Now().Add(max(time.Duration(e.RetryAfterMS)*time.Millisecond, look))
+		return nil
+	case patient:
+		return nil
+	}
+	return c.share.refused(*sent.Question, e, h.Raw)
+}
+
+// state holds what the server says of the contender's own answer against what
+// it said before.
+func (c *contest) state(h player.Received) error {
+	var s protocol.MatchState
+	if err := json.Unmarshal(h.Data, &s); err != nil {
+		return err
+	}
+	if c.share == nil || s.Question == nil {
+		return nil
+	}
+	return c.share.holds(s)
+}

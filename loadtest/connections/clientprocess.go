@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"laststand/loadtest/harness"
+)
+
+// order is what the process of a crowd is told to do; it answers each with a
+// tally.
+type order struct {
+	Do     string        `json:"do"` // connect, drop; seat, ask, back
+	Ours   bool          `json:"ours"`
+	Nodes  []string      `json:"nodes"` // connected to in turn
+	First  int           `json:"first"` // the number of its first client
+	Count  int           `json:"count"`
+	Within time.Duration `json:"within"`
+	Codes  []string      `json:"codes"` // of arenas; none: duels
+}
+
+// tally is what came of it.
+type tally struct {
+	Took    []int64        `json:"took"`    // µs: of each client, from the instant at which it was to connect until it was welcome
+	Back    []int64        `json:"back"`    // epoch µs at which players were led back into their match
+	Refused map[string]int `json:"refused"` // by close code, before they were let in
+	Lost    int            `json:"lost"`    // connections that ended by themselves, so far
+	Error   string         `json:"error"`
+}
+
+// clientProcess is clients in some processes.
+type clientProcess struct{ members []*member }
+
+type member struct {
+	*harness.Child
+	out *json.Decoder
+}
+
+func gather(ctx context.Context, o options) (*clientProcess, error) {
+	c := &clientProcess{}
+	for range o.processes {
+		child, err := harness.StartChild(ctx, "-as", "clients")
+		if err != nil {
+			return nil, err
+		}
+		c.members = append(c.members, &member{child, json.NewDecoder(child.Output())})
+	}
+	return c, nil
+}
+
+// do has all processes carry out an order, each with its part of the clients.
+func (c *clientProcess) do(o order) (all tally, err error) {
+	all.Refused = map[string]int{}
+	each := o.Count / len(c.members)
+	for i, m := range c.members {
+		part := o
+		part.First, part.Count = o.First+i*each, each
+		if err := json.NewEncoder(m).Encode(part); err != nil {
+			return all, err
+		}
+	}
+	for _, m := range c.members {
+		var t tally
+		if err := m.out.Decode(&t); err != nil {
+			return all, fmt.Errorf("a client process ended: %w", err)
+		}
+		if t.Error != "" {
+			return all, fmt.Errorf("%s: %s", o.Do, t.Error)
+		}
+		all.Took, all.Back = append(all.Took, t.Took...), append(all.Back, t.Back...)
+		all.Lost += t.Lost
+		for code, n := range t.Refused {
+			all.Refused[code] += n
+		}
+	}
+	if all.Lost > 0 {
+		return all, fmt.Errorf("%s: %d connections were lost", o.Do, all.Lost)
+	}
+	return all, nil
+}
+
+func (c *clientProcess) end() {
+	for _, m := range c.members {
+		_ = m.End()
+	}
+}
+
+// wave is how clients came all at once: until each was welcome, or led back.
+type wave struct {
+	Name    string         `json:"name"`
+	Clients int            `json:"clients"`
+	P50     float64        `json:"p50_ms"`
+	P99     float64        `json:"p99_ms"`
+	Max     float64        `json:"max_ms"`
+	Seconds float64        `json:"seconds"` // from the first on until all were
+	Refused map[string]int `json:"refused"`
+}
+
+func newWave(name string, micros []int64, t tally) (wave, error) {
+	if len(micros) == 0 {
+		return wave{}, errors.New("nobody came")
+	}
+	slices.Sort(micros)
+	ms := func(share float64) float64 { return float64(micros[int(share*float64(len(micros)-1))]) / 1000 }
+	return wave{Name: name, Clients: len(micros), P50: ms(0.5), P99: ms(0.99), Max: ms(1), Refused: t.Refused}, nil
+}
+
+func (w wave) show() {
+	fmt.Printf("%-18s %12d in %.1f s, %.0f/s; p50 %.1f, p99 %.1f, max %.1f ms; refused:", w.Name, w.Clients, w.Seconds,
+		float64(w.Clients)/w.Seconds, w.P50, w.P99, w.Max)
+	for _, code := range slices.Sorted(maps.Keys(w.Refused)) {
+		fmt.Printf(" %s %d times", code, w.Refused[code])
+	}
+	if len(w.Refused) == 0 {
+		fmt.Print(" nobody")
+	}
+	fmt.Println()
+}

@@ -1,0 +1,26 @@
+package harness
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Choose gives those of all that are wanted by name, in the order of all; all
+// where nothing is said. A name that is none of theirs is an error.
+func Choose[T any](all []T, name func(T) string, wanted, separator string) ([]T, error) {
+	if wanted == "" {
+		return all, nil
+	}
+	known := make([]string, len(all))
+	for i, one := range all {
+		known[i] = name(one)
+	}
+	names := strings.Split(wanted, separator)
+	for _, n := range names {
+		if !slices.Contains(known, n) {
+			return nil, fmt.Errorf("no kind is called %q; there are: %s", n, strings.Join(known, separator))
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return !slices.Contains(names, name(one)) }), nil
+}

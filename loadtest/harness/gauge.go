@@ -1,0 +1,121 @@
+package harness
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// log is the file that the server writes its log to.
+func (s *Server) log() string { return filepath.Join(s.dir, "log") }
+
+// Log is what the server has logged so far.
+func (s *Server) Log() string {
+	told, _ := os.ReadFile(s.log()) // none is none
+	return string(told)
+}
+
+// Process is the id of the server's process.
+func (s *Server) Process() int { return s.running[0].Process.Pid }
+
+// Resident is the memory of the server's process that is in use, in bytes.
+func (s *Server) Resident() (int64, error) { return Resident(s.Process()) }
+
+// Resident is the memory of a process that is in use, in bytes.
+func Resident(process int) (int64, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", process))
+	if err != nil {
+		return 0, err
+	}
+	var size, resident int64
+	_, err = fmt.Sscan(string(raw), &size, &resident)
+	return resident * int64(os.Getpagesize()), err
+}
+
+// Connections are how many the server's players' address has accepted and not
+// closed.
+func (s *Server) Connections() (n int64, err error) {
+	raw, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		return 0, err
+	}
+	at, err := url.Parse(s.URL)
+	if err != nil {
+		return 0, err
+	}
+	port, err := strconv.Atoi(at.Port())
+	if err != nil {
+		return 0, err
+	}
+	const established, closeWait = "01", "08"
+	local := fmt.Sprintf(":%04X", port)
+	for line := range strings.Lines(string(raw)) {
+		fields := strings.Fields(line) // the second is the local address, the fourth the state
+		if len(fields) > 3 && strings.HasSuffix(fields[1], local) && (fields[3] == established || fields[3] == closeWait) {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// Metrics are a server's metrics at an instant, by series as it is written.
+type Metrics map[string]float64
+
+// Metrics reads them.
+func (s *Server) Metrics(ctx context.Context) (Metrics, error) { return ReadMetrics(ctx, s.Ops) }
+
+// ReadMetrics reads those of the server whose operations are at a URL.
+func ReadMetrics(ctx context.Context, ops string) (Metrics, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, ops+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	all := Metrics{}
+	lines := bufio.NewScanner(answer.Body)
+	for lines.Scan() {
+		at := strings.LastIndexByte(lines.Text(), ' ')
+		if at < 0 || strings.HasPrefix(lines.Text(), "#") {
+			continue
+		}
+		if all[lines.Text()[:at]], err = strconv.ParseFloat(lines.Text()[at+1:], 64); err != nil {
+			return nil, fmt.Errorf("metrics: %s: %w", lines.Text(), err)
+		}
+	}
+	return all, lines.Err()
+}
+
+// Sum adds the series of a name up that have all of the labels, each as
+// `code="429"`.
+func (m Metrics) Sum(name string, labels ...string) (sum float64) {
+series:
+	for series, value := range m {
+		rest, ok := strings.CutPrefix(series, name)
+		if !ok || rest != "" && rest[0] != '{' {
+			continue
+		}
+		for _, label := range labels {
+			if !strings.Contains(rest, label) {
+				continue series
+			}
+		}
+		sum += value
+	}
+	return sum
+}
+
+// Collect has the server collect its garbage; token is an admin's.
+func (s *Server) Collect(ctx context.Context, token string) error {
+	_, err := s.Heap(ctx, token)
+	return err
+}

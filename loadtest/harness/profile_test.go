@@ -1,0 +1,38 @@
+package harness
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Both profiles are of the same seconds, and each is a file; a refusal is none.
+func TestProfile(t *testing.T) {
+	t.Parallel()
+	ops := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer admin" {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		_, _ = w.Write([]byte(r.URL.String()))
+	}))
+	t.Cleanup(ops.Close)
+	s, dir := &Server{Ops: ops.URL}, t.TempDir()
+	if err := s.Profile(t.Context(), "admin", filepath.Join(dir, "run"), 4); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"profile", "allocs"} {
+		got, err := os.ReadFile(filepath.Join(dir, "run."+kind))
+		if want := "/debug/pprof/" + kind + "?seconds=4"; err != nil || string(got) != want {
+			t.Errorf("%s holds %q, %v, want %q", kind, got, err, want)
+		}
+	}
+	if err := s.Profile(t.Context(), "nobody", filepath.Join(dir, "refused"), 4); err == nil || !strings.Contains(err.Error(), "403") {
+		t.Errorf("refused, it gives %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "refused.allocs")); !os.IsNotExist(err) {
+		t.Errorf("what was refused is kept: %v", err)
+	}
+}

@@ -1,0 +1,136 @@
+package attacker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// checkControl holds what the honest players say, and what the server keeps of
+// their duels, against what was played.
+func (s *runner) checkControl(ctx context.Context) {
+	told, more := s.control.Untrue()
+	for _, line := range told {
+		s.report.untrue("honest: " + line)
+	}
+	if more > 0 {
+		s.report.untrue(fmt.Sprintf("honest: and %d more", more))
+	}
+	played := s.control.Played()
+	for _, n := range played {
+		s.report.Duels += n
+	}
+	until := time.Now().Add(s.Return)
+	for _, id := range slices.Sorted(maps.Keys(played)) {
+		if n, err := s.kept(ctx, id, played[id], until); err != nil || n != played[id] {
+			s.report.untrue(fmt.Sprintf("honest: %s has played %d duels, and the board says %d (%v)", id, played[id], n, err))
+		}
+	}
+}
+
+// kept is how many matches the board gives a player, once it gives as many as
+// were played, or the time is over.
+func (s *runner) kept(ctx context.Context, id string, played int, until time.Time) (n int, err error) {
+	for {
+		if n, err = s.standing(ctx, id); err == nil && n >= played || time.Now().After(until) {
+			return n, err
+		}
+		if err := pause(ctx, 200*time.Millisecond); err != nil {
+			return n, err
+		}
+	}
+}
+
+func (s *runner) standing(ctx context.Context, id string) (int, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Server.URL+"/v1/games/demo/leaderboards/all/"+id, nil)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("%s: %.100s (%w)", answer.Status, body, err)
+	}
+	var standing struct{ Matches int }
+	return standing.Matches, json.Unmarshal(body, &standing)
+}
+
+// checkTallies tells what the attackers saw that was untrue.
+func (s *runner) checkTallies() {
+	for _, p := range s.report.Phases {
+		for _, t := range p.Tallies {
+			for _, line := range slices.Sorted(maps.Keys(t.Untrue)) {
+				s.report.untrue(fmt.Sprintf("%s (%d times, %s)", line, t.Untrue[line], p.Name))
+			}
+			if t.Omitted > 0 {
+				s.report.untrue(fmt.Sprintf("%s: and %d more", t.Kind, t.Omitted))
+			}
+		}
+	}
+}
+
+// checkServer holds what the attackers saw against the server's metrics and its
+// log.
+func (s *runner) checkServer(ctx context.Context) error {
+	s.checkTallies()
+	after, err := s.Server.Metrics(ctx)
+	if err != nil {
+		return fmt.Errorf("the server does not answer any more: %w", err)
+	}
+	for how, seen := range s.report.refused() {
+		if name, labels, counted := metricOf(how); counted {
+			if n := after.Sum(name, labels...) - s.before.Sum(name, labels...); n < float64(seen) {
+				s.report.untrue(fmt.Sprintf("%d refusals %q were seen, and %s %v counts %.0f", seen, how, name, labels, n))
+			}
+		}
+	}
+	refused := s.report.refused()
+	for metric, seen := range map[string]int64{ // by its reason
+		"laststand_token_refusals_total": refused["close 4401"],
+		"laststand_limit_refusals_total": refused["http 429"] + refused["error rate_limited"],
+	} {
+		if n := after.Sum(metric) - s.before.Sum(metric); n < float64(seen) {
+			s.report.untrue(fmt.Sprintf("%d refusals were seen, and %s counts %.0f", seen, metric, n))
+		}
+	}
+	if n := after.Sum("laststand_ws_panics_total"); n > 0 {
+		s.report.untrue(fmt.Sprintf("%.0f messages panicked", n))
+	}
+	log := s.Server.Log()
+	for _, word := range []string{"panic", "DATA RACE", "fatal error"} {
+		if at := strings.Index(log, word); at >= 0 {
+			s.report.untrue(fmt.Sprintf("the log tells of a %s: %.2000s", word, log[at:]))
+		}
+	}
+	return nil
+}
+
+// metricOf is where the server counts a refusal that an attacker noted; what the
+// HTTP library refuses before a request is one, and who is cut off, it need not.
+func metricOf(how string) (name string, labels []string, counted bool) {
+	of, what, _ := strings.Cut(how, " ")
+	label := []string{fmt.Sprintf("code=%q", what)}
+	switch {
+	case how == "http 414", how == "http 431": // before any route
+		return "laststand_http_oversized_requests_total", []string{map[string]string{"414": `reason="url"`, "431": `reason="headers"`}[what]}, true
+	case of == "http":
+		return "laststand_http_requests_total", label, true
+	case of == "close":
+		return "laststand_ws_closes_total", label, true
+	case of == "error":
+		return "laststand_ws_refusals_total", label, true
+	case of == "upgrade":
+		return "laststand_ws_refusals_total", []string{`code="upgrade"`}, true
+	}
+	return "", nil, false
+}

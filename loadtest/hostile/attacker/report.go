@@ -1,0 +1,115 @@
+package attacker
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"laststand/loadtest/hostile/attack"
+	"laststand/loadtest/hostile/control"
+)
+
+// Report is what a siege showed.
+type Report struct {
+	Before Phase         `json:"calm"`
+	Phases []Phase       `json:"phases"`
+	After  Phase         `json:"after"`
+	Back   time.Duration `json:"back_ns"` // until the server was what it was
+	Duels  int           `json:"duels"`   // that honest players have played, each counted for both
+	Untrue []string      `json:"violations"`
+}
+
+// Phase is a span of time.
+type Phase struct {
+	Name    string          `json:"name"`
+	Seconds float64         `json:"seconds"`
+	Honest  control.Service `json:"honest"`
+	Most    Size            `json:"most"` // the server's
+	Tallies []attack.Counts `json:"attacks,omitempty"`
+}
+
+func (r *Report) untrue(lines ...string) { r.Untrue = append(r.Untrue, lines...) }
+
+// refused adds up how attackers were refused.
+func (r *Report) refused() map[string]int64 {
+	all := map[string]int64{}
+	for _, p := range r.Phases {
+		for how, n := range p.refused() {
+			all[how] += n
+		}
+	}
+	return all
+}
+
+func (p Phase) refused() map[string]int64 {
+	all := map[string]int64{}
+	for _, t := range p.Tallies {
+		for how, n := range t.Refused {
+			all[how] += n
+		}
+	}
+	return all
+}
+
+// Slow says in which phases the honest waited more than twice as long as in the
+// calm, at the 99th percentile, and longer than floorMS; and where the server
+// had more than mostMB in use.
+func (r *Report) Slow(floorMS float64, mostMB int64) (all []string) {
+	for _, p := range append(slices.Clone(r.Phases), r.After) {
+		for _, of := range []struct {
+			what      string
+			now, calm control.Times
+		}{
+			{"answers", p.Honest.Answers, r.Before.Honest.Answers}, {"reads", p.Honest.Reads, r.Before.Honest.Reads}, {"pongs", p.Honest.Pongs, r.Before.Honest.Pongs},
+		} {
+			if most := max(2*of.calm.P99, floorMS); of.now.P99 > most {
+				all = append(all, fmt.Sprintf("%s: p99 of %s %.1f ms, %.1f in the calm", p.Name, of.what, of.now.P99, of.calm.P99))
+			}
+		}
+		if p.Honest.Shed > 0 {
+			all = append(all, fmt.Sprintf("%s: %d honest reads and arrivals were put off", p.Name, p.Honest.Shed))
+		}
+		if p.Most.MB > mostMB {
+			all = append(all, fmt.Sprintf("%s: %d MB in use, at most %d may be", p.Name, p.Most.MB, mostMB))
+		}
+	}
+	return all
+}
+
+// head is the first line of a table of phases.
+const head = "                    s    sent/s   answers n  p50  p99 ms     reads p50  p99 ms    MB  gorout. sockets  files  refused"
+
+// String is the phase as a line of it.
+func (p Phase) String() string {
+	sent := int64(0)
+	for _, t := range p.Tallies {
+		sent += t.Sent
+	}
+	refused := p.refused()
+	how := slices.Collect(maps.Keys(refused))
+	slices.SortFunc(how, func(a, b string) int { return int(refused[b] - refused[a]) })
+	for i, of := range how {
+		how[i] = fmt.Sprintf("%s×%d", of, refused[of])
+	}
+	return fmt.Sprintf("%-16s %4.0f %9.0f %11d %4.1f %7.1f %13.1f %7.1f %5d %8d %7d %6d  %s", p.Name, p.Seconds, float64(sent)/max(p.Seconds, 1),
+		p.Honest.Answers.N, p.Honest.Answers.P50, p.Honest.Answers.P99, p.Honest.Reads.P50, p.Honest.Reads.P99,
+		p.Most.MB, p.Most.Goroutines, p.Most.Sockets, p.Most.Files, strings.Join(how, ", "))
+}
+
+// String is the report as a table.
+func (r Report) String() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, head)
+	fmt.Fprintln(&b, r.Before)
+	for _, p := range r.Phases {
+		fmt.Fprintln(&b, p)
+	}
+	fmt.Fprintln(&b, r.After)
+	fmt.Fprintf(&b, "what it was within %s; honest players have played %d duels\n", r.Back.Round(100*time.Millisecond), r.Duels/2)
+	for _, line := range r.Untrue {
+		fmt.Fprintln(&b, "UNTRUE  "+line)
+	}
+	return b.String()
+}

@@ -1,0 +1,74 @@
+package attacker
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Size is how large the server is.
+type Size struct {
+	MB         int64 `json:"mb"` // resident
+	Goroutines int64 `json:"goroutines"`
+	Sockets    int64 `json:"sockets"` // connections of players' and others' clients
+	Files      int64 `json:"files"`   // open descriptors, those and the pools of stores too
+}
+
+// What a server may be above the calm's most and count as what it was: what
+// comes and goes by itself. So it may be of memory, or by so many MB: the runtime
+// gives some back late.
+const (
+	moreGoroutines = 60
+	moreSockets    = 20
+	moreFiles      = 150 // pools keep what they have needed once
+	timesMB        = 1.5
+)
+
+// above says in what a size is above another by more than that.
+func (z Size) above(calm Size, moreMB int64) (all []string) {
+	if z.Goroutines > calm.Goroutines+moreGoroutines {
+		all = append(all, fmt.Sprintf("the server has %d goroutines, %d in the calm", z.Goroutines, calm.Goroutines))
+	}
+	if z.Sockets > calm.Sockets+moreSockets {
+		all = append(all, fmt.Sprintf("the server has %d connections, %d in the calm", z.Sockets, calm.Sockets))
+	}
+	if z.Files > calm.Files+moreFiles {
+		all = append(all, fmt.Sprintf("the server has %d files open, %d in the calm", z.Files, calm.Files))
+	}
+	if float64(z.MB) > max(float64(calm.MB+moreMB), timesMB*float64(calm.MB)) {
+		all = append(all, fmt.Sprintf("the server has %d MB of memory in use, %d in the calm", z.MB, calm.MB))
+	}
+	return all
+}
+
+// size is how large the server is now.
+func (s *runner) size(ctx context.Context) (z Size, err error) {
+	resident, err := s.Server.Resident()
+	if err != nil {
+		return z, err
+	}
+	m, err := s.Server.Metrics(ctx)
+	if err != nil {
+		return z, err
+	}
+	sockets, err := s.Server.Connections()
+	return Size{resident >> 20, int64(m.Sum("go_goroutines")), sockets, int64(m.Sum("process_open_fds"))}, err
+}
+
+// sizes are the largest of what was seen.
+type sizes struct{ most Size }
+
+// watch looks at the server twice a second until ctx ends.
+func (s *runner) watch(ctx context.Context, z *sizes) error {
+	for ctx.Err() == nil {
+		now, err := s.size(ctx)
+		if err != nil && ctx.Err() == nil {
+			return fmt.Errorf("the server cannot be looked at: %w", err)
+		}
+		z.most = Size{
+			max(z.most.MB, now.MB), max(z.most.Goroutines, now.Goroutines), max(z.most.Sockets, now.Sockets), max(z.most.Files, now.Files),
+		}
+		_ = pause(ctx, time.Second/2) // the loop ends with ctx
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package control
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"laststand/internal/protocol"
+)
+
+// quiet is how long a player in a match may hear nothing: a question's time, its
+// end and what is given for a node's trouble.
+const quiet = 15 * time.Second
+
+// duel plays duel after duel.
+func (p *person) duel() error {
+	t, err := p.connect("player")
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	if err := t.ask(protocol.TypeDuelJoin, protocol.DuelJoin{}); err != nil {
+		return err
+	}
+	d := duelist{talker: t, id: p.id, last: time.Now()}
+	for !d.over {
+		h, err := t.next(time.Second)
+		if err != nil {
+			return err
+		}
+		if err := d.take(h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// duelist is a person at duels.
+type duelist struct {
+	*talker
+	id      string
+	playing bool
+	last    time.Time // when anything was heard
+	over    bool
+}
+
+func (d *duelist) take(h heard) error {
+	switch {
+	case h.none && d.playing && time.Since(d.last) > quiet:
+		return fmt.Errorf("nothing heard of %s for %s", d.match, quiet)
+	case h.none:
+		d.over = !d.playing && d.of.stopping()
+		return nil
+	}
+	d.last = time.Now()
+	switch h.Type {
+	case protocol.TypeMatchFound:
+		d.playing = true
+	case protocol.TypeQuestion:
+		return d.reply(h)
+	case protocol.TypeAnswered:
+		d.of.answers.add(h.Came.Sub(h.to.at))
+	case protocol.TypeMatchOver:
+		return d.ended(h)
+	case protocol.TypeError:
+		return d.refused(h)
+	}
+	return nil
+}
+
+// ended notes a match that was played to its end, and goes on to the next.
+func (d *duelist) ended(h heard) error {
+	var over protocol.MatchOver
+	if err := json.Unmarshal(h.Data, &over); err != nil {
+		return err
+	}
+	if over.Reason != "finished" {
+		return fmt.Errorf("a duel that both played ended as %q: %s", over.Reason, h.Raw)
+	}
+	d.playing = false
+	d.of.mu.Lock()
+	d.of.played[d.id]++
+	d.of.mu.Unlock()
+	if d.over = d.of.stopping(); d.over {
+		return nil
+	}
+	return d.ask(protocol.TypeDuelJoin, protocol.DuelJoin{})
+}
+
+var errRefused = errors.New("refused")
+
+// refused joins once more while the last match is being settled, which is no
+// fault; anything else is.
+func (d *duelist) refused(h heard) error {
+	e := h.refusal()
+	if h.to.kind != protocol.TypeDuelJoin || e.Code != protocol.CodeUnavailable || e.RetryAfterMS <= 0 {
+		return fmt.Errorf("%s: %w: %s", h.to.kind, errRefused, h.Raw)
+	}
+	if !d.of.pause(time.Duration(e.RetryAfterMS) * time.Millisecond) {
+		d.over = true
+		return nil
+	}
+	return d.ask(protocol.TypeDuelJoin, protocol.DuelJoin{})
+}

@@ -1,0 +1,155 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/harness"
+	"laststand/loadtest/player"
+)
+
+// connect connects a person by a token of a role.
+func (p *person) connect(role string) (*talker, error) {
+	token, err := harness.Token(role, p.id)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(p.of.life, patience)
+	defer cancel()
+	conn, err := player.ConnectBy(ctx, p.from, p.of.URL, player.Guest{ID: p.id, Token: token}, nil)
+	if err != nil {
+		return nil, err
+	}
+	t := &talker{Player: conn, of: p.of, waits: map[int64]waiting{}, frames: make(chan player.Frame, 256), gone: make(chan struct{})}
+	t.reader.Go(t.read)
+	return t, nil
+}
+
+// talker is a connection on which every request has to be answered in time, and
+// numbered pushes have to come in order.
+type talker struct {
+	*player.Player
+	of    *Group
+	waits map[int64]waiting
+	match string
+	seq   int64
+
+	frames chan player.Frame // closed when the connection has ended
+	err    error             // why it has; valid once frames is closed
+	gone   chan struct{}     // closed by close
+	reader sync.WaitGroup
+}
+
+// read hands frames on until the connection ends.
+func (t *talker) read() {
+	defer close(t.frames)
+	for {
+		f, err := t.Read(time.Hour)
+		if err != nil {
+			t.err = err
+			return
+		}
+		select {
+		case t.frames <- f:
+		case <-t.gone:
+			return
+		}
+	}
+}
+
+// close ends the connection without a word.
+func (t *talker) close() {
+	close(t.gone)
+	_ = t.Close()
+	t.reader.Wait()
+}
+
+// waiting is a request without a reply so far.
+type waiting struct {
+	kind string
+	at   time.Time
+}
+
+// ask sends a request.
+func (t *talker) ask(kind string, data any) error {
+	id, err := t.Send(kind, data)
+	t.waits[id] = waiting{kind, time.Now()}
+	return err
+}
+
+// heard is a frame and the request that it answers.
+type heard struct {
+	player.Frame
+	to   waiting // of kind "" for a push
+	none bool    // nothing came
+}
+
+// next waits for a frame, at most so long.
+func (t *talker) next(within time.Duration) (h heard, err error) {
+	wait := time.NewTimer(within)
+	defer wait.Stop()
+	select {
+	case <-t.of.life.Done():
+		return h, t.of.life.Err()
+	case <-wait.C:
+		return heard{none: true}, t.overdue()
+	case f, open := <-t.frames:
+		if !open {
+			return h, t.err
+		}
+		h.Frame = f
+	}
+	if h.Re != nil {
+		asked, ok := t.waits[*h.Re]
+		if !ok {
+			return h, fmt.Errorf("a reply to nothing: %s", h.Raw)
+		}
+		delete(t.waits, *h.Re)
+		h.to = asked
+	}
+	if h.Seq != 0 {
+		if h.Match != t.match {
+			t.match, t.seq = h.Match, 0
+		}
+		if t.seq++; h.Seq != t.seq {
+			return h, fmt.Errorf("push %d of %s came where %d was due", h.Seq, h.Match, t.seq)
+		}
+	}
+	return h, t.overdue()
+}
+
+// overdue is an error where a request has had no reply for too long.
+func (t *talker) overdue() error {
+	for _, w := range t.waits {
+		if took := time.Since(w.at); took > patience {
+			return fmt.Errorf("no reply to %s for %s", w.kind, took.Round(time.Second))
+		}
+	}
+	return nil
+}
+
+// refusal reads an error reply.
+func (h heard) refusal() (e protocol.Error) {
+	_ = json.Unmarshal(h.Data, &e) // one that cannot be read has no code, which nobody expects
+	return e
+}
+
+// think waits as a person does who reads a question.
+func think() time.Duration {
+	return 20*time.Millisecond + rand.N(180*time.Millisecond) //nolint:gosec // a pause is no secret
+}
+
+// reply answers a question after a while.
+func (t *talker) reply(h heard) error {
+	var q protocol.Question
+	if err := json.Unmarshal(h.Data, &q); err != nil {
+		return err
+	}
+	time.Sleep(think())
+	return t.ask(protocol.TypeAnswer, protocol.Answer{Match: h.Match, Question: &q.Question, Given: player.RandomAnswer(q)})
+}

@@ -1,0 +1,121 @@
+package clients
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+	"laststand/loadtest/swarm/rules"
+	"laststand/loadtest/swarm/stats"
+)
+
+// handlePush takes a numbered push of the match.
+func (t *participation) handlePush(h player.Received) error {
+	if t.match == nil {
+		return t.handleFound(h)
+	}
+	t.since = h.Came
+	if h.Match != t.match.ID {
+		return fmt.Errorf("%w: in %s came %s", player.ErrContract, t.match.ID, h.Raw)
+	}
+	if err := t.match.Push(h.Type, h.Data, h.Raw); err != nil || t.host != nil {
+		return err
+	}
+	switch h.Type {
+	case protocol.TypeQuestion:
+		t.planAnswer(h)
+	case protocol.TypeQuestionClosed:
+		t.answer, t.answerAt = nil, time.Time{}
+		if q, closed := t.match.Newest(); closed != nil {
+			t.c.solutions.Learn(q, *closed)
+		}
+	case protocol.TypeMatchOver:
+		t.over, t.overAt = h.Match, h.Came
+		t.lastOver, t.isLastRated = h.Match, t.match.IsRated()
+	}
+	return nil
+}
+
+// handleFound begins a match.
+func (t *participation) handleFound(h player.Received) error {
+	if h.Type != protocol.TypeMatchFound {
+		return fmt.Errorf("%w: a match begins with %s", player.ErrContract, h.Raw)
+	}
+	var found protocol.MatchFound
+	if err := json.Unmarshal(h.Data, &found); err != nil {
+		return err
+	}
+	if t.round == nil {
+		t.c.stats.Add(stats.Found, h.Came.Sub(t.since))
+	}
+	t.match, t.since = rules.NewMatch(h.Match, t.ID, h.Raw, found), h.Came
+	if t.isPlaying() {
+		t.c.playing.Add(1)
+	}
+	return nil
+}
+
+// planAnswer thinks of an answer, and of when to send it.
+func (t *participation) planAnswer(h player.Received) {
+	q, _ := t.match.Newest()
+	if late := h.Came.UnixMilli() - q.OpensAt; h.Came.UnixMilli() <= q.ClosesAt {
+		t.c.stats.Add(stats.Question, time.Duration(late)*time.Millisecond)
+	}
+	if t.match.IsOut() && t.dice.IntN(20) > 0 { // some try nevertheless
+		return
+	}
+	t.answer = &attempt{Answer: protocol.Answer{Match: h.Match, Question: &q.Question, Given: t.c.solutions.Answer(t.dice, q)}}
+	t.answerAt = h.Came.Add(1)
+	if t.c.Think > 0 {
+		t.answerAt = h.Came.Add(time.Duration(t.dice.Int64N(int64(t.c.Think))))
+	}
+}
+
+// handleOwn takes what the player alone is told.
+func (t *participation) handleOwn(h player.Received) error {
+	var o protocol.Own
+	if err := json.Unmarshal(h.Data, &o); err != nil || t.match == nil || t.match.ID != o.Match {
+		return err
+	}
+	return t.match.RecordOwn(o)
+}
+
+// handleAnswered takes the reply to an answer. One accepted answer in 50 is followed
+// by another one, which must not be.
+func (t *participation) handleAnswered(h player.Received) error {
+	a, ok := h.To.Data.(attempt)
+	var reply protocol.Answered
+	if err := json.Unmarshal(h.Data, &reply); err != nil || !ok || t.match == nil {
+		return fmt.Errorf("%w: %s was answered with %s (%w)", player.ErrContract, h.To.Kind, h.Raw, err)
+	}
+	if err := t.match.RecordReply(a.Answer, reply, a.IsSecond); err != nil {
+		return err
+	}
+	t.c.stats.Count("answer accepted", 1)
+	if h.To.Sent == 1 {
+		t.c.stats.Add(stats.Answer, h.Came.Sub(a.sentAt))
+	}
+	if q, closed := t.match.Newest(); closed == nil && q.Question == reply.Question && t.dice.IntN(50) == 0 {
+		a.Given, a.IsSecond = another(q, a.Given), true
+		t.answer, t.answerAt = &a, time.Now()
+	}
+	return nil
+}
+
+// another is an answer to a question that differs from one.
+func another(q protocol.Question, g protocol.Given) protocol.Given {
+	switch {
+	case g.Choice != nil:
+		next := (*g.Choice + 1) % len(q.Choices)
+		return protocol.Given{Choice: &next}
+	case len(g.Choices) == 1:
+		return protocol.Given{Choices: []int{(g.Choices[0] + 1) % len(q.Choices)}}
+	case len(g.Choices) > 1:
+		return protocol.Given{Choices: g.Choices[:1]}
+	case q.Kind == "number":
+		return protocol.Given{Value: json.RawMessage("-77")}
+	}
+	return protocol.Given{Value: json.RawMessage(`"something else"`)}
+}

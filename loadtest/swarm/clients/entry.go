@@ -1,0 +1,112 @@
+package clients
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+)
+
+// reenter asks anew where a ticket may have gone with the connection; a seat is
+// still there.
+func (t *participation) reenter(h player.Received) error {
+	var w protocol.Welcome
+	if err := json.Unmarshal(h.Data, &w); err != nil {
+		return err
+	}
+	if t.match == nil && t.hasEntered && !t.isLeaving && w.Playing == nil && !t.IsWaiting(t.kind) && t.retry == nil {
+		t.Ask(t.kind, t.data)
+	}
+	return nil
+}
+
+// handleLeft follows on a ticket that was taken back: for good, or to put in another.
+func (t *participation) handleLeft() {
+	switch {
+	case t.match != nil: // a match came first
+	case t.isLeaving:
+		t.isRefused, t.retryAt = true, time.Now().Add(t.c.LateMatchWait)
+	default:
+		t.Ask(t.kind, t.data)
+	}
+}
+
+// isTemporary says whether a refusal is for now only.
+func isTemporary(e protocol.Error) bool {
+	return e.Code == protocol.CodeUnavailable || e.Code == protocol.CodeOverloaded || e.Code == protocol.CodeRateLimited
+}
+
+// handleRefusal follows on an error.
+func (t *participation) handleRefusal(h player.Received) error {
+	var e protocol.Error
+	if err := json.Unmarshal(h.Data, &e); err != nil {
+		return err
+	}
+	t.c.stats.Count(h.To.Kind+" "+string(e.Code), 1)
+	after := max(time.Duration(e.RetryAfterMS)*time.Millisecond, checkEvery/5)
+	switch {
+	case h.To.Kind == protocol.TypeAnswer:
+		return t.handleAnswerRefusal(h, e, after)
+	case t.match != nil: // what it was asked for has come by itself
+		return nil
+	case isTemporary(e):
+		t.since = time.Now()                                               // it was heard
+		if t.group.Err() != nil && h.To.Kind == t.kind && t.round == nil { // a seat in an arena is not given back
+			t.isRefused, t.retryAt = true, time.Now().Add(t.c.LateMatchWait) // no more tries; it may be in, all the same
+			return nil
+		}
+		t.refusals++
+		t.repeat(h.To, after*time.Duration(min(t.refusals, maxBackoff)))
+		return nil
+	}
+	return t.handleEntryRefusal(h, e, after)
+}
+
+func (t *participation) handleAnswerRefusal(h player.Received, e protocol.Error, after time.Duration) error {
+	a, ok := h.To.Data.(attempt)
+	if !ok || t.match == nil {
+		return fmt.Errorf("%w: an answer that was not sent got %s", player.ErrContract, h.Raw)
+	}
+	lockedOut := !a.IsSecond && t.match.Mode() == "buzzer" && player.LockedOut(e)
+	if !lockedOut && !isTemporary(e) {
+		return t.match.RecordRefusal(a.Answer, e, a.IsSecond)
+	}
+	if !lockedOut && !a.IsSecond && (e.Code != protocol.CodeRateLimited || h.To.Sent > 1) { // what is sent too fast is not looked at
+		t.match.MarkUnsure(a.Answer)
+	}
+	if q, closed := t.match.Newest(); closed == nil && !a.IsSecond && *a.Question == q.Question {
+		t.answer, t.answerAt = &a, time.Now().Add(after)
+	}
+	return nil
+}
+
+func (t *participation) repeat(q *player.Request, after time.Duration) {
+	t.retry, t.retryAt = q, time.Now().Add(after)
+}
+
+// handleEntryRefusal follows on a refusal to let the player in.
+func (t *participation) handleEntryRefusal(h player.Received, e protocol.Error, after time.Duration) error {
+	switch e.Code {
+	case protocol.CodeAlreadyQueued: // by a ticket from before the connection was lost
+		t.Ask(protocol.TypeDuelLeave, protocol.Empty{})
+		return nil
+	case protocol.CodeAlreadyPlaying: // in the last match, until that is left behind
+		if t.tries++; t.tries > 100 {
+			break
+		}
+		if t.tries%20 == 0 { // another one is told of at a new connection at the latest
+			t.Move()
+		}
+		t.repeat(h.To, after)
+		return nil
+	case protocol.CodeArenaStarted, protocol.CodeArenaFull, protocol.CodeNotFound:
+		if t.host != nil || t.hasEntered {
+			break
+		}
+		t.isRefused = true
+		return nil
+	}
+	return fmt.Errorf("%w: %s was answered with %s", player.ErrContract, h.To.Kind, h.Raw)
+}

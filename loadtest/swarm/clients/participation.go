@@ -1,0 +1,236 @@
+package clients
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+	"laststand/loadtest/swarm/rules"
+	"laststand/loadtest/swarm/stats"
+)
+
+// entry is what a player asks for to get into a match.
+type entry struct {
+	kind        string
+	data        any
+	counts      bool        // for boards
+	round       *arenaRun   // of an arena, else nil
+	host        *hostState  // of who leads it, else nil
+	reportEntry func(error) // is told, once, that the player is in, or why not; nil: nobody
+}
+
+func duel() entry {
+	never := int64(0)
+	return entry{kind: protocol.TypeDuelJoin, data: protocol.DuelJoin{Lang: "en", BotAfterMS: &never}, counts: true}
+}
+
+// participation is a player's way through one match, from asking for it on.
+type participation struct {
+	*client
+	entry
+	group      context.Context // at its end the player does not wait for a match any more
+	since      time.Time       // when it was first asked for, and then the newest push
+	hasEntered bool            // waits for the match, queued or seated
+	isLeaving  bool            // takes the ticket back
+	isRefused  bool            // will not get in, as far as is known at
+	retry      *player.Request // that is to be made once more at
+	retryAt    time.Time
+	tries      int // to get in while already_playing
+	refusals   int // away for now, one after another
+
+	match    *rules.Match // nil before it
+	answer   *attempt     // that is to be sent at
+	answerAt time.Time
+}
+
+// attempt is an answer as it is sent. Second is another one than that accepted.
+type attempt struct {
+	protocol.Answer
+	IsSecond bool `json:"-"`
+
+	sentAt time.Time
+}
+
+const (
+	// silenceLimit bounds how long a player may hear nothing of a match, or wait
+	// for its beginning with others there.
+	silenceLimit = 3 * time.Minute
+	// checkEvery is how often it is looked whether a player is to leave.
+	checkEvery = time.Second
+)
+
+// play gets into a match and plays it to its end.
+func (p *client) play(group context.Context, e entry) error {
+	t := &participation{client: p, entry: e, group: group, since: time.Now()}
+	defer t.stopPlaying()
+	t.Ask(t.kind, t.data)
+	for !t.isDone() {
+		t.sendDue(time.Now())
+		h, err := t.Next(t.readContext(), t.nextDue())
+		if err == nil {
+			err = t.handleFrame(h)
+		}
+		if err != nil {
+			t.tellEntry(err)
+			return err
+		}
+		if time.Since(t.since) > silenceLimit && (t.match != nil || t.round != nil) {
+			return fmt.Errorf("%w: nothing heard for %v of what %+v led to", player.ErrContract, silenceLimit, t.data)
+		}
+	}
+	t.tellEntry(errArenaStarted)
+	return t.finish()
+}
+
+// stopPlaying notes that a player is in no match any more.
+func (t *participation) stopPlaying() {
+	if t.isPlaying() {
+		t.c.playing.Add(-1)
+	}
+}
+
+// isPlaying says whether a match was begun, and not to lead it.
+func (t *participation) isPlaying() bool { return t.match != nil && t.host == nil }
+
+var errArenaStarted = errors.New("the arena had begun")
+
+// tellEntry tells once whether the player is in.
+func (t *participation) tellEntry(err error) {
+	if t.reportEntry != nil {
+		t.reportEntry(err)
+		t.reportEntry = nil
+	}
+}
+
+// readContext is how long the next frame is waited for: who is in nothing leaves at once.
+func (t *participation) readContext() context.Context {
+	if t.match == nil && !t.hasEntered && !t.isLeaving && !t.isRefused && t.retry == nil && !t.IsWaiting(t.kind) && t.round == nil {
+		return t.group
+	}
+	return t.c.ctx
+}
+
+// isDone says whether the match is over, or none will come.
+func (t *participation) isDone() bool {
+	if t.IsWaiting(protocol.TypeAnswer, protocol.TypeDuelLeave, t.kind) {
+		return false
+	}
+	if t.match != nil {
+		return t.match.Over() != nil
+	}
+	return t.isRefused && time.Now().After(t.retryAt)
+}
+
+// nextDue is when there is something to be done without being told.
+func (t *participation) nextDue() time.Time {
+	at := time.Now().Add(checkEvery)
+	if t.match != nil {
+		at = at.Add(5 * checkEvery)
+	}
+	for _, due := range []time.Time{t.answerAt, t.retryAt} {
+		if !due.IsZero() && due.After(time.Now()) && due.Before(at) {
+			at = due
+		}
+	}
+	return at
+}
+
+// sendDue does what is due.
+func (t *participation) sendDue(now time.Time) {
+	if t.answer != nil && !now.Before(t.answerAt) {
+		a := *t.answer
+		a.sentAt, t.answer, t.answerAt = now, nil, time.Time{}
+		if !a.IsSecond {
+			t.match.RecordAnswer(a.Answer)
+		}
+		t.Ask(protocol.TypeAnswer, a)
+	}
+	if t.match != nil {
+		return
+	}
+	if t.retry != nil && now.After(t.retryAt) {
+		q := t.retry
+		t.retry, t.retryAt = nil, time.Time{}
+		t.Ask(q.Kind, q.Data)
+	}
+	if t.host != nil {
+		t.startArena(now)
+	}
+	if t.group.Err() == nil || t.round != nil || t.isLeaving || t.isRefused {
+		return
+	}
+	switch {
+	case t.hasEntered, t.retry != nil: // who was refused may have a ticket all the same
+		t.isLeaving, t.retry, t.retryAt = true, nil, time.Time{}
+		t.Ask(protocol.TypeDuelLeave, protocol.Empty{})
+	case !t.IsWaiting(t.kind):
+		t.isRefused = true
+	}
+}
+
+// finish takes what the match was.
+func (t *participation) finish() error {
+	if t.match == nil || t.host != nil {
+		return nil
+	}
+	t.over, t.overAt = t.match.ID, time.Now()
+	sums, err := t.match.Finish()
+	if err != nil {
+		return err
+	}
+	t.c.stats.Count("matches "+t.match.Mode(), 1)
+	if t.counts {
+		t.sums.Add(sums)
+	}
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	t.c.digests = append(t.c.digests, t.match.Digest())
+	return nil
+}
+
+// handleFrame follows on a frame.
+func (t *participation) handleFrame(h player.Received) error {
+	if h.Seq != 0 {
+		return t.handlePush(h)
+	}
+	switch h.Type {
+	case "", protocol.TypeMatchState, protocol.TypeArenaLobby, protocol.TypeArenaOK, protocol.TypeDraining:
+	case protocol.TypeWelcome:
+		return t.reenter(h)
+	case protocol.TypeDuelQueued, protocol.TypeArenaJoined:
+		t.hasEntered, t.since = true, time.Now()
+		t.tellEntry(nil)
+	case protocol.TypeDuelLeft:
+		t.handleLeft()
+	case protocol.TypeError:
+		return t.handleRefusal(h)
+	case protocol.TypeAnswered:
+		return t.handleAnswered(h)
+	case protocol.TypeOwn:
+		return t.handleOwn(h)
+	case protocol.TypeSettled:
+		return t.handleSettled(h)
+	default:
+		return fmt.Errorf("%w: nobody asked for %s", player.ErrContract, h.Raw)
+	}
+	return nil
+}
+
+// handleSettled takes the end of a match, with the final rating if it is rated.
+func (t *participation) handleSettled(h player.Received) error {
+	var s protocol.Settled
+	if err := json.Unmarshal(h.Data, &s); err != nil {
+		return fmt.Errorf("%w: %w: %s", player.ErrContract, err, h.Raw)
+	}
+	if s.Match == t.over {
+		t.c.stats.Add(stats.Settled, h.Came.Sub(t.overAt))
+	}
+	if s.Match == t.lastOver && (s.Rating != nil) != t.isLastRated {
+		return fmt.Errorf("%w: rated is %t, and settled is %s", player.ErrContract, t.isLastRated, h.Raw)
+	}
+	return nil
+}

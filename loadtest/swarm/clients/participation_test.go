@@ -1,0 +1,37 @@
+package clients
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/player"
+)
+
+// Who is to leave takes the ticket back, also where none is known of: a node that was
+// asked for one and did not know what became of it may have put it in. A match that was
+// made before is waited for.
+func TestLeaving(t *testing.T) {
+	t.Parallel()
+	group, quit := context.WithCancel(t.Context())
+	quit()
+	for name, joined := range map[string]bool{"queued": true, "refused for now": false} {
+		c := &Clients{Plan: Plan{LateMatchWait: time.Hour}, ctx: t.Context()}
+		p := &participation{client: &client{Roamer: new(player.Roamer), c: c}, entry: duel(), group: group, hasEntered: joined}
+		if !joined {
+			p.repeat(&player.Request{Kind: protocol.TypeDuelJoin}, time.Hour)
+		}
+		if p.readContext().Err() != nil {
+			t.Errorf("%s: it would leave at once", name)
+		}
+		p.sendDue(time.Now())
+		if !p.IsWaiting(protocol.TypeDuelLeave) || p.retry != nil || p.readContext().Err() != nil {
+			t.Errorf("%s: the ticket is not taken back: %+v", name, p)
+		}
+		p.handleLeft()
+		if !p.isRefused || time.Until(p.retryAt) < 50*time.Minute {
+			t.Errorf("%s: it is gone %v after %v", name, p.isRefused, time.Until(p.retryAt))
+		}
+	}
+}

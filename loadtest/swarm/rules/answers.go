@@ -1,0 +1,82 @@
+package rules
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"laststand/internal/protocol"
+)
+
+// RecordAnswer notes the answer that the player sends first.
+func (m *Match) RecordAnswer(a protocol.Answer) {
+	if r := m.round(*a.Question); r != nil && r.given == nil {
+		r.given, _ = json.Marshal(a.Given) // plain fields always encode
+	}
+}
+
+// RecordReply takes the reply that accepts an answer; second says that it was
+// another one than that sent first, which nobody may get accepted.
+func (m *Match) RecordReply(a protocol.Answer, reply protocol.Answered, second bool) error {
+	r := m.round(*a.Question)
+	switch {
+	case r == nil || r.given == nil || reply.Question != *a.Question:
+		return m.violation("the answer to question %d got %+v", *a.Question, reply)
+	case second:
+		given, _ := json.Marshal(a.Given)
+		return m.violation("question %d: after %s a second answer %s was accepted: %+v", reply.Question, r.given, given, reply)
+	case r.reply != nil && (r.reply.At != reply.At || r.reply.ElapsedMS != reply.ElapsedMS):
+		return m.violation("question %d: the same answer got %+v and then %+v", reply.Question, *r.reply, reply)
+	}
+	r.reply = &reply
+	return nil
+}
+
+// MarkUnsure notes that the first answer was refused for now: it may count all the same.
+// Unless it has another reply later, what is told of the question says so.
+func (m *Match) MarkUnsure(a protocol.Answer) {
+	if r := m.round(*a.Question); r != nil {
+		r.isUnsure = true
+	}
+}
+
+// inferReply takes what was told of an answer whose reply is not known for its reply.
+func (m *Match) inferReply(r *round) {
+	for _, one := range r.results {
+		if r.reply == nil && r.isUnsure && one.ElapsedMS != nil && bytes.Equal(one.Given, r.given) {
+			first := r.closed.First != nil && r.closed.First.Player == m.player
+			r.reply = &protocol.Answered{Question: r.asked.Question, At: r.asked.OpensAt + *one.ElapsedMS, ElapsedMS: *one.ElapsedMS, First: &first}
+		}
+	}
+}
+
+// afterAccepted are the codes with which a second answer may be refused.
+var afterAccepted = []protocol.Code{protocol.CodeDuplicateAnswer, protocol.CodeEliminated, protocol.CodeRateLimited}
+
+// RecordRefusal takes the refusal of an answer, for good.
+func (m *Match) RecordRefusal(a protocol.Answer, e protocol.Error, second bool) error {
+	r := m.round(*a.Question)
+	switch {
+	case r == nil || r.given == nil:
+		return m.violation("question %d was not answered and got %s", *a.Question, e.Code)
+	case second && e.Code == protocol.CodeDuplicateAnswer:
+		return m.checkAccepted(r, e.Accepted)
+	case second && slices.Contains(afterAccepted, e.Code):
+		return nil
+	case second || e.Code != protocol.CodeQuestionClosed && e.Code != protocol.CodeEliminated:
+		return m.violation("question %d: an answer got %s (%s)", r.asked.Question, e.Code, e.Message)
+	case r.reply != nil:
+		return m.violation("question %d: an accepted answer got %s", r.asked.Question, e.Code)
+	}
+	r.isRefused = true
+	r.isUnsure = r.isUnsure && e.Code != protocol.CodeQuestionClosed // who is out is told so before that it has answered
+	return nil
+}
+
+// checkAccepted holds the answer that a refusal names against the one accepted first.
+func (m *Match) checkAccepted(r *round, a *protocol.AcceptedAnswer) error {
+	if r.reply == nil || a == nil || a.At != r.reply.At || a.ElapsedMS != r.reply.ElapsedMS || !bytes.Equal(a.Given, r.given) {
+		return m.violation("question %d: the answer %s got %+v, and a second one is refused for %+v", r.asked.Question, r.given, r.reply, a)
+	}
+	return nil
+}

@@ -1,0 +1,24 @@
+package runner
+
+import (
+	"strings"
+
+	"laststand/internal/protocol"
+)
+
+// isClearRefusal says whether what was counted is a refusal that says what is to be done:
+// come back later.
+func isClearRefusal(name string) bool {
+	for _, code := range []protocol.Code{protocol.CodeOverloaded, protocol.CodeRateLimited, protocol.CodeUnavailable} {
+		if strings.HasSuffix(name, " "+string(code)) {
+			return true
+		}
+	}
+	return strings.HasSuffix(name, " closed 1013") || strings.HasSuffix(name, " status 503") || strings.HasSuffix(name, " status 429")
+}
+
+// isUnclearFailure says whether it is one that says nothing, or a fault.
+func isUnclearFailure(name string) bool {
+	return strings.HasSuffix(name, " failed") || strings.HasSuffix(name, " timeout") ||
+		strings.HasSuffix(name, " "+string(protocol.CodeInternal)) || strings.Contains(name, " status 50") && !isClearRefusal(name)
+}

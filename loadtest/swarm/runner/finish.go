@@ -1,0 +1,98 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"laststand/loadtest/player"
+	"laststand/loadtest/swarm/clients"
+	"laststand/loadtest/swarm/rules"
+)
+
+// finishWithin bounds how long what has begun takes to its end, and to be checked.
+const finishWithin = 10 * time.Minute
+
+// finish has all that was begun played to its end, and checked. Where a crowd is lost
+// the others go on to theirs; what only all together know is then not judged.
+func (d *runner) finish(ctx context.Context) error {
+	var lost []error
+	for _, l := range d.workers {
+		lost = append(lost, l.send(clients.Command{Stop: true}))
+	}
+	ctx, cancel := context.WithTimeout(ctx, finishWithin)
+	defer cancel()
+	for _, l := range d.workers {
+		lost = append(lost, l.wait(ctx))
+	}
+	if err := errors.Join(lost...); err != nil {
+		return err
+	}
+	return d.checkAll(ctx)
+}
+
+// awaitLastUpdates waits until the crowds that are left have said what they have seen so far,
+// which they do once a second, or have ended.
+func (d *runner) awaitLastUpdates(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*updateEvery)
+	defer cancel()
+	for _, l := range d.workers {
+		_ = l.wait(ctx) // why it has ended is known
+	}
+}
+
+// checkAll checks what only all crowds together know.
+func (d *runner) checkAll(ctx context.Context) error {
+	if len(d.Attach) == 0 {
+		for _, open := range d.matches.Open() {
+			d.addViolation("%s", open)
+		}
+	}
+	if d.Behaviours == 0 {
+		return nil
+	}
+	var posted int64
+	for _, l := range d.workers {
+		posted += l.done.Posted
+	}
+	for until := time.Now().Add(30 * time.Second); ; {
+		f, err := d.environment.flow(ctx)
+		differs := rules.CheckBehaviours(posted, f)
+		if err != nil {
+			differs = err.Error()
+		}
+		if differs == "" {
+			d.logMark("behaviours: %d posted; %+v", posted, f)
+			return nil
+		}
+		if time.Now().After(until) {
+			d.addViolation("%s", differs)
+			return nil
+		}
+		if err := d.pauseOnly(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+// pauseOnly waits, whatever becomes of the crowds.
+func (d *runner) pauseOnly(ctx context.Context, span time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(span):
+		return nil
+	}
+}
+
+// totals are those of all players.
+func (d *runner) totals() (all player.Reconnects, checked, unsure int) {
+	for _, l := range d.workers {
+		if done := l.summary(); done != nil {
+			all.Add(done.Reconnects)
+			checked += done.Checked
+			unsure += done.Unsure
+		}
+	}
+	return all, checked, unsure
+}

@@ -1,0 +1,84 @@
+package runner
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"laststand/internal/testenv"
+)
+
+// When whoever started them is gone a guard ends the processes that it was told
+// of, not others that have their numbers, and removes what they left.
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "left")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	in, told := io.Pipe()
+	guarding := make(chan struct{})
+	go func() {
+		defer close(guarding)
+		Guard(in)
+	}()
+	start := func() *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), "sleep", "60")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd
+	}
+	ours, another := start(), start()
+	for _, line := range []guardedItem{
+		{Process: ours.Process.Pid, Since: startTicks(ours.Process.Pid)}, {Process: another.Process.Pid, Since: "1"}, {Folder: folder},
+	} {
+		if err := json.NewEncoder(told).Encode(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := told.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := ours.Wait(); err == nil {
+		t.Error("the process went on to its end")
+	}
+	<-guarding
+	if _, err := os.Stat(folder); !os.IsNotExist(err) {
+		t.Errorf("the folder is left: %v", err)
+	}
+	if startTicks(another.Process.Pid) == "" {
+		t.Error("another process was ended")
+	}
+	_ = another.Process.Kill()
+	_ = another.Wait()
+}
+
+// heard is a process that keeps what it is told.
+type heard struct {
+	Process
+	bytes.Buffer
+}
+
+func (h *heard) Write(line []byte) (int, error) { return h.Buffer.Write(line) }
+
+// What runs is seen to before anything else is started: this may be killed then.
+func TestSeenToAtOnce(t *testing.T) {
+	t.Parallel()
+	testenv.Redis(t) // is needed
+	told := new(heard)
+	if _, err := startEnvironment(t.Context(), Config{Binary: "false", Nodes: 1}, &guard{process: told}); err == nil {
+		t.Fatal("a node was started that ends at once")
+	}
+	var one guardedItem
+	if err := json.NewDecoder(&told.Buffer).Decode(&one); err != nil || one.Process == 0 || one.Since == "" {
+		t.Errorf("the guard was told %+v of Redis: %v", one, err)
+	}
+	if one.isRunning() {
+		t.Error("Redis still runs after the runner has ended")
+	}
+}
